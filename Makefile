@@ -1,0 +1,55 @@
+# Verbs only; the build itself is meson's. SPDX-License-Identifier: Apache-2.0
+BUILD ?= build
+PREFIX ?= /usr/local
+SECONDS_EACH ?= 60
+export PYTHONDONTWRITEBYTECODE = 1
+
+all: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) $(if $(V),-v)
+
+$(BUILD)/build.ninja:
+	@meson setup $(BUILD) --prefix=$(PREFIX) >$(BUILD).log 2>&1 || { cat $(BUILD).log; rm -rf $(BUILD) $(BUILD).log; \
+	  echo "retort: configuring failed: 'make deps' installs what is missing" >&2; exit 1; }
+	@rm -f $(BUILD).log
+
+deps:           ## install what building, the demo and the tests need (Debian, Ubuntu)
+	@dev/install-deps
+
+demo: deps      ## build, and run the main job on real data
+	@$(MAKE) --no-print-directory all
+	@demo/run $(BUILD)/retort
+
+test: deps      ## install what is missing, build, run every test
+	@$(MAKE) --no-print-directory check
+
+check: all      ## run every test
+	@/usr/bin/python3 test/run.py $(BUILD) $(TESTARGS)
+
+asan:           ## unit, driver and system tests under AddressSanitizer and UBSan
+	@test -d build-asan || CC=gcc meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
+	@ninja -C build-asan
+	@ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 /usr/bin/python3 test/run.py build-asan $(TESTARGS)
+
+fuzz:           ## each fuzz target for SECONDS_EACH
+	@dev/run_fuzz.sh $(SECONDS_EACH)
+
+bench: all      ## measure against peers; raw data in build/bench
+	@/usr/bin/python3 test/bench/bench.py $(BUILD)/retort
+
+lint:           ## both compilers, clang-tidy, layers, sizes, formats
+	@dev/lint.sh
+
+format:         ## format all C
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+install: all    ## install below PREFIX (DESTDIR is honoured)
+	@meson configure $(BUILD) --prefix=$(PREFIX) >/dev/null
+	@meson install -C $(BUILD) --quiet
+
+clean:
+	rm -rf build build-asan build-clang build-fuzz
+
+help:
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
+
+.PHONY: all deps demo test check asan fuzz bench lint format install clean help

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The failure of a step: what it is called, its exit code, and how it is told on stderr."""
+
+import sys
+
+import posix
+
+
+def blame(step, error):
+    """Fill in the step's error and exit code, and write what a user should read to stderr."""
+    if isinstance(error, SystemExit):
+        blame_exit(step, error)
+        return
+    step.exit_code = 130 if isinstance(error, KeyboardInterrupt) else 1
+    step.error = {"name": safe_name(error), "message": "", "traceback": []}
+    try:
+        driver.with_sources()
+        driver.part("trace").report(step, error)
+    except BaseException:
+        blame_briefly(step, error)
+
+
+def blame_exit(step, error):
+    step.exit_code = 0
+    code = getattr(error, "code", None)
+    if code is None:
+        return
+    if isinstance(code, int):
+        step.exit_code = int(code) & 0xFF if -(1 << 31) <= code < 1 << 31 else 255
+        message = str(int(code))
+    else:
+        step.exit_code = 1
+        message = safe_str(code)
+        complain(message + "\n")
+    if step.exit_code:
+        step.error = {
+            "name": safe_name(error),
+            "message": driver.cut(message, driver.MESSAGE_CHARS),
+            "traceback": [],
+        }
+
+
+def blame_briefly(step, error):
+    """When formatting a traceback has itself failed."""
+    message = driver.cut(safe_str(error), driver.MESSAGE_CHARS)
+    lines = ["Traceback (most recent call last):"]
+    tb = error.__traceback__
+    while tb is not None and len(lines) < 50:
+        code = tb.tb_frame.f_code
+        if code.co_filename[: len(driver.HERE)] != driver.HERE:
+            step.error["line"] = tb.tb_lineno
+            lines.append(
+                '  File "%s", line %d, in %s'
+                % (code.co_filename, tb.tb_lineno, code.co_name)
+            )
+        tb = tb.tb_next
+    last = "%s: %s" % (step.error["name"], message) if message else step.error["name"]
+    lines += last.split("\n")[:50]
+    step.error["message"] = message
+    step.error["traceback"] = lines
+    complain("\n".join(lines) + "\n")
+
+
+def safe_name(error):
+    try:
+        return str(type.__dict__["__name__"].__get__(type(error)))
+    except BaseException:
+        return "Exception"
+
+
+def safe_str(error):
+    try:
+        return str.__str__(str(error))
+    except BaseException:
+        return "<exception str() failed>"
+
+
+def complain(text):
+    """Write to the step's stderr, whatever is left of it."""
+    for stream in (sys.stderr, driver.state.stderr):
+        try:
+            if stream is None:
+                return
+            stream.write(text)
+            stream.flush()
+            return
+        except UnicodeEncodeError:
+            text = driver.clean(text)
+        except BaseException:
+            pass
+    try:
+        posix.write(driver.state.err, driver.clean(text).encode())
+    except OSError:
+        pass

@@ -1,0 +1,673 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process that runs Python steps: reads STEP frames, answers with RESULT.
+
+What is in this file runs for every step, so it imports nothing that is not already in a bare
+interpreter. The rest is in parts beside it, which are loaded when they are needed, from their files
+and never by name: a user's file called like one of ours, or like a module of the standard library,
+changes nothing for the driver.
+
+program  from source to code objects          blame, trace  what went wrong
+rich     what a value shows                   streams       stdin, stdout and stderr put back
+chart    the data behind a figure             later         site, import hooks, await, files
+"""
+
+import sys
+
+# Functions look builtins up where their module was given them. With a copy of our own, a step
+# that sets builtins.len to None breaks itself and not the driver.
+__builtins__ = dict(__builtins__)
+
+import _codecs  # noqa: E402
+import _frozen_importlib  # noqa: E402
+import _frozen_importlib_external  # noqa: E402
+import _imp  # noqa: E402
+import _signal  # noqa: E402
+import _thread  # noqa: E402
+import atexit  # noqa: E402
+import builtins  # noqa: E402
+import posix  # noqa: E402
+
+STEP, BYE, READY, BEGIN, DISPLAY, RESULT = 1, 5, 16, 17, 19, 21
+FRAME_MAX = 32 << 20
+VALUE_BYTES, VALUE_BYTES_MAX = 1 << 20, 4 << 20
+MESSAGE_CHARS = 10_000
+MARKER_CHARS = 64  # room for what cut() adds
+SOURCES_MAX, SOURCE_CHARS_MAX = 1_000, 64 << 20
+COROUTINE = 0x80  # inspect.CO_COROUTINE
+
+HERE = __file__.rpartition("/")[0] or "."
+NEEDED = dict(sys.modules)
+BUILTINS = dict(vars(builtins))
+ESCAPES = [("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r")]
+ESCAPES += [(chr(c), "\\u%04x" % c) for c in range(32) if c not in (9, 10, 13)]
+
+
+def load_native():
+    """The extension, by its path: what sys.path says does not matter."""
+    spec = _frozen_importlib.ModuleSpec(
+        "_retort", None, origin=HERE + "/_retort.abi3.so"
+    )
+    module = _imp.create_dynamic(spec)
+    _imp.exec_dynamic(module)
+    return module
+
+
+native = load_native()
+
+
+class State:
+    """What the driver keeps from step to step."""
+
+    channel = out = err = -1
+    home = posix.getpid()
+    lock = _thread.allocate_lock()
+    step = None
+    handler = _signal.default_int_handler
+    futures = 0
+    started = False
+    main = None
+    stdin = stdout = stderr = None
+    parts = {}
+    stdlib_path = []
+    sources = {}
+    meta_path = []
+    path_hooks = []
+    private = {}
+    loop = None
+    recursion = None
+
+
+state = State()
+
+
+# ---- parts and the standard library ----------------------------------------------------------
+
+
+def part(name):
+    """A module of the driver that is loaded when it is first needed."""
+    module = state.parts.get(name)
+    if module is None:
+        path = "%s/%s.py" % (HERE, name)
+        loader = _frozen_importlib_external.SourceFileLoader("_retort_" + name, path)
+        module = type(sys)("_retort_" + name)
+        space = vars(module)
+        space["__builtins__"] = __builtins__
+        space["__file__"] = path
+        space["driver"] = this
+        with_genuine_builtins(lambda: exec(loader.get_code("_retort_" + name), space))
+        state.parts[name] = module
+    return module
+
+
+def with_genuine_builtins(function):
+    """Call @function while builtins are what they were when the process started."""
+    theirs = dict(vars(builtins))
+    vars(builtins).update(BUILTINS)
+    try:
+        return function()
+    finally:
+        vars(builtins).update(theirs)
+
+
+# ---- JSON ---------------------------------------------------------------------------------------
+
+
+def clean(text):
+    """Text without lone surrogates: pairs are joined, what is left becomes U+FFFD."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        raw = _codecs.utf_16_le_encode(text, "surrogatepass")[0]
+        return _codecs.utf_16_le_decode(raw, "replace")[0]
+
+
+def quote(text):
+    text = clean(str.__str__(text))
+    for char, escape in ESCAPES:
+        if char in text:
+            text = text.replace(char, escape)
+    return '"' + text + '"'
+
+
+def encode(value):
+    """JSON of what the driver itself has put together; the json module would cost 5 ms."""
+    if value is None:
+        return "null"
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, int):
+        return int.__repr__(value)
+    if isinstance(value, float):
+        return float.__repr__(value) if value - value == 0 else "null"
+    if isinstance(value, dict):
+        return "{" + ",".join([quote(k) + ":" + encode(v) for k, v in value.items()]) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join([encode(v) for v in value]) + "]"
+    raise TypeError("not JSON: %s" % type(value).__name__)
+
+
+def decode(data):
+    """
+    JSON of a frame. The engine is the only sender, and JSON text is a Python expression but for
+    three names and the escaped slash (surrogate pairs are joined afterwards by join()).
+    """
+    text = data.decode()
+    if "\\/" in text:
+        return part("later").parse_json(text)
+    return eval(text, {"__builtins__": {}, "true": True, "false": False, "null": None})
+
+
+def join(text):
+    """The two halves of an escaped character beyond U+FFFF as one; lone halves stay."""
+    if text.isascii():
+        return text
+    raw = _codecs.utf_16_le_encode(text, "surrogatepass")[0]
+    return _codecs.utf_16_le_decode(raw, "surrogatepass")[0]
+
+
+# ---- frames ---------------------------------------------------------------------------------------
+
+
+def send(kind, message):
+    """Send a frame, unless this is a child process that user code has forked."""
+    payload = encode(message).encode()
+    if len(payload) >= FRAME_MAX and "value" in message:
+        note = "<value too large: %d bytes>" % len(payload)
+        payload = encode(dict(message, value={"text/plain": note})).encode()
+    if len(payload) >= FRAME_MAX and "data" in message:
+        note = "<display too large: %d bytes>" % len(payload)
+        payload = encode(dict(message, data={"text/plain": note}, metadata={})).encode()
+    if posix.getpid() == state.home:
+        native.send_frame(state.channel, kind, payload)
+
+
+def send_display(data, metadata):
+    """
+    Send a DISPLAY of the running step. Returns: whether there was a step to send it for.
+    """
+    with state.lock:
+        if state.step is None or posix.getpid() != state.home:
+            return False
+        send(DISPLAY, {"id": state.step.id, "data": data, "metadata": metadata})
+        return True
+
+
+def display(*objects, metadata=None, raw=False, **_):
+    """Show objects as rich results. With raw=True each is a dict of MIME type to value."""
+    limit = state.step.limit if state.step else VALUE_BYTES
+    rich = part("rich")
+    for value in objects:
+        data = rich.from_raw(value, limit) if raw else rich.bundle(value, limit)
+        if not send_display(data, rich.plain_dict(metadata)):
+            builtins.print(data.get("text/plain", ""))
+
+
+# ---- values ---------------------------------------------------------------------------------------
+
+
+def cut(text, limit):
+    """Text of at most @limit UTF-8 bytes and a marker line: head and tail kept."""
+    keep = limit
+    if len(text) <= limit + MARKER_CHARS:
+        size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+        if size <= limit + MARKER_CHARS:
+            return text
+        keep = len(text) * limit // size
+    elif not text.isascii():
+        sample = text[: limit // 2] + text[-limit // 2 :]
+        keep = len(sample) * limit // len(sample.encode("utf-8", "surrogatepass"))
+    head = keep // 2
+    tail = keep - head
+    gone = len(text) - head - tail
+    return "%s\n[... %d characters cut ...]\n%s" % (
+        text[:head],
+        gone,
+        text[len(text) - tail :] if tail else "",
+    )
+
+
+def bundle(value, limit):
+    """What to show of a value, by MIME type. The commonest types need no part."""
+    kind = type(value)
+    if kind is bool or (kind is int and -(1 << 63) <= value < 1 << 63):
+        return {"text/plain": repr(value), "application/json": value}
+    if kind is str and len(value) <= limit >> 3:
+        return {"text/plain": repr(value), "application/json": value}
+    if kind is float and value - value == 0:
+        return {"text/plain": repr(value), "application/json": value}
+    return part("rich").bundle(value, limit)
+
+
+# ---- a step ---------------------------------------------------------------------------------------
+
+
+class Step:
+    """One STEP and what has become of it."""
+
+    def __init__(self, request):
+        self.id = request["id"]
+        self.code = join(request["code"])
+        self.filename = join(request.get("filename") or "<step>")
+        self.argv = [join(arg) for arg in request.get("argv") or []]
+        self.once = request.get("mode") != "session"
+        self.limit = min(request.get("value_bytes") or VALUE_BYTES, VALUE_BYTES_MAX)
+        self.position = 0
+        self.failure = None
+        self.value = None
+        self.shown = None
+        self.figures = []  # those already shown
+        self.error = None
+        self.exit_code = 0
+
+    def message(self):
+        out = {
+            "id": self.id,
+            "status": "ok" if self.error is None and self.exit_code == 0 else "error",
+            "exit_code": self.exit_code,
+        }
+        if self.shown is not None:
+            out["value"] = self.shown
+        if self.error is not None:
+            out["error"] = self.error
+        return out
+
+
+def stage_run(step):
+    """Compile and run the code; the exception it ends with is the step's failure."""
+    try:
+        space = vars(state.main)
+        if step.filename[:1] != "<":
+            space["__file__"] = step.filename
+        codes, has_value = part("program").split(step.code, step.filename)
+        value = None
+        for code in codes:
+            value = eval(code, space)
+            if code.co_flags & COROUTINE:
+                value = part("later").run_coroutine(value)
+        if has_value:
+            step.value = value
+    except BaseException as error:
+        step.failure = error
+    if posix.getpid() != state.home:
+        step.once = True  # a forked child ends as a script does
+
+
+def stage_value(step):
+    """Put together what the last expression's value shows."""
+    value, step.value = step.value, None
+    if value is None or step.failure is not None:
+        return
+    step.shown = bundle(value, step.limit)
+    if not step.once:
+        vars(state.main)["_"] = value
+
+
+def stage_figures(step):
+    """Show the figures that are open; not again the one that is the value."""
+    if "matplotlib.pyplot" in sys.modules and posix.getpid() == state.home:
+        part("rich").show_figures(step)
+
+
+def stage_blame(step):
+    """Report the failure, in the result and on stderr."""
+    error = step.failure
+    if error is None:
+        return
+    step.shown = None
+    step.exit_code = 1
+    part("blame").blame(step, error)
+    step.failure = None  # its frames hold the step's objects
+
+
+def stage_finish(step):
+    """The end of a script: threads joined, exit functions run, open files written."""
+    if not step.once:
+        return
+    interrupts = []
+
+    def interrupt(*signal_and_frame):
+        interrupts.append(signal_and_frame[0])
+        raise KeyboardInterrupt
+
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, interrupt)
+    threading = sys.modules.get("threading")
+    try:
+        if state.loop is not None:
+            part("later").close_loop()
+        if threading is not None:
+            threading._shutdown()
+    except KeyboardInterrupt as error:
+        interrupts.append(error)
+    except BaseException as error:
+        part("later").note_ignored(error)
+    if interrupts and step.error is None:  # 3.13 swallows it while it joins threads
+        last = interrupts[-1]
+        step.failure = last if isinstance(last, KeyboardInterrupt) else KeyboardInterrupt()
+        stage_blame(step)
+    try:
+        atexit._run_exitfuncs()
+    except BaseException:
+        pass
+    if threading is None or is_alone(threading):
+        forget_names(vars(state.main))
+    if native.has_files():
+        part("later").flush_files()
+
+
+def is_alone(threading):
+    """Is no thread left that might miss the names of __main__?"""
+    try:
+        return threading.active_count() == 1
+    except BaseException:
+        return False
+
+
+def forget_names(space):
+    """As the interpreter does at its end, so that files are closed and __del__ runs."""
+    for name in list(space):
+        if type(name) is str and name[:1] == "_" and name != "__builtins__":
+            space[name] = None
+    for name in list(space):
+        if name != "__builtins__":
+            space[name] = None
+
+
+def stage_flush(step):
+    for stream in {id(s): s for s in (sys.stdout, sys.stderr, state.stdout, state.stderr)}.values():
+        try:
+            stream.flush()
+        except BaseException:
+            pass
+    native.flush_c()
+
+
+STAGES = (stage_run, stage_value, stage_figures, stage_blame, stage_finish, stage_flush)
+
+
+def perform(step):
+    """
+    Take a step through its stages. A signal handler may raise between any two instructions, so
+    an exception that comes out of a stage only ends that stage.
+    """
+    while step.position < len(STAGES):
+        try:
+            if step.position == 0:
+                wake()
+            while step.position < len(STAGES):
+                stage = STAGES[step.position]
+                step.position += 1
+                stage(step)
+                if step.position == 1:
+                    settle()
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and step.position <= 3:
+                if error.__traceback__.tb_next is not None and step.failure is None:
+                    step.failure = error
+
+
+def settle():
+    """Undo what the code may have left that would disturb the driver itself."""
+    sys.settrace(None)
+    sys.setprofile(None)
+    limit = sys.getrecursionlimit()
+    if limit < 1000:
+        state.recursion = limit
+        sys.setrecursionlimit(1000)
+
+
+def ignore(*_):
+    """The handler of SIGINT while no code runs."""
+
+
+def wake():
+    """Let signals in. An interrupt that came while no code ran is dropped."""
+    native.unblock_signals()
+    _signal.signal(_signal.SIGINT, state.handler)
+
+
+def hush():
+    """
+    Keep signals out: a handler that a step has left behind must not raise in the driver. With
+    other threads about a signal may still reach one of them, hence the handler of SIGINT.
+    """
+    while True:
+        try:
+            native.block_signals()
+            _signal.alarm(0)
+            handler = _signal.getsignal(_signal.SIGINT)
+            if handler is not ignore:
+                state.handler = handler or _signal.default_int_handler
+            _signal.signal(_signal.SIGINT, ignore)
+            return
+        except BaseException:
+            pass
+
+
+# ---- the process ----------------------------------------------------------------------------------
+
+
+def set_process(step):
+    """What every step may rely on, even when the one before has taken it away."""
+    if state.started:
+        for name, module in NEEDED.items():
+            sys.modules.setdefault(name, module)
+        vars(state.main)["__builtins__"] = builtins
+        if state.recursion is not None:
+            sys.setrecursionlimit(state.recursion)
+            state.recursion = None
+        part("streams").restore()
+    state.started = True
+    sys.argv = step.argv or [""]
+    sys.modules["__main__"] = state.main
+
+
+class Source:
+    """The loader of __main__: shows its source, which is in no file."""
+
+    @staticmethod
+    def get_source(_=None):
+        return state.sources.get(state.newest)
+
+
+def keep_source(step):
+    """Remember the code for tracebacks and inspect; give a name that is taken a number."""
+    name, number = step.filename, 1
+    while state.sources.get(name, step.code) != step.code and name[:1] == "<":
+        number += 1
+        name = "%s %d>" % (step.filename.rstrip(">"), number)
+    step.filename = name
+    state.sources[name] = step.code
+    state.newest = name
+    while len(state.sources) > SOURCES_MAX or (
+        len(state.sources) > 1 and sum(map(len, state.sources.values())) > SOURCE_CHARS_MAX
+    ):
+        del state.sources[next(iter(state.sources))]
+    linecache = sys.modules.get("linecache")
+    if linecache is not None:
+        try:
+            linecache.cache[name] = (len(step.code), None, step.code.splitlines(True), name)
+        except Exception:
+            pass  # it is not the standard library's, or is broken
+
+
+def with_sources(*_):
+    """Put the steps' source lines where linecache, and so traceback and inspect, finds them."""
+    try:
+        part("later").register_sources()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        pass  # then there are no source lines
+
+
+def serve():
+    """Run steps until the engine says goodbye or goes away."""
+    while True:
+        try:
+            frame = native.recv_frame(state.channel, FRAME_MAX)
+        except (OSError, ValueError):
+            return
+        if frame is None or frame[0] == BYE:
+            return
+        if frame[0] != STEP:
+            continue
+        step = Step(decode(frame[1]))
+        frame = None
+        set_process(step)
+        keep_source(step)
+        state.step = step
+        send(BEGIN, {"id": step.id})
+        perform(step)
+        if posix.getpid() != state.home:
+            posix._exit(step.exit_code)
+        hush()
+        with state.lock:
+            state.step = None
+            send(RESULT, step.message())
+        if step.once:
+            state.finished = True
+
+
+def leave():
+    """End a session: exit functions and buffers, but no finalization of the interpreter."""
+    step = Step({"id": "", "code": ""})
+    step.once = not getattr(state, "finished", False)
+    step.position = STAGES.index(stage_finish)
+    perform(step)
+    posix._exit(0)
+
+
+def make_main():
+    main = type(sys)("__main__")
+    space = vars(main)
+    space["__builtins__"] = builtins
+    space["__loader__"] = Source
+    space["__annotations__"] = {}
+    state.bootstrap = sys.modules.get("__main__")
+    state.main = sys.modules["__main__"] = NEEDED["__main__"] = main
+
+
+def make_retort():
+    module = type(sys)("retort", "What code in a retort box can ask of it.")
+    module.display = display
+    sys.modules["retort"] = NEEDED["retort"] = module
+    builtins.display = display
+
+
+def in_venv():
+    """Is there a pyvenv.cfg where site would look for it?"""
+    base = (sys.executable or "").rpartition("/")[0]
+    for place in (base, base.rpartition("/")[0]):
+        try:
+            posix.stat(place + "/pyvenv.cfg")
+            return True
+        except OSError:
+            pass
+    return False
+
+
+class Finder:
+    """
+    Comes first on sys.meta_path. Does the work of site before the first import that is neither
+    built in nor of the standard library, and lets a part look at a module when it is loaded.
+    """
+
+    site_pending = False
+    hooks = {}
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if cls.site_pending and path is None and name not in sys.stdlib_module_names:
+            cls.site_pending = False
+            part("later").load_site()
+        if name in cls.hooks:
+            return part("later").hooked_spec(name, path, target)
+        return None
+
+
+def set_site():
+    """Packages: at once in a virtual environment, else when the first is imported."""
+    state.stdlib_path = list(sys.path)
+    state.meta_path = list(sys.meta_path)
+    state.path_hooks = list(sys.path_hooks)
+    if not sys.flags.no_site:
+        return
+    if in_venv() or not hasattr(sys, "stdlib_module_names"):
+        import site
+
+        site.main()
+        return
+    import _sitebuiltins
+
+    builtins.exit = _sitebuiltins.Quitter("exit", "Ctrl-D (i.e. EOF)")
+    builtins.quit = _sitebuiltins.Quitter("quit", "Ctrl-D (i.e. EOF)")
+    builtins.help = _sitebuiltins._Helper()
+    version = "python%d.%d" % sys.version_info[:2]
+    for place in (
+        "%s/local/lib/%s/dist-packages" % (sys.prefix, version),
+        "%s/lib/python3/dist-packages" % sys.prefix,
+        "%s/lib/%s/dist-packages" % (sys.prefix, version),
+        "%s/lib/%s/site-packages" % (sys.prefix, version),
+    ):
+        try:
+            posix.stat(place)
+            sys.path.append(place)
+        except OSError:
+            pass
+    Finder.site_pending = True
+
+
+def main(fd):
+    """Serve the channel @fd. Does not return."""
+    global this
+    this = sys.modules.pop("driver")
+    NEEDED.pop("driver", None)
+    sys.path[:] = [place for place in sys.path if place != HERE]
+    sys.path_importer_cache.pop(HERE, None)
+    for low in (0, 1, 2):
+        try:
+            posix.fstat(low)
+        except OSError:
+            posix.open("/dev/null", posix.O_RDWR)
+    state.channel = native.dup_high(fd)
+    if fd > 2:
+        posix.close(fd)
+    state.out, state.err = native.dup_high(1), native.dup_high(2)
+    hush()
+    send(
+        READY,
+        {
+            "version": "%d.%d.%d" % sys.version_info[:3],
+            "implementation": sys.implementation.name,
+        },
+    )
+    set_site()
+    Finder.hooks = {
+        "linecache": with_sources,
+        "matplotlib.axes._axes": lambda module: part("later").patch_axes(module),
+        "matplotlib.pyplot": lambda module: part("later").patch_pyplot(module),
+        "PIL.ImageShow": lambda module: part("later").patch_pil(module),
+    }
+    sys.meta_path.insert(0, Finder)
+    try:
+        sys.path.insert(0, posix.getcwd())
+    except OSError:
+        sys.path.insert(0, "")
+    state.stdin, state.stdout, state.stderr = sys.stdin, sys.stdout, sys.stderr
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        part("streams").restore()
+    for stream in (state.stdin, state.stdout, state.stderr):
+        stream.reconfigure(encoding="utf-8", errors=stream.errors)
+    state.stdout.reconfigure(line_buffering=True)
+    make_main()
+    make_retort()
+    serve()
+    leave()

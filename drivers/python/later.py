@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What only some steps need: site, hooks on imports, coroutines, source lines, open files."""
+
+import sys
+
+import builtins
+import posix
+
+
+class Genuine:
+    """
+    While this is entered, builtins, sys.path and the standard library are what they were when the
+    process started, whatever the step's code and the files of the workspace have made of them.
+    Modules loaded meanwhile stay visible afterwards unless the workspace has one of that name;
+    those are kept aside for the next time.
+    """
+
+    def __enter__(self):
+        self.builtins = dict(vars(builtins))
+        vars(builtins).update(driver.BUILTINS)
+        self.saved = [(name, getattr(sys, name, None)) for name in IMPORT_STATE]
+        for name, value in zip(IMPORT_STATE, IMPORT_STATE_AT_START):
+            setattr(sys, name, list(value))
+        self.hidden = {}
+        for name, module in list(sys.modules.items()):
+            if is_impostor(name, module):
+                self.hidden[name] = sys.modules.pop(name)
+        sys.modules.update(state.private)
+        self.before = set(sys.modules) - set(state.private)
+
+    def __exit__(self, *_):
+        for name, value in self.saved:
+            setattr(sys, name, value)
+        theirs = sys.path if isinstance(sys.path, list) else []
+        workspace = [p for p in theirs if type(p) is str and p not in state.stdlib_path]
+        for name in set(sys.modules) - self.before:
+            if name in self.hidden or is_shadowed(name, workspace):
+                state.private[name] = sys.modules.pop(name)
+            else:
+                state.private.pop(name, None)
+        sys.modules.update(self.hidden)
+        vars(builtins).update(self.builtins)
+
+
+state = driver.state
+IMPORT_STATE = ("path", "meta_path", "path_hooks")
+IMPORT_STATE_AT_START = (state.stdlib_path, state.meta_path, state.path_hooks)
+
+
+def is_impostor(name, module):
+    """Does a module not of the standard library sit under a name of the standard library?"""
+    if type(name) is not str or name in driver.NEEDED or not is_stdlib(name.partition(".")[0]):
+        return False
+    origin = getattr(getattr(module, "__spec__", None), "origin", None)
+    if type(origin) is not str or origin in ("built-in", "frozen"):
+        return False
+    return not origin.startswith(tuple(driver.state.stdlib_path))
+
+
+def is_stdlib(top):
+    names = getattr(sys, "stdlib_module_names", None)  # not before 3.10
+    return top in names if names is not None else is_shadowed(top, state.stdlib_path)
+
+
+def is_shadowed(name, places):
+    top = name.partition(".")[0]
+    for place in places:
+        for ending in ("", ".py"):
+            try:
+                posix.stat("%s/%s%s" % (place or ".", top, ending))
+                return True
+            except OSError:
+                pass
+    return False
+
+
+def parse_json(text):
+    with Genuine():
+        import json
+    return json.loads(text)
+
+
+def load_site():
+    """What site.main() would have done for a plain system Python started with -I."""
+    first = sys.path[:1]
+    del sys.path[:1]
+    try:
+        import os
+        import site
+
+        known = {os.path.normcase(place) for place in sys.path}
+        for place in site.getsitepackages():
+            if os.path.isdir(place):
+                site.addsitedir(place, known)
+        site.setcopyright()
+        site.ENABLE_USER_SITE = False
+        site.execsitecustomize()
+    except Exception as error:
+        note_ignored(error)
+    finally:
+        sys.path[:0] = first
+
+
+def note_ignored(error):
+    """Tell of an exception that nothing can handle, as the interpreter does at its end."""
+    with Genuine():
+        import traceback
+    driver.part("blame").complain("".join(traceback.format_exception_only(type(error), error)))
+
+
+class Hooked:
+    """A loader that calls back when its module is loaded, and then is gone."""
+
+    def __init__(self, spec, hook):
+        self.spec, self.loader, self.hook = spec, spec.loader, hook
+
+    def create_module(self, spec):
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module):
+        self.spec.loader = module.__loader__ = self.loader
+        self.loader.exec_module(module)
+        try:
+            self.hook(module)
+        except Exception as error:
+            note_ignored(error)
+
+    def __getattr__(self, name):
+        return getattr(self.loader, name)
+
+
+def hooked_spec(name, path, target):
+    for finder in sys.meta_path:
+        if finder is driver.Finder:
+            continue
+        spec = finder.find_spec(name, path, target)
+        if spec is not None:
+            if hasattr(spec.loader, "exec_module"):
+                spec.loader = Hooked(spec, driver.Finder.hooks[name])
+            return spec
+    return None
+
+
+def patch_pyplot(pyplot):
+    """show() displays the open figures instead of warning that there is no screen."""
+
+    def show(*args, **kwargs):
+        driver.part("rich").show_figures(driver.state.step)
+
+    show.__doc__ = pyplot.show.__doc__
+    pyplot.show = show
+
+
+def patch_axes(module):
+    """Remember the numbers behind box plots, for the chart."""
+    bxp = module.Axes.bxp
+
+    def recorded(self, bxpstats, positions=None, *args, **kwargs):
+        result = bxp(self, bxpstats, positions, *args, **kwargs)
+        try:
+            across = not kwargs.get("vert", True) or kwargs.get("orientation") == "horizontal"
+            places = positions if positions is not None else range(1, len(bxpstats) + 1)
+            boxes = [(float(place), stats, across) for place, stats in zip(places, bxpstats)]
+            self._retort_boxes = getattr(self, "_retort_boxes", []) + boxes
+        except Exception:
+            pass  # a chart without its boxes is no reason to fail the plot
+        return result
+
+    recorded.__name__, recorded.__doc__ = bxp.__name__, bxp.__doc__
+    recorded.__wrapped__ = bxp
+    module.Axes.bxp = recorded
+
+
+def patch_pil(image_show):
+    """Image.show() displays the image."""
+
+    class Viewer(image_show.Viewer):
+        def show(self, image, **options):
+            driver.display(image)
+            return True
+
+        def show_image(self, image, **options):
+            return self.show(image)
+
+    image_show.register(Viewer(), 0)
+
+
+def register_sources(*_):
+    with Genuine():
+        import linecache
+    for name, text in driver.state.sources.items():
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").splitlines(True)
+        linecache.cache[name] = (len(text), None, lines, name)
+
+
+def run_coroutine(coroutine):
+    """Run top-level await on the driver's event loop, which lives as long as the session."""
+    import asyncio
+
+    loop = driver.state.loop
+    if loop is None or loop.is_closed():
+        loop = driver.state.loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    task = loop.create_task(coroutine)
+    try:
+        return loop.run_until_complete(task)
+    except KeyboardInterrupt as interrupt:
+        if not task.done():
+            task.cancel()
+            try:
+                loop.run_until_complete(task)
+            except asyncio.CancelledError as where:
+                interrupt.__context__ = where
+            except BaseException:
+                pass
+        raise
+
+
+def close_loop():
+    """As asyncio.run() does at its end."""
+    import asyncio
+
+    loop, driver.state.loop = driver.state.loop, None
+    if loop.is_closed():
+        return
+    tasks = asyncio.all_tasks(loop)
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+    loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.close()
+
+
+def flush_files():
+    """Write out what file objects that nobody closed still hold."""
+    import gc
+
+    from _io import BufferedRandom, BufferedWriter, TextIOWrapper
+
+    kinds = (BufferedRandom, BufferedWriter, TextIOWrapper)
+    files = [o for o in gc.get_objects() if type(o) in kinds]
+    files.sort(key=lambda f: type(f) is not TextIOWrapper)
+    for file in files:
+        try:
+            if not file.closed:
+                file.flush()
+        except Exception:
+            pass

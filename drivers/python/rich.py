@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a value or a display shows, by MIME type: text always, and whatever else it offers."""
+
+import sys
+
+from binascii import b2a_base64
+
+FIGURE_CHART = "application/vnd.retort.chart+json"
+FRAME_DATA = "application/vnd.retort.data+json"
+BINARY = ("image/png", "image/jpeg", "application/pdf")
+METHODS = (
+    ("_repr_html_", "text/html"),
+    ("_repr_markdown_", "text/markdown"),
+    ("_repr_svg_", "image/svg+xml"),
+    ("_repr_png_", "image/png"),
+    ("_repr_jpeg_", "image/jpeg"),
+    ("_repr_pdf_", "application/pdf"),
+    ("_repr_latex_", "text/latex"),
+    ("_repr_json_", "application/json"),
+    ("_repr_javascript_", "application/javascript"),
+)
+CANARY = "_ipython_canary_method_should_not_exist_"
+JSON_NODES_MAX, JSON_DEPTH_MAX = 500_000, 64
+ROWS_MAX, CELLS_MAX = 10_000, 200_000
+
+
+def attempt(function, *args, **kwargs):
+    """What @function returns, or None when it raises anything but an interrupt."""
+    try:
+        return function(*args, **kwargs)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return None
+
+
+def method(value, name):
+    """A representation method that is really there, not made up by a __getattr__."""
+    if isinstance(value, type) or attempt(getattr, value, CANARY, None) is not None:
+        return None
+    found = attempt(getattr, value, name, None)
+    return found if callable(found) else None
+
+
+def text_of(value, limit):
+    """repr(value), or what can be said when that fails."""
+    if type(value) is str and len(value) > 2 * limit:
+        # The repr of all of it would be a second copy. Four bytes is the widest character.
+        half = limit // 2 // (1 if value.isascii() else 4)
+        head, tail = repr(value[:half])[:half], repr(value[-half:])[-half:]
+        gone = len(value) - 2 * half
+        return "%s\n[... %d characters cut ...]\n%s" % (head, gone, tail)
+    text = attempt(repr, value)
+    if type(text) is not str:
+        text = attempt(str.__str__, text)
+    if text is None and type(value) is int:
+        text = "<int of %d bits>" % value.bit_length()
+    return object.__repr__(value) if text is None else text
+
+
+# ---- JSON -----------------------------------------------------------------------------------------
+
+
+class NotJson(Exception):
+    """A value has no JSON, or too much."""
+
+
+def jsonable(value, budget, depth=0, strict=False):
+    """
+    A copy of @value in plain JSON types; @budget is a list with the nodes and characters left.
+    With strict, only what JSON gives back unchanged.
+    """
+    kind = type(value)
+    budget[0] -= 1
+    if budget[0] < 0 or depth > JSON_DEPTH_MAX:
+        raise NotJson
+    if value is None or kind is bool:
+        return value
+    if kind is str:
+        budget[1] -= len(value)
+        if budget[1] < 0:
+            raise NotJson
+        return value
+    if kind is int:
+        if not -(1 << 63) <= value < 1 << 63:
+            raise NotJson
+        return value
+    if kind is float:
+        if value - value == 0:
+            return value
+        if strict:
+            raise NotJson
+        return None
+    if kind is list or (kind is tuple and not strict):
+        return [jsonable(item, budget, depth + 1, strict) for item in value]
+    if kind is dict:
+        for key in value:
+            if type(key) is not str:
+                raise NotJson
+            budget[1] -= len(key)
+        return {k: jsonable(v, budget, depth + 1, strict) for k, v in value.items()}
+    raise NotJson
+
+
+def json_or_none(value, limit, strict=False):
+    try:
+        return jsonable(value, [JSON_NODES_MAX, limit], 0, strict)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return None
+
+
+def plain_dict(value):
+    found = json_or_none(value, 1 << 16) if value else None
+    return found if type(found) is dict else {}
+
+
+# ---- bundles --------------------------------------------------------------------------------------
+
+
+def bundle(value, limit):
+    """The MIME bundle of a value, each part within @limit bytes. Raises only KeyboardInterrupt."""
+    if is_figure(value):
+        data = figure_data(value)
+    else:
+        data = attempt(offered, value, limit) or {}
+    if data.get("text/plain") is None:
+        data["text/plain"] = text_of(value, limit)
+    return bounded(data, limit)
+
+
+def offered(value, limit):
+    """What the object itself offers, and what is known of its type."""
+    data = {}
+    if type(value) in (list, dict, str, int, float):
+        found = json_or_none(value, limit, True)
+        if found is not None:
+            data["application/json"] = found
+        return data
+    mimebundle = method(value, "_repr_mimebundle_")
+    if mimebundle:
+        found = attempt(mimebundle, include=None, exclude=None)
+        if type(found) is tuple and found:
+            found = found[0]
+        if isinstance(found, dict):
+            data.update(found)
+    for name, mime in METHODS:
+        if mime not in data:
+            show = method(value, name)
+            found = attempt(show) if show else None
+            if type(found) is tuple and found:
+                found = found[0]
+            if found is not None:
+                data[mime] = found
+    data.update(attempt(frame_data, value, limit) or {})
+    return data
+
+
+def from_raw(value, limit):
+    """A bundle from a dict of MIME type to value."""
+    if not isinstance(value, dict):
+        return bundle(value, limit)
+    return bounded(value, limit)
+
+
+def bounded(data, limit):
+    """A bundle as the frames want it; what is too large is cut, or dropped with a note."""
+    out, notes = {}, []
+    for mime, value in list(data.items()):
+        if type(mime) is not str or value is None:
+            continue
+        if mime == "application/json" or mime.endswith("+json"):
+            value = json_or_none(value, limit)
+            if value is not None and len(driver.encode(value)) <= limit:
+                out[mime] = value
+            elif mime != "application/json":
+                notes.append("[%s not shown: too large or not JSON]" % mime)
+            continue
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            size = len(value) * 4 // 3
+            value = None if size > limit else b2a_base64(value, newline=False).decode()
+        else:
+            value = attempt(str, value)
+            if value is None:
+                continue
+            size = len(value)
+        if mime.startswith("text/"):
+            out[mime] = driver.cut(value or "", limit)
+        elif size <= limit:
+            out[mime] = "".join(value.split()) if mime in BINARY else value
+        else:
+            notes.append("[%s of %d bytes not shown: limit %d]" % (mime, size, limit))
+    if notes:
+        out["text/plain"] = "\n".join([out.get("text/plain", "")] + notes).lstrip("\n")
+    return out
+
+
+# ---- pandas ---------------------------------------------------------------------------------------
+
+
+def frame_data(value, limit):
+    pandas = sys.modules.get("pandas")
+    frame = getattr(pandas, "DataFrame", None)
+    series = getattr(pandas, "Series", None)
+    if series is not None and isinstance(value, series):
+        html = attempt(lambda: value.to_frame()._repr_html_())
+        columns = [(value.name if value.name is not None else "value", value)]
+    elif frame is not None and isinstance(value, frame):
+        html = None
+        columns = [(name, value.iloc[:, i]) for i, name in enumerate(value.columns[:1_000])]
+    else:
+        return {}
+    rows = min(len(value), ROWS_MAX, CELLS_MAX // max(1, len(columns)))
+    while True:
+        data = {}
+        for name, column in columns:
+            key, number = str(name), 1
+            while key in data:
+                number += 1
+                key = "%s.%d" % (name, number)
+            data[key] = [cell(item) for item in column.iloc[:rows].tolist()]
+        if rows < 2 or len(driver.encode(data)) <= limit:
+            break
+        rows //= 2
+    out = {FRAME_DATA: data}
+    if html is not None:
+        out["text/html"] = html
+    return out
+
+
+def cell(item):
+    """A cell as JSON: moments as ISO text, what is missing as null, the rest as text."""
+    kind = type(item)
+    if kind in (str, bool):
+        return item
+    if kind is int:
+        return item if -(1 << 63) <= item < 1 << 63 else str(item)
+    if kind is float:
+        return item if item - item == 0 else None
+    if item is None or str(kind.__name__) in ("NaTType", "NAType"):
+        return None
+    isoformat = getattr(item, "isoformat", None)
+    if isoformat:
+        return str(isoformat())
+    if hasattr(item, "item") and hasattr(item, "dtype") and getattr(item, "ndim", 1) == 0:
+        plain = item.item()
+        return cell(plain) if type(plain) in (str, bool, int, float) else str(item)
+    return str(item)
+
+
+# ---- matplotlib -----------------------------------------------------------------------------------
+
+
+def is_figure(value):
+    figure = getattr(sys.modules.get("matplotlib.figure"), "Figure", None)
+    return figure is not None and attempt(isinstance, value, figure) is True
+
+
+def figure_data(figure):
+    """PNG and chart of a figure. A figure that cannot be drawn gives its text and a complaint."""
+    from _io import BytesIO
+
+    data = {"text/plain": attempt(repr, figure) or "<Figure>"}
+    out = BytesIO()
+    try:
+        figure.savefig(out, format="png", bbox_inches="tight")
+        data["image/png"] = out.getvalue()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        driver.part("later").note_ignored(error)
+    chart = attempt(lambda: driver.part("chart").chart(figure))
+    if chart is not None:
+        data[FIGURE_CHART] = chart
+    if driver.state.step is not None:
+        driver.state.step.figures.append(figure)
+    return data
+
+
+def show_figures(step):
+    """Display the open figures that the step has not shown yet, and close them all."""
+    if step is None:
+        return
+    pyplot = sys.modules["matplotlib.pyplot"]
+    managers = pyplot._pylab_helpers.Gcf.figs
+    for number in sorted(managers):
+        manager = managers.get(number)
+        if manager is None:
+            continue
+        figure = manager.canvas.figure
+        try:
+            if not any(figure is shown for shown in step.figures):
+                driver.send_display(bundle(figure, step.limit), {})
+        finally:
+            pyplot.close(figure)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The standard streams, put back to what they were whatever a step has done to them."""
+
+import sys
+
+import posix
+
+state = driver.state
+
+
+def same_file(a, b):
+    try:
+        x, y = posix.fstat(a), posix.fstat(b)
+        return (x.st_dev, x.st_ino) == (y.st_dev, y.st_ino)
+    except OSError:
+        return False
+
+
+def is_open(stream):
+    try:
+        return stream is not None and not stream.closed
+    except BaseException:
+        return False
+
+
+def open_stream(fd, mode):
+    """A text stream on @fd as the interpreter would have made it, but always UTF-8."""
+    from io import open as io_open
+
+    stream = io_open(
+        fd,
+        mode,
+        encoding="utf-8",
+        errors="backslashreplace" if fd == 2 else "surrogateescape",
+        closefd=False,
+        buffering=1 if mode == "w" else -1,
+    )
+    return stream
+
+
+def restore():
+    """Make fds 0–2 and sys.stdin, stdout and stderr what they were at the start."""
+    for fd, copy in ((1, state.out), (2, state.err)):
+        if not same_file(fd, copy):
+            posix.dup2(copy, fd)
+    try:
+        posix.fstat(0)
+    except OSError:
+        posix.open("/dev/null", posix.O_RDONLY)
+    if not is_open(state.stdin):
+        state.stdin = open_stream(0, "r")
+    if not is_open(state.stdout):
+        state.stdout = open_stream(1, "w")
+    if not is_open(state.stderr):
+        state.stderr = open_stream(2, "w")
+    sys.stdin = sys.__stdin__ = state.stdin
+    sys.stdout = sys.__stdout__ = state.stdout
+    sys.stderr = sys.__stderr__ = state.stderr

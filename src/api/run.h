@@ -1,0 +1,75 @@
+/* The operation behind `retort run`: one program, once, in a box of its own. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "sandbox/limits.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct run_volume {
+	const char *src; /* of the host */
+	const char *dst; /* in the box */
+	bool is_writable;
+};
+
+/* Everything is borrowed. NULL and 0 are "not given" but for limits, which all count. */
+struct run_request {
+	const char *runtime; /* NULL: by the ending of @filename, the `#!` line, or python */
+	const char *code;    /* UTF-8 */
+	size_t code_bytes;
+	const char *filename;	 /* as tracebacks show it */
+	const char *const *argv; /* NULL-terminated; argv[0] is the program's name */
+	const struct run_volume *volumes;
+	size_t n_volumes;
+	const char *workspace; /* a directory of the host, written to */
+	const char *rootfs;
+	const char *interpreter;
+	const char *const *env; /* NAME=VALUE */
+	size_t n_env;
+	struct limits limits;
+	bool has_seed;
+	uint64_t seed;
+	int stdin_fd;	     /* or -1 */
+	const char *out_dir; /* where new and changed files of the workspace go */
+};
+
+/*
+ * What is heard while it runs; any may be NULL.
+ *
+ * started  the box is there and the driver starts.
+ * output   bytes of stream 0 (stdout) or 1 (stderr) as they come, as far as the record's head keeps them.
+ * tail     after the end, when there was more: bytes lost, then the bytes kept of the end.
+ * display  {mime: value}, borrowed.
+ */
+struct run_events {
+	void *arg;
+	void (*started)(void *arg, const char *session);
+	void (*output)(void *arg, int stream, const char *data, size_t bytes);
+	void (*tail)(void *arg, int stream, uint64_t cut_bytes, const char *data, size_t bytes);
+	void (*display)(void *arg, const json_t *display);
+};
+
+struct run_result {
+	json_t *record;	 /* CONTRACT §3. Owns: the caller decrefs */
+	int exit_status; /* what `retort run` ends with */
+	unsigned n_copied;
+};
+
+/*
+ * Run it. SIGINT and SIGTERM stop the step, a second one at once.
+ *
+ * Blocks:  until everything the run had is gone again.
+ * Returns: 0 when it ran, however it ended; negative errno when it could not be started, or, with the
+ *          record filled, when files could not be copied out.
+ * Errors:  ERR_USAGE, ERR_NOT_FOUND, ERR_RUNTIME, ERR_BOX, ERR_NO_SPACE, ERR_INTERRUPTED.
+ */
+int run_once(const struct run_request *req, const struct run_events *events, struct run_result *out,
+	struct err *err);
+
+/* Names of the runtimes there are, for messages. */
+const char *run_runtimes(void);
+
+/* The limits as they are when nothing else is asked for. */
+struct limits run_default_limits(void);

@@ -1,0 +1,25 @@
+/* Attributes and small macros: the only macro header. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+
+#define attr_printf(fmt, args) __attribute__((format(printf, fmt, args)))
+#define attr_unused            __attribute__((unused))
+#define attr_noreturn          __attribute__((noreturn))
+#define attr_must_use          __attribute__((warn_unused_result))
+
+#define cleanup(fn) __attribute__((cleanup(fn)))
+
+/* Hand over what an owning pointer holds: the cleanup attribute then frees nothing. */
+#define take_ptr(p)                                                                                \
+	({                                                                                         \
+		typeof(p) taken_ = (p);                                                            \
+		(p) = NULL;                                                                        \
+		taken_;                                                                            \
+	})
+
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/buf.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUF_FIRST_BYTES = 64 };
+
+void buf_done(struct buf *b)
+{
+	free(b->data);
+	*b = BUF_INIT(b->max_bytes);
+}
+
+char *buf_reserve(struct buf *b, size_t bytes)
+{
+	if (bytes > b->max_bytes || b->bytes > b->max_bytes - bytes)
+		return NULL;
+	if (bytes >= SIZE_MAX - b->bytes)
+		return NULL;
+	size_t need = b->bytes + bytes + 1, most = MAX(b->max_bytes, b->max_bytes + 1);
+	if (need > b->room || !b->data) {
+		size_t room = MAX(b->room, (size_t)BUF_FIRST_BYTES);
+		while (room < need)
+			room = room > most / 2 ? most : room * 2;
+		char *data = realloc(b->data, room);
+		if (!data)
+			return NULL;
+		b->data = data;
+		b->room = room;
+	}
+	return b->data + b->bytes;
+}
+
+void buf_grown(struct buf *b, size_t bytes)
+{
+	b->bytes += bytes;
+	b->data[b->bytes] = '\0';
+}
+
+int buf_append(struct buf *b, const void *data, size_t bytes)
+{
+	char *at = buf_reserve(b, bytes);
+	if (!at)
+		return bytes > b->max_bytes || b->bytes > b->max_bytes - bytes ? -E2BIG : -ENOMEM;
+	if (bytes > 0)
+		memcpy(at, data, bytes);
+	buf_grown(b, bytes);
+	return 0;
+}
+
+int buf_add(struct buf *b, const char *text)
+{
+	return buf_append(b, text, strlen(text));
+}
+
+int buf_addf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return -EINVAL;
+	char *at = buf_reserve(b, (size_t)n);
+	if (!at)
+		return -E2BIG;
+	va_start(ap, fmt);
+	(void)vsnprintf(at, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	buf_grown(b, (size_t)n);
+	return 0;
+}
+
+void buf_consume(struct buf *b, size_t bytes)
+{
+	if (bytes >= b->bytes) {
+		buf_clear(b);
+		return;
+	}
+	memmove(b->data, b->data + bytes, b->bytes - bytes);
+	b->bytes -= bytes;
+	b->data[b->bytes] = '\0';
+}
+
+void buf_clear(struct buf *b)
+{
+	b->bytes = 0;
+	if (b->data)
+		b->data[0] = '\0';
+}
+
+const char *buf_str(const struct buf *b)
+{
+	return b->data ? b->data : "";
+}
+
+char *buf_take(struct buf *b)
+{
+	char *data = b->data;
+	*b = BUF_INIT(b->max_bytes);
+	return data;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+void fd_close(int *fd)
+{
+	int saved = errno;
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+	errno = saved;
+}
+
+int fd_take(int *fd)
+{
+	int taken = *fd;
+	*fd = -1;
+	return taken;
+}
+
+int fd_write_all(int fd, const void *data, size_t bytes)
+{
+	const char *at = data;
+	while (bytes > 0) {
+		ssize_t n = write(fd, at, bytes);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		at += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+ssize_t fd_read_all(int fd, void *out, size_t max_bytes)
+{
+	size_t got = 0;
+	for (;;) {
+		char extra;
+		bool full = got == max_bytes;
+		ssize_t n = read(fd, full ? &extra : (char *)out + got, full ? 1 : max_bytes - got);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return (ssize_t)got;
+		if (full)
+			return -E2BIG;
+		got += (size_t)n;
+	}
+}
+
+int fd_set_nonblock(int fd, bool on)
+{
+	int flags = fcntl(fd, F_GETFL);
+	if (flags < 0)
+		return -errno;
+	flags = on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
+	return fcntl(fd, F_SETFL, flags) < 0 ? -errno : 0;
+}
+
+union fd_control {
+	struct cmsghdr align;
+	char bytes[CMSG_SPACE(sizeof(int) * FD_PASS_MAX)];
+};
+
+ssize_t fd_send(int sock, const void *data, size_t bytes, const int *fds, size_t n_fds)
+{
+	union fd_control control = {0};
+	struct iovec iov = {.iov_base = (void *)(uintptr_t)data, .iov_len = bytes};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	if (n_fds > FD_PASS_MAX)
+		return -EINVAL;
+	if (n_fds > 0) {
+		msg.msg_control = control.bytes;
+		msg.msg_controllen = CMSG_SPACE(sizeof(int) * n_fds);
+		struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int) * n_fds);
+		memcpy(CMSG_DATA(c), fds, sizeof(int) * n_fds);
+	}
+	for (;;) {
+		ssize_t n = sendmsg(sock, &msg, MSG_NOSIGNAL);
+		if (n >= 0 || errno != EINTR)
+			return n < 0 ? -errno : n;
+	}
+}
+
+static size_t take_fds(struct msghdr *msg, int *fds, size_t max_fds)
+{
+	size_t n_taken = 0;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < n; i++) {
+			int fd;
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof fd);
+			if (n_taken < max_fds)
+				fds[n_taken++] = fd;
+			else
+				(void)close(fd);
+		}
+	}
+	return n_taken;
+}
+
+ssize_t fd_recv(int sock, void *out, size_t max_bytes, int *fds, size_t max_fds, size_t *n_fds)
+{
+	union fd_control control;
+	struct iovec iov = {.iov_base = out, .iov_len = max_bytes};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes,
+		.msg_controllen = sizeof control.bytes};
+	ssize_t n;
+	do
+		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	size_t got = take_fds(&msg, fds, max_fds);
+	if (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
+		for (size_t i = 0; i < got; i++)
+			(void)close(fds[i]);
+		return -EMSGSIZE;
+	}
+	if (n_fds)
+		*n_fds = got;
+	else
+		for (size_t i = 0; i < got; i++)
+			(void)close(fds[i]);
+	return n;
+}

@@ -1,0 +1,48 @@
+/* File descriptors: owners that close, whole reads and writes, descriptors passed on sockets.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/attr.h"
+
+#include <stddef.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum { FD_PASS_MAX = 8 };
+
+void fd_close(int *fd);
+#define cleanup_fd cleanup(fd_close)
+
+/* Hand over a descriptor: the owner then closes nothing. */
+int fd_take(int *fd);
+#define take_fd(fd) fd_take(&(fd))
+
+/*
+ * Write all of @data, going on after signals and short writes.
+ * Blocks:  as the descriptor does.
+ * Returns: 0, or negative errno.
+ */
+int fd_write_all(int fd, const void *data, size_t bytes);
+
+/*
+ * Read at most @max bytes until end of file.
+ * Returns: bytes read, -E2BIG when there is more than @max, or negative errno.
+ */
+ssize_t fd_read_all(int fd, void *out, size_t max_bytes);
+
+/* Returns: 0, or negative errno. */
+int fd_set_nonblock(int fd, bool on);
+
+/*
+ * Send one message with up to FD_PASS_MAX descriptors on a unix socket.
+ * Owns:    nothing; the caller still owns @fds.
+ * Returns: bytes sent, or negative errno (-EAGAIN when the socket is full).
+ */
+ssize_t fd_send(int sock, const void *data, size_t bytes, const int *fds, size_t n_fds);
+
+/*
+ * Receive one message. Descriptors are close-on-exec and owned by the caller; those beyond
+ * @max_fds are closed, and a message cut short by @max is an error.
+ * Returns: bytes received (0 at end of stream), -EAGAIN, -EMSGSIZE, or negative errno.
+ */
+ssize_t fd_recv(int sock, void *out, size_t max_bytes, int *fds, size_t max_fds, size_t *n_fds);

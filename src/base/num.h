@@ -1,0 +1,50 @@
+/* Numbers as people write them: sizes, durations, counts, CPUs. SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+/* What is allowed, ends included. */
+struct num_range {
+	uint64_t min;
+	uint64_t max;
+};
+
+#define NUM_ANY ((struct num_range){0, UINT64_MAX})
+
+/*
+ * Read the whole of @text: digits with at most one point, at most one space, a unit. Outputs
+ * untouched on failure.
+ *
+ * Shape:   "512m", "1.5g", ".5", "30 s". A fraction needs a unit that can hold it ("1.5" is no
+ * size) and is rounded down; digits after the sixth do not count. No sign, no exponent. Errors:
+ * ERR_USAGE with a hint, when it is no number of the kind or outside @range. Returns: 0, or
+ * negative errno.
+ */
+
+/* Units: b, k, m, g, t (powers of 1024; "kb" and "kib" too, in any case), none is bytes. */
+int num_parse_bytes(const char *text, struct num_range range, uint64_t *bytes, struct err *err);
+
+/* Units: ms, s, m or min, h; none is seconds. */
+int num_parse_ms(const char *text, struct num_range range, uint64_t *ms, struct err *err);
+
+/* Units: none; a whole number. */
+int num_parse_count(const char *text, struct num_range range, uint64_t *count, struct err *err);
+
+/* Units: CPUs in, thousandths out: "1.5" is 1500. */
+int num_parse_cpu_milli(const char *text, struct num_range range, uint64_t *milli, struct err *err);
+
+/*
+ * A number for a message, by value: `err_set(err, ERR_LIMIT, "over %s", num_format_bytes(n).text)`.
+ * Rounded down to two decimals ("1.5 GiB"), seconds to three; what is exact reads back as it was.
+ */
+struct num_text {
+	char text[32];
+};
+
+struct num_text num_format_bytes(uint64_t bytes);
+struct num_text num_format_ms(uint64_t ms);
+struct num_text num_format_count(uint64_t count);
+struct num_text num_format_cpu_milli(uint64_t milli);

@@ -1,0 +1,124 @@
+/* Option tables: one row per option, one meaning for flags, environment and configuration.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { OPT_MAX = 64, OPT_LIST_MAX = 256 };
+
+/* What a value is, and the C type of the field it goes to. */
+enum opt_type {
+	OPT_FLAG,      /* bool; no argument, or =true|false */
+	OPT_TEXT,      /* const char * */
+	OPT_BYTES,     /* uint64_t */
+	OPT_MS,	       /* uint64_t */
+	OPT_COUNT,     /* uint64_t */
+	OPT_CPU_MILLI, /* uint64_t */
+	OPT_CHOICE,    /* int: the place in `choices` */
+	OPT_LIST,      /* struct opt_list: may be given many times */
+};
+
+enum opt_flag {
+	OPT_HIDDEN = 1, /* in no help, completion, manual or hint */
+	OPT_ENDS = 2,	/* what follows its value is operands, as after python's -c */
+	OPT_NO_ENV = 4, /* only on the command line */
+};
+
+/* What the value completes to; the words of `choices` always do. */
+enum opt_complete { OPT_COMPLETE_NONE, OPT_COMPLETE_FILE, OPT_COMPLETE_DIR };
+
+/* Texts are borrowed from argv, the environment or the caller of opt_apply(). */
+struct opt_list {
+	const char *item[OPT_LIST_MAX];
+	size_t n;
+};
+
+struct opt {
+	const char *name; /* without dashes: "memory" */
+	char letter;	  /* 'm', or 0 */
+	enum opt_type type;
+	unsigned flags;	      /* enum opt_flag */
+	size_t offset;	      /* of the field in the target */
+	const char *arg;      /* how help calls the value: "SIZE"; unused by a flag */
+	const char *group;    /* heading in help; rows of a group stand together */
+	const char *help;     /* lower case, no final stop */
+	const char *fallback; /* the default as one would write it, or NULL */
+	const char *choices;  /* OPT_CHOICE: "auto|always|never" */
+	enum opt_complete complete;
+	uint64_t min, max; /* of numbers; max 0 is UINT64_MAX */
+};
+
+/*
+ * Type and field of a row in one, checked by the compiler:
+ * `{"memory", 'm', OPT_INTO_BYTES(struct args, memory_bytes), .arg = "SIZE", …}`
+ */
+#define OPT_INTO_FLAG(s, f)	 OPT_INTO_(OPT_FLAG, s, f, bool)
+#define OPT_INTO_TEXT(s, f)	 OPT_INTO_(OPT_TEXT, s, f, const char *)
+#define OPT_INTO_BYTES(s, f)	 OPT_INTO_(OPT_BYTES, s, f, uint64_t)
+#define OPT_INTO_MS(s, f)	 OPT_INTO_(OPT_MS, s, f, uint64_t)
+#define OPT_INTO_COUNT(s, f)	 OPT_INTO_(OPT_COUNT, s, f, uint64_t)
+#define OPT_INTO_CPU_MILLI(s, f) OPT_INTO_(OPT_CPU_MILLI, s, f, uint64_t)
+#define OPT_INTO_CHOICE(s, f)	 OPT_INTO_(OPT_CHOICE, s, f, int)
+#define OPT_INTO_LIST(s, f)	 OPT_INTO_(OPT_LIST, s, f, struct opt_list)
+#define OPT_INTO_(kind, s, f, want)                                                                \
+	.type = (kind), .offset = offsetof(s, f) + OPT_SAME_(typeof(((s *)0)->f), want)
+#define OPT_SAME_(a, b) (0 * sizeof(char[__builtin_types_compatible_p(a, b) ? 1 : -1]))
+
+/* A later source wins over an earlier one, in whatever order they are applied. */
+enum opt_source { OPT_UNSET, OPT_FROM_CONFIG, OPT_FROM_ENV, OPT_FROM_ARG };
+
+/* A table, the struct it fills and where each value came from. */
+struct opt_set {
+	const struct opt *opts;
+	size_t n_opts;
+	void *target;		       /* holds the defaults beforehand */
+	bool stop_at_operand;	       /* `run FILE --x`: --x is the program's */
+	unsigned char source[OPT_MAX]; /* enum opt_source */
+};
+
+#define OPT_SET(rows, n_rows, target_)                                                             \
+	((struct opt_set){.opts = (rows), .n_opts = (n_rows), .target = (target_)})
+
+/*
+ * Read argv[1..argc-1]: -m512m, -m 512m, -qm512m, --memory=512m, --memory 512m, -- (the rest is
+ * operands). The last of repeated options wins; "-" is an operand. argv is rearranged so that the
+ * operands stand at its end. Reading goes on after a mistake, so that a later --json still counts;
+ * @err tells of the first.
+ *
+ * Returns: the index in argv of the first operand (argc when there is none), or negative errno.
+ * Errors:  ERR_USAGE with a hint; ERR_LIMIT for a list over OPT_LIST_MAX.
+ */
+int opt_parse(struct opt_set *set, int argc, char **argv, struct err *err);
+
+/*
+ * Apply RETORT_<NAME> of every row that allows it; an empty variable counts as unset. A list takes
+ * one item.
+ * Returns: 0, or negative errno of the first mistake.
+ */
+int opt_env(struct opt_set *set, struct err *err);
+
+/*
+ * Apply one value to the row called @name, as text ("true" for a flag). It is not looked at when
+ * a later source has already spoken. A list grows by one, and starts anew with a later source.
+ *
+ * Owns:    @value must outlive the target.
+ * Returns: 0, or negative errno.
+ */
+int opt_apply(struct opt_set *set, const char *name, const char *value, enum opt_source source,
+	struct err *err);
+
+/* Who set the row called @name; OPT_UNSET for an unknown name too. */
+enum opt_source opt_source(const struct opt_set *set, const char *name);
+
+/* Write "RETORT_FILE_SIZE" for "file-size". Limits: cut at @bytes. */
+void opt_env_name(const struct opt *opt, char *out, size_t bytes);
+
+/*
+ * Step through "a|b|c": start with NULL, pass back what was returned.
+ * Returns: the next word, not terminated, its length in *@bytes; NULL at the end.
+ */
+const char *opt_choice_next(const struct opt *opt, const char *last, size_t *bytes);

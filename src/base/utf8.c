@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Lead bytes: how many bytes follow, and what the first of them may be (table 3-7). */
+struct lead {
+	unsigned char first, last;
+	unsigned char n_more;
+	unsigned char min, max;
+};
+
+static const struct lead leads[] = {
+	{0xc2, 0xdf, 1, 0x80, 0xbf}, {0xe0, 0xe0, 2, 0xa0, 0xbf}, /* no overlong */
+	{0xe1, 0xec, 2, 0x80, 0xbf}, {0xed, 0xed, 2, 0x80, 0x9f}, /* no surrogate */
+	{0xee, 0xef, 2, 0x80, 0xbf}, {0xf0, 0xf0, 3, 0x90, 0xbf}, /* no overlong */
+	{0xf1, 0xf3, 3, 0x80, 0xbf}, {0xf4, 0xf4, 3, 0x80, 0x8f}, /* nothing past U+10FFFF */
+};
+
+static const struct lead *find_lead(unsigned char byte)
+{
+	for (size_t i = 0; i < ARRAY_LEN(leads); i++)
+		if (byte >= leads[i].first && byte <= leads[i].last)
+			return &leads[i];
+	return NULL;
+}
+
+size_t utf8_decode(const void *data, size_t bytes, int32_t *character)
+{
+	const unsigned char *at = data;
+	*character = -1;
+	if (bytes == 0)
+		return 0;
+	if (at[0] < 0x80) {
+		*character = at[0];
+		return 1;
+	}
+	const struct lead *lead = find_lead(at[0]);
+	if (!lead)
+		return 1;
+	int32_t c = at[0] & (0x3f >> lead->n_more);
+	for (size_t i = 1; i <= lead->n_more; i++) {
+		unsigned char min = i == 1 ? lead->min : 0x80, max = i == 1 ? lead->max : 0xbf;
+		if (i >= bytes || at[i] < min || at[i] > max)
+			return i;
+		c = c << 6 | (at[i] & 0x3f);
+	}
+	*character = c;
+	return (size_t)lead->n_more + 1;
+}
+
+bool utf8_is_valid(const void *data, size_t bytes)
+{
+	const char *at = data;
+	for (int32_t c; bytes > 0;) {
+		size_t n = utf8_decode(at, bytes, &c);
+		if (c < 0)
+			return false;
+		at += n;
+		bytes -= n;
+	}
+	return true;
+}
+
+size_t utf8_count(const void *data, size_t bytes)
+{
+	const char *at = data;
+	size_t n_characters = 0;
+	for (int32_t c; bytes > 0; n_characters++) {
+		size_t n = utf8_decode(at, bytes, &c);
+		at += n;
+		bytes -= n;
+	}
+	return n_characters;
+}
+
+static int undo_append(struct buf *out, size_t old_bytes, int rc)
+{
+	out->bytes = old_bytes;
+	if (out->data)
+		out->data[old_bytes] = '\0';
+	return rc;
+}
+
+int utf8_repair(struct buf *out, const void *data, size_t bytes, size_t *n_replaced)
+{
+	const char *at = data;
+	size_t old_bytes = out->bytes, n_bad = 0, n_good = 0;
+	while (n_good < bytes) {
+		int32_t c;
+		size_t n = utf8_decode(at + n_good, bytes - n_good, &c);
+		if (c >= 0) {
+			n_good += n;
+			continue;
+		}
+		int rc = buf_append(out, at, n_good);
+		if (rc == 0)
+			rc = buf_add(out, "\xef\xbf\xbd");
+		if (rc < 0)
+			return undo_append(out, old_bytes, rc);
+		at += n_good + n;
+		bytes -= n_good + n;
+		n_good = 0;
+		n_bad++;
+	}
+	int rc = buf_append(out, at, n_good);
+	if (rc < 0)
+		return undo_append(out, old_bytes, rc);
+	if (n_replaced)
+		*n_replaced += n_bad;
+	return 0;
+}
+
+size_t utf8_cut(const void *data, size_t bytes, size_t max_bytes)
+{
+	const char *at = data;
+	if (bytes <= max_bytes)
+		return bytes;
+	for (size_t back = 1; back < UTF8_MAX_BYTES && back <= max_bytes; back++) {
+		int32_t c;
+		size_t start = max_bytes - back;
+		size_t n = utf8_decode(at + start, bytes - start, &c);
+		if (c >= 0 && n > back)
+			return start;
+	}
+	return max_bytes;
+}
+
+static bool is_control(int32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0);
+}
+
+static bool is_layout(int32_t c)
+{
+	return (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+static int escape_one(struct buf *out, const char *at, size_t n, int32_t c, enum utf8_lines lines)
+{
+	int rc = 0;
+	if (c >= 0 && lines == UTF8_KEEP_LINES && (c == '\n' || c == '\t'))
+		return buf_append(out, at, n);
+	if (c >= 0 && is_layout(c))
+		return buf_addf(out, "\\u%04x", (unsigned)c);
+	if (c >= 0 && is_control(c))
+		return buf_addf(out, "\\x%02x", (unsigned)c);
+	if (c >= 0)
+		return buf_append(out, at, n);
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = buf_addf(out, "\\x%02x", (unsigned)(unsigned char)at[i]);
+	return rc;
+}
+
+int utf8_escape_terminal(struct buf *out, const void *data, size_t bytes, enum utf8_lines lines)
+{
+	const char *at = data;
+	size_t old_bytes = out->bytes;
+	for (int32_t c; bytes > 0;) {
+		size_t n = utf8_decode(at, bytes, &c);
+		int rc = escape_one(out, at, n, c, lines);
+		if (rc < 0)
+			return undo_append(out, old_bytes, rc);
+		at += n;
+		bytes -= n;
+	}
+	return 0;
+}

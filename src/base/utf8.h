@@ -1,0 +1,51 @@
+/* Text that an outsider wrote: is it UTF-8, and is it safe to show. SPDX-License-Identifier:
+ * Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { UTF8_MAX_BYTES = 4, UTF8_REPLACEMENT = 0xfffd };
+
+/*
+ * Read one character. Invalid bytes are taken a maximal subpart at a time, so that three bytes of
+ * a cut four-byte character are one error.
+ *
+ * Source:  The Unicode Standard 15, table 3-7 and "U+FFFD Substitution of Maximal Subparts".
+ * Returns: how many bytes it took (0 only when @bytes is 0); *@character is -1 when invalid.
+ */
+size_t utf8_decode(const void *data, size_t bytes, int32_t *character);
+
+bool utf8_is_valid(const void *data, size_t bytes);
+
+/* Returns: how many characters; each invalid subpart counts as one. */
+size_t utf8_count(const void *data, size_t bytes);
+
+/*
+ * Append @data with every invalid subpart as U+FFFD. The buffer is untouched on failure.
+ * Limits:  that of @out; the result may be three times as long as @data.
+ * Returns: 0, -E2BIG, -ENOMEM; *@n_replaced (may be NULL) is raised by what was replaced.
+ */
+int utf8_repair(struct buf *out, const void *data, size_t bytes, size_t *n_replaced);
+
+/* Returns: the most bytes of @data, at most @max_bytes, that do not end inside a character. */
+size_t utf8_cut(const void *data, size_t bytes, size_t max_bytes);
+
+enum utf8_lines {
+	UTF8_KEEP_LINES, /* newline and tab stay */
+	UTF8_ONE_LINE,	 /* they are escaped as well */
+};
+
+/*
+ * Append @data so that a terminal shows it and obeys none of it: controls of C0 and C1, DEL and
+ * invalid bytes become \xNN; line and paragraph separators and the bidirectional embeddings,
+ * overrides and isolates (U+202A–202E, U+2066–2069) become \uNNNN. The buffer is untouched on
+ * failure.
+ *
+ * Source:  ECMA-48; Unicode UAX #9; CVE-2021-42574.
+ * Returns: 0, -E2BIG, -ENOMEM.
+ */
+int utf8_escape_terminal(struct buf *out, const void *data, size_t bytes, enum utf8_lines lines);

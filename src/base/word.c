@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/word.h"
+
+#include "base/attr.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+size_t word_distance(const char *a, const char *b)
+{
+	size_t rows[3][WORD_MAX_BYTES + 1];
+	size_t n_a = strlen(a), n_b = strlen(b);
+	if (n_a > WORD_MAX_BYTES || n_b > WORD_MAX_BYTES)
+		return strcmp(a, b) == 0 ? 0 : MAX(n_a, n_b);
+	size_t *before = rows[0], *last = rows[1], *now = rows[2];
+	for (size_t j = 0; j <= n_b; j++)
+		before[j] = last[j] = j;
+	for (size_t i = 1; i <= n_a; i++) {
+		now[0] = i;
+		for (size_t j = 1; j <= n_b; j++) {
+			size_t d = last[j - 1] + (a[i - 1] != b[j - 1]);
+			d = MIN(d, last[j] + 1);
+			d = MIN(d, now[j - 1] + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				d = MIN(d, before[j - 2] + 1);
+			now[j] = d;
+		}
+		size_t *spare = before;
+		before = last;
+		last = now;
+		now = spare;
+	}
+	return last[n_b];
+}
+
+void word_near_try(struct word_near *near, const char *candidate)
+{
+	size_t bytes = strlen(near->word);
+	bool is_beginning = bytes >= 2 && strncmp(near->word, candidate, bytes) == 0;
+	size_t distance = word_distance(near->word, candidate);
+	if (is_beginning)
+		distance = MIN(distance, (size_t)1);
+	size_t enough = bytes < 2 ? 0 : MAX((size_t)1, bytes / 3);
+	if (distance > enough || (near->best && distance >= near->distance))
+		return;
+	near->best = candidate;
+	near->distance = distance;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cmd.h"
+
+#include "base/buf.h"
+#include "base/utf8.h"
+
+#include <jansson.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FAIL_LINE_BYTES = 8 * (ERR_MSG_BYTES + ERR_HINT_BYTES) };
+
+const struct cmd *cmd_find(const char *name)
+{
+	for (const struct cmd *const *c = cmd_table; *c; c++)
+		if (strcmp((*c)->name, name) == 0)
+			return *c;
+	return NULL;
+}
+
+const struct cmd_exit *cmd_exits(const struct cmd *cmd, size_t *n)
+{
+	static const struct cmd_exit usual[] = {
+		{"0", "done"},
+		{"1", "it failed"},
+		{"2", "the call is wrong: an option, a value or a name"},
+	};
+	*n = cmd->n_exits ? cmd->n_exits : ARRAY_LEN(usual);
+	return cmd->n_exits ? cmd->exits : usual;
+}
+
+static const void *field_of(const struct opt_set *set, const char *name, enum opt_type type)
+{
+	for (size_t i = 0; i < set->n_opts; i++)
+		if (set->opts[i].type == type && strcmp(set->opts[i].name, name) == 0)
+			return (const char *)set->target + set->opts[i].offset;
+	return NULL;
+}
+
+int cmd_parse(const struct cmd *cmd, struct opt_set *set, void *target, int argc, char **argv,
+	struct err *err)
+{
+	*set = OPT_SET(cmd->opts, cmd->n_opts, target);
+	set->stop_at_operand = cmd->stop_at_operand;
+	struct err env_err;
+	int at = opt_parse(set, argc, argv, err);
+	int rc = opt_env(set, at < 0 ? &env_err : err);
+	if (at < 0)
+		return at;
+	const bool *help = field_of(set, "help", OPT_FLAG);
+	if (help && *help) {
+		const int *color = field_of(set, "color", OPT_CHOICE);
+		enum term_color when = color ? (enum term_color) * color : TERM_COLOR_AUTO;
+		help_print(stdout, cmd, term_columns(STDOUT_FILENO),
+			term_has_color(STDOUT_FILENO, when));
+		return 0;
+	}
+	if (rc < 0)
+		return rc;
+	if (cmd->operand == CMD_OPERAND_NONE && at < argc) {
+		(void)err_set(err, ERR_USAGE, "%s: unexpected \"%.64s\"", cmd->name, argv[at]);
+		return err_hint(err, "leave it out");
+	}
+	return at;
+}
+
+/* A cut in err_set() may have split a character, and names are anybody's bytes. */
+static json_t *json_text(const char *text)
+{
+	struct buf b cleanup_buf = BUF_INIT(FAIL_LINE_BYTES);
+	if (utf8_repair(&b, text, strlen(text), NULL) < 0)
+		return json_string("");
+	return json_stringn(buf_str(&b), b.bytes);
+}
+
+static void print_json(const struct err *err, const char *msg)
+{
+	json_t *inner = json_object();
+	json_t *root = json_pack("{s:o}", "error", inner);
+	(void)json_object_set_new(inner, "code", json_string(err_word(err->code)));
+	(void)json_object_set_new(inner, "message", json_text(msg));
+	if (err->hint[0])
+		(void)json_object_set_new(inner, "hint", json_text(err->hint));
+	(void)json_dumpf(root, stdout, JSON_COMPACT);
+	(void)fputc('\n', stdout);
+	(void)fflush(stdout);
+	json_decref(root);
+}
+
+int cli_fail(const struct err *err, bool json)
+{
+	struct buf line cleanup_buf = BUF_INIT(FAIL_LINE_BYTES);
+	const char *msg = err->msg[0] ? err->msg : err_meaning(err->code);
+	(void)utf8_escape_terminal(&line, msg, strlen(msg), UTF8_ONE_LINE);
+	if (err->hint[0]) {
+		(void)buf_add(&line, ": ");
+		(void)utf8_escape_terminal(&line, err->hint, strlen(err->hint), UTF8_ONE_LINE);
+	}
+	(void)fflush(stdout);
+	(void)fprintf(stderr, "retort: %s\n", buf_str(&line));
+	if (json)
+		print_json(err, msg);
+	int status = err_exit(err->code);
+	return status ? status : err_exit(ERR_INTERNAL);
+}

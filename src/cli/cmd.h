@@ -1,0 +1,103 @@
+/* What a subcommand is: one table row for parser, help, completion and manual.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "base/opt.h"
+#include "cli/term.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct cmd_example {
+	const char *what; /* "limit the memory" */
+	const char *line; /* "retort run -m 256m job.py" */
+};
+
+struct cmd_exit {
+	const char *status; /* "124", "128+n" */
+	const char *meaning;
+};
+
+/* What the operands complete to. */
+enum cmd_operand { CMD_OPERAND_NONE, CMD_OPERAND_FILE, CMD_OPERAND_CHOICE, CMD_OPERAND_COMMAND };
+
+/*
+ * One file per subcommand exports one of these. Texts are plain UTF-8: escaping for roff and
+ * shells is done by who writes those.
+ */
+struct cmd {
+	const char *name;	  /* "run" */
+	const char *summary;	  /* upper case, no final stop: "Run code once in a fresh box" */
+	const char *const *usage; /* "run [options] [FILE]"; NULL at the end */
+	const char *text;	  /* paragraphs, an empty line between; or NULL */
+	const struct opt *opts;
+	size_t n_opts;
+	const struct cmd_example *examples;
+	size_t n_examples;
+	const struct cmd_exit *exits; /* none: the usual 0, 1 and 2 */
+	size_t n_exits;
+	enum cmd_operand operand;
+	const char *operand_choices; /* CMD_OPERAND_CHOICE: "bash|zsh|fish" */
+	bool stop_at_operand;	     /* what follows the first operand is not retort's */
+	bool is_hidden;
+	/* Returns: the exit status. argv[0] is the command's name. */
+	int (*run)(int argc, char **argv);
+};
+
+/* The row every command's table ends with; @s has `bool help` and `int color`. */
+#define CMD_COMMON_OPTS(s)                                                                         \
+	{.name = "color",                                                                          \
+		OPT_INTO_CHOICE(s, color),                                                         \
+		.arg = "WHEN",                                                                     \
+		.group = "General options",                                                        \
+		.choices = TERM_COLOR_CHOICES,                                                     \
+		.fallback = "auto",                                                                \
+		.help = "colour the output"},                                                      \
+	{                                                                                          \
+		.name = "help", .letter = 'h', OPT_INTO_FLAG(s, help), .flags = OPT_NO_ENV,        \
+		.group = "General options", .help = "show this help"                               \
+	}
+
+/* Every command, in the order of help; NULL at the end. */
+extern const struct cmd *const cmd_table[];
+
+/* What stands before a command: `retort --version`. Its name is "retort". */
+extern const struct cmd cmd_root;
+
+extern const struct cmd cmd_run, cmd_doctor, cmd_completion, cmd_version, cmd_help;
+
+const struct cmd *cmd_find(const char *name);
+
+/* Say that no command is called @name, and which was meant. Returns: negative errno. */
+int cmd_unknown(const char *name, struct err *err);
+
+/* The exit statuses to describe: the command's, or the usual 0, 1 and 2. */
+const struct cmd_exit *cmd_exits(const struct cmd *cmd, size_t *n);
+
+/*
+ * Read argv, then the environment, into @target, the struct behind cmd->opts. A command without
+ * operands gets none.
+ *
+ * Returns: the index of the first operand, 0 when help was asked for and printed (the command then
+ *          ends with status 0), or negative errno.
+ */
+int cmd_parse(const struct cmd *cmd, struct opt_set *set, void *target, int argc, char **argv,
+	struct err *err);
+
+/*
+ * Report @err as one line on stderr, `retort: message: hint`, safe for a terminal; with @json as
+ * {"error":{"code","message","hint"}} on stdout too.
+ * Returns: the exit status of err->code.
+ */
+int cli_fail(const struct err *err, bool json);
+
+/* Write help for people; for cmd_root also the list of commands. */
+void help_print(FILE *out, const struct cmd *cmd, int columns, bool color);
+
+/* Write the manual page in roff. Source: man(7) of mandoc and groff. */
+void man_print(FILE *out, const struct cmd *cmd);
+
+/* "1.2.3", and the day it was released as mdoc writes it: "January 2, 2026". */
+extern const char version_text[];
+extern const char version_date[];

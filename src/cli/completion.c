@@ -1,0 +1,411 @@
+/* Completion scripts for three shells from the command table. SPDX-License-Identifier: Apache-2.0
+ */
+#include "cli/cmd.h"
+
+#include <string.h>
+
+/* Text in single quotes, for bash and zsh; fish also wants its backslashes doubled. */
+static void put_inside(const char *text, const char *escaped)
+{
+	for (; *text; text++) {
+		if (*text == '\'')
+			(void)fputs("'\\''", stdout);
+		else if (strchr(escaped, *text))
+			printf("\\%c", *text);
+		else
+			(void)putchar(*text);
+	}
+}
+
+static void put_words(const char *choices)
+{
+	for (; choices && *choices; choices++)
+		(void)putchar(*choices == '|' ? ' ' : *choices);
+}
+
+static void put_commands(void)
+{
+	for (const struct cmd *const *c = cmd_table; *c; c++)
+		if (!(*c)->is_hidden)
+			printf("%s%s", c == cmd_table ? "" : " ", (*c)->name);
+}
+
+static bool is_shown(const struct opt *opt)
+{
+	return !(opt->flags & OPT_HIDDEN);
+}
+
+/* ---- bash ---- */
+
+/* Reads the words before the cursor as retort does, then completes what the last one asks for. */
+static const char bash_body[] =
+	"_retort() {\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} cmd=retort operand='' only='' i=1 w kind=''\n"
+	"\tCOMPREPLY=()\n"
+	"\twhile ((i < COMP_CWORD)); do\n"
+	"\t\tw=${COMP_WORDS[i]} kind=''\n"
+	"\t\tif [[ $w == -- ]]; then\n"
+	"\t\t\tonly=1\n"
+	"\t\telif [[ $w == -?* && -z $only ]]; then\n"
+	"\t\t\t_retort_kind \"$cmd\" \"$w\"\n"
+	"\t\t\tif [[ ${COMP_WORDS[i + 1]-} == = ]]; then\n"
+	"\t\t\t\t((i += 2))\n"
+	"\t\t\telif [[ -n $kind ]]; then\n"
+	"\t\t\t\t((i += 1))\n"
+	"\t\t\tfi\n"
+	"\t\t\t[[ $kind == end ]] && ((i < COMP_CWORD)) && only=1 operand=1\n"
+	"\t\telif [[ $cmd == retort ]]; then\n"
+	"\t\t\tcmd=$w\n"
+	"\t\telse\n"
+	"\t\t\toperand=1\n"
+	"\t\t\t[[ \" $_retort_stops \" == *\" $cmd \"* ]] && only=1\n"
+	"\t\tfi\n"
+	"\t\twhile [[ ${COMP_WORDS[i + 1]-} == : ]]; do ((i += 2)); done\n"
+	"\t\t((i += 1))\n"
+	"\tdone\n"
+	"\t[[ $cur == = || $cur == : ]] && cur=''\n"
+	"\tif ((i <= COMP_CWORD)); then\n"
+	"\t\tif [[ $cur == -* && -z $only ]]; then\n"
+	"\t\t\t_retort_names \"$cmd\"\n"
+	"\t\t\tmapfile -t COMPREPLY < <(compgen -W \"$REPLY\" -- \"$cur\")\n"
+	"\t\t\treturn\n"
+	"\t\tfi\n"
+	"\t\t_retort_operand \"$cmd\"\n"
+	"\t\t[[ -n $operand && $kind != file ]] && kind=''\n"
+	"\tfi\n"
+	"\tcase $kind in\n"
+	"\tfile) compopt -o filenames 2>/dev/null\n"
+	"\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\") ;;\n"
+	"\tdir) compopt -o filenames 2>/dev/null\n"
+	"\t\tmapfile -t COMPREPLY < <(compgen -d -- \"$cur\") ;;\n"
+	"\t'words '*) mapfile -t COMPREPLY < <(compgen -W \"${kind#words }\" -- \"$cur\") ;;\n"
+	"\tesac\n"
+	"}\n"
+	"complete -F _retort retort\n";
+
+static void bash_kind_row(const struct cmd *cmd, const struct opt *opt)
+{
+	if (opt->type == OPT_FLAG || !is_shown(opt))
+		return;
+	printf("\t'%s --%s'", cmd->name, opt->name);
+	if (opt->letter)
+		printf(" | '%s -%c'", cmd->name, opt->letter);
+	printf(") kind='");
+	if (opt->flags & OPT_ENDS)
+		printf("end");
+	else if (opt->choices) {
+		printf("words ");
+		put_words(opt->choices);
+	} else if (opt->complete == OPT_COMPLETE_NONE)
+		printf("value");
+	else
+		printf(opt->complete == OPT_COMPLETE_DIR ? "dir" : "file");
+	printf("' ;;\n");
+}
+
+static void bash_names_row(const struct cmd *cmd)
+{
+	printf("\t%s) REPLY='", cmd->name);
+	for (size_t i = 0; i < cmd->n_opts; i++) {
+		if (!is_shown(&cmd->opts[i]))
+			continue;
+		printf("--%s ", cmd->opts[i].name);
+		if (cmd->opts[i].letter)
+			printf("-%c ", cmd->opts[i].letter);
+	}
+	printf("' ;;\n");
+}
+
+static void bash_operand_row(const struct cmd *cmd)
+{
+	printf("\t%s) kind='", cmd->name);
+	switch (cmd->operand) {
+	case CMD_OPERAND_NONE:
+		break;
+	case CMD_OPERAND_FILE:
+		printf("file");
+		break;
+	case CMD_OPERAND_CHOICE:
+		printf("words ");
+		put_words(cmd->operand_choices);
+		break;
+	case CMD_OPERAND_COMMAND:
+		printf("words ");
+		put_commands();
+		break;
+	}
+	printf("' ;;\n");
+}
+
+/* Call @row for `retort` itself and for every command to be seen. */
+static void each_command(void (*row)(const struct cmd *cmd))
+{
+	row(&cmd_root);
+	for (const struct cmd *const *c = cmd_table; *c; c++)
+		if (!(*c)->is_hidden)
+			row(*c);
+}
+
+static void bash_kind_rows(const struct cmd *cmd)
+{
+	for (size_t i = 0; i < cmd->n_opts; i++)
+		bash_kind_row(cmd, &cmd->opts[i]);
+}
+
+static void bash_stop_word(const struct cmd *cmd)
+{
+	if (cmd != &cmd_root && cmd->stop_at_operand)
+		printf("%s ", cmd->name);
+}
+
+static void print_bash(void)
+{
+	printf("# bash completion for retort: source <(retort completion bash)\n");
+	printf("_retort_stops='");
+	each_command(bash_stop_word);
+	printf("'\n\n_retort_kind() {\n\tcase \"$1 $2\" in\n");
+	each_command(bash_kind_rows);
+	printf("\tesac\n}\n\n_retort_names() {\n\tREPLY=''\n\tcase $1 in\n");
+	each_command(bash_names_row);
+	printf("\tesac\n}\n\n_retort_operand() {\n\tkind=''\n\tcase $1 in\n");
+	each_command(bash_operand_row);
+	printf("\tesac\n}\n\n%s", bash_body);
+}
+
+/* ---- zsh ---- */
+
+static void zsh_action(const struct opt *opt)
+{
+	printf(":");
+	put_inside(opt->arg ? opt->arg : "value", ":\\[]");
+	printf(":");
+	if (opt->choices) {
+		printf("(");
+		put_words(opt->choices);
+		printf(")");
+	} else if (opt->complete == OPT_COMPLETE_FILE)
+		printf("_files");
+	else if (opt->complete == OPT_COMPLETE_DIR)
+		printf("_files -/");
+}
+
+static void zsh_option(const struct opt *opt)
+{
+	const char *value = opt->type == OPT_FLAG ? "" : "=";
+	printf(" \\\n\t\t");
+	if (opt->type == OPT_LIST)
+		printf("'*'");
+	else if (opt->letter)
+		printf("'(-%c --%s)'", opt->letter, opt->name);
+	if (opt->letter)
+		printf("{-%c%s,--%s%s}", opt->letter, *value ? "+" : "", opt->name, value);
+	else
+		printf("--%s%s", opt->name, value);
+	printf("'[");
+	put_inside(opt->help ? opt->help : "", ":\\[]");
+	printf("]");
+	if (opt->type != OPT_FLAG)
+		zsh_action(opt);
+	printf("'");
+}
+
+static void zsh_operand(const struct cmd *cmd)
+{
+	switch (cmd->operand) {
+	case CMD_OPERAND_NONE:
+		break;
+	case CMD_OPERAND_FILE:
+		printf(" \\\n\t\t'1:file:_files' '*:argument:_files'");
+		break;
+	case CMD_OPERAND_CHOICE:
+		printf(" \\\n\t\t'1:word:(");
+		put_words(cmd->operand_choices);
+		printf(")'");
+		break;
+	case CMD_OPERAND_COMMAND:
+		if (cmd == &cmd_root)
+			printf(" \\\n\t\t'1:command:_retort_commands' '*::argument:->rest'");
+		else
+			printf(" \\\n\t\t'1:command:_retort_commands'");
+		break;
+	}
+}
+
+static void zsh_function(const struct cmd *cmd)
+{
+	const char *stop = cmd->stop_at_operand ? " -A '-*'" : "";
+	if (cmd == &cmd_root)
+		printf("_retort() {\n\tlocal context state state_descr line\n"
+		       "\ttypeset -A opt_args\n\t_arguments -C -s -S%s",
+			stop);
+	else
+		printf("_retort_%s() {\n\t_arguments -s -S%s", cmd->name, stop);
+	for (size_t i = 0; i < cmd->n_opts; i++)
+		if (is_shown(&cmd->opts[i]))
+			zsh_option(&cmd->opts[i]);
+	zsh_operand(cmd);
+	if (cmd == &cmd_root)
+		printf(" && return\n"
+		       "\t[[ $state == rest ]] && (( $+functions[_retort_$words[1]] )) && "
+		       "_retort_$words[1]");
+	printf("\n}\n\n");
+}
+
+static void zsh_command(const struct cmd *cmd)
+{
+	if (cmd == &cmd_root)
+		return;
+	printf("\t\t'%s:", cmd->name);
+	put_inside(cmd->summary, ":\\");
+	printf("'\n");
+}
+
+static void print_zsh(void)
+{
+	printf("#compdef retort\n# zsh completion for retort: source <(retort completion zsh)\n\n"
+	       "_retort_commands() {\n\tlocal -a all=(\n");
+	each_command(zsh_command);
+	printf("\t)\n\t_describe command all\n}\n\n");
+	each_command(zsh_function);
+	printf("if [[ $funcstack[1] == _retort ]]; then\n\t_retort \"$@\"\nelse\n"
+	       "\tcompdef _retort retort\nfi\n");
+}
+
+/* ---- fish ---- */
+
+/* Single quotes of fish know \' and \\ and nothing else. */
+static void fish_text(const char *text)
+{
+	(void)putchar('\'');
+	for (; *text; text++)
+		printf(strchr("'\\", *text) ? "\\%c" : "%c", *text);
+	(void)putchar('\'');
+}
+
+static void fish_option(const struct cmd *cmd, const struct opt *opt)
+{
+	if (cmd == &cmd_root)
+		printf("complete -c retort -n __fish_use_subcommand");
+	else
+		printf("complete -c retort -n '__fish_seen_subcommand_from %s'", cmd->name);
+	if (opt->letter)
+		printf(" -s %c", opt->letter);
+	printf(" -l %s", opt->name);
+	if (opt->choices) {
+		printf(" -x -a '");
+		put_words(opt->choices);
+		printf("'");
+	} else if (opt->complete == OPT_COMPLETE_FILE)
+		printf(" -r -F");
+	else if (opt->complete == OPT_COMPLETE_DIR)
+		printf(" -x -a '(__fish_complete_directories)'");
+	else if (opt->type != OPT_FLAG)
+		printf(" -x");
+	printf(" -d ");
+	fish_text(opt->help ? opt->help : "");
+	printf("\n");
+}
+
+static void fish_operand(const struct cmd *cmd)
+{
+	if (cmd == &cmd_root || cmd->operand == CMD_OPERAND_NONE)
+		return;
+	printf("complete -c retort -n '__fish_seen_subcommand_from %s'", cmd->name);
+	if (cmd->operand == CMD_OPERAND_FILE)
+		printf(" -F");
+	else {
+		printf(" -a '");
+		if (cmd->operand == CMD_OPERAND_CHOICE)
+			put_words(cmd->operand_choices);
+		else
+			put_commands();
+		printf("'");
+	}
+	printf("\n");
+}
+
+static void fish_rows(const struct cmd *cmd)
+{
+	if (cmd != &cmd_root) {
+		printf("complete -c retort -n __fish_use_subcommand -a %s -d ", cmd->name);
+		fish_text(cmd->summary);
+		printf("\n");
+	}
+	for (size_t i = 0; i < cmd->n_opts; i++)
+		if (is_shown(&cmd->opts[i]))
+			fish_option(cmd, &cmd->opts[i]);
+	fish_operand(cmd);
+}
+
+static void print_fish(void)
+{
+	printf("# fish completion for retort: retort completion fish | source\n"
+	       "complete -c retort -f\n");
+	each_command(fish_rows);
+}
+
+/* ---- command ---- */
+
+struct completion_args {
+	bool help;
+	int color;
+};
+
+static const struct opt completion_opts[] = {
+	CMD_COMMON_OPTS(struct completion_args),
+};
+
+static const struct {
+	const char *shell;
+	void (*print)(void);
+} shells[] = {
+	{"bash", print_bash},
+	{"zsh", print_zsh},
+	{"fish", print_fish},
+};
+
+static int completion_run(int argc, char **argv)
+{
+	struct completion_args args = {0};
+	struct opt_set set;
+	struct err err;
+	int at = cmd_parse(&cmd_completion, &set, &args, argc, argv, &err);
+	if (at < 0)
+		return cli_fail(&err, false);
+	if (at == 0)
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(shells) && at + 1 == argc; i++) {
+		if (strcmp(shells[i].shell, argv[at]) != 0)
+			continue;
+		shells[i].print();
+		return 0;
+	}
+	if (at + 1 == argc)
+		(void)err_set(&err, ERR_USAGE, "completion: unknown shell \"%.64s\"", argv[at]);
+	else
+		(void)err_set(&err, ERR_USAGE, "completion: %d shells named", argc - at);
+	(void)err_hint(&err, "name one of bash, zsh and fish");
+	return cli_fail(&err, false);
+}
+
+static const char *const completion_usage[] = {"completion bash|zsh|fish", NULL};
+
+static const struct cmd_example completion_examples[] = {
+	{"complete in this bash", "source <(retort completion bash)"},
+	{"complete in every zsh", "retort completion zsh >~/.zfunc/_retort"},
+	{"complete in every fish",
+		"retort completion fish >~/.config/fish/completions/retort.fish"},
+};
+
+const struct cmd cmd_completion = {
+	.name = "completion",
+	.summary = "Print a completion script for a shell",
+	.usage = completion_usage,
+	.opts = completion_opts,
+	.n_opts = ARRAY_LEN(completion_opts),
+	.examples = completion_examples,
+	.n_examples = ARRAY_LEN(completion_examples),
+	.operand = CMD_OPERAND_CHOICE,
+	.operand_choices = "bash|zsh|fish",
+	.run = completion_run,
+};

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/config.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool config_path(char out[PATH_MAX])
+{
+	const char *config = getenv("XDG_CONFIG_HOME");
+	const char *home = getenv("HOME");
+	int n = -1;
+	if (config && config[0] == '/')
+		n = snprintf(out, PATH_MAX, "%s/retort/config.json", config);
+	else if (home && home[0] == '/')
+		n = snprintf(out, PATH_MAX, "%s/.config/retort/config.json", home);
+	return n > 0 && n < PATH_MAX;
+}
+
+static bool is_known(const struct opt_set *set, const char *name)
+{
+	for (size_t i = 0; i < set->n_opts; i++)
+		if (strcmp(set->opts[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* The value as one would write it on the command line; kept, since the options borrow it. */
+static const char *as_text(const json_t *value)
+{
+	char *text = NULL;
+	if (json_is_string(value))
+		return strdup(json_string_value(value));
+	if (json_is_boolean(value))
+		return json_is_true(value) ? "true" : "false";
+	if (json_is_integer(value) && asprintf(&text, "%" JSON_INTEGER_FORMAT, json_integer_value(value)) > 0)
+		return text;
+	if (json_is_real(value) && asprintf(&text, "%g", json_real_value(value)) > 0)
+		return text;
+	return NULL;
+}
+
+static int apply_one(struct opt_set *set, const char *name, const json_t *value, struct err *err)
+{
+	const char *text = as_text(value);
+	if (!text)
+		return err_set(err, ERR_USAGE, "\"%.60s\" is neither text, number nor true or false", name);
+	return opt_apply(set, name, text, OPT_FROM_CONFIG, err);
+}
+
+static int apply_member(struct opt_set *set, const char *name, const json_t *value, struct err *err)
+{
+	if (!json_is_array(value))
+		return apply_one(set, name, value, err);
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		int r = apply_one(set, name, json_array_get(value, i), err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int config_apply(struct opt_set *set, struct err *err)
+{
+	char path[PATH_MAX];
+	json_error_t error;
+	const char *name;
+	json_t *value;
+	int r = 0;
+	if (!config_path(path) || access(path, F_OK) < 0)
+		return 0;
+	json_t *config = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+	if (!config || !json_is_object(config)) {
+		err_set(err, ERR_USAGE, "%s:%d: %s", path, config ? 1 : error.line,
+			config ? "not an object" : error.text);
+		json_decref(config);
+		return err_hint(err, "write {\"memory\": \"2g\"}, or remove the file");
+	}
+	json_object_foreach(config, name, value) {
+		if (r == 0 && is_known(set, name))
+			r = apply_member(set, name, value, err);
+	}
+	json_decref(config);
+	return r < 0 ? err_wrap(err, "%s", path) : 0;
+}

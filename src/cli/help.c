@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cmd.h"
+
+#include "base/buf.h"
+#include "base/utf8.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { HELP_LEFT_MAX = 28, HELP_COLUMNS_MAX = 100, HELP_TEXT_MIN = 20, HELP_TEXT_BYTES = 4096 };
+
+/* Where help goes and how. */
+struct page {
+	FILE *out;
+	size_t columns;
+	bool color;
+};
+
+static size_t width(const char *text)
+{
+	return utf8_count(text, strlen(text));
+}
+
+static void pad(const struct page *p, size_t n)
+{
+	(void)fprintf(p->out, "%*s", (int)n, "");
+}
+
+static void heading(const struct page *p, const char *text)
+{
+	(void)fprintf(p->out, p->color ? "\n\033[1m%s:\033[0m\n" : "\n%s:\n", text);
+}
+
+/* Write the words of @text, the cursor being at column @at and later lines starting at @indent. */
+static void wrap(const struct page *p, const char *text, size_t at, size_t indent)
+{
+	bool is_first = true;
+	for (text += strspn(text, " \n"); *text; text += strspn(text, " \n")) {
+		size_t bytes = strcspn(text, " \n");
+		size_t n = utf8_count(text, bytes);
+		if (!is_first && at + 1 + n > p->columns) {
+			(void)fputc('\n', p->out);
+			pad(p, indent);
+			at = indent;
+		} else if (!is_first) {
+			(void)fputc(' ', p->out);
+			at++;
+		}
+		(void)fwrite(text, 1, bytes, p->out);
+		at += n;
+		text += bytes;
+		is_first = false;
+	}
+	(void)fputc('\n', p->out);
+}
+
+/* A row of two columns; a left side too long for its column gets a line of its own. */
+static void row(const struct page *p, const char *left, const char *text, size_t column)
+{
+	size_t n = 2 + width(left);
+	(void)fprintf(p->out, "  %s", left);
+	if (n + 2 > column) {
+		(void)fputc('\n', p->out);
+		n = 0;
+	}
+	pad(p, column - n);
+	wrap(p, text, column, column);
+}
+
+static size_t column_of(const struct page *p, size_t widest)
+{
+	size_t column = 2 + MIN(widest, (size_t)HELP_LEFT_MAX) + 2;
+	bool is_narrow = column + HELP_TEXT_MIN > p->columns;
+	return is_narrow ? 8 : column;
+}
+
+/* "-m, --memory SIZE" */
+static void add_names(struct buf *b, const struct opt *opt)
+{
+	if (opt->letter)
+		(void)buf_addf(b, "-%c, ", opt->letter);
+	else
+		(void)buf_add(b, "    ");
+	(void)buf_addf(b, "--%s", opt->name);
+	if (opt->type != OPT_FLAG)
+		(void)buf_addf(b, " %s", opt->arg ? opt->arg : "VALUE");
+}
+
+static void add_help(struct buf *b, const struct opt *opt)
+{
+	size_t bytes;
+	(void)buf_add(b, opt->help ? opt->help : "");
+	const char *before = ": ";
+	for (const char *w = NULL; opt->choices && (w = opt_choice_next(opt, w, &bytes));) {
+		(void)buf_addf(b, "%s%.*s", before, (int)bytes, w);
+		before = ", ";
+	}
+	if (opt->type == OPT_LIST)
+		(void)buf_add(b, " (may be repeated)");
+	if (opt->fallback)
+		(void)buf_addf(b, " (default: %s)", opt->fallback);
+}
+
+static void print_options(const struct page *p, const struct cmd *cmd)
+{
+	struct buf left cleanup_buf = BUF_INIT(HELP_TEXT_BYTES);
+	struct buf text cleanup_buf = BUF_INIT(HELP_TEXT_BYTES);
+	const char *group = NULL;
+	size_t widest = 0;
+	for (size_t i = 0; i < cmd->n_opts; i++) {
+		buf_clear(&left);
+		add_names(&left, &cmd->opts[i]);
+		bool is_counted = !(cmd->opts[i].flags & OPT_HIDDEN);
+		widest = is_counted ? MAX(widest, width(buf_str(&left))) : widest;
+	}
+	for (size_t i = 0; i < cmd->n_opts; i++) {
+		const struct opt *opt = &cmd->opts[i];
+		const char *name = opt->group ? opt->group : "Options";
+		if (opt->flags & OPT_HIDDEN)
+			continue;
+		if (!group || strcmp(group, name) != 0)
+			heading(p, name);
+		group = name;
+		buf_clear(&left);
+		buf_clear(&text);
+		add_names(&left, opt);
+		add_help(&text, opt);
+		row(p, buf_str(&left), buf_str(&text), column_of(p, widest));
+	}
+}
+
+static void print_text(const struct page *p, const char *text)
+{
+	while (text && *text) {
+		struct buf part cleanup_buf = BUF_INIT(HELP_TEXT_BYTES);
+		const char *end = strstr(text, "\n\n");
+		(void)buf_append(&part, text, end ? (size_t)(end - text) : strlen(text));
+		(void)fputc('\n', p->out);
+		wrap(p, buf_str(&part), 0, 0);
+		text = end ? end + 2 : NULL;
+	}
+}
+
+static void print_commands(const struct page *p)
+{
+	size_t widest = 0;
+	heading(p, "Commands");
+	for (const struct cmd *const *c = cmd_table; *c; c++)
+		widest = (*c)->is_hidden ? widest : MAX(widest, strlen((*c)->name));
+	for (const struct cmd *const *c = cmd_table; *c; c++)
+		if (!(*c)->is_hidden)
+			row(p, (*c)->name, (*c)->summary, column_of(p, widest));
+}
+
+static void print_examples(const struct page *p, const struct cmd *cmd)
+{
+	if (cmd->n_examples > 0)
+		heading(p, "Examples");
+	for (size_t i = 0; i < cmd->n_examples; i++) {
+		(void)fprintf(p->out, "%s  # ", i > 0 ? "\n" : "");
+		wrap(p, cmd->examples[i].what, 4, 4);
+		(void)fprintf(p->out, "  %s\n", cmd->examples[i].line);
+	}
+}
+
+static void print_exits(const struct page *p, const struct cmd *cmd)
+{
+	size_t n, widest = 0;
+	const struct cmd_exit *exits = cmd_exits(cmd, &n);
+	heading(p, "Exit status");
+	for (size_t i = 0; i < n; i++)
+		widest = MAX(widest, width(exits[i].status));
+	for (size_t i = 0; i < n; i++)
+		row(p, exits[i].status, exits[i].meaning, column_of(p, widest));
+}
+
+void help_print(FILE *out, const struct cmd *cmd, int columns, bool color)
+{
+	struct page page = {out, (size_t)MIN(columns, (int)HELP_COLUMNS_MAX), color};
+	const struct page *p = &page;
+	(void)fprintf(out, "%s.\n", cmd->summary);
+	heading(p, "Usage");
+	for (const char *const *u = cmd->usage; *u; u++) {
+		(void)fprintf(out, "  retort ");
+		wrap(p, *u, 9, 9);
+	}
+	print_text(p, cmd->text);
+	if (cmd == &cmd_root)
+		print_commands(p);
+	print_options(p, cmd);
+	print_examples(p, cmd);
+	if (cmd != &cmd_root)
+		print_exits(p, cmd);
+	else
+		(void)fprintf(out, "\n`retort help COMMAND` tells more about a command.\n");
+}
+
+struct help_args {
+	bool man, help;
+	int color;
+};
+
+static const struct opt help_opts[] = {
+	{.name = "man",
+		OPT_INTO_FLAG(struct help_args, man),
+		.flags = OPT_HIDDEN | OPT_NO_ENV,
+		.group = "Options",
+		.help = "print the manual page in roff"},
+	CMD_COMMON_OPTS(struct help_args),
+};
+
+static int help_run(int argc, char **argv)
+{
+	struct help_args args = {0};
+	struct opt_set set;
+	struct err err;
+	int at = cmd_parse(&cmd_help, &set, &args, argc, argv, &err);
+	if (at < 0)
+		return cli_fail(&err, false);
+	if (at == 0)
+		return 0;
+	const struct cmd *cmd = at < argc ? cmd_find(argv[at]) : &cmd_root;
+	if (!cmd) {
+		(void)cmd_unknown(argv[at], &err);
+		return cli_fail(&err, false);
+	}
+	if (at + 1 < argc) {
+		(void)err_set(&err, ERR_USAGE, "help: unexpected \"%.64s\"", argv[at + 1]);
+		(void)err_hint(&err, "name one command");
+		return cli_fail(&err, false);
+	}
+	if (args.man)
+		man_print(stdout, cmd);
+	else
+		help_print(stdout, cmd, term_columns(STDOUT_FILENO),
+			term_has_color(STDOUT_FILENO, (enum term_color)args.color));
+	return 0;
+}
+
+static const char *const help_usage[] = {"help [COMMAND]", NULL};
+
+const struct cmd cmd_help = {
+	.name = "help",
+	.summary = "Explain retort or one of its commands",
+	.usage = help_usage,
+	.opts = help_opts,
+	.n_opts = ARRAY_LEN(help_opts),
+	.operand = CMD_OPERAND_COMMAND,
+	.run = help_run,
+};

@@ -1,0 +1,111 @@
+/* The command table and the dispatch. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cmd.h"
+
+#include "base/word.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+const struct cmd *const cmd_table[] = {
+	&cmd_run,
+	&cmd_doctor,
+	&cmd_completion,
+	&cmd_version,
+	&cmd_help,
+	NULL,
+};
+
+struct root_args {
+	bool version, help;
+	int color;
+};
+
+static const struct opt root_opts[] = {
+	{.name = "version",
+		.letter = 'V',
+		OPT_INTO_FLAG(struct root_args, version),
+		.flags = OPT_NO_ENV,
+		.group = "General options",
+		.help = "print the version"},
+	CMD_COMMON_OPTS(struct root_args),
+};
+
+static const char *const root_usage[] = {"COMMAND [options] [ARGS…]", NULL};
+
+static const struct cmd_example root_examples[] = {
+	{"run a file", "retort run analysis.py"},
+	{"run one line of Python", "retort run -c 'print(6 * 7)'"},
+	{"see what this host can enforce", "retort doctor"},
+};
+
+const struct cmd cmd_root = {
+	.name = "retort",
+	.summary = "Run code that nobody has read, in a box it cannot leave",
+	.usage = root_usage,
+	.text = "retort runs Python, JavaScript, SQL and shell code in a fresh box: a sandbox with "
+		"limits on memory, time, processes and disk, without network and without the "
+		"caller's files.",
+	.opts = root_opts,
+	.n_opts = ARRAY_LEN(root_opts),
+	.examples = root_examples,
+	.n_examples = ARRAY_LEN(root_examples),
+	.operand = CMD_OPERAND_COMMAND,
+	.stop_at_operand = true,
+};
+
+int cmd_unknown(const char *name, struct err *err)
+{
+	struct word_near near = WORD_NEAR(name);
+	for (const struct cmd *const *c = cmd_table; *c; c++)
+		if (!(*c)->is_hidden)
+			word_near_try(&near, (*c)->name);
+	(void)err_set(err, ERR_USAGE, "unknown command \"%.64s\"", name);
+	if (near.best)
+		return err_hint(err, "did you mean %s?", near.best);
+	return err_hint(err, "`retort help` lists the commands");
+}
+
+/* As if the command stood there without arguments. */
+static int run_bare(const struct cmd *cmd)
+{
+	char name[] = "retort";
+	char *argv[] = {name, NULL};
+	return cmd->run(1, argv);
+}
+
+static int dispatch(int argc, char **argv)
+{
+	static const char *const colors[] = {"auto", "always", "never"};
+	struct root_args args = {0};
+	struct opt_set set;
+	struct err err;
+	int at = cmd_parse(&cmd_root, &set, &args, argc, argv, &err);
+	if (at < 0)
+		return cli_fail(&err, false);
+	if (at == 0)
+		return 0;
+	/* What stands before the command is the default of what stands behind it. */
+	if (opt_source(&set, "color") == OPT_FROM_ARG)
+		(void)setenv("RETORT_COLOR", colors[args.color], 1);
+	if (args.version)
+		return run_bare(&cmd_version);
+	if (at == argc)
+		return run_bare(&cmd_help);
+	const struct cmd *cmd = cmd_find(argv[at]);
+	if (cmd)
+		return cmd->run(argc - at, argv + at);
+	(void)cmd_unknown(argv[at], &err);
+	return cli_fail(&err, false);
+}
+
+int main(int argc, char **argv)
+{
+	int status = argc > 0 ? dispatch(argc, argv) : err_exit(ERR_USAGE);
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	struct err err;
+	(void)err_sys(&err, ERR_IO, errno ? errno : EIO, "standard output");
+	int failed = cli_fail(&err, false);
+	return status ? status : failed;
+}

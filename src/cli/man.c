@@ -1,0 +1,291 @@
+/* Manual pages from the command table. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cmd.h"
+
+#include "base/buf.h"
+#include "base/utf8.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { MAN_COLUMNS = 72, MAN_TEXT_BYTES = 4096 };
+
+/* What a hyphen is: a word's, or one of something that is typed. */
+enum man_dash { MAN_PROSE, MAN_LITERAL };
+
+/* Everything that reaches roff as text goes through here. Source: mandoc_char(7). */
+static void put(FILE *out, const char *text, size_t bytes, enum man_dash dash)
+{
+	while (bytes > 0) {
+		int32_t c;
+		size_t n = utf8_decode(text, bytes, &c);
+		if (c == '\\')
+			(void)fputs("\\e", out);
+		else if (c == '-' && dash == MAN_LITERAL)
+			(void)fputs("\\-", out);
+		else if (c == '"')
+			(void)fputs("\\(dq", out);
+		else if (c == '\'')
+			(void)fputs("\\(aq", out);
+		else if (c == '`')
+			(void)fputs("\\(ga", out);
+		else if (c == '~' || c == '^')
+			(void)fputs(c == '~' ? "\\(ti" : "\\(ha", out);
+		else if (c >= 0x80 || c < 0)
+			(void)fprintf(out, "\\[u%04X]", (unsigned)(c < 0 ? UTF8_REPLACEMENT : c));
+		else
+			(void)fputc(c, out);
+		text += n;
+		bytes -= n;
+	}
+}
+
+/* An argument of a macro that can be neither a request nor another macro. */
+static void put_arg(FILE *out, const char *text)
+{
+	(void)fputs("\"\\&", out);
+	put(out, text, strlen(text), MAN_LITERAL);
+	(void)fputc('"', out);
+}
+
+static bool ends_sentence(const char *word, size_t bytes)
+{
+	return bytes > 1 && strchr(".!?", word[bytes - 1]);
+}
+
+/* Text lines: wrapped, a new sentence on a new line, no line that looks like a request. */
+static void put_text(FILE *out, const char *text, size_t bytes)
+{
+	const char *end = text + bytes;
+	size_t at = 0;
+	for (;;) {
+		while (text < end && isspace((unsigned char)*text))
+			text++;
+		size_t n = 0;
+		while (text + n < end && !isspace((unsigned char)text[n]))
+			n++;
+		if (n == 0)
+			break;
+		if (at > 0 && at + 1 + n > MAN_COLUMNS) {
+			(void)fputc('\n', out);
+			at = 0;
+		}
+		if (at > 0)
+			(void)fputc(' ', out);
+		else if (text[0] == '.')
+			(void)fputs("\\&", out);
+		put(out, text, n, MAN_PROSE);
+		at += 1 + n;
+		if (ends_sentence(text, n)) {
+			(void)fputc('\n', out);
+			at = 0;
+		}
+		text += n;
+	}
+	if (at > 0)
+		(void)fputc('\n', out);
+}
+
+/* What the table writes as a phrase stands in the manual as a sentence. */
+static void put_sentence(FILE *out, const char *text)
+{
+	struct buf b cleanup_buf = BUF_INIT(MAN_TEXT_BYTES);
+	if (!*text || buf_addf(&b, "%c%s.", toupper((unsigned char)*text), text + 1) < 0)
+		return;
+	put_text(out, b.data, b.bytes);
+}
+
+static void print_synopsis(FILE *out, const struct cmd *cmd)
+{
+	(void)fputs(".Sh SYNOPSIS\n", out);
+	for (const char *const *u = cmd->usage; *u; u++) {
+		(void)fputs(".Nm retort\n", out);
+		put(out, *u, strlen(*u), MAN_LITERAL);
+		(void)fputc('\n', out);
+	}
+}
+
+static void print_description(FILE *out, const struct cmd *cmd)
+{
+	(void)fputs(".Sh DESCRIPTION\n", out);
+	const char *text = cmd->text;
+	if (!text)
+		put_sentence(out, cmd->summary);
+	while (text && *text) {
+		const char *end = strstr(text, "\n\n");
+		put_text(out, text, end ? (size_t)(end - text) : strlen(text));
+		text = end ? end + 2 : NULL;
+		if (text && *text)
+			(void)fputs(".Pp\n", out);
+	}
+}
+
+static void print_commands(FILE *out)
+{
+	(void)fputs(".Ss Commands\n.Bl -tag -width completion\n", out);
+	for (const struct cmd *const *c = cmd_table; *c; c++) {
+		if ((*c)->is_hidden)
+			continue;
+		(void)fputs(".It Cm ", out);
+		put_arg(out, (*c)->name);
+		(void)fputc('\n', out);
+		put_sentence(out, (*c)->summary);
+	}
+	(void)fputs(".El\n", out);
+}
+
+static void print_option(FILE *out, const struct opt *opt)
+{
+	size_t bytes;
+	(void)fputs(".It ", out);
+	if (opt->letter)
+		(void)fprintf(out, "Fl %c , ", opt->letter);
+	(void)fprintf(out, "Fl \\-%s", opt->name);
+	if (opt->type != OPT_FLAG) {
+		(void)fputs(" Ar ", out);
+		put_arg(out, opt->arg ? opt->arg : "VALUE");
+	}
+	(void)fputc('\n', out);
+	put_sentence(out, opt->help ? opt->help : "");
+	const char *before = "One of";
+	for (const char *w = NULL; opt->choices && (w = opt_choice_next(opt, w, &bytes));) {
+		(void)fprintf(out, "%s\n.Cm \"\\&", before);
+		put(out, w, bytes, MAN_LITERAL);
+		(void)fputs(w[bytes] ? "\" ,\n" : "\" .\n", out);
+		before = "\\&";
+	}
+	if (opt->type == OPT_LIST)
+		(void)fputs("May be repeated.\n", out);
+	if (opt->fallback) {
+		(void)fputs("The default is\n.Cm ", out);
+		put_arg(out, opt->fallback);
+		(void)fputs(" .\n", out);
+	}
+}
+
+static void print_options(FILE *out, const struct cmd *cmd)
+{
+	const char *group = NULL;
+	for (size_t i = 0; i < cmd->n_opts; i++) {
+		const struct opt *opt = &cmd->opts[i];
+		const char *name = opt->group ? opt->group : "Options";
+		if (opt->flags & OPT_HIDDEN)
+			continue;
+		if (!group || strcmp(group, name) != 0) {
+			(void)fprintf(out, "%s.Ss ", group ? ".El\n" : "");
+			put(out, name, strlen(name), MAN_PROSE);
+			(void)fputs("\n.Bl -tag -width Ds\n", out);
+		}
+		group = name;
+		print_option(out, opt);
+	}
+	if (group)
+		(void)fputs(".El\n", out);
+}
+
+static void print_environment(FILE *out, const struct cmd *cmd)
+{
+	(void)fputs(".Sh ENVIRONMENT\nOptions on the command line win over these variables, and "
+		    "these over the\nconfiguration file.\n.Bl -tag -width Ds\n",
+		out);
+	for (size_t i = 0; i < cmd->n_opts; i++) {
+		const struct opt *opt = &cmd->opts[i];
+		char name[64];
+		if (opt->flags & (OPT_HIDDEN | OPT_NO_ENV))
+			continue;
+		opt_env_name(opt, name, sizeof name);
+		(void)fprintf(out, ".It Ev %s\nAs\n.Fl \\-%s .\n", name, opt->name);
+	}
+	(void)fputs(".It Ev NO_COLOR\nWhen not empty, nothing is coloured unless\n.Fl \\-color\n"
+		    "says so.\n.It Ev COLUMNS\nThe width of help.\n.El\n"
+		    ".Sh FILES\n.Bl -tag -width Ds\n"
+		    ".It Pa $XDG_CONFIG_HOME/retort/config.json\n"
+		    "Defaults of options, by their long names.\n.El\n",
+		out);
+}
+
+static void print_exits(FILE *out, const struct cmd *cmd)
+{
+	size_t n;
+	const struct cmd_exit *exits = cmd_exits(cmd, &n);
+	(void)fputs(".Sh EXIT STATUS\n.Bl -tag -width Ds\n", out);
+	for (size_t i = 0; i < n; i++) {
+		(void)fputs(".It ", out);
+		put_arg(out, exits[i].status);
+		(void)fputc('\n', out);
+		put_text(out, exits[i].meaning, strlen(exits[i].meaning));
+	}
+	(void)fputs(".El\n", out);
+}
+
+static void print_examples(FILE *out, const struct cmd *cmd)
+{
+	if (cmd->n_examples > 0)
+		(void)fputs(".Sh EXAMPLES\n", out);
+	for (size_t i = 0; i < cmd->n_examples; i++) {
+		const struct cmd_example *e = &cmd->examples[i];
+		(void)fputs(i > 0 ? ".Pp\n" : "", out);
+		put_text(out, e->what, strlen(e->what));
+		(void)fputs(".Bd -literal -offset indent\n\\&", out);
+		put(out, e->line, strlen(e->line), MAN_LITERAL);
+		(void)fputs("\n.Ed\n", out);
+	}
+}
+
+/* The first name after @last in the order of the alphabet, which is how mdoc wants references. */
+static const char *name_after(const char *last)
+{
+	const char *next = NULL;
+	for (const struct cmd *const *c = cmd_table; *c; c++) {
+		const char *name = (*c)->name;
+		if ((*c)->is_hidden || (last && strcmp(name, last) <= 0))
+			continue;
+		if (!next || strcmp(name, next) < 0)
+			next = name;
+	}
+	return next;
+}
+
+static void print_see_also(FILE *out, const struct cmd *cmd)
+{
+	const char *before = "";
+	(void)fputs(".Sh SEE ALSO\n", out);
+	if (cmd != &cmd_root) {
+		(void)fputs(".Xr retort 1\n", out);
+		return;
+	}
+	for (const char *name = NULL; (name = name_after(name)); before = " ,\n")
+		(void)fprintf(out, "%s.Xr retort-%s 1", before, name);
+	(void)fputc('\n', out);
+}
+
+static void print_title(FILE *out, const struct cmd *cmd)
+{
+	bool is_root = cmd == &cmd_root;
+	(void)fprintf(out, ".Dd %s\n.Dt RETORT", version_date);
+	if (!is_root) {
+		(void)fputc('-', out);
+		for (const char *at = cmd->name; *at; at++)
+			(void)fputc(toupper((unsigned char)*at), out);
+	}
+	(void)fprintf(out, " 1\n.Os \"retort %s\"\n.Sh NAME\n.Nm retort", version_text);
+	if (!is_root)
+		(void)fprintf(out, "\\-%s", cmd->name);
+	(void)fprintf(out, "\n.Nd %c", tolower((unsigned char)cmd->summary[0]));
+	put(out, cmd->summary + 1, strlen(cmd->summary + 1), MAN_PROSE);
+	(void)fputc('\n', out);
+}
+
+void man_print(FILE *out, const struct cmd *cmd)
+{
+	print_title(out, cmd);
+	print_synopsis(out, cmd);
+	print_description(out, cmd);
+	if (cmd == &cmd_root)
+		print_commands(out);
+	print_options(out, cmd);
+	print_environment(out, cmd);
+	if (cmd != &cmd_root)
+		print_exits(out, cmd);
+	print_examples(out, cmd);
+	print_see_also(out, cmd);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/picture.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { KITTY_CHUNK_BYTES = 4096 };
+
+static enum picture_mode guess(const char *dir)
+{
+	const char *term = getenv("TERM"), *program = getenv("TERM_PROGRAM");
+	if (!isatty(STDOUT_FILENO))
+		return dir ? PICTURE_PATH : PICTURE_NONE;
+	if (getenv("KITTY_WINDOW_ID") || (term && strstr(term, "kitty")) ||
+		(program && strcmp(program, "ghostty") == 0))
+		return PICTURE_KITTY;
+	if (program && (strcmp(program, "iTerm.app") == 0 || strcmp(program, "WezTerm") == 0))
+		return PICTURE_ITERM;
+	return PICTURE_PATH;
+}
+
+void picture_init(struct picture *p, int mode, const char *dir, struct sink *out)
+{
+	*p = (struct picture){.mode = (enum picture_mode)mode, .dir = dir, .out = out};
+	if (p->mode == PICTURE_AUTO)
+		p->mode = guess(dir);
+}
+
+static void put(struct picture *p, const char *text)
+{
+	sink_add(p->out, text, strlen(text));
+}
+
+/* Source: kitty's graphics protocol, "Transferring pixel data" (f=100: PNG). */
+static void show_kitty(struct picture *p, const char *base64, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += KITTY_CHUNK_BYTES) {
+		size_t n = MIN(bytes - at, (size_t)KITTY_CHUNK_BYTES);
+		char head[48];
+		(void)snprintf(head, sizeof head, "\033_G%sm=%d;", at == 0 ? "a=T,f=100," : "",
+			at + n < bytes);
+		put(p, head);
+		sink_add(p->out, base64 + at, n);
+		put(p, "\033\\");
+	}
+	put(p, "\n");
+}
+
+/* Source: iTerm2's inline images protocol. */
+static void show_iterm(struct picture *p, const char *base64, size_t bytes)
+{
+	put(p, "\033]1337;File=inline=1:");
+	sink_add(p->out, base64, bytes);
+	put(p, "\a\n");
+}
+
+static bool save(struct picture *p, const unsigned char *png, size_t bytes)
+{
+	static char temporary[] = "/tmp/retort-XXXXXX";
+	char path[4096];
+	if (!p->dir && !(p->dir = mkdtemp(temporary)))
+		return false;
+	(void)snprintf(path, sizeof path, "%s/figure-%u.png", p->dir, p->n_shown + 1);
+	cleanup_fd int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+	int r = fd < 0 ? -errno : fd_write_all(fd, png, bytes);
+	if (r < 0)
+		(void)fprintf(stderr, "retort: %s: %s: see --out and --images\n", path, strerror(-r));
+	else
+		(void)fprintf(stderr, "retort: figure saved: %s\n", path);
+	return r == 0;
+}
+
+static bool show_image(struct picture *p, const char *base64, size_t bytes)
+{
+	size_t n_png = 0;
+	unsigned char *png = malloc(bytes + 1);
+	bool is_shown = true;
+	/* Decoding proves that nothing but base64 goes out to the terminal. */
+	if (!png || sodium_base642bin(png, bytes + 1, base64, bytes, NULL, &n_png, NULL,
+			    sodium_base64_VARIANT_ORIGINAL) != 0) {
+		free(png);
+		return false;
+	}
+	if (p->mode == PICTURE_KITTY)
+		show_kitty(p, base64, bytes);
+	else if (p->mode == PICTURE_ITERM)
+		show_iterm(p, base64, bytes);
+	else
+		is_shown = save(p, png, n_png);
+	free(png);
+	p->n_shown += is_shown;
+	return is_shown;
+}
+
+bool picture_show(struct picture *p, const json_t *mimes)
+{
+	const json_t *png = json_object_get(mimes, "image/png");
+	const json_t *text = json_object_get(mimes, "text/plain");
+	if (json_is_string(png) && p->mode != PICTURE_NONE &&
+		show_image(p, json_string_value(png), json_string_length(png)))
+		return true;
+	if (!json_is_string(text))
+		return false;
+	sink_add(p->out, json_string_value(text), json_string_length(text));
+	put(p, "\n");
+	return json_is_string(png);
+}

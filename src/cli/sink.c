@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/sink.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <unistd.h>
+
+void sink_init(struct sink *s, int fd, size_t max_bytes)
+{
+	*s = (struct sink){.fd = fd, .waiting = BUF_INIT(max_bytes)};
+}
+
+void sink_done(struct sink *s)
+{
+	buf_done(&s->waiting);
+}
+
+static bool can_write(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+	return poll(&p, 1, 0) == 1;
+}
+
+/* A pipe that polls writable takes PIPE_BUF bytes without waiting; so does a terminal or a file. */
+static size_t write_now(struct sink *s, const char *data, size_t bytes)
+{
+	size_t at = 0;
+	while (at < bytes && can_write(s->fd)) {
+		ssize_t n = write(s->fd, data + at, MIN(bytes - at, (size_t)PIPE_BUF));
+		if (n < 0 && errno != EINTR && errno != EAGAIN) {
+			s->is_broken = true;
+			return bytes;
+		}
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return at;
+}
+
+void sink_add(struct sink *s, const void *data, size_t bytes)
+{
+	size_t done = 0;
+	if (s->is_broken)
+		return;
+	if (s->waiting.bytes > 0)
+		buf_consume(&s->waiting, write_now(s, s->waiting.data, s->waiting.bytes));
+	if (s->waiting.bytes == 0)
+		done = write_now(s, data, bytes);
+	if (buf_append(&s->waiting, (const char *)data + done, bytes - done) < 0)
+		s->is_broken = true;
+}
+
+int sink_flush(struct sink *s)
+{
+	if (s->is_broken)
+		return -EPIPE;
+	int r = fd_write_all(s->fd, buf_str(&s->waiting), s->waiting.bytes);
+	buf_clear(&s->waiting);
+	s->is_broken = r < 0;
+	return r;
+}

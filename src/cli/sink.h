@@ -1,0 +1,29 @@
+/* Output that never makes the engine wait: written as the reader takes it. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+
+/*
+ * A program's output is passed on while it runs, and its limits are kept meanwhile; so a reader that is
+ * slow, or stopped, must not stop us. What it has not taken yet waits here: at most what the record keeps.
+ */
+struct sink {
+	int fd;
+	struct buf waiting;
+	bool is_broken; /* the reader is gone: what comes is dropped */
+};
+
+void sink_init(struct sink *s, int fd, size_t max_bytes);
+void sink_done(struct sink *s);
+
+/* Write what can be written now without waiting. */
+void sink_add(struct sink *s, const void *data, size_t bytes);
+
+/*
+ * Write all that waits.
+ * Blocks:  until the reader took it.
+ * Returns: 0, or negative errno (-EPIPE when the reader is gone).
+ */
+int sink_flush(struct sink *s);

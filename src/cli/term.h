@@ -1,0 +1,22 @@
+/* The terminal, if there is one. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+/* In the order of TERM_COLOR_CHOICES. */
+enum term_color { TERM_COLOR_AUTO, TERM_COLOR_ALWAYS, TERM_COLOR_NEVER };
+#define TERM_COLOR_CHOICES "auto|always|never"
+
+enum { TERM_COLUMNS = 80, TERM_COLUMNS_MIN = 20, TERM_COLUMNS_MAX = 1000 };
+
+bool term_is(int fd);
+
+/*
+ * May what goes to @fd be coloured? TERM_COLOR_AUTO: only on a terminal other than "dumb", and not
+ * when NO_COLOR is set and not empty.
+ * Source:  no-color.org
+ */
+bool term_has_color(int fd, enum term_color when);
+
+/* Units: columns; COLUMNS of the environment, else the terminal's, else TERM_COLUMNS. */
+int term_columns(int fd);

@@ -1,0 +1,41 @@
+/* Frames between engine and driver: bytes ⇄ frames, no input or output. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Longest frame: a few full-size plots; a driver that says more is not ours. */
+enum { FRAME_MAX_BYTES = 32 << 20, FRAME_HEAD_BYTES = 5 };
+
+enum frame_type {
+	FRAME_STEP = 1,
+	FRAME_BYE = 5,
+	FRAME_READY = 16,
+	FRAME_BEGIN = 17,
+	FRAME_DISPLAY = 19,
+	FRAME_RESULT = 21,
+};
+
+struct frame {
+	uint8_t type;
+	const char *data;
+	size_t bytes;
+};
+
+/*
+ * Look at the first frame of @in.
+ *
+ * Shape:   u32 length, big-endian, counts type and payload; u8 type; payload.
+ * Limits:  FRAME_MAX_BYTES.
+ * Owns:    nothing; @out->data borrows from @in until the next buf_consume().
+ * Returns: bytes to consume (> 0), 0 when no whole frame has arrived, or negative errno.
+ * Errors:  ERR_PROTOCOL: length zero or above the limit.
+ * Source:  docs/protocol.md.
+ */
+ssize_t frame_parse(const struct buf *in, struct frame *out, struct err *err);
+
+/* Append one frame to @out. Returns: 0, -E2BIG above FRAME_MAX_BYTES or @out's maximum, -ENOMEM. */
+int frame_write(struct buf *out, enum frame_type type, const void *data, size_t bytes);

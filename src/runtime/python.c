@@ -1,0 +1,235 @@
+/*
+ * CPython: which interpreter, what of the host it needs to see, how the driver is started.
+ *
+ * The environment of a box holds only what we put there, so Python's own isolation (-I) is not needed
+ * and PYTHONHASHSEED works; -s and -S keep it from looking for a user's and the site's packages before
+ * the driver does that itself, faster (drivers/python).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/fd.h"
+#include "runtime/runtime.h"
+#include "sandbox/syscalls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { LINKS_MAX = 16, CONFIG_BYTES = 64 << 10 };
+
+static const char bootstrap[] =
+	"import sys; sys.path[0] = '/retort/python'; import driver; driver.main(3)";
+
+static void cut_last_part(char *path)
+{
+	char *slash = strrchr(path, '/');
+	if (slash)
+		*slash = '\0';
+}
+
+/* Absolute, without "." and ".." parts and double slashes, but with its links as they are. */
+static int absolute_path(const char *path, char out[PATH_MAX], struct err *err)
+{
+	char whole[2 * PATH_MAX];
+	char here[PATH_MAX] = "";
+	size_t at = 0;
+	if (path[0] != '/' && !getcwd(here, sizeof here))
+		return err_sys(err, ERR_IO, errno, "current directory");
+	(void)snprintf(whole, sizeof whole, "%s/%s", here, path);
+	for (const char *p = whole; *p;) {
+		p += strspn(p, "/");
+		size_t n = strcspn(p, "/");
+		bool is_up = n == 2 && p[0] == '.' && p[1] == '.';
+		if (is_up)
+			while (at > 0 && out[--at] != '/')
+				;
+		else if (n > 0 && !(n == 1 && p[0] == '.')) {
+			if (at + n + 2 > PATH_MAX)
+				return err_set(err, ERR_LIMIT, "path is too long: %.100s…", path);
+			out[at++] = '/';
+			memcpy(out + at, p, n);
+			at += n;
+		}
+		p += n;
+	}
+	out[at] = '\0';
+	return 0;
+}
+
+static int not_found(const char *path, struct err *err)
+{
+	int r = err_set(err, ERR_RUNTIME, "no Python at %s", path);
+	err_hint(err, "install it (apt install python3) or name one: --python PATH");
+	return r;
+}
+
+/* The interpreter as an absolute path; @asked may also be the directory of a virtual environment. */
+static int find_python(const struct runtime_request *req, char out[PATH_MAX], struct err *err)
+{
+	static const char *const usual[] = {"/usr/bin/python3", "/usr/local/bin/python3"};
+	struct stat st;
+	if (!req->interpreter) {
+		for (size_t i = 0; i < ARRAY_LEN(usual); i++)
+			if (access(usual[i], X_OK) == 0)
+				return absolute_path(usual[i], out, err);
+		return not_found(usual[0], err);
+	}
+	int r = absolute_path(req->interpreter, out, err);
+	if (r < 0)
+		return r;
+	if (stat(out, &st) == 0 && S_ISDIR(st.st_mode)) {
+		if (strlen(out) + sizeof "/bin/python3" > PATH_MAX)
+			return not_found(out, err);
+		strcat(out, "/bin/python3");
+	}
+	if (stat(out, &st) < 0 || !S_ISREG(st.st_mode) || access(out, X_OK) < 0)
+		return not_found(out, err);
+	return 0;
+}
+
+static int check_rootfs(const struct runtime_request *req, char out[PATH_MAX], struct err *err)
+{
+	const char *path = req->interpreter ? req->interpreter : "/usr/bin/python3";
+	cleanup_fd int root = open(req->rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return err_sys(err, ERR_NOT_FOUND, errno, "--rootfs %s", req->rootfs);
+	cleanup_fd int fd = sys_open_in_root(root, path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return not_found(path, err);
+	(void)snprintf(out, PATH_MAX, "%s", path);
+	return 0;
+}
+
+/* Bind the installation (bin's parent) that @executable belongs to. */
+static int bind_prefix(struct runtime_start *out, const char *executable, struct err *err)
+{
+	char prefix[PATH_MAX];
+	(void)snprintf(prefix, sizeof prefix, "%s", executable);
+	cut_last_part(prefix);
+	cut_last_part(prefix);
+	if (!prefix[0])
+		return err_set(err, ERR_RUNTIME, "Python at %s is in no directory of its own",
+			executable);
+	return runtime_bind(out, prefix, NULL, err);
+}
+
+/* Where `home = …` of a virtual environment says its base is; empty when there is none. */
+static void read_venv_home(const char *executable, char home[PATH_MAX])
+{
+	char path[PATH_MAX + 16], text[CONFIG_BYTES + 1];
+	home[0] = '\0';
+	(void)snprintf(path, PATH_MAX, "%s", executable);
+	cut_last_part(path);
+	cut_last_part(path);
+	strcat(path, "/pyvenv.cfg");
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : fd_read_all(fd, text, CONFIG_BYTES);
+	if (n < 0)
+		return;
+	text[n] = '\0';
+	for (char *line = text; line; line = strchr(line, '\n')) {
+		line += strspn(line, "\n \t");
+		if (strncmp(line, "home", 4) != 0)
+			continue;
+		char *value = line + 4 + strspn(line + 4, " \t");
+		if (*value != '=')
+			continue;
+		value += 1 + strspn(value + 1, " \t");
+		size_t bytes = strcspn(value, "\r\n");
+		if (bytes < PATH_MAX && value[0] == '/')
+			(void)snprintf(home, PATH_MAX, "%.*s", (int)bytes, value);
+		return;
+	}
+}
+
+/* Bind the installation of the executable, of each link it goes through, and of a venv's base. */
+static int bind_installation(struct runtime_start *out, const char *python, struct err *err)
+{
+	char at[PATH_MAX], target[PATH_MAX], home[PATH_MAX];
+	(void)snprintf(at, sizeof at, "%s", python);
+	for (int i = 0; i < LINKS_MAX; i++) {
+		int r = bind_prefix(out, at, err);
+		if (r < 0)
+			return r;
+		ssize_t n = readlink(at, target, sizeof target - 1);
+		if (n < 0)
+			break;
+		target[n] = '\0';
+		char next[2 * PATH_MAX];
+		cut_last_part(at);
+		(void)snprintf(next, sizeof next, "%s/%s", target[0] == '/' ? "" : at, target);
+		r = absolute_path(next, at, err);
+		if (r < 0)
+			return r;
+	}
+	read_venv_home(python, home);
+	if (!home[0])
+		return 0;
+	cut_last_part(home);
+	return home[0] ? runtime_bind(out, home, NULL, err) : 0;
+}
+
+/* Add NAME=VALUE unless NAME is there already: the caller's come first and win. */
+static int add_variable(struct runtime_start *out, struct err *err, const char *variable)
+{
+	size_t name_bytes = strcspn(variable, "=") + 1;
+	for (size_t i = 0; out->envp[i]; i++)
+		if (strncmp(out->envp[i], variable, name_bytes) == 0)
+			return 0;
+	return runtime_add(out->envp, RUNTIME_ENV_MAX, err, "%s", variable);
+}
+
+static int add_environment(const struct runtime_request *req, struct runtime_start *out, struct err *err)
+{
+	static const char *const fixed[] = {"RETORT=1", "HOME=/home/user", "USER=user", "TMPDIR=/tmp",
+		"LANG=C.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin", "MPLBACKEND=Agg",
+		/* Caches are no results: keep them out of the workspace. */
+		"XDG_CACHE_HOME=/tmp/.cache", "MPLCONFIGDIR=/tmp/.cache/matplotlib"};
+	/* More threads than CPUs only cost; and no thread pool may exist when a driver forks. */
+	unsigned n_threads = (unsigned)((req->cpu_milli + 999) / 1000);
+	char computed[4][96] = {""};
+	(void)snprintf(computed[0], sizeof computed[0], "RETORT_SESSION=%s", req->session);
+	(void)snprintf(computed[1], sizeof computed[1], "OPENBLAS_NUM_THREADS=%u", n_threads);
+	(void)snprintf(computed[2], sizeof computed[2], "OMP_NUM_THREADS=%u", n_threads);
+	if (req->has_seed)
+		(void)snprintf(computed[3], sizeof computed[3], "PYTHONHASHSEED=%u",
+			(unsigned)(req->seed % UINT32_MAX));
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < req->n_env; i++)
+		r = add_variable(out, err, req->env[i]);
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(fixed); i++)
+		r = add_variable(out, err, fixed[i]);
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(computed); i++)
+		if (computed[i][0])
+			r = add_variable(out, err, computed[i]);
+	return r;
+}
+
+static int python_start(const struct runtime_request *req, struct runtime_start *out, struct err *err)
+{
+	char python[PATH_MAX], drivers[PATH_MAX];
+	int r = req->rootfs ? check_rootfs(req, python, err) : find_python(req, python, err);
+	if (r == 0 && !req->rootfs)
+		r = bind_installation(out, python, err);
+	if (r < 0)
+		return r;
+	(void)snprintf(drivers, sizeof drivers, "%s/python", req->drivers_dir);
+	r = runtime_bind(out, drivers, "/retort/python", err);
+	if (r < 0)
+		return err_hint(err, "install retort again: its parts must stay together"), r;
+	const char *const argv[] = {python, "-s", "-S", "-B", "-c", bootstrap};
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(argv); i++)
+		r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "%s", argv[i]);
+	return r < 0 ? r : add_environment(req, out, err);
+}
+
+const struct runtime runtime_python = {
+	.name = "python",
+	.endings = "|py|pyw|",
+	.words = "|python|python3|",
+	.start = python_start,
+};

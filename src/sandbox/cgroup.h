@@ -1,0 +1,101 @@
+/*
+ * One small interface, three implementations: cgroup v2, cgroup v1, none.
+ *
+ * Theory of operation. The warden opens one `struct cgroup_host` when it starts: it looks where
+ * this process stands in the hierarchies and which controllers it may use there. For each box it
+ * makes a leaf, sets the limits, and lets the box's first process put *itself* in (v1: by writing 0
+ * to `tasks`, which does not wait for the kernel's grace period; v2: by clone3 with
+ * CLONE_INTO_CGROUP). A controller that is missing is not an error: cgroup_leaf_open() says per
+ * limit who enforces it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "base/err.h"
+#include "sandbox/limits.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum cgroup_kind { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
+enum { CGROUP_PATH_BYTES = 512, CGROUP_NAME_BYTES = 64, CGROUP_JOIN_FDS = 4 };
+
+/*
+ * v1 has one hierarchy per controller (some share one); in v2 every row whose controller is enabled
+ * holds the same path, and CGROUP_CPUACCT always does, since cpu.stat needs no controller.
+ */
+enum cgroup_controller {
+	CGROUP_MEMORY,
+	CGROUP_PIDS,
+	CGROUP_CPU,
+	CGROUP_CPUACCT,
+	CGROUP_CONTROLLER_END_
+};
+
+struct cgroup_host {
+	enum cgroup_kind kind;
+	char base[CGROUP_CONTROLLER_END_][CGROUP_PATH_BYTES]; /* parent of the leaves, or empty */
+	char root[CGROUP_PATH_BYTES]; /* what stands for "/"; empty on a real host */
+	char why[ERR_MSG_BYTES];      /* when kind is none or a controller is missing: the reason */
+};
+
+struct cgroup_leaf {
+	const struct cgroup_host *host;
+	char name[CGROUP_NAME_BYTES];
+};
+
+/*
+ * Look at the host. @root is the directory that stands for "/" (for tests; "" otherwise): files
+ * read are @root/proc/self/cgroup, @root/proc/self/mountinfo and the cgroup mounts named there,
+ * under @root.
+ * @force: use this kind or CGROUP_NONE (tests and RETORT_CGROUP); negative: the best there is.
+ * Never fails: what cannot be used becomes CGROUP_NONE or an empty base, with the reason in `why`.
+ * v2, when nothing is delegated yet but the own cgroup holds only this process and its parent:
+ * moves both into a leaf "retort-engine-PID" there and enables the controllers.
+ */
+void cgroup_host_open(struct cgroup_host *host, const char *root, int force);
+
+/*
+ * Make a leaf named @name under each base and set @limits. Fills `by` for memory_bytes, cpu_milli,
+ * pids (and leaves the other rows alone) with who enforces: LIMIT_BY_NONE where no controller does.
+ * The pids limit is raised by one for init. v1 refuses a CPU quota above an ancestor's: that row is
+ * then LIMIT_BY_NONE, so that the caller can pin the box to CPUs instead.
+ * Limits: @name is one path component of less than CGROUP_NAME_BYTES. A leaf of that name left
+ * behind empty is replaced, one in use is an error.
+ * Owns: @host must outlive the leaf.
+ * Errors: ERR_BOX with the path and the cause; nothing half-made is left.
+ */
+int cgroup_leaf_open(struct cgroup_leaf *leaf, const struct cgroup_host *host, const char *name,
+	const struct limits *limits, enum limit_by by[LIMIT_END_], struct err *err);
+
+/*
+ * v1: open the `tasks` files for the first process to write "0" into, one per hierarchy.
+ * v2: open the leaf directory, for CLONE_INTO_CGROUP, into fds[0]. none: nothing.
+ * Owns: the caller closes.
+ * Returns: how many of @fds were filled, or negative errno with none left open.
+ */
+int cgroup_leaf_join_fds(const struct cgroup_leaf *leaf, int fds[CGROUP_JOIN_FDS]);
+
+/*
+ * What the leaf has used since it was made; fields without a controller (or without the file: the
+ * peak is v1 and v2 of Linux 5.19) are left as they are. n_pids counts init too.
+ * Returns: 0, or negative errno with @usage untouched.
+ */
+int cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct box_usage *usage);
+
+/*
+ * Kill whatever is still in the leaf (v2 cgroup.kill; v1: signal the listed pids), remove it. A
+ * leaf that is zeroed or closed is fine.
+ * Blocks: not at all when the leaf is empty; otherwise until the last process is gone, at
+ * most 200 ms.
+ */
+void cgroup_leaf_close(struct cgroup_leaf *leaf);
+
+/*
+ * Remove the leaves under each base that a warden which is no more left behind: "retort-PID-…" and
+ * "retort-engine-PID" where PID is the warden's and no process named "retort-warden" has it. Only
+ * empty leaves go: nothing is killed, so a warden that this /proc does not show loses no box.
+ */
+void cgroup_host_sweep(const struct cgroup_host *host);

@@ -1,0 +1,240 @@
+/*
+ * cgroup v2: one hierarchy. A cgroup whose children have controllers may hold no process itself
+ * (but for the root of all), so leaves need a parent that was delegated, or that we can empty.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "sandbox/cgroup_ops.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WHAT_TO_DO "run `systemd-run --user --scope -p Delegate=yes retort …`"
+
+static void text_cpu_max(const struct limits *limits, char *out, size_t room)
+{
+	(void)snprintf(out, room, "%" PRIu64 " %d", cgroup_quota_us(limits), CGROUP_PERIOD_US);
+}
+
+static const struct cgroup_setting settings[] = {
+	{CGROUP_MEMORY, "memory.max", cgroup_text_memory, LIMIT_memory_bytes, CGROUP_MUST},
+	{CGROUP_MEMORY, "memory.swap.max", cgroup_text_zero, LIMIT_END_, CGROUP_MAY},
+	{CGROUP_PIDS, "pids.max", cgroup_text_pids, LIMIT_pids, CGROUP_MUST},
+	{CGROUP_CPU, "cpu.max", text_cpu_max, LIMIT_cpu_milli, CGROUP_MUST},
+};
+
+#define FIELD(name) offsetof(struct box_usage, name)
+static const struct cgroup_reading readings[] = {
+	{CGROUP_MEMORY, "memory.current", NULL, FIELD(memory_bytes), 1, false},
+	{CGROUP_MEMORY, "memory.peak", NULL, FIELD(memory_peak_bytes), 1, true},
+	{CGROUP_MEMORY, "memory.events", "oom_kill", FIELD(n_oom_kills), 1, true},
+	{CGROUP_CPUACCT, "cpu.stat", "usage_usec", FIELD(cpu_us), 1, false},
+	{CGROUP_PIDS, "pids.current", NULL, FIELD(n_pids), 1, false},
+};
+
+/* Does the word list in @dir/@file have what leaves cannot do without? And cpu? */
+static bool has_controllers(const char *dir, const char *file, bool *has_cpu)
+{
+	char path[CGROUP_FILE_BYTES], text[CGROUP_FILE_BYTES];
+	if (cgroup_file_path(path, sizeof path, "%s/%s", dir, file) < 0 ||
+		cgroup_file_read(AT_FDCWD, path, text, sizeof text) < 0)
+		return false;
+	*has_cpu = cgroup_file_has_word(text, "cpu", " \n");
+	return cgroup_file_has_word(text, "memory", " \n") &&
+		cgroup_file_has_word(text, "pids", " \n");
+}
+
+static bool has_file(const char *dir, const char *file, int mode)
+{
+	char path[CGROUP_FILE_BYTES];
+	return cgroup_file_path(path, sizeof path, "%s/%s", dir, file) == 0 &&
+		access(path, mode) == 0;
+}
+
+static int take_base(struct cgroup_host *host, const char *dir, bool has_cpu)
+{
+	for (size_t c = 0; c < CGROUP_CONTROLLER_END_; c++)
+		if (c != CGROUP_CPU || has_cpu)
+			(void)cgroup_file_path(host->base[c], sizeof host->base[c], "%s", dir);
+	host->why[0] = '\0';
+	if (!has_cpu)
+		cgroup_why(host, "cgroup v2 cpu: not enabled in %s", dir);
+	return 1;
+}
+
+/*
+ * From @own up to the mount @top: the first cgroup that gives its children controllers and lets us
+ * make one. Joining a leaf needs write access to cgroup.procs of the common ancestor, which is it.
+ */
+static int find_delegated(struct cgroup_host *host, const char *own, const char *top)
+{
+	char dir[CGROUP_PATH_BYTES];
+	bool has_cpu;
+	int r = cgroup_file_path(dir, sizeof dir, "%s", own);
+	for (size_t n_top = strlen(top); r == 0;) {
+		if (has_controllers(dir, "cgroup.subtree_control", &has_cpu) &&
+			has_file(dir, "cgroup.procs", W_OK) && cgroup_probe(host, dir) == 0)
+			return take_base(host, dir, has_cpu);
+		char *slash = strrchr(dir, '/');
+		if (!slash || (size_t)(slash - dir) < n_top || strlen(dir) <= n_top)
+			break;
+		*slash = '\0';
+	}
+	return -EPERM;
+}
+
+/* The pids in the own cgroup that are ours to move. Returns: how many, or -EPERM when others are
+ * there. */
+static int list_movable(const char *own, pid_t pids[2])
+{
+	struct cgroup_lines lines;
+	char path[CGROUP_FILE_BYTES];
+	int n = 0;
+	if (cgroup_file_path(path, sizeof path, "%s/cgroup.procs", own) < 0 ||
+		cgroup_lines_open(&lines, path) < 0)
+		return -EPERM;
+	for (char *line; n >= 0 && (line = cgroup_lines_next(&lines));) {
+		uint64_t pid = 0;
+		bool is_ours = cgroup_file_number(line, NULL, &pid) == 0 &&
+			(pid == (uint64_t)getpid() || pid == (uint64_t)getppid());
+		if (is_ours && n < 2)
+			pids[n++] = (pid_t)pid;
+		else
+			n = -EPERM;
+	}
+	cgroup_lines_close(&lines);
+	return n;
+}
+
+static int move_all(struct cgroup_host *host, const char *dir, const pid_t *pids, int n)
+{
+	int worst = 0;
+	for (int i = 0; i < n; i++) {
+		char text[24];
+		(void)snprintf(text, sizeof text, "%d\n", pids[i]);
+		int r = cgroup_write(host, dir, "cgroup.procs", text);
+		worst = r < 0 ? r : worst;
+	}
+	return worst;
+}
+
+/* cpu apart: the kernel refuses it alone when real-time processes are about. */
+static int enable(struct cgroup_host *host, const char *dir)
+{
+	int r = cgroup_write(host, dir, "cgroup.subtree_control", "+memory +pids\n");
+	if (r < 0)
+		return r;
+	bool has_cpu = cgroup_write(host, dir, "cgroup.subtree_control", "+cpu\n") == 0;
+	return take_base(host, dir, has_cpu);
+}
+
+/* Empty the own cgroup into a leaf, so that its children may have controllers. */
+static int make_room(struct cgroup_host *host, const char *own)
+{
+	char leaf[CGROUP_PATH_BYTES];
+	pid_t pids[2];
+	int n = list_movable(own, pids);
+	if (n < 0)
+		return n;
+	int r = cgroup_file_path(leaf, sizeof leaf, "%s/retort-engine-%d", own, getpid());
+	if (r < 0)
+		return r;
+	r = cgroup_file_mkdir(leaf, cgroup_is_fake(host));
+	if (r < 0)
+		return r;
+	r = move_all(host, leaf, pids, n);
+	if (r == 0)
+		r = enable(host, own);
+	if (r < 0) {
+		(void)move_all(host, own, pids, n);
+		(void)cgroup_file_rmdir(leaf, cgroup_is_fake(host));
+	}
+	return r;
+}
+
+static int find_own(struct cgroup_host *host, const char *own)
+{
+	bool has_cpu;
+	if (!has_controllers(own, "cgroup.controllers", &has_cpu))
+		return -EPERM;
+	/* Only the root of all has no type, and only it may hold processes beside its children. */
+	if (has_file(own, "cgroup.type", F_OK))
+		return make_room(host, own);
+	int r = cgroup_probe(host, own);
+	return r < 0 ? r : enable(host, own);
+}
+
+static int try_mount(struct cgroup_host *host, const struct cgroup_mount *mount, const char *path)
+{
+	char top[CGROUP_PATH_BYTES], own[CGROUP_PATH_BYTES];
+	bool has_cpu;
+	int r = cgroup_mount_dir(top, host->root, mount, mount->root);
+	if (r < 0 || !has_controllers(top, "cgroup.controllers", &has_cpu)) {
+		cgroup_why(host, "the cgroup2 mount at %s has no memory and pids controllers",
+			mount->point);
+		return -ENOENT;
+	}
+	r = cgroup_mount_dir(own, host->root, mount, path);
+	if (r < 0) {
+		cgroup_why(host, "our own cgroup %s is not in the cgroup2 mount at %s", path,
+			mount->point);
+		return -EPERM;
+	}
+	r = find_delegated(host, own, top);
+	if (r < 0)
+		r = find_own(host, own);
+	if (r > 0)
+		return r;
+	cgroup_why(host, WHAT_TO_DO ": cgroup %s is not ours to divide%s%s", path,
+		r == -EPERM ? "" : ": ", r == -EPERM ? "" : strerror(-r));
+	return -EPERM;
+}
+
+static int v2_find(struct cgroup_host *host, const struct cgroup_self *self)
+{
+	struct cgroup_lines lines;
+	struct cgroup_mount mount;
+	int best = -ENOENT;
+	if (!self->v2[0] || cgroup_mounts_open(&lines, host->root) < 0) {
+		cgroup_why(host, "/proc/self says nothing of cgroup2");
+		return best;
+	}
+	while (best < 0 && cgroup_mounts_next(&lines, &mount)) {
+		int r = mount.is_v2 ? try_mount(host, &mount, self->v2) : -ENOENT;
+		best = r != -ENOENT ? r : best;
+	}
+	cgroup_lines_close(&lines);
+	if (best == -ENOENT && !host->why[0])
+		cgroup_why(host, "no cgroup2 mount");
+	return best;
+}
+
+static int v2_join_fds(const struct cgroup_leaf *leaf, int fds[CGROUP_JOIN_FDS])
+{
+	char path[CGROUP_FILE_BYTES];
+	int r = cgroup_file_path(
+		path, sizeof path, "%s/%s", leaf->host->base[CGROUP_CPUACCT], leaf->name);
+	if (r < 0)
+		return r;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	fds[0] = fd;
+	return 1;
+}
+
+const struct cgroup_ops cgroup_ops_v2 = {
+	.by = LIMIT_BY_CGROUP_V2,
+	.find = v2_find,
+	.join_fds = v2_join_fds,
+	.settings = settings,
+	.n_settings = ARRAY_LEN(settings),
+	.readings = readings,
+	.n_readings = ARRAY_LEN(readings),
+};

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/filter.h"
+
+#include "base/attr.h"
+
+#include <errno.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <sys/ioctl.h>
+#include <sys/personality.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+/* What the headers of Debian 12, or of another architecture, do not name. */
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE 65
+#define PR_GET_MDWE 66
+#endif
+#ifndef PR_SET_MEMORY_MERGE
+#define PR_SET_MEMORY_MERGE 67
+#endif
+#ifndef PR_GET_AUXV
+#define PR_GET_AUXV 0x41555856
+#endif
+enum {
+	ARCH_SET_GS_ = 0x1001,
+	ARCH_SET_FS_ = 0x1002,
+	ARCH_GET_FS_ = 0x1003,
+	ARCH_GET_GS_ = 0x1004,
+	ARCH_GET_CPUID_ = 0x1011,
+	ARCH_GET_XCOMP_SUPP_ = 0x1021,
+	ARCH_GET_XCOMP_PERM_ = 0x1022,
+	ARCH_REQ_XCOMP_PERM_ = 0x1023,
+	ARCH_SHSTK_ENABLE_ = 0x5001,
+	ARCH_SHSTK_DISABLE_ = 0x5002,
+	ARCH_SHSTK_LOCK_ = 0x5003,
+	ARCH_SHSTK_STATUS_ = 0x5005,
+	SOCKET_TYPE_MASK = 0xf,
+	RESET_ON_FORK = 0x40000000,
+};
+
+#define ANY UINT32_C(0xffffffff)
+
+/* CLONE_NEWTIME lies among the bits of clone's exit signal; no signal has that number. */
+#define NEW_NAMESPACES                                                                             \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |             \
+		CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME)
+
+#define VALUES(...)                                                                                \
+	(const uint32_t[])                                                                         \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+#define ALLOW(name, why)     {.syscall = #name, .kind = FILTER_ALLOW, .reason = why},
+#define REFUSE(name, e, why) {.syscall = #name, .kind = FILTER_REFUSE, .error = e, .reason = why},
+#define DENY(name, why)	     REFUSE(name, EPERM, why)
+#define ABSENT(name, why)    REFUSE(name, ENOSYS, why)
+#define GUARD(k, name, a, m, e, why, ...)                                                          \
+	{.syscall = #name,                                                                         \
+		.kind = k,                                                                         \
+		.arg = a,                                                                          \
+		.mask = (uint32_t)(m),                                                             \
+		.error = e,                                                                        \
+		.reason = why,                                                                     \
+		.values = VALUES(__VA_ARGS__),                                                     \
+		.n_values = ARRAY_LEN(VALUES(__VA_ARGS__))},
+#define ONLY(...)   GUARD(FILTER_ONLY, __VA_ARGS__)
+#define EXCEPT(...) GUARD(FILTER_EXCEPT, __VA_ARGS__)
+
+static const struct filter_row table[] = {
+#include "sandbox/filter.def"
+};
+
+static const struct filter_row pinned_rows[] = {
+	DENY(sched_setaffinity, "affinity is what enforces the CPU limit of this box")};
+
+static const struct filter_variant_row {
+	const char *name;
+	const struct filter_row *rows;
+	size_t n;
+} variants[FILTER_VARIANT_END_] = {
+	[FILTER_DEFAULT] = {"default", NULL, 0},
+	[FILTER_PINNED] = {"pinned", pinned_rows, ARRAY_LEN(pinned_rows)},
+};
+
+const struct filter_row *filter_rows(size_t *n)
+{
+	*n = ARRAY_LEN(table);
+	return table;
+}
+
+const struct filter_row *filter_variant_rows(enum filter_variant variant, size_t *n)
+{
+	bool is_known = (unsigned)variant < FILTER_VARIANT_END_;
+	*n = is_known ? variants[variant].n : 0;
+	return is_known ? variants[variant].rows : NULL;
+}
+
+const char *filter_variant_name(enum filter_variant variant)
+{
+	return (unsigned)variant < FILTER_VARIANT_END_ ? variants[variant].name : NULL;
+}
+
+const char *filter_kind_word(enum filter_kind kind)
+{
+	static const char *const words[] = {
+		[FILTER_ALLOW] = "allow",
+		[FILTER_REFUSE] = "refuse",
+		[FILTER_ONLY] = "only",
+		[FILTER_EXCEPT] = "except",
+	};
+	return words[kind];
+}

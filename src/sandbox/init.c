@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/init.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void receive(uv_poll_t *poll, int status, int events)
+{
+	struct init_link *link = container_of(poll, struct init_link, poll);
+	struct init_event event;
+	(void)events;
+	ssize_t n = status < 0 ? status : fd_recv(link->fd, &event, sizeof event, NULL, 0, NULL);
+	if (n == -EAGAIN)
+		return;
+	bool is_good = n == (ssize_t)sizeof event && event.version == WIRE_VERSION &&
+		       event.kind >= INIT_READY && event.kind < INIT_EVENT_END_;
+	if (!is_good)
+		(void)uv_poll_stop(poll);
+	else if (event.kind == INIT_FAILED)
+		err_check(&event.err);
+	link->on_event(link, is_good ? &event : NULL);
+}
+
+int init_link_open(struct init_link *link, uv_loop_t *loop, int fd, struct err *err)
+{
+	link->fd = fd;
+	int r = uv_poll_init(loop, &link->poll, fd);
+	if (r == 0)
+		r = uv_poll_start(&link->poll, UV_READABLE, receive);
+	return r < 0 ? err_sys(err, ERR_BOX, -r, "watch init") : 0;
+}
+
+static int put_strings(struct init_request *req, const char *const *strings, uint32_t *count)
+{
+	for (*count = 0; strings[*count]; (*count)++) {
+		size_t bytes = strlen(strings[*count]) + 1;
+		if (bytes > sizeof req->text - req->text_bytes)
+			return -E2BIG;
+		memcpy(req->text + req->text_bytes, strings[*count], bytes);
+		req->text_bytes += (uint32_t)bytes;
+	}
+	return 0;
+}
+
+int init_spawn(struct init_link *link, const struct spawn *spawn, struct err *err)
+{
+	const uint64_t *limit = spawn->limits->value;
+	struct init_request *req = calloc(1, sizeof *req);
+	if (!req)
+		return err_set(err, ERR_NO_MEMORY, "no memory to start %s", spawn->argv[0]);
+	*req = (struct init_request){.version = WIRE_VERSION, .op = INIT_SPAWN, .id = spawn->id,
+		.memory_bytes = spawn->data_bytes, .cpu_ms = limit[LIMIT_cpu_ms],
+		.pids = limit[LIMIT_pids], .file_bytes = limit[LIMIT_file_bytes],
+		.open_files = limit[LIMIT_open_files]};
+	int r = put_strings(req, spawn->argv, &req->argc);
+	if (r == 0)
+		r = put_strings(req, spawn->envp, &req->envc);
+	if (r == 0) {
+		size_t bytes = offsetof(struct init_request, text) + req->text_bytes;
+		ssize_t n = fd_send(link->fd, req, bytes, spawn->fds, WIRE_SPAWN_FDS);
+		r = n < 0 ? err_sys(err, ERR_GONE, (int)-n, "ask init for %s", spawn->argv[0]) : 0;
+	} else {
+		err_set(err, ERR_LIMIT, "arguments and variables are over %d KiB",
+			WIRE_TEXT_BYTES >> 10);
+		r = err_hint(err, "pass large data as a file: -v data.txt:/data.txt");
+	}
+	free(req);
+	return r;
+}
+
+static void send_short(struct init_link *link, uint32_t op, uint64_t id, int signal)
+{
+	/* Everything before `text`, which these requests do not have. */
+	struct init_request *req = calloc(1, sizeof *req);
+	if (!req)
+		return;
+	*req = (struct init_request){.version = WIRE_VERSION, .op = op, .id = id, .signal = signal};
+	(void)fd_send(link->fd, req, offsetof(struct init_request, text), NULL, 0);
+	free(req);
+}
+
+void init_signal(struct init_link *link, uint64_t id, int signal)
+{
+	send_short(link, INIT_SIGNAL, id, signal);
+}
+
+void init_kill_all(struct init_link *link)
+{
+	send_short(link, INIT_KILL_ALL, 0, 0);
+}
+
+void init_link_close(struct init_link *link, uv_close_cb done)
+{
+	fd_close(&link->fd);
+	uv_close((uv_handle_t *)&link->poll, done);
+}

@@ -1,0 +1,45 @@
+/* The engine's end of the conversation with a box's init. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "sandbox/wire.h"
+
+#include <uv.h>
+
+struct init_link;
+
+/*
+ * Something init said, or @event NULL: the conversation is over, because the box is.
+ * A malformed event counts as the end.
+ */
+typedef void init_event_fn(struct init_link *link, const struct init_event *event);
+
+/* Embedded in the box's owner. */
+struct init_link {
+	int fd;
+	uv_poll_t poll;
+	init_event_fn *on_event;
+};
+
+/* What to start in a box. Texts are copied. */
+struct spawn {
+	uint64_t id; /* the caller's name for the process */
+	const char *const *argv; /* NULL-terminated; argv[0] is a path inside the box */
+	const char *const *envp; /* NULL-terminated NAME=VALUE */
+	const struct limits *limits;
+	uint64_t data_bytes;	 /* most private memory of one process; 0: no such limit */
+	int fds[WIRE_SPAWN_FDS]; /* borrowed */
+};
+
+/* Watch @fd (taken over) on @loop. Errors: ERR_BOX. */
+int init_link_open(struct init_link *link, uv_loop_t *loop, int fd, struct err *err);
+
+/* Errors: ERR_LIMIT when arguments and variables are over WIRE_TEXT_BYTES; ERR_GONE. */
+int init_spawn(struct init_link *link, const struct spawn *spawn, struct err *err);
+
+/* Best effort: a box that is gone needs no signal. */
+void init_signal(struct init_link *link, uint64_t id, int signal);
+void init_kill_all(struct init_link *link);
+
+/* Close the socket, on which init leaves and the box ends; @done runs from the loop. */
+void init_link_close(struct init_link *link, uv_close_cb done);

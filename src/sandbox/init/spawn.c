@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/init/spawn.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SPAWN_STRINGS_MAX = 1024, SPAWN_STACK_BYTES = 8 << 20 };
+
+static unsigned count_strings(const char *text, size_t bytes)
+{
+	unsigned n = 0;
+	for (size_t i = 0; i < bytes; i++)
+		n += text[i] == '\0';
+	return n;
+}
+
+int spawn_check(const struct init_request *req, size_t n_fds, struct err *err)
+{
+	if (req->version != WIRE_VERSION)
+		return err_set(err, ERR_PROTOCOL, "version %u, want %d", req->version, WIRE_VERSION);
+	if (req->op == INIT_KILL_ALL)
+		return 0;
+	if (req->op == INIT_SIGNAL)
+		return req->signal > 0 && req->signal <= SIGRTMAX
+			       ? 0
+			       : err_set(err, ERR_PROTOCOL, "no signal %d", req->signal);
+	if (req->op != INIT_SPAWN)
+		return err_set(err, ERR_PROTOCOL, "unknown operation %u", req->op);
+	if (n_fds != WIRE_SPAWN_FDS)
+		return err_set(err, ERR_PROTOCOL, "%zu descriptors, want %d", n_fds, WIRE_SPAWN_FDS);
+	if (req->argc == 0 || req->argc > SPAWN_STRINGS_MAX || req->envc > SPAWN_STRINGS_MAX)
+		return err_set(err, ERR_LIMIT, "%u arguments, %u variables: at most %d each",
+			req->argc, req->envc, SPAWN_STRINGS_MAX);
+	if (req->text_bytes == 0 || req->text_bytes > sizeof req->text ||
+		req->text[req->text_bytes - 1] != '\0' ||
+		count_strings(req->text, req->text_bytes) != req->argc + req->envc)
+		return err_set(err, ERR_PROTOCOL, "arguments and variables do not add up");
+	return 0;
+}
+
+static void split_text(const struct init_request *req, char **argv, char **envp)
+{
+	char *at = (char *)(uintptr_t)req->text;
+	for (unsigned i = 0; i < req->argc; i++, at += strlen(at) + 1)
+		argv[i] = at;
+	argv[req->argc] = NULL;
+	for (unsigned i = 0; i < req->envc; i++, at += strlen(at) + 1)
+		envp[i] = at;
+	envp[req->envc] = NULL;
+}
+
+/* Lower a limit, soft and hard. One that is already lower stays. */
+static int set_limit(int resource, uint64_t soft, uint64_t hard)
+{
+	struct rlimit now;
+	if (getrlimit(resource, &now) < 0)
+		return -errno;
+	struct rlimit want = {.rlim_cur = MIN(soft, now.rlim_max), .rlim_max = MIN(hard, now.rlim_max)};
+	return setrlimit(resource, &want) < 0 ? -errno : 0;
+}
+
+static int set_limits(const struct init_request *req, struct err *err)
+{
+	uint64_t cpu_s = (req->cpu_ms + 999) / 1000;
+	const struct {
+		const char *name;
+		int resource;
+		uint64_t soft, hard;
+	} rows[] = {
+		{"core files", RLIMIT_CORE, 0, 0},
+		/* The engine ends the step at the limit; the kernel does two seconds behind it. */
+		{"CPU time", RLIMIT_CPU, cpu_s + 2, cpu_s + 3},
+		{"file size", RLIMIT_FSIZE, req->file_bytes, req->file_bytes},
+		{"open files", RLIMIT_NOFILE, req->open_files, req->open_files},
+		{"processes", RLIMIT_NPROC, req->pids + 1, req->pids + 1},
+		{"data", RLIMIT_DATA, req->memory_bytes ? req->memory_bytes : RLIM_INFINITY,
+			req->memory_bytes ? req->memory_bytes : RLIM_INFINITY},
+		{"stack", RLIMIT_STACK, SPAWN_STACK_BYTES, RLIM_INFINITY},
+		{"message queues", RLIMIT_MSGQUEUE, 819200, 819200},
+		{"locked memory", RLIMIT_MEMLOCK, 8 << 20, 8 << 20},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int r = set_limit(rows[i].resource, rows[i].soft, rows[i].hard);
+		if (r < 0)
+			return err_sys(err, ERR_BOX, -r, "limit of %s", rows[i].name);
+	}
+	return 0;
+}
+
+/* Prefer the box's programs, never init, when memory runs out. */
+static void volunteer_for_oom(void)
+{
+	cleanup_fd int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0)
+		(void)fd_write_all(fd, "1000", 4);
+}
+
+static void default_signals(void)
+{
+	sigset_t none;
+	for (int sig = 1; sig <= SIGRTMAX; sig++)
+		(void)signal(sig, SIG_DFL);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int child_prepare(const struct init_request *req, const int *fds, int *error_fd,
+	struct err *err)
+{
+	/* Out of the way of 0 to 3 first, so that no descriptor is overwritten before it moved. */
+	int high[WIRE_SPAWN_FDS];
+	for (int i = 0; i < WIRE_SPAWN_FDS; i++) {
+		high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 16);
+		if (high[i] < 0)
+			return err_sys(err, ERR_BOX, errno, "place descriptor %d", i);
+	}
+	*error_fd = fcntl(*error_fd, F_DUPFD_CLOEXEC, 16);
+	for (int i = 0; i < WIRE_SPAWN_FDS; i++)
+		if (dup2(high[i], i) < 0)
+			return err_sys(err, ERR_BOX, errno, "place descriptor %d", i);
+	volunteer_for_oom();
+	if (setsid() < 0)
+		return err_sys(err, ERR_BOX, errno, "new session");
+	(void)umask(022);
+	if (chdir("/home/user") < 0)
+		return err_sys(err, ERR_BOX, errno, "enter the workspace");
+	default_signals();
+	return set_limits(req, err);
+}
+
+static attr_noreturn void child_main(const struct init_request *req, const int *fds, int error_fd)
+{
+	static char *argv[SPAWN_STRINGS_MAX + 1], *envp[SPAWN_STRINGS_MAX + 1];
+	struct err err = {0};
+	split_text(req, argv, envp);
+	if (child_prepare(req, fds, &error_fd, &err) == 0) {
+		(void)execve(argv[0], argv, envp);
+		err_sys(&err, ERR_RUNTIME, errno, "execute %s", argv[0]);
+	}
+	(void)fd_write_all(error_fd, &err, sizeof err);
+	_exit(127);
+}
+
+int spawn(const struct init_request *req, const int fds[WIRE_SPAWN_FDS], struct err *err)
+{
+	struct err said;
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(err, ERR_BOX, errno, "pipe");
+	cleanup_fd int reader = ends[0];
+	cleanup_fd int writer = ends[1];
+	pid_t pid = fork();
+	if (pid < 0)
+		return err_sys(err, ERR_BOX, errno, "fork");
+	if (pid == 0)
+		child_main(req, fds, writer);
+	fd_close(&writer);
+	ssize_t n = fd_read_all(reader, &said, sizeof said);
+	if (n != (ssize_t)sizeof said)
+		return pid; /* the pipe closed on execute */
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	err_check(&said);
+	*err = said;
+	return said.sys ? -said.sys : -err_errno(said.code);
+}

@@ -1,0 +1,52 @@
+/* What one box may use, and what of it this host enforces. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+
+/*
+ * Every limit, once: field, unit suffix is in the name, default, JSON name, what it means.
+ * 0 means "no limit" nowhere: a limit always has a value.
+ */
+#define LIMITS(X)                                                                                  \
+	X(memory_bytes, UINT64_C(1) << 30, "memory of all processes and in-memory files")          \
+	X(cpu_milli, 1000, "thousandths of one CPU that all processes share")                      \
+	X(cpu_ms, 30000, "CPU time of all processes of a step")                                    \
+	X(timeout_ms, 30000, "wall time of a step")                                                \
+	X(pids, 128, "processes and threads")                                                      \
+	X(disk_bytes, UINT64_C(256) << 20, "bytes in the workspace, /tmp and /dev/shm together")   \
+	X(disk_inodes, 65536, "files in the workspace, /tmp and /dev/shm together")                \
+	X(file_bytes, UINT64_C(256) << 20, "bytes of one file")                                    \
+	X(output_bytes, UINT64_C(10) << 20, "captured output of one stream of a step")             \
+	X(open_files, 1024, "open files of one process")
+
+enum limit {
+#define X(name, value, what) LIMIT_##name,
+	LIMITS(X)
+#undef X
+		LIMIT_END_
+};
+
+struct limits {
+	uint64_t value[LIMIT_END_];
+};
+
+/* Who enforces a limit; LIMIT_BY_NONE is reported to the user as `enforced: false`. */
+enum limit_by {
+	LIMIT_BY_NONE,
+	LIMIT_BY_CGROUP_V2,
+	LIMIT_BY_CGROUP_V1,
+	LIMIT_BY_RLIMIT,   /* the kernel, per process */
+	LIMIT_BY_ENGINE,   /* measured by the engine, which ends the step */
+	LIMIT_BY_AFFINITY, /* pinned to that many CPUs */
+	LIMIT_BY_MOUNT,    /* the size of the box's own file system */
+	LIMIT_BY_END_
+};
+
+/* What a box has used so far, from the kernel's books. */
+struct box_usage {
+	uint64_t memory_bytes;
+	uint64_t memory_peak_bytes;
+	uint64_t cpu_us;
+	uint64_t n_oom_kills;
+	uint64_t n_pids;
+};

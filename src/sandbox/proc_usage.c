@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE 1
+#include "sandbox/proc_usage.h"
+
+#include "base/attr.h"
+#include "sandbox/cgroup_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct totals {
+	int proc_fd;
+	bool by_share; /* memory as each process's share of its pages */
+	int n_seen, n_processes;
+	uint64_t memory_bytes, cpu_ticks, n_threads;
+};
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static uint64_t mul(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+static ssize_t read_entry(
+	const struct totals *t, const char *pid, const char *file, char *out, size_t room)
+{
+	char path[64];
+	int r = cgroup_file_path(path, sizeof path, "%s/%s", pid, file);
+	return r < 0 ? r : cgroup_file_read(t->proc_fd, path, out, room);
+}
+
+/* The fields of stat after the name, which may hold anything, so they start at the last ')'. */
+enum { STAT_UTIME = 11, STAT_CSTIME = 14, STAT_THREADS = 17 };
+
+static bool count_stat(struct totals *t, const char *text)
+{
+	const char *at = strrchr(text, ')');
+	uint64_t ticks = 0, n_threads = 0, value;
+	if (!at)
+		return false;
+	at++;
+	for (int field = 0; field <= STAT_THREADS; field++) {
+		at += strspn(at, " ");
+		if (!*at)
+			return false;
+		bool is_time = field >= STAT_UTIME && field <= STAT_CSTIME;
+		if ((is_time || field == STAT_THREADS) &&
+			cgroup_file_number(at, NULL, &value) == 0) {
+			ticks = is_time ? add(ticks, value) : ticks;
+			n_threads = is_time ? n_threads : value;
+		}
+		at += strcspn(at, " ");
+	}
+	t->cpu_ticks = add(t->cpu_ticks, ticks);
+	/* A zombie has no thread and still uses up a pid. */
+	t->n_threads = add(t->n_threads, MAX(n_threads, UINT64_C(1)));
+	return true;
+}
+
+/* NSpid has a number for each pid namespace from this /proc's down to the process's own. */
+static bool is_nested(const char *status)
+{
+	const char *at = strstr(status, "\nNSpid:");
+	if (!at)
+		return false;
+	at += strlen("\nNSpid:");
+	at += strspn(at, " \t");
+	at += strspn(at, "0123456789");
+	at += strspn(at, " \t");
+	return *at >= '0' && *at <= '9';
+}
+
+static uint64_t kib_sum(const char *text, const char *key, const char *swap_key)
+{
+	uint64_t kib = 0, swap_kib = 0;
+	(void)cgroup_file_number(text, key, &kib);
+	(void)cgroup_file_number(text, swap_key, &swap_kib);
+	return mul(add(kib, swap_kib), 1024);
+}
+
+static uint64_t memory_of(const struct totals *t, const char *pid, const char *status)
+{
+	char rollup[CGROUP_LINE_BYTES];
+	if (t->by_share && read_entry(t, pid, "smaps_rollup", rollup, sizeof rollup) > 0 &&
+		strstr(rollup, "\nPss_Anon:"))
+		return kib_sum(rollup, "Pss_Anon", "SwapPss");
+	return kib_sum(status, "RssAnon", "VmSwap");
+}
+
+/* A process that goes away meanwhile is no longer the box's. */
+static bool count_entry(void *arg, const char *name)
+{
+	struct totals *t = arg;
+	char stat[CGROUP_LINE_BYTES], status[CGROUP_LINE_BYTES];
+	if (!*name || name[strspn(name, "0123456789")] != '\0')
+		return true;
+	if (t->n_seen++ >= PROC_USAGE_ENTRIES_MAX)
+		return false;
+	if (read_entry(t, name, "stat", stat, sizeof stat) <= 0 ||
+		read_entry(t, name, "status", status, sizeof status) <= 0 || is_nested(status) ||
+		!count_stat(t, stat))
+		return true;
+	t->memory_bytes = add(t->memory_bytes, memory_of(t, name, status));
+	t->n_processes++;
+	return true;
+}
+
+int proc_usage_read(int proc_fd, uint64_t refine_bytes, struct box_usage *usage)
+{
+	struct totals all = {.proc_fd = proc_fd};
+	uint64_t hz = (uint64_t)MAX(sysconf(_SC_CLK_TCK), 1L);
+	int r = cgroup_file_each(proc_fd, ".", count_entry, &all);
+	if (r < 0)
+		return r;
+	uint64_t memory_bytes = all.memory_bytes;
+	if (memory_bytes > refine_bytes) {
+		struct totals shares = {.proc_fd = proc_fd, .by_share = true};
+		r = cgroup_file_each(proc_fd, ".", count_entry, &shares);
+		if (r < 0)
+			return r;
+		memory_bytes = MIN(memory_bytes, shares.memory_bytes);
+	}
+	usage->memory_bytes = memory_bytes;
+	usage->memory_peak_bytes = MAX(usage->memory_peak_bytes, memory_bytes);
+	usage->cpu_us = MAX(usage->cpu_us, mul(all.cpu_ticks, 1000000) / hz);
+	usage->n_pids = all.n_threads;
+	return all.n_processes;
+}

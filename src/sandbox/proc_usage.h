@@ -1,0 +1,35 @@
+/*
+ * What a box uses, added up from its own /proc, for hosts without cgroups.
+ *
+ * CPU: a process's time stands in its own utime and stime while it is there (a zombie too), and in
+ * the cutime and cstime of whoever reaped it afterwards, together with what it had reaped itself.
+ * So the sum of all four over every process counts each exactly once. Lost to the kernel's own
+ * books is a child whose parent ignores SIGCHLD: the wall limit and RLIMIT_CPU remain. While the
+ * books are read, a child that is reaped may be missed until the next time; entries come in
+ * ascending order, parents first, so that it is not counted twice.
+ *
+ * Memory: anonymous pages and swap. Not seen: memfds and shared memory (RLIMIT_FSIZE, the mounts'
+ * sizes). Pages that forked processes share are counted for each, until the sum is so large that a
+ * slower look, at each one's share, is worth it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "sandbox/limits.h"
+
+#include <sys/types.h>
+
+enum { PROC_USAGE_ENTRIES_MAX = 4096 };
+
+/*
+ * Add up the processes of the /proc at @proc_fd that are in its own pid namespace; those of
+ * branches, which are in a nested one, are not the box's. Above @refine_bytes of memory look at
+ * each process's share (smaps_rollup) where that may be read. Of @usage, n_oom_kills is left alone;
+ * cpu_us and memory_peak_bytes never go down, so pass the same struct each time. Limits: the first
+ * PROC_USAGE_ENTRIES_MAX processes. Blocks: some 20 µs for each process; with the slower look some
+ * ms for each GB. Returns: how many processes were counted, or negative errno with @usage
+ * untouched. Source: proc_pid_stat(5), proc_pid_status(5), proc_pid_smaps_rollup in
+ * proc_pid_smaps(5).
+ */
+int proc_usage_read(int proc_fd, uint64_t refine_bytes, struct box_usage *usage);

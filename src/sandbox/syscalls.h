@@ -1,0 +1,33 @@
+/* Kernel calls that the C library has no wrapper for. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <linux/openat2.h>
+#include <linux/sched.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Open @path below @dir: no magic links; symlinks resolve as if @dir were the root.
+ * Returns: fd, or -1 with errno. Source: openat2(2). */
+static inline int sys_open_in_root(int dir, const char *path, int flags)
+{
+	struct open_how how = {.flags = (uint64_t)flags,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
+}
+
+/* Open @path below @dir following no link of any kind and never leaving @dir.
+ * Returns: fd, or -1 with errno. Source: openat2(2). */
+static inline int sys_open_beneath(int dir, const char *path, int flags, int mode)
+{
+	struct open_how how = {.flags = (uint64_t)flags,
+		.mode = (uint64_t)mode,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
+}
+
+/* Returns: pid in the parent, 0 in the child, -1 with errno. Source: clone3(2). */
+static inline int sys_clone3(struct clone_args *args)
+{
+	return (int)syscall(SYS_clone3, args, sizeof *args);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/warden.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+struct warden {
+	int fd;
+	pid_t pid;
+	bool is_attached, is_dead;
+	uint64_t last_id;
+	struct warden_call *calls; /* in no order: few at a time */
+	uv_poll_t poll;
+	struct warden_request req; /* too large for a stack */
+};
+
+static void answer(struct warden_call **at, const struct warden_reply *reply, const int *fds)
+{
+	struct warden_call *call = *at;
+	*at = call->next;
+	call->next = NULL;
+	call->done(call, reply, fds);
+}
+
+/* Every call ends, if only with the news that nobody will answer. */
+static void fail_all(struct warden *w)
+{
+	struct warden_reply reply = {.version = WIRE_VERSION};
+	reply.status = err_set(&reply.err, ERR_GONE, "the warden is gone");
+	w->is_dead = true;
+	struct warden_call *calls = take_ptr(w->calls);
+	while (calls)
+		answer(&calls, &reply, NULL);
+}
+
+static struct warden_call **find_call(struct warden *w, uint64_t id)
+{
+	struct warden_call **at = &w->calls;
+	while (*at && (*at)->id != id)
+		at = &(*at)->next;
+	return at;
+}
+
+static void receive(uv_poll_t *poll, int status, int events)
+{
+	struct warden *w = poll->data;
+	struct warden_reply reply;
+	int fds[WARDEN_FD_END_];
+	size_t n_fds = 0;
+	(void)events;
+	ssize_t n = status < 0 ? status
+			       : fd_recv(w->fd, &reply, sizeof reply, fds, ARRAY_LEN(fds), &n_fds);
+	if (n == -EAGAIN)
+		return;
+	if (n != (ssize_t)sizeof reply || reply.version != WIRE_VERSION) {
+		(void)uv_poll_stop(poll);
+		fail_all(w);
+		return;
+	}
+	if (reply.status < 0)
+		err_check(&reply.err);
+	struct warden_call **at = find_call(w, reply.id);
+	bool is_whole = n_fds == ARRAY_LEN(fds);
+	if (*at)
+		answer(at, &reply, is_whole ? fds : NULL);
+	else
+		for (size_t i = 0; i < n_fds; i++)
+			(void)close(fds[i]);
+}
+
+static int spawn_warden(struct warden *w, const char *path, int sock, struct err *err)
+{
+	posix_spawn_file_actions_t actions;
+	static char name[] = "retort-warden";
+	char *const argv[] = {name, NULL};
+	const char *cgroup = getenv("RETORT_CGROUP");
+	char forced[64] = "RETORT_CGROUP=";
+	if (cgroup)
+		strncat(forced, cgroup, sizeof forced - strlen(forced) - 1);
+	char *const envp[] = {cgroup ? forced : NULL, NULL};
+	int r = posix_spawn_file_actions_init(&actions);
+	if (r == 0)
+		r = posix_spawn_file_actions_adddup2(&actions, sock, WIRE_SOCK_FD);
+	if (r == 0)
+		r = posix_spawn_file_actions_addclosefrom_np(&actions, WIRE_SOCK_FD + 1);
+	if (r == 0)
+		r = posix_spawn(&w->pid, path, &actions, NULL, argv, envp);
+	(void)posix_spawn_file_actions_destroy(&actions);
+	return r == 0 ? 0 : err_sys(err, ERR_BOX, r, "start %s", path);
+}
+
+int warden_start(struct warden **out, const char *path, struct err *err)
+{
+	int pair[2];
+	struct warden *w = calloc(1, sizeof *w);
+	if (!w)
+		return err_set(err, ERR_NO_MEMORY, "no memory for the warden");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		free(w);
+		return err_sys(err, ERR_BOX, errno, "socketpair");
+	}
+	cleanup_fd int theirs = pair[1];
+	w->fd = pair[0];
+	int r = spawn_warden(w, path, theirs, err);
+	if (r < 0) {
+		fd_close(&w->fd);
+		free(w);
+		return r;
+	}
+	*out = w;
+	return 0;
+}
+
+int warden_attach(struct warden *w, uv_loop_t *loop, struct err *err)
+{
+	int r = uv_poll_init(loop, &w->poll, w->fd);
+	w->poll.data = w;
+	if (r == 0)
+		r = uv_poll_start(&w->poll, UV_READABLE, receive);
+	if (r < 0)
+		return err_sys(err, ERR_BOX, -r, "watch the warden");
+	w->is_attached = true;
+	return 0;
+}
+
+/*
+ * Requests are few and the socket's buffer holds many; the loop may wait here for the warden to read
+ * one, which it does within the making of one box.
+ */
+static int send_request(struct warden *w)
+{
+	ssize_t n;
+	while ((n = fd_send(w->fd, &w->req, sizeof w->req, NULL, 0)) == -EAGAIN) {
+		struct timespec nap = {.tv_nsec = 200000};
+		(void)nanosleep(&nap, NULL);
+	}
+	return n < 0 ? (int)n : 0;
+}
+
+static void start_call(struct warden *w, struct warden_call *call)
+{
+	call->id = ++w->last_id;
+	call->next = w->calls;
+	w->calls = call;
+	w->req.version = WIRE_VERSION;
+	w->req.id = call->id;
+	/* The end of a dead warden's socket is seen again, and answers this call as it did the others. */
+	if (w->is_dead)
+		(void)uv_poll_start(&w->poll, UV_READABLE, receive);
+}
+
+void warden_create(struct warden *w, struct warden_call *call, const struct limits *limits,
+	const struct warden_bind *binds, size_t n_binds)
+{
+	start_call(w, call);
+	for (size_t i = 0; i < n_binds; i++) {
+		w->req.op = WARDEN_BIND;
+		w->req.bind = binds[i];
+		(void)send_request(w);
+	}
+	w->req.op = WARDEN_CREATE;
+	w->req.limits = *limits;
+	(void)send_request(w);
+}
+
+static void call_box(struct warden *w, struct warden_call *call, uint32_t op, uint32_t box)
+{
+	start_call(w, call);
+	w->req.op = op;
+	w->req.box = box;
+	(void)send_request(w);
+}
+
+void warden_usage(struct warden *w, struct warden_call *call, uint32_t box)
+{
+	call_box(w, call, WARDEN_USAGE, box);
+}
+
+void warden_destroy(struct warden *w, struct warden_call *call, uint32_t box)
+{
+	call_box(w, call, WARDEN_DESTROY, box);
+}
+
+void warden_forget(struct warden *w, struct warden_call *call)
+{
+	struct warden_call **at = find_call(w, call->id);
+	if (*at)
+		*at = call->next;
+}
+
+static void closed(uv_handle_t *handle)
+{
+	free(handle->data);
+}
+
+void warden_stop(struct warden *w)
+{
+	fd_close(&w->fd);
+	while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	w->calls = NULL;
+	if (!w->is_attached) {
+		free(w);
+		return;
+	}
+	uv_close((uv_handle_t *)&w->poll, closed);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/warden/idmap.h"
+
+#include "base/fd.h"
+#include "sandbox/syscalls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+uid_t idmap_uid(const struct idmap *map, unsigned slot)
+{
+	return map->is_root ? IDMAP_BASE + slot : map->uid;
+}
+
+gid_t idmap_gid(const struct idmap *map, unsigned slot)
+{
+	return map->is_root ? IDMAP_BASE + slot : map->gid;
+}
+
+static int write_proc(pid_t pid, const char *name, const char *text, struct err *err)
+{
+	char path[64];
+	(void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+	cleanup_fd int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int r = fd < 0 ? -errno : fd_write_all(fd, text, strlen(text));
+	if (r == 0)
+		return 0;
+	r = err_sys(err, ERR_BOX, -r, "map ids (%s)", name);
+	return err_hint(err, "unprivileged user namespaces may be off: `retort doctor` tells how to "
+			     "turn them on"), r;
+}
+
+int idmap_write(pid_t pid, unsigned inside, uid_t uid, gid_t gid, struct err *err)
+{
+	char uid_line[48], gid_line[48];
+	(void)snprintf(uid_line, sizeof uid_line, "%u %u 1\n", inside, uid);
+	(void)snprintf(gid_line, sizeof gid_line, "%u %u 1\n", inside, gid);
+	int r = write_proc(pid, "setgroups", "deny", err);
+	if (r == 0)
+		r = write_proc(pid, "uid_map", uid_line, err);
+	if (r == 0)
+		r = write_proc(pid, "gid_map", gid_line, err);
+	return r;
+}
+
+/* A user namespace in which on-disk id → box id, held by nothing but the descriptor returned. */
+static int mapped_namespace(uid_t disk_uid, gid_t disk_gid, uid_t uid, gid_t gid, struct err *err)
+{
+	struct clone_args args = {.flags = CLONE_NEWUSER, .exit_signal = SIGCHLD};
+	char path[64];
+	int pid = sys_clone3(&args);
+	if (pid < 0)
+		return err_sys(err, ERR_BOX, errno, "user namespace of a volume");
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			(void)pause();
+	}
+	char uid_line[48], gid_line[48];
+	(void)snprintf(uid_line, sizeof uid_line, "%u %u 1\n", disk_uid, uid);
+	(void)snprintf(gid_line, sizeof gid_line, "%u %u 1\n", disk_gid, gid);
+	int r = write_proc(pid, "uid_map", uid_line, err);
+	if (r == 0)
+		r = write_proc(pid, "gid_map", gid_line, err);
+	if (r == 0) {
+		(void)snprintf(path, sizeof path, "/proc/%d/ns/user", pid);
+		r = open(path, O_RDONLY | O_CLOEXEC);
+		if (r < 0)
+			r = err_sys(err, ERR_BOX, errno, "open %s", path);
+	}
+	(void)kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return r;
+}
+
+int idmap_mount(const struct idmap *map, unsigned slot, int tree_fd, struct err *err)
+{
+	struct stat st;
+	if (!map->is_root)
+		return 0;
+	if (fstat(tree_fd, &st) < 0)
+		return err_sys(err, ERR_BOX, errno, "stat a volume");
+	int ns = mapped_namespace(
+		st.st_uid, st.st_gid, idmap_uid(map, slot), idmap_gid(map, slot), err);
+	if (ns < 0)
+		return ns;
+	struct mount_attr attr = {.attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (uint64_t)ns};
+	int r = mount_setattr(tree_fd, "", AT_EMPTY_PATH, &attr, sizeof attr);
+	fd_close(&ns);
+	return r < 0 ? 0 : 1;
+}

@@ -1,0 +1,414 @@
+/*
+ * The root as data: a list of operations, interpreted in order.
+ *
+ * Theory of operation. The process is alone in new namespaces; what it sees is still the host's tree.
+ * It mounts a tmpfs, works inside it by relative paths, binds the host's /usr read-only, writes a
+ * small /etc, and makes one more tmpfs, the store, whose three directories become /home/user, /tmp
+ * and /dev/shm, so that one quota holds for everything a program can write. Volumes arrive as detached
+ * mounts. Then pivot_root swaps the roots, the host's is unmounted, and the tmpfs becomes read-only.
+ * /proc is mounted while the host's is still visible: the kernel allows it only then.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "sandbox/warden/root.h"
+
+#include "base/fd.h"
+#include "sandbox/syscalls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+enum root_op_kind {
+	OP_DIR,	    /* make a directory */
+	OP_FILE,    /* write a file with this text */
+	OP_LINK,    /* make a symbolic link to this text */
+	OP_SYSTEM,  /* bind the host's, read-only, or repeat its symbolic link; absent: leave out */
+	OP_SHARE,   /* bind one of the host's files of /etc, read-only; absent: leave out */
+	OP_DEVICE,  /* bind a device node */
+	OP_PROC,    /* mount a new /proc */
+	OP_STORE,   /* mount the store */
+	OP_WRITABLE /* bind a directory of the store */
+};
+
+struct root_op {
+	enum root_op_kind kind;
+	const char *path; /* relative to the new root */
+	const char *text;
+};
+
+static const struct root_op root_ops[] = {
+	{OP_SYSTEM, "usr", NULL},
+	{OP_SYSTEM, "bin", NULL},
+	{OP_SYSTEM, "sbin", NULL},
+	{OP_SYSTEM, "lib", NULL},
+	{OP_SYSTEM, "lib32", NULL},
+	{OP_SYSTEM, "lib64", NULL},
+	{OP_SYSTEM, "libx32", NULL},
+	{OP_DIR, "etc", NULL},
+	{OP_FILE, "etc/passwd",
+		"root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
+		"user:x:1000:1000:user:/home/user:/bin/sh\n"
+		"nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
+	{OP_FILE, "etc/group", "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n"},
+	{OP_FILE, "etc/hosts", "127.0.0.1 localhost retort\n::1 localhost\n"},
+	{OP_FILE, "etc/hostname", "retort\n"},
+	{OP_FILE, "etc/resolv.conf", ""},
+	{OP_FILE, "etc/nsswitch.conf",
+		"passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n"},
+	{OP_LINK, "etc/os-release", "../usr/lib/os-release"},
+	{OP_DIR, "etc/ssl", NULL},
+	{OP_SHARE, "etc/ld.so.cache", NULL},	/* without it every library is searched for */
+	{OP_SHARE, "etc/alternatives", NULL},	/* libblas.so.3 and others are links into it */
+	{OP_SHARE, "etc/ssl/certs", NULL},	/* certificate checks of TLS libraries */
+	{OP_SHARE, "etc/ssl/openssl.cnf", NULL},
+	{OP_SHARE, "etc/fonts", NULL},		/* fontconfig */
+	{OP_SHARE, "etc/localtime", NULL},	/* the host's time zone */
+	{OP_SHARE, "etc/matplotlibrc", NULL},	/* Debian's matplotlib does not start without */
+	{OP_SHARE, "etc/mime.types", NULL},	/* mimetypes.guess_type() */
+	{OP_SHARE, "etc/services", NULL},	/* socket.getservbyname() */
+	{OP_SHARE, "etc/protocols", NULL},
+	{OP_DIR, "dev", NULL},
+	{OP_DEVICE, "dev/null", NULL},
+	{OP_DEVICE, "dev/zero", NULL},
+	{OP_DEVICE, "dev/full", NULL},
+	{OP_DEVICE, "dev/random", NULL},
+	{OP_DEVICE, "dev/urandom", NULL},
+	{OP_LINK, "dev/fd", "/proc/self/fd"},
+	{OP_LINK, "dev/stdin", "/proc/self/fd/0"},
+	{OP_LINK, "dev/stdout", "/proc/self/fd/1"},
+	{OP_LINK, "dev/stderr", "/proc/self/fd/2"},
+	{OP_DIR, "proc", NULL},
+	{OP_PROC, "proc", NULL},
+	{OP_DIR, "retort", NULL},
+	{OP_DIR, "home", NULL},
+	{OP_DIR, "var", NULL},
+	{OP_LINK, "var/tmp", "/tmp"},
+	{OP_STORE, ".store", NULL},
+	{OP_WRITABLE, "home/user", ".store/user"},
+	{OP_WRITABLE, "tmp", ".store/tmp"},
+	{OP_WRITABLE, "dev/shm", ".store/shm"},
+};
+
+static int set_attributes(int tree_fd, uint64_t attributes, const char *what, struct err *err)
+{
+	struct mount_attr attr = {.attr_set = attributes};
+	if (mount_setattr(tree_fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) < 0)
+		return err_sys(err, ERR_BOX, errno, "mount attributes of %s", what);
+	return 0;
+}
+
+static int make_file(const char *path, const char *text, struct err *err)
+{
+	cleanup_fd int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return err_sys(err, ERR_BOX, errno, "create /%s", path);
+	int r = fd_write_all(fd, text, strlen(text));
+	return r < 0 ? err_sys(err, ERR_BOX, -r, "write /%s", path) : 0;
+}
+
+static int make_target(const char *path, bool is_dir, struct err *err)
+{
+	if (!is_dir)
+		return make_file(path, "", err);
+	if (mkdir(path, 0755) < 0)
+		return err_sys(err, ERR_BOX, errno, "mkdir /%s", path);
+	return 0;
+}
+
+/* Bind what @from_fd names (an O_PATH descriptor) onto @path, with @attributes. */
+static int bind_fd(int from_fd, const char *path, bool is_dir, uint64_t attributes, struct err *err)
+{
+	cleanup_fd int tree = open_tree(from_fd, "",
+		AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	if (tree < 0)
+		return err_sys(err, ERR_BOX, errno, "clone mount for /%s", path);
+	int r = set_attributes(tree, attributes, path, err);
+	if (r < 0)
+		return r;
+	r = make_target(path, is_dir, err);
+	if (r < 0)
+		return r;
+	if (move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(err, ERR_BOX, errno, "mount /%s", path);
+	return 0;
+}
+
+static int op_system(int host_fd, const struct root_op *op, struct err *err)
+{
+	const uint64_t attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	char target[WIRE_PATH_BYTES];
+	struct stat st;
+	ssize_t n = readlinkat(host_fd, op->path, target, sizeof target - 1);
+	if (n > 0) {
+		target[n] = '\0';
+		return symlink(target, op->path) < 0
+			       ? err_sys(err, ERR_BOX, errno, "symlink /%s", op->path)
+			       : 0;
+	}
+	cleanup_fd int fd = sys_open_in_root(host_fd, op->path, O_PATH | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(err, ERR_BOX, errno, "open the host's /%s", op->path);
+	return bind_fd(fd, op->path, S_ISDIR(st.st_mode), attributes, err);
+}
+
+static int op_share(int host_fd, const struct root_op *op, struct err *err)
+{
+	const uint64_t attributes =
+		MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+	struct stat st;
+	cleanup_fd int fd = sys_open_in_root(host_fd, op->path, O_PATH | O_CLOEXEC);
+	/* Nothing in this list is needed by every program, so one that cannot be had is left out. */
+	if (fd < 0 || fstat(fd, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+		return 0;
+	return bind_fd(fd, op->path, S_ISDIR(st.st_mode), attributes, err);
+}
+
+static int op_device(const struct root_op *op, struct err *err)
+{
+	char path[64];
+	struct stat st;
+	(void)snprintf(path, sizeof path, "/%s", op->path);
+	cleanup_fd int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(err, ERR_BOX, errno, "open the host's %s", path);
+	if (!S_ISCHR(st.st_mode))
+		return err_set(err, ERR_BOX, "the host's %s is no character device", path);
+	return bind_fd(fd, op->path, false, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
+}
+
+static int op_proc(const struct root_op *op, struct err *err)
+{
+	if (mount("proc", op->path, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0)
+		return 0;
+	int r = err_sys(err, ERR_BOX, errno, "mount /proc");
+	if (r == -EPERM)
+		return err_hint(err, "part of /proc is hidden here, as in most containers: start the "
+				     "container with an unmasked /proc, or run on the host");
+	return r;
+}
+
+static int op_store(const struct root *root, const struct root_op *op, struct err *err)
+{
+	static const struct {
+		const char *name;
+		mode_t mode;
+	} dirs[] = {{"user", 0755}, {"tmp", 01777}, {"shm", 01777}};
+	char options[128];
+	(void)snprintf(options, sizeof options, "mode=755,size=%llu,nr_inodes=%llu",
+		(unsigned long long)root->limits->value[LIMIT_disk_bytes],
+		(unsigned long long)root->limits->value[LIMIT_disk_inodes] + ARRAY_LEN(dirs) + 1);
+	if (mkdir(op->path, 0700) < 0 ||
+		mount("tmpfs", op->path, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
+		return err_sys(err, ERR_BOX, errno, "mount the store (%s)", options);
+	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
+		char path[64];
+		(void)snprintf(path, sizeof path, "%s/%s", op->path, dirs[i].name);
+		if (mkdir(path, 0700) < 0 || chmod(path, dirs[i].mode) < 0)
+			return err_sys(err, ERR_BOX, errno, "mkdir /%s", path);
+	}
+	return 0;
+}
+
+static int op_writable(const struct root *root, const struct root_op *op, struct err *err)
+{
+	if (root->workspace_fd >= 0 && strcmp(op->path, "home/user") == 0) {
+		int r = make_target(op->path, true, err);
+		if (r < 0)
+			return r;
+		if (move_mount(root->workspace_fd, "", AT_FDCWD, op->path,
+			    MOVE_MOUNT_F_EMPTY_PATH) < 0)
+			return err_sys(err, ERR_BOX, errno, "mount the workspace");
+		return 0;
+	}
+	cleanup_fd int fd = open(op->text, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(err, ERR_BOX, errno, "open /%s", op->text);
+	return bind_fd(fd, op->path, true, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
+}
+
+static int root_op_do(const struct root *root, int host_fd, const struct root_op *op,
+	struct err *err)
+{
+	switch (op->kind) {
+	case OP_DIR:
+		return make_target(op->path, true, err);
+	case OP_FILE:
+		return make_file(op->path, op->text, err);
+	case OP_LINK:
+		return symlink(op->text, op->path) < 0
+			       ? err_sys(err, ERR_BOX, errno, "symlink /%s", op->path)
+			       : 0;
+	case OP_SYSTEM:
+		return op_system(host_fd, op, err);
+	case OP_SHARE:
+		return op_share(host_fd, op, err);
+	case OP_DEVICE:
+		return op_device(op, err);
+	case OP_PROC:
+		return op_proc(op, err);
+	case OP_STORE:
+		return op_store(root, op, err);
+	case OP_WRITABLE:
+		return op_writable(root, op, err);
+	}
+	return err_set(err, ERR_INTERNAL, "unknown operation for /%s", op->path);
+}
+
+/*
+ * Make the mount point of a volume. Parts are made only on the box's own file systems: a missing
+ * directory below a volume or below the workspace of a host is never made there.
+ */
+static int volume_target(int root_fd, const struct root_mount *m, struct err *err)
+{
+	char part[WIRE_PATH_BYTES];
+	struct stat own, at;
+	const char *path = m->dst + 1;
+	if (fstatat(root_fd, "tmp", &own, 0) < 0)
+		return err_sys(err, ERR_BOX, errno, "stat the store");
+	dev_t store_dev = own.st_dev;
+	if (fstat(root_fd, &own) < 0)
+		return err_sys(err, ERR_BOX, errno, "stat the root");
+	cleanup_fd int dir = sys_open_beneath(root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	while (dir >= 0 && *path) {
+		size_t n = strcspn(path, "/");
+		bool last = path[n] == '\0';
+		memcpy(part, path, n);
+		part[n] = '\0';
+		path += n + !last;
+		if (fstat(dir, &at) < 0)
+			break;
+		bool is_own = at.st_dev == own.st_dev || at.st_dev == store_dev;
+		if (is_own && last && !m->is_dir) {
+			cleanup_fd int fd = sys_open_beneath(
+				dir, part, O_CREAT | O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0644);
+			(void)fd;
+		} else if (is_own) {
+			(void)mkdirat(dir, part, 0755); /* what went wrong shows in the open below */
+		}
+		int next = sys_open_beneath(dir, part, O_PATH | O_CLOEXEC, 0);
+		fd_close(&dir);
+		dir = next;
+	}
+	if (dir >= 0)
+		return take_fd(dir);
+	int r = err_sys(err, ERR_USAGE, errno, "volume destination %s", m->dst);
+	return err_hint(err, "choose a new path such as /data, or one that exists where it goes"), r;
+}
+
+static int mount_volumes(const struct root *root, struct err *err)
+{
+	cleanup_fd int root_fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0)
+		return err_sys(err, ERR_BOX, errno, "open the new root");
+	for (unsigned i = 0; i < root->n_mounts; i++) {
+		const struct root_mount *m = &root->mounts[i];
+		cleanup_fd int target = volume_target(root_fd, m, err);
+		if (target < 0)
+			return target;
+		if (move_mount(m->tree_fd, "", target, "",
+			    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
+			continue;
+		int r = err_sys(err, ERR_USAGE, errno, "volume destination %s", m->dst);
+		err_hint(err, "a directory goes onto a directory and a file onto a file");
+		return r;
+	}
+	return 0;
+}
+
+static int swap_roots(struct err *err)
+{
+	if (syscall(SYS_pivot_root, ".", ".") < 0)
+		return err_sys(err, ERR_BOX, errno, "pivot_root");
+	/* The old root now lies over the new one at "."; letting it go leaves only ours. */
+	if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+		return err_sys(err, ERR_BOX, errno, "unmount the host's root");
+	if (mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) < 0)
+		return err_sys(err, ERR_BOX, errno, "make the root read-only");
+	return 0;
+}
+
+/* Where system directories come from, opened in this namespace: only its own mounts can be cloned. */
+static int open_host(const struct root *root, struct err *err)
+{
+	const char *path = "/";
+	if (root->rootfs_fd >= 0) {
+		path = ".rootfs";
+		if (mkdir(path, 0700) < 0 || move_mount(root->rootfs_fd, "", AT_FDCWD, path,
+						     MOVE_MOUNT_F_EMPTY_PATH) < 0)
+			return err_sys(err, ERR_BOX, errno, "mount the root file system given");
+	}
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? err_sys(err, ERR_BOX, errno, "open %s", path) : fd;
+}
+
+static int unmount_helper(const char *path, struct err *err)
+{
+	if (umount2(path, MNT_DETACH) < 0 || rmdir(path) < 0)
+		return err_sys(err, ERR_BOX, errno, "unmount %s", path);
+	return 0;
+}
+
+int root_make(const struct root *root, struct err *err)
+{
+	const char *at = "/tmp";
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return err_sys(err, ERR_BOX, errno, "make mounts private");
+	if (mount("tmpfs", at, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m,nr_inodes=512") < 0)
+		return err_sys(err, ERR_BOX, errno, "mount the root");
+	if (chdir(at) < 0)
+		return err_sys(err, ERR_BOX, errno, "enter the root");
+	cleanup_fd int host_fd = open_host(root, err);
+	int r = host_fd < 0 ? host_fd : 0;
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(root_ops); i++)
+		r = root_op_do(root, host_fd, &root_ops[i], err);
+	if (r == 0)
+		r = mount_volumes(root, err);
+	if (r == 0)
+		r = unmount_helper(".store", err);
+	if (r == 0 && root->rootfs_fd >= 0)
+		r = unmount_helper(".rootfs", err);
+	return r < 0 ? r : swap_roots(err);
+}
+
+static bool is_taken(const char *dst)
+{
+	/* A row ending in "/" also stands for everything below. */
+	static const char *const taken[] = {"/", "/proc/", "/dev/", "/sys/", "/etc", "/usr", "/bin",
+		"/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/home", "/home/user", "/tmp", "/var",
+		"/retort"};
+	for (size_t i = 0; i < ARRAY_LEN(taken); i++) {
+		size_t n = strlen(taken[i]);
+		bool below = n > 1 && taken[i][n - 1] == '/';
+		if (strcmp(dst, taken[i]) == 0)
+			return true;
+		if (below && strncmp(dst, taken[i], n - 1) == 0 && (!dst[n - 1] || dst[n - 1] == '/'))
+			return true;
+	}
+	return false;
+}
+
+int root_check_dst(const char *dst, struct err *err)
+{
+	int r = 0;
+	if (dst[0] != '/')
+		r = err_set(err, ERR_USAGE, "volume destination %s is not absolute", dst);
+	for (const char *p = dst; r == 0 && *p; ) {
+		size_t n = strcspn(++p, "/"); /* p stood on a slash */
+		bool dots = n > 0 && n <= 2 && strspn(p, ".") >= n;
+		if (n == 0 || n > 255 || dots)
+			r = err_set(err, ERR_USAGE, "volume destination %s is not a plain path", dst);
+		p += n;
+	}
+	if (r == 0 && is_taken(dst))
+		r = err_set(err, ERR_USAGE, "volume destination %s belongs to the box", dst);
+	if (r < 0)
+		err_hint(err, "choose a new path such as /data or /home/user/data");
+	return r;
+}

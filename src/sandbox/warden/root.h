@@ -1,0 +1,39 @@
+/* The root a box sees, made from inside its new namespaces. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "sandbox/wire.h"
+
+#include <stdbool.h>
+
+/* A mount the warden has already detached from the host, and where it goes. */
+struct root_mount {
+	int tree_fd; /* from open_tree(OPEN_TREE_CLONE) */
+	bool is_dir;
+	const char *dst; /* absolute, normalised */
+};
+
+struct root {
+	int rootfs_fd;	  /* a detached mount that /usr, /bin, /lib… and /etc come from, or -1: the host */
+	int workspace_fd; /* a detached mount, or -1 for one in memory */
+	const struct limits *limits;
+	const struct root_mount *mounts;
+	unsigned n_mounts;
+};
+
+/*
+ * Build the root on a fresh tmpfs, make it the process's root and let the host's go. The caller has
+ * every capability in a new user, mount and pid namespace and does nothing else with them.
+ *
+ * Returns: 0, or negative errno.
+ * Errors:  ERR_BOX with the operation and its path; the namespace is then thrown away as it is.
+ * Source:  pivot_root(2), mount_setattr(2), move_mount(2).
+ */
+int root_make(const struct root *root, struct err *err);
+
+/*
+ * Is @dst a place where a volume may be mounted: absolute, without empty, `.` and `..` parts, and
+ * not one that the box itself needs?
+ * Errors:  ERR_USAGE saying what is wrong.
+ */
+int root_check_dst(const char *dst, struct err *err);

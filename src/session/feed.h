@@ -1,0 +1,33 @@
+/* Standard input for a box: bytes from the host, copied into a pipe. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <uv.h>
+
+enum { FEED_BYTES = 64 << 10 };
+
+/*
+ * The box never gets the host's own descriptor: whoever holds one can change a file's times and modes,
+ * or push characters back into a terminal.
+ */
+struct feed {
+	int from, to;
+	uv_poll_t from_poll, to_poll;
+	int n_open; /* handles whose close is not done yet */
+	bool is_regular, is_closing;
+	void (*closed)(struct feed *f); /* set by the caller: all handles are gone, once */
+	size_t at, bytes;
+	char data[FEED_BYTES];
+};
+
+/*
+ * Copy from @from (borrowed: opened anew) into @to (taken over) until either ends.
+ * Errors: ERR_IO.
+ */
+int feed_start(struct feed *f, uv_loop_t *loop, int from, int to, struct err *err);
+
+/* Stop one that was started; @f must live until `closed`, which also follows an end by itself. May be
+ * called twice. */
+void feed_stop(struct feed *f);

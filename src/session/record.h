@@ -1,0 +1,65 @@
+/* What happened in a step, as CONTRACT §3 writes it. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "sandbox/wire.h"
+#include "session/capture.h"
+
+#include <jansson.h>
+
+/* ORDER status: words in record.c. */
+enum record_status {
+	RECORD_OK,
+	RECORD_ERROR,
+	RECORD_TIMEOUT,
+	RECORD_OOM,
+	RECORD_KILLED,
+	RECORD_DENIED,
+	RECORD_STATUS_END_
+};
+
+/* ORDER outcome: words in record.c. */
+enum record_outcome { RECORD_COMMITTED, RECORD_ROLLED_BACK, RECORD_LOST, RECORD_OUTCOME_END_ };
+
+enum { RECORD_ID_BYTES = 72 };
+
+struct record {
+	char session[RECORD_ID_BYTES];
+	char step[RECORD_ID_BYTES]; /* hexadecimal SHA-256 */
+	const char *runtime;
+	enum record_status status;
+	int exit_code; /* of the program; -1 when a signal or retort ended it */
+	int signal;    /* 0 when none did */
+	int exit_status; /* what `retort run` exits with */
+	json_t *value;	 /* object or NULL */
+	json_t *displays; /* array */
+	uint64_t n_displays_cut;
+	json_t *error; /* object or NULL */
+	struct capture out[2]; /* stdout, stderr */
+	enum record_outcome outcome;
+	const char *reason; /* or NULL */
+	json_t *files;	    /* array */
+	bool files_cut;
+	double wall_ms, queued_ms;
+	struct box_usage usage;
+	struct limits limits;
+	uint32_t by[LIMIT_END_];
+};
+
+void record_init(struct record *r, const struct limits *limits);
+void record_done(struct record *r);
+
+/* "ok", "timeout", … */
+const char *record_status_word(enum record_status status);
+
+/* Who enforces: "cgroup v2", "rlimit", …; NULL for LIMIT_BY_NONE. */
+const char *record_by_word(uint32_t by);
+
+/* The object of CONTRACT §3. Owns: the caller decrefs. Returns: NULL without memory. */
+json_t *record_json(const struct record *r);
+
+/* Replace error by {name, message}, keeping line and traceback of the old one. */
+void record_set_error(struct record *r, const char *name, const char *fmt, ...) attr_printf(3, 4);
+
+/* Name the step by what it was: SHA-256 over parent, runtime, code and outputs. Source: DESIGN §1.3. */
+void record_name(struct record *r, const char *parent, const char *code, size_t bytes);

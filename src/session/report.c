@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/report.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { MIME_BYTES_MAX = 128, TRACEBACK_LINES_MAX = 1000 };
+
+/* Count what costs memory in a parsed document: members, elements, containers. */
+static size_t count_tokens(const char *data, size_t bytes)
+{
+	size_t n = 0;
+	bool in_string = false;
+	for (size_t i = 0; i < bytes; i++) {
+		char c = data[i];
+		if (in_string && c == '\\')
+			i++;
+		else if (c == '"')
+			in_string = !in_string;
+		else if (!in_string)
+			n += c == ',' || c == '[' || c == '{';
+	}
+	return n;
+}
+
+static json_t *parse(const char *data, size_t bytes, struct err *err)
+{
+	json_error_t error;
+	if (count_tokens(data, bytes) > REPORT_TOKENS_MAX) {
+		err_set(err, ERR_PROTOCOL, "a report of more than %d parts", REPORT_TOKENS_MAX);
+		return NULL;
+	}
+	json_t *json = json_loadb(data, bytes, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
+	if (!json)
+		err_set(err, ERR_PROTOCOL, "a report that is no JSON: %.100s", error.text);
+	else if (!json_is_object(json)) {
+		err_set(err, ERR_PROTOCOL, "a report that is no object");
+		json_decref(json);
+		json = NULL;
+	}
+	return json;
+}
+
+static bool is_mime(const char *text)
+{
+	size_t n = strlen(text);
+	for (size_t i = 0; i < n; i++)
+		if (text[i] <= ' ' || text[i] > '~')
+			return false;
+	return n > 0 && n <= MIME_BYTES_MAX;
+}
+
+static int check_mimes(const json_t *data, struct err *err)
+{
+	const char *key;
+	json_t *value;
+	if (!json_is_object(data) || json_object_size(data) > REPORT_MIMES_MAX)
+		return err_set(err, ERR_PROTOCOL, "a value that is no object of at most %d types",
+			REPORT_MIMES_MAX);
+	json_object_foreach((json_t *)(uintptr_t)data, key, value)
+		if (!is_mime(key))
+			return err_set(err, ERR_PROTOCOL, "a value with a bad MIME type");
+	return 0;
+}
+
+static int check_error(const json_t *error, struct err *err)
+{
+	const json_t *line = json_object_get(error, "line");
+	const json_t *traceback = json_object_get(error, "traceback");
+	if (!json_is_string(json_object_get(error, "name")) ||
+		!json_is_string(json_object_get(error, "message")) ||
+		(line && !json_is_integer(line)) || (traceback && !json_is_array(traceback)) ||
+		json_array_size(traceback) > TRACEBACK_LINES_MAX)
+		return err_set(err, ERR_PROTOCOL, "an error of the wrong shape");
+	for (size_t i = 0; i < json_array_size(traceback); i++)
+		if (!json_is_string(json_array_get(traceback, i)))
+			return err_set(err, ERR_PROTOCOL, "a traceback of the wrong shape");
+	return 0;
+}
+
+/* Only the members we know: nothing a driver adds reaches the record. */
+static json_t *copy_error(const json_t *error)
+{
+	static const char *const members[] = {"name", "message", "line", "traceback"};
+	json_t *copy = json_object();
+	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+		json_t *member = json_object_get(error, members[i]);
+		if (member)
+			(void)json_object_set(copy, members[i], member);
+	}
+	return copy;
+}
+
+static int check_result(const json_t *result, struct err *err)
+{
+	const char *status = json_string_value(json_object_get(result, "status"));
+	const json_t *exit_code = json_object_get(result, "exit_code");
+	const json_t *value = json_object_get(result, "value");
+	const json_t *error = json_object_get(result, "error");
+	if (!status || (strcmp(status, "ok") != 0 && strcmp(status, "error") != 0))
+		return err_set(err, ERR_PROTOCOL, "a result without a status");
+	json_int_t code = json_integer_value(exit_code);
+	if (!json_is_integer(exit_code) || code < 0 || code > 255)
+		return err_set(err, ERR_PROTOCOL, "a result without an exit code of 0 to 255");
+	if (value && check_mimes(value, err) < 0)
+		return -EPROTO;
+	return error ? check_error(error, err) : 0;
+}
+
+int report_result(const char *data, size_t bytes, struct record *record, struct step_end *end,
+	struct err *err)
+{
+	json_t *result = parse(data, bytes, err);
+	int r = result ? check_result(result, err) : -EPROTO;
+	if (r == 0) {
+		const json_t *error = json_object_get(result, "error");
+		record->value = json_incref(json_object_get(result, "value"));
+		record->error = error ? copy_error(error) : NULL;
+		end->has_result = true;
+		end->is_error =
+			strcmp(json_string_value(json_object_get(result, "status")), "error") == 0;
+		end->exit_code = (int)json_integer_value(json_object_get(result, "exit_code"));
+	}
+	json_decref(result);
+	return r;
+}
+
+int report_display(const char *data, size_t bytes, struct record *record, uint64_t *kept_bytes,
+	const json_t **out, struct err *err)
+{
+	if (json_array_size(record->displays) >= REPORT_DISPLAYS_MAX ||
+		*kept_bytes + bytes > record->limits.value[LIMIT_output_bytes]) {
+		record->n_displays_cut++;
+		return 0;
+	}
+	json_t *display = parse(data, bytes, err);
+	if (!display)
+		return -EPROTO;
+	json_t *mimes = json_object_get(display, "data");
+	int r = check_mimes(mimes, err);
+	if (r == 0) {
+		(void)json_array_append(record->displays, mimes);
+		*kept_bytes += bytes;
+		*out = mimes;
+		r = 1;
+	}
+	json_decref(display);
+	return r;
+}

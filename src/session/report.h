@@ -1,0 +1,24 @@
+/* What a driver reports, checked: its frames become parts of a record. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "session/record.h"
+#include "session/step.h"
+
+/* More than any honest report has; bounds what a hostile one costs to parse (about 100 bytes each). */
+enum { REPORT_TOKENS_MAX = 1000000, REPORT_MIMES_MAX = 32, REPORT_DISPLAYS_MAX = 256 };
+
+/*
+ * Take a RESULT into @record and @end.
+ * Errors: ERR_PROTOCOL; the record is then as before.
+ */
+int report_result(const char *data, size_t bytes, struct record *record, struct step_end *end,
+	struct err *err);
+
+/*
+ * Take a DISPLAY. Beyond REPORT_DISPLAYS_MAX or the output limit it is counted and dropped.
+ * Returns: 1 and *out borrowed from the record when it was kept, 0 when dropped.
+ * Errors:  ERR_PROTOCOL.
+ */
+int report_display(const char *data, size_t bytes, struct record *record, uint64_t *kept_bytes,
+	const json_t **out, struct err *err);

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/workspace.h"
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "sandbox/syscalls.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+
+struct walk {
+	struct workspace *out;
+	dev_t dev;	 /* of the workspace: another one is a volume */
+	struct buf path; /* of the directory being read, with a trailing slash */
+	size_t room;
+};
+
+void workspace_done(struct workspace *w)
+{
+	for (size_t i = 0; i < w->n_files; i++)
+		free(w->files[i].path);
+	free(w->files);
+	*w = (struct workspace){0};
+}
+
+static enum workspace_kind kind_of(const struct walk *w, const struct stat *st)
+{
+	if (st->st_dev != w->dev)
+		return WORKSPACE_MOUNT;
+	if (S_ISREG(st->st_mode))
+		return WORKSPACE_FILE;
+	return S_ISLNK(st->st_mode) ? WORKSPACE_LINK : WORKSPACE_OTHER;
+}
+
+static int add_file(struct walk *w, const char *name, const struct stat *st)
+{
+	struct workspace *out = w->out;
+	if (out->n_files == WORKSPACE_FILES_MAX) {
+		out->is_cut = true;
+		return 0;
+	}
+	if (out->n_files == w->room) {
+		size_t room = w->room ? w->room * 2 : 16;
+		struct workspace_file *files = realloc(out->files, room * sizeof *files);
+		if (!files)
+			return -ENOMEM;
+		out->files = files;
+		w->room = room;
+	}
+	char *path;
+	if (asprintf(&path, "%s%s", buf_str(&w->path), name) < 0)
+		return -ENOMEM;
+	out->files[out->n_files++] = (struct workspace_file){
+		.path = path,
+		.kind = kind_of(w, st),
+		.size_bytes = (uint64_t)st->st_size,
+		.changed_ns = st->st_ctim.tv_sec * 1000000000LL + st->st_ctim.tv_nsec,
+		.ino = st->st_ino,
+	};
+	return 0;
+}
+
+static int walk_dir(struct walk *w, int dir_fd, int depth);
+
+static int walk_entry(struct walk *w, int dir_fd, const char *name, int depth)
+{
+	struct stat st;
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return 0;
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+		return 0; /* gone in the meantime */
+	if (!S_ISDIR(st.st_mode) || st.st_dev != w->dev)
+		return add_file(w, name, &st);
+	int fd = sys_open_beneath(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+	if (fd < 0)
+		return 0; /* replaced, or made unreadable by its owner */
+	size_t before = w->path.bytes;
+	int r = buf_addf(&w->path, "%s/", name);
+	if (r == -E2BIG || depth == WORKSPACE_DEPTH_MAX) {
+		w->out->is_cut = true;
+		(void)close(fd);
+		r = 0;
+	} else {
+		r = walk_dir(w, fd, depth + 1); /* closes fd */
+	}
+	if (w->path.data)
+		w->path.data[before] = '\0';
+	w->path.bytes = before;
+	return r;
+}
+
+/* Reads and closes @dir_fd. Depth is bounded by WORKSPACE_DEPTH_MAX. */
+static int walk_dir(struct walk *w, int dir_fd, int depth)
+{
+	struct dirent *entry;
+	int r = 0;
+	DIR *dir = fdopendir(dir_fd);
+	if (!dir) {
+		(void)close(dir_fd);
+		return -ENOMEM;
+	}
+	while (r == 0 && !w->out->is_cut && (entry = readdir(dir)))
+		r = walk_entry(w, dirfd(dir), entry->d_name, depth);
+	(void)closedir(dir);
+	return r;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct workspace_file *)a)->path,
+		((const struct workspace_file *)b)->path);
+}
+
+int workspace_scan(struct workspace *out, int fd, struct err *err)
+{
+	struct stat st;
+	struct workspace found = {0};
+	struct walk w = {.out = &found, .path = BUF_INIT(PATH_MAX)};
+	int dir_fd = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0 || fstat(dir_fd, &st) < 0)
+		return err_sys(err, ERR_IO, errno, "read the workspace");
+	w.dev = st.st_dev;
+	int r = walk_dir(&w, dir_fd, 0);
+	buf_done(&w.path);
+	if (r < 0) {
+		workspace_done(&found);
+		return err_sys(err, ERR_NO_MEMORY, -r, "list the workspace");
+	}
+	if (found.n_files > 0)
+		qsort(found.files, found.n_files, sizeof *found.files, by_path);
+	*out = found;
+	return 0;
+}
+
+/* What stood on a mount point shows again once the box is gone: it is not the program's. */
+static bool is_mount_point(const struct workspace_file *f)
+{
+	return f->kind == WORKSPACE_MOUNT;
+}
+
+void workspace_compare(const struct workspace *before, const struct workspace *after,
+	workspace_change_fn *change, void *arg)
+{
+	size_t b = 0, a = 0;
+	while (b < before->n_files || a < after->n_files) {
+		const struct workspace_file *old = b < before->n_files ? &before->files[b] : NULL;
+		const struct workspace_file *new = a < after->n_files ? &after->files[a] : NULL;
+		int order = !old ? 1 : !new ? -1 : strcmp(old->path, new->path);
+		if (order < 0) {
+			if (!is_mount_point(old))
+				change(arg, WORKSPACE_DELETED, old);
+			b++;
+		} else if (order > 0) {
+			if (!is_mount_point(new))
+				change(arg, WORKSPACE_CREATED, new);
+			a++;
+		} else {
+			bool same = old->ino == new->ino && old->changed_ns == new->changed_ns &&
+				    old->size_bytes == new->size_bytes && old->kind == new->kind;
+			if (!same && !is_mount_point(old) && !is_mount_point(new))
+				change(arg, WORKSPACE_MODIFIED, new);
+			a++;
+			b++;
+		}
+	}
+}
+
+/* Make the parents of @path below @dir_fd. Returns: a descriptor of the last, or negative errno. */
+static int make_parents(int dir_fd, const char *path, const char **name)
+{
+	cleanup_fd int at = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
+	for (const char *slash; at >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
+		char part[NAME_MAX + 1];
+		size_t n = (size_t)(slash - path);
+		if (n >= sizeof part)
+			return -ENAMETOOLONG;
+		memcpy(part, path, n);
+		part[n] = '\0';
+		if (mkdirat(at, part, 0777) < 0 && errno != EEXIST)
+			return -errno;
+		int next = sys_open_beneath(at, part, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+		if (next < 0)
+			return -errno;
+		fd_close(&at);
+		at = next;
+	}
+	*name = path;
+	return at < 0 ? -errno : fd_take(&at);
+}
+
+static int copy_bytes(int from, int to)
+{
+	for (;;) {
+		ssize_t n = sendfile(to, from, NULL, 1 << 24);
+		if (n == 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+	}
+}
+
+static int out_failed(int sys, const char *path, struct err *err)
+{
+	enum err_code code = sys == ENOSPC || sys == EDQUOT ? ERR_NO_SPACE : ERR_IO;
+	return err_sys(err, code, sys, "copy %s out", path);
+}
+
+int workspace_copy_out(int fd, const char *path, int out_fd, struct err *err)
+{
+	struct stat st;
+	const char *name;
+	char temporary[64];
+	cleanup_fd int from =
+		sys_open_beneath(fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	if (from < 0 || fstat(from, &st) < 0)
+		return err_sys(err, ERR_ACCESS, errno, "read %s in the workspace", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_ACCESS, "%s in the workspace is no regular file", path);
+	cleanup_fd int dir = make_parents(out_fd, path, &name);
+	if (dir < 0)
+		return out_failed(-dir, path, err);
+	(void)snprintf(temporary, sizeof temporary, ".retort-%d.part", (int)getpid());
+	cleanup_fd int to = openat(dir, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		0666);
+	if (to < 0)
+		return out_failed(errno, path, err);
+	int r = copy_bytes(from, to);
+	if (r == 0 && (st.st_mode & S_IXUSR))
+		(void)fchmod(to, 0755);
+	if (r == 0 && renameat(dir, temporary, dir, name) < 0)
+		r = -errno;
+	if (r == 0)
+		return 0;
+	(void)unlinkat(dir, temporary, 0);
+	return out_failed(-r, path, err);
+}
+
+const char *workspace_mime(const char *path)
+{
+	static const struct {
+		const char *ending, *mime;
+	} rows[] = {
+		{"csv", "text/csv"}, {"tsv", "text/tab-separated-values"}, {"txt", "text/plain"},
+		{"log", "text/plain"}, {"md", "text/markdown"}, {"html", "text/html"},
+		{"htm", "text/html"}, {"css", "text/css"}, {"js", "text/javascript"},
+		{"json", "application/json"}, {"jsonl", "application/jsonl"}, {"xml", "application/xml"},
+		{"yaml", "application/yaml"}, {"yml", "application/yaml"}, {"toml", "application/toml"},
+		{"py", "text/x-python"}, {"sql", "application/sql"}, {"sh", "application/x-sh"},
+		{"png", "image/png"}, {"jpg", "image/jpeg"}, {"jpeg", "image/jpeg"},
+		{"gif", "image/gif"}, {"svg", "image/svg+xml"}, {"webp", "image/webp"},
+		{"pdf", "application/pdf"}, {"zip", "application/zip"}, {"gz", "application/gzip"},
+		{"tar", "application/x-tar"}, {"sqlite", "application/vnd.sqlite3"},
+		{"db", "application/vnd.sqlite3"}, {"parquet", "application/vnd.apache.parquet"},
+		{"xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
+		{"npy", "application/x-npy"}, {"mp3", "audio/mpeg"}, {"wav", "audio/wav"},
+		{"mp4", "video/mp4"},
+	};
+	const char *slash = strrchr(path, '/');
+	const char *dot = strrchr(slash ? slash : path, '.');
+	for (size_t i = 0; dot && i < ARRAY_LEN(rows); i++)
+		if (strcasecmp(dot + 1, rows[i].ending) == 0)
+			return rows[i].mime;
+	return "application/octet-stream";
+}

@@ -1,0 +1,53 @@
+/* The files of a workspace: what changed, and taking it out. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * A workspace holds whatever its programs made: links out of it, FIFOs, devices, names with newlines,
+ * deep trees. The walk opens each entry beneath the last without following any link, reads nothing but
+ * regular files, and stops at limits.
+ */
+enum { WORKSPACE_FILES_MAX = 10000, WORKSPACE_DEPTH_MAX = 40 };
+
+enum workspace_kind { WORKSPACE_FILE, WORKSPACE_LINK, WORKSPACE_OTHER, WORKSPACE_MOUNT };
+
+struct workspace_file {
+	char *path; /* relative, any bytes but NUL */
+	enum workspace_kind kind;
+	uint64_t size_bytes;
+	int64_t changed_ns; /* of the inode: cannot be set by a program */
+	uint64_t ino;
+};
+
+struct workspace {
+	struct workspace_file *files; /* sorted by path */
+	size_t n_files;
+	bool is_cut; /* a limit was reached: there is more */
+};
+
+enum workspace_change { WORKSPACE_CREATED, WORKSPACE_MODIFIED, WORKSPACE_DELETED };
+
+/* Called for each difference, in order of path. Directories are not reported, what is in them is. */
+typedef void workspace_change_fn(void *arg, enum workspace_change change,
+	const struct workspace_file *file);
+
+/* Walk the directory @fd. Owns: the caller calls workspace_done(). Errors: ERR_IO, ERR_NO_MEMORY. */
+int workspace_scan(struct workspace *out, int fd, struct err *err);
+void workspace_done(struct workspace *w);
+
+void workspace_compare(const struct workspace *before, const struct workspace *after,
+	workspace_change_fn *change, void *arg);
+
+/*
+ * Copy the regular file @path out of the workspace @fd to the same path below directory @out_fd; parent
+ * directories are made. Nothing half-written is left.
+ * Errors: ERR_IO, ERR_NO_SPACE, ERR_ACCESS.
+ */
+int workspace_copy_out(int fd, const char *path, int out_fd, struct err *err);
+
+/* By the ending of a name; "application/octet-stream" when unknown. */
+const char *workspace_mime(const char *path);

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the system and escape tests share: run the real binary, look at what it left.
+
+A test file is a unittest module that ends with `harness.main()`. It is run once per identity (root,
+user) by test/run.py, which sets RETORT to an installed copy that every user may read, and
+RETORT_TEST_TMP to a directory of that user. By hand:
+`RETORT=build/retort /usr/bin/python3 test/system/test_x.py [-k NAME]`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+RETORT = os.path.abspath(os.environ.get("RETORT", os.path.join(ROOT, "build", "retort")))
+TMP = os.environ.get("RETORT_TEST_TMP") or tempfile.mkdtemp(prefix="retort-test-")
+IS_ROOT = os.geteuid() == 0
+
+# A machine under load is slow; a test that hangs must still end.
+TIMEOUT_S = 120
+
+
+class Result:
+    def __init__(self, done):
+        self.status = done.returncode
+        self.stdout = done.stdout
+        self.stderr = done.stderr
+
+    @property
+    def out(self):
+        return self.stdout.decode("utf-8", "replace")
+
+    @property
+    def err(self):
+        return self.stderr.decode("utf-8", "replace")
+
+    def json(self):
+        return json.loads(self.stdout)
+
+    def __repr__(self):
+        return f"status {self.status}\nstdout: {self.out[-2000:]}\nstderr: {self.err[-2000:]}"
+
+
+def environment(extra=None):
+    """The host side's environment: nothing of the developer's own settings."""
+    env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": TMP, "LANG": "C.UTF-8"}
+    for name in ("RETORT_CGROUP", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
+        if name in os.environ:
+            env[name] = os.environ[name]
+    env.update(extra or {})
+    return env
+
+
+def retort(*args, stdin=b"", env=None, cwd=None, timeout=TIMEOUT_S):
+    """Run `retort ARGS…` to its end."""
+    return Result(
+        subprocess.run(
+            [RETORT, *args], input=stdin, capture_output=True, env=environment(env),
+            cwd=cwd or TMP, timeout=timeout, check=False,
+        )
+    )
+
+
+def run(code, *options, **kwargs):
+    """`retort run OPTIONS -c CODE`: plain output."""
+    return retort("run", *options, "-c", code, **kwargs)
+
+
+def record(code, *options, **kwargs):
+    """`retort run --json OPTIONS -c CODE`: the record, with the exit status as "_status"."""
+    done = retort("run", "--json", *options, "-c", code, **kwargs)
+    try:
+        out = done.json()
+    except ValueError:
+        raise AssertionError(f"no record: {done!r}") from None
+    out["_status"] = done.status
+    out["_stderr"] = done.err
+    return out
+
+
+def make_dir():
+    """A fresh directory of this test's own."""
+    return tempfile.mkdtemp(dir=TMP)
+
+
+def host_state():
+    """What must not grow: mounts, cgroups, processes of retort, temporary files."""
+    with open("/proc/self/mountinfo", encoding="utf-8") as f:
+        mounts = sorted(line.split()[4] for line in f)
+    cgroups = []
+    for top, dirs, _ in os.walk("/sys/fs/cgroup"):
+        cgroups += [os.path.join(top, d) for d in dirs if d.startswith("retort-")]
+    processes = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/comm", encoding="utf-8") as f:
+                name = f.read().strip()
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+                state = f.read().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if name.startswith("retort") and state != "Z":
+            processes.append((int(pid), name))
+    temporary = sorted(n for n in os.listdir("/tmp") if n.startswith("retort-") and "test" not in n)
+    return {"mounts": mounts, "cgroups": cgroups, "processes": processes, "temporary": temporary}
+
+
+class Case(unittest.TestCase):
+    maxDiff = 4000
+
+
+def main():
+    program = unittest.main(exit=False, verbosity=2, argv=sys.argv)
+    result = program.result
+    failed = len(result.failures) + len(result.errors)
+    skipped = len(result.skipped)
+    print(f"{result.testsRun - failed - skipped} passed, {failed} failed, {skipped} skipped")
+    sys.exit(1 if failed or result.testsRun == 0 else 0)

@@ -1,0 +1,191 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Run every test and sum up: unit tests, fuzz corpora, driver, system and escape tests.
+
+usage: test/run.py BUILD_DIR [-k SUBSTRING] [--suite NAME] [--identity root|user] [-j N]
+
+System and escape tests run the real binary, once per identity: as root (when we are) and as an
+ordinary user without any privilege. Output of a test is shown only when it fails.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+PYTHON = "/usr/bin/python3"
+NOBODY = 65534
+TEST_TIMEOUT_S = 1500
+SUMMARY = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.M)
+
+
+class Job:
+    def __init__(self, suite, name, argv, identity=None):
+        self.suite, self.name, self.argv, self.identity = suite, name, argv, identity
+
+    def __str__(self):
+        who = f" as {self.identity}" if self.identity else ""
+        return f"{self.suite}/{self.name}{who}"
+
+
+def test_files(*parts):
+    folder = os.path.join(HERE, *parts)
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return [os.path.join(folder, n) for n in names if n.startswith("test_") and n.endswith(".py")]
+
+
+def find_jobs(build, identities):
+    jobs = []
+    tests = os.path.join(build, "test")
+    for name in sorted(os.listdir(tests)) if os.path.isdir(tests) else []:
+        path = os.path.join(tests, name)
+        if name.startswith("test-") and os.access(path, os.X_OK) and os.path.isfile(path):
+            jobs.append(Job("unit", name, [path]))
+        if name.startswith("fuzz-") and os.access(path, os.X_OK) and os.path.isfile(path):
+            corpus = os.path.join(HERE, "fuzz", "corpus", name[5:])
+            jobs.append(Job("fuzz", name, [path, corpus]))
+    for path in test_files("house"):
+        jobs.append(Job("house", os.path.basename(path)[5:-3], [PYTHON, path]))
+    for path in test_files("driver"):
+        drivers = os.path.join(build, "drivers", "python")
+        jobs.append(Job("driver", os.path.basename(path)[5:-3], [PYTHON, "-I", path, drivers]))
+    for identity in identities:
+        for suite in ("system", "escape"):
+            for path in test_files(suite):
+                jobs.append(Job(suite, os.path.basename(path)[5:-3], [PYTHON, path], identity))
+    return jobs
+
+
+def install(build, where):
+    """A copy that any user can read: the build tree may be in somebody's private directory."""
+    env = dict(os.environ, DESTDIR=where)
+    subprocess.run(["meson", "install", "-C", build, "--no-rebuild", "--quiet"], env=env, check=True,
+                   stdout=subprocess.DEVNULL)
+    shutil.copytree(HERE, os.path.join(where, "test"), ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(os.path.join(ROOT, "demo"), os.path.join(where, "demo"))
+    for top, dirs, files in os.walk(where):
+        for name in dirs + files:
+            path = os.path.join(top, name)
+            if not os.path.islink(path):
+                os.chmod(path, os.stat(path).st_mode | (0o555 if name in dirs else 0o444))
+    os.chmod(where, 0o755)
+    for top, _, files in os.walk(where):
+        if "retort" in files and os.path.basename(top) == "bin":
+            return os.path.join(top, "retort")
+    raise SystemExit("test/run.py: nothing was installed: build first")
+
+
+def prepare(job, where, retort):
+    """Command line and environment of a job."""
+    env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
+    env.setdefault("ASAN_OPTIONS", "allocator_may_return_null=1")
+    if not job.identity:
+        return job.argv, env
+    tmp = tempfile.mkdtemp(prefix=f"{job.identity}-", dir=os.path.join(where, "tmp"))
+    os.chmod(tmp, 0o700)
+    env.update(RETORT=retort, RETORT_TEST_TMP=tmp, HOME=tmp)
+    argv = [PYTHON, job.argv[1].replace(HERE, os.path.join(where, "test"), 1)]
+    if job.identity == "user" and os.geteuid() == 0:
+        os.chown(tmp, NOBODY, NOBODY)
+        argv = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+                "--inh-caps=-all", "--bounding-set=-all", *argv]
+    return argv, env
+
+
+def count(output, code):
+    """(passed, failed, skipped) of a test's output: ours or TAP."""
+    match = None
+    for match in SUMMARY.finditer(output):
+        pass
+    if match:
+        return tuple(map(int, match.groups()))
+    ok = len(re.findall(r"^ok \d+", output, re.M))
+    skipped = len(re.findall(r"^ok \d+.*# SKIP", output, re.M))
+    failed = len(re.findall(r"^not ok \d+", output, re.M))
+    if ok + failed == 0:
+        return (1, 0, 0) if code == 0 else (0, 1, 0)
+    if code != 0 and failed == 0:
+        failed = 1
+    return ok - skipped, failed, skipped
+
+
+def run_job(job, where, retort):
+    argv, env = prepare(job, where, retort)
+    start = time.monotonic()
+    try:
+        done = subprocess.run(argv, env=env, cwd=where, stdin=subprocess.DEVNULL, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TEST_TIMEOUT_S)
+        output, code = done.stdout.decode("utf-8", "replace"), done.returncode
+    except subprocess.TimeoutExpired as e:
+        output, code = (e.stdout or b"").decode("utf-8", "replace") + "\ntimed out", 1
+    passed, failed, skipped = count(output, code)
+    if code != 0 and failed == 0:
+        failed = 1
+    return job, passed, failed, skipped, output, time.monotonic() - start
+
+
+def skip_reasons(output):
+    found = re.findall(r"# SKIP (.*)$|\.\.\. skipped ['\"](.*)['\"]$", output, re.M)
+    return sorted({a or b for a, b in found})
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("build")
+    parser.add_argument("-k", default="", metavar="SUBSTRING")
+    parser.add_argument("--suite")
+    parser.add_argument("--identity", choices=["root", "user"])
+    parser.add_argument("-j", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("-v", action="store_true", help="show all output")
+    args = parser.parse_args()
+    identities = ["root", "user"] if os.geteuid() == 0 else ["user"]
+    if args.identity:
+        identities = [args.identity]
+    where = tempfile.mkdtemp(prefix="retort-test-")
+    os.mkdir(os.path.join(where, "tmp"))
+    os.chmod(os.path.join(where, "tmp"), 0o711)
+    retort = install(os.path.abspath(args.build), where)
+    jobs = [j for j in find_jobs(os.path.abspath(args.build), identities)
+            if args.k in str(j) and args.suite in (None, j.suite)]
+    total = [0, 0, 0]
+    failures, reasons = [], {}
+    # Tests that look at the whole host (test_alone_*) run by themselves, at the end.
+    together = [j for j in jobs if not j.name.startswith("alone")]
+    alone = [j for j in jobs if j.name.startswith("alone")]
+    with concurrent.futures.ThreadPoolExecutor(args.j) as pool:
+        results = list(pool.map(lambda j: show(run_job(j, where, retort), args.v), together))
+    results += [show(run_job(j, where, retort), args.v) for j in alone]
+    for job, passed, failed, skipped, output, _ in results:
+        total = [a + b for a, b in zip(total, (passed, failed, skipped))]
+        if failed:
+            failures.append(job)
+        for reason in skip_reasons(output):
+            reasons.setdefault(reason, []).append(job)
+    for reason, where_skipped in sorted(reasons.items()):
+        print(f"skipped in {', '.join(sorted(set(map(str, where_skipped))))}: {reason}")
+    for job in failures:
+        print(f"FAILED: {job}")
+    shutil.rmtree(where, ignore_errors=True)
+    print("{} passed, {} failed, {} skipped".format(*total))
+    return 1 if total[1] or not total[0] else 0
+
+
+def show(result, verbose):
+    job, passed, failed, skipped, output, seconds = result
+    word = "FAIL" if failed else "ok"
+    print(f"{word:5}{str(job):40} {passed:4} passed {failed:3} failed {skipped:3} skipped {seconds:6.1f} s",
+          flush=True)
+    if failed or verbose:
+        print("\n".join("    " + line for line in output.splitlines()[-200:]), flush=True)
+    return result
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "t.h"
+
+#include "base/buf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+TEST(buf_appends_up_to_its_maximum)
+{
+	struct buf b cleanup_buf = BUF_INIT(5);
+	CHECK_STR(buf_str(&b), "");
+	CHECK_INT(buf_append(&b, "abc", 3), 0);
+	CHECK_INT(buf_append(&b, "def", 3), -E2BIG);
+	CHECK_STR(buf_str(&b), "abc");
+	CHECK_INT(buf_add(&b, "de"), 0);
+	CHECK_STR(buf_str(&b), "abcde");
+	CHECK_INT(buf_add(&b, "f"), -E2BIG);
+	CHECK_INT(buf_addf(&b, "%d", 1), -E2BIG);
+	CHECK_INT(buf_append(&b, "", 0), 0);
+	CHECK_STR(buf_str(&b), "abcde");
+	CHECK_INT(b.bytes, 5);
+}
+
+TEST(buf_of_no_bytes_holds_none)
+{
+	struct buf b cleanup_buf = BUF_INIT(0);
+	CHECK_INT(buf_append(&b, NULL, 0), 0);
+	CHECK_INT(buf_add(&b, "x"), -E2BIG);
+	CHECK_STR(buf_str(&b), "");
+}
+
+TEST(buf_never_has_more_room_than_its_maximum_and_a_nul)
+{
+	struct buf b cleanup_buf = BUF_INIT(1000);
+	for (int i = 0; i < 1000; i++) {
+		CHECK_INT(buf_append(&b, "x", 1), 0);
+		CHECK(b.room <= 1001 && b.bytes < b.room);
+	}
+	CHECK_INT(buf_append(&b, "x", 1), -E2BIG);
+	CHECK_INT(strlen(buf_str(&b)), 1000);
+}
+
+TEST(buf_refuses_sizes_that_overflow)
+{
+	struct buf b cleanup_buf = BUF_INIT(SIZE_MAX);
+	CHECK_INT(buf_add(&b, "abc"), 0);
+	CHECK(!buf_reserve(&b, SIZE_MAX));
+	CHECK(!buf_reserve(&b, SIZE_MAX - 3));
+	CHECK(!buf_reserve(&b, SIZE_MAX / 2 + 1));
+	CHECK_STR(buf_str(&b), "abc");
+}
+
+TEST(buf_formats)
+{
+	struct buf b cleanup_buf = BUF_INIT(200);
+	CHECK_INT(buf_addf(&b, "%s-%d", "abc", 42), 0);
+	CHECK_INT(buf_addf(&b, "%100d|", 7), 0);
+	CHECK_INT(b.bytes, 6 + 101);
+	CHECK_HAS(buf_str(&b), "abc-42 ");
+	CHECK_HAS(buf_str(&b), " 7|");
+}
+
+TEST(buf_consumes_from_the_front)
+{
+	struct buf b cleanup_buf = BUF_INIT(100);
+	buf_consume(&b, 3);
+	CHECK_INT(b.bytes, 0);
+	CHECK_INT(buf_add(&b, "abcdef"), 0);
+	buf_consume(&b, 0);
+	CHECK_STR(buf_str(&b), "abcdef");
+	buf_consume(&b, 2);
+	CHECK_STR(buf_str(&b), "cdef");
+	buf_consume(&b, 9);
+	CHECK_STR(buf_str(&b), "");
+	CHECK_INT(b.bytes, 0);
+}
+
+TEST(buf_reserves_and_grows)
+{
+	struct buf b cleanup_buf = BUF_INIT(10);
+	char *at = buf_reserve(&b, 10);
+	CHECK(at != NULL);
+	CHECK(!buf_reserve(&b, 11));
+	if (at)
+		memcpy(at, "0123456789", 10);
+	buf_grown(&b, 4);
+	CHECK_STR(buf_str(&b), "0123");
+	CHECK(!buf_reserve(&b, 7));
+	CHECK(buf_reserve(&b, 6) != NULL);
+}
+
+TEST(buf_hands_over)
+{
+	struct buf b cleanup_buf = BUF_INIT(10);
+	CHECK(!buf_take(&b));
+	CHECK_INT(buf_add(&b, "abc"), 0);
+	char *data = buf_take(&b);
+	CHECK_STR(data, "abc");
+	free(data);
+	CHECK_INT(b.bytes, 0);
+	CHECK_INT(b.max_bytes, 10);
+	CHECK_INT(buf_add(&b, "again"), 0);
+	CHECK_STR(buf_str(&b), "again");
+	buf_clear(&b);
+	CHECK_STR(buf_str(&b), "");
+	buf_done(&b);
+	buf_done(&b);
+	CHECK_STR(buf_str(&b), "");
+}
