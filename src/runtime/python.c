@@ -22,7 +22,7 @@
 enum { LINKS_MAX = 16, CONFIG_BYTES = 64 << 10 };
 
 static const char bootstrap[] =
-	"import sys; sys.path[0] = '/retort/python'; import driver; driver.main(3)";
+	"import sys; sys.path[:] = ['/retort/python', *filter(None, sys.path)]; import driver; driver.main(3)";
 
 static void cut_last_part(char *path)
 {

@@ -101,6 +101,7 @@ int runtime_bind(struct runtime_start *start, const char *path, const char *dst,
 			RUNTIME_BINDS_MAX);
 	if (stat(path, &st) < 0)
 		return err_sys(err, ERR_NOT_FOUND, errno, "%s", path);
+	enum bind_kind kind = dst ? BIND_DRIVER : BIND_VOLUME_RO;
 	dst = dst ? dst : path;
 	for (size_t i = 0; i < start->n_binds; i++)
 		if (strcmp(start->binds[i].dst, dst) == 0)
@@ -112,7 +113,7 @@ int runtime_bind(struct runtime_start *start, const char *path, const char *dst,
 	struct warden_bind *bind = &start->binds[start->n_binds];
 	if (strlen(path) >= sizeof bind->src || strlen(dst) >= sizeof bind->dst)
 		return err_set(err, ERR_LIMIT, "path is too long: %.100s…", path);
-	*bind = (struct warden_bind){.kind = BIND_VOLUME_RO, .dev = st.st_dev, .ino = st.st_ino};
+	*bind = (struct warden_bind){.kind = kind, .dev = st.st_dev, .ino = st.st_ino};
 	strcpy(bind->src, path);
 	strcpy(bind->dst, dst);
 	start->n_binds++;

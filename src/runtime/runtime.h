@@ -51,8 +51,8 @@ const char *runtime_names(void);
 void runtime_start_done(struct runtime_start *start);
 
 /*
- * Add a read-only bind of @path to the same path inside, or to @dst. Below /usr nothing is needed.
- * Errors: ERR_NOT_FOUND, ERR_LIMIT.
+ * Add a read-only bind of an installation at @path to the same path inside (below /usr nothing is needed),
+ * or of a directory of ours to @dst. Errors: ERR_NOT_FOUND, ERR_LIMIT.
  */
 int runtime_bind(struct runtime_start *start, const char *path, const char *dst, struct err *err);
 

@@ -23,8 +23,19 @@ enum {
 	WIRE_SPAWN_FDS = 4,	   /* stdin, stdout, stderr, channel */
 };
 
-/* What a bind is for. The destination of the first two is fixed by the warden. */
-enum bind_kind { BIND_WORKSPACE, BIND_ROOTFS, BIND_VOLUME_RO, BIND_VOLUME_RW, BIND_KIND_END_ };
+/*
+ * What a bind is for. The destination of the first two is fixed by the warden. Files of a volume that
+ * belong to the owner of its top look as if they belonged to the box; those of a driver are for everyone
+ * to read.
+ */
+enum bind_kind {
+	BIND_WORKSPACE,
+	BIND_ROOTFS,
+	BIND_DRIVER,
+	BIND_VOLUME_RO,
+	BIND_VOLUME_RW,
+	BIND_KIND_END_
+};
 
 struct warden_bind {
 	uint32_t kind;

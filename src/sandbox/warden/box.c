@@ -209,10 +209,10 @@ static int detach_bind(const struct box_host *host, unsigned slot, const struct 
 		AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	if (tree < 0)
 		return err_sys(err, ERR_BOX, errno, "clone the mount of %s", bind->src);
-	int r = idmap_mount(&host->ids, slot, tree, err);
+	int r = bind->kind == BIND_DRIVER ? 0 : idmap_mount(&host->ids, slot, tree, err);
 	if (r < 0)
 		return r;
-	if (bind->kind == BIND_VOLUME_RO || bind->kind == BIND_ROOTFS)
+	if (bind->kind != BIND_VOLUME_RW && bind->kind != BIND_WORKSPACE)
 		attributes |= MOUNT_ATTR_RDONLY;
 	struct mount_attr attr = {.attr_set = attributes, .propagation = MS_PRIVATE};
 	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) < 0)

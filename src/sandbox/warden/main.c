@@ -31,6 +31,7 @@ struct warden {
 	struct err broken; /* why no box can be made at all; code ERR_NONE when all is well */
 	struct warden_bind binds[WIRE_BINDS_MAX];
 	unsigned n_binds;
+	bool is_swept;
 	struct err bad_bind; /* of a bind since the last box: the next box is then not made */
 	struct box boxes[WIRE_BOXES_MAX];
 };
@@ -93,7 +94,6 @@ static int warden_open(struct warden *w, struct err *err)
 {
 	/* Before the namespaces change what of the hierarchy can be seen and written. */
 	cgroup_host_open(&w->host.cgroup, "", cgroup_forced());
-	cgroup_host_sweep(&w->host.cgroup);
 	int r = open_init(err);
 	if (r < 0)
 		return r;
@@ -216,6 +216,11 @@ static int serve_one(struct warden *w)
 	ssize_t sent = fd_send(WIRE_SOCK_FD, &reply, sizeof reply, fds, n_fds);
 	for (size_t i = 0; i < n_fds; i++)
 		(void)close(fds[i]);
+	/* What dead wardens left is swept while the first box starts, when nobody waits for us. */
+	if (req.op == WARDEN_CREATE && !w->is_swept) {
+		cgroup_host_sweep(&w->host.cgroup);
+		w->is_swept = true;
+	}
 	return sent < 0 ? -1 : 0;
 }
 
