@@ -42,7 +42,7 @@ numbers = frame.select_dtypes("number")
 print("\nsummary")
 print(numbers.describe().T[["count", "mean", "std", "min", "50%", "max"]].round(2).to_string())
 
-print("\noutliers: more than 1.5 interquartile ranges beyond the quartiles")
+print("\noutliers: more than 1.5 interquartile ranges beyond the quartiles (columns with over 10 values)")
 low, high = numbers.quantile(0.25), numbers.quantile(0.75)
 far = (numbers < low - 1.5 * (high - low)) | (numbers > high + 1.5 * (high - low))
 for key, n in far.sum().sort_values(ascending=False).items():

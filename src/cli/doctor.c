@@ -1,9 +1,99 @@
 /* `retort doctor`. SPDX-License-Identifier: Apache-2.0 */
+#include "api/doctor.h"
 #include "cli/cmd.h"
 
-static int doctor_main(int argc attr_unused, char **argv attr_unused)
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct doctor_args {
+	bool json, help;
+	int color;
+};
+
+static const struct opt doctor_opts[] = {
+	{.name = "json", OPT_INTO_FLAG(struct doctor_args, json), .flags = OPT_NO_ENV,
+		.group = "Output", .help = "print one object"},
+	CMD_COMMON_OPTS(struct doctor_args),
+};
+
+static const char *text_of(const json_t *row, const char *name)
 {
-	return 0;
+	const char *text = json_string_value(json_object_get(row, name));
+	return text ? text : "";
 }
 
-const struct cmd cmd_doctor = {.name = "doctor", .summary = "Say what this host can enforce", .usage = (const char *const[]){"doctor", NULL}, .run = doctor_main};
+static void print_row(const json_t *row, bool color)
+{
+	static const struct {
+		const char *state, *color;
+	} looks[] = {{"ok", "\033[32m"}, {"weak", "\033[33m"}, {"missing", "\033[31m"}};
+	const char *state = text_of(row, "state"), *on = "", *off = "";
+	for (size_t i = 0; color && i < ARRAY_LEN(looks); i++)
+		if (strcmp(looks[i].state, state) == 0) {
+			on = looks[i].color;
+			off = "\033[0m";
+		}
+	const char *instead = text_of(row, "instead"), *hint = text_of(row, "hint");
+	(void)printf("%s%-8s%s %-22s %s%s%s\n", on, state, off, text_of(row, "name"), text_of(row, "what"),
+		instead[0] ? ": " : "", instead);
+	if (hint[0])
+		(void)printf("%32s%s\n", "→ ", hint);
+}
+
+static int doctor_main(int argc, char **argv)
+{
+	struct doctor_args args = {0};
+	struct opt_set set;
+	struct err err = {0};
+	json_t *found = NULL, *row;
+	size_t i;
+	int at = cmd_parse(&cmd_doctor, &set, &args, argc, argv, &err);
+	if (at == 0)
+		return 0;
+	int r = at < 0 ? at : doctor_check(&found, &err);
+	if (r < 0)
+		return cli_fail(&err, args.json);
+	if (args.json) {
+		(void)json_dumpf(found, stdout, JSON_INDENT(1));
+		(void)printf("\n");
+	} else {
+		bool color = term_has_color(STDOUT_FILENO, (enum term_color)args.color);
+		json_array_foreach(json_object_get(found, "checks"), i, row)
+			print_row(row, color);
+		(void)printf("\n%s\n", r ? "This host can run untrusted code in boxes."
+					 : "This host cannot run untrusted code in boxes yet: see → above.");
+	}
+	json_decref(found);
+	return r ? 0 : 1;
+}
+
+static const char *const usage[] = {"doctor [--json]", NULL};
+
+static const struct cmd_example examples[] = {
+	{"what works here", "retort doctor"},
+	{"the same for a program", "retort doctor --json"},
+};
+
+static const struct cmd_exit exits[] = {
+	{"0", "boxes can be made and are tight"},
+	{"1", "they cannot: the lines marked missing say why"},
+	{"2", "wrong use"},
+};
+
+const struct cmd cmd_doctor = {
+	.name = "doctor",
+	.summary = "Say what this host can enforce, and how to get the rest",
+	.usage = usage,
+	.text = "Checks each mechanism that a box is made of, then makes a real box and looks at it from "
+		"inside. \"weak\" means that something else does the job; the limits of each result say so "
+		"as well.",
+	.opts = doctor_opts,
+	.n_opts = ARRAY_LEN(doctor_opts),
+	.examples = examples,
+	.n_examples = ARRAY_LEN(examples),
+	.exits = exits,
+	.n_exits = ARRAY_LEN(exits),
+	.run = doctor_main,
+};

@@ -1,0 +1,18 @@
+/* The operation behind `retort doctor`: what this host can enforce. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/*
+ * Check every mechanism, then make a real box and look at it from inside.
+ *
+ * Shape:   {"ok", "checks": [{"name", "state": "ok|weak|missing", "what", "instead"?, "hint"?}],
+ *          "limits": {name: {"value", "enforced", "by"?}}?}
+ * Blocks:  about as long as a run.
+ * Owns:    the caller decrefs *out.
+ * Returns: 1 when a box can be made and is tight, 0 when not, negative errno without memory.
+ */
+int doctor_check(json_t **out, struct err *err);
