@@ -2,7 +2,7 @@
 """What nobody wants to run: it tries to damage and to spy on the host, and says how it went.
 
 One line per attempt, "what → refused: reason" or "what → DONE: …". The last attempt takes memory
-until something stops it, so the run does not end by itself. Arguments: paths of the host to go for.
+until it is stopped, and so ends the run. Arguments: paths of the host to go for.
 
 Do not run this outside a box.
 """
@@ -35,11 +35,11 @@ def attempt(what, function, *args):
 
 
 def delete(*tops):
-    """Unlink everything below some directories, as far as it goes."""
-    n, reasons = 0, set()
+    """Unlink what is below some directories, as far as it goes."""
+    reasons, n = set(), 0
     for top in tops:
         if not os.path.lexists(top):
-            reasons.add(f"there is no {top}")
+            reasons.add("No such file or directory")
         for where, _, files in os.walk(top):
             for name in files:
                 n += 1
@@ -51,7 +51,7 @@ def delete(*tops):
                     raise Done(os.path.join(where, name))
             if n > 1000:
                 break
-    return f"{', '.join(sorted(reasons))} ({n} files tried)" if n else ", ".join(sorted(reasons))
+    return ", ".join(sorted(reasons))
 
 
 def read(path):
@@ -85,7 +85,7 @@ def environments():
             reasons.add(e.strerror)
         else:
             raise Done(f"process {pid}")
-    return f"{', '.join(reasons)} (in sight: {len(others)} process, the box's own init)"
+    return f"{', '.join(reasons)} (in sight: {len(others)} process, the init of the box)"
 
 
 def kill_everything():
@@ -153,7 +153,7 @@ def fork_bomb():
 
 for path in sys.argv[1:]:
     attempt(f"delete {path}", delete, path)
-attempt("delete /usr, /etc, /boot and /var", delete, "/usr", "/etc", "/boot", "/var/lib")
+attempt("delete /usr and /etc", delete, "/usr", "/etc")
 attempt("write to /usr/bin/python3", write, "/usr/bin/python3")
 attempt("read /etc/shadow", read, "/etc/shadow")
 attempt("read the environment of other processes", environments)
@@ -166,7 +166,7 @@ attempt("kill every process", kill_everything)
 attempt("fill the disk", fill_disk)
 attempt("fork without end", fork_bomb)
 
-print("take memory without end → ", end="", flush=True)
+print("take memory without end", flush=True)
 taken = []
 while True:
     try:

@@ -625,6 +625,14 @@ def set_site():
     Finder.site_pending = True
 
 
+def set_seed():
+    """--seed: what draws numbers starts from the same state in every run."""
+    seed = posix.environ.get(b"RETORT_SEED", b"")
+    if seed.isdigit():
+        for name in "random", "numpy.random":
+            Finder.hooks[name] = lambda module: module.seed(int(seed) % (1 << 32))
+
+
 def main(fd):
     """Serve the channel @fd. Does not return."""
     global this
@@ -656,6 +664,7 @@ def main(fd):
         "matplotlib.pyplot": lambda module: part("later").patch_pyplot(module),
         "PIL.ImageShow": lambda module: part("later").patch_pil(module),
     }
+    set_seed()
     sys.meta_path.insert(0, Finder)
     try:
         sys.path.insert(0, posix.getcwd())

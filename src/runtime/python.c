@@ -191,13 +191,15 @@ static int add_environment(const struct runtime_request *req, struct runtime_sta
 		"XDG_CACHE_HOME=/tmp/.cache", "MPLCONFIGDIR=/tmp/.cache/matplotlib"};
 	/* More threads than CPUs only cost; and no thread pool may exist when a driver forks. */
 	unsigned n_threads = (unsigned)((req->cpu_milli + 999) / 1000);
-	char computed[4][96] = {""};
+	char computed[5][96] = {""};
 	(void)snprintf(computed[0], sizeof computed[0], "RETORT_SESSION=%s", req->session);
 	(void)snprintf(computed[1], sizeof computed[1], "OPENBLAS_NUM_THREADS=%u", n_threads);
 	(void)snprintf(computed[2], sizeof computed[2], "OMP_NUM_THREADS=%u", n_threads);
-	if (req->has_seed)
-		(void)snprintf(computed[3], sizeof computed[3], "PYTHONHASHSEED=%u",
-			(unsigned)(req->seed % UINT32_MAX));
+	if (req->has_seed) {
+		unsigned seed = (unsigned)(req->seed % UINT32_MAX);
+		(void)snprintf(computed[3], sizeof computed[3], "PYTHONHASHSEED=%u", seed);
+		(void)snprintf(computed[4], sizeof computed[4], "RETORT_SEED=%u", seed);
+	}
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < req->n_env; i++)
 		r = add_variable(out, err, req->env[i]);
