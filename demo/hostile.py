@@ -85,7 +85,7 @@ def environments():
             reasons.add(e.strerror)
         else:
             raise Done(f"process {pid}")
-    return f"{', '.join(reasons)} (in sight: {len(others)} process, the init of the box)"
+    return f"{', '.join(reasons)} ({len(others)} in sight: init)"
 
 
 def kill_everything():
@@ -99,7 +99,7 @@ def kill_everything():
             reason = e.strerror
         else:
             raise Done(f"process {pid}")
-    return f"{reason}, 40,000 times"
+    return f"{reason}, at each of 39,997 ids"
 
 
 def become_root():
@@ -156,7 +156,7 @@ for path in sys.argv[1:]:
 attempt("delete /usr and /etc", delete, "/usr", "/etc")
 attempt("write to /usr/bin/python3", write, "/usr/bin/python3")
 attempt("read /etc/shadow", read, "/etc/shadow")
-attempt("read the environment of other processes", environments)
+attempt("read the environments of other processes", environments)
 attempt("look up example.com", look_up, "example.com")
 attempt("connect to the metadata address 169.254.169.254", connect, "169.254.169.254", 80)
 attempt("connect to 1.1.1.1", connect, "1.1.1.1", 443)

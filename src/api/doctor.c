@@ -31,8 +31,7 @@ static const char self_test[] =
 	" 'processes': all(int(p) < 100 for p in os.listdir('/proc') if p.isdigit()),\n"
 	" 'files': refused(lambda: open('/usr/retort-test', 'w')) and refused(lambda: open('/test', 'w')),\n"
 	" 'secrets': refused(lambda: open('/etc/shadow')) and not os.path.exists('/root'),\n"
-	" 'network': refused(connect) and os.listdir('/sys') == [] if os.path.exists('/sys') "
-	"else refused(connect),\n"
+	" 'network': refused(connect),\n"
 	" 'workspace': os.getcwd() == '/home/user' and not refused(lambda: open('t', 'w'))}\n";
 
 static const struct {

@@ -112,6 +112,7 @@ static const struct opt run_opts[] = {
 /* What is printed as it happens, and how. */
 struct view {
 	const struct run_args *args;
+	const struct opt_set *set;
 	struct sink out, err;
 	struct picture picture;
 	char session[80];
@@ -264,7 +265,6 @@ static void on_display(void *arg, const json_t *display)
 	if (view->args->jsonl) {
 		put_event(view, json_pack("{s:s, s:O}", "event", "display", "data", (json_t *)(uintptr_t)display));
 	} else if (!view->args->json) {
-		(void)sink_flush(&view->out);
 		picture_show(&view->picture, display);
 	}
 }
@@ -280,6 +280,25 @@ static void show_value(struct view *view, const json_t *record)
 		return;
 	sink_add(&view->out, json_string_value(text), json_string_length(text));
 	sink_add(&view->out, "\n", 1);
+}
+
+/* An option that was given and has no effect on this host is never silently ignored. */
+static void show_unenforced(const struct view *view, const json_t *record)
+{
+	static const struct {
+		const char *option, *limit;
+	} rows[] = {{"memory", "memory_bytes"}, {"cpus", "cpus"}, {"cpu-time", "cpu_ms"},
+		{"pids", "pids"}, {"disk", "disk_bytes"}, {"inodes", "disk_inodes"},
+		{"file-size", "file_bytes"}, {"open-files", "open_files"}};
+	const json_t *limits = json_object_get(record, "limits");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const json_t *limit = json_object_get(limits, rows[i].limit);
+		if (opt_source(view->set, rows[i].option) != OPT_UNSET &&
+			json_is_false(json_object_get(limit, "enforced")))
+			(void)fprintf(stderr, "retort: --%s is not enforced here: `retort doctor` says "
+					      "why; a --workspace of the host has no size of its own\n",
+				rows[i].option);
+	}
 }
 
 /* A program's own exception is on its stderr already; what retort did is said here. */
@@ -322,12 +341,14 @@ static int show_result(struct view *view, const struct run_result *result)
 	(void)sink_flush(&view->err);
 	if (!view->args->json && !view->args->jsonl)
 		show_end(view, result->record);
+	if (!view->args->quiet)
+		show_unenforced(view, result->record);
 	return r;
 }
 
 /* ---- putting it together ---- */
 
-static int check_args(const struct run_args *args, const struct opt_set *set, struct err *err)
+static int check_args(const struct run_args *args, struct err *err)
 {
 	if (args->json && args->jsonl)
 		return err_set(err, ERR_USAGE, "--json and --jsonl exclude each other");
@@ -335,7 +356,6 @@ static int check_args(const struct run_args *args, const struct opt_set *set, st
 		err_set(err, ERR_USAGE, "--net %s is not known", args->net);
 		return err_hint(err, "a box has its own loopback and nothing else: --net none");
 	}
-	(void)set;
 	return 0;
 }
 
@@ -371,9 +391,10 @@ static int run_view(struct view *view, const struct run_request *req)
 	return status;
 }
 
-static int run_request(const struct run_args *args, const struct run_request *req)
+static int run_request(const struct run_args *args, const struct opt_set *set,
+	const struct run_request *req)
 {
-	struct view view = {.args = args};
+	struct view view = {.args = args, .set = set};
 	size_t room = (size_t)args->limits.value[LIMIT_output_bytes] * 8 + SINK_EXTRA_BYTES;
 	sink_init(&view.out, STDOUT_FILENO, room);
 	sink_init(&view.err, STDERR_FILENO, room);
@@ -395,7 +416,7 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 	struct pieces *p, struct run_request *req, struct err *err)
 {
 	const char *program = args->code ? NULL : operands[0];
-	int r = check_args(args, set, err);
+	int r = check_args(args, err);
 	if (r == 0 && !args->code && !program) {
 		err_set(err, ERR_USAGE, "nothing to run");
 		r = err_hint(err, "name a FILE, or use -c CODE, or - to read the program from standard "
@@ -465,7 +486,7 @@ static int run_main(int argc, char **argv)
 	}
 	p->code = BUF_INIT(CODE_MAX_BYTES);
 	int r = gather(&args, &set, program_argv(&args, argc, argv, at), p, &req, &err);
-	int status = r < 0 ? cli_fail(&err, args.json) : run_request(&args, &req);
+	int status = r < 0 ? cli_fail(&err, args.json) : run_request(&args, &set, &req);
 	pieces_free(p);
 	return status;
 }

@@ -76,9 +76,15 @@ static json_t *limits_json(const struct record *r)
 	json_t *limits = json_object();
 	for (int i = 0; i < LIMIT_END_; i++) {
 		const char *by = record_by_word(r->by[i]);
-		json_t *row = json_pack("{s:I, s:b, s:s*}", "value", (json_int_t)r->limits.value[i],
-			"enforced", by != NULL, "by", by);
-		(void)json_object_set_new(limits, limit_names[i], row);
+		json_t *value = json_integer((json_int_t)r->limits.value[i]);
+		bool is_cpus = i == LIMIT_cpu_milli;
+		if (is_cpus) {
+			json_decref(value);
+			value = json_real((double)r->limits.value[i] / 1000);
+		}
+		json_t *row = json_pack(
+			"{s:o, s:b, s:s*}", "value", value, "enforced", by != NULL, "by", by);
+		(void)json_object_set_new(limits, is_cpus ? "cpus" : limit_names[i], row);
 	}
 	return limits;
 }

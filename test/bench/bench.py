@@ -88,9 +88,7 @@ def peers(retort, code, where):
     for runtime in ("crun", "runc"):
         if shutil.which(runtime) and os.geteuid() == 0:
             directory = bundle(os.path.join(where, runtime), code)
-            # crun refuses hosts that mount both cgroup versions unless it leaves them alone.
-            leave = ["--cgroup-manager=disabled"] if runtime == "crun" else []
-            found[runtime] = [runtime, *leave, "run", "--bundle", directory, f"bench-{runtime}-{os.getpid()}"]
+            found[runtime] = [runtime, "run", "--bundle", directory, f"bench-{runtime}-{os.getpid()}"]
     for name in list(found):
         done = subprocess.run(found[name], capture_output=True, check=False, cwd=where)
         if done.returncode != 0:

@@ -288,7 +288,7 @@ static void read_status(struct board *board)
 	struct rlimit core = {1, 1}, rtprio = {1, 1};
 	ssize_t n = fd_read_all(fd, board->text, sizeof board->text - 1);
 	board->text[n < 0 ? 0 : n] = '\0';
-	board->stage = getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_max == 0 &&
+	board->stage = getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_max == 1 &&
 		getrlimit(RLIMIT_RTPRIO, &rtprio) == 0 && rtprio.rlim_max == 0;
 }
 

@@ -59,8 +59,12 @@ static int set_no_new_privs(const struct lock *lock attr_unused, struct err *err
 /* Core files would be written by the host's handler; real-time classes would starve the host. */
 static int set_rlimits(const struct lock *lock attr_unused, struct err *err)
 {
-	static const struct rlimit zero = {0, 0};
-	if (setrlimit(RLIMIT_CORE, &zero) < 0 || setrlimit(RLIMIT_RTPRIO, &zero) < 0)
+	/*
+	 * With 0 the kernel would still start a crash handler that core_pattern names, as root on the
+	 * host; 1 means neither file nor handler. Source: do_coredump() in fs/coredump.c, core(5).
+	 */
+	static const struct rlimit zero = {0, 0}, one = {1, 1};
+	if (setrlimit(RLIMIT_CORE, &one) < 0 || setrlimit(RLIMIT_RTPRIO, &zero) < 0)
 		return err_sys(err, ERR_BOX, errno, "lock: resource limits");
 	return 0;
 }

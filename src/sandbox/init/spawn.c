@@ -77,7 +77,6 @@ static int set_limits(const struct init_request *req, struct err *err)
 		int resource;
 		uint64_t soft, hard;
 	} rows[] = {
-		{"core files", RLIMIT_CORE, 0, 0},
 		/* The engine ends the step at the limit; the kernel does two seconds behind it. */
 		{"CPU time", RLIMIT_CPU, cpu_s + 2, cpu_s + 3},
 		{"file size", RLIMIT_FSIZE, req->file_bytes, req->file_bytes},

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Write docs/errors.md from src/base/err.def.
+
+usage: dev/gen_errors.py [--check]     --check: say whether the file is current, and change nothing
+"""
+
+import errno
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROW = re.compile(r'^X\((ERR_\w+), "(\w+)", (\w+), (\d+), (-?\d+), (\d+), "((?:[^"\\]|\\.)*)"\)$')
+
+HEAD = """<!-- Written by dev/gen_errors.py from src/base/err.def: change that table, then run it. -->
+# Errors of retort
+
+What retort itself cannot do is one line on stderr, `retort: what: which value: what to do`. With `--json` the
+same stands on stdout as `{"error": {"code", "message", "hint"}}`, where `code` is a word of this table. The words
+never change; messages and hints may.
+
+| code | exit status | meaning | in the source | errno | HTTP | JSON-RPC |
+|---|---|---|---|---|---|---|
+"""
+
+TAIL = """
+The last two columns are for the servers that do not exist yet; nothing uses them today.
+
+An error of the *program* is none of these: it is part of the record (`status`, `error.name`, `error.message`), and
+`retort run` ends with the program's own exit status. Names that retort itself puts into `error.name`:
+
+| name | status | exit status | when |
+|---|---|---|---|
+| `TimeLimit` | `timeout` | 124 | the wall time or the CPU time of the step is used up |
+| `MemoryLimit` | `oom` | 137 | the box needed more memory than its limit |
+| `Killed` | `killed` | 128 + signal | a signal ended the driver, and no limit was the cause |
+| `Exit` | `error` | the program's | the program ended its process itself, with a status that is not 0 |
+| `Interrupted` | `killed` | 130 | SIGINT or SIGTERM was sent to retort |
+| `ProtocolError` | `killed` | 125 | the driver sent something that is no frame |
+| `BoxGone` | `killed` | that of the error behind it, else 125 | the box ended although the step had not |
+"""
+
+
+def rows(text):
+    """The table's rows; a row that is not understood is an error, not left out."""
+    for line in text.splitlines():
+        if line.startswith("X("):
+            match = ROW.match(line)
+            if not match:
+                raise SystemExit(f"gen_errors: not understood: {line}")
+            yield match.groups()
+
+
+def page(text):
+    out = [HEAD.rstrip("\n")]
+    for symbol, word, sys_name, http, rpc, status, meaning in rows(text):
+        if symbol == "ERR_NONE":
+            continue
+        assert hasattr(errno, sys_name), sys_name
+        meaning = meaning.replace("|", "\\|")
+        out.append(f"| `{word}` | {status} | {meaning} | `{symbol}` | {sys_name} | {http} | {rpc} |")
+    return "\n".join(out) + "\n" + TAIL
+
+
+def main():
+    with open(os.path.join(ROOT, "src/base/err.def"), encoding="utf-8") as f:
+        want = page(f.read())
+    path = os.path.join(ROOT, "docs/errors.md")
+    if sys.argv[1:] == ["--check"]:
+        with open(path, encoding="utf-8") as f:
+            if f.read() == want:
+                return 0
+        print("gen_errors: docs/errors.md is not current: run dev/gen_errors.py", file=sys.stderr)
+        return 1
+    if sys.argv[1:]:
+        print(__doc__.strip().splitlines()[-1], file=sys.stderr)
+        return 2
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(want)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+/* Requests to the warden: each field at its bounds and beyond. SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/warden/message.h"
+
+#include "t.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	enum limit limit;
+	uint64_t min, max;
+} bounds[] = {
+	{LIMIT_memory_bytes, 4 << 20, UINT64_C(1) << 50},
+	{LIMIT_cpu_milli, 10, 4096000},
+	{LIMIT_cpu_ms, 1, UINT64_C(1) << 40},
+	{LIMIT_timeout_ms, 1, UINT64_C(1) << 40},
+	{LIMIT_pids, 1, 1 << 22},
+	{LIMIT_disk_bytes, 4096, UINT64_C(1) << 50},
+	{LIMIT_disk_inodes, 1, UINT64_C(1) << 31},
+	{LIMIT_file_bytes, 0, UINT64_C(1) << 60},
+	{LIMIT_output_bytes, 0, UINT64_C(1) << 40},
+	{LIMIT_open_files, 16, 1 << 20},
+};
+
+static struct warden_request *request(uint32_t op)
+{
+	static const struct limits usual = {.value = {
+#define X(name, value, what) [LIMIT_##name] = (value),
+						    LIMITS(X)
+#undef X
+					    }};
+	static struct warden_request req;
+	req = (struct warden_request){.version = WIRE_VERSION, .op = op, .limits = usual};
+	req.bind.kind = BIND_VOLUME_RO;
+	strcpy(req.bind.src, "/srv/data");
+	strcpy(req.bind.dst, "/data");
+	return &req;
+}
+
+static enum err_code check(const struct warden_request *req)
+{
+	struct err err = {0};
+	int r = message_check(req, &err);
+	CHECK_INT(r < 0, err.code != ERR_NONE);
+	CHECK_INT(r, -err_errno(err.code));
+	return err.code;
+}
+
+TEST(versions_and_operations)
+{
+	for (uint32_t op = 0; op < 8; op++) {
+		bool is_known = op >= WARDEN_BIND && op <= WARDEN_DESTROY;
+		struct warden_request *req = request(op);
+		CHECK_INT(check(req), is_known ? ERR_NONE : ERR_PROTOCOL);
+		req->version = WIRE_VERSION + 1;
+		CHECK_INT(check(req), ERR_PROTOCOL);
+		req->version = 0;
+		CHECK_INT(check(req), ERR_PROTOCOL);
+	}
+	CHECK_INT(check(request(UINT32_MAX)), ERR_PROTOCOL);
+	CHECK_INT(check(request(WARDEN_CREATE | 1u << 31)), ERR_PROTOCOL);
+}
+
+TEST(every_limit_has_a_row_here)
+{
+	CHECK_INT(ARRAY_LEN(bounds), LIMIT_END_);
+	for (size_t i = 0; i < ARRAY_LEN(bounds); i++)
+		CHECK_INT(bounds[i].limit, i);
+}
+
+TEST(limits_at_and_beyond_their_bounds)
+{
+	for (size_t i = 0; i < ARRAY_LEN(bounds); i++) {
+		const struct {
+			uint64_t value;
+			bool is_good;
+		} rows[] = {{bounds[i].min, true}, {bounds[i].max, true},
+			{bounds[i].min - 1, false}, /* of 0: UINT64_MAX */
+			{bounds[i].max + 1, false}, {UINT64_MAX, false},
+			{UINT64_C(1) << 63, false}, {0, bounds[i].min == 0}};
+		for (size_t k = 0; k < ARRAY_LEN(rows); k++) {
+			struct warden_request *req = request(WARDEN_CREATE);
+			req->limits.value[bounds[i].limit] = rows[k].value;
+			if (!CHECK_INT(check(req), rows[k].is_good ? ERR_NONE : ERR_USAGE))
+				printf("# limit %zu, row %zu\n", i, k);
+		}
+	}
+}
+
+TEST(limits_matter_to_create_only)
+{
+	static const uint32_t others[] = {WARDEN_BIND, WARDEN_USAGE, WARDEN_DESTROY};
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		struct warden_request *req = request(others[i]);
+		memset(&req->limits, 0xff, sizeof req->limits);
+		CHECK_INT(check(req), ERR_NONE);
+	}
+}
+
+TEST(error_names_the_limit_and_its_bounds)
+{
+	struct warden_request *req = request(WARDEN_CREATE);
+	struct err err;
+	req->limits.value[LIMIT_open_files] = 15;
+	CHECK_INT(message_check(req, &err), -EINVAL);
+	CHECK_STR(err.msg, "limit open_files of 15 is not between 16 and 1048576");
+}
+
+TEST(kinds_of_bind)
+{
+	struct warden_request *req = request(WARDEN_BIND);
+	for (uint32_t kind = 0; kind < BIND_KIND_END_; kind++) {
+		req->bind.kind = kind;
+		CHECK_INT(check(req), ERR_NONE);
+	}
+	req->bind.kind = BIND_KIND_END_;
+	CHECK_INT(check(req), ERR_PROTOCOL);
+	req->bind.kind = UINT32_MAX;
+	CHECK_INT(check(req), ERR_PROTOCOL);
+}
+
+static enum err_code check_bind(uint32_t kind, const char *src, const char *dst)
+{
+	struct warden_request *req = request(WARDEN_BIND);
+	req->bind.kind = kind;
+	(void)snprintf(req->bind.src, sizeof req->bind.src, "%s", src);
+	(void)snprintf(req->bind.dst, sizeof req->bind.dst, "%s", dst);
+	return check(req);
+}
+
+TEST(sources_and_destinations)
+{
+	CHECK_INT(check_bind(BIND_VOLUME_RW, "", "/data"), ERR_PROTOCOL);
+	CHECK_INT(check_bind(BIND_VOLUME_RW, "srv", "/data"), ERR_PROTOCOL);
+	CHECK_INT(check_bind(BIND_VOLUME_RW, "/", "/data"), ERR_NONE);
+	CHECK_INT(check_bind(BIND_VOLUME_RW, "/srv", ""), ERR_PROTOCOL);
+	CHECK_INT(check_bind(BIND_VOLUME_RW, "/srv", "data"), ERR_USAGE);
+	CHECK_INT(check_bind(BIND_VOLUME_RW, "/srv", "/etc"), ERR_USAGE);
+	CHECK_INT(check_bind(BIND_VOLUME_RO, "/srv", "/a/../b"), ERR_USAGE);
+	/* Where these two go is not theirs to say. */
+	CHECK_INT(check_bind(BIND_WORKSPACE, "/srv", "/etc"), ERR_NONE);
+	CHECK_INT(check_bind(BIND_ROOTFS, "/srv", ""), ERR_NONE);
+	CHECK_INT(check_bind(BIND_ROOTFS, "srv", ""), ERR_PROTOCOL);
+}
+
+TEST(texts_without_end)
+{
+	struct warden_request *req = request(WARDEN_BIND);
+	memset(req->bind.src, '/', sizeof req->bind.src);
+	CHECK_INT(check(req), ERR_PROTOCOL);
+	req->bind.src[sizeof req->bind.src - 1] = '\0';
+	CHECK_INT(check(req), ERR_NONE);
+	memset(req->bind.dst, 'a', sizeof req->bind.dst);
+	req->bind.dst[0] = '/';
+	CHECK_INT(check(req), ERR_PROTOCOL);
+	req->bind.dst[200] = '\0';
+	CHECK_INT(check(req), ERR_NONE);
+}

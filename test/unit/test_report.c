@@ -1,0 +1,255 @@
+/* What drivers report, honest and hostile. SPDX-License-Identifier: Apache-2.0 */
+#include "session/report.h"
+
+#include "t.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct limits some = {.value = {[LIMIT_output_bytes] = 1000}};
+
+struct took {
+	struct record record;
+	struct step_end end;
+	struct err err;
+	int r;
+};
+
+static struct took take_result(const char *text, size_t bytes)
+{
+	struct took t = {.end = {.exit_code = 77}};
+	record_init(&t.record, &some);
+	t.r = report_result(text, bytes, &t.record, &t.end, &t.err);
+	return t;
+}
+
+static void took_done(struct took *t)
+{
+	record_done(&t->record);
+}
+#define TOOK cleanup(took_done) struct took
+
+#define OK "\"status\":\"ok\",\"exit_code\":0"
+
+TEST(good_results)
+{
+	static const struct {
+		const char *text;
+		int is_error, exit_code, has_value, has_error;
+	} rows[] = {
+		{"{" OK "}", 0, 0, 0, 0},
+		{"{\"exit_code\":255,\"status\":\"error\"}", 1, 255, 0, 0},
+		{"{" OK ",\"value\":{}}", 0, 0, 1, 0},
+		{"{" OK ",\"value\":{\"text/plain\":\"1\",\"image/png\":\"\"}}", 0, 0, 1, 0},
+		{"{" OK ",\"value\":{\"application/json\":[1,{\"a\":null}]}}", 0, 0, 1, 0},
+		{"{" OK ",\"more\":[true]}", 0, 0, 0, 0},
+		{"{" OK ",\"error\":{\"name\":\"E\",\"message\":\"m\"}}", 0, 0, 0, 1},
+		{"{" OK ",\"error\":{\"name\":\"E\",\"message\":\"m\",\"line\":-3,\"traceback\":[]}}", 0, 0, 0, 1},
+		{"{" OK ",\"error\":{\"name\":\"\",\"message\":\"a\\u0000b\",\"traceback\":[\"x\"]}}", 0, 0, 0, 1},
+		{" \n{" OK "}\n", 0, 0, 0, 0},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		TOOK t = take_result(rows[i].text, strlen(rows[i].text));
+		int good = CHECK_INT(t.r, 0) & CHECK(t.end.has_result) &
+			   CHECK_INT(t.end.is_error, rows[i].is_error) &
+			   CHECK_INT(t.end.exit_code, rows[i].exit_code) &
+			   CHECK_INT(t.record.value != NULL, rows[i].has_value) &
+			   CHECK_INT(t.record.error != NULL, rows[i].has_error);
+		if (!good)
+			printf("# in %s\n", rows[i].text);
+	}
+}
+
+static void check_refused(const char *text, size_t bytes)
+{
+	TOOK t = take_result(text, bytes);
+	int good = CHECK_INT(t.r, -EPROTO) & CHECK_INT(t.err.code, ERR_PROTOCOL) &
+		   CHECK(!t.end.has_result && !t.end.is_error && t.end.exit_code == 77) &
+		   CHECK(t.record.value == NULL && t.record.error == NULL);
+	if (!good)
+		printf("# in %.*s\n", (int)MIN(bytes, 80), text);
+}
+
+TEST(bad_results)
+{
+	static const char *const rows[] = {
+		"",
+		"{",
+		"null",
+		"[]",
+		"\"ok\"",
+		"{}",
+		"{\"status\":\"ok\"}",
+		"{\"exit_code\":0}",
+		"{\"status\":\"fine\",\"exit_code\":0}",
+		"{\"status\":1,\"exit_code\":0}",
+		"{\"status\":\"ok\",\"exit_code\":-1}",
+		"{\"status\":\"ok\",\"exit_code\":256}",
+		"{\"status\":\"ok\",\"exit_code\":4294967296}",
+		"{\"status\":\"ok\",\"exit_code\":1e2}",
+		"{\"status\":\"ok\",\"exit_code\":\"0\"}",
+		"{\"status\":\"ok\",\"exit_code\":true}",
+		"{\"status\":\"ok\",\"exit_code\":99999999999999999999}",
+		"{" OK "} {}",
+		"{" OK ",\"status\":\"error\"}",
+		"{" OK ",\"value\":null}",
+		"{" OK ",\"value\":[]}",
+		"{" OK ",\"value\":\"text\"}",
+		"{" OK ",\"value\":{\"\":1}}",
+		"{" OK ",\"value\":{\"text plain\":1}}",
+		"{" OK ",\"value\":{\"text/plain\\n\":1}}",
+		"{" OK ",\"value\":{\"text/pl\xc3\xa4in\":1}}",
+		"{" OK ",\"error\":null}",
+		"{" OK ",\"error\":{}}",
+		"{" OK ",\"error\":[\"name\"]}",
+		"{" OK ",\"error\":{\"name\":\"E\"}}",
+		"{" OK ",\"error\":{\"message\":\"E\"}}",
+		"{" OK ",\"error\":{\"name\":1,\"message\":\"m\"}}",
+		"{" OK ",\"error\":{\"name\":\"E\",\"message\":\"m\",\"line\":\"4\"}}",
+		"{" OK ",\"error\":{\"name\":\"E\",\"message\":\"m\",\"line\":4.5}}",
+		"{" OK ",\"error\":{\"name\":\"E\",\"message\":\"m\",\"traceback\":\"x\"}}",
+		"{" OK ",\"error\":{\"name\":\"E\",\"message\":\"m\",\"traceback\":[1]}}",
+		"{" OK ",\"error\":{\"name\":\"E\",\"message\":\"m\",\"traceback\":[\"x\",null]}}",
+		"{" OK ",\"x\":\"\xff\"}",
+		"{" OK ",\"x\":\"\xed\xa0\x80\"}",
+		"{" OK ",\"x\":\"\\ud800\"}",
+		"{" OK ",\"x\":NaN}",
+		"{" OK ",\"x\":1e999}",
+		"{" OK ",\"x\":01}",
+		"{" OK ",\"a\\u0000b\":1}",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		check_refused(rows[i], strlen(rows[i]));
+	check_refused("{" OK "}\0", sizeof "{" OK "}");
+	check_refused("\0", 1);
+}
+
+/* Nothing a driver adds to an error reaches the record. */
+TEST(only_known_members_of_an_error_are_kept)
+{
+	static const char text[] = "{" OK ",\"error\":{\"name\":\"E\",\"message\":\"m\",\"status\":\"ok\","
+				   "\"line\":2,\"html\":\"<script>\"}}";
+	TOOK t = take_result(text, sizeof text - 1);
+	CHECK_INT(t.r, 0);
+	CHECK_INT(json_object_size(t.record.error), 3);
+	CHECK(json_object_get(t.record.error, "html") == NULL);
+	CHECK_INT(json_integer_value(json_object_get(t.record.error, "line")), 2);
+}
+
+/* @head, @part @n times, @foot. Owns: the caller frees. */
+static char *repeat(const char *head, const char *part, size_t n, const char *foot, size_t *bytes)
+{
+	struct buf b = BUF_INIT(64 << 20);
+	CHECK_INT(buf_add(&b, head), 0);
+	for (size_t i = 0; i < n; i++)
+		CHECK_INT(buf_add(&b, part), 0);
+	CHECK_INT(buf_add(&b, foot), 0);
+	*bytes = b.bytes;
+	return buf_take(&b);
+}
+
+static int result_of_repeat(const char *head, const char *part, size_t n, const char *foot)
+{
+	size_t bytes;
+	char *text = repeat(head, part, n, foot, &bytes);
+	TOOK t = take_result(text, bytes);
+	CHECK_INT(t.end.has_result, t.r == 0);
+	free(text);
+	return t.r;
+}
+
+TEST(counts_are_bounded)
+{
+	char mimes[32 * 40] = "{" OK ",\"value\":{", one[32];
+	for (int i = 0; i <= REPORT_MIMES_MAX; i++) {
+		(void)snprintf(one, sizeof one, "%s\"x/%d\":0", i ? "," : "", i);
+		strcat(mimes, one);
+		char whole[sizeof mimes + 4];
+		(void)snprintf(whole, sizeof whole, "%s}}", mimes);
+		TOOK t = take_result(whole, strlen(whole));
+		CHECK_INT(t.r, i < REPORT_MIMES_MAX ? 0 : -EPROTO);
+	}
+	const char *error = "{" OK ",\"error\":{\"name\":\"E\",\"message\":\"m\",\"traceback\":[\"\"";
+	CHECK_INT(result_of_repeat(error, ",\"\"", 999, "]}}"), 0);
+	CHECK_INT(result_of_repeat(error, ",\"\"", 1000, "]}}"), -EPROTO);
+	CHECK_INT(result_of_repeat("{" OK ",\"value\":{\"", "x", 128, "\":0}}"), 0);
+	CHECK_INT(result_of_repeat("{" OK ",\"value\":{\"", "x", 129, "\":0}}"), -EPROTO);
+}
+
+/* A long text is one part; a million little ones are refused before they are parsed. */
+TEST(bombs)
+{
+	CHECK_INT(result_of_repeat("{" OK ",\"x\":[0", ",0", 900000, "]}"), 0);
+	CHECK_INT(result_of_repeat("{" OK ",\"x\":[0", ",0", 1000000, "]}"), -EPROTO);
+	CHECK_INT(result_of_repeat("{" OK ",\"x\":[[]", ",[]", 500000, "]}"), -EPROTO);
+	CHECK_INT(result_of_repeat("{" OK ",\"x\":\"", ",[{", 1000000, "\"}"), 0);
+	CHECK_INT(result_of_repeat("{" OK ",\"x\":\"", "\\\",", 1000000, "\"}"), 0);
+	CHECK_INT(result_of_repeat("{" OK ",\"x\":\"\\\\\",\"y\":[0", ",0", 1000000, "]}"), -EPROTO);
+	CHECK_INT(result_of_repeat("", "[", 900000, ""), -EPROTO);
+	CHECK_INT(result_of_repeat("{" OK ",\"x\":", "[", 100000, ""), -EPROTO);
+	CHECK_INT(result_of_repeat("", "{\"a\":", 100000, ""), -EPROTO);
+}
+
+TEST(displays)
+{
+	struct record record;
+	struct err err = {0};
+	const json_t *out = NULL;
+	uint64_t kept = 0;
+	const char *good = "{\"data\":{\"text/plain\":\"x\"},\"metadata\":{}}";
+	static const char *const bad[] = {"", "{}", "[]", "{\"data\":1}", "{\"data\":null}",
+		"{\"data\":{\"\":1}}", "{\"metadata\":{}}", "{\"data\":{}"};
+	record_init(&record, &some);
+	CHECK_INT(report_display(good, strlen(good), &record, &kept, &out, &err), 1);
+	CHECK_INT(kept, strlen(good));
+	CHECK_STR(json_string_value(json_object_get(out, "text/plain")), "x");
+	CHECK(out == json_array_get(record.displays, 0));
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		out = NULL;
+		CHECK_INT(report_display(bad[i], strlen(bad[i]), &record, &kept, &out, &err), -EPROTO);
+		CHECK_INT(err.code, ERR_PROTOCOL);
+		CHECK(out == NULL);
+	}
+	CHECK_INT(json_array_size(record.displays), 1);
+	CHECK_INT(kept, strlen(good));
+	CHECK_INT(record.n_displays_cut, 0);
+	record_done(&record);
+}
+
+TEST(displays_over_the_output_limit_are_counted)
+{
+	struct record record;
+	struct err err;
+	const json_t *out = NULL;
+	char text[2000];
+	record_init(&record, &some);
+	for (int over = 0; over < 2; over++) {
+		uint64_t kept = 500;
+		int n = snprintf(text, sizeof text, "{\"data\":{\"t\":\"%0*d\"}}", 500 - 17 + over, 0);
+		CHECK_INT(n, 500 + over);
+		CHECK_INT(report_display(text, (size_t)n, &record, &kept, &out, &err), !over);
+		CHECK_INT(kept, over ? 500 : 1000);
+	}
+	CHECK_INT(record.n_displays_cut, 1);
+	CHECK_INT(json_array_size(record.displays), 1);
+	record_done(&record);
+}
+
+TEST(number_of_displays_is_bounded)
+{
+	const struct limits limits = {.value = {[LIMIT_output_bytes] = 1 << 20}};
+	struct record record;
+	struct err err;
+	const json_t *out;
+	uint64_t kept = 0;
+	record_init(&record, &limits);
+	for (int i = 0; i < REPORT_DISPLAYS_MAX; i++)
+		CHECK_INT(report_display("{\"data\":{}}", 11, &record, &kept, &out, &err), 1);
+	for (int i = 0; i < 3; i++)
+		CHECK_INT(report_display("{\"data\":{}}", 11, &record, &kept, &out, &err), 0);
+	CHECK_INT(record.n_displays_cut, 3);
+	CHECK_INT(json_array_size(record.displays), REPORT_DISPLAYS_MAX);
+	record_done(&record);
+}

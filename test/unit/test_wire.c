@@ -1,0 +1,122 @@
+/* Messages of fixed size: their shape, and that a socket carries them whole. SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/wire.h"
+
+#include "base/fd.h"
+#include "t.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define FIELD(s, f) offsetof(struct s, f), sizeof(((struct s *)0)->f)
+
+/* Offsets that every build of engine, warden and init must agree on; no bytes between fields. */
+static const struct {
+	const char *name;
+	size_t offset, bytes;
+	size_t want;
+} fields[] = {
+	{"warden_request.version", FIELD(warden_request, version), 0},
+	{"warden_request.op", FIELD(warden_request, op), 4},
+	{"warden_request.id", FIELD(warden_request, id), 8},
+	{"warden_request.box", FIELD(warden_request, box), 16},
+	{"warden_request.reserved", FIELD(warden_request, reserved), 20},
+	{"warden_request.limits", FIELD(warden_request, limits), 24},
+	{"warden_request.bind", FIELD(warden_request, bind), 24 + 8 * LIMIT_END_},
+	{"warden_bind.kind", FIELD(warden_bind, kind), 0},
+	{"warden_bind.reserved", FIELD(warden_bind, reserved), 4},
+	{"warden_bind.dev", FIELD(warden_bind, dev), 8},
+	{"warden_bind.ino", FIELD(warden_bind, ino), 16},
+	{"warden_bind.src", FIELD(warden_bind, src), 24},
+	{"warden_bind.dst", FIELD(warden_bind, dst), 24 + WIRE_PATH_BYTES},
+	{"warden_reply.version", FIELD(warden_reply, version), 0},
+	{"warden_reply.op", FIELD(warden_reply, op), 4},
+	{"warden_reply.id", FIELD(warden_reply, id), 8},
+	{"warden_reply.box", FIELD(warden_reply, box), 16},
+	{"warden_reply.status", FIELD(warden_reply, status), 20},
+	{"warden_reply.pid", FIELD(warden_reply, pid), 24},
+	{"warden_reply.by", FIELD(warden_reply, by), 28},
+	{"init_request.version", FIELD(init_request, version), 0},
+	{"init_request.op", FIELD(init_request, op), 4},
+	{"init_request.id", FIELD(init_request, id), 8},
+	{"init_request.signal", FIELD(init_request, signal), 16},
+	{"init_request.argc", FIELD(init_request, argc), 20},
+	{"init_request.envc", FIELD(init_request, envc), 24},
+	{"init_request.text_bytes", FIELD(init_request, text_bytes), 28},
+	{"init_request.memory_bytes", FIELD(init_request, memory_bytes), 32},
+	{"init_request.cpu_ms", FIELD(init_request, cpu_ms), 40},
+	{"init_request.pids", FIELD(init_request, pids), 48},
+	{"init_request.file_bytes", FIELD(init_request, file_bytes), 56},
+	{"init_request.open_files", FIELD(init_request, open_files), 64},
+	{"init_event.version", FIELD(init_event, version), 0},
+	{"init_event.kind", FIELD(init_event, kind), 4},
+	{"init_event.id", FIELD(init_event, id), 8},
+	{"init_event.status", FIELD(init_event, status), 16},
+	{"init_event.err", FIELD(init_event, err), 24},
+};
+
+TEST(fields_stand_where_they_should)
+{
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+		t_check_int((intmax_t)fields[i].offset, (intmax_t)fields[i].want, __FILE__, __LINE__,
+			fields[i].name);
+}
+
+/* A field ends where the next begins: a gap would carry bytes of whatever lay in memory before. */
+TEST(no_gaps_in_what_is_sent)
+{
+	for (size_t i = 0; i + 1 < ARRAY_LEN(fields); i++)
+		if (fields[i + 1].want > fields[i].want)
+			t_check_int((intmax_t)(fields[i].offset + fields[i].bytes),
+				(intmax_t)fields[i + 1].offset, __FILE__, __LINE__, fields[i].name);
+	CHECK_INT(sizeof(struct warden_request),
+		offsetof(struct warden_request, bind) + sizeof(struct warden_bind));
+	CHECK_INT(sizeof(struct warden_bind), 24 + 2 * WIRE_PATH_BYTES);
+	CHECK_INT(sizeof(struct init_event), offsetof(struct init_event, err) + sizeof(struct err));
+	CHECK_INT(sizeof(struct limits), 8 * LIMIT_END_);
+	CHECK_INT(sizeof(struct box_usage), 5 * 8);
+}
+
+/* The longest message of each kind goes through a socket with its descriptors, in one piece. */
+static void check_carried(size_t bytes, size_t n_fds)
+{
+	int pair[2], got[FD_PASS_MAX], null[WIRE_SPAWN_FDS];
+	size_t n_got = 99;
+	CHECK_INT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
+	char *out = malloc(bytes), *in = calloc(1, bytes);
+	memset(out, 0x5a, bytes);
+	for (size_t i = 0; i < n_fds; i++)
+		null[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	CHECK_INT(fd_send(pair[0], out, bytes, null, n_fds), bytes);
+	CHECK_INT(fd_recv(pair[1], in, bytes, got, ARRAY_LEN(got), &n_got), bytes);
+	CHECK(memcmp(in, out, bytes) == 0);
+	CHECK_INT(n_got, n_fds);
+	for (size_t i = 0; i < n_got; i++)
+		fd_close(&got[i]);
+	for (size_t i = 0; i < n_fds; i++)
+		fd_close(&null[i]);
+	fd_close(&pair[0]);
+	fd_close(&pair[1]);
+	free(out);
+	free(in);
+}
+
+TEST(messages_fit_a_packet)
+{
+	check_carried(sizeof(struct warden_request), 0);
+	check_carried(sizeof(struct warden_reply), WARDEN_FD_END_);
+	check_carried(sizeof(struct init_request), WIRE_SPAWN_FDS);
+	check_carried(offsetof(struct init_request, text), 0);
+	check_carried(sizeof(struct init_event), 0);
+}
+
+
+TEST(descriptors_fit_a_message)
+{
+	CHECK(WIRE_SPAWN_FDS <= FD_PASS_MAX);
+	CHECK(WARDEN_FD_END_ <= FD_PASS_MAX);
+	CHECK_INT(WIRE_PATH_BYTES, 4096);
+}
