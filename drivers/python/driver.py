@@ -625,6 +625,11 @@ def set_site():
     Finder.site_pending = True
 
 
+def wants_sixel():
+    """Does the terminal at the other end show pictures as sixels?"""
+    return posix.environ.get(b"RETORT_IMAGES") == b"sixel"
+
+
 def set_seed():
     """--seed: what draws numbers starts from the same state in every run."""
     seed = posix.environ.get(b"RETORT_SEED", b"")

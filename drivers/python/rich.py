@@ -167,6 +167,10 @@ def from_raw(value, limit):
 def bounded(data, limit):
     """A bundle as the frames want it; what is too large is cut, or dropped with a note."""
     out, notes = {}, []
+    png = data.get("image/png")
+    if type(png) is bytes and driver.wants_sixel():
+        sixel = attempt(lambda: driver.part("sixel").from_png(png))
+        data = dict(data, **{"image/x-sixel": sixel})
     for mime, value in list(data.items()):
         if type(mime) is not str or value is None:
             continue

@@ -62,6 +62,31 @@ static void show_iterm(struct picture *p, const char *base64, size_t bytes)
 	put(p, "\a\n");
 }
 
+/* One sixel sequence and nothing else: no other escape may come out of a box this way. */
+static bool is_sixel(const char *text, size_t bytes)
+{
+	static const char head[] = "\033Pq", tail[] = "\033\\";
+	if (bytes < 5 || memcmp(text, head, 3) != 0 || memcmp(text + bytes - 2, tail, 2) != 0)
+		return false;
+	for (size_t i = 3; i < bytes - 2; i++)
+		if (text[i] < '!' || text[i] > '~')
+			return false;
+	return true;
+}
+
+static bool show_sixel(struct picture *p, const json_t *mimes)
+{
+	const json_t *sixel = json_object_get(mimes, "image/x-sixel");
+	const char *text = json_string_value(sixel);
+	size_t bytes = json_string_length(sixel);
+	if (!text || !is_sixel(text, bytes))
+		return false;
+	sink_add(p->out, text, bytes);
+	put(p, "\n");
+	p->n_shown++;
+	return true;
+}
+
 static bool save(struct picture *p, const unsigned char *png, size_t bytes)
 {
 	static char temporary[] = "/tmp/retort-XXXXXX";
@@ -104,6 +129,8 @@ bool picture_show(struct picture *p, const json_t *mimes)
 {
 	const json_t *png = json_object_get(mimes, "image/png");
 	const json_t *text = json_object_get(mimes, "text/plain");
+	if (p->mode == PICTURE_SIXEL && show_sixel(p, mimes))
+		return true;
 	if (json_is_string(png) && p->mode != PICTURE_NONE &&
 		show_image(p, json_string_value(png), json_string_length(png)))
 		return true;

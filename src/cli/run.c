@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CODE_MAX_BYTES = 16 << 20, ENV_MAX = 256, SINK_EXTRA_BYTES = 64 << 20 };
+enum { CODE_MAX_BYTES = 16 << 20, ENV_MAX = OPT_LIST_MAX + 1, SINK_EXTRA_BYTES = 64 << 20 };
 
 struct run_args {
 	const char *runtime;
@@ -186,6 +186,18 @@ static int take_volumes(const struct run_args *args, struct run_volume *out, cha
 		if (r < 0)
 			return r;
 	}
+	return 0;
+}
+
+/* The driver draws sixels itself; the variable tells it to. */
+static int take_images(const struct run_args *args, char **out, size_t *n_out, struct err *err)
+{
+	if (args->images != PICTURE_SIXEL)
+		return 0;
+	out[*n_out] = strdup("RETORT_IMAGES=sixel");
+	if (!out[*n_out])
+		return err_set(err, ERR_NO_MEMORY, "no memory for variables");
+	(*n_out)++;
 	return 0;
 }
 
@@ -428,6 +440,8 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 		r = take_volumes(args, p->volumes, p->copies, err);
 	if (r == 0)
 		r = take_env(args, p->env, &p->n_env, err);
+	if (r == 0)
+		r = take_images(args, p->env, &p->n_env, err);
 	if (r < 0)
 		return r;
 	*req = (struct run_request){.runtime = args->runtime,

@@ -10,7 +10,7 @@ CHANGES = {"created", "modified", "deleted"}
 # What a limit is when nothing is asked for: src/sandbox/limits.h, DESIGN 2.2.
 DEFAULT_LIMITS = {
     "memory_bytes": 1 << 30,
-    "cpu_milli": 1000,
+    "cpus": 1,
     "cpu_ms": 30_000,
     "timeout_ms": 30_000,
     "pids": 128,
@@ -131,7 +131,7 @@ def check_limits(case, limits):
     """Every limit is there, with who enforces it, or the plain word that nobody does."""
     case.assertEqual(set(limits), set(DEFAULT_LIMITS))
     for name, row in limits.items():
-        case.assertIsInstance(row["value"], int, name)
+        case.assertIsInstance(row["value"], (int, float) if name == "cpus" else int, name)
         case.assertIsInstance(row["enforced"], bool, name)
         if row["enforced"]:
             case.assertEqual(set(row), {"value", "enforced", "by"}, name)

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The documents say what is so: their examples run, their links lead somewhere, their tables are current.
+
+The documents are not installed: RETORT_SOURCE names the checkout they are in; by hand it is found.
+"""
+
+import glob
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+from xml.etree import ElementTree
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+
+SOURCE = os.environ.get("RETORT_SOURCE", harness.ROOT)
+DEMO = os.path.join(harness.ROOT, "demo")
+HAS_SOURCE = os.access(os.path.join(SOURCE, "README.md"), os.R_OK)
+HAS_SKLEARN = importlib.util.find_spec("sklearn") and importlib.util.find_spec("matplotlib")
+needs_source = unittest.skipUnless(HAS_SOURCE, "no documents here: RETORT_SOURCE names no readable checkout")
+
+MARK = "--end-of-example--"
+FENCE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
+LINK = re.compile(r"(?<!!)\[[^]]*\]\(([^)\s]+)\)|!\[[^]]*\]\(([^)\s]+)\)|<img [^>]*src=\"([^\"]+)\"")
+HEADING = re.compile(r"^#{1,6} +(.*?) *$", re.M)
+CODE = re.compile(r"`([^`\n]+)`")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def documents():
+    """Paths, relative to the checkout."""
+    found = glob.glob(os.path.join(SOURCE, "*.md")) + glob.glob(os.path.join(SOURCE, "docs", "*.md"))
+    return sorted(os.path.relpath(p, SOURCE) for p in found)
+
+
+def without_fences(text):
+    return re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+
+
+def examples(block):
+    """(command, output) pairs of a console block: `$ ` begins a command, `> ` goes on with it."""
+    pairs = []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            pairs.append([line[2:], []])
+        elif line.startswith("> ") and pairs and not pairs[-1][1]:
+            pairs[-1][0] += "\n" + line[2:]
+        elif pairs:
+            pairs[-1][1].append(line)
+        else:
+            raise AssertionError(f"output before any command: {line}")
+    return [(command, "\n".join(lines).rstrip("\n")) for command, lines in pairs]
+
+
+def pattern(text):
+    """What an output has to look like: a line that is `…` stands for any lines, `…` in one for anything."""
+    parts = []
+    for line in text.split("\n"):
+        if line.strip() == "…":
+            parts.append(r"(?:.*\n)*?")
+        else:
+            parts.append("[^\n]*".join(re.escape(p) for p in line.split("…")) + "\n")
+    return "".join(parts)
+
+
+def shell(commands, cwd):
+    """Outputs of commands run one after the other in one shell; $? goes from each to the next."""
+    script = "set +o histexpand; s=0\n"
+    for command in commands:
+        script += f'(exit $s)\n{command}\ns=$?\nprintf "\\n{MARK}\\n"\n'
+    path = os.path.dirname(harness.RETORT) + ":/usr/bin:/bin"
+    done = subprocess.run(["bash", "-c", script], cwd=cwd, stdin=subprocess.DEVNULL, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
+                          env=harness.environment({"PATH": path}), timeout=harness.TIMEOUT_S)
+    outputs = done.stdout.split(f"\n{MARK}\n")
+    return [o.rstrip("\n") for o in outputs[:-1]]
+
+
+@needs_source
+class Examples(harness.Case):
+    def test_examples_print_what_they_say(self):
+        n = 0
+        for document in documents():
+            cwd = harness.make_dir()
+            shutil.copytree(DEMO, os.path.join(cwd, "demo"))
+            for block in FENCE.findall(read(os.path.join(SOURCE, document))):
+                pairs = examples(block)
+                outputs = shell([command for command, _ in pairs], cwd)
+                self.assertEqual(len(outputs), len(pairs), f"{document}: the shell ended early in\n{block}")
+                for (command, want), got in zip(pairs, outputs):
+                    n += 1
+                    with self.subTest(document=document, command=command):
+                        if not re.fullmatch(pattern(want), got + "\n"):
+                            self.assertEqual(got, want)
+        self.assertGreater(n, 10, "the examples were not found")
+
+    def test_the_picture_is_of_a_real_run(self):
+        spec = importlib.util.spec_from_file_location("make_picture", os.path.join(SOURCE, "dev/make_picture.py"))
+        picture = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(picture)
+        drawn = ["".join(t.itertext()) for t in ElementTree.parse(os.path.join(SOURCE, "docs/run.svg")).iter()
+                 if t.tag.endswith("}text")]
+        real = [("$ " if kind == "command" else "") + text
+                for kind, text in picture.capture(harness.RETORT, harness.ROOT) if text]
+        self.assertEqual(drawn, real, "docs/run.svg is not current: run dev/make_picture.py")
+
+
+@needs_source
+class Documents(harness.Case):
+    def test_links_lead_somewhere(self):
+        def anchors(path):
+            names = [re.sub(r"[^\w\- ]", "", h.replace("`", "").lower()).replace(" ", "-")
+                     for h in HEADING.findall(without_fences(read(path)))]
+            return set(names)
+
+        for document in documents():
+            here = os.path.dirname(os.path.join(SOURCE, document))
+            for groups in LINK.findall(without_fences(read(os.path.join(SOURCE, document)))):
+                target = next(filter(None, groups))
+                with self.subTest(document=document, target=target):
+                    if re.match(r"[a-z]+:", target):
+                        continue
+                    path, _, anchor = target.partition("#")
+                    path = os.path.join(here, path) if path else os.path.join(SOURCE, document)
+                    self.assertTrue(os.path.exists(path), "there is no such file")
+                    if anchor:
+                        self.assertIn(anchor, anchors(path))
+
+    def test_error_table_is_current(self):
+        done = subprocess.run([sys.executable, os.path.join(SOURCE, "dev/gen_errors.py"), "--check"], check=False,
+                              stderr=subprocess.PIPE, encoding="utf-8")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_every_option_is_documented(self):
+        text = "".join(read(os.path.join(SOURCE, d)) for d in documents())
+        for command in ("run", "doctor"):
+            done = harness.retort("help", command)
+            options = set(re.findall(r"^ {2,8}(?:-\w, |    )(--[a-z-]+)", done.out, re.M))
+            self.assertIn("--color", options)
+            for option in sorted(options):
+                with self.subTest(command=command, option=option):
+                    self.assertRegex(text, re.escape(option) + r"(?![a-z-])")
+
+    def test_limits_and_defaults_are_those_of_the_binary(self):
+        """docs/limits.md has a row `--option` … `default` for each limit that help shows."""
+        text = read(os.path.join(SOURCE, "docs/limits.md"))
+        help_text = re.sub(r"\n {20,}", " ", harness.retort("help", "run").out)
+        limits = re.findall(r"(--[a-z-]+) [A-Z]+ +[^\n]*\(default: (\w+)\)", help_text.split("Limits:")[1].split("Output:")[0])
+        self.assertGreater(len(limits), 8)
+        for option, default in limits:
+            if option == "--net":
+                continue
+            with self.subTest(option=option):
+                self.assertRegex(text, rf"(?m)^\| `{option}`.*\| `?{default}`? \|")
+
+    def test_names_in_architecture_are_of_the_source(self):
+        text = read(os.path.join(SOURCE, "ARCHITECTURE.md"))
+        source = ""
+        for top in ("src", "drivers"):
+            for where, _, files in os.walk(os.path.join(SOURCE, top)):
+                source += "\n".join(read(os.path.join(where, f)) for f in files if f.endswith((".c", ".h", ".py")))
+        functions = set(re.findall(r"\b([a-z_][a-z0-9_]+)\(\)", text))
+        self.assertGreater(len(functions), 30)
+        for name in sorted(functions):
+            with self.subTest(function=name):
+                self.assertRegex(source, rf"(?m)^(?:[a-z].*[ *]{name}\(|\s*def {name}\(|#define {name}\()")
+        for token in sorted(set(CODE.findall(without_fences(text)))):
+            if re.fullmatch(r"[\w./-]+\.(?:c|h|def|py|md|svg|build|sh)|[\w.-]+(?:/[\w.-]+)*/", token):
+                with self.subTest(file=token):
+                    places = [os.path.join(SOURCE, p, token) for p in ("", "src", "drivers")]
+                    self.assertTrue(any(map(os.path.exists, places)), "no such file")
+
+    def test_nothing_of_one_machine(self):
+        for document in documents():
+            with self.subTest(document=document):
+                self.assertNotRegex(read(os.path.join(SOURCE, document)), r"/work/|/root/|/tmp/tmp")
+
+
+class Demo(harness.Case):
+    def average_cents(self):
+        """By another way than demo/margin.py: integers, from the right end of each line."""
+        with open(os.path.join(DEMO, "orders.csv"), "rb") as f:
+            raw = f.read()
+        self.assertTrue(raw.startswith(b"\xef\xbb\xbf") and b"\r\n" in raw, "the export is not as messy as it was")
+        margins, orders = [], 0
+        for line in raw.decode("utf-8-sig").splitlines():
+            if not re.match(r"\d{4},", line):
+                continue
+            orders += 1
+            cells = re.search(r',("[^"]*"|[^",]*),("[^"]*"|[^",]*)$', line).groups()
+            cents = [int(re.sub(r"\D", "", c) or -1) * (-1 if re.search(r"[(-]", c) else 1) for c in cells]
+            if re.search(r"\d", cells[1]):
+                margins.append(cents[0] - cents[1])
+        self.assertEqual((orders, len(margins)), (47, 46))
+        return round(sum(margins) / len(margins))
+
+    @unittest.skipUnless(HAS_SKLEARN, "no scikit-learn or no matplotlib: make deps installs them")
+    def test_demo_is_green_and_right(self):
+        where = harness.make_dir()
+        done = subprocess.run([sys.executable, os.path.join(DEMO, "run"), harness.RETORT, where], check=False,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              encoding="utf-8", env=harness.environment(), timeout=harness.TIMEOUT_S)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        cents = self.average_cents()
+        self.assertIn(f"average gross margin: {cents // 100}.{cents % 100:02} per order", done.stdout)
+        self.assertIn("three runs, all as expected", done.stdout)
+        self.assertEqual(sorted(os.listdir(where)), ["explore.png", "figure-1.png"])
+        self.assertNotIn("\x1b", done.stdout, "colours only on a terminal")
+
+    def test_demo_says_when_something_is_wrong(self):
+        done = subprocess.run([sys.executable, os.path.join(DEMO, "run"), "/bin/true", harness.make_dir()],
+                              check=False, capture_output=True, encoding="utf-8")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"^demo: the average gross margin .*\n$")
+
+    def test_margin_stops_at_what_is_no_amount(self):
+        where = harness.make_dir()
+        path = os.path.join(where, "orders.csv")
+        for amount in ("1.234,50", "12,34", "n/a", "--5", "1e3"):
+            with self.subTest(amount=amount):
+                with open(path, "w", encoding="utf-8") as f:
+                    f.write(f'order,date,customer,item,quantity,revenue,cost\n1,d,c,i,1,"{amount}",2.00\n')
+                done = harness.retort("run", "-v", f"{path}:orders.csv", os.path.join(DEMO, "margin.py"))
+                self.assertEqual(done.status, 1)
+                self.assertIn("no amount", done.err)
+
+
+if __name__ == "__main__":
+    harness.main()
