@@ -257,6 +257,7 @@ class Step:
         self.filename = join(request.get("filename") or "<step>")
         self.argv = [join(arg) for arg in request.get("argv") or []]
         self.once = request.get("mode") != "session"
+        self.preload = [m.strip() for m in request.get("preload", "").split(",") if m.strip()]
         self.limit = min(request.get("value_bytes") or VALUE_BYTES, VALUE_BYTES_MAX)
         self.position = 0
         self.failure = None
@@ -285,6 +286,8 @@ def stage_run(step):
         space = vars(state.main)
         if step.filename[:1] != "<":
             space["__file__"] = step.filename
+        for name in step.preload:
+            __import__(name)
         codes, has_value = part("program").split(step.code, step.filename)
         value = None
         for code in codes:

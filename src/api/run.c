@@ -207,7 +207,7 @@ static void on_opened(void *arg, const struct err *err)
 	struct run *run = arg;
 	const struct run_request *req = run->req;
 	const struct step_request step = {.code = req->code, .code_bytes = req->code_bytes,
-		.filename = req->filename, .argv = req->argv, .once = true};
+		.filename = req->filename, .argv = req->argv, .preload = req->preload, .once = true};
 	if (err)
 		run->err = *err;
 	else if (session_run(run->session, &step, &run->err) == 0) {

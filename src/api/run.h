@@ -31,6 +31,7 @@ struct run_request {
 	struct limits limits;
 	bool has_seed;
 	uint64_t seed;
+	const char *preload; /* modules to import first, "a,b" */
 	int stdin_fd;	     /* or -1 */
 	const char *out_dir; /* where new and changed files of the workspace go */
 };

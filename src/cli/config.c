@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,15 +65,40 @@ static int apply_member(struct opt_set *set, const char *name, const json_t *val
 	return 0;
 }
 
-int config_apply(struct opt_set *set, struct err *err)
+static int apply_object(struct opt_set *set, const json_t *object, struct err *err)
+{
+	const char *name;
+	json_t *value;
+	json_object_foreach((json_t *)(uintptr_t)object, name, value) {
+		int r = is_known(set, name) ? apply_member(set, name, value, err) : 0;
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int no_profile(const char *profile, struct err *err)
+{
+	err_set(err, ERR_NOT_FOUND, "no profile \"%.60s\"", profile);
+	return err_hint(err, "write {\"profiles\": {\"%.60s\": {\"memory\": \"2g\"}}} into "
+			     "~/.config/retort/config.json", profile);
+}
+
+static int apply_config(struct opt_set *set, const json_t *config, const char *profile, struct err *err)
+{
+	int r = apply_object(set, config, err);
+	if (r < 0 || !profile)
+		return r;
+	const json_t *found = json_object_get(json_object_get(config, "profiles"), profile);
+	return json_is_object(found) ? apply_object(set, found, err) : no_profile(profile, err);
+}
+
+int config_apply(struct opt_set *set, const char *profile, struct err *err)
 {
 	char path[PATH_MAX];
 	json_error_t error;
-	const char *name;
-	json_t *value;
-	int r = 0;
 	if (!config_path(path) || access(path, F_OK) < 0)
-		return 0;
+		return profile ? no_profile(profile, err) : 0;
 	json_t *config = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
 	if (!config || !json_is_object(config)) {
 		err_set(err, ERR_USAGE, "%s:%d: %s", path, config ? 1 : error.line,
@@ -80,10 +106,7 @@ int config_apply(struct opt_set *set, struct err *err)
 		json_decref(config);
 		return err_hint(err, "write {\"memory\": \"2g\"}, or remove the file");
 	}
-	json_object_foreach(config, name, value) {
-		if (r == 0 && is_known(set, name))
-			r = apply_member(set, name, value, err);
-	}
+	int r = apply_config(set, config, profile, err);
 	json_decref(config);
 	return r < 0 ? err_wrap(err, "%s", path) : 0;
 }

@@ -23,7 +23,8 @@ enum { CODE_MAX_BYTES = 16 << 20, ENV_MAX = OPT_LIST_MAX + 1, SINK_EXTRA_BYTES =
 struct run_args {
 	const char *runtime;
 	const char *code;
-	struct opt_list volumes, env, preload;
+	struct opt_list volumes, env;
+	const char *preload;
 	const char *workspace, *python, *rootfs, *out_dir, *stdin_file, *net, *profile;
 	struct limits limits;
 	uint64_t seed;
@@ -49,6 +50,8 @@ static const struct opt run_opts[] = {
 	{.name = "env", .letter = 'e', OPT_INTO_LIST(struct run_args, env), .arg = "K[=V]",
 		.flags = OPT_NO_ENV, .group = "Program",
 		.help = "set a variable, or pass on the one of the host"},
+	{.name = "preload", OPT_INTO_TEXT(struct run_args, preload), .arg = "A,B", .group = "Program",
+		.help = "import these modules first"},
 	{.name = "seed", OPT_INTO_COUNT(struct run_args, seed), .arg = "N", .group = "Program",
 		.max = UINT32_MAX - 1, .help = "fix the hash seed, random and numpy's generator"},
 
@@ -104,6 +107,8 @@ static const struct opt run_opts[] = {
 		.choices = PICTURE_CHOICES, .fallback = "auto", .help = "how plots are shown"},
 	{.name = "quiet", .letter = 'q', OPT_INTO_FLAG(struct run_args, quiet), .group = "Output",
 		.help = "say nothing about the run on stderr"},
+	{.name = "profile", OPT_INTO_TEXT(struct run_args, profile), .arg = "NAME",
+		.group = "General options", .help = "apply the options that the configuration has under NAME"},
 	{.name = "fresh", OPT_INTO_FLAG(struct run_args, fresh), .group = "General options",
 		.help = "start without a template (a single run always does)"},
 	CMD_COMMON_OPTS(struct run_args),
@@ -454,7 +459,7 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 		.n_volumes = args->volumes.n, .workspace = args->workspace, .rootfs = args->rootfs,
 		.interpreter = args->python, .env = (const char *const *)p->env, .n_env = p->n_env,
 		.limits = args->limits, .has_seed = opt_source(set, "seed") != OPT_UNSET,
-		.seed = args->seed, .out_dir = args->out_dir};
+		.seed = args->seed, .preload = args->preload, .out_dir = args->out_dir};
 	req->stdin_fd = open_stdin(args, program, err);
 	return req->stdin_fd < -1 ? req->stdin_fd : 0;
 }
@@ -490,7 +495,7 @@ static int run_main(int argc, char **argv)
 	if (at == 0)
 		return 0;
 	if (at > 0) {
-		int r = config_apply(&set, &err);
+		int r = config_apply(&set, args.profile, &err);
 		at = r < 0 ? r : at;
 	}
 	struct pieces *p = calloc(1, sizeof *p);

@@ -583,9 +583,9 @@ static int write_step(struct session *s, const struct step_request *req, struct 
 	json_t *argv = json_array();
 	for (size_t i = 0; req->argv && req->argv[i]; i++)
 		(void)json_array_append_new(argv, json_string(req->argv[i]));
-	json_t *step = json_pack("{s:s, s:o, s:s, s:o, s:s, s:I}", "id", "1", "code",
+	json_t *step = json_pack("{s:s, s:o, s:s, s:o, s:s, s:s*, s:I}", "id", "1", "code",
 		json_stringn(req->code, req->code_bytes), "filename", req->filename, "argv", argv,
-		"mode", req->once ? "once" : "session", "value_bytes",
+		"mode", req->once ? "once" : "session", "preload", req->preload, "value_bytes",
 		(json_int_t)s->limits.value[LIMIT_output_bytes]);
 	char *text = step ? json_dumps(step, JSON_COMPACT) : NULL;
 	json_decref(step);

@@ -29,6 +29,7 @@ struct step_request {
 	size_t code_bytes;
 	const char *filename;
 	const char *const *argv; /* NULL-terminated */
+	const char *preload;	 /* modules to import first, "a,b", or NULL */
 	bool once; /* a script: the box ends with it */
 };
 

@@ -61,11 +61,17 @@ def examples(block):
 
 
 def pattern(text):
-    """What an output has to look like: a line that is `…` stands for any lines, `…` in one for anything."""
+    """What an output has to look like.
+
+    A line that is `…` stands for any lines, `…` within one for anything. A line of ^^^ under a line of a
+    traceback may be missing, and be elsewhere: it depends on the version of Python.
+    """
     parts = []
     for line in text.split("\n"):
         if line.strip() == "…":
             parts.append(r"(?:.*\n)*?")
+        elif re.fullmatch(r" +[~^ ]+", line):
+            parts.append(r"(?: +[~^ ]+\n)?")
         else:
             parts.append("[^\n]*".join(re.escape(p) for p in line.split("…")) + "\n")
     return "".join(parts)
