@@ -77,6 +77,12 @@ static const struct filter_row table[] = {
 static const struct filter_row pinned_rows[] = {
 	DENY(sched_setaffinity, "affinity is what enforces the CPU limit of this box")};
 
+/* What keeps memory that no process maps can be counted by a memory cgroup only. */
+static const struct filter_row uncounted_rows[] = {
+	DENY(sched_setaffinity, "affinity is what enforces the CPU limit of this box")
+	ABSENT(memfd_create, "memory that the engine cannot count")
+	DENY(shmget, "memory that the engine cannot count")};
+
 static const struct filter_variant_row {
 	const char *name;
 	const struct filter_row *rows;
@@ -84,6 +90,7 @@ static const struct filter_variant_row {
 } variants[FILTER_VARIANT_END_] = {
 	[FILTER_DEFAULT] = {"default", NULL, 0},
 	[FILTER_PINNED] = {"pinned", pinned_rows, ARRAY_LEN(pinned_rows)},
+	[FILTER_UNCOUNTED] = {"uncounted", uncounted_rows, ARRAY_LEN(uncounted_rows)},
 };
 
 const struct filter_row *filter_rows(size_t *n)

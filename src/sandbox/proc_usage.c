@@ -78,21 +78,27 @@ static bool is_nested(const char *status)
 	return *at >= '0' && *at <= '9';
 }
 
-static uint64_t kib_sum(const char *text, const char *key, const char *swap_key)
+/* Anonymous, shared and swapped-out memory under their three names in @text. */
+static uint64_t kib_sum(const char *text, const char *const keys[3])
 {
-	uint64_t kib = 0, swap_kib = 0;
-	(void)cgroup_file_number(text, key, &kib);
-	(void)cgroup_file_number(text, swap_key, &swap_kib);
-	return mul(add(kib, swap_kib), 1024);
+	uint64_t sum = 0;
+	for (int i = 0; i < 3; i++) {
+		uint64_t kib = 0;
+		(void)cgroup_file_number(text, keys[i], &kib);
+		sum = add(sum, kib);
+	}
+	return mul(sum, 1024);
 }
 
 static uint64_t memory_of(const struct totals *t, const char *pid, const char *status)
 {
+	static const char *const share[3] = {"Pss_Anon", "Pss_Shmem", "SwapPss"};
+	static const char *const whole[3] = {"RssAnon", "RssShmem", "VmSwap"};
 	char rollup[CGROUP_LINE_BYTES];
 	if (t->by_share && read_entry(t, pid, "smaps_rollup", rollup, sizeof rollup) > 0 &&
 		strstr(rollup, "\nPss_Anon:"))
-		return kib_sum(rollup, "Pss_Anon", "SwapPss");
-	return kib_sum(status, "RssAnon", "VmSwap");
+		return kib_sum(rollup, share);
+	return kib_sum(status, whole);
 }
 
 /* A process that goes away meanwhile is no longer the box's. */

@@ -8,9 +8,10 @@
  * books are read, a child that is reaped may be missed until the next time; entries come in
  * ascending order, parents first, so that it is not counted twice.
  *
- * Memory: anonymous pages and swap. Not seen: memfds and shared memory (RLIMIT_FSIZE, the mounts'
- * sizes). Pages that forked processes share are counted for each, until the sum is so large that a
- * slower look, at each one's share, is worth it.
+ * Memory: anonymous and shared pages, and swap. Not seen: what no process maps, such as files in
+ * memory (the warden adds those of the box's own file system) and memfds (which such boxes may not
+ * have). Pages that processes share are counted for each, until the sum is so large that a slower
+ * look, at each one's share, is worth it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -50,7 +50,7 @@ NUMBERS = {
     "clock_adjtime": (305, 266), "swapon": (167, 224), "quotactl": (179, 60), "acct": (163, 89),
     "iopl": (172, 0), "ioperm": (173, 0), "modify_ldt": (154, 0), "seccomp": (317, 277),
     "capset": (126, 91), "setuid": (105, 146), "setgroups": (116, 159), "personality": (135, 92),
-    "mbind": (237, 235), "move_pages": (239, 279), "migrate_pages": (256, 238),
+    "mbind": (237, 235), "move_pages": (279, 239), "migrate_pages": (256, 238),
     "vhangup": (153, 58), "lookup_dcookie": (212, 18), "socket": (41, 198),
     "sched_setscheduler": (144, 119), "ioprio_set": (251, 30), "prctl": (157, 167),
     "memfd_secret": (447, 447), "ioctl": (16, 29), "rt_sigqueueinfo": (129, 138),

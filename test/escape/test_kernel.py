@@ -75,7 +75,7 @@ class Namespaces(attack.Case):
         """setns with a descriptor of a process."""
         return call("setns", call("pidfd_open", 1, 0), CLONE_NEWNS)
 
-    @attack.inside("EPERM", "ENOTTY")
+    @attack.inside("EPERM")
     def test_T_NAMESPACE_asks_for_the_parent():
         """NS_GET_PARENT, NS_GET_USERNS: the namespace around ours."""
         import fcntl
@@ -266,7 +266,7 @@ class Calls(attack.Case):
         """Kernel AIO."""
         return call("io_setup", 1, ctypes.create_string_buffer(8))
 
-    @attack.inside("SIGSYS", "SIGSEGV", "other", control=False)
+    @attack.inside("SIGSYS", "SIGSEGV", "other")
     def test_T_SYSCALL_uses_the_32_bit_entry():
         """int 0x80: other numbers, the filter of another architecture."""
         import mmap
@@ -357,7 +357,7 @@ class Calls(attack.Case):
                     return "%s: %s" % (name, e)
         return call("swapon", b"/tmp/x", 0)
 
-    @attack.inside("EPERM", control="root")
+    @attack.inside("EPERM")
     def test_T_CLOCK_sets_the_time():
         """Set the host's clock (to what it is)."""
         return call("clock_settime", 0, struct.pack("qq", int(time.time()), 0))
@@ -368,7 +368,7 @@ class Calls(attack.Case):
         return call("adjtimex", ctypes.create_string_buffer(256))
 
     @attack.inside("EPERM")
-    def test_T_CLOCK_sets_an_rtc_alarm():
+    def test_T_CLOCK_sets_the_time_zone():
         """settimeofday with a time zone only."""
         return call("settimeofday", 0, struct.pack("ii", 0, 0))
 
@@ -428,7 +428,7 @@ class Calls(attack.Case):
         """TIOCLINUX: paste into a console."""
         return call("ioctl", 0, 0x541C, b"\x03")
 
-    @attack.inside("ENXIO", "ENOENT", control=False)
+    @attack.inside("ENXIO", "ENOENT")
     def test_T_TTY_opens_the_controlling_terminal():
         """Open the terminal that retort runs on."""
         return os.open("/dev/tty", os.O_RDWR)

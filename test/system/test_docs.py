@@ -153,7 +153,7 @@ class Documents(harness.Case):
             self.assertIn("--color", options)
             for option in sorted(options):
                 with self.subTest(command=command, option=option):
-                    self.assertRegex(text, re.escape(option) + r"(?![a-z-])")
+                    self.assertTrue(re.search(re.escape(option) + r"(?![a-z-])", text), "in no document")
 
     def test_limits_and_defaults_are_those_of_the_binary(self):
         """docs/limits.md has a row `--option` … `default` for each limit that help shows."""
@@ -165,7 +165,8 @@ class Documents(harness.Case):
             if option == "--net":
                 continue
             with self.subTest(option=option):
-                self.assertRegex(text, rf"(?m)^\| `{option}`.*\| `?{default}`? \|")
+                row = rf"(?m)^\| `{option}`.*\| `{default}` \|$"
+                self.assertTrue(re.search(row, text), f"no row with the default {default}")
 
     def test_names_in_architecture_are_of_the_source(self):
         text = read(os.path.join(SOURCE, "ARCHITECTURE.md"))
@@ -177,7 +178,8 @@ class Documents(harness.Case):
         self.assertGreater(len(functions), 30)
         for name in sorted(functions):
             with self.subTest(function=name):
-                self.assertRegex(source, rf"(?m)^(?:[a-z].*[ *]{name}\(|\s*def {name}\(|#define {name}\()")
+                defined = rf"(?m)^(?:[a-z].*[ *]{name}\(|\s*def {name}\()"
+                self.assertTrue(re.search(defined, source), "no such function")
         for token in sorted(set(CODE.findall(without_fences(text)))):
             if re.fullmatch(r"[\w./-]+\.(?:c|h|def|py|md|svg|build|sh)|[\w.-]+(?:/[\w.-]+)*/", token):
                 with self.subTest(file=token):
@@ -187,7 +189,8 @@ class Documents(harness.Case):
     def test_nothing_of_one_machine(self):
         for document in documents():
             with self.subTest(document=document):
-                self.assertNotRegex(read(os.path.join(SOURCE, document)), r"/work/|/root/|/tmp/tmp")
+                found = re.search(r"/work/|/root/|/tmp/tmp", read(os.path.join(SOURCE, document)))
+                self.assertFalse(found, found)
 
 
 class Demo(harness.Case):

@@ -104,7 +104,7 @@ class Ends(RecordCase):
 
     def test_syntax_error(self):
         """With the line and the caret under the place."""
-        record = self.assert_error("x = 1\nprint('a' 1)\n", "SyntaxError", "", line=2)
+        record = self.assert_error("x = 1\nprint('a' 1)\n", "SyntaxError", "invalid syntax", line=2)
         lines = record["stderr"].splitlines()
         self.assertIn("print('a' 1)", record["stderr"])
         caret = [i for i, line in enumerate(lines) if line.strip() and set(line.strip()) == {"^"}]
@@ -178,7 +178,7 @@ class Ends(RecordCase):
         self.assert_error("x = 1\nraise KeyboardInterrupt('mine')", "KeyboardInterrupt", "^mine$", 130, line=2)
 
     def test_exception_that_cannot_be_shown(self):
-        self.assert_error("class E(Exception):\n def __str__(self): raise ValueError\nraise E", "E", "", line=3)
+        self.assert_error("class E(Exception):\n def __str__(self): raise ValueError\nraise E", "E", "^<.*>$|^$", line=3)
 
     def test_exception_group(self):
         self.assert_error("raise ExceptionGroup('two', [ValueError(1), KeyError(2)])", "ExceptionGroup", "^two", line=1)
@@ -214,7 +214,7 @@ class Output(RecordCase):
         record = self.record("import os; os.write(1, b'a\\xff\\xfeb\\n')")
         self.assert_ok(record, "a\ufffd\ufffdb\n")
         self.assertIs(record["truncated"]["invalid_utf8"], True)
-        done = harness.run("import os; os.write(1, b'a\\xff\\xfeb\\n')")
+        done = harness.run("import os; _ = os.write(1, b'a\\xff\\xfeb\\n')")
         self.assertEqual(done.stdout, b"a\xff\xfeb\n", "plain output is the program's bytes")
 
     def test_valid_utf8_says_nothing(self):
@@ -275,7 +275,7 @@ class Output(RecordCase):
         self.assertNotIn("invalid_utf8", record["truncated"])
 
     def test_binary_stdout(self):
-        done = harness.run("import sys; sys.stdout.buffer.write(bytes(range(256)))")
+        done = harness.run("import sys; _ = sys.stdout.buffer.write(bytes(range(256)))")
         self.assertEqual(done.stdout, bytes(range(256)))
 
     def test_c_and_python_output(self):

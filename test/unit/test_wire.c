@@ -113,10 +113,8 @@ TEST(messages_fit_a_packet)
 	check_carried(sizeof(struct init_event), 0);
 }
 
-
 TEST(descriptors_fit_a_message)
 {
-	CHECK(WIRE_SPAWN_FDS <= FD_PASS_MAX);
-	CHECK(WARDEN_FD_END_ <= FD_PASS_MAX);
-	CHECK_INT(WIRE_PATH_BYTES, 4096);
+	const int spawn_fds = WIRE_SPAWN_FDS, warden_fds = WARDEN_FD_END_, most = FD_PASS_MAX;
+	CHECK(spawn_fds <= most && warden_fds <= most);
 }

@@ -143,9 +143,17 @@ static int take_signals(struct init *in, struct err *err)
 	return in->signal_fd < 0 ? err_sys(err, ERR_BOX, errno, "signalfd") : 0;
 }
 
-static int start(struct init *in, bool pinned, struct err *err)
+/* The warden says by an argument what it could not give a cgroup for. */
+static enum filter_variant variant_of(const char *word)
 {
-	const struct lock lock = {.filter = pinned ? FILTER_PINNED : FILTER_DEFAULT, .has_landlock = true};
+	if (word && strcmp(word, "uncounted") == 0)
+		return FILTER_UNCOUNTED;
+	return word && strcmp(word, "pinned") == 0 ? FILTER_PINNED : FILTER_DEFAULT;
+}
+
+static int start(struct init *in, const char *word, struct err *err)
+{
+	const struct lock lock = {.filter = variant_of(word), .has_landlock = true};
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, ERR_BOX, errno, "become not dumpable");
 	(void)prctl(PR_SET_NAME, "retort-init");
@@ -159,7 +167,7 @@ int main(int argc, char **argv)
 {
 	static struct init in;
 	struct err err = {0};
-	if (start(&in, argc > 1 && strcmp(argv[1], "pinned") == 0, &err) < 0) {
+	if (start(&in, argc > 1 ? argv[1] : NULL, &err) < 0) {
 		report(INIT_FAILED, 0, 0, &err);
 		return 1;
 	}

@@ -32,9 +32,13 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 
 enum { BOX_READY_MS = 10000, BOX_CLOSE_FDS_FROM = 4 };
+
+/* What the child hands out, in this order. */
+enum { SEEN_PROC, SEEN_WORKSPACE, SEEN_STORE, SEEN_END_ };
 
 /* What the child works with; all of it was made before the clone. */
 struct making {
@@ -47,6 +51,7 @@ struct making {
 	int n_join_fds;
 	bool is_v1;
 	unsigned n_cpus; /* pin the box to that many, or 0 */
+	bool is_uncounted; /* no cgroup counts the box's memory */
 	unsigned slot;
 };
 
@@ -132,14 +137,15 @@ static int step_hand_out(struct making *m, struct err *err)
 	struct err none = {0};
 	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cleanup_fd int home = open("/home/user", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (proc < 0 || home < 0)
-		return err_sys(err, ERR_BOX, errno, "open /proc or the workspace");
+	cleanup_fd int store = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0 || home < 0 || store < 0)
+		return err_sys(err, ERR_BOX, errno, "open /proc, the workspace or /tmp");
 	if (faccessat(home, ".", W_OK, 0) < 0) {
 		int r = err_sys(err, ERR_ACCESS, errno, "workspace not writable for the box");
 		err_hint(err, "choose a directory that you own, on a local file system");
 		return r;
 	}
-	ssize_t n = fd_send(m->sync, &none, sizeof none, (int[]){proc, home}, 2);
+	ssize_t n = fd_send(m->sync, &none, sizeof none, (int[]){proc, home, store}, SEEN_END_);
 	return n < 0 ? err_sys(err, ERR_GONE, (int)-n, "the warden is gone") : 0;
 }
 
@@ -152,8 +158,8 @@ static int step_capabilities(struct making *m attr_unused, struct err *err)
 /* Does not return on success. */
 static int step_init(struct making *m, struct err *err)
 {
-	static char name[] = "retort-init", pinned[] = "pinned";
-	char *const argv[] = {name, m->n_cpus ? pinned : NULL, NULL};
+	static char name[] = "retort-init", pinned[] = "pinned", uncounted[] = "uncounted";
+	char *const argv[] = {name, m->is_uncounted ? uncounted : m->n_cpus ? pinned : NULL, NULL};
 	static char *const envp[] = {NULL};
 	if (dup3(m->init_sock, WIRE_SOCK_FD, 0) < 0 && m->init_sock != WIRE_SOCK_FD)
 		return err_sys(err, ERR_BOX, errno, "hand init its socket");
@@ -269,7 +275,7 @@ static pid_t box_clone(struct making *m)
 }
 
 /* Wait for what the child says: its descriptors, or the error that ended it. */
-static int await_child(int sync, int fds[2], struct err *err)
+static int await_child(int sync, int fds[SEEN_END_], struct err *err)
 {
 	struct err said;
 	size_t n_fds = 0;
@@ -279,10 +285,10 @@ static int await_child(int sync, int fds[2], struct err *err)
 		;
 	if (r == 0)
 		return err_set(err, ERR_BOX, "the box was not ready within %d s", BOX_READY_MS / 1000);
-	ssize_t n = fd_recv(sync, &said, sizeof said, fds, 2, &n_fds);
+	ssize_t n = fd_recv(sync, &said, sizeof said, fds, SEEN_END_, &n_fds);
 	if (n != (ssize_t)sizeof said)
 		return err_set(err, ERR_BOX, "the box's first process died");
-	if (n_fds == 2)
+	if (n_fds == SEEN_END_)
 		return 0;
 	err_check(&said);
 	*err = said;
@@ -304,7 +310,7 @@ static int clone_failed(struct err *err, int sys)
 }
 
 static int start_child(struct making *m, struct box *box, const struct box_host *host, int sync,
-	int fds[2], struct err *err)
+	int fds[SEEN_END_], struct err *err)
 {
 	pid_t pid = box_clone(m);
 	if (pid < 0)
@@ -375,6 +381,7 @@ static int prepare(struct making *m, struct box *box, const struct box_spec *spe
 	report_limits(spec->limits, m->root.workspace_fd < 0, by);
 	if (by[LIMIT_cpu_milli] == LIMIT_BY_AFFINITY)
 		m->n_cpus = (unsigned)(spec->limits->value[LIMIT_cpu_milli] / 1000);
+	m->is_uncounted = by[LIMIT_memory_bytes] == LIMIT_BY_ENGINE;
 	r = cgroup_leaf_join_fds(&box->leaf, m->join_fds);
 	if (r < 0) {
 		cgroup_leaf_close(&box->leaf);
@@ -387,7 +394,7 @@ static int prepare(struct making *m, struct box *box, const struct box_spec *spe
 int box_create(struct box *box, const struct box_host *host, const struct box_spec *spec,
 	uint32_t by[LIMIT_END_], int out_fds[WARDEN_FD_END_], struct err *err)
 {
-	int fds[2];
+	int fds[SEEN_END_];
 	cleanup_fd int sync = -1;
 	cleanup_fd int control = -1;
 	cleanup(making_done) struct making m = {.host = host, .sync = -1, .init_sock = -1,
@@ -405,12 +412,23 @@ int box_create(struct box *box, const struct box_host *host, const struct box_sp
 		return r;
 	}
 	box->refine_bytes = spec->limits->value[LIMIT_memory_bytes];
-	box->proc_fd = fds[0];
+	box->proc_fd = fds[SEEN_PROC];
+	box->store_fd = fds[SEEN_STORE];
+	box->is_uncounted = m.is_uncounted;
 	box->usage = (struct box_usage){0};
 	box->state = BOX_LIVE;
 	out_fds[WARDEN_FD_INIT] = take_fd(control);
-	out_fds[WARDEN_FD_WORKSPACE] = fds[1];
+	out_fds[WARDEN_FD_WORKSPACE] = fds[SEEN_WORKSPACE];
 	return 0;
+}
+
+/* Files in memory are memory, whoever counts. */
+static uint64_t store_bytes(const struct box *box)
+{
+	struct statvfs st;
+	if (!box->is_uncounted || fstatvfs(box->store_fd, &st) < 0)
+		return 0;
+	return (uint64_t)(st.f_blocks - st.f_bfree) * st.f_frsize;
 }
 
 void box_usage(struct box *box)
@@ -418,6 +436,7 @@ void box_usage(struct box *box)
 	struct box_usage now = {0};
 	uint64_t peak = box->usage.memory_peak_bytes, cpu = box->usage.cpu_us;
 	(void)proc_usage_read(box->proc_fd, box->refine_bytes, &now);
+	now.memory_bytes += store_bytes(box);
 	(void)cgroup_leaf_usage(&box->leaf, &now);
 	now.memory_peak_bytes = MAX(MAX(now.memory_peak_bytes, now.memory_bytes), peak);
 	now.cpu_us = MAX(now.cpu_us, cpu);
@@ -430,5 +449,6 @@ void box_destroy(struct box *box)
 	kill_child(box->pid); /* init is the last of its pid namespace to be reaped */
 	cgroup_leaf_close(&box->leaf);
 	fd_close(&box->proc_fd);
+	fd_close(&box->store_fd);
 	box->state = BOX_FREE;
 }

@@ -1,0 +1,248 @@
+/* Descriptors passed on sockets, whole reads and writes. SPDX-License-Identifier: Apache-2.0 */
+#include "base/fd.h"
+
+#include "t.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int count_open(void)
+{
+	int n = 0;
+	DIR *dir = opendir("/proc/self/fd");
+	while (readdir(dir))
+		n++;
+	(void)closedir(dir);
+	return n;
+}
+
+struct pair {
+	int a, b;
+};
+
+static struct pair pair_new(int type)
+{
+	int fds[2];
+	CHECK_INT(socketpair(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
+	return (struct pair){fds[0], fds[1]};
+}
+
+static void pair_done(struct pair *p)
+{
+	fd_close(&p->a);
+	fd_close(&p->b);
+}
+#define PAIR cleanup(pair_done) struct pair
+
+TEST(close_and_take)
+{
+	int before = count_open();
+	{
+		cleanup_fd int one = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		cleanup_fd int none = -1;
+		cleanup_fd int taken = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		int mine = take_fd(taken);
+		CHECK(one >= 0 && mine >= 0);
+		CHECK_INT(none, -1);
+		CHECK_INT(taken, -1);
+		errno = EDOM;
+		fd_close(&mine);
+		CHECK_INT(mine, -1);
+		CHECK_INT(errno, EDOM);
+	}
+	CHECK_INT(count_open(), before);
+}
+
+TEST(read_all_and_its_limit)
+{
+	static const struct {
+		size_t bytes, max;
+		ssize_t want;
+	} rows[] = {{0, 0, 0}, {0, 8, 0}, {8, 8, 8}, {7, 8, 7}, {9, 8, -E2BIG}, {1, 0, -E2BIG}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int ends[2];
+		char out[16] = "";
+		CHECK_INT(pipe2(ends, O_CLOEXEC), 0);
+		CHECK_INT(fd_write_all(ends[1], "abcdefghijk", rows[i].bytes), 0);
+		fd_close(&ends[1]);
+		CHECK_INT(fd_read_all(ends[0], out, rows[i].max), rows[i].want);
+		CHECK(memcmp(out, "abcdefghijk", MIN(rows[i].bytes, rows[i].max)) == 0);
+		CHECK_INT(out[rows[i].max], 0);
+		fd_close(&ends[0]);
+	}
+	char out[4];
+	CHECK_INT(fd_read_all(-1, out, sizeof out), -EBADF);
+}
+
+static void *slow_reader(void *arg)
+{
+	static char data[64 << 10];
+	int fd = *(int *)arg;
+	size_t total = 0;
+	for (ssize_t n; (n = read(fd, data, sizeof data)) > 0; total += (size_t)n)
+		(void)usleep(200);
+	return (void *)total;
+}
+
+TEST(write_all_goes_on_after_short_writes)
+{
+	static char data[1 << 20];
+	int ends[2];
+	pthread_t thread;
+	void *total;
+	CHECK_INT(pipe2(ends, O_CLOEXEC), 0);
+	CHECK_INT(pthread_create(&thread, NULL, slow_reader, &ends[0]), 0);
+	CHECK_INT(fd_write_all(ends[1], data, sizeof data), 0);
+	fd_close(&ends[1]);
+	CHECK_INT(pthread_join(thread, &total), 0);
+	CHECK_INT((size_t)total, sizeof data);
+	fd_close(&ends[0]);
+}
+
+TEST(write_all_errors)
+{
+	int ends[2];
+	(void)signal(SIGPIPE, SIG_IGN);
+	CHECK_INT(pipe2(ends, O_CLOEXEC), 0);
+	fd_close(&ends[0]);
+	CHECK_INT(fd_write_all(ends[1], "x", 1), -EPIPE);
+	CHECK_INT(fd_write_all(ends[1], "x", 0), 0);
+	fd_close(&ends[1]);
+	cleanup_fd int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	CHECK_INT(fd_write_all(full, "x", 1), -ENOSPC);
+	(void)signal(SIGPIPE, SIG_DFL);
+}
+
+TEST(nonblock)
+{
+	int ends[2];
+	char c;
+	CHECK_INT(pipe2(ends, O_CLOEXEC), 0);
+	CHECK_INT(fd_set_nonblock(ends[0], true), 0);
+	CHECK(read(ends[0], &c, 1) < 0 && errno == EAGAIN);
+	CHECK_INT(fd_set_nonblock(ends[0], false), 0);
+	CHECK_INT(fcntl(ends[0], F_GETFL) & O_NONBLOCK, 0);
+	CHECK_INT(fd_set_nonblock(-1, true), -EBADF);
+	fd_close(&ends[0]);
+	fd_close(&ends[1]);
+}
+
+/* The descriptors sent, and how many the receiver has room for. */
+static void check_passing(size_t n_sent, size_t room)
+{
+	PAIR p = pair_new(SOCK_SEQPACKET);
+	int fds[FD_PASS_MAX], got[FD_PASS_MAX + 1];
+	size_t n_got = 99;
+	char data[8];
+	int before = count_open();
+	for (size_t i = 0; i < n_sent; i++)
+		fds[i] = open("/dev/null", O_RDONLY);
+	CHECK_INT(fd_send(p.a, "hello", 5, fds, n_sent), 5);
+	for (size_t i = 0; i < n_sent; i++)
+		fd_close(&fds[i]);
+	CHECK_INT(fd_recv(p.b, data, sizeof data, got, room, &n_got), 5);
+	CHECK(memcmp(data, "hello", 5) == 0);
+	CHECK_INT(n_got, MIN(n_sent, room));
+	CHECK_INT(count_open(), before + (int)n_got);
+	for (size_t i = 0; i < n_got; i++) {
+		CHECK_INT(fcntl(got[i], F_GETFD), FD_CLOEXEC);
+		fd_close(&got[i]);
+	}
+}
+
+TEST(descriptors_arrive_and_the_rest_is_closed)
+{
+	for (size_t n = 0; n <= FD_PASS_MAX; n++) {
+		check_passing(n, FD_PASS_MAX);
+		check_passing(n, n);
+		check_passing(n, n / 2);
+		check_passing(n, 0);
+	}
+}
+
+TEST(too_many_descriptors_are_not_sent)
+{
+	PAIR p = pair_new(SOCK_SEQPACKET);
+	const int fds[FD_PASS_MAX + 1] = {0};
+	char c;
+	CHECK_INT(fd_send(p.a, "x", 1, fds, FD_PASS_MAX + 1), -EINVAL);
+	CHECK_INT(fd_recv(p.b, &c, 1, NULL, 0, NULL), -EAGAIN);
+}
+
+TEST(nobody_wants_the_descriptors)
+{
+	PAIR p = pair_new(SOCK_SEQPACKET);
+	int got[FD_PASS_MAX];
+	char c;
+	int before = count_open();
+	CHECK_INT(fd_send(p.a, "x", 1, &p.a, 1), 1);
+	CHECK_INT(fd_recv(p.b, &c, 1, got, ARRAY_LEN(got), NULL), 1);
+	CHECK_INT(count_open(), before);
+}
+
+TEST(cut_message_is_an_error_and_closes)
+{
+	PAIR p = pair_new(SOCK_SEQPACKET);
+	int got[FD_PASS_MAX];
+	size_t n_got = 99;
+	char data[4];
+	int before = count_open();
+	CHECK_INT(fd_send(p.a, "hello", 5, &p.a, 1), 5);
+	CHECK_INT(fd_recv(p.b, data, sizeof data, got, ARRAY_LEN(got), &n_got), -EMSGSIZE);
+	CHECK_INT(count_open(), before);
+	CHECK_INT(n_got, 99);
+	CHECK_INT(fd_send(p.a, "next", 4, NULL, 0), 4);
+	CHECK_INT(fd_recv(p.b, data, sizeof data, got, ARRAY_LEN(got), &n_got), 4);
+	CHECK_INT(n_got, 0);
+}
+
+/* A sender that does not use fd_send may pass more than our control buffer holds. */
+TEST(more_descriptors_than_we_take_is_an_error_and_closes)
+{
+	enum { MANY = FD_PASS_MAX + 3 };
+	PAIR p = pair_new(SOCK_SEQPACKET);
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int) * MANY)];
+	} control = {0};
+	struct iovec iov = {.iov_base = (char[]){"x"}, .iov_len = 1};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes,
+		.msg_controllen = sizeof control.bytes};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	int fds[MANY], got[FD_PASS_MAX];
+	size_t n_got = 0;
+	char data[4];
+	*c = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
+		.cmsg_len = CMSG_LEN(sizeof fds)};
+	for (size_t i = 0; i < MANY; i++)
+		fds[i] = p.a;
+	memcpy(CMSG_DATA(c), fds, sizeof fds);
+	int before = count_open();
+	CHECK_INT(sendmsg(p.a, &msg, 0), 1);
+	CHECK_INT(fd_recv(p.b, data, sizeof data, got, ARRAY_LEN(got), &n_got), -EMSGSIZE);
+	CHECK_INT(count_open(), before);
+}
+
+TEST(ends_and_full_sockets)
+{
+	PAIR p = pair_new(SOCK_SEQPACKET);
+	static char big[32 << 10];
+	ssize_t n;
+	char c;
+	CHECK_INT(fd_recv(p.b, &c, 1, NULL, 0, NULL), -EAGAIN);
+	while ((n = fd_send(p.a, big, sizeof big, NULL, 0)) > 0)
+		;
+	CHECK_INT(n, -EAGAIN);
+	fd_close(&p.b);
+	CHECK_INT(fd_send(p.a, "x", 1, NULL, 0), -EPIPE); /* and no SIGPIPE */
+	PAIR q = pair_new(SOCK_SEQPACKET);
+	fd_close(&q.a);
+	CHECK_INT(fd_recv(q.b, &c, 1, NULL, 0, NULL), 0);
+}

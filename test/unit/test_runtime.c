@@ -1,0 +1,328 @@
+/* Which runtime, and what Python needs of a host: in made-up installations. SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/runtime.h"
+
+#include "t.h"
+#include "tree.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+TEST(by_name)
+{
+	CHECK(runtime_by_name("python") == &runtime_python);
+	static const char *const unknown[] = {"", "Python", "python3", "pytho", "pythonx", "|"};
+	for (size_t i = 0; i < ARRAY_LEN(unknown); i++)
+		CHECK(runtime_by_name(unknown[i]) == NULL);
+	CHECK_HAS(runtime_names(), "python");
+}
+
+/* One runtime for now, so what is tested is that no name and no first line leads astray. */
+TEST(guesses)
+{
+	static const char *const names[] = {NULL, "", "x.py", "x.pyw", "x", "x.", ".py", "x.py/y",
+		"x.js", "x.py|pyw", "x.|", "-", "x.PY"};
+	static const char *const lines[] = {"", "#!", "#!\n", "#! \n", "#!/usr/bin/python3\n",
+		"#!/usr/bin/env python3", "#!/usr/bin/env -S python3 -u\n", "#!/usr/bin/env\n",
+		"#!env env env\n", "#! /bin/sh -e\r\n", "#!/\n", "#!//////", "#!-\n", "print(1)\n", "#",
+		"#!\t\t", "#!\xff\xff", "#!python3\r\nimport x\n"};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		for (size_t k = 0; k < ARRAY_LEN(lines); k++)
+			CHECK(runtime_guess(names[i], lines[k], strlen(lines[k])) == &runtime_python);
+}
+
+/* Not a byte behind the end is looked at. */
+TEST(guess_of_a_line_without_end)
+{
+	const char *line = "#!/usr/bin/env python3";
+	for (size_t n = 0; n <= strlen(line); n++) {
+		char *exact = malloc(n + (n == 0));
+		memcpy(exact, line, n);
+		CHECK(runtime_guess("x", exact, n) == &runtime_python);
+		free(exact);
+	}
+}
+
+#define START cleanup(runtime_start_done) struct runtime_start
+
+TEST(lists_are_bounded)
+{
+	START s = {0};
+	struct err err;
+	for (int i = 0; i < RUNTIME_ARGS_MAX; i++)
+		CHECK_INT(runtime_add(s.argv, RUNTIME_ARGS_MAX, &err, "%d", i), 0);
+	CHECK_STR(s.argv[RUNTIME_ARGS_MAX - 1], "15");
+	CHECK_INT(runtime_add(s.argv, RUNTIME_ARGS_MAX, &err, "x"), -E2BIG);
+	CHECK_INT(err.code, ERR_LIMIT);
+	CHECK(s.argv[RUNTIME_ARGS_MAX] == NULL);
+}
+
+TEST(binds)
+{
+	TREE t = tree_new();
+	START s = {0};
+	struct err err;
+	struct stat st;
+	tree_put(&t, "/a/x", "");
+	CHECK_INT(stat(tree_path(&t, "/a"), &st), 0);
+	CHECK_INT(runtime_bind(&s, "/usr/share", NULL, &err), 0);
+	CHECK_INT(runtime_bind(&s, "/usr", NULL, &err), 0);
+	CHECK_INT(runtime_bind(&s, "/usrx/nonexistent", NULL, &err), -ENOENT);
+	CHECK_INT(err.code, ERR_NOT_FOUND);
+	CHECK_INT(s.n_binds, 0);
+	CHECK_INT(runtime_bind(&s, tree_path(&t, "/a"), NULL, &err), 0);
+	CHECK_INT(runtime_bind(&s, tree_path(&t, "/a"), NULL, &err), 0); /* once is enough */
+	CHECK_INT(s.n_binds, 1);
+	CHECK_INT(s.binds[0].kind, BIND_VOLUME_RO);
+	CHECK_INT(s.binds[0].dev, st.st_dev);
+	CHECK_INT(s.binds[0].ino, st.st_ino);
+	CHECK_STR(s.binds[0].src, tree_path(&t, "/a"));
+	CHECK_STR(s.binds[0].dst, tree_path(&t, "/a"));
+	CHECK_INT(runtime_bind(&s, "/usr", "/elsewhere", &err), 0);
+	CHECK_STR(s.binds[1].src, "/usr");
+	CHECK_STR(s.binds[1].dst, "/elsewhere");
+}
+
+TEST(binds_are_bounded)
+{
+	START s = {0};
+	struct err err;
+	char dst[32];
+	for (int i = 0; i < RUNTIME_BINDS_MAX; i++) {
+		(void)snprintf(dst, sizeof dst, "/d%d", i);
+		CHECK_INT(runtime_bind(&s, "/", dst, &err), 0);
+	}
+	CHECK_INT(runtime_bind(&s, "/", "/more", &err), -E2BIG);
+	CHECK_INT(err.code, ERR_LIMIT);
+	char path[WIRE_PATH_BYTES + 8];
+	START fresh = {0};
+	memset(path, '/', sizeof path - 1);
+	path[sizeof path - 1] = '\0';
+	CHECK(runtime_bind(&fresh, "/", path, &err) < 0);
+	CHECK_INT(fresh.n_binds, 0);
+}
+
+struct host {
+	struct tree tree;
+	struct runtime_request req;
+	struct runtime_start start;
+	struct err err;
+	char interpreter[PATH_MAX], drivers[PATH_MAX];
+};
+
+static void host_done(struct host *h)
+{
+	runtime_start_done(&h->start);
+	tree_done(&h->tree);
+}
+#define HOST cleanup(host_done) struct host
+
+/* An installation in /base, drivers in /drivers. */
+static void host_open(struct host *h)
+{
+	*h = (struct host){.tree = tree_new()};
+	tree_put(&h->tree, "/base/bin/python3.11", "");
+	CHECK_INT(chmod(tree_path(&h->tree, "/base/bin/python3.11"), 0755), 0);
+	tree_put(&h->tree, "/drivers/python/driver.py", "");
+	(void)snprintf(h->drivers, sizeof h->drivers, "%s/drivers", h->tree.root);
+	h->req = (struct runtime_request){.drivers_dir = h->drivers, .session = "s-x", .cpu_milli = 1000};
+}
+
+static int start(struct host *h, const char *interpreter)
+{
+	(void)snprintf(h->interpreter, sizeof h->interpreter, "%s", tree_path(&h->tree, interpreter));
+	h->req.interpreter = h->interpreter;
+	return runtime_python.start(&h->req, &h->start, &h->err);
+}
+
+/* Each a path of the tree, in order, then the drivers. */
+static void check_binds(const struct host *h, const char *const *want, size_t n)
+{
+	CHECK_INT(h->start.n_binds, n + 1);
+	for (size_t i = 0; i < n && i < h->start.n_binds; i++)
+		CHECK_STR(h->start.binds[i].src, tree_path(&h->tree, want[i]));
+	if (h->start.n_binds > n) {
+		CHECK_STR(h->start.binds[n].src, tree_path(&h->tree, "/drivers/python"));
+		CHECK_STR(h->start.binds[n].dst, "/retort/python");
+	}
+}
+#define CHECK_BINDS(h, ...)                                                                        \
+	check_binds(&(h), (const char *const[]){__VA_ARGS__},                                      \
+		ARRAY_LEN(((const char *const[]){__VA_ARGS__})))
+
+static const char *variable(const struct host *h, const char *name)
+{
+	size_t n = strlen(name);
+	for (size_t i = 0; h->start.envp[i]; i++)
+		if (strncmp(h->start.envp[i], name, n) == 0 && h->start.envp[i][n] == '=')
+			return h->start.envp[i] + n + 1;
+	return NULL;
+}
+
+TEST(python_plain)
+{
+	HOST h;
+	host_open(&h);
+	CHECK_INT(start(&h, "/base/bin/python3.11"), 0);
+	CHECK_BINDS(h, "/base");
+	CHECK_STR(h.start.argv[0], h.interpreter);
+	CHECK_STR(variable(&h, "RETORT_SESSION"), "s-x");
+	CHECK_STR(variable(&h, "OMP_NUM_THREADS"), "1");
+	CHECK(variable(&h, "PYTHONHASHSEED") == NULL);
+}
+
+TEST(python_path_is_made_plain)
+{
+	HOST h;
+	host_open(&h);
+	CHECK_INT(start(&h, "/base/./bin/..//bin/python3.11"), 0);
+	CHECK_STR(h.start.argv[0], tree_path(&h.tree, "/base/bin/python3.11"));
+	CHECK_BINDS(h, "/base");
+}
+
+TEST(python_chain_of_links)
+{
+	HOST h;
+	host_open(&h);
+	CHECK_INT(mkdir(tree_path(&h.tree, "/mid"), 0755), 0);
+	CHECK_INT(mkdir(tree_path(&h.tree, "/mid/bin"), 0755), 0);
+	CHECK_INT(mkdir(tree_path(&h.tree, "/env"), 0755), 0);
+	CHECK_INT(mkdir(tree_path(&h.tree, "/env/bin"), 0755), 0);
+	CHECK_INT(symlink("../../base/bin/python3.11", tree_path(&h.tree, "/mid/bin/python3")), 0);
+	CHECK_INT(symlink(tree_path(&h.tree, "/mid/bin/python3"), tree_path(&h.tree, "/env/bin/python3")), 0);
+	CHECK_INT(start(&h, "/env/bin/python3"), 0);
+	CHECK_BINDS(h, "/env", "/mid", "/base");
+	CHECK_STR(h.start.argv[0], h.interpreter); /* as it was named: pyvenv.cfg is looked for beside it */
+}
+
+/* A copied interpreter: only pyvenv.cfg leads to its base. */
+TEST(python_virtual_environments)
+{
+	static const struct {
+		const char *config; /* %s: the tree */
+		bool has_base;
+	} rows[] = {
+		{"home = %s/base/bin\n", true},
+		{"include-system-site-packages = false\nhome=%s/base/bin\r\nversion = 3\n", true},
+		{"  home\t=\t%s/base/bin", true},
+		{"homepage = %s/base/bin\n", false},
+		{"home %s/base/bin\n", false},
+		{"home = \n", false},
+		{"home = base/bin\n", false},
+		{"", false},
+		{"nothome = %s/base/bin\n", false},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		HOST h;
+		char config[512];
+		host_open(&h);
+		tree_put(&h.tree, "/venv/bin/python3", "");
+		CHECK_INT(chmod(tree_path(&h.tree, "/venv/bin/python3"), 0755), 0);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		(void)snprintf(config, sizeof config, rows[i].config, h.tree.root);
+#pragma GCC diagnostic pop
+		tree_put(&h.tree, "/venv/pyvenv.cfg", config);
+		CHECK_INT(start(&h, "/venv"), 0); /* its directory stands for it */
+		if (rows[i].has_base)
+			CHECK_BINDS(h, "/venv", "/base");
+		else
+			CHECK_BINDS(h, "/venv");
+		CHECK_STR(h.start.argv[0], tree_path(&h.tree, "/venv/bin/python3"));
+	}
+}
+
+TEST(python_that_is_not_there)
+{
+	static const char *const rows[] = {"/nowhere", "/base", "/base/bin", "/drivers/python/driver.py",
+		"/loop", "/dangling"};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		HOST h;
+		host_open(&h);
+		CHECK_INT(symlink("loop", tree_path(&h.tree, "/loop")), 0);
+		CHECK_INT(symlink("nowhere", tree_path(&h.tree, "/dangling")), 0);
+		CHECK(start(&h, rows[i]) < 0);
+		CHECK_INT(h.err.code, ERR_RUNTIME);
+		CHECK_HAS(h.err.msg, rows[i]);
+		CHECK_HAS(h.err.hint, "--python");
+	}
+}
+
+TEST(python_of_the_root_is_refused)
+{
+	HOST h;
+	host_open(&h);
+	h.req.interpreter = "/python3";
+	int r = runtime_python.start(&h.req, &h.start, &h.err);
+	CHECK(r < 0);
+	CHECK_INT(h.err.code, ERR_RUNTIME);
+}
+
+TEST(python_without_its_drivers)
+{
+	HOST h;
+	host_open(&h);
+	h.req.drivers_dir = "/nonexistent";
+	CHECK(start(&h, "/base/bin/python3.11") < 0);
+	CHECK_INT(h.err.code, ERR_NOT_FOUND);
+	CHECK_HAS(h.err.hint, "install retort again");
+}
+
+TEST(python_in_a_rootfs)
+{
+	HOST h;
+	host_open(&h);
+	h.req.rootfs = h.tree.root;
+	h.req.interpreter = "/base/bin/python3.11";
+	CHECK_INT(runtime_python.start(&h.req, &h.start, &h.err), 0);
+	CHECK_STR(h.start.argv[0], "/base/bin/python3.11");
+	CHECK_INT(h.start.n_binds, 1);
+	HOST missing;
+	host_open(&missing);
+	missing.req.rootfs = missing.tree.root;
+	CHECK(runtime_python.start(&missing.req, &missing.start, &missing.err) < 0);
+	CHECK_INT(missing.err.code, ERR_RUNTIME);
+	missing.req.rootfs = "/nonexistent";
+	CHECK(runtime_python.start(&missing.req, &missing.start, &missing.err) < 0);
+	CHECK_INT(missing.err.code, ERR_NOT_FOUND);
+}
+
+TEST(python_environment)
+{
+	static const char *const mine[] = {"HOME=/elsewhere", "A=1", "A=2", "PYTHONHASHSEED=7", "HOMER=x"};
+	HOST h;
+	host_open(&h);
+	h.req.env = mine;
+	h.req.n_env = ARRAY_LEN(mine);
+	h.req.has_seed = true;
+	h.req.seed = 42;
+	h.req.cpu_milli = 2500;
+	CHECK_INT(start(&h, "/base/bin/python3.11"), 0);
+	CHECK_STR(variable(&h, "HOME"), "/elsewhere"); /* the caller's win */
+	CHECK_STR(variable(&h, "A"), "1");
+	CHECK_STR(variable(&h, "HOMER"), "x");
+	CHECK_STR(variable(&h, "PYTHONHASHSEED"), "7");
+	CHECK_STR(variable(&h, "OPENBLAS_NUM_THREADS"), "3");
+	CHECK_STR(variable(&h, "TMPDIR"), "/tmp");
+	CHECK_STR(variable(&h, "PATH"), "/usr/local/bin:/usr/bin:/bin"); /* not ours */
+}
+
+TEST(python_environment_is_bounded)
+{
+	HOST h;
+	static char texts[RUNTIME_ENV_MAX][16];
+	static const char *list[RUNTIME_ENV_MAX];
+	host_open(&h);
+	for (int i = 0; i < RUNTIME_ENV_MAX; i++) {
+		(void)snprintf(texts[i], sizeof texts[i], "V%d=x", i);
+		list[i] = texts[i];
+	}
+	h.req.env = list;
+	h.req.n_env = RUNTIME_ENV_MAX;
+	CHECK_INT(start(&h, "/base/bin/python3.11"), -E2BIG);
+	CHECK_INT(h.err.code, ERR_LIMIT);
+}
