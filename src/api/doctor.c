@@ -2,7 +2,7 @@
 #include "api/doctor.h"
 
 #include "api/run.h"
-#include "sandbox/host.h"
+#include "session/host.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -111,8 +111,9 @@ int doctor_check(json_t **out, struct err *err)
 {
 	static const char *const argv[] = {"doctor", NULL};
 	const struct run_events none = {0};
-	struct run_request req = {.code = self_test, .code_bytes = sizeof self_test - 1,
-		.filename = "<doctor>", .argv = argv, .limits = run_default_limits(), .stdin_fd = -1};
+	struct run_request req = {.order = {.code = self_test, .code_bytes = sizeof self_test - 1,
+				       .filename = "<doctor>", .limits = order_default_limits()},
+		.argv = argv, .stdin_fd = -1};
 	struct run_result result;
 	struct err why;
 	bool ok = true;

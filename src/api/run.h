@@ -2,38 +2,19 @@
 #pragma once
 
 #include "base/err.h"
-#include "sandbox/limits.h"
+#include "session/order.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-struct run_volume {
-	const char *src; /* of the host */
-	const char *dst; /* in the box */
-	bool is_writable;
-};
-
-/* Everything is borrowed. NULL and 0 are "not given" but for limits, which all count. */
+/* Everything is borrowed. */
 struct run_request {
-	const char *runtime; /* NULL: by the ending of @filename, the `#!` line, or python */
-	const char *code;    /* UTF-8 */
-	size_t code_bytes;
-	const char *filename;	 /* as tracebacks show it */
+	struct order order;	 /* the box, the program and its limits */
 	const char *const *argv; /* NULL-terminated; argv[0] is the program's name */
-	const struct run_volume *volumes;
-	size_t n_volumes;
-	const char *workspace; /* a directory of the host, written to */
-	const char *rootfs;
-	const char *interpreter;
-	const char *const *env; /* NAME=VALUE */
-	size_t n_env;
-	struct limits limits;
-	bool has_seed;
-	uint64_t seed;
-	const char *preload; /* modules to import first, "a,b" */
-	int stdin_fd;	     /* or -1 */
-	const char *out_dir; /* where new and changed files of the workspace go */
+	const char *preload;	 /* modules to import first, "a,b", or NULL */
+	int stdin_fd;		 /* or -1 */
+	const char *out_dir;	 /* where new and changed files of the workspace go, or NULL */
 };
 
 /*
@@ -68,9 +49,3 @@ struct run_result {
  */
 int run_once(const struct run_request *req, const struct run_events *events, struct run_result *out,
 	struct err *err);
-
-/* Names of the runtimes there are, for messages. */
-const char *run_runtimes(void);
-
-/* The limits as they are when nothing else is asked for. */
-struct limits run_default_limits(void);

@@ -103,14 +103,24 @@ static bool save(struct picture *p, const unsigned char *png, size_t bytes)
 	return r == 0;
 }
 
+/* libsodium 1.0.18 takes any byte from 0x80 on for a '+'; U+009B, for one, starts a control sequence. */
+static bool is_ascii(const char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if ((unsigned char)text[i] >= 0x80)
+			return false;
+	return true;
+}
+
 static bool show_image(struct picture *p, const char *base64, size_t bytes)
 {
 	size_t n_png = 0;
 	unsigned char *png = malloc(bytes + 1);
 	bool is_shown = true;
-	/* Decoding proves that nothing but base64 goes out to the terminal. */
-	if (!png || sodium_base642bin(png, bytes + 1, base64, bytes, NULL, &n_png, NULL,
-			    sodium_base64_VARIANT_ORIGINAL) != 0) {
+	/* Both prove that nothing but base64 goes out to the terminal. */
+	if (!png || !is_ascii(base64, bytes) ||
+		sodium_base642bin(png, bytes + 1, base64, bytes, NULL, &n_png, NULL,
+			sodium_base64_VARIANT_ORIGINAL) != 0) {
 		free(png);
 		return false;
 	}

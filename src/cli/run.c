@@ -163,7 +163,7 @@ static int read_program(const char *path, struct buf *out, struct err *err)
 }
 
 /* SRC:DST[:ro|rw]; a colon inside SRC or DST cannot be written, as with docker. */
-static int parse_volume(char *text, struct run_volume *out, struct err *err)
+static int parse_volume(char *text, struct volume *out, struct err *err)
 {
 	char *dst = strchr(text, ':');
 	char *mode = dst ? strchr(dst + 1, ':') : NULL;
@@ -176,12 +176,12 @@ static int parse_volume(char *text, struct run_volume *out, struct err *err)
 	*dst = '\0';
 	if (mode)
 		*mode = '\0';
-	*out = (struct run_volume){.src = text, .dst = dst + 1,
+	*out = (struct volume){.src = text, .dst = dst + 1,
 		.is_writable = mode && strcmp(mode + 1, "rw") == 0};
 	return 0;
 }
 
-static int take_volumes(const struct run_args *args, struct run_volume *out, char **copies,
+static int take_volumes(const struct run_args *args, struct volume *out, char **copies,
 	struct err *err)
 {
 	for (size_t i = 0; i < args->volumes.n; i++) {
@@ -423,7 +423,7 @@ static int run_request(const struct run_args *args, const struct opt_set *set,
 }
 
 struct pieces {
-	struct run_volume volumes[OPT_LIST_MAX];
+	struct volume volumes[OPT_LIST_MAX];
 	char *copies[OPT_LIST_MAX], *env[ENV_MAX];
 	size_t n_env;
 	struct buf code;
@@ -449,17 +449,18 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 		r = take_images(args, p->env, &p->n_env, err);
 	if (r < 0)
 		return r;
-	*req = (struct run_request){.runtime = args->runtime,
-		.code = program ? buf_str(&p->code) : args->code,
-		.code_bytes = program ? p->code.bytes : strlen(args->code),
-		.filename = !program		    ? "<string>"
-			    : strcmp(program, "-") == 0 ? "<stdin>"
-							: program,
-		.argv = (const char *const *)operands, .volumes = p->volumes,
-		.n_volumes = args->volumes.n, .workspace = args->workspace, .rootfs = args->rootfs,
-		.interpreter = args->python, .env = (const char *const *)p->env, .n_env = p->n_env,
-		.limits = args->limits, .has_seed = opt_source(set, "seed") != OPT_UNSET,
-		.seed = args->seed, .preload = args->preload, .out_dir = args->out_dir};
+	const char *name = !program ? "<string>" : strcmp(program, "-") == 0 ? "<stdin>" : program;
+	*req = (struct run_request){
+		.order = {.runtime = args->runtime, .filename = name,
+			.code = program ? buf_str(&p->code) : args->code,
+			.code_bytes = program ? p->code.bytes : strlen(args->code),
+			.volumes = p->volumes, .n_volumes = args->volumes.n,
+			.workspace = args->workspace, .rootfs = args->rootfs,
+			.interpreter = args->python, .env = (const char *const *)p->env,
+			.n_env = p->n_env, .limits = args->limits,
+			.has_seed = opt_source(set, "seed") != OPT_UNSET, .seed = args->seed},
+		.argv = (const char *const *)operands, .preload = args->preload,
+		.out_dir = args->out_dir};
 	req->stdin_fd = open_stdin(args, program, err);
 	return req->stdin_fd < -1 ? req->stdin_fd : 0;
 }
@@ -487,7 +488,7 @@ static char **program_argv(const struct run_args *args, int argc, char **argv, i
 
 static int run_main(int argc, char **argv)
 {
-	struct run_args args = {.limits = run_default_limits()};
+	struct run_args args = {.limits = order_default_limits()};
 	struct opt_set set;
 	struct run_request req;
 	struct err err = {0};

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/sink.h"
 
-#include "base/fd.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -52,11 +50,26 @@ void sink_add(struct sink *s, const void *data, size_t bytes)
 		s->is_broken = true;
 }
 
+/* The descriptor may be non-blocking: whoever started us shares it. */
+static int write_waiting(struct sink *s)
+{
+	struct pollfd p = {.fd = s->fd, .events = POLLOUT};
+	for (size_t at = 0; at < s->waiting.bytes;) {
+		ssize_t n = write(s->fd, s->waiting.data + at, s->waiting.bytes - at);
+		if (n < 0 && errno == EAGAIN)
+			(void)poll(&p, 1, -1);
+		else if (n < 0 && errno != EINTR)
+			return -errno;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
 int sink_flush(struct sink *s)
 {
 	if (s->is_broken)
 		return -EPIPE;
-	int r = fd_write_all(s->fd, buf_str(&s->waiting), s->waiting.bytes);
+	int r = write_waiting(s);
 	buf_clear(&s->waiting);
 	s->is_broken = r < 0;
 	return r;

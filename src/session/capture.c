@@ -66,6 +66,19 @@ int capture_tail(const struct capture *c, struct buf *out)
 	return r < 0 ? r : buf_append(out, c->tail.data, c->tail_at);
 }
 
+/* How many bytes at the start of the tail may belong to a character that was cut. */
+static size_t orphan_bytes(const struct capture *c)
+{
+	size_t n = 0;
+	while (n < MIN(c->tail.bytes, (size_t)UTF8_MAX_BYTES - 1)) {
+		size_t at = (c->tail_at + n) % c->tail.bytes;
+		if (((unsigned char)c->tail.data[at] & 0xc0) != 0x80)
+			break;
+		n++;
+	}
+	return n;
+}
+
 int capture_text(const struct capture *c, struct buf *out, bool *invalid)
 {
 	cleanup_buf struct buf raw = BUF_INIT(c->limit_bytes + 64);
@@ -79,7 +92,7 @@ int capture_text(const struct capture *c, struct buf *out, bool *invalid)
 	if (r == 0)
 		r = utf8_repair(out, buf_str(&raw), raw.bytes, &n_replaced);
 	/* A cut may have gone through a character; that is ours, not the program's. */
-	if (n_replaced > (cut > 0 ? 2u : 0u))
+	if (n_replaced > (cut > 0 ? 1 + orphan_bytes(c) : 0))
 		*invalid = true;
 	return r;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/record.h"
 
+#include "base/utf8.h"
+
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,11 +50,14 @@ const char *record_by_word(uint32_t by)
 void record_set_error(struct record *r, const char *name, const char *fmt, ...)
 {
 	char message[ERR_MSG_BYTES];
+	cleanup_buf struct buf text = BUF_INIT(3 * sizeof message);
 	va_list ap;
 	va_start(ap, fmt);
 	(void)vsnprintf(message, sizeof message, fmt, ap);
 	va_end(ap);
-	json_t *error = json_pack("{s:s, s:s}", "name", name, "message", message);
+	/* It may quote a driver, and may have been cut inside a character. */
+	(void)utf8_repair(&text, message, strlen(message), NULL);
+	json_t *error = json_pack("{s:s, s:s}", "name", name, "message", buf_str(&text));
 	json_t *line = json_object_get(r->error, "line");
 	json_t *traceback = json_object_get(r->error, "traceback");
 	if (line)
@@ -164,6 +169,14 @@ static void hash_json(crypto_hash_sha256_state *state, const json_t *json)
 	free(text);
 }
 
+/* In order: where the ring starts depends on the pieces in which the output came. */
+static void hash_tail(crypto_hash_sha256_state *state, const struct capture *c)
+{
+	cleanup_buf struct buf tail = BUF_INIT(c->tail.max_bytes);
+	(void)capture_tail(c, &tail);
+	hash_part(state, buf_str(&tail), tail.bytes);
+}
+
 void record_name(struct record *r, const char *parent, const char *code, size_t bytes)
 {
 	unsigned char digest[crypto_hash_sha256_BYTES];
@@ -174,8 +187,8 @@ void record_name(struct record *r, const char *parent, const char *code, size_t 
 	hash_part(&state, code, bytes);
 	hash_part(&state, status_words[r->status], strlen(status_words[r->status]));
 	for (int i = 0; i < 2; i++) {
-		hash_part(&state, r->out[i].head.data ? r->out[i].head.data : "", r->out[i].head.bytes);
-		hash_part(&state, r->out[i].tail.data ? r->out[i].tail.data : "", r->out[i].tail.bytes);
+		hash_part(&state, buf_str(&r->out[i].head), r->out[i].head.bytes);
+		hash_tail(&state, &r->out[i]);
 	}
 	hash_json(&state, r->value);
 	hash_json(&state, r->displays);

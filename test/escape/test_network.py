@@ -105,7 +105,7 @@ class Network(attack.Case):
         """Reach a host of the internet by IPv6."""
         socket.create_connection(("2606:4700:4700::1111", 53), 3).close()
 
-    @attack.inside("ENETUNREACH", control=False)
+    @attack.inside("ENETUNREACH")
     def test_T_NET_sends_a_datagram():
         """Ask a name server by hand."""
         s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -307,10 +307,8 @@ def make():
     libc.semget(KEY, 1, 0o1666)
     libc.msgget(KEY, 0o1666)
     class Attr(ctypes.Structure):
-        _fields_ = [(k, ctypes.c_long) for k in 'fmscrrrr' ] if False else [
-            ('flags', ctypes.c_long), ('maxmsg', ctypes.c_long), ('msgsize', ctypes.c_long),
-            ('cur', ctypes.c_long), ('r', ctypes.c_long * 4)]
-    attr = Attr(0, 2, 64, 0)
+        _fields_ = [('n', ctypes.c_long * 8)]
+    attr = Attr((ctypes.c_long * 8)(0, 2, 64, 0))
     q = libc.mq_open(b'/retort%(key)d', os.O_CREAT | os.O_RDWR, 0o666, ctypes.byref(attr))
     if q >= 0: libc.mq_send(q, SECRET, len(SECRET), 0)
     for d in ('/dev/shm', '/tmp'):
@@ -378,8 +376,6 @@ class Shared(harness.Case):
                 except (OSError, ValueError):
                     time.sleep(0.01)
             cls.from_first = json.loads(attack.record(look)["stdout"])
-            with open("/proc/self/stat", "rb") as f:
-                f.read()
         finally:
             with open(os.path.join(directory, "down"), "w", encoding="ascii"):
                 pass

@@ -185,6 +185,7 @@ class Volumes(CliCase):
         """With :rw the host sees the file, and its owner is the volume's."""
         if harness.IS_ROOT:
             os.chown(self.data, 1234, 2345)
+            os.chown(self.file, 1234, 2345)
         code = "import os\nos.mkdir('/d/sub')\nopen('/d/sub/new', 'w').write('from the box')\nos.remove('/d/x.txt')"
         self.assert_ran(harness.run(code, "-v", f"{self.data}:/d:rw"), "")
         new = os.path.join(self.data, "sub", "new")
@@ -604,8 +605,9 @@ class Interruptions(CliCase):
     """Signals and pipes from outside."""
 
     def running(self, code, *options, **kwargs):
-        """A started retort whose program has printed its first line."""
-        process = start("run", *options, "-c", "print('up', flush=True)\n" + code, **kwargs)
+        """A started retort whose program has said that it is up."""
+        code = "def up(): print('up', flush=True)\n" + code
+        process = start("run", *options, "-c", code, **kwargs)
         self.assertEqual(process.stdout.readline(), b"up\n")
         return process
 
@@ -634,7 +636,7 @@ class Interruptions(CliCase):
     def test_interrupt(self):
         """Ctrl-C: the program sees KeyboardInterrupt, retort ends with 130, nothing is left."""
         marker = f"RETORT_MARK={os.getpid()}-{time.monotonic_ns()}"
-        process = self.running("import time\ntry: time.sleep(60)\nexcept KeyboardInterrupt: print('seen'); raise",
+        process = self.running("import time\ntry: up(); time.sleep(60)\nexcept KeyboardInterrupt: print('seen'); raise",
                                "-e", marker)
         self.assertTrue(self.boxes(marker) or not harness.IS_ROOT)
         process.send_signal(signal.SIGINT)
@@ -656,7 +658,7 @@ class Interruptions(CliCase):
     def test_interrupt_of_the_whole_group(self):
         """As a terminal does it: every process of the group gets the signal, the box just one."""
         process = self.running("import time\nn = 0\nfor i in range(2):\n"
-                               " try: time.sleep(0.7 if n else 60)\n except KeyboardInterrupt: n += 1\nprint(n)",
+                               " try: n or up(); time.sleep(0.7 if n else 60)\n except KeyboardInterrupt: n += 1\nprint(n)",
                                start_new_session=True)
         os.killpg(process.pid, signal.SIGINT)
         status, out, _ = self.finish(process)
@@ -664,7 +666,7 @@ class Interruptions(CliCase):
 
     def test_interrupt_twice(self):
         """A second Ctrl-C does not wait for the program to like it."""
-        process = self.running("import signal, time\nsignal.signal(2, lambda *_: print('no', flush=True))\n"
+        process = self.running("import signal, time\nsignal.signal(2, lambda *_: print('no', flush=True))\nup()\n"
                                "while True: time.sleep(60)")
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.stdout.readline(), b"no\n")
@@ -673,21 +675,20 @@ class Interruptions(CliCase):
 
     def test_interrupt_ignored(self):
         """One is enough even for a program that ignores it: a second of grace, then the end."""
-        process = self.running("import signal, time\nsignal.signal(2, signal.SIG_IGN)\nprint('up', flush=True)\n"
+        process = self.running("import signal, time\nsignal.signal(2, signal.SIG_IGN)\nup()\n"
                                "while True: time.sleep(60)")
-        process.stdout.readline()
         process.send_signal(signal.SIGINT)
         self.assertEqual(self.finish(process)[0], 130)
 
     def test_terminate(self):
-        process = self.running("import time; time.sleep(60)")
+        process = self.running("import time; up(); time.sleep(60)")
         process.send_signal(signal.SIGTERM)
         self.assertIn(self.finish(process)[0], (130, 143))
 
     def test_interrupt_at_start(self):
-        """At any moment of the start, too: no trace, and never a status that looks like success."""
+        """At any moment of the start, too, an interrupt is not lost."""
         for delay_ms in range(0, 40, 2):
-            with start("run", "-c", "import time; time.sleep(60)") as process:
+            with start("run", "--timeout", "5s", "-c", "import time; time.sleep(60)") as process:
                 time.sleep(delay_ms / 1000)
                 process.send_signal(signal.SIGINT)
                 status, out, _ = self.finish(process)

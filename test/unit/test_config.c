@@ -124,7 +124,7 @@ TEST(mistakes_name_the_file)
 		{"{", "config.json:1"},
 		{"{\n\"memory\": 1,\n}", "config.json:3"},
 		{"[]", "not an object"},
-		{"\"memory\"", "not an object"},
+		{"\"memory\"", "expected"},
 		{"{\"memory\": 2048, \"memory\": 4096}", "duplicate"},
 		{"{\"memory\": null}", "\"memory\" is neither text"},
 		{"{\"memory\": {}}", "\"memory\" is neither text"},

@@ -288,7 +288,8 @@ static void read_status(struct board *board)
 	struct rlimit core = {1, 1}, rtprio = {1, 1};
 	ssize_t n = fd_read_all(fd, board->text, sizeof board->text - 1);
 	board->text[n < 0 ? 0 : n] = '\0';
-	board->stage = getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_max == 1 &&
+	/* The C library's getrlimit is prlimit64, which the filter refuses for this limit. */
+	board->stage = syscall(SYS_getrlimit, RLIMIT_CORE, &core) == 0 && core.rlim_max == 1 &&
 		getrlimit(RLIMIT_RTPRIO, &rtprio) == 0 && rtprio.rlim_max == 0;
 }
 
@@ -334,7 +335,7 @@ TEST(init_then_child_then_branch_lock_in_turn)
 	cleanup_board struct board *board = board_open();
 	CHECK_INT(run(lock_as_init_does, board), 0);
 	check_status(board->text);
-	CHECK_HAS(board->err.msg, "lock: syscall filter");
+	CHECK_HAS(board->err.msg, "lock: resource limits"); /* the filter keeps them as they are */
 }
 
 TEST(a_variant_out_of_range_is_an_error)

@@ -93,7 +93,8 @@ static void check_slow_reader(bool is_nonblocking)
 	for (size_t at = 0; at < BIG_BYTES; at += 10000)
 		sink_add(&s, data + at, MIN(BIG_BYTES - at, (size_t)10000));
 	CHECK(!s.is_broken);
-	CHECK_INT(s.waiting.bytes, BIG_BYTES - PIPE_BYTES);
+	/* Pages that were written by less than a page are not filled up. */
+	CHECK(s.waiting.bytes >= BIG_BYTES - PIPE_BYTES && s.waiting.bytes < BIG_BYTES);
 	CHECK_INT(pthread_create(&thread, NULL, read_slowly, &r), 0);
 	CHECK_INT(sink_flush(&s), 0);
 	CHECK_INT(s.waiting.bytes, 0);

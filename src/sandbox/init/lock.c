@@ -57,8 +57,11 @@ static int set_no_new_privs(const struct lock *lock attr_unused, struct err *err
 }
 
 /* Core files would be written by the host's handler; real-time classes would starve the host. */
-static int set_rlimits(const struct lock *lock attr_unused, struct err *err)
+static int set_rlimits(const struct lock *lock, struct err *err)
 {
+	/* Whoever loaded the filter has set these, and the filter lets nobody set them again. */
+	if (lock->is_filter_inherited)
+		return 0;
 	/*
 	 * With 0 the kernel would still start a crash handler that core_pattern names, as root on the
 	 * host; 1 means neither file nor handler. Source: do_coredump() in fs/coredump.c, core(5).

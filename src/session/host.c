@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sandbox/host.h"
+#include "session/host.h"
 
 #include "base/fd.h"
 #include "sandbox/syscalls.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/install.h"
+#include "session/install.h"
 
 #include <errno.h>
 #include <stdio.h>

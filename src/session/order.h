@@ -1,0 +1,58 @@
+/* What a session is to be: as the caller says it, and checked. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "runtime/runtime.h"
+#include "session/install.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ORDER_ID_BYTES = 24 };
+
+struct volume {
+	const char *src; /* of the host */
+	const char *dst; /* in the box; relative to the workspace when not absolute */
+	bool is_writable;
+};
+
+/* As the caller says it. Borrowed. NULL and 0 are "not given" but for limits, which all count. */
+struct order {
+	const char *runtime; /* NULL: by the ending of @filename, the `#!` line, or python */
+	const char *filename;
+	const char *code;
+	size_t code_bytes;
+	const struct volume *volumes;
+	size_t n_volumes;
+	const char *workspace; /* a directory of the host, written to */
+	const char *rootfs;
+	const char *interpreter;
+	const char *const *env; /* NAME=VALUE */
+	size_t n_env;
+	struct limits limits;
+	bool has_seed;
+	uint64_t seed;
+};
+
+/* Checked against the host, and ready for session_open(). Owns its parts; order_done() frees. */
+struct order_checked {
+	const struct runtime *runtime;
+	struct runtime_start start;
+	struct warden_bind *binds;
+	size_t n_binds;
+	char id[ORDER_ID_BYTES]; /* "s-" and random letters */
+};
+
+/*
+ * Check everything that can be checked before a box is made.
+ * Errors: ERR_USAGE, ERR_NOT_FOUND, ERR_ACCESS, ERR_RUNTIME, ERR_LIMIT. @out is then empty.
+ */
+int order_check(struct order_checked *out, const struct order *order, const struct install *install,
+	struct err *err);
+void order_done(struct order_checked *c);
+
+/* The limits as they are when nothing else is asked for. */
+struct limits order_default_limits(void);
+
+/* Names of the runtimes there are, for messages. */
+const char *order_runtimes(void);

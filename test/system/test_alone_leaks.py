@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever ends a run, and at whatever moment: nothing of it stays on the host.
+
+Looks at the whole host, so it runs by itself.
+"""
+
+import concurrent.futures
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+import harness  # noqa: E402
+
+SETTLE_S = 2
+MARK = f"mark-{os.getpid()}-{time.monotonic_ns()}"
+
+
+def processes():
+    """Of every process that this user may look into: (pid, parent, name, whether it is of our boxes)."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+                text = f.read()
+            name = text[text.index("(") + 1 : text.rindex(")")]
+            state, parent = text[text.rindex(")") + 2 :].split()[:2]
+        except OSError:
+            continue
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                marked = MARK.encode() in f.read()
+        except OSError:
+            marked = False
+        if state != "Z":
+            found.append((int(pid), int(parent), name, marked))
+    return found
+
+
+def state():
+    """The host's state and what carries our mark."""
+    out = harness.host_state()
+    out["processes"] = sorted(name for _, name in out["processes"])
+    out["marked"] = [(pid, name) for pid, _, name, marked in processes() if marked]
+    out["namespaces"] = count_namespaces()
+    return out
+
+
+def count_namespaces():
+    """How many user namespaces processes are in; one that is held open by nobody is gone."""
+    seen = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            seen.add(os.readlink(f"/proc/{pid}/ns/user"))
+        except OSError:
+            continue
+    return len(seen)
+
+
+def start(code, *options, **kwargs):
+    kwargs.setdefault("stdout", subprocess.DEVNULL)
+    kwargs.setdefault("stderr", subprocess.DEVNULL)
+    return subprocess.Popen([harness.RETORT, "run", "-e", f"MARK={MARK}", *options, "-c", code],
+                            stdin=subprocess.DEVNULL, env=harness.environment(), cwd=harness.TMP, **kwargs)
+
+
+def children(pid, name):
+    return [p for p, parent, n, _ in processes() if parent == pid and n == name]
+
+
+def wait_for(condition, seconds=20):
+    """Returns: the condition's first true value, or its last false one."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value or time.monotonic() > deadline:
+            return value
+        time.sleep(0.01)
+
+
+class Leaks(harness.Case):
+    def setUp(self):
+        self.before = state()
+        self.assertEqual(self.before["marked"], [])
+
+    def assert_clean(self):
+        """Within the time to settle, the host is as it was."""
+        deadline = time.monotonic() + SETTLE_S
+        while state() != self.before and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(state(), self.before)
+
+    # kind: (code, options, the exit statuses that are right)
+    KINDS = [
+        ("print(1)", (), {0}),
+        ("1 / 0", (), {1}),
+        ("import os; os._exit(3)", (), {3}),
+        ("import ctypes; ctypes.string_at(1)", (), {139}),
+        ("import os; os.abort()", (), {134}),
+        ("import os; os.kill(os.getpid(), 9)", (), {137}),
+        ("import time\nx = b'1' * (60 << 20)\ntime.sleep(20)", ("-m", "32m"), {137, 1}),
+        ("while True: pass", ("--timeout", "50ms"), {124}),
+        ("import os\nwhile True:\n try: os.fork()\n except OSError: pass", ("--pids", "16", "--timeout", "100ms"), {124}),
+        ("open('x', 'wb').write(b'1' * (2 << 20))", ("--disk", "1m"), {1}),
+        ("import subprocess\nsubprocess.Popen(['sleep', '60'], start_new_session=True)\nNone", (), {0}),
+        ("import os\nif os.fork() == 0:\n os.setsid()\n while True: os.write(1, b'.')\nprint()", (), {0}),
+        ("import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()", ("--timeout", "100ms"), {124}),
+        ("1", ("-v", "/usr/share:/data", "-v", "/etc/passwd:p"), {0}),
+        ("1", ("-v", "/nonexistent:/data"), {2}),
+        ("1", ("--python", "/nonexistent"), {127}),
+        ("1", ("--rootfs", "/proc"), {127}),
+        ("print('x' * (1 << 20))", ("--output-limit", "10"), {0}),
+    ]
+
+    def test_five_hundred_runs(self):
+        """Runs of every kind, two at a time, and some whose engine is killed."""
+        random.seed(1)
+
+        def one(i):
+            code, options, wanted = self.KINDS[i % len(self.KINDS)]
+            process = start(code, *options)
+            if i % 10 == 9:
+                time.sleep(random.random() * 0.06)
+                process.kill()
+                process.wait()
+                return None
+            status = process.wait(harness.TIMEOUT_S)
+            return None if status in wanted else (code, options, status)
+
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            wrong = [w for w in pool.map(one, range(500)) if w]
+        self.assertEqual(wrong, [])
+        self.assert_clean()
+
+    def test_engine_killed_at_any_moment(self):
+        """SIGKILL to the engine, 0 to 60 ms after its start: warden and box go with it."""
+        for delay_ms in range(60):
+            process = start("import os, time\nos.fork()\nopen('x', 'wb').write(b'1' * (1 << 20))\ntime.sleep(60)")
+            time.sleep(delay_ms / 1000)
+            process.kill()
+            process.wait()
+        self.assert_clean()
+
+    def test_whole_group_killed_at_any_moment(self):
+        """SIGKILL to the engine's process group, as a supervisor does it."""
+        for delay_ms in range(0, 60, 3):
+            process = start("import time; time.sleep(60)", start_new_session=True)
+            time.sleep(delay_ms / 1000)
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        self.assert_clean()
+
+    def up(self, code="import time; time.sleep(60)", *options):
+        process = start("print('up', flush=True)\n" + code, *options, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), b"up\n")
+        return process
+
+    def ended(self, process):
+        out, err = process.communicate(timeout=30)
+        return process.returncode, out, err.decode()
+
+    def test_warden_killed(self):
+        """SIGKILL to the warden in mid-run: the box dies, the engine says so and ends."""
+        for code in ("import time; time.sleep(60)", "while True: pass",
+                     "import os, time\nif os.fork() == 0: os.setsid()\ntime.sleep(60)"):
+            process = self.up(code)
+            wardens = children(process.pid, "retort-warden")
+            self.assertEqual(len(wardens), 1)
+            os.kill(wardens[0], signal.SIGKILL)
+            status, _, err = self.ended(process)
+            self.assertEqual(status, 125, err)
+            self.assertRegex(err, "^retort: [^\n]*\n$")
+        self.assert_clean()
+
+    def test_warden_killed_at_any_moment(self):
+        for delay_ms in range(0, 40, 2):
+            process = start("import time; time.sleep(60)", "--timeout", "20s")
+            time.sleep(delay_ms / 1000)
+            for warden in children(process.pid, "retort-warden"):
+                os.kill(warden, signal.SIGKILL)
+                self.assertIn(process.wait(15), (125,), delay_ms)
+            process.kill()
+            process.wait()
+        self.assert_clean()
+
+    def test_init_killed(self):
+        """SIGKILL to a box's init: everything in it dies, the engine says so and ends."""
+        process = self.up("import os, time\nif os.fork() == 0: os.setsid()\ntime.sleep(60)")
+        warden = children(process.pid, "retort-warden")[0]
+        inits = children(warden, "retort-init")
+        self.assertEqual(len(inits), 1)
+        os.kill(inits[0], signal.SIGKILL)
+        status, _, err = self.ended(process)
+        self.assertEqual(status, 125, err)
+        self.assertRegex(err, "^retort: [^\n]*\n$")
+        self.assert_clean()
+
+    def test_engine_stopped(self):
+        """While the engine is stopped and then killed, the box does not live on."""
+        process = self.up("while True: pass")
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.1)
+        process.kill()
+        process.communicate()
+        self.assert_clean()
+
+    def test_terminal_closed(self):
+        """SIGHUP ends a run as it ends any program."""
+        process = self.up()
+        process.send_signal(signal.SIGHUP)
+        self.ended(process)
+        self.assert_clean()
+
+    def test_descriptors_of_a_box_close(self):
+        """A pipe that the engine's reader leaves behind does not keep anything alive."""
+        process = self.up("import os\nwhile True: os.write(1, b'x' * 65536)", "--timeout", "60s")
+        process.stdout.close()
+        process.wait(30)
+        process.stderr.close()
+        self.assert_clean()
+
+    def test_out_directory_of_a_killed_engine(self):
+        """Killed while it copies files out: whole files or none under their names."""
+        out = harness.make_dir()
+        for delay_ms in range(0, 400, 40):
+            process = start("for i in range(20): open('f%d' % i, 'wb').write(b'1' * (5 << 20))", "-o", out)
+            time.sleep(0.05 + delay_ms / 1000)
+            process.kill()
+            process.wait()
+        for name in os.listdir(out):
+            if name.startswith("f"):
+                self.assertEqual(os.path.getsize(os.path.join(out, name)), 5 << 20, name)
+        self.assert_clean()
+
+
+def can_unshare():
+    done = subprocess.run(["unshare", "-Ur", "true"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return done.returncode == 0
+
+
+@harness.unittest.skipUnless(can_unshare(), "this host gives no user namespace to unshare -Ur")
+class InUserNamespace(harness.Case):
+    """As root of a user namespace of one id: neither the host's root nor an ordinary user."""
+
+    def setUp(self):
+        self.before = harness.host_state()
+
+    def tearDown(self):
+        deadline = time.monotonic() + SETTLE_S
+        while harness.host_state() != self.before and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(harness.host_state(), self.before)
+
+    def run_inside(self, *args):
+        done = subprocess.run(["unshare", "-Ur", harness.RETORT, "run", *args], stdin=subprocess.DEVNULL,
+                              capture_output=True, env=harness.environment(), cwd=harness.TMP, timeout=60, check=False)
+        return harness.Result(done)
+
+    def test_runs(self):
+        done = self.run_inside("-c", "import os; print(os.getuid(), 6 * 7)")
+        self.assertEqual((done.status, done.out, done.err), (0, "1000 42\n", ""))
+
+    def test_time_limit(self):
+        self.assertEqual(self.run_inside("--timeout", "200ms", "-c", "while True: pass").status, 124)
+
+    def test_memory_limit(self):
+        code = "import time\nx = b'1' * (90 << 20)\ntime.sleep(20)"
+        self.assertEqual(self.run_inside("-m", "64m", "-c", code).status, 137)
+
+    def test_process_limit(self):
+        done = self.run_inside("--pids", "5", "-c", "import os, signal\nwhile True:\n if os.fork() == 0: signal.pause()")
+        self.assertEqual(done.status, 1)
+        self.assertIn("BlockingIOError", done.err)
+
+    def test_workspace(self):
+        folder = tempfile.mkdtemp(dir=harness.TMP)
+        done = self.run_inside("-w", folder, "-c", "open('x', 'w').close()")
+        self.assertEqual((done.status, done.err), (0, ""))
+        self.assertEqual(os.stat(os.path.join(folder, "x")).st_uid, os.getuid())
+
+    def test_volume(self):
+        folder = tempfile.mkdtemp(dir=harness.TMP)
+        done = self.run_inside("-v", f"{folder}:/d:rw", "-c", "open('/d/x', 'w').close()")
+        self.assertEqual((done.status, done.err), (0, ""))
+        done = self.run_inside("-v", f"{folder}:/d", "-c", "open('/d/x', 'w').close()")
+        self.assertEqual(done.status, 1)
+
+
+if __name__ == "__main__":
+    harness.main()
