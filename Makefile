@@ -39,6 +39,9 @@ bench: all      ## measure against peers; raw data in build/bench
 lint:           ## both compilers, clang-tidy, layers, sizes, formats
 	@dev/lint.sh
 
+docs: all       ## write what is generated: docs/errors.md and the picture
+	@dev/gen_errors.py && dev/make_picture.py $(BUILD)/retort
+
 format:         ## format all C
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
@@ -52,4 +55,4 @@ clean:
 help:
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
-.PHONY: all deps demo test check asan fuzz bench lint format install clean help
+.PHONY: all deps demo test check asan fuzz bench lint docs format install clean help

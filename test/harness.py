@@ -116,7 +116,9 @@ class Case(unittest.TestCase):
 def main():
     program = unittest.main(exit=False, verbosity=2, argv=sys.argv)
     result = program.result
-    failed = len(result.failures) + len(result.errors)
-    skipped = len(result.skipped)
-    print(f"{result.testsRun - failed - skipped} passed, {failed} failed, {skipped} skipped")
+    # Parts of a test (subTest) that fail are listed one by one: a test counts once.
+    bad = {getattr(case, "test_case", case).id() for case, _ in result.failures + result.errors}
+    failed = len(bad)
+    skipped = len({case.id() for case, _ in result.skipped} - bad)
+    print(f"{max(result.testsRun - failed - skipped, 0)} passed, {failed} failed, {skipped} skipped")
     sys.exit(1 if failed or result.testsRun == 0 else 0)

@@ -90,7 +90,7 @@ def prepare(job, where, retort):
         return job.argv, env
     tmp = tempfile.mkdtemp(prefix=f"{job.identity}-", dir=os.path.join(where, "tmp"))
     os.chmod(tmp, 0o700)
-    env.update(RETORT=retort, RETORT_TEST_TMP=tmp, HOME=tmp)
+    env.update(RETORT=retort, RETORT_TEST_TMP=tmp, RETORT_SOURCE=ROOT, HOME=tmp)
     argv = [PYTHON, job.argv[1].replace(HERE, os.path.join(where, "test"), 1)]
     if job.identity == "user" and os.geteuid() == 0:
         os.chown(tmp, NOBODY, NOBODY)

@@ -231,7 +231,7 @@ static int take_env(const struct run_args *args, char **out, size_t *n_out, stru
 
 static void put_event(struct view *view, json_t *event)
 {
-	char *line = json_dumps(event, JSON_COMPACT | JSON_ENSURE_ASCII);
+	char *line = json_dumps(event, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12));
 	json_decref(event);
 	if (line) {
 		sink_add(&view->out, line, strlen(line));
@@ -325,16 +325,17 @@ static void show_end(const struct view *view, const json_t *record)
 	const json_t *error = json_object_get(record, "error");
 	const char *message = json_string_value(json_object_get(error, "message"));
 	static const struct {
-		const char *status, *hint;
+		const char *status, *part, *hint; /* of the message: tells one limit from another */
 	} hints[] = {
-		{"timeout", "give it more with --timeout or --cpu-time"},
-		{"oom", "give it more with --memory"},
-		{"killed", "see --json for the whole record"},
+		{"timeout", "CPU time", "give it more with --cpu-time"},
+		{"timeout", "wall time", "give it more with --timeout"},
+		{"oom", "", "give it more with --memory"},
+		{"killed", "", "see --json for the whole record"},
 	};
 	if (view->args->quiet || !message)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(hints); i++)
-		if (strcmp(status, hints[i].status) == 0)
+		if (strcmp(status, hints[i].status) == 0 && strstr(message, hints[i].part))
 			(void)fprintf(stderr, "retort: %s: %s: %s\n", status, message, hints[i].hint);
 }
 

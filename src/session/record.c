@@ -177,7 +177,8 @@ static void hash_tail(crypto_hash_sha256_state *state, const struct capture *c)
 	hash_part(state, buf_str(&tail), tail.bytes);
 }
 
-void record_name(struct record *r, const char *parent, const char *code, size_t bytes)
+void record_name(struct record *r, const char *parent, const char *code, size_t bytes,
+	const char *const *argv)
 {
 	unsigned char digest[crypto_hash_sha256_BYTES];
 	crypto_hash_sha256_state state;
@@ -185,6 +186,8 @@ void record_name(struct record *r, const char *parent, const char *code, size_t 
 	hash_part(&state, parent, strlen(parent));
 	hash_part(&state, r->runtime, strlen(r->runtime));
 	hash_part(&state, code, bytes);
+	for (size_t i = 0; argv && argv[i]; i++)
+		hash_part(&state, argv[i], strlen(argv[i]));
 	hash_part(&state, status_words[r->status], strlen(status_words[r->status]));
 	for (int i = 0; i < 2; i++) {
 		hash_part(&state, buf_str(&r->out[i].head), r->out[i].head.bytes);

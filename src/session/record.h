@@ -61,5 +61,9 @@ json_t *record_json(const struct record *r);
 /* Replace error by {name, message}, keeping line and traceback of the old one. */
 void record_set_error(struct record *r, const char *name, const char *fmt, ...) attr_printf(3, 4);
 
-/* Name the step by what it was: SHA-256 over parent, runtime, code and outputs. Source: DESIGN §1.3. */
-void record_name(struct record *r, const char *parent, const char *code, size_t bytes);
+/*
+ * Name the step by what it was: SHA-256 over parent, runtime, code, arguments (NULL-terminated, or NULL)
+ * and everything that came out.
+ */
+void record_name(struct record *r, const char *parent, const char *code, size_t bytes,
+	const char *const *argv);

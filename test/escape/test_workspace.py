@@ -276,8 +276,8 @@ class Names(Workspace):
 
     def test_T_WORKSPACE_NAME_dots(self):
         """Names that a careless join would take for a way out."""
-        done = self.go("import os\nos.makedirs('.. /.../..a')\nopen('.. /.../..a/..', 'a') "
-                       "if False else open('.. /.../..a/x', 'w').write('1')\n"
+        done = self.go("import os\nos.makedirs('.. /.../..a')\n"
+                       "open('.. /.../..a/x', 'w').write('1')\n"
                        "open('..\\\\..\\\\x', 'w').write('1')\n6 * 7", "-o", self.out)
         self.assertEqual(done["status"], "ok", done)
         self.assertEqual(sorted(os.listdir(self.top)), ["out", "outside", "ws"])
@@ -287,7 +287,7 @@ class Names(Workspace):
         done = self.go("import os\nfor i in range(30):\n    os.mkdir('d' * 250); os.chdir('d' * 250)\n"
                        "    open('f' * 250, 'w').write('1')\n6 * 7", "-w", self.dir, "-o", self.out)
         self.assertEqual(done["status"], "ok", done)
-        self.assertTrue(os.path.isdir(os.path.join(self.out, "d" * 250)))
+        self.assertTrue(done["truncated"].get("files"), done["truncated"])
 
     def test_T_WORKSPACE_NAME_of_the_program(self):
         """The name of the program itself is strange."""
@@ -346,21 +346,15 @@ class Races(Workspace):
             for _ in range(rounds):
                 done = self.go("import os\nos.makedirs('d/e', exist_ok=True)\n"
                                "for i in range(20):\n"
-                               "    try: open('d/e/f%d' % i, 'w').write('1')\n"
-                               "    except OSError: pass\n", "-w", self.dir, "-o", self.out, timeout=30)
+                               "    try: os.write(os.open('d/e/f%d' % i, os.O_CREAT | os.O_WRONLY |\n"
+                               "                          os.O_NONBLOCK), b'1')\n"
+                               "    except OSError: pass\n", "-w", self.dir, "-o", self.out, timeout=25)
                 self.assertIn(done["status"], ("ok", "error"))
-                self.assertFalse(os.path.exists(os.path.join(self.outside, "e")))
-                self.tear_check()
+                self.assertEqual(os.listdir(self.outside), ["canary"])
         finally:
             with open(os.path.join(self.dir, "stop"), "w", encoding="ascii"):
                 pass
             attack.finish(other)
-
-    def tear_check(self):
-        for top, _, files in os.walk(self.out):
-            for name in files:
-                with open(os.path.join(top, name), "rb") as f:
-                    self.assertNotIn(self.secret.encode(), f.read())
 
     def test_T_WORKSPACE_RACE_directory_becomes_a_link(self):
         """A directory is swapped with a link to the outside."""

@@ -22,44 +22,64 @@ MARK = f"mark-{os.getpid()}-{time.monotonic_ns()}"
 
 
 def processes():
-    """Of every process that this user may look into: (pid, parent, name, whether it is of our boxes)."""
-    found = []
+    """{pid: (parent, name, start time)} of every process that is not a zombie."""
+    found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
                 text = f.read()
-            name = text[text.index("(") + 1 : text.rindex(")")]
-            state, parent = text[text.rindex(")") + 2 :].split()[:2]
         except OSError:
             continue
-        try:
-            with open(f"/proc/{pid}/environ", "rb") as f:
-                marked = MARK.encode() in f.read()
-        except OSError:
-            marked = False
-        if state != "Z":
-            found.append((int(pid), int(parent), name, marked))
+        name = text[text.index("(") + 1 : text.rindex(")")]
+        fields = text[text.rindex(")") + 2 :].split()
+        if fields[0] != "Z":
+            found[int(pid)] = (int(fields[1]), name, fields[19])
     return found
 
 
+def is_marked(pid):
+    """Is it a process of a box of ours? Its environment says so."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as f:
+            return MARK.encode() in f.read()
+    except OSError:
+        return False
+
+
+def is_strangers(pid, table):
+    """Does it belong to an engine that somebody else has started and that is alive?"""
+    while pid in table and pid > 1:
+        parent, name, _ = table[pid]
+        if name == "retort":
+            return parent != os.getpid()
+        pid = parent
+    return False
+
+
 def state():
-    """The host's state and what carries our mark."""
-    out = harness.host_state()
-    out["processes"] = sorted(name for _, name in out["processes"])
-    out["marked"] = [(pid, name) for pid, _, name, marked in processes() if marked]
-    out["namespaces"] = count_namespaces()
-    return out
+    """What is on the host now that a run may have put there, as a set of things with names."""
+    table = processes()
+    host = harness.host_state()
+    found = {("mount", path) for path in host["mounts"]}
+    found |= {("file", name) for name in host["temporary"] if not name.startswith("retort-unit")}
+    for pid, (_, name, start_time) in table.items():
+        if (name.startswith("retort") or is_marked(pid)) and not is_strangers(pid, table):
+            found.add(("process", f"{pid} {name} {start_time}"))
+    for path in host["cgroups"]:
+        warden = os.path.basename(path).split("-")[-2]
+        if not (warden.isdigit() and is_strangers(int(warden), table)):
+            found.add(("cgroup", path))
+    return found
 
 
-def count_namespaces():
-    """How many user namespaces processes are in; one that is held open by nobody is gone."""
-    seen = set()
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            seen.add(os.readlink(f"/proc/{pid}/ns/user"))
-        except OSError:
-            continue
-    return len(seen)
+def left_since(before):
+    """What is new since @before and does not go away by itself within the time to settle."""
+    deadline = time.monotonic() + SETTLE_S
+    left = state() - before
+    while left and time.monotonic() < deadline:
+        time.sleep(0.05)
+        left &= state()
+    return sorted(left)
 
 
 def start(code, *options, **kwargs):
@@ -70,30 +90,15 @@ def start(code, *options, **kwargs):
 
 
 def children(pid, name):
-    return [p for p, parent, n, _ in processes() if parent == pid and n == name]
-
-
-def wait_for(condition, seconds=20):
-    """Returns: the condition's first true value, or its last false one."""
-    deadline = time.monotonic() + seconds
-    while True:
-        value = condition()
-        if value or time.monotonic() > deadline:
-            return value
-        time.sleep(0.01)
+    return [p for p, (parent, n, _) in processes().items() if parent == pid and n == name]
 
 
 class Leaks(harness.Case):
     def setUp(self):
         self.before = state()
-        self.assertEqual(self.before["marked"], [])
 
     def assert_clean(self):
-        """Within the time to settle, the host is as it was."""
-        deadline = time.monotonic() + SETTLE_S
-        while state() != self.before and time.monotonic() < deadline:
-            time.sleep(0.05)
-        self.assertEqual(state(), self.before)
+        self.assertEqual(left_since(self.before), [])
 
     # kind: (code, options, the exit statuses that are right)
     KINDS = [
@@ -188,6 +193,17 @@ class Leaks(harness.Case):
             process.wait()
         self.assert_clean()
 
+    def test_next_run_sweeps(self):
+        """What killed wardens and engines could not take with them, the next run does."""
+        process = self.up()
+        for warden in children(process.pid, "retort-warden"):
+            os.kill(warden, signal.SIGKILL)
+        process.kill()
+        process.communicate()
+        time.sleep(0.5)  # only what is empty goes
+        self.assertEqual(start("1").wait(30), 0)
+        self.assert_clean()
+
     def test_init_killed(self):
         """SIGKILL to a box's init: everything in it dies, the engine says so and ends."""
         process = self.up("import os, time\nif os.fork() == 0: os.setsid()\ntime.sleep(60)")
@@ -248,13 +264,10 @@ class InUserNamespace(harness.Case):
     """As root of a user namespace of one id: neither the host's root nor an ordinary user."""
 
     def setUp(self):
-        self.before = harness.host_state()
+        self.before = state()
 
     def tearDown(self):
-        deadline = time.monotonic() + SETTLE_S
-        while harness.host_state() != self.before and time.monotonic() < deadline:
-            time.sleep(0.05)
-        self.assertEqual(harness.host_state(), self.before)
+        self.assertEqual(left_since(self.before), [])
 
     def run_inside(self, *args):
         done = subprocess.run(["unshare", "-Ur", harness.RETORT, "run", *args], stdin=subprocess.DEVNULL,

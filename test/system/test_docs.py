@@ -159,7 +159,8 @@ class Documents(harness.Case):
         """docs/limits.md has a row `--option` … `default` for each limit that help shows."""
         text = read(os.path.join(SOURCE, "docs/limits.md"))
         help_text = re.sub(r"\n {20,}", " ", harness.retort("help", "run").out)
-        limits = re.findall(r"(--[a-z-]+) [A-Z]+ +[^\n]*\(default: (\w+)\)", help_text.split("Limits:")[1].split("Output:")[0])
+        group = help_text.split("Limits:")[1].split("Output:")[0]
+        limits = re.findall(r"(--[a-z-]+) [A-Z]+ +[^\n]*\(default: (\w+)\)", group)
         self.assertGreater(len(limits), 8)
         for option, default in limits:
             if option == "--net":

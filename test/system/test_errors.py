@@ -97,7 +97,7 @@ class Usage(ErrorCase):
     def test_bad_values(self):
         for option, value in (("--memory", "0"), ("--memory", "-1"), ("--memory", ""), ("--memory", "1e9"),
                               ("--memory", "99999999999999999999"), ("--memory", "15m"), ("--timeout", "0"),
-                              ("--timeout", "5 s"), ("--timeout", "nan"), ("--cpus", "0"), ("--cpus", "x"),
+                              ("--timeout", "5  s"), ("--timeout", "nan"), ("--cpus", "0"), ("--cpus", "x"),
                               ("--cpus", "-0.5"), ("--pids", "0"), ("--pids", "1.5"), ("--disk", "1"),
                               ("--inodes", "0"), ("--open-files", "1"), ("--output-limit", "2g"), ("--seed", "-1"),
                               ("--seed", "4294967296"), ("--images", "jpeg"), ("--color", "sometimes"),

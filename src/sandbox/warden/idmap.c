@@ -3,26 +3,49 @@
 
 #include "base/fd.h"
 #include "sandbox/syscalls.h"
+#include "sandbox/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
+
+/*
+ * An abstract socket's name belongs to one process and goes with it: a lock that leaves nothing behind.
+ * Two wardens in different network namespaces do not see each other's, hence the start at the own pid.
+ */
+void idmap_claim(struct idmap *map)
+{
+	enum { TRIES = 256 };
+	map->lock_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	for (unsigned i = 0; i < TRIES; i++) {
+		struct sockaddr_un name = {.sun_family = AF_UNIX};
+		map->block = ((unsigned)getpid() + i) % IDMAP_BLOCKS;
+		int n = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "retort-ids-%u",
+			map->block);
+		socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1) + (socklen_t)n;
+		if (bind(map->lock_fd, (struct sockaddr *)&name, bytes) == 0)
+			return;
+	}
+}
 
 uid_t idmap_uid(const struct idmap *map, unsigned slot)
 {
-	return map->is_root ? IDMAP_BASE + slot : map->uid;
+	return map->is_root ? IDMAP_BASE + map->block * WIRE_BOXES_MAX + slot : map->uid;
 }
 
 gid_t idmap_gid(const struct idmap *map, unsigned slot)
 {
-	return map->is_root ? IDMAP_BASE + slot : map->gid;
+	return map->is_root ? IDMAP_BASE + map->block * WIRE_BOXES_MAX + slot : map->gid;
 }
 
 static int write_proc(pid_t pid, const char *name, const char *text, struct err *err)

@@ -7,16 +7,22 @@
 #include <sys/types.h>
 
 /*
- * Inside a box there is one user and one group, 1000. As root, box number n runs on the host as
- * IDMAP_BASE + n, ids that no distribution gives to anybody; otherwise as the user who started retort.
+ * Inside a box there is one user and one group, 1000. As root, each box runs on the host as an id of its
+ * own from IDMAP_BASE on, ids that no distribution gives to anybody; otherwise as the user who started
+ * retort.
  */
-enum { IDMAP_BOX_ID = 1000, IDMAP_BASE = 0x70000000 };
+enum { IDMAP_BOX_ID = 1000, IDMAP_BASE = 0x70000000, IDMAP_BLOCKS = 1 << 17 };
 
 struct idmap {
 	bool is_root; /* the warden may map ids that are not its own */
+	unsigned block; /* as root: this warden has the ids of this block, WIRE_BOXES_MAX of them */
+	int lock_fd;	/* what keeps other wardens off the block */
 	uid_t uid;    /* of the user who started retort, as the host knows it */
 	gid_t gid;
 };
+
+/* Take a block that no other warden of this host has. Never fails: at worst a block is shared. */
+void idmap_claim(struct idmap *map);
 
 /* The host ids of box number @slot. */
 uid_t idmap_uid(const struct idmap *map, unsigned slot);

@@ -39,9 +39,12 @@ struct warden {
 static int enter_namespaces(struct warden *w, struct err *err)
 {
 	struct idmap *ids = &w->host.ids;
-	*ids = (struct idmap){.is_root = geteuid() == 0, .uid = geteuid(), .gid = getegid()};
+	*ids = (struct idmap){
+		.is_root = geteuid() == 0, .uid = geteuid(), .gid = getegid(), .lock_fd = -1};
 	if (ids->is_root && setgroups(0, NULL) < 0)
 		ids->is_root = false; /* uid 0 without the rights: as good as an ordinary user */
+	if (ids->is_root)
+		idmap_claim(ids);
 	int flags = CLONE_NEWNS | (ids->is_root ? 0 : CLONE_NEWUSER);
 	if (unshare(flags) < 0) {
 		int r = err_sys(err, ERR_BOX, errno, "new user namespace");

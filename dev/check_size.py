@@ -1,0 +1,87 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of at most 60 lines, files of at most 600, headers of at most 80; with reasons where not.
+
+usage: dev/check_size.py [ROOT]
+"""
+
+import ast
+import os
+import re
+import sys
+
+FUNCTION_LINES, FILE_LINES, HEADER_LINES = 60, 600, 80
+FOLDERS = ("src", "test", "drivers", "dev", "demo")
+
+# Longer, and why that is better than a cut. An entry that is no longer needed is a problem as well.
+ALLOWED = {
+    "src/session/session.c": "one state machine over one struct: callbacks that share all of it",
+    "src/sandbox/cgroup.h": "the theory of operation stands with the interface",
+    "src/sandbox/cgroup_ops.h": "one table type and the rows' helpers, read together",
+    "src/sandbox/wire.h": "every message between three programs, in one place",
+    "src/base/opt.h": "the manual of option tables, with their macros",
+    "src/cli/cmd.h": "the manual of subcommands, with their tables",
+    "test/unit/test_lock.c": "one process tree under one filter, looked at from all sides",
+    "test/driver/test_driver.py": "the driver's protocol, one case after the other",
+    "drivers/python/driver.py": "runs in every box: one file is one import",
+}
+
+
+def c_functions(lines):
+    """(name, first line, number of lines): functions begin with "{" and end with "}" in column one."""
+    start = None
+    for number, line in enumerate(lines):
+        if line == "{" and start is None:
+            start = number
+            while start > 0 and lines[start - 1] and not lines[start - 1].endswith((";", "}", "*/")):
+                start -= 1
+        elif line == "}" and start is not None:
+            name = re.search(r"(\w+)\s*\(", " ".join(lines[start:number]))
+            yield (name[1] if name else "?"), start + 1, number - start + 1
+            start = None
+
+
+def python_functions(text):
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.name, node.lineno, node.end_lineno - node.lineno + 1
+
+
+def check_file(path, text):
+    lines = text.split("\n")[:-1]
+    most = HEADER_LINES if path.endswith(".h") else FILE_LINES
+    if len(lines) > most:
+        yield path, f"{path}: {len(lines)} lines, limit {most}"
+    functions = python_functions(text) if path.endswith(".py") else c_functions(lines)
+    for name, number, n in functions:
+        if n > FUNCTION_LINES:
+            yield f"{path}:{name}", f"{path}:{number}: {name} has {n} lines, limit {FUNCTION_LINES}"
+
+
+def sources(root):
+    for folder in FOLDERS:
+        for top, dirs, names in os.walk(os.path.join(root, folder)):
+            dirs.sort()
+            for name in sorted(names):
+                if name.endswith((".c", ".h", ".py")):
+                    yield os.path.relpath(os.path.join(top, name), root)
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    problems, used, n_files = [], set(), 0
+    for path in sources(root):
+        n_files += 1
+        with open(os.path.join(root, path), encoding="utf-8") as f:
+            for key, problem in check_file(path, f.read()):
+                used.add(key)
+                if key not in ALLOWED:
+                    problems.append(problem)
+    problems += [f"dev/check_size.py: {key} is small enough: take it off the list"
+                 for key in ALLOWED if key not in used]
+    print("\n".join(problems + [f"size: {n_files} files, {len(problems)} problems"]))
+    return 1 if problems or not n_files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

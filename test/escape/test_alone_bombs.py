@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resource bombs of each kind: the run ends within its limits and the host is as before.
+
+Alone: it looks at the host's memory, disk, processes and quotas, which other tests change.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import attack  # noqa: E402
+import harness  # noqa: E402
+
+MIB = 1 << 20
+
+
+def available_bytes():
+    with open("/proc/meminfo", encoding="ascii") as f:
+        for line in f:
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    raise AssertionError("no MemAvailable")
+
+
+class Bombs(harness.Case):
+    def setUp(self):
+        self.before = harness.host_state()
+
+    def tearDown(self):
+        end = time.monotonic() + 10
+        while (after := harness.host_state()) != self.before and time.monotonic() < end:
+            time.sleep(0.1)
+        self.assertEqual(after, self.before)
+
+    def bomb(self, code, *options, statuses=("error", "oom", "timeout", "killed"), timeout=40):
+        """Run; note how much memory the host lost meanwhile. Returns the record."""
+        start = time.monotonic()
+        first = available_bytes()
+        process = attack.popen(code, "--timeout", "4s", *options)
+        self.lost = 0
+        # What is not awaited here is awaited in finish(); stdout is one record, small enough.
+        while process.poll() is None and time.monotonic() - start < 10:
+            self.lost = max(self.lost, first - available_bytes())
+            if self.lost > 4096 * MIB:
+                process.kill()
+                break
+            time.sleep(0.02)
+        record = attack.finish(process, timeout) if self.lost <= 4096 * MIB else {
+            "status": "took 4 GiB"}
+        self.assertLess(time.monotonic() - start, 25)
+        self.assertIn(record["status"], statuses, record.get("error"))
+        return record
+
+    def memory(self, code, limit_mib=128, **kwargs):
+        record = self.bomb(code, "-m", f"{limit_mib}m", **kwargs)
+        self.assertLess(self.lost, (limit_mib + 300) * MIB, f"{self.lost // MIB} MiB of the host")
+        return record
+
+
+class Processes(Bombs):
+    def test_T_BOMB_FORK_forks(self):
+        """Fork without end."""
+        self.bomb("import os\nwhile True:\n    try: os.fork()\n    except OSError: pass")
+
+    def test_T_BOMB_FORK_forks_of_a_shell(self):
+        """The classic one."""
+        self.bomb("import subprocess\nsubprocess.run(['bash', '-c', ':(){ :|:& };:; wait; sleep 60'])")
+
+    def test_T_BOMB_FORK_threads(self):
+        """Threads without end."""
+        record = self.bomb("import threading, time\nn = 0\ntry:\n    while True:\n"
+                           "        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+                           "        n += 1\nexcept RuntimeError: print(n, flush=True)\n"
+                           "import os\nos._exit(1)", "--pids", "64")
+        self.assertLess(int(record["stdout"]), 64)
+
+    def test_T_BOMB_FORK_zombies(self):
+        """Children that nobody waits for."""
+        record = self.bomb("import os\nn = 0\ntry:\n    while True:\n"
+                           "        if os.fork() == 0: os._exit(0)\n        n += 1\n"
+                           "except OSError: print(n, flush=True)\nos._exit(1)", "--pids", "64")
+        self.assertLess(int(record["stdout"]), 65)
+
+    def test_T_BOMB_FORK_replaces_itself(self):
+        """Fork, let the parent end: never more than one, never the same."""
+        self.bomb("import os\nwhile True:\n    if os.fork(): os._exit(0)\n",
+                  statuses=("ok", "error", "timeout", "killed"))
+
+    def test_T_BOMB_CPU_spins(self):
+        """Spin on every core."""
+        record = self.bomb("import os\nfor i in range(8): os.fork()\nwhile True: pass",
+                           "--cpu-time", "2s", "--cpus", "1", statuses=("timeout",))
+        self.assertLess(record["usage"]["cpu_ms"], 8000)
+
+    def test_T_BOMB_CPU_sleeps(self):
+        """Sleep for ever in a call that no Python signal interrupts."""
+        self.bomb("import ctypes\nwhile True: ctypes.CDLL(None).sleep(1000)", "--timeout", "1s",
+                  statuses=("timeout",))
+
+    def test_T_BOMB_CPU_hides_in_children(self):
+        """Short children whose parent ignores their end: no books are kept of them."""
+        record = self.bomb(
+            "import os, signal, time\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+            "while True:\n    if os.fork() == 0:\n"
+            "        end = time.time() + 0.05\n        while time.time() < end: pass\n"
+            "        os._exit(0)\n    time.sleep(0.05)\n", statuses=("timeout",))
+        self.assertLess(record["usage"]["wall_ms"], 8000)
+
+
+class Memory(Bombs):
+    def test_T_BOMB_MEMORY_private(self):
+        """Allocate without end."""
+        self.memory("x = []\nwhile True: x.append(bytearray(1 << 20))", statuses=("oom", "error"))
+
+    def test_T_BOMB_MEMORY_children_share_the_work(self):
+        """Sixteen processes allocate a part each."""
+        self.memory("import os, time\nfor i in range(4): os.fork()\n"
+                    "x = b'1' * (40 << 20)\ntime.sleep(60)", statuses=("oom", "error", "killed"))
+
+    def test_T_BOMB_MEMORY_maps(self):
+        """Map without end, touching nothing, then touching all."""
+        self.memory("import mmap\nx = []\nwhile True:\n    m = mmap.mmap(-1, 64 << 20, 34)\n"
+                    "    for i in range(0, 64 << 20, 4096): m[i] = 1\n    x.append(m)",
+                    statuses=("oom", "error"))
+
+    def test_T_BOMB_MEMORY_shared_maps(self):
+        """Shared anonymous memory."""
+        self.memory("import mmap\nx = []\nfor _ in range(16):\n    m = mmap.mmap(-1, 64 << 20)\n"
+                    "    for i in range(0, 64 << 20, 4096): m[i] = 1\n    x.append(m)\n"
+                    "import time; time.sleep(60)", statuses=("oom", "error"))
+
+    def test_T_BOMB_MEMORY_memfds(self):
+        """Files in memory that have no name and no mapping."""
+        self.memory("import os\nx = []\nfor _ in range(16):\n    f = os.memfd_create('x')\n"
+                    "    for i in range(64): os.write(f, b'1' * (1 << 20))\n"
+                    "import time; time.sleep(60)", statuses=("oom", "error"))
+
+    def test_T_BOMB_MEMORY_system_v(self):
+        """System V segments, attached or not."""
+        self.memory("import ctypes, time\nlibc = ctypes.CDLL(None)\nlibc.shmat.restype = ctypes.c_void_p\n"
+                    "for _ in range(16):\n    n = libc.shmget(0, ctypes.c_size_t(64 << 20), 0o1600)\n"
+                    "    if n < 0: raise MemoryError\n"
+                    "    p = libc.shmat(n, None, 0); ctypes.memset(p, 1, 64 << 20)\n"
+                    "    libc.shmdt(ctypes.c_void_p(p))\ntime.sleep(60)", statuses=("oom", "error"))
+
+    def test_T_BOMB_MEMORY_files_in_dev_shm(self):
+        """Files in /dev/shm: they count as memory and as disk."""
+        self.memory("f = open('/dev/shm/x', 'wb')\nwhile True: f.write(b'1' * (1 << 20))",
+                    statuses=("oom", "error"))
+
+    def test_T_BOMB_MEMORY_deleted_files(self):
+        """Files in /tmp that have lost their name."""
+        self.memory("import os\nx = []\nwhile True:\n    f = open('/tmp/x', 'wb'); os.unlink('/tmp/x')\n"
+                    "    f.write(b'1' * (16 << 20)); f.flush(); x.append(f)", statuses=("oom", "error"))
+
+    def test_T_BOMB_MEMORY_pipes(self):
+        """Fill as many pipes as possible, each as large as possible."""
+        self.memory("import os, fcntl, time\nx = []\n"
+                    "try:\n    while True:\n        r, w = os.pipe(); x.append((r, w))\n"
+                    "        try: fcntl.fcntl(w, 1031, 1 << 20)\n        except OSError: pass\n"
+                    "        os.set_blocking(w, False)\n"
+                    "        try:\n            while True: os.write(w, b'1' * 65536)\n"
+                    "        except BlockingIOError: pass\n"
+                    "except OSError: pass\ntime.sleep(60)", statuses=("oom", "error", "timeout"))
+
+    def test_T_BOMB_MEMORY_sockets(self):
+        """Fill socket buffers."""
+        self.memory("import socket, time\nx = []\n"
+                    "try:\n    while True:\n        a, b = socket.socketpair(); x.append((a, b))\n"
+                    "        a.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 30)\n"
+                    "        a.setblocking(False)\n"
+                    "        try:\n            while True: a.send(b'1' * 65536)\n"
+                    "        except BlockingIOError: pass\n"
+                    "except OSError: pass\ntime.sleep(60)", statuses=("oom", "error", "timeout"))
+
+    def test_T_BOMB_MEMORY_page_tables(self):
+        """Touch one page in each 2 MiB: more page tables than pages."""
+        self.memory("import mmap\nm = mmap.mmap(-1, 1 << 40, 34 | 0x4000)\n"
+                    "for i in range(0, 1 << 40, 2 << 20): m[i] = 1", statuses=("oom", "error", "timeout"))
+
+    def test_T_BOMB_MEMORY_locked(self):
+        """Lock memory."""
+        record = self.bomb("import ctypes, mmap\nm = mmap.mmap(-1, 64 << 20, 34)\n"
+                           "at = ctypes.addressof(ctypes.c_char.from_buffer(m))\n"
+                           "ctypes.CDLL(None).mlock(ctypes.c_void_p(at), 64 << 20)", statuses=("ok",))
+        self.assertEqual(record["value"]["text/plain"], "-1")
+
+
+class Disk(Bombs):
+    def test_T_BOMB_DISK_one_file(self):
+        """A file without end."""
+        self.bomb("f = open('x', 'wb')\nwhile True: f.write(b'1' * (1 << 20))", "--disk", "64m")
+
+    def test_T_BOMB_DISK_many_files(self):
+        """Files without end, in all three places."""
+        record = self.bomb("import shutil\nn = 0\ntry:\n    while True:\n"
+                           "        for d in ('.', '/tmp', '/dev/shm'):\n"
+                           "            with open('%s/%d' % (d, n), 'wb') as f: f.write(b'1' * (1 << 20))\n"
+                           "        n += 1\nexcept OSError: print(n, flush=True)\n1 / 0", "--disk", "64m")
+        self.assertLess(int(record["stdout"]), 23)
+
+    def test_T_BOMB_DISK_one_file_on_the_host(self):
+        """A file without end in a workspace of the host."""
+        directory = harness.make_dir()
+        self.bomb("f = open('x', 'wb')\nwhile True: f.write(b'1' * (1 << 20))", "-w", directory)
+        self.assertLessEqual(os.path.getsize(os.path.join(directory, "x")), 256 * MIB)
+        os.unlink(os.path.join(directory, "x"))
+
+    def test_T_BOMB_FILES_inodes(self):
+        """Empty files without end."""
+        record = self.bomb("n = 0\ntry:\n    while True:\n        open(str(n), 'w').close(); n += 1\n"
+                           "except OSError: print(n, flush=True)\n1 / 0", "--timeout", "15s")
+        self.assertLessEqual(int(record["stdout"]), 65536)
+
+    def test_T_BOMB_FILES_open(self):
+        """Open files without end."""
+        record = self.bomb("x = []\ntry:\n    while True: x.append(open('/dev/null'))\n"
+                           "except OSError: print(len(x), flush=True)\n1 / 0")
+        self.assertLess(int(record["stdout"]), 1024)
+
+    def test_T_BOMB_FILES_deep_directory(self):
+        """A directory in a directory without end."""
+        self.bomb("import os\nwhile True:\n    os.mkdir('d'); os.chdir('d')")
+
+    def test_T_BOMB_FILES_links_and_names(self):
+        """Links, long names and attributes, which take memory and no disk."""
+        self.bomb("import os\nn = 0\nopen('x', 'w').close()\nwhile True:\n"
+                  "    os.symlink('t' * 4000, ('%d-' % n).ljust(250, 'n')); n += 1\n"
+                  "    os.link('x', 'h%d' % n)", "-m", "128m", "--timeout", "10s")
+
+    def test_T_BOMB_FILES_attributes(self):
+        """Extended attributes without end."""
+        self.bomb("import os\nopen('x', 'w').close()\nn = 0\nwhile True:\n"
+                  "    os.setxattr('x', 'user.%d' % n, b'1' * 60000); n += 1", "-m", "128m")
+
+
+class Output(Bombs):
+    def test_T_BOMB_OUTPUT_endless(self):
+        """Output without end, to both streams: the record holds what the limit says."""
+        record = self.bomb("import os\nb = b'x' * 65536\nwhile True:\n    os.write(1, b); os.write(2, b)",
+                           statuses=("timeout",))
+        self.assertLessEqual(len(record["stdout"]), 11 * MIB)
+        self.assertGreater(record["truncated"]["stdout_bytes"], 0)
+
+    def test_T_BOMB_OUTPUT_of_many_processes(self):
+        """The same from twenty processes."""
+        self.bomb("import os\nfor i in range(20):\n    if os.fork() == 0: break\n"
+                  "while True: os.write(1, b'y\\n' * 30000)", statuses=("timeout",))
+
+    def test_T_BOMB_OUTPUT_that_nobody_reads(self):
+        """Output while the reader of retort's own output sleeps: the limit holds all the same."""
+        import subprocess
+        start = time.monotonic()
+        process = subprocess.Popen(
+            [harness.RETORT, "run", "--timeout", "2s", "-c",
+             "import os\nwhile True: os.write(1, b'x' * 65536)"], stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, env=harness.environment())
+        time.sleep(4)
+        with open(f"/proc/{process.pid}/statm", encoding="ascii") as f:
+            self.assertLess(int(f.read().split()[1]) * 4096, 600 * MIB)
+        process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 124)
+        self.assertLess(time.monotonic() - start, 20)
+
+    def test_T_BOMB_OUTPUT_of_one_line(self):
+        """A value whose text has no end of line and no end."""
+        self.bomb("class V:\n    def __repr__(self): return 'x' * (200 << 20)\nV()", "-m", "1g",
+                  statuses=("ok", "error", "oom", "timeout", "killed"))
+
+    def test_T_BOMB_OUTPUT_of_a_traceback(self):
+        """A message and a traceback without end."""
+        self.bomb("raise Exception('x' * (200 << 20))", "-m", "1g",
+                  statuses=("error", "oom", "timeout", "killed"))
+
+
+class Quotas(Bombs):
+    """What the kernel counts per user is shared by the box and the user who started retort."""
+
+    def while_it_holds(self, code, check):
+        """Let a box take all it can get, then see whether the user on the host gets anything."""
+        directory = harness.make_dir()
+        process = attack.popen(code + "\nimport time\nopen('up', 'w').write('1')\n"
+                               "while not __import__('os').path.exists('down'): time.sleep(0.01)\n",
+                               "-w", directory, "--timeout", "30s")
+        try:
+            end = time.monotonic() + 20
+            while not os.path.exists(os.path.join(directory, "up")):
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.01)
+            check()
+        finally:
+            with open(os.path.join(directory, "down"), "w", encoding="ascii"):
+                pass
+            attack.finish(process)
+
+    def test_T_QUOTA_pending_signals(self):
+        """Queue as many signals as the user may have pending: timers and sigqueue fail on the host."""
+        libc = ctypes.CDLL(None, use_errno=True)
+
+        def check():
+            signal.pthread_sigmask(signal.SIG_BLOCK, {40})
+            try:
+                self.assertEqual(libc.sigqueue(os.getpid(), 40, None), 0, "no signal can be queued")
+                signal.sigwait({40})
+            finally:
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, {40})
+
+        check()
+        self.while_it_holds("import ctypes, os, signal\n"
+                            "signal.pthread_sigmask(signal.SIG_BLOCK, range(34, 64))\n"
+                            "libc = ctypes.CDLL(None)\n"
+                            "while libc.sigqueue(os.getpid(), 40, 0) == 0: pass", check)
+
+    def test_T_QUOTA_file_watches(self):
+        """Take every inotify instance of the user: editors and browsers fail on the host."""
+        libc = ctypes.CDLL(None, use_errno=True)
+
+        def check():
+            fd = libc.inotify_init1(0)
+            self.assertGreaterEqual(fd, 0, "no inotify instance is left")
+            os.close(fd)
+
+        check()
+        self.while_it_holds("import ctypes\nlibc = ctypes.CDLL(None)\n"
+                            "while libc.inotify_init1(0) >= 0: pass", check)
+
+    def test_T_QUOTA_processes(self):
+        """Take every process of the user: --pids is far below what the user has."""
+        def check():
+            pid = os.fork()
+            if pid == 0:
+                os._exit(0)
+            self.assertEqual(os.waitpid(pid, 0)[1], 0)
+
+        self.while_it_holds("import os, time\nfor _ in range(500):\n    try:\n"
+                            "        if os.fork() == 0: time.sleep(60)\n    except OSError: break", check)
+
+    def test_T_QUOTA_locked_memory(self):
+        """Lock all the memory that the user may lock."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        page = ctypes.create_string_buffer(8192)
+
+        def check():
+            self.assertEqual(libc.mlock(page, 4096), 0)
+            libc.munlock(page, 4096)
+
+        check()
+        self.while_it_holds("import ctypes, mmap\nlibc = ctypes.CDLL(None)\nx = []\n"
+                            "for i in range(1000):\n    m = mmap.mmap(-1, 1 << 16, 34)\n    x.append(m)\n"
+                            "    if libc.mlock(ctypes.c_void_p(ctypes.addressof(\n"
+                            "        ctypes.c_char.from_buffer(m))), 1 << 16): break", check)
+
+
+if __name__ == "__main__":
+    harness.main()
