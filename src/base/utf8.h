@@ -19,6 +19,7 @@ enum { UTF8_MAX_BYTES = 4, UTF8_REPLACEMENT = 0xfffd };
  */
 size_t utf8_decode(const void *data, size_t bytes, int32_t *character);
 
+/* Is every byte part of a character? */
 bool utf8_is_valid(const void *data, size_t bytes);
 
 /* Returns: how many characters; each invalid subpart counts as one. */

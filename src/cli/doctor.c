@@ -1,5 +1,6 @@
 /* `retort doctor`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/doctor.h"
+#include "api/json.h"
 #include "cli/cmd.h"
 
 #include <stdio.h>
@@ -56,8 +57,9 @@ static int doctor_main(int argc, char **argv)
 	if (r < 0)
 		return cli_fail(&err, args.json);
 	if (args.json) {
-		(void)json_dumpf(found, stdout, JSON_INDENT(1));
-		(void)printf("\n");
+		char *text = json_text(found, JSON_INDENT(1));
+		(void)printf("%s\n", text ? text : "{}");
+		free(text);
 	} else {
 		bool color = term_has_color(STDOUT_FILENO, (enum term_color)args.color);
 		json_array_foreach(json_object_get(found, "checks"), i, row)

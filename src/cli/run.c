@@ -1,4 +1,5 @@
 /* `retort run`. SPDX-License-Identifier: Apache-2.0 */
+#include "api/json.h"
 #include "api/run.h"
 #include "base/fd.h"
 #include "base/num.h"
@@ -231,7 +232,7 @@ static int take_env(const struct run_args *args, char **out, size_t *n_out, stru
 
 static void put_event(struct view *view, json_t *event)
 {
-	char *line = json_dumps(event, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12));
+	char *line = json_text(event, JSON_COMPACT | JSON_ENSURE_ASCII);
 	json_decref(event);
 	if (line) {
 		sink_add(&view->out, line, strlen(line));
@@ -343,7 +344,7 @@ static int show_result(struct view *view, const struct run_result *result)
 {
 	int r;
 	if (view->args->json) {
-		char *text = json_dumps(result->record, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+		char *text = json_text(result->record, JSON_INDENT(1));
 		if (!text)
 			return -ENOMEM;
 		sink_add(&view->out, text, strlen(text));

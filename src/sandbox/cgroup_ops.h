@@ -86,7 +86,10 @@ void cgroup_why(struct cgroup_host *host, const char *fmt, ...) attr_printf(2, 3
 /* Is @row the first with its base? Rows may share a hierarchy, and some are empty. */
 bool cgroup_is_first(const struct cgroup_host *host, size_t row);
 
+/* Does a directory of plain files stand for "/"? Then files are made, as the kernel would. */
 bool cgroup_is_fake(const struct cgroup_host *host);
+
+/* Write @text into @dir/@file in one piece. Returns: 0, or negative errno. */
 int cgroup_write(
 	const struct cgroup_host *host, const char *dir, const char *file, const char *text);
 

@@ -39,6 +39,7 @@ typedef void workspace_change_fn(void *arg, enum workspace_change change,
 int workspace_scan(struct workspace *out, int fd, struct err *err);
 void workspace_done(struct workspace *w);
 
+/* Call @change for each difference. Mount points are none: what a volume hides is not the program's doing. */
 void workspace_compare(const struct workspace *before, const struct workspace *after,
 	workspace_change_fn *change, void *arg);
 

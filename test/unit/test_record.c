@@ -161,7 +161,7 @@ static void name_of(char out[RECORD_ID_BYTES], const char *code, const char *std
 	RECORD r = new_record();
 	for (size_t i = 0, n = strlen(stdout_text); i < n; i += chunk)
 		CHECK(capture_add(&r.out[0], stdout_text + i, MIN(chunk, n - i)) >= 0);
-	record_name(&r, "", code, strlen(code));
+	record_name(&r, "", code, strlen(code), NULL);
 	memcpy(out, r.step, RECORD_ID_BYTES);
 }
 

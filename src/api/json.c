@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUMBER_BYTES_MAX = 40, EXACT_DIGITS = 17, SHORT_DIGITS = 15 };
+
+static size_t number_bytes(const char *at)
+{
+	return strspn(at, "0123456789+-.eE");
+}
+
+/* Write the number at @from, @bytes long, to @to in as few digits as keep its value. Returns: bytes. */
+static size_t shorten(char *to, const char *from, size_t bytes)
+{
+	char text[NUMBER_BYTES_MAX], shorter[NUMBER_BYTES_MAX];
+	memcpy(text, from, bytes);
+	text[bytes] = '\0';
+	double value = strtod(text, NULL);
+	for (int digits = SHORT_DIGITS; digits < EXACT_DIGITS; digits++) {
+		int n = snprintf(shorter, sizeof shorter, "%.*g", digits, value);
+		/* Still a real: "2" would read back as an integer. */
+		if (n > 0 && !strpbrk(shorter, ".e"))
+			n = snprintf(shorter, sizeof shorter, "%.*g.0", digits, value);
+		if (n > 0 && (size_t)n < bytes && strtod(shorter, NULL) == value) {
+			memcpy(to, shorter, (size_t)n);
+			return (size_t)n;
+		}
+	}
+	memmove(to, from, bytes);
+	return bytes;
+}
+
+/* What is written is never longer than what is read, so one buffer holds both. */
+static void shorten_reals(char *text)
+{
+	char *to = text;
+	for (const char *at = text; *at;) {
+		size_t bytes = 1;
+		if (*at == '"') {
+			while (at[bytes] != '"')
+				bytes += at[bytes] == '\\' ? 2 : 1;
+			bytes++;
+		} else if (number_bytes(at) > 0) {
+			bytes = number_bytes(at);
+			if (bytes < NUMBER_BYTES_MAX && memchr(at, '.', bytes)) {
+				to += shorten(to, at, bytes);
+				at += bytes;
+				continue;
+			}
+		}
+		memmove(to, at, bytes);
+		to += bytes;
+		at += bytes;
+	}
+	*to = '\0';
+}
+
+char *json_text(const json_t *json, size_t flags)
+{
+	char *text = json_dumps(json, flags);
+	if (text)
+		shorten_reals(text);
+	return text;
+}

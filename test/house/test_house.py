@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tree itself: layers, sizes, headers, licences, white space, syntax of scripts.
+
+Runs on the checkout; test/run.py counts the last line.
+"""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PYTHON_OLDEST = (3, 9)
+# Written by a program, by lawyers, or data.
+NO_SPDX = re.compile(r"(LICENSE|\.gitignore|\.clang-format|meson_options\.txt|.*\.(md|json|svg|png|csv|tsv|txt|out|"
+                     r"log|html|ipynb|xlsx|parquet|sqlite|db))$|.*/(corpus|golden|data)/.*|\.ci/.*")
+TEXT = re.compile(r".*(\.(c|h|def|py|sh|md|build|txt|scd|json|yml|yaml|toml|js|html|css)|Makefile|/install-deps|"
+                  r"/run|/pre-commit|\.clang-(format|tidy)|\.editorconfig|\.gitignore)$")
+
+
+def tracked():
+    """What git knows or would add, else every file: a released archive has no repository."""
+    done = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard"], check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    names = done.stdout.decode("utf-8", "surrogateescape").splitlines()
+    if done.returncode != 0:
+        names = [os.path.relpath(os.path.join(top, name), ROOT)
+                 for top, dirs, files in os.walk(ROOT)
+                 if not os.path.relpath(top, ROOT).startswith((".git/", "build"))
+                 for name in files]
+    # Listed and deleted in the same moment, when somebody works on the tree.
+    return sorted(n for n in names if os.path.isfile(os.path.join(ROOT, n)))
+
+
+def read(name):
+    with open(os.path.join(ROOT, name), "rb") as f:
+        return f.read()
+
+
+def is_script(name, interpreter):
+    return re.match(rb"#!\s*\S*[/ ]" + interpreter + rb"[0-9.]*( |$)", read(name).split(b"\n", 1)[0])
+
+
+class House(unittest.TestCase):
+    maxDiff = None
+
+    def check_program(self, name):
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "dev", name), ROOT], check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 0, "\n" + done.stdout.decode())
+
+    def test_layers(self):
+        self.check_program("check_layers.py")
+
+    def test_sizes(self):
+        self.check_program("check_size.py")
+
+    def test_headers_are_the_manual(self):
+        self.check_program("check_docs.py")
+
+    def test_every_source_has_its_licence_line(self):
+        missing = [n for n in tracked() if not NO_SPDX.match(n) and b"SPDX-License-Identifier" not in
+                   b"\n".join(read(n).split(b"\n")[:30])]
+        self.assertEqual(missing, [])
+
+    def test_white_space(self):
+        bad = []
+        for name in filter(TEXT.match, tracked()):
+            data = read(name)
+            if "/corpus/" in name or "/golden/" in name or not data:
+                continue
+            if b"\r" in data:
+                bad.append(f"{name}: carriage return")
+            if not data.endswith(b"\n") or data.endswith(b"\n\n"):
+                bad.append(f"{name}: does not end in one newline")
+            # Two spaces at the end of a line mean something in Markdown; not in this tree.
+            bad += [f"{name}:{i}: trailing white space" for i, line in enumerate(data.split(b"\n"), 1)
+                    if line[-1:] in (b" ", b"\t")]
+        self.assertEqual(bad, [])
+
+    def test_python_is_not_too_new(self):
+        bad, n = [], 0
+        for name in tracked():
+            if not name.endswith(".py") and not is_script(name, b"python"):
+                continue
+            n += 1
+            try:
+                ast.parse(read(name), name, feature_version=PYTHON_OLDEST)
+            except SyntaxError as e:
+                bad.append(str(e))
+        self.assertEqual(bad, [])
+        self.assertGreater(n, 10)
+
+    def test_scripts_of_the_shell(self):
+        scripts = [n for n in tracked() if is_script(n, b"(ba|da)?sh")]
+        self.assertGreater(len(scripts), 2)
+        for name in scripts:
+            shell = "bash" if is_script(name, b"bash") else "sh"
+            done = subprocess.run([shell, "-n", os.path.join(ROOT, name)], check=False,
+                                  stderr=subprocess.PIPE)
+            self.assertEqual(done.returncode, 0, done.stderr.decode())
+        if not shutil.which("shellcheck"):
+            self.skipTest("no shellcheck: only their syntax was checked")
+        done = subprocess.run(["shellcheck", "-x", *scripts], cwd=ROOT, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 0, "\n" + done.stdout.decode())
+
+    def test_scripts_can_be_executed(self):
+        bad = [n for n in tracked() if read(n)[:2] == b"#!" and not os.access(os.path.join(ROOT, n), os.X_OK)
+               and "/corpus/" not in n]
+        self.assertEqual(bad, [])
+
+    def test_every_unit_test_and_fuzz_target_is_built(self):
+        text = read("test/meson.build").decode()
+        for folder, prefix in (("unit", "test_"), ("fuzz", "fuzz_")):
+            for name in sorted(os.listdir(os.path.join(ROOT, "test", folder))):
+                if name.startswith(prefix) and name.endswith(".c"):
+                    word = name[len(prefix):-2]
+                    self.assertIn(f"'{word}': {{", text, f"{folder}/{name} is not in test/meson.build")
+                    if folder == "fuzz":
+                        corpus = os.path.join(ROOT, "test", "fuzz", "corpus", word)
+                        self.assertTrue(os.path.isdir(corpus) and os.listdir(corpus), corpus)
+
+
+def main():
+    result = unittest.main(exit=False, verbosity=2).result
+    failed = len(result.failures) + len(result.errors)
+    skipped = len(result.skipped)
+    print(f"{result.testsRun - failed - skipped} passed, {failed} failed, {skipped} skipped")
+    sys.exit(1 if failed or result.testsRun == 0 else 0)
+
+
+if __name__ == "__main__":
+    main()
