@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of at most 60 lines, files of at most 600, headers of at most 80; with reasons where not.
+"""Functions of at most 60 lines, files of at most 600 (tests 1200), headers of at most 80;
+with reasons where not.
 
 usage: dev/check_size.py [ROOT]
 """
@@ -11,6 +12,7 @@ import re
 import sys
 
 FUNCTION_LINES, FILE_LINES, HEADER_LINES = 60, 600, 80
+TEST_LINES = 1200  # a list of cases may be long
 FOLDERS = ("src", "test", "drivers", "dev", "demo")
 
 # Longer, and why that is better than a cut. An entry that is no longer needed is a problem as well.
@@ -21,10 +23,6 @@ ALLOWED = {
     "src/sandbox/wire.h": "every message between three programs, in one place",
     "src/base/opt.h": "the manual of option tables, with their macros",
     "src/cli/cmd.h": "the manual of subcommands, with their tables",
-    "test/unit/test_lock.c": "one process tree under one filter, looked at from all sides",
-    "test/driver/test_driver.py": "the driver's protocol, one case after the other",
-    "test/system/test_cli.py": "every option of the command line, one case after the other",
-    "test/system/test_record.py": "every member of the record, one case after the other",
     "drivers/python/driver.py": "runs in every box: one file is one import",
 }
 
@@ -51,7 +49,7 @@ def python_functions(text):
 
 def check_file(path, text):
     lines = text.split("\n")[:-1]
-    most = HEADER_LINES if path.endswith(".h") else FILE_LINES
+    most = HEADER_LINES if path.endswith(".h") else TEST_LINES if path.startswith("test/") else FILE_LINES
     if len(lines) > most:
         yield path, f"{path}: {len(lines)} lines, limit {most}"
     functions = python_functions(text) if path.endswith(".py") else c_functions(lines)

@@ -100,12 +100,17 @@ def prepare(job, where, retort):
 
 
 def count(output, code):
-    """(passed, failed, skipped) of a test's output: ours or TAP."""
+    """(passed, failed, skipped) of a test's output: ours, unittest's own or TAP."""
     match = None
     for match in SUMMARY.finditer(output):
         pass
     if match:
         return tuple(map(int, match.groups()))
+    ran = re.search(r"^Ran (\d+) tests? in .*\n\n(?:OK|FAILED)(.*)$", output, re.M)
+    if ran:
+        counts = {k: int(v) for k, v in re.findall(r"(\w+)=(\d+)", ran[2])}
+        failed, skipped = counts.get("failures", 0) + counts.get("errors", 0), counts.get("skipped", 0)
+        return int(ran[1]) - failed - skipped, failed, skipped
     ok = len(re.findall(r"^ok \d+", output, re.M))
     skipped = len(re.findall(r"^ok \d+.*# SKIP", output, re.M))
     failed = len(re.findall(r"^not ok \d+", output, re.M))

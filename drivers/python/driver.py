@@ -184,8 +184,13 @@ def send(kind, message):
     if len(payload) >= FRAME_MAX and "data" in message:
         note = "<display too large: %d bytes>" % len(payload)
         payload = encode(dict(message, data={"text/plain": note}, metadata={})).encode()
-    if posix.getpid() == state.home:
+    if posix.getpid() != state.home:
+        return False
+    try:
         native.send_frame(state.channel, kind, payload)
+    except OSError:
+        return False  # user code has closed it
+    return True
 
 
 def send_display(data, metadata):
@@ -534,7 +539,8 @@ def serve():
         hush()
         with state.lock:
             state.step = None
-            send(RESULT, step.message())
+            if not send(RESULT, step.message()):
+                posix._exit(step.exit_code)
         if step.once:
             state.finished = True
 

@@ -25,6 +25,7 @@ struct run {
 	uv_loop_t loop;
 	uv_signal_t signals[2];
 	struct session *session;
+	bool is_interrupted;
 	struct err err; /* why it could not be started, or the files not be copied */
 };
 
@@ -33,16 +34,13 @@ static int open_out_dir(struct run *run, struct err *err)
 	const char *dir = run->req->out_dir;
 	if (!dir)
 		return 0;
-	if (mkdir(dir, 0777) < 0 && errno != EEXIST)
-		return err_sys(err, ERR_ACCESS, errno, "--out %s", dir);
-	run->out_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (run->out_fd < 0)
-		return err_sys(err, ERR_ACCESS, errno, "--out %s", dir);
-	if (faccessat(run->out_fd, ".", W_OK, 0) < 0) {
-		int r = err_sys(err, ERR_ACCESS, errno, "--out %s", dir);
-		return err_hint(err, "choose a directory that you may write to"), r;
-	}
-	return 0;
+	int made = mkdir(dir, 0777);
+	if (made == 0 || errno == EEXIST)
+		run->out_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (run->out_fd >= 0 && faccessat(run->out_fd, ".", W_OK, 0) == 0)
+		return 0;
+	int r = err_sys(err, ERR_ACCESS, errno, "--out %s", dir);
+	return err_hint(err, "choose a directory that you may write to"), r;
 }
 
 static void on_closed(void *arg)
@@ -61,6 +59,8 @@ static void on_opened(void *arg, const struct err *err)
 		.code_bytes = req->order.code_bytes, .filename = req->order.filename, .argv = req->argv, .preload = req->preload, .once = true};
 	if (err)
 		run->err = *err;
+	else if (run->is_interrupted)
+		err_set(&run->err, ERR_INTERRUPTED, "interrupted before the program started");
 	else if (session_run(run->session, &step, &run->err) == 0) {
 		if (run->events->started)
 			run->events->started(run->events->arg, run->order.id);
@@ -96,13 +96,10 @@ static void tell_tail(struct run *run, const struct record *record, int stream)
 /* Copy what the record lists. The first failure is kept; the rest is copied all the same. */
 static void copy_files(struct run *run, const struct record *record)
 {
-	size_t i;
-	json_t *file;
-	json_array_foreach(record->files, i, file) {
-		const char *path = json_string_value(json_object_get(file, "path"));
-		const char *change = json_string_value(json_object_get(file, "change"));
+	for (size_t i = 0; i < record->n_paths; i++) {
+		const char *path = record->paths[i];
 		struct err err;
-		if (strcmp(change, "deleted") == 0)
+		if (!path)
 			continue;
 		if (workspace_copy_out(session_workspace_fd(run->session), path, run->out_fd, &err) == 0)
 			run->out->n_copied++;
@@ -126,6 +123,7 @@ static void on_done(void *arg, const struct record *record)
 static void on_signal(uv_signal_t *handle, int number attr_unused)
 {
 	struct run *run = handle->data;
+	run->is_interrupted = true;
 	session_interrupt(run->session);
 }
 

@@ -25,7 +25,7 @@ static const struct err_row *row_of(enum err_code code)
 static int err_result(const struct err *err)
 {
 	int sys = err->sys ? err->sys : err_errno(err->code);
-	return sys ? -sys : -EINVAL;
+	return sys > 0 ? -sys : -EINVAL;
 }
 
 int err_set_at(struct err *err, enum err_code code, int sys, const char *file, int line,

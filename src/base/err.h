@@ -34,9 +34,16 @@ struct err {
  * Limits:  the message is cut at ERR_MSG_BYTES.
  * Returns: the negative errno of @code; for err_sys() the negative of @sys.
  */
-#define err_set(err, code, ...) err_set_at((err), (code), 0, __FILE__, __LINE__, __VA_ARGS__)
+#define err_set(err, code, ...)                                                                    \
+	err_negative(err_set_at((err), (code), 0, __FILE__, __LINE__, __VA_ARGS__))
 #define err_sys(err, code, sys, ...)                                                               \
-	err_set_at((err), (code), (sys), __FILE__, __LINE__, __VA_ARGS__)
+	err_negative(err_set_at((err), (code), (sys), __FILE__, __LINE__, __VA_ARGS__))
+
+/* What it says, so that compilers and analysers know it of every failure. */
+static inline int err_negative(int r)
+{
+	return r < 0 ? r : -1;
+}
 
 int err_set_at(struct err *err, enum err_code code, int sys, const char *file, int line,
 	const char *fmt, ...) attr_printf(6, 7);

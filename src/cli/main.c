@@ -1,10 +1,13 @@
 /* The command table and the dispatch. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd.h"
 
+#include "base/fd.h"
 #include "base/word.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 const struct cmd *const cmd_table[] = {
 	&cmd_run,
@@ -42,9 +45,8 @@ const struct cmd cmd_root = {
 	.name = "retort",
 	.summary = "Run code that nobody has read, in a box it cannot leave",
 	.usage = root_usage,
-	.text = "retort runs Python, JavaScript, SQL and shell code in a fresh box: a sandbox with "
-		"limits on memory, time, processes and disk, without network and without the "
-		"caller's files.",
+	.text = "retort runs Python in a fresh box: a sandbox with limits on memory, time, processes and "
+		"disk, without network and without the caller's files.",
 	.opts = root_opts,
 	.n_opts = ARRAY_LEN(root_opts),
 	.examples = root_examples,
@@ -98,8 +100,22 @@ static int dispatch(int argc, char **argv)
 	return cli_fail(&err, false);
 }
 
+/*
+ * Nothing else may come to stand where the caller closed a standard stream. Reading there gives an end,
+ * writing an error.
+ */
+static void hold_standard_streams(void)
+{
+	int fd;
+	do
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	fd_close(&fd);
+}
+
 int main(int argc, char **argv)
 {
+	hold_standard_streams();
 	int status = argc > 0 ? dispatch(argc, argv) : err_exit(ERR_USAGE);
 	errno = 0;
 	if (fflush(stdout) == 0 && !ferror(stdout))

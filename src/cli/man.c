@@ -261,12 +261,9 @@ static void print_see_also(FILE *out, const struct cmd *cmd)
 static void print_title(FILE *out, const struct cmd *cmd)
 {
 	bool is_root = cmd == &cmd_root;
-	(void)fprintf(out, ".Dd %s\n.Dt RETORT", version_date);
-	if (!is_root) {
-		(void)fputc('-', out);
-		for (const char *at = cmd->name; *at; at++)
-			(void)fputc(toupper((unsigned char)*at), out);
-	}
+	(void)fprintf(out, ".Dd %s\n.Dt RETORT%s", version_date, is_root ? "" : "-");
+	for (const char *at = is_root ? "" : cmd->name; *at; at++)
+		(void)fputc(toupper((unsigned char)*at), out);
 	(void)fprintf(out, " 1\n.Os \"retort %s\"\n.Sh NAME\n.Nm retort", version_text);
 	if (!is_root)
 		(void)fprintf(out, "\\-%s", cmd->name);

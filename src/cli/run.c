@@ -116,12 +116,18 @@ static const struct opt run_opts[] = {
 };
 
 /* What is printed as it happens, and how. */
+/* A character whose last bytes have not come yet. */
+struct rest {
+	char data[UTF8_MAX_BYTES];
+	size_t bytes;
+};
+
 struct view {
 	const struct run_args *args;
 	const struct opt_set *set;
 	struct sink out, err;
 	struct picture picture;
-	char session[80];
+	struct rest rest[2];
 };
 
 /* ---- reading what to run ---- */
@@ -136,9 +142,11 @@ static int read_file(int fd, const char *name, struct buf *out, struct err *err)
 	for (;;) {
 		char *at = buf_reserve(out, 1 << 16);
 		ssize_t n = at ? read(fd, at, 1 << 16) : 0;
-		if (!at)
-			return err_set(err, ERR_LIMIT, "%s is over %d MiB of code", name,
+		if (!at) {
+			err_set(err, ERR_LIMIT, "%s is over %d MiB of code", name,
 				CODE_MAX_BYTES >> 20);
+			return err_hint(err, "put data into a file of its own: -v data:data");
+		}
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -244,19 +252,45 @@ static void put_event(struct view *view, json_t *event)
 static void on_started(void *arg, const char *session)
 {
 	struct view *view = arg;
-	(void)snprintf(view->session, sizeof view->session, "%s", session);
 	if (view->args->jsonl)
 		put_event(view, json_pack("{s:s, s:s}", "event", "step.started", "session", session));
+}
+
+/* How many bytes at the end are the start of a character that may go on. */
+static size_t unfinished_bytes(const char *data, size_t bytes)
+{
+	for (size_t n = 1; n < UTF8_MAX_BYTES && n <= bytes; n++) {
+		unsigned char c = (unsigned char)data[bytes - n];
+		if (c >= 0xc0)
+			return n < (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : 2u) ? n : 0;
+		if (c < 0x80)
+			break;
+	}
+	return 0;
+}
+
+/* An event of text; a character cut by the pipe waits for its rest, unless this @is_end. */
+static void put_text(struct view *view, int stream, const char *data, size_t bytes, bool is_end)
+{
+	struct rest *rest = &view->rest[stream];
+	cleanup_buf struct buf raw = BUF_INIT(bytes + UTF8_MAX_BYTES);
+	cleanup_buf struct buf text = BUF_INIT((bytes + UTF8_MAX_BYTES) * 3);
+	if (buf_append(&raw, rest->data, rest->bytes) < 0 || buf_append(&raw, data, bytes) < 0)
+		return;
+	size_t n_rest = is_end ? 0 : unfinished_bytes(buf_str(&raw), raw.bytes);
+	size_t n = raw.bytes - n_rest;
+	memcpy(rest->data, buf_str(&raw) + n, n_rest);
+	rest->bytes = n_rest;
+	if (n > 0 && utf8_repair(&text, buf_str(&raw), n, NULL) == 0)
+		put_event(view, json_pack("{s:s, s:o}", "event", stream ? "stderr" : "stdout", "text",
+					json_stringn(buf_str(&text), text.bytes)));
 }
 
 static void on_output(void *arg, int stream, const char *data, size_t bytes)
 {
 	struct view *view = arg;
 	if (view->args->jsonl) {
-		cleanup_buf struct buf text = BUF_INIT(bytes * 3 + 16);
-		if (utf8_repair(&text, data, bytes, NULL) == 0)
-			put_event(view, json_pack("{s:s, s:o}", "event", stream ? "stderr" : "stdout",
-						"text", json_stringn(buf_str(&text), text.bytes)));
+		put_text(view, stream, data, bytes, false);
 	} else if (!view->args->json) {
 		sink_add(stream ? &view->err : &view->out, data, bytes);
 	}
@@ -351,6 +385,8 @@ static int show_result(struct view *view, const struct run_result *result)
 		sink_add(&view->out, "\n", 1);
 		free(text);
 	} else if (view->args->jsonl) {
+		for (int i = 0; i < 2; i++)
+			put_text(view, i, "", 0, true);
 		put_event(view, json_pack("{s:s, s:O}", "event", "step.finished", "result",
 					result->record));
 	} else {
@@ -383,15 +419,32 @@ static int open_stdin(const struct run_args *args, const char *program, struct e
 	const char *file = args->stdin_file;
 	if (!file)
 		return -1;
-	if (strcmp(file, "-") == 0 && program && strcmp(program, "-") == 0)
-		return err_set(err, ERR_USAGE, "standard input cannot be both program and input"), -EINVAL;
+	if (strcmp(file, "-") == 0 && program && strcmp(program, "-") == 0) {
+		err_set(err, ERR_USAGE, "standard input cannot be both program and input");
+		return err_hint(err, "name the program's file");
+	}
 	if (strcmp(file, "-") == 0)
 		return STDIN_FILENO;
+	struct stat st;
 	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd >= 0)
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode)))
 		return fd;
-	int r = err_sys(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, errno, "--stdin %s", file);
-	return r == -1 ? -EPERM : r;
+	int sys = fd >= 0 ? EISDIR : errno;
+	fd_close(&fd);
+	err_sys(err, sys == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, sys, "--stdin %s", file);
+	err_hint(err, "name a file that you may read, or - for retort's own standard input");
+	return -EINVAL;
+}
+
+/* Output that was lost is an error, but for a reader that had enough. Returns: the exit status. */
+static int show_failed(int r, int status)
+{
+	if (r < 0 && r != -EPIPE)
+		(void)fprintf(stderr, "retort: standard output: %s: send it elsewhere, or use -o DIR\n",
+			strerror(-r));
+	if (r < 0 && status == 0)
+		status = r == -EPIPE ? 128 + SIGPIPE : 1;
+	return status;
 }
 
 static int run_view(struct view *view, const struct run_request *req)
@@ -402,8 +455,8 @@ static int run_view(struct view *view, const struct run_request *req)
 	struct err err = {0};
 	int r = run_once(req, &events, &result, &err);
 	int status = result.exit_status;
-	if (result.record && show_result(view, &result) < 0 && status == 0)
-		status = 128 + SIGPIPE;
+	if (result.record)
+		status = show_failed(show_result(view, &result), status);
 	json_decref(result.record);
 	if (r < 0)
 		status = cli_fail(&err, view->args->json && !result.record);

@@ -29,7 +29,7 @@ static size_t write_now(struct sink *s, const char *data, size_t bytes)
 	while (at < bytes && can_write(s->fd)) {
 		ssize_t n = write(s->fd, data + at, MIN(bytes - at, (size_t)PIPE_BUF));
 		if (n < 0 && errno != EINTR && errno != EAGAIN) {
-			s->is_broken = true;
+			s->error = errno;
 			return bytes;
 		}
 		at += n > 0 ? (size_t)n : 0;
@@ -40,14 +40,14 @@ static size_t write_now(struct sink *s, const char *data, size_t bytes)
 void sink_add(struct sink *s, const void *data, size_t bytes)
 {
 	size_t done = 0;
-	if (s->is_broken)
+	if (s->error)
 		return;
 	if (s->waiting.bytes > 0)
 		buf_consume(&s->waiting, write_now(s, s->waiting.data, s->waiting.bytes));
 	if (s->waiting.bytes == 0)
 		done = write_now(s, data, bytes);
 	if (buf_append(&s->waiting, (const char *)data + done, bytes - done) < 0)
-		s->is_broken = true;
+		s->error = ENOBUFS;
 }
 
 /* The descriptor may be non-blocking: whoever started us shares it. */
@@ -67,10 +67,10 @@ static int write_waiting(struct sink *s)
 
 int sink_flush(struct sink *s)
 {
-	if (s->is_broken)
-		return -EPIPE;
+	if (s->error)
+		return -s->error;
 	int r = write_waiting(s);
 	buf_clear(&s->waiting);
-	s->is_broken = r < 0;
+	s->error = -r;
 	return r;
 }

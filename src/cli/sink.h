@@ -12,7 +12,7 @@
 struct sink {
 	int fd;
 	struct buf waiting;
-	bool is_broken; /* the reader is gone: what comes is dropped */
+	int error; /* errno of the write that failed: what comes after is dropped */
 };
 
 void sink_init(struct sink *s, int fd, size_t max_bytes);
@@ -24,6 +24,6 @@ void sink_add(struct sink *s, const void *data, size_t bytes);
 /*
  * Write all that waits.
  * Blocks:  until the reader took it.
- * Returns: 0, or negative errno (-EPIPE when the reader is gone).
+ * Returns: 0, or negative errno of this or an earlier write (-EPIPE when the reader is gone).
  */
 int sink_flush(struct sink *s);

@@ -96,7 +96,8 @@ static int check_rootfs(const struct runtime_request *req, char out[PATH_MAX], s
 	const char *path = req->interpreter ? req->interpreter : "/usr/bin/python3";
 	cleanup_fd int root = open(req->rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
-		return err_sys(err, ERR_NOT_FOUND, errno, "--rootfs %s", req->rootfs);
+		return err_sys(err, ERR_NOT_FOUND, errno, "--rootfs %s", req->rootfs),
+		       err_hint(err, "name the directory of a root file system: it holds usr/");
 	cleanup_fd int fd = sys_open_in_root(root, path, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return not_found(path, err);
@@ -114,7 +115,13 @@ static int bind_prefix(struct runtime_start *out, const char *executable, struct
 	if (!prefix[0])
 		return err_set(err, ERR_RUNTIME, "Python at %s is in no directory of its own",
 			executable);
-	return runtime_bind(out, prefix, NULL, err);
+	int r = runtime_bind(out, prefix, NULL, err);
+	/* By its real name too: files of an installation name each other by that. */
+	char *real = r < 0 ? NULL : realpath(prefix, NULL);
+	if (real && strcmp(real, prefix) != 0)
+		r = runtime_bind(out, real, NULL, err);
+	free(real);
+	return r;
 }
 
 /* Where `home = …` of a virtual environment says its base is; empty when there is none. */
@@ -146,6 +153,14 @@ static void read_venv_home(const char *executable, char home[PATH_MAX])
 	}
 }
 
+/* An environment may be a stranger's: of what it names, only where a Python is gets into the box. */
+static bool has_python(const char *dir)
+{
+	char path[PATH_MAX + 16];
+	(void)snprintf(path, sizeof path, "%s/python3", dir);
+	return access(path, X_OK) == 0;
+}
+
 /* Bind the installation of the executable, of each link it goes through, and of a venv's base. */
 static int bind_installation(struct runtime_start *out, const char *python, struct err *err)
 {
@@ -167,7 +182,7 @@ static int bind_installation(struct runtime_start *out, const char *python, stru
 			return r;
 	}
 	read_venv_home(python, home);
-	if (!home[0])
+	if (!home[0] || !has_python(home))
 		return 0;
 	cut_last_part(home);
 	return home[0] ? runtime_bind(out, home, NULL, err) : 0;
@@ -201,8 +216,8 @@ static int add_environment(const struct runtime_request *req, struct runtime_sta
 		(void)snprintf(computed[4], sizeof computed[4], "RETORT_SEED=%u", seed);
 	}
 	int r = 0;
-	for (size_t i = 0; r == 0 && i < req->n_env; i++)
-		r = add_variable(out, err, req->env[i]);
+	for (size_t i = req->n_env; r == 0 && i > 0; i--) /* of two with one name the last counts */
+		r = add_variable(out, err, req->env[i - 1]);
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(fixed); i++)
 		r = add_variable(out, err, fixed[i]);
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(computed); i++)

@@ -106,6 +106,7 @@ int feed_start(struct feed *f, uv_loop_t *loop, int from, int to, struct err *er
 		r = uv_poll_init(loop, &f->from_poll, own);
 		f->n_open += r == 0;
 		f->is_regular = r < 0;
+		r = r == UV_EPERM ? 0 : r; /* what cannot be polled, as /dev/null, never waits */
 	}
 	f->from = fd_take(&own);
 	f->to = fd_take(&to_fd);

@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 
+#include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,23 @@ void record_done(struct record *r)
 	json_decref(r->displays);
 	json_decref(r->error);
 	json_decref(r->files);
+	for (size_t i = 0; i < r->n_paths; i++)
+		free(r->paths[i]);
+	free(r->paths);
+}
+
+int record_add_path(struct record *r, const char *path)
+{
+	char *copy = path ? strdup(path) : NULL;
+	char **paths = realloc(r->paths, (r->n_paths + 1) * sizeof *paths);
+	if (paths)
+		r->paths = paths;
+	if (!paths || (path && !copy)) {
+		free(copy);
+		return -ENOMEM;
+	}
+	paths[r->n_paths++] = copy;
+	return 0;
 }
 
 const char *record_status_word(enum record_status status)

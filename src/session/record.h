@@ -39,6 +39,8 @@ struct record {
 	enum record_outcome outcome;
 	const char *reason; /* or NULL */
 	json_t *files;	    /* array */
+	char **paths;	    /* beside `files`: the name as it is, NULL for one deleted */
+	size_t n_paths;
 	bool files_cut;
 	double wall_ms, queued_ms;
 	struct box_usage usage;
@@ -54,6 +56,9 @@ const char *record_status_word(enum record_status status);
 
 /* Who enforces: "cgroup v2", "rlimit", …; NULL for LIMIT_BY_NONE. */
 const char *record_by_word(uint32_t by);
+
+/* Append to `paths` a copy of @path (or NULL). Returns: 0 or -ENOMEM. */
+int record_add_path(struct record *r, const char *path);
 
 /* The object of CONTRACT §3. Owns: the caller decrefs. Returns: NULL without memory. */
 json_t *record_json(const struct record *r);

@@ -84,15 +84,17 @@ static void add_change(void *arg, enum workspace_change change, const struct wor
 	static const char *const words[] = {"created", "modified", "deleted"};
 	cleanup_buf struct buf path = BUF_INIT(3 * 4096);
 	/* A name that is no UTF-8 cannot be said in JSON; it is shown repaired. */
+	struct record *record = arg;
 	if (file->kind != WORKSPACE_FILE ||
-		utf8_repair(&path, file->path, strlen(file->path), NULL) < 0)
+		utf8_repair(&path, file->path, strlen(file->path), NULL) < 0 ||
+		record_add_path(record, change == WORKSPACE_DELETED ? NULL : file->path) < 0)
 		return;
 	json_t *row = json_object();
 	(void)json_object_set_new(row, "path", json_stringn(buf_str(&path), path.bytes));
 	(void)json_object_set_new(row, "change", json_string(words[change]));
 	(void)json_object_set_new(row, "size", json_integer((json_int_t)file->size_bytes));
 	(void)json_object_set_new(row, "mime", json_string(workspace_mime(file->path)));
-	(void)json_array_append_new(arg, row);
+	(void)json_array_append_new(record->files, row);
 }
 
 static void list_files(struct session *s)
@@ -101,7 +103,7 @@ static void list_files(struct session *s)
 	struct workspace after;
 	if (workspace_scan(&after, s->workspace_fd, &err) < 0)
 		return;
-	workspace_compare(&s->before, &after, add_change, s->record.files);
+	workspace_compare(&s->before, &after, add_change, &s->record);
 	s->record.files_cut = after.is_cut;
 	workspace_done(&after);
 }
@@ -183,7 +185,11 @@ static int write_step(struct session *s, const struct step_request *req, struct 
 {
 	json_t *argv = json_array();
 	for (size_t i = 0; req->argv && req->argv[i]; i++)
-		(void)json_array_append_new(argv, json_string(req->argv[i]));
+		if (json_array_append_new(argv, json_string(req->argv[i])) < 0) {
+			json_decref(argv);
+			err_set(err, ERR_USAGE, "argument %zu is not UTF-8", i);
+			return err_hint(err, "pass such names in a file: -v names.txt:names.txt");
+		}
 	json_t *step = json_pack("{s:s, s:o, s:s, s:o, s:s, s:s*, s:I}", "id", "1", "code",
 		json_stringn(req->code, req->code_bytes), "filename", req->filename, "argv", argv,
 		"mode", req->once ? "once" : "session", "preload", req->preload, "value_bytes",
@@ -237,4 +243,3 @@ int session_workspace_fd(const struct session *s)
 {
 	return s->workspace_fd;
 }
-

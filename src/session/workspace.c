@@ -146,6 +146,12 @@ static bool is_mount_point(const struct workspace_file *f)
 	return f->kind == WORKSPACE_MOUNT;
 }
 
+static bool is_same(const struct workspace_file *old, const struct workspace_file *new)
+{
+	return old->ino == new->ino && old->changed_ns == new->changed_ns &&
+	       old->size_bytes == new->size_bytes && old->kind == new->kind;
+}
+
 void workspace_compare(const struct workspace *before, const struct workspace *after,
 	workspace_change_fn *change, void *arg)
 {
@@ -154,18 +160,16 @@ void workspace_compare(const struct workspace *before, const struct workspace *a
 		const struct workspace_file *old = b < before->n_files ? &before->files[b] : NULL;
 		const struct workspace_file *new = a < after->n_files ? &after->files[a] : NULL;
 		int order = !old ? 1 : !new ? -1 : strcmp(old->path, new->path);
-		if (order < 0) {
+		if (old && order < 0) {
 			if (!is_mount_point(old))
 				change(arg, WORKSPACE_DELETED, old);
 			b++;
-		} else if (order > 0) {
+		} else if (new && order > 0) {
 			if (!is_mount_point(new))
 				change(arg, WORKSPACE_CREATED, new);
 			a++;
-		} else {
-			bool same = old->ino == new->ino && old->changed_ns == new->changed_ns &&
-				    old->size_bytes == new->size_bytes && old->kind == new->kind;
-			if (!same && !is_mount_point(old) && !is_mount_point(new))
+		} else if (old && new) {
+			if (!is_same(old, new) && !is_mount_point(old) && !is_mount_point(new))
 				change(arg, WORKSPACE_MODIFIED, new);
 			a++;
 			b++;
@@ -196,15 +200,33 @@ static int make_parents(int dir_fd, const char *path, const char **name)
 	return at < 0 ? -errno : fd_take(&at);
 }
 
-static int copy_bytes(int from, int to)
+static int copy_range(int from, int to, off_t at, off_t end)
 {
-	for (;;) {
-		ssize_t n = sendfile(to, from, NULL, 1 << 24);
+	if (lseek(to, at, SEEK_SET) < 0)
+		return -errno;
+	while (at < end) {
+		ssize_t n = sendfile(to, from, &at, (size_t)MIN(end - at, (off_t)1 << 24));
 		if (n == 0)
-			return 0;
+			return 0; /* it was cut meanwhile */
 		if (n < 0 && errno != EINTR)
 			return -errno;
 	}
+	return 0;
+}
+
+/* Holes stay holes: else a file that takes nothing in the box could fill the host. */
+static int copy_bytes(int from, int to, off_t size)
+{
+	int r = ftruncate(to, size) < 0 ? -errno : 0;
+	for (off_t at = 0; r == 0 && at < size;) {
+		off_t data = lseek(from, at, SEEK_DATA);
+		if (data < 0)
+			return errno == ENXIO ? 0 : -errno;
+		off_t hole = lseek(from, data, SEEK_HOLE);
+		at = hole < 0 ? size : hole;
+		r = copy_range(from, to, data, at);
+	}
+	return r;
 }
 
 static int out_failed(int sys, const char *path, struct err *err)
@@ -216,7 +238,7 @@ static int out_failed(int sys, const char *path, struct err *err)
 int workspace_copy_out(int fd, const char *path, int out_fd, struct err *err)
 {
 	struct stat st;
-	const char *name;
+	const char *name = path;
 	char temporary[64];
 	cleanup_fd int from =
 		sys_open_beneath(fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
@@ -232,7 +254,7 @@ int workspace_copy_out(int fd, const char *path, int out_fd, struct err *err)
 		0666);
 	if (to < 0)
 		return out_failed(errno, path, err);
-	int r = copy_bytes(from, to);
+	int r = copy_bytes(from, to, st.st_size);
 	if (r == 0 && (st.st_mode & S_IXUSR))
 		(void)fchmod(to, 0755);
 	if (r == 0 && renameat(dir, temporary, dir, name) < 0)

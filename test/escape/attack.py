@@ -19,13 +19,9 @@ import inspect
 import json
 import os
 import secrets
-import shutil
-import socket
 import subprocess
 import sys
-import tempfile
 import textwrap
-import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402

@@ -2,6 +2,7 @@
 """Other processes: those of the host, init, and what must not outlive a box."""
 
 import os
+import resource
 import secrets
 import signal
 import subprocess
@@ -458,6 +459,14 @@ class Leaks(harness.Case):
             "line = [n for n in open('/proc/self/limits') if 'core' in n][0].split()\n"
             "print(line[4] == '1' or libc.prctl(3, 0, 0, 0, 0) == 0, line)")
         self.assertTrue(done["stdout"].startswith("True"), done["stdout"])
+
+    def test_T_CORE_caller_without_core_files(self):
+        """The caller's hard limit is 0 already, as on hardened hosts: a box starts all the same."""
+        done = subprocess.run(
+            [harness.RETORT, "run", "-c", "print(6 * 7)"], capture_output=True, check=False,
+            timeout=60, env=harness.environment(),
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
+        self.assertEqual((done.returncode, done.stdout), (0, b"42\n"), done)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@
 import json
 import os
 import secrets
-import signal
 import socket
 import stat
 import subprocess

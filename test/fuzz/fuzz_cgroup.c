@@ -1,6 +1,6 @@
 /*
- * What /proc/self and the files of cgroups say: /proc/self/cgroup, mountinfo, cgroup.controllers and a
- * file of numbers, apart by NUL. SPDX-License-Identifier: Apache-2.0
+ * What /proc/self and the files of cgroups say: /proc/self/cgroup, mountinfo, cgroup.controllers
+ * and a file of numbers, apart by NUL. SPDX-License-Identifier: Apache-2.0
  */
 #include "fuzz.h"
 
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No path may lead out of the directory that stands for "/": the code under test makes directories. */
+/* No path may lead out of the directory that stands for "/": the code under test makes directories.
+ */
 static void tame(char *text)
 {
 	static const char *const ways[] = {"..", "\\056"}; /* the second as mountinfo writes it */
@@ -35,7 +36,8 @@ static void check_host(const struct cgroup_host *host)
 	MUST(memchr(host->why, '\0', sizeof host->why));
 	for (size_t i = 0; i < CGROUP_CONTROLLER_END_; i++) {
 		MUST(memchr(host->base[i], '\0', sizeof host->base[i]));
-		MUST(!host->base[i][0] || strncmp(host->base[i], fuzz_dir(), strlen(fuzz_dir())) == 0);
+		MUST(!host->base[i][0] ||
+			strncmp(host->base[i], fuzz_dir(), strlen(fuzz_dir())) == 0);
 	}
 }
 

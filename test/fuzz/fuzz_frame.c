@@ -1,4 +1,5 @@
-/* Frames: the same ones, whether bytes come at once or one by one. SPDX-License-Identifier: Apache-2.0 */
+/* Frames: the same ones, whether bytes come at once or one by one. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "fuzz.h"
 
 #include "runtime/frame.h"

@@ -1,4 +1,5 @@
-/* Numbers: what is read is in range, and reads back from how it is shown. SPDX-License-Identifier: Apache-2.0 */
+/* Numbers: what is read is in range, and reads back from how it is shown. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "fuzz.h"
 
 #include "base/num.h"

@@ -18,13 +18,24 @@ struct args {
 
 static const struct opt opts[] = {
 	{.name = "quiet", .letter = 'q', OPT_INTO_FLAG(struct args, quiet)},
-	{.name = "code", .letter = 'c', OPT_INTO_TEXT(struct args, code), .flags = OPT_ENDS, .arg = "CODE"},
-	{.name = "memory", .letter = 'm', OPT_INTO_BYTES(struct args, memory), .arg = "SIZE", .min = 16,
+	{.name = "code",
+		.letter = 'c',
+		OPT_INTO_TEXT(struct args, code),
+		.flags = OPT_ENDS,
+		.arg = "CODE"},
+	{.name = "memory",
+		.letter = 'm',
+		OPT_INTO_BYTES(struct args, memory),
+		.arg = "SIZE",
+		.min = 16,
 		.max = 1 << 30},
 	{.name = "timeout", OPT_INTO_MS(struct args, timeout), .arg = "TIME", .min = 1},
 	{.name = "pids", OPT_INTO_COUNT(struct args, pids), .arg = "N"},
 	{.name = "cpus", OPT_INTO_CPU_MILLI(struct args, cpus), .arg = "N"},
-	{.name = "color", OPT_INTO_CHOICE(struct args, color), .arg = "WHEN", .choices = "auto|always|never"},
+	{.name = "color",
+		OPT_INTO_CHOICE(struct args, color),
+		.arg = "WHEN",
+		.choices = "auto|always|never"},
 	{.name = "volume", .letter = 'v', OPT_INTO_LIST(struct args, volumes), .arg = "V"},
 };
 

@@ -1,4 +1,5 @@
-/* The books of a process: /proc/1/stat, status and smaps_rollup, apart by NUL. SPDX-License-Identifier: Apache-2.0 */
+/* The books of a process: /proc/1/stat, status and smaps_rollup, apart by NUL.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
 #include "base/fd.h"

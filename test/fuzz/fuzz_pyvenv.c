@@ -1,4 +1,5 @@
-/* pyvenv.cfg of a virtual environment that came with somebody's files. SPDX-License-Identifier: Apache-2.0 */
+/* pyvenv.cfg of a virtual environment that came with somebody's files. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "fuzz.h"
 
 #include "runtime/runtime.h"

@@ -8,8 +8,8 @@
 
 static void check_accepted(const char *dst)
 {
-	static const char *const taken[] = {"/", "/proc", "/dev", "/sys", "/etc", "/usr", "/bin", "/lib",
-		"/home", "/home/user", "/tmp", "/retort"};
+	static const char *const taken[] = {"/", "/proc", "/dev", "/sys", "/etc", "/usr", "/bin",
+		"/lib", "/home", "/home/user", "/tmp", "/retort"};
 	MUST(dst[0] == '/');
 	for (const char *at = dst; *at;) {
 		size_t n = strcspn(++at, "/");

@@ -1,4 +1,5 @@
-/* Without libFuzzer a target runs each file of the directories given. SPDX-License-Identifier: Apache-2.0 */
+/* Without libFuzzer a target runs each file of the directories given. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "fuzz.h"
 
 #include "base/fd.h"

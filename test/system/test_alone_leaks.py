@@ -110,11 +110,13 @@ class Leaks(harness.Case):
         ("import os; os.kill(os.getpid(), 9)", (), {137}),
         ("import time\nx = b'1' * (60 << 20)\ntime.sleep(20)", ("-m", "32m"), {137, 1}),
         ("while True: pass", ("--timeout", "50ms"), {124}),
-        ("import os\nwhile True:\n try: os.fork()\n except OSError: pass", ("--pids", "16", "--timeout", "100ms"), {124}),
+        ("import os\nwhile True:\n try: os.fork()\n except OSError: pass",
+         ("--pids", "16", "--timeout", "100ms"), {124}),
         ("open('x', 'wb').write(b'1' * (2 << 20))", ("--disk", "1m"), {1}),
         ("import subprocess\nsubprocess.Popen(['sleep', '60'], start_new_session=True)\nNone", (), {0}),
         ("import os\nif os.fork() == 0:\n os.setsid()\n while True: os.write(1, b'.')\nprint()", (), {0}),
-        ("import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()", ("--timeout", "100ms"), {124}),
+        ("import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()",
+         ("--timeout", "100ms"), {124}),
         ("1", ("-v", "/usr/share:/data", "-v", "/etc/passwd:p"), {0}),
         ("1", ("-v", "/nonexistent:/data"), {2}),
         ("1", ("--python", "/nonexistent"), {127}),
@@ -286,7 +288,8 @@ class InUserNamespace(harness.Case):
         self.assertEqual(self.run_inside("-m", "64m", "-c", code).status, 137)
 
     def test_process_limit(self):
-        done = self.run_inside("--pids", "5", "-c", "import os, signal\nwhile True:\n if os.fork() == 0: signal.pause()")
+        done = self.run_inside("--pids", "5", "-c", "import os, signal\n"
+                               "while True:\n if os.fork() == 0: signal.pause()")
         self.assertEqual(done.status, 1)
         self.assertIn("BlockingIOError", done.err)
 

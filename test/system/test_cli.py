@@ -171,8 +171,9 @@ class Volumes(CliCase):
 
     def test_read_only_by_default(self):
         code = ("import os\n"
-                "for f in (lambda: open('/d/new', 'w'), lambda: open('/d/x.txt', 'a'), lambda: os.remove('/d/x.txt'),\n"
-                "          lambda: os.chmod('/d/x.txt', 0o777), lambda: os.utime('/d/x.txt'), lambda: os.mkdir('/d/n'),\n"
+                "for f in (lambda: open('/d/new', 'w'), lambda: open('/d/x.txt', 'a'),\n"
+                "          lambda: os.remove('/d/x.txt'), lambda: os.chmod('/d/x.txt', 0o777),\n"
+                "          lambda: os.utime('/d/x.txt'), lambda: os.mkdir('/d/n'),\n"
                 "          lambda: os.rename('/d/x.txt', '/d/y')):\n"
                 " try: f(); print('wrote')\n"
                 " except OSError as e: print(e.errno)")
@@ -332,6 +333,21 @@ class Settings(CliCase):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"1\n", b""))
 
 
+    def test_profile(self):
+        """Options under a name, between the flags and the rest of the configuration."""
+        env = self.config('{"memory": "200m", "profiles": {"small": {"memory": "100m"}}}')
+        self.assertEqual(self.memory("--profile", "small", env=env), 100 << 20)
+        self.assertEqual(self.memory("--profile", "small", "-m", "50m", env=env), 50 << 20)
+        self.assert_failed(harness.run("1", "--profile", "smal", env=env), 2, "smal")
+
+    def test_preload(self):
+        self.assert_ran(harness.run("import sys; print('json' in sys.modules, 'csv' in sys.modules)",
+                                    "--preload", "json,csv"), "True True\n")
+        done = harness.run("print('never')", "--preload", "no_such_module")
+        self.assertEqual((done.status, done.out), (1, ""))
+        self.assertRegex(done.err, "no_such_module")
+
+
 class Out(CliCase):
     CODE = ("import os\nos.makedirs('a/b')\nopen('a/b/c.txt', 'w').write('deep')\n"
             "open('top', 'w').write('top')\nopen('run', 'w').write('#!/bin/sh'); os.chmod('run', 0o755)\n"
@@ -377,6 +393,30 @@ class Out(CliCase):
         write(os.path.join(work, "old"), "old")
         self.assert_ran(harness.run("open('new', 'w').close()", "-w", work, "-o", out), "")
         self.assertEqual(os.listdir(out), ["new"])
+
+    def test_private_files(self):
+        """What the program made for itself alone is copied too."""
+        out = harness.make_dir()
+        done = harness.run("import os, tempfile\nos.umask(0o077)\nopen('private', 'w').write('1')\n"
+                           "d = tempfile.mkdtemp(dir='.')\nopen(d + '/in', 'w').write('2')\nNone", "-o", out)
+        self.assert_ran(done, "")
+        self.assertEqual(sum(len(files) for _, _, files in os.walk(out)), 2)
+
+    def test_names_that_are_no_text(self):
+        """A file is copied under the bytes that are its name."""
+        out = harness.make_dir()
+        self.assert_ran(harness.run("open(b'a\\xff', 'w').write('1'); None", "-o", out), "")
+        self.assertEqual(os.listdir(os.fsencode(out)), [b"a\xff"])
+
+    def test_sparse(self):
+        """Holes cost nothing in the box and must not cost the host more than the box's limit."""
+        out = harness.make_dir()
+        done = harness.run("for i in range(5):\n f = open('f%d' % i, 'wb'); f.truncate(200 << 20); f.write(b'1')",
+                           "--disk", "64m", "-o", out)
+        used = sum(os.stat(os.path.join(out, name)).st_blocks * 512 for name in os.listdir(out))
+        shutil.rmtree(out)
+        self.assertLessEqual(used, 64 << 20)
+        self.assertIn(done.status, (0, 1))
 
     def test_large(self):
         out = harness.make_dir()
@@ -594,7 +634,8 @@ class Interpreters(CliCase):
 
     def test_children_use_it(self):
         """sys.executable in the box starts the same interpreter with the same packages."""
-        code = "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import foo; print(foo.NAME)'], check=True)\nNone"
+        code = ("import subprocess, sys\n"
+                "subprocess.run([sys.executable, '-c', 'import foo; print(foo.NAME)'], check=True)\nNone")
         self.assert_ran(harness.run(code, "--python", self.make_venv()), "foo of the venv\n")
 
     def test_usual_one(self):
@@ -636,7 +677,8 @@ class Interruptions(CliCase):
     def test_interrupt(self):
         """Ctrl-C: the program sees KeyboardInterrupt, retort ends with 130, nothing is left."""
         marker = f"RETORT_MARK={os.getpid()}-{time.monotonic_ns()}"
-        process = self.running("import time\ntry: up(); time.sleep(60)\nexcept KeyboardInterrupt: print('seen'); raise",
+        process = self.running("import time\ntry: up(); time.sleep(60)\n"
+                               "except KeyboardInterrupt: print('seen'); raise",
                                "-e", marker)
         self.assertTrue(self.boxes(marker) or not harness.IS_ROOT)
         process.send_signal(signal.SIGINT)
@@ -658,7 +700,8 @@ class Interruptions(CliCase):
     def test_interrupt_of_the_whole_group(self):
         """As a terminal does it: every process of the group gets the signal, the box just one."""
         process = self.running("import time\nn = 0\nfor i in range(2):\n"
-                               " try: n or up(); time.sleep(0.7 if n else 60)\n except KeyboardInterrupt: n += 1\nprint(n)",
+                               " try: n or up(); time.sleep(0.7 if n else 60)\n"
+                               " except KeyboardInterrupt: n += 1\nprint(n)",
                                start_new_session=True)
         os.killpg(process.pid, signal.SIGINT)
         status, out, _ = self.finish(process)
@@ -666,7 +709,7 @@ class Interruptions(CliCase):
 
     def test_interrupt_twice(self):
         """A second Ctrl-C does not wait for the program to like it."""
-        process = self.running("import signal, time\nsignal.signal(2, lambda *_: print('no', flush=True))\nup()\n"
+        process = self.running("import os, signal, time\nsignal.signal(2, lambda *_: os.write(1, b'no\\n'))\nup()\n"
                                "while True: time.sleep(60)")
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.stdout.readline(), b"no\n")
@@ -716,9 +759,14 @@ class Interruptions(CliCase):
         done = subprocess.run(["bash", "-c", '"$0" run -c "print(1)" >&-', harness.RETORT], capture_output=True,
                               env=harness.environment(), check=False)
         self.assertNotEqual(done.returncode, 0)
-        done = subprocess.run(["bash", "-c", '"$0" run -c "import os; os.listdir(str(0)) if 0 else None" >&- 2>&- <&-',
-                               harness.RETORT], env=harness.environment(), check=False)
-        self.assertEqual(done.returncode, 0)
+
+    def test_closed_descriptors(self):
+        """Whichever of 0, 1 and 2 the caller has closed, retort neither crashes nor mixes them up."""
+        for closed in ("<&-", "2>&-", "<&- 2>&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-"):
+            with self.subTest(closed=closed):
+                done = subprocess.run(["bash", "-c", f'"$0" run -c "import os; None" {closed}', harness.RETORT],
+                                      capture_output=True, env=harness.environment(), check=False)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
 
     def test_full_device(self):
         for options in ([], ["--json"], ["--jsonl"]):
@@ -774,7 +822,8 @@ class Interruptions(CliCase):
         """Descriptors that the caller has open are not the program's."""
         with open("/etc/passwd", "rb") as f:
             done = subprocess.run([harness.RETORT, "run", "-c",
-                                   "import os\nprint([os.readlink('/proc/self/fd/' + n) for n in os.listdir('/proc/self/fd')"
+                                   "import os\nprint([os.readlink('/proc/self/fd/' + n)"
+                                   " for n in os.listdir('/proc/self/fd')"
                                    " if os.path.exists('/proc/self/fd/' + n)])"],
                                   pass_fds=[f.fileno()], capture_output=True, env=harness.environment(), check=False)
         self.assertEqual(done.returncode, 0)

@@ -148,6 +148,16 @@ class Limits:
         self.assert_error(record, "MemoryError", "^$")
         self.assertEqual(record["error"]["line"], 1)
 
+    def test_memory_in_one_piece(self):
+        """Several times the limit at once: refused as MemoryError, or granted and then oom."""
+        record = self.record("import time\nx = b'1' * (400 << 20)\ntime.sleep(20)", "-m", "64m")
+        if record["status"] == "error":
+            self.assert_error(record, "MemoryError", "^$")
+            self.assertEqual(record["error"]["line"], 2)
+        else:
+            self.assert_oom(record, "64 MiB")
+        self.assertLess(record["usage"]["memory_peak_bytes"], 200 << 20)
+
     def test_memory_of_children(self):
         """Children count together: none over the limit alone, and all of them are."""
         code = ("import os, time\n"
@@ -346,7 +356,7 @@ class Limits:
         done = harness.run("while True: pass", "--timeout", "700ms", env=self.env)
         self.assertEqual(done.status, 124, done)
         self.assertRegex(done.err, "retort: timeout: the step ran longer than its limit of 700 ms of wall "
-                                   "time: give it more with --timeout or --cpu-time\n$")
+                                   "time: give it more with --timeout\n$")
 
     def test_wall_keeps_output(self):
         """What was printed before the limit is in the record."""

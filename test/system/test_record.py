@@ -178,10 +178,12 @@ class Ends(RecordCase):
         self.assert_error("x = 1\nraise KeyboardInterrupt('mine')", "KeyboardInterrupt", "^mine$", 130, line=2)
 
     def test_exception_that_cannot_be_shown(self):
-        self.assert_error("class E(Exception):\n def __str__(self): raise ValueError\nraise E", "E", "^<.*>$|^$", line=3)
+        self.assert_error("class E(Exception):\n def __str__(self): raise ValueError\nraise E",
+                          "E", "^<.*>$|^$", line=3)
 
     def test_exception_group(self):
-        self.assert_error("raise ExceptionGroup('two', [ValueError(1), KeyError(2)])", "ExceptionGroup", "^two", line=1)
+        self.assert_error("raise ExceptionGroup('two', [ValueError(1), KeyError(2)])",
+                          "ExceptionGroup", "^two", line=1)
 
     def test_huge_message(self):
         record = self.assert_error("raise ValueError('x' * (50 << 20))", "ValueError", "characters cut", line=1)
@@ -191,6 +193,28 @@ class Ends(RecordCase):
         """A program that stops itself waits for its time limit and no longer."""
         record = self.record("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", "--timeout", "500ms")
         self.assertEqual((record["status"], record["_status"]), ("timeout", 124))
+
+
+    def test_closing_everything(self):
+        """A program that closes all descriptors, as daemons do, ends as it would anyway."""
+        for code, status in (("print('x', flush=True)", 0), ("1 / 0", 1), ("raise SystemExit(5)", 5)):
+            record = self.record("import os; os.closerange(3, 4096)\n" + code)
+            self.assertEqual(record["_status"], status, short(record))
+            self.assertNotIn("/retort/", record["stderr"], "the driver's own frames are not the user's")
+
+    def test_exec(self):
+        """What the program turns into is the program."""
+        record = self.record("import os; os.execv('/bin/sh', ['sh', '-c', 'echo hi; exit 3'])")
+        self.assertEqual((record["status"], record["_status"], record["stdout"]), ("error", 3, "hi\n"))
+
+    def test_breaking_the_interpreter(self):
+        """A program that breaks the interpreter under itself breaks itself only."""
+        for code, name in (("import sys; sys.modules.clear()\n1 / 0", "ZeroDivisionError"),
+                           ("import builtins; builtins.__dict__.clear()\nx", "NameError"),
+                           ("import sys; sys.stdout = sys.stderr = None\n1 / 0", "ZeroDivisionError"),
+                           ("import sys; sys.path[:] = []\nimport json", "ModuleNotFoundError")):
+            record = self.record(code)
+            self.assertEqual((record["status"], record["error"]["name"]), ("error", name), short(record))
 
 
 class Output(RecordCase):
@@ -457,7 +481,8 @@ class Values(RecordCase):
             self.assertIsNone(self.value(code), code)
 
     def test_json(self):
-        for code, value in (("1", 1), ("1.5", 1.5), ("True", True), ("'ž'", "ž"), ("[1, {'a': None}]", [1, {"a": None}])):
+        for code, value in (("1", 1), ("1.5", 1.5), ("True", True), ("'ž'", "ž"),
+                            ("[1, {'a': None}]", [1, {"a": None}])):
             self.assertEqual(self.value(code)["application/json"], value)
 
     def test_not_json(self):

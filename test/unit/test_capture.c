@@ -1,4 +1,5 @@
-/* Captured output against a naive model that keeps everything. SPDX-License-Identifier: Apache-2.0 */
+/* Captured output against a naive model that keeps everything. SPDX-License-Identifier: Apache-2.0
+ */
 #include "session/capture.h"
 
 #include "base/utf8.h"
@@ -62,7 +63,8 @@ TEST(ring_is_as_the_model)
 			run_model(limits[i], (uint32_t)(i * 16 + k), chunks[k]);
 }
 
-static void check_text(uint64_t limit, const char *in, size_t bytes, const char *want, bool want_invalid)
+static void check_text(
+	uint64_t limit, const char *in, size_t bytes, const char *want, bool want_invalid)
 {
 	cleanup_buf struct buf out = BUF_INIT(4096);
 	bool invalid = false;
@@ -85,7 +87,13 @@ TEST(text)
 	check_text(0, "", 0, "", false);
 	check_text(1, "abc", 3, "a\n[... 2 bytes cut ...]\n", false);
 	check_text(3, "abcdef", 6, "ab\n[... 3 bytes cut ...]\nf", false);
-	check_text(9, "a\xff" "b", 3, "a\xef\xbf\xbd" "b", true);
+	check_text(9,
+		"a\xff"
+		"b",
+		3,
+		"a\xef\xbf\xbd"
+		"b",
+		true);
 }
 
 /* Characters cut by us are no fault of the program; what it got wrong itself is. */
@@ -93,9 +101,16 @@ TEST(text_cut_inside_a_character)
 {
 	/* "éé…": the head's fifth byte and the tail's first are halves. */
 	check_text(10, "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 12,
-		"\xc3\xa9\xc3\xa9\xef\xbf\xbd\n[... 2 bytes cut ...]\n\xef\xbf\xbd\xc3\xa9\xc3\xa9", false);
+		"\xc3\xa9\xc3\xa9\xef\xbf\xbd\n[... 2 bytes cut ...]\n\xef\xbf\xbd\xc3\xa9\xc3\xa9",
+		false);
 	/* Whole where nothing was dropped, although head and tail part the character. */
-	check_text(6, "ab\xe2\x82\xac" "c", 6, "ab\xe2\x82\xac" "c", false);
+	check_text(6,
+		"ab\xe2\x82\xac"
+		"c",
+		6,
+		"ab\xe2\x82\xac"
+		"c",
+		false);
 	check_text(10, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 12,
 		"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\n[... 2 bytes cut ...]\n"
 		"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd",
@@ -105,8 +120,8 @@ TEST(text_cut_inside_a_character)
 /* The tail of a four-byte character cut after its first byte is three invalid parts by itself. */
 TEST(text_cut_in_front_of_three_continuations)
 {
-	check_text(6, "abc...\xf0\x9f\x98\x80", 10, "abc\n[... 4 bytes cut ...]\n\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd",
-		false);
+	check_text(6, "abc...\xf0\x9f\x98\x80", 10,
+		"abc\n[... 4 bytes cut ...]\n\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", false);
 }
 
 TEST(invalid_is_never_unset)

@@ -1,4 +1,5 @@
-/* cgroup hosts and leaves of v2, in trees made of plain files. SPDX-License-Identifier: Apache-2.0 */
+/* cgroup hosts and leaves of v2, in trees made of plain files. SPDX-License-Identifier: Apache-2.0
+ */
 #include "sandbox/cgroup.h"
 #include "sandbox/cgroup_file.h"
 
@@ -143,7 +144,8 @@ TEST(v2_usage)
 	CHECK_INT(cgroup_leaf_usage(&leaf, &usage), -ENOENT);
 	CHECK_INT(usage.memory_bytes, 0);
 	tree_put(&t, V2 "/a/retort-7-1/memory.current", "4096\n");
-	tree_put(&t, V2 "/a/retort-7-1/memory.events", "low 0\noom 3\noom_kill 2\noom_group_kill 9\n");
+	tree_put(&t, V2 "/a/retort-7-1/memory.events",
+		"low 0\noom 3\noom_kill 2\noom_group_kill 9\n");
 	tree_put(&t, V2 "/a/retort-7-1/cpu.stat", "usage_usec 1234\nuser_usec 1000\n");
 	tree_put(&t, V2 "/a/retort-7-1/pids.current", "3\n");
 	CHECK_INT(cgroup_leaf_usage(&leaf, &usage), 0);

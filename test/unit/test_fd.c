@@ -213,13 +213,16 @@ TEST(more_descriptors_than_we_take_is_an_error_and_closes)
 		char bytes[CMSG_SPACE(sizeof(int) * MANY)];
 	} control = {0};
 	struct iovec iov = {.iov_base = (char[]){"x"}, .iov_len = 1};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes,
+	struct msghdr msg = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
 		.msg_controllen = sizeof control.bytes};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 	int fds[MANY], got[FD_PASS_MAX];
 	size_t n_got = 0;
 	char data[4];
-	*c = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
+	*c = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
+		.cmsg_type = SCM_RIGHTS,
 		.cmsg_len = CMSG_LEN(sizeof fds)};
 	for (size_t i = 0; i < MANY; i++)
 		fds[i] = p.a;

@@ -1,4 +1,5 @@
-/* Frames: every boundary, arriving in every way bytes can arrive. SPDX-License-Identifier: Apache-2.0 */
+/* Frames: every boundary, arriving in every way bytes can arrive. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "runtime/frame.h"
 
 #include "t.h"
@@ -30,8 +31,8 @@ TEST(heads)
 		{"\0\0\0\1\x15\0", 6, 5},
 		{"\0\0\0\2\x15", 5, 0},
 		{"\0\0\0\2\x15x", 6, 6},
-		{"\2\0\0\0", 4, 0},	   /* the limit, not here yet */
-		{"\2\0\0\1", 4, -EPROTO},  /* one over: refused before it arrives */
+		{"\2\0\0\0", 4, 0},	  /* the limit, not here yet */
+		{"\2\0\0\1", 4, -EPROTO}, /* one over: refused before it arrives */
 		{"\xff\xff\xff\xff", 4, -EPROTO},
 		{"HTTP/1.1", 8, -EPROTO},
 	};
@@ -88,7 +89,8 @@ TEST(split_at_each_byte)
 			ssize_t n;
 			CHECK_INT(buf_append(&in, all.data + at, ends[part] - at), 0);
 			at = ends[part];
-			while ((n = frame_parse(&in, &frame, &err)) > 0 && n_seen < ARRAY_LEN(rows)) {
+			while ((n = frame_parse(&in, &frame, &err)) > 0 &&
+				n_seen < ARRAY_LEN(rows)) {
 				CHECK_INT(frame.type, rows[n_seen].type);
 				CHECK_INT(frame.bytes, strlen(rows[n_seen].text));
 				CHECK(memcmp(frame.data, rows[n_seen].text, frame.bytes) == 0);

@@ -1,4 +1,5 @@
-/* Requests to the warden: each field at its bounds and beyond. SPDX-License-Identifier: Apache-2.0 */
+/* Requests to the warden: each field at its bounds and beyond. SPDX-License-Identifier: Apache-2.0
+ */
 #include "sandbox/warden/message.h"
 
 #include "t.h"
@@ -79,8 +80,8 @@ TEST(limits_at_and_beyond_their_bounds)
 			bool is_good;
 		} rows[] = {{bounds[i].min, true}, {bounds[i].max, true},
 			{bounds[i].min - 1, false}, /* of 0: UINT64_MAX */
-			{bounds[i].max + 1, false}, {UINT64_MAX, false},
-			{UINT64_C(1) << 63, false}, {0, bounds[i].min == 0}};
+			{bounds[i].max + 1, false}, {UINT64_MAX, false}, {UINT64_C(1) << 63, false},
+			{0, bounds[i].min == 0}};
 		for (size_t k = 0; k < ARRAY_LEN(rows); k++) {
 			struct warden_request *req = request(WARDEN_CREATE);
 			req->limits.value[bounds[i].limit] = rows[k].value;

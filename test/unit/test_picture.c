@@ -1,4 +1,5 @@
-/* Pictures: what a box calls one never controls the terminal. SPDX-License-Identifier: Apache-2.0 */
+/* Pictures: what a box calls one never controls the terminal. SPDX-License-Identifier: Apache-2.0
+ */
 #include "cli/picture.h"
 
 #include "base/fd.h"
@@ -78,10 +79,29 @@ TEST(hostile_pictures_show_nothing)
 		const char *text;
 		size_t bytes;
 	} rows[] = {
-		{"\033]0;owned\a", 10}, {"iVBORw0K\033[2J", 12}, {"iVBO\033Rw0", 8}, {"iVBORw0K\a", 9},
-		{"iVBORw0K\n", 9}, {" iVBORw0K", 9}, {"iVBO Rw0K", 9}, {"iVBORw0K\0\033[2J", 13},
-		{"iVBORw0\033", 8}, {"iVBORw0", 7}, {"iVBORw==x", 9}, {"====", 4}, {"=", 1}, {"iVBO=w0K", 8},
-		{"iVB-_w0K", 8}, {"\xc2\x9b" "2J", 4}, {"\x9b" "2Jx", 4}, {"iVBORw0K\x7f", 9}, {"a", 1},
+		{"\033]0;owned\a", 10},
+		{"iVBORw0K\033[2J", 12},
+		{"iVBO\033Rw0", 8},
+		{"iVBORw0K\a", 9},
+		{"iVBORw0K\n", 9},
+		{" iVBORw0K", 9},
+		{"iVBO Rw0K", 9},
+		{"iVBORw0K\0\033[2J", 13},
+		{"iVBORw0\033", 8},
+		{"iVBORw0", 7},
+		{"iVBORw==x", 9},
+		{"====", 4},
+		{"=", 1},
+		{"iVBO=w0K", 8},
+		{"iVB-_w0K", 8},
+		{"\xc2\x9b"
+		 "2J",
+			4},
+		{"\x9b"
+		 "2Jx",
+			4},
+		{"iVBORw0K\x7f", 9},
+		{"a", 1},
 		{"ab==\033\\", 6},
 	};
 	for (size_t m = 0; m < ARRAY_LEN(protocols); m++)
@@ -127,10 +147,11 @@ static bool show_sixel(struct screen *s, const char *text, size_t bytes)
 TEST(sixels)
 {
 	static const char *const good[] = {"\033Pq\033\\", "\033Pq#0;2;0;0;0#0~~@@vv@@~~$-\033\\"};
-	static const char *const bad[] = {"", "\033Pq", "\033\\", "\033P\033\\", "Pq~\033\\", "\033Pq~~",
-		"\033Pq~\033\\\033[2J", "\033Pq~\033\\\033Pq~\033\\", "\033Pq~\x07\033\\", "\033Pq~ ~\033\\",
-		"\033Pq~\x9c\033\\", "\033Pq~\n\033\\", "\033Pq~\x7f\033\\", "x\033Pq~\033\\", "\033Pq~\033\\\n",
-		"\033]0;x\a\033\\", "\033Pq\033[2J\033\\"};
+	static const char *const bad[] = {"", "\033Pq", "\033\\", "\033P\033\\", "Pq~\033\\",
+		"\033Pq~~", "\033Pq~\033\\\033[2J", "\033Pq~\033\\\033Pq~\033\\",
+		"\033Pq~\x07\033\\", "\033Pq~ ~\033\\", "\033Pq~\x9c\033\\", "\033Pq~\n\033\\",
+		"\033Pq~\x7f\033\\", "x\033Pq~\033\\", "\033Pq~\033\\\n", "\033]0;x\a\033\\",
+		"\033Pq\033[2J\033\\"};
 	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
 		SCREEN s;
 		screen_open(&s, PICTURE_SIXEL, NULL);

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct limits some = {.value = {[LIMIT_output_bytes] = 16, [LIMIT_memory_bytes] = 1 << 20}};
+static const struct limits some = {
+	.value = {[LIMIT_output_bytes] = 16, [LIMIT_memory_bytes] = 1 << 20}};
 
 static struct record new_record(void)
 {
@@ -41,9 +42,9 @@ static json_t *at(json_t *json, const char *path)
 
 TEST(shape_of_an_uneventful_step)
 {
-	static const char *const members[] = {"schema", "step", "parent", "session", "runtime", "status",
-		"displays", "stdout", "stderr", "truncated", "exit_code", "signal", "state", "files",
-		"tools", "usage", "limits"};
+	static const char *const members[] = {"schema", "step", "parent", "session", "runtime",
+		"status", "displays", "stdout", "stderr", "truncated", "exit_code", "signal",
+		"state", "files", "tools", "usage", "limits"};
 	RECORD r = new_record();
 	r.exit_code = 0;
 	JSON json = record_json(&r);
@@ -111,7 +112,8 @@ TEST(outputs_and_what_was_cut)
 	r.n_displays_cut = 2;
 	r.files_cut = true;
 	JSON json = record_json(&r);
-	CHECK_STR(json_string_value(at(json, "stdout")), "01234567\n[... 3 bytes cut ...]\nbcdefXYZ");
+	CHECK_STR(
+		json_string_value(at(json, "stdout")), "01234567\n[... 3 bytes cut ...]\nbcdefXYZ");
 	CHECK_INT(json_integer_value(at(json, "truncated.stdout_bytes")), 3);
 	CHECK_INT(json_integer_value(at(json, "truncated.stderr_bytes")), 0);
 	CHECK_INT(json_string_length(at(json, "stderr")), 6);
@@ -141,7 +143,8 @@ TEST(ends)
 /* Messages carry what a driver or a path said: whatever bytes, however long, an error is told. */
 TEST(errors_survive_any_bytes)
 {
-	static const char *const texts[] = {"plain", "\xff\xfe", "caf\xc3\xa9", "caf\xc3", "\x1b[31m"};
+	static const char *const texts[] = {
+		"plain", "\xff\xfe", "caf\xc3\xa9", "caf\xc3", "\x1b[31m"};
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		RECORD r = new_record();
 		record_set_error(&r, "E", "%s", texts[i]);
@@ -156,7 +159,8 @@ TEST(errors_survive_any_bytes)
 	}
 }
 
-static void name_of(char out[RECORD_ID_BYTES], const char *code, const char *stdout_text, size_t chunk)
+static void name_of(
+	char out[RECORD_ID_BYTES], const char *code, const char *stdout_text, size_t chunk)
 {
 	RECORD r = new_record();
 	for (size_t i = 0, n = strlen(stdout_text); i < n; i += chunk)

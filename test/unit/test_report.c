@@ -46,17 +46,21 @@ TEST(good_results)
 		{"{" OK ",\"value\":{\"application/json\":[1,{\"a\":null}]}}", 0, 0, 1, 0},
 		{"{" OK ",\"more\":[true]}", 0, 0, 0, 0},
 		{"{" OK ",\"error\":{\"name\":\"E\",\"message\":\"m\"}}", 0, 0, 0, 1},
-		{"{" OK ",\"error\":{\"name\":\"E\",\"message\":\"m\",\"line\":-3,\"traceback\":[]}}", 0, 0, 0, 1},
-		{"{" OK ",\"error\":{\"name\":\"\",\"message\":\"a\\u0000b\",\"traceback\":[\"x\"]}}", 0, 0, 0, 1},
+		{"{" OK
+		 ",\"error\":{\"name\":\"E\",\"message\":\"m\",\"line\":-3,\"traceback\":[]}}",
+			0, 0, 0, 1},
+		{"{" OK
+		 ",\"error\":{\"name\":\"\",\"message\":\"a\\u0000b\",\"traceback\":[\"x\"]}}",
+			0, 0, 0, 1},
 		{" \n{" OK "}\n", 0, 0, 0, 0},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		TOOK t = take_result(rows[i].text, strlen(rows[i].text));
 		int good = CHECK_INT(t.r, 0) & CHECK(t.end.has_result) &
-			   CHECK_INT(t.end.is_error, rows[i].is_error) &
-			   CHECK_INT(t.end.exit_code, rows[i].exit_code) &
-			   CHECK_INT(t.record.value != NULL, rows[i].has_value) &
-			   CHECK_INT(t.record.error != NULL, rows[i].has_error);
+			CHECK_INT(t.end.is_error, rows[i].is_error) &
+			CHECK_INT(t.end.exit_code, rows[i].exit_code) &
+			CHECK_INT(t.record.value != NULL, rows[i].has_value) &
+			CHECK_INT(t.record.error != NULL, rows[i].has_error);
 		if (!good)
 			printf("# in %s\n", rows[i].text);
 	}
@@ -66,8 +70,8 @@ static void check_refused(const char *text, size_t bytes)
 {
 	TOOK t = take_result(text, bytes);
 	int good = CHECK_INT(t.r, -EPROTO) & CHECK_INT(t.err.code, ERR_PROTOCOL) &
-		   CHECK(!t.end.has_result && !t.end.is_error && t.end.exit_code == 77) &
-		   CHECK(t.record.value == NULL && t.record.error == NULL);
+		CHECK(!t.end.has_result && !t.end.is_error && t.end.exit_code == 77) &
+		CHECK(t.record.value == NULL && t.record.error == NULL);
 	if (!good)
 		printf("# in %.*s\n", (int)MIN(bytes, 80), text);
 }
@@ -129,8 +133,9 @@ TEST(bad_results)
 /* Nothing a driver adds to an error reaches the record. */
 TEST(only_known_members_of_an_error_are_kept)
 {
-	static const char text[] = "{" OK ",\"error\":{\"name\":\"E\",\"message\":\"m\",\"status\":\"ok\","
-				   "\"line\":2,\"html\":\"<script>\"}}";
+	static const char text[] =
+		"{" OK ",\"error\":{\"name\":\"E\",\"message\":\"m\",\"status\":\"ok\","
+		"\"line\":2,\"html\":\"<script>\"}}";
 	TOOK t = take_result(text, sizeof text - 1);
 	CHECK_INT(t.r, 0);
 	CHECK_INT(json_object_size(t.record.error), 3);
@@ -171,7 +176,8 @@ TEST(counts_are_bounded)
 		TOOK t = take_result(whole, strlen(whole));
 		CHECK_INT(t.r, i < REPORT_MIMES_MAX ? 0 : -EPROTO);
 	}
-	const char *error = "{" OK ",\"error\":{\"name\":\"E\",\"message\":\"m\",\"traceback\":[\"\"";
+	const char *error =
+		"{" OK ",\"error\":{\"name\":\"E\",\"message\":\"m\",\"traceback\":[\"\"";
 	CHECK_INT(result_of_repeat(error, ",\"\"", 999, "]}}"), 0);
 	CHECK_INT(result_of_repeat(error, ",\"\"", 1000, "]}}"), -EPROTO);
 	CHECK_INT(result_of_repeat("{" OK ",\"value\":{\"", "x", 128, "\":0}}"), 0);
@@ -186,7 +192,10 @@ TEST(bombs)
 	CHECK_INT(result_of_repeat("{" OK ",\"x\":[[]", ",[]", 500000, "]}"), -EPROTO);
 	CHECK_INT(result_of_repeat("{" OK ",\"x\":\"", ",[{", 1000000, "\"}"), 0);
 	CHECK_INT(result_of_repeat("{" OK ",\"x\":\"", "\\\",", 1000000, "\"}"), 0);
-	CHECK_INT(result_of_repeat("{" OK ",\"x\":\"\\\\\",\"y\":[0", ",0", 1000000, "]}"), -EPROTO);
+	CHECK_INT(
+		result_of_repeat("{" OK ",\"x\":\"\\\\\",\"y\":[0", ",0", 1000000, "]}"), -EPROTO);
+	CHECK_INT(
+		result_of_repeat("{" OK ",\"x\":\"\\\"\",\"y\":[0", ",0", 1000000, "]}"), -EPROTO);
 	CHECK_INT(result_of_repeat("", "[", 900000, ""), -EPROTO);
 	CHECK_INT(result_of_repeat("{" OK ",\"x\":", "[", 100000, ""), -EPROTO);
 	CHECK_INT(result_of_repeat("", "{\"a\":", 100000, ""), -EPROTO);
@@ -208,7 +217,8 @@ TEST(displays)
 	CHECK(out == json_array_get(record.displays, 0));
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		out = NULL;
-		CHECK_INT(report_display(bad[i], strlen(bad[i]), &record, &kept, &out, &err), -EPROTO);
+		CHECK_INT(report_display(bad[i], strlen(bad[i]), &record, &kept, &out, &err),
+			-EPROTO);
 		CHECK_INT(err.code, ERR_PROTOCOL);
 		CHECK(out == NULL);
 	}
@@ -227,7 +237,8 @@ TEST(displays_over_the_output_limit_are_counted)
 	record_init(&record, &some);
 	for (int over = 0; over < 2; over++) {
 		uint64_t kept = 500;
-		int n = snprintf(text, sizeof text, "{\"data\":{\"t\":\"%0*d\"}}", 500 - 17 + over, 0);
+		int n = snprintf(
+			text, sizeof text, "{\"data\":{\"t\":\"%0*d\"}}", 500 - 17 + over, 0);
 		CHECK_INT(n, 500 + over);
 		CHECK_INT(report_display(text, (size_t)n, &record, &kept, &out, &err), !over);
 		CHECK_INT(kept, over ? 500 : 1000);

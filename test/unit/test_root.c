@@ -22,26 +22,28 @@ static void check_each(const char *const *paths, size_t n, int want, const char 
 
 TEST(places_for_volumes)
 {
-	static const char *const rows[] = {"/data", "/a", "/data/deep/er", "/.hidden", "/...", "/..a",
-		"/a..", "/home/user/data", "/home/user/.config", "/home/other", "/tmp/x", "/var/lib/x",
-		"/etc/app.conf", "/usr/local/x", "/retort/x", "/srv", "/opt", "/mnt", "/root", "/devices",
-		"/procs", "/proc2/x", "/system", "/etcetera", "/binary", "/libs", "/data\n", "/d\xff"};
+	static const char *const rows[] = {"/data", "/a", "/data/deep/er", "/.hidden", "/...",
+		"/..a", "/a..", "/home/user/data", "/home/user/.config", "/home/other", "/tmp/x",
+		"/var/lib/x", "/etc/app.conf", "/usr/local/x", "/retort/x", "/srv", "/opt", "/mnt",
+		"/root", "/devices", "/procs", "/proc2/x", "/system", "/etcetera", "/binary",
+		"/libs", "/data\n", "/d\xff"};
 	check_each(rows, ARRAY_LEN(rows), 0, NULL);
 }
 
 TEST(places_of_the_box)
 {
-	static const char *const rows[] = {"/proc", "/proc/self", "/proc/sys/kernel", "/dev", "/dev/shm",
-		"/dev/shm/x", "/dev/null", "/sys", "/sys/fs/cgroup", "/etc", "/usr", "/bin", "/sbin",
-		"/lib", "/lib32", "/lib64", "/libx32", "/home", "/home/user", "/tmp", "/var", "/retort"};
+	static const char *const rows[] = {"/proc", "/proc/self", "/proc/sys/kernel", "/dev",
+		"/dev/shm", "/dev/shm/x", "/dev/null", "/sys", "/sys/fs/cgroup", "/etc", "/usr",
+		"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/home", "/home/user",
+		"/tmp", "/var", "/retort"};
 	check_each(rows, ARRAY_LEN(rows), -EINVAL, "belongs to the box");
 }
 
 TEST(no_plain_paths)
 {
-	static const char *const rows[] = {"/", "//", "//data", "/data/", "/data//x", "/.", "/..", "/./data",
-		"/data/.", "/data/..", "/data/../etc", "/../etc", "/a/./b", "/proc/../data",
-		"/data/x/../../../etc"};
+	static const char *const rows[] = {"/", "//", "//data", "/data/", "/data//x", "/.", "/..",
+		"/./data", "/data/.", "/data/..", "/data/../etc", "/../etc", "/a/./b",
+		"/proc/../data", "/data/x/../../../etc"};
 	check_each(rows, ARRAY_LEN(rows), -EINVAL, "not a plain path");
 }
 

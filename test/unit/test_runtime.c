@@ -1,4 +1,5 @@
-/* Which runtime, and what Python needs of a host: in made-up installations. SPDX-License-Identifier: Apache-2.0 */
+/* Which runtime, and what Python needs of a host: in made-up installations.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/runtime.h"
 
 #include "t.h"
@@ -28,11 +29,12 @@ TEST(guesses)
 		"x.js", "x.py|pyw", "x.|", "-", "x.PY"};
 	static const char *const lines[] = {"", "#!", "#!\n", "#! \n", "#!/usr/bin/python3\n",
 		"#!/usr/bin/env python3", "#!/usr/bin/env -S python3 -u\n", "#!/usr/bin/env\n",
-		"#!env env env\n", "#! /bin/sh -e\r\n", "#!/\n", "#!//////", "#!-\n", "print(1)\n", "#",
-		"#!\t\t", "#!\xff\xff", "#!python3\r\nimport x\n"};
+		"#!env env env\n", "#! /bin/sh -e\r\n", "#!/\n", "#!//////", "#!-\n", "print(1)\n",
+		"#", "#!\t\t", "#!\xff\xff", "#!python3\r\nimport x\n"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		for (size_t k = 0; k < ARRAY_LEN(lines); k++)
-			CHECK(runtime_guess(names[i], lines[k], strlen(lines[k])) == &runtime_python);
+			CHECK(runtime_guess(names[i], lines[k], strlen(lines[k])) ==
+				&runtime_python);
 }
 
 /* Not a byte behind the end is looked at. */
@@ -127,14 +129,18 @@ static void host_open(struct host *h)
 	*h = (struct host){.tree = tree_new()};
 	tree_put(&h->tree, "/base/bin/python3.11", "");
 	CHECK_INT(chmod(tree_path(&h->tree, "/base/bin/python3.11"), 0755), 0);
+	CHECK_INT(symlink("python3.11", tree_path(&h->tree, "/base/bin/python3")), 0);
+	tree_put(&h->tree, "/secrets/x/id_rsa", "");
 	tree_put(&h->tree, "/drivers/python/driver.py", "");
 	(void)snprintf(h->drivers, sizeof h->drivers, "%s/drivers", h->tree.root);
-	h->req = (struct runtime_request){.drivers_dir = h->drivers, .session = "s-x", .cpu_milli = 1000};
+	h->req = (struct runtime_request){
+		.drivers_dir = h->drivers, .session = "s-x", .cpu_milli = 1000};
 }
 
 static int start(struct host *h, const char *interpreter)
 {
-	(void)snprintf(h->interpreter, sizeof h->interpreter, "%s", tree_path(&h->tree, interpreter));
+	(void)snprintf(
+		h->interpreter, sizeof h->interpreter, "%s", tree_path(&h->tree, interpreter));
 	h->req.interpreter = h->interpreter;
 	return runtime_python.start(&h->req, &h->start, &h->err);
 }
@@ -193,10 +199,13 @@ TEST(python_chain_of_links)
 	CHECK_INT(mkdir(tree_path(&h.tree, "/env"), 0755), 0);
 	CHECK_INT(mkdir(tree_path(&h.tree, "/env/bin"), 0755), 0);
 	CHECK_INT(symlink("../../base/bin/python3.11", tree_path(&h.tree, "/mid/bin/python3")), 0);
-	CHECK_INT(symlink(tree_path(&h.tree, "/mid/bin/python3"), tree_path(&h.tree, "/env/bin/python3")), 0);
+	CHECK_INT(symlink(tree_path(&h.tree, "/mid/bin/python3"),
+			  tree_path(&h.tree, "/env/bin/python3")),
+		0);
 	CHECK_INT(start(&h, "/env/bin/python3"), 0);
 	CHECK_BINDS(h, "/env", "/mid", "/base");
-	CHECK_STR(h.start.argv[0], h.interpreter); /* as it was named: pyvenv.cfg is looked for beside it */
+	CHECK_STR(h.start.argv[0],
+		h.interpreter); /* as it was named: pyvenv.cfg is looked for beside it */
 }
 
 /* A copied interpreter: only pyvenv.cfg leads to its base. */
@@ -208,13 +217,10 @@ TEST(python_virtual_environments)
 	} rows[] = {
 		{"home = %s/base/bin\n", true},
 		{"include-system-site-packages = false\nhome=%s/base/bin\r\nversion = 3\n", true},
-		{"  home\t=\t%s/base/bin", true},
-		{"homepage = %s/base/bin\n", false},
-		{"home %s/base/bin\n", false},
-		{"home = \n", false},
-		{"home = base/bin\n", false},
-		{"", false},
-		{"nothome = %s/base/bin\n", false},
+		{"  home\t=\t%s/base/bin", true}, {"homepage = %s/base/bin\n", false},
+		{"home %s/base/bin\n", false}, {"home = \n", false}, {"home = base/bin\n", false},
+		{"", false}, {"nothome = %s/base/bin\n", false}, {"home x%s/base/bin\n", false},
+		{"home = %s/secrets/x\n", false}, /* no Python lives there: not ours to show */
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		HOST h;
@@ -238,8 +244,8 @@ TEST(python_virtual_environments)
 
 TEST(python_that_is_not_there)
 {
-	static const char *const rows[] = {"/nowhere", "/base", "/base/bin", "/drivers/python/driver.py",
-		"/loop", "/dangling"};
+	static const char *const rows[] = {"/nowhere", "/secrets", "/base/bin",
+		"/drivers/python/driver.py", "/loop", "/dangling"};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		HOST h;
 		host_open(&h);
@@ -293,7 +299,8 @@ TEST(python_in_a_rootfs)
 
 TEST(python_environment)
 {
-	static const char *const mine[] = {"HOME=/elsewhere", "A=1", "A=2", "PYTHONHASHSEED=7", "HOMER=x"};
+	static const char *const mine[] = {
+		"HOME=/elsewhere", "A=1", "A=2", "PYTHONHASHSEED=7", "HOMER=x"};
 	HOST h;
 	host_open(&h);
 	h.req.env = mine;
@@ -303,7 +310,7 @@ TEST(python_environment)
 	h.req.cpu_milli = 2500;
 	CHECK_INT(start(&h, "/base/bin/python3.11"), 0);
 	CHECK_STR(variable(&h, "HOME"), "/elsewhere"); /* the caller's win */
-	CHECK_STR(variable(&h, "A"), "1");
+	CHECK_STR(variable(&h, "A"), "2");	       /* the last of theirs counts */
 	CHECK_STR(variable(&h, "HOMER"), "x");
 	CHECK_STR(variable(&h, "PYTHONHASHSEED"), "7");
 	CHECK_STR(variable(&h, "OPENBLAS_NUM_THREADS"), "3");

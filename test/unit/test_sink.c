@@ -1,4 +1,5 @@
-/* Output to readers that are slow, stopped, gone, or share a non-blocking pipe. SPDX-License-Identifier: Apache-2.0 */
+/* Output to readers that are slow, stopped, gone, or share a non-blocking pipe.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/sink.h"
 
 #include "base/fd.h"
@@ -92,7 +93,7 @@ static void check_slow_reader(bool is_nonblocking)
 	sink_init(&s, p.writer, BIG_BYTES);
 	for (size_t at = 0; at < BIG_BYTES; at += 10000)
 		sink_add(&s, data + at, MIN(BIG_BYTES - at, (size_t)10000));
-	CHECK(!s.is_broken);
+	CHECK_INT(s.error, 0);
 	/* Pages that were written by less than a page are not filled up. */
 	CHECK(s.waiting.bytes >= BIG_BYTES - PIPE_BYTES && s.waiting.bytes < BIG_BYTES);
 	CHECK_INT(pthread_create(&thread, NULL, read_slowly, &r), 0);
@@ -124,11 +125,11 @@ TEST(over_the_limit_is_broken)
 	char *data = pattern(&sum);
 	sink_init(&s, p.writer, 1000);
 	sink_add(&s, data, PIPE_BYTES + 1000);
-	CHECK(!s.is_broken);
+	CHECK_INT(s.error, 0);
 	CHECK_INT(s.waiting.bytes, 1000);
 	sink_add(&s, data, 1);
-	CHECK(s.is_broken);
-	CHECK_INT(sink_flush(&s), -EPIPE);
+	CHECK_INT(s.error, ENOBUFS);
+	CHECK_INT(sink_flush(&s), -ENOBUFS);
 	free(data);
 }
 
@@ -139,7 +140,7 @@ TEST(reader_that_is_gone)
 	sink_init(&s, p.writer, 1000);
 	fd_close(&p.reader);
 	sink_add(&s, "x", 1);
-	CHECK(s.is_broken);
+	CHECK_INT(s.error, EPIPE);
 	sink_add(&s, "y", 1);
 	CHECK_INT(s.waiting.bytes, 0);
 	CHECK_INT(sink_flush(&s), -EPIPE);
@@ -155,8 +156,8 @@ TEST(reader_that_goes_while_output_waits)
 	sink_add(&s, data, 100000);
 	CHECK(s.waiting.bytes > 0);
 	fd_close(&p.reader);
-	CHECK(sink_flush(&s) < 0);
-	CHECK(s.is_broken);
+	CHECK_INT(sink_flush(&s), -EPIPE);
+	CHECK_INT(s.error, EPIPE);
 	CHECK_INT(sink_flush(&s), -EPIPE);
 	free(data);
 }
@@ -167,6 +168,6 @@ TEST(full_disk)
 	cleanup_fd int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
 	sink_init(&s, full, 1000);
 	sink_add(&s, "x", 1);
-	CHECK(s.is_broken);
-	CHECK(sink_flush(&s) < 0);
+	CHECK_INT(s.error, ENOSPC);
+	CHECK_INT(sink_flush(&s), -ENOSPC);
 }

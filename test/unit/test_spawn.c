@@ -1,4 +1,5 @@
-/* Requests to init: what is well formed, and every way not to be. SPDX-License-Identifier: Apache-2.0 */
+/* Requests to init: what is well formed, and every way not to be. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "sandbox/init/spawn.h"
 
 #include "base/fd.h"
@@ -14,8 +15,11 @@
 static struct init_request *request(const char *text, size_t bytes, uint32_t argc, uint32_t envc)
 {
 	static struct init_request req;
-	req = (struct init_request){.version = WIRE_VERSION, .op = INIT_SPAWN, .argc = argc,
-		.envc = envc, .text_bytes = (uint32_t)bytes};
+	req = (struct init_request){.version = WIRE_VERSION,
+		.op = INIT_SPAWN,
+		.argc = argc,
+		.envc = envc,
+		.text_bytes = (uint32_t)bytes};
 	memcpy(req.text, text, MIN(bytes, sizeof req.text));
 	return &req;
 }
@@ -61,7 +65,8 @@ TEST(signals)
 		int signal;
 		enum err_code want;
 	} rows[] = {{1, ERR_NONE}, {SIGINT, ERR_NONE}, {64, ERR_NONE}, {65, ERR_PROTOCOL},
-		{0, ERR_PROTOCOL}, {-1, ERR_PROTOCOL}, {INT32_MAX, ERR_PROTOCOL}, {INT32_MIN, ERR_PROTOCOL}};
+		{0, ERR_PROTOCOL}, {-1, ERR_PROTOCOL}, {INT32_MAX, ERR_PROTOCOL},
+		{INT32_MIN, ERR_PROTOCOL}};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct init_request *req = REQUEST("", 0, 0);
 		req->op = INIT_SIGNAL;
@@ -94,6 +99,7 @@ TEST(texts)
 {
 	struct init_request *req = request("/bin/true", 9, 1, 0); /* its NUL is not sent */
 	CHECK_INT(check(req, 4), ERR_PROTOCOL);
+	CHECK_INT(check(request("/bin/true\0x", 11, 1, 0), 4), ERR_PROTOCOL);
 	CHECK_INT(check(request("", 0, 1, 0), 4), ERR_PROTOCOL);
 	req = REQUEST("/bin/true", 1, 0);
 	req->text_bytes = WIRE_TEXT_BYTES + 1;
@@ -118,7 +124,8 @@ TEST(full_text)
 	CHECK_INT(check(req, 4), ERR_PROTOCOL);
 }
 
-/* There is no /home/user here, or it is somebody's: the story comes back from the child either way. */
+/* There is no /home/user here, or it is somebody's: the story comes back from the child either way.
+ */
 TEST(failure_in_the_child_is_told)
 {
 	struct init_request *req = REQUEST("/nonexistent/program", 1, 0);
@@ -131,6 +138,7 @@ TEST(failure_in_the_child_is_told)
 	(void)fflush(stdout);
 	CHECK(spawn(req, fds, &err) < 0);
 	CHECK(err.code == ERR_BOX || err.code == ERR_RUNTIME);
-	CHECK_HAS(err.msg, err.code == ERR_BOX ? "enter the workspace" : "execute /nonexistent/program");
+	CHECK_HAS(err.msg,
+		err.code == ERR_BOX ? "enter the workspace" : "execute /nonexistent/program");
 	CHECK(err.file == NULL);
 }

@@ -14,8 +14,8 @@
 
 /* Columns: RESULT EXITED BROKEN LIMIT MEMORY GRACE SETTLED. */
 static const struct step_move want_moves[STEP_STATE_END_][STEP_EVENT_END_] = {
-	{{NO, STEP_IGNORE}, {NO, STEP_IGNORE}, {NO, STEP_IGNORE}, {NO, STEP_IGNORE}, {NO, STEP_IGNORE},
-		{NO, STEP_IGNORE}, {NO, STEP_IGNORE}},
+	{{NO, STEP_IGNORE}, {NO, STEP_IGNORE}, {NO, STEP_IGNORE}, {NO, STEP_IGNORE},
+		{NO, STEP_IGNORE}, {NO, STEP_IGNORE}, {NO, STEP_IGNORE}},
 	{{SETL, STEP_SETTLE}, {SETL, STEP_SETTLE}, {SETL, STEP_SETTLE}, {STOP, STEP_INTERRUPT},
 		{SETL, STEP_SETTLE}, {RUN, STEP_IGNORE}, {RUN, STEP_IGNORE}},
 	{{SETL, STEP_SETTLE}, {SETL, STEP_SETTLE}, {SETL, STEP_SETTLE}, {STOP, STEP_IGNORE},
@@ -28,12 +28,13 @@ TEST(every_state_and_event)
 {
 	for (int s = 0; s < STEP_STATE_END_; s++)
 		for (int e = 0; e < STEP_EVENT_END_; e++) {
-			struct step_move move = step_advance((enum step_state)s, (enum step_event)e);
+			struct step_move move =
+				step_advance((enum step_state)s, (enum step_event)e);
 			int same = move.next == want_moves[s][e].next &&
-				   move.action == want_moves[s][e].action;
+				move.action == want_moves[s][e].action;
 			if (!CHECK(same))
-				printf("# state %d, event %d: next %d, action %d\n", s, e, move.next,
-					move.action);
+				printf("# state %d, event %d: next %d, action %d\n", s, e,
+					move.next, move.action);
 		}
 }
 
@@ -56,8 +57,8 @@ TEST(any_order_of_events_settles_and_finishes_once)
 		unsigned random = seed;
 		for (int i = 0; i < 30; i++) {
 			random = random * 1664525u + 1013904223u;
-			struct step_move move =
-				step_advance(state, (enum step_event)((random >> 16) % STEP_EVENT_END_));
+			struct step_move move = step_advance(
+				state, (enum step_event)((random >> 16) % STEP_EVENT_END_));
 			n_settled += move.action == STEP_SETTLE;
 			n_finished += move.action == STEP_FINISH;
 			CHECK(move.action != STEP_FINISH || n_settled == 1);
@@ -88,55 +89,58 @@ static const struct {
 		RECORD_COMMITTED, 1, 0, 1, NULL, NULL},
 	{"sys.exit(3)", {.has_result = true, .is_error = true, .exit_code = 3}, 0, RECORD_ERROR,
 		RECORD_COMMITTED, 3, 0, 3, NULL, NULL},
-	{"os._exit(0)", {.has_exited = true, .wait_status = EXITED(0)}, 0, RECORD_OK, RECORD_LOST, 0, 0,
-		0, NULL, NULL},
-	{"os._exit(7)", {.has_exited = true, .wait_status = EXITED(7)}, 0, RECORD_ERROR, RECORD_LOST, 7,
-		0, 7, "Exit", "ended itself with status 7"},
+	{"os._exit(0)", {.has_exited = true, .wait_status = EXITED(0)}, 0, RECORD_OK, RECORD_LOST,
+		0, 0, 0, NULL, NULL},
+	{"os._exit(7)", {.has_exited = true, .wait_status = EXITED(7)}, 0, RECORD_ERROR,
+		RECORD_LOST, 7, 0, 7, "Exit", "ended itself with status 7"},
 	{"segfault", {.has_exited = true, .wait_status = KILLED(SIGSEGV)}, 0, RECORD_KILLED,
 		RECORD_LOST, -1, SIGSEGV, 139, "Killed", "ended by signal 11"},
 	{"killed by itself", {.has_exited = true, .wait_status = KILLED(SIGKILL)}, 0, RECORD_KILLED,
 		RECORD_LOST, -1, SIGKILL, 137, "Killed", "ended by signal 9"},
-	{"killed by the kernel", {.has_exited = true, .wait_status = KILLED(SIGKILL)}, 1, RECORD_OOM,
-		RECORD_LOST, -1, SIGKILL, 137, "MemoryLimit", "its limit of 64 MiB"},
-	{"aborted after an OOM kill of another", {.has_exited = true, .wait_status = KILLED(SIGABRT)}, 1,
-		RECORD_KILLED, RECORD_LOST, -1, SIGABRT, 134, "Killed", "ended by signal 6"},
-	{"memory measured", {.cause = STEP_CAUSE_MEMORY}, 0, RECORD_OOM, RECORD_LOST, -1, SIGKILL, 137,
-		"MemoryLimit", "its limit of 64 MiB"},
-	{"wall", {.cause = STEP_CAUSE_WALL}, 0, RECORD_TIMEOUT, RECORD_LOST, -1, 0, 124, "TimeLimit",
-		"its limit of 2 s of wall time"},
-	{"wall, then a result", {.cause = STEP_CAUSE_WALL, .has_result = true, .is_error = true,
-			.exit_code = 1}, 0, RECORD_TIMEOUT, RECORD_COMMITTED, 1, 0, 124, "TimeLimit",
-		"of wall time"},
-	{"wall, then killed", {.cause = STEP_CAUSE_WALL, .has_exited = true,
-			.wait_status = KILLED(SIGKILL)}, 0, RECORD_TIMEOUT, RECORD_LOST, -1, 0, 124,
-		"TimeLimit", "of wall time"},
+	{"killed by the kernel", {.has_exited = true, .wait_status = KILLED(SIGKILL)}, 1,
+		RECORD_OOM, RECORD_LOST, -1, SIGKILL, 137, "MemoryLimit", "its limit of 64 MiB"},
+	{"aborted after an OOM kill of another",
+		{.has_exited = true, .wait_status = KILLED(SIGABRT)}, 1, RECORD_KILLED, RECORD_LOST,
+		-1, SIGABRT, 134, "Killed", "ended by signal 6"},
+	{"memory measured", {.cause = STEP_CAUSE_MEMORY}, 0, RECORD_OOM, RECORD_LOST, -1, SIGKILL,
+		137, "MemoryLimit", "its limit of 64 MiB"},
+	{"wall", {.cause = STEP_CAUSE_WALL}, 0, RECORD_TIMEOUT, RECORD_LOST, -1, 0, 124,
+		"TimeLimit", "its limit of 2 s of wall time"},
+	{"wall, then a result",
+		{.cause = STEP_CAUSE_WALL, .has_result = true, .is_error = true, .exit_code = 1}, 0,
+		RECORD_TIMEOUT, RECORD_COMMITTED, 1, 0, 124, "TimeLimit", "of wall time"},
+	{"wall, then killed",
+		{.cause = STEP_CAUSE_WALL, .has_exited = true, .wait_status = KILLED(SIGKILL)}, 0,
+		RECORD_TIMEOUT, RECORD_LOST, -1, 0, 124, "TimeLimit", "of wall time"},
 	{"cpu", {.cause = STEP_CAUSE_CPU}, 0, RECORD_TIMEOUT, RECORD_LOST, -1, 0, 124, "TimeLimit",
 		"its limit of 3 s of CPU time"},
 	{"caller", {.cause = STEP_CAUSE_CALLER}, 0, RECORD_KILLED, RECORD_LOST, -1, 0, 130,
 		"Interrupted", "the caller stopped"},
 	{"protocol", {.cause = STEP_CAUSE_PROTOCOL, .why = "a frame of unknown type 7"}, 0,
-		RECORD_KILLED, RECORD_LOST, -1, 0, 125, "ProtocolError", "a frame of unknown type 7"},
-	{"box", {.cause = STEP_CAUSE_BOX, .why = "the box ended"}, 0, RECORD_KILLED, RECORD_LOST, -1, 0,
-		125, "BoxGone", "the box ended"},
-	{"no interpreter", {.cause = STEP_CAUSE_BOX, .why = "execute /x", .why_code = ERR_RUNTIME}, 0,
-		RECORD_KILLED, RECORD_LOST, -1, 0, 127, "BoxGone", "execute /x"},
+		RECORD_KILLED, RECORD_LOST, -1, 0, 125, "ProtocolError",
+		"a frame of unknown type 7"},
+	{"box", {.cause = STEP_CAUSE_BOX, .why = "the box ended"}, 0, RECORD_KILLED, RECORD_LOST,
+		-1, 0, 125, "BoxGone", "the box ended"},
+	{"no interpreter", {.cause = STEP_CAUSE_BOX, .why = "execute /x", .why_code = ERR_RUNTIME},
+		0, RECORD_KILLED, RECORD_LOST, -1, 0, 127, "BoxGone", "execute /x"},
 };
 
 TEST(every_end)
 {
 	const struct limits limits = {.value = {[LIMIT_memory_bytes] = 64 << 20,
-					      [LIMIT_timeout_ms] = 2000, [LIMIT_cpu_ms] = 3000}};
+					      [LIMIT_timeout_ms] = 2000,
+					      [LIMIT_cpu_ms] = 3000}};
 	for (size_t i = 0; i < ARRAY_LEN(judge_rows); i++) {
 		struct record r;
 		record_init(&r, &limits);
 		r.usage.n_oom_kills = judge_rows[i].n_oom_kills;
 		step_judge(&r, &judge_rows[i].end);
 		int good = CHECK_INT(r.status, judge_rows[i].status) &
-			   CHECK_INT(r.outcome, judge_rows[i].outcome) &
-			   CHECK_INT(r.exit_code, judge_rows[i].exit_code) &
-			   CHECK_INT(r.signal, judge_rows[i].signal) &
-			   CHECK_INT(r.exit_status, judge_rows[i].exit_status) &
-			   CHECK_INT(r.reason != NULL, judge_rows[i].outcome == RECORD_LOST);
+			CHECK_INT(r.outcome, judge_rows[i].outcome) &
+			CHECK_INT(r.exit_code, judge_rows[i].exit_code) &
+			CHECK_INT(r.signal, judge_rows[i].signal) &
+			CHECK_INT(r.exit_status, judge_rows[i].exit_status) &
+			CHECK_INT(r.reason != NULL, judge_rows[i].outcome == RECORD_LOST);
 		if (judge_rows[i].error) {
 			const json_t *name = json_object_get(r.error, "name");
 			const json_t *message = json_object_get(r.error, "message");
@@ -159,8 +163,8 @@ TEST(limit_keeps_line_and_traceback)
 		.cause = STEP_CAUSE_WALL, .has_result = true, .is_error = true, .exit_code = 1};
 	struct record r;
 	record_init(&r, &limits);
-	r.error = json_pack("{s:s, s:s, s:i, s:[s]}", "name", "KeyboardInterrupt", "message", "", "line",
-		4, "traceback", "File x");
+	r.error = json_pack("{s:s, s:s, s:i, s:[s]}", "name", "KeyboardInterrupt", "message", "",
+		"line", 4, "traceback", "File x");
 	step_judge(&r, &end);
 	CHECK_STR(json_string_value(json_object_get(r.error, "name")), "TimeLimit");
 	CHECK_INT(json_integer_value(json_object_get(r.error, "line")), 4);

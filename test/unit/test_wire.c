@@ -1,4 +1,5 @@
-/* Messages of fixed size: their shape, and that a socket carries them whole. SPDX-License-Identifier: Apache-2.0 */
+/* Messages of fixed size: their shape, and that a socket carries them whole.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/wire.h"
 
 #include "base/fd.h"
@@ -62,8 +63,8 @@ static const struct {
 TEST(fields_stand_where_they_should)
 {
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-		t_check_int((intmax_t)fields[i].offset, (intmax_t)fields[i].want, __FILE__, __LINE__,
-			fields[i].name);
+		t_check_int((intmax_t)fields[i].offset, (intmax_t)fields[i].want, __FILE__,
+			__LINE__, fields[i].name);
 }
 
 /* A field ends where the next begins: a gap would carry bytes of whatever lay in memory before. */

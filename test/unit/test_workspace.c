@@ -36,7 +36,7 @@ static const char *listing(const struct workspace *w)
 	text[0] = '\0';
 	for (size_t i = 0; i < w->n_files && at < sizeof text; i++)
 		at += (size_t)snprintf(text + at, sizeof text - at, "%s%c %s", i ? "," : "",
-			"FLOM"[w->files[i].kind], w->files[i].path);
+			"FLOM"[w->files[i].kind], w -> files[i].path);
 	return text;
 }
 
@@ -64,8 +64,9 @@ TEST(every_kind_of_file_sorted)
 	(void)snprintf(address.sun_path, sizeof address.sun_path, "%s/sock", t.root);
 	CHECK_INT(bind(sock, (struct sockaddr *)&address, sizeof address), 0);
 	SCANNED w = scan(&t);
-	CHECK_STR(listing(&w), "F .hidden,L a-link,F b.txt,F b/c.txt,L b/dangling,O fifo,"
-			       "F new\nline \x1b[31m\xff,O sock");
+	CHECK_STR(listing(&w),
+		"F .hidden,L a-link,F b.txt,F b/c.txt,L b/dangling,O fifo,"
+		"F new\nline \x1b[31m\xff,O sock");
 	CHECK_INT(w.files[3].size_bytes, 3);
 	CHECK(!w.is_cut);
 }
@@ -158,10 +159,11 @@ TEST(number_of_files_is_bounded)
 
 static void note_change(void *arg, enum workspace_change change, const struct workspace_file *file)
 {
-	CHECK_INT(buf_addf(arg, "%c%s ", "+*-"[change], file->path), 0);
+	CHECK_INT(buf_addf(arg, "%c%s ", "+*-"[change], file -> path), 0);
 }
 
-static void check_changes(const struct workspace *before, const struct workspace *after, const char *want)
+static void check_changes(
+	const struct workspace *before, const struct workspace *after, const char *want)
 {
 	cleanup_buf struct buf seen = BUF_INIT(4096);
 	workspace_compare(before, after, note_change, &seen);
@@ -284,8 +286,8 @@ TEST(only_regular_files_are_copied)
 	CHECK_INT(symlink("/etc", tree_path(&p.from, "/etc")), 0);
 	CHECK_INT(symlink("dir", tree_path(&p.from, "/dirlink")), 0);
 	tree_put(&p.from, "/dir/x", "");
-	static const char *const refused[] = {"fifo", "dir", "link", "etc/passwd", "dirlink/x", "missing",
-		"/etc/passwd", "../x", "dir/../../x", "", "."};
+	static const char *const refused[] = {"fifo", "dir", "link", "etc/passwd", "dirlink/x",
+		"missing", "/etc/passwd", "../x", "dir/../../x", "", "."};
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
 		CHECK(copy(&p, refused[i]) < 0);
 		CHECK_INT(p.err.code, ERR_ACCESS);
@@ -320,7 +322,8 @@ TEST(directory_in_the_way)
 	CHECK_INT(count_files(&p.to), 1);
 }
 
-/* In a child with a mount namespace of its own. Returns: its exit status, -1 when that may not be. */
+/* In a child with a mount namespace of its own. Returns: its exit status, -1 when that may not be.
+ */
 static int on_small_disk(int (*run)(const char *mount_point))
 {
 	int status = -1;
@@ -328,8 +331,9 @@ static int on_small_disk(int (*run)(const char *mount_point))
 	pid_t pid = fork();
 	if (pid == 0) {
 		char root[] = "/tmp/retort-unit-XXXXXX";
-		if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-			!mkdtemp(root) || mount("tmpfs", root, "tmpfs", 0, "size=64k") < 0)
+		if (unshare(CLONE_NEWNS) < 0 ||
+			mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || !mkdtemp(root) ||
+			mount("tmpfs", root, "tmpfs", 0, "size=64k") < 0)
 			_exit(99);
 		int r = run(root);
 		(void)umount2(root, MNT_DETACH);
@@ -373,10 +377,17 @@ TEST(mimes)
 	static const struct {
 		const char *path, *mime;
 	} rows[] = {
-		{"a.csv", "text/csv"}, {"A.CSV", "text/csv"}, {"dir.png/a", "application/octet-stream"},
-		{"dir.png/a.json", "application/json"}, {"a.tar.gz", "application/gzip"}, {"a", "application/octet-stream"},
-		{"a.", "application/octet-stream"}, {".png", "image/png"}, {"", "application/octet-stream"},
-		{"a.pngx", "application/octet-stream"}, {"x/.b/plot.svg", "image/svg+xml"},
+		{"a.csv", "text/csv"},
+		{"A.CSV", "text/csv"},
+		{"dir.png/a", "application/octet-stream"},
+		{"dir.png/a.json", "application/json"},
+		{"a.tar.gz", "application/gzip"},
+		{"a", "application/octet-stream"},
+		{"a.", "application/octet-stream"},
+		{".png", "image/png"},
+		{"", "application/octet-stream"},
+		{"a.pngx", "application/octet-stream"},
+		{"x/.b/plot.svg", "image/svg+xml"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		CHECK_STR(workspace_mime(rows[i].path), rows[i].mime);

@@ -1,4 +1,5 @@
-/* A directory of plain files that stands for "/", gone with its scope. SPDX-License-Identifier: Apache-2.0 */
+/* A directory of plain files that stands for "/", gone with its scope. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/attr.h"

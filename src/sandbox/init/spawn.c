@@ -142,7 +142,7 @@ static attr_noreturn void child_main(const struct init_request *req, const int *
 	static char *argv[SPAWN_STRINGS_MAX + 1], *envp[SPAWN_STRINGS_MAX + 1];
 	struct err err = {0};
 	split_text(req, argv, envp);
-	if (child_prepare(req, fds, &error_fd, &err) == 0) {
+	if (child_prepare(req, fds, &error_fd, &err) == 0 && argv[0]) {
 		(void)execve(argv[0], argv, envp);
 		err_sys(&err, ERR_RUNTIME, errno, "execute %s", argv[0]);
 	}

@@ -357,20 +357,31 @@ static void report_limits(const struct limits *limits, bool own_workspace, uint3
 	by[LIMIT_disk_inodes] = own_workspace ? LIMIT_BY_MOUNT : LIMIT_BY_NONE;
 }
 
+/* The warden's ends of the two sockets to a box's first process. */
+struct ends {
+	int sync, control;
+};
+
+static void ends_done(struct ends *ends)
+{
+	fd_close(&ends->sync);
+	fd_close(&ends->control);
+}
+
 /* Everything made before the clone: sockets, the cgroup leaf and its descriptors. */
-static int prepare(struct making *m, struct box *box, const struct box_spec *spec, int *sync,
-	int *control, uint32_t by[LIMIT_END_], struct err *err)
+static int prepare(struct making *m, struct box *box, const struct box_spec *spec,
+	struct ends *ours, uint32_t by[LIMIT_END_], struct err *err)
 {
 	char name[CGROUP_NAME_BYTES];
 	enum limit_by who[LIMIT_END_] = {0};
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, ERR_BOX, errno, "socketpair");
-	*sync = pair[0];
+	ours->sync = pair[0];
 	m->sync = pair[1];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, ERR_BOX, errno, "socketpair");
-	*control = pair[0];
+	ours->control = pair[0];
 	m->init_sock = pair[1];
 	(void)snprintf(name, sizeof name, "retort-%d-%u", (int)getpid(), box->slot);
 	int r = cgroup_leaf_open(&box->leaf, &m->host->cgroup, name, spec->limits, who, err);
@@ -394,19 +405,18 @@ static int prepare(struct making *m, struct box *box, const struct box_spec *spe
 int box_create(struct box *box, const struct box_host *host, const struct box_spec *spec,
 	uint32_t by[LIMIT_END_], int out_fds[WARDEN_FD_END_], struct err *err)
 {
-	int fds[SEEN_END_];
-	cleanup_fd int sync = -1;
-	cleanup_fd int control = -1;
+	int fds[SEEN_END_] = {-1, -1};
+	cleanup(ends_done) struct ends ours = {-1, -1};
 	cleanup(making_done) struct making m = {.host = host, .sync = -1, .init_sock = -1,
 		.root = {.rootfs_fd = -1, .workspace_fd = -1, .limits = spec->limits},
 		.is_v1 = host->cgroup.kind == CGROUP_V1, .slot = box->slot};
 	m.root.mounts = m.mounts;
 	int r = take_binds(&m, box->slot, spec, err);
 	if (r == 0)
-		r = prepare(&m, box, spec, &sync, &control, by, err);
+		r = prepare(&m, box, spec, &ours, by, err);
 	if (r < 0)
 		return r;
-	r = start_child(&m, box, host, sync, fds, err);
+	r = start_child(&m, box, host, ours.sync, fds, err);
 	if (r < 0) {
 		cgroup_leaf_close(&box->leaf);
 		return r;
@@ -417,7 +427,7 @@ int box_create(struct box *box, const struct box_host *host, const struct box_sp
 	box->is_uncounted = m.is_uncounted;
 	box->usage = (struct box_usage){0};
 	box->state = BOX_LIVE;
-	out_fds[WARDEN_FD_INIT] = take_fd(control);
+	out_fds[WARDEN_FD_INIT] = take_fd(ours.control);
 	out_fds[WARDEN_FD_WORKSPACE] = fds[SEEN_WORKSPACE];
 	return 0;
 }

@@ -198,7 +198,7 @@ static int serve_one(struct warden *w)
 {
 	static struct warden_request req;
 	struct warden_reply reply = {.version = WIRE_VERSION};
-	int fds[WARDEN_FD_END_];
+	int fds[WARDEN_FD_END_] = {-1, -1};
 	struct err err = {0};
 	ssize_t n = fd_recv(WIRE_SOCK_FD, &req, sizeof req, NULL, 0, NULL);
 	if (n <= 0 && n != -EMSGSIZE)
@@ -215,7 +215,7 @@ static int serve_one(struct warden *w)
 	}
 	reply.op = req.op;
 	reply.id = req.id;
-	size_t n_fds = r > 0 ? (size_t)r : 0;
+	size_t n_fds = r > 0 ? MIN((size_t)r, ARRAY_LEN(fds)) : 0;
 	ssize_t sent = fd_send(WIRE_SOCK_FD, &reply, sizeof reply, fds, n_fds);
 	for (size_t i = 0; i < n_fds; i++)
 		(void)close(fds[i]);
