@@ -152,28 +152,28 @@ static bool is_same(const struct workspace_file *old, const struct workspace_fil
 	       old->size_bytes == new->size_bytes && old->kind == new->kind;
 }
 
+static const struct workspace_file *file_at(const struct workspace *w, size_t i)
+{
+	return i < w->n_files ? &w->files[i] : NULL;
+}
+
 void workspace_compare(const struct workspace *before, const struct workspace *after,
 	workspace_change_fn *change, void *arg)
 {
 	size_t b = 0, a = 0;
-	while (b < before->n_files || a < after->n_files) {
-		const struct workspace_file *old = b < before->n_files ? &before->files[b] : NULL;
-		const struct workspace_file *new = a < after->n_files ? &after->files[a] : NULL;
+	const struct workspace_file *old = file_at(before, 0), *new = file_at(after, 0);
+	while (old || new) {
 		int order = !old ? 1 : !new ? -1 : strcmp(old->path, new->path);
-		if (old && order < 0) {
-			if (!is_mount_point(old))
-				change(arg, WORKSPACE_DELETED, old);
-			b++;
-		} else if (new && order > 0) {
-			if (!is_mount_point(new))
-				change(arg, WORKSPACE_CREATED, new);
-			a++;
-		} else if (old && new) {
-			if (!is_same(old, new) && !is_mount_point(old) && !is_mount_point(new))
-				change(arg, WORKSPACE_MODIFIED, new);
-			a++;
-			b++;
-		}
+		if (order < 0 && !is_mount_point(old))
+			change(arg, WORKSPACE_DELETED, old);
+		if (order > 0 && !is_mount_point(new))
+			change(arg, WORKSPACE_CREATED, new);
+		if (order == 0 && !is_same(old, new) && !is_mount_point(old) && !is_mount_point(new))
+			change(arg, WORKSPACE_MODIFIED, new);
+		b += order <= 0;
+		a += order >= 0;
+		old = file_at(before, b);
+		new = file_at(after, a);
 	}
 }
 

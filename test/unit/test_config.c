@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Texts live until the process ends: config.h says so. */
-int __lsan_is_turned_off(void);
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
 {
 	return 1;

@@ -562,7 +562,7 @@ static void exec_python(struct board *board)
 {
 	(void)dup2(board->stage, 1);
 	(void)dup2(board->stage, 2);
-	(void)execl("/usr/bin/python3", "python3", "-I", board->text, (char *)NULL);
+	(void)execl("/usr/bin/python3", "/usr/bin/python3", "-I", board->text, (char *)NULL);
 	_exit(127);
 }
 
