@@ -91,11 +91,18 @@ static bool save(struct picture *p, const unsigned char *png, size_t bytes)
 {
 	static char temporary[] = "/tmp/retort-XXXXXX";
 	char path[4096];
+	struct stat st;
 	if (!p->dir && !(p->dir = mkdtemp(temporary)))
 		return false;
 	(void)snprintf(path, sizeof path, "%s/figure-%u.png", p->dir, p->n_shown + 1);
-	cleanup_fd int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-	int r = fd < 0 ? -errno : fd_write_all(fd, png, bytes);
+	/* In a directory that a box writes to, anything may stand under this name. */
+	cleanup_fd int fd = open(path,
+		O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0666);
+	int r = fd < 0 || fstat(fd, &st) < 0 ? -errno : 0;
+	if (r == 0)
+		r = S_ISREG(st.st_mode) ? fd_write_all(fd, png, bytes) : -EEXIST;
+	if (r == 0 && ftruncate(fd, (off_t)bytes) < 0)
+		r = -errno;
 	if (r < 0)
 		(void)fprintf(stderr, "retort: %s: %s: see --out and --images\n", path, strerror(-r));
 	else

@@ -367,11 +367,14 @@ static void show_end(const struct view *view, const json_t *record)
 		{"oom", "", "give it more with --memory"},
 		{"killed", "", "see --json for the whole record"},
 	};
-	if (view->args->quiet || !message)
+	cleanup_buf struct buf safe = BUF_INIT(8 * ERR_MSG_BYTES);
+	if (view->args->quiet || !message ||
+		utf8_escape_terminal(&safe, message, strlen(message), UTF8_ONE_LINE) < 0)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(hints); i++)
 		if (strcmp(status, hints[i].status) == 0 && strstr(message, hints[i].part))
-			(void)fprintf(stderr, "retort: %s: %s: %s\n", status, message, hints[i].hint);
+			(void)fprintf(stderr, "retort: %s: %s: %s\n", status, buf_str(&safe),
+				hints[i].hint);
 }
 
 static int show_result(struct view *view, const struct run_result *result)

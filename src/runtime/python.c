@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,12 @@ static int not_found(const char *path, struct err *err)
 	return r;
 }
 
+static int no_installation(const char *path, struct err *err)
+{
+	int r = err_set(err, ERR_RUNTIME, "%s belongs to no installation of Python", path);
+	return err_hint(err, "name its bin/python3, or the directory of a virtual environment"), r;
+}
+
 /* The interpreter as an absolute path; @asked may also be the directory of a virtual environment. */
 static int find_python(const struct runtime_request *req, char out[PATH_MAX], struct err *err)
 {
@@ -105,18 +112,28 @@ static int check_rootfs(const struct runtime_request *req, char out[PATH_MAX], s
 	return 0;
 }
 
-/* Bind the installation (bin's parent) that @executable belongs to. */
-static int bind_prefix(struct runtime_start *out, const char *executable, struct err *err)
+/*
+ * Is @prefix where a Python lives, and not just somebody's home with a link in its bin? A virtual
+ * environment may be a stranger's: what it names is shown to the box only if it is this.
+ */
+static bool is_installation(const char *prefix)
 {
-	char prefix[PATH_MAX];
-	(void)snprintf(prefix, sizeof prefix, "%s", executable);
-	cut_last_part(prefix);
-	cut_last_part(prefix);
-	if (!prefix[0])
-		return err_set(err, ERR_RUNTIME, "Python at %s is in no directory of its own",
-			executable);
+	static const char *const signs[] = {"pyvenv.cfg", "lib/python3*", "lib64/python3*"};
+	char pattern[PATH_MAX + 16];
+	bool found = runtime_is_in_box(prefix);
+	for (size_t i = 0; !found && i < ARRAY_LEN(signs); i++) {
+		glob_t matches = {0};
+		(void)snprintf(pattern, sizeof pattern, "%s/%s", prefix, signs[i]);
+		found = glob(pattern, GLOB_NOSORT, NULL, &matches) == 0;
+		globfree(&matches);
+	}
+	return found;
+}
+
+/* Bind @prefix, by its real name too: files of an installation name each other by that. */
+static int bind_prefix(struct runtime_start *out, const char *prefix, struct err *err)
+{
 	int r = runtime_bind(out, prefix, NULL, err);
-	/* By its real name too: files of an installation name each other by that. */
 	char *real = r < 0 ? NULL : realpath(prefix, NULL);
 	if (real && strcmp(real, prefix) != 0)
 		r = runtime_bind(out, real, NULL, err);
@@ -153,39 +170,42 @@ static void read_venv_home(const char *executable, char home[PATH_MAX])
 	}
 }
 
-/* An environment may be a stranger's: of what it names, only where a Python is gets into the box. */
-static bool has_python(const char *dir)
+/*
+ * Bind the installation that @python belongs to, that of each link it goes through, and a virtual
+ * environment's base. @python becomes the first of its names that the box will see.
+ */
+static int bind_installation(struct runtime_start *out, char python[PATH_MAX], struct err *err)
 {
-	char path[PATH_MAX + 16];
-	(void)snprintf(path, sizeof path, "%s/python3", dir);
-	return access(path, X_OK) == 0;
-}
-
-/* Bind the installation of the executable, of each link it goes through, and of a venv's base. */
-static int bind_installation(struct runtime_start *out, const char *python, struct err *err)
-{
-	char at[PATH_MAX], target[PATH_MAX], home[PATH_MAX];
+	char at[PATH_MAX], target[PATH_MAX], prefix[PATH_MAX], next[2 * PATH_MAX];
+	bool is_seen = false;
 	(void)snprintf(at, sizeof at, "%s", python);
 	for (int i = 0; i < LINKS_MAX; i++) {
-		int r = bind_prefix(out, at, err);
-		if (r < 0)
-			return r;
+		(void)snprintf(prefix, sizeof prefix, "%s", at);
+		cut_last_part(prefix);
 		ssize_t n = readlink(at, target, sizeof target - 1);
-		if (n < 0)
-			break;
-		target[n] = '\0';
-		char next[2 * PATH_MAX];
-		cut_last_part(at);
-		(void)snprintf(next, sizeof next, "%s/%s", target[0] == '/' ? "" : at, target);
-		r = absolute_path(next, at, err);
+		(void)snprintf(next, sizeof next, "%s/%.*s", target[0] == '/' ? "" : prefix,
+			(int)MAX(n, 0), target);
+		cut_last_part(prefix);
+		int r = is_installation(prefix) ? bind_prefix(out, prefix, err) : 1;
 		if (r < 0)
 			return r;
+		if (r == 0 && !is_seen) {
+			(void)snprintf(python, PATH_MAX, "%s", at);
+			is_seen = true;
+		}
+		r = n < 0 ? 0 : absolute_path(next, at, err);
+		if (n < 0 || r < 0)
+			return is_seen || r < 0 ? r : no_installation(python, err);
 	}
+	return no_installation(python, err);
+}
+
+static int bind_venv_base(struct runtime_start *out, const char *python, struct err *err)
+{
+	char home[PATH_MAX];
 	read_venv_home(python, home);
-	if (!home[0] || !has_python(home))
-		return 0;
 	cut_last_part(home);
-	return home[0] ? runtime_bind(out, home, NULL, err) : 0;
+	return home[0] && is_installation(home) ? bind_prefix(out, home, err) : 0;
 }
 
 /* Add NAME=VALUE unless NAME is there already: the caller's come first and win. */
@@ -232,6 +252,8 @@ static int python_start(const struct runtime_request *req, struct runtime_start 
 	int r = req->rootfs ? check_rootfs(req, python, err) : find_python(req, python, err);
 	if (r == 0 && !req->rootfs)
 		r = bind_installation(out, python, err);
+	if (r == 0 && !req->rootfs)
+		r = bind_venv_base(out, python, err);
 	if (r < 0)
 		return r;
 	(void)snprintf(drivers, sizeof drivers, "%s/python", req->drivers_dir);

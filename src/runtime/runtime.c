@@ -80,7 +80,7 @@ void runtime_start_done(struct runtime_start *start)
 	*start = (struct runtime_start){0};
 }
 
-static bool is_in_box(const char *path)
+bool runtime_is_in_box(const char *path)
 {
 	static const char *const always[] = {"/usr", "/bin", "/sbin", "/lib", "/lib64"};
 	for (size_t i = 0; i < ARRAY_LEN(always); i++) {
@@ -94,7 +94,7 @@ static bool is_in_box(const char *path)
 int runtime_bind(struct runtime_start *start, const char *path, const char *dst, struct err *err)
 {
 	struct stat st;
-	if (!dst && is_in_box(path))
+	if (!dst && runtime_is_in_box(path))
 		return 0;
 	if (start->n_binds == RUNTIME_BINDS_MAX)
 		return err_set(err, ERR_LIMIT, "more than %d directories to bind for the runtime",

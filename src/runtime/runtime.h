@@ -50,6 +50,9 @@ const char *runtime_names(void);
 
 void runtime_start_done(struct runtime_start *start);
 
+/* Is @path of the host in every box under the same name (/usr and the like)? */
+bool runtime_is_in_box(const char *path);
+
 /*
  * Add a read-only bind of an installation at @path to the same path inside (below /usr nothing is needed),
  * or of a directory of ours to @dst. Errors: ERR_NOT_FOUND, ERR_LIMIT.

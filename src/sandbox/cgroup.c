@@ -317,15 +317,17 @@ static uint64_t name_pid(const char *name)
 /* When in doubt, it lives. */
 static bool is_warden(const struct cgroup_host *host, uint64_t pid)
 {
-	char path[CGROUP_FILE_BYTES], comm[64];
+	char path[CGROUP_FILE_BYTES], stat[CGROUP_LINE_BYTES];
 	if (pid == (uint64_t)getpid())
 		return true;
-	if (cgroup_file_path(path, sizeof path, "%s/proc/%" PRIu64 "/comm", host->root, pid) < 0)
+	if (cgroup_file_path(path, sizeof path, "%s/proc/%" PRIu64 "/stat", host->root, pid) < 0)
 		return true;
-	ssize_t n = cgroup_file_read(AT_FDCWD, path, comm, sizeof comm);
+	ssize_t n = cgroup_file_read(AT_FDCWD, path, stat, sizeof stat);
 	if (n < 0)
 		return n != -ENOENT && n != -ESRCH;
-	return strcmp(comm, "retort-warden\n") == 0;
+	/* One that nobody has waited for yet is dead all the same. */
+	const char *state = strstr(stat, "(retort-warden) ");
+	return state && state[strlen("(retort-warden) ")] != 'Z';
 }
 
 struct sweep {

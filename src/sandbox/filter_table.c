@@ -68,6 +68,8 @@ enum {
 		.values = VALUES(__VA_ARGS__),                                                     \
 		.n_values = ARRAY_LEN(VALUES(__VA_ARGS__))},
 #define ONLY(...)   GUARD(FILTER_ONLY, __VA_ARGS__)
+/* Mounts are nosuid inside; but a file in a directory of the host would be setuid there, to its owner. */
+#define NO_SETUID "no setuid or setgid files: outside the box others could run them"
 #define EXCEPT(...) GUARD(FILTER_EXCEPT, __VA_ARGS__)
 
 static const struct filter_row table[] = {

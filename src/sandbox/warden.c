@@ -2,6 +2,7 @@
 #include "sandbox/warden.h"
 
 #include "base/fd.h"
+#include "sandbox/cgroup.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -200,11 +201,27 @@ static void closed(uv_handle_t *handle)
 	free(handle->data);
 }
 
+/* A warden that was killed could not remove its boxes' cgroups. The boxes died with it, in a moment. */
+static void sweep_after(void)
+{
+	enum { TRIES = 20, PAUSE_NS = 10000000 };
+	struct timespec pause = {.tv_nsec = PAUSE_NS};
+	struct cgroup_host host;
+	cgroup_host_open(&host, "", -1);
+	for (int i = 0; host.kind != CGROUP_NONE && i < TRIES; i++) {
+		cgroup_host_sweep(&host);
+		(void)nanosleep(&pause, NULL);
+	}
+}
+
 void warden_stop(struct warden *w)
 {
+	int status = 0;
 	fd_close(&w->fd);
-	while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
+	while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
 		;
+	if (WIFSIGNALED(status))
+		sweep_after();
 	w->calls = NULL;
 	if (!w->is_attached) {
 		free(w);

@@ -35,7 +35,7 @@ static void on_writable(uv_poll_t *poll, int status, int events)
 	struct feed *f = poll->data;
 	(void)events;
 	ssize_t n = status < 0 ? status : write(f->to, f->data + f->at, f->bytes - f->at);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (status == 0 && n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n < 0) {
 		feed_stop(f); /* the program closed its input */

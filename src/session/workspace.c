@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 
@@ -240,6 +241,7 @@ int workspace_copy_out(int fd, const char *path, int out_fd, struct err *err)
 	struct stat st;
 	const char *name = path;
 	char temporary[64];
+	uint64_t random;
 	cleanup_fd int from =
 		sys_open_beneath(fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 	if (from < 0 || fstat(from, &st) < 0)
@@ -249,9 +251,12 @@ int workspace_copy_out(int fd, const char *path, int out_fd, struct err *err)
 	cleanup_fd int dir = make_parents(out_fd, path, &name);
 	if (dir < 0)
 		return out_failed(-dir, path, err);
-	(void)snprintf(temporary, sizeof temporary, ".retort-%d.part", (int)getpid());
-	cleanup_fd int to = openat(dir, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-		0666);
+	if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+		return out_failed(errno, path, err);
+	/* The place may be one that a box writes to: a name nobody can guess, and nothing there before. */
+	(void)snprintf(temporary, sizeof temporary, ".retort-%016llx.part", (unsigned long long)random);
+	cleanup_fd int to = openat(dir, temporary,
+		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
 	if (to < 0)
 		return out_failed(errno, path, err);
 	int r = copy_bytes(from, to, st.st_size);

@@ -368,7 +368,8 @@ TEST(failing_mkdir_leaves_nothing)
 
 TEST(sweep_removes_the_dead_only)
 {
-	static const char *const dead[] = {"retort-101-1", "retort-102-x", "retort-engine-101"};
+	static const char *const dead[] = {
+		"retort-101-1", "retort-102-x", "retort-105-1", "retort-engine-101"};
 	static const char *const kept[] = {"retort-103-1", "retort-engine-103", "retort-x-1",
 		"retort-101", "retort-engine-101-1", "retort--1", "retort-0-1", "xretort-101-1",
 		"retort-99999999999999999999-1", "other", "retort-104-1"};
@@ -376,9 +377,10 @@ TEST(sweep_removes_the_dead_only)
 	struct cgroup_host host;
 	char path[128];
 	put_v1(&t);
-	tree_put(&t, "/proc/102/comm", "bash\n");
-	tree_put(&t, "/proc/103/comm", "retort-warden\n");
-	tree_put(&t, "/proc/104/comm/unreadable", "");
+	tree_put(&t, "/proc/102/stat", "102 (bash) S 1\n");
+	tree_put(&t, "/proc/103/stat", "103 (retort-warden) S 1\n");
+	tree_put(&t, "/proc/104/stat/unreadable", "");
+	tree_put(&t, "/proc/105/stat", "105 (retort-warden) Z 1\n");
 	cgroup_host_open(&host, t.root, -1);
 	for (size_t i = 0; i < ARRAY_LEN(dead); i++) {
 		(void)snprintf(path, sizeof path, V1 "/pids/p/%s/tasks", dead[i]);

@@ -114,9 +114,17 @@ TEST(kinds_of_bind)
 {
 	struct warden_request *req = request(WARDEN_BIND);
 	for (uint32_t kind = 0; kind < BIND_KIND_END_; kind++) {
+		bool is_driver = kind == BIND_DRIVER;
 		req->bind.kind = kind;
+		strcpy(req->bind.dst, is_driver ? "/retort/python" : "/data");
 		CHECK_INT(check(req), ERR_NONE);
+		if (kind == BIND_WORKSPACE || kind == BIND_ROOTFS)
+			continue;
+		/* A volume may not stand where a driver goes, nor a driver anywhere else. */
+		strcpy(req->bind.dst, is_driver ? "/data" : "/retort/python");
+		CHECK(check(req) != ERR_NONE);
 	}
+	strcpy(req->bind.dst, "/data");
 	req->bind.kind = BIND_KIND_END_;
 	CHECK_INT(check(req), ERR_PROTOCOL);
 	req->bind.kind = UINT32_MAX;

@@ -24,7 +24,7 @@ TEST(places_for_volumes)
 {
 	static const char *const rows[] = {"/data", "/a", "/data/deep/er", "/.hidden", "/...",
 		"/..a", "/a..", "/home/user/data", "/home/user/.config", "/home/other", "/tmp/x",
-		"/var/lib/x", "/etc/app.conf", "/usr/local/x", "/retort/x", "/srv", "/opt", "/mnt",
+		"/var/lib/x", "/etc/app.conf", "/usr/local/x", "/srv", "/opt", "/mnt",
 		"/root", "/devices", "/procs", "/proc2/x", "/system", "/etcetera", "/binary",
 		"/libs", "/data\n", "/d\xff"};
 	check_each(rows, ARRAY_LEN(rows), 0, NULL);
@@ -35,7 +35,7 @@ TEST(places_of_the_box)
 	static const char *const rows[] = {"/proc", "/proc/self", "/proc/sys/kernel", "/dev",
 		"/dev/shm", "/dev/shm/x", "/dev/null", "/sys", "/sys/fs/cgroup", "/etc", "/usr",
 		"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/home", "/home/user",
-		"/tmp", "/var", "/retort"};
+		"/tmp", "/var", "/retort", "/retort/python"};
 	check_each(rows, ARRAY_LEN(rows), -EINVAL, "belongs to the box");
 }
 

@@ -130,6 +130,7 @@ static void host_open(struct host *h)
 	tree_put(&h->tree, "/base/bin/python3.11", "");
 	CHECK_INT(chmod(tree_path(&h->tree, "/base/bin/python3.11"), 0755), 0);
 	CHECK_INT(symlink("python3.11", tree_path(&h->tree, "/base/bin/python3")), 0);
+	tree_put(&h->tree, "/base/lib/python3.11/os.py", "");
 	tree_put(&h->tree, "/secrets/x/id_rsa", "");
 	tree_put(&h->tree, "/drivers/python/driver.py", "");
 	(void)snprintf(h->drivers, sizeof h->drivers, "%s/drivers", h->tree.root);
@@ -194,9 +195,9 @@ TEST(python_chain_of_links)
 {
 	HOST h;
 	host_open(&h);
-	CHECK_INT(mkdir(tree_path(&h.tree, "/mid"), 0755), 0);
+	tree_put(&h.tree, "/mid/lib64/python3.11/os.py", "");
 	CHECK_INT(mkdir(tree_path(&h.tree, "/mid/bin"), 0755), 0);
-	CHECK_INT(mkdir(tree_path(&h.tree, "/env"), 0755), 0);
+	tree_put(&h.tree, "/env/pyvenv.cfg", "");
 	CHECK_INT(mkdir(tree_path(&h.tree, "/env/bin"), 0755), 0);
 	CHECK_INT(symlink("../../base/bin/python3.11", tree_path(&h.tree, "/mid/bin/python3")), 0);
 	CHECK_INT(symlink(tree_path(&h.tree, "/mid/bin/python3"),
@@ -206,6 +207,22 @@ TEST(python_chain_of_links)
 	CHECK_BINDS(h, "/env", "/mid", "/base");
 	CHECK_STR(h.start.argv[0],
 		h.interpreter); /* as it was named: pyvenv.cfg is looked for beside it */
+}
+
+/* What a link's directory belongs to is nobody's business but the installation's. */
+TEST(python_link_in_a_home)
+{
+	HOST h;
+	host_open(&h);
+	tree_put(&h.tree, "/secrets/bin/x", "");
+	CHECK_INT(symlink("../../base/bin/python3.11", tree_path(&h.tree, "/secrets/bin/py")), 0);
+	CHECK_INT(start(&h, "/secrets/bin/py"), 0);
+	CHECK_BINDS(h, "/base");
+	CHECK_STR(h.start.argv[0], tree_path(&h.tree, "/base/bin/python3.11"));
+	CHECK_INT(chmod(tree_path(&h.tree, "/secrets/bin/x"), 0755), 0);
+	runtime_start_done(&h.start);
+	CHECK(start(&h, "/secrets/bin/x") < 0);
+	CHECK_INT(h.err.code, ERR_RUNTIME);
 }
 
 /* A copied interpreter: only pyvenv.cfg leads to its base. */

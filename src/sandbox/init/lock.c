@@ -67,7 +67,11 @@ static int set_rlimits(const struct lock *lock, struct err *err)
 	 * host; 1 means neither file nor handler. Source: do_coredump() in fs/coredump.c, core(5).
 	 */
 	static const struct rlimit zero = {0, 0}, one = {1, 1};
-	if (setrlimit(RLIMIT_CORE, &one) < 0 || setrlimit(RLIMIT_RTPRIO, &zero) < 0)
+	struct rlimit core;
+	if (setrlimit(RLIMIT_CORE, &one) < 0 &&
+		(getrlimit(RLIMIT_CORE, &core) < 0 || core.rlim_max != 0)) /* 0 cannot be raised to 1 */
+		return err_sys(err, ERR_BOX, errno, "lock: limit of core files");
+	if (setrlimit(RLIMIT_RTPRIO, &zero) < 0)
 		return err_sys(err, ERR_BOX, errno, "lock: resource limits");
 	return 0;
 }

@@ -85,6 +85,8 @@ static int set_limits(const struct init_request *req, struct err *err)
 		{"data", RLIMIT_DATA, req->memory_bytes ? req->memory_bytes : RLIM_INFINITY,
 			req->memory_bytes ? req->memory_bytes : RLIM_INFINITY},
 		{"stack", RLIMIT_STACK, SPAWN_STACK_BYTES, RLIM_INFINITY},
+		/* Counted for the user outside as well, who must keep enough for himself. */
+		{"pending signals", RLIMIT_SIGPENDING, 1024, 1024},
 		{"message queues", RLIMIT_MSGQUEUE, 819200, 819200},
 		{"locked memory", RLIMIT_MEMLOCK, 8 << 20, 8 << 20},
 	};

@@ -93,6 +93,27 @@ static int step_root(struct making *m, struct err *err)
 	return root_make(&m->root, err);
 }
 
+/*
+ * What the kernel counts for a user across namespaces, so that a box cannot use up its user's share. A
+ * kernel that lacks one of these has nothing to use up.
+ */
+static int step_quotas(struct making *m attr_unused, struct err *err)
+{
+	static const struct {
+		const char *path, *value;
+	} quotas[] = {
+		{"/proc/sys/user/max_inotify_instances", "16"},
+		{"/proc/sys/user/max_inotify_watches", "4096"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(quotas); i++) {
+		cleanup_fd int fd = open(quotas[i].path, O_WRONLY | O_CLOEXEC);
+		int r = fd < 0 ? 0 : fd_write_all(fd, quotas[i].value, strlen(quotas[i].value));
+		if (r < 0)
+			return err_sys(err, ERR_BOX, -r, "write %s", quotas[i].path);
+	}
+	return 0;
+}
+
 static int step_network(struct making *m attr_unused, struct err *err)
 {
 	struct ifreq request = {.ifr_flags = IFF_UP | IFF_RUNNING};
@@ -178,6 +199,7 @@ static const struct {
 	{"ids", step_ids},
 	{"cpus", step_cpus},
 	{"root", step_root},
+	{"quotas", step_quotas},
 	{"network", step_network},
 	{"host name", step_host_name},
 	{"hand out", step_hand_out},

@@ -51,7 +51,8 @@ static int check_bind(const struct warden_bind *bind, struct err *err)
 		return 0;
 	if (!is_text(bind->dst, sizeof bind->dst))
 		return err_set(err, ERR_PROTOCOL, "bind without a destination");
-	return root_check_dst(bind->dst, err);
+	return bind->kind == BIND_DRIVER ? root_check_driver_dst(bind->dst, err)
+					 : root_check_dst(bind->dst, err);
 }
 
 int message_check(const struct warden_request *req, struct err *err)

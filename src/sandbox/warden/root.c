@@ -382,7 +382,7 @@ static bool is_taken(const char *dst)
 	/* A row ending in "/" also stands for everything below. */
 	static const char *const taken[] = {"/", "/proc/", "/dev/", "/sys/", "/etc", "/usr", "/bin",
 		"/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/home", "/home/user", "/tmp", "/var",
-		"/retort"};
+		"/retort/"};
 	for (size_t i = 0; i < ARRAY_LEN(taken); i++) {
 		size_t n = strlen(taken[i]);
 		bool below = n > 1 && taken[i][n - 1] == '/';
@@ -394,21 +394,35 @@ static bool is_taken(const char *dst)
 	return false;
 }
 
-int root_check_dst(const char *dst, struct err *err)
+static int check_plain(const char *dst, struct err *err)
 {
-	int r = 0;
 	if (dst[0] != '/')
-		r = err_set(err, ERR_USAGE, "volume destination %s is not absolute", dst);
-	for (const char *p = dst; r == 0 && *p; ) {
+		return err_set(err, ERR_USAGE, "volume destination %s is not absolute", dst);
+	for (const char *p = dst; *p;) {
 		size_t n = strcspn(++p, "/"); /* p stood on a slash */
 		bool dots = n > 0 && n <= 2 && strspn(p, ".") >= n;
 		if (n == 0 || n > 255 || dots)
-			r = err_set(err, ERR_USAGE, "volume destination %s is not a plain path", dst);
+			return err_set(
+				err, ERR_USAGE, "volume destination %s is not a plain path", dst);
 		p += n;
 	}
+	return 0;
+}
+
+int root_check_dst(const char *dst, struct err *err)
+{
+	int r = check_plain(dst, err);
 	if (r == 0 && is_taken(dst))
 		r = err_set(err, ERR_USAGE, "volume destination %s belongs to the box", dst);
 	if (r < 0)
 		err_hint(err, "choose a new path such as /data or /home/user/data");
+	return r;
+}
+
+int root_check_driver_dst(const char *dst, struct err *err)
+{
+	int r = check_plain(dst, err);
+	if (r == 0 && strncmp(dst, "/retort/", 8) != 0)
+		r = err_set(err, ERR_PROTOCOL, "driver destination %s is not below /retort", dst);
 	return r;
 }

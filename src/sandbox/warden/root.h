@@ -37,3 +37,6 @@ int root_make(const struct root *root, struct err *err);
  * Errors:  ERR_USAGE saying what is wrong.
  */
 int root_check_dst(const char *dst, struct err *err);
+
+/* Is @dst a place for a driver: a plain path below /retort? Errors: ERR_USAGE, ERR_PROTOCOL. */
+int root_check_driver_dst(const char *dst, struct err *err);
