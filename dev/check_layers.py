@@ -22,7 +22,7 @@ LAYERS = {
     "tool": "base label net",
     "agent": "base label plan net session tool",
     # The limits of a request are the sandbox's own words; session hands out what it has of runtime.
-    "api": "base label plan sandbox runtime session tool agent",
+    "api": "base label plan session tool agent",
     "serve": "base api",
     "cli": "base api serve",
 }

@@ -1,4 +1,5 @@
-/* Unit tests: a registry, checks that go on after a failure, TAP out. SPDX-License-Identifier: Apache-2.0 */
+/* Unit tests: a registry, checks that go on after a failure, TAP out. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/attr.h"
@@ -18,9 +19,9 @@ struct t_test {
 		&id##_test;                                                                        \
 	static void id(void)
 
-#define CHECK(cond)        t_check((cond), __FILE__, __LINE__, #cond)
-#define CHECK_INT(a, b)    t_check_int((intmax_t)(a), (intmax_t)(b), __FILE__, __LINE__, #a)
-#define CHECK_STR(a, b)    t_check_str((a), (b), __FILE__, __LINE__, #a)
+#define CHECK(cond)	   t_check((cond), __FILE__, __LINE__, #cond)
+#define CHECK_INT(a, b)	   t_check_int((intmax_t)(a), (intmax_t)(b), __FILE__, __LINE__, #a)
+#define CHECK_STR(a, b)	   t_check_str((a), (b), __FILE__, __LINE__, #a)
 #define CHECK_HAS(text, s) t_check_has((text), (s), __FILE__, __LINE__)
 
 int t_check(int ok, const char *file, int line, const char *what);

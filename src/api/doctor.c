@@ -53,7 +53,8 @@ static const char *const states[] = {"ok", "weak", "missing"};
 static void add_check(json_t *checks, const char *name, enum host_state state, const char *what,
 	const char *instead, const char *hint)
 {
-	json_t *row = json_pack("{s:s, s:s, s:s}", "name", name, "state", states[state], "what", what);
+	json_t *row =
+		json_pack("{s:s, s:s, s:s}", "name", name, "state", states[state], "what", what);
 	if (instead && instead[0])
 		(void)json_object_set_new(row, "instead", json_string(instead));
 	if (hint && hint[0])
@@ -73,7 +74,8 @@ static bool judge_box(json_t *checks, const json_t *record)
 		char what[512];
 		(void)snprintf(what, sizeof what, "the self-test ended with %s: %s",
 			status ? status : "nothing", message ? message : "no message");
-		add_check(checks, "box", HOST_MISSING, what, NULL, "run retort run -c 'print(1)' and see");
+		add_check(checks, "box", HOST_MISSING, what, NULL,
+			"run retort run -c 'print(1)' and see");
 		return false;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(self_rows); i++) {
@@ -92,11 +94,12 @@ static void judge_limits(json_t *checks, const json_t *limits)
 {
 	const char *name;
 	json_t *limit;
-	json_object_foreach((json_t *)(uintptr_t)limits, name, limit) {
+	json_object_foreach((json_t *)(uintptr_t)limits, name, limit)
+	{
 		const char *by = json_string_value(json_object_get(limit, "by"));
 		bool is_weak = !by || strcmp(by, "affinity") == 0 ||
-			       (strcmp(by, "engine") == 0 && strcmp(name, "memory_bytes") == 0) ||
-			       (strcmp(by, "rlimit") == 0 && strcmp(name, "pids") == 0);
+			(strcmp(by, "engine") == 0 && strcmp(name, "memory_bytes") == 0) ||
+			(strcmp(by, "rlimit") == 0 && strcmp(name, "pids") == 0);
 		char label[64];
 		(void)snprintf(label, sizeof label, "limit: %s", name);
 		add_check(checks, label, is_weak ? HOST_WEAK : HOST_OK,
@@ -111,9 +114,12 @@ int doctor_check(json_t **out, struct err *err)
 {
 	static const char *const argv[] = {"doctor", NULL};
 	const struct run_events none = {0};
-	struct run_request req = {.order = {.code = self_test, .code_bytes = sizeof self_test - 1,
-				       .filename = "<doctor>", .limits = order_default_limits()},
-		.argv = argv, .stdin_fd = -1};
+	struct run_request req = {.order = {.code = self_test,
+					  .code_bytes = sizeof self_test - 1,
+					  .filename = "<doctor>",
+					  .limits = order_default_limits()},
+		.argv = argv,
+		.stdin_fd = -1};
 	struct run_result result;
 	struct err why;
 	bool ok = true;

@@ -1,4 +1,5 @@
-/* The operation behind `retort doctor`: what this host can enforce. SPDX-License-Identifier: Apache-2.0 */
+/* The operation behind `retort doctor`: what this host can enforce. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/err.h"

@@ -12,7 +12,8 @@ static size_t number_bytes(const char *at)
 	return strspn(at, "0123456789+-.eE");
 }
 
-/* Write the number at @from, @bytes long, to @to in as few digits as keep its value. Returns: bytes. */
+/* Write the number at @from, @bytes long, to @to in as few digits as keep its value. Returns:
+ * bytes. */
 static size_t shorten(char *to, const char *from, size_t bytes)
 {
 	char text[NUMBER_BYTES_MAX], shorter[NUMBER_BYTES_MAX];

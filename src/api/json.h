@@ -4,8 +4,8 @@
 #include <jansson.h>
 
 /*
- * Like json_dumps(), but a number that is no integer is written as short as it can be without changing
- * its value: 0.3, not 0.29999999999999999.
- * Owns: the caller frees. Returns: NULL without memory.
+ * Like json_dumps(), but a number that is no integer is written as short as it can be without
+ * changing its value: 0.3, not 0.29999999999999999. Owns: the caller frees. Returns: NULL without
+ * memory.
  */
 char *json_text(const json_t *json, size_t flags);

@@ -56,7 +56,11 @@ static void on_opened(void *arg, const struct err *err)
 	struct run *run = arg;
 	const struct run_request *req = run->req;
 	const struct step_request step = {.code = req->order.code,
-		.code_bytes = req->order.code_bytes, .filename = req->order.filename, .argv = req->argv, .preload = req->preload, .once = true};
+		.code_bytes = req->order.code_bytes,
+		.filename = req->order.filename,
+		.argv = req->argv,
+		.preload = req->preload,
+		.once = true};
 	if (err)
 		run->err = *err;
 	else if (run->is_interrupted)
@@ -89,8 +93,8 @@ static void tell_tail(struct run *run, const struct record *record, int stream)
 	const struct capture *c = &record->out[stream];
 	cleanup_buf struct buf tail = BUF_INIT(c->limit_bytes);
 	if (run->events->tail && c->total_bytes > c->head.bytes && capture_tail(c, &tail) == 0)
-		run->events->tail(run->events->arg, stream, capture_cut_bytes(c), buf_str(&tail),
-			tail.bytes);
+		run->events->tail(
+			run->events->arg, stream, capture_cut_bytes(c), buf_str(&tail), tail.bytes);
 }
 
 /* Copy what the record lists. The first failure is kept; the rest is copied all the same. */
@@ -101,7 +105,8 @@ static void copy_files(struct run *run, const struct record *record)
 		struct err err;
 		if (!path)
 			continue;
-		if (workspace_copy_out(session_workspace_fd(run->session), path, run->out_fd, &err) == 0)
+		if (workspace_copy_out(
+			    session_workspace_fd(run->session), path, run->out_fd, &err) == 0)
 			run->out->n_copied++;
 		else if (run->err.code == ERR_NONE)
 			run->err = err;
@@ -143,12 +148,21 @@ static int watch_signals(struct run *run, struct err *err)
 
 static int start(struct run *run, struct err *err)
 {
-	const struct session_config config = {.loop = &run->loop, .warden = run->engine.warden,
-		.runtime = run->order.runtime, .start = &run->order.start, .binds = run->order.binds,
-		.n_binds = run->order.n_binds, .limits = &run->req->order.limits, .id = run->order.id,
+	const struct session_config config = {.loop = &run->loop,
+		.warden = run->engine.warden,
+		.runtime = run->order.runtime,
+		.start = &run->order.start,
+		.binds = run->order.binds,
+		.n_binds = run->order.n_binds,
+		.limits = &run->req->order.limits,
+		.id = run->order.id,
 		.stdin_fd = run->req->stdin_fd};
-	const struct session_events events = {.arg = run, .opened = on_opened, .output = on_output,
-		.display = on_display, .done = on_done, .closed = on_closed};
+	const struct session_events events = {.arg = run,
+		.opened = on_opened,
+		.output = on_output,
+		.display = on_display,
+		.done = on_done,
+		.closed = on_closed};
 	int r = watch_signals(run, err);
 	if (r == 0)
 		r = engine_attach(&run->engine, &run->loop, err);

@@ -1,4 +1,5 @@
-/* The operation behind `retort run`: one program, once, in a box of its own. SPDX-License-Identifier: Apache-2.0 */
+/* The operation behind `retort run`: one program, once, in a box of its own.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -21,8 +22,8 @@ struct run_request {
  * What is heard while it runs; any may be NULL.
  *
  * started  the box is there and the driver starts.
- * output   bytes of stream 0 (stdout) or 1 (stderr) as they come, as far as the record's head keeps them.
- * tail     after the end, when there was more: bytes lost, then the bytes kept of the end.
+ * output   bytes of stream 0 (stdout) or 1 (stderr) as they come, as far as the record's head keeps
+ * them. tail     after the end, when there was more: bytes lost, then the bytes kept of the end.
  * display  {mime: value}, borrowed.
  */
 struct run_events {
@@ -43,9 +44,9 @@ struct run_result {
  * Run it. SIGINT and SIGTERM stop the step, a second one at once.
  *
  * Blocks:  until everything the run had is gone again.
- * Returns: 0 when it ran, however it ended; negative errno when it could not be started, or, with the
- *          record filled, when files could not be copied out.
- * Errors:  ERR_USAGE, ERR_NOT_FOUND, ERR_RUNTIME, ERR_BOX, ERR_NO_SPACE, ERR_INTERRUPTED.
+ * Returns: 0 when it ran, however it ended; negative errno when it could not be started, or, with
+ * the record filled, when files could not be copied out. Errors:  ERR_USAGE, ERR_NOT_FOUND,
+ * ERR_RUNTIME, ERR_BOX, ERR_NO_SPACE, ERR_INTERRUPTED.
  */
 int run_once(const struct run_request *req, const struct run_events *events, struct run_result *out,
 	struct err *err);

@@ -3,13 +3,13 @@
 
 #include <stddef.h>
 
-#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define ARRAY_LEN(a)			(sizeof(a) / sizeof((a)[0]))
 #define container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 #define attr_printf(fmt, args) __attribute__((format(printf, fmt, args)))
-#define attr_unused            __attribute__((unused))
-#define attr_noreturn          __attribute__((noreturn))
-#define attr_must_use          __attribute__((warn_unused_result))
+#define attr_unused	       __attribute__((unused))
+#define attr_noreturn	       __attribute__((noreturn))
+#define attr_must_use	       __attribute__((warn_unused_result))
 
 #define cleanup(fn) __attribute__((cleanup(fn)))
 

@@ -42,7 +42,8 @@ void buf_consume(struct buf *b, size_t bytes);
 /* Drop all, keep the room. */
 void buf_clear(struct buf *b);
 
-/* The bytes as a C string, valid until the next change. Returns: "" when there are none, never NULL. */
+/* The bytes as a C string, valid until the next change. Returns: "" when there are none, never
+ * NULL. */
 const char *buf_str(const struct buf *b);
 
 /* Hand over the bytes; the buffer is empty afterwards. Owns: the caller frees. */

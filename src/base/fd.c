@@ -118,7 +118,9 @@ ssize_t fd_recv(int sock, void *out, size_t max_bytes, int *fds, size_t max_fds,
 {
 	union fd_control control;
 	struct iovec iov = {.iov_base = out, .iov_len = max_bytes};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes,
+	struct msghdr msg = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
 		.msg_controllen = sizeof control.bytes};
 	ssize_t n;
 	do

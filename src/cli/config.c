@@ -38,7 +38,8 @@ static const char *as_text(const json_t *value)
 		return strdup(json_string_value(value));
 	if (json_is_boolean(value))
 		return json_is_true(value) ? "true" : "false";
-	if (json_is_integer(value) && asprintf(&text, "%" JSON_INTEGER_FORMAT, json_integer_value(value)) > 0)
+	if (json_is_integer(value) &&
+		asprintf(&text, "%" JSON_INTEGER_FORMAT, json_integer_value(value)) > 0)
 		return text;
 	if (json_is_real(value) && asprintf(&text, "%g", json_real_value(value)) > 0)
 		return text;
@@ -49,7 +50,8 @@ static int apply_one(struct opt_set *set, const char *name, const json_t *value,
 {
 	const char *text = as_text(value);
 	if (!text)
-		return err_set(err, ERR_USAGE, "\"%.60s\" is neither text, number nor true or false", name);
+		return err_set(err, ERR_USAGE,
+			"\"%.60s\" is neither text, number nor true or false", name);
 	return opt_apply(set, name, text, OPT_FROM_CONFIG, err);
 }
 
@@ -69,7 +71,8 @@ static int apply_object(struct opt_set *set, const json_t *object, struct err *e
 {
 	const char *name;
 	json_t *value;
-	json_object_foreach((json_t *)(uintptr_t)object, name, value) {
+	json_object_foreach((json_t *)(uintptr_t)object, name, value)
+	{
 		int r = is_known(set, name) ? apply_member(set, name, value, err) : 0;
 		if (r < 0)
 			return r;
@@ -80,11 +83,14 @@ static int apply_object(struct opt_set *set, const json_t *object, struct err *e
 static int no_profile(const char *profile, struct err *err)
 {
 	err_set(err, ERR_NOT_FOUND, "no profile \"%.60s\"", profile);
-	return err_hint(err, "write {\"profiles\": {\"%.60s\": {\"memory\": \"2g\"}}} into "
-			     "~/.config/retort/config.json", profile);
+	return err_hint(err,
+		"write {\"profiles\": {\"%.60s\": {\"memory\": \"2g\"}}} into "
+		"~/.config/retort/config.json",
+		profile);
 }
 
-static int apply_config(struct opt_set *set, const json_t *config, const char *profile, struct err *err)
+static int apply_config(
+	struct opt_set *set, const json_t *config, const char *profile, struct err *err)
 {
 	int r = apply_object(set, config, err);
 	if (r < 0 || !profile)

@@ -1,16 +1,18 @@
-/* $XDG_CONFIG_HOME/retort/config.json: defaults below the environment. SPDX-License-Identifier: Apache-2.0 */
+/* $XDG_CONFIG_HOME/retort/config.json: defaults below the environment. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
 #include "base/opt.h"
 
 /*
- * Apply the file to @set, if there is one. It holds one object; its members are the long names of options,
- * their values texts, numbers, true or false, or arrays of texts for options that may be repeated.
- * Members that this command does not know are left to others. "profiles" holds such objects by name; that
- * of @profile (or NULL) is applied over the rest.
+ * Apply the file to @set, if there is one. It holds one object; its members are the long names of
+ * options, their values texts, numbers, true or false, or arrays of texts for options that may be
+ * repeated. Members that this command does not know are left to others. "profiles" holds such
+ * objects by name; that of @profile (or NULL) is applied over the rest.
  *
  * Owns:    texts live until the process ends.
- * Errors:  ERR_USAGE with the file's name and the line; ERR_NOT_FOUND when there is no such profile.
+ * Errors:  ERR_USAGE with the file's name and the line; ERR_NOT_FOUND when there is no such
+ * profile.
  */
 int config_apply(struct opt_set *set, const char *profile, struct err *err);

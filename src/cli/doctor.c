@@ -14,8 +14,11 @@ struct doctor_args {
 };
 
 static const struct opt doctor_opts[] = {
-	{.name = "json", OPT_INTO_FLAG(struct doctor_args, json), .flags = OPT_NO_ENV,
-		.group = "Output", .help = "print one object"},
+	{.name = "json",
+		OPT_INTO_FLAG(struct doctor_args, json),
+		.flags = OPT_NO_ENV,
+		.group = "Output",
+		.help = "print one object"},
 	CMD_COMMON_OPTS(struct doctor_args),
 };
 
@@ -37,8 +40,8 @@ static void print_row(const json_t *row, bool color)
 			off = "\033[0m";
 		}
 	const char *instead = text_of(row, "instead"), *hint = text_of(row, "hint");
-	(void)printf("%s%-8s%s %-22s %s%s%s\n", on, state, off, text_of(row, "name"), text_of(row, "what"),
-		instead[0] ? ": " : "", instead);
+	(void)printf("%s%-8s%s %-22s %s%s%s\n", on, state, off, text_of(row, "name"),
+		text_of(row, "what"), instead[0] ? ": " : "", instead);
 	if (hint[0])
 		(void)printf("%32s%s\n", "→ ", hint);
 }
@@ -62,10 +65,10 @@ static int doctor_main(int argc, char **argv)
 		free(text);
 	} else {
 		bool color = term_has_color(STDOUT_FILENO, (enum term_color)args.color);
-		json_array_foreach(json_object_get(found, "checks"), i, row)
-			print_row(row, color);
-		(void)printf("\n%s\n", r ? "This host can run untrusted code in boxes."
-					 : "This host cannot run untrusted code in boxes yet: see → above.");
+		json_array_foreach(json_object_get(found, "checks"), i, row) print_row(row, color);
+		(void)printf("\n%s\n",
+			r ? "This host can run untrusted code in boxes."
+			  : "This host cannot run untrusted code in boxes yet: see → above.");
 	}
 	json_decref(found);
 	return r ? 0 : 1;

@@ -101,8 +101,8 @@ static int dispatch(int argc, char **argv)
 }
 
 /*
- * Nothing else may come to stand where the caller closed a standard stream. Reading there gives an end,
- * writing an error.
+ * Nothing else may come to stand where the caller closed a standard stream. Reading there gives an
+ * end, writing an error.
  */
 static void hold_standard_streams(void)
 {

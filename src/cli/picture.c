@@ -96,21 +96,23 @@ static bool save(struct picture *p, const unsigned char *png, size_t bytes)
 		return false;
 	(void)snprintf(path, sizeof path, "%s/figure-%u.png", p->dir, p->n_shown + 1);
 	/* In a directory that a box writes to, anything may stand under this name. */
-	cleanup_fd int fd = open(path,
-		O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0666);
+	cleanup_fd int fd = open(
+		path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0666);
 	int r = fd < 0 || fstat(fd, &st) < 0 ? -errno : 0;
 	if (r == 0)
 		r = S_ISREG(st.st_mode) ? fd_write_all(fd, png, bytes) : -EEXIST;
 	if (r == 0 && ftruncate(fd, (off_t)bytes) < 0)
 		r = -errno;
 	if (r < 0)
-		(void)fprintf(stderr, "retort: %s: %s: see --out and --images\n", path, strerror(-r));
+		(void)fprintf(
+			stderr, "retort: %s: %s: see --out and --images\n", path, strerror(-r));
 	else
 		(void)fprintf(stderr, "retort: figure saved: %s\n", path);
 	return r == 0;
 }
 
-/* libsodium 1.0.18 takes any byte from 0x80 on for a '+'; U+009B, for one, starts a control sequence. */
+/* libsodium 1.0.18 takes any byte from 0x80 on for a '+'; U+009B, for one, starts a control
+ * sequence. */
 static bool is_ascii(const char *text, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++)

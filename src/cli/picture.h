@@ -26,8 +26,8 @@ struct picture {
 };
 
 /*
- * AUTO becomes what the terminal on stdout can do: kitty's or iTerm's protocol, else PATH; and NONE when
- * stdout is no terminal and no @dir is given.
+ * AUTO becomes what the terminal on stdout can do: kitty's or iTerm's protocol, else PATH; and NONE
+ * when stdout is no terminal and no @dir is given.
  */
 void picture_init(struct picture *p, int mode, const char *dir, struct sink *out);
 

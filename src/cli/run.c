@@ -36,81 +36,198 @@ struct run_args {
 #define LIMIT(field) limits.value[LIMIT_##field]
 
 static const struct opt run_opts[] = {
-	{.name = "code", .letter = 'c', OPT_INTO_TEXT(struct run_args, code), .arg = "CODE",
-		.flags = OPT_ENDS | OPT_NO_ENV, .group = "Program",
+	{.name = "code",
+		.letter = 'c',
+		OPT_INTO_TEXT(struct run_args, code),
+		.arg = "CODE",
+		.flags = OPT_ENDS | OPT_NO_ENV,
+		.group = "Program",
 		.help = "run CODE; what follows is its arguments"},
-	{.name = "runtime", .letter = 'r', OPT_INTO_TEXT(struct run_args, runtime), .arg = "RUNTIME",
-		.group = "Program", .choices = "python",
+	{.name = "runtime",
+		.letter = 'r',
+		OPT_INTO_TEXT(struct run_args, runtime),
+		.arg = "RUNTIME",
+		.group = "Program",
+		.choices = "python",
 		.help = "language; else by file ending, #! line, or python"},
-	{.name = "python", OPT_INTO_TEXT(struct run_args, python), .arg = "PATH", .group = "Program",
+	{.name = "python",
+		OPT_INTO_TEXT(struct run_args, python),
+		.arg = "PATH",
+		.group = "Program",
 		.complete = OPT_COMPLETE_FILE,
 		.help = "interpreter, or the directory of a virtual environment"},
-	{.name = "stdin", OPT_INTO_TEXT(struct run_args, stdin_file), .arg = "FILE", .flags = OPT_NO_ENV,
-		.group = "Program", .complete = OPT_COMPLETE_FILE,
+	{.name = "stdin",
+		OPT_INTO_TEXT(struct run_args, stdin_file),
+		.arg = "FILE",
+		.flags = OPT_NO_ENV,
+		.group = "Program",
+		.complete = OPT_COMPLETE_FILE,
 		.help = "standard input of the program, - for retort's own; else it is empty"},
-	{.name = "env", .letter = 'e', OPT_INTO_LIST(struct run_args, env), .arg = "K[=V]",
-		.flags = OPT_NO_ENV, .group = "Program",
+	{.name = "env",
+		.letter = 'e',
+		OPT_INTO_LIST(struct run_args, env),
+		.arg = "K[=V]",
+		.flags = OPT_NO_ENV,
+		.group = "Program",
 		.help = "set a variable, or pass on the one of the host"},
-	{.name = "preload", OPT_INTO_TEXT(struct run_args, preload), .arg = "A,B", .group = "Program",
+	{.name = "preload",
+		OPT_INTO_TEXT(struct run_args, preload),
+		.arg = "A,B",
+		.group = "Program",
 		.help = "import these modules first"},
-	{.name = "seed", OPT_INTO_COUNT(struct run_args, seed), .arg = "N", .group = "Program",
-		.max = UINT32_MAX - 1, .help = "fix the hash seed, random and numpy's generator"},
+	{.name = "seed",
+		OPT_INTO_COUNT(struct run_args, seed),
+		.arg = "N",
+		.group = "Program",
+		.max = UINT32_MAX - 1,
+		.help = "fix the hash seed, random and numpy's generator"},
 
-	{.name = "volume", .letter = 'v', OPT_INTO_LIST(struct run_args, volumes),
-		.arg = "SRC:DST[:ro|rw]", .flags = OPT_NO_ENV, .group = "Files",
+	{.name = "volume",
+		.letter = 'v',
+		OPT_INTO_LIST(struct run_args, volumes),
+		.arg = "SRC:DST[:ro|rw]",
+		.flags = OPT_NO_ENV,
+		.group = "Files",
 		.complete = OPT_COMPLETE_FILE,
 		.help = "show a file or directory of the host, read-only unless :rw"},
-	{.name = "workspace", .letter = 'w', OPT_INTO_TEXT(struct run_args, workspace), .arg = "DIR",
-		.group = "Files", .complete = OPT_COMPLETE_DIR,
+	{.name = "workspace",
+		.letter = 'w',
+		OPT_INTO_TEXT(struct run_args, workspace),
+		.arg = "DIR",
+		.group = "Files",
+		.complete = OPT_COMPLETE_DIR,
 		.help = "use DIR of the host as the workspace, read-write"},
-	{.name = "out", .letter = 'o', OPT_INTO_TEXT(struct run_args, out_dir), .arg = "DIR",
-		.group = "Files", .complete = OPT_COMPLETE_DIR,
+	{.name = "out",
+		.letter = 'o',
+		OPT_INTO_TEXT(struct run_args, out_dir),
+		.arg = "DIR",
+		.group = "Files",
+		.complete = OPT_COMPLETE_DIR,
 		.help = "copy new and changed files of the workspace to DIR"},
-	{.name = "rootfs", OPT_INTO_TEXT(struct run_args, rootfs), .arg = "DIR", .group = "Files",
-		.complete = OPT_COMPLETE_DIR, .help = "take /usr and /etc from DIR, not from the host"},
+	{.name = "rootfs",
+		OPT_INTO_TEXT(struct run_args, rootfs),
+		.arg = "DIR",
+		.group = "Files",
+		.complete = OPT_COMPLETE_DIR,
+		.help = "take /usr and /etc from DIR, not from the host"},
 
-	{.name = "memory", .letter = 'm', OPT_INTO_BYTES(struct run_args, LIMIT(memory_bytes)),
-		.arg = "SIZE", .group = "Limits", .fallback = "1g", .min = 16 << 20,
-		.max = UINT64_C(1) << 50, .help = "memory of all processes and in-memory files"},
-	{.name = "cpus", OPT_INTO_CPU_MILLI(struct run_args, LIMIT(cpu_milli)), .arg = "N",
-		.group = "Limits", .fallback = "1", .min = 10, .max = 4096000,
+	{.name = "memory",
+		.letter = 'm',
+		OPT_INTO_BYTES(struct run_args, LIMIT(memory_bytes)),
+		.arg = "SIZE",
+		.group = "Limits",
+		.fallback = "1g",
+		.min = 16 << 20,
+		.max = UINT64_C(1) << 50,
+		.help = "memory of all processes and in-memory files"},
+	{.name = "cpus",
+		OPT_INTO_CPU_MILLI(struct run_args, LIMIT(cpu_milli)),
+		.arg = "N",
+		.group = "Limits",
+		.fallback = "1",
+		.min = 10,
+		.max = 4096000,
 		.help = "CPUs, 0.5 is half of one"},
-	{.name = "cpu-time", OPT_INTO_MS(struct run_args, LIMIT(cpu_ms)), .arg = "TIME",
-		.group = "Limits", .fallback = "30s", .min = 1, .max = UINT64_C(1) << 40,
+	{.name = "cpu-time",
+		OPT_INTO_MS(struct run_args, LIMIT(cpu_ms)),
+		.arg = "TIME",
+		.group = "Limits",
+		.fallback = "30s",
+		.min = 1,
+		.max = UINT64_C(1) << 40,
 		.help = "CPU time of all processes"},
-	{.name = "timeout", OPT_INTO_MS(struct run_args, LIMIT(timeout_ms)), .arg = "TIME",
-		.group = "Limits", .fallback = "30s", .min = 1, .max = UINT64_C(1) << 40,
+	{.name = "timeout",
+		OPT_INTO_MS(struct run_args, LIMIT(timeout_ms)),
+		.arg = "TIME",
+		.group = "Limits",
+		.fallback = "30s",
+		.min = 1,
+		.max = UINT64_C(1) << 40,
 		.help = "wall time"},
-	{.name = "pids", OPT_INTO_COUNT(struct run_args, LIMIT(pids)), .arg = "N", .group = "Limits",
-		.fallback = "128", .min = 1, .max = 1 << 22, .help = "processes and threads"},
-	{.name = "disk", OPT_INTO_BYTES(struct run_args, LIMIT(disk_bytes)), .arg = "SIZE",
-		.group = "Limits", .fallback = "256m", .min = 4096, .max = UINT64_C(1) << 50,
+	{.name = "pids",
+		OPT_INTO_COUNT(struct run_args, LIMIT(pids)),
+		.arg = "N",
+		.group = "Limits",
+		.fallback = "128",
+		.min = 1,
+		.max = 1 << 22,
+		.help = "processes and threads"},
+	{.name = "disk",
+		OPT_INTO_BYTES(struct run_args, LIMIT(disk_bytes)),
+		.arg = "SIZE",
+		.group = "Limits",
+		.fallback = "256m",
+		.min = 4096,
+		.max = UINT64_C(1) << 50,
 		.help = "files in the workspace, /tmp and /dev/shm"},
-	{.name = "inodes", OPT_INTO_COUNT(struct run_args, LIMIT(disk_inodes)), .arg = "N",
-		.group = "Limits", .fallback = "65536", .min = 1, .max = UINT64_C(1) << 31,
+	{.name = "inodes",
+		OPT_INTO_COUNT(struct run_args, LIMIT(disk_inodes)),
+		.arg = "N",
+		.group = "Limits",
+		.fallback = "65536",
+		.min = 1,
+		.max = UINT64_C(1) << 31,
 		.help = "number of those files"},
-	{.name = "file-size", OPT_INTO_BYTES(struct run_args, LIMIT(file_bytes)), .arg = "SIZE",
-		.group = "Limits", .fallback = "256m", .max = UINT64_C(1) << 60, .help = "one file"},
-	{.name = "open-files", OPT_INTO_COUNT(struct run_args, LIMIT(open_files)), .arg = "N",
-		.group = "Limits", .fallback = "1024", .min = 16, .max = 1 << 20,
+	{.name = "file-size",
+		OPT_INTO_BYTES(struct run_args, LIMIT(file_bytes)),
+		.arg = "SIZE",
+		.group = "Limits",
+		.fallback = "256m",
+		.max = UINT64_C(1) << 60,
+		.help = "one file"},
+	{.name = "open-files",
+		OPT_INTO_COUNT(struct run_args, LIMIT(open_files)),
+		.arg = "N",
+		.group = "Limits",
+		.fallback = "1024",
+		.min = 16,
+		.max = 1 << 20,
 		.help = "open files of one process"},
-	{.name = "output-limit", OPT_INTO_BYTES(struct run_args, LIMIT(output_bytes)), .arg = "SIZE",
-		.group = "Limits", .fallback = "10m", .max = 1 << 30,
+	{.name = "output-limit",
+		OPT_INTO_BYTES(struct run_args, LIMIT(output_bytes)),
+		.arg = "SIZE",
+		.group = "Limits",
+		.fallback = "10m",
+		.max = 1 << 30,
 		.help = "captured output of each stream; head and tail are kept"},
-	{.name = "net", OPT_INTO_TEXT(struct run_args, net), .arg = "NET", .group = "Limits",
-		.choices = "none", .fallback = "none", .help = "network: loopback only"},
+	{.name = "net",
+		OPT_INTO_TEXT(struct run_args, net),
+		.arg = "NET",
+		.group = "Limits",
+		.choices = "none",
+		.fallback = "none",
+		.help = "network: loopback only"},
 
-	{.name = "json", OPT_INTO_FLAG(struct run_args, json), .flags = OPT_NO_ENV, .group = "Output",
+	{.name = "json",
+		OPT_INTO_FLAG(struct run_args, json),
+		.flags = OPT_NO_ENV,
+		.group = "Output",
 		.help = "print one result object"},
-	{.name = "jsonl", OPT_INTO_FLAG(struct run_args, jsonl), .flags = OPT_NO_ENV, .group = "Output",
+	{.name = "jsonl",
+		OPT_INTO_FLAG(struct run_args, jsonl),
+		.flags = OPT_NO_ENV,
+		.group = "Output",
 		.help = "print one event per line while it runs"},
-	{.name = "images", OPT_INTO_CHOICE(struct run_args, images), .arg = "MODE", .group = "Output",
-		.choices = PICTURE_CHOICES, .fallback = "auto", .help = "how plots are shown"},
-	{.name = "quiet", .letter = 'q', OPT_INTO_FLAG(struct run_args, quiet), .group = "Output",
+	{.name = "images",
+		OPT_INTO_CHOICE(struct run_args, images),
+		.arg = "MODE",
+		.group = "Output",
+		.choices = PICTURE_CHOICES,
+		.fallback = "auto",
+		.help = "how plots are shown"},
+	{.name = "quiet",
+		.letter = 'q',
+		OPT_INTO_FLAG(struct run_args, quiet),
+		.group = "Output",
 		.help = "say nothing about the run on stderr"},
-	{.name = "profile", OPT_INTO_TEXT(struct run_args, profile), .arg = "NAME",
-		.group = "General options", .help = "apply the options that the configuration has under NAME"},
-	{.name = "fresh", OPT_INTO_FLAG(struct run_args, fresh), .group = "General options",
+	{.name = "profile",
+		OPT_INTO_TEXT(struct run_args, profile),
+		.arg = "NAME",
+		.group = "General options",
+		.help = "apply the options that the configuration has under NAME"},
+	{.name = "fresh",
+		OPT_INTO_FLAG(struct run_args, fresh),
+		.group = "General options",
 		.help = "start without a template (a single run always does)"},
 	CMD_COMMON_OPTS(struct run_args),
 };
@@ -166,8 +283,9 @@ static int read_program(const char *path, struct buf *out, struct err *err)
 		return read_file(fd, path, out, err);
 	bool is_missing = errno == ENOENT;
 	int r = err_sys(err, is_missing ? ERR_NOT_FOUND : ERR_ACCESS, errno, "%s", path);
-	err_hint(err, "%s", is_missing ? "name a program file, or use -c CODE or - for standard input"
-				       : "check the file's permissions: ls -l");
+	err_hint(err, "%s",
+		is_missing ? "name a program file, or use -c CODE or - for standard input"
+			   : "check the file's permissions: ls -l");
 	return r;
 }
 
@@ -177,7 +295,7 @@ static int parse_volume(char *text, struct volume *out, struct err *err)
 	char *dst = strchr(text, ':');
 	char *mode = dst ? strchr(dst + 1, ':') : NULL;
 	bool is_good = dst && dst != text && dst[1] && dst + 1 != mode &&
-		       (!mode || strcmp(mode, ":ro") == 0 || strcmp(mode, ":rw") == 0);
+		(!mode || strcmp(mode, ":ro") == 0 || strcmp(mode, ":rw") == 0);
 	if (!is_good) {
 		err_set(err, ERR_USAGE, "--volume \"%.150s\" is not SRC:DST or SRC:DST:rw", text);
 		return err_hint(err, "for example -v ./orders.csv:orders.csv");
@@ -185,13 +303,13 @@ static int parse_volume(char *text, struct volume *out, struct err *err)
 	*dst = '\0';
 	if (mode)
 		*mode = '\0';
-	*out = (struct volume){.src = text, .dst = dst + 1,
-		.is_writable = mode && strcmp(mode + 1, "rw") == 0};
+	*out = (struct volume){
+		.src = text, .dst = dst + 1, .is_writable = mode && strcmp(mode + 1, "rw") == 0};
 	return 0;
 }
 
-static int take_volumes(const struct run_args *args, struct volume *out, char **copies,
-	struct err *err)
+static int take_volumes(
+	const struct run_args *args, struct volume *out, char **copies, struct err *err)
 {
 	for (size_t i = 0; i < args->volumes.n; i++) {
 		copies[i] = strdup(args->volumes.item[i]);
@@ -253,7 +371,8 @@ static void on_started(void *arg, const char *session)
 {
 	struct view *view = arg;
 	if (view->args->jsonl)
-		put_event(view, json_pack("{s:s, s:s}", "event", "step.started", "session", session));
+		put_event(
+			view, json_pack("{s:s, s:s}", "event", "step.started", "session", session));
 }
 
 /* How many bytes at the end are the start of a character that may go on. */
@@ -282,8 +401,9 @@ static void put_text(struct view *view, int stream, const char *data, size_t byt
 	memcpy(rest->data, buf_str(&raw) + n, n_rest);
 	rest->bytes = n_rest;
 	if (n > 0 && utf8_repair(&text, buf_str(&raw), n, NULL) == 0)
-		put_event(view, json_pack("{s:s, s:o}", "event", stream ? "stderr" : "stdout", "text",
-					json_stringn(buf_str(&text), text.bytes)));
+		put_event(view,
+			json_pack("{s:s, s:o}", "event", stream ? "stderr" : "stdout", "text",
+				json_stringn(buf_str(&text), text.bytes)));
 }
 
 static void on_output(void *arg, int stream, const char *data, size_t bytes)
@@ -305,8 +425,9 @@ static void on_tail(void *arg, int stream, uint64_t cut_bytes, const char *data,
 	on_output(arg, stream, note, strlen(note));
 	on_output(arg, stream, data, bytes);
 	if (cut_bytes > 0 && !view->args->json && !view->args->jsonl && !view->args->quiet)
-		(void)fprintf(stderr, "retort: %s: %" PRIu64 " bytes over the limit of %s: raise it with "
-				      "--output-limit\n",
+		(void)fprintf(stderr,
+			"retort: %s: %" PRIu64 " bytes over the limit of %s: raise it with "
+			"--output-limit\n",
 			stream ? "stderr" : "stdout", cut_bytes,
 			num_format_bytes(view->args->limits.value[LIMIT_output_bytes]).text);
 }
@@ -315,7 +436,9 @@ static void on_display(void *arg, const json_t *display)
 {
 	struct view *view = arg;
 	if (view->args->jsonl) {
-		put_event(view, json_pack("{s:s, s:O}", "event", "display", "data", (json_t *)(uintptr_t)display));
+		put_event(view,
+			json_pack("{s:s, s:O}", "event", "display", "data",
+				(json_t *)(uintptr_t)display));
 	} else if (!view->args->json) {
 		picture_show(&view->picture, display);
 	}
@@ -347,8 +470,9 @@ static void show_unenforced(const struct view *view, const json_t *record)
 		const json_t *limit = json_object_get(limits, rows[i].limit);
 		if (opt_source(view->set, rows[i].option) != OPT_UNSET &&
 			json_is_false(json_object_get(limit, "enforced")))
-			(void)fprintf(stderr, "retort: --%s is not enforced here: `retort doctor` says "
-					      "why; a --workspace of the host has no size of its own\n",
+			(void)fprintf(stderr,
+				"retort: --%s is not enforced here: `retort doctor` says "
+				"why; a --workspace of the host has no size of its own\n",
 				rows[i].option);
 	}
 }
@@ -390,8 +514,9 @@ static int show_result(struct view *view, const struct run_result *result)
 	} else if (view->args->jsonl) {
 		for (int i = 0; i < 2; i++)
 			put_text(view, i, "", 0, true);
-		put_event(view, json_pack("{s:s, s:O}", "event", "step.finished", "result",
-					result->record));
+		put_event(view,
+			json_pack(
+				"{s:s, s:O}", "event", "step.finished", "result", result->record));
 	} else {
 		show_value(view, result->record);
 	}
@@ -443,7 +568,8 @@ static int open_stdin(const struct run_args *args, const char *program, struct e
 static int show_failed(int r, int status)
 {
 	if (r < 0 && r != -EPIPE)
-		(void)fprintf(stderr, "retort: standard output: %s: send it elsewhere, or use -o DIR\n",
+		(void)fprintf(stderr,
+			"retort: standard output: %s: send it elsewhere, or use -o DIR\n",
 			strerror(-r));
 	if (r < 0 && status == 0)
 		status = r == -EPIPE ? 128 + SIGPIPE : 1;
@@ -452,8 +578,11 @@ static int show_failed(int r, int status)
 
 static int run_view(struct view *view, const struct run_request *req)
 {
-	const struct run_events events = {.arg = view, .started = on_started, .output = on_output,
-		.tail = on_tail, .display = on_display};
+	const struct run_events events = {.arg = view,
+		.started = on_started,
+		.output = on_output,
+		.tail = on_tail,
+		.display = on_display};
 	struct run_result result;
 	struct err err = {0};
 	int r = run_once(req, &events, &result, &err);
@@ -466,8 +595,8 @@ static int run_view(struct view *view, const struct run_request *req)
 	return status;
 }
 
-static int run_request(const struct run_args *args, const struct opt_set *set,
-	const struct run_request *req)
+static int run_request(
+	const struct run_args *args, const struct opt_set *set, const struct run_request *req)
 {
 	struct view view = {.args = args, .set = set};
 	size_t room = (size_t)args->limits.value[LIMIT_output_bytes] * 8 + SINK_EXTRA_BYTES;
@@ -494,8 +623,9 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 	int r = check_args(args, err);
 	if (r == 0 && !args->code && !program) {
 		err_set(err, ERR_USAGE, "nothing to run");
-		r = err_hint(err, "name a FILE, or use -c CODE, or - to read the program from standard "
-				  "input");
+		r = err_hint(err,
+			"name a FILE, or use -c CODE, or - to read the program from standard "
+			"input");
 	}
 	if (r == 0 && program)
 		r = read_program(program, &p->code, err);
@@ -509,15 +639,22 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 		return r;
 	const char *name = !program ? "<string>" : strcmp(program, "-") == 0 ? "<stdin>" : program;
 	*req = (struct run_request){
-		.order = {.runtime = args->runtime, .filename = name,
+		.order = {.runtime = args->runtime,
+			.filename = name,
 			.code = program ? buf_str(&p->code) : args->code,
 			.code_bytes = program ? p->code.bytes : strlen(args->code),
-			.volumes = p->volumes, .n_volumes = args->volumes.n,
-			.workspace = args->workspace, .rootfs = args->rootfs,
-			.interpreter = args->python, .env = (const char *const *)p->env,
-			.n_env = p->n_env, .limits = args->limits,
-			.has_seed = opt_source(set, "seed") != OPT_UNSET, .seed = args->seed},
-		.argv = (const char *const *)operands, .preload = args->preload,
+			.volumes = p->volumes,
+			.n_volumes = args->volumes.n,
+			.workspace = args->workspace,
+			.rootfs = args->rootfs,
+			.interpreter = args->python,
+			.env = (const char *const *)p->env,
+			.n_env = p->n_env,
+			.limits = args->limits,
+			.has_seed = opt_source(set, "seed") != OPT_UNSET,
+			.seed = args->seed},
+		.argv = (const char *const *)operands,
+		.preload = args->preload,
 		.out_dir = args->out_dir};
 	req->stdin_fd = open_stdin(args, program, err);
 	return req->stdin_fd < -1 ? req->stdin_fd : 0;
@@ -589,8 +726,8 @@ static const struct cmd_exit exits[] = {
 	{"130", "interrupted"},
 };
 
-static const char *const usage[] = {"run [options] FILE [ARGS...]", "run [options] -c CODE [ARGS...]",
-	"run [options] - [ARGS...]", NULL};
+static const char *const usage[] = {"run [options] FILE [ARGS...]",
+	"run [options] -c CODE [ARGS...]", "run [options] - [ARGS...]", NULL};
 
 const struct cmd cmd_run = {
 	.name = "run",

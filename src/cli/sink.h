@@ -1,4 +1,5 @@
-/* Output that never makes the engine wait: written as the reader takes it. SPDX-License-Identifier: Apache-2.0 */
+/* Output that never makes the engine wait: written as the reader takes it. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -6,8 +7,9 @@
 #include <stdbool.h>
 
 /*
- * A program's output is passed on while it runs, and its limits are kept meanwhile; so a reader that is
- * slow, or stopped, must not stop us. What it has not taken yet waits here: at most what the record keeps.
+ * A program's output is passed on while it runs, and its limits are kept meanwhile; so a reader
+ * that is slow, or stopped, must not stop us. What it has not taken yet waits here: at most what
+ * the record keeps.
  */
 struct sink {
 	int fd;

@@ -8,11 +8,11 @@ ssize_t frame_parse(const struct buf *in, struct frame *out, struct err *err)
 	const unsigned char *head = (const unsigned char *)in->data;
 	if (in->bytes < FRAME_HEAD_BYTES - 1)
 		return 0;
-	uint32_t length = (uint32_t)head[0] << 24 | (uint32_t)head[1] << 16 | (uint32_t)head[2] << 8 |
-			  head[3];
+	uint32_t length = (uint32_t)head[0] << 24 | (uint32_t)head[1] << 16 |
+		(uint32_t)head[2] << 8 | head[3];
 	if (length == 0 || length > FRAME_MAX_BYTES)
-		return err_set(err, ERR_PROTOCOL, "frame of %u bytes, limit %d", length,
-			FRAME_MAX_BYTES);
+		return err_set(
+			err, ERR_PROTOCOL, "frame of %u bytes, limit %d", length, FRAME_MAX_BYTES);
 	size_t whole = (size_t)length + FRAME_HEAD_BYTES - 1;
 	if (in->bytes < whole)
 		return 0;

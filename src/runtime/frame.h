@@ -1,4 +1,5 @@
-/* Frames between engine and driver: bytes ⇄ frames, no input or output. SPDX-License-Identifier: Apache-2.0 */
+/* Frames between engine and driver: bytes ⇄ frames, no input or output. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"

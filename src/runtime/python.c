@@ -1,9 +1,9 @@
 /*
  * CPython: which interpreter, what of the host it needs to see, how the driver is started.
  *
- * The environment of a box holds only what we put there, so Python's own isolation (-I) is not needed
- * and PYTHONHASHSEED works; -s and -S keep it from looking for a user's and the site's packages before
- * the driver does that itself, faster (drivers/python).
+ * The environment of a box holds only what we put there, so Python's own isolation (-I) is not
+ * needed and PYTHONHASHSEED works; -s and -S keep it from looking for a user's and the site's
+ * packages before the driver does that itself, faster (drivers/python).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -74,7 +74,8 @@ static int no_installation(const char *path, struct err *err)
 	return err_hint(err, "name its bin/python3, or the directory of a virtual environment"), r;
 }
 
-/* The interpreter as an absolute path; @asked may also be the directory of a virtual environment. */
+/* The interpreter as an absolute path; @asked may also be the directory of a virtual environment.
+ */
 static int find_python(const struct runtime_request *req, char out[PATH_MAX], struct err *err)
 {
 	static const char *const usual[] = {"/usr/bin/python3", "/usr/local/bin/python3"};
@@ -218,10 +219,12 @@ static int add_variable(struct runtime_start *out, struct err *err, const char *
 	return runtime_add(out->envp, RUNTIME_ENV_MAX, err, "%s", variable);
 }
 
-static int add_environment(const struct runtime_request *req, struct runtime_start *out, struct err *err)
+static int add_environment(
+	const struct runtime_request *req, struct runtime_start *out, struct err *err)
 {
-	static const char *const fixed[] = {"RETORT=1", "HOME=/home/user", "USER=user", "TMPDIR=/tmp",
-		"LANG=C.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin", "MPLBACKEND=Agg",
+	static const char *const fixed[] = {"RETORT=1", "HOME=/home/user", "USER=user",
+		"TMPDIR=/tmp", "LANG=C.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin",
+		"MPLBACKEND=Agg",
 		/* Caches are no results: keep them out of the workspace. */
 		"XDG_CACHE_HOME=/tmp/.cache", "MPLCONFIGDIR=/tmp/.cache/matplotlib"};
 	/* More threads than CPUs only cost; and no thread pool may exist when a driver forks. */
@@ -246,7 +249,8 @@ static int add_environment(const struct runtime_request *req, struct runtime_sta
 	return r;
 }
 
-static int python_start(const struct runtime_request *req, struct runtime_start *out, struct err *err)
+static int python_start(
+	const struct runtime_request *req, struct runtime_start *out, struct err *err)
 {
 	char python[PATH_MAX], drivers[PATH_MAX];
 	int r = req->rootfs ? check_rootfs(req, python, err) : find_python(req, python, err);

@@ -21,7 +21,8 @@ struct runtime_request {
 	uint64_t seed;
 };
 
-/* How to start a driver: what to bind, what to execute. Strings are owned; runtime_start_done() frees. */
+/* How to start a driver: what to bind, what to execute. Strings are owned; runtime_start_done()
+ * frees. */
 struct runtime_start {
 	struct warden_bind *binds;
 	size_t n_binds;
@@ -40,8 +41,8 @@ struct runtime {
 const struct runtime *runtime_by_name(const char *name);
 
 /*
- * The runtime for a program: by the ending of @filename (or NULL), else by its `#!` line, else python.
- * Returns: never NULL.
+ * The runtime for a program: by the ending of @filename (or NULL), else by its `#!` line, else
+ * python. Returns: never NULL.
  */
 const struct runtime *runtime_guess(const char *filename, const char *code, size_t bytes);
 
@@ -54,8 +55,8 @@ void runtime_start_done(struct runtime_start *start);
 bool runtime_is_in_box(const char *path);
 
 /*
- * Add a read-only bind of an installation at @path to the same path inside (below /usr nothing is needed),
- * or of a directory of ours to @dst. Errors: ERR_NOT_FOUND, ERR_LIMIT.
+ * Add a read-only bind of an installation at @path to the same path inside (below /usr nothing is
+ * needed), or of a directory of ours to @dst. Errors: ERR_NOT_FOUND, ERR_LIMIT.
  */
 int runtime_bind(struct runtime_start *start, const char *path, const char *dst, struct err *err);
 

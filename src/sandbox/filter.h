@@ -17,7 +17,7 @@
 
 enum filter_variant {
 	FILTER_DEFAULT,
-	FILTER_PINNED, /* CPU share is enforced by affinity, so affinity cannot be changed */
+	FILTER_PINNED,	  /* CPU share is enforced by affinity, so affinity cannot be changed */
 	FILTER_UNCOUNTED, /* besides, the engine measures memory: none that it cannot see */
 	FILTER_VARIANT_END_
 };

@@ -67,9 +67,10 @@ enum {
 		.reason = why,                                                                     \
 		.values = VALUES(__VA_ARGS__),                                                     \
 		.n_values = ARRAY_LEN(VALUES(__VA_ARGS__))},
-#define ONLY(...)   GUARD(FILTER_ONLY, __VA_ARGS__)
-/* Mounts are nosuid inside; but a file in a directory of the host would be setuid there, to its owner. */
-#define NO_SETUID "no setuid or setgid files: outside the box others could run them"
+#define ONLY(...) GUARD(FILTER_ONLY, __VA_ARGS__)
+/* Mounts are nosuid inside; but a file in a directory of the host would be setuid there, to its
+ * owner. */
+#define NO_SETUID   "no setuid or setgid files: outside the box others could run them"
 #define EXCEPT(...) GUARD(FILTER_EXCEPT, __VA_ARGS__)
 
 static const struct filter_row table[] = {
@@ -82,8 +83,8 @@ static const struct filter_row pinned_rows[] = {
 /* What keeps memory that no process maps can be counted by a memory cgroup only. */
 static const struct filter_row uncounted_rows[] = {
 	DENY(sched_setaffinity, "affinity is what enforces the CPU limit of this box")
-	ABSENT(memfd_create, "memory that the engine cannot count")
-	DENY(shmget, "memory that the engine cannot count")};
+		ABSENT(memfd_create, "memory that the engine cannot count")
+			DENY(shmget, "memory that the engine cannot count")};
 
 static const struct filter_variant_row {
 	const char *name;

@@ -16,7 +16,7 @@ static void receive(uv_poll_t *poll, int status, int events)
 	if (n == -EAGAIN)
 		return;
 	bool is_good = n == (ssize_t)sizeof event && event.version == WIRE_VERSION &&
-		       event.kind >= INIT_READY && event.kind < INIT_EVENT_END_;
+		event.kind >= INIT_READY && event.kind < INIT_EVENT_END_;
 	if (!is_good)
 		(void)uv_poll_stop(poll);
 	else if (event.kind == INIT_FAILED)
@@ -51,9 +51,13 @@ int init_spawn(struct init_link *link, const struct spawn *spawn, struct err *er
 	struct init_request *req = calloc(1, sizeof *req);
 	if (!req)
 		return err_set(err, ERR_NO_MEMORY, "no memory to start %s", spawn->argv[0]);
-	*req = (struct init_request){.version = WIRE_VERSION, .op = INIT_SPAWN, .id = spawn->id,
-		.memory_bytes = spawn->data_bytes, .cpu_ms = limit[LIMIT_cpu_ms],
-		.pids = limit[LIMIT_pids], .file_bytes = limit[LIMIT_file_bytes],
+	*req = (struct init_request){.version = WIRE_VERSION,
+		.op = INIT_SPAWN,
+		.id = spawn->id,
+		.memory_bytes = spawn->data_bytes,
+		.cpu_ms = limit[LIMIT_cpu_ms],
+		.pids = limit[LIMIT_pids],
+		.file_bytes = limit[LIMIT_file_bytes],
 		.open_files = limit[LIMIT_open_files]};
 	int r = put_strings(req, spawn->argv, &req->argc);
 	if (r == 0)

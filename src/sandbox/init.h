@@ -23,7 +23,7 @@ struct init_link {
 
 /* What to start in a box. Texts are copied. */
 struct spawn {
-	uint64_t id; /* the caller's name for the process */
+	uint64_t id;		 /* the caller's name for the process */
 	const char *const *argv; /* NULL-terminated; argv[0] is a path inside the box */
 	const char *const *envp; /* NULL-terminated NAME=VALUE */
 	const struct limits *limits;

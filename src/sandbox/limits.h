@@ -38,7 +38,7 @@ enum limit_by {
 	LIMIT_BY_RLIMIT,   /* the kernel, per process */
 	LIMIT_BY_ENGINE,   /* measured by the engine, which ends the step */
 	LIMIT_BY_AFFINITY, /* pinned to that many CPUs */
-	LIMIT_BY_MOUNT,    /* the size of the box's own file system */
+	LIMIT_BY_MOUNT,	   /* the size of the box's own file system */
 	LIMIT_BY_END_
 };
 

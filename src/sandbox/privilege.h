@@ -5,10 +5,11 @@
 #include "base/err.h"
 
 /*
- * Give up, for good, every capability but two, the chance of new ones, and being dumped. The two are
- * CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH, which only a process started by root has: root expects
- * `-o DIR` to work for any DIR, and the files of a box belong to another id. An ordinary user's engine
- * has none at all.
+ * Give up, for good, every capability but two, the chance of new ones, and being dumped. The two
+ * are CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH, which only a process started by root has: root
+ * expects
+ * `-o DIR` to work for any DIR, and the files of a box belong to another id. An ordinary user's
+ * engine has none at all.
  *
  * Call it after the warden was started. Errors: ERR_INTERNAL. Source: capabilities(7).
  */

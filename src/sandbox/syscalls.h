@@ -11,8 +11,8 @@
  * Returns: fd, or -1 with errno. Source: openat2(2). */
 static inline int sys_open_in_root(int dir, const char *path, int flags)
 {
-	struct open_how how = {.flags = (uint64_t)flags,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+	struct open_how how = {
+		.flags = (uint64_t)flags, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
 	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
 }
 

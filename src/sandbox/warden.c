@@ -132,8 +132,8 @@ int warden_attach(struct warden *w, uv_loop_t *loop, struct err *err)
 }
 
 /*
- * Requests are few and the socket's buffer holds many; the loop may wait here for the warden to read
- * one, which it does within the making of one box.
+ * Requests are few and the socket's buffer holds many; the loop may wait here for the warden to
+ * read one, which it does within the making of one box.
  */
 static int send_request(struct warden *w)
 {
@@ -152,7 +152,8 @@ static void start_call(struct warden *w, struct warden_call *call)
 	w->calls = call;
 	w->req.version = WIRE_VERSION;
 	w->req.id = call->id;
-	/* The end of a dead warden's socket is seen again, and answers this call as it did the others. */
+	/* The end of a dead warden's socket is seen again, and answers this call as it did the
+	 * others. */
 	if (w->is_dead)
 		(void)uv_poll_start(&w->poll, UV_READABLE, receive);
 }
@@ -201,7 +202,8 @@ static void closed(uv_handle_t *handle)
 	free(handle->data);
 }
 
-/* A warden that was killed could not remove its boxes' cgroups. The boxes died with it, in a moment. */
+/* A warden that was killed could not remove its boxes' cgroups. The boxes died with it, in a
+ * moment. */
 static void sweep_after(void)
 {
 	enum { TRIES = 20, PAUSE_NS = 10000000 };

@@ -13,7 +13,8 @@ struct warden_call;
  * The answer to a call. @reply's status is 0 or negative errno with its `err` filled; @fds are the
  * WARDEN_FD_END_ descriptors of a WARDEN_CREATE that went well (else NULL): the callee owns them.
  */
-typedef void warden_done_fn(struct warden_call *call, const struct warden_reply *reply, const int *fds);
+typedef void warden_done_fn(
+	struct warden_call *call, const struct warden_reply *reply, const int *fds);
 
 /* A call under way: embedded in what waits for it, which must live until `done` has run. */
 struct warden_call {
@@ -23,16 +24,15 @@ struct warden_call {
 };
 
 /*
- * Start the warden at @path. Its socket is read on @loop from warden_attach() on; calls may be made before.
- * Owns:    the caller ends with warden_stop().
- * Errors:  ERR_BOX when it cannot be started.
+ * Start the warden at @path. Its socket is read on @loop from warden_attach() on; calls may be made
+ * before. Owns:    the caller ends with warden_stop(). Errors:  ERR_BOX when it cannot be started.
  */
 int warden_start(struct warden **out, const char *path, struct err *err);
 int warden_attach(struct warden *w, uv_loop_t *loop, struct err *err);
 
 /*
- * Make a call; its `done` runs once, from the loop: with the reply, or with ERR_GONE when the warden
- * is. @binds go before a WARDEN_CREATE.
+ * Make a call; its `done` runs once, from the loop: with the reply, or with ERR_GONE when the
+ * warden is. @binds go before a WARDEN_CREATE.
  */
 void warden_create(struct warden *w, struct warden_call *call, const struct limits *limits,
 	const struct warden_bind *binds, size_t n_binds);

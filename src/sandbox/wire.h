@@ -15,18 +15,18 @@
 
 enum {
 	WIRE_VERSION = 1,
-	WIRE_PATH_BYTES = 4096,	   /* PATH_MAX of Linux */
-	WIRE_BINDS_MAX = 64,	   /* more volumes than anyone asked for; bounds the warden's table */
-	WIRE_BOXES_MAX = 1024,	   /* boxes of one warden */
+	WIRE_PATH_BYTES = 4096, /* PATH_MAX of Linux */
+	WIRE_BINDS_MAX = 64,	/* more volumes than anyone asked for; bounds the warden's table */
+	WIRE_BOXES_MAX = 1024,	/* boxes of one warden */
 	WIRE_TEXT_BYTES = 96 << 10, /* argv and environment of one spawn, NUL-separated */
-	WIRE_SOCK_FD = 3,	   /* where warden and init find their socket */
-	WIRE_SPAWN_FDS = 4,	   /* stdin, stdout, stderr, channel */
+	WIRE_SOCK_FD = 3,	    /* where warden and init find their socket */
+	WIRE_SPAWN_FDS = 4,	    /* stdin, stdout, stderr, channel */
 };
 
 /*
- * What a bind is for. The destination of the first two is fixed by the warden. Files of a volume that
- * belong to the owner of its top look as if they belonged to the box; those of a driver are for everyone
- * to read.
+ * What a bind is for. The destination of the first two is fixed by the warden. Files of a volume
+ * that belong to the owner of its top look as if they belonged to the box; those of a driver are
+ * for everyone to read.
  */
 enum bind_kind {
 	BIND_WORKSPACE,
@@ -71,8 +71,8 @@ struct warden_reply {
 	uint32_t op;
 	uint64_t id;
 	uint32_t box;
-	int32_t status; /* 0, or negative errno and `err` says why */
-	int32_t pid;	/* of init, in the warden's pid namespace */
+	int32_t status;		 /* 0, or negative errno and `err` says why */
+	int32_t pid;		 /* of init, in the warden's pid namespace */
 	uint32_t by[LIMIT_END_]; /* enum limit_by */
 	struct box_usage usage;
 	struct err err;

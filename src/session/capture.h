@@ -1,4 +1,5 @@
-/* The output of one stream: all of it counted, head and tail of it kept. SPDX-License-Identifier: Apache-2.0 */
+/* The output of one stream: all of it counted, head and tail of it kept. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -7,15 +8,15 @@
 #include <stdint.h>
 
 /*
- * Keeps the first half of @limit_bytes and the last half; what stood between is counted and dropped.
- * Memory: at most @limit_bytes, taken as output arrives.
+ * Keeps the first half of @limit_bytes and the last half; what stood between is counted and
+ * dropped. Memory: at most @limit_bytes, taken as output arrives.
  */
 struct capture {
 	uint64_t limit_bytes;
 	uint64_t total_bytes;
 	struct buf head;
-	struct buf tail;  /* a ring once it is full */
-	size_t tail_at;	  /* where the ring's oldest byte is */
+	struct buf tail; /* a ring once it is full */
+	size_t tail_at;	 /* where the ring's oldest byte is */
 };
 
 void capture_init(struct capture *c, uint64_t limit_bytes);
@@ -23,8 +24,8 @@ void capture_done(struct capture *c);
 
 /*
  * Take more output.
- * Returns: how many of the first bytes of @data went to the head (the rest is held back for the tail),
- * or -ENOMEM.
+ * Returns: how many of the first bytes of @data went to the head (the rest is held back for the
+ * tail), or -ENOMEM.
  */
 int64_t capture_add(struct capture *c, const char *data, size_t bytes);
 
@@ -35,7 +36,8 @@ uint64_t capture_cut_bytes(const struct capture *c);
 int capture_tail(const struct capture *c, struct buf *out);
 
 /*
- * Append all that was kept as valid UTF-8 with a line "[... N bytes cut ...]" where something is missing.
+ * Append all that was kept as valid UTF-8 with a line "[... N bytes cut ...]" where something is
+ * missing.
  * @invalid: set to true when bytes were replaced by U+FFFD, else untouched.
  * Returns: 0 or negative errno.
  */

@@ -76,7 +76,8 @@ static int take_frame(struct session *s, const struct frame *frame, struct err *
 		step_began(s);
 		return 0;
 	case FRAME_DISPLAY:
-		r = report_display(frame->data, frame->bytes, &s->record, &s->display_bytes, &display, err);
+		r = report_display(
+			frame->data, frame->bytes, &s->record, &s->display_bytes, &display, err);
 		if (r == 1 && s->events.display)
 			s->events.display(s->events.arg, display);
 		return r;

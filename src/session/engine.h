@@ -1,4 +1,5 @@
-/* What all sessions of a process share: the warden, and where retort's parts are. SPDX-License-Identifier: Apache-2.0 */
+/* What all sessions of a process share: the warden, and where retort's parts are.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -12,12 +13,13 @@ struct engine {
 };
 
 /*
- * Find the parts, start the warden, give up every right that is not needed. The warden gets itself ready
- * meanwhile; engine_attach() joins it to the loop.
- * Errors: ERR_BOX; engine_stop() is then to be called as well.
+ * Find the parts, start the warden, give up every right that is not needed. The warden gets itself
+ * ready meanwhile; engine_attach() joins it to the loop. Errors: ERR_BOX; engine_stop() is then to
+ * be called as well.
  */
 int engine_start(struct engine *e, struct err *err);
 int engine_attach(struct engine *e, uv_loop_t *loop, struct err *err);
 
-/* Stop the warden, which destroys what boxes there are. Blocks: some milliseconds. May be called twice. */
+/* Stop the warden, which destroys what boxes there are. Blocks: some milliseconds. May be called
+ * twice. */
 void engine_stop(struct engine *e);

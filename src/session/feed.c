@@ -87,7 +87,8 @@ int feed_start(struct feed *f, uv_loop_t *loop, int from, int to, struct err *er
 	struct stat st;
 	cleanup_fd int to_fd = to;
 	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", from);
-	/* A description of our own: O_NONBLOCK on the given one would be seen by its other holders. */
+	/* A description of our own: O_NONBLOCK on the given one would be seen by its other holders.
+	 */
 	cleanup_fd int own = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (own < 0 || fstat(own, &st) < 0)
 		return err_sys(err, ERR_IO, errno, "open the standard input");

@@ -1,4 +1,5 @@
-/* Standard input for a box: bytes from the host, copied into a pipe. SPDX-License-Identifier: Apache-2.0 */
+/* Standard input for a box: bytes from the host, copied into a pipe. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -9,8 +10,8 @@
 enum { FEED_BYTES = 64 << 10 };
 
 /*
- * The box never gets the host's own descriptor: whoever holds one can change a file's times and modes,
- * or push characters back into a terminal.
+ * The box never gets the host's own descriptor: whoever holds one can change a file's times and
+ * modes, or push characters back into a terminal.
  */
 struct feed {
 	int from, to;
@@ -28,6 +29,6 @@ struct feed {
  */
 int feed_start(struct feed *f, uv_loop_t *loop, int from, int to, struct err *err);
 
-/* Stop one that was started; @f must live until `closed`, which also follows an end by itself. May be
- * called twice. */
+/* Stop one that was started; @f must live until `closed`, which also follows an end by itself. May
+ * be called twice. */
 void feed_stop(struct feed *f);

@@ -45,7 +45,7 @@ static long read_number(const char *path)
 static bool is_container(void)
 {
 	return access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0 ||
-	       getenv("container");
+		getenv("container");
 }
 
 /*
@@ -75,7 +75,8 @@ static void check_kernel(struct host_check *c)
 	if (major > KERNEL_MAJOR || (major == KERNEL_MAJOR && minor >= KERNEL_MINOR))
 		return;
 	c->state = HOST_MISSING;
-	say(c->hint, "boxes need Linux %d.%d (mount_setattr): upgrade the kernel, e.g. from backports",
+	say(c->hint,
+		"boxes need Linux %d.%d (mount_setattr): upgrade the kernel, e.g. from backports",
 		KERNEL_MAJOR, KERNEL_MINOR);
 }
 
@@ -95,19 +96,24 @@ static int attempt_userns_mount(void)
 static void explain_userns(struct host_check *c)
 {
 	if (read_number("/proc/sys/user/max_user_namespaces") == 0)
-		say(c->hint, "sysctl -w user.max_user_namespaces=15000, and the same in /etc/sysctl.d");
+		say(c->hint,
+			"sysctl -w user.max_user_namespaces=15000, and the same in /etc/sysctl.d");
 	else if (read_number("/proc/sys/kernel/unprivileged_userns_clone") == 0)
-		say(c->hint, "sysctl -w kernel.unprivileged_userns_clone=1, and the same in /etc/sysctl.d");
+		say(c->hint,
+			"sysctl -w kernel.unprivileged_userns_clone=1, and the same in /etc/sysctl.d");
 	else if (read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") > 0)
-		say(c->hint, "Ubuntu lets only named programs use them: add an AppArmor profile for "
-			     "retort-warden with `userns,`, or sysctl -w "
-			     "kernel.apparmor_restrict_unprivileged_userns=0");
+		say(c->hint,
+			"Ubuntu lets only named programs use them: add an AppArmor profile for "
+			"retort-warden with `userns,`, or sysctl -w "
+			"kernel.apparmor_restrict_unprivileged_userns=0");
 	else if (is_container())
-		say(c->hint, "this container forbids them: start it with --security-opt seccomp=unconfined "
-			     "--security-opt systempaths=unconfined");
+		say(c->hint,
+			"this container forbids them: start it with --security-opt seccomp=unconfined "
+			"--security-opt systempaths=unconfined");
 	else
-		say(c->hint, "a kernel with CONFIG_USER_NS is needed, and no seccomp filter that denies "
-			     "unshare(2)");
+		say(c->hint,
+			"a kernel with CONFIG_USER_NS is needed, and no seccomp filter that denies "
+			"unshare(2)");
 }
 
 static void check_userns(struct host_check *c)
@@ -143,13 +149,15 @@ static int attempt_proc(void)
 static void check_proc(struct host_check *c)
 {
 	int r = try_in_child(attempt_proc);
-	say(c->what, r == 0 ? "a box can have its own" : "a box cannot have its own: %s", strerror(r));
+	say(c->what, r == 0 ? "a box can have its own" : "a box cannot have its own: %s",
+		strerror(r));
 	if (r == 0)
 		return;
 	c->state = HOST_MISSING;
-	say(c->hint, is_container() ? "start the container with --security-opt systempaths=unconfined "
-				      "(docker) or --security-opt unmask=ALL (podman)"
-				    : "something is mounted over parts of /proc: see findmnt -R /proc");
+	say(c->hint,
+		is_container() ? "start the container with --security-opt systempaths=unconfined "
+				 "(docker) or --security-opt unmask=ALL (podman)"
+			       : "something is mounted over parts of /proc: see findmnt -R /proc");
 }
 
 static void check_seccomp(struct host_check *c)
@@ -190,20 +198,25 @@ static void check_idmap(struct host_check *c)
 		say(c->what, "not needed: boxes run as you");
 		return;
 	}
-	say(c->what, "boxes run as unprivileged ids from 0x70000000; files of volumes are mapped where the "
-		     "file system can");
+	say(c->what,
+		"boxes run as unprivileged ids from 0x70000000; files of volumes are mapped where the "
+		"file system can");
 }
 
 static void check_cgroup(struct host_check *c)
 {
 	bool is_v2 = access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0;
 	bool is_v1 = access("/sys/fs/cgroup/memory", F_OK) == 0;
-	say(c->what, "%s", is_v2 ? "cgroup v2 is mounted" : is_v1 ? "cgroup v1 is mounted" : "none is mounted");
+	say(c->what, "%s",
+		is_v2		? "cgroup v2 is mounted"
+			: is_v1 ? "cgroup v1 is mounted"
+				: "none is mounted");
 	if (is_v2 || is_v1)
 		return;
 	c->state = HOST_WEAK;
 	say(c->instead, "the engine measures memory and CPU time itself; processes by rlimit");
-	say(c->hint, "mount /sys/fs/cgroup; in a container: --cgroupns=private with a writable mount");
+	say(c->hint,
+		"mount /sys/fs/cgroup; in a container: --cgroupns=private with a writable mount");
 }
 
 static void check_python(struct host_check *c)

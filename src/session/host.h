@@ -1,4 +1,5 @@
-/* What this host has of the mechanisms that a box is made of. SPDX-License-Identifier: Apache-2.0 */
+/* What this host has of the mechanisms that a box is made of. SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "base/err.h"

@@ -28,7 +28,8 @@ int install_find(struct install *out, struct err *err)
 	for (size_t i = 0; i < ARRAY_LEN(layouts); i++) {
 		int a = snprintf(out->warden, PATH_MAX, "%s/%s", dir, layouts[i].warden);
 		int b = snprintf(out->drivers_dir, PATH_MAX, "%s/%s", dir, layouts[i].drivers);
-		if (a > 0 && a < PATH_MAX && b > 0 && b < PATH_MAX && access(out->warden, X_OK) == 0)
+		if (a > 0 && a < PATH_MAX && b > 0 && b < PATH_MAX &&
+			access(out->warden, X_OK) == 0)
 			return 0;
 	}
 	err_set(err, ERR_BOX, "retort-warden is not where it belongs, seen from %.150s", dir);

@@ -11,8 +11,7 @@ struct install {
 };
 
 /*
- * Find them from where this executable is: an installation (PREFIX/bin) or a build tree. Nothing in the
- * environment has a say.
- * Errors: ERR_BOX with a hint.
+ * Find them from where this executable is: an installation (PREFIX/bin) or a build tree. Nothing in
+ * the environment has a say. Errors: ERR_BOX with a hint.
  */
 int install_find(struct install *out, struct err *err);

@@ -17,9 +17,9 @@ struct limits order_default_limits(void)
 {
 	return (struct limits){.value = {
 #define X(name, value, what) [LIMIT_##name] = (value),
-		LIMITS(X)
+				       LIMITS(X)
 #undef X
-	}};
+			       }};
 }
 
 const char *order_runtimes(void)
@@ -29,8 +29,9 @@ const char *order_runtimes(void)
 
 static int choose_runtime(struct order_checked *c, const struct order *order, struct err *err)
 {
-	c->runtime = order->runtime ? runtime_by_name(order->runtime)
-				    : runtime_guess(order->filename, order->code, order->code_bytes);
+	c->runtime = order->runtime
+		? runtime_by_name(order->runtime)
+		: runtime_guess(order->filename, order->code, order->code_bytes);
 	if (c->runtime)
 		return 0;
 	err_set(err, ERR_RUNTIME, "no runtime %s here", order->runtime);
@@ -45,16 +46,19 @@ static int box_path(const char *dst, char out[WIRE_PATH_BYTES], struct err *err)
 		n--;
 	if (n == 0 || n + sizeof "/home/user/" > WIRE_PATH_BYTES)
 		return err_set(err, ERR_USAGE, "volume destination \"%.100s\" is no path", dst);
-	(void)snprintf(out, WIRE_PATH_BYTES, "%s%.*s", dst[0] == '/' ? "" : "/home/user/", (int)n, dst);
+	(void)snprintf(
+		out, WIRE_PATH_BYTES, "%s%.*s", dst[0] == '/' ? "" : "/home/user/", (int)n, dst);
 	return 0;
 }
 
 /* Is @path what a bind of this kind can be made of? @src is how the caller wrote it. */
-static int check_source(enum bind_kind kind, const char *path, const char *src, struct stat *st,
-	struct err *err)
+static int check_source(
+	enum bind_kind kind, const char *path, const char *src, struct stat *st, struct err *err)
 {
 	static const char *const options[BIND_KIND_END_] = {[BIND_WORKSPACE] = "--workspace",
-		[BIND_ROOTFS] = "--rootfs", [BIND_VOLUME_RO] = "--volume", [BIND_VOLUME_RW] = "--volume"};
+		[BIND_ROOTFS] = "--rootfs",
+		[BIND_VOLUME_RO] = "--volume",
+		[BIND_VOLUME_RW] = "--volume"};
 	bool is_dir_needed = kind == BIND_WORKSPACE || kind == BIND_ROOTFS;
 	if (!path || stat(path, st) < 0) {
 		int sys = errno;
@@ -116,8 +120,8 @@ static int add_binds(struct order_checked *c, const struct order *order, struct 
 		c->binds[c->n_binds++] = c->start.binds[i];
 	for (size_t i = 0; r == 0 && i < order->n_volumes; i++) {
 		const struct volume *v = &order->volumes[i];
-		r = add_bind(c, v->is_writable ? BIND_VOLUME_RW : BIND_VOLUME_RO, v->src, v->dst,
-			err);
+		r = add_bind(
+			c, v->is_writable ? BIND_VOLUME_RW : BIND_VOLUME_RO, v->src, v->dst, err);
 	}
 	return r;
 }
@@ -146,10 +150,15 @@ static int new_id(struct order_checked *c, struct err *err)
 static int check(struct order_checked *c, const struct order *order, const struct install *install,
 	struct err *err)
 {
-	struct runtime_request ask = {.interpreter = order->interpreter, .rootfs = order->rootfs,
-		.drivers_dir = install->drivers_dir, .session = c->id, .env = order->env,
-		.n_env = order->n_env, .cpu_milli = order->limits.value[LIMIT_cpu_milli],
-		.has_seed = order->has_seed, .seed = order->seed};
+	struct runtime_request ask = {.interpreter = order->interpreter,
+		.rootfs = order->rootfs,
+		.drivers_dir = install->drivers_dir,
+		.session = c->id,
+		.env = order->env,
+		.n_env = order->n_env,
+		.cpu_milli = order->limits.value[LIMIT_cpu_milli],
+		.has_seed = order->has_seed,
+		.seed = order->seed};
 	int r = check_code(order, err);
 	if (r == 0)
 		r = choose_runtime(c, order, err);

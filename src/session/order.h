@@ -1,4 +1,5 @@
-/* What a session is to be: as the caller says it, and checked. SPDX-License-Identifier: Apache-2.0 */
+/* What a session is to be: as the caller says it, and checked. SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "base/err.h"

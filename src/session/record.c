@@ -20,7 +20,9 @@ static const char *const limit_names[LIMIT_END_] = {
 
 void record_init(struct record *r, const struct limits *limits)
 {
-	*r = (struct record){.limits = *limits, .displays = json_array(), .files = json_array(),
+	*r = (struct record){.limits = *limits,
+		.displays = json_array(),
+		.files = json_array(),
 		.exit_code = -1};
 	for (int i = 0; i < 2; i++)
 		capture_init(&r->out[i], limits->value[LIMIT_output_bytes]);
@@ -133,14 +135,14 @@ static void set_outputs(const struct record *r, json_t *out)
 	json_t *truncated = json_object();
 	for (int i = 0; i < 2; i++) {
 		(void)json_object_set_new(out, streams[i], output_json(&r->out[i], &invalid));
-		(void)json_object_set_new(truncated, cut[i],
-			json_integer((json_int_t)capture_cut_bytes(&r->out[i])));
+		(void)json_object_set_new(
+			truncated, cut[i], json_integer((json_int_t)capture_cut_bytes(&r->out[i])));
 	}
 	if (invalid)
 		(void)json_object_set_new(truncated, "invalid_utf8", json_true());
 	if (r->n_displays_cut > 0)
-		(void)json_object_set_new(truncated, "displays",
-			json_integer((json_int_t)r->n_displays_cut));
+		(void)json_object_set_new(
+			truncated, "displays", json_integer((json_int_t)r->n_displays_cut));
 	if (r->files_cut)
 		(void)json_object_set_new(truncated, "files", json_true());
 	(void)json_object_set_new(out, "truncated", truncated);
@@ -163,7 +165,8 @@ json_t *record_json(const struct record *r)
 		out, "exit_code", r->exit_code >= 0 ? json_integer(r->exit_code) : json_null());
 	(void)json_object_set_new(out, "signal", r->signal ? json_integer(r->signal) : json_null());
 	(void)json_object_set_new(out, "state",
-		json_pack("{s:s, s:s?}", "outcome", outcome_words[r->outcome], "reason", r->reason));
+		json_pack(
+			"{s:s, s:s?}", "outcome", outcome_words[r->outcome], "reason", r->reason));
 	(void)json_object_set(out, "files", r->files);
 	(void)json_object_set_new(out, "tools", json_array());
 	(void)json_object_set_new(out, "usage", usage_json(r));
@@ -182,7 +185,8 @@ static void hash_part(crypto_hash_sha256_state *state, const char *data, size_t 
 
 static void hash_json(crypto_hash_sha256_state *state, const json_t *json)
 {
-	char *text = json ? json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY) : NULL;
+	char *text =
+		json ? json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY) : NULL;
 	hash_part(state, text ? text : "", text ? strlen(text) : 0);
 	free(text);
 }

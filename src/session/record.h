@@ -28,13 +28,13 @@ struct record {
 	char step[RECORD_ID_BYTES]; /* hexadecimal SHA-256 */
 	const char *runtime;
 	enum record_status status;
-	int exit_code; /* of the program; -1 when a signal or retort ended it */
-	int signal;    /* 0 when none did */
-	int exit_status; /* what `retort run` exits with */
-	json_t *value;	 /* object or NULL */
+	int exit_code;	  /* of the program; -1 when a signal or retort ended it */
+	int signal;	  /* 0 when none did */
+	int exit_status;  /* what `retort run` exits with */
+	json_t *value;	  /* object or NULL */
 	json_t *displays; /* array */
 	uint64_t n_displays_cut;
-	json_t *error; /* object or NULL */
+	json_t *error;	       /* object or NULL */
 	struct capture out[2]; /* stdout, stderr */
 	enum record_outcome outcome;
 	const char *reason; /* or NULL */
@@ -67,8 +67,8 @@ json_t *record_json(const struct record *r);
 void record_set_error(struct record *r, const char *name, const char *fmt, ...) attr_printf(3, 4);
 
 /*
- * Name the step by what it was: SHA-256 over parent, runtime, code, arguments (NULL-terminated, or NULL)
- * and everything that came out.
+ * Name the step by what it was: SHA-256 over parent, runtime, code, arguments (NULL-terminated, or
+ * NULL) and everything that came out.
  */
 void record_name(struct record *r, const char *parent, const char *code, size_t bytes,
 	const char *const *argv);

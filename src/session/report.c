@@ -57,9 +57,9 @@ static int check_mimes(const json_t *data, struct err *err)
 	if (!json_is_object(data) || json_object_size(data) > REPORT_MIMES_MAX)
 		return err_set(err, ERR_PROTOCOL, "a value that is no object of at most %d types",
 			REPORT_MIMES_MAX);
-	json_object_foreach((json_t *)(uintptr_t)data, key, value)
-		if (!is_mime(key))
-			return err_set(err, ERR_PROTOCOL, "a value with a bad MIME type");
+	json_object_foreach(
+		(json_t *)(uintptr_t)data, key, value) if (!is_mime(key)) return err_set(err,
+		ERR_PROTOCOL, "a value with a bad MIME type");
 	return 0;
 }
 

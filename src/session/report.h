@@ -1,11 +1,13 @@
-/* What a driver reports, checked: its frames become parts of a record. SPDX-License-Identifier: Apache-2.0 */
+/* What a driver reports, checked: its frames become parts of a record. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
 #include "session/record.h"
 #include "session/step.h"
 
-/* More than any honest report has; bounds what a hostile one costs to parse (about 100 bytes each). */
+/* More than any honest report has; bounds what a hostile one costs to parse (about 100 bytes each).
+ */
 enum { REPORT_TOKENS_MAX = 1000000, REPORT_MIMES_MAX = 32, REPORT_DISPLAYS_MAX = 256 };
 
 /*

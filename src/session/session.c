@@ -1,14 +1,15 @@
 /*
  * A session over its box.
  *
- * Theory of operation. session_open() asks the warden for a box. When it comes, the session makes the
- * pipes and the channel, has init start the driver, and is open; a step may be sent at once, the driver
- * reads it when it is up. While a step runs, four things are watched: the channel (frames), the two
- * output pipes, init (the driver's end), and clocks (wall; CPU and, where no cgroup does it, memory, by
- * asking the warden for the box's books). What each of them means is decided by the table in step.c.
+ * Theory of operation. session_open() asks the warden for a box. When it comes, the session makes
+ * the pipes and the channel, has init start the driver, and is open; a step may be sent at once,
+ * the driver reads it when it is up. While a step runs, four things are watched: the channel
+ * (frames), the two output pipes, init (the driver's end), and clocks (wall; CPU and, where no
+ * cgroup does it, memory, by asking the warden for the box's books). What each of them means is
+ * decided by the table in step.c.
  *
- * A step with `once` ends with its box: the box is destroyed first, so that nothing can write any more,
- * then the pipes are read to their end, then the record is made.
+ * A step with `once` ends with its box: the box is destroyed first, so that nothing can write any
+ * more, then the pipes are read to their end, then the record is made.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -55,7 +56,8 @@ static void on_created(struct warden_call *call, const struct warden_reply *repl
 	s->box = reply->box;
 	memcpy(s->by, reply->by, sizeof s->by);
 	s->workspace_fd = fds[WARDEN_FD_WORKSPACE];
-	/* Twice the limit in one process is refused at once; the rest is for the engine to measure. */
+	/* Twice the limit in one process is refused at once; the rest is for the engine to measure.
+	 */
 	if (s->by[LIMIT_memory_bytes] == LIMIT_BY_ENGINE)
 		s->spawn.data_bytes = s->limits.value[LIMIT_memory_bytes] * 2;
 	s->init.on_event = driver_on_init;
@@ -80,8 +82,10 @@ static int take_start(struct session *s, const struct session_config *c, struct 
 		r = runtime_add(s->start.argv, RUNTIME_ARGS_MAX, err, "%s", c->start->argv[i]);
 	for (size_t i = 0; r == 0 && c->start->envp[i]; i++)
 		r = runtime_add(s->start.envp, RUNTIME_ENV_MAX, err, "%s", c->start->envp[i]);
-	s->spawn = (struct spawn){.id = DRIVER_ID, .argv = (const char *const *)s->start.argv,
-		.envp = (const char *const *)s->start.envp, .limits = &s->limits,
+	s->spawn = (struct spawn){.id = DRIVER_ID,
+		.argv = (const char *const *)s->start.argv,
+		.envp = (const char *const *)s->start.envp,
+		.limits = &s->limits,
 		.fds = {-1, -1, -1, -1}};
 	return r;
 }

@@ -1,4 +1,5 @@
-/* A session: one box with a live driver, and the steps run in it. SPDX-License-Identifier: Apache-2.0 */
+/* A session: one box with a live driver, and the steps run in it. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -30,7 +31,7 @@ struct step_request {
 	const char *filename;
 	const char *const *argv; /* NULL-terminated */
 	const char *preload;	 /* modules to import first, "a,b", or NULL */
-	bool once; /* a script: the box ends with it */
+	bool once;		 /* a script: the box ends with it */
 };
 
 /*
@@ -60,8 +61,8 @@ int session_open(struct session **out, const struct session_config *config,
 /* Run one step; the session must be open and idle. Errors: ERR_LIMIT, ERR_GONE. */
 int session_run(struct session *s, const struct step_request *req, struct err *err);
 
-/* Stop the running step as a limit would: SIGINT, a second of grace, SIGKILL. Asked again, SIGKILL at
- * once. No step: nothing. */
+/* Stop the running step as a limit would: SIGINT, a second of grace, SIGKILL. Asked again, SIGKILL
+ * at once. No step: nothing. */
 void session_interrupt(struct session *s);
 
 /* The workspace's directory; valid until the session is closed. */

@@ -10,33 +10,36 @@
 struct step_move step_advance(enum step_state state, enum step_event event)
 {
 	static const struct step_move moves[STEP_STATE_END_][STEP_EVENT_END_] = {
-		[STEP_RUNNING] = {
-			[STEP_RESULT] = {STEP_SETTLING, STEP_SETTLE},
-			[STEP_EXITED] = {STEP_SETTLING, STEP_SETTLE},
-			[STEP_BROKEN] = {STEP_SETTLING, STEP_SETTLE},
-			[STEP_LIMIT] = {STEP_STOPPING, STEP_INTERRUPT},
-			[STEP_MEMORY] = {STEP_SETTLING, STEP_SETTLE},
-			[STEP_GRACE] = {STEP_RUNNING, STEP_IGNORE},
-			[STEP_SETTLED] = {STEP_RUNNING, STEP_IGNORE},
-		},
-		[STEP_STOPPING] = {
-			[STEP_RESULT] = {STEP_SETTLING, STEP_SETTLE},
-			[STEP_EXITED] = {STEP_SETTLING, STEP_SETTLE},
-			[STEP_BROKEN] = {STEP_SETTLING, STEP_SETTLE},
-			[STEP_LIMIT] = {STEP_STOPPING, STEP_IGNORE},
-			[STEP_MEMORY] = {STEP_SETTLING, STEP_SETTLE},
-			[STEP_GRACE] = {STEP_SETTLING, STEP_SETTLE},
-			[STEP_SETTLED] = {STEP_STOPPING, STEP_IGNORE},
-		},
-		[STEP_SETTLING] = {
-			[STEP_RESULT] = {STEP_SETTLING, STEP_IGNORE},
-			[STEP_EXITED] = {STEP_SETTLING, STEP_IGNORE},
-			[STEP_BROKEN] = {STEP_SETTLING, STEP_IGNORE},
-			[STEP_LIMIT] = {STEP_SETTLING, STEP_IGNORE},
-			[STEP_MEMORY] = {STEP_SETTLING, STEP_IGNORE},
-			[STEP_GRACE] = {STEP_SETTLING, STEP_IGNORE},
-			[STEP_SETTLED] = {STEP_NONE, STEP_FINISH},
-		},
+		[STEP_RUNNING] =
+			{
+				[STEP_RESULT] = {STEP_SETTLING, STEP_SETTLE},
+				[STEP_EXITED] = {STEP_SETTLING, STEP_SETTLE},
+				[STEP_BROKEN] = {STEP_SETTLING, STEP_SETTLE},
+				[STEP_LIMIT] = {STEP_STOPPING, STEP_INTERRUPT},
+				[STEP_MEMORY] = {STEP_SETTLING, STEP_SETTLE},
+				[STEP_GRACE] = {STEP_RUNNING, STEP_IGNORE},
+				[STEP_SETTLED] = {STEP_RUNNING, STEP_IGNORE},
+			},
+		[STEP_STOPPING] =
+			{
+				[STEP_RESULT] = {STEP_SETTLING, STEP_SETTLE},
+				[STEP_EXITED] = {STEP_SETTLING, STEP_SETTLE},
+				[STEP_BROKEN] = {STEP_SETTLING, STEP_SETTLE},
+				[STEP_LIMIT] = {STEP_STOPPING, STEP_IGNORE},
+				[STEP_MEMORY] = {STEP_SETTLING, STEP_SETTLE},
+				[STEP_GRACE] = {STEP_SETTLING, STEP_SETTLE},
+				[STEP_SETTLED] = {STEP_STOPPING, STEP_IGNORE},
+			},
+		[STEP_SETTLING] =
+			{
+				[STEP_RESULT] = {STEP_SETTLING, STEP_IGNORE},
+				[STEP_EXITED] = {STEP_SETTLING, STEP_IGNORE},
+				[STEP_BROKEN] = {STEP_SETTLING, STEP_IGNORE},
+				[STEP_LIMIT] = {STEP_SETTLING, STEP_IGNORE},
+				[STEP_MEMORY] = {STEP_SETTLING, STEP_IGNORE},
+				[STEP_GRACE] = {STEP_SETTLING, STEP_IGNORE},
+				[STEP_SETTLED] = {STEP_NONE, STEP_FINISH},
+			},
 	};
 	if (state >= STEP_STATE_END_ || event >= STEP_EVENT_END_)
 		return (struct step_move){state, STEP_IGNORE};
@@ -50,13 +53,15 @@ static void judge_cause(struct record *r, const struct step_end *end)
 	case STEP_CAUSE_WALL:
 		r->status = RECORD_TIMEOUT;
 		r->exit_status = 124;
-		record_set_error(r, "TimeLimit", "the step ran longer than its limit of %s of wall time",
+		record_set_error(r, "TimeLimit",
+			"the step ran longer than its limit of %s of wall time",
 			num_format_ms(limit[LIMIT_timeout_ms]).text);
 		break;
 	case STEP_CAUSE_CPU:
 		r->status = RECORD_TIMEOUT;
 		r->exit_status = 124;
-		record_set_error(r, "TimeLimit", "the step used more than its limit of %s of CPU time",
+		record_set_error(r, "TimeLimit",
+			"the step used more than its limit of %s of CPU time",
 			num_format_ms(limit[LIMIT_cpu_ms]).text);
 		break;
 	case STEP_CAUSE_CALLER:
@@ -96,8 +101,8 @@ static void judge_exit(struct record *r, int wait_status)
 		r->exit_status = r->exit_code;
 		r->status = r->exit_code == 0 ? RECORD_OK : RECORD_ERROR;
 		if (r->exit_code != 0)
-			record_set_error(r, "Exit", "the program ended itself with status %d",
-				r->exit_code);
+			record_set_error(
+				r, "Exit", "the program ended itself with status %d", r->exit_code);
 		return;
 	}
 	r->signal = WTERMSIG(wait_status);

@@ -46,17 +46,17 @@ enum step_cause {
 /* What is known of how a step ended. */
 struct step_end {
 	enum step_cause cause;
-	const char *why;    /* of STEP_CAUSE_PROTOCOL and STEP_CAUSE_BOX */
+	const char *why;	/* of STEP_CAUSE_PROTOCOL and STEP_CAUSE_BOX */
 	enum err_code why_code; /* of STEP_CAUSE_BOX, or ERR_NONE */
-	bool has_result;    /* the driver reported: then `is_error` and `exit_code` are its words */
+	bool has_result; /* the driver reported: then `is_error` and `exit_code` are its words */
 	bool is_error;
 	int exit_code;
-	bool has_exited;    /* the driver process ended with `wait_status` */
+	bool has_exited; /* the driver process ended with `wait_status` */
 	int wait_status;
 };
 
 /*
- * Decide status, exit code, signal, exit status, outcome and the error of a record. The usage and limits
- * of @record are filled already.
+ * Decide status, exit code, signal, exit status, outcome and the error of a record. The usage and
+ * limits of @record are filled already.
  */
 void step_judge(struct record *record, const struct step_end *end);

@@ -116,8 +116,8 @@ static int walk_dir(struct walk *w, int dir_fd, int depth)
 
 static int by_path(const void *a, const void *b)
 {
-	return strcmp(((const struct workspace_file *)a)->path,
-		((const struct workspace_file *)b)->path);
+	return strcmp(
+		((const struct workspace_file *)a)->path, ((const struct workspace_file *)b)->path);
 }
 
 int workspace_scan(struct workspace *out, int fd, struct err *err)
@@ -150,7 +150,7 @@ static bool is_mount_point(const struct workspace_file *f)
 static bool is_same(const struct workspace_file *old, const struct workspace_file *new)
 {
 	return old->ino == new->ino && old->changed_ns == new->changed_ns &&
-	       old->size_bytes == new->size_bytes && old->kind == new->kind;
+		old->size_bytes == new->size_bytes && old->kind == new->kind;
 }
 
 static const struct workspace_file *file_at(const struct workspace *w, size_t i)
@@ -169,7 +169,8 @@ void workspace_compare(const struct workspace *before, const struct workspace *a
 			change(arg, WORKSPACE_DELETED, old);
 		if (order > 0 && !is_mount_point(new))
 			change(arg, WORKSPACE_CREATED, new);
-		if (order == 0 && !is_same(old, new) && !is_mount_point(old) && !is_mount_point(new))
+		if (order == 0 && !is_same(old, new) && !is_mount_point(old) &&
+			!is_mount_point(new))
 			change(arg, WORKSPACE_MODIFIED, new);
 		b += order <= 0;
 		a += order >= 0;
@@ -253,8 +254,10 @@ int workspace_copy_out(int fd, const char *path, int out_fd, struct err *err)
 		return out_failed(-dir, path, err);
 	if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
 		return out_failed(errno, path, err);
-	/* The place may be one that a box writes to: a name nobody can guess, and nothing there before. */
-	(void)snprintf(temporary, sizeof temporary, ".retort-%016llx.part", (unsigned long long)random);
+	/* The place may be one that a box writes to: a name nobody can guess, and nothing there
+	 * before. */
+	(void)snprintf(
+		temporary, sizeof temporary, ".retort-%016llx.part", (unsigned long long)random);
 	cleanup_fd int to = openat(dir, temporary,
 		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
 	if (to < 0)
@@ -275,19 +278,41 @@ const char *workspace_mime(const char *path)
 	static const struct {
 		const char *ending, *mime;
 	} rows[] = {
-		{"csv", "text/csv"}, {"tsv", "text/tab-separated-values"}, {"txt", "text/plain"},
-		{"log", "text/plain"}, {"md", "text/markdown"}, {"html", "text/html"},
-		{"htm", "text/html"}, {"css", "text/css"}, {"js", "text/javascript"},
-		{"json", "application/json"}, {"jsonl", "application/jsonl"}, {"xml", "application/xml"},
-		{"yaml", "application/yaml"}, {"yml", "application/yaml"}, {"toml", "application/toml"},
-		{"py", "text/x-python"}, {"sql", "application/sql"}, {"sh", "application/x-sh"},
-		{"png", "image/png"}, {"jpg", "image/jpeg"}, {"jpeg", "image/jpeg"},
-		{"gif", "image/gif"}, {"svg", "image/svg+xml"}, {"webp", "image/webp"},
-		{"pdf", "application/pdf"}, {"zip", "application/zip"}, {"gz", "application/gzip"},
-		{"tar", "application/x-tar"}, {"sqlite", "application/vnd.sqlite3"},
-		{"db", "application/vnd.sqlite3"}, {"parquet", "application/vnd.apache.parquet"},
+		{"csv", "text/csv"},
+		{"tsv", "text/tab-separated-values"},
+		{"txt", "text/plain"},
+		{"log", "text/plain"},
+		{"md", "text/markdown"},
+		{"html", "text/html"},
+		{"htm", "text/html"},
+		{"css", "text/css"},
+		{"js", "text/javascript"},
+		{"json", "application/json"},
+		{"jsonl", "application/jsonl"},
+		{"xml", "application/xml"},
+		{"yaml", "application/yaml"},
+		{"yml", "application/yaml"},
+		{"toml", "application/toml"},
+		{"py", "text/x-python"},
+		{"sql", "application/sql"},
+		{"sh", "application/x-sh"},
+		{"png", "image/png"},
+		{"jpg", "image/jpeg"},
+		{"jpeg", "image/jpeg"},
+		{"gif", "image/gif"},
+		{"svg", "image/svg+xml"},
+		{"webp", "image/webp"},
+		{"pdf", "application/pdf"},
+		{"zip", "application/zip"},
+		{"gz", "application/gzip"},
+		{"tar", "application/x-tar"},
+		{"sqlite", "application/vnd.sqlite3"},
+		{"db", "application/vnd.sqlite3"},
+		{"parquet", "application/vnd.apache.parquet"},
 		{"xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
-		{"npy", "application/x-npy"}, {"mp3", "audio/mpeg"}, {"wav", "audio/wav"},
+		{"npy", "application/x-npy"},
+		{"mp3", "audio/mpeg"},
+		{"wav", "audio/wav"},
 		{"mp4", "video/mp4"},
 	};
 	const char *slash = strrchr(path, '/');

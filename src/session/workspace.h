@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /*
- * A workspace holds whatever its programs made: links out of it, FIFOs, devices, names with newlines,
- * deep trees. The walk opens each entry beneath the last without following any link, reads nothing but
- * regular files, and stops at limits.
+ * A workspace holds whatever its programs made: links out of it, FIFOs, devices, names with
+ * newlines, deep trees. The walk opens each entry beneath the last without following any link,
+ * reads nothing but regular files, and stops at limits.
  */
 enum { WORKSPACE_FILES_MAX = 10000, WORKSPACE_DEPTH_MAX = 40 };
 
@@ -31,22 +31,25 @@ struct workspace {
 
 enum workspace_change { WORKSPACE_CREATED, WORKSPACE_MODIFIED, WORKSPACE_DELETED };
 
-/* Called for each difference, in order of path. Directories are not reported, what is in them is. */
-typedef void workspace_change_fn(void *arg, enum workspace_change change,
-	const struct workspace_file *file);
+/* Called for each difference, in order of path. Directories are not reported, what is in them is.
+ */
+typedef void workspace_change_fn(
+	void *arg, enum workspace_change change, const struct workspace_file *file);
 
-/* Walk the directory @fd. Owns: the caller calls workspace_done(). Errors: ERR_IO, ERR_NO_MEMORY. */
+/* Walk the directory @fd. Owns: the caller calls workspace_done(). Errors: ERR_IO, ERR_NO_MEMORY.
+ */
 int workspace_scan(struct workspace *out, int fd, struct err *err);
 void workspace_done(struct workspace *w);
 
-/* Call @change for each difference. Mount points are none: what a volume hides is not the program's doing. */
+/* Call @change for each difference. Mount points are none: what a volume hides is not the program's
+ * doing. */
 void workspace_compare(const struct workspace *before, const struct workspace *after,
 	workspace_change_fn *change, void *arg);
 
 /*
- * Copy the regular file @path out of the workspace @fd to the same path below directory @out_fd; parent
- * directories are made. Nothing half-written is left.
- * Errors: ERR_IO, ERR_NO_SPACE, ERR_ACCESS.
+ * Copy the regular file @path out of the workspace @fd to the same path below directory @out_fd;
+ * parent directories are made. Nothing half-written is left. Errors: ERR_IO, ERR_NO_SPACE,
+ * ERR_ACCESS.
  */
 int workspace_copy_out(int fd, const char *path, int out_fd, struct err *err);
 

@@ -335,7 +335,8 @@ TEST(init_then_child_then_branch_lock_in_turn)
 	cleanup_board struct board *board = board_open();
 	CHECK_INT(run(lock_as_init_does, board), 0);
 	check_status(board->text);
-	CHECK_HAS(board->err.msg, "lock: limit of core files"); /* the filter keeps them as they are */
+	CHECK_HAS(board->err.msg,
+		"lock: limit of core files"); /* the filter keeps them as they are */
 }
 
 TEST(a_variant_out_of_range_is_an_error)

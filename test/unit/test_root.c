@@ -24,9 +24,9 @@ TEST(places_for_volumes)
 {
 	static const char *const rows[] = {"/data", "/a", "/data/deep/er", "/.hidden", "/...",
 		"/..a", "/a..", "/home/user/data", "/home/user/.config", "/home/other", "/tmp/x",
-		"/var/lib/x", "/etc/app.conf", "/usr/local/x", "/srv", "/opt", "/mnt",
-		"/root", "/devices", "/procs", "/proc2/x", "/system", "/etcetera", "/binary",
-		"/libs", "/data\n", "/d\xff"};
+		"/var/lib/x", "/etc/app.conf", "/usr/local/x", "/srv", "/opt", "/mnt", "/root",
+		"/devices", "/procs", "/proc2/x", "/system", "/etcetera", "/binary", "/libs",
+		"/data\n", "/d\xff"};
 	check_each(rows, ARRAY_LEN(rows), 0, NULL);
 }
 

@@ -63,13 +63,15 @@ static int set_rlimits(const struct lock *lock, struct err *err)
 	if (lock->is_filter_inherited)
 		return 0;
 	/*
-	 * With 0 the kernel would still start a crash handler that core_pattern names, as root on the
-	 * host; 1 means neither file nor handler. Source: do_coredump() in fs/coredump.c, core(5).
+	 * With 0 the kernel would still start a crash handler that core_pattern names, as root on
+	 * the host; 1 means neither file nor handler. Source: do_coredump() in fs/coredump.c,
+	 * core(5).
 	 */
 	static const struct rlimit zero = {0, 0}, one = {1, 1};
 	struct rlimit core;
 	if (setrlimit(RLIMIT_CORE, &one) < 0 &&
-		(getrlimit(RLIMIT_CORE, &core) < 0 || core.rlim_max != 0)) /* 0 cannot be raised to 1 */
+		(getrlimit(RLIMIT_CORE, &core) < 0 ||
+			core.rlim_max != 0)) /* 0 cannot be raised to 1 */
 		return err_sys(err, ERR_BOX, errno, "lock: limit of core files");
 	if (setrlimit(RLIMIT_RTPRIO, &zero) < 0)
 		return err_sys(err, ERR_BOX, errno, "lock: resource limits");

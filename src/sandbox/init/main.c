@@ -2,10 +2,11 @@
  * init: process 1 of a box, and the whole of the code that runs inside one before the user's.
  *
  * Theory of operation. The warden has made the namespaces and the root, and executes this static
- * program with a socket as descriptor 3. Before it reads a single request, init gives up everything for
- * good: capabilities, the chance of new privileges, Landlock, the syscall filter. What it spawns
- * inherits that. It then does three things: spawn what the engine asks for, reap, and report the ends
- * of what it spawned. When the socket closes it leaves, and the kernel kills the rest of the box.
+ * program with a socket as descriptor 3. Before it reads a single request, init gives up everything
+ * for good: capabilities, the chance of new privileges, Landlock, the syscall filter. What it
+ * spawns inherits that. It then does three things: spawn what the engine asks for, reap, and report
+ * the ends of what it spawned. When the socket closes it leaves, and the kernel kills the rest of
+ * the box.
  *
  * It is not dumpable, so that nothing in the box can look into it through /proc/1.
  *
@@ -41,7 +42,8 @@ struct init {
 
 static void report(uint32_t kind, uint64_t id, int status, const struct err *err)
 {
-	struct init_event event = {.version = WIRE_VERSION, .kind = kind, .id = id, .status = status};
+	struct init_event event = {
+		.version = WIRE_VERSION, .kind = kind, .id = id, .status = status};
 	if (err)
 		event.err = *err;
 	if (fd_send(WIRE_SOCK_FD, &event, sizeof event, NULL, 0) < 0)
@@ -172,8 +174,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	report(INIT_READY, 0, 0, NULL);
-	struct pollfd polls[] = {{.fd = WIRE_SOCK_FD, .events = POLLIN},
-		{.fd = in.signal_fd, .events = POLLIN}};
+	struct pollfd polls[] = {
+		{.fd = WIRE_SOCK_FD, .events = POLLIN}, {.fd = in.signal_fd, .events = POLLIN}};
 	for (;;) {
 		struct signalfd_siginfo info;
 		if (poll(polls, ARRAY_LEN(polls), -1) < 0 && errno != EINTR)

@@ -27,17 +27,19 @@ static unsigned count_strings(const char *text, size_t bytes)
 int spawn_check(const struct init_request *req, size_t n_fds, struct err *err)
 {
 	if (req->version != WIRE_VERSION)
-		return err_set(err, ERR_PROTOCOL, "version %u, want %d", req->version, WIRE_VERSION);
+		return err_set(
+			err, ERR_PROTOCOL, "version %u, want %d", req->version, WIRE_VERSION);
 	if (req->op == INIT_KILL_ALL)
 		return 0;
 	if (req->op == INIT_SIGNAL)
 		return req->signal > 0 && req->signal <= SIGRTMAX
-			       ? 0
-			       : err_set(err, ERR_PROTOCOL, "no signal %d", req->signal);
+			? 0
+			: err_set(err, ERR_PROTOCOL, "no signal %d", req->signal);
 	if (req->op != INIT_SPAWN)
 		return err_set(err, ERR_PROTOCOL, "unknown operation %u", req->op);
 	if (n_fds != WIRE_SPAWN_FDS)
-		return err_set(err, ERR_PROTOCOL, "%zu descriptors, want %d", n_fds, WIRE_SPAWN_FDS);
+		return err_set(
+			err, ERR_PROTOCOL, "%zu descriptors, want %d", n_fds, WIRE_SPAWN_FDS);
 	if (req->argc == 0 || req->argc > SPAWN_STRINGS_MAX || req->envc > SPAWN_STRINGS_MAX)
 		return err_set(err, ERR_LIMIT, "%u arguments, %u variables: at most %d each",
 			req->argc, req->envc, SPAWN_STRINGS_MAX);
@@ -65,7 +67,8 @@ static int set_limit(int resource, uint64_t soft, uint64_t hard)
 	struct rlimit now;
 	if (getrlimit(resource, &now) < 0)
 		return -errno;
-	struct rlimit want = {.rlim_cur = MIN(soft, now.rlim_max), .rlim_max = MIN(hard, now.rlim_max)};
+	struct rlimit want = {
+		.rlim_cur = MIN(soft, now.rlim_max), .rlim_max = MIN(hard, now.rlim_max)};
 	return setrlimit(resource, &want) < 0 ? -errno : 0;
 }
 
@@ -115,8 +118,8 @@ static void default_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static int child_prepare(const struct init_request *req, const int *fds, int *error_fd,
-	struct err *err)
+static int child_prepare(
+	const struct init_request *req, const int *fds, int *error_fd, struct err *err)
 {
 	/* Out of the way of 0 to 3 first, so that no descriptor is overwritten before it moved. */
 	int high[WIRE_SPAWN_FDS];

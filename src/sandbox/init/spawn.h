@@ -5,8 +5,8 @@
 #include "sandbox/wire.h"
 
 /*
- * Check a request to init: version, operation, strings inside the text, descriptors as many as needed.
- * Returns: 0, or negative errno. Errors: ERR_PROTOCOL.
+ * Check a request to init: version, operation, strings inside the text, descriptors as many as
+ * needed. Returns: 0, or negative errno. Errors: ERR_PROTOCOL.
  */
 int spawn_check(const struct init_request *req, size_t n_fds, struct err *err);
 

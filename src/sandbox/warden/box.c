@@ -5,8 +5,8 @@
  * namespaces and writes its id maps, which only it can do; the child waits for that. The child then
  * puts itself into the cgroup leaf, unshares the cgroup namespace (so that the leaf is its root),
  * becomes the one user there is, makes its root, brings up the loopback, sends back descriptors of
- * what it sees (/proc, workspace), drops every capability and becomes init by execveat. All of that is
- * the table `steps`; a failing step sends its error up the socket and the child is gone.
+ * what it sees (/proc, workspace), drops every capability and becomes init by execveat. All of that
+ * is the table `steps`; a failing step sends its error up the socket and the child is gone.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -45,12 +45,12 @@ struct making {
 	const struct box_host *host;
 	struct root root;
 	struct root_mount mounts[WIRE_BINDS_MAX];
-	int sync;	 /* the child's end: "go" in, descriptors or an error out */
-	int init_sock;	 /* becomes WIRE_SOCK_FD of init */
+	int sync;      /* the child's end: "go" in, descriptors or an error out */
+	int init_sock; /* becomes WIRE_SOCK_FD of init */
 	int join_fds[CGROUP_JOIN_FDS];
 	int n_join_fds;
 	bool is_v1;
-	unsigned n_cpus; /* pin the box to that many, or 0 */
+	unsigned n_cpus;   /* pin the box to that many, or 0 */
 	bool is_uncounted; /* no cgroup counts the box's memory */
 	unsigned slot;
 };
@@ -94,8 +94,8 @@ static int step_root(struct making *m, struct err *err)
 }
 
 /*
- * What the kernel counts for a user across namespaces, so that a box cannot use up its user's share. A
- * kernel that lacks one of these has nothing to use up.
+ * What the kernel counts for a user across namespaces, so that a box cannot use up its user's
+ * share. A kernel that lacks one of these has nothing to use up.
  */
 static int step_quotas(struct making *m attr_unused, struct err *err)
 {
@@ -170,7 +170,8 @@ static int step_hand_out(struct making *m, struct err *err)
 	return n < 0 ? err_sys(err, ERR_GONE, (int)-n, "the warden is gone") : 0;
 }
 
-/* While the bounding set can still be emptied: init has no capability any more from its execution on. */
+/* While the bounding set can still be emptied: init has no capability any more from its execution
+ * on. */
 static int step_capabilities(struct making *m attr_unused, struct err *err)
 {
 	return lock_drop_caps(err);
@@ -233,8 +234,8 @@ static int detach_bind(const struct box_host *host, unsigned slot, const struct 
 	bool is_dir_needed = bind->kind == BIND_WORKSPACE || bind->kind == BIND_ROOTFS;
 	if (is_dir_needed && !S_ISDIR(st.st_mode))
 		return err_set(err, ERR_USAGE, "%s is no directory", bind->src);
-	cleanup_fd int tree = open_tree(fd, "",
-		AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	cleanup_fd int tree = open_tree(
+		fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	if (tree < 0)
 		return err_sys(err, ERR_BOX, errno, "clone the mount of %s", bind->src);
 	int r = bind->kind == BIND_DRIVER ? 0 : idmap_mount(&host->ids, slot, tree, err);
@@ -286,7 +287,7 @@ static pid_t box_clone(struct making *m)
 {
 	struct clone_args args = {
 		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
-			 CLONE_NEWUTS,
+			CLONE_NEWUTS,
 		.exit_signal = SIGCHLD,
 	};
 	if (!m->is_v1 && m->n_join_fds == 1) {
@@ -306,7 +307,8 @@ static int await_child(int sync, int fds[SEEN_END_], struct err *err)
 	while ((r = poll(&p, 1, BOX_READY_MS)) < 0 && errno == EINTR)
 		;
 	if (r == 0)
-		return err_set(err, ERR_BOX, "the box was not ready within %d s", BOX_READY_MS / 1000);
+		return err_set(
+			err, ERR_BOX, "the box was not ready within %d s", BOX_READY_MS / 1000);
 	ssize_t n = fd_recv(sync, &said, sizeof said, fds, SEEN_END_, &n_fds);
 	if (n != (ssize_t)sizeof said)
 		return err_set(err, ERR_BOX, "the box's first process died");
@@ -327,8 +329,10 @@ static void kill_child(pid_t pid)
 static int clone_failed(struct err *err, int sys)
 {
 	int r = err_sys(err, ERR_BOX, sys, "new namespaces");
-	return err_hint(err, "this host does not let you make user namespaces: `retort doctor` tells "
-			     "how to turn them on"), r;
+	return err_hint(err,
+		       "this host does not let you make user namespaces: `retort doctor` tells "
+		       "how to turn them on"),
+	       r;
 }
 
 static int start_child(struct making *m, struct box *box, const struct box_host *host, int sync,
@@ -429,9 +433,12 @@ int box_create(struct box *box, const struct box_host *host, const struct box_sp
 {
 	int fds[SEEN_END_] = {-1, -1};
 	cleanup(ends_done) struct ends ours = {-1, -1};
-	cleanup(making_done) struct making m = {.host = host, .sync = -1, .init_sock = -1,
+	cleanup(making_done) struct making m = {.host = host,
+		.sync = -1,
+		.init_sock = -1,
 		.root = {.rootfs_fd = -1, .workspace_fd = -1, .limits = spec->limits},
-		.is_v1 = host->cgroup.kind == CGROUP_V1, .slot = box->slot};
+		.is_v1 = host->cgroup.kind == CGROUP_V1,
+		.slot = box->slot};
 	m.root.mounts = m.mounts;
 	int r = take_binds(&m, box->slot, spec, err);
 	if (r == 0)

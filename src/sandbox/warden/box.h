@@ -12,10 +12,10 @@ enum box_state { BOX_FREE, BOX_LIVE };
 struct box {
 	enum box_state state;
 	unsigned slot;
-	pid_t pid; /* of init */
-	int proc_fd;  /* the box's own /proc */
-	int store_fd; /* on the file system behind its workspace, /tmp and /dev/shm */
-	bool is_uncounted; /* no cgroup counts its memory */
+	pid_t pid;	       /* of init */
+	int proc_fd;	       /* the box's own /proc */
+	int store_fd;	       /* on the file system behind its workspace, /tmp and /dev/shm */
+	bool is_uncounted;     /* no cgroup counts its memory */
 	uint64_t refine_bytes; /* count shared pages once when memory seems to be above */
 	struct cgroup_leaf leaf;
 	struct box_usage usage; /* peaks seen so far, where the kernel keeps none */

@@ -20,8 +20,9 @@
 #include <sys/wait.h>
 
 /*
- * An abstract socket's name belongs to one process and goes with it: a lock that leaves nothing behind.
- * Two wardens in different network namespaces do not see each other's, hence the start at the own pid.
+ * An abstract socket's name belongs to one process and goes with it: a lock that leaves nothing
+ * behind. Two wardens in different network namespaces do not see each other's, hence the start at
+ * the own pid.
  */
 void idmap_claim(struct idmap *map)
 {
@@ -30,9 +31,10 @@ void idmap_claim(struct idmap *map)
 	for (unsigned i = 0; i < TRIES; i++) {
 		struct sockaddr_un name = {.sun_family = AF_UNIX};
 		map->block = ((unsigned)getpid() + i) % IDMAP_BLOCKS;
-		int n = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "retort-ids-%u",
-			map->block);
-		socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1) + (socklen_t)n;
+		int n = snprintf(
+			name.sun_path + 1, sizeof name.sun_path - 1, "retort-ids-%u", map->block);
+		socklen_t bytes =
+			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1) + (socklen_t)n;
 		if (bind(map->lock_fd, (struct sockaddr *)&name, bytes) == 0)
 			return;
 	}
@@ -57,8 +59,10 @@ static int write_proc(pid_t pid, const char *name, const char *text, struct err 
 	if (r == 0)
 		return 0;
 	r = err_sys(err, ERR_BOX, -r, "map ids (%s)", name);
-	return err_hint(err, "unprivileged user namespaces may be off: `retort doctor` tells how to "
-			     "turn them on"), r;
+	return err_hint(err,
+		       "unprivileged user namespaces may be off: `retort doctor` tells how to "
+		       "turn them on"),
+	       r;
 }
 
 int idmap_write(pid_t pid, unsigned inside, uid_t uid, gid_t gid, struct err *err)

@@ -2,11 +2,11 @@
  * The warden: the only code that makes boxes.
  *
  * Theory of operation. The engine starts the warden with a socket as descriptor 3 and nothing else.
- * The warden leaves the engine's session, and goes into namespaces of its own: as an ordinary user into
- * a user and a mount namespace (which gives it the right to make boxes), as root only into a mount
- * namespace. Then it answers one fixed-size request after the other. It has no threads, no heap, no
- * libraries but libc, and parses nothing that a client or a box wrote. When the socket closes, because
- * the engine is done or was killed, it destroys every box and leaves.
+ * The warden leaves the engine's session, and goes into namespaces of its own: as an ordinary user
+ * into a user and a mount namespace (which gives it the right to make boxes), as root only into a
+ * mount namespace. Then it answers one fixed-size request after the other. It has no threads, no
+ * heap, no libraries but libc, and parses nothing that a client or a box wrote. When the socket
+ * closes, because the engine is done or was killed, it destroys every box and leaves.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,8 +48,10 @@ static int enter_namespaces(struct warden *w, struct err *err)
 	int flags = CLONE_NEWNS | (ids->is_root ? 0 : CLONE_NEWUSER);
 	if (unshare(flags) < 0) {
 		int r = err_sys(err, ERR_BOX, errno, "new user namespace");
-		return err_hint(err, "this host does not let you make user namespaces: `retort doctor` "
-				     "tells how to turn them on"), r;
+		return err_hint(err,
+			       "this host does not let you make user namespaces: `retort doctor` "
+			       "tells how to turn them on"),
+		       r;
 	}
 	if (!ids->is_root) {
 		int r = idmap_write(getpid(), ids->uid, ids->uid, ids->gid, err);
@@ -58,8 +60,10 @@ static int enter_namespaces(struct warden *w, struct err *err)
 	}
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
 		int r = err_sys(err, ERR_BOX, errno, "make mounts private");
-		return err_hint(err, "user namespaces have no rights here (AppArmor on Ubuntu 24.04, for "
-				     "example): `retort doctor` tells how to turn them on"), r;
+		return err_hint(err,
+			       "user namespaces have no rights here (AppArmor on Ubuntu 24.04, for "
+			       "example): `retort doctor` tells how to turn them on"),
+		       r;
 	}
 	return 0;
 }
@@ -121,7 +125,8 @@ static struct box *live_box(struct warden *w, uint32_t id)
 	return &w->boxes[id];
 }
 
-/* A bind has no reply of its own: what is wrong with it is the answer to the WARDEN_CREATE behind it. */
+/* A bind has no reply of its own: what is wrong with it is the answer to the WARDEN_CREATE behind
+ * it. */
 static void do_bind(struct warden *w, const struct warden_request *req)
 {
 	struct err err = {0};

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* Bounds that keep arithmetic safe and a box able to start; what is sensible is the user's choice. */
+/* Bounds that keep arithmetic safe and a box able to start; what is sensible is the user's choice.
+ */
 static const struct {
 	uint64_t min, max;
 } bounds[LIMIT_END_] = {
@@ -30,9 +31,11 @@ static int check_limits(const struct limits *limits, struct err *err)
 	};
 	for (int i = 0; i < LIMIT_END_; i++)
 		if (limits->value[i] < bounds[i].min || limits->value[i] > bounds[i].max)
-			return err_set(err, ERR_USAGE, "limit %s of %llu is not between %llu and %llu",
-				names[i], (unsigned long long)limits->value[i],
-				(unsigned long long)bounds[i].min, (unsigned long long)bounds[i].max);
+			return err_set(err, ERR_USAGE,
+				"limit %s of %llu is not between %llu and %llu", names[i],
+				(unsigned long long)limits->value[i],
+				(unsigned long long)bounds[i].min,
+				(unsigned long long)bounds[i].max);
 	return 0;
 }
 
@@ -58,7 +61,8 @@ static int check_bind(const struct warden_bind *bind, struct err *err)
 int message_check(const struct warden_request *req, struct err *err)
 {
 	if (req->version != WIRE_VERSION)
-		return err_set(err, ERR_PROTOCOL, "version %u, want %d", req->version, WIRE_VERSION);
+		return err_set(
+			err, ERR_PROTOCOL, "version %u, want %d", req->version, WIRE_VERSION);
 	switch (req->op) {
 	case WARDEN_BIND:
 		return check_bind(&req->bind, err);

@@ -1,12 +1,13 @@
 /*
  * The root as data: a list of operations, interpreted in order.
  *
- * Theory of operation. The process is alone in new namespaces; what it sees is still the host's tree.
- * It mounts a tmpfs, works inside it by relative paths, binds the host's /usr read-only, writes a
- * small /etc, and makes one more tmpfs, the store, whose three directories become /home/user, /tmp
- * and /dev/shm, so that one quota holds for everything a program can write. Volumes arrive as detached
- * mounts. Then pivot_root swaps the roots, the host's is unmounted, and the tmpfs becomes read-only.
- * /proc is mounted while the host's is still visible: the kernel allows it only then.
+ * Theory of operation. The process is alone in new namespaces; what it sees is still the host's
+ * tree. It mounts a tmpfs, works inside it by relative paths, binds the host's /usr read-only,
+ * writes a small /etc, and makes one more tmpfs, the store, whose three directories become
+ * /home/user, /tmp and /dev/shm, so that one quota holds for everything a program can write.
+ * Volumes arrive as detached mounts. Then pivot_root swaps the roots, the host's is unmounted, and
+ * the tmpfs becomes read-only. /proc is mounted while the host's is still visible: the kernel
+ * allows it only then.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -62,15 +63,15 @@ static const struct root_op root_ops[] = {
 		"passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n"},
 	{OP_LINK, "etc/os-release", "../usr/lib/os-release"},
 	{OP_DIR, "etc/ssl", NULL},
-	{OP_SHARE, "etc/ld.so.cache", NULL},	/* without it every library is searched for */
-	{OP_SHARE, "etc/alternatives", NULL},	/* libblas.so.3 and others are links into it */
-	{OP_SHARE, "etc/ssl/certs", NULL},	/* certificate checks of TLS libraries */
+	{OP_SHARE, "etc/ld.so.cache", NULL},  /* without it every library is searched for */
+	{OP_SHARE, "etc/alternatives", NULL}, /* libblas.so.3 and others are links into it */
+	{OP_SHARE, "etc/ssl/certs", NULL},    /* certificate checks of TLS libraries */
 	{OP_SHARE, "etc/ssl/openssl.cnf", NULL},
-	{OP_SHARE, "etc/fonts", NULL},		/* fontconfig */
-	{OP_SHARE, "etc/localtime", NULL},	/* the host's time zone */
-	{OP_SHARE, "etc/matplotlibrc", NULL},	/* Debian's matplotlib does not start without */
-	{OP_SHARE, "etc/mime.types", NULL},	/* mimetypes.guess_type() */
-	{OP_SHARE, "etc/services", NULL},	/* socket.getservbyname() */
+	{OP_SHARE, "etc/fonts", NULL},	      /* fontconfig */
+	{OP_SHARE, "etc/localtime", NULL},    /* the host's time zone */
+	{OP_SHARE, "etc/matplotlibrc", NULL}, /* Debian's matplotlib does not start without */
+	{OP_SHARE, "etc/mime.types", NULL},   /* mimetypes.guess_type() */
+	{OP_SHARE, "etc/services", NULL},     /* socket.getservbyname() */
 	{OP_SHARE, "etc/protocols", NULL},
 	{OP_DIR, "dev", NULL},
 	{OP_DEVICE, "dev/null", NULL},
@@ -123,8 +124,8 @@ static int make_target(const char *path, bool is_dir, struct err *err)
 /* Bind what @from_fd names (an O_PATH descriptor) onto @path, with @attributes. */
 static int bind_fd(int from_fd, const char *path, bool is_dir, uint64_t attributes, struct err *err)
 {
-	cleanup_fd int tree = open_tree(from_fd, "",
-		AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	cleanup_fd int tree = open_tree(
+		from_fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	if (tree < 0)
 		return err_sys(err, ERR_BOX, errno, "clone mount for /%s", path);
 	int r = set_attributes(tree, attributes, path, err);
@@ -147,8 +148,8 @@ static int op_system(int host_fd, const struct root_op *op, struct err *err)
 	if (n > 0) {
 		target[n] = '\0';
 		return symlink(target, op->path) < 0
-			       ? err_sys(err, ERR_BOX, errno, "symlink /%s", op->path)
-			       : 0;
+			? err_sys(err, ERR_BOX, errno, "symlink /%s", op->path)
+			: 0;
 	}
 	cleanup_fd int fd = sys_open_in_root(host_fd, op->path, O_PATH | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
@@ -164,7 +165,8 @@ static int op_share(int host_fd, const struct root_op *op, struct err *err)
 		MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
 	struct stat st;
 	cleanup_fd int fd = sys_open_in_root(host_fd, op->path, O_PATH | O_CLOEXEC);
-	/* Nothing in this list is needed by every program, so one that cannot be had is left out. */
+	/* Nothing in this list is needed by every program, so one that cannot be had is left out.
+	 */
 	if (fd < 0 || fstat(fd, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
 		return 0;
 	return bind_fd(fd, op->path, S_ISDIR(st.st_mode), attributes, err);
@@ -189,8 +191,9 @@ static int op_proc(const struct root_op *op, struct err *err)
 		return 0;
 	int r = err_sys(err, ERR_BOX, errno, "mount /proc");
 	if (r == -EPERM)
-		return err_hint(err, "part of /proc is hidden here, as in most containers: start the "
-				     "container with an unmasked /proc, or run on the host");
+		return err_hint(err,
+			"part of /proc is hidden here, as in most containers: start the "
+			"container with an unmasked /proc, or run on the host");
 	return r;
 }
 
@@ -233,8 +236,8 @@ static int op_writable(const struct root *root, const struct root_op *op, struct
 	return bind_fd(fd, op->path, true, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
 }
 
-static int root_op_do(const struct root *root, int host_fd, const struct root_op *op,
-	struct err *err)
+static int root_op_do(
+	const struct root *root, int host_fd, const struct root_op *op, struct err *err)
 {
 	switch (op->kind) {
 	case OP_DIR:
@@ -243,8 +246,8 @@ static int root_op_do(const struct root *root, int host_fd, const struct root_op
 		return make_file(op->path, op->text, err);
 	case OP_LINK:
 		return symlink(op->text, op->path) < 0
-			       ? err_sys(err, ERR_BOX, errno, "symlink /%s", op->path)
-			       : 0;
+			? err_sys(err, ERR_BOX, errno, "symlink /%s", op->path)
+			: 0;
 	case OP_SYSTEM:
 		return op_system(host_fd, op, err);
 	case OP_SHARE:
@@ -290,7 +293,8 @@ static int volume_target(int root_fd, const struct root_mount *m, struct err *er
 				dir, part, O_CREAT | O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0644);
 			(void)fd;
 		} else if (is_own) {
-			(void)mkdirat(dir, part, 0755); /* what went wrong shows in the open below */
+			(void)mkdirat(
+				dir, part, 0755); /* what went wrong shows in the open below */
 		}
 		int next = sys_open_beneath(dir, part, O_PATH | O_CLOEXEC, 0);
 		fd_close(&dir);
@@ -299,7 +303,8 @@ static int volume_target(int root_fd, const struct root_mount *m, struct err *er
 	if (dir >= 0)
 		return take_fd(dir);
 	int r = err_sys(err, ERR_USAGE, errno, "volume destination %s", m->dst);
-	return err_hint(err, "choose a new path such as /data, or one that exists where it goes"), r;
+	return err_hint(err, "choose a new path such as /data, or one that exists where it goes"),
+	       r;
 }
 
 static int mount_volumes(const struct root *root, struct err *err)
@@ -329,19 +334,22 @@ static int swap_roots(struct err *err)
 	/* The old root now lies over the new one at "."; letting it go leaves only ours. */
 	if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
 		return err_sys(err, ERR_BOX, errno, "unmount the host's root");
-	if (mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) < 0)
+	if (mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) <
+		0)
 		return err_sys(err, ERR_BOX, errno, "make the root read-only");
 	return 0;
 }
 
-/* Where system directories come from, opened in this namespace: only its own mounts can be cloned. */
+/* Where system directories come from, opened in this namespace: only its own mounts can be cloned.
+ */
 static int open_host(const struct root *root, struct err *err)
 {
 	const char *path = "/";
 	if (root->rootfs_fd >= 0) {
 		path = ".rootfs";
-		if (mkdir(path, 0700) < 0 || move_mount(root->rootfs_fd, "", AT_FDCWD, path,
-						     MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		if (mkdir(path, 0700) < 0 ||
+			move_mount(root->rootfs_fd, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) <
+				0)
 			return err_sys(err, ERR_BOX, errno, "mount the root file system given");
 	}
 	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -381,14 +389,15 @@ static bool is_taken(const char *dst)
 {
 	/* A row ending in "/" also stands for everything below. */
 	static const char *const taken[] = {"/", "/proc/", "/dev/", "/sys/", "/etc", "/usr", "/bin",
-		"/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/home", "/home/user", "/tmp", "/var",
-		"/retort/"};
+		"/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/home", "/home/user", "/tmp",
+		"/var", "/retort/"};
 	for (size_t i = 0; i < ARRAY_LEN(taken); i++) {
 		size_t n = strlen(taken[i]);
 		bool below = n > 1 && taken[i][n - 1] == '/';
 		if (strcmp(dst, taken[i]) == 0)
 			return true;
-		if (below && strncmp(dst, taken[i], n - 1) == 0 && (!dst[n - 1] || dst[n - 1] == '/'))
+		if (below && strncmp(dst, taken[i], n - 1) == 0 &&
+			(!dst[n - 1] || dst[n - 1] == '/'))
 			return true;
 	}
 	return false;

@@ -14,7 +14,8 @@ struct root_mount {
 };
 
 struct root {
-	int rootfs_fd;	  /* a detached mount that /usr, /bin, /lib… and /etc come from, or -1: the host */
+	int rootfs_fd; /* a detached mount that /usr, /bin, /lib… and /etc come from, or -1: the
+			  host */
 	int workspace_fd; /* a detached mount, or -1 for one in memory */
 	const struct limits *limits;
 	const struct root_mount *mounts;
