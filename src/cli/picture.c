@@ -91,7 +91,7 @@ static bool save(struct picture *p, const unsigned char *png, size_t bytes)
 {
 	static char temporary[] = "/tmp/retort-XXXXXX";
 	char path[4096];
-	struct stat st;
+	struct stat st = {0};
 	if (!p->dir && !(p->dir = mkdtemp(temporary)))
 		return false;
 	(void)snprintf(path, sizeof path, "%s/figure-%u.png", p->dir, p->n_shown + 1);

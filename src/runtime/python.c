@@ -121,8 +121,8 @@ static bool is_installation(const char *prefix)
 {
 	static const char *const signs[] = {"pyvenv.cfg", "lib/python3*", "lib64/python3*"};
 	char pattern[PATH_MAX + 16];
-	bool found = runtime_is_in_box(prefix);
-	for (size_t i = 0; !found && i < ARRAY_LEN(signs); i++) {
+	bool found = false;
+	for (size_t i = 0; prefix[0] && !found && i < ARRAY_LEN(signs); i++) {
 		glob_t matches = {0};
 		(void)snprintf(pattern, sizeof pattern, "%s/%s", prefix, signs[i]);
 		found = glob(pattern, GLOB_NOSORT, NULL, &matches) == 0;
@@ -187,7 +187,9 @@ static int bind_installation(struct runtime_start *out, char python[PATH_MAX], s
 		(void)snprintf(next, sizeof next, "%s/%.*s", target[0] == '/' ? "" : prefix,
 			(int)MAX(n, 0), target);
 		cut_last_part(prefix);
-		int r = is_installation(prefix) ? bind_prefix(out, prefix, err) : 1;
+		int r = runtime_is_in_box(at)	  ? 0
+			: is_installation(prefix) ? bind_prefix(out, prefix, err)
+						  : 1;
 		if (r < 0)
 			return r;
 		if (r == 0 && !is_seen) {
@@ -206,7 +208,7 @@ static int bind_venv_base(struct runtime_start *out, const char *python, struct 
 	char home[PATH_MAX];
 	read_venv_home(python, home);
 	cut_last_part(home);
-	return home[0] && is_installation(home) ? bind_prefix(out, home, err) : 0;
+	return !runtime_is_in_box(home) && is_installation(home) ? bind_prefix(out, home, err) : 0;
 }
 
 /* Add NAME=VALUE unless NAME is there already: the caller's come first and win. */

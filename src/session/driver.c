@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { PIPE_BYTES = 1 << 20 }; /* what an ordinary user may ask for */
@@ -149,7 +150,13 @@ void driver_on_init(struct init_link *link, const struct init_event *event)
 			on_channel(&s->channel, 0, UV_READABLE);
 		s->end.has_exited = s->step_state == STEP_RUNNING || s->step_state == STEP_STOPPING;
 		s->end.wait_status = event->status;
-		step_event(s, STEP_EXITED);
+		if (s->began_ns || !WIFEXITED(event->status)) {
+			step_event(s, STEP_EXITED);
+			return;
+		}
+		s->end.why_code = ERR_RUNTIME;
+		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN,
+			"the interpreter ended before the program began; is it one?");
 	}
 }
 

@@ -424,6 +424,7 @@ class Limits:
         """The limit holds before the first line too: an interpreter that never comes up."""
         folder = harness.make_dir()
         os.mkdir(os.path.join(folder, "bin"))
+        os.makedirs(os.path.join(folder, "lib", "python3.11"))
         python = os.path.join(folder, "bin", "python3")
         with open(python, "w", encoding="utf-8") as f:
             f.write("#!/bin/sh\nexec sleep 60\n")
