@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Help, manual pages and completions: all from the option tables, and good in the tools that read them."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+import harness  # noqa: E402
+
+COMMANDS = ["run", "doctor", "completion", "version", "help"]
+
+
+def options():
+    """The long options of `retort run`, from its help."""
+    return set(re.findall(r"^\s+(?:-\w, )?(--[a-z-]+)", harness.retort("run", "--help").out, re.M))
+
+
+class Help(harness.Case):
+    def test_lists_every_command(self):
+        done = harness.retort("help")
+        self.assertEqual((done.status, done.err), (0, ""))
+        for name in COMMANDS:
+            self.assertRegex(done.out, rf"(?m)^\s+{name}\s")
+
+    def test_of_each_command(self):
+        for name in COMMANDS:
+            with self.subTest(command=name):
+                done = harness.retort(name, "--help")
+                self.assertEqual((done.status, done.err), (0, ""))
+                self.assertEqual(done.out, harness.retort("help", name).out)
+                self.assertIn(f"retort {name}", done.out)
+
+    def test_no_colour_in_a_pipe(self):
+        self.assertNotIn("\033", harness.retort("run", "--help").out)
+        self.assertIn("\033", harness.retort("run", "--help", "--color", "always").out)
+        self.assertNotIn("\033", harness.retort("run", "--help", env={"NO_COLOR": "1"}).out)
+
+    def test_unknown_command_names_the_nearest(self):
+        done = harness.retort("rnu")
+        self.assertEqual(done.status, 2)
+        self.assertEqual(done.err, "retort: unknown command \"rnu\": did you mean run?\n")
+
+    def test_version(self):
+        for args in (["version"], ["--version"]):
+            self.assertRegex(harness.retort(*args).out, r"^retort \d+\.\d+\.\d+\b")
+
+    def test_defaults_are_those_in_force(self):
+        """What help calls the default is what a run without options gets."""
+        text = harness.retort("run", "--help").out
+        limits = harness.record("1")["limits"]
+        for option, limit, want in (("memory", "memory_bytes", "1g"), ("cpus", "cpus", "1"), ("pids", "pids", "128"),
+                                    ("timeout", "timeout_ms", "30s"), ("disk", "disk_bytes", "256m"),
+                                    ("output-limit", "output_bytes", "10m")):
+            with self.subTest(option=option):
+                self.assertRegex(text, rf"--{option} [^\n]*(\n\s+[^-\n]*)?\(default: {want}\)")
+                given = harness.record("1", f"--{option}", want)["limits"]
+                self.assertEqual(given[limit]["value"], limits[limit]["value"])
+
+
+class Manual(harness.Case):
+    def test_names_every_option(self):
+        page = harness.retort("help", "--man", "run").out.replace("\\-", "-")
+        for option in options():
+            self.assertIn(option.lstrip("-"), page)
+
+    @unittest.skipUnless(shutil.which("mandoc"), "no mandoc to read the pages with")
+    def test_mandoc_finds_no_error(self):
+        for name in [None, *COMMANDS]:
+            with self.subTest(page=name):
+                page = harness.retort("help", "--man", *([name] if name else []))
+                done = subprocess.run(["mandoc", "-Tlint", "-Wwarning"], input=page.stdout, capture_output=True,
+                                      check=False)
+                self.assertEqual(done.stdout.decode(), "")
+
+
+class Completion(harness.Case):
+    def test_bash(self):
+        script = os.path.join(harness.make_dir(), "retort.bash")
+        with open(script, "wb") as f:
+            f.write(harness.retort("completion", "bash").stdout)
+        for line, want in (("run --mem", {"--memory"}), ("ru", {"run"}), ("run --images i", {"iterm"}),
+                           ("run -r py", {"python"}), ("completion f", {"fish"})):
+            words = ["retort", *line.split(" ")]
+            code = (f"source {script}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; "
+                    f"COMP_LINE='retort {line}'; COMP_POINT=${{#COMP_LINE}}; "
+                    "f=$(complete -p retort | sed 's/.*-F \\([^ ]*\\).*/\\1/'); $f retort "
+                    f"'{words[-1]}' '{words[-2]}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
+            with self.subTest(line=line):
+                done = subprocess.run(["bash", "--norc", "-c", code], capture_output=True, check=False)
+                self.assertEqual(({w.strip() for w in done.stdout.decode().split()}, done.stderr), (want, b""))
+
+    def test_other_shells_name_every_option(self):
+        for shell in ("bash", "zsh", "fish"):
+            text = harness.retort("completion", shell).out
+            for option in options():
+                with self.subTest(shell=shell, option=option):
+                    self.assertIn(option.lstrip("-"), text)
+
+    @unittest.skipUnless(shutil.which("zsh"), "no zsh to read the script with")
+    def test_zsh_reads_it(self):
+        done = subprocess.run(["zsh", "-n"], input=harness.retort("completion", "zsh").stdout, capture_output=True,
+                              check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+
+    def test_unknown_shell(self):
+        done = harness.retort("completion", "tcsh")
+        self.assertEqual(done.status, 2)
+        self.assertRegex(done.err, "^retort: [^\n]*bash[^\n]*\n$")
+
+
+if __name__ == "__main__":
+    harness.main()
