@@ -50,7 +50,7 @@ install: all    ## install below PREFIX (DESTDIR is honoured)
 	@meson install -C $(BUILD) --quiet
 
 clean:
-	rm -rf build build-asan build-clang build-fuzz
+	rm -rf build build-asan build-fuzz build-lint-gcc build-lint-clang
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20

@@ -89,10 +89,9 @@ static bool show_sixel(struct picture *p, const json_t *mimes)
 
 static bool save(struct picture *p, const unsigned char *png, size_t bytes)
 {
-	static char temporary[] = "/tmp/retort-XXXXXX";
 	char path[4096];
 	struct stat st = {0};
-	if (!p->dir && !(p->dir = mkdtemp(temporary)))
+	if (!p->dir && !(p->dir = mkdtemp(strcpy(p->made_dir, "/tmp/retort-XXXXXX"))))
 		return false;
 	(void)snprintf(path, sizeof path, "%s/figure-%u.png", p->dir, p->n_shown + 1);
 	/* In a directory that a box writes to, anything may stand under this name. */

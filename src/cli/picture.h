@@ -21,6 +21,7 @@ enum picture_mode {
 struct picture {
 	enum picture_mode mode; /* never AUTO */
 	const char *dir;	/* of the files of PICTURE_PATH, or NULL: a temporary one */
+	char made_dir[24];	/* the temporary one, once it is needed */
 	struct sink *out;
 	unsigned n_shown;
 };
