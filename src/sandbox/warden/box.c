@@ -208,9 +208,28 @@ static const struct {
 	{"init", step_init},
 };
 
-static attr_noreturn void child_main(struct making *m)
+/* The warden's ends of the two sockets to a box's first process. */
+struct ends {
+	int sync, control;
+};
+
+static void ends_done(struct ends *ends)
+{
+	fd_close(&ends->sync);
+	fd_close(&ends->control);
+}
+
+/*
+ * Until it executes init, the child has copies of all that the warden holds. Those by whose end
+ * somebody would notice the warden's death are closed first: the engine's socket, and the warden's
+ * ends of ours.
+ */
+static attr_noreturn void child_main(struct making *m, struct ends *wardens)
 {
 	struct err err = {0};
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)close(WIRE_SOCK_FD);
+	ends_done(wardens);
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
 		if (steps[i].step(m, &err) < 0)
 			break;
@@ -335,21 +354,21 @@ static int clone_failed(struct err *err, int sys)
 	       r;
 }
 
-static int start_child(struct making *m, struct box *box, const struct box_host *host, int sync,
-	int fds[SEEN_END_], struct err *err)
+static int start_child(struct making *m, struct box *box, const struct box_host *host,
+	struct ends *ours, int fds[SEEN_END_], struct err *err)
 {
 	pid_t pid = box_clone(m);
 	if (pid < 0)
 		return clone_failed(err, errno);
 	if (pid == 0)
-		child_main(m);
+		child_main(m, ours);
 	fd_close(&m->sync);
 	int r = idmap_write(pid, IDMAP_BOX_ID, idmap_uid(&host->ids, box->slot),
 		idmap_gid(&host->ids, box->slot), err);
-	if (r == 0 && write(sync, "g", 1) != 1)
+	if (r == 0 && write(ours->sync, "g", 1) != 1)
 		r = err_sys(err, ERR_BOX, errno, "let the box go on");
 	if (r == 0)
-		r = await_child(sync, fds, err);
+		r = await_child(ours->sync, fds, err);
 	if (r < 0) {
 		kill_child(pid);
 		return r;
@@ -381,17 +400,6 @@ static void report_limits(const struct limits *limits, bool own_workspace, uint3
 		by[LIMIT_cpu_milli] = LIMIT_BY_AFFINITY;
 	by[LIMIT_disk_bytes] = own_workspace ? LIMIT_BY_MOUNT : LIMIT_BY_NONE;
 	by[LIMIT_disk_inodes] = own_workspace ? LIMIT_BY_MOUNT : LIMIT_BY_NONE;
-}
-
-/* The warden's ends of the two sockets to a box's first process. */
-struct ends {
-	int sync, control;
-};
-
-static void ends_done(struct ends *ends)
-{
-	fd_close(&ends->sync);
-	fd_close(&ends->control);
 }
 
 /* Everything made before the clone: sockets, the cgroup leaf and its descriptors. */
@@ -445,7 +453,7 @@ int box_create(struct box *box, const struct box_host *host, const struct box_sp
 		r = prepare(&m, box, spec, &ours, by, err);
 	if (r < 0)
 		return r;
-	r = start_child(&m, box, host, ours.sync, fds, err);
+	r = start_child(&m, box, host, &ours, fds, err);
 	if (r < 0) {
 		cgroup_leaf_close(&box->leaf);
 		return r;

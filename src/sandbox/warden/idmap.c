@@ -83,13 +83,15 @@ static int mapped_namespace(uid_t disk_uid, gid_t disk_gid, uid_t uid, gid_t gid
 {
 	struct clone_args args = {.flags = CLONE_NEWUSER, .exit_signal = SIGCHLD};
 	char path[64];
+	pid_t warden = getpid();
 	int pid = sys_clone3(&args);
 	if (pid < 0)
 		return err_sys(err, ERR_BOX, errno, "user namespace of a volume");
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
+		while (getppid() == warden) /* it may have died before that */
 			(void)pause();
+		_exit(0);
 	}
 	char uid_line[48], gid_line[48];
 	(void)snprintf(uid_line, sizeof uid_line, "%u %u 1\n", disk_uid, uid);
