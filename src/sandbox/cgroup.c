@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -330,6 +331,28 @@ static bool is_warden(const struct cgroup_host *host, uint64_t pid)
 	return state && state[strlen("(retort-warden) ")] != 'Z';
 }
 
+/* Pids mean something in one pid namespace only: its number is part of a leaf's name. */
+static uint64_t own_namespace(void)
+{
+	struct stat st;
+	return stat("/proc/self/ns/pid", &st) < 0 ? 0 : st.st_ino;
+}
+
+void cgroup_leaf_name(char out[CGROUP_NAME_BYTES], unsigned slot)
+{
+	(void)snprintf(out, CGROUP_NAME_BYTES, "retort-%d-%u.%" PRIu64, (int)getpid(), slot,
+		own_namespace());
+}
+
+/* Another container's, in a hierarchy that is shared: whether its warden lives, it must say. */
+static bool is_foreign(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	uint64_t namespace = 0;
+	return dot &&
+		(cgroup_file_number(dot + 1, NULL, &namespace) < 0 || namespace != own_namespace());
+}
+
 struct sweep {
 	const struct cgroup_host *host;
 	const char *base;
@@ -340,7 +363,7 @@ static bool sweep_one(void *arg, const char *name)
 	const struct sweep *s = arg;
 	char dir[CGROUP_FILE_BYTES];
 	uint64_t pid = name_pid(name);
-	if (pid > 0 && !is_warden(s->host, pid) &&
+	if (pid > 0 && !is_foreign(name) && !is_warden(s->host, pid) &&
 		cgroup_file_path(dir, sizeof dir, "%s/%s", s->base, name) == 0)
 		(void)cgroup_file_rmdir(dir, cgroup_is_fake(s->host));
 	return true;

@@ -58,6 +58,12 @@ struct cgroup_leaf {
 void cgroup_host_open(struct cgroup_host *host, const char *root, int force);
 
 /*
+ * A name for the leaf of this warden's box number @slot: "retort-PID-SLOT.NAMESPACE". It tells
+ * cgroup_host_sweep() of a later warden whether this one is dead.
+ */
+void cgroup_leaf_name(char out[CGROUP_NAME_BYTES], unsigned slot);
+
+/*
  * Make a leaf named @name under each base and set @limits. Fills `by` for memory_bytes, cpu_milli,
  * pids (and leaves the other rows alone) with who enforces: LIMIT_BY_NONE where no controller does.
  * The pids limit is raised by one for init. v1 refuses a CPU quota above an ancestor's: that row is

@@ -372,7 +372,8 @@ TEST(sweep_removes_the_dead_only)
 		"retort-101-1", "retort-102-x", "retort-105-1", "retort-engine-101"};
 	static const char *const kept[] = {"retort-103-1", "retort-engine-103", "retort-x-1",
 		"retort-101", "retort-engine-101-1", "retort--1", "retort-0-1", "xretort-101-1",
-		"retort-99999999999999999999-1", "other", "retort-104-1"};
+		"retort-99999999999999999999-1", "other", "retort-104-1",
+		"retort-101-1.4294967290"};
 	TREE t = tree_new();
 	struct cgroup_host host;
 	char path[128];

@@ -417,7 +417,7 @@ static int prepare(struct making *m, struct box *box, const struct box_spec *spe
 		return err_sys(err, ERR_BOX, errno, "socketpair");
 	ours->control = pair[0];
 	m->init_sock = pair[1];
-	(void)snprintf(name, sizeof name, "retort-%d-%u", (int)getpid(), box->slot);
+	cgroup_leaf_name(name, box->slot);
 	int r = cgroup_leaf_open(&box->leaf, &m->host->cgroup, name, spec->limits, who, err);
 	if (r < 0)
 		return r;
