@@ -157,10 +157,12 @@ void session_handle_gone(struct session *s)
 static void on_gone(struct warden_call *call, const struct warden_reply *reply, const int *fds)
 {
 	struct session *s = container_of(call, struct session, call);
-	(void)reply;
 	for (int i = 0; fds && i < WARDEN_FD_END_; i++)
 		(void)close(fds[i]);
-	s->has_box = false;
+	/* The answer to a WARDEN_CREATE that nobody waits for any more: the box goes as it came. */
+	s->has_box = s->state == SESSION_MAKING && reply->status == 0;
+	s->box = reply->box;
+	s->state = SESSION_ENDED;
 	session_close(s);
 }
 
