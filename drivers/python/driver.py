@@ -516,6 +516,20 @@ def with_sources(*_):
         pass  # then there are no source lines
 
 
+def carry_out(step):
+    """
+    Perform a step and keep signals out from then on. One that comes between the two is too late to
+    stop anything; perform() goes on where it was.
+    """
+    while True:
+        try:
+            perform(step)
+            hush()
+            return
+        except BaseException:
+            pass
+
+
 def serve():
     """Run steps until the engine says goodbye or goes away."""
     while True:
@@ -533,10 +547,9 @@ def serve():
         keep_source(step)
         state.step = step
         send(BEGIN, {"id": step.id})
-        perform(step)
+        carry_out(step)
         if posix.getpid() != state.home:
             posix._exit(step.exit_code)
-        hush()
         with state.lock:
             state.step = None
             if not send(RESULT, step.message()):
