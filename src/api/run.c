@@ -105,10 +105,9 @@ static void copy_files(struct run *run, const struct record *record)
 		struct err err;
 		if (!path)
 			continue;
-		if (workspace_copy_out(
-			    session_workspace_fd(run->session), path, run->out_fd, &err) == 0)
-			run->out->n_copied++;
-		else if (run->err.code == ERR_NONE)
+		int r = workspace_copy_out(
+			session_workspace_fd(run->session), path, run->out_fd, &err);
+		if (r < 0 && run->err.code == ERR_NONE)
 			run->err = err;
 	}
 }

@@ -37,7 +37,6 @@ struct run_events {
 struct run_result {
 	json_t *record;	 /* CONTRACT §3. Owns: the caller decrefs */
 	int exit_status; /* what `retort run` ends with */
-	unsigned n_copied;
 };
 
 /*

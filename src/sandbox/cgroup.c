@@ -54,9 +54,8 @@ int cgroup_write(
 	return cgroup_file_write(path, text, cgroup_is_fake(host) ? O_CREAT | O_APPEND : 0);
 }
 
-int cgroup_probe(const struct cgroup_host *host, const char *dir)
+int cgroup_probe(const char *dir)
 {
-	(void)host;
 	return faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) < 0 ? -errno : 0;
 }
 

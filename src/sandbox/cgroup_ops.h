@@ -77,8 +77,8 @@ bool cgroup_mounts_next(struct cgroup_lines *lines, struct cgroup_mount *mount);
 int cgroup_mount_dir(char out[CGROUP_PATH_BYTES], const char *root,
 	const struct cgroup_mount *mount, const char *own);
 
-/* Can we make a leaf in @dir? Tries it. Returns: 0, or negative errno. */
-int cgroup_probe(const struct cgroup_host *host, const char *dir);
+/* May we make a leaf in @dir? Asks, and makes none. Returns: 0, or negative errno. */
+int cgroup_probe(const char *dir);
 
 /* Add a reason to `why`, after "; " when there is one; cut at its end. */
 void cgroup_why(struct cgroup_host *host, const char *fmt, ...) attr_printf(2, 3);

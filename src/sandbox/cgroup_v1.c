@@ -61,7 +61,7 @@ static int find_controller(
 		r = self->v1[c][0] ? cgroup_mount_dir(dir, host->root, &mount, self->v1[c])
 				   : -EXDEV;
 		if (r == 0)
-			r = cgroup_probe(host, dir);
+			r = cgroup_probe(dir);
 		if (r == 0) {
 			memcpy(host->base[c], dir, sizeof dir);
 			best = 0;

@@ -79,7 +79,7 @@ static int find_delegated(struct cgroup_host *host, const char *own, const char 
 	int r = cgroup_file_path(dir, sizeof dir, "%s", own);
 	for (size_t n_top = strlen(top); r == 0;) {
 		if (has_controllers(dir, "cgroup.subtree_control", &has_cpu) &&
-			has_file(dir, "cgroup.procs", W_OK) && cgroup_probe(host, dir) == 0)
+			has_file(dir, "cgroup.procs", W_OK) && cgroup_probe(dir) == 0)
 			return take_base(host, dir, has_cpu);
 		char *slash = strrchr(dir, '/');
 		if (!slash || (size_t)(slash - dir) < n_top || strlen(dir) <= n_top)
@@ -166,7 +166,7 @@ static int find_own(struct cgroup_host *host, const char *own)
 	/* Only the root of all has no type, and only it may hold processes beside its children. */
 	if (has_file(own, "cgroup.type", F_OK))
 		return make_room(host, own);
-	int r = cgroup_probe(host, own);
+	int r = cgroup_probe(own);
 	return r < 0 ? r : enable(host, own);
 }
 

@@ -108,6 +108,6 @@ struct init_event {
 	uint32_t kind;
 	uint64_t id;
 	int32_t status; /* as wait(2) gives it */
-	uint32_t landlock_abi;
+	uint32_t reserved;
 	struct err err;
 };
