@@ -133,7 +133,9 @@ class Memory(Bombs):
     def test_T_BOMB_MEMORY_children_share_the_work(self):
         """Sixteen processes allocate a part each."""
         self.memory("import os, time\nfor i in range(4): os.fork()\n"
-                    "x = b'1' * (40 << 20)\ntime.sleep(60)", statuses=("oom", "error", "killed"))
+                    "x = b'1' * (40 << 20)\ntime.sleep(60)",
+                    # The kernel may kill children only: then the driver sleeps on, within the limit.
+                    statuses=("oom", "error", "killed", "timeout"))
 
     def test_T_BOMB_MEMORY_maps(self):
         """Map without end, touching nothing, then touching all."""
