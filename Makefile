@@ -33,8 +33,12 @@ asan:           ## unit, driver and system tests under AddressSanitizer and UBSa
 fuzz:           ## each fuzz target for SECONDS_EACH
 	@dev/run_fuzz.sh $(SECONDS_EACH)
 
+soak: all      ## thousands of sessions with random kills: leaks, stuck sessions (SOAKARGS: counts)
+	@RETORT=$(BUILD)/retort /usr/bin/python3 test/soak/soak.py $(SOAKARGS)
+
 bench: all      ## measure against peers; raw data in build/bench
 	@/usr/bin/python3 test/bench/bench.py $(BUILD)/retort
+	@/usr/bin/python3 test/bench/sessions.py $(BUILD)/retort
 
 lint:           ## both compilers, clang-tidy, layers, sizes, formats
 	@dev/lint.sh
@@ -55,4 +59,4 @@ clean:
 help:
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
-.PHONY: all deps demo test check asan fuzz bench lint docs format install clean help
+.PHONY: all deps demo test check asan fuzz soak bench lint docs format install clean help

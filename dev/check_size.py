@@ -22,7 +22,15 @@ ALLOWED = {
     "src/sandbox/cgroup_ops.h": "one table type and the rows' helpers, read together",
     "src/sandbox/wire.h": "every message between three programs, in one place",
     "src/base/opt.h": "the manual of option tables, with their macros",
+    "src/plan/function.h": "what code, functions and built-ins are, read together",
+    "src/plan/value.h": "every kind of value in one place",
+    "src/plan/vm.h": "the machine and the operations of the language",
+    "src/plan/compiler.h": "what three files of one compiler share",
+    "src/plan/vm.c:X": "a label per instruction: each jumps to the next",
+    "src/plan/vm_slow.c:vm_slow": "a row per instruction, read as a table",
     "src/cli/cmd.h": "the manual of subcommands, with their tables",
+    "test/unit/shelf.h": "fixtures of three tests, which alone link the store",
+    "drivers/shell/bash.h": "the theory of operation stands with the interface",
     "drivers/python/driver.py": "runs in every box: one file is one import",
 }
 

@@ -25,7 +25,8 @@ never change; messages and hints may.
 """
 
 TAIL = """
-The last two columns are for the servers that do not exist yet; nothing uses them today.
+`retort serve` answers with the JSON-RPC number; `data` has `code`, the word, and `hint`. The HTTP status is for a
+server that does not exist yet.
 
 An error of the *program* is none of these: it is part of the record (`status`, `error.name`, `error.message`), and
 `retort run` ends with the program's own exit status. Names that retort itself puts into `error.name`:
@@ -36,7 +37,7 @@ An error of the *program* is none of these: it is part of the record (`status`, 
 | `MemoryLimit` | `oom` | 137 | the box needed more memory than its limit |
 | `Killed` | `killed` | 128 + signal | a signal ended the driver, and no limit was the cause |
 | `Exit` | `error` | the program's | the program ended its process itself, with a status that is not 0 |
-| `Interrupted` | `killed` | 130 | SIGINT or SIGTERM was sent to retort |
+| `Interrupted` | `killed` | 130 | SIGINT or SIGTERM was sent to retort, or somebody stopped the step of a session |
 | `ProtocolError` | `killed` | 125 | the driver sent something that is no frame |
 | `BoxGone` | `killed` | that of the error behind it, else 125 | the box ended although the step had not |
 """

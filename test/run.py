@@ -70,6 +70,9 @@ def install(build, where):
                    stdout=subprocess.DEVNULL)
     shutil.copytree(HERE, os.path.join(where, "test"), ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(os.path.join(ROOT, "demo"), os.path.join(where, "demo"))
+    for name in os.listdir(os.path.join(build, "test")):
+        if name.startswith("tool-") and os.path.isfile(os.path.join(build, "test", name)):
+            shutil.copy2(os.path.join(build, "test", name), os.path.join(where, "test"))
     for top, dirs, files in os.walk(where):
         for name in dirs + files:
             path = os.path.join(top, name)

@@ -1,81 +1,54 @@
 /* The Python driver's native part: frames on a stream socket, and what Python cannot do itself.
  * Stable ABI, no library but libc. SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x03090000
-#include <Python.h>
+#include "ext.h"
+#include "frame.h"
+#include "pages.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <time.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { HEAD_BYTES = 5, FRAME_MAX_BYTES = 32 << 20, HIGH_FD = 500, SCAN_FDS = 256 };
+enum { HIGH_FD = 500, SCAN_FDS = 256 };
 
-static uint32_t load_u32(const unsigned char *p)
+int ext_numbers(PyObject *list, int *out, int max)
 {
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
+	Py_ssize_t n = PySequence_Size(list);
 
-static void store_u32(unsigned char *p, uint32_t v)
-{
-	p[0] = v >> 24;
-	p[1] = v >> 16;
-	p[2] = v >> 8;
-	p[3] = v;
-}
+	for (Py_ssize_t i = 0; i < n && i < max; i++) {
+		PyObject *item = PySequence_GetItem(list, i);
 
-/*
- * Write a frame whole. A signal must not end it half way: what follows on the channel would then
- * be read as payload. So no Python signal handler runs in here.
- */
-static int write_frame(int fd, unsigned char *head, const char *payload, size_t bytes)
-{
-	struct iovec parts[2] = {{head, HEAD_BYTES}, {(void *)payload, bytes}};
-	struct msghdr msg = {.msg_iov = parts, .msg_iovlen = 2};
-
-	while (parts[0].iov_len + parts[1].iov_len > 0) {
-		ssize_t n = sendmsg(fd, &msg, MSG_NOSIGNAL);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		for (int i = 0; i < 2; i++) {
-			size_t part = (size_t)n < parts[i].iov_len ? (size_t)n : parts[i].iov_len;
-
-			parts[i].iov_base = (char *)parts[i].iov_base + part;
-			parts[i].iov_len -= part;
-			n -= (ssize_t)part;
-		}
+		out[i] = item ? (int)PyLong_AsLong(item) : -1;
+		Py_XDECREF(item);
 	}
-	return 0;
+	return n < 0 || PyErr_Occurred() ? -1 : n < max ? (int)n : max;
 }
 
 static PyObject *send_frame(PyObject *self, PyObject *args)
 {
-	unsigned char head[HEAD_BYTES];
 	const char *payload;
 	Py_ssize_t bytes;
-	int fd, type, r;
+	int fd, type, passed = -1, r;
 
 	(void)self;
-	if (!PyArg_ParseTuple(args, "iiy#:send_frame", &fd, &type, &payload, &bytes))
+	if (!PyArg_ParseTuple(args, "iiy#|i:send_frame", &fd, &type, &payload, &bytes, &passed))
 		return NULL;
-	if (bytes >= FRAME_MAX_BYTES) {
+	if (bytes >= FRAME_BYTES_MAX) {
 		PyErr_SetString(PyExc_ValueError, "frame too long");
 		return NULL;
 	}
-	store_u32(head, (uint32_t)bytes + 1);
-	head[4] = (unsigned char)type;
-	Py_BEGIN_ALLOW_THREADS r = write_frame(fd, head, payload, (size_t)bytes);
+	Py_BEGIN_ALLOW_THREADS r = frame_write(fd, type, payload, (size_t)bytes, passed);
 	Py_END_ALLOW_THREADS if (r < 0)
 	{
 		errno = -r;
@@ -85,11 +58,11 @@ static PyObject *send_frame(PyObject *self, PyObject *args)
 }
 
 /*
- * Read @bytes whole. Python's signal handlers run only while nothing has been read (@may_raise),
- * so that an exception from one never loses part of a frame.
+ * Read @bytes whole. Python's signal handlers run only while nothing has been read (@passed is
+ * given), so that an exception from one never loses part of a frame.
  * Returns: 1 read, 0 end of stream, -1 with a Python exception set.
  */
-static int read_whole(int fd, char *out, size_t bytes, int may_raise)
+static int read_whole(int fd, char *out, size_t bytes, struct frame_fds *passed)
 {
 	size_t have = 0;
 
@@ -97,7 +70,7 @@ static int read_whole(int fd, char *out, size_t bytes, int may_raise)
 		ssize_t n;
 		int err;
 
-		Py_BEGIN_ALLOW_THREADS n = read(fd, out + have, bytes - have);
+		Py_BEGIN_ALLOW_THREADS n = frame_read_some(fd, out + have, bytes - have, passed);
 		err = errno;
 		Py_END_ALLOW_THREADS if (n == 0) return 0;
 		if (n > 0) {
@@ -109,44 +82,72 @@ static int read_whole(int fd, char *out, size_t bytes, int may_raise)
 			PyErr_SetFromErrno(PyExc_OSError);
 			return -1;
 		}
-		if (may_raise && have == 0 && PyErr_CheckSignals() < 0)
+		if (passed && have == 0 && PyErr_CheckSignals() < 0)
 			return -1;
 	}
 	return 1;
 }
 
+/* (type, payload, descriptors); those nobody has asked for are closed. */
+static PyObject *build_frame(int type, PyObject *payload, struct frame_fds *passed)
+{
+	PyObject *fds;
+
+	if (type != FRAME_BRANCH && type != FRAME_STEP)
+		frame_fds_close(passed);
+	fds = PyTuple_New(passed->n);
+	for (int i = 0; fds && i < passed->n; i++)
+		PyTuple_SetItem(fds, i, PyLong_FromLong(passed->fds[i]));
+	if (fds && !PyErr_Occurred())
+		return Py_BuildValue("iNN", type, payload, fds);
+	frame_fds_close(passed);
+	Py_XDECREF(fds);
+	Py_DECREF(payload);
+	return NULL;
+}
+
 static PyObject *recv_frame(PyObject *self, PyObject *args)
 {
-	unsigned char head[HEAD_BYTES];
+	unsigned char head[FRAME_HEAD_BYTES];
+	struct frame_fds passed = {.n = 0};
 	unsigned int max;
 	uint32_t bytes;
-	PyObject *payload;
+	PyObject *payload = NULL;
 	int fd, r;
 
 	(void)self;
 	if (!PyArg_ParseTuple(args, "iI:recv_frame", &fd, &max))
 		return NULL;
-	r = read_whole(fd, (char *)head, sizeof(head), 1);
+	r = read_whole(fd, (char *)head, sizeof(head), &passed);
+	if (r > 0) {
+		bytes = frame_length(head);
+		if (bytes < 1 || bytes > max) {
+			PyErr_Format(PyExc_ValueError, "frame of %u bytes", (unsigned int)bytes);
+			r = -1;
+		} else {
+			payload = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes - 1);
+			r = payload ? read_whole(fd, PyBytes_AsString(payload), bytes - 1, NULL)
+				    : -1;
+		}
+	}
+	if (r > 0)
+		return build_frame(head[4], payload, &passed);
+	frame_fds_close(&passed);
+	Py_XDECREF(payload);
 	if (r < 0)
 		return NULL;
-	if (r == 0)
-		Py_RETURN_NONE;
-	bytes = load_u32(head);
-	if (bytes < 1 || bytes > max) {
-		PyErr_Format(PyExc_ValueError, "frame of %u bytes", (unsigned int)bytes);
+	Py_RETURN_NONE;
+}
+
+/* Is there something to read, or the end of it? */
+static PyObject *is_readable(PyObject *self, PyObject *args)
+{
+	struct pollfd poll_fd = {.events = POLLIN};
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "i:is_readable", &poll_fd.fd))
 		return NULL;
-	}
-	payload = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes - 1);
-	if (!payload)
-		return NULL;
-	r = read_whole(fd, PyBytes_AsString(payload), bytes - 1, 0);
-	if (r <= 0) {
-		Py_DECREF(payload);
-		if (r < 0)
-			return NULL;
-		Py_RETURN_NONE;
-	}
-	return Py_BuildValue("iN", (int)head[4], payload);
+	return PyBool_FromLong(poll(&poll_fd, 1, 0) != 0);
 }
 
 static PyObject *flush_c(PyObject *self, PyObject *args)
@@ -231,13 +232,60 @@ static PyObject *unblock_signals(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
+/* Call a function of drivers/still, where that is loaded. */
+static PyObject *tell_still(const char *name)
+{
+	void (*tell)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, name);
+
+	if (tell)
+		tell();
+	Py_RETURN_NONE;
+}
+
+static PyObject *new_step(PyObject *self, PyObject *args)
+{
+	(void)self;
+	(void)args;
+	return tell_still("retort_still_step");
+}
+
+static PyObject *new_box(PyObject *self, PyObject *args)
+{
+	(void)self;
+	(void)args;
+	return tell_still("retort_still_branch");
+}
+
+/*
+ * What there is of the heap becomes huge pages, of which a clone copies one entry instead of 512;
+ * it is not written much any more, and who does gets a small page. No more huge pages from here on,
+ * here and in all that is forked, but where a program asks for them, as numpy does for large
+ * arrays.
+ */
+static PyObject *settle_pages(PyObject *self, PyObject *args)
+{
+	(void)self;
+	(void)args;
+	pages_collapse();
+	pages_small();
+	Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
-	{"send_frame", send_frame, METH_VARARGS, "send_frame(fd, type, payload)"},
-	{"recv_frame", recv_frame, METH_VARARGS, "recv_frame(fd, max) -> (type, payload) or None"},
+	{"send_frame", send_frame, METH_VARARGS, "send_frame(fd, type, payload, passed=-1)"},
+	{"recv_frame", recv_frame, METH_VARARGS, "recv_frame(fd, max) -> (type, payload, fds)"},
+	{"is_readable", is_readable, METH_VARARGS, "is_readable(fd) -> bool"},
+	{"branch", branch, METH_VARARGS,
+		"branch(id, is_continuation, channel, fds, keep) -> is_continuation"},
+	{"guard", guard, METH_VARARGS, "guard(channel, out, err, pairs, bytes, patient)"},
+	{"alone", alone, METH_NOARGS, "alone() -> bool"},
 	{"flush_c", flush_c, METH_NOARGS, "flush_c(): fflush(NULL)"},
 	{"dup_high", dup_high, METH_VARARGS, "dup_high(fd) -> fd"},
 	{"block_signals", block_signals, METH_NOARGS, "block_signals()"},
 	{"unblock_signals", unblock_signals, METH_NOARGS, "unblock_signals()"},
+	{"new_step", new_step, METH_NOARGS, "new_step(): a step of a session begins"},
+	{"new_box", new_box, METH_NOARGS, "new_box(): this process is in another box now"},
+	{"settle_pages", settle_pages, METH_NOARGS, "settle_pages()"},
 	{"has_files", has_files, METH_NOARGS, "has_files() -> bool"},
 	{NULL, NULL, 0, NULL},
 };

@@ -38,6 +38,17 @@ def open_stream(fd, mode):
     return stream
 
 
+def set_stdin(fds):
+    """Let the step read the descriptor that came with it, or nothing. What it leaves is dropped."""
+    null = posix.open("/dev/null", posix.O_RDONLY)
+    posix.dup2(fds[0] if fds else null, 0)
+    for fd in (null, *fds):
+        if fd != 0:
+            posix.close(fd)
+    state.has_stdin = bool(fds)
+    state.stdin = sys.stdin = sys.__stdin__ = open_stream(0, "r")
+
+
 def restore():
     """Make fds 0–2 and sys.stdin, stdout and stderr what they were at the start."""
     for fd, copy in ((1, state.out), (2, state.err)):

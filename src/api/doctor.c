@@ -110,6 +110,41 @@ static void judge_limits(json_t *checks, const json_t *limits)
 	}
 }
 
+json_t *doctor_look(void)
+{
+	bool ok = true;
+	json_t *checks = json_array();
+	for (size_t i = 0; i < host_n_checks(); i++) {
+		struct host_check c;
+		host_check(i, &c);
+		add_check(checks, c.name, c.state, c.what, c.instead, c.hint);
+		ok = ok && c.state != HOST_MISSING;
+	}
+	return json_pack("{s:b, s:o}", "ok", ok, "checks", checks);
+}
+
+const char *doctor_code(void)
+{
+	return self_test;
+}
+
+void doctor_judge(json_t *found, const json_t *record, const struct err *err)
+{
+	json_t *checks = json_object_get(found, "checks");
+	json_t *limits = json_object_get(record, "limits");
+	bool ok = json_is_true(json_object_get(found, "ok"));
+	if (!record) {
+		add_check(checks, "box", HOST_MISSING, err->msg, NULL, err->hint);
+		ok = false;
+	} else {
+		ok = judge_box(checks, record) && ok;
+		judge_limits(checks, limits);
+	}
+	if (limits)
+		(void)json_object_set(found, "limits", limits);
+	(void)json_object_set_new(found, "ok", json_boolean(ok));
+}
+
 int doctor_check(json_t **out, struct err *err)
 {
 	static const char *const argv[] = {"doctor", NULL};
@@ -121,26 +156,13 @@ int doctor_check(json_t **out, struct err *err)
 		.argv = argv,
 		.stdin_fd = -1};
 	struct run_result result;
-	struct err why;
-	bool ok = true;
-	json_t *checks = json_array();
-	if (!checks)
+	struct err why = {0};
+	json_t *found = doctor_look();
+	if (!found)
 		return err_set(err, ERR_NO_MEMORY, "no memory to check the host");
-	for (size_t i = 0; i < host_n_checks(); i++) {
-		struct host_check c;
-		host_check(i, &c);
-		add_check(checks, c.name, c.state, c.what, c.instead, c.hint);
-		ok = ok && c.state != HOST_MISSING;
-	}
-	if (run_once(&req, &none, &result, &why) < 0) {
-		add_check(checks, "box", HOST_MISSING, why.msg, NULL, why.hint);
-		ok = false;
-	} else {
-		ok = judge_box(checks, result.record) && ok;
-		judge_limits(checks, json_object_get(result.record, "limits"));
-	}
-	*out = json_pack("{s:b, s:o, s:O*}", "ok", ok, "checks", checks, "limits",
-		json_object_get(result.record, "limits"));
+	int r = run_once(&req, &none, &result, &why);
+	doctor_judge(found, r < 0 ? NULL : result.record, &why);
 	json_decref(result.record);
-	return ok;
+	*out = found;
+	return json_is_true(json_object_get(found, "ok"));
 }

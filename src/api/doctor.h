@@ -17,3 +17,12 @@
  * Returns: 1 when a box can be made and is tight, 0 when not, negative errno without memory.
  */
 int doctor_check(json_t **out, struct err *err);
+
+/*
+ * The same in parts, for an engine that runs already: what the host has, as {"ok", "checks"}; the
+ * Python to run in a box; what its record (or NULL and @err) adds to @found.
+ * Owns: doctor_look(): the caller decrefs. Returns: NULL without memory.
+ */
+json_t *doctor_look(void);
+const char *doctor_code(void);
+void doctor_judge(json_t *found, const json_t *record, const struct err *err);

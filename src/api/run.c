@@ -43,9 +43,11 @@ static int open_out_dir(struct run *run, struct err *err)
 	return err_hint(err, "choose a directory that you may write to"), r;
 }
 
-static void on_closed(void *arg)
+/* Nothing of the session is left: the loop can end. */
+static void on_emptied(struct engine *engine)
 {
-	struct run *run = arg;
+	struct run *run = engine->arg;
+	engine->emptied = NULL;
 	for (size_t i = 0; i < ARRAY_LEN(run->signals); i++)
 		uv_close((uv_handle_t *)&run->signals[i], NULL);
 	engine_stop(&run->engine);
@@ -60,7 +62,7 @@ static void on_opened(void *arg, const struct err *err)
 		.filename = req->order.filename,
 		.argv = req->argv,
 		.preload = req->preload,
-		.once = true};
+		.stdin_fd = -1};
 	if (err)
 		run->err = *err;
 	else if (run->is_interrupted)
@@ -147,21 +149,16 @@ static int watch_signals(struct run *run, struct err *err)
 
 static int start(struct run *run, struct err *err)
 {
-	const struct session_config config = {.loop = &run->loop,
-		.warden = run->engine.warden,
-		.runtime = run->order.runtime,
-		.start = &run->order.start,
-		.binds = run->order.binds,
-		.n_binds = run->order.n_binds,
-		.limits = &run->req->order.limits,
+	const struct session_config config = {.engine = &run->engine,
+		.order = &run->order,
 		.id = run->order.id,
+		.is_once = true,
 		.stdin_fd = run->req->stdin_fd};
 	const struct session_events events = {.arg = run,
 		.opened = on_opened,
 		.output = on_output,
 		.display = on_display,
-		.done = on_done,
-		.closed = on_closed};
+		.done = on_done};
 	int r = watch_signals(run, err);
 	if (r == 0)
 		r = engine_attach(&run->engine, &run->loop, err);
@@ -182,9 +179,11 @@ static int prepare(struct run *run, struct err *err)
 
 static int run_loop(struct run *run, struct err *err)
 {
+	run->engine.emptied = on_emptied;
+	run->engine.arg = run;
 	int r = start(run, err);
-	if (r < 0)
-		on_closed(run);
+	if (r < 0 && run->engine.n_alive == 0)
+		on_emptied(&run->engine);
 	(void)uv_run(&run->loop, UV_RUN_DEFAULT);
 	(void)uv_loop_close(&run->loop);
 	if (r == 0 && run->err.code != ERR_NONE) {

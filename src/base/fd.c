@@ -114,6 +114,28 @@ static size_t take_fds(struct msghdr *msg, int *fds, size_t max_fds)
 	return n_taken;
 }
 
+static ssize_t receive(int sock, struct msghdr *msg)
+{
+	ssize_t n;
+	do
+		n = recvmsg(sock, msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+ssize_t fd_read_fds(int sock, void *out, size_t max_bytes, int *fds, size_t max_fds, size_t *n_fds)
+{
+	union fd_control control;
+	struct iovec iov = {.iov_base = out, .iov_len = max_bytes};
+	struct msghdr msg = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof control.bytes};
+	ssize_t n = receive(sock, &msg);
+	*n_fds = n < 0 ? 0 : take_fds(&msg, fds, max_fds);
+	return n;
+}
+
 ssize_t fd_recv(int sock, void *out, size_t max_bytes, int *fds, size_t max_fds, size_t *n_fds)
 {
 	union fd_control control;
@@ -122,12 +144,9 @@ ssize_t fd_recv(int sock, void *out, size_t max_bytes, int *fds, size_t max_fds,
 		.msg_iovlen = 1,
 		.msg_control = control.bytes,
 		.msg_controllen = sizeof control.bytes};
-	ssize_t n;
-	do
-		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	ssize_t n = receive(sock, &msg);
 	if (n < 0)
-		return -errno;
+		return n;
 	size_t got = take_fds(&msg, fds, max_fds);
 	if (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
 		for (size_t i = 0; i < got; i++)

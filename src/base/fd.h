@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum { FD_PASS_MAX = 8 };
+enum { FD_PASS_MAX = 16 };
 
 void fd_close(int *fd);
 #define cleanup_fd cleanup(fd_close)
@@ -46,3 +46,10 @@ ssize_t fd_send(int sock, const void *data, size_t bytes, const int *fds, size_t
  * Returns: bytes received (0 at end of stream), -EAGAIN, -EMSGSIZE, or negative errno.
  */
 ssize_t fd_recv(int sock, void *out, size_t max_bytes, int *fds, size_t max_fds, size_t *n_fds);
+
+/*
+ * Read from a stream socket, with the descriptors that came along: close-on-exec, owned by the
+ * caller; those beyond @max_fds are closed, by us or the kernel.
+ * Returns: bytes read (0 at end of stream), -EAGAIN, or negative errno.
+ */
+ssize_t fd_read_fds(int sock, void *out, size_t max_bytes, int *fds, size_t max_fds, size_t *n_fds);

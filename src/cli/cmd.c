@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "base/word.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -10,12 +11,67 @@
 
 enum { FAIL_LINE_BYTES = 8 * (ERR_MSG_BYTES + ERR_HINT_BYTES) };
 
+struct search {
+	const char *name;
+	const struct cmd *found;
+};
+
+static void match(const struct cmd *cmd, void *arg)
+{
+	struct search *search = arg;
+	if (strcmp(cmd->name, search->name) == 0)
+		search->found = cmd;
+}
+
+void cmd_each(void (*row)(const struct cmd *cmd, void *arg), void *arg)
+{
+	for (const struct cmd *const *c = cmd_table; *c; c++) {
+		if (!(*c)->is_hidden)
+			row(*c, arg);
+		for (const struct cmd *const *sub = (*c)->subs; sub && *sub; sub++)
+			row(*sub, arg);
+	}
+}
+
 const struct cmd *cmd_find(const char *name)
 {
-	for (const struct cmd *const *c = cmd_table; *c; c++)
-		if (strcmp((*c)->name, name) == 0)
-			return *c;
-	return NULL;
+	struct search search = {.name = name};
+	cmd_each(match, &search);
+	return search.found;
+}
+
+int cmd_run_sub(const struct cmd *cmd, int argc, char **argv)
+{
+	struct {
+		bool help;
+		int color;
+	} args = {0};
+	struct opt_set set;
+	struct err err;
+	char name[64];
+	struct word_near near = WORD_NEAR(argc > 1 ? argv[1] : "");
+	if (argc > 1 && argv[1][0] != '-') {
+		(void)snprintf(name, sizeof name, "%s %s", cmd->name, argv[1]);
+		const struct cmd *sub = cmd_find(name);
+		if (sub)
+			return sub->run(argc - 1, argv + 1);
+		for (const struct cmd *const *c = cmd->subs; *c; c++)
+			word_near_try(&near, strchr((*c)->name, ' ') + 1);
+		(void)err_set(&err, ERR_USAGE, "unknown command \"%s %.64s\"", cmd->name, argv[1]);
+		if (near.best)
+			(void)err_hint(&err, "did you mean %s?", near.best);
+		else
+			(void)err_hint(&err, "`retort help %s` lists them", cmd->name);
+		return cli_fail(&err, false);
+	}
+	int at = cmd_parse(cmd, &set, &args, argc, argv, &err);
+	if (at == 0)
+		return 0;
+	if (at > 0) {
+		(void)err_set(&err, ERR_USAGE, "%s: nothing to do", cmd->name);
+		(void)err_hint(&err, "`retort help %s` lists what it does", cmd->name);
+	}
+	return cli_fail(&err, false);
 }
 
 const struct cmd_exit *cmd_exits(const struct cmd *cmd, size_t *n)

@@ -20,14 +20,20 @@ struct cmd_exit {
 };
 
 /* What the operands complete to. */
-enum cmd_operand { CMD_OPERAND_NONE, CMD_OPERAND_FILE, CMD_OPERAND_CHOICE, CMD_OPERAND_COMMAND };
+enum cmd_operand {
+	CMD_OPERAND_NONE,
+	CMD_OPERAND_NAME, /* of something that nobody here knows */
+	CMD_OPERAND_FILE,
+	CMD_OPERAND_CHOICE,
+	CMD_OPERAND_COMMAND
+};
 
 /*
  * One file per subcommand exports one of these. Texts are plain UTF-8: escaping for roff and
  * shells is done by who writes those.
  */
 struct cmd {
-	const char *name;	  /* "run" */
+	const char *name;	  /* "run"; "session new" */
 	const char *summary;	  /* upper case, no final stop: "Run code once in a fresh box" */
 	const char *const *usage; /* "run [options] [FILE]"; NULL at the end */
 	const char *text;	  /* paragraphs, an empty line between; or NULL */
@@ -41,6 +47,7 @@ struct cmd {
 	const char *operand_choices; /* CMD_OPERAND_CHOICE: "bash|zsh|fish" */
 	bool stop_at_operand;	     /* what follows the first operand is not retort's */
 	bool is_hidden;
+	const struct cmd *const *subs; /* of `retort session`: "session new", …; NULL at the end */
 	/* Returns: the exit status. argv[0] is the command's name. */
 	int (*run)(int argc, char **argv);
 };
@@ -65,9 +72,17 @@ extern const struct cmd *const cmd_table[];
 /* What stands before a command: `retort --version`. Its name is "retort". */
 extern const struct cmd cmd_root;
 
-extern const struct cmd cmd_run, cmd_doctor, cmd_completion, cmd_version, cmd_help;
+extern const struct cmd cmd_run, cmd_repl, cmd_session, cmd_serve, cmd_replay, cmd_plan, cmd_doctor,
+	cmd_completion, cmd_version, cmd_help;
 
+/* By its whole name: "run", "session new". */
 const struct cmd *cmd_find(const char *name);
+
+/* Run the one of cmd->subs that argv[1] names; without it, or before it, the options of @cmd. */
+int cmd_run_sub(const struct cmd *cmd, int argc, char **argv);
+
+/* Call @row for every command to be seen, those below others too. */
+void cmd_each(void (*row)(const struct cmd *cmd, void *arg), void *arg);
 
 /* Say that no command is called @name, and which was meant. Returns: negative errno. */
 int cmd_unknown(const char *name, struct err *err);

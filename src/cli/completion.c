@@ -30,6 +30,13 @@ static void put_commands(void)
 			printf("%s%s", c == cmd_table ? "" : " ", (*c)->name);
 }
 
+/* "new ls exec" */
+static void put_subs(const struct cmd *cmd)
+{
+	for (const struct cmd *const *sub = cmd->subs; *sub; sub++)
+		printf("%s%s", sub == cmd->subs ? "" : " ", strchr((*sub)->name, ' ') + 1);
+}
+
 static bool is_shown(const struct opt *opt)
 {
 	return !(opt->flags & OPT_HIDDEN);
@@ -56,9 +63,11 @@ static const char bash_body[] =
 	"\t\t\t[[ $kind == end ]] && ((i < COMP_CWORD)) && only=1 operand=1\n"
 	"\t\telif [[ $cmd == retort ]]; then\n"
 	"\t\t\tcmd=$w\n"
+	"\t\telif [[ $_retort_groups == *\"|$cmd|\"* ]]; then\n"
+	"\t\t\tcmd=\"$cmd $w\"\n"
 	"\t\telse\n"
 	"\t\t\toperand=1\n"
-	"\t\t\t[[ \" $_retort_stops \" == *\" $cmd \"* ]] && only=1\n"
+	"\t\t\t[[ $_retort_stops == *\"|$cmd|\"* ]] && only=1\n"
 	"\t\tfi\n"
 	"\t\twhile [[ ${COMP_WORDS[i + 1]-} == : ]]; do ((i += 2)); done\n"
 	"\t\t((i += 1))\n"
@@ -105,7 +114,7 @@ static void bash_kind_row(const struct cmd *cmd, const struct opt *opt)
 
 static void bash_names_row(const struct cmd *cmd)
 {
-	printf("\t%s) REPLY='", cmd->name);
+	printf("\t'%s') REPLY='", cmd->name);
 	for (size_t i = 0; i < cmd->n_opts; i++) {
 		if (!is_shown(&cmd->opts[i]))
 			continue;
@@ -118,9 +127,14 @@ static void bash_names_row(const struct cmd *cmd)
 
 static void bash_operand_row(const struct cmd *cmd)
 {
-	printf("\t%s) kind='", cmd->name);
+	printf("\t'%s') kind='", cmd->name);
+	if (cmd->subs) {
+		printf("words ");
+		put_subs(cmd);
+	}
 	switch (cmd->operand) {
 	case CMD_OPERAND_NONE:
+	case CMD_OPERAND_NAME:
 		break;
 	case CMD_OPERAND_FILE:
 		printf("file");
@@ -137,13 +151,17 @@ static void bash_operand_row(const struct cmd *cmd)
 	printf("' ;;\n");
 }
 
+static void call_row(const struct cmd *cmd, void *arg)
+{
+	void (**row)(const struct cmd *cmd) = arg;
+	(*row)(cmd);
+}
+
 /* Call @row for `retort` itself and for every command to be seen. */
 static void each_command(void (*row)(const struct cmd *cmd))
 {
 	row(&cmd_root);
-	for (const struct cmd *const *c = cmd_table; *c; c++)
-		if (!(*c)->is_hidden)
-			row(*c);
+	cmd_each(call_row, &row);
 }
 
 static void bash_kind_rows(const struct cmd *cmd)
@@ -155,7 +173,13 @@ static void bash_kind_rows(const struct cmd *cmd)
 static void bash_stop_word(const struct cmd *cmd)
 {
 	if (cmd != &cmd_root && cmd->stop_at_operand)
-		printf("%s ", cmd->name);
+		printf("|%s|", cmd->name);
+}
+
+static void bash_group_word(const struct cmd *cmd)
+{
+	if (cmd->subs)
+		printf("|%s|", cmd->name);
 }
 
 static void print_bash(void)
@@ -163,6 +187,8 @@ static void print_bash(void)
 	printf("# bash completion for retort: source <(retort completion bash)\n");
 	printf("_retort_stops='");
 	each_command(bash_stop_word);
+	printf("'\n_retort_groups='");
+	each_command(bash_group_word);
 	printf("'\n\n_retort_kind() {\n\tcase \"$1 $2\" in\n");
 	each_command(bash_kind_rows);
 	printf("\tesac\n}\n\n_retort_names() {\n\tREPLY=''\n\tcase $1 in\n");
@@ -213,6 +239,7 @@ static void zsh_operand(const struct cmd *cmd)
 {
 	switch (cmd->operand) {
 	case CMD_OPERAND_NONE:
+	case CMD_OPERAND_NAME:
 		break;
 	case CMD_OPERAND_FILE:
 		printf(" \\\n\t\t'1:file:_files' '*:argument:_files'");
@@ -231,19 +258,41 @@ static void zsh_operand(const struct cmd *cmd)
 	}
 }
 
+/* A function per command: "session new" is _retort_session_new. */
+static void zsh_name(const struct cmd *cmd)
+{
+	for (const char *at = cmd->name; *at; at++)
+		(void)putchar(*at == ' ' ? '_' : *at);
+}
+
 static void zsh_function(const struct cmd *cmd)
 {
-	const char *stop = cmd->stop_at_operand ? " -A '-*'" : "";
+	const char *stop = cmd->stop_at_operand || cmd->subs ? " -A '-*'" : "";
 	if (cmd == &cmd_root)
 		printf("_retort() {\n\tlocal context state state_descr line\n"
 		       "\ttypeset -A opt_args\n\t_arguments -C -s -S%s",
 			stop);
-	else
-		printf("_retort_%s() {\n\t_arguments -s -S%s", cmd->name, stop);
+	else {
+		printf("_retort_");
+		zsh_name(cmd);
+		printf("() {\n\t%s_arguments %s-s -S%s",
+			cmd->subs
+				? "local context state state_descr line\n\ttypeset -A opt_args\n\t"
+				: "",
+			cmd->subs ? "-C " : "", stop);
+	}
 	for (size_t i = 0; i < cmd->n_opts; i++)
 		if (is_shown(&cmd->opts[i]))
 			zsh_option(&cmd->opts[i]);
 	zsh_operand(cmd);
+	if (cmd->subs) {
+		printf(" \\\n\t\t'1:command:(");
+		put_subs(cmd);
+		printf(")' '*::argument:->rest' && return\n"
+		       "\t[[ $state == rest ]] && (( $+functions[_retort_%s_$words[1]] )) && "
+		       "_retort_%s_$words[1]",
+			cmd->name, cmd->name);
+	}
 	if (cmd == &cmd_root)
 		printf(" && return\n"
 		       "\t[[ $state == rest ]] && (( $+functions[_retort_$words[1]] )) && "
@@ -253,7 +302,7 @@ static void zsh_function(const struct cmd *cmd)
 
 static void zsh_command(const struct cmd *cmd)
 {
-	if (cmd == &cmd_root)
+	if (cmd == &cmd_root || strchr(cmd->name, ' '))
 		return;
 	printf("\t\t'%s:", cmd->name);
 	put_inside(cmd->summary, ":\\");
@@ -273,6 +322,20 @@ static void print_zsh(void)
 
 /* ---- fish ---- */
 
+/* The condition under which rows of @cmd hold. */
+static void fish_when(const struct cmd *cmd)
+{
+	const char *space = strchr(cmd->name, ' ');
+	if (cmd == &cmd_root)
+		printf("complete -c retort -n __fish_use_subcommand");
+	else if (space)
+		printf("complete -c retort -n '__fish_seen_subcommand_from %.*s; and "
+		       "__fish_seen_subcommand_from %s'",
+			(int)(space - cmd->name), cmd->name, space + 1);
+	else
+		printf("complete -c retort -n '__fish_seen_subcommand_from %s'", cmd->name);
+}
+
 /* Single quotes of fish know \' and \\ and nothing else. */
 static void fish_text(const char *text)
 {
@@ -284,10 +347,7 @@ static void fish_text(const char *text)
 
 static void fish_option(const struct cmd *cmd, const struct opt *opt)
 {
-	if (cmd == &cmd_root)
-		printf("complete -c retort -n __fish_use_subcommand");
-	else
-		printf("complete -c retort -n '__fish_seen_subcommand_from %s'", cmd->name);
+	fish_when(cmd);
 	if (opt->letter)
 		printf(" -s %c", opt->letter);
 	printf(" -l %s", opt->name);
@@ -308,9 +368,9 @@ static void fish_option(const struct cmd *cmd, const struct opt *opt)
 
 static void fish_operand(const struct cmd *cmd)
 {
-	if (cmd == &cmd_root || cmd->operand == CMD_OPERAND_NONE)
+	if (cmd == &cmd_root || cmd->operand <= CMD_OPERAND_NAME)
 		return;
-	printf("complete -c retort -n '__fish_seen_subcommand_from %s'", cmd->name);
+	fish_when(cmd);
 	if (cmd->operand == CMD_OPERAND_FILE)
 		printf(" -F");
 	else {
@@ -326,7 +386,13 @@ static void fish_operand(const struct cmd *cmd)
 
 static void fish_rows(const struct cmd *cmd)
 {
-	if (cmd != &cmd_root) {
+	const char *space = strchr(cmd->name, ' ');
+	if (space) {
+		printf("complete -c retort -n '__fish_seen_subcommand_from %.*s' -a %s -d ",
+			(int)(space - cmd->name), cmd->name, space + 1);
+		fish_text(cmd->summary);
+		printf("\n");
+	} else if (cmd != &cmd_root) {
 		printf("complete -c retort -n __fish_use_subcommand -a %s -d ", cmd->name);
 		fish_text(cmd->summary);
 		printf("\n");

@@ -141,15 +141,22 @@ static void print_text(const struct page *p, const char *text)
 	}
 }
 
-static void print_commands(const struct page *p)
+/* The word that is typed: of "session new", its last. */
+static const char *last_word(const struct cmd *cmd)
+{
+	const char *space = strrchr(cmd->name, ' ');
+	return space ? space + 1 : cmd->name;
+}
+
+static void print_commands(const struct page *p, const struct cmd *const *table)
 {
 	size_t widest = 0;
 	heading(p, "Commands");
-	for (const struct cmd *const *c = cmd_table; *c; c++)
-		widest = (*c)->is_hidden ? widest : MAX(widest, strlen((*c)->name));
-	for (const struct cmd *const *c = cmd_table; *c; c++)
+	for (const struct cmd *const *c = table; *c; c++)
+		widest = (*c)->is_hidden ? widest : MAX(widest, strlen(last_word(*c)));
+	for (const struct cmd *const *c = table; *c; c++)
 		if (!(*c)->is_hidden)
-			row(p, (*c)->name, (*c)->summary, column_of(p, widest));
+			row(p, last_word(*c), (*c)->summary, column_of(p, widest));
 }
 
 static void print_examples(const struct page *p, const struct cmd *cmd)
@@ -186,13 +193,18 @@ void help_print(FILE *out, const struct cmd *cmd, int columns, bool color)
 	}
 	print_text(p, cmd->text);
 	if (cmd == &cmd_root)
-		print_commands(p);
+		print_commands(p, cmd_table);
+	if (cmd->subs)
+		print_commands(p, cmd->subs);
 	print_options(p, cmd);
 	print_examples(p, cmd);
-	if (cmd != &cmd_root)
-		print_exits(p, cmd);
-	else
+	if (cmd == &cmd_root)
 		(void)fprintf(out, "\n`retort help COMMAND` tells more about a command.\n");
+	else if (cmd->subs)
+		(void)fprintf(
+			out, "\n`retort help %s COMMAND` tells more about a command.\n", cmd->name);
+	else
+		print_exits(p, cmd);
 }
 
 struct help_args {
@@ -220,6 +232,12 @@ static int help_run(int argc, char **argv)
 	if (at == 0)
 		return 0;
 	const struct cmd *cmd = at < argc ? cmd_find(argv[at]) : &cmd_root;
+	char name[64];
+	if (cmd && cmd->subs && at + 1 < argc) {
+		(void)snprintf(name, sizeof name, "%s %s", cmd->name, argv[++at]);
+		cmd = cmd_find(name);
+		argv[at] = name;
+	}
 	if (!cmd) {
 		(void)cmd_unknown(argv[at], &err);
 		return cli_fail(&err, false);
@@ -237,7 +255,7 @@ static int help_run(int argc, char **argv)
 	return 0;
 }
 
-static const char *const help_usage[] = {"help [COMMAND]", NULL};
+static const char *const help_usage[] = {"help [COMMAND [COMMAND]]", NULL};
 
 const struct cmd cmd_help = {
 	.name = "help",

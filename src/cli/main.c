@@ -11,6 +11,11 @@
 
 const struct cmd *const cmd_table[] = {
 	&cmd_run,
+	&cmd_repl,
+	&cmd_session,
+	&cmd_serve,
+	&cmd_replay,
+	&cmd_plan,
 	&cmd_doctor,
 	&cmd_completion,
 	&cmd_version,
@@ -45,8 +50,10 @@ const struct cmd cmd_root = {
 	.name = "retort",
 	.summary = "Run code that nobody has read, in a box it cannot leave",
 	.usage = root_usage,
-	.text = "retort runs Python in a fresh box: a sandbox with limits on memory, time, processes and "
-		"disk, without network and without the caller's files.",
+	.text = "retort runs Python, JavaScript, SQL and shell code in boxes: sandboxes with limits on "
+		"memory, time, processes and disk, without network and without the caller's files. "
+		"A session is a box that stays: its state survives steps that fail, and can be "
+		"branched and taken back.",
 	.opts = root_opts,
 	.n_opts = ARRAY_LEN(root_opts),
 	.examples = root_examples,

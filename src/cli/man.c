@@ -119,14 +119,15 @@ static void print_description(FILE *out, const struct cmd *cmd)
 	}
 }
 
-static void print_commands(FILE *out)
+static void print_commands(FILE *out, const struct cmd *const *table)
 {
 	(void)fputs(".Ss Commands\n.Bl -tag -width completion\n", out);
-	for (const struct cmd *const *c = cmd_table; *c; c++) {
+	for (const struct cmd *const *c = table; *c; c++) {
+		const char *space = strrchr((*c)->name, ' ');
 		if ((*c)->is_hidden)
 			continue;
 		(void)fputs(".It Cm ", out);
-		put_arg(out, (*c)->name);
+		put_arg(out, space ? space + 1 : (*c)->name);
 		(void)fputc('\n', out);
 		put_sentence(out, (*c)->summary);
 	}
@@ -231,30 +232,58 @@ static void print_examples(FILE *out, const struct cmd *cmd)
 	}
 }
 
+/* "session new" as its page is called: "session-new". */
+static void put_dashed(FILE *out, const char *name, int (*change)(int c))
+{
+	for (; *name; name++)
+		(void)fputc(*name == ' ' ? '-'
+				: change ? change((unsigned char)*name)
+					 : *name,
+			out);
+}
+
+struct next {
+	const char *last, *found;
+};
+
+static void find_next(const struct cmd *cmd, void *arg)
+{
+	struct next *next = arg;
+	if (next->last && strcmp(cmd->name, next->last) <= 0)
+		return;
+	if (!next->found || strcmp(cmd->name, next->found) < 0)
+		next->found = cmd->name;
+}
+
 /* The first name after @last in the order of the alphabet, which is how mdoc wants references. */
 static const char *name_after(const char *last)
 {
-	const char *next = NULL;
-	for (const struct cmd *const *c = cmd_table; *c; c++) {
-		const char *name = (*c)->name;
-		if ((*c)->is_hidden || (last && strcmp(name, last) <= 0))
-			continue;
-		if (!next || strcmp(name, next) < 0)
-			next = name;
-	}
-	return next;
+	struct next next = {.last = last};
+	cmd_each(find_next, &next);
+	return next.found;
 }
 
 static void print_see_also(FILE *out, const struct cmd *cmd)
 {
 	const char *before = "";
 	(void)fputs(".Sh SEE ALSO\n", out);
-	if (cmd != &cmd_root) {
+	if (cmd != &cmd_root && !cmd->subs) {
 		(void)fputs(".Xr retort 1\n", out);
 		return;
 	}
-	for (const char *name = NULL; (name = name_after(name)); before = " ,\n")
-		(void)fprintf(out, "%s.Xr retort-%s 1", before, name);
+	size_t bytes = cmd->subs ? strlen(cmd->name) : 0;
+	if (cmd->subs) {
+		(void)fputs(".Xr retort 1", out);
+		before = " ,\n";
+	}
+	for (const char *name = NULL; (name = name_after(name));) {
+		if (bytes > 0 && (strncmp(name, cmd->name, bytes) != 0 || name[bytes] != ' '))
+			continue;
+		(void)fprintf(out, "%s.Xr retort-", before);
+		put_dashed(out, name, NULL);
+		(void)fputs(" 1", out);
+		before = " ,\n";
+	}
 	(void)fputc('\n', out);
 }
 
@@ -262,11 +291,13 @@ static void print_title(FILE *out, const struct cmd *cmd)
 {
 	bool is_root = cmd == &cmd_root;
 	(void)fprintf(out, ".Dd %s\n.Dt RETORT%s", version_date, is_root ? "" : "-");
-	for (const char *at = is_root ? "" : cmd->name; *at; at++)
-		(void)fputc(toupper((unsigned char)*at), out);
+	put_dashed(out, is_root ? "" : cmd->name, toupper);
 	(void)fprintf(out, " 1\n.Os \"retort %s\"\n.Sh NAME\n.Nm retort", version_text);
-	if (!is_root)
-		(void)fprintf(out, "\\-%s", cmd->name);
+	for (const char *at = is_root ? "" : cmd->name, *before = "\\-"; *at; before = "") {
+		size_t n = strcspn(at, " ");
+		(void)fprintf(out, "%s%.*s%s", before, (int)n, at, at[n] ? "\\-" : "");
+		at += n + (at[n] == ' ');
+	}
 	(void)fprintf(out, "\n.Nd %c", tolower((unsigned char)cmd->summary[0]));
 	put(out, cmd->summary + 1, strlen(cmd->summary + 1), MAN_PROSE);
 	(void)fputc('\n', out);
@@ -278,10 +309,12 @@ void man_print(FILE *out, const struct cmd *cmd)
 	print_synopsis(out, cmd);
 	print_description(out, cmd);
 	if (cmd == &cmd_root)
-		print_commands(out);
+		print_commands(out, cmd_table);
+	if (cmd->subs)
+		print_commands(out, cmd->subs);
 	print_options(out, cmd);
 	print_environment(out, cmd);
-	if (cmd != &cmd_root)
+	if (cmd != &cmd_root && !cmd->subs)
 		print_exits(out, cmd);
 	print_examples(out, cmd);
 	print_see_also(out, cmd);

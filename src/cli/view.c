@@ -3,6 +3,7 @@
 
 #include "api/json.h"
 #include "base/num.h"
+#include "base/utf8.h"
 #include "cli/cmd.h"
 
 #include <errno.h>
@@ -18,7 +19,9 @@ enum { SINK_EXTRA_BYTES = 64 << 20 };
 void view_init(struct view *view, const struct view_options *options)
 {
 	/* Text of a stream grows at most so much as JSON; displays and the record come on top. */
-	size_t room = (size_t)options->limits->value[LIMIT_output_bytes] * 8 + SINK_EXTRA_BYTES;
+	struct limits defaults = order_default_limits();
+	const struct limits *limits = options->limits ? options->limits : &defaults;
+	size_t room = (size_t)limits->value[LIMIT_output_bytes] * 8 + SINK_EXTRA_BYTES;
 	*view = (struct view){.options = *options};
 	sink_init(&view->out, STDOUT_FILENO, room);
 	sink_init(&view->err, STDERR_FILENO, room);
@@ -33,7 +36,7 @@ void view_done(struct view *view)
 
 static void put_event(struct view *view, json_t *event)
 {
-	char *line = json_text(event, JSON_COMPACT | JSON_ENSURE_ASCII);
+	char *line = event ? json_text(event, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 	json_decref(event);
 	if (line) {
 		sink_add(&view->out, line, strlen(line));
@@ -46,39 +49,13 @@ static void on_started(void *arg, const char *session)
 {
 	struct view *view = arg;
 	if (view->options.jsonl)
-		put_event(
-			view, json_pack("{s:s, s:s}", "event", "step.started", "session", session));
-}
-
-/* How many bytes at the end are the start of a character that may go on. */
-static size_t unfinished_bytes(const char *data, size_t bytes)
-{
-	for (size_t n = 1; n < UTF8_MAX_BYTES && n <= bytes; n++) {
-		unsigned char c = (unsigned char)data[bytes - n];
-		if (c >= 0xc0)
-			return n < (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : 2u) ? n : 0;
-		if (c < 0x80)
-			break;
-	}
-	return 0;
+		put_event(view, event_started(session));
 }
 
 /* An event of text; a character cut by the pipe waits for its rest, unless this @is_end. */
 static void put_text(struct view *view, int stream, const char *data, size_t bytes, bool is_end)
 {
-	struct view_rest *rest = &view->rest[stream];
-	cleanup_buf struct buf raw = BUF_INIT(bytes + UTF8_MAX_BYTES);
-	cleanup_buf struct buf text = BUF_INIT((bytes + UTF8_MAX_BYTES) * 3);
-	if (buf_append(&raw, rest->data, rest->bytes) < 0 || buf_append(&raw, data, bytes) < 0)
-		return;
-	size_t n_rest = is_end ? 0 : unfinished_bytes(buf_str(&raw), raw.bytes);
-	size_t n = raw.bytes - n_rest;
-	memcpy(rest->data, buf_str(&raw) + n, n_rest);
-	rest->bytes = n_rest;
-	if (n > 0 && utf8_repair(&text, buf_str(&raw), n, NULL) == 0)
-		put_event(view,
-			json_pack("{s:s, s:o}", "event", stream ? "stderr" : "stdout", "text",
-				json_stringn(buf_str(&text), text.bytes)));
+	put_event(view, event_text(&view->rest[stream], stream, data, bytes, is_end));
 }
 
 static void on_output(void *arg, int stream, const char *data, size_t bytes)
@@ -111,9 +88,7 @@ static void on_display(void *arg, const json_t *display)
 {
 	struct view *view = arg;
 	if (view->options.jsonl) {
-		put_event(view,
-			json_pack("{s:s, s:O}", "event", "display", "data",
-				(json_t *)(uintptr_t)display));
+		put_event(view, event_display(display));
 	} else if (!view->options.json) {
 		picture_show(&view->picture, display);
 	}
@@ -176,31 +151,31 @@ static void show_end(const struct view *view, const json_t *record)
 				hints[i].hint);
 }
 
-static int show_result(struct view *view, const struct run_result *result)
+static void show_json(struct view *view, const json_t *record)
 {
-	int r;
+	char *text = json_text(record, JSON_INDENT(1));
+	sink_add(&view->out, text ? text : "", text ? strlen(text) : 0);
+	sink_add(&view->out, "\n", 1);
+	free(text);
+}
+
+static int show_result(struct view *view, const json_t *record)
+{
 	if (view->options.json) {
-		char *text = json_text(result->record, JSON_INDENT(1));
-		if (!text)
-			return -ENOMEM;
-		sink_add(&view->out, text, strlen(text));
-		sink_add(&view->out, "\n", 1);
-		free(text);
+		show_json(view, record);
 	} else if (view->options.jsonl) {
 		for (int i = 0; i < 2; i++)
 			put_text(view, i, "", 0, true);
-		put_event(view,
-			json_pack(
-				"{s:s, s:O}", "event", "step.finished", "result", result->record));
+		put_event(view, event_finished(record));
 	} else {
-		show_value(view, result->record);
+		show_value(view, record);
 	}
-	r = sink_flush(&view->out);
+	int r = sink_flush(&view->out);
 	(void)sink_flush(&view->err);
 	if (!view->options.json && !view->options.jsonl)
-		show_end(view, result->record);
-	if (!view->options.quiet)
-		show_unenforced(view, result->record);
+		show_end(view, record);
+	if (!view->options.quiet && view->options.set)
+		show_unenforced(view, record);
 	return r;
 }
 
@@ -228,9 +203,122 @@ int view_run(struct view *view, const struct run_request *req)
 	int r = run_once(req, &events, &result, &err);
 	int status = result.exit_status;
 	if (result.record)
-		status = show_failed(show_result(view, &result), status);
+		status = show_failed(show_result(view, result.record), status);
 	json_decref(result.record);
 	if (r < 0)
 		status = cli_fail(&err, view->options.json && !result.record);
 	return status;
+}
+
+/* ---- a step elsewhere ---- */
+
+static void show_text(struct view *view, int stream, const char *text, size_t bytes)
+{
+	bool is_red = stream && view->options.error_color;
+	struct sink *sink = stream ? &view->err : &view->out;
+	view->n_told_bytes[stream] += bytes;
+	if (view->options.json || view->options.jsonl || bytes == 0)
+		return;
+	if (is_red)
+		sink_add(sink, "\033[31m", 5);
+	sink_add(sink, text, bytes);
+	if (is_red)
+		sink_add(sink, "\033[0m", 4);
+}
+
+static void show_display(struct view *view, const json_t *display)
+{
+	view->n_told_displays++;
+	if (!view->options.json && !view->options.jsonl)
+		(void)picture_show(&view->picture, display);
+}
+
+static int stream_of(const char *event)
+{
+	return strcmp(event, "stdout") == 0 ? 0 : strcmp(event, "stderr") == 0 ? 1 : -1;
+}
+
+void view_event(void *arg, const json_t *event)
+{
+	struct view *view = arg;
+	const json_t *text = json_object_get(event, "text");
+	const char *name = json_string_value(json_object_get(event, "event"));
+	int stream = name ? stream_of(name) : -1;
+	/* The record comes as the answer. */
+	if (!name || strcmp(name, "step.finished") == 0)
+		return;
+	if (view->options.jsonl) {
+		json_t *copy = json_copy((json_t *)(uintptr_t)event);
+		(void)json_object_del(copy, "id");
+		put_event(view, copy);
+	}
+	if (stream >= 0)
+		show_text(view, stream, json_string_value(text), json_string_length(text));
+	else if (strcmp(name, "display") == 0)
+		show_display(view, json_object_get(event, "data"));
+}
+
+/* What of a stream is in the record and was not told: the tail of much output, or what we were too
+ * slow for. */
+static void show_rest(struct view *view, int stream, const json_t *record)
+{
+	const json_t *text = json_object_get(record, stream ? "stderr" : "stdout");
+	size_t n_told = view->n_told_bytes[stream], bytes = json_string_length(text);
+	if (!json_is_string(text) || n_told >= bytes)
+		return;
+	if (view->options.jsonl)
+		put_text(view, stream, json_string_value(text) + n_told, bytes - n_told, true);
+	show_text(view, stream, json_string_value(text) + n_told, bytes - n_told);
+}
+
+static void show_displays(struct view *view, const json_t *record)
+{
+	const json_t *displays = json_object_get(record, "displays");
+	for (size_t i = view->n_told_displays; i < json_array_size(displays); i++) {
+		const json_t *display = json_array_get(displays, i);
+		if (view->options.jsonl)
+			put_event(view, event_display(display));
+		show_display(view, display);
+	}
+}
+
+int view_status(const json_t *record)
+{
+	static const struct {
+		const char *status;
+		int exit_status;
+	} rows[] = {{"timeout", 124}, {"denied", 126}, {"oom", 128 + SIGKILL}};
+	const char *status = json_string_value(json_object_get(record, "status"));
+	const json_t *code = json_object_get(record, "exit_code");
+	const json_t *error = json_object_get(record, "error");
+	const char *name = json_string_value(json_object_get(error, "name"));
+	int number = (int)json_integer_value(json_object_get(record, "signal"));
+	for (size_t i = 0; status && i < ARRAY_LEN(rows); i++)
+		if (strcmp(status, rows[i].status) == 0)
+			return rows[i].exit_status;
+	if (number > 0)
+		return 128 + number;
+	if (status && strcmp(status, "killed") == 0)
+		return name && strcmp(name, "Interrupted") != 0 ? 125 : 130;
+	if (json_is_integer(code))
+		return (int)json_integer_value(code) & 255;
+	return status && strcmp(status, "ok") == 0 ? 0 : 1;
+}
+
+int view_record(struct view *view, const json_t *record)
+{
+	for (int i = 0; i < 2; i++)
+		show_rest(view, i, record);
+	show_displays(view, record);
+	int status = show_failed(show_result(view, record), view_status(record));
+	view->n_told_bytes[0] = view->n_told_bytes[1] = view->n_told_displays = 0;
+	return status;
+}
+
+int view_json(const json_t *json)
+{
+	char *text = json_text(json, JSON_INDENT(1));
+	int r = text ? printf("%s\n", text) : -1;
+	free(text);
+	return r < 0;
 }

@@ -2,9 +2,9 @@
  * Apache-2.0 */
 #pragma once
 
+#include "api/event.h"
 #include "api/run.h"
 #include "base/opt.h"
-#include "base/utf8.h"
 #include "cli/picture.h"
 #include "cli/sink.h"
 
@@ -15,21 +15,18 @@ struct view_options {
 	bool json, jsonl, quiet;
 	int images; /* enum picture_mode */
 	const char *out_dir;
-	const struct limits *limits;
-	const struct opt_set *set; /* which options were given */
-};
-
-/* A character whose last bytes have not come yet. */
-struct view_rest {
-	char data[UTF8_MAX_BYTES];
-	size_t bytes;
+	const struct limits *limits; /* NULL: the defaults */
+	const struct opt_set *set;   /* which options were given, or NULL: of no interest */
+	bool error_color;	     /* stderr in red */
 };
 
 struct view {
 	struct view_options options;
 	struct sink out, err;
 	struct picture picture;
-	struct view_rest rest[2];
+	struct event_rest rest[2];
+	size_t n_told_bytes[2]; /* of the text of stdout and stderr, by view_event() */
+	size_t n_told_displays;
 };
 
 void view_init(struct view *view, const struct view_options *options);
@@ -41,3 +38,18 @@ void view_done(struct view *view);
  * Returns: the exit status of the command.
  */
 int view_run(struct view *view, const struct run_request *req);
+
+/* The same for a step that runs elsewhere: what is heard of it; @view is a struct view. */
+void view_event(void *view, const json_t *event);
+
+/*
+ * Its end, with what was not told by events.
+ * Returns: the exit status of the command.
+ */
+int view_record(struct view *view, const json_t *record);
+
+/* What `retort run` exits with after a step like this. */
+int view_status(const json_t *record);
+
+/* Print @json on stdout as a program reads it. Returns: 0 or 1. */
+int view_json(const json_t *json);

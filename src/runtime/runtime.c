@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/runtime.h"
+#include "runtime/start.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,7 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const struct runtime *const runtimes[] = {&runtime_python};
+static const struct runtime *const runtimes[] = {
+	&runtime_python, &runtime_node, &runtime_sql, &runtime_shell};
 
 const struct runtime *runtime_by_name(const char *name)
 {
@@ -15,6 +17,19 @@ const struct runtime *runtime_by_name(const char *name)
 		if (strcmp(runtimes[i]->name, name) == 0)
 			return runtimes[i];
 	return NULL;
+}
+
+unsigned runtime_index(const struct runtime *runtime)
+{
+	unsigned i = 0;
+	while (runtimes[i] != runtime)
+		i++;
+	return i;
+}
+
+const struct runtime *runtime_at(unsigned index)
+{
+	return index < ARRAY_LEN(runtimes) ? runtimes[index] : NULL;
 }
 
 /* Is the word in a list such as "|py|pyw|"? */
@@ -29,9 +44,9 @@ static bool has_word(const char *list, const char *word, size_t bytes)
 /* The last path part of the interpreter in a `#!` line; `env` is looked through. */
 static const char *shebang_word(const char *code, size_t bytes, size_t *word_bytes)
 {
-	const char *end = memchr(code, '\n', bytes);
 	if (bytes < 2 || code[0] != '#' || code[1] != '!')
 		return NULL;
+	const char *end = memchr(code, '\n', bytes);
 	end = end ? end : code + bytes;
 	const char *word = NULL;
 	for (const char *at = code + 2; at < end;) {
@@ -67,7 +82,7 @@ const struct runtime *runtime_guess(const char *filename, const char *code, size
 
 const char *runtime_names(void)
 {
-	return "python";
+	return "python, javascript, sql, shell";
 }
 
 void runtime_start_done(struct runtime_start *start)

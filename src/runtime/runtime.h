@@ -6,7 +6,22 @@
 
 #include <stdbool.h>
 
-enum { RUNTIME_ARGS_MAX = 16, RUNTIME_ENV_MAX = 272, RUNTIME_BINDS_MAX = 12 };
+enum {
+	RUNTIMES_MAX = 4, /* rows of the table */
+	RUNTIME_ARGS_MAX = 16,
+	RUNTIME_ENV_MAX = 272,
+	RUNTIME_BINDS_MAX = 12,
+};
+
+/*
+ * How the state of a runtime comes over a branch, a rollback and a restart.
+ *
+ * MEMORY  the driver is forked
+ * FILE    it is a file of the workspace
+ * TEXT    the driver says it in STATE, and a new one takes it from SETUP
+ * REPLAY  the session's steps are run again
+ */
+enum runtime_carry { CARRY_MEMORY, CARRY_FILE, CARRY_TEXT, CARRY_REPLAY };
 
 /* What the caller asks of a runtime. Borrowed. */
 struct runtime_request {
@@ -17,28 +32,29 @@ struct runtime_request {
 	const char *const *env;	 /* NAME=VALUE of the caller, after ours */
 	size_t n_env;
 	uint64_t cpu_milli;
-	bool has_seed;
+	uint64_t memory_bytes;
+	bool has_seed, has_time;
 	uint64_t seed;
+	int64_t time_ns; /* since 1970 */
 };
 
-/* How to start a driver: what to bind, what to execute. Strings are owned; runtime_start_done()
- * frees. */
-struct runtime_start {
-	struct warden_bind *binds;
-	size_t n_binds;
-	char *argv[RUNTIME_ARGS_MAX + 1];
-	char *envp[RUNTIME_ENV_MAX + 1];
-};
+struct runtime_start;
 
 struct runtime {
 	const char *name;    /* as in -r and the record */
 	const char *endings; /* of files: "|py|pyw|" */
 	const char *words;   /* of a `#!` line: "|python|python3|" */
+	enum runtime_carry carry;
+	bool is_stdin_text; /* its driver takes a step's input as a text in STEP, no descriptor */
 	int (*start)(const struct runtime_request *req, struct runtime_start *out, struct err *err);
 };
 
 /* The runtime called @name, or NULL. */
 const struct runtime *runtime_by_name(const char *name);
+
+/* Its row in the table, below RUNTIMES_MAX; and the row's runtime, NULL past the last. */
+unsigned runtime_index(const struct runtime *runtime);
+const struct runtime *runtime_at(unsigned index);
 
 /*
  * The runtime for a program: by the ending of @filename (or NULL), else by its `#!` line, else
@@ -49,18 +65,4 @@ const struct runtime *runtime_guess(const char *filename, const char *code, size
 /* Names of all runtimes, "python, …", for messages. */
 const char *runtime_names(void);
 
-void runtime_start_done(struct runtime_start *start);
-
-/* Is @path of the host in every box under the same name (/usr and the like)? */
-bool runtime_is_in_box(const char *path);
-
-/*
- * Add a read-only bind of an installation at @path to the same path inside (below /usr nothing is
- * needed), or of a directory of ours to @dst. Errors: ERR_NOT_FOUND, ERR_LIMIT.
- */
-int runtime_bind(struct runtime_start *start, const char *path, const char *dst, struct err *err);
-
-/* Append to argv or envp (@max entries of @list). Errors: ERR_LIMIT, ERR_NO_MEMORY. */
-int runtime_add(char **list, size_t max, struct err *err, const char *fmt, ...) attr_printf(4, 5);
-
-extern const struct runtime runtime_python;
+extern const struct runtime runtime_python, runtime_node, runtime_sql, runtime_shell;

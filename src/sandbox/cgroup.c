@@ -256,6 +256,16 @@ int cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct box_usage *usage)
 	return 0;
 }
 
+bool cgroup_leaf_counts_all(const struct cgroup_leaf *leaf)
+{
+	if (!leaf->host || leaf->host->kind == CGROUP_NONE)
+		return false;
+	for (int i = 0; i < CGROUP_CONTROLLER_END_; i++)
+		if (!leaf->host->base[i][0] && i != CGROUP_CPU)
+			return false;
+	return true;
+}
+
 /* Kill what is in one directory of the leaf. */
 static void kill_dir(const char *dir)
 {
@@ -278,6 +288,13 @@ static void kill_dir(const char *dir)
 			(void)kill((pid_t)pid, SIGKILL);
 	}
 	cgroup_lines_close(&lines);
+}
+
+void cgroup_leaf_no_forks(const struct cgroup_leaf *leaf)
+{
+	char dir[CGROUP_FILE_BYTES];
+	if (leaf->host && leaf->host->base[CGROUP_PIDS][0] && leaf_dir(dir, leaf, CGROUP_PIDS) == 0)
+		(void)cgroup_write(leaf->host, dir, "pids.max", "0");
 }
 
 void cgroup_leaf_close(struct cgroup_leaf *leaf)

@@ -91,6 +91,12 @@ int cgroup_leaf_join_fds(const struct cgroup_leaf *leaf, int fds[CGROUP_JOIN_FDS
  */
 int cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct box_usage *usage);
 
+/* Does the kernel count memory, processes and CPU time of the leaf, so that nobody else need? */
+bool cgroup_leaf_counts_all(const struct cgroup_leaf *leaf);
+
+/* Let no process of the leaf make another, where processes are counted; those there are stay. */
+void cgroup_leaf_no_forks(const struct cgroup_leaf *leaf);
+
 /*
  * Kill whatever is still in the leaf (v2 cgroup.kill; v1: signal the listed pids), remove it. A
  * leaf that is zeroed or closed is fine.

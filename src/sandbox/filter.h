@@ -19,8 +19,17 @@ enum filter_variant {
 	FILTER_DEFAULT,
 	FILTER_PINNED,	  /* CPU share is enforced by affinity, so affinity cannot be changed */
 	FILTER_UNCOUNTED, /* besides, the engine measures memory: none that it cannot see */
-	FILTER_VARIANT_END_
+	/* The same, with one clone for the warden to decide on. */
+	FILTER_DEFAULT_NOTIFY,
+	FILTER_PINNED_NOTIFY,
+	FILTER_UNCOUNTED_NOTIFY,
+	FILTER_VARIANT_END_,
+	FILTER_NOTIFY_OFFSET = FILTER_DEFAULT_NOTIFY - FILTER_DEFAULT
 };
+
+/* The clone that makes a branch: VM, VFORK, PARENT, SIGCHLD, and NEW NS, UTS, IPC, USER, PID, NET.
+ */
+#define FILTER_BRANCH_FLAGS UINT32_C(0x7c02c111)
 
 /* What prctl(PR_SET_SECCOMP) and seccomp(2) take: a `struct sock_fprog`, but constant. */
 struct filter_program {
@@ -28,20 +37,22 @@ struct filter_program {
 	unsigned short n;
 };
 
-/* In the generated file. Owns: static. Returns: NULL for a variant out of range. */
+/* In the generated file. Owns: static. Returns: NULL out of range. */
 const struct filter_program *filter_program(enum filter_variant variant);
 
 /*
  * The rows of one syscall are tried in the order of the table. ALLOW and REFUSE end it; ONLY and
- * EXCEPT are guards that refuse or let the next row decide. Guards look at the low 32 bits of one
- * argument, because every argument named in the table is a 32-bit one for the kernel, which ignores
- * the rest of the register.
+ * EXCEPT are guards that refuse, NOTIFY one that asks the warden, or let the next row decide.
+ * Guards look at the low 32 bits of one argument, because every argument named in the table is a
+ * 32-bit one for the kernel, which ignores the rest of the register. A guard may hold only when
+ * another argument has a value: (args[when_arg] & when_mask) == when_value.
  */
 enum filter_kind {
 	FILTER_ALLOW,
 	FILTER_REFUSE, /* with `error` */
 	FILTER_ONLY,   /* refuse with `error` unless (arg & mask) is one of `values` */
 	FILTER_EXCEPT, /* refuse with `error` when (arg & mask) is one of `values` */
+	FILTER_NOTIFY, /* the warden answers when (arg & mask) is one of `values` */
 };
 
 struct filter_row {
@@ -53,16 +64,16 @@ struct filter_row {
 	enum filter_kind kind;
 	int error;
 	unsigned arg;
+	unsigned when_arg;
+	uint32_t when_mask, when_value; /* mask 0: always */
 };
 
-/* The table. Owns: static. */
+/* The table, and rows that a variant tries before it, if any. Owns: static. */
 const struct filter_row *filter_rows(size_t *n);
-
-/* Rows that one variant tries before the table; there may be none. Owns: static. */
 const struct filter_row *filter_variant_rows(enum filter_variant variant, size_t *n);
 
-/* "default", "pinned". Owns: static. Returns: NULL out of range. */
+/* "default", "pinned_notify". Owns: static. Returns: NULL out of range. */
 const char *filter_variant_name(enum filter_variant variant);
 
-/* One word for documentation: "allow", "refuse", "only", "except". Owns: static. */
+/* One word for documentation: "allow", "refuse", "only", "except", "notify". Owns: static. */
 const char *filter_kind_word(enum filter_kind kind);

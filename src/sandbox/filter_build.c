@@ -151,22 +151,39 @@ static int emit(
 	return 0;
 }
 
+static int emit_load(struct filter_code *out, unsigned arg, uint32_t mask, struct err *err)
+{
+	uint32_t at = (uint32_t)(offsetof(struct seccomp_data, args) + arg * sizeof(uint64_t));
+	int r = emit(out, BPF_LD | BPF_W | BPF_ABS, 0, 0, at, err);
+	if (r == 0 && mask != UINT32_MAX)
+		r = emit(out, BPF_ALU | BPF_AND | BPF_K, 0, 0, mask, err);
+	return r;
+}
+
+/* Jump over what follows, @n instructions, when the row's condition does not hold. */
+static int emit_when(
+	struct filter_code *out, const struct filter_row *row, size_t n, struct err *err)
+{
+	int r = emit_load(out, row->when_arg, row->when_mask, err);
+	return r < 0 ? r : emit(out, BPF_JMP | BPF_JEQ | BPF_K, 0, n, row->when_value, err);
+}
+
 static int emit_guard(struct filter_code *out, const struct filter_row *row, struct err *err)
 {
 	bool is_only = row->kind == FILTER_ONLY;
-	uint32_t at = (uint32_t)(offsetof(struct seccomp_data, args) + row->arg * sizeof(uint64_t));
-	int r = emit(out, BPF_LD | BPF_W | BPF_ABS, 0, 0, at, err);
-	if (r == 0 && row->mask != UINT32_MAX)
-		r = emit(out, BPF_ALU | BPF_AND | BPF_K, 0, 0, row->mask, err);
+	size_t n_load = row->mask == UINT32_MAX ? 1 : 2;
+	int r = row->when_mask == 0 ? 0 : emit_when(out, row, n_load + row->n_values + 1, err);
+	if (r == 0)
+		r = emit_load(out, row->arg, row->mask, err);
 	for (unsigned i = 0; r == 0 && i < row->n_values; i++) {
 		size_t to_refusal = row->n_values - 1 - i;
 		bool is_last = to_refusal == 0;
 		r = emit(out, BPF_JMP | BPF_JEQ | BPF_K, to_refusal + is_only, !is_only && is_last,
 			row->values[i], err);
 	}
-	return r < 0
-		? r
-		: emit(out, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | (uint32_t)row->error, err);
+	uint32_t answer = row->kind == FILTER_NOTIFY ? SECCOMP_RET_USER_NOTIF
+						     : SECCOMP_RET_ERRNO | (uint32_t)row->error;
+	return r < 0 ? r : emit(out, BPF_RET | BPF_K, 0, 0, answer, err);
 }
 
 static int emit_segment(struct filter_code *out, const struct segment *seg, struct err *err)

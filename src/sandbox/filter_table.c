@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
@@ -54,12 +56,16 @@ enum {
 	{                                                                                          \
 		__VA_ARGS__                                                                        \
 	}
-#define ALLOW(name, why)     {.syscall = #name, .kind = FILTER_ALLOW, .reason = why},
-#define REFUSE(name, e, why) {.syscall = #name, .kind = FILTER_REFUSE, .error = e, .reason = why},
-#define DENY(name, why)	     REFUSE(name, EPERM, why)
-#define ABSENT(name, why)    REFUSE(name, ENOSYS, why)
-#define GUARD(k, name, a, m, e, why, ...)                                                          \
+#define ALLOW(name, why)		  {.syscall = #name, .kind = FILTER_ALLOW, .reason = why},
+#define REFUSE(name, e, why)		  {.syscall = #name, .kind = FILTER_REFUSE, .error = e, .reason = why},
+#define DENY(name, why)			  REFUSE(name, EPERM, why)
+#define ABSENT(name, why)		  REFUSE(name, ENOSYS, why)
+#define GUARD(k, name, a, m, e, why, ...) GUARD_WHEN(k, name, 0, 0, 0, a, m, e, why, __VA_ARGS__)
+#define GUARD_WHEN(k, name, wa, wm, wv, a, m, e, why, ...)                                         \
 	{.syscall = #name,                                                                         \
+		.when_arg = wa,                                                                    \
+		.when_mask = (uint32_t)(wm),                                                       \
+		.when_value = (uint32_t)(wv),                                                      \
 		.kind = k,                                                                         \
 		.arg = a,                                                                          \
 		.mask = (uint32_t)(m),                                                             \
@@ -70,21 +76,31 @@ enum {
 #define ONLY(...) GUARD(FILTER_ONLY, __VA_ARGS__)
 /* Mounts are nosuid inside; but a file in a directory of the host would be setuid there, to its
  * owner. */
-#define NO_SETUID   "no setuid or setgid files: outside the box others could run them"
-#define EXCEPT(...) GUARD(FILTER_EXCEPT, __VA_ARGS__)
+/* {IP,ARP,IP6,EB}T_SO_{SET,GET}_… of linux/netfilter*: tables of rules, and IPsec policies. */
+#define NETFILTER	 "packet filters in the kernel: a history of bugs behind one capability"
+#define NO_SETUID	 "no setuid or setgid files: outside the box others could run them"
+#define EXCEPT(...)	 GUARD(FILTER_EXCEPT, __VA_ARGS__)
+#define ONLY_WHEN(...)	 GUARD_WHEN(FILTER_ONLY, __VA_ARGS__)
+#define EXCEPT_WHEN(...) GUARD_WHEN(FILTER_EXCEPT, __VA_ARGS__)
 
 static const struct filter_row table[] = {
 #include "sandbox/filter.def"
 };
 
-static const struct filter_row pinned_rows[] = {
-	DENY(sched_setaffinity, "affinity is what enforces the CPU limit of this box")};
-
+#define BRANCH                                                                                     \
+	GUARD(FILTER_NOTIFY, clone, 0, ANY, 0, "a branch: the warden knows when it is to be",      \
+		FILTER_BRANCH_FLAGS)
+#define PINNED DENY(sched_setaffinity, "affinity is what enforces the CPU limit of this box")
 /* What keeps memory that no process maps can be counted by a memory cgroup only. */
-static const struct filter_row uncounted_rows[] = {
-	DENY(sched_setaffinity, "affinity is what enforces the CPU limit of this box")
-		ABSENT(memfd_create, "memory that the engine cannot count")
-			DENY(shmget, "memory that the engine cannot count")};
+#define UNCOUNTED                                                                                  \
+	PINNED ABSENT(memfd_create, "memory that the engine cannot count")                         \
+		DENY(shmget, "memory that the engine cannot count")
+
+static const struct filter_row pinned_rows[] = {PINNED};
+static const struct filter_row uncounted_rows[] = {UNCOUNTED};
+static const struct filter_row notify_rows[] = {BRANCH};
+static const struct filter_row pinned_notify_rows[] = {BRANCH PINNED};
+static const struct filter_row uncounted_notify_rows[] = {BRANCH UNCOUNTED};
 
 static const struct filter_variant_row {
 	const char *name;
@@ -94,6 +110,11 @@ static const struct filter_variant_row {
 	[FILTER_DEFAULT] = {"default", NULL, 0},
 	[FILTER_PINNED] = {"pinned", pinned_rows, ARRAY_LEN(pinned_rows)},
 	[FILTER_UNCOUNTED] = {"uncounted", uncounted_rows, ARRAY_LEN(uncounted_rows)},
+	[FILTER_DEFAULT_NOTIFY] = {"default_notify", notify_rows, ARRAY_LEN(notify_rows)},
+	[FILTER_PINNED_NOTIFY] = {"pinned_notify", pinned_notify_rows,
+		ARRAY_LEN(pinned_notify_rows)},
+	[FILTER_UNCOUNTED_NOTIFY] = {"uncounted_notify", uncounted_notify_rows,
+		ARRAY_LEN(uncounted_notify_rows)},
 };
 
 const struct filter_row *filter_rows(size_t *n)
@@ -121,6 +142,7 @@ const char *filter_kind_word(enum filter_kind kind)
 		[FILTER_REFUSE] = "refuse",
 		[FILTER_ONLY] = "only",
 		[FILTER_EXCEPT] = "except",
+		[FILTER_NOTIFY] = "notify",
 	};
 	return words[kind];
 }

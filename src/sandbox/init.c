@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/init.h"
+#include "sandbox/rollback.h"
 
 #include "base/fd.h"
 
@@ -58,7 +59,9 @@ int init_spawn(struct init_link *link, const struct spawn *spawn, struct err *er
 		.cpu_ms = limit[LIMIT_cpu_ms],
 		.pids = limit[LIMIT_pids],
 		.file_bytes = limit[LIMIT_file_bytes],
-		.open_files = limit[LIMIT_open_files]};
+		.open_files = limit[LIMIT_open_files],
+		.is_session = spawn->is_session,
+		.is_fixed = spawn->is_fixed};
 	int r = put_strings(req, spawn->argv, &req->argc);
 	if (r == 0)
 		r = put_strings(req, spawn->envp, &req->envc);
@@ -75,25 +78,92 @@ int init_spawn(struct init_link *link, const struct spawn *spawn, struct err *er
 	return r;
 }
 
-static void send_short(struct init_link *link, uint32_t op, uint64_t id, int signal)
+/* Everything before `text`, which these requests do not have. */
+struct init_head {
+	uint32_t op;
+	uint64_t id;
+	int32_t signal, guard_pid;
+	uint32_t mark;
+	const int32_t *pids;
+	size_t n_pids;
+};
+
+static void send_short(struct init_link *link, const struct init_head *head)
 {
-	/* Everything before `text`, which these requests do not have. */
 	struct init_request *req = calloc(1, sizeof *req);
 	if (!req)
 		return;
-	*req = (struct init_request){.version = WIRE_VERSION, .op = op, .id = id, .signal = signal};
+	*req = (struct init_request){.version = WIRE_VERSION,
+		.op = head->op,
+		.id = head->id,
+		.signal = head->signal,
+		.guard_pid = head->guard_pid,
+		.mark = head->mark,
+		.n_guards = (uint32_t)MIN(head->n_pids, (size_t)WIRE_PIDS_MAX)};
+	for (uint32_t i = 0; i < req->n_guards; i++)
+		req->guards[i] = head->pids[i];
 	(void)fd_send(link->fd, req, offsetof(struct init_request, text), NULL, 0);
 	free(req);
 }
 
 void init_signal(struct init_link *link, uint64_t id, int signal)
 {
-	send_short(link, INIT_SIGNAL, id, signal);
+	send_short(link, &(struct init_head){.op = INIT_SIGNAL, .id = id, .signal = signal});
 }
 
 void init_kill_all(struct init_link *link)
 {
-	send_short(link, INIT_KILL_ALL, 0, 0);
+	send_short(link, &(struct init_head){.op = INIT_KILL_ALL});
+}
+
+void init_rollback(struct init_link *link, const struct init_back *back)
+{
+	send_short(link,
+		&(struct init_head){.op = INIT_ROLLBACK,
+			.id = back->id,
+			.guard_pid = back->guard_pid,
+			.mark = back->mark,
+			.pids = back->pids,
+			.n_pids = back->n_pids});
+}
+
+void init_mark(struct init_link *link, uint32_t mark)
+{
+	send_short(link, &(struct init_head){.op = INIT_MARK, .mark = mark});
+}
+
+int init_file(struct init_link *link, const struct init_file *file)
+{
+	struct init_request *req = calloc(1, sizeof *req);
+	if (!req)
+		return -ENOMEM;
+	const char *const strings[] = {file->path, file->target, NULL};
+	uint32_t n;
+	*req = (struct init_request){.version = WIRE_VERSION,
+		.op = INIT_FILE,
+		.id = file->id,
+		.act = file->act,
+		.root = file->root,
+		.mode = file->mode};
+	int r = put_strings(req, strings, &n);
+	size_t bytes = offsetof(struct init_request, text) + req->text_bytes;
+	ssize_t sent = r < 0 ? r : fd_send(link->fd, req, bytes, &file->fd, file->fd >= 0);
+	free(req);
+	return sent < 0 ? (int)sent : 0;
+}
+
+void init_clear(struct init_link *link, const int32_t *pids, size_t n_pids, bool is_forced)
+{
+	struct init_request *req = calloc(1, sizeof *req);
+	if (!req)
+		return;
+	*req = (struct init_request){.version = WIRE_VERSION,
+		.op = INIT_CLEAR,
+		.is_forced = is_forced,
+		.n_guards = (uint32_t)MIN(n_pids, (size_t)WIRE_PIDS_MAX)};
+	memcpy(req->guards, pids, req->n_guards * sizeof *pids);
+	(void)fd_send(link->fd, req, offsetof(struct init_request, text), NULL, 0);
+	free(req);
 }
 
 void init_link_close(struct init_link *link, uv_close_cb done)

@@ -4,6 +4,8 @@
 #include "base/err.h"
 #include "sandbox/wire.h"
 
+#include <stdbool.h>
+
 #include <uv.h>
 
 struct init_link;
@@ -27,7 +29,9 @@ struct spawn {
 	const char *const *argv; /* NULL-terminated; argv[0] is a path inside the box */
 	const char *const *envp; /* NULL-terminated NAME=VALUE */
 	const struct limits *limits;
-	uint64_t data_bytes;	 /* most private memory of one process; 0: no such limit */
+	uint64_t data_bytes; /* most private memory of one process; 0: no such limit */
+	unsigned is_session; /* 1: several steps, the engine counts CPU time; 2: of a template */
+	bool is_fixed;	     /* the same addresses in every run: no ASLR */
 	int fds[WIRE_SPAWN_FDS]; /* borrowed */
 };
 
@@ -40,6 +44,26 @@ int init_spawn(struct init_link *link, const struct spawn *spawn, struct err *er
 /* Best effort: a box that is gone needs no signal. */
 void init_signal(struct init_link *link, uint64_t id, int signal);
 void init_kill_all(struct init_link *link);
+
+/* A change of the workspace, by the box's own user; see enum init_file_act. */
+struct init_file {
+	uint64_t id; /* the caller's name for it */
+	enum init_file_act act;
+	enum init_file_root root;
+	const char *path;   /* relative to the workspace; parents are made */
+	const char *target; /* of a link, or "" */
+	uint32_t mode;
+	int fd; /* borrowed: what a file is to hold, or -1 */
+};
+
+/* Answered by INIT_FILE_DONE. Returns: 0, or negative errno (-EAGAIN: too many at once). */
+int init_file(struct init_link *link, const struct init_file *file);
+
+/*
+ * Processes of the box that are neither what init has spawned, nor the guards @pids (at most
+ * WIRE_PIDS_MAX): count them, and end them if @is_forced. Answered by INIT_CLEARED.
+ */
+void init_clear(struct init_link *link, const int32_t *pids, size_t n_pids, bool is_forced);
 
 /* Close the socket, on which init leaves and the box ends; @done runs from the loop. */
 void init_link_close(struct init_link *link, uv_close_cb done);

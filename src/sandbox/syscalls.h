@@ -26,6 +26,16 @@ static inline int sys_open_beneath(int dir, const char *path, int flags, int mod
 	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
 }
 
+/* Open @name in @dir for reading as sys_open_beneath() does, and in no other mount than @dir's.
+ * Returns: fd, or -1 with errno, EXDEV for a mount point. Source: openat2(2). */
+static inline int sys_open_below(int dir, const char *name, int flags)
+{
+	struct open_how how = {.flags = (uint64_t)flags,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
+			RESOLVE_NO_XDEV};
+	return (int)syscall(SYS_openat2, dir, name, &how, sizeof how);
+}
+
 /* Returns: pid in the parent, 0 in the child, -1 with errno. Source: clone3(2). */
 static inline int sys_clone3(struct clone_args *args)
 {

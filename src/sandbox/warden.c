@@ -19,7 +19,13 @@ struct warden {
 	uint64_t last_id;
 	struct warden_call *calls; /* in no order: few at a time */
 	uv_poll_t poll;
-	struct warden_request req; /* too large for a stack */
+	struct warden_request req;    /* too large for a stack */
+	struct unsent *first, **last; /* what its socket did not take yet, in order */
+};
+
+struct unsent {
+	struct unsent *next;
+	struct warden_request req;
 };
 
 static void answer(struct warden_call **at, const struct warden_reply *reply, const int *fds)
@@ -30,15 +36,32 @@ static void answer(struct warden_call **at, const struct warden_reply *reply, co
 	call->done(call, reply, fds);
 }
 
+static void drop_unsent(struct warden *w)
+{
+	while (w->first) {
+		struct unsent *u = w->first;
+		w->first = u->next;
+		free(u);
+	}
+	w->last = &w->first;
+}
+
 /* Every call ends, if only with the news that nobody will answer. */
 static void fail_all(struct warden *w)
 {
 	struct warden_reply reply = {.version = WIRE_VERSION};
 	reply.status = err_set(&reply.err, ERR_GONE, "the warden is gone");
 	w->is_dead = true;
-	struct warden_call *calls = take_ptr(w->calls);
-	while (calls)
-		answer(&calls, &reply, NULL);
+	drop_unsent(w);
+	/* Who is told may forget other calls, or make new ones: these are answered another time. */
+	for (uint64_t last_id = w->last_id;;) {
+		struct warden_call **at = &w->calls;
+		while (*at && (*at)->id > last_id)
+			at = &(*at)->next;
+		if (!*at)
+			break;
+		answer(at, &reply, NULL);
+	}
 }
 
 static struct warden_call **find_call(struct warden *w, uint64_t id)
@@ -49,13 +72,36 @@ static struct warden_call **find_call(struct warden *w, uint64_t id)
 	return at;
 }
 
-static void receive(uv_poll_t *poll, int status, int events)
+static void dispatch(
+	struct warden *w, const struct warden_reply *reply, const int *fds, size_t n_fds)
+{
+	struct warden_call **at = find_call(w, reply->id);
+	bool is_made = reply->op == WARDEN_BRANCHED && n_fds == 1;
+	const int made[WARDEN_FD_END_] = {
+		[WARDEN_FD_INIT] = -1, [WARDEN_FD_WORKSPACE] = is_made ? fds[0] : -1};
+	bool is_prepared = reply->op == WARDEN_BRANCH && n_fds >= WARDEN_PREPARED_JOIN;
+	if (*at && is_prepared)
+		(*at)->prepared(*at, fds, n_fds);
+	else if (*at)
+		answer(at, reply, is_made ? made : n_fds == WARDEN_FD_END_ ? fds : NULL);
+	else
+		for (size_t i = 0; i < n_fds; i++)
+			(void)close(fds[i]);
+}
+
+static void flush(struct warden *w);
+static void watch(struct warden *w);
+
+static void on_socket(uv_poll_t *poll, int status, int events)
 {
 	struct warden *w = poll->data;
 	struct warden_reply reply;
-	int fds[WARDEN_FD_END_];
+	int fds[WARDEN_PREPARED_MAX];
 	size_t n_fds = 0;
-	(void)events;
+	if (status == 0 && (events & UV_WRITABLE)) {
+		flush(w);
+		watch(w);
+	}
 	ssize_t n = status < 0 ? status
 			       : fd_recv(w->fd, &reply, sizeof reply, fds, ARRAY_LEN(fds), &n_fds);
 	if (n == -EAGAIN)
@@ -67,13 +113,7 @@ static void receive(uv_poll_t *poll, int status, int events)
 	}
 	if (reply.status < 0)
 		err_check(&reply.err);
-	struct warden_call **at = find_call(w, reply.id);
-	bool is_whole = n_fds == ARRAY_LEN(fds);
-	if (*at)
-		answer(at, &reply, is_whole ? fds : NULL);
-	else
-		for (size_t i = 0; i < n_fds; i++)
-			(void)close(fds[i]);
+	dispatch(w, &reply, fds, n_fds);
 }
 
 static int spawn_warden(struct warden *w, const char *path, int sock, struct err *err)
@@ -109,6 +149,8 @@ int warden_start(struct warden **out, const char *path, struct err *err)
 	}
 	cleanup_fd int theirs = pair[1];
 	w->fd = pair[0];
+	w->last = &w->first;
+	(void)fd_set_nonblock(w->fd, true);
 	int r = spawn_warden(w, path, theirs, err);
 	if (r < 0) {
 		fd_close(&w->fd);
@@ -124,25 +166,50 @@ int warden_attach(struct warden *w, uv_loop_t *loop, struct err *err)
 	int r = uv_poll_init(loop, &w->poll, w->fd);
 	w->poll.data = w;
 	if (r == 0)
-		r = uv_poll_start(&w->poll, UV_READABLE, receive);
+		r = uv_poll_start(&w->poll, UV_READABLE | UV_WRITABLE, on_socket);
 	if (r < 0)
 		return err_sys(err, ERR_BOX, -r, "watch the warden");
 	w->is_attached = true;
 	return 0;
 }
 
-/*
- * Requests are few and the socket's buffer holds many; the loop may wait here for the warden to
- * read one, which it does within the making of one box.
- */
-static int send_request(struct warden *w)
+static void watch(struct warden *w)
 {
-	ssize_t n;
-	while ((n = fd_send(w->fd, &w->req, sizeof w->req, NULL, 0)) == -EAGAIN) {
-		struct timespec nap = {.tv_nsec = 200000};
-		(void)nanosleep(&nap, NULL);
+	if (w->is_attached)
+		(void)uv_poll_start(
+			&w->poll, UV_READABLE | (w->first ? UV_WRITABLE : 0), on_socket);
+}
+
+/* Whatever else goes wrong shows at the socket's end. */
+static void flush(struct warden *w)
+{
+	while (w->first) {
+		struct unsent *u = w->first;
+		if (fd_send(w->fd, &u->req, sizeof u->req, NULL, 0) == -EAGAIN)
+			return;
+		w->first = u->next;
+		if (!w->first)
+			w->last = &w->first;
+		free(u);
 	}
-	return n < 0 ? (int)n : 0;
+}
+
+/*
+ * Never waits for the warden: it may be waiting for us to take its replies. What finds no memory is
+ * not asked; its call is answered when the warden ends.
+ */
+static void send_request(struct warden *w)
+{
+	if (!w->first && fd_send(w->fd, &w->req, sizeof w->req, NULL, 0) != -EAGAIN)
+		return;
+	struct unsent *u = malloc(sizeof *u);
+	if (!u)
+		return;
+	u->next = NULL;
+	u->req = w->req;
+	*w->last = u;
+	w->last = &u->next;
+	watch(w);
 }
 
 static void start_call(struct warden *w, struct warden_call *call)
@@ -155,21 +222,39 @@ static void start_call(struct warden *w, struct warden_call *call)
 	/* The end of a dead warden's socket is seen again, and answers this call as it did the
 	 * others. */
 	if (w->is_dead)
-		(void)uv_poll_start(&w->poll, UV_READABLE, receive);
+		watch(w);
 }
 
-void warden_create(struct warden *w, struct warden_call *call, const struct limits *limits,
-	const struct warden_bind *binds, size_t n_binds)
+static void send_binds(struct warden *w, const struct warden_bind *binds, size_t n_binds)
 {
-	start_call(w, call);
 	for (size_t i = 0; i < n_binds; i++) {
 		w->req.op = WARDEN_BIND;
 		w->req.bind = binds[i];
-		(void)send_request(w);
+		send_request(w);
 	}
+}
+
+void warden_create(struct warden *w, struct warden_call *call, uint32_t flags,
+	const struct limits *limits, const struct warden_bind *binds, size_t n_binds)
+{
+	start_call(w, call);
+	send_binds(w, binds, n_binds);
 	w->req.op = WARDEN_CREATE;
+	w->req.flags = flags;
 	w->req.limits = *limits;
-	(void)send_request(w);
+	send_request(w);
+}
+
+void warden_branch(struct warden *w, struct warden_call *call, uint32_t parent,
+	const struct limits *limits, const struct warden_bind *binds, size_t n_binds)
+{
+	start_call(w, call);
+	send_binds(w, binds, n_binds);
+	w->req.op = WARDEN_BRANCH;
+	w->req.flags = 0;
+	w->req.box = parent;
+	w->req.limits = *limits;
+	send_request(w);
 }
 
 static void call_box(struct warden *w, struct warden_call *call, uint32_t op, uint32_t box)
@@ -177,7 +262,7 @@ static void call_box(struct warden *w, struct warden_call *call, uint32_t op, ui
 	start_call(w, call);
 	w->req.op = op;
 	w->req.box = box;
-	(void)send_request(w);
+	send_request(w);
 }
 
 void warden_usage(struct warden *w, struct warden_call *call, uint32_t box)
@@ -195,6 +280,11 @@ void warden_forget(struct warden *w, struct warden_call *call)
 	struct warden_call **at = find_call(w, call->id);
 	if (*at)
 		*at = call->next;
+}
+
+bool warden_is_dead(const struct warden *w)
+{
+	return w->is_dead;
 }
 
 static void closed(uv_handle_t *handle)
@@ -225,6 +315,7 @@ void warden_stop(struct warden *w)
 	if (WIFSIGNALED(status))
 		sweep_after();
 	w->calls = NULL;
+	drop_unsent(w);
 	if (!w->is_attached) {
 		free(w);
 		return;

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "sandbox/wire.h"
 
+#include <stdbool.h>
 #include <uv.h>
 
 struct warden;
@@ -11,14 +12,22 @@ struct warden_call;
 
 /*
  * The answer to a call. @reply's status is 0 or negative errno with its `err` filled; @fds are the
- * WARDEN_FD_END_ descriptors of a WARDEN_CREATE that went well (else NULL): the callee owns them.
+ * WARDEN_FD_END_ descriptors of a create or branch that went well (else NULL): the callee owns
+ * them. After a branch, WARDEN_FD_INIT is -1: init's end came with `prepared`.
  */
 typedef void warden_done_fn(
 	struct warden_call *call, const struct warden_reply *reply, const int *fds);
 
+/*
+ * In the middle of a warden_branch(): hand @fds to the driver of the box. They are in the order of
+ * WARDEN_PREPARED_…, at least WARDEN_PREPARED_JOIN of them: the callee owns them.
+ */
+typedef void warden_prepared_fn(struct warden_call *call, const int *fds, size_t n_fds);
+
 /* A call under way: embedded in what waits for it, which must live until `done` has run. */
 struct warden_call {
 	warden_done_fn *done;
+	warden_prepared_fn *prepared; /* for warden_branch(); runs at most once, before `done` */
 	uint64_t id;
 	struct warden_call *next;
 };
@@ -32,15 +41,32 @@ int warden_attach(struct warden *w, uv_loop_t *loop, struct err *err);
 
 /*
  * Make a call; its `done` runs once, from the loop: with the reply, or with ERR_GONE when the
- * warden is. @binds go before a WARDEN_CREATE.
+ * warden is. @flags are WARDEN_BRANCHABLE or 0.
  */
-void warden_create(struct warden *w, struct warden_call *call, const struct limits *limits,
-	const struct warden_bind *binds, size_t n_binds);
+void warden_create(struct warden *w, struct warden_call *call, uint32_t flags,
+	const struct limits *limits, const struct warden_bind *binds, size_t n_binds);
 void warden_usage(struct warden *w, struct warden_call *call, uint32_t box);
+
+/*
+ * Make a box of the driver of box @parent, which must be branchable or a branch. What it has of
+ * @limits may be other than the parent's; where rlimits enforce them, not more. @binds: a workspace
+ * of the host, else the parent's is copied; and the volumes below /home/user or /tmp again, since
+ * both are new. One branch of one box at a time.
+ * Errors: ERR_LIMIT (too deep, too many boxes, one under way), ERR_NO_SPACE (the workspace does not
+ *         fit), ERR_GONE (the parent), ERR_BOX.
+ */
+void warden_branch(struct warden *w, struct warden_call *call, uint32_t parent,
+	const struct limits *limits, const struct warden_bind *binds, size_t n_binds);
+
+/* Of a box with branches the first process remains, and its number, until the last of them is
+ * destroyed. */
 void warden_destroy(struct warden *w, struct warden_call *call, uint32_t box);
 
 /* Forget a call: its `done` will not run. A box that it makes lives until warden_stop(). */
 void warden_forget(struct warden *w, struct warden_call *call);
+
+/* It has ended by itself, and all boxes with it: every call fails from now on. */
+bool warden_is_dead(const struct warden *w);
 
 /*
  * Close the conversation; the warden destroys what boxes it has. Waits for that.

@@ -17,10 +17,12 @@ enum {
 	WIRE_VERSION = 1,
 	WIRE_PATH_BYTES = 4096, /* PATH_MAX of Linux */
 	WIRE_BINDS_MAX = 64,	/* more volumes than anyone asked for; bounds the warden's table */
-	WIRE_BOXES_MAX = 1024,	/* boxes of one warden */
+	WIRE_BOXES_MAX = 4096,	/* boxes of one warden */
+	WIRE_DEPTH_MAX = 28,	/* branches of branches; the kernel nests 32 namespaces */
 	WIRE_TEXT_BYTES = 96 << 10, /* argv and environment of one spawn, NUL-separated */
 	WIRE_SOCK_FD = 3,	    /* where warden and init find their socket */
-	WIRE_SPAWN_FDS = 4,	    /* stdin, stdout, stderr, channel */
+	WIRE_PIDS_MAX = 24,
+	WIRE_SPAWN_FDS = 4, /* stdin, stdout, stderr, channel */
 };
 
 /*
@@ -45,26 +47,46 @@ struct warden_bind {
 	char dst[WIRE_PATH_BYTES]; /* absolute, normalised; empty for workspace and rootfs */
 };
 
+/* Of WARDEN_CREATE. A branch of a box can always be branched. */
+enum warden_flag { WARDEN_BRANCHABLE = 1, WARDEN_FLAGS_ALL = WARDEN_BRANCHABLE };
+
 enum warden_op {
 	WARDEN_BIND = 1, /* add a bind to the next box; no reply, see WARDEN_CREATE */
 	WARDEN_CREATE,	 /* make a box of the binds so far; reply carries init, workspace */
 	WARDEN_USAGE,	 /* what a box has used so far */
 	WARDEN_DESTROY,	 /* kill a box and remove what it had; reply carries the last usage */
+	WARDEN_BRANCH,	 /* make a box of a box's driver; this reply carries WARDEN_PREPARED_… */
+	WARDEN_BRANCHED, /* in the second reply only: the branch is made, or why it is not */
 	WARDEN_OP_END_
 };
 
 struct warden_request {
 	uint32_t version;
 	uint32_t op;
-	uint64_t id;  /* echoed in the reply */
-	uint32_t box; /* for usage and destroy */
-	uint32_t reserved;
+	uint64_t id;	/* echoed in the reply */
+	uint32_t box;	/* for usage, destroy and branch */
+	uint32_t flags; /* enum warden_flag, for create */
 	struct limits limits;
 	struct warden_bind bind;
 };
 
-/* Order of the descriptors that come with the reply to WARDEN_CREATE. */
+/* Order of the descriptors that come with the reply to WARDEN_CREATE; WARDEN_BRANCHED has only the
+ * workspace. */
 enum { WARDEN_FD_INIT, WARDEN_FD_WORKSPACE, WARDEN_FD_END_ };
+
+/*
+ * Order of those that come with the reply to WARDEN_BRANCH: the engine keeps the first, the end of
+ * the conversation with the branch's init, and sends the driver the others, followed by none to
+ * four `tasks` files of cgroup v1.
+ */
+enum {
+	WARDEN_PREPARED_CONTROL,
+	WARDEN_PREPARED_SYNC,
+	WARDEN_PREPARED_INIT,
+	WARDEN_PREPARED_INIT_EXE,
+	WARDEN_PREPARED_JOIN,
+	WARDEN_PREPARED_MAX = WARDEN_PREPARED_JOIN + 4
+};
 
 struct warden_reply {
 	uint32_t version;
@@ -81,7 +103,11 @@ struct warden_reply {
 enum init_op {
 	INIT_SPAWN = 1, /* with WIRE_SPAWN_FDS descriptors */
 	INIT_SIGNAL,	/* one process that init spawned */
-	INIT_KILL_ALL,	/* SIGKILL to every process of the box but init */
+	INIT_KILL_ALL,	/* SIGKILL to every process of the box but init, not of its branches */
+	INIT_ROLLBACK,	/* end the process `id`, those in `guards`, and all that came later */
+	INIT_MARK,	/* this moment is called `mark` from now on */
+	INIT_FILE,	/* change a file of the workspace; for INIT_FILE_WRITE with a descriptor */
+	INIT_CLEAR,	/* count, or end, what is neither a driver nor a guard */
 	INIT_OP_END_
 };
 
@@ -96,12 +122,52 @@ struct init_request {
 	uint64_t memory_bytes; /* RLIMIT_DATA, or 0 where a cgroup does it */
 	uint64_t cpu_ms;       /* RLIMIT_CPU: the kernel's last word behind the engine's */
 	uint64_t pids, file_bytes, open_files;
+	uint32_t
+		is_session; /* no RLIMIT_CPU; 2: of a template, RLIMIT_NPROC for its branches too */
+	int32_t guard_pid;  /* of INIT_ROLLBACK, as the box sees it; 0: none */
 
-	uint32_t reserved;
+	uint32_t is_fixed;	  /* 1: the same addresses in every run, no ASLR; else 0 */
+	uint32_t act, root, mode; /* of INIT_FILE; the text is its path, and a link's target */
+	uint32_t is_forced;	  /* of INIT_CLEAR: end them */
+	uint32_t n_guards;
+	/* As the box sees them: the guards, of INIT_CLEAR; of INIT_ROLLBACK what belongs to
+	 * drivers. */
+	int32_t guards[WIRE_PIDS_MAX];
+	uint32_t mark; /* of INIT_MARK; of INIT_ROLLBACK: how far back, 0: to the guard's beginning
+			*/
 	char text[WIRE_TEXT_BYTES]; /* argc then envc strings; only text_bytes are sent */
 };
 
-enum init_event_kind { INIT_READY = 1, INIT_FAILED, INIT_EXITED, INIT_EVENT_END_ };
+/*
+ * The kernel counts the processes of a user namespace together with those of the namespaces below
+ * it. So of a template, which all its sessions are below, RLIMIT_NPROC is this many times the box's
+ * own limit; of a session, which runs a user's code, there is room for guards and a few branches.
+ */
+enum { SPAWN_FAMILY = 32, SPAWN_ROOM = 128 };
+
+enum init_file_act {
+	INIT_FILE_REMOVE = 1,
+	INIT_FILE_DIR,
+	INIT_FILE_WRITE,
+	INIT_FILE_LINK,
+	INIT_FILE_MODE,
+};
+
+enum init_file_root { INIT_FILE_HOME, INIT_FILE_TMP, INIT_FILE_SHM, INIT_FILE_ROOT_END_ };
+
+/* What the driver of a branch is called, which no INIT_SPAWN named. */
+enum { INIT_BRANCH_ID = 1 };
+
+enum init_event_kind {
+	INIT_READY = 1,
+	INIT_FAILED,
+	INIT_EXITED,
+	INIT_ROLLED_BACK, /* status: how many processes were killed */
+	INIT_FILE_DONE,	  /* status: 0, or negative errno */
+	INIT_CLEARED,	  /* status: how many there were */
+	INIT_MARKED,	  /* id: the mark */
+	INIT_EVENT_END_
+};
 
 struct init_event {
 	uint32_t version;

@@ -1,236 +1,477 @@
-/* The driver: its descriptors, its frames, its end. SPDX-License-Identifier: Apache-2.0 */
-#include "session/live.h"
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/channel.h"
+#include "session/driver.h"
+#include "session/ends.h"
 
 #include "base/fd.h"
-#include "session/report.h"
+#include "runtime/start.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { PIPE_BYTES = 1 << 20 }; /* what an ordinary user may ask for */
+enum {
+	PIPE_BYTES = 1 << 20, /* what an ordinary user may ask for */
+	READ_BYTES = 64 << 10,
+	IN_BYTES = FRAME_MAX_BYTES + FRAME_HEAD_BYTES + READ_BYTES,
+	OUT_BYTES = FRAME_MAX_BYTES + 2 * READ_BYTES,
+	LOOKS_MAX = 64,	      /* READ_BYTES each: far more than a socket holds */
+	KEEP_BYTES = 1 << 20, /* a buffer that grew beyond is given back */
+};
+
+/* Apart from the driver, because a poll handle lives on until its close is done. */
+struct channel {
+	uv_poll_t poll;
+	int fd;
+	struct driver *driver;
+};
+
+/* ---- the end of handles ---- */
+
+static void free_driver(struct driver *d)
+{
+	struct box *box = d->box;
+	struct engine *e = box->engine;
+	while (d->n_fds > 0)
+		(void)close(d->fds[--d->n_fds]);
+	buf_done(&d->in);
+	buf_done(&d->out);
+	free(d);
+	box_let_go(box);
+	engine_release(e);
+}
+
+static void handle_gone(struct driver *d)
+{
+	if (--d->n_handles == 0 && d->is_let_go)
+		free_driver(d);
+}
+
+static void pipe_closed(uv_handle_t *handle)
+{
+	struct driver_pipe *pipe = container_of((uv_poll_t *)handle, struct driver_pipe, poll);
+	fd_close(&pipe->fd);
+	handle_gone(handle->data);
+}
+
+static void channel_closed(uv_handle_t *handle)
+{
+	struct channel *c = container_of((uv_poll_t *)handle, struct channel, poll);
+	struct driver *d = c->driver;
+	fd_close(&c->fd);
+	free(c);
+	handle_gone(d);
+}
+
+static void close_channel(struct driver *d)
+{
+	struct channel *c = take_ptr(d->channel);
+	if (c)
+		uv_close((uv_handle_t *)&c->poll, channel_closed);
+}
 
 /* ---- output ---- */
 
-static void take_output(struct session *s, struct stream *stream, size_t bytes)
+/* Returns: bytes of some output, 0 when there is none now, -1 at the end. */
+static ssize_t read_some(struct driver *d, struct driver_pipe *pipe)
 {
-	if (!s->has_record)
-		return;
-	int64_t n_head = capture_add(&s->record.out[stream->index], s->chunk, bytes);
-	if (n_head < 0)
-		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, "the host has no memory for its output");
-	else if (s->events.output)
-		s->events.output(s->events.arg, stream->index, s->chunk, bytes, (size_t)n_head);
-}
-
-/* Returns: 1 after some output, 0 when there is none now, -1 at the end. */
-static int read_some(struct session *s, struct stream *stream)
-{
-	ssize_t n = read(stream->fd, s->chunk, READ_BYTES);
+	char *chunk = d->box->engine->chunk;
+	ssize_t n = read(pipe->fd, chunk, ENGINE_CHUNK_BYTES);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -1;
 	if (n == 0)
 		return -1;
-	take_output(s, stream, (size_t)n);
-	return 1;
+	if (d->events && d->events->output)
+		d->events->output(d->arg, d, pipe->index, chunk, (size_t)n);
+	return n;
 }
 
-void driver_drain(struct session *s)
+void driver_drain(struct driver *d)
 {
-	for (int i = 0; i < 2; i++)
-		while (s->streams[i].fd >= 0 && read_some(s, &s->streams[i]) > 0)
-			;
-}
-
-static void on_output(uv_poll_t *poll, int status, int events)
-{
-	struct session *s = poll->data;
-	struct stream *stream = container_of(poll, struct stream, poll);
-	(void)events;
-	if (status < 0 || read_some(s, stream) < 0)
-		(void)uv_poll_stop(poll);
+	for (int i = 0; i < 2; i++) {
+		int left =
+			0; /* not more than there is now: others in the box may write on for ever */
+		ssize_t n = 1;
+		if (d->pipes[i].is_open)
+			(void)ioctl(d->pipes[i].fd, FIONREAD, &left);
+		while (!d->is_let_go && left > 0 && n > 0) {
+			n = read_some(d, &d->pipes[i]);
+			left -= (int)n;
+		}
+	}
 }
 
 /* ---- the channel ---- */
 
 static void on_channel(uv_poll_t *poll, int status, int events);
+static void on_output(uv_poll_t *poll, int status, int events);
 
-/* Send what waits, as soon as the driver takes it. */
-void driver_send(struct session *s)
+static void watch_channel(struct driver *d)
 {
-	int events = UV_READABLE | (s->out.bytes > 0 ? UV_WRITABLE : 0);
-	(void)uv_poll_start(&s->channel, events, on_channel);
+	int events = UV_READABLE | (d->out.bytes > 0 ? UV_WRITABLE : 0);
+	if (d->channel)
+		(void)uv_poll_start(&d->channel->poll, events, on_channel);
 }
 
-static int take_frame(struct session *s, const struct frame *frame, struct err *err)
+static void flush(struct driver *d)
 {
-	const json_t *display;
-	int r;
-	if (s->step_state == STEP_NONE || s->step_state == STEP_SETTLING)
-		return 0;
-	switch (frame->type) {
-	case FRAME_READY:
-		return 0;
-	case FRAME_BEGIN:
-		step_began(s);
-		return 0;
-	case FRAME_DISPLAY:
-		r = report_display(
-			frame->data, frame->bytes, &s->record, &s->display_bytes, &display, err);
-		if (r == 1 && s->events.display)
-			s->events.display(s->events.arg, display);
-		return r;
-	case FRAME_RESULT:
-		r = report_result(frame->data, frame->bytes, &s->record, &s->end, err);
-		if (r == 0)
-			step_event(s, STEP_RESULT);
-		return r;
-	default:
-		return err_set(err, ERR_PROTOCOL, "a frame of unknown type %u", frame->type);
+	while (d->channel && d->out.bytes > 0) {
+		ssize_t n = send(
+			d->channel->fd, d->out.data, d->out.bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n <= 0)
+			break; /* full, or gone: then its end is told by init */
+		buf_consume(&d->out, (size_t)n);
 	}
+	if (d->out.bytes == 0 && d->out.room > KEEP_BYTES)
+		buf_done(&d->out);
 }
 
-static void take_frames(struct session *s)
+static void break_channel(struct driver *d, const struct err *err)
+{
+	if (d->channel)
+		(void)uv_poll_stop(&d->channel->poll);
+	driver_on_broken(d, err);
+}
+
+static void take_frames(struct driver *d)
 {
 	struct frame frame;
-	struct err err;
-	ssize_t n;
-	while ((n = frame_parse(&s->in, &frame, &err)) > 0) {
-		int r = take_frame(s, &frame, &err);
+	struct err err = {0};
+	ssize_t n = 0;
+	while (!d->is_let_go && (n = frame_parse(&d->in, &frame, &err)) > 0) {
+		struct channel *channel = d->channel;
+		int r = d->events->frame(d->arg, d, &frame, &err);
+		if (d->is_let_go || d->channel != channel)
+			return;
 		if (r < 0) {
 			n = r;
 			break;
 		}
-		buf_consume(&s->in, (size_t)n);
+		buf_consume(&d->in, (size_t)n);
 	}
-	if (n >= 0)
-		return;
-	(void)uv_poll_stop(&s->channel);
-	step_stop(s, STEP_CAUSE_PROTOCOL, STEP_BROKEN, err.msg);
+	if (n < 0 && !d->is_let_go)
+		break_channel(d, &err);
+	else if (!d->is_let_go && d->in.bytes == 0 && d->in.room > KEEP_BYTES)
+		buf_done(&d->in);
+}
+
+static void close_fds(struct driver *d)
+{
+	while (d->n_fds > 0)
+		(void)close(d->fds[--d->n_fds]);
+}
+
+/* Returns: whether there may be more. */
+static bool receive(struct driver *d)
+{
+	size_t n_fds = 0;
+	int fds[DRIVER_FDS_MAX];
+	char *at = buf_reserve(&d->in, READ_BYTES);
+	ssize_t n = at ? fd_read_fds(d->channel->fd, at, READ_BYTES, fds, DRIVER_FDS_MAX, &n_fds)
+		       : -ENOMEM;
+	for (size_t i = 0; i < n_fds; i++) {
+		if (d->n_fds < DRIVER_FDS_MAX)
+			d->fds[d->n_fds++] = fds[i];
+		else
+			(void)close(fds[i]);
+	}
+	if (n == -EAGAIN || n == -EINTR)
+		return false;
+	if (n <= 0) {
+		/* The driver's end tells init, and init tells us. */
+		(void)uv_poll_stop(&d->channel->poll);
+		return false;
+	}
+	buf_grown(&d->in, (size_t)n);
+	take_frames(d);
+	if (!d->is_let_go && d->in.bytes == 0)
+		close_fds(d); /* the frames they came with did not want them */
+	return true;
 }
 
 static void on_channel(uv_poll_t *poll, int status, int events)
 {
-	struct session *s = poll->data;
+	struct driver *d = poll->data;
 	if (status == 0 && (events & UV_WRITABLE)) {
-		ssize_t n = send(s->channel_fd, s->out.data, s->out.bytes, MSG_NOSIGNAL);
-		if (n > 0)
-			buf_consume(&s->out, (size_t)n);
-		driver_send(s);
+		flush(d);
+		watch_channel(d);
 	}
-	if (status == 0 && !(events & UV_READABLE))
-		return;
-	char *at = buf_reserve(&s->in, READ_BYTES);
-	ssize_t n = status < 0 || !at ? -1 : read(s->channel_fd, at, READ_BYTES);
-	if (n < 0 && at && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n <= 0) {
-		(void)uv_poll_stop(poll); /* the driver's end tells init, and init tells us */
-		return;
-	}
-	buf_grown(&s->in, (size_t)n);
-	take_frames(s);
+	if (status < 0 || (events & UV_READABLE))
+		receive(d);
 }
 
-/* ---- its end ---- */
-
-void driver_on_init(struct init_link *link, const struct init_event *event)
+void driver_look(struct driver *d)
 {
-	struct session *s = container_of(link, struct session, init);
-	if (!event) {
-		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, "the box ended unexpectedly");
-	} else if (event->kind == INIT_FAILED) {
-		s->end.why_code = event->err.code;
-		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, event->err.msg);
-	} else if (event->kind == INIT_EXITED && event->id == DRIVER_ID) {
-		/* Its last frames are in the socket: a result sent before the end counts. */
-		if (s->is_channel_open)
-			on_channel(&s->channel, 0, UV_READABLE);
-		s->end.has_exited = s->step_state == STEP_RUNNING || s->step_state == STEP_STOPPING;
-		s->end.wait_status = event->status;
-		if (s->began_ns || !WIFEXITED(event->status)) {
-			step_event(s, STEP_EXITED);
-			return;
-		}
-		s->end.why_code = ERR_RUNTIME;
-		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN,
-			"the interpreter ended before the program began; is it one?");
-	}
+	/* What its socket holds; others in the box may have it and write on. */
+	for (int i = 0; i < LOOKS_MAX && d->channel && !d->is_over && receive(d); i++)
+		;
 }
 
-/* ---- its start ---- */
-
-static int open_stream(struct session *s, int index, int *theirs, struct err *err)
+/* What was said before on the channel comes first: output belongs to a step that has begun. */
+static void on_output(uv_poll_t *poll, int status, int events)
 {
-	struct stream *stream = &s->streams[index];
+	struct driver_pipe *pipe = container_of(poll, struct driver_pipe, poll);
+	struct driver *d = poll->data;
+	(void)events;
+	driver_look(d);
+	if (!d->is_let_go && (status < 0 || read_some(d, pipe) < 0))
+		(void)uv_poll_stop(poll);
+}
+
+int driver_take_fd(struct driver *d)
+{
+	if (d->n_fds == 0)
+		return -1;
+	int fd = d->fds[0];
+	memmove(d->fds, d->fds + 1, --d->n_fds * sizeof d->fds[0]);
+	return fd;
+}
+
+/* Descriptors travel with the first byte of what is sent with them, so the frame must be the first.
+ */
+static int pass_fd(struct driver *d, int fd, struct err *err)
+{
+	ssize_t n =
+		d->channel ? fd_send(d->channel->fd, d->out.data, d->out.bytes, &fd, 1) : -EPIPE;
+	if (n <= 0)
+		return err_set(err, ERR_GONE, "the driver takes no message");
+	buf_consume(&d->out, (size_t)n);
+	return 0;
+}
+
+int driver_send_fd(
+	struct driver *d, enum frame_type type, const json_t *payload, int fd, struct err *err)
+{
+	char *text = payload ? json_dumps(payload, JSON_COMPACT) : strdup("");
+	if (!text)
+		return err_set(err, ERR_NO_MEMORY, "no memory for a message to the driver");
+	int r = frame_write(&d->out, type, text, strlen(text));
+	free(text);
+	if (r == -E2BIG) {
+		err_set(err, ERR_LIMIT, "the code is over %d MiB", FRAME_MAX_BYTES >> 20);
+		return err_hint(err, "put data into a file and give it with -v data:/data");
+	}
+	if (r < 0)
+		return err_set(err, ERR_NO_MEMORY, "no memory for a message to the driver");
+	if (fd >= 0 && (r = pass_fd(d, fd, err)) < 0)
+		return r;
+	flush(d);
+	watch_channel(d);
+	return 0;
+}
+
+int driver_send(struct driver *d, enum frame_type type, const json_t *payload, struct err *err)
+{
+	return driver_send_fd(d, type, payload, -1, err);
+}
+
+int driver_send_fds(struct driver *d, enum frame_type type, const char *payload, const int *fds,
+	size_t n_fds, struct err *err)
+{
+	cleanup_buf struct buf frame = BUF_INIT(1024);
+	int r = frame_write(&frame, type, payload, strlen(payload));
+	ssize_t n = r < 0 || !d->channel || d->out.bytes > 0
+		? -EPIPE
+		: fd_send(d->channel->fd, frame.data, frame.bytes, fds, n_fds);
+	return n == (ssize_t)frame.bytes ? 0
+					 : err_set(err, ERR_GONE, "the driver takes no message");
+}
+
+/* ---- making one ---- */
+
+static int open_pipe(struct driver *d, int index, int *theirs, struct err *err)
+{
+	struct driver_pipe *pipe = &d->pipes[index];
 	int ends[2];
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_sys(err, ERR_IO, errno, "pipe");
 	(void)fcntl(ends[0], F_SETPIPE_SZ, PIPE_BYTES);
 	*theirs = ends[1];
-	stream->fd = ends[0];
-	stream->index = index;
-	stream->poll.data = s;
-	int r = uv_poll_init(s->loop, &stream->poll, stream->fd);
-	if (r == 0) {
-		s->n_handles++;
-		r = uv_poll_start(&stream->poll, UV_READABLE, on_output);
-	}
-	return r < 0 ? err_sys(err, ERR_IO, -r, "watch a pipe") : 0;
+	pipe->fd = ends[0];
+	pipe->index = index;
+	pipe->poll.data = d;
+	int r = uv_poll_init(d->box->engine->loop, &pipe->poll, pipe->fd);
+	if (r < 0)
+		return err_sys(err, ERR_IO, -r, "watch a pipe");
+	pipe->is_open = true;
+	d->n_handles++;
+	(void)uv_poll_start(&pipe->poll, UV_READABLE, on_output);
+	return 0;
 }
 
-static int open_channel(struct session *s, int *theirs, struct err *err)
+static int take_channel(struct driver *d, int fd, struct err *err)
+{
+	struct channel *c = malloc(sizeof *c);
+	int r = c ? uv_poll_init(d->box->engine->loop, &c->poll, fd) : -ENOMEM;
+	if (r < 0) {
+		free(c);
+		(void)close(fd);
+		return err_sys(err, ERR_IO, -r, "watch a channel");
+	}
+	c->fd = fd;
+	c->driver = d;
+	c->poll.data = d;
+	d->channel = c;
+	d->n_handles++;
+	watch_channel(d);
+	return 0;
+}
+
+static int open_channel(struct driver *d, int *theirs, struct err *err)
 {
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, ERR_IO, errno, "socketpair");
 	*theirs = pair[1];
-	s->channel_fd = pair[0];
-	s->channel.data = s;
-	int r = uv_poll_init(s->loop, &s->channel, s->channel_fd);
-	if (r < 0)
-		return err_sys(err, ERR_IO, -r, "watch the channel");
-	s->n_handles++;
-	s->is_channel_open = true;
-	driver_send(s);
+	return take_channel(d, pair[0], err);
+}
+
+void driver_ends_close(struct driver_ends *ends)
+{
+	for (int i = 0; i < WIRE_SPAWN_FDS; i++)
+		fd_close(&ends->fds[i]);
+}
+
+int driver_new(struct driver **out, struct box *box, const struct runtime *runtime, int stdin_fd,
+	struct driver_ends *ends, struct err *err)
+{
+	struct driver *d = calloc(1, sizeof *d);
+	*ends = (struct driver_ends){{stdin_fd, -1, -1, -1}};
+	if (!d) {
+		driver_ends_close(ends);
+		return err_set(err, ERR_NO_MEMORY, "no memory for a driver");
+	}
+	engine_hold(box->engine);
+	*d = (struct driver){.box = box_hold(box),
+		.next = box->drivers,
+		.runtime = runtime,
+		.id = ++box->last_id,
+		.pipes = {{.fd = -1}, {.fd = -1}},
+		.in = BUF_INIT(IN_BYTES),
+		.out = BUF_INIT(OUT_BYTES)};
+	box->drivers = d;
+	if (stdin_fd < 0)
+		ends->fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int r = ends->fds[0] < 0 ? err_sys(err, ERR_IO, errno, "open /dev/null") : 0;
+	for (int i = 0; r == 0 && i < 2; i++)
+		r = open_pipe(d, i, &ends->fds[1 + i], err);
+	if (r == 0)
+		r = open_channel(d, &ends->fds[3], err);
+	if (r < 0) {
+		driver_ends_close(ends);
+		driver_let_go(d);
+		return r;
+	}
+	*out = d;
 	return 0;
 }
 
-static void feed_closed(struct feed *f)
+int driver_spawn(struct driver *d, const struct runtime_start *start, unsigned is_session,
+	struct driver_ends *ends, struct err *err)
 {
-	session_handle_gone(container_of(f, struct session, feed));
+	struct box *box = d->box;
+	struct spawn spawn = {.id = d->id,
+		.argv = (const char *const *)start->argv,
+		.envp = (const char *const *)start->envp,
+		.limits = &box->limits,
+		.is_session = is_session,
+		.is_fixed = start->is_fixed};
+	/* Twice the limit in one process is refused at once; the rest is for the engine to measure.
+	 */
+	if (box->by[LIMIT_memory_bytes] == LIMIT_BY_ENGINE)
+		spawn.data_bytes = box->limits.value[LIMIT_memory_bytes] * 2;
+	memcpy(spawn.fds, ends->fds, sizeof spawn.fds);
+	int r = init_spawn(&box->init, &spawn, err);
+	driver_ends_close(ends);
+	return r;
 }
 
-static int open_stdin(struct session *s, int *theirs, struct err *err)
+void driver_listen(struct driver *d, const struct driver_events *events, void *arg)
 {
-	int ends[2];
-	if (s->stdin_fd < 0) {
-		*theirs = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		return *theirs < 0 ? err_sys(err, ERR_IO, errno, "open /dev/null") : 0;
+	d->events = events;
+	d->arg = arg;
+}
+
+int driver_resume(struct driver *d, int fd, struct err *err)
+{
+	close_channel(d);
+	close_fds(d);
+	buf_clear(&d->in);
+	buf_clear(&d->out);
+	d->is_over = false;
+	/* The box sent it: what else it may be could not be watched, and the loop would abort. */
+	int type = 0;
+	socklen_t bytes = sizeof type;
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) < 0 || type != SOCK_STREAM) {
+		(void)close(fd);
+		return err_set(err, ERR_PROTOCOL, "the checkpoint's descriptor is no socket");
 	}
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_sys(err, ERR_IO, errno, "pipe");
-	*theirs = ends[0];
-	s->feed.closed = feed_closed;
-	int r = feed_start(&s->feed, s->loop, s->stdin_fd, ends[1], err);
-	s->has_feed = s->feed.n_open > 0;
-	s->n_handles += s->has_feed;
-	return r;
+	(void)fd_set_nonblock(fd, true);
+	int r = take_channel(d, fd, err);
+	return r < 0 ? r : driver_send(d, FRAME_RESUME, NULL, err);
 }
 
-int driver_start(struct session *s, struct err *err)
+bool driver_has_ended(const struct driver *d)
 {
-	int *fds = s->spawn.fds;
-	int r = open_stdin(s, &fds[0], err);
-	for (int i = 0; r == 0 && i < 2; i++)
-		r = open_stream(s, i, &fds[1 + i], err);
-	if (r == 0)
-		r = open_channel(s, &fds[3], err);
-	if (r == 0)
-		r = init_spawn(&s->init, &s->spawn, err);
-	for (int i = 0; i < WIRE_SPAWN_FDS; i++)
-		fd_close(&fds[i]);
-	return r;
+	char byte;
+	return d->is_over || !d->channel ||
+		recv(d->channel->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+void driver_signal(struct driver *d, int signal)
+{
+	if (!d->box->is_over)
+		init_signal(&d->box->init, d->id, signal);
+}
+
+void driver_let_go(struct driver *d)
+{
+	struct driver **at = &d->box->drivers;
+	if (d->is_let_go)
+		return;
+	while (*at && *at != d)
+		at = &(*at)->next;
+	if (*at)
+		*at = d->next;
+	d->is_let_go = d->is_over = true;
+	d->n_handles++; /* closing one must not free it here */
+	for (int i = 0; i < 2; i++) {
+		if (d->pipes[i].is_open)
+			uv_close((uv_handle_t *)&d->pipes[i].poll, pipe_closed);
+		else
+			fd_close(&d->pipes[i].fd);
+	}
+	close_channel(d);
+	handle_gone(d);
+}
+
+/* ---- what the box says ---- */
+
+void driver_on_exited(struct driver *d, int status)
+{
+	/* Its last frames are in the socket: a result sent before the end counts. */
+	driver_look(d);
+	if (!d->is_over && d->events) {
+		d->is_over = true;
+		d->events->exited(d->arg, d, status);
+	}
+}
+
+void driver_on_broken(struct driver *d, const struct err *err)
+{
+	if (d->is_over)
+		return;
+	d->is_over = true;
+	if (d->events)
+		d->events->broken(d->arg, d, err);
+}
+
+void driver_on_rolled_back(struct driver *d)
+{
+	if (d->events && d->events->rolled_back)
+		d->events->rolled_back(d->arg, d);
 }

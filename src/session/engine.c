@@ -1,12 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/engine.h"
 
+#include "base/attr.h"
 #include "sandbox/privilege.h"
 #include "sandbox/warden.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+
+/* A session is some ten descriptors; the usual soft limit of 1,024 is for programs that use
+ * select(). */
+static void raise_open_files(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
 
 int engine_start(struct engine *e, struct err *err)
 {
 	*e = (struct engine){0};
+	raise_open_files();
+	e->chunk = malloc(ENGINE_CHUNK_BYTES);
+	if (!e->chunk)
+		return err_set(err, ERR_NO_MEMORY, "no memory for the engine");
 	int r = install_find(&e->install, err);
 	if (r == 0)
 		r = warden_start(&e->warden, e->install.warden, err);
@@ -15,6 +34,7 @@ int engine_start(struct engine *e, struct err *err)
 
 int engine_attach(struct engine *e, uv_loop_t *loop, struct err *err)
 {
+	e->loop = loop;
 	return warden_attach(e->warden, loop, err);
 }
 
@@ -23,4 +43,21 @@ void engine_stop(struct engine *e)
 	struct warden *warden = take_ptr(e->warden);
 	if (warden)
 		warden_stop(warden);
+	free(take_ptr(e->chunk));
+}
+
+bool engine_is_over(const struct engine *e)
+{
+	return warden_is_dead(e->warden);
+}
+
+void engine_hold(struct engine *e)
+{
+	e->n_alive++;
+}
+
+void engine_release(struct engine *e)
+{
+	if (--e->n_alive == 0 && e->emptied)
+		e->emptied(e);
 }

@@ -1,15 +1,24 @@
-/* What all sessions of a process share: the warden, and where retort's parts are.
+/* What all sessions of a process share: the loop, the warden, and where retort's parts are.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
 #include "session/install.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <uv.h>
+
+enum { ENGINE_CHUNK_BYTES = 256 << 10 };
 
 struct engine {
 	struct install install;
 	struct warden *warden; /* NULL before engine_start() and after engine_stop() */
+	uv_loop_t *loop;       /* from engine_attach() on */
+	char *chunk;	       /* ENGINE_CHUNK_BYTES: where output is read to before it is kept */
+	size_t n_alive;	       /* boxes and drivers that are not freed yet */
+	void (*emptied)(struct engine *e); /* or NULL: n_alive became 0, from the loop */
+	void *arg;			   /* of whoever set `emptied` */
 };
 
 /*
@@ -23,3 +32,10 @@ int engine_attach(struct engine *e, uv_loop_t *loop, struct err *err);
 /* Stop the warden, which destroys what boxes there are. Blocks: some milliseconds. May be called
  * twice. */
 void engine_stop(struct engine *e);
+
+/* Has the warden ended by itself? Then no box is left, and there will be no more. */
+bool engine_is_over(const struct engine *e);
+
+/* One thing more, or one less, that must be gone before the loop can end. */
+void engine_hold(struct engine *e);
+void engine_release(struct engine *e);

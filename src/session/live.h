@@ -1,90 +1,175 @@
 /*
  * A session from the inside: shared by the files that carry it, seen by no other.
  *
- *   session.c   opening and closing: the box
- *   driver.c    the driver: its descriptors, its frames, its end
- *   running.c   the step: the table's actions, clocks, the record
+ *   session.c      opening and closing, its box
+ *   part.c         its drivers, one for each runtime in use
+ *   running.c      the step: the table's actions, clocks, the record
+ *   transaction.c  what follows a step: commit, checkpoint or rollback; undo
+ *   rebuild.c      the state of one runtime made again
+ *   restore.c      the workspace's files put back
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
-#include "base/buf.h"
-#include "runtime/frame.h"
-#include "sandbox/init.h"
+#include "session/checkpoint.h"
+#include "session/driver.h"
 #include "session/feed.h"
+#include "session/rewind.h"
 #include "session/session.h"
 #include "session/step.h"
-#include "session/workspace.h"
 
-enum {
-	DRIVER_ID = 1,
-	READ_BYTES = 256 << 10,
-};
+enum { NO_GUARD_BYTES = 96, RESTORE_SCRATCH = 2 };
 
 enum session_state { SESSION_MAKING, SESSION_OPEN, SESSION_ENDED, SESSION_CLOSING };
 
-struct stream {
-	int fd;
-	uv_poll_t poll;
-	int index; /* 0 stdout, 1 stderr */
+/* A runtime in use. */
+struct part {
+	struct session *session;
+	const struct runtime *runtime;
+	struct driver *driver; /* NULL: not started, or lost */
+	int32_t pid;	       /* of the driver, as the box sees it; 0: not known */
+	int32_t arm_pid;       /* of the process that it works by, or 0 */
+	bool is_going;	       /* in the rollback under way */
+	bool is_live;	       /* the driver has the state of the session's steps */
+	uint64_t version;      /* the last step of it that counts; 0: none in this box */
+	struct text *state;    /* what it last said of itself, for the next driver; or NULL */
+	struct guard *guard;   /* of the state it has; held, or NULL */
+	uint64_t due_id;       /* of the STEP or SETUP after which it is making a guard, or 0 */
+	uint64_t setup_id;     /* of the SETUP that is not answered yet, or 0 */
+	char no_guard[NO_GUARD_BYTES]; /* why there is no checkpoint of the state it has; or empty
+					*/
 };
+
+/* What puts files back, one request at a time; see restore.c. */
+struct restore;
 
 struct session {
 	struct session_events events;
-	uv_loop_t *loop;
-	struct warden *warden;
-	const struct runtime *runtime;
+	struct engine *engine;
+	const struct order_checked *order;
+	const char *const *preload;
+	bool is_once, is_template;
+	bool is_lost; /* its state is not what its head says; see session_is_lost() */
 	enum session_state state;
 	char id[RECORD_ID_BYTES];
-	int n_handles; /* whose close is not done */
-
-	/* the box */
-	struct warden_call call;  /* create, destroy */
-	struct warden_call watch; /* usage */
-	bool is_watching, has_box;
-	uint32_t box;
-	uint32_t by[LIMIT_END_];
+	char head[JOURNAL_DIGEST_BYTES];
 	struct limits limits;
-	int workspace_fd;
-	struct init_link init;
-	struct workspace before;
+	uint64_t last_id; /* of a STEP or SETUP */
+	size_t n_handles; /* whose close is not done */
 
-	/* the driver */
-	struct spawn spawn;
-	struct runtime_start start;
+	struct box *box;   /* NULL before it is made, and after the session was branched */
+	struct stem *stem; /* what its box will be branched from; held */
+	struct stem *base; /* held: what its box was branched from, while it is still the same */
+	struct branching *branching;
+	struct part parts[RUNTIMES_MAX];
+	struct checkpoints points;
+	struct workspace before;		   /* the files when the last step ended */
+	struct workspace scratch[RESTORE_SCRATCH]; /* /tmp and /dev/shm, when the last step ended */
+	struct shadow *shadow; /* the same with their bytes; behind `before` until idle */
+	bool is_shadow_due;    /* `before` is newer than `shadow` */
+	uv_timer_t idle;
 	int stdin_fd;
 	struct feed feed;
 	bool has_feed;
-	struct stream streams[2];
-	int channel_fd;
-	uv_poll_t channel;
-	struct buf in, out;
-	bool is_channel_open;
-	char *chunk; /* READ_BYTES */
 
 	/* the step */
 	enum step_state step_state;
+	uint64_t step_id;
+	bool is_asked; /* waits for its box or its driver */
 	struct step_request req;
+	struct part *part; /* in which it runs */
 	struct step_end end;
 	char why[ERR_MSG_BYTES];
 	struct record record;
 	bool has_record;
 	uint64_t display_bytes;
 	uint64_t asked_ns, began_ns;
+	uint64_t base_cpu_us, base_ooms, last_cpu_us, last_ooms;
 	uv_timer_t wall, meter;
+	char no_guard[NO_GUARD_BYTES]; /* why the step runs without a checkpoint; or empty */
+	bool is_rolling;	       /* the step's processes are being ended */
+	bool is_reviving;	       /* for a driver that died between steps */
+	struct part *failed;	       /* whose driver goes in any case, or NULL */
+	struct part *resumed;	       /* whose guard becomes its driver, or NULL */
+	uint32_t last_mark, marked;    /* said to init, and answered */
+	uv_timer_t back;	       /* ends a rollback that does not come to an end */
+	struct checkpoint *target;     /* what is gone back to; held */
+	struct restore *restoring;
+	struct shadow *kept; /* held: the files when a rebuilding began */
+	session_rebuilt_fn *rebuilt;
+	void *rebuilt_arg;
+	bool is_resuming;    /* the guard was told to go on, and is waited for */
+	char checkpoint[24]; /* as the record calls it */
+	json_t *lost;	     /* paths that could not be put back */
+
+	session_undone_fn *undone;
+	void *undone_arg;
+	session_names_fn *named;
+	void *named_arg;
+	uint64_t named_id;
+	session_stem_fn *stemmed;
+	void *stemmed_arg;
+	bool is_forced, is_count_due;
 };
+
+/* session.c */
+void session_handle_gone(struct session *s);
+void session_opened(struct session *s, const struct err *err);
+void session_lose_box(struct session *s);
+int session_get_box(struct session *s, struct err *err);
+int session_open_stdin(struct session *s, int *theirs, struct err *err);
+void session_on_idle(uv_timer_t *timer);
+void session_count(struct session *s);
+void session_no_stem(struct session *s, const struct err *err);
+
+/* part.c */
+extern const struct driver_events part_events;
+/* The part of a runtime, its driver started when there is none. Errors: ERR_RUNTIME, ERR_BOX. */
+int part_start(
+	struct session *s, const struct runtime *runtime, struct part **out, struct err *err);
+/* The same, and a new one is told what it is to be. */
+int part_ensure(
+	struct session *s, const struct runtime *runtime, struct part **out, struct err *err);
+/* Take over a driver that is ready. */
+struct part *part_adopt(struct session *s, struct driver *d);
+struct part *python_part(struct session *s);
+int part_setup(struct part *p, bool has_guard, struct err *err);
+void part_lose(struct part *p);
+void parts_lose(struct session *s);
+uint64_t part_guard_bytes(const struct session *s);
 
 /* running.c */
 void step_event(struct session *s, enum step_event event);
 void step_stop(struct session *s, enum step_cause cause, enum step_event event, const char *why);
 void step_began(struct session *s);
+void step_proceed(struct session *s);
+void step_take_output(struct session *s, int stream, const char *data, size_t bytes);
 
-/* driver.c: start it; read what is left of its output; look at the channel once more. */
-int driver_start(struct session *s, struct err *err);
-void driver_drain(struct session *s);
-void driver_send(struct session *s);
-void driver_on_init(struct init_link *link, const struct init_event *event);
+/* transaction.c */
+void transaction_settle(struct session *s);
+void transaction_rolled_back(struct session *s, struct part *p);
+void transaction_ready(struct session *s, struct part *p);
+void transaction_exited(struct session *s);
+void transaction_failed(struct session *s, const struct err *err);
+void transaction_committed(struct session *s);
+/* The box is new: its state is that of the head. */
+void transaction_begin(struct session *s);
+/* The driver died between two steps. Returns: false when there is no copy of it. */
+bool transaction_revive(struct part *p);
+/* Can a step of @runtime begin? If not, step_proceed() follows. */
+bool transaction_is_marked(struct session *s, const struct runtime *runtime);
+void transaction_idle(struct session *s);
+/* What the record calls the checkpoint of the state before the step, or NULL. */
+const char *transaction_checkpoint(struct session *s);
+const struct workspace *session_files(const struct session *s);
+/* What GUARD says; @fd taken over, or -1. */
+void transaction_guard(struct part *p, json_t *guard, int fd);
 
-/* session.c: one handle's close is done. */
-void session_handle_gone(struct session *s);
+/* restore.c: bring the files of @s back to @then; @done with a list of paths that are lost (owned
+ * by the callee), or NULL. After a step that has failed, what is new in /tmp and /dev/shm since
+ * restore_note() is removed as well; what was changed there stays changed. */
+void restore_note(struct session *s);
+void restore_files(
+	struct session *s, struct shadow *then, void (*done)(struct session *s, json_t *lost));
+void restore_cancel(struct session *s);

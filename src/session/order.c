@@ -2,6 +2,7 @@
 #include "session/order.h"
 
 #include "base/utf8.h"
+#include "runtime/start.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -103,26 +104,80 @@ static int add_bind(struct order_checked *c, enum bind_kind kind, const char *sr
 	return r;
 }
 
+/* What lies in the workspace or in /tmp is hidden when a branch gets its own. */
+static bool is_per_branch(const struct warden_bind *bind)
+{
+	return bind->kind == BIND_WORKSPACE || strncmp(bind->dst, "/home/user/", 11) == 0 ||
+		strncmp(bind->dst, "/tmp/", 5) == 0;
+}
+
+/* @first to @last are those of the runtimes. Stable: a volume may lie in another. */
+static int sort_binds(struct order_checked *c, size_t first, size_t last, struct err *err)
+{
+	struct warden_bind *sorted = calloc(WIRE_BINDS_MAX, sizeof *sorted);
+	size_t n = 0;
+	if (!sorted)
+		return err_set(err, ERR_NO_MEMORY, "no memory for volumes");
+	for (int pass = 0; pass < 3; pass++) {
+		for (size_t i = 0; i < c->n_binds; i++) {
+			bool is_own = i >= first && i < last;
+			int class = !is_per_branch(&c->binds[i]) ? 0 : is_own ? 1 : 2;
+			if (class == pass)
+				sorted[n++] = c->binds[i];
+		}
+		c->n_shared = pass == 0 ? n : c->n_shared;
+		c->n_template = pass == 1 ? n : c->n_template;
+	}
+	free(c->binds);
+	c->binds = sorted;
+	return 0;
+}
+
+static bool has_bind(const struct order_checked *c, const struct warden_bind *bind)
+{
+	for (size_t i = 0; i < c->n_binds; i++)
+		if (c->binds[i].dst[0] && strcmp(c->binds[i].dst, bind->dst) == 0)
+			return true;
+	return false;
+}
+
+static int add_start_binds(struct order_checked *c, struct err *err)
+{
+	for (size_t r = 0; r < RUNTIMES_MAX; r++)
+		for (size_t i = 0; i < c->starts[r].n_binds; i++) {
+			if (has_bind(c, &c->starts[r].binds[i]))
+				continue;
+			if (c->n_binds == WIRE_BINDS_MAX)
+				return err_set(
+					err, ERR_LIMIT, "more than %d volumes", WIRE_BINDS_MAX);
+			c->binds[c->n_binds++] = c->starts[r].binds[i];
+		}
+	return 0;
+}
+
 static int add_binds(struct order_checked *c, const struct order *order, struct err *err)
 {
-	size_t n = order->n_volumes + c->start.n_binds + 2;
 	int r = 0;
-	if (n > WIRE_BINDS_MAX)
-		return err_set(err, ERR_LIMIT, "more than %d volumes", WIRE_BINDS_MAX);
-	c->binds = calloc(n, sizeof *c->binds);
+	c->binds = calloc(WIRE_BINDS_MAX, sizeof *c->binds);
 	if (!c->binds)
 		return err_set(err, ERR_NO_MEMORY, "no memory for volumes");
 	if (order->rootfs)
 		r = add_bind(c, BIND_ROOTFS, order->rootfs, NULL, err);
 	if (r == 0 && order->workspace)
 		r = add_bind(c, BIND_WORKSPACE, order->workspace, NULL, err);
-	for (size_t i = 0; r == 0 && i < c->start.n_binds; i++)
-		c->binds[c->n_binds++] = c->start.binds[i];
+	size_t first = c->n_binds;
+	if (r == 0)
+		r = add_start_binds(c, err);
+	size_t last = c->n_binds;
 	for (size_t i = 0; r == 0 && i < order->n_volumes; i++) {
 		const struct volume *v = &order->volumes[i];
+		if (c->n_binds == WIRE_BINDS_MAX)
+			return err_set(err, ERR_LIMIT, "more than %d volumes", WIRE_BINDS_MAX);
 		r = add_bind(
 			c, v->is_writable ? BIND_VOLUME_RW : BIND_VOLUME_RO, v->src, v->dst, err);
 	}
+	if (r == 0)
+		r = sort_binds(c, first, last, err);
 	return r;
 }
 
@@ -134,17 +189,47 @@ static int check_code(const struct order *order, struct err *err)
 	return err_hint(err, "save it as UTF-8: iconv -f latin1 -t utf-8 FILE");
 }
 
-static int new_id(struct order_checked *c, struct err *err)
+int order_new_id(char id[ORDER_ID_BYTES], struct err *err)
 {
 	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
 	unsigned char random[ID_RANDOM_BYTES];
 	if (sodium_init() < 0)
 		return err_set(err, ERR_INTERNAL, "libsodium does not start");
 	randombytes_buf(random, sizeof random);
-	strcpy(c->id, "s-");
+	strcpy(id, "s-");
 	for (size_t i = 0; i < sizeof random; i++)
-		c->id[2 + i] = digits[random[i] & 31];
+		id[2 + i] = digits[random[i] & 31];
+	id[2 + sizeof random] = '\0';
 	return 0;
+}
+
+/* What is not on this host is said when somebody wants it. */
+static int start_others(struct order_checked *c, const struct runtime_request *ask, struct err *err)
+{
+	const struct runtime *runtime;
+	c->why_not = calloc(RUNTIMES_MAX, sizeof *c->why_not);
+	if (!c->why_not)
+		return err_set(err, ERR_NO_MEMORY, "no memory for the runtimes");
+	struct runtime_request other = *ask;
+	other.interpreter = NULL; /* it is one for the session's own runtime */
+	for (unsigned i = 0; (runtime = runtime_at(i)); i++)
+		if (runtime != c->runtime &&
+			runtime->start(&other, &c->starts[i], &c->why_not[i]) < 0)
+			runtime_start_done(&c->starts[i]);
+	return 0;
+}
+
+const struct runtime_start *order_start(
+	const struct order_checked *c, const struct runtime *runtime, struct err *err)
+{
+	unsigned i = runtime_index(runtime);
+	if (c->starts[i].argv[0])
+		return &c->starts[i];
+	if (c->why_not)
+		*err = c->why_not[i];
+	else
+		err_set(err, ERR_RUNTIME, "this session has only %s", c->runtime->name);
+	return NULL;
 }
 
 static int check(struct order_checked *c, const struct order *order, const struct install *install,
@@ -157,15 +242,22 @@ static int check(struct order_checked *c, const struct order *order, const struc
 		.env = order->env,
 		.n_env = order->n_env,
 		.cpu_milli = order->limits.value[LIMIT_cpu_milli],
+		.memory_bytes = order->limits.value[LIMIT_memory_bytes],
 		.has_seed = order->has_seed,
-		.seed = order->seed};
+		.has_time = order->has_time,
+		.seed = order->seed,
+		.time_ns = order->time_ns};
+	c->limits = order->limits;
+	c->has_seed = order->has_seed;
 	int r = check_code(order, err);
 	if (r == 0)
 		r = choose_runtime(c, order, err);
 	if (r == 0)
-		r = new_id(c, err);
+		r = order_new_id(c->id, err);
 	if (r == 0)
-		r = c->runtime->start(&ask, &c->start, err);
+		r = c->runtime->start(&ask, &c->starts[runtime_index(c->runtime)], err);
+	if (r == 0 && order->is_session)
+		r = start_others(c, &ask, err);
 	return r < 0 ? r : add_binds(c, order, err);
 }
 
@@ -181,7 +273,9 @@ int order_check(struct order_checked *out, const struct order *order, const stru
 
 void order_done(struct order_checked *c)
 {
-	runtime_start_done(&c->start);
+	for (size_t i = 0; i < RUNTIMES_MAX; i++)
+		runtime_start_done(&c->starts[i]);
+	free(c->why_not);
 	free(c->binds);
 	*c = (struct order_checked){0};
 }

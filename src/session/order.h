@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "runtime/runtime.h"
+#include "runtime/start.h"
 #include "session/install.h"
 
 #include <stdbool.h>
@@ -31,16 +32,26 @@ struct order {
 	const char *const *env; /* NAME=VALUE */
 	size_t n_env;
 	struct limits limits;
-	bool has_seed;
+	bool has_seed, has_time;
 	uint64_t seed;
+	bool is_session; /* any runtime may be used, not only the one named */
+	int64_t time_ns; /* what the clock shows first; since 1970 */
 };
 
 /* Checked against the host, and ready for session_open(). Owns its parts; order_done() frees. */
 struct order_checked {
 	const struct runtime *runtime;
-	struct runtime_start start;
+	struct runtime_start starts[RUNTIMES_MAX]; /* by runtime_index() */
+	struct err *why_not; /* likewise: why there is no such runtime; of a session only */
+	struct limits limits;
+	bool has_seed;
+	/*
+	 * In this order: what every box has; what belongs to the runtimes but is hidden by a
+	 * branch's own workspace or /tmp; what is only for sessions. A template has the first two,
+	 * a branch is given the last two.
+	 */
 	struct warden_bind *binds;
-	size_t n_binds;
+	size_t n_binds, n_shared, n_template;
 	char id[ORDER_ID_BYTES]; /* "s-" and random letters */
 };
 
@@ -51,6 +62,13 @@ struct order_checked {
 int order_check(struct order_checked *out, const struct order *order, const struct install *install,
 	struct err *err);
 void order_done(struct order_checked *c);
+
+/* How to start @runtime. Returns: NULL and @err when it is not to be had. */
+const struct runtime_start *order_start(
+	const struct order_checked *c, const struct runtime *runtime, struct err *err);
+
+/* A new session id. Errors: ERR_INTERNAL. */
+int order_new_id(char id[ORDER_ID_BYTES], struct err *err);
 
 /* The limits as they are when nothing else is asked for. */
 struct limits order_default_limits(void);

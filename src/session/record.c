@@ -2,16 +2,17 @@
 #include "session/record.h"
 
 #include "base/utf8.h"
+#include "store/journal.h"
 
 #include <errno.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char *const status_words[RECORD_STATUS_END_] = {
 	"ok", "error", "timeout", "oom", "killed", "denied"};
-static const char *const outcome_words[RECORD_OUTCOME_END_] = {"committed", "rolled_back", "lost"};
+static const char *const outcome_words[RECORD_OUTCOME_END_] = {
+	"committed", "rolled_back", "replayed", "diverged", "lost"};
 static const char *const limit_names[LIMIT_END_] = {
 #define X(name, value, what) #name,
 	LIMITS(X)
@@ -36,6 +37,7 @@ void record_done(struct record *r)
 	json_decref(r->displays);
 	json_decref(r->error);
 	json_decref(r->files);
+	free(r->canonical);
 	for (size_t i = 0; i < r->n_paths; i++)
 		free(r->paths[i]);
 	free(r->paths);
@@ -148,11 +150,21 @@ static void set_outputs(const struct record *r, json_t *out)
 	(void)json_object_set_new(out, "truncated", truncated);
 }
 
+json_t *record_usage_json(const struct record *r)
+{
+	return json_pack("{s:o, s:o}", "usage", usage_json(r), "limits", limits_json(r));
+}
+
+const char *record_outcome_word(enum record_outcome outcome)
+{
+	return outcome_words[outcome];
+}
+
 json_t *record_json(const struct record *r)
 {
-	json_t *out = json_pack("{s:i, s:s, s:n, s:s, s:s, s:s}", "schema", 1, "step", r->step,
-		"parent", "session", r->session, "runtime", r->runtime, "status",
-		status_words[r->status]);
+	json_t *out = json_pack("{s:i, s:s, s:s?, s:s, s:s, s:s}", "schema", 1, "step", r->step,
+		"parent", r->parent[0] ? r->parent : NULL, "session", r->session, "runtime",
+		r->runtime, "status", status_words[r->status]);
 	if (!out)
 		return NULL;
 	if (r->value)
@@ -165,59 +177,55 @@ json_t *record_json(const struct record *r)
 		out, "exit_code", r->exit_code >= 0 ? json_integer(r->exit_code) : json_null());
 	(void)json_object_set_new(out, "signal", r->signal ? json_integer(r->signal) : json_null());
 	(void)json_object_set_new(out, "state",
-		json_pack(
-			"{s:s, s:s?}", "outcome", outcome_words[r->outcome], "reason", r->reason));
+		json_pack("{s:s, s:s*, s:s?}", "outcome", outcome_words[r->outcome], "checkpoint",
+			r->checkpoint, "reason", r->reason));
 	(void)json_object_set(out, "files", r->files);
+	if (r->files_lost)
+		(void)json_object_set(out, "files_lost", (json_t *)(uintptr_t)r->files_lost);
 	(void)json_object_set_new(out, "tools", json_array());
 	(void)json_object_set_new(out, "usage", usage_json(r));
 	(void)json_object_set_new(out, "limits", limits_json(r));
 	return out;
 }
 
-static void hash_part(crypto_hash_sha256_state *state, const char *data, size_t bytes)
+/* What came out, apart from what differs from run to run. */
+static json_t *output_object(const struct record *r)
 {
-	unsigned char length[8];
-	for (int i = 0; i < 8; i++)
-		length[i] = (unsigned char)((uint64_t)bytes >> (56 - 8 * i));
-	(void)crypto_hash_sha256_update(state, length, sizeof length);
-	(void)crypto_hash_sha256_update(state, (const unsigned char *)data, bytes);
-}
-
-static void hash_json(crypto_hash_sha256_state *state, const json_t *json)
-{
-	char *text =
-		json ? json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY) : NULL;
-	hash_part(state, text ? text : "", text ? strlen(text) : 0);
-	free(text);
-}
-
-/* In order: where the ring starts depends on the pieces in which the output came. */
-static void hash_tail(crypto_hash_sha256_state *state, const struct capture *c)
-{
-	cleanup_buf struct buf tail = BUF_INIT(c->tail.max_bytes);
-	(void)capture_tail(c, &tail);
-	hash_part(state, buf_str(&tail), tail.bytes);
+	json_t *out = json_pack("{s:s, s:O, s:O}", "status", status_words[r->status], "displays",
+		r->displays, "files", r->files);
+	if (!out)
+		return NULL;
+	if (r->value)
+		(void)json_object_set(out, "value", r->value);
+	set_outputs(r, out);
+	if (r->error)
+		(void)json_object_set(out, "error", r->error);
+	(void)json_object_set_new(
+		out, "exit_code", r->exit_code >= 0 ? json_integer(r->exit_code) : json_null());
+	(void)json_object_set_new(out, "signal", r->signal ? json_integer(r->signal) : json_null());
+	return out;
 }
 
 void record_name(struct record *r, const char *parent, const char *code, size_t bytes,
-	const char *const *argv)
+	const char *const *argv, const json_t *inputs)
 {
-	unsigned char digest[crypto_hash_sha256_BYTES];
-	crypto_hash_sha256_state state;
-	(void)crypto_hash_sha256_init(&state);
-	hash_part(&state, parent, strlen(parent));
-	hash_part(&state, r->runtime, strlen(r->runtime));
-	hash_part(&state, code, bytes);
-	for (size_t i = 0; argv && argv[i]; i++)
-		hash_part(&state, argv[i], strlen(argv[i]));
-	hash_part(&state, status_words[r->status], strlen(status_words[r->status]));
-	for (int i = 0; i < 2; i++) {
-		hash_part(&state, buf_str(&r->out[i].head), r->out[i].head.bytes);
-		hash_tail(&state, &r->out[i]);
+	struct journal_node node = {.code = code, .code_bytes = bytes};
+	json_t *out = output_object(r);
+	if (argv && out) {
+		json_t *list = json_array();
+		for (size_t i = 0; argv[i]; i++)
+			(void)json_array_append_new(list, json_string(argv[i]));
+		(void)json_object_set_new(out, "argv", list);
 	}
-	hash_json(&state, r->value);
-	hash_json(&state, r->displays);
-	hash_json(&state, r->error);
-	(void)crypto_hash_sha256_final(&state, digest);
-	(void)sodium_bin2hex(r->step, sizeof r->step, digest, sizeof digest);
+	if (inputs)
+		(void)json_object_update(out, (json_t *)(uintptr_t)inputs);
+	free(r->canonical);
+	r->canonical = out ? json_dumps(out, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+	json_decref(out);
+	node.record = r->canonical ? r->canonical : "";
+	node.record_bytes = strlen(node.record);
+	(void)snprintf(node.parent, sizeof node.parent, "%s", parent);
+	(void)snprintf(node.runtime, sizeof node.runtime, "%s", r->runtime);
+	journal_digest(r->step, &node);
+	(void)snprintf(r->parent, sizeof r->parent, "%s", parent);
 }

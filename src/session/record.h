@@ -4,28 +4,17 @@
 #include "base/err.h"
 #include "sandbox/wire.h"
 #include "session/capture.h"
+#include "session/outcome.h"
 
 #include <jansson.h>
-
-/* ORDER status: words in record.c. */
-enum record_status {
-	RECORD_OK,
-	RECORD_ERROR,
-	RECORD_TIMEOUT,
-	RECORD_OOM,
-	RECORD_KILLED,
-	RECORD_DENIED,
-	RECORD_STATUS_END_
-};
-
-/* ORDER outcome: words in record.c. */
-enum record_outcome { RECORD_COMMITTED, RECORD_ROLLED_BACK, RECORD_LOST, RECORD_OUTCOME_END_ };
 
 enum { RECORD_ID_BYTES = 72 };
 
 struct record {
 	char session[RECORD_ID_BYTES];
-	char step[RECORD_ID_BYTES]; /* hexadecimal SHA-256 */
+	char step[RECORD_ID_BYTES];   /* hexadecimal SHA-256 */
+	char parent[RECORD_ID_BYTES]; /* likewise, or "" */
+	char *canonical; /* what of it is the same each time the step is run: what `step` names */
 	const char *runtime;
 	enum record_status status;
 	int exit_code;	  /* of the program; -1 when a signal or retort ended it */
@@ -37,9 +26,11 @@ struct record {
 	json_t *error;	       /* object or NULL */
 	struct capture out[2]; /* stdout, stderr */
 	enum record_outcome outcome;
-	const char *reason; /* or NULL */
-	json_t *files;	    /* array */
-	char **paths;	    /* beside `files`: the name as it is, NULL for one deleted */
+	const char *reason;	  /* or NULL */
+	const char *checkpoint;	  /* of the state before it, or NULL */
+	const json_t *files_lost; /* borrowed: paths a rollback could not bring back, or NULL */
+	json_t *files;		  /* array */
+	char **paths;		  /* beside `files`: the name as it is, NULL for one deleted */
 	size_t n_paths;
 	bool files_cut;
 	double wall_ms, queued_ms;
@@ -50,9 +41,6 @@ struct record {
 
 void record_init(struct record *r, const struct limits *limits);
 void record_done(struct record *r);
-
-/* "ok", "timeout", … */
-const char *record_status_word(enum record_status status);
 
 /* Who enforces: "cgroup v2", "rlimit", …; NULL for LIMIT_BY_NONE. */
 const char *record_by_word(uint32_t by);
@@ -66,9 +54,13 @@ json_t *record_json(const struct record *r);
 /* Replace error by {name, message}, keeping line and traceback of the old one. */
 void record_set_error(struct record *r, const char *name, const char *fmt, ...) attr_printf(3, 4);
 
+/* {usage, limits}: what differs from run to run. Owns: the caller decrefs. */
+json_t *record_usage_json(const struct record *r);
+
 /*
- * Name the step by what it was: SHA-256 over parent, runtime, code, arguments (NULL-terminated, or
- * NULL) and everything that came out.
+ * Name the step by what it was, as journal_digest() does: parent, runtime, code, and as canonical
+ * JSON the arguments (NULL-terminated, or NULL), the members of @inputs (an object, or NULL) and
+ * everything that came out.
  */
 void record_name(struct record *r, const char *parent, const char *code, size_t bytes,
-	const char *const *argv);
+	const char *const *argv, const json_t *inputs);

@@ -1,19 +1,26 @@
 /* The step: the table's actions, clocks, the record. SPDX-License-Identifier: Apache-2.0 */
 #include "session/live.h"
 
+#include "base/fd.h"
 #include "base/utf8.h"
-#include "sandbox/warden.h"
+#include "session/channel.h"
+#include "session/errand.h"
+#include "session/rewind.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	GRACE_MS = 1000,      /* between SIGINT and SIGKILL */
 	MEMORY_WATCH_MS = 20, /* how stale the engine's knowledge of memory may be */
 	CPU_WATCH_MIN_MS = 10,
+	STDIN_CHUNK_BYTES = 64 << 10,
+	OWN_PIDS = 1 + 2 * RUNTIMES_MAX + CHECKPOINTS_MAX, /* init, drivers, guards */
+	GUARD_WATCH_MS = 50, /* how soon old checkpoints go when memory gets tight */
 };
 
 /* ---- what the step table asks for ---- */
@@ -45,38 +52,31 @@ void step_began(struct session *s)
 		return;
 	s->began_ns = uv_hrtime();
 	/* Until here the limit covered the start of the interpreter; the step has it whole. */
-	(void)uv_timer_start(&s->wall, on_wall, s->limits.value[LIMIT_timeout_ms], 0);
+	(void)uv_timer_start(&s->wall, on_wall, s->record.limits.value[LIMIT_timeout_ms], 0);
 	if (s->events.begin)
 		s->events.begin(s->events.arg);
 }
 
 static void do_interrupt(struct session *s)
 {
-	init_signal(&s->init, DRIVER_ID, SIGINT);
-	(void)uv_timer_start(&s->wall, on_wall, GRACE_MS, 0);
+	if (s->part && s->part->driver)
+		driver_signal(s->part->driver, SIGINT);
+	else
+		step_event(s, STEP_GRACE); /* it has not begun */
+	if (s->step_state == STEP_STOPPING)
+		(void)uv_timer_start(&s->wall, on_wall, GRACE_MS, 0);
 }
 
-static void on_destroyed(struct warden_call *call, const struct warden_reply *reply, const int *fds)
-{
-	struct session *s = container_of(call, struct session, call);
-	(void)fds;
-	s->has_box = false;
-	if (reply->status == 0 && s->has_record)
-		s->record.usage = reply->usage;
-	step_event(s, STEP_SETTLED);
-}
-
-/* What is left of the step's time goes to ending the box; what was measured is kept now. */
+/* What is left of the step's time goes to its end; what was measured is kept now. */
 static void do_settle(struct session *s)
 {
 	uint64_t now = uv_hrtime();
 	s->record.wall_ms = (double)(now - (s->began_ns ? s->began_ns : s->asked_ns)) / 1e6;
 	s->record.queued_ms = s->began_ns ? (double)(s->began_ns - s->asked_ns) / 1e6 : 0;
+	s->is_asked = false;
 	(void)uv_timer_stop(&s->wall);
 	(void)uv_timer_stop(&s->meter);
-	s->state = SESSION_ENDED;
-	s->call.done = on_destroyed;
-	warden_destroy(s->warden, &s->call, s->box);
+	transaction_settle(s);
 }
 
 static void add_change(void *arg, enum workspace_change change, const struct workspace_file *file)
@@ -101,20 +101,32 @@ static void list_files(struct session *s)
 {
 	struct err err;
 	struct workspace after;
-	if (workspace_scan(&after, s->workspace_fd, &err) < 0)
+	if (!s->box || workspace_scan(&after, s->box->workspace_fd, &err) < 0)
 		return;
-	workspace_compare(&s->before, &after, add_change, &s->record);
+	workspace_compare(session_files(s), &after, add_change, &s->record);
 	s->record.files_cut = after.is_cut;
-	workspace_done(&after);
+	workspace_done(&s->before);
+	s->before = after;
+	s->is_shadow_due = true;
 }
 
 static void do_finish(struct session *s)
 {
-	driver_drain(s);
+	if (s->part && s->part->driver)
+		driver_drain(s->part->driver);
 	list_files(s);
 	step_judge(&s->record, &s->end);
-	record_name(&s->record, "", s->req.code, s->req.code_bytes, s->req.argv);
+	record_name(
+		&s->record, s->head, s->req.code, s->req.code_bytes, s->req.argv, s->req.inputs);
+	s->record.checkpoint = transaction_checkpoint(s);
+	s->record.files_lost = s->end.outcome == RECORD_ROLLED_BACK ? s->lost : NULL;
+	if (s->no_guard[0] && (!s->record.reason || s->record.outcome == RECORD_LOST))
+		s->record.reason = s->no_guard;
+	s->part = NULL;
 	s->events.done(s->events.arg, &s->record);
+	/* The next step may be under way already. */
+	if (s->step_state == STEP_NONE && s->state == SESSION_OPEN)
+		(void)uv_timer_start(&s->idle, session_on_idle, 0, 0);
 }
 
 void step_event(struct session *s, enum step_event event)
@@ -136,7 +148,18 @@ void step_event(struct session *s, enum step_event event)
 	}
 }
 
-/* ---- running ---- */
+void step_take_output(struct session *s, int stream, const char *data, size_t bytes)
+{
+	if (!s->has_record || s->step_state == STEP_NONE)
+		return;
+	int64_t n_head = capture_add(&s->record.out[stream], data, bytes);
+	if (n_head < 0)
+		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, "the host has no memory for its output");
+	else if (s->events.output)
+		s->events.output(s->events.arg, stream, data, bytes, (size_t)n_head);
+}
+
+/* ---- the box's books ---- */
 
 static void on_meter(uv_timer_t *timer);
 
@@ -147,87 +170,196 @@ static void set_meter(struct session *s, uint64_t cpu_us)
 	uint64_t left_us = cpu_us < limit_us ? limit_us - cpu_us : 0;
 	uint64_t n_cpus = MAX(s->limits.value[LIMIT_cpu_milli] / 1000, 1);
 	uint64_t delay_ms = MAX(left_us / n_cpus / 1000, (uint64_t)CPU_WATCH_MIN_MS);
-	if (s->by[LIMIT_cpu_milli] == LIMIT_BY_NONE)
+	if (!s->box || s->box->by[LIMIT_cpu_milli] == LIMIT_BY_NONE)
 		delay_ms = MIN(delay_ms, 100);
-	if (s->by[LIMIT_memory_bytes] == LIMIT_BY_ENGINE)
+	if (s->points.n > 1)
+		delay_ms = MIN(delay_ms, (uint64_t)GUARD_WATCH_MS);
+	if (s->box && s->box->by[LIMIT_memory_bytes] == LIMIT_BY_ENGINE)
 		delay_ms = MIN(delay_ms, (uint64_t)MEMORY_WATCH_MS);
 	(void)uv_timer_start(&s->meter, on_meter, delay_ms, 0);
 }
 
-static void on_usage(struct warden_call *call, const struct warden_reply *reply, const int *fds)
+static void on_usage(void *arg, const struct box_usage *u)
 {
-	struct session *s = container_of(call, struct session, watch);
-	(void)fds;
-	s->is_watching = false;
-	if (reply->status < 0 || s->step_state == STEP_NONE || s->step_state == STEP_SETTLING)
+	struct session *s = arg;
+	uint64_t limit = s->limits.value[LIMIT_memory_bytes];
+	if (!u || s->step_state == STEP_NONE || s->step_state == STEP_SETTLING)
 		return;
-	const struct box_usage *u = &reply->usage;
-	if (s->by[LIMIT_memory_bytes] == LIMIT_BY_ENGINE &&
-		u->memory_bytes > s->limits.value[LIMIT_memory_bytes])
+	uint64_t cpu_us = u->cpu_us - MIN(u->cpu_us, s->base_cpu_us);
+	/* What checkpoints hold of the memory is better used by the step. */
+	if (u->memory_bytes > limit / 4 * 3)
+		checkpoints_evict(&s->points, 1);
+	if (s->box->by[LIMIT_memory_bytes] == LIMIT_BY_ENGINE && u->memory_bytes > limit)
 		step_stop(s, STEP_CAUSE_MEMORY, STEP_MEMORY, NULL);
-	else if (u->cpu_us >= s->limits.value[LIMIT_cpu_ms] * 1000)
+	else if (s->box->by[LIMIT_pids] == LIMIT_BY_ENGINE &&
+		u->n_pids > s->limits.value[LIMIT_pids] + OWN_PIDS)
+		step_stop(s, STEP_CAUSE_PIDS, STEP_MEMORY, NULL);
+	else if (cpu_us >= s->limits.value[LIMIT_cpu_ms] * 1000)
 		step_stop(s, STEP_CAUSE_CPU, STEP_LIMIT, NULL);
 	if (s->step_state == STEP_RUNNING || s->step_state == STEP_STOPPING)
-		set_meter(s, u->cpu_us);
+		set_meter(s, cpu_us);
 }
 
 static void on_meter(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
-	if (s->is_watching)
-		return;
-	s->is_watching = true;
-	s->watch.done = on_usage;
-	warden_usage(s->warden, &s->watch, s->box);
+	if (s->box)
+		(void)box_ask_usage(s->box, on_usage, s);
 }
 
-static int write_step(struct session *s, const struct step_request *req, struct err *err)
+/* ---- running ---- */
+
+static json_t *step_json(struct session *s, uint64_t id, struct err *err)
 {
+	const struct step_request *req = &s->req;
+	char text[24];
 	json_t *argv = json_array();
+	(void)snprintf(text, sizeof text, "%llu", (unsigned long long)id);
 	for (size_t i = 0; req->argv && req->argv[i]; i++)
 		if (json_array_append_new(argv, json_string(req->argv[i])) < 0) {
 			json_decref(argv);
 			err_set(err, ERR_USAGE, "argument %zu is not UTF-8", i);
-			return err_hint(err, "pass such names in a file: -v names.txt:names.txt");
+			err_hint(err, "pass such names in a file: -v names.txt:names.txt");
+			return NULL;
 		}
-	json_t *step = json_pack("{s:s, s:o, s:s, s:o, s:s, s:s*, s:I}", "id", "1", "code",
-		json_stringn(req->code, req->code_bytes), "filename", req->filename, "argv", argv,
-		"mode", req->once ? "once" : "session", "preload", req->preload, "value_bytes",
+	json_t *step = json_pack("{s:s, s:o, s:s, s:o, s:s, s:s*, s:I}", "id", text, "code",
+		json_stringn(req->code, req->code_bytes), "filename",
+		req->filename ? req->filename : "<step>", "argv", argv, "mode",
+		s->is_once ? "once" : "session", "preload", req->preload, "value_bytes",
 		(json_int_t)s->limits.value[LIMIT_output_bytes]);
-	char *text = step ? json_dumps(step, JSON_COMPACT) : NULL;
-	json_decref(step);
-	if (!text)
-		return err_set(err, ERR_USAGE, "the code or an argument is no UTF-8 text");
-	int r = frame_write(&s->out, FRAME_STEP, text, strlen(text));
-	free(text);
-	if (r == -E2BIG) {
-		err_set(err, ERR_LIMIT, "the code is over %d MiB", FRAME_MAX_BYTES >> 20);
-		return err_hint(err, "put data into a file and give it with -v data:/data");
+	if (!step)
+		err_set(err, ERR_USAGE, "the code or an argument is no UTF-8 text");
+	return step;
+}
+
+/* What it reads goes with the frame, as a descriptor or, where none can be taken, in it. */
+static int add_stdin(
+	struct session *s, const struct runtime *runtime, json_t *step, struct err *err)
+{
+	cleanup_buf struct buf text = BUF_INIT(FRAME_MAX_BYTES);
+	if (s->req.stdin_fd < 0)
+		return 0;
+	if (!runtime->is_stdin_text)
+		return json_object_set_new(step, "stdin", json_true());
+	for (ssize_t n = 1; n > 0; buf_grown(&text, (size_t)MAX(n, 0))) {
+		char *at = buf_reserve(&text, STDIN_CHUNK_BYTES);
+		n = at ? read(s->req.stdin_fd, at, STDIN_CHUNK_BYTES) : -1;
+		if (n < 0)
+			return err_set(err, ERR_LIMIT,
+				"the step's input cannot be passed on: over %d MiB",
+				FRAME_MAX_BYTES >> 20);
 	}
-	return r < 0 ? err_set(err, ERR_NO_MEMORY, "no memory for the code") : 0;
+	fd_close(&s->req.stdin_fd);
+	json_t *value = json_stringn(buf_str(&text), text.bytes);
+	if (!value)
+		return err_set(err, ERR_USAGE, "the step's input is no UTF-8 text");
+	return json_object_set_new(step, "stdin_text", value);
+}
+
+/* The step's checkpoint is made when its result is out: for the state after it. */
+static int send_step(struct session *s, struct part *p, struct err *err)
+{
+	uint64_t id = ++s->last_id;
+	json_t *step = step_json(s, id, err);
+	if (!step)
+		return -EINVAL;
+	if (!s->is_once && s->points.max > 0) {
+		(void)json_object_set_new(step, "checkpoint", json_true());
+		(void)json_object_set_new(
+			step, "guard_bytes", json_integer((json_int_t)part_guard_bytes(s)));
+	}
+	int r = add_stdin(s, p->runtime, step, err);
+	if (r == 0)
+		r = driver_send_fd(p->driver, FRAME_STEP, step, s->req.stdin_fd, err);
+	fd_close(&s->req.stdin_fd);
+	json_decref(step);
+	s->step_id = id;
+	memcpy(s->no_guard, p->no_guard, sizeof s->no_guard);
+	return r;
+}
+
+/* A guard that another driver is making now would count as started by this step. */
+static bool has_other_due(const struct session *s, const struct runtime *runtime)
+{
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
+		if (s->parts[i].due_id && s->parts[i].runtime != runtime)
+			return true;
+	return false;
+}
+
+/* Send the step that was asked for. Returns: 1 when it has to wait for its box, 0, or negative
+ * errno. */
+static int try_send(struct session *s, struct err *err)
+{
+	const struct runtime *runtime = s->req.runtime ? s->req.runtime : s->order->runtime;
+	if (s->restoring || s->is_rolling || has_other_due(s, runtime) ||
+		!transaction_is_marked(s, runtime))
+		return 1;
+	if (!session_box(s)) { /* none, or it is being made */
+		int r = session_get_box(s, err);
+		return r < 0 ? r : 1;
+	}
+	transaction_idle(s); /* the files as they are, before the step can change them */
+	memcpy(s->record.by, s->box->by, sizeof s->record.by);
+	s->is_asked = false;
+	session_touch(s);
+	int r = part_ensure(s, runtime, &s->part, err);
+	if (r == 0)
+		r = send_step(s, s->part, err);
+	if (r == 0)
+		set_meter(s, 0);
+	return r;
+}
+
+void step_proceed(struct session *s)
+{
+	struct err err;
+	int r = s->is_asked ? try_send(s, &err) : 0;
+	if (r >= 0)
+		return;
+	s->end.why_code = err.code;
+	step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err.msg);
+}
+
+bool session_is_idle(const struct session *s)
+{
+	return s->state == SESSION_OPEN && s->step_state == STEP_NONE && !s->restoring &&
+		!s->is_rolling;
 }
 
 int session_run(struct session *s, const struct step_request *req, struct err *err)
 {
-	if (s->state != SESSION_OPEN || s->step_state != STEP_NONE)
+	int stdin_fd = req->stdin_fd;
+	if (s->state != SESSION_OPEN || s->step_state != STEP_NONE || s->undone ||
+		(s->restoring && !s->is_reviving)) {
+		fd_close(&stdin_fd);
 		return err_set(err, ERR_GONE, "the session is not open and idle");
-	int r = write_step(s, req, err);
-	if (r < 0)
-		return r;
+	}
+	if (s->has_record)
+		record_done(&s->record);
 	s->req = *req;
-	s->end = (struct step_end){0};
+	s->end = (struct step_end){.is_session = !s->is_once};
 	s->display_bytes = s->began_ns = 0;
 	s->asked_ns = uv_hrtime();
+	s->base_cpu_us = s->last_cpu_us;
+	s->base_ooms = s->last_ooms;
 	record_init(&s->record, &s->limits);
 	s->has_record = true;
-	s->record.runtime = s->runtime->name;
+	s->no_guard[0] = '\0';
+	s->record.runtime = (req->runtime ? req->runtime : s->order->runtime)->name;
+	if (req->timeout_ms)
+		s->record.limits.value[LIMIT_timeout_ms] = req->timeout_ms;
 	memcpy(s->record.session, s->id, sizeof s->id);
-	memcpy(s->record.by, s->by, sizeof s->by);
 	s->step_state = STEP_RUNNING;
-	driver_send(s);
-	(void)uv_timer_start(&s->wall, on_wall, s->limits.value[LIMIT_timeout_ms], 0);
-	set_meter(s, 0);
-	return 0;
+	s->is_asked = true;
+	(void)uv_timer_start(&s->wall, on_wall, s->record.limits.value[LIMIT_timeout_ms], 0);
+	int r = try_send(s, err);
+	if (r >= 0)
+		return 0;
+	(void)uv_timer_stop(&s->wall);
+	s->step_state = STEP_NONE;
+	s->part = NULL;
+	return r;
 }
 
 void session_interrupt(struct session *s)
@@ -237,9 +369,4 @@ void session_interrupt(struct session *s)
 		step_event(s, STEP_GRACE);
 	else
 		step_stop(s, STEP_CAUSE_CALLER, STEP_LIMIT, NULL);
-}
-
-int session_workspace_fd(const struct session *s)
-{
-	return s->workspace_fd;
 }

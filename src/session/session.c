@@ -1,28 +1,43 @@
 /*
  * A session over its box.
  *
- * Theory of operation. session_open() asks the warden for a box. When it comes, the session makes
- * the pipes and the channel, has init start the driver, and is open; a step may be sent at once,
- * the driver reads it when it is up. While a step runs, four things are watched: the channel
- * (frames), the two output pipes, init (the driver's end), and clocks (wall; CPU and, where no
- * cgroup does it, memory, by asking the warden for the box's books). What each of them means is
- * decided by the table in step.c.
+ * Theory of operation. A session gets its box in one of two ways: from the warden, then init starts
+ * a driver in it; or as a branch of a stem, then the driver is there already. While a step runs,
+ * four things are watched: the driver's channel (frames), its two output pipes, init (the driver's
+ * end), and clocks (wall; CPU and, where no cgroup does it, memory, by asking the warden for the
+ * box's books). What each of them means is decided by the table in step.c; what becomes of the
+ * session's state, by transaction.c.
  *
- * A step with `once` ends with its box: the box is destroyed first, so that nothing can write any
- * more, then the pipes are read to their end, then the record is made.
+ * A session that was branched has a stem in the place of its box, and gets a box again, branched
+ * from that stem, when there is time or a step is to be run.
+ *
+ * A session for one step ends with its box: the box is destroyed first, so that nothing can write
+ * any more, then the pipes are read to their end, then the record is made.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "session/rewind.h"
 #include "session/session.h"
 
 #include "base/fd.h"
+#include "session/errand.h"
 #include "session/live.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { CHANNEL_OUT_BYTES = FRAME_MAX_BYTES + FRAME_HEAD_BYTES };
+/* A session that was branched goes on later than its branches, which somebody waits for. */
+enum { CONTINUE_MS = 2 };
+
+enum {
+	OPEN_MS = 120000, /* for imports, before a session counts as not opened */
+	GUARD_MS = 10000, /* for a checkpoint that is still being made, before a branch */
+};
 
 static void handle_closed(uv_handle_t *handle)
 {
@@ -38,93 +53,475 @@ static void close_handle(struct session *s, void *handle)
 	uv_close(h, handle_closed);
 }
 
-static void open_failed(struct session *s, const struct err *err)
+/* ---- opening ---- */
+
+/* Told once: from then on, what goes wrong is told by records. */
+void session_opened(struct session *s, const struct err *err)
 {
-	s->state = SESSION_ENDED;
+	if (s->state != SESSION_MAKING)
+		return;
+	s->state = err ? SESSION_ENDED : SESSION_OPEN;
+	(void)uv_timer_stop(&s->wall);
 	s->events.opened(s->events.arg, err);
 }
 
-static void on_created(struct warden_call *call, const struct warden_reply *reply, const int *fds)
+static void on_open_late(uv_timer_t *timer)
 {
-	struct session *s = container_of(call, struct session, call);
 	struct err err;
-	if (reply->status < 0 || !fds) {
-		open_failed(s, &reply->err);
-		return;
-	}
-	s->has_box = true;
-	s->box = reply->box;
-	memcpy(s->by, reply->by, sizeof s->by);
-	s->workspace_fd = fds[WARDEN_FD_WORKSPACE];
-	/* Twice the limit in one process is refused at once; the rest is for the engine to measure.
-	 */
-	if (s->by[LIMIT_memory_bytes] == LIMIT_BY_ENGINE)
-		s->spawn.data_bytes = s->limits.value[LIMIT_memory_bytes] * 2;
-	s->init.on_event = driver_on_init;
-	int r = init_link_open(&s->init, s->loop, fds[WARDEN_FD_INIT], &err);
-	s->n_handles += r == 0;
-	if (r == 0)
-		r = driver_start(s, &err);
-	if (r == 0)
-		r = workspace_scan(&s->before, s->workspace_fd, &err);
-	if (r < 0) {
-		open_failed(s, &err);
-		return;
-	}
-	s->state = SESSION_OPEN;
-	s->events.opened(s->events.arg, NULL);
+	err_set(&err, ERR_GONE, "the session was not ready within %d s", OPEN_MS / 1000);
+	err_hint(&err, "see what the modules of --preload do when they are imported");
+	session_opened(timer->data, &err);
 }
 
-static int take_start(struct session *s, const struct session_config *c, struct err *err)
+static void feed_closed(struct feed *f)
 {
-	int r = 0;
-	for (size_t i = 0; r == 0 && c->start->argv[i]; i++)
-		r = runtime_add(s->start.argv, RUNTIME_ARGS_MAX, err, "%s", c->start->argv[i]);
-	for (size_t i = 0; r == 0 && c->start->envp[i]; i++)
-		r = runtime_add(s->start.envp, RUNTIME_ENV_MAX, err, "%s", c->start->envp[i]);
-	s->spawn = (struct spawn){.id = DRIVER_ID,
-		.argv = (const char *const *)s->start.argv,
-		.envp = (const char *const *)s->start.envp,
-		.limits = &s->limits,
-		.fds = {-1, -1, -1, -1}};
+	session_handle_gone(container_of(f, struct session, feed));
+}
+
+/* The box never gets the caller's own descriptor. Returns: what the driver reads, or -1 for
+ * nothing. */
+int session_open_stdin(struct session *s, int *theirs, struct err *err)
+{
+	int ends[2];
+	*theirs = -1;
+	if (s->stdin_fd < 0 || !s->is_once)
+		return 0;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(err, ERR_IO, errno, "pipe");
+	*theirs = ends[0];
+	s->feed.closed = feed_closed;
+	int r = feed_start(&s->feed, s->engine->loop, s->stdin_fd, ends[1], err);
+	s->has_feed = s->feed.n_open > 0;
+	s->n_handles += s->has_feed;
 	return r;
+}
+
+static int begin_in_box(struct session *s, struct err *err)
+{
+	struct part *p;
+	workspace_done(&s->before);
+	int r = workspace_scan(&s->before, s->box->workspace_fd, err);
+	s->is_shadow_due = true;
+	if (r == 0)
+		r = part_start(s, s->order->runtime, &p, err);
+	if (r == 0 && !s->is_once)
+		r = part_setup(p, !s->is_template, err);
+	if (r == 0)
+		transaction_begin(s);
+	return r;
+}
+
+static void on_made(void *arg, const struct err *err)
+{
+	struct session *s = arg;
+	struct err error;
+	if (!err && begin_in_box(s, &error) < 0)
+		err = &error;
+	if (err && s->state == SESSION_OPEN) {
+		struct err why = *err;
+		session_lose_box(s);
+		s->end.why_code = why.code;
+		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, why.msg);
+	} else if (err) {
+		struct err why = *err;
+		session_lose_box(s);
+		session_opened(s, &why);
+	} else if (s->is_once) {
+		session_opened(s, NULL); /* the driver reads its step when it is up */
+	} else if (s->state == SESSION_OPEN) {
+		step_proceed(s);
+	}
+}
+
+static void on_branched(void *arg, struct driver *d, const struct err *err)
+{
+	struct session *s = arg;
+	struct err error;
+	s->branching = NULL;
+	int r = 0;
+	if (d) {
+		session_touch(s);
+		s->base = take_ptr(s->stem);
+		s->box = box_hold(d->box);
+		struct part *p = part_adopt(s, d);
+		s->last_cpu_us = s->last_ooms = s->base_cpu_us = s->base_ooms = 0; /* new books */
+		workspace_done(&s->before);
+		r = workspace_scan(&s->before, s->box->workspace_fd, &error);
+		s->is_shadow_due = true;
+		if (r == 0)
+			r = part_setup(p, true, &error);
+		if (r == 0)
+			transaction_begin(s);
+	}
+	if (r < 0) {
+		session_lose_box(s);
+		err = &error;
+	}
+	if (err && s->state == SESSION_OPEN) {
+		s->end.why_code = err->code;
+		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err->msg);
+	} else if (err) {
+		session_opened(s, err);
+	} else if (s->state == SESSION_OPEN) {
+		step_proceed(s);
+	}
+}
+
+static int get_box(struct session *s, struct err *err)
+{
+	const struct order_checked *o = s->order;
+	if (s->stem && stem_is_dead(s->stem)) { /* told once; then from the beginning */
+		stem_let_go(take_ptr(s->stem));
+		return err_set(err, ERR_GONE, "what was to be branched is gone");
+	}
+	if (!s->stem)
+		return box_create(&s->box, s->engine, s->is_once ? 0 : WARDEN_BRANCHABLE,
+			&s->limits, o->binds, s->is_template ? o->n_template : o->n_binds, on_made,
+			s, err);
+	const struct branch_order order = {.limits = s->limits,
+		.binds = o->binds + o->n_shared,
+		.n_binds = o->n_binds - o->n_shared,
+		.is_continuation = s->state == SESSION_OPEN};
+	s->branching = stem_branch(s->stem, &order, on_branched, s);
+	return s->branching ? 0 : err_set(err, ERR_GONE, "what was to be branched is gone");
+}
+
+/* There is time: for a box, if the session was branched; for a copy of the files. */
+void session_on_idle(uv_timer_t *timer)
+{
+	struct session *s = timer->data;
+	struct err err;
+	if (s->state == SESSION_OPEN && s->stem && !s->box)
+		(void)session_get_box(s, &err); /* tried again when a step wants it */
+	else if (session_is_idle(s)) {
+		transaction_idle(s);
+		session_notice(s);
+	}
+}
+
+static struct session *new_session(const struct session_config *c)
+{
+	struct session *s = calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	s->engine = c->engine;
+	s->order = c->order;
+	s->preload = c->preload;
+	s->is_once = c->is_once;
+	s->is_template = c->is_template;
+	s->limits = c->order->limits;
+	s->stem = c->stem ? stem_hold(c->stem) : NULL;
+	s->stdin_fd = c->stdin_fd;
+	s->points.max = c->n_checkpoints ? c->n_checkpoints : CHECKPOINTS_DEFAULT;
+	s->req.stdin_fd = -1;
+	(void)snprintf(s->id, sizeof s->id, "%s", c->id);
+	uv_timer_t *timers[] = {&s->wall, &s->meter, &s->idle, &s->back};
+	for (size_t i = 0; i < ARRAY_LEN(timers); i++) {
+		(void)uv_timer_init(s->engine->loop, timers[i]);
+		timers[i]->data = s;
+		s->n_handles++;
+	}
+	engine_hold(s->engine);
+	return s;
 }
 
 int session_open(struct session **out, const struct session_config *c,
 	const struct session_events *events, struct err *err)
 {
-	struct session *s = calloc(1, sizeof *s);
-	if (s)
-		s->chunk = malloc(READ_BYTES);
-	if (!s || !s->chunk) {
-		free(s);
+	struct session *s = new_session(c);
+	if (!s)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a session");
-	}
 	s->events = *events;
-	s->loop = c->loop;
-	s->warden = c->warden;
-	s->runtime = c->runtime;
-	s->limits = *c->limits;
-	s->stdin_fd = c->stdin_fd;
-	s->workspace_fd = s->channel_fd = s->init.fd = -1;
-	s->streams[0].fd = s->streams[1].fd = -1;
-	s->in = BUF_INIT(FRAME_MAX_BYTES + FRAME_HEAD_BYTES + READ_BYTES);
-	s->out = BUF_INIT(CHANNEL_OUT_BYTES);
-	(void)snprintf(s->id, sizeof s->id, "%s", c->id);
-	(void)uv_timer_init(s->loop, &s->wall);
-	(void)uv_timer_init(s->loop, &s->meter);
-	s->wall.data = s->meter.data = s;
-	s->n_handles = 2;
-	int r = take_start(s, c, err);
+	(void)uv_timer_start(&s->wall, on_open_late, OPEN_MS, 0);
+	int r = get_box(s, err);
 	if (r < 0) {
 		s->events.closed = NULL;
 		session_close(s);
 		return r;
 	}
-	s->call.done = on_created;
-	warden_create(s->warden, &s->call, c->limits, c->binds, c->n_binds);
 	*out = s;
 	return 0;
+}
+
+void session_silence(struct session *s, const struct session_events *events)
+{
+	s->events = *events;
+}
+
+void session_take(struct session *s, const char *id, const struct session_events *events)
+{
+	s->events = *events;
+	(void)snprintf(s->id, sizeof s->id, "%s", id);
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
+		if (s->parts[i].driver)
+			(void)part_setup(&s->parts[i], false, NULL);
+}
+
+static void let_go_box(struct session *s)
+{
+	struct box *box = take_ptr(s->box);
+	s->marked = s->last_mark;
+	if (!box)
+		return;
+	box->marked = NULL;
+	box_let_go(box);
+}
+
+/* What the box had is gone with it; the next step gets another. */
+void session_lose_box(struct session *s)
+{
+	parts_lose(s);
+	checkpoints_cut(&s->points, 0);
+	if (s->box) { /* others may hold it on: it must not tell us any more */
+		box_forget(s->box);
+		s->box->ended = NULL;
+	}
+	let_go_box(s);
+}
+
+void session_set_head(struct session *s, const char *step)
+{
+	(void)snprintf(s->head, sizeof s->head, "%s", step);
+	transaction_committed(s);
+}
+
+/* Its process or its box ended between two steps, or a step cost its state. */
+bool session_is_lost(const struct session *s)
+{
+	const struct driver *python = s->parts[runtime_index(runtime_by_name("python"))].driver;
+	bool has_base =
+		s->box ? !s->box->is_over : s->branching || (s->stem && !stem_is_dead(s->stem));
+	if (s->state != SESSION_OPEN || s->is_rolling || s->restoring)
+		return false;
+	return s->is_lost || !has_base || (python && python->is_over);
+}
+
+bool session_is_live(const struct session *s, const struct runtime *runtime)
+{
+	return s->parts[runtime_index(runtime)].is_live;
+}
+
+uint64_t session_asked_ns(const struct session *s)
+{
+	return s->asked_ns;
+}
+
+struct box *session_box(const struct session *s)
+{
+	return s->box && s->box->has_init ? s->box : NULL;
+}
+
+void session_renew(struct session *s, struct stem *stem)
+{
+	session_lose_box(s);
+	shadow_let_go(take_ptr(s->shadow));
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
+		text_let_go(take_ptr(s->parts[i].state));
+	session_touch(s);
+	if (s->stem)
+		stem_let_go(take_ptr(s->stem));
+	s->stem = stem ? stem_hold(stem) : NULL;
+	s->last_cpu_us = s->last_ooms = 0;
+	s->is_lost = false;
+	s->head[0] = '\0'; /* what its first checkpoint will be of */
+}
+
+/* The states that are texts come along; memory and files did already. */
+void session_inherit(struct session *s, const struct session *of)
+{
+	struct checkpoint *c = s->points.n ? s->points.v[s->points.n - 1] : NULL;
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++) {
+		if (s->parts[i].state)
+			continue;
+		s->parts[i].state = text_hold(of->parts[i].state);
+		if (c && !c->states[i])
+			c->states[i] = text_hold(of->parts[i].state);
+	}
+}
+
+int session_workspace_fd(const struct session *s)
+{
+	return s->box ? s->box->workspace_fd : -1;
+}
+
+/* Its box again, when a step wants it or there is time. */
+int session_get_box(struct session *s, struct err *err)
+{
+	return s->box || s->branching ? 0 : get_box(s, err);
+}
+
+/* ---- the session becomes a stem ---- */
+
+static void tell_stem(struct session *s, const struct err *err)
+{
+	session_stem_fn *stemmed = take_ptr(s->stemmed);
+	(void)uv_timer_stop(&s->wall);
+	if (stemmed)
+		stemmed(s->stemmed_arg, err ? NULL : s->stem, err);
+}
+
+/* The driver that was to become a stem has died: whoever waits for the stem hears it. */
+void session_no_stem(struct session *s, const struct err *err)
+{
+	struct err why = *err;
+	tell_stem(s, &why);
+}
+
+/* Only the driver and its guards are left in the box: nothing in it runs code any more. */
+static void on_cleared(void *arg, int n)
+{
+	struct session *s = arg;
+	struct driver *d = take_ptr(python_part(s)->driver);
+	bool is_dead = n < 0 || !d || d->is_over;
+	struct err err;
+	part_lose(python_part(s));
+	s->stem = is_dead ? NULL : stem_new(d);
+	if (!s->stem) {
+		if (d)
+			driver_let_go(d);
+		s->is_lost = true;
+		err_set(&err, is_dead ? ERR_GONE : ERR_NO_MEMORY,
+			is_dead ? "the driver to be branched has died" : "no memory for a branch");
+		tell_stem(s, &err);
+		return;
+	}
+	parts_lose(s);
+	transaction_idle(s);
+	/* A guard here would go on above the branches, where nothing of a user may run. */
+	checkpoints_cut(&s->points, 0);
+	let_go_box(s);
+	if (!s->is_template)
+		(void)uv_timer_start(&s->idle, session_on_idle, CONTINUE_MS, 0);
+	tell_stem(s, NULL);
+}
+
+static void clear_box(struct session *s, bool is_forced, box_cleared_fn *cleared)
+{
+	int32_t pids[CHECKPOINTS_MAX + RUNTIMES_MAX];
+	size_t n = 0;
+	for (size_t i = 0; !is_forced && i < ARRAY_LEN(s->parts); i++)
+		if (s->parts[i].arm_pid > 0)
+			pids[n++] = s->parts[i].arm_pid;
+	const struct guard *last = NULL;
+	for (unsigned i = 0; i < s->points.n; i++) {
+		const struct guard *g = s->points.v[i]->guard;
+		if (g && g != last && g->box == s->box && g->fd >= 0)
+			pids[n++] = g->pid;
+		last = g;
+	}
+	box_clear(s->box, pids, n, is_forced, cleared, s);
+}
+
+static void on_counted(void *arg, int n)
+{
+	struct session *s = arg;
+	struct err err;
+	if (n < 0) {
+		err_set(&err, ERR_GONE, "the session's box is gone");
+		tell_stem(s, &err);
+		return;
+	}
+	if (n > 0 && !s->is_forced) {
+		err_set(&err, ERR_BUSY,
+			"the session has %d process%s of its own, which a branch would end", n,
+			n == 1 ? "" : "es");
+		err_hint(&err, "end them first, or ask with \"force\": true");
+		tell_stem(s, &err);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
+		if (s->parts[i].driver && &s->parts[i] != python_part(s))
+			driver_signal(s->parts[i].driver, SIGKILL);
+	/* Which processes are guards is the driver's word: now that they are of no use, none is
+	 * spared. */
+	checkpoints_cut(&s->points, 0);
+	clear_box(s, true, on_cleared);
+}
+
+static int check_stem(struct session *s, struct err *err)
+{
+	struct part *p;
+	if (!session_is_idle(s) || s->stemmed || s->branching) {
+		err_set(err, ERR_BUSY, "a step of the session is running");
+		return err_hint(err, "wait for its result, or interrupt it");
+	}
+	if (!session_box(s))
+		return err_set(err, ERR_GONE, "the session has no box");
+	/* Its own next box is one deeper as well: it would be lost. */
+	if (s->box->depth >= WIRE_DEPTH_MAX) {
+		err_set(err, ERR_LIMIT, "the session is %d branches of branches deep",
+			WIRE_DEPTH_MAX);
+		return err_hint(err, "branch one that is less deep, or make a new session");
+	}
+	/* What is branched is a Python, whatever the session's own runtime is. */
+	return part_start(s, runtime_by_name("python"), &p, err);
+}
+
+static void on_guard_late(uv_timer_t *timer)
+{
+	struct err err;
+	err_set(&err, ERR_GONE, "the driver made no checkpoint within %d s", GUARD_MS / 1000);
+	tell_stem(timer->data, &err);
+}
+
+void session_touch(struct session *s)
+{
+	if (s->base)
+		stem_let_go(take_ptr(s->base));
+}
+
+/* Only the thread that clones goes on in a clone. */
+static bool has_threads(const struct part *p)
+{
+	return strstr(p->no_guard, "threads") != NULL;
+}
+
+void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done, void *arg)
+{
+	struct err err;
+	struct stem *stem = s->stem ? s->stem : s->base;
+	if (stem && session_is_idle(s) && !stem_is_dead(stem)) {
+		done(arg, stem, NULL);
+		return;
+	}
+	if (check_stem(s, &err) < 0) {
+		done(arg, NULL, &err);
+		return;
+	}
+	s->stemmed = done;
+	s->stemmed_arg = arg;
+	s->is_forced = is_forced;
+	s->is_count_due = true;
+	(void)uv_timer_start(&s->wall, on_guard_late, GUARD_MS, 0);
+	/* It had threads when its last step ended: whether it has still is told by another guard.
+	 */
+	struct part *p = python_part(s);
+	if (!p->due_id && has_threads(p))
+		(void)part_setup(p, true, &err);
+	/* A guard that is being made has to be known, or it would count as a process of its own. */
+	session_count(s);
+}
+
+/* Go on with making a stem, if that waits for a guard. */
+void session_count(struct session *s)
+{
+	struct err err;
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
+		if (s->parts[i].due_id)
+			return;
+	if (!s->is_count_due)
+		return;
+	s->is_count_due = false;
+	(void)uv_timer_stop(&s->wall);
+	if (!s->stemmed || !s->box || s->box->cleared)
+		return;
+	if (!has_threads(python_part(s))) {
+		clear_box(s, false, on_counted);
+		return;
+	}
+	err_set(&err, ERR_BUSY, "the session cannot be branched: the program has other threads");
+	err_hint(&err, "wait until they have ended, then branch");
+	tell_stem(s, &err);
 }
 
 /* ---- closing ---- */
@@ -132,20 +529,22 @@ int session_open(struct session **out, const struct session_config *c,
 static void free_session(struct session *s)
 {
 	struct session_events events = s->events;
-	for (int i = 0; i < 2; i++)
-		fd_close(&s->streams[i].fd);
-	fd_close(&s->channel_fd);
-	fd_close(&s->workspace_fd);
+	struct engine *e = s->engine;
 	if (s->has_record)
 		record_done(&s->record);
 	workspace_done(&s->before);
-	runtime_start_done(&s->start);
-	buf_done(&s->in);
-	buf_done(&s->out);
-	free(s->chunk);
+	for (size_t i = 0; i < RESTORE_SCRATCH; i++)
+		workspace_done(&s->scratch[i]);
+	shadow_let_go(s->shadow);
+	shadow_let_go(s->kept);
+	json_decref(s->lost);
+	fd_close(&s->req.stdin_fd);
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
+		text_let_go(s->parts[i].state);
 	free(s);
 	if (events.closed)
 		events.closed(events.arg);
+	engine_release(e);
 }
 
 void session_handle_gone(struct session *s)
@@ -154,51 +553,30 @@ void session_handle_gone(struct session *s)
 		free_session(s);
 }
 
-static void on_gone(struct warden_call *call, const struct warden_reply *reply, const int *fds)
-{
-	struct session *s = container_of(call, struct session, call);
-	for (int i = 0; fds && i < WARDEN_FD_END_; i++)
-		(void)close(fds[i]);
-	/* The answer to a WARDEN_CREATE that nobody waits for any more: the box goes as it came. */
-	s->has_box = s->state == SESSION_MAKING && reply->status == 0;
-	s->box = reply->box;
-	s->state = SESSION_ENDED;
-	session_close(s);
-}
-
-static void close_handles(struct session *s)
-{
-	s->state = SESSION_CLOSING;
-	warden_forget(s->warden, &s->watch);
-	if (s->has_feed)
-		feed_stop(&s->feed);
-	for (int i = 0; i < 2; i++)
-		if (s->streams[i].fd >= 0)
-			close_handle(s, &s->streams[i].poll);
-	if (s->is_channel_open)
-		close_handle(s, &s->channel);
-	if (s->init.fd >= 0) {
-		s->init.poll.data = s;
-		init_link_close(&s->init, handle_closed);
-	}
-	close_handle(s, &s->wall);
-	close_handle(s, &s->meter);
-}
-
 void session_close(struct session *s)
 {
 	if (s->state == SESSION_CLOSING)
 		return;
-	if (s->state == SESSION_MAKING && s->call.id) {
-		s->call.done = on_gone; /* the box comes and goes at once */
-		return;
-	}
-	if (s->has_box) {
-		s->call.done = on_gone;
-		s->step_state = STEP_NONE;
-		warden_destroy(s->warden, &s->call, s->box);
-		s->has_box = false;
-		return;
-	}
-	close_handles(s);
+	s->state = SESSION_CLOSING;
+	s->step_state = STEP_NONE;
+	s->stemmed = NULL;
+	s->undone = NULL;
+	s->named = NULL;
+	restore_cancel(s);
+	if (s->target)
+		checkpoint_let_go(take_ptr(s->target));
+	if (s->branching)
+		branching_forget(take_ptr(s->branching));
+	session_touch(s);
+	if (s->stem)
+		stem_let_go(take_ptr(s->stem));
+	if (s->has_feed)
+		feed_stop(&s->feed);
+	if (s->box)
+		s->box->made = NULL;
+	session_lose_box(s);
+	close_handle(s, &s->wall);
+	close_handle(s, &s->meter);
+	close_handle(s, &s->idle);
+	close_handle(s, &s->back);
 }

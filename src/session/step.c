@@ -79,6 +79,14 @@ static void judge_cause(struct record *r, const struct step_end *end)
 		r->exit_status = err_exit(end->why_code ? end->why_code : ERR_BOX);
 		record_set_error(r, "BoxGone", "%s", end->why);
 		break;
+	case STEP_CAUSE_PIDS:
+		r->status = RECORD_KILLED;
+		r->signal = SIGKILL;
+		r->exit_status = 128 + SIGKILL;
+		record_set_error(r, "ProcessLimit",
+			"the step had more processes than its limit of %llu",
+			(unsigned long long)limit[LIMIT_pids]);
+		break;
 	case STEP_CAUSE_MEMORY:
 	case STEP_CAUSE_NONE:
 		break;
@@ -117,7 +125,9 @@ static void judge_exit(struct record *r, int wait_status)
 
 void step_judge(struct record *r, const struct step_end *end)
 {
-	r->outcome = end->has_result ? RECORD_COMMITTED : RECORD_LOST;
+	r->outcome = end->is_session ? end->outcome
+		: end->has_result    ? RECORD_COMMITTED
+				     : RECORD_LOST;
 	if (end->has_result) {
 		r->status = end->is_error ? RECORD_ERROR : RECORD_OK;
 		r->exit_code = r->exit_status = end->exit_code;

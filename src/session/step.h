@@ -16,7 +16,7 @@ enum step_event {
 	STEP_EXITED,  /* the driver process ended */
 	STEP_BROKEN,  /* the driver sent what is no frame, or the box is gone */
 	STEP_LIMIT,   /* wall or CPU time is up, or the caller interrupts */
-	STEP_MEMORY,  /* the engine measured more memory than allowed */
+	STEP_MEMORY,  /* the engine measured more memory, or counted more processes, than allowed */
 	STEP_GRACE,   /* the grace is over */
 	STEP_SETTLED, /* the box's last books are in */
 	STEP_EVENT_END_
@@ -38,6 +38,7 @@ enum step_cause {
 	STEP_CAUSE_WALL,
 	STEP_CAUSE_CPU,
 	STEP_CAUSE_MEMORY,
+	STEP_CAUSE_PIDS,
 	STEP_CAUSE_CALLER,
 	STEP_CAUSE_PROTOCOL,
 	STEP_CAUSE_BOX
@@ -51,6 +52,8 @@ struct step_end {
 	bool has_result; /* the driver reported: then `is_error` and `exit_code` are its words */
 	bool is_error;
 	int exit_code;
+	bool is_session; /* then `outcome` tells what became of its state */
+	enum record_outcome outcome;
 	bool has_exited; /* the driver process ended with `wait_status` */
 	int wait_status;
 };

@@ -38,6 +38,8 @@ static enum workspace_kind kind_of(const struct walk *w, const struct stat *st)
 		return WORKSPACE_MOUNT;
 	if (S_ISREG(st->st_mode))
 		return WORKSPACE_FILE;
+	if (S_ISDIR(st->st_mode))
+		return WORKSPACE_DIR;
 	return S_ISLNK(st->st_mode) ? WORKSPACE_LINK : WORKSPACE_OTHER;
 }
 
@@ -65,6 +67,7 @@ static int add_file(struct walk *w, const char *name, const struct stat *st)
 		.size_bytes = (uint64_t)st->st_size,
 		.changed_ns = st->st_ctim.tv_sec * 1000000000LL + st->st_ctim.tv_nsec,
 		.ino = st->st_ino,
+		.mode = st->st_mode & 07777,
 	};
 	return 0;
 }
@@ -78,13 +81,18 @@ static int walk_entry(struct walk *w, int dir_fd, const char *name, int depth)
 		return 0;
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
 		return 0; /* gone in the meantime */
-	if (!S_ISDIR(st.st_mode) || st.st_dev != w->dev)
-		return add_file(w, name, &st);
-	int fd = sys_open_beneath(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
-	if (fd < 0)
-		return 0; /* replaced, or made unreadable by its owner */
+	int r = add_file(w, name, &st);
+	if (r < 0 || !S_ISDIR(st.st_mode) || st.st_dev != w->dev)
+		return r;
+	int fd = sys_open_below(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0) { /* replaced, made unreadable by its owner, or a volume of the same filesystem
+		       */
+		if (errno == EXDEV && !w->out->is_cut)
+			w->out->files[w->out->n_files - 1].kind = WORKSPACE_MOUNT;
+		return 0;
+	}
 	size_t before = w->path.bytes;
-	int r = buf_addf(&w->path, "%s/", name);
+	r = buf_addf(&w->path, "%s/", name);
 	if (r == -E2BIG || depth == WORKSPACE_DEPTH_MAX) {
 		w->out->is_cut = true;
 		(void)close(fd);
@@ -147,8 +155,11 @@ static bool is_mount_point(const struct workspace_file *f)
 	return f->kind == WORKSPACE_MOUNT;
 }
 
+/* What changes in a directory is told of what is in it. */
 static bool is_same(const struct workspace_file *old, const struct workspace_file *new)
 {
+	if (old->kind == WORKSPACE_DIR && new->kind == WORKSPACE_DIR)
+		return true;
 	return old->ino == new->ino && old->changed_ns == new->changed_ns &&
 		old->size_bytes == new->size_bytes && old->kind == new->kind;
 }

@@ -13,7 +13,13 @@
  */
 enum { WORKSPACE_FILES_MAX = 10000, WORKSPACE_DEPTH_MAX = 40 };
 
-enum workspace_kind { WORKSPACE_FILE, WORKSPACE_LINK, WORKSPACE_OTHER, WORKSPACE_MOUNT };
+enum workspace_kind {
+	WORKSPACE_FILE,
+	WORKSPACE_LINK,
+	WORKSPACE_DIR,
+	WORKSPACE_OTHER,
+	WORKSPACE_MOUNT
+};
 
 struct workspace_file {
 	char *path; /* relative, any bytes but NUL */
@@ -21,6 +27,7 @@ struct workspace_file {
 	uint64_t size_bytes;
 	int64_t changed_ns; /* of the inode: cannot be set by a program */
 	uint64_t ino;
+	uint32_t mode; /* permission bits */
 };
 
 struct workspace {
@@ -31,8 +38,7 @@ struct workspace {
 
 enum workspace_change { WORKSPACE_CREATED, WORKSPACE_MODIFIED, WORKSPACE_DELETED };
 
-/* Called for each difference, in order of path. Directories are not reported, what is in them is.
- */
+/* Called for each difference, in order of path. */
 typedef void workspace_change_fn(
 	void *arg, enum workspace_change change, const struct workspace_file *file);
 

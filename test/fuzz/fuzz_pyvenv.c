@@ -3,6 +3,7 @@
 #include "fuzz.h"
 
 #include "runtime/runtime.h"
+#include "runtime/start.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import harness  # noqa: E402
 
-COMMANDS = ["run", "doctor", "completion", "version", "help"]
+COMMANDS = ["run", "repl", "session", "serve", "replay", "doctor", "completion", "version", "help"]
+# Below `retort session`.
+SESSION = ["new", "ls", "exec", "branch", "undo", "log", "files", "rm", "export"]
 
 
 def options():
@@ -34,6 +36,16 @@ class Help(harness.Case):
                 self.assertEqual((done.status, done.err), (0, ""))
                 self.assertEqual(done.out, harness.retort("help", name).out)
                 self.assertIn(f"retort {name}", done.out)
+
+    def test_of_each_command_below_session(self):
+        text = harness.retort("help", "session").out
+        for name in SESSION:
+            with self.subTest(command=name):
+                self.assertRegex(text, rf"(?m)^\s+{name}\s")
+                done = harness.retort("session", name, "--help")
+                self.assertEqual((done.status, done.err), (0, ""))
+                self.assertEqual(done.out, harness.retort("help", "session", name).out)
+                self.assertIn(f"retort session {name}", done.out)
 
     def test_no_colour_in_a_pipe(self):
         self.assertNotIn("\033", harness.retort("run", "--help").out)
@@ -70,9 +82,9 @@ class Manual(harness.Case):
 
     @unittest.skipUnless(shutil.which("mandoc"), "no mandoc to read the pages with")
     def test_mandoc_finds_no_error(self):
-        for name in [None, *COMMANDS]:
+        for name in [[], *([c] for c in COMMANDS), *(["session", c] for c in SESSION)]:
             with self.subTest(page=name):
-                page = harness.retort("help", "--man", *([name] if name else []))
+                page = harness.retort("help", "--man", *name)
                 done = subprocess.run(["mandoc", "-Tlint", "-Wwarning"], input=page.stdout, capture_output=True,
                                       check=False)
                 self.assertEqual(done.stdout.decode(), "")
@@ -84,7 +96,9 @@ class Completion(harness.Case):
         with open(script, "wb") as f:
             f.write(harness.retort("completion", "bash").stdout)
         for line, want in (("run --mem", {"--memory"}), ("ru", {"run"}), ("run --images i", {"iterm"}),
-                           ("run -r py", {"python"}), ("completion f", {"fish"})):
+                           ("run -r py", {"python"}), ("completion f", {"fish"}),
+                           ("session ex", {"exec", "export"}), ("session exec --js", {"--json", "--jsonl"}),
+                           ("session new --preload x --mem", {"--memory"})):
             words = ["retort", *line.split(" ")]
             code = (f"source {script}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; "
                     f"COMP_LINE='retort {line}'; COMP_POINT=${{#COMP_LINE}}; "

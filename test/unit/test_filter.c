@@ -135,14 +135,23 @@ static bool has_value(const struct filter_row *row, const struct seccomp_data *d
 	return false;
 }
 
+static bool has_condition(const struct filter_row *row, const struct seccomp_data *data)
+{
+	return ((uint32_t)data->args[row->when_arg] & row->when_mask) == row->when_value;
+}
+
 /* What the table says, read row by row. Returns: false when @rows leave it open. */
 static bool decide(const struct filter_row *rows, size_t n, const int *numbers,
 	const struct seccomp_data *data, uint32_t *out)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (numbers[i] != data->nr)
+		if (numbers[i] != data->nr || !has_condition(&rows[i], data))
 			continue;
 		bool is_refused = rows[i].kind == FILTER_REFUSE;
+		if (rows[i].kind == FILTER_NOTIFY && has_value(&rows[i], data)) {
+			*out = SECCOMP_RET_USER_NOTIF;
+			return true;
+		}
 		if (rows[i].kind == FILTER_ONLY)
 			is_refused = !has_value(&rows[i], data);
 		if (rows[i].kind == FILTER_EXCEPT)
@@ -258,9 +267,11 @@ static int n_guard_differences(
 	data.nr = filter_number(data.arch, row->syscall);
 	if (data.nr < 0)
 		return 0;
-	for (size_t other = 0; other < 4; other++) {
+	for (size_t other = 0; other < 5; other++) {
 		for (size_t i = 0; i < ARRAY_LEN(data.args); i++)
 			data.args[i] = other;
+		if (other == 4)
+			data.args[row->when_arg] = row->when_value;
 		for (unsigned i = 0; i < row->n_values; i++) {
 			for (uint64_t step = 0; step < 3; step++) {
 				data.args[row->arg] = row->values[i] + step - 1;

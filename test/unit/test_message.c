@@ -53,7 +53,7 @@ static enum err_code check(const struct warden_request *req)
 TEST(versions_and_operations)
 {
 	for (uint32_t op = 0; op < 8; op++) {
-		bool is_known = op >= WARDEN_BIND && op <= WARDEN_DESTROY;
+		bool is_known = op >= WARDEN_BIND && op <= WARDEN_BRANCH;
 		struct warden_request *req = request(op);
 		CHECK_INT(check(req), is_known ? ERR_NONE : ERR_PROTOCOL);
 		req->version = WIRE_VERSION + 1;
@@ -89,6 +89,24 @@ TEST(limits_at_and_beyond_their_bounds)
 				printf("# limit %zu, row %zu\n", i, k);
 		}
 	}
+}
+
+TEST(flags_matter_to_create_only)
+{
+	for (uint32_t bit = 0; bit < 32; bit++) {
+		struct warden_request *req = request(WARDEN_CREATE);
+		req->flags = UINT32_C(1) << bit;
+		CHECK_INT(check(req), bit == 0 ? ERR_NONE : ERR_PROTOCOL);
+		req->op = WARDEN_BRANCH;
+		CHECK_INT(check(req), ERR_PROTOCOL);
+	}
+}
+
+TEST(limits_matter_to_branches_too)
+{
+	struct warden_request *req = request(WARDEN_BRANCH);
+	req->limits.value[LIMIT_pids] = 0;
+	CHECK_INT(check(req), ERR_USAGE);
 }
 
 TEST(limits_matter_to_create_only)

@@ -67,7 +67,8 @@ TEST(shape_of_an_uneventful_step)
 TEST(words)
 {
 	static const char *const statuses[] = {"ok", "error", "timeout", "oom", "killed", "denied"};
-	static const char *const outcomes[] = {"committed", "rolled_back", "lost"};
+	static const char *const outcomes[] = {
+		"committed", "rolled_back", "replayed", "diverged", "lost"};
 	static const char *const bys[] = {
 		NULL, "cgroup v2", "cgroup v1", "rlimit", "engine", "affinity", "mount"};
 	CHECK_INT(ARRAY_LEN(statuses), RECORD_STATUS_END_);
@@ -165,7 +166,7 @@ static void name_of(
 	RECORD r = new_record();
 	for (size_t i = 0, n = strlen(stdout_text); i < n; i += chunk)
 		CHECK(capture_add(&r.out[0], stdout_text + i, MIN(chunk, n - i)) >= 0);
-	record_name(&r, "", code, strlen(code), NULL);
+	record_name(&r, "", code, strlen(code), NULL, NULL);
 	memcpy(out, r.step, RECORD_ID_BYTES);
 }
 

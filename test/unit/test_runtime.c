@@ -1,6 +1,7 @@
 /* Which runtime, and what Python needs of a host: in made-up installations.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/runtime.h"
+#include "runtime/start.h"
 
 #include "t.h"
 #include "tree.h"
@@ -19,22 +20,40 @@ TEST(by_name)
 	static const char *const unknown[] = {"", "Python", "python3", "pytho", "pythonx", "|"};
 	for (size_t i = 0; i < ARRAY_LEN(unknown); i++)
 		CHECK(runtime_by_name(unknown[i]) == NULL);
+	CHECK(runtime_by_name("javascript") == &runtime_node);
 	CHECK_HAS(runtime_names(), "python");
+	CHECK_HAS(runtime_names(), "javascript");
 }
 
-/* One runtime for now, so what is tested is that no name and no first line leads astray. */
+TEST(javascript_is_told)
+{
+	static const char *const names[] = {"x.js", "a/x.mjs", "x.cjs", "x.ts", "x.mts", "x.cts"};
+	static const char *const lines[] = {
+		"#!/usr/bin/node\n", "#!/usr/bin/env node", "#!/x/nodejs -x"};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		CHECK(runtime_guess(names[i], "", 0) == &runtime_node);
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		CHECK(runtime_guess("x", lines[i], strlen(lines[i])) == &runtime_node);
+	CHECK(runtime_guess("x.py", lines[0], strlen(lines[0])) == &runtime_python);
+}
+
+/* No name and no first line leads astray. */
 TEST(guesses)
 {
 	static const char *const names[] = {NULL, "", "x.py", "x.pyw", "x", "x.", ".py", "x.py/y",
-		"x.js", "x.py|pyw", "x.|", "-", "x.PY"};
+		"x.jsx", "x.py|pyw", "x.|", "-", "x.PY"};
 	static const char *const lines[] = {"", "#!", "#!\n", "#! \n", "#!/usr/bin/python3\n",
 		"#!/usr/bin/env python3", "#!/usr/bin/env -S python3 -u\n", "#!/usr/bin/env\n",
-		"#!env env env\n", "#! /bin/sh -e\r\n", "#!/\n", "#!//////", "#!-\n", "print(1)\n",
+		"#!env env env\n", "#! /bin/awk -e\r\n", "#!/\n", "#!//////", "#!-\n", "print(1)\n",
 		"#", "#!\t\t", "#!\xff\xff", "#!python3\r\nimport x\n"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		for (size_t k = 0; k < ARRAY_LEN(lines); k++)
 			CHECK(runtime_guess(names[i], lines[k], strlen(lines[k])) ==
 				&runtime_python);
+	CHECK(runtime_guess("x.sh", "", 0) == &runtime_shell);
+	CHECK(runtime_guess("x.bash", "", 0) == &runtime_shell);
+	CHECK(runtime_guess("x", "#! /bin/sh -e\r\n", 15) == &runtime_shell);
+	CHECK(runtime_guess("x.py", "#!/bin/sh\n", 10) == &runtime_python);
 }
 
 /* Not a byte behind the end is looked at. */
@@ -320,6 +339,7 @@ TEST(python_environment)
 		"HOME=/elsewhere", "A=1", "A=2", "PYTHONHASHSEED=7", "HOMER=x"};
 	HOST h;
 	host_open(&h);
+	tree_put(&h.tree, "/drivers/still/still.so", "");
 	h.req.env = mine;
 	h.req.n_env = ARRAY_LEN(mine);
 	h.req.has_seed = true;
@@ -333,6 +353,36 @@ TEST(python_environment)
 	CHECK_STR(variable(&h, "OPENBLAS_NUM_THREADS"), "3");
 	CHECK_STR(variable(&h, "TMPDIR"), "/tmp");
 	CHECK_STR(variable(&h, "PATH"), "/usr/local/bin:/usr/bin:/bin"); /* not ours */
+}
+
+TEST(still_runs)
+{
+	static const char *const mine[] = {"LD_PRELOAD=a.so", "LD_PRELOAD=b.so", "RETORT_STILL=x"};
+	HOST plain, seeded, timed;
+	host_open(&plain);
+	CHECK_INT(start(&plain, "/base/bin/python3.11"), 0);
+	CHECK(!variable(&plain, "LD_PRELOAD") && !variable(&plain, "RETORT_STILL"));
+	CHECK(!plain.start.is_fixed);
+
+	host_open(&seeded);
+	tree_put(&seeded.tree, "/drivers/still/still.so", "");
+	seeded.req.env = mine;
+	seeded.req.n_env = ARRAY_LEN(mine);
+	seeded.req.has_seed = true;
+	seeded.req.seed = 42;
+	CHECK_INT(start(&seeded, "/base/bin/python3.11"), 0);
+	CHECK_STR(variable(&seeded, "LD_PRELOAD"), "/retort/still/still.so:b.so");
+	CHECK_STR(variable(&seeded, "RETORT_STILL"), "000000000000002a:946684800000000000:0");
+	CHECK_STR(variable(&seeded, "RETORT_SESSION"), "s-aaaaaaaabk");
+	CHECK(seeded.start.is_fixed);
+
+	host_open(&timed);
+	tree_put(&timed.tree, "/drivers/still/still.so", "");
+	timed.req.has_time = true;
+	timed.req.time_ns = 1500;
+	CHECK_INT(start(&timed, "/base/bin/python3.11"), 0);
+	CHECK_STR(variable(&timed, "RETORT_STILL"), "-:1500:0");
+	CHECK(!timed.start.is_fixed);
 }
 
 TEST(python_environment_is_bounded)
@@ -349,4 +399,48 @@ TEST(python_environment_is_bounded)
 	h.req.n_env = RUNTIME_ENV_MAX;
 	CHECK_INT(start(&h, "/base/bin/python3.11"), -E2BIG);
 	CHECK_INT(h.err.code, ERR_LIMIT);
+}
+
+/* A version manager's: bound whole; its seed, memory and threads are arguments and variables. */
+TEST(node_of_a_version_manager)
+{
+	HOST h;
+	host_open(&h);
+	tree_put(&h.tree, "/v20/bin/node", "");
+	tree_put(&h.tree, "/v20/include/node/node.h", "");
+	tree_put(&h.tree, "/drivers/node/driver.js", "");
+	tree_put(&h.tree, "/drivers/still/still.so", "");
+	CHECK_INT(chmod(tree_path(&h.tree, "/v20/bin/node"), 0755), 0);
+	CHECK_INT(mkdir(tree_path(&h.tree, "/current"), 0755), 0);
+	CHECK_INT(symlink("../v20/bin/node", tree_path(&h.tree, "/current/node")), 0);
+	(void)snprintf(
+		h.interpreter, sizeof h.interpreter, "%s", tree_path(&h.tree, "/current/node"));
+	h.req.interpreter = h.interpreter;
+	h.req.memory_bytes = 512 << 20;
+	h.req.cpu_milli = 4000;
+	h.req.has_seed = true;
+	h.req.seed = 0;
+	CHECK_INT(runtime_node.start(&h.req, &h.start, &h.err), 0);
+	CHECK_INT(h.start.n_binds, 3);
+	CHECK_STR(h.start.binds[0].src, tree_path(&h.tree, "/v20"));
+	CHECK_STR(h.start.binds[1].dst, "/retort/node");
+	CHECK_STR(h.start.argv[0], tree_path(&h.tree, "/v20/bin/node"));
+	CHECK_STR(h.start.argv[1], "--max-old-space-size=512");
+	CHECK_STR(h.start.argv[2], "--random-seed=1");
+	CHECK_STR(variable(&h, "UV_THREADPOOL_SIZE"), "4");
+	CHECK_STR(variable(&h, "RETORT_SEED"), "0");
+	CHECK(variable(&h, "MPLBACKEND") == NULL);
+}
+
+TEST(node_that_is_not_there)
+{
+	static const char *const rows[] = {"/nowhere", "/secrets", "/drivers/python/driver.py"};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		HOST h;
+		host_open(&h);
+		h.req.interpreter = tree_path(&h.tree, rows[i]);
+		CHECK(runtime_node.start(&h.req, &h.start, &h.err) < 0);
+		CHECK_INT(h.err.code, ERR_RUNTIME);
+		CHECK_HAS(h.err.hint, "18");
+	}
 }

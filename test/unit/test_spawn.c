@@ -75,6 +75,15 @@ TEST(signals)
 	}
 }
 
+TEST(addresses)
+{
+	struct init_request *req = REQUEST("/bin/true", 1, 0);
+	req->is_fixed = 1;
+	CHECK_INT(check(req, 4), ERR_NONE);
+	req->is_fixed = 2;
+	CHECK_INT(check(req, 4), ERR_PROTOCOL);
+}
+
 TEST(descriptors)
 {
 	static const size_t counts[] = {0, 1, 3, 5, 8, SIZE_MAX};

@@ -111,6 +111,21 @@ static int check_inherited_filter(struct err *err)
 	return 0;
 }
 
+/* Once the warden has taken the question up, only a deadly signal may call it back (Linux 5.19). */
+static int load_listened(const struct sock_fprog *prog, int *listener_fd, struct err *err)
+{
+	enum { WAIT_KILLABLE_RECV = 1 << 5 };
+	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE_RECV, prog);
+	if (fd < 0 && errno == EINVAL)
+		fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+			prog);
+	if (fd < 0)
+		return err_sys(err, ERR_BOX, errno, "lock: syscall filter with a listener");
+	*listener_fd = (int)fd;
+	return 0;
+}
+
 static int load_filter(const struct lock *lock, struct err *err)
 {
 	if (lock->is_filter_inherited)
@@ -119,6 +134,8 @@ static int load_filter(const struct lock *lock, struct err *err)
 	if (!program)
 		return err_set(err, ERR_INTERNAL, "lock: no filter variant %d", (int)lock->filter);
 	struct sock_fprog prog = {program->n, (struct sock_filter *)(uintptr_t)program->code};
+	if (lock->listener_fd)
+		return load_listened(&prog, lock->listener_fd, err);
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
 		return err_sys(err, ERR_BOX, errno, "lock: syscall filter");
 	return 0;

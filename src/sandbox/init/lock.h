@@ -23,6 +23,9 @@ struct lock {
 	 * which refuses a second one: check that it holds instead of loading.
 	 */
 	bool is_filter_inherited;
+	/* Where the descriptor that decides on branches goes, for a variant that asks; else NULL.
+	 */
+	int *listener_fd;
 	/* Own Landlock domain, cut off from other spawns; see landlock.h. False when init has one.
 	 */
 	bool has_landlock;

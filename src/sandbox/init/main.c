@@ -10,10 +10,18 @@
  *
  * It is not dumpable, so that nothing in the box can look into it through /proc/1.
  *
+ * In a box that can be branched the filter is loaded before init starts, and inherited. The init of
+ * a branch was a process of the box that was branched a moment ago (drivers/python/branch.c): it
+ * has the filter and the Landlock domain of that, and finds the driver already there. Where there
+ * may be branches, init stays when its socket closes, since they go when it goes; it is then the
+ * warden that ends it.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/fd.h"
+#include "sandbox/init/file.h"
 #include "sandbox/init/lock.h"
+#include "sandbox/init/rollback.h"
 #include "sandbox/init/spawn.h"
 #include "sandbox/wire.h"
 
@@ -22,6 +30,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -37,17 +46,24 @@ struct child {
 
 struct init {
 	int signal_fd;
+	bool has_branches; /* or may have */
+	struct rollback_mark marks[ROLLBACK_MARKS_MAX];
+	uint64_t n_marks;
+	bool is_alone; /* nobody is at the other end any more */
 	struct child children[INIT_CHILDREN_MAX];
 };
 
-static void report(uint32_t kind, uint64_t id, int status, const struct err *err)
+static void report(struct init *in, uint32_t kind, uint64_t id, int status, const struct err *err)
 {
 	struct init_event event = {
 		.version = WIRE_VERSION, .kind = kind, .id = id, .status = status};
 	if (err)
 		event.err = *err;
-	if (fd_send(WIRE_SOCK_FD, &event, sizeof event, NULL, 0) < 0)
+	if (in->is_alone || fd_send(WIRE_SOCK_FD, &event, sizeof event, NULL, 0) >= 0)
+		return;
+	if (!in->has_branches)
 		_exit(1); /* the engine is gone: so is the box */
+	in->is_alone = true;
 }
 
 static struct child *child_of_pid(struct init *in, pid_t pid)
@@ -75,7 +91,7 @@ static void reap(struct init *in)
 		if (!child)
 			continue; /* an orphan of the box */
 		child->pid = 0;
-		report(INIT_EXITED, child->id, status, NULL);
+		report(in, INIT_EXITED, child->id, status, NULL);
 	}
 }
 
@@ -86,10 +102,79 @@ static void do_spawn(struct init *in, const struct init_request *req, int *fds)
 	int r = child ? spawn(req, fds, &err)
 		      : err_set(&err, ERR_LIMIT, "more than %d processes", INIT_CHILDREN_MAX);
 	if (r < 0) {
-		report(INIT_FAILED, req->id, 0, &err);
+		report(in, INIT_FAILED, req->id, 0, &err);
 		return;
 	}
 	*child = (struct child){.pid = r, .id = req->id};
+}
+
+/* What ends meanwhile and is of no name is forgotten as in reap(); what has one is reported. */
+static void reap_one(void *arg, pid_t pid, int status)
+{
+	struct child *child = child_of_pid(arg, pid);
+	if (!child)
+		return;
+	child->pid = 0;
+	report(arg, INIT_EXITED, child->id, status, NULL);
+}
+
+static void add_mark(struct init *in, uint32_t name)
+{
+	struct rollback_mark *mark = &in->marks[in->n_marks++ % ROLLBACK_MARKS_MAX];
+	rollback_set_mark(mark);
+	mark->name = name;
+}
+
+/* Returns: NULL: the guard's beginning counts. */
+static const struct rollback_mark *find_mark(const struct init *in, const struct init_request *req)
+{
+	for (size_t i = 0; req->mark && i < ROLLBACK_MARKS_MAX; i++)
+		if (in->marks[i].name == req->mark)
+			return &in->marks[i];
+	return req->guard_pid || !in->n_marks ? NULL
+					      : &in->marks[(in->n_marks - 1) % ROLLBACK_MARKS_MAX];
+}
+
+static void do_rollback(struct init *in, const struct init_request *req)
+{
+	struct err err = {0};
+	struct child *child = child_of_id(in, req->id);
+	struct child *free_child = child ? child : child_of_pid(in, 0);
+	struct rollback back = {.driver = child ? child->pid : 0,
+		.guard = req->guard_pid,
+		.mark = find_mark(in, req),
+		.others = req->guards,
+		.n_others = MIN(req->n_guards, (uint32_t)WIRE_PIDS_MAX),
+		.reaped = reap_one,
+		.arg = in};
+	if (!free_child) {
+		err_set(&err, ERR_LIMIT, "more than %d processes", INIT_CHILDREN_MAX);
+		report(in, INIT_FAILED, req->id, 0, &err);
+		return;
+	}
+	int r = rollback_check(&back, &err);
+	if (r == 0 && req->guard_pid == 0) {
+		r = rollback(&back, &err);
+	} else if (r == 0) {
+		*free_child = (struct child){.pid = req->guard_pid, .id = req->id};
+		r = rollback(&back, &err);
+	}
+	if (r < 0)
+		report(in, INIT_FAILED, req->id, 0, &err);
+	else
+		report(in, INIT_ROLLED_BACK, req->id, r, NULL);
+}
+
+static void do_clear(struct init *in, const struct init_request *req)
+{
+	pid_t kept[INIT_CHILDREN_MAX + WIRE_PIDS_MAX];
+	size_t n = 0;
+	for (size_t i = 0; i < ARRAY_LEN(in->children); i++)
+		if (in->children[i].pid > 0)
+			kept[n++] = in->children[i].pid;
+	for (size_t i = 0; i < MIN(req->n_guards, (uint32_t)WIRE_PIDS_MAX); i++)
+		kept[n++] = req->guards[i];
+	report(in, INIT_CLEARED, 0, rollback_clear(kept, n, req->is_forced), NULL);
 }
 
 static void do_request(struct init *in, const struct init_request *req, int *fds, size_t n_fds)
@@ -97,7 +182,7 @@ static void do_request(struct init *in, const struct init_request *req, int *fds
 	struct err err = {0};
 	struct child *child;
 	if (spawn_check(req, n_fds, &err) < 0) {
-		report(INIT_FAILED, req->id, 0, &err);
+		report(in, INIT_FAILED, req->id, 0, &err);
 		return;
 	}
 	switch ((enum init_op)req->op) {
@@ -110,7 +195,24 @@ static void do_request(struct init *in, const struct init_request *req, int *fds
 			(void)kill(child->pid, req->signal);
 		break;
 	case INIT_KILL_ALL:
-		(void)kill(-1, SIGKILL);
+		if (in->has_branches)
+			rollback_kill_own();
+		else
+			(void)kill(-1, SIGKILL);
+		break;
+	case INIT_ROLLBACK:
+		do_rollback(in, req);
+		break;
+	case INIT_MARK:
+		add_mark(in, req->mark);
+		report(in, INIT_MARKED, req->mark, 0, NULL);
+		break;
+	case INIT_FILE:
+		report(in, INIT_FILE_DONE, req->id, file_change(req, n_fds > 0 ? fds[0] : -1),
+			NULL);
+		break;
+	case INIT_CLEAR:
+		do_clear(in, req);
 		break;
 	case INIT_OP_END_:
 		break;
@@ -145,17 +247,43 @@ static int take_signals(struct init *in, struct err *err)
 	return in->signal_fd < 0 ? err_sys(err, ERR_BOX, errno, "signalfd") : 0;
 }
 
-/* The warden says by an argument what it could not give a cgroup for. */
-static enum filter_variant variant_of(const char *word)
+/*
+ * The warden says by an argument what it could not give a cgroup for ("pinned", "uncounted"), or
+ * that the filter is there already ("branchable"). C1 of a branch says "branch" and the driver's
+ * pid; should it lie, it could as well not have started us.
+ */
+static struct lock lock_of(struct init *in, char **argv)
 {
-	if (word && strcmp(word, "uncounted") == 0)
-		return FILTER_UNCOUNTED;
-	return word && strcmp(word, "pinned") == 0 ? FILTER_PINNED : FILTER_DEFAULT;
+	struct lock lock = {.filter = FILTER_DEFAULT, .has_landlock = true};
+	const char *word = argv[0] && argv[1] ? argv[1] : "";
+	if (strcmp(word, "uncounted") == 0)
+		lock.filter = FILTER_UNCOUNTED;
+	else if (strcmp(word, "pinned") == 0)
+		lock.filter = FILTER_PINNED;
+	bool is_branch = strcmp(word, "branch") == 0 && argv[2];
+	in->has_branches = is_branch || strcmp(word, "branchable") == 0;
+	lock.is_filter_inherited = in->has_branches;
+	lock.has_landlock = !is_branch; /* domains nest 16 deep: not one for each generation */
+	if (is_branch) {
+		in->children[0].pid = (pid_t)strtol(argv[2], NULL, 10);
+		in->children[0].id = INIT_BRANCH_ID;
+	}
+	return lock;
 }
 
-static int start(struct init *in, const char *word, struct err *err)
+/* The driver it comes from has volunteered for the out-of-memory killer. */
+static void resign_from_oom(void)
 {
-	const struct lock lock = {.filter = variant_of(word), .has_landlock = true};
+	cleanup_fd int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0)
+		(void)fd_write_all(fd, "0", 1);
+}
+
+static int start(struct init *in, char **argv, struct err *err)
+{
+	const struct lock lock = lock_of(in, argv);
+	if (!lock.has_landlock)
+		resign_from_oom();
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, ERR_BOX, errno, "become not dumpable");
 	(void)prctl(PR_SET_NAME, "retort-init");
@@ -165,15 +293,15 @@ static int start(struct init *in, const char *word, struct err *err)
 	return r < 0 ? r : lock_process(&lock, err);
 }
 
-int main(int argc, char **argv)
+int main(int argc attr_unused, char **argv)
 {
 	static struct init in;
 	struct err err = {0};
-	if (start(&in, argc > 1 ? argv[1] : NULL, &err) < 0) {
-		report(INIT_FAILED, 0, 0, &err);
+	if (start(&in, argv, &err) < 0) {
+		report(&in, INIT_FAILED, 0, 0, &err);
 		return 1;
 	}
-	report(INIT_READY, 0, 0, NULL);
+	report(&in, INIT_READY, 0, 0, NULL);
 	struct pollfd polls[] = {
 		{.fd = WIRE_SOCK_FD, .events = POLLIN}, {.fd = in.signal_fd, .events = POLLIN}};
 	for (;;) {
@@ -185,7 +313,11 @@ int main(int argc, char **argv)
 				;
 			reap(&in);
 		}
-		if (polls[0].revents && serve_one(&in) < 0)
-			return 0;
+		if (polls[0].revents && serve_one(&in) < 0) {
+			if (!in.has_branches)
+				return 0;
+			in.is_alone = true;
+			polls[0].fd = -1;
+		}
 	}
 }

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -29,8 +30,17 @@ int spawn_check(const struct init_request *req, size_t n_fds, struct err *err)
 	if (req->version != WIRE_VERSION)
 		return err_set(
 			err, ERR_PROTOCOL, "version %u, want %d", req->version, WIRE_VERSION);
-	if (req->op == INIT_KILL_ALL)
+	if (req->op == INIT_KILL_ALL || req->op == INIT_MARK || req->op == INIT_CLEAR)
 		return 0;
+	if (req->op == INIT_FILE) /* the rest is file_change()'s to check */
+		return req->text_bytes <= sizeof req->text && n_fds <= 1
+			? 0
+			: err_set(err, ERR_PROTOCOL, "a file with too much of a name");
+	if (req->op == INIT_ROLLBACK)
+		return req->guard_pid > 1 || req->guard_pid == 0
+			? 0
+			: err_set(err, ERR_PROTOCOL, "guard %d is no process of a box",
+				  req->guard_pid);
 	if (req->op == INIT_SIGNAL)
 		return req->signal > 0 && req->signal <= SIGRTMAX
 			? 0
@@ -43,6 +53,8 @@ int spawn_check(const struct init_request *req, size_t n_fds, struct err *err)
 	if (req->argc == 0 || req->argc > SPAWN_STRINGS_MAX || req->envc > SPAWN_STRINGS_MAX)
 		return err_set(err, ERR_LIMIT, "%u arguments, %u variables: at most %d each",
 			req->argc, req->envc, SPAWN_STRINGS_MAX);
+	if (req->is_fixed > 1)
+		return err_set(err, ERR_PROTOCOL, "is_fixed is %u, want 0 or 1", req->is_fixed);
 	if (req->text_bytes == 0 || req->text_bytes > sizeof req->text ||
 		req->text[req->text_bytes - 1] != '\0' ||
 		count_strings(req->text, req->text_bytes) != req->argc + req->envc)
@@ -75,16 +87,23 @@ static int set_limit(int resource, uint64_t soft, uint64_t hard)
 static int set_limits(const struct init_request *req, struct err *err)
 {
 	uint64_t cpu_s = (req->cpu_ms + 999) / 1000;
+	uint64_t n_pids = req->pids + 1;
+	/* The driver's limit holds for all that its namespace and those below it hold. */
+	if (req->is_session == 1)
+		n_pids += SPAWN_ROOM;
+	else if (req->is_session)
+		n_pids *= SPAWN_FAMILY;
 	const struct {
 		const char *name;
 		int resource;
 		uint64_t soft, hard;
 	} rows[] = {
 		/* The engine ends the step at the limit; the kernel does two seconds behind it. */
-		{"CPU time", RLIMIT_CPU, cpu_s + 2, cpu_s + 3},
+		{"CPU time", RLIMIT_CPU, req->is_session ? RLIM_INFINITY : cpu_s + 2,
+			req->is_session ? RLIM_INFINITY : cpu_s + 3},
 		{"file size", RLIMIT_FSIZE, req->file_bytes, req->file_bytes},
 		{"open files", RLIMIT_NOFILE, req->open_files, req->open_files},
-		{"processes", RLIMIT_NPROC, req->pids + 1, req->pids + 1},
+		{"processes", RLIMIT_NPROC, n_pids, n_pids},
 		{"data", RLIMIT_DATA, req->memory_bytes ? req->memory_bytes : RLIM_INFINITY,
 			req->memory_bytes ? req->memory_bytes : RLIM_INFINITY},
 		{"stack", RLIMIT_STACK, SPAWN_STACK_BYTES, RLIM_INFINITY},
@@ -139,6 +158,9 @@ static int child_prepare(
 	if (chdir("/home/user") < 0)
 		return err_sys(err, ERR_BOX, errno, "enter the workspace");
 	default_signals();
+	/* For this program and those it starts; init's own addresses are as they were. */
+	if (req->is_fixed && personality(ADDR_NO_RANDOMIZE) < 0)
+		return err_sys(err, ERR_BOX, errno, "fix the addresses of memory");
 	return set_limits(req, err);
 }
 

@@ -7,16 +7,32 @@
 #include "sandbox/warden/root.h"
 #include "sandbox/wire.h"
 
-enum box_state { BOX_FREE, BOX_LIVE };
+#include <sys/types.h>
+
+/* An anchor is what remains of a box that was destroyed while it has branches: its first process
+ * and its number. */
+enum box_state { BOX_FREE, BOX_MAKING, BOX_LIVE, BOX_ANCHOR };
+#define BOX_NONE UINT32_MAX /* no slot */
 
 struct box {
 	enum box_state state;
 	unsigned slot;
-	pid_t pid;	       /* of init */
-	int proc_fd;	       /* the box's own /proc */
-	int store_fd;	       /* on the file system behind its workspace, /tmp and /dev/shm */
-	bool is_uncounted;     /* no cgroup counts its memory */
-	uint64_t refine_bytes; /* count shared pages once when memory seems to be above */
+	uint32_t parent;	/* the box it is a branch of, or BOX_NONE */
+	uint32_t root;		/* the box that it and its parents come from; itself when none */
+	unsigned depth;		/* how many branches it is away from that */
+	unsigned n_branches;	/* of itself, that are made or being made */
+	bool is_branchable;	/* and so are its branches */
+	bool is_branching;	/* one is being made */
+	bool is_pinned;		/* the filter forbids changing the CPU affinity */
+	ino_t user_ns;		/* which user namespace it is */
+	pid_t pid;		/* of init */
+	int pid_fd;		/* of a branch's init, which is no child of ours; else -1 */
+	int listener_fd;	/* of a root that can be branched; else -1 */
+	int64_t quiet_until_ms; /* until then its listener is not looked at */
+	int proc_fd;		/* the box's own /proc */
+	int store_fd;		/* on the file system behind its workspace, /tmp and /dev/shm */
+	bool is_uncounted;	/* no cgroup counts its memory */
+	uint64_t refine_bytes;	/* count shared pages once when memory seems to be above */
 	struct cgroup_leaf leaf;
 	struct box_usage usage; /* peaks seen so far, where the kernel keeps none */
 };
@@ -33,7 +49,12 @@ struct box_spec {
 	const struct warden_bind *binds;
 	unsigned n_binds;
 	const struct limits *limits;
+	unsigned ids_slot; /* the box whose ids it has */
+	bool is_branchable;
 };
+
+/* An empty box in @box: no descriptor, no relation. */
+void box_init(struct box *box, unsigned slot);
 
 /*
  * Make a box in @box (free, its slot set): cgroup leaf, namespaces, root, init as pid 1.
@@ -49,5 +70,11 @@ int box_create(struct box *box, const struct box_host *host, const struct box_sp
 /* What the box has used so far. Keeps peaks in @box where the kernel keeps none. */
 void box_usage(struct box *box);
 
-/* Kill every process of the box, wait for them, remove the cgroup. The slot is free afterwards. */
+/*
+ * Kill every process of the box and of its branches, wait for them, remove the cgroup. The slot is
+ * free afterwards. Blocks: while the kernel ends them; for a branch at most BOX_END_MS.
+ */
 void box_destroy(struct box *box);
+
+/* Kill its processes but init, none of its branches', and keep it as an anchor. */
+void box_anchor(struct box *box);

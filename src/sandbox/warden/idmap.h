@@ -12,7 +12,7 @@
  * of its own from IDMAP_BASE on, ids that no distribution gives to anybody; otherwise as the user
  * who started retort.
  */
-enum { IDMAP_BOX_ID = 1000, IDMAP_BASE = 0x70000000, IDMAP_BLOCKS = 1 << 17 };
+enum { IDMAP_BOX_ID = 1000, IDMAP_BASE = 0x70000000, IDMAP_BLOCKS = 1 << 16 };
 
 struct idmap {
 	bool is_root;	/* the warden may map ids that are not its own */

@@ -4,19 +4,22 @@
  * Theory of operation. The engine starts the warden with a socket as descriptor 3 and nothing else.
  * The warden leaves the engine's session, and goes into namespaces of its own: as an ordinary user
  * into a user and a mount namespace (which gives it the right to make boxes), as root only into a
- * mount namespace. Then it answers one fixed-size request after the other. It has no threads, no
- * heap, no libraries but libc, and parses nothing that a client or a box wrote. When the socket
- * closes, because the engine is done or was killed, it destroys every box and leaves.
+ * mount namespace. Then it answers one fixed-size request after the other; only branches take more
+ * than one turn, since boxes have a part in them: it polls, and waits for no box. It has no
+ * threads, no heap, no libraries but libc, and parses nothing that a client or a box wrote. When
+ * the socket closes, because the engine is done or was killed, it destroys every box and leaves.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/fd.h"
 #include "sandbox/warden/box.h"
+#include "sandbox/warden/branching.h"
 #include "sandbox/warden/message.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +27,14 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+enum {
+	QUIET_MS = 10,	     /* after refusing an idle box, before it is looked at again */
+	QUESTIONS_MAX = 256, /* of one box that is being branched, before that */
+	POLLS_MAX = 1 + WIRE_BOXES_MAX + 3 * BRANCHINGS_MAX
+};
 
 struct warden {
 	struct box_host host;
@@ -34,6 +44,8 @@ struct warden {
 	bool is_swept;
 	struct err bad_bind; /* of a bind since the last box: the next box is then not made */
 	struct box boxes[WIRE_BOXES_MAX];
+	struct branching branchings[BRANCHINGS_MAX];
+	unsigned n_used; /* no box from here on was ever made */
 };
 
 static int enter_namespaces(struct warden *w, struct err *err)
@@ -112,7 +124,8 @@ static struct box *free_box(struct warden *w)
 {
 	for (unsigned i = 0; i < ARRAY_LEN(w->boxes); i++)
 		if (w->boxes[i].state == BOX_FREE) {
-			w->boxes[i].slot = i;
+			box_init(&w->boxes[i], i);
+			w->n_used = MAX(w->n_used, i + 1);
 			return &w->boxes[i];
 		}
 	return NULL;
@@ -125,8 +138,7 @@ static struct box *live_box(struct warden *w, uint32_t id)
 	return &w->boxes[id];
 }
 
-/* A bind has no reply of its own: what is wrong with it is the answer to the WARDEN_CREATE behind
- * it. */
+/* A bind has no reply of its own: what is wrong with it is the answer to the request behind it. */
 static void do_bind(struct warden *w, const struct warden_request *req)
 {
 	struct err err = {0};
@@ -138,12 +150,15 @@ static void do_bind(struct warden *w, const struct warden_request *req)
 		w->bad_bind = err;
 }
 
-static int do_create(struct warden *w, const struct warden_request *req, struct warden_reply *reply,
-	int fds[WARDEN_FD_END_], struct err *err)
+/* What the binds so far and the request make, for a box in *@box. */
+static int take_spec(struct warden *w, const struct warden_request *req, struct box_spec *spec,
+	struct box **box, struct err *err)
 {
-	unsigned n_binds = w->n_binds;
-	struct box *box = free_box(w);
 	struct err bad_bind = w->bad_bind;
+	*spec = (struct box_spec){.binds = w->binds,
+		.n_binds = w->n_binds,
+		.limits = &req->limits,
+		.is_branchable = req->op == WARDEN_BRANCH || (req->flags & WARDEN_BRANCHABLE)};
 	w->n_binds = 0;
 	w->bad_bind = (struct err){0};
 	if (w->broken.code != ERR_NONE) {
@@ -154,15 +169,101 @@ static int do_create(struct warden *w, const struct warden_request *req, struct 
 		*err = bad_bind;
 		return -err_errno(bad_bind.code);
 	}
-	if (!box)
+	*box = free_box(w);
+	if (!*box)
 		return err_set(err, ERR_LIMIT, "more than %d boxes", WIRE_BOXES_MAX);
-	struct box_spec spec = {.binds = w->binds, .n_binds = n_binds, .limits = &req->limits};
-	int r = box_create(box, &w->host, &spec, reply->by, fds, err);
-	if (r < 0)
+	spec->ids_slot = (*box)->slot;
+	return 0;
+}
+
+static int do_create(struct warden *w, const struct warden_request *req, struct warden_reply *reply,
+	int *fds, struct err *err)
+{
+	struct box_spec spec;
+	struct box *box = NULL;
+	int r = take_spec(w, req, &spec, &box, err);
+	if (r == 0 && box)
+		r = box_create(box, &w->host, &spec, reply->by, fds, err);
+	if (r < 0 || !box)
 		return r;
 	reply->box = box->slot;
 	reply->pid = box->pid;
 	return WARDEN_FD_END_;
+}
+
+static struct branching *free_branching(struct warden *w)
+{
+	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
+		if (w->branchings[i].state == BRANCHING_FREE)
+			return &w->branchings[i];
+	return NULL;
+}
+
+static int do_branch(struct warden *w, const struct warden_request *req, int *fds, struct err *err)
+{
+	struct box_spec spec;
+	struct box *box = NULL, *parent = live_box(w, req->box);
+	struct branching *b = free_branching(w);
+	int r = take_spec(w, req, &spec, &box, err);
+	if (r < 0)
+		return r;
+	if (!parent)
+		return err_set(err, ERR_GONE, "no box %u", req->box);
+	if (!b)
+		return err_set(err, ERR_LIMIT, "more than %d branches at once", BRANCHINGS_MAX);
+	spec.ids_slot = parent->root;
+	b->box = box;
+	b->parent = parent;
+	r = branching_open(b, &w->host, &spec, fds, err);
+	if (r <= 0)
+		return r;
+	b->id = req->id;
+	w->boxes[parent->root].quiet_until_ms = 0; /* whatever it has asked before */
+	return r;
+}
+
+static int send_reply(const struct warden_reply *reply, const int *fds, size_t n_fds)
+{
+	ssize_t sent = fd_send(WIRE_SOCK_FD, reply, sizeof *reply, fds, n_fds);
+	for (size_t i = 0; i < n_fds; i++)
+		(void)close(fds[i]);
+	return sent < 0 ? -1 : 0;
+}
+
+/* An engine that is gone is noticed at its socket. */
+static void fail_branching(struct warden *w, struct branching *b, const struct err *err)
+{
+	struct warden_reply reply = {.version = WIRE_VERSION, .op = WARDEN_BRANCHED, .id = b->id};
+	const struct boxes all = {w->boxes, w->n_used};
+	reply.status = -err_errno(err->code);
+	reply.err = *err;
+	branching_fail(b, &all);
+	(void)send_reply(&reply, NULL, 0);
+}
+
+/* What goes with a box that goes: the branch it is being made into, and an anchor that only it
+ * held. */
+static void destroy_box(struct warden *w, struct box *box)
+{
+	struct err gone;
+	(void)err_set(&gone, ERR_GONE, "box %u was destroyed while it was branched", box->slot);
+	for (size_t i = 0; box->is_branching && i < ARRAY_LEN(w->branchings); i++)
+		if (w->branchings[i].state != BRANCHING_FREE && w->branchings[i].parent == box)
+			fail_branching(w, &w->branchings[i], &gone);
+	if (box->n_branches > 0) {
+		box_anchor(box);
+		return;
+	}
+	for (;;) {
+		uint32_t parent = box->parent;
+		box_destroy(box);
+		if (parent == BOX_NONE)
+			return;
+		box = &w->boxes[parent];
+		box->n_branches--;
+		if (box->n_branches > 0 || box->state != BOX_ANCHOR)
+			return;
+	}
 }
 
 static int do_box(struct warden *w, const struct warden_request *req, struct warden_reply *reply,
@@ -172,7 +273,7 @@ static int do_box(struct warden *w, const struct warden_request *req, struct war
 	if (!box)
 		return err_set(err, ERR_GONE, "no box %u", req->box);
 	if (req->op == WARDEN_DESTROY)
-		box_destroy(box);
+		destroy_box(w, box);
 	else
 		box_usage(box);
 	reply->usage = box->usage;
@@ -181,7 +282,7 @@ static int do_box(struct warden *w, const struct warden_request *req, struct war
 
 /* Returns: how many descriptors go with the reply, or negative errno. */
 static int answer(struct warden *w, const struct warden_request *req, struct warden_reply *reply,
-	int fds[WARDEN_FD_END_], struct err *err)
+	int *fds, struct err *err)
 {
 	int r = message_check(req, err);
 	if (r < 0)
@@ -189,10 +290,13 @@ static int answer(struct warden *w, const struct warden_request *req, struct war
 	switch ((enum warden_op)req->op) {
 	case WARDEN_CREATE:
 		return do_create(w, req, reply, fds, err);
+	case WARDEN_BRANCH:
+		return do_branch(w, req, fds, err);
 	case WARDEN_USAGE:
 	case WARDEN_DESTROY:
 		return do_box(w, req, reply, err);
 	case WARDEN_BIND:
+	case WARDEN_BRANCHED:
 	case WARDEN_OP_END_:
 		break;
 	}
@@ -203,7 +307,7 @@ static int serve_one(struct warden *w)
 {
 	static struct warden_request req;
 	struct warden_reply reply = {.version = WIRE_VERSION};
-	int fds[WARDEN_FD_END_] = {-1, -1};
+	int fds[WARDEN_PREPARED_MAX];
 	struct err err = {0};
 	ssize_t n = fd_recv(WIRE_SOCK_FD, &req, sizeof req, NULL, 0, NULL);
 	if (n <= 0 && n != -EMSGSIZE)
@@ -220,16 +324,173 @@ static int serve_one(struct warden *w)
 	}
 	reply.op = req.op;
 	reply.id = req.id;
-	size_t n_fds = r > 0 ? MIN((size_t)r, ARRAY_LEN(fds)) : 0;
-	ssize_t sent = fd_send(WIRE_SOCK_FD, &reply, sizeof reply, fds, n_fds);
-	for (size_t i = 0; i < n_fds; i++)
-		(void)close(fds[i]);
+	int sent = send_reply(&reply, fds, r > 0 ? MIN((size_t)r, ARRAY_LEN(fds)) : 0);
 	/* What dead wardens left is swept while the first box starts, when nobody waits for us. */
 	if (req.op == WARDEN_CREATE && !w->is_swept) {
 		cgroup_host_sweep(&w->host.cgroup);
 		w->is_swept = true;
 	}
-	return sent < 0 ? -1 : 0;
+	return sent;
+}
+
+static void serve_branching(struct warden *w, struct branching *b, const struct pollfd *polls)
+{
+	struct err err = {0};
+	const struct boxes all = {w->boxes, w->n_used};
+	struct box *box = b->box;
+	int workspace_fd = -1, r = 0;
+	struct warden_reply reply = {
+		.version = WIRE_VERSION, .op = WARDEN_BRANCHED, .id = b->id, .box = box->slot};
+	if (polls[0].revents)
+		r = branching_hear(b, &all, &err);
+	if (r == 0 && polls[1].revents)
+		r = branching_hear_c1(b, &err);
+	if (r == 0 && polls[2].revents && b->state == BRANCHING_FURNISH)
+		r = branching_hear_helper(b, &workspace_fd, &err);
+	if (r == 0 && b->deadline_ms <= branching_now_ms())
+		r = err_set(&err, ERR_BOX, "the branch was not %s in time",
+			b->state == BRANCHING_HELLO	      ? "asked for"
+				: b->state == BRANCHING_CLONE ? "started"
+							      : "furnished");
+	if (r < 0)
+		fail_branching(w, b, &err);
+	if (r <= 0)
+		return;
+	reply.pid = box->pid;
+	memcpy(reply.by, b->by, sizeof reply.by);
+	(void)send_reply(&reply, &workspace_fd, 1);
+}
+
+static struct branching *asked_for(struct warden *w, const struct box *root, pid_t tid)
+{
+	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
+		if (w->branchings[i].state == BRANCHING_HELLO &&
+			w->branchings[i].parent->root == root->slot &&
+			branching_is_stem(&w->branchings[i], tid))
+			return &w->branchings[i];
+	return NULL;
+}
+
+static bool is_branching(const struct warden *w, const struct box *root)
+{
+	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
+		if (w->branchings[i].state == BRANCHING_HELLO &&
+			w->branchings[i].parent->root == root->slot)
+			return true;
+	return false;
+}
+
+/*
+ * What a box and all that come from it ask. Who asks out of turn is refused; a box in which none is
+ * expected is then left waiting for a while, so that asking all the time costs the asker, not us.
+ */
+static void serve_listener(struct warden *w, struct box *root)
+{
+	struct pollfd p = {.fd = root->listener_fd, .events = POLLIN};
+	bool is_busy = is_branching(w, root);
+	for (int i = 0; i < (is_busy ? QUESTIONS_MAX : 1); i++) {
+		struct listener_question question;
+		if (i > 0 && (poll(&p, 1, 0) <= 0 || !(p.revents & POLLIN)))
+			return;
+		int r = listener_take(root->listener_fd, &question);
+		if (r < 0) { /* nobody is left who could ask */
+			fd_close(&root->listener_fd);
+			return;
+		}
+		struct branching *b = r > 0 ? asked_for(w, root, question.tid) : NULL;
+		if (b && listener_allow(root->listener_fd, &question) == 0) {
+			branching_granted(b);
+			return;
+		}
+		if (r > 0 && !b)
+			listener_refuse(root->listener_fd, &question);
+	}
+	root->quiet_until_ms = branching_now_ms() + QUIET_MS;
+}
+
+/* What to wait for, and how long. */
+struct waiting {
+	struct pollfd polls[POLLS_MAX];
+	uint32_t roots[WIRE_BOXES_MAX]; /* whose listener stands there */
+	size_t n_roots;
+	int64_t until_ms; /* or negative: for ever */
+};
+
+static void wait_until(struct waiting *at, int64_t ms)
+{
+	at->until_ms = at->until_ms < 0 ? ms : MIN(at->until_ms, ms);
+}
+
+enum { POLL_BRANCHINGS = 1, POLL_ROOTS = 1 + 3 * BRANCHINGS_MAX };
+
+static size_t set_waiting(const struct warden *w, struct waiting *at)
+{
+	at->until_ms = -1;
+	at->n_roots = 0;
+	at->polls[0] = (struct pollfd){.fd = WIRE_SOCK_FD, .events = POLLIN};
+	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++) {
+		const struct branching *b = &w->branchings[i];
+		bool is_on = b->state != BRANCHING_FREE;
+		const int fds[3] = {is_on ? b->ends.sync : -1, is_on ? b->c1_fd : -1,
+			is_on ? b->furnish.sock : -1};
+		for (size_t k = 0; k < 3; k++)
+			at->polls[POLL_BRANCHINGS + 3 * i + k] =
+				(struct pollfd){.fd = fds[k], .events = POLLIN};
+		if (is_on)
+			wait_until(at, b->deadline_ms);
+	}
+	int64_t now = branching_now_ms();
+	for (uint32_t i = 0; i < w->n_used; i++) {
+		const struct box *box = &w->boxes[i];
+		if (box->state == BOX_FREE || box->listener_fd < 0)
+			continue;
+		if (box->quiet_until_ms > now) {
+			wait_until(at, box->quiet_until_ms);
+			continue;
+		}
+		at->roots[at->n_roots] = i;
+		at->polls[POLL_ROOTS + at->n_roots++] =
+			(struct pollfd){.fd = box->listener_fd, .events = POLLIN};
+	}
+	return POLL_ROOTS + at->n_roots;
+}
+
+/* Listeners last: by then what was said before a question has been heard. */
+static int turn(struct warden *w)
+{
+	static struct waiting at;
+	size_t n = set_waiting(w, &at);
+	int64_t left = at.until_ms < 0 ? -1 : MAX(at.until_ms - branching_now_ms(), (int64_t)0);
+	if (poll(at.polls, n, (int)left) < 0)
+		return errno == EINTR ? 0 : -1;
+	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
+		if (w->branchings[i].state != BRANCHING_FREE)
+			serve_branching(w, &w->branchings[i], &at.polls[POLL_BRANCHINGS + 3 * i]);
+	for (size_t i = 0; i < at.n_roots; i++)
+		if (at.polls[POLL_ROOTS + i].revents)
+			serve_listener(w, &w->boxes[at.roots[i]]);
+	return at.polls[0].revents ? serve_one(w) : 0;
+}
+
+static void destroy_all(struct warden *w)
+{
+	const struct boxes all = {w->boxes, w->n_used};
+	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
+		if (w->branchings[i].state != BRANCHING_FREE)
+			branching_fail(&w->branchings[i], &all);
+	for (unsigned i = 0; i < w->n_used; i++)
+		if (w->boxes[i].state != BOX_FREE)
+			box_destroy(&w->boxes[i]);
+}
+
+/* A box costs some descriptors here. */
+static void raise_open_files(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static void detach_from_terminal(void)
@@ -251,10 +512,9 @@ int main(void)
 	detach_from_terminal();
 	if (warden_open(&w, &w.broken) == 0)
 		w.broken = (struct err){0};
-	while (serve_one(&w) == 0)
+	raise_open_files();
+	while (turn(&w) == 0)
 		;
-	for (unsigned i = 0; i < ARRAY_LEN(w.boxes); i++)
-		if (w.boxes[i].state == BOX_LIVE)
-			box_destroy(&w.boxes[i]);
+	destroy_all(&w);
 	return 0;
 }

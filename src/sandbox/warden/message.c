@@ -67,6 +67,9 @@ int message_check(const struct warden_request *req, struct err *err)
 	case WARDEN_BIND:
 		return check_bind(&req->bind, err);
 	case WARDEN_CREATE:
+	case WARDEN_BRANCH:
+		if (req->flags & ~(uint32_t)(req->op == WARDEN_CREATE ? WARDEN_FLAGS_ALL : 0))
+			return err_set(err, ERR_PROTOCOL, "unknown flags %#x", req->flags);
 		return check_limits(&req->limits, err);
 	case WARDEN_USAGE:
 	case WARDEN_DESTROY:

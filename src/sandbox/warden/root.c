@@ -307,13 +307,13 @@ static int volume_target(int root_fd, const struct root_mount *m, struct err *er
 	       r;
 }
 
-static int mount_volumes(const struct root *root, struct err *err)
+int root_mount_volumes(const struct root_mount *mounts, unsigned n_mounts, struct err *err)
 {
 	cleanup_fd int root_fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return err_sys(err, ERR_BOX, errno, "open the new root");
-	for (unsigned i = 0; i < root->n_mounts; i++) {
-		const struct root_mount *m = &root->mounts[i];
+	for (unsigned i = 0; i < n_mounts; i++) {
+		const struct root_mount *m = &mounts[i];
 		cleanup_fd int target = volume_target(root_fd, m, err);
 		if (target < 0)
 			return target;
@@ -377,7 +377,7 @@ int root_make(const struct root *root, struct err *err)
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(root_ops); i++)
 		r = root_op_do(root, host_fd, &root_ops[i], err);
 	if (r == 0)
-		r = mount_volumes(root, err);
+		r = root_mount_volumes(root->mounts, root->n_mounts, err);
 	if (r == 0)
 		r = unmount_helper(".store", err);
 	if (r == 0 && root->rootfs_fd >= 0)

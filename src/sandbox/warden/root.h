@@ -32,6 +32,9 @@ struct root {
  */
 int root_make(const struct root *root, struct err *err);
 
+/* Mount @mounts below the current directory, which is a box's root. Errors: ERR_USAGE, ERR_BOX. */
+int root_mount_volumes(const struct root_mount *mounts, unsigned n_mounts, struct err *err);
+
 /*
  * Is @dst a place where a volume may be mounted: absolute, without empty, `.` and `..` parts, and
  * not one that the box itself needs?

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+
+// What went wrong: name, message, line, and a traceback of the user's frames with the source.
+
+const genuine = require('./genuine.js');
+const { cut } = require('./rich.js');
+const { slice, indexOf, split, push, join, startsWith } = genuine;
+
+const MESSAGE_BYTES = 10000;
+const LINE_BYTES = 10000;
+const LINES_MAX = 900;
+const SOURCE_CHARS_MAX = 300;
+const CAUSES_MAX = 5;
+
+function get(object, name) {
+  try {
+    return object[name];
+  } catch (error) {
+    return undefined; // a getter that throws
+  }
+}
+
+function isError(value) {
+  return value !== null && typeof value === 'object' &&
+    (genuine.types.isNativeError(value) || typeof get(value, 'stack') === 'string');
+}
+
+function show(value) {
+  try {
+    return genuine.inspect(value);
+  } catch (error) {
+    return '<a value that cannot be inspected>';
+  }
+}
+
+function nameOf(error) {
+  const name = get(error, 'name');
+  if (typeof name === 'string' && name !== '' && name !== 'Error') return name;
+  const maker = get(get(error, 'constructor') || {}, 'name');
+  return typeof maker === 'string' && maker !== '' && maker !== 'Object' ? maker : 'Error';
+}
+
+function messageOf(error) {
+  const message = get(error, 'message');
+  return typeof message === 'string' ? message : message === undefined ? '' : show(message);
+}
+
+// Is a line of a stack about code of the user?
+function isUsers(line) {
+  return indexOf(line, '(node:') < 0 && indexOf(line, 'at node:') < 0 &&
+    indexOf(line, 'at async node:') < 0 && indexOf(line, __dirname + '/') < 0 &&
+    indexOf(line, '/node_modules/') < 0;
+}
+
+// An error's stack as {head: "Name: message", frames: [line]}.
+function stackOf(error) {
+  const stack = get(error, 'stack');
+  const message = messageOf(error);
+  const plain = nameOf(error) + (message === '' ? '' : ': ' + message);
+  if (typeof stack !== 'string') return { head: plain, frames: [] };
+  // The message may hold lines that look like frames.
+  const known = message === '' ? -1 : indexOf(stack, message);
+  const at = indexOf(stack, '\n    at ', known < 0 ? 0 : known + message.length);
+  const head = at < 0 ? stack : slice(stack, 0, at);
+  const lines = at < 0 ? [] : split(slice(stack, at + 1), '\n');
+  const frames = [];
+  for (let i = 0; i < lines.length; i++)
+    if (startsWith(lines[i], '    at ') && isUsers(lines[i])) push(frames, lines[i]);
+  const native = /^ {4}at .*\(<anonymous>\)$/; // "new Promise (<anonymous>)" below nothing of the user
+  while (frames.length && genuine.exec(native, frames[frames.length - 1]) !== null)
+    frames.length--;
+  // node shows the line of a syntax error in a required file above the error's name.
+  const own = indexOf(head, plain);
+  return { head: own > 0 && genuine.types.isNativeError(error) ? slice(head, own) : head, frames };
+}
+
+// Where in the step's source: {name, line, column} of the innermost frame, or null.
+function placeOf(frames, sources) {
+  const pattern = /(?:\(|at |at async )([^()]+):(\d+):(\d+)\)?$/;
+  for (let i = 0; i < frames.length; i++) {
+    const found = genuine.exec(pattern, frames[i]);
+    if (found !== null && genuine.mapHas(sources, found[1]))
+      return { name: found[1], line: +found[2], column: +found[3] };
+  }
+  return null;
+}
+
+// The lines "file:3", source, caret.
+function codeFrame(place, sources) {
+  const source = place && genuine.mapGet(sources, place.name);
+  if (!source) return [];
+  const line = split(source.code, '\n')[place.line - 1];
+  if (line === undefined) return [];
+  const out = [place.name + ':' + place.line];
+  if (line.length > SOURCE_CHARS_MAX) return out;
+  push(out, line);
+  // Where the source was rewritten columns are not those of the user's.
+  if (split(source.text, '\n')[place.line - 1] === line && place.column > 0 &&
+    place.column <= line.length + 1) {
+    let indent = '';
+    for (let i = 0; i < place.column - 1; i++) indent += line[i] === '\t' ? '\t' : ' ';
+    push(out, indent + '^');
+  }
+  return out;
+}
+
+function pushLines(out, text) {
+  const lines = split(text, '\n');
+  for (let i = 0; i < lines.length; i++)
+    if (out.length < LINES_MAX) push(out, cut(lines[i], LINE_BYTES));
+}
+
+function pushError(out, error, prefix, depth) {
+  const { head, frames } = stackOf(error);
+  pushLines(out, prefix + cut(head, MESSAGE_BYTES));
+  for (let i = 0; i < frames.length && out.length < LINES_MAX; i++)
+    push(out, cut(frames[i], LINE_BYTES));
+  const cause = get(error, 'cause');
+  if (cause === undefined || depth >= CAUSES_MAX) return;
+  if (isError(cause)) pushError(out, cause, '[cause]: ', depth + 1);
+  else pushLines(out, '[cause]: ' + cut(show(cause), MESSAGE_BYTES));
+}
+
+// {name, message, line?, traceback} of what has been thrown. @sources: name → {code, text}
+function describe(thrown, sources) {
+  if (!isError(thrown)) {
+    const text = cut(typeof thrown === 'string' ? thrown : show(thrown), MESSAGE_BYTES);
+    const lines = [];
+    pushLines(lines, 'Uncaught ' + text);
+    return { __proto__: null, name: 'Uncaught', message: text, traceback: lines };
+  }
+  const place = placeOf(stackOf(thrown).frames, sources);
+  const lines = codeFrame(place, sources);
+  if (lines.length) push(lines, '');
+  pushError(lines, thrown, '', 0);
+  const out = { __proto__: null, name: cut(nameOf(thrown), 200) };
+  out.message = cut(messageOf(thrown), MESSAGE_BYTES);
+  if (place) out.line = place.line;
+  out.traceback = lines;
+  return out;
+}
+
+// The same of code that did not compile: @details are the inspector's.
+function describeSyntax(details, name, sources) {
+  const text = details.exception && details.exception.description || 'SyntaxError';
+  const at = indexOf(text, '\n    at ');
+  const head = at < 0 ? text : slice(text, 0, at);
+  const colon = indexOf(head, ': ');
+  const place = { name, line: details.lineNumber + 1, column: details.columnNumber + 1 };
+  const lines = codeFrame(place, sources);
+  if (lines.length) push(lines, '');
+  pushLines(lines, cut(head, MESSAGE_BYTES));
+  return {
+    __proto__: null,
+    name: colon < 0 ? head : slice(head, 0, colon),
+    message: colon < 0 ? '' : cut(slice(head, colon + 2), MESSAGE_BYTES),
+    line: place.line,
+    traceback: lines,
+  };
+}
+
+// Lines as text for stderr.
+function textOf(error) {
+  return join(error.traceback, '\n') + '\n';
+}
+
+module.exports = { __proto__: null, describe, describeSyntax, textOf };

@@ -1,0 +1,604 @@
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+
+/*
+ * The process that runs JavaScript steps: reads STEP frames, answers with RESULT.
+ *
+ * A step is evaluated by V8's REPL mode, as in the console of a browser's developer tools: names
+ * last, may be declared anew, and await works everywhere. Only an inspector session can ask for it;
+ * it is closed again before anything asynchronous goes on.
+ *
+ * genuine  what of the language the driver uses    program  imports and types rewritten
+ * rich     what a value shows                      blame    what went wrong
+ * channel  frames                                input    what a step reads from its standard input
+ * space    the globals of a program: require, import, console, retort
+ */
+const { process } = globalThis;
+const genuine = require('./genuine.js');
+const rich = require('./rich.js');
+const blame = require('./blame.js');
+const program = require('./program.js');
+const fs = require('fs');
+const inspector = require('inspector');
+const v8 = require('v8');
+const vm = require('vm');
+const space = require('./space.js');
+const input = require('./input.js');
+const channel = require('./channel.js');
+
+const STEP = 1;
+const BYE = 5;
+const SETUP = 7;
+const NAMES = 8;
+const READY = 16;
+const BEGIN = 17;
+const GUARD = 18;
+const DISPLAY = 19;
+const RESULT = 21;
+const DONE = 23;
+const VALUE_BYTES = 1 << 20;
+const VALUE_BYTES_MAX = 4 << 20;
+const SOURCES_MAX = 1000;
+const UNSETTLED = 13; // node's exit status when nothing is left that an await could wait for
+const MAJOR_MIN = 18;
+const STRAYS_MAX = 100; // errors between two steps: node itself is broken, and would go on for ever
+const ENTRANCE = '__retort_enter__';
+
+const { quote } = rich;
+const { readSync, fstatSync } = fs;
+const { addBytes, send, takeFrame } = channel;
+const { setImmediate } = globalThis;
+const { reallyExit } = process;
+const exit = process.exit;
+const tick = process._tickCallback;
+const listenerCount = process.listenerCount;
+const onInit = v8.promiseHooks && v8.promiseHooks.onInit;
+const Session = inspector.Session;
+const connect = genuine.uncurry(Session.prototype.connect);
+const disconnect = genuine.uncurry(Session.prototype.disconnect);
+const post = genuine.uncurry(Session.prototype.post);
+const entry = new vm.Script('this.' + ENTRANCE + '()', { filename: __filename });
+const runScript = genuine.uncurry(vm.Script.prototype.runInThisContext);
+
+const sources = new genuine.MapClass(); // name → {code, text}
+const names = [];
+let current = null; // the step that runs
+let entrance = null;
+let live = null; // {session, stop} while a script is being started
+let strays = 0;
+let isDone = false; // a script has come to its end
+let hasExited = false; // process.exit() was called
+
+// ---- a step -----------------------------------------------------------------------------------
+
+function field(message, name, fallback) {
+  return genuine.has(message, name) && message[name] !== null ? message[name] : fallback;
+}
+
+function newStep(message) {
+  const limit = field(message, 'value_bytes', VALUE_BYTES);
+  return {
+    __proto__: null,
+    id: field(message, 'id', ''),
+    code: field(message, 'code', ''),
+    filename: field(message, 'filename', '<step>'),
+    argv: field(message, 'argv', []),
+    preload: field(message, 'preload', ''),
+    once: field(message, 'mode', 'once') !== 'session',
+    language: field(message, 'language', ''),
+    input: field(message, 'stdin_text', null),
+    checkpoint: field(message, 'checkpoint', false) === true,
+    limit: limit < VALUE_BYTES_MAX ? limit : VALUE_BYTES_MAX,
+    name: '',
+    settled: false,
+    over: false,
+    value: undefined,
+    error: null,
+    exitCode: 0,
+  };
+}
+
+/*
+ * Run @function where SIGINT ends it, even an endless loop: node ends only what a script of vm has
+ * called. Returns: whether it came to its end.
+ */
+function guard(job) {
+  entrance = job;
+  try {
+    runScript(entry, { breakOnSigint: true });
+    return true;
+  } catch (error) {
+    return false;
+  } finally {
+    entrance = null;
+  }
+}
+
+function enter() {
+  const job = entrance;
+  entrance = null;
+  if (job !== null) job();
+}
+
+/* Keep the source for tracebacks, under a name that V8 takes and no other step has. */
+function keepSource(step, text) {
+  const plain = space.fileOf(step.filename) || step.filename;
+  let base = '';
+  for (let i = 0; i < plain.length && i < 4000; i++)
+    base += genuine.exec(/[\s'"()]/, plain[i]) === null ? plain[i] : '_';
+  let name = base;
+  for (let n = 2; genuine.mapHas(sources, name); n++)
+    name = genuine.endsWith(base, '>') ? genuine.slice(base, 0, -1) + '-' + n + '>' : base + '-' + n;
+  step.name = name;
+  genuine.mapSet(sources, name, { __proto__: null, code: step.code, text });
+  genuine.push(names, name);
+  if (names.length > SOURCES_MAX) genuine.mapDelete(sources, genuine.shift(names));
+}
+
+/* node writes its requests to V8 by JSON.stringify, which asks every object for toJSON. */
+function hideToJson() {
+  const hidden = genuine.describe(genuine.ObjectPrototype, 'toJSON');
+  if (hidden === undefined || !hidden.configurable) return null;
+  delete genuine.ObjectPrototype.toJSON;
+  return hidden;
+}
+
+function showToJson() {
+  const { hidden } = live;
+  live.hidden = null;
+  if (hidden !== null) genuine.define(genuine.ObjectPrototype, 'toJSON', hidden);
+}
+
+function stopLive() {
+  if (live === null) return;
+  showToJson();
+  const { session, stop } = live;
+  live = null;
+  if (stop) stop();
+  if (session) disconnect(session);
+}
+
+/*
+ * Start a script in REPL mode. Returns: {promise} of {".repl_result": value}, or {details} of why
+ * it does not compile. The first promise V8 makes is that of the script: the inspector's own
+ * reply would be another copy of the value, and drop a promise that nobody else holds.
+ */
+function evaluate(text, name) {
+  const session = new Session();
+  let first = null;
+  let details = null;
+  let isSync = true;
+  connect(session);
+  live = { __proto__: null, session, stop: null, hidden: hideToJson() };
+  live.stop = onInit((promise) => {
+    if (first !== null) return;
+    first = promise;
+    showToJson(); // the program begins here
+    const { stop } = live;
+    live.stop = null;
+    stop();
+  });
+  const request = { expression: text + '\n//# sourceURL=' + name, replMode: true };
+  post(session, 'Runtime.evaluate', request, (error, reply) => {
+    if (!isSync) return;
+    details = error ? { exception: { description: 'Error: ' + error.message }, lineNumber: 0,
+      columnNumber: 0 } : reply.exceptionDetails || null;
+  });
+  isSync = false;
+  stopLive();
+  return details !== null ? { details } : { promise: first };
+}
+
+function failSyntax(step, details) {
+  step.error = blame.describeSyntax(details, step.name, sources);
+  step.exitCode = 1;
+  settle(step);
+}
+
+function fail(step, thrown) {
+  if (step.error === null) step.error = blame.describe(thrown, sources);
+  step.exitCode = 1;
+  settle(step);
+}
+
+/* The step has its value or error. Of a script the end is when nothing is left to do. */
+function settle(step) {
+  if (step.settled) return;
+  step.settled = true;
+  if (step.once && step.error === null) return;
+  if (step.once) exit(step.exitCode);
+  else setImmediate(finish, step);
+}
+
+async function follow(step, promise) {
+  try {
+    const wrapped = await promise;
+    let value = wrapped['.repl_result'];
+    // A script's is looked at when it ends: waiting for it would handle its rejection.
+    if (!step.once && genuine.types.isPromise(value)) value = await value;
+    if (step.over) return;
+    step.value = value;
+    settle(step);
+  } catch (error) {
+    if (step.over) return;
+    if (step.once && hasHandlers()) genuine.apply(fatal, process, [error, false]);
+    else fail(step, error);
+  }
+}
+
+function startScript(step, text) {
+  const { details, promise } = evaluate(text, step.name);
+  if (details && step.once && details.exception &&
+    genuine.startsWith(details.exception.description, 'SyntaxError: Illegal return')) {
+    // A file may return, as the body of node's function for it.
+    const body = 'await (async function () {' + text + '\n}).call(module.exports)';
+    const second = evaluate(body, step.name);
+    if (!second.details) return follow(step, second.promise);
+  }
+  if (details) failSyntax(step, details);
+  else follow(step, promise);
+  return undefined;
+}
+
+function prepare(step) {
+  let text = step.code;
+  keepSource(step, text);
+  if (step.language === 'typescript' || genuine.exec(/\.[mc]?ts$/, step.filename) !== null)
+    text = program.stripTypes(text);
+  text = program.toScript(text);
+  genuine.mapGet(sources, step.name).text = text;
+  return text;
+}
+
+function plainError(name, message) {
+  return { __proto__: null, name, message, traceback: [name + ': ' + message] };
+}
+
+function interrupt(step) {
+  if (step.over) return;
+  step.error = plainError('Interrupted', 'the step was interrupted');
+  step.exitCode = 130;
+  step.value = undefined;
+  if (step.once) exit(130);
+  step.settled = true;
+  setImmediate(finish, step);
+}
+
+function runStep(step) {
+  let text;
+  try {
+    text = prepare(step);
+  } catch (error) {
+    fail(step, error);
+    return;
+  }
+  const isWhole = guard(() => {
+    startScript(step, text);
+    tick.call(process);
+  });
+  stopLive();
+  if (!isWhole && !step.settled) interrupt(step);
+}
+
+function isListening() {
+  const all = process.listeners('SIGINT');
+  for (let i = 0; i < all.length; i++) if (all[i] === onSigint) return true;
+  return false;
+}
+
+async function start(step) {
+  current = step;
+  strays = 0;
+  space.prepare(step);
+  if (!isListening()) process.on('SIGINT', onSigint);
+  if (step.input !== null || input.isOwn) input.give(step.input);
+  send(BEGIN, '{"id":' + quote(step.id) + '}');
+  const wanted = genuine.split(step.preload, ',');
+  for (let i = 0; i < wanted.length && !step.over; i++) {
+    const name = genuine.trim(wanted[i]);
+    try {
+      if (name !== '') await space.load(name);
+    } catch (error) {
+      fail(step, error);
+      return;
+    }
+  }
+  if (!step.over) runStep(step);
+}
+
+// ---- the end of a step ------------------------------------------------------------------------
+
+// The value of a promise that needs nothing but ticks; undefined when it waits for more.
+function settled(value) {
+  if (!genuine.types.isPromise(value)) return value;
+  const out = { __proto__: null, value: undefined, error: null };
+  (async () => {
+    try {
+      out.value = await value;
+    } catch (error) {
+      out.error = { error };
+    }
+  })();
+  tick.call(process);
+  if (out.error !== null) throw out.error.error;
+  return out.value;
+}
+
+/* A rejection that did not end the script was seen to by a listener: then there is no value. */
+function ofScript(value) {
+  try {
+    return settled(value);
+  } catch (error) {
+    return undefined;
+  }
+}
+
+function showValue(step) {
+  let shown = '';
+  if (step.error !== null) return '';
+  const isWhole = guard(() => {
+    try {
+      if (step.once) step.value = ofScript(step.value);
+      if (step.value !== undefined) shown = rich.bundle(step.value, step.limit, settled);
+    } catch (error) {
+      step.error = blame.describe(error, sources);
+      step.exitCode = 1;
+    }
+  });
+  if (!isWhole) {
+    step.error = plainError('Interrupted', 'the step was interrupted');
+    step.exitCode = 130;
+  }
+  return step.error === null ? shown : '';
+}
+
+function errorJson(error) {
+  const lines = [];
+  for (let i = 0; i < error.traceback.length; i++) genuine.push(lines, quote(error.traceback[i]));
+  return '{"name":' + quote(error.name) + ',"message":' + quote(error.message) +
+    (error.line ? ',"line":' + error.line : '') +
+    ',"traceback":[' + genuine.join(lines, ',') + ']}';
+}
+
+function complain(error) {
+  try {
+    process.stderr.write(blame.textOf(error));
+  } catch (failure) {
+    // user code has closed it or put something else there
+  }
+}
+
+// Say how the step has ended. Returns: whether that could be said.
+function report(step) {
+  const shown = showValue(step);
+  step.over = true;
+  if (step.error !== null && step.exitCode !== 0 && step.error.name !== 'Exit') complain(step.error);
+  const head = '{"id":' + quote(step.id) + ',"status":"' +
+    (step.error === null && step.exitCode === 0 ? 'ok' : 'error') + '","exit_code":' + step.exitCode;
+  const error = step.error === null ? '' : ',"error":' + errorJson(step.error);
+  if (send(RESULT, head + (shown === '' ? '' : ',"value":' + shown) + error + '}')) return true;
+  const note = '{"text/plain":"<value too large to be sent>"}';
+  return shown !== '' && send(RESULT, head + ',"value":' + note + error + '}');
+}
+
+/* The end of a step of a session. */
+function finish(step) {
+  if (step.over) return;
+  if (!report(step)) reallyExit.call(process, step.exitCode);
+  if (step.error === null) space.keep(step.value);
+  step.value = undefined;
+  if (step.checkpoint) send(GUARD, '{"id":' + quote(step.id) + ',"reason":"runtime"}');
+  current = null;
+  serve();
+}
+
+/* The end of a script, as node's own: called first of all that wait for the process's end. */
+function onExit(code) {
+  const step = current;
+  if (step === null || !step.once || step.over || isDone) return;
+  isDone = true;
+  if (step.error === null && !step.settled && code === 0 && !process.exitCode && !hasExited)
+    step.unsettled = true;
+  const others = process.rawListeners('exit');
+  let isAfter = false;
+  for (let i = 0; i < others.length; i++) {
+    try {
+      if (isAfter) genuine.apply(others[i], process, [process.exitCode || code]);
+    } catch (error) {
+      fail(step, error);
+    }
+    if (others[i] === onExit) isAfter = true;
+  }
+  endScript(step, process.exitCode === undefined ? code : +process.exitCode);
+}
+
+function endScript(step, code) {
+  if (step.error === null && step.unsettled) {
+    step.exitCode = UNSETTLED;
+    step.error = plainError('Unsettled', 'nothing is left that the top-level await could wait for');
+  } else {
+    step.exitCode = code & 0xff;
+    if (code && step.error === null) {
+      step.error = plainError('Exit', 'the program ended itself with status ' + step.exitCode);
+    }
+  }
+  report(step);
+  reallyExit.call(process, step.exitCode);
+}
+
+// ---- what comes from outside of the step ------------------------------------------------------
+
+function onSigint() {
+  const step = current;
+  if (step === null || step.over) return;
+  if (step.once && listenerCount.call(process, 'SIGINT') > 1) return;
+  interrupt(step);
+}
+
+const fatal = process._fatalException;
+
+const setCapture = process.setUncaughtExceptionCaptureCallback;
+
+function hasHandlers() {
+  return listenerCount.call(process, 'uncaughtException') > 0 ||
+    process.hasUncaughtExceptionCaptureCallback();
+}
+
+function onUncaught(error) {
+  const step = current;
+  if (step === null || step.over) {
+    complain(blame.describe(error, sources));
+    if (++strays === STRAYS_MAX) reallyExit.call(process, 1);
+    return;
+  }
+  step.settled = false; // what else it was waiting for does not matter any more
+  fail(step, error);
+}
+
+/*
+ * What nobody has caught. Listeners of the user come first, as in node. Only node's own function
+ * can put its books of asynchronous calls in order, so it is called, with ours for its listener.
+ */
+function onFatal(error, isRejection) {
+  if (isDone || hasHandlers()) return genuine.apply(fatal, process, [error, isRejection]);
+  genuine.apply(setCapture, process, [onUncaught]);
+  try {
+    return genuine.apply(fatal, process, [error, isRejection]);
+  } finally {
+    genuine.apply(setCapture, process, [null]);
+  }
+}
+
+function done(message, error) {
+  const what = error ? ',"error":{"name":' + quote(error.name) + ',"message":' +
+    quote(error.message) + '}' : '';
+  send(DONE, '{"id":' + quote(field(message, 'id', '')) + what + '}');
+}
+
+async function setUp(message) {
+  let error = null;
+  const preload = field(message, 'preload', []);
+  try {
+    for (let i = 0; i < preload.length; i++) await space.load(preload[i]);
+    if (genuine.has(message, 'session')) process.env.RETORT_SESSION = message.session;
+    if (genuine.has(message, 'seed')) space.seed(message.seed);
+    if (field(message, 'warm', false)) await evaluate('void 0', '<warm>').promise;
+  } catch (thrown) {
+    error = blame.describe(thrown, sources);
+  }
+  done(message, error);
+  if (field(message, 'guard', false))
+    send(GUARD, '{"id":' + quote(field(message, 'id', '')) + ',"reason":"runtime"}');
+  current = null;
+  serve();
+}
+
+function complete(message) {
+  const session = new Session();
+  let found = [];
+  const parts = [];
+  connect(session);
+  try {
+    found = space.complete(field(message, 'text', ''), (method, params) => {
+      let out = null;
+      post(session, method, params, (error, reply) => {
+        out = error ? null : reply;
+      });
+      return out;
+    });
+  } catch (error) {
+    // nothing to offer
+  }
+  disconnect(session);
+  for (let i = 0; i < found.length; i++) genuine.push(parts, quote(found[i]));
+  send(DONE, '{"id":' + quote(field(message, 'id', '')) + ',"names":[' +
+    genuine.join(parts, ',') + ']}');
+}
+
+function leave(code) {
+  exit(code);
+}
+
+/* Take frames from the inbox while no step runs. */
+function serve() {
+  for (let frame = takeFrame(); frame !== null && current === null; frame = takeFrame()) {
+    const { kind, message } = frame;
+    if (kind === BYE) leave(0);
+    else if (kind === NAMES) complete(message);
+    else if (kind === SETUP) {
+      current = { __proto__: null, over: true };
+      setUp(message);
+      return;
+    } else if (kind === STEP) {
+      const step = newStep(message);
+      if (!step.once) listen();
+      start(step);
+      return;
+    }
+  }
+  if (current === null) listen();
+}
+
+/* From the first step of a session on frames come through the event loop: background work goes on. */
+function listen() {
+  if (channel.socket !== null) return;
+  const net = require('net');
+  channel.socket = new net.Socket({ fd: channel.fd, readable: true, writable: false });
+  channel.socket.on('data', (bytes) => {
+    addBytes(bytes);
+    if (current === null) serve();
+    else if (bytes.length >= 5 && bytes[4] === BYE) leave(0);
+  });
+  channel.socket.on('end', () => leave(0));
+  channel.socket.on('close', () => leave(0));
+  channel.socket.on('error', () => leave(0));
+}
+
+/* The first frames are waited for: there is nothing else to do, and no socket to set up. */
+function readFirst() {
+  const bytes = genuine.bytesNew(1 << 16);
+  for (;;) {
+    let n = 0;
+    try {
+      n = readSync(channel.fd, bytes, 0, bytes.length, null);
+    } catch (error) {
+      if (error.code === 'EINTR') continue;
+    }
+    if (n <= 0) reallyExit.call(process, 0);
+    addBytes(genuine.bytesFrom(genuine.bytesPart(bytes, 0, n)));
+    const head = channel.inbox;
+    if (head.length >= 5 && head.length >= ((head[1] << 16) | (head[2] << 8) | head[3]) + 4) break;
+  }
+  serve();
+}
+
+function display(shown) {
+  const step = current;
+  if (step === null || step.over) return false;
+  return send(DISPLAY, '{"id":' + quote(step.id) + ',"data":' + shown + ',"metadata":{}}');
+}
+
+function main() {
+  const versions = genuine.split(process.versions.node, '.');
+  if (process.argv.length > 2) channel.fd = +process.argv[2];
+  channel.ino = fstatSync(channel.fd).ino;
+  send(READY, '{"version":' + quote(process.versions.node) + ',"implementation":"node","pid":' +
+    process.pid + '}');
+  if (+versions[0] < MAJOR_MIN || !onInit || !tick) {
+    fs.writeSync(2, 'retort: node ' + process.versions.node + ' is too old: install node ' +
+      MAJOR_MIN + ' or newer, or name one with --python PATH\n');
+    reallyExit.call(process, 127);
+  }
+  genuine.define(globalThis, ENTRANCE, { value: enter });
+  space.install({ display, settled, limit: () => (current && current.limit) || VALUE_BYTES });
+  process.exit = function (code) {
+    hasExited = true;
+    return genuine.apply(exit, process, arguments.length ? [code] : []);
+  };
+  process._fatalException = onFatal;
+  process.on('exit', onExit);
+  process.on('SIGINT', onSigint);
+  readFirst();
+}
+
+main();

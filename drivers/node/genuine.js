@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+
+/*
+ * What the driver uses of the language and of node, taken before any user code runs. A step that
+ * replaces JSON.stringify, String.prototype.slice or Buffer breaks itself and not the driver.
+ * Methods are called with their object first: genuine.slice(text, 0, 5).
+ */
+const { call } = Function.prototype;
+const uncurry = call.bind.bind(call);
+const util = require('util');
+
+const text = String.prototype;
+const list = Array.prototype;
+
+module.exports = {
+  __proto__: null,
+  uncurry,
+  String,
+  Error,
+  Promise,
+  Symbol,
+  isArray: Array.isArray,
+  isFinite: Number.isFinite,
+  isSafeInteger: Number.isSafeInteger,
+  parse: JSON.parse,
+  stringify: JSON.stringify,
+  apply: Reflect.apply,
+  ownKeys: Reflect.ownKeys,
+  getPrototypeOf: Object.getPrototypeOf,
+  describe: Object.getOwnPropertyDescriptor,
+  define: Object.defineProperty,
+  keys: Object.keys,
+  ObjectPrototype: Object.prototype,
+  ArrayPrototype: Array.prototype,
+  has: uncurry(Object.prototype.hasOwnProperty),
+  slice: uncurry(text.slice),
+  indexOf: uncurry(text.indexOf),
+  lastIndexOf: uncurry(text.lastIndexOf),
+  split: uncurry(text.split),
+  startsWith: uncurry(text.startsWith),
+  endsWith: uncurry(text.endsWith),
+  trim: uncurry(text.trim),
+  repeat: uncurry(text.repeat),
+  codeAt: uncurry(text.charCodeAt),
+  join: uncurry(list.join),
+  push: uncurry(list.push),
+  shift: uncurry(list.shift),
+  sort: uncurry(list.sort),
+  exec: uncurry(RegExp.prototype.exec),
+  MapClass: Map,
+  mapGet: uncurry(Map.prototype.get),
+  mapSet: uncurry(Map.prototype.set),
+  mapHas: uncurry(Map.prototype.has),
+  mapDelete: uncurry(Map.prototype.delete),
+  bytesFrom: Buffer.from,
+  bytesNew: Buffer.allocUnsafeSlow,
+  byteLength: Buffer.byteLength,
+  bytesText: uncurry(Buffer.prototype.toString),
+  bytesPart: uncurry(Buffer.prototype.subarray),
+  bytesWrite: uncurry(Buffer.prototype.write),
+  inspect: util.inspect,
+  types: Object.assign({ __proto__: null }, util.types),
+};

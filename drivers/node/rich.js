@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+
+// What a value or a display shows, by MIME type: text always, and whatever else it offers.
+
+const genuine = require('./genuine.js');
+const { slice, push, join, has, describe, types } = genuine;
+
+const NODES_MAX = 500000;
+const DEPTH_MAX = 64;
+const MARKER_CHARS = 64;
+const MIMES_MAX = 24;
+const DISPLAY = Symbol.for('Jupyter.display');
+const METHODS = [
+  ['toHTML', 'text/html'],
+  ['toMarkdown', 'text/markdown'],
+  ['toSVG', 'image/svg+xml'],
+  ['toPNG', 'image/png'],
+  ['toJPEG', 'image/jpeg'],
+  ['toLaTeX', 'text/latex'],
+];
+const MIME = /^[!-~]{1,128}$/;
+const BINARY = /^(image\/(png|jpeg|gif|webp)|application\/pdf)$/;
+const JSON_TYPE = /^application\/([^;]*\+)?json$/;
+const LONE = /\\ud[89a-f]/;
+
+// Text as a JSON string; halves of surrogate pairs that stand alone become U+FFFD.
+function quote(text) {
+  const quoted = genuine.stringify(text);
+  if (genuine.exec(LONE, quoted) === null) return quoted;
+  return genuine.stringify(genuine.bytesText(genuine.bytesFrom(text, 'utf8'), 'utf8'));
+}
+
+// At most about @limit bytes of UTF-8, head and tail kept, with a note of what is left out.
+function cut(text, limit) {
+  let keep = limit;
+  if (text.length <= limit + MARKER_CHARS) {
+    const bytes = text.length * 3 <= limit ? 0 : genuine.byteLength(text);
+    if (bytes <= limit + MARKER_CHARS) return text;
+    keep = (text.length * limit / bytes) | 0;
+  } else {
+    const sample = slice(text, 0, limit >> 1) + slice(text, text.length - (limit >> 1));
+    keep = (sample.length * limit / (genuine.byteLength(sample) || 1)) | 0;
+  }
+  const head = keep >> 1;
+  const tail = keep - head;
+  return slice(text, 0, head) + '\n[... ' + (text.length - keep) + ' characters cut ...]\n' +
+    (tail ? slice(text, text.length - tail) : '');
+}
+
+// ---- JSON -------------------------------------------------------------------------------------
+
+// Why a value has no JSON. No Error: making one runs Error.prepareStackTrace.
+const NOT_JSON = { __proto__: null };
+
+function spend(budget, chars) {
+  budget.nodes -= 1;
+  budget.chars -= chars;
+  if (budget.nodes < 0 || budget.chars < 0) throw NOT_JSON;
+}
+
+function arrayJson(value, budget, depth) {
+  const parts = [];
+  const n = value.length;
+  if (n > budget.nodes) throw NOT_JSON;
+  for (let i = 0; i < n; i++) {
+    const own = describe(value, i);
+    if (own === undefined || !has(own, 'value')) throw NOT_JSON;
+    push(parts, json(own.value, budget, depth + 1));
+  }
+  return '[' + join(parts, ',') + ']';
+}
+
+function objectJson(value, budget, depth) {
+  const names = genuine.ownKeys(value);
+  const parts = [];
+  for (let i = 0; i < names.length; i++) {
+    const own = describe(value, names[i]);
+    if (typeof names[i] !== 'string' || !has(own, 'value')) throw NOT_JSON;
+    if (!own.enumerable || own.value === undefined) continue;
+    spend(budget, names[i].length + 3);
+    push(parts, quote(names[i]) + ':' + json(own.value, budget, depth + 1));
+  }
+  return '{' + join(parts, ',') + '}';
+}
+
+// JSON of a plain value. Runs no code of the user: getters, proxies, toJSON are no plain values.
+function json(value, budget, depth) {
+  if (depth > DEPTH_MAX) throw NOT_JSON;
+  if (value === null) spend(budget, 4);
+  else if (typeof value === 'boolean') spend(budget, 5);
+  else if (typeof value === 'number') {
+    spend(budget, 8);
+    if (!genuine.isFinite(value)) throw NOT_JSON;
+  } else if (typeof value === 'string') {
+    spend(budget, value.length + 2);
+    return quote(value);
+  } else if (typeof value !== 'object' || types.isProxy(value)) throw NOT_JSON;
+  else {
+    spend(budget, 2);
+    const proto = genuine.getPrototypeOf(value);
+    if (genuine.isArray(value) && proto === genuine.ArrayPrototype)
+      return arrayJson(value, budget, depth);
+    if (proto === null || proto === genuine.ObjectPrototype)
+      return objectJson(value, budget, depth);
+    throw NOT_JSON;
+  }
+  return '' + (value === 0 ? 0 : value); // -0 too
+}
+
+function jsonOrNull(value, limit) {
+  try {
+    return json(value, { __proto__: null, nodes: NODES_MAX, chars: limit }, 0);
+  } catch (error) {
+    return null; // no plain value, or too much
+  }
+}
+
+// ---- bundles ----------------------------------------------------------------------------------
+
+function textOf(value, limit) {
+  let text;
+  try {
+    text = genuine.inspect(value);
+  } catch (error) {
+    text = '<a value that cannot be inspected>';
+  }
+  return cut(typeof text === 'string' ? text : '<a value that cannot be inspected>', limit);
+}
+
+// One MIME type's value as JSON text, or null when it is of no use.
+function mimeJson(mime, value, limit) {
+  if (genuine.exec(JSON_TYPE, mime) !== null) return jsonOrNull(value, limit);
+  let text = value;
+  if (types.isUint8Array(value)) {
+    const { buffer, byteOffset, byteLength } = value;
+    text = genuine.bytesText(genuine.bytesFrom(buffer, byteOffset, byteLength),
+      genuine.exec(BINARY, mime) !== null ? 'base64' : 'utf8');
+  }
+  if (typeof text !== 'string') return null;
+  return text.length <= limit ? quote(text) : null;
+}
+
+function addRaw(out, raw, limit) {
+  if (raw === null || typeof raw !== 'object') return;
+  const names = genuine.keys(raw);
+  for (let i = 0; i < names.length && i < MIMES_MAX; i++) {
+    const found = genuine.exec(MIME, names[i]) && mimeJson(names[i], raw[names[i]], limit);
+    if (found) out[names[i]] = found;
+  }
+}
+
+// What the value's own methods offer; @settle gives the value of a promise that needs no waiting.
+function addOwn(out, value, limit, settle) {
+  if (types.isProxy(value)) return;
+  try {
+    if (typeof value[DISPLAY] === 'function') addRaw(out, settle(value[DISPLAY]()), limit);
+  } catch (error) {
+    // a broken method shows nothing
+  }
+  for (let i = 0; i < METHODS.length; i++) {
+    const mime = METHODS[i][1];
+    try {
+      if (out[mime] !== undefined || typeof value[METHODS[i][0]] !== 'function') continue;
+      const found = mimeJson(mime, settle(value[METHODS[i][0]]()), limit);
+      if (found) out[mime] = found;
+    } catch (error) {
+      // as above
+    }
+  }
+}
+
+function encode(out) {
+  const names = genuine.keys(out);
+  const parts = [];
+  for (let i = 0; i < names.length; i++) push(parts, quote(names[i]) + ':' + out[names[i]]);
+  return '{' + join(parts, ',') + '}';
+}
+
+// A value as the JSON text of {MIME type: data}.
+function bundle(value, limit, settle) {
+  const out = { __proto__: null };
+  if (value !== null && (typeof value === 'object' || typeof value === 'function'))
+    addOwn(out, value, limit, settle);
+  if (out['text/plain'] === undefined) out['text/plain'] = quote(textOf(value, limit));
+  if (out['application/json'] === undefined) {
+    const found = jsonOrNull(value, limit);
+    if (found !== null) out['application/json'] = found;
+  }
+  return encode(out);
+}
+
+// A {MIME type: data} of the user as JSON text.
+function bundleRaw(raw, limit) {
+  const out = { __proto__: null };
+  addRaw(out, raw, limit);
+  return encode(out);
+}
+
+module.exports = { __proto__: null, bundle, bundleRaw, cut, jsonOrNull, quote };

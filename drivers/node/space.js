@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+
+// The globals of a program: require and import, console, process.stdout, retort, _.
+
+const { process } = globalThis;
+const genuine = require('./genuine.js');
+const rich = require('./rich.js');
+const { IMPORT } = require('./program.js');
+const Module = require('module');
+const path = require('path');
+const url = require('url');
+
+const { define, describe, indexOf, lastIndexOf, slice, startsWith } = genuine;
+const home = process.cwd();
+const bare = process.argv[0];
+const NAMES_MAX = 1000;
+let loader = null; // (specifier, options) => import(…), as from a file of the workspace
+let base = ''; // the file that relative names are relative to
+
+function hide(name, value) {
+  define(globalThis, name, { value, writable: true, enumerable: false, configurable: true });
+}
+
+/* The workspace's file for a program's name; '' for code that is in none. */
+function fileOf(filename) {
+  if (filename === '' || filename === '-' || startsWith(filename, '<')) return '';
+  return path.join(home, slice(filename, lastIndexOf(filename, '/') + 1));
+}
+
+// ---- modules ----------------------------------------------------------------------------------
+
+/* A function that imports as a file of that name would. */
+function makeLoader(file) {
+  const holder = new Module(file, null);
+  holder.filename = file;
+  holder.paths = Module._nodeModulePaths(path.dirname(file));
+  holder._compile('module.exports = (name, options) => import(name, options)', file);
+  return holder.exports;
+}
+
+function load(name) {
+  if (loader === null) loader = makeLoader(base || path.join(home, '[step]'));
+  return loader(name);
+}
+
+/* What import(…) and import declarations are rewritten to; @wanted: names that must be there. */
+async function importModule(name, options, wanted) {
+  if (loader === null) loader = makeLoader(base || path.join(home, '[step]'));
+  const found = await loader(name, options);
+  for (let i = 0; wanted !== undefined && i < wanted.length; i++) {
+    if (!(wanted[i] in found))
+      throw new SyntaxError("The requested module '" + name +
+        "' does not provide an export named '" + wanted[i] + "'");
+  }
+  return found;
+}
+
+function makeRequire(file) {
+  const main = new Module(file || path.join(home, '[step]'), null);
+  main.id = '.';
+  main.filename = file || path.join(home, '[step]');
+  main.paths = Module._nodeModulePaths(home);
+  process.mainModule = main;
+  const require = Module.createRequire(main.filename);
+  require.main = main;
+  hide('module', main);
+  hide('exports', main.exports);
+  hide('require', require);
+  hide('__filename', file || '[step]');
+  hide('__dirname', file ? path.dirname(file) : '.');
+  return require;
+}
+
+/* fs, path and the others by their names, as in node's own prompt and node -e. */
+function offerBuiltins(require) {
+  const builtins = Module.builtinModules;
+  for (let i = 0; i < builtins.length; i++) {
+    const name = builtins[i];
+    if (name in globalThis || startsWith(name, '_') || genuine.exec(/[/:]/, name) !== null) continue;
+    const set = (value) => define(globalThis, name,
+      { value, writable: true, enumerable: true, configurable: true });
+    define(globalThis, name, {
+      get: () => {
+        const value = require(name);
+        hide(name, value);
+        return value;
+      },
+      set,
+      enumerable: false,
+      configurable: true,
+    });
+  }
+}
+
+let isPrepared = false;
+
+/* Before each step. */
+function prepare(step) {
+  const file = fileOf(step.filename);
+  const rest = [];
+  for (let i = 1; i < step.argv.length; i++) genuine.push(rest, genuine.String(step.argv[i]));
+  const first = step.filename === '<stdin>' ? ['-'] : file ? [file] : [];
+  process.argv = [bare, ...first, ...rest];
+  if (isPrepared) return;
+  isPrepared = true;
+  base = file;
+  const require = makeRequire(file);
+  if (!file) offerBuiltins(require);
+}
+
+// ---- streams and console ----------------------------------------------------------------------
+
+/*
+ * What is written is in the pipe when write() returns: nothing has to be flushed before a RESULT,
+ * and nothing is lost at process.exit(), as it is with node's own non-blocking pipes.
+ */
+function blockStream(name) {
+  const own = describe(process, name);
+  if (!own || !own.get) return;
+  let stream = null;
+  define(process, name, {
+    get() {
+      if (stream !== null) return stream;
+      stream = genuine.apply(own.get, process, []);
+      const handle = stream._handle;
+      if (handle && typeof handle.setBlocking === 'function') handle.setBlocking(true);
+      return stream;
+    },
+    set(value) {
+      define(process, name, { value, writable: true, enumerable: true, configurable: true });
+    },
+    enumerable: true,
+    configurable: true,
+  });
+}
+
+/* A stream that is process's own of that name, whichever that is when something is written. */
+function lazyStream(name) {
+  const out = {};
+  const methods = ['write', 'on', 'once', 'removeListener', 'listenerCount', 'getColorDepth'];
+  for (let i = 0; i < methods.length; i++)
+    out[methods[i]] = (...args) => process[name][methods[i]](...args);
+  define(out, '_writableState', { get: () => process[name]._writableState });
+  // _writableState: node 18 looks whether it has failed.
+  define(out, 'isTTY', { get: () => process[name].isTTY });
+  return out;
+}
+
+/* node's console reports every message to an inspector first, three times slower, and keeps them. */
+function plainConsole() {
+  const { console } = globalThis;
+  const plain = new console.Console({ stdout: lazyStream('stdout'), stderr: lazyStream('stderr') });
+  const methods = genuine.keys(plain);
+  for (let i = 0; i < methods.length; i++) {
+    const name = methods[i];
+    if (typeof plain[name] === 'function' && typeof console[name] === 'function' &&
+      !startsWith(name, '_')) console[name] = plain[name];
+  }
+}
+
+// ---- the value of the last step -----------------------------------------------------------------
+
+let last;
+let isTaken = false;
+
+/* _ is the last value, until the program gives the name another meaning. */
+function offerLast() {
+  define(globalThis, '_', {
+    get: () => last,
+    set: (value) => {
+      isTaken = true;
+      define(globalThis, '_', { value, writable: true, enumerable: true, configurable: true });
+    },
+    enumerable: false,
+    configurable: true,
+  });
+}
+
+function keep(value) {
+  if (value !== undefined && !isTaken) last = value;
+}
+
+// ---- numbers from a seed ------------------------------------------------------------------------
+
+/* Math.random from @seed on: the generator is that of V8, its state made by splitmix64. */
+function seed(number) {
+  const big = BigInt;
+  const mask = (1n << 64n) - 1n;
+  let state = big(number) & mask;
+  const mix = () => {
+    state = (state + 0x9e3779b97f4a7c15n) & mask;
+    let z = state;
+    z = ((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n) & mask;
+    z = ((z ^ (z >> 27n)) * 0x94d049bb133111ebn) & mask;
+    return z ^ (z >> 31n);
+  };
+  let a = mix();
+  let b = mix();
+  Math.random = function random() {
+    let x = a;
+    a = b;
+    x ^= (x << 23n) & mask;
+    x ^= x >> 17n;
+    x ^= b ^ (b >> 26n);
+    b = x;
+    return +('' + (a >> 12n)) / 4503599627370496;
+  };
+}
+
+// ---- completion ---------------------------------------------------------------------------------
+
+/* Whole names that the end of @text may become. Nothing of the user runs: V8 sees to it. */
+function complete(text, ask) {
+  const found = genuine.exec(/((?:[\p{ID_Continue}$]+\??\.)*)([\p{ID_Continue}$]*)$/u, text);
+  const owner = found[1];
+  if (owner === '' && text[text.length - found[0].length - 1] === '.') return [];
+  const start = found[2];
+  const expression = owner === '' ? 'globalThis' : slice(owner, 0, owner.length -
+    (genuine.endsWith(owner, '?.') ? 2 : 1));
+  const names = { __proto__: null };
+  if (owner === '') {
+    const lexical = ask('Runtime.globalLexicalScopeNames', {});
+    for (let i = 0; lexical && i < lexical.names.length; i++) names[lexical.names[i]] = true;
+  }
+  const value = ask('Runtime.evaluate', { expression: 'Object(' + expression + ')',
+    throwOnSideEffect: true, silent: true });
+  const id = value && !value.exceptionDetails && value.result.objectId;
+  const members = id && ask('Runtime.getProperties', { objectId: id, ownProperties: false });
+  for (let i = 0; members && i < members.result.length; i++) names[members.result[i].name] = true;
+  const out = [];
+  const all = genuine.sort(genuine.keys(names));
+  for (let i = 0; i < all.length && out.length < NAMES_MAX; i++) {
+    if (startsWith(all[i], start) && indexOf(all[i], '__retort_') < 0 &&
+      genuine.exec(/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u, all[i]) !== null)
+      genuine.push(out, all[i]);
+  }
+  return out;
+}
+
+// ---- all of it ----------------------------------------------------------------------------------
+
+/* @host: {display(json) → was sent, settled(promise), limit()} */
+function install(host) {
+  const show = (json, text) => {
+    if (!host.display(json)) globalThis.console.log(text());
+  };
+  const retort = {
+    display(...objects) {
+      for (let i = 0; i < objects.length; i++) {
+        const value = objects[i];
+        show(rich.bundle(value, host.limit(), host.settled), () => genuine.inspect(value));
+      }
+    },
+    displayRaw(data) {
+      show(rich.bundleRaw(data, host.limit()), () => genuine.inspect(data));
+    },
+  };
+  define(retort, Symbol.toStringTag, { value: 'retort' });
+  hide('retort', retort);
+  const address = () => url.pathToFileURL(base || path.join(home, '[step]')).href;
+  define(importModule, 'meta', { get: () => ({
+    __proto__: null,
+    dirname: home,
+    filename: base || path.join(home, '[step]'),
+    url: address(),
+    resolve: (name) => {
+      if (genuine.exec(/^(\.{0,2}\/|[a-z]+:)/, name) !== null) return new URL(name, address()).href;
+      const found = globalThis.require.resolve(name);
+      return path.isAbsolute(found) ? url.pathToFileURL(found).href : 'node:' + found;
+    },
+  }) });
+  define(globalThis, IMPORT, { value: importModule });
+  blockStream('stdout');
+  blockStream('stderr');
+  plainConsole();
+  offerLast();
+  const own = genuine.keys(require.cache);
+  for (let i = 0; i < own.length; i++) delete require.cache[own[i]];
+}
+
+module.exports = { __proto__: null, complete, fileOf, install, keep, load, prepare, seed };

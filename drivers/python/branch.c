@@ -1,0 +1,581 @@
+/*
+ * C1 and C2. What C1 does happens in P's memory: only calls that touch nothing of libc's but errno.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "branch.h"
+
+#include "pages.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { BRANCH_STACK_BYTES = 64 << 10, BRANCH_CAP_MAX = 63, BRANCH_INIT_FD = 3 };
+enum {
+	BRANCH_FLAGS = CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD | CLONE_NEWUSER |
+		CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS
+};
+enum { RSEQ_BYTES_MIN = 32, RSEQ_SIGNATURE = 0x53053053 };
+
+/* Known to glibc from 2.35 on; a libc without registers none. */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+
+/* What P leaves for C1, and C1 for P: they share it. */
+struct passage {
+	const struct branch_fds *fds;
+	int error;	   /* what C1 failed with; 0 once it can no more */
+	int *tid_address;  /* where libc keeps the thread's id */
+	void *robust_head; /* the list of robust locks, and its size as libc gave it */
+	size_t robust_bytes;
+	jmp_buf back;
+};
+
+int branch_fds_parse(struct branch_fds *out, const int *fds, size_t n)
+{
+	const size_t n_fixed = 3 + BRANCH_STDIO + 1;
+	if (n < n_fixed || n > n_fixed + BRANCH_JOIN_MAX)
+		return -EPROTO;
+	*out = (struct branch_fds){.sync = fds[0],
+		.init_sock = fds[1],
+		.init_exe = fds[2],
+		.stdio = {fds[3], fds[4], fds[5]},
+		.channel = fds[6],
+		.n_join = n - n_fixed};
+	for (size_t i = 0; i < out->n_join; i++)
+		out->join[i] = fds[n_fixed + i];
+	return 0;
+}
+
+static void close_one(int *fd)
+{
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+}
+
+void branch_fds_close(struct branch_fds *fds)
+{
+	close_one(&fds->sync);
+	close_one(&fds->init_sock);
+	close_one(&fds->init_exe);
+	for (int i = 0; i < BRANCH_STDIO; i++)
+		close_one(&fds->stdio[i]);
+	close_one(&fds->channel);
+	for (size_t i = 0; i < fds->n_join; i++)
+		close_one(&fds->join[i]);
+	fds->n_join = 0;
+}
+
+static int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ssize_t n = write(fd, text, strlen(text));
+	int r = n < 0 ? -errno : 0;
+	(void)close(fd);
+	return r;
+}
+
+/* The maps that the filter's owner expects: one id, the one there is. Source: user_namespaces(7) */
+static int map_ids(void)
+{
+	int r = write_file("/proc/self/setgroups", "deny");
+	if (r == 0)
+		r = write_file("/proc/self/uid_map", "1000 1000 1");
+	return r < 0 ? r : write_file("/proc/self/gid_map", "1000 1000 1");
+}
+
+static int join_cgroup(const struct branch_fds *fds)
+{
+	for (size_t i = 0; i < fds->n_join; i++)
+		if (write(fds->join[i], "0", 1) < 0)
+			return -errno;
+	return 0;
+}
+
+/* Tell the warden and wait for its word. Its end being closed is an answer too. */
+static int await_go(const struct branch_fds *fds)
+{
+	char go = 0;
+	ssize_t n;
+	if (send(fds->sync, "C", 1, MSG_NOSIGNAL) < 0)
+		return -ECONNABORTED;
+	do
+		n = recv(fds->sync, &go, 1, 0);
+	while (n < 0 && errno == EINTR);
+	return n == 1 && go == 'g' ? 0 : -ECONNABORTED;
+}
+
+/*
+ * The new user namespace brought all capabilities; nobody here is to have one again. The bounding
+ * set first: it takes a capability to empty.
+ */
+static int drop_capabilities(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+	const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+		SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+		SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+		return -errno;
+	for (int cap = 0; cap <= BRANCH_CAP_MAX; cap++)
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0) {
+			if (errno == EINVAL && cap > 0)
+				break;
+			return -errno;
+		}
+	if (prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) < 0)
+		return -errno;
+	return syscall(SYS_capset, &head, none) < 0 ? -errno : 0;
+}
+
+/* The copy of P. Not fork(): its at-fork handlers would run here, in P's memory. */
+static pid_t clone_copy(const struct passage *p)
+{
+	const unsigned long flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
+#if defined(__x86_64__)
+	return (pid_t)syscall(SYS_clone, flags, NULL, NULL, p->tid_address, NULL);
+#else
+	return (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, p->tid_address);
+#endif
+}
+
+/* Becomes init on success. */
+static int become_init(struct passage *p, pid_t driver)
+{
+	const struct branch_fds *fds = p->fds;
+	static char name[] = "retort-init", branch[] = "branch";
+	static char *const envp[] = {NULL};
+	char number[16], *at = number + sizeof number;
+	*--at = '\0';
+	for (int n = driver; n > 0; n /= 10)
+		*--at = (char)('0' + n % 10);
+	char *const argv[] = {name, branch, at, NULL};
+	if (dup3(fds->init_sock, BRANCH_INIT_FD, 0) < 0 && fds->init_sock != BRANCH_INIT_FD)
+		return -errno;
+	if (fds->init_sock == BRANCH_INIT_FD && fcntl(BRANCH_INIT_FD, F_SETFD, 0) < 0)
+		return -errno;
+	p->error = 0;
+	(void)syscall(SYS_execveat, fds->init_exe, "", argv, envp, AT_EMPTY_PATH);
+	return -errno;
+}
+
+/*
+ * C1. C2 leaves by a long jump to where P stands, on C2's own copy of P's stack: the frames are all
+ * there, since P does not move until C1 has left this memory. There is no other way back: C1 cannot
+ * run on P's stack, which must stay as it is, and C2 is born where C1 is.
+ */
+static int c1_main(void *arg)
+{
+	struct passage *p = arg;
+	int r = map_ids();
+	if (r == 0)
+		r = join_cgroup(p->fds);
+	if (r == 0)
+		r = await_go(p->fds);
+	if (r == 0)
+		r = drop_capabilities();
+	if (r == 0) {
+		pid_t driver = clone_copy(p);
+		if (driver == 0)
+			longjmp(p->back, 1); /* NOLINT(cert-err52-cpp) */
+		r = driver < 0 ? -errno : become_init(p, driver);
+	}
+	p->error = -r;
+	_exit(1); /* and with process 1 of the namespace all others */
+}
+
+/* What the kernel forgets in a copy made of C1, and libc believes it has. */
+static void restore_thread(const struct passage *p)
+{
+	if (p->robust_head)
+		(void)syscall(SYS_set_robust_list, p->robust_head, p->robust_bytes);
+#ifdef SYS_rseq
+	if (&__rseq_size && __rseq_size > 0) {
+		char *area = (char *)__builtin_thread_pointer() + __rseq_offset;
+		unsigned bytes = __rseq_size < RSEQ_BYTES_MIN ? RSEQ_BYTES_MIN : __rseq_size;
+		(void)syscall(SYS_rseq, area, bytes, 0, RSEQ_SIGNATURE);
+	}
+#endif
+}
+
+static int clone_c1(struct passage *p)
+{
+	/* Not on P's stack, and of no use to anyone else: P is alone. */
+	static char stack[BRANCH_STACK_BYTES] __attribute__((aligned(16)));
+	if (setjmp(p->back) != 0) { /* NOLINT(cert-err52-cpp) */
+		restore_thread(p);
+		return 0;
+	}
+	int pid = clone(c1_main, stack + sizeof stack, BRANCH_FLAGS, p);
+	if (pid < 0)
+		return -errno;
+	return p->error ? -p->error : pid;
+}
+
+int branch_clone(const struct branch_fds *fds)
+{
+	struct passage p = {.fds = fds, .error = ECONNABORTED};
+	sigset_t all, before;
+	if (prctl(PR_GET_TID_ADDRESS, &p.tid_address, 0, 0, 0) < 0)
+		return -errno;
+	if (syscall(SYS_get_robust_list, 0, &p.robust_head, &p.robust_bytes) < 0)
+		p.robust_head = NULL;
+	(void)sigfillset(&all);
+	if (sigprocmask(SIG_SETMASK, &all, &before) < 0)
+		return -errno;
+	int r = -ECONNABORTED;
+	if (send(fds->sync, "P", 1, MSG_NOSIGNAL) == 1)
+		r = clone_c1(&p);
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+/* ---- C2 at home ---- */
+
+enum { PATH_BYTES = 4096, LINE_BYTES = 256 };
+
+struct settling {
+	int channel_fd;
+	const int *keep;
+	size_t n_keep;
+	int own;  /* the descriptor of the list itself */
+	int dead; /* one end of a closed pair, made when the first is needed */
+	struct stat stdio[BRANCH_STDIO]; /* what stood there before */
+	struct branch_report *report;
+};
+
+static bool is_kept(const struct settling *s, int fd)
+{
+	if (fd < BRANCH_STDIO || fd == s->channel_fd || fd == s->own || fd == s->dead)
+		return true;
+	for (size_t i = 0; i < s->n_keep; i++)
+		if (s->keep[i] == fd)
+			return true;
+	return false;
+}
+
+/* Put @from, which is then closed, in the place of @fd. */
+static bool replace(int fd, int from)
+{
+	int fd_flags = fcntl(fd, F_GETFD);
+	if (from < 0)
+		return false;
+	bool is_done = dup3(from, fd, fd_flags & FD_CLOEXEC ? O_CLOEXEC : 0) == fd;
+	(void)close(from);
+	return is_done;
+}
+
+/* The number stays taken: whoever holds it must not find another's file there some day. */
+static void lose(struct settling *s, int fd)
+{
+	int pair[2];
+	s->report->n_lost++;
+	if (s->dead < 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0) {
+		(void)close(pair[1]);
+		s->dead = pair[0];
+	}
+	if (!replace(fd, fcntl(s->dead, F_DUPFD_CLOEXEC, 0)))
+		(void)close(fd);
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+static bool is_own_path(const char *path)
+{
+	return is_below(path, "/home/user") || is_below(path, "/tmp") || is_below(path, "/dev/shm");
+}
+
+static void proc_path(char out[LINE_BYTES], const char *dir, int fd)
+{
+	(void)snprintf(out, LINE_BYTES, "/proc/self/%s/%d", dir, fd);
+}
+
+static int anonymous_file(void)
+{
+	int fd = memfd_create("branch", MFD_CLOEXEC);
+	return fd >= 0 ? fd : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
+static bool copy_all(int from, int to, off_t bytes)
+{
+	char data[16 << 10];
+	for (off_t at = 0; at < bytes;) {
+		ssize_t n = pread(from, data, sizeof data, at);
+		if (n <= 0 || pwrite(to, data, (size_t)n, at) != n)
+			return n == 0;
+		at += n;
+	}
+	return true;
+}
+
+/* What has no name any more, or not this one. Returns: a descriptor, or -1. */
+static int copy_nameless(int fd, off_t bytes)
+{
+	char path[LINE_BYTES];
+	proc_path(path, "fd", fd);
+	if (bytes > BRANCH_COPY_MAX)
+		return -1;
+	int from = open(path, O_RDONLY | O_CLOEXEC); /* @fd may be for writing only */
+	int to = from < 0 ? -1 : anonymous_file();
+	if (to >= 0 && (ftruncate(to, bytes) < 0 || !copy_all(from, to, bytes))) {
+		(void)close(to);
+		to = -1;
+	}
+	if (from >= 0)
+		(void)close(from);
+	return to;
+}
+
+static void renew_file(struct settling *s, int fd, const struct stat *st)
+{
+	char link[LINE_BYTES], path[PATH_BYTES];
+	const int not_again = O_CREAT | O_EXCL | O_TRUNC;
+	struct stat now;
+	off_t at = lseek(fd, 0, SEEK_CUR);
+	int flags = fcntl(fd, F_GETFL), new_fd = -1;
+	proc_path(link, "fd", fd);
+	ssize_t n = readlink(link, path, sizeof path - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	bool is_own = is_own_path(path);
+	if (flags >= 0 && st->st_nlink > 0)
+		new_fd = open(is_own ? path : link,
+			(flags & ~not_again) | O_CLOEXEC | (is_own ? O_NOFOLLOW : 0));
+	if (new_fd >= 0 && (fstat(new_fd, &now) < 0 || ((now.st_mode ^ st->st_mode) & S_IFMT))) {
+		(void)close(new_fd); /* another thing has the name now */
+		new_fd = -1;
+	}
+	if (new_fd < 0 && !is_own && st->st_nlink > 0)
+		return; /* read-only, or the volume's: nobody's but the host's */
+	if (new_fd < 0 && S_ISREG(st->st_mode))
+		new_fd = copy_nameless(fd, st->st_size);
+	if (new_fd >= 0 && at > 0 && S_ISREG(st->st_mode))
+		(void)lseek(new_fd, at, SEEK_SET);
+	if (replace(fd, new_fd))
+		s->report->n_reopened++;
+	else
+		lose(s, fd);
+}
+
+/* A copy of the old standard output leads to the new one. */
+static bool renew_stdio(const struct settling *s, int fd, const struct stat *st)
+{
+	for (int i = 0; i < BRANCH_STDIO; i++)
+		if (st->st_dev == s->stdio[i].st_dev && st->st_ino == s->stdio[i].st_ino)
+			return replace(fd, fcntl(i, F_DUPFD_CLOEXEC, 0));
+	return false;
+}
+
+/* Call @take for each line of what the kernel says of @fd. */
+static void read_info(int fd, void (*take)(const char *line, void *arg), void *arg)
+{
+	char path[LINE_BYTES], line[LINE_BYTES];
+	proc_path(path, "fdinfo", fd);
+	FILE *f = fopen(path, "re");
+	while (f && fgets(line, sizeof line, f))
+		take(line, arg);
+	if (f)
+		(void)fclose(f);
+}
+
+/* Source: proc_pid_fdinfo(5): "tfd: 4 events: 19 data: 4 …", in decimal, hexadecimal twice. */
+static void take_watched(const char *line, void *arg)
+{
+	const int *epoll = arg;
+	struct epoll_event event = {0};
+	unsigned long long data;
+	unsigned events;
+	int fd;
+	if (sscanf(line, "tfd: %d events: %x data: %llx", &fd, &events, &data) != 3)
+		return;
+	event.events = events;
+	event.data.u64 = data;
+	(void)epoll_ctl(*epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+static void renew_epoll(struct settling *s, int fd)
+{
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (epoll >= 0)
+		read_info(fd, take_watched, &epoll);
+	if (replace(fd, epoll))
+		s->report->n_reopened++;
+	else
+		lose(s, fd);
+}
+
+struct counter {
+	unsigned long long count;
+	int flags;
+};
+
+static void take_count(const char *line, void *arg)
+{
+	struct counter *c = arg;
+	int is_semaphore;
+	(void)sscanf(line, "eventfd-count: %llx", &c->count);
+	if (sscanf(line, "eventfd-semaphore: %d", &is_semaphore) == 1 && is_semaphore)
+		c->flags |= EFD_SEMAPHORE;
+}
+
+static void renew_eventfd(struct settling *s, int fd)
+{
+	struct counter c = {.flags = EFD_CLOEXEC};
+	uint64_t count;
+	read_info(fd, take_count, &c);
+	c.flags |= fcntl(fd, F_GETFL) & O_NONBLOCK ? EFD_NONBLOCK : 0;
+	int new_fd = eventfd(0, c.flags);
+	count = c.count;
+	if (new_fd >= 0 && count > 0)
+		(void)!write(new_fd, &count, sizeof count);
+	if (replace(fd, new_fd))
+		s->report->n_reopened++;
+	else
+		lose(s, fd);
+}
+
+static bool has_link(int fd, const char *wanted)
+{
+	char path[LINE_BYTES], link[LINE_BYTES];
+	proc_path(path, "fd", fd);
+	ssize_t n = readlink(path, link, sizeof link - 1);
+	link[n < 0 ? 0 : n] = '\0';
+	return strcmp(link, wanted) == 0;
+}
+
+/* Epoll instances last: they watch what the others have become. */
+static void renew(struct settling *s, int fd, bool is_last)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return;
+	bool is_epoll = !(st.st_mode & S_IFMT) && has_link(fd, "anon_inode:[eventpoll]");
+	if (is_epoll != is_last)
+		return;
+	if (is_epoll)
+		renew_epoll(s, fd);
+	else if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+		renew_file(s, fd, &st);
+	else if (!(st.st_mode & S_IFMT) && has_link(fd, "anon_inode:[eventfd]"))
+		renew_eventfd(s, fd);
+	else if (!S_ISCHR(st.st_mode) && !renew_stdio(s, fd, &st))
+		lose(s, fd);
+}
+
+static int renew_all(struct settling *s, bool is_last)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	if (!dir)
+		return -errno;
+	s->own = dirfd(dir);
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		char *end;
+		long fd = strtol(entry->d_name, &end, 10);
+		if (*end == '\0' && end != entry->d_name && !is_kept(s, (int)fd))
+			renew(s, (int)fd, is_last);
+	}
+	(void)closedir(dir);
+	s->own = -1;
+	return 0;
+}
+
+/* The directory has the same name in the new workspace, if it is still there. */
+static int change_directory(void)
+{
+	char path[PATH_BYTES];
+	if (getcwd(path, sizeof path) && path[0] == '/' && chdir(path) == 0)
+		return 0;
+	return chdir("/home/user") < 0 ? -errno : 0;
+}
+
+/* C1 has given up everything; this is to be sure. */
+static int check_capabilities(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3];
+	if (syscall(SYS_capget, &head, have) < 0)
+		return -errno;
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		if (have[i].effective | have[i].permitted | have[i].inheritable)
+			return -EPERM;
+	return 0;
+}
+
+/* Out of the way of all targets first, so that none is overwritten before it has moved. */
+static int place(struct branch_fds *fds, int channel_fd)
+{
+	const int least = channel_fd < BRANCH_INIT_FD ? BRANCH_INIT_FD + 1 : channel_fd + 1;
+	int high[BRANCH_STDIO + 1];
+	for (int i = 0; i <= BRANCH_STDIO; i++) {
+		high[i] = fcntl(
+			i < BRANCH_STDIO ? fds->stdio[i] : fds->channel, F_DUPFD_CLOEXEC, least);
+		if (high[i] < 0)
+			return -errno;
+	}
+	branch_fds_close(fds);
+	for (int i = 0; i <= BRANCH_STDIO; i++) {
+		int at = i < BRANCH_STDIO ? i : channel_fd;
+		if (dup3(high[i], at, i < BRANCH_STDIO ? 0 : O_CLOEXEC) < 0)
+			return -errno;
+		(void)close(high[i]);
+	}
+	return 0;
+}
+
+int branch_settle(struct branch_fds *fds, int channel_fd, const int *keep, size_t n_keep,
+	struct branch_report *report)
+{
+	struct settling s = {.channel_fd = channel_fd,
+		.keep = keep,
+		.n_keep = n_keep,
+		.own = -1,
+		.dead = -1,
+		.report = report};
+	*report = (struct branch_report){0};
+	int r = check_capabilities();
+	if (r == 0 && setsid() < 0)
+		r = -errno;
+	if (r == 0)
+		r = change_directory();
+	pages_small();
+	for (int i = 0; i < BRANCH_STDIO; i++)
+		(void)fstat(i, &s.stdio[i]);
+	if (r == 0)
+		r = place(fds, channel_fd);
+	if (r == 0)
+		r = renew_all(&s, false);
+	if (r == 0)
+		r = renew_all(&s, true);
+	if (s.dead >= 0)
+		(void)close(s.dead);
+	return r;
+}

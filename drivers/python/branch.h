@@ -1,0 +1,76 @@
+/*
+ * How a driver becomes two: the part of a branch that happens inside the box. libc only.
+ *
+ * Theory of operation. The process that is branched, P, must be alone (one thread). It says who it
+ * is to the warden and clones C1 into new namespaces, in P's own memory while P stands still, as
+ * vfork does; only the warden can let that clone pass. C1 maps the one id, joins its cgroup, waits
+ * until the warden has furnished the new namespaces, gives up every capability they brought, and
+ * forks C2, the copy of P; then C1 becomes the new box's init. So P returns from branch_clone()
+ * with a pid, and C2 returns from the same call with 0, on its own copy of P's stack.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <stddef.h>
+
+enum { BRANCH_JOIN_MAX = 4, BRANCH_STDIO = 3 };
+
+/* The descriptors of a BRANCH frame, in its order. */
+struct branch_fds {
+	int sync;		   /* SOCK_SEQPACKET to the warden */
+	int init_sock;		   /* becomes descriptor 3 of the new init */
+	int init_exe;		   /* O_PATH */
+	int stdio[BRANCH_STDIO];   /* the new stdin, stdout, stderr */
+	int channel;		   /* the new channel to the engine */
+	int join[BRANCH_JOIN_MAX]; /* cgroup v1: `tasks` files to write "0" to */
+	size_t n_join;		   /* how many of @join there are */
+};
+
+/* Fill @out from the @n descriptors that came with a BRANCH frame. Returns: 0, or -EPROTO. */
+int branch_fds_parse(struct branch_fds *out, const int *fds, size_t n);
+
+/* Close all of them and set them to -1: what P does afterwards. */
+void branch_fds_close(struct branch_fds *fds);
+
+/*
+ * Branch the calling process: its only thread. Signals are blocked meanwhile, and as they were on
+ * return. No at-fork handler of libc runs: the caller does around this call what it would do around
+ * fork(). C2 is process 2 of its namespace, a child of the new init, in P's place: same memory,
+ * signal handlers, descriptors; no capability; still in P's session and directory, until
+ * branch_settle().
+ *
+ * Blocks:  until the warden has furnished the new box, or given up.
+ * Returns: C1's pid as P sees it, 0 in C2, or negative errno in P: -EPERM when the warden did not
+ *          expect it, -ECONNABORTED when it gave up in the middle. Nothing is left then.
+ */
+int branch_clone(const struct branch_fds *fds);
+
+/* What C2 made of the descriptors it inherited. */
+struct branch_report {
+	unsigned n_reopened; /* files that have a description of their own now */
+	unsigned n_lost;     /* pipes, sockets and others that lead nowhere now */
+};
+
+/*
+ * C2 only, after branch_clone(): be at home in the new box. In this order:
+ *   - a new session; /home/user as directory, or the same directory as before in the new workspace;
+ *     transparent huge pages off (PR_SET_THP_DISABLE), else each branch grows by pages of its own;
+ *   - the new stdin, stdout, stderr at 0, 1, 2 and the new channel at @channel_fd (which may be the
+ *     number of the old one; what was open there is closed), the rest of @fds closed;
+ *   - every other descriptor but those in @keep:
+ *       regular files and directories below /home/user, /tmp, /dev/shm are opened anew by path in
+ *       the new workspace, with the same number, flags and offset; deleted ones become a copy
+ *       without a name (up to BRANCH_COPY_MAX); other regular files get a description of their own;
+ *       an epoll instance becomes a new one that watches the same descriptors, an eventfd a new one
+ *       with the same count;
+ *       pipes, sockets, fifos, pidfds and all else become one end of a closed socket pair: the
+ *       number stays taken, reading gives the end, writing EPIPE; those are counted as lost.
+ * Devices stay. Shared mappings stay shared with P; nothing here can tell who needs them.
+ *
+ * Fills:   @report, also on failure.
+ * Returns: 0, or negative errno when the branch must not go on (_exit).
+ */
+enum { BRANCH_COPY_MAX = 64 << 20 };
+int branch_settle(struct branch_fds *fds, int channel_fd, const int *keep, size_t n_keep,
+	struct branch_report *report);

@@ -1,0 +1,271 @@
+/*
+ * Guards. The process clones itself; the clone, the guard, waits and is the checkpoint, the process
+ * goes on. Nobody may notice: the raw system call runs no at-fork hook of libc or Python, and with
+ * CLONE_PARENT the guard is no child, so there is no SIGCHLD and wait() does not see it.
+ *
+ * What libc's fork does for the child and a program would miss is done here: the thread's id is
+ * stored where libc keeps it (CLONE_CHILD_SETTID at the address the kernel knows as the one to
+ * clear), and the list of robust locks is registered again. There is only one thread, so no lock is
+ * held by another.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "ext.h"
+#include "frame.h"
+#include "plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RESUME_BYTES_MAX = 4096, PAIRS_MAX = 16, NAP_NS = 50000, NAPS_MAX = 40, SCORE_BYTES = 16 };
+
+static const char score_path[] = "/proc/self/oom_score_adj";
+
+/* What the clone needs to know, and what it finds. */
+struct clone {
+	struct plan plan;
+	int channel;
+	int engine_fd, guard_fd; /* the two ends of the guard's socket */
+	int *tid;		 /* where libc keeps the thread's id */
+	void *robust;
+	size_t robust_bytes;
+	pid_t group;
+	sigset_t mask; /* as it was before */
+};
+
+/* Threads of the process; the directory of them has two links more. */
+static long count_threads(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/task", &st) == 0 ? (long)st.st_nlink - 2 : -1;
+}
+
+/* A thread that has been joined may need a moment to be gone: wait for that when @is_patient. */
+static int is_alone(int is_patient)
+{
+	static const struct timespec nap = {.tv_nsec = NAP_NS};
+
+	for (int i = 0; count_threads() != 1; i++) {
+		if (i == (is_patient ? NAPS_MAX : 0))
+			return 0;
+		(void)nanosleep(&nap, NULL);
+	}
+	return 1;
+}
+
+PyObject *alone(PyObject *self, PyObject *args)
+{
+	(void)self;
+	(void)args;
+	return PyBool_FromLong(is_alone(1));
+}
+
+/* Bytes of memory that are the process's own; 0 when the kernel does not say. */
+static unsigned long long private_bytes(void)
+{
+	unsigned long long resident, shared;
+	char text[128];
+	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		(void)close(fd);
+	text[n < 0 ? 0 : n] = '\0';
+	if (sscanf(text, "%*u %llu %llu", &resident, &shared) != 2 || resident < shared)
+		return 0;
+	return (resident - shared) * (unsigned long long)sysconf(_SC_PAGESIZE);
+}
+
+/* Where libc keeps the thread's id, or NULL when it cannot be told. */
+static int *find_tid(void)
+{
+	int *tid = NULL;
+
+	if (prctl(PR_GET_TID_ADDRESS, &tid, 0, 0, 0) < 0 || !tid)
+		return NULL;
+	return *tid == (int)syscall(SYS_gettid) ? tid : NULL;
+}
+
+static pid_t raw_clone(int *tid)
+{
+	unsigned long flags = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
+
+#if defined(__x86_64__)
+	return (pid_t)syscall(SYS_clone, flags, NULL, NULL, tid, NULL);
+#elif defined(__s390x__)
+	return (pid_t)syscall(SYS_clone, NULL, flags, NULL, tid, NULL);
+#else
+	return (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, tid);
+#endif
+}
+
+/* The guard's score for the killer of memory is the least; returns what it was, -1 if unknown. */
+static int set_score(int score)
+{
+	char text[SCORE_BYTES];
+	int fd = open(score_path, O_RDWR | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
+	int before = -1;
+
+	if (n > 0) {
+		text[n] = '\0';
+		before = atoi(text);
+		n = snprintf(text, sizeof(text), "%d", score);
+		if (before > 0 || score > 0)
+			(void)!pwrite(fd, text, (size_t)n, 0);
+	}
+	if (fd >= 0)
+		(void)close(fd);
+	return before;
+}
+
+/* Wait for RESUME. At the end of the stream, or when something else comes, the guard is done. */
+static void wait_for_resume(int fd)
+{
+	unsigned char head[FRAME_HEAD_BYTES], payload[RESUME_BYTES_MAX];
+	uint32_t bytes;
+
+	if (frame_read(fd, head, sizeof(head), NULL) < 0)
+		_exit(0);
+	bytes = frame_length(head);
+	if (head[4] != FRAME_RESUME || bytes < 1 || bytes - 1 > sizeof(payload) ||
+		frame_read(fd, payload, bytes - 1, NULL) < 0)
+		_exit(0);
+}
+
+/* Signals that were sent to the guard were meant for what ran at that time. */
+static void drop_signals(void)
+{
+	static const struct timespec now = {0};
+	sigset_t all;
+
+	sigfillset(&all);
+	while (sigtimedwait(&all, NULL, &now) > 0)
+		continue;
+}
+
+/*
+ * The life of a guard. It leaves the process group of the program, so that a signal to that does
+ * not reach it, and all signals are blocked. Returns when it is to go on as the live process.
+ */
+static void be_guard(const struct clone *clone)
+{
+	int score, lost;
+
+	(void)syscall(SYS_set_robust_list, clone->robust, clone->robust_bytes);
+	(void)setpgid(0, 0);
+	(void)close(clone->engine_fd);
+	lost = plan_carry_out(&clone->plan);
+	if (dup3(clone->guard_fd, clone->channel, O_CLOEXEC) < 0)
+		_exit(1);
+	(void)close(clone->guard_fd);
+	if (send(clone->channel, &lost, sizeof(lost), MSG_NOSIGNAL) != sizeof(lost))
+		_exit(0);
+	score = set_score(0);
+	wait_for_resume(clone->channel);
+	if (score > 0)
+		(void)set_score(score);
+	if (clone->group != getpid())
+		(void)setpgid(0, clone->group);
+	drop_signals();
+}
+
+static const char *prepare(struct clone *clone, const struct plan_order *order)
+{
+	int fds[2], r;
+
+	clone->channel = order->channel;
+	clone->tid = find_tid();
+	if (!clone->tid)
+		return "the kernel does not say where libc keeps a thread's id";
+	if (syscall(SYS_get_robust_list, 0, &clone->robust, &clone->robust_bytes) < 0)
+		return "the kernel does not say which robust locks there are";
+	r = plan_make(&clone->plan, order);
+	if (r < 0)
+		return r == -E2BIG ? "descriptors" : strerror(-r);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+		return strerror(errno);
+	clone->engine_fd = fds[0];
+	clone->guard_fd = fds[1];
+	return NULL;
+}
+
+/*
+ * Clone. The live process waits until the guard has let go of what the two would share: from then
+ * on what the program closes is closed. Returns: the guard's pid, 0 in a guard that was resumed, or
+ * -1 with @reason.
+ */
+static pid_t make_guard(struct clone *clone, int *lost, const char **reason)
+{
+	sigset_t all;
+	pid_t pid;
+
+	*lost = 0;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &clone->mask);
+	clone->group = getpgrp();
+	pid = raw_clone(clone->tid);
+	if (pid == 0)
+		be_guard(clone);
+	else if (pid < 0)
+		*reason = strerror(errno);
+	pthread_sigmask(SIG_SETMASK, &clone->mask, NULL);
+	if (pid <= 0)
+		return pid;
+	(void)close(clone->guard_fd);
+	clone->guard_fd = -1;
+	if (frame_read(clone->engine_fd, lost, sizeof(*lost), NULL) == 0)
+		return pid;
+	*reason = "the guard was killed";
+	return -1;
+}
+
+PyObject *guard(PyObject *self, PyObject *args)
+{
+	struct clone clone = {.engine_fd = -1, .guard_fd = -1};
+	struct plan_order order = {0};
+	int pairs[PAIRS_MAX], is_patient, lost = 0;
+	unsigned long long bytes;
+	const char *reason = NULL;
+	PyObject *list;
+	pid_t pid = -1;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "iiiOKp:guard", &order.channel, &order.out, &order.err, &list,
+		    &bytes, &is_patient))
+		return NULL;
+	order.pairs = pairs;
+	order.n_pairs = ext_numbers(list, pairs, PAIRS_MAX);
+	if (order.n_pairs < 0)
+		return NULL;
+	if (!is_alone(is_patient))
+		reason = "threads";
+	else if (bytes > 0 && private_bytes() > bytes)
+		reason = "memory";
+	else
+		reason = prepare(&clone, &order);
+	if (!reason)
+		pid = make_guard(&clone, &lost, &reason);
+	plan_done(&clone.plan);
+	if (pid > 0)
+		return Py_BuildValue("iii", clone.engine_fd, (int)pid, lost);
+	if (pid == 0)
+		Py_RETURN_NONE;
+	if (clone.engine_fd >= 0)
+		(void)close(clone.engine_fd);
+	if (clone.guard_fd >= 0)
+		(void)close(clone.guard_fd);
+	return PyUnicode_FromString(reason);
+}

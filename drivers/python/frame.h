@@ -1,0 +1,45 @@
+/* Frames on a stream socket, with descriptors. docs/protocol.md has what is in them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+	FRAME_HEAD_BYTES = 5,
+	FRAME_BYTES_MAX = 32 << 20,
+	FRAME_FDS_MAX = 64,
+	FRAME_RESUME = 3,
+	FRAME_BYE = 5,
+	FRAME_STEP = 1,	  /* may bring the standard input */
+	FRAME_BRANCH = 6, /* brings descriptors */
+	FRAME_BRANCHED = 22
+};
+
+/* Descriptors that came with a frame. Owns: whoever has it last closes them. */
+struct frame_fds {
+	int fds[FRAME_FDS_MAX];
+	int n;
+};
+
+void frame_fds_close(struct frame_fds *fds);
+
+/* The length that a head says: of type and payload. */
+uint32_t frame_length(const unsigned char head[FRAME_HEAD_BYTES]);
+
+/*
+ * Write a frame whole, with the descriptor @passed unless that is -1. Goes on after a signal: what
+ * follows on the channel would else be read as payload.
+ * Returns: 0, or a negative errno.
+ */
+int frame_write(int fd, int type, const char *payload, size_t bytes, int passed);
+
+/*
+ * One read of up to @bytes. Descriptors are added to @fds; without it the kernel drops them.
+ * Returns: as recvmsg().
+ */
+ssize_t frame_read_some(int fd, void *out, size_t bytes, struct frame_fds *fds);
+
+/* Read @bytes whole, whatever signals come. Returns: 0, or -1 at the end of the stream. */
+int frame_read(int fd, void *out, size_t bytes, struct frame_fds *fds);

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NAMES: how the name at the end of a text may go on, from what the session has."""
+
+import sys
+
+import builtins
+
+state = driver.state
+NAMES_MAX, TEXT_CHARS_MAX, PARTS_MAX = 200, 4096, 32
+CANDIDATES_MAX = 100_000
+MISSING = object()
+SLOTS = (type(type.__dict__["__dict__"]), type(driver.Step.__call__))
+
+
+def answer(request):
+    """Say which names there are. An interrupt ends a __dir__ that does not."""
+    names = []
+    try:
+        driver.wake()
+        names = complete(driver.join(request["text"]))
+    except BaseException:
+        pass
+    driver.hush()
+    driver.send(driver.DONE, {"id": request["id"], "names": names})
+
+
+def complete(text):
+    """The names that may stand for the last part of the dotted name @text ends with, sorted."""
+    *path, start = last_name(text).split(".")
+    if not path:
+        return choose(start, everything())
+    if len(path) > PARTS_MAX or not all(part.isidentifier() for part in path):
+        return []
+    value = look_up(vars(state.main), path[0])
+    if value is MISSING:
+        value = look_up(driver.BUILTINS, path[0])
+    for part in path[1:]:
+        value = value if value is MISSING else attribute(value, part)
+    if value is MISSING:
+        return []
+    return choose(start, type(value).__dir__(value))  # dir() would sort, which may fail
+
+
+def last_name(text):
+    text = text[-TEXT_CHARS_MAX:]
+    at = len(text)
+    while at > 0 and (text[at - 1] in "_." or text[at - 1].isalnum()):
+        at -= 1
+    return text[at:]
+
+
+def choose(start, names):
+    """Names that begin with @start; those with an underscore only when that has one."""
+    found = set()
+    for number, name in enumerate(names):
+        if number == CANDIDATES_MAX:
+            break
+        if type(name) is str and name.startswith(start) and name.isidentifier():
+            if start or name[:1] != "_":
+                found.add(name)
+    return sorted(found)[:NAMES_MAX]
+
+
+def everything():
+    with driver.part("later").Genuine():
+        import keyword
+    names = list(vars(state.main)) + list(vars(builtins)) + keyword.kwlist
+    return names + list(getattr(keyword, "softkwlist", ()))
+
+
+def look_up(space, name):
+    return dict.get(space, name, MISSING) if isinstance(space, dict) else MISSING
+
+
+def attribute(value, name):
+    """
+    An attribute, found without running code of the program: neither a property nor __getattr__.
+    """
+    kind = type(value)
+    own = MISSING
+    try:
+        own = look_up(object.__getattribute__(value, "__dict__"), name)
+    except Exception:
+        pass
+    if isinstance(value, type):
+        own = inherited(value, name)
+    found = inherited(kind, name)
+    if type(found) in SLOTS and not isinstance(value, type):
+        try:
+            return found.__get__(value, kind)
+        except Exception:
+            return MISSING
+    if own is not MISSING:
+        return plain(own)
+    return plain(found)
+
+
+def inherited(kind, name):
+    for base in type.__dict__["__mro__"].__get__(kind):
+        found = look_up(dict(type.__dict__["__dict__"].__get__(base)), name)
+        if found is not MISSING:
+            return found
+    return MISSING
+
+
+def plain(value):
+    """What stands in a class as it comes out of an instance, when that needs no code to run."""
+    if isinstance(value, (staticmethod, classmethod)):
+        return value.__func__
+    kind = type(value)
+    if value is MISSING or callable(value) or inherited(kind, "__get__") is MISSING:
+        return value
+    return MISSING

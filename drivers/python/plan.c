@@ -1,0 +1,326 @@
+/*
+ * A guard is a copy of the process, but open files are shared between the two. So that neither
+ * disturbs the other, the guard makes its own of each: of a regular file or directory an open file
+ * of its own at the same offset (a lock by flock is then held by the live process alone, and gone
+ * when that closes the file); of an epoll instance one that watches the same. Pipes and sockets
+ * have a single state and another end that waits for the last holder to close: the guard gives them
+ * up.
+ *
+ * The plan is made before the clone, where memory can be allocated, and carried out after it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "plan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 64, LINE_BYTES = 256 };
+
+static const int kept_flags =
+	O_ACCMODE | O_APPEND | O_NONBLOCK | O_DIRECT | O_SYNC | O_DSYNC | O_NOATIME | O_DIRECTORY;
+
+/* Room for one more of @bytes each. */
+static void *grow(void *list, int n, int *max, int most, size_t bytes)
+{
+	int wanted = *max ? 2 * *max : 32;
+	void *bigger;
+
+	if (n < *max)
+		return list;
+	if (n >= most) {
+		errno = E2BIG;
+		return NULL;
+	}
+	bigger = realloc(list, (size_t)wanted * bytes);
+	if (bigger)
+		*max = wanted;
+	return bigger;
+}
+
+static int add_item(struct plan *plan, const struct plan_item *item)
+{
+	struct plan_item *items =
+		grow(plan->items, plan->n_items, &plan->max_items, PLAN_ITEMS_MAX, sizeof(*items));
+
+	if (!items)
+		return -errno;
+	plan->items = items;
+	items[plan->n_items++] = *item;
+	return 0;
+}
+
+static int add_watch(struct plan *plan, const struct plan_watch *watch)
+{
+	struct plan_watch *watches = grow(plan->watches, plan->n_watches, &plan->max_watches,
+		PLAN_WATCHES_MAX, sizeof(*watches));
+
+	if (!watches)
+		return -errno;
+	plan->watches = watches;
+	watches[plan->n_watches++] = *watch;
+	return 0;
+}
+
+/* Do two descriptors of one file share their open file? Then a flag set by one is seen by both. */
+static int is_same(int a, int b, int flags)
+{
+	int is_seen;
+
+	if (fcntl(a, F_SETFL, flags ^ O_NONBLOCK) < 0)
+		return 0;
+	is_seen = fcntl(b, F_GETFL) == (flags ^ O_NONBLOCK);
+	(void)fcntl(a, F_SETFL, flags);
+	return is_seen;
+}
+
+static int plan_file(struct plan *plan, struct plan_item *item, const struct stat *st)
+{
+	item->kind = PLAN_REOPEN;
+	item->offset = lseek(item->fd, 0, SEEK_CUR);
+	item->dev = st->st_dev;
+	item->ino = st->st_ino;
+	for (int i = 0; i < plan->n_items; i++) {
+		const struct plan_item *other = &plan->items[i];
+
+		if (other->kind != PLAN_REOPEN || other->ino != item->ino ||
+			other->dev != item->dev || other->flags != item->flags ||
+			other->offset != item->offset || !is_same(item->fd, other->fd, item->flags))
+			continue;
+		item->kind = PLAN_AGAIN;
+		item->same = other->fd;
+		break;
+	}
+	return add_item(plan, item);
+}
+
+static int is_epoll(int fd)
+{
+	static const char name[] = "anon_inode:[eventpoll]";
+	char path[PATH_BYTES], target[sizeof(name) + 1];
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	n = readlink(path, target, sizeof(target));
+	return n == sizeof(name) - 1 && memcmp(target, name, sizeof(name) - 1) == 0;
+}
+
+static int plan_epoll(struct plan *plan, struct plan_item *item)
+{
+	char path[PATH_BYTES], line[LINE_BYTES];
+	FILE *info;
+	int r;
+
+	item->kind = PLAN_EPOLL;
+	r = add_item(plan, item);
+	(void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", item->fd);
+	info = r < 0 ? NULL : fopen(path, "re");
+	if (!info)
+		return r < 0 ? r : -errno;
+	while (r == 0 && fgets(line, sizeof(line), info)) {
+		struct plan_watch watch = {.epoll_fd = item->fd};
+		unsigned int events;
+		unsigned long long data;
+
+		if (sscanf(line, "tfd: %d events: %x data: %llx", &watch.fd, &events, &data) != 3)
+			continue;
+		watch.events = events;
+		watch.data = data;
+		r = add_watch(plan, &watch);
+	}
+	(void)fclose(info);
+	return r;
+}
+
+/* The other end of @fd among the loops' socketpairs, or -1. */
+static int other_end(const struct plan_order *order, int fd)
+{
+	for (int i = 0; i + 1 < order->n_pairs; i += 2) {
+		if (order->pairs[i] == fd)
+			return order->pairs[i + 1];
+		if (order->pairs[i + 1] == fd)
+			return order->pairs[i];
+	}
+	return -1;
+}
+
+/* Is it one of the session's own streams, or a duplicate the program has made of one? */
+static int is_stream(const struct plan_order *order, const struct stat *st)
+{
+	const int streams[] = {order->out, order->err};
+
+	for (int i = 0; i < 2; i++) {
+		struct stat own;
+
+		if (fstat(streams[i], &own) == 0 && own.st_dev == st->st_dev &&
+			own.st_ino == st->st_ino)
+			return 1;
+	}
+	return 0;
+}
+
+static int plan_one(struct plan *plan, const struct plan_order *order, int fd)
+{
+	struct plan_item item = {.fd = fd, .same = -1};
+	struct stat st;
+
+	if (fd == 0 || fd == order->channel || fd == order->out || fd == order->err)
+		return 0;
+	item.flags = fcntl(fd, F_GETFL);
+	item.fd_flags = fcntl(fd, F_GETFD);
+	if (item.flags < 0 || (item.flags & O_PATH) || fstat(fd, &st) < 0)
+		return 0;
+	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+		return plan_file(plan, &item, &st);
+	if ((S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) && !is_stream(order, &st)) {
+		item.same = other_end(order, fd);
+		item.kind = item.same >= 0 && S_ISSOCK(st.st_mode) ? PLAN_PAIR : PLAN_DEAD;
+		return add_item(plan, &item);
+	}
+	return (st.st_mode & S_IFMT) == 0 && is_epoll(fd) ? plan_epoll(plan, &item) : 0;
+}
+
+int plan_make(struct plan *plan, const struct plan_order *order)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int r = dir ? 0 : -errno;
+
+	while (r == 0) {
+		const struct dirent *entry = readdir(dir);
+
+		if (!entry)
+			break;
+		if (entry->d_name[0] != '.' && atoi(entry->d_name) != dirfd(dir))
+			r = plan_one(plan, order, atoi(entry->d_name));
+	}
+	if (dir)
+		(void)closedir(dir);
+	return r;
+}
+
+void plan_done(struct plan *plan)
+{
+	free(plan->items);
+	free(plan->watches);
+	*plan = (struct plan){0};
+}
+
+/* Put @fd where the item's descriptor is. Returns: 0, or 1 when that fails. */
+static int put(const struct plan_item *item, int fd)
+{
+	return dup3(fd, item->fd, item->fd_flags & FD_CLOEXEC ? O_CLOEXEC : 0) < 0;
+}
+
+static int reopen(const struct plan_item *item)
+{
+	char path[PATH_BYTES];
+	int flags = (item->flags & kept_flags) | O_CLOEXEC | O_NOCTTY;
+	int fd, r;
+
+	if ((flags & O_ACCMODE) != O_RDONLY)
+		flags &= ~O_DIRECTORY; /* O_TMPFILE holds it */
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", item->fd);
+	fd = open(path, flags);
+	if (fd < 0)
+		return 1;
+	r = item->offset > 0 && lseek(fd, item->offset, SEEK_SET) < 0;
+	r |= put(item, fd);
+	(void)close(fd);
+	return r;
+}
+
+/* A socketpair in the place of @item and its other end, made when the first of the two comes. */
+static int renew_pair(const struct plan *plan, const struct plan_item *item)
+{
+	const struct plan_item *other = NULL;
+	int fds[2], r;
+
+	for (int i = 0; i < plan->n_items; i++)
+		if (plan->items[i].fd == item->same)
+			other = &plan->items[i];
+	if (!other || other->kind != PLAN_PAIR)
+		return 1;
+	if (other < item)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+		return 1;
+	(void)fcntl(fds[0], F_SETFL, item->flags);
+	(void)fcntl(fds[1], F_SETFL, other->flags);
+	r = put(item, fds[0]) | put(other, fds[1]);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+	return r;
+}
+
+static int renew_epoll(const struct plan *plan, const struct plan_item *item)
+{
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+	int r = fd < 0 || put(item, fd);
+
+	if (fd >= 0)
+		(void)close(fd);
+	for (int i = 0; i < plan->n_watches && r == 0; i++) {
+		const struct plan_watch *watch = &plan->watches[i];
+		struct epoll_event event = {.events = watch->events, .data.u64 = watch->data};
+
+		if (watch->epoll_fd == item->fd)
+			(void)epoll_ctl(item->fd, EPOLL_CTL_ADD, watch->fd, &event);
+	}
+	return r;
+}
+
+/* An end of a socketpair whose other end is closed: reading it finds the end, writing EPIPE. */
+static int dead_socket(void)
+{
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+		return -1;
+	(void)close(fds[1]);
+	return fds[0];
+}
+
+static int carry_out(const struct plan *plan, const struct plan_item *item, int dead)
+{
+	switch (item->kind) {
+	case PLAN_REOPEN:
+		return reopen(item);
+	case PLAN_AGAIN:
+		return put(item, item->same);
+	case PLAN_PAIR:
+		return renew_pair(plan, item);
+	case PLAN_DEAD:
+		if (put(item, dead))
+			(void)close(item->fd);
+		return 1;
+	case PLAN_EPOLL:
+		return 0;
+	}
+	return 0;
+}
+
+int plan_carry_out(const struct plan *plan)
+{
+	int dead = plan->n_items > 0 ? dead_socket() : -1;
+	int lost = 0;
+
+	for (int i = 0; i < plan->n_items; i++)
+		lost += carry_out(plan, &plan->items[i], dead);
+	for (int i = 0; i < plan->n_items; i++)
+		if (plan->items[i].kind == PLAN_EPOLL)
+			lost += renew_epoll(plan, &plan->items[i]);
+	if (dead >= 0)
+		(void)close(dead);
+	return lost;
+}

@@ -1,0 +1,62 @@
+/* What becomes of each descriptor of a process in its guard. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { PLAN_ITEMS_MAX = 16384, PLAN_WATCHES_MAX = 16384 };
+
+/* What a guard does with a descriptor that it may not just share. */
+enum plan_kind {
+	PLAN_REOPEN, /* a file or directory: one of its own, at the same offset */
+	PLAN_AGAIN,  /* the same open file as an earlier one: a duplicate of that */
+	PLAN_DEAD,   /* a pipe or socket: an end of a closed socketpair */
+	PLAN_PAIR,   /* one end of an event loop's own socketpair; @same is the other */
+	PLAN_EPOLL,  /* a new one that watches the same numbers */
+};
+
+struct plan_item {
+	int fd;
+	enum plan_kind kind;
+	int flags;    /* as F_GETFL says */
+	int fd_flags; /* as F_GETFD says */
+	int same;     /* PLAN_AGAIN: an earlier fd; PLAN_PAIR: the other end */
+	off_t offset;
+	dev_t dev;
+	ino_t ino;
+};
+
+/* One descriptor that an epoll instance watches. */
+struct plan_watch {
+	int epoll_fd, fd;
+	uint32_t events;
+	uint64_t data;
+};
+
+struct plan {
+	struct plan_item *items;
+	struct plan_watch *watches;
+	int n_items, n_watches, max_items, max_watches;
+};
+
+/* What the maker of a plan says: descriptors to leave alone, and socketpairs, two by two. */
+struct plan_order {
+	int channel, out, err;
+	const int *pairs;
+	int n_pairs;
+};
+
+/*
+ * List what a guard of this process has to do. Costs a few microseconds per descriptor.
+ * Owns: the caller ends it with plan_done(), also after a failure.
+ * Returns: 0, or a negative errno (E2BIG: more descriptors than PLAN_ITEMS_MAX).
+ */
+int plan_make(struct plan *plan, const struct plan_order *order);
+
+/*
+ * Do it, in the guard. Allocates nothing; only async-signal-safe calls.
+ * Returns: the number of descriptors that are not what they were.
+ */
+int plan_carry_out(const struct plan *plan);
+
+void plan_done(struct plan *plan);

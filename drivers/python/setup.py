@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SETUP: what a driver is from now on: a template, a session of this name, one with a seed."""
+
+import sys
+
+import builtins
+import gc
+import posix
+
+state = driver.state
+
+
+def answer(request):
+    """Carry a SETUP out and say how that went. A guard, when asked for, comes after the answer."""
+    error = None
+    driver.hush()
+    try:
+        driver.wake()
+        carry_out(request)
+    except BaseException as failure:
+        error = failure
+    driver.hush()
+    done = {"id": request["id"]}
+    if error is not None:
+        blame = driver.part("blame")
+        message = driver.cut(blame.safe_str(error), driver.MESSAGE_CHARS)
+        done["error"] = {"name": blame.safe_name(error), "message": message}
+    driver.send(driver.DONE, done)
+    if error is None and request.get("guard"):
+        driver.part("guard").checkpoint(request["id"], request.get("guard_bytes") or 0)
+
+
+def carry_out(request):
+    if request.get("session"):
+        set_variable("RETORT_SESSION", driver.join(request["session"]))
+    if request.get("seed") is not None:
+        driver.set_seed(request["seed"])
+    for name in request.get("preload") or []:
+        __import__(driver.join(name))
+    if request.get("template"):
+        be_template()
+    elif request.get("warm"):
+        driver.part("guard").warm()
+
+
+def set_variable(name, value):
+    """An environment variable, for C, for os.environ if that is there, and for when it is made."""
+    posix.putenv(name.encode(), value.encode())
+    posix.environ[name.encode()] = value.encode()
+    environ = getattr(sys.modules.get("os"), "environ", None)
+    if environ is not None:
+        environ[name] = value
+
+
+def be_template():
+    """
+    Have all that branches would each load or make again, and put it where the collector does not
+    write to it: a page that is written is a page that is copied.
+    """
+    for name in ("program", "streams", "later", "blame", "rich", "guard", "names"):
+        driver.part(name)
+    driver.load_scanner()
+    for exercise in (show_error, show_values, show_table, show_figure):
+        try:
+            exercise()
+        except Exception:
+            pass  # then the first step that needs it finds out why
+    driver.part("guard").warm()
+    gc.collect()
+    gc.freeze()
+    driver.native.settle_pages()
+
+
+def show_error():
+    try:
+        raise ValueError("x")
+    except ValueError as error:
+        driver.with_sources()
+        driver.part("trace").format_error(error)
+
+
+def show_values():
+    for value in ([1, "x", 1.5, None], {"a": (1,)}, {1}, builtins.object()):
+        driver.part("rich").bundle(value, driver.VALUE_BYTES)
+
+
+def show_table():
+    pandas = sys.modules.get("pandas")
+    if pandas is not None:
+        table = pandas.DataFrame({"a": [1, 2], "b": [0.5, None], "c": ["x", "y"]})
+        driver.part("rich").bundle(table, driver.VALUE_BYTES)
+        table.describe()
+
+
+def show_figure():
+    if "matplotlib.figure" not in sys.modules:
+        return
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    figure.subplots().plot([1, 2])
+    driver.part("rich").bundle(figure, driver.VALUE_BYTES)

@@ -1,0 +1,164 @@
+/*
+ * A process that is branched becomes a stem: from its first branch on it answers BRANCH frames and
+ * does nothing else. It owns the namespaces of its branches and so all capabilities over them; a
+ * program that ran on in it, if only in a hook or a signal handler, could read and stop them. So it
+ * does not return to Python: only the branches do.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "branch.h"
+#include "ext.h"
+#include "frame.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ID_BYTES = 256, PAYLOAD_BYTES = 4096, KEEP_MAX = 8, ANSWER_BYTES = 1024 };
+
+/* One BRANCH, and what there is to say of it. */
+struct order {
+	char id[ID_BYTES];   /* a JSON string, with its quotes */
+	int is_continuation; /* "reseed": false */
+	struct branch_fds fds;
+};
+
+static const char *explain(int r)
+{
+	if (r == -EPERM)
+		return "nobody has prepared a box for it";
+	if (r == -ECONNABORTED)
+		return "the making of its box was given up";
+	if (r == -EPROTO)
+		return "not the descriptors of a branch";
+	return strerror(-r);
+}
+
+static int answer(int channel, const struct order *order, int r)
+{
+	char text[ANSWER_BYTES];
+	int n = r < 0 ? snprintf(text, sizeof(text), "{\"id\":%s,\"error\":\"%s\"}", order->id,
+				explain(r))
+		      : snprintf(text, sizeof(text), "{\"id\":%s}", order->id);
+
+	return frame_write(channel, FRAME_BRANCHED, text, (size_t)n, -1);
+}
+
+/*
+ * The id in a payload, as it stands there. The engine writes {"id": "…"}.
+ * Returns: 0, or -1 when there is none.
+ */
+static int find_id(const char *payload, char out[ID_BYTES])
+{
+	const char *start = strstr(payload, "\"id\"");
+	const char *end;
+
+	start = start ? strchr(start + 4, '"') : NULL;
+	end = start ? start + 1 : NULL;
+	while (end && *end && *end != '"')
+		end += *end == '\\' && end[1] ? 2 : 1;
+	if (!end || *end != '"' || end - start + 2 > ID_BYTES)
+		return -1;
+	memcpy(out, start, (size_t)(end - start + 1));
+	out[end - start + 1] = '\0';
+	return 0;
+}
+
+/* The next BRANCH on the channel; what comes else ends a stem. */
+static int next_order(int channel, struct order *order)
+{
+	unsigned char head[FRAME_HEAD_BYTES];
+	char payload[PAYLOAD_BYTES];
+	struct frame_fds fds = {.n = 0};
+	uint32_t length;
+
+	if (frame_read(channel, head, sizeof(head), &fds) < 0)
+		return -1;
+	length = frame_length(head);
+	if (head[4] != FRAME_BRANCH || length < 1 || length > sizeof(payload) ||
+		frame_read(channel, payload, length - 1, NULL) < 0)
+		return -1;
+	payload[length - 1] = '\0';
+	order->is_continuation = strstr(payload, "\"reseed\":false") != NULL;
+	if (find_id(payload, order->id) < 0)
+		return -1;
+	if (branch_fds_parse(&order->fds, fds.fds, (size_t)fds.n) == 0)
+		return 0;
+	frame_fds_close(&fds);
+	return answer(channel, order, -EPROTO) < 0 ? -1 : 1;
+}
+
+/* Returns in a branch only. */
+static void be_stem(int channel, struct order *order)
+{
+	for (;;) {
+		int r = next_order(channel, order);
+
+		if (r < 0)
+			_exit(0);
+		if (r > 0)
+			continue;
+		r = branch_clone(&order->fds);
+		if (r == 0)
+			return;
+		branch_fds_close(&order->fds);
+		if (answer(channel, order, r) < 0)
+			_exit(0);
+	}
+}
+
+/* In the branch: at home there, and Python told of the fork. Returns: is it a continuation? */
+static PyObject *be_branch(
+	struct order *order, int channel, const int *keep, int n_keep, const sigset_t *mask)
+{
+	struct branch_report report = {0};
+
+	if (branch_settle(&order->fds, channel, keep, (size_t)n_keep, &report) < 0)
+		_exit(1);
+	pthread_sigmask(SIG_SETMASK, mask, NULL);
+	PyOS_AfterFork_Child();
+	return PyBool_FromLong(order->is_continuation);
+}
+
+PyObject *branch(PyObject *self, PyObject *args)
+{
+	struct order order;
+	int fds[FRAME_FDS_MAX], keep[KEEP_MAX], channel, n_fds, n_keep, r;
+	PyObject *fd_list, *keep_list;
+	const char *id;
+	sigset_t all, mask;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "spiOO:branch", &id, &order.is_continuation, &channel, &fd_list,
+		    &keep_list))
+		return NULL;
+	n_fds = ext_numbers(fd_list, fds, FRAME_FDS_MAX);
+	n_keep = ext_numbers(keep_list, keep, KEEP_MAX);
+	if (n_fds < 0 || n_keep < 0)
+		return NULL;
+	if (strlen(id) >= sizeof(order.id))
+		return PyErr_Format(PyExc_ValueError, "id of %d bytes", (int)strlen(id));
+	(void)snprintf(order.id, sizeof(order.id), "%s", id);
+	r = branch_fds_parse(&order.fds, fds, (size_t)n_fds);
+	if (r < 0)
+		return PyErr_Format(PyExc_OSError, "%s", explain(r));
+	PyOS_BeforeFork();
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &mask);
+	r = branch_clone(&order.fds);
+	if (r == 0)
+		return be_branch(&order, channel, keep, n_keep, &mask);
+	branch_fds_close(&order.fds);
+	if (r > 0) {
+		if (answer(channel, &order, r) < 0)
+			_exit(0);
+		be_stem(channel, &order);
+		return be_branch(&order, channel, keep, n_keep, &mask);
+	}
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	PyOS_AfterFork_Parent();
+	return PyErr_Format(PyExc_OSError, "%s", explain(r));
+}

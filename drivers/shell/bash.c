@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bash.h"
+
+#include "base/fd.h"
+#include "name.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { START_MS = 20000, LINE_BYTES_MAX = 4096, FD_MIN = 64 };
+
+/*
+ * What ends each line: put the shell into a neutral state and write what it is.
+ *
+ * Assigning POSIXLY_CORRECT makes special builtins (unset, set, trap) come before functions of
+ * their names; with a function called builtin removed, `\builtin` then reaches all others, and a
+ * backslash keeps aliases away.
+ */
+#define COLLECT "POSIXLY_CORRECT=$?:$SHELLOPTS:$BASHOPTS;"
+#define REPORT                                                                                     \
+	"\\set +exvuTE;\\unset -f builtin;\\builtin shopt -u extdebug expand_aliases;"             \
+	"\\trap -p 1<>/proc/%1$d/fd/%2$d;\\trap - DEBUG RETURN;"                                   \
+	"\\unset -v BASH_EXECUTION_STRING||\\exit ${POSIXLY_CORRECT%%%%:*};"                       \
+	"{ \\builtin printf '%%s\\0' \"$POSIXLY_CORRECT\";\\builtin pwd;\\builtin printf '\\0';"   \
+	"\\builtin umask -p;\\builtin printf '\\0';\\builtin declare -p;\\builtin printf '\\0';"   \
+	"\\builtin declare -f;\\builtin printf '\\0';\\builtin declare -F;\\builtin printf '\\0';" \
+	"\\builtin alias -p;\\builtin printf '\\0';%4$s\\builtin printf '\\0end\\0';"              \
+	"} 1<>/proc/%1$d/fd/%3$d;"
+#define PARAMS	  "\\builtin printf 'set --';\\builtin printf ' %s' \"${@@Q}\";\\builtin echo;"
+#define END_POSIX "\\unset -v POSIXLY_CORRECT;"
+#define HOOK_END  "\\eval \"\\unset -v POSIXLY_CORRECT;\\return ${POSIXLY_CORRECT%%:*}\"\n"
+
+/*
+ * Lines of code are counted from 1 in each step: the next line of the pipe is line 1. A command
+ * puts the number back when it is over; an assignment in the redirection of a group is outside of
+ * all.
+ */
+#define FIRST_LINE "<\"/dev/null${LINENO:0:LINENO=0}\""
+
+int bash_file_set(int fd, const char *text, size_t bytes)
+{
+	if (ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return -errno;
+	return fd_write_all(fd, text, bytes);
+}
+
+int bash_file(const char *name, const char *text, size_t bytes)
+{
+	static const char *const places[] = {"/dev/shm", "/tmp"};
+	cleanup_fd int low = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	/* Where nobody counts such memory a box has none: a file without a name is counted as disk.
+	 */
+	for (size_t i = 0; low < 0 && i < ARRAY_LEN(places); i++)
+		low = open(places[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	cleanup_fd int fd = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, FD_MIN);
+	int r = fd < 0 ? -errno : 0;
+	if (r == 0 && text)
+		r = bash_file_set(fd, text, bytes);
+	else if (r == 0 && ftruncate(fd, (off_t)bytes) < 0)
+		r = -errno;
+	else if (r == 0) /* without seals the box's limits hold, and what is read is cut */
+		(void)fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
+	return r < 0 ? r : take_fd(fd);
+}
+
+static int report_script(const struct bash *b, struct buf *out, const char *params)
+{
+	return buf_addf(out, REPORT, (int)getpid(), b->traps_fd, b->report_fd, params);
+}
+
+int bash_init(struct bash *b, int signal_fd, int channel_fd)
+{
+	cleanup_buf struct buf hook = BUF_INIT(LINE_BYTES_MAX);
+	*b = (struct bash){.pipe_fds = {-1, -1},
+		.stdin_fd = -1,
+		.signal_fd = signal_fd,
+		.channel_fd = channel_fd};
+	state_init(&b->state);
+	b->home = getcwd(NULL, 0);
+	b->code_fd = bash_file("code", "", 0);
+	b->script_fd = bash_file("script", "", 0);
+	b->report_fd = bash_file("report", NULL, REPORT_BYTES_MAX);
+	b->traps_fd = bash_file("traps", NULL, TRAPS_BYTES_MAX);
+	int r = buf_add(&hook, "{ ");
+	r = r ? r : report_script(b, &hook, "");
+	r = r ? r : buf_add(&hook, "} >/dev/null 2>&1\n" HOOK_END);
+	b->hook_fd = r ? -1 : bash_file("hook", buf_str(&hook), hook.bytes);
+	(void)snprintf(b->exit_hook, sizeof b->exit_hook, "'" COLLECT "\\. /proc/%d/fd/%d;'",
+		(int)getpid(), b->hook_fd);
+	bool is_whole = b->home && b->code_fd >= 0 && b->script_fd >= 0 && b->report_fd >= 0 &&
+		b->traps_fd >= 0 && b->hook_fd >= 0;
+	return is_whole ? 0 : -ENOMEM;
+}
+
+void bash_child(void)
+{
+	sigset_t none;
+	(void)sigemptyset(&none);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)setpgid(0, 0);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* ---- interrupts ---- */
+
+/* Field @index (0: state) of a process's stat, behind its name. */
+static long stat_field(const char *pid, int index)
+{
+	char path[64], text[1024];
+	(void)snprintf(path, sizeof path, "/proc/%s/stat", pid);
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	text[MAX(n, 0)] = '\0';
+	const char *at = strrchr(text, ')');
+	for (int i = 0; at && i <= index; i++)
+		at = strchr(at + 1, ' ');
+	return at ? strtol(at, NULL, 10) : -1;
+}
+
+void bash_interrupt(pid_t group)
+{
+	DIR *dir = opendir("/proc");
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		if (e->d_name[0] < '0' || e->d_name[0] > '9' || stat_field(e->d_name, 1) != group)
+			continue;
+		pid_t theirs = (pid_t)stat_field(e->d_name, 2);
+		if (theirs > 1 && theirs != group && theirs != getpgrp())
+			(void)kill(-theirs, SIGINT);
+	}
+	if (dir)
+		(void)closedir(dir);
+	(void)kill(-group, SIGINT);
+}
+
+bool bash_is_child(const struct bash *b, pid_t pid)
+{
+	char name[16];
+	(void)snprintf(name, sizeof name, "%d", (int)pid);
+	return stat_field(name, 1) == b->pid;
+}
+
+/* ---- waiting ---- */
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* Returns: whether the shell has ended. */
+static bool take_signals(struct bash *b)
+{
+	struct signalfd_siginfo info;
+	while (read(b->signal_fd, &info, sizeof info) == sizeof info)
+		if (info.ssi_signo == SIGINT) {
+			b->was_interrupted = true;
+			if (b->is_step && b->pid > 0)
+				bash_interrupt(b->pid);
+		}
+	int status;
+	if (b->pid > 0 && waitpid(b->pid, &status, WNOHANG) == b->pid) {
+		b->wait_status = status;
+		b->pid = 0;
+	}
+	return b->pid == 0;
+}
+
+void bash_drop_signals(struct bash *b)
+{
+	(void)take_signals(b);
+	b->was_interrupted = false;
+}
+
+static int read_file(int fd, struct buf *out, size_t max)
+{
+	size_t at = 0;
+	for (ssize_t n = 1; n > 0 && at < max; at += (size_t)MAX(n, 0)) {
+		off_t data = lseek(fd, (off_t)at, SEEK_DATA);
+		if (data != (off_t)at)
+			break; /* what follows was never written */
+		char *to = buf_reserve(out, MIN(max - at, (size_t)(64 << 10)));
+		n = to ? pread(fd, to, MIN(max - at, (size_t)(64 << 10)), (off_t)at) : -1;
+		if (n > 0)
+			buf_grown(out, (size_t)n);
+	}
+	return 0;
+}
+
+int bash_report(const struct bash *b, struct buf *out)
+{
+	return read_file(b->report_fd, out, REPORT_BYTES_MAX);
+}
+
+static void clear_files(const struct bash *b)
+{
+	const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+	/* The first is refused for what is sealed. */
+	int r = ftruncate(b->report_fd, 0) | ftruncate(b->traps_fd, 0);
+	r |= fallocate(b->report_fd, mode, 0, REPORT_BYTES_MAX);
+	r |= fallocate(b->traps_fd, mode, 0, TRAPS_BYTES_MAX);
+	(void)r;
+}
+
+static int take_report(struct bash *b)
+{
+	cleanup_buf struct buf report = BUF_INIT(REPORT_BYTES_MAX + (64 << 10));
+	cleanup_buf struct buf traps = BUF_INIT(TRAPS_BYTES_MAX + (64 << 10));
+	(void)bash_report(b, &report);
+	(void)read_file(b->traps_fd, &traps, TRAPS_BYTES_MAX);
+	traps.bytes = strlen(buf_str(&traps));
+	return state_take(&b->state, &report, &traps, b->exit_hook);
+}
+
+static enum bash_end wait_line(struct bash *b, int limit_ms, bool has_report)
+{
+	int64_t end_ms = limit_ms < 0 ? 0 : now_ms() + limit_ms;
+	for (;;) {
+		struct pollfd polls[] = {{.fd = b->pipe_fds[1], .events = POLLOUT},
+			{.fd = b->signal_fd, .events = POLLIN},
+			{.fd = b->channel_fd, .events = POLLRDHUP}};
+		int left = limit_ms < 0 ? -1 : (int)MAX(end_ms - now_ms(), 0);
+		int n = poll(polls, 3, left);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0)
+			return BASH_LATE;
+		if (polls[2].revents)
+			return BASH_GONE;
+		if ((polls[1].revents & POLLIN) && take_signals(b))
+			return take_report(b) == 0 ? BASH_EXITED : BASH_DIED;
+		if (!(polls[0].revents & POLLOUT))
+			continue;
+		int r = has_report ? take_report(b) : 0;
+		return r == 0 ? BASH_RAN : r == -EMSGSIZE ? BASH_LARGE : BASH_LOST;
+	}
+}
+
+/* One slot holds one write of at most a page, so it is free when bash has read the last byte. */
+static int write_line(struct bash *b, const char *line, size_t bytes)
+{
+	return bytes > LINE_BYTES_MAX				       ? -E2BIG
+		: write(b->pipe_fds[1], line, bytes) == (ssize_t)bytes ? 0
+								       : -EIO;
+}
+
+/* ---- lines ---- */
+
+static enum bash_end run_line(struct bash *b, const char *begin, int limit_ms)
+{
+	cleanup_buf struct buf line = BUF_INIT(LINE_BYTES_MAX);
+	int r = buf_addf(&line, "%s{ " COLLECT, begin);
+	r = r ? r : report_script(b, &line, PARAMS);
+	r = r ? r : buf_add(&line, END_POSIX "} >/dev/null 2>&1 " FIRST_LINE "\n ");
+	clear_files(b);
+	if (r < 0 || write_line(b, buf_str(&line), line.bytes) < 0)
+		return BASH_LOST;
+	return wait_line(b, limit_ms, true);
+}
+
+/* The script before the code: the step's standard input, and what was set aside between steps. */
+static int set_resume(struct bash *b)
+{
+	const struct buf *resume = &b->state.resume;
+	cleanup_buf struct buf script = BUF_INIT(resume->bytes + 256);
+	int r = 0;
+	if (b->stdin_fd >= 0)
+		r = buf_addf(&script, "\\exec </proc/%d/fd/%d\n", (int)getpid(), b->stdin_fd);
+	else if (b->had_stdin)
+		r = buf_add(&script, "\\exec </dev/null\n");
+	b->had_stdin = b->stdin_fd >= 0;
+	r = r ? r : buf_append(&script, buf_str(resume), resume->bytes);
+	return r ? r : bash_file_set(b->script_fd, buf_str(&script), script.bytes);
+}
+
+enum bash_end bash_run(struct bash *b, const char *code, size_t bytes)
+{
+	cleanup_buf struct buf text = BUF_INIT(bytes + 9 * TRAPS_BYTES_MAX);
+	char line[256];
+	(void)snprintf(line, sizeof line,
+		"\\builtin mapfile -d '' -t -n 1 BASH_EXECUTION_STRING </proc/%d/fd/%d;"
+		"%s\\builtin eval \"${BASH_EXECUTION_STRING?}\";",
+		(int)getpid(), b->code_fd,
+		b->state.has_aliases ? "\\builtin shopt -s expand_aliases;" : "");
+	/* All on the code's first line, and the script last of what sets $?. */
+	int r = buf_addf(&text, "\\. /proc/%d/fd/%d 2>/dev/null;", (int)getpid(), b->script_fd);
+	r = r ? r : buf_append(&text, buf_str(&b->state.prefix), b->state.prefix.bytes);
+	r = r ? r : buf_append(&text, code, bytes);
+	r = r ? r : buf_append(&text, "", 1);
+	r = r ? r : bash_file_set(b->code_fd, text.data, text.bytes);
+	r = r ? r : set_resume(b);
+	if (r < 0)
+		return BASH_LOST;
+	b->is_step = true;
+	enum bash_end end = run_line(b, line, -1);
+	b->is_step = false;
+	(void)bash_file_set(b->code_fd, "", 0); /* 10 MB of code are not kept */
+	return end;
+}
+
+enum bash_end bash_ask(struct bash *b, const char *line, int limit_ms)
+{
+	clear_files(b);
+	if (write_line(b, line, strlen(line)) < 0)
+		return BASH_LOST;
+	return wait_line(b, limit_ms, false);
+}
+
+/* ---- start and end ---- */
+
+void bash_kill(struct bash *b)
+{
+	if (b->pid > 0) {
+		(void)kill(b->pid, SIGKILL);
+		(void)waitpid(b->pid, &b->wait_status, 0);
+	}
+	b->pid = 0;
+	fd_close(&b->pipe_fds[0]);
+	fd_close(&b->pipe_fds[1]);
+}
+
+void bash_finish(struct bash *b, int limit_ms)
+{
+	struct pollfd signals = {.fd = b->signal_fd, .events = POLLIN};
+	fd_close(&b->pipe_fds[1]);
+	if (b->pid > 0 && !take_signals(b) && poll(&signals, 1, limit_ms) > 0)
+		(void)take_signals(b);
+	bash_kill(b);
+}
+
+static int open_pipe(struct bash *b)
+{
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	for (int i = 0; i < 2; i++) {
+		b->pipe_fds[i] = fcntl(ends[i], F_DUPFD_CLOEXEC, FD_MIN);
+		(void)close(ends[i]);
+	}
+	if (b->pipe_fds[0] < 0 || b->pipe_fds[1] < 0 ||
+		fcntl(b->pipe_fds[1], F_SETPIPE_SZ, LINE_BYTES_MAX) != LINE_BYTES_MAX)
+		return -EIO;
+	return 0;
+}
+
+static void first_script(const struct bash *b, struct buf *out)
+{
+	(void)buf_add(out, "builtin cd -- ");
+	(void)state_quote(out, b->home, strlen(b->home));
+	(void)buf_add(
+		out, "\nbuiltin unset OLDPWD\nbuiltin shopt -s expand_aliases\nbuiltin return 0\n");
+}
+
+enum bash_end bash_start(struct bash *b, const struct buf *script)
+{
+	static const char *const argv[] = {"bash", "--", "bash", NULL};
+	static char *const empty[] = {NULL};
+	cleanup_buf struct buf first = BUF_INIT(2 * PATH_MAX * 4);
+	char line[128];
+	struct name name;
+	bash_kill(b);
+	if (!script) {
+		first_script(b, &first);
+		script = &first;
+	}
+	if (open_pipe(b) < 0 || bash_file_set(b->script_fd, buf_str(script), script->bytes) < 0 ||
+		name_make(&name, "bash", b->pipe_fds[0]) < 0)
+		return BASH_LOST;
+	pid_t pid = fork();
+	if (pid == 0) {
+		bash_child();
+		if (chdir(name.dir) == 0)
+			(void)execve("/bin/bash", (char **)(uintptr_t)argv,
+				script == &first ? environ : empty);
+		_exit(127);
+	}
+	b->pid = MAX(pid, 0);
+	(void)snprintf(line, sizeof line, "\\. /proc/%d/fd/%d >/dev/null 2>&1;", (int)getpid(),
+		b->script_fd);
+	enum bash_end end = pid < 0 ? BASH_LOST : run_line(b, line, START_MS);
+	name_remove(&name);
+	return end;
+}

@@ -1,0 +1,82 @@
+/*
+ * The live bash beside the driver.
+ *
+ * Theory of operation. bash reads its script from a pipe of one slot: each step is one line in it,
+ * followed by a space. The pipe can be written again when bash has read the space, that is, when
+ * the line has run; what user code does to descriptors, functions or traps cannot hide that. Code,
+ * scripts and reports are files in memory, which bash opens by their names in the driver's
+ * /proc/PID/fd, so that no descriptor of ours is open in bash or in what it starts.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "state.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum bash_end {
+	BASH_RAN,    /* the line has run, the state is taken */
+	BASH_LARGE,  /* the same, but the state is too large to take */
+	BASH_LOST,   /* the line is over without a report: the shell cannot be used any more */
+	BASH_EXITED, /* the shell has ended and left its state */
+	BASH_DIED,   /* the shell has ended without one: exec, a signal, a trap of its own */
+	BASH_LATE,   /* it took longer than it may */
+	BASH_GONE,   /* the engine is gone */
+};
+
+struct bash {
+	pid_t pid; /* 0: none */
+	int wait_status;
+	int pipe_fds[2];
+	int code_fd, script_fd, report_fd, traps_fd, hook_fd;
+	int stdin_fd; /* what the next step reads, or -1 */
+	bool had_stdin;
+	int signal_fd, channel_fd;
+	bool is_step;	      /* user code runs: interrupts are passed on */
+	bool was_interrupted; /* since bash_drop_signals() */
+	struct state state;
+	char exit_hook[160]; /* a quoted word: what the EXIT trap begins with */
+	char *home;	     /* where the first shell starts */
+};
+
+/* Make the files; no shell yet. @signal_fd: a signalfd of SIGCHLD and SIGINT, both blocked. */
+int bash_init(struct bash *b, int signal_fd, int channel_fd);
+
+/*
+ * Start a shell with @script (which restores a state), in an empty environment, or as the first
+ * one, in the driver's, when @script is NULL. Any shell before is killed. Blocks:  a few
+ * milliseconds; at most START_MS.
+ */
+enum bash_end bash_start(struct bash *b, const struct buf *script);
+
+/* Forget the interrupts that have come so far. */
+void bash_drop_signals(struct bash *b);
+
+/* Run @code at top level. Blocks: until it is over. An interrupt of the driver is passed on. */
+enum bash_end bash_run(struct bash *b, const char *code, size_t bytes);
+
+/* Run a line of the driver's own, at most @limit_ms; its output (by `>`) is in the report file. */
+enum bash_end bash_ask(struct bash *b, const char *line, int limit_ms);
+
+/* Read the report file. */
+int bash_report(const struct bash *b, struct buf *out);
+
+/* Is @pid a child of the shell? */
+bool bash_is_child(const struct bash *b, pid_t pid);
+
+void bash_kill(struct bash *b);
+
+/* Let the shell end by itself, with its EXIT trap. Blocks: at most @limit_ms. */
+void bash_finish(struct bash *b, int limit_ms);
+
+/* Pass SIGINT to group @group and, of job control, to the groups of its leader's children. */
+void bash_interrupt(pid_t group);
+
+/* A file in memory, its content @text (NULL: @bytes zeros, and it cannot grow). */
+int bash_file(const char *name, const char *text, size_t bytes);
+int bash_file_set(int fd, const char *text, size_t bytes);
+
+/* In a child: signals as a program expects them, and death with the driver. */
+void bash_child(void);

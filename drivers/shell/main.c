@@ -1,0 +1,411 @@
+/*
+ * retort-shell: runs the steps of a session in one live bash, and a script in one of its own.
+ *
+ * What a user can see and rely on is in docs/shell.md; how bash is driven, in bash.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "bash.h"
+#include "channel.h"
+#include "complete.h"
+#include "once.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CHANNEL_FD = 3, FD_MIN = 64, MESSAGE_BYTES = 512, ASK_MS = 1000 };
+
+struct driver {
+	struct channel channel;
+	struct bash bash;
+	struct buf sent; /* the state the engine has */
+	int signal_fd;
+};
+
+/* How a step has ended. */
+struct outcome {
+	int exit_code, signal;
+	const char *name; /* of the error, or NULL */
+	char message[MESSAGE_BYTES];
+	long line; /* 0: none */
+};
+
+static void say(const char *text)
+{
+	(void)fd_write_all(2, text, strlen(text));
+}
+
+static attr_noreturn void leave(struct driver *d, int status)
+{
+	bash_kill(&d->bash);
+	_exit(status);
+}
+
+/* The version that the program carries as text; bash is not started for it. */
+static void find_version(char out[32])
+{
+	static const char mark[] = "@(#)Bash version ";
+	struct stat st;
+	cleanup_fd int fd = open("/bin/bash", O_RDONLY | O_CLOEXEC);
+	(void)snprintf(out, 32, "unknown");
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size <= 0)
+		return;
+	size_t bytes = (size_t)st.st_size;
+	const char *data = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data == MAP_FAILED)
+		return;
+	const char *at = memmem(data, bytes, mark, sizeof mark - 1);
+	if (at && (size_t)(data + bytes - at) > sizeof mark + 32) {
+		at += sizeof mark - 1;
+		(void)snprintf(out, 32, "%.*s", (int)strspn(at, "0123456789."), at);
+	}
+	(void)munmap((void *)(uintptr_t)data, bytes);
+}
+
+/* ---- results ---- */
+
+static void judge_status(struct outcome *out, int status, const char *who, const char *name)
+{
+	out->exit_code = status;
+	out->name = status ? name : NULL;
+	int sig = status - 128;
+	if (sig > 0 && sig < NSIG)
+		(void)snprintf(out->message, sizeof out->message,
+			"%s ended with status %d (128 + signal %d, %s)", who, status, sig,
+			strsignal(sig));
+	else
+		(void)snprintf(
+			out->message, sizeof out->message, "%s ended with status %d", who, status);
+}
+
+static void judge_wait(struct outcome *out, int wait_status, const char *who)
+{
+	if (WIFEXITED(wait_status)) {
+		judge_status(out, WEXITSTATUS(wait_status), who, "Exit");
+		return;
+	}
+	out->signal = WTERMSIG(wait_status);
+	out->exit_code = 128 + out->signal;
+	out->name = "Killed";
+	(void)snprintf(out->message, sizeof out->message, "%s was ended by signal %d (%s)", who,
+		out->signal, strsignal(out->signal));
+}
+
+static void judge_syntax(struct outcome *out, const char *code, size_t bytes)
+{
+	char message[MESSAGE_BYTES];
+	long line = out->exit_code == 2 ? once_check(code, bytes, message, sizeof message) : 0;
+	if (line > 0) {
+		out->name = "SyntaxError";
+		out->line = line;
+		memcpy(out->message, message, sizeof message);
+	}
+}
+
+static void judge_interrupt(struct outcome *out)
+{
+	out->exit_code = 130;
+	out->name = "Interrupted";
+	out->signal = 0;
+	(void)snprintf(out->message, sizeof out->message, "the step was interrupted");
+}
+
+static int send_result(struct driver *d, const char *id, const struct outcome *out)
+{
+	json_t *error = NULL;
+	if (out->name)
+		error = json_pack("{s:s, s:o, s:[]}", "name", out->name, "message",
+			channel_text(out->message, strlen(out->message)), "traceback");
+	if (error && out->line > 0)
+		(void)json_object_set_new(error, "line", json_integer(out->line));
+	json_t *message = json_pack("{s:s, s:s, s:i, s:o*}", "id", id, "status",
+		out->name ? "error" : "ok", "exit_code", out->exit_code, "error", error);
+	return channel_send(&d->channel, FRAME_RESULT, message);
+}
+
+/* The state, if it is another than the engine has. */
+static void send_state(struct driver *d, const char *id)
+{
+	const struct state *st = &d->bash.state;
+	cleanup_buf struct buf text = BUF_INIT(STATE_BYTES_MAX);
+	size_t n_omitted = 0;
+	if (st->text.bytes == d->sent.bytes &&
+		memcmp(buf_str(&st->text), buf_str(&d->sent), d->sent.bytes) == 0)
+		return;
+	int r = state_encode(&text, st, &n_omitted);
+	/* An older state would be worse than none: it would bring back what has gone. */
+	if (r < 0) {
+		say("retort: the functions of this session are over 1 MiB: its state is not kept\n");
+		buf_clear(&text);
+		n_omitted = 1;
+	} else if (n_omitted > 0)
+		say("retort: the state of this session is over 1 MiB: its largest variables are not kept\n");
+	json_t *message = json_pack("{s:s, s:s%}", "id", id, "state", buf_str(&text), text.bytes);
+	if (n_omitted > 0)
+		(void)json_object_set_new(message, "omitted", json_integer((json_int_t)n_omitted));
+	(void)channel_send(&d->channel, FRAME_STATE, message);
+	buf_done(&d->sent);
+	(void)buf_append(&d->sent, buf_str(&st->text), st->text.bytes);
+}
+
+/* ---- steps ---- */
+
+/* A shell that is ready for a step: the one that is there, or a new one with the last state. */
+static int have_shell(struct driver *d)
+{
+	cleanup_buf struct buf script = BUF_INIT(2 * REPORT_BYTES_MAX);
+	struct bash *b = &d->bash;
+	if (b->pid > 0)
+		return 0;
+	if (b->state.text.bytes > 0 &&
+		buf_append(&script, buf_str(&b->state.text), b->state.text.bytes) == 0 &&
+		bash_start(b, &script) == BASH_RAN)
+		return 0;
+	if (b->state.text.bytes > 0)
+		say("retort: the state of the session could not be restored: it begins anew\n");
+	return bash_start(b, NULL) == BASH_RAN ? 0 : -EIO;
+}
+
+static void run_session(struct driver *d, const char *code, size_t bytes, struct outcome *out)
+{
+	struct bash *b = &d->bash;
+	enum bash_end end = have_shell(d) < 0 ? BASH_LOST : BASH_RAN;
+	if (b->was_interrupted) { /* before it began */
+		judge_interrupt(out);
+		return;
+	}
+	end = end == BASH_LOST ? end : bash_run(b, code, bytes);
+	switch (end) {
+	case BASH_LARGE:
+		say("retort: the state of this session is over 16 MiB: it is not kept\n");
+		judge_status(out, b->state.status, "the last command", "ExitStatus");
+		break;
+	case BASH_RAN:
+		judge_status(out, b->state.status, "the last command", "ExitStatus");
+		break;
+	case BASH_EXITED:
+		judge_wait(out, b->wait_status, "the step");
+		break;
+	case BASH_DIED:
+		judge_wait(out, b->wait_status, "the shell");
+		say("retort: the shell is gone (exec, a signal or an EXIT trap): the session goes on "
+		    "with the state from before this step\n");
+		break;
+	case BASH_LOST:
+	case BASH_LATE:
+		bash_kill(b);
+		out->exit_code = 1;
+		out->name = "ShellLost";
+		(void)snprintf(out->message, sizeof out->message,
+			"the shell could not be used any more: the session goes on with the state "
+			"from before this step");
+		break;
+	case BASH_GONE:
+		leave(d, 0);
+	}
+	if (b->was_interrupted && out->exit_code == 130)
+		judge_interrupt(out);
+	judge_syntax(out, code, bytes);
+}
+
+/* Die as the script did, so that whoever waits for us sees it, out of memory too. */
+static attr_noreturn void die_of(struct driver *d, int sig)
+{
+	static const struct rlimit none = {0};
+	sigset_t one;
+	(void)setrlimit(RLIMIT_CORE, &none);
+	(void)signal(sig, SIG_DFL);
+	(void)sigemptyset(&one);
+	(void)sigaddset(&one, sig);
+	(void)sigprocmask(SIG_UNBLOCK, &one, NULL);
+	(void)raise(sig);
+	leave(d, 128 + sig);
+}
+
+static void run_once(
+	struct driver *d, const json_t *step, const char *code, size_t bytes, struct outcome *out)
+{
+	const char *filename = json_string_value(json_object_get(step, "filename"));
+	const struct once once = {.filename = filename ? filename : "<step>",
+		.argv = json_object_get(step, "argv"),
+		.code = code,
+		.code_bytes = bytes,
+		.signal_fd = d->signal_fd,
+		.channel_fd = d->channel.fd};
+	int status = once_run(&once);
+	if (status < 0)
+		leave(d, 1);
+	judge_wait(out, status, "the program");
+	if (out->signal == SIGINT)
+		judge_interrupt(out);
+	else if (out->signal)
+		die_of(d, out->signal);
+	judge_syntax(out, code, bytes);
+}
+
+/* There is none; but what the shell has started is the engine's to end, after a step that failed.
+ */
+static void send_guard(struct driver *d, const char *id)
+{
+	(void)channel_send(&d->channel, FRAME_GUARD,
+		json_pack(
+			"{s:s, s:s, s:i}", "id", id, "reason", "runtime", "pid", (int)d->bash.pid));
+}
+
+static void do_step(struct driver *d, const json_t *step)
+{
+	const json_t *text = json_object_get(step, "code");
+	const char *id = json_string_value(json_object_get(step, "id"));
+	const char *mode = json_string_value(json_object_get(step, "mode"));
+	const char *code = json_string_value(text);
+	bool is_session = mode && strcmp(mode, "session") == 0;
+	bool has_stdin = json_is_true(json_object_get(step, "stdin"));
+	cleanup_fd int input = channel_take_fd(&d->channel);
+	struct outcome out = {0};
+	if (!id || !code)
+		leave(d, 1);
+	size_t bytes = json_string_length(text), n = strlen(code);
+	d->bash.stdin_fd = has_stdin ? input : -1;
+	bash_drop_signals(&d->bash); /* of the time between steps: too late for one, too early for
+					the other */
+	(void)channel_send(&d->channel, FRAME_BEGIN, json_pack("{s:s}", "id", id));
+	if (n < bytes) {
+		out.exit_code = 2;
+		out.name = "SyntaxError";
+		out.line = 1;
+		for (size_t i = 0; i < n; i++)
+			out.line += code[i] == '\n';
+		(void)snprintf(out.message, sizeof out.message,
+			"the code has a NUL byte, which no shell can read: write it as '\\0' for printf");
+	} else if (is_session)
+		run_session(d, code, bytes, &out);
+	else
+		run_once(d, step, code, bytes, &out);
+	bool has_checkpoint = json_is_true(json_object_get(step, "checkpoint"));
+	/* Without a result the engine takes back what the step has done. */
+	if (is_session && has_checkpoint && d->bash.pid == 0 && out.signal)
+		die_of(d, out.signal);
+	if (is_session)
+		send_state(d, id);
+	(void)send_result(d, id, &out);
+	if (is_session && d->bash.pid == 0 && have_shell(d) < 0)
+		leave(d, 1);
+	if (has_checkpoint)
+		send_guard(d, id);
+}
+
+/* ---- the rest of the conversation ---- */
+
+static const char *set_up(struct driver *d, const json_t *setup)
+{
+	const json_t *state = json_object_get(setup, "state");
+	const char *session = json_string_value(json_object_get(setup, "session"));
+	const json_t *seed = json_object_get(setup, "seed");
+	cleanup_buf struct buf script = BUF_INIT(2 * STATE_BYTES_MAX);
+	if (json_is_string(state) && json_string_length(state) > 0) {
+		if (state_decode(&script, json_string_value(state), json_string_length(state)) < 0)
+			return "this is no state of a shell";
+		if (bash_start(&d->bash, &script) != BASH_RAN) {
+			bash_kill(&d->bash);
+			return "the state could not be restored";
+		}
+	} else if (have_shell(d) < 0)
+		return "bash could not be started";
+	cleanup_buf struct buf line = BUF_INIT(4096);
+	int r = buf_add(&line, ":");
+	if (r == 0 && session) {
+		r = buf_add(&line, ";\\builtin export RETORT_SESSION=");
+		r = r ? r : state_quote(&line, session, strlen(session));
+	}
+	if (r == 0 && json_is_integer(seed))
+		r = buf_addf(&line, ";RANDOM=%d", (int)(json_integer_value(seed) & 0x7fff));
+	r = r ? r : buf_add(&line, "\n ");
+	if (r < 0 || bash_ask(&d->bash, buf_str(&line), ASK_MS) != BASH_RAN)
+		return "session and seed could not be set";
+	return NULL;
+}
+
+static void do_setup(struct driver *d, const json_t *setup)
+{
+	const char *id = json_string_value(json_object_get(setup, "id"));
+	const char *wrong = set_up(d, setup);
+	id = id ? id : "";
+	json_t *error =
+		wrong ? json_pack("{s:s, s:s}", "name", "SetupError", "message", wrong) : NULL;
+	(void)channel_send(
+		&d->channel, FRAME_DONE, json_pack("{s:s, s:o*}", "id", id, "error", error));
+	if (json_is_true(json_object_get(setup, "guard")))
+		send_guard(d, id);
+}
+
+static void do_names(struct driver *d, const json_t *names)
+{
+	const char *id = json_string_value(json_object_get(names, "id"));
+	const char *text = json_string_value(json_object_get(names, "text"));
+	json_t *list =
+		have_shell(d) < 0 ? json_array() : complete_names(&d->bash, text ? text : "");
+	(void)channel_send(&d->channel, FRAME_DONE,
+		json_pack("{s:s, s:o}", "id", id ? id : "", "names", list));
+}
+
+static void serve(struct driver *d)
+{
+	for (;;) {
+		json_t *message = NULL;
+		int type = channel_receive(&d->channel, &message);
+		if (type <= 0 || type == FRAME_BYE)
+			return;
+		if (message && type == FRAME_STEP)
+			do_step(d, message);
+		else if (message && type == FRAME_SETUP)
+			do_setup(d, message);
+		else if (message && type == FRAME_NAMES)
+			do_names(d, message);
+		json_decref(message);
+	}
+}
+
+static int start(struct driver *d)
+{
+	char version[32];
+	sigset_t mask;
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
+			return -errno;
+	(void)sigemptyset(&mask);
+	(void)sigaddset(&mask, SIGCHLD);
+	(void)sigaddset(&mask, SIGINT);
+	(void)sigprocmask(SIG_BLOCK, &mask, NULL);
+	cleanup_fd int low = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	d->signal_fd = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, FD_MIN);
+	int r = d->signal_fd < 0 ? -errno : channel_open(&d->channel, CHANNEL_FD);
+	if (r == 0)
+		r = bash_init(&d->bash, d->signal_fd, d->channel.fd);
+	find_version(version);
+	return r < 0 ? r
+		     : channel_send(&d->channel, FRAME_READY,
+			       json_pack("{s:s, s:s, s:i}", "version", version, "implementation",
+				       "bash", "pid", (int)getpid()));
+}
+
+int main(void)
+{
+	static struct driver d = {.sent = {.max_bytes = (size_t)2 * REPORT_BYTES_MAX}};
+	if (start(&d) < 0)
+		return 1;
+	serve(&d);
+	bash_finish(&d.bash, ASK_MS);
+	leave(&d, 0);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dump.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* Every row as INSERT INTO, values by SQLite's own quote(). */
+static int dump_rows(struct db *db, const char *table)
+{
+	sqlite3_stmt *stmt = NULL, *quote = NULL;
+	char *sql = sqlite3_mprintf("SELECT * FROM main.\"%w\"", table);
+	int rc = sql ? sqlite3_prepare_v2(db->h, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
+	sqlite3_free(sql);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(db->h, "SELECT quote(?)", -1, &quote, NULL);
+	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		char *name = sqlite3_mprintf("\"%w\"", table);
+		(void)printf("INSERT INTO %s VALUES(", name ? name : "");
+		sqlite3_free(name);
+		for (int i = 0; i < sqlite3_column_count(stmt); i++) {
+			(void)sqlite3_bind_value(quote, 1, sqlite3_column_value(stmt, i));
+			if (sqlite3_step(quote) == SQLITE_ROW)
+				(void)printf(
+					"%s%s", i > 0 ? "," : "", sqlite3_column_text(quote, 0));
+			(void)sqlite3_reset(quote);
+		}
+		(void)fputs(");\n", stdout);
+		rc = SQLITE_OK;
+	}
+	(void)sqlite3_finalize(quote);
+	(void)sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int dump_schema(struct db *db, const char *pattern, const char *condition)
+{
+	sqlite3_stmt *stmt = NULL;
+	char *sql = sqlite3_mprintf(
+		"SELECT name, type, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE "
+		"'sqlite\\_%%' ESCAPE '\\' AND tbl_name LIKE %Q AND %s ORDER BY rowid",
+		pattern, condition);
+	int rc = sql ? sqlite3_prepare_v2(db->h, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
+	sqlite3_free(sql);
+	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(stmt, 0);
+		const char *text = (const char *)sqlite3_column_text(stmt, 2);
+		bool is_virtual = text && strncasecmp(text, "CREATE VIRTUAL", 14) == 0;
+		rc = SQLITE_OK;
+		if (is_virtual) {
+			(void)fputs("-- left out: a virtual table\n", stdout);
+			continue;
+		}
+		(void)printf("%s;\n", text ? text : "");
+		if (strcmp((const char *)sqlite3_column_text(stmt, 1), "table") == 0)
+			rc = dump_rows(db, name);
+	}
+	(void)sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int dump_write(struct db *db, const char *pattern)
+{
+	(void)fputs("PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n", stdout);
+	int rc = dump_schema(db, pattern, "type = 'table'");
+	if (rc == SQLITE_OK)
+		rc = dump_schema(db, pattern, "type <> 'table'");
+	(void)fputs(rc == SQLITE_OK ? "COMMIT;\n" : "ROLLBACK;\n", stdout);
+	(void)fflush(stdout);
+	return rc;
+}

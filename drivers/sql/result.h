@@ -1,0 +1,36 @@
+/* The rows of one statement: the first and last are shown, the first given as JSON, all counted.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "text.h"
+
+#include <sqlite3.h>
+
+enum { RESULT_ROWS = 50, RESULT_TAIL = 10, RESULT_JSON_CELL_BYTES = 64 << 10 };
+
+struct result {
+	size_t n_columns;
+	char **names, **types; /* types as declared, or NULL */
+	unsigned *seen;	       /* per column: 1 << cell_type of each value */
+	struct cell *cells;    /* RESULT_ROWS first rows, then a ring of RESULT_TAIL */
+	size_t n_shown;	       /* columns */
+	uint64_t n_rows;
+	struct buf json;
+	bool is_cut; /* not all is in json */
+	size_t bytes_max;
+};
+
+/*
+ * Begin the result of a statement that has columns.
+ * Limits:  text, JSON and HTML together take about @bytes_max.
+ * Returns: 0, -ENOMEM.
+ */
+int result_begin(struct result *r, sqlite3_stmt *stmt, size_t bytes_max);
+
+/* Take the row the statement stands at. Returns: 0, -ENOMEM. */
+int result_row(struct result *r, sqlite3_stmt *stmt);
+
+/* Append {"text/plain": …, "application/json": …, "text/html": …}. Returns: 0, -E2BIG, -ENOMEM. */
+int result_write(const struct result *r, struct buf *out);
+
+void result_done(struct result *r);

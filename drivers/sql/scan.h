@@ -1,0 +1,25 @@
+/* SQL as words: enough to find where statements begin. Pure. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum scan_kind { SCAN_END, SCAN_WORD, SCAN_STRING, SCAN_NAME, SCAN_SIGN };
+
+struct token {
+	enum scan_kind kind; /* word, 'string', "name" `name` [name], or one byte */
+	const char *text;
+	size_t bytes;
+};
+
+/* Behind blanks and comments; a `--` or slash-star comment that never ends reaches to the end. */
+const char *scan_blanks(const char *text);
+
+/* The next token; @text goes behind it. */
+struct token scan_token(const char **text);
+
+/* Is it this word, but for case? */
+bool scan_is(const struct token *t, const char *word);
+
+/* Copy a token without its quotes. Returns: false when it is longer than @max. */
+bool scan_plain(const struct token *t, char *out, size_t max);

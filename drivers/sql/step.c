@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "step.h"
+
+#include "base/utf8.h"
+#include "dot.h"
+#include "result.h"
+#include "scan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRIES_MAX = FILES_MAX + 8, DOT_LINE_BYTES = 8192 };
+
+/* ---- failures ---- */
+
+#define CODE(name)                                                                                 \
+	{                                                                                          \
+		SQLITE_##name, "SQLITE_" #name                                                     \
+	}
+
+static const char *code_name(int rc)
+{
+	static const struct {
+		int code;
+		const char *name;
+	} names[] = {CODE(ERROR), CODE(PERM), CODE(BUSY), CODE(LOCKED), CODE(NOMEM), CODE(READONLY),
+		CODE(INTERRUPT), CODE(IOERR), CODE(CORRUPT), CODE(FULL), CODE(CANTOPEN),
+		CODE(PROTOCOL), CODE(SCHEMA), CODE(TOOBIG), CODE(CONSTRAINT), CODE(MISMATCH),
+		CODE(AUTH), CODE(RANGE), CODE(NOTADB), CODE(CONSTRAINT_CHECK),
+		CODE(CONSTRAINT_FOREIGNKEY), CODE(CONSTRAINT_NOTNULL), CODE(CONSTRAINT_PRIMARYKEY),
+		CODE(CONSTRAINT_TRIGGER), CODE(CONSTRAINT_UNIQUE), CODE(CONSTRAINT_ROWID),
+		CODE(CONSTRAINT_DATATYPE), CODE(CONSTRAINT_VTAB), CODE(CORRUPT_VTAB),
+		CODE(READONLY_DBMOVED), CODE(READONLY_DIRECTORY), CODE(CANTOPEN_ISDIR),
+		CODE(IOERR_READ), CODE(IOERR_WRITE), CODE(IOERR_FSYNC), CODE(IOERR_SHORT_READ)};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (names[i].code == rc)
+			return names[i].name;
+	return (rc & 0xff) != rc ? code_name(rc & 0xff) : "SQLITE_UNKNOWN";
+}
+
+static const char *error_name(int rc)
+{
+	static const struct {
+		int code;
+		const char *name;
+	} names[] = {{SQLITE_CONSTRAINT, "ConstraintError"}, {SQLITE_BUSY, "BusyError"},
+		{SQLITE_LOCKED, "BusyError"}, {SQLITE_CORRUPT, "DatabaseError"},
+		{SQLITE_NOTADB, "DatabaseError"}, {SQLITE_CANTOPEN, "DatabaseError"},
+		{SQLITE_FULL, "DiskError"}, {SQLITE_IOERR, "DiskError"},
+		{SQLITE_TOOBIG, "LimitError"}, {SQLITE_NOMEM, "LimitError"},
+		{SQLITE_AUTH, "DeniedError"}, {SQLITE_READONLY, "DeniedError"}};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (names[i].code == (rc & 0xff))
+			return names[i].name;
+	return "SQLError";
+}
+
+/* Where @at is: the number of the line, its text, and with @is_exact a caret below the place. */
+static void locate(struct step *s, const char *at, bool is_exact)
+{
+	struct step_error *e = &s->error;
+	const char *start = s->code;
+	e->line = 1;
+	for (const char *p = s->code; p < at; p++)
+		if (*p == '\n') {
+			e->line++;
+			start = p + 1;
+		}
+	size_t bytes = strcspn(start, "\r\n"), column = (size_t)(at - start);
+	if (bytes >= sizeof e->source)
+		bytes = utf8_cut(start, bytes, sizeof e->source - 1);
+	memcpy(e->source, start, bytes);
+	e->source[bytes] = '\0';
+	if (!is_exact || column > bytes)
+		return;
+	size_t n = utf8_count(start, column);
+	for (size_t i = 0; i < n; i++)
+		e->caret[i] = i < column && start[i] == '\t' ? '\t' : ' ';
+	e->caret[n] = '^';
+}
+
+int step_fail(struct step *s, const char *at, const char *name, const char *fmt, ...)
+{
+	va_list ap;
+	s->error = (struct step_error){.name = name};
+	va_start(ap, fmt);
+	(void)vsnprintf(s->error.message, sizeof s->error.message, fmt, ap);
+	va_end(ap);
+	locate(s, at, false);
+	return -1;
+}
+
+int step_fail_sql(struct step *s, const char *at, int rc)
+{
+	struct db *db = s->db;
+	if ((rc & 0xff) == SQLITE_INTERRUPT || db_stop)
+		return step_fail(s, at, "Interrupted", "the statement was stopped");
+	bool is_refused = db->reason[0] && ((rc & 0xff) == SQLITE_AUTH || rc == SQLITE_ERROR);
+	bool is_current = db->h && (sqlite3_errcode(db->h) & 0xff) == (rc & 0xff);
+	const char *text = sqlite3_errstr(rc);
+	if (is_refused) {
+		rc = SQLITE_AUTH;
+		text = db->reason;
+	} else if (is_current) {
+		text = sqlite3_errmsg(db->h);
+	}
+	int offset = is_current ? sqlite3_error_offset(db->h) : -1;
+	(void)step_fail(s, at, error_name(rc), "%s (%s)", text, code_name(rc));
+	if (offset >= 0 && (size_t)offset <= strlen(at))
+		locate(s, at + offset, true);
+	return -1;
+}
+
+/* ---- results ---- */
+
+/* The result before becomes a display: only the last is the step's value. */
+static void flush_value(struct step *s)
+{
+	if (s->value.bytes > 0)
+		s->display(s->arg, &s->value);
+	buf_clear(&s->value);
+}
+
+int step_text(struct step *s, const char *text, size_t bytes)
+{
+	flush_value(s);
+	int r = buf_add(&s->value, "{\"text/plain\":");
+	if (r == 0)
+		r = text_json(&s->value, text, bytes);
+	if (r == 0)
+		r = buf_add(&s->value, "}");
+	if (r < 0)
+		buf_clear(&s->value);
+	return r < 0 ? step_fail(s, s->code, "LimitError", "a text of %zu bytes is too long", bytes)
+		     : 0;
+}
+
+static int take_rows(struct step *s, sqlite3_stmt *stmt)
+{
+	struct result result;
+	int rc = SQLITE_NOMEM;
+	flush_value(s);
+	if (result_begin(&result, stmt, s->value_bytes) == 0) {
+		while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
+			if (result_row(&result, stmt) < 0) {
+				rc = SQLITE_NOMEM;
+				break;
+			}
+		if (rc == SQLITE_DONE && result_write(&result, &s->value) < 0) {
+			buf_clear(&s->value);
+			rc = SQLITE_TOOBIG;
+		}
+	}
+	result_done(&result);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int take_change(struct step *s, sqlite3_stmt *stmt)
+{
+	int64_t before = sqlite3_total_changes64(s->db->h);
+	bool is_change = !sqlite3_stmt_readonly(stmt);
+	int rc;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		;
+	if (rc == SQLITE_DONE && is_change) {
+		s->n_changed += (uint64_t)(sqlite3_total_changes64(s->db->h) - before);
+	}
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* ---- statements ---- */
+
+/* What ends our savepoint, as SQLite does these only outside of one, or they are about it. */
+static bool is_outside(const char *sql)
+{
+	static const char *const words[] = {"BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT",
+		"RELEASE", "VACUUM", "PRAGMA", "ATTACH", "DETACH"};
+	struct token t = scan_token(&sql);
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (scan_is(&t, words[i]))
+			return true;
+	return false;
+}
+
+static bool changes_rows(const char *sql)
+{
+	static const char *const words[] = {"INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"};
+	struct token t = scan_token(&sql);
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (scan_is(&t, words[i]))
+			return true;
+	return false;
+}
+
+/* The table that SQLite did not find. Returns: NULL when that is not what it says. */
+static const char *unknown_table(sqlite3 *h)
+{
+	static const char says[] = "no such table: ";
+	const char *text = sqlite3_errmsg(h);
+	return strncmp(text, says, sizeof says - 1) == 0 ? text + sizeof says - 1 : NULL;
+}
+
+/* Prepare, making tables of files it names, and the database file if it writes. */
+static int prepare(struct step *s, const char *sql, sqlite3_stmt **out, const char **tail)
+{
+	struct db *db = s->db;
+	char name[FILES_NAME_BYTES];
+	int rc = SQLITE_ERROR;
+	for (int i = 0; i < TRIES_MAX; i++) {
+		db->reason[0] = '\0';
+		db->wants_file = false;
+		rc = sqlite3_prepare_v2(db->h, sql, -1, out, tail);
+		const char *unknown = rc == SQLITE_OK ? NULL : unknown_table(db->h);
+		if (rc == SQLITE_OK && db->wants_file && !db->is_file) {
+			(void)sqlite3_finalize(*out);
+			*out = NULL;
+			rc = db_use_file(db);
+			if (rc != SQLITE_OK)
+				break;
+		} else if (unknown && strlen(unknown) < sizeof name) {
+			strcpy(name, unknown);
+			int r = files_resolve(&db->files, db, name);
+			if (r < 0)
+				return -r;
+			if (r == 0) /* say again what is unknown: the message may be gone */
+				return sqlite3_prepare_v2(db->h, sql, -1, out, tail);
+		} else {
+			break;
+		}
+	}
+	return rc;
+}
+
+static int run_prepared(struct step *s, sqlite3_stmt *stmt, const char *sql)
+{
+	struct db *db = s->db;
+	int rc = SQLITE_OK;
+	if (is_outside(sql))
+		rc = db_release(db);
+	else if (!sqlite3_stmt_readonly(stmt))
+		rc = db_point(db);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_column_count(stmt) > 0 ? take_rows(s, stmt) : take_change(s, stmt);
+	if (rc == SQLITE_OK && sqlite3_column_count(stmt) == 0 && changes_rows(sql))
+		s->has_changed = true;
+	return rc;
+}
+
+/* One statement; *@tail goes behind it. */
+static int run_one(struct step *s, const char *sql, const char *at, const char **tail)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = prepare(s, sql, &stmt, tail);
+	if (rc == SQLITE_OK && db_stop)
+		rc = SQLITE_INTERRUPT;
+	if (rc == SQLITE_OK && stmt)
+		rc = run_prepared(s, stmt, sql);
+	int r = rc == SQLITE_OK ? 0 : step_fail_sql(s, at, rc);
+	(void)sqlite3_finalize(stmt);
+	return r;
+}
+
+int step_statement(struct step *s, const char *sql, const char *at)
+{
+	const char *tail;
+	return run_one(s, sql, at, &tail);
+}
+
+static int run_dot(struct step *s, const char **at)
+{
+	char line[DOT_LINE_BYTES];
+	size_t bytes = strcspn(*at, "\r\n");
+	const char *start = *at;
+	*at += bytes;
+	if (bytes >= sizeof line)
+		return step_fail(
+			s, start, "SQLError", "a command of more than %d bytes", DOT_LINE_BYTES);
+	memcpy(line, start, bytes);
+	line[bytes] = '\0';
+	return dot_run(s, line, start);
+}
+
+static int run_all(struct step *s)
+{
+	const char *at = s->code, *problem;
+	size_t place;
+	int r = 0;
+	if (at[0] == '#' && at[1] == '!')
+		at += strcspn(at, "\n");
+	if (files_rewrite(&s->db->files, s->code, &place, &problem) < 0)
+		return step_fail(s, s->code + place, "SQLError", "read_csv: %s", problem);
+	while (r == 0 && !s->is_done) {
+		at = scan_blanks(at);
+		if (*at == ';')
+			at++;
+		else if (*at == '.')
+			r = run_dot(s, &at);
+		else if (*at)
+			r = run_one(s, at, at, &at);
+		else
+			break;
+	}
+	return r;
+}
+
+static void say_changes(struct step *s)
+{
+	if (s->value.bytes == 0 && s->has_changed)
+		(void)buf_addf(&s->value,
+			"{\"text/plain\":\"%" PRIu64 " row%s changed\",\"application/json\":"
+			"{\"changes\":%" PRIu64 "}}",
+			s->n_changed, s->n_changed == 1 ? "" : "s", s->n_changed);
+}
+
+void step_run(struct step *s)
+{
+	s->value = BUF_INIT(s->value_bytes * 8);
+	int rc = db_begin(s->db);
+	int r = rc == SQLITE_OK ? run_all(s) : step_fail_sql(s, s->code, rc);
+	if (r == 0) {
+		rc = db_end(s->db, true);
+		if (rc != SQLITE_OK)
+			r = step_fail_sql(s, s->code, rc);
+	} else {
+		(void)db_end(s->db, false);
+	}
+	if (r == 0)
+		say_changes(s);
+	else
+		flush_value(s);
+}
+
+void step_done(struct step *s)
+{
+	buf_done(&s->value);
+	free(s->code);
+}

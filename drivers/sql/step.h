@@ -1,0 +1,48 @@
+/* One step: statements and dot commands in order, their results, the first failure.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+#include "db.h"
+
+enum { STEP_MESSAGE_BYTES = 2048, STEP_LINE_BYTES = 512 };
+
+struct step_error {
+	const char *name; /* NULL: none */
+	char message[STEP_MESSAGE_BYTES];
+	size_t line;			  /* from 1 */
+	char source[STEP_LINE_BYTES];	  /* that line, cut */
+	char caret[STEP_LINE_BYTES + 16]; /* blanks and ^, or empty */
+};
+
+struct step {
+	struct db *db;
+	/* Send a result that another one follows: an object of MIME types, as JSON. */
+	void (*display)(void *arg, const struct buf *mimes);
+	void *arg;
+	size_t value_bytes;
+	char *code;	  /* changed: read_csv(…) */
+	struct buf value; /* the last result so far, as JSON, or empty */
+	uint64_t n_changed;
+	bool has_changed;
+	bool is_done; /* .quit */
+	struct step_error error;
+};
+
+/* Run step->code to its end or first failure; value and error then hold what came of it. */
+void step_run(struct step *s);
+void step_done(struct step *s);
+
+/* ---- for dot commands ---- */
+
+/* Run one statement. @at is its place in the code, for messages. Returns: 0, or -1 with the error.
+ */
+int step_statement(struct step *s, const char *sql, const char *at);
+
+/* A result that is plain text. Returns: 0, -1. */
+int step_text(struct step *s, const char *text, size_t bytes);
+
+/* Fail at @at with a sentence. Returns: -1. */
+int step_fail(struct step *s, const char *at, const char *name, const char *fmt, ...)
+	attr_printf(4, 5);
+int step_fail_sql(struct step *s, const char *at, int rc);

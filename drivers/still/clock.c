@@ -1,0 +1,235 @@
+/*
+ * The clocks of a still run. They stand still but for two things: each reading moves the clock that
+ * is read by a microsecond, so that no time is seen twice and a loop that waits for a time ends;
+ * each step of a session begins at the next tenth of a second; and what a program has slept has
+ * passed. SPDX-License-Identifier: Apache-2.0
+ */
+#include "still.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <unistd.h>
+
+enum {
+	TICK_NS = NS_PER_US,
+	TICKS_PER_S = 100,
+	TAI_S = 37,
+	STEADY_START_S = 100000,
+	STEP_NS = 100 * NS_PER_MS
+};
+
+static _Atomic int64_t ticks_ns[CLOCK_KIND_END_];
+
+int64_t ns_of(const struct timespec *t)
+{
+	int64_t ns;
+	if (__builtin_mul_overflow(t->tv_sec, NS_PER_S, &ns) ||
+		__builtin_add_overflow(ns, t->tv_nsec, &ns))
+		return t->tv_sec < 0 ? INT64_MIN / 2 : INT64_MAX / 2;
+	return ns;
+}
+
+struct timespec timespec_of(int64_t ns)
+{
+	return (struct timespec){.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
+}
+
+int clock_kind(clockid_t id)
+{
+	switch (id) {
+	case CLOCK_REALTIME:
+	case CLOCK_REALTIME_COARSE:
+	case CLOCK_REALTIME_ALARM:
+	case CLOCK_TAI:
+		return CLOCK_KIND_WALL;
+	case CLOCK_MONOTONIC:
+	case CLOCK_MONOTONIC_RAW:
+	case CLOCK_MONOTONIC_COARSE:
+	case CLOCK_BOOTTIME:
+	case CLOCK_BOOTTIME_ALARM:
+		return CLOCK_KIND_STEADY;
+	case CLOCK_PROCESS_CPUTIME_ID:
+	case CLOCK_THREAD_CPUTIME_ID:
+		return CLOCK_KIND_CPU;
+	default: /* a negative one is a process's CPU clock, unless its low bits say 3: a device */
+		return id < 0 && (id & 3) != 3 ? CLOCK_KIND_CPU : -1;
+	}
+}
+
+/* What a clock shows before its own ticks. */
+static int64_t base_ns(enum clock_kind kind)
+{
+	if (kind == CLOCK_KIND_CPU)
+		return 0;
+	return still_slept_ns() +
+		(kind == CLOCK_KIND_WALL ? still_start_ns() : (int64_t)STEADY_START_S * NS_PER_S);
+}
+
+int64_t clock_peek(enum clock_kind kind)
+{
+	return base_ns(kind) + atomic_load(&ticks_ns[kind]);
+}
+
+int64_t clock_read(enum clock_kind kind)
+{
+	return base_ns(kind) + atomic_fetch_add(&ticks_ns[kind], TICK_NS);
+}
+
+/*
+ * A step of a session begins. How often the driver itself has read a clock since the last one is
+ * chance: so each goes on to the next tenth of a second of its own, and all runs agree again.
+ */
+void retort_still_step(void)
+{
+	for (int kind = 0; still_has_time() && kind < CLOCK_KIND_END_; kind++) {
+		int64_t now = atomic_load(&ticks_ns[kind]);
+		atomic_store(&ticks_ns[kind], now - now % STEP_NS + STEP_NS);
+	}
+}
+
+int64_t clock_real_ns(void)
+{
+	struct timespec now = {0};
+	(void)REAL(clock_gettime)(CLOCK_MONOTONIC, &now);
+	return ns_of(&now);
+}
+
+/* ---- reading ---- */
+
+STAND_IN int clock_gettime(clockid_t id, struct timespec *out)
+{
+	int kind = clock_kind(id);
+	if (!still_has_time() || kind < 0)
+		return REAL(clock_gettime)(id, out);
+	*out = timespec_of(clock_read((enum clock_kind)kind));
+	out->tv_sec += id == CLOCK_TAI ? TAI_S : 0;
+	return 0;
+}
+
+STAND_IN int gettimeofday(struct timeval *restrict out, void *restrict zone)
+{
+	if (!still_has_time())
+		return REAL(gettimeofday)(out, zone);
+	if (zone)
+		*(struct timezone *)zone = (struct timezone){0};
+	int64_t ns = clock_read(CLOCK_KIND_WALL);
+	*out = (struct timeval){.tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S / NS_PER_US};
+	return 0;
+}
+
+STAND_IN time_t time(time_t *out)
+{
+	if (!still_has_time())
+		return REAL(time)(out);
+	time_t now = clock_read(CLOCK_KIND_WALL) / NS_PER_S;
+	if (out)
+		*out = now;
+	return now;
+}
+
+STAND_IN int timespec_get(struct timespec *out, int base)
+{
+	if (!still_has_time() || base != TIME_UTC)
+		return REAL(timespec_get)(out, base);
+	*out = timespec_of(clock_read(CLOCK_KIND_WALL));
+	return base;
+}
+
+STAND_IN clock_t clock(void)
+{
+	if (!still_has_time())
+		return REAL(clock)();
+	return clock_read(CLOCK_KIND_CPU) / (NS_PER_S / CLOCKS_PER_SEC);
+}
+
+STAND_IN clock_t times(struct tms *out)
+{
+	if (!still_has_time())
+		return REAL(times)(out);
+	if (out)
+		*out = (struct tms){
+			.tms_utime = clock_read(CLOCK_KIND_CPU) / (NS_PER_S / TICKS_PER_S)};
+	return clock_read(CLOCK_KIND_STEADY) / (NS_PER_S / TICKS_PER_S);
+}
+
+STAND_IN int getrusage(__rusage_who_t who, struct rusage *out)
+{
+	int r = REAL(getrusage)(who, out);
+	if (r < 0 || !still_has_time())
+		return r;
+	int64_t ns = who == RUSAGE_CHILDREN ? 0 : clock_read(CLOCK_KIND_CPU);
+	out->ru_utime = (struct timeval){ns / NS_PER_S, ns % NS_PER_S / NS_PER_US};
+	out->ru_stime = (struct timeval){0};
+	return r;
+}
+
+/* ---- sleeping: for as long as asked, and then just that has passed ---- */
+
+/* Returns: 0, or an error number; *@left_ns is set when a signal ended it. */
+static int sleep_ns(int64_t ns, int64_t *left_ns)
+{
+	struct timespec want = timespec_of(ns), left = {0};
+	int64_t from = still_slept_ns();
+	if (REAL(nanosleep)(&want, &left) < 0) {
+		*left_ns = ns_of(&left);
+		still_advance_to(from + ns - *left_ns);
+		return errno;
+	}
+	still_advance_to(from + ns);
+	return 0;
+}
+
+static bool is_time(const struct timespec *t)
+{
+	return t->tv_sec >= 0 && t->tv_nsec >= 0 && t->tv_nsec < NS_PER_S;
+}
+
+STAND_IN int nanosleep(const struct timespec *want, struct timespec *left)
+{
+	int64_t left_ns = 0;
+	if (!still_has_time() || !is_time(want))
+		return REAL(nanosleep)(want, left);
+	int error = sleep_ns(ns_of(want), &left_ns);
+	if (error == 0)
+		return 0;
+	if (left)
+		*left = timespec_of(left_ns);
+	errno = error;
+	return -1;
+}
+
+STAND_IN int clock_nanosleep(
+	clockid_t id, int flags, const struct timespec *want, struct timespec *left)
+{
+	int64_t left_ns = 0;
+	int kind = clock_kind(id);
+	bool is_ours = still_has_time() && kind >= 0 && kind != CLOCK_KIND_CPU && is_time(want);
+	if (!is_ours)
+		return REAL(clock_nanosleep)(id, flags, want, left);
+	bool is_until = flags & TIMER_ABSTIME;
+	int64_t ns = ns_of(want) - (is_until ? clock_peek((enum clock_kind)kind) : 0);
+	int saved = errno;
+	int error = ns > 0 || !is_until ? sleep_ns(ns, &left_ns) : 0;
+	if (error != 0 && left && !is_until)
+		*left = timespec_of(left_ns);
+	errno = saved;
+	return error;
+}
+
+STAND_IN unsigned sleep(unsigned seconds)
+{
+	int64_t left_ns = 0;
+	if (!still_has_time())
+		return REAL(sleep)(seconds);
+	return sleep_ns((int64_t)seconds * NS_PER_S, &left_ns) == 0
+		? 0
+		: (unsigned)((left_ns + NS_PER_S / 2) / NS_PER_S);
+}
+
+STAND_IN int usleep(useconds_t us)
+{
+	const struct timespec want = timespec_of((int64_t)us * NS_PER_US);
+	return nanosleep(&want, NULL);
+}

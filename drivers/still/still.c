@@ -1,0 +1,325 @@
+/* The orders of a still run, and how they reach the programs it starts.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "still.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <unistd.h>
+
+enum { ENV_MAX = 1024, TEXT_BYTES = 96, PRELOAD_BYTES = 4200, SHARED_KEY = 0x7374696c };
+
+#define SHARED_FILE "/dev/shm/.retort-still"
+#define VARIABLE    "RETORT_STILL="
+#define PRELOAD	    "LD_PRELOAD="
+
+static struct {
+	bool has_time, has_seed;
+	uint64_t key;
+	int64_t start_ns;
+	_Atomic uint64_t n_words;    /* drawn from the random stream */
+	_Atomic uint64_t n_children; /* each gets a stream of its own, by its number */
+	_Atomic int64_t own_slept_ns;
+	_Atomic int64_t *slept_ns;   /* the box's, or, where it cannot be had, our own */
+	char variable[TEXT_BYTES];   /* in environ: the orders of the next child */
+	char preload[PRELOAD_BYTES]; /* LD_PRELOAD=, with this library alone */
+} still;
+
+static void start(void);
+
+/* Constructors of other libraries may come before ours. */
+bool still_has_time(void)
+{
+	start();
+	return still.has_time;
+}
+
+bool still_has_seed(void)
+{
+	start();
+	return still.has_seed;
+}
+
+int64_t still_start_ns(void)
+{
+	return still.start_ns;
+}
+
+/* ---- chance ---- */
+
+/* Source: the output function of SplitMix64 (Steele, Lea, Flood 2014). */
+static uint64_t mix(uint64_t x)
+{
+	x += UINT64_C(0x9e3779b97f4a7c15);
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+/* Words are taken by number, so that neither a lock nor a fork can come in between. */
+void still_fill(void *out, size_t bytes)
+{
+	uint64_t n = bytes / 8 + (bytes % 8 != 0);
+	uint64_t at = atomic_fetch_add(&still.n_words, n);
+	for (size_t done = 0; done < bytes; done += 8) {
+		uint64_t word = mix(still.key ^ mix(at++));
+		memcpy((char *)out + done, &word, bytes - done < 8 ? bytes - done : 8);
+	}
+}
+
+static uint64_t child_key(uint64_t number)
+{
+	return mix(mix(still.key) + number);
+}
+
+/* ---- the clock that the box shares ---- */
+
+int64_t still_slept_ns(void)
+{
+	return atomic_load(still.slept_ns);
+}
+
+void still_advance_to(int64_t slept_ns)
+{
+	int64_t now = atomic_load(still.slept_ns);
+	while (now < slept_ns && !atomic_compare_exchange_weak(still.slept_ns, &now, slept_ns))
+		;
+}
+
+/*
+ * A segment of System V memory: it is in no directory, no descriptor that a program closes leads
+ * to it, and it ends with the box's IPC namespace.
+ */
+static void *share_segment(void)
+{
+	int id = shmget(SHARED_KEY, sizeof *still.slept_ns, IPC_CREAT | 0600);
+	void *page = id < 0 ? (void *)-1 : shmat(id, NULL, 0);
+	return page == (void *)-1 ? NULL : page;
+}
+
+/* Where no cgroup counts such segments, the box has none: a file. */
+static void *share_file(void)
+{
+	size_t bytes = sizeof *still.slept_ns;
+	int fd = open(SHARED_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	/* Without a block of its own a full disk would be a SIGBUS. */
+	void *page = fd < 0 || posix_fallocate(fd, 0, (off_t)bytes) != 0
+		? MAP_FAILED
+		: mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (fd >= 0)
+		(void)close(fd);
+	return page == MAP_FAILED ? NULL : page;
+}
+
+static void share_clock(void)
+{
+	void *page = share_segment();
+	if (!page)
+		page = share_file();
+	still.slept_ns = page ? page : &still.own_slept_ns;
+}
+
+/* This process is in another box now, with a clock of its own that goes on from here. */
+void retort_still_branch(void)
+{
+	int64_t slept_ns;
+	void *old = still.slept_ns;
+	if (!still_has_time())
+		return;
+	slept_ns = still_slept_ns();
+	atomic_store(&still.own_slept_ns, slept_ns);
+	still.slept_ns = &still.own_slept_ns;
+	if (old != (void *)&still.own_slept_ns && shmdt(old) < 0)
+		(void)munmap(old, sizeof *still.slept_ns);
+	share_clock();
+	still_advance_to(slept_ns);
+}
+
+/* ---- orders ---- */
+
+static void write_orders(char text[TEXT_BYTES])
+{
+	uint64_t number = atomic_fetch_add(&still.n_children, 1) + 1;
+	int n = still.has_seed
+		? snprintf(text, TEXT_BYTES, VARIABLE "%016" PRIx64 ":", child_key(number))
+		: snprintf(text, TEXT_BYTES, VARIABLE "-:");
+	(void)snprintf(text + n, (size_t)(TEXT_BYTES - n), "%" PRId64 ":%" PRId64, still.start_ns,
+		still_slept_ns());
+}
+
+/* Returns: whether @text is KEY:START:SLEPT. */
+static bool read_orders(const char *text, int64_t *slept_ns)
+{
+	char *end = NULL;
+	if (text[0] == '-') {
+		end = (char *)(uintptr_t)text + 1;
+	} else {
+		still.key = strtoull(text, &end, 16);
+		still.has_seed = end == text + 16;
+	}
+	if (*end != ':' || (!still.has_seed && text[0] != '-'))
+		return false;
+	still.start_ns = strtoll(end + 1, &end, 10);
+	if (*end != ':')
+		return false;
+	*slept_ns = strtoll(end + 1, &end, 10);
+	return *end == '\0' && still.start_ns >= 0 && *slept_ns >= 0;
+}
+
+static _Atomic bool is_started;
+static _Atomic uint64_t fork_number;
+
+/* The child goes on in a stream of its own; its number is taken while the parent is still one. */
+static void before_fork(void)
+{
+	atomic_store(&fork_number, atomic_fetch_add(&still.n_children, 1) + 1);
+}
+
+static void in_child(void)
+{
+	still.key = child_key(atomic_load(&fork_number));
+	atomic_store(&still.n_words, 0);
+	atomic_store(&still.n_children, 0);
+	write_orders(still.variable);
+}
+
+static void take_preload(const char *value)
+{
+	size_t n = strcspn(value, ": ");
+	(void)snprintf(still.preload, sizeof still.preload, PRELOAD "%.*s",
+		(int)(n < PATH_MAX ? n : PATH_MAX), value);
+}
+
+static void read_environment(void)
+{
+	int64_t slept_ns = 0;
+	size_t at = 0;
+	for (size_t i = 0; environ && environ[i]; i++) {
+		if (strncmp(environ[i], PRELOAD, sizeof PRELOAD - 1) == 0)
+			take_preload(environ[i] + sizeof PRELOAD - 1);
+		else if (strncmp(environ[i], VARIABLE, sizeof VARIABLE - 1) == 0)
+			at = i + 1;
+	}
+	still.slept_ns = &still.own_slept_ns;
+	if (at == 0 || !read_orders(environ[at - 1] + sizeof VARIABLE - 1, &slept_ns)) {
+		still.has_seed = false;
+		return;
+	}
+	still.has_time = true;
+	share_clock();
+	still_advance_to(slept_ns);
+	write_orders(still.variable);
+	environ[at - 1] = still.variable;
+	(void)pthread_atfork(before_fork, NULL, in_child);
+}
+
+/* No pthread_once(): an allocator that reads a file on its first call would come back in here. */
+__attribute__((constructor(101))) static void start(void)
+{
+	if (atomic_load_explicit(&is_started, memory_order_relaxed) ||
+		atomic_exchange(&is_started, true))
+		return;
+	int saved = errno;
+	read_environment();
+	errno = saved;
+}
+
+/* ---- starting programs ---- */
+
+/*
+ * @envp with new orders in it, made in @room and @text of the caller's stack: between vfork() and
+ * exec the memory is the parent's. A program that was given an environment without us gets us all
+ * the same; one whose LD_PRELOAD was set to something else does not.
+ */
+static char *const *with_orders(char *const envp[], char *room[ENV_MAX + 3], char text[TEXT_BYTES])
+{
+	bool has_orders = false, has_preload = false;
+	size_t n = 0;
+	if (!still_has_time())
+		return envp;
+	write_orders(text);
+	for (; envp && envp[n]; n++) {
+		if (n == ENV_MAX)
+			return envp;
+		room[n] = envp[n];
+		has_preload |= strncmp(envp[n], PRELOAD, sizeof PRELOAD - 1) == 0;
+		if (strncmp(envp[n], VARIABLE, sizeof VARIABLE - 1) == 0) {
+			room[n] = text;
+			has_orders = true;
+		}
+	}
+	if (!has_orders)
+		room[n++] = text;
+	if (!has_preload)
+		room[n++] = still.preload;
+	room[n] = NULL;
+	return room;
+}
+
+#define WITH_ORDERS(envp) with_orders(envp, (char * [ENV_MAX + 3]){0}, (char[TEXT_BYTES]){0})
+
+STAND_IN int execve(const char *path, char *const argv[], char *const envp[])
+{
+	return REAL(execve)(path, argv, WITH_ORDERS(envp));
+}
+
+STAND_IN int execv(const char *path, char *const argv[])
+{
+	return REAL(execve)(path, argv, WITH_ORDERS(environ));
+}
+
+STAND_IN int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+	return REAL(execvpe)(file, argv, WITH_ORDERS(envp));
+}
+
+STAND_IN int execvp(const char *file, char *const argv[])
+{
+	return REAL(execvpe)(file, argv, WITH_ORDERS(environ));
+}
+
+STAND_IN int fexecve(int fd, char *const argv[], char *const envp[])
+{
+	return REAL(fexecve)(fd, argv, WITH_ORDERS(envp));
+}
+
+STAND_IN int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags)
+{
+	return REAL(execveat)(dir, path, argv, WITH_ORDERS(envp), flags);
+}
+
+STAND_IN int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+	const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+	return REAL(posix_spawn)(pid, path, actions, attr, argv, WITH_ORDERS(envp));
+}
+
+STAND_IN int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+	const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+	return REAL(posix_spawnp)(pid, file, actions, attr, argv, WITH_ORDERS(envp));
+}
+
+/* These two hand on environ, where our variable is. */
+STAND_IN int system(const char *command)
+{
+	if (still_has_time())
+		write_orders(still.variable);
+	return REAL(system)(command);
+}
+
+STAND_IN FILE *popen(const char *command, const char *mode)
+{
+	if (still_has_time())
+		write_orders(still.variable);
+	return REAL(popen)(command, mode);
+}

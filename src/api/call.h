@@ -1,0 +1,55 @@
+/* A call from the inside: shared by the files that carry operations out. SPDX-License-Identifier:
+ * Apache-2.0 */
+#pragma once
+
+#include "api/event.h"
+#include "api/operation.h"
+#include "session/history.h"
+#include "session/registry.h"
+
+struct operation_call {
+	const struct operation_context *context;
+	const struct operation *op;
+	json_t *params;
+	struct operation_listener listener;
+	struct operation_call **slot;
+
+	/* a step */
+	struct registry_watch watch;
+	struct event_rest rest[2];
+	unsigned n_cancels; /* asked for before the step began */
+	bool has_started;
+	char *session; /* the one to interrupt; of engine.doctor, the one to end */
+	json_t *kept;  /* engine.doctor: what was found so far */
+};
+
+/* The answer, once; the call is freed. registry_done_fn. */
+void call_done(void *call, const json_t *result, const struct err *err);
+
+/* The answer is @err, or @result, whose reference is taken. */
+void call_fail(struct operation_call *call, const struct err *err);
+void call_give(struct operation_call *call, json_t *result, const struct err *err);
+
+/* Tell an event, whose reference is taken; NULL is nothing. */
+void call_event(struct operation_call *call, json_t *event);
+
+/* The `start` of every row. */
+void call_session_create(struct operation_call *call);
+void call_session_list(struct operation_call *call);
+void call_session_get(struct operation_call *call);
+void call_session_branch(struct operation_call *call);
+void call_session_undo(struct operation_call *call);
+void call_session_close(struct operation_call *call);
+void call_session_log(struct operation_call *call);
+void call_session_graph(struct operation_call *call);
+void call_session_export(struct operation_call *call);
+void call_step_run(struct operation_call *call);
+void call_step_interrupt(struct operation_call *call);
+void call_step_complete(struct operation_call *call);
+void call_file_read(struct operation_call *call);
+void call_file_write(struct operation_call *call);
+void call_file_list(struct operation_call *call);
+void call_file_remove(struct operation_call *call);
+void call_replay_run(struct operation_call *call);
+void call_engine_info(struct operation_call *call);
+void call_engine_doctor(struct operation_call *call);

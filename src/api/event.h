@@ -1,0 +1,34 @@
+/* What is told of a step while it runs: one JSON object per event, the same for every front.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/utf8.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* A character whose last bytes have not come yet; one per stream of a step. Starts as zeros. */
+struct event_rest {
+	char data[UTF8_MAX_BYTES];
+	size_t bytes;
+};
+
+/*
+ * {"event": "step.started", "session"}. Owns: of all of these, the caller decrefs.
+ * Returns: of all of these, NULL without memory.
+ */
+json_t *event_started(const char *session);
+
+/*
+ * {"event": "stdout" | "stderr", "text"}: @stream is 0 or 1. Bytes that are no UTF-8 become U+FFFD;
+ * a character cut at the end waits in @rest, unless this @is_end.
+ * Returns: NULL also when there is nothing to tell yet.
+ */
+json_t *event_text(
+	struct event_rest *rest, int stream, const char *data, size_t bytes, bool is_end);
+
+/* {"event": "display", "data": {mime: value}}. */
+json_t *event_display(const json_t *display);
+
+/* {"event": "step.finished", "result": the record}. */
+json_t *event_finished(const json_t *record);

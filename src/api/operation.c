@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/operation.h"
+
+#include "api/call.h"
+#include "base/utf8.h"
+#include "base/word.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct operation *operation_find(const char *name)
+{
+	for (size_t i = 0; i < operation_n; i++)
+		if (strcmp(operation_table[i].name, name) == 0)
+			return &operation_table[i];
+	return NULL;
+}
+
+int operation_unknown(const char *name, struct err *err)
+{
+	struct word_near near = WORD_NEAR(name);
+	for (size_t i = 0; i < operation_n; i++)
+		word_near_try(&near, operation_table[i].name);
+	(void)err_set(err, ERR_USAGE, "no operation \"%.*s\"",
+		(int)utf8_cut(name, strlen(name), 64), name);
+	if (near.best)
+		return err_hint(err, "did you mean %s?", near.best);
+	return err_hint(err, "for example session.create, step.run, engine.info");
+}
+
+void call_done(void *arg, const json_t *result, const struct err *err)
+{
+	struct operation_call *call = arg;
+	*call->slot = NULL;
+	call->listener.done(call->listener.arg, result, result ? NULL : err);
+	json_decref(call->params);
+	json_decref(call->kept);
+	free(call->session);
+	free(call);
+}
+
+void call_fail(struct operation_call *call, const struct err *err)
+{
+	call_done(call, NULL, err);
+}
+
+void call_give(struct operation_call *call, json_t *result, const struct err *err)
+{
+	call_done(call, result, err);
+	json_decref(result);
+}
+
+void call_event(struct operation_call *call, json_t *event)
+{
+	if (event && call->listener.event)
+		call->listener.event(call->listener.arg, event);
+	json_decref(event);
+}
+
+void operation_start(const struct operation_context *context, const struct operation *op,
+	json_t *params, const struct operation_listener *listener, struct operation_call **slot)
+{
+	struct err err = {0};
+	struct operation_call *call = NULL;
+	*slot = NULL;
+	int r = param_check(op->params, op->n_params, params, &err);
+	if (r == 0 && !(call = calloc(1, sizeof *call)))
+		r = err_set(&err, ERR_NO_MEMORY, "no memory for a call");
+	if (r < 0) {
+		listener->done(listener->arg, NULL, &err);
+		return;
+	}
+	*call = (struct operation_call){.context = context,
+		.op = op,
+		.params = json_incref(params),
+		.listener = *listener,
+		.slot = slot};
+	*slot = call;
+	op->start(call);
+}
+
+void operation_cancel(struct operation_call *call)
+{
+	struct err err;
+	if (call->op->start != call_step_run)
+		return;
+	call->n_cancels++;
+	if (call->has_started)
+		(void)registry_interrupt(call->context->registry, call->session, &err);
+}

@@ -1,0 +1,65 @@
+/* The table of operations: everything retort does, once, for every front (command line, JSON-RPC,
+ * and what comes). SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "api/param.h"
+#include "base/err.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct registry;
+struct operation_call;
+
+struct operation {
+	const char *name;    /* "session.create": a promise to clients */
+	const char *summary; /* upper case, no final stop */
+	const struct param *params;
+	size_t n_params;
+	const char *result; /* "{session, name?, …}" */
+	bool has_events;    /* tells events while it runs */
+	void (*start)(struct operation_call *call);
+};
+
+extern const struct operation operation_table[];
+extern const size_t operation_n;
+
+/* Returns: NULL when there is none of that name. */
+const struct operation *operation_find(const char *name);
+
+/* Say that there is no operation @name, and which was meant. Returns: negative errno. */
+int operation_unknown(const char *name, struct err *err);
+
+/* What operations work on. Borrowed; outlives every call. */
+struct operation_context {
+	struct registry *registry;
+	const char *version; /* "0.1.0" */
+};
+
+/*
+ * What is heard of a call, from the loop.
+ *
+ * event  {"event": …} as api/event.h has them, borrowed; may be NULL.
+ * done   once, possibly before operation_start() returns: @result, borrowed, or NULL and @err.
+ */
+struct operation_listener {
+	void *arg;
+	void (*event)(void *arg, const json_t *event);
+	void (*done)(void *arg, const json_t *result, const struct err *err);
+};
+
+/*
+ * Check @params (an object, or NULL) by the rows of @op and start it.
+ *
+ * Owns:    keeps a reference of @params. *@slot is the call until `done` has been told and NULL
+ * from then on; it must stay where it is until then.
+ */
+void operation_start(const struct operation_context *context, const struct operation *op,
+	json_t *params, const struct operation_listener *listener, struct operation_call **slot);
+
+/*
+ * The caller does not want it any more: a running step is interrupted, asked twice at once; one
+ * that waits in line as soon as it begins. Everything else goes on to its end. `done` follows.
+ */
+void operation_cancel(struct operation_call *call);

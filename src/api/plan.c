@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/plan.h"
+
+#include "base/fd.h"
+#include "plan/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum { REPORT_MAX_BYTES = 1 << 20, READ_BYTES = 1 << 16 };
+
+static int open_source(const char *path, struct err *err)
+{
+	if (strcmp(path, "-") == 0)
+		return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	int sys = errno;
+	enum err_code code = sys == ENOENT || sys == ENOTDIR ? ERR_NOT_FOUND
+		: sys == EACCES				     ? ERR_ACCESS
+							     : ERR_IO;
+	(void)err_sys(err, code, sys, "plan: %.180s", path);
+	return err_hint(err, "name a file, or - for standard input");
+}
+
+static int read_source(const char *path, struct buf *out, struct err *err)
+{
+	cleanup_fd int fd = open_source(path, err);
+	if (fd < 0)
+		return fd;
+	for (;;) {
+		char *at = buf_reserve(out, READ_BYTES);
+		if (!at)
+			return err_set(err, ERR_LIMIT, "plan: %.180s: larger than %d bytes", path,
+				LEX_SOURCE_MAX_BYTES);
+		ssize_t n = read(fd, at, READ_BYTES);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(err, ERR_IO, errno, "plan: %.180s", path);
+		if (n == 0)
+			return 0;
+		buf_grown(out, (size_t)n);
+	}
+}
+
+static int report_all(const struct program *p, struct buf *report)
+{
+	int r = 0;
+	for (size_t i = 0; i < p->diags.n && r == 0; i++)
+		r = diag_text(report, &p->src, &p->diags.item[i]);
+	if (r == 0 && p->diags.n_all > p->diags.n)
+		r = buf_addf(report, "… and %zu more\n", p->diags.n_all - p->diags.n);
+	/* Where it was called from, when that is more than one place. */
+	for (size_t i = 0; i < p->vm.n_trace && p->vm.n_trace > 1 && r == 0; i++) {
+		uint32_t line, column;
+		source_place(&p->src, p->vm.trace[i].at, &line, &column);
+		r = buf_addf(
+			report, "  in %.80s at line %u\n", p->vm.trace[i].function.str->data, line);
+	}
+	return r;
+}
+
+static int perform(
+	struct program *p, const struct plan_request *req, const struct source *src, bool runs)
+{
+	struct dialect dialect =
+		req->dialect == PLAN_DIALECT_STARLARK ? DIALECT_STARLARK : DIALECT_PLAN;
+	struct heap_limits limits = PROGRAM_LIMITS;
+	struct vm_host host = {.ctx = req->arg, .print = req->print};
+	uint64_t seed[2] = {0};
+	struct val result;
+	/* Without randomness at start-up, which Linux has not since 3.17, hashes are only
+	 * guessable. */
+	(void)!getrandom(seed, sizeof seed, GRND_NONBLOCK);
+	dialect.while_loops |= req->has_while;
+	dialect.recursion |= req->has_recursion;
+	if (req->fuel > 0)
+		limits.fuel = req->fuel;
+	if (req->memory_bytes > 0)
+		limits.bytes = (size_t)req->memory_bytes;
+	if (program_load(p, src, &dialect, &limits, seed) < 0)
+		return PLAN_INVALID;
+	if (!runs)
+		return PLAN_OK;
+	return program_run(p, &host, &result) == VM_DONE ? PLAN_OK : PLAN_FAILED;
+}
+
+int plan_perform(const struct plan_request *req, bool runs, struct buf *report, struct err *err)
+{
+	cleanup_buf struct buf text = BUF_INIT(LEX_SOURCE_MAX_BYTES + READ_BYTES + 1);
+	int r = read_source(req->path, &text, err);
+	if (r < 0)
+		return r;
+	struct program *p = calloc(1, sizeof *p);
+	if (!p)
+		return err_set(err, ERR_NO_MEMORY, "plan: no memory for it");
+	struct source src = {.name = strcmp(req->path, "-") == 0 ? "<stdin>" : req->path,
+		.text = buf_str(&text),
+		.bytes = text.bytes};
+	*report = BUF_INIT(REPORT_MAX_BYTES);
+	int status = perform(p, req, &src, runs);
+	r = report_all(p, report);
+	program_done(p);
+	free(p);
+	return r < 0 ? err_set(err, ERR_NO_MEMORY, "plan: no memory for the report") : status;
+}

@@ -1,0 +1,35 @@
+/* The operation behind `retort plan`: a plan is read, judged, run. SPDX-License-Identifier:
+ * Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum plan_dialect { PLAN_DIALECT_PLAN, PLAN_DIALECT_STARLARK };
+
+/* What `retort plan run` ends with, CONTRACT §4. */
+enum plan_status { PLAN_OK = 0, PLAN_FAILED = 1, PLAN_INVALID = 2 };
+
+/* Everything is borrowed. A limit of 0 is the default. */
+struct plan_request {
+	const char *path; /* "-": standard input */
+	enum plan_dialect dialect;
+	bool has_while, has_recursion; /* while loops; functions that call themselves */
+	uint64_t fuel, memory_bytes;
+	void *arg;
+	/* What the program prints, as it comes. Returns: 0, or -1: it cannot be written. */
+	int (*print)(void *arg, const char *text, size_t bytes);
+};
+
+/*
+ * Parse and resolve, and with @runs run it. *report gets what is wrong, as text for people.
+ *
+ * Owns:    the caller ends *report with buf_done().
+ * Blocks:  as long as the program runs: to the end of its fuel.
+ * Returns: enum plan_status, or negative errno when the file cannot be read.
+ * Errors:  ERR_NOT_FOUND, ERR_ACCESS, ERR_LIMIT, ERR_IO, ERR_NO_MEMORY.
+ */
+int plan_perform(const struct plan_request *req, bool runs, struct buf *report, struct err *err);

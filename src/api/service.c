@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/service.h"
+
+#include "session/registry.h"
+#include "session/engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { N_SIGNALS = 2, LINGER_MS = 500 };
+
+struct service {
+	uv_loop_t loop;
+	struct engine engine;
+	struct registry *registry;
+	struct operation_context context;
+	uv_signal_t signals[N_SIGNALS];
+	uv_poll_t poll;
+	bool has_loop, has_signals, is_closed, is_readable;
+	unsigned n_interrupts, n_terms;
+	struct operation_call *call;
+};
+
+static const int numbers[N_SIGNALS] = {SIGINT, SIGTERM};
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+	struct service *s = handle->data;
+	if (number == SIGINT)
+		s->n_interrupts++;
+	else
+		s->n_terms++;
+	if (s->call)
+		operation_cancel(s->call);
+}
+
+static int watch_signals(struct service *s, struct err *err)
+{
+	for (int i = 0; i < N_SIGNALS; i++) {
+		s->signals[i].data = s;
+		(void)uv_signal_init(&s->loop, &s->signals[i]);
+	}
+	s->has_signals = true;
+	for (int i = 0; i < N_SIGNALS; i++) {
+		int r = uv_signal_start(&s->signals[i], on_signal, numbers[i]);
+		if (r < 0)
+			return err_sys(err, ERR_INTERNAL, -r, "watch signals");
+	}
+	return 0;
+}
+
+static int open_parts(struct service *s, const struct service_config *config, struct err *err)
+{
+	const struct registry_config registry = {.engine = &s->engine,
+		.state_dir = config->state_dir,
+		.n_standby = config->n_standby,
+		.n_checkpoints = config->n_checkpoints};
+	int r = engine_start(&s->engine, err);
+	if (r < 0)
+		return r;
+	if ((r = uv_loop_init(&s->loop)) < 0)
+		return err_sys(err, ERR_INTERNAL, -r, "event loop");
+	s->has_loop = true;
+	s->loop.data = s;
+	r = watch_signals(s, err);
+	if (r == 0)
+		r = engine_attach(&s->engine, &s->loop, err);
+	if (r == 0)
+		r = registry_open(&s->registry, &registry, err);
+	s->context =
+		(struct operation_context){.registry = s->registry, .version = config->version};
+	return r;
+}
+
+int service_open(struct service **out, const struct service_config *config, struct err *err)
+{
+	*out = NULL;
+	struct service *s = calloc(1, sizeof *s);
+	if (!s)
+		return err_set(err, ERR_NO_MEMORY, "no memory for an engine");
+	/* Whoever reads from us may be gone at any time: that is an error of a write. */
+	(void)signal(SIGPIPE, SIG_IGN);
+	int r = open_parts(s, config, err);
+	if (r < 0) {
+		service_close(s);
+		return r;
+	}
+	*out = s;
+	return 0;
+}
+
+static void on_closed(void *arg)
+{
+	struct service *s = arg;
+	s->is_closed = true;
+}
+
+void service_close(struct service *s)
+{
+	if (!s)
+		return;
+	s->is_closed = !s->registry;
+	if (s->registry)
+		registry_close(s->registry, on_closed, s);
+	while (!s->is_closed)
+		(void)uv_run(&s->loop, UV_RUN_ONCE);
+	for (int i = 0; s->has_signals && i < N_SIGNALS; i++)
+		uv_close((uv_handle_t *)&s->signals[i], NULL);
+	engine_stop(&s->engine);
+	if (s->has_loop) {
+		(void)uv_run(&s->loop, UV_RUN_DEFAULT);
+		(void)uv_loop_close(&s->loop);
+	}
+	free(s);
+}
+
+uv_loop_t *service_loop(struct service *s)
+{
+	return &s->loop;
+}
+
+const struct operation_context *service_context(struct service *s)
+{
+	return &s->context;
+}
+
+/* ---- one call, waited for ---- */
+
+struct waiting {
+	const struct operation_listener *events;
+	bool is_done, has_result;
+	json_t *result;
+	struct err err;
+};
+
+static void on_event(void *arg, const json_t *event)
+{
+	struct waiting *w = arg;
+	if (w->events && w->events->event)
+		w->events->event(w->events->arg, event);
+}
+
+static void on_done(void *arg, const json_t *result, const struct err *err)
+{
+	struct waiting *w = arg;
+	w->is_done = true;
+	w->result = json_incref((json_t *)(uintptr_t)result);
+	if (!result)
+		w->err = *err;
+}
+
+int service_call(struct service *s, const char *method, json_t *params,
+	const struct operation_listener *events, json_t **result, struct err *err)
+{
+	struct waiting w = {.events = events};
+	const struct operation_listener listener = {.arg = &w, .event = on_event, .done = on_done};
+	const struct operation *op = operation_find(method);
+	if (!op) {
+		json_decref(params);
+		return operation_unknown(method, err);
+	}
+	operation_start(&s->context, op, params, &listener, &s->call);
+	json_decref(params);
+	while (!w.is_done)
+		(void)uv_run(&s->loop, UV_RUN_ONCE);
+	/* The signal was for the call. */
+	s->n_interrupts = 0;
+	if (!w.result) {
+		*err = w.err;
+		return -err_errno(w.err.code);
+	}
+	*result = w.result;
+	return 0;
+}
+
+/* ---- waiting ---- */
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+	struct service *s = poll->data;
+	(void)status;
+	(void)events;
+	s->is_readable = true;
+}
+
+static void on_poll_closed(uv_handle_t *handle)
+{
+	handle->data = NULL;
+}
+
+/* Files are always readable, and the loop cannot watch them. */
+static bool is_watchable(int fd)
+{
+	struct stat st;
+	return fstat(fd, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+int service_wait(struct service *s, int fd)
+{
+	if (!is_watchable(fd)) {
+		(void)uv_run(&s->loop, UV_RUN_NOWAIT);
+		return s->n_terms ? -ECANCELED : 0;
+	}
+	int flags = fcntl(fd, F_GETFL);
+	int r = uv_poll_init(&s->loop, &s->poll, fd);
+	if (r < 0)
+		return r == UV_EPERM ? 0 : r;
+	s->poll.data = s;
+	s->is_readable = false;
+	r = uv_poll_start(&s->poll, UV_READABLE, on_readable);
+	while (r == 0 && !s->is_readable && !s->n_interrupts && !s->n_terms)
+		(void)uv_run(&s->loop, UV_RUN_ONCE);
+	uv_close((uv_handle_t *)&s->poll, on_poll_closed);
+	while (s->poll.data)
+		(void)uv_run(&s->loop, UV_RUN_NOWAIT);
+	/* libuv made it non-blocking, also for those it is shared with. */
+	(void)fcntl(fd, F_SETFL, flags);
+	if (s->n_terms)
+		return -ECANCELED;
+	if (s->n_interrupts) {
+		s->n_interrupts = 0;
+		return -EINTR;
+	}
+	return r;
+}
+
+static void on_linger(uv_timer_t *timer)
+{
+	timer->data = NULL;
+}
+
+/* Boxes end a moment after the warden: each step that was running gets its record, and is answered.
+ */
+static void linger(struct service *s)
+{
+	uv_timer_t timer;
+	(void)uv_timer_init(&s->loop, &timer);
+	timer.data = s;
+	(void)uv_timer_start(&timer, on_linger, LINGER_MS, 0);
+	while (timer.data)
+		(void)uv_run(&s->loop, UV_RUN_ONCE);
+	timer.data = s;
+	uv_close((uv_handle_t *)&timer, on_poll_closed);
+	while (timer.data)
+		(void)uv_run(&s->loop, UV_RUN_NOWAIT);
+}
+
+int service_run(struct service *s, struct err *err)
+{
+	s->n_interrupts = 0;
+	while (!s->n_interrupts && !s->n_terms && !engine_is_over(&s->engine))
+		(void)uv_run(&s->loop, UV_RUN_ONCE);
+	if (s->n_interrupts || s->n_terms)
+		return s->n_terms ? SIGTERM : SIGINT;
+	linger(s);
+	err_set(err, ERR_GONE, "the warden was ended, and every box with it");
+	return err_hint(err, "start the engine again: it opens the sessions anew from its journal");
+}
+
+void service_turn(struct service *s)
+{
+	(void)uv_run(&s->loop, UV_RUN_ONCE);
+}

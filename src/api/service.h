@@ -1,0 +1,56 @@
+/* An engine in this process: its loop, its warden, its sessions. SPDX-License-Identifier:
+ * Apache-2.0 */
+#pragma once
+
+#include "api/operation.h"
+#include "base/err.h"
+
+#include <uv.h>
+
+struct service;
+
+struct service_config {
+	const char *state_dir; /* of the journal, or NULL: none is kept */
+	unsigned n_standby;
+	unsigned n_checkpoints; /* 0: the default */
+	const char *version;
+};
+
+/*
+ * Start it. SIGINT and SIGTERM belong to it from then on.
+ * Errors: ERR_BOX and those of registry_open(). *@out is then NULL.
+ */
+int service_open(struct service **out, const struct service_config *config, struct err *err);
+
+/* End all sessions, then the engine. Blocks: until everything is gone. NULL is nothing. */
+void service_close(struct service *s);
+
+/* What fronts work with: the loop, and the context of operations. Valid until it is closed. */
+uv_loop_t *service_loop(struct service *s);
+const struct operation_context *service_context(struct service *s);
+
+/*
+ * Call an operation and run the loop until it is done. A SIGINT meanwhile cancels the call, SIGTERM
+ * as well.
+ *
+ * @event:  told of each event, or NULL.
+ * Owns:    takes the reference of @params (may be NULL); the caller decrefs *@result.
+ * Returns: 0, or negative errno and @err.
+ */
+int service_call(struct service *s, const char *method, json_t *params,
+	const struct operation_listener *events, json_t **result, struct err *err);
+
+/*
+ * Run the loop until @fd is readable (or at its end).
+ * Returns: 0, -EINTR after a SIGINT, -ECANCELED after a SIGTERM, or another negative errno.
+ */
+int service_wait(struct service *s, int fd);
+
+/* One turn of the loop. Blocks: until something happens. */
+void service_turn(struct service *s);
+
+/*
+ * Run the loop until a SIGINT or SIGTERM. Returns: the signal's number.
+ * Errors: ERR_GONE: the warden has ended, and all steps that ran have been answered.
+ */
+int service_run(struct service *s, struct err *err);

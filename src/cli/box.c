@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/box.h"
+
+#include "base/when.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* SRC:DST[:ro|rw]; a colon inside SRC or DST cannot be written, as with docker. */
+static int parse_volume(char *text, struct volume *out, struct err *err)
+{
+	char *dst = strchr(text, ':');
+	char *mode = dst ? strchr(dst + 1, ':') : NULL;
+	bool is_good = dst && dst != text && dst[1] && dst + 1 != mode &&
+		(!mode || strcmp(mode, ":ro") == 0 || strcmp(mode, ":rw") == 0);
+	if (!is_good) {
+		err_set(err, ERR_USAGE, "--volume \"%.150s\" is not SRC:DST or SRC:DST:rw", text);
+		return err_hint(err, "for example -v ./orders.csv:orders.csv");
+	}
+	*dst = '\0';
+	if (mode)
+		*mode = '\0';
+	*out = (struct volume){
+		.src = text, .dst = dst + 1, .is_writable = mode && strcmp(mode + 1, "rw") == 0};
+	return 0;
+}
+
+static int take_volumes(
+	const struct box_args *args, struct volume *out, char **copies, struct err *err)
+{
+	for (size_t i = 0; i < args->volumes.n; i++) {
+		copies[i] = strdup(args->volumes.item[i]);
+		int r = copies[i] ? parse_volume(copies[i], &out[i], err)
+				  : err_set(err, ERR_NO_MEMORY, "no memory for volumes");
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* K=V as it is; K alone passes on the host's value, and nothing when there is none. */
+static int take_env(const struct box_args *args, char **out, size_t *n_out, struct err *err)
+{
+	for (size_t i = 0; i < args->env.n; i++) {
+		const char *item = args->env.item[i];
+		const char *equals = strchr(item, '=');
+		const char *value = equals ? equals + 1 : getenv(item);
+		int n_name = (int)(equals ? equals - item : (ptrdiff_t)strlen(item));
+		if (n_name == 0) {
+			err_set(err, ERR_USAGE, "--env \"%.100s\" has no name", item);
+			return err_hint(err, "write -e NAME=VALUE");
+		}
+		if (!value)
+			continue;
+		if (asprintf(&out[*n_out], "%.*s=%s", n_name, item, value) < 0)
+			return err_set(err, ERR_NO_MEMORY, "no memory for variables");
+		(*n_out)++;
+	}
+	return 0;
+}
+
+static int take_time(const char *text, int64_t *ns, struct err *err)
+{
+	struct err why = {0};
+	if (when_parse(text, ns, &why) == 0)
+		return 0;
+	err_set(err, ERR_USAGE, "--time %.200s", why.msg);
+	return err_hint(err, "%s", why.hint);
+}
+
+int box_check(const struct box_args *args, struct err *err)
+{
+	int64_t ns;
+	if (!args->net || strcmp(args->net, "none") == 0)
+		return args->time ? take_time(args->time, &ns, err) : 0;
+	err_set(err, ERR_USAGE, "--net %.60s is not known", args->net);
+	return err_hint(err, "a box has its own loopback and nothing else: --net none");
+}
+
+int box_order(const struct box_args *args, const struct opt_set *set, struct box_pieces *p,
+	struct order *order, struct err *err)
+{
+	int64_t time_ns = 0;
+	int r = take_volumes(args, p->volumes, p->copies, err);
+	if (r == 0 && args->time)
+		r = take_time(args->time, &time_ns, err);
+	if (r == 0)
+		r = take_env(args, p->env, &p->n_env, err);
+	if (r < 0)
+		return r;
+	*order = (struct order){.runtime = args->runtime,
+		.volumes = p->volumes,
+		.n_volumes = args->volumes.n,
+		.workspace = args->workspace,
+		.rootfs = args->rootfs,
+		.interpreter = args->python,
+		.env = (const char *const *)p->env,
+		.n_env = p->n_env,
+		.limits = args->limits,
+		.has_seed = opt_source(set, "seed") != OPT_UNSET,
+		.seed = args->seed,
+		.has_time = args->time != NULL,
+		.time_ns = time_ns};
+	return 0;
+}
+
+void box_pieces_done(struct box_pieces *p)
+{
+	for (size_t i = 0; i < ARRAY_LEN(p->copies); i++)
+		free(p->copies[i]);
+	for (size_t i = 0; i < ARRAY_LEN(p->env); i++)
+		free(p->env[i]);
+}
+
+/* ---- the same for an engine elsewhere ---- */
+
+/* As seen from the root; not resolved: a mistake is told by who opens it, as it was written. */
+static json_t *absolute(const char *path)
+{
+	char here[PATH_MAX];
+	char *text = NULL;
+	if (!path)
+		return NULL;
+	if (path[0] == '/' || !getcwd(here, sizeof here))
+		return json_string(path);
+	if (asprintf(&text, "%s/%s", here, path) < 0)
+		return NULL;
+	json_t *json = json_string(text);
+	free(text);
+	return json;
+}
+
+static void set_path(json_t *params, const char *name, const char *path)
+{
+	if (path)
+		(void)json_object_set_new(params, name, absolute(path));
+}
+
+static json_t *volumes_json(const struct order *order)
+{
+	json_t *rows = json_array();
+	for (size_t i = 0; i < order->n_volumes; i++) {
+		const struct volume *v = &order->volumes[i];
+		(void)json_array_append_new(rows,
+			json_pack("{s:o, s:s, s:s}", "src", absolute(v->src), "dst", v->dst, "mode",
+				v->is_writable ? "rw" : "ro"));
+	}
+	return rows;
+}
+
+static json_t *env_json(const struct order *order)
+{
+	json_t *env = json_object();
+	for (size_t i = 0; i < order->n_env; i++) {
+		const char *equals = strchr(order->env[i], '=');
+		char *name = strndup(order->env[i], (size_t)(equals - order->env[i]));
+		if (name)
+			(void)json_object_set_new(env, name, json_string(equals + 1));
+		free(name);
+	}
+	return env;
+}
+
+static json_t *limits_json(const struct limits *limits)
+{
+	static const char *const names[LIMIT_END_] = {
+#define X(name, value, what) [LIMIT_##name] = #name,
+		LIMITS(X)
+#undef X
+	};
+	json_t *json = json_object();
+	for (int i = 0; i < LIMIT_END_; i++)
+		if (i != LIMIT_cpu_milli)
+			(void)json_object_set_new(
+				json, names[i], json_integer((json_int_t)limits->value[i]));
+	(void)json_object_set_new(
+		json, "cpus", json_real((double)limits->value[LIMIT_cpu_milli] / 1000));
+	return json;
+}
+
+/* "a, b" as an array. */
+static json_t *preload_json(const char *text)
+{
+	json_t *list = json_array();
+	while (text && *text) {
+		text += strspn(text, ", ");
+		size_t bytes = strcspn(text, ", ");
+		if (bytes > 0)
+			(void)json_array_append_new(list, json_stringn(text, bytes));
+		text += bytes;
+	}
+	return list;
+}
+
+json_t *box_params(const struct box_args *args, const struct opt_set *set, struct err *err)
+{
+	struct order order;
+	json_t *params = NULL;
+	struct box_pieces *p = calloc(1, sizeof *p);
+	if (!p)
+		(void)err_set(err, ERR_NO_MEMORY, "no memory for options");
+	else if (box_order(args, set, p, &order, err) == 0) {
+		params = json_pack("{s:o, s:o, s:o, s:o}", "volumes", volumes_json(&order), "env",
+			env_json(&order), "limits", limits_json(&order.limits), "preload",
+			preload_json(args->preload));
+		if (args->runtime)
+			(void)json_object_set_new(params, "runtime", json_string(args->runtime));
+		if (args->python && strchr(args->python, '/'))
+			set_path(params, "python", args->python);
+		else if (args->python)
+			(void)json_object_set_new(params, "python", json_string(args->python));
+		set_path(params, "rootfs", args->rootfs);
+		set_path(params, "workspace", args->workspace);
+		if (order.has_seed)
+			(void)json_object_set_new(
+				params, "seed", json_integer((json_int_t)order.seed));
+		if (order.has_time)
+			(void)json_object_set_new(
+				params, "time", json_real((double)order.time_ns / 1e9));
+		(void)json_object_set_new(params, "fresh", json_boolean(args->fresh));
+		if (!params)
+			(void)err_set(err, ERR_NO_MEMORY, "no memory for options");
+	}
+	if (p)
+		box_pieces_done(p);
+	free(p);
+	return params;
+}

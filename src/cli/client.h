@@ -1,0 +1,40 @@
+/* A client of `retort serve`: one call after the other on its socket. SPDX-License-Identifier:
+ * Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <jansson.h>
+
+struct client {
+	int fd;
+	struct buf in;
+	json_int_t last_id;
+};
+
+/*
+ * Connect to the engine at @path, or at its usual place (NULL).
+ * Errors: ERR_NOT_FOUND when nobody listens there, with a hint; ERR_USAGE, ERR_ACCESS.
+ */
+int client_open(struct client *c, const char *path, struct err *err);
+void client_done(struct client *c);
+
+/* "$XDG_RUNTIME_DIR/retort/retort.sock", the directory made when it is not there. */
+int client_usual_path(char *out, size_t bytes, struct err *err);
+
+struct client_events {
+	void *arg;
+	void (*event)(void *arg, const json_t *event); /* {"event": …}, borrowed */
+};
+
+/*
+ * Call @method and wait for its answer. During step.run a SIGINT stops the step, a second one at
+ * once.
+ *
+ * @events: who is told of events, or NULL.
+ * Owns:    takes the reference of @params; the caller decrefs *@result.
+ * Errors:  what the engine answered, with its code and hint; ERR_GONE, ERR_PROTOCOL.
+ */
+int client_call(struct client *c, const char *method, json_t *params,
+	const struct client_events *events, json_t **result, struct err *err);

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/editor.h"
+
+#include "base/buf.h"
+#include "base/utf8.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <histedit.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <wchar.h>
+
+enum { HISTORY_LINES = 1000, LINE_MAX_BYTES = 16 << 20, READ_BYTES = 4096, SHOWN_NAMES = 60 };
+
+struct editor {
+	struct editor_config config;
+	EditLine *el; /* NULL: no terminal */
+	History *history;
+	const char *prompt;
+	int failure; /* of `wait`, while libedit reads */
+	bool is_ended;
+	struct buf in; /* what came and is no line yet */
+};
+
+static char *prompt_of(EditLine *el)
+{
+	struct editor *e = NULL;
+	(void)el_get(el, EL_CLIENTDATA, &e);
+	return (char *)(uintptr_t)e->prompt;
+}
+
+static int next_byte(struct editor *e, char *out)
+{
+	ssize_t n;
+	do {
+		e->failure = e->config.wait(e->config.arg, STDIN_FILENO);
+		if (e->failure < 0)
+			return -1;
+		n = read(STDIN_FILENO, out, 1);
+	} while (n < 0 && (errno == EINTR || errno == EAGAIN));
+	e->is_ended = e->is_ended || n == 0;
+	return (int)n;
+}
+
+/* One character for libedit; the loop runs while nobody types. */
+static int next_char(EditLine *el, wchar_t *out)
+{
+	struct editor *e = NULL;
+	char bytes[UTF8_MAX_BYTES];
+	int32_t c = -1;
+	(void)el_get(el, EL_CLIENTDATA, &e);
+	for (size_t n = 0; n < sizeof bytes;) {
+		int r = next_byte(e, &bytes[n]);
+		if (r <= 0)
+			return r;
+		(void)utf8_decode(bytes, ++n, &c);
+		if (c >= 0 || (unsigned char)bytes[0] < 0xc2)
+			break;
+	}
+	*out = c >= 0 ? (wchar_t)c : UTF8_REPLACEMENT;
+	return 1;
+}
+
+/* ---- completion ---- */
+
+static bool is_part(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+const char *editor_addition(const char *text, const char *name)
+{
+	size_t n_text = strlen(text), n_name = strlen(name);
+	for (size_t n = MIN(n_text, n_name); n > 0; n--) {
+		const char *at = text + n_text - n;
+		bool is_start = n == n_text || !is_part(at[-1]);
+		if (is_start && strncmp(at, name, n) == 0)
+			return name + n;
+	}
+	/* After a point, or at the start of a word, anything goes. */
+	return n_text > 0 && !is_part(text[n_text - 1]) ? name : NULL;
+}
+
+/* How much all the additions have in common. */
+static size_t common_bytes(const char *text, const json_t *names, const char **first)
+{
+	size_t n = 0;
+	*first = NULL;
+	for (size_t i = 0; i < json_array_size(names); i++) {
+		const char *name = json_string_value(json_array_get(names, i));
+		const char *more = name ? editor_addition(text, name) : NULL;
+		if (!more)
+			continue;
+		if (!*first) {
+			*first = more;
+			n = strlen(more);
+		}
+		size_t same = 0;
+		while (same < n && more[same] == (*first)[same])
+			same++;
+		n = same;
+	}
+	return *first ? utf8_cut(*first, n, n) : 0;
+}
+
+static void show_names(const json_t *names)
+{
+	cleanup_buf struct buf line = BUF_INIT(1 << 16);
+	for (size_t i = 0; i < json_array_size(names) && i < SHOWN_NAMES; i++) {
+		const char *name = json_string_value(json_array_get(names, i));
+		if (name && utf8_escape_terminal(&line, name, strlen(name), UTF8_ONE_LINE) == 0)
+			(void)buf_add(&line, "  ");
+	}
+	(void)printf("\n%s%s\n", buf_str(&line), json_array_size(names) > SHOWN_NAMES ? "…" : "");
+	(void)fflush(stdout);
+}
+
+static unsigned char insert(EditLine *el, const char *text, size_t bytes)
+{
+	char copy[256];
+	size_t n = utf8_cut(text, bytes, sizeof copy - 1);
+	memcpy(copy, text, n);
+	copy[n] = '\0';
+	return n > 0 && el_insertstr(el, copy) == 0 ? CC_REFRESH : CC_ERROR;
+}
+
+static unsigned char on_tab(EditLine *el, int c)
+{
+	struct editor *e = NULL;
+	(void)c;
+	(void)el_get(el, EL_CLIENTDATA, &e);
+	const LineInfo *info = el_line(el);
+	size_t bytes = (size_t)(info->cursor - info->buffer);
+	char *text = strndup(info->buffer, bytes);
+	unsigned char result = CC_ERROR;
+	const char *more;
+	/* At the start of a line, a tab indents. */
+	if (text && strspn(text, " \t") == bytes)
+		result = insert(el, "    ", 4);
+	else if (text) {
+		json_t *found = e->config.complete(e->config.arg, text);
+		const json_t *names = json_object_get(found, "names");
+		size_t n = common_bytes(text, names, &more);
+		if (n > 0)
+			result = insert(el, more, n);
+		else if (more && json_array_size(names) > 1) {
+			show_names(names);
+			result = CC_REDISPLAY;
+		}
+		json_decref(found);
+	}
+	free(text);
+	return result;
+}
+
+/* ---- opening and closing ---- */
+
+static int open_terminal(struct editor *e, struct err *err)
+{
+	HistEvent event;
+	/* libedit counts in characters; no other category is touched. */
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		(void)setlocale(LC_CTYPE, "");
+	e->el = el_init("retort", stdin, stdout, stderr);
+	e->history = history_init();
+	if (!e->el || !e->history)
+		return err_set(err, ERR_NO_MEMORY, "no line editing");
+	(void)el_set(e->el, EL_CLIENTDATA, e);
+	(void)el_set(e->el, EL_EDITOR, "emacs");
+	(void)el_set(e->el, EL_PROMPT, prompt_of);
+	(void)el_set(e->el, EL_SIGNAL, 0);
+	(void)el_set(e->el, EL_GETCFN, next_char);
+	(void)el_set(e->el, EL_HIST, history, e->history);
+	(void)el_set(e->el, EL_ADDFN, "retort-complete", "complete a name", on_tab);
+	(void)el_set(e->el, EL_BIND, "\t", "retort-complete", NULL);
+	(void)el_set(e->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
+	(void)history(e->history, &event, H_SETSIZE, HISTORY_LINES);
+	(void)history(e->history, &event, H_SETUNIQUE, 1);
+	if (e->config.history)
+		(void)history(e->history, &event, H_LOAD, e->config.history);
+	return 0;
+}
+
+int editor_open(struct editor **out, const struct editor_config *config, struct err *err)
+{
+	struct editor *e = calloc(1, sizeof *e);
+	*out = NULL;
+	if (!e)
+		return err_set(err, ERR_NO_MEMORY, "no memory for an editor");
+	e->config = *config;
+	e->in = BUF_INIT(LINE_MAX_BYTES);
+	e->prompt = "";
+	int r = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) ? open_terminal(e, err) : 0;
+	if (r < 0)
+		editor_close(e);
+	else
+		*out = e;
+	return r;
+}
+
+void editor_close(struct editor *e)
+{
+	HistEvent event;
+	if (!e)
+		return;
+	if (e->history && e->config.history) {
+		mode_t before = umask(0077);
+		(void)history(e->history, &event, H_SAVE, e->config.history);
+		(void)umask(before);
+	}
+	if (e->el)
+		el_end(e->el);
+	if (e->history)
+		history_end(e->history);
+	buf_done(&e->in);
+	free(e);
+}
+
+bool editor_is_terminal(const struct editor *e)
+{
+	return e->el != NULL;
+}
+
+void editor_remember(struct editor *e, const char *text)
+{
+	HistEvent event;
+	if (e->history && text[strspn(text, " \t\n")])
+		(void)history(e->history, &event, H_ENTER, text);
+}
+
+/* ---- reading ---- */
+
+static int read_terminal(struct editor *e, const char *prompt, char **line)
+{
+	int n = 0;
+	e->prompt = prompt;
+	e->failure = 0;
+	el_resize(e->el);
+	const char *text = el_gets(e->el, &n);
+	if (e->failure < 0) {
+		/* What was typed is dropped; the next line begins at the left. */
+		el_reset(e->el);
+		(void)fputs(e->failure == -EINTR ? "^C\n" : "\n", stdout);
+		(void)fflush(stdout);
+		return e->failure;
+	}
+	if (!text || n <= 0) {
+		(void)fputs("\n", stdout);
+		return 0;
+	}
+	size_t bytes = strcspn(text, "\r\n");
+	*line = strndup(text, bytes);
+	return *line ? 1 : -ENOMEM;
+}
+
+static int read_pipe(struct editor *e, char **line)
+{
+	for (;;) {
+		const char *data = buf_str(&e->in);
+		const char *end = memchr(data, '\n', e->in.bytes);
+		if (end || (e->is_ended && e->in.bytes > 0)) {
+			size_t bytes = end ? (size_t)(end - data) : e->in.bytes;
+			*line = strndup(data, bytes);
+			buf_consume(&e->in, bytes + 1);
+			return *line ? 1 : -ENOMEM;
+		}
+		if (e->is_ended)
+			return 0;
+		int r = e->config.wait(e->config.arg, STDIN_FILENO);
+		char *at = buf_reserve(&e->in, READ_BYTES);
+		if (r < 0 || !at)
+			return r < 0 ? r : -E2BIG;
+		ssize_t n = read(STDIN_FILENO, at, READ_BYTES);
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return -errno;
+		e->is_ended = n == 0;
+		buf_grown(&e->in, n > 0 ? (size_t)n : 0);
+	}
+}
+
+int editor_read(struct editor *e, const char *prompt, char **line)
+{
+	return e->el ? read_terminal(e, prompt, line) : read_pipe(e, line);
+}

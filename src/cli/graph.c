@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/graph.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NONE = -1 };
+
+struct graph {
+	struct buf *out;
+	const struct graph_node *nodes;
+	int n_nodes;
+	int *parents;	 /* index, or NONE */
+	int *n_children; /* not drawn yet */
+	int *order;
+	int columns[GRAPH_COLUMNS_MAX]; /* the node each one leads to */
+	int n_columns;
+};
+
+/* ---- the order ---- */
+
+static int link_parents(struct graph *g)
+{
+	json_t *places = json_object();
+	int r = places ? 0 : -ENOMEM;
+	for (int i = g->n_nodes - 1; r == 0 && i >= 0; i--)
+		r = json_object_set_new_nocheck(places, g->nodes[i].id, json_integer(i)) < 0
+			? -ENOMEM
+			: 0;
+	for (int i = 0; r == 0 && i < g->n_nodes; i++) {
+		const json_t *place =
+			g->nodes[i].parent ? json_object_get(places, g->nodes[i].parent) : NULL;
+		g->parents[i] = place ? (int)json_integer_value(place) : NONE;
+		if (g->parents[i] != NONE)
+			g->n_children[g->parents[i]]++;
+	}
+	json_decref(places);
+	return r;
+}
+
+/* A heap of places in `order`'s tail would do the same; the first ready one is what is wanted. */
+static void heap_push(int *heap, int *n, int value)
+{
+	int i = (*n)++;
+	for (; i > 0 && heap[(i - 1) / 2] > value; i = (i - 1) / 2)
+		heap[i] = heap[(i - 1) / 2];
+	heap[i] = value;
+}
+
+static int heap_pop(int *heap, int *n)
+{
+	int top = heap[0], last = heap[--*n], i = 0;
+	for (int child; (child = 2 * i + 1) < *n; i = child) {
+		if (child + 1 < *n && heap[child + 1] < heap[child])
+			child++;
+		if (heap[child] >= last)
+			break;
+		heap[i] = heap[child];
+	}
+	heap[i] = last;
+	return top;
+}
+
+/* Children first. Returns: how many nodes have a place; -ENOMEM. */
+static int sort(struct graph *g)
+{
+	int *heap = calloc((size_t)g->n_nodes + 1, sizeof *heap);
+	int n_ready = 0, n = 0;
+	if (!heap)
+		return -ENOMEM;
+	for (int i = 0; i < g->n_nodes; i++)
+		if (g->n_children[i] == 0)
+			heap_push(heap, &n_ready, i);
+	while (n_ready > 0) {
+		int i = heap_pop(heap, &n_ready), parent = g->parents[i];
+		g->order[n++] = i;
+		if (parent != NONE && --g->n_children[parent] == 0)
+			heap_push(heap, &n_ready, parent);
+	}
+	free(heap);
+	return n;
+}
+
+/* ---- the lines: a column is two characters wide ---- */
+
+struct line {
+	char text[2 * GRAPH_COLUMNS_MAX + 2];
+	int bytes;
+};
+
+static void mark(struct line *line, int at, char c)
+{
+	while (line->bytes <= at)
+		line->text[line->bytes++] = ' ';
+	line->text[at] = c;
+}
+
+static int put(struct graph *g, const struct line *line)
+{
+	int r = buf_append(g->out, line->text, (size_t)line->bytes);
+	return r < 0 ? r : buf_append(g->out, "\n", 1);
+}
+
+static void remove_column(struct graph *g, int column)
+{
+	g->n_columns--;
+	memmove(&g->columns[column], &g->columns[column + 1],
+		(size_t)(g->n_columns - column) * sizeof g->columns[0]);
+}
+
+/* Lead column @from into @to at its left; those behind it move up. */
+static int draw_join(struct graph *g, int from, int to)
+{
+	struct line line = {.bytes = 0};
+	for (int i = 0; i < from; i++)
+		mark(&line, 2 * i, '|');
+	for (int i = to + 1; i < from - 1; i++)
+		mark(&line, 2 * i + 1, '_');
+	for (int i = from; i < g->n_columns; i++)
+		mark(&line, 2 * i - 1, '/');
+	remove_column(g, from);
+	int r = put(g, &line);
+	if (r < 0 || from - to == 1)
+		return r;
+	line.bytes = 0;
+	for (int i = 0; i < g->n_columns; i++)
+		mark(&line, 2 * i, '|');
+	mark(&line, 2 * to + 1, '/');
+	return put(g, &line);
+}
+
+/* A root ends its column; those behind it move up. */
+static int draw_end(struct graph *g, int column)
+{
+	struct line line = {.bytes = 0};
+	for (int i = 0; i < column; i++)
+		mark(&line, 2 * i, '|');
+	for (int i = column + 1; i < g->n_columns; i++)
+		mark(&line, 2 * i - 1, '/');
+	bool is_last = column == g->n_columns - 1;
+	remove_column(g, column);
+	return is_last ? 0 : put(g, &line);
+}
+
+static int find_column(const struct graph *g, int node)
+{
+	for (int i = 0; i < g->n_columns; i++)
+		if (g->columns[i] == node)
+			return i;
+	return NONE;
+}
+
+static int draw_node(struct graph *g, int node)
+{
+	int column = find_column(g, node);
+	if (column == NONE) {
+		if (g->n_columns == GRAPH_COLUMNS_MAX)
+			return -E2BIG;
+		column = g->n_columns++;
+		g->columns[column] = node;
+	}
+	for (int i = 0, r = 0; i < g->n_columns; i++)
+		if ((r = buf_add(g->out, i == column ? "* " : "| ")) < 0)
+			return r;
+	int r = buf_addf(g->out, "%s\n", g->nodes[node].text);
+	if (r < 0)
+		return r;
+	int parent = g->parents[node], other = parent == NONE ? NONE : find_column(g, parent);
+	g->columns[column] = parent;
+	if (parent == NONE)
+		return draw_end(g, column);
+	if (other == NONE)
+		return 0;
+	return draw_join(g, MAX(column, other), MIN(column, other));
+}
+
+int graph_write(struct buf *out, const struct graph_node *nodes, size_t n_nodes)
+{
+	if (n_nodes > GRAPH_NODES_MAX)
+		return -E2BIG;
+	struct graph *g = calloc(1, sizeof *g);
+	int *numbers = calloc(3 * n_nodes + 1, sizeof *numbers);
+	int r = g && numbers ? 0 : -ENOMEM;
+	if (r == 0) {
+		*g = (struct graph){.out = out,
+			.nodes = nodes,
+			.n_nodes = (int)n_nodes,
+			.parents = numbers,
+			.n_children = numbers + n_nodes,
+			.order = numbers + 2 * n_nodes};
+		r = link_parents(g);
+	}
+	int n = r == 0 ? sort(g) : r;
+	for (int i = 0; n >= 0 && i < n; i++)
+		if ((r = draw_node(g, g->order[i])) < 0)
+			break;
+	free(numbers);
+	free(g);
+	return n < 0 ? n : r;
+}

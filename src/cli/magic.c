@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/magic.h"
+
+#include "base/num.h"
+#include "base/utf8.h"
+#include "base/word.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { UNDO_MAX = 1000000 };
+
+/* ORDER enum magic_kind */
+const struct magic_row magic_rows[MAGIC_END_] = {
+	{"undo", "[N]", "go back N steps, variables and files"},
+	{"branch", "NAME", "make a session NAME from here, and go on in it"},
+	{"switch", "NAME", "go on in another session"},
+	{"log", "[all]", "list the steps; all: of all sessions, as a tree"},
+	{"files", "", "list the files of the workspace"},
+	{"runtime", "[NAME]", "run what follows in another language"},
+	{"time", "CODE", "run CODE and say how long it took"},
+	{"reset", "", "start anew: a fresh session in place of this one"},
+	{"help", "", "show this"},
+	{"quit", "", "leave, as Ctrl-D does"},
+};
+
+bool magic_is(const char *line)
+{
+	line += strspn(line, " \t");
+	return line[0] == '%';
+}
+
+static int fail_unknown(const char *name, size_t bytes, struct err *err)
+{
+	char word[32] = "";
+	size_t n = utf8_cut(name, bytes, sizeof word - 1);
+	memcpy(word, name, n);
+	struct word_near near = WORD_NEAR(word);
+	for (int i = 0; i < MAGIC_END_; i++)
+		word_near_try(&near, magic_rows[i].name);
+	(void)err_set(err, ERR_USAGE, "unknown command %%%s", word);
+	if (near.best)
+		return err_hint(err, "did you mean %%%s?", near.best);
+	return err_hint(err, "%%help lists them");
+}
+
+static int check_arg(struct magic *m, struct err *err)
+{
+	const struct magic_row *row = &magic_rows[m->kind];
+	struct num_range range = {1, UNDO_MAX};
+	bool is_needed = row->arg[0] && row->arg[0] != '[';
+	m->count = 1;
+	if (m->kind == MAGIC_UNDO && m->arg[0])
+		return num_parse_count(m->arg, range, &m->count, err) < 0 ? err_wrap(err, "%%undo")
+									  : 0;
+	if (m->kind == MAGIC_LOG && m->arg[0] && strcmp(m->arg, "all") != 0) {
+		(void)err_set(err, ERR_USAGE, "%%log: \"%.60s\"", m->arg);
+		return err_hint(err, "write %%log or %%log all");
+	}
+	if (is_needed && !m->arg[0]) {
+		(void)err_set(err, ERR_USAGE, "%%%s: nothing named", row->name);
+		return err_hint(err, "write %%%s %s", row->name, row->arg);
+	}
+	if (!row->arg[0] && m->arg[0]) {
+		(void)err_set(err, ERR_USAGE, "%%%s: unexpected \"%.60s\"", row->name, m->arg);
+		return err_hint(err, "leave it out");
+	}
+	return 0;
+}
+
+int magic_parse(const char *line, struct magic *out, struct err *err)
+{
+	line += strspn(line, " \t");
+	line += line[0] == '%';
+	size_t bytes = strcspn(line, " \t\r\n"), kind = 0;
+	while (kind < MAGIC_END_ &&
+		(strncmp(magic_rows[kind].name, line, bytes) != 0 || magic_rows[kind].name[bytes]))
+		kind++;
+	if (kind == MAGIC_END_ || bytes == 0)
+		return fail_unknown(line, bytes, err);
+	struct magic m = {.kind = (enum magic_kind)kind, .text = strdup(line + bytes)};
+	if (!m.text)
+		return err_set(err, ERR_NO_MEMORY, "no memory for a line");
+	size_t n = strlen(m.text);
+	while (n > 0 && strchr(" \t\r\n", m.text[n - 1]))
+		m.text[--n] = '\0';
+	m.arg = m.text + strspn(m.text, " \t");
+	int r = check_arg(&m, err);
+	if (r < 0)
+		free(m.text);
+	else
+		*out = m;
+	return r;
+}

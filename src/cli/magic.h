@@ -1,0 +1,44 @@
+/* Commands of the interactive session: lines that begin with %. SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum magic_kind {
+	MAGIC_UNDO,
+	MAGIC_BRANCH,
+	MAGIC_SWITCH,
+	MAGIC_LOG,
+	MAGIC_FILES,
+	MAGIC_RUNTIME,
+	MAGIC_TIME,
+	MAGIC_RESET,
+	MAGIC_HELP,
+	MAGIC_QUIT,
+	MAGIC_END_
+};
+
+struct magic {
+	enum magic_kind kind;
+	const char *arg; /* without spaces around it, in `text`; "" when there is none */
+	uint64_t count;	 /* of MAGIC_UNDO */
+	char *text;	 /* Owns: free() */
+};
+
+/* The table: "undo", "[N]", "go back …". */
+struct magic_row {
+	const char *name, *arg, *help;
+};
+extern const struct magic_row magic_rows[MAGIC_END_];
+
+/* Is @line one of them? */
+bool magic_is(const char *line);
+
+/*
+ * Read one. Errors: ERR_USAGE with a hint, also for an unknown one; ERR_NO_MEMORY.
+ */
+int magic_parse(const char *line, struct magic *out, struct err *err);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/outdir.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int outdir_open(const char *path, struct err *err)
+{
+	int fd = -1;
+	if (mkdir(path, 0777) == 0 || errno == EEXIST)
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && faccessat(fd, ".", W_OK, 0) == 0)
+		return fd;
+	int r = err_sys(err, ERR_ACCESS, errno, "--out %s", path);
+	fd_close(&fd);
+	return err_hint(err, "choose a directory that you may write to"), r;
+}
+
+static int refuse(const char *path, int sys, struct err *err)
+{
+	enum err_code code = sys == ENOSPC || sys == EDQUOT ? ERR_NO_SPACE
+		: sys == EIO				    ? ERR_IO
+							    : ERR_ACCESS;
+	int r = err_sys(err, code, sys, "write %.150s", path);
+	return err_hint(err, "choose another --out"), r;
+}
+
+/* Open the directory of the last part, making what is missing. Returns: it, or negative errno. */
+static int open_parent(int dir_fd, char *path, char **name)
+{
+	cleanup_fd int at = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
+	char *part = path;
+	for (char *slash; at >= 0 && (slash = strchr(part, '/')); part = slash + 1) {
+		*slash = '\0';
+		if (strcmp(part, "..") == 0 || part[0] == '\0')
+			return -EXDEV;
+		(void)mkdirat(at, part, 0777);
+		int next = openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		int sys = errno;
+		fd_close(&at);
+		if (next < 0)
+			return -sys;
+		at = next;
+	}
+	if (strcmp(part, "..") == 0 || strcmp(part, ".") == 0 || part[0] == '\0')
+		return -EXDEV;
+	*name = part;
+	return at < 0 ? -errno : take_fd(at);
+}
+
+int outdir_put(int dir_fd, const char *path, const void *data, size_t bytes, struct err *err)
+{
+	char copy[PATH_MAX], temporary[64], *name = NULL;
+	if (strlen(path) >= sizeof copy)
+		return refuse(path, ENAMETOOLONG, err);
+	strcpy(copy, path);
+	cleanup_fd int dir = open_parent(dir_fd, copy, &name);
+	if (dir < 0)
+		return refuse(path, -dir, err);
+	(void)snprintf(temporary, sizeof temporary, ".retort-%ld.part", (long)getpid());
+	(void)unlinkat(dir, temporary, 0);
+	cleanup_fd int to =
+		openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	int r = to < 0 ? -errno : fd_write_all(to, data, bytes);
+	if (r == 0 && renameat(dir, temporary, dir, name) < 0)
+		r = -errno;
+	if (r < 0 && to >= 0)
+		(void)unlinkat(dir, temporary, 0);
+	return r < 0 ? refuse(path, -r, err) : 0;
+}

@@ -1,0 +1,18 @@
+/* Files from a workspace into a directory of the host. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+
+#include <stddef.h>
+
+/*
+ * Open @path, made when it is not there. Owns: the caller closes. Errors: ERR_ACCESS.
+ */
+int outdir_open(const char *path, struct err *err);
+
+/*
+ * Write a file below @dir_fd, whole or not at all. @path comes from a box: one that leads out, or
+ * through a link, is refused.
+ * Errors: ERR_ACCESS, ERR_NO_SPACE, ERR_IO.
+ */
+int outdir_put(int dir_fd, const char *path, const void *data, size_t bytes, struct err *err);

@@ -1,0 +1,121 @@
+/* `retort plan`. SPDX-License-Identifier: Apache-2.0 */
+#include "api/plan.h"
+#include "cli/cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct plan_args {
+	int dialect;
+	bool has_while, has_recursion, help;
+	uint64_t fuel, memory_bytes;
+	int color;
+};
+
+static const struct opt plan_opts[] = {
+	{.name = "dialect",
+		OPT_INTO_CHOICE(struct plan_args, dialect),
+		.arg = "NAME",
+		.group = "Language",
+		.choices = "plan|starlark",
+		.fallback = "plan",
+		.help = "Python-shaped plans, or Starlark as it is specified"},
+	{.name = "while",
+		OPT_INTO_FLAG(struct plan_args, has_while),
+		.group = "Language",
+		.help = "allow while loops"},
+	{.name = "recursion",
+		OPT_INTO_FLAG(struct plan_args, has_recursion),
+		.group = "Language",
+		.help = "allow functions that call themselves"},
+	{.name = "fuel",
+		OPT_INTO_COUNT(struct plan_args, fuel),
+		.arg = "STEPS",
+		.group = "Limits of a plan",
+		.help = "steps after which it is stopped"},
+	{.name = "plan-memory",
+		OPT_INTO_BYTES(struct plan_args, memory_bytes),
+		.arg = "SIZE",
+		.group = "Limits of a plan",
+		.min = 1 << 16,
+		.max = UINT64_C(1) << 40,
+		.help = "memory for its values"},
+	CMD_COMMON_OPTS(struct plan_args),
+};
+
+static int print_out(void *arg, const char *text, size_t bytes)
+{
+	(void)arg;
+	return fwrite(text, 1, bytes, stdout) == bytes ? 0 : -1;
+}
+
+static int wrong_use(const char *verb)
+{
+	struct err err;
+	if (verb && strcmp(verb, "check") != 0 && strcmp(verb, "run") != 0)
+		(void)err_set(&err, ERR_USAGE, "plan: unknown verb \"%.64s\"", verb);
+	else
+		(void)err_set(&err, ERR_USAGE, "plan: a verb and one file are needed");
+	(void)err_hint(&err, "retort plan run FILE, or retort plan check FILE");
+	return cli_fail(&err, false);
+}
+
+static int plan_main(int argc, char **argv)
+{
+	struct plan_args args = {0};
+	struct opt_set set;
+	struct err err = {0};
+	cleanup_buf struct buf report = BUF_INIT(1);
+	int at = cmd_parse(&cmd_plan, &set, &args, argc, argv, &err);
+	if (at < 0)
+		return cli_fail(&err, false);
+	if (at == 0)
+		return 0;
+	const char *verb = at < argc ? argv[at] : NULL;
+	bool runs = verb && strcmp(verb, "run") == 0;
+	if (argc - at != 2 || !verb || (!runs && strcmp(verb, "check") != 0))
+		return wrong_use(verb);
+	struct plan_request req = {.path = argv[at + 1],
+		.dialect = args.dialect == 1 ? PLAN_DIALECT_STARLARK : PLAN_DIALECT_PLAN,
+		.has_while = args.has_while,
+		.has_recursion = args.has_recursion,
+		.fuel = args.fuel,
+		.memory_bytes = args.memory_bytes,
+		.print = print_out};
+	int r = plan_perform(&req, runs, &report, &err);
+	/* What the program printed comes before what is said of it. */
+	(void)fflush(stdout);
+	(void)fputs(buf_str(&report), stderr);
+	return r < 0 ? cli_fail(&err, false) : r;
+}
+
+static const char *const usage[] = {"plan run [options] FILE", "plan check [options] FILE", NULL};
+
+static const struct cmd_example examples[] = {
+	{"run a plan", "retort plan run plan.star"},
+	{"look for mistakes only", "retort plan check plan.star"},
+	{"run a Starlark file", "retort plan run --dialect starlark build.star"},
+};
+
+static const struct cmd_exit exits[] = {
+	{"0", "done"},
+	{"1", "the plan stopped with an error"},
+	{"2", "the file is no plan, or wrong use"},
+};
+
+const struct cmd cmd_plan = {
+	.name = "plan",
+	.summary = "Check and run plans, programs without side effects of their own",
+	.usage = usage,
+	.text = "A plan is written in restricted Python. What print() writes goes to stdout; what is wrong is said "
+		"on stderr with its place and, where there is one, a rewrite. No code of the host is run: a plan "
+		"sees neither files nor network nor clock.",
+	.opts = plan_opts,
+	.n_opts = ARRAY_LEN(plan_opts),
+	.examples = examples,
+	.n_examples = ARRAY_LEN(examples),
+	.exits = exits,
+	.n_exits = ARRAY_LEN(exits),
+	.operand = CMD_OPERAND_FILE,
+	.run = plan_main,
+};

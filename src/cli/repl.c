@@ -1,0 +1,507 @@
+/* `retort repl`. SPDX-License-Identifier: Apache-2.0 */
+#include "api/service.h"
+#include "base/num.h"
+#include "base/utf8.h"
+#include "cli/box.h"
+#include "cli/cmd.h"
+#include "cli/editor.h"
+#include "cli/magic.h"
+#include "cli/session.h"
+#include "cli/statement.h"
+#include "cli/view.h"
+#include "cli/xdg.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STATEMENT_MAX_BYTES = 16 << 20, SESSION_BYTES = 80, NAME_BYTES = 32, PROMPT_BYTES = 160 };
+
+struct repl_args {
+	struct box_args box;
+	bool no_history, quiet, help;
+	int images, color;
+};
+
+struct repl {
+	struct repl_args args;
+	struct opt_set set;
+	struct service *service;
+	struct editor *editor;
+	struct view view;
+	json_t *create; /* the parameters of session.create, for %reset */
+	char session[SESSION_BYTES], name[SESSION_BYTES], runtime[NAME_BYTES];
+	char history[PATH_MAX];
+	char *ahead; /* a line that was read and begins the next statement */
+	bool is_leaving;
+	int failures; /* statements that did not go well */
+};
+
+static const struct opt repl_opts[] = {
+#define BOX_ARGS struct repl_args
+#include "cli/box.def"
+#undef BOX_ARGS
+	{.name = "images",
+		OPT_INTO_CHOICE(struct repl_args, images),
+		.arg = "MODE",
+		.group = "Output",
+		.choices = PICTURE_CHOICES,
+		.fallback = "auto",
+		.help = "how plots are shown"},
+	{.name = "no-history",
+		OPT_INTO_FLAG(struct repl_args, no_history),
+		.group = "Output",
+		.help = "remember no lines from one time to the next"},
+	{.name = "quiet",
+		.letter = 'q',
+		OPT_INTO_FLAG(struct repl_args, quiet),
+		.group = "Output",
+		.help = "no greeting, no notes about steps"},
+	BOX_PROFILE_OPT(struct repl_args),
+	CMD_COMMON_OPTS(struct repl_args),
+};
+
+/* ---- calls ---- */
+
+static int call(
+	struct repl *repl, const char *method, json_t *params, json_t **result, struct err *err)
+{
+	return service_call(repl->service, method, params, NULL, result, err);
+}
+
+static json_t *here(const struct repl *repl)
+{
+	return json_pack("{s:s}", "session", repl->session);
+}
+
+static void take_session(struct repl *repl, const json_t *session)
+{
+	(void)snprintf(repl->session, sizeof repl->session, "%s", session_text(session, "session"));
+	(void)snprintf(repl->name, sizeof repl->name, "%s", session_text(session, "name"));
+	const char *runtime = session_text(session, "runtime");
+	if (runtime[0])
+		(void)snprintf(repl->runtime, sizeof repl->runtime, "%s", runtime);
+}
+
+static int create(struct repl *repl, struct err *err)
+{
+	json_t *session = NULL;
+	int r = call(repl, "session.create", json_incref(repl->create), &session, err);
+	if (r == 0)
+		take_session(repl, session);
+	json_decref(session);
+	return r;
+}
+
+/* ---- a step ---- */
+
+static int run(struct repl *repl, const char *code, json_t **record, struct err *err)
+{
+	const struct operation_listener listener = {.arg = &repl->view, .event = view_event};
+	json_t *text = json_string(code);
+	if (!text) {
+		(void)err_set(err, ERR_USAGE, "the statement is not UTF-8");
+		return err_hint(err, "type it again");
+	}
+	json_t *params = json_pack("{s:s, s:o, s:s, s:s}", "session", repl->session, "code", text,
+		"runtime", repl->runtime, "filename", "<stdin>");
+	return service_call(repl->service, "step.run", params, &listener, record, err);
+}
+
+/* Returns: 0, or negative errno when the engine failed, which is reported. */
+static int do_step(struct repl *repl, const char *code, bool with_time)
+{
+	struct err err;
+	json_t *record = NULL;
+	int r = run(repl, code, &record, &err);
+	if (r < 0) {
+		(void)cli_fail(&err, false);
+		repl->failures++;
+		return err.code == ERR_GONE ? r : 0;
+	}
+	if (view_record(&repl->view, record) != 0)
+		repl->failures++;
+	if (with_time) {
+		const json_t *usage = json_object_get(record, "usage");
+		(void)fprintf(stderr, "wall %.1f ms, CPU %.1f ms\n",
+			json_number_value(json_object_get(usage, "wall_ms")),
+			json_number_value(json_object_get(usage, "cpu_ms")));
+	}
+	json_decref(record);
+	return 0;
+}
+
+/* ---- commands ---- */
+
+static int do_undo(struct repl *repl, const struct magic *m, struct err *err)
+{
+	json_t *params = here(repl), *result = NULL;
+	(void)json_object_set_new(params, "count", json_integer((json_int_t)m->count));
+	int r = call(repl, "session.undo", params, &result, err);
+	if (r == 0 && !repl->args.quiet)
+		(void)fprintf(stderr, "back at %.12s\n",
+			session_text(result, "head")[0] ? session_text(result, "head")
+							: "the start");
+	json_decref(result);
+	return r;
+}
+
+static int do_branch(struct repl *repl, const struct magic *m, struct err *err)
+{
+	json_t *params = here(repl), *result = NULL;
+	(void)json_object_set_new(params, "name", json_string(m->arg));
+	int r = call(repl, "session.branch", params, &result, err);
+	if (r == 0) {
+		take_session(repl, result);
+		(void)snprintf(repl->name, sizeof repl->name, "%s", m->arg);
+	}
+	json_decref(result);
+	return r;
+}
+
+static int do_switch(struct repl *repl, const struct magic *m, struct err *err)
+{
+	json_t *session = NULL;
+	int r = call(repl, "session.get", json_pack("{s:s}", "session", m->arg), &session, err);
+	if (r == 0)
+		take_session(repl, session);
+	json_decref(session);
+	return r;
+}
+
+static int do_log(struct repl *repl, const struct magic *m, struct err *err)
+{
+	json_t *log = NULL;
+	bool is_all = m->arg[0] != '\0';
+	int r = call(repl, is_all ? "session.graph" : "session.log", is_all ? NULL : here(repl),
+		&log, err);
+	if (r == 0 && is_all)
+		(void)session_print_graph(
+			log, term_has_color(STDOUT_FILENO, (enum term_color)repl->args.color));
+	else if (r == 0)
+		(void)session_print_log(log);
+	json_decref(log);
+	return r;
+}
+
+static int do_files(struct repl *repl, const struct magic *m, struct err *err)
+{
+	json_t *files = NULL;
+	(void)m;
+	int r = call(repl, "file.list", here(repl), &files, err);
+	if (r == 0)
+		(void)session_print_files(files);
+	json_decref(files);
+	return r;
+}
+
+static int do_runtime(struct repl *repl, const struct magic *m, struct err *err)
+{
+	json_t *info = NULL;
+	int r = call(repl, "engine.info", NULL, &info, err);
+	const char *names = session_text(info, "runtimes");
+	if (r == 0 && !m->arg[0])
+		(void)printf("%s (there is: %s)\n", repl->runtime, names);
+	else if (r == 0 && !strstr(names, m->arg)) {
+		r = err_set(err, ERR_RUNTIME, "no runtime %.60s here", m->arg);
+		(void)err_hint(err, "there is: %s", names);
+	} else if (r == 0)
+		(void)snprintf(repl->runtime, sizeof repl->runtime, "%s", m->arg);
+	json_decref(info);
+	return r;
+}
+
+static int do_time(struct repl *repl, const struct magic *m, struct err *err)
+{
+	(void)err;
+	int r = do_step(repl, m->arg, true);
+	repl->is_leaving = r < 0;
+	return 0;
+}
+
+static int do_reset(struct repl *repl, const struct magic *m, struct err *err)
+{
+	json_t *old = here(repl), *result = NULL;
+	(void)m;
+	int r = create(repl, err);
+	if (r < 0) {
+		json_decref(old);
+		return r;
+	}
+	r = call(repl, "session.close", old, &result, err);
+	json_decref(result);
+	return r;
+}
+
+static int do_help(struct repl *repl, const struct magic *m, struct err *err)
+{
+	(void)repl;
+	(void)m;
+	(void)err;
+	for (int i = 0; i < MAGIC_END_; i++) {
+		const struct magic_row *row = &magic_rows[i];
+		(void)printf("%%%s %-*s%s\n", row->name, (int)(14 - strlen(row->name)), row->arg,
+			row->help);
+	}
+	(void)puts("Tab completes a name. Ctrl-C stops the step, Ctrl-D leaves.");
+	return 0;
+}
+
+static int do_quit(struct repl *repl, const struct magic *m, struct err *err)
+{
+	(void)m;
+	(void)err;
+	repl->is_leaving = true;
+	return 0;
+}
+
+static void do_magic(struct repl *repl, const char *line)
+{
+	/* ORDER enum magic_kind */
+	static int (*const rows[MAGIC_END_])(
+		struct repl * repl, const struct magic *m, struct err *err) = {do_undo, do_branch,
+		do_switch, do_log, do_files, do_runtime, do_time, do_reset, do_help, do_quit};
+	struct magic m = {.text = NULL};
+	struct err err;
+	int r = magic_parse(line, &m, &err);
+	if (r == 0)
+		r = rows[m.kind](repl, &m, &err);
+	(void)fflush(stdout);
+	free(m.text);
+	if (r < 0) {
+		(void)cli_fail(&err, false);
+		repl->failures++;
+	}
+}
+
+/* ---- statements ---- */
+
+static void make_prompt(const struct repl *repl, bool is_first, char out[PROMPT_BYTES])
+{
+	bool is_python = strcmp(repl->runtime, "python") == 0;
+	cleanup_buf struct buf name = BUF_INIT(8 * SESSION_BYTES);
+	if (repl->name[0])
+		(void)utf8_escape_terminal(&name, repl->name, strlen(repl->name), UTF8_ONE_LINE);
+	if (!is_first)
+		(void)snprintf(out, PROMPT_BYTES, "... ");
+	else
+		(void)snprintf(out, PROMPT_BYTES, "%.80s%s%s%s", buf_str(&name),
+			name.bytes ? " " : "", is_python ? "" : repl->runtime,
+			is_python ? ">>> " : "> ");
+}
+
+static int read_line(struct repl *repl, bool is_first, char **line)
+{
+	char prompt[PROMPT_BYTES];
+	if (repl->ahead) {
+		*line = take_ptr(repl->ahead);
+		return 1;
+	}
+	make_prompt(repl, is_first, prompt);
+	return editor_read(repl->editor, prompt, line);
+}
+
+/* Is @text with @line behind it all? From a pipe, a block ends where a line begins at the left. */
+static bool is_over(struct repl *repl, const struct buf *text, const char *line, bool *is_next)
+{
+	bool is_blank = line[strspn(line, " \t")] == '\0';
+	enum statement_state before = statement_look(repl->runtime, buf_str(text));
+	*is_next = false;
+	if (before != STATEMENT_BLOCK)
+		return false;
+	if (editor_is_terminal(repl->editor))
+		return is_blank;
+	*is_next = !is_blank && line[0] != ' ' && line[0] != '\t' && line[0] != '#' &&
+		strchr(buf_str(text), '\n') != NULL && buf_str(text)[0] != '@' &&
+		!statement_goes_on(line);
+	return *is_next;
+}
+
+/*
+ * Read a statement, of as many lines as it has. Returns: as editor_read(); at the end of the input,
+ * what is there is one.
+ */
+static int read_statement(struct repl *repl, struct buf *text)
+{
+	size_t n_blank = 0;
+	for (bool is_first = true;; is_first = false) {
+		char *line = NULL;
+		bool is_next;
+		int r = read_line(repl, is_first, &line);
+		if (r <= 0)
+			return r == 0 && text->bytes > 0 ? 1 : r;
+		n_blank = line[strspn(line, " \t")] ? 0 : n_blank + 1;
+		if (!is_first && is_over(repl, text, line, &is_next)) {
+			if (is_next)
+				repl->ahead = line;
+			else
+				free(line);
+			return 1;
+		}
+		r = buf_addf(text, "%s%s", text->bytes > 0 ? "\n" : "", line);
+		free(line);
+		if (r < 0)
+			return r;
+		bool is_magic = is_first && magic_is(buf_str(text));
+		bool is_given_up = n_blank >= 2 && editor_is_terminal(repl->editor);
+		if (is_magic || is_given_up ||
+			statement_look(repl->runtime, buf_str(text)) == STATEMENT_COMPLETE)
+			return 1;
+	}
+}
+
+/* Returns: 1 to go on, 0 at the end, negative errno. */
+static int do_statement(struct repl *repl)
+{
+	cleanup_buf struct buf text = BUF_INIT(STATEMENT_MAX_BYTES);
+	int r = read_statement(repl, &text);
+	if (r == -EINTR)
+		return 1;
+	if (r <= 0)
+		return r;
+	const char *code = buf_str(&text);
+	if (code[strspn(code, " \t\r\n")] == '\0')
+		return 1;
+	editor_remember(repl->editor, code);
+	if (magic_is(code))
+		do_magic(repl, code);
+	else
+		r = do_step(repl, code, false);
+	return r < 0 ? r : !repl->is_leaving;
+}
+
+/* ---- together ---- */
+
+static int on_wait(void *arg, int fd)
+{
+	struct repl *repl = arg;
+	return service_wait(repl->service, fd);
+}
+
+static json_t *on_complete(void *arg, const char *text)
+{
+	struct repl *repl = arg;
+	json_t *params = here(repl), *names = NULL;
+	struct err err;
+	(void)json_object_set_new(params, "text", json_string(text));
+	(void)json_object_set_new(params, "runtime", json_string(repl->runtime));
+	return call(repl, "step.complete", params, &names, &err) == 0 ? names : NULL;
+}
+
+static int prepare(struct repl *repl, struct err *err)
+{
+	const struct service_config config = {.version = version_text};
+	const struct editor_config editor = {.arg = repl,
+		.wait = on_wait,
+		.complete = on_complete,
+		.history = repl->history[0] ? repl->history : NULL};
+	const struct view_options options = {.images = repl->args.images,
+		.quiet = repl->args.quiet,
+		.limits = &repl->args.box.limits,
+		.error_color = term_has_color(STDERR_FILENO, (enum term_color)repl->args.color)};
+	(void)snprintf(repl->runtime, sizeof repl->runtime, "%s",
+		repl->args.box.runtime ? repl->args.box.runtime : "python");
+	repl->create = box_params(&repl->args.box, &repl->set, err);
+	if (!repl->create)
+		return -err_errno(err->code);
+	view_init(&repl->view, &options);
+	int r = service_open(&repl->service, &config, err);
+	if (r == 0)
+		r = create(repl, err);
+	return r < 0 ? r : editor_open(&repl->editor, &editor, err);
+}
+
+static int find_history(struct repl *repl, struct err *err)
+{
+	char dir[PATH_MAX];
+	if (repl->args.no_history || !isatty(STDIN_FILENO))
+		return 0;
+	int r = xdg_state_dir(dir, err);
+	if (r == 0 && snprintf(repl->history, PATH_MAX, "%s/history", dir) >= PATH_MAX)
+		repl->history[0] = '\0';
+	return r;
+}
+
+static int repl_loop(struct repl *repl, struct err *err)
+{
+	int r = find_history(repl, err);
+	if (r == 0)
+		r = prepare(repl, err);
+	if (r < 0)
+		return cli_fail(err, false);
+	bool is_terminal = editor_is_terminal(repl->editor);
+	if (is_terminal && !repl->args.quiet)
+		(void)printf("retort %s, %s: %%help tells more, Ctrl-D leaves.\n", version_text,
+			repl->runtime);
+	do
+		r = do_statement(repl);
+	while (r > 0);
+	if (r == -ECANCELED)
+		return 128 + 15;
+	if (r < 0) {
+		(void)err_sys(err, ERR_IO, -r, "standard input");
+		return cli_fail(err, false);
+	}
+	return is_terminal || repl->failures == 0 ? 0 : 1;
+}
+
+static int repl_main(int argc, char **argv)
+{
+	struct err err = {0};
+	struct repl *repl = calloc(1, sizeof *repl);
+	if (!repl)
+		return err_exit(ERR_NO_MEMORY);
+	repl->args.box = (struct box_args)BOX_ARGS_INIT;
+	int status = 0;
+	int r = cmd_parse(&cmd_repl, &repl->set, &repl->args, argc, argv, &err);
+	if (r > 0) {
+		r = config_apply(&repl->set, repl->args.box.profile, &err);
+		if (r == 0)
+			r = box_check(&repl->args.box, &err);
+		status = r < 0 ? cli_fail(&err, false) : repl_loop(repl, &err);
+	} else if (r < 0) {
+		status = cli_fail(&err, false);
+	}
+	editor_close(repl->editor);
+	service_close(repl->service);
+	json_decref(repl->create);
+	view_done(&repl->view);
+	free(repl->ahead);
+	free(repl);
+	return status;
+}
+
+static const char *const usage[] = {"repl [options]", NULL};
+
+static const struct cmd_example examples[] = {
+	{"Python, with two libraries there from the start", "retort repl --preload numpy,pandas"},
+	{"statements from a file, in one session", "retort repl <steps.py"},
+};
+
+static const struct cmd_exit exits[] = {
+	{"0", "left with Ctrl-D or %quit"},
+	{"1", "standard input is no terminal, and a statement failed"},
+	{"2", "wrong use"},
+	{"125", "the box could not be made"},
+	{"143", "ended by SIGTERM"},
+};
+
+const struct cmd cmd_repl = {
+	.name = "repl",
+	.summary = "Type statements, see what they give",
+	.usage = usage,
+	.text = "An interactive session in a box of its own; it needs no server. Variables and files live "
+		"from statement to statement. Lines that begin with % are for retort: %undo takes back, "
+		"%branch tries something else, %help lists them.\n\n"
+		"A statement goes on while a bracket or a string is open; an empty line ends a block. From "
+		"a pipe, statements are read until its end, without prompts.",
+	.opts = repl_opts,
+	.n_opts = ARRAY_LEN(repl_opts),
+	.examples = examples,
+	.n_examples = ARRAY_LEN(examples),
+	.exits = exits,
+	.n_exits = ARRAY_LEN(exits),
+	.run = repl_main,
+};

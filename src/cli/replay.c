@@ -1,0 +1,140 @@
+/* `retort replay`. SPDX-License-Identifier: Apache-2.0 */
+#include "api/service.h"
+#include "base/utf8.h"
+#include "cli/cmd.h"
+#include "cli/config.h"
+#include "cli/program.h"
+#include "cli/view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RECORD_MAX_BYTES = 64 << 20, SHOWN_BYTES = 400 };
+
+struct replay_args {
+	bool json, quiet, help;
+	int color;
+};
+
+static const struct opt replay_opts[] = {
+	{.name = "json",
+		OPT_INTO_FLAG(struct replay_args, json),
+		.flags = OPT_NO_ENV,
+		.group = "Output",
+		.help = "print one object"},
+	CMD_COMMON_OPTS(struct replay_args),
+};
+
+static void print_side(const char *what, const json_t *difference, const char *name)
+{
+	cleanup_buf struct buf safe = BUF_INIT(16 * SHOWN_BYTES);
+	const json_t *value = json_object_get(difference, name);
+	char *text =
+		json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+	const char *shown = json_is_string(value) ? json_string_value(value)
+		: text				  ? text
+						  : "nothing";
+	(void)utf8_escape_terminal(
+		&safe, shown, utf8_cut(shown, strlen(shown), SHOWN_BYTES), UTF8_ONE_LINE);
+	(void)printf("  %-4s %s\n", what, buf_str(&safe));
+	free(text);
+}
+
+/* Returns: the exit status. */
+static int show(const json_t *result, bool is_json)
+{
+	const char *outcome = json_string_value(json_object_get(result, "outcome"));
+	json_int_t steps = json_integer_value(json_object_get(result, "steps"));
+	const json_t *difference = json_object_get(result, "first_difference");
+	bool is_same = outcome && strcmp(outcome, "replayed") == 0;
+	if (is_json)
+		return view_json(result) || !is_same;
+	(void)printf("%s: %" JSON_INTEGER_FORMAT " step%s\n", outcome ? outcome : "?", steps,
+		steps == 1 ? "" : "s");
+	if (difference) {
+		const char *step = json_string_value(json_object_get(difference, "step"));
+		const char *field = json_string_value(json_object_get(difference, "field"));
+		(void)printf("first difference: step %.12s, %s\n", step ? step : "?",
+			field ? field : "?");
+		print_side("was", difference, "was");
+		print_side("is", difference, "is");
+	}
+	return is_same ? 0 : 1;
+}
+
+static int replay(const struct buf *record, json_t **result, struct err *err)
+{
+	const struct service_config config = {.version = version_text};
+	struct service *service;
+	json_t *text = json_stringn(buf_str(record), record->bytes);
+	if (!text) {
+		(void)err_set(err, ERR_USAGE, "the record is not UTF-8");
+		return err_hint(err, "name a file that `retort session export` wrote");
+	}
+	json_t *params = json_pack("{s:o}", "record", text);
+	int r = service_open(&service, &config, err);
+	if (r < 0)
+		json_decref(params);
+	else
+		r = service_call(service, "replay.run", params, NULL, result, err);
+	service_close(service);
+	return r;
+}
+
+static int replay_main(int argc, char **argv)
+{
+	struct replay_args args = {0};
+	cleanup_buf struct buf record = BUF_INIT(RECORD_MAX_BYTES);
+	struct opt_set set;
+	struct err err = {0};
+	json_t *result = NULL;
+	int at = cmd_parse(&cmd_replay, &set, &args, argc, argv, &err);
+	if (at == 0)
+		return 0;
+	int r = at < 0 ? at : config_apply(&set, NULL, &err);
+	if (r == 0 && argc - at != 1) {
+		(void)err_set(&err, ERR_USAGE, "replay: %d records named", argc - at);
+		r = err_hint(&err, "name one that `retort session export` wrote, or -");
+	}
+	if (r == 0)
+		r = program_read(argv[at], &record, &err);
+	if (r == 0)
+		r = replay(&record, &result, &err);
+	int status = r < 0 ? cli_fail(&err, args.json) : show(result, args.json);
+	/* 1 says that a whole record came out differently. */
+	if (r < 0 && status == 1)
+		status = 2;
+	json_decref(result);
+	return status;
+}
+
+static const char *const usage[] = {"replay [--json] RECORD", NULL};
+
+static const struct cmd_example examples[] = {
+	{"write down what a session did", "retort session export work -o work.jsonl"},
+	{"do it again and compare", "retort replay work.jsonl"},
+};
+
+static const struct cmd_exit exits[] = {
+	{"0", "every step gave the same again"},
+	{"1", "one gave something else"},
+	{"2", "wrong use, or a damaged record"},
+	{"125", "no box can be made on this host"},
+};
+
+const struct cmd cmd_replay = {
+	.name = "replay",
+	.summary = "Run a record again and compare",
+	.usage = usage,
+	.text = "Runs the steps of a record one after the other in a fresh session of its own and compares "
+		"what comes out with what came out then. Needs no server.",
+	.opts = replay_opts,
+	.n_opts = ARRAY_LEN(replay_opts),
+	.examples = examples,
+	.n_examples = ARRAY_LEN(examples),
+	.exits = exits,
+	.n_exits = ARRAY_LEN(exits),
+	.operand = CMD_OPERAND_FILE,
+	.run = replay_main,
+};

@@ -1,0 +1,393 @@
+/* `retort session`: its subcommands but `exec` and `files`. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/session.h"
+
+#include "base/fd.h"
+#include "base/num.h"
+#include "cli/view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int session_begin(struct session_run *run, const struct cmd *cmd, const struct session_argv *argv,
+	struct err *err)
+{
+	*run = (struct session_run){.cmd = cmd, .args = {.box = BOX_ARGS_INIT}};
+	int at = cmd_parse(cmd, &run->set, &run->args, argv->argc, argv->argv, err);
+	if (at <= 0)
+		return at;
+	int r = config_apply(&run->set, run->args.box.profile, err);
+	if (r < 0)
+		return r;
+	run->operands = argv->argv + at;
+	run->n_operands = argv->argc - at;
+	int min = argv->min, max = argv->max;
+	if (run->n_operands < min || (max >= 0 && run->n_operands > max)) {
+		if (run->n_operands < min)
+			(void)err_set(err, ERR_USAGE, "%s: a name is missing", cmd->name);
+		else
+			(void)err_set(err, ERR_USAGE, "%s: unexpected \"%.64s\"", cmd->name,
+				run->operands[max]);
+		return err_hint(err, "write: retort %s", cmd->usage[0]);
+	}
+	run->is_open = true;
+	r = client_open(&run->client, run->args.socket, err);
+	return r < 0 ? r : 1;
+}
+
+int session_end(struct session_run *run, int r, const struct err *err, int status)
+{
+	if (run->is_open)
+		client_done(&run->client);
+	return r < 0 ? cli_fail(err, run->args.json) : status;
+}
+
+int session_call(struct session_run *run, const char *method, json_t *params, json_t **result,
+	struct err *err)
+{
+	return client_call(&run->client, method, params, NULL, result, err);
+}
+
+static json_t *one_session(const struct session_run *run)
+{
+	return json_pack("{s:s}", "session", run->operands[0]);
+}
+
+/* Print @result whole with --json, else its member @name as a line. Takes the reference. */
+static int show(const struct session_run *run, json_t *result, const char *name)
+{
+	int status = 0;
+	if (run->args.json)
+		status = view_json(result);
+	else if (name)
+		status = puts(session_text(result, name)) < 0;
+	json_decref(result);
+	return status;
+}
+
+/* ---- new ---- */
+
+#define JSON_OPT                                                                                   \
+	{                                                                                          \
+		.name = "json", OPT_INTO_FLAG(struct session_args, json), .flags = OPT_NO_ENV,     \
+		.group = "Output", .help = "print one JSON object"                                 \
+	}
+#define ENDING_OPTS SESSION_SOCKET_OPT, CMD_COMMON_OPTS(struct session_args)
+
+static const struct opt new_opts[] = {
+#define BOX_ARGS struct session_args
+#include "cli/box.def"
+#undef BOX_ARGS
+	JSON_OPT,
+	BOX_PROFILE_OPT(struct session_args),
+	ENDING_OPTS,
+};
+
+static int new_main(int argc, char **argv)
+{
+	struct session_run run;
+	struct err err = {0};
+	json_t *result = NULL;
+	int status = 0;
+	int r = session_begin(
+		&run, &cmd_session_new, &(struct session_argv){argc, argv, 0, 1}, &err);
+	if (r == 0)
+		return 0;
+	if (r > 0)
+		r = box_check(&run.args.box, &err);
+	json_t *params = r < 0 ? NULL : box_params(&run.args.box, &run.set, &err);
+	if (r == 0 && !params)
+		r = -err_errno(err.code);
+	if (r == 0 && run.n_operands > 0)
+		(void)json_object_set_new(params, "name", json_string(run.operands[0]));
+	if (r == 0)
+		r = session_call(&run, "session.create", params, &result, &err);
+	if (r == 0)
+		status = show(&run, result, "session");
+	return session_end(&run, r, &err, status);
+}
+
+/* ---- ls, rm, branch, undo, export ---- */
+
+static const struct opt plain_opts[] = {JSON_OPT, ENDING_OPTS};
+
+static int ls_main(int argc, char **argv)
+{
+	struct session_run run;
+	struct err err = {0};
+	json_t *list = NULL;
+	int status = 0;
+	int r = session_begin(
+		&run, &cmd_session_ls, &(struct session_argv){argc, argv, 0, 0}, &err);
+	if (r == 0)
+		return 0;
+	if (r > 0)
+		r = session_call(&run, "session.list", NULL, &list, &err);
+	if (r == 0)
+		status = run.args.json ? view_json(list) : session_print_list(list);
+	json_decref(list);
+	return session_end(&run, r, &err, status);
+}
+
+static int rm_main(int argc, char **argv)
+{
+	struct session_run run;
+	struct err err = {0}, later;
+	int first = session_begin(
+		&run, &cmd_session_rm, &(struct session_argv){argc, argv, 1, -1}, &err);
+	if (first == 0)
+		return 0;
+	/* One that fails keeps none of the others. */
+	for (int i = 0, r = first; first > 0 && i < run.n_operands; i++) {
+		json_t *result = NULL, *params = json_pack("{s:s}", "session", run.operands[i]);
+		r = session_call(&run, "session.close", params, &result, r < 0 ? &later : &err);
+		json_decref(result);
+		if (r == 0 && !run.args.json)
+			(void)puts(run.operands[i]);
+		if (r < 0)
+			first = r;
+	}
+	if (first > 0 && run.args.json)
+		(void)puts("{}");
+	return session_end(&run, MIN(first, 0), &err, 0);
+}
+
+static int branch_main(int argc, char **argv)
+{
+	struct session_run run;
+	struct err err = {0};
+	json_t *result = NULL;
+	int status = 0;
+	int r = session_begin(
+		&run, &cmd_session_branch, &(struct session_argv){argc, argv, 1, 2}, &err);
+	if (r == 0)
+		return 0;
+	if (r > 0) {
+		json_t *params = one_session(&run);
+		if (run.n_operands > 1)
+			(void)json_object_set_new(params, "name", json_string(run.operands[1]));
+		r = session_call(&run, "session.branch", params, &result, &err);
+	}
+	if (r == 0)
+		status = show(&run, result, "session");
+	return session_end(&run, r, &err, status);
+}
+
+static const struct opt undo_opts[] = {
+	{.name = "to",
+		OPT_INTO_TEXT(struct session_args, to),
+		.arg = "STEP",
+		.flags = OPT_NO_ENV,
+		.group = "Options",
+		.help = "the step to go back to: its id, or a unique start of it"},
+	JSON_OPT,
+	ENDING_OPTS,
+};
+
+static int undo_params(const struct session_run *run, json_t **out, struct err *err)
+{
+	struct num_range range = {1, 1000000};
+	uint64_t count = 1;
+	int r = run->n_operands > 1 ? num_parse_count(run->operands[1], range, &count, err) : 0;
+	if (r < 0)
+		return err_wrap(err, "number of steps");
+	if (run->args.to && run->n_operands > 1) {
+		(void)err_set(err, ERR_USAGE, "both N and --to");
+		return err_hint(err, "give one of them");
+	}
+	*out = one_session(run);
+	if (run->args.to)
+		(void)json_object_set_new(*out, "to", json_string(run->args.to));
+	else
+		(void)json_object_set_new(*out, "count", json_integer((json_int_t)count));
+	return 0;
+}
+
+static int undo_main(int argc, char **argv)
+{
+	struct session_run run;
+	struct err err = {0};
+	json_t *result = NULL, *params = NULL;
+	int status = 0;
+	int r = session_begin(
+		&run, &cmd_session_undo, &(struct session_argv){argc, argv, 1, 2}, &err);
+	if (r == 0)
+		return 0;
+	if (r > 0)
+		r = undo_params(&run, &params, &err);
+	if (r == 0)
+		r = session_call(&run, "session.undo", params, &result, &err);
+	if (r == 0)
+		status = show(&run, result, "head");
+	return session_end(&run, r, &err, status);
+}
+
+static const struct opt export_opts[] = {
+	{.name = "out",
+		.letter = 'o',
+		OPT_INTO_TEXT(struct session_args, out_dir),
+		.arg = "FILE",
+		.flags = OPT_NO_ENV,
+		.group = "Output",
+		.complete = OPT_COMPLETE_FILE,
+		.help = "write to FILE, not to stdout"},
+	ENDING_OPTS,
+};
+
+static int write_record(const char *path, const json_t *result, struct err *err)
+{
+	const json_t *record = json_object_get(result, "record");
+	cleanup_fd int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
+				 : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	int r = fd < 0 ? -errno
+		       : fd_write_all(fd, json_string_value(record), json_string_length(record));
+	return r < 0 ? err_sys(err, ERR_IO, -r, "%s", path ? path : "standard output") : 0;
+}
+
+static int export_main(int argc, char **argv)
+{
+	struct session_run run;
+	struct err err = {0};
+	json_t *result = NULL;
+	int r = session_begin(
+		&run, &cmd_session_export, &(struct session_argv){argc, argv, 1, 1}, &err);
+	if (r == 0)
+		return 0;
+	if (r > 0)
+		r = session_call(&run, "session.export", one_session(&run), &result, &err);
+	if (r == 0)
+		r = write_record(run.args.out_dir, result, &err);
+	json_decref(result);
+	return session_end(&run, r, &err, 0);
+}
+
+/* ---- log ---- */
+
+static const struct opt log_opts[] = {
+	{.name = "all",
+		OPT_INTO_FLAG(struct session_args, all),
+		.flags = OPT_NO_ENV,
+		.group = "Output",
+		.help = "also the steps that were rolled back or undone"},
+	{.name = "graph",
+		OPT_INTO_FLAG(struct session_args, graph),
+		.flags = OPT_NO_ENV,
+		.group = "Output",
+		.help = "draw the steps of all sessions as a tree"},
+	JSON_OPT,
+	ENDING_OPTS,
+};
+
+static json_t *log_params(const struct session_run *run)
+{
+	json_t *params = one_session(run);
+	if (run->args.all)
+		(void)json_object_set_new(params, "all", json_true());
+	return params;
+}
+
+static int log_main(int argc, char **argv)
+{
+	struct session_run run;
+	struct err err = {0};
+	json_t *log = NULL;
+	int status = 0;
+	int r = session_begin(
+		&run, &cmd_session_log, &(struct session_argv){argc, argv, 0, 1}, &err);
+	if (r == 0)
+		return 0;
+	bool is_graph = run.args.graph;
+	if (r > 0 && run.n_operands == (is_graph ? 1 : 0)) {
+		r = err_set(&err, ERR_USAGE,
+			is_graph ? "--graph draws all sessions" : "no session named");
+		(void)err_hint(&err, is_graph ? "leave the name out" : "name one, or use --graph");
+	}
+	if (r > 0)
+		r = session_call(&run, is_graph ? "session.graph" : "session.log",
+			is_graph ? NULL : log_params(&run), &log, &err);
+	if (r == 0 && run.args.json)
+		status = view_json(log);
+	else if (r == 0 && is_graph)
+		status = session_print_graph(
+			log, term_has_color(STDOUT_FILENO, (enum term_color)run.args.color));
+	else if (r == 0)
+		status = session_print_log(log);
+	json_decref(log);
+	return session_end(&run, r, &err, status);
+}
+
+/* ---- the rows ---- */
+
+#define SUB(id, words, what, rows, use, main_, ...)                                                \
+	static const char *const id##_usage[] = {use, NULL};                                       \
+	const struct cmd cmd_session_##id = {.name = words,                                        \
+		.summary = what,                                                                   \
+		.usage = id##_usage,                                                               \
+		.opts = rows,                                                                      \
+		.n_opts = ARRAY_LEN(rows),                                                         \
+		.operand = CMD_OPERAND_NAME,                                                       \
+		.run = main_,                                                                      \
+		__VA_ARGS__}
+
+SUB(new, "session new", "Make a session", new_opts, "session new [options] [NAME]", new_main,
+	.text = "Prints the id of the session. Its box, its variables and its files stay until `session "
+		"rm`, or until the engine ends.");
+SUB(ls, "session ls", "List the sessions", plain_opts, "session ls [--json]", ls_main, );
+SUB(rm, "session rm", "End sessions", plain_opts, "session rm SESSION...", rm_main, );
+SUB(branch, "session branch", "Make a session that goes on from where another is", plain_opts,
+	"session branch SESSION [NAME]", branch_main,
+	.text = "Prints the id of the new session. Both have the same variables and files from then on, "
+		"and neither sees what the other does.");
+SUB(undo, "session undo", "Go back to an earlier step", undo_opts,
+	"session undo SESSION [N | --to STEP]", undo_main,
+	.text = "Variables and files are as they were after that step. Prints its id.");
+SUB(export, "session export", "Write down a session's steps, to replay them", export_opts,
+	"session export SESSION [-o FILE]", export_main, );
+SUB(log, "session log", "List the steps of a session", log_opts,
+	"session log SESSION | --graph [options]", log_main, );
+
+static const struct opt group_opts[] = {
+	{.name = "help",
+		.letter = 'h',
+		.type = OPT_FLAG,
+		.offset = 0,
+		.flags = OPT_NO_ENV,
+		.group = "General options",
+		.help = "show this help"},
+};
+
+static int session_main(int argc, char **argv)
+{
+	return cmd_run_sub(&cmd_session, argc, argv);
+}
+
+static const struct cmd *const subs[] = {&cmd_session_new, &cmd_session_ls, &cmd_session_exec,
+	&cmd_session_branch, &cmd_session_undo, &cmd_session_log, &cmd_session_files,
+	&cmd_session_rm, &cmd_session_export, NULL};
+
+static const char *const usage[] = {"session COMMAND [options] [ARGS...]", NULL};
+
+static const struct cmd_example examples[] = {
+	{"make a session with pandas in it", "retort session new --preload pandas work"},
+	{"run code in it", "retort session exec work -c 'x = 6 * 7'"},
+	{"try something else from there", "retort session branch work trial"},
+	{"see what happened", "retort session log --graph"},
+};
+
+const struct cmd cmd_session = {
+	.name = "session",
+	.summary = "Use sessions of a running engine",
+	.usage = usage,
+	.text = "A session is a box that stays: variables and files live from step to step. The engine is "
+		"`retort serve`. A session is named by its id, a unique start of it, or its name.",
+	.opts = group_opts,
+	.n_opts = ARRAY_LEN(group_opts),
+	.examples = examples,
+	.n_examples = ARRAY_LEN(examples),
+	.operand = CMD_OPERAND_NAME,
+	.subs = subs,
+	.run = session_main,
+};

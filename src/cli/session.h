@@ -1,0 +1,69 @@
+/* `retort session …`: what its subcommands share. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "cli/box.h"
+#include "cli/client.h"
+#include "cli/cmd.h"
+
+#include <stdbool.h>
+
+struct session_args {
+	struct box_args box;
+	const char *socket;
+	const char *code, *out_dir, *stdin_file, *runtime, *to, *put, *remove;
+	uint64_t timeout_ms;
+	bool json, jsonl, quiet, atomic, graph, all, help;
+	int images, color;
+};
+
+/* The row of every subcommand. */
+#define SESSION_SOCKET_OPT                                                                         \
+	{                                                                                          \
+		.name = "socket", OPT_INTO_TEXT(struct session_args, socket), .arg = "PATH",       \
+		.group = "General options", .complete = OPT_COMPLETE_FILE,                         \
+		.help = "where the engine listens; else its usual place"                           \
+	}
+
+/* A subcommand under way: options read, operands at `operands`, connected when `is_open`. */
+struct session_run {
+	const struct cmd *cmd;
+	struct session_args args;
+	struct opt_set set;
+	struct client client;
+	char **operands;
+	int n_operands;
+	bool is_open;
+};
+
+/* What was typed, and how many operands there may be; max -1: any number. */
+struct session_argv {
+	int argc;
+	char **argv;
+	int min, max;
+};
+
+/*
+ * Read options, check the number of operands (named by the usage), connect.
+ * Returns: 1, 0 when help was printed, or negative errno.
+ */
+int session_begin(struct session_run *run, const struct cmd *cmd, const struct session_argv *argv,
+	struct err *err);
+
+/* Disconnect. Returns: @status, or that of @err when @r is negative, which is reported. */
+int session_end(struct session_run *run, int r, const struct err *err, int status);
+
+/* Call an operation; the caller decrefs *@result. As client_call(). */
+int session_call(struct session_run *run, const char *method, json_t *params, json_t **result,
+	struct err *err);
+
+/* Text of a member, or "". */
+const char *session_text(const json_t *row, const char *name);
+
+/* `log`, with `--graph`; `ls`. Returns: 0 or 1 when stdout fails. */
+int session_print_log(const json_t *log);
+int session_print_graph(const json_t *graph, bool color);
+int session_print_list(const json_t *list);
+int session_print_files(const json_t *files);
+
+extern const struct cmd cmd_session_new, cmd_session_ls, cmd_session_exec, cmd_session_branch,
+	cmd_session_undo, cmd_session_log, cmd_session_files, cmd_session_rm, cmd_session_export;

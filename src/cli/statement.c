@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/statement.h"
+
+#include "base/attr.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <string.h>
+
+/* What differs between languages in what a scanner skips. */
+struct syntax {
+	const char *name;
+	const char *quotes;	  /* characters that begin and end a string */
+	bool has_triples;	  /* a quote three times begins one over many lines */
+	bool has_line_strings;	  /* a string ends with its line, unless a backslash is before it */
+	const char *line_comment; /* "#" */
+	bool has_block_comments;  /* as in C */
+	bool has_backslash;	  /* escapes within strings */
+	const char *open, *close; /* brackets */
+};
+
+static const struct syntax syntaxes[] = {
+	{"python", "\"'", true, true, "#", false, true, "([{", ")]}"},
+	{"javascript", "\"'`", false, false, "//", true, true, "([{", ")]}"},
+	{"sql", "\"'`", false, false, "--", true, false, "(", ")"},
+	{"shell", "\"'", false, false, "#", false, true, "", ""},
+};
+
+/* What was found at the end of a text. */
+struct scan {
+	int depth;	  /* of brackets */
+	bool is_open;	  /* a string or comment is */
+	bool ends_joined; /* with a backslash outside of strings and comments */
+	char last;	  /* the last character that is no space or comment */
+	bool opens_block; /* python: some line ends with a colon at depth 0 */
+};
+
+static const struct syntax *syntax_of(const char *runtime)
+{
+	for (size_t i = 0; i < ARRAY_LEN(syntaxes); i++)
+		if (strcmp(syntaxes[i].name, runtime) == 0)
+			return &syntaxes[i];
+	return &syntaxes[0];
+}
+
+/* Skip a string that begins at @at. Returns: its end; the text's end when it is open. */
+static const char *skip_string(const struct syntax *syntax, const char *at, struct scan *scan)
+{
+	char quote = *at;
+	bool is_triple = syntax->has_triples && at[1] == quote && at[2] == quote;
+	bool is_raw = quote == '\'' && strcmp(syntax->name, "shell") == 0;
+	at += is_triple ? 3 : 1;
+	for (; *at; at++) {
+		if (*at == '\\' && syntax->has_backslash && !is_raw) {
+			at += at[1] != '\0';
+			continue;
+		}
+		/* An error that the runtime will tell of: it does not swallow what follows. */
+		if (*at == '\n' && !is_triple && syntax->has_line_strings)
+			return at;
+		if (*at != quote)
+			continue;
+		if (!is_triple)
+			return at + 1;
+		if (at[1] == quote && at[2] == quote)
+			return at + 3;
+	}
+	scan->is_open = is_triple || !syntax->has_line_strings;
+	/* "abc\ at the end of a line goes on in the next. */
+	scan->is_open |= at[-1] == '\\';
+	return at;
+}
+
+static const char *skip_comment(const struct syntax *syntax, const char *at, struct scan *scan)
+{
+	if (syntax->has_block_comments && at[0] == '/' && at[1] == '*') {
+		const char *end = strstr(at + 2, "*/");
+		scan->is_open = !end;
+		return end ? end + 2 : at + strlen(at);
+	}
+	return at + strcspn(at, "\n");
+}
+
+static bool begins_comment(const struct syntax *syntax, const char *text, const char *at)
+{
+	if (syntax->has_block_comments && at[0] == '/' && at[1] == '*')
+		return true;
+	if (strncmp(at, syntax->line_comment, strlen(syntax->line_comment)) != 0)
+		return false;
+	/* In a shell, a#b is a word. */
+	return strcmp(syntax->name, "shell") != 0 || at == text || isspace((unsigned char)at[-1]);
+}
+
+static struct scan scan_text(const struct syntax *syntax, const char *text)
+{
+	struct scan scan = {0};
+	for (const char *at = text; *at;) {
+		if (strchr(syntax->quotes, *at)) {
+			scan.last = *at;
+			at = skip_string(syntax, at, &scan);
+		} else if (begins_comment(syntax, text, at)) {
+			at = skip_comment(syntax, at, &scan);
+		} else if (*at == '\\') {
+			scan.ends_joined = at[1] == '\0' || (at[1] == '\n' && at[2] == '\0');
+			scan.last = *at;
+			at += at[1] ? 2 : 1;
+		} else {
+			if (*at == '\n' && scan.last == ':' && scan.depth == 0)
+				scan.opens_block = true;
+			if (strchr(syntax->open, *at))
+				scan.depth++;
+			else if (strchr(syntax->close, *at))
+				scan.depth--;
+			if (!isspace((unsigned char)*at))
+				scan.last = *at;
+			at++;
+		}
+	}
+	scan.opens_block |= scan.last == ':' && scan.depth == 0;
+	return scan;
+}
+
+/* ---- shell: words where a command begins ---- */
+
+static int word_weight(const char *word, size_t bytes)
+{
+	static const struct {
+		const char *word;
+		int weight;
+	} rows[] = {{"if", 1}, {"fi", -1}, {"do", 1}, {"done", -1}, {"case", 1}, {"esac", -1},
+		{"{", 1}, {"}", -1}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (strlen(rows[i].word) == bytes && strncmp(rows[i].word, word, bytes) == 0)
+			return rows[i].weight;
+	return 0;
+}
+
+static bool is_command_next(const char *word, size_t bytes)
+{
+	static const char *const words[] = {"then", "else", "do", "{", "!", "if", "while", "until"};
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strlen(words[i]) == bytes && strncmp(words[i], word, bytes) == 0)
+			return true;
+	return false;
+}
+
+static int shell_depth(const struct syntax *syntax, const char *text)
+{
+	struct scan unused = {0};
+	bool is_start = true;
+	int depth = 0;
+	for (const char *at = text; *at;) {
+		size_t bytes = strcspn(at, " \t\n;&|()\"'#\\");
+		if (bytes > 0) {
+			depth += is_start ? word_weight(at, bytes) : 0;
+			is_start = is_start && is_command_next(at, bytes);
+			at += bytes;
+		} else if (*at == '"' || *at == '\'') {
+			at = skip_string(syntax, at, &unused);
+			is_start = false;
+		} else if (begins_comment(syntax, text, at)) {
+			at = skip_comment(syntax, at, &unused);
+		} else {
+			is_start = is_start || strchr("\n;&|(", *at);
+			at += *at == '\\' && at[1] ? 2 : 1;
+		}
+	}
+	return depth;
+}
+
+static bool ends_with_operator(const char *text)
+{
+	size_t n = strlen(text);
+	while (n > 0 && isspace((unsigned char)text[n - 1]))
+		n--;
+	return n > 0 && (text[n - 1] == '|' || (n > 1 && strncmp(text + n - 2, "&&", 2) == 0));
+}
+
+/* ---- all together ---- */
+
+static bool is_blank(const char *text)
+{
+	return text[strspn(text, " \t\r\n")] == '\0';
+}
+
+static enum statement_state look_python(const struct scan *scan, const char *text)
+{
+	const char *first = text + strspn(text, " \t\r\n");
+	return scan->opens_block || first[0] == '@' ? STATEMENT_BLOCK : STATEMENT_COMPLETE;
+}
+
+enum statement_state statement_look(const char *runtime, const char *text)
+{
+	const struct syntax *syntax = syntax_of(runtime);
+	struct scan scan = scan_text(syntax, text);
+	if (is_blank(text))
+		return STATEMENT_COMPLETE;
+	if (scan.is_open || scan.depth > 0 || scan.ends_joined)
+		return STATEMENT_MORE;
+	if (strcmp(syntax->name, "python") == 0)
+		return look_python(&scan, text);
+	if (strcmp(syntax->name, "sql") == 0)
+		return scan.last == ';' || scan.last == '\0' || text[strspn(text, " \t\n")] == '.'
+			? STATEMENT_COMPLETE
+			: STATEMENT_MORE;
+	if (strcmp(syntax->name, "shell") == 0)
+		return shell_depth(syntax, text) > 0 || ends_with_operator(text)
+			? STATEMENT_MORE
+			: STATEMENT_COMPLETE;
+	return STATEMENT_COMPLETE;
+}
+
+bool statement_goes_on(const char *line)
+{
+	static const char *const words[] = {"else", "elif", "except", "finally", "case"};
+	size_t bytes = strspn(line, "abcdefghijklmnopqrstuvwxyz");
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strlen(words[i]) == bytes && strncmp(words[i], line, bytes) == 0)
+			return true;
+	return false;
+}

@@ -1,0 +1,24 @@
+/* Where a statement ends that is typed line by line. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+/*
+ * MORE      the text cannot be all: a bracket, a string or a comment is open, or its end says so
+ * BLOCK     it can be all, or go on: an indented block of Python
+ * COMPLETE  it is all
+ *
+ * Rules, not parsers: where a language would need one, the text counts as complete and the runtime
+ * says what is wrong.
+ *   python      brackets, strings, a backslash at the end; after a line that opens a block, or a
+ *               decorator, BLOCK
+ *   javascript  brackets, strings, templates, comments
+ *   sql         until a ; at the end, or a line that begins with a point
+ *   shell       strings, a backslash, | && || at the end, if/fi, do/done, case/esac, { }
+ */
+enum statement_state { STATEMENT_COMPLETE, STATEMENT_MORE, STATEMENT_BLOCK };
+
+enum statement_state statement_look(const char *runtime, const char *text);
+
+/* May @line, which is not indented, go on with a block of Python? "else:", "except …:" */
+bool statement_goes_on(const char *line);

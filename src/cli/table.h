@@ -1,0 +1,16 @@
+/* Aligned columns of text. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+
+#include <stddef.h>
+
+/*
+ * Append rows of @n_columns cells each (NULL is empty), columns two spaces apart and as wide as
+ * their widest cell; nothing stands behind the last cell of a row. What a terminal would obey is
+ * escaped. The last column is cut at @columns, with "…", unless that is 0.
+ *
+ * Returns: 0, -E2BIG, -ENOMEM.
+ */
+int table_write(
+	struct buf *out, const char *const *cells, size_t n_columns, size_t n_rows, size_t columns);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/xdg.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int make_parents(char *path, struct err *err)
+{
+	for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
+		*at = '\0';
+		int r = mkdir(path, 0700);
+		int sys = errno;
+		if (r < 0 && sys != EEXIST && access(path, F_OK) < 0)
+			return err_sys(err, ERR_ACCESS, sys, "make the directory %s", path);
+		*at = '/';
+	}
+	return 0;
+}
+
+int xdg_make_dir(const char *path, struct err *err)
+{
+	char copy[PATH_MAX];
+	struct stat st;
+	(void)snprintf(copy, sizeof copy, "%s", path);
+	int r = make_parents(copy, err);
+	if (r < 0)
+		return r;
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, ERR_ACCESS, errno, "make the directory %s", path);
+	if (lstat(path, &st) < 0)
+		return err_sys(err, ERR_ACCESS, errno, "directory %s", path);
+	if (!S_ISDIR(st.st_mode)) {
+		(void)err_set(err, ERR_ACCESS, "%s is no directory", path);
+		return err_hint(err, "remove it, or choose another place");
+	}
+	if (st.st_uid != geteuid()) {
+		(void)err_set(err, ERR_ACCESS, "%s belongs to uid %u, not to %u", path,
+			(unsigned)st.st_uid, (unsigned)geteuid());
+		return err_hint(err, "choose another place, or run as its owner");
+	}
+	if (st.st_mode & 077) {
+		(void)err_set(err, ERR_ACCESS, "others may enter %s (mode %04o)", path,
+			(unsigned)(st.st_mode & 07777));
+		return err_hint(err, "chmod 700 it, or choose another place");
+	}
+	return 0;
+}
+
+/* Returns: whether "@base/@rest" fits. */
+static int join(char out[PATH_MAX], const char *base, const char *rest, struct err *err)
+{
+	int n = snprintf(out, PATH_MAX, "%s/%s", base, rest);
+	return n > 0 && n < PATH_MAX
+		? 0
+		: err_set(err, ERR_USAGE, "a path of more than %d bytes", PATH_MAX - 1);
+}
+
+int xdg_state_dir(char out[PATH_MAX], struct err *err)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	int r;
+	if (state && state[0] == '/')
+		r = join(out, state, "retort", err);
+	else if (home && home[0] == '/')
+		r = join(out, home, ".local/state/retort", err);
+	else {
+		(void)err_set(err, ERR_NOT_FOUND, "no place to keep things: HOME is not set");
+		return err_hint(err, "set HOME or XDG_STATE_HOME, or use --no-journal");
+	}
+	return r < 0 ? r : xdg_make_dir(out, err);
+}
+
+int xdg_runtime_dir(char out[PATH_MAX], struct err *err)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	char usual[64];
+	struct stat st;
+	int r;
+	(void)snprintf(usual, sizeof usual, "/run/user/%u", (unsigned)geteuid());
+	if (runtime && runtime[0] == '/')
+		r = join(out, runtime, "retort", err);
+	else if (stat(usual, &st) == 0 && st.st_uid == geteuid())
+		r = join(out, usual, "retort", err);
+	else {
+		(void)snprintf(usual, sizeof usual, "retort-%u", (unsigned)geteuid());
+		r = join(out, "/tmp", usual, err);
+	}
+	return r < 0 ? r : xdg_make_dir(out, err);
+}

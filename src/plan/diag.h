@@ -1,0 +1,47 @@
+/* What is wrong with a plan: a code, a place, a sentence, a rewrite. SPDX-License-Identifier:
+ * Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdint.h>
+
+enum { DIAG_MAX = 20, DIAG_MSG_BYTES = 256, DIAG_HINT_BYTES = 256 };
+
+/*
+ * Codes are stable: 1xx syntax, 2xx a construct of Python that is not in the language, 3xx names,
+ * 4xx flows, 5xx policy, 6xx run time.
+ */
+struct diag {
+	int code;
+	uint32_t start, end;   /* offsets in the source */
+	uint32_t line, column; /* from 1; a column is a character */
+	char msg[DIAG_MSG_BYTES];
+	char hint[DIAG_HINT_BYTES]; /* the rewrite, or empty */
+};
+
+/* The first DIAG_MAX; `n_all` counts on. */
+struct diags {
+	struct diag item[DIAG_MAX];
+	size_t n, n_all;
+};
+
+/* A source and its name, borrowed. */
+struct source {
+	const char *name;
+	const char *text;
+	size_t bytes;
+};
+
+/* Line and column of an offset, both from 1. */
+void source_place(const struct source *src, uint32_t offset, uint32_t *line, uint32_t *column);
+
+/* Add one. Returns: -1. */
+int diag_add(struct diags *all, const struct source *src, const struct diag *one);
+
+/*
+ * Append one as text for people: message, place, the line with what is meant underlined, the
+ * rewrite. Controls are escaped. Returns: 0, -E2BIG, -ENOMEM.
+ */
+int diag_text(struct buf *out, const struct source *src, const struct diag *d);

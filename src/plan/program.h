@@ -1,0 +1,48 @@
+/* A plan from source to result: the whole of the module behind one interface.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "plan/builtin.h"
+#include "plan/diag.h"
+
+/* A source that was parsed, resolved and compiled, and its run. */
+struct program {
+	struct heap heap;
+	struct source src;
+	struct dialect dialect;
+	struct diags diags;
+	struct node *tree;
+	struct code *code;
+	struct val *globals; /* code->n_registers: variables first */
+	struct vm vm;
+};
+
+#define PROGRAM_LIMITS                                                                             \
+	((struct heap_limits){.fuel = UINT64_C(1) << 40, .bytes = (size_t)1 << 30, .depth = 1000})
+
+/*
+ * Parse, resolve and compile. @src and @host are borrowed; @seed: 16 bytes no outsider can guess;
+ * @more: names of the host beside the built-in ones.
+ *
+ * Owns:    program_done() also after a failure.
+ * Returns: 0, or -1: with diagnostics in `diags`.
+ */
+int program_load(struct program *p, const struct source *src, const struct dialect *dialect,
+	const struct heap_limits *limits, const uint64_t seed[2]) attr_must_use;
+
+/* The same with names of the host. */
+struct program_names {
+	const struct predeclared *item;
+	size_t n;
+};
+int program_load_with(struct program *p, const struct source *src, const struct dialect *dialect,
+	const struct heap_limits *limits, const uint64_t seed[2],
+	struct program_names more) attr_must_use;
+
+/* Run from the start. A failure is a diagnostic of 6xx, and vm.trace. */
+enum vm_state program_run(struct program *p, const struct vm_host *host, struct val *out);
+
+/* Go on behind a call of the host that was answered with vm_answer(). */
+enum vm_state program_resume(struct program *p, struct val *out);
+
+void program_done(struct program *p);

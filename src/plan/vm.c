@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/vm.h"
+
+#include "plan/compile.h"
+#include "plan/int.h"
+#include "plan/str.h"
+#include "plan/table.h"
+
+#include <string.h>
+
+enum { CHUNK_VALUES = 4096, NESTED_MAX = 40 };
+
+/* Registers of frames; a frame has all of its own in one chunk. */
+struct stack_chunk {
+	struct stack_chunk *next;
+	size_t n;
+	struct val item[];
+};
+
+int vm_init(struct vm *vm, struct heap *h, const struct vm_host *host,
+	const struct dialect *dialect, uint32_t depth)
+{
+	*vm = (struct vm){.h = h, .host = host, .dialect = *dialect, .depth_max = depth};
+	/* All at once: a frame must not move while a built-in calls a function. */
+	vm->frames = heap_alloc(h, (size_t)depth * sizeof *vm->frames);
+	return vm->frames ? 0 : -1;
+}
+
+static struct stack_chunk *next_chunk(struct vm *vm, size_t n)
+{
+	struct stack_chunk *next = vm->chunk ? vm->chunk->next : NULL;
+	if (next && next->n >= n)
+		return next;
+	size_t room = MAX(n, (size_t)CHUNK_VALUES);
+	next = heap_alloc(vm->h, sizeof *next + room * sizeof next->item[0]);
+	if (!next)
+		return NULL;
+	*next = (struct stack_chunk){.n = room};
+	if (vm->chunk)
+		vm->chunk->next = next;
+	return next;
+}
+
+static int too_deep(struct vm *vm)
+{
+	return heap_fail_kind(
+		vm->h, FAIL_DEPTH, "calls are nested deeper than %u levels", vm->depth_max);
+}
+
+/* A frame with room for its registers. */
+static struct frame *push_frame(struct vm *vm, struct code *code)
+{
+	if (vm->n_frames >= vm->depth_max)
+		return (void)too_deep(vm), NULL;
+	struct frame *f = &vm->frames[vm->n_frames];
+	*f = (struct frame){.code = code,
+		.pc = code->ins,
+		.chunk = vm->chunk,
+		.sp = vm->sp,
+		.first_iter = vm->n_iters};
+	if (!vm->sp || (size_t)(vm->sp_end - vm->sp) < code->n_registers) {
+		struct stack_chunk *chunk = next_chunk(vm, code->n_registers);
+		if (!chunk)
+			return NULL;
+		vm->chunk = chunk;
+		vm->sp = chunk->item;
+		vm->sp_end = chunk->item + chunk->n;
+	}
+	f->base = vm->sp;
+	vm->sp += code->n_registers;
+	vm->n_frames++;
+	return f;
+}
+
+static void end_iters(struct vm *vm, uint32_t n)
+{
+	while (vm->n_iters > n)
+		iter_end(&vm->iters[--vm->n_iters]);
+}
+
+static void pop_frame(struct vm *vm)
+{
+	struct frame *f = &vm->frames[--vm->n_frames];
+	end_iters(vm, f->first_iter);
+	f->code->n_active--;
+	vm->chunk = f->chunk;
+	vm->sp = f->sp;
+	vm->sp_end = f->chunk ? f->chunk->item + f->chunk->n : NULL;
+}
+
+void vm_unwind(struct vm *vm, uint32_t n_frames)
+{
+	while (vm->n_frames > n_frames)
+		pop_frame(vm);
+	vm->h->kind = FAIL_NONE;
+	vm->h->depth = 0;
+}
+
+/* Variables that nested functions see live in cells of their own. */
+static int make_cells(struct vm *vm, const struct frame *f)
+{
+	for (uint32_t i = 0; i < f->code->n_cells; i++) {
+		struct val *v = &f->base[f->code->cells[i]];
+		struct cell *cell = heap_alloc(vm->h, sizeof *cell);
+		if (!cell)
+			return -1;
+		cell->value = *v;
+		*v = VAL_PTR(T_CELL, cell);
+	}
+	return 0;
+}
+
+int vm_start(struct vm *vm, struct code *code, struct val *globals)
+{
+	struct function *fn = heap_zero(vm->h, sizeof *fn);
+	struct frame *f = fn ? push_frame(vm, code) : NULL;
+	if (!f)
+		return -1;
+	fn->code = code;
+	fn->globals = globals;
+	f->function = fn;
+	f->base = globals;
+	f->is_entry = true;
+	code->n_active++;
+	return make_cells(vm, f);
+}
+
+static int enter(struct vm *vm, struct function *fn, const struct args *args, struct val *dest)
+{
+	struct code *code = fn->code;
+	if (code->n_active > 0 && !vm->dialect.recursion)
+		return heap_fail(vm->h, "function %.80s called recursively", code->name.str->data);
+	if (heap_pay(vm->h, 1) < 0)
+		return -1;
+	/* Arguments may be in the chunk that is grown: they are in older registers, which stay. */
+	struct frame *f = push_frame(vm, code);
+	if (!f)
+		return -1;
+	code->n_active++;
+	f->function = fn;
+	f->dest = dest;
+	bool is_exact = args->n == code->n_positional && args->n_named == 0 &&
+		code->n_named_only == 0 && !code->has_args && !code->has_kwargs;
+	uint32_t n = is_exact ? code->n_positional : 0;
+	for (uint32_t i = 0; i < n; i++)
+		f->base[i] = args->item[i];
+	for (uint32_t i = n; i < code->n_slots; i++)
+		f->base[i] = VAL_UNSET;
+	if (!is_exact && bind_args(vm, fn, args, f->base) < 0) {
+		pop_frame(vm);
+		return -1;
+	}
+	return code->n_cells ? make_cells(vm, &vm->frames[vm->n_frames - 1]) : 0;
+}
+
+static int suspend(struct vm *vm, const struct native *native, struct val self,
+	const struct args *args, struct val *dest)
+{
+	if (vm->n_nested > 1)
+		return heap_fail(vm->h,
+			"%s cannot be called from within a built-in: call it in a loop before",
+			native->name);
+	size_t n = args->n + 2 * args->n_named;
+	struct val *copy = heap_alloc(vm->h, n * sizeof *copy);
+	if (!copy)
+		return -1;
+	memcpy(copy, args->item, args->n * sizeof *copy);
+	if (args->n_named > 0) {
+		memcpy(copy + args->n, args->names, args->n_named * sizeof *copy);
+		memcpy(copy + args->n + args->n_named, args->named, args->n_named * sizeof *copy);
+	}
+	vm->called = native;
+	vm->call_self = self;
+	vm->call_dest = dest;
+	vm->call_args = (struct args){
+		copy, args->n, copy + args->n, copy + args->n + args->n_named, args->n_named};
+	return 1;
+}
+
+/* Returns: 0 done, 1 a frame was pushed or the host is asked, -1. */
+static int call_value(struct vm *vm, struct val fn, const struct args *args, struct val *dest)
+{
+	const struct native *native = fn.type == T_BOUND ? fn.bound->native : fn.native;
+	struct val self = fn.type == T_BOUND ? fn.bound->self : VAL_UNSET, result;
+	if (fn.type == T_FUNCTION)
+		return enter(vm, fn.function, args, dest) < 0 ? -1 : 1;
+	if (fn.type != T_NATIVE && fn.type != T_BOUND)
+		return heap_fail(vm->h, "invalid call of non-function (%s)", val_type_name(fn));
+	if (heap_pay(vm->h, 1) < 0)
+		return -1;
+	if (native->suspends)
+		return suspend(vm, native, self, args, dest);
+	if (native_call(vm, native, self, args, &result) < 0)
+		return -1;
+	*dest = result;
+	return 0;
+}
+
+static int call_shape(struct vm *vm, const struct frame *f, const struct ins *ins)
+{
+	const struct call_shape *shape = &f->code->shapes[ins->b];
+	struct val *at = &f->base[ins->a + 1], *named = at + shape->n_positional,
+		   *star = named + shape->n_named;
+	struct args args = {at, shape->n_positional, shape->names, named, shape->n_named};
+	if (shape->has_star) {
+		struct val all;
+		if (list_new(vm->h, args.n, &all) < 0)
+			return -1;
+		for (size_t i = 0; i < args.n; i++)
+			all.list->item[all.list->n++] = args.item[i];
+		if (val_len(*star) < 0 || star->type == T_STRING)
+			return heap_fail(vm->h, "argument after * must be iterable, not %s",
+				val_type_name(*star));
+		if (list_extend(vm, all.list, *star) < 0)
+			return -1;
+		args.item = all.list->item;
+		args.n = all.list->n;
+	}
+	if (shape->has_starstar) {
+		struct val kw = star[shape->has_star];
+		if (kw.type != T_DICT)
+			return heap_fail(vm->h, "argument after ** must be a mapping, not %s",
+				val_type_name(kw));
+		size_t n = args.n_named + kw.table->n_live;
+		struct val *both = heap_alloc(vm->h, 2 * n * sizeof *both);
+		const struct entry *e;
+		uint32_t k = 0;
+		if (!both)
+			return -1;
+		for (size_t i = 0; i < args.n_named; i++) {
+			both[i] = args.names[i];
+			both[n + i] = args.named[i];
+		}
+		for (size_t i = args.n_named; (e = table_next(kw.table, &k)); i++) {
+			if (e->key.type != T_STRING)
+				return heap_fail(vm->h, "keywords must be strings, not %s",
+					val_type_name(e->key));
+			for (size_t m = 0; m < args.n_named; m++)
+				if (str_equal(args.names[m].str, e->key.str))
+					return heap_fail(vm->h, "duplicate keyword arg: \"%.80s\"",
+						e->key.str->data);
+			both[i] = e->key;
+			both[n + i] = e->value;
+		}
+		args = (struct args){args.item, args.n, both, both + n, n};
+	}
+	return call_value(vm, f->base[ins->a], &args, &f->base[ins->c]);
+}
+
+static int make_tuple(struct vm *vm, struct val *a, const struct val *from, size_t n)
+{
+	struct val t;
+	if (tuple_new(vm->h, n, &t) < 0)
+		return -1;
+	memcpy(t.tuple->item, from, n * sizeof *from);
+	*a = t;
+	return 0;
+}
+
+static int call_method(struct vm *vm, const struct frame *f, const struct ins *ins)
+{
+	struct val *a = &f->base[ins->a], name = f->code->consts[ins->c], fn, result;
+	struct args args = {a + 1, ins->b, NULL, NULL, 0};
+	struct method_cache *cache =
+		&vm->methods[((uintptr_t)name.str >> 4 ^ a->type) % VM_METHODS];
+	const struct native *m = cache->native;
+	if (cache->name != name.str || cache->type != a->type) {
+		m = a->type == T_STRUCT ? NULL : native_method(vm, a->type, name);
+		*cache = (struct method_cache){name.str, a->type, m};
+	}
+	if (!m) {
+		if (op_dot(vm, *a, name, &fn) < 0)
+			return -1;
+		return call_value(vm, fn, &args, a);
+	}
+	if (m->suspends)
+		return suspend(vm, m, *a, &args, a);
+	if (heap_pay(vm->h, 1) < 0 || native_call(vm, m, *a, &args, &result) < 0)
+		return -1;
+	*a = result;
+	return 0;
+}
+
+static void record_trace(struct vm *vm, uint32_t first)
+{
+	vm->n_trace = 0;
+	for (uint32_t i = vm->n_frames; i > first && vm->n_trace < VM_TRACE_MAX; i--) {
+		const struct frame *f = &vm->frames[i - 1];
+		size_t at = (size_t)(f->pc - f->code->ins);
+		vm->trace[vm->n_trace++] =
+			(struct trace){f->code->name, f->code->at[at > 0 ? at - 1 : 0]};
+	}
+}
+
+static bool small_compare(uint32_t op, int64_t a, int64_t b)
+{
+	switch (op) {
+	case CMP_EQ:
+		return a == b;
+	case CMP_NE:
+		return a != b;
+	case CMP_LT:
+		return a < b;
+	case CMP_LE:
+		return a <= b;
+	case CMP_GT:
+		return a > b;
+	default:
+		return a >= b;
+	}
+}
+
+#define ARITH(OP, builtin, fop)                                                                    \
+	L_##OP : if (r[i->b].type == T_INT && r[i->c].type == T_INT &&                             \
+			 !builtin(r[i->b].i, r[i->c].i, &n)) r[i->a] = VAL_INT(n);                 \
+	else if (r[i->b].type == T_FLOAT && r[i->c].type == T_FLOAT) r[i->a] =                     \
+		VAL_FLOAT(r[i->b].f fop r[i->c].f);                                                \
+	else TRY(op_binary(vm, OP_##OP - OP_ADD, r[i->b], r[i->c], &r[i->a]));                     \
+	NEXT()
+#define BINARY(OP)                                                                                 \
+	L_##OP : TRY(op_binary(vm, OP_##OP - OP_ADD, r[i->b], r[i->c], &r[i->a]));                 \
+	NEXT()
+#define NEXT()                                                                                     \
+	do {                                                                                       \
+		i = pc++;                                                                          \
+		goto *labels[i->op];                                                               \
+	} while (0)
+#define TRY(call)                                                                                  \
+	do {                                                                                       \
+		f->pc = pc;                                                                        \
+		if ((call) < 0)                                                                    \
+			return -1;                                                                 \
+	} while (0)
+#define FRAME()                                                                                    \
+	do {                                                                                       \
+		f = &vm->frames[vm->n_frames - 1];                                                 \
+		pc = f->pc;                                                                        \
+		r = f->base;                                                                       \
+	} while (0)
+#define CALLED(call)                                                                               \
+	do {                                                                                       \
+		f->pc = pc;                                                                        \
+		int rc_ = (call);                                                                  \
+		if (rc_ < 0)                                                                       \
+			return -1;                                                                 \
+		if (rc_ > 0 && vm->called)                                                         \
+			return 1;                                                                  \
+		if (rc_ > 0)                                                                       \
+			FRAME();                                                                   \
+	} while (0)
+
+/*
+ * One label per instruction, and from each a jump to the next: what is written out of line here is
+ * paid for at every step. Returns: 0 the entry frame returned, 1 the host is asked, -1.
+ */
+static int run(struct vm *vm, struct val *out) /* NOLINT(readability-function-*): see above */
+{
+	static const void *const labels[] = {
+#define X(name) &&L_##name,
+#include "plan/op.def"
+	};
+	struct frame *f;
+	const struct ins *pc, *i;
+	struct val *r, v;
+	int64_t n;
+	FRAME();
+	NEXT();
+L_MOVE:
+	r[i->a] = r[i->b];
+	NEXT();
+L_CONST:
+	r[i->a] = f->code->consts[i->j];
+	NEXT();
+L_INT:
+	r[i->a] = VAL_INT(i->j);
+	NEXT();
+L_GLOBAL:
+	v = f->function->globals[i->j];
+	if (v.type == T_UNSET) {
+		f->pc = pc;
+		return vm_unset(vm, vm->frames[0].code->slot_names[i->j], false);
+	}
+	r[i->a] = v;
+	NEXT();
+L_CHECK:
+	if (r[i->a].type == T_UNSET)
+		TRY(vm_slow(vm, f, i));
+	NEXT();
+L_CELL:
+	v = r[i->b].cell->value;
+	if (v.type == T_UNSET) {
+		f->pc = pc;
+		return vm_unset(vm, f->code->slot_names[i->b], true);
+	}
+	r[i->a] = v;
+	NEXT();
+L_SET_CELL:
+	r[i->a].cell->value = r[i->b];
+	NEXT();
+L_CAPTURED:
+	v = f->function->cells[i->b]->value;
+	if (v.type == T_UNSET) {
+		f->pc = pc;
+		return heap_fail(vm->h, "local variable referenced before assignment");
+	}
+	r[i->a] = v;
+	NEXT();
+	ARITH(ADD, __builtin_add_overflow, +);
+	ARITH(SUB, __builtin_sub_overflow, -);
+	ARITH(MUL, __builtin_mul_overflow, *);
+	BINARY(DIV);
+	BINARY(FLOORDIV);
+	BINARY(MOD);
+	BINARY(POW);
+	BINARY(AND);
+	BINARY(OR);
+	BINARY(XOR);
+	BINARY(SHL);
+	BINARY(SHR);
+L_ADD_INT:
+	if (r[i->b].type == T_INT && !__builtin_add_overflow(r[i->b].i, (int64_t)i->c - 32768, &n))
+		r[i->a] = VAL_INT(n);
+	else
+		TRY(op_binary(vm, i->x ? NUM_SUB : NUM_ADD, r[i->b],
+			VAL_INT(i->x ? 32768 - (int64_t)i->c : (int64_t)i->c - 32768), &r[i->a]));
+	NEXT();
+L_AUGMENT:
+	if (i->c == NUM_ADD && r[i->a].type == T_INT && r[i->b].type == T_INT &&
+		!__builtin_add_overflow(r[i->a].i, r[i->b].i, &n))
+		r[i->a] = VAL_INT(n);
+	else
+		TRY(vm_slow(vm, f, i));
+	NEXT();
+L_NOT:
+	r[i->a] = VAL_BOOL(!val_truth(r[i->b]));
+	NEXT();
+L_COMPARE:
+	if (r[i->b].type == T_INT && r[i->c].type == T_INT && i->x <= CMP_GE)
+		r[i->a] = VAL_BOOL(small_compare(i->x, r[i->b].i, r[i->c].i));
+	else
+		TRY(vm_slow(vm, f, i));
+	NEXT();
+L_JUMP:
+	pc += i->j;
+	NEXT();
+L_JUMP_IF:
+	if (r[i->a].type == T_BOOL ? r[i->a].i != 0 : val_truth(r[i->a]))
+		pc += i->j;
+	NEXT();
+L_JUMP_NOT:
+	if (!(r[i->a].type == T_BOOL ? r[i->a].i != 0 : val_truth(r[i->a])))
+		pc += i->j;
+	NEXT();
+L_JUMP_CMP:
+	v = i->c ? VAL_INT((int64_t)i->b - 32768) : r[i->b];
+	bool is;
+	if (r[i->a].type == T_INT && v.type == T_INT && i->x >> 1 <= CMP_GE)
+		is = small_compare(i->x >> 1, r[i->a].i, v.i);
+	else
+		TRY(op_compare(vm, i->x >> 1, r[i->a], v, &is));
+	if (is == (i->x & 1))
+		pc += pc->j;
+	pc++;
+	NEXT();
+L_TUPLE:
+	TRY(make_tuple(vm, &r[i->a], &r[i->b], i->c));
+	NEXT();
+L_TO_TUPLE:
+	TRY(make_tuple(vm, &r[i->a], r[i->b].list->item, r[i->b].list->n));
+	NEXT();
+L_APPEND:
+	for (uint32_t k = 0; k < i->c; k++)
+		TRY(list_append(vm->h, r[i->a].list, r[i->b + k]));
+	NEXT();
+L_INDEX:
+	if (r[i->b].type == T_LIST && r[i->c].type == T_INT &&
+		(uint64_t)r[i->c].i < r[i->b].list->n)
+		r[i->a] = r[i->b].list->item[r[i->c].i];
+	else
+		TRY(op_index(vm, r[i->b], r[i->c], &r[i->a]));
+	NEXT();
+L_METHOD:
+	CALLED(call_method(vm, f, i));
+	NEXT();
+L_CALL : {
+	struct args args = {&r[i->a + 1], i->b, NULL, NULL, 0};
+	CALLED(call_value(vm, r[i->a], &args, &r[i->c]));
+	NEXT();
+}
+L_CALL_SHAPE:
+	CALLED(call_shape(vm, f, i));
+	NEXT();
+L_RETURN:
+	v = r[i->a];
+	struct val *dest = f->dest;
+	bool is_entry = f->is_entry;
+	pop_frame(vm);
+	if (is_entry) {
+		*out = v;
+		return 0;
+	}
+	*dest = v;
+	FRAME();
+	NEXT();
+L_NEXT : {
+	struct iter *it = &vm->iters[vm->n_iters - 1];
+	int has;
+	if (vm->h->fuel == 0)
+		TRY(heap_pay(vm->h, 1));
+	vm->h->fuel--;
+	if (it->kind == T_RANGE && it->left > 0) {
+		r[i->a] = VAL_INT(it->at);
+		it->at = --it->left > 0 ? it->at + it->step : it->at;
+		pc++;
+		NEXT();
+	}
+	TRY(has = iter_next(vm, it, &r[i->a]));
+	pc += has ? 1 : 1 + pc->j;
+	NEXT();
+}
+L_END_ITER:
+	end_iters(vm, f->first_iter + i->x);
+	NEXT();
+L_STEP:
+	TRY(heap_pay(vm->h, 1));
+	NEXT();
+L_NEGATE:
+L_POSITIVE:
+L_INVERT:
+L_LIST:
+L_DICT:
+L_SET:
+L_EXTEND:
+L_PUT:
+L_UPDATE:
+L_INSERT:
+L_SET_INDEX:
+L_SLICE:
+L_DOT:
+L_FUNCTION:
+L_ITER:
+L_UNPACK:
+L_FORMAT:
+L_JOIN:
+L_LOAD:
+L_FAIL:
+L_SET_DOT:
+	TRY(vm_slow(vm, f, i));
+	NEXT();
+}
+
+static enum vm_state go(struct vm *vm, uint32_t first, struct val *out)
+{
+	vm->n_nested++;
+	int rc = run(vm, out);
+	vm->n_nested--;
+	if (rc < 0 && vm->n_nested == 0)
+		record_trace(vm, first);
+	return rc < 0 ? VM_FAILED : rc > 0 ? VM_CALLED : VM_DONE;
+}
+
+enum vm_state vm_run(struct vm *vm, struct val *out)
+{
+	vm->called = NULL;
+	return go(vm, 0, out);
+}
+
+void vm_answer(struct vm *vm, struct val value)
+{
+	*vm->call_dest = value;
+	vm->called = NULL;
+}
+
+int vm_call(struct vm *vm, struct val fn, const struct args *args, struct val *out)
+{
+	if (vm->n_nested >= NESTED_MAX)
+		return heap_fail_kind(vm->h, FAIL_DEPTH,
+			"built-ins call functions deeper than %d levels", NESTED_MAX / 2);
+	struct val result = VAL_NONE;
+	vm->n_nested++;
+	int r = call_value(vm, fn, args, &result);
+	if (r > 0) {
+		vm->frames[vm->n_frames - 1].is_entry = true;
+		r = go(vm, 0, &result) == VM_DONE ? 0 : -1;
+	}
+	vm->n_nested--;
+	if (r == 0)
+		*out = result;
+	return r;
+}

@@ -1,0 +1,50 @@
+/* What every runtime's process finds in its environment. SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/installation.h"
+#include "runtime/start.h"
+#include "runtime/still.h"
+
+#include <stdio.h>
+#include <string.h>
+
+unsigned runtime_seed(const struct runtime_request *req)
+{
+	return (unsigned)(req->seed % UINT32_MAX);
+}
+
+/* Add NAME=VALUE unless NAME is there already: the caller's come first and win. */
+static int add_variable(struct runtime_start *out, struct err *err, const char *variable)
+{
+	size_t name_bytes = strcspn(variable, "=") + 1;
+	for (size_t i = 0; out->envp[i]; i++)
+		if (strncmp(out->envp[i], variable, name_bytes) == 0)
+			return 0;
+	return runtime_add(out->envp, RUNTIME_ENV_MAX, err, "%s", variable);
+}
+
+int runtime_add_environment(const struct runtime_request *req, const char *const *own, size_t n_own,
+	struct runtime_start *out, struct err *err)
+{
+	static const char *const fixed[] = {"RETORT=1", "HOME=/home/user", "USER=user",
+		"TMPDIR=/tmp", "LANG=C.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin",
+		/* Caches are no results: keep them out of the workspace. */
+		"XDG_CACHE_HOME=/tmp/.cache"};
+	char computed[2][96] = {""};
+	char session[STILL_SESSION_BYTES];
+	still_session(req, session);
+	(void)snprintf(computed[0], sizeof computed[0], "RETORT_SESSION=%s", session);
+	if (req->has_seed)
+		(void)snprintf(
+			computed[1], sizeof computed[1], "RETORT_SEED=%u", runtime_seed(req));
+	int r = still_add(req, out, err);
+	for (size_t i = req->n_env; r == 0 && i > 0; i--) /* of two with one name the last counts */
+		r = add_variable(out, err, req->env[i - 1]);
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(fixed); i++)
+		r = add_variable(out, err, fixed[i]);
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(computed); i++)
+		if (computed[i][0])
+			r = add_variable(out, err, computed[i]);
+	for (size_t i = 0; r == 0 && i < n_own; i++)
+		if (own[i][0])
+			r = add_variable(out, err, own[i]);
+	return r;
+}

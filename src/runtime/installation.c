@@ -1,0 +1,114 @@
+/*
+ * Installations of interpreters on the host: where one is, what of it a box has to see.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/installation.h"
+#include "runtime/start.h"
+
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <errno.h>
+#include <unistd.h>
+
+enum { LINKS_MAX = 16 };
+
+void runtime_cut_last_part(char *path)
+{
+	char *slash = strrchr(path, '/');
+	if (slash)
+		*slash = '\0';
+}
+
+int runtime_absolute_path(const char *path, char out[PATH_MAX], struct err *err)
+{
+	char whole[2 * PATH_MAX];
+	char here[PATH_MAX] = "";
+	size_t at = 0;
+	if (path[0] != '/' && !getcwd(here, sizeof here))
+		return err_sys(err, ERR_IO, errno, "current directory");
+	(void)snprintf(whole, sizeof whole, "%s/%s", here, path);
+	for (const char *p = whole; *p;) {
+		p += strspn(p, "/");
+		size_t n = strcspn(p, "/");
+		bool is_up = n == 2 && p[0] == '.' && p[1] == '.';
+		if (is_up)
+			while (at > 0 && out[--at] != '/')
+				;
+		else if (n > 0 && !(n == 1 && p[0] == '.')) {
+			if (at + n + 2 > PATH_MAX)
+				return err_set(err, ERR_LIMIT, "path is too long: %.100s…", path);
+			out[at++] = '/';
+			memcpy(out + at, p, n);
+			at += n;
+		}
+		p += n;
+	}
+	out[at] = '\0';
+	return 0;
+}
+
+static int no_installation(const struct runtime_kind *kind, const char *path, struct err *err)
+{
+	int r = err_set(
+		err, ERR_RUNTIME, "%s belongs to no installation of %s", path, kind->language);
+	return err_hint(err, "%s", kind->hint), r;
+}
+
+bool runtime_is_installation(const struct runtime_kind *kind, const char *prefix)
+{
+	char pattern[PATH_MAX + 64];
+	bool found = false;
+	for (size_t i = 0; prefix[0] && !found && i < ARRAY_LEN(kind->signs); i++) {
+		glob_t matches = {0};
+		if (!kind->signs[i])
+			continue;
+		(void)snprintf(pattern, sizeof pattern, "%s/%s", prefix, kind->signs[i]);
+		found = glob(pattern, GLOB_NOSORT, NULL, &matches) == 0;
+		globfree(&matches);
+	}
+	return found;
+}
+
+int runtime_bind_prefix(struct runtime_start *out, const char *prefix, struct err *err)
+{
+	int r = runtime_bind(out, prefix, NULL, err);
+	char *real = r < 0 ? NULL : realpath(prefix, NULL);
+	if (real && strcmp(real, prefix) != 0)
+		r = runtime_bind(out, real, NULL, err);
+	free(real);
+	return r;
+}
+
+int runtime_bind_installation(const struct runtime_kind *kind, struct runtime_start *out,
+	char executable[PATH_MAX], struct err *err)
+{
+	char at[PATH_MAX], target[PATH_MAX], prefix[PATH_MAX], next[2 * PATH_MAX];
+	bool is_seen = false;
+	(void)snprintf(at, sizeof at, "%s", executable);
+	for (int i = 0; i < LINKS_MAX; i++) {
+		(void)snprintf(prefix, sizeof prefix, "%s", at);
+		runtime_cut_last_part(prefix);
+		ssize_t n = readlink(at, target, sizeof target - 1);
+		(void)snprintf(next, sizeof next, "%s/%.*s", target[0] == '/' ? "" : prefix,
+			(int)MAX(n, 0), target);
+		runtime_cut_last_part(prefix);
+		int r = runtime_is_in_box(at) ? 0
+			: runtime_is_installation(kind, prefix)
+			? runtime_bind_prefix(out, prefix, err)
+			: 1;
+		if (r < 0)
+			return r;
+		if (r == 0 && !is_seen) {
+			(void)snprintf(executable, PATH_MAX, "%s", at);
+			is_seen = true;
+		}
+		r = n < 0 ? 0 : runtime_absolute_path(next, at, err);
+		if (n < 0 || r < 0)
+			return is_seen || r < 0 ? r : no_installation(kind, executable, err);
+	}
+	return no_installation(kind, executable, err);
+}

@@ -1,0 +1,125 @@
+/*
+ * Node: which one, what of the host it needs to see, how the driver is started.
+ *
+ * Its version is not asked for here: that would start it twice. The driver says it in its first
+ * frame, and refuses what is too old.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/fd.h"
+#include "runtime/installation.h"
+#include "runtime/start.h"
+#include "sandbox/syscalls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { UV_THREADS_MIN = 2, UV_THREADS_MAX = 16 };
+
+static const char *const usual[] = {"/usr/bin/node", "/usr/local/bin/node", "/usr/bin/nodejs"};
+
+static const struct runtime_kind kind = {
+	.language = "Node",
+	.executable = "bin/node",
+	.signs = {"include/node", "lib/node_modules", "share/doc/node"},
+	.hint = "name its bin/node",
+};
+
+static int not_found(const char *path, struct err *err)
+{
+	int r = err_set(err, ERR_RUNTIME, "no Node at %s", path);
+	err_hint(
+		err, "install version 18 or newer (apt install nodejs) or name one: --python PATH");
+	return r;
+}
+
+/* The interpreter as an absolute path; @asked may also be the directory of an installation. */
+static int find_node(const struct runtime_request *req, char out[PATH_MAX], struct err *err)
+{
+	struct stat st;
+	if (!req->interpreter) {
+		for (size_t i = 0; i < ARRAY_LEN(usual); i++)
+			if (access(usual[i], X_OK) == 0)
+				return runtime_absolute_path(usual[i], out, err);
+		return not_found(usual[0], err);
+	}
+	int r = runtime_absolute_path(req->interpreter, out, err);
+	if (r < 0)
+		return r;
+	if (stat(out, &st) == 0 && S_ISDIR(st.st_mode)) {
+		if (strlen(out) + strlen(kind.executable) + 2 > PATH_MAX)
+			return not_found(out, err);
+		strcat(strcat(out, "/"), kind.executable);
+	}
+	if (stat(out, &st) < 0 || !S_ISREG(st.st_mode) || access(out, X_OK) < 0)
+		return not_found(out, err);
+	return 0;
+}
+
+static int find_in_rootfs(const struct runtime_request *req, char out[PATH_MAX], struct err *err)
+{
+	cleanup_fd int root = open(req->rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return err_sys(err, ERR_NOT_FOUND, errno, "--rootfs %s", req->rootfs),
+		       err_hint(err, "name the directory of a root file system: it holds usr/");
+	for (size_t i = 0; i < (req->interpreter ? 1 : ARRAY_LEN(usual)); i++) {
+		const char *path = req->interpreter ? req->interpreter : usual[i];
+		cleanup_fd int fd = sys_open_in_root(root, path, O_PATH | O_CLOEXEC);
+		(void)snprintf(out, PATH_MAX, "%s", path);
+		if (fd >= 0)
+			return 0;
+	}
+	return not_found(req->interpreter ? req->interpreter : usual[0], err);
+}
+
+static int add_arguments(const struct runtime_request *req, const char *node,
+	struct runtime_start *out, struct err *err)
+{
+	unsigned long long mib = req->memory_bytes >> 20;
+	int r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "%s", node);
+	/* V8 takes its measure from the machine's memory, which is not what the box may have. It
+	 * shall collect garbage in time, but the limit itself is the kernel's to enforce. */
+	if (r == 0 && mib > 0)
+		r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "--max-old-space-size=%llu", mib);
+	/* 0 would mean: a seed by chance. */
+	if (r == 0 && req->has_seed)
+		r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "--random-seed=%u",
+			runtime_seed(req) % INT32_MAX + 1);
+	if (r == 0 && req->has_seed)
+		r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "--hash-seed=%u",
+			runtime_seed(req) % INT32_MAX + 1);
+	return r == 0 ? runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "/retort/node/driver.js") : r;
+}
+
+static int node_start(const struct runtime_request *req, struct runtime_start *out, struct err *err)
+{
+	char node[PATH_MAX], drivers[PATH_MAX], threads[64];
+	int r = req->rootfs ? find_in_rootfs(req, node, err) : find_node(req, node, err);
+	if (r == 0 && !req->rootfs)
+		r = runtime_bind_installation(&kind, out, node, err);
+	if (r < 0)
+		return r;
+	(void)snprintf(drivers, sizeof drivers, "%s/node", req->drivers_dir);
+	r = runtime_bind(out, drivers, "/retort/node", err);
+	if (r < 0)
+		return err_hint(err, "install retort again: its parts must stay together"), r;
+	uint64_t n_threads = (req->cpu_milli + 999) / 1000;
+	(void)snprintf(threads, sizeof threads, "UV_THREADPOOL_SIZE=%u",
+		(unsigned)MIN(MAX(n_threads, UV_THREADS_MIN), UV_THREADS_MAX));
+	const char *const own[] = {threads, "NO_UPDATE_NOTIFIER=1"};
+	r = add_arguments(req, node, out, err);
+	return r < 0 ? r : runtime_add_environment(req, own, ARRAY_LEN(own), out, err);
+}
+
+const struct runtime runtime_node = {
+	.name = "javascript",
+	.endings = "|js|mjs|cjs|ts|mts|cts|",
+	.words = "|node|nodejs|",
+	.carry = CARRY_REPLAY,
+	.is_stdin_text = true,
+	.start = node_start,
+};

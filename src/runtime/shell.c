@@ -1,0 +1,54 @@
+/*
+ * bash: the box's own, below /usr; our driver is beside it and starts it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "runtime/installation.h"
+#include "runtime/start.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static int check_shell(const struct runtime_request *req, struct err *err)
+{
+	char path[PATH_MAX];
+	const char *root = req->rootfs ? req->rootfs : "";
+	if (req->interpreter) {
+		err_set(err, ERR_USAGE, "the shell runtime has no interpreter to choose: %s",
+			req->interpreter);
+		return err_hint(err, "leave it out: the shell is /bin/bash");
+	}
+	/* In another root it may be an absolute link, which leads elsewhere from here. */
+	int n = snprintf(path, sizeof path, "%s/bin/bash", root);
+	if (n < 0 || (size_t)n >= sizeof path)
+		return err_set(err, ERR_LIMIT, "path is too long: %.100s…", root);
+	if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	err_set(err, ERR_RUNTIME, "no bash: %s", path);
+	return err_hint(err, "install bash");
+}
+
+static int shell_start(
+	const struct runtime_request *req, struct runtime_start *out, struct err *err)
+{
+	char drivers[PATH_MAX];
+	int r = check_shell(req, err);
+	if (r < 0)
+		return r;
+	(void)snprintf(drivers, sizeof drivers, "%s/shell", req->drivers_dir);
+	r = runtime_bind(out, drivers, "/retort/shell", err);
+	if (r < 0)
+		return err_hint(err, "install retort again: its parts must stay together"), r;
+	r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "%s", "/retort/shell/retort-shell");
+	return r < 0 ? r : runtime_add_environment(req, NULL, 0, out, err);
+}
+
+const struct runtime runtime_shell = {
+	.name = "shell",
+	.endings = "|sh|bash|",
+	.words = "|sh|bash|dash|",
+	.carry = CARRY_TEXT,
+	.start = shell_start,
+};

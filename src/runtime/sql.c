@@ -1,0 +1,59 @@
+/*
+ * SQL: SQLite, in a driver of our own. It needs libsqlite3 and libc of the host, which every box
+ * sees below /usr; with --rootfs those of that root.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/attr.h"
+#include "runtime/installation.h"
+#include "runtime/start.h"
+
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A root file system without the library would only give the loader's own words. */
+static int check_rootfs(const char *rootfs, struct err *err)
+{
+	static const char *const places[] = {"usr/lib/libsqlite3.so.0", "usr/lib64/libsqlite3.so.0",
+		"usr/lib/*/libsqlite3.so.0", "lib/*/libsqlite3.so.0"};
+	char pattern[PATH_MAX];
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		glob_t found = {0};
+		(void)snprintf(pattern, sizeof pattern, "%s/%s", rootfs, places[i]);
+		bool is_there = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
+		globfree(&found);
+		if (is_there)
+			return 0;
+	}
+	int r = err_set(err, ERR_RUNTIME, "no libsqlite3.so.0 in %s", rootfs);
+	return err_hint(err, "install it there (Debian: libsqlite3-0)"), r;
+}
+
+static int sql_start(const struct runtime_request *req, struct runtime_start *out, struct err *err)
+{
+	char drivers[PATH_MAX];
+	if (req->interpreter) {
+		int r = err_set(err, ERR_USAGE, "--python %s: sql has no interpreter to choose",
+			req->interpreter);
+		return err_hint(err, "leave the option out"), r;
+	}
+	int r = req->rootfs ? check_rootfs(req->rootfs, err) : 0;
+	if (r < 0)
+		return r;
+	(void)snprintf(drivers, sizeof drivers, "%s/sql", req->drivers_dir);
+	r = runtime_bind(out, drivers, "/retort/sql", err);
+	if (r < 0)
+		return err_hint(err, "install retort again: its parts must stay together"), r;
+	r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "/retort/sql/retort-sql");
+	return r < 0 ? r : runtime_add_environment(req, NULL, 0, out, err);
+}
+
+const struct runtime runtime_sql = {
+	.name = "sql",
+	.endings = "|sql|",
+	.carry = CARRY_FILE,
+	.words = "|sqlite3|sqlite|",
+	.start = sql_start,
+};

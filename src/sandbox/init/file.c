@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/init/file.h"
+
+#include "base/fd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { COPY_BYTES = 1 << 20, REMOVE_DEPTH_MAX = 100 };
+
+static const char *const roots[INIT_FILE_ROOT_END_] = {
+	[INIT_FILE_HOME] = "/home/user", [INIT_FILE_TMP] = "/tmp", [INIT_FILE_SHM] = "/dev/shm"};
+
+/* Is the text two strings, the path a plain relative one? */
+static bool is_valid(const struct init_request *req, const char **path, const char **target)
+{
+	const char *end = memchr(req->text, '\0', req->text_bytes);
+	if (!end || end == req->text || req->text[0] == '/' ||
+		req->text[req->text_bytes - 1] != '\0')
+		return false;
+	*path = req->text;
+	*target = end + 1 < req->text + req->text_bytes ? end + 1 : "";
+	for (const char *p = *path; *p;) {
+		size_t n = strcspn(p, "/");
+		if (n == 0 || n > NAME_MAX || (n == 1 && p[0] == '.') ||
+			(n == 2 && p[0] == '.' && p[1] == '.'))
+			return false;
+		p += n;
+		if (*p == '/' && !*++p)
+			return false;
+	}
+	return true;
+}
+
+/* A descriptor of O_PATH cannot be changed itself, only by way of /proc. */
+static int set_mode(int fd, mode_t mode)
+{
+	char path[32];
+	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	return chmod(path, mode) < 0 ? -errno : 0;
+}
+
+/* A directory that its owner has closed to himself is opened; who asks puts its mode back. */
+static void make_usable(int fd)
+{
+	struct stat st;
+	if (fstat(fd, &st) == 0 && (st.st_mode & S_IRWXU) != S_IRWXU)
+		(void)set_mode(fd, (st.st_mode & 0777) | S_IRWXU);
+}
+
+/* The directory that @path is in, part by part without following a link. */
+static int open_parent(const char *root, const char *path, bool is_made, const char **name)
+{
+	cleanup_fd int at = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (const char *slash; at >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
+		char part[NAME_MAX + 1] = "";
+		memcpy(part, path, (size_t)(slash - path));
+		if (is_made && mkdirat(at, part, 0755) < 0 && errno != EEXIST)
+			return -errno;
+		int next = openat(at, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		int sys = errno;
+		fd_close(&at);
+		if (next < 0)
+			return -sys;
+		at = next;
+		make_usable(at);
+	}
+	*name = path;
+	return at < 0 ? -errno : fd_take(&at);
+}
+
+static int remove_one(int dir, const char *name)
+{
+	int r = unlinkat(dir, name, 0);
+	if (r < 0 && (errno == EISDIR || errno == EPERM))
+		r = unlinkat(dir, name, AT_REMOVEDIR);
+	return r < 0 ? -errno : 0;
+}
+
+static DIR *open_dir(int dir, const char *name)
+{
+	cleanup_fd int at = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (at < 0)
+		return NULL;
+	make_usable(at);
+	cleanup_fd int fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	if (list)
+		(void)fd_take(&fd);
+	return list;
+}
+
+/*
+ * With all that is in it, at most REMOVE_DEPTH_MAX deep. What a volume shows is safe: a mount point
+ * is busy, never merely not empty, and stays.
+ */
+static int remove_tree(int dir, const char *name, int depth)
+{
+	struct dirent *entry;
+	int r = remove_one(dir, name);
+	if ((r != -ENOTEMPTY && r != -EEXIST) || depth == REMOVE_DEPTH_MAX)
+		return r;
+	DIR *list = open_dir(dir, name);
+	if (!list)
+		return -errno;
+	while ((entry = readdir(list)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			(void)remove_tree(dirfd(list), entry->d_name, depth + 1);
+	(void)closedir(list);
+	return remove_one(dir, name);
+}
+
+static int change_mode(int dir, const char *name, mode_t mode)
+{
+	cleanup_fd int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : set_mode(fd, mode);
+}
+
+static int copy_all(int from, int to)
+{
+	for (;;) {
+		ssize_t n = sendfile(to, from, NULL, COPY_BYTES);
+		if (n == 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+	}
+}
+
+/* Written in place, it stays the file that is open somewhere; else it is made anew. */
+static int write_file(int dir, const char *name, mode_t mode, int from)
+{
+	struct stat st;
+	int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	cleanup_fd int to = openat(dir, name, flags | O_CREAT, mode);
+	if (to < 0 && errno != ENOENT && unlinkat(dir, name, 0) == 0)
+		to = openat(dir, name, flags | O_CREAT | O_EXCL, mode);
+	if (to < 0 || fstat(to, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	if (ftruncate(to, 0) < 0)
+		return -errno;
+	int r = copy_all(from, to);
+	if (r == 0 && fchmod(to, mode) < 0)
+		r = -errno;
+	return r;
+}
+
+int file_change(const struct init_request *req, int fd)
+{
+	return req->root < INIT_FILE_ROOT_END_ ? file_change_below(roots[req->root], req, fd)
+					       : -EINVAL;
+}
+
+int file_change_below(const char *root, const struct init_request *req, int fd)
+{
+	const char *path, *target, *name;
+	if (!is_valid(req, &path, &target) || (req->act == INIT_FILE_WRITE) != (fd >= 0))
+		return -EINVAL;
+	bool is_made = req->act != INIT_FILE_REMOVE && req->act != INIT_FILE_MODE;
+	cleanup_fd int dir = open_parent(root, path, is_made, &name);
+	if (dir < 0)
+		return dir;
+	int r = 0;
+	switch ((enum init_file_act)req->act) {
+	case INIT_FILE_REMOVE:
+		return remove_tree(dir, name, 0);
+	case INIT_FILE_MODE:
+		return change_mode(dir, name, req->mode & 0777);
+	case INIT_FILE_DIR:
+		r = mkdirat(dir, name, req->mode & 0777);
+		break;
+	case INIT_FILE_LINK:
+		r = symlinkat(target, dir, name);
+		break;
+	case INIT_FILE_WRITE:
+		return write_file(dir, name, req->mode & 0777, fd);
+	default:
+		return -EINVAL;
+	}
+	return r < 0 ? -errno : 0;
+}

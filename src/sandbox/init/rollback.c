@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/init/rollback.h"
+
+#include "base/fd.h"
+#include "sandbox/proc_list.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CLEAR_ROUNDS_MAX = 1000, COUNT_ROUNDS_MAX = 50, PAUSE_NS = 200000 };
+
+struct member {
+	struct proc_entry entry;
+	bool is_killed;
+};
+
+struct members {
+	struct member v[ROLLBACK_MAX];
+	size_t n;
+	bool is_full;
+};
+
+static bool add_member(void *arg, const struct proc_entry *entry)
+{
+	struct members *all = arg;
+	if (entry->is_nested || entry->pid == 1)
+		return true;
+	if (all->n == ROLLBACK_MAX) {
+		all->is_full = true;
+		return false;
+	}
+	all->v[all->n++] = (struct member){.entry = *entry};
+	return true;
+}
+
+static int read_members(struct members *all, struct err *err)
+{
+	all->n = 0;
+	all->is_full = false;
+	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = proc < 0 ? -errno : proc_list(proc, add_member, all);
+	if (r < 0)
+		return err_sys(err, ERR_BOX, -r, "read /proc");
+	if (all->is_full)
+		return err_set(err, ERR_LIMIT, "more than %d processes in the box", ROLLBACK_MAX);
+	return 0;
+}
+
+static struct member *find(struct members *all, pid_t pid)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].entry.pid == pid)
+			return &all->v[i];
+	return NULL;
+}
+
+/* Ticks are coarse; within one, pids tell, as they go up. */
+static bool is_newer(const struct proc_entry *a, const struct rollback_mark *b)
+{
+	return a->start_ticks != b->ticks ? a->start_ticks > b->ticks : a->pid > b->pid;
+}
+
+void rollback_set_mark(struct rollback_mark *out)
+{
+	struct timespec now;
+	char text[32];
+	cleanup_fd int fd = open("/proc/sys/kernel/ns_last_pid", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : fd_read_all(fd, text, sizeof text - 1);
+	text[MAX(n, 0)] = '\0';
+	(void)clock_gettime(CLOCK_BOOTTIME, &now);
+	long hz = sysconf(_SC_CLK_TCK);
+	out->ticks = (uint64_t)now.tv_sec * (uint64_t)hz +
+		(uint64_t)now.tv_nsec / (1000000000 / (uint64_t)hz);
+	out->pid = n > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
+}
+
+static bool is_other(const struct rollback *back, pid_t pid)
+{
+	for (size_t i = 0; i < back->n_others; i++)
+		if (back->others[i] == pid)
+			return true;
+	return false;
+}
+
+/* Does it descend from something older than the guard that may stay? */
+static bool is_kept(struct members *all, const struct rollback *back, const struct member *m,
+	const struct rollback_mark *mark)
+{
+	for (size_t depth = 0; m && depth <= all->n; depth++) {
+		if (m->entry.pid == back->guard)
+			return true;
+		if (m->entry.pid == back->driver || is_other(back, m->entry.pid))
+			return false;
+		if (!is_newer(&m->entry, mark))
+			return true;
+		m = find(all, m->entry.ppid); /* init is not among them */
+	}
+	return false;
+}
+
+int rollback_check(const struct rollback *back, struct err *err)
+{
+	struct proc_entry guard = {0};
+	if (!back->guard)
+		return 0;
+	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = proc < 0 ? -errno : proc_entry_read(&guard, proc, back->guard);
+	if (r < 0 || guard.ppid != getpid() || guard.state == 'Z' || back->guard == back->driver)
+		return err_set(err, ERR_GONE, "no guard %d", (int)back->guard);
+	return 0;
+}
+
+static int mark(struct members *all, const struct rollback *back, struct err *err)
+{
+	const struct member *guard = back->guard ? find(all, back->guard) : NULL;
+	struct rollback_mark mark = back->mark ? *back->mark : (struct rollback_mark){0};
+	int n = 0;
+	if (!guard && back->guard)
+		return err_set(err, ERR_GONE, "no guard %d", (int)back->guard);
+	if (guard && !back->mark)
+		mark = (struct rollback_mark){guard->entry.start_ticks, guard->entry.pid, 0};
+	for (size_t i = 0; i < all->n; i++) {
+		struct member *m = &all->v[i];
+		m->is_killed = !is_kept(all, back, m, &mark);
+		n += m->is_killed;
+	}
+	return n;
+}
+
+static void reap(struct members *all, const struct rollback *back)
+{
+	int status;
+	pid_t pid;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		const struct member *m = find(all, pid);
+		if (!m || !m->is_killed)
+			back->reaped(back->arg, pid, status);
+	}
+}
+
+static bool are_gone(const struct members *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].is_killed && kill(all->v[i].entry.pid, 0) == 0)
+			return false;
+	return true;
+}
+
+static int await_end(struct members *all, const struct rollback *back, struct err *err)
+{
+	struct timespec pause = {.tv_nsec = PAUSE_NS};
+	for (int64_t ns = 0; ns < (int64_t)ROLLBACK_MS * 1000000; ns += PAUSE_NS) {
+		reap(all, back);
+		if (are_gone(all))
+			return 0;
+		(void)nanosleep(&pause, NULL);
+	}
+	return err_set(
+		err, ERR_BOX, "killed processes did not end within %d s", ROLLBACK_MS / 1000);
+}
+
+int rollback(const struct rollback *back, struct err *err)
+{
+	static struct members all;
+	(void)kill(-1, SIGSTOP);
+	int n = read_members(&all, err);
+	if (n == 0)
+		n = mark(&all, back, err);
+	for (size_t i = 0; n > 0 && i < all.n; i++)
+		if (all.v[i].is_killed)
+			(void)kill(all.v[i].entry.pid, SIGKILL);
+	(void)kill(-1, SIGCONT);
+	if (n <= 0)
+		return n;
+	int r = await_end(&all, back, err);
+	return r < 0 ? r : n;
+}
+
+struct killing {
+	const pid_t *kept;
+	size_t n_kept;
+	bool is_forced;
+	int n;
+};
+
+static bool kill_member(void *arg, const struct proc_entry *entry)
+{
+	struct killing *k = arg;
+	if (entry->is_nested || entry->pid == 1 || entry->state == 'Z')
+		return true;
+	for (size_t i = 0; i < k->n_kept; i++)
+		if (k->kept[i] == entry->pid)
+			return true;
+	if (k->is_forced)
+		(void)kill(entry->pid, SIGKILL);
+	k->n++;
+	return true;
+}
+
+/* One that ends can still be seen for a moment, and one that is killed may have made another. */
+int rollback_clear(const pid_t *kept, size_t n_kept, bool is_forced)
+{
+	struct timespec pause = {.tv_nsec = PAUSE_NS};
+	int n_first = 0, n_last = 0;
+	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int n_rounds = is_forced ? CLEAR_ROUNDS_MAX : COUNT_ROUNDS_MAX;
+	for (int i = 0; proc >= 0 && i < n_rounds; i++) {
+		struct killing k = {.kept = kept, .n_kept = n_kept, .is_forced = is_forced};
+		int r = proc_list(proc, kill_member, &k);
+		n_first = i == 0 || !is_forced ? k.n : n_first;
+		n_last = k.n;
+		if (r < 0 || k.n == 0)
+			break;
+		(void)nanosleep(&pause, NULL);
+	}
+	return is_forced && n_last > 0 ? -EBUSY : n_first;
+}
+
+void rollback_kill_own(void)
+{
+	(void)rollback_clear(NULL, 0, true);
+}

@@ -1,0 +1,64 @@
+/*
+ * Back to a guard: end the live driver and everything that came after the guard.
+ *
+ * Theory of operation. A guard is a copy of the driver that stands still, a child of init. To go
+ * back to it, init stops every process of the box at once (one that is just being made is made
+ * after the stop or not at all), reads /proc, kills what is to go, lets the others go on, and waits
+ * until the killed are gone.
+ *
+ * Killed are the driver and each process that is newer than the guard (or the moment given), unless
+ * it descends, by live parents, from an older process that is not the driver: a server that an
+ * earlier step started may have made itself new workers meanwhile. Some drivers consist of several
+ * processes, and those of several runtimes may have to go: the engine names them all.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A moment: what starts later is newer. */
+struct rollback_mark {
+	uint64_t ticks; /* since the host started */
+	pid_t pid;	/* the last that was given by then */
+	uint32_t name;	/* the engine's; not 0 */
+};
+enum { ROLLBACK_MARKS_MAX = 64 };
+void rollback_set_mark(struct rollback_mark *out);
+
+struct rollback {
+	pid_t driver;			  /* 0 when it is gone already */
+	pid_t guard;			  /* 0: none */
+	const struct rollback_mark *mark; /* NULL: the guard's beginning, or that of the box */
+	const int32_t *others; /* go as well, and do not protect what they have started */
+	size_t n_others;
+	void (*reaped)(void *arg, pid_t pid, int status); /* a child other than the killed ended */
+	void *arg;
+};
+
+/* Is the guard a living child of this process? Nothing is touched. Errors: ERR_GONE. */
+int rollback_check(const struct rollback *back, struct err *err);
+
+/*
+ * Do it. After an error the box is not to be used any more.
+ * Limits:  ROLLBACK_MAX processes in the box.
+ * Blocks:  until the killed are gone, at most ROLLBACK_MS.
+ * Returns: how many processes were killed, or negative errno.
+ * Errors:  ERR_LIMIT, ERR_BOX.
+ */
+enum { ROLLBACK_MAX = 8192, ROLLBACK_MS = 20000 };
+int rollback(const struct rollback *back, struct err *err);
+
+/*
+ * Processes of this pid namespace but process 1 and @kept: how many there are; SIGKILL to them if
+ * @is_forced, until there are none. Returns: also -EBUSY when some would not end.
+ */
+int rollback_clear(const pid_t *kept, size_t n_kept, bool is_forced);
+
+/* SIGKILL to every process of this pid namespace but process 1, and to none of those below it. */
+void rollback_kill_own(void);

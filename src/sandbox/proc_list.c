@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/proc_list.h"
+
+#include "sandbox/cgroup_file.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { PID_MAX = 4194304 };
+
+bool proc_nspid(const char *status, unsigned *n, uint64_t *last)
+{
+	const char *at = strstr(status, "\nNSpid:");
+	*n = 0;
+	if (!at)
+		return false;
+	at += strlen("\nNSpid:");
+	for (at += strspn(at, " \t"); *at >= '0' && *at <= '9'; at += strspn(at, " \t")) {
+		if (cgroup_file_number(at, NULL, last) < 0)
+			return false;
+		(*n)++;
+		at += strspn(at, "0123456789");
+	}
+	return *n > 0;
+}
+
+/* After the name, which may hold anything and ends at the last ')': state, ppid, …, starttime. */
+static bool parse_stat(struct proc_entry *out, const char *text)
+{
+	enum { FIELD_STATE, FIELD_PPID, FIELD_START = 19 };
+	const char *at = strrchr(text, ')');
+	uint64_t value;
+	if (!at)
+		return false;
+	at++;
+	for (int field = 0; field <= FIELD_START; field++) {
+		at += strspn(at, " ");
+		if (!*at)
+			return false;
+		if (field == FIELD_STATE)
+			out->state = *at;
+		if (field == FIELD_PPID && cgroup_file_number(at, NULL, &value) == 0)
+			out->ppid = (pid_t)value;
+		if (field == FIELD_START && cgroup_file_number(at, NULL, &out->start_ticks) < 0)
+			return false;
+		at += strcspn(at, " ");
+	}
+	return true;
+}
+
+static int read_text(int proc_fd, pid_t pid, const char *file, char text[CGROUP_LINE_BYTES])
+{
+	char path[64];
+	int r = cgroup_file_path(path, sizeof path, "%d/%s", (int)pid, file);
+	ssize_t n = r < 0 ? r : cgroup_file_read(proc_fd, path, text, CGROUP_LINE_BYTES);
+	return n < 0 ? (int)n : n == 0 ? -ESRCH : 0;
+}
+
+int proc_entry_read(struct proc_entry *out, int proc_fd, pid_t pid)
+{
+	char text[CGROUP_LINE_BYTES];
+	struct proc_entry entry = {.pid = pid};
+	unsigned n_levels = 0;
+	uint64_t last = 0;
+	int r = read_text(proc_fd, pid, "stat", text);
+	if (r < 0)
+		return r;
+	if (!parse_stat(&entry, text))
+		return -ESRCH;
+	r = read_text(proc_fd, pid, "status", text);
+	if (r < 0)
+		return r;
+	if (!proc_nspid(text, &n_levels, &last))
+		return -ESRCH;
+	entry.is_nested = n_levels > 1;
+	entry.is_child_ns = n_levels == 2;
+	entry.is_first = last == 1;
+	*out = entry;
+	return 0;
+}
+
+struct listing {
+	int proc_fd;
+	proc_visit_fn *visit;
+	void *arg;
+};
+
+static bool visit_name(void *arg, const char *name)
+{
+	const struct listing *l = arg;
+	struct proc_entry entry;
+	uint64_t pid;
+	if (!*name || name[strspn(name, "0123456789")] != '\0' ||
+		cgroup_file_number(name, NULL, &pid) < 0 || pid == 0 || pid > PID_MAX)
+		return true;
+	if (proc_entry_read(&entry, l->proc_fd, (pid_t)pid) < 0)
+		return true;
+	return l->visit(l->arg, &entry);
+}
+
+int proc_list(int proc_fd, proc_visit_fn *visit, void *arg)
+{
+	struct listing l = {.proc_fd = proc_fd, .visit = visit, .arg = arg};
+	return cgroup_file_each(proc_fd, ".", visit_name, &l);
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/warden/branching.h"
+
+#include "base/fd.h"
+#include "sandbox/cgroup_file.h"
+#include "sandbox/proc_list.h"
+#include "sandbox/warden/census.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+int64_t branching_now_ms(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void free_branching(struct branching *b)
+{
+	making_done(&b->making);
+	ends_done(&b->ends);
+	furnish_stop(&b->furnish);
+	fd_close(&b->c1_fd);
+	b->parent->is_branching = false;
+	b->state = BRANCHING_FREE;
+}
+
+static int check_spec(const struct box *parent, const struct box_spec *spec, struct err *err)
+{
+	if (!parent->is_branchable)
+		return err_set(err, ERR_USAGE, "box %u is not made to be branched", parent->slot);
+	if (parent->is_branching)
+		return err_set(err, ERR_LIMIT, "box %u is being branched already", parent->slot);
+	if (parent->depth >= WIRE_DEPTH_MAX) {
+		int r = err_set(
+			err, ERR_LIMIT, "more than %d branches of branches", WIRE_DEPTH_MAX);
+		return err_hint(err,
+			       "rebuild the session by replaying it, or branch from an "
+			       "earlier step"),
+		       r;
+	}
+	for (unsigned i = 0; i < spec->n_binds; i++)
+		if (spec->binds[i].kind == BIND_ROOTFS || spec->binds[i].kind == BIND_DRIVER)
+			return err_set(err, ERR_PROTOCOL, "a branch has the root of its parent");
+	return 0;
+}
+
+/* A branch cannot be pinned where the filter, which is its parent's, lets it choose its CPUs. */
+static void settle_cpus(struct branching *b)
+{
+	if (b->by[LIMIT_cpu_milli] != LIMIT_BY_AFFINITY || b->parent->is_pinned)
+		return;
+	b->by[LIMIT_cpu_milli] = LIMIT_BY_NONE;
+	b->making.n_cpus = 0;
+}
+
+static int give_out(struct branching *b, int fds[WARDEN_PREPARED_MAX], struct err *err)
+{
+	struct making *m = &b->making;
+	int n = WARDEN_PREPARED_JOIN;
+	fds[WARDEN_PREPARED_INIT_EXE] = fcntl(m->host->init_fd, F_DUPFD_CLOEXEC, 0);
+	if (fds[WARDEN_PREPARED_INIT_EXE] < 0)
+		return err_sys(err, ERR_BOX, errno, "descriptor of init");
+	for (int i = 0; m->is_v1 && i < m->n_join_fds; i++, n++) {
+		fds[n] = fcntl(m->join_fds[i], F_DUPFD_CLOEXEC, 0);
+		if (fds[n] < 0) {
+			int r = err_sys(err, ERR_BOX, errno, "descriptor of a cgroup");
+			while (--n >= WARDEN_PREPARED_INIT_EXE)
+				fd_close(&fds[n]);
+			return r;
+		}
+	}
+	fds[WARDEN_PREPARED_CONTROL] = take_fd(b->ends.control);
+	fds[WARDEN_PREPARED_SYNC] = take_fd(m->sync);
+	fds[WARDEN_PREPARED_INIT] = take_fd(m->init_sock);
+	return n;
+}
+
+int branching_open(struct branching *b, const struct box_host *host, const struct box_spec *spec,
+	int fds[WARDEN_PREPARED_MAX], struct err *err)
+{
+	struct box *box = b->box, *parent = b->parent;
+	int r = check_spec(parent, spec, err), on = 1;
+	if (r < 0)
+		return r;
+	b->limits = *spec->limits;
+	memset(b->by, 0, sizeof b->by);
+	b->ends = (struct ends){-1, -1};
+	b->stem = b->c1 = 0;
+	b->c1_fd = -1;
+	b->furnish = FURNISH_NONE;
+	making_init(&b->making, host, &b->limits);
+	r = making_open(&b->making, box, spec, &b->ends, b->by, err);
+	for (unsigned i = 0; i < b->making.root.n_mounts; i++) {
+		(void)snprintf(b->dst[i], sizeof b->dst[i], "%s", b->making.mounts[i].dst);
+		b->making.mounts[i].dst = b->dst[i];
+	}
+	if (r == 0 && setsockopt(b->ends.sync, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
+		r = err_sys(err, ERR_BOX, errno, "ask for credentials");
+	if (r == 0)
+		r = give_out(b, fds, err);
+	if (r < 0) {
+		cgroup_leaf_close(&box->leaf);
+		free_branching(b);
+		return r;
+	}
+	settle_cpus(b);
+	box->state = BOX_MAKING;
+	box->parent = parent->slot;
+	box->root = parent->root;
+	box->depth = parent->depth + 1;
+	parent->n_branches++;
+	parent->is_branching = true;
+	b->state = BRANCHING_HELLO;
+	b->deadline_ms = branching_now_ms() + BRANCHING_HELLO_MS;
+	return r;
+}
+
+/* One byte, and who sent it as the kernel knows it. Descriptors that come along find no room.
+ * Returns: 1, 0 when there is nothing, or -EPIPE. */
+static int hear_byte(int sock, char *byte, pid_t *pid)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(struct ucred))];
+	} control;
+	struct iovec iov = {.iov_base = byte, .iov_len = 1};
+	struct msghdr msg = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof control.bytes};
+	struct ucred who = {0};
+	ssize_t n = recvmsg(sock, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -EPIPE;
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	if (n == 0 || !c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS)
+		return -EPIPE;
+	memcpy(&who, CMSG_DATA(c), sizeof who);
+	*pid = who.pid;
+	return who.pid > 0 ? 1 : -EPIPE;
+}
+
+/* The namespace around C1's must be the parent's, and its own that of no box: then it is what the
+ * one clone that was let through has made. */
+static int check_user_ns(struct branching *b, const struct boxes *all, struct err *err)
+{
+	char path[64];
+	struct stat own = {0}, around = {0};
+	(void)snprintf(path, sizeof path, "/proc/%d/ns/user", (int)b->c1);
+	cleanup_fd int ns = open(path, O_RDONLY | O_CLOEXEC);
+	cleanup_fd int parent = ns < 0 ? -1 : ioctl(ns, NS_GET_PARENT);
+	if (parent < 0 || fstat(ns, &own) < 0 || fstat(parent, &around) < 0)
+		return err_sys(err, ERR_BOX, errno, "look at the branch's namespaces");
+	bool is_new = around.st_ino == b->parent->user_ns;
+	for (size_t i = 0; is_new && i < all->n; i++)
+		is_new = all->v[i].state == BOX_FREE || all->v[i].user_ns != own.st_ino;
+	if (!is_new)
+		return err_set(err, ERR_BOX, "the branch is not where it should be");
+	b->box->user_ns = own.st_ino;
+	return 0;
+}
+
+static int check_first(pid_t pid, struct err *err)
+{
+	struct proc_entry entry = {0};
+	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = proc < 0 ? -errno : proc_entry_read(&entry, proc, pid);
+	if (r < 0)
+		return err_sys(err, ERR_BOX, -r, "look at the branch's first process");
+	return entry.is_first ? 0 : err_set(err, ERR_BOX, "the branch has another first process");
+}
+
+/* Only downwards: what the parent's driver had is the most there is. */
+static int lower_limits(const struct branching *b, struct err *err)
+{
+	const uint64_t *limit = b->limits.value;
+	const struct {
+		enum __rlimit_resource resource;
+		uint64_t most;
+	} rows[] = {
+		{RLIMIT_FSIZE, limit[LIMIT_file_bytes]},
+		{RLIMIT_NOFILE, limit[LIMIT_open_files]},
+		{RLIMIT_NPROC, limit[LIMIT_pids] + 1 + SPAWN_ROOM},
+		{RLIMIT_DATA, b->making.is_uncounted ? limit[LIMIT_memory_bytes] * 2 : UINT64_MAX},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct rlimit now;
+		if (prlimit(b->c1, rows[i].resource, NULL, &now) < 0)
+			return err_sys(err, ERR_BOX, errno, "read a limit of the branch");
+		now.rlim_max = MIN(now.rlim_max, rows[i].most);
+		now.rlim_cur = MIN(now.rlim_cur, now.rlim_max);
+		if (prlimit(b->c1, rows[i].resource, &now, NULL) < 0)
+			return err_sys(err, ERR_BOX, errno, "lower a limit of the branch");
+	}
+	return child_pin(b->c1, b->making.n_cpus, b->box->slot, err);
+}
+
+static int take_c1(struct branching *b, pid_t pid, const struct boxes *all, struct err *err)
+{
+	b->c1 = pid;
+	b->c1_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (b->c1_fd < 0)
+		return err_sys(err, ERR_BOX, errno, "the branch's first process is gone");
+	int r = check_user_ns(b, all, err);
+	if (r == 0)
+		r = check_first(pid, err);
+	if (r == 0)
+		r = lower_limits(b, err);
+	/* All of that went by number; it was the same process if it is still there. */
+	if (r == 0 && syscall(SYS_pidfd_send_signal, b->c1_fd, 0, NULL, 0) < 0)
+		r = err_sys(err, ERR_BOX, errno, "the branch's first process is gone");
+	if (r == 0)
+		r = furnish_start(&b->furnish, &b->making, pid, b->c1_fd, err);
+	if (r < 0)
+		return r;
+	b->state = BRANCHING_FURNISH;
+	b->deadline_ms = branching_now_ms() + BRANCHING_FURNISH_MS;
+	return 0;
+}
+
+static int take_stem(struct branching *b, pid_t pid, struct err *err)
+{
+	if (census_user_ns(pid) != b->parent->user_ns)
+		return err_set(
+			err, ERR_BOX, "what asks for a branch is not in box %u", b->parent->slot);
+	b->stem = pid;
+	return 0;
+}
+
+int branching_hear(struct branching *b, const struct boxes *all, struct err *err)
+{
+	char byte = 0;
+	pid_t pid = 0;
+	int r = hear_byte(b->ends.sync, &byte, &pid);
+	if (r == 0)
+		return 0;
+	if (r < 0)
+		return err_set(err, ERR_GONE, "the driver gave up the branch");
+	if (b->state == BRANCHING_HELLO && b->stem == 0 && byte == 'P')
+		return take_stem(b, pid, err);
+	if (b->state == BRANCHING_CLONE && byte == 'C')
+		return take_c1(b, pid, all, err);
+	return err_set(err, ERR_PROTOCOL, "byte %d is not what a branch says now", byte);
+}
+
+bool branching_is_stem(struct branching *b, pid_t tid)
+{
+	struct err err;
+	if (b->state != BRANCHING_HELLO)
+		return false;
+	if (b->stem == 0)
+		(void)branching_hear(b, NULL, &err); /* in this state it looks at no box */
+	return b->stem == tid;
+}
+
+void branching_granted(struct branching *b)
+{
+	b->state = BRANCHING_CLONE;
+	b->deadline_ms = branching_now_ms() + BRANCHING_HELLO_MS;
+}
+
+int branching_hear_c1(struct branching *b attr_unused, struct err *err)
+{
+	return err_set(err, ERR_GONE, "the branch's first process ended");
+}
+
+int branching_hear_helper(struct branching *b, int *workspace_fd, struct err *err)
+{
+	int fds[SEEN_LISTENER];
+	struct box *box = b->box;
+	int r = furnish_result(&b->furnish, fds, err);
+	if (r < 0)
+		return r;
+	box->proc_fd = fds[SEEN_PROC];
+	box->store_fd = fds[SEEN_STORE];
+	if (send(b->ends.sync, "g", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1) {
+		fd_close(&fds[SEEN_WORKSPACE]);
+		return err_set(err, ERR_GONE, "the branch's first process ended");
+	}
+	box->pid = b->c1;
+	box->pid_fd = take_fd(b->c1_fd);
+	box->is_branchable = true;
+	box->is_uncounted = b->making.is_uncounted;
+	box->is_pinned = b->parent->is_pinned;
+	box->refine_bytes = b->limits.value[LIMIT_memory_bytes];
+	box->state = BOX_LIVE;
+	*workspace_fd = fds[SEEN_WORKSPACE];
+	free_branching(b);
+	return 1;
+}
+
+void branching_fail(struct branching *b, const struct boxes *all)
+{
+	struct box *box = b->box;
+	furnish_stop(&b->furnish);
+	if (b->c1_fd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, b->c1_fd, SIGKILL, NULL, 0);
+	fd_close(&b->ends.sync); /* who waits there gives up */
+	box->user_ns = 0;
+	if (b->state != BRANCHING_HELLO)
+		census_kill_strays(b->parent, all->v, all->n);
+	b->parent->n_branches--;
+	box_destroy(box);
+	free_branching(b);
+}

@@ -1,0 +1,71 @@
+/*
+ * A branch while it is made: a state machine that never waits for a box.
+ *
+ *   HELLO     the engine has the descriptors; the driver is to say 'P', and to ask for its clone
+ *   CLONE     the clone may go on, once; its child C1 is to say 'C'
+ *   FURNISH   C1 is who it should be; the helper works
+ *
+ * Each state has a deadline. A branch that fails leaves nothing: C1 is killed, whether it has said
+ * who it is or not, the helper, the cgroup leaf and the descriptors go.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "sandbox/warden/furnish.h"
+#include "sandbox/warden/listener.h"
+#include "sandbox/warden/making.h"
+
+enum branching_state { BRANCHING_FREE, BRANCHING_HELLO, BRANCHING_CLONE, BRANCHING_FURNISH };
+enum { BRANCHINGS_MAX = 32, BRANCHING_HELLO_MS = 2000, BRANCHING_FURNISH_MS = 60000 };
+
+struct branching {
+	enum branching_state state;
+	uint64_t id; /* of the request */
+	int64_t deadline_ms;
+	struct box *parent, *box;
+	struct limits limits;
+	uint32_t by[LIMIT_END_];
+	struct making making;
+	struct ends ends; /* without the control socket's, which the engine has */
+	pid_t stem;	  /* who said 'P'; 0: nobody yet */
+	pid_t c1;
+	int c1_fd;
+	struct furnish furnish;
+	char dst[WIRE_BINDS_MAX][WIRE_PATH_BYTES]; /* of the binds: the request is gone by then */
+};
+
+/* All boxes, for what must be looked up among them. */
+struct boxes {
+	struct box *v;
+	size_t n;
+};
+
+/*
+ * Begin, in @b (free, but for: box, a free one after box_init(), and parent, a live one).
+ * @fds get what WARDEN_BRANCH answers with; the caller closes them.
+ * Returns: how many, or negative errno with @b and the box free. Errors: as warden_branch().
+ */
+int branching_open(struct branching *b, const struct box_host *host, const struct box_spec *spec,
+	int fds[WARDEN_PREPARED_MAX], struct err *err);
+
+/*
+ * Something can be read from its sync socket, C1's descriptor or the helper's socket.
+ * Returns: 1 when the branch is made: *workspace_fd is the caller's, @b is free and its box live;
+ * 0 when it goes on; or negative errno: the caller calls branching_fail().
+ */
+int branching_hear(struct branching *b, const struct boxes *all, struct err *err);
+int branching_hear_c1(struct branching *b, struct err *err);
+int branching_hear_helper(struct branching *b, int *workspace_fd, struct err *err);
+
+/* Is this the clone that @b waits for? Reads the 'P' that was sent before it. */
+bool branching_is_stem(struct branching *b, pid_t tid);
+
+/* The clone goes on. */
+void branching_granted(struct branching *b);
+
+/* Undo everything. */
+void branching_fail(struct branching *b, const struct boxes *all);
+
+/* The clock of the deadlines. */
+int64_t branching_now_ms(void);

@@ -1,0 +1,246 @@
+/*
+ * The first process of a box, from its clone to init.
+ *
+ * Theory of operation. The child waits until its id maps are written, then goes through the table
+ * `steps`. A failing step sends its error up the socket and the child is gone.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "sandbox/warden/making.h"
+
+#include "base/fd.h"
+#include "sandbox/init/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+static int step_wait(struct making *m, struct err *err)
+{
+	char go;
+	(void)prctl(PR_SET_NAME, "retort-box");
+	ssize_t n = read(m->sync, &go, 1);
+	return n == 1 ? 0 : err_set(err, ERR_GONE, "the warden is gone");
+}
+
+static int step_cgroup(struct making *m, struct err *err)
+{
+	for (int i = 0; m->is_v1 && i < m->n_join_fds; i++)
+		if (write(m->join_fds[i], "0", 1) < 0)
+			return err_sys(err, ERR_BOX, errno, "enter the cgroup");
+	if (unshare(CLONE_NEWCGROUP) < 0)
+		return err_sys(err, ERR_BOX, errno, "cgroup namespace");
+	return 0;
+}
+
+int child_become_user(struct err *err)
+{
+	/* The first change of ids must not clear the capabilities that the next steps need. */
+	if (prctl(PR_SET_KEEPCAPS, 1) < 0 ||
+		setresgid(IDMAP_BOX_ID, IDMAP_BOX_ID, IDMAP_BOX_ID) < 0 ||
+		setresuid(IDMAP_BOX_ID, IDMAP_BOX_ID, IDMAP_BOX_ID) < 0 ||
+		prctl(PR_SET_KEEPCAPS, 0) < 0)
+		return err_sys(err, ERR_BOX, errno, "become the box's user");
+	/* After the change of ids, which clears it: when the warden dies, so does the box. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return err_sys(err, ERR_BOX, errno, "tie the box to the warden");
+	return 0;
+}
+
+static int step_ids(struct making *m attr_unused, struct err *err)
+{
+	return child_become_user(err);
+}
+
+static int step_root(struct making *m, struct err *err)
+{
+	(void)umask(022);
+	return root_make(&m->root, err);
+}
+
+/*
+ * What the kernel counts for a user across namespaces, so that a box cannot use up its user's
+ * share. A kernel that lacks one of these has nothing to use up. What a box's branches use counts
+ * for the box as well.
+ */
+int child_quotas(bool is_family, struct err *err)
+{
+	static const struct {
+		const char *path, *box, *family;
+	} quotas[] = {
+		{"/proc/sys/user/max_inotify_instances", "16", "1024"},
+		{"/proc/sys/user/max_inotify_watches", "4096", "65536"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(quotas); i++) {
+		const char *value = is_family ? quotas[i].family : quotas[i].box;
+		cleanup_fd int fd = open(quotas[i].path, O_WRONLY | O_CLOEXEC);
+		int r = fd < 0 ? 0 : fd_write_all(fd, value, strlen(value));
+		if (r < 0)
+			return err_sys(err, ERR_BOX, -r, "write %s", quotas[i].path);
+	}
+	return 0;
+}
+
+static int step_quotas(struct making *m, struct err *err)
+{
+	return child_quotas(m->is_branchable, err);
+}
+
+int child_loopback(struct err *err)
+{
+	struct ifreq request = {.ifr_flags = IFF_UP | IFF_RUNNING};
+	strcpy(request.ifr_name, "lo");
+	cleanup_fd int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (sock < 0 || ioctl(sock, SIOCSIFFLAGS, &request) < 0)
+		return err_sys(err, ERR_BOX, errno, "bring up the loopback");
+	return 0;
+}
+
+static int step_network(struct making *m attr_unused, struct err *err)
+{
+	return child_loopback(err);
+}
+
+static int step_host_name(struct making *m attr_unused, struct err *err)
+{
+	if (sethostname("retort", 6) < 0)
+		return err_sys(err, ERR_BOX, errno, "set the host name");
+	return 0;
+}
+
+/* To neighbouring CPUs of those we may use. */
+int child_pin(pid_t pid, unsigned n_cpus, unsigned slot, struct err *err)
+{
+	cpu_set_t may, pin;
+	unsigned n_may, taken = 0, skipped = 0;
+	if (n_cpus == 0)
+		return 0;
+	if (sched_getaffinity(pid, sizeof may, &may) < 0)
+		return err_sys(err, ERR_BOX, errno, "read the CPU affinity");
+	n_may = (unsigned)CPU_COUNT(&may);
+	CPU_ZERO(&pin);
+	for (unsigned cpu = 0; taken < MIN(n_cpus, n_may); cpu = (cpu + 1) % CPU_SETSIZE) {
+		if (!CPU_ISSET(cpu, &may) || skipped++ < slot % n_may)
+			continue;
+		CPU_SET(cpu, &pin);
+		taken++;
+	}
+	if (sched_setaffinity(pid, sizeof pin, &pin) < 0)
+		return err_sys(err, ERR_BOX, errno, "pin the box to %u CPUs", n_cpus);
+	return 0;
+}
+
+static int step_cpus(struct making *m, struct err *err)
+{
+	return child_pin(0, m->n_cpus, m->slot, err);
+}
+
+/*
+ * The filter of a branchable box is loaded here, so that its listener comes to the warden and never
+ * into the box; it also refuses the limits that init would set, so that is done on the way. What
+ * follows is allowed by it.
+ */
+static int step_filter(struct making *m, struct err *err)
+{
+	if (!m->is_branchable)
+		return 0;
+	enum filter_variant variant = m->is_uncounted ? FILTER_UNCOUNTED
+		: m->n_cpus			      ? FILTER_PINNED
+						      : FILTER_DEFAULT;
+	struct lock lock = {
+		.filter = variant + FILTER_NOTIFY_OFFSET, .listener_fd = &m->listener_fd};
+	return lock_process(&lock, err);
+}
+
+static int step_hand_out(struct making *m, struct err *err)
+{
+	struct err none = {0};
+	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int home = open("/home/user", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int store = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0 || home < 0 || store < 0)
+		return err_sys(err, ERR_BOX, errno, "open /proc, the workspace or /tmp");
+	if (faccessat(home, ".", W_OK, 0) < 0) {
+		int r = err_sys(err, ERR_ACCESS, errno, "workspace not writable for the box");
+		err_hint(err, "choose a directory that you own, on a local file system");
+		return r;
+	}
+	/* Only we may look at this now: our memory is still a copy of the warden's. */
+	cleanup_fd int user_ns =
+		m->is_branchable ? open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC) : -1;
+	if (m->is_branchable && user_ns < 0)
+		return err_sys(err, ERR_BOX, errno, "open /proc/self/ns/user");
+	int fds[SEEN_END_] = {proc, home, store, m->listener_fd, user_ns};
+	ssize_t n = fd_send(m->sync, &none, sizeof none, fds,
+		m->is_branchable ? SEEN_END_ : (size_t)SEEN_LISTENER);
+	return n < 0 ? err_sys(err, ERR_GONE, (int)-n, "the warden is gone") : 0;
+}
+
+/* While the bounding set can still be emptied: init has no capability any more from its execution
+ * on. */
+static int step_capabilities(struct making *m attr_unused, struct err *err)
+{
+	return lock_drop_caps(err);
+}
+
+/* Does not return on success. */
+static int step_init(struct making *m, struct err *err)
+{
+	static char name[] = "retort-init", pinned[] = "pinned", uncounted[] = "uncounted",
+		    branchable[] = "branchable";
+	char *const word = m->is_branchable ? branchable
+		: m->is_uncounted	    ? uncounted
+		: m->n_cpus		    ? pinned
+					    : NULL;
+	char *const argv[] = {name, word, NULL};
+	static char *const envp[] = {NULL};
+	if (dup3(m->init_sock, WIRE_SOCK_FD, 0) < 0 && m->init_sock != WIRE_SOCK_FD)
+		return err_sys(err, ERR_BOX, errno, "hand init its socket");
+	if (m->init_sock == WIRE_SOCK_FD)
+		(void)fcntl(WIRE_SOCK_FD, F_SETFD, 0);
+	(void)execveat(m->host->init_fd, "", argv, envp, AT_EMPTY_PATH);
+	return err_sys(err, ERR_BOX, errno, "start init");
+}
+
+static const struct {
+	const char *name;
+	int (*step)(struct making *m, struct err *err);
+} steps[] = {
+	{"wait for the id maps", step_wait},
+	{"cgroup", step_cgroup},
+	{"ids", step_ids},
+	{"cpus", step_cpus},
+	{"root", step_root},
+	{"quotas", step_quotas},
+	{"network", step_network},
+	{"host name", step_host_name},
+	{"capabilities", step_capabilities},
+	{"filter", step_filter},
+	{"hand out", step_hand_out},
+	{"init", step_init},
+};
+
+/*
+ * Until it executes init, the child has copies of all that the warden holds. Those by whose end
+ * somebody would notice the warden's death are closed first: the engine's socket, and the warden's
+ * ends of ours.
+ */
+attr_noreturn void child_main(struct making *m, struct ends *wardens)
+{
+	struct err err = {0};
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)close(WIRE_SOCK_FD);
+	ends_done(wardens);
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
+		if (steps[i].step(m, &err) < 0)
+			break;
+	(void)fd_send(m->sync, &err, sizeof err, NULL, 0);
+	_exit(1);
+}

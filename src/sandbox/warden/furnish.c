@@ -1,0 +1,342 @@
+/*
+ * Furnishing a branch.
+ *
+ * Theory of operation. C1, process 1 of the new namespaces, was user code a moment ago and may be
+ * hostile; so it is only waited for, and all is done by a helper: a child of the warden, which
+ * closes all it does not need, cannot be looked into (not dumpable), enters C1's namespaces and
+ * becomes the one user there. What it mounts goes over directories of the box's root, which is
+ * read-only and was made by us. The new store is filled before anyone else can see it. Should C1 do
+ * harm meanwhile, it is to itself: it can kill the child that mounts /proc, which is the only one
+ * it sees, and then there is no branch.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "sandbox/warden/furnish.h"
+
+#include "base/fd.h"
+#include "sandbox/warden/copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { PROC_STACK_BYTES = 16 << 10 };
+enum { STORE_USER, STORE_TMP, STORE_SHM, STORE_END_ };
+
+/* The store's directories, and where in the box they appear. /tmp last: it hides the store. */
+static const struct {
+	const char *name, *at;
+	mode_t mode;
+} store_dirs[STORE_END_] = {
+	[STORE_USER] = {"user", "/home/user", 0755},
+	[STORE_TMP] = {"tmp", "/tmp", 01777},
+	[STORE_SHM] = {"shm", "/dev/shm", 01777},
+};
+
+struct work {
+	const struct making *m;
+	pid_t c1;
+	int c1_fd;
+	int sock;
+	int procs_fd; /* cgroup v2: to move C1 and then ourselves */
+	int old[STORE_END_], new[STORE_END_];
+	int store;
+};
+
+static void keep(int *kept, size_t *n, int fd)
+{
+	size_t at = *n;
+	if (fd < 0)
+		return;
+	for (; at > 0 && kept[at - 1] > fd; at--)
+		kept[at] = kept[at - 1];
+	kept[at] = fd;
+	(*n)++;
+}
+
+/* The warden holds the sockets and listeners of all boxes, and the engine's. */
+static int step_close(struct work *w, struct err *err)
+{
+	int kept[WIRE_BINDS_MAX + CGROUP_JOIN_FDS + 8];
+	size_t n = 0;
+	unsigned from = 3;
+	keep(kept, &n, w->sock);
+	keep(kept, &n, w->c1_fd);
+	keep(kept, &n, w->m->root.workspace_fd);
+	for (unsigned i = 0; i < w->m->root.n_mounts; i++)
+		keep(kept, &n, w->m->mounts[i].tree_fd);
+	for (int i = 0; i < w->m->n_join_fds; i++)
+		keep(kept, &n, w->m->join_fds[i]);
+	for (size_t i = 0; i < n; from = (unsigned)kept[i++] + 1)
+		if ((unsigned)kept[i] > from && close_range(from, (unsigned)kept[i] - 1, 0) < 0)
+			return err_sys(err, ERR_BOX, errno, "close what a helper need not have");
+	if (close_range(from, ~0u, 0) < 0)
+		return err_sys(err, ERR_BOX, errno, "close what a helper need not have");
+	return 0;
+}
+
+/* v1: C1 has done it itself, which is a thousand times quicker. */
+static int step_move(struct work *w, struct err *err)
+{
+	char text[16];
+	if (w->m->is_v1 || w->m->n_join_fds == 0)
+		return 0;
+	w->procs_fd = openat(w->m->join_fds[0], "cgroup.procs", O_WRONLY | O_CLOEXEC);
+	int n = snprintf(text, sizeof text, "%d", (int)w->c1);
+	if (w->procs_fd < 0 || write(w->procs_fd, text, (size_t)n) < 0)
+		return err_sys(err, ERR_BOX, errno, "move the branch into its cgroup");
+	return 0;
+}
+
+static int step_enter(struct work *w, struct err *err)
+{
+	if (prctl(PR_SET_DUMPABLE, 0) < 0)
+		return err_sys(err, ERR_BOX, errno, "become not dumpable");
+	if (setns(w->c1_fd,
+		    CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
+			    CLONE_NEWUTS) < 0)
+		return err_sys(err, ERR_BOX, errno, "enter the branch's namespaces");
+	int r = child_become_user(err);
+	if (r < 0)
+		return r;
+	/* Whose ids change is what the system says, which may be dumpable. */
+	if (prctl(PR_SET_DUMPABLE, 0) < 0 || chdir("/") < 0)
+		return err_sys(err, ERR_BOX, errno, "enter the branch's root");
+	(void)umask(0);
+	return 0;
+}
+
+static int step_old(struct work *w, struct err *err)
+{
+	for (int i = 0; i < STORE_END_; i++) {
+		w->old[i] = open(store_dirs[i].at, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (w->old[i] < 0)
+			return err_sys(err, ERR_BOX, errno, "open the box's %s", store_dirs[i].at);
+	}
+	return 0;
+}
+
+/* Only from inside the new pid namespace. The next process there is the driver: process 2, as ever,
+ * where the kernel lets us say so. */
+static int proc_main(void *arg attr_unused)
+{
+	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		_exit(errno);
+	int fd = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0)
+		(void)!write(fd, "1", 1);
+	_exit(0);
+}
+
+static int step_proc(struct work *w attr_unused, struct err *err)
+{
+	static char stack[PROC_STACK_BYTES] __attribute__((aligned(16)));
+	int status = 0;
+	/* It calls the kernel only, and a copy of this memory would take longer than all it does.
+	 */
+	pid_t pid = clone(proc_main, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+	if (pid < 0)
+		return err_sys(err, ERR_BOX, errno, "fork in the branch");
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!WIFEXITED(status))
+		return err_set(err, ERR_BOX, "mounting the branch's /proc was killed");
+	return WEXITSTATUS(status) == 0
+		? 0
+		: err_sys(err, ERR_BOX, WEXITSTATUS(status), "mount the branch's /proc");
+}
+
+static int step_loopback(struct work *w attr_unused, struct err *err)
+{
+	return child_loopback(err); /* the host name is the parent's, so it is ours */
+}
+
+static int step_quotas(struct work *w attr_unused, struct err *err)
+{
+	return child_quotas(true, err);
+}
+
+/* So that the files copied count as the branch's. */
+static int step_join(struct work *w, struct err *err)
+{
+	if (w->procs_fd >= 0 && write(w->procs_fd, "0", 1) < 0)
+		return err_sys(err, ERR_BOX, errno, "enter the branch's cgroup");
+	for (int i = 0; w->m->is_v1 && i < w->m->n_join_fds; i++)
+		if (write(w->m->join_fds[i], "0", 1) < 0)
+			return err_sys(err, ERR_BOX, errno, "enter the branch's cgroup");
+	return 0;
+}
+
+static int store_set(int fs, const char *key, uint64_t value)
+{
+	char text[32];
+	(void)snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+	return fsconfig(fs, FSCONFIG_SET_STRING, key, text, 0);
+}
+
+static int step_store(struct work *w, struct err *err)
+{
+	const uint64_t *limit = w->m->root.limits->value;
+	cleanup_fd int fs = fsopen("tmpfs", FSOPEN_CLOEXEC);
+	if (fs < 0 || fsconfig(fs, FSCONFIG_SET_STRING, "mode", "755", 0) < 0 ||
+		store_set(fs, "size", limit[LIMIT_disk_bytes]) < 0 ||
+		store_set(fs, "nr_inodes", limit[LIMIT_disk_inodes] + STORE_END_ + 1) < 0 ||
+		fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return err_sys(err, ERR_BOX, errno, "make the branch's store");
+	w->store = fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	if (w->store < 0)
+		return err_sys(err, ERR_BOX, errno, "mount the branch's store");
+	for (int i = 0; i < STORE_END_; i++) {
+		const char *name = store_dirs[i].name;
+		if (mkdirat(w->store, name, store_dirs[i].mode) < 0)
+			return err_sys(err, ERR_BOX, errno, "mkdir %s in the store", name);
+		w->new[i] = openat(w->store, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (w->new[i] < 0)
+			return err_sys(err, ERR_BOX, errno, "open %s in the store", name);
+	}
+	return 0;
+}
+
+static int step_copy(struct work *w, struct err *err)
+{
+	int r = 0;
+	for (int i = 0; r == 0 && i < STORE_END_; i++)
+		if (i != STORE_USER || w->m->root.workspace_fd < 0)
+			r = copy_tree(w->old[i], w->new[i], err);
+	return r;
+}
+
+static int mount_on(int tree_fd, const char *at, struct err *err)
+{
+	if (move_mount(tree_fd, "", AT_FDCWD, at, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_sys(err, ERR_BOX, errno, "mount the branch's %s", at);
+	return 0;
+}
+
+/* The store must be in the tree before a part of it can be bound (until Linux 6.15). */
+static int step_mount(struct work *w, struct err *err)
+{
+	static const int order[] = {STORE_USER, STORE_SHM, STORE_TMP};
+	int r = mount_on(w->store, store_dirs[STORE_TMP].at, err);
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(order); i++) {
+		const char *at = store_dirs[order[i]].at;
+		if (order[i] == STORE_USER && w->m->root.workspace_fd >= 0) {
+			r = mount_on(w->m->root.workspace_fd, at, err);
+			continue;
+		}
+		cleanup_fd int tree = open_tree(
+			w->new[order[i]], "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+		r = tree < 0 ? err_sys(err, ERR_BOX, errno, "bind the branch's %s", at)
+			     : mount_on(tree, at, err);
+	}
+	return r;
+}
+
+static int step_volumes(struct work *w, struct err *err)
+{
+	return root_mount_volumes(w->m->mounts, w->m->root.n_mounts, err);
+}
+
+static int step_hand_out(struct work *w, struct err *err)
+{
+	struct err none = {0};
+	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int home = open("/home/user", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int store = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0 || home < 0 || store < 0)
+		return err_sys(err, ERR_BOX, errno, "open /proc, the workspace or /tmp");
+	if (faccessat(home, ".", W_OK, 0) < 0) {
+		int r = err_sys(err, ERR_ACCESS, errno, "workspace not writable for the box");
+		err_hint(err, "choose a directory that you own, on a local file system");
+		return r;
+	}
+	int fds[SEEN_LISTENER] = {proc, home, store};
+	ssize_t n = fd_send(w->sock, &none, sizeof none, fds, SEEN_LISTENER);
+	return n < 0 ? err_sys(err, ERR_GONE, (int)-n, "the warden is gone") : 0;
+}
+
+static int (*const steps[])(struct work *w, struct err *err) = {
+	step_close,
+	step_move,
+	step_enter,
+	step_old,
+	step_proc,
+	step_loopback,
+	step_quotas,
+	step_join,
+	step_store,
+	step_copy,
+	step_mount,
+	step_volumes,
+	step_hand_out,
+};
+
+static attr_noreturn void helper_main(struct work *w)
+{
+	struct err err = {0};
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)prctl(PR_SET_NAME, "retort-furnish");
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
+		if (steps[i](w, &err) < 0) {
+			(void)fd_send(w->sock, &err, sizeof err, NULL, 0);
+			_exit(1);
+		}
+	_exit(0);
+}
+
+int furnish_start(struct furnish *f, const struct making *m, pid_t c1, int c1_fd, struct err *err)
+{
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, ERR_BOX, errno, "socketpair");
+	cleanup_fd int theirs = pair[1];
+	cleanup_fd int ours = pair[0];
+	pid_t pid = fork();
+	if (pid < 0)
+		return err_sys(err, ERR_BOX, errno, "fork a helper");
+	if (pid == 0) {
+		struct work work = {
+			.m = m, .c1 = c1, .c1_fd = c1_fd, .sock = theirs, .procs_fd = -1};
+		helper_main(&work);
+	}
+	f->pid = pid;
+	f->sock = take_fd(ours);
+	return 0;
+}
+
+void furnish_stop(struct furnish *f)
+{
+	if (f->pid > 0) {
+		(void)kill(f->pid, SIGKILL);
+		while (waitpid(f->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	fd_close(&f->sock);
+	f->pid = 0;
+}
+
+int furnish_result(struct furnish *f, int fds[SEEN_LISTENER], struct err *err)
+{
+	struct err said = {0};
+	size_t n_fds = 0;
+	ssize_t n = fd_recv(f->sock, &said, sizeof said, fds, SEEN_LISTENER, &n_fds);
+	furnish_stop(f);
+	if (n != (ssize_t)sizeof said)
+		return err_set(err, ERR_BOX, "the helper that furnishes a branch died");
+	if (n_fds == SEEN_LISTENER)
+		return 0;
+	for (size_t i = 0; i < n_fds; i++)
+		fd_close(&fds[i]);
+	err_check(&said);
+	*err = said;
+	return said.sys ? -said.sys : -err_errno(said.code);
+}

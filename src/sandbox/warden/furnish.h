@@ -1,0 +1,34 @@
+/* A process that furnishes the new namespaces of a branch. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "sandbox/warden/making.h"
+
+struct furnish {
+	pid_t pid; /* of the helper; 0: none */
+	int sock;  /* readable when it has something to say, or has ended */
+};
+
+/* Nothing under way. */
+#define FURNISH_NONE                                                                               \
+	(struct furnish)                                                                           \
+	{                                                                                          \
+		.sock = -1                                                                         \
+	}
+
+/*
+ * Start the helper for process @c1, with @c1_fd a descriptor of that process. It enters all of its
+ * namespaces and makes there what child_main() makes in a new box; the parent's files are copied
+ * unless @m brings a workspace. The warden goes on meanwhile.
+ * Errors: ERR_BOX.
+ */
+int furnish_start(struct furnish *f, const struct making *m, pid_t c1, int c1_fd, struct err *err);
+
+/*
+ * What the helper says, when its socket is readable; it is then gone.
+ * Fills:   @fds with SEEN_PROC, SEEN_WORKSPACE, SEEN_STORE: the caller owns them.
+ * Errors:  those of the step that failed; ERR_BOX when it died.
+ */
+int furnish_result(struct furnish *f, int fds[SEEN_LISTENER], struct err *err);
+
+/* Kill the helper, if there is one. Blocks: until the kernel has ended it. */
+void furnish_stop(struct furnish *f);

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/connection.h"
+
+#include "base/fd.h"
+#include "serve/rpc.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { READ_BYTES = 64 << 10 };
+
+/* A request under way. It outlives a client that is gone. */
+struct request {
+	struct connection *connection; /* NULL: nobody waits for it */
+	struct request *next, **link;
+	struct operation_call *call;
+	json_t *id; /* NULL: a notification */
+	bool is_streaming, is_detached;
+	bool is_cut; /* the client was too slow: no more output is told */
+};
+
+struct connection {
+	struct connection_config config;
+	int fd;
+	uv_poll_t poll;
+	struct buf in, out;
+	size_t in_seen, out_at;
+	struct request *requests;
+	unsigned n_requests;
+	bool is_ended;	 /* the client sends no more */
+	bool is_failing; /* nothing of it is read any more: close when all is written */
+	bool is_pumping, is_closing;
+};
+
+static void update(struct connection *c);
+
+static size_t owed_bytes(const struct connection *c)
+{
+	return c->out.bytes - c->out_at;
+}
+
+/* ---- requests ---- */
+
+static void request_free(struct request *q)
+{
+	if (q->connection) {
+		q->connection->n_requests--;
+		*q->link = q->next;
+		if (q->next)
+			q->next->link = q->link;
+	}
+	json_decref(q->id);
+	free(q);
+}
+
+static void on_event(void *arg, const json_t *event)
+{
+	struct request *q = arg;
+	struct connection *c = q->connection;
+	const char *name = json_string_value(json_object_get(event, "event"));
+	bool is_result = name && strcmp(name, "step.finished") == 0;
+	/* The answer says the same. */
+	if (!c || !q->is_streaming || is_result)
+		return;
+	q->is_cut = q->is_cut || owed_bytes(c) > CONNECTION_SOFT_BYTES;
+	if (!q->is_cut && rpc_put_event(&c->out, q->id, event) < 0)
+		q->is_cut = true;
+	update(c);
+}
+
+static void on_done(void *arg, const json_t *result, const struct err *err)
+{
+	struct request *q = arg;
+	struct connection *c = q->connection;
+	struct err too_long;
+	if (c && q->id) {
+		int r = result ? rpc_put_result(&c->out, q->id, result)
+			       : rpc_put_error(&c->out, q->id, 0, err);
+		if (r < 0) {
+			(void)err_set(&too_long, ERR_LIMIT, "the answer is too long to be sent");
+			(void)err_hint(&too_long, "ask for less, or take answers faster");
+			if (rpc_put_error(&c->out, q->id, 0, &too_long) < 0)
+				c->is_failing = true;
+		}
+	}
+	request_free(q);
+	if (c)
+		update(c);
+}
+
+/* "$/cancel" {id}: of the connection, so no row of the table. */
+static void cancel(struct connection *c, const struct rpc_request *r)
+{
+	const json_t *id = json_object_get(r->params, "id");
+	json_t *result = json_object();
+	struct request *q = c->requests;
+	while (q && !(q->id && q->call && json_equal(q->id, id)))
+		q = q->next;
+	if (q) /* the newest of that id; it, and others, may be gone after that */
+		operation_cancel(q->call);
+	if (r->id)
+		(void)rpc_put_result(&c->out, r->id, result);
+	json_decref(result);
+}
+
+static void start(struct connection *c, const struct rpc_request *r)
+{
+	struct err err;
+	if (strcmp(r->method, "$/cancel") == 0) {
+		cancel(c, r);
+		return;
+	}
+	const struct operation *op = operation_find(r->method);
+	if (!op) {
+		(void)operation_unknown(r->method, &err);
+		if (r->id)
+			(void)rpc_put_error(&c->out, r->id, RPC_NO_METHOD, &err);
+		return;
+	}
+	struct request *q = calloc(1, sizeof *q);
+	if (!q) {
+		c->is_failing = true;
+		return;
+	}
+	*q = (struct request){.connection = c,
+		.next = c->requests,
+		.link = &c->requests,
+		.id = json_incref((json_t *)(uintptr_t)r->id),
+		.is_streaming = op->has_events && r->id && param_flag(r->params, "stream"),
+		.is_detached = param_flag(r->params, "detach")};
+	if (q->next)
+		q->next->link = &q->next;
+	c->requests = q;
+	c->n_requests++;
+	const struct operation_listener listener = {.arg = q, .event = on_event, .done = on_done};
+	operation_start(c->config.context, op, r->params, &listener, &q->call);
+}
+
+/* Answer one line, or start what it asks for. */
+static void take_line(struct connection *c, const char *line, size_t bytes)
+{
+	struct rpc_request request;
+	struct err err;
+	if (strspn(line, " \t\r") >= bytes)
+		return;
+	int r = rpc_parse(line, bytes, &request, &err);
+	if (r < 0)
+		(void)rpc_put_error(&c->out, request.id, r, &err);
+	else
+		start(c, &request);
+	rpc_request_done(&request);
+}
+
+static bool may_take(const struct connection *c)
+{
+	return !c->is_closing && !c->is_failing && c->n_requests < CONNECTION_CALLS_MAX &&
+		owed_bytes(c) <= CONNECTION_SOFT_BYTES;
+}
+
+static void take_lines(struct connection *c)
+{
+	ssize_t n = 0;
+	size_t at = 0;
+	/* What is taken is dropped from the buffer once, not line by line. */
+	while (may_take(c)) {
+		struct buf rest = {.data = c->in.data + at, .bytes = c->in.bytes - at};
+		if (rest.bytes == 0 || (n = rpc_line(&rest, &c->in_seen)) < 0)
+			break;
+		c->in.data[at + (size_t)n] = '\0';
+		take_line(c, c->in.data + at, (size_t)n);
+		at += (size_t)n + 1;
+		c->in_seen = 0;
+	}
+	buf_consume(&c->in, at);
+	if (c->is_ended && c->in.bytes > 0 && may_take(c)) {
+		/* A last line may lack its end. */
+		take_line(c, buf_str(&c->in), c->in.bytes);
+		buf_done(&c->in);
+	}
+	if (c->in.bytes >= RPC_LINE_BYTES && c->in_seen == c->in.bytes && !c->is_failing) {
+		struct err err;
+		(void)err_set(&err, ERR_LIMIT, "a message over %d MiB", RPC_LINE_BYTES >> 20);
+		(void)err_hint(&err, "send files in parts, or put them into a volume");
+		(void)rpc_put_error(&c->out, NULL, RPC_INVALID, &err);
+		c->is_failing = true;
+		buf_done(&c->in);
+	}
+}
+
+/* ---- the socket ---- */
+
+static void write_owed(struct connection *c)
+{
+	while (owed_bytes(c) > 0) {
+		ssize_t n = send(
+			c->fd, c->out.data + c->out_at, owed_bytes(c), MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno != EAGAIN)
+			connection_close(c);
+		if (n < 0)
+			break;
+		c->out_at += (size_t)n;
+	}
+	/* Moving the rest costs: only when as much was written. */
+	if (owed_bytes(c) == 0)
+		buf_clear(&c->out);
+	else if (c->out_at > c->out.bytes / 2)
+		buf_consume(&c->out, c->out_at);
+	else
+		return;
+	c->out_at = 0;
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+	struct connection *c = poll->data;
+	if (status == 0 && (events & UV_READABLE) && may_take(c) && c->in.bytes < RPC_LINE_BYTES) {
+		char *at = buf_reserve(&c->in, READ_BYTES);
+		ssize_t n = at ? recv(c->fd, at, READ_BYTES, MSG_DONTWAIT) : -1;
+		int sys = at ? errno : ENOMEM;
+		if (n > 0)
+			buf_grown(&c->in, (size_t)n);
+		else if (n == 0)
+			c->is_ended = true;
+		else if (sys != EAGAIN && sys != EINTR)
+			status = -sys;
+	}
+	if (status < 0)
+		connection_close(c);
+	else
+		update(c);
+	connection_check(c);
+}
+
+static void watch(struct connection *c)
+{
+	int events = owed_bytes(c) > 0 ? UV_WRITABLE : 0;
+	if (!c->is_ended && may_take(c))
+		events |= UV_READABLE;
+	if (events)
+		(void)uv_poll_start(&c->poll, events, on_poll);
+	else
+		(void)uv_poll_stop(&c->poll);
+}
+
+/* Go on wherever it is possible: write, take requests, close, watch. */
+static void update(struct connection *c)
+{
+	if (c->is_closing || c->is_pumping)
+		return;
+	c->is_pumping = true;
+	write_owed(c);
+	take_lines(c);
+	if (!c->is_closing)
+		write_owed(c);
+	c->is_pumping = false;
+	bool is_over = c->is_failing || (c->is_ended && c->n_requests == 0);
+	if (is_over && owed_bytes(c) == 0)
+		connection_close(c);
+	if (!c->is_closing)
+		watch(c);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct connection *c = handle->data;
+	fd_close(&c->fd);
+	buf_done(&c->in);
+	buf_done(&c->out);
+	c->config.closed(c->config.arg, c);
+	free(c);
+}
+
+void connection_close(struct connection *c)
+{
+	if (c->is_closing)
+		return;
+	c->is_closing = true;
+	while (c->requests) { /* each let go of first: one that is cancelled may end others */
+		struct request *q = c->requests;
+		c->requests = q->next;
+		if (q->next)
+			q->next->link = &c->requests;
+		c->n_requests--;
+		q->connection = NULL;
+		if (q->call && !q->is_detached)
+			operation_cancel(q->call);
+	}
+	uv_close((uv_handle_t *)&c->poll, on_closed);
+}
+
+void connection_check(struct connection *c)
+{
+	struct pollfd p = {.fd = c->fd};
+	if (!c->is_closing && poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLERR)) &&
+		(c->is_ended || !may_take(c)))
+		connection_close(c);
+}
+
+struct connection *connection_open(int fd, const struct connection_config *config)
+{
+	struct connection *c = calloc(1, sizeof *c);
+	if (!c || uv_poll_init(config->loop, &c->poll, fd) < 0) {
+		fd_close(&fd);
+		free(c);
+		return NULL;
+	}
+	c->config = *config;
+	c->fd = fd;
+	c->in = BUF_INIT(RPC_LINE_BYTES + READ_BYTES);
+	c->out = BUF_INIT(CONNECTION_HARD_BYTES);
+	c->poll.data = c;
+	watch(c);
+	return c;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/rpc.h"
+
+#include "api/json.h"
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MESSAGE_BYTES = 3 * (ERR_MSG_BYTES + ERR_HINT_BYTES) };
+
+void rpc_request_done(struct rpc_request *request)
+{
+	json_decref(request->root);
+	*request = (struct rpc_request){0};
+}
+
+ssize_t rpc_line(const struct buf *in, size_t *seen)
+{
+	const char *data = buf_str(in);
+	const char *end = memchr(data + *seen, '\n', in->bytes - *seen);
+	if (end)
+		return end - data;
+	*seen = in->bytes;
+	return -1;
+}
+
+/* Count what costs memory in a parsed document: members, elements, containers. */
+static size_t count_tokens(const char *data, size_t bytes)
+{
+	size_t n = 0;
+	bool in_string = false;
+	for (size_t i = 0; i < bytes; i++) {
+		char c = data[i];
+		if (in_string && c == '\\')
+			i++;
+		else if (c == '"')
+			in_string = !in_string;
+		else if (!in_string)
+			n += c == ',' || c == '[' || c == '{';
+	}
+	return n;
+}
+
+static int invalid(struct err *err, const char *what, const char *hint)
+{
+	(void)err_set(err, ERR_PROTOCOL, "no request: %s", what);
+	(void)err_hint(err, "%s", hint);
+	return RPC_INVALID;
+}
+
+static int judge(struct rpc_request *out, struct err *err)
+{
+	static const char shape[] =
+		"write {\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"engine.info\"}";
+	const json_t *root = out->root;
+	const json_t *id = json_object_get(root, "id"), *method = json_object_get(root, "method");
+	const char *version = json_string_value(json_object_get(root, "jsonrpc"));
+	json_t *params = json_object_get(root, "params");
+	if (json_is_array(root))
+		return invalid(err, "batches are not taken", "send one request per line");
+	if (!json_is_object(root))
+		return invalid(err, "not an object", shape);
+	if (id && !json_is_string(id) && !json_is_number(id) && !json_is_null(id))
+		return invalid(err, "the id is no text, number or null", shape);
+	out->id = id;
+	if (!version || strcmp(version, "2.0") != 0)
+		return invalid(err, "jsonrpc is not \"2.0\"", shape);
+	if (!json_is_string(method))
+		return invalid(err, "the method is no text", shape);
+	if (params && !json_is_object(params) && !json_is_array(params))
+		return invalid(err, "params is no object", "give parameters by name");
+	out->method = json_string_value(method);
+	out->params = params;
+	return 0;
+}
+
+int rpc_parse(const char *line, size_t bytes, struct rpc_request *out, struct err *err)
+{
+	json_error_t error;
+	*out = (struct rpc_request){0};
+	if (count_tokens(line, bytes) > RPC_TOKENS_MAX) {
+		(void)err_set(err, ERR_LIMIT, "a message of more than %d parts", RPC_TOKENS_MAX);
+		(void)err_hint(err, "send less at once");
+		return RPC_INVALID;
+	}
+	out->root = json_loadb(
+		line, bytes, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+	if (out->root)
+		return judge(out, err);
+	(void)err_set(err, ERR_PROTOCOL, "no JSON: %.150s", error.text);
+	(void)err_hint(err, "send one JSON object per line, as UTF-8");
+	return RPC_PARSE;
+}
+
+/* Append @message, whose reference is taken, as one line. */
+static int put(struct buf *out, json_t *message)
+{
+	char *text = message ? json_text(message, JSON_COMPACT) : NULL;
+	int r = text ? 0 : -ENOMEM;
+	size_t before = out->bytes;
+	if (r == 0)
+		r = buf_add(out, text);
+	if (r == 0 && (r = buf_add(out, "\n")) < 0) {
+		/* All or nothing. */
+		out->bytes = before;
+		out->data[before] = '\0';
+	}
+	free(text);
+	json_decref(message);
+	return r;
+}
+
+static json_t *borrowed(const json_t *json)
+{
+	return json ? json_incref((json_t *)(uintptr_t)json) : json_null();
+}
+
+int rpc_put_result(struct buf *out, const json_t *id, const json_t *result)
+{
+	return put(out,
+		json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", borrowed(id), "result",
+			borrowed(result)));
+}
+
+/* A cut in err_set() may have split a character, and names are anybody's bytes. */
+static json_t *safe_text(const char *text)
+{
+	cleanup_buf struct buf b = BUF_INIT(MESSAGE_BYTES);
+	if (utf8_repair(&b, text, strlen(text), NULL) < 0)
+		return json_string("");
+	return json_stringn(buf_str(&b), b.bytes);
+}
+
+int rpc_put_error(struct buf *out, const json_t *id, int rpc, const struct err *err)
+{
+	const char *msg = err->msg[0] ? err->msg : err_meaning(err->code);
+	json_t *data = json_pack("{s:s}", "code", err_word(err->code));
+	if (err->hint[0])
+		(void)json_object_set_new(data, "hint", safe_text(err->hint));
+	json_t *error = json_pack("{s:i, s:o, s:o}", "code", rpc ? rpc : err_rpc(err->code),
+		"message", safe_text(msg), "data", data);
+	return put(out,
+		json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", borrowed(id), "error", error));
+}
+
+int rpc_put_event(struct buf *out, const json_t *id, const json_t *event)
+{
+	json_t *params = json_pack("{s:o}", "id", borrowed(id));
+	(void)json_object_update(params, (json_t *)(uintptr_t)event);
+	return put(out,
+		json_pack(
+			"{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", "event", "params", params));
+}

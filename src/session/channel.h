@@ -1,0 +1,26 @@
+/* What goes over a driver's channel and its pipes. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "session/driver.h"
+
+/* Queue a frame. Errors: ERR_LIMIT, ERR_NO_MEMORY. */
+int driver_send(struct driver *d, enum frame_type type, const json_t *payload, struct err *err);
+
+/* The same with a descriptor (borrowed; -1: none), for a driver that is idle. */
+int driver_send_fd(
+	struct driver *d, enum frame_type type, const json_t *payload, int fd, struct err *err);
+
+/* Send one frame at once, with descriptors (borrowed); for a driver that is idle. Errors: ERR_GONE.
+ */
+int driver_send_fds(struct driver *d, enum frame_type type, const char *payload, const int *fds,
+	size_t n_fds, struct err *err);
+
+/* The descriptor that came with the frame being told, or -1. Owns: the caller. */
+int driver_take_fd(struct driver *d);
+
+/* Read what its pipes and its channel hold now. */
+void driver_drain(struct driver *d);
+void driver_look(struct driver *d);
+
+/* From now on its channel is @fd (taken over): a guard's. Errors: ERR_IO. */
+int driver_resume(struct driver *d, int fd, struct err *err);

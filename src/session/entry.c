@@ -1,0 +1,448 @@
+/* What is done in a session: steps, branches, completions. SPDX-License-Identifier: Apache-2.0 */
+#include "base/fd.h"
+#include "session/entry.h"
+#include "session/job.h"
+#include "session/replay.h"
+#include "session/rewind.h"
+#include "session/roll.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { CODE_MAX = 32 << 20 };
+
+void job_free(struct job *job)
+{
+	fd_close(&job->stdin_fd);
+	free(job->text);
+	free(job->filename);
+	json_decref(job->inputs);
+	free(job);
+}
+
+void job_fail(struct job *job, const struct err *err)
+{
+	struct err why = *err;
+	entry_answer(job->entry, NULL, &why);
+}
+
+struct job *job_new(
+	enum job_kind kind, const char *text, size_t bytes, registry_done_fn *done, void *arg)
+{
+	struct job *job = calloc(1, sizeof *job);
+	if (!job)
+		return NULL;
+	*job = (struct job){.kind = kind, .bytes = bytes, .stdin_fd = -1, .done = done, .arg = arg};
+	if (text && !(job->text = strndup(text, bytes))) {
+		free(job);
+		return NULL;
+	}
+	return job;
+}
+
+void job_no_memory(registry_done_fn *done, void *arg)
+{
+	struct err err;
+	err_set(&err, ERR_NO_MEMORY, "no memory for the operation");
+	done(arg, NULL, &err);
+}
+
+/* ---- steps ---- */
+
+static void run_step(struct job *job)
+{
+	struct entry *e = job->entry;
+	struct err err;
+	const struct step_request req = {.runtime = job->runtime,
+		.code = job->text,
+		.code_bytes = job->bytes,
+		.filename = job->filename,
+		.timeout_ms = job->timeout_ms,
+		.is_atomic = job->is_atomic,
+		.inputs = job->inputs,
+		.stdin_fd = fd_take(&job->stdin_fd)};
+	if (session_run(e->session, &req, &err) < 0)
+		job_fail(job, &err);
+}
+
+static void on_put_back(void *arg)
+{
+	run_step(arg);
+}
+
+static void on_caught_up(struct entry *e, const struct replay *result)
+{
+	struct job *job = e->first;
+	if (result->err.code) {
+		job_fail(job, &result->err);
+		return;
+	}
+	entry_note_rebuilt(e, result);
+	session_rebuilt(e->session, result->runtime, on_put_back, job);
+}
+
+/* A runtime whose state cannot be carried is brought to where the session stands first. */
+static void start_step(struct job *job)
+{
+	struct entry *e = job->entry;
+	const struct runtime *runtime = job->runtime ? job->runtime : e->order->runtime;
+	struct replay *replay;
+	struct err err;
+	if (runtime->carry != CARRY_REPLAY || !e->head[0] || session_is_live(e->session, runtime)) {
+		run_step(job);
+		return;
+	}
+	if (replay_load(e->registry, e->head, runtime, &replay, &err) < 0) {
+		job_fail(job, &err);
+	} else if (replay->n == 0) {
+		replay_free(replay);
+		run_step(job);
+	} else {
+		e->difference[0] = '\0';
+		session_rebuild(e->session, runtime);
+		replay_start(e, replay, on_caught_up);
+	}
+}
+
+void entry_on_begin(void *arg)
+{
+	struct entry *e = arg;
+	const struct job *job = e->first;
+	if (!e->replay && job && job->watch && job->watch->started)
+		job->watch->started(job->watch->arg, e->id);
+}
+
+void entry_on_output(void *arg, int stream, const char *data, size_t bytes, size_t n_head)
+{
+	struct entry *e = arg;
+	const struct job *job = e->first;
+	(void)bytes;
+	if (!e->replay && job && job->watch && job->watch->output && n_head > 0)
+		job->watch->output(job->watch->arg, stream, data, n_head);
+}
+
+void entry_on_display(void *arg, const json_t *display)
+{
+	struct entry *e = arg;
+	const struct job *job = e->first;
+	if (!e->replay && job && job->watch && job->watch->display)
+		job->watch->display(job->watch->arg, display);
+}
+
+/* Kept before anyone hears of it. */
+static int commit(
+	struct entry *e, const struct job *job, struct record *record, char *extra, struct err *err)
+{
+	struct journal_node node = {.code = job->text,
+		.code_bytes = job->bytes,
+		.record = record->canonical,
+		.record_bytes = strlen(record->canonical),
+		.extra = extra,
+		.extra_bytes = strlen(extra)};
+	bool has_moved = record->outcome == RECORD_COMMITTED;
+	(void)snprintf(node.parent, sizeof node.parent, "%s", e->head);
+	(void)snprintf(node.session, sizeof node.session, "%s", e->id);
+	(void)snprintf(node.runtime, sizeof node.runtime, "%s", record->runtime);
+	(void)snprintf(node.status, sizeof node.status, "%s", record_status_word(record->status));
+	(void)snprintf(
+		node.outcome, sizeof node.outcome, "%s", record_outcome_word(record->outcome));
+	int r = journal_commit(e->registry->journal, &node, has_moved ? NULL : e->head, err);
+	if (r >= 0 && has_moved) {
+		memcpy(e->head, node.digest, sizeof e->head);
+		e->n_steps++;
+		session_set_head(e->session, e->head);
+	}
+	return r < 0 ? r : 0;
+}
+
+/* What was rebuilt before this step is said with it. */
+static void tell_rebuilt(struct entry *e, struct record *record)
+{
+	if (e->rebuilt == RECORD_COMMITTED || e->is_rebuilt_told ||
+		record->outcome != RECORD_COMMITTED)
+		return;
+	record->outcome = e->rebuilt;
+	record->reason =
+		e->difference[0] ? e->difference : "the state was rebuilt from the journal";
+	e->is_rebuilt_told = true;
+}
+
+void entry_on_done(void *arg, const struct record *told)
+{
+	struct entry *e = arg;
+	struct record *record = (struct record *)(uintptr_t)told; /* ours: the session is */
+	struct err err;
+	if (e->replay) {
+		replay_step_done(e, record);
+		return;
+	}
+	struct job *job = e->first;
+	if (!record->canonical) {
+		err_set(&err, ERR_NO_MEMORY, "no memory for the record");
+		job_fail(job, &err);
+		return;
+	}
+	json_t *usage = record_usage_json(record);
+	char *extra = usage ? json_dumps(usage, JSON_COMPACT) : NULL;
+	json_decref(usage);
+	int r = extra ? commit(e, job, record, extra, &err)
+		      : err_set(&err, ERR_NO_MEMORY, "no memory for the record");
+	free(extra);
+	if (r < 0) {
+		job_fail(job, &err);
+		return;
+	}
+	tell_rebuilt(e, record);
+	record->queued_ms += (double)(session_asked_ns(e->session) - job->asked_ns) / 1e6;
+	json_t *result = record_json(record);
+	entry_answer(e, result, NULL);
+	json_decref(result);
+}
+
+int entry_stdin(const char *text, size_t bytes)
+{
+	cleanup_fd int fd = memfd_create("retort-stdin", MFD_CLOEXEC);
+	if (fd < 0 || fd_write_all(fd, text, bytes) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return -1;
+	return fd_take(&fd);
+}
+
+/* What the step depends on besides its code: kept with its record, and given to it again. */
+static json_t *inputs_json(const struct registry_run *req)
+{
+	json_t *inputs = json_object();
+	if (req->filename)
+		(void)json_object_set_new(inputs, "filename", json_string(req->filename));
+	if (req->timeout_ms)
+		(void)json_object_set_new(
+			inputs, "timeout_ms", json_integer((json_int_t)req->timeout_ms));
+	if (req->stdin_text)
+		(void)json_object_set_new(
+			inputs, "stdin", json_stringn(req->stdin_text, req->stdin_bytes));
+	return inputs;
+}
+
+void registry_run(
+	struct registry *r, const struct registry_run *req, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	const struct runtime *runtime = req->runtime ? runtime_by_name(req->runtime) : NULL;
+	if (req->runtime && !runtime) {
+		err_set(&err, ERR_RUNTIME, "no runtime %.40s", req->runtime);
+		err_hint(&err, "there is: %s", runtime_names());
+	} else if (req->code_bytes > CODE_MAX) {
+		err_set(&err, ERR_LIMIT, "the code is over %d MiB", CODE_MAX >> 20);
+	}
+	struct entry *e = err.code ? NULL : registry_find(r, req->session, &err);
+	if (!e) {
+		done(arg, NULL, &err);
+		return;
+	}
+	struct job *job = job_new(JOB_RUN, req->code, req->code_bytes, done, arg);
+	if (!job) {
+		job_no_memory(done, arg);
+		return;
+	}
+	job->runtime = runtime;
+	job->filename = req->filename ? strdup(req->filename) : NULL;
+	job->timeout_ms = req->timeout_ms;
+	job->is_atomic = req->is_atomic;
+	job->watch = req->watch;
+	job->inputs = inputs_json(req);
+	if (req->stdin_text)
+		job->stdin_fd = entry_stdin(req->stdin_text, req->stdin_bytes);
+	if (!job->inputs || (req->filename && !job->filename) ||
+		(req->stdin_text && job->stdin_fd < 0)) {
+		job_free(job);
+		job_no_memory(done, arg);
+		return;
+	}
+	entry_add_job(e, job);
+}
+
+int registry_interrupt(struct registry *r, const char *session, struct err *err)
+{
+	struct found found;
+	int bad = registry_look_up(r, session, &found, err);
+	struct entry *e = bad < 0 ? NULL : found.live;
+	if (!e)
+		return bad;
+	if (e->session && e->state == ENTRY_WORKING)
+		session_interrupt(e->session);
+	return 0;
+}
+
+/* ---- branches ---- */
+
+static void on_branch_open(void *arg, const json_t *result, const struct err *err)
+{
+	struct job *job = arg;
+	struct entry *child = job->child;
+	if (err) {
+		job_fail(job, err);
+		return;
+	}
+	session_inherit(child->session, job->entry->session);
+	json_t *out = json_deep_copy(result);
+	entry_answer(job->entry, out, NULL);
+	json_decref(out);
+}
+
+static void on_stem(void *arg, struct stem *stem, const struct err *err)
+{
+	struct job *job = arg;
+	struct entry *e = job->entry;
+	struct err error;
+	if (err) {
+		job_fail(job, err);
+		return;
+	}
+	char id[ORDER_ID_BYTES];
+	struct entry *child = order_new_id(id, &error) < 0
+		? NULL
+		: entry_new(e->registry, id, job->text, e->order_text);
+	if (!child) {
+		err_set(&error, ERR_NO_MEMORY, "no memory for a session");
+		job_fail(job, &error);
+		return;
+	}
+	memcpy(child->parent, e->id, sizeof child->parent);
+	memcpy(child->fork, e->head, sizeof child->fork);
+	memcpy(child->head, e->head, sizeof child->head);
+	child->n_steps = e->n_steps;
+	child->rebuilt = e->rebuilt;
+	child->is_rebuilt_told = true;
+	memcpy(child->difference, e->difference, sizeof child->difference);
+	child->is_live_branch = true;
+	child->done = on_branch_open;
+	child->arg = job;
+	job->child = child;
+	/* Both have one order, and the child keeps it too. */
+	child->order = e->order;
+	child->template = e->template ? template_hold(e->template) : NULL;
+	child->made = e->made;
+	if (e->made)
+		e->made->n_refs++;
+	entry_open(child, stem);
+}
+
+void registry_branch(struct registry *r, const char *session, const char *name, bool is_forced,
+	registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct entry *e = registry_find(r, session, &err);
+	if (e && registry_check_name(r, name, &err) < 0)
+		e = NULL;
+	struct job *job = e ? job_new(JOB_BRANCH, name, name ? strlen(name) : 0, done, arg) : NULL;
+	if (!e)
+		done(arg, NULL, &err);
+	else if (!job)
+		job_no_memory(done, arg);
+	else {
+		job->is_forced = is_forced;
+		entry_add_job(e, job);
+	}
+}
+
+/* ---- names ---- */
+
+static void on_names(void *arg, const json_t *names, const struct err *err)
+{
+	struct job *job = arg;
+	if (err) {
+		job_fail(job, err);
+		return;
+	}
+	json_t *out = json_object();
+	(void)json_object_set(out, "names", (json_t *)(uintptr_t)names);
+	entry_answer(job->entry, out, NULL);
+	json_decref(out);
+}
+
+void registry_names(struct registry *r, const char *session, const char *runtime, const char *text,
+	registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct entry *e = registry_find(r, session, &err);
+	struct job *job = e ? job_new(JOB_NAMES, text, strlen(text), done, arg) : NULL;
+	if (!e)
+		done(arg, NULL, &err);
+	else if (!job)
+		job_no_memory(done, arg);
+	else {
+		job->runtime = runtime ? runtime_by_name(runtime) : NULL;
+		entry_add_job(e, job);
+	}
+}
+
+/* ---- a state that went without a step ---- */
+
+static void start(struct job *job);
+
+static void on_made_anew(struct entry *e, const struct replay *result)
+{
+	struct job *job = e->first;
+	if (session_is_lost(e->session)) {
+		struct err err = result->err;
+		if (!err.code)
+			err_set(&err, ERR_GONE,
+				"the session's state was lost again while it was rebuilt");
+		job_fail(job, &err);
+		return;
+	}
+	entry_note_rebuilt(e, result);
+	session_set_head(e->session, e->head);
+	start(job);
+}
+
+/* No checkpoint could take the place of a process or box that ended: its steps are run again. */
+static void mend(struct job *job)
+{
+	struct entry *e = job->entry;
+	struct replay *replay;
+	struct err err;
+	if (!e->head[0]) { /* nothing has been run */
+		session_renew(e->session, e->template ? template_stem(e->template) : NULL);
+		start(job);
+	} else if (replay_load(e->registry, e->head, NULL, &replay, &err) < 0) {
+		job_fail(job, &err);
+	} else {
+		e->difference[0] = '\0';
+		replay_anew(e, replay, on_made_anew);
+	}
+}
+
+void job_start(struct job *job)
+{
+	session_notice(job->entry->session);
+	if (session_is_lost(job->entry->session))
+		mend(job);
+	else
+		start(job);
+}
+
+static void start(struct job *job)
+{
+	struct entry *e = job->entry;
+	switch (job->kind) {
+	case JOB_RUN:
+		start_step(job);
+		break;
+	case JOB_BRANCH:
+		session_make_stem(e->session, job->is_forced, on_stem, job);
+		break;
+	case JOB_UNDO:
+		job_start_undo(job);
+		break;
+	case JOB_NAMES:
+		session_names(e->session, job->runtime, job->text, on_names, job);
+		break;
+	case JOB_END_:
+		break;
+	}
+}

@@ -1,0 +1,77 @@
+/*
+ * The registry from the inside: shared by the files that carry it, seen by no other.
+ *
+ *   registry.c  sessions made and ended; the queue of each
+ *   roll.c      sessions found, and opened again
+ *   entry.c     what is done in one: steps, branches, completions
+ *   undo.c      going back to an earlier step
+ *   replay.c    steps run again, to rebuild a session or to check a record
+ *   history.c   what can be told without doing anything
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "session/history.h"
+#include "session/order_text.h"
+#include "session/session.h"
+#include "session/template.h"
+#include "store/journal.h"
+
+struct job;
+struct registry;
+struct replay;
+
+enum entry_state { ENTRY_OPENING, ENTRY_IDLE, ENTRY_WORKING, ENTRY_ENDING };
+
+struct entry {
+	struct entry *next;
+	struct registry *registry;
+	enum entry_state state;
+	char id[JOURNAL_ID_BYTES];
+	char name[JOURNAL_NAME_BYTES];
+	char parent[JOURNAL_ID_BYTES];
+	char head[JOURNAL_DIGEST_BYTES];
+	char fork[JOURNAL_DIGEST_BYTES];
+	int64_t created_ms;
+	uint64_t n_steps;
+	char *order_text;
+	struct made *made;	   /* a fresh one's own order, shared with its branches */
+	struct template *template; /* else whose order it has; held */
+	const struct order_checked *order;
+	struct session *session;   /* NULL while there is none */
+	struct job *first, **last; /* the first is under way when the state is WORKING */
+	struct replay *replay;
+	enum record_outcome rebuilt; /* how its state was made last: COMMITTED: by running it */
+	bool is_rebuilt_told;	     /* by the record of a step */
+	char difference[160];
+	registry_done_fn *done; /* who waits for it to open */
+	void *arg;
+	bool is_kept;	     /* in the journal */
+	bool is_waiting;     /* for its template */
+	bool is_unkept;	     /* goes when what it is for is done: never in the journal */
+	unsigned n_holds;    /* while somebody further up the stack uses it */
+	bool is_live_branch; /* its state came with the memory it was branched from */
+};
+
+/* An order of no template. */
+struct made {
+	unsigned n_refs;
+	struct order_kept kept;
+	struct order_checked order;
+};
+
+/* On the registry's list, with one hold: the session's own. NULL without memory. */
+struct entry *entry_new(struct registry *r, const char *id, const char *name, const char *text);
+/* Open it: by a template, in a box of its own, or (it has its order then) as a branch of @stem. */
+void entry_begin(struct entry *e);
+void entry_open(struct entry *e, struct stem *stem);
+void entry_opened(struct entry *e, const struct err *err);
+void entry_end(struct entry *e);
+void entry_hold(struct entry *e);
+void entry_release(struct entry *e);
+/* Its state was made again by @result. */
+void entry_note_rebuilt(struct entry *e, const struct replay *result);
+void entry_add_job(struct entry *e, struct job *job);
+void entry_answer(struct entry *e, const json_t *result, const struct err *err);
+json_t *entry_json(const struct entry *e);

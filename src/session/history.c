@@ -1,0 +1,470 @@
+/* What can be told of sessions and their files without a step. SPDX-License-Identifier: Apache-2.0
+ */
+#include "session/history.h"
+
+#include "base/fd.h"
+#include "base/utf8.h"
+#include "sandbox/syscalls.h"
+#include "session/entry.h"
+#include "session/errand.h"
+#include "session/rewind.h"
+#include "session/roll.h"
+#include "session/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LOG_MAX = 10000, READ_MAX = 16 << 20 };
+
+/* ---- sessions ---- */
+
+static bool is_live(const struct registry *r, const char *id)
+{
+	for (const struct entry *e = r->first; e; e = e->next)
+		if (strcmp(e->id, id) == 0 && e->state != ENTRY_ENDING)
+			return true;
+	return false;
+}
+
+struct listing {
+	struct registry *registry;
+	json_t *rows;
+};
+
+static json_t *row_json(struct registry *r, const struct journal_session *s, const char *state)
+{
+	struct err err;
+	int64_t n_steps = journal_depth(r->journal, s->head, &err);
+	json_t *order = json_loadb(s->order, s->order_bytes, 0, NULL);
+	const char *runtime = json_string_value(json_object_get(order, "runtime"));
+	json_t *row = json_pack("{s:s, s:s, s:s, s:I, s:I, s:s}", "session", s->id, "state", state,
+		"head", s->head, "steps", (json_int_t)MAX(n_steps, 0), "created_ms",
+		(json_int_t)s->created_ms, "runtime", runtime ? runtime : "python");
+	if (s->name[0])
+		(void)json_object_set_new(row, "name", json_string(s->name));
+	if (s->parent[0])
+		(void)json_object_set_new(row, "parent", json_string(s->parent));
+	json_decref(order);
+	return row;
+}
+
+static int add_stored(void *user, const struct journal_session *s, struct err *err)
+{
+	struct listing *l = user;
+	(void)err;
+	if (!is_live(l->registry, s->id))
+		(void)json_array_append_new(l->rows, row_json(l->registry, s, "stored"));
+	return 0;
+}
+
+json_t *registry_list(struct registry *r, struct err *err)
+{
+	struct listing l = {r, json_array()};
+	if (journal_sessions(r->journal, true, add_stored, &l, err) < 0) {
+		json_decref(l.rows);
+		return NULL;
+	}
+	for (const struct entry *e = r->first; e; e = e->next)
+		if (e->state != ENTRY_ENDING && !e->is_unkept)
+			(void)json_array_append_new(l.rows, entry_json(e));
+	return json_pack("{s:o}", "sessions", l.rows);
+}
+
+static int stored(
+	struct registry *r, const char *session, struct journal_session *out, struct err *err)
+{
+	struct found found;
+	int bad = registry_look_up(r, session, &found, err);
+	if (bad < 0)
+		return bad;
+	if (found.live && !found.live->is_kept) {
+		err_set(err, ERR_BUSY, "session %s is being made", found.id);
+		return err_hint(err, "ask again in a moment");
+	}
+	return journal_session_get(r->journal, found.id, out, err);
+}
+
+json_t *registry_get(struct registry *r, const char *session, struct err *err)
+{
+	struct journal_session row;
+	struct found found;
+	if (registry_look_up(r, session, &found, err) < 0)
+		return NULL;
+	if (found.live)
+		return entry_json(found.live);
+	if (stored(r, session, &row, err) < 0)
+		return NULL;
+	json_t *out = row_json(r, &row, row.closed_ms ? "closed" : "stored");
+	journal_session_done(&row);
+	return out;
+}
+
+static int add_step(void *user, const struct journal_node *node, struct err *err)
+{
+	json_t *rows = user;
+	(void)err;
+	json_t *code = json_stringn(node->code, node->code_bytes);
+	json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:I}", "step",
+		node->digest, "parent", node->parent, "session", node->session, "runtime",
+		node->runtime, "status", node->status, "outcome", node->outcome, "code",
+		code ? code : json_string(""), "created_ms", (json_int_t)node->created_ms, "seq",
+		(json_int_t)node->seq);
+	(void)json_array_append_new(rows, row);
+	return 0;
+}
+
+/* A step on the way to a head is part of its state, whatever it was when it was run first. */
+static int add_kept(void *user, const struct journal_node *node, struct err *err)
+{
+	json_t *rows = user;
+	(void)add_step(rows, node, err);
+	json_t *row = json_array_get(rows, json_array_size(rows) - 1);
+	return json_object_set_new(row, "outcome", json_string("committed")) < 0
+		? err_set(err, ERR_NO_MEMORY, "no memory for the steps")
+		: 0;
+}
+
+struct rest {
+	json_t *path; /* by digest */
+	json_t *rows;
+};
+
+static int add_rest(void *user, const struct journal_node *node, struct err *err)
+{
+	struct rest *rest = user;
+	return json_object_get(rest->path, node->digest) ? 0 : add_step(rest->rows, node, err);
+}
+
+static int by_seq(const void *a, const void *b)
+{
+	const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
+	json_int_t i = json_integer_value(json_object_get(x, "seq"));
+	json_int_t j = json_integer_value(json_object_get(y, "seq"));
+	return (i < j) - (i > j);
+}
+
+/* Newest first. */
+static json_t *sorted(const json_t *rows)
+{
+	size_t n = json_array_size(rows);
+	json_t *out = json_array();
+	json_t **all = calloc(n + 1, sizeof(json_t *));
+	for (size_t i = 0; all && i < n; i++)
+		all[i] = json_array_get(rows, i);
+	if (all && n > 0)
+		qsort(all, n, sizeof(json_t *), by_seq);
+	for (size_t i = 0; all && i < n; i++)
+		(void)json_array_append(out, all[i]);
+	free(all);
+	return out;
+}
+
+/* With the steps that were rolled back or gone back behind, in the order of time. */
+static json_t *with_rest(struct registry *r, const char *id, json_t *steps, struct err *err)
+{
+	struct rest rest = {json_object(), steps};
+	for (size_t i = 0; i < json_array_size(steps); i++) {
+		json_t *row = json_array_get(steps, i);
+		(void)json_object_set_new(row, "on_path", json_true());
+		(void)json_object_set(
+			rest.path, json_string_value(json_object_get(row, "step")), row);
+	}
+	int64_t n = journal_session_steps(r->journal, id, 0, add_rest, &rest, err);
+	json_decref(rest.path);
+	return n < 0 ? NULL : sorted(steps);
+}
+
+json_t *registry_log(struct registry *r, const char *session, bool is_all, struct err *err)
+{
+	struct journal_session row;
+	if (stored(r, session, &row, err) < 0)
+		return NULL;
+	json_t *steps = json_array();
+	int64_t n = journal_ancestors(r->journal, row.head, LOG_MAX, add_kept, steps, err);
+	json_t *told = n < 0 ? NULL
+		: is_all     ? with_rest(r, row.id, steps, err)
+			     : json_incref(steps);
+	json_t *out = told
+		? json_pack("{s:s, s:s, s:o}", "session", row.id, "head", row.head, "steps", told)
+		: NULL;
+	if (out && n == LOG_MAX)
+		(void)json_object_set_new(out, "truncated", json_true());
+	json_decref(steps);
+	journal_session_done(&row);
+	return out;
+}
+
+struct graph {
+	struct registry *registry;
+	json_t *seen; /* by digest */
+	json_t *steps, *heads;
+};
+
+static int add_new_step(void *user, const struct journal_node *node, struct err *err)
+{
+	struct graph *g = user;
+	if (json_object_get(g->seen, node->digest))
+		return 1; /* from here on they are there */
+	(void)json_object_set_new(g->seen, node->digest, json_true());
+	int r = add_kept(g->steps, node, err);
+	return r < 0 ? r : json_array_size(g->steps) >= LOG_MAX;
+}
+
+static int add_head(void *user, const struct journal_session *s, struct err *err)
+{
+	struct graph *g = user;
+	int64_t n = journal_ancestors(g->registry->journal, s->head, 0, add_new_step, g, err);
+	(void)json_array_append_new(
+		g->heads, row_json(g->registry, s, s->closed_ms ? "closed" : "open"));
+	return n < 0 ? (int)n : 0;
+}
+
+json_t *registry_graph(struct registry *r, struct err *err)
+{
+	struct graph g = {r, json_object(), json_array(), json_array()};
+	json_t *out = NULL;
+	if (journal_sessions(r->journal, true, add_head, &g, err) >= 0)
+		out = json_pack("{s:o, s:O}", "steps", sorted(g.steps), "heads", g.heads);
+	if (out && json_array_size(g.steps) >= LOG_MAX)
+		(void)json_object_set_new(out, "truncated", json_true());
+	json_decref(g.seen);
+	json_decref(g.steps);
+	json_decref(g.heads);
+	return out;
+}
+
+json_t *registry_templates(struct registry *r, struct err *err)
+{
+	(void)err;
+	return templates_json(r->templates);
+}
+
+int registry_export(
+	struct registry *r, const char *session, char **out, size_t *bytes, struct err *err)
+{
+	struct journal_session row;
+	int bad = stored(r, session, &row, err);
+	if (bad < 0)
+		return bad;
+	FILE *f = open_memstream(out, bytes);
+	bad = f ? journal_export(r->journal, row.id, NULL, f, err)
+		: err_set(err, ERR_NO_MEMORY, "no memory for the record");
+	if (f && fclose(f) != 0 && bad == 0)
+		bad = err_set(err, ERR_NO_MEMORY, "no memory for the record");
+	if (bad < 0 && f)
+		free(*out);
+	journal_session_done(&row);
+	return bad;
+}
+
+/* ---- files ---- */
+
+static int workspace_of(struct registry *r, const char *session, struct err *err)
+{
+	const struct entry *e = registry_find(r, session, err);
+	if (!e)
+		return -1;
+	int fd = e->session ? session_workspace_fd(e->session) : -1;
+	if (fd < 0) {
+		err_set(err, ERR_BUSY, "the session's box is not there yet");
+		err_hint(err, "run a step first, or ask again");
+	}
+	return fd;
+}
+
+static void add_file(void *arg, enum workspace_change change, const struct workspace_file *f)
+{
+	cleanup_buf struct buf path = BUF_INIT(3 * 4096);
+	(void)change;
+	if (f->kind != WORKSPACE_FILE || utf8_repair(&path, f->path, strlen(f->path), NULL) < 0)
+		return;
+	(void)json_array_append_new(arg,
+		json_pack("{s:o, s:I, s:s, s:I}", "path", json_stringn(buf_str(&path), path.bytes),
+			"size", (json_int_t)f->size_bytes, "mime", workspace_mime(f->path),
+			"modified_ms", (json_int_t)(f->changed_ns / 1000000)));
+}
+
+json_t *registry_file_list(struct registry *r, const char *session, struct err *err)
+{
+	struct workspace now, none = {0};
+	int fd = workspace_of(r, session, err);
+	if (fd < 0 || workspace_scan(&now, fd, err) < 0)
+		return NULL;
+	json_t *rows = json_array();
+	workspace_compare(&none, &now, add_file, rows);
+	json_t *out = json_pack("{s:o}", "files", rows);
+	if (now.is_cut)
+		(void)json_object_set_new(out, "truncated", json_true());
+	workspace_done(&now);
+	return out;
+}
+
+/* A path of the workspace, without what leads out of it. */
+static int check_path(const char **path, struct err *err)
+{
+	static const char home[] = "/home/user/";
+	if (strncmp(*path, home, sizeof home - 1) == 0)
+		*path += sizeof home - 1;
+	while ((*path)[0] == '.' && (*path)[1] == '/')
+		*path += 2;
+	bool is_bad = !**path || **path == '/' || strlen(*path) >= WIRE_PATH_BYTES;
+	for (const char *p = *path; !is_bad && *p;) {
+		size_t n = strcspn(p, "/");
+		is_bad = n == 0 || (n <= 2 && strncmp(p, "..", n) == 0);
+		p += n;
+		p += *p == '/';
+	}
+	if (!is_bad)
+		return 0;
+	err_set(err, ERR_USAGE, "\"%.100s\" is no path of the workspace", *path);
+	return err_hint(err, "give a path relative to it, such as data/sales.csv");
+}
+
+static json_t *content_json(
+	const char *path, char *data, size_t bytes, uint64_t size, uint64_t offset)
+{
+	bool is_text = utf8_is_valid(data, bytes);
+	size_t room = sodium_base64_encoded_len(bytes, sodium_base64_VARIANT_ORIGINAL);
+	char *coded = is_text ? NULL : malloc(room);
+	if (coded)
+		(void)sodium_bin2base64(
+			coded, room, (unsigned char *)data, bytes, sodium_base64_VARIANT_ORIGINAL);
+	json_t *content = is_text ? json_stringn(data, bytes) : coded ? json_string(coded) : NULL;
+	free(coded);
+	return content ? json_pack("{s:s, s:o, s:s, s:I, s:I}", "path", path, "content", content,
+				 "encoding", is_text ? "utf-8" : "base64", "size", (json_int_t)size,
+				 "offset", (json_int_t)offset)
+		       : NULL;
+}
+
+json_t *registry_file_read(struct registry *r, const char *session, const char *path,
+	uint64_t offset, uint64_t limit, struct err *err)
+{
+	struct stat st;
+	int dir = check_path(&path, err) < 0 ? -1 : workspace_of(r, session, err);
+	if (dir < 0)
+		return NULL;
+	cleanup_fd int fd =
+		sys_open_beneath(dir, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		err_sys(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, errno, "read %s", path);
+		return NULL;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		err_set(err, ERR_ACCESS, "%s is no regular file", path);
+		return NULL;
+	}
+	size_t room = (size_t)MIN(limit ? limit : READ_MAX, (uint64_t)READ_MAX);
+	room = (size_t)MIN((uint64_t)room, (uint64_t)st.st_size);
+	char *data = malloc(room + 1);
+	ssize_t n = data ? pread(fd, data, room, (off_t)offset) : -1;
+	json_t *out =
+		n < 0 ? NULL : content_json(path, data, (size_t)n, (uint64_t)st.st_size, offset);
+	free(data);
+	if (!out)
+		err_set(err, ERR_IO, "cannot read %s", path);
+	return out;
+}
+
+/* ---- files changed, by init ---- */
+
+/* What restores files counts from 0. */
+static const uint64_t CHANGE_ID = UINT64_MAX;
+
+struct change {
+	registry_done_fn *done;
+	void *arg;
+	struct box *box;
+	struct registry *registry;
+	char session[JOURNAL_ID_BYTES];
+	char path[WIRE_PATH_BYTES];
+};
+
+static void on_filed(void *arg, uint64_t id, int status)
+{
+	struct change *c = arg;
+	struct err err;
+	(void)id;
+	struct box *box = c->box;
+	box->filed = NULL;
+	const struct entry *e = registry_live(c->registry, c->session);
+	if (status == 0 && e && e->session && session_box(e->session) == box)
+		session_files_changed(e->session);
+	json_t *out = json_pack("{s:s}", "path", c->path);
+	if (status < 0)
+		err_sys(&err,
+			status == -ENOENT ? ERR_NOT_FOUND
+				: status == -ENOSPC || status == -EDQUOT || status == -EFBIG
+				? ERR_NO_SPACE
+				: ERR_ACCESS,
+			-status, "change %s", c->path);
+	c->done(c->arg, status < 0 ? NULL : out, status < 0 ? &err : NULL);
+	json_decref(out);
+	free(c);
+	box_let_go(box);
+}
+
+static int start_change(struct registry *r, const char *session, struct init_file *file,
+	registry_done_fn *done, void *arg, struct err *err)
+{
+	const struct entry *e =
+		check_path(&file->path, err) < 0 ? NULL : registry_find(r, session, err);
+	struct box *box = e && e->session ? session_box(e->session) : NULL;
+	if (!e)
+		return -ENOENT;
+	if (!box || box->filed)
+		return err_set(err, ERR_BUSY, "the session is busy: ask again in a moment");
+	struct change *c = calloc(1, sizeof *c);
+	if (!c)
+		return err_set(err, ERR_NO_MEMORY, "no memory for the change");
+	c->done = done;
+	c->arg = arg;
+	c->box = box_hold(box);
+	c->registry = r;
+	memcpy(c->session, e->id, sizeof c->session);
+	(void)snprintf(c->path, sizeof c->path, "%s", file->path);
+	box->filed = on_filed;
+	box->filed_arg = c;
+	session_touch(e->session);
+	if (box_file(box, file) == 0)
+		return 0;
+	box->filed = NULL;
+	box_let_go(box);
+	free(c);
+	return err_set(err, ERR_GONE, "the session's box is gone");
+}
+
+void registry_file_write(struct registry *r, const char *session, const char *path,
+	const char *data, size_t bytes, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	cleanup_fd int fd = memfd_create("retort-file", MFD_CLOEXEC);
+	struct init_file file = {.id = CHANGE_ID,
+		.act = INIT_FILE_WRITE,
+		.path = path,
+		.target = "",
+		.mode = 0644,
+		.fd = fd};
+	int bad = fd < 0 || fd_write_all(fd, data, bytes) < 0 || lseek(fd, 0, SEEK_SET) < 0
+		? err_sys(&err, ERR_IO, errno, "hold the file's content")
+		: start_change(r, session, &file, done, arg, &err);
+	if (bad < 0)
+		done(arg, NULL, &err);
+}
+
+void registry_file_remove(struct registry *r, const char *session, const char *path,
+	registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct init_file file = {
+		.id = CHANGE_ID, .act = INIT_FILE_REMOVE, .path = path, .target = "", .fd = -1};
+	if (start_change(r, session, &file, done, arg, &err) < 0)
+		done(arg, NULL, &err);
+}

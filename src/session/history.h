@@ -1,0 +1,41 @@
+/* What the registry tells of sessions and their files, and runs again. SPDX-License-Identifier:
+ * Apache-2.0 */
+#pragma once
+
+#include "session/registry.h"
+
+/* At once. Owns: the caller decrefs. Returns: NULL and @err. */
+
+/* {"sessions": [{session, name?, parent?, runtime, state, head, steps, created_ms, …}]} */
+json_t *registry_list(struct registry *r, struct err *err);
+json_t *registry_get(struct registry *r, const char *session, struct err *err);
+/*
+ * {"session", "head", "steps": [{step, parent, session, runtime, status, outcome, code, …} newest
+ * first], "truncated"?}: the way from the head to the first step. @is_all: also the session's steps
+ * that are not on it, because they were rolled back or undone; those that are have "on_path".
+ */
+json_t *registry_log(struct registry *r, const char *session, bool is_all, struct err *err);
+/* {"steps": [… of all sessions, newest first], "heads": [{session, name?, head}]} */
+json_t *registry_graph(struct registry *r, struct err *err);
+json_t *registry_templates(struct registry *r, struct err *err);
+
+/* {"files": [{path, size, mime, modified_ms}]}; of a session that has a box. */
+json_t *registry_file_list(struct registry *r, const char *session, struct err *err);
+/* {"path", "content", "encoding": "utf-8" or "base64", "size", "offset"} */
+json_t *registry_file_read(struct registry *r, const char *session, const char *path,
+	uint64_t offset, uint64_t limit, struct err *err);
+/* Written and removed by the box's own init, so that the box owns what it gets. */
+void registry_file_write(struct registry *r, const char *session, const char *path,
+	const char *data, size_t bytes, registry_done_fn *done, void *arg);
+void registry_file_remove(struct registry *r, const char *session, const char *path,
+	registry_done_fn *done, void *arg);
+
+/*
+ * Run the steps of an exported record again in a fresh session and compare: {"outcome": "replayed"
+ * or "diverged", "steps": n, "first_difference"?: {step, number, field, was, is}}.
+ */
+void registry_replay(
+	struct registry *r, const char *record, size_t bytes, registry_done_fn *done, void *arg);
+/* A session from its root to its head as text, for replay. Owns: the caller frees *@out. */
+int registry_export(
+	struct registry *r, const char *session, char **out, size_t *bytes, struct err *err);

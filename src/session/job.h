@@ -1,0 +1,53 @@
+/* What waits to be done in a session. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "session/registry.h"
+#include "store/journal.h"
+
+struct entry;
+
+enum job_kind { JOB_RUN, JOB_BRANCH, JOB_UNDO, JOB_NAMES, JOB_END_ };
+
+/* One operation on a session, with its own copy of what it needs. */
+struct job {
+	struct job *next;
+	struct entry *entry;
+	enum job_kind kind;
+	char *text; /* code, name, or text to complete */
+	size_t bytes;
+	char *filename;
+	const struct runtime *runtime;
+	uint64_t timeout_ms;
+	bool is_atomic, is_forced;
+	int stdin_fd;
+	unsigned count;
+	char step[JOURNAL_DIGEST_BYTES];
+	uint64_t asked_ns;
+	json_t *inputs; /* what else the step depends on, or NULL: step_request */
+	struct err why; /* undoing failed: to be told when the state before is there again */
+	const struct registry_watch *watch;
+	struct entry *child; /* the branch being made */
+	registry_done_fn *done;
+	void *arg;
+};
+
+/* Run what the job asks; its entry's queue has come to it. */
+void job_start(struct job *job);
+/* @text is copied. NULL without memory. */
+struct job *job_new(
+	enum job_kind kind, const char *text, size_t bytes, registry_done_fn *done, void *arg);
+void job_free(struct job *job);
+/* Answer the job under way with @err. */
+void job_fail(struct job *job, const struct err *err);
+/* There is no job to be answered. */
+void job_no_memory(registry_done_fn *done, void *arg);
+/* undo.c */
+void job_start_undo(struct job *job);
+
+/* What an entry hears of its session while a job runs. */
+void entry_on_output(void *arg, int stream, const char *data, size_t bytes, size_t n_head);
+void entry_on_display(void *arg, const json_t *display);
+void entry_on_begin(void *arg);
+void entry_on_done(void *arg, const struct record *record);
+/* A file that holds @text, at its start. Returns: a descriptor, or -1. */
+int entry_stdin(const char *text, size_t bytes);

@@ -1,0 +1,504 @@
+/*
+ * Sessions made and ended; the queue of each.
+ *
+ * Theory of operation. An entry is a session with a name, a place in the journal, and a queue of
+ * what is to be done in it, one after the other. A session that is only in the journal, because the
+ * engine was started anew, is opened again when somebody names it: its steps are run again in a new
+ * box, and compared with what they gave then.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "session/registry.h"
+
+#include "base/fd.h"
+#include "base/utf8.h"
+#include "session/entry.h"
+#include "session/job.h"
+#include "session/order_text.h"
+#include "session/replay.h"
+#include "session/rewind.h"
+#include "session/roll.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { IDLE_MS = 100 };
+
+/* ---- entries ---- */
+
+struct entry *entry_new(struct registry *r, const char *id, const char *name, const char *text)
+{
+	struct entry *e = calloc(1, sizeof *e);
+	if (!e || !(e->order_text = strdup(text))) {
+		free(e);
+		return NULL;
+	}
+	struct timespec now;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	e->registry = r;
+	e->n_holds = 1;
+	e->created_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+	e->last = &e->first;
+	e->rebuilt = RECORD_COMMITTED;
+	(void)snprintf(e->id, sizeof e->id, "%s", id);
+	(void)snprintf(e->name, sizeof e->name, "%s", name ? name : "");
+	e->next = r->first;
+	r->first = e;
+	engine_hold(r->engine);
+	return e;
+}
+
+void entry_hold(struct entry *e)
+{
+	e->n_holds++;
+}
+
+/* It ends with its last hold: the session's own is let go when the session is closed. */
+void entry_release(struct entry *e)
+{
+	struct registry *r = e->registry;
+	if (--e->n_holds > 0)
+		return;
+	struct entry **at = &r->first;
+	while (*at != e)
+		at = &(*at)->next;
+	*at = e->next;
+	if (e->template)
+		template_let_go(e->template);
+	if (e->made && --e->made->n_refs == 0) {
+		order_done(&e->made->order);
+		order_kept_done(&e->made->kept);
+		free(e->made);
+	}
+	free(e->order_text);
+	free(e);
+	engine_release(r->engine);
+}
+
+json_t *entry_json(const struct entry *e)
+{
+	static const char *const states[] = {"opening", "idle", "working", "closing"};
+	json_t *out = json_pack("{s:s, s:s, s:s, s:I, s:I, s:s}", "session", e->id, "state",
+		states[e->state], "head", e->head, "steps", (json_int_t)e->n_steps, "created_ms",
+		(json_int_t)e->created_ms, "runtime",
+		e->order ? e->order->runtime->name : "python");
+	if (e->name[0])
+		(void)json_object_set_new(out, "name", json_string(e->name));
+	if (e->parent[0])
+		(void)json_object_set_new(out, "parent", json_string(e->parent));
+	if (e->rebuilt != RECORD_COMMITTED)
+		(void)json_object_set_new(out, "outcome",
+			json_string(e->rebuilt == RECORD_DIVERGED ? "diverged" : "replayed"));
+	if (e->difference[0])
+		(void)json_object_set_new(out, "difference", json_string(e->difference));
+	return out;
+}
+
+/* ---- the queue ---- */
+
+static void next_job(struct entry *e)
+{
+	if (e->state != ENTRY_IDLE || !e->first)
+		return;
+	e->state = ENTRY_WORKING;
+	job_start(e->first);
+}
+
+void entry_add_job(struct entry *e, struct job *job)
+{
+	job->entry = e;
+	job->asked_ns = uv_hrtime();
+	*e->last = job;
+	e->last = &job->next;
+	next_job(e);
+}
+
+/* The job under way is done. */
+void entry_answer(struct entry *e, const json_t *result, const struct err *err)
+{
+	struct job *job = e->first;
+	e->first = job->next;
+	if (!e->first)
+		e->last = &e->first;
+	if (e->state == ENTRY_WORKING)
+		e->state = ENTRY_IDLE;
+	entry_hold(e);
+	job->done(job->arg, result, err);
+	job_free(job);
+	if (!e->registry->is_closing)
+		(void)uv_timer_start(&e->registry->idle, e->registry->on_idle, IDLE_MS, 0);
+	next_job(e);
+	entry_release(e);
+}
+
+static void fail_jobs(struct entry *e, const struct err *err)
+{
+	while (e->first) {
+		struct job *job = e->first;
+		e->first = job->next;
+		if (!e->first)
+			e->last = &e->first;
+		/* A branch that is still being made has nobody who waits for it now. */
+		if (job->child && job->child->done) {
+			job->child->done = NULL;
+			entry_end(job->child);
+		}
+		job->done(job->arg, NULL, err);
+		job_free(job);
+	}
+}
+
+/* ---- opening ---- */
+
+static void on_closed(void *arg)
+{
+	struct entry *e = arg;
+	e->session = NULL;
+	entry_release(e);
+}
+
+/* The session first: it calls nobody back any more, and what its callbacks are given can go. */
+static void end_because(struct entry *e, const struct err *why)
+{
+	if (e->state == ENTRY_ENDING)
+		return;
+	e->state = ENTRY_ENDING;
+	entry_hold(e);
+	if (e->session)
+		session_close(e->session);
+	replay_abort(e, why);
+	registry_done_fn *done = take_ptr(e->done);
+	if (done)
+		done(e->arg, NULL, why);
+	fail_jobs(e, why);
+	if (!e->session && !e->is_waiting)
+		entry_release(e);
+	entry_release(e);
+}
+
+void entry_end(struct entry *e)
+{
+	struct err err;
+	err_set(&err, ERR_GONE, "the session was closed");
+	end_because(e, &err);
+}
+
+static int keep(struct entry *e, struct err *err)
+{
+	struct journal_session row = {.order = e->order_text, .order_bytes = strlen(e->order_text)};
+	if (e->is_kept)
+		return 0;
+	(void)snprintf(row.id, sizeof row.id, "%s", e->id);
+	(void)snprintf(row.name, sizeof row.name, "%s", e->name);
+	(void)snprintf(row.parent, sizeof row.parent, "%s", e->parent);
+	(void)snprintf(row.fork, sizeof row.fork, "%s", e->fork);
+	row.created_ms = e->created_ms;
+	if (e->is_unkept)
+		return 0;
+	int r = journal_session_add(e->registry->journal, &row, err);
+	e->is_kept = r == 0;
+	return r;
+}
+
+static void answer_open(struct entry *e)
+{
+	registry_done_fn *done = take_ptr(e->done);
+	if (e->state != ENTRY_OPENING)
+		return;
+	e->state = ENTRY_IDLE;
+	entry_hold(e);
+	if (done) {
+		json_t *result = entry_json(e);
+		done(e->arg, result, NULL);
+		json_decref(result);
+	}
+	next_job(e);
+	entry_release(e);
+}
+
+void entry_note_rebuilt(struct entry *e, const struct replay *result)
+{
+	enum { SIDE_BYTES = 56 };
+	size_t n_is = utf8_cut(result->is, strlen(result->is), SIDE_BYTES);
+	size_t n_was = utf8_cut(result->was, strlen(result->was), SIDE_BYTES);
+	bool is_diverged = result->is_diverged || result->err.code;
+	e->rebuilt = is_diverged ? RECORD_DIVERGED : RECORD_REPLAYED;
+	e->is_rebuilt_told = false;
+	e->difference[0] = '\0';
+	if (result->err.code)
+		(void)snprintf(e->difference, sizeof e->difference, "%.*s",
+			(int)utf8_cut(result->err.msg, strlen(result->err.msg), 150),
+			result->err.msg);
+	else if (is_diverged)
+		(void)snprintf(e->difference, sizeof e->difference,
+			"step %.12s: %s: %.*s, was %.*s", result->nodes[result->first].digest,
+			result->field, (int)n_is, result->is, (int)n_was, result->was);
+}
+
+static void on_rebuilt(struct entry *e, const struct replay *result)
+{
+	if (e->state != ENTRY_OPENING)
+		return;
+	entry_note_rebuilt(e, result);
+	session_set_head(e->session, e->head);
+	answer_open(e);
+}
+
+static int begin_rebuild(struct entry *e, struct err *err)
+{
+	struct replay *replay;
+	int r = replay_load(e->registry, e->head, NULL, &replay, err);
+	if (r == 0)
+		replay_start(e, replay, on_rebuilt);
+	return r;
+}
+
+void entry_opened(struct entry *e, const struct err *err)
+{
+	struct err error;
+	if (e->state != ENTRY_OPENING)
+		return;
+	if (!err && keep(e, &error) < 0)
+		err = &error;
+	if (!err && e->head[0] && !e->is_live_branch && begin_rebuild(e, &error) == 0)
+		return;
+	if (!err && e->head[0] && !e->is_live_branch)
+		err = &error;
+	if (!err) {
+		session_set_head(e->session, e->head);
+		answer_open(e);
+		return;
+	}
+	struct err why = *err;
+	end_because(e, &why);
+}
+
+static void on_opened(void *arg, const struct err *err)
+{
+	entry_opened(arg, err);
+}
+
+static const struct session_events entry_events = {.opened = on_opened,
+	.begin = entry_on_begin,
+	.output = entry_on_output,
+	.display = entry_on_display,
+	.done = entry_on_done,
+	.closed = on_closed};
+
+static void on_template(void *arg, struct session *s, struct template *t, const struct err *err)
+{
+	struct entry *e = arg;
+	struct session_events events = entry_events;
+	events.arg = e;
+	e->is_waiting = false;
+	if (!s) {
+		if (e->state == ENTRY_ENDING)
+			entry_release(e);
+		else
+			entry_opened(e, err);
+		return;
+	}
+	e->session = s;
+	e->template = t;
+	e->order = template_order(t);
+	session_take(s, e->id, &events);
+	if (e->state == ENTRY_ENDING)
+		session_close(s);
+	else
+		entry_opened(e, NULL);
+}
+
+void entry_open(struct entry *e, struct stem *stem)
+{
+	struct err err;
+	struct session_events events = entry_events;
+	const struct session_config config = {.engine = e->registry->engine,
+		.order = e->order,
+		.id = e->id,
+		.stem = stem,
+		.preload = stem || !e->made ? NULL : e->made->kept.preload,
+		.n_checkpoints = e->registry->n_checkpoints,
+		.stdin_fd = -1};
+	events.arg = e;
+	if (session_open(&e->session, &config, &events, &err) < 0)
+		entry_opened(e, &err);
+}
+
+/* Sessions that begin as Python are branches of a template. */
+static bool is_of_template(const struct order_kept *kept)
+{
+	const char *runtime = kept->order.runtime;
+	return !kept->is_fresh && (!runtime || strcmp(runtime, "python") == 0);
+}
+
+static int own_order(struct entry *e, struct err *err)
+{
+	struct made *made = calloc(1, sizeof *made);
+	if (!made)
+		return err_set(err, ERR_NO_MEMORY, "no memory for a session");
+	made->n_refs = 1;
+	e->made = made;
+	int r = order_parse(&made->kept, e->order_text, strlen(e->order_text), err);
+	if (r < 0 || is_of_template(&made->kept))
+		return r;
+	e->order = &made->order;
+	return order_check(&made->order, &made->kept.order, &e->registry->engine->install, err);
+}
+
+void entry_begin(struct entry *e)
+{
+	struct err err;
+	int r = own_order(e, &err);
+	if (r < 0) {
+		entry_opened(e, &err);
+	} else if (e->order) {
+		entry_open(e, NULL);
+	} else {
+		e->is_waiting = true;
+		templates_get(e->registry->templates, e->order_text, on_template, e);
+	}
+}
+
+void registry_create(
+	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	char id[ORDER_ID_BYTES];
+	char *text = order_text(&req->order, req->preload, req->is_fresh);
+	int bad = r->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
+				: registry_check_name(r, req->name, &err);
+	if (bad == 0)
+		bad = order_new_id(id, &err);
+	struct entry *e = bad == 0 && text ? entry_new(r, id, req->name, text) : NULL;
+	free(text);
+	if (!e) {
+		if (bad == 0)
+			err_set(&err, ERR_USAGE, "a name or path of the session is no UTF-8 text");
+		done(arg, NULL, &err);
+		return;
+	}
+	e->done = done;
+	e->arg = arg;
+	entry_begin(e);
+}
+
+/* ---- ending ---- */
+
+void registry_end(struct registry *r, const char *session, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct found found;
+	if (registry_look_up(r, session, &found, &err) < 0) {
+		done(arg, NULL, &err);
+		return;
+	}
+	struct entry *e = found.live;
+	int bad = e && !e->is_kept ? 0 : journal_session_close(r->journal, found.id, &err);
+	if (e)
+		entry_end(e);
+	json_t *nothing = json_object();
+	done(arg, bad < 0 ? NULL : nothing, bad < 0 ? &err : NULL);
+	json_decref(nothing);
+}
+
+/* ---- the registry ---- */
+
+static void on_idle(uv_timer_t *timer)
+{
+	struct registry *r = timer->data;
+	struct err err;
+	(void)journal_idle(r->journal, &err); /* what failed now is tried again */
+}
+
+static int open_journal(struct registry *r, const char *dir, struct err *err)
+{
+	char scratch[] = "/tmp/retort-XXXXXX";
+	if (!dir) {
+		dir = mkdtemp(scratch);
+		r->scratch_dir = dir ? strdup(dir) : NULL;
+		if (!r->scratch_dir)
+			return err_sys(err, ERR_IO, errno, "make a directory in /tmp");
+	}
+	return journal_open(&r->journal, dir, err);
+}
+
+static void remove_scratch(struct registry *r)
+{
+	static const char *const files[] = {
+		"journal.db", "journal.db-wal", "journal.db-shm", "journal.lock", "journal.head"};
+	if (!r->scratch_dir)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		char path[64];
+		(void)snprintf(path, sizeof path, "%s/%s", r->scratch_dir, files[i]);
+		(void)unlink(path);
+	}
+	(void)rmdir(r->scratch_dir);
+	free(r->scratch_dir);
+}
+
+int registry_open(struct registry **out, const struct registry_config *config, struct err *err)
+{
+	struct registry *r = calloc(1, sizeof *r);
+	if (!r)
+		return err_set(err, ERR_NO_MEMORY, "no memory for the sessions");
+	r->engine = config->engine;
+	r->n_checkpoints = config->n_checkpoints;
+	r->on_idle = on_idle;
+	int bad = open_journal(r, config->state_dir, err);
+	if (bad == 0)
+		bad = templates_open(
+			&r->templates, r->engine, config->n_standby, r->n_checkpoints, err);
+	if (bad < 0) {
+		journal_close(r->journal);
+		remove_scratch(r);
+		free(r);
+		return bad;
+	}
+	(void)uv_timer_init(r->engine->loop, &r->idle);
+	r->idle.data = r;
+	*out = r;
+	return 0;
+}
+
+static void on_idle_closed(uv_handle_t *handle)
+{
+	struct registry *r = handle->data;
+	void (*closed)(void *) = r->closed;
+	void *arg = r->arg;
+	journal_close(r->journal);
+	remove_scratch(r);
+	free(r);
+	closed(arg);
+}
+
+static void on_emptied(struct engine *engine)
+{
+	struct registry *r = engine->arg;
+	engine->emptied = NULL;
+	uv_close((uv_handle_t *)&r->idle, on_idle_closed);
+}
+
+void registry_close(struct registry *r, void (*closed)(void *arg), void *arg)
+{
+	struct engine *engine = r->engine;
+	r->is_closing = true;
+	r->closed = closed;
+	r->arg = arg;
+	engine_hold(engine);
+	engine->emptied = on_emptied;
+	engine->arg = r;
+	/* Ending one may end others. */
+	/* Ending one may end others. */
+	for (struct entry *e = r->first; e;) {
+		bool is_news = e->state != ENTRY_ENDING;
+		entry_end(e);
+		e = is_news ? r->first : e->next;
+	}
+	templates_close(r->templates);
+	engine_release(engine);
+}

@@ -1,0 +1,79 @@
+/* The sessions of an engine: made, found, branched, undone, closed, by id or name; and their
+ * journal. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "session/engine.h"
+#include "session/order.h"
+
+#include <jansson.h>
+
+struct registry;
+
+/* Borrowed for the time of registry_open(), but for the engine, which is attached to its loop. */
+struct registry_config {
+	struct engine *engine;
+	const char *state_dir;	/* of the journal; NULL: history is kept until the engine ends */
+	unsigned n_standby;	/* branches kept ready per template */
+	unsigned n_checkpoints; /* per session; 0: the default of 4 */
+};
+
+/* Errors: as journal_open(); ERR_BUSY: another engine has the state directory. */
+int registry_open(struct registry **out, const struct registry_config *config, struct err *err);
+
+/* End all sessions; they stay in the journal. `closed` runs from the loop when all is gone. */
+void registry_close(struct registry *r, void (*closed)(void *arg), void *arg);
+
+/*
+ * The answer to an operation, once, possibly before the call returns: @result (borrowed) as
+ * CONTRACT §4 says, or NULL and @err.
+ */
+typedef void registry_done_fn(void *arg, const json_t *result, const struct err *err);
+
+/*
+ * Everything is borrowed for the time of the call. A session is named by its id, a start of it that
+ * no other has, or its name. Operations on one session are done one after the other.
+ */
+struct registry_create {
+	struct order order;	    /* code, filename: NULL */
+	const char *name;	    /* or NULL */
+	const char *const *preload; /* NULL-terminated, or NULL */
+	bool is_fresh;		    /* no template */
+};
+void registry_create(
+	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg);
+/* @is_forced: end processes of the session's own, which cannot come along. */
+void registry_branch(struct registry *r, const char *session, const char *name, bool is_forced,
+	registry_done_fn *done, void *arg);
+void registry_undo(struct registry *r, const char *session, unsigned count, const char *to_step,
+	registry_done_fn *done, void *arg);
+void registry_end(struct registry *r, const char *session, registry_done_fn *done, void *arg);
+
+/* What is heard of a step while it runs; any may be NULL. */
+struct registry_watch {
+	void *arg;
+	void (*started)(void *arg, const char *session);
+	void (*output)(void *arg, int stream, const char *data, size_t bytes);
+	void (*display)(void *arg, const json_t *display);
+};
+
+struct registry_run {
+	const char *session;
+	const char *runtime; /* or NULL: the session's */
+	const char *code;
+	size_t code_bytes;
+	const char *filename; /* or NULL */
+	uint64_t timeout_ms;  /* 0: the session's limit */
+	bool is_atomic;
+	const char *stdin_text; /* or NULL: nothing to read */
+	size_t stdin_bytes;
+	const struct registry_watch *watch; /* or NULL; must live until done */
+};
+/* The result is the record of CONTRACT §3. */
+void registry_run(
+	struct registry *r, const struct registry_run *req, registry_done_fn *done, void *arg);
+/* Stop the running step; asked twice: at once. No step: nothing. Errors: ERR_NOT_FOUND. */
+int registry_interrupt(struct registry *r, const char *session, struct err *err);
+
+/* Completions of the end of @text in the live session: {"names": [...]}. */
+void registry_names(struct registry *r, const char *session, const char *runtime, const char *text,
+	registry_done_fn *done, void *arg);

@@ -1,0 +1,348 @@
+/* Steps run again: to rebuild a session, or to see whether a record still holds.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "session/entry.h"
+#include "session/job.h"
+#include "session/replay.h"
+#include "session/roll.h"
+
+#include "base/utf8.h"
+#include "session/order_text.h"
+#include "session/rewind.h"
+#include "store/recording.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES_MAX = 100000 };
+
+void replay_free(struct replay *replay)
+{
+	for (size_t i = 0; i < replay->n && !replay->is_borrowed; i++)
+		journal_node_done(&replay->nodes[i]);
+	if (!replay->is_borrowed)
+		free(replay->nodes);
+	json_decref(replay->inputs);
+	free(replay);
+}
+
+/* ---- which steps ---- */
+
+struct loading {
+	struct replay *replay;
+	struct journal *journal;
+	const struct runtime *runtime;
+	size_t room;
+};
+
+/* A step that left no trace in the state is not needed to make the state again. */
+static bool is_needed(const struct loading *l, const struct journal_node *node)
+{
+	return !l->runtime || strcmp(node->runtime, l->runtime->name) == 0;
+}
+
+static int add_node(void *user, const struct journal_node *node, struct err *err)
+{
+	struct loading *l = user;
+	struct replay *r = l->replay;
+	if (!is_needed(l, node))
+		return 0;
+	if (r->n == NODES_MAX)
+		return err_set(err, ERR_LIMIT, "more than %d steps to replay", NODES_MAX);
+	if (r->n == l->room) {
+		size_t room = l->room ? l->room * 2 : 16;
+		struct journal_node *more = realloc(r->nodes, room * sizeof *more);
+		if (!more)
+			return err_set(err, ERR_NO_MEMORY, "no memory for the steps to replay");
+		r->nodes = more;
+		l->room = room;
+	}
+	int bad = journal_node_get(l->journal, node->digest, &r->nodes[r->n], err);
+	r->n += bad == 0;
+	return bad;
+}
+
+int replay_load(struct registry *reg, const char *head, const struct runtime *runtime,
+	struct replay **out, struct err *err)
+{
+	struct replay *r = calloc(1, sizeof *r);
+	if (r)
+		r->runtime = runtime;
+	struct loading l = {.replay = r, .journal = reg->journal, .runtime = runtime};
+	if (!r)
+		return err_set(err, ERR_NO_MEMORY, "no memory for the steps to replay");
+	int64_t n = journal_ancestors(reg->journal, head, 0, add_node, &l, err);
+	if (n < 0) {
+		replay_free(r);
+		return (int)n;
+	}
+	for (size_t i = 0; i < r->n / 2; i++) { /* the first step first */
+		struct journal_node node = r->nodes[i];
+		r->nodes[i] = r->nodes[r->n - 1 - i];
+		r->nodes[r->n - 1 - i] = node;
+	}
+	*out = r;
+	return 0;
+}
+
+/* ---- comparing ---- */
+
+static char *text_of(const json_t *value)
+{
+	return value ? json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY) : NULL;
+}
+
+/* The text, without what long ones have in common before they differ. */
+static void say(char *out, size_t room, const char *text, size_t n_common)
+{
+	enum { CONTEXT_BYTES = 24 };
+	if (!text)
+		text = "absent";
+	bool is_cut = n_common > 2 * CONTEXT_BYTES;
+	const char *from = text + (is_cut ? n_common - CONTEXT_BYTES : 0);
+	while (is_cut && ((unsigned char)*from & 0xc0) == 0x80)
+		from++;
+	(void)snprintf(out, room, "%s%.*s", is_cut ? "…" : "",
+		(int)utf8_cut(from, strlen(from), room - 1 - strlen("…")), from);
+}
+
+static void say_both(struct replay *r, const json_t *was, const json_t *is)
+{
+	char *a = text_of(was), *b = text_of(is);
+	size_t n = 0;
+	while (a && b && a[n] && a[n] == b[n])
+		n++;
+	say(r->was, sizeof r->was, a, n);
+	say(r->is, sizeof r->is, b, n);
+	free(a);
+	free(b);
+}
+
+/* Returns: whether one was found. */
+static bool find_difference(struct replay *r, const char *was, const char *is)
+{
+	json_t *old = json_loads(was, JSON_ALLOW_NUL, NULL);
+	json_t *new = json_loads(is, JSON_ALLOW_NUL, NULL);
+	const char *const fields[] = {"status", "error", "value", "stdout", "stderr", "displays",
+		"exit_code", "signal", "truncated", "files"};
+	/* Files of a live session are there already, whatever a step says that made them. */
+	size_t n_fields = ARRAY_LEN(fields) - (r->runtime != NULL);
+	bool is_found = false;
+	(void)snprintf(r->field, sizeof r->field, "record");
+	for (size_t i = 0; i < n_fields && !is_found; i++) {
+		const json_t *a = json_object_get(old, fields[i]),
+			     *b = json_object_get(new, fields[i]);
+		if (json_equal(a, b) || (!a && !b))
+			continue;
+		(void)snprintf(r->field, sizeof r->field, "%s", fields[i]);
+		say_both(r, a, b);
+		is_found = true;
+	}
+	json_decref(old);
+	json_decref(new);
+	return is_found;
+}
+
+static void finish(struct entry *e)
+{
+	struct replay *r = take_ptr(e->replay);
+	r->done(e, r);
+	replay_free(r);
+}
+
+void replay_abort(struct entry *e, const struct err *why)
+{
+	if (!e->replay)
+		return;
+	e->replay->err = *why;
+	finish(e);
+}
+
+/* What the step was given besides its code, as entry.c's inputs_json() kept it. */
+static void take_inputs(struct replay *r, struct step_request *req)
+{
+	static const char *const names[] = {"filename", "timeout_ms", "stdin"};
+	json_t *record = json_loads(r->nodes[r->at].record, JSON_ALLOW_NUL, NULL);
+	json_decref(r->inputs);
+	r->inputs = json_object();
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		json_t *value = json_object_get(record, names[i]);
+		if (value)
+			(void)json_object_set(r->inputs, names[i], value);
+	}
+	json_decref(record);
+	const json_t *input = json_object_get(r->inputs, "stdin");
+	json_int_t timeout_ms = json_integer_value(json_object_get(r->inputs, "timeout_ms"));
+	req->filename = json_string_value(json_object_get(r->inputs, "filename"));
+	req->timeout_ms = (uint64_t)MAX(timeout_ms, 0);
+	req->inputs = r->inputs;
+	if (!json_is_string(input))
+		return;
+	req->stdin_fd = entry_stdin(json_string_value(input), json_string_length(input));
+	if (req->stdin_fd < 0)
+		err_set(&r->err, ERR_IO, "cannot hold what step %.12s read",
+			r->nodes[r->at].digest);
+}
+
+static void run_next(struct entry *e)
+{
+	struct replay *r = e->replay;
+	if (r->err.code || r->at == r->n) {
+		finish(e);
+		return;
+	}
+	const struct journal_node *node = &r->nodes[r->at];
+	struct step_request req = {.runtime = runtime_by_name(node->runtime),
+		.code = node->code,
+		.code_bytes = node->code_bytes,
+		.stdin_fd = -1,
+		.is_rebuild = r->runtime != NULL};
+	if (!req.runtime)
+		err_set(&r->err, ERR_RUNTIME, "no runtime %s", node->runtime);
+	else
+		take_inputs(r, &req);
+	if (r->err.code || session_run(e->session, &req, &r->err) < 0)
+		finish(e);
+}
+
+void replay_start(struct entry *e, struct replay *replay, replay_done_fn *done)
+{
+	replay->done = done;
+	e->replay = replay;
+	run_next(e);
+}
+
+void replay_anew(struct entry *e, struct replay *replay, replay_done_fn *done)
+{
+	session_renew(e->session, e->template ? template_stem(e->template) : NULL);
+	replay_start(e, replay, done);
+}
+
+void replay_step_done(struct entry *e, const struct record *record)
+{
+	struct replay *r = e->replay;
+	const struct journal_node *node = &r->nodes[r->at];
+	const char *is = record->canonical ? record->canonical : "";
+	if (!r->is_diverged && strcmp(node->record, is) != 0) {
+		r->first = r->at;
+		r->is_diverged = find_difference(r, node->record, is) || !r->runtime;
+	}
+	r->at++;
+	if (!r->runtime)
+		session_set_head(e->session, node->digest); /* its checkpoint is that step's */
+	run_next(e);
+}
+
+/* ---- a record given ---- */
+
+struct checking {
+	struct registry *registry;
+	struct recording recording;
+	registry_done_fn *done;
+	void *arg;
+	struct entry *entry;
+};
+
+static void end_check(struct checking *c, const json_t *result, const struct err *err)
+{
+	c->done(c->arg, result, err);
+	if (c->entry)
+		entry_end(c->entry);
+	recording_done(&c->recording);
+	free(c);
+}
+
+static void on_checked(struct entry *e, const struct replay *r)
+{
+	struct checking *c = e->arg;
+	e->arg = NULL;
+	if (r->err.code) {
+		end_check(c, NULL, &r->err);
+		return;
+	}
+	json_t *out = json_pack("{s:s, s:I}", "outcome", r->is_diverged ? "diverged" : "replayed",
+		"steps", (json_int_t)r->n);
+	if (r->is_diverged)
+		(void)json_object_set_new(out, "first_difference",
+			json_pack("{s:s, s:I, s:s, s:s, s:s}", "step", r->nodes[r->first].digest,
+				"number", (json_int_t)r->first + 1, "field", r->field, "was",
+				r->was, "is", r->is));
+	end_check(c, out, NULL);
+	json_decref(out);
+}
+
+static void on_fresh(void *arg, const json_t *result, const struct err *err)
+{
+	struct checking *c = arg;
+	struct err why = {0};
+	struct replay *r = err ? NULL : calloc(1, sizeof *r);
+	(void)result;
+	if (!r) {
+		if (err)
+			why = *err;
+		else
+			err_set(&why, ERR_NO_MEMORY, "no memory for the steps to replay");
+		c->entry = err ? NULL : c->entry;
+		end_check(c, NULL, &why);
+		return;
+	}
+	r->nodes = c->recording.steps;
+	r->n = c->recording.n_steps;
+	r->is_borrowed = true; /* the recording's, which ends when the replay is done */
+	c->entry->arg = c;
+	replay_start(c->entry, r, on_checked);
+}
+
+/* A record comes from anywhere: what it asks for must not change the host. */
+static int check_order(const struct recording *recording, struct err *err)
+{
+	struct order_kept kept;
+	int r = order_parse(&kept, recording->order, recording->order_bytes, err);
+	if (r < 0)
+		return err_wrap(err, "recording: line 1");
+	const char *path = kept.order.workspace;
+	for (size_t i = 0; i < kept.order.n_volumes && !path; i++)
+		if (kept.order.volumes[i].is_writable)
+			path = kept.order.volumes[i].src;
+	if (path) {
+		r = err_set(err, ERR_ACCESS,
+			"the record's session could write to %.120s of the host", path);
+		(void)err_hint(err, "only records of sessions without such volumes are run again");
+	}
+	order_kept_done(&kept);
+	return r;
+}
+
+void registry_replay(
+	struct registry *r, const char *record, size_t bytes, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	char id[ORDER_ID_BYTES];
+	struct checking *c = calloc(1, sizeof *c);
+	int bad = r->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
+		: !c		? err_set(&err, ERR_NO_MEMORY, "no memory for the record")
+				: recording_parse(&c->recording, record, bytes, &err);
+	if (bad == 0)
+		bad = check_order(&c->recording, &err);
+	if (bad == 0)
+		bad = order_new_id(id, &err);
+	if (bad == 0) {
+		c->entry = entry_new(r, id, NULL, c->recording.order);
+		if (!c->entry)
+			bad = err_set(&err, ERR_NO_MEMORY, "no memory for a session");
+	}
+	if (bad < 0) {
+		done(arg, NULL, &err);
+		if (c)
+			recording_done(&c->recording);
+		free(c);
+		return;
+	}
+	c->registry = r;
+	c->done = done;
+	c->arg = arg;
+	c->entry->is_unkept = true;
+	c->entry->done = on_fresh;
+	c->entry->arg = c;
+	entry_begin(c->entry);
+}

@@ -1,0 +1,32 @@
+/* Steps run again, to rebuild a session or to check a record. SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "session/entry.h"
+
+/*
+ * replay.c: run the steps from the first to @head again in the session of @e, and compare; only
+ * those of @runtime when it is not NULL. @done: ERR_NONE and whether they came out the same.
+ */
+typedef void replay_done_fn(struct entry *e, const struct replay *result);
+struct replay {
+	struct journal_node *nodes;
+	size_t n, at;
+	const struct runtime
+		*runtime; /* not NULL: only its state is made again, in a live session */
+	bool is_diverged, is_borrowed;
+	size_t first; /* of those that differ */
+	char field[32], was[200], is[200];
+	json_t *inputs; /* of the step that runs */
+	struct err err; /* it could not go on */
+	replay_done_fn *done;
+};
+int replay_load(struct registry *r, const char *head, const struct runtime *runtime,
+	struct replay **out, struct err *err);
+/* The same in a new box. */
+void replay_anew(struct entry *e, struct replay *replay, replay_done_fn *done);
+void replay_start(struct entry *e, struct replay *replay, replay_done_fn *done);
+void replay_step_done(struct entry *e, const struct record *record);
+void replay_free(struct replay *replay);
+/* The session ends: tell whoever waits for the replay. */
+void replay_abort(struct entry *e, const struct err *why);

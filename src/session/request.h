@@ -1,0 +1,41 @@
+/* What a session is asked to run, and what is heard of it. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "runtime/runtime.h"
+#include "session/record.h"
+
+/* What to run. Borrowed until the step's `done`. */
+struct step_request {
+	const struct runtime *runtime; /* NULL: the session's */
+	const char *code;	       /* UTF-8 */
+	size_t code_bytes;
+	const char *filename;
+	const char *const *argv; /* NULL-terminated */
+	const char *preload;	 /* modules to import first, "a,b", or NULL */
+	uint64_t timeout_ms;	 /* 0: the session's limit */
+	const json_t *inputs;	 /* an object whose members its record keeps, or NULL */
+	bool is_atomic;		 /* an error rolls back, too */
+	int stdin_fd;		 /* what the step reads (taken over), or -1 */
+	bool is_rebuild;	 /* its runtime's state is made again: no step of the session */
+};
+
+/*
+ * What is heard of a session, from its loop. Any may be NULL but `opened` and `done`.
+ *
+ * opened   the box is made and the driver started (@err NULL), or not.
+ * begin    the code is about to run.
+ * output   bytes as they came; @n_head of them are within the head that the record keeps.
+ * display  {mime: value}, borrowed.
+ * done     the record, borrowed; the session may be closed from here.
+ * closed   everything the session had is gone; it has been freed.
+ */
+struct session_events {
+	void *arg;
+	void (*opened)(void *arg, const struct err *err);
+	void (*begin)(void *arg);
+	void (*output)(void *arg, int stream, const char *data, size_t bytes, size_t n_head);
+	void (*display)(void *arg, const json_t *display);
+	void (*done)(void *arg, const struct record *record);
+	void (*closed)(void *arg);
+};

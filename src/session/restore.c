@@ -1,0 +1,269 @@
+/*
+ * The workspace's files put back, by init: as the box's own user, whoever the engine is.
+ *
+ * /tmp and /dev/shm are not kept, but they share the workspace's disk: what a failed step has put
+ * there would leave no room for the next. So the names in them are noted between steps, and what is
+ * new after a failure goes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "session/live.h"
+
+#include "base/fd.h"
+#include "base/utf8.h"
+#include "session/errand.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { UNDER_WAY_MAX = 16 };
+
+/* Seen from the workspace, which is mounted at /home/user of the box. */
+static const struct {
+	enum init_file_root root;
+	const char *from_workspace;
+} scratch[RESTORE_SCRATCH] = {
+	{INIT_FILE_TMP, "../../tmp"},
+	{INIT_FILE_SHM, "../../dev/shm"},
+};
+
+struct act {
+	struct shadow_action action;
+	enum init_file_root root;
+};
+
+struct restore {
+	struct session *session;			/* NULL: nobody waits any more */
+	struct box *box;				/* held */
+	struct shadow *then;				/* held: the actions borrow from it */
+	struct workspace now, scratch[RESTORE_SCRATCH]; /* likewise */
+	enum init_file_root root;			/* of the actions that are added */
+	struct act *actions;
+	size_t n, room, n_sent, n_answered;
+	json_t *lost;
+	void (*done)(struct session *s, json_t *lost);
+};
+
+/* Is what is put back under the first @bytes of @path lost? What is put back is sorted by path. */
+static bool is_lost(const struct restore *r, size_t first, const char *path, size_t bytes)
+{
+	size_t low = first, high = r->n;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct shadow_action *a = &r->actions[middle].action;
+		int order = strncmp(a->path, path, bytes);
+		if (order == 0 && a->path[bytes] == '\0')
+			return a->act == SHADOW_LOST;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+/* A database that cannot be put back needs its journal, by which SQLite takes back what is half
+ * done. What is removed comes before what is put back. */
+static void keep_journals(struct restore *r)
+{
+	static const char *const endings[] = {"-journal", "-wal", "-shm"};
+	size_t first = 0, kept = 0;
+	while (first < r->n && r->actions[first].action.act == SHADOW_REMOVE)
+		first++;
+	for (size_t i = 0; i < r->n; i++) {
+		const char *path = r->actions[i].action.path;
+		size_t n = strlen(path);
+		bool is_needed = false;
+		for (size_t e = 0; i < first && !is_needed && e < ARRAY_LEN(endings); e++) {
+			size_t bytes = strlen(endings[e]);
+			is_needed = n > bytes && strcmp(path + n - bytes, endings[e]) == 0 &&
+				is_lost(r, first, path, n - bytes);
+		}
+		if (!is_needed)
+			r->actions[kept++] = r->actions[i];
+	}
+	r->n = kept;
+}
+
+static void add_lost(struct restore *r, const char *path)
+{
+	cleanup_buf struct buf text = BUF_INIT(3 * 4096);
+	if (!r->lost)
+		r->lost = json_array();
+	if (utf8_repair(&text, path, strlen(path), NULL) == 0)
+		(void)json_array_append_new(r->lost, json_stringn(buf_str(&text), text.bytes));
+}
+
+static void add_action(void *arg, const struct shadow_action *action)
+{
+	struct restore *r = arg;
+	if (r->n == r->room) {
+		size_t room = r->room ? r->room * 2 : 64;
+		struct act *more = realloc(r->actions, room * sizeof *more);
+		if (!more) {
+			add_lost(r, action->path);
+			return;
+		}
+		r->actions = more;
+		r->room = room;
+	}
+	r->actions[r->n++] = (struct act){*action, r->root};
+}
+
+static int memory_file(const void *data, size_t bytes)
+{
+	cleanup_fd int fd = memfd_create("retort-file", MFD_CLOEXEC);
+	if (fd < 0 || fd_write_all(fd, data, bytes) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return -1;
+	return fd_take(&fd);
+}
+
+/* Returns: whether an answer will come. */
+static bool send_one(struct restore *r, size_t i)
+{
+	const struct shadow_action *a = &r->actions[i].action;
+	static const enum init_file_act acts[] = {[SHADOW_REMOVE] = INIT_FILE_REMOVE,
+		[SHADOW_MAKE] = INIT_FILE_DIR,
+		[SHADOW_WRITE] = INIT_FILE_WRITE,
+		[SHADOW_LINK] = INIT_FILE_LINK,
+		[SHADOW_MODE] = INIT_FILE_MODE};
+	char target[4096] = "";
+	if (a->act == SHADOW_LOST || (a->act == SHADOW_LINK && a->bytes >= sizeof target)) {
+		add_lost(r, a->path);
+		return false;
+	}
+	cleanup_fd int fd = a->act == SHADOW_WRITE ? memory_file(a->data, a->bytes) : -1;
+	if (a->act == SHADOW_LINK)
+		memcpy(target, a->data, a->bytes);
+	if (a->act == SHADOW_WRITE && fd < 0) {
+		add_lost(r, a->path);
+		return false;
+	}
+	const struct init_file file = {.id = i,
+		.act = acts[a->act],
+		.root = r->actions[i].root,
+		.path = a->path,
+		.target = target,
+		.mode = a->mode,
+		.fd = fd};
+	return box_file(r->box, &file) == 0;
+}
+
+static void free_restore(struct restore *r)
+{
+	shadow_let_go(r->then);
+	workspace_done(&r->now);
+	for (size_t i = 0; i < RESTORE_SCRATCH; i++)
+		workspace_done(&r->scratch[i]);
+	box_let_go(r->box);
+	free(r->actions);
+	free(r);
+}
+
+static void finish(struct restore *r)
+{
+	struct session *s = r->session;
+	json_t *lost = r->lost;
+	void (*done)(struct session *, json_t *) = r->done;
+	r->box->filed = NULL;
+	free_restore(r);
+	if (!s) {
+		json_decref(lost);
+		return;
+	}
+	s->restoring = NULL;
+	done(s, lost);
+}
+
+static void go_on(struct restore *r)
+{
+	while (r->n_sent < r->n && r->n_sent - r->n_answered < UNDER_WAY_MAX) {
+		if (!send_one(r, r->n_sent++))
+			r->n_answered++;
+	}
+	if (r->n_answered == r->n)
+		finish(r);
+}
+
+static void on_filed(void *arg, uint64_t id, int status)
+{
+	struct restore *r = arg;
+	if (id >= r->n_sent)
+		return; /* a client's change, which was told that it failed */
+	const struct act *a = id < r->n ? &r->actions[id] : NULL;
+	bool is_so = a &&
+		((a->action.act == SHADOW_REMOVE && status == -ENOENT) ||
+			(a->action.act == SHADOW_MAKE && status == -EEXIST));
+	if (status < 0 && a && !is_so && a->root == INIT_FILE_HOME)
+		add_lost(r, a->action.path);
+	r->n_answered++;
+	go_on(r);
+}
+
+static int scan_scratch(struct workspace *out, const struct box *box, size_t i)
+{
+	struct err err;
+	cleanup_fd int fd = openat(box->workspace_fd, scratch[i].from_workspace,
+		O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : workspace_scan(out, fd, &err);
+}
+
+/* Where not everything can be listed, nothing is known, and nothing will be removed. */
+void restore_note(struct session *s)
+{
+	for (size_t i = 0; i < RESTORE_SCRATCH; i++) {
+		workspace_done(&s->scratch[i]);
+		if (scan_scratch(&s->scratch[i], s->box, i) < 0)
+			s->scratch[i].is_cut = true;
+	}
+}
+
+static void clear_scratch(struct restore *r, const struct session *s)
+{
+	for (size_t i = 0; i < RESTORE_SCRATCH; i++) {
+		if (s->scratch[i].is_cut || scan_scratch(&r->scratch[i], s->box, i) < 0)
+			continue;
+		r->root = scratch[i].root;
+		shadow_diff_new(&s->scratch[i], &r->scratch[i], add_action, r);
+	}
+}
+
+void restore_files(
+	struct session *s, struct shadow *then, void (*done)(struct session *s, json_t *lost))
+{
+	struct err err;
+	struct restore *r = calloc(1, sizeof *r);
+	if (!r || workspace_scan(&r->now, s->box->workspace_fd, &err) < 0) {
+		free(r);
+		done(s, json_pack("[s]", "."));
+		return;
+	}
+	r->session = s;
+	r->box = box_hold(s->box);
+	r->then = shadow_hold(then);
+	r->done = done;
+	s->restoring = r;
+	shadow_diff(then, &r->now, add_action, r);
+	keep_journals(r);
+	if (!s->undone)
+		clear_scratch(r, s);
+	if (r->box->filed) /* a client's change: what it did does not last */
+		r->box->filed(r->box->filed_arg, 0, -ECANCELED);
+	r->box->filed = on_filed;
+	r->box->filed_arg = r;
+	go_on(r);
+}
+
+void restore_cancel(struct session *s)
+{
+	struct restore *r = take_ptr(s->restoring);
+	if (!r)
+		return;
+	r->box->filed = NULL;
+	json_decref(r->lost);
+	free_restore(r);
+}

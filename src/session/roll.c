@@ -1,0 +1,198 @@
+/* Sessions found by what they are called, and opened again. SPDX-License-Identifier: Apache-2.0 */
+#include "session/roll.h"
+
+#include "base/utf8.h"
+#include "session/entry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PREFIX_MIN = 4 };
+
+/* ---- names ---- */
+
+/* Space, slash or control character; of those, the second 32 take two bytes in UTF-8. */
+static bool is_odd(const char *at)
+{
+	unsigned char c = (unsigned char)*at, next = (unsigned char)(c ? at[1] : 0);
+	return c <= ' ' || c == 0x7f || c == '/' || (c == 0xc2 && next < 0xa0);
+}
+
+int registry_check_name(struct registry *r, const char *name, struct err *err)
+{
+	struct journal_session row;
+	size_t n = name ? strlen(name) : 0;
+	if (!name)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (is_odd(name + i)) {
+			err_set(err, ERR_USAGE,
+				"a session's name has no spaces, slashes or control characters");
+			return err_hint(err, "letters, digits, dots and dashes are fine");
+		}
+	if (n == 0 || n >= JOURNAL_NAME_BYTES || !utf8_is_valid(name, n) ||
+		strncmp(name, "s-", 2) == 0) {
+		err_set(err, ERR_USAGE, "\"%.20s\" cannot be a session's name", name);
+		return err_hint(
+			err, "1 to %d bytes, not beginning with \"s-\"", JOURNAL_NAME_BYTES - 1);
+	}
+	for (struct entry *e = r->first; e; e = e->next)
+		if (strcmp(e->name, name) == 0 && e->state != ENTRY_ENDING)
+			return err_set(err, ERR_USAGE, "there is a session %s already", name);
+	if (journal_session_get(r->journal, name, &row, err) == 0) {
+		journal_session_done(&row);
+		return err_set(err, ERR_USAGE, "there is a session %s already", name);
+	}
+	return 0;
+}
+
+/* ---- finding ---- */
+
+struct entry *registry_live(struct registry *r, const char *session)
+{
+	for (struct entry *e = r->first; e; e = e->next)
+		if (e->state != ENTRY_ENDING && !e->is_unkept &&
+			(strcmp(e->id, session) == 0 ||
+				(e->name[0] && strcmp(e->name, session) == 0)))
+			return e;
+	return NULL;
+}
+
+/* Sessions that the journal does not have yet. Returns: how many. */
+static int begins_live(struct registry *r, const char *start, char id[JOURNAL_ID_BYTES])
+{
+	int n = 0;
+	for (const struct entry *e = r->first; e; e = e->next)
+		if (e->state != ENTRY_ENDING && !e->is_unkept && !e->is_kept &&
+			strncmp(e->id, start, strlen(start)) == 0 && n++ == 0)
+			memcpy(id, e->id, sizeof e->id);
+	return n;
+}
+
+static int not_found(const char *session, struct err *err)
+{
+	err_set(err, ERR_NOT_FOUND, "no session %.*s", (int)utf8_cut(session, strlen(session), 80),
+		session);
+	return err_hint(err, "`retort session ls` lists them");
+}
+
+static int find_start(
+	struct registry *r, const char *start, char id[JOURNAL_ID_BYTES], struct err *err)
+{
+	char other[JOURNAL_ID_BYTES];
+	if (strlen(start) < PREFIX_MIN || strncmp(start, "s-", 2) != 0)
+		return not_found(start, err);
+	int n = journal_session_begins(r->journal, start, id, err);
+	int n_live = n < 0 ? 0 : begins_live(r, start, n ? other : id);
+	if (n < 0)
+		return n;
+	if (n + n_live == 0)
+		return not_found(start, err);
+	if (n + n_live == 1)
+		return 0;
+	err_set(err, ERR_USAGE, "more than one session begins with %.40s", start);
+	return err_hint(err, "give more of its id");
+}
+
+int registry_look_up(struct registry *r, const char *session, struct found *out, struct err *err)
+{
+	struct journal_session row;
+	struct err why = {0};
+	*out = (struct found){.live = registry_live(r, session)};
+	if (out->live) {
+		memcpy(out->id, out->live->id, sizeof out->id);
+		return 0;
+	}
+	int bad = journal_session_get(r->journal, session, &row, &why);
+	if (bad == 0) {
+		memcpy(out->id, row.id, sizeof out->id);
+		journal_session_done(&row);
+		return 0;
+	}
+	if (why.code != ERR_NOT_FOUND) {
+		*err = why;
+		return bad;
+	}
+	bad = find_start(r, session, out->id, err);
+	if (bad == 0)
+		out->live = registry_live(r, out->id);
+	return bad;
+}
+
+/* What became of opening it, when that is known at once. */
+struct reopening {
+	struct entry *entry; /* NULL: it failed */
+	struct err err;
+};
+
+static void on_reopened(void *arg, const json_t *result, const struct err *err)
+{
+	struct reopening *o = arg;
+	(void)result;
+	if (!err)
+		return;
+	o->entry = NULL;
+	o->err = *err;
+}
+
+static int take_row(struct entry *e, const struct journal_session *row, struct err *err)
+{
+	int64_t n = journal_depth(e->registry->journal, row->head, err);
+	e->is_kept = true;
+	e->created_ms = row->created_ms;
+	e->n_steps = (uint64_t)MAX(n, 0);
+	(void)snprintf(e->head, sizeof e->head, "%s", row->head);
+	(void)snprintf(e->fork, sizeof e->fork, "%s", row->fork);
+	(void)snprintf(e->parent, sizeof e->parent, "%s", row->parent);
+	return (int)MIN(n, 0);
+}
+
+static struct entry *reopen(struct registry *r, const struct journal_session *row, struct err *err)
+{
+	if (r->is_closing) {
+		err_set(err, ERR_GONE, "the engine is stopping");
+		return NULL;
+	}
+	if (row->closed_ms) {
+		err_set(err, ERR_GONE, "session %s is closed", row->id);
+		return NULL;
+	}
+	struct reopening o = {.entry = entry_new(r, row->id, row->name, row->order)};
+	struct entry *e = o.entry;
+	if (!e) {
+		err_set(err, ERR_NO_MEMORY, "no memory for a session");
+		return NULL;
+	}
+	if (take_row(e, row, err) < 0) {
+		entry_end(e);
+		return NULL;
+	}
+	e->done = on_reopened;
+	e->arg = &o;
+	entry_begin(e);
+	if (!o.entry) {
+		*err = o.err;
+		return NULL;
+	}
+	e->done = NULL; /* what fails from here on, the jobs are told */
+	return e;
+}
+
+struct entry *registry_find(struct registry *r, const char *session, struct err *err)
+{
+	struct journal_session row;
+	struct found found;
+	if (r->is_closing) {
+		err_set(err, ERR_GONE, "the engine is stopping");
+		return NULL;
+	}
+	if (registry_look_up(r, session, &found, err) < 0)
+		return NULL;
+	if (found.live)
+		return found.live;
+	if (journal_session_get(r->journal, found.id, &row, err) < 0)
+		return NULL;
+	struct entry *e = reopen(r, &row, err);
+	journal_session_done(&row);
+	return e;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/shadow.h"
+
+#include "base/fd.h"
+#include "sandbox/syscalls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A file changed this shortly before it was read may change again within the same tick of its time.
+ */
+enum { RACY_NS = 20 * 1000 * 1000 };
+
+struct blob {
+	unsigned n_refs;
+	bool is_racy;
+	size_t bytes;
+	char data[];
+};
+
+struct shadow {
+	unsigned n_refs;
+	struct workspace files;
+	struct blob **blobs; /* one for each file; NULL where nothing is kept */
+};
+
+static void blob_let_go(struct blob *b)
+{
+	if (b && --b->n_refs == 0)
+		free(b);
+}
+
+struct shadow *shadow_hold(struct shadow *s)
+{
+	s->n_refs++;
+	return s;
+}
+
+void shadow_let_go(struct shadow *s)
+{
+	if (!s || --s->n_refs > 0)
+		return;
+	for (size_t i = 0; s->blobs && i < s->files.n_files; i++)
+		blob_let_go(s->blobs[i]);
+	free(s->blobs);
+	workspace_done(&s->files);
+	free(s);
+}
+
+const struct workspace *shadow_files(const struct shadow *s)
+{
+	return &s->files;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+/* Returns: NULL when it cannot be read, or is not what it was when it was listed. */
+static struct blob *read_blob(int fd, const struct workspace_file *f)
+{
+	size_t room = f->kind == WORKSPACE_LINK ? PATH_MAX : (size_t)f->size_bytes + 1;
+	struct blob *b = malloc(sizeof *b + room);
+	ssize_t n = -1;
+	if (b && f->kind == WORKSPACE_LINK) {
+		n = readlinkat(fd, f->path, b->data, room);
+	} else if (b) {
+		cleanup_fd int file =
+			sys_open_below(fd, f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		n = file < 0 ? -1 : fd_read_all(file, b->data, room);
+	}
+	if (n < 0 || (f->kind == WORKSPACE_FILE && (uint64_t)n != f->size_bytes)) {
+		free(b);
+		return NULL;
+	}
+	b->n_refs = 1;
+	b->bytes = (size_t)n;
+	b->is_racy = f->changed_ns > now_ns() - RACY_NS;
+	return b;
+}
+
+static bool is_same(const struct workspace_file *a, const struct workspace_file *b)
+{
+	return a->ino == b->ino && a->changed_ns == b->changed_ns &&
+		a->size_bytes == b->size_bytes && a->kind == b->kind;
+}
+
+static size_t fill_blob(
+	struct shadow *s, size_t i, int fd, const struct shadow *prev, size_t *at_prev, size_t room)
+{
+	const struct workspace_file *f = &s->files.files[i];
+	while (prev && *at_prev < prev->files.n_files &&
+		strcmp(prev->files.files[*at_prev].path, f->path) < 0)
+		(*at_prev)++;
+	bool is_known = prev && *at_prev < prev->files.n_files &&
+		strcmp(prev->files.files[*at_prev].path, f->path) == 0 &&
+		is_same(&prev->files.files[*at_prev], f);
+	struct blob *old = is_known ? prev->blobs[*at_prev] : NULL;
+	if (f->kind != WORKSPACE_FILE && f->kind != WORKSPACE_LINK)
+		return 0;
+	if (f->kind == WORKSPACE_FILE &&
+		(f->size_bytes > SHADOW_FILE_BYTES || f->size_bytes > room))
+		return 0;
+	if (old && !old->is_racy) {
+		old->n_refs++;
+		s->blobs[i] = old;
+	} else {
+		s->blobs[i] = read_blob(fd, f);
+	}
+	return s->blobs[i] ? s->blobs[i]->bytes : 0;
+}
+
+int shadow_take(struct shadow **out, int fd, struct workspace *files, const struct shadow *prev,
+	struct err *err)
+{
+	struct shadow *s = calloc(1, sizeof *s);
+	size_t n = files->n_files, at_prev = 0, room = SHADOW_TOTAL_BYTES;
+	struct blob **blobs = n > 0 ? calloc(n, sizeof(struct blob *)) : NULL;
+	if (!s || (n > 0 && !blobs)) {
+		free(s);
+		free(blobs);
+		return err_set(err, ERR_NO_MEMORY, "no memory for the workspace's files");
+	}
+	*s = (struct shadow){.n_refs = 1, .files = *files, .blobs = blobs};
+	*files = (struct workspace){0};
+	for (size_t i = 0; i < n; i++)
+		room -= fill_blob(s, i, fd, prev, &at_prev, room);
+	*out = s;
+	return 0;
+}
+
+static void restore(const struct shadow *then, size_t i, shadow_action_fn *fn, void *arg)
+{
+	const struct workspace_file *f = &then->files.files[i];
+	const struct blob *b = then->blobs[i];
+	struct shadow_action a = {.path = f->path, .mode = f->mode};
+	a.is_dir = f->kind == WORKSPACE_DIR;
+	a.act = a.is_dir		    ? SHADOW_MAKE
+		: !b			    ? SHADOW_LOST
+		: f->kind == WORKSPACE_LINK ? SHADOW_LINK
+					    : SHADOW_WRITE;
+	a.data = b ? b->data : NULL;
+	a.bytes = b ? b->bytes : 0;
+	fn(arg, &a);
+}
+
+static void remove_one(const struct workspace_file *f, shadow_action_fn *fn, void *arg)
+{
+	const struct shadow_action a = {
+		.act = SHADOW_REMOVE, .path = f->path, .is_dir = f->kind == WORKSPACE_DIR};
+	if (f->kind != WORKSPACE_MOUNT)
+		fn(arg, &a);
+}
+
+static const struct workspace_file *find(const struct workspace *w, const char *path)
+{
+	size_t low = 0, high = w->n_files;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		int order = strcmp(w->files[middle].path, path);
+		if (order == 0)
+			return &w->files[middle];
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+/* A file rewritten in place keeps its inode, and with it the descriptors that are open on it. */
+static bool must_go(const struct workspace_file *now, const struct workspace_file *then)
+{
+	return !then || now->kind != then->kind || now->kind == WORKSPACE_LINK;
+}
+
+/* Backwards: a directory may forbid the way to those in it. */
+static void restore_modes(
+	const struct shadow *then, const struct workspace *now, shadow_action_fn *fn, void *arg)
+{
+	for (size_t i = then->files.n_files; i-- > 0;) {
+		const struct workspace_file *f = &then->files.files[i];
+		const struct workspace_file *is = find(now, f->path);
+		/* Init may have had to open a closed one. */
+		bool is_closed = (f->mode & 0700) != 0700;
+		if (f->kind == WORKSPACE_DIR &&
+			(!is || is->kind != f->kind || is->mode != f->mode || is_closed))
+			fn(arg,
+				&(struct shadow_action){.act = SHADOW_MODE,
+					.path = f->path,
+					.is_dir = true,
+					.mode = f->mode});
+	}
+}
+
+void shadow_diff_new(
+	const struct workspace *then, const struct workspace *now, shadow_action_fn *fn, void *arg)
+{
+	for (size_t i = now->n_files; i-- > 0;)
+		if (!find(then, now->files[i].path))
+			remove_one(&now->files[i], fn, arg);
+}
+
+void shadow_diff(
+	const struct shadow *then, const struct workspace *now, shadow_action_fn *fn, void *arg)
+{
+	/* A path sorts behind the directory it is in: backwards, directories are empty when it is
+	 * their turn; forwards, they are there. */
+	for (size_t i = now->n_files; i-- > 0;) {
+		const struct workspace_file *f = &now->files[i];
+		const struct workspace_file *old = find(&then->files, f->path);
+		if (must_go(f, old) && !(old && is_same(f, old)))
+			remove_one(f, fn, arg);
+	}
+	for (size_t i = 0; i < then->files.n_files; i++) {
+		const struct workspace_file *f = &then->files.files[i];
+		const struct workspace_file *is = find(now, f->path);
+		bool is_there =
+			is && is->kind == f->kind && (f->kind == WORKSPACE_DIR || is_same(is, f));
+		if (!is_there && f->kind != WORKSPACE_MOUNT && f->kind != WORKSPACE_OTHER)
+			restore(then, i, fn, arg);
+	}
+	restore_modes(then, now, fn, arg);
+}

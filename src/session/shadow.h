@@ -1,0 +1,56 @@
+/* The files of a workspace as they were, so that they can be put back. SPDX-License-Identifier:
+ * Apache-2.0 */
+#pragma once
+
+#include "session/workspace.h"
+
+/*
+ * Small files are kept whole, one copy for all shadows in which they are the same; of larger ones
+ * only what tells whether they have changed.
+ */
+enum {
+	SHADOW_FILE_BYTES = 1 << 20,
+	SHADOW_TOTAL_BYTES = 32 << 20,
+};
+
+struct shadow;
+
+/*
+ * Take a shadow of the workspace @fd, whose files are listed in @files (emptied: it keeps the
+ * list); what has not changed since @prev (or NULL) is not read again. The caller holds it. Errors:
+ * ERR_NO_MEMORY.
+ */
+int shadow_take(struct shadow **out, int fd, struct workspace *files, const struct shadow *prev,
+	struct err *err);
+struct shadow *shadow_hold(struct shadow *s);
+void shadow_let_go(struct shadow *s); /* NULL is fine */
+
+/* What the workspace held then. */
+const struct workspace *shadow_files(const struct shadow *s);
+
+/*
+ * What is to be done to bring the workspace @now back: in an order that works.
+ *
+ * REMOVE  the file, link, or directory with what is left in it
+ * MAKE    the directory
+ * WRITE   the file, with these bytes and mode
+ * LINK    the symbolic link, with these bytes as its target
+ * MODE    the directory's mode, when all is in it
+ * LOST    cannot be brought back: too large, or not readable then
+ */
+enum shadow_act { SHADOW_REMOVE, SHADOW_MAKE, SHADOW_WRITE, SHADOW_LINK, SHADOW_MODE, SHADOW_LOST };
+
+struct shadow_action {
+	enum shadow_act act;
+	const char *path; /* borrowed from @now or the shadow */
+	bool is_dir;
+	uint32_t mode;
+	const void *data;
+	size_t bytes;
+};
+typedef void shadow_action_fn(void *arg, const struct shadow_action *action);
+void shadow_diff(
+	const struct shadow *then, const struct workspace *now, shadow_action_fn *fn, void *arg);
+/* Only what was not there: REMOVE it. */
+void shadow_diff_new(
+	const struct workspace *then, const struct workspace *now, shadow_action_fn *fn, void *arg);

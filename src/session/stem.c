@@ -1,0 +1,330 @@
+/*
+ * Making a branch, the engine's part.
+ *
+ * Theory of operation. The warden prepares a box and answers with descriptors: the engine's end of
+ * init's socket, and what the branch's first process needs. These go to the stem's driver in a
+ * BRANCH frame, together with the new driver's streams and channel. From then on driver and warden
+ * do it between them; the warden answers again when the box is furnished, and the new driver says
+ * READY on its own channel. The branch is there when both have been heard. Until the warden's
+ * second answer every failure ends in it, because the warden has a deadline for each of its waits;
+ * from then on the stem has one.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "session/stem.h"
+
+#include "base/fd.h"
+#include "session/channel.h"
+#include "session/ends.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	PREPARED_FDS_MIN = 4,
+	PREPARED_FDS_MAX = 12,
+	READY_MS =
+		10000, /* for what the program does in a new process of its own (at-fork hooks) */
+};
+
+struct stem {
+	unsigned n_refs;
+	struct driver *driver; /* NULL when it has died */
+	struct branching *first, **last;
+	bool is_busy; /* the first of the queue is under way */
+	struct engine *engine;
+	uv_timer_t late; /* READY does not come */
+};
+
+struct branching {
+	struct branching *next;
+	struct stem *stem; /* held */
+	struct box *box;
+	struct driver *driver;
+	struct branch_order order;
+	bool is_furnished, is_ready;
+	struct err err; /* the first that went wrong */
+	stem_branched_fn *done;
+	void *arg;
+};
+
+static void start_next(struct stem *s);
+
+static struct stem *hold(struct stem *s)
+{
+	s->n_refs++;
+	return s;
+}
+
+struct stem *stem_hold(struct stem *s)
+{
+	return hold(s);
+}
+
+bool stem_is_dead(const struct stem *s)
+{
+	return !s->driver || s->driver->is_over;
+}
+
+static void free_stem(uv_handle_t *handle)
+{
+	struct stem *s = handle->data;
+	struct engine *e = s->engine;
+	free(s);
+	engine_release(e);
+}
+
+void stem_let_go(struct stem *s)
+{
+	if (--s->n_refs > 0)
+		return;
+	struct driver *d = take_ptr(s->driver);
+	if (d) {
+		driver_signal(d, SIGKILL);
+		driver_let_go(d);
+	}
+	uv_close((uv_handle_t *)&s->late, free_stem);
+}
+
+/* ---- the branch's own driver ---- */
+
+static void finish(struct branching *b)
+{
+	struct stem *s = b->stem;
+	struct driver *d = take_ptr(b->driver);
+	bool is_good = b->err.code == ERR_NONE;
+	s->first = b->next;
+	if (!s->first)
+		s->last = &s->first;
+	s->is_busy = false;
+	(void)uv_timer_stop(&s->late);
+	box_let_go(b->box);
+	if (d && (!is_good || !b->done)) {
+		driver_let_go(d);
+		d = NULL;
+	}
+	if (b->done)
+		b->done(b->arg, d, is_good ? NULL : &b->err);
+	free(b);
+	start_next(s);
+	stem_let_go(s);
+}
+
+/* An error ends it as soon as the warden has ended its part. */
+static void fail(struct branching *b, const struct err *err)
+{
+	if (b->err.code == ERR_NONE)
+		b->err = *err;
+	if (b->is_furnished)
+		finish(b);
+}
+
+static void on_late(uv_timer_t *timer)
+{
+	struct stem *s = timer->data;
+	struct err err;
+	err_set(&err, ERR_GONE, "the branch was not ready within %d s", READY_MS / 1000);
+	err_hint(&err, "see what os.register_at_fork() was given");
+	fail(s->first, &err);
+}
+
+static int on_branch_frame(void *arg, struct driver *d, const struct frame *frame, struct err *err)
+{
+	struct branching *b = arg;
+	(void)d;
+	if (frame->type != FRAME_READY)
+		return err_set(err, ERR_PROTOCOL, "a frame of type %u before READY", frame->type);
+	b->is_ready = true;
+	if (b->is_furnished)
+		finish(b);
+	return 0;
+}
+
+static void on_branch_exited(void *arg, struct driver *d, int status)
+{
+	struct err err;
+	(void)d;
+	(void)status;
+	err_set(&err, ERR_GONE, "the branch's driver died at its start");
+	fail(arg, &err);
+}
+
+static void on_branch_broken(void *arg, struct driver *d, const struct err *err)
+{
+	(void)d;
+	fail(arg, err);
+}
+
+static const struct driver_events branch_events = {
+	.frame = on_branch_frame, .exited = on_branch_exited, .broken = on_branch_broken};
+
+/* ---- the stem's driver ---- */
+
+static int on_stem_frame(void *arg, struct driver *d, const struct frame *frame, struct err *err)
+{
+	struct stem *s = arg;
+	(void)d;
+	(void)err;
+	if (frame->type != FRAME_BRANCHED || !s->is_busy)
+		return 0; /* a GUARD that came late */
+	json_t *said = json_loadb(frame->data, frame->bytes, JSON_REJECT_DUPLICATES, NULL);
+	const char *error = json_string_value(json_object_get(said, "error"));
+	if (error && s->first->err.code == ERR_NONE) {
+		err_set(&s->first->err, ERR_GONE, "cannot be branched: %.200s", error);
+		err_hint(&s->first->err, "wait until its threads have ended, then branch");
+	}
+	json_decref(said);
+	return 0;
+}
+
+static void lose_driver(struct stem *s)
+{
+	struct driver *d = take_ptr(s->driver);
+	if (d)
+		driver_let_go(d);
+	if (!s->is_busy)
+		start_next(s); /* to tell who waits */
+}
+
+static void on_stem_exited(void *arg, struct driver *d, int status)
+{
+	(void)d;
+	(void)status;
+	lose_driver(arg);
+}
+
+static void on_stem_broken(void *arg, struct driver *d, const struct err *err)
+{
+	(void)d;
+	(void)err;
+	lose_driver(arg);
+}
+
+static const struct driver_events stem_events = {
+	.frame = on_stem_frame, .exited = on_stem_exited, .broken = on_stem_broken};
+
+struct stem *stem_new(struct driver *d)
+{
+	struct stem *s = calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	s->n_refs = 1;
+	s->driver = d;
+	s->last = &s->first;
+	s->engine = d->box->engine;
+	(void)uv_timer_init(s->engine->loop, &s->late);
+	s->late.data = s;
+	engine_hold(s->engine);
+	driver_listen(d, &stem_events, s);
+	return s;
+}
+
+/* ---- the warden's two answers ---- */
+
+static int send_branch(struct branching *b, const int *fds, size_t n_fds, struct err *err)
+{
+	struct driver_ends ends;
+	int all[PREPARED_FDS_MAX + WIRE_SPAWN_FDS], n = 0;
+	int r = driver_new(&b->driver, b->box, b->stem->driver->runtime, -1, &ends, err);
+	if (r < 0)
+		return r;
+	driver_listen(b->driver, &branch_events, b);
+	b->driver->id = 1; /* what init of a branch calls its first process */
+	b->box->last_id = 1;
+	for (size_t i = 1; i < n_fds; i++) {
+		all[n++] = fds[i];
+		for (int j = 0; i + 1 == PREPARED_FDS_MIN && j < WIRE_SPAWN_FDS; j++)
+			all[n++] = ends.fds[j];
+	}
+	r = driver_send_fds(b->stem->driver, FRAME_BRANCH,
+		b->order.is_continuation ? "{\"id\":\"0\",\"reseed\":false}" : "{\"id\":\"0\"}",
+		all, (size_t)n, err);
+	driver_ends_close(&ends);
+	return r;
+}
+
+static void on_prepared(struct warden_call *call, const int *fds, size_t n_fds)
+{
+	struct box *box = container_of(call, struct box, call);
+	struct branching *b = box->arg;
+	struct err err = {0};
+	int r = n_fds < PREPARED_FDS_MIN || n_fds > PREPARED_FDS_MAX
+		? err_set(&err, ERR_PROTOCOL, "the warden gave %zu descriptors", n_fds)
+		: box_take_init(box, fds[0], &err);
+	if (r == 0 && !b->stem->driver)
+		r = err_set(&err, ERR_GONE, "the driver to be branched has died");
+	if (r == 0)
+		r = send_branch(b, fds, n_fds, &err);
+	for (size_t i = box->has_init ? 1 : 0; i < n_fds; i++)
+		(void)close(fds[i]);
+	if (r < 0)
+		fail(b, &err); /* the warden sees the end of a socket, and gives up too */
+}
+
+static void on_furnished(struct warden_call *call, const struct warden_reply *reply, const int *fds)
+{
+	struct box *box = container_of(call, struct box, call);
+	struct branching *b = box->arg;
+	box->is_calling = false;
+	b->is_furnished = true;
+	if (reply->status == 0 && fds)
+		box_take_reply(box, reply, fds[WARDEN_FD_WORKSPACE]);
+	/* What failed in the making says more than that the two ends of it are gone. */
+	else if (b->err.code == ERR_NONE ||
+		(b->err.code == ERR_GONE && reply->err.code != ERR_GONE))
+		b->err = reply->err;
+	if (b->is_ready || b->err.code != ERR_NONE)
+		finish(b);
+	else
+		(void)uv_timer_start(&b->stem->late, on_late, READY_MS, 0);
+}
+
+static void start_next(struct stem *s)
+{
+	struct branching *b = s->first;
+	if (!b || s->is_busy)
+		return;
+	s->is_busy = true;
+	b->box = s->driver ? box_new(s->driver->box->engine, &b->order.limits) : NULL;
+	if (!b->box) {
+		err_set(&b->err, s->driver ? ERR_NO_MEMORY : ERR_GONE,
+			s->driver ? "no memory for a box" : "the driver to be branched has died");
+		if (b->done)
+			b->done(b->arg, NULL, &b->err);
+		s->first = b->next;
+		if (!s->first)
+			s->last = &s->first;
+		s->is_busy = false;
+		free(b);
+		start_next(s);
+		stem_let_go(s);
+		return;
+	}
+	b->box->depth = s->driver->box->depth + 1;
+	b->box->arg = b;
+	b->box->is_calling = true;
+	b->box->call.prepared = on_prepared;
+	b->box->call.done = on_furnished;
+	warden_branch(b->box->engine->warden, &b->box->call, s->driver->box->number,
+		&b->order.limits, b->order.binds, b->order.n_binds);
+}
+
+struct branching *stem_branch(
+	struct stem *s, const struct branch_order *order, stem_branched_fn *done, void *arg)
+{
+	struct branching *b = stem_is_dead(s) ? NULL : calloc(1, sizeof *b);
+	if (!b)
+		return NULL;
+	*b = (struct branching){.stem = hold(s), .order = *order, .done = done, .arg = arg};
+	*s->last = b;
+	s->last = &b->next;
+	start_next(s);
+	return b;
+}
+
+void branching_forget(struct branching *b)
+{
+	b->done = NULL;
+}

@@ -1,0 +1,36 @@
+/* Templates: sessions that have imported their modules and are branched, and a few branches of each
+ * kept ready. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "session/order.h"
+#include "session/session.h"
+
+enum { STANDBY_MAX = 16, TEMPLATES_MAX = 32 };
+
+struct templates;
+
+/* Errors: ERR_NO_MEMORY. @n_standby: branches ready for each, at most STANDBY_MAX. */
+int templates_open(struct templates **out, struct engine *engine, unsigned n_standby,
+	unsigned n_checkpoints, struct err *err);
+/* Everything of it goes; sessions that were taken stay, but not beyond the engine. */
+void templates_close(struct templates *all);
+
+/*
+ * A session by a template, made when there is none: one kept ready, or a new branch.
+ *
+ * @text: of the order (order_text), what makes templates the same.
+ * @done: the session, open, to be given its events by session_take(); its order is the template's,
+ *        which lives as long as a session of it is held: template_let_go() when it is closed.
+ */
+struct template;
+typedef void template_done_fn(
+	void *arg, struct session *s, struct template *t, const struct err *err);
+void templates_get(struct templates *all, const char *text, template_done_fn *done, void *arg);
+struct template *template_hold(struct template *t);
+void template_let_go(struct template *t);
+/* What its sessions are branched from; NULL when it is over. */
+struct stem *template_stem(const struct template *t);
+const struct order_checked *template_order(const struct template *t);
+
+/* {"templates": [{preload, standby, …}]} for engine.info. Owns: the caller decrefs. */
+json_t *templates_json(const struct templates *all);

@@ -1,0 +1,595 @@
+/*
+ * What follows a step: its state is kept, or the state before it comes back.
+ *
+ * Theory of operation. After each step the driver clones itself: the copy, frozen, is the
+ * checkpoint of the state after that step, and the driver goes on. When a step fails, init stops
+ * everything in the box, kills the driver and all that the step has started, and lets the rest go
+ * on; then the files are put back, and the frozen copy becomes the driver. A copy of that is the
+ * new checkpoint. Undoing is the same with an older checkpoint.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "session/live.h"
+
+#include "base/fd.h"
+#include "sandbox/rollback.h"
+#include "session/channel.h"
+#include "session/errand.h"
+#include "session/rewind.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { ROLLBACK_MS = 30000, GUARD_TEXT_BYTES = 60 };
+
+/* ---- the books ---- */
+
+static void on_ended(void *arg, const struct box_usage *usage)
+{
+	struct session *s = arg;
+	s->record.usage = *usage;
+	s->state = SESSION_ENDED;
+	step_event(s, STEP_SETTLED);
+}
+
+static void on_books(void *arg, const struct box_usage *u)
+{
+	struct session *s = arg;
+	struct box_usage *out = &s->record.usage;
+	if (u) {
+		*out = *u;
+		out->cpu_us -= MIN(u->cpu_us, s->base_cpu_us);
+		out->n_oom_kills -= MIN(u->n_oom_kills, s->base_ooms);
+		s->last_cpu_us = u->cpu_us;
+		s->last_ooms = u->n_oom_kills;
+		if (u->memory_bytes > s->limits.value[LIMIT_memory_bytes] / 4 * 3)
+			checkpoints_evict(&s->points, 1);
+	}
+	step_event(s, STEP_SETTLED);
+}
+
+/* The answer under way is to an older question. */
+static void on_stale_books(void *arg, const struct box_usage *u)
+{
+	struct session *s = arg;
+	if (!u || !box_ask_usage(s->box, on_books, s))
+		on_books(s, u);
+}
+
+static void read_books(struct session *s)
+{
+	if (!session_box(s) || s->box->is_over) {
+		step_event(s, STEP_SETTLED);
+		return;
+	}
+	if (!box_ask_usage(s->box, on_books, s)) {
+		s->box->used = on_stale_books;
+		s->box->used_arg = s;
+	}
+}
+
+/* ---- the end of a step ---- */
+
+static struct checkpoint *newest(const struct session *s)
+{
+	return s->points.n ? s->points.v[s->points.n - 1] : NULL;
+}
+
+/* Does @p have to go, so that the state is that of @c? */
+static bool is_changed(const struct part *p, const struct checkpoint *c)
+{
+	return p == p->session->failed || p->version != c->versions[runtime_index(p->runtime)];
+}
+
+/* Without a guard there is nothing to come back: it begins anew, as it was then. */
+static bool must_resume(struct session *s, const struct checkpoint *c)
+{
+	const struct part *python = python_part(s);
+	return python->runtime && is_changed(python, c) && c->guard;
+}
+
+static struct checkpoint *usable_point(struct session *s, const char *step)
+{
+	struct checkpoint *c = checkpoints_find(&s->points, step);
+	if (!c || !must_resume(s, c))
+		return c;
+	return c->guard->fd >= 0 && c->guard->box == s->box && python_part(s)->driver ? c : NULL;
+}
+
+/* What the state before the step is kept as: known when the step ends, since a driver says what
+ * became of its copy before it reads the next step. */
+const char *transaction_checkpoint(struct session *s)
+{
+	const struct checkpoint *c = checkpoints_find(&s->points, s->head);
+	/* After a rollback the guard is being made anew. */
+	bool is_kept = c && (!c->guard || c->guard->fd >= 0 || python_part(s)->due_id);
+	if (!is_kept || s->is_once)
+		return NULL;
+	(void)snprintf(
+		s->checkpoint, sizeof s->checkpoint, "c-%.12s", c->step[0] ? c->step : "root");
+	return s->checkpoint;
+}
+
+static void on_marked(void *arg, uint32_t mark)
+{
+	struct session *s = arg;
+	s->marked = mark;
+	step_proceed(s);
+}
+
+/* What starts from now on is newer than the newest checkpoint and its guard. */
+static void mark(struct session *s)
+{
+	struct checkpoint *c = newest(s);
+	if (!c || !s->box)
+		return;
+	c->mark = ++s->last_mark;
+	s->box->marked = on_marked;
+	s->box->marked_arg = s;
+	init_mark(&s->box->init, c->mark);
+}
+
+/*
+ * A step must not begin before init knows what was there before it. A guard tells the same, of the
+ * runtime that it is of.
+ */
+bool transaction_is_marked(struct session *s, const struct runtime *runtime)
+{
+	const struct checkpoint *c = newest(s);
+	if (s->is_once || !c || (runtime->carry == CARRY_MEMORY && c->is_guard_own))
+		return true;
+	if (!c->mark)
+		mark(s);
+	return s->marked == s->last_mark;
+}
+
+static bool has_due(const struct session *s)
+{
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
+		if (s->parts[i].due_id)
+			return true;
+	return false;
+}
+
+/* The answer is there then when the next step comes. */
+static void mark_early(struct session *s)
+{
+	const struct checkpoint *c = newest(s);
+	if (c && !c->mark && !c->is_guard_own && !has_due(s))
+		mark(s);
+}
+
+static void keep(struct session *s, const char *step, uint64_t id)
+{
+	const struct part *python = python_part(s);
+	struct checkpoint *c = checkpoint_new(step, id);
+	if (!c)
+		return;
+	c->guard = guard_hold(python->guard);
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++) {
+		c->states[i] = text_hold(s->parts[i].state);
+		c->versions[i] = s->parts[i].version;
+	}
+	checkpoints_add(&s->points, c);
+	mark_early(s);
+}
+
+void transaction_begin(struct session *s)
+{
+	if (!s->is_once && !s->is_template)
+		keep(s, s->head, 0);
+}
+
+/* Its driver makes a guard when the result is out; what the step's name is will be known later. */
+static void keep_step(struct session *s)
+{
+	struct part *p = s->part;
+	p->is_live = true;
+	if (s->req.is_rebuild)
+		return;
+	p->version = s->step_id;
+	p->due_id = s->step_id;
+	if (p->runtime->carry == CARRY_MEMORY) {
+		guard_let_go(p->guard);
+		p->guard = guard_new(s->box);
+		p->due_id = p->guard ? s->step_id : 0;
+	}
+	keep(s, "?", s->step_id);
+}
+
+static bool must_roll_back(const struct session *s)
+{
+	const struct step_end *end = &s->end;
+	bool is_stopped = end->cause != STEP_CAUSE_NONE &&
+		!(end->cause == STEP_CAUSE_CALLER && end->has_result);
+	return is_stopped || !end->has_result || (s->req.is_atomic && end->is_error);
+}
+
+static void end_rollback(struct session *s)
+{
+	(void)uv_timer_stop(&s->back);
+	s->is_rolling = s->is_resuming = false;
+	s->failed = s->resumed = NULL;
+	if (s->target)
+		checkpoint_let_go(take_ptr(s->target));
+}
+
+static bool take_reviving(struct session *s)
+{
+	bool is_reviving = s->is_reviving;
+	s->is_reviving = false;
+	return is_reviving;
+}
+
+static void lose(struct session *s, struct err *err)
+{
+	restore_cancel(s);
+	session_lose_box(s);
+	end_rollback(s);
+	s->is_lost = true;
+	if (!s->no_guard[0])
+		(void)snprintf(s->no_guard, sizeof s->no_guard, "the box is gone: %.*s",
+			GUARD_TEXT_BYTES, err->msg);
+	if (s->undone) {
+		session_undone_fn *undone = take_ptr(s->undone);
+		undone(s->undone_arg, NULL, err);
+	} else if (take_reviving(s)) {
+		s->end.why_code = err->code;
+		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err->msg);
+	} else {
+		s->end.outcome = RECORD_LOST;
+		step_event(s, STEP_SETTLED);
+	}
+}
+
+/* A process that would not end, or init itself, spoils it. */
+void transaction_failed(struct session *s, const struct err *err)
+{
+	struct err why = *err;
+	lose(s, &why);
+}
+
+static void put_back_files(struct session *s);
+
+static void on_stuck(uv_timer_t *timer)
+{
+	struct err err;
+	err_set(&err, ERR_GONE, "the box did not come back within %d s", ROLLBACK_MS / 1000);
+	lose(timer->data, &err);
+}
+
+/* Who has to go: their processes, and the one by whose name init knows the guard afterwards. */
+static struct part *choose(struct session *s, const struct checkpoint *to, int32_t *pids, size_t *n)
+{
+	struct part *lead = s->resumed;
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++) {
+		struct part *p = &s->parts[i];
+		p->is_going = p->driver && (to ? is_changed(p, to) : p == s->failed);
+		if (!p->is_going)
+			continue;
+		lead = lead ? lead : p;
+		p->due_id = 0;
+		if (p != lead)
+			driver_signal(p->driver, SIGKILL);
+		if (p->pid > 1 && p != s->resumed)
+			pids[(*n)++] = p->pid;
+		if (p->arm_pid > 1)
+			pids[(*n)++] = p->arm_pid;
+	}
+	return lead;
+}
+
+/* The driver of @failed goes, and all that is not as it was at @to (NULL: and no more than that).
+ */
+static void begin_rollback(struct session *s, struct part *failed, struct checkpoint *to)
+{
+	int32_t pids[2 * RUNTIMES_MAX];
+	size_t n = 0;
+	s->is_rolling = true;
+	s->failed = failed;
+	s->target = to ? checkpoint_hold(to) : NULL;
+	s->resumed = to && must_resume(s, to) ? python_part(s) : NULL;
+	struct part *lead = choose(s, to, pids, &n);
+	if (!lead) {
+		put_back_files(s);
+		return;
+	}
+	(void)uv_timer_start(&s->back, on_stuck, ROLLBACK_MS, 0);
+	/* A guard that was made right after the step tells exactly what came later. */
+	const struct init_back back = {.id = lead->driver->id,
+		.guard_pid = s->resumed ? to->guard->pid : 0,
+		.mark = to && !(s->resumed && to->is_guard_own) ? to->mark : 0,
+		.pids = pids,
+		.n_pids = n};
+	init_rollback(&s->box->init, &back);
+}
+
+static void roll_back(struct session *s)
+{
+	struct part *p = s->part;
+	if (!p || !p->driver) { /* it had not begun */
+		s->end.outcome = RECORD_ROLLED_BACK;
+		read_books(s);
+		return;
+	}
+	s->failed = p;
+	struct checkpoint *to = usable_point(s, s->head);
+	bool has_memory = p->runtime->carry == CARRY_MEMORY;
+	if (!to && has_memory && s->end.has_result) {
+		s->failed = NULL;
+		s->end.outcome = RECORD_COMMITTED;
+		keep_step(s);
+		read_books(s);
+		return;
+	}
+	s->end.outcome = to || !has_memory ? RECORD_ROLLED_BACK : RECORD_LOST;
+	s->is_lost |= s->end.outcome == RECORD_LOST;
+	begin_rollback(s, p, to);
+}
+
+bool transaction_revive(struct part *p)
+{
+	struct session *s = p->session;
+	if (p->runtime->carry != CARRY_MEMORY || s->state != SESSION_OPEN || s->is_rolling ||
+		s->restoring || s->undone)
+		return false;
+	s->failed = p;
+	struct checkpoint *to = usable_point(s, s->head);
+	if (!to || !to->guard || (s->step_state != STEP_NONE && !s->is_asked)) {
+		s->failed = NULL;
+		return false;
+	}
+	s->is_reviving = true;
+	begin_rollback(s, p, to);
+	return true;
+}
+
+void transaction_settle(struct session *s)
+{
+	json_decref(take_ptr(s->lost));
+	if (s->is_once && s->box) {
+		box_end(s->box, on_ended, s);
+	} else if (!s->box &&
+		s->stem) { /* it did not get as far as a box; the state is in the stem */
+		s->end.outcome = RECORD_ROLLED_BACK;
+		step_event(s, STEP_SETTLED);
+	} else if (!s->box || s->box->is_over) {
+		struct err err;
+		err_set(&err, ERR_GONE, "the box is gone");
+		lose(s, &err);
+	} else if (must_roll_back(s)) {
+		roll_back(s);
+	} else {
+		s->end.outcome = RECORD_COMMITTED;
+		keep_step(s);
+		read_books(s);
+	}
+}
+
+/* ---- rolling back, one thing after the other ---- */
+
+static void finish_rollback(struct session *s)
+{
+	end_rollback(s);
+	if (s->undone) {
+		session_undone_fn *undone = take_ptr(s->undone);
+		undone(s->undone_arg, s->lost, NULL);
+	} else if (take_reviving(s)) {
+		step_proceed(s);
+	} else {
+		read_books(s);
+	}
+}
+
+/* What the other runtimes had said by then, and no checkpoint of what came later. */
+static void put_back_states(struct session *s)
+{
+	const struct checkpoint *to = s->target;
+	for (size_t i = 0; to && i < ARRAY_LEN(s->parts); i++) {
+		struct part *p = &s->parts[i];
+		text_let_go(p->state);
+		p->state = text_hold(to->states[i]);
+		p->version = to->versions[i];
+	}
+	for (unsigned i = 0; to && i < s->points.n; i++)
+		if (s->points.v[i] == to)
+			checkpoints_cut(&s->points, i + 1);
+}
+
+/* Something else in the box may have killed it: then nobody reads what it is sent. */
+static bool is_guard_alive(int fd)
+{
+	char byte;
+	return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
+/* Its files are back; now its memory. */
+static void on_restored(struct session *s, json_t *lost)
+{
+	struct part *p = s->resumed;
+	struct err err;
+	json_decref(s->lost);
+	s->lost = lost;
+	workspace_done(&s->before);
+	(void)workspace_scan(&s->before, s->box->workspace_fd, &err);
+	s->is_shadow_due = true;
+	put_back_states(s);
+	if (!p) {
+		finish_rollback(s);
+		return;
+	}
+	if (!is_guard_alive(s->target->guard->fd)) {
+		err_set(&err, ERR_GONE, "the checkpoint's process has been killed");
+		lose(s, &err);
+		return;
+	}
+	guard_let_go(p->guard);
+	p->guard = guard_hold(s->target->guard);
+	s->is_resuming = true;
+	if (driver_resume(p->driver, fd_take(&p->guard->fd), &err) < 0)
+		lose(s, &err);
+}
+
+/* Until it is told to go on, it is the failed driver whose end is told. */
+void transaction_exited(struct session *s)
+{
+	struct err err;
+	if (!s->is_resuming)
+		return;
+	err_set(&err, ERR_GONE, "the checkpoint's process has been killed");
+	lose(s, &err);
+}
+
+/* A copy of it takes the place of the one that is the driver now. */
+void transaction_ready(struct session *s, struct part *p)
+{
+	struct err err;
+	if (!s->is_rolling || p != s->resumed)
+		return;
+	unsigned python = runtime_index(p->runtime);
+	/* It will be newer than what came after older checkpoints: they go back to it all the same.
+	 */
+	for (unsigned i = 0; i + 1 < s->points.n; i++)
+		if (s->points.v[i]->guard == p->guard)
+			s->points.v[i]->versions[python] = 0;
+	if (part_setup(p, true, &err) < 0)
+		lose(s, &err);
+	else
+		finish_rollback(s);
+}
+
+static void put_back_files(struct session *s)
+{
+	struct shadow *files = s->target && s->target->files ? s->target->files : s->shadow;
+	/* Where no step has failed the files are as they should be. */
+	if (files && !s->is_reviving)
+		restore_files(s, files, on_restored);
+	else
+		on_restored(s, NULL);
+}
+
+/* Nothing that the step started is alive any more; nor are drivers that have begun since then. */
+void transaction_rolled_back(struct session *s, struct part *told)
+{
+	if (!s->is_rolling)
+		return;
+	driver_drain(told->driver);
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++) {
+		struct part *p = &s->parts[i];
+		if (p->driver && p != s->resumed && (p->is_going || driver_has_ended(p->driver)))
+			part_lose(p);
+	}
+	put_back_files(s);
+}
+
+/* ---- checkpoints ---- */
+
+static void take_guard(struct part *p, const json_t *guard, int fd)
+{
+	static const struct {
+		const char *word, *text;
+	} reasons[] = {
+		{"threads", "no checkpoint: the program has other threads"},
+		{"memory", "no checkpoint: the program's memory is too large for a copy"},
+	};
+	struct checkpoint *c = newest(p->session);
+	const char *reason = json_string_value(json_object_get(guard, "reason"));
+	uint64_t due_id = p->due_id;
+	p->due_id = 0;
+	if (p->runtime->carry != CARRY_MEMORY)
+		return; /* what it has is carried otherwise */
+	if (fd < 0) {
+		(void)snprintf(p->no_guard, sizeof p->no_guard, "no checkpoint: %.*s",
+			GUARD_TEXT_BYTES, reason ? reason : "the driver made none");
+		for (size_t i = 0; reason && i < ARRAY_LEN(reasons); i++)
+			if (strcmp(reason, reasons[i].word) == 0)
+				(void)snprintf(
+					p->no_guard, sizeof p->no_guard, "%s", reasons[i].text);
+		struct session *s = p->session;
+		/* The step after it is under way already, without a checkpoint. */
+		if (s->part == p && s->step_state != STEP_NONE && due_id != s->step_id)
+			memcpy(s->no_guard, p->no_guard, sizeof s->no_guard);
+		return;
+	}
+	p->no_guard[0] = '\0';
+	fd_close(&p->guard->fd);
+	p->guard->fd = fd;
+	p->guard->pid = (int32_t)json_integer_value(json_object_get(guard, "pid"));
+	if (c && c->guard == p->guard) {
+		c->is_guard_own = true;
+		c->mark = 0; /* the guard is newer than an older one */
+	}
+}
+
+void transaction_guard(struct part *p, json_t *guard, int fd)
+{
+	struct session *s = p->session;
+	take_guard(p, guard, fd);
+	mark_early(s);
+	session_count(s);
+	step_proceed(s);
+}
+
+/* The step has its name: so has the state after it. */
+void transaction_committed(struct session *s)
+{
+	for (unsigned i = 0; i < s->points.n; i++)
+		if (s->points.v[i]->id == s->step_id)
+			(void)snprintf(s->points.v[i]->step, JOURNAL_DIGEST_BYTES, "%s", s->head);
+}
+
+/* What the workspace held when the last step ended. */
+const struct workspace *session_files(const struct session *s)
+{
+	return s->is_shadow_due || !s->shadow ? &s->before : shadow_files(s->shadow);
+}
+
+/* Between two steps: keep the files as they are now. */
+void transaction_idle(struct session *s)
+{
+	struct err err;
+	struct shadow *now = NULL;
+	(void)uv_timer_stop(&s->idle);
+	if (s->is_once || !session_box(s) || !s->is_shadow_due ||
+		shadow_take(&now, s->box->workspace_fd, &s->before, s->shadow, &err) < 0)
+		return;
+	shadow_let_go(s->shadow);
+	s->shadow = now;
+	s->is_shadow_due = false;
+	restore_note(s);
+	for (unsigned i = 0; i < s->points.n; i++)
+		if (!s->points.v[i]->files && strcmp(s->points.v[i]->step, s->head) == 0)
+			s->points.v[i]->files = shadow_hold(now);
+}
+
+void session_files_changed(struct session *s)
+{
+	struct err err;
+	struct workspace now;
+	if (!session_is_idle(s) || workspace_scan(&now, s->box->workspace_fd, &err) < 0)
+		return; /* a step that runs takes it for its own */
+	workspace_done(&s->before);
+	s->before = now;
+	s->is_shadow_due = true;
+	for (unsigned i = 0; i < s->points.n; i++)
+		if (strcmp(s->points.v[i]->step, s->head) == 0)
+			shadow_let_go(take_ptr(s->points.v[i]->files));
+	(void)uv_timer_start(&s->idle, session_on_idle, 0, 0);
+}
+
+bool session_undo(struct session *s, const char *step, session_undone_fn *done, void *arg)
+{
+	struct checkpoint *to =
+		session_is_idle(s) && s->box && !s->box->is_over ? usable_point(s, step) : NULL;
+	if (!to)
+		return false;
+	s->undone = done;
+	s->undone_arg = arg;
+	transaction_idle(s);
+	begin_rollback(s, NULL, to);
+	return true;
+}

@@ -1,0 +1,173 @@
+/* A session goes back to an earlier step. SPDX-License-Identifier: Apache-2.0 */
+#include "session/entry.h"
+#include "session/job.h"
+#include "session/replay.h"
+#include "session/rewind.h"
+#include "session/roll.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct back {
+	unsigned left;
+	char step[JOURNAL_DIGEST_BYTES];
+	bool is_root;
+};
+
+static int go_back(void *user, const struct journal_node *node, struct err *err)
+{
+	struct back *back = user;
+	(void)err;
+	memcpy(back->step, node->parent, sizeof back->step);
+	return --back->left == 0;
+}
+
+static int find_count(struct job *job, struct err *err)
+{
+	struct entry *e = job->entry;
+	struct back back = {.left = job->count};
+	int64_t n =
+		journal_ancestors(e->registry->journal, e->head, job->count, go_back, &back, err);
+	if (n < 0)
+		return (int)n;
+	if (back.left > 0) {
+		err_set(err, ERR_USAGE, "cannot undo %u steps: the session has %lld", job->count,
+			(long long)n);
+		return err_hint(err, "`retort session log` lists them");
+	}
+	memcpy(job->step, back.step, sizeof job->step);
+	return 0;
+}
+
+static int is_step(void *user, const struct journal_node *node, struct err *err)
+{
+	struct job *job = user;
+	(void)err;
+	if (strncasecmp(node->digest, job->text, job->bytes) != 0)
+		return 0;
+	memcpy(job->step, node->digest, sizeof job->step);
+	return 1;
+}
+
+static int find_step(struct job *job, struct err *err)
+{
+	struct entry *e = job->entry;
+	struct journal_node node;
+	/* It says what is wrong with the name, if anything is. */
+	int r = journal_node_get(e->registry->journal, job->text, &node, err);
+	if (r < 0)
+		return r;
+	journal_node_done(&node);
+	int64_t n = journal_ancestors(e->registry->journal, e->head, 0, is_step, job, err);
+	if (n < 0 || job->step[0])
+		return n < 0 ? (int)n : 0;
+	err_set(err, ERR_USAGE, "step %.12s is not in the session's past", job->text);
+	return err_hint(err, "`retort session log` lists what is");
+}
+
+static void finish_undo(struct job *job, const json_t *lost, const char *outcome)
+{
+	struct entry *e = job->entry;
+	struct err err;
+	if (journal_session_move(e->registry->journal, e->id, job->step, &err) < 0) {
+		job_fail(job, &err);
+		return;
+	}
+	memcpy(e->head, job->step, sizeof e->head);
+	int64_t n_steps = journal_depth(e->registry->journal, e->head, &err);
+	e->n_steps = (uint64_t)MAX(n_steps, 0);
+	session_set_head(e->session, e->head);
+	json_t *out =
+		json_pack("{s:s, s:s, s:s}", "session", e->id, "head", e->head, "outcome", outcome);
+	if (lost)
+		(void)json_object_set(out, "files_lost", (json_t *)(uintptr_t)lost);
+	if (e->difference[0] && strcmp(outcome, "diverged") == 0)
+		(void)json_object_set_new(out, "difference", json_string(e->difference));
+	entry_answer(e, out, NULL);
+	json_decref(out);
+}
+
+static void on_undone(void *arg, const json_t *lost, const struct err *err)
+{
+	struct job *job = arg;
+	if (err)
+		job_fail(job, err);
+	else
+		finish_undo(job, lost, "rolled_back");
+}
+
+static void on_back_again(struct entry *e, const struct replay *result)
+{
+	struct job *job = e->first;
+	entry_note_rebuilt(e, result);
+	session_set_head(e->session, e->head);
+	job_fail(job, &job->why);
+}
+
+/* Half of the way was gone: the state that it stands for is made again. */
+static void undo_failed(struct job *job, const struct err *why)
+{
+	struct entry *e = job->entry;
+	struct replay *replay;
+	struct err err;
+	job->why = *why;
+	if (e->state == ENTRY_ENDING || replay_load(e->registry, e->head, NULL, &replay, &err) < 0)
+		job_fail(job, &job->why);
+	else
+		replay_anew(e, replay, on_back_again);
+}
+
+static void on_undo_replayed(struct entry *e, const struct replay *result)
+{
+	struct job *job = e->first;
+	if (result->err.code) {
+		undo_failed(job, &result->err);
+		return;
+	}
+	entry_note_rebuilt(e, result);
+	e->is_rebuilt_told = true;
+	finish_undo(job, NULL, result->is_diverged ? "diverged" : "replayed");
+}
+
+/* No checkpoint is left of that state: it is made again, in a new box. */
+static void undo_by_replay(struct job *job)
+{
+	struct entry *e = job->entry;
+	struct replay *replay;
+	struct err err;
+	if (replay_load(e->registry, job->step, NULL, &replay, &err) < 0) {
+		job_fail(job, &err);
+		return;
+	}
+	replay_anew(e, replay, on_undo_replayed);
+}
+
+void job_start_undo(struct job *job)
+{
+	struct entry *e = job->entry;
+	struct err err;
+	int r = job->text ? find_step(job, &err) : find_count(job, &err);
+	if (r < 0)
+		job_fail(job, &err);
+	else if (!session_undo(e->session, job->step, on_undone, job))
+		undo_by_replay(job);
+}
+
+void registry_undo(struct registry *r, const char *session, unsigned count, const char *to_step,
+	registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct entry *e = registry_find(r, session, &err);
+	if (to_step && strncmp(to_step, "c-", 2) == 0)
+		to_step += 2; /* a checkpoint is called after the step whose state it has */
+	struct job *job =
+		e ? job_new(JOB_UNDO, to_step, to_step ? strlen(to_step) : 0, done, arg) : NULL;
+	if (!e)
+		done(arg, NULL, &err);
+	else if (!job)
+		job_no_memory(done, arg);
+	else {
+		job->count = MAX(count, 1);
+		entry_add_job(e, job);
+	}
+}

@@ -1,0 +1,119 @@
+/* Writing a recording. SPDX-License-Identifier: Apache-2.0 */
+#include "store/recording.h"
+
+#include "base/utf8.h"
+#include "store/line.h"
+#include "store/parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct path {
+	char (*digest)[JOURNAL_DIGEST_BYTES]; /* from the last to the first */
+	size_t n, room;
+};
+
+static void path_done(struct path *p)
+{
+	free(p->digest);
+}
+
+static int collect(void *user, const struct journal_node *node, struct err *err)
+{
+	struct path *p = user;
+	if (p->n == p->room) {
+		size_t room = p->room ? 2 * p->room : 64;
+		void *more = realloc(p->digest, room * sizeof *p->digest);
+		if (!more)
+			return err_set(err, ERR_NO_MEMORY, "export %zu steps", p->n);
+		p->digest = more;
+		p->room = room;
+	}
+	if (p->n == RECORDING_STEPS_MAX)
+		return err_set(err, ERR_LIMIT, "export: more than %d steps", RECORDING_STEPS_MAX);
+	memcpy(p->digest[p->n++], node->digest, JOURNAL_DIGEST_BYTES);
+	return 0;
+}
+
+static json_t *text_json(const char *data, size_t bytes)
+{
+	if (utf8_is_valid(data, bytes))
+		return json_stringn_nocheck(data, bytes);
+	size_t room = sodium_base64_encoded_len(bytes, sodium_base64_VARIANT_ORIGINAL);
+	char *text = malloc(room);
+	if (!text)
+		return NULL;
+	(void)sodium_bin2base64(
+		text, room, (const unsigned char *)data, bytes, sodium_base64_VARIANT_ORIGINAL);
+	json_t *out = json_pack("{s:s}", "base64", text);
+	free(text);
+	return out;
+}
+
+/* Consumes @line. @left is what the file may still grow by. */
+static int write_line(FILE *to, json_t *line, size_t *left, struct err *err)
+{
+	char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
+	json_decref(line);
+	if (!text)
+		return err_set(err, ERR_NO_MEMORY, "export");
+	size_t bytes = strlen(text);
+	int r = 0;
+	errno = 0;
+	if (bytes + 1 > *left)
+		r = err_set(err, ERR_LIMIT, "export: the recording would be over %d bytes",
+			RECORDING_MAX);
+	else if (fwrite(text, 1, bytes, to) != bytes || fputc('\n', to) == EOF)
+		r = err_sys(err, errno == ENOSPC ? ERR_NO_SPACE : ERR_IO, errno ? errno : EIO,
+			"write the recording");
+	*left -= MIN(*left, bytes + 1);
+	free(text);
+	return r;
+}
+
+static int write_head(FILE *to, const struct journal_session *s, const struct path *p, size_t *left,
+	struct err *err)
+{
+	const char *head = p->n > 0 ? p->digest[0] : "";
+	char check[JOURNAL_DIGEST_BYTES];
+	line_check(check, s->order, s->order_bytes, p->n, head);
+	json_t *line = json_pack("{s:i, s:o, s:I, s:s, s:s}", "retort_record", RECORDING_VERSION,
+		"order", text_json(s->order, s->order_bytes), "steps", (json_int_t)p->n, "head",
+		head, "check", check);
+	return write_line(to, line, left, err);
+}
+
+static int write_step(
+	struct journal *j, FILE *to, const char *digest, size_t *left, struct err *err)
+{
+	struct journal_node node;
+	int r = journal_node_get(j, digest, &node, err);
+	if (r < 0)
+		return r;
+	json_t *line = json_pack("{s:s, s:s, s:s, s:o, s:o}", "step", node.digest, "parent",
+		node.parent, "runtime", node.runtime, "code", text_json(node.code, node.code_bytes),
+		"record", text_json(node.record, node.record_bytes));
+	journal_node_done(&node);
+	return write_line(to, line, left, err);
+}
+
+int journal_export(
+	struct journal *j, const char *session, const char *digest, FILE *to, struct err *err)
+{
+	cleanup(path_done) struct path path = {0};
+	cleanup(journal_session_done) struct journal_session s;
+	size_t left = RECORDING_MAX;
+	int r = journal_session_get(j, session, &s, err);
+	if (r < 0)
+		return r;
+	int64_t n = journal_ancestors(j, digest ? digest : s.head, 0, collect, &path, err);
+	r = n < 0 ? (int)n : write_head(to, &s, &path, &left, err);
+	for (size_t i = path.n; i > 0 && r == 0; i--)
+		r = write_step(j, to, path.digest[i - 1], &left, err);
+	errno = 0;
+	if (r == 0 && fflush(to) == EOF)
+		r = err_sys(err, errno == ENOSPC ? ERR_NO_SPACE : ERR_IO, errno ? errno : EIO,
+			"write the recording");
+	return r;
+}

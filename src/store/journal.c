@@ -1,0 +1,375 @@
+/* Opening and closing. SPDX-License-Identifier: Apache-2.0 */
+#include "store/parts.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * synchronous=NORMAL: a commit is a write into the page cache, which the death of the process does
+ * not undo; the write-ahead log is synced before its pages go to the database, so that a loss of
+ * power may take the last commits but never mixes old and new.
+ */
+enum {
+	JOURNAL_APPLICATION = 0x72657472, /* "retr" */
+	JOURNAL_VERSION = 1,
+	HEADER_BYTES = 100,
+	/* Without an idle moment for so many pages (16 MiB), a commit does the work. */
+	WAL_MAX_PAGES = 4096,
+	/* Below so many (1 MiB) an idle moment syncs the log and leaves it: the first commit of a
+	 * log that begins anew has to wait for the disk. */
+	WAL_MIN_PAGES = 256,
+};
+
+static const char settings[] = "PRAGMA locking_mode = EXCLUSIVE;" /* no shared memory */
+			       "PRAGMA synchronous = NORMAL;"
+			       "PRAGMA wal_autocheckpoint = 0;" /* journal_idle() does */
+			       "PRAGMA journal_size_limit = 4194304;"
+			       "PRAGMA cell_size_check = ON;"
+			       "PRAGMA trusted_schema = OFF;"
+			       "PRAGMA mmap_size = 0;"
+			       "PRAGMA temp_store = MEMORY;"
+			       "PRAGMA cache_size = -16384;";
+
+static const char schema[] =
+	"BEGIN;"
+	"CREATE TABLE session (n INTEGER PRIMARY KEY, id TEXT UNIQUE, name TEXT, parent TEXT,"
+	" fork TEXT, head TEXT, created_ms INTEGER, closed_ms INTEGER, order_digest BLOB,"
+	" change INTEGER, seal BLOB);"
+	"CREATE UNIQUE INDEX session_name ON session (name) WHERE closed_ms = 0 AND name <> '';"
+	"CREATE TABLE node (seq INTEGER PRIMARY KEY, digest BLOB UNIQUE, parent_seq INTEGER,"
+	" session INTEGER, runtime TEXT, status TEXT, outcome TEXT, created_ms INTEGER,"
+	" large INTEGER, code BLOB, record BLOB, extra BLOB, parent BLOB, seal BLOB);"
+	"CREATE INDEX node_parent ON node (parent_seq);"
+	"CREATE TABLE blob (id INTEGER PRIMARY KEY, digest BLOB UNIQUE, data BLOB);"
+	"CREATE TABLE change (seq INTEGER PRIMARY KEY, kind INTEGER, session INTEGER, digest BLOB,"
+	" at_ms INTEGER, seal BLOB, chain BLOB);"
+	"COMMIT;";
+
+static int fail_file(
+	struct journal *j, const char *what, const char *name, int sys, struct err *err)
+{
+	enum err_code code = ERR_IO;
+	if (sys == EACCES || sys == EPERM || sys == EROFS || sys == ENOTDIR || sys == ELOOP)
+		code = ERR_ACCESS;
+	else if (sys == ENOSPC || sys == EDQUOT || sys == EFBIG)
+		code = ERR_NO_SPACE;
+	err_sys(err, code, sys, "%s %.150s%s", what, j->dir, name);
+	return err_hint(err,
+		code == ERR_NO_SPACE ? "free some space there"
+				     : "the state directory must be one that retort can write to");
+}
+
+static int make_dirs(struct journal *j, struct err *err)
+{
+	char path[sizeof j->dir];
+	struct stat st;
+	int sys = 0;
+	memcpy(path, j->dir, sizeof path);
+	for (char *at = path + 1; *at; at++) {
+		if (*at != '/')
+			continue;
+		*at = '\0';
+		sys = mkdir(path, 0777) < 0 ? errno : 0;
+		if (sys && sys != EEXIST && stat(path, &st) < 0)
+			return fail_file(j, "make", "", sys, err);
+		*at = '/';
+	}
+	sys = mkdir(path, 0700) < 0 ? errno : 0;
+	if (!sys || sys == EEXIST || stat(path, &st) == 0)
+		return 0;
+	return fail_file(j, "make", "", sys, err);
+}
+
+/* An open file below the directory. */
+static int open_file(struct journal *j, const char *name, int flags, struct err *err)
+{
+	char path[PATH_MAX];
+	(void)snprintf(path, sizeof path, "%s%s", j->dir, name);
+	int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return fd < 0 ? fail_file(j, "open", name, errno, err) : fd;
+}
+
+static int lock(struct journal *j, struct err *err)
+{
+	char pid[24] = "";
+	j->lock_fd = open_file(j, "/journal.lock", O_RDWR | O_CREAT, err);
+	if (j->lock_fd < 0)
+		return j->lock_fd;
+	if (flock(j->lock_fd, LOCK_EX | LOCK_NB) == 0) {
+		/* On a full disk nobody learns our pid; the lock holds all the same. */
+		int n = snprintf(pid, sizeof pid, "%d\n", getpid());
+		ssize_t wrote = pwrite(j->lock_fd, pid, (size_t)n, 0);
+		if (wrote == n && ftruncate(j->lock_fd, n) < 0)
+			return fail_file(j, "write", "/journal.lock", errno, err);
+		return 0;
+	}
+	if (errno != EWOULDBLOCK)
+		return fail_file(j, "lock", "/journal.lock", errno, err);
+	ssize_t n = pread(j->lock_fd, pid, sizeof pid - 1, 0);
+	pid[n > 0 ? n : 0] = '\0';
+	long owner = strtol(pid, NULL, 10);
+	if (owner > 0)
+		err_set(err, ERR_LIMIT, "state directory %.150s: process %ld is using it", j->dir,
+			owner);
+	else
+		err_set(err, ERR_LIMIT, "state directory %.150s: another process is using it",
+			j->dir);
+	return err_hint(err, "end that engine, or give this one a state directory of its own");
+}
+
+static bool is_there(struct journal *j, const char *name)
+{
+	char path[PATH_MAX];
+	(void)snprintf(path, sizeof path, "%s%s", j->dir, name);
+	return access(path, F_OK) == 0;
+}
+
+static uint32_t be32(const unsigned char *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* Before SQLite looks at it: a newer version may have other pages. */
+static int check_header(struct journal *j, struct err *err)
+{
+	unsigned char h[HEADER_BYTES];
+	/* SQLite would open it for reading alone, and fail later in other words. */
+	cleanup_fd int fd = open_file(j, "/journal.db", O_RDWR, err);
+	if (fd < 0)
+		return fd;
+	ssize_t n = pread(fd, h, sizeof h, 0);
+	if (n < 0)
+		return fail_file(j, "read", "/journal.db", errno, err);
+	if (n < (ssize_t)sizeof h || memcmp(h, "SQLite format 3", 16) != 0 ||
+		be32(h + 68) != JOURNAL_APPLICATION || be32(h + 60) == 0) {
+		err_set(err, ERR_DAMAGED, "%.150s/journal.db: it does not begin as a journal does",
+			j->dir);
+		return err_hint(
+			err, "restore it from a copy, or move the directory away to begin anew");
+	}
+	if (be32(h + 60) > JOURNAL_VERSION) {
+		err_set(err, ERR_USAGE, "%.150s/journal.db: version %u, and this retort knows %d",
+			j->dir, be32(h + 60), JOURNAL_VERSION);
+		return err_hint(
+			err, "use the newer retort that made it, or another state directory");
+	}
+	return 0;
+}
+
+static int run(struct journal *j, const char *text, struct err *err)
+{
+	j->vfs.bad_page = 0;
+	j->vfs.sys = 0;
+	if (sqlite3_exec(j->db, text, NULL, NULL, NULL) == SQLITE_OK)
+		return 0;
+	return db_fail(j, "open the journal", err);
+}
+
+static int open_db(struct journal *j, const char *name, struct err *err)
+{
+	char path[PATH_MAX];
+	(void)snprintf(path, sizeof path, "%s%s", j->dir, name);
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
+		SQLITE_OPEN_PRIVATECACHE;
+	j->vfs.bad_page = 0;
+	j->vfs.sys = 0;
+	int code = sqlite3_open_v2(path, &j->db, flags, j->vfs.name);
+	if (!j->db)
+		return err_set(err, ERR_NO_MEMORY, "open the journal");
+	if (code != SQLITE_OK)
+		return db_fail(j, "open the journal", err);
+	(void)sqlite3_busy_timeout(j->db, 1000);
+	/* Until all is found to be well, nothing is moved or removed by closing. */
+	(void)sqlite3_db_config(j->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	(void)sqlite3_db_config(j->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	return run(j, settings, err);
+}
+
+static void close_db(struct journal *j)
+{
+	for (int i = 0; i < STMT_END_; i++) {
+		(void)sqlite3_finalize(j->stmts[i]);
+		j->stmts[i] = NULL;
+	}
+	(void)sqlite3_close(j->db);
+	j->db = NULL;
+}
+
+static int make_tables(struct journal *j, struct err *err)
+{
+	char ids[96];
+	int reserve = PAGE_CHECK_BYTES;
+	(void)snprintf(ids, sizeof ids, "PRAGMA application_id = %d; PRAGMA user_version = %d;",
+		JOURNAL_APPLICATION, JOURNAL_VERSION);
+	(void)sqlite3_file_control(j->db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserve);
+	int r = run(j, "PRAGMA page_size = 4096; PRAGMA encoding = 'UTF-8';", err);
+	if (r == 0)
+		r = run(j, ids, err);
+	if (r == 0)
+		r = run(j, schema, err);
+	if (r == 0)
+		r = run(j, "PRAGMA journal_mode = WAL;", err);
+	if (r == 0)
+		(void)sqlite3_db_config(j->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+	return r;
+}
+
+/* Make it beside its place and move it there whole. */
+static int create(struct journal *j, struct err *err)
+{
+	static const char *const parts[] = {
+		"/journal.new", "/journal.new-wal", "/journal.new-journal"};
+	char from[PATH_MAX], to[PATH_MAX];
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		(void)snprintf(from, sizeof from, "%s%s", j->dir, parts[i]);
+		(void)unlink(from);
+	}
+	cleanup_fd int fd = open_file(j, "/journal.new", O_RDWR | O_CREAT | O_EXCL, err);
+	fd_close(&fd);
+	int r = open_db(j, "/journal.new", err);
+	if (r == 0)
+		r = make_tables(j, err);
+	close_db(j);
+	if (r < 0)
+		return r;
+	(void)snprintf(from, sizeof from, "%s/journal.new", j->dir);
+	(void)snprintf(to, sizeof to, "%s/journal.db", j->dir);
+	if (rename(from, to) < 0)
+		return fail_file(j, "rename", "/journal.new", errno, err);
+	cleanup_fd int dir = open(j->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir >= 0)
+		(void)fsync(dir);
+	return 0;
+}
+
+static int need_file(struct journal *j, struct err *err)
+{
+	if (is_there(j, "/journal.db"))
+		return check_header(j, err);
+	int64_t expected = log_expected(j, err);
+	if (expected < 0)
+		return (int)expected;
+	if (expected == 0 && !is_there(j, "/journal.db-wal"))
+		return create(j, err);
+	err_set(err, ERR_DAMAGED, "%.150s/journal.db: it is gone", j->dir);
+	return err_hint(err, "put it back, or move the directory away to begin anew");
+}
+
+static void read_boot(struct journal *j)
+{
+	cleanup_fd int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, j->boot, 36);
+	if (n != 36)
+		memcpy(j->boot, "-", 2);
+}
+
+static int on_wal(void *user, sqlite3 *db, const char *name, int n_pages)
+{
+	struct journal *j = user;
+	struct err ignored;
+	(void)db, (void)name;
+	j->wal_pages = n_pages;
+	/* The commit is done; if this cannot be, the next one tries again. */
+	if (n_pages >= WAL_MAX_PAGES)
+		(void)db_checkpoint(j, SQLITE_CHECKPOINT_PASSIVE, &ignored);
+	return SQLITE_OK;
+}
+
+static int open_all(struct journal *j, struct err *err)
+{
+	int r = make_dirs(j, err);
+	if (r == 0)
+		r = lock(j, err);
+	if (r < 0)
+		return r;
+	j->head_fd = open_file(j, "/journal.head", O_RDWR | O_CREAT, err);
+	if (j->head_fd < 0)
+		return j->head_fd;
+	if (page_vfs_init(&j->vfs) < 0)
+		return err_set(err, ERR_NO_MEMORY, "open the journal");
+	j->has_vfs = true;
+	read_boot(j);
+	r = need_file(j, err);
+	if (r == 0)
+		r = open_db(j, "/journal.db", err);
+	if (r == 0)
+		r = log_open(j, err);
+	if (r < 0)
+		return r;
+	(void)sqlite3_db_config(j->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+	(void)sqlite3_wal_hook(j->db, on_wal, j);
+	j->is_open = true;
+	return 0;
+}
+
+int journal_open(struct journal **out, const char *dir, struct err *err)
+{
+	struct journal *j = calloc(1, sizeof *j);
+	if (!j || sodium_init() < 0) {
+		free(j);
+		return err_set(err, ERR_NO_MEMORY, "open the journal");
+	}
+	j->lock_fd = j->head_fd = -1;
+	int n = snprintf(j->dir, sizeof j->dir, "%s", dir);
+	int r = n > 0 && (size_t)n < sizeof j->dir
+		? open_all(j, err)
+		: err_set(err, ERR_USAGE, "state directory %.100s: not the name of one", dir);
+	if (r < 0) {
+		journal_close(j);
+		return r;
+	}
+	*out = j;
+	return 0;
+}
+
+void journal_close(struct journal *j)
+{
+	struct err ignored;
+	if (!j)
+		return;
+	if (j->is_open && j->wal_pages > 0)
+		(void)db_checkpoint(j, SQLITE_CHECKPOINT_PASSIVE, &ignored);
+	close_db(j);
+	if (j->has_vfs)
+		page_vfs_done(&j->vfs);
+	fd_close(&j->head_fd);
+	fd_close(&j->lock_fd);
+	free(j);
+}
+
+int journal_idle(struct journal *j, struct err *err)
+{
+	if (j->synced_seq >= j->last.seq)
+		return 0;
+	if (j->wal_pages < WAL_MIN_PAGES)
+		return db_sync_log(j, err);
+	return db_checkpoint(j, SQLITE_CHECKPOINT_PASSIVE, err);
+}
+
+int journal_size(struct journal *j, struct journal_size *out, struct err *err)
+{
+	static const char *const names[] = {"/journal.db", "/journal.db-wal"};
+	char path[PATH_MAX];
+	struct stat st;
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_COUNTS, err);
+	int r = s ? db_step(j, s, "count", err) : -EIO;
+	if (r < 0)
+		return r;
+	*out = (struct journal_size){.n_nodes = sqlite3_column_int64(s, 0),
+		.n_sessions = sqlite3_column_int64(s, 1),
+		.n_blobs = sqlite3_column_int64(s, 2),
+		.n_lost = j->n_lost};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		(void)snprintf(path, sizeof path, "%s%s", j->dir, names[i]);
+		out->file_bytes += stat(path, &st) == 0 ? st.st_size : 0;
+	}
+	return 0;
+}

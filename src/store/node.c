@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Longer texts are blobs; bit i of `large` says so of text i, whose column then has the digest. */
+enum { NODE_INLINE_MAX = 4096, NODE_TEXTS = 3, PREFIX_MIN = 4 };
+
+struct texts {
+	char *data[NODE_TEXTS];
+	size_t bytes[NODE_TEXTS];
+};
+
+/* STMT_NODE_GET; the table's own order. */
+enum column {
+	COL_SEQ,
+	COL_DIGEST,
+	COL_PARENT_SEQ,
+	COL_SESSION,
+	COL_RUNTIME,
+	COL_STATUS,
+	COL_OUTCOME,
+	COL_CREATED,
+	COL_LARGE,
+	COL_CODE, /* record and extra follow */
+	COL_PARENT = COL_CODE + NODE_TEXTS,
+	COL_SEAL,
+	COL_SESSION_ID,
+};
+
+static void digest_part(crypto_hash_sha256_state *state, const void *data, size_t bytes)
+{
+	unsigned char length[8];
+	seal_length(length, bytes);
+	(void)crypto_hash_sha256_update(state, length, sizeof length);
+	if (bytes > 0)
+		(void)crypto_hash_sha256_update(state, data, bytes);
+}
+
+void journal_digest(char out[JOURNAL_DIGEST_BYTES], const struct journal_node *node)
+{
+	static const char what[] = "retort.step.1";
+	crypto_hash_sha256_state state;
+	unsigned char digest[SHA_BYTES];
+	(void)crypto_hash_sha256_init(&state);
+	digest_part(&state, what, sizeof what - 1);
+	digest_part(&state, node->parent, strlen(node->parent));
+	digest_part(&state, node->runtime, strlen(node->runtime));
+	digest_part(&state, node->code, node->code_bytes);
+	digest_part(&state, node->record, node->record_bytes);
+	(void)crypto_hash_sha256_final(&state, digest);
+	hex_write(out, digest);
+}
+
+/* What the digest leaves out: numbers, words and the third text. */
+static void node_seal(
+	unsigned char out[SEAL_BYTES], const struct journal_node *node, const int64_t numbers[3])
+{
+	struct seal s;
+	seal_begin(&s, "retort.node.1", SEAL_BYTES);
+	seal_text(&s, node->digest);
+	seal_int(&s, node->seq);
+	seal_int(&s, node->created_ms);
+	for (int i = 0; i < 3; i++)
+		seal_int(&s, numbers[i]);
+	seal_text(&s, node->status);
+	seal_text(&s, node->outcome);
+	seal_bytes(&s, node->extra, node->extra_bytes);
+	seal_end(&s, out);
+}
+
+static int get_digest(struct journal *j, int64_t seq, unsigned char out[SHA_BYTES], struct err *err)
+{
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_NODE_DIGEST, err);
+	if (!s)
+		return -EIO;
+	(void)sqlite3_bind_int64(s, 1, seq);
+	int r = db_step(j, s, "step", err);
+	return r > 0 && !db_copy(s, 0, out, SHA_BYTES) ? 0 : r;
+}
+
+static int read_texts(struct journal *j, sqlite3_stmt *s, struct texts *t, struct err *err)
+{
+	int64_t large = sqlite3_column_int64(s, COL_LARGE);
+	for (int i = 0; i < NODE_TEXTS; i++) {
+		struct cell c = db_cell(s, COL_CODE + i);
+		if (large >> i & 1) {
+			if (c.bytes != SHA_BYTES)
+				return err_set(err, ERR_DAMAGED, "a text has no digest");
+			int r = blob_read(j, c.data, &t->data[i], &t->bytes[i], err);
+			if (r < 0)
+				return r;
+			continue;
+		}
+		t->data[i] = malloc(c.bytes + 1);
+		if (!t->data[i])
+			return err_set(err, ERR_NO_MEMORY, "a step");
+		memcpy(t->data[i], c.data, c.bytes);
+		t->data[i][c.bytes] = '\0';
+		t->bytes[i] = c.bytes;
+	}
+	return 0;
+}
+
+/* Fill @out from the row, as it stands there. */
+static int read_row(struct journal *j, sqlite3_stmt *s, struct journal_node *out, struct err *err)
+{
+	unsigned char parent[SHA_BYTES];
+	struct texts *t = calloc(1, sizeof *t);
+	out->owned = t;
+	if (!t)
+		return err_set(err, ERR_NO_MEMORY, "a step");
+	int r = read_texts(j, s, t, err);
+	if (r < 0)
+		return r;
+	out->code = t->data[0], out->code_bytes = t->bytes[0];
+	out->record = t->data[1], out->record_bytes = t->bytes[1];
+	out->extra = t->data[2], out->extra_bytes = t->bytes[2];
+	out->seq = sqlite3_column_int64(s, COL_SEQ);
+	out->created_ms = sqlite3_column_int64(s, COL_CREATED);
+	bool is_first = sqlite3_column_bytes(s, COL_PARENT) == 0;
+	if (!is_first && !db_copy(s, COL_PARENT, parent, sizeof parent))
+		return err_set(err, ERR_DAMAGED, "its parent is no digest");
+	if (!is_first)
+		hex_write(out->parent, parent);
+	if (!db_text(s, COL_SESSION_ID, out->session, sizeof out->session) ||
+		!db_text(s, COL_RUNTIME, out->runtime, sizeof out->runtime) ||
+		!db_text(s, COL_STATUS, out->status, sizeof out->status) ||
+		!db_text(s, COL_OUTCOME, out->outcome, sizeof out->outcome))
+		return err_set(err, ERR_DAMAGED, "a word is too long");
+	return 0;
+}
+
+/* Is the row what was written, and does its parent stand where it says? */
+static int check_row(
+	struct journal *j, sqlite3_stmt *s, const struct journal_node *node, struct err *err)
+{
+	const int64_t numbers[3] = {sqlite3_column_int64(s, COL_PARENT_SEQ),
+		sqlite3_column_int64(s, COL_SESSION), sqlite3_column_int64(s, COL_LARGE)};
+	unsigned char seal[SEAL_BYTES], parent[SHA_BYTES];
+	struct cell stored = db_cell(s, COL_SEAL);
+	char digest[JOURNAL_DIGEST_BYTES], hex[JOURNAL_DIGEST_BYTES] = "";
+	journal_digest(digest, node);
+	if (strcmp(digest, node->digest) != 0)
+		return err_set(err, ERR_DAMAGED, "what it holds has another digest");
+	node_seal(seal, node, numbers);
+	if (stored.bytes != SEAL_BYTES || memcmp(seal, stored.data, SEAL_BYTES) != 0)
+		return err_set(err, ERR_DAMAGED, "its row is not what was written");
+	if (numbers[0] != 0) {
+		int r = get_digest(j, numbers[0], parent, err);
+		if (r < 0)
+			return r;
+		if (r > 0)
+			hex_write(hex, parent);
+	}
+	if (strcmp(hex, node->parent) != 0)
+		return err_set(err, ERR_DAMAGED, "its parent is not where it was");
+	return 0;
+}
+
+int node_read(struct journal *j, int64_t seq, struct journal_node *out, struct err *err)
+{
+	unsigned char digest[SHA_BYTES];
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_NODE_GET, err);
+	*out = (struct journal_node){0};
+	if (!s)
+		return -EIO;
+	(void)sqlite3_bind_int64(s, 1, seq);
+	int r = db_step(j, s, "step", err);
+	if (r < 0)
+		return r;
+	if (r == 0 || !db_copy(s, COL_DIGEST, digest, sizeof digest))
+		return err_set(
+			err, ERR_DAMAGED, "step number %lld: it is not there", (long long)seq);
+	hex_write(out->digest, digest);
+	r = read_row(j, s, out, err);
+	if (r == 0)
+		r = check_row(j, s, out, err);
+	if (r < 0) {
+		char hex[JOURNAL_DIGEST_BYTES];
+		hex_write(hex, digest);
+		journal_node_done(out);
+		(void)err_wrap(err, "step %s", hex);
+		return r;
+	}
+	return 0;
+}
+
+void journal_node_done(struct journal_node *node)
+{
+	struct texts *t = node->owned;
+	for (int i = 0; t && i < NODE_TEXTS; i++)
+		free(t->data[i]);
+	free(t);
+	*node = (struct journal_node){0};
+}
+
+static void set_digit(unsigned char *bytes, size_t place, unsigned digit)
+{
+	unsigned shift = place % 2 ? 0 : 4;
+	bytes[place / 2] = (unsigned char)((bytes[place / 2] & ~(0xfU << shift)) | digit << shift);
+}
+
+static unsigned digit_of(char c)
+{
+	return c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a') + 10;
+}
+
+static int no_name(const char *text, struct err *err)
+{
+	err_set(err, ERR_USAGE, "step %.70s: not the name of one", text);
+	return err_hint(
+		err, "a step is named by %d to %d hexadecimal digits", PREFIX_MIN, 2 * SHA_BYTES);
+}
+
+/* The least and the greatest digest that begin so. */
+static int prefix_range(const char *text, unsigned char low[SHA_BYTES],
+	unsigned char high[SHA_BYTES], struct err *err)
+{
+	size_t n = strspn(text, "0123456789abcdefABCDEF");
+	if (text[n] || n < PREFIX_MIN || n > 2 * SHA_BYTES)
+		return no_name(text, err);
+	memset(low, 0, SHA_BYTES);
+	memset(high, 0xff, SHA_BYTES);
+	for (size_t i = 0; i < n; i++) {
+		unsigned digit = digit_of(text[i]);
+		set_digit(low, i, digit);
+		set_digit(high, i, digit);
+	}
+	return 0;
+}
+
+int64_t node_seq(struct journal *j, const char *digest, struct err *err)
+{
+	unsigned char low[SHA_BYTES], high[SHA_BYTES];
+	int r = prefix_range(digest, low, high, err);
+	if (r < 0)
+		return r;
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_NODE_FIND, err);
+	if (!s)
+		return -EIO;
+	db_bind(s, 1, low, sizeof low);
+	db_bind(s, 2, high, sizeof high);
+	r = db_step(j, s, "step", err);
+	if (r == 0)
+		return err_set(err, ERR_NOT_FOUND, "step %s: there is none", digest);
+	int64_t seq = r > 0 ? sqlite3_column_int64(s, 0) : r;
+	r = r > 0 ? db_step(j, s, "step", err) : r;
+	if (r > 0) {
+		err_set(err, ERR_USAGE, "step %s: more than one begins so", digest);
+		return err_hint(err, "give more digits of it");
+	}
+	return r < 0 ? r : seq;
+}
+
+int journal_node_get(
+	struct journal *j, const char *digest, struct journal_node *out, struct err *err)
+{
+	*out = (struct journal_node){0};
+	int64_t seq = node_seq(j, digest, err);
+	int r = seq < 0 ? (int)seq : node_read(j, seq, out, err);
+	if (r == 0 && strncasecmp(out->digest, digest, strlen(digest)) != 0) {
+		journal_node_done(out);
+		return err_set(err, ERR_DAMAGED, "step %s: the index leads to another", digest);
+	}
+	return r;
+}
+
+static int check_given(const struct journal_node *node, struct err *err)
+{
+	const size_t bytes[] = {node->code_bytes, node->record_bytes, node->extra_bytes};
+	for (int i = 0; i < NODE_TEXTS; i++)
+		if (bytes[i] > JOURNAL_BLOB_MAX)
+			return err_set(err, ERR_LIMIT, "step with a text of %zu bytes: at most %d",
+				bytes[i], (int)JOURNAL_BLOB_MAX);
+	int r = digest_check(node->parent, "parent", err);
+	if (r == 0)
+		r = text_check(node->runtime, sizeof node->runtime, "runtime", err);
+	if (r == 0)
+		r = text_check(node->status, sizeof node->status, "status", err);
+	return r < 0 ? r : text_check(node->outcome, sizeof node->outcome, "outcome", err);
+}
+
+static int bind_texts(struct journal *j, sqlite3_stmt *s, const struct journal_node *node,
+	unsigned char digests[NODE_TEXTS][SHA_BYTES], struct err *err)
+{
+	const struct cell texts[NODE_TEXTS] = {{node->code, node->code_bytes},
+		{node->record, node->record_bytes}, {node->extra, node->extra_bytes}};
+	int large = 0;
+	for (int i = 0; i < NODE_TEXTS; i++) {
+		if (texts[i].bytes <= NODE_INLINE_MAX) {
+			db_bind(s, 1 + COL_CODE + i, texts[i].data, texts[i].bytes);
+			continue;
+		}
+		int r = blob_add(j, texts[i].data, texts[i].bytes, digests[i], err);
+		if (r < 0)
+			return r;
+		db_bind(s, 1 + COL_CODE + i, digests[i], SHA_BYTES);
+		large |= 1 << i;
+	}
+	return large;
+}
+
+static int64_t next_seq(struct journal *j, struct err *err)
+{
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_NODE_LAST, err);
+	if (!s)
+		return -EIO;
+	int r = db_step(j, s, "step", err);
+	return r < 0 ? r : r > 0 ? sqlite3_column_int64(s, 0) + 1 : 1;
+}
+
+static void bind_word(sqlite3_stmt *s, int column, const char *word)
+{
+	(void)sqlite3_bind_text(s, 1 + column, word, -1, SQLITE_STATIC);
+}
+
+static int add_node(struct journal *j, struct journal_node *node, int64_t session, struct err *err)
+{
+	unsigned char digest[SHA_BYTES], parent[SHA_BYTES], seal[SEAL_BYTES];
+	unsigned char digests[NODE_TEXTS][SHA_BYTES];
+	bool is_first = node->parent[0] == '\0';
+	int64_t parent_seq = is_first ? 0 : node_seq(j, node->parent, err);
+	int64_t seq = parent_seq < 0 ? parent_seq : next_seq(j, err);
+	if (seq < 0)
+		return (int)seq;
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_NODE_ADD, err);
+	if (!s)
+		return -EIO;
+	int large = bind_texts(j, s, node, digests, err);
+	if (large < 0)
+		return large;
+	node->seq = seq;
+	const int64_t numbers[3] = {parent_seq, session, large};
+	node_seal(seal, node, numbers);
+	(void)hex_read(digest, node->digest);
+	(void)sqlite3_bind_int64(s, 1 + COL_SEQ, seq);
+	db_bind(s, 1 + COL_DIGEST, digest, sizeof digest);
+	(void)sqlite3_bind_int64(s, 1 + COL_PARENT_SEQ, parent_seq);
+	(void)sqlite3_bind_int64(s, 1 + COL_SESSION, session);
+	bind_word(s, COL_RUNTIME, node->runtime);
+	bind_word(s, COL_STATUS, node->status);
+	bind_word(s, COL_OUTCOME, node->outcome);
+	(void)sqlite3_bind_int64(s, 1 + COL_CREATED, node->created_ms);
+	(void)sqlite3_bind_int64(s, 1 + COL_LARGE, large);
+	if (!is_first)
+		(void)hex_read(parent, node->parent);
+	db_bind(s, 1 + COL_PARENT, parent, is_first ? 0 : sizeof parent);
+	db_bind(s, 1 + COL_SEAL, seal, sizeof seal);
+	return db_step(j, s, "keep a step", err);
+}
+
+/* Returns: 1 when it is there, with its seq and time; 0 when it is not. */
+static int find_same(struct journal *j, struct journal_node *node, struct err *err)
+{
+	struct journal_node there;
+	struct err why = {0};
+	int64_t seq = node_seq(j, node->digest, &why);
+	if (seq < 0 && why.code == ERR_NOT_FOUND)
+		return 0;
+	int r = seq < 0 ? (int)seq : node_read(j, seq, &there, &why);
+	if (r < 0) {
+		*err = why;
+		return r;
+	}
+	node->seq = there.seq;
+	node->created_ms = there.created_ms;
+	journal_node_done(&there);
+	return 1;
+}
+
+static int commit(struct journal *j, struct journal_node *node, const char *head, struct err *err)
+{
+	struct session_row row;
+	unsigned char digest[SHA_BYTES];
+	int r = session_find(j, node->session, &row, err);
+	if (r < 0)
+		return r;
+	if (row.closed_ms)
+		return err_set(err, ERR_USAGE, "session %s: it is closed", node->session);
+	int is_old = find_same(j, node, err);
+	r = is_old == 0 ? add_node(j, node, row.n, err) : is_old;
+	if (r < 0)
+		return r;
+	if (head && (r = head_check(j, head, err)) < 0)
+		return r;
+	memcpy(row.head, head ? head : node->digest, strlen(head ? head : node->digest) + 1);
+	(void)hex_read(digest, node->digest);
+	r = session_write(j, &row, is_old ? CHANGE_MOVE : CHANGE_STEP, digest, err);
+	return r < 0 ? r : is_old;
+}
+
+int journal_commit(struct journal *j, struct journal_node *node, const char *head, struct err *err)
+{
+	int r = check_given(node, err);
+	if (r < 0)
+		return r;
+	if (!node->created_ms)
+		node->created_ms = now_ms();
+	journal_digest(node->digest, node);
+	r = db_begin(j, err);
+	return r < 0 ? r : db_commit(j, commit(j, node, head, err), err);
+}

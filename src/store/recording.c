@@ -1,0 +1,250 @@
+/* Reading a recording. SPDX-License-Identifier: Apache-2.0 */
+#include "store/recording.h"
+
+#include "base/fd.h"
+#include "store/journal.h"
+#include "store/line.h"
+#include "store/seal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void line_check(char out[JOURNAL_DIGEST_BYTES], const char *order, size_t order_bytes,
+	size_t n_steps, const char *head)
+{
+	char number[24];
+	unsigned char digest[SHA_BYTES], length[8];
+	(void)snprintf(number, sizeof number, "%zu", n_steps);
+	const struct {
+		const char *data;
+		size_t bytes;
+	} parts[] = {{"retort.recording.1", 18}, {order, order_bytes}, {number, strlen(number)},
+		{head, strlen(head)}};
+	crypto_hash_sha256_state state;
+	(void)crypto_hash_sha256_init(&state);
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		seal_length(length, parts[i].bytes);
+		(void)crypto_hash_sha256_update(&state, length, sizeof length);
+		(void)crypto_hash_sha256_update(
+			&state, (const unsigned char *)parts[i].data, parts[i].bytes);
+	}
+	(void)crypto_hash_sha256_final(&state, digest);
+	hex_write(out, digest);
+}
+
+/* One line of the file. */
+struct line {
+	json_t *json;
+	size_t number; /* from 1 */
+	const char *at;
+	size_t left; /* bytes from @at on */
+};
+
+static int damaged(const struct line *l, const char *why, struct err *err)
+{
+	err_set(err, ERR_DAMAGED, "recording: line %zu: %s", l->number, why);
+	return err_hint(err, "export it again: a recording is read whole or not at all");
+}
+
+static int next_line(struct line *l, struct err *err)
+{
+	json_error_t why;
+	l->number++;
+	json_decref(l->json);
+	l->json = NULL;
+	const char *end = l->left > 0 ? memchr(l->at, '\n', l->left) : NULL;
+	if (!end)
+		return damaged(l, l->left > 0 ? "it is cut" : "it is missing", err);
+	size_t bytes = (size_t)(end - l->at);
+	l->json = json_loadb(l->at, bytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
+	l->at = end + 1;
+	l->left -= bytes + 1;
+	if (!json_is_object(l->json))
+		return damaged(l, "it is no object", err);
+	return 0;
+}
+
+/* A word that fits into @room, without NUL. */
+static bool take_word(const json_t *json, const char *name, char *out, size_t room)
+{
+	const json_t *value = json_object_get(json, name);
+	const char *text = json_string_value(value);
+	size_t bytes = json_string_length(value);
+	if (!text || bytes >= room || strlen(text) != bytes)
+		return false;
+	memcpy(out, text, bytes + 1);
+	return true;
+}
+
+/* A text, or {"base64": text}. Owns: the caller frees. Returns: NULL when it is neither. */
+static char *take_text(const json_t *json, const char *name, size_t *out_bytes)
+{
+	const json_t *value = json_object_get(json, name);
+	const json_t *coded = json_object_get(value, "base64");
+	const json_t *from = coded ? coded : value;
+	const char *text = json_string_value(from);
+	size_t bytes = json_string_length(from);
+	char *out = text ? malloc(bytes + 1) : NULL;
+	if (!out)
+		return NULL;
+	if (!coded) {
+		memcpy(out, text, bytes);
+	} else if (json_object_size(value) != 1 ||
+		sodium_base642bin((unsigned char *)out, bytes, text, bytes, NULL, &bytes, NULL,
+			sodium_base64_VARIANT_ORIGINAL) < 0) {
+		free(out);
+		return NULL;
+	}
+	out[bytes] = '\0';
+	*out_bytes = bytes;
+	return out;
+}
+
+static int read_head(
+	struct recording *out, struct line *l, char head[JOURNAL_DIGEST_BYTES], struct err *err)
+{
+	static const char begin[] = "{\"retort_record\"";
+	char check[JOURNAL_DIGEST_BYTES], want[JOURNAL_DIGEST_BYTES];
+	bool is_ours = l->left >= sizeof begin - 1 && memcmp(l->at, begin, sizeof begin - 1) == 0;
+	int r = next_line(l, err);
+	const json_t *version = json_object_get(l->json, "retort_record");
+	if (r < 0 && is_ours)
+		return r;
+	if (r < 0 || !json_is_integer(version))
+		return err_set(err, ERR_USAGE, "recording: line 1: it does not begin as one");
+	if (json_integer_value(version) > RECORDING_VERSION) {
+		err_set(err, ERR_USAGE, "recording: version %lld, and this retort knows %d",
+			(long long)json_integer_value(version), RECORDING_VERSION);
+		return err_hint(err, "use the newer retort that wrote it");
+	}
+	json_int_t n = json_integer_value(json_object_get(l->json, "steps"));
+	if (json_integer_value(version) < 1 || json_object_size(l->json) != 5 ||
+		!json_is_integer(json_object_get(l->json, "steps")) || n < 0 ||
+		!take_word(l->json, "head", head, JOURNAL_DIGEST_BYTES) ||
+		!take_word(l->json, "check", check, sizeof check))
+		return damaged(l, "it does not say what it must", err);
+	if (n > RECORDING_STEPS_MAX)
+		return err_set(err, ERR_LIMIT, "recording: %lld steps, at most %d", (long long)n,
+			RECORDING_STEPS_MAX);
+	out->order = take_text(l->json, "order", &out->order_bytes);
+	if (!out->order)
+		return damaged(l, "its order is no text", err);
+	line_check(want, out->order, out->order_bytes, (size_t)n, head);
+	if (strcmp(check, want) != 0)
+		return damaged(l, "it is not what was written", err);
+	return (int)n;
+}
+
+static int read_step(struct journal_node *step, struct line *l, const char *parent, struct err *err)
+{
+	char digest[JOURNAL_DIGEST_BYTES];
+	int r = next_line(l, err);
+	if (r < 0)
+		return r;
+	char *code = take_text(l->json, "code", &step->code_bytes);
+	char *record = take_text(l->json, "record", &step->record_bytes);
+	step->code = code;
+	step->record = record;
+	step->seq = (int64_t)l->number;
+	if (json_object_size(l->json) != 5 || !code || !record ||
+		!take_word(l->json, "step", step->digest, sizeof step->digest) ||
+		!take_word(l->json, "parent", step->parent, sizeof step->parent) ||
+		!take_word(l->json, "runtime", step->runtime, sizeof step->runtime))
+		return damaged(l, "it is no step", err);
+	journal_digest(digest, step);
+	if (strcmp(digest, step->digest) != 0)
+		return damaged(l, "what it holds has another digest", err);
+	if (strcmp(step->parent, parent) != 0)
+		return damaged(l, "its parent is not the step before it", err);
+	return 0;
+}
+
+static int parse(struct recording *out, struct line *l, struct err *err)
+{
+	char head[JOURNAL_DIGEST_BYTES] = "";
+	char parent[JOURNAL_DIGEST_BYTES] = "";
+	int n = read_head(out, l, head, err);
+	if (n < 0)
+		return n;
+	for (int i = 0; i < n; i++) {
+		/* Grown as they come: a number alone must not cost memory. */
+		if ((i & (i - 1)) == 0) {
+			size_t room = i ? 2 * (size_t)i : 1;
+			void *more = realloc(out->steps, room * sizeof *out->steps);
+			if (!more)
+				return err_set(err, ERR_NO_MEMORY, "recording of %d steps", n);
+			out->steps = more;
+		}
+		out->steps[i] = (struct journal_node){0};
+		out->n_steps = (size_t)i + 1;
+		int r = read_step(&out->steps[i], l, parent, err);
+		if (r < 0)
+			return r;
+		memcpy(parent, out->steps[i].digest, sizeof parent);
+	}
+	l->number++;
+	if (strcmp(parent, head) != 0)
+		return damaged(l, "the last step is not the one the first line names", err);
+	if (l->left > 0)
+		return damaged(l, "there is more than the first line says", err);
+	return 0;
+}
+
+int recording_parse(struct recording *out, const char *data, size_t bytes, struct err *err)
+{
+	struct line line = {.at = data, .left = bytes};
+	*out = (struct recording){0};
+	if (bytes > RECORDING_MAX)
+		return err_set(
+			err, ERR_LIMIT, "recording of %zu bytes: at most %d", bytes, RECORDING_MAX);
+	int r = parse(out, &line, err);
+	json_decref(line.json);
+	if (r < 0)
+		recording_done(out);
+	return r;
+}
+
+static int fail_load(const char *path, int sys, struct err *err)
+{
+	enum err_code code = sys == ENOENT || sys == ENOTDIR ? ERR_NOT_FOUND
+		: sys == EACCES || sys == EPERM		     ? ERR_ACCESS
+							     : ERR_IO;
+	return err_sys(err, code, sys, "recording %.180s", path);
+}
+
+int recording_load(struct recording *out, const char *path, struct err *err)
+{
+	struct stat st;
+	*out = (struct recording){0};
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fail_load(path, errno, err);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_USAGE, "recording %.180s: no regular file", path);
+	if (st.st_size > RECORDING_MAX)
+		return err_set(
+			err, ERR_LIMIT, "recording %.180s: at most %d bytes", path, RECORDING_MAX);
+	char *data = malloc((size_t)st.st_size + 1);
+	if (!data)
+		return err_set(err, ERR_NO_MEMORY, "recording %.180s", path);
+	ssize_t n = fd_read_all(fd, data, (size_t)st.st_size);
+	int r = n < 0 ? fail_load(path, (int)-n, err) : recording_parse(out, data, (size_t)n, err);
+	free(data);
+	return r;
+}
+
+void recording_done(struct recording *r)
+{
+	for (size_t i = 0; i < r->n_steps; i++) {
+		free((void *)(uintptr_t)r->steps[i].code);
+		free((void *)(uintptr_t)r->steps[i].record);
+	}
+	free(r->steps);
+	free(r->order);
+	*r = (struct recording){0};
+}

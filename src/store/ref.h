@@ -1,0 +1,63 @@
+/* Sessions in the journal: names for places in the tree. Included by store/journal.h.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "store/node.h"
+
+#include <stdbool.h>
+
+enum { JOURNAL_NAME_BYTES = 64 };
+
+/* Owns: as struct journal_node; journal_session_done() frees. */
+struct journal_session {
+	char id[JOURNAL_ID_BYTES];
+	char name[JOURNAL_NAME_BYTES];	 /* one of a kind among open ones; "" for none */
+	char parent[JOURNAL_ID_BYTES];	 /* branched from, or "" */
+	char fork[JOURNAL_DIGEST_BYTES]; /* where it begins, or "" */
+	char head[JOURNAL_DIGEST_BYTES]; /* where it stands, or "" */
+	int64_t created_ms;		 /* 0 given to journal_session_add(): now */
+	int64_t closed_ms;		 /* 0 while open */
+	const char *order;		 /* what it was made with: opaque text */
+	size_t order_bytes;
+	void *owned;
+};
+
+/*
+ * Begin one; its head is s->fork. Fills created_ms and head.
+ * Errors: ERR_USAGE (id empty or there already, name taken: the message says by whom),
+ *         ERR_NOT_FOUND (parent, fork), ERR_LIMIT, ERR_NO_SPACE, ERR_DAMAGED, ERR_IO.
+ */
+int journal_session_add(struct journal *j, struct journal_session *s, struct err *err);
+
+/*
+ * By id, or by the name of an open one. An id wins over a name.
+ * Returns: 0, or negative errno with @out empty: ERR_NOT_FOUND, ERR_DAMAGED.
+ */
+int journal_session_get(
+	struct journal *j, const char *id_or_name, struct journal_session *out, struct err *err);
+void journal_session_done(struct journal_session *s);
+
+/*
+ * Which session's id begins so: an open one before a closed one.
+ * Returns: how many there are, 0 to 2 for two or more; @id is filled when there is one.
+ */
+int journal_session_begins(
+	struct journal *j, const char *start, char id[JOURNAL_ID_BYTES], struct err *err);
+
+/* Returns: 0 to go on, 1 to stop, negative errno (@err set) to fail. May read the journal, not
+ * write. */
+typedef int journal_session_fn(void *user, const struct journal_session *s, struct err *err);
+
+/* All, or the open ones, oldest first. Returns: how many were told, or negative errno. */
+int64_t journal_sessions(
+	struct journal *j, bool open_only, journal_session_fn *fn, void *user, struct err *err);
+
+/*
+ * Move the head to any step ("" for before the first); all steps stay. @id is an id, not a name.
+ * Errors: ERR_NOT_FOUND, ERR_USAGE (closed), ERR_NO_SPACE, ERR_DAMAGED, ERR_IO.
+ */
+int journal_session_move(struct journal *j, const char *id, const char *head, struct err *err);
+int journal_session_rename(struct journal *j, const char *id, const char *name, struct err *err);
+
+/* Its name is free then; its steps stay. Closing a closed one changes nothing. */
+int journal_session_close(struct journal *j, const char *id, struct err *err);

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int64_t now_ms(void)
+{
+	struct timespec t;
+	(void)clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int text_check(const char *text, size_t room, const char *what, struct err *err)
+{
+	if (strnlen(text, room) < room)
+		return 0;
+	return err_set(err, ERR_USAGE, "%s %.40s…: at most %zu bytes", what, text, room - 1);
+}
+
+int digest_check(const char *text, const char *what, struct err *err)
+{
+	size_t n = strnlen(text, JOURNAL_DIGEST_BYTES);
+	if (n == 0 || (n == 2 * SHA_BYTES && strspn(text, "0123456789abcdef") == n))
+		return 0;
+	return err_set(err, ERR_USAGE, "%s %.70s: not the whole digest of a step", what, text);
+}
+
+int head_check(struct journal *j, const char *head, struct err *err)
+{
+	int r = digest_check(head, "head", err);
+	int64_t seq = r == 0 && head[0] ? node_seq(j, head, err) : r;
+	return seq < 0 ? (int)seq : 0;
+}
+
+static void row_seal(unsigned char out[SEAL_BYTES], const struct session_row *row)
+{
+	const int64_t numbers[] = {row->n, row->created_ms, row->closed_ms, row->change};
+	const char *const texts[] = {row->id, row->name, row->parent, row->fork, row->head};
+	struct seal s;
+	seal_begin(&s, "retort.session.1", SEAL_BYTES);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		seal_int(&s, numbers[i]);
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		seal_text(&s, texts[i]);
+	seal_bytes(&s, row->order_digest, SHA_BYTES);
+	seal_end(&s, out);
+}
+
+/* Columns: n, id, name, parent, fork, head, created_ms, closed_ms, order_digest, change, seal. */
+int session_row_read(sqlite3_stmt *s, struct session_row *row, struct err *err)
+{
+	unsigned char seal[SEAL_BYTES], stored[SEAL_BYTES];
+	*row = (struct session_row){.n = sqlite3_column_int64(s, 0),
+		.created_ms = sqlite3_column_int64(s, 6),
+		.closed_ms = sqlite3_column_int64(s, 7),
+		.change = sqlite3_column_int64(s, 9)};
+	bool is_whole = db_text(s, 1, row->id, sizeof row->id) &&
+		db_text(s, 2, row->name, sizeof row->name) &&
+		db_text(s, 3, row->parent, sizeof row->parent) &&
+		db_text(s, 4, row->fork, sizeof row->fork) &&
+		db_text(s, 5, row->head, sizeof row->head) &&
+		db_copy(s, 8, row->order_digest, SHA_BYTES) &&
+		db_copy(s, 10, stored, sizeof stored);
+	row_seal(seal, row);
+	if (is_whole && memcmp(seal, stored, sizeof seal) == 0)
+		return 0;
+	return err_set(err, ERR_DAMAGED, "session %s: its row is not what was written", row->id);
+}
+
+/* Returns: 1 when found, 0 when not. */
+static int find(struct journal *j, enum stmt how, const char *text, struct session_row *row,
+	struct err *err)
+{
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, how, err);
+	if (!s)
+		return -EIO;
+	(void)sqlite3_bind_text(s, 1, text, -1, SQLITE_STATIC);
+	int r = db_step(j, s, "session", err);
+	if (r > 0)
+		r = session_row_read(s, row, err) < 0 ? -EBADMSG : 1;
+	if (r > 0 && strcmp(how == STMT_SESSION_ID ? row->id : row->name, text) != 0)
+		return err_set(err, ERR_DAMAGED, "session %s: the index leads to another", text);
+	return r;
+}
+
+int session_find(struct journal *j, const char *id, struct session_row *row, struct err *err)
+{
+	int r = find(j, STMT_SESSION_ID, id, row, err);
+	return r == 0 ? err_set(err, ERR_NOT_FOUND, "session %s: there is none", id) : MIN(r, 0);
+}
+
+static int write_row(struct journal *j, enum stmt how, const struct session_row *row,
+	const unsigned char seal[SEAL_BYTES], struct err *err)
+{
+	const char *const texts[] = {row->id, row->name, row->parent, row->fork, row->head};
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, how, err);
+	if (!s)
+		return -EIO;
+	for (int i = 0; i < (int)ARRAY_LEN(texts); i++)
+		(void)sqlite3_bind_text(s, 1 + i, texts[i], -1, SQLITE_STATIC);
+	(void)sqlite3_bind_int64(s, 6, row->created_ms);
+	(void)sqlite3_bind_int64(s, 7, row->closed_ms);
+	db_bind(s, 8, row->order_digest, SHA_BYTES);
+	(void)sqlite3_bind_int64(s, 9, row->change);
+	db_bind(s, 10, seal, SEAL_BYTES);
+	(void)sqlite3_bind_int64(s, 11, row->n);
+	return db_step(j, s, "session", err);
+}
+
+int session_write(struct journal *j, struct session_row *row, enum change_kind kind,
+	const unsigned char *digest, struct err *err)
+{
+	unsigned char seal[SEAL_BYTES];
+	row->change = j->next.seq + 1;
+	row_seal(seal, row);
+	int r = write_row(
+		j, kind == CHANGE_SESSION ? STMT_SESSION_ADD : STMT_SESSION_SET, row, seal, err);
+	return r < 0 ? r : log_add(j, kind, row->n, digest, seal, err);
+}
+
+static int name_free(struct journal *j, const char *name, const char *id, struct err *err)
+{
+	struct session_row other;
+	int r = name[0] ? find(j, STMT_SESSION_NAME, name, &other, err) : 0;
+	if (r <= 0 || strcmp(other.id, id) == 0)
+		return MIN(r, 0);
+	err_set(err, ERR_USAGE, "session name %s: %s has it", name, other.id);
+	return err_hint(err, "take another name, or close that session");
+}
+
+static int add(struct journal *j, struct journal_session *s, struct err *err)
+{
+	struct session_row row = {.created_ms = s->created_ms}, other;
+	int r = find(j, STMT_SESSION_ID, s->id, &other, err);
+	if (r > 0)
+		return err_set(err, ERR_USAGE, "session %s: there is one already", s->id);
+	r = r < 0 ? r : name_free(j, s->name, s->id, err);
+	if (r == 0 && s->parent[0])
+		r = session_find(j, s->parent, &other, err);
+	if (r == 0)
+		r = head_check(j, s->fork, err);
+	if (r == 0)
+		r = blob_add(j, s->order, s->order_bytes, row.order_digest, err);
+	if (r < 0)
+		return r;
+	memcpy(row.id, s->id, sizeof row.id);
+	memcpy(row.name, s->name, sizeof row.name);
+	memcpy(row.parent, s->parent, sizeof row.parent);
+	memcpy(row.fork, s->fork, sizeof row.fork);
+	memcpy(row.head, s->fork, sizeof row.head);
+	cleanup_stmt sqlite3_stmt *last = db_stmt(j, STMT_SESSION_LAST, err);
+	r = last ? db_step(j, last, "session", err) : -EIO;
+	if (r < 0)
+		return r;
+	row.n = r > 0 ? sqlite3_column_int64(last, 0) + 1 : 1;
+	return session_write(j, &row, CHANGE_SESSION, NULL, err);
+}
+
+int journal_session_add(struct journal *j, struct journal_session *s, struct err *err)
+{
+	int r = text_check(s->id, sizeof s->id, "session", err);
+	if (r == 0)
+		r = text_check(s->name, sizeof s->name, "session name", err);
+	if (r == 0)
+		r = text_check(s->parent, sizeof s->parent, "session", err);
+	if (r == 0 && !s->id[0])
+		r = err_set(err, ERR_USAGE, "session: it has no id");
+	if (r < 0)
+		return r;
+	if (!s->created_ms)
+		s->created_ms = now_ms();
+	r = db_begin(j, err);
+	r = r < 0 ? r : db_commit(j, add(j, s, err), err);
+	if (r == 0)
+		memcpy(s->head, s->fork, sizeof s->head);
+	return r;
+}
+
+static int fill(struct journal *j, const struct session_row *row, struct journal_session *out,
+	struct err *err)
+{
+	char *order = NULL;
+	size_t bytes = 0;
+	int r = blob_read(j, row->order_digest, &order, &bytes, err);
+	if (r < 0 && err->code == ERR_NOT_FOUND)
+		return err_set(
+			err, ERR_DAMAGED, "session %s: what it was made with is missing", row->id);
+	if (r < 0)
+		return err_wrap(err, "session %s", row->id);
+	*out = (struct journal_session){.created_ms = row->created_ms,
+		.closed_ms = row->closed_ms,
+		.order = order,
+		.order_bytes = bytes,
+		.owned = order};
+	memcpy(out->id, row->id, sizeof out->id);
+	memcpy(out->name, row->name, sizeof out->name);
+	memcpy(out->parent, row->parent, sizeof out->parent);
+	memcpy(out->fork, row->fork, sizeof out->fork);
+	memcpy(out->head, row->head, sizeof out->head);
+	return 0;
+}
+
+int journal_session_get(
+	struct journal *j, const char *id_or_name, struct journal_session *out, struct err *err)
+{
+	struct session_row row;
+	*out = (struct journal_session){0};
+	int r = find(j, STMT_SESSION_ID, id_or_name, &row, err);
+	if (r == 0)
+		r = find(j, STMT_SESSION_NAME, id_or_name, &row, err);
+	if (r == 0)
+		return err_set(err, ERR_NOT_FOUND, "session %s: there is none", id_or_name);
+	return r < 0 ? r : fill(j, &row, out, err);
+}
+
+int journal_session_begins(
+	struct journal *j, const char *start, char id[JOURNAL_ID_BYTES], struct err *err)
+{
+	bool is_closed[2] = {false, false};
+	int n = 0, r = 0;
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_SESSION_START, err);
+	if (!s)
+		return -EIO;
+	(void)sqlite3_bind_text(s, 1, start, -1, SQLITE_STATIC);
+	while (n < 2 && (r = db_step(j, s, "session", err)) > 0) {
+		is_closed[n] = sqlite3_column_int(s, 1) != 0;
+		if (n++ == 0 && !db_text(s, 0, id, JOURNAL_ID_BYTES))
+			return err_set(
+				err, ERR_DAMAGED, "session %.40s…: its id is too long", start);
+	}
+	if (r < 0)
+		return r;
+	return n == 2 && !is_closed[0] && is_closed[1] ? 1 : n;
+}
+
+void journal_session_done(struct journal_session *s)
+{
+	free(s->owned);
+	*s = (struct journal_session){0};
+}
+
+/* Returns: 1 with the next row, 0 behind the last. */
+static int next(struct journal *j, int64_t after, struct session_row *row, struct err *err)
+{
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_SESSION_NEXT, err);
+	if (!s)
+		return -EIO;
+	(void)sqlite3_bind_int64(s, 1, after);
+	int r = db_step_on(j, s, after, "session", err);
+	return r > 0 && session_row_read(s, row, err) < 0 ? -EBADMSG : r;
+}
+
+int64_t journal_sessions(
+	struct journal *j, bool open_only, journal_session_fn *fn, void *user, struct err *err)
+{
+	struct session_row row = {0};
+	int64_t n = 0;
+	int r;
+	while ((r = next(j, row.n, &row, err)) > 0) {
+		struct journal_session s;
+		if (open_only && row.closed_ms)
+			continue;
+		r = fill(j, &row, &s, err);
+		if (r < 0)
+			return r;
+		r = fn(user, &s, err);
+		journal_session_done(&s);
+		n += r >= 0;
+		if (r != 0)
+			break;
+	}
+	return r < 0 ? r : n;
+}
+
+/* One change of a row, as a transaction. */
+static int change(
+	struct journal *j, const char *id, enum change_kind kind, const char *text, struct err *err)
+{
+	struct session_row row;
+	unsigned char digest[SHA_BYTES];
+	int r = session_find(j, id, &row, err);
+	if (r < 0 || (kind == CHANGE_CLOSE && row.closed_ms))
+		return r;
+	if (row.closed_ms)
+		return err_set(err, ERR_USAGE, "session %s: it is closed", id);
+	if (kind == CHANGE_MOVE) {
+		r = head_check(j, text, err);
+		if (r == 0)
+			memcpy(row.head, text, strlen(text) + 1);
+	} else if (kind == CHANGE_RENAME) {
+		r = text_check(text, sizeof row.name, "session name", err);
+		r = r < 0 ? r : name_free(j, text, id, err);
+		if (r == 0)
+			memcpy(row.name, text, strlen(text) + 1);
+	} else {
+		row.closed_ms = now_ms();
+	}
+	if (r < 0)
+		return r;
+	bool has_digest = kind == CHANGE_MOVE && hex_read(digest, row.head) == 0;
+	return session_write(j, &row, kind, has_digest ? digest : NULL, err);
+}
+
+static int change_once(
+	struct journal *j, const char *id, enum change_kind kind, const char *text, struct err *err)
+{
+	int r = db_begin(j, err);
+	return r < 0 ? r : db_commit(j, change(j, id, kind, text, err), err);
+}
+
+int journal_session_move(struct journal *j, const char *id, const char *head, struct err *err)
+{
+	return change_once(j, id, CHANGE_MOVE, head, err);
+}
+
+int journal_session_rename(struct journal *j, const char *id, const char *name, struct err *err)
+{
+	return change_once(j, id, CHANGE_RENAME, name, err);
+}
+
+int journal_session_close(struct journal *j, const char *id, struct err *err)
+{
+	return change_once(j, id, CHANGE_CLOSE, "", err);
+}

@@ -1,0 +1,152 @@
+/* Along the tree. SPDX-License-Identifier: Apache-2.0 */
+#include "store/parts.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct walk {
+	journal_node_fn *fn;
+	void *user;
+	const char *want;		 /* the digest that must stand there, or NULL */
+	const char *parent;		 /* the parent that it must have, or NULL */
+	char next[JOURNAL_DIGEST_BYTES]; /* the parent it has */
+};
+
+/* No statement is open while the callback runs, so that it may use the journal. */
+static int tell(struct journal *j, int64_t seq, struct walk *w, struct err *err)
+{
+	struct journal_node node;
+	int r = node_read(j, seq, &node, err);
+	if (r < 0)
+		return r;
+	memcpy(w->next, node.parent, sizeof w->next);
+	if ((w->want && strcmp(node.digest, w->want) != 0) ||
+		(w->parent && strcmp(node.parent, w->parent) != 0))
+		r = err_set(err, ERR_DAMAGED, "step %s: it stands in the place of another",
+			node.digest);
+	else
+		r = w->fn(w->user, &node, err);
+	journal_node_done(&node);
+	return r;
+}
+
+int64_t journal_ancestors(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
+	void *user, struct err *err)
+{
+	struct walk w = {.fn = fn, .user = user};
+	char at[JOURNAL_DIGEST_BYTES] = "";
+	int64_t n = 0, before = INT64_MAX;
+	int r = digest[0] ? text_check(digest, sizeof at, "step", err) : 0;
+	if (r < 0)
+		return r;
+	memcpy(at, digest, strlen(digest) + 1);
+	while (at[0] && r == 0 && (max == 0 || (uint64_t)n < max)) {
+		int64_t seq = node_seq(j, at, err);
+		if (seq < 0 && n > 0 && err->code == ERR_NOT_FOUND)
+			return err_set(err, ERR_DAMAGED, "step %s: it is missing", at);
+		if (seq < 0)
+			return seq;
+		/* A parent is older than its child: so this ends. */
+		if (seq >= before)
+			return err_set(err, ERR_DAMAGED, "step %s: it is its own ancestor", at);
+		before = seq;
+		w.want = n > 0 ? at : NULL;
+		r = tell(j, seq, &w, err);
+		memcpy(at, w.next, sizeof at);
+		n += r >= 0;
+	}
+	return r < 0 ? r : n;
+}
+
+static int64_t next_child(struct journal *j, int64_t parent, int64_t after, struct err *err)
+{
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_NODE_CHILD, err);
+	if (!s)
+		return -EIO;
+	(void)sqlite3_bind_int64(s, 1, parent);
+	(void)sqlite3_bind_int64(s, 2, after);
+	int r = db_step_on(j, s, after, "step", err);
+	return r > 0 ? sqlite3_column_int64(s, 0) : r;
+}
+
+int64_t journal_children(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
+	void *user, struct err *err)
+{
+	char parent_hex[JOURNAL_DIGEST_BYTES] = "";
+	struct walk w = {.fn = fn, .user = user, .parent = parent_hex};
+	int64_t n = 0, seq = 0, parent = 0;
+	int r = 0;
+	if (digest[0]) {
+		struct journal_node node;
+		r = journal_node_get(j, digest, &node, err);
+		if (r < 0)
+			return r;
+		parent = node.seq;
+		memcpy(parent_hex, node.digest, sizeof parent_hex);
+		journal_node_done(&node);
+	}
+	while (r == 0 && (max == 0 || (uint64_t)n < max)) {
+		seq = next_child(j, parent, seq, err);
+		if (seq <= 0)
+			return seq < 0 ? seq : n;
+		r = tell(j, seq, &w, err);
+		n += r >= 0;
+	}
+	return r < 0 ? r : n;
+}
+
+int64_t journal_depth(struct journal *j, const char *digest, struct err *err)
+{
+	unsigned char name[SHA_BYTES];
+	if (!digest[0])
+		return 0;
+	if (hex_read(name, digest) < 0)
+		return digest_check(digest, "step", err);
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_NODE_DEPTH, err);
+	if (!s)
+		return -EIO;
+	db_bind(s, 1, name, sizeof name);
+	int r = db_step(j, s, "step", err);
+	return r > 0 ? sqlite3_column_int64(s, 0) : r;
+}
+
+/* Returns: 1 with the next change that made a step, 0 behind the last. */
+static int next_made(struct journal *j, int64_t session, int64_t *at,
+	char digest[JOURNAL_DIGEST_BYTES], struct err *err)
+{
+	unsigned char name[SHA_BYTES];
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_SESSION_STEP, err);
+	if (!s)
+		return -EIO;
+	(void)sqlite3_bind_int64(s, 1, session);
+	(void)sqlite3_bind_int64(s, 2, *at);
+	int r = db_step_on(j, s, *at, "change", err);
+	if (r <= 0)
+		return r;
+	*at = sqlite3_column_int64(s, 0);
+	if (!db_copy(s, 1, name, sizeof name))
+		return err_set(err, ERR_DAMAGED, "change %lld: it names no step", (long long)*at);
+	hex_write(digest, name);
+	return 1;
+}
+
+int64_t journal_session_steps(struct journal *j, const char *session, uint64_t max,
+	journal_node_fn *fn, void *user, struct err *err)
+{
+	char digest[JOURNAL_DIGEST_BYTES];
+	struct walk w = {.fn = fn, .user = user, .want = digest};
+	struct session_row row;
+	int64_t n = 0, at = 0;
+	int r = session_find(j, session, &row, err);
+	if (r < 0)
+		return r;
+	while (r == 0 && (max == 0 || (uint64_t)n < max)) {
+		r = next_made(j, row.n, &at, digest, err);
+		if (r <= 0)
+			break;
+		int64_t seq = node_seq(j, digest, err);
+		r = seq < 0 ? (int)seq : tell(j, seq, &w, err);
+		n += r >= 0;
+	}
+	return r < 0 ? r : n;
+}

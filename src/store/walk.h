@@ -1,0 +1,30 @@
+/* Steps of the journal, one after the other. Included by store/journal.h. SPDX-License-Identifier:
+ * Apache-2.0 */
+#pragma once
+
+#include "store/node.h"
+
+/* Returns: 0 to go on, 1 to stop, negative errno (@err set) to fail. May read the journal, not
+ * write. */
+typedef int journal_node_fn(void *user, const struct journal_node *node, struct err *err);
+
+/*
+ * From @digest ("" for none) towards the first step, itself included, at most @max (0: all).
+ * Returns: how many were told, or negative errno.
+ */
+int64_t journal_ancestors(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
+	void *user, struct err *err);
+
+/* How many steps it is from the first to @digest, itself included; 0 for "". At most a million. */
+int64_t journal_depth(struct journal *j, const char *digest, struct err *err);
+
+/*
+ * The same over the steps that were made first in a session, oldest first: those it went back
+ * behind, and those that were rolled back, too. Reads the whole log of changes.
+ */
+int64_t journal_session_steps(struct journal *j, const char *session, uint64_t max,
+	journal_node_fn *fn, void *user, struct err *err);
+
+/* The same over the steps whose parent is @digest ("" for first steps), oldest first. */
+int64_t journal_children(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
+	void *user, struct err *err);

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions of one engine: nothing goes from one to the other, and a hostile driver harms its own alone.
+
+User code shares its driver's process, so it can find the channel and play the driver.
+"""
+
+import os
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.join(HERE, "..", "system"))
+import attack  # noqa: E402,F401
+import harness  # noqa: E402
+import rpc  # noqa: E402
+
+SECRET_STEP = r"""
+import ctypes, os, socket, sys, tempfile
+secret = bytes(b ^ 0x5a for b in bytes.fromhex('%s'))
+text = secret.decode()
+kept = [secret * 1000 for _ in range(200)]
+for top in ('/home/user', '/tmp', '/dev/shm'):
+    open(top + '/' + 'secret', 'w').write(text * 100)
+os.environ['SECRET'] = text
+print(text); print(text, file=sys.stderr)
+libc = ctypes.CDLL(None)
+libc.shmat.restype = ctypes.c_void_p
+shm = libc.shmget(0x5ec, 65536, 0o1666)
+if shm >= 0:
+    ctypes.memmove(libc.shmat(shm, None, 0), text.encode() * 10, len(text) * 10)
+a = socket.socket(socket.AF_UNIX); a.bind('\0secret'); a.listen()
+u = socket.socket(socket.AF_UNIX); u.bind('/tmp/socket'); u.listen()
+heap = libc.malloc; heap.restype = ctypes.c_void_p
+for size in (64, 4096, 1 << 20):
+    for _ in range(20):
+        p = ctypes.c_void_p(heap(size)); ctypes.memset(p, 0, size)
+        for at in range(0, size - len(secret), 64): ctypes.memmove(p.value + at, secret, len(secret))
+        libc.free(p)
+os.symlink('/proc/self/environ', '/tmp/link')
+None
+"""
+
+LOOK_STEP = r"""
+import ctypes, os, socket
+def find():
+    coded = bytes.fromhex('%s')
+    found = []
+    half = bytes(b ^ 0x5a for b in coded[:12])  # never the whole: it would be found here
+    def judge(where, data):
+        at = data.find(half)
+        while at >= 0:
+            if bytes(b ^ 0x5a for b in data[at + 12:at + len(coded)]) == coded[12:]:
+                found.append(where)
+                return
+            at = data.find(half, at + 1)
+    for top in ('/home/user', '/tmp', '/dev/shm', '/var', '/run', '/proc/self'):
+        for folder, dirs, files in os.walk(top):
+            if folder.startswith('/proc') : dirs[:] = []
+            for name in files:
+                path = os.path.join(folder, name)
+                if top == '/proc/self' and name != 'environ' and name != 'cmdline': continue
+                if 'secret' in name or name == 'link': found.append(path)
+                try: judge(path, open(path, 'rb').read(1 << 20))
+                except OSError: pass
+    for q in filter(str.isdigit, os.listdir('/proc')):
+        for name in ('environ', 'cmdline'):
+            try: judge(q + name, open(f'/proc/{q}/{name}', 'rb').read())
+            except OSError: pass
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype = ctypes.c_void_p
+    for size in (64, 4096, 1 << 20):      # what the heap gives again
+        judge('heap', b''.join(ctypes.string_at(libc.malloc(size), size) for _ in range(20)))
+    with open('/proc/self/mem', 'rb', 0) as mem:
+        for line in open('/proc/self/maps'):
+            if 'r' != line.split()[1][0] or '[v' in line: continue
+            start, end = (int(x, 16) for x in line.split()[0].split('-'))
+            if end - start > 256 << 20: continue
+            try:
+                mem.seek(start)
+                data = mem.read(end - start)
+            except (OSError, ValueError, OverflowError): continue
+            judge(line.strip(), data)
+            del data
+    if libc.shmget(0x5ec, 4096, 0) >= 0: found.append('shm')
+    for where in ('\0secret', '/tmp/socket'):
+        try: socket.socket(socket.AF_UNIX).connect(where); found.append(where)
+        except OSError: pass
+    return found
+find()
+"""
+
+CHANNEL = r"""
+import array, json, os, socket, struct, sys, time
+channel = None
+for name in os.listdir('/proc/self/fd'):
+    try:
+        s = socket.socket(fileno=os.dup(int(name)))
+        if s.family == socket.AF_UNIX and s.type == socket.SOCK_STREAM and not s.getsockname():
+            s.getpeername()
+            if int(name) > 2: channel = s; number = int(name)
+    except OSError: pass
+assert channel
+channel.setblocking(True)
+def frame(kind, payload, fds=()):
+    data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+    data = struct.pack('>IB', len(data) + 1, kind) + data
+    if fds: n = channel.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', fds))])
+    else: n = 0
+    channel.sendall(data[n:])
+READY, BEGIN, GUARD, DISPLAY, RESULT, BRANCHED, DONE, STATE = 16, 17, 18, 19, 21, 22, 23, 24
+ids = [str(i) for i in range(1, 40)]
+"""
+
+
+class Sessions(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.engine = rpc.Engine()
+        cls.client = cls.engine.client()
+
+    @classmethod
+    def tearDownClass(cls):
+        status = cls.engine.stop()
+        assert status == 0, cls.engine.said()
+
+    def setUp(self):
+        self.other = self.client("session.create")["session"]
+        self.client.run(self.other, "y = 77")
+        self.addCleanup(self.client, "session.close", session=self.other)
+
+    def create(self, **options):
+        return self.client("session.create", **options)["session"]
+
+    def others_work(self):
+        self.assertEqual(self.client.value(self.other, "y"), 77)
+        session = self.create()
+        self.assertEqual(self.client.value(session, "6 * 7"), 42)
+        branch = self.client("session.branch", session=session)["session"]
+        self.assertEqual(self.client.value(branch, "6 * 8"), 48)
+        for one in (session, branch):
+            self.client("session.close", session=one)
+        self.assertIsNone(self.engine.process.poll(), self.engine.said())
+
+    def play(self, code, then=("1 + 1",), timeout_ms=2000):
+        """A session whose driver plays foul: each operation has an end, and others go on."""
+        session = self.create()
+        self.client.run(session, "x = 1")
+        start = time.monotonic()
+        for step in (CHANNEL + code, *then):
+            try:
+                done = self.client.run(session, step, timeout_ms=timeout_ms)
+                self.assertIn(done["status"], ("ok", "error", "timeout", "killed", "oom"))
+                self.assertIn(done["state"]["outcome"], ("committed", "rolled_back", "lost", "replayed", "diverged"))
+            except rpc.Failed as e:
+                self.assertTrue(str(e))
+        try:
+            branch = self.client("session.branch", session=session, force=True)["session"]
+            self.client("session.close", session=branch)
+        except rpc.Failed as e:
+            self.assertTrue(str(e))
+        self.assertLess(time.monotonic() - start, 40)
+        self.client("session.close", session=session)
+        self.others_work()
+
+    # ---- secrets ----
+
+    def test_T_SESSION_SECRET_anywhere(self):
+        """A secret in memory, files, shared memory, sockets, output, environment, freed heap: looked for by
+        sessions made before and after, while it is open and when it is closed, and in its place."""
+        secret = ("s3cr3t" + os.urandom(12).hex()).encode()
+        coded = bytes(b ^ 0x5A for b in secret).hex()
+        before = self.create()
+        holder = self.create()
+        done = self.client.run(holder, SECRET_STEP % coded)
+        self.assertEqual(done["status"], "ok", done.get("error"))
+        self.assertIn(secret.decode(), done["stdout"])
+        # one that knows what to find: what looks is able to find
+        self.assertGreater(len(self.client.value(holder, LOOK_STEP % coded)), 3)
+        after = self.create()
+        for session in (before, after):
+            self.assertEqual(self.client.value(session, LOOK_STEP % coded), [])
+        self.client("session.close", session=holder)
+        for _ in range(5):  # slots and leaves are used again
+            session = self.create()
+            self.assertEqual(self.client.value(session, LOOK_STEP % coded), [])
+            self.client("session.close", session=session)
+        self.assertEqual(self.client.value(before, LOOK_STEP % coded), [])
+        for session in (before, after):
+            self.client("session.close", session=session)
+        self.others_work()
+
+    # ---- drivers ----
+
+    def test_T_SESSION_FRAME_forged_guard(self):
+        """GUARD for every id, with pids of init, of the driver, of nobody, and a descriptor; then a rollback."""
+        for pid in ("1", "os.getpid()", "os.getppid()", "99999", "-1", "0", "2**40", "'x'"):
+            with self.subTest(pid=pid):
+                self.play(f"a, b = socket.socketpair()\nfor i in ids: frame(GUARD, {{'id': i, 'pid': {pid}, 'lost': 0}}, "
+                          "[a.fileno()])\n", ("import os; os._exit(1)", "1"))
+
+    def test_T_SESSION_FRAME_guard_of_another_process(self):
+        """The guard's pid is that of a process that an earlier step started."""
+        self.play("import subprocess\np = subprocess.Popen(['sleep', '60'])\na, b = socket.socketpair()\n"
+                  "for i in ids: frame(GUARD, {'id': i, 'pid': p.pid, 'lost': 0}, [a.fileno()])\n",
+                  ("import os; os._exit(1)", "1"))
+
+    def test_T_SESSION_FRAME_guard_descriptors(self):
+        """GUARD with no descriptor, and with a hundred, again and again: the engine keeps none."""
+        before = len(os.listdir(f"/proc/{self.engine.process.pid}/fd")) if harness.IS_ROOT else 0
+        for count in (0, 100, 250):
+            with self.subTest(count=count):
+                self.play(f"fds = [os.open('/dev/null', 0) for _ in range({count})]\n"
+                          "for i in ids * 4: frame(GUARD, {'id': i, 'pid': 5, 'lost': 0}, fds)\n")
+        if harness.IS_ROOT:
+            time.sleep(1)
+            now = len(os.listdir(f"/proc/{self.engine.process.pid}/fd"))
+            self.assertLess(now, before + 30)
+
+    def test_T_SESSION_FRAME_wrong_shapes(self):
+        """READY, DONE, BRANCHED, STATE, GUARD at any time, with wrong ids and of wrong shapes."""
+        payloads = ("{}", "[]", "{'id': 7}", "{'id': 'x', 'error': 5}", "{'id': i, 'names': {}}", "{'id': i, 'error': []}",
+                    "{'id': i, 'state': 5}", "{'id': i, 'pid': []}", "{'id': i, 'names': [1, None, {}]}", "b'\\xff'")
+        for payload in payloads:
+            with self.subTest(payload=payload):
+                self.play(f"for kind in (READY, DONE, BRANCHED, STATE, GUARD):\n    for i in ids: frame(kind, {payload})\n")
+
+    def test_T_SESSION_FRAME_huge_state(self):
+        """STATE of 100 MB, and many of almost the limit."""
+        self.play("frame(STATE, {'id': '1', 'state': 'x' * (100 << 20)})")
+        self.play("for _ in range(30): frame(STATE, {'id': '1', 'state': 'x' * (4 << 20)})", timeout_ms=8000)
+        with open(f"/proc/{self.engine.process.pid}/status", encoding="ascii") as f:
+            peak = next(int(line.split()[1]) << 10 for line in f if line.startswith("VmHWM"))
+        self.assertLess(peak, 400 << 20)
+
+    def test_T_SESSION_FRAME_names(self):
+        """Asked for completions, answers with the wrong shape, too many, or nothing at all."""
+        for answer in ("{'id': i}", "{'id': i, 'names': 'x'}", "{'id': i, 'names': ['n'] * 100000}"):
+            session = self.create()
+            code = (CHANNEL + "import threading\ndef lie():\n    time.sleep(0.2)\n    for i in ids: "
+                    f"frame(DONE, {answer})\nthreading.Thread(target=lie, daemon=True).start()")
+            self.client.run(session, code)
+            time.sleep(0.3)
+            try:
+                got = self.client("step.complete", session=session, text="pri")
+                self.assertIsInstance(got["names"], list)
+            except rpc.Failed as e:
+                self.assertTrue(str(e))
+            self.client("session.close", session=session)
+        self.others_work()
+
+    def test_T_SESSION_BRANCH_silent(self):
+        """Asked to branch, the driver does nothing, is gone, or answers with a lie."""
+        for what in ("time.sleep(600)", "os._exit(0)", "frame(BRANCHED, {'id': '0'}); time.sleep(600)",
+                     "frame(BRANCHED, {'id': '0', 'error': ['x'] * 100}); time.sleep(600)"):
+            with self.subTest(what=what):
+                session = self.create()
+                # a signal's handler has the main thread while the driver waits for the next frame
+                self.client.run(session, CHANNEL + "import signal\ndef foul(*_): " + what.replace("; ", "; ") +
+                                "\nsignal.signal(signal.SIGALRM, foul)\nsignal.setitimer(signal.ITIMER_REAL, 0.2)\n")
+                time.sleep(0.3)
+                start = time.monotonic()
+                try:
+                    self.client("session.branch", session=session, force=True)
+                except rpc.Failed as e:
+                    self.assertTrue(str(e))
+                self.assertLess(time.monotonic() - start, 15)
+                self.client("session.close", session=session)
+                self.others_work()
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A branch is a full new box that goes on from where its parent is, and neither sees the other."""
+
+import concurrent.futures
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import rpc  # noqa: E402
+import harness  # noqa: E402
+
+NAMESPACES = ("user", "mnt", "pid", "net", "ipc", "uts")
+DEPTH = 28
+
+
+class Case(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.engine = rpc.Engine()
+        cls.client = cls.engine.client()
+
+    @classmethod
+    def tearDownClass(cls):
+        status = cls.engine.stop()
+        assert status == 0, cls.engine.said()
+
+    def create(self, **options):
+        session = self.client("session.create", **options)["session"]
+        self.addCleanup(self.close, session)
+        return session
+
+    def branch(self, session, **options):
+        child = self.client("session.branch", session=session, **options)["session"]
+        self.addCleanup(self.close, child)
+        return child
+
+    def close(self, session):
+        try:
+            self.client("session.close", session=session)
+        except rpc.Failed:
+            pass
+
+    def run_(self, session, code, **options):
+        return self.client.run(session, code, **options)
+
+    def value(self, session, code, **options):
+        return self.client.value(session, code, **options)
+
+
+class Box(Case):
+    """The branch is a box of its own."""
+
+    def test_namespaces_and_cgroup(self):
+        parent = self.create()
+        child = self.branch(parent)
+        code = f"import os; {{n: os.readlink('/proc/self/ns/' + n) for n in {NAMESPACES}}}"
+        mine, its = self.value(parent, code), self.value(child, code)
+        for name in NAMESPACES:
+            self.assertNotEqual(mine[name], its[name], name)
+        # from inside a cgroup namespace both are "/": the names of the leaves are for the host to see
+        pids = rpc.descendants(self.engine.warden)
+        groups = set()
+        for pid in pids:
+            try:
+                with open(f"/proc/{pid}/cgroup", encoding="ascii") as f:
+                    groups.add(f.read())
+            except OSError:
+                continue
+        if any("retort-" in group for group in groups):
+            self.assertGreaterEqual(len(groups), 2)
+
+    def test_neither_sees_later_variables_and_files(self):
+        parent = self.create()
+        self.run_(parent, "x = [1]; open('shared', 'w').write('before')")
+        child = self.branch(parent)
+        self.run_(parent, "x.append('parent'); open('shared', 'w').write('parent'); open('p', 'w').close()")
+        self.run_(child, "x.append('child'); open('shared', 'w').write('child'); open('c', 'w').close()")
+        look = "import os; [x, open('shared').read(), sorted(os.listdir('.'))]"
+        self.assertEqual(self.value(parent, look), [[1, "parent"], "parent", ["p", "shared"]])
+        self.assertEqual(self.value(child, look), [[1, "child"], "child", ["c", "shared"]])
+
+    def test_sees_no_processes_of_the_other(self):
+        parent = self.create()
+        child, other = self.branch(parent), self.branch(parent)
+        grandchild = self.branch(child)
+        start = "import subprocess; p = subprocess.Popen(['sleep', '4242']); None"
+        for session in (parent, child, other, grandchild):
+            self.run_(session, start)
+        look = ("import os\nfound = []\nfor q in filter(str.isdigit, os.listdir('/proc')):\n"
+                "    try: found.append(open(f'/proc/{q}/cmdline').read())\n    except OSError: pass\n"
+                "sum('4242' in c for c in found)")
+        for session in (parent, child, other, grandchild):
+            self.assertEqual(self.value(session, look), 1)
+
+    def test_cannot_reach_processes_of_the_other(self):
+        """By any number that there may be: no signal, no memory, no descriptors."""
+        parent = self.create()
+        child = self.branch(parent)
+        self.run_(child, "secret = 'here'; import subprocess; p = subprocess.Popen(['sleep', '60']); p.pid")
+        reach = ("import os\nmine = {int(q) for q in os.listdir('/proc') if q.isdigit()}\nwon = []\n"
+                 "for q in range(1, 400):\n"
+                 "    if q in mine: continue\n"
+                 "    for what in ('mem', 'environ', 'fd', 'root', 'cwd', 'maps'):\n"
+                 "        try: os.open(f'/proc/{q}/{what}', 0); won.append((q, what))\n"
+                 "        except OSError: pass\n"
+                 "    try: os.kill(q, 0); won.append((q, 'kill'))\n"
+                 "    except OSError: pass\nwon")
+        self.assertEqual(self.value(parent, reach), [])
+        self.assertEqual(self.value(child, reach), [])
+        self.run_(parent, "import os, signal\ntry: os.kill(-1, signal.SIGTERM)\nexcept OSError: pass")
+        self.assertEqual(self.value(child, "p.poll() is None and secret"), "here")
+
+    def test_no_shared_sockets_or_shared_memory(self):
+        parent = self.create()
+        child = self.branch(parent)
+        self.run_(parent, """
+import socket, ctypes, os
+a = socket.socket(socket.AF_UNIX); a.bind('\\0mine'); a.listen()
+u = socket.socket(socket.AF_UNIX); u.bind('/tmp/mine'); u.listen()
+t = socket.socket(); t.bind(('127.0.0.1', 4567)); t.listen()
+libc = ctypes.CDLL(None, use_errno=True)
+shm = libc.shmget(0x4711, 4096, 0o1666)
+open('/dev/shm/mine', 'w').write('mine')
+open('/tmp/file', 'w').write('mine')
+shm""")
+        self.assertEqual(self.value(child, """
+import socket, ctypes, os
+won = []
+for family, where in ((socket.AF_UNIX, '\\0mine'), (socket.AF_UNIX, '/tmp/mine'), (socket.AF_INET, ('127.0.0.1', 4567))):
+    try: socket.socket(family).connect(where); won.append(where)
+    except OSError: pass
+if ctypes.CDLL(None).shmget(0x4711, 4096, 0) >= 0: won.append('shm')
+won += [p for p in ('/dev/shm/mine', '/tmp/file') if os.path.exists(p)]
+won"""), [])
+
+    def test_limits_trip_in_the_branch_alone(self):
+        parent = self.create(limits={"memory_bytes": 128 << 20, "pids": 24, "disk_bytes": 4 << 20})
+        self.run_(parent, "x = 1; open('kept', 'w').write('k')")
+        child = self.branch(parent)
+        done = self.run_(child, "b = bytearray(400 << 20)\nfor i in range(0, len(b), 4096): b[i] = 1")
+        self.assertIn(done["status"], ("oom", "error"), done.get("error"))
+        done = self.run_(child, """
+import os, time
+n = 0
+try:
+    while n < 200:
+        if os.fork() == 0: time.sleep(60); os._exit(0)
+        n += 1
+except OSError: pass
+time.sleep(1)
+n""")
+        self.assertTrue(done["limits"]["pids"]["enforced"])
+        if done["limits"]["pids"]["by"] == "engine":  # without a cgroup: counted, and ended
+            self.assertEqual((done["status"], done["error"]["name"]), ("killed", "ProcessLimit"))
+        else:
+            self.assertLess(int(done["value"]["text/plain"]), 24)
+        done = self.run_(child, "open('big', 'wb').write(b'1' * (5 << 20))")
+        self.assertEqual(done["status"], "error")
+        self.assertIn("No space", done["error"]["message"])
+        self.assertEqual(self.value(parent, """
+import os, subprocess
+open('mine', 'wb').write(b'1' * (2 << 20))
+b = bytearray(40 << 20)
+[x, subprocess.run(['true']).returncode, sorted(os.listdir('.'))]"""), [1, 0, ["kept", "mine"]])
+        self.assertEqual(self.value(child, "x"), 1)
+
+    def test_depth_to_28_then_a_clear_refusal(self):
+        at = self.create()
+        self.run_(at, "x = 0")
+        depth = 0
+        with self.assertRaises(rpc.Failed) as refused:
+            for depth in range(1, 40):
+                at = self.branch(at)
+                self.assertEqual(self.value(at, "x += 1; x"), depth)
+        self.assertGreaterEqual(depth, DEPTH - 1)
+        self.assertLessEqual(depth, DEPTH + 1)
+        self.assertRegex(str(refused.exception), r"2[78]|deep|depth")
+        self.assertEqual(self.value(at, "x"), depth - 1)
+
+    def test_branches_outlive_the_parent(self):
+        parent = self.create()
+        self.run_(parent, "x = 7")
+        child = self.branch(parent)
+        grandchild = self.branch(child)
+        self.close(parent)
+        self.close(child)
+        self.assertEqual(self.value(grandchild, "x += 1; x"), 8)
+        self.assertEqual(self.value(self.branch(grandchild), "x"), 8)
+
+
+class State(Case):
+    """What goes on in a branch, and what does not."""
+
+    CHANCE = """
+import random, uuid, tempfile, ssl, os, secrets
+def chance():
+    out = [random.random(), str(uuid.uuid4()), str(uuid.uuid1()), tempfile.mktemp(), ssl.RAND_bytes(8).hex(),
+           os.urandom(8).hex(), secrets.token_hex(8), random.SystemRandom().random()]
+    try:
+        import numpy
+        out += [float(numpy.random.random()), float(rng.random())]
+    except ImportError: pass
+    return out
+try:
+    import numpy
+    numpy.random.seed(5); rng = numpy.random.default_rng()
+except ImportError: pass
+random.seed(5); ssl.RAND_bytes(8); uuid.uuid1(); tempfile.mktemp(); None
+"""
+
+    def test_chance_differs(self):
+        parent = self.create()
+        self.run_(parent, self.CHANCE)
+        children = [self.branch(parent), self.branch(parent)]
+        drawn = [self.value(s, "chance()") for s in (parent, *children)]
+        names = ("random", "uuid4", "uuid1", "tempfile", "OpenSSL", "urandom", "secrets", "SystemRandom", "numpy")
+        for name, *values in zip(names, *drawn):
+            self.assertEqual(len(set(values)), 3, f"{name}: {values}")
+
+    def test_open_file_is_the_branchs_own_copy(self):
+        parent = self.create()
+        self.run_(parent, "f = open('f', 'w+'); f.write('0123456789'); f.flush(); f.seek(4)\n"
+                          "import tempfile, os\nd = open('d', 'w+'); d.write('deleted'); d.flush(); d.seek(2)\n"
+                          "os.unlink('d')")
+        child = self.branch(parent)
+        self.assertEqual(self.value(child, "[f.tell(), f.read(2), d.tell(), d.read()]"), [4, "45", 2, "leted"])
+        self.run_(child, "f.seek(0); f.write('child'); f.flush(); d.seek(0); d.write('CHILD'); d.flush()")
+        self.assertEqual(self.value(parent, "[f.tell(), f.read(), d.read()]"), [4, "456789", "leted"])
+        self.run_(parent, "f.seek(0); f.write('PARENT'); f.flush()")
+        self.assertEqual(self.value(child, "open('f').read()"), "child56789")
+        self.assertEqual(self.value(parent, "open('f').read()"), "PARENT6789")
+
+    def test_a_running_step_is_waited_for(self):
+        parent = self.create()
+        client = self.engine.client()
+        client.send("step.run", session=parent, code="import time; time.sleep(0.5); x = 'done'")
+        time.sleep(0.1)
+        try:
+            child = self.branch(parent)
+        except rpc.Failed as e:
+            self.assertEqual(e.code, "busy")
+        else:
+            self.assertEqual(self.value(child, "x"), "done")
+        client.receive()
+        client.close()
+
+    def test_threads_refuse(self):
+        parent = self.create()
+        self.run_(parent, "import threading, time\nt = threading.Thread(target=time.sleep, args=(60,), daemon=True)\n"
+                          "t.start(); x = 3")
+        with self.assertRaises(rpc.Failed) as refused:
+            self.branch(parent)
+        self.assertIn("thread", str(refused.exception) + str(refused.exception.data))
+        self.assertEqual(self.value(parent, "x"), 3)
+
+    def test_own_processes_refuse_unless_forced(self):
+        parent = self.create()
+        self.run_(parent, "import subprocess; p = subprocess.Popen(['sleep', '60']); x = 3")
+        with self.assertRaises(rpc.Failed) as refused:
+            self.branch(parent)
+        self.assertRegex(str(refused.exception), "1 process")
+        self.assertEqual(self.value(parent, "p.poll() is None and x"), 3)
+        child = self.branch(parent, force=True)
+        self.assertEqual(self.value(child, "x"), 3)
+        self.assertEqual(self.value(parent, "x"), 3)
+
+    def test_eight_at_a_time(self):
+        parent = self.create()
+        self.run_(parent, "x = 5")
+
+        def one(i):
+            client = rpc.Client(self.engine.path)
+            child = client("session.branch", session=parent)["session"]
+            got = client.value(child, f"x + {i}")
+            client("session.close", session=child)
+            client.close()
+            return got
+
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            self.assertEqual(list(pool.map(one, range(16))), [5 + i for i in range(16)])
+        self.assertEqual(self.value(parent, "x"), 5)
+
+    def test_numerical_threads_do_not_hinder(self):
+        """OpenBLAS with two CPUs starts threads of its own: checkpoints and branches all the same."""
+        parent = self.create(limits={"cpus": 2})
+        done = self.run_(parent, "import numpy\na = numpy.ones((300, 300)); b = a @ a; float(b[0, 0])")
+        if done["status"] != "ok":
+            self.skipTest("no numpy")
+        self.assertEqual(self.run_(parent, "x = 1")["state"]["reason"], None)
+        done = self.run_(parent, "x = 2; import os; os._exit(1)")
+        self.assertEqual(done["state"]["outcome"], "rolled_back", done["state"])
+        self.assertEqual(self.value(self.branch(parent), "[x, float((a @ a)[0, 0])]"), [1, 300.0])
+
+
+class Templates(Case):
+    def init_count(self):
+        return sum(rpc.name_of(p) == "retort-init" for p in rpc.descendants(self.engine.warden))
+
+    def nesting(self, session):
+        """How many pid namespaces deep the session's processes are, seen from the host."""
+        client = self.engine.client()
+        mark = str(time.monotonic_ns())
+        client.send("step.run", session=session, code=f"import subprocess; subprocess.run(['sleep', '0.{mark[-9:]}1'])")
+        deadline = time.monotonic() + 10
+        found = []
+        while not found and time.monotonic() < deadline:
+            for pid in rpc.descendants(self.engine.warden):
+                try:
+                    with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as f:
+                        if f"0.{mark[-9:]}1" in f.read():
+                            found = rpc.nested(pid) or found
+                except OSError:
+                    continue
+        client.receive()
+        client.close()
+        return len(found)
+
+    def test_same_preloads_are_branches_of_one_template(self):
+        one, two = self.create(preload=["json"]), self.create(preload=["json"])
+        fresh = self.create(preload=["json"], fresh=True)
+        self.assertEqual((self.nesting(one), self.nesting(two)), (self.nesting(fresh) + 1,) * 2)
+        where = "hex(id(__import__('json').dumps))"
+        self.assertEqual(self.value(one, where), self.value(two, where))
+        for session in (one, two, fresh):
+            self.assertTrue(self.value(session, "import sys; 'json' in sys.modules"))
+
+    def test_failing_preload_is_a_clear_error(self):
+        for options in ({}, {"fresh": True}):
+            with self.assertRaises(rpc.Failed) as refused:
+                self.create(preload=["no_such_module"], **options)
+            self.assertIn("no_such_module", str(refused.exception))
+
+    def test_pool_refills(self):
+        self.create()
+        deadline = time.monotonic() + 10
+        counts = []
+        for _ in range(3):
+            sessions = [self.create() for _ in range(3)]
+            for session in sessions:
+                self.close(session)
+            time.sleep(0.3)
+            counts.append(self.init_count())
+        self.assertEqual(len(set(counts)), 1, counts)
+        self.assertGreater(counts[0], 1)
+        self.assertLess(time.monotonic(), deadline)
+
+    def test_workspace_and_volumes(self):
+        top = harness.make_dir()
+        os.chmod(top, 0o755)
+        work, data, out = (os.path.join(top, n) for n in ("work", "data", "out"))
+        for path in (work, data, out):
+            os.mkdir(path)
+            os.chmod(path, 0o777)
+        os.mkdir(os.path.join(work, "below"))
+        os.mkdir(os.path.join(work, "out"))
+        with open(os.path.join(data, "d"), "w", encoding="ascii") as f:
+            f.write("data")
+        session = self.create(workspace=work, volumes=[
+            {"src": data, "dst": "/data"}, {"src": data, "dst": "below"},
+            {"src": out, "dst": "/home/user/out", "mode": "rw"}])
+        child = self.branch(session)
+        look = "[open('/data/d').read(), open('below/d').read(), open('/home/user/below/d').read()]"
+        for name, one in (("s", session), ("c", child), ("g", self.branch(child))):
+            self.assertEqual(self.value(one, look), ["data"] * 3, name)
+            self.run_(one, f"open('out/{name}', 'w').write('x'); open('w{name}', 'w').write('x')")
+            done = self.run_(one, "open('/data/new', 'w')")
+            self.assertEqual(done["error"]["name"], "OSError")
+        self.assertEqual(sorted(os.listdir(out)), ["c", "g", "s"])
+        self.assertIn("ws", os.listdir(work))
+
+    def test_virtual_environment(self):
+        top = harness.make_dir()
+        os.chmod(top, 0o755)
+        env = os.path.join(top, "venv")
+        made = rpc.subprocess.run([sys.executable, "-m", "venv", "--without-pip", env], capture_output=True,
+                                      check=False)
+        if made.returncode != 0:
+            self.skipTest("no venv module")
+        session = self.create(python=env)
+        self.assertEqual(self.value(session, "import sys; sys.prefix != sys.base_prefix"), True)
+        self.assertEqual(self.value(self.branch(session), "sys.prefix"), self.value(session, "sys.prefix"))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,491 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Journal and replay: what an engine has acknowledged, a later one knows and can do again."""
+
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness  # noqa: E402
+from engine import Engine, Failed  # noqa: E402
+
+KILLS = int(os.environ.get("RETORT_TEST_KILLS", "200"))
+
+
+def digest(parent, runtime, code, record):
+    """The name of a step, as store/node.h defines it."""
+    sha = hashlib.sha256()
+    for part in ("retort.step.1", parent, runtime, code, record):
+        data = part.encode()
+        sha.update(len(data).to_bytes(8, "big") + data)
+    return sha.hexdigest()
+
+
+def codes(log):
+    return [step["code"] for step in log["steps"]]
+
+
+class HistoryCase(harness.Case):
+    def engine(self, where=None, *options):
+        e = Engine(where, *options)
+        self.addCleanup(e.__exit__)
+        return e
+
+    def fails(self, expected, method, engine, text="", **params):
+        with self.assertRaises(Failed) as caught:
+            engine(method, **params)
+        self.assertEqual(caught.exception.code, expected, caught.exception)
+        self.assertIn(text, str(caught.exception))
+        return caught.exception
+
+    def again(self, engine):
+        engine.kill()
+        return self.engine(engine.where)
+
+
+class Tree(HistoryCase):
+    def test_each_step_is_a_node_whose_digest_can_be_computed(self):
+        e = self.engine()
+        s = e("session.create", name="work")["session"]
+        names = [e.run(s, code)["step"] for code in ("x = 'é'", "print(x)", "x * 2", "1 / 0")]
+        lines = [json.loads(line) for line in e("session.export", session=s)["record"].splitlines()]
+        self.assertEqual(lines[0]["steps"], 4)
+        parent = ""
+        for name, line in zip(names, lines[1:]):
+            self.assertEqual(line["parent"], parent)
+            self.assertEqual(line["step"], name)
+            self.assertEqual(digest(parent, line["runtime"], line["code"], line["record"]), name)
+            parent = name
+        self.assertEqual(lines[0]["head"], parent)
+        self.assertEqual(json.loads(lines[2]["record"])["stdout"], "é\n")
+
+    def test_what_a_step_was_given_counts(self):
+        e = self.engine()
+        s = [e("session.create")["session"] for _ in range(4)]
+        given = [{}, {"stdin": "a"}, {"stdin": "b"}, {"filename": "a.py"}]
+        self.assertEqual(len({e.run(s[i], "1", **given[i])["step"] for i in range(4)}), 4)
+
+    def test_log_shows_the_way_and_with_all_what_was_left(self):
+        e = self.engine()
+        s = e("session.create", name="work")["session"]
+        for code in ("a = 1", "import os; os._exit(3)", "b = 2", "c = 3"):
+            e.run(s, code)
+        e.run(s, "1 / 0", atomic=True)
+        e("session.undo", session=s)
+        e.run(s, "d = 4")
+        self.assertEqual(codes(e("session.log", session=s)), ["d = 4", "b = 2", "a = 1"])
+        steps = e("session.log", session=s, all=True)["steps"]
+        self.assertEqual([(x["code"], x["outcome"], x.get("on_path", False)) for x in steps],
+                         [("d = 4", "committed", True), ("1 / 0", "rolled_back", False),
+                          ("c = 3", "committed", False), ("b = 2", "committed", True),
+                          ("import os; os._exit(3)", "rolled_back", False),
+                          ("a = 1", "committed", True)])
+        row, = e("session.list")["sessions"]
+        self.assertEqual((row["steps"], row["name"]), (3, "work"))
+
+    def test_a_graph_has_every_branch_once(self):
+        e = self.engine()
+        s = e("session.create", name="a")["session"]
+        e.run(s, "x = 1")
+        b = e("session.branch", session=s, name="b")["session"]
+        heads = {s: e.run(s, "x = 2")["step"], b: e.run(b, "x = 3")["step"]}
+        graph = e("session.graph")
+        self.assertEqual(sorted(codes(graph)), ["x = 1", "x = 2", "x = 3"])
+        self.assertEqual({h["session"]: h["head"] for h in graph["heads"]}, heads)
+        done = harness.retort("session", "log", "--graph", "--socket", e.path)
+        self.assertEqual(done.status, 0, done)
+        self.assertEqual([done.out.count(x) for x in ("x = 1", "x = 2", "x = 3")], [1, 1, 1])
+        done = harness.retort("session", "ls", "--json", "--socket", e.path)
+        self.assertEqual([row["steps"] for row in done.json()["sessions"]], [2, 2])
+
+
+class Killed(HistoryCase):
+    def test_no_acknowledged_step_is_lost(self):
+        rng = random.Random(7)
+        where, known, session = tempfile.mkdtemp(dir=harness.TMP), [], None
+        for turn in range(KILLS):
+            e = self.engine(where, "--standby", "0")
+            if session is None:
+                session = e("session.create", runtime="sql")["session"]
+            kept = list(reversed([x["step"] for x in e("session.log", session=session)["steps"]]))
+            # The last may have been kept without its answer having come.
+            self.assertEqual(kept[:len(known)], known)
+            self.assertLessEqual(len(kept), len(known) + 1)
+            known = kept
+            # A session that is long to replay is no use here.
+            if len(known) > 12:
+                known, session = [], e("session.create", runtime="sql")["session"]
+            until = rng.choice([0, 0.002, 0.005, 0.02]) * rng.random()
+            for n in range(rng.randrange(4)):
+                known.append(e.run(session, f"select {turn * 10 + n}")["step"])
+            e.client.send("step.run", session=session, code=f"select {turn}.5")
+            time.sleep(until)
+            e.kill()
+
+    def test_what_it_had_is_all_gone(self):
+        e = self.engine()
+        s = e("session.create")["session"]
+        mark = f"86{os.getpid()}"
+        e.run(s, f"import subprocess; p = subprocess.Popen(['sleep', '{mark}'])")
+        b = e("session.branch", session=s, force=True)["session"]
+        e.run(b, f"import subprocess; p = subprocess.Popen(['sleep', '{mark}'])")
+        self.assertGreaterEqual(self.alive(mark), 1)
+        e.kill()
+        until = time.monotonic() + 20
+        while self.alive(mark) and time.monotonic() < until:
+            time.sleep(0.02)
+        self.assertEqual(self.alive(mark), 0)
+
+    @staticmethod
+    def alive(mark):
+        return sum(mark in line.split() for line in subprocess.run(
+            ["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout.splitlines())
+
+
+class Reopened(HistoryCase):
+    def test_state_comes_back_and_is_said_to_be_replayed(self):
+        e = self.engine()
+        s = e("session.create", name="work")["session"]
+        e.run(s, "x = 40\nopen('f', 'w').write('kept')")
+        e.run(s, "import os; os.abort()")
+        e.run(s, "x += 2")
+        b = e("session.branch", session="work")["session"]
+        e.run(b, "x = 'b'")
+        for restart in ("killed", "stopped"):
+            if restart == "stopped":
+                e.stop()
+                e = self.engine(e.where)
+            else:
+                e = self.again(e)
+            states = {row["session"]: row["state"] for row in e("session.list")["sessions"]}
+            self.assertEqual(states, {s: "stored", b: "stored"})
+            self.assertEqual(e("session.get", session=s[:7])["steps"], 2 + (restart == "stopped"))
+            done = e.run(s[:7], "(x, open('f').read())")
+            self.assertEqual(done["value"]["text/plain"], "(42, 'kept')")
+            self.assertEqual(done["state"]["outcome"], "replayed")
+            self.assertEqual(e("session.get", session="work")["outcome"], "replayed")
+            self.assertEqual(e.run(s, "1")["state"]["outcome"], "committed")
+            self.assertEqual(e.run(b, "x")["value"]["text/plain"], "'b'")
+            e("session.undo", session=s)
+
+    def test_what_differs_is_said(self):
+        e = self.engine()
+        s = e("session.create")["session"]
+        e.run(s, "x = 1")
+        first = e.run(s, "import time; time.time_ns()")["step"]
+        e.run(s, "time.time_ns()")
+        e = self.again(e)
+        state = e.run(s, "x")["state"]
+        self.assertEqual(state["outcome"], "diverged")
+        self.assertIn(f"step {first[:12]}: value: ", state["reason"])
+        row = e("session.get", session=s)
+        self.assertEqual((row["outcome"], row["difference"]), ("diverged", state["reason"]))
+        self.assertEqual(e.run(s, "2")["state"]["outcome"], "committed")
+
+    def test_who_comes_meanwhile_waits_in_line(self):
+        e = self.engine()
+        s = e("session.create")["session"]
+        e.run(s, "import time; time.sleep(0.3); n = 0")
+        e = self.again(e)
+        calls = [e.client.send("step.run", session=s, code="n += 1; n") for _ in range(3)]
+        calls.append(e.client.send("session.branch", session=s))
+        answers = dict(e.client.answer() for _ in calls)
+        self.assertEqual([answers[c]["value"]["text/plain"] for c in calls[:3]], ["1", "2", "3"])
+        self.assertEqual(e.run(answers[calls[3]]["session"], "n")["value"]["text/plain"], "3")
+
+    def test_closing_it_meanwhile(self):
+        e = self.engine()
+        s = e("session.create")["session"]
+        e.run(s, "import time; time.sleep(0.5)")
+        e = self.again(e)
+        calls = [e.client.send("step.run", session=s, code="1"),
+                 e.client.send("session.branch", session=s),
+                 e.client.send("session.close", session=s)]
+        answers = dict(e.client.answer() for _ in calls)
+        self.assertEqual([getattr(answers[c], "code", None) for c in calls], ["gone", "gone", None])
+        self.assertEqual(e("session.list")["sessions"], [])
+
+    def test_stopping_the_engine_ends_what_runs(self):
+        e = self.engine()
+        s = [e("session.create")["session"] for _ in range(2)]
+        e.run(s[1], "import time; time.sleep(1)")
+        e = self.again(e)
+        calls = [e.client.send("step.run", session=s[0], code="while True: pass"),
+                 e.client.send("step.run", session=s[0], code="1"),
+                 e.client.send("session.branch", session=s[0]),
+                 e.client.send("step.run", session=s[1], code="reopening"),
+                 e.client.send("session.create", preload=["json"])]
+        time.sleep(0.2)
+        began = time.monotonic()
+        e.process.send_signal(signal.SIGTERM)
+        try:
+            for _ in calls:
+                e.client.answer()
+        except (EOFError, ConnectionError):
+            pass
+        self.assertEqual(e._gone(), 0)
+        self.assertLess(time.monotonic() - began, 5)
+
+    def test_a_session_that_cannot_be_made_again(self):
+        e = self.engine()
+        where = tempfile.mkdtemp(dir=harness.TMP)
+        s = e("session.create", volumes=[{"src": where, "dst": "/data"}])["session"]
+        e.run(s, "1")
+        e = self.again(e)
+        os.rmdir(where)
+        for _ in range(2):
+            self.fails("not_found", "step.run", e, where, session=s, code="1")
+        self.assertEqual(codes(e("session.log", session=s)), ["1"])
+        os.mkdir(where)
+        self.assertEqual(e.run(s, "2")["state"]["outcome"], "replayed")
+
+    def test_undo_to_before_the_restart(self):
+        e = self.engine()
+        s = e("session.create")["session"]
+        steps = [e.run(s, f"x = {i}")["step"] for i in range(8)]
+        e = self.again(e)
+        done = e("session.undo", session=s, to=steps[2][:9].upper())
+        self.assertEqual((done["head"], done["outcome"]), (steps[2], "rolled_back")
+                         if done["outcome"] == "rolled_back" else (steps[2], "replayed"))
+        self.assertEqual(e.run(s, "x")["value"]["text/plain"], "2")
+        self.fails("usage", "session.undo", e, "the session has 4", session=s, count=5)
+        e("session.undo", session=s, count=4)
+        self.assertEqual(e.run(s, "x")["status"], "error")
+
+
+class Records(HistoryCase):
+    def record(self, *code, **order):
+        e = self.engine()
+        s = e("session.create", **order)["session"]
+        for c in code:
+            e.run(s, **c) if isinstance(c, dict) else e.run(s, c)
+        path = os.path.join(e.where, "record")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(e("session.export", session=s)["record"])
+        e.stop()
+        return path
+
+    def test_the_same_again(self):
+        path = self.record("x = 1", "print(x)", {"code": "1 / 0", "filename": "my.py"},
+                           "{'a', 'b'} and x")
+        done = harness.retort("replay", path)
+        self.assertEqual((done.status, done.out), (0, "replayed: 4 steps\n"), done)
+
+    def test_something_else(self):
+        path = self.record("x = 1", "import time; print('x' * 400, time.time_ns())")
+        done = harness.retort("replay", "--json", path)
+        self.assertEqual(done.status, 1, done)
+        result = done.json()
+        self.assertEqual((result["outcome"], result["steps"]), ("diverged", 2))
+        first = result["first_difference"]
+        self.assertEqual((first["number"], first["field"]), (2, "stdout"))
+        self.assertNotEqual(first["was"], first["is"])
+        self.assertIn("first difference: step", harness.retort("replay", path).out)
+
+    def test_a_damaged_one_names_the_line(self):
+        path = self.record("x = 1", "x = 2", "x = 3")
+        with open(path, encoding="utf-8") as f:
+            lines = f.readlines()
+        bad = {"line 3: what it holds has another digest": lines[:2] + [lines[2].replace("x = 2", "x = 9")]
+               + lines[3:],
+               "line 4: it is missing": lines[:3],
+               "line 4: it is cut": lines[:3] + [lines[3][:-9]],
+               "line 1: it is not what was written": [lines[0].replace('"steps":3', '"steps":2')] + lines[1:],
+               "line 2": [lines[0]] + lines[2:],
+               "line 1: it does not begin as one": ["hello\n"],
+               "knows 1": [lines[0].replace('"retort_record":1', '"retort_record":2')]}
+        for text, content in bad.items():
+            with open(path, "w", encoding="utf-8") as f:
+                f.writelines(content)
+            done = harness.retort("replay", path)
+            self.assertEqual((done.status, done.out), (2, ""), (text, done))
+            self.assertIn(text, done.err)
+
+    def test_one_that_would_write_to_the_host_is_refused(self):
+        where = tempfile.mkdtemp(dir=harness.TMP)
+        path = self.record("1", volumes=[{"src": where, "dst": "/data", "mode": "rw"}])
+        done = harness.retort("replay", path)
+        self.assertEqual(done.status, 2, done)
+        self.assertIn(where, done.err)
+
+
+CHANCE = """
+import datetime, os, random, secrets, tempfile, time, uuid
+for name in "qwerty": open(name, "w").close()
+print(hash("abc"), {"a", "b", "c"}, random.random(), uuid.uuid1(), uuid.uuid4(), secrets.token_hex())
+print(time.time_ns(), datetime.datetime.now(), time.monotonic_ns(), time.process_time_ns())
+print(os.listdir(), os.urandom(5), tempfile.mktemp(), os.environ["RETORT_SESSION"])
+try:
+    import numpy
+    print(numpy.random.rand(), numpy.random.default_rng().random())
+except ImportError:
+    pass
+"""
+
+
+class Seeded(HistoryCase):
+    def test_two_runs_are_the_same_bytes(self):
+        for order in ({}, {"fresh": True}, {"preload": ["json", "decimal"]}):
+            records = []
+            for _ in range(2):
+                e = self.engine()
+                for _ in range(2):  # by a template that is made; by one that is there, or its standby
+                    s = e("session.create", seed=5, **order)["session"]
+                    for code in (CHANCE, "time.sleep(0.01)", CHANCE):
+                        self.assertEqual(e.run(s, code)["status"], "ok")
+                    b = e("session.branch", session=s)["session"]
+                    e.run(s, CHANCE)
+                    e.run(b, CHANCE)
+                    records += [e("session.export", session=x)["record"] for x in (s, b)]
+                e.stop()
+            self.assertEqual(len(set(records)), 1, order)
+            s = None
+
+    def test_another_seed_and_none(self):
+        e = self.engine()
+        out = set()
+        for order in ({"seed": 1}, {"seed": 2}, {}, {}):
+            out.add(e.run(e("session.create", **order)["session"], CHANCE)["stdout"])
+        self.assertEqual(len(out), 4)
+
+    def test_it_is_replayed_after_a_kill(self):
+        e = self.engine()
+        s = e("session.create", seed=9)["session"]
+        for _ in range(3):
+            e.run(s, CHANCE)
+        e = self.again(e)
+        self.assertEqual(e.run(s, CHANCE)["state"]["outcome"], "replayed")
+
+
+class Refused(HistoryCase):
+    def test_what_there_is_not(self):
+        e = self.engine()
+        s = e("session.create", name="work")["session"]
+        e.run(s, "1")
+        for method in ("session.get", "session.branch", "session.undo", "session.log",
+                       "session.export", "session.close", "file.list", "step.interrupt"):
+            for name in ("s-none", "nobody", "s-", "s-0", "'; drop"):
+                self.fails("not_found", method, e, name, session=name)
+        self.fails("runtime", "step.run", e, "cobol", session=s, code="1", runtime="cobol")
+        self.fails("usage", "session.undo", e, "the session has 1", session=s, count=2)
+        self.fails("usage", "session.undo", e, "zzzz", session=s, to="zzzz")
+        self.fails("not_found", "session.undo", e, "12345678", session=s, to="12345678")
+        for name in ("a\x01", "a" * 64, "a b", "a/b", "s-x", "a\x85", "\x1b[31m", "work"):
+            for method, params in (("session.create", {}), ("session.branch", {"session": s})):
+                self.fails("usage", method, e, name=name, **params)
+        self.assertEqual(len(e("session.list")["sessions"]), 1)
+
+    def test_a_closed_session(self):
+        e = self.engine()
+        s = e("session.create", name="work")["session"]
+        e.run(s, "1")
+        e("session.close", session="work")
+        for method, params in (("step.run", {"code": "1"}), ("session.branch", {}), ("session.undo", {})):
+            self.fails("gone", method, e, "is closed", session=s, **params)
+        self.assertEqual(e("session.get", session=s)["state"], "closed")
+        self.assertEqual(codes(e("session.log", session=s)), ["1"])
+        e("session.create", name="work")
+
+    def test_another_sessions_step(self):
+        e = self.engine()
+        a, b = (e("session.create")["session"] for _ in range(2))
+        step = e.run(a, "1")["step"]
+        self.fails("usage", "session.undo", e, "not in the session's past", session=b, to=step)
+
+
+class Damaged(HistoryCase):
+    def setUp(self):
+        super().setUp()
+        self.old = self.engine()
+        self.session = self.old("session.create")["session"]
+        for i in range(5):
+            self.old.run(self.session, f"x = {i}, 'a text to be found {i}'")
+        self.old.stop()
+        self.db = os.path.join(self.old.state, "journal.db")
+
+    def refused(self, where=None):
+        try:
+            with Engine(where or self.old.where) as e:
+                e("session.log", session=self.session)
+        except (RuntimeError, Failed) as error:
+            return str(error)
+        return ""
+
+    def test_a_changed_byte_is_named(self):
+        with open(self.db, "rb") as f:
+            data = f.read()
+        at = data.index(b"a text to be found 3")
+        with open(self.db, "r+b") as f:
+            f.seek(at)
+            f.write(b"A")
+        self.assertRegex(self.refused(), rf"page {at // 4096 + 1}\b")
+        with open(self.db, "wb") as f:
+            f.write(data)
+        self.assertEqual(self.refused(), "")
+
+    def test_cut_newer_and_no_journal(self):
+        with open(self.db, "rb") as f:
+            data = f.read()
+        newer = data[:60] + (99).to_bytes(4, "big") + data[64:]
+        for content, text in ((data[:-4096], "journal"), (data[:50], "journal"), (b"", "journal"),
+                              (newer, "version 99"), (b"no database " * 500, "journal")):
+            with open(self.db, "wb") as f:
+                f.write(content)
+            self.assertIn(text, self.refused())
+            with open(self.db, "rb") as f:
+                self.assertEqual(f.read(), content, "it is left as it was found")
+
+    def test_two_engines(self):
+        with Engine(self.old.where) as first:
+            done = harness.retort("serve", "--socket", os.path.join(first.where, "other"),
+                                  "--state", first.state)
+            self.assertNotEqual(done.status, 0)
+            self.assertIn(str(first.process.pid), done.err)
+            self.assertEqual(len(codes(first("session.log", session=self.session))), 5)
+
+    @harness.unittest.skipIf(harness.IS_ROOT, "root may write anywhere")
+    def test_read_only_and_not_ours(self):
+        os.chmod(self.old.state, 0o500)
+        os.chmod(self.db, 0o400)
+        self.assertIn("journal", self.refused())
+        os.chmod(self.old.state, 0)
+        self.assertIn(self.old.state, self.refused())
+        os.chmod(self.old.state, 0o700)
+        os.chmod(self.db, 0o600)
+        self.assertEqual(self.refused(), "")
+        with self.assertRaises(RuntimeError):
+            Engine(self.old.where, "--state", "/root/nowhere")
+
+    @harness.unittest.skipUnless(harness.IS_ROOT, "only root can mount")
+    def test_a_full_disk_and_a_read_only_one(self):
+        where = tempfile.mkdtemp(dir=harness.TMP)
+        state = os.path.join(where, "state")
+        os.mkdir(state)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k,mode=700", "none", state],
+                          check=False, stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("mounting is not allowed here")
+        self.addCleanup(subprocess.run, ["umount", "-l", state], check=False)
+        e = self.engine(where)
+        s = e("session.create")["session"]
+        kept = []
+        with self.assertRaises(Failed) as caught:
+            for i in range(400):
+                kept.append(e.run(s, f"x = {i} #{random.randbytes(1500).hex()}")["step"])
+        self.assertEqual(caught.exception.code, "no_space", caught.exception)
+        self.assertGreater(len(kept), 5)
+        e = self.again(e)
+        self.assertEqual([x["step"] for x in e("session.log", session=s)["steps"]], kept[::-1])
+        e.kill()
+        subprocess.run(["mount", "-o", "remount,ro", state], check=True)
+        self.assertIn("journal", self.refused(where))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interactive session: statements from a pipe, and from a person at a terminal."""
+
+import os
+import pty
+import select
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+
+
+def pipe(text, *options, **kwargs):
+    return harness.retort("repl", *options, stdin=text.encode(), **kwargs)
+
+
+class Terminal:
+    """`retort repl` on a pseudo-terminal."""
+
+    def __init__(self, *options, state=None):
+        self.out = b""
+        env = harness.environment({"TERM": "xterm", "XDG_STATE_HOME": state or harness.make_dir()})
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execve(harness.RETORT, ["retort", "repl", *options], env)
+
+    def read(self, seconds):
+        if select.select([self.fd], [], [], seconds)[0]:
+            try:
+                self.out += os.read(self.fd, 1 << 16)
+            except OSError:
+                return False
+        return True
+
+    def wait(self, text):
+        end = time.monotonic() + 30
+        while text.encode() not in self.out:
+            if time.monotonic() > end or not self.read(1):
+                raise AssertionError(f"no {text!r} in {self.out.decode(errors='replace')}")
+        before, _, self.out = self.out.partition(text.encode())
+        return before.decode(errors="replace")
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def end(self):
+        """
+        Wait for its end. What is typed at the very moment in which the editor takes the terminal over
+        may be lost, as with every editor; then a person types it again.
+        """
+        end = time.monotonic() + 30
+        while self.read(3):
+            if select.select([self.fd], [], [], 0)[0]:
+                continue
+            if time.monotonic() > end:
+                os.kill(self.pid, signal.SIGKILL)
+                raise AssertionError(f"it does not end: {self.out.decode(errors='replace')}")
+            os.write(self.fd, b"%quit\r")
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+class Pipe(harness.Case):
+    def test_statements_share_variables(self):
+        done = pipe("x = 4\nfor i in range(2):\n    print(i)\n\n    print('b')\nx\nif x:\n  1\nelse:\n  2\n'end'")
+        self.assertEqual((done.status, done.out, done.err), (0, "0\nb\n1\nb\n4\n'end'\n", ""))
+
+    def test_a_failure_is_told_and_the_rest_goes_on(self):
+        done = pipe("1 / 0\nprint('after')\n")
+        self.assertEqual((done.status, done.out), (1, "after\n"))
+        self.assertIn("ZeroDivisionError", done.err)
+        self.assertNotIn("\033", done.err)
+
+    def test_commands(self):
+        done = pipe("x = 1\nx = 2\n%undo\nx\n%branch other\nx = 9\n%log all\n%reset\n%files\n%quit\nprint('no')\n")
+        self.assertEqual(done.status, 0, repr(done))
+        self.assertTrue(done.out.startswith("1\n"))
+        self.assertIn("(other) x = 9", done.out)
+        self.assertNotIn("no", done.out.splitlines())
+
+    def test_wrong_commands(self):
+        done = pipe("%udno\n%undo 99\n%switch nobody\n")
+        self.assertEqual(done.status, 1)
+        self.assertIn("retort: unknown command %udno: did you mean %undo?", done.err)
+        self.assertEqual(len(done.err.splitlines()), 3)
+
+    def test_time(self):
+        done = pipe("%time 6 * 7\n")
+        self.assertEqual(done.out, "42\n")
+        self.assertRegex(done.err, r"^wall [\d.]+ ms, CPU [\d.]+ ms\n$")
+
+
+class Person(harness.Case):
+    def test_a_conversation(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("xylophone = 5\r")
+        t.wait(">>> ")
+        t.type("print(xyl\t * 2)\r")
+        t.wait("10\r\n")
+        t.type("if xylophone:\r")
+        t.wait("... ")
+        t.type("  print('blo' + 'ck')\r\r")
+        t.wait("block\r\n")
+        t.type("1 / 0\r")
+        self.assertIn("\033[31m", t.wait("ZeroDivisionError"))
+        t.type("%branch trial\r")
+        t.wait("trial >>> ")
+        t.type("xylophone + 1\r")
+        t.wait("6\r\n")
+        t.wait("trial >>> ")
+        t.type("%quit\r")
+        self.assertEqual(t.end(), 0)
+
+    def test_ctrl_c_stops_the_step(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("x = 5\r")
+        t.wait(">>> ")
+        t.type("import time; print('st' + 'art', flush=True); time.sleep(100)\r")
+        t.wait("start\r\n")
+        t.type("\x03")
+        t.wait(">>> ")
+        t.type("x * 111\r")
+        t.wait("555\r\n")
+        t.type("half of a line\x03")
+        t.wait("^C")
+        t.type("'still ' + 'here'\r")
+        t.wait("'still here'")
+        t.type("%quit\r")
+        self.assertEqual(t.end(), 0)
+
+    def test_lines_are_remembered_until_next_time(self):
+        state = harness.make_dir()
+        t = Terminal(state=state)
+        t.wait(">>> ")
+        t.type("6 * 107\r")
+        t.wait("642\r\n")
+        t.wait(">>> ")
+        t.type("%quit\r")
+        self.assertEqual(t.end(), 0)
+        path = os.path.join(state, "retort", "history")
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        t = Terminal(state=state)
+        t.wait(">>> ")
+        t.type("\033[A\033[A\r")
+        t.wait("642\r\n")
+        t.type("%quit\r")
+        self.assertEqual(t.end(), 0)
+
+    def test_sigterm_ends_it(self):
+        t = Terminal()
+        t.wait(">>> ")
+        os.kill(t.pid, signal.SIGTERM)
+        self.assertEqual(t.end(), 143)
+
+
+if __name__ == "__main__":
+    harness.main()

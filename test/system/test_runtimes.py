@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python, JavaScript, SQL and a shell in one session: what becomes of the state of each."""
+
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+import service  # noqa: E402
+
+NAMES = ("python", "javascript", "sql", "shell")
+
+# Per runtime: the state n, how it is set to a number, and how it is read.
+MAKE = {"python": "n = 1", "javascript": "let n = 1", "shell": "n=1",
+        "sql": "CREATE TABLE t(n); INSERT INTO t VALUES (1)"}
+SET = {"python": "n = %d", "javascript": "n = %d", "shell": "n=%d", "sql": "UPDATE t SET n = %d"}
+SPIN = {"python": "while True: pass", "javascript": "for (;;);", "shell": "while :; do :; done",
+        "sql": "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"}
+DIE = {"python": "import os; os.kill(os.getpid(), 9)", "javascript": "process.kill(process.pid, 'SIGKILL')",
+       "shell": "kill -9 $$"}
+HOG = {"python": "b = bytearray(1 << 30)", "shell": "x=$(head -c 600000000 /dev/zero | tr '\\0' x)",
+       "javascript": "let b = []; for (;;) b.push(Buffer.alloc(1 << 22, 1))",
+       "sql": "CREATE TEMP TABLE b AS WITH RECURSIVE c(x) AS (SELECT zeroblob(4000000) UNION ALL "
+              "SELECT zeroblob(4000000 + length(x) % 7) FROM c) SELECT x FROM c"}
+
+
+def get(session, name):
+    if name == "shell":
+        return session.run("echo $n", runtime=name)["stdout"].strip()
+    if name == "sql":
+        record = session.run("SELECT n FROM t", runtime=name)
+        return str(record["value"]["application/json"]["rows"][0][0]) if record["status"] == "ok" else record["error"]
+    return session.value("n", runtime=name)
+
+
+def text(record):
+    return record["stdout"].strip()
+
+
+class Runtimes(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.engine = service.Engine()
+        cls.addClassCleanup(lambda: cls.engine.stop())
+
+    def session(self, make=True, **params):
+        session = self.engine.session(**params)
+        for name in NAMES if make else ():
+            self.assertEqual(session.run(MAKE[name], runtime=name)["status"], "ok")
+        return session
+
+    def state(self, session):
+        return [get(session, name) for name in NAMES]
+
+    def test_one_workspace_and_one_shape(self):
+        s = self.session(make=False)
+        records = [s.run("open('a.csv', 'w').write('x,y\\n1,2\\n'); 1", runtime="python"),
+                   s.run("SELECT y FROM a", runtime="sql"),
+                   s.run("require('fs').readFileSync('a.csv', 'utf8').length", runtime="javascript"),
+                   s.run("wc -l < a.csv; echo more >&2", runtime="shell")]
+        for record in records:
+            self.assertEqual((record.keys() ^ records[0].keys()) - {"value"}, set(), record["runtime"])
+            self.assertEqual((record["status"], record["state"]["outcome"], record["state"]["reason"]),
+                             ("ok", "committed", None))
+        self.assertEqual(records[1]["value"]["application/json"]["rows"], [[2]])
+        self.assertEqual(records[2]["value"]["application/json"], 8)
+        self.assertEqual((text(records[3]), records[3]["stderr"]), ("2", "more\n"))
+
+    def test_each_knows_its_session(self):
+        s = self.session(make=False)
+        for one in s, service.Session(self.engine, self.engine.call("session.branch", session=s.id)):
+            self.assertEqual(one.value("import os; os.environ['RETORT_SESSION']"), repr(one.id))
+            self.assertEqual(one.value("process.env.RETORT_SESSION", runtime="javascript"), repr(one.id))
+            self.assertEqual(text(one.run("echo $RETORT_SESSION", runtime="shell")), one.id)
+
+    def test_a_step_that_does_not_end(self):
+        s = self.session()
+        for name in NAMES:
+            # Without a value, so that SQL cannot do both in one.
+            record = s.run((SET[name] % 5) + ";\n" + SPIN[name], runtime=name, timeout_ms=400)
+            self.assertEqual((record["status"], record["state"]["outcome"]), ("timeout", "rolled_back"), name)
+            self.assertEqual(self.state(s), ["1"] * 4, name)
+
+    def test_a_step_that_kills_itself(self):
+        s = self.session()
+        for name in DIE:
+            record = s.run((SET[name] % 5) + "\n" + DIE[name], runtime=name)
+            self.assertEqual((record["status"], record["signal"], record["state"]["outcome"]),
+                             ("killed", 9, "rolled_back"), name)
+            self.assertEqual(self.state(s), ["1"] * 4, name)
+
+    def test_a_step_that_wants_too_much_memory(self):
+        s = self.session(limits={"memory_bytes": 256 << 20})
+        for name in NAMES:
+            record = s.run((SET[name] % 5) + ";\n" + HOG[name], runtime=name, timeout_ms=20000)
+            self.assertNotEqual(record["status"], "ok", name)
+            if record["state"]["outcome"] == "committed":  # refused as an error of the language
+                s.undo()
+            self.assertEqual(self.state(s), ["1"] * 4, name)
+
+    def test_the_processes_of_a_failed_step_are_gone_and_the_others_not(self):
+        s = self.session(make=False)
+        old = text(s.run("sleep 300 & echo $!", runtime="shell"))
+        s.run("import subprocess; p = subprocess.Popen(['sleep', '301'])")
+        s.run("sleep 302 & sleep 303", runtime="shell", timeout_ms=300)
+        self.assertEqual(text(s.run("pgrep -a sleep | cut -d' ' -f3 | sort; jobs -p", runtime="shell")).split()[:2],
+                         ["300", "301"])
+        s.run("subprocess.Popen(['sleep', '304']); os._exit(1) if 'os' in globals() else __import__('os').abort()")
+        seen = text(s.run("pgrep -a sleep", runtime="shell")).splitlines()
+        self.assertEqual(sorted(line.split()[2] for line in seen), ["300", "301"])
+        self.assertIn(f"{old} sleep 300", seen)
+
+    def test_undo_takes_all_back_to_the_step(self):
+        s = self.session()
+        s.run("n=2; echo two > f; sleep 400 &", runtime="shell")
+        for name in "python", "javascript":
+            s.run(SET[name] % 2, runtime=name)
+        s.run("UPDATE t SET n = 2", runtime="sql")
+        self.assertEqual(s.undo(count=1)["outcome"], "rolled_back")
+        self.assertEqual(self.state(s), ["2", "2", "1", "2"])
+        s.run("n = 3")
+        s.run("n=3", runtime="shell")
+        self.assertEqual(s.undo(count=2)["outcome"], "rolled_back")
+        self.assertEqual([get(s, "python"), get(s, "shell")], ["2", "2"])
+
+    def test_undo_in_one_leaves_the_others_alive(self):
+        s = self.session()
+        job = text(s.run("sleep 500 & echo $!", runtime="shell"))
+        pid = s.value("process.pid", runtime="javascript")
+        s.run("n = 2")
+        s.undo()
+        self.assertEqual(s.value("n"), "1")
+        self.assertEqual(text(s.run("jobs -p", runtime="shell")), job)
+        self.assertEqual(s.value("process.pid", runtime="javascript"), pid)
+
+    def test_undo_past_the_checkpoints_replays(self):
+        s = self.session()
+        for i in range(2, 8):
+            s.run("n=%d" % i, runtime="shell")
+        self.assertEqual(s.undo(count=6)["outcome"], "replayed")
+        self.assertEqual(self.state(s), ["1"] * 4)
+
+    def test_branches_and_branches_of_branches(self):
+        s = self.session()
+        b = service.Session(self.engine, self.engine.call("session.branch", session=s.id))
+        record = b.run("n", runtime="javascript")
+        self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("1", "replayed"))
+        for name in NAMES:
+            b.run(SET[name] % 2, runtime=name)
+        bb = service.Session(self.engine, self.engine.call("session.branch", session=b.id))
+        self.assertEqual(self.state(bb), ["2"] * 4)
+        for name in NAMES:
+            bb.run(SET[name] % 3, runtime=name)
+        self.assertEqual(self.state(s), ["1"] * 4)
+        self.assertEqual(self.state(b), ["2"] * 4)
+        record = bb.run("n=9; kill -9 $$", runtime="shell")
+        self.assertEqual(record["state"]["outcome"], "rolled_back")
+        bb.undo()
+        self.assertEqual(self.state(bb), ["3", "3", "3", "2"])
+
+    def test_sessions_without_python(self):
+        for name in "javascript", "sql", "shell":
+            s = self.engine.session(runtime=name)
+            s.run(MAKE[name])
+            b = service.Session(self.engine, self.engine.call("session.branch", session=s.id))
+            b.run(SET[name] % 2)
+            self.assertEqual((get(s, name), get(b, name)), ("1", "2"), name)
+            b.undo(count=2)  # reading it is a step, too
+            self.assertEqual(get(b, name), "1", name)
+            record = b.run((SET[name] % 5) + ";\n" + SPIN[name], timeout_ms=400)
+            self.assertEqual(record["state"]["outcome"], "rolled_back")
+            self.assertEqual(get(b, name), "1", name)
+            # A first step of Python that fails leaves no Python behind.
+            self.assertEqual(b.run("n = 1; import os; os.abort()", runtime="python")["state"]["outcome"], "rolled_back")
+            self.assertEqual(b.run("n", runtime="python")["error"]["name"], "NameError")
+
+    def test_replaying_javascript_changes_no_file(self):
+        s = self.session(make=False)
+        s.run("let n = 7; require('fs').writeFileSync('f', 'old')", runtime="javascript")
+        s.run("open('f', 'w').write('new'); open('g', 'w').write('g')")
+        s.run("process.exit(3)", runtime="javascript")
+        record = s.run("n", runtime="javascript")
+        self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("7", "replayed"))
+        self.assertEqual(record["files"], [])
+        self.assertEqual(s.value("open('f').read() + open('g').read()"), "'newg'")
+
+    def test_a_database_too_large_to_be_put_back(self):
+        s = self.session(make=False)
+        s.run("CREATE TABLE t(n, b); WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 24) "
+              "INSERT INTO t SELECT x, zeroblob(1 << 20) FROM c", runtime="sql")
+        record = s.run("PRAGMA cache_size = 10; UPDATE t SET n = 0, b = randomblob(1 << 20); " + SPIN["sql"],
+                       runtime="sql", timeout_ms=1500)
+        self.assertEqual(record["state"]["outcome"], "rolled_back")
+        record = s.run("SELECT count(*), sum(n), sum(length(b)) >> 20 FROM t", runtime="sql")
+        self.assertEqual(record["value"]["application/json"]["rows"], [[24, 300, 24]])
+
+    def test_javascript_that_does_not_come_out_the_same(self):
+        s = self.session(make=False)
+        s.run("let t = process.hrtime.bigint(); String(t)", runtime="javascript")
+        s.run("process.exit(3)", runtime="javascript")
+        record = s.run("1", runtime="javascript")
+        self.assertEqual(record["state"]["outcome"], "diverged")
+        self.assertRegex(record["state"]["reason"], r"^step [0-9a-f]{12}: value: .* was ")
+
+    def test_a_driver_that_dies_between_steps(self):
+        s = self.session()
+        s.run("import os, time\nif os.fork() == 0:\n  time.sleep(.2)\n  os.kill(os.getppid(), 9)\n  os._exit(0)")
+        s.run("(sleep .2; kill -9 $PPID) & n=2", runtime="shell")
+        s.run("n = 2; setTimeout(() => process.abort(), 200); 0", runtime="javascript")
+        time.sleep(0.6)
+        self.assertEqual(self.state(s), ["1", "2", "1", "2"])
+
+    def test_standard_input_of_a_step(self):
+        s = self.session(make=False)
+        read = {"python": "import sys; sys.stdin.read()", "javascript": "require('fs').readFileSync(0, 'utf8')"}
+        for name, code in read.items():
+            self.assertEqual(s.value(code, runtime=name, stdin="a\nb\n"), "'a\\nb\\n'")
+            self.assertEqual(s.value(code, runtime=name), "''")
+            self.assertEqual(s.value(code, runtime=name, stdin="c"), "'c'")
+        self.assertEqual(s.run("read x; cat; echo $x", runtime="shell", stdin="a\nb\n")["stdout"], "b\na\n")
+        self.assertEqual(s.run("cat", runtime="shell")["stdout"], "")
+        self.assertEqual(s.value("input()", stdin="left\nover\n"), "'left'")
+        self.assertEqual(s.run("input()")["error"]["name"], "EOFError")
+        self.assertEqual(s.run("SELECT 1", runtime="sql", stdin="x")["status"], "ok")
+
+    def test_interrupt(self):
+        s = self.session()
+        for name in NAMES:
+            other = self.engine.connect()
+            number = s.engine.client.send("step.run", session=s.id, code=SPIN[name], runtime=name)
+            time.sleep(0.4)
+            other.call("step.interrupt", session=s.id)
+            record = s.engine.client.receive(number)
+            other.close()
+            self.assertIn(record["error"]["name"], ("Interrupted", "KeyboardInterrupt"), name)
+        self.assertEqual(self.state(s), ["1"] * 4)
+
+    def test_completion_gives_last_parts(self):
+        s = self.session(make=False)
+        s.run("import os.path")
+        s.run("let apple = {core: 1, cord: 2}", runtime="javascript")
+        s.run("CREATE TABLE people(age, agency)", runtime="sql")
+        s.run("var_one=1", runtime="shell")
+        for name, start, want in (("python", "x = os.path.isab", ["isabs"]), ("javascript", "1 + apple.cor", ["cord", "core"]),
+                                  ("sql", "SELECT people.ag", ["age", "agency"]), ("shell", "echo ${var_o", ["var_one"])):
+            self.assertEqual(self.engine.call("step.complete", session=s.id, text=start, runtime=name)["names"], want)
+
+    def test_completion_first_does_not_lose_the_state(self):
+        s = self.session()
+        b = service.Session(self.engine, self.engine.call("session.branch", session=s.id))
+        for name in NAMES:
+            self.engine.call("step.complete", session=b.id, text="n", runtime=name)
+        self.assertEqual(self.state(b), ["1"] * 4)
+
+
+class Restart(harness.Case):
+    def test_all_are_replayed(self):
+        state = os.path.join(harness.make_dir(), "state")
+        engine = service.Engine(state=state)
+        s = engine.session()
+        for name in NAMES:
+            s.run(MAKE[name], runtime=name)
+            s.run(SET[name] % 2, runtime=name)
+        engine.process.send_signal(signal.SIGKILL)
+        engine.process.wait()
+        engine.stop()
+        engine = service.Engine(state=state)
+        self.addCleanup(engine.stop)
+        s = service.Session(engine, {"session": s.id})
+        first = s.run("echo $n", runtime="shell")
+        self.assertEqual((text(first), first["state"]["outcome"]), ("2", "replayed"))
+        self.assertEqual([get(s, name) for name in NAMES], ["2"] * 4)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions of a running engine: `retort serve` and `retort session`, and JSON-RPC on the socket."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+
+
+class Engine:
+    def __init__(self, *options, where=None):
+        self.dir = where or harness.make_dir()
+        self.path = os.path.join(self.dir, "s")
+        self.process = subprocess.Popen(
+            [harness.RETORT, "serve", "--socket", self.path, "--no-journal", *options],
+            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=harness.environment(), cwd=self.dir)
+        self.said = self.process.stderr.readline().decode()
+
+    def stop(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        self.process.communicate(timeout=harness.TIMEOUT_S)
+        return self.process.returncode
+
+    def run(self, *args, **kwargs):
+        env = {"RETORT_SOCKET": self.path, **kwargs.pop("env", {})}
+        return harness.retort("session", *args, env=env, **kwargs)
+
+    def call(self, *requests):
+        """Send requests at once and the end; the messages that come back."""
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(harness.TIMEOUT_S)
+            s.connect(self.path)
+            s.sendall(b"".join(r if isinstance(r, bytes) else json.dumps(r).encode() + b"\n" for r in requests))
+            s.shutdown(socket.SHUT_WR)
+            data = b"".join(iter(lambda: s.recv(1 << 16), b""))
+        return [json.loads(line) for line in data.splitlines()]
+
+
+def request(number, method, **params):
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+class Sessions(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.engine = Engine()
+        cls.addClassCleanup(cls.engine.stop)
+
+    def good(self, *args, **kwargs):
+        done = self.engine.run(*args, **kwargs)
+        self.assertEqual(done.status, 0, repr(done))
+        return done.out
+
+    def new(self, *options):
+        return self.good("new", *options).strip()
+
+    def test_it_says_where_it_listens(self):
+        self.assertEqual(self.engine.said, f"retort: listening at {self.engine.path}\n")
+
+    def test_variables_and_files_stay(self):
+        s = self.new()
+        self.assertRegex(s, r"^s-[a-z0-9]+$")
+        self.assertEqual(self.good("exec", s, "-c", "x = 6"), "")
+        self.assertEqual(self.good("exec", s, "-c", "print('a')\nx * 7"), "a\n42\n")
+        self.good("exec", s, "-c", "open('f.txt', 'w').write('hi')")
+        self.assertEqual(self.good("files", s, "f.txt"), "hi")
+        self.assertIn("f.txt", self.good("files", s))
+
+    def test_branches_do_not_see_each_other(self):
+        s = self.new()
+        self.good("exec", s, "-c", "x = 1")
+        b = self.good("branch", s).strip()
+        self.good("exec", b, "-c", "x = 2; open('only-here', 'w')")
+        self.assertEqual(self.good("exec", s, "-c", "x"), "1\n")
+        self.assertEqual(self.good("exec", b, "-c", "x"), "2\n")
+        self.assertNotIn("only-here", self.good("files", s))
+
+    def test_undo_takes_back_variables_and_files(self):
+        s = self.new()
+        self.good("exec", s, "-c", "x = 1; open('f', 'w').write('old')")
+        self.good("exec", s, "-c", "x = 2; open('f', 'w').write('new')")
+        self.good("undo", s)
+        self.assertEqual(self.good("exec", s, "-c", "x, open('f').read()"), "(1, 'old')\n")
+
+    def test_an_error_is_the_steps_own_status(self):
+        s = self.new()
+        done = self.engine.run("exec", s, "-c", "1 / 0")
+        self.assertEqual((done.status, done.out), (1, ""))
+        self.assertIn("ZeroDivisionError", done.err)
+        self.assertEqual(self.engine.run("exec", s, "--timeout", "500ms", "-c", "while True: pass").status, 124)
+        self.assertEqual(self.good("exec", s, "-c", "1"), "1\n")
+
+    def test_log_and_tree(self):
+        s = self.new("tree")
+        self.good("exec", "tree", "-c", "root = 1")
+        self.good("branch", "tree", "twig")
+        self.good("exec", "tree", "-c", "left = 1")
+        self.good("exec", "twig", "-c", "right = 1")
+        steps = json.loads(self.good("log", s, "--json"))["steps"]
+        self.assertEqual([x["code"] for x in steps], ["left = 1", "root = 1"])
+        lines = self.good("log", s).splitlines()
+        self.assertRegex(lines[0], r"^STEP +STATUS +OUTCOME +RUNTIME +CODE$")
+        self.assertRegex(lines[1], r"^[0-9a-f]{12}  ok +committed +python +left = 1$")
+        graph = self.good("log", "--graph")
+        self.assertRegex(graph, r"(?m)^\*[| ]* [0-9a-f]{12} \(twig\) right = 1$")
+        self.assertRegex(graph, r"(?m)\|/")
+        self.assertNotIn("\033", graph)
+
+    def test_much_output_comes_whole_up_to_the_limit(self):
+        s = self.new("--output-limit", "1m")
+        code = "import sys\nfor i in range(40000): print('%050d' % i)"
+        out = self.good("exec", s, "-c", code)
+        record = json.loads(self.good("exec", s, "--json", "-c", code))
+        self.assertEqual(out, record["stdout"])
+        self.assertTrue(out.endswith("%050d\n" % 39999))
+
+    def test_files_in_and_out(self):
+        s = self.new()
+        where = harness.make_dir()
+        data = bytes(range(256)) * 50000
+        with open(os.path.join(where, "in.bin"), "wb") as f:
+            f.write(data)
+        self.good("files", s, "--put", os.path.join(where, "in.bin"))
+        self.good("exec", s, "-o", os.path.join(where, "out"), "-c",
+                  "import os\nos.mkdir('d')\nopen('d/copy.bin', 'wb').write(open('in.bin', 'rb').read()); None")
+        with open(os.path.join(where, "out", "d", "copy.bin"), "rb") as f:
+            self.assertEqual(f.read(), data)
+        self.good("files", s, "--remove", "in.bin")
+        self.assertNotIn("in.bin", self.good("files", s))
+
+    def test_ctrl_c_stops_the_step_and_not_the_session(self):
+        s = self.new()
+        self.good("exec", s, "-c", "x = 5")
+        env = harness.environment({"RETORT_SOCKET": self.engine.path})
+        p = subprocess.Popen([harness.RETORT, "session", "exec", s, "-c", "import time\nprint('up', flush=True)\n"
+                              "time.sleep(100)"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(p.stdout.readline(), b"up\n")
+        p.send_signal(signal.SIGINT)
+        p.communicate(timeout=20)
+        self.assertEqual(p.returncode, 130)
+        self.assertEqual(self.good("exec", s, "-c", "x"), "5\n")
+
+    def test_events_end_with_the_record(self):
+        s = self.new()
+        events = [json.loads(x) for x in self.good("exec", s, "--jsonl", "-c", "print('é')").splitlines()]
+        self.assertEqual([e["event"] for e in events], ["step.started", "stdout", "step.finished"])
+        self.assertEqual(events[-1]["result"]["stdout"], "é\n")
+
+    def test_a_record_replays(self):
+        s = self.new()
+        self.good("exec", s, "-c", "x = 2")
+        self.good("exec", s, "-c", "print(x ** 10)")
+        path = os.path.join(harness.make_dir(), "record")
+        self.good("export", s, "-o", path)
+        done = harness.retort("replay", path)
+        self.assertEqual((done.status, done.out), (0, "replayed: 2 steps\n"), repr(done))
+
+    def test_names_are_explained(self):
+        for args, status, words in ((("exec", "nobody", "-c", "1"), 2, "nobody"), (("exce",), 2, "did you mean exec"),
+                                    (("exec", "x"), 2, "nothing to run"), (("rm",), 2, "missing"),
+                                    (("ls", "x"), 2, "unexpected")):
+            with self.subTest(args=args):
+                done = self.engine.run(*args)
+                self.assertEqual(done.status, status)
+                self.assertRegex(done.err, rf"^retort: [^\n]*{words}[^\n]*\n$")
+
+    def test_rpc_answers_each_request(self):
+        got = self.engine.call(request(1, "engine.info"), b"garbage\n", request("a", "session.lst"),
+                               request(None, "session.get", sesion=1), request(2, "session.create", limits={"pids": 0}))
+        answers = {json.dumps(m["id"]): m for m in got}
+        self.assertEqual(len(got), 5)
+        self.assertIn("step.run", answers["1"]["result"]["operations"])
+        self.assertEqual(answers['"a"']["error"]["code"], -32601)
+        self.assertIn("session.list", answers['"a"']["error"]["data"]["hint"])
+        self.assertEqual(answers["2"]["error"]["data"]["code"], "usage")
+        self.assertEqual(sorted(m["error"]["code"] for m in got if m["id"] is None), [-32700, -32602])
+
+    def test_a_client_that_is_gone_takes_its_step_along(self):
+        s = self.new()
+        with socket.socket(socket.AF_UNIX) as c:
+            c.connect(self.engine.path)
+            c.sendall(json.dumps(request(1, "step.run", session=s, code="while True: pass", stream=True)).encode()
+                      + b"\n")
+            self.assertIn(b"step.started", c.recv(1 << 16))
+        start = time.monotonic()
+        self.assertEqual(self.good("exec", s, "-c", "1"), "1\n")
+        self.assertLess(time.monotonic() - start, 10)
+
+    @unittest.skipUnless(harness.IS_ROOT, "only root can be somebody else")
+    def test_others_are_refused(self):
+        # Where others may go, so that it is the engine that refuses.
+        where = tempfile.mkdtemp(prefix="retort-test-", dir="/tmp")
+        self.addCleanup(shutil.rmtree, where)
+        engine = Engine(where=where)
+        self.addCleanup(engine.stop)
+        os.chmod(where, 0o755)
+        os.chmod(engine.path, 0o777)
+        code = ("import socket\ns = socket.socket(socket.AF_UNIX)\ns.connect('%s')\nprint(s.recv(999).decode())"
+                % engine.path)
+        done = subprocess.run(["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups", "/usr/bin/python3",
+                               "-c", code], capture_output=True, check=False)
+        self.assertIn(b'"code":"access"', done.stdout, done.stderr)
+
+
+class Serving(harness.Case):
+    def test_signals_end_it_gracefully(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            engine = Engine()
+            self.assertEqual(engine.run("new").status, 0)
+            self.assertEqual(engine.stop(number), 0)
+            self.assertFalse(os.path.exists(engine.path))
+
+    def test_a_second_one_is_told_and_a_dead_ones_socket_replaced(self):
+        engine = Engine()
+        done = harness.retort("serve", "--socket", engine.path, "--no-journal")
+        self.assertEqual(done.status, 2)
+        self.assertIn("already", done.err)
+        engine.stop(signal.SIGKILL)
+        self.assertTrue(os.path.exists(engine.path))
+        again = subprocess.Popen([harness.RETORT, "serve", "--socket", engine.path, "--no-journal"],
+                                 stderr=subprocess.PIPE, env=harness.environment())
+        self.assertIn(b"listening", again.stderr.readline())
+        again.terminate()
+        again.communicate(timeout=harness.TIMEOUT_S)
+        self.assertEqual(again.returncode, 0)
+
+    def test_places_that_do_not_do(self):
+        done = harness.retort("serve", "--socket", "/tmp/" + "x" * 200, "--no-journal")
+        self.assertEqual(done.status, 2)
+        self.assertIn("limit 107", done.err)
+        state = harness.make_dir()
+        os.chmod(state, 0o755)
+        done = harness.retort("serve", "--socket", os.path.join(state, "s"), "--state", state)
+        self.assertEqual(done.status, 2)
+        self.assertIn("others may enter", done.err)
+
+    def test_no_engine_is_told(self):
+        done = harness.retort("session", "ls", "--socket", "/tmp/retort-nobody-here")
+        self.assertEqual(done.status, 2)
+        self.assertRegex(done.err, r"^retort: no engine at [^\n]*retort serve[^\n]*\n$")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,574 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps are transactions: what a step that fails leaves behind, and how one goes back."""
+
+import ast
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness  # noqa: E402
+import service  # noqa: E402
+
+MIB = 1 << 20
+LIMITS = {"memory_bytes": 256 * MIB, "disk_bytes": 8 * MIB, "pids": 32, "timeout_ms": 20000}
+engine = None
+
+
+def setUpModule():
+    global engine
+    engine = service.Engine()
+
+
+def tearDownModule():
+    engine.stop()
+
+
+def has(module):
+    return subprocess.run(["/usr/bin/python3", "-c", f"import {module}"], capture_output=True).returncode == 0
+
+
+class Case(harness.Case):
+    def session(self, **params):
+        params.setdefault("limits", LIMITS)
+        s = engine.session(**params)
+        self.addCleanup(s.close)
+        return s
+
+    def value(self, s, code, **params):
+        return ast.literal_eval(s.value(code, **params))
+
+    def fails(self, s, code, status, **params):
+        """Run a step that must fail and be rolled back."""
+        record = s.run(code, **params)
+        self.assertEqual((record["status"], record["state"]["outcome"]), (status, "rolled_back"), record)
+        self.assertEqual(record["files"], [])
+        return record
+
+    def undone(self, s, **params):
+        back = s.undo(**params)
+        self.assertEqual(back["outcome"], "rolled_back")
+        return back
+
+    def files(self, s):
+        code = "import os; sorted((p, n) for p, _, f in os.walk('.') for n in f)"
+        return self.value(s, code)
+
+
+class Failures(Case):
+    """The state before the step survives, whatever ends it."""
+
+    def check(self, code, status, **params):
+        s = self.session()
+        s.run("x = {'a': [1, 2]}; y = 'kept'")
+        s.run("x['a'].append(3); open('kept.txt', 'w').write('kept')")
+        record = self.fails(s, "x['a'].append(99); y = 'lost'; open('new.txt', 'w').write('n')\n" + code,
+                            status, **params)
+        self.assertEqual(self.value(s, "import os; x, y, os.listdir()"),
+                         ({"a": [1, 2, 3]}, "kept", ["kept.txt"]))
+        # Once more: the state that came back can be gone back to as well.
+        self.fails(s, "x = None; import os; os._exit(1)", "error")
+        self.assertEqual(self.value(s, "x['a']"), [1, 2, 3])
+        return record
+
+    def test_endless_loop(self):
+        record = self.check("while True: pass", "timeout", timeout_ms=200)
+        self.assertEqual(record["error"]["name"], "TimeLimit")
+
+    def test_memory(self):
+        record = self.check("z = []\nwhile True: z.append(bytearray(1 << 20))", "oom")
+        self.assertEqual(record["error"]["name"], "MemoryLimit")
+
+    def test_segmentation_fault(self):
+        record = self.check("import ctypes; ctypes.string_at(0)", "killed")
+        self.assertEqual((record["signal"], record["exit_code"]), (11, None))
+
+    def test_exit(self):
+        record = self.check("import os; os._exit(7)", "error")
+        self.assertEqual((record["signal"], record["exit_code"]), (None, 7))
+        # It ended itself well, and still there is no state to go on from.
+        self.check("import os; os._exit(0)", "ok")
+
+    def test_abort(self):
+        self.assertEqual(self.check("import os; os.abort()", "killed")["signal"], 6)
+
+    def test_kill_of_itself(self):
+        self.assertEqual(self.check("import os; os.kill(os.getpid(), 9)", "killed")["signal"], 9)
+
+    def test_fork_bomb(self):
+        by = self.session().run("1")["limits"]["pids"]["by"]
+        # Without a cgroup the engine counts, and ends the step.
+        self.check("import os\nwhile True:\n try: os.fork()\n except BaseException: pass",
+                   "killed" if by == "engine" else "timeout",
+                   timeout_ms=20000 if by == "engine" else 500)
+
+    def test_full_workspace(self):
+        s = self.session()
+        s.run("x = 1; open('a', 'w').write('a')")
+        fill = "x = 2\nf = open('big', 'wb')\nwhile True: f.write(bytes(1 << 20)); f.flush()"
+        record = s.run(fill, atomic=True)
+        self.assertEqual((record["status"], record["state"]["outcome"]), ("error", "rolled_back"))
+        self.assertEqual(record["error"]["name"], "OSError")
+        self.assertEqual(self.value(s, "open('b', 'wb').write(bytes(4 << 20)); import os; x, sorted(os.listdir())"),
+                         (1, ["a", "b"]))
+
+    def test_full_tmp(self):
+        s = self.session()
+        s.run("open('/tmp/mine', 'w').write('a'); open('/dev/shm/mine', 'w').write('a')")
+        fill = """
+import os
+os.mkdir('/tmp/dir'); os.mkdir('/tmp/dir/deep')
+for path in ('/tmp/dir/deep/f', '/dev/shm/f'):
+    try:
+        f = open(path, 'wb')
+        while True: f.write(bytes(1 << 20)); f.flush()
+    except OSError: pass
+os._exit(1)"""
+        self.fails(s, fill, "error")
+        self.assertEqual(self.value(s, "open('b', 'wb').write(bytes(4 << 20)); import os; os.listdir('/tmp'), os.listdir('/dev/shm')"),
+                         (["mine"], ["mine"]))
+
+    def test_ignored_interrupt(self):
+        start = time.monotonic()
+        self.check("import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: time.sleep(60)",
+                   "timeout", timeout_ms=100)
+        self.assertLess(time.monotonic() - start, 30)
+
+    def test_flood_of_output(self):
+        flood = "import os\nprint('first', flush=True)\nfor _ in range(3000): os.write(1, b'x' * 9999 + b'\\n')\nos._exit(1)"
+        record = self.check(flood, "error")
+        self.assertTrue(record["stdout"].startswith("first\nxxx"))
+        self.assertGreater(record["truncated"]["stdout_bytes"], 0)
+        s = self.session(limits={**LIMITS, "output_bytes": 1000})
+        record = self.fails(s, "while True: print('y' * 99)", "timeout", timeout_ms=300)
+        self.assertLess(len(record["stdout"]), 2000)
+        self.assertEqual(s.value("1"), "1")
+
+    def test_output_is_kept(self):
+        record = self.check("import sys; print('out'); print('err', file=sys.stderr); sys.stdout.flush(); sys.stderr.flush()\n"
+                            "import os; os._exit(1)", "error")
+        self.assertEqual((record["stdout"], record["stderr"]), ("out\n", "err\n"))
+
+    def test_first_step(self):
+        s = self.session()
+        self.fails(s, "import os; os._exit(1)", "error")
+        self.assertEqual(s.value("'x' in globals()"), "False")
+
+
+class Errors(Case):
+    def test_partial_changes(self):
+        s = self.session()
+        s.run("x = 1")
+        record = s.run("x = 2; open('f', 'w').write('f'); 1/0")
+        self.assertEqual((record["status"], record["state"]["outcome"]), ("error", "committed"))
+        self.assertEqual([f["path"] for f in record["files"]], ["f"])
+        self.assertEqual(s.value("x"), "2")
+
+    def test_atomic(self):
+        s = self.session()
+        s.run("x = 1; l = []")
+        record = s.run("print('said'); x = 2; l.append(1); open('f', 'w').write('f'); 1/0", atomic=True)
+        self.assertEqual((record["status"], record["state"]["outcome"]), ("error", "rolled_back"))
+        self.assertEqual((record["stdout"], record["files"], record["exit_code"]), ("said\n", [], 1))
+        self.assertEqual(record["error"]["name"], "ZeroDivisionError")
+        self.assertEqual(self.value(s, "import os; x, l, os.listdir()"), (1, [], []))
+        self.assertEqual(s.run("x = 3", atomic=True)["state"]["outcome"], "committed")
+        self.assertEqual(s.value("x"), "3")
+
+    def test_interrupt_keeps_changes(self):
+        s = self.session()
+        s.run("x = 1")
+        number = engine.client.send("step.run", session=s.id, code="x = 2\nprint('here', flush=True)\nwhile True: pass")
+        other = engine.connect()
+        self.addCleanup(other.close)
+        time.sleep(0.3)
+        other.call("step.interrupt", session=s.id)
+        record = engine.client.receive(number)
+        self.assertEqual((record["status"], record["state"]["outcome"]), ("killed", "committed"))
+        self.assertEqual(record["stdout"], "here\n")
+        self.assertEqual(s.value("x"), "2")
+
+    def test_interrupt_not_heard(self):
+        s = self.session()
+        s.run("x = 1")
+        code = "x = 2\nimport signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: time.sleep(9)"
+        number = engine.client.send("step.run", session=s.id, code=code)
+        other = engine.connect()
+        self.addCleanup(other.close)
+        time.sleep(0.3)
+        other.call("step.interrupt", session=s.id)
+        other.call("step.interrupt", session=s.id)
+        record = engine.client.receive(number)
+        self.assertEqual((record["status"], record["state"]["outcome"]), ("killed", "rolled_back"))
+        self.assertEqual(s.value("x"), "1")
+
+
+class Carried(Case):
+    """A step's fork is invisible, and what is not memory comes back as well."""
+
+    def test_random(self):
+        s = self.session()
+        plain = random.Random(1)
+        s.run("import random; random.seed(1)")
+        self.assertEqual(self.value(s, "random.random()"), plain.random())
+        self.assertEqual(self.value(s, "random.random()"), plain.random())
+        self.fails(s, "random.random(); import os; os._exit(1)", "error")
+        self.assertEqual(self.value(s, "random.random()"), plain.random())
+        wanted = plain.random()
+        self.assertEqual(self.value(s, "random.random()"), wanted)
+        self.undone(s)
+        self.assertEqual(self.value(s, "random.random()"), wanted)
+
+    def test_open_file(self):
+        s = self.session()
+        s.run("f = open('log', 'w+'); f.write('one\\n'); f.flush()")
+        s.run("f.write('two\\n'); f.flush()")
+        self.fails(s, "f.write('three\\n'); f.flush(); import os; os._exit(1)", "error")
+        s.run("f.write('four\\n'); f.flush()")
+        self.assertEqual(self.value(s, "f.tell(), open('log').read()"), (13, "one\ntwo\nfour\n"))
+        s.run("f.seek(0); r = f.readline()")
+        self.fails(s, "f.read(); import os; os._exit(1)", "error")
+        self.assertEqual(self.value(s, "r, f.readline()"), ("one\n", "two\n"))
+
+    def test_buffered_output_is_not_doubled(self):
+        s = self.session()
+        s.run("f = open('log', 'w'); f.write('one ')")
+        s.run("f.write('two ')")
+        self.fails(s, "f.write('three '); import os; os._exit(1)", "error")
+        self.assertEqual(s.value("f.close(); open('log').read()"), "'one two '")
+
+    def test_sqlite(self):
+        s = self.session()
+        s.run("import sqlite3; c = sqlite3.connect('d.db'); m = sqlite3.connect(':memory:')\n"
+              "for k in (c, m): k.execute('create table t(a)'); k.execute('insert into t values(1)'); k.commit()")
+        self.fails(s, "for k in (c, m): k.execute('insert into t values(2)'); k.commit()\nimport os; os._exit(1)", "error")
+        self.assertEqual(self.value(s, "[k.execute('select a from t').fetchall() for k in (c, m)]"), [[(1,)], [(1,)]])
+        s.run("c.execute('insert into t values(3)')")  # not committed yet
+        self.fails(s, "c.rollback(); import os; os._exit(1)", "error")
+        self.assertEqual(self.value(s, "c.commit(); c.execute('select a from t').fetchall()"), [(1,), (3,)])
+        self.assertEqual(s.value("sqlite3.connect('d.db').execute('pragma integrity_check').fetchone()[0]"), "'ok'")
+
+    def test_generator(self):
+        s = self.session()
+        s.run("g = (i * i for i in range(100)); it = iter(range(9)); next(g)")
+        self.assertEqual(s.value("next(g)"), "1")
+        self.fails(s, "next(g); next(it); import os; os._exit(1)", "error")
+        self.assertEqual(s.value("next(g), next(it)"), "(4, 0)")
+
+    def test_event_loop(self):
+        s = self.session()
+        s.run("import asyncio; q = asyncio.Queue(); loop = asyncio.get_running_loop() if False else None\nawait asyncio.sleep(0)")
+        s.run("ticks = []\nasync def tick():\n  while True:\n    ticks.append(1); await asyncio.sleep(0.01)\n"
+              "t = asyncio.ensure_future(tick()); await asyncio.sleep(0.05)")
+        self.fails(s, "await asyncio.sleep(0.01); t.cancel(); import os; os._exit(1)", "error")
+        self.assertEqual(s.value("n = len(ticks); await asyncio.sleep(0.1); len(ticks) > n, t.cancelled()"), "(True, False)")
+        s.run("await q.put(5)")
+        self.assertEqual(s.value("await q.get()"), "5")
+
+    @unittest.skipUnless(has("matplotlib"), "no matplotlib")
+    def test_matplotlib(self):
+        s = self.session(limits={**LIMITS, "memory_bytes": 1024 * MIB})
+        s.run("import matplotlib.pyplot as plt; fig, ax = plt.subplots(num=7); ax.plot([1, 2]); plt.rcParams['font.size'] = 17\nplt.ioff(); h = ax")
+        lines = s.value("len(h.lines), plt.rcParams['font.size']")
+        self.fails(s, "h.plot([3, 4]); plt.rcParams['font.size'] = 3; import os; os._exit(1)", "error")
+        self.assertEqual(s.value("len(h.lines), plt.rcParams['font.size']"), lines)
+
+    def test_process_id_and_environment(self):
+        s = self.session()
+        s.run("import os, signal; os.environ['A'] = 'b'; os.mkdir('d'); os.chdir('d'); os.umask(0o27)\n"
+              "signal.signal(signal.SIGUSR1, lambda *a: globals().__setitem__('got', 1))")
+        self.fails(s, "os.environ['A'] = 'c'; os.chdir('/'); os.umask(0); os._exit(1)", "error")
+        self.assertEqual(self.value(s, "os.kill(os.getpid(), signal.SIGUSR1); os.environ['A'], os.getcwd(), os.umask(0o27), got"),
+                         ("b", "/home/user/d", 0o27, 1))
+
+
+class Processes(Case):
+    SERVER = """
+import subprocess, sys
+p = subprocess.Popen([sys.executable, '-u', '-c', 'for l in __import__("sys").stdin: print(l.strip() + "!")'],
+                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def ask(what):
+    p.stdin.write(what + '\\n'); p.stdin.flush(); return p.stdout.readline().strip()
+"""
+
+    def pids(self, s):
+        return self.value(s, "import os; sorted(open(f'/proc/{n}/cmdline').read().split('\\0')[0:2] for n in os.listdir('/proc') if n.isdigit() and open(f'/proc/{n}/comm').read().strip() == 'sleep')")
+
+    def test_of_the_failed_step_are_gone(self):
+        s = self.session()
+        s.run("x = 1")
+        daemons = """
+import os, signal, subprocess
+subprocess.Popen(['sleep', '1001'])
+subprocess.Popen(['sleep', '1002'], start_new_session=True)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        os.execlp('sleep', 'sleep', '1003')
+    os._exit(0)
+os.wait()
+os._exit(1)"""
+        self.fails(s, daemons, "error")
+        self.assertEqual(self.pids(s), [])
+
+    def test_stopped_ones_are_gone(self):
+        s = self.session()
+        s.run("x = 1")
+        self.fails(s, "import os, signal, subprocess\nq = subprocess.Popen(['sleep', '1001']); q.send_signal(signal.SIGSTOP)\nos._exit(1)", "error")
+        self.assertEqual(self.pids(s), [])
+
+    def test_of_earlier_steps_stay(self):
+        s = self.session()
+        s.run("import subprocess, os; q = subprocess.Popen(['sleep', '1004'])\n"
+              "if os.fork() == 0:\n os.setsid()\n if os.fork() == 0: os.execlp('sleep', 'sleep', '1005')\n os._exit(0)\n"
+              "os.wait()")
+        self.fails(s, "r = subprocess.Popen(['sleep', '1006']); import os; os._exit(1)", "error")
+        self.assertEqual(self.pids(s), [["sleep", "1004"], ["sleep", "1005"]])
+
+    def test_socket_server_of_step_1_answers_after_step_2(self):
+        s = self.session()
+        server = """
+import subprocess, sys, time, socket
+code = '''
+import socket
+l = socket.socket(socket.AF_UNIX); l.bind("/tmp/server"); l.listen()
+while True:
+    c, _ = l.accept(); c.sendall(b"hello " + c.recv(99)); c.close()
+'''
+p = subprocess.Popen([sys.executable, '-c', code])
+def ask(what):
+    c = socket.socket(socket.AF_UNIX)
+    for _ in range(500):
+        try: c.connect('/tmp/server'); break
+        except OSError: time.sleep(0.02)
+    c.sendall(what); return c.recv(99)
+ask(b'one')"""
+        self.assertEqual(s.value(server), "b'hello one'")
+        self.fails(s, "ask(b'two'); import os; os._exit(1)", "error")
+        self.assertEqual(s.value("ask(b'three')"), "b'hello three'")
+        self.fails(s, "while True: pass", "timeout", timeout_ms=100)
+        self.assertEqual(s.value("ask(b'four'), p.pid in [int(n) for n in __import__('os').listdir('/proc') if n.isdigit()]"),
+                         "(b'hello four', True)")
+
+    def test_driver_killed_between_steps(self):
+        s = self.session()
+        s.run("x = 5; open('f', 'w').write('f')")
+        s.run("x = 6; import subprocess; q = subprocess.Popen(['sh', '-c', 'sleep 0.2; kill -9 $PPID'])")
+        time.sleep(0.6)
+        self.assertEqual(self.value(s, "import os; x, os.listdir()"), (6, ["f"]))
+
+
+class NoCheckpoint(Case):
+    def test_threads(self):
+        s = self.session()
+        s.run("x = 1; import threading; go = threading.Event()\nt = threading.Thread(target=go.wait, daemon=True); t.start()")
+        record = s.run("x = 2")
+        self.assertEqual((record["status"], record["state"]["outcome"]), ("ok", "committed"))
+        self.assertIn("threads", record["state"]["reason"])
+        self.assertNotIn("checkpoint", record["state"])
+        record = s.run("x = 3; import os; os._exit(1)")
+        self.assertEqual((record["status"], record["state"]["outcome"]), ("error", "lost"))
+        self.assertIn("threads", record["state"]["reason"])
+        record = s.run("1 + 1")
+        self.assertEqual(record["status"], "ok")
+        self.assertEqual(record["value"]["text/plain"], "2")
+
+    def test_threads_that_end(self):
+        s = self.session()
+        s.run("x = 1; import threading; go = threading.Event()\nt = threading.Thread(target=go.wait, daemon=True); t.start()")
+        s.run("x = 2; go.set(); t.join()")
+        self.fails(s, "x = 3; import os; os._exit(1)", "error")
+        self.assertEqual(s.value("x"), "2")
+
+    def test_error_with_threads_is_kept(self):
+        s = self.session()
+        s.run("x = 1; import threading; go = threading.Event()\nthreading.Thread(target=go.wait, daemon=True).start()")
+        record = s.run("x = 2; 1/0", atomic=True)
+        self.assertEqual((record["status"], record["state"]["outcome"]), ("error", "committed"))
+        self.assertIn("threads", record["state"]["reason"])
+        self.assertEqual(s.value("x"), "2")
+
+    def test_guards_are_killed(self):
+        s = self.session()
+        s.run("x = 1; import os")
+        record = s.run("x = 2; os.kill(-1, 9); os._exit(1)")
+        self.assertEqual(record["state"]["outcome"], "lost")
+        record = s.run("x")
+        self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("1", "replayed"))
+        s.run("os.kill(-1, 9); x = 3")
+        self.assertEqual(s.value("x"), "3")
+        self.fails(s, "os._exit(1)", "error")
+        self.assertEqual(s.value("x"), "3")
+
+    def test_state_is_rebuilt(self):
+        s = self.session()
+        s.run("x = 1; import threading, os; go = threading.Event()\nthreading.Thread(target=go.wait, daemon=True).start()")
+        s.run("open('f', 'w').write('f'); x = 2")
+        self.assertEqual(s.run("open('g', 'w').write('g'); os._exit(1)")["state"]["outcome"], "lost")
+        record = s.run("x, os.listdir()")
+        self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("(2, ['f'])", "replayed"))
+
+    def test_large_memory(self):
+        s = self.session()
+        s.run("big = bytearray(160 << 20)\nfor i in range(0, len(big), 4096): big[i] = 1")
+        record = s.run("x = 1")
+        self.assertEqual(record["state"]["outcome"], "committed")
+        self.assertIn("memory", record["state"]["reason"])
+        record = s.run("import os; os._exit(1)")
+        self.assertEqual(record["state"]["outcome"], "lost")
+        self.assertIn("memory", record["state"]["reason"])
+        self.assertEqual(s.value("1"), "1")
+
+
+class Undo(Case):
+    def test_to_each_of_the_last(self):
+        for count in (1, 4, 5):
+            s = self.session()
+            for i in range(6):
+                s.run(f"x = {i}; open('f{i}', 'w').write('{i}')")
+            time.sleep(0.1)  # the last is made when nobody waits
+            back = s.undo(count=count)
+            left = 6 - count
+            self.assertEqual(back["outcome"], "rolled_back" if count < 5 else "replayed")
+            self.assertEqual(self.value(s, "import os; x, sorted(os.listdir())"),
+                             (left - 1, [f"f{i}" for i in range(left)]))
+
+    def test_again_and_again(self):
+        s = self.session()
+        steps = [s.run(f"x = {i}")["step"] for i in range(4)]
+        self.assertEqual(self.undone(s)["head"], steps[2])
+        self.assertEqual(s.value("x"), "2")
+        self.fails(s, "x = 9; import os; os._exit(1)", "error")
+        self.assertEqual(s.value("x"), "2")
+        self.undone(s, to=steps[1])
+        self.fails(s, "x = 9; import os; os._exit(1)", "error")
+        self.assertEqual(s.value("x"), "1")
+        self.assertEqual(s.run("x += 10; x")["value"]["text/plain"], "11")
+        self.undone(s)
+        self.assertEqual(s.value("x"), "1")
+
+    def test_beyond_the_kept_is_by_replay(self):
+        s = self.session()
+        for i in range(8):
+            s.run(f"x = {i}; open('f', 'w').write('{i}')")
+        self.assertEqual(s.undo(count=6)["outcome"], "replayed")
+        self.assertEqual(self.value(s, "x, open('f').read()"), (1, "1"))
+        self.fails(s, "x = 9; import os; os._exit(1)", "error")
+        self.assertEqual(s.value("x"), "1")
+
+    def test_past_the_root(self):
+        s = self.session()
+        s.run("x = 1")
+        with self.assertRaisesRegex(service.Refused, "cannot undo 2 steps: the session has 1"):
+            s.undo(count=2)
+        self.assertEqual(s.value("x"), "1")
+        self.assertEqual(s.undo(count=2)["head"], "")
+        self.assertEqual(s.value("'x' in globals()"), "False")
+        with self.assertRaisesRegex(service.Refused, "cannot undo"):
+            s.undo(count=2)
+        with self.assertRaises(service.Refused):
+            s.undo(to="feedfeed")
+
+    def test_ends_processes_started_since(self):
+        s = self.session()
+        s.run("import subprocess; q = subprocess.Popen(['sleep', '1001'])")
+        s.run("r = subprocess.Popen(['sleep', '1002'])")
+        self.undone(s)
+        self.assertEqual(Processes.pids(self, s), [["sleep", "1001"]])
+
+    def test_files(self):
+        s = self.session()
+        s.run("""
+import os
+os.makedirs('d/deep/er'); os.mkdir('empty'); os.mkdir('private', 0o700)
+def put(path, text, mode=0o644):
+    with open(path, 'w') as f: f.write(text)
+    os.chmod(path, mode)
+put('same', 's'); put('changed', 'before'); put('gone', 'g'); put('d/deep/er/x', 'x'); put('tool', '#!', 0o755)
+put('was-file', 'f'); os.mkdir('was-dir'); put('was-dir/in', 'i'); put('mode', 'm', 0o640)
+os.symlink('same', 'link'); os.symlink('nowhere', 'dangling'); os.symlink('d', 'dirlink'); put('sp ace\\n', 'n')
+def look():
+    out = []
+    for top, dirs, names in os.walk('.'):
+        for n in sorted(dirs + names):
+            p = os.path.join(top, n); st = os.lstat(p)
+            out.append((p, oct(st.st_mode), os.readlink(p) if os.path.islink(p) else '' if os.path.isdir(p) else open(p).read()))
+    return sorted(out)
+""")
+        before = s.value("look()")
+        change = """
+import shutil
+put('changed', 'after!'); os.remove('gone'); shutil.rmtree('d'); os.rmdir('empty'); os.chmod('private', 0o755)
+os.makedirs('new/a/b'); put('new/a/b/c', 'c'); put('tool', 'x', 0o600)
+os.remove('was-file'); os.mkdir('was-file'); put('was-file/in', 'i')
+shutil.rmtree('was-dir'); put('was-dir', 'f'); os.chmod('mode', 0o600)
+os.remove('link'); os.symlink('changed', 'link'); os.remove('dangling'); put('dangling', 'd')
+os.remove('dirlink'); os.mkdir('dirlink'); os.remove('sp ace\\n'); os.mkfifo('fifo'); os.mkdir('locked'); put('locked/f', 'f'); os.chmod('locked', 0)
+"""
+        self.assertEqual(s.run(change)["status"], "ok")
+        back = self.undone(s)
+        self.assertNotIn("files_lost", back)
+        self.assertEqual(s.value("look()"), before)
+        self.fails(s, change + "os._exit(1)", "error")
+        self.assertEqual(s.value("look()"), before)
+
+    def test_large_files_are_named(self):
+        s = self.session()
+        s.run("open('big', 'wb').write(b'a' * (3 << 20)); open('still', 'wb').write(b'a' * (3 << 20)); open('small', 'w').write('s')")
+        s.run("open('big', 'wb').write(b'b'); open('small', 'w').write('t')")
+        back = self.undone(s)
+        self.assertEqual(back["files_lost"], ["big"])
+        self.assertEqual(self.value(s, "import os; open('small').read(), os.path.getsize('still')"), ("s", 3 << 20))
+        record = s.run("os.remove('still'); os._exit(1)")
+        self.assertEqual(record["state"]["outcome"], "rolled_back")
+        self.assertEqual(record["files_lost"], ["still"])
+        self.assertEqual(record["files"], [])
+
+    def test_under_memory_pressure(self):
+        s = self.session()
+        for i in range(3):
+            s.run(f"x = {i}; b = bytes([{i}]) * (40 << 20)")
+        s.run("x = 3; b = bytes([3]) * (90 << 20)")
+        s.run("x = 4; c = bytes([4]) * (20 << 20)")
+        self.assertEqual(s.value("x"), "4")
+        back = s.undo(count=4)
+        self.assertEqual(back["outcome"], "replayed")
+        self.assertEqual(s.value("x, len(b)"), f"(1, {40 << 20})")
+
+    def test_while_a_step_runs(self):
+        s = self.session()
+        s.run("x = 1")
+        s.run("x = 2")
+        number = engine.client.send("step.run", session=s.id, code="import time; time.sleep(0.4); x = 3")
+        other = engine.connect()
+        self.addCleanup(other.close)
+        time.sleep(0.1)
+        self.assertEqual(other.call("session.undo", session=s.id)["outcome"], "rolled_back")
+        self.assertEqual(engine.client.receive(number)["status"], "ok")
+        self.assertEqual(s.value("x"), "2")
+
+
+class Names(Case):
+    def test_checkpoint_is_named(self):
+        s = self.session()
+        first = s.run("x = 1")
+        time.sleep(0.05)
+        record = s.run("x = 2")
+        self.assertEqual(record["state"]["checkpoint"], "c-" + first["step"][:12])
+        failed = self.fails(s, "import os; os._exit(1)", "error")
+        self.assertEqual(failed["state"]["checkpoint"], "c-" + record["step"][:12])
+        self.assertEqual(self.undone(s, to="c-" + first["step"][:12])["head"], first["step"])
+        self.assertEqual(s.value("x"), "1")
+
+    def test_first(self):
+        self.assertEqual(self.session().run("1")["state"]["checkpoint"], "c-root")
+
+
+if __name__ == "__main__":
+    harness.main()

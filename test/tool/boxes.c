@@ -1,0 +1,402 @@
+/*
+ * The engine's end of warden and init, by lines: for tests of the sandbox without a session.
+ *
+ *   create [branchable] [KEY=VALUE…]   a box with the probe as its driver
+ *   branch BOX [KEY=VALUE…]            a branch of it; `hostile NAME` in front: by a driver that…
+ *   say BOX TEXT                       to the driver; its answer
+ *   hear BOX                           the driver's next message
+ *   usage BOX · destroy BOX · kill BOX · rollback BOX GUARD · events BOX · pid BOX
+ *
+ * KEY: a limit; workspace=DIR; rw=SRC:DST. Answers: one line, "ok …" or "error CODE: message".
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/fd.h"
+#include "sandbox/init.h"
+#include "sandbox/rollback.h"
+#include "sandbox/warden.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum { BOXES_MAX = 2048, TEXT_BYTES = 64 << 10, BINDS_MAX = 8 };
+
+struct box {
+	struct init_link init;
+	uint32_t id;
+	int channel, workspace, pid;
+	char events[512];
+	bool is_open;
+};
+
+static struct box boxes[BOXES_MAX];
+static uv_loop_t *loop;
+static struct warden *warden;
+static const char *probe;
+static bool is_done, is_prepared;
+static struct warden_reply reply;
+static int made_fds[WARDEN_FD_END_], prepared_fds[WARDEN_PREPARED_MAX];
+static size_t n_prepared;
+static struct warden_bind binds[BINDS_MAX];
+static size_t n_binds;
+static char text[TEXT_BYTES];
+
+static const struct limits defaults = {{
+#define X(name, value, what) value,
+	LIMITS(X)
+#undef X
+}};
+static const char *const limit_names[] = {
+#define X(name, value, what) #name,
+	LIMITS(X)
+#undef X
+};
+
+static void on_done(struct warden_call *call, const struct warden_reply *r, const int *fds)
+{
+	(void)call;
+	reply = *r;
+	is_done = true;
+	for (int i = 0; i < WARDEN_FD_END_; i++)
+		made_fds[i] = fds ? fds[i] : -1;
+}
+
+static void on_prepared(struct warden_call *call, const int *fds, size_t n)
+{
+	(void)call;
+	memcpy(prepared_fds, fds, n * sizeof *fds);
+	n_prepared = n;
+	is_prepared = true;
+}
+
+static void on_event(struct init_link *link, const struct init_event *event)
+{
+	static const char *const words[] = {"?", "ready", "failed", "exited", "rolled-back"};
+	struct box *box = container_of(link, struct box, init);
+	size_t n = strlen(box->events);
+	(void)snprintf(
+		box->events + n, sizeof box->events - n, "%s ", event ? words[event->kind] : "end");
+	n = strlen(box->events);
+	if (event && event->kind != INIT_READY)
+		(void)snprintf(box->events + n, sizeof box->events - n, "%" PRIu64 " %d %s ",
+			event->id, event->status, event->kind == INIT_FAILED ? event->err.msg : "");
+	if (!event)
+		(void)uv_poll_stop(&link->poll);
+}
+
+static void run_until(const bool *flag)
+{
+	while (!*flag && uv_run(loop, UV_RUN_ONCE))
+		;
+}
+
+static void drain(int ms)
+{
+	for (int i = 0; i < ms; i++) {
+		struct timespec nap = {.tv_nsec = 1000000};
+		(void)nanosleep(&nap, NULL);
+		(void)uv_run(loop, UV_RUN_NOWAIT);
+	}
+}
+
+static struct box *free_box(void)
+{
+	for (size_t i = 0; i < BOXES_MAX; i++)
+		if (!boxes[i].is_open)
+			return &boxes[i];
+	return NULL;
+}
+
+static struct box *find(const char *word)
+{
+	uint32_t id = word ? (uint32_t)strtoul(word, NULL, 10) : UINT32_MAX;
+	for (size_t i = 0; i < BOXES_MAX; i++)
+		if (boxes[i].is_open && boxes[i].id == id)
+			return &boxes[i];
+	return NULL;
+}
+
+static void add_bind(enum bind_kind kind, const char *src, const char *dst)
+{
+	struct stat st = {0};
+	struct warden_bind *b = &binds[n_binds++];
+	*b = (struct warden_bind){.kind = kind};
+	(void)stat(src, &st);
+	b->dev = st.st_dev;
+	b->ino = st.st_ino;
+	(void)snprintf(b->src, sizeof b->src, "%s", src);
+	(void)snprintf(b->dst, sizeof b->dst, "%s", dst);
+}
+
+/* Words KEY=VALUE. */
+static void take_options(struct limits *limits, char *rest, uint32_t *flags)
+{
+	*limits = defaults;
+	limits->value[LIMIT_memory_bytes] = 512 << 20;
+	for (char *word; (word = strsep(&rest, " "));) {
+		char *value = strchr(word, '=');
+		if (strcmp(word, "branchable") == 0)
+			*flags = WARDEN_BRANCHABLE;
+		if (!value)
+			continue;
+		*value++ = '\0';
+		char *colon = strchr(value, ':');
+		if (strcmp(word, "workspace") == 0)
+			add_bind(BIND_WORKSPACE, value, "");
+		if (strcmp(word, "rw") == 0 && colon) {
+			*colon = '\0';
+			add_bind(BIND_VOLUME_RW, value, colon + 1);
+		}
+		for (int i = 0; i < LIMIT_END_; i++)
+			if (strcmp(word, limit_names[i]) == 0)
+				limits->value[i] = strtoull(value, NULL, 10);
+	}
+}
+
+static void print_error(const struct err *err)
+{
+	printf("error %s: %s%s%s\n", err_word(err->code), err->msg, *err->hint ? "; " : "",
+		err->hint);
+}
+
+static void create(char *rest)
+{
+	struct limits limits;
+	struct err err = {0};
+	uint32_t flags = 0;
+	int pair[2];
+	struct warden_call call = {.done = on_done};
+	struct box *box = free_box();
+	n_binds = 0;
+	add_bind(BIND_DRIVER, probe, "/retort/probe");
+	take_options(&limits, rest, &flags);
+	is_done = false;
+	warden_create(warden, &call, flags, &limits, binds, n_binds);
+	run_until(&is_done);
+	if (reply.status < 0) {
+		print_error(&reply.err);
+		return;
+	}
+	static const char *const argv[] = {"/retort/probe", NULL};
+	static const char *const envp[] = {"PATH=/usr/bin:/bin", "HOME=/home/user", NULL};
+	*box = (struct box){.id = reply.box,
+		.pid = reply.pid,
+		.workspace = made_fds[1],
+		.is_open = true,
+		.init.on_event = on_event};
+	(void)socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	box->channel = pair[0];
+	const struct spawn spawn = {.id = 1,
+		.argv = argv,
+		.envp = envp,
+		.limits = &limits,
+		.is_session = flags != 0,
+		.fds = {null, null, null, pair[1]}};
+	int r = init_link_open(&box->init, loop, made_fds[0], &err);
+	if (r == 0)
+		r = init_spawn(&box->init, &spawn, &err);
+	(void)close(null);
+	(void)close(pair[1]);
+	if (r < 0)
+		print_error(&err);
+	else
+		printf("ok %u\n", box->id);
+}
+
+static int64_t now_us(void)
+{
+	struct timespec t;
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
+}
+
+/* The frame to the driver, and the new box's own channel. */
+static int hand_to_driver(const struct box *parent, const char *word)
+{
+	int fds[FD_PASS_MAX], pair[2], n = 0;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	(void)socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
+	for (int i = WARDEN_PREPARED_SYNC; i < WARDEN_PREPARED_JOIN; i++)
+		fds[n++] = prepared_fds[i];
+	for (int i = 0; i < 3; i++)
+		fds[n++] = null;
+	fds[n++] = pair[1];
+	for (size_t i = WARDEN_PREPARED_JOIN; i < n_prepared; i++)
+		fds[n++] = prepared_fds[i];
+	(void)fd_send(parent->channel, word, strlen(word), fds, (size_t)n);
+	for (size_t i = WARDEN_PREPARED_SYNC; i < n_prepared; i++)
+		(void)close(prepared_fds[i]);
+	(void)close(null);
+	(void)close(pair[1]);
+	return pair[0];
+}
+
+static void branch(char *rest, const char *word)
+{
+	struct limits limits;
+	struct err err = {0};
+	uint32_t flags = 0;
+	struct warden_call call = {.done = on_done, .prepared = on_prepared};
+	struct box *parent = find(strsep(&rest, " ")), *box = free_box();
+	int channel = -1;
+	n_binds = 0;
+	take_options(&limits, rest, &flags);
+	is_done = is_prepared = false;
+	int64_t start = now_us();
+	warden_branch(warden, &call, parent ? parent->id : 4000, &limits, binds, n_binds);
+	while (!is_prepared && !is_done)
+		(void)uv_run(loop, UV_RUN_ONCE);
+	int64_t prepared = now_us() - start;
+	if (is_prepared)
+		channel = hand_to_driver(parent, word);
+	run_until(&is_done);
+	int64_t took = now_us() - start;
+	if (reply.status < 0) {
+		if (channel >= 0) {
+			(void)close(channel);
+			(void)close(prepared_fds[0]);
+		}
+		print_error(&reply.err);
+		return;
+	}
+	*box = (struct box){.id = reply.box,
+		.pid = reply.pid,
+		.workspace = made_fds[1],
+		.channel = channel,
+		.is_open = true,
+		.init.on_event = on_event};
+	(void)init_link_open(&box->init, loop, prepared_fds[0], &err);
+	printf("ok %u us %" PRId64 " prepared_us=%" PRId64, box->id, took, prepared);
+	for (int i = 0; i < LIMIT_END_; i++)
+		printf(" %s=%u", limit_names[i], reply.by[i]);
+	printf("\n");
+}
+
+static void hear(struct box *box)
+{
+	struct pollfd p = {.fd = box->channel, .events = POLLIN};
+	int r = poll(&p, 1, 10000);
+	ssize_t n = r > 0 ? fd_recv(box->channel, text, sizeof text - 1, NULL, 0, NULL) : -1;
+	if (n <= 0) {
+		printf("error gone: %s\n", r > 0 ? "the driver is gone" : "no answer");
+		return;
+	}
+	text[n] = '\0';
+	for (ssize_t i = 0; i < n; i++)
+		text[i] = text[i] == '\n' ? '|' : text[i];
+	printf("ok %s\n", text);
+}
+
+static void closed(uv_handle_t *handle)
+{
+	struct box *box = container_of((uv_poll_t *)handle, struct box, init.poll);
+	*box = (struct box){0};
+}
+
+static void destroy(struct box *box)
+{
+	struct warden_call call = {.done = on_done};
+	is_done = false;
+	int64_t start = now_us();
+	warden_destroy(warden, &call, box->id);
+	run_until(&is_done);
+	(void)close(box->channel);
+	(void)close(box->workspace);
+	init_link_close(&box->init, closed);
+	(void)uv_run(loop, UV_RUN_NOWAIT);
+	printf("ok us %" PRId64 "\n", now_us() - start);
+}
+
+static void usage(const struct box *box)
+{
+	struct warden_call call = {.done = on_done};
+	is_done = false;
+	warden_usage(warden, &call, box->id);
+	run_until(&is_done);
+	printf("ok memory %" PRIu64 " cpu_us %" PRIu64 " pids %" PRIu64 "\n",
+		reply.usage.memory_bytes, reply.usage.cpu_us, reply.usage.n_pids);
+}
+
+static void with_box(const char *op, char *rest)
+{
+	struct box *box = find(strsep(&rest, " "));
+	if (!box) {
+		printf("error gone: no such box\n");
+	} else if (strcmp(op, "say") == 0) {
+		(void)fd_send(box->channel, rest ? rest : "", rest ? strlen(rest) : 0, NULL, 0);
+		hear(box);
+	} else if (strcmp(op, "send") == 0) {
+		(void)fd_send(box->channel, rest ? rest : "", rest ? strlen(rest) : 0, NULL, 0);
+		printf("ok\n");
+	} else if (strcmp(op, "hear") == 0) {
+		hear(box);
+	} else if (strcmp(op, "destroy") == 0) {
+		destroy(box);
+	} else if (strcmp(op, "usage") == 0) {
+		usage(box);
+	} else if (strcmp(op, "kill") == 0) {
+		init_kill_all(&box->init);
+		printf("ok\n");
+	} else if (strcmp(op, "rollback") == 0) {
+		init_rollback(&box->init,
+			&(struct init_back){.id = 1, .guard_pid = rest ? atoi(rest) : 0});
+		printf("ok\n");
+	} else if (strcmp(op, "pid") == 0) {
+		printf("ok %d\n", box->pid);
+	} else if (strcmp(op, "events") == 0) {
+		drain(rest ? atoi(rest) : 50);
+		printf("ok %s\n", box->events);
+		box->events[0] = '\0';
+	} else {
+		printf("error usage: %s\n", op);
+	}
+}
+
+static void serve(char *line)
+{
+	char word[128];
+	char *rest = line, *op = strsep(&rest, " ");
+	(void)uv_run(loop, UV_RUN_NOWAIT);
+	if (strcmp(op, "create") == 0) {
+		create(rest);
+	} else if (strcmp(op, "branch") == 0) {
+		branch(rest, "branch");
+	} else if (strcmp(op, "hostile") == 0) {
+		(void)snprintf(word, sizeof word, "hostile %s", strsep(&rest, " "));
+		branch(rest, word);
+	} else {
+		with_box(op, rest);
+	}
+	(void)fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	static char line[TEXT_BYTES];
+	struct err err = {0};
+	if (argc != 3) {
+		fprintf(stderr, "usage: boxes WARDEN PROBE\n");
+		return 2;
+	}
+	loop = uv_default_loop();
+	probe = argv[2];
+	if (warden_start(&warden, argv[1], &err) < 0 || warden_attach(warden, loop, &err) < 0) {
+		fprintf(stderr, "%s\n", err.msg);
+		return 1;
+	}
+	while (fgets(line, sizeof line, stdin)) {
+		line[strcspn(line, "\n")] = '\0';
+		serve(line);
+	}
+	warden_stop(warden);
+	return 0;
+}

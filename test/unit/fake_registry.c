@@ -1,0 +1,639 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fake_registry.h"
+
+#include "base/buf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES_MAX = 4096, SESSIONS_MAX = 64, VARS_MAX = 16, FILES_MAX = 16 };
+
+struct vars {
+	char name[VARS_MAX][32];
+	long value[VARS_MAX];
+	size_t n;
+};
+
+struct node {
+	char id[68];
+	int parent; /* -1: none */
+	char session[16];
+	char *code;
+	const char *status;
+	struct vars vars;
+};
+
+struct file {
+	char path[64];
+	char *data;
+	size_t bytes;
+};
+
+struct fake_session {
+	char id[16], name[64], parent[16], runtime[16];
+	int head;
+	struct file files[FILES_MAX];
+	size_t n_files;
+	struct run *running;
+	bool is_open;
+};
+
+struct run {
+	struct registry *r;
+	struct fake_session *s;
+	registry_done_fn *done;
+	void *arg;
+	const struct registry_watch *watch;
+	char *code;
+	uv_timer_t timer;
+	struct vars vars;
+	struct buf out[2];
+	json_t *displays, *value;
+	const char *status, *error;
+	bool is_waiting;
+};
+
+struct registry {
+	uv_loop_t *loop;
+	struct node nodes[NODES_MAX];
+	int n_nodes;
+	struct fake_session sessions[SESSIONS_MAX];
+	int n_sessions;
+	void (*closed)(void *arg);
+	void *arg;
+	uv_timer_t timer;
+};
+
+struct registry *fake_registry_new(uv_loop_t *loop)
+{
+	struct registry *r = calloc(1, sizeof *r);
+	if (r)
+		r->loop = loop;
+	return r;
+}
+
+void fake_registry_free(struct registry *r)
+{
+	for (int i = 0; i < r->n_nodes; i++)
+		free(r->nodes[i].code);
+	for (int i = 0; i < r->n_sessions; i++)
+		for (size_t j = 0; j < r->sessions[i].n_files; j++)
+			free(r->sessions[i].files[j].data);
+	free(r);
+}
+
+int registry_open(struct registry **out, const struct registry_config *config, struct err *err)
+{
+	*out = fake_registry_new(config->engine->loop);
+	return *out ? 0 : err_set(err, ERR_NO_MEMORY, "no memory");
+}
+
+static void on_gone(uv_handle_t *handle)
+{
+	struct registry *r = handle->data;
+	void (*closed)(void *arg) = r->closed;
+	void *arg = r->arg;
+	fake_registry_free(r);
+	closed(arg);
+}
+
+void registry_close(struct registry *r, void (*closed)(void *arg), void *arg)
+{
+	struct err err;
+	for (int i = 0; i < r->n_sessions; i++)
+		if (r->sessions[i].running)
+			(void)registry_interrupt(r, r->sessions[i].id, &err);
+	r->closed = closed;
+	r->arg = arg;
+	(void)uv_timer_init(r->loop, &r->timer);
+	r->timer.data = r;
+	uv_close((uv_handle_t *)&r->timer, on_gone);
+}
+
+static struct fake_session *find(struct registry *r, const char *name, struct err *err)
+{
+	for (int i = 0; i < r->n_sessions; i++) {
+		struct fake_session *s = &r->sessions[i];
+		if (s->is_open &&
+			(strcmp(s->id, name) == 0 || (s->name[0] && strcmp(s->name, name) == 0)))
+			return s;
+	}
+	(void)err_set(err, ERR_NOT_FOUND, "no session \"%.40s\"", name);
+	(void)err_hint(err, "retort session ls lists them");
+	return NULL;
+}
+
+static const char *head_of(struct registry *r, const struct fake_session *s)
+{
+	return s->head >= 0 ? r->nodes[s->head].id : NULL;
+}
+
+static json_t *session_json(struct registry *r, const struct fake_session *s)
+{
+	int n = 0;
+	for (int i = s->head; i >= 0; i = r->nodes[i].parent)
+		n++;
+	return json_pack("{s:s, s:s*, s:s*, s:s, s:s, s:s?, s:i, s:I}", "session", s->id, "name",
+		s->name[0] ? s->name : NULL, "parent", s->parent[0] ? s->parent : NULL, "runtime",
+		s->runtime, "state", s->running ? "running" : "idle", "head", head_of(r, s),
+		"steps", n, "created_ms", (json_int_t)1767323045000);
+}
+
+static void give(registry_done_fn *done, void *arg, json_t *result)
+{
+	done(arg, result, NULL);
+	json_decref(result);
+}
+
+static struct fake_session *add(struct registry *r, const char *name, struct err *err)
+{
+	struct err unused;
+	if (name && find(r, name, &unused)) {
+		(void)err_set(err, ERR_USAGE, "name \"%.40s\" is taken", name);
+		return NULL;
+	}
+	if (r->n_sessions == SESSIONS_MAX) {
+		(void)err_set(err, ERR_LIMIT, "%d sessions", SESSIONS_MAX);
+		return NULL;
+	}
+	struct fake_session *s = &r->sessions[r->n_sessions++];
+	*s = (struct fake_session){.head = -1, .is_open = true};
+	(void)snprintf(s->id, sizeof s->id, "s-%d", r->n_sessions);
+	(void)snprintf(s->name, sizeof s->name, "%s", name ? name : "");
+	return s;
+}
+
+void registry_create(
+	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg)
+{
+	struct err err;
+	const char *runtime = req->order.runtime ? req->order.runtime : "python";
+	struct fake_session *s = add(r, req->name, &err);
+	if (!s) {
+		done(arg, NULL, &err);
+		return;
+	}
+	(void)snprintf(s->runtime, sizeof s->runtime, "%s", runtime);
+	give(done, arg, session_json(r, s));
+}
+
+void registry_branch(struct registry *r, const char *session, const char *name, bool is_forced,
+	registry_done_fn *done, void *arg)
+{
+	struct err err;
+	(void)is_forced;
+	struct fake_session *from = find(r, session, &err);
+	struct fake_session *s = from ? add(r, name, &err) : NULL;
+	if (!s) {
+		done(arg, NULL, &err);
+		return;
+	}
+	s->head = from->head;
+	(void)snprintf(s->parent, sizeof s->parent, "%s", from->id);
+	(void)snprintf(s->runtime, sizeof s->runtime, "%s", from->runtime);
+	give(done, arg, session_json(r, s));
+}
+
+void registry_undo(struct registry *r, const char *session, unsigned count, const char *to_step,
+	registry_done_fn *done, void *arg)
+{
+	struct err err;
+	struct fake_session *s = find(r, session, &err);
+	int head = s ? s->head : -1;
+	if (s && to_step) {
+		while (head >= 0 && strncmp(r->nodes[head].id, to_step, strlen(to_step)) != 0)
+			head = r->nodes[head].parent;
+	} else {
+		for (; count > 0 && head >= 0; count--)
+			head = r->nodes[head].parent;
+	}
+	if (s && (count > 0 || (to_step && head < 0))) {
+		(void)err_set(&err, ERR_NOT_FOUND, "no such step to go back to");
+		s = NULL;
+	}
+	if (!s) {
+		done(arg, NULL, &err);
+		return;
+	}
+	s->head = head;
+	give(done, arg, json_pack("{s:s, s:s?}", "session", s->id, "head", head_of(r, s)));
+}
+
+void registry_end(struct registry *r, const char *session, registry_done_fn *done, void *arg)
+{
+	struct err err;
+	struct fake_session *s = find(r, session, &err);
+	if (!s) {
+		done(arg, NULL, &err);
+		return;
+	}
+	s->is_open = false;
+	give(done, arg, json_object());
+}
+
+/* ---- a step ---- */
+
+static void put(struct run *run, int stream, const char *data, size_t bytes)
+{
+	(void)buf_append(&run->out[stream], data, bytes);
+	if (run->watch && run->watch->output)
+		run->watch->output(run->watch->arg, stream, data, bytes);
+}
+
+static void put_line(struct run *run, int stream, const char *text)
+{
+	char line[512];
+	(void)snprintf(line, sizeof line, "%.500s\n", text);
+	put(run, stream, line, strlen(line));
+}
+
+static size_t var(struct vars *v, const char *name)
+{
+	size_t i = 0;
+	while (i < v->n && strcmp(v->name[i], name) != 0)
+		i++;
+	return i;
+}
+
+static void do_show(struct run *run)
+{
+	json_t *display =
+		json_pack("{s:s, s:s}", "text/plain", "<Figure>", "image/png", "iVBORw0KGgo=");
+	(void)json_array_append(run->displays, display);
+	if (run->watch && run->watch->display)
+		run->watch->display(run->watch->arg, display);
+	json_decref(display);
+}
+
+static void do_flood(struct run *run, long n_kib)
+{
+	char block[1024];
+	memset(block, 'x', sizeof block);
+	for (long i = 0; i < n_kib; i++)
+		put(run, 0, block, sizeof block);
+}
+
+static void save(struct fake_session *s, const char *path, const char *data, size_t bytes)
+{
+	size_t i = 0;
+	while (i < s->n_files && strcmp(s->files[i].path, path) != 0)
+		i++;
+	if (i == FILES_MAX)
+		return;
+	if (i == s->n_files)
+		s->files[s->n_files++] = (struct file){0};
+	free(s->files[i].data);
+	(void)snprintf(s->files[i].path, sizeof s->files[i].path, "%s", path);
+	s->files[i].data = malloc(bytes + 1);
+	memcpy(s->files[i].data, data, bytes);
+	s->files[i].data[bytes] = '\0';
+	s->files[i].bytes = bytes;
+}
+
+/* Returns: whether to go on. */
+static bool do_line(struct run *run, const char *line)
+{
+	struct vars *v = &run->vars;
+	char name[32];
+	long value;
+	if (sscanf(line, "%31[a-z] = %ld", name, &value) == 2) {
+		size_t i = var(v, name);
+		if (i == v->n && v->n < VARS_MAX)
+			strcpy(v->name[v->n++], name);
+		v->value[i < VARS_MAX ? i : 0] = value;
+	} else if (strncmp(line, "print ", 6) == 0) {
+		put_line(run, 0, line + 6);
+	} else if (strncmp(line, "warn ", 5) == 0) {
+		put_line(run, 1, line + 5);
+	} else if (strncmp(line, "flood ", 6) == 0) {
+		do_flood(run, atol(line + 6));
+	} else if (strcmp(line, "split") == 0) {
+		put(run, 0, "\xc3", 1);
+		put(run, 0, "\xa9\n", 2);
+	} else if (strcmp(line, "show") == 0) {
+		do_show(run);
+	} else if (strncmp(line, "save ", 5) == 0) {
+		save(run->s, line + 5, "saved\n", 6);
+	} else if (strcmp(line, "wait") == 0) {
+		run->is_waiting = true;
+	} else if (var(v, line) < v->n) {
+		char text[32];
+		(void)snprintf(text, sizeof text, "%ld", v->value[var(v, line)]);
+		run->value = json_pack("{s:s}", "text/plain", text);
+	} else {
+		run->status = "error";
+		run->error = "no such name";
+		put_line(run, 1, "NameError: no such name");
+		return false;
+	}
+	return true;
+}
+
+static json_t *record_of(struct run *run, const struct node *node, const char *parent)
+{
+	json_t *files = json_array();
+	for (size_t i = 0; i < run->s->n_files; i++)
+		(void)json_array_append_new(files,
+			json_pack("{s:s, s:s, s:i}", "path", run->s->files[i].path, "change",
+				"created", "size", (int)run->s->files[i].bytes));
+	json_t *record = json_pack("{s:i, s:s, s:s?, s:s, s:s, s:s, s:O, s:s%, s:s%, s:o, s:{}}",
+		"schema", 1, "step", node->id, "parent", parent, "session", run->s->id, "runtime",
+		run->s->runtime, "status", run->status, "displays", run->displays, "stdout",
+		buf_str(&run->out[0]), run->out[0].bytes, "stderr", buf_str(&run->out[1]),
+		run->out[1].bytes, "files", files, "truncated");
+	if (run->value)
+		(void)json_object_set(record, "value", run->value);
+	if (run->error)
+		(void)json_object_set_new(record, "error",
+			json_pack("{s:s, s:s}", "name", "NameError", "message", run->error));
+	bool is_ok = strcmp(run->status, "ok") == 0, is_error = strcmp(run->status, "error") == 0;
+	(void)json_object_set_new(
+		record, "exit_code", is_ok || is_error ? json_integer(is_error) : json_null());
+	(void)json_object_set_new(record, "signal", json_null());
+	(void)json_object_set_new(record, "state",
+		json_pack("{s:s, s:n}", "outcome", is_ok || is_error ? "committed" : "rolled_back",
+			"reason"));
+	(void)json_object_set_new(record, "usage", json_pack("{s:f}", "wall_ms", 1.5));
+	return record;
+}
+
+static void finish(struct run *run)
+{
+	struct registry *r = run->r;
+	struct fake_session *s = run->s;
+	struct node *node = &r->nodes[r->n_nodes < NODES_MAX ? r->n_nodes++ : NODES_MAX - 1];
+	free(node->code);
+	*node = (struct node){.parent = s->head,
+		.code = strdup(run->code),
+		.status = run->status,
+		.vars = run->vars};
+	(void)snprintf(node->id, sizeof node->id, "%d%060d", r->n_nodes, 0);
+	(void)snprintf(node->session, sizeof node->session, "%s", s->id);
+	json_t *record = record_of(run, node, head_of(r, s));
+	s->head = (int)(node - r->nodes);
+	s->running = NULL;
+	run->done(run->arg, record, NULL);
+	json_decref(record);
+	json_decref(run->displays);
+	json_decref(run->value);
+	for (int i = 0; i < 2; i++)
+		buf_done(&run->out[i]);
+	free(run->code);
+	free(run);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	finish(handle->data);
+}
+
+static void stop(struct run *run)
+{
+	if (run->r->loop)
+		uv_close((uv_handle_t *)&run->timer, on_closed);
+	else
+		finish(run);
+}
+
+static void perform(struct run *run)
+{
+	cleanup_buf struct buf text = BUF_INIT(32 << 20);
+	char *rest = NULL;
+	if (run->watch && run->watch->started)
+		run->watch->started(run->watch->arg, run->s->id);
+	(void)buf_add(&text, run->code);
+	for (char *line = strtok_r(text.data ? text.data : (char[]){""}, "\n", &rest);
+		line && !run->is_waiting; line = strtok_r(NULL, "\n", &rest))
+		if (!do_line(run, line))
+			break;
+	if (!run->is_waiting)
+		stop(run);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	perform(timer->data);
+}
+
+void registry_run(
+	struct registry *r, const struct registry_run *req, registry_done_fn *done, void *arg)
+{
+	struct err err;
+	struct fake_session *s = find(r, req->session, &err);
+	if (s && s->running) {
+		(void)err_set(&err, ERR_LIMIT, "a step runs");
+		s = NULL;
+	}
+	if (!s) {
+		done(arg, NULL, &err);
+		return;
+	}
+	struct run *run = calloc(1, sizeof *run);
+	*run = (struct run){.r = r,
+		.s = s,
+		.done = done,
+		.arg = arg,
+		.watch = req->watch,
+		.status = "ok",
+		.code = strndup(req->code, req->code_bytes),
+		.displays = json_array()};
+	run->out[0] = run->out[1] = BUF_INIT(512 << 20);
+	run->vars = s->head >= 0 ? r->nodes[s->head].vars : (struct vars){.n = 0};
+	s->running = run;
+	if (!r->loop) {
+		perform(run);
+		return;
+	}
+	(void)uv_timer_init(r->loop, &run->timer);
+	run->timer.data = run;
+	(void)uv_timer_start(&run->timer, on_timer, 0, 0);
+}
+
+int registry_interrupt(struct registry *r, const char *session, struct err *err)
+{
+	struct fake_session *s = find(r, session, err);
+	if (!s)
+		return -ENOENT;
+	if (s->running && s->running->is_waiting) {
+		struct run *run = s->running;
+		run->is_waiting = false;
+		run->status = "killed";
+		run->error = "the caller stopped the step";
+		stop(run);
+	}
+	return 0;
+}
+
+void registry_names(struct registry *r, const char *session, const char *runtime, const char *text,
+	registry_done_fn *done, void *arg)
+{
+	struct err err;
+	struct fake_session *s = find(r, session, &err);
+	json_t *names = json_array();
+	struct vars none = {.n = 0}, *v = s && s->head >= 0 ? &r->nodes[s->head].vars : &none;
+	(void)runtime;
+	for (size_t i = 0; i < v->n; i++)
+		if (strncmp(v->name[i], text, strlen(text)) == 0)
+			(void)json_array_append_new(names, json_string(v->name[i]));
+	if (s)
+		give(done, arg, json_pack("{s:O}", "names", names));
+	else
+		done(arg, NULL, &err);
+	json_decref(names);
+}
+
+/* ---- told at once ---- */
+
+json_t *registry_list(struct registry *r, struct err *err)
+{
+	json_t *list = json_array();
+	(void)err;
+	for (int i = 0; i < r->n_sessions; i++)
+		if (r->sessions[i].is_open)
+			(void)json_array_append_new(list, session_json(r, &r->sessions[i]));
+	return json_pack("{s:o}", "sessions", list);
+}
+
+json_t *registry_get(struct registry *r, const char *session, struct err *err)
+{
+	struct fake_session *s = find(r, session, err);
+	return s ? session_json(r, s) : NULL;
+}
+
+static json_t *node_json(struct registry *r, int i)
+{
+	const struct node *n = &r->nodes[i];
+	return json_pack("{s:s, s:s?, s:s, s:s, s:s, s:s, s:s}", "step", n->id, "parent",
+		n->parent >= 0 ? r->nodes[n->parent].id : NULL, "session", n->session, "runtime",
+		"python", "status", n->status, "outcome", "committed", "code", n->code);
+}
+
+json_t *registry_log(struct registry *r, const char *session, bool is_all, struct err *err)
+{
+	(void)is_all;
+	struct fake_session *s = find(r, session, err);
+	json_t *steps = json_array();
+	for (int i = s ? s->head : -1; i >= 0; i = r->nodes[i].parent)
+		(void)json_array_append_new(steps, node_json(r, i));
+	json_t *log = s ? json_pack("{s:O}", "steps", steps) : NULL;
+	json_decref(steps);
+	return log;
+}
+
+json_t *registry_graph(struct registry *r, struct err *err)
+{
+	json_t *steps = json_array(), *heads = json_array();
+	(void)err;
+	for (int i = r->n_nodes - 1; i >= 0; i--)
+		(void)json_array_append_new(steps, node_json(r, i));
+	for (int i = 0; i < r->n_sessions; i++)
+		if (r->sessions[i].is_open && r->sessions[i].head >= 0)
+			(void)json_object_set_new(
+				heads, r->sessions[i].id, json_string(head_of(r, &r->sessions[i])));
+	return json_pack("{s:o, s:o}", "steps", steps, "heads", heads);
+}
+
+/* ---- files ---- */
+
+static struct file *file_of(
+	struct registry *r, const char *session, const char *path, struct err *err)
+{
+	struct fake_session *s = find(r, session, err);
+	for (size_t i = 0; s && i < s->n_files; i++)
+		if (strcmp(s->files[i].path, path) == 0)
+			return &s->files[i];
+	if (s)
+		(void)err_set(err, ERR_NOT_FOUND, "no file %.100s", path);
+	return NULL;
+}
+
+json_t *registry_file_list(struct registry *r, const char *session, struct err *err)
+{
+	struct fake_session *s = find(r, session, err);
+	json_t *files = json_array();
+	for (size_t i = 0; s && i < s->n_files; i++)
+		(void)json_array_append_new(files,
+			json_pack("{s:s, s:i, s:s, s:I}", "path", s->files[i].path, "size",
+				(int)s->files[i].bytes, "mime", "text/plain", "modified_ms",
+				(json_int_t)1767323045000));
+	json_t *list = s ? json_pack("{s:O}", "files", files) : NULL;
+	json_decref(files);
+	return list;
+}
+
+json_t *registry_file_read(struct registry *r, const char *session, const char *path,
+	uint64_t offset, uint64_t limit, struct err *err)
+{
+	struct file *f = file_of(r, session, path, err);
+	if (!f)
+		return NULL;
+	size_t at = MIN((size_t)offset, f->bytes), n = MIN((size_t)limit, f->bytes - at);
+	return json_pack("{s:o, s:s, s:i}", "content", json_stringn(f->data + at, n), "encoding",
+		"utf-8", "size", (int)f->bytes);
+}
+
+void registry_file_write(struct registry *r, const char *session, const char *path,
+	const char *data, size_t bytes, registry_done_fn *done, void *arg)
+{
+	struct err err;
+	struct fake_session *s = find(r, session, &err);
+	if (!s) {
+		done(arg, NULL, &err);
+		return;
+	}
+	save(s, path, data, bytes);
+	give(done, arg, json_pack("{s:s, s:i}", "path", path, "size", (int)bytes));
+}
+
+void registry_file_remove(struct registry *r, const char *session, const char *path,
+	registry_done_fn *done, void *arg)
+{
+	struct err err;
+	struct file *f = file_of(r, session, path, &err);
+	struct fake_session *s = f ? find(r, session, &err) : NULL;
+	if (!s) {
+		done(arg, NULL, &err);
+		return;
+	}
+	free(f->data);
+	*f = s->files[--s->n_files];
+	give(done, arg, json_object());
+}
+
+json_t *registry_templates(struct registry *r, struct err *err)
+{
+	(void)r;
+	(void)err;
+	return json_pack("{s:[]}", "templates");
+}
+
+void registry_replay(
+	struct registry *r, const char *record, size_t bytes, registry_done_fn *done, void *arg)
+{
+	struct err err;
+	(void)r;
+	if (bytes >= 6 && memcmp(record, "same", 4) == 0) {
+		give(done, arg, json_pack("{s:s, s:i}", "outcome", "replayed", "steps", 2));
+	} else if (bytes >= 5 && memcmp(record, "other", 5) == 0) {
+		give(done, arg,
+			json_pack("{s:s, s:i, s:{s:s, s:s, s:s, s:s}}", "outcome", "diverged",
+				"steps", 2, "first_difference", "step", "1000", "field", "stdout",
+				"was", "1\n", "is", "2\n"));
+	} else {
+		(void)err_set(&err, ERR_USAGE, "no record");
+		done(arg, NULL, &err);
+	}
+}
+
+int registry_export(
+	struct registry *r, const char *session, char **out, size_t *bytes, struct err *err)
+{
+	struct fake_session *s = find(r, session, err);
+	if (!s)
+		return -ENOENT;
+	*out = strdup("same record\n");
+	*bytes = strlen(*out);
+	return 0;
+}

@@ -1,0 +1,88 @@
+/* Journals for tests: in a directory of their own that is gone afterwards. SPDX-License-Identifier:
+ * Apache-2.0 */
+#pragma once
+
+#include "store/journal.h"
+
+#include "t.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Below /dev/shm or /tmp; removed by shelf_done(). */
+static inline void shelf_init(char dir[64])
+{
+	(void)snprintf(dir, 64, "%s/retort-shelf-XXXXXX",
+		access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	if (!mkdtemp(dir))
+		abort();
+}
+
+static inline void shelf_done(char (*dir)[64])
+{
+	char command[96];
+	(void)snprintf(command, sizeof command, "rm -rf '%s'", *dir);
+	if (system(command) != 0)
+		abort();
+}
+
+/* A directory for the time of a test, and an error to look at. */
+#define SHELF                                                                                      \
+	attr_unused struct err err = {0};                                                          \
+	cleanup(shelf_done) char dir[64];                                                          \
+	shelf_init(dir)
+
+static inline struct journal *shelf_open(const char *dir)
+{
+	struct err err = {0};
+	struct journal *j = NULL;
+	if (journal_open(&j, dir, &err) < 0)
+		printf("# open: %s\n", err.msg);
+	return j;
+}
+
+static inline void shelf_close(struct journal **j)
+{
+	journal_close(*j);
+}
+#define JOURNAL cleanup(shelf_close) struct journal *
+
+static inline int shelf_session(struct journal *j, const char *id, const char *name)
+{
+	struct err err = {0};
+	struct journal_session s = {.order = "{\"order\":1}", .order_bytes = 11};
+	(void)snprintf(s.id, sizeof s.id, "%s", id);
+	(void)snprintf(s.name, sizeof s.name, "%s", name);
+	int r = journal_session_add(j, &s, &err);
+	if (r < 0)
+		printf("# add session: %s\n", err.msg);
+	return r;
+}
+
+/* A step behind @parent; its digest goes to @digest, which may be @parent. */
+static inline int shelf_step(struct journal *j, const char *session, const char *parent,
+	const char *code, char digest[JOURNAL_DIGEST_BYTES])
+{
+	static const char record[] = "{\"status\":\"ok\",\"stdout\":\"42\\n\"}";
+	struct err err = {0};
+	struct journal_node n = {.code = code,
+		.code_bytes = strlen(code),
+		.record = record,
+		.record_bytes = sizeof record - 1,
+		.extra = "{\"wall_ms\":1.5}",
+		.extra_bytes = 15};
+	(void)snprintf(n.session, sizeof n.session, "%s", session);
+	(void)snprintf(n.parent, sizeof n.parent, "%s", parent);
+	(void)snprintf(n.runtime, sizeof n.runtime, "python");
+	(void)snprintf(n.status, sizeof n.status, "ok");
+	(void)snprintf(n.outcome, sizeof n.outcome, "committed");
+	int r = journal_commit(j, &n, NULL, &err);
+	if (r < 0)
+		printf("# commit: %s\n", err.msg);
+	memcpy(digest, n.digest, JOURNAL_DIGEST_BYTES);
+	return r;
+}

@@ -1,0 +1,109 @@
+/* Copying a workspace. SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/warden/copy.h"
+
+#include "t.h"
+#include "tree.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+TEST(files_directories_links_and_fifos)
+{
+	struct err err = {0};
+	struct stat st = {0};
+	char target[64] = "";
+	TREE from = tree_new();
+	TREE to = tree_new();
+	const struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 2000, .tv_nsec = 5}};
+	tree_put(&from, "/d/e/f", "text");
+	tree_put(&from, "/empty", "");
+	CHECK_INT(fchmodat(from.fd, "d/e/f", 04750, 0), 0);
+	CHECK_INT(symlinkat("/etc/passwd", from.fd, "link"), 0);
+	CHECK_INT(mkfifoat(from.fd, "fifo", 0600), 0);
+	CHECK_INT(utimensat(from.fd, "d/e/f", times, 0), 0);
+	CHECK_INT(utimensat(from.fd, "d", times, 0), 0);
+	CHECK_INT(copy_tree(from.fd, to.fd, &err), 0);
+	CHECK_STR(tree_get(&to, "/d/e/f"), "text");
+	CHECK_INT(fstatat(to.fd, "d/e/f", &st, 0), 0);
+	CHECK_INT(st.st_mode & 07777, 0750); /* without setuid */
+	CHECK_INT(st.st_mtim.tv_sec, 2000);
+	CHECK_INT(st.st_mtim.tv_nsec, 5);
+	CHECK_INT(fstatat(to.fd, "d", &st, 0), 0);
+	CHECK_INT(st.st_mtim.tv_sec, 2000);
+	CHECK(readlinkat(to.fd, "link", target, sizeof target - 1) > 0);
+	CHECK_STR(target, "/etc/passwd");
+	CHECK_INT(fstatat(to.fd, "fifo", &st, AT_SYMLINK_NOFOLLOW), 0);
+	CHECK(S_ISFIFO(st.st_mode));
+	CHECK(tree_has(&to, "/empty"));
+}
+
+TEST(holes_stay_holes)
+{
+	struct err err = {0};
+	struct stat st = {0};
+	char text[8] = "";
+	TREE from = tree_new();
+	TREE to = tree_new();
+	int fd = openat(from.fd, "holes", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	CHECK_INT(ftruncate(fd, 64 << 20), 0);
+	CHECK_INT(pwrite(fd, "middle", 6, 32 << 20), 6);
+	CHECK_INT(copy_tree(from.fd, to.fd, &err), 0);
+	CHECK_INT(fstatat(to.fd, "holes", &st, 0), 0);
+	CHECK_INT(st.st_size, 64 << 20);
+	CHECK(st.st_blocks < 1024);
+	(void)close(fd);
+	fd = openat(to.fd, "holes", O_RDONLY | O_CLOEXEC);
+	CHECK_INT(pread(fd, text, 6, 32 << 20), 6);
+	CHECK_STR(text, "middle");
+	(void)close(fd);
+}
+
+TEST(sockets_are_left_out)
+{
+	struct err err = {0};
+	TREE from = tree_new();
+	TREE to = tree_new();
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	(void)snprintf(name.sun_path, sizeof name.sun_path, "%s", tree_path(&from, "/sock"));
+	int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK_INT(bind(sock, (struct sockaddr *)&name, sizeof name), 0);
+	CHECK_INT(copy_tree(from.fd, to.fd, &err), 0);
+	CHECK(!tree_has(&to, "/sock"));
+	(void)close(sock);
+}
+
+TEST(depth_has_a_limit)
+{
+	struct err err = {0};
+	char path[1024] = "";
+	TREE from = tree_new();
+	TREE to = tree_new();
+	TREE again = tree_new();
+	for (int i = 0; i < COPY_DEPTH_MAX; i++)
+		strcat(path, "/d");
+	(void)strcat(path, "/f");
+	tree_put(&from, path, "deep");
+	CHECK_INT(copy_tree(from.fd, to.fd, &err), 0);
+	CHECK_STR(tree_get(&to, path), "deep");
+	path[strlen(path) - 1] = 'd';
+	CHECK_INT(mkdirat(from.fd, path + 1, 0700), 0);
+	CHECK(copy_tree(from.fd, again.fd, &err) < 0);
+	CHECK_INT(err.code, ERR_LIMIT);
+}
+
+TEST(what_cannot_be_written_is_said)
+{
+	struct err err = {0};
+	TREE from = tree_new();
+	tree_put(&from, "/f", "text");
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	CHECK(copy_tree(from.fd, null, &err) < 0);
+	CHECK_INT(err.code, ERR_IO);
+	CHECK_HAS(err.msg, "create f for the branch's workspace");
+	(void)close(null);
+}

@@ -1,0 +1,764 @@
+/* The journal: what is kept, found again and refused. SPDX-License-Identifier: Apache-2.0 */
+#include "store/journal.h"
+
+#include "shelf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+static int silent(void *user, const char *what, const char *why)
+{
+	(void)user;
+	return printf("# %s: %s\n", what, why);
+}
+
+static void print(void *user, const char *what, const char *why)
+{
+	(void)silent(user, what, why);
+}
+
+static int64_t verify(struct journal *j)
+{
+	struct err err = {0};
+	return journal_verify(j, print, NULL, &err);
+}
+
+TEST(digest_is_what_the_header_says)
+{
+	/* printf of the parts, lengths as 8 bytes, into sha256sum */
+	struct journal_node n = {.code = "1+1", .code_bytes = 3, .record = "{}", .record_bytes = 2};
+	char digest[JOURNAL_DIGEST_BYTES];
+	strcpy(n.runtime, "python");
+	journal_digest(digest, &n);
+	CHECK_STR(digest, "d3afed351f86c2787129213048aeb2b19b32c63b4b43d56351345de217d3b397");
+}
+
+TEST(a_step_is_there_after_reopening)
+{
+	SHELF;
+	char sub[96], digest[JOURNAL_DIGEST_BYTES] = "";
+	struct stat st;
+	(void)snprintf(sub, sizeof sub, "%s/a/b", dir);
+	struct journal *j = shelf_open(sub);
+	CHECK_INT(stat(sub, &st), 0);
+	CHECK_INT(st.st_mode & 0777, 0700);
+	CHECK_INT(shelf_session(j, "s-a", "one"), 0);
+	CHECK_INT(shelf_step(j, "s-a", "", "print(42)", digest), 0);
+	journal_close(j);
+	JOURNAL k = shelf_open(sub);
+	struct journal_node n;
+	struct journal_session s;
+	CHECK_INT(journal_node_get(k, digest, &n, &err), 0);
+	CHECK_STR(n.digest, digest);
+	CHECK_STR(n.code, "print(42)");
+	CHECK_STR(n.session, "s-a");
+	CHECK_STR(n.runtime, "python");
+	CHECK_STR(n.status, "ok");
+	CHECK_STR(n.outcome, "committed");
+	CHECK_STR(n.extra, "{\"wall_ms\":1.5}");
+	CHECK_STR(n.parent, "");
+	CHECK(n.created_ms > 0 && n.seq == 1);
+	journal_node_done(&n);
+	CHECK_INT(journal_session_get(k, "one", &s, &err), 0);
+	CHECK_STR(s.id, "s-a");
+	CHECK_STR(s.head, digest);
+	CHECK_STR(s.order, "{\"order\":1}");
+	journal_session_done(&s);
+	CHECK_INT(verify(k), 0);
+	CHECK_INT(stat(sub, &st), 0);
+}
+
+TEST(files_are_for_the_owner_alone)
+{
+	static const char *const names[] = {
+		"journal.db", "journal.db-wal", "journal.head", "journal.lock"};
+	SHELF;
+	char digest[JOURNAL_DIGEST_BYTES], path[128];
+	struct stat st;
+	JOURNAL j = shelf_open(dir);
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	CHECK_INT(shelf_step(j, "s-a", "", "1", digest), 0);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		(void)snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+		CHECK_INT(stat(path, &st), 0);
+		CHECK_INT(st.st_mode & 0777, 0600);
+	}
+}
+
+TEST(steps_are_found_by_their_beginning)
+{
+	SHELF;
+	char digest[JOURNAL_DIGEST_BYTES] = "", some[JOURNAL_DIGEST_BYTES];
+	JOURNAL j = shelf_open(dir);
+	struct journal_node n;
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	/* 400 steps: two of them begin with the same four digits, nearly always */
+	char all[400][JOURNAL_DIGEST_BYTES], code[16];
+	for (int i = 0; i < 400; i++) {
+		(void)snprintf(code, sizeof code, "x%d", i);
+		CHECK_INT(shelf_step(j, "s-a", digest, code, all[i]), 0);
+		memcpy(digest, all[i], sizeof digest);
+	}
+	for (int i = 0; i < 400; i++) {
+		int n_same = 0;
+		for (int k = 0; k < 400; k++)
+			n_same += memcmp(all[i], all[k], 5) == 0;
+		memcpy(some, all[i], 5);
+		some[5] = '\0';
+		int r = journal_node_get(j, some, &n, &err);
+		if (n_same == 1) {
+			CHECK_INT(r, 0);
+			CHECK_STR(n.digest, all[i]);
+			journal_node_done(&n);
+		} else {
+			CHECK_INT(err.code, ERR_USAGE);
+			CHECK_HAS(err.msg, "more than one");
+		}
+	}
+	static const struct {
+		const char *digest;
+		enum err_code code;
+	} bad[] = {{"", ERR_USAGE}, {"abc", ERR_USAGE}, {"xyzw", ERR_USAGE}, {"abcd%", ERR_USAGE},
+		{"ffffffffffff0", ERR_NOT_FOUND},
+		{"00000000000000000000000000000000000000000000000000000000000000000", ERR_USAGE}};
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		CHECK(journal_node_get(j, bad[i].digest, &n, &err) < 0);
+		CHECK_INT(err.code, bad[i].code);
+		CHECK(n.owned == NULL);
+	}
+}
+
+TEST(the_same_step_twice_is_one)
+{
+	SHELF;
+	char a[JOURNAL_DIGEST_BYTES] = "", b[JOURNAL_DIGEST_BYTES] = "",
+	     c[JOURNAL_DIGEST_BYTES] = "";
+	JOURNAL j = shelf_open(dir);
+	struct journal_session s;
+	struct journal_size size;
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	CHECK_INT(shelf_step(j, "s-a", "", "a", a), 0);
+	CHECK_INT(shelf_step(j, "s-a", a, "b", b), 0);
+	CHECK_INT(journal_session_move(j, "s-a", a, &err), 0);
+	CHECK_INT(journal_session_get(j, "s-a", &s, &err), 0);
+	CHECK_STR(s.head, a);
+	journal_session_done(&s);
+	CHECK_INT(shelf_step(j, "s-a", a, "b", c), 1);
+	CHECK_STR(b, c);
+	CHECK_INT(journal_session_get(j, "s-a", &s, &err), 0);
+	CHECK_STR(s.head, b);
+	journal_session_done(&s);
+	CHECK_INT(journal_session_move(j, "s-a", "", &err), 0);
+	CHECK_INT(journal_size(j, &size, &err), 0);
+	CHECK_INT(size.n_nodes, 2);
+	CHECK_INT(verify(j), 0);
+}
+
+struct list {
+	char digest[64][JOURNAL_DIGEST_BYTES];
+	int n;
+	struct journal *j;
+	bool is_nested;
+};
+
+static int to_list(void *user, const struct journal_node *node, struct err *err)
+{
+	struct list *l = user, inner = {0};
+	memcpy(l->digest[l->n++], node->digest, JOURNAL_DIGEST_BYTES);
+	if (l->is_nested && journal_children(l->j, node->digest, 0, to_list, &inner, err) < 0)
+		return -1;
+	return 0;
+}
+
+TEST(walks)
+{
+	SHELF;
+	char at[JOURNAL_DIGEST_BYTES] = "", root[JOURNAL_DIGEST_BYTES], x[JOURNAL_DIGEST_BYTES];
+	char last[JOURNAL_DIGEST_BYTES], code[16];
+	JOURNAL j = shelf_open(dir);
+	struct list l = {.j = j, .is_nested = true};
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	for (int i = 0; i < 10; i++) {
+		(void)snprintf(code, sizeof code, "%d", i);
+		CHECK_INT(shelf_step(j, "s-a", at, code, at), 0);
+		if (i == 0)
+			memcpy(root, at, sizeof root);
+	}
+	memcpy(last, at, sizeof last);
+	CHECK_INT(journal_ancestors(j, at, 0, to_list, &l, &err), 10);
+	CHECK_STR(l.digest[0], at);
+	CHECK_STR(l.digest[9], root);
+	l.n = 0;
+	CHECK_INT(journal_ancestors(j, at, 3, to_list, &l, &err), 3);
+	CHECK_INT(l.n, 3);
+	CHECK_INT(journal_ancestors(j, "", 3, to_list, &l, &err), 0);
+	CHECK(journal_ancestors(j, "ffffffff", 3, to_list, &l, &err) < 0);
+	CHECK_INT(err.code, ERR_NOT_FOUND);
+	CHECK_INT(shelf_step(j, "s-a", root, "other", x), 0);
+	CHECK_INT(shelf_step(j, "s-a", root, "third", x), 0);
+	l.n = 0;
+	CHECK_INT(journal_children(j, root, 0, to_list, &l, &err), 3);
+	CHECK_STR(l.digest[2], x);
+	l.n = 0;
+	CHECK_INT(journal_children(j, root, 2, to_list, &l, &err), 2);
+	CHECK_INT(journal_children(j, "", 0, to_list, &l, &err), 1);
+	CHECK_INT(journal_children(j, last, 0, to_list, &l, &err), 0);
+	CHECK(journal_children(j, "abcdef01", 0, to_list, &l, &err) < 0);
+}
+
+static int count_session(void *user, const struct journal_session *s, struct err *err)
+{
+	(void)s, (void)err;
+	++*(int *)user;
+	return 0;
+}
+
+TEST(sessions)
+{
+	SHELF;
+	char a[JOURNAL_DIGEST_BYTES];
+	int n = 0;
+	JOURNAL j = shelf_open(dir);
+	struct journal_session s = {.id = "s-c", .parent = "s-a"};
+	CHECK_INT(shelf_session(j, "s-a", "one"), 0);
+	CHECK_INT(shelf_session(j, "s-b", ""), 0);
+	CHECK(shelf_session(j, "s-b", "") < 0);
+	CHECK(shelf_session(j, "s-x", "one") < 0);
+	CHECK(shelf_session(j, "", "") < 0);
+	CHECK_INT(shelf_step(j, "s-a", "", "a", a), 0);
+	memcpy(s.fork, a, sizeof a);
+	CHECK_INT(journal_session_add(j, &s, &err), 0);
+	CHECK_STR(s.head, a);
+	CHECK_INT(journal_session_get(j, "s-c", &s, &err), 0);
+	CHECK_STR(s.parent, "s-a");
+	CHECK_STR(s.fork, a);
+	CHECK_STR(s.head, a);
+	CHECK_INT(s.order_bytes, 0);
+	journal_session_done(&s);
+	CHECK(journal_session_rename(j, "s-b", "one", &err) < 0);
+	CHECK_HAS(err.msg, "s-a");
+	CHECK_INT(err.code, ERR_USAGE);
+	CHECK_INT(journal_session_rename(j, "s-a", "one", &err), 0);
+	CHECK_INT(journal_session_close(j, "s-a", &err), 0);
+	CHECK_INT(journal_session_close(j, "s-a", &err), 0);
+	CHECK_INT(journal_session_rename(j, "s-b", "one", &err), 0);
+	CHECK_INT(journal_session_get(j, "one", &s, &err), 0);
+	CHECK_STR(s.id, "s-b");
+	journal_session_done(&s);
+	CHECK(journal_session_get(j, "two", &s, &err) < 0);
+	CHECK_INT(err.code, ERR_NOT_FOUND);
+	CHECK(journal_session_get(j, "", &s, &err) < 0);
+	CHECK(journal_session_move(j, "s-a", a, &err) < 0);
+	CHECK_HAS(err.msg, "closed");
+	CHECK(shelf_step(j, "s-a", "", "b", a) < 0);
+	CHECK(journal_session_move(j, "s-b", "0000", &err) < 0);
+	CHECK_INT(err.code, ERR_USAGE);
+	CHECK(journal_session_move(j, "s-q", "", &err) < 0);
+	CHECK_INT(err.code, ERR_NOT_FOUND);
+	CHECK_INT(journal_sessions(j, false, count_session, &n, &err), 3);
+	CHECK_INT(journal_sessions(j, true, count_session, &n, &err), 2);
+	CHECK_INT(n, 5);
+	CHECK_INT(verify(j), 0);
+}
+
+/* What is refused leaves nothing behind, and the journal goes on. */
+TEST(bad_steps_are_refused)
+{
+	SHELF;
+	char digest[JOURNAL_DIGEST_BYTES] = "";
+	JOURNAL j = shelf_open(dir);
+	struct journal_size size;
+	struct journal_node n = {.session = "s-none"};
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	CHECK(journal_commit(j, &n, NULL, &err) < 0);
+	CHECK_INT(err.code, ERR_NOT_FOUND);
+	strcpy(n.session, "s-a");
+	memset(n.parent, 'a', 64);
+	CHECK(journal_commit(j, &n, NULL, &err) < 0);
+	CHECK_INT(err.code, ERR_NOT_FOUND);
+	memset(n.parent, 'A', 64);
+	CHECK(journal_commit(j, &n, NULL, &err) < 0);
+	CHECK_INT(err.code, ERR_USAGE);
+	strcpy(n.parent, "");
+	CHECK(journal_commit(j, &n, "1234", &err) < 0);
+	CHECK_INT(err.code, ERR_USAGE);
+	memset(digest, '1', 64);
+	CHECK(journal_commit(j, &n, digest, &err) < 0);
+	CHECK_INT(err.code, ERR_NOT_FOUND);
+	memset(n.runtime, 'r', sizeof n.runtime);
+	CHECK(journal_commit(j, &n, NULL, &err) < 0);
+	CHECK_INT(err.code, ERR_USAGE);
+	strcpy(n.runtime, "python");
+	n.record = "x";
+	n.record_bytes = JOURNAL_BLOB_MAX + 1;
+	CHECK(journal_commit(j, &n, NULL, &err) < 0);
+	CHECK_INT(err.code, ERR_LIMIT);
+	CHECK_INT(journal_size(j, &size, &err), 0);
+	CHECK_INT(size.n_nodes, 0);
+	n.record_bytes = 1;
+	CHECK_INT(journal_commit(j, &n, "", &err), 0); /* rolled back: the head stays before it */
+	struct journal_session s;
+	CHECK_INT(journal_session_get(j, "s-a", &s, &err), 0);
+	CHECK_STR(s.head, "");
+	journal_session_done(&s);
+	CHECK_INT(verify(j), 0);
+}
+
+TEST(large_texts_and_blobs)
+{
+	SHELF;
+	const size_t bytes = 3 << 20;
+	char *big = malloc(bytes + 1), *back = NULL, digest[JOURNAL_DIGEST_BYTES];
+	char again[JOURNAL_DIGEST_BYTES];
+	size_t n_back = 0;
+	JOURNAL j = shelf_open(dir);
+	struct journal_size size, more;
+	struct journal_node n = {.session = "s-a",
+		.code = big,
+		.code_bytes = bytes,
+		.record = big,
+		.record_bytes = bytes};
+	for (size_t i = 0; i < bytes; i++)
+		big[i] = (char)(i * 31 >> 3);
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	CHECK_INT(journal_commit(j, &n, NULL, &err), 0);
+	memcpy(digest, n.digest, sizeof digest);
+	CHECK_INT(journal_node_get(j, digest, &n, &err), 0);
+	CHECK_INT(n.code_bytes, bytes);
+	CHECK(memcmp(n.code, big, bytes) == 0 && memcmp(n.record, big, bytes) == 0);
+	CHECK_INT(n.extra_bytes, 0);
+	journal_node_done(&n);
+	CHECK_INT(journal_size(j, &size, &err), 0);
+	CHECK_INT(journal_blob_put(j, big, bytes, digest, &err), 0);
+	CHECK_INT(journal_blob_put(j, big, bytes, again, &err), 0);
+	CHECK_STR(again, digest);
+	CHECK_INT(journal_size(j, &more, &err), 0);
+	CHECK_INT(more.n_blobs, size.n_blobs);
+	CHECK_INT(journal_blob_get(j, digest, &back, &n_back, &err), 0);
+	CHECK(n_back == bytes && memcmp(back, big, bytes) == 0);
+	free(back);
+	CHECK(journal_blob_put(j, big, JOURNAL_BLOB_MAX + 1UL, again, &err) < 0);
+	CHECK_INT(err.code, ERR_LIMIT);
+	CHECK_INT(journal_blob_put(j, NULL, 0, again, &err), 0);
+	CHECK_INT(journal_blob_get(j, again, &back, &n_back, &err), 0);
+	CHECK_INT(n_back, 0);
+	free(back);
+	again[0] = again[0] == '0' ? '1' : '0';
+	CHECK(journal_blob_get(j, again, &back, &n_back, &err) < 0);
+	CHECK_INT(err.code, ERR_NOT_FOUND);
+	CHECK(journal_blob_get(j, "zz", &back, &n_back, &err) < 0);
+	CHECK_INT(err.code, ERR_USAGE);
+	CHECK_INT(verify(j), 0);
+	free(big);
+}
+
+/* In another process: the same one, too, but that is how it happens. */
+TEST(two_engines_on_one_directory)
+{
+	SHELF;
+	char want[32];
+	JOURNAL j = shelf_open(dir);
+	pid_t child = fork();
+	if (child == 0) {
+		struct journal *k = NULL;
+		int r = journal_open(&k, dir, &err);
+		(void)snprintf(want, sizeof want, "process %d ", getppid());
+		_exit(r < 0 && !k && err.code == ERR_LIMIT && strstr(err.msg, want) && err.hint[0]
+				? 0
+				: 1);
+	}
+	int status = -1;
+	CHECK_INT(waitpid(child, &status, 0), child);
+	CHECK_INT(status, 0);
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+}
+
+static void poke(const char *dir, const char *name, off_t at, const void *data, size_t bytes)
+{
+	char path[128];
+	(void)snprintf(path, sizeof path, "%s/%s", dir, name);
+	int fd = open(path, O_RDWR);
+	CHECK(fd >= 0 && pwrite(fd, data, bytes, at) == (ssize_t)bytes);
+	(void)close(fd);
+}
+
+TEST(a_newer_version_is_told)
+{
+	SHELF;
+	struct journal *j = shelf_open(dir);
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	journal_close(j);
+	poke(dir, "journal.db", 60, "\0\0\0\2", 4);
+	CHECK(journal_open(&j, dir, &err) < 0);
+	CHECK_INT(err.code, ERR_USAGE);
+	CHECK_HAS(err.msg, "version 2");
+	CHECK_HAS(err.hint, "newer");
+	poke(dir, "journal.db", 60, "\0\0\0\1", 4);
+	j = shelf_open(dir);
+	CHECK(j != NULL);
+	journal_close(j);
+}
+
+TEST(what_is_no_journal_is_told)
+{
+	SHELF;
+	struct journal *j = NULL;
+	char path[128];
+	CHECK(journal_open(&j, "", &err) < 0);
+	CHECK_INT(err.code, ERR_USAGE);
+	(void)snprintf(path, sizeof path, "%s/journal.db", dir);
+	int fd = open(path, O_WRONLY | O_CREAT, 0600);
+	CHECK(journal_open(&j, dir, &err) < 0); /* empty */
+	CHECK_INT(err.code, ERR_DAMAGED);
+	for (int i = 0; i < 100; i++)
+		CHECK_INT(write(fd, "garbage, garbage, garbage, garbage\n", 35), 35);
+	(void)close(fd);
+	CHECK(journal_open(&j, dir, &err) < 0);
+	CHECK_INT(err.code, ERR_DAMAGED);
+	CHECK(j == NULL);
+	(void)snprintf(path, sizeof path, "%s/journal.db/x", dir);
+	CHECK(journal_open(&j, path, &err) < 0); /* below a file */
+	CHECK_INT(err.code, ERR_ACCESS);
+}
+
+TEST(a_database_that_is_gone_is_not_made_anew)
+{
+	SHELF;
+	char path[128], digest[JOURNAL_DIGEST_BYTES];
+	struct journal *j = shelf_open(dir);
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	CHECK_INT(shelf_step(j, "s-a", "", "1", digest), 0);
+	journal_close(j);
+	(void)snprintf(path, sizeof path, "%s/journal.db", dir);
+	CHECK_INT(unlink(path), 0);
+	CHECK(journal_open(&j, dir, &err) < 0);
+	CHECK_INT(err.code, ERR_DAMAGED);
+	CHECK_HAS(err.msg, "gone");
+}
+
+/* As nobody, below a directory that nobody may not write. */
+TEST(a_directory_that_cannot_be_written)
+{
+	SHELF;
+	char sub[96];
+	(void)snprintf(sub, sizeof sub, "%s/there", dir);
+	struct journal *j = shelf_open(sub);
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	journal_close(j);
+	CHECK_INT(chmod(dir, 0755), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		if (getuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
+			_exit(9);
+		(void)chmod(dir, 0555);
+		(void)chmod(sub, 0000);
+		if (journal_open(&j, sub, &err) == 0 || err.code != ERR_ACCESS || !err.hint[0])
+			_exit(1);
+		(void)snprintf(sub, sizeof sub, "%s/new", dir);
+		if (journal_open(&j, sub, &err) == 0 || err.code != ERR_ACCESS)
+			_exit(2);
+		_exit(0);
+	}
+	int status = -1;
+	CHECK_INT(waitpid(child, &status, 0), child);
+	CHECK_INT(status, 0);
+	(void)chmod(dir, 0755);
+	(void)chmod(sub, 0700);
+	j = shelf_open(sub);
+	CHECK(j != NULL);
+	journal_close(j);
+}
+
+/* The database alone may not be written: nothing of it is changed. */
+TEST(a_database_that_cannot_be_written)
+{
+	SHELF;
+	char path[128];
+	struct journal *j = shelf_open(dir);
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	journal_close(j);
+	(void)snprintf(path, sizeof path, "%s/journal.db", dir);
+	CHECK_INT(chmod(dir, 0777), 0);
+	CHECK_INT(chmod(path, 0444), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		(void)snprintf(
+			path, sizeof path, "rm -f %s/journal.lock %s/journal.head", dir, dir);
+		if (system(path) != 0 ||
+			(getuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0)))
+			_exit(9);
+		int r = journal_open(&j, dir, &err);
+		if (r == 0) {
+			struct journal_session s = {.id = "s-b"};
+			r = journal_session_add(j, &s, &err);
+		}
+		printf("# %s\n", err.msg);
+		(void)fflush(stdout);
+		_exit(r < 0 && err.code == ERR_ACCESS && err.hint[0] ? 0 : 1);
+	}
+	int status = -1;
+	CHECK_INT(waitpid(child, &status, 0), child);
+	CHECK_INT(status, 0);
+}
+
+/* Commit until nothing more can be written. Returns: how many, or -1 when it ends in another way.
+ */
+static int fill(struct journal *j, char last[JOURNAL_DIGEST_BYTES])
+{
+	struct err err = {0};
+	int n = 0;
+	char *code = calloc(1, 3000);
+	struct journal_node node = {.session = "s-a", .code = code, .code_bytes = 3000};
+	for (; n < 20000; n++) {
+		(void)snprintf(code, 16, "%d", n);
+		memcpy(node.parent, last, sizeof node.parent);
+		if (journal_commit(j, &node, NULL, &err) < 0)
+			break;
+		memcpy(last, node.digest, sizeof node.digest);
+	}
+	free(code);
+	printf("# %d steps, then: %s\n", n, err.msg);
+	return err.code == ERR_NO_SPACE && strstr(err.hint, "free") ? n : -1;
+}
+
+static int fill_and_look(const char *dir, void (*tight)(const char *), void (*wide)(const char *))
+{
+	char last[JOURNAL_DIGEST_BYTES] = "";
+	struct err err = {0};
+	struct journal *j = shelf_open(dir);
+	struct journal_session s;
+	struct journal_size size;
+	if (!j || shelf_session(j, "s-a", "") < 0)
+		return 1;
+	tight(dir);
+	int n = fill(j, last);
+	if (n < 5)
+		return 2;
+	/* All that was said to be kept is there; and with room again it goes on. */
+	if (journal_session_get(j, "s-a", &s, &err) < 0 || strcmp(s.head, last) != 0)
+		return 3;
+	journal_session_done(&s);
+	(void)journal_idle(j, &err);
+	wide(dir);
+	if (shelf_step(j, "s-a", last, "on", last) != 0 || verify(j) != 0)
+		return 4;
+	if (journal_size(j, &size, &err) < 0 || size.n_nodes != n + 1)
+		return 5;
+	journal_close(j);
+	j = shelf_open(dir);
+	if (!j || journal_session_get(j, "s-a", &s, &err) < 0 || strcmp(s.head, last) != 0)
+		return 6;
+	journal_session_done(&s);
+	if (verify(j) != 0)
+		return 7;
+	journal_close(j);
+	return 0;
+}
+
+static void limit_file(const char *dir)
+{
+	const struct rlimit limit = {400000, RLIM_INFINITY};
+	(void)dir;
+	(void)signal(SIGXFSZ, SIG_IGN);
+	(void)setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void unlimit_file(const char *dir)
+{
+	const struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+	(void)dir;
+	(void)setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void in_child(int (*fn)(const char *), const char *dir)
+{
+	pid_t child = fork();
+	int status = -1;
+	if (child == 0) {
+		int r = fn(dir);
+		(void)fflush(stdout);
+		_exit(r);
+	}
+	CHECK_INT(waitpid(child, &status, 0), child);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		t_skip("no tmpfs can be mounted here");
+	else
+		CHECK_INT(status, 0);
+}
+
+static int with_file_limit(const char *dir)
+{
+	return fill_and_look(dir, limit_file, unlimit_file);
+}
+
+TEST(a_file_that_may_not_grow)
+{
+	SHELF;
+	in_child(with_file_limit, dir);
+}
+
+static void stuff(const char *dir)
+{
+	char path[128], block[4096] = "x";
+	(void)snprintf(path, sizeof path, "%s/other", dir);
+	int fd = open(path, O_WRONLY | O_CREAT, 0600);
+	int n = 0;
+	while (write(fd, block, sizeof block) == sizeof block)
+		n++;
+	CHECK_INT(ftruncate(fd, (off_t)(n - 200) * 4096), 0);
+	(void)close(fd);
+}
+
+static void unstuff(const char *dir)
+{
+	char path[128];
+	(void)snprintf(path, sizeof path, "%s/other", dir);
+	(void)unlink(path);
+}
+
+static void write_to(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+	ssize_t n = write(fd, text, strlen(text));
+	(void)n; /* then mounting fails, and the test is skipped */
+	(void)close(fd);
+}
+
+/* Mounts that nobody else sees, as root or as anybody where that is allowed. */
+static bool own_mounts(void)
+{
+	char map[32];
+	(void)snprintf(map, sizeof map, "0 %d 1", (int)getuid());
+	if (unshare(CLONE_NEWNS | (getuid() ? CLONE_NEWUSER : 0)) < 0)
+		return false;
+	if (getuid() != 0) {
+		write_to("/proc/self/setgroups", "deny");
+		write_to("/proc/self/uid_map", map);
+		write_to("/proc/self/gid_map", map);
+	}
+	return mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
+static int on_full_disk(const char *dir)
+{
+	if (!own_mounts() || mount("tmpfs", dir, "tmpfs", 0, "size=8m") < 0)
+		return 77;
+	return fill_and_look(dir, stuff, unstuff);
+}
+
+TEST(a_full_disk)
+{
+	SHELF;
+	in_child(on_full_disk, dir);
+}
+
+static int made_on_full_disk(const char *dir)
+{
+	struct journal *j = NULL;
+	struct err err = {0};
+	char path[128];
+	if (on_full_disk(dir) == 77)
+		return 77;
+	(void)snprintf(path, sizeof path, "%s/new", dir);
+	(void)mkdir(path, 0700);
+	stuff(dir);
+	char other[128];
+	(void)snprintf(other, sizeof other, "%s/other", dir);
+	int fd = open(other, O_WRONLY | O_APPEND);
+	while (write(fd, path, sizeof path) > 0)
+		;
+	(void)close(fd);
+	if (journal_open(&j, path, &err) == 0 || err.code != ERR_NO_SPACE || !err.hint[0]) {
+		printf("# %s\n", err.msg);
+		return 1;
+	}
+	unstuff(dir);
+	j = shelf_open(path);
+	return j && shelf_session(j, "s-a", "") == 0 && verify(j) == 0 ? 0 : 2;
+}
+
+TEST(a_disk_that_is_full_from_the_start)
+{
+	SHELF;
+	in_child(made_on_full_disk, dir);
+}
+
+static int read_only(const char *dir)
+{
+	struct journal *j = shelf_open(dir);
+	struct err err = {0};
+	journal_close(j);
+	if (!own_mounts() || mount(dir, dir, NULL, MS_BIND, NULL) < 0 ||
+		mount(dir, dir, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV,
+			NULL) < 0)
+		return 77;
+	int r = journal_open(&j, dir, &err);
+	printf("# %s\n", err.msg);
+	return r < 0 && err.code == ERR_ACCESS && strstr(err.msg, "Read-only") ? 0 : 1;
+}
+
+TEST(a_read_only_file_system)
+{
+	SHELF;
+	in_child(read_only, dir);
+}
+
+TEST(a_start_of_a_name_finds_a_session)
+{
+	SHELF;
+	char id[JOURNAL_ID_BYTES];
+	JOURNAL j = shelf_open(dir);
+	CHECK_INT(shelf_session(j, "s-abc1", ""), 0);
+	CHECK_INT(shelf_session(j, "s-abd2", ""), 0);
+	CHECK_INT(journal_session_begins(j, "s-abc", id, &err), 1);
+	CHECK_STR(id, "s-abc1");
+	CHECK_INT(journal_session_begins(j, "s-abd2", id, &err), 1);
+	CHECK_STR(id, "s-abd2");
+	CHECK_INT(journal_session_begins(j, "s-ab", id, &err), 2);
+	CHECK_INT(journal_session_begins(j, "s-ac", id, &err), 0);
+	CHECK_INT(journal_session_begins(j, "s-abd22", id, &err), 0);
+	CHECK_INT(journal_session_begins(j, "%", id, &err), 0);
+	CHECK_INT(journal_session_close(j, "s-abc1", &err), 0);
+	CHECK_INT(journal_session_begins(j, "s-ab", id, &err), 1);
+	CHECK_STR(id, "s-abd2");
+	CHECK_INT(journal_session_begins(j, "s-abc", id, &err), 1);
+	CHECK_STR(id, "s-abc1");
+}
+
+static int count_codes(void *user, const struct journal_node *node, struct err *err)
+{
+	char *out = user;
+	(void)err;
+	(void)strncat(out, node->code, 8);
+	return 0;
+}
+
+TEST(steps_are_counted_and_told_by_session)
+{
+	SHELF;
+	char a[JOURNAL_DIGEST_BYTES] = "", b[JOURNAL_DIGEST_BYTES], codes[64] = "";
+	JOURNAL j = shelf_open(dir);
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	CHECK_INT(shelf_session(j, "s-b", ""), 0);
+	CHECK_INT(journal_depth(j, "", &err), 0);
+	CHECK_INT(shelf_step(j, "s-a", "", "1", a), 0);
+	CHECK_INT(shelf_step(j, "s-a", a, "2", b), 0);
+	CHECK_INT(shelf_step(j, "s-b", a, "3", b), 0);
+	CHECK_INT(journal_session_move(j, "s-a", a, &err), 0);
+	CHECK_INT(shelf_step(j, "s-a", a, "4", b), 0);
+	CHECK_INT(journal_depth(j, a, &err), 1);
+	CHECK_INT(journal_depth(j, b, &err), 2);
+	CHECK_INT(journal_session_steps(j, "s-a", 0, count_codes, codes, &err), 3);
+	CHECK_STR(codes, "124");
+	codes[0] = '\0';
+	CHECK_INT(journal_session_steps(j, "s-a", 2, count_codes, codes, &err), 2);
+	CHECK_STR(codes, "12");
+	CHECK(journal_session_steps(j, "s-c", 0, count_codes, codes, &err) < 0);
+	CHECK_INT(err.code, ERR_NOT_FOUND);
+	CHECK(journal_depth(j, "12", &err) < 0);
+}

@@ -1,0 +1,111 @@
+/* Files that come out of a box, and directories of our own. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/outdir.h"
+
+#include "base/fd.h"
+#include "cli/xdg.h"
+#include "t.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void make_dir(char out[64])
+{
+	strcpy(out, "/tmp/retort-test-XXXXXX");
+	CHECK(mkdtemp(out) != NULL);
+}
+
+static void remove_dir(const char *dir)
+{
+	char line[128];
+	(void)snprintf(line, sizeof line, "rm -rf %s", dir);
+	CHECK_INT(system(line), 0);
+}
+
+TEST(files_are_written_below)
+{
+	char dir[64], path[128], got[16] = "";
+	struct err err;
+	make_dir(dir);
+	int fd = outdir_open(dir, &err);
+	CHECK(fd >= 0);
+	CHECK_INT(outdir_put(fd, "a/b/c.txt", "one", 3, &err), 0);
+	CHECK_INT(outdir_put(fd, "a/b/c.txt", "two!", 4, &err), 0);
+	(void)snprintf(path, sizeof path, "%s/a/b/c.txt", dir);
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK_INT(read(file, got, sizeof got - 1), 4);
+	CHECK_STR(got, "two!");
+	fd_close(&file);
+	fd_close(&fd);
+	remove_dir(dir);
+}
+
+TEST(no_path_leads_out)
+{
+	static const char *const paths[] = {
+		"../x", "a/../../x", "/x", "", "..", ".", "a/", "link/x", "a//x"};
+	char dir[64], link[128], outside[64];
+	struct err err;
+	make_dir(dir);
+	make_dir(outside);
+	(void)snprintf(link, sizeof link, "%s/link", dir);
+	CHECK_INT(symlink(outside, link), 0);
+	int fd = outdir_open(dir, &err);
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+		CHECK(outdir_put(fd, paths[i], "x", 1, &err) < 0);
+	CHECK_INT(rmdir(outside), 0);
+	/* A link that stands where a file goes is replaced, not followed. */
+	CHECK_INT(outdir_put(fd, "link", "x", 1, &err), 0);
+	struct stat st;
+	CHECK_INT(lstat(link, &st), 0);
+	CHECK(S_ISREG(st.st_mode));
+	fd_close(&fd);
+	remove_dir(dir);
+	CHECK(outdir_open("/proc/nonexistent/x", &err) < 0);
+	CHECK_INT(err.code, ERR_ACCESS);
+}
+
+TEST(our_directories_are_ours_alone)
+{
+	char dir[64], path[PATH_MAX], want[PATH_MAX];
+	struct err err;
+	struct stat st;
+	make_dir(dir);
+	CHECK_INT(setenv("XDG_STATE_HOME", dir, 1), 0);
+	CHECK_INT(xdg_state_dir(path, &err), 0);
+	(void)snprintf(want, sizeof want, "%s/retort", dir);
+	CHECK_STR(path, want);
+	CHECK_INT(stat(path, &st), 0);
+	CHECK_INT(st.st_mode & 07777, 0700);
+	CHECK_INT(xdg_state_dir(path, &err), 0);
+	CHECK_INT(chmod(path, 0750), 0);
+	CHECK(xdg_state_dir(path, &err) < 0);
+	CHECK_INT(err.code, ERR_ACCESS);
+	CHECK_HAS(err.msg, "0750");
+	CHECK_INT(rmdir(path), 0);
+	CHECK_INT(symlink("/tmp", want), 0);
+	CHECK(xdg_state_dir(path, &err) < 0);
+	CHECK_INT(err.code, ERR_ACCESS);
+	CHECK_INT(unlink(want), 0);
+	/* A relative path does not count. */
+	CHECK_INT(setenv("XDG_STATE_HOME", "relative", 1), 0);
+	CHECK_INT(setenv("HOME", dir, 1), 0);
+	CHECK_INT(xdg_state_dir(path, &err), 0);
+	CHECK_HAS(path, "/.local/state/retort");
+	CHECK_INT(unsetenv("XDG_STATE_HOME"), 0);
+	CHECK_INT(unsetenv("HOME"), 0);
+	CHECK(xdg_state_dir(path, &err) < 0);
+	CHECK_INT(err.code, ERR_NOT_FOUND);
+	CHECK_INT(setenv("XDG_RUNTIME_DIR", dir, 1), 0);
+	CHECK_INT(xdg_runtime_dir(path, &err), 0);
+	CHECK_STR(path, want);
+	if (geteuid() == 0) {
+		CHECK_INT(chown(path, 65534, 65534), 0);
+		CHECK(xdg_runtime_dir(path, &err) < 0);
+		CHECK_HAS(err.msg, "65534");
+	}
+	remove_dir(dir);
+}

@@ -1,0 +1,100 @@
+/* What /proc says of processes. SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/proc_list.h"
+
+#include "t.h"
+#include "tree.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static const char STAT[] =
+	"7 (a b) (R) 9) S 3 7 7 0 -1 4194560 1 0 0 0 5 6 0 0 20 0 1 0 4242 1 2 3\n";
+
+TEST(numbers_of_nested_namespaces)
+{
+	static const struct {
+		const char *text;
+		unsigned n;
+		uint64_t last;
+	} cases[] = {
+		{"Name:\tx\nNSpid:\t7\n", 1, 7},
+		{"Name:\tx\nNSpid:\t700\t32\t1\nNSpgid:\t4\n", 3, 1},
+		{"Name:\tNSpid: 5\nTgid:\t5\n", 0, 0},
+		{"NSpid:\t5\n", 0, 0}, /* never the first line */
+		{"Name:\tx\nNSpid:\t\n", 0, 0},
+		{"", 0, 0},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		unsigned n = 99;
+		uint64_t last = 0;
+		CHECK_INT(proc_nspid(cases[i].text, &n, &last), cases[i].n > 0);
+		CHECK_INT(n, cases[i].n);
+		CHECK(cases[i].n == 0 || last == cases[i].last);
+	}
+}
+
+static void put(struct tree *t, const char *name, const char *stat, const char *status)
+{
+	char path[64];
+	(void)snprintf(path, sizeof path, "/%s/stat", name);
+	tree_put(t, path, stat);
+	(void)snprintf(path, sizeof path, "/%s/status", name);
+	tree_put(t, path, status);
+}
+
+TEST(a_name_may_hold_anything)
+{
+	struct proc_entry e = {0};
+	TREE t = tree_new();
+	put(&t, "7", STAT, "Name:\ta b\nNSpid:\t7\t1\n");
+	CHECK_INT(proc_entry_read(&e, t.fd, 7), 0);
+	CHECK_INT(e.pid, 7);
+	CHECK_INT(e.ppid, 3);
+	CHECK_INT(e.state, 'S');
+	CHECK_INT(e.start_ticks, 4242);
+	CHECK(e.is_nested && e.is_child_ns && e.is_first);
+}
+
+TEST(what_is_cut_or_missing_is_no_process)
+{
+	static const char *const bad[] = {
+		"", "7", "7 (x", "7 (x)", "7 (x) S", "7 (x) S 3 7 7 0 -1"};
+	struct proc_entry e;
+	TREE t = tree_new();
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		put(&t, "7", bad[i], "Name:\tx\nNSpid:\t7\n");
+		CHECK(proc_entry_read(&e, t.fd, 7) < 0);
+	}
+	put(&t, "7", STAT, "Name:\tx\n");
+	CHECK(proc_entry_read(&e, t.fd, 7) < 0);
+	CHECK(proc_entry_read(&e, t.fd, 8) < 0);
+}
+
+static bool add_up(void *arg, const struct proc_entry *e)
+{
+	int *sum = arg;
+	*sum += e->pid;
+	return true;
+}
+
+TEST(only_numbers_are_processes)
+{
+	static const char *const names[] = {"7", "8", "x", "9x", "0", "99999999"};
+	int sum = 0;
+	TREE t = tree_new();
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		put(&t, names[i], STAT, "Name:\tx\nNSpid:\t7\n");
+	CHECK_INT(proc_list(t.fd, add_up, &sum), 0);
+	CHECK_INT(sum, 15);
+}
+
+TEST(the_kernel_shows_ourselves)
+{
+	struct proc_entry e = {0};
+	int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CHECK_INT(proc_entry_read(&e, proc, getpid()), 0);
+	CHECK_INT(e.ppid, getppid());
+	CHECK(e.start_ticks > 0 && e.state == 'R');
+	(void)close(proc);
+}

@@ -1,0 +1,166 @@
+/* A recording: written, read, and refused when a byte is wrong. SPDX-License-Identifier: Apache-2.0
+ */
+#include "store/recording.h"
+
+#include "shelf.h"
+
+static char *record_some(const char *dir, size_t *bytes, char last[JOURNAL_DIGEST_BYTES])
+{
+	struct err err = {0};
+	char at[JOURNAL_DIGEST_BYTES] = "";
+	char *text = NULL;
+	JOURNAL j = shelf_open(dir);
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	CHECK_INT(shelf_step(j, "s-a", "", "a = 1", at), 0);
+	CHECK_INT(shelf_step(j, "s-a", at, "\xff\xfe no UTF-8", at), 0);
+	CHECK_INT(shelf_step(j, "s-a", at, "caf\xc3\xa9 \"\n\t", at), 0);
+	memcpy(last, at, JOURNAL_DIGEST_BYTES);
+	CHECK_INT(shelf_step(j, "s-a", at, "beyond", at), 0);
+	FILE *f = open_memstream(&text, bytes);
+	CHECK_INT(journal_export(j, "s-a", last, f, &err), 0);
+	(void)fclose(f);
+	return text;
+}
+
+TEST(what_is_exported_is_read)
+{
+	SHELF;
+	char last[JOURNAL_DIGEST_BYTES], path[128];
+	size_t bytes = 0;
+	char *text = record_some(dir, &bytes, last);
+	struct recording r;
+	CHECK_INT(recording_parse(&r, text, bytes, &err), 0);
+	CHECK_INT(r.n_steps, 3);
+	CHECK_STR(r.order, "{\"order\":1}");
+	CHECK_STR(r.steps[0].code, "a = 1");
+	CHECK_STR(r.steps[1].code, "\xff\xfe no UTF-8");
+	CHECK_STR(r.steps[2].code, "caf\xc3\xa9 \"\n\t");
+	CHECK_STR(r.steps[2].digest, last);
+	CHECK_STR(r.steps[2].parent, r.steps[1].digest);
+	CHECK_HAS(r.steps[2].record, "stdout");
+	recording_done(&r);
+	(void)snprintf(path, sizeof path, "%s/rec", dir);
+	FILE *f = fopen(path, "w");
+	CHECK_INT(fwrite(text, 1, bytes, f), bytes);
+	(void)fclose(f);
+	CHECK_INT(recording_load(&r, path, &err), 0);
+	CHECK_INT(r.n_steps, 3);
+	recording_done(&r);
+	CHECK(recording_load(&r, "/nowhere/at/all", &err) < 0);
+	CHECK_INT(err.code, ERR_NOT_FOUND);
+	CHECK(recording_load(&r, dir, &err) < 0);
+	CHECK_INT(err.code, ERR_USAGE);
+	free(text);
+}
+
+/* What is chance stays out of it. */
+TEST(two_sessions_with_the_same_steps_are_the_same_bytes)
+{
+	SHELF;
+	char *text[2] = {NULL, NULL};
+	size_t bytes[2] = {0, 0};
+	JOURNAL j = shelf_open(dir);
+	for (int i = 0; i < 2; i++) {
+		const char *id = i ? "s-b" : "s-a";
+		char at[JOURNAL_DIGEST_BYTES] = "";
+		CHECK_INT(shelf_session(j, id, ""), 0);
+		CHECK_INT(shelf_step(j, id, "", "a = 1", at), i);
+		CHECK_INT(shelf_step(j, id, at, "a", at), i);
+		FILE *f = open_memstream(&text[i], &bytes[i]);
+		CHECK_INT(journal_export(j, id, NULL, f, &err), 0);
+		(void)fclose(f);
+	}
+	CHECK_INT(bytes[0], bytes[1]);
+	CHECK_STR(text[0], text[1]);
+	free(text[0]);
+	free(text[1]);
+}
+
+/* Any bit of it, and any cut: refused, with the line; or the same is read as before. */
+TEST(every_change_and_cut_is_refused)
+{
+	SHELF;
+	char last[JOURNAL_DIGEST_BYTES], line[32];
+	size_t bytes = 0;
+	char *text = record_some(dir, &bytes, last);
+	struct recording r;
+	int n_same = 0, number = 1;
+	for (size_t at = 0; at < bytes; at++) {
+		(void)snprintf(line, sizeof line, "line %d", number);
+		number += text[at] == '\n';
+		for (int bit = 0; bit < 8; bit++) {
+			text[at] ^= (char)(1 << bit);
+			if (recording_parse(&r, text, bytes, &err) == 0) {
+				n_same++; /* hexadecimal case in an escape: the text is the same */
+				CHECK_STR(r.steps[r.n_steps - 1].digest, last);
+				recording_done(&r);
+			} else {
+				/* a changed "retort_record" or its number is none of ours, or newer
+				 */
+				CHECK(at < 20 || err.code == ERR_DAMAGED);
+				CHECK(at < 20 || strstr(err.msg, line));
+			}
+			text[at] ^= (char)(1 << bit);
+		}
+		CHECK(recording_parse(&r, text, at, &err) < 0);
+	}
+	printf("# %d of %zu changes read the same\n", n_same, 8 * bytes);
+	CHECK(n_same < 20);
+	free(text);
+}
+
+TEST(a_newer_recording_and_nonsense)
+{
+	static const struct {
+		const char *text;
+		enum err_code code;
+	} bad[] = {{"", ERR_USAGE}, {"\n", ERR_USAGE}, {"{}\n", ERR_USAGE}, {"[1]\n", ERR_USAGE},
+		{"{\"retort_record\": 2}\n", ERR_USAGE}, {"{\"retort_record\": 1}\n", ERR_DAMAGED},
+		{"{\"retort_record\": 0}\n", ERR_DAMAGED},
+		{"{\"retort_record\": \"1\"}\n", ERR_USAGE},
+		{"{\"retort_record\":1,\"order\":\"\",\"steps\":100001,\"head\":\"\","
+		 "\"check\":\"\"}\n",
+			ERR_LIMIT},
+		{"{\"retort_record\":1,\"order\":\"\",\"steps\":0,\"head\":\"\","
+		 "\"check\":\"\"}\n",
+			ERR_DAMAGED}};
+	struct recording r;
+	struct err err = {0};
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		CHECK(recording_parse(&r, bad[i].text, strlen(bad[i].text), &err) < 0);
+		CHECK_INT(err.code, bad[i].code);
+	}
+	CHECK(recording_parse(&r, "", (size_t)RECORDING_MAX + 1, &err) < 0);
+	CHECK_INT(err.code, ERR_LIMIT);
+}
+
+/* For test/fuzz/corpus/recording: RETORT_TEST_RECORDING=FILE writes one. */
+TEST(a_session_without_steps)
+{
+	SHELF;
+	char last[JOURNAL_DIGEST_BYTES];
+	const char *to = getenv("RETORT_TEST_RECORDING");
+	size_t bytes = 0;
+	char *text = NULL;
+	struct recording r;
+	JOURNAL j = shelf_open(dir);
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	FILE *f = open_memstream(&text, &bytes);
+	CHECK_INT(journal_export(j, "s-a", NULL, f, &err), 0);
+	CHECK(journal_export(j, "s-b", NULL, f, &err) < 0);
+	CHECK_INT(err.code, ERR_NOT_FOUND);
+	(void)fclose(f);
+	CHECK_INT(recording_parse(&r, text, bytes, &err), 0);
+	CHECK_INT(r.n_steps, 0);
+	recording_done(&r);
+	free(text);
+	if (to) {
+		char sub[96];
+		(void)snprintf(sub, sizeof sub, "%s/other", dir);
+		text = record_some(sub, &bytes, last);
+		f = fopen(to, "w");
+		CHECK_INT(fwrite(text, 1, bytes, f), bytes);
+		(void)fclose(f);
+		free(text);
+	}
+}

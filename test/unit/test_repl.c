@@ -1,0 +1,158 @@
+/* What is typed: commands, statements, completions. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/editor.h"
+#include "cli/magic.h"
+#include "cli/statement.h"
+
+#include "t.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+TEST(commands_are_read)
+{
+	static const struct {
+		const char *line;
+		enum magic_kind kind;
+		const char *arg;
+		unsigned count;
+	} rows[] = {
+		{"%undo", MAGIC_UNDO, "", 1},
+		{"%undo 3", MAGIC_UNDO, "3", 3},
+		{"  %branch  my trial \t", MAGIC_BRANCH, "my trial", 1},
+		{"%time x = 1\ny", MAGIC_TIME, "x = 1\ny", 1},
+		{"%log all", MAGIC_LOG, "all", 1},
+		{"%quit", MAGIC_QUIT, "", 1},
+		{"%runtime", MAGIC_RUNTIME, "", 1},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct magic m;
+		struct err err;
+		CHECK(magic_is(rows[i].line));
+		CHECK_INT(magic_parse(rows[i].line, &m, &err), 0);
+		CHECK_INT(m.kind, rows[i].kind);
+		CHECK_STR(m.arg, rows[i].arg);
+		CHECK_INT(m.count, rows[i].count);
+		free(m.text);
+	}
+	CHECK(!magic_is("x % 2"));
+	CHECK(!magic_is(""));
+}
+
+TEST(wrong_commands_are_explained)
+{
+	static const struct {
+		const char *line, *message, *hint;
+	} rows[] = {
+		{"%", "unknown command %", "%help"},
+		{"%udno", "unknown command %udno", "did you mean %undo?"},
+		{"%und", "unknown command %und", "did you mean %undo?"},
+		{"%undo x", "%undo", "3"},
+		{"%undo 0", "%undo", ""},
+		{"%branch", "%branch: nothing named", "write %branch NAME"},
+		{"%files x", "%files: unexpected \"x\"", "leave it out"},
+		{"%log some", "%log: \"some\"", "%log all"},
+		{"%\xff\xff", "unknown command %", ""},
+		{"%aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "unknown",
+			""},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct magic m = {.text = NULL};
+		struct err err;
+		CHECK(magic_parse(rows[i].line, &m, &err) < 0);
+		CHECK_HAS(err.msg, rows[i].message);
+		if (strcmp(rows[i].line, "%undo x") != 0)
+			CHECK_HAS(err.hint, rows[i].hint);
+	}
+}
+
+static const struct {
+	const char *runtime, *text;
+	enum statement_state state;
+} statements[] = {
+	{"python", "x = 1", STATEMENT_COMPLETE},
+	{"python", "", STATEMENT_COMPLETE},
+	{"python", "f(1,", STATEMENT_MORE},
+	{"python", "f(1,\n2)", STATEMENT_COMPLETE},
+	{"python", "x = [\n1, # ]\n", STATEMENT_MORE},
+	{"python", "s = '''a\nb", STATEMENT_MORE},
+	{"python", "s = '''a\nb'''", STATEMENT_COMPLETE},
+	{"python", "s = \"(\"", STATEMENT_COMPLETE},
+	{"python", "s = 'it\\'s ('", STATEMENT_COMPLETE},
+	{"python", "s = 'open", STATEMENT_COMPLETE},
+	{"python", "x = 1 + \\", STATEMENT_MORE},
+	{"python", "x = 1 + \\\n2", STATEMENT_COMPLETE},
+	{"python", "s = 'a\\", STATEMENT_MORE},
+	{"python", "if x:", STATEMENT_BLOCK},
+	{"python", "if x:  # why", STATEMENT_BLOCK},
+	{"python", "if x:\n    y", STATEMENT_BLOCK},
+	{"python", "if x: y", STATEMENT_COMPLETE},
+	{"python", "@d", STATEMENT_BLOCK},
+	{"python", "@d\ndef f():\n  pass", STATEMENT_BLOCK},
+	{"python", "d = {1:\n2}", STATEMENT_COMPLETE},
+	{"python", "x = ')'", STATEMENT_COMPLETE},
+	{"python", ")", STATEMENT_COMPLETE},
+	{"python", "'''", STATEMENT_MORE},
+	{"javascript", "let x = 1", STATEMENT_COMPLETE},
+	{"javascript", "function f() {", STATEMENT_MORE},
+	{"javascript", "function f() { // }\n}", STATEMENT_COMPLETE},
+	{"javascript", "`a\n${b}", STATEMENT_MORE},
+	{"javascript", "/* a", STATEMENT_MORE},
+	{"javascript", "/* a */ 1", STATEMENT_COMPLETE},
+	{"sql", "select 1", STATEMENT_MORE},
+	{"sql", "select 1;", STATEMENT_COMPLETE},
+	{"sql", "select ';'", STATEMENT_MORE},
+	{"sql", "select 1; -- done", STATEMENT_COMPLETE},
+	{"sql", "-- only", STATEMENT_COMPLETE},
+	{"sql", ".tables", STATEMENT_COMPLETE},
+	{"sql", "select '\\';", STATEMENT_COMPLETE},
+	{"shell", "ls -l", STATEMENT_COMPLETE},
+	{"shell", "if true; then", STATEMENT_MORE},
+	{"shell", "if true; then\necho a\nfi", STATEMENT_COMPLETE},
+	{"shell", "for i in 1 2; do echo $i; done", STATEMENT_COMPLETE},
+	{"shell", "for i in 1 2; do", STATEMENT_MORE},
+	{"shell", "echo if", STATEMENT_COMPLETE},
+	{"shell", "echo \"a", STATEMENT_MORE},
+	{"shell", "echo 'a\\'", STATEMENT_COMPLETE},
+	{"shell", "echo a |", STATEMENT_MORE},
+	{"shell", "echo a &&", STATEMENT_MORE},
+	{"shell", "echo a#b 'x'", STATEMENT_COMPLETE},
+	{"shell", "f() {", STATEMENT_MORE},
+	{"shell", "f() {\necho\n}", STATEMENT_COMPLETE},
+	{"shell", "echo \\", STATEMENT_MORE},
+};
+
+TEST(statements_end_where_they_do)
+{
+	for (size_t i = 0; i < ARRAY_LEN(statements); i++)
+		if (!CHECK_INT(statement_look(statements[i].runtime, statements[i].text),
+			    statements[i].state))
+			t_check(0, __FILE__, __LINE__, statements[i].text);
+	CHECK(statement_goes_on("else:"));
+	CHECK(statement_goes_on("except ValueError:"));
+	CHECK(!statement_goes_on("elsewhere = 1"));
+	CHECK(!statement_goes_on("print(1)"));
+}
+
+TEST(completions_add_what_is_missing)
+{
+	static const struct {
+		const char *text, *name, *more;
+	} rows[] = {
+		{"x = pri", "print", "nt"},
+		{"os.pa", "os.path", "th"},
+		{"os.pa", "path", "th"},
+		{"print", "print", ""},
+		{"os.", "path", "path"},
+		{"spri", "print", NULL},
+		{"abc", "xyz", NULL},
+		{"f(", "x", "x"},
+		{"", "x", NULL},
+		{"naïve = caf", "café", "é"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *more = editor_addition(rows[i].text, rows[i].name);
+		CHECK((more == NULL) == (rows[i].more == NULL));
+		if (more && rows[i].more)
+			CHECK_STR(more, rows[i].more);
+	}
+}

@@ -1,0 +1,212 @@
+/* Files as they were, and the way back to them. SPDX-License-Identifier: Apache-2.0 */
+#include "session/shadow.h"
+
+#include "base/fd.h"
+#include "t.h"
+#include "tree.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct workspace scan(const struct tree *t)
+{
+	struct workspace w = {0};
+	struct err err;
+	CHECK_INT(workspace_scan(&w, t->fd, &err), 0);
+	return w;
+}
+#define SCANNED cleanup(workspace_done) struct workspace
+
+static void let_go(struct shadow **s)
+{
+	shadow_let_go(*s);
+}
+#define SHADOW cleanup(let_go) struct shadow
+
+static struct shadow *take(const struct tree *t, const struct shadow *prev)
+{
+	struct workspace files = scan(t);
+	struct shadow *s = NULL;
+	struct err err;
+	CHECK_INT(shadow_take(&s, t->fd, &files, prev, &err), 0);
+	CHECK_INT(files.n_files, 0);
+	return s;
+}
+
+static char said[4096];
+
+static void say(void *arg, const struct shadow_action *a)
+{
+	size_t at = strlen(said);
+	(void)arg;
+	at += (size_t)snprintf(
+		said + at, sizeof said - at, "%s%c %s", at ? "," : "", "-dwlm?"[a->act], a -> path);
+	if (a->act == SHADOW_WRITE || a->act == SHADOW_LINK)
+		(void)snprintf(said + at, sizeof said - at, "=%.*s", (int)MIN(a->bytes, (size_t)20),
+			(const char *)a->data);
+	else if (a->act == SHADOW_MODE)
+		(void)snprintf(said + at, sizeof said - at, "=%o", a->mode);
+}
+
+/* The way back from what is there now. */
+static const char *way(const struct shadow *then, const struct tree *t)
+{
+	SCANNED now = scan(t);
+	said[0] = '\0';
+	shadow_diff(then, &now, say, NULL);
+	return said;
+}
+
+TEST(nothing_changed)
+{
+	TREE t = tree_new();
+	tree_put(&t, "/d/f", "f");
+	SHADOW *s = take(&t, NULL);
+	CHECK_STR(way(s, &t), "");
+	CHECK_INT(shadow_files(s)->n_files, 2);
+}
+
+TEST(created_modified_deleted)
+{
+	TREE t = tree_new();
+	tree_put(&t, "/changed", "one");
+	tree_put(&t, "/gone", "g");
+	tree_put(&t, "/same", "s");
+	SHADOW *s = take(&t, NULL);
+	tree_put(&t, "/changed", "two");
+	tree_put(&t, "/new", "n");
+	CHECK_INT(unlink(tree_path(&t, "/gone")), 0);
+	CHECK_STR(way(s, &t), "- new,w changed=one,w gone=g");
+}
+
+TEST(directories_come_before_and_go_after_what_is_in_them)
+{
+	TREE t = tree_new();
+	tree_put(&t, "/d/e/f", "f");
+	SHADOW *s = take(&t, NULL);
+	CHECK_INT(unlink(tree_path(&t, "/d/e/f")), 0);
+	CHECK_INT(rmdir(tree_path(&t, "/d/e")), 0);
+	CHECK_INT(rmdir(tree_path(&t, "/d")), 0);
+	tree_put(&t, "/n/o/p", "p");
+	mode_t mask = umask(0);
+	(void)umask(mask);
+	char wanted[100];
+	(void)snprintf(wanted, sizeof wanted,
+		"- n/o/p,- n/o,- n,d d,d d/e,w d/e/f=f,m d/e=%o,m d=%o", 0777 & ~mask,
+		0777 & ~mask);
+	CHECK_STR(way(s, &t), wanted);
+}
+
+TEST(kinds_that_change)
+{
+	TREE t = tree_new();
+	tree_put(&t, "/file", "f");
+	CHECK_INT(mkdir(tree_path(&t, "/dir"), 0700), 0);
+	CHECK_INT(symlink("one", tree_path(&t, "/link")), 0);
+	SHADOW *s = take(&t, NULL);
+	CHECK_INT(unlink(tree_path(&t, "/file")), 0);
+	CHECK_INT(rmdir(tree_path(&t, "/dir")), 0);
+	CHECK_INT(unlink(tree_path(&t, "/link")), 0);
+	CHECK_INT(mkdir(tree_path(&t, "/file"), 0700), 0);
+	tree_put(&t, "/dir", "d");
+	CHECK_INT(symlink("two", tree_path(&t, "/link")), 0);
+	CHECK_STR(way(s, &t), "- link,- file,- dir,d dir,w file=f,l link=one,m dir=700");
+}
+
+TEST(modes)
+{
+	TREE t = tree_new();
+	tree_put(&t, "/f", "f");
+	CHECK_INT(mkdir(tree_path(&t, "/d"), 0700), 0);
+	CHECK_INT(mkdir(tree_path(&t, "/closed"), 0500), 0);
+	SHADOW *s = take(&t, NULL);
+	CHECK_INT(chmod(tree_path(&t, "/f"), 0600), 0);
+	CHECK_INT(chmod(tree_path(&t, "/d"), 0755), 0);
+	/* Init may have opened the closed one on the way. */
+	CHECK_STR(way(s, &t), "w f=f,m d=700,m closed=500");
+}
+
+TEST(same_size_and_old_times_are_no_disguise)
+{
+	TREE t = tree_new();
+	const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+	tree_put(&t, "/f", "one");
+	CHECK_INT(utimensat(t.fd, "f", times, 0), 0);
+	SHADOW *s = take(&t, NULL);
+	cleanup_fd int fd = open(tree_path(&t, "/f"), O_WRONLY | O_CLOEXEC);
+	const struct timespec tick = {.tv_nsec = 30 * 1000 * 1000};
+	(void)nanosleep(&tick, NULL); /* the kernel's clock for files is coarse */
+	CHECK_INT(pwrite(fd, "two", 3, 0), 3);
+	CHECK_INT(utimensat(t.fd, "f", times, 0), 0);
+	CHECK_STR(way(s, &t), "w f=one");
+}
+
+TEST(large_files_are_lost_when_they_change)
+{
+	TREE t = tree_new();
+	char *big = calloc(1, SHADOW_FILE_BYTES + 1);
+	tree_put_bytes(&t, "/big", big, SHADOW_FILE_BYTES + 1);
+	tree_put_bytes(&t, "/fits", big, SHADOW_FILE_BYTES);
+	free(big);
+	SHADOW *s = take(&t, NULL);
+	CHECK_STR(way(s, &t), "");
+	tree_put(&t, "/big", "b");
+	CHECK_INT(unlink(tree_path(&t, "/fits")), 0);
+	CHECK_STR(way(s, &t), "? big,w fits=");
+}
+
+TEST(all_together_is_bounded)
+{
+	TREE t = tree_new();
+	char *big = calloc(1, SHADOW_FILE_BYTES), path[16];
+	int n = SHADOW_TOTAL_BYTES / SHADOW_FILE_BYTES;
+	for (int i = 0; i <= n; i++) {
+		(void)snprintf(path, sizeof path, "/f%02d", i);
+		tree_put_bytes(&t, path, big, SHADOW_FILE_BYTES);
+	}
+	free(big);
+	SHADOW *s = take(&t, NULL);
+	for (int i = n - 1; i <= n; i++) {
+		(void)snprintf(path, sizeof path, "/f%02d", i);
+		CHECK_INT(unlink(tree_path(&t, path)), 0);
+	}
+	CHECK_STR(way(s, &t), "w f31=,? f32");
+}
+
+TEST(what_is_known_is_shared)
+{
+	TREE t = tree_new();
+	tree_put(&t, "/f", "one");
+	const struct timespec tick = {.tv_nsec = 50 * 1000 * 1000};
+	(void)nanosleep(&tick, NULL); /* so that its change is not too fresh to be sure of it */
+	struct shadow *first = take(&t, NULL);
+	struct shadow *second = take(&t, first);
+	tree_put(&t, "/f", "two");
+	SHADOW *third = take(&t, second);
+	shadow_let_go(first);
+	CHECK_STR(way(second, &t), "w f=one");
+	shadow_let_go(second);
+	CHECK_STR(way(third, &t), "");
+	tree_put(&t, "/f", "three");
+	CHECK_STR(way(third, &t), "w f=two");
+}
+
+TEST(only_what_is_new)
+{
+	TREE t = tree_new();
+	tree_put(&t, "/a", "");
+	tree_put(&t, "/gone", "");
+	SCANNED then = scan(&t);
+	tree_put(&t, "/a", "changed");
+	tree_put(&t, "/d/f", "");
+	CHECK_INT(unlink(tree_path(&t, "/gone")), 0);
+	SCANNED now = scan(&t);
+	said[0] = '\0';
+	shadow_diff_new(&then, &now, say, NULL);
+	CHECK_STR(said, "- d/f,- d");
+}
