@@ -105,8 +105,10 @@ static struct checkpoint *usable_point(struct session *s, const char *step)
 const char *transaction_checkpoint(struct session *s)
 {
 	const struct checkpoint *c = checkpoints_find(&s->points, s->head);
-	/* After a rollback the guard is being made anew. */
-	bool is_kept = c && (!c->guard || c->guard->fd >= 0 || python_part(s)->due_id);
+	const struct part *python = python_part(s);
+	/* After a rollback its guard is being made anew. */
+	bool is_due = c && python->due_id && c->guard == python->guard;
+	bool is_kept = c && (!c->guard || c->guard->fd >= 0 || is_due);
 	if (!is_kept || s->is_once)
 		return NULL;
 	(void)snprintf(
