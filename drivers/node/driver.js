@@ -30,6 +30,7 @@ const STEP = 1;
 const BYE = 5;
 const SETUP = 7;
 const NAMES = 8;
+const CHECKPOINT = 9;
 const READY = 16;
 const BEGIN = 17;
 const GUARD = 18;
@@ -87,7 +88,6 @@ function newStep(message) {
     once: field(message, 'mode', 'once') !== 'session',
     language: field(message, 'language', ''),
     input: field(message, 'stdin_text', null),
-    checkpoint: field(message, 'checkpoint', false) === true,
     limit: limit < VALUE_BYTES_MAX ? limit : VALUE_BYTES_MAX,
     name: '',
     settled: false,
@@ -387,7 +387,6 @@ function finish(step) {
   if (!report(step)) reallyExit.call(process, step.exitCode);
   if (step.error === null) space.keep(step.value);
   step.value = undefined;
-  if (step.checkpoint) send(GUARD, '{"id":' + quote(step.id) + ',"reason":"runtime"}');
   current = null;
   serve();
 }
@@ -487,8 +486,6 @@ async function setUp(message) {
     error = blame.describe(thrown, sources);
   }
   done(message, error);
-  if (field(message, 'guard', false))
-    send(GUARD, '{"id":' + quote(field(message, 'id', '')) + ',"reason":"runtime"}');
   current = null;
   serve();
 }
@@ -525,6 +522,8 @@ function serve() {
     const { kind, message } = frame;
     if (kind === BYE) leave(0);
     else if (kind === NAMES) complete(message);
+    else if (kind === CHECKPOINT)
+      send(GUARD, '{"id":' + quote(field(message, 'id', '')) + ',"reason":"runtime"}');
     else if (kind === SETUP) {
       current = { __proto__: null, over: true };
       setUp(message);

@@ -29,7 +29,7 @@ import atexit  # noqa: E402
 import builtins  # noqa: E402
 import posix  # noqa: E402
 
-STEP, BYE, BRANCH, SETUP, NAMES = 1, 5, 6, 7, 8
+STEP, BYE, BRANCH, SETUP, NAMES, CHECKPOINT = 1, 5, 6, 7, 8, 9
 READY, BEGIN, GUARD, DISPLAY, RESULT, BRANCHED, DONE = 16, 17, 18, 19, 21, 22, 23
 FRAME_MAX = 32 << 20
 VALUE_BYTES, VALUE_BYTES_MAX = 1 << 20, 4 << 20
@@ -561,7 +561,7 @@ def carry_out(step):
 
 
 def run_step(request, fds):
-    """Carry out a STEP and say what has become of it; then, in a session, make a checkpoint."""
+    """Carry out a STEP and say what has become of it."""
     step = Step(request)
     set_process(step)
     n_wanted = 1 if request.get("stdin") else 0
@@ -585,8 +585,6 @@ def run_step(request, fds):
         part("streams").set_stdin(())
     if step.once:
         state.finished = True
-    elif request.get("checkpoint"):
-        part("guard").checkpoint(step.id, request.get("guard_bytes") or 0)
 
 
 def serve():
@@ -610,6 +608,9 @@ def serve():
             part("setup").answer(decode(payload))
         elif kind == NAMES:
             part("names").answer(decode(payload))
+        elif kind == CHECKPOINT:
+            request = decode(payload)
+            part("guard").checkpoint(request["id"], request.get("guard_bytes") or 0)
 
 
 def leave():

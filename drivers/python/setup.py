@@ -11,7 +11,7 @@ state = driver.state
 
 
 def answer(request):
-    """Carry a SETUP out and say how that went. A guard, when asked for, comes after the answer."""
+    """Carry a SETUP out and say how that went."""
     error = None
     driver.hush()
     try:
@@ -26,8 +26,6 @@ def answer(request):
         message = driver.cut(blame.safe_str(error), driver.MESSAGE_CHARS)
         done["error"] = {"name": blame.safe_name(error), "message": message}
     driver.send(driver.DONE, done)
-    if error is None and request.get("guard"):
-        driver.part("guard").checkpoint(request["id"], request.get("guard_bytes") or 0)
 
 
 def carry_out(request):

@@ -261,7 +261,7 @@ static void send_guard(struct driver *d, const char *id)
 {
 	(void)channel_send(&d->channel, FRAME_GUARD,
 		json_pack(
-			"{s:s, s:s, s:i}", "id", id, "reason", "runtime", "pid", (int)d->bash.pid));
+			"{s:s, s:s, s:i}", "id", id ? id : "", "reason", "runtime", "pid", (int)d->bash.pid));
 }
 
 static void do_step(struct driver *d, const json_t *step)
@@ -302,8 +302,6 @@ static void do_step(struct driver *d, const json_t *step)
 	(void)send_result(d, id, &out);
 	if (is_session && d->bash.pid == 0 && have_shell(d) < 0)
 		leave(d, 1);
-	if (has_checkpoint)
-		send_guard(d, id);
 }
 
 /* ---- the rest of the conversation ---- */
@@ -346,8 +344,6 @@ static void do_setup(struct driver *d, const json_t *setup)
 		wrong ? json_pack("{s:s, s:s}", "name", "SetupError", "message", wrong) : NULL;
 	(void)channel_send(
 		&d->channel, FRAME_DONE, json_pack("{s:s, s:o*}", "id", id, "error", error));
-	if (json_is_true(json_object_get(setup, "guard")))
-		send_guard(d, id);
 }
 
 static void do_names(struct driver *d, const json_t *names)
@@ -373,6 +369,8 @@ static void serve(struct driver *d)
 			do_setup(d, message);
 		else if (message && type == FRAME_NAMES)
 			do_names(d, message);
+		else if (message && type == FRAME_CHECKPOINT)
+			send_guard(d, json_string_value(json_object_get(message, "id")));
 		json_decref(message);
 	}
 }

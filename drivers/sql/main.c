@@ -180,8 +180,6 @@ static int run_step(struct driver *d, const json_t *request, const char *id)
 	step_run(&s);
 	int r = send_result(id, &s, filename);
 	step_done(&s);
-	if (r == 0 && json_is_true(json_object_get(request, "checkpoint")))
-		r = send_guard(id);
 	return r;
 }
 
@@ -195,10 +193,7 @@ static int set_up(struct driver *d, const json_t *request, const char *id)
 		(void)setenv("RETORT_SESSION", session, 1);
 	if (json_is_integer(seed))
 		db_seed(&d->db, (uint64_t)json_integer_value(seed));
-	int r = send_with_id(FRAME_DONE, id, "");
-	if (r == 0 && json_is_true(json_object_get(request, "guard")))
-		r = send_guard(id);
-	return r;
+	return send_with_id(FRAME_DONE, id, "");
 }
 
 static int complete(struct driver *d, const json_t *request, const char *id)
@@ -227,7 +222,8 @@ static int take(struct driver *d, const struct frame *frame)
 	int r;
 	if (frame->type == FRAME_BYE)
 		return 0;
-	if (frame->type != FRAME_STEP && frame->type != FRAME_SETUP && frame->type != FRAME_NAMES)
+	if (frame->type != FRAME_STEP && frame->type != FRAME_SETUP && frame->type != FRAME_NAMES &&
+		frame->type != FRAME_CHECKPOINT)
 		return refuse("a frame of a type that is not for it");
 	json_t *request = json_loadb(frame->data, frame->bytes, JSON_REJECT_DUPLICATES, &error);
 	const char *id = json_string_value(json_object_get(request, "id"));
@@ -237,6 +233,8 @@ static int take(struct driver *d, const struct frame *frame)
 		r = refuse("a step without code");
 	else if (frame->type == FRAME_STEP)
 		r = run_step(d, request, id);
+	else if (frame->type == FRAME_CHECKPOINT)
+		r = send_guard(id);
 	else
 		r = frame->type == FRAME_SETUP ? set_up(d, request, id) : complete(d, request, id);
 	json_decref(request);

@@ -99,7 +99,7 @@ void checkpoints_cut(struct checkpoints *all, unsigned n)
 
 void checkpoints_add(struct checkpoints *all, struct checkpoint *c)
 {
-	checkpoints_evict(all, MIN(all->max, (unsigned)CHECKPOINTS_MAX - 1));
+	checkpoints_evict(all, CHECKPOINTS_MAX);
 	all->v[all->n++] = c;
 }
 

@@ -52,11 +52,11 @@ void checkpoint_let_go(struct checkpoint *c);
 /* The checkpoints of one session, oldest first. The last is that of the state it has: undoing can
  * go to @max others, which are at most CHECKPOINTS_MAX - 1. */
 struct checkpoints {
-	struct checkpoint *v[CHECKPOINTS_MAX];
+	struct checkpoint *v[CHECKPOINTS_MAX + 1]; /* one that is about to go */
 	unsigned n, max;
 };
 
-/* Takes @c over; the oldest goes when there are too many, and an older one of the same step. */
+/* Takes @c over. The oldest goes when there is no room; see checkpoints_evict(). */
 void checkpoints_add(struct checkpoints *all, struct checkpoint *c);
 /* Let go of those behind the first @n, or of the oldest so that @n are left. */
 void checkpoints_cut(struct checkpoints *all, unsigned n);

@@ -36,6 +36,7 @@ struct part {
 	struct text *state;    /* what it last said of itself, for the next driver; or NULL */
 	struct guard *guard;   /* of the state it has; held, or NULL */
 	uint64_t due_id;       /* of the STEP or SETUP after which it is making a guard, or 0 */
+	bool is_due_said;      /* it has been told to */
 	uint64_t setup_id;     /* of the SETUP that is not answered yet, or 0 */
 	char no_guard[NO_GUARD_BYTES]; /* why there is no checkpoint of the state it has; or empty
 					*/
@@ -135,9 +136,10 @@ int part_ensure(
 struct part *part_adopt(struct session *s, struct driver *d);
 struct part *python_part(struct session *s);
 int part_setup(struct part *p, bool has_guard, struct err *err);
+/* The driver is to make the guard that is due, if it has not been told yet. */
+void part_ask_guard(struct part *p);
 void part_lose(struct part *p);
 void parts_lose(struct session *s);
-uint64_t part_guard_bytes(const struct session *s);
 
 /* running.c */
 void step_event(struct session *s, enum step_event event);
@@ -153,6 +155,8 @@ void transaction_ready(struct session *s, struct part *p);
 void transaction_exited(struct session *s);
 void transaction_failed(struct session *s, const struct err *err);
 void transaction_committed(struct session *s);
+/* The result is out: now for what nobody waits for, in case it is not done yet. */
+void transaction_done(struct session *s);
 /* The box is new: its state is that of the head. */
 void transaction_begin(struct session *s);
 /* The driver died between two steps. Returns: false when there is no copy of it. */

@@ -32,7 +32,7 @@ static struct part *part_of(struct session *s, const struct runtime *runtime)
 }
 
 /* Above this no copy of the process fits beside it. */
-uint64_t part_guard_bytes(const struct session *s)
+static uint64_t guard_bytes(const struct session *s)
 {
 	return s->limits.value[LIMIT_memory_bytes] / 2;
 }
@@ -365,6 +365,20 @@ struct part *part_adopt(struct session *s, struct driver *d)
 	return p;
 }
 
+void part_ask_guard(struct part *p)
+{
+	struct err none;
+	char id[24];
+	if (!p->due_id || p->is_due_said || !p->driver)
+		return;
+	(void)snprintf(id, sizeof id, "%llu", (unsigned long long)p->due_id);
+	json_t *order = json_pack(
+		"{s:s, s:I}", "id", id, "guard_bytes", (json_int_t)guard_bytes(p->session));
+	p->is_due_said = true;
+	(void)driver_send(p->driver, FRAME_CHECKPOINT, order, &none);
+	json_decref(order);
+}
+
 /* Say what the driver is to be. Without @err nobody hears of a failure: the driver is gone then. */
 int part_setup(struct part *p, bool has_guard, struct err *err)
 {
@@ -384,16 +398,16 @@ int part_setup(struct part *p, bool has_guard, struct err *err)
 	if (p->state && p->runtime->carry == CARRY_TEXT)
 		(void)json_object_set_new(setup, "state", json_string(p->state->s));
 	if (has_guard && p->runtime->carry == CARRY_MEMORY) {
-		(void)json_object_set_new(setup, "guard", json_true());
-		(void)json_object_set_new(
-			setup, "guard_bytes", json_integer((json_int_t)part_guard_bytes(s)));
 		(void)json_object_set_new(setup, "warm", json_true());
 		if (!p->guard)
 			p->guard = guard_new(s->box);
 		p->due_id = p->guard ? p->setup_id : 0;
+		p->is_due_said = false;
 	}
 	int r = driver_send(p->driver, FRAME_SETUP, setup, err ? err : &none);
 	json_decref(setup);
+	if (r == 0)
+		part_ask_guard(p);
 	return r;
 }
 

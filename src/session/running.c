@@ -124,6 +124,7 @@ static void do_finish(struct session *s)
 		s->record.reason = s->no_guard;
 	s->part = NULL;
 	s->events.done(s->events.arg, &s->record);
+	transaction_done(s);
 	/* The next step may be under way already. */
 	if (s->step_state == STEP_NONE && s->state == SESSION_OPEN)
 		(void)uv_timer_start(&s->idle, session_on_idle, 0, 0);
@@ -256,18 +257,14 @@ static int add_stdin(
 	return json_object_set_new(step, "stdin_text", value);
 }
 
-/* The step's checkpoint is made when its result is out: for the state after it. */
 static int send_step(struct session *s, struct part *p, struct err *err)
 {
 	uint64_t id = ++s->last_id;
 	json_t *step = step_json(s, id, err);
 	if (!step)
 		return -EINVAL;
-	if (!s->is_once && s->points.max > 0) {
+	if (!s->is_once && s->points.max > 0)
 		(void)json_object_set_new(step, "checkpoint", json_true());
-		(void)json_object_set_new(
-			step, "guard_bytes", json_integer((json_int_t)part_guard_bytes(s)));
-	}
 	int r = add_stdin(s, p->runtime, step, err);
 	if (r == 0)
 		r = driver_send_fd(p->driver, FRAME_STEP, step, s->req.stdin_fd, err);
@@ -299,6 +296,7 @@ static int try_send(struct session *s, struct err *err)
 		int r = session_get_box(s, err);
 		return r < 0 ? r : 1;
 	}
+	transaction_done(s);
 	transaction_idle(s); /* the files as they are, before the step can change them */
 	memcpy(s->record.by, s->box->by, sizeof s->record.by);
 	s->is_asked = false;

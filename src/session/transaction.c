@@ -186,7 +186,8 @@ void transaction_begin(struct session *s)
 		keep(s, s->head, 0);
 }
 
-/* Its driver makes a guard when the result is out; what the step's name is will be known later. */
+/* Its driver makes a guard when the result is out and it is told to; what the step's name is will
+ * be known later. */
 static void keep_step(struct session *s)
 {
 	struct part *p = s->part;
@@ -194,13 +195,24 @@ static void keep_step(struct session *s)
 	if (s->req.is_rebuild)
 		return;
 	p->version = s->step_id;
-	p->due_id = s->step_id;
+	p->due_id = s->points.max > 0 ? s->step_id : 0;
+	p->is_due_said = false;
 	if (p->runtime->carry == CARRY_MEMORY) {
 		guard_let_go(p->guard);
 		p->guard = guard_new(s->box);
-		p->due_id = p->guard ? s->step_id : 0;
+		p->due_id = p->guard ? p->due_id : 0;
 	}
 	keep(s, "?", s->step_id);
+}
+
+/* The driver clones itself, and an old clone ends: both take the CPU longer than a step. */
+void transaction_done(struct session *s)
+{
+	if (s->is_once)
+		return;
+	checkpoints_evict(&s->points, s->points.max + 1);
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
+		part_ask_guard(&s->parts[i]);
 }
 
 static bool must_roll_back(const struct session *s)
