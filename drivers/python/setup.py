@@ -8,6 +8,7 @@ import gc
 import posix
 
 state = driver.state
+native = driver.native
 
 
 def answer(request):
@@ -25,7 +26,9 @@ def answer(request):
         blame = driver.part("blame")
         message = driver.cut(blame.safe_str(error), driver.MESSAGE_CHARS)
         done["error"] = {"name": blame.safe_name(error), "message": message}
-    driver.send(driver.DONE, done)
+    sent = driver.send(driver.DONE, done)
+    if sent and error is None and request.get("warm") and not native.is_readable(state.channel):
+        driver.part("guard").warm()
 
 
 def carry_out(request):
@@ -37,8 +40,6 @@ def carry_out(request):
         __import__(driver.join(name))
     if request.get("template"):
         be_template()
-    elif request.get("warm"):
-        driver.part("guard").warm()
 
 
 def set_variable(name, value):

@@ -76,6 +76,8 @@ void checkpoint_let_go(struct checkpoint *c)
 	if (--c->n_refs > 0)
 		return;
 	guard_let_go(c->guard);
+	if (c->stem)
+		stem_let_go(c->stem);
 	shadow_let_go(c->files);
 	for (size_t i = 0; i < ARRAY_LEN(c->states); i++)
 		text_let_go(c->states[i]);

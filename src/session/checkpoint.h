@@ -5,6 +5,7 @@
 #include "runtime/runtime.h"
 #include "session/box.h"
 #include "session/shadow.h"
+#include "session/stem.h"
 #include "store/journal.h"
 
 enum { CHECKPOINTS_MAX = 16, CHECKPOINTS_DEFAULT = 4 };
@@ -38,7 +39,8 @@ struct checkpoint {
 	char step[JOURNAL_DIGEST_BYTES]; /* "" for before the first, "?" while that is not known */
 	uint32_t mark;			 /* of init: what is newer came later; 0: the guard tells */
 	bool is_guard_own;		 /* the guard was made right after the step */
-	struct guard *guard;		 /* held; NULL: Python was not in use */
+	struct guard *guard;		 /* held; NULL: Python was not in use, or see @stem */
+	struct stem *stem; /* held: Python was as in this, of which the box is a branch; or NULL */
 	struct shadow *files;		 /* held, or NULL */
 	struct text *states[RUNTIMES_MAX]; /* what the others' drivers had said; held, or NULL */
 	uint64_t versions[RUNTIMES_MAX];   /* the last step of each runtime */

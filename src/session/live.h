@@ -21,6 +21,9 @@
 
 enum { NO_GUARD_BYTES = 96, RESTORE_SCRATCH = 2 };
 
+/* What a driver hears of what it is to be: its name; and it gets ready for steps; and makes a guard. */
+enum setup { SETUP_NAME, SETUP_WARM, SETUP_GUARD };
+
 enum session_state { SESSION_MAKING, SESSION_OPEN, SESSION_ENDED, SESSION_CLOSING };
 
 /* A runtime in use. */
@@ -62,6 +65,8 @@ struct session {
 	struct box *box;   /* NULL before it is made, and after the session was branched */
 	struct stem *stem; /* what its box will be branched from; held */
 	struct stem *base; /* held: what its box was branched from, while it is still the same */
+	bool is_continuation; /* of its box: chance goes on where the stem's stood */
+	bool is_returning;    /* to what the box was branched from, when the books are read */
 	struct branching *branching;
 	struct part parts[RUNTIMES_MAX];
 	struct checkpoints points;
@@ -135,7 +140,7 @@ int part_ensure(
 /* Take over a driver that is ready. */
 struct part *part_adopt(struct session *s, struct driver *d);
 struct part *python_part(struct session *s);
-int part_setup(struct part *p, bool has_guard, struct err *err);
+int part_setup(struct part *p, enum setup what, struct err *err);
 /* The driver is to make the guard that is due, if it has not been told yet. */
 void part_ask_guard(struct part *p);
 void part_lose(struct part *p);

@@ -380,7 +380,7 @@ void part_ask_guard(struct part *p)
 }
 
 /* Say what the driver is to be. Without @err nobody hears of a failure: the driver is gone then. */
-int part_setup(struct part *p, bool has_guard, struct err *err)
+int part_setup(struct part *p, enum setup what, struct err *err)
 {
 	struct session *s = p->session;
 	struct err none;
@@ -397,8 +397,9 @@ int part_setup(struct part *p, bool has_guard, struct err *err)
 		(void)json_object_del(setup, "session");
 	if (p->state && p->runtime->carry == CARRY_TEXT)
 		(void)json_object_set_new(setup, "state", json_string(p->state->s));
-	if (has_guard && p->runtime->carry == CARRY_MEMORY) {
+	if (what >= SETUP_WARM && p->runtime->carry == CARRY_MEMORY)
 		(void)json_object_set_new(setup, "warm", json_true());
+	if (what == SETUP_GUARD && p->runtime->carry == CARRY_MEMORY) {
 		if (!p->guard)
 			p->guard = guard_new(s->box);
 		p->due_id = p->guard ? p->setup_id : 0;
@@ -435,7 +436,7 @@ int part_ensure(
 {
 	bool is_new = !s->parts[runtime_index(runtime)].driver;
 	int r = part_start(s, runtime, out, err);
-	return r == 0 && is_new && !s->is_once ? part_setup(*out, false, err) : r;
+	return r == 0 && is_new && !s->is_once ? part_setup(*out, SETUP_NAME, err) : r;
 }
 
 /* ---- completion ---- */

@@ -105,7 +105,7 @@ static int begin_in_box(struct session *s, struct err *err)
 	if (r == 0)
 		r = part_start(s, s->order->runtime, &p, err);
 	if (r == 0 && !s->is_once)
-		r = part_setup(p, !s->is_template, err);
+		r = part_setup(p, s->is_template ? SETUP_NAME : SETUP_GUARD, err);
 	if (r == 0)
 		transaction_begin(s);
 	return r;
@@ -149,7 +149,7 @@ static void on_branched(void *arg, struct driver *d, const struct err *err)
 		r = workspace_scan(&s->before, s->box->workspace_fd, &error);
 		s->is_shadow_due = true;
 		if (r == 0)
-			r = part_setup(p, true, &error);
+			r = part_setup(p, SETUP_WARM, &error);
 		if (r == 0)
 			transaction_begin(s);
 	}
@@ -178,10 +178,12 @@ static int get_box(struct session *s, struct err *err)
 		return box_create(&s->box, s->engine, s->is_once ? 0 : WARDEN_BRANCHABLE,
 			&s->limits, o->binds, s->is_template ? o->n_template : o->n_binds, on_made,
 			s, err);
+	s->is_continuation = s->state == SESSION_OPEN && (!s->is_returning || s->is_continuation);
+	s->is_returning = false;
 	const struct branch_order order = {.limits = s->limits,
 		.binds = o->binds + o->n_shared,
 		.n_binds = o->n_binds - o->n_shared,
-		.is_continuation = s->state == SESSION_OPEN};
+		.is_continuation = s->is_continuation};
 	s->branching = stem_branch(s->stem, &order, on_branched, s);
 	return s->branching ? 0 : err_set(err, ERR_GONE, "what was to be branched is gone");
 }
@@ -254,7 +256,7 @@ void session_take(struct session *s, const char *id, const struct session_events
 	(void)snprintf(s->id, sizeof s->id, "%s", id);
 	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
 		if (s->parts[i].driver)
-			(void)part_setup(&s->parts[i], false, NULL);
+			(void)part_setup(&s->parts[i], SETUP_NAME, NULL);
 }
 
 static void let_go_box(struct session *s)
@@ -497,7 +499,7 @@ void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done,
 	 */
 	struct part *p = python_part(s);
 	if (!p->due_id && has_threads(p))
-		(void)part_setup(p, true, &err);
+		(void)part_setup(p, SETUP_GUARD, &err);
 	/* A guard that is being made has to be known, or it would count as a process of its own. */
 	session_count(s);
 }

@@ -36,6 +36,15 @@ static void on_ended(void *arg, const struct box_usage *usage)
 	step_event(s, STEP_SETTLED);
 }
 
+static void go_back_to_stem(struct session *s);
+
+static void settled(struct session *s)
+{
+	if (s->is_returning)
+		go_back_to_stem(s);
+	step_event(s, STEP_SETTLED);
+}
+
 static void on_books(void *arg, const struct box_usage *u)
 {
 	struct session *s = arg;
@@ -49,7 +58,7 @@ static void on_books(void *arg, const struct box_usage *u)
 		if (u->memory_bytes > s->limits.value[LIMIT_memory_bytes] / 4 * 3)
 			checkpoints_evict(&s->points, 1);
 	}
-	step_event(s, STEP_SETTLED);
+	settled(s);
 }
 
 /* The answer under way is to an older question. */
@@ -63,7 +72,7 @@ static void on_stale_books(void *arg, const struct box_usage *u)
 static void read_books(struct session *s)
 {
 	if (!session_box(s) || s->box->is_over) {
-		step_event(s, STEP_SETTLED);
+		settled(s);
 		return;
 	}
 	if (!box_ask_usage(s->box, on_books, s)) {
@@ -92,9 +101,18 @@ static bool must_resume(struct session *s, const struct checkpoint *c)
 	return python->runtime && is_changed(python, c) && c->guard;
 }
 
+/* Nothing of Python has run in this box since then: another branch of its stem is as it was. */
+static bool must_return(struct session *s, const struct checkpoint *c)
+{
+	const struct part *python = python_part(s);
+	return c->stem && !c->guard && python->runtime && is_changed(python, c);
+}
+
 static struct checkpoint *usable_point(struct session *s, const char *step)
 {
 	struct checkpoint *c = checkpoints_find(&s->points, step);
+	if (c && must_return(s, c))
+		return stem_is_dead(c->stem) ? NULL : c;
 	if (!c || !must_resume(s, c))
 		return c;
 	return c->guard->fd >= 0 && c->guard->box == s->box && python_part(s)->driver ? c : NULL;
@@ -109,10 +127,12 @@ const char *transaction_checkpoint(struct session *s)
 	/* After a rollback its guard is being made anew. */
 	bool is_due = c && python->due_id && c->guard == python->guard;
 	bool is_kept = c && (!c->guard || c->guard->fd >= 0 || is_due);
+	if (!c && !s->box && s->stem) /* it has just been gone back to */
+		is_kept = !stem_is_dead(s->stem);
 	if (!is_kept || s->is_once)
 		return NULL;
 	(void)snprintf(
-		s->checkpoint, sizeof s->checkpoint, "c-%.12s", c->step[0] ? c->step : "root");
+		s->checkpoint, sizeof s->checkpoint, "c-%.12s", s->head[0] ? s->head : "root");
 	return s->checkpoint;
 }
 
@@ -135,6 +155,12 @@ static void mark(struct session *s)
 	init_mark(&s->box->init, c->mark);
 }
 
+/* What came later is known without a mark: it is newer than the guard, or all that is in the box. */
+static bool tells_itself(const struct checkpoint *c)
+{
+	return c->is_guard_own || (c->stem && !c->guard);
+}
+
 /*
  * A step must not begin before init knows what was there before it. A guard tells the same, of the
  * runtime that it is of.
@@ -142,7 +168,7 @@ static void mark(struct session *s)
 bool transaction_is_marked(struct session *s, const struct runtime *runtime)
 {
 	const struct checkpoint *c = newest(s);
-	if (s->is_once || !c || (runtime->carry == CARRY_MEMORY && c->is_guard_own))
+	if (s->is_once || !c || (runtime->carry == CARRY_MEMORY && tells_itself(c)))
 		return true;
 	if (!c->mark)
 		mark(s);
@@ -161,7 +187,7 @@ static bool has_due(const struct session *s)
 static void mark_early(struct session *s)
 {
 	const struct checkpoint *c = newest(s);
-	if (c && !c->mark && !c->is_guard_own && !has_due(s))
+	if (c && !c->mark && !tells_itself(c) && !has_due(s))
 		mark(s);
 }
 
@@ -182,8 +208,19 @@ static void keep(struct session *s, const char *step, uint64_t id)
 
 void transaction_begin(struct session *s)
 {
-	if (!s->is_once && !s->is_template)
-		keep(s, s->head, 0);
+	if (s->is_once || s->is_template)
+		return;
+	keep(s, s->head, 0);
+	if (s->base && s->points.n > 0)
+		newest(s)->stem = stem_hold(s->base);
+}
+
+static void want_guard(struct part *p, uint64_t id)
+{
+	guard_let_go(p->guard);
+	p->guard = guard_new(p->session->box);
+	p->due_id = p->guard ? id : 0;
+	p->is_due_said = false;
 }
 
 /* Its driver makes a guard when the result is out and it is told to; what the step's name is will
@@ -195,13 +232,12 @@ static void keep_step(struct session *s)
 	if (s->req.is_rebuild)
 		return;
 	p->version = s->step_id;
-	p->due_id = s->points.max > 0 ? s->step_id : 0;
+	p->due_id = s->step_id;
 	p->is_due_said = false;
-	if (p->runtime->carry == CARRY_MEMORY) {
-		guard_let_go(p->guard);
-		p->guard = guard_new(s->box);
-		p->due_id = p->guard ? p->due_id : 0;
-	}
+	/* Its stem has not the files that another runtime left. */
+	struct part *python = python_part(s);
+	if (p == python || (python->driver && !python->guard))
+		want_guard(python, s->step_id);
 	keep(s, "?", s->step_id);
 }
 
@@ -244,6 +280,7 @@ static void lose(struct session *s, struct err *err)
 	restore_cancel(s);
 	session_lose_box(s);
 	end_rollback(s);
+	s->is_returning = false;
 	s->is_lost = true;
 	if (!s->no_guard[0])
 		(void)snprintf(s->no_guard, sizeof s->no_guard, "the box is gone: %.*s",
@@ -264,7 +301,8 @@ static void lose(struct session *s, struct err *err)
 void transaction_failed(struct session *s, const struct err *err)
 {
 	struct err why = *err;
-	lose(s, &why);
+	if (!s->is_returning)
+		lose(s, &why);
 }
 
 static void put_back_files(struct session *s);
@@ -322,9 +360,59 @@ static void begin_rollback(struct session *s, struct part *failed, struct checkp
 	init_rollback(&s->box->init, &back);
 }
 
+/* What the other runtimes had said by then, and no checkpoint of what came later. */
+static void put_back_states(struct session *s)
+{
+	const struct checkpoint *to = s->target;
+	for (size_t i = 0; to && i < ARRAY_LEN(s->parts); i++) {
+		struct part *p = &s->parts[i];
+		text_let_go(p->state);
+		p->state = text_hold(to->states[i]);
+		p->version = to->versions[i];
+	}
+	for (unsigned i = 0; to && i < s->points.n; i++)
+		if (s->points.v[i] == to)
+			checkpoints_cut(&s->points, i + 1);
+}
+
+/* The box goes with all that is in it; the next one is a branch of the same stem. */
+static void go_back_to_stem(struct session *s)
+{
+	struct stem *stem = stem_hold(s->target->stem);
+	put_back_states(s);
+	session_touch(s);
+	session_lose_box(s);
+	shadow_let_go(take_ptr(s->shadow));
+	if (s->stem)
+		stem_let_go(s->stem);
+	s->stem = stem;
+	s->last_cpu_us = s->last_ooms = 0;
+	s->is_returning = true;
+	end_rollback(s);
+}
+
+/* Once the books are read; nobody reads those of a box that is gone. */
+static bool return_to_stem(struct session *s, struct part *failed)
+{
+	s->failed = failed;
+	struct checkpoint *to = usable_point(s, s->head);
+	if (!to || !must_return(s, to)) {
+		s->failed = NULL;
+		return false;
+	}
+	s->target = checkpoint_hold(to);
+	s->is_rolling = s->is_returning = true;
+	return true;
+}
+
 static void roll_back(struct session *s)
 {
 	struct part *p = s->part;
+	if (return_to_stem(s, p)) {
+		s->end.outcome = RECORD_ROLLED_BACK;
+		read_books(s);
+		return;
+	}
 	if (!p || !p->driver) { /* it had not begun */
 		s->end.outcome = RECORD_ROLLED_BACK;
 		read_books(s);
@@ -351,6 +439,11 @@ bool transaction_revive(struct part *p)
 	if (p->runtime->carry != CARRY_MEMORY || s->state != SESSION_OPEN || s->is_rolling ||
 		s->restoring || s->undone)
 		return false;
+	if (return_to_stem(s, p)) {
+		go_back_to_stem(s);
+		step_proceed(s);
+		return true;
+	}
 	s->failed = p;
 	struct checkpoint *to = usable_point(s, s->head);
 	if (!to || !to->guard || (s->step_state != STEP_NONE && !s->is_asked)) {
@@ -371,6 +464,9 @@ void transaction_settle(struct session *s)
 		s->stem) { /* it did not get as far as a box; the state is in the stem */
 		s->end.outcome = RECORD_ROLLED_BACK;
 		step_event(s, STEP_SETTLED);
+	} else if (s->box && s->box->is_over && s->part && return_to_stem(s, s->part)) {
+		s->end.outcome = RECORD_ROLLED_BACK;
+		settled(s);
 	} else if (!s->box || s->box->is_over) {
 		struct err err;
 		err_set(&err, ERR_GONE, "the box is gone");
@@ -397,21 +493,6 @@ static void finish_rollback(struct session *s)
 	} else {
 		read_books(s);
 	}
-}
-
-/* What the other runtimes had said by then, and no checkpoint of what came later. */
-static void put_back_states(struct session *s)
-{
-	const struct checkpoint *to = s->target;
-	for (size_t i = 0; to && i < ARRAY_LEN(s->parts); i++) {
-		struct part *p = &s->parts[i];
-		text_let_go(p->state);
-		p->state = text_hold(to->states[i]);
-		p->version = to->versions[i];
-	}
-	for (unsigned i = 0; to && i < s->points.n; i++)
-		if (s->points.v[i] == to)
-			checkpoints_cut(&s->points, i + 1);
 }
 
 /* Something else in the box may have killed it: then nobody reads what it is sent. */
@@ -470,7 +551,7 @@ void transaction_ready(struct session *s, struct part *p)
 	for (unsigned i = 0; i + 1 < s->points.n; i++)
 		if (s->points.v[i]->guard == p->guard)
 			s->points.v[i]->versions[python] = 0;
-	if (part_setup(p, true, &err) < 0)
+	if (part_setup(p, SETUP_GUARD, &err) < 0)
 		lose(s, &err);
 	else
 		finish_rollback(s);
@@ -601,6 +682,12 @@ bool session_undo(struct session *s, const char *step, session_undone_fn *done, 
 		session_is_idle(s) && s->box && !s->box->is_over ? usable_point(s, step) : NULL;
 	if (!to)
 		return false;
+	if (must_return(s, to)) {
+		s->target = checkpoint_hold(to);
+		go_back_to_stem(s);
+		done(arg, NULL, NULL);
+		return true;
+	}
 	s->undone = done;
 	s->undone_arg = arg;
 	transaction_idle(s);
