@@ -17,7 +17,7 @@ def answer(request, fds):
     try:
         if not native.alone():
             raise RuntimeError(describe_threads())
-        numbers = keep_numbers()
+        be_stem()
         name = driver.encode(request["id"])
         reseed = request.get("reseed") is False
         is_kept = native.branch(name, reseed, state.channel, fds, (state.out, state.err))
@@ -27,7 +27,19 @@ def answer(request, fds):
         driver.send(driver.BRANCHED, {"id": request["id"], "error": message})
         return
     # Which of the stem's BRANCH frames this is the branch of, only the native part knows.
-    be_branch(numbers, is_kept or state.seed is not None)
+    be_branch(is_kept or state.seed is not None)
+
+
+def be_stem():
+    """Do now, once, what is the same in every branch: what is written here, they all share."""
+    numbers = keep_numbers()
+    native.be_forked()
+    for restore, numbers_then in numbers:  # the hook of random has drawn new ones
+        restore(numbers_then)
+    state.crowded = False
+    state.stdin = None  # what the old one has read ahead was not written to a branch's
+    driver.part("streams").restore()
+    renew_names()
 
 
 def close_all(fds):
@@ -49,26 +61,24 @@ def describe_threads():
     return "other threads are alive%s: let them end, then branch" % known[:500]
 
 
-def be_branch(numbers, is_kept):
+def be_branch(is_continuation):
     """What is different here. The stem is another process, with other streams and another loop."""
     native.new_box()
     state.home = posix.getpid()
-    state.crowded = False
     for fd, copy in ((1, state.out), (2, state.err)):
         posix.dup2(fd, copy, False)
-    state.stdin = None  # what the old one has read ahead was not written to this one
-    driver.part("streams").restore()
-    for renew in (renew_loop, renew_names, renew_secrets):
+    renewals = (renew_thread, renew_loop, renew_secrets)
+    for renew in renewals if is_continuation else (*renewals, renew_numbers):
         try:
             renew()
         except BaseException:
             pass
-    if is_kept:
-        for restore, numbers_then in numbers:
-            restore(numbers_then)
-    else:
-        renew_numbers()
     driver.send_ready()
+
+
+def renew_thread():
+    """Its number is that of the process."""
+    sys.modules["threading"].main_thread()._set_native_id()
 
 
 def keep_numbers():
@@ -85,11 +95,13 @@ def keep_numbers():
 
 
 def renew_numbers():
-    """Numbers of their own for each branch. Python's own hook has done so for random."""
-    try:
-        sys.modules["numpy.random"].seed()
-    except BaseException:
-        pass
+    """Numbers of their own for each branch."""
+    if "random" in sys.modules:
+        sys.modules["random"]._inst.seed()
+    if "numpy.random" in sys.modules:
+        drawn = posix.urandom(16)
+        words = [int.from_bytes(drawn[i : i + 4], "little") for i in range(0, 16, 4)]
+        sys.modules["numpy.random"].seed(words)
 
 
 def renew_names():

@@ -277,6 +277,7 @@ static PyMethodDef methods[] = {
 	{"is_readable", is_readable, METH_VARARGS, "is_readable(fd) -> bool"},
 	{"branch", branch, METH_VARARGS,
 		"branch(id, is_continuation, channel, fds, keep) -> is_continuation"},
+	{"be_forked", be_forked, METH_NOARGS, "be_forked(): run the hooks of a fork's child"},
 	{"guard", guard, METH_VARARGS, "guard(channel, out, err, pairs, bytes, patient)"},
 	{"alone", alone, METH_NOARGS, "alone() -> bool"},
 	{"flush_c", flush_c, METH_NOARGS, "flush_c(): fflush(NULL)"},

@@ -35,6 +35,7 @@ PyObject *guard(PyObject *self, PyObject *args);
  * fails it raises OSError, and the process goes on. Owns: @fds, but those it could not parse.
  */
 PyObject *branch(PyObject *self, PyObject *args);
+PyObject *be_forked(PyObject *self, PyObject *args);
 
 /* alone(): is this thread the process's only one? */
 PyObject *alone(PyObject *self, PyObject *args);

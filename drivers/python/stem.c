@@ -110,7 +110,7 @@ static void be_stem(int channel, struct order *order)
 	}
 }
 
-/* In the branch: at home there, and Python told of the fork. Returns: is it a continuation? */
+/* In the branch: at home there. Returns: is it a continuation? */
 static PyObject *be_branch(
 	struct order *order, int channel, const int *keep, int n_keep, const sigset_t *mask)
 {
@@ -119,8 +119,20 @@ static PyObject *be_branch(
 	if (branch_settle(&order->fds, channel, keep, (size_t)n_keep, &report) < 0)
 		_exit(1);
 	pthread_sigmask(SIG_SETMASK, mask, NULL);
-	PyOS_AfterFork_Child();
 	return PyBool_FromLong(order->is_continuation);
+}
+
+/*
+ * What Python does in a process that was forked, done before there is one: each page that this
+ * writes is then shared by all branches, and none of them spends time on it.
+ */
+PyObject *be_forked(PyObject *self, PyObject *args)
+{
+	(void)self;
+	(void)args;
+	PyOS_BeforeFork();
+	PyOS_AfterFork_Child();
+	Py_RETURN_NONE;
 }
 
 PyObject *branch(PyObject *self, PyObject *args)
@@ -145,7 +157,6 @@ PyObject *branch(PyObject *self, PyObject *args)
 	r = branch_fds_parse(&order.fds, fds, (size_t)n_fds);
 	if (r < 0)
 		return PyErr_Format(PyExc_OSError, "%s", explain(r));
-	PyOS_BeforeFork();
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &mask);
 	r = branch_clone(&order.fds);
@@ -159,6 +170,5 @@ PyObject *branch(PyObject *self, PyObject *args)
 		return be_branch(&order, channel, keep, n_keep, &mask);
 	}
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
-	PyOS_AfterFork_Parent();
 	return PyErr_Format(PyExc_OSError, "%s", explain(r));
 }
