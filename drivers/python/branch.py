@@ -14,66 +14,62 @@ def answer(request, fds):
     Branch. The process that is asked does not return from this: it stays as the stem of its
     branches. It returns in each branch, which is ready for steps then, and when it has failed.
     """
+    stem = None
     try:
         if not native.alone():
             raise RuntimeError(describe_threads())
-        be_stem()
+        stem = be_stem()
         name = driver.encode(request["id"])
         reseed = request.get("reseed") is False
         is_kept = native.branch(name, reseed, state.channel, fds, (state.out, state.err))
     except BaseException as error:
+        if stem is not None:
+            quietly(restore_numbers, stem[0])
         close_all(fds)
         message = driver.part("blame").safe_str(error)
         driver.send(driver.BRANCHED, {"id": request["id"], "error": message})
         return
     # Which of the stem's BRANCH frames this is the branch of, only the native part knows.
-    be_branch(is_kept or state.seed is not None)
+    be_branch(stem, is_kept or state.seed is not None)
 
 
 def be_stem():
     """Do now, once, what is the same in every branch: what is written here, they all share."""
-    numbers = keep_numbers()
+    kept = keep_numbers()
     native.be_forked()
-    for restore, numbers_then in numbers:  # the hook of random has drawn new ones
-        restore(numbers_then)
     state.crowded = False
     state.stdin = None  # what the old one has read ahead was not written to a branch's
     driver.part("streams").restore()
     renew_names()
+    return kept, find_generators(), driver.encode_ready()
 
 
-def close_all(fds):
-    for fd in fds:
-        try:
-            posix.close(fd)
-        except OSError:
-            pass  # the one that has failed has closed it
-
-
-def describe_threads():
-    names = []
-    try:
-        main = sys.modules["threading"].main_thread()
-        names = [t.name for t in sys.modules["threading"].enumerate() if t is not main]
-    except BaseException:
-        pass
-    known = ": " + ", ".join(str(name) for name in names[:10]) if names else ""
-    return "other threads are alive%s: let them end, then branch" % known[:500]
-
-
-def be_branch(is_continuation):
+def be_branch(stem, is_continuation):
     """What is different here. The stem is another process, with other streams and another loop."""
+    kept, generators, ready = stem
     native.new_box()
-    state.home = posix.getpid()
+    if state.home != posix.getpid():
+        state.home = posix.getpid()
+        ready = driver.encode_ready()
+        quietly(renew_thread)
     for fd, copy in ((1, state.out), (2, state.err)):
         posix.dup2(fd, copy, False)
-    renewals = (renew_thread, renew_loop, renew_secrets)
-    for renew in renewals if is_continuation else (*renewals, renew_numbers):
-        try:
-            renew()
-        except BaseException:
-            pass
-    driver.send_ready()
+    if state.loop is not None:
+        quietly(renew_loop)
+    if "_ssl" in sys.modules:
+        quietly(renew_secrets)
+    if is_continuation:
+        quietly(restore_numbers, kept)
+    else:
+        renew_numbers(generators)
+    driver.send_ready(ready)
+
+
+def quietly(do, *args):
+    try:
+        do(*args)
+    except BaseException:
+        pass
 
 
 def renew_thread():
@@ -94,14 +90,47 @@ def keep_numbers():
     return kept
 
 
-def renew_numbers():
-    """Numbers of their own for each branch."""
+def restore_numbers(kept):
+    for restore, numbers_then in kept:
+        restore(numbers_then)
+
+
+def find_generators():
+    """
+    How each branch gets numbers of its own. Seeding in the usual way writes to two hundred pages;
+    where numpy says where its generator's words are, drawing new ones writes to one or two.
+    """
+    found = []
     if "random" in sys.modules:
-        sys.modules["random"]._inst.seed()
-    if "numpy.random" in sys.modules:
-        drawn = posix.urandom(16)
-        words = [int.from_bytes(drawn[i : i + 4], "little") for i in range(0, 16, 4)]
-        sys.modules["numpy.random"].seed(words)
+        inner = sys.modules["_random"].Random
+        found.append((inner.seed, (sys.modules["random"]._inst,)))
+    numpy = sys.modules.get("numpy.random")
+    if numpy is not None:
+        numpy.seed()  # no number of a pair is left over, and the next one comes from new words
+        try:
+            found.append((native.draw, find_words(numpy)))
+        except BaseException:
+            found.append((numpy.seed, ()))
+    return found
+
+
+def find_words(numpy):
+    """Address and size of the words of numpy's global generator, if they are what we think."""
+    name, words, position = numpy.get_state()[:3]
+    address = numpy.mtrand._rand._bit_generator.ctypes.state_address
+    if name != "MT19937" or position != len(words):
+        raise ValueError(name)
+    native.draw(address, words.nbytes)
+    after = numpy.get_state()
+    if sum(after[1] == words) > 2 or after[2] != position:
+        raise ValueError("its words are elsewhere")
+    return address, words.nbytes
+
+
+def renew_numbers(generators):
+    """Numbers of their own for each branch."""
+    for draw, args in generators:
+        quietly(draw, *args)
 
 
 def renew_names():
@@ -117,8 +146,7 @@ def renew_names():
 
 def renew_secrets():
     """OpenSSL, too, notices a fork by the process id; fresh bytes make it start anew."""
-    if "_ssl" in sys.modules:
-        sys.modules["_ssl"].RAND_add(posix.urandom(64), 64.0)
+    sys.modules["_ssl"].RAND_add(posix.urandom(64), 64.0)
 
 
 def renew_loop():

@@ -721,10 +721,17 @@ def set_seed(seed):
             apply(sys.modules[name])
 
 
-def send_ready():
+def encode_ready():
     version = "%d.%d.%d" % sys.version_info[:3]
     name = sys.implementation.name
-    send(READY, {"version": version, "implementation": name, "pid": state.home})
+    return encode({"version": version, "implementation": name, "pid": state.home}).encode()
+
+
+def send_ready(frame=None):
+    try:
+        native.send_frame(state.channel, READY, frame or encode_ready())
+    except OSError:
+        pass  # who was to read it has gone
 
 
 def main(fd):

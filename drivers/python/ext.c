@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -20,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HIGH_FD = 500, SCAN_FDS = 256 };
+enum { HIGH_FD = 500, SCAN_FDS = 256, DRAW_BYTES_MAX = 4096 };
 
 int ext_numbers(PyObject *list, int *out, int max)
 {
@@ -232,28 +233,52 @@ static PyObject *unblock_signals(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-/* Call a function of drivers/still, where that is loaded. */
-static PyObject *tell_still(const char *name)
-{
-	void (*tell)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, name);
+/* Functions of drivers/still, where that is loaded. It is there from the start, or never. */
+enum { STILL_STEP, STILL_BRANCH, STILL_END_ };
 
-	if (tell)
-		tell();
-	Py_RETURN_NONE;
+static void tell_still(int which)
+{
+	static const char *const names[STILL_END_] = {
+		[STILL_STEP] = "retort_still_step", [STILL_BRANCH] = "retort_still_branch"};
+	static void (*tell[STILL_END_])(void);
+	static int is_known;
+
+	for (int i = 0; i < STILL_END_ && !is_known; i++)
+		tell[i] = (void (*)(void))dlsym(RTLD_DEFAULT, names[i]);
+	is_known = 1;
+	if (tell[which])
+		tell[which]();
 }
 
 static PyObject *new_step(PyObject *self, PyObject *args)
 {
 	(void)self;
 	(void)args;
-	return tell_still("retort_still_step");
+	tell_still(STILL_STEP);
+	Py_RETURN_NONE;
 }
 
 static PyObject *new_box(PyObject *self, PyObject *args)
 {
 	(void)self;
 	(void)args;
-	return tell_still("retort_still_branch");
+	tell_still(STILL_BRANCH);
+	Py_RETURN_NONE;
+}
+
+/* Fill the memory at an address, which a library says is the state of its generator. */
+static PyObject *draw(PyObject *self, PyObject *args)
+{
+	unsigned long long address;
+	unsigned bytes;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "KI:draw", &address, &bytes))
+		return NULL;
+	if (bytes > DRAW_BYTES_MAX ||
+		getrandom((void *)(uintptr_t)address, bytes, 0) != (ssize_t)bytes)
+		return PyErr_SetFromErrno(PyExc_OSError);
+	Py_RETURN_NONE;
 }
 
 /*
@@ -287,6 +312,7 @@ static PyMethodDef methods[] = {
 	{"new_step", new_step, METH_NOARGS, "new_step(): a step of a session begins"},
 	{"new_box", new_box, METH_NOARGS, "new_box(): this process is in another box now"},
 	{"settle_pages", settle_pages, METH_NOARGS, "settle_pages()"},
+	{"draw", draw, METH_VARARGS, "draw(address, bytes)"},
 	{"has_files", has_files, METH_NOARGS, "has_files() -> bool"},
 	{NULL, NULL, 0, NULL},
 };
