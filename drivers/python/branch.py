@@ -58,6 +58,7 @@ def be_branch(stem, is_continuation):
         quietly(renew_loop)
     if "_ssl" in sys.modules:
         quietly(renew_secrets)
+    
     if is_continuation:
         quietly(restore_numbers, kept)
     else:
@@ -106,7 +107,7 @@ def find_generators():
         found.append((inner.seed, (sys.modules["random"]._inst,)))
     numpy = sys.modules.get("numpy.random")
     if numpy is not None:
-        numpy.seed()  # no number of a pair is left over, and the next one comes from new words
+        numpy.seed()  # no second number of a pair is left over
         try:
             found.append((native.draw, find_words(numpy)))
         except BaseException:
@@ -118,7 +119,7 @@ def find_words(numpy):
     """Address and size of the words of numpy's global generator, if they are what we think."""
     name, words, position = numpy.get_state()[:3]
     address = numpy.mtrand._rand._bit_generator.ctypes.state_address
-    if name != "MT19937" or position != len(words):
+    if name != "MT19937":
         raise ValueError(name)
     native.draw(address, words.nbytes)
     after = numpy.get_state()
