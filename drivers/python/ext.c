@@ -1,5 +1,6 @@
 /* The Python driver's native part: frames on a stream socket, and what Python cannot do itself.
  * Stable ABI, no library but libc. SPDX-License-Identifier: Apache-2.0 */
+#include "arena.h"
 #include "ext.h"
 #include "frame.h"
 #include "pages.h"
@@ -281,6 +282,14 @@ static PyObject *draw(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
+static PyObject *gather(PyObject *self, PyObject *args)
+{
+	(void)self;
+	(void)args;
+	arena_gather();
+	Py_RETURN_NONE;
+}
+
 /*
  * What there is of the heap becomes huge pages, of which a clone copies one entry instead of 512;
  * it is not written much any more, and who does gets a small page. No more huge pages from here on,
@@ -311,6 +320,7 @@ static PyMethodDef methods[] = {
 	{"unblock_signals", unblock_signals, METH_NOARGS, "unblock_signals()"},
 	{"new_step", new_step, METH_NOARGS, "new_step(): a step of a session begins"},
 	{"new_box", new_box, METH_NOARGS, "new_box(): this process is in another box now"},
+	{"gather", gather, METH_NOARGS, "gather(): what is loaded from now on lies together"},
 	{"settle_pages", settle_pages, METH_NOARGS, "settle_pages()"},
 	{"draw", draw, METH_VARARGS, "draw(address, bytes)"},
 	{"has_files", has_files, METH_NOARGS, "has_files() -> bool"},

@@ -36,6 +36,8 @@ def carry_out(request):
         set_variable("RETORT_SESSION", driver.join(request["session"]))
     if request.get("seed") is not None:
         driver.set_seed(request["seed"])
+    if request.get("template"):
+        native.gather()
     for name in request.get("preload") or []:
         __import__(driver.join(name))
     if request.get("template"):
