@@ -117,17 +117,25 @@ static int join_cgroup(const struct branch_fds *fds)
 	return 0;
 }
 
-/* Tell the warden and wait for its word. Its end being closed is an answer too. */
-static int await_go(const struct branch_fds *fds)
+/*
+ * The warden says two words: when C1 has the limits and the cgroup that C2 is to inherit, and, to
+ * both of them, when the box is furnished. Its end being closed is an answer too.
+ */
+enum { WORD_CLONE = 'c', WORD_GO = 'g' };
+
+static int await_word(const struct branch_fds *fds, char word)
 {
-	char go = 0;
+	char said = 0;
 	ssize_t n;
-	if (send(fds->sync, "C", 1, MSG_NOSIGNAL) < 0)
-		return -ECONNABORTED;
 	do
-		n = recv(fds->sync, &go, 1, 0);
+		n = recv(fds->sync, &said, 1, 0);
 	while (n < 0 && errno == EINTR);
-	return n == 1 && go == 'g' ? 0 : -ECONNABORTED;
+	return n == 1 && said == word ? 0 : -ECONNABORTED;
+}
+
+static int tell_warden(const struct branch_fds *fds)
+{
+	return send(fds->sync, "C", 1, MSG_NOSIGNAL) < 0 ? -ECONNABORTED : 0;
 }
 
 /*
@@ -197,14 +205,18 @@ static int c1_main(void *arg)
 	if (r == 0)
 		r = join_cgroup(p->fds);
 	if (r == 0)
-		r = await_go(p->fds);
+		r = tell_warden(p->fds);
+	if (r == 0)
+		r = await_word(p->fds, WORD_CLONE);
 	if (r == 0)
 		r = drop_capabilities();
 	if (r == 0) {
 		pid_t driver = clone_copy(p);
 		if (driver == 0)
 			longjmp(p->back, 1); /* NOLINT(cert-err52-cpp) */
-		r = driver < 0 ? -errno : become_init(p, driver);
+		r = driver < 0 ? -errno : await_word(p->fds, WORD_GO);
+		if (r == 0)
+			r = become_init(p, driver);
 	}
 	p->error = -r;
 	_exit(1); /* and with process 1 of the namespace all others */
@@ -230,6 +242,8 @@ static int clone_c1(struct passage *p)
 	static char stack[BRANCH_STACK_BYTES] __attribute__((aligned(16)));
 	if (setjmp(p->back) != 0) { /* NOLINT(cert-err52-cpp) */
 		restore_thread(p);
+		if (await_word(p->fds, WORD_GO) < 0)
+			_exit(1);
 		return 0;
 	}
 	int pid = clone(c1_main, stack + sizeof stack, BRANCH_FLAGS, p);

@@ -19,6 +19,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+/* What the first process of a branch waits for; see drivers/python/branch.c. */
+enum { WORD_CLONE = 'c', WORD_GO = 'g' };
+
 int64_t branching_now_ms(void)
 {
 	struct timespec now;
@@ -207,6 +210,13 @@ static int lower_limits(const struct branching *b, struct err *err)
 	return child_pin(b->c1, b->making.n_cpus, b->box->slot, err);
 }
 
+static int tell(struct branching *b, char word, struct err *err)
+{
+	if (send(b->ends.sync, &word, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1)
+		return 0;
+	return err_set(err, ERR_GONE, "the branch's first process ended");
+}
+
 static int take_c1(struct branching *b, pid_t pid, const struct boxes *all, struct err *err)
 {
 	b->c1 = pid;
@@ -223,6 +233,9 @@ static int take_c1(struct branching *b, pid_t pid, const struct boxes *all, stru
 		r = err_sys(err, ERR_BOX, errno, "the branch's first process is gone");
 	if (r == 0)
 		r = furnish_start(&b->furnish, &b->making, pid, b->c1_fd, err);
+	/* A copy of a large process takes as long as the furnishing: both at once. */
+	if (r == 0 && !furnish_must_move(&b->making))
+		r = tell(b, WORD_CLONE, err);
 	if (r < 0)
 		return r;
 	b->state = BRANCHING_FURNISH;
@@ -285,9 +298,13 @@ int branching_hear_helper(struct branching *b, int *workspace_fd, struct err *er
 		return r;
 	box->proc_fd = fds[SEEN_PROC];
 	box->store_fd = fds[SEEN_STORE];
-	if (send(b->ends.sync, "g", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1) {
+	r = furnish_must_move(&b->making) ? tell(b, WORD_CLONE, err) : 0;
+	/* For the first process, and for its copy. */
+	for (int i = 0; r == 0 && i < 2; i++)
+		r = tell(b, WORD_GO, err);
+	if (r < 0) {
 		fd_close(&fds[SEEN_WORKSPACE]);
-		return err_set(err, ERR_GONE, "the branch's first process ended");
+		return r;
 	}
 	box->pid = b->c1;
 	box->pid_fd = take_fd(b->c1_fd);

@@ -14,6 +14,7 @@
 #include "sandbox/warden/furnish.h"
 
 #include "base/fd.h"
+#include "sandbox/syscalls.h"
 #include "sandbox/warden/copy.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { PROC_STACK_BYTES = 16 << 10 };
+enum { PROC_PID = 300 }; /* the least maximum that Linux lets a namespace have is 301 */
 enum { STORE_USER, STORE_TMP, STORE_SHM, STORE_END_ };
 
 /* The store's directories, and where in the box they appear. /tmp last: it hides the store. */
@@ -88,7 +89,7 @@ static int step_close(struct work *w, struct err *err)
 static int step_move(struct work *w, struct err *err)
 {
 	char text[16];
-	if (w->m->is_v1 || w->m->n_join_fds == 0)
+	if (!furnish_must_move(w->m))
 		return 0;
 	w->procs_fd = openat(w->m->join_fds[0], "cgroup.procs", O_WRONLY | O_CLOEXEC);
 	int n = snprintf(text, sizeof text, "%d", (int)w->c1);
@@ -125,27 +126,30 @@ static int step_old(struct work *w, struct err *err)
 	return 0;
 }
 
-/* Only from inside the new pid namespace. The next process there is the driver: process 2, as ever,
- * where the kernel lets us say so. */
-static int proc_main(void *arg attr_unused)
+/*
+ * In the new pid namespace, with a number far from those that are given out in turn: the next in
+ * turn is the driver, process 2 as ever, be it there already or not. Returns: as clone3().
+ */
+static pid_t enter_pids(void)
 {
-	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
-		_exit(errno);
-	int fd = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
-	if (fd >= 0)
-		(void)!write(fd, "1", 1);
-	_exit(0);
+	pid_t number = PROC_PID;
+	struct clone_args args = {.exit_signal = SIGCHLD,
+		.set_tid = (uint64_t)(uintptr_t)&number,
+		.set_tid_size = 1};
+	return sys_clone3(&args);
 }
 
+/* /proc shows the namespace of the process that mounts it. */
 static int step_proc(struct work *w attr_unused, struct err *err)
 {
-	static char stack[PROC_STACK_BYTES] __attribute__((aligned(16)));
 	int status = 0;
-	/* It calls the kernel only, and a copy of this memory would take longer than all it does.
-	 */
-	pid_t pid = clone(proc_main, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+	pid_t pid = enter_pids();
 	if (pid < 0)
 		return err_sys(err, ERR_BOX, errno, "fork in the branch");
+	if (pid == 0)
+		_exit(mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0
+				? errno
+				: 0);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (!WIFEXITED(status))
@@ -291,6 +295,11 @@ static attr_noreturn void helper_main(struct work *w)
 			_exit(1);
 		}
 	_exit(0);
+}
+
+bool furnish_must_move(const struct making *m)
+{
+	return !m->is_v1 && m->n_join_fds > 0;
 }
 
 int furnish_start(struct furnish *f, const struct making *m, pid_t c1, int c1_fd, struct err *err)

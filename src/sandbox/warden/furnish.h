@@ -15,6 +15,9 @@ struct furnish {
 		.sock = -1                                                                         \
 	}
 
+/* Does the helper move the first process into its cgroup? Until then it must not be copied. */
+bool furnish_must_move(const struct making *m);
+
 /*
  * Start the helper for process @c1, with @c1_fd a descriptor of that process. It enters all of its
  * namespaces and makes there what child_main() makes in a new box; the parent's files are copied
