@@ -33,6 +33,25 @@ def answer(request, fds):
     be_branch(stem, is_kept or state.seed is not None)
 
 
+def close_all(fds):
+    for fd in fds:
+        try:
+            posix.close(fd)
+        except OSError:
+            pass  # the one that has failed has closed it
+
+
+def describe_threads():
+    names = []
+    try:
+        main = sys.modules["threading"].main_thread()
+        names = [t.name for t in sys.modules["threading"].enumerate() if t is not main]
+    except BaseException:
+        pass
+    known = ": " + ", ".join(str(name) for name in names[:10]) if names else ""
+    return "other threads are alive%s: let them end, then branch" % known[:500]
+
+
 def be_stem():
     """Do now, once, what is the same in every branch: what is written here, they all share."""
     kept = keep_numbers()

@@ -23,7 +23,7 @@ import test_driver  # noqa: E402
 from test_driver import BEGIN, DISPLAY, READY, RESULT, STEP, Driver, Outcome, has  # noqa: E402
 
 RESUME, SETUP, NAMES, GUARD, BRANCHED, DONE = 3, 7, 8, 18, 22, 23
-BRANCH = 6
+BRANCH, CHECKPOINT = 6, 9
 
 
 class Guard:
@@ -106,13 +106,16 @@ class Session(Driver):
             else:
                 assert kind == BEGIN, kind
         if checkpoint:
-            self.take_guard(request["id"])
+            self.ask_guard(request["id"], more.get("guard_bytes"))
         for fd in list(self.pipes):
             self.drain(fd, got)
         return got
 
-    def take_guard(self, name):
-        kind, message, fds = self.frame()
+    def ask_guard(self, name="q", guard_bytes=None):
+        self.send(CHECKPOINT, json.dumps({"id": name, "guard_bytes": guard_bytes}).encode())
+        kind = READY
+        while kind == READY:
+            kind, message, fds = self.frame()
         assert kind == GUARD and message["id"] == name, (kind, message)
         self.guard = message
         if "reason" in message:
@@ -289,8 +292,7 @@ class Checkpoints(Case):
             for _ in range(3):
                 s.dies("import os; os._exit(1)")
                 s.rollback()
-                self.assertEqual(s.ask(SETUP, guard=True), {})
-                s.take_guard("q")
+                s.ask_guard()
             self.value(s, "x", "1")
 
     def test_files_are_where_they_were(self):
@@ -632,11 +634,9 @@ class Setup(Case):
 
     def test_guard_and_warm(self):
         with Session() as s:
-            self.assertEqual(s.ask(SETUP, guard=True, guard_bytes=1), {})
-            s.take_guard("q")
+            s.ask_guard(guard_bytes=1)
             self.assertEqual(s.guard["reason"], "memory")
-            self.assertEqual(s.ask(SETUP, guard=True), {})
-            s.take_guard("q")
+            s.ask_guard()
             self.assertEqual(s.ask(SETUP, warm=True), {})
             self.ok(s.run("x = 1"))
             s.dies("import os; os._exit(1)")

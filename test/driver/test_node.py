@@ -20,7 +20,7 @@ import unittest
 
 NODE = os.environ.get("RETORT_TEST_NODE") or shutil.which("node", path="/usr/bin:/usr/local/bin")
 DRIVER = None
-STEP, BYE, SETUP, NAMES, READY, BEGIN, GUARD, DISPLAY, RESULT, DONE = 1, 5, 7, 8, 16, 17, 18, 19, 21, 23
+STEP, BYE, SETUP, NAMES, CHECKPOINT, READY, BEGIN, GUARD, DISPLAY, RESULT, DONE = 1, 5, 7, 8, 9, 16, 17, 18, 19, 21, 23
 
 
 class Driver:
@@ -211,8 +211,9 @@ class Session(Case):
 
     def test_other_frames(self):
         d = self.session()
-        d.send(SETUP, {"id": "u", "preload": ["fs"], "session": "s-1", "seed": 4, "state": "x", "guard": True})
+        d.send(SETUP, {"id": "u", "preload": ["fs"], "session": "s-1", "seed": 4, "state": "x"})
         self.assertEqual(d.receive(), (DONE, {"id": "u"}))
+        d.send(CHECKPOINT, {"id": "u"})
         self.assertEqual(d.receive(), (GUARD, {"id": "u", "reason": "runtime"}))
         first = d.text("Math.random()")
         self.assertEqual(d.text("process.env.RETORT_SESSION"), "'s-1'")
@@ -226,6 +227,7 @@ class Session(Case):
             d.send(NAMES, {"id": "n", "text": text})
             self.assertEqual(d.receive(), (DONE, {"id": "n", "names": names}))
         result = d.step("1", checkpoint=True)
+        d.send(CHECKPOINT, {"id": result["id"]})
         self.assertEqual(d.receive(), (GUARD, {"id": result["id"], "reason": "runtime"}))
         d.send(BYE)
         self.assertEqual(d.process.wait(10), 0)

@@ -13,7 +13,7 @@ import time
 import unittest
 
 PROGRAM = None
-STEP, BYE, SETUP, NAMES = 1, 5, 7, 8
+STEP, BYE, SETUP, NAMES, CHECKPOINT = 1, 5, 7, 8, 9
 READY, BEGIN, GUARD, RESULT, DONE, STATE = 16, 17, 18, 21, 23, 24
 STATE_MAX = 1 << 20
 
@@ -232,11 +232,13 @@ class Steps(Case):
 
     def test_guard_is_refused_and_state_comes_first(self):
         self.driver.start("x=1", checkpoint=True)
+        self.driver.send(CHECKPOINT, {"id": self.driver.id})
         got = self.driver.finish(want=GUARD)
         self.assertEqual(got.guard.pop("pid"), int(self.step("echo $$").out))
         self.assertEqual(got.guard, {"id": "s1", "reason": "runtime"})
         self.assertIn('x="1"', got.states[0]["state"])
         self.driver.start("true", checkpoint=True)
+        self.driver.send(CHECKPOINT, {"id": self.driver.id})
         self.assertEqual(self.driver.finish(want=GUARD).states, [])
 
     def test_names(self):

@@ -18,7 +18,7 @@ import time
 import unittest
 
 PROGRAM = None
-STEP, BYE, SETUP, NAMES = 1, 5, 7, 8
+STEP, BYE, SETUP, NAMES, CHECKPOINT = 1, 5, 7, 8, 9
 READY, BEGIN, GUARD, DISPLAY, RESULT, DONE = 16, 17, 18, 19, 21, 23
 TABLE = "application/json"
 
@@ -144,18 +144,18 @@ class Frames(Case):
         self.assertEqual(ready[1]["implementation"], "sqlite")
         self.assertIsInstance(ready[1]["pid"], int)
         d.start("SELECT 1; SELECT 2", checkpoint=True)
+        d.send(CHECKPOINT, {"id": "s1"})
         kinds = [d.frame() for _ in range(4)]
         self.assertEqual([k for k, _ in kinds], [BEGIN, DISPLAY, RESULT, GUARD])
         self.assertEqual({m["id"] for _, m in kinds}, {"s1"})
         self.assertEqual(kinds[3][1], {"id": "s1", "reason": "runtime"})
 
-    def test_no_guard_without_checkpoint(self):
+    def test_no_guard_unasked(self):
         d = self.driver()
         d.step("SELECT 1")
         d.send(SETUP, {"id": "u", "session": "s-x"})
         self.assertEqual(d.frame(), (DONE, {"id": "u"}))
-        d.send(SETUP, {"id": "v", "guard": True})
-        self.assertEqual(d.frame(), (DONE, {"id": "v"}))
+        d.send(CHECKPOINT, {"id": "v"})
         self.assertEqual(d.frame(), (GUARD, {"id": "v", "reason": "runtime"}))
 
     def test_bye_and_end(self):
