@@ -373,6 +373,13 @@ static void put_back_states(struct session *s)
 	for (unsigned i = 0; to && i < s->points.n; i++)
 		if (s->points.v[i] == to)
 			checkpoints_cut(&s->points, i + 1);
+	/* A guard of Python that is newer went with what came later. */
+	struct part *python = python_part(s);
+	if (to && !s->resumed && python->guard != to->guard) {
+		guard_let_go(python->guard);
+		python->guard = guard_hold(to->guard);
+		python->due_id = 0;
+	}
 }
 
 /* The box goes with all that is in it; the next one is a branch of the same stem. */

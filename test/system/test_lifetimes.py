@@ -97,7 +97,8 @@ class Lifetimes(harness.Case):
         session = self.new()
         self.run_step(session, "import os, time\nos.register_at_fork(after_in_child=lambda: time.sleep(1000))")
         answer = self.client.wait(self.client.send("session.branch", session=session))
-        self.assertIn("was not ready", answer["error"]["message"])
+        self.assertIn("not asked for in time", answer["error"]["message"])
+        self.assertIn("register_at_fork", answer["error"]["data"]["hint"])
         self.client.call("session.close", session=session)
 
     def test_client_goes_with_steps_in_the_queue(self):

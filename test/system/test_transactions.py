@@ -364,6 +364,89 @@ ask(b'one')"""
         self.assertEqual(self.value(s, "import os; x, os.listdir()"), (6, ["f"]))
 
 
+class AtTheBranch(Case):
+    """The state that a branch began with is no copied process of its own: it is its stem's."""
+
+    MAKE = ("import os, random; x = [1]; random.seed(3); random.random()\n"
+            "open('f', 'w').write('f'); open('/tmp/t', 'w').write('t')")
+    SEE = "x, open('f').read(), open('/tmp/t').read(), sorted(os.listdir('.')), sorted(os.listdir('/tmp'))"
+    SEEN = ([1], "f", "t", ["f"], ["t"])
+    CRASH = "x.append(2); open('g', 'w').write('g'); open('/tmp/u', 'w').write('u'); os.remove('f'); os._exit(1)"
+
+    def pair(self):
+        parent = self.session()
+        parent.run(self.MAKE)
+        child = service.Session(engine, engine.call("session.branch", session=parent.id))
+        self.addCleanup(child.close)
+        return parent, child
+
+    def test_first_step_fails(self):
+        for s in self.pair():
+            for code, status in ((self.CRASH, "error"), ("b = bytearray(400 << 20)", "oom"),
+                                 ("while True: x.append(1)", "timeout")):
+                record = self.fails(s, code, status, timeout_ms=300)
+                self.assertRegex(record["state"]["checkpoint"], "^c-[0-9a-f]{12}$")
+                self.assertEqual(self.value(s, self.SEE), self.SEEN)
+                self.undone(s, count=1)
+
+    def test_atomic_first_step(self):
+        for s in self.pair():
+            self.fails(s, "x.append(2); open('g', 'w').write('g'); 1 / 0", "error", atomic=True)
+            self.assertEqual(self.value(s, self.SEE), self.SEEN)
+
+    def test_first_step_fails_in_a_session_of_a_template(self):
+        numbers = []
+        for _ in range(2):
+            s = self.session(preload=["random"])
+            self.fails(s, "import os; open('g', 'w').write('g'); x = 1; os._exit(1)", "error")
+            self.assertEqual(self.value(s, "import os, random; os.listdir(), 'x' in globals()"), ([], False))
+            numbers.append(s.value("random.random()"))
+        self.assertNotEqual(*numbers)
+
+    def test_after_a_step_of_another_runtime(self):
+        for s in self.pair():
+            s.run("CREATE TABLE t(a); INSERT INTO t VALUES (5)", runtime="sql")
+            before = self.value(s, "sorted(os.listdir('.'))")
+            self.undone(s, count=1)
+            self.fails(s, self.CRASH, "error")
+            self.assertEqual(self.value(s, "x, sorted(os.listdir('.'))"), ([1], before))
+            self.assertIn("5", s.run("SELECT a FROM t", runtime="sql")["value"]["text/plain"])
+            self.fails(s, self.CRASH, "error")
+            self.assertEqual(self.value(s, "x"), [1])
+
+    def test_another_runtime_keeps_its_state(self):
+        parent = self.session()
+        parent.run("a=7; cd /tmp", runtime="shell")
+        parent.run(self.MAKE)
+        child = service.Session(engine, engine.call("session.branch", session=parent.id))
+        self.addCleanup(child.close)
+        for s in parent, child:
+            self.fails(s, self.CRASH, "error")
+            self.assertEqual(s.run("echo $a $PWD", runtime="shell")["stdout"], "7 /tmp\n")
+            self.assertEqual(self.value(s, self.SEE), self.SEEN)
+
+    def test_undo_to_the_branch(self):
+        for s in self.pair():
+            s.run("x.append(2); open('g', 'w').write('g')")
+            s.run("x.append(3); os.remove('f')")
+            self.assertEqual(self.undone(s, count=2)["outcome"], "rolled_back")
+            self.assertEqual(self.value(s, self.SEE), self.SEEN)
+
+    def test_driver_killed_before_the_first_step(self):
+        for s in self.pair():
+            s.run("y = 1; import subprocess; q = subprocess.Popen(['sh', '-c', 'sleep 0.2; kill -9 $PPID'])")
+            self.undone(s, count=1)
+            time.sleep(0.5)
+            self.assertEqual(self.value(s, self.SEE), self.SEEN)
+
+    def test_numbers_go_on_where_the_session_stood(self):
+        parent, child = self.pair()
+        parent_random = random.Random(3)
+        parent_random.random()
+        self.fails(parent, "random.random(); os._exit(1)", "error")
+        self.assertEqual(self.value(parent, "random.random()"), parent_random.random())
+
+
 class NoCheckpoint(Case):
     def test_threads(self):
         s = self.session()

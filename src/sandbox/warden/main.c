@@ -333,6 +333,17 @@ static int serve_one(struct warden *w)
 	return sent;
 }
 
+static int be_late(const struct branching *b, struct err *err)
+{
+	static const char *const words[] = {[BRANCHING_HELLO] = "asked for",
+		[BRANCHING_CLONE] = "started",
+		[BRANCHING_FURNISH] = "furnished"};
+	int r = err_set(err, ERR_BOX, "the branch was not %s in time", words[b->state]);
+	if (b->state == BRANCHING_HELLO)
+		err_hint(err, "see what os.register_at_fork() was given: that runs first");
+	return r;
+}
+
 static void serve_branching(struct warden *w, struct branching *b, const struct pollfd *polls)
 {
 	struct err err = {0};
@@ -348,10 +359,7 @@ static void serve_branching(struct warden *w, struct branching *b, const struct 
 	if (r == 0 && polls[2].revents && b->state == BRANCHING_FURNISH)
 		r = branching_hear_helper(b, &workspace_fd, &err);
 	if (r == 0 && b->deadline_ms <= branching_now_ms())
-		r = err_set(&err, ERR_BOX, "the branch was not %s in time",
-			b->state == BRANCHING_HELLO	      ? "asked for"
-				: b->state == BRANCHING_CLONE ? "started"
-							      : "furnished");
+		r = be_late(b, &err);
 	if (r < 0)
 		fail_branching(w, b, &err);
 	if (r <= 0)
