@@ -26,9 +26,9 @@ def answer(request):
         blame = driver.part("blame")
         message = driver.cut(blame.safe_str(error), driver.MESSAGE_CHARS)
         done["error"] = {"name": blame.safe_name(error), "message": message}
-    sent = driver.send(driver.DONE, done)
-    if sent and error is None and request.get("warm") and not native.is_readable(state.channel):
-        driver.part("guard").warm()
+    driver.send(driver.DONE, done)
+    if error is None and request.get("warm"):
+        driver.part("guard").warm()  # in any case: a seeded first step is to find what it always does
 
 
 def carry_out(request):

@@ -74,6 +74,8 @@ struct session {
 	struct workspace scratch[RESTORE_SCRATCH]; /* /tmp and /dev/shm, when the last step ended */
 	struct shadow *shadow; /* the same with their bytes; behind `before` until idle */
 	bool is_shadow_due;    /* `before` is newer than `shadow` */
+	bool is_urgent;	       /* its step is among the engine's n_urgent */
+	uint64_t idle_ns;      /* since when there is time */
 	uv_timer_t idle;
 	int stdin_fd;
 	struct feed feed;
@@ -126,6 +128,7 @@ void session_lose_box(struct session *s);
 int session_get_box(struct session *s, struct err *err);
 int session_open_stdin(struct session *s, int *theirs, struct err *err);
 void session_on_idle(uv_timer_t *timer);
+void session_set_urgent(struct session *s, bool is_urgent);
 void session_count(struct session *s);
 void session_no_stem(struct session *s, const struct err *err);
 

@@ -123,8 +123,9 @@ static void do_finish(struct session *s)
 	if (s->no_guard[0] && (!s->record.reason || s->record.outcome == RECORD_LOST))
 		s->record.reason = s->no_guard;
 	s->part = NULL;
+	session_set_urgent(s, false);
+	s->idle_ns = uv_hrtime();
 	s->events.done(s->events.arg, &s->record);
-	transaction_done(s);
 	/* The next step may be under way already. */
 	if (s->step_state == STEP_NONE && s->state == SESSION_OPEN)
 		(void)uv_timer_start(&s->idle, session_on_idle, 0, 0);
@@ -289,6 +290,7 @@ static bool has_other_due(const struct session *s, const struct runtime *runtime
 static int try_send(struct session *s, struct err *err)
 {
 	const struct runtime *runtime = s->req.runtime ? s->req.runtime : s->order->runtime;
+	transaction_done(s);
 	if (s->restoring || s->is_rolling || has_other_due(s, runtime) ||
 		!transaction_is_marked(s, runtime))
 		return 1;
@@ -296,7 +298,6 @@ static int try_send(struct session *s, struct err *err)
 		int r = session_get_box(s, err);
 		return r < 0 ? r : 1;
 	}
-	transaction_done(s);
 	transaction_idle(s); /* the files as they are, before the step can change them */
 	memcpy(s->record.by, s->box->by, sizeof s->record.by);
 	s->is_asked = false;
@@ -350,12 +351,14 @@ int session_run(struct session *s, const struct step_request *req, struct err *e
 	memcpy(s->record.session, s->id, sizeof s->id);
 	s->step_state = STEP_RUNNING;
 	s->is_asked = true;
+	session_set_urgent(s, true);
 	(void)uv_timer_start(&s->wall, on_wall, s->record.limits.value[LIMIT_timeout_ms], 0);
 	int r = try_send(s, err);
 	if (r >= 0)
 		return 0;
 	(void)uv_timer_stop(&s->wall);
 	s->step_state = STEP_NONE;
+	session_set_urgent(s, false);
 	s->part = NULL;
 	return r;
 }

@@ -34,6 +34,9 @@
 /* A session that was branched goes on later than its branches, which somebody waits for. */
 enum { CONTINUE_MS = 2 };
 
+/* How soon a session looks again whether there is time, and how long it lets others go first. */
+enum { AGAIN_MS = 4, PATIENCE_NS = 200000000 };
+
 enum {
 	OPEN_MS = 120000, /* for imports, before a session counts as not opened */
 	GUARD_MS = 10000, /* for a checkpoint that is still being made, before a branch */
@@ -188,14 +191,36 @@ static int get_box(struct session *s, struct err *err)
 	return s->branching ? 0 : err_set(err, ERR_GONE, "what was to be branched is gone");
 }
 
+void session_set_urgent(struct session *s, bool is_urgent)
+{
+	if (is_urgent && !s->is_urgent)
+		s->engine->n_urgent++;
+	else if (!is_urgent && s->is_urgent)
+		s->engine->n_urgent--;
+	s->is_urgent = is_urgent;
+}
+
+/* Others come first for a while, when somebody waits for them. */
+static bool must_wait(struct session *s)
+{
+	if (s->engine->n_urgent == 0 || s->state != SESSION_OPEN ||
+		uv_hrtime() - s->idle_ns > PATIENCE_NS)
+		return false;
+	(void)uv_timer_start(&s->idle, session_on_idle, AGAIN_MS, 0);
+	return true;
+}
+
 /* There is time: for a box, if the session was branched; for a copy of the files. */
 void session_on_idle(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
 	struct err err;
+	if (must_wait(s))
+		return;
 	if (s->state == SESSION_OPEN && s->stem && !s->box)
 		(void)session_get_box(s, &err); /* tried again when a step wants it */
 	else if (session_is_idle(s)) {
+		transaction_done(s);
 		transaction_idle(s);
 		session_notice(s);
 	}
@@ -392,6 +417,7 @@ static void on_cleared(void *arg, int n)
 	/* A guard here would go on above the branches, where nothing of a user may run. */
 	checkpoints_cut(&s->points, 0);
 	let_go_box(s);
+	s->idle_ns = uv_hrtime();
 	if (!s->is_template)
 		(void)uv_timer_start(&s->idle, session_on_idle, CONTINUE_MS, 0);
 	tell_stem(s, NULL);
@@ -494,6 +520,7 @@ void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done,
 	s->stemmed_arg = arg;
 	s->is_forced = is_forced;
 	s->is_count_due = true;
+	transaction_done(s);
 	(void)uv_timer_start(&s->wall, on_guard_late, GUARD_MS, 0);
 	/* It had threads when its last step ended: whether it has still is told by another guard.
 	 */
@@ -561,6 +588,7 @@ void session_close(struct session *s)
 		return;
 	s->state = SESSION_CLOSING;
 	s->step_state = STEP_NONE;
+	session_set_urgent(s, false);
 	s->stemmed = NULL;
 	s->undone = NULL;
 	s->named = NULL;

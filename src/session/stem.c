@@ -18,6 +18,7 @@
 #include "session/ends.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,18 +30,28 @@ enum {
 		10000, /* for what the program does in a new process of its own (at-fork hooks) */
 };
 
+/* In the order in which they were asked for. */
+struct queue {
+	struct branching *first, **last;
+};
+
 struct stem {
 	unsigned n_refs;
 	struct driver *driver; /* NULL when it has died */
-	struct branching *first, **last;
-	bool is_busy; /* the first of the queue is under way */
+	struct queue wanted;
+	bool is_busy;	      /* the first of @wanted is under way */
+	struct queue arriving; /* furnished, and not ready yet; the stem can do the next */
+	uint64_t last_id;
 	struct engine *engine;
-	uv_timer_t late; /* READY does not come */
+	uv_timer_t late; /* the first that arrives does not */
 };
 
 struct branching {
 	struct branching *next;
-	struct stem *stem; /* held */
+	struct queue *queue; /* in which it is */
+	struct stem *stem;   /* held */
+	uint64_t id;	     /* of its BRANCH */
+	uint64_t late_ms;    /* when it should have been ready, by the loop's clock */
 	struct box *box;
 	struct driver *driver;
 	struct branch_order order;
@@ -51,6 +62,24 @@ struct branching {
 };
 
 static void start_next(struct stem *s);
+
+static void add(struct queue *q, struct branching *b)
+{
+	b->next = NULL;
+	b->queue = q;
+	*q->last = b;
+	q->last = &b->next;
+}
+
+static void take_out(struct branching *b)
+{
+	struct branching **at = &b->queue->first;
+	while (*at != b)
+		at = &(*at)->next;
+	*at = b->next;
+	if (b->queue->last == &b->next)
+		b->queue->last = at;
+}
 
 static struct stem *hold(struct stem *s)
 {
@@ -90,16 +119,29 @@ void stem_let_go(struct stem *s)
 
 /* ---- the branch's own driver ---- */
 
+static void on_late(uv_timer_t *timer);
+
+static void watch_arrivals(struct stem *s)
+{
+	const struct branching *b = s->arriving.first;
+	uint64_t now_ms = uv_now(s->engine->loop);
+	if (b)
+		(void)uv_timer_start(
+			&s->late, on_late, b->late_ms > now_ms ? b->late_ms - now_ms : 0, 0);
+	else
+		(void)uv_timer_stop(&s->late);
+}
+
 static void finish(struct branching *b)
 {
 	struct stem *s = b->stem;
 	struct driver *d = take_ptr(b->driver);
 	bool is_good = b->err.code == ERR_NONE;
-	s->first = b->next;
-	if (!s->first)
-		s->last = &s->first;
-	s->is_busy = false;
-	(void)uv_timer_stop(&s->late);
+	if (b->queue == &s->wanted)
+		s->is_busy = false;
+	take_out(b);
+	watch_arrivals(s);
+	s->engine->n_urgent--;
 	box_let_go(b->box);
 	if (d && (!is_good || !b->done)) {
 		driver_let_go(d);
@@ -127,7 +169,8 @@ static void on_late(uv_timer_t *timer)
 	struct err err;
 	err_set(&err, ERR_GONE, "the branch was not ready within %d s", READY_MS / 1000);
 	err_hint(&err, "see what os.register_at_fork() was given");
-	fail(s->first, &err);
+	if (s->arriving.first)
+		fail(s->arriving.first, &err);
 }
 
 static int on_branch_frame(void *arg, struct driver *d, const struct frame *frame, struct err *err)
@@ -167,13 +210,15 @@ static int on_stem_frame(void *arg, struct driver *d, const struct frame *frame,
 	struct stem *s = arg;
 	(void)d;
 	(void)err;
-	if (frame->type != FRAME_BRANCHED || !s->is_busy)
+	if (frame->type != FRAME_BRANCHED)
 		return 0; /* a GUARD that came late */
 	json_t *said = json_loadb(frame->data, frame->bytes, JSON_REJECT_DUPLICATES, NULL);
+	const char *id = json_string_value(json_object_get(said, "id"));
 	const char *error = json_string_value(json_object_get(said, "error"));
-	if (error && s->first->err.code == ERR_NONE) {
-		err_set(&s->first->err, ERR_GONE, "cannot be branched: %.200s", error);
-		err_hint(&s->first->err, "wait until its threads have ended, then branch");
+	struct branching *b = s->is_busy ? s->wanted.first : NULL;
+	if (b && id && error && b->err.code == ERR_NONE && strtoull(id, NULL, 10) == b->id) {
+		err_set(&b->err, ERR_GONE, "cannot be branched: %.200s", error);
+		err_hint(&b->err, "wait until its threads have ended, then branch");
 	}
 	json_decref(said);
 	return 0;
@@ -212,7 +257,8 @@ struct stem *stem_new(struct driver *d)
 		return NULL;
 	s->n_refs = 1;
 	s->driver = d;
-	s->last = &s->first;
+	s->wanted.last = &s->wanted.first;
+	s->arriving.last = &s->arriving.first;
 	s->engine = d->box->engine;
 	(void)uv_timer_init(s->engine->loop, &s->late);
 	s->late.data = s;
@@ -238,9 +284,10 @@ static int send_branch(struct branching *b, const int *fds, size_t n_fds, struct
 		for (int j = 0; i + 1 == PREPARED_FDS_MIN && j < WIRE_SPAWN_FDS; j++)
 			all[n++] = ends.fds[j];
 	}
-	r = driver_send_fds(b->stem->driver, FRAME_BRANCH,
-		b->order.is_continuation ? "{\"id\":\"0\",\"reseed\":false}" : "{\"id\":\"0\"}",
-		all, (size_t)n, err);
+	char order[64];
+	(void)snprintf(order, sizeof order, "{\"id\":\"%llu\"%s}", (unsigned long long)b->id,
+		b->order.is_continuation ? ",\"reseed\":false" : "");
+	r = driver_send_fds(b->stem->driver, FRAME_BRANCH, order, all, (size_t)n, err);
 	driver_ends_close(&ends);
 	return r;
 }
@@ -275,28 +322,35 @@ static void on_furnished(struct warden_call *call, const struct warden_reply *re
 	else if (b->err.code == ERR_NONE ||
 		(b->err.code == ERR_GONE && reply->err.code != ERR_GONE))
 		b->err = reply->err;
-	if (b->is_ready || b->err.code != ERR_NONE)
+	if (b->is_ready || b->err.code != ERR_NONE) {
 		finish(b);
-	else
-		(void)uv_timer_start(&b->stem->late, on_late, READY_MS, 0);
+		return;
+	}
+	struct stem *s = b->stem;
+	take_out(b);
+	add(&s->arriving, b);
+	b->late_ms = uv_now(s->engine->loop) + READY_MS;
+	watch_arrivals(s);
+	s->is_busy = false;
+	start_next(s);
 }
 
 static void start_next(struct stem *s)
 {
-	struct branching *b = s->first;
+	struct branching *b = s->wanted.first;
 	if (!b || s->is_busy)
 		return;
 	s->is_busy = true;
+	s->engine->n_urgent++;
 	b->box = s->driver ? box_new(s->driver->box->engine, &b->order.limits) : NULL;
 	if (!b->box) {
 		err_set(&b->err, s->driver ? ERR_NO_MEMORY : ERR_GONE,
 			s->driver ? "no memory for a box" : "the driver to be branched has died");
 		if (b->done)
 			b->done(b->arg, NULL, &b->err);
-		s->first = b->next;
-		if (!s->first)
-			s->last = &s->first;
+		take_out(b);
 		s->is_busy = false;
+		s->engine->n_urgent--;
 		free(b);
 		start_next(s);
 		stem_let_go(s);
@@ -317,9 +371,12 @@ struct branching *stem_branch(
 	struct branching *b = stem_is_dead(s) ? NULL : calloc(1, sizeof *b);
 	if (!b)
 		return NULL;
-	*b = (struct branching){.stem = hold(s), .order = *order, .done = done, .arg = arg};
-	*s->last = b;
-	s->last = &b->next;
+	*b = (struct branching){.stem = hold(s),
+		.order = *order,
+		.id = ++s->last_id,
+		.done = done,
+		.arg = arg};
+	add(&s->wanted, b);
 	start_next(s);
 	return b;
 }

@@ -384,7 +384,7 @@ class AtTheBranch(Case):
         for s in self.pair():
             for code, status in ((self.CRASH, "error"), ("b = bytearray(400 << 20)", "oom"),
                                  ("while True: x.append(1)", "timeout")):
-                record = self.fails(s, code, status, timeout_ms=300)
+                record = self.fails(s, code, status, timeout_ms=300 if status == "timeout" else 20000)
                 self.assertRegex(record["state"]["checkpoint"], "^c-[0-9a-f]{12}$")
                 self.assertEqual(self.value(s, self.SEE), self.SEEN)
                 self.undone(s, count=1)
