@@ -11,11 +11,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <wchar.h>
 
-enum { HISTORY_LINES = 1000, LINE_MAX_BYTES = 16 << 20, READ_BYTES = 4096, SHOWN_NAMES = 60 };
+enum {
+	HISTORY_LINES = 1000,
+	LINE_MAX_BYTES = 16 << 20,
+	READ_BYTES = 4096,
+	SHOWN_NAMES = 60,
+	CTRL_D = 4
+};
 
 struct editor {
 	struct editor_config config;
@@ -23,6 +30,7 @@ struct editor {
 	History *history;
 	const char *prompt;
 	int failure; /* of `wait`, while libedit reads */
+	int n_early; /* bytes still to be read that came before the terminal was ours */
 	bool is_ended;
 	struct buf in; /* what came and is no line yet */
 };
@@ -44,6 +52,9 @@ static int next_byte(struct editor *e, char *out)
 		n = read(STDIN_FILENO, out, 1);
 	} while (n < 0 && (errno == EINTR || errno == EAGAIN));
 	e->is_ended = e->is_ended || n == 0;
+	/* A terminal that reads lines keeps a Ctrl-D as a NUL. */
+	if (n == 1 && e->n_early > 0 && e->n_early-- > 0 && *out == '\0')
+		*out = CTRL_D;
 	return (int)n;
 }
 
@@ -160,6 +171,18 @@ static unsigned char on_tab(EditLine *el, int c)
 
 /* ---- opening and closing ---- */
 
+/*
+ * Between two lines nobody reads the terminal, but a person may type ahead. The bytes are kept as
+ * they are for the next line: collecting lines, the kernel would make a NUL of Ctrl-D and let a
+ * backspace or a tab do what the editor does not know of. They are shown once, when they are read.
+ */
+static void hold_terminal(struct editor *e)
+{
+	(void)el_set(e->el, EL_SETTY, "-x", "-icanon", "-echo", NULL);
+	if (ioctl(STDIN_FILENO, FIONREAD, &e->n_early) < 0)
+		e->n_early = 0;
+}
+
 static int open_terminal(struct editor *e, struct err *err)
 {
 	HistEvent event;
@@ -179,6 +202,7 @@ static int open_terminal(struct editor *e, struct err *err)
 	(void)el_set(e->el, EL_ADDFN, "retort-complete", "complete a name", on_tab);
 	(void)el_set(e->el, EL_BIND, "\t", "retort-complete", NULL);
 	(void)el_set(e->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
+	hold_terminal(e);
 	(void)history(e->history, &event, H_SETSIZE, HISTORY_LINES);
 	(void)history(e->history, &event, H_SETUNIQUE, 1);
 	if (e->config.history)

@@ -6,6 +6,7 @@ import pty
 import select
 import signal
 import sys
+import termios
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -46,20 +47,16 @@ class Terminal:
         os.write(self.fd, text.encode())
 
     def end(self):
-        """
-        Wait for its end. What is typed at the very moment in which the editor takes the terminal over
-        may be lost, as with every editor; then a person types it again.
-        """
+        """Wait for its end. What is left is in `out`."""
         end = time.monotonic() + 30
-        while self.read(3):
-            if select.select([self.fd], [], [], 0)[0]:
-                continue
+        while self.read(1):
             if time.monotonic() > end:
                 os.kill(self.pid, signal.SIGKILL)
+                os.waitpid(self.pid, 0)
                 raise AssertionError(f"it does not end: {self.out.decode(errors='replace')}")
-            os.write(self.fd, b"%quit\r")
+        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         os.close(self.fd)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return status
 
 
 class Pipe(harness.Case):
@@ -111,7 +108,7 @@ class Person(harness.Case):
         t.type("xylophone + 1\r")
         t.wait("6\r\n")
         t.wait("trial >>> ")
-        t.type("%quit\r")
+        t.type("\x04")
         self.assertEqual(t.end(), 0)
 
     def test_ctrl_c_stops_the_step(self):
@@ -129,7 +126,7 @@ class Person(harness.Case):
         t.wait("^C")
         t.type("'still ' + 'here'\r")
         t.wait("'still here'")
-        t.type("%quit\r")
+        t.type("\x04")
         self.assertEqual(t.end(), 0)
 
     def test_lines_are_remembered_until_next_time(self):
@@ -147,8 +144,59 @@ class Person(harness.Case):
         t.wait(">>> ")
         t.type("\033[A\033[A\r")
         t.wait("642\r\n")
-        t.type("%quit\r")
+        t.type("\x04")
         self.assertEqual(t.end(), 0)
+
+    def test_ctrl_d_leaves_whenever_it_is_typed(self):
+        started = "import time; print('st' + 'art', flush=True); time.sleep(0.2)\r"
+        cases = {
+            "before it reads": ("", ""),
+            "at the prompt": ("", ">>> "),
+            "during a step": (started, "start\r\n"),
+            "behind a line typed during a step": (started, "start\r\n", "6 * 7\r"),
+            "behind a line typed before": ("", "", "6 * 7\r"),
+        }
+        for name, (first, until, *more) in cases.items():
+            with self.subTest(name):
+                t = Terminal()
+                if first:
+                    t.wait(">>> ")
+                    t.type(first)
+                if until:
+                    t.wait(until)
+                t.type("".join(more) + "\x04")
+                self.assertEqual(t.end(), 0)
+                self.assertEqual(b"42\r\n" in t.out, bool(more), t.out)
+
+    def test_ctrl_d_in_a_line_deletes(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("6 * 19\x04\033[D\x047\r")
+        t.wait("102\r\n")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+
+    def test_what_is_typed_during_a_step_is_shown_once_and_as_it_was(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("import time; word = 'ok'; print('st' + 'art', flush=True); time.sleep(0.2)\r")
+        t.wait("start\r\n")
+        t.type("wrong\x15wo\t * 2\r")
+        self.assertNotIn("wrong", t.wait(">>> "))
+        t.wait("okok")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+
+    def test_the_terminal_is_as_it_was(self):
+        fresh, other_end = pty.openpty()
+        t = Terminal()
+        t.wait(">>> ")
+        self.assertFalse(termios.tcgetattr(t.fd)[3] & (termios.ICANON | termios.ECHO))
+        t.type("\x04")
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]), 0)
+        self.assertEqual(termios.tcgetattr(t.fd), termios.tcgetattr(fresh))
+        for fd in (fresh, other_end, t.fd):
+            os.close(fd)
 
     def test_sigterm_ends_it(self):
         t = Terminal()
