@@ -407,8 +407,7 @@ static int prepare(struct repl *repl, struct err *err)
 	if (!repl->create)
 		return -err_errno(err->code);
 	view_init(&repl->view, &options);
-	/* The terminal before the box: what is typed while the box is made is for the first line.
-	 */
+	/* The terminal before the box: what is typed meanwhile is for the first line. */
 	int r = service_open(&repl->service, &config, err);
 	if (r == 0)
 		r = editor_open(&repl->editor, &editor, err);

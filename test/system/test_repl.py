@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interactive session: statements from a pipe, and from a person at a terminal."""
 
+import glob
 import os
 import pty
 import select
@@ -15,6 +16,18 @@ import harness  # noqa: E402
 
 def pipe(text, *options, **kwargs):
     return harness.retort("repl", *options, stdin=text.encode(), **kwargs)
+
+
+def journals():
+    """Those in /tmp that have a name, and whose they are."""
+    found = set()
+    for path in glob.glob("/tmp/retort-*/journal.lock"):
+        try:
+            with open(path, encoding="utf-8") as f:
+                found.add((path, f.read().strip()))
+        except OSError:
+            continue
+    return found
 
 
 class Terminal:
@@ -197,6 +210,17 @@ class Person(harness.Case):
         self.assertEqual(termios.tcgetattr(t.fd), termios.tcgetattr(fresh))
         for fd in (fresh, other_end, t.fd):
             os.close(fd)
+
+    def test_one_that_is_killed_leaves_nothing(self):
+        before = journals()
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("6 * 7\r")
+        t.wait("42\r\n")
+        os.kill(t.pid, signal.SIGKILL)
+        self.assertEqual(t.end(), -signal.SIGKILL)
+        left = [path for path, pid in (journals() - before) if pid == str(t.pid)]
+        self.assertEqual(left, [])
 
     def test_sigterm_ends_it(self):
         t = Terminal()
