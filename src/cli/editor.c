@@ -3,6 +3,8 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "cli/table.h"
+#include "cli/term.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -21,6 +23,7 @@ enum {
 	LINE_MAX_BYTES = 16 << 20,
 	READ_BYTES = 4096,
 	SHOWN_NAMES = 60,
+	SHOWN_COLUMNS = 8,
 	CTRL_D = 4
 };
 
@@ -119,15 +122,26 @@ static size_t common_bytes(const char *text, const json_t *names, const char **f
 	return *first ? utf8_cut(*first, n, n) : 0;
 }
 
-static void show_names(const json_t *names)
+/* Those that @text may become, as many beside each other as the terminal has room for. */
+static void show_names(const char *text, const json_t *names)
 {
-	cleanup_buf struct buf line = BUF_INIT(1 << 16);
-	for (size_t i = 0; i < json_array_size(names) && i < SHOWN_NAMES; i++) {
+	const char *cells[SHOWN_NAMES];
+	cleanup_buf struct buf out = BUF_INIT(1 << 16);
+	size_t n_cells = 0, widest = 0, i = 0;
+	for (; i < json_array_size(names) && n_cells < SHOWN_NAMES; i++) {
 		const char *name = json_string_value(json_array_get(names, i));
-		if (name && utf8_escape_terminal(&line, name, strlen(name), UTF8_ONE_LINE) == 0)
-			(void)buf_add(&line, "  ");
+		if (!name || !editor_addition(text, name))
+			continue;
+		cells[n_cells++] = name;
+		widest = MAX(widest, strlen(name));
 	}
-	(void)printf("\n%s%s\n", buf_str(&line), json_array_size(names) > SHOWN_NAMES ? "…" : "");
+	size_t n_columns = (size_t)term_columns(STDOUT_FILENO) / (widest + 2);
+	n_columns = MIN(MAX(n_columns, (size_t)1), (size_t)SHOWN_COLUMNS);
+	size_t n_rest = n_cells % n_columns;
+	(void)table_write(&out, cells, n_columns, n_cells / n_columns, 0);
+	if (n_rest > 0)
+		(void)table_write(&out, cells + n_cells - n_rest, n_rest, 1, 0);
+	(void)printf("\n%s%s", buf_str(&out), i < json_array_size(names) ? "…\n" : "");
 	(void)fflush(stdout);
 }
 
@@ -160,7 +174,7 @@ static unsigned char on_tab(EditLine *el, int c)
 		if (n > 0)
 			result = insert(el, more, n);
 		else if (more && json_array_size(names) > 1) {
-			show_names(names);
+			show_names(text, names);
 			result = CC_REDISPLAY;
 		}
 		json_decref(found);
@@ -277,7 +291,10 @@ static int read_terminal(struct editor *e, const char *prompt, char **line)
 		(void)fputs("\n", stdout);
 		return 0;
 	}
-	size_t bytes = strcspn(text, "\r\n");
+	/* What comes back from the history may have several. */
+	size_t bytes = strlen(text);
+	while (bytes > 0 && strchr("\r\n", text[bytes - 1]))
+		bytes--;
 	*line = strndup(text, bytes);
 	return *line ? 1 : -ENOMEM;
 }

@@ -29,9 +29,9 @@ void editor_close(struct editor *e);
 bool editor_is_terminal(const struct editor *e);
 
 /*
- * Read a line, without its end. Owns: *@line is the caller's to free.
- * Returns: 1, 0 at the end of the input, -EINTR after Ctrl-C (what was typed is dropped), or
- * another negative errno.
+ * Read a line, without its end; a statement from the history comes whole. Owns: *@line is the
+ * caller's to free. Returns: 1, 0 at the end of the input, -EINTR after Ctrl-C (what was typed is
+ * dropped), or another negative errno.
  */
 int editor_read(struct editor *e, const char *prompt, char **line);
 

@@ -14,7 +14,7 @@ enum { UNDO_MAX = 1000000 };
 const struct magic_row magic_rows[MAGIC_END_] = {
 	{"undo", "[N]", "go back N steps, variables and files"},
 	{"branch", "NAME", "make a session NAME from here, and go on in it"},
-	{"switch", "NAME", "go on in another session"},
+	{"switch", "[NAME]", "go on in another session; list them"},
 	{"log", "[all]", "list the steps; all: of all sessions, as a tree"},
 	{"files", "", "list the files of the workspace"},
 	{"runtime", "[NAME]", "run what follows in another language"},
@@ -68,17 +68,34 @@ static int check_arg(struct magic *m, struct err *err)
 	return 0;
 }
 
+/* @line becomes the command's name, of *@bytes. Returns: which one, or MAGIC_END_. */
+static enum magic_kind find(const char **line, size_t *bytes)
+{
+	size_t kind = 0;
+	*line += strspn(*line, " \t");
+	*line += (*line)[0] == '%';
+	*bytes = strcspn(*line, " \t\r\n");
+	while (kind < MAGIC_END_ &&
+		(strncmp(magic_rows[kind].name, *line, *bytes) != 0 ||
+			magic_rows[kind].name[*bytes]))
+		kind++;
+	return (enum magic_kind)kind;
+}
+
+enum magic_kind magic_at(const char *line)
+{
+	size_t bytes;
+	enum magic_kind kind = find(&line, &bytes);
+	return line[bytes] ? kind : MAGIC_END_;
+}
+
 int magic_parse(const char *line, struct magic *out, struct err *err)
 {
-	line += strspn(line, " \t");
-	line += line[0] == '%';
-	size_t bytes = strcspn(line, " \t\r\n"), kind = 0;
-	while (kind < MAGIC_END_ &&
-		(strncmp(magic_rows[kind].name, line, bytes) != 0 || magic_rows[kind].name[bytes]))
-		kind++;
-	if (kind == MAGIC_END_ || bytes == 0)
+	size_t bytes;
+	enum magic_kind kind = find(&line, &bytes);
+	if (kind == MAGIC_END_)
 		return fail_unknown(line, bytes, err);
-	struct magic m = {.kind = (enum magic_kind)kind, .text = strdup(line + bytes)};
+	struct magic m = {.kind = kind, .text = strdup(line + bytes)};
 	if (!m.text)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a line");
 	size_t n = strlen(m.text);

@@ -39,6 +39,12 @@ extern const struct magic_row magic_rows[MAGIC_END_];
 bool magic_is(const char *line);
 
 /*
+ * What the end of @line is part of: the argument of which command, MAGIC_END_ when it is a
+ * command's name.
+ */
+enum magic_kind magic_at(const char *line);
+
+/*
  * Read one. Errors: ERR_USAGE with a hint, also for an unknown one; ERR_NO_MEMORY.
  */
 int magic_parse(const char *line, struct magic *out, struct err *err);

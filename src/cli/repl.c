@@ -36,7 +36,8 @@ struct repl {
 	char history[PATH_MAX];
 	char *ahead; /* a line that was read and begins the next statement */
 	bool is_leaving;
-	int failures; /* statements that did not go well */
+	bool is_branched; /* the name of the session is of interest */
+	int failures;	  /* statements that did not go well */
 };
 
 static const struct opt repl_opts[] = {
@@ -135,15 +136,25 @@ static int do_step(struct repl *repl, const char *code, bool with_time)
 
 /* ---- commands ---- */
 
+static void tell_undo(const json_t *result)
+{
+	const char *head = session_text(result, "head"), *outcome = session_text(result, "outcome");
+	size_t n_lost = json_array_size(json_object_get(result, "files_lost"));
+	(void)fprintf(stderr, "back at %.12s", head[0] ? head : "the start");
+	if (strcmp(outcome, "rolled_back") != 0)
+		(void)fprintf(stderr, " (%s)", outcome);
+	if (n_lost > 0)
+		(void)fprintf(stderr, ", but for %zu large files", n_lost);
+	(void)fputc('\n', stderr);
+}
+
 static int do_undo(struct repl *repl, const struct magic *m, struct err *err)
 {
 	json_t *params = here(repl), *result = NULL;
 	(void)json_object_set_new(params, "count", json_integer((json_int_t)m->count));
 	int r = call(repl, "session.undo", params, &result, err);
 	if (r == 0 && !repl->args.quiet)
-		(void)fprintf(stderr, "back at %.12s\n",
-			session_text(result, "head")[0] ? session_text(result, "head")
-							: "the start");
+		tell_undo(result);
 	json_decref(result);
 	return r;
 }
@@ -156,6 +167,7 @@ static int do_branch(struct repl *repl, const struct magic *m, struct err *err)
 	if (r == 0) {
 		take_session(repl, result);
 		(void)snprintf(repl->name, sizeof repl->name, "%s", m->arg);
+		repl->is_branched = true;
 	}
 	json_decref(result);
 	return r;
@@ -164,8 +176,12 @@ static int do_branch(struct repl *repl, const struct magic *m, struct err *err)
 static int do_switch(struct repl *repl, const struct magic *m, struct err *err)
 {
 	json_t *session = NULL;
-	int r = call(repl, "session.get", json_pack("{s:s}", "session", m->arg), &session, err);
-	if (r == 0)
+	bool is_list = !m->arg[0];
+	int r = call(repl, is_list ? "session.list" : "session.get",
+		is_list ? NULL : json_pack("{s:s}", "session", m->arg), &session, err);
+	if (r == 0 && is_list)
+		(void)session_print_list(session);
+	else if (r == 0)
 		take_session(repl, session);
 	json_decref(session);
 	return r;
@@ -197,6 +213,19 @@ static int do_files(struct repl *repl, const struct magic *m, struct err *err)
 	return r;
 }
 
+/* Is @name one of "python, sql"? */
+static bool is_listed(const char *names, const char *name)
+{
+	size_t bytes = strlen(name);
+	for (const char *at = names; *at; at += strspn(at, ", ")) {
+		size_t n = strcspn(at, ", ");
+		if (n == bytes && strncmp(at, name, n) == 0)
+			return true;
+		at += n;
+	}
+	return false;
+}
+
 static int do_runtime(struct repl *repl, const struct magic *m, struct err *err)
 {
 	json_t *info = NULL;
@@ -204,7 +233,7 @@ static int do_runtime(struct repl *repl, const struct magic *m, struct err *err)
 	const char *names = session_text(info, "runtimes");
 	if (r == 0 && !m->arg[0])
 		(void)printf("%s (there is: %s)\n", repl->runtime, names);
-	else if (r == 0 && !strstr(names, m->arg)) {
+	else if (r == 0 && !is_listed(names, m->arg)) {
 		r = err_set(err, ERR_RUNTIME, "no runtime %.60s here", m->arg);
 		(void)err_hint(err, "there is: %s", names);
 	} else if (r == 0)
@@ -223,16 +252,13 @@ static int do_time(struct repl *repl, const struct magic *m, struct err *err)
 
 static int do_reset(struct repl *repl, const struct magic *m, struct err *err)
 {
-	json_t *old = here(repl), *result = NULL;
+	json_t *result = NULL;
 	(void)m;
-	int r = create(repl, err);
-	if (r < 0) {
-		json_decref(old);
-		return r;
-	}
-	r = call(repl, "session.close", old, &result, err);
+	/* When an earlier %reset has failed, there is none to end. */
+	(void)call(repl, "session.close", here(repl), &result, err);
 	json_decref(result);
-	return r;
+	(void)json_object_set_new(repl->create, "name", json_string(repl->name));
+	return create(repl, err);
 }
 
 static int do_help(struct repl *repl, const struct magic *m, struct err *err)
@@ -270,6 +296,8 @@ static void do_magic(struct repl *repl, const char *line)
 		r = rows[m.kind](repl, &m, &err);
 	(void)fflush(stdout);
 	free(m.text);
+	if (r < 0 && strstr(err.hint, "`retort session "))
+		(void)err_hint(&err, "%%%s lists them", m.kind == MAGIC_UNDO ? "log" : "switch");
 	if (r < 0) {
 		(void)cli_fail(&err, false);
 		repl->failures++;
@@ -282,7 +310,7 @@ static void make_prompt(const struct repl *repl, bool is_first, char out[PROMPT_
 {
 	bool is_python = strcmp(repl->runtime, "python") == 0;
 	cleanup_buf struct buf name = BUF_INIT(8 * SESSION_BYTES);
-	if (repl->name[0])
+	if (repl->is_branched)
 		(void)utf8_escape_terminal(&name, repl->name, strlen(repl->name), UTF8_ONE_LINE);
 	if (!is_first)
 		(void)snprintf(out, PROMPT_BYTES, "... ");
@@ -367,9 +395,62 @@ static int do_statement(struct repl *repl)
 	editor_remember(repl->editor, code);
 	if (magic_is(code))
 		do_magic(repl, code);
+	else if (statement_leaves(repl->runtime, code))
+		return 0;
 	else
 		r = do_step(repl, code, false);
 	return r < 0 ? r : !repl->is_leaving;
+}
+
+/* ---- completion ---- */
+
+static void add_runtimes(const char *names, json_t *out)
+{
+	for (const char *at = names; *at; at += strspn(at, ", ")) {
+		size_t n = strcspn(at, ", ");
+		(void)json_array_append_new(out, json_stringn(at, n));
+		at += n;
+	}
+}
+
+static void add_sessions(const json_t *rows, json_t *out)
+{
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+		const char *name = session_text(row, "name");
+		name = name[0] ? name : session_text(row, "session");
+		(void)json_array_append_new(out, json_string(name));
+	}
+}
+
+/* What a command takes; the names of the commands for MAGIC_END_. */
+static json_t *magic_names(struct repl *repl, enum magic_kind kind)
+{
+	json_t *names = json_array(), *result = NULL;
+	struct err err;
+	if (kind == MAGIC_RUNTIME && call(repl, "engine.info", NULL, &result, &err) == 0)
+		add_runtimes(session_text(result, "runtimes"), names);
+	if (kind == MAGIC_SWITCH && call(repl, "session.list", NULL, &result, &err) == 0)
+		add_sessions(json_object_get(result, "sessions"), names);
+	if (kind == MAGIC_LOG)
+		(void)json_array_append_new(names, json_string("all"));
+	for (int i = 0; kind == MAGIC_END_ && i < MAGIC_END_; i++)
+		(void)json_array_append_new(names, json_string(magic_rows[i].name));
+	json_decref(result);
+	return json_pack("{s:o}", "names", names);
+}
+
+static json_t *on_complete(void *arg, const char *text)
+{
+	struct repl *repl = arg;
+	json_t *names = NULL;
+	struct err err;
+	if (magic_is(text) && magic_at(text) != MAGIC_TIME)
+		return magic_names(repl, magic_at(text));
+	json_t *params = here(repl);
+	(void)json_object_set_new(params, "text", json_string(text));
+	(void)json_object_set_new(params, "runtime", json_string(repl->runtime));
+	return call(repl, "step.complete", params, &names, &err) == 0 ? names : NULL;
 }
 
 /* ---- together ---- */
@@ -378,16 +459,6 @@ static int on_wait(void *arg, int fd)
 {
 	struct repl *repl = arg;
 	return service_wait(repl->service, fd);
-}
-
-static json_t *on_complete(void *arg, const char *text)
-{
-	struct repl *repl = arg;
-	json_t *params = here(repl), *names = NULL;
-	struct err err;
-	(void)json_object_set_new(params, "text", json_string(text));
-	(void)json_object_set_new(params, "runtime", json_string(repl->runtime));
-	return call(repl, "step.complete", params, &names, &err) == 0 ? names : NULL;
 }
 
 static int prepare(struct repl *repl, struct err *err)
@@ -400,12 +471,14 @@ static int prepare(struct repl *repl, struct err *err)
 	const struct view_options options = {.images = repl->args.images,
 		.quiet = repl->args.quiet,
 		.limits = &repl->args.box.limits,
+		.is_typed = true,
 		.error_color = term_has_color(STDERR_FILENO, (enum term_color)repl->args.color)};
 	(void)snprintf(repl->runtime, sizeof repl->runtime, "%s",
 		repl->args.box.runtime ? repl->args.box.runtime : "python");
 	repl->create = box_params(&repl->args.box, &repl->set, err);
 	if (!repl->create)
 		return -err_errno(err->code);
+	(void)json_object_set_new(repl->create, "name", json_string("main"));
 	view_init(&repl->view, &options);
 	/* The terminal before the box: what is typed meanwhile is for the first line. */
 	int r = service_open(&repl->service, &config, err);

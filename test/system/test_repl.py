@@ -96,6 +96,32 @@ class Pipe(harness.Case):
         self.assertIn("retort: unknown command %udno: did you mean %undo?", done.err)
         self.assertEqual(len(done.err.splitlines()), 3)
 
+    def test_a_runtime_is_named_whole(self):
+        done = pipe("%runtime sq\n%runtime shell\necho ok\n")
+        self.assertEqual((done.status, done.out), (1, "ok\n"))
+        self.assertEqual(done.err, "retort: no runtime sq here: there is: python, javascript, sql, shell\n")
+
+    def test_sessions_are_listed_and_begun_anew(self):
+        done = pipe("x = 1\n%branch other\n%switch main\n%reset\n'x' in dir()\n%switch other\nx\n%switch\n")
+        self.assertEqual(done.status, 0, repr(done))
+        self.assertRegex(done.out, r"^False\n1\nSESSION +NAME .*\n(s-.* (other|main) .*\n){2}$")
+
+    def test_hints_are_for_here(self):
+        done = pipe("%switch nobody\n%undo 7\n")
+        self.assertRegex(done.err, r"^retort: .*: %switch lists them\nretort: .*: %log lists them\n$")
+
+    def test_what_people_type_to_leave(self):
+        for text in ("exit()", " quit\t", "%runtime shell\nexit", "%runtime sql\n.quit", "%runtime javascript\n.exit"):
+            with self.subTest(text):
+                done = pipe(text + "\n%nonsense\n")
+                self.assertEqual((done.status, done.out, done.err), (0, "", ""))
+
+    def test_a_step_that_is_rolled_back_is_told(self):
+        done = pipe("x = 1\nimport os; x = 2; os._exit(0)\nx\n")
+        self.assertEqual(done.out, "1\n")
+        self.assertEqual(done.err, "retort: rolled back: variables and files are as before this step\n")
+        self.assertEqual(pipe("import os; os._exit(0)\n", "--quiet").err, "")
+
     def test_time(self):
         done = pipe("%time 6 * 7\n")
         self.assertEqual(done.out, "42\n")
@@ -221,6 +247,31 @@ class Person(harness.Case):
         self.assertEqual(t.end(), -signal.SIGKILL)
         left = [path for path, pid in (journals() - before) if pid == str(t.pid)]
         self.assertEqual(left, [])
+
+    def test_a_block_comes_back_whole(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("for i in range(2):\r  print('lo' + 'op')\r\r")
+        t.wait("loop\r\nloop\r\n")
+        t.type("\033[A\r\r")
+        t.wait("loop\r\nloop\r\n")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+
+    def test_commands_are_completed(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("%branch other-1\r")
+        t.wait("other-1 >>> ")
+        t.type("%sw\t mai\t\r")
+        t.wait("main >>> ")
+        t.type("%runtime s\t")
+        t.wait("%runtime s")
+        shown = t.wait("%runtime s")
+        self.assertRegex(shown, r"\nsql +shell\r\n")
+        self.assertNotIn("python", shown)
+        t.type("\x15\x04")
+        self.assertEqual(t.end(), 0)
 
     def test_sigterm_ends_it(self):
         t = Terminal()
