@@ -95,6 +95,10 @@ int magic_parse(const char *line, struct magic *out, struct err *err)
 	enum magic_kind kind = find(&line, &bytes);
 	if (kind == MAGIC_END_)
 		return fail_unknown(line, bytes, err);
+	if (!utf8_is_valid(line, strlen(line))) {
+		(void)err_set(err, ERR_USAGE, "%%%s: not UTF-8", magic_rows[kind].name);
+		return err_hint(err, "type it again");
+	}
 	struct magic m = {.kind = kind, .text = strdup(line + bytes)};
 	if (!m.text)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a line");

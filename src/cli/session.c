@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/num.h"
+#include "base/utf8.h"
 #include "cli/view.h"
 
 #include <errno.h>
@@ -11,6 +12,29 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static int check_word(const char *what, const char *text, struct err *err)
+{
+	if (!text || utf8_is_valid(text, strlen(text)))
+		return 0;
+	return err_set(err, ERR_USAGE, "%s %.100s: not UTF-8", what, text);
+}
+
+/* What is not UTF-8 cannot be said in JSON, and what is left out would mean something else. */
+static int check_words(
+	const struct session_run *run, const struct session_argv *argv, struct err *err)
+{
+	const struct session_args *args = &run->args;
+	const struct {
+		const char *what, *text;
+	} rows[] = {{"--to", args->to}, {"--remove", args->remove}, {"--runtime", args->runtime}};
+	int n = argv->is_second_file ? MIN(run->n_operands, 1) : run->n_operands, r = 0;
+	for (int i = 0; r == 0 && i < n; i++)
+		r = check_word(i == 0 ? "session" : "name", run->operands[i], err);
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(rows); i++)
+		r = check_word(rows[i].what, rows[i].text, err);
+	return r;
+}
 
 int session_begin(struct session_run *run, const struct cmd *cmd, const struct session_argv *argv,
 	struct err *err)
@@ -33,6 +57,9 @@ int session_begin(struct session_run *run, const struct cmd *cmd, const struct s
 				run->operands[max]);
 		return err_hint(err, "write: retort %s", cmd->usage[0]);
 	}
+	r = check_words(run, argv, err);
+	if (r < 0)
+		return r;
 	run->is_open = true;
 	r = client_open(&run->client, run->args.socket, err);
 	return r < 0 ? r : 1;
@@ -135,24 +162,25 @@ static int ls_main(int argc, char **argv)
 static int rm_main(int argc, char **argv)
 {
 	struct session_run run;
-	struct err err = {0}, later;
-	int first = session_begin(
+	struct err err = {0};
+	int status = 0;
+	int r = session_begin(
 		&run, &cmd_session_rm, &(struct session_argv){argc, argv, 1, -1}, &err);
-	if (first == 0)
-		return 0;
-	/* One that fails keeps none of the others. */
-	for (int i = 0, r = first; first > 0 && i < run.n_operands; i++) {
+	if (r <= 0)
+		return r == 0 ? 0 : session_end(&run, r, &err, 0);
+	/* One that fails keeps none of the others, and each is told. */
+	for (int i = 0; i < run.n_operands; i++) {
 		json_t *result = NULL, *params = json_pack("{s:s}", "session", run.operands[i]);
-		r = session_call(&run, "session.close", params, &result, r < 0 ? &later : &err);
+		r = session_call(&run, "session.close", params, &result, &err);
 		json_decref(result);
-		if (r == 0 && !run.args.json)
-			(void)puts(run.operands[i]);
 		if (r < 0)
-			first = r;
+			status = cli_fail(&err, run.args.json);
+		else if (!run.args.json)
+			(void)puts(run.operands[i]);
 	}
-	if (first > 0 && run.args.json)
+	if (status == 0 && run.args.json)
 		(void)puts("{}");
-	return session_end(&run, MIN(first, 0), &err, 0);
+	return session_end(&run, 0, &err, status);
 }
 
 static int branch_main(int argc, char **argv)

@@ -146,7 +146,7 @@ static int exec_main(int argc, char **argv)
 	cleanup_fd int out_fd = -1;
 	int status = 0;
 	int r = session_begin(
-		&run, &cmd_session_exec, &(struct session_argv){argc, argv, 1, 2}, &err);
+		&run, &cmd_session_exec, &(struct session_argv){argc, argv, 1, 2, true}, &err);
 	if (r == 0)
 		return 0;
 	const struct session_args *args = &run.args;

@@ -95,6 +95,9 @@ class Pipe(harness.Case):
         self.assertEqual(done.status, 1)
         self.assertIn("retort: unknown command %udno: did you mean %undo?", done.err)
         self.assertEqual(len(done.err.splitlines()), 3)
+        done = harness.retort("repl", stdin=b"%branch \xff\n%switch \xff\nx = '\xff'\n%switch\n")
+        self.assertEqual(done.err.count("not UTF-8"), 3, done.err)
+        self.assertEqual(len(done.out.splitlines()), 2)
 
     def test_a_runtime_is_named_whole(self):
         done = pipe("%runtime sq\n%runtime shell\necho ok\n")
