@@ -141,6 +141,29 @@ static int new_main(int argc, char **argv)
 
 static const struct opt plain_opts[] = {JSON_OPT, ENDING_OPTS};
 
+static const struct opt ls_opts[] = {
+	{.name = "quiet",
+		.letter = 'q',
+		OPT_INTO_FLAG(struct session_args, quiet),
+		.flags = OPT_NO_ENV,
+		.group = "Output",
+		.help = "print names only, and the id of a session that has none"},
+	JSON_OPT,
+	ENDING_OPTS,
+};
+
+static int print_names(const json_t *list)
+{
+	const json_t *rows = json_object_get(list, "sessions");
+	int r = 0;
+	for (size_t i = 0; r >= 0 && i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+		const char *name = session_text(row, "name");
+		r = puts(name[0] ? name : session_text(row, "session"));
+	}
+	return r < 0;
+}
+
 static int ls_main(int argc, char **argv)
 {
 	struct session_run run;
@@ -154,7 +177,9 @@ static int ls_main(int argc, char **argv)
 	if (r > 0)
 		r = session_call(&run, "session.list", NULL, &list, &err);
 	if (r == 0)
-		status = run.args.json ? view_json(list) : session_print_list(list);
+		status = run.args.json	 ? view_json(list)
+			: run.args.quiet ? print_names(list)
+					 : session_print_list(list);
 	json_decref(list);
 	return session_end(&run, r, &err, status);
 }
@@ -349,32 +374,33 @@ static int log_main(int argc, char **argv)
 
 /* ---- the rows ---- */
 
-#define SUB(id, words, what, rows, use, main_, ...)                                                \
+#define SUB(id, words, what, rows, kind, use, main_, ...)                                          \
 	static const char *const id##_usage[] = {use, NULL};                                       \
 	const struct cmd cmd_session_##id = {.name = words,                                        \
 		.summary = what,                                                                   \
 		.usage = id##_usage,                                                               \
 		.opts = rows,                                                                      \
 		.n_opts = ARRAY_LEN(rows),                                                         \
-		.operand = CMD_OPERAND_NAME,                                                       \
+		.operand = CMD_OPERAND_##kind,                                                     \
 		.run = main_,                                                                      \
 		__VA_ARGS__}
 
-SUB(new, "session new", "Make a session", new_opts, "session new [options] [NAME]", new_main,
+SUB(new, "session new", "Make a session", new_opts, NAME, "session new [options] [NAME]", new_main,
 	.text = "Prints the id of the session. Its box, its variables and its files stay until `session "
 		"rm`, or until the engine ends.");
-SUB(ls, "session ls", "List the sessions", plain_opts, "session ls [--json]", ls_main, );
-SUB(rm, "session rm", "End sessions", plain_opts, "session rm SESSION...", rm_main, );
+SUB(ls, "session ls", "List the sessions", ls_opts, NAME, "session ls [--quiet | --json]",
+	ls_main, );
+SUB(rm, "session rm", "End sessions", plain_opts, SESSIONS, "session rm SESSION...", rm_main, );
 SUB(branch, "session branch", "Make a session that goes on from where another is", plain_opts,
-	"session branch SESSION [NAME]", branch_main,
+	SESSION, "session branch SESSION [NAME]", branch_main,
 	.text = "Prints the id of the new session. Both have the same variables and files from then on, "
 		"and neither sees what the other does.");
-SUB(undo, "session undo", "Go back to an earlier step", undo_opts,
+SUB(undo, "session undo", "Go back to an earlier step", undo_opts, SESSION,
 	"session undo SESSION [N | --to STEP]", undo_main,
 	.text = "Variables and files are as they were after that step. Prints its id.");
-SUB(export, "session export", "Write down a session's steps, to replay them", export_opts,
+SUB(export, "session export", "Write down a session's steps, to replay them", export_opts, SESSION,
 	"session export SESSION [-o FILE]", export_main, );
-SUB(log, "session log", "List the steps of a session", log_opts,
+SUB(log, "session log", "List the steps of a session", log_opts, SESSION,
 	"session log SESSION | --graph [options]", log_main, );
 
 static const struct opt group_opts[] = {

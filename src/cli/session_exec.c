@@ -24,6 +24,7 @@ static const struct opt exec_opts[] = {
 		.arg = "RUNTIME",
 		.flags = OPT_NO_ENV,
 		.group = "Program",
+		.choices = "python|javascript|sql|shell",
 		.help = "language; else the session's"},
 	{.name = "stdin",
 		OPT_INTO_TEXT(struct session_args, stdin_file),
@@ -196,6 +197,6 @@ const struct cmd cmd_session_exec = {
 	.n_opts = ARRAY_LEN(exec_opts),
 	.exits = exits,
 	.n_exits = ARRAY_LEN(exits),
-	.operand = CMD_OPERAND_NAME,
+	.operand = CMD_OPERAND_SESSION_FILE,
 	.run = exec_main,
 };

@@ -237,6 +237,6 @@ const struct cmd cmd_session_files = {
 	.n_opts = ARRAY_LEN(files_opts),
 	.examples = examples,
 	.n_examples = ARRAY_LEN(examples),
-	.operand = CMD_OPERAND_NAME,
+	.operand = CMD_OPERAND_SESSION,
 	.run = files_main,
 };

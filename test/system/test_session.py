@@ -192,6 +192,14 @@ class Sessions(harness.Case):
                 self.assertRegex(done.err, r"^retort: [^\n]*not UTF-8[^\n]*\n$")
         self.assertEqual(self.good("exec", s, "-c", "x"), "1\n")
 
+    def test_names_alone_are_listed(self):
+        s = self.new()
+        self.new("named")
+        names = self.good("ls", "--quiet").split()
+        self.assertIn("named", names)
+        self.assertIn(s, names)
+        self.assertEqual(len(names), len(json.loads(self.good("ls", "--json"))["sessions"]))
+
     def test_each_that_cannot_be_ended_is_told(self):
         s = self.new()
         done = self.engine.run("rm", "nobody", s, "noone")
