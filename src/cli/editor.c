@@ -34,7 +34,7 @@ struct editor {
 	const char *prompt;
 	int failure; /* of `wait`, while libedit reads */
 	int n_early; /* bytes still to be read that came before the terminal was ours */
-	bool is_ended;
+	bool is_reading, is_ended;
 	struct buf in; /* what came and is no line yet */
 };
 
@@ -193,6 +193,10 @@ static unsigned char on_tab(EditLine *el, int c)
 static void hold_terminal(struct editor *e)
 {
 	(void)el_set(e->el, EL_SETTY, "-x", "-icanon", "-echo", NULL);
+}
+
+static void count_early(struct editor *e)
+{
 	if (ioctl(STDIN_FILENO, FIONREAD, &e->n_early) < 0)
 		e->n_early = 0;
 }
@@ -217,6 +221,7 @@ static int open_terminal(struct editor *e, struct err *err)
 	(void)el_set(e->el, EL_BIND, "\t", "retort-complete", NULL);
 	(void)el_set(e->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
 	hold_terminal(e);
+	count_early(e);
 	(void)history(e->history, &event, H_SETSIZE, HISTORY_LINES);
 	(void)history(e->history, &event, H_SETUNIQUE, 1);
 	if (e->config.history)
@@ -264,6 +269,27 @@ bool editor_is_terminal(const struct editor *e)
 	return e->el != NULL;
 }
 
+void editor_resume(struct editor *e)
+{
+	if (!e->el)
+		return;
+	if (!e->is_reading) {
+		hold_terminal(e);
+		return;
+	}
+	/* libedit believes that the terminal still is as it left it. */
+	(void)el_set(e->el, EL_PREP_TERM, 0);
+	(void)el_set(e->el, EL_PREP_TERM, 1);
+	el_resize(e->el);
+	(void)el_set(e->el, EL_REFRESH);
+}
+
+void editor_resize(struct editor *e)
+{
+	if (e->el && e->is_reading)
+		el_resize(e->el);
+}
+
 void editor_remember(struct editor *e, const char *text)
 {
 	HistEvent event;
@@ -279,7 +305,9 @@ static int read_terminal(struct editor *e, const char *prompt, char **line)
 	e->prompt = prompt;
 	e->failure = 0;
 	el_resize(e->el);
+	e->is_reading = true;
 	const char *text = el_gets(e->el, &n);
+	e->is_reading = false;
 	if (e->failure < 0) {
 		/* What was typed is dropped; the next line begins at the left. */
 		el_reset(e->el);

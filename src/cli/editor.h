@@ -35,6 +35,12 @@ bool editor_is_terminal(const struct editor *e);
  */
 int editor_read(struct editor *e, const char *prompt, char **line);
 
+/* Somebody else had the terminal: take it back, and show what was typed so far. */
+void editor_resume(struct editor *e);
+
+/* It has another size. */
+void editor_resize(struct editor *e);
+
 /* Remember a statement, which may have many lines. */
 void editor_remember(struct editor *e, const char *text);
 

@@ -113,3 +113,51 @@ int magic_parse(const char *line, struct magic *out, struct err *err)
 		*out = m;
 	return r;
 }
+
+/* ---- completion ---- */
+
+/* The next of "python, sql", or NULL. */
+static const char *next_word(const char **at, size_t *bytes)
+{
+	const char *word = *at + strspn(*at, ", ");
+	*bytes = strcspn(word, ", ");
+	*at = word + *bytes;
+	return *bytes > 0 ? word : NULL;
+}
+
+bool magic_is_listed(const char *names, const char *name)
+{
+	const char *word;
+	size_t bytes;
+	while ((word = next_word(&names, &bytes)))
+		if (bytes == strlen(name) && strncmp(word, name, bytes) == 0)
+			return true;
+	return false;
+}
+
+static void add_sessions(const json_t *rows, json_t *out)
+{
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i), *name = json_object_get(row, "name");
+		if (json_string_length(name) == 0)
+			name = json_object_get(row, "session");
+		(void)json_array_append(out, (json_t *)(uintptr_t)name);
+	}
+}
+
+json_t *magic_names(enum magic_kind kind, const json_t *known)
+{
+	json_t *names = json_array();
+	const char *runtimes = json_string_value(json_object_get(known, "runtimes")), *word;
+	size_t bytes;
+	if (kind == MAGIC_RUNTIME)
+		while (runtimes && (word = next_word(&runtimes, &bytes)))
+			(void)json_array_append_new(names, json_stringn(word, bytes));
+	if (kind == MAGIC_SWITCH)
+		add_sessions(json_object_get(known, "sessions"), names);
+	if (kind == MAGIC_LOG)
+		(void)json_array_append_new(names, json_string("all"));
+	for (int i = 0; kind == MAGIC_END_ && i < MAGIC_END_; i++)
+		(void)json_array_append_new(names, json_string(magic_rows[i].name));
+	return names;
+}

@@ -12,6 +12,7 @@
 #include "cli/xdg.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,19 +214,6 @@ static int do_files(struct repl *repl, const struct magic *m, struct err *err)
 	return r;
 }
 
-/* Is @name one of "python, sql"? */
-static bool is_listed(const char *names, const char *name)
-{
-	size_t bytes = strlen(name);
-	for (const char *at = names; *at; at += strspn(at, ", ")) {
-		size_t n = strcspn(at, ", ");
-		if (n == bytes && strncmp(at, name, n) == 0)
-			return true;
-		at += n;
-	}
-	return false;
-}
-
 static int do_runtime(struct repl *repl, const struct magic *m, struct err *err)
 {
 	json_t *info = NULL;
@@ -233,7 +221,7 @@ static int do_runtime(struct repl *repl, const struct magic *m, struct err *err)
 	const char *names = session_text(info, "runtimes");
 	if (r == 0 && !m->arg[0])
 		(void)printf("%s (there is: %s)\n", repl->runtime, names);
-	else if (r == 0 && !is_listed(names, m->arg)) {
+	else if (r == 0 && !magic_is_listed(names, m->arg)) {
 		r = err_set(err, ERR_RUNTIME, "no runtime %.60s here", m->arg);
 		(void)err_hint(err, "there is: %s", names);
 	} else if (r == 0)
@@ -404,40 +392,18 @@ static int do_statement(struct repl *repl)
 
 /* ---- completion ---- */
 
-static void add_runtimes(const char *names, json_t *out)
+static json_t *complete_magic(struct repl *repl, enum magic_kind kind)
 {
-	for (const char *at = names; *at; at += strspn(at, ", ")) {
-		size_t n = strcspn(at, ", ");
-		(void)json_array_append_new(out, json_stringn(at, n));
-		at += n;
-	}
-}
-
-static void add_sessions(const json_t *rows, json_t *out)
-{
-	for (size_t i = 0; i < json_array_size(rows); i++) {
-		const json_t *row = json_array_get(rows, i);
-		const char *name = session_text(row, "name");
-		name = name[0] ? name : session_text(row, "session");
-		(void)json_array_append_new(out, json_string(name));
-	}
-}
-
-/* What a command takes; the names of the commands for MAGIC_END_. */
-static json_t *magic_names(struct repl *repl, enum magic_kind kind)
-{
-	json_t *names = json_array(), *result = NULL;
+	const char *method = kind == MAGIC_RUNTIME ? "engine.info"
+		: kind == MAGIC_SWITCH		   ? "session.list"
+						   : NULL;
+	json_t *result = NULL;
 	struct err err;
-	if (kind == MAGIC_RUNTIME && call(repl, "engine.info", NULL, &result, &err) == 0)
-		add_runtimes(session_text(result, "runtimes"), names);
-	if (kind == MAGIC_SWITCH && call(repl, "session.list", NULL, &result, &err) == 0)
-		add_sessions(json_object_get(result, "sessions"), names);
-	if (kind == MAGIC_LOG)
-		(void)json_array_append_new(names, json_string("all"));
-	for (int i = 0; kind == MAGIC_END_ && i < MAGIC_END_; i++)
-		(void)json_array_append_new(names, json_string(magic_rows[i].name));
+	if (method && call(repl, method, NULL, &result, &err) < 0)
+		return NULL;
+	json_t *names = json_pack("{s:o}", "names", magic_names(kind, result));
 	json_decref(result);
-	return json_pack("{s:o}", "names", names);
+	return names;
 }
 
 static json_t *on_complete(void *arg, const char *text)
@@ -446,7 +412,7 @@ static json_t *on_complete(void *arg, const char *text)
 	json_t *names = NULL;
 	struct err err;
 	if (magic_is(text) && magic_at(text) != MAGIC_TIME)
-		return magic_names(repl, magic_at(text));
+		return complete_magic(repl, magic_at(text));
 	json_t *params = here(repl);
 	(void)json_object_set_new(params, "text", json_string(text));
 	(void)json_object_set_new(params, "runtime", json_string(repl->runtime));
@@ -459,6 +425,26 @@ static int on_wait(void *arg, int fd)
 {
 	struct repl *repl = arg;
 	return service_wait(repl->service, fd);
+}
+
+static void on_continued(void *arg)
+{
+	struct repl *repl = arg;
+	if (repl->editor)
+		editor_resume(repl->editor);
+}
+
+static void on_resized(void *arg)
+{
+	struct repl *repl = arg;
+	if (repl->editor)
+		editor_resize(repl->editor);
+}
+
+static int watch_terminal(struct repl *repl, struct err *err)
+{
+	int r = service_watch(repl->service, SIGCONT, on_continued, repl, err);
+	return r < 0 ? r : service_watch(repl->service, SIGWINCH, on_resized, repl, err);
 }
 
 static int prepare(struct repl *repl, struct err *err)
@@ -484,6 +470,8 @@ static int prepare(struct repl *repl, struct err *err)
 	int r = service_open(&repl->service, &config, err);
 	if (r == 0)
 		r = editor_open(&repl->editor, &editor, err);
+	if (r == 0)
+		r = watch_terminal(repl, err);
 	return r < 0 ? r : create(repl, err);
 }
 
@@ -538,7 +526,7 @@ static int repl_main(int argc, char **argv)
 	} else if (r < 0) {
 		status = cli_fail(&err, false);
 	}
-	editor_close(repl->editor);
+	editor_close(take_ptr(repl->editor));
 	service_close(repl->service);
 	json_decref(repl->create);
 	view_done(&repl->view);

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interactive session: statements from a pipe, and from a person at a terminal."""
 
+import fcntl
 import glob
 import os
 import pty
 import select
 import signal
+import struct
 import sys
 import termios
 import time
@@ -239,6 +241,36 @@ class Person(harness.Case):
         self.assertEqual(termios.tcgetattr(t.fd), termios.tcgetattr(fresh))
         for fd in (fresh, other_end, t.fd):
             os.close(fd)
+
+    def test_back_in_the_foreground_it_shows_what_was_typed(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("123")
+        t.wait("123")
+        ours = termios.tcgetattr(t.fd)
+        os.kill(t.pid, signal.SIGSTOP)
+        os.waitpid(t.pid, os.WUNTRACED)
+        shells = termios.tcgetattr(t.fd)
+        shells[3] |= termios.ICANON | termios.ECHO
+        termios.tcsetattr(t.fd, termios.TCSANOW, shells)
+        os.kill(t.pid, signal.SIGCONT)
+        t.wait(">>> 123")
+        self.assertEqual(termios.tcgetattr(t.fd)[3], ours[3])
+        t.type("\x7f5 * 2\r")
+        t.wait("250\r\n")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+
+    def test_a_resized_terminal_is_noticed(self):
+        t = Terminal()
+        t.wait(">>> ")
+        fcntl.ioctl(t.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 30, 0, 0))
+        t.type("'" + "y" * 40 + "'\x01")
+        t.wait("\033[A")
+        t.type("\x05 * 2\r")
+        t.wait("'" + "y" * 80 + "'\r\n")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
 
     def test_one_that_is_killed_leaves_nothing(self):
         before = journals()
