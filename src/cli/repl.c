@@ -125,6 +125,7 @@ static int do_step(struct repl *repl, const char *code, bool with_time)
 	}
 	if (view_record(&repl->view, record) != 0)
 		repl->failures++;
+	repl->is_leaving = repl->view.out.error == EPIPE; /* nobody reads */
 	if (with_time) {
 		const json_t *usage = json_object_get(record, "usage");
 		(void)fprintf(stderr, "wall %.1f ms, CPU %.1f ms\n",
@@ -233,8 +234,8 @@ static int do_runtime(struct repl *repl, const struct magic *m, struct err *err)
 static int do_time(struct repl *repl, const struct magic *m, struct err *err)
 {
 	(void)err;
-	int r = do_step(repl, m->arg, true);
-	repl->is_leaving = r < 0;
+	if (do_step(repl, m->arg, true) < 0)
+		repl->is_leaving = true;
 	return 0;
 }
 
@@ -501,7 +502,9 @@ static int repl_loop(struct repl *repl, struct err *err)
 		r = do_statement(repl);
 	while (r > 0);
 	if (r == -ECANCELED)
-		return 128 + 15;
+		return 128 + SIGTERM;
+	if (repl->view.out.error == EPIPE)
+		return 128 + SIGPIPE;
 	if (r < 0) {
 		(void)err_sys(err, ERR_IO, -r, "standard input");
 		return cli_fail(err, false);
@@ -547,6 +550,7 @@ static const struct cmd_exit exits[] = {
 	{"1", "standard input is no terminal, and a statement failed"},
 	{"2", "wrong use"},
 	{"125", "the box could not be made"},
+	{"141", "nobody reads the output any more"},
 	{"143", "ended by SIGTERM"},
 };
 

@@ -8,6 +8,7 @@ import pty
 import select
 import signal
 import struct
+import subprocess
 import sys
 import termios
 import time
@@ -35,9 +36,9 @@ def journals():
 class Terminal:
     """`retort repl` on a pseudo-terminal."""
 
-    def __init__(self, *options, state=None):
+    def __init__(self, *options, state=None, **more):
         self.out = b""
-        env = harness.environment({"TERM": "xterm", "XDG_STATE_HOME": state or harness.make_dir()})
+        env = harness.environment({"TERM": "xterm", "XDG_STATE_HOME": state or harness.make_dir(), **more})
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.execve(harness.RETORT, ["retort", "repl", *options], env)
@@ -126,6 +127,14 @@ class Pipe(harness.Case):
         self.assertEqual(done.out, "1\n")
         self.assertEqual(done.err, "retort: rolled back: variables and files are as before this step\n")
         self.assertEqual(pipe("import os; os._exit(0)\n", "--quiet").err, "")
+
+    def test_it_ends_when_nobody_reads(self):
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run([harness.RETORT, "repl"], input=b"print(1)\nimport time; time.sleep(1000)\n", check=False,
+                              stdout=write, stderr=subprocess.PIPE, env=harness.environment(), timeout=harness.TIMEOUT_S)
+        os.close(write)
+        self.assertEqual((done.returncode, done.stderr), (141, b""))
 
     def test_time(self):
         done = pipe("%time 6 * 7\n")
@@ -271,6 +280,26 @@ class Person(harness.Case):
         t.wait("'" + "y" * 80 + "'\r\n")
         t.type("\x04")
         self.assertEqual(t.end(), 0)
+
+    def test_plots_are_shown_where_the_terminal_can(self):
+        png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+        for env, begin in (({"KITTY_WINDOW_ID": "1"}, "\033_Ga=T,f=100,m=0;"),
+                           ({"TERM_PROGRAM": "iTerm.app"}, "\033]1337;File=inline=1:")):
+            t = Terminal(**env)
+            t.wait(">>> ")
+            t.type(f"class P: _repr_png_ = lambda self: __import__('base64').b64decode('{png}')\r\rP()\r")
+            t.wait(begin + png)
+            t.type("\x04")
+            self.assertEqual(t.end(), 0)
+
+    def test_the_tree_has_colours_here(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("1\r%log all\r")
+        t.wait("* \033[33m")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+        self.assertNotIn("\033", pipe("1\n%log all\n1 / 0\n").out)
 
     def test_one_that_is_killed_leaves_nothing(self):
         before = journals()
