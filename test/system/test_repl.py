@@ -103,8 +103,8 @@ class Pipe(harness.Case):
         self.assertEqual(len(done.out.splitlines()), 2)
 
     def test_a_runtime_is_named_whole(self):
-        done = pipe("%runtime sq\n%runtime shell\necho ok\n")
-        self.assertEqual((done.status, done.out), (1, "ok\n"))
+        done = pipe("%runtime sq\n6 * 7\n%runtime sql\n%runtime\n")
+        self.assertEqual((done.status, done.out), (1, "42\nsql (there is: python, javascript, sql, shell)\n"))
         self.assertEqual(done.err, "retort: no runtime sq here: there is: python, javascript, sql, shell\n")
 
     def test_sessions_are_listed_and_begun_anew(self):
