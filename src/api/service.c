@@ -12,12 +12,20 @@
 
 enum { N_SIGNALS = 2, LINGER_MS = 500 };
 
+struct watch {
+	uv_signal_t handle;
+	void (*told)(void *arg);
+	void *arg;
+};
+
 struct service {
 	uv_loop_t loop;
 	struct engine engine;
 	struct registry *registry;
 	struct operation_context context;
 	uv_signal_t signals[N_SIGNALS];
+	struct watch watches[SERVICE_WATCHES];
+	int n_watches;
 	uv_poll_t poll;
 	bool has_loop, has_signals, is_closed, is_readable;
 	unsigned n_interrupts, n_terms;
@@ -50,6 +58,26 @@ static int watch_signals(struct service *s, struct err *err)
 			return err_sys(err, ERR_INTERNAL, -r, "watch signals");
 	}
 	return 0;
+}
+
+static void on_watched(uv_signal_t *handle, int number)
+{
+	struct watch *watch = handle->data;
+	(void)number;
+	watch->told(watch->arg);
+}
+
+int service_watch(
+	struct service *s, int number, void (*told)(void *arg), void *arg, struct err *err)
+{
+	if (s->n_watches == SERVICE_WATCHES)
+		return err_set(err, ERR_INTERNAL, "%d signals are watched already", s->n_watches);
+	struct watch *watch = &s->watches[s->n_watches++];
+	*watch = (struct watch){.told = told, .arg = arg};
+	(void)uv_signal_init(&s->loop, &watch->handle);
+	watch->handle.data = watch;
+	int r = uv_signal_start(&watch->handle, on_watched, number);
+	return r < 0 ? err_sys(err, ERR_INTERNAL, -r, "watch signals") : 0;
 }
 
 static int open_parts(struct service *s, const struct service_config *config, struct err *err)
@@ -109,6 +137,8 @@ void service_close(struct service *s)
 		(void)uv_run(&s->loop, UV_RUN_ONCE);
 	for (int i = 0; s->has_signals && i < N_SIGNALS; i++)
 		uv_close((uv_handle_t *)&s->signals[i], NULL);
+	for (int i = 0; i < s->n_watches; i++)
+		uv_close((uv_handle_t *)&s->watches[i].handle, NULL);
 	engine_stop(&s->engine);
 	if (s->has_loop) {
 		(void)uv_run(&s->loop, UV_RUN_DEFAULT);

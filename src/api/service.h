@@ -46,6 +46,14 @@ int service_call(struct service *s, const char *method, json_t *params,
  */
 int service_wait(struct service *s, int fd);
 
+/*
+ * Have the loop call @told whenever signal @number comes, which is neither SIGINT nor SIGTERM: one
+ * of the terminal's. At most SERVICE_WATCHES.
+ */
+enum { SERVICE_WATCHES = 2 };
+int service_watch(
+	struct service *s, int number, void (*told)(void *arg), void *arg, struct err *err);
+
 /* One turn of the loop. Blocks: until something happens. */
 void service_turn(struct service *s);
 

@@ -25,7 +25,10 @@ enum cmd_operand {
 	CMD_OPERAND_NAME, /* of something that nobody here knows */
 	CMD_OPERAND_FILE,
 	CMD_OPERAND_CHOICE,
-	CMD_OPERAND_COMMAND
+	CMD_OPERAND_COMMAND,
+	CMD_OPERAND_SESSION,	  /* then nothing that can be completed */
+	CMD_OPERAND_SESSION_FILE, /* then a file */
+	CMD_OPERAND_SESSIONS,	  /* any number */
 };
 
 /*

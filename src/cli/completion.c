@@ -44,6 +44,15 @@ static bool is_shown(const struct opt *opt)
 
 /* ---- bash ---- */
 
+/* Names are anybody's: `compgen -W` would run what is in them. */
+static const char bash_sessions[] =
+	"_retort_sessions() {\n"
+	"\tlocal name program=${COMP_WORDS[0]/#\\~/$HOME}\n"
+	"\twhile IFS= read -r name; do\n"
+	"\t\t[[ $name == \"$cur\"* ]] && COMPREPLY+=(\"$(printf %q \"$name\")\")\n"
+	"\tdone < <(\"$program\" session ls --quiet 2>/dev/null)\n"
+	"}\n\n";
+
 /* Reads the words before the cursor as retort does, then completes what the last one asks for. */
 static const char bash_body[] =
 	"_retort() {\n"
@@ -80,13 +89,18 @@ static const char bash_body[] =
 	"\t\t\treturn\n"
 	"\t\tfi\n"
 	"\t\t_retort_operand \"$cmd\"\n"
-	"\t\t[[ -n $operand && $kind != file ]] && kind=''\n"
+	"\t\tif [[ $kind == sessions* && -n $operand ]]; then\n"
+	"\t\t\tkind=${kind#sessions} kind=${kind# }\n"
+	"\t\telif [[ -n $operand && $kind != file ]]; then\n"
+	"\t\t\tkind=''\n"
+	"\t\tfi\n"
 	"\tfi\n"
 	"\tcase $kind in\n"
 	"\tfile) compopt -o filenames 2>/dev/null\n"
 	"\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\") ;;\n"
 	"\tdir) compopt -o filenames 2>/dev/null\n"
 	"\t\tmapfile -t COMPREPLY < <(compgen -d -- \"$cur\") ;;\n"
+	"\tsessions*) _retort_sessions ;;\n"
 	"\t'words '*) mapfile -t COMPREPLY < <(compgen -W \"${kind#words }\" -- \"$cur\") ;;\n"
 	"\tesac\n"
 	"}\n"
@@ -147,6 +161,15 @@ static void bash_operand_row(const struct cmd *cmd)
 		printf("words ");
 		put_commands();
 		break;
+	case CMD_OPERAND_SESSION:
+		printf("sessions");
+		break;
+	case CMD_OPERAND_SESSION_FILE:
+		printf("sessions file");
+		break;
+	case CMD_OPERAND_SESSIONS:
+		printf("sessions sessions");
+		break;
 	}
 	printf("' ;;\n");
 }
@@ -195,7 +218,7 @@ static void print_bash(void)
 	each_command(bash_names_row);
 	printf("\tesac\n}\n\n_retort_operand() {\n\tkind=''\n\tcase $1 in\n");
 	each_command(bash_operand_row);
-	printf("\tesac\n}\n\n%s", bash_body);
+	printf("\tesac\n}\n\n%s%s", bash_sessions, bash_body);
 }
 
 /* ---- zsh ---- */
@@ -254,6 +277,15 @@ static void zsh_operand(const struct cmd *cmd)
 			printf(" \\\n\t\t'1:command:_retort_commands' '*::argument:->rest'");
 		else
 			printf(" \\\n\t\t'1:command:_retort_commands'");
+		break;
+	case CMD_OPERAND_SESSION:
+		printf(" \\\n\t\t'1:session:_retort_sessions'");
+		break;
+	case CMD_OPERAND_SESSION_FILE:
+		printf(" \\\n\t\t'1:session:_retort_sessions' '*:file:_files'");
+		break;
+	case CMD_OPERAND_SESSIONS:
+		printf(" \\\n\t\t'*:session:_retort_sessions'");
 		break;
 	}
 }
@@ -314,7 +346,10 @@ static void print_zsh(void)
 	printf("#compdef retort\n# zsh completion for retort: source <(retort completion zsh)\n\n"
 	       "_retort_commands() {\n\tlocal -a all=(\n");
 	each_command(zsh_command);
-	printf("\t)\n\t_describe command all\n}\n\n");
+	printf("\t)\n\t_describe command all\n}\n\n"
+	       "_retort_sessions() {\n"
+	       "\tlocal -a all=(${(f)\"$(retort session ls --quiet 2>/dev/null)\"})\n"
+	       "\tcompadd -a all\n}\n\n");
 	each_command(zsh_function);
 	printf("if [[ $funcstack[1] == _retort ]]; then\n\t_retort \"$@\"\nelse\n"
 	       "\tcompdef _retort retort\nfi\n");
@@ -373,6 +408,9 @@ static void fish_operand(const struct cmd *cmd)
 	fish_when(cmd);
 	if (cmd->operand == CMD_OPERAND_FILE)
 		printf(" -F");
+	else if (cmd->operand >= CMD_OPERAND_SESSION)
+		printf("%s -a '(retort session ls --quiet 2>/dev/null)'",
+			cmd->operand == CMD_OPERAND_SESSION_FILE ? " -F" : "");
 	else {
 		printf(" -a '");
 		if (cmd->operand == CMD_OPERAND_CHOICE)
@@ -384,19 +422,29 @@ static void fish_operand(const struct cmd *cmd)
 	printf("\n");
 }
 
+/* The subcommands, as long as none is there. */
+static void fish_subs(const struct cmd *cmd)
+{
+	for (const struct cmd *const *sub = cmd->subs; sub && *sub; sub++) {
+		printf("complete -c retort -n '__fish_seen_subcommand_from %s; and not "
+		       "__fish_seen_subcommand_from ",
+			cmd->name);
+		put_subs(cmd);
+		printf("' -a %s -d ", strchr((*sub)->name, ' ') + 1);
+		fish_text((*sub)->summary);
+		printf("\n");
+	}
+}
+
 static void fish_rows(const struct cmd *cmd)
 {
 	const char *space = strchr(cmd->name, ' ');
-	if (space) {
-		printf("complete -c retort -n '__fish_seen_subcommand_from %.*s' -a %s -d ",
-			(int)(space - cmd->name), cmd->name, space + 1);
-		fish_text(cmd->summary);
-		printf("\n");
-	} else if (cmd != &cmd_root) {
+	if (!space && cmd != &cmd_root) {
 		printf("complete -c retort -n __fish_use_subcommand -a %s -d ", cmd->name);
 		fish_text(cmd->summary);
 		printf("\n");
 	}
+	fish_subs(cmd);
 	for (size_t i = 0; i < cmd->n_opts; i++)
 		if (is_shown(&cmd->opts[i]))
 			fish_option(cmd, &cmd->opts[i]);

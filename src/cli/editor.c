@@ -3,6 +3,8 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "cli/table.h"
+#include "cli/term.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,11 +13,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <wchar.h>
 
-enum { HISTORY_LINES = 1000, LINE_MAX_BYTES = 16 << 20, READ_BYTES = 4096, SHOWN_NAMES = 60 };
+enum {
+	HISTORY_LINES = 1000,
+	LINE_MAX_BYTES = 16 << 20,
+	READ_BYTES = 4096,
+	SHOWN_NAMES = 60,
+	SHOWN_COLUMNS = 8,
+	CTRL_D = 4
+};
 
 struct editor {
 	struct editor_config config;
@@ -23,7 +33,8 @@ struct editor {
 	History *history;
 	const char *prompt;
 	int failure; /* of `wait`, while libedit reads */
-	bool is_ended;
+	int n_early; /* bytes still to be read that came before the terminal was ours */
+	bool is_reading, is_ended;
 	struct buf in; /* what came and is no line yet */
 };
 
@@ -44,6 +55,9 @@ static int next_byte(struct editor *e, char *out)
 		n = read(STDIN_FILENO, out, 1);
 	} while (n < 0 && (errno == EINTR || errno == EAGAIN));
 	e->is_ended = e->is_ended || n == 0;
+	/* A terminal that reads lines keeps a Ctrl-D as a NUL. */
+	if (n == 1 && e->n_early > 0 && e->n_early-- > 0 && *out == '\0')
+		*out = CTRL_D;
 	return (int)n;
 }
 
@@ -108,15 +122,26 @@ static size_t common_bytes(const char *text, const json_t *names, const char **f
 	return *first ? utf8_cut(*first, n, n) : 0;
 }
 
-static void show_names(const json_t *names)
+/* Those that @text may become, as many beside each other as the terminal has room for. */
+static void show_names(const char *text, const json_t *names)
 {
-	cleanup_buf struct buf line = BUF_INIT(1 << 16);
-	for (size_t i = 0; i < json_array_size(names) && i < SHOWN_NAMES; i++) {
+	const char *cells[SHOWN_NAMES];
+	cleanup_buf struct buf out = BUF_INIT(1 << 16);
+	size_t n_cells = 0, widest = 0, i = 0;
+	for (; i < json_array_size(names) && n_cells < SHOWN_NAMES; i++) {
 		const char *name = json_string_value(json_array_get(names, i));
-		if (name && utf8_escape_terminal(&line, name, strlen(name), UTF8_ONE_LINE) == 0)
-			(void)buf_add(&line, "  ");
+		if (!name || !editor_addition(text, name))
+			continue;
+		cells[n_cells++] = name;
+		widest = MAX(widest, strlen(name));
 	}
-	(void)printf("\n%s%s\n", buf_str(&line), json_array_size(names) > SHOWN_NAMES ? "…" : "");
+	size_t n_columns = (size_t)term_columns(STDOUT_FILENO) / (widest + 2);
+	n_columns = MIN(MAX(n_columns, (size_t)1), (size_t)SHOWN_COLUMNS);
+	size_t n_rest = n_cells % n_columns;
+	(void)table_write(&out, cells, n_columns, n_cells / n_columns, 0);
+	if (n_rest > 0)
+		(void)table_write(&out, cells + n_cells - n_rest, n_rest, 1, 0);
+	(void)printf("\n%s%s", buf_str(&out), i < json_array_size(names) ? "…\n" : "");
 	(void)fflush(stdout);
 }
 
@@ -149,7 +174,7 @@ static unsigned char on_tab(EditLine *el, int c)
 		if (n > 0)
 			result = insert(el, more, n);
 		else if (more && json_array_size(names) > 1) {
-			show_names(names);
+			show_names(text, names);
 			result = CC_REDISPLAY;
 		}
 		json_decref(found);
@@ -159,6 +184,22 @@ static unsigned char on_tab(EditLine *el, int c)
 }
 
 /* ---- opening and closing ---- */
+
+/*
+ * Between two lines nobody reads the terminal, but a person may type ahead. The bytes are kept as
+ * they are for the next line: collecting lines, the kernel would make a NUL of Ctrl-D and let a
+ * backspace or a tab do what the editor does not know of. They are shown once, when they are read.
+ */
+static void hold_terminal(struct editor *e)
+{
+	(void)el_set(e->el, EL_SETTY, "-x", "-icanon", "-echo", NULL);
+}
+
+static void count_early(struct editor *e)
+{
+	if (ioctl(STDIN_FILENO, FIONREAD, &e->n_early) < 0)
+		e->n_early = 0;
+}
 
 static int open_terminal(struct editor *e, struct err *err)
 {
@@ -179,6 +220,8 @@ static int open_terminal(struct editor *e, struct err *err)
 	(void)el_set(e->el, EL_ADDFN, "retort-complete", "complete a name", on_tab);
 	(void)el_set(e->el, EL_BIND, "\t", "retort-complete", NULL);
 	(void)el_set(e->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
+	hold_terminal(e);
+	count_early(e);
 	(void)history(e->history, &event, H_SETSIZE, HISTORY_LINES);
 	(void)history(e->history, &event, H_SETUNIQUE, 1);
 	if (e->config.history)
@@ -226,6 +269,27 @@ bool editor_is_terminal(const struct editor *e)
 	return e->el != NULL;
 }
 
+void editor_resume(struct editor *e)
+{
+	if (!e->el)
+		return;
+	if (!e->is_reading) {
+		hold_terminal(e);
+		return;
+	}
+	/* libedit believes that the terminal still is as it left it. */
+	(void)el_set(e->el, EL_PREP_TERM, 0);
+	(void)el_set(e->el, EL_PREP_TERM, 1);
+	el_resize(e->el);
+	(void)el_set(e->el, EL_REFRESH);
+}
+
+void editor_resize(struct editor *e)
+{
+	if (e->el && e->is_reading)
+		el_resize(e->el);
+}
+
 void editor_remember(struct editor *e, const char *text)
 {
 	HistEvent event;
@@ -241,7 +305,9 @@ static int read_terminal(struct editor *e, const char *prompt, char **line)
 	e->prompt = prompt;
 	e->failure = 0;
 	el_resize(e->el);
+	e->is_reading = true;
 	const char *text = el_gets(e->el, &n);
+	e->is_reading = false;
 	if (e->failure < 0) {
 		/* What was typed is dropped; the next line begins at the left. */
 		el_reset(e->el);
@@ -253,7 +319,10 @@ static int read_terminal(struct editor *e, const char *prompt, char **line)
 		(void)fputs("\n", stdout);
 		return 0;
 	}
-	size_t bytes = strcspn(text, "\r\n");
+	/* What comes back from the history may have several. */
+	size_t bytes = strlen(text);
+	while (bytes > 0 && strchr("\r\n", text[bytes - 1]))
+		bytes--;
 	*line = strndup(text, bytes);
 	return *line ? 1 : -ENOMEM;
 }

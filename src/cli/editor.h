@@ -29,11 +29,17 @@ void editor_close(struct editor *e);
 bool editor_is_terminal(const struct editor *e);
 
 /*
- * Read a line, without its end. Owns: *@line is the caller's to free.
- * Returns: 1, 0 at the end of the input, -EINTR after Ctrl-C (what was typed is dropped), or
- * another negative errno.
+ * Read a line, without its end; a statement from the history comes whole. Owns: *@line is the
+ * caller's to free. Returns: 1, 0 at the end of the input, -EINTR after Ctrl-C (what was typed is
+ * dropped), or another negative errno.
  */
 int editor_read(struct editor *e, const char *prompt, char **line);
+
+/* Somebody else had the terminal: take it back, and show what was typed so far. */
+void editor_resume(struct editor *e);
+
+/* It has another size. */
+void editor_resize(struct editor *e);
 
 /* Remember a statement, which may have many lines. */
 void editor_remember(struct editor *e, const char *text);

@@ -14,7 +14,7 @@ enum { UNDO_MAX = 1000000 };
 const struct magic_row magic_rows[MAGIC_END_] = {
 	{"undo", "[N]", "go back N steps, variables and files"},
 	{"branch", "NAME", "make a session NAME from here, and go on in it"},
-	{"switch", "NAME", "go on in another session"},
+	{"switch", "[NAME]", "go on in another session; list them"},
 	{"log", "[all]", "list the steps; all: of all sessions, as a tree"},
 	{"files", "", "list the files of the workspace"},
 	{"runtime", "[NAME]", "run what follows in another language"},
@@ -68,17 +68,38 @@ static int check_arg(struct magic *m, struct err *err)
 	return 0;
 }
 
+/* @line becomes the command's name, of *@bytes. Returns: which one, or MAGIC_END_. */
+static enum magic_kind find(const char **line, size_t *bytes)
+{
+	size_t kind = 0;
+	*line += strspn(*line, " \t");
+	*line += (*line)[0] == '%';
+	*bytes = strcspn(*line, " \t\r\n");
+	while (kind < MAGIC_END_ &&
+		(strncmp(magic_rows[kind].name, *line, *bytes) != 0 ||
+			magic_rows[kind].name[*bytes]))
+		kind++;
+	return (enum magic_kind)kind;
+}
+
+enum magic_kind magic_at(const char *line)
+{
+	size_t bytes;
+	enum magic_kind kind = find(&line, &bytes);
+	return line[bytes] ? kind : MAGIC_END_;
+}
+
 int magic_parse(const char *line, struct magic *out, struct err *err)
 {
-	line += strspn(line, " \t");
-	line += line[0] == '%';
-	size_t bytes = strcspn(line, " \t\r\n"), kind = 0;
-	while (kind < MAGIC_END_ &&
-		(strncmp(magic_rows[kind].name, line, bytes) != 0 || magic_rows[kind].name[bytes]))
-		kind++;
-	if (kind == MAGIC_END_ || bytes == 0)
+	size_t bytes;
+	enum magic_kind kind = find(&line, &bytes);
+	if (kind == MAGIC_END_)
 		return fail_unknown(line, bytes, err);
-	struct magic m = {.kind = (enum magic_kind)kind, .text = strdup(line + bytes)};
+	if (!utf8_is_valid(line, strlen(line))) {
+		(void)err_set(err, ERR_USAGE, "%%%s: not UTF-8", magic_rows[kind].name);
+		return err_hint(err, "type it again");
+	}
+	struct magic m = {.kind = kind, .text = strdup(line + bytes)};
 	if (!m.text)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a line");
 	size_t n = strlen(m.text);
@@ -91,4 +112,52 @@ int magic_parse(const char *line, struct magic *out, struct err *err)
 	else
 		*out = m;
 	return r;
+}
+
+/* ---- completion ---- */
+
+/* The next of "python, sql", or NULL. */
+static const char *next_word(const char **at, size_t *bytes)
+{
+	const char *word = *at + strspn(*at, ", ");
+	*bytes = strcspn(word, ", ");
+	*at = word + *bytes;
+	return *bytes > 0 ? word : NULL;
+}
+
+bool magic_is_listed(const char *names, const char *name)
+{
+	const char *word;
+	size_t bytes;
+	while ((word = next_word(&names, &bytes)))
+		if (bytes == strlen(name) && strncmp(word, name, bytes) == 0)
+			return true;
+	return false;
+}
+
+static void add_sessions(const json_t *rows, json_t *out)
+{
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i), *name = json_object_get(row, "name");
+		if (json_string_length(name) == 0)
+			name = json_object_get(row, "session");
+		(void)json_array_append(out, (json_t *)(uintptr_t)name);
+	}
+}
+
+json_t *magic_names(enum magic_kind kind, const json_t *known)
+{
+	json_t *names = json_array();
+	const char *runtimes = json_string_value(json_object_get(known, "runtimes")), *word;
+	size_t bytes;
+	if (kind == MAGIC_RUNTIME)
+		while (runtimes && (word = next_word(&runtimes, &bytes)))
+			(void)json_array_append_new(names, json_stringn(word, bytes));
+	if (kind == MAGIC_SWITCH)
+		add_sessions(json_object_get(known, "sessions"), names);
+	if (kind == MAGIC_LOG)
+		(void)json_array_append_new(names, json_string("all"));
+	for (int i = 0; kind == MAGIC_END_ && i < MAGIC_END_; i++)
+		(void)json_array_append_new(names, json_string(magic_rows[i].name));
+	return names;
 }

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,6 +38,22 @@ extern const struct magic_row magic_rows[MAGIC_END_];
 
 /* Is @line one of them? */
 bool magic_is(const char *line);
+
+/*
+ * What the end of @line is part of: the argument of which command, MAGIC_END_ when it is a
+ * command's name.
+ */
+enum magic_kind magic_at(const char *line);
+
+/*
+ * What the argument of @kind may be, the commands themselves for MAGIC_END_.
+ * @known: what session.list or engine.info answered, for MAGIC_SWITCH and MAGIC_RUNTIME.
+ * Owns: the caller decrefs.
+ */
+json_t *magic_names(enum magic_kind kind, const json_t *known);
+
+/* Is @name one of "python, sql"? */
+bool magic_is_listed(const char *names, const char *name);
 
 /*
  * Read one. Errors: ERR_USAGE with a hint, also for an unknown one; ERR_NO_MEMORY.

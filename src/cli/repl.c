@@ -12,6 +12,7 @@
 #include "cli/xdg.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,8 @@ struct repl {
 	char history[PATH_MAX];
 	char *ahead; /* a line that was read and begins the next statement */
 	bool is_leaving;
-	int failures; /* statements that did not go well */
+	bool is_branched; /* the name of the session is of interest */
+	int failures;	  /* statements that did not go well */
 };
 
 static const struct opt repl_opts[] = {
@@ -123,6 +125,7 @@ static int do_step(struct repl *repl, const char *code, bool with_time)
 	}
 	if (view_record(&repl->view, record) != 0)
 		repl->failures++;
+	repl->is_leaving = repl->view.out.error == EPIPE; /* nobody reads */
 	if (with_time) {
 		const json_t *usage = json_object_get(record, "usage");
 		(void)fprintf(stderr, "wall %.1f ms, CPU %.1f ms\n",
@@ -135,15 +138,25 @@ static int do_step(struct repl *repl, const char *code, bool with_time)
 
 /* ---- commands ---- */
 
+static void tell_undo(const json_t *result)
+{
+	const char *head = session_text(result, "head"), *outcome = session_text(result, "outcome");
+	size_t n_lost = json_array_size(json_object_get(result, "files_lost"));
+	(void)fprintf(stderr, "back at %.12s", head[0] ? head : "the start");
+	if (strcmp(outcome, "rolled_back") != 0)
+		(void)fprintf(stderr, " (%s)", outcome);
+	if (n_lost > 0)
+		(void)fprintf(stderr, ", but for %zu large files", n_lost);
+	(void)fputc('\n', stderr);
+}
+
 static int do_undo(struct repl *repl, const struct magic *m, struct err *err)
 {
 	json_t *params = here(repl), *result = NULL;
 	(void)json_object_set_new(params, "count", json_integer((json_int_t)m->count));
 	int r = call(repl, "session.undo", params, &result, err);
 	if (r == 0 && !repl->args.quiet)
-		(void)fprintf(stderr, "back at %.12s\n",
-			session_text(result, "head")[0] ? session_text(result, "head")
-							: "the start");
+		tell_undo(result);
 	json_decref(result);
 	return r;
 }
@@ -156,6 +169,7 @@ static int do_branch(struct repl *repl, const struct magic *m, struct err *err)
 	if (r == 0) {
 		take_session(repl, result);
 		(void)snprintf(repl->name, sizeof repl->name, "%s", m->arg);
+		repl->is_branched = true;
 	}
 	json_decref(result);
 	return r;
@@ -164,8 +178,12 @@ static int do_branch(struct repl *repl, const struct magic *m, struct err *err)
 static int do_switch(struct repl *repl, const struct magic *m, struct err *err)
 {
 	json_t *session = NULL;
-	int r = call(repl, "session.get", json_pack("{s:s}", "session", m->arg), &session, err);
-	if (r == 0)
+	bool is_list = !m->arg[0];
+	int r = call(repl, is_list ? "session.list" : "session.get",
+		is_list ? NULL : json_pack("{s:s}", "session", m->arg), &session, err);
+	if (r == 0 && is_list)
+		(void)session_print_list(session);
+	else if (r == 0)
 		take_session(repl, session);
 	json_decref(session);
 	return r;
@@ -204,7 +222,7 @@ static int do_runtime(struct repl *repl, const struct magic *m, struct err *err)
 	const char *names = session_text(info, "runtimes");
 	if (r == 0 && !m->arg[0])
 		(void)printf("%s (there is: %s)\n", repl->runtime, names);
-	else if (r == 0 && !strstr(names, m->arg)) {
+	else if (r == 0 && !magic_is_listed(names, m->arg)) {
 		r = err_set(err, ERR_RUNTIME, "no runtime %.60s here", m->arg);
 		(void)err_hint(err, "there is: %s", names);
 	} else if (r == 0)
@@ -216,23 +234,20 @@ static int do_runtime(struct repl *repl, const struct magic *m, struct err *err)
 static int do_time(struct repl *repl, const struct magic *m, struct err *err)
 {
 	(void)err;
-	int r = do_step(repl, m->arg, true);
-	repl->is_leaving = r < 0;
+	if (do_step(repl, m->arg, true) < 0)
+		repl->is_leaving = true;
 	return 0;
 }
 
 static int do_reset(struct repl *repl, const struct magic *m, struct err *err)
 {
-	json_t *old = here(repl), *result = NULL;
+	json_t *result = NULL;
 	(void)m;
-	int r = create(repl, err);
-	if (r < 0) {
-		json_decref(old);
-		return r;
-	}
-	r = call(repl, "session.close", old, &result, err);
+	/* When an earlier %reset has failed, there is none to end. */
+	(void)call(repl, "session.close", here(repl), &result, err);
 	json_decref(result);
-	return r;
+	(void)json_object_set_new(repl->create, "name", json_string(repl->name));
+	return create(repl, err);
 }
 
 static int do_help(struct repl *repl, const struct magic *m, struct err *err)
@@ -270,6 +285,8 @@ static void do_magic(struct repl *repl, const char *line)
 		r = rows[m.kind](repl, &m, &err);
 	(void)fflush(stdout);
 	free(m.text);
+	if (r < 0 && strstr(err.hint, "`retort session "))
+		(void)err_hint(&err, "%%%s lists them", m.kind == MAGIC_UNDO ? "log" : "switch");
 	if (r < 0) {
 		(void)cli_fail(&err, false);
 		repl->failures++;
@@ -282,7 +299,7 @@ static void make_prompt(const struct repl *repl, bool is_first, char out[PROMPT_
 {
 	bool is_python = strcmp(repl->runtime, "python") == 0;
 	cleanup_buf struct buf name = BUF_INIT(8 * SESSION_BYTES);
-	if (repl->name[0])
+	if (repl->is_branched)
 		(void)utf8_escape_terminal(&name, repl->name, strlen(repl->name), UTF8_ONE_LINE);
 	if (!is_first)
 		(void)snprintf(out, PROMPT_BYTES, "... ");
@@ -367,9 +384,40 @@ static int do_statement(struct repl *repl)
 	editor_remember(repl->editor, code);
 	if (magic_is(code))
 		do_magic(repl, code);
+	else if (statement_leaves(repl->runtime, code))
+		return 0;
 	else
 		r = do_step(repl, code, false);
 	return r < 0 ? r : !repl->is_leaving;
+}
+
+/* ---- completion ---- */
+
+static json_t *complete_magic(struct repl *repl, enum magic_kind kind)
+{
+	const char *method = kind == MAGIC_RUNTIME ? "engine.info"
+		: kind == MAGIC_SWITCH		   ? "session.list"
+						   : NULL;
+	json_t *result = NULL;
+	struct err err;
+	if (method && call(repl, method, NULL, &result, &err) < 0)
+		return NULL;
+	json_t *names = json_pack("{s:o}", "names", magic_names(kind, result));
+	json_decref(result);
+	return names;
+}
+
+static json_t *on_complete(void *arg, const char *text)
+{
+	struct repl *repl = arg;
+	json_t *names = NULL;
+	struct err err;
+	if (magic_is(text) && magic_at(text) != MAGIC_TIME)
+		return complete_magic(repl, magic_at(text));
+	json_t *params = here(repl);
+	(void)json_object_set_new(params, "text", json_string(text));
+	(void)json_object_set_new(params, "runtime", json_string(repl->runtime));
+	return call(repl, "step.complete", params, &names, &err) == 0 ? names : NULL;
 }
 
 /* ---- together ---- */
@@ -380,14 +428,24 @@ static int on_wait(void *arg, int fd)
 	return service_wait(repl->service, fd);
 }
 
-static json_t *on_complete(void *arg, const char *text)
+static void on_continued(void *arg)
 {
 	struct repl *repl = arg;
-	json_t *params = here(repl), *names = NULL;
-	struct err err;
-	(void)json_object_set_new(params, "text", json_string(text));
-	(void)json_object_set_new(params, "runtime", json_string(repl->runtime));
-	return call(repl, "step.complete", params, &names, &err) == 0 ? names : NULL;
+	if (repl->editor)
+		editor_resume(repl->editor);
+}
+
+static void on_resized(void *arg)
+{
+	struct repl *repl = arg;
+	if (repl->editor)
+		editor_resize(repl->editor);
+}
+
+static int watch_terminal(struct repl *repl, struct err *err)
+{
+	int r = service_watch(repl->service, SIGCONT, on_continued, repl, err);
+	return r < 0 ? r : service_watch(repl->service, SIGWINCH, on_resized, repl, err);
 }
 
 static int prepare(struct repl *repl, struct err *err)
@@ -400,17 +458,22 @@ static int prepare(struct repl *repl, struct err *err)
 	const struct view_options options = {.images = repl->args.images,
 		.quiet = repl->args.quiet,
 		.limits = &repl->args.box.limits,
+		.is_typed = true,
 		.error_color = term_has_color(STDERR_FILENO, (enum term_color)repl->args.color)};
 	(void)snprintf(repl->runtime, sizeof repl->runtime, "%s",
 		repl->args.box.runtime ? repl->args.box.runtime : "python");
 	repl->create = box_params(&repl->args.box, &repl->set, err);
 	if (!repl->create)
 		return -err_errno(err->code);
+	(void)json_object_set_new(repl->create, "name", json_string("main"));
 	view_init(&repl->view, &options);
+	/* The terminal before the box: what is typed meanwhile is for the first line. */
 	int r = service_open(&repl->service, &config, err);
 	if (r == 0)
-		r = create(repl, err);
-	return r < 0 ? r : editor_open(&repl->editor, &editor, err);
+		r = editor_open(&repl->editor, &editor, err);
+	if (r == 0)
+		r = watch_terminal(repl, err);
+	return r < 0 ? r : create(repl, err);
 }
 
 static int find_history(struct repl *repl, struct err *err)
@@ -439,7 +502,9 @@ static int repl_loop(struct repl *repl, struct err *err)
 		r = do_statement(repl);
 	while (r > 0);
 	if (r == -ECANCELED)
-		return 128 + 15;
+		return 128 + SIGTERM;
+	if (repl->view.out.error == EPIPE)
+		return 128 + SIGPIPE;
 	if (r < 0) {
 		(void)err_sys(err, ERR_IO, -r, "standard input");
 		return cli_fail(err, false);
@@ -464,7 +529,7 @@ static int repl_main(int argc, char **argv)
 	} else if (r < 0) {
 		status = cli_fail(&err, false);
 	}
-	editor_close(repl->editor);
+	editor_close(take_ptr(repl->editor));
 	service_close(repl->service);
 	json_decref(repl->create);
 	view_done(&repl->view);
@@ -485,6 +550,7 @@ static const struct cmd_exit exits[] = {
 	{"1", "standard input is no terminal, and a statement failed"},
 	{"2", "wrong use"},
 	{"125", "the box could not be made"},
+	{"141", "nobody reads the output any more"},
 	{"143", "ended by SIGTERM"},
 };
 

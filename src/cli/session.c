@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/num.h"
+#include "base/utf8.h"
 #include "cli/view.h"
 
 #include <errno.h>
@@ -11,6 +12,29 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static int check_word(const char *what, const char *text, struct err *err)
+{
+	if (!text || utf8_is_valid(text, strlen(text)))
+		return 0;
+	return err_set(err, ERR_USAGE, "%s %.100s: not UTF-8", what, text);
+}
+
+/* What is not UTF-8 cannot be said in JSON, and what is left out would mean something else. */
+static int check_words(
+	const struct session_run *run, const struct session_argv *argv, struct err *err)
+{
+	const struct session_args *args = &run->args;
+	const struct {
+		const char *what, *text;
+	} rows[] = {{"--to", args->to}, {"--remove", args->remove}, {"--runtime", args->runtime}};
+	int n = argv->is_second_file ? MIN(run->n_operands, 1) : run->n_operands, r = 0;
+	for (int i = 0; r == 0 && i < n; i++)
+		r = check_word(i == 0 ? "session" : "name", run->operands[i], err);
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(rows); i++)
+		r = check_word(rows[i].what, rows[i].text, err);
+	return r;
+}
 
 int session_begin(struct session_run *run, const struct cmd *cmd, const struct session_argv *argv,
 	struct err *err)
@@ -33,6 +57,9 @@ int session_begin(struct session_run *run, const struct cmd *cmd, const struct s
 				run->operands[max]);
 		return err_hint(err, "write: retort %s", cmd->usage[0]);
 	}
+	r = check_words(run, argv, err);
+	if (r < 0)
+		return r;
 	run->is_open = true;
 	r = client_open(&run->client, run->args.socket, err);
 	return r < 0 ? r : 1;
@@ -114,6 +141,29 @@ static int new_main(int argc, char **argv)
 
 static const struct opt plain_opts[] = {JSON_OPT, ENDING_OPTS};
 
+static const struct opt ls_opts[] = {
+	{.name = "quiet",
+		.letter = 'q',
+		OPT_INTO_FLAG(struct session_args, quiet),
+		.flags = OPT_NO_ENV,
+		.group = "Output",
+		.help = "print names only, and the id of a session that has none"},
+	JSON_OPT,
+	ENDING_OPTS,
+};
+
+static int print_names(const json_t *list)
+{
+	const json_t *rows = json_object_get(list, "sessions");
+	int r = 0;
+	for (size_t i = 0; r >= 0 && i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+		const char *name = session_text(row, "name");
+		r = puts(name[0] ? name : session_text(row, "session"));
+	}
+	return r < 0;
+}
+
 static int ls_main(int argc, char **argv)
 {
 	struct session_run run;
@@ -127,7 +177,9 @@ static int ls_main(int argc, char **argv)
 	if (r > 0)
 		r = session_call(&run, "session.list", NULL, &list, &err);
 	if (r == 0)
-		status = run.args.json ? view_json(list) : session_print_list(list);
+		status = run.args.json	 ? view_json(list)
+			: run.args.quiet ? print_names(list)
+					 : session_print_list(list);
 	json_decref(list);
 	return session_end(&run, r, &err, status);
 }
@@ -135,24 +187,25 @@ static int ls_main(int argc, char **argv)
 static int rm_main(int argc, char **argv)
 {
 	struct session_run run;
-	struct err err = {0}, later;
-	int first = session_begin(
+	struct err err = {0};
+	int status = 0;
+	int r = session_begin(
 		&run, &cmd_session_rm, &(struct session_argv){argc, argv, 1, -1}, &err);
-	if (first == 0)
-		return 0;
-	/* One that fails keeps none of the others. */
-	for (int i = 0, r = first; first > 0 && i < run.n_operands; i++) {
+	if (r <= 0)
+		return r == 0 ? 0 : session_end(&run, r, &err, 0);
+	/* One that fails keeps none of the others, and each is told. */
+	for (int i = 0; i < run.n_operands; i++) {
 		json_t *result = NULL, *params = json_pack("{s:s}", "session", run.operands[i]);
-		r = session_call(&run, "session.close", params, &result, r < 0 ? &later : &err);
+		r = session_call(&run, "session.close", params, &result, &err);
 		json_decref(result);
-		if (r == 0 && !run.args.json)
-			(void)puts(run.operands[i]);
 		if (r < 0)
-			first = r;
+			status = cli_fail(&err, run.args.json);
+		else if (!run.args.json)
+			(void)puts(run.operands[i]);
 	}
-	if (first > 0 && run.args.json)
+	if (status == 0 && run.args.json)
 		(void)puts("{}");
-	return session_end(&run, MIN(first, 0), &err, 0);
+	return session_end(&run, 0, &err, status);
 }
 
 static int branch_main(int argc, char **argv)
@@ -321,32 +374,33 @@ static int log_main(int argc, char **argv)
 
 /* ---- the rows ---- */
 
-#define SUB(id, words, what, rows, use, main_, ...)                                                \
+#define SUB(id, words, what, rows, kind, use, main_, ...)                                          \
 	static const char *const id##_usage[] = {use, NULL};                                       \
 	const struct cmd cmd_session_##id = {.name = words,                                        \
 		.summary = what,                                                                   \
 		.usage = id##_usage,                                                               \
 		.opts = rows,                                                                      \
 		.n_opts = ARRAY_LEN(rows),                                                         \
-		.operand = CMD_OPERAND_NAME,                                                       \
+		.operand = CMD_OPERAND_##kind,                                                     \
 		.run = main_,                                                                      \
 		__VA_ARGS__}
 
-SUB(new, "session new", "Make a session", new_opts, "session new [options] [NAME]", new_main,
+SUB(new, "session new", "Make a session", new_opts, NAME, "session new [options] [NAME]", new_main,
 	.text = "Prints the id of the session. Its box, its variables and its files stay until `session "
 		"rm`, or until the engine ends.");
-SUB(ls, "session ls", "List the sessions", plain_opts, "session ls [--json]", ls_main, );
-SUB(rm, "session rm", "End sessions", plain_opts, "session rm SESSION...", rm_main, );
+SUB(ls, "session ls", "List the sessions", ls_opts, NAME, "session ls [--quiet | --json]",
+	ls_main, );
+SUB(rm, "session rm", "End sessions", plain_opts, SESSIONS, "session rm SESSION...", rm_main, );
 SUB(branch, "session branch", "Make a session that goes on from where another is", plain_opts,
-	"session branch SESSION [NAME]", branch_main,
+	SESSION, "session branch SESSION [NAME]", branch_main,
 	.text = "Prints the id of the new session. Both have the same variables and files from then on, "
 		"and neither sees what the other does.");
-SUB(undo, "session undo", "Go back to an earlier step", undo_opts,
+SUB(undo, "session undo", "Go back to an earlier step", undo_opts, SESSION,
 	"session undo SESSION [N | --to STEP]", undo_main,
 	.text = "Variables and files are as they were after that step. Prints its id.");
-SUB(export, "session export", "Write down a session's steps, to replay them", export_opts,
+SUB(export, "session export", "Write down a session's steps, to replay them", export_opts, SESSION,
 	"session export SESSION [-o FILE]", export_main, );
-SUB(log, "session log", "List the steps of a session", log_opts,
+SUB(log, "session log", "List the steps of a session", log_opts, SESSION,
 	"session log SESSION | --graph [options]", log_main, );
 
 static const struct opt group_opts[] = {

@@ -35,11 +35,15 @@ struct session_run {
 	bool is_open;
 };
 
-/* What was typed, and how many operands there may be; max -1: any number. */
+/*
+ * What was typed, and how many operands there may be; max -1: any number. All are words for the
+ * engine, and so UTF-8, but for the second when it is a file of this host.
+ */
 struct session_argv {
 	int argc;
 	char **argv;
 	int min, max;
+	bool is_second_file;
 };
 
 /*

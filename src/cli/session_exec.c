@@ -24,6 +24,7 @@ static const struct opt exec_opts[] = {
 		.arg = "RUNTIME",
 		.flags = OPT_NO_ENV,
 		.group = "Program",
+		.choices = "python|javascript|sql|shell",
 		.help = "language; else the session's"},
 	{.name = "stdin",
 		OPT_INTO_TEXT(struct session_args, stdin_file),
@@ -146,7 +147,7 @@ static int exec_main(int argc, char **argv)
 	cleanup_fd int out_fd = -1;
 	int status = 0;
 	int r = session_begin(
-		&run, &cmd_session_exec, &(struct session_argv){argc, argv, 1, 2}, &err);
+		&run, &cmd_session_exec, &(struct session_argv){argc, argv, 1, 2, true}, &err);
 	if (r == 0)
 		return 0;
 	const struct session_args *args = &run.args;
@@ -196,6 +197,6 @@ const struct cmd cmd_session_exec = {
 	.n_opts = ARRAY_LEN(exec_opts),
 	.exits = exits,
 	.n_exits = ARRAY_LEN(exits),
-	.operand = CMD_OPERAND_NAME,
+	.operand = CMD_OPERAND_SESSION_FILE,
 	.run = exec_main,
 };

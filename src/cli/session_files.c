@@ -3,6 +3,7 @@
 
 #include "api/base64.h"
 #include "base/fd.h"
+#include "base/utf8.h"
 #include "cli/outdir.h"
 #include "cli/program.h"
 #include "cli/view.h"
@@ -124,7 +125,13 @@ static int put_file(struct session_run *run, const char *path, struct err *err)
 	const char *slash = strrchr(run->args.put, '/');
 	const char *name = path ? path : slash ? slash + 1 : run->args.put;
 	json_t *result = NULL;
+	if (!utf8_is_valid(name, strlen(name))) {
+		(void)err_set(err, ERR_USAGE, "the name %.100s is not UTF-8", name);
+		return err_hint(err, "give it another: write PATH behind SESSION");
+	}
 	int r = program_read(run->args.put, &data, err);
+	if (r < 0 && err->code == ERR_NOT_FOUND)
+		return err_hint(err, "name a file of this host");
 	if (r == 0 && base64_write(&text, buf_str(&data), data.bytes) < 0)
 		r = err_set(err, ERR_NO_MEMORY, "no memory for %s", run->args.put);
 	if (r < 0)
@@ -174,6 +181,20 @@ static int list_files(struct session_run *run, struct err *err)
 	return r;
 }
 
+static int check(const struct session_run *run, struct err *err)
+{
+	const struct session_args *args = &run->args;
+	if (args->put && args->remove) {
+		(void)err_set(err, ERR_USAGE, "--put and --remove exclude each other");
+		return err_hint(err, "one of them at a time");
+	}
+	if (args->remove && run->n_operands > 1) {
+		(void)err_set(err, ERR_USAGE, "both PATH and --remove");
+		return err_hint(err, "write: retort session files SESSION --remove PATH");
+	}
+	return 0;
+}
+
 static int files_main(int argc, char **argv)
 {
 	struct session_run run;
@@ -183,6 +204,9 @@ static int files_main(int argc, char **argv)
 	if (r == 0)
 		return 0;
 	const char *path = run.n_operands > 1 ? run.operands[1] : NULL;
+	int bad = r > 0 ? check(&run, &err) : 0;
+	if (bad < 0)
+		r = bad;
 	if (r > 0 && run.args.put)
 		r = put_file(&run, path, &err);
 	else if (r > 0 && run.args.remove)
@@ -213,6 +237,6 @@ const struct cmd cmd_session_files = {
 	.n_opts = ARRAY_LEN(files_opts),
 	.examples = examples,
 	.n_examples = ARRAY_LEN(examples),
-	.operand = CMD_OPERAND_NAME,
+	.operand = CMD_OPERAND_SESSION,
 	.run = files_main,
 };

@@ -219,3 +219,19 @@ bool statement_goes_on(const char *line)
 			return true;
 	return false;
 }
+
+bool statement_leaves(const char *runtime, const char *text)
+{
+	static const char *const rows[][2] = {{"python", "exit"}, {"python", "exit()"},
+		{"python", "quit"}, {"python", "quit()"}, {"javascript", ".exit"}, {"sql", ".exit"},
+		{"sql", ".quit"}, {"shell", "exit"}};
+	text += strspn(text, " \t\r\n");
+	size_t bytes = strcspn(text, " \t\r\n");
+	if (!is_blank(text + bytes))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (strcmp(rows[i][0], runtime) == 0 && strlen(rows[i][1]) == bytes &&
+			strncmp(rows[i][1], text, bytes) == 0)
+			return true;
+	return false;
+}

@@ -22,3 +22,6 @@ enum statement_state statement_look(const char *runtime, const char *text);
 
 /* May @line, which is not indented, go on with a block of Python? "else:", "except …:" */
 bool statement_goes_on(const char *line);
+
+/* Is @text what people type to leave? "exit()" in Python, "exit" in a shell, ".quit" in SQL. */
+bool statement_leaves(const char *runtime, const char *text);

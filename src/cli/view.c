@@ -141,14 +141,41 @@ static void show_end(const struct view *view, const json_t *record)
 		{"oom", "", "give it more with --memory"},
 		{"killed", "", "see --json for the whole record"},
 	};
+	const char *name = json_string_value(json_object_get(error, "name"));
 	cleanup_buf struct buf safe = BUF_INIT(8 * ERR_MSG_BYTES);
+	if (view->options.is_typed && name && strcmp(name, "Interrupted") == 0)
+		return;
+	bool has_hint = !view->options.is_typed || strcmp(status, "killed") != 0;
 	if (view->options.quiet || !message ||
 		utf8_escape_terminal(&safe, message, strlen(message), UTF8_ONE_LINE) < 0)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(hints); i++)
 		if (strcmp(status, hints[i].status) == 0 && strstr(message, hints[i].part))
-			(void)fprintf(stderr, "retort: %s: %s: %s\n", status, buf_str(&safe),
-				hints[i].hint);
+			(void)fprintf(stderr, "retort: %s: %s%s%s\n", status, buf_str(&safe),
+				has_hint ? ": " : "", has_hint ? hints[i].hint : "");
+}
+
+static void show_state(const struct view *view, const json_t *record)
+{
+	static const struct {
+		const char *outcome, *head, *words;
+	} rows[] = {
+		{"rolled_back", "rolled back", "variables and files are as before this step"},
+		{"replayed", "replayed", NULL},
+		{"diverged", "diverged", NULL},
+		{"lost", "lost", "the steps before this one are run again before the next"},
+	};
+	const json_t *state = json_object_get(record, "state");
+	const char *outcome = json_string_value(json_object_get(state, "outcome"));
+	const char *reason = json_string_value(json_object_get(state, "reason"));
+	cleanup_buf struct buf safe = BUF_INIT(8 * ERR_MSG_BYTES);
+	bool is_told = !view->options.quiet && !view->options.json && !view->options.jsonl;
+	for (size_t i = 0; is_told && outcome && i < ARRAY_LEN(rows); i++) {
+		const char *words = rows[i].words ? rows[i].words : reason;
+		if (strcmp(outcome, rows[i].outcome) == 0 && words &&
+			utf8_escape_terminal(&safe, words, strlen(words), UTF8_ONE_LINE) == 0)
+			(void)fprintf(stderr, "retort: %s: %s\n", rows[i].head, buf_str(&safe));
+	}
 }
 
 static void show_json(struct view *view, const json_t *record)
@@ -311,6 +338,7 @@ int view_record(struct view *view, const json_t *record)
 		show_rest(view, i, record);
 	show_displays(view, record);
 	int status = show_failed(show_result(view, record), view_status(record));
+	show_state(view, record);
 	view->n_told_bytes[0] = view->n_told_bytes[1] = view->n_told_displays = 0;
 	return status;
 }

@@ -18,6 +18,7 @@ struct view_options {
 	const struct limits *limits; /* NULL: the defaults */
 	const struct opt_set *set;   /* which options were given, or NULL: of no interest */
 	bool error_color;	     /* stderr in red */
+	bool is_typed; /* step by step by a person, who has stopped what was stopped */
 };
 
 struct view {
@@ -43,7 +44,8 @@ int view_run(struct view *view, const struct run_request *req);
 void view_event(void *view, const json_t *event);
 
 /*
- * Its end, with what was not told by events.
+ * Its end, with what was not told by events, and what became of the session's state when that is
+ * not what a person would think.
  * Returns: the exit status of the command.
  */
 int view_record(struct view *view, const json_t *record);

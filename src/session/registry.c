@@ -414,31 +414,30 @@ static void on_idle(uv_timer_t *timer)
 	(void)journal_idle(r->journal, &err); /* what failed now is tried again */
 }
 
-static int open_journal(struct registry *r, const char *dir, struct err *err)
-{
-	char scratch[] = "/tmp/retort-XXXXXX";
-	if (!dir) {
-		dir = mkdtemp(scratch);
-		r->scratch_dir = dir ? strdup(dir) : NULL;
-		if (!r->scratch_dir)
-			return err_sys(err, ERR_IO, errno, "make a directory in /tmp");
-	}
-	return journal_open(&r->journal, dir, err);
-}
-
-static void remove_scratch(struct registry *r)
+static void remove_names(const char *dir)
 {
 	static const char *const files[] = {
-		"journal.db", "journal.db-wal", "journal.db-shm", "journal.lock", "journal.head"};
-	if (!r->scratch_dir)
-		return;
+		"journal.db", "journal.db-wal", "journal.lock", "journal.head"};
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		char path[64];
-		(void)snprintf(path, sizeof path, "%s/%s", r->scratch_dir, files[i]);
+		(void)snprintf(path, sizeof path, "%s/%s", dir, files[i]);
 		(void)unlink(path);
 	}
-	(void)rmdir(r->scratch_dir);
-	free(r->scratch_dir);
+	(void)rmdir(dir);
+}
+
+/*
+ * A journal that goes with the engine: its files are open and have no name any more, so that not
+ * even a SIGKILL leaves them behind.
+ */
+static int open_nameless(struct registry *r, struct err *err)
+{
+	char dir[] = "/tmp/retort-XXXXXX";
+	if (!mkdtemp(dir))
+		return err_sys(err, ERR_IO, errno, "make a directory in /tmp");
+	int bad = journal_open(&r->journal, dir, err);
+	remove_names(dir);
+	return bad;
 }
 
 int registry_open(struct registry **out, const struct registry_config *config, struct err *err)
@@ -449,13 +448,13 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 	r->engine = config->engine;
 	r->n_checkpoints = config->n_checkpoints;
 	r->on_idle = on_idle;
-	int bad = open_journal(r, config->state_dir, err);
+	int bad = config->state_dir ? journal_open(&r->journal, config->state_dir, err)
+				    : open_nameless(r, err);
 	if (bad == 0)
 		bad = templates_open(
 			&r->templates, r->engine, config->n_standby, r->n_checkpoints, err);
 	if (bad < 0) {
 		journal_close(r->journal);
-		remove_scratch(r);
 		free(r);
 		return bad;
 	}
@@ -471,7 +470,6 @@ static void on_idle_closed(uv_handle_t *handle)
 	void (*closed)(void *) = r->closed;
 	void *arg = r->arg;
 	journal_close(r->journal);
-	remove_scratch(r);
 	free(r);
 	closed(arg);
 }

@@ -30,11 +30,11 @@ int registry_check_name(struct registry *r, const char *name, struct err *err)
 				"a session's name has no spaces, slashes or control characters");
 			return err_hint(err, "letters, digits, dots and dashes are fine");
 		}
-	if (n == 0 || n >= JOURNAL_NAME_BYTES || !utf8_is_valid(name, n) ||
+	if (n == 0 || n >= JOURNAL_NAME_BYTES || !utf8_is_valid(name, n) || name[0] == '-' ||
 		strncmp(name, "s-", 2) == 0) {
 		err_set(err, ERR_USAGE, "\"%.20s\" cannot be a session's name", name);
-		return err_hint(
-			err, "1 to %d bytes, not beginning with \"s-\"", JOURNAL_NAME_BYTES - 1);
+		return err_hint(err, "1 to %d bytes, not beginning with \"-\" or \"s-\"",
+			JOURNAL_NAME_BYTES - 1);
 	}
 	for (struct entry *e = r->first; e; e = e->next)
 		if (strcmp(e->name, name) == 0 && e->state != ENTRY_ENDING)

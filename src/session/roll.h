@@ -7,7 +7,6 @@
 struct registry {
 	struct engine *engine;
 	struct journal *journal;
-	char *scratch_dir; /* of a journal that goes with the engine; or NULL */
 	struct templates *templates;
 	unsigned n_checkpoints;
 	struct entry *first;

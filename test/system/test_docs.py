@@ -222,7 +222,9 @@ class Demo(harness.Case):
         self.assertEqual(done.returncode, 0, done.stdout)
         cents = self.average_cents()
         self.assertIn(f"average gross margin: {cents // 100}.{cents % 100:02} per order", done.stdout)
-        self.assertIn("three runs, all as expected", done.stdout)
+        self.assertIn("three runs and a session, all as expected", done.stdout)
+        self.assertIn("rolled back: variables and files are as before this step", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^\| \* [0-9a-f]{12} \(trial\) .*\n\|/$")
         self.assertEqual(sorted(os.listdir(where)), ["explore.png", "figure-1.png"])
         self.assertNotIn("\x1b", done.stdout, "colours only on a terminal")
 
@@ -231,6 +233,22 @@ class Demo(harness.Case):
                               check=False, capture_output=True, encoding="utf-8")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"^demo: the average gross margin .*\n$")
+
+    @unittest.skipUnless(HAS_SKLEARN, "no scikit-learn or no matplotlib: make deps installs them")
+    def test_demo_leaves_no_engine(self):
+        where = harness.make_dir()
+        retort = os.path.join(where, "retort")
+        with open(retort, "w", encoding="utf-8") as f:
+            f.write('#!/bin/sh\n[ "$1 $2" = "session exec" ] && exit 7\n'
+                    f'[ "$1" = serve ] && echo $$ >{where}/pid\nexec {harness.RETORT} "$@"\n')
+        os.chmod(retort, 0o755)
+        done = subprocess.run([sys.executable, os.path.join(DEMO, "run"), retort, where], check=False,
+                              stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
+                              env=harness.environment(), timeout=harness.TIMEOUT_S)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"^demo: .* session exec work .*: ended with status 7, not 0\n$")
+        with open(os.path.join(where, "pid"), encoding="utf-8") as f:
+            self.assertFalse(os.path.exists(f"/proc/{f.read().strip()}"))
 
     def test_margin_stops_at_what_is_no_amount(self):
         where = harness.make_dir()

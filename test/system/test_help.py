@@ -91,6 +91,8 @@ class Manual(harness.Case):
 
 
 class Completion(harness.Case):
+    socket = "/nowhere"
+
     def test_bash(self):
         script = os.path.join(harness.make_dir(), "retort.bash")
         with open(script, "wb") as f:
@@ -99,14 +101,59 @@ class Completion(harness.Case):
                            ("run -r py", {"python"}), ("completion f", {"fish"}),
                            ("session ex", {"exec", "export"}), ("session exec --js", {"--json", "--jsonl"}),
                            ("session new --preload x --mem", {"--memory"})):
-            words = ["retort", *line.split(" ")]
-            code = (f"source {script}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; "
-                    f"COMP_LINE='retort {line}'; COMP_POINT=${{#COMP_LINE}}; "
-                    "f=$(complete -p retort | sed 's/.*-F \\([^ ]*\\).*/\\1/'); $f retort "
-                    f"'{words[-1]}' '{words[-2]}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
             with self.subTest(line=line):
-                done = subprocess.run(["bash", "--norc", "-c", code], capture_output=True, check=False)
-                self.assertEqual(({w.strip() for w in done.stdout.decode().split()}, done.stderr), (want, b""))
+                self.assertEqual(self.bash(script, "retort", line), want)
+
+    def bash(self, script, program, line):
+        words = [program, *line.split(" ")]
+        code = (f"source {script}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; "
+                f"COMP_LINE='{program} {line}'; COMP_POINT=${{#COMP_LINE}}; "
+                "f=$(complete -p retort | sed 's/.*-F \\([^ ]*\\).*/\\1/'); $f retort "
+                f"'{words[-1]}' '{words[-2]}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
+        done = subprocess.run(["bash", "--norc", "-c", code], capture_output=True, check=False, env=harness.environment(
+            {"RETORT_SOCKET": self.socket}))
+        self.assertEqual(done.stderr, b"")
+        return {w.strip() for w in done.stdout.decode().split()}
+
+    def serve(self, *names):
+        """An engine with sessions of these names."""
+        self.socket = os.path.join(harness.make_dir(), "s")
+        engine = subprocess.Popen([harness.RETORT, "serve", "--socket", self.socket, "--no-journal"],
+                                  stderr=subprocess.PIPE, env=harness.environment())
+        self.addCleanup(engine.communicate)
+        self.addCleanup(engine.terminate)
+        engine.stderr.readline()
+        for name in names:
+            done = harness.retort("session", "new", name, env={"RETORT_SOCKET": self.socket})
+            self.assertEqual(done.status, 0, repr(done))
+
+    def test_bash_names_sessions_and_runs_nothing_in_them(self):
+        where = harness.make_dir()
+        script = os.path.join(where, "retort.bash")
+        with open(script, "wb") as f:
+            f.write(harness.retort("completion", "bash").stdout)
+        odd = "w$(exit${IFS}7)`touch`"
+        self.serve("work", odd, "trial")
+        quoted = "w\\$\\(exit\\$\\{IFS\\}7\\)\\`touch\\`"
+        for line, want in (("session exec w", {"work", quoted}), ("session undo tr", {"trial"}),
+                           ("session rm trial wor", {"work"}), ("session log --json t", {"trial"}),
+                           ("session undo work ''", set()), ("session new w", set())):
+            with self.subTest(line=line):
+                self.assertEqual(self.bash(script, harness.RETORT, line), want)
+
+    @unittest.skipUnless(shutil.which("fish"), "no fish to complete with")
+    def test_fish(self):
+        where = harness.make_dir()
+        os.symlink(harness.RETORT, os.path.join(where, "retort"))
+        self.serve("work")
+        env = harness.environment({"RETORT_SOCKET": self.socket, "HOME": where})
+        env["PATH"] = where + ":" + env["PATH"]
+        for line, want in (("session ex", {"exec", "export"}), ("session exec wo", {"work"}),
+                           ("session undo u", set()), ("session exec -r sh", {"shell"}), ("session undo w", {"work"})):
+            with self.subTest(line=line):
+                done = subprocess.run(["fish", "-c", f"retort completion fish | source; complete -C 'retort {line}'"],
+                                      capture_output=True, check=False, env=env, cwd=where)
+                self.assertEqual({x.split("\t")[0].split()[-1] for x in done.stdout.decode().splitlines()}, want)
 
     def test_other_shells_name_every_option(self):
         for shell in ("bash", "zsh", "fish"):

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interactive session: statements from a pipe, and from a person at a terminal."""
 
+import fcntl
+import glob
 import os
 import pty
 import select
 import signal
+import struct
+import subprocess
 import sys
+import termios
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -16,12 +21,24 @@ def pipe(text, *options, **kwargs):
     return harness.retort("repl", *options, stdin=text.encode(), **kwargs)
 
 
+def journals():
+    """Those in /tmp that have a name, and whose they are."""
+    found = set()
+    for path in glob.glob("/tmp/retort-*/journal.lock"):
+        try:
+            with open(path, encoding="utf-8") as f:
+                found.add((path, f.read().strip()))
+        except OSError:
+            continue
+    return found
+
+
 class Terminal:
     """`retort repl` on a pseudo-terminal."""
 
-    def __init__(self, *options, state=None):
+    def __init__(self, *options, state=None, **more):
         self.out = b""
-        env = harness.environment({"TERM": "xterm", "XDG_STATE_HOME": state or harness.make_dir()})
+        env = harness.environment({"TERM": "xterm", "XDG_STATE_HOME": state or harness.make_dir(), **more})
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.execve(harness.RETORT, ["retort", "repl", *options], env)
@@ -46,20 +63,16 @@ class Terminal:
         os.write(self.fd, text.encode())
 
     def end(self):
-        """
-        Wait for its end. What is typed at the very moment in which the editor takes the terminal over
-        may be lost, as with every editor; then a person types it again.
-        """
+        """Wait for its end. What is left is in `out`."""
         end = time.monotonic() + 30
-        while self.read(3):
-            if select.select([self.fd], [], [], 0)[0]:
-                continue
+        while self.read(1):
             if time.monotonic() > end:
                 os.kill(self.pid, signal.SIGKILL)
+                os.waitpid(self.pid, 0)
                 raise AssertionError(f"it does not end: {self.out.decode(errors='replace')}")
-            os.write(self.fd, b"%quit\r")
+        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         os.close(self.fd)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return status
 
 
 class Pipe(harness.Case):
@@ -85,6 +98,43 @@ class Pipe(harness.Case):
         self.assertEqual(done.status, 1)
         self.assertIn("retort: unknown command %udno: did you mean %undo?", done.err)
         self.assertEqual(len(done.err.splitlines()), 3)
+        done = harness.retort("repl", stdin=b"%branch \xff\n%switch \xff\nx = '\xff'\n%switch\n")
+        self.assertEqual(done.err.count("not UTF-8"), 3, done.err)
+        self.assertEqual(len(done.out.splitlines()), 2)
+
+    def test_a_runtime_is_named_whole(self):
+        done = pipe("%runtime sq\n6 * 7\n%runtime sql\n%runtime\n")
+        self.assertEqual((done.status, done.out), (1, "42\nsql (there is: python, javascript, sql, shell)\n"))
+        self.assertEqual(done.err, "retort: no runtime sq here: there is: python, javascript, sql, shell\n")
+
+    def test_sessions_are_listed_and_begun_anew(self):
+        done = pipe("x = 1\n%branch other\n%switch main\n%reset\n'x' in dir()\n%switch other\nx\n%switch\n")
+        self.assertEqual(done.status, 0, repr(done))
+        self.assertRegex(done.out, r"^False\n1\nSESSION +NAME .*\n(s-.* (other|main) .*\n){2}$")
+
+    def test_hints_are_for_here(self):
+        done = pipe("%switch nobody\n%undo 7\n")
+        self.assertRegex(done.err, r"^retort: .*: %switch lists them\nretort: .*: %log lists them\n$")
+
+    def test_what_people_type_to_leave(self):
+        for text in ("exit()", " quit\t", "%runtime shell\nexit", "%runtime sql\n.quit", "%runtime javascript\n.exit"):
+            with self.subTest(text):
+                done = pipe(text + "\n%nonsense\n")
+                self.assertEqual((done.status, done.out, done.err), (0, "", ""))
+
+    def test_a_step_that_is_rolled_back_is_told(self):
+        done = pipe("x = 1\nimport os; x = 2; os._exit(0)\nx\n")
+        self.assertEqual(done.out, "1\n")
+        self.assertEqual(done.err, "retort: rolled back: variables and files are as before this step\n")
+        self.assertEqual(pipe("import os; os._exit(0)\n", "--quiet").err, "")
+
+    def test_it_ends_when_nobody_reads(self):
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run([harness.RETORT, "repl"], input=b"print(1)\nimport time; time.sleep(1000)\n", check=False,
+                              stdout=write, stderr=subprocess.PIPE, env=harness.environment(), timeout=harness.TIMEOUT_S)
+        os.close(write)
+        self.assertEqual((done.returncode, done.stderr), (141, b""))
 
     def test_time(self):
         done = pipe("%time 6 * 7\n")
@@ -111,7 +161,7 @@ class Person(harness.Case):
         t.type("xylophone + 1\r")
         t.wait("6\r\n")
         t.wait("trial >>> ")
-        t.type("%quit\r")
+        t.type("\x04")
         self.assertEqual(t.end(), 0)
 
     def test_ctrl_c_stops_the_step(self):
@@ -129,7 +179,7 @@ class Person(harness.Case):
         t.wait("^C")
         t.type("'still ' + 'here'\r")
         t.wait("'still here'")
-        t.type("%quit\r")
+        t.type("\x04")
         self.assertEqual(t.end(), 0)
 
     def test_lines_are_remembered_until_next_time(self):
@@ -147,7 +197,144 @@ class Person(harness.Case):
         t.wait(">>> ")
         t.type("\033[A\033[A\r")
         t.wait("642\r\n")
-        t.type("%quit\r")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+
+    def test_ctrl_d_leaves_whenever_it_is_typed(self):
+        started = "import time; print('st' + 'art', flush=True); time.sleep(0.2)\r"
+        cases = {
+            "before it reads": ("", ""),
+            "at the prompt": ("", ">>> "),
+            "during a step": (started, "start\r\n"),
+            "behind a line typed during a step": (started, "start\r\n", "6 * 7\r"),
+            "behind a line typed before": ("", "", "6 * 7\r"),
+        }
+        for name, (first, until, *more) in cases.items():
+            with self.subTest(name):
+                t = Terminal()
+                if first:
+                    t.wait(">>> ")
+                    t.type(first)
+                if until:
+                    t.wait(until)
+                t.type("".join(more) + "\x04")
+                self.assertEqual(t.end(), 0)
+                self.assertEqual(b"42\r\n" in t.out, bool(more), t.out)
+
+    def test_ctrl_d_in_a_line_deletes(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("6 * 19\x04\033[D\x047\r")
+        t.wait("102\r\n")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+
+    def test_what_is_typed_during_a_step_is_shown_once_and_as_it_was(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("import time; word = 'ok'; print('st' + 'art', flush=True); time.sleep(0.2)\r")
+        t.wait("start\r\n")
+        t.type("wrong\x15wo\t * 2\r")
+        self.assertNotIn("wrong", t.wait(">>> "))
+        t.wait("okok")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+
+    def test_the_terminal_is_as_it_was(self):
+        fresh, other_end = pty.openpty()
+        t = Terminal()
+        t.wait(">>> ")
+        self.assertFalse(termios.tcgetattr(t.fd)[3] & (termios.ICANON | termios.ECHO))
+        t.type("\x04")
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]), 0)
+        self.assertEqual(termios.tcgetattr(t.fd), termios.tcgetattr(fresh))
+        for fd in (fresh, other_end, t.fd):
+            os.close(fd)
+
+    def test_back_in_the_foreground_it_shows_what_was_typed(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("123")
+        t.wait("123")
+        ours = termios.tcgetattr(t.fd)
+        os.kill(t.pid, signal.SIGSTOP)
+        os.waitpid(t.pid, os.WUNTRACED)
+        shells = termios.tcgetattr(t.fd)
+        shells[3] |= termios.ICANON | termios.ECHO
+        termios.tcsetattr(t.fd, termios.TCSANOW, shells)
+        os.kill(t.pid, signal.SIGCONT)
+        t.wait(">>> 123")
+        self.assertEqual(termios.tcgetattr(t.fd)[3], ours[3])
+        t.type("\x7f5 * 2\r")
+        t.wait("250\r\n")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+
+    def test_a_resized_terminal_is_noticed(self):
+        t = Terminal()
+        t.wait(">>> ")
+        fcntl.ioctl(t.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 30, 0, 0))
+        t.type("'" + "y" * 40 + "'\x01")
+        t.wait("\033[A")
+        t.type("\x05 * 2\r")
+        t.wait("'" + "y" * 80 + "'\r\n")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+
+    def test_plots_are_shown_where_the_terminal_can(self):
+        png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+        for env, begin in (({"KITTY_WINDOW_ID": "1"}, "\033_Ga=T,f=100,m=0;"),
+                           ({"TERM_PROGRAM": "iTerm.app"}, "\033]1337;File=inline=1:")):
+            t = Terminal(**env)
+            t.wait(">>> ")
+            t.type(f"class P: _repr_png_ = lambda self: __import__('base64').b64decode('{png}')\r\rP()\r")
+            t.wait(begin + png)
+            t.type("\x04")
+            self.assertEqual(t.end(), 0)
+
+    def test_the_tree_has_colours_here(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("1\r%log all\r")
+        t.wait("* \033[33m")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+        self.assertNotIn("\033", pipe("1\n%log all\n1 / 0\n").out)
+
+    def test_one_that_is_killed_leaves_nothing(self):
+        before = journals()
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("6 * 7\r")
+        t.wait("42\r\n")
+        os.kill(t.pid, signal.SIGKILL)
+        self.assertEqual(t.end(), -signal.SIGKILL)
+        left = [path for path, pid in (journals() - before) if pid == str(t.pid)]
+        self.assertEqual(left, [])
+
+    def test_a_block_comes_back_whole(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("for i in range(2):\r  print('lo' + 'op')\r\r")
+        t.wait("loop\r\nloop\r\n")
+        t.type("\033[A\r\r")
+        t.wait("loop\r\nloop\r\n")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+
+    def test_commands_are_completed(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("%branch other-1\r")
+        t.wait("other-1 >>> ")
+        t.type("%sw\t mai\t\r")
+        t.wait("main >>> ")
+        t.type("%runtime s\t")
+        t.wait("%runtime s")
+        shown = t.wait("%runtime s")
+        self.assertRegex(shown, r"\nsql +shell\r\n")
+        self.assertNotIn("python", shown)
+        t.type("\x15\x04")
         self.assertEqual(t.end(), 0)
 
     def test_sigterm_ends_it(self):

@@ -167,11 +167,51 @@ class Sessions(harness.Case):
     def test_names_are_explained(self):
         for args, status, words in ((("exec", "nobody", "-c", "1"), 2, "nobody"), (("exce",), 2, "did you mean exec"),
                                     (("exec", "x"), 2, "nothing to run"), (("rm",), 2, "missing"),
-                                    (("ls", "x"), 2, "unexpected")):
+                                    (("ls", "x"), 2, "unexpected"), (("new", "a b"), 2, "no spaces"),
+                                    (("new", "a\x1b[31mb"), 2, "control characters"), (("new", ""), 2, "empty"),
+                                    (("new", "--", "-x"), 2, "cannot be"), (("new", "n" * 64), 2, "63"),
+                                    (("undo", "no\x1bpe"), 2, r"no\\x1bpe"), (("files", "nobody", "f"), 2, "nobody"),
+                                    (("files", "x", "--put", "f", "--remove", "f"), 2, "exclude"),
+                                    (("files", "x", "f", "--remove", "f"), 2, "both PATH"),
+                                    (("files", "x", "--put", "/nowhere"), 2, "file of this host"),
+                                    (("log", "x", "--graph"), 2, "leave the name out"), (("export",), 2, "missing")):
             with self.subTest(args=args):
                 done = self.engine.run(*args)
                 self.assertEqual(done.status, status)
                 self.assertRegex(done.err, rf"^retort: [^\n]*{words}[^\n]*\n$")
+
+    def test_what_is_not_utf8_is_not_left_out(self):
+        s = self.new()
+        self.good("exec", s, "-c", "x = 1")
+        for args in (("new", b"\xff"), ("branch", s, b"\xff"), ("undo", s, "--to", b"\xff"), ("rm", b"\xff"),
+                     ("exec", s, "-c", "1", "-r", b"\xff"), ("exec", s, "-c", b"\xff"), ("files", s, b"\xff"),
+                     ("files", s, "--remove", b"\xff"), ("files", s, "--put", b"/dev/\xff"), ("log", b"\xff")):
+            with self.subTest(args=args):
+                done = self.engine.run(*args)
+                self.assertEqual((done.status, done.out), (2, ""))
+                self.assertRegex(done.err, r"^retort: [^\n]*not UTF-8[^\n]*\n$")
+        self.assertEqual(self.good("exec", s, "-c", "x"), "1\n")
+
+    def test_names_alone_are_listed(self):
+        s = self.new()
+        self.new("named")
+        names = self.good("ls", "--quiet").split()
+        self.assertIn("named", names)
+        self.assertIn(s, names)
+        self.assertEqual(len(names), len(json.loads(self.good("ls", "--json"))["sessions"]))
+
+    def test_each_that_cannot_be_ended_is_told(self):
+        s = self.new()
+        done = self.engine.run("rm", "nobody", s, "noone")
+        self.assertEqual((done.status, done.out), (2, s + "\n"))
+        self.assertRegex(done.err, r"^retort: no session nobody: [^\n]*\nretort: no session noone: [^\n]*\n$")
+
+    def test_a_rollback_is_told(self):
+        s = self.new()
+        done = self.engine.run("exec", s, "-c", "import os; os._exit(3)")
+        self.assertEqual((done.status, done.out), (3, ""))
+        self.assertEqual(done.err, "retort: rolled back: variables and files are as before this step\n")
+        self.assertEqual(self.engine.run("exec", "-q", s, "-c", "import os; os._exit(3)").err, "")
 
     def test_rpc_answers_each_request(self):
         got = self.engine.call(request(1, "engine.info"), b"garbage\n", request("a", "session.lst"),

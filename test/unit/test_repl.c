@@ -133,6 +133,30 @@ TEST(statements_end_where_they_do)
 	CHECK(!statement_goes_on("print(1)"));
 }
 
+TEST(leaving_is_a_whole_statement)
+{
+	CHECK(statement_leaves("python", " exit()\n"));
+	CHECK(statement_leaves("python", "quit"));
+	CHECK(statement_leaves("shell", "exit"));
+	CHECK(statement_leaves("sql", ".quit"));
+	CHECK(statement_leaves("javascript", ".exit"));
+	CHECK(!statement_leaves("python", "exit(3)"));
+	CHECK(!statement_leaves("python", "exit() or quit()"));
+	CHECK(!statement_leaves("python", "exiting"));
+	CHECK(!statement_leaves("shell", "exit()"));
+	CHECK(!statement_leaves("python", ""));
+}
+
+TEST(commands_know_what_is_typed_of_them)
+{
+	CHECK_INT(magic_at("%"), MAGIC_END_);
+	CHECK_INT(magic_at(" %swi"), MAGIC_END_);
+	CHECK_INT(magic_at("%switch"), MAGIC_END_);
+	CHECK_INT(magic_at("%switch "), MAGIC_SWITCH);
+	CHECK_INT(magic_at("%time x."), MAGIC_TIME);
+	CHECK_INT(magic_at("%swi x"), MAGIC_END_);
+}
+
 TEST(completions_add_what_is_missing)
 {
 	static const struct {
