@@ -75,11 +75,18 @@ static void on_put_back(void *arg)
 	run_step(arg);
 }
 
+static void on_given_up(void *arg)
+{
+	struct job *job = arg;
+	job_fail(job, &job->why);
+}
+
 static void on_caught_up(struct entry *e, const struct replay *result)
 {
 	struct job *job = e->first;
 	if (result->err.code) {
-		job_fail(job, &result->err);
+		job->why = result->err;
+		session_unbuilt(e->session, result->runtime, on_given_up, job);
 		return;
 	}
 	entry_note_rebuilt(e, result);

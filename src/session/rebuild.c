@@ -7,14 +7,19 @@
 
 #include <signal.h>
 
-void session_rebuild(struct session *s, const struct runtime *runtime)
+static void end_driver(struct session *s, const struct runtime *runtime)
 {
 	struct part *p = &s->parts[runtime_index(runtime)];
+	if (!p->driver)
+		return;
+	driver_signal(p->driver, SIGKILL);
+	part_lose(p);
+}
+
+void session_rebuild(struct session *s, const struct runtime *runtime)
+{
 	transaction_idle(s);
-	if (p->driver) {
-		driver_signal(p->driver, SIGKILL);
-		part_lose(p);
-	}
+	end_driver(s, runtime);
 	if (s->shadow)
 		s->kept = shadow_hold(s->shadow);
 }
@@ -30,11 +35,9 @@ static void on_kept(struct session *s, json_t *lost)
 	rebuilt(s->rebuilt_arg);
 }
 
-void session_rebuilt(
-	struct session *s, const struct runtime *runtime, session_rebuilt_fn *done, void *arg)
+static void put_back(struct session *s, session_rebuilt_fn *done, void *arg)
 {
 	struct shadow *kept = take_ptr(s->kept);
-	s->parts[runtime_index(runtime)].is_live = s->parts[runtime_index(runtime)].driver != NULL;
 	if (!kept || !s->box) {
 		shadow_let_go(kept);
 		done(arg);
@@ -44,4 +47,18 @@ void session_rebuilt(
 	s->rebuilt_arg = arg;
 	restore_files(s, kept, on_kept);
 	shadow_let_go(kept);
+}
+
+void session_rebuilt(
+	struct session *s, const struct runtime *runtime, session_rebuilt_fn *done, void *arg)
+{
+	s->parts[runtime_index(runtime)].is_live = s->parts[runtime_index(runtime)].driver != NULL;
+	put_back(s, done, arg);
+}
+
+void session_unbuilt(
+	struct session *s, const struct runtime *runtime, session_rebuilt_fn *done, void *arg)
+{
+	end_driver(s, runtime);
+	put_back(s, done, arg);
 }

@@ -184,9 +184,36 @@ static void take_inputs(struct replay *r, struct step_request *req)
 			r->nodes[r->at].digest);
 }
 
+/* Has a step been run whose state only its process had, and is that gone? */
+static bool has_lost_process(struct entry *e)
+{
+	const struct replay *r = e->replay;
+	for (size_t i = 0; i < r->at; i++) {
+		const struct runtime *runtime = runtime_by_name(r->nodes[i].runtime);
+		if (runtime && runtime->carry == CARRY_REPLAY &&
+			!session_is_live(e->session, runtime))
+			return true;
+	}
+	return false;
+}
+
+/* A process that was killed between two steps is not asked for the next one. */
+static void check_process(struct entry *e)
+{
+	struct replay *r = e->replay;
+	session_notice(e->session);
+	bool is_half = !r->is_diverged && has_lost_process(e);
+	if (r->at == 0 || r->err.code || (!is_half && !session_is_lost(e->session)))
+		return;
+	err_set(&r->err, ERR_GONE, "the session's process ended while its state was rebuilt");
+	if (!r->runtime)
+		session_spoil(e->session);
+}
+
 static void run_next(struct entry *e)
 {
 	struct replay *r = e->replay;
+	check_process(e);
 	if (r->err.code || r->at == r->n) {
 		finish(e);
 		return;

@@ -296,6 +296,11 @@ bool session_is_lost(const struct session *s)
 	return s->is_lost || !has_base || (python && python->is_over);
 }
 
+void session_spoil(struct session *s)
+{
+	s->is_lost = true;
+}
+
 bool session_is_live(const struct session *s, const struct runtime *runtime)
 {
 	return s->parts[runtime_index(runtime)].is_live;

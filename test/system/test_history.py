@@ -14,6 +14,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402
+import rpc  # noqa: E402
 from engine import Engine, Failed  # noqa: E402
 
 KILLS = int(os.environ.get("RETORT_TEST_KILLS", "200"))
@@ -211,6 +212,61 @@ class Reopened(HistoryCase):
         answers = dict(e.client.answer() for _ in calls)
         self.assertEqual([getattr(answers[c], "code", None) for c in calls], ["gone", "gone", None])
         self.assertEqual(e("session.list")["sessions"], [])
+
+    def kill_between_steps(self, e, volume, driver):
+        """End a driver when the step that it runs has its result, but is not over yet."""
+        warden = next(p for p in rpc.children(e.process.pid) if rpc.name_of(p) == "retort-warden")
+        self.wait(lambda: os.path.exists(os.path.join(volume, "begun")))
+        os.kill(warden, signal.SIGSTOP)
+        try:
+            self.wait(lambda: os.path.exists(os.path.join(volume, "done")))
+            time.sleep(0.3)
+            pid = driver(warden)
+            os.kill(pid, signal.SIGKILL)
+            self.wait(lambda: not os.path.exists(f"/proc/{pid}"))
+            time.sleep(0.3)
+        finally:
+            os.kill(warden, signal.SIGCONT)
+
+    def wait(self, is_so):
+        until = time.monotonic() + 60
+        while not is_so():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
+
+    def interrupted(self, runtime, slow, steps, driver):
+        """The first step's process is killed when it has been run again. Returns: what the last one says then."""
+        e = self.engine(None, "--standby", "0")
+        volume = tempfile.mkdtemp(dir=harness.TMP)
+        s = e("session.create", fresh=True, runtime=runtime, volumes=[{"src": volume, "dst": "/data", "mode": "rw"}])
+        for code in (slow, *steps):
+            self.assertEqual(e.run(s["session"], code, timeout_ms=600000)["status"], "ok")
+        e = self.again(e)
+        for name in os.listdir(volume):
+            os.unlink(os.path.join(volume, name))
+        call = e.client.send("step.run", session=s["session"], code="x")
+        self.kill_between_steps(e, volume, driver)
+        number, record = e.client.answer()
+        self.assertEqual(number, call)
+        self.assertEqual(record["value"]["text/plain"], "42", record)
+        self.assertEqual(record["state"]["outcome"], "replayed", record)
+
+    def test_a_python_killed_while_its_steps_run_again(self):
+        def driver(warden):
+            # The guard is a copy of it, and younger.
+            return min(p for p in rpc.descendants(warden) if rpc.name_of(p).startswith("python"))
+        slow = "open('/data/begun', 'w'); import time; time.sleep(0.5); x = 40; open('/data/done', 'w'); 0"
+        self.interrupted("python", slow, ["x += 2"], driver)
+        threads = "import threading; threading.Thread(target=time.sleep, args=(60,), daemon=True).start()"
+        self.interrupted("python", slow[:-1] + threads, ["x += 2"], driver)
+
+    def test_a_node_killed_while_its_steps_run_again(self):
+        def driver(warden):
+            return next(p for p in rpc.descendants(warden) if "node" in os.readlink(f"/proc/{p}/exe"))
+        slow = ("const fs = require('fs'); fs.writeFileSync('/data/begun', ''); "
+                "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500); "
+                "let x = 40; fs.writeFileSync('/data/done', ''); 0")
+        self.interrupted("javascript", slow, ["x += 2"], driver)
 
     def test_stopping_the_engine_ends_what_runs(self):
         e = self.engine()
