@@ -2,6 +2,7 @@
 #include "base/fd.h"
 #include "session/entry.h"
 #include "session/job.h"
+#include "session/put.h"
 #include "session/replay.h"
 #include "session/rewind.h"
 #include "session/roll.h"
@@ -18,7 +19,7 @@ enum { CODE_MAX = 32 << 20 };
 
 void job_free(struct job *job)
 {
-	fd_close(&job->stdin_fd);
+	fd_close(&job->fd);
 	free(job->text);
 	free(job->filename);
 	json_decref(job->inputs);
@@ -37,7 +38,7 @@ struct job *job_new(
 	struct job *job = calloc(1, sizeof *job);
 	if (!job)
 		return NULL;
-	*job = (struct job){.kind = kind, .bytes = bytes, .stdin_fd = -1, .done = done, .arg = arg};
+	*job = (struct job){.kind = kind, .bytes = bytes, .fd = -1, .done = done, .arg = arg};
 	if (text && !(job->text = strndup(text, bytes))) {
 		free(job);
 		return NULL;
@@ -65,7 +66,7 @@ static void run_step(struct job *job)
 		.timeout_ms = job->timeout_ms,
 		.is_atomic = job->is_atomic,
 		.inputs = job->inputs,
-		.stdin_fd = fd_take(&job->stdin_fd)};
+		.stdin_fd = fd_take(&job->fd)};
 	if (session_run(e->session, &req, &err) < 0)
 		job_fail(job, &err);
 }
@@ -211,9 +212,9 @@ void entry_on_done(void *arg, const struct record *told)
 	json_decref(result);
 }
 
-int entry_stdin(const char *text, size_t bytes)
+int entry_memory(const char *text, size_t bytes)
 {
-	cleanup_fd int fd = memfd_create("retort-stdin", MFD_CLOEXEC);
+	cleanup_fd int fd = memfd_create("retort-memory", MFD_CLOEXEC);
 	if (fd < 0 || fd_write_all(fd, text, bytes) < 0 || lseek(fd, 0, SEEK_SET) < 0)
 		return -1;
 	return fd_take(&fd);
@@ -262,9 +263,8 @@ void registry_run(
 	job->watch = req->watch;
 	job->inputs = inputs_json(req);
 	if (req->stdin_text)
-		job->stdin_fd = entry_stdin(req->stdin_text, req->stdin_bytes);
-	if (!job->inputs || (req->filename && !job->filename) ||
-		(req->stdin_text && job->stdin_fd < 0)) {
+		job->fd = entry_memory(req->stdin_text, req->stdin_bytes);
+	if (!job->inputs || (req->filename && !job->filename) || (req->stdin_text && job->fd < 0)) {
 		job_free(job);
 		job_no_memory(done, arg);
 		return;
@@ -403,7 +403,7 @@ static void on_made_anew(struct entry *e, const struct replay *result)
 		return;
 	}
 	entry_note_rebuilt(e, result);
-	session_set_head(e->session, e->head);
+	session_move_head(e->session, e->head);
 	start(job);
 }
 
@@ -448,6 +448,9 @@ static void start(struct job *job)
 		break;
 	case JOB_NAMES:
 		session_names(e->session, job->runtime, job->text, on_names, job);
+		break;
+	case JOB_FILE:
+		job_start_file(job);
 		break;
 	case JOB_END_:
 		break;

@@ -244,7 +244,7 @@ static void on_rebuilt(struct entry *e, const struct replay *result)
 	if (e->state != ENTRY_OPENING)
 		return;
 	entry_note_rebuilt(e, result);
-	session_set_head(e->session, e->head);
+	session_move_head(e->session, e->head);
 	answer_open(e);
 }
 

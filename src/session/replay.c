@@ -6,8 +6,11 @@
 #include "session/roll.h"
 
 #include "base/utf8.h"
+#include "session/change.h"
 #include "session/order_text.h"
+#include "session/put.h"
 #include "session/rewind.h"
+#include "store/file_step.h"
 #include "store/recording.h"
 
 #include <stdio.h>
@@ -178,7 +181,7 @@ static void take_inputs(struct replay *r, struct step_request *req)
 	req->inputs = r->inputs;
 	if (!json_is_string(input))
 		return;
-	req->stdin_fd = entry_stdin(json_string_value(input), json_string_length(input));
+	req->stdin_fd = entry_memory(json_string_value(input), json_string_length(input));
 	if (req->stdin_fd < 0)
 		err_set(&r->err, ERR_IO, "cannot hold what step %.12s read",
 			r->nodes[r->at].digest);
@@ -210,6 +213,23 @@ static void check_process(struct entry *e)
 		session_spoil(e->session);
 }
 
+static void run_next(struct entry *e);
+
+static void on_file_redone(void *arg, const struct err *err)
+{
+	struct entry *e = arg;
+	struct replay *r = e->replay;
+	if (err && !r->is_diverged) {
+		r->first = r->at;
+		r->is_diverged = true;
+		(void)snprintf(r->field, sizeof r->field, "file");
+		say(r->was, sizeof r->was, "done", 0);
+		say(r->is, sizeof r->is, err->msg, 0);
+	}
+	session_changed(e->session, r->nodes[r->at++].digest);
+	run_next(e);
+}
+
 static void run_next(struct entry *e)
 {
 	struct replay *r = e->replay;
@@ -219,6 +239,11 @@ static void run_next(struct entry *e)
 		return;
 	}
 	const struct journal_node *node = &r->nodes[r->at];
+	if (file_step_is(node)) {
+		if (file_redo(e, node, on_file_redone, &r->err) < 0)
+			finish(e);
+		return;
+	}
 	struct step_request req = {.runtime = runtime_by_name(node->runtime),
 		.code = node->code,
 		.code_bytes = node->code_bytes,

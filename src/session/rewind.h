@@ -26,9 +26,8 @@ void session_renew(struct session *s, struct stem *stem);
  * when `done` told of a step that is committed, before the next one is run.
  */
 void session_set_head(struct session *s, const char *step);
-
-/* A client changed its files between two steps: that is kept when the next step fails. */
-void session_files_changed(struct session *s);
+/* The same where the checkpoints know already what steps they are of. */
+void session_move_head(struct session *s, const char *step);
 
 /* Something was changed in its box: it is not what it was branched from any more. */
 void session_touch(struct session *s);

@@ -279,9 +279,14 @@ void session_lose_box(struct session *s)
 	let_go_box(s);
 }
 
-void session_set_head(struct session *s, const char *step)
+void session_move_head(struct session *s, const char *step)
 {
 	(void)snprintf(s->head, sizeof s->head, "%s", step);
+}
+
+void session_set_head(struct session *s, const char *step)
+{
+	session_move_head(s, step);
 	transaction_committed(s);
 }
 
@@ -568,6 +573,7 @@ void session_close(struct session *s)
 	s->undone = NULL;
 	s->named = NULL;
 	restore_cancel(s);
+	change_cancel(s);
 	if (s->target)
 		checkpoint_let_go(take_ptr(s->target));
 	if (s->branching)

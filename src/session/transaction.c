@@ -568,21 +568,6 @@ void transaction_idle(struct session *s)
 			s->points.v[i]->files = shadow_hold(now);
 }
 
-void session_files_changed(struct session *s)
-{
-	struct err err;
-	struct workspace now;
-	if (!session_is_idle(s) || workspace_scan(&now, s->box->workspace_fd, &err) < 0)
-		return; /* a step that runs takes it for its own */
-	workspace_done(&s->before);
-	s->before = now;
-	s->is_shadow_due = true;
-	for (unsigned i = 0; i < s->points.n; i++)
-		if (strcmp(s->points.v[i]->step, s->head) == 0)
-			shadow_let_go(take_ptr(s->points.v[i]->files));
-	(void)uv_timer_start(&s->idle, session_on_idle, 0, 0);
-}
-
 bool session_undo(struct session *s, const char *step, session_undone_fn *done, void *arg)
 {
 	struct checkpoint *to =
