@@ -55,6 +55,26 @@ void job_no_memory(registry_done_fn *done, void *arg)
 
 /* ---- steps ---- */
 
+static void on_taken_back(void *arg, const json_t *lost, const struct err *err)
+{
+	struct job *job = arg;
+	(void)lost;
+	if (err)
+		session_spoil(job->entry->session);
+	job_fail(job, &job->why);
+}
+
+/* It was done and could not be kept: the state must be what the journal says. */
+void job_take_back(struct job *job, const struct err *why)
+{
+	struct entry *e = job->entry;
+	job->why = *why;
+	if (session_undo(e->session, e->head, on_taken_back, job))
+		return;
+	session_spoil(e->session);
+	job_fail(job, &job->why);
+}
+
 static void run_step(struct job *job)
 {
 	struct entry *e = job->entry;
@@ -201,6 +221,10 @@ void entry_on_done(void *arg, const struct record *told)
 	int r = extra ? commit(e, job, record, extra, &err)
 		      : err_set(&err, ERR_NO_MEMORY, "no memory for the record");
 	free(extra);
+	if (r < 0 && record->outcome == RECORD_COMMITTED) {
+		job_take_back(job, &err);
+		return;
+	}
 	if (r < 0) {
 		job_fail(job, &err);
 		return;

@@ -25,7 +25,7 @@ struct job {
 	char step[JOURNAL_DIGEST_BYTES]; /* to go back to; or of what a file is to hold */
 	uint64_t asked_ns;
 	json_t *inputs; /* what else the step depends on, or NULL: step_request */
-	struct err why; /* undoing failed: to be told when the state before is there again */
+	struct err why; /* to be told when the state before is there again */
 	const struct registry_watch *watch;
 	struct entry *child; /* the branch being made */
 	registry_done_fn *done;
@@ -40,6 +40,8 @@ struct job *job_new(
 void job_free(struct job *job);
 /* Answer the job under way with @err. */
 void job_fail(struct job *job, const struct err *err);
+/* The same when what it did is taken back. */
+void job_take_back(struct job *job, const struct err *why);
 /* There is no job to be answered. */
 void job_no_memory(registry_done_fn *done, void *arg);
 /* undo.c */

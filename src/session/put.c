@@ -176,8 +176,7 @@ static void on_changed(void *arg, const struct err *err)
 		return;
 	}
 	if (commit(job, step, &error) < 0) {
-		session_files_changed(e->session);
-		job_fail(job, &error);
+		job_take_back(job, &error);
 		return;
 	}
 	memcpy(e->head, step, sizeof e->head);

@@ -721,6 +721,14 @@ class Damaged(HistoryCase):
                 kept.append(e.run(s, f"x = {i} #{random.randbytes(1500).hex()}")["step"])
         self.assertEqual(caught.exception.code, "no_space", caught.exception)
         self.assertGreater(len(kept), 5)
+        last = len(kept) - 1
+        self.fails("no_space", "step.run", e, session=s, code=f"x = 1000 #{random.randbytes(1500).hex()}")
+        self.fails("no_space", "file.write", e, session=s, path="a", content=random.randbytes(20000).hex())
+        subprocess.run(["mount", "-o", "remount,size=2m", state], check=True)
+        record = e.run(s, "import os; x, os.listdir()")
+        self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]),
+                         (f"({last}, [])", "committed"), "what could not be kept is taken back")
+        kept.append(record["step"])
         e = self.again(e)
         self.assertEqual([x["step"] for x in e("session.log", session=s)["steps"]], kept[::-1])
         e.kill()
