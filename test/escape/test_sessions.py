@@ -205,6 +205,34 @@ class Sessions(harness.Case):
                   "for i in ids: frame(GUARD, {'id': i, 'pid': p.pid, 'lost': 0}, [a.fileno()])\n",
                   ("import os; os._exit(1)", "1"))
 
+    def test_T_BRANCH_OUTLIVE_as_a_guard(self):
+        """A process passes for a guard, which a branch leaves alone: above the branch it would have power over it."""
+        session = self.create()
+        # init's own child, as a guard is: its parent ends at once
+        code = ("import subprocess\nmark = '8' + str(os.getpid()) + '77'\n"
+                "pid = int(subprocess.run(['sh', '-c', f'sleep {mark} >&- 2>&- & echo $!'], capture_output=True).stdout)\n"
+                "a, b = socket.socketpair()\n"  # after a result, and before the driver's own guard
+                "frame(RESULT, {'id': '1', 'status': 'ok', 'exit_code': 0, 'value': {'text/plain': mark}})\n"
+                "for i in ids: frame(GUARD, {'id': i, 'pid': pid, 'lost': 0}, [a.fileno()])\n")
+        mark = self.client.value(session, CHANNEL + code)
+        self.assertEqual(len(self.named(mark)), 1)
+        branch = self.client("session.branch", session=session, force=True)["session"]
+        self.assertEqual(self.named(mark), [])
+        for one in (session, branch):
+            self.assertEqual(self.client.value(one, "1 + 1"), 2)
+            self.client("session.close", session=one)
+        self.others_work()
+
+    def named(self, mark):
+        found = []
+        for pid in rpc.descendants(self.engine.process.pid):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    found += [pid] if mark.encode() in f.read().split(b"\0") else []
+            except OSError:
+                pass
+        return found
+
     def test_T_SESSION_FRAME_guard_descriptors(self):
         """GUARD with no descriptor, and with a hundred, again and again: the engine keeps none."""
         before = len(os.listdir(f"/proc/{self.engine.process.pid}/fd")) if harness.IS_ROOT else 0
