@@ -75,6 +75,8 @@ void box_usage(struct box *box);
  * free afterwards. Blocks: while the kernel ends them; for a branch at most BOX_END_MS.
  */
 void box_destroy(struct box *box);
+/* The first half of it: who has many to destroy kills all of them first. */
+void box_kill(const struct box *box);
 
 /* Kill its processes but init, none of its branches', and keep it as an anchor. */
 void box_anchor(struct box *box);
