@@ -21,6 +21,8 @@ struct change {
 	void *arg;
 };
 
+enum { CHANGE_MS = 10000 };
+
 /* What restores files counts from 0. */
 static const uint64_t CHANGE_ID = UINT64_MAX;
 
@@ -37,6 +39,7 @@ void change_cancel(struct session *s)
 	struct change *c = take_ptr(s->change);
 	if (!c)
 		return;
+	(void)uv_timer_stop(&s->wall);
 	if (c->box) {
 		c->box->filed = NULL;
 		box_let_go(c->box);
@@ -63,6 +66,16 @@ static void on_filed(void *arg, uint64_t id, int status)
 	if (r == 0 && (c->box->is_over || c->box != session_box(s)))
 		r = err_set(&err, ERR_GONE, "the session's box is gone");
 	finish(s, r < 0 ? &err : NULL);
+}
+
+/* A box whose init does not answer is of no use any more. */
+static void on_late(uv_timer_t *timer)
+{
+	struct session *s = timer->data;
+	struct err err;
+	err_set(&err, ERR_GONE, "the box did not answer within %d s", CHANGE_MS / 1000);
+	session_spoil(s);
+	finish(s, &err);
 }
 
 static int ask_init(struct session *s, struct err *err)
@@ -113,6 +126,7 @@ int session_change(struct session *s, const struct init_file *file, session_chan
 	c->done = done;
 	c->arg = arg;
 	s->change = c;
+	(void)uv_timer_start(&s->wall, on_late, CHANGE_MS, 0);
 	int r = file->fd >= 0 && c->fd < 0 ? err_sys(err, ERR_IO, errno, "hold the file's content")
 		: session_box(s)	   ? ask_init(s, err)
 					   : session_get_box(s, err);

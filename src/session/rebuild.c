@@ -29,9 +29,22 @@ static void on_kept(struct session *s, json_t *lost)
 	struct err err;
 	session_rebuilt_fn *rebuilt = take_ptr(s->rebuilt);
 	json_decref(lost);
+	(void)uv_timer_stop(&s->back);
 	workspace_done(&s->before);
 	(void)workspace_scan(&s->before, s->box->workspace_fd, &err);
 	s->is_shadow_due = true;
+	rebuilt(s->rebuilt_arg);
+}
+
+enum { BACK_MS = 30000 };
+
+/* Init does not answer: the box is of no use any more, which what follows will tell. */
+static void on_late(uv_timer_t *timer)
+{
+	struct session *s = timer->data;
+	session_rebuilt_fn *rebuilt = take_ptr(s->rebuilt);
+	restore_cancel(s);
+	session_spoil(s);
 	rebuilt(s->rebuilt_arg);
 }
 
@@ -45,6 +58,7 @@ static void put_back(struct session *s, session_rebuilt_fn *done, void *arg)
 	}
 	s->rebuilt = done;
 	s->rebuilt_arg = arg;
+	(void)uv_timer_start(&s->back, on_late, BACK_MS, 0);
 	restore_files(s, kept, on_kept);
 	shadow_let_go(kept);
 }

@@ -37,6 +37,7 @@ enum { CONTINUE_MS = 2 };
 enum {
 	OPEN_MS = 120000, /* for imports, before a session counts as not opened */
 	GUARD_MS = 10000, /* for a checkpoint that is still being made, before a branch */
+	CLEAR_MS = 10000, /* for processes to end, before a branch */
 };
 
 static void handle_closed(uv_handle_t *handle)
@@ -512,6 +513,18 @@ void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done,
 	session_count(s);
 }
 
+/* A box whose init does not answer is of no use any more. */
+static void on_clear_late(uv_timer_t *timer)
+{
+	struct session *s = timer->data;
+	struct err err;
+	err_set(&err, ERR_GONE, "the box was not cleared within %d s", CLEAR_MS / 1000);
+	if (s->box)
+		s->box->cleared = NULL;
+	session_spoil(s);
+	tell_stem(s, &err);
+}
+
 /* Go on with making a stem, if that waits for a guard. */
 void session_count(struct session *s)
 {
@@ -526,6 +539,7 @@ void session_count(struct session *s)
 	if (!s->stemmed || !s->box || s->box->cleared)
 		return;
 	if (!has_threads(python_part(s))) {
+		(void)uv_timer_start(&s->wall, on_clear_late, CLEAR_MS, 0);
 		clear_box(s, false, on_counted);
 		return;
 	}

@@ -119,7 +119,8 @@ const char *transaction_checkpoint(struct session *s)
 static void on_marked(void *arg, uint32_t mark)
 {
 	struct session *s = arg;
-	s->marked = mark;
+	/* One that is over comes to no mark: the step is to find that out. */
+	s->marked = s->box && s->box->is_over ? s->last_mark : mark;
 	step_proceed(s);
 }
 
@@ -239,7 +240,7 @@ static void lose(struct session *s, struct err *err)
 	if (s->undone) {
 		session_undone_fn *undone = take_ptr(s->undone);
 		undone(s->undone_arg, NULL, err);
-	} else if (take_reviving(s)) {
+	} else if (take_reviving(s) && s->step_state != STEP_SETTLING) {
 		s->end.why_code = err->code;
 		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err->msg);
 	} else {

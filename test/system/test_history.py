@@ -270,6 +270,27 @@ class Reopened(HistoryCase):
                 "let x = 40; fs.writeFileSync('/data/done', ''); 0")
         self.interrupted("javascript", slow, ["x += 2"], driver)
 
+    def test_a_branch_killed_before_its_first_step(self):
+        """Without a copy, which its memory is too large for: then the state is gone, and must not seem to be empty."""
+        e = self.engine(None, "--standby", "0")
+        warden = next(p for p in rpc.children(e.process.pid) if rpc.name_of(p) == "retort-warden")
+        s = e("session.create", limits={"memory_bytes": 256 << 20})["session"]
+        e.run(s, "x = bytearray(140 << 20); x[::4096] = bytes(35840)")
+        before = rpc.descendants(warden)
+        b = e("session.branch", session=s)["session"]
+
+        def news():
+            return [p for p in rpc.descendants(warden) if p not in before and rpc.name_of(p).startswith("python")]
+        self.wait(lambda: len(news()) == 2)  # the branch, and the session itself, which goes on as another
+        time.sleep(0.3)
+        for pid in news():
+            os.kill(pid, signal.SIGKILL)
+        self.wait(lambda: not news())
+        for one in (b, s):
+            record = e.run(one, "len(x)")
+            self.assertEqual(record["value"]["text/plain"], str(140 << 20))
+            self.assertEqual(record["state"]["outcome"], "replayed")
+
     def test_stopping_the_engine_ends_what_runs(self):
         e = self.engine()
         s = [e("session.create")["session"] for _ in range(2)]
