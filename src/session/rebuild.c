@@ -6,6 +6,17 @@
 #include "session/rewind.h"
 
 #include <signal.h>
+#include <stdio.h>
+
+void session_spoil(struct session *s)
+{
+	s->is_lost = true;
+}
+
+void session_move_head(struct session *s, const char *step)
+{
+	(void)snprintf(s->head, sizeof s->head, "%s", step);
+}
 
 static void end_driver(struct session *s, const struct runtime *runtime)
 {

@@ -280,11 +280,6 @@ void session_lose_box(struct session *s)
 	let_go_box(s);
 }
 
-void session_move_head(struct session *s, const char *step)
-{
-	(void)snprintf(s->head, sizeof s->head, "%s", step);
-}
-
 void session_set_head(struct session *s, const char *step)
 {
 	session_move_head(s, step);
@@ -300,11 +295,6 @@ bool session_is_lost(const struct session *s)
 	if (s->state != SESSION_OPEN || s->is_rolling || s->restoring)
 		return false;
 	return s->is_lost || !has_base || (python && python->is_over);
-}
-
-void session_spoil(struct session *s)
-{
-	s->is_lost = true;
 }
 
 bool session_is_live(const struct session *s, const struct runtime *runtime)
