@@ -85,6 +85,14 @@ int cgroup_leaf_open(struct cgroup_leaf *leaf, const struct cgroup_host *host, c
 int cgroup_leaf_join_fds(const struct cgroup_leaf *leaf, int fds[CGROUP_JOIN_FDS]);
 
 /*
+ * v2: move a process into the leaf whose directory @dir is, as join_fds gave it.
+ * Owns: the caller closes what is returned: by writing "0" to it another process follows, also one
+ * that could not open it, since what counts is who has.
+ * Returns: a descriptor, or negative errno.
+ */
+int cgroup_leaf_move(int dir, pid_t pid);
+
+/*
  * What the leaf has used since it was made; fields without a controller (or without the file: the
  * peak is v1 and v2 of Linux 5.19) are left as they are. n_pids counts init too.
  * Returns: 0, or negative errno with @usage untouched.

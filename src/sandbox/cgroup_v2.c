@@ -229,6 +229,17 @@ static int v2_join_fds(const struct cgroup_leaf *leaf, int fds[CGROUP_JOIN_FDS])
 	return 1;
 }
 
+int cgroup_leaf_move(int dir, pid_t pid)
+{
+	char text[16];
+	cleanup_fd int fd = openat(dir, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int n = snprintf(text, sizeof text, "%d", (int)pid);
+	ssize_t wrote = write(fd, text, (size_t)n);
+	return wrote == n ? fd_take(&fd) : wrote < 0 ? -errno : -EIO;
+}
+
 const struct cgroup_ops cgroup_ops_v2 = {
 	.by = LIMIT_BY_CGROUP_V2,
 	.find = v2_find,

@@ -306,6 +306,12 @@ static void sweep_after(void)
 	}
 }
 
+void warden_end(struct warden *w)
+{
+	drop_unsent(w);
+	(void)shutdown(w->fd, SHUT_WR);
+}
+
 void warden_stop(struct warden *w)
 {
 	int status = 0;

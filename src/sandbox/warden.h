@@ -68,6 +68,10 @@ void warden_forget(struct warden *w, struct warden_call *call);
 /* It has ended by itself, and all boxes with it: every call fails from now on. */
 bool warden_is_dead(const struct warden *w);
 
+/* Nothing more will be asked: the warden destroys all boxes at once and ends, on which every call
+ * that is under way, or made later, is answered with ERR_GONE. */
+void warden_end(struct warden *w);
+
 /*
  * Close the conversation; the warden destroys what boxes it has. Waits for that.
  * Blocks: some milliseconds; the loop must run once more to let its handle go.

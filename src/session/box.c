@@ -148,11 +148,16 @@ static void tell_over(struct box *b)
 		cleared(b->cleared_arg, -1);
 	for (struct driver *d = b->drivers; d;) {
 		bool is_news = !d->is_over;
-		driver_on_broken(d, &err);
+		if (is_news)
+			driver_on_broken(d, &err);
+		else if (!d->is_let_go)
+			driver_on_rolled_back(d, &err); /* if that is waited for */
 		d = is_news ? b->drivers : d->next; /* what was told may have changed the list */
 	}
 	if (b->filed)
 		b->filed(b->filed_arg, UINT64_MAX, -EPIPE);
+	if (b->marked)
+		b->marked(b->marked_arg, 0);
 	box_let_go(b);
 }
 
@@ -180,12 +185,14 @@ static void on_init(struct init_link *link, const struct init_event *event)
 	}
 	if (event->kind == INIT_FAILED && event->id == 0 && b->drivers)
 		driver_on_broken(b->drivers, &event->err);
+	else if (d && event->kind == INIT_FAILED && d->is_over)
+		driver_on_rolled_back(d, &event->err);
 	else if (d && event->kind == INIT_FAILED)
 		driver_on_broken(d, &event->err);
 	else if (d && event->kind == INIT_EXITED)
 		driver_on_exited(d, event->status);
 	else if (d && event->kind == INIT_ROLLED_BACK)
-		driver_on_rolled_back(d);
+		driver_on_rolled_back(d, NULL);
 }
 
 int box_take_init(struct box *b, int fd, struct err *err)

@@ -47,7 +47,7 @@ struct box {
 	void *filed_arg;
 	box_cleared_fn *cleared;
 	void *cleared_arg;
-	box_marked_fn *marked; /* init has come to a mark; or NULL */
+	box_marked_fn *marked; /* init has come to a mark, or the box is over; or NULL */
 	void *marked_arg;
 };
 

@@ -470,8 +470,8 @@ void driver_on_broken(struct driver *d, const struct err *err)
 		d->events->broken(d->arg, d, err);
 }
 
-void driver_on_rolled_back(struct driver *d)
+void driver_on_rolled_back(struct driver *d, const struct err *err)
 {
 	if (d->events && d->events->rolled_back)
-		d->events->rolled_back(d->arg, d);
+		d->events->rolled_back(d->arg, d, err);
 }

@@ -20,14 +20,15 @@ struct driver;
  * output       bytes of stream 0 (stdout) or 1 (stderr), in the engine's chunk.
  * exited       its process ended, @status as wait(2) gives it.
  * broken       it sent what is no frame, could not be started, or its box is gone.
- * rolled_back  all that a failed step started is gone; the guard can be resumed.
+ * rolled_back  all that a failed step started is gone; the guard can be resumed. Or (@err) it
+ *              is not: told when the driver is over already, else it is `broken`.
  */
 struct driver_events {
 	int (*frame)(void *arg, struct driver *d, const struct frame *frame, struct err *err);
 	void (*output)(void *arg, struct driver *d, int stream, const char *data, size_t bytes);
 	void (*exited)(void *arg, struct driver *d, int status);
 	void (*broken)(void *arg, struct driver *d, const struct err *err);
-	void (*rolled_back)(void *arg, struct driver *d);
+	void (*rolled_back)(void *arg, struct driver *d, const struct err *err);
 };
 
 struct driver_pipe {
@@ -70,4 +71,4 @@ void driver_let_go(struct driver *d);
 /* From the box. */
 void driver_on_exited(struct driver *d, int status);
 void driver_on_broken(struct driver *d, const struct err *err);
-void driver_on_rolled_back(struct driver *d);
+void driver_on_rolled_back(struct driver *d, const struct err *err);

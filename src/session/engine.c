@@ -38,6 +38,11 @@ int engine_attach(struct engine *e, uv_loop_t *loop, struct err *err)
 	return warden_attach(e->warden, loop, err);
 }
 
+void engine_end_boxes(struct engine *e)
+{
+	warden_end(e->warden);
+}
+
 void engine_stop(struct engine *e)
 {
 	struct warden *warden = take_ptr(e->warden);

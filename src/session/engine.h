@@ -30,6 +30,10 @@ struct engine {
 int engine_start(struct engine *e, struct err *err);
 int engine_attach(struct engine *e, uv_loop_t *loop, struct err *err);
 
+/* Have all boxes end at once, and the warden with them; whoever waits for one hears of it from the
+ * loop. engine_stop() is still to come. */
+void engine_end_boxes(struct engine *e);
+
 /* Stop the warden, which destroys what boxes there are. Blocks: some milliseconds. May be called
  * twice. */
 void engine_stop(struct engine *e);

@@ -2,6 +2,7 @@
 #include "base/fd.h"
 #include "session/entry.h"
 #include "session/job.h"
+#include "session/put.h"
 #include "session/replay.h"
 #include "session/rewind.h"
 #include "session/roll.h"
@@ -18,7 +19,7 @@ enum { CODE_MAX = 32 << 20 };
 
 void job_free(struct job *job)
 {
-	fd_close(&job->stdin_fd);
+	fd_close(&job->fd);
 	free(job->text);
 	free(job->filename);
 	json_decref(job->inputs);
@@ -37,7 +38,7 @@ struct job *job_new(
 	struct job *job = calloc(1, sizeof *job);
 	if (!job)
 		return NULL;
-	*job = (struct job){.kind = kind, .bytes = bytes, .stdin_fd = -1, .done = done, .arg = arg};
+	*job = (struct job){.kind = kind, .bytes = bytes, .fd = -1, .done = done, .arg = arg};
 	if (text && !(job->text = strndup(text, bytes))) {
 		free(job);
 		return NULL;
@@ -54,6 +55,26 @@ void job_no_memory(registry_done_fn *done, void *arg)
 
 /* ---- steps ---- */
 
+static void on_taken_back(void *arg, const json_t *lost, const struct err *err)
+{
+	struct job *job = arg;
+	(void)lost;
+	if (err)
+		session_spoil(job->entry->session);
+	job_fail(job, &job->why);
+}
+
+/* It was done and could not be kept: the state must be what the journal says. */
+void job_take_back(struct job *job, const struct err *why)
+{
+	struct entry *e = job->entry;
+	job->why = *why;
+	if (session_undo(e->session, e->head, on_taken_back, job))
+		return;
+	session_spoil(e->session);
+	job_fail(job, &job->why);
+}
+
 static void run_step(struct job *job)
 {
 	struct entry *e = job->entry;
@@ -65,7 +86,7 @@ static void run_step(struct job *job)
 		.timeout_ms = job->timeout_ms,
 		.is_atomic = job->is_atomic,
 		.inputs = job->inputs,
-		.stdin_fd = fd_take(&job->stdin_fd)};
+		.stdin_fd = fd_take(&job->fd)};
 	if (session_run(e->session, &req, &err) < 0)
 		job_fail(job, &err);
 }
@@ -75,11 +96,18 @@ static void on_put_back(void *arg)
 	run_step(arg);
 }
 
+static void on_given_up(void *arg)
+{
+	struct job *job = arg;
+	job_fail(job, &job->why);
+}
+
 static void on_caught_up(struct entry *e, const struct replay *result)
 {
 	struct job *job = e->first;
 	if (result->err.code) {
-		job_fail(job, &result->err);
+		job->why = result->err;
+		session_unbuilt(e->session, result->runtime, on_given_up, job);
 		return;
 	}
 	entry_note_rebuilt(e, result);
@@ -193,6 +221,10 @@ void entry_on_done(void *arg, const struct record *told)
 	int r = extra ? commit(e, job, record, extra, &err)
 		      : err_set(&err, ERR_NO_MEMORY, "no memory for the record");
 	free(extra);
+	if (r < 0 && record->outcome == RECORD_COMMITTED) {
+		job_take_back(job, &err);
+		return;
+	}
 	if (r < 0) {
 		job_fail(job, &err);
 		return;
@@ -204,9 +236,9 @@ void entry_on_done(void *arg, const struct record *told)
 	json_decref(result);
 }
 
-int entry_stdin(const char *text, size_t bytes)
+int entry_memory(const char *text, size_t bytes)
 {
-	cleanup_fd int fd = memfd_create("retort-stdin", MFD_CLOEXEC);
+	cleanup_fd int fd = memfd_create("retort-memory", MFD_CLOEXEC);
 	if (fd < 0 || fd_write_all(fd, text, bytes) < 0 || lseek(fd, 0, SEEK_SET) < 0)
 		return -1;
 	return fd_take(&fd);
@@ -255,9 +287,8 @@ void registry_run(
 	job->watch = req->watch;
 	job->inputs = inputs_json(req);
 	if (req->stdin_text)
-		job->stdin_fd = entry_stdin(req->stdin_text, req->stdin_bytes);
-	if (!job->inputs || (req->filename && !job->filename) ||
-		(req->stdin_text && job->stdin_fd < 0)) {
+		job->fd = entry_memory(req->stdin_text, req->stdin_bytes);
+	if (!job->inputs || (req->filename && !job->filename) || (req->stdin_text && job->fd < 0)) {
 		job_free(job);
 		job_no_memory(done, arg);
 		return;
@@ -396,7 +427,7 @@ static void on_made_anew(struct entry *e, const struct replay *result)
 		return;
 	}
 	entry_note_rebuilt(e, result);
-	session_set_head(e->session, e->head);
+	session_move_head(e->session, e->head);
 	start(job);
 }
 
@@ -441,6 +472,9 @@ static void start(struct job *job)
 		break;
 	case JOB_NAMES:
 		session_names(e->session, job->runtime, job->text, on_names, job);
+		break;
+	case JOB_FILE:
+		job_start_file(job);
 		break;
 	case JOB_END_:
 		break;

@@ -6,6 +6,7 @@
  *   entry.c     what is done in one: steps, branches, completions
  *   undo.c      going back to an earlier step
  *   replay.c    steps run again, to rebuild a session or to check a record
+ *   put.c       files that a client writes and removes
  *   history.c   what can be told without doing anything
  *
  * SPDX-License-Identifier: Apache-2.0

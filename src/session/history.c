@@ -6,8 +6,7 @@
 #include "base/utf8.h"
 #include "sandbox/syscalls.h"
 #include "session/entry.h"
-#include "session/errand.h"
-#include "session/rewind.h"
+#include "session/put.h"
 #include "session/roll.h"
 #include "session/workspace.h"
 
@@ -306,27 +305,6 @@ json_t *registry_file_list(struct registry *r, const char *session, struct err *
 	return out;
 }
 
-/* A path of the workspace, without what leads out of it. */
-static int check_path(const char **path, struct err *err)
-{
-	static const char home[] = "/home/user/";
-	if (strncmp(*path, home, sizeof home - 1) == 0)
-		*path += sizeof home - 1;
-	while ((*path)[0] == '.' && (*path)[1] == '/')
-		*path += 2;
-	bool is_bad = !**path || **path == '/' || strlen(*path) >= WIRE_PATH_BYTES;
-	for (const char *p = *path; !is_bad && *p;) {
-		size_t n = strcspn(p, "/");
-		is_bad = n == 0 || (n <= 2 && strncmp(p, "..", n) == 0);
-		p += n;
-		p += *p == '/';
-	}
-	if (!is_bad)
-		return 0;
-	err_set(err, ERR_USAGE, "\"%.100s\" is no path of the workspace", *path);
-	return err_hint(err, "give a path relative to it, such as data/sales.csv");
-}
-
 static json_t *content_json(
 	const char *path, char *data, size_t bytes, uint64_t size, uint64_t offset)
 {
@@ -348,7 +326,7 @@ json_t *registry_file_read(struct registry *r, const char *session, const char *
 	uint64_t offset, uint64_t limit, struct err *err)
 {
 	struct stat st;
-	int dir = check_path(&path, err) < 0 ? -1 : workspace_of(r, session, err);
+	int dir = file_path_check(&path, err) < 0 ? -1 : workspace_of(r, session, err);
 	if (dir < 0)
 		return NULL;
 	cleanup_fd int fd =
@@ -371,100 +349,4 @@ json_t *registry_file_read(struct registry *r, const char *session, const char *
 	if (!out)
 		err_set(err, ERR_IO, "cannot read %s", path);
 	return out;
-}
-
-/* ---- files changed, by init ---- */
-
-/* What restores files counts from 0. */
-static const uint64_t CHANGE_ID = UINT64_MAX;
-
-struct change {
-	registry_done_fn *done;
-	void *arg;
-	struct box *box;
-	struct registry *registry;
-	char session[JOURNAL_ID_BYTES];
-	char path[WIRE_PATH_BYTES];
-};
-
-static void on_filed(void *arg, uint64_t id, int status)
-{
-	struct change *c = arg;
-	struct err err;
-	(void)id;
-	struct box *box = c->box;
-	box->filed = NULL;
-	const struct entry *e = registry_live(c->registry, c->session);
-	if (status == 0 && e && e->session && session_box(e->session) == box)
-		session_files_changed(e->session);
-	json_t *out = json_pack("{s:s}", "path", c->path);
-	if (status < 0)
-		err_sys(&err,
-			status == -ENOENT ? ERR_NOT_FOUND
-				: status == -ENOSPC || status == -EDQUOT || status == -EFBIG
-				? ERR_NO_SPACE
-				: ERR_ACCESS,
-			-status, "change %s", c->path);
-	c->done(c->arg, status < 0 ? NULL : out, status < 0 ? &err : NULL);
-	json_decref(out);
-	free(c);
-	box_let_go(box);
-}
-
-static int start_change(struct registry *r, const char *session, struct init_file *file,
-	registry_done_fn *done, void *arg, struct err *err)
-{
-	const struct entry *e =
-		check_path(&file->path, err) < 0 ? NULL : registry_find(r, session, err);
-	struct box *box = e && e->session ? session_box(e->session) : NULL;
-	if (!e)
-		return -ENOENT;
-	if (!box || box->filed)
-		return err_set(err, ERR_BUSY, "the session is busy: ask again in a moment");
-	struct change *c = calloc(1, sizeof *c);
-	if (!c)
-		return err_set(err, ERR_NO_MEMORY, "no memory for the change");
-	c->done = done;
-	c->arg = arg;
-	c->box = box_hold(box);
-	c->registry = r;
-	memcpy(c->session, e->id, sizeof c->session);
-	(void)snprintf(c->path, sizeof c->path, "%s", file->path);
-	box->filed = on_filed;
-	box->filed_arg = c;
-	session_touch(e->session);
-	if (box_file(box, file) == 0)
-		return 0;
-	box->filed = NULL;
-	box_let_go(box);
-	free(c);
-	return err_set(err, ERR_GONE, "the session's box is gone");
-}
-
-void registry_file_write(struct registry *r, const char *session, const char *path,
-	const char *data, size_t bytes, registry_done_fn *done, void *arg)
-{
-	struct err err = {0};
-	cleanup_fd int fd = memfd_create("retort-file", MFD_CLOEXEC);
-	struct init_file file = {.id = CHANGE_ID,
-		.act = INIT_FILE_WRITE,
-		.path = path,
-		.target = "",
-		.mode = 0644,
-		.fd = fd};
-	int bad = fd < 0 || fd_write_all(fd, data, bytes) < 0 || lseek(fd, 0, SEEK_SET) < 0
-		? err_sys(&err, ERR_IO, errno, "hold the file's content")
-		: start_change(r, session, &file, done, arg, &err);
-	if (bad < 0)
-		done(arg, NULL, &err);
-}
-
-void registry_file_remove(struct registry *r, const char *session, const char *path,
-	registry_done_fn *done, void *arg)
-{
-	struct err err = {0};
-	struct init_file file = {
-		.id = CHANGE_ID, .act = INIT_FILE_REMOVE, .path = path, .target = "", .fd = -1};
-	if (start_change(r, session, &file, done, arg, &err) < 0)
-		done(arg, NULL, &err);
 }

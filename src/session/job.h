@@ -6,25 +6,26 @@
 
 struct entry;
 
-enum job_kind { JOB_RUN, JOB_BRANCH, JOB_UNDO, JOB_NAMES, JOB_END_ };
+enum job_kind { JOB_RUN, JOB_BRANCH, JOB_UNDO, JOB_NAMES, JOB_FILE, JOB_END_ };
 
 /* One operation on a session, with its own copy of what it needs. */
 struct job {
 	struct job *next;
 	struct entry *entry;
 	enum job_kind kind;
-	char *text; /* code, name, or text to complete */
+	char *text; /* code, name, text to complete, or path */
 	size_t bytes;
 	char *filename;
 	const struct runtime *runtime;
 	uint64_t timeout_ms;
-	bool is_atomic, is_forced;
-	int stdin_fd;
+	bool is_atomic, is_forced, is_removal;
+	int fd; /* what a step reads, or a file is to hold; or -1 */
 	unsigned count;
-	char step[JOURNAL_DIGEST_BYTES];
+	size_t fd_bytes;
+	char step[JOURNAL_DIGEST_BYTES]; /* to go back to; or of what a file is to hold */
 	uint64_t asked_ns;
 	json_t *inputs; /* what else the step depends on, or NULL: step_request */
-	struct err why; /* undoing failed: to be told when the state before is there again */
+	struct err why; /* to be told when the state before is there again */
 	const struct registry_watch *watch;
 	struct entry *child; /* the branch being made */
 	registry_done_fn *done;
@@ -39,6 +40,8 @@ struct job *job_new(
 void job_free(struct job *job);
 /* Answer the job under way with @err. */
 void job_fail(struct job *job, const struct err *err);
+/* The same when what it did is taken back. */
+void job_take_back(struct job *job, const struct err *why);
 /* There is no job to be answered. */
 void job_no_memory(registry_done_fn *done, void *arg);
 /* undo.c */
@@ -50,4 +53,4 @@ void entry_on_display(void *arg, const json_t *display);
 void entry_on_begin(void *arg);
 void entry_on_done(void *arg, const struct record *record);
 /* A file that holds @text, at its start. Returns: a descriptor, or -1. */
-int entry_stdin(const char *text, size_t bytes);
+int entry_memory(const char *text, size_t bytes);

@@ -7,6 +7,7 @@
  *   transaction.c  what follows a step: commit, checkpoint or rollback; undo
  *   rebuild.c      the state of one runtime made again
  *   restore.c      the workspace's files put back
+ *   change.c       a file changed from outside
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -47,6 +48,7 @@ struct part {
 
 /* What puts files back, one request at a time; see restore.c. */
 struct restore;
+struct change;
 
 struct session {
 	struct session_events events;
@@ -104,6 +106,7 @@ struct session {
 	uv_timer_t back;	       /* ends a rollback that does not come to an end */
 	struct checkpoint *target;     /* what is gone back to; held */
 	struct restore *restoring;
+	struct change *change; /* from outside; see change.c */
 	struct shadow *kept; /* held: the files when a rebuilding began */
 	session_rebuilt_fn *rebuilt;
 	void *rebuilt_arg;
@@ -185,3 +188,7 @@ void restore_note(struct session *s);
 void restore_files(
 	struct session *s, struct shadow *then, void (*done)(struct session *s, json_t *lost));
 void restore_cancel(struct session *s);
+
+/* change.c: there is a box, or @why there is none. */
+void change_proceed(struct session *s, const char *why);
+void change_cancel(struct session *s);

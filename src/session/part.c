@@ -215,7 +215,7 @@ static void driver_gone(struct part *p, const struct err *err)
 	}
 	if (s->is_rolling && (p == s->failed || p == s->resumed))
 		return;
-	if (!s->stemmed && !s->branching && s->box && transaction_revive(p))
+	if (!s->stemmed && !s->branching && s->box && !s->box->is_over && transaction_revive(p))
 		return;
 	bool has_state = p->is_live && p->runtime->carry == CARRY_MEMORY;
 	part_lose(p);
@@ -301,11 +301,14 @@ static void on_broken(void *arg, struct driver *d, const struct err *err)
 	driver_gone(p, err);
 }
 
-static void on_rolled_back(void *arg, struct driver *d)
+static void on_rolled_back(void *arg, struct driver *d, const struct err *err)
 {
 	struct part *p = arg;
 	(void)d;
-	transaction_rolled_back(p->session, p);
+	if (!err)
+		transaction_rolled_back(p->session, p);
+	else if (p->session->is_rolling)
+		transaction_failed(p->session, err);
 }
 
 const struct driver_events part_events = {.frame = on_frame,
@@ -361,6 +364,7 @@ struct part *part_adopt(struct session *s, struct driver *d)
 {
 	struct part *p = part_of(s, d->runtime);
 	p->driver = d;
+	p->is_live = true;
 	driver_listen(d, &part_events, p);
 	return p;
 }

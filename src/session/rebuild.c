@@ -6,15 +6,31 @@
 #include "session/rewind.h"
 
 #include <signal.h>
+#include <stdio.h>
+
+void session_spoil(struct session *s)
+{
+	s->is_lost = true;
+}
+
+void session_move_head(struct session *s, const char *step)
+{
+	(void)snprintf(s->head, sizeof s->head, "%s", step);
+}
+
+static void end_driver(struct session *s, const struct runtime *runtime)
+{
+	struct part *p = &s->parts[runtime_index(runtime)];
+	if (!p->driver)
+		return;
+	driver_signal(p->driver, SIGKILL);
+	part_lose(p);
+}
 
 void session_rebuild(struct session *s, const struct runtime *runtime)
 {
-	struct part *p = &s->parts[runtime_index(runtime)];
 	transaction_idle(s);
-	if (p->driver) {
-		driver_signal(p->driver, SIGKILL);
-		part_lose(p);
-	}
+	end_driver(s, runtime);
 	if (s->shadow)
 		s->kept = shadow_hold(s->shadow);
 }
@@ -24,17 +40,28 @@ static void on_kept(struct session *s, json_t *lost)
 	struct err err;
 	session_rebuilt_fn *rebuilt = take_ptr(s->rebuilt);
 	json_decref(lost);
+	(void)uv_timer_stop(&s->back);
 	workspace_done(&s->before);
 	(void)workspace_scan(&s->before, s->box->workspace_fd, &err);
 	s->is_shadow_due = true;
 	rebuilt(s->rebuilt_arg);
 }
 
-void session_rebuilt(
-	struct session *s, const struct runtime *runtime, session_rebuilt_fn *done, void *arg)
+enum { BACK_MS = 30000 };
+
+/* Init does not answer: the box is of no use any more, which what follows will tell. */
+static void on_late(uv_timer_t *timer)
+{
+	struct session *s = timer->data;
+	session_rebuilt_fn *rebuilt = take_ptr(s->rebuilt);
+	restore_cancel(s);
+	session_spoil(s);
+	rebuilt(s->rebuilt_arg);
+}
+
+static void put_back(struct session *s, session_rebuilt_fn *done, void *arg)
 {
 	struct shadow *kept = take_ptr(s->kept);
-	s->parts[runtime_index(runtime)].is_live = s->parts[runtime_index(runtime)].driver != NULL;
 	if (!kept || !s->box) {
 		shadow_let_go(kept);
 		done(arg);
@@ -42,6 +69,21 @@ void session_rebuilt(
 	}
 	s->rebuilt = done;
 	s->rebuilt_arg = arg;
+	(void)uv_timer_start(&s->back, on_late, BACK_MS, 0);
 	restore_files(s, kept, on_kept);
 	shadow_let_go(kept);
+}
+
+void session_rebuilt(
+	struct session *s, const struct runtime *runtime, session_rebuilt_fn *done, void *arg)
+{
+	s->parts[runtime_index(runtime)].is_live = s->parts[runtime_index(runtime)].driver != NULL;
+	put_back(s, done, arg);
+}
+
+void session_unbuilt(
+	struct session *s, const struct runtime *runtime, session_rebuilt_fn *done, void *arg)
+{
+	end_driver(s, runtime);
+	put_back(s, done, arg);
 }

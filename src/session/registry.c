@@ -244,7 +244,7 @@ static void on_rebuilt(struct entry *e, const struct replay *result)
 	if (e->state != ENTRY_OPENING)
 		return;
 	entry_note_rebuilt(e, result);
-	session_set_head(e->session, e->head);
+	session_move_head(e->session, e->head);
 	answer_open(e);
 }
 
@@ -490,7 +490,7 @@ void registry_close(struct registry *r, void (*closed)(void *arg), void *arg)
 	engine_hold(engine);
 	engine->emptied = on_emptied;
 	engine->arg = r;
-	/* Ending one may end others. */
+	engine_end_boxes(engine); /* one after the other would take long when there are many */
 	/* Ending one may end others. */
 	for (struct entry *e = r->first; e;) {
 		bool is_news = e->state != ENTRY_ENDING;

@@ -6,8 +6,11 @@
 #include "session/roll.h"
 
 #include "base/utf8.h"
+#include "session/change.h"
 #include "session/order_text.h"
+#include "session/put.h"
 #include "session/rewind.h"
+#include "store/file_step.h"
 #include "store/recording.h"
 
 #include <stdio.h>
@@ -178,20 +181,69 @@ static void take_inputs(struct replay *r, struct step_request *req)
 	req->inputs = r->inputs;
 	if (!json_is_string(input))
 		return;
-	req->stdin_fd = entry_stdin(json_string_value(input), json_string_length(input));
+	req->stdin_fd = entry_memory(json_string_value(input), json_string_length(input));
 	if (req->stdin_fd < 0)
 		err_set(&r->err, ERR_IO, "cannot hold what step %.12s read",
 			r->nodes[r->at].digest);
 }
 
+/* Has a step been run whose state only its process had, and is that gone? */
+static bool has_lost_process(struct entry *e)
+{
+	const struct replay *r = e->replay;
+	for (size_t i = 0; i < r->at; i++) {
+		const struct runtime *runtime = runtime_by_name(r->nodes[i].runtime);
+		if (runtime && runtime->carry == CARRY_REPLAY &&
+			!session_is_live(e->session, runtime))
+			return true;
+	}
+	return false;
+}
+
+/* A process that was killed between two steps is not asked for the next one. */
+static void check_process(struct entry *e)
+{
+	struct replay *r = e->replay;
+	session_notice(e->session);
+	bool is_half = !r->is_diverged && has_lost_process(e);
+	if (r->at == 0 || r->err.code || (!is_half && !session_is_lost(e->session)))
+		return;
+	err_set(&r->err, ERR_GONE, "the session's process ended while its state was rebuilt");
+	if (!r->runtime)
+		session_spoil(e->session);
+}
+
+static void run_next(struct entry *e);
+
+static void on_file_redone(void *arg, const struct err *err)
+{
+	struct entry *e = arg;
+	struct replay *r = e->replay;
+	if (err && !r->is_diverged) {
+		r->first = r->at;
+		r->is_diverged = true;
+		(void)snprintf(r->field, sizeof r->field, "file");
+		say(r->was, sizeof r->was, "done", 0);
+		say(r->is, sizeof r->is, err->msg, 0);
+	}
+	session_changed(e->session, r->nodes[r->at++].digest);
+	run_next(e);
+}
+
 static void run_next(struct entry *e)
 {
 	struct replay *r = e->replay;
+	check_process(e);
 	if (r->err.code || r->at == r->n) {
 		finish(e);
 		return;
 	}
 	const struct journal_node *node = &r->nodes[r->at];
+	if (file_step_is(node)) {
+		if (file_redo(e, node, on_file_redone, &r->err) < 0)
+			finish(e);
+		return;
+	}
 	struct step_request req = {.runtime = runtime_by_name(node->runtime),
 		.code = node->code,
 		.code_bytes = node->code_bytes,

@@ -189,9 +189,27 @@ static void go_on(struct restore *r)
 		finish(r);
 }
 
+/* Nobody answers any more. */
+static void give_up(struct restore *r)
+{
+	struct session *s = r->session;
+	struct err err;
+	if (!s || !s->is_rolling) {
+		add_lost(r, ".");
+		finish(r);
+		return;
+	}
+	err_set(&err, ERR_GONE, "the box ended unexpectedly");
+	transaction_failed(s, &err);
+}
+
 static void on_filed(void *arg, uint64_t id, int status)
 {
 	struct restore *r = arg;
+	if (r->box->is_over) {
+		give_up(r);
+		return;
+	}
 	if (id >= r->n_sent)
 		return; /* a client's change, which was told that it failed */
 	const struct act *a = id < r->n ? &r->actions[id] : NULL;

@@ -5,6 +5,7 @@
 
 /* Its state is not what its head says: session_renew(), then its steps again. */
 bool session_is_lost(const struct session *s);
+void session_spoil(struct session *s);
 /*
  * Make the state of @runtime again, in a new driver: between the two run its steps with
  * `is_rebuild`. What they change in the workspace is taken back; then @done.
@@ -12,6 +13,9 @@ bool session_is_lost(const struct session *s);
 typedef void session_rebuilt_fn(void *arg);
 void session_rebuild(struct session *s, const struct runtime *runtime);
 void session_rebuilt(
+	struct session *s, const struct runtime *runtime, session_rebuilt_fn *done, void *arg);
+/* It did not come to an end: the driver goes, and the files come back all the same. */
+void session_unbuilt(
 	struct session *s, const struct runtime *runtime, session_rebuilt_fn *done, void *arg);
 
 /* Throw away its box; the next step gets a new one, branched from @stem when it is not NULL. */
@@ -22,9 +26,8 @@ void session_renew(struct session *s, struct stem *stem);
  * when `done` told of a step that is committed, before the next one is run.
  */
 void session_set_head(struct session *s, const char *step);
-
-/* A client changed its files between two steps: that is kept when the next step fails. */
-void session_files_changed(struct session *s);
+/* The same where the checkpoints know already what steps they are of. */
+void session_move_head(struct session *s, const char *step);
 
 /* Something was changed in its box: it is not what it was branched from any more. */
 void session_touch(struct session *s);

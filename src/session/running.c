@@ -27,8 +27,11 @@ enum {
 
 void step_stop(struct session *s, enum step_cause cause, enum step_event event, const char *why)
 {
-	if (s->step_state == STEP_NONE)
+	if (s->step_state == STEP_NONE) {
+		if (event == STEP_BROKEN)
+			change_proceed(s, why);
 		return;
+	}
 	if (s->end.cause == STEP_CAUSE_NONE && s->step_state != STEP_SETTLING) {
 		(void)snprintf(s->why, sizeof s->why, "%s", why ? why : "");
 		s->end.cause = cause;
@@ -313,6 +316,7 @@ static int try_send(struct session *s, struct err *err)
 void step_proceed(struct session *s)
 {
 	struct err err;
+	change_proceed(s, NULL);
 	int r = s->is_asked ? try_send(s, &err) : 0;
 	if (r >= 0)
 		return;

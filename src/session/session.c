@@ -40,6 +40,7 @@ enum { AGAIN_MS = 4, PATIENCE_NS = 200000000 };
 enum {
 	OPEN_MS = 120000, /* for imports, before a session counts as not opened */
 	GUARD_MS = 10000, /* for a checkpoint that is still being made, before a branch */
+	CLEAR_MS = 10000, /* for processes to end, before a branch */
 };
 
 static void handle_closed(uv_handle_t *handle)
@@ -308,7 +309,7 @@ void session_lose_box(struct session *s)
 
 void session_set_head(struct session *s, const char *step)
 {
-	(void)snprintf(s->head, sizeof s->head, "%s", step);
+	session_move_head(s, step);
 	transaction_committed(s);
 }
 
@@ -531,6 +532,18 @@ void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done,
 	session_count(s);
 }
 
+/* A box whose init does not answer is of no use any more. */
+static void on_clear_late(uv_timer_t *timer)
+{
+	struct session *s = timer->data;
+	struct err err;
+	err_set(&err, ERR_GONE, "the box was not cleared within %d s", CLEAR_MS / 1000);
+	if (s->box)
+		s->box->cleared = NULL;
+	session_spoil(s);
+	tell_stem(s, &err);
+}
+
 /* Go on with making a stem, if that waits for a guard. */
 void session_count(struct session *s)
 {
@@ -545,6 +558,7 @@ void session_count(struct session *s)
 	if (!s->stemmed || !s->box || s->box->cleared)
 		return;
 	if (!has_threads(python_part(s))) {
+		(void)uv_timer_start(&s->wall, on_clear_late, CLEAR_MS, 0);
 		clear_box(s, false, on_counted);
 		return;
 	}
@@ -593,6 +607,7 @@ void session_close(struct session *s)
 	s->undone = NULL;
 	s->named = NULL;
 	restore_cancel(s);
+	change_cancel(s);
 	if (s->target)
 		checkpoint_let_go(take_ptr(s->target));
 	if (s->branching)

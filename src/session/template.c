@@ -299,10 +299,28 @@ static struct template *new_template(struct templates *all, const char *text, st
 	return NULL;
 }
 
+static bool is_dead(const struct template *t)
+{
+	return t->stem && stem_is_dead(t->stem);
+}
+
+/* What they keep ready goes with them. */
+static void drop_dead(struct templates *all)
+{
+	struct err err;
+	err_set(&err, ERR_GONE, "the template's process has ended");
+	for (struct template *t = all->first; t;) {
+		bool is_over = is_dead(t);
+		if (is_over)
+			end_template(t, &err);
+		t = is_over ? all->first : t->next;
+	}
+}
+
 static struct template *find_template(struct templates *all, const char *text)
 {
 	for (struct template *t = all->first; t; t = t->next)
-		if (strcmp(t->text, text) == 0 && !(t->stem && stem_is_dead(t->stem)))
+		if (strcmp(t->text, text) == 0 && !is_dead(t))
 			return t;
 	return NULL;
 }
@@ -310,6 +328,7 @@ static struct template *find_template(struct templates *all, const char *text)
 void templates_get(struct templates *all, const char *text, template_done_fn *done, void *arg)
 {
 	struct err err = {0};
+	drop_dead(all);
 	struct template *t = find_template(all, text);
 	if (!t)
 		t = new_template(all, text, &err);

@@ -139,7 +139,8 @@ const char *transaction_checkpoint(struct session *s)
 static void on_marked(void *arg, uint32_t mark)
 {
 	struct session *s = arg;
-	s->marked = mark;
+	/* One that is over comes to no mark: the step is to find that out. */
+	s->marked = s->box && s->box->is_over ? s->last_mark : mark;
 	step_proceed(s);
 }
 
@@ -288,7 +289,7 @@ static void lose(struct session *s, struct err *err)
 	if (s->undone) {
 		session_undone_fn *undone = take_ptr(s->undone);
 		undone(s->undone_arg, NULL, err);
-	} else if (take_reviving(s)) {
+	} else if (take_reviving(s) && s->step_state != STEP_SETTLING) {
 		s->end.why_code = err->code;
 		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err->msg);
 	} else {
@@ -666,21 +667,6 @@ void transaction_idle(struct session *s)
 	for (unsigned i = 0; i < s->points.n; i++)
 		if (!s->points.v[i]->files && strcmp(s->points.v[i]->step, s->head) == 0)
 			s->points.v[i]->files = shadow_hold(now);
-}
-
-void session_files_changed(struct session *s)
-{
-	struct err err;
-	struct workspace now;
-	if (!session_is_idle(s) || workspace_scan(&now, s->box->workspace_fd, &err) < 0)
-		return; /* a step that runs takes it for its own */
-	workspace_done(&s->before);
-	s->before = now;
-	s->is_shadow_due = true;
-	for (unsigned i = 0; i < s->points.n; i++)
-		if (strcmp(s->points.v[i]->step, s->head) == 0)
-			shadow_let_go(take_ptr(s->points.v[i]->files));
-	(void)uv_timer_start(&s->idle, session_on_idle, 0, 0);
 }
 
 bool session_undo(struct session *s, const char *step, session_undone_fn *done, void *arg)

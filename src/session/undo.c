@@ -76,7 +76,7 @@ static void finish_undo(struct job *job, const json_t *lost, const char *outcome
 	memcpy(e->head, job->step, sizeof e->head);
 	int64_t n_steps = journal_depth(e->registry->journal, e->head, &err);
 	e->n_steps = (uint64_t)MAX(n_steps, 0);
-	session_set_head(e->session, e->head);
+	session_move_head(e->session, e->head);
 	json_t *out =
 		json_pack("{s:s, s:s, s:s}", "session", e->id, "head", e->head, "outcome", outcome);
 	if (lost)
@@ -100,7 +100,7 @@ static void on_back_again(struct entry *e, const struct replay *result)
 {
 	struct job *job = e->first;
 	entry_note_rebuilt(e, result);
-	session_set_head(e->session, e->head);
+	session_move_head(e->session, e->head);
 	job_fail(job, &job->why);
 }
 

@@ -2,6 +2,7 @@
 #include "store/recording.h"
 
 #include "base/utf8.h"
+#include "store/file_step.h"
 #include "store/line.h"
 #include "store/parts.h"
 
@@ -12,6 +13,7 @@
 struct path {
 	char (*digest)[JOURNAL_DIGEST_BYTES]; /* from the last to the first */
 	size_t n, room;
+	bool has_files;
 };
 
 static void path_done(struct path *p)
@@ -32,6 +34,7 @@ static int collect(void *user, const struct journal_node *node, struct err *err)
 	}
 	if (p->n == RECORDING_STEPS_MAX)
 		return err_set(err, ERR_LIMIT, "export: more than %d steps", RECORDING_STEPS_MAX);
+	p->has_files |= file_step_is(node);
 	memcpy(p->digest[p->n++], node->digest, JOURNAL_DIGEST_BYTES);
 	return 0;
 }
@@ -78,10 +81,28 @@ static int write_head(FILE *to, const struct journal_session *s, const struct pa
 	const char *head = p->n > 0 ? p->digest[0] : "";
 	char check[JOURNAL_DIGEST_BYTES];
 	line_check(check, s->order, s->order_bytes, p->n, head);
-	json_t *line = json_pack("{s:i, s:o, s:I, s:s, s:s}", "retort_record", RECORDING_VERSION,
-		"order", text_json(s->order, s->order_bytes), "steps", (json_int_t)p->n, "head",
-		head, "check", check);
+	json_t *line = json_pack("{s:i, s:o, s:I, s:s, s:s}", "retort_record",
+		p->has_files ? RECORDING_VERSION : RECORDING_PLAIN, "order",
+		text_json(s->order, s->order_bytes), "steps", (json_int_t)p->n, "head", head,
+		"check", check);
 	return write_line(to, line, left, err);
+}
+
+static int add_content(
+	struct journal *j, const struct journal_node *node, json_t *line, struct err *err)
+{
+	struct file_step file;
+	char *data;
+	size_t bytes;
+	int r = file_step_read(&file, node, err);
+	if (r < 0 || file.is_removal)
+		return r;
+	r = journal_blob_get(j, file.digest, &data, &bytes, err);
+	if (r < 0)
+		return r;
+	(void)json_object_set_new(line, "content", text_json(data, bytes));
+	free(data);
+	return 0;
 }
 
 static int write_step(
@@ -94,7 +115,13 @@ static int write_step(
 	json_t *line = json_pack("{s:s, s:s, s:s, s:o, s:o}", "step", node.digest, "parent",
 		node.parent, "runtime", node.runtime, "code", text_json(node.code, node.code_bytes),
 		"record", text_json(node.record, node.record_bytes));
+	if (line && file_step_is(&node))
+		r = add_content(j, &node, line, err);
 	journal_node_done(&node);
+	if (r < 0) {
+		json_decref(line);
+		return r;
+	}
 	return write_line(to, line, left, err);
 }
 

@@ -19,7 +19,8 @@
  */
 enum {
 	JOURNAL_APPLICATION = 0x72657472, /* "retr" */
-	JOURNAL_VERSION = 1,
+	JOURNAL_PLAIN = 1,
+	JOURNAL_VERSION = 2, /* has steps that are files */
 	HEADER_BYTES = 100,
 	/* Without an idle moment for so many pages (16 MiB), a commit does the work. */
 	WAL_MAX_PAGES = 4096,
@@ -161,6 +162,18 @@ static int check_header(struct journal *j, struct err *err)
 		return err_hint(
 			err, "use the newer retort that made it, or another state directory");
 	}
+	j->has_files = be32(h + 60) == JOURNAL_VERSION;
+	return 0;
+}
+
+/* In a transaction. An older retort, which could not replay such steps, refuses the journal then.
+ */
+int journal_note_files(struct journal *j, struct err *err)
+{
+	char text[48];
+	(void)snprintf(text, sizeof text, "PRAGMA user_version = %d;", JOURNAL_VERSION);
+	if (!j->has_files && sqlite3_exec(j->db, text, NULL, NULL, NULL) != SQLITE_OK)
+		return db_fail(j, "keep a step", err);
 	return 0;
 }
 
@@ -208,7 +221,7 @@ static int make_tables(struct journal *j, struct err *err)
 	char ids[96];
 	int reserve = PAGE_CHECK_BYTES;
 	(void)snprintf(ids, sizeof ids, "PRAGMA application_id = %d; PRAGMA user_version = %d;",
-		JOURNAL_APPLICATION, JOURNAL_VERSION);
+		JOURNAL_APPLICATION, JOURNAL_PLAIN);
 	(void)sqlite3_file_control(j->db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserve);
 	int r = run(j, "PRAGMA page_size = 4096; PRAGMA encoding = 'UTF-8';", err);
 	if (r == 0)

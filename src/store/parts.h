@@ -43,6 +43,9 @@ int blob_read(struct journal *j, const unsigned char digest[SHA_BYTES], char **d
 /* Check the row that @s stands on (id, digest, data). */
 int blob_check(sqlite3_stmt *s, struct err *err);
 
+/* journal.c: from now on there are steps that are files. */
+int journal_note_files(struct journal *j, struct err *err);
+
 /* node.c: the row number of a step. Errors: ERR_NOT_FOUND, ERR_USAGE, ERR_DAMAGED. */
 int64_t node_seq(struct journal *j, const char *digest, struct err *err);
 int node_read(struct journal *j, int64_t seq, struct journal_node *out, struct err *err);

@@ -2,6 +2,7 @@
 #include "store/recording.h"
 
 #include "base/fd.h"
+#include "store/file_step.h"
 #include "store/journal.h"
 #include "store/line.h"
 #include "store/seal.h"
@@ -40,7 +41,8 @@ void line_check(char out[JOURNAL_DIGEST_BYTES], const char *order, size_t order_
 /* One line of the file. */
 struct line {
 	json_t *json;
-	size_t number; /* from 1 */
+	bool has_files; /* by the version */
+	size_t number;	/* from 1 */
 	const char *at;
 	size_t left; /* bytes from @at on */
 };
@@ -131,6 +133,7 @@ static int read_head(
 	if (n > RECORDING_STEPS_MAX)
 		return err_set(err, ERR_LIMIT, "recording: %lld steps, at most %d", (long long)n,
 			RECORDING_STEPS_MAX);
+	l->has_files = json_integer_value(version) > RECORDING_PLAIN;
 	out->order = take_text(l->json, "order", &out->order_bytes);
 	if (!out->order)
 		return damaged(l, "its order is no text", err);
@@ -138,6 +141,27 @@ static int read_head(
 	if (strcmp(check, want) != 0)
 		return damaged(l, "it is not what was written", err);
 	return (int)n;
+}
+
+/* What a file's step wrote: its bytes have the digest that the step's own one covers. */
+static int read_content(struct journal_node *step, const struct line *l, struct err *err)
+{
+	struct file_step file;
+	unsigned char digest[SHA_BYTES];
+	char hex[JOURNAL_DIGEST_BYTES];
+	if (!l->has_files || file_step_read(&file, step, err) < 0)
+		return damaged(l, "it is no step", err);
+	if (file.is_removal)
+		return 0;
+	char *content = take_text(l->json, "content", &step->extra_bytes);
+	step->extra = content;
+	if (!content)
+		return damaged(l, "what was written is missing", err);
+	(void)crypto_hash_sha256(digest, (unsigned char *)content, step->extra_bytes);
+	hex_write(hex, digest);
+	if (strcmp(hex, file.digest) != 0 || file.size_bytes != step->extra_bytes)
+		return damaged(l, "what was written has another digest", err);
+	return 0;
 }
 
 static int read_step(struct journal_node *step, struct line *l, const char *parent, struct err *err)
@@ -151,7 +175,8 @@ static int read_step(struct journal_node *step, struct line *l, const char *pare
 	step->code = code;
 	step->record = record;
 	step->seq = (int64_t)l->number;
-	if (json_object_size(l->json) != 5 || !code || !record ||
+	bool has_content = json_object_get(l->json, "content") != NULL;
+	if (json_object_size(l->json) != 5U + has_content || !code || !record ||
 		!take_word(l->json, "step", step->digest, sizeof step->digest) ||
 		!take_word(l->json, "parent", step->parent, sizeof step->parent) ||
 		!take_word(l->json, "runtime", step->runtime, sizeof step->runtime))
@@ -161,7 +186,9 @@ static int read_step(struct journal_node *step, struct line *l, const char *pare
 		return damaged(l, "what it holds has another digest", err);
 	if (strcmp(step->parent, parent) != 0)
 		return damaged(l, "its parent is not the step before it", err);
-	return 0;
+	if (file_step_is(step))
+		return read_content(step, l, err);
+	return has_content ? damaged(l, "it is no step", err) : 0;
 }
 
 static int parse(struct recording *out, struct line *l, struct err *err)
@@ -243,6 +270,7 @@ void recording_done(struct recording *r)
 	for (size_t i = 0; i < r->n_steps; i++) {
 		free((void *)(uintptr_t)r->steps[i].code);
 		free((void *)(uintptr_t)r->steps[i].record);
+		free((void *)(uintptr_t)r->steps[i].extra);
 	}
 	free(r->steps);
 	free(r->order);

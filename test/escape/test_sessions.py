@@ -112,6 +112,61 @@ READY, BEGIN, GUARD, DISPLAY, RESULT, BRANCHED, DONE, STATE = 16, 17, 18, 19, 21
 ids = [str(i) for i in range(1, 40)]
 """
 
+# The driver that is to be branched makes the clone itself, and what comes out of it is never init: it has init's
+# socket, the new driver's channel and the old one, and plays all three. It runs in the driver's memory, as vfork's
+# child does, while the driver stands still.
+INIT = r"""
+import ctypes
+VERSION, EVENT_BYTES = 1, 560  # sizeof(struct init_event), sandbox/wire.h
+libc = ctypes.CDLL(None, use_errno=True)
+def put(path, text):
+    fd = os.open(path, os.O_WRONLY); os.write(fd, text); os.close(fd)
+def event(kind, number=0, status=0, version=None):
+    data = struct.pack('=IIQiI', version or VERSION, kind, number, status, 0)
+    try: init.send(data + bytes(EVENT_BYTES - len(data)), socket.MSG_DONTWAIT)
+    except OSError: pass
+def as_driver(text):
+    new.sendall(struct.pack('>IB', len(text) + 1, READY) + text)
+def answer_all():
+    global last
+    # the new driver's part: every STEP and SETUP is done at once
+    while True:
+        head = b''
+        while len(head) < 5:
+            more = new.recv(5 - len(head))
+            if not more: os._exit(0)
+            head += more
+        size, kind = struct.unpack('>IB', head)
+        body = b''
+        while len(body) < size - 1: body += new.recv(size - 1 - len(body))
+        said = json.loads(body) if body else {}
+        last = said.get('id', '0')
+        for kind_, more in ((BEGIN, {}), (RESULT, {'status': 'ok', 'exit_code': 0})) if kind == 1 else ((DONE, {}),):
+            text = json.dumps({'id': said.get('id', '0'), **more}).encode()
+            new.sendall(struct.pack('>IB', len(text) + 1, kind_) + text)
+        lie()
+def branch(name, reseed, old, fds, streams):
+    global init, new
+    sync = socket.socket(fileno=fds[0]); init = socket.socket(fileno=fds[1]); new = socket.socket(fileno=fds[6])
+    for s in (sync, init, new): s.setblocking(True)
+    sync.send(b'P')
+    if libc.syscall(56, 0x7c02c111, 0, 0, 0, 0) != 0:
+        raise RuntimeError('no branch')
+    try:
+        put('/proc/self/setgroups', b'deny'); put('/proc/self/uid_map', b'1000 1000 1')
+        put('/proc/self/gid_map', b'1000 1000 1')
+        for fd in fds[7:]: os.write(fd, b'0')
+        sync.send(b'C')
+        sync.recv(1)
+        frame(BRANCHED, {'id': str(name, 'utf-8') if isinstance(name, bytes) else str(name)})
+        play()
+    finally:
+        os._exit(1)
+caller = sys._getframe()
+while 'native' not in caller.f_globals: caller = caller.f_back
+caller.f_globals['native'].branch = branch
+"""
+
 
 class Sessions(harness.Case):
     @classmethod
@@ -205,6 +260,34 @@ class Sessions(harness.Case):
                   "for i in ids: frame(GUARD, {'id': i, 'pid': p.pid, 'lost': 0}, [a.fileno()])\n",
                   ("import os; os._exit(1)", "1"))
 
+    def test_T_BRANCH_OUTLIVE_as_a_guard(self):
+        """A process passes for a guard, which a branch leaves alone: above the branch it would have power over it."""
+        session = self.create()
+        # init's own child, as a guard is: its parent ends at once
+        code = ("import subprocess\nmark = '8' + str(os.getpid()) + '77'\n"
+                "pid = int(subprocess.run(['sh', '-c', f'sleep {mark} >&- 2>&- & echo $!'], capture_output=True).stdout)\n"
+                "a, b = socket.socketpair()\n"  # after a result, and before the driver's own guard
+                "frame(RESULT, {'id': '1', 'status': 'ok', 'exit_code': 0, 'value': {'text/plain': mark}})\n"
+                "for i in ids: frame(GUARD, {'id': i, 'pid': pid, 'lost': 0}, [a.fileno()])\n")
+        mark = self.client.value(session, CHANNEL + code)
+        self.assertEqual(len(self.named(mark)), 1)
+        branch = self.client("session.branch", session=session, force=True)["session"]
+        self.assertEqual(self.named(mark), [])
+        for one in (session, branch):
+            self.assertEqual(self.client.value(one, "1 + 1"), 2)
+            self.client("session.close", session=one)
+        self.others_work()
+
+    def named(self, mark):
+        found = []
+        for pid in rpc.descendants(self.engine.process.pid):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    found += [pid] if mark.encode() in f.read().split(b"\0") else []
+            except OSError:
+                pass
+        return found
+
     def test_T_SESSION_FRAME_guard_descriptors(self):
         """GUARD with no descriptor, and with a hundred, again and again: the engine keeps none."""
         before = len(os.listdir(f"/proc/{self.engine.process.pid}/fd")) if harness.IS_ROOT else 0
@@ -267,6 +350,61 @@ class Sessions(harness.Case):
                 self.assertLess(time.monotonic() - start, 15)
                 self.client("session.close", session=session)
                 self.others_work()
+
+    def test_T_SESSION_BRANCH_hostile_init(self):
+        """What becomes the branch's first process is not init: it is silent, dies, or says what init might say."""
+        plays = {
+            "ends": "def play(): os._exit(0)",
+            "ends when it is asked": "def lie(): os._exit(0)\ndef play(): as_driver(b'{\"pid\": 2}'); answer_all()",
+            "ends when it is to go back": "def lie():\n"
+                "    a, b = socket.socketpair()\n"
+                "    text = json.dumps({'id': last, 'pid': 2, 'lost': 0}).encode()\n"
+                "    text = struct.pack('>IB', len(text) + 1, GUARD) + text\n"
+                "    new.sendmsg([text], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [a.fileno()]))])\n"
+                "    event(3, 1, 9)\n"
+                "    while struct.unpack_from('=II', init.recv(1 << 17))[1] != 4: pass\n"
+                "    os._exit(0)\n"
+                "def play(): as_driver(b'{\"pid\": 2}'); answer_all()",
+            "is silent": "def lie(): pass\ndef play(): as_driver(b'{\"pid\": 2}'); answer_all()",
+            "says everything": "def lie():\n    for kind in range(1, 8):\n        for number in (0, 1, 2, 2**32, 2**64 - 1):\n"
+                               "            for status in (0, -1, 9, 2**31 - 1, -2**31): event(kind, number, status)\n"
+                               "def play(): as_driver(b'{\"pid\": 2}'); lie(); answer_all()",
+            "says it shortly": "def lie(): init.send(b'x')\ndef play(): as_driver(b'{\"pid\": 2}'); answer_all()",
+            "says it of another version": "def lie(): event(1, version=9)\n"
+                                          "def play(): as_driver(b'{\"pid\": 2}'); answer_all()",
+            "sends descriptors": "def lie():\n    a = array.array('i', [0] * 200)\n"
+                                 "    init.sendmsg([bytes(EVENT_BYTES)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, a)])\n"
+                                 "def play(): as_driver(b'{\"pid\": 2}'); answer_all()",
+        }
+        for name, play in plays.items():
+            with self.subTest(play=name):
+                said = self.with_hostile_init(play)
+                if name == "is silent":  # others may be too early for the branch to count as made
+                    self.assertEqual(said[0], ("session.branch", "ok"))
+
+    def with_hostile_init(self, play):
+        session = self.create()
+        done = self.client.run(session, CHANNEL + INIT + play)
+        self.assertEqual(done["status"], "ok", done)
+        said = []
+        branch = session
+        for method, params in (
+                ("session.branch", {}), ("step.run", {"code": "1", "timeout_ms": 1000}),
+                ("file.write", {"path": "a", "content": "a"}), ("file.list", {}),
+                ("step.run", {"code": "1", "runtime": "shell", "timeout_ms": 1000}), ("session.undo", {}),
+                ("session.branch", {"force": True}), ("session.close", {})):
+            try:
+                answer = self.client(method, session=branch, **params)
+                branch = answer["session"] if method == "session.branch" and branch == session else branch
+                said.append((method, answer.get("status") or answer.get("outcome") or "ok"))
+            except rpc.Failed as e:
+                self.assertTrue(str(e))
+                said.append((method, str(e)))
+        self.assertEqual(len(said), 8)
+        self.others_work()
+        if branch != session:
+            self.client("session.close", session=session)
+        return said
 
 
 if __name__ == "__main__":

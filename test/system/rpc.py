@@ -176,3 +176,18 @@ def nested(pid):
             return [int(w) for w in next(line for line in f if line.startswith("NSpid")).split()[1:]]
     except (OSError, StopIteration):
         return []
+
+
+def inits_of(engine, session):
+    """The first processes of the boxes in which something has RETORT_SESSION=@session in its environment."""
+    mark = f"RETORT_SESSION={session}".encode()
+    found = set()
+    for pid in descendants(engine):
+        for below in children(pid) if name_of(pid) == "retort-init" else ():
+            try:
+                with open(f"/proc/{below}/environ", "rb") as f:
+                    if mark in f.read().split(b"\0"):
+                        found.add(pid)
+            except OSError:
+                pass
+    return sorted(found)

@@ -3,6 +3,7 @@
 
 import concurrent.futures
 import os
+import signal
 import sys
 import time
 
@@ -330,6 +331,21 @@ class Templates(Case):
             with self.assertRaises(rpc.Failed) as refused:
                 self.create(preload=["no_such_module"], **options)
             self.assertIn("no_such_module", str(refused.exception))
+
+    def test_a_dead_template_goes_with_what_it_kept_ready(self):
+        self.close(self.create())
+        time.sleep(1)
+        before = self.init_count()
+        for init in rpc.children(self.engine.warden):
+            for pid in rpc.children(init):
+                if rpc.name_of(pid).startswith("python"):
+                    os.kill(pid, signal.SIGKILL)
+        time.sleep(0.2)
+        self.close(self.create())
+        deadline = time.monotonic() + 20
+        while self.init_count() != before and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(self.init_count(), before)
 
     def test_pool_refills(self):
         self.create()

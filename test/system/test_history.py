@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Journal and replay: what an engine has acknowledged, a later one knows and can do again."""
 
+import ast
+import base64
 import hashlib
 import json
 import os
@@ -14,7 +16,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402
-from engine import Engine, Failed  # noqa: E402
+import rpc  # noqa: E402
+from engine import Client, Engine, Failed  # noqa: E402
 
 KILLS = int(os.environ.get("RETORT_TEST_KILLS", "200"))
 
@@ -212,6 +215,82 @@ class Reopened(HistoryCase):
         self.assertEqual([getattr(answers[c], "code", None) for c in calls], ["gone", "gone", None])
         self.assertEqual(e("session.list")["sessions"], [])
 
+    def kill_between_steps(self, e, volume, driver):
+        """End a driver when the step that it runs has its result, but is not over yet."""
+        warden = next(p for p in rpc.children(e.process.pid) if rpc.name_of(p) == "retort-warden")
+        self.wait(lambda: os.path.exists(os.path.join(volume, "begun")))
+        os.kill(warden, signal.SIGSTOP)
+        try:
+            self.wait(lambda: os.path.exists(os.path.join(volume, "done")))
+            time.sleep(0.3)
+            pid = driver(warden)
+            os.kill(pid, signal.SIGKILL)
+            self.wait(lambda: not os.path.exists(f"/proc/{pid}"))
+            time.sleep(0.3)
+        finally:
+            os.kill(warden, signal.SIGCONT)
+
+    def wait(self, is_so):
+        until = time.monotonic() + 60
+        while not is_so():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
+
+    def interrupted(self, runtime, slow, steps, driver):
+        """The first step's process is killed when it has been run again. Returns: what the last one says then."""
+        e = self.engine(None, "--standby", "0")
+        volume = tempfile.mkdtemp(dir=harness.TMP)
+        s = e("session.create", fresh=True, runtime=runtime, volumes=[{"src": volume, "dst": "/data", "mode": "rw"}])
+        for code in (slow, *steps):
+            self.assertEqual(e.run(s["session"], code, timeout_ms=600000)["status"], "ok")
+        e = self.again(e)
+        for name in os.listdir(volume):
+            os.unlink(os.path.join(volume, name))
+        call = e.client.send("step.run", session=s["session"], code="x")
+        self.kill_between_steps(e, volume, driver)
+        number, record = e.client.answer()
+        self.assertEqual(number, call)
+        self.assertEqual(record["value"]["text/plain"], "42", record)
+        self.assertEqual(record["state"]["outcome"], "replayed", record)
+
+    def test_a_python_killed_while_its_steps_run_again(self):
+        def driver(warden):
+            # The guard is a copy of it, and younger.
+            return min(p for p in rpc.descendants(warden) if rpc.name_of(p).startswith("python"))
+        slow = "open('/data/begun', 'w'); import time; time.sleep(0.5); x = 40; open('/data/done', 'w'); 0"
+        self.interrupted("python", slow, ["x += 2"], driver)
+        threads = "import threading; threading.Thread(target=time.sleep, args=(60,), daemon=True).start()"
+        self.interrupted("python", slow[:-1] + threads, ["x += 2"], driver)
+
+    def test_a_node_killed_while_its_steps_run_again(self):
+        def driver(warden):
+            return next(p for p in rpc.descendants(warden) if "node" in os.readlink(f"/proc/{p}/exe"))
+        slow = ("const fs = require('fs'); fs.writeFileSync('/data/begun', ''); "
+                "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500); "
+                "let x = 40; fs.writeFileSync('/data/done', ''); 0")
+        self.interrupted("javascript", slow, ["x += 2"], driver)
+
+    def test_a_branch_killed_before_its_first_step(self):
+        """Without a copy, which its memory is too large for: then the state is gone, and must not seem to be empty."""
+        e = self.engine(None, "--standby", "0")
+        warden = next(p for p in rpc.children(e.process.pid) if rpc.name_of(p) == "retort-warden")
+        s = e("session.create", limits={"memory_bytes": 256 << 20})["session"]
+        e.run(s, "x = bytearray(140 << 20); x[::4096] = bytes(35840)")
+        before = rpc.descendants(warden)
+        b = e("session.branch", session=s)["session"]
+
+        def news():
+            return [p for p in rpc.descendants(warden) if p not in before and rpc.name_of(p).startswith("python")]
+        self.wait(lambda: len(news()) == 2)  # the branch, and the session itself, which goes on as another
+        time.sleep(0.3)
+        for pid in news():
+            os.kill(pid, signal.SIGKILL)
+        self.wait(lambda: not news())
+        for one in (b, s):
+            record = e.run(one, "len(x)")
+            self.assertEqual(record["value"]["text/plain"], str(140 << 20))
+            self.assertEqual(record["state"]["outcome"], "replayed")
+
     def test_stopping_the_engine_ends_what_runs(self):
         e = self.engine()
         s = [e("session.create")["session"] for _ in range(2)]
@@ -260,6 +339,189 @@ class Reopened(HistoryCase):
         self.assertEqual(e.run(s, "x")["status"], "error")
 
 
+class Files(HistoryCase):
+    """What a client puts into a workspace between two steps is a step: it comes back, and can be undone."""
+
+    BYTES = bytes(range(256)) * 40
+
+    def put(self, e, session, path, data):
+        return e("file.write", session=session, path=path, encoding="base64",
+                 content=base64.b64encode(data).decode())
+
+    def get(self, e, session, path):
+        said = e("file.read", session=session, path=path)
+        data = said["content"]
+        return base64.b64decode(data) if said["encoding"] == "base64" else data.encode()
+
+    def value(self, e, session, code):
+        record = e.run(session, code)
+        self.assertEqual(record["status"], "ok", record)
+        return ast.literal_eval(record["value"]["text/plain"])
+
+    def listed(self, e, session):
+        return sorted(row["path"] for row in e("file.list", session=session)["files"])
+
+    def test_it_is_there_again(self):
+        e = self.engine()
+        s = e("session.create")["session"]
+        first = self.put(e, s, "deep/a.bin", self.BYTES)
+        self.assertEqual(first["path"], "deep/a.bin")
+        e.run(s, "n = len(open('deep/a.bin', 'rb').read())")
+        self.put(e, s, "empty", b"")
+        self.put(e, s, "gone", b"x")
+        self.assertEqual(sorted(e("file.remove", session=s, path="gone")), ["path", "step"])
+        e.run(s, "n += 1")
+        self.put(e, s, "last \xe9\n", b"after the last step")
+        self.assertEqual([x["code"] for x in reversed(e("session.log", session=s)["steps"])],
+                         ["write deep/a.bin", "n = len(open('deep/a.bin', 'rb').read())", "write empty",
+                          "write gone", "remove gone", "n += 1", "write last \xe9\n"])
+        for _ in range(2):
+            e = self.again(e)
+            record = e.run(s, "n")
+            self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("10241", "replayed"))
+            self.assertEqual(self.listed(e, s), ["deep/a.bin", "empty", "last \xe9\n"])
+            self.assertEqual(self.get(e, s, "deep/a.bin"), self.BYTES)
+            self.assertEqual(self.get(e, s, "last \xe9\n"), b"after the last step")
+
+    def test_it_waits_for_a_session_that_is_opened_again(self):
+        e = self.engine()
+        s = e("session.create")["session"]
+        e.run(s, "import time; time.sleep(0.3); n = 1")
+        e = self.again(e)
+        calls = [e.client.send("file.write", session=s, path="a", content="a"),
+                 e.client.send("step.run", session=s, code="n, open('a').read()")]
+        answers = dict(e.client.answer() for _ in calls)
+        self.assertIn("step", answers[calls[0]])
+        self.assertEqual(answers[calls[1]]["value"]["text/plain"], "(1, 'a')")
+
+    def test_undo_takes_it_back(self):
+        e = self.engine()
+        s = e("session.create")["session"]
+        self.put(e, s, "a", b"first")
+        e.run(s, "x = [1]")
+        second = self.put(e, s, "a", b"second")["step"]
+        self.put(e, s, "b", b"b")
+        self.assertEqual(e("session.undo", session=s), {"session": s, "head": second, "outcome": "rolled_back"})
+        self.assertEqual((self.listed(e, s), self.get(e, s, "a")), (["a"], b"second"))
+        e.run(s, "x.append(2); open('a', 'w').write('third')")
+        e("session.undo", session=s)
+        self.assertEqual(self.value(e, s, "x, open('a').read()"), ([1], "second"))
+        self.assertEqual(e("session.undo", session=s, count=2)["outcome"], "rolled_back")
+        self.assertEqual(self.value(e, s, "x, open('a').read()"), ([1], "first"))
+        self.assertEqual(e("session.undo", session=s, count=3)["head"], "")
+        self.assertEqual(self.listed(e, s), [])
+        self.fails("usage", "session.undo", e, "the session has 0", session=s)
+
+    def test_undo_by_running_again(self):
+        e = self.engine()
+        s = e("session.create")["session"]
+        e.run(s, "x = 1")
+        put = self.put(e, s, "a", b"a")["step"]
+        for i in range(6):
+            e.run(s, f"x += {i}; open('a', 'a').write('{i}')")
+        done = e("session.undo", session=s, to=put)
+        self.assertEqual((done["head"], done["outcome"]), (put, "replayed"))
+        self.assertEqual(self.value(e, s, "x, open('a').read()"), (1, "a"))
+
+    def test_a_failing_step_leaves_it(self):
+        e = self.engine()
+        s = e("session.create")["session"]
+        e.run(s, "x = 1; open('mine', 'w').write('m')")
+        self.put(e, s, "a", b"a")
+        for code in ("x = 2; open('a', 'w').write('b'); import os; os._exit(1)", "kill -9 $$"):
+            record = e.run(s, code, runtime="shell" if "kill" in code else "python")
+            self.assertEqual(record["state"]["outcome"], "rolled_back")
+            self.assertEqual(self.value(e, s, "x, open('a').read(), open('mine').read()"), (1, "a", "m"))
+            e("session.undo", session=s)
+        e("session.undo", session=s)
+        self.assertEqual((self.value(e, s, "x"), self.listed(e, s)), (1, ["mine"]))
+
+    def test_branches_have_it(self):
+        e = self.engine()
+        s = e("session.create")["session"]
+        e.run(s, "x = 1")
+        self.put(e, s, "a", b"a")
+        b = e("session.branch", session=s)["session"]
+        self.put(e, s, "a", b"parent's")  # its new box is hardly there
+        self.put(e, b, "a", b"branch's")
+        self.assertEqual([self.value(e, one, "x, open('a').read()") for one in (s, b)],
+                         [(1, "parent's"), (1, "branch's")])
+        e = self.again(e)
+        self.assertEqual([self.value(e, one, "x, open('a').read()") for one in (s, b)],
+                         [(1, "parent's"), (1, "branch's")])
+        e("session.undo", session=b, count=3)
+        self.assertEqual(self.value(e, b, "open('a').read()"), "a")
+
+    def test_while_a_step_runs_it_is_the_steps(self):
+        e = self.engine()
+        s = e("session.create")["session"]
+        call = e.client.send("step.run", session=s, stream=True,
+                             code="print('on', flush=True)\nimport os, time\nwhile not os.path.exists('a'): time.sleep(.01)")
+        e.client.file.readline()
+        other = Client(e.path)
+        self.addCleanup(other.close)
+        self.assertEqual(other("file.write", session=s, path="a", content="a"), {"path": "a"})
+        number, record = e.client.answer()
+        self.assertEqual((number, [row["path"] for row in record["files"]]), (call, ["a"]))
+        self.assertEqual(len(e("session.log", session=s)["steps"]), 1)
+
+    def test_what_cannot_be_done_is_no_step(self):
+        e = self.engine()
+        s = e("session.create", limits={"disk_bytes": 1 << 20})["session"]
+        e.run(s, "import os; os.mkdir('dir'); os.symlink('/etc', 'out')")
+        self.fails("not_found", "file.remove", e, session=s, path="nothing")
+        self.fails("no_space", "file.write", e, session=s, path="big", content="x" * (2 << 20))
+        self.fails("access", "file.write", e, session=s, path="out/passwd", content="x")
+        self.fails("access", "file.write", e, session=s, path="dir", content="x")
+        for path in ("", "../a", "/etc/passwd", "a//b", "a/../b"):
+            self.fails("usage", "file.write", e, session=s, path=path, content="x")
+        self.assertEqual(len(e("session.log", session=s)["steps"]), 1)
+        self.assertEqual(self.value(e, s, "sorted(os.listdir())"), ["dir", "out"])
+        e("file.write", session=s, path="full", content="y" * (900 << 10))
+        self.fails("no_space", "file.write", e, session=s, path="full", content="x" * (2 << 20))
+        self.assertEqual(self.value(e, s, "set(open('full').read()), os.path.getsize('full')"), ({"y"}, 900 << 10))
+        e("file.write", session=s, path="full", content="x" * (920 << 10))
+        e("file.write", session=s, path="full", content="z")
+        self.assertEqual(self.value(e, s, "open('full').read()"), "z")
+
+    def test_a_record_carries_it(self):
+        e = self.engine()
+        s = e("session.create")["session"]
+        e.run(s, "x = 1")
+        plain = e("session.export", session=s)["record"]
+        self.assertEqual(json.loads(plain.splitlines()[0])["retort_record"], 1)
+        self.put(e, s, "a.bin", self.BYTES)
+        self.put(e, s, "text", "é".encode())
+        e("file.remove", session=s, path="text")
+        e.run(s, "import os; sum(open('a.bin', 'rb').read()), os.listdir()")
+        record = e("session.export", session=s)["record"]
+        lines = [json.loads(line) for line in record.splitlines()]
+        self.assertEqual((lines[0]["retort_record"], lines[0]["steps"]), (2, 5))
+        self.assertEqual([line.get("content") for line in lines[2:]],
+                         [{"base64": base64.b64encode(self.BYTES).decode()}, "é", None, None])
+        self.assertEqual(e("replay.run", record=record), {"outcome": "replayed", "steps": 5})
+        lines[2]["content"] = "else"
+        self.fails("damaged", "replay.run", e, "line 3",
+                   record="".join(json.dumps(line) + "\n" for line in lines))
+
+    def test_a_record_that_writes_elsewhere(self):
+        """Its digests are right: whoever wrote it can compute them."""
+        e = self.engine()
+        s = e("session.create")["session"]
+        self.put(e, s, "abc", b"a")
+        lines = [json.loads(line) for line in e("session.export", session=s)["record"].splitlines()]
+        head, step = lines
+        step["record"] = step["record"].replace("abc", "../b")
+        step["step"] = head["head"] = digest("", "file", step["code"], step["record"])
+        parts = ["retort.recording.1", head["order"], "1", head["head"]]
+        sha = hashlib.sha256()
+        for part in parts:
+            sha.update(len(part.encode()).to_bytes(8, "big") + part.encode())
+        head["check"] = sha.hexdigest()
+        self.fails("usage", "replay.run", e, "no path of the workspace",
+                   record="".join(json.dumps(line) + "\n" for line in lines))
+
+
 class Records(HistoryCase):
     def record(self, *code, **order):
         e = self.engine()
@@ -300,7 +562,7 @@ class Records(HistoryCase):
                "line 1: it is not what was written": [lines[0].replace('"steps":3', '"steps":2')] + lines[1:],
                "line 2": [lines[0]] + lines[2:],
                "line 1: it does not begin as one": ["hello\n"],
-               "knows 1": [lines[0].replace('"retort_record":1', '"retort_record":2')]}
+               "knows 2": [lines[0].replace('"retort_record":1', '"retort_record":3')]}
         for text, content in bad.items():
             with open(path, "w", encoding="utf-8") as f:
                 f.writelines(content)
@@ -480,6 +742,14 @@ class Damaged(HistoryCase):
                 kept.append(e.run(s, f"x = {i} #{random.randbytes(1500).hex()}")["step"])
         self.assertEqual(caught.exception.code, "no_space", caught.exception)
         self.assertGreater(len(kept), 5)
+        last = len(kept) - 1
+        self.fails("no_space", "step.run", e, session=s, code=f"x = 1000 #{random.randbytes(1500).hex()}")
+        self.fails("no_space", "file.write", e, session=s, path="a", content=random.randbytes(20000).hex())
+        subprocess.run(["mount", "-o", "remount,size=2m", state], check=True)
+        record = e.run(s, "import os; x, os.listdir()")
+        self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]),
+                         (f"({last}, [])", "committed"), "what could not be kept is taken back")
+        kept.append(record["step"])
         e = self.again(e)
         self.assertEqual([x["step"] for x in e("session.log", session=s)["steps"]], kept[::-1])
         e.kill()

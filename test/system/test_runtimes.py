@@ -8,6 +8,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
+import rpc  # noqa: E402
 import service  # noqa: E402
 
 NAMES = ("python", "javascript", "sql", "shell")
@@ -211,6 +212,23 @@ class Runtimes(harness.Case):
         s.run("n = 2; setTimeout(() => process.abort(), 200); 0", runtime="javascript")
         time.sleep(0.6)
         self.assertEqual(self.state(s), ["1", "2", "1", "2"])
+
+    def test_a_box_that_ends_while_files_are_put_back(self):
+        s = self.session(make=False, fresh=True)
+        s.run("let n = 7; require('fs').writeFileSync('f', 'old'); "
+              "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500); 0", runtime="javascript")
+        s.run("open('f', 'w').write('new'); open('g', 'w').write('g')")
+        s.run("process.exit(3)", runtime="javascript")
+        init, = rpc.inits_of(self.engine.process.pid, s.id)
+        call = self.engine.client.send("step.run", session=s.id, code="n", runtime="javascript")
+        time.sleep(0.3)
+        os.kill(init, signal.SIGSTOP)  # the step goes on, and nobody puts the files back
+        time.sleep(1)
+        os.kill(init, signal.SIGKILL)
+        with self.assertRaises(service.Refused):
+            self.engine.client.receive(call)
+        self.assertEqual(s.value("n", runtime="javascript"), "7")
+        self.assertEqual(s.value("open('f').read() + open('g').read()"), "'newg'")
 
     def test_standard_input_of_a_step(self):
         s = self.session(make=False)

@@ -2,6 +2,7 @@
  * Apache-2.0 */
 #pragma once
 
+#include "store/file_step.h"
 #include "store/journal.h"
 
 #include "t.h"
@@ -84,5 +85,28 @@ static inline int shelf_step(struct journal *j, const char *session, const char 
 	if (r < 0)
 		printf("# commit: %s\n", err.msg);
 	memcpy(digest, n.digest, JOURNAL_DIGEST_BYTES);
+	return r;
+}
+
+/* A file that was written, as a step behind @parent. */
+static inline int shelf_file(struct journal *j, const char *session, const char *parent,
+	const char *path, const void *data, size_t bytes, char digest[JOURNAL_DIGEST_BYTES])
+{
+	struct err err = {0};
+	struct file_step file = {.size_bytes = bytes};
+	struct journal_node n = {0};
+	char *text = NULL;
+	(void)snprintf(file.path, sizeof file.path, "%s", path);
+	(void)snprintf(n.session, sizeof n.session, "%s", session);
+	(void)snprintf(n.parent, sizeof n.parent, "%s", parent);
+	int r = journal_blob_put(j, data, bytes, file.digest, &err);
+	if (r >= 0)
+		r = file_step_write(&file, &n, &text, &err);
+	if (r >= 0)
+		r = journal_commit(j, &n, NULL, &err);
+	if (r < 0)
+		printf("# file: %s\n", err.msg);
+	memcpy(digest, n.digest, sizeof n.digest);
+	free(text);
 	return r;
 }

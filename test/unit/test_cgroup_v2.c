@@ -129,6 +129,47 @@ TEST(v2_leaf_has_limits_and_goes)
 	cgroup_leaf_close(&leaf);
 }
 
+struct move_run {
+	int dir, result;
+};
+
+static void run_move(void *arg)
+{
+	struct move_run *run = arg;
+	run->result = cgroup_leaf_move(run->dir, 4711);
+}
+
+/* How a branch comes into its leaf: moved from outside; who furnishes it follows. */
+TEST(v2_a_branch_is_moved)
+{
+	TREE t = tree_new();
+	struct cgroup_host host;
+	struct cgroup_leaf leaf;
+	struct err err;
+	enum limit_by by[LIMIT_END_] = {0};
+	int fds[CGROUP_JOIN_FDS];
+	put_v2(&t, "/a");
+	put_v2_group(&t, "/a", "cpu memory pids\n");
+	cgroup_host_open(&host, t.root, CGROUP_V2);
+	CHECK_INT(cgroup_leaf_open(&leaf, &host, "retort-7-2", &some, by, &err), 0);
+	CHECK_INT(cgroup_leaf_join_fds(&leaf, fds), 1);
+	CHECK_INT(cgroup_leaf_move(fds[0], 4711), -ENOENT);
+	tree_put(&t, V2 "/a/retort-7-2/cgroup.procs", "");
+	int procs = cgroup_leaf_move(fds[0], 4711);
+	CHECK(procs >= 0 && fcntl(procs, F_GETFD) & FD_CLOEXEC);
+	CHECK_STR(tree_get(&t, V2 "/a/retort-7-2/cgroup.procs"), "4711");
+	CHECK_INT(pwrite(procs, "0", 1, 0), 1);
+	CHECK_STR(tree_get(&t, V2 "/a/retort-7-2/cgroup.procs"), "0711");
+	CHECK_STR(tree_get(&t, V2 "/a/cgroup.procs"), "");
+	(void)close(procs);
+	struct move_run refused = {.dir = fds[0]};
+	tree_no_writes(run_move, &refused);
+	CHECK_INT(refused.result, -EFBIG);
+	(void)close(fds[0]);
+	cgroup_leaf_close(&leaf);
+	CHECK(!tree_has(&t, V2 "/a/retort-7-2"));
+}
+
 TEST(v2_usage)
 {
 	TREE t = tree_new();

@@ -393,15 +393,70 @@ TEST(a_newer_version_is_told)
 	struct journal *j = shelf_open(dir);
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	journal_close(j);
-	poke(dir, "journal.db", 60, "\0\0\0\2", 4);
+	poke(dir, "journal.db", 60, "\0\0\0\3", 4);
 	CHECK(journal_open(&j, dir, &err) < 0);
 	CHECK_INT(err.code, ERR_USAGE);
-	CHECK_HAS(err.msg, "version 2");
+	CHECK_HAS(err.msg, "version 3");
 	CHECK_HAS(err.hint, "newer");
 	poke(dir, "journal.db", 60, "\0\0\0\1", 4);
 	j = shelf_open(dir);
 	CHECK(j != NULL);
 	journal_close(j);
+}
+
+static unsigned char version_of(const char *dir)
+{
+	unsigned char version[4] = {0};
+	char path[128];
+	(void)snprintf(path, sizeof path, "%s/journal.db", dir);
+	int fd = open(path, O_RDONLY);
+	CHECK(fd >= 0 && pread(fd, version, sizeof version, 60) == sizeof version);
+	(void)close(fd);
+	return version[3];
+}
+
+/* An older retort could not do such a step again: it is to refuse the journal, not the step. */
+TEST(the_first_file_makes_the_journal_newer)
+{
+	SHELF;
+	char at[JOURNAL_DIGEST_BYTES] = "";
+	struct journal_node node;
+	struct file_step file;
+	for (int i = 0; i < 2; i++) {
+		struct journal *j = shelf_open(dir);
+		if (i == 0)
+			CHECK_INT(shelf_session(j, "s-a", ""), 0);
+		CHECK_INT(shelf_step(j, "s-a", at, "a = 1", at), 0);
+		if (i == 1)
+			CHECK_INT(shelf_file(j, "s-a", at, "a/b", "x", 1, at), 0);
+		journal_close(j);
+		CHECK_INT(version_of(dir), 1 + i);
+	}
+	JOURNAL j = shelf_open(dir);
+	CHECK_INT(journal_node_get(j, at, &node, &err), 0);
+	CHECK(file_step_is(&node));
+	CHECK_INT(file_step_read(&file, &node, &err), 0);
+	CHECK_STR(file.path, "a/b");
+	CHECK_INT(file.size_bytes, 1);
+	journal_node_done(&node);
+}
+
+TEST(what_a_file_step_must_say)
+{
+	static const char *const bad[] = {"", "[]", "{}", "{\"act\":\"write\",\"path\":\"a\"}",
+		"{\"act\":\"remove\",\"path\":\"\"}", "{\"act\":\"remove\",\"path\":\"a\\u0000b\"}",
+		"{\"act\":\"remove\",\"path\":\"a\",\"size\":1}",
+		"{\"act\":\"link\",\"path\":\"a\",\"sha256\":\"\",\"size\":1}",
+		"{\"act\":\"write\",\"path\":\"a\",\"sha256\":\"ab\",\"size\":1}",
+		"{\"act\":\"write\",\"path\":\"a\",\"size\":-1,\"sha256\":"
+		"\"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb\"}"};
+	struct err err = {0};
+	struct file_step file;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct journal_node node = {.record = bad[i], .record_bytes = strlen(bad[i])};
+		CHECK(file_step_read(&file, &node, &err) < 0);
+		CHECK_INT(err.code, ERR_DAMAGED);
+	}
 }
 
 TEST(what_is_no_journal_is_told)

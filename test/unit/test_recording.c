@@ -13,6 +13,7 @@ static char *record_some(const char *dir, size_t *bytes, char last[JOURNAL_DIGES
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	CHECK_INT(shelf_step(j, "s-a", "", "a = 1", at), 0);
 	CHECK_INT(shelf_step(j, "s-a", at, "\xff\xfe no UTF-8", at), 0);
+	CHECK_INT(shelf_file(j, "s-a", at, "a/b", "\0\xff", 2, at), 0);
 	CHECK_INT(shelf_step(j, "s-a", at, "caf\xc3\xa9 \"\n\t", at), 0);
 	memcpy(last, at, JOURNAL_DIGEST_BYTES);
 	CHECK_INT(shelf_step(j, "s-a", at, "beyond", at), 0);
@@ -30,21 +31,25 @@ TEST(what_is_exported_is_read)
 	char *text = record_some(dir, &bytes, last);
 	struct recording r;
 	CHECK_INT(recording_parse(&r, text, bytes, &err), 0);
-	CHECK_INT(r.n_steps, 3);
+	CHECK_INT(r.n_steps, 4);
 	CHECK_STR(r.order, "{\"order\":1}");
 	CHECK_STR(r.steps[0].code, "a = 1");
 	CHECK_STR(r.steps[1].code, "\xff\xfe no UTF-8");
-	CHECK_STR(r.steps[2].code, "caf\xc3\xa9 \"\n\t");
-	CHECK_STR(r.steps[2].digest, last);
-	CHECK_STR(r.steps[2].parent, r.steps[1].digest);
-	CHECK_HAS(r.steps[2].record, "stdout");
+	CHECK_STR(r.steps[2].runtime, "file");
+	CHECK_STR(r.steps[2].code, "write a/b");
+	CHECK_INT(r.steps[2].extra_bytes, 2);
+	CHECK_INT(memcmp(r.steps[2].extra, "\0\xff", 3), 0);
+	CHECK_STR(r.steps[3].code, "caf\xc3\xa9 \"\n\t");
+	CHECK_STR(r.steps[3].digest, last);
+	CHECK_STR(r.steps[3].parent, r.steps[2].digest);
+	CHECK_HAS(r.steps[3].record, "stdout");
 	recording_done(&r);
 	(void)snprintf(path, sizeof path, "%s/rec", dir);
 	FILE *f = fopen(path, "w");
 	CHECK_INT(fwrite(text, 1, bytes, f), bytes);
 	(void)fclose(f);
 	CHECK_INT(recording_load(&r, path, &err), 0);
-	CHECK_INT(r.n_steps, 3);
+	CHECK_INT(r.n_steps, 4);
 	recording_done(&r);
 	CHECK(recording_load(&r, "/nowhere/at/all", &err) < 0);
 	CHECK_INT(err.code, ERR_NOT_FOUND);
@@ -115,7 +120,7 @@ TEST(a_newer_recording_and_nonsense)
 		const char *text;
 		enum err_code code;
 	} bad[] = {{"", ERR_USAGE}, {"\n", ERR_USAGE}, {"{}\n", ERR_USAGE}, {"[1]\n", ERR_USAGE},
-		{"{\"retort_record\": 2}\n", ERR_USAGE}, {"{\"retort_record\": 1}\n", ERR_DAMAGED},
+		{"{\"retort_record\": 3}\n", ERR_USAGE}, {"{\"retort_record\": 1}\n", ERR_DAMAGED},
 		{"{\"retort_record\": 0}\n", ERR_DAMAGED},
 		{"{\"retort_record\": \"1\"}\n", ERR_USAGE},
 		{"{\"retort_record\":1,\"order\":\"\",\"steps\":100001,\"head\":\"\","
@@ -132,6 +137,22 @@ TEST(a_newer_recording_and_nonsense)
 	}
 	CHECK(recording_parse(&r, "", (size_t)RECORDING_MAX + 1, &err) < 0);
 	CHECK_INT(err.code, ERR_LIMIT);
+}
+
+/* A reader that does not know files must not take such a step for one of a runtime. */
+TEST(a_file_needs_the_version_that_has_files)
+{
+	SHELF;
+	char last[JOURNAL_DIGEST_BYTES];
+	size_t bytes = 0;
+	char *text = record_some(dir, &bytes, last);
+	struct recording r;
+	CHECK_INT(strncmp(text, "{\"retort_record\":2,", 19), 0);
+	text[17] = '1';
+	CHECK(recording_parse(&r, text, bytes, &err) < 0);
+	CHECK_INT(err.code, ERR_DAMAGED);
+	CHECK_HAS(err.msg, "line 4");
+	free(text);
 }
 
 /* For test/fuzz/corpus/recording: RETORT_TEST_RECORDING=FILE writes one. */

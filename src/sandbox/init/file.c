@@ -136,22 +136,41 @@ static int copy_all(int from, int to)
 }
 
 /* Written in place, it stays the file that is open somewhere; else it is made anew. */
-static int write_file(int dir, const char *name, mode_t mode, int from)
+static int open_to_write(int dir, const char *name, mode_t mode, bool *is_new)
 {
-	struct stat st;
 	int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-	cleanup_fd int to = openat(dir, name, flags | O_CREAT, mode);
-	if (to < 0 && errno != ENOENT && unlinkat(dir, name, 0) == 0)
-		to = openat(dir, name, flags | O_CREAT | O_EXCL, mode);
-	if (to < 0 || fstat(to, &st) < 0)
+	int fd = openat(dir, name, flags);
+	*is_new = fd < 0;
+	if (fd < 0 && (errno == ENOENT || unlinkat(dir, name, 0) == 0))
+		fd = openat(dir, name, flags | O_CREAT | O_EXCL, mode);
+	return fd < 0 ? -errno : fd;
+}
+
+/* What it holds goes when there is room for what it shall hold. */
+static int replace_content(int to, int from, mode_t mode)
+{
+	struct stat st, what;
+	if (fstat(to, &st) < 0 || fstat(from, &what) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
-	if (ftruncate(to, 0) < 0)
+	if (what.st_size > 0 && fallocate(to, 0, 0, what.st_size) < 0 && errno != EOPNOTSUPP)
 		return -errno;
 	int r = copy_all(from, to);
-	if (r == 0 && fchmod(to, mode) < 0)
+	if (r == 0 && (ftruncate(to, lseek(to, 0, SEEK_CUR)) < 0 || fchmod(to, mode) < 0))
 		r = -errno;
+	return r;
+}
+
+static int write_file(int dir, const char *name, mode_t mode, int from)
+{
+	bool is_new;
+	cleanup_fd int to = open_to_write(dir, name, mode, &is_new);
+	if (to < 0)
+		return to;
+	int r = replace_content(to, from, mode);
+	if (r < 0 && is_new)
+		(void)unlinkat(dir, name, 0);
 	return r;
 }
 

@@ -342,6 +342,14 @@ static void kill_branch(int pid_fd)
 		;
 }
 
+void box_kill(const struct box *box)
+{
+	if (box->pid_fd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, box->pid_fd, SIGKILL, NULL, 0);
+	else if (box->pid > 0)
+		(void)kill(box->pid, SIGKILL);
+}
+
 void box_destroy(struct box *box)
 {
 	if (box->state == BOX_LIVE)

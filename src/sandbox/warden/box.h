@@ -70,11 +70,10 @@ int box_create(struct box *box, const struct box_host *host, const struct box_sp
 /* What the box has used so far. Keeps peaks in @box where the kernel keeps none. */
 void box_usage(struct box *box);
 
-/*
- * Kill every process of the box and of its branches, wait for them, remove the cgroup. The slot is
- * free afterwards. Blocks: while the kernel ends them; for a branch at most BOX_END_MS.
- */
-void box_destroy(struct box *box);
+/* Kill every process of the box and of its branches; then wait for them, remove the cgroup, free
+ * the slot. Blocks: while the kernel ends them; for a branch at most BOX_END_MS. */
+void box_kill(const struct box *box);
+void box_destroy(struct box *box); /* both */
 
 /* Kill its processes but init, none of its branches', and keep it as an anchor. */
 void box_anchor(struct box *box);

@@ -88,14 +88,12 @@ static int step_close(struct work *w, struct err *err)
 /* v1: C1 has done it itself, which is a thousand times quicker. */
 static int step_move(struct work *w, struct err *err)
 {
-	char text[16];
 	if (!furnish_must_move(w->m))
 		return 0;
-	w->procs_fd = openat(w->m->join_fds[0], "cgroup.procs", O_WRONLY | O_CLOEXEC);
-	int n = snprintf(text, sizeof text, "%d", (int)w->c1);
-	if (w->procs_fd < 0 || write(w->procs_fd, text, (size_t)n) < 0)
-		return err_sys(err, ERR_BOX, errno, "move the branch into its cgroup");
-	return 0;
+	w->procs_fd = cgroup_leaf_move(w->m->join_fds[0], w->c1);
+	return w->procs_fd < 0
+		? err_sys(err, ERR_BOX, -w->procs_fd, "move the branch into its cgroup")
+		: 0;
 }
 
 static int step_enter(struct work *w, struct err *err)

@@ -486,6 +486,10 @@ static void destroy_all(struct warden *w)
 	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
 		if (w->branchings[i].state != BRANCHING_FREE)
 			branching_fail(&w->branchings[i], &all);
+	/* A box takes milliseconds to end, most of which the kernel waits: so all at once. */
+	for (unsigned i = 0; i < w->n_used; i++)
+		if (w->boxes[i].state != BOX_FREE)
+			box_kill(&w->boxes[i]);
 	for (unsigned i = 0; i < w->n_used; i++)
 		if (w->boxes[i].state != BOX_FREE)
 			box_destroy(&w->boxes[i]);

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/change.h"
+
+#include "base/fd.h"
+#include "session/errand.h"
+#include "session/live.h"
+#include "session/rewind.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct change {
+	struct init_file file;
+	char path[WIRE_PATH_BYTES];
+	int fd;
+	struct box *box; /* held: whose init was asked; NULL: it waits for one */
+	session_changed_fn *done;
+	void *arg;
+};
+
+enum { CHANGE_MS = 10000 };
+
+/* What restores files counts from 0. */
+static const uint64_t CHANGE_ID = UINT64_MAX;
+
+int change_judge(int status, const char *path, struct err *err)
+{
+	enum err_code code = status == -ENOENT				     ? ERR_NOT_FOUND
+		: status == -ENOSPC || status == -EDQUOT || status == -EFBIG ? ERR_NO_SPACE
+									     : ERR_ACCESS;
+	return status < 0 ? err_sys(err, code, -status, "change %s", path) : 0;
+}
+
+void change_cancel(struct session *s)
+{
+	struct change *c = take_ptr(s->change);
+	if (!c)
+		return;
+	(void)uv_timer_stop(&s->wall);
+	if (c->box) {
+		c->box->filed = NULL;
+		box_let_go(c->box);
+	}
+	fd_close(&c->fd);
+	free(c);
+}
+
+static void finish(struct session *s, const struct err *err)
+{
+	session_changed_fn *done = s->change->done;
+	void *arg = s->change->arg;
+	change_cancel(s);
+	done(arg, err);
+}
+
+static void on_filed(void *arg, uint64_t id, int status)
+{
+	struct session *s = arg;
+	const struct change *c = s->change;
+	struct err err;
+	(void)id;
+	int r = change_judge(status, c->path, &err);
+	if (r == 0 && (c->box->is_over || c->box != session_box(s)))
+		r = err_set(&err, ERR_GONE, "the session's box is gone");
+	finish(s, r < 0 ? &err : NULL);
+}
+
+/* A box whose init does not answer is of no use any more. */
+static void on_late(uv_timer_t *timer)
+{
+	struct session *s = timer->data;
+	struct err err;
+	err_set(&err, ERR_GONE, "the box did not answer within %d s", CHANGE_MS / 1000);
+	session_spoil(s);
+	finish(s, &err);
+}
+
+static int ask_init(struct session *s, struct err *err)
+{
+	struct change *c = s->change;
+	struct box *box = session_box(s);
+	if (box->filed) {
+		err_set(err, ERR_BUSY, "another change of a file is under way");
+		return err_hint(err, "ask again in a moment");
+	}
+	transaction_idle(s); /* the files as they are, before the change */
+	session_touch(s);
+	int r = box_file(box, &c->file);
+	if (r < 0)
+		return err_sys(err, ERR_GONE, -r, "ask the session's box");
+	c->box = box_hold(box);
+	box->filed = on_filed;
+	box->filed_arg = s;
+	return 0;
+}
+
+/* There is a box now, or (@why) there will be none. */
+void change_proceed(struct session *s, const char *why)
+{
+	struct err err;
+	if (!s->change || s->change->box || (!why && !session_box(s)))
+		return;
+	int r = why ? err_set(&err, ERR_GONE, "%s", why) : ask_init(s, &err);
+	if (r < 0)
+		finish(s, &err);
+}
+
+int session_change(struct session *s, const struct init_file *file, session_changed_fn *done,
+	void *arg, struct err *err)
+{
+	if (s->state != SESSION_OPEN || s->step_state != STEP_NONE || s->restoring || s->change)
+		return err_set(err, ERR_GONE, "the session is not open and idle");
+	struct change *c = calloc(1, sizeof *c);
+	if (!c)
+		return err_set(err, ERR_NO_MEMORY, "no memory for the change");
+	c->file = *file;
+	(void)snprintf(c->path, sizeof c->path, "%s", file->path);
+	c->fd = file->fd < 0 ? -1 : fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	c->file.id = CHANGE_ID;
+	c->file.path = c->path;
+	c->file.target = "";
+	c->file.fd = c->fd;
+	c->done = done;
+	c->arg = arg;
+	s->change = c;
+	(void)uv_timer_start(&s->wall, on_late, CHANGE_MS, 0);
+	int r = file->fd >= 0 && c->fd < 0 ? err_sys(err, ERR_IO, errno, "hold the file's content")
+		: session_box(s)	   ? ask_init(s, err)
+					   : session_get_box(s, err);
+	if (r < 0)
+		change_cancel(s);
+	return r;
+}
+
+static bool look(struct session *s)
+{
+	struct err err;
+	struct workspace now;
+	if (!session_box(s) || workspace_scan(&now, s->box->workspace_fd, &err) < 0)
+		return false;
+	workspace_done(&s->before);
+	s->before = now;
+	s->is_shadow_due = true;
+	(void)uv_timer_start(&s->idle, session_on_idle, 0, 0);
+	return true;
+}
+
+void session_changed(struct session *s, const char *step)
+{
+	(void)look(s);
+	session_move_head(s, step);
+	transaction_begin(s);
+}
+
+void session_files_changed(struct session *s)
+{
+	if (!session_is_idle(s) || !look(s))
+		return; /* a step that runs takes it for its own */
+	for (unsigned i = 0; i < s->points.n; i++)
+		if (strcmp(s->points.v[i]->step, s->head) == 0)
+			shadow_let_go(take_ptr(s->points.v[i]->files));
+}

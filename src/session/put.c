@@ -1,0 +1,281 @@
+/*
+ * Files that a client writes and removes.
+ *
+ * Between two steps that is a step of its own, in the session's queue and in the journal: it can be
+ * gone back behind, and is done again when the session's state is made again. While a step runs the
+ * change is made at once and is taken for the step's own: no journal has it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "session/put.h"
+
+#include "base/fd.h"
+#include "session/change.h"
+#include "session/errand.h"
+#include "session/history.h"
+#include "session/job.h"
+#include "session/replay.h"
+#include "session/rewind.h"
+#include "session/roll.h"
+#include "store/file_step.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILE_MODE = 0644 };
+
+int file_path_check(const char **path, struct err *err)
+{
+	static const char home[] = "/home/user/";
+	if (strncmp(*path, home, sizeof home - 1) == 0)
+		*path += sizeof home - 1;
+	while ((*path)[0] == '.' && (*path)[1] == '/')
+		*path += 2;
+	bool is_bad = !**path || **path == '/' || strlen(*path) >= WIRE_PATH_BYTES;
+	for (const char *p = *path; !is_bad && *p;) {
+		size_t n = strcspn(p, "/");
+		is_bad = n == 0 || (n <= 2 && strncmp(p, "..", n) == 0);
+		p += n;
+		p += *p == '/';
+	}
+	if (!is_bad)
+		return 0;
+	err_set(err, ERR_USAGE, "\"%.100s\" is no path of the workspace", *path);
+	return err_hint(err, "give a path relative to it, such as data/sales.csv");
+}
+
+static struct init_file file_of(bool is_removal, const char *path, int fd)
+{
+	return (struct init_file){.act = is_removal ? INIT_FILE_REMOVE : INIT_FILE_WRITE,
+		.path = path,
+		.target = "",
+		.mode = FILE_MODE,
+		.fd = fd};
+}
+
+static json_t *done_json(const char *path, const char *step)
+{
+	return json_pack("{s:s, s:s*}", "path", path, "step", step);
+}
+
+/* ---- while a step runs ---- */
+
+/* What restores files counts from 0. */
+static const uint64_t CHANGE_ID = UINT64_MAX;
+
+struct aside {
+	registry_done_fn *done;
+	void *arg;
+	struct box *box;
+	struct registry *registry;
+	char session[JOURNAL_ID_BYTES];
+	char path[WIRE_PATH_BYTES];
+};
+
+static void on_filed(void *arg, uint64_t id, int status)
+{
+	struct aside *a = arg;
+	struct err err;
+	(void)id;
+	struct box *box = a->box;
+	box->filed = NULL;
+	const struct entry *e = registry_live(a->registry, a->session);
+	if (status == 0 && e && e->session && session_box(e->session) == box)
+		session_files_changed(e->session);
+	json_t *out = done_json(a->path, NULL);
+	int r = change_judge(status, a->path, &err);
+	a->done(a->arg, r < 0 ? NULL : out, r < 0 ? &err : NULL);
+	json_decref(out);
+	free(a);
+	box_let_go(box);
+}
+
+static int change_aside(
+	struct entry *e, struct init_file *file, registry_done_fn *done, void *arg, struct err *err)
+{
+	struct box *box = e->session ? session_box(e->session) : NULL;
+	if (!box || box->filed)
+		return err_set(err, ERR_BUSY, "the session is busy: ask again in a moment");
+	struct aside *a = calloc(1, sizeof *a);
+	if (!a)
+		return err_set(err, ERR_NO_MEMORY, "no memory for the change");
+	a->done = done;
+	a->arg = arg;
+	a->box = box_hold(box);
+	a->registry = e->registry;
+	memcpy(a->session, e->id, sizeof a->session);
+	(void)snprintf(a->path, sizeof a->path, "%s", file->path);
+	file->id = CHANGE_ID;
+	box->filed = on_filed;
+	box->filed_arg = a;
+	session_touch(e->session);
+	if (box_file(box, file) == 0)
+		return 0;
+	box->filed = NULL;
+	box_let_go(box);
+	free(a);
+	return err_set(err, ERR_GONE, "the session's box is gone");
+}
+
+static bool is_running(const struct entry *e)
+{
+	return e->state == ENTRY_WORKING && e->first->kind == JOB_RUN && !e->replay;
+}
+
+/* ---- as a step ---- */
+
+static int keep_content(struct job *job, struct err *err)
+{
+	struct stat st;
+	if (fstat(job->fd, &st) < 0)
+		return err_sys(err, ERR_IO, errno, "hold the file's content");
+	size_t bytes = (size_t)st.st_size;
+	void *data = bytes ? mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, job->fd, 0) : NULL;
+	if (data == MAP_FAILED)
+		return err_sys(err, ERR_NO_MEMORY, errno, "hold the file's content");
+	job->fd_bytes = bytes;
+	int r = journal_blob_put(
+		job->entry->registry->journal, data ? data : "", bytes, job->step, err);
+	if (data)
+		(void)munmap(data, bytes);
+	return r;
+}
+
+static int commit(const struct job *job, char digest[JOURNAL_DIGEST_BYTES], struct err *err)
+{
+	struct entry *e = job->entry;
+	struct file_step file = {.is_removal = job->is_removal, .size_bytes = job->fd_bytes};
+	struct journal_node node = {0};
+	char *text;
+	(void)snprintf(file.path, sizeof file.path, "%s", job->text);
+	memcpy(file.digest, job->step, sizeof file.digest);
+	(void)snprintf(node.parent, sizeof node.parent, "%s", e->head);
+	(void)snprintf(node.session, sizeof node.session, "%s", e->id);
+	int r = file_step_write(&file, &node, &text, err);
+	if (r < 0)
+		return r;
+	r = journal_commit(e->registry->journal, &node, NULL, err);
+	memcpy(digest, node.digest, sizeof node.digest);
+	free(text);
+	return r;
+}
+
+static void on_changed(void *arg, const struct err *err)
+{
+	struct job *job = arg;
+	struct entry *e = job->entry;
+	char step[JOURNAL_DIGEST_BYTES];
+	struct err error;
+	if (err) {
+		job_fail(job, err);
+		return;
+	}
+	if (commit(job, step, &error) < 0) {
+		job_take_back(job, &error);
+		return;
+	}
+	memcpy(e->head, step, sizeof e->head);
+	e->n_steps++;
+	session_changed(e->session, step);
+	json_t *out = done_json(job->text, step);
+	entry_answer(e, out, NULL);
+	json_decref(out);
+}
+
+void job_start_file(struct job *job)
+{
+	struct err err;
+	const struct init_file file = file_of(job->is_removal, job->text, job->fd);
+	int r = job->is_removal ? 0 : keep_content(job, &err);
+	if (r >= 0)
+		r = session_change(job->entry->session, &file, on_changed, job, &err);
+	if (r < 0)
+		job_fail(job, &err);
+}
+
+static void change(struct registry *r, const char *session, bool is_removal, const char *path,
+	int fd, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct entry *e = file_path_check(&path, &err) < 0 ? NULL : registry_find(r, session, &err);
+	if (e && is_running(e)) {
+		struct init_file file = file_of(is_removal, path, fd);
+		if (change_aside(e, &file, done, arg, &err) < 0)
+			done(arg, NULL, &err);
+		fd_close(&fd);
+		return;
+	}
+	struct job *job = e ? job_new(JOB_FILE, path, strlen(path), done, arg) : NULL;
+	if (!job) {
+		fd_close(&fd);
+		if (e)
+			job_no_memory(done, arg);
+		else
+			done(arg, NULL, &err);
+		return;
+	}
+	job->is_removal = is_removal;
+	job->fd = fd;
+	entry_add_job(e, job);
+}
+
+void registry_file_write(struct registry *r, const char *session, const char *path,
+	const char *data, size_t bytes, registry_done_fn *done, void *arg)
+{
+	struct err err;
+	int fd = entry_memory(data, bytes);
+	if (fd < 0) {
+		err_sys(&err, ERR_IO, errno, "hold the file's content");
+		done(arg, NULL, &err);
+		return;
+	}
+	change(r, session, false, path, fd, done, arg);
+}
+
+void registry_file_remove(struct registry *r, const char *session, const char *path,
+	registry_done_fn *done, void *arg)
+{
+	change(r, session, true, path, -1, done, arg);
+}
+
+/* ---- again ---- */
+
+/* A recording has it in its step, the journal beside it. */
+static int content_of(struct entry *e, const struct journal_node *node,
+	const struct file_step *file, int *fd, struct err *err)
+{
+	char *data = NULL;
+	size_t bytes = node->extra_bytes;
+	if (file->is_removal)
+		return 0;
+	int r = e->is_unkept
+		? 0
+		: journal_blob_get(e->registry->journal, file->digest, &data, &bytes, err);
+	if (r < 0)
+		return r;
+	*fd = entry_memory(e->is_unkept ? node->extra : data, bytes);
+	free(data);
+	return *fd < 0 ? err_sys(err, ERR_IO, errno, "hold the file's content") : 0;
+}
+
+int file_redo(
+	struct entry *e, const struct journal_node *node, file_redone_fn *done, struct err *err)
+{
+	struct file_step step;
+	cleanup_fd int fd = -1;
+	int r = file_step_read(&step, node, err);
+	const char *path = step.path;
+	if (r == 0)
+		r = file_path_check(&path, err);
+	if (r == 0)
+		r = content_of(e, node, &step, &fd, err);
+	if (r < 0)
+		return r;
+	const struct init_file file = file_of(step.is_removal, path, fd);
+	return session_change(e->session, &file, done, e, err);
+}
