@@ -86,7 +86,7 @@ static int ask_init(struct session *s, struct err *err)
 		err_set(err, ERR_BUSY, "another change of a file is under way");
 		return err_hint(err, "ask again in a moment");
 	}
-	transaction_idle(s); /* the files as they are, before the change */
+	keep_idle(s); /* the files as they are, before the change */
 	session_touch(s);
 	int r = box_file(box, &c->file);
 	if (r < 0)
@@ -152,7 +152,7 @@ void session_changed(struct session *s, const char *step)
 {
 	(void)look(s);
 	session_move_head(s, step);
-	transaction_begin(s);
+	keep_begin(s);
 }
 
 void session_files_changed(struct session *s)

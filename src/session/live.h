@@ -4,7 +4,9 @@
  *   session.c      opening and closing, its box
  *   part.c         its drivers, one for each runtime in use
  *   running.c      the step: the table's actions, clocks, the record
- *   transaction.c  what follows a step: commit, checkpoint or rollback; undo
+ *   transaction.c  what follows a step: its state is kept, or the one before comes back; undo
+ *   keep.c         what a state is kept as
+ *   stemming.c     the session becomes a stem, to be branched
  *   rebuild.c      the state of one runtime made again
  *   restore.c      the workspace's files put back
  *   change.c       a file changed from outside
@@ -128,10 +130,14 @@ struct session {
 void session_handle_gone(struct session *s);
 void session_opened(struct session *s, const struct err *err);
 void session_lose_box(struct session *s);
+/* Others may hold it on. */
+void session_let_go_box(struct session *s);
 int session_get_box(struct session *s, struct err *err);
 int session_open_stdin(struct session *s, int *theirs, struct err *err);
 void session_on_idle(uv_timer_t *timer);
 void session_set_urgent(struct session *s, bool is_urgent);
+
+/* stemming.c */
 void session_count(struct session *s);
 void session_no_stem(struct session *s, const struct err *err);
 
@@ -165,21 +171,26 @@ void transaction_rolled_back(struct session *s, struct part *p);
 void transaction_ready(struct session *s, struct part *p);
 void transaction_exited(struct session *s);
 void transaction_failed(struct session *s, const struct err *err);
-void transaction_committed(struct session *s);
-/* The result is out: now for what nobody waits for, in case it is not done yet. */
-void transaction_done(struct session *s);
-/* The box is new: its state is that of the head. */
-void transaction_begin(struct session *s);
 /* The driver died between two steps. Returns: false when there is no copy of it. */
 bool transaction_revive(struct part *p);
-/* Can a step of @runtime begin? If not, step_proceed() follows. */
-bool transaction_is_marked(struct session *s, const struct runtime *runtime);
-void transaction_idle(struct session *s);
-/* What the record calls the checkpoint of the state before the step, or NULL. */
-const char *transaction_checkpoint(struct session *s);
-const struct workspace *session_files(const struct session *s);
+
+/* keep.c */
+/* The box is new: its state is that of the head. */
+void keep_begin(struct session *s);
+/* A step has left the state that there is now. */
+void keep_step(struct session *s);
+/* That step has its name. */
+void keep_committed(struct session *s);
+/* The result is out: now for what nobody waits for, in case it is not done yet; and the files. */
+void keep_done(struct session *s);
+void keep_idle(struct session *s);
 /* What GUARD says; @fd taken over, or -1. */
-void transaction_guard(struct part *p, json_t *guard, int fd);
+void keep_guard(struct part *p, json_t *guard, int fd);
+/* Can a step of @runtime begin? If not, step_proceed() follows. */
+bool keep_is_marked(struct session *s, const struct runtime *runtime);
+/* What the record calls the checkpoint of the state before the step, or NULL. */
+const char *keep_checkpoint(struct session *s);
+const struct workspace *session_files(const struct session *s);
 
 /* restore.c: bring the files of @s back to @then; @done with a list of paths that are lost (owned
  * by the callee), or NULL. After a step that has failed, what is new in /tmp and /dev/shm since

@@ -82,7 +82,7 @@ static int take_guard(struct part *p, const struct frame *frame, struct err *err
 	if (!has_guard)
 		p->arm_pid = (int32_t)json_integer_value(pid);
 	if (p->due_id && id_of(said) == p->due_id)
-		transaction_guard(p, said, fd_take(&fd));
+		keep_guard(p, said, fd_take(&fd));
 	fd_close(&fd);
 	json_decref(said);
 	return 0;

@@ -29,7 +29,7 @@ static void end_driver(struct session *s, const struct runtime *runtime)
 
 void session_rebuild(struct session *s, const struct runtime *runtime)
 {
-	transaction_idle(s);
+	keep_idle(s);
 	end_driver(s, runtime);
 	if (s->shadow)
 		s->kept = shadow_hold(s->shadow);

@@ -121,7 +121,7 @@ static void do_finish(struct session *s)
 	step_judge(&s->record, &s->end);
 	record_name(
 		&s->record, s->head, s->req.code, s->req.code_bytes, s->req.argv, s->req.inputs);
-	s->record.checkpoint = transaction_checkpoint(s);
+	s->record.checkpoint = keep_checkpoint(s);
 	s->record.files_lost = s->end.outcome == RECORD_ROLLED_BACK ? s->lost : NULL;
 	if (s->no_guard[0] && (!s->record.reason || s->record.outcome == RECORD_LOST))
 		s->record.reason = s->no_guard;
@@ -293,15 +293,15 @@ static bool has_other_due(const struct session *s, const struct runtime *runtime
 static int try_send(struct session *s, struct err *err)
 {
 	const struct runtime *runtime = s->req.runtime ? s->req.runtime : s->order->runtime;
-	transaction_done(s);
+	keep_done(s);
 	if (s->restoring || s->is_rolling || has_other_due(s, runtime) ||
-		!transaction_is_marked(s, runtime))
+		!keep_is_marked(s, runtime))
 		return 1;
 	if (!session_box(s)) { /* none, or it is being made */
 		int r = session_get_box(s, err);
 		return r < 0 ? r : 1;
 	}
-	transaction_idle(s); /* the files as they are, before the step can change them */
+	keep_idle(s); /* the files as they are, before the step can change them */
 	memcpy(s->record.by, s->box->by, sizeof s->record.by);
 	s->is_asked = false;
 	session_touch(s);

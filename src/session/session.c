@@ -31,16 +31,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A session that was branched goes on later than its branches, which somebody waits for. */
-enum { CONTINUE_MS = 2 };
-
 /* How soon a session looks again whether there is time, and how long it lets others go first. */
 enum { AGAIN_MS = 4, PATIENCE_NS = 200000000 };
 
 enum {
 	OPEN_MS = 120000, /* for imports, before a session counts as not opened */
-	GUARD_MS = 10000, /* for a checkpoint that is still being made, before a branch */
-	CLEAR_MS = 10000, /* for processes to end, before a branch */
 };
 
 static void handle_closed(uv_handle_t *handle)
@@ -111,7 +106,7 @@ static int begin_in_box(struct session *s, struct err *err)
 	if (r == 0 && !s->is_once)
 		r = part_setup(p, s->is_template ? SETUP_NAME : SETUP_GUARD, err);
 	if (r == 0)
-		transaction_begin(s);
+		keep_begin(s);
 	return r;
 }
 
@@ -155,7 +150,7 @@ static void on_branched(void *arg, struct driver *d, const struct err *err)
 		if (r == 0)
 			r = part_setup(p, SETUP_WARM, &error);
 		if (r == 0)
-			transaction_begin(s);
+			keep_begin(s);
 	}
 	if (r < 0) {
 		session_lose_box(s);
@@ -221,8 +216,8 @@ void session_on_idle(uv_timer_t *timer)
 	if (s->state == SESSION_OPEN && s->stem && !s->box)
 		(void)session_get_box(s, &err); /* tried again when a step wants it */
 	else if (session_is_idle(s)) {
-		transaction_done(s);
-		transaction_idle(s);
+		keep_done(s);
+		keep_idle(s);
 		session_notice(s);
 	}
 }
@@ -285,7 +280,7 @@ void session_take(struct session *s, const char *id, const struct session_events
 			(void)part_setup(&s->parts[i], SETUP_NAME, NULL);
 }
 
-static void let_go_box(struct session *s)
+void session_let_go_box(struct session *s)
 {
 	struct box *box = take_ptr(s->box);
 	s->marked = s->last_mark;
@@ -304,13 +299,13 @@ void session_lose_box(struct session *s)
 		box_forget(s->box);
 		s->box->ended = NULL;
 	}
-	let_go_box(s);
+	session_let_go_box(s);
 }
 
 void session_set_head(struct session *s, const char *step)
 {
 	session_move_head(s, step);
-	transaction_committed(s);
+	keep_committed(s);
 }
 
 /* Its process or its box ended between two steps, or a step cost its state. */
@@ -376,195 +371,6 @@ int session_workspace_fd(const struct session *s)
 int session_get_box(struct session *s, struct err *err)
 {
 	return s->box || s->branching ? 0 : get_box(s, err);
-}
-
-/* ---- the session becomes a stem ---- */
-
-static void tell_stem(struct session *s, const struct err *err)
-{
-	session_stem_fn *stemmed = take_ptr(s->stemmed);
-	(void)uv_timer_stop(&s->wall);
-	if (stemmed)
-		stemmed(s->stemmed_arg, err ? NULL : s->stem, err);
-}
-
-/* The driver that was to become a stem has died: whoever waits for the stem hears it. */
-void session_no_stem(struct session *s, const struct err *err)
-{
-	struct err why = *err;
-	tell_stem(s, &why);
-}
-
-/* Only the driver and its guards are left in the box: nothing in it runs code any more. */
-static void on_cleared(void *arg, int n)
-{
-	struct session *s = arg;
-	struct driver *d = take_ptr(python_part(s)->driver);
-	bool is_dead = n < 0 || !d || d->is_over;
-	struct err err;
-	part_lose(python_part(s));
-	s->stem = is_dead ? NULL : stem_new(d);
-	if (!s->stem) {
-		if (d)
-			driver_let_go(d);
-		s->is_lost = true;
-		err_set(&err, is_dead ? ERR_GONE : ERR_NO_MEMORY,
-			is_dead ? "the driver to be branched has died" : "no memory for a branch");
-		tell_stem(s, &err);
-		return;
-	}
-	parts_lose(s);
-	transaction_idle(s);
-	/* A guard here would go on above the branches, where nothing of a user may run. */
-	checkpoints_cut(&s->points, 0);
-	let_go_box(s);
-	s->idle_ns = uv_hrtime();
-	if (!s->is_template)
-		(void)uv_timer_start(&s->idle, session_on_idle, CONTINUE_MS, 0);
-	tell_stem(s, NULL);
-}
-
-static void clear_box(struct session *s, bool is_forced, box_cleared_fn *cleared)
-{
-	int32_t pids[CHECKPOINTS_MAX + RUNTIMES_MAX];
-	size_t n = 0;
-	for (size_t i = 0; !is_forced && i < ARRAY_LEN(s->parts); i++)
-		if (s->parts[i].arm_pid > 0)
-			pids[n++] = s->parts[i].arm_pid;
-	const struct guard *last = NULL;
-	for (unsigned i = 0; i < s->points.n; i++) {
-		const struct guard *g = s->points.v[i]->guard;
-		if (g && g != last && g->box == s->box && g->fd >= 0)
-			pids[n++] = g->pid;
-		last = g;
-	}
-	box_clear(s->box, pids, n, is_forced, cleared, s);
-}
-
-static void on_counted(void *arg, int n)
-{
-	struct session *s = arg;
-	struct err err;
-	if (n < 0) {
-		err_set(&err, ERR_GONE, "the session's box is gone");
-		tell_stem(s, &err);
-		return;
-	}
-	if (n > 0 && !s->is_forced) {
-		err_set(&err, ERR_BUSY,
-			"the session has %d process%s of its own, which a branch would end", n,
-			n == 1 ? "" : "es");
-		err_hint(&err, "end them first, or ask with \"force\": true");
-		tell_stem(s, &err);
-		return;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
-		if (s->parts[i].driver && &s->parts[i] != python_part(s))
-			driver_signal(s->parts[i].driver, SIGKILL);
-	/* Which processes are guards is the driver's word: now that they are of no use, none is
-	 * spared. */
-	checkpoints_cut(&s->points, 0);
-	clear_box(s, true, on_cleared);
-}
-
-static int check_stem(struct session *s, struct err *err)
-{
-	struct part *p;
-	if (!session_is_idle(s) || s->stemmed || s->branching) {
-		err_set(err, ERR_BUSY, "a step of the session is running");
-		return err_hint(err, "wait for its result, or interrupt it");
-	}
-	if (!session_box(s))
-		return err_set(err, ERR_GONE, "the session has no box");
-	/* Its own next box is one deeper as well: it would be lost. */
-	if (s->box->depth >= WIRE_DEPTH_MAX) {
-		err_set(err, ERR_LIMIT, "the session is %d branches of branches deep",
-			WIRE_DEPTH_MAX);
-		return err_hint(err, "branch one that is less deep, or make a new session");
-	}
-	/* What is branched is a Python, whatever the session's own runtime is. */
-	return part_start(s, runtime_by_name("python"), &p, err);
-}
-
-static void on_guard_late(uv_timer_t *timer)
-{
-	struct err err;
-	err_set(&err, ERR_GONE, "the driver made no checkpoint within %d s", GUARD_MS / 1000);
-	tell_stem(timer->data, &err);
-}
-
-void session_touch(struct session *s)
-{
-	if (s->base)
-		stem_let_go(take_ptr(s->base));
-}
-
-/* Only the thread that clones goes on in a clone. */
-static bool has_threads(const struct part *p)
-{
-	return strstr(p->no_guard, "threads") != NULL;
-}
-
-void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done, void *arg)
-{
-	struct err err;
-	struct stem *stem = s->stem ? s->stem : s->base;
-	if (stem && session_is_idle(s) && !stem_is_dead(stem)) {
-		done(arg, stem, NULL);
-		return;
-	}
-	if (check_stem(s, &err) < 0) {
-		done(arg, NULL, &err);
-		return;
-	}
-	s->stemmed = done;
-	s->stemmed_arg = arg;
-	s->is_forced = is_forced;
-	s->is_count_due = true;
-	transaction_done(s);
-	(void)uv_timer_start(&s->wall, on_guard_late, GUARD_MS, 0);
-	/* It had threads when its last step ended: whether it has still is told by another guard.
-	 */
-	struct part *p = python_part(s);
-	if (!p->due_id && has_threads(p))
-		(void)part_setup(p, SETUP_GUARD, &err);
-	/* A guard that is being made has to be known, or it would count as a process of its own. */
-	session_count(s);
-}
-
-/* A box whose init does not answer is of no use any more. */
-static void on_clear_late(uv_timer_t *timer)
-{
-	struct session *s = timer->data;
-	struct err err;
-	err_set(&err, ERR_GONE, "the box was not cleared within %d s", CLEAR_MS / 1000);
-	if (s->box)
-		s->box->cleared = NULL;
-	session_spoil(s);
-	tell_stem(s, &err);
-}
-
-/* Go on with making a stem, if that waits for a guard. */
-void session_count(struct session *s)
-{
-	struct err err;
-	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
-		if (s->parts[i].due_id)
-			return;
-	if (!s->is_count_due)
-		return;
-	s->is_count_due = false;
-	(void)uv_timer_stop(&s->wall);
-	if (!s->stemmed || !s->box || s->box->cleared)
-		return;
-	if (!has_threads(python_part(s))) {
-		(void)uv_timer_start(&s->wall, on_clear_late, CLEAR_MS, 0);
-		clear_box(s, false, on_counted);
-		return;
-	}
-	err_set(&err, ERR_BUSY, "the session cannot be branched: the program has other threads");
-	err_hint(&err, "wait until they have ended, then branch");
-	tell_stem(s, &err);
 }
 
 /* ---- closing ---- */
