@@ -100,13 +100,17 @@ class Engine:
         self.process = subprocess.Popen(
             [retort, "serve", "--quiet", "--socket", self.path, "--state", state, *options]
         )
+        self.client = self.connect()
+
+    def connect(self):
         for _ in range(500):
-            if os.path.exists(self.path):
-                break
+            try:
+                return Client(self.path)
+            except OSError:
+                time.sleep(0.01)
             if self.process.poll() is not None:
-                raise RuntimeError("retort serve has ended")
-            time.sleep(0.01)
-        self.client = Client(self.path)
+                break
+        raise RuntimeError("retort serve has ended, or does not answer")
 
     def __enter__(self):
         return self.client
