@@ -109,7 +109,7 @@ struct session {
 	struct checkpoint *target;     /* what is gone back to; held */
 	struct restore *restoring;
 	struct change *change; /* from outside; see change.c */
-	struct shadow *kept; /* held: the files when a rebuilding began */
+	struct shadow *kept;   /* held: the files when a rebuilding began */
 	session_rebuilt_fn *rebuilt;
 	void *rebuilt_arg;
 	bool is_resuming;    /* the guard was told to go on, and is waited for */

@@ -155,6 +155,7 @@ static struct entry *reopen(struct registry *r, const struct journal_session *ro
 	}
 	if (row->closed_ms) {
 		err_set(err, ERR_GONE, "session %s is closed", row->id);
+		err_hint(err, "its steps are in the journal still: `retort session log`");
 		return NULL;
 	}
 	struct reopening o = {.entry = entry_new(r, row->id, row->name, row->order)};

@@ -245,8 +245,10 @@ int64_t node_seq(struct journal *j, const char *digest, struct err *err)
 	db_bind(s, 1, low, sizeof low);
 	db_bind(s, 2, high, sizeof high);
 	r = db_step(j, s, "step", err);
-	if (r == 0)
-		return err_set(err, ERR_NOT_FOUND, "step %s: there is none", digest);
+	if (r == 0) {
+		err_set(err, ERR_NOT_FOUND, "step %s: there is none", digest);
+		return err_hint(err, "`retort session log` lists a session's steps");
+	}
 	int64_t seq = r > 0 ? sqlite3_column_int64(s, 0) : r;
 	r = r > 0 ? db_step(j, s, "step", err) : r;
 	if (r > 0) {

@@ -655,6 +655,14 @@ class Refused(HistoryCase):
         self.assertEqual(codes(e("session.log", session=s)), ["1"])
         e("session.create", name="work")
 
+    def test_the_root_is_a_checkpoint_too(self):
+        e = self.engine()
+        s = e("session.create")["session"]
+        root = e.run(s, "x = 1")["state"]["checkpoint"]
+        self.assertEqual(root, "c-root")
+        self.assertEqual(e("session.undo", session=s, to=root)["head"], "")
+        self.assertEqual(e.run(s, "x")["status"], "error")
+
     def test_another_sessions_step(self):
         e = self.engine()
         a, b = (e("session.create")["session"] for _ in range(2))
