@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/cgroup_ops.h"
 
+#include "base/fd.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -254,6 +256,62 @@ int cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct box_usage *usage)
 	}
 	*usage = now;
 	return 0;
+}
+
+int cgroup_books_count(enum cgroup_kind kind)
+{
+	return kind == CGROUP_V1 || kind == CGROUP_V2 ? (int)ops_of[kind]->n_readings : 0;
+}
+
+static int open_reading(const struct cgroup_leaf *leaf, const struct cgroup_reading *reading)
+{
+	char dir[CGROUP_FILE_BYTES], path[CGROUP_FILE_BYTES];
+	if (leaf_dir(dir, leaf, reading->controller) < 0 ||
+		cgroup_file_path(path, sizeof path, "%s/%s", dir, reading->file) < 0)
+		return -1;
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+int cgroup_leaf_books(const struct cgroup_leaf *leaf, int fds[CGROUP_BOOKS_MAX])
+{
+	int n = cgroup_leaf_counts_all(leaf) ? cgroup_books_count(leaf->host->kind) : 0;
+	for (int i = 0; i < n; i++) {
+		fds[i] = open_reading(leaf, &ops_of[leaf->host->kind]->readings[i]);
+		if (fds[i] >= 0)
+			continue;
+		while (--i >= 0)
+			fd_close(&fds[i]);
+		return 0;
+	}
+	return n;
+}
+
+int cgroup_books_read(const struct cgroup_books *books, struct box_usage *usage)
+{
+	const struct cgroup_ops *ops = ops_of[books->kind];
+	struct box_usage now = *usage;
+	for (int i = 0; i < cgroup_books_count(books->kind); i++) {
+		const struct cgroup_reading *reading = &ops->readings[i];
+		char text[CGROUP_LINE_BYTES];
+		uint64_t value;
+		ssize_t n = pread(books->fds[i], text, sizeof text - 1, 0);
+		if (n < 0)
+			return -errno;
+		text[n] = '\0';
+		int r = cgroup_file_number(text, reading->key, &value);
+		if (r < 0)
+			return r;
+		*(uint64_t *)(void *)((char *)&now + reading->field) = value / reading->divide;
+	}
+	*usage = now;
+	return 0;
+}
+
+void cgroup_books_close(struct cgroup_books *books)
+{
+	for (int i = 0; i < cgroup_books_count(books->kind); i++)
+		fd_close(&books->fds[i]);
+	books->kind = CGROUP_NONE;
 }
 
 bool cgroup_leaf_counts_all(const struct cgroup_leaf *leaf)

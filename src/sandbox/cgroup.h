@@ -99,6 +99,22 @@ int cgroup_leaf_move(int dir, pid_t pid);
  */
 int cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct box_usage *usage);
 
+/*
+ * The same read without the leaf: its files, opened once. All of them, or none where the kernel
+ * does not count everything or lacks one.
+ */
+enum { CGROUP_BOOKS_MAX = 5 };
+struct cgroup_books {
+	enum cgroup_kind kind; /* CGROUP_NONE: there are none */
+	int fds[CGROUP_BOOKS_MAX];
+};
+/* Owns: the caller closes. Returns: how many there are, which is 0 or cgroup_books_count(). */
+int cgroup_leaf_books(const struct cgroup_leaf *leaf, int fds[CGROUP_BOOKS_MAX]);
+int cgroup_books_count(enum cgroup_kind kind);
+/* Returns: 0, or negative errno with @usage untouched: the leaf is gone. */
+int cgroup_books_read(const struct cgroup_books *books, struct box_usage *usage);
+void cgroup_books_close(struct cgroup_books *books);
+
 /* Does the kernel count memory, processes and CPU time of the leaf, so that nobody else need? */
 bool cgroup_leaf_counts_all(const struct cgroup_leaf *leaf);
 

@@ -80,7 +80,11 @@ static void dispatch(
 	const int made[WARDEN_FD_END_] = {
 		[WARDEN_FD_INIT] = -1, [WARDEN_FD_WORKSPACE] = is_made ? fds[0] : -1};
 	bool is_prepared = reply->op == WARDEN_BRANCH && n_fds >= WARDEN_PREPARED_JOIN;
-	if (*at && is_prepared)
+	bool has_books = reply->op == WARDEN_USAGE && n_fds > 0 &&
+		n_fds == (size_t)cgroup_books_count((enum cgroup_kind)reply->books);
+	if (*at && has_books)
+		answer(at, reply, fds);
+	else if (*at && is_prepared)
 		(*at)->prepared(*at, fds, n_fds);
 	else if (*at)
 		answer(at, reply, is_made ? made : n_fds == WARDEN_FD_END_ ? fds : NULL);
@@ -257,22 +261,24 @@ void warden_branch(struct warden *w, struct warden_call *call, uint32_t parent,
 	send_request(w);
 }
 
-static void call_box(struct warden *w, struct warden_call *call, uint32_t op, uint32_t box)
+static void call_box(
+	struct warden *w, struct warden_call *call, uint32_t op, uint32_t box, uint32_t flags)
 {
 	start_call(w, call);
 	w->req.op = op;
 	w->req.box = box;
+	w->req.flags = flags;
 	send_request(w);
 }
 
-void warden_usage(struct warden *w, struct warden_call *call, uint32_t box)
+void warden_usage(struct warden *w, struct warden_call *call, uint32_t box, uint32_t flags)
 {
-	call_box(w, call, WARDEN_USAGE, box);
+	call_box(w, call, WARDEN_USAGE, box, flags);
 }
 
 void warden_destroy(struct warden *w, struct warden_call *call, uint32_t box)
 {
-	call_box(w, call, WARDEN_DESTROY, box);
+	call_box(w, call, WARDEN_DESTROY, box, 0);
 }
 
 void warden_forget(struct warden *w, struct warden_call *call)

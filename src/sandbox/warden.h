@@ -45,7 +45,8 @@ int warden_attach(struct warden *w, uv_loop_t *loop, struct err *err);
  */
 void warden_create(struct warden *w, struct warden_call *call, uint32_t flags,
 	const struct limits *limits, const struct warden_bind *binds, size_t n_binds);
-void warden_usage(struct warden *w, struct warden_call *call, uint32_t box);
+/* @flags are WARDEN_BOOKS or 0: with it `done` gets the reply's books, when there are any. */
+void warden_usage(struct warden *w, struct warden_call *call, uint32_t box, uint32_t flags);
 
 /*
  * Make a box of the driver of box @parent, which must be branchable or a branch. What it has of

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "sandbox/cgroup.h"
 #include "sandbox/init.h"
 #include "sandbox/warden.h"
 #include "session/engine.h"
@@ -38,6 +39,8 @@ struct box {
 	box_made_fn *made;
 	void *arg;
 	struct warden_call watch;
+	struct cgroup_books books; /* from the first answer on, if there are any */
+	struct box_usage usage;	   /* the last that was read */
 	bool is_watching;
 	box_usage_fn *used;
 	void *used_arg;

@@ -320,7 +320,7 @@ static void usage(const struct box *box)
 {
 	struct warden_call call = {.done = on_done};
 	is_done = false;
-	warden_usage(warden, &call, box->id);
+	warden_usage(warden, &call, box->id, 0);
 	run_until(&is_done);
 	printf("ok memory %" PRIu64 " cpu_us %" PRIu64 " pids %" PRIu64 "\n",
 		reply.usage.memory_bytes, reply.usage.cpu_us, reply.usage.n_pids);

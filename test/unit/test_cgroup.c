@@ -106,6 +106,44 @@ TEST(v1_usage)
 	cgroup_leaf_close(&leaf);
 }
 
+TEST(books_without_the_leaf)
+{
+	TREE t = tree_new();
+	struct cgroup_host host;
+	struct cgroup_leaf leaf;
+	struct err err;
+	enum limit_by by[LIMIT_END_] = {0};
+	struct cgroup_books books = {.kind = CGROUP_V1};
+	struct box_usage usage = {.cpu_us = 5};
+	put_v1(&t);
+	cgroup_host_open(&host, t.root, -1);
+	CHECK_INT(cgroup_leaf_open(&leaf, &host, "retort-7-1", &some, by, &err), 0);
+	CHECK_INT(cgroup_leaf_books(&leaf, books.fds), 0); /* not all of them are there */
+	tree_put(&t, V1 "/memory/m/retort-7-1/memory.usage_in_bytes", "4096\n");
+	tree_put(&t, V1 "/memory/m/retort-7-1/memory.max_usage_in_bytes", "8192\n");
+	tree_put(&t, V1 "/memory/m/retort-7-1/memory.oom_control", "under_oom 0\noom_kill 4\n");
+	tree_put(&t, V1 "/cpu,cpuacct/c/retort-7-1/cpuacct.usage", "7000123\n");
+	tree_put(&t, V1 "/pids/p/retort-7-1/pids.current", "2\n");
+	CHECK_INT(cgroup_leaf_books(&leaf, books.fds), cgroup_books_count(CGROUP_V1));
+	CHECK_INT(cgroup_books_read(&books, &usage), 0);
+	CHECK_INT(usage.memory_bytes, 4096);
+	CHECK_INT(usage.memory_peak_bytes, 8192);
+	CHECK_INT(usage.n_oom_kills, 4);
+	CHECK_INT(usage.cpu_us, 7000);
+	CHECK_INT(usage.n_pids, 2);
+	/* A file is read anew each time, and one that makes no sense changes nothing. */
+	tree_put(&t, V1 "/pids/p/retort-7-1/pids.current", "3\n");
+	CHECK_INT(cgroup_books_read(&books, &usage), 0);
+	CHECK_INT(usage.n_pids, 3);
+	tree_put(&t, V1 "/memory/m/retort-7-1/memory.usage_in_bytes", "5\n");
+	tree_put(&t, V1 "/pids/p/retort-7-1/pids.current", "many\n");
+	CHECK(cgroup_books_read(&books, &usage) < 0);
+	CHECK_INT(usage.memory_bytes, 4096);
+	cgroup_books_close(&books);
+	CHECK_INT(books.kind, CGROUP_NONE);
+	cgroup_leaf_close(&leaf);
+}
+
 TEST(v1_memory_missing)
 {
 	TREE t = tree_new();

@@ -266,9 +266,11 @@ static void destroy_box(struct warden *w, struct box *box)
 	}
 }
 
+/* Returns: how many descriptors go with the reply, or negative errno. */
 static int do_box(struct warden *w, const struct warden_request *req, struct warden_reply *reply,
-	struct err *err)
+	int *fds, struct err *err)
 {
+	int n_fds = 0;
 	struct box *box = live_box(w, req->box);
 	if (!box)
 		return err_set(err, ERR_GONE, "no box %u", req->box);
@@ -277,7 +279,10 @@ static int do_box(struct warden *w, const struct warden_request *req, struct war
 	else
 		box_usage(box);
 	reply->usage = box->usage;
-	return 0;
+	if (req->op == WARDEN_USAGE && (req->flags & WARDEN_BOOKS))
+		n_fds = cgroup_leaf_books(&box->leaf, fds);
+	reply->books = n_fds > 0 ? (uint32_t)box->leaf.host->kind : CGROUP_NONE;
+	return n_fds;
 }
 
 /* Returns: how many descriptors go with the reply, or negative errno. */
@@ -294,7 +299,7 @@ static int answer(struct warden *w, const struct warden_request *req, struct war
 		return do_branch(w, req, fds, err);
 	case WARDEN_USAGE:
 	case WARDEN_DESTROY:
-		return do_box(w, req, reply, err);
+		return do_box(w, req, reply, fds, err);
 	case WARDEN_BIND:
 	case WARDEN_BRANCHED:
 	case WARDEN_OP_END_:
