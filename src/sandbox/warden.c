@@ -223,6 +223,7 @@ static void start_call(struct warden *w, struct warden_call *call)
 	w->calls = call;
 	w->req.version = WIRE_VERSION;
 	w->req.id = call->id;
+	w->req.flags = 0;
 	/* The end of a dead warden's socket is seen again, and answers this call as it did the
 	 * others. */
 	if (w->is_dead)
