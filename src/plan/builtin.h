@@ -12,6 +12,10 @@ enum { BUILTIN_MAX = 64 };
 extern const struct native python_functions[], string_methods[], bytes_methods[], list_methods[],
 	dict_methods[], set_methods[];
 
+/* Is it the name of a method of any type, and of one that changes its receiver? */
+bool native_is_method(struct val name);
+bool native_changes(struct val name);
+
 /* The method that was likely meant, or NULL. */
 const char *native_near(uint32_t type, const char *name);
 

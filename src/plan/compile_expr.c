@@ -21,12 +21,30 @@ uint32_t expr_into(struct compiler *c, const struct node *node, uint32_t want)
 	return want;
 }
 
+/* Give a literal its label. Returns: how instructions name that; -1: they cannot. */
+static int number_label(struct compiler *c, struct val *v)
+{
+	if (!c->literals || v->type < T_BOOL || v->type > T_BYTES)
+		return 0;
+	v->label = c->literals->label(c->literals->ctx, *v);
+	for (int i = 0; i < 4; i++) {
+		if (i > 0 && c->literals->number[i] == 0)
+			c->literals->number[i] = v->label;
+		if (c->literals->number[i] == v->label)
+			return i;
+	}
+	return -1;
+}
+
 static uint32_t constant(struct compiler *c, struct val v, int64_t want)
 {
 	uint32_t d = dest(c, want);
-	if (v.type == T_INT && v.i >= INT32_MIN && v.i <= INT32_MAX)
-		(void)emit_jump(c, OP_INT, d, (int32_t)v.i);
-	else
+	int number = number_label(c, &v);
+	if (v.type == T_INT && v.i >= INT32_MIN && v.i <= INT32_MAX && number >= 0) {
+		uint32_t at = emit_jump(c, OP_INT, d, (int32_t)v.i);
+		if (!c->has_failed)
+			c->code->ins[at].x = (uint8_t)number;
+	} else
 		(void)emit_jump(c, OP_CONST, d, (int32_t)add_const(c, v));
 	return d;
 }
@@ -103,11 +121,15 @@ static uint32_t binary(struct compiler *c, const struct node *node, int64_t want
 	uint32_t top = c->top, number;
 	uint32_t a = expr(c, node->kid[0], ANYWHERE);
 	bool is_sum = node->op == TOK_PLUS || node->op == TOK_MINUS;
-	if (is_sum && is_short(node->kid[1], node->op == TOK_PLUS ? 1 : -1, &number)) {
+	struct val literal = node->kid[1]->value;
+	int label = is_sum && node->kid[1]->kind == NODE_CONST ? number_label(c, &literal) : 0;
+	if (is_sum && label >= 0 &&
+		is_short(node->kid[1], node->op == TOK_PLUS ? 1 : -1, &number)) {
 		c->top = top;
 		uint32_t d = dest(c, want);
 		c->at = node->at;
-		(void)emit(c, OP_ADD_INT, node->op == TOK_MINUS, d, a, number);
+		(void)emit(c, OP_ADD_INT, (uint32_t)label << 1 | (node->op == TOK_MINUS), d, a,
+			number);
 		return d;
 	}
 	uint32_t b = expr(c, node->kid[1], ANYWHERE);
@@ -148,14 +170,23 @@ static uint32_t compare(struct compiler *c, const struct node *node, int64_t wan
 	return d;
 }
 
+static const struct node *const *kids_of(const struct node *node)
+{
+	return (const struct node *const *)node->kid;
+}
+
 /* What only some ways reach is assigned on some ways only. */
 static uint32_t short_circuit(struct compiler *c, const struct node *node, int64_t want)
 {
-	uint32_t d = expr_into(c, node->kid[0], dest(c, want)), mark = c->n_trail;
+	uint32_t d = dest(c, want), region = region_start(c, kids_of(node), node->n);
+	region_writes(c, region, WRITE_NAME, d);
+	(void)expr_into(c, node->kid[0], d);
+	uint32_t mark = c->n_trail;
 	uint32_t jump = emit_jump(c, node->kind == NODE_AND ? OP_JUMP_NOT : OP_JUMP_IF, d, 0);
 	(void)expr_into(c, node->kid[1], d);
 	patch(c, jump);
 	unset_since(c, mark);
+	region_end(c, region);
 	return d;
 }
 
@@ -163,6 +194,8 @@ static uint32_t chain(struct compiler *c, const struct node *node, int64_t want)
 {
 	struct jumps ends = {0};
 	uint32_t d = dest(c, want), mark = c->n_trail;
+	uint32_t region = region_start(c, kids_of(node), node->n);
+	region_writes(c, region, WRITE_NAME, d);
 	uint32_t left = expr(c, node->kid[0], ANYWHERE);
 	for (uint32_t i = 1; i < node->n; i++) {
 		uint32_t right = expr(c, node->kid[i], ANYWHERE);
@@ -174,13 +207,16 @@ static uint32_t chain(struct compiler *c, const struct node *node, int64_t want)
 	}
 	patch_all(c, &ends);
 	unset_since(c, mark);
+	region_end(c, region);
 	return d;
 }
 
 static uint32_t if_else(struct compiler *c, const struct node *node, int64_t want)
 {
 	struct jumps otherwise = {0};
-	uint32_t d = dest(c, want), top = c->top;
+	uint32_t d = dest(c, want);
+	uint32_t region = region_start(c, kids_of(node), node->n), top = c->top;
+	region_writes(c, region, WRITE_NAME, d);
 	jump_when(c, node->kid[0], false, &otherwise);
 	uint32_t mark = c->n_trail;
 	(void)expr_into(c, node->kid[1], d);
@@ -191,6 +227,7 @@ static uint32_t if_else(struct compiler *c, const struct node *node, int64_t wan
 	(void)expr_into(c, node->kid[2], d);
 	unset_since(c, mark);
 	patch(c, end);
+	region_end(c, region);
 	return d;
 }
 
@@ -294,7 +331,12 @@ static void comprehension_body(struct compiler *c, const struct node *node, uint
 
 static void clauses(struct compiler *c, const struct node *node, uint32_t i, uint32_t d)
 {
-	uint32_t top = c->top, start;
+	uint32_t top = c->top, start, region = 0;
+	if (i < node->n) {
+		/* All of it: a clause may run what is before it again. */
+		region = region_start(c, kids_of(node), node->n);
+		region_writes(c, region, WRITE_VALUE, d);
+	}
 	if (i == node->n) {
 		comprehension_body(c, node, d);
 	} else if (node->kid[i]->kind == NODE_CLAUSE_IF) {
@@ -308,6 +350,8 @@ static void clauses(struct compiler *c, const struct node *node, uint32_t i, uin
 		loop_end(c, start, exit);
 		(void)emit(c, OP_END_ITER, --c->n_iterators, 0, 0, 0);
 	}
+	if (i < node->n)
+		region_end(c, region);
 	c->top = top;
 }
 

@@ -13,8 +13,10 @@ struct jumps {
 struct loop {
 	struct loop *outer;
 	struct jumps breaks;
+	struct jumps continues; /* with labels: to the end of the region of one round */
 	uint32_t start;
 	uint32_t n_iterators; /* that go on within it */
+	uint32_t region, round;
 };
 
 /* One function that is being compiled. */
@@ -34,6 +36,8 @@ struct compiler {
 	struct table *const_index; /* strings and numbers → T_INT, the place in `consts` */
 	uint32_t at;		   /* where errors of the next instruction point */
 	bool has_failed;
+	struct literals *literals; /* NULL: values carry no labels */
+	uint32_t region, writes_room;
 };
 
 /* Returns: the place of the instruction. */
@@ -78,4 +82,21 @@ uint32_t loop_start(struct compiler *c, const struct node *target, const struct 
 	uint32_t *start);
 void loop_end(struct compiler *c, uint32_t start, uint32_t exit);
 void block(struct compiler *c, const struct node *node);
+
+/*
+ * A region that is run or not, or more than once: between the two the guards are those of it.
+ * @nodes: what may be run. Without labels nothing is emitted. Returns: the number of the region.
+ */
+uint32_t region_start(struct compiler *c, const struct node *const *nodes, size_t n);
+void region_end(struct compiler *c, uint32_t region);
+
+/* A register that the region writes beside the variables: the value in it changes, or it does. */
+void region_writes(struct compiler *c, uint32_t region, enum write_what what, uint32_t reg);
+
+/* A jump leads from here out of all regions within @to; 0 is the whole. */
+void region_left(struct compiler *c, uint32_t to);
+
+/* The region of the whole of a function, the first. Returns: false on failure. */
+bool region_whole(struct compiler *c, const struct node *body, uint32_t n_params);
+
 struct code *compile_function(struct compiler *outer, const struct node *node);

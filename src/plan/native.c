@@ -80,8 +80,8 @@ static int sort_args(
 	return 0;
 }
 
-int native_call(struct vm *vm, const struct native *native, struct val self,
-	const struct args *args, struct val *out)
+int native_run(struct vm *vm, const struct native *native, struct val self, const struct args *args,
+	struct val *out)
 {
 	struct val sorted[PARAMS_MAX];
 	*out = VAL_NONE;
@@ -116,6 +116,26 @@ const struct native *native_method(const struct vm *vm, uint32_t type, struct va
 		if (str_is(name, m->name) && (!m->is_python || vm->dialect.python_names))
 			return m;
 	return NULL;
+}
+
+static const struct native *any_method(struct val name, bool changes)
+{
+	static const uint8_t types[] = {T_STRING, T_BYTES, T_LIST, T_DICT, T_SET};
+	for (size_t i = 0; i < sizeof types; i++)
+		for (const struct native *m = methods_of(types[i]); m && m->name; m++)
+			if (str_is(name, m->name) && (!changes || m->change != CHANGE_NONE))
+				return m;
+	return NULL;
+}
+
+bool native_is_method(struct val name)
+{
+	return any_method(name, false) != NULL;
+}
+
+bool native_changes(struct val name)
+{
+	return any_method(name, true) != NULL;
 }
 
 const char *native_near(uint32_t type, const char *name)

@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/program.h"
 
-#include "plan/compile.h"
+#include "plan/flow.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { P_LIMIT = 109, P_ERROR = 601, P_FUEL = 602, P_MEMORY = 603, P_DEPTH = 604, NAMES_MAX = 256 };
+enum {
+	P_LIMIT = 109,
+	P_ERROR = 601,
+	P_FUEL = 602,
+	P_MEMORY = 603,
+	P_DEPTH = 604,
+	P_FLOW = 605,
+	NAMES_MAX = 256
+};
 
 static int code_of(enum fail_kind kind)
 {
 	return kind == FAIL_FUEL      ? P_FUEL
 		: kind == FAIL_MEMORY ? P_MEMORY
 		: kind == FAIL_DEPTH  ? P_DEPTH
+		: kind == FAIL_FLOW   ? P_FLOW
 				      : P_ERROR;
 }
 
@@ -28,32 +37,35 @@ static int load_failed(struct program *p)
 }
 
 int program_load_with(struct program *p, const struct source *src, const struct dialect *dialect,
-	const struct heap_limits *limits, const uint64_t seed[2], struct program_names more)
+	const struct heap_limits *limits, const uint64_t seed[2], const struct program_setup *setup)
 {
 	struct predeclared names[NAMES_MAX];
 	*p = (struct program){.src = *src, .dialect = *dialect};
 	heap_init(&p->heap, limits, seed);
 	p->heap.is_python = dialect->python_names;
 	size_t n = builtin_names(dialect, names, NAMES_MAX);
-	for (size_t i = 0; i < more.n && n < NAMES_MAX; i++)
-		names[n++] = more.item[i];
+	for (size_t i = 0; i < setup->n_names && n < NAMES_MAX; i++)
+		names[n++] = setup->names[i];
+	p->literals = setup->literals;
 	if (tree_parse(&p->heap, &p->src, &p->dialect, &p->diags, &p->tree) < 0 ||
 		tree_resolve(&p->heap, &p->src, &p->dialect, names, n, &p->diags, p->tree) < 0)
 		return load_failed(p);
-	p->code = compile_file(&p->heap, p->tree, &p->dialect);
+	p->code = compile_file(&p->heap, p->tree, &p->dialect, setup->labels ? &p->literals : NULL);
 	if (!p->code)
 		return load_failed(p);
 	p->globals = heap_zero(&p->heap, p->code->n_registers * sizeof *p->globals);
 	uint32_t depth = MIN(limits->depth, (uint32_t)VM_DEPTH_MAX);
 	if (!p->globals || vm_init(&p->vm, &p->heap, NULL, &p->dialect, depth) < 0)
 		return load_failed(p);
+	if (setup->labels)
+		flow_init(&p->vm, setup->labels, setup->quiet, p->literals.number);
 	return 0;
 }
 
 int program_load(struct program *p, const struct source *src, const struct dialect *dialect,
 	const struct heap_limits *limits, const uint64_t seed[2])
 {
-	return program_load_with(p, src, dialect, limits, seed, (struct program_names){NULL, 0});
+	return program_load_with(p, src, dialect, limits, seed, &(const struct program_setup){0});
 }
 
 static enum vm_state finish(struct program *p, enum vm_state state)

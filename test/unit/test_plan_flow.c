@@ -1,0 +1,197 @@
+/* Labels at run time: what comes of what src() gives is known at sink(). SPDX-License-Identifier:
+ * Apache-2.0 */
+#include "t.h"
+
+#include "plan/flow.h"
+#include "plan/program.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SEEN_MAX = 1000 };
+
+static struct program p;
+static struct labels *all;
+static uint32_t dirty, planned;
+
+static const struct native src_native = {"src", .suspends = true};
+static const struct native sink_native = {"sink", .suspends = true};
+
+static uint32_t literal(void *ctx, struct val v)
+{
+	(void)ctx;
+	return v.type == T_BOOL ? 0 : planned;
+}
+
+static uint32_t label_of(const char *origin)
+{
+	struct label l = {.readers = LABEL_ALL,
+		.endorsements = LABEL_ALL,
+		.kind = {.rank = KIND_TEXT},
+		.origins = label_set(all, label_atom(all, origin, strlen(origin)))};
+	return label_intern(all, &l);
+}
+
+static bool has_origin(uint32_t label, uint32_t of)
+{
+	return label_is_subset(all, label_get(all, of).origins, label_get(all, label).origins);
+}
+
+/*
+ * Run @text with labels. @out gets a letter for each sink(): "-" clean, "T" what came of src(), and
+ * "!" behind it when what came of src() decided that it is called. @flip: src(a, b) gives b.
+ */
+static int run(const char *text, bool flip, char out[SEEN_MAX])
+{
+	const struct source src = {"plan", text, strlen(text)};
+	const struct heap_limits limits = {.fuel = 1000000, .bytes = 16 << 20, .depth = 60};
+	const struct vm_host host = {0};
+	const uint64_t seed[2] = {7, 9};
+	const struct predeclared names[] = {{"src", VAL_PTR(T_NATIVE, (void *)&src_native)},
+		{"sink", VAL_PTR(T_NATIVE, (void *)&sink_native)}};
+	struct dialect dialect = DIALECT_PLAN;
+	size_t n = 0;
+	dialect.while_loops = true;
+	all = labels_new(1 << 20);
+	dirty = label_of("tool:src");
+	planned = label_of("plan");
+	struct program_setup setup = {.names = names,
+		.n_names = 2,
+		.labels = all,
+		.literals = {.label = literal},
+		.quiet = label_get(all, planned).origins};
+	struct val result, given;
+	enum vm_state state = VM_FAILED;
+	if (program_load_with(&p, &src, &dialect, &limits, seed, &setup) == 0)
+		state = program_run(&p, &host, &result);
+	while (state == VM_CALLED) {
+		const struct args *args = &p.vm.call_args;
+		given = VAL_NONE;
+		if (p.vm.called == &src_native) {
+			given = args->item[flip && args->n > 1];
+			CHECK(flow_paint(&p.vm, &given, dirty) == 0);
+		} else if (n < SEEN_MAX - 3) {
+			out[n++] = has_origin(flow_whole(&p.vm, args->item[0]), dirty) ? 'T' : '-';
+			if (has_origin(p.heap.guard, dirty))
+				out[n++] = '!';
+		}
+		vm_answer(&p.vm, given);
+		state = program_resume(&p, &result);
+	}
+	out[n] = '\0';
+	if (state == VM_FAILED && n < SEEN_MAX - 10)
+		(void)snprintf(out + n, 10, "P%d", p.diags.item[0].code);
+	int code = p.diags.n > 0 ? p.diags.item[0].code : 0;
+	program_done(&p);
+	labels_free(all);
+	return code;
+}
+
+struct flow_case {
+	const char *text, *want;
+};
+
+static const struct flow_case cases[] = {
+	/* what is computed from it */
+	{"s = src('a')\nsink(s)\nsink(s + 'b')\nsink('b')\nsink(len(s))\nsink(s == 'x')\n",
+		"TT-TT"},
+	{"s = src(3)\nsink(s + 1)\nsink(-s)\nsink(1 + 2)\nx = 1\nx += s\nsink(x)\nsink(not s)\n",
+		"TT-TT"},
+	{"s = src('a')\nsink(f'x{s}')\nsink('%s' % s)\nsink('{}'.format(s))\nsink(s.upper())\nsink('-'.join([s]))\n",
+		"TTTTT"},
+	{"s = src(['a', 'b'])\nsink(s[0])\nsink([x for x in s])\nsink(len(s))\nsink(sorted(s))\na, b = s\nsink(a)\n",
+		"TTTTT"},
+	{"s = src(2)\nsink(max(1, s))\nsink(str(s))\nsink(int(s))\nsink(abs(s))\nsink(range(s))\nsink(type(s))\n",
+		"TTTTTT"},
+	/* a container keeps what is in it apart */
+	{"s = src('a')\nx = ['b', s]\nsink(x)\nsink(x[0])\nsink(x[1])\nsink(len(x))\nsink(x == 1)\n",
+		"T-T-T"},
+	{"s = src('a')\nd = {'x': s, 'y': 1}\nsink(d['y'])\nsink(d['x'])\nsink(list(d))\nsink(d)\nsink('x' in d)\n",
+		"-T-T-"},
+	{"s = src('a')\nd = {}\nd[s] = 1\nsink(d.get('x'))\nsink(len(d))\nsink('q' in d)\n", "TTT"},
+	{"s = src(0)\nx = [1, 2]\nsink(x[s])\nx[s] = 3\nsink(x[1])\n", "TT"},
+	{"s = src('a')\nx = struct(a=s, b=1)\nsink(x.a)\nsink(x.b)\nsink((1, s)[0])\nsink((1, s)[1])\n",
+		"T--T"},
+	{"s = src('a')\nx = [1]\nx.append(s)\nsink(x[0])\nsink(x)\nsink(x.pop())\nsink(x[0])\n",
+		"-TT-"},
+	{"s = src([1])\nx = [1]\nx.extend(s)\nsink(x[0])\nsink(len(x))\n", "TT"},
+	{"s = src('a')\nd = dict(a=s, b=1)\nsink(d['b'])\nsink(d['a'])\nsink({**d, 'c': 1}['c'])\n",
+		"-T-"},
+	/* branches: taken, not taken */
+	{"s = src('a')\ny = 'a'\nif s == 'a':\n    y = 'b'\nsink(y)\nsink('z')\n", "T-"},
+	{"s = src('a')\ny = 'a'\nif s == 'evil':\n    y = 'b'\nsink(y)\nsink('z')\n", "T-"},
+	{"s = src('a')\nif s:\n    sink(1)\nelse:\n    sink(2)\nsink(3)\n", "-!-"},
+	{"s = src('a')\nx = [1]\nif s == 'evil':\n    x.append(2)\nsink(len(x))\nsink([3])\n",
+		"T-"},
+	{"s = src('a')\nd = {'k': [1]}\nif s == 'evil':\n    d['k'].append(2)\nsink(d['k'])\n",
+		"T"},
+	{"s = src('a')\nd = {'k': 1}\nif s == 'evil':\n    d['k'] += 2\nsink(d['k'])\nx = [1]\nsink(x)\n",
+		"T-"},
+	{"s = src('a')\nx = [1]\ny = x\nif s == 'evil':\n    z = y\n    z.append(1)\nsink(x)\n",
+		"T"},
+	{"x = [1]\ndef f():\n    x.append(2)\ns = src('a')\nif s == 'evil':\n    f()\nsink(x)\n",
+		"T"},
+	{"def f(x):\n    return x + 1\ns = src('a')\nx = [1]\nif s == 'evil':\n    f(1)\nsink(x)\n",
+		"-"},
+	{"s = src('a')\nsink(1 if s == 'x' else 2)\nsink(s and 'b')\nsink(s == 'a' or 'b')\nsink(1 < len(s) < 3)\n",
+		"TTTT"},
+	{"s = src('a')\nx = [i for i in [1, 2, 3] if s == 'evil']\nsink(x)\nsink(len(x))\nsink({i: 1 for i in [1] if s})\n",
+		"TTT"},
+	/* loops */
+	{"s = src([])\ny = 0\nfor c in s:\n    y = y + 1\nsink(y)\nsink(1)\n", "T-"},
+	{"s = src([])\nx = []\nfor c in s:\n    x.append(1)\nsink(len(x))\n", "T"},
+	{"s = src([1, 2])\nfor c in s:\n    sink('x')\nsink('y')\n", "-!-!-"},
+	{"s = src(2)\ny = 0\nfor i in range(3):\n    if i == s:\n        break\n    y = i\nsink(y)\nsink(1)\n",
+		"T-"},
+	{"s = src(9)\ny = 0\nfor i in range(3):\n    if i == s:\n        break\n    sink(i)\n    y = i\nsink(y)\n",
+		"-!-!-!T"},
+	{"s = src(9)\nfor i in range(2):\n    if i == s:\n        continue\n    sink(i)\nsink(1)\n",
+		"-!-!-"},
+	{"s = src(9)\nfor i in range(2):\n    sink(i)\n    if i == s:\n        continue\nsink(1)\n",
+		"---"},
+	{"s = src(3)\ni = 0\nwhile i < s:\n    i += 1\nsink(i)\nsink(1)\n", "T-"},
+	{"a = 1\nb = 2\nc = 3\nd = 4\ns = src(1)\nfor i in range(5):\n    d = c\n    c = b\n    b = a\n    a = s\nsink(d)\n",
+		"T"},
+	/* functions */
+	{"def f(x):\n    if x:\n        return 1\n    return 2\ns = src('a')\nsink(f(s))\nsink(f(1))\nsink(1)\n",
+		"T--"},
+	{"def f(x):\n    if x == 'evil':\n        return\n    sink(1)\ns = src('a')\nf(s)\nf(1)\nsink(2)\n",
+		"-!--"},
+	{"def f(x, out):\n    if x == 'a':\n        return\n    out.append(1)\ns = src('a')\no = []\nf(s, o)\nsink(o)\n",
+		"T"},
+	{"f = src(1)\ng = (lambda: 1) if f else (lambda: 2)\nsink(g())\n", "T"},
+	{"s = src(['a', 'b'])\ndef f(*a, **k):\n    return len(a)\nsink(f(*s))\nsink(f(1, 2))\n",
+		"T-"},
+	{"s = src('a')\ndef f():\n    def g():\n        return s\n    return g\nsink(f()())\n",
+		"T"},
+	{"s = src(2)\nsink(sorted([1, 2], key=lambda x: x * s))\nsink(sorted([2, 1]))\n", "T-"},
+	{"s = src('a')\ndef f():\n    n = 1\n    g = lambda: n\n    if s == 'evil':\n        n = 2\n    return g()\nsink(f())\n",
+		"T"},
+	/* the choice of what is changed */
+	{"a = []\nb = []\ns = src('a')\nx = a if s == 'a' else b\nsink(len(x))\nx.append(1)\nsink(a)\n",
+		"TP605"},
+	{"s = src(['k', 'l'])\ng = {}\nfor k in s:\n    g.setdefault(k, []).append(1)\nsink(g)\nr = [1]\nsink(r)\n",
+		"T-"},
+	{"s = src(['k', 'l'])\ng = {}\nfor k in s:\n    if k not in g:\n        g[k] = []\n    g[k].append(1)\nsink(g)\n",
+		"T"},
+	{"for m in src([{'n': 1}]):\n    m['x'] = 2\n    sink(m)\n", "T!"},
+	{"s = src('a')\nx = None\nif s:\n    x = []\n    x.append(1)\nsink(x)\n", "T"},
+	{"r = src({'a': [1]})\nr['a'].append(2)\nr['b'] = 1\nsink(r)\nx = [1]\nsink(x)\n", "T-"},
+	{"counts = {}\nfor w in src(['a', 'b', 'a']):\n    counts[w] = counts.get(w, 0) + 1\nsink(counts)\nsink('x')\n",
+		"T-"},
+	{"best = None\nfor m in src([1, 5, 3]):\n    if best is None or m > best:\n        best = m\nsink(best)\nsink(1)\n",
+		"T-"},
+	{"names = ['x']\nfor m in src(['a']):\n    if m == 'a':\n        names.append(m)\nsink(names[0])\n",
+		"T"},
+};
+
+TEST(labels_follow_values)
+{
+	char seen[SEEN_MAX];
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		(void)run(cases[i].text, false, seen);
+		if (strcmp(seen, cases[i].want) != 0)
+			fprintf(stderr, "# %s", cases[i].text);
+		CHECK_STR(seen, cases[i].want);
+	}
+}
