@@ -312,7 +312,7 @@ static void for_statement(struct compiler *c, const struct node *node)
 {
 	struct loop loop = {.outer = c->loop};
 	uint32_t mark = c->n_trail;
-	loop.region = region_start(c, (const struct node *const *)node->kid, node->n);
+	loop.region = region_start(c, &node, 1);
 	uint32_t exit = loop_start(c, node->kid[0], node->kid[1], &loop.start);
 	loop.n_iterators = c->n_iterators;
 	loop_body(c, &loop, node->kid[2]);
@@ -327,7 +327,7 @@ static void while_statement(struct compiler *c, const struct node *node)
 {
 	struct loop loop = {.outer = c->loop, .n_iterators = c->n_iterators};
 	uint32_t mark = c->n_trail;
-	loop.region = region_start(c, (const struct node *const *)node->kid, node->n);
+	loop.region = region_start(c, &node, 1);
 	loop.start = c->code->n_ins;
 	(void)emit(c, OP_STEP, 0, 0, 0, 0);
 	jump_when(c, node->kid[0], false, &loop.breaks);

@@ -3,9 +3,11 @@
 #include "t.h"
 
 #include "plan/flow.h"
+#include "plan/format.h"
 #include "plan/program.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SEEN_MAX = 1000 };
@@ -35,6 +37,25 @@ static uint32_t label_of(const char *origin)
 static bool has_origin(uint32_t label, uint32_t of)
 {
 	return label_is_subset(all, label_get(all, of).origins, label_get(all, label).origins);
+}
+
+/* What each sink() that was not guarded got. */
+struct heard {
+	size_t n;
+	bool is_dirty[SEEN_MAX];
+	char text[SEEN_MAX][64];
+};
+static struct heard *hears;
+
+static void hear(struct val v, bool is_dirty)
+{
+	struct text t = {.h = &p.heap};
+	if (!hears || hears->n == SEEN_MAX)
+		return;
+	CHECK(format_value(&p.vm, &t, v, true) == 0);
+	(void)snprintf(hears->text[hears->n], sizeof hears->text[0], "%.*s", (int)t.n, t.data);
+	hears->is_dirty[hears->n++] = is_dirty;
+	text_done(&t);
 }
 
 /*
@@ -71,9 +92,12 @@ static int run(const char *text, bool flip, char out[SEEN_MAX])
 			given = args->item[flip && args->n > 1];
 			CHECK(flow_paint(&p.vm, &given, dirty) == 0);
 		} else if (n < SEEN_MAX - 3) {
-			out[n++] = has_origin(flow_whole(&p.vm, args->item[0]), dirty) ? 'T' : '-';
+			bool is = has_origin(flow_whole(&p.vm, args->item[0]), dirty);
+			out[n++] = is ? 'T' : '-';
 			if (has_origin(p.heap.guard, dirty))
 				out[n++] = '!';
+			else
+				hear(args->item[0], is);
 		}
 		vm_answer(&p.vm, given);
 		state = program_resume(&p, &result);
@@ -152,6 +176,10 @@ static const struct flow_case cases[] = {
 	{"s = src(3)\ni = 0\nwhile i < s:\n    i += 1\nsink(i)\nsink(1)\n", "T-"},
 	{"a = 1\nb = 2\nc = 3\nd = 4\ns = src(1)\nfor i in range(5):\n    d = c\n    c = b\n    b = a\n    a = s\nsink(d)\n",
 		"T"},
+	{"s = src(9)\nl = [1]\nfor c in range(3):\n    if s == 9:\n        if l: break\n    a = 1\nsink(c)\n", "T"},
+	{"s = src(9)\nl = [1]\nfor c in range(3):\n    if s == 1:\n        if l: break\n    a = 1\nsink(c)\n", "T"},
+	{"s = src(9)\nl = [1]\nfor b in l:\n  for c in range(3):\n    if s == 1:\n        if l: break\n    a = 1\nsink(c)\n", "T"},
+	{"s = src(9)\nl = [1]\nfor b in l:\n  for c in range(3):\n    if 1 == b * sum([x for x in l if x < s]):\n        if l: break\n    a = 1\nsink(c)\n", "T"},
 	/* functions */
 	{"def f(x):\n    if x:\n        return 1\n    return 2\ns = src('a')\nsink(f(s))\nsink(f(1))\nsink(1)\n",
 		"T--"},
@@ -194,4 +222,153 @@ TEST(labels_follow_values)
 			fprintf(stderr, "# %s", cases[i].text);
 		CHECK_STR(seen, cases[i].want);
 	}
+}
+
+/* Programs at random: the same seed gives the same one. */
+struct maker {
+	uint64_t state;
+	char text[1 << 14];
+	size_t n;
+	int in_loop, in_function;
+};
+
+static unsigned pick(struct maker *m, unsigned n)
+{
+	m->state = m->state * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)(m->state >> 33) % n;
+}
+
+static void put(struct maker *m, const char *text)
+{
+	size_t n = strlen(text);
+	if (n < sizeof m->text - m->n) {
+		memcpy(m->text + m->n, text, n + 1);
+		m->n += n;
+	}
+}
+
+/* "%e" an expression, "%v" a number's name, "%l" a list's, "%c" a condition; lists hold numbers. */
+static void make(struct maker *m, const char *form, int depth)
+{
+	static const char *const names[] = {"a", "b", "c"}, *const lists[] = {"l", "m"};
+	static const char *const exprs[] = {"%v", "%v", "1", "2", "%v + %e", "len(%l)", "src(1, 2)",
+		"src(0, 3)", "(%e if %c else %e)", "sum(%l)", "min(%e, %e)",
+		"sum([x for x in %l if x < %e])", "d.get(%e, 0)", "len(g.get(%e, []))", "f(%e, %l)",
+		"len(d)", "h(%e)", "max(%l + [%e])", "%v * %e", "(%c and %e or 1)",
+		"len(sorted(%l))", "len(set(%l))", "(%l + [0])[0]", "[0, 1, 2][min(%v, 2)]",
+		"struct(x=%e, y=%e).x"};
+	static const char *const tests[] = {"%e == %e", "%v < %e", "%e in %l", "%l", "not %e",
+		"%e in d", "%v < %e < 3", "%c and %c", "%c or %c", "any(%l)", "%l == %l"};
+	for (; *form; form++) {
+		char one[2] = {*form, 0};
+		if (*form != '%') {
+			put(m, one);
+			continue;
+		}
+		form++;
+		if (*form == 'v')
+			put(m, names[pick(m, 3)]);
+		else if (*form == 'l')
+			put(m, lists[pick(m, 2)]);
+		else if (*form == 'c')
+			make(m, depth > 3 ? "%v" : tests[pick(m, ARRAY_LEN(tests))], depth + 1);
+		else
+			make(m, depth > 3 ? "%v" : exprs[pick(m, ARRAY_LEN(exprs))], depth + 1);
+	}
+}
+
+static void make_block(struct maker *m, int depth);
+
+static void make_line(struct maker *m, int depth)
+{
+	static const char *const lines[] = {"%v = %e", "%v = %e", "%v += %e", "%l = [%e, %e]",
+		"%l.append(%e)", "%l += [%e]", "%l = %l if %c else %l", "l = m", "d[%e] = %e",
+		"d = {}", "g.setdefault(%e, []).append(%e)", "g[%e] = %l", "sink(%v)", "sink(%l)",
+		"sink(d)", "sink(%e)", "sink(len(%l))", "f(%e, %l)", "%l.insert(0, %e)",
+		"(a, b) = (%e, %e)", "%l.extend(%l[:2])", "sink([x for x in %l if %c])",
+		"%l.sort()", "%l = %l[1:]", "d.update({%e: %e})", "d[%e] = d.get(%e, 0) + 1",
+		"t = g.get(%e, [])", "t = list(%l)", "t.append(%e)", "sink(t)", "%l.clear()"};
+	static const char *const heads[] = {"if %c:", "for c in range(3):", "for b in %l:",
+		"for a in [1, %e]:", "if %v == %e:", "for a in d:"};
+	for (int i = 0; i < depth; i++)
+		put(m, " ");
+	if (m->in_loop && pick(m, 8) == 0) {
+		make(m, pick(m, 2) ? "if %c: break" : "if %c: continue", 1);
+	} else if (depth < 3 && pick(m, 3) == 0) {
+		unsigned which = pick(m, ARRAY_LEN(heads));
+		bool is_loop = heads[which][0] == 'f';
+		make(m, heads[which], 1);
+		m->in_loop += is_loop;
+		make_block(m, depth + 1);
+		m->in_loop -= is_loop;
+		return;
+	} else {
+		make(m, lines[pick(m, ARRAY_LEN(lines))], 1);
+	}
+	put(m, "\n");
+}
+
+static void make_block(struct maker *m, int depth)
+{
+	put(m, "\n");
+	for (unsigned i = 0, n = 1 + pick(m, 3); i < n; i++)
+		make_line(m, depth);
+}
+
+static void make_program(struct maker *m)
+{
+	put(m, "def h(x):\n if x == 1:\n  return 2\n return x\n");
+	put(m, "def f(x, y):\n z = 1\n");
+	put(m, pick(m, 2) ? " if x == 2:\n  return 3\n" : "");
+	put(m, pick(m, 2) ? " y.append(x)\n" : "");
+	put(m, " for i in y:\n  if i == x:\n   z += 1\n   break\n return z\n");
+	put(m, "a = 1\nb = 2\nc = 0\nl = []\nm = [1]\nd = {}\ng = {}\nt = []\n");
+	for (unsigned i = 0, n = 3 + pick(m, 12); i < n; i++)
+		make_line(m, 0);
+	put(m, "sink(a)\nsink(b)\nsink(c)\nsink(l)\nsink(m)\nsink(d)\nsink(g)\nsink(t)\n");
+}
+
+/* Two runs that differ in what src() gives: what has not its label in one of them is the same. */
+TEST(nothing_else_changes_with_untrusted_data)
+{
+	static struct maker m;
+	static struct heard one, other;
+	static char seen[SEEN_MAX];
+	size_t n_ended = 0, n_dirty = 0, n_clean = 0;
+	const char *count = getenv("RETORT_PLANS");
+	uint64_t n_plans = count ? strtoull(count, NULL, 10) : 4000;
+	for (uint64_t seed = 1; seed <= n_plans; seed++) {
+		m = (struct maker){.state = seed * 7919};
+		make_program(&m);
+		one.n = other.n = 0;
+		hears = &one;
+		int r = run(m.text, false, seen);
+		hears = &other;
+		int r2 = run(m.text, true, seen);
+		n_ended += r == 0 && r2 == 0;
+		bool is_same = (r || r2) || one.n == other.n;
+		if (!is_same)
+			fprintf(stderr, "# %zu sinks, %zu\n", one.n, other.n);
+		for (size_t i = 0; i < one.n && i < other.n && is_same; i++) {
+			bool is_clean = !one.is_dirty[i] || !other.is_dirty[i];
+			n_clean += is_clean;
+			n_dirty += !is_clean;
+			is_same = !is_clean || strcmp(one.text[i], other.text[i]) == 0;
+			if (!is_same)
+				fprintf(stderr, "# sink %zu: %s, %s\n", i, one.text[i],
+					other.text[i]);
+		}
+		if (!is_same) {
+			fprintf(stderr, "# seed %llu\n%s\n", (unsigned long long)seed, m.text);
+			for (size_t i = 0; i < one.n && i < other.n; i++)
+				fprintf(stderr, "# %zu %s%s %s%s\n", i, one.text[i], one.is_dirty[i] ? "T" : "", other.text[i], other.is_dirty[i] ? "T" : "");
+			CHECK(is_same);
+			break;
+		}
+	}
+	hears = NULL;
+	/* It says something only when plans end, and both kinds are there. */
+	CHECK(n_ended > n_plans / 4 && n_dirty > n_plans && n_clean > n_plans);
+	fprintf(stderr, "# %zu plans ended, %zu values clean, %zu not\n", n_ended, n_clean,
+		n_dirty);
 }
