@@ -315,13 +315,21 @@ void flow_merge(struct vm *vm, struct frame *f, uint32_t region)
 		vm->h->guard = before;
 }
 
+bool flow_may_change(struct vm *vm, struct val v)
+{
+	const uint32_t *s = structure(vm, v);
+	if (!s)
+		return false;
+	uint32_t made = v.type == T_LIST ? v.list->guard : v.table->guard;
+	return flow_is_below(vm, flow_join(vm, v.label, vm->h->guard), flow_join(vm, *s, made));
+}
+
 int flow_change(struct vm *vm, struct val v, uint32_t label)
 {
 	uint32_t *s = structure(vm, v);
 	if (!s)
 		return 0;
-	uint32_t made = v.type == T_LIST ? v.list->guard : v.table->guard;
-	if (!flow_is_below(vm, flow_join(vm, v.label, vm->h->guard), flow_join(vm, *s, made)))
+	if (!flow_may_change(vm, v))
 		return heap_fail_kind(vm->h, FAIL_FLOW,
 			"which %s is changed here would be told by untrusted data: change a copy of it",
 			val_type_name(v));

@@ -50,7 +50,10 @@ int flow_unknown(struct vm *vm, uint32_t label);
 /* The end of a region. */
 void flow_merge(struct vm *vm, struct frame *f, uint32_t region);
 
-/* May the structure of @v be changed here? It gets @label. Returns: 0 or -1. */
+/* Is @v a list, dict or set, and may its structure be changed here? */
+bool flow_may_change(struct vm *vm, struct val v);
+
+/* The structure of @v is changed and gets @label. Returns: 0, or -1 where it must not. */
 int flow_change(struct vm *vm, struct val v, uint32_t label);
 
 /* Give a result its label: one that is new, one that was there. */

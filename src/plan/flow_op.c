@@ -45,11 +45,10 @@ int flow_compare(struct vm *vm, uint32_t op, struct val a, struct val b, uint32_
 	return *label == LABEL_FAILED ? -1 : 0;
 }
 
-/* What is put at a place that somebody chose has been chosen by them. */
+/* What is put at a place that somebody chose has been chosen by them, where that tells nothing. */
 static void placed(struct vm *vm, struct val v, uint32_t label)
 {
-	if (label && (v.type == T_LIST || v.type == T_DICT || v.type == T_SET) &&
-		flow_is_below(vm, v.label, flow_shape(vm, (struct val){.type = v.type, .p = v.p})))
+	if (label && flow_may_change(vm, v))
 		flow_new(vm, &v, label);
 }
 

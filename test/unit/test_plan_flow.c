@@ -39,22 +39,29 @@ static bool has_origin(uint32_t label, uint32_t of)
 	return label_is_subset(all, label_get(all, of).origins, label_get(all, label).origins);
 }
 
-/* What each sink() that was not guarded got. */
+/* What each sink() got. */
 struct heard {
 	size_t n;
-	bool is_dirty[SEEN_MAX];
-	char text[SEEN_MAX][64];
+	struct {
+		uint32_t at; /* where it is called */
+		bool is_dirty, is_guarded;
+		char text[64];
+	} item[SEEN_MAX];
 };
 static struct heard *hears;
 
 static void hear(struct val v, bool is_dirty)
 {
 	struct text t = {.h = &p.heap};
+	const struct frame *f = &p.vm.frames[p.vm.n_frames - 1];
 	if (!hears || hears->n == SEEN_MAX)
 		return;
+	size_t n = hears->n++;
 	CHECK(format_value(&p.vm, &t, v, true) == 0);
-	(void)snprintf(hears->text[hears->n], sizeof hears->text[0], "%.*s", (int)t.n, t.data);
-	hears->is_dirty[hears->n++] = is_dirty;
+	(void)snprintf(hears->item[n].text, sizeof hears->item[n].text, "%.*s", (int)t.n, t.data);
+	hears->item[n].is_dirty = is_dirty;
+	hears->item[n].is_guarded = has_origin(p.heap.guard, dirty);
+	hears->item[n].at = f->code->at[f->pc - f->code->ins - 1];
 	text_done(&t);
 }
 
@@ -96,8 +103,7 @@ static int run(const char *text, bool flip, char out[SEEN_MAX])
 			out[n++] = is ? 'T' : '-';
 			if (has_origin(p.heap.guard, dirty))
 				out[n++] = '!';
-			else
-				hear(args->item[0], is);
+			hear(args->item[0], is);
 		}
 		vm_answer(&p.vm, given);
 		state = program_resume(&p, &result);
@@ -176,10 +182,18 @@ static const struct flow_case cases[] = {
 	{"s = src(3)\ni = 0\nwhile i < s:\n    i += 1\nsink(i)\nsink(1)\n", "T-"},
 	{"a = 1\nb = 2\nc = 3\nd = 4\ns = src(1)\nfor i in range(5):\n    d = c\n    c = b\n    b = a\n    a = s\nsink(d)\n",
 		"T"},
-	{"s = src(9)\nl = [1]\nfor c in range(3):\n    if s == 9:\n        if l: break\n    a = 1\nsink(c)\n", "T"},
-	{"s = src(9)\nl = [1]\nfor c in range(3):\n    if s == 1:\n        if l: break\n    a = 1\nsink(c)\n", "T"},
-	{"s = src(9)\nl = [1]\nfor b in l:\n  for c in range(3):\n    if s == 1:\n        if l: break\n    a = 1\nsink(c)\n", "T"},
-	{"s = src(9)\nl = [1]\nfor b in l:\n  for c in range(3):\n    if 1 == b * sum([x for x in l if x < s]):\n        if l: break\n    a = 1\nsink(c)\n", "T"},
+	{"s = src(9)\nl = [1]\nfor c in range(3):\n    if s == 9:\n        if l: break\n    a = 1\nsink(c)\n",
+		"T"},
+	{"s = src(9)\nl = [1]\nfor c in range(3):\n    if s == 1:\n        if l: break\n    a = 1\nsink(c)\n",
+		"T"},
+	{"s = src(9)\nl = [1]\nfor b in l:\n  for c in range(3):\n    if s == 1:\n        if l: break\n    a = 1\nsink(c)\n",
+		"T"},
+	{"s = src(9)\nl = [1]\nfor b in l:\n  for c in range(3):\n    if 1 == b * sum([x for x in l if x < s]):\n        if l: break\n    a = 1\nsink(c)\n",
+		"T"},
+	{"s = src('a')\nd = {'a': 1}\nsink(d[s])\nsink(d['a'])\n", "T-"},
+	{"s = src('a')\nx = [1]\ndef f():\n    return x\nif s == 'evil':\n    f().append(1)\nsink(x)\n",
+		"T"},
+	{"x = src([])\nx.append(1)\ny = 1\nif x:\n    y = 2\nsink(y)\n", "T"},
 	/* functions */
 	{"def f(x):\n    if x:\n        return 1\n    return 2\ns = src('a')\nsink(f(s))\nsink(f(1))\nsink(1)\n",
 		"T--"},
@@ -328,13 +342,43 @@ static void make_program(struct maker *m)
 	put(m, "sink(a)\nsink(b)\nsink(c)\nsink(l)\nsink(m)\nsink(d)\nsink(g)\nsink(t)\n");
 }
 
+/*
+ * Is every call that nothing untrusted guards made in the other run as well, and in this order,
+ * with the same value when that is clean in one of them?
+ */
+static bool is_within(const struct heard *one, const struct heard *other, size_t *n_clean)
+{
+	size_t k = 0;
+	for (size_t i = 0; i < one->n; i++) {
+		if (one->item[i].is_guarded)
+			continue;
+		for (; k < other->n; k++) {
+			bool is_dirty = one->item[i].is_dirty && other->item[k].is_dirty;
+			if (one->item[i].at == other->item[k].at &&
+				(is_dirty || strcmp(one->item[i].text, other->item[k].text) == 0))
+				break;
+		}
+		if (k++ == other->n)
+			return false;
+		*n_clean += !one->item[i].is_dirty;
+	}
+	return true;
+}
+
+static void show(const char *name, const struct heard *one)
+{
+	for (size_t i = 0; i < one->n; i++)
+		fprintf(stderr, "# %s: at %u %s%s%s\n", name, one->item[i].at, one->item[i].text,
+			one->item[i].is_dirty ? " T" : "", one->item[i].is_guarded ? " !" : "");
+}
+
 /* Two runs that differ in what src() gives: what has not its label in one of them is the same. */
 TEST(nothing_else_changes_with_untrusted_data)
 {
 	static struct maker m;
 	static struct heard one, other;
 	static char seen[SEEN_MAX];
-	size_t n_ended = 0, n_dirty = 0, n_clean = 0;
+	size_t n_ended = 0, n_clean = 0, n_all = 0;
 	const char *count = getenv("RETORT_PLANS");
 	uint64_t n_plans = count ? strtoull(count, NULL, 10) : 4000;
 	for (uint64_t seed = 1; seed <= n_plans; seed++) {
@@ -344,31 +388,21 @@ TEST(nothing_else_changes_with_untrusted_data)
 		hears = &one;
 		int r = run(m.text, false, seen);
 		hears = &other;
-		int r2 = run(m.text, true, seen);
-		n_ended += r == 0 && r2 == 0;
-		bool is_same = (r || r2) || one.n == other.n;
-		if (!is_same)
-			fprintf(stderr, "# %zu sinks, %zu\n", one.n, other.n);
-		for (size_t i = 0; i < one.n && i < other.n && is_same; i++) {
-			bool is_clean = !one.is_dirty[i] || !other.is_dirty[i];
-			n_clean += is_clean;
-			n_dirty += !is_clean;
-			is_same = !is_clean || strcmp(one.text[i], other.text[i]) == 0;
-			if (!is_same)
-				fprintf(stderr, "# sink %zu: %s, %s\n", i, one.text[i],
-					other.text[i]);
-		}
-		if (!is_same) {
+		r |= run(m.text, true, seen);
+		/* A run that fails tells that it does, and no more is claimed. */
+		if (r != 0)
+			continue;
+		n_ended++;
+		n_all += one.n;
+		if (!is_within(&one, &other, &n_clean) || !is_within(&other, &one, &n_clean)) {
 			fprintf(stderr, "# seed %llu\n%s\n", (unsigned long long)seed, m.text);
-			for (size_t i = 0; i < one.n && i < other.n; i++)
-				fprintf(stderr, "# %zu %s%s %s%s\n", i, one.text[i], one.is_dirty[i] ? "T" : "", other.text[i], other.is_dirty[i] ? "T" : "");
-			CHECK(is_same);
+			show("one", &one);
+			show("other", &other);
+			CHECK(false);
 			break;
 		}
 	}
 	hears = NULL;
-	/* It says something only when plans end, and both kinds are there. */
-	CHECK(n_ended > n_plans / 4 && n_dirty > n_plans && n_clean > n_plans);
-	fprintf(stderr, "# %zu plans ended, %zu values clean, %zu not\n", n_ended, n_clean,
-		n_dirty);
+	/* It says something only when plans end, and both kinds of values are there. */
+	CHECK(n_ended > n_plans / 4 && n_clean > n_plans && n_all - n_clean / 2 > n_plans);
 }
