@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "base/word.h"
 #include "plan/int.h"
+#include "plan/json.h"
 #include "plan/str.h"
 #include "plan/table.h"
 
@@ -90,6 +91,42 @@ int native_run(struct vm *vm, const struct native *native, struct val self, cons
 	if (sort_args(vm, native, args, sorted) < 0)
 		return -1;
 	return native->fn(vm, self, sorted, out);
+}
+
+int module_new(struct heap *h, const char *name, const struct native *table, struct val *out)
+{
+	struct record *r = heap_zero(h, sizeof *r);
+	size_t n = 0;
+	while (table[n].name)
+		n++;
+	if (!r || str_of(h, name, &r->constructor) < 0)
+		return -1;
+	r->names = heap_alloc(h, n * sizeof *r->names);
+	r->values = heap_alloc(h, n * sizeof *r->values);
+	if (!r->names || !r->values)
+		return -1;
+	for (; r->n < n; r->n++) {
+		if (str_of(h, table[r->n].name, &r->names[r->n]) < 0)
+			return -1;
+		r->values[r->n] = VAL_PTR(T_NATIVE, (void *)&table[r->n]);
+	}
+	*out = VAL_PTR(T_STRUCT, r);
+	return 0;
+}
+
+int module_names(struct heap *h, struct predeclared *out, size_t room)
+{
+	static const struct {
+		const char *name;
+		const struct native *table;
+	} modules[] = {{"json", json_functions}};
+	size_t n = 0;
+	for (; n < ARRAY_LEN(modules) && n < room; n++) {
+		out[n].name = modules[n].name;
+		if (module_new(h, modules[n].name, modules[n].table, &out[n].value) < 0)
+			return -1;
+	}
+	return (int)n;
 }
 
 static const struct native *methods_of(uint32_t type)

@@ -44,6 +44,11 @@ int program_load_with(struct program *p, const struct source *src, const struct 
 	heap_init(&p->heap, limits, seed);
 	p->heap.is_python = dialect->python_names;
 	size_t n = builtin_names(dialect, names, NAMES_MAX);
+	int n_modules =
+		dialect->python_names ? module_names(&p->heap, names + n, NAMES_MAX - n) : 0;
+	if (n_modules < 0)
+		return load_failed(p);
+	n += (size_t)n_modules;
 	for (size_t i = 0; i < setup->n_names && n < NAMES_MAX; i++)
 		names[n++] = setup->names[i];
 	p->literals = setup->literals;

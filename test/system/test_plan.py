@@ -35,6 +35,10 @@ SAME = [
     "x: int = 3\ndef g(a: int, b: str = 'x') -> str:\n    return b * a\nprint(g(x), any(i > 2 for i in [1, 2, 3]))",
     "print('a' 'b' f'{1}' 'c', (1,), (), [], {}, [[]], -2 ** 2, 2 ** 3 ** 2, 1_000)",
     "print(list(zip([1, 2], 'a b'.split())), list(enumerate(['a'], 1)), list(reversed([1, 2])), range(3), abs(-3))",
+    "import json\nx = {'b': [1, 2.5, None, True, 'é\\n\"\\\\/\\x01😀\\x7f'], 'a': {}, 'c': [], 'n': 10 ** 30, 'm': -0.0, 'e': 1e100}\n"
+    "print(json.dumps(x))\nprint(json.dumps(x, indent=2, sort_keys=True))\nprint(json.dumps(x, ensure_ascii=False))\n"
+    "print(json.loads(json.dumps(x)) == x, json.dumps([(1, 2), [], {}, '', 1.0, 1e16, 0.1]))\n"
+    "print(json.loads(' {\"a\": [1, -2, 3.0, 1e3, \"\\\\u00e9\\\\ud83d\\\\ude00\\\\/\"], \"a\": 2, \"b\" : [ ] , \"z\":-0, \"t\": true} '))",
 ]
 
 # (source, codes and places that are reported): a construct of Python, and its rewrite.
