@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/program.h"
 
+#include "plan/call.h"
 #include "plan/flow.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@ enum {
 	P_MEMORY = 603,
 	P_DEPTH = 604,
 	P_FLOW = 605,
+	P_TOOL = 606,
 	NAMES_MAX = 256
 };
 
@@ -22,6 +24,7 @@ static int code_of(enum fail_kind kind)
 		: kind == FAIL_MEMORY ? P_MEMORY
 		: kind == FAIL_DEPTH  ? P_DEPTH
 		: kind == FAIL_FLOW   ? P_FLOW
+		: kind == FAIL_TOOL   ? P_TOOL
 				      : P_ERROR;
 }
 
@@ -36,24 +39,43 @@ static int load_failed(struct program *p)
 	return -1;
 }
 
+/* Whatever a plan can name before it begins. Returns: how many; -1 over a limit. */
+static int all_names(struct program *p, const struct program_setup *setup, struct predeclared **out)
+{
+	size_t n_tools = setup->tools ? setup->tools->n : 0,
+	       room = NAMES_MAX + n_tools + setup->n_names;
+	struct predeclared *names = heap_alloc(&p->heap, room * sizeof *names);
+	if (!names)
+		return -1;
+	size_t n = builtin_names(&p->dialect, names, room);
+	int more = p->dialect.python_names ? module_names(&p->heap, names + n, room - n) : 0;
+	if (more < 0)
+		return -1;
+	n += (size_t)more;
+	more = setup->tools ? call_names(&p->heap, setup->tools, names + n, room - n) : 0;
+	if (more < 0)
+		return -1;
+	n += (size_t)more;
+	for (size_t i = 0; i < setup->n_names && n < room; i++)
+		names[n++] = setup->names[i];
+	*out = names;
+	return (int)n;
+}
+
 int program_load_with(struct program *p, const struct source *src, const struct dialect *dialect,
 	const struct heap_limits *limits, const uint64_t seed[2], const struct program_setup *setup)
 {
-	struct predeclared names[NAMES_MAX];
+	struct predeclared *names;
 	*p = (struct program){.src = *src, .dialect = *dialect};
 	heap_init(&p->heap, limits, seed);
 	p->heap.is_python = dialect->python_names;
-	size_t n = builtin_names(dialect, names, NAMES_MAX);
-	int n_modules =
-		dialect->python_names ? module_names(&p->heap, names + n, NAMES_MAX - n) : 0;
-	if (n_modules < 0)
+	int n = all_names(p, setup, &names);
+	if (n < 0)
 		return load_failed(p);
-	n += (size_t)n_modules;
-	for (size_t i = 0; i < setup->n_names && n < NAMES_MAX; i++)
-		names[n++] = setup->names[i];
 	p->literals = setup->literals;
 	if (tree_parse(&p->heap, &p->src, &p->dialect, &p->diags, &p->tree) < 0 ||
-		tree_resolve(&p->heap, &p->src, &p->dialect, names, n, &p->diags, p->tree) < 0)
+		tree_resolve(&p->heap, &p->src, &p->dialect, names, (size_t)n, &p->diags, p->tree) <
+			0)
 		return load_failed(p);
 	p->code = compile_file(&p->heap, p->tree, &p->dialect, setup->labels ? &p->literals : NULL);
 	if (!p->code)
@@ -97,6 +119,12 @@ enum vm_state program_run(struct program *p, const struct vm_host *host, struct 
 enum vm_state program_resume(struct program *p, struct val *out)
 {
 	return finish(p, vm_run(&p->vm, out));
+}
+
+enum vm_state program_fail(struct program *p)
+{
+	vm_trace(&p->vm);
+	return finish(p, VM_FAILED);
 }
 
 void program_done(struct program *p)

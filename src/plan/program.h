@@ -33,10 +33,12 @@ int program_load(struct program *p, const struct source *src, const struct diale
 	const struct heap_limits *limits, const uint64_t seed[2]) attr_must_use;
 
 /* The same with names of the host, and with labels. */
+struct tool_set;
 struct program_setup {
 	const struct predeclared *names;
 	size_t n_names;
-	struct labels *labels; /* NULL: values carry none */
+	const struct tool_set *tools; /* NULL: no calls of tools, nor ask() and the like */
+	struct labels *labels;	      /* NULL: values carry none */
 	struct literals literals;
 	uint32_t quiet; /* see flow_init() */
 };
@@ -49,5 +51,8 @@ enum vm_state program_run(struct program *p, const struct vm_host *host, struct 
 
 /* Go on behind a call of the host that was answered with vm_answer(). */
 enum vm_state program_resume(struct program *p, struct val *out);
+
+/* End with the failure of the heap, as if the call that is open had failed. */
+enum vm_state program_fail(struct program *p);
 
 void program_done(struct program *p);

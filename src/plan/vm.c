@@ -402,6 +402,11 @@ enum vm_state vm_run(struct vm *vm, struct val *out)
 	return go(vm, 0, out);
 }
 
+void vm_trace(struct vm *vm)
+{
+	record_trace(vm, 0);
+}
+
 void vm_answer(struct vm *vm, struct val value)
 {
 	*vm->call_dest = value;

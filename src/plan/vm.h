@@ -114,6 +114,9 @@ void vm_answer(struct vm *vm, struct val value);
 /* Call a value of the language from a built-in. It cannot suspend. Returns: 0 or -1. */
 int vm_call(struct vm *vm, struct val fn, const struct args *args, struct val *out);
 
+/* Where the calls that go on are, innermost first, into `trace`. */
+void vm_trace(struct vm *vm);
+
 /* Forget a failure, and the calls that were open above @n_frames. */
 void vm_unwind(struct vm *vm, uint32_t n_frames);
 
