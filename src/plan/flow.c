@@ -7,7 +7,7 @@ enum { MARK_MAX = INT32_MAX };
 
 void flow_init(struct vm *vm, struct labels *all, uint32_t quiet, const uint32_t number[4])
 {
-	vm->flow = (struct flow){.all = all, .quiet = quiet};
+	vm->flow = (struct flow_state){.all = all, .quiet = quiet};
 	for (size_t i = 0; i < 4; i++)
 		vm->flow.number[i] = number[i];
 }
@@ -109,7 +109,7 @@ uint32_t flow_shape(struct vm *vm, struct val v)
 
 int flow_unknown(struct vm *vm, uint32_t label)
 {
-	struct flow *flow = &vm->flow;
+	struct flow_state *flow = &vm->flow;
 	uint32_t i = 0;
 	if (label == 0)
 		return 0;

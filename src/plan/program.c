@@ -13,7 +13,7 @@ enum {
 	P_FUEL = 602,
 	P_MEMORY = 603,
 	P_DEPTH = 604,
-	P_FLOW = 605,
+	P_CHANGE = 605,
 	P_TOOL = 606,
 	NAMES_MAX = 256
 };
@@ -23,7 +23,7 @@ static int code_of(enum fail_kind kind)
 	return kind == FAIL_FUEL      ? P_FUEL
 		: kind == FAIL_MEMORY ? P_MEMORY
 		: kind == FAIL_DEPTH  ? P_DEPTH
-		: kind == FAIL_FLOW   ? P_FLOW
+		: kind == FAIL_FLOW   ? P_CHANGE
 		: kind == FAIL_TOOL   ? P_TOOL
 				      : P_ERROR;
 }

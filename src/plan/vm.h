@@ -66,7 +66,7 @@ struct flow_event {
 enum { FLOW_MEMO = 64 };
 
 /* Labels at run time, see flow.h. */
-struct flow {
+struct flow_state {
 	struct labels *all; /* NULL: values carry no labels */
 	uint32_t quiet;
 	uint32_t number[4]; /* of small literals */
@@ -88,7 +88,7 @@ struct vm {
 	struct iter *iters;
 	uint32_t n_iters, iter_room;
 	struct method_cache methods[VM_METHODS];
-	struct flow flow;
+	struct flow_state flow;
 	uint32_t n_nested;	     /* runs within runs: built-ins that call functions */
 	const struct native *called; /* VM_CALLED: what the host is asked */
 	struct val call_self;
