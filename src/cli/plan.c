@@ -1,5 +1,6 @@
 /* `retort plan`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/plan.h"
+#include "base/utf8.h"
 #include "cli/cmd.h"
 
 #include <stdio.h>
@@ -7,7 +8,8 @@
 
 struct plan_args {
 	int dialect;
-	bool has_while, has_recursion, help;
+	bool has_while, has_recursion, yes, no_prompt, json, help;
+	const char *tools, *policy, *request, *record, *resume;
 	uint64_t fuel, memory_bytes;
 	int color;
 };
@@ -40,6 +42,46 @@ static const struct opt plan_opts[] = {
 		.min = 1 << 16,
 		.max = UINT64_C(1) << 40,
 		.help = "memory for its values"},
+	{.name = "tools",
+		OPT_INTO_TEXT(struct plan_args, tools),
+		.arg = "FILE",
+		.group = "Tools of a plan",
+		.help = "tools and what they answer, as JSON"},
+	{.name = "policy",
+		OPT_INTO_TEXT(struct plan_args, policy),
+		.arg = "FILE",
+		.group = "Tools of a plan",
+		.help = "what may be done with what"},
+	{.name = "request",
+		OPT_INTO_TEXT(struct plan_args, request),
+		.arg = "TEXT",
+		.group = "Tools of a plan",
+		.help = "what the user asked for: literals that stand in it are theirs"},
+	{.name = "record",
+		OPT_INTO_TEXT(struct plan_args, record),
+		.arg = "FILE",
+		.group = "Tools of a plan",
+		.help = "write down every call and what came back"},
+	{.name = "resume",
+		OPT_INTO_TEXT(struct plan_args, resume),
+		.arg = "FILE",
+		.group = "Tools of a plan",
+		.help = "go on with the run of a record that was cut off"},
+	{.name = "yes",
+		OPT_INTO_FLAG(struct plan_args, yes),
+		.flags = OPT_NO_ENV,
+		.group = "Tools of a plan",
+		.help = "say yes to whatever would be asked"},
+	{.name = "no-prompt",
+		OPT_INTO_FLAG(struct plan_args, no_prompt),
+		.flags = OPT_NO_ENV,
+		.group = "Tools of a plan",
+		.help = "say no to whatever would be asked"},
+	{.name = "json",
+		OPT_INTO_FLAG(struct plan_args, json),
+		.flags = OPT_NO_ENV,
+		.group = "Output",
+		.help = "what is wrong as JSON"},
 	CMD_COMMON_OPTS(struct plan_args),
 };
 
@@ -47,6 +89,23 @@ static int print_out(void *arg, const char *text, size_t bytes)
 {
 	(void)arg;
 	return fwrite(text, 1, bytes, stdout) == bytes ? 0 : -1;
+}
+
+/* On the terminal, not on standard input, where the plan may be. */
+static int approve(void *arg, const char *text)
+{
+	const struct plan_args *args = arg;
+	char answer[16] = "";
+	FILE *terminal = args->yes || args->no_prompt ? NULL : fopen("/dev/tty", "r+e");
+	if (!terminal)
+		return args->yes;
+	cleanup_buf struct buf shown = BUF_INIT(1 << 20);
+	(void)utf8_escape_terminal(&shown, text, strlen(text), UTF8_KEEP_LINES);
+	(void)fprintf(terminal, "%s\nIs that right? [y/N] ", buf_str(&shown));
+	(void)fflush(terminal);
+	bool is_yes = fgets(answer, sizeof answer, terminal) && (*answer == 'y' || *answer == 'Y');
+	(void)fclose(terminal);
+	return is_yes;
 }
 
 static int wrong_use(const char *verb)
@@ -81,7 +140,15 @@ static int plan_main(int argc, char **argv)
 		.has_recursion = args.has_recursion,
 		.fuel = args.fuel,
 		.memory_bytes = args.memory_bytes,
-		.print = print_out};
+		.arg = &args,
+		.print = print_out,
+		.tools_path = args.tools,
+		.policy_path = args.policy,
+		.request = args.request,
+		.record_path = args.record,
+		.resume_path = args.resume,
+		.is_json = args.json,
+		.approve = approve};
 	int r = plan_perform(&req, runs, &report, &err);
 	/* What the program printed comes before what is said of it. */
 	(void)fflush(stdout);
@@ -94,6 +161,8 @@ static const char *const usage[] = {"plan run [options] FILE", "plan check [opti
 static const struct cmd_example examples[] = {
 	{"run a plan", "retort plan run plan.star"},
 	{"look for mistakes only", "retort plan check plan.star"},
+	{"run a plan with tools",
+		"retort plan run --tools tools.json --policy mail.policy.star plan.star"},
 	{"run a Starlark file", "retort plan run --dialect starlark build.star"},
 };
 
@@ -101,6 +170,7 @@ static const struct cmd_exit exits[] = {
 	{"0", "done"},
 	{"1", "the plan stopped with an error"},
 	{"2", "the file is no plan, or wrong use"},
+	{"6", "the policy does not allow it, or a person said no"},
 };
 
 const struct cmd cmd_plan = {

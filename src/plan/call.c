@@ -485,7 +485,7 @@ int call_error(struct program *p, const struct plan_call *call, const struct pol
 	return 0;
 }
 
-int call_approve(struct program *p, const struct plan_call *call)
+int call_yes(struct program *p, const struct plan_call *call)
 {
 	struct val v;
 	if (endorse(&p->vm, call->value, "approved", &v) < 0)

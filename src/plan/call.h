@@ -47,4 +47,4 @@ int call_error(struct program *p, const struct plan_call *call, const struct pol
 	const char *text, size_t bytes);
 
 /* A person said yes: what was shown goes on, as a copy that nobody can change afterwards. */
-int call_approve(struct program *p, const struct plan_call *call);
+int call_yes(struct program *p, const struct plan_call *call);

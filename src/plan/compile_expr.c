@@ -178,15 +178,15 @@ static const struct node *const *kids_of(const struct node *node)
 /* What only some ways reach is assigned on some ways only. */
 static uint32_t short_circuit(struct compiler *c, const struct node *node, int64_t want)
 {
-	uint32_t d = dest(c, want), region = region_start(c, kids_of(node), node->n);
-	region_writes(c, region, WRITE_NAME, d);
+	uint32_t d = dest(c, want), region = guarded_start(c, kids_of(node), node->n);
+	guarded_writes(c, region, WRITE_NAME, d);
 	(void)expr_into(c, node->kid[0], d);
 	uint32_t mark = c->n_trail;
 	uint32_t jump = emit_jump(c, node->kind == NODE_AND ? OP_JUMP_NOT : OP_JUMP_IF, d, 0);
 	(void)expr_into(c, node->kid[1], d);
 	patch(c, jump);
 	unset_since(c, mark);
-	region_end(c, region);
+	guarded_end(c, region);
 	return d;
 }
 
@@ -194,8 +194,8 @@ static uint32_t chain(struct compiler *c, const struct node *node, int64_t want)
 {
 	struct jumps ends = {0};
 	uint32_t d = dest(c, want), mark = c->n_trail;
-	uint32_t region = region_start(c, kids_of(node), node->n);
-	region_writes(c, region, WRITE_NAME, d);
+	uint32_t region = guarded_start(c, kids_of(node), node->n);
+	guarded_writes(c, region, WRITE_NAME, d);
 	uint32_t left = expr(c, node->kid[0], ANYWHERE);
 	for (uint32_t i = 1; i < node->n; i++) {
 		uint32_t right = expr(c, node->kid[i], ANYWHERE);
@@ -207,7 +207,7 @@ static uint32_t chain(struct compiler *c, const struct node *node, int64_t want)
 	}
 	patch_all(c, &ends);
 	unset_since(c, mark);
-	region_end(c, region);
+	guarded_end(c, region);
 	return d;
 }
 
@@ -215,8 +215,8 @@ static uint32_t if_else(struct compiler *c, const struct node *node, int64_t wan
 {
 	struct jumps otherwise = {0};
 	uint32_t d = dest(c, want);
-	uint32_t region = region_start(c, kids_of(node), node->n), top = c->top;
-	region_writes(c, region, WRITE_NAME, d);
+	uint32_t region = guarded_start(c, kids_of(node), node->n), top = c->top;
+	guarded_writes(c, region, WRITE_NAME, d);
 	jump_when(c, node->kid[0], false, &otherwise);
 	uint32_t mark = c->n_trail;
 	(void)expr_into(c, node->kid[1], d);
@@ -227,7 +227,7 @@ static uint32_t if_else(struct compiler *c, const struct node *node, int64_t wan
 	(void)expr_into(c, node->kid[2], d);
 	unset_since(c, mark);
 	patch(c, end);
-	region_end(c, region);
+	guarded_end(c, region);
 	return d;
 }
 
@@ -334,8 +334,8 @@ static void clauses(struct compiler *c, const struct node *node, uint32_t i, uin
 	uint32_t top = c->top, start, region = 0;
 	if (i < node->n) {
 		/* All of it: a clause may run what is before it again. */
-		region = region_start(c, kids_of(node), node->n);
-		region_writes(c, region, WRITE_VALUE, d);
+		region = guarded_start(c, kids_of(node), node->n);
+		guarded_writes(c, region, WRITE_VALUE, d);
 	}
 	if (i == node->n) {
 		comprehension_body(c, node, d);
@@ -351,7 +351,7 @@ static void clauses(struct compiler *c, const struct node *node, uint32_t i, uin
 		(void)emit(c, OP_END_ITER, --c->n_iterators, 0, 0, 0);
 	}
 	if (i < node->n)
-		region_end(c, region);
+		guarded_end(c, region);
 	c->top = top;
 }
 

@@ -287,7 +287,7 @@ static uint32_t add_region(struct compiler *c)
 	return code->n_writes++;
 }
 
-uint32_t region_start(struct compiler *c, const struct node *const *nodes, size_t n)
+uint32_t guarded_start(struct compiler *c, const struct node *const *nodes, size_t n)
 {
 	if (!c->literals || c->has_failed)
 		return 0;
@@ -305,7 +305,7 @@ uint32_t region_start(struct compiler *c, const struct node *const *nodes, size_
 	return region;
 }
 
-void region_end(struct compiler *c, uint32_t region)
+void guarded_end(struct compiler *c, uint32_t region)
 {
 	if (!c->literals || c->has_failed)
 		return;
@@ -314,21 +314,21 @@ void region_end(struct compiler *c, uint32_t region)
 	c->region = w->outer;
 }
 
-void region_writes(struct compiler *c, uint32_t region, enum write_what what, uint32_t reg)
+void guarded_writes(struct compiler *c, uint32_t region, enum write_what what, uint32_t reg)
 {
 	if (c->literals && !c->has_failed)
 		(void)add(c, &c->code->writes[region],
 			(struct write){(uint8_t)what, IN_REGISTER, reg});
 }
 
-void region_left(struct compiler *c, uint32_t to)
+void guarded_left(struct compiler *c, uint32_t to)
 {
 	for (uint32_t i = c->region; c->literals && !c->has_failed && i != to && i != 0;
 		i = c->code->writes[i].outer)
 		c->code->writes[i].is_left = true;
 }
 
-bool region_whole(struct compiler *c, const struct node *body, uint32_t n_params)
+bool guarded_whole(struct compiler *c, const struct node *body, uint32_t n_params)
 {
 	if (!c->literals)
 		return true;

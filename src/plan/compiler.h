@@ -72,12 +72,12 @@ uint32_t function(struct compiler *c, const struct node *node, int64_t want);
 void jump_when(struct compiler *c, const struct node *node, bool sense, struct jumps *out);
 
 /* Assign what is in @from. */
-void assign(struct compiler *c, const struct node *target, uint32_t from);
+void compile_assign(struct compiler *c, const struct node *target, uint32_t from);
 
 /* The register of a plain local variable; -1: it is none. */
 int64_t plain_slot(const struct compiler *c, const struct node *name);
 
-/* Code that runs before and behind what is done for each element; *dest: see assign(). */
+/* Code that runs before and behind what is done for each element; *dest: see compile_assign(). */
 uint32_t loop_start(struct compiler *c, const struct node *target, const struct node *iterable,
 	uint32_t *start);
 void loop_end(struct compiler *c, uint32_t start, uint32_t exit);
@@ -87,16 +87,16 @@ void block(struct compiler *c, const struct node *node);
  * A region that is run or not, or more than once: between the two the guards are those of it.
  * @nodes: what may be run. Without labels nothing is emitted. Returns: the number of the region.
  */
-uint32_t region_start(struct compiler *c, const struct node *const *nodes, size_t n);
-void region_end(struct compiler *c, uint32_t region);
+uint32_t guarded_start(struct compiler *c, const struct node *const *nodes, size_t n);
+void guarded_end(struct compiler *c, uint32_t region);
 
 /* A register that the region writes beside the variables: the value in it changes, or it does. */
-void region_writes(struct compiler *c, uint32_t region, enum write_what what, uint32_t reg);
+void guarded_writes(struct compiler *c, uint32_t region, enum write_what what, uint32_t reg);
 
 /* A jump leads from here out of all regions within @to; 0 is the whole. */
-void region_left(struct compiler *c, uint32_t to);
+void guarded_left(struct compiler *c, uint32_t to);
 
 /* The region of the whole of a function, the first. Returns: false on failure. */
-bool region_whole(struct compiler *c, const struct node *body, uint32_t n_params);
+bool guarded_whole(struct compiler *c, const struct node *body, uint32_t n_params);
 
 struct code *compile_function(struct compiler *outer, const struct node *node);
