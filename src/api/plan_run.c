@@ -420,7 +420,9 @@ static int check(struct run *r, struct err *err)
 			return no_memory(err);
 		r->is_approved = r->req->approve(r->req->arg, buf_str(&text));
 		if (!r->is_approved)
-			return PLAN_DENIED;
+			return buf_addf(r->report, "%sa person said no\n", buf_str(&text)) < 0
+				? no_memory(err)
+				: PLAN_DENIED;
 	}
 	return 0;
 }
