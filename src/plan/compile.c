@@ -297,15 +297,28 @@ void loop_end(struct compiler *c, uint32_t start, uint32_t exit)
 	patch(c, exit);
 }
 
+/* Without one, whatever is within the body ends within it. */
+static bool has_jump(const struct node *node)
+{
+	if (node->kind == NODE_BREAK || node->kind == NODE_CONTINUE || node->kind == NODE_RETURN)
+		return true;
+	for (uint32_t i = 0; i < node->n && node->kind != NODE_DEF; i++)
+		if (node->kid[i] && has_jump(node->kid[i]))
+			return true;
+	return false;
+}
+
 /* What guards one round does not guard the next, unless it may end the loop. */
 static void loop_body(struct compiler *c, struct loop *loop, const struct node *body)
 {
-	loop->round = guarded_start(c, &body, 1);
+	bool leaves = has_jump(body);
+	loop->round = leaves ? guarded_start(c, &body, 1) : loop->region;
 	c->loop = loop;
 	block(c, body);
 	c->loop = loop->outer;
 	patch_all(c, &loop->continues);
-	guarded_end(c, loop->round);
+	if (leaves)
+		guarded_end(c, loop->round);
 }
 
 static void for_statement(struct compiler *c, const struct node *node)

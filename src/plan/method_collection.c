@@ -128,6 +128,14 @@ struct keyed {
 	struct val key, value;
 };
 
+static int order_of(struct heap *h, struct val a, struct val b, int *order)
+{
+	if (a.type != T_INT || b.type != T_INT)
+		return val_compare(h, a, b, order);
+	*order = (a.i > b.i) - (a.i < b.i);
+	return 0;
+}
+
 /* Merge sort: stable, and it stops at the first failure. */
 static int merge(struct heap *h, struct keyed *item, struct keyed *spare, size_t n, int sign)
 {
@@ -138,12 +146,12 @@ static int merge(struct heap *h, struct keyed *item, struct keyed *spare, size_t
 	if (merge(h, item, spare, half, sign) < 0 ||
 		merge(h, item + half, spare, n - half, sign) < 0)
 		return -1;
-	if (val_compare(h, item[half].key, item[half - 1].key, &order) < 0 || heap_pay(h, 1) < 0)
+	if (order_of(h, item[half].key, item[half - 1].key, &order) < 0 || heap_pay(h, n) < 0)
 		return -1;
 	if (order * sign >= 0)
 		return 0;
 	while (a < half && b < n) {
-		if (val_compare(h, item[b].key, item[a].key, &order) < 0 || heap_pay(h, 1) < 0)
+		if (order_of(h, item[b].key, item[a].key, &order) < 0)
 			return -1;
 		spare[to++] = order * sign < 0 ? item[b++] : item[a++];
 	}

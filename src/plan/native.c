@@ -81,6 +81,22 @@ static int sort_args(
 	return 0;
 }
 
+static const struct arity *arity_of(struct vm *vm, const struct native *native)
+{
+	struct arity *known = &vm->arities[((uintptr_t)native >> 5) % VM_METHODS];
+	if (known->native == native)
+		return known;
+	struct param params[PARAMS_MAX];
+	*known =
+		(struct arity){.native = native, .n = (uint8_t)read_params(native->params, params)};
+	for (size_t i = 0; i < known->n; i++) {
+		known->n_positional += params[i].is_positional;
+		if (!params[i].is_optional)
+			known->n_required = (uint8_t)(i + 1);
+	}
+	return known;
+}
+
 int native_run(struct vm *vm, const struct native *native, struct val self, const struct args *args,
 	struct val *out)
 {
@@ -88,6 +104,12 @@ int native_run(struct vm *vm, const struct native *native, struct val self, cons
 	*out = VAL_NONE;
 	if (native->raw)
 		return native->raw(vm, self, args, out);
+	const struct arity *arity = arity_of(vm, native);
+	if (args->n_named == 0 && args->n >= arity->n_required && args->n <= arity->n_positional) {
+		for (size_t i = 0; i < arity->n; i++)
+			sorted[i] = i < args->n ? args->item[i] : VAL_UNSET;
+		return native->fn(vm, self, sorted, out);
+	}
 	if (sort_args(vm, native, args, sorted) < 0)
 		return -1;
 	return native->fn(vm, self, sorted, out);

@@ -77,6 +77,12 @@ struct flow_state {
 	struct flow_memo joins[FLOW_MEMO], caps[FLOW_MEMO], guards[FLOW_MEMO];
 };
 
+/* How many arguments a built-in takes by place. */
+struct arity {
+	const struct native *native;
+	uint8_t n, n_positional, n_required;
+};
+
 struct vm {
 	struct heap *h;
 	const struct vm_host *host;
@@ -88,6 +94,7 @@ struct vm {
 	struct iter *iters;
 	uint32_t n_iters, iter_room;
 	struct method_cache methods[VM_METHODS];
+	struct arity arities[VM_METHODS];
 	struct flow_state flow;
 	uint32_t n_nested;	     /* runs within runs: built-ins that call functions */
 	const struct native *called; /* VM_CALLED: what the host is asked */
