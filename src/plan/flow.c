@@ -61,7 +61,7 @@ static uint32_t loud(struct vm *vm, uint32_t origins)
 	return set;
 }
 
-uint32_t flow_guard(struct vm *vm, uint32_t label)
+uint32_t flow_guard_slow(struct vm *vm, uint32_t label)
 {
 	if (label == 0 || label == LABEL_FAILED)
 		return label;

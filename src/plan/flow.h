@@ -39,7 +39,12 @@ uint32_t flow_whole(struct vm *vm, struct val v);
 uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type);
 
 /* What a condition of that label guards. */
-uint32_t flow_guard(struct vm *vm, uint32_t label);
+uint32_t flow_guard_slow(struct vm *vm, uint32_t label);
+static inline uint32_t flow_guard(struct vm *vm, uint32_t label)
+{
+	const struct flow_memo *m = &vm->flow.guards[label % FLOW_MEMO];
+	return label == 0 ? 0 : m->a == label ? m->result : flow_guard_slow(vm, label);
+}
 
 /* A condition decides on what comes. Returns: 0 or -1. */
 int flow_raise(struct vm *vm, const struct frame *f, uint32_t label);

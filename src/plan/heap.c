@@ -100,6 +100,12 @@ void *heap_alloc(struct heap *h, size_t bytes)
 		return c ? c + 1 : NULL;
 	}
 	bytes = bytes ? (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1) : ALIGN;
+	void **bin = &h->bins[__builtin_ctzll(bytes / ALIGN)];
+	if ((bytes & (bytes - 1)) == 0 && *bin) {
+		void *p = *bin;
+		memcpy(bin, p, sizeof(void *));
+		return p;
+	}
 	if ((size_t)(h->end - h->at) < bytes)
 		return alloc_small(h, bytes);
 	void *p = h->at;

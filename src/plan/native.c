@@ -81,11 +81,9 @@ static int sort_args(
 	return 0;
 }
 
-static const struct arity *arity_of(struct vm *vm, const struct native *native)
+/* Out of line: what it needs of the stack is cleared each time. */
+static attr_noinline void read_arity(const struct native *native, struct arity *known)
 {
-	struct arity *known = &vm->arities[((uintptr_t)native >> 5) % VM_METHODS];
-	if (known->native == native)
-		return known;
 	struct param params[PARAMS_MAX];
 	*known =
 		(struct arity){.native = native, .n = (uint8_t)read_params(native->params, params)};
@@ -94,25 +92,35 @@ static const struct arity *arity_of(struct vm *vm, const struct native *native)
 		if (!params[i].is_optional)
 			known->n_required = (uint8_t)(i + 1);
 	}
-	return known;
 }
+
+static attr_noinline int call_sorted(struct vm *vm, const struct native *native, struct val self,
+	const struct args *args, struct val *out)
+{
+	struct val sorted[PARAMS_MAX];
+	return sort_args(vm, native, args, sorted) < 0 ? -1 : native->fn(vm, self, sorted, out);
+}
+
+enum { FEW = 4 };
 
 int native_run(struct vm *vm, const struct native *native, struct val self, const struct args *args,
 	struct val *out)
 {
-	struct val sorted[PARAMS_MAX];
+	struct arity *arity = &vm->arities[((uintptr_t)native >> 5) % VM_METHODS];
 	*out = VAL_NONE;
 	if (native->raw)
 		return native->raw(vm, self, args, out);
-	const struct arity *arity = arity_of(vm, native);
-	if (args->n_named == 0 && args->n >= arity->n_required && args->n <= arity->n_positional) {
-		for (size_t i = 0; i < arity->n; i++)
-			sorted[i] = i < args->n ? args->item[i] : VAL_UNSET;
-		return native->fn(vm, self, sorted, out);
-	}
-	if (sort_args(vm, native, args, sorted) < 0)
-		return -1;
-	return native->fn(vm, self, sorted, out);
+	if (arity->native != native)
+		read_arity(native, arity);
+	if (args->n_named > 0 || args->n < arity->n_required || args->n > arity->n_positional ||
+		arity->n > FEW)
+		return call_sorted(vm, native, self, args, out);
+	if (args->n == arity->n)
+		return native->fn(vm, self, args->item, out);
+	struct val few[FEW];
+	for (size_t i = 0; i < FEW; i++)
+		few[i] = i < args->n ? args->item[i] : VAL_UNSET;
+	return native->fn(vm, self, few, out);
 }
 
 int module_new(struct heap *h, const char *name, const struct native *table, struct val *out)

@@ -5,7 +5,7 @@ the start of a process.
 
 usage: plan.py RETORT [--rounds N]
 
-Each sample is a process from start to end, less the median of an empty program of the same kind, so that
+Each sample is what a process takes of the processor from start to end, less the median of an empty program of the same kind, so that
 what is compared is the program. Rounds of all three take turns, for machines change speed. Aims: labels off
 at least as fast as CPython; labels on at most 1.5 times labels off; the first result of a process in 5 ms.
 """
@@ -13,6 +13,7 @@ at least as fast as CPython; labels on at most 1.5 times labels off; the first r
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -121,12 +122,14 @@ EMPTY = "print(1)\n"
 
 
 def once(command):
-    start = time.perf_counter()
+    """Returns: ms of the clock, ms of the processor, what was printed."""
+    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-    took = (time.perf_counter() - start) * 1000
+    took, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode != 0:
         sys.exit(f"{command}: status {done.returncode}: {done.stderr.decode()[-500:]}")
-    return took, done.stdout
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return took * 1000, cpu * 1000, done.stdout
 
 
 def p95(times):
@@ -142,15 +145,17 @@ def commands(retort, tools, path):
 
 
 def measure(retort, tools, path, rounds, empty):
-    times, outputs = {"CPython": [], "off": [], "on": []}, set()
+    times, spent = ({"CPython": [], "off": [], "on": []} for _ in range(2))
+    outputs = set()
     for _ in range(rounds):
         for who, command in commands(retort, tools, path).items():
-            took, out = once(command)
-            times[who].append(max(took - empty.get(who, 0), 0.001))
+            took, cpu, out = once(command)
+            times[who].append(max(cpu - empty[who], 0.001) if empty else took)
+            spent[who].append(cpu)
             outputs.add(out)
     if len(outputs) != 1:
         sys.exit(f"{path}: the outputs differ: {outputs}")
-    return times
+    return times, {who: statistics.median(t) for who, t in spent.items()}
 
 
 def main():
@@ -167,12 +172,12 @@ def main():
                 f.write(text)
             return path
         tools = write("tools.json", '{"tools": {}}')
-        start = measure(args.retort, tools, write("empty.py", EMPTY), 4 * args.rounds, {})
-        empty = {who: statistics.median(t) for who, t in start.items()}
-        print(f"\nplans: ms per program, median and p95 of {args.rounds}; against {version}\n"
+        start, empty = measure(args.retort, tools, write("empty.py", EMPTY), 4 * args.rounds, {})
+        begun = {who: statistics.median(t) for who, t in start.items()}
+        print(f"\nplans: ms of the processor per program, median and p95 of {args.rounds}; against {version}\n"
               f"  {'':30} {'CPython':>17} {'labels off':>17} {'labels on':>17} {'off/CPython':>12} {'on/off':>7}")
         for name, source in PROGRAMS.items():
-            times = measure(args.retort, tools, write("program.py", source), args.rounds, empty)
+            times, _ = measure(args.retort, tools, write("program.py", source), args.rounds, empty)
             median = {who: statistics.median(t) for who, t in times.items()}
             cells = "".join(f" {median[w]:9.1f} {p95(times[w]):7.1f}" for w in ("CPython", "off", "on"))
             off, on = median["off"] / median["CPython"], median["on"] / median["off"]
@@ -180,8 +185,8 @@ def main():
             print(f"  {name:30}{cells} {off:12.2f} {on:7.2f}{says}", flush=True)
             rows.append({"row": name, "off_by_cpython": off, "on_by_off": on, "samples_ms": times})
         print("\n  start of a process to its first result, ms: "
-              + ", ".join(f"{who} {empty[who]:.2f} (p95 {p95(start[who]):.2f})" for who in start)
-              + ("" if empty["on"] <= 5 else "  MISSED: 5 ms"))
+              + ", ".join(f"{who} {begun[who]:.2f} (p95 {p95(start[who]):.2f})" for who in start)
+              + ("" if begun["on"] <= 5 else "  MISSED: 5 ms"))
         rows.append({"row": "start", "samples_ms": start})
     out = os.path.join(os.path.dirname(os.path.abspath(args.retort)), "bench")
     os.makedirs(out, exist_ok=True)
