@@ -27,7 +27,6 @@ ALLOWED = {
     "src/plan/vm.h": "the machine and the operations of the language",
     "src/plan/compiler.h": "what three files of one compiler share",
     "src/plan/checker.h": "what the files of one analyser share: its state, and who changes it",
-    "src/plan/vm.c:X": "a label per instruction: each jumps to the next",
     "src/plan/vm_slow.c:vm_slow": "a row per instruction, read as a table",
     "src/cli/cmd.h": "the manual of subcommands, with their tables",
     "test/unit/shelf.h": "fixtures of three tests, which alone link the store",

@@ -63,6 +63,7 @@ void unset_since(struct compiler *c, uint32_t mark);
  * own or a new one.
  */
 uint32_t expr(struct compiler *c, const struct node *node, int64_t want);
+uint32_t compile_dest(struct compiler *c, int64_t want);
 uint32_t expr_into(struct compiler *c, const struct node *node, uint32_t want);
 uint32_t comprehension(struct compiler *c, const struct node *node, int64_t want);
 uint32_t call(struct compiler *c, const struct node *node, int64_t want);
@@ -99,4 +100,5 @@ void guarded_left(struct compiler *c, uint32_t to);
 /* The region of the whole of a function, the first. Returns: false on failure. */
 bool guarded_whole(struct compiler *c, const struct node *body, uint32_t n_params);
 
+/* The code of a def or lambda. Returns: NULL over a limit. */
 struct code *compile_function(struct compiler *outer, const struct node *node);
