@@ -13,6 +13,7 @@
 enum { SEEN_MAX = 1000 };
 
 static struct program p;
+static size_t max_bytes = 16 << 20, max_label_bytes = 1 << 20;
 static struct labels *all;
 static uint32_t dirty, planned;
 
@@ -72,7 +73,7 @@ static void hear(struct val v, bool is_dirty)
 static int run(const char *text, bool flip, char out[SEEN_MAX])
 {
 	const struct source src = {"plan", text, strlen(text)};
-	const struct heap_limits limits = {.fuel = 1000000, .bytes = 16 << 20, .depth = 60};
+	const struct heap_limits limits = {.fuel = 1000000, .bytes = max_bytes, .depth = 60};
 	const struct vm_host host = {0};
 	const uint64_t seed[2] = {7, 9};
 	const struct predeclared names[] = {{"src", VAL_PTR(T_NATIVE, (void *)&src_native)},
@@ -80,7 +81,9 @@ static int run(const char *text, bool flip, char out[SEEN_MAX])
 	struct dialect dialect = DIALECT_PLAN;
 	size_t n = 0;
 	dialect.while_loops = true;
-	all = labels_new(1 << 20);
+	all = labels_new(max_label_bytes);
+	if (!all)
+		return 603;
 	dirty = label_of("tool:src");
 	planned = label_of("plan");
 	struct program_setup setup = {.names = names,
@@ -236,6 +239,35 @@ TEST(labels_follow_values)
 			fprintf(stderr, "# %s", cases[i].text);
 		CHECK_STR(seen, cases[i].want);
 	}
+}
+
+/* Memory may end anywhere: of values, and of labels. */
+TEST(no_allocation_may_fail_badly_with_labels)
+{
+	static const char text[] =
+		"def f(x, *a, **k):\n    return [y for y in a if y] + [x, k]\n"
+		"s = src({'a': [1, 2], 'b': 'c'})\ng = {}\nfor k in s:\n    if k == 'a':\n"
+		"        g.setdefault(k, []).append(f(k, *s[k], z=s))\nsink(g)\n"
+		"sink(sorted(s, key=lambda x: x + s['b']))\nsink('%s' % json.dumps(g))\n";
+	char seen[SEEN_MAX];
+	size_t n_failed = 0, n_done = 0;
+	for (size_t bytes = 1000; bytes < 1 << 18; bytes += 491) {
+		max_bytes = bytes;
+		int code = run(text, false, seen);
+		CHECK(code == 0 || code == 603 || code == 109);
+		n_failed += code != 0;
+	}
+	max_bytes = 16 << 20;
+	for (size_t bytes = 1000; bytes < 1 << 14; bytes += 37) {
+		max_label_bytes = bytes;
+		int code = run(text, false, seen);
+		CHECK(code == 0 || code == 603);
+		n_done += code == 0;
+	}
+	max_label_bytes = 1 << 20;
+	CHECK(n_failed > 10 && n_done > 10);
+	CHECK_INT(run(text, false, seen), 0);
+	CHECK_STR(seen, "TTT");
 }
 
 /* Programs at random: the same seed gives the same one. */
