@@ -28,7 +28,7 @@ static int open_source(const char *path, struct err *err)
 	return err_hint(err, "name a file, or - for standard input");
 }
 
-static int read_source(const char *path, struct buf *out, struct err *err)
+int plan_read(const char *path, struct buf *out, struct err *err)
 {
 	cleanup_fd int fd = open_source(path, err);
 	if (fd < 0)
@@ -94,7 +94,7 @@ static int perform(
 int plan_perform(const struct plan_request *req, bool runs, struct buf *report, struct err *err)
 {
 	cleanup_buf struct buf text = BUF_INIT(LEX_SOURCE_MAX_BYTES + READ_BYTES + 1);
-	int r = read_source(req->path, &text, err);
+	int r = plan_read(req->path, &text, err);
 	if (r < 0)
 		return r;
 	struct program *p = calloc(1, sizeof *p);

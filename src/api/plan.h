@@ -33,3 +33,6 @@ struct plan_request {
  * Errors:  ERR_NOT_FOUND, ERR_ACCESS, ERR_LIMIT, ERR_IO, ERR_NO_MEMORY.
  */
 int plan_perform(const struct plan_request *req, bool runs, struct buf *report, struct err *err);
+
+/* Read a whole file, "-" is standard input. Returns: 0, or negative errno as plan_perform(). */
+int plan_read(const char *path, struct buf *out, struct err *err);

@@ -427,11 +427,11 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 	case M_NOTHING:
 		return av_constant(c, args->node, VAL_NONE);
 	case M_APPROVE:
-		return call_approve(c, args);
+		return model_approve(c, args);
 	case M_ASK:
-		return call_ask(c, args);
+		return model_ask(c, args);
 	case M_TRY:
-		return call_try(c, args);
+		return model_try(c, args);
 	default:
 		return plain(c, row->model, none, args);
 	}

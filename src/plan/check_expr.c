@@ -35,11 +35,11 @@ static struct av eval_guarded(struct checker *c, const struct node *node, struct
 {
 	struct mark pc = c->pc;
 	struct changes none = {0};
-	uint32_t before = region_begin(c);
+	uint32_t before = state_begin(c);
 	c->pc = mark_join(c, pc, guard);
 	struct av v = eval(c, node);
 	c->pc = pc;
-	struct changes all = region_end(c, before);
+	struct changes all = state_end(c, before);
 	join_branches(c, &all, false, &none, false, guard);
 	changes_done(c, &all);
 	return v;
@@ -65,12 +65,12 @@ static struct av eval_if_else(struct checker *c, const struct node *node)
 		return eval(c, node->kid[truth ? 1 : 2]);
 	struct mark guard = mark_guard(c, truth_of(c, test), node->kid[0]);
 	c->pc = mark_join(c, pc, guard);
-	uint32_t before = region_begin(c);
+	uint32_t before = state_begin(c);
 	struct av a = eval(c, node->kid[1]);
-	struct changes first = region_end(c, before);
-	before = region_begin(c);
+	struct changes first = state_end(c, before);
+	before = state_begin(c);
 	struct av b = eval(c, node->kid[2]);
-	struct changes second = region_end(c, before);
+	struct changes second = state_end(c, before);
 	c->pc = pc;
 	join_branches(c, &first, false, &second, false, guard);
 	changes_done(c, &first);
@@ -290,7 +290,7 @@ static void comp_clause(struct checker *c, struct comprehension *comp);
 static void comp_round(struct checker *c, struct loop *loop)
 {
 	struct comprehension *comp = loop->arg, inner = *comp;
-	assign(c, comp->node->kid[comp->at]->kid[0], iterated(c, comp->from));
+	assign_to(c, comp->node->kid[comp->at]->kid[0], iterated(c, comp->from));
 	inner.at++;
 	comp_clause(c, &inner);
 }
@@ -320,9 +320,9 @@ static void comp_if(struct checker *c, struct comprehension *comp, const struct 
 	}
 	struct mark guard = mark_guard(c, truth_of(c, v), test);
 	c->pc = mark_join(c, pc, guard);
-	uint32_t before = region_begin(c);
+	uint32_t before = state_begin(c);
 	comp_clause(c, &inner);
-	struct changes all = region_end(c, before);
+	struct changes all = state_end(c, before);
 	c->pc = pc;
 	join_branches(c, &all, false, &none, false, guard);
 	changes_done(c, &all);

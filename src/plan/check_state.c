@@ -122,8 +122,8 @@ void cell_add(struct checker *c, uint32_t cell, struct av v)
 	cell_put(c, cell, av_join(c, c->cells[cell].v, v));
 }
 
-/* Returns: the region around it, for region_end(). */
-uint32_t region_begin(struct checker *c)
+/* Returns: the region around it, for state_end(). */
+uint32_t state_begin(struct checker *c)
 {
 	uint32_t before = c->region;
 	/* The place of the trail is kept as an entry of cell 0. */
@@ -133,7 +133,7 @@ uint32_t region_begin(struct checker *c)
 }
 
 /* Take everything back. Returns: what there was. Owns: changes_done(). */
-struct changes region_end(struct checker *c, uint32_t before)
+struct changes state_end(struct checker *c, uint32_t before)
 {
 	struct changes all = {0};
 	while (c->trail.n > 0) {

@@ -85,11 +85,11 @@ static void unpack(struct checker *c, const struct node *target, struct av v)
 			is_starred = true;
 			kid = kid->kid[0];
 		}
-		assign(c, kid, x);
+		assign_to(c, kid, x);
 	}
 }
 
-void assign(struct checker *c, const struct node *target, struct av v)
+void assign_to(struct checker *c, const struct node *target, struct av v)
 {
 	struct av to;
 	switch ((int)target->kind) {
@@ -135,7 +135,7 @@ static void exec_augmented(struct checker *c, const struct node *node)
 	const struct node *target = node->kid[0];
 	if (target->kind != NODE_INDEX) {
 		struct av old = eval(c, target);
-		assign(c, target, augmented(c, node, old, eval(c, node->kid[1])));
+		assign_to(c, target, augmented(c, node, old, eval(c, node->kid[1])));
 		return;
 	}
 	struct av to = eval(c, target->kid[0]), key = eval(c, target->kid[1]);
@@ -164,15 +164,15 @@ static void exec_if(struct checker *c, const struct node *node, uint32_t at)
 	}
 	struct mark guard = mark_guard(c, truth_of(c, test), node->kid[at]);
 	c->pc = mark_join(c, pc, guard);
-	uint32_t before = region_begin(c);
+	uint32_t before = state_begin(c);
 	exec(c, node->kid[at + 1]);
 	bool is_a_dead = c->is_dead;
-	struct changes a = region_end(c, before);
+	struct changes a = state_end(c, before);
 	c->is_dead = false;
-	before = region_begin(c);
+	before = state_begin(c);
 	exec_if(c, node, at + 2);
 	bool is_b_dead = c->is_dead;
-	struct changes b = region_end(c, before);
+	struct changes b = state_end(c, before);
 	c->pc = pc;
 	c->is_dead = is_a_dead && is_b_dead;
 	join_branches(c, &a, is_a_dead, &b, is_b_dead, guard);
@@ -189,7 +189,7 @@ static struct mark counted(struct checker *c, struct mark m, const struct node *
 /* One round, from the state at the head. Returns: is the state at the head another one now? */
 static bool one_round(struct checker *c, struct loop *loop, struct mark pc)
 {
-	uint32_t before = region_begin(c), facts = c->n_facts;
+	uint32_t before = state_begin(c), facts = c->n_facts;
 	struct exits ends = {.trail = c->trail.n}, *outer = c->continues;
 	struct mark broken = c->broken, returned = c->returned, guard = loop->guard;
 	c->breaks->trail = c->trail.n;
@@ -199,7 +199,7 @@ static bool one_round(struct checker *c, struct loop *loop, struct mark pc)
 	bool is_dead = c->is_dead;
 	c->is_dead = false;
 	c->continues = outer;
-	struct changes all = region_end(c, before);
+	struct changes all = state_end(c, before);
 	bool is_changed = !is_dead && join_changes(c, &all, loop->guard);
 	struct mark left = mark_join(c, loop->guard, c->broken);
 	if (ends.is_used)
@@ -220,7 +220,8 @@ void run_loop(struct checker *c, struct loop *loop)
 	struct exits breaks = {0}, *outer = c->breaks;
 	c->breaks = &breaks;
 	c->n_loops++;
-	loop->guard = counted(c, loop->guard, loop->node);
+	const struct node *by = loop->node;
+	loop->guard = counted(c, loop->guard, by->kind == NODE_FOR ? by->kid[1] : by);
 	while (one_round(c, loop, pc) && c->h->kind == FAIL_NONE)
 		;
 	c->n_loops--;
@@ -236,7 +237,7 @@ static void for_round(struct checker *c, struct loop *loop)
 {
 	const struct node *node = loop->node;
 	const struct av *from = loop->arg;
-	assign(c, node->kid[0], iterated(c, *from));
+	assign_to(c, node->kid[0], iterated(c, *from));
 	exec(c, node->kid[2]);
 }
 
@@ -316,7 +317,7 @@ void exec(struct checker *c, const struct node *node)
 		(void)eval(c, node->kid[0]);
 		break;
 	case NODE_ASSIGN:
-		assign(c, node->kid[0], eval(c, node->kid[1]));
+		assign_to(c, node->kid[0], eval(c, node->kid[1]));
 		break;
 	case NODE_AUGMENTED:
 		exec_augmented(c, node);
@@ -329,7 +330,7 @@ void exec(struct checker *c, const struct node *node)
 		exec_loop(c, node);
 		break;
 	case NODE_DEF:
-		assign(c, node->kid[0], function_value(c, node));
+		assign_to(c, node->kid[0], function_value(c, node));
 		break;
 	case NODE_RETURN:
 		exec_return(c, node);

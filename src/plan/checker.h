@@ -160,8 +160,8 @@ struct checker {
 uint32_t cells_add(struct checker *c, uint32_t n);
 void cell_write(struct checker *c, uint32_t cell, struct av v);
 void cell_add(struct checker *c, uint32_t cell, struct av v);
-uint32_t region_begin(struct checker *c);
-struct changes region_end(struct checker *c, uint32_t before);
+uint32_t state_begin(struct checker *c);
+struct changes state_end(struct checker *c, uint32_t before);
 void changes_done(struct checker *c, struct changes *all);
 void join_branches(struct checker *c, struct changes *a, bool is_a_dead, struct changes *b,
 	bool is_b_dead, struct mark guard);
@@ -203,7 +203,7 @@ struct val concrete(struct checker *c, struct av v, uint32_t depth);
 
 /* check_expr.c, check_stmt.c. */
 struct av eval(struct checker *c, const struct node *node);
-void assign(struct checker *c, const struct node *target, struct av v);
+void assign_to(struct checker *c, const struct node *target, struct av v);
 void exec(struct checker *c, const struct node *node);
 uint32_t variable_of(struct checker *c, const struct symbol *symbol);
 bool const_truth(struct av v, bool *out);
@@ -240,9 +240,9 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 struct av call_method(
 	struct checker *c, struct av self, const char *name, const struct call_args *args);
 struct av call_tool(struct checker *c, const struct tool *tool, const struct call_args *args);
-struct av call_approve(struct checker *c, const struct call_args *args);
-struct av call_ask(struct checker *c, const struct call_args *args);
-struct av call_try(struct checker *c, const struct call_args *args);
+struct av model_approve(struct checker *c, const struct call_args *args);
+struct av model_ask(struct checker *c, const struct call_args *args);
+struct av model_try(struct checker *c, const struct call_args *args);
 struct av args_nth(const struct call_args *args, uint32_t i);
 struct av args_named(const struct call_args *args, const char *name);
 struct mark args_whole(struct checker *c, const struct call_args *args, bool has_constants);
