@@ -153,7 +153,8 @@ static int judge(struct judging *j, const struct plan_check_request *req, struct
 		.tree = j->tree,
 		.policy = &j->policy,
 		.request = req->request,
-		.diags = &j->diags};
+		.diags = &j->diags,
+		.has_margin = req->output == PLAN_EXPLAIN};
 	return check_plan(&j->check) < 0 ? PLAN_INVALID
 		: j->check.n_denied > 0	 ? PLAN_FAILED
 					 : PLAN_OK;

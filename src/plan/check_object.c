@@ -160,7 +160,6 @@ struct mark whole(struct checker *c, struct av v)
 			walk_add(c, &w, o->self);
 	}
 	(void)heap_pay(c->h, w.n);
-	heap_release(c->h, w.item, room * sizeof(struct obj *));
 	return w.m;
 }
 

@@ -37,10 +37,10 @@ uint32_t variable_of(struct checker *c, const struct symbol *symbol)
 
 static void note(struct checker *c, const struct node *node, struct av v)
 {
-	uint32_t *at = map_at(c, &c->margins, (uintptr_t)node, 0, 0);
-	struct mark m = whole(c, v);
+	uint32_t *at = c->out->has_margin ? map_at(c, &c->margins, (uintptr_t)node, 0, 0) : NULL;
 	if (!at)
 		return;
+	struct mark m = whole(c, v);
 	if (*at == UINT32_MAX) {
 		if (c->out->n_margins == c->margin_room) {
 			uint32_t room = c->margin_room ? c->margin_room * 2 : 64;

@@ -141,8 +141,9 @@ struct checker {
 	struct event *events; /* from 1 on */
 	uint32_t n_events, event_room;
 	struct map sites, contexts, calls, margins;
-	uint32_t n_facts; /* counts changes to what is not in cells */
-	uint32_t n_contexts, n_walks;
+	uint32_t n_facts;  /* counts changes to what is not in cells */
+	struct obj **walk; /* scratch of whole() */
+	uint32_t walk_room, n_walks;
 	struct mark pc;	      /* of guards that are open */
 	struct mark broken;   /* of guards of a break or continue of a loop that is open */
 	struct mark returned; /* of guards of a return */
