@@ -244,6 +244,8 @@ static struct av call_object(struct checker *c, const struct obj *o, const struc
 struct av call_value(struct checker *c, struct av fn, const struct call_args *args)
 {
 	struct obj *o = obj_nth(c, fn, 0);
+	if (!o && fn.type == T_NONE)
+		return fn;
 	if (!o)
 		return refuse(c, P_UNKNOWN, args->node, "call a function by its name",
 			"the checker does not know what is called here");

@@ -221,7 +221,8 @@ static struct av eval_f_string(struct checker *c, const struct node *node)
 /* Everything of @from into @v: the elements, and what its order says. */
 void contents_add(struct checker *c, struct av v, struct av from)
 {
-	struct mark m = structure_of(c, from);
+	struct mark which = is_sure(c, v) ? public : v.m;
+	struct mark m = mark_join(c, structure_of(c, from), which);
 	struct obj *o;
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
 		bool has_keys = o->kind == OBJ_DICT || o->kind == OBJ_ANY;
@@ -231,9 +232,9 @@ void contents_add(struct checker *c, struct av v, struct av from)
 			m = mark_join(c, m, mark_capped(c, whole(c, from), KIND_NUMBER));
 		cell_add(c, o->structure, av_of(m, N_TYPES));
 		if (has_keys)
-			cell_add(c, o->rest, element_of(c, from));
+			cell_add(c, o->rest, av_with(c, element_of(c, from), which));
 		if (o->kind != OBJ_DICT)
-			cell_add(c, o->rest, iterated(c, from));
+			cell_add(c, o->rest, av_with(c, iterated(c, from), which));
 	}
 }
 
