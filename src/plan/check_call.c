@@ -40,7 +40,7 @@ static struct frame *frame_of(struct checker *c, const struct obj *o, const stru
 	if (!at)
 		return NULL;
 	if (*at != UINT32_MAX)
-		return c->frames[*at];
+		return c->frames[*at - 1];
 	if (c->n_frames == c->frame_room) {
 		uint32_t room = c->frame_room ? c->frame_room * 2 : 32;
 		struct frame **frames =
@@ -60,9 +60,8 @@ static struct frame *frame_of(struct checker *c, const struct obj *o, const stru
 		return NULL;
 	for (uint32_t i = 0; i < scope->n_slots; i++)
 		c->cells[f->first + i].is_shared = scope->slot_symbols[i]->is_cell;
-	*at = c->n_frames;
-	f->context = c->n_frames + 1;
 	c->frames[c->n_frames++] = f;
+	*at = f->context = c->n_frames;
 	c->n_facts++;
 	return f;
 }

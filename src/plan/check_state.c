@@ -34,7 +34,10 @@ static int map_grow(struct checker *c, struct map *map)
 	return 0;
 }
 
-/* The number under a key, made UINT32_MAX when it is new. Returns: NULL without memory. */
+/*
+ * The number under a key, which is not 0, made UINT32_MAX when it is new. It may move with the next
+ * call. Returns: NULL without memory.
+ */
 uint32_t *map_at(struct checker *c, struct map *map, uint64_t a, uint64_t b, uint64_t d)
 {
 	if (map->n * 2 >= map->room && map_grow(c, map) < 0)

@@ -51,10 +51,10 @@ static void note(struct checker *c, const struct node *node, struct av v)
 			c->out->margin = item;
 			c->margin_room = room;
 		}
-		*at = c->out->n_margins++;
-		c->out->margin[*at] = (struct margin){node->start, LABEL_BOTTOM};
+		c->out->margin[c->out->n_margins++] = (struct margin){node->start, LABEL_BOTTOM};
+		*at = c->out->n_margins;
 	}
-	struct margin *margin = &c->out->margin[*at];
+	struct margin *margin = &c->out->margin[*at - 1];
 	margin->label = label_join(c->labels, margin->label, m.label);
 }
 

@@ -665,3 +665,18 @@ TEST(trust_does_not_launder)
 	run_flows(trusting, ARRAY_LEN(trusting),
 		TEST_POLICY "trust(plan, model, error('contacts.search'))\n");
 }
+
+/* A call that is gone through many times is one call. */
+TEST(calls_are_counted_by_place)
+{
+	static struct fixture f;
+	set_up(&f,
+		"def g(x):\n    return web.get(url=x)\nfor i in ['a', 'b']:\n    y = g(i)\n"
+		"z = g('a')\nw = web.get(url='a')\n",
+		TEST_POLICY, REQUEST);
+	CHECK_INT(f.rc, 0);
+	CHECK_INT(f.check.n_calls, 2);
+	CHECK(f.check.n_calls == 2 && f.check.calls[0]->is_repeated &&
+		!f.check.calls[1]->is_repeated);
+	tear_down(&f);
+}
