@@ -1,9 +1,11 @@
 /* Expressions on abstract values. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/checker.h"
 
+#include "base/word.h"
 #include "plan/int.h"
 #include "plan/str.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct mark public = {0};
@@ -421,6 +423,18 @@ static struct av eval_name(struct checker *c, const struct node *node)
 	return v.type == T_UNSET ? av_of(public, N_TYPES) : v;
 }
 
+static struct av no_tool(struct checker *c, const struct node *node, const char *name)
+{
+	enum { LOOKED_AT = 1000 };
+	struct word_near near = WORD_NEAR(name);
+	char hint[DIAG_HINT_BYTES] = "";
+	for (size_t i = 0; i < c->tools->n && i < LOOKED_AT; i++)
+		word_near_try(&near, c->tools->tool[i].name);
+	if (near.best)
+		(void)snprintf(hint, sizeof hint, "did you mean %.200s?", near.best);
+	return refuse(c, P_NO_RULE, node, hint, "there is no tool %.100s", name);
+}
+
 static struct av eval_prefix(struct checker *c, const struct node *node, const struct obj *prefix)
 {
 	char text[TOOL_NAME_MAX_BYTES + 1];
@@ -434,7 +448,7 @@ static struct av eval_prefix(struct checker *c, const struct node *node, const s
 	const struct tool *tool = tool_find(c->tools, text);
 	bool is_prefix = tool_is_prefix(c->tools, text), is_native = native_is_known(text);
 	if (!tool && !is_prefix && !is_native)
-		return refuse(c, P_NO_RULE, node, "", "there is no tool %.100s", text);
+		return no_tool(c, node, text);
 	struct obj *o = obj_new(c, tool ? OBJ_TOOL : is_native ? OBJ_NATIVE : OBJ_PREFIX, node, 0);
 	struct val name;
 	if (o && str_of(c->h, text, &name) == 0) {
@@ -524,8 +538,10 @@ static struct av eval_kind(struct checker *c, const struct node *node)
 
 struct av eval(struct checker *c, const struct node *node)
 {
-	if (c->h->kind != FAIL_NONE || heap_pay(c->h, 1) < 0)
-		return av_of(public, N_TYPES);
+	if (c->is_over || heap_pay(c->h, 1) < 0) {
+		c->is_over = true;
+		return av_of(public, T_NONE);
+	}
 	if (c->depth >= CHECK_DEPTH_MAX)
 		return refuse(c, P_TOO_MUCH, node, "take it apart",
 			"calls and expressions are nested too deeply to be checked");

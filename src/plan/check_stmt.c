@@ -17,13 +17,15 @@ struct av refuse(struct checker *c, int code, const struct node *node, const cha
 	(void)vsnprintf(d.msg, sizeof d.msg, fmt, args);
 	va_end(args);
 	(void)snprintf(d.hint, sizeof d.hint, "%s", hint);
-	for (size_t i = 0; i < c->out->diags->n; i++) {
-		const struct diag *old = &c->out->diags->item[i];
-		if (old->start == d.start && old->code == code)
-			return av_of(public, N_TYPES);
-	}
-	(void)diag_add(c->out->diags, &c->out->src, &d);
-	return av_of(public, N_TYPES);
+	/* One is enough of what is too much; nothing more is looked at then. */
+	bool is_known = c->is_over;
+	c->is_over |= code == P_TOO_MUCH;
+	for (size_t i = 0; i < c->out->diags->n && !is_known; i++)
+		is_known = c->out->diags->item[i].start == d.start &&
+			c->out->diags->item[i].code == code;
+	if (!is_known)
+		(void)diag_add(c->out->diags, &c->out->src, &d);
+	return av_of(public, T_NONE);
 }
 
 /* The cell of a variable: of the function that owns it. Returns: 0. */
@@ -300,7 +302,7 @@ static void exec_return(struct checker *c, const struct node *node)
 static void exec_block(struct checker *c, const struct node *node)
 {
 	/* What follows a return is not run. */
-	for (uint32_t i = 0; i < node->n && !c->is_dead && c->h->kind == FAIL_NONE; i++)
+	for (uint32_t i = 0; i < node->n && !c->is_dead && !c->is_over; i++)
 		exec(c, node->kid[i]);
 }
 

@@ -153,6 +153,7 @@ struct checker {
 	struct activation *active;
 	uint32_t n_active, n_loops, depth;
 	bool is_dead; /* control does not come here */
+	bool is_over; /* a limit was reached: nothing is looked at any more */
 	uint32_t call_room;
 	uint32_t margin_room;
 };

@@ -121,9 +121,9 @@ class Check(harness.Case):
         got, out, err = self.plan("explain", os.path.join(DEMO, "forward.star"), "--policy", POLICY, "--tools", TOOLS)
         self.assertEqual((got, bool(out), "note[P401]" in out), (0, True, True), err)
         self.assertIn("# tool:web.get", out)
-        self.assertIn("3. mail.send, line 4", out)
+        self.assertIn("3. mail.send, line 5", out)
         self.assertIn("needs: web.get", out)
-        self.assertIn("approvals that can be asked for:\n  1. line 4: mail.send.recipients\n", out)
+        self.assertIn("approvals that can be asked for:\n  1. line 5: mail.send.recipients\n", out)
 
     def test_files_that_are_none(self):
         path = self.put("p.star", "x = 1\n")
