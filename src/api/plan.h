@@ -28,9 +28,6 @@ struct plan_request {
 	int (*approve)(void *arg, const char *text); /* Returns: 1 yes, 0 no */
 };
 
-/* Read a file of a plan; "-" is standard input. Returns: 0, negative errno. */
-int plan_read(const char *path, struct buf *out, struct err *err);
-
 /*
  * Parse and resolve, and with @runs run it. *report gets what is wrong, as text for people.
  *
@@ -40,3 +37,6 @@ int plan_read(const char *path, struct buf *out, struct err *err);
  * Errors:  ERR_NOT_FOUND, ERR_ACCESS, ERR_LIMIT, ERR_IO, ERR_NO_MEMORY.
  */
 int plan_perform(const struct plan_request *req, bool runs, struct buf *report, struct err *err);
+
+/* Read a whole file, "-" is standard input. Returns: 0, or negative errno as plan_perform(). */
+int plan_read(const char *path, struct buf *out, struct err *err);

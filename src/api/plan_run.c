@@ -409,9 +409,9 @@ static int check(struct run *r, struct err *err)
 	int rc = check_plan(&c);
 	bool is_refused = rc < 0 || c.n_denied > 0;
 	if (is_refused) {
-		rc = rc < 0 || r->req->is_json
-			? diags_report(r->report, &r->p.src, &diags, r->req->is_json)
-			: check_text(&c, r->report);
+		rc = r->req->is_json ? check_json(&c, r->report)
+			: rc < 0     ? diags_report(r->report, &r->p.src, &diags, false)
+				     : check_text(&c, r->report);
 		return rc < 0 ? no_memory(err) : PLAN_DENIED;
 	}
 	if (c.n_asked > 0 && r->req->approve && r->record.n_known == 0) {

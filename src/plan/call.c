@@ -460,6 +460,7 @@ int call_error(struct program *p, const struct plan_call *call, const struct pol
 	uint32_t label = 0;
 	char origin[TOOL_NAME_MAX_BYTES + 8];
 	const char *name = call->tool ? call->tool->name : "ask";
+	vm->is_private = !call->is_try;
 	if (!call->is_try)
 		return heap_fail_kind(vm->h, FAIL_TOOL, "%.100s failed: %.*s", name,
 			(int)MIN(bytes, (size_t)300), text);

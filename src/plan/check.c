@@ -36,12 +36,19 @@ size_t check_names(const struct tool_set *tools, struct heap *h, struct predecla
 	return n;
 }
 
-/* Which sources a finding is about. */
-static bool offends(struct checker *c, const struct finding *f, const struct event *e)
+/* What is looked for: what offends and was not written by the planner, what offends, anything. */
+enum want { WANT_DATA, WANT_OFFENDER, WANT_ANY, N_WANTS };
+
+static bool is_wanted(
+	struct checker *c, const struct finding *f, const struct event *e, enum want want)
 {
 	if (e->kind != EVENT_SOURCE || e->label == LABEL_FAILED)
 		return false;
+	if (want == WANT_ANY)
+		return true;
 	struct label l = label_get(c->labels, e->label);
+	if (want == WANT_DATA && !e->tool)
+		return false;
 	if (f->answer.check == CHECK_READERS)
 		return l.readers != LABEL_ALL;
 	return policy_trusts(c->out->policy, e->label) != POLICY_PROVED;
@@ -54,7 +61,7 @@ struct search {
 
 /* Joins are no steps: what they join is as near as they are. Returns: 0: there is none. */
 static uint32_t search_back(
-	struct checker *c, const struct finding *f, struct search *s, bool is_any)
+	struct checker *c, const struct finding *f, struct search *s, enum want want)
 {
 	uint32_t n = 1;
 	memset(s->from, 0, (c->n_events + 1) * sizeof *s->from);
@@ -65,7 +72,7 @@ static uint32_t search_back(
 		for (uint32_t i = 0; i < n; i++) {
 			const struct event *e = &c->events[s->level[i]];
 			const uint32_t of[2] = {e->a, e->b};
-			if (e->kind == EVENT_SOURCE && (is_any || offends(c, f, e)))
+			if (is_wanted(c, f, e, want))
 				return s->level[i];
 			for (int k = 0; k < 2; k++) {
 				if (!of[k] || s->from[of[k]])
@@ -109,10 +116,8 @@ void find_path(struct checker *c, struct check_call *call, struct finding *f)
 	f->path = heap_zero(c->h, CHECK_PATH_MAX * sizeof *f->path);
 	if (!s.level || !s.next || !s.from || !f->path)
 		return;
-	if (f->event)
-		found = search_back(c, f, &s, false);
-	if (f->event && !found)
-		found = search_back(c, f, &s, true);
+	for (int want = WANT_DATA; f->event && !found && want < N_WANTS; want++)
+		found = search_back(c, f, &s, (enum want)want);
 	for (uint32_t at = found; at;) {
 		add_step(f, &c->events[at]);
 		at = s.from[at] == UINT32_MAX ? 0 : s.from[at] - 1;

@@ -28,6 +28,7 @@ struct check {
 	struct check_call **calls;
 	uint32_t n_calls;
 	uint32_t n_denied, n_asked, n_depends; /* findings */
+	bool has_margin; /* keep labels of what is assigned, for check_explain() */
 	struct margin *margin;
 	uint32_t n_margins;
 };
@@ -37,7 +38,7 @@ size_t check_names(const struct tool_set *tools, struct heap *h, struct predecla
 	size_t room, const struct predeclared *known, size_t n_known);
 
 /*
- * Check a plan that was parsed and resolved. Set in @c: all up to `diags`.
+ * Check a plan that was parsed and resolved. Set in @c: all up to `diags`, and `has_margin`.
  * Returns: 0, also when the policy denies something, see n_denied; -1 with diagnostics when the
  *          plan cannot be judged, which refuses it as well.
  */

@@ -35,6 +35,7 @@ enum model {
 	M_GET,	  /* an element by its key, or the other argument */
 	M_SETDEFAULT,
 	M_POP,
+	M_POPITEM,
 	M_LOSE, /* elements go, or go elsewhere */
 	M_SORT,
 	M_VALUES,
@@ -136,7 +137,7 @@ static const struct row methods[] = {
 	{"lstrip", M_PART},
 	{"partition", M_PARTS},
 	{"pop", M_POP},
-	{"popitem", M_POP},
+	{"popitem", M_POPITEM},
 	{"remove", M_LOSE},
 	{"removeprefix", M_PART},
 	{"removesuffix", M_PART},
@@ -427,11 +428,11 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 	case M_NOTHING:
 		return av_constant(c, args->node, VAL_NONE);
 	case M_APPROVE:
-		return call_approve(c, args);
+		return model_approve(c, args);
 	case M_ASK:
-		return call_ask(c, args);
+		return model_ask(c, args);
 	case M_TRY:
-		return call_try(c, args);
+		return model_try(c, args);
 	default:
 		return plain(c, row->model, none, args);
 	}
@@ -461,6 +462,10 @@ static struct av change(
 		v = args->n ? item_of(c, self, x) : v;
 		places_lost(c, self, order);
 		return av_with(c, av_join(c, v, args_nth(args, 1)), structure_of(c, self));
+	case M_POPITEM:
+		v = element_of(c, items(c, args->node, self));
+		places_lost(c, self, public);
+		return v;
 	case M_SORT:
 		m = mark_join(c, whole(c, self), key_mark(c, args, self));
 		places_lost(c, self, mark_capped(c, mark_join(c, m, order), KIND_NUMBER));
@@ -514,6 +519,7 @@ struct av call_method(
 	case M_EXTEND:
 	case M_SETDEFAULT:
 	case M_POP:
+	case M_POPITEM:
 	case M_LOSE:
 	case M_SORT:
 		return change(c, row->model, self, args);

@@ -40,7 +40,7 @@ static struct frame *frame_of(struct checker *c, const struct obj *o, const stru
 	if (!at)
 		return NULL;
 	if (*at != UINT32_MAX)
-		return c->frames[*at];
+		return c->frames[*at - 1];
 	if (c->n_frames == c->frame_room) {
 		uint32_t room = c->frame_room ? c->frame_room * 2 : 32;
 		struct frame **frames =
@@ -60,9 +60,8 @@ static struct frame *frame_of(struct checker *c, const struct obj *o, const stru
 		return NULL;
 	for (uint32_t i = 0; i < scope->n_slots; i++)
 		c->cells[f->first + i].is_shared = scope->slot_symbols[i]->is_cell;
-	*at = c->n_frames;
-	f->context = c->n_frames + 1;
 	c->frames[c->n_frames++] = f;
+	*at = f->context = c->n_frames;
 	c->n_facts++;
 	return f;
 }
@@ -172,7 +171,7 @@ static void join_returns(struct checker *c, struct activation *a, struct changes
 static struct av run_body(struct checker *c, const struct obj *o, struct activation *a)
 {
 	const struct node *body = o->node->kid[o->node->n - 1];
-	uint32_t before = region_begin(c);
+	uint32_t before = state_begin(c);
 	a->region = c->region;
 	a->returns.trail = c->trail.n;
 	if (o->node->kind == NODE_LAMBDA)
@@ -180,7 +179,7 @@ static struct av run_body(struct checker *c, const struct obj *o, struct activat
 	else
 		exec(c, body);
 	bool is_end = !c->is_dead || a->is_final;
-	struct changes end = region_end(c, before);
+	struct changes end = state_end(c, before);
 	if (o->node->kind == NODE_DEF && !c->is_dead)
 		a->result = av_join(c, a->result, av_constant(c, body, VAL_NONE));
 	join_returns(c, a, &end, is_end);
@@ -244,6 +243,8 @@ static struct av call_object(struct checker *c, const struct obj *o, const struc
 struct av call_value(struct checker *c, struct av fn, const struct call_args *args)
 {
 	struct obj *o = obj_nth(c, fn, 0);
+	if (!o && fn.type == T_NONE)
+		return fn;
 	if (!o)
 		return refuse(c, P_UNKNOWN, args->node, "call a function by its name",
 			"the checker does not know what is called here");
@@ -253,9 +254,9 @@ struct av call_value(struct checker *c, struct av fn, const struct call_args *ar
 	struct av v = AV_NONE;
 	c->pc = mark_join(c, pc, guard);
 	for (size_t i = 0; (o = obj_nth(c, fn, i)); i++) {
-		uint32_t before = region_begin(c);
+		uint32_t before = state_begin(c);
 		struct av one = call_object(c, o, args);
-		struct changes all = region_end(c, before);
+		struct changes all = state_end(c, before);
 		(void)join_changes(c, &all, guard);
 		changes_done(c, &all);
 		v = av_choice(c, v, one, guard);

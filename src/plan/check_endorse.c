@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* A person sees the value and says yes: to a copy, that nobody changes afterwards. */
-struct av call_approve(struct checker *c, const struct call_args *args)
+struct av model_approve(struct checker *c, const struct call_args *args)
 {
 	struct av from = args_nth(args, 0);
 	struct mark m = whole(c, from);
@@ -47,7 +47,7 @@ static enum label_kind schema_kind(struct checker *c, struct av schema, uint32_t
 	return KIND_TEXT;
 }
 
-struct av call_ask(struct checker *c, const struct call_args *args)
+struct av model_ask(struct checker *c, const struct call_args *args)
 {
 	struct mark m = args_whole(c, args, true);
 	struct av schema = args_nth(args, 2), by_name = args_named(args, "schema");
@@ -66,7 +66,7 @@ struct av call_ask(struct checker *c, const struct call_args *args)
 }
 
 /* struct(ok, value, error): an error says something of what went in. */
-struct av call_try(struct checker *c, const struct call_args *args)
+struct av model_try(struct checker *c, const struct call_args *args)
 {
 	struct call_args rest = *args;
 	const struct obj *fn = obj_nth(c, args_nth(args, 0), 0);
@@ -84,7 +84,7 @@ struct av call_try(struct checker *c, const struct call_args *args)
 		.readers = LABEL_ALL,
 		.kind = {.rank = KIND_TEXT}};
 	const struct event source = {
-		EVENT_SOURCE, 0, 0, label_intern(c->labels, &l), args->node, NULL};
+		EVENT_SOURCE, 0, 0, label_intern(c->labels, &l), args->node, fn->tool};
 	struct mark error = {source.label, event_new(c, &source)};
 	error = mark_join(c, error, whole(c, value));
 	error = mark_join(c, error, args_whole(c, &rest, true));

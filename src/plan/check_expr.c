@@ -1,9 +1,11 @@
 /* Expressions on abstract values. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/checker.h"
 
+#include "base/word.h"
 #include "plan/int.h"
 #include "plan/str.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct mark public = {0};
@@ -35,11 +37,11 @@ static struct av eval_guarded(struct checker *c, const struct node *node, struct
 {
 	struct mark pc = c->pc;
 	struct changes none = {0};
-	uint32_t before = region_begin(c);
+	uint32_t before = state_begin(c);
 	c->pc = mark_join(c, pc, guard);
 	struct av v = eval(c, node);
 	c->pc = pc;
-	struct changes all = region_end(c, before);
+	struct changes all = state_end(c, before);
 	join_branches(c, &all, false, &none, false, guard);
 	changes_done(c, &all);
 	return v;
@@ -65,12 +67,12 @@ static struct av eval_if_else(struct checker *c, const struct node *node)
 		return eval(c, node->kid[truth ? 1 : 2]);
 	struct mark guard = mark_guard(c, truth_of(c, test), node->kid[0]);
 	c->pc = mark_join(c, pc, guard);
-	uint32_t before = region_begin(c);
+	uint32_t before = state_begin(c);
 	struct av a = eval(c, node->kid[1]);
-	struct changes first = region_end(c, before);
-	before = region_begin(c);
+	struct changes first = state_end(c, before);
+	before = state_begin(c);
 	struct av b = eval(c, node->kid[2]);
-	struct changes second = region_end(c, before);
+	struct changes second = state_end(c, before);
 	c->pc = pc;
 	join_branches(c, &first, false, &second, false, guard);
 	changes_done(c, &first);
@@ -221,7 +223,8 @@ static struct av eval_f_string(struct checker *c, const struct node *node)
 /* Everything of @from into @v: the elements, and what its order says. */
 void contents_add(struct checker *c, struct av v, struct av from)
 {
-	struct mark m = structure_of(c, from);
+	struct mark which = is_sure(c, v) ? public : v.m;
+	struct mark m = mark_join(c, structure_of(c, from), which);
 	struct obj *o;
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
 		bool has_keys = o->kind == OBJ_DICT || o->kind == OBJ_ANY;
@@ -231,9 +234,9 @@ void contents_add(struct checker *c, struct av v, struct av from)
 			m = mark_join(c, m, mark_capped(c, whole(c, from), KIND_NUMBER));
 		cell_add(c, o->structure, av_of(m, N_TYPES));
 		if (has_keys)
-			cell_add(c, o->rest, element_of(c, from));
+			cell_add(c, o->rest, av_with(c, element_of(c, from), which));
 		if (o->kind != OBJ_DICT)
-			cell_add(c, o->rest, iterated(c, from));
+			cell_add(c, o->rest, av_with(c, iterated(c, from), which));
 	}
 }
 
@@ -290,7 +293,7 @@ static void comp_clause(struct checker *c, struct comprehension *comp);
 static void comp_round(struct checker *c, struct loop *loop)
 {
 	struct comprehension *comp = loop->arg, inner = *comp;
-	assign(c, comp->node->kid[comp->at]->kid[0], iterated(c, comp->from));
+	assign_to(c, comp->node->kid[comp->at]->kid[0], iterated(c, comp->from));
 	inner.at++;
 	comp_clause(c, &inner);
 }
@@ -320,9 +323,9 @@ static void comp_if(struct checker *c, struct comprehension *comp, const struct 
 	}
 	struct mark guard = mark_guard(c, truth_of(c, v), test);
 	c->pc = mark_join(c, pc, guard);
-	uint32_t before = region_begin(c);
+	uint32_t before = state_begin(c);
 	comp_clause(c, &inner);
-	struct changes all = region_end(c, before);
+	struct changes all = state_end(c, before);
 	c->pc = pc;
 	join_branches(c, &all, false, &none, false, guard);
 	changes_done(c, &all);
@@ -420,6 +423,18 @@ static struct av eval_name(struct checker *c, const struct node *node)
 	return v.type == T_UNSET ? av_of(public, N_TYPES) : v;
 }
 
+static struct av no_tool(struct checker *c, const struct node *node, const char *name)
+{
+	enum { LOOKED_AT = 1000 };
+	struct word_near near = WORD_NEAR(name);
+	char hint[DIAG_HINT_BYTES] = "";
+	for (size_t i = 0; i < c->tools->n && i < LOOKED_AT; i++)
+		word_near_try(&near, c->tools->tool[i].name);
+	if (near.best)
+		(void)snprintf(hint, sizeof hint, "did you mean %.200s?", near.best);
+	return refuse(c, P_NO_RULE, node, hint, "there is no tool %.100s", name);
+}
+
 static struct av eval_prefix(struct checker *c, const struct node *node, const struct obj *prefix)
 {
 	char text[TOOL_NAME_MAX_BYTES + 1];
@@ -433,7 +448,7 @@ static struct av eval_prefix(struct checker *c, const struct node *node, const s
 	const struct tool *tool = tool_find(c->tools, text);
 	bool is_prefix = tool_is_prefix(c->tools, text), is_native = native_is_known(text);
 	if (!tool && !is_prefix && !is_native)
-		return refuse(c, P_NO_RULE, node, "", "there is no tool %.100s", text);
+		return no_tool(c, node, text);
 	struct obj *o = obj_new(c, tool ? OBJ_TOOL : is_native ? OBJ_NATIVE : OBJ_PREFIX, node, 0);
 	struct val name;
 	if (o && str_of(c->h, text, &name) == 0) {
@@ -523,8 +538,10 @@ static struct av eval_kind(struct checker *c, const struct node *node)
 
 struct av eval(struct checker *c, const struct node *node)
 {
-	if (c->h->kind != FAIL_NONE || heap_pay(c->h, 1) < 0)
-		return av_of(public, N_TYPES);
+	if (c->is_over || heap_pay(c->h, 1) < 0) {
+		c->is_over = true;
+		return av_of(public, T_NONE);
+	}
 	if (c->depth >= CHECK_DEPTH_MAX)
 		return refuse(c, P_TOO_MUCH, node, "take it apart",
 			"calls and expressions are nested too deeply to be checked");

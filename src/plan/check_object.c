@@ -160,7 +160,6 @@ struct mark whole(struct checker *c, struct av v)
 			walk_add(c, &w, o->self);
 	}
 	(void)heap_pay(c->h, w.n);
-	heap_release(c->h, w.item, room * sizeof(struct obj *));
 	return w.m;
 }
 
@@ -172,10 +171,10 @@ static struct av all_fields(struct checker *c, const struct obj *o)
 	return v;
 }
 
-static struct av known(struct av v, struct mark m)
+/* Of objects that hold nothing so far: to take it out ends the run, as None does as a function. */
+static struct av known(struct av v, struct av from, struct mark m)
 {
-	/* Of nothing at all: a value that is never there, or one without objects. */
-	return v.type == T_UNSET ? av_of(m, N_TYPES) : v;
+	return v.type == T_UNSET ? av_of(m, from.refs ? T_NONE : N_TYPES) : v;
 }
 
 /* Any of what is in it. */
@@ -188,7 +187,7 @@ struct av element_of(struct checker *c, struct av v)
 	struct mark m = structure_of(c, v);
 	if (!v.refs && v.type == T_STRING)
 		return av_of(m, T_STRING);
-	return av_with(c, known(all, m), m);
+	return av_with(c, known(all, v, m), m);
 }
 
 /* What a loop over it gives. */
@@ -198,11 +197,12 @@ struct av iterated(struct checker *c, struct av v)
 	struct obj *o;
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++)
 		all = av_join(c, all,
-			o->kind == OBJ_DICT ? known(c->cells[o->keys].v, v.m) : all_fields(c, o));
+			o->kind == OBJ_DICT ? known(c->cells[o->keys].v, v, v.m)
+					    : all_fields(c, o));
 	struct mark m = structure_of(c, v);
 	if (!v.refs && v.type == T_STRING)
 		return av_of(m, T_STRING);
-	return av_with(c, known(all, m), m);
+	return av_with(c, known(all, v, m), m);
 }
 
 static bool key_equal(struct val a, struct val b)
@@ -273,7 +273,7 @@ struct av item_of(struct checker *c, struct av v, struct av key)
 	}
 	if (!v.refs && v.type == T_STRING)
 		return av_of(m, T_STRING);
-	return av_with(c, known(all, m), m);
+	return av_with(c, known(all, v, m), m);
 }
 
 static void touch(struct checker *c, uint32_t cell)
@@ -302,7 +302,7 @@ static void set_in(struct checker *c, struct obj *o, struct av key, struct av x,
 }
 
 /* Is it one object in every run? */
-static bool is_sure(struct checker *c, struct av v)
+bool is_sure(struct checker *c, struct av v)
 {
 	const struct obj *o = obj_nth(c, v, 0);
 	return o && !o->is_many && !obj_nth(c, v, 1);

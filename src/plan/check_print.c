@@ -136,8 +136,13 @@ int finding_message(struct buf *out, const struct check_call *call, const struct
 		[CHECK_READERS] = "what not everybody may read reaches",
 		[CHECK_LIMIT] = "the limit of a run is passed by"};
 	bool is_param = f->answer.check >= CHECK_ALLOW && f->answer.param < call->tool->n_params;
-	return buf_addf(out, "%s %s%s%s", texts[f->answer.check], call->tool->name,
-		is_param ? "." : "", is_param ? call->tool->param[f->answer.param].name : "");
+	bool is_literal = f->answer.check == CHECK_ALLOW && f->n_path > 1 && !f->path[0].tool &&
+		f->path[0].kind == STEP_SOURCE;
+	return buf_addf(out, "%s %s%s%s",
+		is_literal ? "a literal that is not in the request reaches"
+			   : texts[f->answer.check],
+		call->tool->name, is_param ? "." : "",
+		is_param ? call->tool->param[f->answer.param].name : "");
 }
 
 static const struct rule *rule_of(const struct check *c, const struct check_call *call)

@@ -10,6 +10,11 @@ int print_finding(struct buf *out, const struct check *c, const struct check_cal
 	const struct finding *f);
 int finding_message(struct buf *out, const struct check_call *call, const struct finding *f);
 
-/* P401 to P406, and how messages call a kind. */
+/* P401 to P406, and the words for a kind, a question and its answer. */
 int finding_code(const struct finding *f);
 const char *kind_text(enum label_kind rank);
+const char *check_word(enum policy_check check);
+const char *answer_text(const struct finding *f);
+
+/* Append diagnostics as a JSON list. Returns: 0, -E2BIG, -ENOMEM. */
+int diags_json(struct buf *out, const struct source *src, const struct diags *all);

@@ -34,7 +34,10 @@ static int map_grow(struct checker *c, struct map *map)
 	return 0;
 }
 
-/* The number under a key, made UINT32_MAX when it is new. Returns: NULL without memory. */
+/*
+ * The number under a key, which is not 0, made UINT32_MAX when it is new. It may move with the next
+ * call. Returns: NULL without memory.
+ */
 uint32_t *map_at(struct checker *c, struct map *map, uint64_t a, uint64_t b, uint64_t d)
 {
 	if (map->n * 2 >= map->room && map_grow(c, map) < 0)
@@ -122,8 +125,8 @@ void cell_add(struct checker *c, uint32_t cell, struct av v)
 	cell_put(c, cell, av_join(c, c->cells[cell].v, v));
 }
 
-/* Returns: the region around it, for region_end(). */
-uint32_t region_begin(struct checker *c)
+/* Returns: the region around it, for state_end(). */
+uint32_t state_begin(struct checker *c)
 {
 	uint32_t before = c->region;
 	/* The place of the trail is kept as an entry of cell 0. */
@@ -133,7 +136,7 @@ uint32_t region_begin(struct checker *c)
 }
 
 /* Take everything back. Returns: what there was. Owns: changes_done(). */
-struct changes region_end(struct checker *c, uint32_t before)
+struct changes state_end(struct checker *c, uint32_t before)
 {
 	struct changes all = {0};
 	while (c->trail.n > 0) {

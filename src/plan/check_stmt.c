@@ -17,13 +17,15 @@ struct av refuse(struct checker *c, int code, const struct node *node, const cha
 	(void)vsnprintf(d.msg, sizeof d.msg, fmt, args);
 	va_end(args);
 	(void)snprintf(d.hint, sizeof d.hint, "%s", hint);
-	for (size_t i = 0; i < c->out->diags->n; i++) {
-		const struct diag *old = &c->out->diags->item[i];
-		if (old->start == d.start && old->code == code)
-			return av_of(public, N_TYPES);
-	}
-	(void)diag_add(c->out->diags, &c->out->src, &d);
-	return av_of(public, N_TYPES);
+	/* One is enough of what is too much; nothing more is looked at then. */
+	bool is_known = c->is_over;
+	c->is_over |= code == P_TOO_MUCH;
+	for (size_t i = 0; i < c->out->diags->n && !is_known; i++)
+		is_known = c->out->diags->item[i].start == d.start &&
+			c->out->diags->item[i].code == code;
+	if (!is_known)
+		(void)diag_add(c->out->diags, &c->out->src, &d);
+	return av_of(public, T_NONE);
 }
 
 /* The cell of a variable: of the function that owns it. Returns: 0. */
@@ -37,10 +39,10 @@ uint32_t variable_of(struct checker *c, const struct symbol *symbol)
 
 static void note(struct checker *c, const struct node *node, struct av v)
 {
-	uint32_t *at = map_at(c, &c->margins, (uintptr_t)node, 0, 0);
-	struct mark m = whole(c, v);
+	uint32_t *at = c->out->has_margin ? map_at(c, &c->margins, (uintptr_t)node, 0, 0) : NULL;
 	if (!at)
 		return;
+	struct mark m = whole(c, v);
 	if (*at == UINT32_MAX) {
 		if (c->out->n_margins == c->margin_room) {
 			uint32_t room = c->margin_room ? c->margin_room * 2 : 64;
@@ -51,10 +53,10 @@ static void note(struct checker *c, const struct node *node, struct av v)
 			c->out->margin = item;
 			c->margin_room = room;
 		}
-		*at = c->out->n_margins++;
-		c->out->margin[*at] = (struct margin){node->start, LABEL_BOTTOM};
+		c->out->margin[c->out->n_margins++] = (struct margin){node->start, LABEL_BOTTOM};
+		*at = c->out->n_margins;
 	}
-	struct margin *margin = &c->out->margin[*at];
+	struct margin *margin = &c->out->margin[*at - 1];
 	margin->label = label_join(c->labels, margin->label, m.label);
 }
 
@@ -85,11 +87,11 @@ static void unpack(struct checker *c, const struct node *target, struct av v)
 			is_starred = true;
 			kid = kid->kid[0];
 		}
-		assign(c, kid, x);
+		assign_to(c, kid, x);
 	}
 }
 
-void assign(struct checker *c, const struct node *target, struct av v)
+void assign_to(struct checker *c, const struct node *target, struct av v)
 {
 	struct av to;
 	switch ((int)target->kind) {
@@ -135,7 +137,7 @@ static void exec_augmented(struct checker *c, const struct node *node)
 	const struct node *target = node->kid[0];
 	if (target->kind != NODE_INDEX) {
 		struct av old = eval(c, target);
-		assign(c, target, augmented(c, node, old, eval(c, node->kid[1])));
+		assign_to(c, target, augmented(c, node, old, eval(c, node->kid[1])));
 		return;
 	}
 	struct av to = eval(c, target->kid[0]), key = eval(c, target->kid[1]);
@@ -164,15 +166,15 @@ static void exec_if(struct checker *c, const struct node *node, uint32_t at)
 	}
 	struct mark guard = mark_guard(c, truth_of(c, test), node->kid[at]);
 	c->pc = mark_join(c, pc, guard);
-	uint32_t before = region_begin(c);
+	uint32_t before = state_begin(c);
 	exec(c, node->kid[at + 1]);
 	bool is_a_dead = c->is_dead;
-	struct changes a = region_end(c, before);
+	struct changes a = state_end(c, before);
 	c->is_dead = false;
-	before = region_begin(c);
+	before = state_begin(c);
 	exec_if(c, node, at + 2);
 	bool is_b_dead = c->is_dead;
-	struct changes b = region_end(c, before);
+	struct changes b = state_end(c, before);
 	c->pc = pc;
 	c->is_dead = is_a_dead && is_b_dead;
 	join_branches(c, &a, is_a_dead, &b, is_b_dead, guard);
@@ -189,7 +191,7 @@ static struct mark counted(struct checker *c, struct mark m, const struct node *
 /* One round, from the state at the head. Returns: is the state at the head another one now? */
 static bool one_round(struct checker *c, struct loop *loop, struct mark pc)
 {
-	uint32_t before = region_begin(c), facts = c->n_facts;
+	uint32_t before = state_begin(c), facts = c->n_facts;
 	struct exits ends = {.trail = c->trail.n}, *outer = c->continues;
 	struct mark broken = c->broken, returned = c->returned, guard = loop->guard;
 	c->breaks->trail = c->trail.n;
@@ -199,7 +201,7 @@ static bool one_round(struct checker *c, struct loop *loop, struct mark pc)
 	bool is_dead = c->is_dead;
 	c->is_dead = false;
 	c->continues = outer;
-	struct changes all = region_end(c, before);
+	struct changes all = state_end(c, before);
 	bool is_changed = !is_dead && join_changes(c, &all, loop->guard);
 	struct mark left = mark_join(c, loop->guard, c->broken);
 	if (ends.is_used)
@@ -220,7 +222,8 @@ void run_loop(struct checker *c, struct loop *loop)
 	struct exits breaks = {0}, *outer = c->breaks;
 	c->breaks = &breaks;
 	c->n_loops++;
-	loop->guard = counted(c, loop->guard, loop->node);
+	const struct node *by = loop->node;
+	loop->guard = counted(c, loop->guard, by->kind == NODE_FOR ? by->kid[1] : by);
 	while (one_round(c, loop, pc) && c->h->kind == FAIL_NONE)
 		;
 	c->n_loops--;
@@ -236,7 +239,7 @@ static void for_round(struct checker *c, struct loop *loop)
 {
 	const struct node *node = loop->node;
 	const struct av *from = loop->arg;
-	assign(c, node->kid[0], iterated(c, *from));
+	assign_to(c, node->kid[0], iterated(c, *from));
 	exec(c, node->kid[2]);
 }
 
@@ -299,7 +302,7 @@ static void exec_return(struct checker *c, const struct node *node)
 static void exec_block(struct checker *c, const struct node *node)
 {
 	/* What follows a return is not run. */
-	for (uint32_t i = 0; i < node->n && !c->is_dead && c->h->kind == FAIL_NONE; i++)
+	for (uint32_t i = 0; i < node->n && !c->is_dead && !c->is_over; i++)
 		exec(c, node->kid[i]);
 }
 
@@ -316,7 +319,7 @@ void exec(struct checker *c, const struct node *node)
 		(void)eval(c, node->kid[0]);
 		break;
 	case NODE_ASSIGN:
-		assign(c, node->kid[0], eval(c, node->kid[1]));
+		assign_to(c, node->kid[0], eval(c, node->kid[1]));
 		break;
 	case NODE_AUGMENTED:
 		exec_augmented(c, node);
@@ -329,7 +332,7 @@ void exec(struct checker *c, const struct node *node)
 		exec_loop(c, node);
 		break;
 	case NODE_DEF:
-		assign(c, node->kid[0], function_value(c, node));
+		assign_to(c, node->kid[0], function_value(c, node));
 		break;
 	case NODE_RETURN:
 		exec_return(c, node);

@@ -75,7 +75,7 @@ static struct check_call *record_of(
 	if (!at)
 		return NULL;
 	if (*at != UINT32_MAX)
-		return out->calls[*at];
+		return out->calls[*at - 1];
 	if (out->n_calls == c->call_room) {
 		uint32_t room = c->call_room ? c->call_room * 2 : 16;
 		struct check_call **calls =
@@ -93,8 +93,8 @@ static struct check_call *record_of(
 	call->finding = heap_zero(c->h, (4 * tool->n_params + 3) * sizeof *call->finding);
 	if (!call->arg || !call->finding)
 		return NULL;
-	*at = out->n_calls;
 	out->calls[out->n_calls++] = call;
+	*at = out->n_calls;
 	return call;
 }
 

@@ -141,8 +141,9 @@ struct checker {
 	struct event *events; /* from 1 on */
 	uint32_t n_events, event_room;
 	struct map sites, contexts, calls, margins;
-	uint32_t n_facts; /* counts changes to what is not in cells */
-	uint32_t n_contexts, n_walks;
+	uint32_t n_facts;  /* counts changes to what is not in cells */
+	struct obj **walk; /* scratch of whole() */
+	uint32_t walk_room, n_walks;
 	struct mark pc;	      /* of guards that are open */
 	struct mark broken;   /* of guards of a break or continue of a loop that is open */
 	struct mark returned; /* of guards of a return */
@@ -152,6 +153,7 @@ struct checker {
 	struct activation *active;
 	uint32_t n_active, n_loops, depth;
 	bool is_dead; /* control does not come here */
+	bool is_over; /* a limit was reached: nothing is looked at any more */
 	uint32_t call_room;
 	uint32_t margin_room;
 };
@@ -160,8 +162,8 @@ struct checker {
 uint32_t cells_add(struct checker *c, uint32_t n);
 void cell_write(struct checker *c, uint32_t cell, struct av v);
 void cell_add(struct checker *c, uint32_t cell, struct av v);
-uint32_t region_begin(struct checker *c);
-struct changes region_end(struct checker *c, uint32_t before);
+uint32_t state_begin(struct checker *c);
+struct changes state_end(struct checker *c, uint32_t before);
 void changes_done(struct checker *c, struct changes *all);
 void join_branches(struct checker *c, struct changes *a, bool is_a_dead, struct changes *b,
 	bool is_b_dead, struct mark guard);
@@ -191,6 +193,7 @@ struct obj *obj_nth(struct checker *c, struct av v, size_t n);
 struct av any_value(struct checker *c, const struct node *node, uint32_t tag, struct mark m);
 struct mark structure_of(struct checker *c, struct av v);
 struct mark truth_of(struct checker *c, struct av v);
+bool is_sure(struct checker *c, struct av v);
 struct mark whole(struct checker *c, struct av v);
 struct av element_of(struct checker *c, struct av v);
 struct av iterated(struct checker *c, struct av v);
@@ -203,7 +206,7 @@ struct val concrete(struct checker *c, struct av v, uint32_t depth);
 
 /* check_expr.c, check_stmt.c. */
 struct av eval(struct checker *c, const struct node *node);
-void assign(struct checker *c, const struct node *target, struct av v);
+void assign_to(struct checker *c, const struct node *target, struct av v);
 void exec(struct checker *c, const struct node *node);
 uint32_t variable_of(struct checker *c, const struct symbol *symbol);
 bool const_truth(struct av v, bool *out);
@@ -240,9 +243,9 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 struct av call_method(
 	struct checker *c, struct av self, const char *name, const struct call_args *args);
 struct av call_tool(struct checker *c, const struct tool *tool, const struct call_args *args);
-struct av call_approve(struct checker *c, const struct call_args *args);
-struct av call_ask(struct checker *c, const struct call_args *args);
-struct av call_try(struct checker *c, const struct call_args *args);
+struct av model_approve(struct checker *c, const struct call_args *args);
+struct av model_ask(struct checker *c, const struct call_args *args);
+struct av model_try(struct checker *c, const struct call_args *args);
 struct av args_nth(const struct call_args *args, uint32_t i);
 struct av args_named(const struct call_args *args, const char *name);
 struct mark args_whole(struct checker *c, const struct call_args *args, bool has_constants);

@@ -124,7 +124,9 @@ static int diag_json(struct buf *out, const struct source *src, const struct dia
 {
 	int r = buf_addf(out, "{\"code\":\"P%03d\",", d->code);
 	if (r == 0)
-		r = quoted(out, "message", d->msg);
+		r = quoted(out, "message",
+			d->is_private ? "the message is withheld: it may repeat what a tool gave"
+				      : d->msg);
 	if (r == 0)
 		r = buf_add(out, ",");
 	if (r == 0)

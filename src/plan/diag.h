@@ -20,6 +20,7 @@ struct diag {
 	uint32_t line, column; /* from 1; a column is a character */
 	char msg[DIAG_MSG_BYTES];
 	char hint[DIAG_HINT_BYTES]; /* the rewrite, or empty */
+	bool is_private; /* `msg` may repeat what a tool gave: for people, not for a planner */
 };
 
 /* The first DIAG_MAX; `n_all` counts on. */

@@ -52,6 +52,9 @@ int flow_raise(struct vm *vm, const struct frame *f, uint32_t label);
 /* Labels of all that is there now: it may have changed. Returns: 0 or -1. */
 int flow_unknown(struct vm *vm, uint32_t label);
 
+/* May what is said of a failure here repeat a value that is not of the plan itself? */
+bool flow_may_tell(struct vm *vm);
+
 /* The end of a region. */
 void flow_merge(struct vm *vm, struct frame *f, uint32_t region);
 

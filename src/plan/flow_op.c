@@ -168,6 +168,25 @@ int flow_slow(struct vm *vm, struct frame *f, const struct ins *i)
 	return 0;
 }
 
+bool flow_may_tell(struct vm *vm)
+{
+	const struct frame *f = vm->n_frames ? &vm->frames[vm->n_frames - 1] : NULL;
+	if (!vm->flow.all || !f || f->pc == f->code->ins)
+		return false;
+	const struct ins *i = f->pc - 1;
+	bool is_call = i->op == OP_CALL || i->op == OP_CALL_SHAPE || i->op == OP_METHOD;
+	uint32_t n = f->code->n_registers, label = 0;
+	const uint32_t at[] = {i->a, i->b, i->c};
+	for (size_t k = 0; k < 3; k++)
+		if (at[k] < n)
+			label = flow_join(vm, label, flow_whole(vm, f->base[at[k]]));
+	/* Of a call with a shape, whatever stands behind the function. */
+	uint32_t end = i->op == OP_CALL_SHAPE ? n : MIN(n, i->a + 1u + i->b);
+	for (uint32_t k = i->a; is_call && k < end; k++)
+		label = flow_join(vm, label, flow_whole(vm, f->base[k]));
+	return label == LABEL_FAILED || flow_guard(vm, label) != 0;
+}
+
 static uint32_t args_label(struct vm *vm, const struct val *v, size_t n, bool is_whole)
 {
 	uint32_t label = 0;

@@ -99,7 +99,7 @@ static enum vm_state finish(struct program *p, enum vm_state state)
 {
 	if (state != VM_FAILED)
 		return state;
-	struct diag d = {.code = code_of(p->heap.kind)};
+	struct diag d = {.code = code_of(p->heap.kind), .is_private = p->vm.is_private};
 	if (p->vm.n_trace > 0)
 		d.start = d.end = p->vm.trace[0].at;
 	(void)snprintf(d.msg, sizeof d.msg, "%.250s", p->heap.msg);

@@ -33,10 +33,11 @@ static struct stack_chunk *next_chunk(struct vm *vm, size_t n)
 	if (next && next->n >= n)
 		return next;
 	size_t room = MAX(n, (size_t)CHUNK_VALUES);
-	next = heap_alloc(vm->h, sizeof *next + room * sizeof next->item[0]);
+	/* Cleared: whoever looks at all registers of a frame finds values. */
+	next = heap_zero(vm->h, sizeof *next + room * sizeof next->item[0]);
 	if (!next)
 		return NULL;
-	*next = (struct stack_chunk){.n = room};
+	next->n = room;
 	if (vm->chunk)
 		vm->chunk->next = next;
 	return next;
@@ -322,6 +323,8 @@ static int call_method(struct vm *vm, const struct frame *f, const struct ins *i
 
 static void record_trace(struct vm *vm, uint32_t first)
 {
+	bool is_said = vm->h->kind == FAIL_ERROR || vm->h->kind == FAIL_TOOL;
+	vm->is_private |= is_said && flow_may_tell(vm);
 	vm->n_trace = 0;
 	for (uint32_t i = vm->n_frames; i > first && vm->n_trace < VM_TRACE_MAX; i--) {
 		const struct frame *f = &vm->frames[i - 1];

@@ -103,6 +103,7 @@ struct vm {
 	struct val *call_dest;
 	struct trace trace[VM_TRACE_MAX]; /* VM_FAILED: innermost first */
 	size_t n_trace;
+	bool is_private; /* VM_FAILED: what is said of it may repeat what is not of the plan */
 };
 
 /* Set up. @h, @host outlive it. Returns: 0 or -1. */

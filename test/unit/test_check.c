@@ -272,6 +272,44 @@ static const struct flow containers[] = {
 		NULL},
 	{"a clean dict of a clean loop",
 		"l = [x for x in ['f1', 'f2']]\nfiles.delete(file_id=l[0])\n", "allow", ""},
+	{"alias by update of a dict",
+		"a = ['f1']\nd = {}\nd.update({'k': a})\nd['k'].append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias by **", "a = ['f1']\nd = {**{'k': a}}\nd['k'].append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias by *", "a = ['f1']\nd = [*[a]]\nd[0].append(t)\nfiles.delete(file_id=a)\n", "deny",
+		NULL},
+	{"alias by copy", "a = ['f1']\nd = [a].copy()\nd[0].append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias by a loop", "a = ['f1']\nfor x in [a]:\n    x.append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias by a star target",
+		"a = ['f1']\n*x, y = [a, 1]\nx[0].append(t)\nfiles.delete(file_id=a)\n", "deny",
+		NULL},
+	{"alias by a comprehension",
+		"a = ['f1']\n[x.append(t) for x in [a]]\nfiles.delete(file_id=a)\n", "deny", NULL},
+	{"alias by a default",
+		"a = ['f1']\ndef f(x=a):\n    x.append(t)\nf()\nfiles.delete(file_id=a)\n", "deny",
+		NULL},
+	{"alias by *args",
+		"a = ['f1']\ndef f(*x):\n    x[0].append(t)\nf(a)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias by **kwargs",
+		"a = ['f1']\ndef f(**x):\n    x['k'].append(t)\nf(k=a)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias by repetition",
+		"a = ['f1']\nx = [a] * 2\nx[0].append(t)\nfiles.delete(file_id=a)\n", "deny", NULL},
+	{"alias by popitem",
+		"a = ['f1']\n{'k': a}.popitem()[1].append(t)\nfiles.delete(file_id=a)\n", "deny",
+		NULL},
+	{"alias by sum",
+		"a = ['f1']\nx = sum([[a]], [])\nx[0].append(t)\nfiles.delete(file_id=a)\n", "deny",
+		NULL},
+	{"alias by reversed", "a = ['f1']\nreversed([a])[0].append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias by getattr",
+		"a = ['f1']\ngetattr(struct(k=a), 'k').append(t)\nfiles.delete(file_id=a)\n",
+		"refused", NULL},
 };
 
 /* Implicit flows: the guard is named. */
@@ -391,6 +429,36 @@ static const struct flow implicit[] = {
 	{"cleared in a branch",
 		"l = ['f1']\nif t == 'a':\n    l.clear()\nfiles.delete(file_id=str(len(l)))\n",
 		"deny", NULL},
+	{"return before a change at a place that is not known",
+		"d = {'a': 'f1'}\ndef f():\n    if t == 'a':\n        return\n    d[v] = 'f2'\nf()\nfiles.delete(file_id=d['a'])\n",
+		"deny", NULL},
+	{"else breaks",
+		"x = 'f1'\nfor i in ['a', 'b']:\n    if t == i:\n        x = 'f2'\n    else:\n        break\nfiles.delete(file_id=x)\n",
+		"deny", NULL},
+	{"else returns",
+		"l = {'a': 'f1'}\ndef f():\n    if t == 'a':\n        l['a'] = 'f2'\n    else:\n        return\nf()\nfiles.delete(file_id=l['a'])\n",
+		"deny", NULL},
+	{"the second break",
+		"x = 'f1'\nfor i in ['a', 'b']:\n    x = 'f1'\n    if v == i:\n        break\n    x = t\n    if v == i:\n        break\n    x = 'f1'\nfiles.delete(file_id=x)\n",
+		"deny", NULL},
+	{"dict by a tainted choice",
+		"a = {'k': 'f1'}\nb = {'k': 'f1'}\n(a if t == 'a' else b)['k'] = 'f2'\nfiles.delete(file_id=a['k'])\n",
+		"deny", NULL},
+	{"update by a tainted choice",
+		"a = {'k': 'f1'}\nb = {'k': 'f1'}\n(a if t == 'a' else b).update({'k': 'f2'})\nfiles.delete(file_id=a['k'])\n",
+		"deny", NULL},
+	{"update with pairs by a tainted choice",
+		"a = {'k': 'f1'}\nb = {'k': 'f1'}\n(a if t == 'a' else b).update([('k', 'f2')])\nfiles.delete(file_id=a['k'])\n",
+		"deny", NULL},
+	{"union in place by a tainted choice",
+		"a = {'k': 'f1'}\nb = {'k': 'f1'}\nc = a if t == 'a' else b\nc |= {'k': 'f2'}\nfiles.delete(file_id=a['k'])\n",
+		"deny", NULL},
+	{"order of a sort",
+		"l = ['f1', 'f2']\nl.sort(key=lambda x: x == t)\nfiles.delete(file_id=l[0])\n",
+		"deny", NULL},
+	{"while with a break",
+		"n = 'f1'\nwhile len(v) > 1:\n    if t == 'a':\n        break\n    n = 'f2'\nfiles.delete(file_id=n)\n",
+		"deny", NULL},
 };
 
 static const struct flow functions[] = {
@@ -462,6 +530,9 @@ static const struct flow functions[] = {
 	{"too many arguments", "files.delete('f1', 'f2')\n", "refused", NULL},
 	{"unknown tool", "files.remove(file_id='f1')\n", "refused", NULL},
 	{"tool without a rule", "x = 1\n", "allow", ""},
+	{"closure of an earlier activation",
+		"l = []\ndef f():\n    x = 'f1'\n    r = l[0]() if l else 'f1'\n    l.append(lambda: x)\n    x = t\n    return r\ny = 'f1'\nfor i in ['a', 'b']:\n    y = f()\nfiles.delete(file_id=y)\n",
+		"deny", NULL},
 };
 
 static const struct flow endorsed[] = {
@@ -483,7 +554,7 @@ static const struct flow endorsed[] = {
 		"for i in ['a', 'b']:\n    if i in t:\n        break\n    mail.send(recipients=u, subject='s', body='b')\n",
 		"deny", NULL},
 	{"kinds: a text out of bits",
-		"s = ''\nfor i in ['a', 'b']:\n    s = s + ('x' if i in t else 'y')\nbank.pay(recipient='bob@b.c', amount=s)\n",
+		"s = 'k'\nfor i in ['a', 'b']:\n    s = s + ('a' if i in t else 'b')\nbank.pay(recipient='bob@b.c', amount=s)\n",
 		"ask", NULL},
 	{"kinds: which of three is more than a bit",
 		"x = 'f1'\nif 'a' in t:\n    x = 'f2'\nif 'b' in t:\n    x = 'k'\nif x == 'k':\n    mail.send(recipients=u, subject='s', body='b')\n",
@@ -547,6 +618,7 @@ static const struct flow endorsed[] = {
 	{"a text of the model counts",
 		"b = ask('k', t, str)\nfor x in b.split('a'):\n    mail.send(recipients=u, subject='s', body='b')\n",
 		"deny", NULL},
+	{"kinds: keys count", "bank.pay(recipient='bob@b.c', amount={t: 1})\n", "ask", NULL},
 };
 
 TEST(direct_flows)
@@ -572,4 +644,39 @@ TEST(flows_through_functions)
 TEST(kinds_endorsements_and_tools)
 {
 	run_flows(endorsed, ARRAY_LEN(endorsed), TEST_POLICY);
+}
+
+/* What the policy trusts is not all that went in. */
+static const struct flow trusting[] = {
+	{"a trusted model passes on", "x = ask('k', t, str)\nfiles.delete(file_id=x)\n", "deny",
+		NULL},
+	{"a trusted model", "x = ask('k', u, str)\nfiles.delete(file_id=x)\n", "allow", ""},
+	{"a trusted error passes on",
+		"r = try_call(contacts.search, query=t)\nfiles.delete(file_id=r.error)\n", "deny",
+		NULL},
+	{"a trusted error",
+		"r = try_call(contacts.search, query='a')\nfiles.delete(file_id=r.error)\n",
+		"allow", ""},
+	{"what the plan invents", "files.delete(file_id='zzz')\n", "allow", ""},
+};
+
+TEST(trust_does_not_launder)
+{
+	run_flows(trusting, ARRAY_LEN(trusting),
+		TEST_POLICY "trust(plan, model, error('contacts.search'))\n");
+}
+
+/* A call that is gone through many times is one call. */
+TEST(calls_are_counted_by_place)
+{
+	static struct fixture f;
+	set_up(&f,
+		"def g(x):\n    return web.get(url=x)\nfor i in ['a', 'b']:\n    y = g(i)\n"
+		"z = g('a')\nw = web.get(url='a')\n",
+		TEST_POLICY, REQUEST);
+	CHECK_INT(f.rc, 0);
+	CHECK_INT(f.check.n_calls, 2);
+	CHECK(f.check.n_calls == 2 && f.check.calls[0]->is_repeated &&
+		!f.check.calls[1]->is_repeated);
+	tear_down(&f);
 }
