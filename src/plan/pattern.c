@@ -76,7 +76,7 @@ static int read_char(const struct regex *r, size_t *at, int32_t *c)
 	if (*at == r->bytes)
 		return -1;
 	*at += utf8_decode(r->text + *at, r->bytes - *at, c);
-	if (strchr("dwsDWS", *c < 128 ? *c : '?'))
+	if (*c > 0 && strchr("dwsDWS", *c < 128 ? *c : '?'))
 		return 1;
 	*c = *c == 'n' ? '\n' : *c == 't' ? '\t' : *c == 'r' ? '\r' : *c;
 	return *c < 128 && ((*c | 0x20) >= 'a' && (*c | 0x20) <= 'z') ? -1 : 0;
@@ -129,7 +129,7 @@ static int read_atom(struct regex *r)
 		return read_class(r);
 	if (c == '(') {
 		r->at++;
-		if (r->text[r->at] == '?' && r->at + 1 < r->bytes && r->text[r->at + 1] == ':')
+		if (peek(r) == '?' && r->at + 1 < r->bytes && r->text[r->at + 1] == ':')
 			r->at += 2;
 		if (++r->depth > NESTED_MAX)
 			return bad(r, "it is nested too deeply");
@@ -145,7 +145,7 @@ static int read_atom(struct regex *r)
 		r->at++;
 		return add(r, (struct state){.step = STEP_ANY});
 	}
-	if (strchr("*+?{", c))
+	if (c > 0 && strchr("*+?{", c))
 		return bad(r, "nothing is there to be repeated");
 	if (c == '^' || c == '$')
 		return bad(r, "the whole value is compared: leave ^ and $ out");
