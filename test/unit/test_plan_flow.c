@@ -219,6 +219,8 @@ static const struct flow_case cases[] = {
 		"T-"},
 	{"s = src(['k', 'l'])\ng = {}\nfor k in s:\n    if k not in g:\n        g[k] = []\n    g[k].append(1)\nsink(g)\n",
 		"T"},
+	{"s = src(9)\nm = [1]\ng = {}\nif s == 9:\n    g[s] = m\nif s == 9:\n    g.setdefault(s, []).append(2)\nsink(m)\n",
+		"P605"},
 	{"for m in src([{'n': 1}]):\n    m['x'] = 2\n    sink(m)\n", "T!"},
 	{"s = src('a')\nx = None\nif s:\n    x = []\n    x.append(1)\nsink(x)\n", "T"},
 	{"r = src({'a': [1]})\nr['a'].append(2)\nr['b'] = 1\nsink(r)\nx = [1]\nsink(x)\n", "T-"},
