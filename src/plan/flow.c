@@ -141,7 +141,7 @@ static int walk_val(struct walk *w, struct val *v);
 
 static int walk_items(struct walk *w, struct val *item, size_t n)
 {
-	int r = 0;
+	int r = heap_pay(w->vm->h, n / 16);
 	for (size_t i = 0; i < n && r == 0; i++)
 		if (w->paints || item[i].label || item[i].type >= T_LIST)
 			r = walk_val(w, &item[i]);
@@ -150,7 +150,7 @@ static int walk_items(struct walk *w, struct val *item, size_t n)
 
 static int walk_table(struct walk *w, struct table *t, bool is_dict)
 {
-	int r = 0;
+	int r = heap_pay(w->vm->h, t->n_entries / 8);
 	for (uint32_t i = 0; i < t->n_entries && r == 0; i++) {
 		if (t->entry[i].key.type == T_UNSET)
 			continue;

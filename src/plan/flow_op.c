@@ -254,6 +254,7 @@ int flow_native(struct vm *vm, const struct native *native, struct val self,
 	int r = native_run(vm, native, self, args, out);
 	vm->h->guard = before;
 	label = flow_join(vm, label, vm->flow.called);
+	r = label == LABEL_FAILED ? -1 : r;
 	if (native->change == CHANGE_WHOLE && vm->flow.called && r == 0)
 		r = flow_change(vm, self, vm->flow.called);
 	vm->flow.called = called;

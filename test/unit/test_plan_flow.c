@@ -272,6 +272,19 @@ TEST(no_allocation_may_fail_badly_with_labels)
 	CHECK_STR(seen, "TTT");
 }
 
+/* A look at all that is in a list is paid for, however little is said of it. */
+TEST(labels_of_much_cost_fuel)
+{
+	char seen[SEEN_MAX];
+	CHECK_INT(run("x = src([1]) * 100000\nfor i in range(10000):\n    if x == []: pass\n",
+			  false, seen),
+		602);
+	CHECK_INT(run("x = src([1])\nx.append(x)\nsink(x == 1)\n", false, seen), 0);
+	CHECK_INT(
+		run("x = src(1)\nfor i in range(60):\n    x = [x, x]\nsink(len(x))\n", false, seen),
+		0);
+}
+
 /* Programs at random: the same seed gives the same one. */
 struct maker {
 	uint64_t state;
