@@ -23,6 +23,7 @@ static struct obj *obj_make(struct checker *c, enum obj_kind kind, const struct 
 	}
 	if (!o || cells == 0)
 		return NULL;
+	c->cells[cells + 1].owner = c->cells[cells + 2].owner = cells;
 	*o = (struct obj){.kind = kind,
 		.node = node,
 		.structure = cells,
@@ -237,6 +238,7 @@ struct field *field_at(struct checker *c, struct obj *o, struct val key, bool is
 	uint32_t cell = cells_add(c, 1);
 	if (cell == 0)
 		return NULL;
+	c->cells[cell].owner = o->structure;
 	o->field[o->n_fields] = (struct field){key, cell};
 	c->n_facts++;
 	return &o->field[o->n_fields++];
@@ -262,7 +264,7 @@ struct av item_of(struct checker *c, struct av v, struct av key)
 	struct obj *o;
 	/* A constant chooses the same place in every run. */
 	if (key.konst.type == T_UNSET)
-		m = mark_join(c, m, mark_capped(c, whole(c, key), KIND_NUMBER));
+		m = mark_join(c, m, mark_capped(c, mark_unplanned(c, whole(c, key)), KIND_NUMBER));
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
 		all = av_join(c, all, item_in(c, o, key.konst));
 		/* A key that is not there ends the run; what is first is a matter of order. */

@@ -169,6 +169,19 @@ static const struct flow direct[] = {
 	{"sum", "files.delete(file_id=str(sum([1, len(t)])))\n", "deny", NULL},
 	{"max", "files.delete(file_id=max(['f1', t]))\n", "deny", NULL},
 	{"print is no sink", "print(t)\n", "allow", ""},
+	{"a number of the plan by int()", "files.delete(file_id=str(int('777')))\n", "deny", NULL},
+	{"a number of the plan by len()", "files.delete(file_id=str(len([0, 0, 0])))\n", "deny",
+		NULL},
+	{"a number of the plan by comparing", "files.delete(file_id=str(int(777 == 777)))\n",
+		"deny", NULL},
+	{"a number of the plan by range()",
+		"for i in range(9):\n    files.delete(file_id=str(i))\n", "deny", NULL},
+	{"a text of the plan by None", "files.delete(file_id=str(None))\n", "deny", NULL},
+	{"a text of the plan by chr()", "files.delete(file_id=chr(len([0])))\n", "deny", NULL},
+	{"a text of the plan by a format", "files.delete(file_id=f'{None}')\n", "deny", NULL},
+	{"a place of the plan",
+		"l = ['f1', 'f2']\ni = 0\nfor k in ['a']:\n    i = i + 1\nfiles.delete(file_id=l[i])\n",
+		"allow", NULL},
 };
 
 static const struct flow containers[] = {
@@ -459,6 +472,21 @@ static const struct flow implicit[] = {
 	{"while with a break",
 		"n = 'f1'\nwhile len(v) > 1:\n    if t == 'a':\n        break\n    n = 'f2'\nfiles.delete(file_id=n)\n",
 		"deny", NULL},
+	{"setdefault behind a branch",
+		"d = {}\nif t == 'a':\n    d['k'] = 'f2'\nd.setdefault('k', 'f1')\nfiles.delete(file_id=d['k'])\n",
+		"deny", NULL},
+	{"a first unknown key in a branch",
+		"d = {'a': 'f1'}\nif t == 'a':\n    d[v] = 'f2'\nfiles.delete(file_id=d['a'])\n",
+		"deny", NULL},
+	{"a first unknown key in a loop",
+		"d = {'a': 'f1'}\nfor i in t.split():\n    d[v] = 'f2'\nfiles.delete(file_id=d['a'])\n",
+		"deny", NULL},
+	{"defaults under a dict",
+		"d = {}\nif t == 'a':\n    d['k'] = 'f2'\ne = {'k': 'f1', **d}\nfiles.delete(file_id=e['k'])\n",
+		"deny", NULL},
+	{"an object of the branch",
+		"x = 'f1'\nif v == 'a':\n    d = {'k': 'f2'}\n    x = d['k']\nfiles.delete(file_id=x)\n",
+		"allow", NULL},
 };
 
 static const struct flow functions[] = {
