@@ -182,6 +182,9 @@ static const struct flow direct[] = {
 	{"a place of the plan",
 		"l = ['f1', 'f2']\ni = 0\nfor k in ['a']:\n    i = i + 1\nfiles.delete(file_id=l[i])\n",
 		"allow", NULL},
+	{"a length is the plan's number", "files.delete(file_id=len([0, 0, 0]))\n", "deny", NULL},
+	{"chosen by the plan", "files.delete(file_id='f1' if len(v) > 77 else 'f2')\n", "allow",
+		NULL},
 };
 
 static const struct flow containers[] = {
@@ -487,6 +490,9 @@ static const struct flow implicit[] = {
 	{"an object of the branch",
 		"x = 'f1'\nif v == 'a':\n    d = {'k': 'f2'}\n    x = d['k']\nfiles.delete(file_id=x)\n",
 		"allow", NULL},
+	{"what the condition of while changes",
+		"d = {'k': 'f1'}\ndef g():\n    d['k'] = t\n    return len(v) > 1\nwhile g():\n    d['k'] = 'f1'\nfiles.delete(file_id=d['k'])\n",
+		"deny", NULL},
 };
 
 static const struct flow functions[] = {
@@ -707,4 +713,40 @@ TEST(calls_are_counted_by_place)
 	CHECK(f.check.n_calls == 2 && f.check.calls[0]->is_repeated &&
 		!f.check.calls[1]->is_repeated);
 	tear_down(&f);
+}
+
+/* What other systems let through: each with the way that is shown. */
+static const struct flow holes[] = {
+	{"a branch not taken leaks the guard",
+		"y = 'f1'\nif t == 'a':\n    y = 'f2'\nelse:\n    pass\nfiles.delete(file_id=y)\n",
+		"deny", "source 1 guard 4 sink 8"},
+	{"a loop over an empty tainted list",
+		"y = 'f1'\nfor c in mail.search(query='a'):\n    y = 'f2'\nfiles.delete(file_id=y)\n",
+		"deny", "source 4 guard 4 sink 6"},
+	{"the filter of a comprehension",
+		"y = [i for i in ['f1', 'f2'] if t == i]\nfiles.delete(file_id=y)\n", "deny",
+		"source 1 guard 3 sink 4"},
+	{"[tainted] counts as trusted", "y = [t]\nfiles.delete(file_id=y)\n", "deny",
+		"source 1 sink 4"},
+	{"taint moves one variable each round, for more rounds than a cap",
+		"a = 'f1'\nb = 'f1'\nd = 'f1'\ne = 'f1'\ng = 'f1'\nfor i in range(9):\n    g = e\n    e = d\n"
+		"    d = b\n    b = a\n    a = t\nfiles.delete(file_id=g)\n",
+		"deny", "source 1 sink 14"},
+	{"an overwrite in a loop of no rounds",
+		"x = t\nfor i in v.split():\n    x = 'f1'\nfiles.delete(file_id=x)\n", "deny",
+		"source 1 sink 6"},
+	{"an implicit flow", "x = 'f1'\nif len(t) > 1:\n    x = 'f2'\nfiles.delete(file_id=x)\n",
+		"deny", "source 1 guard 4 sink 6"},
+	{"all constants are the user's", "files.delete(file_id='f9')\n", "deny", "source 3 sink 3"},
+	{"a trusted tool launders its inputs",
+		"c = contacts.search(query=t)\nfiles.delete(file_id=c)\n", "deny",
+		"source 1 through 3 sink 4"},
+	{"the text of an error carries the payload",
+		"r = try_call(contacts.search, query=t)\nfiles.delete(file_id=r.error)\n", "deny",
+		"source 3 sink 4"},
+};
+
+TEST(holes_of_others)
+{
+	run_flows(holes, ARRAY_LEN(holes), TEST_POLICY);
 }
