@@ -24,16 +24,18 @@ struct fixture {
 	int rc;
 };
 
-static void set_up(struct fixture *f, const char *plan, const char *policy, const char *request)
+static const struct heap_limits plenty = {
+	.fuel = UINT64_C(1) << 32, .bytes = 256 << 20, .depth = 1000};
+
+static void set_up_within(struct fixture *f, const char *plan, const char *policy,
+	const char *request, struct heap_limits limits, size_t label_bytes)
 {
-	static const struct heap_limits limits = {
-		.fuel = UINT64_C(1) << 32, .bytes = 256 << 20, .depth = 1000};
 	static const uint64_t seed[2] = {1, 2};
 	struct source rules = {"p.star", policy, policy ? strlen(policy) : 0};
 	struct predeclared names[NAMES];
 	struct dialect dialect = DIALECT_PLAN;
 	dialect.while_loops = true;
-	*f = (struct fixture){.labels = labels_new(LABELS_BYTES), .text = BUF_INIT(TEXT_BYTES)};
+	*f = (struct fixture){.labels = labels_new(label_bytes), .text = BUF_INIT(TEXT_BYTES)};
 	f->src = (struct source){"plan.star", plan, strlen(plan)};
 	heap_init(&f->heap, &limits, seed);
 	f->rc = policy_parse(&f->policy, policy ? &rules : NULL, &test_set, f->labels, &f->diags);
@@ -52,6 +54,11 @@ static void set_up(struct fixture *f, const char *plan, const char *policy, cons
 	if (f->rc == 0)
 		f->rc = check_plan(&f->check);
 	(void)check_text(&f->check, &f->text);
+}
+
+static void set_up(struct fixture *f, const char *plan, const char *policy, const char *request)
+{
+	set_up_within(f, plan, policy, request, plenty, LABELS_BYTES);
 }
 
 static void tear_down(struct fixture *f)
@@ -749,4 +756,31 @@ static const struct flow holes[] = {
 TEST(holes_of_others)
 {
 	run_flows(holes, ARRAY_LEN(holes), TEST_POLICY);
+}
+
+/* With too little of anything a plan is refused: what is denied is never allowed. */
+TEST(limits_refuse)
+{
+	static const char plan[] =
+		"t = web.get(url='x')\nl = []\ndef f(x):\n    l.append([x, {'k': x}])\n    return l\n"
+		"for i in ['a', 'b']:\n    y = sorted(f(t), key=lambda v: v[0])\n"
+		"files.delete(file_id=y[0][1]['k'])\n";
+	size_t n_refused = 0, n_denied = 0;
+	for (size_t i = 1; i < 600; i++) {
+		static struct fixture f;
+		struct heap_limits limits = plenty;
+		size_t label_bytes = LABELS_BYTES;
+		if (i % 3 == 0)
+			limits.bytes = i * 500;
+		else if (i % 3 == 1)
+			limits.fuel = i * 3;
+		else
+			label_bytes = 3000 + i * 40;
+		set_up_within(&f, plan, TEST_POLICY, REQUEST, limits, label_bytes);
+		n_refused += f.rc < 0;
+		n_denied += f.rc == 0 && f.check.n_denied > 0;
+		CHECK(f.rc < 0 || f.check.n_denied > 0);
+		tear_down(&f);
+	}
+	CHECK(n_refused > 50 && n_denied > 50);
 }
