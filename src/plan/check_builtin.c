@@ -315,9 +315,12 @@ static void update(struct checker *c, struct av v, const struct call_args *args)
 static struct av extreme(struct checker *c, const struct call_args *args)
 {
 	struct av v = AV_NONE, from = args_nth(args, 0);
-	bool is_list = args->n == 1;
-	for (uint32_t i = 0; i < args->n; i++)
-		v = av_join(c, v, is_list ? iterated(c, from) : args->positional[i]);
+	if (args->n > 1) {
+		from = new_object(c, OBJ_LIST, args->node, public);
+		for (uint32_t i = 0; i < args->n; i++)
+			element_add(c, from, args->positional[i]);
+	}
+	v = av_join(c, v, iterated(c, from));
 	for (uint32_t i = 0; i < args->n_named; i++)
 		v = av_join(c, v, args->named[i]);
 	/* sum() of lists makes a new one, of which only the mark is known. */

@@ -471,11 +471,16 @@ static struct av eval_dot(struct checker *c, const struct node *node)
 	struct av v = eval(c, node->kid[0]);
 	struct obj *o = obj_nth(c, v, 0);
 	struct av key = av_of(public, T_STRING);
-	bool is_struct = o != NULL;
-	if (o && o->kind == OBJ_PREFIX)
+	bool is_struct = o != NULL, is_mixed = false;
+	if (o && o->kind == OBJ_PREFIX && !obj_nth(c, v, 1))
 		return eval_prefix(c, node, o);
-	for (size_t i = 0; (o = obj_nth(c, v, i)); i++)
+	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
 		is_struct &= o->kind == OBJ_STRUCT;
+		is_mixed |= o->kind == OBJ_STRUCT || o->kind == OBJ_PREFIX;
+	}
+	if (is_mixed && !is_struct)
+		return refuse(c, P_UNKNOWN, node, "call it by its name",
+			"which attribute is meant here is not known");
 	key.konst = node->value;
 	if (is_struct)
 		return item_of(c, v, key);
