@@ -379,6 +379,12 @@ static struct av plain(
 		/* It may be one of them, or hold one of them. */
 		for (uint32_t i = 0; i < args->n; i++)
 			v = av_join(c, v, args->positional[i]);
+		for (uint32_t i = 0; i < args->n_named; i++)
+			v = av_join(c, v, args->named[i]);
+		if (args->has_star)
+			v = av_join(c, v, iterated(c, args->star));
+		if (args->has_starstar)
+			v = av_join(c, v, element_of(c, args->starstar));
 		return v;
 	}
 }
@@ -419,6 +425,9 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 			: strcmp(name, "sum") == 0 ? sum(c, args)
 						   : extreme(c, args);
 	case M_DICT:
+		if (args->has_star)
+			return refuse(c, P_UNKNOWN, args->node, "dict(pairs)",
+				"the checker does not know what dict does with *");
 		v = new_object(c, OBJ_DICT, args->node, public);
 		update(c, v, args);
 		return v;
@@ -487,9 +496,11 @@ struct av call_method(
 	const struct row *row = find(methods, ARRAY_LEN(methods), name);
 	struct av x = args_nth(args, 0), v;
 	struct mark pop = public;
-	if (!row)
-		return refuse(c, P_UNKNOWN, args->node, "",
-			"the checker does not know what %.80s does", name);
+	bool is_star = args->has_star || args->has_starstar;
+	if (!row || (is_star && row->model >= M_LIST))
+		return refuse(c, P_UNKNOWN, args->node, is_star ? "name the arguments" : "",
+			"the checker does not know what %.80s does%s", name,
+			is_star ? " with *" : "");
 	switch ((int)row->model) {
 	case M_GET:
 		v = av_join(c, item_of(c, self, x), args_nth(args, 1));

@@ -199,6 +199,7 @@ struct av any_value(struct checker *c, const struct node *node, uint32_t tag, st
 struct mark structure_of(struct checker *c, struct av v);
 struct mark truth_of(struct checker *c, struct av v);
 bool is_sure(struct checker *c, struct av v);
+bool is_data(struct checker *c, struct av v);
 struct mark whole(struct checker *c, struct av v);
 struct av element_of(struct checker *c, struct av v);
 struct av iterated(struct checker *c, struct av v);

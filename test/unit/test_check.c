@@ -592,6 +592,17 @@ static const struct flow functions[] = {
 	{"a method or a field", "s = {} if v == 'a' else struct(get=files.delete)\ns.get(t)\n",
 		"refused", NULL},
 	{"a tool or a method", "s = {} if v == 'a' else contacts\ns.search(t)\n", "refused", NULL},
+	{"approved code", "approve(struct(get=files.delete), 'a').get(t)\n", "refused", NULL},
+	{"approved code in a list", "approve([files.delete], 'a')[0](t)\n", "refused", NULL},
+	{"a member that is code", "member(struct(get=files.delete), [1]).get(t)\n", "refused",
+		NULL},
+	{"a named member that is code", "member(value=struct(get=files.delete), list=[1]).get(t)\n",
+		"refused", NULL},
+	{"spread into max", "l = [['f1']]\nmax(*l).append(t)\nfiles.delete(file_id=l)\n", "deny",
+		NULL},
+	{"spread into a method", "l = ['f1']\nl.append(*[t])\nfiles.delete(file_id=l)\n", "refused",
+		NULL},
+	{"spread into format", "files.delete(file_id='{}'.format(*[t]))\n", "deny", NULL},
 };
 
 static const struct flow endorsed[] = {
