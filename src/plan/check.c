@@ -161,6 +161,8 @@ int check_plan(struct check *out)
 	const struct scope *scope = out->tree->scope;
 	size_t n_before = out->diags->n_all;
 	struct frame file = {.scope = scope};
+	static const char plan[] = "plan";
+	c.plan = label_set(c.labels, label_atom(c.labels, plan, sizeof plan - 1));
 	/* Nobody has cell 0. */
 	(void)cells_add(&c, 1);
 	file.first = cells_add(&c, scope->n_slots + 1);

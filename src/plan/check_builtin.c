@@ -191,13 +191,6 @@ static struct mark all_of(
 		args_whole(c, args, has_constants));
 }
 
-static struct mark text_mark(struct checker *c, struct mark m)
-{
-	bool is_const =
-		m.label == LABEL_FAILED || label_get(c->labels, m.label).kind.rank == KIND_CONST;
-	return is_const ? m : mark_raised(c, m, KIND_TEXT);
-}
-
 static struct av new_object(
 	struct checker *c, enum obj_kind kind, const struct node *node, struct mark structure)
 {
@@ -322,9 +315,12 @@ static void update(struct checker *c, struct av v, const struct call_args *args)
 static struct av extreme(struct checker *c, const struct call_args *args)
 {
 	struct av v = AV_NONE, from = args_nth(args, 0);
-	bool is_list = args->n == 1;
-	for (uint32_t i = 0; i < args->n; i++)
-		v = av_join(c, v, is_list ? iterated(c, from) : args->positional[i]);
+	if (args->n > 1) {
+		from = new_object(c, OBJ_LIST, args->node, public);
+		for (uint32_t i = 0; i < args->n; i++)
+			element_add(c, from, args->positional[i]);
+	}
+	v = av_join(c, v, iterated(c, from));
 	for (uint32_t i = 0; i < args->n_named; i++)
 		v = av_join(c, v, args->named[i]);
 	/* sum() of lists makes a new one, of which only the mark is known. */
@@ -339,7 +335,7 @@ static struct av sum(struct checker *c, const struct call_args *args)
 	struct mark m = args_whole(c, args, true);
 	if (x.type == T_INT || x.type == T_FLOAT)
 		return av_of(mark_raised(c, mark_capped(c, m, KIND_NUMBER), KIND_NUMBER), x.type);
-	struct av v = any_value(c, args->node, 103, text_mark(c, m));
+	struct av v = any_value(c, args->node, 103, text_mark(c, m, args->node));
 	element_add(c, v, element_of(c, x));
 	return v;
 }
@@ -361,12 +357,13 @@ static struct av make_struct(struct checker *c, const struct call_args *args)
 static struct av plain(
 	struct checker *c, enum model model, struct av self, const struct call_args *args)
 {
-	struct mark m = all_of(c, self, args, model == M_TEXT);
+	/* Constants that a method gets only choose what is taken of its receiver. */
+	struct mark m = all_of(c, self, args, model == M_TEXT || self.type == T_UNSET);
 	struct av v;
 	switch ((int)model) {
 	case M_TEXT:
 	case M_PART:
-		return av_of(text_mark(c, m), T_STRING);
+		return av_of(text_mark(c, m, args->node), T_STRING);
 	case M_NUMBER:
 		m = mark_capped(c, m, KIND_NUMBER);
 		return av_of(m.label ? mark_raised(c, m, KIND_NUMBER) : m, T_FLOAT);
@@ -374,13 +371,20 @@ static struct av plain(
 		return av_of(mark_capped(c, m, KIND_BOOL), T_BOOL);
 	case M_PARTS:
 		v = new_object(c, OBJ_LIST, args->node, mark_capped(c, m, KIND_NUMBER));
-		element_add(c, v, av_of(text_mark(c, m), N_TYPES));
+		element_add(c, v, av_of(text_mark(c, m, args->node), N_TYPES));
 		return v;
 	default:
-		v = any_value(c, args->node, 0, text_mark(c, all_of(c, self, args, true)));
+		v = any_value(
+			c, args->node, 0, text_mark(c, all_of(c, self, args, true), args->node));
 		/* It may be one of them, or hold one of them. */
 		for (uint32_t i = 0; i < args->n; i++)
 			v = av_join(c, v, args->positional[i]);
+		for (uint32_t i = 0; i < args->n_named; i++)
+			v = av_join(c, v, args->named[i]);
+		if (args->has_star)
+			v = av_join(c, v, iterated(c, args->star));
+		if (args->has_starstar)
+			v = av_join(c, v, element_of(c, args->starstar));
 		return v;
 	}
 }
@@ -391,14 +395,15 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 	const struct av none = AV_NONE;
 	struct av x = args_nth(args, 0), v;
 	bool is_star = args->has_star || args->has_starstar;
+	struct mark m;
 	if (!row)
 		return refuse(c, P_UNKNOWN, args->node, "",
 			"the checker does not know what %.80s does", name);
 	switch ((int)row->model) {
 	case M_LENGTH:
-		return av_of(is_star ? args_whole(c, args, true)
-				     : mark_capped(c, structure_of(c, x), KIND_NUMBER),
-			T_INT);
+		m = is_star ? args_whole(c, args, true)
+			    : mark_capped(c, structure_of(c, x), KIND_NUMBER);
+		return av_of(mark_join(c, m, mark_planned(c, args->node, KIND_NUMBER)), T_INT);
 	case M_TRUTH:
 		return av_of(is_star ? args_whole(c, args, true) : truth_of(c, x), T_BOOL);
 	case M_LIST:
@@ -413,13 +418,16 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 		return pairs(c, args, strcmp(name, "zip") == 0);
 	case M_RANGE:
 		v = new_object(c, OBJ_LIST, args->node, args_whole(c, args, false));
-		element_add(c, v, av_of(args_whole(c, args, false), T_INT));
+		element_add(c, v, av_of(args_whole(c, args, true), T_INT));
 		return v;
 	case M_EXTREME:
 		return is_star			   ? plain(c, M_ANY, none, args)
 			: strcmp(name, "sum") == 0 ? sum(c, args)
 						   : extreme(c, args);
 	case M_DICT:
+		if (args->has_star)
+			return refuse(c, P_UNKNOWN, args->node, "dict(pairs)",
+				"the checker does not know what dict does with *");
 		v = new_object(c, OBJ_DICT, args->node, public);
 		update(c, v, args);
 		return v;
@@ -455,7 +463,10 @@ static struct av change(
 		update(c, self, args);
 		return av_constant(c, args->node, VAL_NONE);
 	case M_SETDEFAULT:
-		item_set(c, self, av_of(whole(c, x), N_TYPES), args_nth(args, 1));
+		/* Whether it was there already says what it is now. */
+		v = args->n > 1 ? args_nth(args, 1) : av_of(public, T_NONE);
+		item_set(c, self, x, av_with(c, v, structure_of(c, self)));
+		v = element_of(c, self);
 		return av_join(c, av_join(c, item_of(c, self, x), args_nth(args, 1)),
 			av_with(c, v, structure_of(c, self)));
 	case M_POP:
@@ -485,9 +496,11 @@ struct av call_method(
 	const struct row *row = find(methods, ARRAY_LEN(methods), name);
 	struct av x = args_nth(args, 0), v;
 	struct mark pop = public;
-	if (!row)
-		return refuse(c, P_UNKNOWN, args->node, "",
-			"the checker does not know what %.80s does", name);
+	bool is_star = args->has_star || args->has_starstar;
+	if (!row || (is_star && row->model >= M_LIST))
+		return refuse(c, P_UNKNOWN, args->node, is_star ? "name the arguments" : "",
+			"the checker does not know what %.80s does%s", name,
+			is_star ? " with *" : "");
 	switch ((int)row->model) {
 	case M_GET:
 		v = av_join(c, item_of(c, self, x), args_nth(args, 1));

@@ -336,16 +336,14 @@ static void args_done(struct checker *c, struct call_args *args)
 		heap_release(c->h, args->named_at, room * sizeof *args->named_at);
 }
 
-/* Is it a field of a struct, or a name of a tool, rather than a method? */
+/* May it be a field of a struct, or a name of a tool, rather than a method? */
 static bool is_field(struct checker *c, struct av v)
 {
-	struct obj *o = obj_nth(c, v, 0);
-	if (!o || o->kind == OBJ_PREFIX)
-		return o != NULL;
+	struct obj *o;
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++)
-		if (o->kind != OBJ_STRUCT)
-			return false;
-	return true;
+		if (o->kind == OBJ_STRUCT || o->kind == OBJ_PREFIX)
+			return true;
+	return false;
 }
 
 struct av eval_call(struct checker *c, const struct node *node)

@@ -15,6 +15,9 @@ struct av model_approve(struct checker *c, const struct call_args *args)
 	if (args->n == 0 || args->has_star || args->has_starstar || m.label == LABEL_FAILED)
 		return refuse(c, P_CALL, args->node, "approve(value, \"reason\")",
 			"approve needs the value first");
+	if (!is_data(c, from))
+		return refuse(c, P_UNKNOWN, args->node, "approve its fields one by one",
+			"approve takes texts, numbers, lists and dicts of them");
 	struct label l = label_get(c->labels, m.label);
 	if (m.label != LABEL_BOTTOM)
 		l.endorsements = label_union(c->labels, l.endorsements, label_set(c->labels, atom));

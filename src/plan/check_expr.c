@@ -19,6 +19,14 @@ static struct mark derived(struct checker *c, struct mark m, enum label_kind ran
 	return mark_raised(c, m, rank);
 }
 
+/* A text that is made of something; of nothing that anybody gave, it is the plan's. */
+struct mark text_mark(struct checker *c, struct mark m, const struct node *node)
+{
+	if (m.label == LABEL_BOTTOM)
+		return mark_planned(c, node, KIND_TEXT);
+	return derived(c, m, KIND_TEXT);
+}
+
 static bool is_number(uint32_t type)
 {
 	return type == T_INT || type == T_FLOAT || type == T_BIG || type == T_BOOL;
@@ -161,8 +169,8 @@ static struct av eval_unary(struct checker *c, const struct node *node)
 	return out;
 }
 
-/* What a comparison tells: nothing of a constant, which the plan could name itself. */
-static struct mark compared(struct checker *c, struct av v)
+/* What a place in a text says: a constant is the same in every run. */
+static struct mark chosen(struct checker *c, struct av v)
 {
 	return v.konst.type == T_UNSET ? whole(c, v) : public;
 }
@@ -175,7 +183,7 @@ static struct av told(struct checker *c, struct mark m)
 static struct av eval_compare(struct checker *c, const struct node *node)
 {
 	struct av a = eval(c, node->kid[0]), b = eval(c, node->kid[1]);
-	struct av out = told(c, mark_join(c, compared(c, a), compared(c, b)));
+	struct av out = told(c, mark_join(c, whole(c, a), whole(c, b)));
 	bool is_eq = node->op == CMP_EQ || node->op == CMP_NE;
 	if (a.konst.type == T_UNSET || b.konst.type == T_UNSET || !is_eq)
 		return out;
@@ -187,11 +195,11 @@ static struct av eval_compare(struct checker *c, const struct node *node)
 
 static struct av eval_chain(struct checker *c, const struct node *node)
 {
-	struct mark m = compared(c, eval(c, node->kid[0]));
-	m = mark_join(c, m, compared(c, eval(c, node->kid[1])));
+	struct mark m = whole(c, eval(c, node->kid[0]));
+	m = mark_join(c, m, whole(c, eval(c, node->kid[1])));
 	for (uint32_t i = 2; i < node->n; i++) {
 		struct mark guard = mark_guard(c, m, node->kid[i - 1]);
-		m = mark_join(c, m, compared(c, eval_guarded(c, node->kid[i], guard)));
+		m = mark_join(c, m, whole(c, eval_guarded(c, node->kid[i], guard)));
 	}
 	return told(c, m);
 }
@@ -217,7 +225,7 @@ static struct av eval_f_string(struct checker *c, const struct node *node)
 		if (part->kind != NODE_F_PART)
 			m = mark_join(c, m, whole(c, eval(c, part)));
 	}
-	return av_of(derived(c, m, KIND_TEXT), T_STRING);
+	return av_of(text_mark(c, m, node), T_STRING);
 }
 
 /* Everything of @from into @v: the elements, and what its order says. */
@@ -372,7 +380,7 @@ static struct av eval_slice(struct checker *c, const struct node *node)
 	struct mark m = public;
 	for (uint32_t i = 1; i < node->n; i++)
 		if (node->kid[i])
-			m = mark_join(c, m, compared(c, eval(c, node->kid[i])));
+			m = mark_join(c, m, chosen(c, eval(c, node->kid[i])));
 	if (!v.refs)
 		return av_of(derived(c, mark_join(c, v.m, m), KIND_TEXT), v.type);
 	struct av out = any_value(c, node, 0, mark_join(c, m, v.m));
@@ -463,11 +471,16 @@ static struct av eval_dot(struct checker *c, const struct node *node)
 	struct av v = eval(c, node->kid[0]);
 	struct obj *o = obj_nth(c, v, 0);
 	struct av key = av_of(public, T_STRING);
-	bool is_struct = o != NULL;
-	if (o && o->kind == OBJ_PREFIX)
+	bool is_struct = o != NULL, is_mixed = false;
+	if (o && o->kind == OBJ_PREFIX && !obj_nth(c, v, 1))
 		return eval_prefix(c, node, o);
-	for (size_t i = 0; (o = obj_nth(c, v, i)); i++)
+	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
 		is_struct &= o->kind == OBJ_STRUCT;
+		is_mixed |= o->kind == OBJ_STRUCT || o->kind == OBJ_PREFIX;
+	}
+	if (is_mixed && !is_struct)
+		return refuse(c, P_UNKNOWN, node, "call it by its name",
+			"which attribute is meant here is not known");
 	key.konst = node->value;
 	if (is_struct)
 		return item_of(c, v, key);

@@ -23,6 +23,7 @@ static struct obj *obj_make(struct checker *c, enum obj_kind kind, const struct 
 	}
 	if (!o || cells == 0)
 		return NULL;
+	c->cells[cells + 1].owner = c->cells[cells + 2].owner = cells;
 	*o = (struct obj){.kind = kind,
 		.node = node,
 		.structure = cells,
@@ -137,16 +138,16 @@ static void walk_add(struct checker *c, struct walk *w, struct av v)
 		}
 }
 
-/* All that can be reached from it. */
-struct mark whole(struct checker *c, struct av v)
+/* All objects that can be reached from @v, and its mark with theirs. */
+static struct walk walk_all(struct checker *c, struct av v)
 {
-	if (!v.refs)
-		return v.m;
-	uint32_t room = c->n_objs + 1;
-	struct walk w = {
-		.item = heap_alloc(c->h, room * sizeof(struct obj *)), .stamp = ++c->n_walks};
+	if (c->walk_room < c->n_objs) {
+		c->walk_room = c->n_objs * 2;
+		c->walk = heap_alloc(c->h, c->walk_room * sizeof(struct obj *));
+	}
+	struct walk w = {.item = c->walk, .stamp = ++c->n_walks, .m = v.m};
 	if (!w.item)
-		return v.m; /* the failure refuses the plan */
+		return w; /* the failure refuses the plan */
 	walk_add(c, &w, v);
 	for (uint32_t i = 0; i < w.n; i++) {
 		const struct obj *o = w.item[i];
@@ -160,7 +161,22 @@ struct mark whole(struct checker *c, struct av v)
 			walk_add(c, &w, o->self);
 	}
 	(void)heap_pay(c->h, w.n);
-	return w.m;
+	return w;
+}
+
+struct mark whole(struct checker *c, struct av v)
+{
+	return v.refs ? walk_all(c, v).m : v.m;
+}
+
+/* Is nothing in it that can be called, or that has attributes? */
+bool is_data(struct checker *c, struct av v)
+{
+	struct walk w = walk_all(c, v);
+	for (uint32_t i = 0; i < w.n; i++)
+		if (w.item[i]->kind >= OBJ_STRUCT)
+			return false;
+	return true;
 }
 
 static struct av all_fields(struct checker *c, const struct obj *o)
@@ -237,6 +253,7 @@ struct field *field_at(struct checker *c, struct obj *o, struct val key, bool is
 	uint32_t cell = cells_add(c, 1);
 	if (cell == 0)
 		return NULL;
+	c->cells[cell].owner = o->structure;
 	o->field[o->n_fields] = (struct field){key, cell};
 	c->n_facts++;
 	return &o->field[o->n_fields++];
@@ -262,7 +279,7 @@ struct av item_of(struct checker *c, struct av v, struct av key)
 	struct obj *o;
 	/* A constant chooses the same place in every run. */
 	if (key.konst.type == T_UNSET)
-		m = mark_join(c, m, mark_capped(c, whole(c, key), KIND_NUMBER));
+		m = mark_join(c, m, mark_capped(c, mark_unplanned(c, whole(c, key)), KIND_NUMBER));
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
 		all = av_join(c, all, item_in(c, o, key.konst));
 		/* A key that is not there ends the run; what is first is a matter of order. */

@@ -96,7 +96,7 @@ static void cell_put(struct checker *c, uint32_t cell, struct av v)
 {
 	struct place *at = &c->cells[cell];
 	if (at->region != c->region) {
-		if (change_add(c, &c->trail, (struct change){cell, at->region, at->v}) < 0)
+		if (change_add(c, &c->trail, (struct change){cell, at->region, false, at->v}) < 0)
 			return;
 		at->region = c->region;
 	}
@@ -144,7 +144,7 @@ struct changes state_end(struct checker *c, uint32_t before)
 		if (old->cell == 0)
 			break;
 		struct place *at = &c->cells[old->cell];
-		(void)change_add(c, &all, (struct change){old->cell, 0, at->v});
+		(void)change_add(c, &all, (struct change){old->cell, 0, false, at->v});
 		at->v = old->v;
 		at->region = old->region;
 	}
@@ -158,6 +158,26 @@ void apply_changes(struct checker *c, const struct changes *all)
 		cell_put(c, all->item[i].cell, all->item[i].v);
 }
 
+/*
+ * On the other way the variable has no value, or the object is not there: then nobody can look at
+ * it without ending the run. What an object that is there got for the first time is another matter.
+ */
+static void find_new(const struct checker *c, struct changes *all)
+{
+	for (uint32_t i = 0; i < all->n; i++) {
+		const struct place *at = &c->cells[all->item[i].cell];
+		all->item[i].is_new = at->v.type == T_UNSET &&
+			(at->owner == 0 || c->cells[at->owner].v.type == T_UNSET);
+	}
+}
+
+static struct av joined(
+	struct checker *c, struct av old, const struct change *change, struct mark guard)
+{
+	return change->is_new && old.type == T_UNSET ? change->v
+						     : av_choice(c, old, change->v, guard);
+}
+
 /* Control comes on one of two ways. */
 void join_branches(struct checker *c, struct changes *a, bool is_a_dead, struct changes *b,
 	bool is_b_dead, struct mark guard)
@@ -169,18 +189,20 @@ void join_branches(struct checker *c, struct changes *a, bool is_a_dead, struct 
 			cell_put(c, live->item[i].cell, av_with(c, live->item[i].v, guard));
 		return;
 	}
+	find_new(c, a);
+	find_new(c, b);
 	for (uint32_t i = 0; i < a->n; i++)
 		c->cells[a->item[i].cell].other = i + 1;
 	for (uint32_t i = 0; i < b->n; i++) {
 		uint32_t cell = b->item[i].cell, at = c->cells[cell].other;
 		struct av other = at ? a->item[at - 1].v : c->cells[cell].v;
-		cell_put(c, cell, av_choice(c, other, b->item[i].v, guard));
+		cell_put(c, cell, joined(c, other, &b->item[i], guard));
 		c->cells[cell].other = UINT32_MAX;
 	}
 	for (uint32_t i = 0; i < a->n; i++) {
 		uint32_t cell = a->item[i].cell;
 		if (c->cells[cell].other != UINT32_MAX)
-			cell_put(c, cell, av_choice(c, c->cells[cell].v, a->item[i].v, guard));
+			cell_put(c, cell, joined(c, c->cells[cell].v, &a->item[i], guard));
 		c->cells[cell].other = 0;
 	}
 	for (uint32_t i = 0; i < b->n; i++)
@@ -188,13 +210,14 @@ void join_branches(struct checker *c, struct changes *a, bool is_a_dead, struct 
 }
 
 /* Control may have come from there as well. Returns: did anything change? */
-bool join_changes(struct checker *c, const struct changes *all, struct mark guard)
+bool join_changes(struct checker *c, struct changes *all, struct mark guard)
 {
 	bool is_changed = false;
+	find_new(c, all);
 	for (uint32_t i = 0; i < all->n; i++) {
 		uint32_t cell = all->item[i].cell;
 		struct av old = c->cells[cell].v;
-		struct av now = av_choice(c, old, all->item[i].v, guard);
+		struct av now = joined(c, old, &all->item[i], guard);
 		if (av_equal(old, now))
 			continue;
 		is_changed = true;
@@ -217,7 +240,8 @@ void exits_add(struct checker *c, struct exits *exits)
 		if (at->other) {
 			struct change *known = &exits->all.item[at->other - 1];
 			known->v = av_join(c, known->v, at->v);
-		} else if (change_add(c, &exits->all, (struct change){cell, 0, at->v}) == 0) {
+		} else if (change_add(c, &exits->all, (struct change){cell, 0, false, at->v}) ==
+			0) {
 			at->other = exits->all.n;
 		}
 	}

@@ -56,9 +56,29 @@ struct mark mark_raised(struct checker *c, struct mark m, enum label_kind rank)
 	return of_rank(c, m, rank, true);
 }
 
+/* Which way the plan goes is the plan's to say: what is of it alone tells nothing of data. */
+struct mark mark_unplanned(struct checker *c, struct mark m)
+{
+	if (m.label == LABEL_BOTTOM || m.label == LABEL_FAILED)
+		return m;
+	struct label l = label_get(c->labels, m.label);
+	if (l.origins == LABEL_ALL || !label_is_subset(c->labels, c->plan, l.origins))
+		return m;
+	uint32_t rest = 0, atom, plan = label_nth(c->labels, c->plan, 0);
+	for (size_t i = 0; (atom = label_nth(c->labels, l.origins, i)); i++)
+		if (atom != plan)
+			rest = label_union(c->labels, rest, label_set(c->labels, atom));
+	l.origins = rest;
+	if (rest == 0 && l.readers == LABEL_ALL)
+		return (struct mark){0};
+	m.label = labels_has_failed(c->labels) ? LABEL_FAILED : label_intern(c->labels, &l);
+	return m;
+}
+
 /* What is known when a branch is taken. */
 struct mark mark_guard(struct checker *c, struct mark m, const struct node *node)
 {
+	m = mark_unplanned(c, m);
 	if (m.label == LABEL_BOTTOM)
 		return m;
 	/* In a loop it is told again and again. */
@@ -142,7 +162,7 @@ static enum label_kind rank_of(struct checker *c, struct mark m)
 struct av av_choice(struct checker *c, struct av a, struct av b, struct mark guard)
 {
 	struct av v = av_join(c, a, b);
-	if (a.type == T_UNSET || b.type == T_UNSET || guard.label == LABEL_BOTTOM ||
+	if (v.type == T_UNSET || guard.label == LABEL_BOTTOM ||
 		(is_const(v) && const_equal(a.konst, b.konst)))
 		return v;
 	bool is_bit = is_const(a) && is_const(b);
@@ -150,6 +170,14 @@ struct av av_choice(struct checker *c, struct av a, struct av b, struct mark gua
 	if (rank_of(c, v.m) < KIND_NUMBER)
 		v.m = mark_raised(c, v.m, is_bit ? KIND_BOOL : KIND_NUMBER);
 	return capped(c, v);
+}
+
+/* What the plan makes up without writing it down: a number of a length, a text of None. */
+struct mark mark_planned(struct checker *c, const struct node *node, enum label_kind rank)
+{
+	uint32_t label = c->ground.planned[rank];
+	const struct event source = {EVENT_SOURCE, 0, 0, label, node, NULL};
+	return (struct mark){label, event_new(c, &source)};
 }
 
 struct av av_constant(struct checker *c, const struct node *node, struct val v)

@@ -79,12 +79,14 @@ struct place {
 	struct av v;
 	uint32_t region; /* the newest one that has saved it */
 	uint32_t other;	 /* scratch of a join, plus one */
+	uint32_t owner;	 /* the structure of the object it is of; 0: a variable */
 	bool is_shared;	 /* more than one activation uses it: it is never overwritten */
 };
 
 struct change {
 	uint32_t cell;
-	uint32_t region;
+	uint32_t region; /* of the trail: the one before */
+	bool is_new;	 /* the object was not there before */
 	struct av v;
 };
 
@@ -132,6 +134,7 @@ struct checker {
 	struct labels *labels;
 	const struct tool_set *tools;
 	struct ground ground;
+	uint32_t plan; /* the set of that origin */
 	struct place *cells;
 	uint32_t n_cells, cell_room;
 	struct changes trail;
@@ -167,7 +170,7 @@ struct changes state_end(struct checker *c, uint32_t before);
 void changes_done(struct checker *c, struct changes *all);
 void join_branches(struct checker *c, struct changes *a, bool is_a_dead, struct changes *b,
 	bool is_b_dead, struct mark guard);
-bool join_changes(struct checker *c, const struct changes *all, struct mark guard);
+bool join_changes(struct checker *c, struct changes *all, struct mark guard);
 void apply_changes(struct checker *c, const struct changes *all);
 void exits_add(struct checker *c, struct exits *exits);
 uint32_t *map_at(struct checker *c, struct map *map, uint64_t a, uint64_t b, uint64_t d);
@@ -178,6 +181,8 @@ struct mark mark_join(struct checker *c, struct mark a, struct mark b);
 struct mark mark_capped(struct checker *c, struct mark m, enum label_kind rank);
 struct mark mark_raised(struct checker *c, struct mark m, enum label_kind rank);
 struct mark mark_guard(struct checker *c, struct mark m, const struct node *node);
+struct mark mark_unplanned(struct checker *c, struct mark m);
+struct mark mark_planned(struct checker *c, const struct node *node, enum label_kind rank);
 struct mark mark_now(struct checker *c);
 struct av av_of(struct mark m, uint32_t type);
 struct av av_join(struct checker *c, struct av a, struct av b);
@@ -194,6 +199,7 @@ struct av any_value(struct checker *c, const struct node *node, uint32_t tag, st
 struct mark structure_of(struct checker *c, struct av v);
 struct mark truth_of(struct checker *c, struct av v);
 bool is_sure(struct checker *c, struct av v);
+bool is_data(struct checker *c, struct av v);
 struct mark whole(struct checker *c, struct av v);
 struct av element_of(struct checker *c, struct av v);
 struct av iterated(struct checker *c, struct av v);
@@ -212,6 +218,7 @@ uint32_t variable_of(struct checker *c, const struct symbol *symbol);
 bool const_truth(struct av v, bool *out);
 struct av eval_operation(
 	struct checker *c, const struct node *node, uint32_t op, struct av a, struct av b);
+struct mark text_mark(struct checker *c, struct mark m, const struct node *node);
 void contents_add(struct checker *c, struct av v, struct av from);
 struct av refuse(struct checker *c, int code, const struct node *node, const char *hint,
 	const char *fmt, ...) attr_printf(5, 6);

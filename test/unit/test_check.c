@@ -24,16 +24,18 @@ struct fixture {
 	int rc;
 };
 
-static void set_up(struct fixture *f, const char *plan, const char *policy, const char *request)
+static const struct heap_limits plenty = {
+	.fuel = UINT64_C(1) << 32, .bytes = 256 << 20, .depth = 1000};
+
+static void set_up_within(struct fixture *f, const char *plan, const char *policy,
+	const char *request, struct heap_limits limits, size_t label_bytes)
 {
-	static const struct heap_limits limits = {
-		.fuel = UINT64_C(1) << 32, .bytes = 256 << 20, .depth = 1000};
 	static const uint64_t seed[2] = {1, 2};
 	struct source rules = {"p.star", policy, policy ? strlen(policy) : 0};
 	struct predeclared names[NAMES];
 	struct dialect dialect = DIALECT_PLAN;
 	dialect.while_loops = true;
-	*f = (struct fixture){.labels = labels_new(LABELS_BYTES), .text = BUF_INIT(TEXT_BYTES)};
+	*f = (struct fixture){.labels = labels_new(label_bytes), .text = BUF_INIT(TEXT_BYTES)};
 	f->src = (struct source){"plan.star", plan, strlen(plan)};
 	heap_init(&f->heap, &limits, seed);
 	f->rc = policy_parse(&f->policy, policy ? &rules : NULL, &test_set, f->labels, &f->diags);
@@ -52,6 +54,11 @@ static void set_up(struct fixture *f, const char *plan, const char *policy, cons
 	if (f->rc == 0)
 		f->rc = check_plan(&f->check);
 	(void)check_text(&f->check, &f->text);
+}
+
+static void set_up(struct fixture *f, const char *plan, const char *policy, const char *request)
+{
+	set_up_within(f, plan, policy, request, plenty, LABELS_BYTES);
 }
 
 static void tear_down(struct fixture *f)
@@ -169,6 +176,22 @@ static const struct flow direct[] = {
 	{"sum", "files.delete(file_id=str(sum([1, len(t)])))\n", "deny", NULL},
 	{"max", "files.delete(file_id=max(['f1', t]))\n", "deny", NULL},
 	{"print is no sink", "print(t)\n", "allow", ""},
+	{"a number of the plan by int()", "files.delete(file_id=str(int('777')))\n", "deny", NULL},
+	{"a number of the plan by len()", "files.delete(file_id=str(len([0, 0, 0])))\n", "deny",
+		NULL},
+	{"a number of the plan by comparing", "files.delete(file_id=str(int(777 == 777)))\n",
+		"deny", NULL},
+	{"a number of the plan by range()",
+		"for i in range(9):\n    files.delete(file_id=str(i))\n", "deny", NULL},
+	{"a text of the plan by None", "files.delete(file_id=str(None))\n", "deny", NULL},
+	{"a text of the plan by chr()", "files.delete(file_id=chr(len([0])))\n", "deny", NULL},
+	{"a text of the plan by a format", "files.delete(file_id=f'{None}')\n", "deny", NULL},
+	{"a place of the plan",
+		"l = ['f1', 'f2']\ni = 0\nfor k in ['a']:\n    i = i + 1\nfiles.delete(file_id=l[i])\n",
+		"allow", NULL},
+	{"a length is the plan's number", "files.delete(file_id=len([0, 0, 0]))\n", "deny", NULL},
+	{"chosen by the plan", "files.delete(file_id='f1' if len(v) > 77 else 'f2')\n", "allow",
+		NULL},
 };
 
 static const struct flow containers[] = {
@@ -459,6 +482,24 @@ static const struct flow implicit[] = {
 	{"while with a break",
 		"n = 'f1'\nwhile len(v) > 1:\n    if t == 'a':\n        break\n    n = 'f2'\nfiles.delete(file_id=n)\n",
 		"deny", NULL},
+	{"setdefault behind a branch",
+		"d = {}\nif t == 'a':\n    d['k'] = 'f2'\nd.setdefault('k', 'f1')\nfiles.delete(file_id=d['k'])\n",
+		"deny", NULL},
+	{"a first unknown key in a branch",
+		"d = {'a': 'f1'}\nif t == 'a':\n    d[v] = 'f2'\nfiles.delete(file_id=d['a'])\n",
+		"deny", NULL},
+	{"a first unknown key in a loop",
+		"d = {'a': 'f1'}\nfor i in t.split():\n    d[v] = 'f2'\nfiles.delete(file_id=d['a'])\n",
+		"deny", NULL},
+	{"defaults under a dict",
+		"d = {}\nif t == 'a':\n    d['k'] = 'f2'\ne = {'k': 'f1', **d}\nfiles.delete(file_id=e['k'])\n",
+		"deny", NULL},
+	{"an object of the branch",
+		"x = 'f1'\nif v == 'a':\n    d = {'k': 'f2'}\n    x = d['k']\nfiles.delete(file_id=x)\n",
+		"allow", NULL},
+	{"what the condition of while changes",
+		"d = {'k': 'f1'}\ndef g():\n    d['k'] = t\n    return len(v) > 1\nwhile g():\n    d['k'] = 'f1'\nfiles.delete(file_id=d['k'])\n",
+		"deny", NULL},
 };
 
 static const struct flow functions[] = {
@@ -533,6 +574,35 @@ static const struct flow functions[] = {
 	{"closure of an earlier activation",
 		"l = []\ndef f():\n    x = 'f1'\n    r = l[0]() if l else 'f1'\n    l.append(lambda: x)\n    x = t\n    return r\ny = 'f1'\nfor i in ['a', 'b']:\n    y = f()\nfiles.delete(file_id=y)\n",
 		"deny", NULL},
+	{"one of two sets of tools", "x = contacts if v == 'a' else files\nx.delete(file_id=t)\n",
+		"refused", NULL},
+	{"tools or something else",
+		"x = struct(delete=len) if v == 'a' else files\nx.delete(file_id=t)\n", "refused",
+		NULL},
+	{"a set of tools", "x = files\nx.delete(file_id=t)\n", "deny", NULL},
+	{"in a key function of two arguments",
+		"def k(x):\n    x['k'] = t\n    return 1\na = {'k': 'f1'}\nb = {'k': 'f1'}\nmax(a, b, key=k)\nfiles.delete(file_id=b['k'])\n",
+		"deny", NULL},
+	{"a tool as a key function", "max('f1', t, key=files.delete)\n", "deny", NULL},
+	{"alias by max of two", "a = ['f1']\nmax(a, ['f2']).append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"a field called as a method", "s = struct(get=files.delete)\ns.get(t)\n", "deny", NULL},
+	{"a field or a method", "s = struct(get=files.delete) if v == 'a' else {}\ns.get(t)\n",
+		"refused", NULL},
+	{"a method or a field", "s = {} if v == 'a' else struct(get=files.delete)\ns.get(t)\n",
+		"refused", NULL},
+	{"a tool or a method", "s = {} if v == 'a' else contacts\ns.search(t)\n", "refused", NULL},
+	{"approved code", "approve(struct(get=files.delete), 'a').get(t)\n", "refused", NULL},
+	{"approved code in a list", "approve([files.delete], 'a')[0](t)\n", "refused", NULL},
+	{"a member that is code", "member(struct(get=files.delete), [1]).get(t)\n", "refused",
+		NULL},
+	{"a named member that is code", "member(value=struct(get=files.delete), list=[1]).get(t)\n",
+		"refused", NULL},
+	{"spread into max", "l = [['f1']]\nmax(*l).append(t)\nfiles.delete(file_id=l)\n", "deny",
+		NULL},
+	{"spread into a method", "l = ['f1']\nl.append(*[t])\nfiles.delete(file_id=l)\n", "refused",
+		NULL},
+	{"spread into format", "files.delete(file_id='{}'.format(*[t]))\n", "deny", NULL},
 };
 
 static const struct flow endorsed[] = {
@@ -679,4 +749,67 @@ TEST(calls_are_counted_by_place)
 	CHECK(f.check.n_calls == 2 && f.check.calls[0]->is_repeated &&
 		!f.check.calls[1]->is_repeated);
 	tear_down(&f);
+}
+
+/* What other systems let through: each with the way that is shown. */
+static const struct flow holes[] = {
+	{"a branch not taken leaks the guard",
+		"y = 'f1'\nif t == 'a':\n    y = 'f2'\nelse:\n    pass\nfiles.delete(file_id=y)\n",
+		"deny", "source 1 guard 4 sink 8"},
+	{"a loop over an empty tainted list",
+		"y = 'f1'\nfor c in mail.search(query='a'):\n    y = 'f2'\nfiles.delete(file_id=y)\n",
+		"deny", "source 4 guard 4 sink 6"},
+	{"the filter of a comprehension",
+		"y = [i for i in ['f1', 'f2'] if t == i]\nfiles.delete(file_id=y)\n", "deny",
+		"source 1 guard 3 sink 4"},
+	{"[tainted] counts as trusted", "y = [t]\nfiles.delete(file_id=y)\n", "deny",
+		"source 1 sink 4"},
+	{"taint moves one variable each round, for more rounds than a cap",
+		"a = 'f1'\nb = 'f1'\nd = 'f1'\ne = 'f1'\ng = 'f1'\nfor i in range(9):\n    g = e\n    e = d\n"
+		"    d = b\n    b = a\n    a = t\nfiles.delete(file_id=g)\n",
+		"deny", "source 1 sink 14"},
+	{"an overwrite in a loop of no rounds",
+		"x = t\nfor i in v.split():\n    x = 'f1'\nfiles.delete(file_id=x)\n", "deny",
+		"source 1 sink 6"},
+	{"an implicit flow", "x = 'f1'\nif len(t) > 1:\n    x = 'f2'\nfiles.delete(file_id=x)\n",
+		"deny", "source 1 guard 4 sink 6"},
+	{"all constants are the user's", "files.delete(file_id='f9')\n", "deny", "source 3 sink 3"},
+	{"a trusted tool launders its inputs",
+		"c = contacts.search(query=t)\nfiles.delete(file_id=c)\n", "deny",
+		"source 1 through 3 sink 4"},
+	{"the text of an error carries the payload",
+		"r = try_call(contacts.search, query=t)\nfiles.delete(file_id=r.error)\n", "deny",
+		"source 3 sink 4"},
+};
+
+TEST(holes_of_others)
+{
+	run_flows(holes, ARRAY_LEN(holes), TEST_POLICY);
+}
+
+/* With too little of anything a plan is refused: what is denied is never allowed. */
+TEST(limits_refuse)
+{
+	static const char plan[] =
+		"t = web.get(url='x')\nl = []\ndef f(x):\n    l.append([x, {'k': x}])\n    return l\n"
+		"for i in ['a', 'b']:\n    y = sorted(f(t), key=lambda v: v[0])\n"
+		"files.delete(file_id=y[0][1]['k'])\n";
+	size_t n_refused = 0, n_denied = 0;
+	for (size_t i = 1; i < 600; i++) {
+		static struct fixture f;
+		struct heap_limits limits = plenty;
+		size_t label_bytes = LABELS_BYTES;
+		if (i % 3 == 0)
+			limits.bytes = i * 500;
+		else if (i % 3 == 1)
+			limits.fuel = i * 3;
+		else
+			label_bytes = 3000 + i * 40;
+		set_up_within(&f, plan, TEST_POLICY, REQUEST, limits, label_bytes);
+		n_refused += f.rc < 0;
+		n_denied += f.rc == 0 && f.check.n_denied > 0;
+		CHECK(f.rc < 0 || f.check.n_denied > 0);
+		tear_down(&f);
+	}
+	CHECK(n_refused > 50 && n_denied > 50);
 }

@@ -415,3 +415,24 @@ TEST(without_memory_nothing_is_allowed)
 		labels_free(f.labels);
 	}
 }
+
+/* A policy with swapped parameter names, and one that is the wrong way round. */
+TEST(holes_of_others)
+{
+	static struct fixture f;
+	set_up(&f,
+		"rule('mail.send', effect = external, file_id = control(), subject = payload(), body = payload())\n");
+	CHECK_INT(f.rc, -1);
+	CHECK_INT(f.diags.item[0].code, 504);
+	CHECK_HAS(f.diags.item[0].msg, "no parameter of mail.send called file_id");
+	tear_down(&f);
+	set_up(&f,
+		"rule('files.delete', effect = destructive, file_id = control(allow = ends_with(['x']), deny = trusted))\n");
+	CHECK_INT(f.rc, -1);
+	CHECK_INT(f.diags.item[0].code, 505);
+	tear_down(&f);
+	run_cases(
+		"rule('files.delete', effect = destructive, file_id = control(allow = at_most(text)))\n"
+		"test('files.delete', file_id = value(" WEB "), expect = ask)\n",
+		1, "files.delete: expected ask, the rules say allow (every clause)");
+}
