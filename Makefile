@@ -39,6 +39,7 @@ soak: all      ## thousands of sessions with random kills: leaks, stuck sessions
 bench: all      ## measure against peers; raw data in build/bench
 	@/usr/bin/python3 test/bench/bench.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/sessions.py $(BUILD)/retort
+	@/usr/bin/python3 test/bench/plan.py $(BUILD)/retort
 
 lint:           ## both compilers, clang-tidy, layers, sizes, formats
 	@dev/lint.sh

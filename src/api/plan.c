@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/plan.h"
 
+#include "api/plan_run.h"
+
 #include "base/fd.h"
 #include "plan/program.h"
 
@@ -28,7 +30,7 @@ static int open_source(const char *path, struct err *err)
 	return err_hint(err, "name a file, or - for standard input");
 }
 
-static int read_source(const char *path, struct buf *out, struct err *err)
+int plan_read(const char *path, struct buf *out, struct err *err)
 {
 	cleanup_fd int fd = open_source(path, err);
 	if (fd < 0)
@@ -49,15 +51,13 @@ static int read_source(const char *path, struct buf *out, struct err *err)
 	}
 }
 
-static int report_all(const struct program *p, struct buf *report)
+static int report_all(const struct program *p, bool is_json, struct buf *report)
 {
 	int r = 0;
-	for (size_t i = 0; i < p->diags.n && r == 0; i++)
-		r = diag_text(report, &p->src, &p->diags.item[i]);
-	if (r == 0 && p->diags.n_all > p->diags.n)
-		r = buf_addf(report, "… and %zu more\n", p->diags.n_all - p->diags.n);
+	if (r == 0)
+		r = diags_report(report, &p->src, &p->diags, is_json);
 	/* Where it was called from, when that is more than one place. */
-	for (size_t i = 0; i < p->vm.n_trace && p->vm.n_trace > 1 && r == 0; i++) {
+	for (size_t i = 0; i < p->vm.n_trace && p->vm.n_trace > 1 && r == 0 && !is_json; i++) {
 		uint32_t line, column;
 		source_place(&p->src, p->vm.trace[i].at, &line, &column);
 		r = buf_addf(
@@ -93,8 +93,11 @@ static int perform(
 
 int plan_perform(const struct plan_request *req, bool runs, struct buf *report, struct err *err)
 {
+	*report = BUF_INIT(REPORT_MAX_BYTES);
+	if (runs && (req->tools_path || req->policy_path || req->record_path || req->resume_path))
+		return plan_run(req, report, err);
 	cleanup_buf struct buf text = BUF_INIT(LEX_SOURCE_MAX_BYTES + READ_BYTES + 1);
-	int r = read_source(req->path, &text, err);
+	int r = plan_read(req->path, &text, err);
 	if (r < 0)
 		return r;
 	struct program *p = calloc(1, sizeof *p);
@@ -103,9 +106,8 @@ int plan_perform(const struct plan_request *req, bool runs, struct buf *report, 
 	struct source src = {.name = strcmp(req->path, "-") == 0 ? "<stdin>" : req->path,
 		.text = buf_str(&text),
 		.bytes = text.bytes};
-	*report = BUF_INIT(REPORT_MAX_BYTES);
 	int status = perform(p, req, &src, runs);
-	r = report_all(p, report);
+	r = report_all(p, req->is_json, report);
 	program_done(p);
 	free(p);
 	return r < 0 ? err_set(err, ERR_NO_MEMORY, "plan: no memory for the report") : status;

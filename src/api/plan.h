@@ -11,7 +11,7 @@
 enum plan_dialect { PLAN_DIALECT_PLAN, PLAN_DIALECT_STARLARK };
 
 /* What `retort plan run` ends with, CONTRACT §4. */
-enum plan_status { PLAN_OK = 0, PLAN_FAILED = 1, PLAN_INVALID = 2 };
+enum plan_status { PLAN_OK = 0, PLAN_FAILED = 1, PLAN_INVALID = 2, PLAN_DENIED = 6 };
 
 /* Everything is borrowed. A limit of 0 is the default. */
 struct plan_request {
@@ -22,6 +22,10 @@ struct plan_request {
 	void *arg;
 	/* What the program prints, as it comes. Returns: 0, or -1: it cannot be written. */
 	int (*print)(void *arg, const char *text, size_t bytes);
+	/* Plans with tools, see plan_run.h; NULL: none. */
+	const char *tools_path, *policy_path, *request, *record_path, *resume_path;
+	bool is_json;				     /* diagnostics as JSON */
+	int (*approve)(void *arg, const char *text); /* Returns: 1 yes, 0 no */
 };
 
 /*
@@ -33,3 +37,6 @@ struct plan_request {
  * Errors:  ERR_NOT_FOUND, ERR_ACCESS, ERR_LIMIT, ERR_IO, ERR_NO_MEMORY.
  */
 int plan_perform(const struct plan_request *req, bool runs, struct buf *report, struct err *err);
+
+/* Read a whole file, "-" is standard input. Returns: 0, or negative errno as plan_perform(). */
+int plan_read(const char *path, struct buf *out, struct err *err);

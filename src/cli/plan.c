@@ -1,5 +1,6 @@
 /* `retort plan`. SPDX-License-Identifier: Apache-2.0 */
-#include "api/plan.h"
+#include "api/plan_check.h"
+#include "base/utf8.h"
 #include "cli/cmd.h"
 
 #include <stdio.h>
@@ -9,6 +10,8 @@ struct plan_args {
 	int dialect;
 	bool has_while, has_recursion, help;
 	uint64_t fuel, memory_bytes;
+	const char *policy, *tools, *request, *record, *resume;
+	bool is_json, yes, no_prompt;
 	int color;
 };
 
@@ -28,6 +31,45 @@ static const struct opt plan_opts[] = {
 		OPT_INTO_FLAG(struct plan_args, has_recursion),
 		.group = "Language",
 		.help = "allow functions that call themselves"},
+	{.name = "policy",
+		OPT_INTO_TEXT(struct plan_args, policy),
+		.arg = "FILE",
+		.group = "Flows",
+		.help = "what may be done with what; without one, what tools say of themselves decides"},
+	{.name = "tools",
+		OPT_INTO_TEXT(struct plan_args, tools),
+		.arg = "FILE",
+		.group = "Flows",
+		.help = "the tools there are, as JSON; with it every flow is checked"},
+	{.name = "request",
+		OPT_INTO_TEXT(struct plan_args, request),
+		.arg = "TEXT",
+		.group = "Flows",
+		.help = "what the user asked for: literals that stand in it are the user's"},
+	{.name = "json",
+		OPT_INTO_FLAG(struct plan_args, is_json),
+		.group = "Flows",
+		.help = "write what was found as JSON to stdout"},
+	{.name = "record",
+		OPT_INTO_TEXT(struct plan_args, record),
+		.arg = "FILE",
+		.group = "Runs",
+		.help = "write down every call and what came back"},
+	{.name = "resume",
+		OPT_INTO_TEXT(struct plan_args, resume),
+		.arg = "FILE",
+		.group = "Runs",
+		.help = "go on with the run of a record that was cut off"},
+	{.name = "yes",
+		OPT_INTO_FLAG(struct plan_args, yes),
+		.flags = OPT_NO_ENV,
+		.group = "Runs",
+		.help = "say yes to whatever would be asked"},
+	{.name = "no-prompt",
+		OPT_INTO_FLAG(struct plan_args, no_prompt),
+		.flags = OPT_NO_ENV,
+		.group = "Runs",
+		.help = "say no to whatever would be asked"},
 	{.name = "fuel",
 		OPT_INTO_COUNT(struct plan_args, fuel),
 		.arg = "STEPS",
@@ -49,39 +91,53 @@ static int print_out(void *arg, const char *text, size_t bytes)
 	return fwrite(text, 1, bytes, stdout) == bytes ? 0 : -1;
 }
 
+/* On the terminal, not on standard input, where the plan may be. */
+static int approve(void *arg, const char *text)
+{
+	const struct plan_args *args = arg;
+	char answer[16] = "";
+	FILE *terminal = args->yes || args->no_prompt ? NULL : fopen("/dev/tty", "r+e");
+	if (!terminal)
+		return args->yes;
+	cleanup_buf struct buf shown = BUF_INIT(1 << 20);
+	(void)utf8_escape_terminal(&shown, text, strlen(text), UTF8_KEEP_LINES);
+	(void)fprintf(terminal, "%s\nIs that right? [y/N] ", buf_str(&shown));
+	(void)fflush(terminal);
+	bool is_yes = fgets(answer, sizeof answer, terminal) && (*answer == 'y' || *answer == 'Y');
+	(void)fclose(terminal);
+	return is_yes;
+}
+
 static int wrong_use(const char *verb)
 {
 	struct err err;
-	if (verb && strcmp(verb, "check") != 0 && strcmp(verb, "run") != 0)
+	if (verb)
 		(void)err_set(&err, ERR_USAGE, "plan: unknown verb \"%.64s\"", verb);
 	else
 		(void)err_set(&err, ERR_USAGE, "plan: a verb and one file are needed");
-	(void)err_hint(&err, "retort plan run FILE, or retort plan check FILE");
+	(void)err_hint(&err, "retort plan run FILE, check FILE, explain FILE, or test POLICY");
 	return cli_fail(&err, false);
 }
 
-static int plan_main(int argc, char **argv)
+static int run_plan(const struct plan_args *args, const char *path, bool runs)
 {
-	struct plan_args args = {0};
-	struct opt_set set;
 	struct err err = {0};
 	cleanup_buf struct buf report = BUF_INIT(1);
-	int at = cmd_parse(&cmd_plan, &set, &args, argc, argv, &err);
-	if (at < 0)
-		return cli_fail(&err, false);
-	if (at == 0)
-		return 0;
-	const char *verb = at < argc ? argv[at] : NULL;
-	bool runs = verb && strcmp(verb, "run") == 0;
-	if (argc - at != 2 || !verb || (!runs && strcmp(verb, "check") != 0))
-		return wrong_use(verb);
-	struct plan_request req = {.path = argv[at + 1],
-		.dialect = args.dialect == 1 ? PLAN_DIALECT_STARLARK : PLAN_DIALECT_PLAN,
-		.has_while = args.has_while,
-		.has_recursion = args.has_recursion,
-		.fuel = args.fuel,
-		.memory_bytes = args.memory_bytes,
-		.print = print_out};
+	struct plan_request req = {.path = path,
+		.dialect = args->dialect == 1 ? PLAN_DIALECT_STARLARK : PLAN_DIALECT_PLAN,
+		.has_while = args->has_while,
+		.has_recursion = args->has_recursion,
+		.fuel = args->fuel,
+		.memory_bytes = args->memory_bytes,
+		.arg = (void *)args,
+		.print = print_out,
+		.tools_path = args->tools,
+		.policy_path = args->policy,
+		.request = args->request,
+		.record_path = args->record,
+		.resume_path = args->resume,
+		.is_json = args->is_json,
+		.approve = approve};
 	int r = plan_perform(&req, runs, &report, &err);
 	/* What the program printed comes before what is said of it. */
 	(void)fflush(stdout);
@@ -89,18 +145,84 @@ static int plan_main(int argc, char **argv)
 	return r < 0 ? cli_fail(&err, false) : r;
 }
 
-static const char *const usage[] = {"plan run [options] FILE", "plan check [options] FILE", NULL};
+/* What is found is the result when it was asked for as such, else it is said on stderr. */
+static int judge_plan(const struct plan_args *args, const char *path, bool is_explained)
+{
+	struct err err = {0};
+	cleanup_buf struct buf report = BUF_INIT(1);
+	const struct plan_check_request req = {.plan = path,
+		.policy = args->policy,
+		.tools = args->tools,
+		.request = args->request,
+		.has_while = args->has_while,
+		.output = args->is_json ? PLAN_JSON
+			: is_explained	? PLAN_EXPLAIN
+					: PLAN_TEXT};
+	int r = plan_check(&req, &report, &err);
+	(void)fputs(buf_str(&report), req.output == PLAN_TEXT ? stderr : stdout);
+	return r < 0 ? cli_fail(&err, false) : r;
+}
+
+static int test_policy(const struct plan_args *args, const char *path)
+{
+	struct err err = {0};
+	cleanup_buf struct buf report = BUF_INIT(1);
+	const struct plan_check_request req = {.policy = path,
+		.tools = args->tools,
+		.output = args->is_json ? PLAN_JSON : PLAN_TEXT};
+	int r = plan_test(&req, &report, &err);
+	(void)fputs(buf_str(&report), r == PLAN_INVALID && !args->is_json ? stderr : stdout);
+	return r < 0 ? cli_fail(&err, false) : r;
+}
+
+static int plan_main(int argc, char **argv)
+{
+	struct plan_args args = {0};
+	struct opt_set set;
+	struct err err = {0};
+	int at = cmd_parse(&cmd_plan, &set, &args, argc, argv, &err);
+	if (at < 0)
+		return cli_fail(&err, false);
+	if (at == 0)
+		return 0;
+	static const char *const verbs[] = {"run", "check", "explain", "test"};
+	const char *verb = at < argc ? argv[at] : NULL;
+	size_t i = 0;
+	while (verb && i < ARRAY_LEN(verbs) && strcmp(verbs[i], verb) != 0)
+		i++;
+	if (verb && i == ARRAY_LEN(verbs))
+		return wrong_use(verb);
+	if (argc - at != 2)
+		return wrong_use(NULL);
+	const char *path = argv[at + 1];
+	bool has_flows = args.policy || args.tools || args.request || args.is_json;
+	if (i == 3)
+		return test_policy(&args, path);
+	if (i == 2 || (i == 1 && has_flows))
+		return judge_plan(&args, path, i == 2);
+	return run_plan(&args, path, i == 0);
+}
+
+static const char *const usage[] = {"plan run [options] FILE", "plan check [options] FILE",
+	"plan explain [options] FILE", "plan test [options] POLICY", NULL};
 
 static const struct cmd_example examples[] = {
 	{"run a plan", "retort plan run plan.star"},
+	{"run one with tools, and write down what it does",
+		"retort plan run --tools tools.json --policy mail.policy.star --record r.jsonl plan.star"},
 	{"look for mistakes only", "retort plan check plan.star"},
+	{"check every flow against a policy",
+		"retort plan check plan.star --policy mail.policy.star --tools tools.json"},
+	{"see labels, calls and approvals", "retort plan explain plan.star --tools tools.json"},
+	{"run the tests of a policy", "retort plan test mail.policy.star --tools tools.json"},
 	{"run a Starlark file", "retort plan run --dialect starlark build.star"},
 };
 
 static const struct cmd_exit exits[] = {
 	{"0", "done"},
-	{"1", "the plan stopped with an error"},
-	{"2", "the file is no plan, or wrong use"},
+	{"1", "the plan stopped with an error, the policy denies something, or a test of it fails"},
+	{"2", "the file is no plan or no policy, the plan cannot be checked, or wrong use"},
+	{"6", "the policy does not allow a run, or a person said no"},
 };
 
 const struct cmd cmd_plan = {
@@ -109,7 +231,8 @@ const struct cmd cmd_plan = {
 	.usage = usage,
 	.text = "A plan is written in restricted Python. What print() writes goes to stdout; what is wrong is said "
 		"on stderr with its place and, where there is one, a rewrite. No code of the host is run: a plan "
-		"sees neither files nor network nor clock.",
+		"sees neither files nor network nor clock. With --tools, check says of every call of a tool whether "
+		"the policy allows what can reach it, and shows the way of what it does not allow.",
 	.opts = plan_opts,
 	.n_opts = ARRAY_LEN(plan_opts),
 	.examples = examples,

@@ -1,4 +1,5 @@
 /* `retort replay`. SPDX-License-Identifier: Apache-2.0 */
+#include "api/plan_run.h"
 #include "api/service.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
@@ -14,6 +15,7 @@ enum { RECORD_MAX_BYTES = 64 << 20, SHOWN_BYTES = 400 };
 
 struct replay_args {
 	bool json, quiet, help;
+	const char *policy;
 	int color;
 };
 
@@ -23,6 +25,12 @@ static const struct opt replay_opts[] = {
 		.flags = OPT_NO_ENV,
 		.group = "Output",
 		.help = "print one object"},
+	{.name = "policy",
+		OPT_INTO_TEXT(struct replay_args, policy),
+		.arg = "FILE",
+		.flags = OPT_NO_ENV,
+		.group = "Plans",
+		.help = "what would another policy have said"},
 	CMD_COMMON_OPTS(struct replay_args),
 };
 
@@ -82,6 +90,40 @@ static int replay(const struct buf *record, json_t **result, struct err *err)
 	return r;
 }
 
+/* The record of a plan begins with another event than that of a session. */
+static bool is_plan(const struct buf *record)
+{
+	const char *end = memchr(buf_str(record), '\n', record->bytes);
+	json_t *line = end ? json_loadb(record->data, (size_t)(end - record->data), 0, NULL) : NULL;
+	const char *event = json_string_value(json_object_get(line, "event"));
+	bool is = event && strcmp(event, "begin") == 0 && json_object_get(line, "plan");
+	json_decref(line);
+	return is;
+}
+
+static int print_out(void *arg, const char *text, size_t bytes)
+{
+	const struct replay_args *args = arg;
+	return args->json || fwrite(text, 1, bytes, stdout) == bytes ? 0 : -1;
+}
+
+/* Returns: the exit status. */
+static int replay_plan(const char *path, struct replay_args *args)
+{
+	cleanup_buf struct buf report = BUF_INIT(1 << 20);
+	struct err err = {0};
+	const struct plan_request req = {.path = path,
+		.policy_path = args->policy,
+		.arg = args,
+		.print = print_out,
+		.is_json = args->json};
+	int r = plan_replay(&req, &report, &err);
+	(void)fflush(stdout);
+	(void)fputs(buf_str(&report), stderr);
+	int status = r < 0 ? cli_fail(&err, args->json) : r;
+	return r < 0 && status == 1 && err.code == ERR_DAMAGED ? 2 : status;
+}
+
 static int replay_main(int argc, char **argv)
 {
 	struct replay_args args = {0};
@@ -99,6 +141,8 @@ static int replay_main(int argc, char **argv)
 	}
 	if (r == 0)
 		r = program_read(argv[at], &record, &err);
+	if (r == 0 && is_plan(&record))
+		return replay_plan(argv[at], &args);
 	if (r == 0)
 		r = replay(&record, &result, &err);
 	int status = r < 0 ? cli_fail(&err, args.json) : show(result, args.json);

@@ -147,6 +147,9 @@ struct labels *labels_new(size_t max_bytes)
 		(void)add_index(all, &all->atoms, hash_atom(all, 0), all->n_atoms++);
 		(void)add_index(all, &all->sets, 0, all->n_sets++);
 	}
+	/* Before it counts as an atom nobody else frees it. */
+	if (!is_made && all->text)
+		free(all->text[0]);
 	if (!is_made || label_intern(all, &bottom) != LABEL_BOTTOM) {
 		labels_free(all);
 		return NULL;

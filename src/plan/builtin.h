@@ -8,9 +8,22 @@
 size_t builtin_names(const struct dialect *dialect, struct predeclared *out, size_t room);
 enum { BUILTIN_MAX = 64 };
 
+/*
+ * The modules that every plan has, as structs of functions. Returns: how many were added to @out,
+ * -1 over a limit.
+ */
+int module_names(struct heap *h, struct predeclared *out, size_t room);
+
+/* The struct @name of the functions of a table. Returns: 0 or -1. */
+int module_new(struct heap *h, const char *name, const struct native *table, struct val *out);
+
 /* The tables of methods, each ended by a row without a name. */
 extern const struct native python_functions[], string_methods[], bytes_methods[], list_methods[],
 	dict_methods[], set_methods[];
+
+/* Is it the name of a method of any type, and of one that changes its receiver? */
+bool native_is_method(struct val name);
+bool native_changes(struct val name);
 
 /* The method that was likely meant, or NULL. */
 const char *native_near(uint32_t type, const char *name);

@@ -109,9 +109,9 @@ RAW(b_struct)
 }
 
 const struct native python_functions[] = {
-	{"isinstance", "x type /", .fn = b_isinstance},
+	{"isinstance", "x type /", .fn = b_isinstance, .flow = FLOW_SHAPE},
 	{"round", "number ndigits?", .fn = b_round},
-	{"struct", .raw = b_struct},
+	{"struct", .raw = b_struct, .flow = FLOW_NOTHING},
 	{"sum", "iterable start?", .fn = b_sum},
 	{NULL},
 };

@@ -149,12 +149,12 @@ static void unpack(struct compiler *c, const struct node *target, uint32_t from)
 		(void)emit(c, OP_UNPACK, star, from, first, target->n);
 	for (uint32_t i = 0; i < target->n; i++) {
 		const struct node *one = target->kid[i];
-		assign(c, one->kind == NODE_STARRED ? one->kid[0] : one, first + i);
+		compile_assign(c, one->kind == NODE_STARRED ? one->kid[0] : one, first + i);
 	}
 	c->top = top;
 }
 
-void assign(struct compiler *c, const struct node *target, uint32_t from)
+void compile_assign(struct compiler *c, const struct node *target, uint32_t from)
 {
 	uint32_t top = c->top;
 	int64_t slot = plain_slot(c, target);
@@ -206,7 +206,7 @@ static void assignment(struct compiler *c, const struct node *node)
 	int64_t slot = plain_slot(c, target);
 	uint32_t from = expr(c, value, slot >= 0 && !is_early(value) ? slot : ANYWHERE);
 	c->at = node->at;
-	assign(c, target, from);
+	compile_assign(c, target, from);
 }
 
 static enum num_op operation(uint8_t token)
@@ -238,7 +238,7 @@ static void augmented(struct compiler *c, const struct node *node)
 	if (target->kind == NODE_INDEX)
 		(void)emit(c, OP_SET_INDEX, 0, x, i, value);
 	else
-		assign(c, target, value);
+		compile_assign(c, target, value);
 }
 
 /* After if: assigned is what every branch has assigned. Without else one branch is empty. */
@@ -246,6 +246,7 @@ static void if_statement(struct compiler *c, const struct node *node)
 {
 	struct jumps ends = {0};
 	uint32_t mark = c->n_trail, n_branches = node->n / 2 + 1;
+	uint32_t region = guarded_start(c, (const struct node *const *)node->kid, node->n);
 	uint16_t *count = heap_zero(c->h, c->scope->n_slots * sizeof *count + 1);
 	uint32_t i = 0;
 	for (; count && i < node->n; i += 2) {
@@ -262,6 +263,7 @@ static void if_statement(struct compiler *c, const struct node *node)
 		patch_all(c, &next);
 	}
 	patch_all(c, &ends);
+	guarded_end(c, region);
 	if (!count)
 		c->has_failed = true;
 	for (uint32_t k = 0;
@@ -285,7 +287,7 @@ uint32_t loop_start(
 	uint32_t dest = slot >= 0 ? (uint32_t)slot : reserve(c, 1);
 	(void)emit(c, OP_NEXT, c->n_iterators - 1, dest, 0, 0);
 	uint32_t exit = emit_jump(c, OP_JUMP, 0, 0);
-	assign(c, target, dest);
+	compile_assign(c, target, dest);
 	return exit;
 }
 
@@ -295,41 +297,68 @@ void loop_end(struct compiler *c, uint32_t start, uint32_t exit)
 	patch(c, exit);
 }
 
+/* Without one, whatever is within the body ends within it. */
+static bool has_jump(const struct node *node)
+{
+	if (node->kind == NODE_BREAK || node->kind == NODE_CONTINUE || node->kind == NODE_RETURN)
+		return true;
+	for (uint32_t i = 0; i < node->n && node->kind != NODE_DEF; i++)
+		if (node->kid[i] && has_jump(node->kid[i]))
+			return true;
+	return false;
+}
+
+/* What guards one round does not guard the next, unless it may end the loop. */
+static void loop_body(struct compiler *c, struct loop *loop, const struct node *body)
+{
+	bool leaves = has_jump(body);
+	loop->round = leaves ? guarded_start(c, &body, 1) : loop->region;
+	c->loop = loop;
+	block(c, body);
+	c->loop = loop->outer;
+	patch_all(c, &loop->continues);
+	if (leaves)
+		guarded_end(c, loop->round);
+}
+
 static void for_statement(struct compiler *c, const struct node *node)
 {
 	struct loop loop = {.outer = c->loop};
 	uint32_t mark = c->n_trail;
+	loop.region = guarded_start(c, &node, 1);
 	uint32_t exit = loop_start(c, node->kid[0], node->kid[1], &loop.start);
 	loop.n_iterators = c->n_iterators;
-	c->loop = &loop;
-	block(c, node->kid[2]);
-	c->loop = loop.outer;
+	loop_body(c, &loop, node->kid[2]);
 	loop_end(c, loop.start, exit);
 	patch_all(c, &loop.breaks);
 	(void)emit(c, OP_END_ITER, --c->n_iterators, 0, 0, 0);
+	guarded_end(c, loop.region);
 	unset_since(c, mark);
 }
 
 static void while_statement(struct compiler *c, const struct node *node)
 {
-	struct loop loop = {
-		.outer = c->loop, .start = c->code->n_ins, .n_iterators = c->n_iterators};
+	struct loop loop = {.outer = c->loop, .n_iterators = c->n_iterators};
 	uint32_t mark = c->n_trail;
+	loop.region = guarded_start(c, &node, 1);
+	loop.start = c->code->n_ins;
 	(void)emit(c, OP_STEP, 0, 0, 0, 0);
 	jump_when(c, node->kid[0], false, &loop.breaks);
-	c->loop = &loop;
-	block(c, node->kid[1]);
-	c->loop = loop.outer;
+	loop_body(c, &loop, node->kid[1]);
 	patch_to(c, emit_jump(c, OP_JUMP, 0, 0), loop.start);
 	patch_all(c, &loop.breaks);
+	guarded_end(c, loop.region);
 	unset_since(c, mark);
 }
 
 static void leave(struct compiler *c, bool is_break)
 {
 	uint32_t jump = emit_jump(c, OP_JUMP, 0, 0);
+	guarded_left(c, is_break ? c->loop->region : c->loop->round);
 	if (is_break)
 		jumps_add(c, &c->loop->breaks, jump);
+	else if (c->literals)
+		jumps_add(c, &c->loop->continues, jump);
 	else
 		patch_to(c, jump, c->loop->start);
 }
@@ -341,9 +370,17 @@ static void load(struct compiler *c, const struct node *node)
 		uint32_t top = c->top, dest = reserve(c, 1);
 		c->at = node->kid[i]->start;
 		(void)emit(c, OP_LOAD, 0, dest, module, add_const(c, node->kid[i]->value));
-		assign(c, node->kid[i]->kid[0], dest);
+		compile_assign(c, node->kid[i]->kid[0], dest);
 		c->top = top;
 	}
+}
+
+/* Which code a name means, when it is bound but once. */
+static void remember(struct compiler *c, const struct node *def)
+{
+	struct symbol *s = def->kid[0]->symbol;
+	if (s && s->n_bound <= 1 && s->kind == SYMBOL_GLOBAL && c->code->n_functions > 0)
+		s->code = c->code->functions[c->code->n_functions - 1];
 }
 
 static void statement(struct compiler *c, const struct node *node)
@@ -370,12 +407,14 @@ static void statement(struct compiler *c, const struct node *node)
 		while_statement(c, node);
 		break;
 	case NODE_DEF:
-		assign(c, node->kid[0], function(c, node, ANYWHERE));
+		compile_assign(c, node->kid[0], function(c, node, ANYWHERE));
+		remember(c, node);
 		break;
 	case NODE_RETURN: {
 		uint32_t r = node->kid[0] ? expr(c, node->kid[0], ANYWHERE) : reserve(c, 1);
 		if (!node->kid[0])
 			(void)emit_jump(c, OP_CONST, r, (int32_t)add_const(c, VAL_NONE));
+		guarded_left(c, 0);
 		(void)emit(c, OP_RETURN, 0, r, 0, 0);
 		break;
 	}
@@ -461,10 +500,11 @@ static bool describe_params(struct compiler *c, const struct node *node)
 }
 
 static bool start(struct compiler *c, struct compiler *outer, struct heap *h,
-	const struct dialect *dialect, const struct scope *scope)
+	const struct dialect *dialect, const struct scope *scope, struct literals *literals)
 {
 	struct val consts;
 	*c = (struct compiler){.h = h, .dialect = dialect, .scope = scope, .is_file = !outer};
+	c->literals = literals;
 	c->code = heap_zero(h, sizeof *c->code);
 	if (!c->code || table_new(h, T_DICT, 0, &consts) < 0)
 		return false;
@@ -476,7 +516,8 @@ struct code *compile_function(struct compiler *outer, const struct node *node)
 {
 	struct compiler c;
 	const struct node *body = node->kid[node->n - 1];
-	if (!start(&c, outer, outer->h, outer->dialect, node->scope) || !describe_params(&c, node))
+	if (!start(&c, outer, outer->h, outer->dialect, node->scope, outer->literals) ||
+		!describe_params(&c, node) || !guarded_whole(&c, body, node->n_params))
 		return NULL;
 	c.at = node->start;
 	if (node->kind == NODE_DEF)
@@ -495,10 +536,12 @@ struct code *compile_function(struct compiler *outer, const struct node *node)
 	return c.has_failed ? NULL : c.code;
 }
 
-struct code *compile_file(struct heap *h, const struct node *file, const struct dialect *dialect)
+struct code *compile_file(struct heap *h, const struct node *file, const struct dialect *dialect,
+	struct literals *literals)
 {
 	struct compiler c;
-	if (!start(&c, NULL, h, dialect, file->scope) || str_of(h, "<toplevel>", &c.code->name) < 0)
+	if (!start(&c, NULL, h, dialect, file->scope, literals) || !guarded_whole(&c, NULL, 0) ||
+		str_of(h, "<toplevel>", &c.code->name) < 0)
 		return NULL;
 	uint32_t last = reserve(&c, 1);
 	(void)emit_jump(&c, OP_CONST, last, (int32_t)add_const(&c, VAL_NONE));

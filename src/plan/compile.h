@@ -10,5 +10,16 @@ enum op {
 	N_OPS
 };
 
-/* The code of a file; its registers begin with the globals. Returns: NULL over a limit. */
-struct code *compile_file(struct heap *h, const struct node *file, const struct dialect *dialect);
+/* Whose the literals are, when values carry labels. */
+struct literals {
+	void *ctx;
+	uint32_t (*label)(void *ctx, struct val literal);
+	uint32_t number[4]; /* labels of small numbers, as instructions name them; [0] is 0 */
+};
+
+/*
+ * The code of a file; its registers begin with the globals. @literals: NULL without labels.
+ * Returns: NULL over a limit.
+ */
+struct code *compile_file(struct heap *h, const struct node *file, const struct dialect *dialect,
+	struct literals *literals);

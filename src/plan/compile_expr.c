@@ -8,7 +8,7 @@
 
 enum { BATCH = 32, NO_FORMAT = UINT16_MAX };
 
-static uint32_t dest(struct compiler *c, int64_t want)
+uint32_t compile_dest(struct compiler *c, int64_t want)
 {
 	return want == ANYWHERE ? reserve(c, 1) : (uint32_t)want;
 }
@@ -21,12 +21,30 @@ uint32_t expr_into(struct compiler *c, const struct node *node, uint32_t want)
 	return want;
 }
 
+/* Give a literal its label. Returns: how instructions name that; -1: they cannot. */
+static int number_label(struct compiler *c, struct val *v)
+{
+	if (!c->literals || v->type < T_BOOL || v->type > T_BYTES)
+		return 0;
+	v->label = c->literals->label(c->literals->ctx, *v);
+	for (int i = 0; i < 4; i++) {
+		if (i > 0 && c->literals->number[i] == 0)
+			c->literals->number[i] = v->label;
+		if (c->literals->number[i] == v->label)
+			return i;
+	}
+	return -1;
+}
+
 static uint32_t constant(struct compiler *c, struct val v, int64_t want)
 {
-	uint32_t d = dest(c, want);
-	if (v.type == T_INT && v.i >= INT32_MIN && v.i <= INT32_MAX)
-		(void)emit_jump(c, OP_INT, d, (int32_t)v.i);
-	else
+	uint32_t d = compile_dest(c, want);
+	int number = number_label(c, &v);
+	if (v.type == T_INT && v.i >= INT32_MIN && v.i <= INT32_MAX && number >= 0) {
+		uint32_t at = emit_jump(c, OP_INT, d, (int32_t)v.i);
+		if (!c->has_failed)
+			c->code->ins[at].x = (uint8_t)number;
+	} else
 		(void)emit_jump(c, OP_CONST, d, (int32_t)add_const(c, v));
 	return d;
 }
@@ -45,7 +63,7 @@ static uint32_t name(struct compiler *c, const struct node *node, int64_t want)
 	}
 	if (s->kind == SYMBOL_PREDECLARED)
 		return constant(c, s->value, want);
-	uint32_t d = dest(c, want), i = 0;
+	uint32_t d = compile_dest(c, want), i = 0;
 	if (s->kind == SYMBOL_GLOBAL) {
 		(void)emit_jump(c, OP_GLOBAL, d, (int32_t)s->slot);
 	} else if (s->owner == c->scope) {
@@ -103,16 +121,20 @@ static uint32_t binary(struct compiler *c, const struct node *node, int64_t want
 	uint32_t top = c->top, number;
 	uint32_t a = expr(c, node->kid[0], ANYWHERE);
 	bool is_sum = node->op == TOK_PLUS || node->op == TOK_MINUS;
-	if (is_sum && is_short(node->kid[1], node->op == TOK_PLUS ? 1 : -1, &number)) {
+	struct val literal = node->kid[1]->value;
+	int label = is_sum && node->kid[1]->kind == NODE_CONST ? number_label(c, &literal) : 0;
+	if (is_sum && label >= 0 &&
+		is_short(node->kid[1], node->op == TOK_PLUS ? 1 : -1, &number)) {
 		c->top = top;
-		uint32_t d = dest(c, want);
+		uint32_t d = compile_dest(c, want);
 		c->at = node->at;
-		(void)emit(c, OP_ADD_INT, node->op == TOK_MINUS, d, a, number);
+		(void)emit(c, OP_ADD_INT, (uint32_t)label << 1 | (node->op == TOK_MINUS), d, a,
+			number);
 		return d;
 	}
 	uint32_t b = expr(c, node->kid[1], ANYWHERE);
 	c->top = top;
-	uint32_t d = dest(c, want);
+	uint32_t d = compile_dest(c, want);
 	c->at = node->at;
 	(void)emit(c, binary_op(node->op), 0, d, a, b);
 	return d;
@@ -130,7 +152,7 @@ static uint32_t unary(struct compiler *c, const struct node *node, int64_t want)
 		return constant(c, VAL_INT(-x->value.i), want);
 	uint32_t a = expr(c, x, ANYWHERE);
 	c->top = top;
-	uint32_t d = dest(c, want);
+	uint32_t d = compile_dest(c, want);
 	c->at = node->start;
 	(void)emit(c, op, 0, d, a, 0);
 	return d;
@@ -142,27 +164,38 @@ static uint32_t compare(struct compiler *c, const struct node *node, int64_t wan
 	uint32_t a = expr(c, node->kid[0], ANYWHERE);
 	uint32_t b = expr(c, node->kid[1], ANYWHERE);
 	c->top = top;
-	uint32_t d = dest(c, want);
+	uint32_t d = compile_dest(c, want);
 	c->at = node->at;
 	(void)emit(c, OP_COMPARE, node->op, d, a, b);
 	return d;
 }
 
+static const struct node *const *kids_of(const struct node *node)
+{
+	return (const struct node *const *)node->kid;
+}
+
 /* What only some ways reach is assigned on some ways only. */
 static uint32_t short_circuit(struct compiler *c, const struct node *node, int64_t want)
 {
-	uint32_t d = expr_into(c, node->kid[0], dest(c, want)), mark = c->n_trail;
+	uint32_t d = compile_dest(c, want), region = guarded_start(c, kids_of(node), node->n);
+	guarded_writes(c, region, WRITE_NAME, d);
+	(void)expr_into(c, node->kid[0], d);
+	uint32_t mark = c->n_trail;
 	uint32_t jump = emit_jump(c, node->kind == NODE_AND ? OP_JUMP_NOT : OP_JUMP_IF, d, 0);
 	(void)expr_into(c, node->kid[1], d);
 	patch(c, jump);
 	unset_since(c, mark);
+	guarded_end(c, region);
 	return d;
 }
 
 static uint32_t chain(struct compiler *c, const struct node *node, int64_t want)
 {
 	struct jumps ends = {0};
-	uint32_t d = dest(c, want), mark = c->n_trail;
+	uint32_t d = compile_dest(c, want), mark = c->n_trail;
+	uint32_t region = guarded_start(c, kids_of(node), node->n);
+	guarded_writes(c, region, WRITE_NAME, d);
 	uint32_t left = expr(c, node->kid[0], ANYWHERE);
 	for (uint32_t i = 1; i < node->n; i++) {
 		uint32_t right = expr(c, node->kid[i], ANYWHERE);
@@ -174,13 +207,16 @@ static uint32_t chain(struct compiler *c, const struct node *node, int64_t want)
 	}
 	patch_all(c, &ends);
 	unset_since(c, mark);
+	guarded_end(c, region);
 	return d;
 }
 
 static uint32_t if_else(struct compiler *c, const struct node *node, int64_t want)
 {
 	struct jumps otherwise = {0};
-	uint32_t d = dest(c, want), top = c->top;
+	uint32_t d = compile_dest(c, want);
+	uint32_t region = guarded_start(c, kids_of(node), node->n), top = c->top;
+	guarded_writes(c, region, WRITE_NAME, d);
 	jump_when(c, node->kid[0], false, &otherwise);
 	uint32_t mark = c->n_trail;
 	(void)expr_into(c, node->kid[1], d);
@@ -191,13 +227,14 @@ static uint32_t if_else(struct compiler *c, const struct node *node, int64_t wan
 	(void)expr_into(c, node->kid[2], d);
 	unset_since(c, mark);
 	patch(c, end);
+	guarded_end(c, region);
 	return d;
 }
 
 /* Elements in batches: a display may have more of them than there are registers. */
 static uint32_t list(struct compiler *c, const struct node *node, int64_t want)
 {
-	uint32_t d = dest(c, want), i = 0;
+	uint32_t d = compile_dest(c, want), i = 0;
 	c->at = node->start;
 	(void)emit_jump(c, OP_LIST, d, (int32_t)MIN(node->n, 1u << 20));
 	while (i < node->n && !c->has_failed) {
@@ -229,7 +266,7 @@ static uint32_t tuple(struct compiler *c, const struct node *node, int64_t want)
 	if (is_long) {
 		uint32_t x = list(c, node, ANYWHERE);
 		c->top = top;
-		uint32_t d = dest(c, want);
+		uint32_t d = compile_dest(c, want);
 		(void)emit(c, OP_TO_TUPLE, 0, d, x, 0);
 		return d;
 	}
@@ -237,14 +274,14 @@ static uint32_t tuple(struct compiler *c, const struct node *node, int64_t want)
 	for (uint32_t i = 0; i < node->n; i++)
 		(void)expr_into(c, node->kid[i], first + i);
 	c->top = top;
-	uint32_t d = dest(c, want);
+	uint32_t d = compile_dest(c, want);
 	(void)emit(c, OP_TUPLE, 0, d, first, node->n);
 	return d;
 }
 
 static uint32_t dict(struct compiler *c, const struct node *node, int64_t want)
 {
-	uint32_t d = dest(c, want);
+	uint32_t d = compile_dest(c, want);
 	(void)emit(c, OP_DICT, 0, d, 0, 0);
 	for (uint32_t i = 0; i + 1 < node->n; i += 2) {
 		uint32_t top = c->top;
@@ -264,7 +301,7 @@ static uint32_t dict(struct compiler *c, const struct node *node, int64_t want)
 
 static uint32_t set(struct compiler *c, const struct node *node, int64_t want)
 {
-	uint32_t d = dest(c, want);
+	uint32_t d = compile_dest(c, want);
 	(void)emit(c, OP_SET, 0, d, 0, 0);
 	for (uint32_t i = 0; i < node->n; i++) {
 		uint32_t top = c->top;
@@ -294,7 +331,12 @@ static void comprehension_body(struct compiler *c, const struct node *node, uint
 
 static void clauses(struct compiler *c, const struct node *node, uint32_t i, uint32_t d)
 {
-	uint32_t top = c->top, start;
+	uint32_t top = c->top, start, region = 0;
+	if (i < node->n) {
+		/* All of it: a clause may run what is before it again. */
+		region = guarded_start(c, kids_of(node), node->n);
+		guarded_writes(c, region, WRITE_VALUE, d);
+	}
 	if (i == node->n) {
 		comprehension_body(c, node, d);
 	} else if (node->kid[i]->kind == NODE_CLAUSE_IF) {
@@ -308,142 +350,20 @@ static void clauses(struct compiler *c, const struct node *node, uint32_t i, uin
 		loop_end(c, start, exit);
 		(void)emit(c, OP_END_ITER, --c->n_iterators, 0, 0, 0);
 	}
+	if (i < node->n)
+		guarded_end(c, region);
 	c->top = top;
 }
 
 uint32_t comprehension(struct compiler *c, const struct node *node, int64_t want)
 {
-	uint32_t d = dest(c, want), mark = c->n_trail;
+	uint32_t d = compile_dest(c, want), mark = c->n_trail;
 	if (node->kind == NODE_LIST_COMP)
 		(void)emit_jump(c, OP_LIST, d, 0);
 	else
 		(void)emit(c, node->kind == NODE_SET_COMP ? OP_SET : OP_DICT, 0, d, 0, 0);
 	clauses(c, node, node->kind == NODE_DICT_COMP ? 2 : 1, d);
 	unset_since(c, mark);
-	return d;
-}
-
-static uint32_t shape_of(struct compiler *c, const struct call_shape *shape)
-{
-	struct code *code = c->code;
-	if (code->n_shapes == c->shape_room) {
-		uint32_t room = c->shape_room ? c->shape_room * 2 : 8;
-		struct call_shape *item =
-			heap_regrow(c->h, code->shapes, code->n_shapes, room, sizeof *item);
-		if (!item) {
-			c->has_failed = true;
-			return 0;
-		}
-		code->shapes = item;
-		c->shape_room = room;
-	}
-	code->shapes[code->n_shapes] = *shape;
-	return code->n_shapes++;
-}
-
-/* Evaluated in the order of the source, each in its place: positional, named, *args, **kwargs. */
-static uint32_t call_shape(struct compiler *c, const struct node *node, uint32_t base)
-{
-	struct call_shape shape = {0};
-	for (uint32_t i = 1; i < node->n; i++) {
-		uint8_t kind = node->kid[i]->kind;
-		shape.n_named += kind == NODE_ARG_NAMED;
-		shape.has_star |= kind == NODE_ARG_STAR;
-		shape.has_starstar |= kind == NODE_ARG_STARSTAR;
-		shape.n_positional += kind != NODE_ARG_NAMED && kind != NODE_ARG_STAR &&
-			kind != NODE_ARG_STARSTAR;
-	}
-	shape.names = heap_alloc(c->h, shape.n_named * sizeof *shape.names);
-	uint32_t at = base + 1, named = at + shape.n_positional, n = 0;
-	uint32_t star = named + shape.n_named;
-	(void)reserve(c, node->n - 1);
-	for (uint32_t i = 1; shape.names && i < node->n; i++) {
-		const struct node *arg = node->kid[i];
-		if (arg->kind == NODE_ARG_NAMED) {
-			shape.names[n] = arg->value;
-			(void)expr_into(c, arg->kid[0], named + n++);
-		} else if (arg->kind == NODE_ARG_STAR) {
-			(void)expr_into(c, arg->kid[0], star);
-		} else if (arg->kind == NODE_ARG_STARSTAR) {
-			(void)expr_into(c, arg->kid[0], star + shape.has_star);
-		} else {
-			(void)expr_into(c, arg, at++);
-		}
-	}
-	c->has_failed |= !shape.names;
-	return shape_of(c, &shape);
-}
-
-uint32_t call(struct compiler *c, const struct node *node, int64_t want)
-{
-	uint32_t top = c->top, base = reserve(c, 1), n = node->n - 1;
-	const struct node *fn = node->kid[0];
-	bool is_plain = true;
-	for (uint32_t i = 1; i < node->n; i++)
-		is_plain &= node->kid[i]->kind != NODE_ARG_NAMED &&
-			node->kid[i]->kind != NODE_ARG_STAR &&
-			node->kid[i]->kind != NODE_ARG_STARSTAR;
-	bool is_method = fn->kind == NODE_DOT && is_plain;
-	(void)expr_into(c, is_method ? fn->kid[0] : fn, base);
-	if (!is_plain) {
-		uint32_t shape = call_shape(c, node, base);
-		c->at = node->at;
-		c->top = top;
-		uint32_t d = dest(c, want);
-		(void)emit(c, OP_CALL_SHAPE, 0, base, shape, d);
-		return d;
-	}
-	uint32_t first = reserve(c, n);
-	for (uint32_t i = 0; i < n; i++)
-		(void)expr_into(c, node->kid[i + 1], first + i);
-	c->at = is_method ? fn->at : node->at;
-	c->top = top;
-	uint32_t d = dest(c, want);
-	if (is_method)
-		(void)emit(c, OP_METHOD, 0, base, n, add_const(c, fn->value));
-	else
-		(void)emit(c, OP_CALL, 0, base, n, d);
-	if (is_method && d != base)
-		(void)emit(c, OP_MOVE, 0, d, base, 0);
-	return d;
-}
-
-uint32_t function(struct compiler *c, const struct node *node, int64_t want)
-{
-	uint32_t top = c->top, first = node->kind == NODE_DEF ? 1 : 0, at;
-	bool is_named = false;
-	struct code *code = c->code;
-	for (uint32_t i = first; i < first + node->n_params; i++) {
-		const struct node *param = node->kid[i];
-		is_named |= param->op == TOK_STAR;
-		if (param->op != TOK_EOF || (!param->kid[0] && !is_named))
-			continue;
-		at = reserve(c, 1);
-		if (param->kid[0])
-			(void)expr_into(c, param->kid[0], at);
-		else
-			(void)emit_jump(c, OP_CONST, at, (int32_t)add_const(c, VAL_UNSET));
-	}
-	struct code *made = c->has_failed ? NULL : compile_function(c, node);
-	if (code->n_functions == c->function_room) {
-		uint32_t room = c->function_room ? c->function_room * 2 : 8;
-		struct code **item = heap_regrow(c->h, code->functions, code->n_functions, room,
-			sizeof *item); /* NOLINT(bugprone-sizeof-expression): an array of pointers
-					*/
-		made = item ? made : NULL;
-		if (item) {
-			code->functions = item;
-			c->function_room = room;
-		}
-	}
-	c->has_failed |= !made;
-	if (!made)
-		return 0;
-	code->functions[code->n_functions++] = made;
-	c->top = top;
-	uint32_t d = dest(c, want);
-	c->at = node->start;
-	(void)emit(c, OP_FUNCTION, 0, d, code->n_functions - 1, top);
 	return d;
 }
 
@@ -456,7 +376,7 @@ static uint32_t slice(struct compiler *c, const struct node *node, int64_t want)
 		else
 			(void)emit_jump(c, OP_CONST, base + i, (int32_t)add_const(c, VAL_NONE));
 	c->top = top;
-	uint32_t d = dest(c, want);
+	uint32_t d = compile_dest(c, want);
 	c->at = node->at;
 	(void)emit(c, OP_SLICE, 0, d, base, 0);
 	return d;
@@ -480,7 +400,7 @@ static uint32_t f_string(struct compiler *c, const struct node *node, int64_t wa
 		c->top = inner;
 	}
 	c->top = top;
-	uint32_t d = dest(c, want);
+	uint32_t d = compile_dest(c, want);
 	(void)emit(c, OP_JOIN, 0, d, base, node->n);
 	return d;
 }
@@ -491,7 +411,7 @@ static uint32_t access(struct compiler *c, const struct node *node, int64_t want
 	uint32_t i = node->kind == NODE_INDEX ? expr(c, node->kid[1], ANYWHERE)
 					      : add_const(c, node->value);
 	c->top = top;
-	uint32_t d = dest(c, want);
+	uint32_t d = compile_dest(c, want);
 	c->at = node->at;
 	(void)emit(c, node->kind == NODE_INDEX ? OP_INDEX : OP_DOT, 0, d, x, i);
 	return d;

@@ -13,8 +13,10 @@ struct jumps {
 struct loop {
 	struct loop *outer;
 	struct jumps breaks;
+	struct jumps continues; /* with labels: to the end of the region of one round */
 	uint32_t start;
 	uint32_t n_iterators; /* that go on within it */
+	uint32_t region, round;
 };
 
 /* One function that is being compiled. */
@@ -34,6 +36,8 @@ struct compiler {
 	struct table *const_index; /* strings and numbers → T_INT, the place in `consts` */
 	uint32_t at;		   /* where errors of the next instruction point */
 	bool has_failed;
+	struct literals *literals; /* NULL: values carry no labels */
+	uint32_t region, writes_room;
 };
 
 /* Returns: the place of the instruction. */
@@ -59,6 +63,7 @@ void unset_since(struct compiler *c, uint32_t mark);
  * own or a new one.
  */
 uint32_t expr(struct compiler *c, const struct node *node, int64_t want);
+uint32_t compile_dest(struct compiler *c, int64_t want);
 uint32_t expr_into(struct compiler *c, const struct node *node, uint32_t want);
 uint32_t comprehension(struct compiler *c, const struct node *node, int64_t want);
 uint32_t call(struct compiler *c, const struct node *node, int64_t want);
@@ -68,14 +73,32 @@ uint32_t function(struct compiler *c, const struct node *node, int64_t want);
 void jump_when(struct compiler *c, const struct node *node, bool sense, struct jumps *out);
 
 /* Assign what is in @from. */
-void assign(struct compiler *c, const struct node *target, uint32_t from);
+void compile_assign(struct compiler *c, const struct node *target, uint32_t from);
 
 /* The register of a plain local variable; -1: it is none. */
 int64_t plain_slot(const struct compiler *c, const struct node *name);
 
-/* Code that runs before and behind what is done for each element; *dest: see assign(). */
+/* Code that runs before and behind what is done for each element; *dest: see compile_assign(). */
 uint32_t loop_start(struct compiler *c, const struct node *target, const struct node *iterable,
 	uint32_t *start);
 void loop_end(struct compiler *c, uint32_t start, uint32_t exit);
 void block(struct compiler *c, const struct node *node);
+
+/*
+ * A region that is run or not, or more than once: between the two the guards are those of it.
+ * @nodes: what may be run. Without labels nothing is emitted. Returns: the number of the region.
+ */
+uint32_t guarded_start(struct compiler *c, const struct node *const *nodes, size_t n);
+void guarded_end(struct compiler *c, uint32_t region);
+
+/* A register that the region writes beside the variables: the value in it changes, or it does. */
+void guarded_writes(struct compiler *c, uint32_t region, enum write_what what, uint32_t reg);
+
+/* A jump leads from here out of all regions within @to; 0 is the whole. */
+void guarded_left(struct compiler *c, uint32_t to);
+
+/* The region of the whole of a function, the first. Returns: false on failure. */
+bool guarded_whole(struct compiler *c, const struct node *body, uint32_t n_params);
+
+/* The code of a def or lambda. Returns: NULL over a limit. */
 struct code *compile_function(struct compiler *outer, const struct node *node);

@@ -101,3 +101,60 @@ int diag_text(struct buf *out, const struct source *src, const struct diag *d)
 	}
 	return r;
 }
+
+static int quoted(struct buf *out, const char *name, const char *text)
+{
+	int r = buf_addf(out, "\"%s\":\"", name);
+	for (size_t i = 0, bytes = strlen(text), n; i < bytes && r == 0; i += n) {
+		int32_t c;
+		n = utf8_decode(text + i, bytes - i, &c);
+		if (c < 0)
+			r = buf_add(out, "\\ufffd");
+		else if (c == '"' || c == '\\')
+			r = buf_addf(out, "\\%c", (char)c);
+		else if (c < 0x20)
+			r = buf_addf(out, "\\u%04x", (unsigned)c);
+		else
+			r = buf_append(out, text + i, n);
+	}
+	return r == 0 ? buf_add(out, "\"") : r;
+}
+
+static int diag_json(struct buf *out, const struct source *src, const struct diag *d)
+{
+	int r = buf_addf(out, "{\"code\":\"P%03d\",", d->code);
+	if (r == 0)
+		r = quoted(out, "message",
+			d->is_private ? "the message is withheld: it may repeat what a tool gave"
+				      : d->msg);
+	if (r == 0)
+		r = buf_add(out, ",");
+	if (r == 0)
+		r = quoted(out, "file", src->name);
+	if (r == 0)
+		r = buf_addf(out, ",\"line\":%u,\"column\":%u,\"start\":%u,\"end\":%u", d->line,
+			d->column, d->start, d->end);
+	if (r == 0 && d->hint[0]) {
+		r = buf_add(out, ",");
+		if (r == 0)
+			r = quoted(out, "hint", d->hint);
+	}
+	return r == 0 ? buf_add(out, "}") : r;
+}
+
+int diags_report(struct buf *out, const struct source *src, const struct diags *all, bool is_json)
+{
+	int r = is_json ? buf_add(out, "{\"diagnostics\":[") : 0;
+	for (size_t i = 0; i < all->n && r == 0; i++) {
+		if (is_json && i > 0)
+			r = buf_add(out, ",");
+		if (r == 0)
+			r = is_json ? diag_json(out, src, &all->item[i])
+				    : diag_text(out, src, &all->item[i]);
+	}
+	if (r == 0 && is_json)
+		r = buf_addf(out, "],\"more\":%zu}\n", all->n_all - all->n);
+	else if (r == 0 && all->n_all > all->n)
+		r = buf_addf(out, "… and %zu more\n", all->n_all - all->n);
+	return r;
+}

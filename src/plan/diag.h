@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { DIAG_MAX = 20, DIAG_MSG_BYTES = 256, DIAG_HINT_BYTES = 256 };
@@ -19,6 +20,7 @@ struct diag {
 	uint32_t line, column; /* from 1; a column is a character */
 	char msg[DIAG_MSG_BYTES];
 	char hint[DIAG_HINT_BYTES]; /* the rewrite, or empty */
+	bool is_private; /* `msg` may repeat what a tool gave: for people, not for a planner */
 };
 
 /* The first DIAG_MAX; `n_all` counts on. */
@@ -45,3 +47,9 @@ int diag_add(struct diags *all, const struct source *src, const struct diag *one
  * rewrite. Controls are escaped. Returns: 0, -E2BIG, -ENOMEM.
  */
 int diag_text(struct buf *out, const struct source *src, const struct diag *d);
+
+/*
+ * Append all: as text, or with @is_json as one line of JSON, {"diagnostics": [{"code", "message",
+ * "file", "line", "column", "start", "end", "hint"}], "more": 0}. Returns: 0, -E2BIG, -ENOMEM.
+ */
+int diags_report(struct buf *out, const struct source *src, const struct diags *all, bool is_json);

@@ -261,7 +261,9 @@ int format_join(struct vm *vm, const struct val *item, size_t n, struct val *out
 {
 	struct text t = {.h = vm->h};
 	for (size_t i = 0; i < n; i++)
-		if (text_add(&t, item[i].str->data, item[i].str->n_bytes) < 0)
+		if ((item[i].type == T_INT
+				    ? int_write(&t, item[i], 10)
+				    : text_add(&t, item[i].str->data, item[i].str->n_bytes)) < 0)
 			return -1;
 	return text_take(&t, T_STRING, out);
 }

@@ -21,5 +21,5 @@ int format_part(
 	struct vm *vm, struct val v, int conversion, const struct val *spec, struct val *out);
 int format_spec(struct vm *vm, struct text *t, struct val v, const char *spec, size_t bytes);
 
-/* Texts as one. Returns: 0 or -1. */
+/* Texts, and ints below 64 bits, as one text. Returns: 0 or -1. */
 int format_join(struct vm *vm, const struct val *item, size_t n, struct val *out);

@@ -30,6 +30,27 @@ struct call_shape {
 	struct val *names; /* n_named strings */
 };
 
+/* What a region of code that may not be run writes. */
+enum write_what {
+	WRITE_NAME,   /* a variable gets another value */
+	WRITE_VALUE,  /* the list, dict or set in it may change */
+	WRITE_WITHIN, /* so may all that is reachable from it */
+	WRITE_CALL,   /* it may be called */
+};
+enum write_where { IN_REGISTER, IN_CELL, IN_CAPTURED, IN_GLOBAL };
+struct write {
+	uint8_t what, where;
+	uint32_t index;
+};
+struct writes {
+	struct write *item;
+	uint32_t n, room;
+	uint32_t outer;	 /* the region around it, in `writes` */
+	uint32_t saved;	 /* the register that keeps what guarded the place before */
+	bool is_unknown; /* anything that was there before may be changed */
+	bool is_left;	 /* break, continue or return lead out of it */
+};
+
 /* What a def or lambda is compiled to. */
 struct code {
 	struct val name;
@@ -52,7 +73,10 @@ struct code {
 	uint32_t n_cells;
 	struct capture *captures;
 	uint32_t n_captures;
-	uint32_t n_active; /* calls that go on: more than one is recursion */
+	uint32_t n_active;     /* calls that go on: more than one is recursion */
+	struct writes *writes; /* with labels: the regions; the first is the whole */
+	uint32_t n_writes;
+	bool changes_others; /* it may change lists, dicts and sets that it has not made */
 };
 
 struct function {
@@ -67,6 +91,24 @@ struct function {
 };
 
 struct vm;
+
+/* What the result of a built-in depends on; the default is the safe one. */
+enum native_flow {
+	FLOW_WHOLE,   /* all that is reachable from its arguments */
+	FLOW_SHAPE,   /* what they are and how long; elements keep their own labels */
+	FLOW_PICK,    /* the same, and the result is not new but an element */
+	FLOW_CHOICE,  /* as FLOW_WHOLE, and not new */
+	FLOW_NAMED,   /* as FLOW_WHOLE, but named arguments are kept as they are */
+	FLOW_NOTHING, /* it is what it is */
+};
+/* What the change of the receiver depends on. */
+enum native_change {
+	CHANGE_NONE,
+	CHANGE_PLACE, /* where the call stands */
+	CHANGE_FIRST, /* and the whole of the first argument */
+	CHANGE_SHAPE,
+	CHANGE_WHOLE,
+};
 
 /* What a built-in gets when it wants arguments as they came. */
 struct args {
@@ -90,11 +132,13 @@ struct native {
 	int (*raw)(struct vm *vm, struct val self, const struct args *args, struct val *out);
 	bool is_python; /* of that dialect only */
 	bool suspends;	/* the host answers: see vm_run() */
+	uint8_t flow;	/* enum native_flow */
+	uint8_t change; /* enum native_change */
 };
 
 /* The method of @type called @name. Returns: NULL when the dialect has none. */
 const struct native *native_method(const struct vm *vm, uint32_t type, struct val name);
 
-/* Call a built-in. Returns: 0 or -1. */
-int native_call(struct vm *vm, const struct native *native, struct val self,
-	const struct args *args, struct val *out);
+/* Call a built-in, without labels. Returns: 0 or -1. */
+int native_run(struct vm *vm, const struct native *native, struct val self, const struct args *args,
+	struct val *out);

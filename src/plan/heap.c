@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_BYTES = 1 << 16, ALIGN = 16 };
+enum { CHUNK_BYTES = 1 << 16, CHUNK_MANY_BYTES = 1 << 20, ALIGN = 16 };
 
 /* A chunk of the arena, or one large piece; both lists are doubly linked. */
 struct heap_chunk {
@@ -78,11 +78,15 @@ static void *alloc_small(struct heap *h, size_t bytes)
 		memcpy(&h->bins[bin], p, sizeof(void *));
 		return p;
 	}
-	struct heap_chunk *c = new_chunk(h, &h->chunks, CHUNK_BYTES);
+	/* Who has used much will use more; near the limit each counts. */
+	bool is_much = h->used_bytes > CHUNK_MANY_BYTES &&
+		h->max_bytes - h->used_bytes > 8 * (size_t)CHUNK_MANY_BYTES;
+	size_t chunk = is_much ? CHUNK_MANY_BYTES : CHUNK_BYTES;
+	struct heap_chunk *c = new_chunk(h, &h->chunks, chunk);
 	if (!c)
 		return NULL;
 	h->at = (char *)(c + 1);
-	h->end = (char *)c + CHUNK_BYTES;
+	h->end = (char *)c + chunk;
 	void *p = h->at;
 	h->at += bytes;
 	return p;
@@ -100,6 +104,12 @@ void *heap_alloc(struct heap *h, size_t bytes)
 		return c ? c + 1 : NULL;
 	}
 	bytes = bytes ? (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1) : ALIGN;
+	void **bin = &h->bins[__builtin_ctzll(bytes / ALIGN)];
+	if ((bytes & (bytes - 1)) == 0 && *bin) {
+		void *p = *bin;
+		memcpy(bin, p, sizeof(void *));
+		return p;
+	}
 	if ((size_t)(h->end - h->at) < bytes)
 		return alloc_small(h, bytes);
 	void *p = h->at;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum fail_kind { FAIL_NONE, FAIL_ERROR, FAIL_FUEL, FAIL_MEMORY, FAIL_DEPTH };
+enum fail_kind { FAIL_NONE, FAIL_ERROR, FAIL_FUEL, FAIL_MEMORY, FAIL_DEPTH, FAIL_FLOW, FAIL_TOOL };
 
 enum {
 	HEAP_N_BINS = 16,	    /* powers of two from 16 bytes on */
@@ -35,6 +35,8 @@ struct heap {
 	uint64_t fuel;
 	uint32_t depth;	  /* of a walk over values, see heap_enter() */
 	uint64_t seed[2]; /* of hashes */
+	uint32_t guard;	  /* labels, see flow.h: of what decided that this place is reached */
+	uint32_t epoch;	  /* and how often everything was labelled */
 	bool is_python;	  /* numbers print as CPython prints them */
 	bool is_frozen;	  /* nothing that was made may change any more */
 	enum fail_kind kind;

@@ -320,8 +320,23 @@ int int_parse(struct heap *h, const char *text, size_t bytes, int base, struct v
 	return r;
 }
 
+/* Digits of what fits in a word. */
+static int write_small(struct text *t, int64_t n)
+{
+	char out[24], *at = out + sizeof out;
+	uint64_t left = n < 0 ? -(uint64_t)n : (uint64_t)n;
+	do
+		*--at = (char)('0' + left % 10);
+	while (left /= 10);
+	if (n < 0)
+		*--at = '-';
+	return text_add(t, at, (size_t)(out + sizeof out - at));
+}
+
 int int_write(struct text *t, struct val v, int base)
 {
+	if (v.type == T_INT && base == 10)
+		return write_small(t, v.i);
 	mp_limb_t limb;
 	mpz_t z;
 	char small[80];

@@ -91,8 +91,24 @@ int32_t char_next(const struct str *s, size_t *at)
 
 enum change { UPPER, LOWER, CAPITALIZE, TITLE, SWAP };
 
+/* Of ASCII alone, all of it. */
+static int change_plain(struct vm *vm, struct val self, bool is_up, struct val *out)
+{
+	char *to, first = is_up ? 'a' : 'A';
+	size_t n = self.str->n_bytes;
+	if (heap_pay(vm->h, n / 16) < 0 || str_alloc(vm->h, T_STRING, n, &to, out) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		char c = self.str->data[i];
+		to[i] = (char)((unsigned char)(c - first) < 26 ? c ^ 0x20 : c);
+	}
+	return 0;
+}
+
 static int change_case(struct vm *vm, struct val self, enum change how, struct val *out)
 {
+	if (self.str->n_bytes == self.str->n_chars && (how == UPPER || how == LOWER))
+		return change_plain(vm, self, how == UPPER, out);
 	struct text t = {.h = vm->h};
 	bool is_first = true;
 	for (size_t at = 0; at < self.str->n_bytes;) {

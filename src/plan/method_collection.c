@@ -128,6 +128,14 @@ struct keyed {
 	struct val key, value;
 };
 
+static int order_of(struct heap *h, struct val a, struct val b, int *order)
+{
+	if (a.type != T_INT || b.type != T_INT)
+		return val_compare(h, a, b, order);
+	*order = (a.i > b.i) - (a.i < b.i);
+	return 0;
+}
+
 /* Merge sort: stable, and it stops at the first failure. */
 static int merge(struct heap *h, struct keyed *item, struct keyed *spare, size_t n, int sign)
 {
@@ -138,12 +146,12 @@ static int merge(struct heap *h, struct keyed *item, struct keyed *spare, size_t
 	if (merge(h, item, spare, half, sign) < 0 ||
 		merge(h, item + half, spare, n - half, sign) < 0)
 		return -1;
-	if (val_compare(h, item[half].key, item[half - 1].key, &order) < 0 || heap_pay(h, 1) < 0)
+	if (order_of(h, item[half].key, item[half - 1].key, &order) < 0 || heap_pay(h, n) < 0)
 		return -1;
 	if (order * sign >= 0)
 		return 0;
 	while (a < half && b < n) {
-		if (val_compare(h, item[b].key, item[a].key, &order) < 0 || heap_pay(h, 1) < 0)
+		if (order_of(h, item[b].key, item[a].key, &order) < 0)
 			return -1;
 		spare[to++] = order * sign < 0 ? item[b++] : item[a++];
 	}
@@ -176,16 +184,16 @@ int list_sort(struct vm *vm, struct list *list, struct val key, bool is_reversed
 }
 
 const struct native list_methods[] = {
-	{"append", "x /", .fn = l_append},
-	{"clear", "", .fn = l_clear},
-	{"copy", "", .fn = l_copy, .is_python = true},
+	{"append", "x /", .fn = l_append, .flow = FLOW_NOTHING, .change = CHANGE_PLACE},
+	{"clear", "", .fn = l_clear, .flow = FLOW_NOTHING, .change = CHANGE_PLACE},
+	{"copy", "", .fn = l_copy, .is_python = true, .flow = FLOW_SHAPE},
 	{"count", "x /", .fn = l_count, .is_python = true},
-	{"extend", "x /", .fn = l_extend},
+	{"extend", "x /", .fn = l_extend, .flow = FLOW_NOTHING, .change = CHANGE_SHAPE},
 	{"index", "x start? end? /", .fn = l_index},
-	{"insert", "i x /", .fn = l_insert},
-	{"pop", "i? /", .fn = l_pop},
-	{"remove", "x /", .fn = l_remove},
-	{"sort", "* key? reverse?", .fn = l_sort, .is_python = true},
+	{"insert", "i x /", .fn = l_insert, .flow = FLOW_NOTHING, .change = CHANGE_FIRST},
+	{"pop", "i? /", .fn = l_pop, .flow = FLOW_PICK, .change = CHANGE_FIRST},
+	{"remove", "x /", .fn = l_remove, .change = CHANGE_WHOLE},
+	{"sort", "* key? reverse?", .fn = l_sort, .is_python = true, .change = CHANGE_WHOLE},
 	{NULL},
 };
 
@@ -362,16 +370,17 @@ FN(t_copy)
 }
 
 const struct native dict_methods[] = {
-	{"clear", "", .fn = t_clear},
-	{"copy", "", .fn = t_copy, .is_python = true},
-	{"get", "key default? /", .fn = d_get},
-	{"items", "", .fn = d_items},
-	{"keys", "", .fn = d_keys},
-	{"pop", "key default? /", .fn = d_pop},
-	{"popitem", "", .fn = d_popitem},
-	{"setdefault", "key default? /", .fn = d_setdefault},
-	{"update", .raw = d_update},
-	{"values", "", .fn = d_values},
+	{"clear", "", .fn = t_clear, .flow = FLOW_NOTHING, .change = CHANGE_PLACE},
+	{"copy", "", .fn = t_copy, .is_python = true, .flow = FLOW_SHAPE},
+	{"get", "key default? /", .fn = d_get, .flow = FLOW_PICK},
+	{"items", "", .fn = d_items, .flow = FLOW_SHAPE},
+	{"keys", "", .fn = d_keys, .flow = FLOW_SHAPE},
+	{"pop", "key default? /", .fn = d_pop, .flow = FLOW_PICK, .change = CHANGE_FIRST},
+	{"popitem", "", .fn = d_popitem, .flow = FLOW_PICK, .change = CHANGE_PLACE},
+	{"setdefault", "key default? /", .fn = d_setdefault, .flow = FLOW_PICK,
+		.change = CHANGE_FIRST},
+	{"update", .raw = d_update, .flow = FLOW_NOTHING, .change = CHANGE_WHOLE},
+	{"values", "", .fn = d_values, .flow = FLOW_SHAPE},
 	{NULL},
 };
 
@@ -516,22 +525,25 @@ FN(s_isdisjoint)
 }
 
 const struct native set_methods[] = {
-	{"add", "x /", .fn = s_add},
-	{"clear", "", .fn = t_clear},
-	{"copy", "", .fn = t_copy, .is_python = true},
+	{"add", "x /", .fn = s_add, .flow = FLOW_NOTHING, .change = CHANGE_FIRST},
+	{"clear", "", .fn = t_clear, .flow = FLOW_NOTHING, .change = CHANGE_PLACE},
+	{"copy", "", .fn = t_copy, .is_python = true, .flow = FLOW_SHAPE},
 	{"difference", .raw = s_difference},
-	{"difference_update", .raw = s_difference_update},
-	{"discard", "x /", .fn = s_discard},
+	{"difference_update", .raw = s_difference_update, .flow = FLOW_NOTHING,
+		.change = CHANGE_WHOLE},
+	{"discard", "x /", .fn = s_discard, .flow = FLOW_NOTHING, .change = CHANGE_FIRST},
 	{"intersection", .raw = s_intersection},
-	{"intersection_update", .raw = s_intersection_update},
+	{"intersection_update", .raw = s_intersection_update, .flow = FLOW_NOTHING,
+		.change = CHANGE_WHOLE},
 	{"isdisjoint", "x /", .fn = s_isdisjoint},
 	{"issubset", "x /", .fn = s_issubset},
 	{"issuperset", "x /", .fn = s_issuperset},
-	{"pop", "", .fn = s_pop},
-	{"remove", "x /", .fn = s_remove},
+	{"pop", "", .fn = s_pop, .flow = FLOW_PICK, .change = CHANGE_FIRST},
+	{"remove", "x /", .fn = s_remove, .change = CHANGE_WHOLE},
 	{"symmetric_difference", .raw = s_symmetric},
-	{"symmetric_difference_update", .raw = s_symmetric_update},
+	{"symmetric_difference_update", .raw = s_symmetric_update, .flow = FLOW_NOTHING,
+		.change = CHANGE_WHOLE},
 	{"union", .raw = s_union},
-	{"update", .raw = s_union_update},
+	{"update", .raw = s_union_update, .flow = FLOW_NOTHING, .change = CHANGE_WHOLE},
 	{NULL},
 };

@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "base/word.h"
 #include "plan/int.h"
+#include "plan/json.h"
 #include "plan/str.h"
 #include "plan/table.h"
 
@@ -80,16 +81,82 @@ static int sort_args(
 	return 0;
 }
 
-int native_call(struct vm *vm, const struct native *native, struct val self,
+/* Out of line: what it needs of the stack is cleared each time. */
+static attr_noinline void read_arity(const struct native *native, struct arity *known)
+{
+	struct param params[PARAMS_MAX];
+	*known =
+		(struct arity){.native = native, .n = (uint8_t)read_params(native->params, params)};
+	for (size_t i = 0; i < known->n; i++) {
+		known->n_positional += params[i].is_positional;
+		if (!params[i].is_optional)
+			known->n_required = (uint8_t)(i + 1);
+	}
+}
+
+static attr_noinline int call_sorted(struct vm *vm, const struct native *native, struct val self,
 	const struct args *args, struct val *out)
 {
 	struct val sorted[PARAMS_MAX];
+	return sort_args(vm, native, args, sorted) < 0 ? -1 : native->fn(vm, self, sorted, out);
+}
+
+enum { FEW = 4 };
+
+int native_run(struct vm *vm, const struct native *native, struct val self, const struct args *args,
+	struct val *out)
+{
+	struct arity *arity = &vm->arities[((uintptr_t)native >> 5) % VM_METHODS];
 	*out = VAL_NONE;
 	if (native->raw)
 		return native->raw(vm, self, args, out);
-	if (sort_args(vm, native, args, sorted) < 0)
+	if (arity->native != native)
+		read_arity(native, arity);
+	if (args->n_named > 0 || args->n < arity->n_required || args->n > arity->n_positional ||
+		arity->n > FEW)
+		return call_sorted(vm, native, self, args, out);
+	if (args->n == arity->n)
+		return native->fn(vm, self, args->item, out);
+	struct val few[FEW];
+	for (size_t i = 0; i < FEW; i++)
+		few[i] = i < args->n ? args->item[i] : VAL_UNSET;
+	return native->fn(vm, self, few, out);
+}
+
+int module_new(struct heap *h, const char *name, const struct native *table, struct val *out)
+{
+	struct record *r = heap_zero(h, sizeof *r);
+	size_t n = 0;
+	while (table[n].name)
+		n++;
+	if (!r || str_of(h, name, &r->constructor) < 0)
 		return -1;
-	return native->fn(vm, self, sorted, out);
+	r->names = heap_alloc(h, n * sizeof *r->names);
+	r->values = heap_alloc(h, n * sizeof *r->values);
+	if (!r->names || !r->values)
+		return -1;
+	for (; r->n < n; r->n++) {
+		if (str_of(h, table[r->n].name, &r->names[r->n]) < 0)
+			return -1;
+		r->values[r->n] = VAL_PTR(T_NATIVE, (void *)&table[r->n]);
+	}
+	*out = VAL_PTR(T_STRUCT, r);
+	return 0;
+}
+
+int module_names(struct heap *h, struct predeclared *out, size_t room)
+{
+	static const struct {
+		const char *name;
+		const struct native *table;
+	} modules[] = {{"json", json_functions}};
+	size_t n = 0;
+	for (; n < ARRAY_LEN(modules) && n < room; n++) {
+		out[n].name = modules[n].name;
+		if (module_new(h, modules[n].name, modules[n].table, &out[n].value) < 0)
+			return -1;
+	}
+	return (int)n;
 }
 
 static const struct native *methods_of(uint32_t type)
@@ -116,6 +183,26 @@ const struct native *native_method(const struct vm *vm, uint32_t type, struct va
 		if (str_is(name, m->name) && (!m->is_python || vm->dialect.python_names))
 			return m;
 	return NULL;
+}
+
+static const struct native *any_method(struct val name, bool changes)
+{
+	static const uint8_t types[] = {T_STRING, T_BYTES, T_LIST, T_DICT, T_SET};
+	for (size_t i = 0; i < sizeof types; i++)
+		for (const struct native *m = methods_of(types[i]); m && m->name; m++)
+			if (str_is(name, m->name) && (!changes || m->change != CHANGE_NONE))
+				return m;
+	return NULL;
+}
+
+bool native_is_method(struct val name)
+{
+	return any_method(name, false) != NULL;
+}
+
+bool native_changes(struct val name)
+{
+	return any_method(name, true) != NULL;
 }
 
 const char *native_near(uint32_t type, const char *name)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "plan/builtin.h"
+#include "plan/compile.h"
 #include "plan/diag.h"
 
 /* A source that was parsed, resolved and compiled, and its run. */
@@ -15,6 +16,7 @@ struct program {
 	struct code *code;
 	struct val *globals; /* code->n_registers: variables first */
 	struct vm vm;
+	struct literals literals;
 };
 
 #define PROGRAM_LIMITS                                                                             \
@@ -30,19 +32,27 @@ struct program {
 int program_load(struct program *p, const struct source *src, const struct dialect *dialect,
 	const struct heap_limits *limits, const uint64_t seed[2]) attr_must_use;
 
-/* The same with names of the host. */
-struct program_names {
-	const struct predeclared *item;
-	size_t n;
+/* The same with names of the host, and with labels. */
+struct tool_set;
+struct program_setup {
+	const struct predeclared *names;
+	size_t n_names;
+	const struct tool_set *tools; /* NULL: no calls of tools, nor ask() and the like */
+	struct labels *labels;	      /* NULL: values carry none */
+	struct literals literals;
+	uint32_t quiet; /* see flow_init() */
 };
 int program_load_with(struct program *p, const struct source *src, const struct dialect *dialect,
 	const struct heap_limits *limits, const uint64_t seed[2],
-	struct program_names more) attr_must_use;
+	const struct program_setup *setup) attr_must_use;
 
 /* Run from the start. A failure is a diagnostic of 6xx, and vm.trace. */
 enum vm_state program_run(struct program *p, const struct vm_host *host, struct val *out);
 
 /* Go on behind a call of the host that was answered with vm_answer(). */
 enum vm_state program_resume(struct program *p, struct val *out);
+
+/* End with the failure of the heap, as if the call that is open had failed. */
+enum vm_state program_fail(struct program *p);
 
 void program_done(struct program *p);

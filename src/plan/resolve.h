@@ -14,6 +14,7 @@ struct symbol {
 	uint32_t bound_at; /* where first */
 	struct scope *owner;
 	struct val value;	 /* of a predeclared name */
+	const struct code *code; /* of the def it is bound to, once that is compiled */
 	struct symbol *shadowed; /* what the name meant outside */
 	struct symbol *next;	 /* of the same block */
 	struct name *of;

@@ -266,7 +266,10 @@ static int text_room(struct text *t, size_t bytes)
 {
 	if (t->room - t->n > bytes)
 		return 0;
-	size_t room = (t->n + bytes + 32) * 2;
+	/* Sizes that are given back are taken again when they are powers of two. */
+	size_t room = 64;
+	while (room <= t->n + bytes)
+		room *= 2;
 	char *data = heap_regrow(t->h, t->data, t->n, room, 1);
 	if (!data)
 		return -1;

@@ -12,6 +12,8 @@ int table_new(struct heap *h, uint32_t type, size_t room, struct val *out)
 	struct table *t = heap_zero(h, sizeof *t);
 	if (!t)
 		return -1;
+	t->guard = h->guard;
+	t->seen = h->epoch;
 	if (room > 0) {
 		room = MIN(room, (size_t)1 << 20);
 		t->entry = heap_regrow(h, NULL, 0, room, sizeof *t->entry);

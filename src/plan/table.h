@@ -13,10 +13,12 @@ struct entry {
 struct table {
 	struct entry *entry; /* in order; those removed stay until it grows */
 	uint32_t n_entries, n_live, room;
+	uint32_t mark;	 /* as in struct list */
 	uint32_t *index; /* of entries plus one; NULL while there are few */
 	uint32_t n_index;
 	uint32_t n_iterators;
 	bool is_frozen;
+	uint32_t label, seen, guard;
 };
 
 /* Storage for a new one. @type: T_DICT or T_SET. Returns: 0 or -1. */

@@ -347,6 +347,8 @@ int list_new(struct heap *h, size_t room, struct val *out)
 	struct list *list = heap_zero(h, sizeof *list);
 	if (!list || list_reserve(h, list, room) < 0)
 		return -1;
+	list->guard = h->guard;
+	list->seen = h->epoch;
 	*out = VAL_PTR(T_LIST, list);
 	return 0;
 }

@@ -29,7 +29,8 @@ enum type {
 
 struct val {
 	uint32_t type;	/* enum type */
-	uint32_t label; /* 0: a trusted public constant */
+	uint32_t label; /* 0: a trusted public constant; of a list, dict or set: of the choice of it
+			 */
 	union {
 		int64_t i; /* T_INT; T_BOOL: 0 or 1 */
 		double f;
@@ -68,11 +69,15 @@ struct list {
 	struct val *item;
 	uint32_t n, room;
 	uint32_t n_iterators;
-	bool is_frozen;
+	uint32_t is_frozen : 1;
+	uint32_t mark : 31;   /* the last walk that was here, see flow.h */
+	uint32_t label, seen; /* of its structure: what is in it, and where */
+	uint32_t guard;	      /* of the place where it was made */
 };
 
 struct tuple {
 	uint32_t n;
+	uint32_t mark;
 	struct val item[];
 };
 
@@ -103,6 +108,7 @@ struct record {
 	struct val constructor; /* a string */
 	uint32_t n;
 	bool is_frozen;
+	uint32_t mark;
 	struct val *names; /* strings */
 	struct val *values;
 };

@@ -2,6 +2,7 @@
 #include "plan/vm.h"
 
 #include "plan/compile.h"
+#include "plan/flow.h"
 #include "plan/int.h"
 #include "plan/str.h"
 #include "plan/table.h"
@@ -32,10 +33,11 @@ static struct stack_chunk *next_chunk(struct vm *vm, size_t n)
 	if (next && next->n >= n)
 		return next;
 	size_t room = MAX(n, (size_t)CHUNK_VALUES);
-	next = heap_alloc(vm->h, sizeof *next + room * sizeof next->item[0]);
+	/* Cleared: whoever looks at all registers of a frame finds values. */
+	next = heap_zero(vm->h, sizeof *next + room * sizeof next->item[0]);
 	if (!next)
 		return NULL;
-	*next = (struct stack_chunk){.n = room};
+	next->n = room;
 	if (vm->chunk)
 		vm->chunk->next = next;
 	return next;
@@ -57,6 +59,7 @@ static struct frame *push_frame(struct vm *vm, struct code *code)
 		.pc = code->ins,
 		.chunk = vm->chunk,
 		.sp = vm->sp,
+		.guard = vm->h->guard,
 		.first_iter = vm->n_iters};
 	if (!vm->sp || (size_t)(vm->sp_end - vm->sp) < code->n_registers) {
 		struct stack_chunk *chunk = next_chunk(vm, code->n_registers);
@@ -82,6 +85,7 @@ static void pop_frame(struct vm *vm)
 {
 	struct frame *f = &vm->frames[--vm->n_frames];
 	end_iters(vm, f->first_iter);
+	vm->h->guard = f->guard;
 	f->code->n_active--;
 	vm->chunk = f->chunk;
 	vm->sp = f->sp;
@@ -177,11 +181,32 @@ static int suspend(struct vm *vm, const struct native *native, struct val self,
 	return 1;
 }
 
+/* Which function it is was a choice: any other could have done anything else. */
+static int enter_chosen(struct vm *vm, struct val fn, const struct args *args, struct val *dest)
+{
+	uint32_t guard = flow_guard(vm, fn.label);
+	if (!flow_is_below(vm, guard, vm->h->guard) && flow_unknown(vm, guard) < 0)
+		return -1;
+	if (enter(vm, fn.function, args, dest) < 0)
+		return -1;
+	vm->h->guard = flow_join(vm, vm->h->guard, guard);
+	return 1;
+}
+
+static int native_call(struct vm *vm, const struct native *native, struct val self,
+	const struct args *args, struct val *out)
+{
+	return vm->flow.all ? flow_native(vm, native, self, args, out)
+			    : native_run(vm, native, self, args, out);
+}
+
 /* Returns: 0 done, 1 a frame was pushed or the host is asked, -1. */
 static int call_value(struct vm *vm, struct val fn, const struct args *args, struct val *dest)
 {
 	const struct native *native = fn.type == T_BOUND ? fn.bound->native : fn.native;
 	struct val self = fn.type == T_BOUND ? fn.bound->self : VAL_UNSET, result;
+	if (fn.type == T_FUNCTION && fn.label)
+		return enter_chosen(vm, fn, args, dest);
 	if (fn.type == T_FUNCTION)
 		return enter(vm, fn.function, args, dest) < 0 ? -1 : 1;
 	if (fn.type != T_NATIVE && fn.type != T_BOUND)
@@ -196,8 +221,18 @@ static int call_value(struct vm *vm, struct val fn, const struct args *args, str
 	return 0;
 }
 
+/* How many arguments there are, and which, was a choice. Returns: what guards the function. */
+static uint32_t chosen(struct vm *vm, struct val from, struct val *item, size_t n)
+{
+	uint32_t label = vm->flow.all ? flow_shape(vm, from) : 0;
+	for (size_t i = 0; i < n && label; i++)
+		item[i].label = flow_join(vm, item[i].label, label);
+	return label ? flow_guard(vm, label) : 0;
+}
+
 static int call_shape(struct vm *vm, const struct frame *f, const struct ins *ins)
 {
+	uint32_t guard = 0;
 	const struct call_shape *shape = &f->code->shapes[ins->b];
 	struct val *at = &f->base[ins->a + 1], *named = at + shape->n_positional,
 		   *star = named + shape->n_named;
@@ -215,6 +250,7 @@ static int call_shape(struct vm *vm, const struct frame *f, const struct ins *in
 			return -1;
 		args.item = all.list->item;
 		args.n = all.list->n;
+		guard = chosen(vm, *star, all.list->item, args.n);
 	}
 	if (shape->has_starstar) {
 		struct val kw = star[shape->has_star];
@@ -242,9 +278,13 @@ static int call_shape(struct vm *vm, const struct frame *f, const struct ins *in
 			both[i] = e->key;
 			both[n + i] = e->value;
 		}
+		guard = flow_join(vm, guard, chosen(vm, kw, both + n, n));
 		args = (struct args){args.item, args.n, both, both + n, n};
 	}
-	return call_value(vm, f->base[ins->a], &args, &f->base[ins->c]);
+	int r = call_value(vm, f->base[ins->a], &args, &f->base[ins->c]);
+	if (r > 0 && !vm->called)
+		vm->h->guard = flow_join(vm, vm->h->guard, guard);
+	return r;
 }
 
 static int make_tuple(struct vm *vm, struct val *a, const struct val *from, size_t n)
@@ -283,6 +323,8 @@ static int call_method(struct vm *vm, const struct frame *f, const struct ins *i
 
 static void record_trace(struct vm *vm, uint32_t first)
 {
+	bool is_said = vm->h->kind == FAIL_ERROR || vm->h->kind == FAIL_TOOL;
+	vm->is_private |= is_said && flow_may_tell(vm);
 	vm->n_trace = 0;
 	for (uint32_t i = vm->n_frames; i > first && vm->n_trace < VM_TRACE_MAX; i--) {
 		const struct frame *f = &vm->frames[i - 1];
@@ -310,16 +352,6 @@ static bool small_compare(uint32_t op, int64_t a, int64_t b)
 	}
 }
 
-#define ARITH(OP, builtin, fop)                                                                    \
-	L_##OP : if (r[i->b].type == T_INT && r[i->c].type == T_INT &&                             \
-			 !builtin(r[i->b].i, r[i->c].i, &n)) r[i->a] = VAL_INT(n);                 \
-	else if (r[i->b].type == T_FLOAT && r[i->c].type == T_FLOAT) r[i->a] =                     \
-		VAL_FLOAT(r[i->b].f fop r[i->c].f);                                                \
-	else TRY(op_binary(vm, OP_##OP - OP_ADD, r[i->b], r[i->c], &r[i->a]));                     \
-	NEXT()
-#define BINARY(OP)                                                                                 \
-	L_##OP : TRY(op_binary(vm, OP_##OP - OP_ADD, r[i->b], r[i->c], &r[i->a]));                 \
-	NEXT()
 #define NEXT()                                                                                     \
 	do {                                                                                       \
 		i = pc++;                                                                          \
@@ -349,210 +381,18 @@ static bool small_compare(uint32_t op, int64_t a, int64_t b)
 			FRAME();                                                                   \
 	} while (0)
 
-/*
- * One label per instruction, and from each a jump to the next: what is written out of line here is
- * paid for at every step. Returns: 0 the entry frame returned, 1 the host is asked, -1.
- */
-static int run(struct vm *vm, struct val *out) /* NOLINT(readability-function-*): see above */
-{
-	static const void *const labels[] = {
-#define X(name) &&L_##name,
-#include "plan/op.def"
-	};
-	struct frame *f;
-	const struct ins *pc, *i;
-	struct val *r, v;
-	int64_t n;
-	FRAME();
-	NEXT();
-L_MOVE:
-	r[i->a] = r[i->b];
-	NEXT();
-L_CONST:
-	r[i->a] = f->code->consts[i->j];
-	NEXT();
-L_INT:
-	r[i->a] = VAL_INT(i->j);
-	NEXT();
-L_GLOBAL:
-	v = f->function->globals[i->j];
-	if (v.type == T_UNSET) {
-		f->pc = pc;
-		return vm_unset(vm, vm->frames[0].code->slot_names[i->j], false);
-	}
-	r[i->a] = v;
-	NEXT();
-L_CHECK:
-	if (r[i->a].type == T_UNSET)
-		TRY(vm_slow(vm, f, i));
-	NEXT();
-L_CELL:
-	v = r[i->b].cell->value;
-	if (v.type == T_UNSET) {
-		f->pc = pc;
-		return vm_unset(vm, f->code->slot_names[i->b], true);
-	}
-	r[i->a] = v;
-	NEXT();
-L_SET_CELL:
-	r[i->a].cell->value = r[i->b];
-	NEXT();
-L_CAPTURED:
-	v = f->function->cells[i->b]->value;
-	if (v.type == T_UNSET) {
-		f->pc = pc;
-		return heap_fail(vm->h, "local variable referenced before assignment");
-	}
-	r[i->a] = v;
-	NEXT();
-	ARITH(ADD, __builtin_add_overflow, +);
-	ARITH(SUB, __builtin_sub_overflow, -);
-	ARITH(MUL, __builtin_mul_overflow, *);
-	BINARY(DIV);
-	BINARY(FLOORDIV);
-	BINARY(MOD);
-	BINARY(POW);
-	BINARY(AND);
-	BINARY(OR);
-	BINARY(XOR);
-	BINARY(SHL);
-	BINARY(SHR);
-L_ADD_INT:
-	if (r[i->b].type == T_INT && !__builtin_add_overflow(r[i->b].i, (int64_t)i->c - 32768, &n))
-		r[i->a] = VAL_INT(n);
-	else
-		TRY(op_binary(vm, i->x ? NUM_SUB : NUM_ADD, r[i->b],
-			VAL_INT(i->x ? 32768 - (int64_t)i->c : (int64_t)i->c - 32768), &r[i->a]));
-	NEXT();
-L_AUGMENT:
-	if (i->c == NUM_ADD && r[i->a].type == T_INT && r[i->b].type == T_INT &&
-		!__builtin_add_overflow(r[i->a].i, r[i->b].i, &n))
-		r[i->a] = VAL_INT(n);
-	else
-		TRY(vm_slow(vm, f, i));
-	NEXT();
-L_NOT:
-	r[i->a] = VAL_BOOL(!val_truth(r[i->b]));
-	NEXT();
-L_COMPARE:
-	if (r[i->b].type == T_INT && r[i->c].type == T_INT && i->x <= CMP_GE)
-		r[i->a] = VAL_BOOL(small_compare(i->x, r[i->b].i, r[i->c].i));
-	else
-		TRY(vm_slow(vm, f, i));
-	NEXT();
-L_JUMP:
-	pc += i->j;
-	NEXT();
-L_JUMP_IF:
-	if (r[i->a].type == T_BOOL ? r[i->a].i != 0 : val_truth(r[i->a]))
-		pc += i->j;
-	NEXT();
-L_JUMP_NOT:
-	if (!(r[i->a].type == T_BOOL ? r[i->a].i != 0 : val_truth(r[i->a])))
-		pc += i->j;
-	NEXT();
-L_JUMP_CMP:
-	v = i->c ? VAL_INT((int64_t)i->b - 32768) : r[i->b];
-	bool is;
-	if (r[i->a].type == T_INT && v.type == T_INT && i->x >> 1 <= CMP_GE)
-		is = small_compare(i->x >> 1, r[i->a].i, v.i);
-	else
-		TRY(op_compare(vm, i->x >> 1, r[i->a], v, &is));
-	if (is == (i->x & 1))
-		pc += pc->j;
-	pc++;
-	NEXT();
-L_TUPLE:
-	TRY(make_tuple(vm, &r[i->a], &r[i->b], i->c));
-	NEXT();
-L_TO_TUPLE:
-	TRY(make_tuple(vm, &r[i->a], r[i->b].list->item, r[i->b].list->n));
-	NEXT();
-L_APPEND:
-	for (uint32_t k = 0; k < i->c; k++)
-		TRY(list_append(vm->h, r[i->a].list, r[i->b + k]));
-	NEXT();
-L_INDEX:
-	if (r[i->b].type == T_LIST && r[i->c].type == T_INT &&
-		(uint64_t)r[i->c].i < r[i->b].list->n)
-		r[i->a] = r[i->b].list->item[r[i->c].i];
-	else
-		TRY(op_index(vm, r[i->b], r[i->c], &r[i->a]));
-	NEXT();
-L_METHOD:
-	CALLED(call_method(vm, f, i));
-	NEXT();
-L_CALL : {
-	struct args args = {&r[i->a + 1], i->b, NULL, NULL, 0};
-	CALLED(call_value(vm, r[i->a], &args, &r[i->c]));
-	NEXT();
-}
-L_CALL_SHAPE:
-	CALLED(call_shape(vm, f, i));
-	NEXT();
-L_RETURN:
-	v = r[i->a];
-	struct val *dest = f->dest;
-	bool is_entry = f->is_entry;
-	pop_frame(vm);
-	if (is_entry) {
-		*out = v;
-		return 0;
-	}
-	*dest = v;
-	FRAME();
-	NEXT();
-L_NEXT : {
-	struct iter *it = &vm->iters[vm->n_iters - 1];
-	int has;
-	if (vm->h->fuel == 0)
-		TRY(heap_pay(vm->h, 1));
-	vm->h->fuel--;
-	if (it->kind == T_RANGE && it->left > 0) {
-		r[i->a] = VAL_INT(it->at);
-		it->at = --it->left > 0 ? it->at + it->step : it->at;
-		pc++;
-		NEXT();
-	}
-	TRY(has = iter_next(vm, it, &r[i->a]));
-	pc += has ? 1 : 1 + pc->j;
-	NEXT();
-}
-L_END_ITER:
-	end_iters(vm, f->first_iter + i->x);
-	NEXT();
-L_STEP:
-	TRY(heap_pay(vm->h, 1));
-	NEXT();
-L_NEGATE:
-L_POSITIVE:
-L_INVERT:
-L_LIST:
-L_DICT:
-L_SET:
-L_EXTEND:
-L_PUT:
-L_UPDATE:
-L_INSERT:
-L_SET_INDEX:
-L_SLICE:
-L_DOT:
-L_FUNCTION:
-L_ITER:
-L_UNPACK:
-L_FORMAT:
-L_JOIN:
-L_LOAD:
-L_FAIL:
-L_SET_DOT:
-	TRY(vm_slow(vm, f, i));
-	NEXT();
-}
+#define LABELS 0
+#include "plan/loop.def"
+#define LABELS 1
+#include "plan/loop.def"
 
 static enum vm_state go(struct vm *vm, uint32_t first, struct val *out)
 {
 	vm->n_nested++;
-	int rc = run(vm, out);
+	int rc = vm->flow.all ? run_labels(vm, out) : run_plain(vm, out);
+	/* What comes of labels that could not be made may not be believed. */
+	if (rc >= 0 && vm->flow.all && labels_has_failed(vm->flow.all))
+		rc = heap_fail_kind(vm->h, FAIL_MEMORY, "out of memory: too many different labels");
 	vm->n_nested--;
 	if (rc < 0 && vm->n_nested == 0)
 		record_trace(vm, first);
@@ -563,6 +403,11 @@ enum vm_state vm_run(struct vm *vm, struct val *out)
 {
 	vm->called = NULL;
 	return go(vm, 0, out);
+}
+
+void vm_trace(struct vm *vm)
+{
+	record_trace(vm, 0);
 }
 
 void vm_answer(struct vm *vm, struct val value)
@@ -586,5 +431,7 @@ int vm_call(struct vm *vm, struct val fn, const struct args *args, struct val *o
 	vm->n_nested--;
 	if (r == 0)
 		*out = result;
+	if (r == 0 && vm->flow.all)
+		vm->flow.called = flow_join(vm, vm->flow.called, flow_whole(vm, result));
 	return r;
 }

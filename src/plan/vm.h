@@ -16,6 +16,7 @@ struct iter {
 		struct tuple *tuple;
 		struct elems *elems;
 	};
+	uint32_t label;		/* of the shape of what is gone through */
 	int64_t at, left, step; /* T_RANGE: the next, how many, by how much; else a place */
 };
 
@@ -28,7 +29,9 @@ struct frame {
 	struct stack_chunk *chunk; /* of the registers before this frame */
 	struct val *sp;
 	uint32_t first_iter;
-	bool is_entry; /* its result ends the run */
+	uint32_t guard;	 /* with labels: of the call */
+	uint32_t region; /* of code->writes: the innermost that goes on */
+	bool is_entry;	 /* its result ends the run */
 };
 
 /* What the world is to a program. Each returns 0, or -1 with the failure of the heap set. */
@@ -50,6 +53,36 @@ struct method_cache {
 	const struct native *native;
 };
 
+/* Labels that were looked up before. */
+struct flow_memo {
+	uint32_t a, b, result;
+};
+
+/* Something was changed, it is not known what: everything that was there then has the label. */
+struct flow_event {
+	uint32_t label, epoch;
+};
+
+enum { FLOW_MEMO = 64 };
+
+/* Labels at run time, see flow.h. */
+struct flow_state {
+	struct labels *all; /* NULL: values carry no labels */
+	uint32_t quiet;
+	uint32_t number[4]; /* of small literals */
+	uint32_t called;    /* of what functions gave to the built-in that called them */
+	uint32_t n_walks;
+	struct flow_event *events;
+	uint32_t n_events, event_room;
+	struct flow_memo joins[FLOW_MEMO], caps[FLOW_MEMO], guards[FLOW_MEMO];
+};
+
+/* How many arguments a built-in takes by place. */
+struct arity {
+	const struct native *native;
+	uint8_t n, n_positional, n_required;
+};
+
 struct vm {
 	struct heap *h;
 	const struct vm_host *host;
@@ -61,6 +94,8 @@ struct vm {
 	struct iter *iters;
 	uint32_t n_iters, iter_room;
 	struct method_cache methods[VM_METHODS];
+	struct arity arities[VM_METHODS];
+	struct flow_state flow;
 	uint32_t n_nested;	     /* runs within runs: built-ins that call functions */
 	const struct native *called; /* VM_CALLED: what the host is asked */
 	struct val call_self;
@@ -68,6 +103,7 @@ struct vm {
 	struct val *call_dest;
 	struct trace trace[VM_TRACE_MAX]; /* VM_FAILED: innermost first */
 	size_t n_trace;
+	bool is_private; /* VM_FAILED: what is said of it may repeat what is not of the plan */
 };
 
 /* Set up. @h, @host outlive it. Returns: 0 or -1. */
@@ -85,6 +121,9 @@ void vm_answer(struct vm *vm, struct val value);
 
 /* Call a value of the language from a built-in. It cannot suspend. Returns: 0 or -1. */
 int vm_call(struct vm *vm, struct val fn, const struct args *args, struct val *out);
+
+/* Where the calls that go on are, innermost first, into `trace`. */
+void vm_trace(struct vm *vm);
 
 /* Forget a failure, and the calls that were open above @n_frames. */
 void vm_unwind(struct vm *vm, uint32_t n_frames);

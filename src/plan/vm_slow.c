@@ -155,6 +155,11 @@ int vm_slow(struct vm *vm, const struct frame *f, const struct ins *i)
 	case OP_UNPACK:
 		return op_unpack(vm, *a, &r[i->b], i->c, i->x);
 	case OP_FORMAT:
+		if (i->x == 0 && i->c == NO_FORMAT &&
+			(r[i->b].type == T_INT || r[i->b].type == T_STRING)) {
+			*a = r[i->b]; /* OP_JOIN writes it */
+			return 0;
+		}
 		return format_part(vm, r[i->b], i->x, i->c == NO_FORMAT ? NULL : &k[i->c], a);
 	case OP_JOIN:
 		return format_join(vm, &r[i->b], i->c, a);

@@ -255,7 +255,8 @@ int main(int argc, char **argv)
 	struct vm_host host = {.print = print_out, .load = load};
 	struct val out;
 	bool is_loaded = program_load_with(&program, &src, &dialect, &limits, seed,
-				 (struct program_names){names, n_names}) == 0;
+				 &(const struct program_setup){
+					 .names = names, .n_names = n_names}) == 0;
 	if (is_loaded && runs)
 		(void)program_run(&program, &host, &out);
 	for (size_t i = 0; i < program.diags.n; i++) {

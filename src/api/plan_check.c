@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/plan_check.h"
+
+#include "plan/builtin.h"
+#include "plan/check_print.h"
+#include "tool/fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FILE_MAX_BYTES = 16 << 20,
+	REPORT_MAX_BYTES = 16 << 20,
+	LABELS_MAX_BYTES = 256 << 20,
+	ROOTS_MAX = 4096, /* first words of the names of tools */
+};
+
+/* Three files and what is made of them. */
+struct judging {
+	struct buf plan_text, policy_text, tools_text;
+	struct source plan, policy_src;
+	struct fixture *fixture;
+	const struct tool_set *tools;
+	struct labels *labels;
+	struct policy policy;
+	struct diags policy_diags, diags;
+	struct heap heap;
+	struct node *tree;
+	struct check check;
+};
+
+static void judging_free(struct judging *j)
+{
+	policy_done(&j->policy);
+	heap_done(&j->heap);
+	labels_free(j->labels);
+	if (j->fixture)
+		fixture_free(j->fixture);
+	buf_done(&j->plan_text);
+	buf_done(&j->policy_text);
+	buf_done(&j->tools_text);
+	free(j);
+}
+
+static int read_tools(struct judging *j, const char *path, struct err *err)
+{
+	if (!path) {
+		(void)err_set(err, ERR_USAGE, "plan: it is not said which tools there are");
+		return err_hint(err, "--tools FILE: their names, parameters and schemas");
+	}
+	int r = plan_read(path, &j->tools_text, err);
+	if (r == 0)
+		r = fixture_read(
+			buf_str(&j->tools_text), j->tools_text.bytes, path, &j->fixture, err);
+	if (r == 0)
+		j->tools = fixture_provider(j->fixture)->tools;
+	return r;
+}
+
+static struct source source_of(const char *path, const struct buf *text)
+{
+	return (struct source){
+		strcmp(path, "-") == 0 ? "<stdin>" : path, buf_str(text), text->bytes};
+}
+
+/* Returns: 0, PLAN_INVALID with diagnostics, negative errno. */
+static int read_policy(struct judging *j, const char *path, struct err *err)
+{
+	int r = path ? plan_read(path, &j->policy_text, err) : 0;
+	if (r < 0)
+		return r;
+	if (path)
+		j->policy_src = source_of(path, &j->policy_text);
+	j->labels = labels_new(LABELS_MAX_BYTES);
+	if (!j->labels)
+		return err_set(err, ERR_NO_MEMORY, "plan: no memory for labels");
+	return policy_parse(&j->policy, path ? &j->policy_src : NULL, j->tools, j->labels,
+		       &j->policy_diags) < 0
+		? PLAN_INVALID
+		: 0;
+}
+
+static int read_plan(struct judging *j, const struct plan_check_request *req, struct err *err)
+{
+	static const struct heap_limits limits = {
+		.fuel = UINT64_C(1) << 32, .bytes = (size_t)1 << 30, .depth = 1000};
+	const uint64_t seed[2] = {0};
+	struct dialect dialect = DIALECT_PLAN;
+	int r = plan_read(req->plan, &j->plan_text, err);
+	if (r < 0)
+		return r;
+	dialect.while_loops = req->has_while;
+	j->plan = source_of(req->plan, &j->plan_text);
+	heap_init(&j->heap, &limits, seed);
+	struct predeclared *names = heap_alloc(&j->heap, (BUILTIN_MAX + ROOTS_MAX) * sizeof *names);
+	if (!names)
+		return err_set(err, ERR_NO_MEMORY, "plan: no memory for names");
+	size_t n = builtin_names(&dialect, names, BUILTIN_MAX);
+	n += check_names(j->tools, &j->heap, names + n, ROOTS_MAX, names, n);
+	if (tree_parse(&j->heap, &j->plan, &dialect, &j->diags, &j->tree) < 0 ||
+		tree_resolve(&j->heap, &j->plan, &dialect, names, n, &j->diags, j->tree) < 0)
+		return PLAN_INVALID;
+	return 0;
+}
+
+static int report_diags(struct buf *report, const struct source *src, const struct diags *all)
+{
+	int r = 0;
+	for (size_t i = 0; i < all->n && r == 0; i++)
+		r = diag_text(report, src, &all->item[i]);
+	return r == 0 && all->n_all > all->n
+		? buf_addf(report, "… and %zu more\n", all->n_all - all->n)
+		: r;
+}
+
+/* One object in any case: of what the checker found, or of what kept it from looking. */
+static int report_json(const struct judging *j, struct buf *report, int status)
+{
+	bool is_policy = j->policy_diags.n > 0;
+	if (status != PLAN_INVALID)
+		return check_json(&j->check, report);
+	int r = buf_add(report, "{\"ok\": false, \"diagnostics\": ");
+	if (r == 0)
+		r = diags_json(report, is_policy ? &j->policy_src : &j->plan,
+			is_policy ? &j->policy_diags : &j->diags);
+	return r == 0 ? buf_add(report, "}\n") : r;
+}
+
+static int report_text(const struct judging *j, const struct plan_check_request *req,
+	struct buf *report, int status)
+{
+	int r = report_diags(report, &j->policy_src, &j->policy_diags);
+	if (r == 0)
+		r = report_diags(report, &j->plan, &j->diags);
+	if (r == 0 && status != PLAN_INVALID && !req->policy)
+		r = buf_add(report, "no policy: what the tools say of themselves decides\n");
+	if (r == 0 && status != PLAN_INVALID && req->output == PLAN_EXPLAIN)
+		r = check_explain(&j->check, report);
+	return r == 0 && status != PLAN_INVALID ? check_text(&j->check, report) : r;
+}
+
+static int judge(struct judging *j, const struct plan_check_request *req, struct err *err)
+{
+	int r = read_tools(j, req->tools, err);
+	if (r == 0)
+		r = read_policy(j, req->policy, err);
+	if (r == 0)
+		r = read_plan(j, req, err);
+	if (r != 0)
+		return r;
+	j->check = (struct check){.heap = &j->heap,
+		.src = j->plan,
+		.tree = j->tree,
+		.policy = &j->policy,
+		.request = req->request,
+		.diags = &j->diags,
+		.has_margin = req->output == PLAN_EXPLAIN};
+	return check_plan(&j->check) < 0 ? PLAN_INVALID
+		: j->check.n_denied > 0	 ? PLAN_FAILED
+					 : PLAN_OK;
+}
+
+static int judging_new(struct judging **out, struct err *err)
+{
+	struct judging *j = calloc(1, sizeof *j);
+	if (!j)
+		return err_set(err, ERR_NO_MEMORY, "plan: no memory for it");
+	j->plan_text = j->policy_text = j->tools_text = BUF_INIT(FILE_MAX_BYTES + (1 << 17));
+	*out = j;
+	return 0;
+}
+
+int plan_check(const struct plan_check_request *req, struct buf *report, struct err *err)
+{
+	struct judging *j;
+	*report = BUF_INIT(REPORT_MAX_BYTES);
+	int r = judging_new(&j, err);
+	if (r < 0)
+		return r;
+	int status = judge(j, req, err);
+	if (status >= 0)
+		r = req->output == PLAN_JSON ? report_json(j, report, status)
+					     : report_text(j, req, report, status);
+	judging_free(j);
+	return r < 0 ? err_set(err, ERR_NO_MEMORY, "plan: no memory for the report") : status;
+}
+
+int plan_test(const struct plan_check_request *req, struct buf *report, struct err *err)
+{
+	struct judging *j;
+	size_t n_run = 0, n_failed = 0;
+	*report = BUF_INIT(REPORT_MAX_BYTES);
+	int r = judging_new(&j, err);
+	if (r < 0)
+		return r;
+	int status = read_tools(j, req->tools, err);
+	if (status == 0)
+		status = read_policy(j, req->policy, err);
+	if (status == 0)
+		n_failed = policy_test(&j->policy, &j->policy_diags, &n_run);
+	if (status >= 0 && req->output == PLAN_JSON) {
+		r = buf_addf(report,
+			"{\"ok\": %s, \"tests\": %zu, \"failed\": %zu, \"diagnostics\": ",
+			status == 0 && n_failed == 0 ? "true" : "false", n_run, n_failed);
+		if (r == 0)
+			r = diags_json(report, &j->policy_src, &j->policy_diags);
+		if (r == 0)
+			r = buf_add(report, "}\n");
+	} else if (status >= 0) {
+		r = report_diags(report, &j->policy_src, &j->policy_diags);
+		if (r == 0 && status == 0)
+			r = buf_addf(report, "%zu tests, %zu failed\n", n_run, n_failed);
+	}
+	judging_free(j);
+	if (r < 0)
+		return err_set(err, ERR_NO_MEMORY, "plan: no memory for the report");
+	return status == 0 && n_failed > 0 ? PLAN_FAILED : status;
+}

@@ -1,0 +1,30 @@
+/* The operations behind `retort plan check`, `test` and `explain`: a plan against a policy.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "api/plan.h"
+
+enum plan_output { PLAN_TEXT, PLAN_EXPLAIN, PLAN_JSON };
+
+/* Everything is borrowed. Paths: "-" is standard input. */
+struct plan_check_request {
+	const char *plan;
+	const char *policy;  /* NULL: what tools say of themselves decides */
+	const char *tools;   /* a file of tools, see tool/fixture.h */
+	const char *request; /* what the user asked for, or NULL */
+	bool has_while;
+	enum plan_output output;
+};
+
+/*
+ * Check a plan. *report gets what is found.
+ *
+ * Owns:    the caller ends *report with buf_done().
+ * Returns: PLAN_OK; PLAN_FAILED when the policy denies something; PLAN_INVALID when one of the
+ *          files is none, or the plan cannot be judged; or negative errno.
+ * Errors:  ERR_NOT_FOUND, ERR_ACCESS, ERR_LIMIT, ERR_IO, ERR_USAGE, ERR_NO_MEMORY.
+ */
+int plan_check(const struct plan_check_request *req, struct buf *report, struct err *err);
+
+/* Run the tests of req->policy; PLAN_FAILED when one fails. The plan is not looked at. */
+int plan_test(const struct plan_check_request *req, struct buf *report, struct err *err);

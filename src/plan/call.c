@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/call.h"
+
+#include "base/utf8.h"
+#include "plan/endorse.h"
+#include "plan/flow.h"
+#include "plan/json.h"
+#include "plan/table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A built-in that is a tool. */
+struct tool_native {
+	struct native native;
+	const struct tool *tool;
+};
+
+static const struct native try_native = {"try_call", .suspends = true};
+static const struct native ask_native = {"ask", .suspends = true};
+static const struct native approve_native = {"approve", .suspends = true};
+
+static int tool_value(struct heap *h, const struct tool *tool, struct val *out)
+{
+	struct tool_native *n = heap_zero(h, sizeof *n);
+	if (!n)
+		return -1;
+	*n = (struct tool_native){{.name = tool->name, .suspends = true}, tool};
+	*out = VAL_PTR(T_NATIVE, n);
+	return 0;
+}
+
+/* Those from @from on whose names are the same up to and with the part at @skip. */
+static size_t group(const struct tool_set *set, size_t from, size_t to, size_t skip)
+{
+	const char *name = set->tool[from].name;
+	size_t n = skip + strcspn(name + skip, "."), end = from + 1;
+	while (end < to && strncmp(set->tool[end].name, name, n) == 0 &&
+		(set->tool[end].name[n] == '.' || set->tool[end].name[n] == '\0'))
+		end++;
+	return end;
+}
+
+/* What the part at @skip of names means: a tool, or a struct of what stands behind it. */
+static int named(struct heap *h, const struct tool_set *set, size_t from, size_t to, size_t skip,
+	struct val *out)
+{
+	const char *name = set->tool[from].name;
+	size_t n = skip + strcspn(name + skip, "."), n_fields = 0;
+	if (name[n] == '\0')
+		return tool_value(h, &set->tool[from], out);
+	for (size_t i = from; i < to; i = group(set, i, to, n + 1))
+		n_fields++;
+	struct record *r = heap_zero(h, sizeof *r);
+	if (!r || str_new(h, name, n, &r->constructor) < 0)
+		return -1;
+	r->names = heap_alloc(h, n_fields * sizeof *r->names);
+	r->values = heap_alloc(h, n_fields * sizeof *r->values);
+	if (!r->names || !r->values || heap_enter(h) < 0)
+		return -1;
+	for (size_t i = from, end; i < to; i = end, r->n++) {
+		const char *part = set->tool[i].name + n + 1;
+		end = group(set, i, to, n + 1);
+		if (str_new(h, part, strcspn(part, "."), &r->names[r->n]) < 0 ||
+			named(h, set, i, end, n + 1, &r->values[r->n]) < 0)
+			return -1;
+	}
+	heap_leave(h);
+	*out = VAL_PTR(T_STRUCT, r);
+	return 0;
+}
+
+int call_names(struct heap *h, const struct tool_set *tools, struct predeclared *out, size_t room)
+{
+	static const struct native *const own[] = {&approve_native, &ask_native, &try_native};
+	size_t n = 0;
+	for (size_t i = 0; i < ARRAY_LEN(own) && n < room; i++)
+		out[n++] = (struct predeclared){own[i]->name, VAL_PTR(T_NATIVE, (void *)own[i])};
+	for (size_t i = 0; endorse_functions[i].name && n < room; i++)
+		out[n++] = (struct predeclared){endorse_functions[i].name,
+			VAL_PTR(T_NATIVE, (void *)&endorse_functions[i])};
+	for (size_t i = 0, end; i < tools->n && n < room; i = end, n++) {
+		struct val text;
+		const char *name = tools->tool[i].name;
+		end = group(tools, i, tools->n, 0);
+		if (str_new(h, name, strcspn(name, "."), &text) < 0 ||
+			named(h, tools, i, end, 0, &out[n].value) < 0)
+			return -1;
+		out[n].name = text.str->data;
+	}
+	return (int)n;
+}
+
+/* Has the value the shape that the parameter declares? */
+static int check_shape(struct vm *vm, const struct plan_call *call, uint32_t i)
+{
+	static const uint8_t types[][2] = {[TOOL_NULL] = {T_NONE, T_NONE},
+		[TOOL_BOOL] = {T_BOOL, T_BOOL},
+		[TOOL_INT] = {T_INT, T_BIG},
+		[TOOL_STRING] = {T_STRING, T_STRING},
+		[TOOL_LIST] = {T_LIST, T_TUPLE},
+		[TOOL_DICT] = {T_DICT, T_STRUCT}};
+	static const char *const words[] = {[TOOL_NULL] = "None",
+		[TOOL_BOOL] = "a bool",
+		[TOOL_INT] = "an int",
+		[TOOL_STRING] = "a string",
+		[TOOL_LIST] = "a list",
+		[TOOL_DICT] = "a dict"};
+	const struct tool_field *field = &call->tool->param[i];
+	const struct policy_arg *arg = &call->arg[i];
+	if (!arg->is_given && field->is_required)
+		return heap_fail(vm->h, "%.100s needs %.80s", call->tool->name, field->name);
+	if (!arg->is_given || !field->type || field->type->shape == TOOL_ANY)
+		return 0;
+	uint32_t shape = field->type->shape, type = arg->value.type;
+	if (shape == TOOL_NUMBER ? type == T_INT || type == T_BIG || type == T_FLOAT
+				 : type == types[shape][0] || type == types[shape][1])
+		return 0;
+	return heap_fail(vm->h, "%.100s: %.80s is %s, want %s", call->tool->name, field->name,
+		val_type_name(arg->value), shape == TOOL_NUMBER ? "a number" : words[shape]);
+}
+
+static int give(struct vm *vm, struct plan_call *call, uint32_t i, struct val v)
+{
+	if (call->arg[i].is_given)
+		return heap_fail(vm->h, "%.100s: %.80s is given twice", call->tool->name,
+			call->tool->param[i].name);
+	uint32_t label = vm->flow.all ? flow_whole(vm, v) : 0;
+	call->arg[i] = (struct policy_arg){true, label, v};
+	call->label = flow_join(vm, call->label, label);
+	return label == LABEL_FAILED ? -1 : 0;
+}
+
+static int read_tool(struct vm *vm, const struct args *args, size_t skip, struct plan_call *call)
+{
+	const struct tool *tool = call->tool;
+	call->arg = heap_zero(vm->h, tool->n_params * sizeof *call->arg);
+	if (!call->arg)
+		return -1;
+	if (args->n - skip > tool->n_params)
+		return heap_fail(vm->h, "%.100s has %u parameters, %zu are given", tool->name,
+			tool->n_params, args->n - skip);
+	for (uint32_t i = 0; i + skip < args->n; i++)
+		if (give(vm, call, i, args->item[i + skip]) < 0)
+			return -1;
+	for (size_t i = 0; i < args->n_named; i++) {
+		int at = tool_param(tool, args->names[i].str->data);
+		if (at < 0)
+			return heap_fail(vm->h, "%.100s has no parameter %.80s", tool->name,
+				args->names[i].str->data);
+		if (give(vm, call, (uint32_t)at, args->named[i]) < 0)
+			return -1;
+	}
+	for (uint32_t i = 0; i < tool->n_params; i++)
+		if (check_shape(vm, call, i) < 0)
+			return -1;
+	return 0;
+}
+
+/* Arguments by name or place. */
+static int sort(
+	struct vm *vm, const struct args *args, const char *const *names, size_t n, struct val *out)
+{
+	const char *fn = vm->called->name;
+	for (size_t i = 0; i < n; i++)
+		out[i] = i < args->n ? args->item[i] : VAL_NONE;
+	for (size_t i = 0; i < args->n_named; i++) {
+		size_t at = 0;
+		while (at < n && !str_is(args->names[i], names[at]))
+			at++;
+		if (at == n || at < args->n)
+			return heap_fail(vm->h, "%s: unexpected argument %.80s", fn,
+				args->names[i].str->data);
+		out[at] = args->named[i];
+	}
+	return args->n > n
+		? heap_fail(vm->h, "%s: got %zu arguments, want at most %zu", fn, args->n, n)
+		: 0;
+}
+
+/* Schemas as a plan writes them: str, [str], ["a", "b"], {"name": str}, "email". */
+static int schema_of(struct vm *vm, struct val v, struct val *out, struct kind *most);
+
+static int set(struct vm *vm, struct val dict, const char *name, struct val v)
+{
+	struct val key;
+	return str_of(vm->h, name, &key) < 0 || table_put(vm->h, dict.table, key, v) < 0 ? -1 : 0;
+}
+
+static int set_text(struct vm *vm, struct val dict, const char *name, const char *text)
+{
+	struct val v;
+	return str_of(vm->h, text, &v) < 0 ? -1 : set(vm, dict, name, v);
+}
+
+static int native_schema(struct vm *vm, struct val v, struct val dict, struct kind *most)
+{
+	static const struct {
+		const char *name, *type;
+		enum label_kind rank;
+	} rows[] = {{"str", "string", KIND_TEXT}, {"int", "integer", KIND_NUMBER},
+		{"float", "number", KIND_NUMBER}, {"bool", "boolean", KIND_BOOL}};
+	for (size_t i = 0; v.type == T_NATIVE && i < ARRAY_LEN(rows); i++)
+		if (strcmp(v.native->name, rows[i].name) == 0) {
+			most->rank = rows[i].rank;
+			return set_text(vm, dict, "type", rows[i].type);
+		}
+	return heap_fail(vm->h,
+		"ask: no such schema: str, int, float, bool, [str], [\"a\", \"b\"], {\"name\": str} or \"email\"");
+}
+
+static int list_schema(struct vm *vm, struct val v, struct val dict, struct kind *most)
+{
+	struct kind inner = {0};
+	struct val item;
+	uint32_t n = v.list->n;
+	if (n == 1 && v.list->item[0].type != T_STRING) {
+		if (schema_of(vm, v.list->item[0], &item, &inner) < 0 ||
+			set(vm, dict, "items", item) < 0)
+			return -1;
+		most->rank = KIND_TEXT;
+		return set_text(vm, dict, "type", "array");
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (v.list->item[i].type != T_STRING)
+			return heap_fail(vm->h, "ask: what may be answered must be strings");
+	*most = (struct kind){.rank = KIND_ENUM, .size = MAX(n, 2u)};
+	return set_text(vm, dict, "type", "string") < 0 ? -1 : set(vm, dict, "enum", v);
+}
+
+static int dict_schema(struct vm *vm, struct val v, struct val dict)
+{
+	struct val fields, required, one;
+	struct kind inner;
+	const struct entry *e;
+	uint32_t at = 0;
+	if (table_new(vm->h, T_DICT, 0, &fields) < 0 || list_new(vm->h, 0, &required) < 0)
+		return -1;
+	while ((e = table_next(v.table, &at)))
+		if (schema_of(vm, e->value, &one, &inner) < 0 ||
+			table_put(vm->h, fields.table, e->key, one) < 0 ||
+			list_append(vm->h, required.list, e->key) < 0)
+			return -1;
+	return set_text(vm, dict, "type", "object") < 0 || set(vm, dict, "properties", fields) < 0
+		? -1
+		: set(vm, dict, "required", required);
+}
+
+static int schema_of(struct vm *vm, struct val v, struct val *out, struct kind *most)
+{
+	int r;
+	*most = (struct kind){.rank = KIND_TEXT};
+	if (table_new(vm->h, T_DICT, 0, out) < 0 || heap_enter(vm->h) < 0)
+		return -1;
+	if (v.type == T_NONE || v.type == T_UNSET)
+		r = set_text(vm, *out, "type", "string");
+	else if (v.type == T_STRING)
+		r = set_text(vm, *out, "type", "string") < 0 ? -1 : set(vm, *out, "format", v);
+	else if (v.type == T_LIST)
+		r = list_schema(vm, v, *out, most);
+	else
+		r = v.type == T_DICT ? dict_schema(vm, v, *out) : native_schema(vm, v, *out, most);
+	heap_leave(vm->h);
+	return r;
+}
+
+static int read_ask(struct vm *vm, struct plan_call *call)
+{
+	static const char *const names[] = {"question", "data", "schema"};
+	struct val in[3];
+	if (sort(vm, &vm->call_args, names, 3, in) < 0 || arg_string(vm, "ask", in[0]) < 0 ||
+		schema_of(vm, in[2], &call->schema, &call->kind_most) < 0)
+		return -1;
+	call->kind = CALL_ASK;
+	call->text = in[0];
+	call->value = in[1];
+	for (size_t i = 0; i < 3 && vm->flow.all; i++)
+		call->label = flow_join(vm, call->label, flow_whole(vm, in[i]));
+	return call->label == LABEL_FAILED ? -1 : 0;
+}
+
+static int read_approve(struct vm *vm, struct plan_call *call)
+{
+	static const char *const names[] = {"value", "reason"};
+	struct val in[2];
+	if (sort(vm, &vm->call_args, names, 2, in) < 0)
+		return -1;
+	if (in[1].type == T_NONE && str_of(vm->h, "", &in[1]) < 0)
+		return -1;
+	if (vm->call_args.n + vm->call_args.n_named == 0 || arg_string(vm, "approve", in[1]) < 0)
+		return heap_fail(vm->h, "approve: approve(value, \"reason\")");
+	call->kind = CALL_APPROVE;
+	call->value = in[0];
+	call->text = in[1];
+	call->label = vm->flow.all ? flow_whole(vm, in[0]) : 0;
+	return call->label == LABEL_FAILED ? -1 : 0;
+}
+
+int call_read(struct program *p, struct plan_call *out)
+{
+	struct vm *vm = &p->vm;
+	const struct native *native = vm->called;
+	const struct args *args = &vm->call_args;
+	const struct frame *f = &vm->frames[vm->n_frames - 1];
+	size_t at = (size_t)(f->pc - f->code->ins);
+	*out = (struct plan_call){.guard = vm->h->guard, .at = f->code->at[at > 0 ? at - 1 : 0]};
+	if (native == &ask_native)
+		return read_ask(vm, out);
+	if (native == &approve_native)
+		return read_approve(vm, out);
+	out->is_try = native == &try_native;
+	if (out->is_try) {
+		if (args->n == 0 || args->item[0].type != T_NATIVE ||
+			!args->item[0].native->suspends || args->item[0].native == &ask_native ||
+			args->item[0].native == &try_native ||
+			args->item[0].native == &approve_native)
+			return heap_fail(vm->h,
+				"try_call: a tool comes first: try_call(tool, name = value)");
+		native = args->item[0].native;
+	}
+	out->tool = ((const struct tool_native *)(const void *)native)->tool;
+	return read_tool(vm, args, out->is_try, out);
+}
+
+int call_arguments(struct program *p, const struct plan_call *call, struct text *out)
+{
+	struct val dict, name;
+	*out = (struct text){.h = &p->heap};
+	if (table_new(&p->heap, T_DICT, 0, &dict) < 0)
+		return -1;
+	for (uint32_t i = 0; i < call->tool->n_params; i++)
+		if (call->arg[i].is_given &&
+			(str_of(&p->heap, call->tool->param[i].name, &name) < 0 ||
+				table_put(&p->heap, dict.table, name, call->arg[i].value) < 0))
+			return -1;
+	return json_write(out, dict, &JSON_CANONICAL);
+}
+
+static uint32_t with_kind(struct vm *vm, uint32_t label, struct kind kind)
+{
+	if (label == LABEL_FAILED || label == 0)
+		return label;
+	struct label l = label_get(vm->flow.all, label);
+	if (l.kind.rank == KIND_TEXT)
+		l.kind = kind;
+	return label_intern(vm->flow.all, &l);
+}
+
+/* What comes in is labelled as it is declared: how much it can say depends on its type. */
+static int paint(struct vm *vm, struct val *v, const struct tool_type *type, uint32_t label)
+{
+	int r = 0;
+	uint32_t shape = flow_cap(vm, label, T_INT), at = 0;
+	if (v->type != T_LIST && v->type != T_DICT) {
+		struct kind kind = type ? type->kind : (struct kind){.rank = KIND_TEXT};
+		if (type && type->name)
+			kind.type = label_atom(vm->flow.all, type->name, strlen(type->name));
+		v->label = flow_cap(vm, with_kind(vm, label, kind), v->type);
+		return 0;
+	}
+	if (heap_enter(vm->h) < 0)
+		return -1;
+	flow_new(vm, v, shape);
+	for (uint32_t i = 0; v->type == T_LIST && i < v->list->n && r == 0; i++)
+		r = paint(vm, &v->list->item[i],
+			type && type->shape == TOOL_LIST ? type->item : NULL, label);
+	for (; v->type == T_DICT && at < v->table->n_entries && r == 0; at++) {
+		struct entry *e = &v->table->entry[at];
+		const struct tool_type *of = NULL;
+		for (uint32_t k = 0; type && type->shape == TOOL_DICT && k < type->n_fields; k++)
+			if (str_is(e->key, type->field[k].name))
+				of = type->field[k].type;
+		e->key.label = label;
+		r = paint(vm, &e->value, of, label);
+	}
+	heap_leave(vm->h);
+	return r;
+}
+
+static int paint_result(struct vm *vm, const struct plan_call *call, const struct policy *policy,
+	struct val *v, uint32_t *label)
+{
+	uint32_t inputs = flow_join(vm, call->label, call->guard);
+	const struct tool_type *type = call->tool->result;
+	*label = policy_result(policy, call->tool, inputs);
+	if (*label == LABEL_FAILED)
+		return heap_fail_kind(
+			vm->h, FAIL_MEMORY, "out of memory: too many different labels");
+	if (v->type != T_LIST)
+		return paint(vm, v, type, policy_item(policy, call->tool, inputs, *v));
+	int r = 0;
+	flow_new(vm, v, flow_cap(vm, *label, T_INT));
+	for (uint32_t i = 0; i < v->list->n && r == 0; i++) {
+		uint32_t one = policy_item(policy, call->tool, inputs, v->list->item[i]);
+		r = paint(vm, &v->list->item[i],
+			type && type->shape == TOOL_LIST ? type->item : NULL, one);
+	}
+	return r;
+}
+
+static uint32_t of_origin(struct vm *vm, const char *origin, uint32_t label, struct kind kind)
+{
+	struct label l = label_get(vm->flow.all, label);
+	uint32_t atom = label_atom(vm->flow.all, origin, strlen(origin));
+	l.origins = label_union(vm->flow.all, l.origins, label_set(vm->flow.all, atom));
+	l.endorsements = 0;
+	l.kind = kind;
+	return label_intern(vm->flow.all, &l);
+}
+
+/* struct(ok, value, error) */
+static int tried(struct vm *vm, struct val value, struct val error, uint32_t label, struct val *out)
+{
+	struct record *r = heap_zero(vm->h, sizeof *r);
+	static const char *const names[] = {"ok", "value", "error"};
+	const struct val values[] = {VAL_BOOL(error.type == T_NONE), value, error};
+	if (!r || str_of(vm->h, "struct", &r->constructor) < 0)
+		return -1;
+	r->names = heap_alloc(vm->h, 3 * sizeof *r->names);
+	r->values = heap_alloc(vm->h, 3 * sizeof *r->values);
+	for (; r->names && r->values && r->n < 3; r->n++) {
+		if (str_of(vm->h, names[r->n], &r->names[r->n]) < 0)
+			return -1;
+		r->values[r->n] = values[r->n];
+		r->values[r->n].label =
+			flow_join(vm, values[r->n].label, flow_cap(vm, label, T_BOOL));
+	}
+	*out = VAL_PTR(T_STRUCT, r);
+	return r->n == 3 ? 0 : -1;
+}
+
+int call_answer(struct program *p, const struct plan_call *call, const struct policy *policy,
+	const char *json, size_t bytes)
+{
+	struct vm *vm = &p->vm;
+	struct val v = VAL_NONE;
+	uint32_t label = 0;
+	if (json_read(vm->h, json, bytes, &v) < 0)
+		return -1;
+	if (vm->flow.all && call->kind == CALL_ASK)
+		label = of_origin(
+			vm, "model", flow_join(vm, call->label, call->guard), call->kind_most);
+	if (vm->flow.all && call->kind == CALL_ASK && paint(vm, &v, NULL, label) < 0)
+		return -1;
+	if (vm->flow.all && call->kind == CALL_TOOL &&
+		paint_result(vm, call, policy, &v, &label) < 0)
+		return -1;
+	if (call->is_try && tried(vm, v, VAL_NONE, label, &v) < 0)
+		return -1;
+	vm_answer(vm, v);
+	return 0;
+}
+
+int call_error(struct program *p, const struct plan_call *call, const struct policy *policy,
+	const char *text, size_t bytes)
+{
+	struct vm *vm = &p->vm;
+	struct text t = {.h = vm->h};
+	struct val v;
+	uint32_t label = 0;
+	char origin[TOOL_NAME_MAX_BYTES + 8];
+	const char *name = call->tool ? call->tool->name : "ask";
+	vm->is_private = !call->is_try;
+	if (!call->is_try)
+		return heap_fail_kind(vm->h, FAIL_TOOL, "%.100s failed: %.*s", name,
+			(int)MIN(bytes, (size_t)300), text);
+	/* What an outsider wrote need not be text. */
+	for (size_t i = 0, n; i < bytes; i += n) {
+		int32_t c;
+		n = utf8_decode(text + i, bytes - i, &c);
+		if (text_char(&t, c < 0 ? UTF8_REPLACEMENT : c) < 0)
+			return -1;
+	}
+	if (text_take(&t, T_STRING, &v) < 0)
+		return -1;
+	if (vm->flow.all) {
+		(void)snprintf(origin, sizeof origin, "error:%s", name);
+		label = policy_result(policy, call->tool, flow_join(vm, call->label, call->guard));
+		if (label == LABEL_FAILED)
+			return -1;
+		v.label = of_origin(vm, origin, label, (struct kind){.rank = KIND_TEXT});
+	}
+	if (tried(vm, VAL_NONE, v, label, &v) < 0)
+		return -1;
+	vm_answer(vm, v);
+	return 0;
+}
+
+int call_yes(struct program *p, const struct plan_call *call)
+{
+	struct val v;
+	if (endorse(&p->vm, call->value, "approved", &v) < 0)
+		return -1;
+	vm_answer(&p->vm, v);
+	return 0;
+}

@@ -1,0 +1,542 @@
+/* What built-in functions and methods do to labels. SPDX-License-Identifier: Apache-2.0 */
+#include "plan/checker.h"
+
+#include "plan/str.h"
+
+#include <string.h>
+
+static const struct mark public = {0};
+
+enum model {
+	M_TEXT,	 /* a text of all that went in */
+	M_PART,	 /* the same; constants only choose */
+	M_PARTS, /* a list of such */
+	M_NUMBER,
+	M_BOOL,
+	M_LENGTH,
+	M_TRUTH,
+	M_LIST, /* the elements, in a new one */
+	M_TUPLE,
+	M_SET,
+	M_ORDERED, /* a list in the order of what is in it */
+	M_PAIRS,   /* a list of tuples of elements */
+	M_RANGE,
+	M_EXTREME,
+	M_ANY, /* anything of all that went in */
+	M_DICT,
+	M_STRUCT,
+	M_NOTHING,
+	M_APPROVE,
+	M_ASK,
+	M_TRY,
+	/* Of methods only. */
+	M_ADD,	  /* the last argument becomes an element */
+	M_EXTEND, /* those of the arguments become elements */
+	M_GET,	  /* an element by its key, or the other argument */
+	M_SETDEFAULT,
+	M_POP,
+	M_POPITEM,
+	M_LOSE, /* elements go, or go elsewhere */
+	M_SORT,
+	M_VALUES,
+	M_ITEMS,
+	M_KEYS,
+	M_COPY,
+	M_UNION, /* a new one of the elements of all */
+};
+
+struct row {
+	const char *name;
+	enum model model;
+};
+
+static const struct row natives[] = {
+	{"abs", M_NUMBER},
+	{"all", M_BOOL},
+	{"any", M_BOOL},
+	{"approve", M_APPROVE},
+	{"ask", M_ASK},
+	{"bool", M_TRUTH},
+	{"bytes", M_TEXT},
+	{"chr", M_TEXT},
+	{"dict", M_DICT},
+	{"dir", M_ANY},
+	{"enumerate", M_PAIRS},
+	{"fail", M_NOTHING},
+	{"float", M_NUMBER},
+	{"hasattr", M_BOOL},
+	{"hash", M_NUMBER},
+	{"int", M_NUMBER},
+	{"isinstance", M_BOOL},
+	{"json.decode", M_ANY},
+	{"json.encode", M_TEXT},
+	{"json.indent", M_TEXT},
+	{"len", M_LENGTH},
+	{"list", M_LIST},
+	{"matches", M_ANY},
+	{"max", M_EXTREME},
+	{"member", M_ANY},
+	{"min", M_EXTREME},
+	{"ord", M_NUMBER},
+	{"print", M_NOTHING},
+	{"range", M_RANGE},
+	{"repr", M_TEXT},
+	{"reversed", M_LIST},
+	{"round", M_NUMBER},
+	{"set", M_SET},
+	{"sorted", M_ORDERED},
+	{"str", M_TEXT},
+	{"struct", M_STRUCT},
+	{"sum", M_EXTREME},
+	{"try_call", M_TRY},
+	{"tuple", M_TUPLE},
+	{"type", M_TEXT},
+	{"zip", M_PAIRS},
+};
+
+/* By name: what a method of that name does to a receiver of any type. */
+static const struct row methods[] = {
+	{"add", M_ADD},
+	{"append", M_ADD},
+	{"capitalize", M_PART},
+	{"center", M_TEXT},
+	{"clear", M_LOSE},
+	{"codepoint_ords", M_PARTS},
+	{"codepoints", M_PARTS},
+	{"copy", M_COPY},
+	{"count", M_NUMBER},
+	{"difference", M_UNION},
+	{"difference_update", M_LOSE},
+	{"discard", M_LOSE},
+	{"elem_ords", M_PARTS},
+	{"elems", M_PARTS},
+	{"endswith", M_BOOL},
+	{"extend", M_EXTEND},
+	{"find", M_NUMBER},
+	{"format", M_TEXT},
+	{"get", M_GET},
+	{"index", M_NUMBER},
+	{"insert", M_ADD},
+	{"intersection", M_UNION},
+	{"intersection_update", M_LOSE},
+	{"isalnum", M_BOOL},
+	{"isalpha", M_BOOL},
+	{"isdigit", M_BOOL},
+	{"isdisjoint", M_BOOL},
+	{"islower", M_BOOL},
+	{"isspace", M_BOOL},
+	{"issubset", M_BOOL},
+	{"issuperset", M_BOOL},
+	{"istitle", M_BOOL},
+	{"isupper", M_BOOL},
+	{"items", M_ITEMS},
+	{"join", M_TEXT},
+	{"keys", M_KEYS},
+	{"ljust", M_TEXT},
+	{"lower", M_PART},
+	{"lstrip", M_PART},
+	{"partition", M_PARTS},
+	{"pop", M_POP},
+	{"popitem", M_POPITEM},
+	{"remove", M_LOSE},
+	{"removeprefix", M_PART},
+	{"removesuffix", M_PART},
+	{"replace", M_TEXT},
+	{"rfind", M_NUMBER},
+	{"rindex", M_NUMBER},
+	{"rjust", M_TEXT},
+	{"rpartition", M_PARTS},
+	{"rsplit", M_PARTS},
+	{"rstrip", M_PART},
+	{"setdefault", M_SETDEFAULT},
+	{"sort", M_SORT},
+	{"split", M_PARTS},
+	{"splitlines", M_PARTS},
+	{"startswith", M_BOOL},
+	{"strip", M_PART},
+	{"swapcase", M_PART},
+	{"symmetric_difference", M_UNION},
+	{"symmetric_difference_update", M_EXTEND},
+	{"title", M_PART},
+	{"union", M_UNION},
+	{"update", M_EXTEND},
+	{"upper", M_PART},
+	{"values", M_VALUES},
+	{"zfill", M_TEXT},
+};
+
+static const struct row *find(const struct row *rows, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(rows[i].name, name) == 0)
+			return &rows[i];
+	return NULL;
+}
+
+bool native_is_known(const char *name)
+{
+	return find(natives, ARRAY_LEN(natives), name) != NULL;
+}
+
+bool method_is_known(const char *name)
+{
+	return find(methods, ARRAY_LEN(methods), name) != NULL;
+}
+
+/* The receiver in front of the arguments, or none. */
+static struct mark all_of(
+	struct checker *c, struct av self, const struct call_args *args, bool has_constants)
+{
+	return mark_join(c, self.type == T_UNSET ? public : whole(c, self),
+		args_whole(c, args, has_constants));
+}
+
+static struct av new_object(
+	struct checker *c, enum obj_kind kind, const struct node *node, struct mark structure)
+{
+	struct obj *o = obj_new(c, kind, node, 100);
+	if (o) {
+		o->is_fuzzy = true;
+		cell_add(c, o->structure, av_of(structure, N_TYPES));
+	}
+	return obj_value(c, o, public);
+}
+
+/* A key function: it is called for each element, as often as there are. */
+struct keying {
+	const struct call_args *args;
+	struct av fn, from, result;
+};
+
+static void key_round(struct checker *c, struct loop *loop)
+{
+	struct keying *k = loop->arg;
+	struct av x = iterated(c, k->from);
+	const struct call_args one = {.node = k->args->node, .positional = &x, .n = 1};
+	k->result = av_join(c, k->result, call_value(c, k->fn, &one));
+}
+
+static struct mark key_mark(struct checker *c, const struct call_args *args, struct av from)
+{
+	struct keying k = {args, args_named(args, "key"), from, AV_NONE};
+	if (k.fn.type == T_UNSET || k.fn.konst.type == T_NONE)
+		return public;
+	struct loop loop = {
+		.node = args->node, .guard = structure_of(c, from), .arg = &k, .round = key_round};
+	run_loop(c, &loop);
+	return whole(c, k.result);
+}
+
+/* A new list, tuple or set of the elements of all arguments. */
+static struct av collect(struct checker *c, enum obj_kind kind, const struct call_args *args,
+	struct av self, bool is_ordered)
+{
+	struct av v = new_object(c, kind, args->node, public);
+	if (self.type != T_UNSET)
+		contents_add(c, v, self);
+	for (uint32_t i = 0; i < args->n; i++)
+		contents_add(c, v, args->positional[i]);
+	if (args->has_star)
+		contents_add(c, v, element_of(c, args->star));
+	struct obj *o = obj_nth(c, v, 0);
+	struct mark m = public;
+	if (is_ordered) {
+		m = mark_capped(c, all_of(c, self, args, false), KIND_NUMBER);
+		m = mark_join(
+			c, m, mark_capped(c, key_mark(c, args, args_nth(args, 0)), KIND_NUMBER));
+	}
+	if (o)
+		cell_add(c, o->structure, av_of(m, N_TYPES));
+	return v;
+}
+
+/* zip, enumerate: a list of tuples. */
+static struct av pairs(struct checker *c, const struct call_args *args, bool is_zip)
+{
+	struct mark m = args->has_star ? whole(c, args->star) : public;
+	struct obj *pair = obj_new(c, OBJ_TUPLE, args->node, 101);
+	for (uint32_t i = 0; i < args->n; i++)
+		m = mark_join(c, m, structure_of(c, args->positional[i]));
+	struct av v = new_object(c, OBJ_LIST, args->node, m);
+	struct obj *o = obj_nth(c, v, 0);
+	if (!pair || !o)
+		return v;
+	/* Numbers of enumerate say how many there were before. */
+	struct field *number = is_zip ? NULL : field_at(c, pair, VAL_INT(0), true);
+	if (!is_zip)
+		cell_add(c, number ? number->cell : pair->rest,
+			av_of(mark_join(c, m, args_whole(c, args, false)), N_TYPES));
+	for (uint32_t i = 0; i < args->n; i++) {
+		struct field *field = field_at(c, pair, VAL_INT(i + !is_zip), true);
+		cell_add(c, field ? field->cell : pair->rest, iterated(c, args->positional[i]));
+	}
+	if (args->has_star)
+		cell_add(c, pair->rest, iterated(c, element_of(c, args->star)));
+	cell_add(c, o->rest, obj_value(c, pair, public));
+	return v;
+}
+
+/* Keys are first, values second. */
+static struct av items(struct checker *c, const struct node *node, struct av self)
+{
+	struct obj *pair = obj_new(c, OBJ_TUPLE, node, 101);
+	struct av v = new_object(c, OBJ_LIST, node, structure_of(c, self));
+	struct obj *o = obj_nth(c, v, 0);
+	if (!pair || !o)
+		return v;
+	struct field *key = field_at(c, pair, VAL_INT(0), true);
+	struct field *value = field_at(c, pair, VAL_INT(1), true);
+	cell_add(c, key ? key->cell : pair->rest, iterated(c, self));
+	cell_add(c, value ? value->cell : pair->rest, element_of(c, self));
+	cell_add(c, o->rest, obj_value(c, pair, public));
+	return v;
+}
+
+/* dict(…), d.update(…): of a mapping or of pairs, and by name. */
+static void update(struct checker *c, struct av v, const struct call_args *args)
+{
+	for (uint32_t i = 0; i < args->n; i++) {
+		struct av from = args->positional[i];
+		contents_add(c, v, from);
+		element_add(c, v, element_of(c, element_of(c, from)));
+		places_lost(c, v, mark_capped(c, whole(c, from), KIND_NUMBER));
+	}
+	for (uint32_t i = 0; i < args->n_named; i++) {
+		struct av key = av_of(public, T_STRING);
+		key.konst = args->named_at[i]->value;
+		item_set(c, v, key, args->named[i]);
+	}
+	if (args->has_star)
+		element_add(c, v, any_value(c, args->node, 102, whole(c, args->star)));
+	if (args->has_starstar)
+		contents_add(c, v, args->starstar);
+}
+
+static struct av extreme(struct checker *c, const struct call_args *args)
+{
+	struct av v = AV_NONE, from = args_nth(args, 0);
+	if (args->n > 1) {
+		from = new_object(c, OBJ_LIST, args->node, public);
+		for (uint32_t i = 0; i < args->n; i++)
+			element_add(c, from, args->positional[i]);
+	}
+	v = av_join(c, v, iterated(c, from));
+	for (uint32_t i = 0; i < args->n_named; i++)
+		v = av_join(c, v, args->named[i]);
+	/* sum() of lists makes a new one, of which only the mark is known. */
+	struct mark m = mark_capped(c, args_whole(c, args, true), KIND_NUMBER);
+	v = av_with(c, v, mark_join(c, m, key_mark(c, args, from)));
+	return v.type == T_UNSET ? av_of(args_whole(c, args, true), N_TYPES) : v;
+}
+
+static struct av sum(struct checker *c, const struct call_args *args)
+{
+	struct av from = args_nth(args, 0), x = iterated(c, from);
+	struct mark m = args_whole(c, args, true);
+	if (x.type == T_INT || x.type == T_FLOAT)
+		return av_of(mark_raised(c, mark_capped(c, m, KIND_NUMBER), KIND_NUMBER), x.type);
+	struct av v = any_value(c, args->node, 103, text_mark(c, m, args->node));
+	element_add(c, v, element_of(c, x));
+	return v;
+}
+
+static struct av make_struct(struct checker *c, const struct call_args *args)
+{
+	struct obj *o = obj_new(c, OBJ_STRUCT, args->node, 0);
+	struct av v = obj_value(c, o, public);
+	for (uint32_t i = 0; o && i < args->n_named; i++) {
+		struct field *field = field_at(c, o, args->named_at[i]->value, true);
+		cell_add(c, field ? field->cell : o->rest, args->named[i]);
+	}
+	if (o && args->has_starstar)
+		cell_add(c, o->rest, element_of(c, args->starstar));
+	return v;
+}
+
+/* What functions and methods have in common. */
+static struct av plain(
+	struct checker *c, enum model model, struct av self, const struct call_args *args)
+{
+	/* Constants that a method gets only choose what is taken of its receiver. */
+	struct mark m = all_of(c, self, args, model == M_TEXT || self.type == T_UNSET);
+	struct av v;
+	switch ((int)model) {
+	case M_TEXT:
+	case M_PART:
+		return av_of(text_mark(c, m, args->node), T_STRING);
+	case M_NUMBER:
+		m = mark_capped(c, m, KIND_NUMBER);
+		return av_of(m.label ? mark_raised(c, m, KIND_NUMBER) : m, T_FLOAT);
+	case M_BOOL:
+		return av_of(mark_capped(c, m, KIND_BOOL), T_BOOL);
+	case M_PARTS:
+		v = new_object(c, OBJ_LIST, args->node, mark_capped(c, m, KIND_NUMBER));
+		element_add(c, v, av_of(text_mark(c, m, args->node), N_TYPES));
+		return v;
+	default:
+		v = any_value(
+			c, args->node, 0, text_mark(c, all_of(c, self, args, true), args->node));
+		/* It may be one of them, or hold one of them. */
+		for (uint32_t i = 0; i < args->n; i++)
+			v = av_join(c, v, args->positional[i]);
+		for (uint32_t i = 0; i < args->n_named; i++)
+			v = av_join(c, v, args->named[i]);
+		if (args->has_star)
+			v = av_join(c, v, iterated(c, args->star));
+		if (args->has_starstar)
+			v = av_join(c, v, element_of(c, args->starstar));
+		return v;
+	}
+}
+
+struct av call_native(struct checker *c, const char *name, const struct call_args *args)
+{
+	const struct row *row = find(natives, ARRAY_LEN(natives), name);
+	const struct av none = AV_NONE;
+	struct av x = args_nth(args, 0), v;
+	bool is_star = args->has_star || args->has_starstar;
+	struct mark m;
+	if (!row)
+		return refuse(c, P_UNKNOWN, args->node, "",
+			"the checker does not know what %.80s does", name);
+	switch ((int)row->model) {
+	case M_LENGTH:
+		m = is_star ? args_whole(c, args, true)
+			    : mark_capped(c, structure_of(c, x), KIND_NUMBER);
+		return av_of(mark_join(c, m, mark_planned(c, args->node, KIND_NUMBER)), T_INT);
+	case M_TRUTH:
+		return av_of(is_star ? args_whole(c, args, true) : truth_of(c, x), T_BOOL);
+	case M_LIST:
+		return collect(c, OBJ_LIST, args, none, false);
+	case M_TUPLE:
+		return collect(c, OBJ_TUPLE, args, none, false);
+	case M_SET:
+		return collect(c, OBJ_SET, args, none, false);
+	case M_ORDERED:
+		return collect(c, OBJ_LIST, args, none, true);
+	case M_PAIRS:
+		return pairs(c, args, strcmp(name, "zip") == 0);
+	case M_RANGE:
+		v = new_object(c, OBJ_LIST, args->node, args_whole(c, args, false));
+		element_add(c, v, av_of(args_whole(c, args, true), T_INT));
+		return v;
+	case M_EXTREME:
+		return is_star			   ? plain(c, M_ANY, none, args)
+			: strcmp(name, "sum") == 0 ? sum(c, args)
+						   : extreme(c, args);
+	case M_DICT:
+		if (args->has_star)
+			return refuse(c, P_UNKNOWN, args->node, "dict(pairs)",
+				"the checker does not know what dict does with *");
+		v = new_object(c, OBJ_DICT, args->node, public);
+		update(c, v, args);
+		return v;
+	case M_STRUCT:
+		return make_struct(c, args);
+	case M_NOTHING:
+		return av_constant(c, args->node, VAL_NONE);
+	case M_APPROVE:
+		return model_approve(c, args);
+	case M_ASK:
+		return model_ask(c, args);
+	case M_TRY:
+		return model_try(c, args);
+	default:
+		return plain(c, row->model, none, args);
+	}
+}
+
+/* Methods that change their receiver. */
+static struct av change(
+	struct checker *c, enum model model, struct av self, const struct call_args *args)
+{
+	struct av x = args_nth(args, 0), v = element_of(c, self);
+	struct mark m = args_whole(c, args, true);
+	struct mark order = mark_capped(c, m, KIND_NUMBER);
+	switch ((int)model) {
+	case M_ADD:
+		if (args->n > 1)
+			places_lost(c, self, mark_capped(c, whole(c, x), KIND_NUMBER));
+		element_add(c, self, args_nth(args, args->n ? args->n - 1 : 0));
+		break;
+	case M_EXTEND:
+		update(c, self, args);
+		return av_constant(c, args->node, VAL_NONE);
+	case M_SETDEFAULT:
+		/* Whether it was there already says what it is now. */
+		v = args->n > 1 ? args_nth(args, 1) : av_of(public, T_NONE);
+		item_set(c, self, x, av_with(c, v, structure_of(c, self)));
+		v = element_of(c, self);
+		return av_join(c, av_join(c, item_of(c, self, x), args_nth(args, 1)),
+			av_with(c, v, structure_of(c, self)));
+	case M_POP:
+		v = args->n ? item_of(c, self, x) : v;
+		places_lost(c, self, order);
+		return av_with(c, av_join(c, v, args_nth(args, 1)), structure_of(c, self));
+	case M_POPITEM:
+		v = element_of(c, items(c, args->node, self));
+		places_lost(c, self, public);
+		return v;
+	case M_SORT:
+		m = mark_join(c, whole(c, self), key_mark(c, args, self));
+		places_lost(c, self, mark_capped(c, mark_join(c, m, order), KIND_NUMBER));
+		break;
+	default:
+		places_lost(
+			c, self, mark_join(c, order, mark_capped(c, whole(c, self), KIND_NUMBER)));
+	}
+	if (args->has_star || args->has_starstar)
+		element_add(c, self, any_value(c, args->node, 104, m));
+	return av_constant(c, args->node, VAL_NONE);
+}
+
+struct av call_method(
+	struct checker *c, struct av self, const char *name, const struct call_args *args)
+{
+	const struct row *row = find(methods, ARRAY_LEN(methods), name);
+	struct av x = args_nth(args, 0), v;
+	struct mark pop = public;
+	bool is_star = args->has_star || args->has_starstar;
+	if (!row || (is_star && row->model >= M_LIST))
+		return refuse(c, P_UNKNOWN, args->node, is_star ? "name the arguments" : "",
+			"the checker does not know what %.80s does%s", name,
+			is_star ? " with *" : "");
+	switch ((int)row->model) {
+	case M_GET:
+		v = av_join(c, item_of(c, self, x), args_nth(args, 1));
+		if (args->n < 2)
+			v = av_join(c, v, av_of(public, T_NONE));
+		return av_with(c, v, mark_join(c, pop, structure_of(c, self)));
+	case M_VALUES:
+		v = new_object(c, OBJ_LIST, args->node, structure_of(c, self));
+		element_add(c, v, element_of(c, self));
+		return v;
+	case M_KEYS:
+		v = new_object(c, OBJ_LIST, args->node, structure_of(c, self));
+		element_add(c, v, iterated(c, self));
+		return v;
+	case M_ITEMS:
+		return items(c, args->node, self);
+	case M_COPY:
+	case M_UNION:
+		if (self.type == T_LIST || self.type == T_DICT || self.type == T_SET)
+			return collect(c,
+				self.type == T_LIST	      ? OBJ_LIST
+					: self.type == T_DICT ? OBJ_DICT
+							      : OBJ_SET,
+				args, self, row->model == M_UNION);
+		v = any_value(c, args->node, 0, all_of(c, self, args, true));
+		element_add(c, v, element_of(c, self));
+		return v;
+	case M_ADD:
+	case M_EXTEND:
+	case M_SETDEFAULT:
+	case M_POP:
+	case M_POPITEM:
+	case M_LOSE:
+	case M_SORT:
+		return change(c, row->model, self, args);
+	default:
+		return plain(c, row->model, self, args);
+	}
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/flow.h"
+
+#include "plan/table.h"
+
+enum { MARK_MAX = INT32_MAX };
+
+void flow_init(struct vm *vm, struct labels *all, uint32_t quiet, const uint32_t number[4])
+{
+	vm->flow = (struct flow_state){.all = all, .quiet = quiet};
+	for (size_t i = 0; i < 4; i++)
+		vm->flow.number[i] = number[i];
+}
+
+static void no_memory(struct vm *vm)
+{
+	(void)heap_fail_kind(vm->h, FAIL_MEMORY, "out of memory: too many different labels");
+}
+
+uint32_t flow_join_slow(struct vm *vm, uint32_t a, uint32_t b)
+{
+	struct flow_memo *m = &vm->flow.joins[(a * 31 + b) % FLOW_MEMO];
+	if (m->a == a && m->b == b)
+		return m->result;
+	uint32_t both = label_join(vm->flow.all, a, b);
+	if (both == LABEL_FAILED)
+		no_memory(vm);
+	else
+		*m = (struct flow_memo){a, b, both};
+	return both;
+}
+
+uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type)
+{
+	enum label_kind rank = type == T_BOOL || type == T_NONE ? KIND_BOOL : KIND_NUMBER;
+	if (label == 0 || type > T_BIG || label == LABEL_FAILED)
+		return label;
+	struct flow_memo *m = &vm->flow.caps[(label * 2 + rank) % FLOW_MEMO];
+	if (m->a == label && m->b == rank)
+		return m->result;
+	struct label l = label_get(vm->flow.all, label);
+	if (l.kind.rank > rank)
+		l.kind = (struct kind){.rank = rank};
+	uint32_t capped = label_intern(vm->flow.all, &l);
+	*m = (struct flow_memo){label, rank, capped};
+	return capped;
+}
+
+/* The origins that are not of the plan itself. */
+static uint32_t loud(struct vm *vm, uint32_t origins)
+{
+	struct labels *all = vm->flow.all;
+	uint32_t set = 0, atom;
+	if (origins == LABEL_ALL)
+		return origins;
+	for (size_t i = 0; (atom = label_nth(all, origins, i)); i++) {
+		uint32_t one = label_set(all, atom);
+		if (!label_is_subset(all, one, vm->flow.quiet))
+			set = label_union(all, set, one);
+	}
+	return set;
+}
+
+uint32_t flow_guard_slow(struct vm *vm, uint32_t label)
+{
+	if (label == 0 || label == LABEL_FAILED)
+		return label;
+	struct flow_memo *m = &vm->flow.guards[label % FLOW_MEMO];
+	if (m->a == label)
+		return m->result;
+	struct label l = label_get(vm->flow.all, flow_cap(vm, label, T_BOOL));
+	l.origins = loud(vm, l.origins);
+	bool is_nothing = l.origins == 0 && l.readers == LABEL_ALL;
+	uint32_t guard = is_nothing ? 0 : label_intern(vm->flow.all, &l);
+	*m = (struct flow_memo){label, 0, guard};
+	return guard;
+}
+
+/* The structure's label with what happened since it was looked at. */
+static uint32_t caught_up(struct vm *vm, uint32_t *label, uint32_t *seen)
+{
+	if (*seen != vm->h->epoch) {
+		for (uint32_t i = 0; i < vm->flow.n_events; i++)
+			if (vm->flow.events[i].epoch > *seen)
+				*label = flow_join(vm, *label, vm->flow.events[i].label);
+		*seen = vm->h->epoch;
+	}
+	return *label;
+}
+
+static uint32_t *structure(struct vm *vm, struct val v)
+{
+	if (v.type == T_LIST) {
+		(void)caught_up(vm, &v.list->label, &v.list->seen);
+		return &v.list->label;
+	}
+	if (v.type == T_DICT || v.type == T_SET) {
+		(void)caught_up(vm, &v.table->label, &v.table->seen);
+		return &v.table->label;
+	}
+	return NULL;
+}
+
+uint32_t flow_shape(struct vm *vm, struct val v)
+{
+	const uint32_t *s = v.type < T_LIST ? NULL : structure(vm, v);
+	return s ? flow_join(vm, v.label, *s) : v.label;
+}
+
+int flow_unknown(struct vm *vm, uint32_t label)
+{
+	struct flow_state *flow = &vm->flow;
+	uint32_t i = 0;
+	if (label == 0)
+		return 0;
+	while (i < flow->n_events && flow->events[i].label != label)
+		i++;
+	if (i == flow->event_room) {
+		uint32_t room = flow->event_room ? flow->event_room * 2 : 8;
+		struct flow_event *now = heap_regrow(vm->h, flow->events, i, room, sizeof *now);
+		if (!now)
+			return -1;
+		flow->events = now;
+		flow->event_room = room;
+	}
+	flow->n_events += i == flow->n_events;
+	flow->events[i] = (struct flow_event){label, ++vm->h->epoch};
+	return 0;
+}
+
+/* A look at all that is reachable. */
+struct walk {
+	struct vm *vm;
+	uint32_t mark;
+	uint32_t label;	 /* with @raises given to what is found, else of all that was found */
+	uint32_t choice; /* of the way to here */
+	bool raises, paints;
+};
+
+static int walk_val(struct walk *w, struct val *v);
+
+static int walk_items(struct walk *w, struct val *item, size_t n)
+{
+	int r = heap_pay(w->vm->h, n / 16);
+	for (size_t i = 0; i < n && r == 0; i++)
+		if (w->paints || item[i].label || item[i].type >= T_LIST)
+			r = walk_val(w, &item[i]);
+	return r;
+}
+
+static int walk_table(struct walk *w, struct table *t, bool is_dict)
+{
+	int r = heap_pay(w->vm->h, t->n_entries / 8);
+	for (uint32_t i = 0; i < t->n_entries && r == 0; i++) {
+		if (t->entry[i].key.type == T_UNSET)
+			continue;
+		r = walk_val(w, &t->entry[i].key);
+		if (r == 0 && is_dict)
+			r = walk_val(w, &t->entry[i].value);
+	}
+	return r;
+}
+
+static bool was_here(struct val v, uint32_t mark)
+{
+	uint32_t before = v.type == T_LIST	      ? v.list->mark
+		: v.type == T_TUPLE		      ? v.tuple->mark
+		: v.type == T_STRUCT		      ? v.record->mark
+		: v.type == T_DICT || v.type == T_SET ? v.table->mark
+						      : mark;
+	if (v.type == T_LIST)
+		v.list->mark = mark & MARK_MAX;
+	else if (v.type == T_TUPLE)
+		v.tuple->mark = mark;
+	else if (v.type == T_STRUCT)
+		v.record->mark = mark;
+	else if (v.type == T_DICT || v.type == T_SET)
+		v.table->mark = mark;
+	return before == mark;
+}
+
+static int walk_inside(struct walk *w, struct val v)
+{
+	switch (v.type) {
+	case T_LIST:
+		return walk_items(w, v.list->item, v.list->n);
+	case T_TUPLE:
+		return walk_items(w, v.tuple->item, v.tuple->n);
+	case T_DICT:
+	case T_SET:
+		return walk_table(w, v.table, v.type == T_DICT);
+	case T_STRUCT:
+		return walk_items(w, v.record->values, v.record->n);
+	default:
+		return walk_val(w, &v.bound->self);
+	}
+}
+
+static int walk_val(struct walk *w, struct val *v)
+{
+	struct vm *vm = w->vm;
+	uint32_t *s = v->type < T_LIST ? NULL : structure(vm, *v), before = w->choice;
+	if (w->paints) {
+		if (v->type < T_LIST || !s)
+			v->label = flow_cap(vm, flow_join(vm, v->label, w->label), v->type);
+		else
+			*s = flow_join(vm, *s, w->label);
+	} else if (w->raises) {
+		w->choice = flow_join(vm, w->choice, v->label);
+		if (s && flow_is_below(vm, w->choice, *s))
+			*s = flow_join(vm, *s, w->label);
+	} else {
+		w->label = flow_join(vm, w->label, flow_join(vm, v->label, s ? *s : 0));
+	}
+	int r = 0;
+	bool has_inside = v->type == T_LIST || v->type == T_TUPLE || v->type == T_DICT ||
+		v->type == T_SET || v->type == T_STRUCT;
+	if (v->type == T_BOUND || (has_inside && !was_here(*v, w->mark))) {
+		if (heap_enter(vm->h) < 0)
+			return -1;
+		w->choice = s && w->raises ? flow_join(vm, w->choice, *s) : w->choice;
+		r = walk_inside(w, *v);
+		heap_leave(vm->h);
+	}
+	w->choice = before;
+	return r;
+}
+
+static int walk(struct walk *w, struct val *v)
+{
+	if (w->vm->flow.n_walks == MARK_MAX)
+		return heap_fail_kind(w->vm->h, FAIL_FUEL, "too many steps: of labels");
+	w->mark = ++w->vm->flow.n_walks & MARK_MAX;
+	return walk_val(w, v);
+}
+
+uint32_t flow_whole(struct vm *vm, struct val v)
+{
+	struct walk w = {.vm = vm};
+	if (v.type < T_LIST)
+		return v.label;
+	return walk(&w, &v) < 0 ? LABEL_FAILED : w.label;
+}
+
+int flow_paint(struct vm *vm, struct val *v, uint32_t label)
+{
+	struct walk w = {.vm = vm, .label = label, .paints = true};
+	return walk(&w, v);
+}
+
+static struct val *write_at(const struct frame *f, struct write w)
+{
+	switch (w.where) {
+	case IN_REGISTER:
+		return &f->base[w.index];
+	case IN_CELL:
+		return &f->base[w.index].cell->value;
+	case IN_CAPTURED:
+		return &f->function->cells[w.index]->value;
+	default:
+		return &f->function->globals[w.index];
+	}
+}
+
+static int raise_one(struct vm *vm, const struct frame *f, struct write what)
+{
+	struct val *v = write_at(f, what);
+	struct walk w = {.vm = vm, .label = vm->h->guard, .raises = true};
+	uint32_t *s = v->type < T_LIST ? NULL : structure(vm, *v);
+	if (what.what == WRITE_CALL) {
+		if (v->type == T_FUNCTION && v->function->code->changes_others)
+			return flow_unknown(vm, vm->h->guard);
+		if (v->type == T_BOUND && v->bound->native->change != CHANGE_NONE)
+			return walk(&w, &v->bound->self);
+	} else if (what.what == WRITE_WITHIN) {
+		return heap_pay(vm->h, 1) < 0 ? -1 : walk(&w, v);
+	} else if (what.what == WRITE_VALUE && s && flow_is_below(vm, v->label, *s)) {
+		*s = flow_join(vm, *s, vm->h->guard);
+	}
+	return 0;
+}
+
+int flow_raise(struct vm *vm, const struct frame *f, uint32_t label)
+{
+	uint32_t guard = flow_join(vm, vm->h->guard, label), at = f->region;
+	if (guard == vm->h->guard)
+		return 0;
+	vm->h->guard = guard;
+	for (;;) {
+		const struct writes *w = &f->code->writes[at];
+		for (uint32_t i = 0; i < w->n; i++)
+			if (w->item[i].what != WRITE_NAME && raise_one(vm, f, w->item[i]) < 0)
+				return -1;
+		if (w->is_unknown && flow_unknown(vm, guard) < 0)
+			return -1;
+		if (at == 0 || !w->is_left)
+			return 0;
+		at = w->outer;
+	}
+}
+
+void flow_merge(struct vm *vm, struct frame *f, uint32_t region)
+{
+	const struct writes *w = &f->code->writes[region];
+	uint32_t before = f->base[w->saved].label, guard = vm->h->guard;
+	f->region = w->outer;
+	if (guard == before)
+		return;
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->item[i].what == WRITE_NAME) {
+			struct val *v = write_at(f, w->item[i]);
+			v->label = flow_join(vm, v->label, guard);
+		}
+	if (!w->is_left)
+		vm->h->guard = before;
+}
+
+bool flow_may_change(struct vm *vm, struct val v)
+{
+	const uint32_t *s = structure(vm, v);
+	if (!s)
+		return false;
+	uint32_t made = v.type == T_LIST ? v.list->guard : v.table->guard;
+	return flow_is_below(vm, flow_join(vm, v.label, vm->h->guard), flow_join(vm, *s, made));
+}
+
+int flow_change(struct vm *vm, struct val v, uint32_t label)
+{
+	uint32_t *s = structure(vm, v);
+	if (!s)
+		return 0;
+	if (!flow_may_change(vm, v))
+		return heap_fail_kind(vm->h, FAIL_FLOW,
+			"which %s is changed here would be told by untrusted data: change a copy of it",
+			val_type_name(v));
+	*s = flow_join(vm, *s, label);
+	return 0;
+}
+
+void flow_new(struct vm *vm, struct val *out, uint32_t label)
+{
+	uint32_t *s = out->type < T_LIST ? NULL : structure(vm, *out);
+	if (s)
+		*s = flow_join(vm, *s, label);
+	else
+		flow_old(vm, out, label);
+}
+
+void flow_old(struct vm *vm, struct val *out, uint32_t label)
+{
+	label = flow_join(vm, out->label, label);
+	out->label = out->type <= T_BIG ? flow_cap(vm, label, out->type) : label;
+}

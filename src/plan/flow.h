@@ -1,0 +1,79 @@
+/* Labels at run time: every value carries one, and so does the place that runs.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "label/label.h"
+#include "plan/vm.h"
+
+/*
+ * Theory of operation. The label of a list, dict or set itself is that of the choice of it; what it
+ * holds, and where, is its structure's label, which whoever reads an element gets as well.
+ * heap.guard is the label of what decided that this place is reached. A branch that is not taken
+ * tells as much as one that is: when a guard is raised, whatever the region may change gets the
+ * guard, and at the region's end so do the variables it may write, see struct writes. A value whose
+ * structure is below the choice of it must not be changed: whoever holds the others would learn of
+ * the choice. Where the compiler does not know what is changed, all there is gets the guard: struct
+ * flow_event.
+ */
+
+/* Turn labels on. @quiet: origins that tell nothing when they guard, for they are the plan itself.
+ */
+void flow_init(struct vm *vm, struct labels *all, uint32_t quiet, const uint32_t number[4]);
+
+/* The least above both. Without memory the run fails at its next call. */
+uint32_t flow_join_slow(struct vm *vm, uint32_t a, uint32_t b);
+static inline uint32_t flow_join(struct vm *vm, uint32_t a, uint32_t b)
+{
+	return a == b || b == 0 ? a : a == 0 ? b : flow_join_slow(vm, a, b);
+}
+static inline bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b)
+{
+	return flow_join(vm, a, b) == b;
+}
+
+/* Of a value: without its elements; with all that is reachable. Returns: LABEL_FAILED: too deep. */
+uint32_t flow_shape(struct vm *vm, struct val v);
+uint32_t flow_whole(struct vm *vm, struct val v);
+
+/* Nobody chooses more than a value of the type can say. */
+uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type);
+
+/* What a condition of that label guards. */
+uint32_t flow_guard_slow(struct vm *vm, uint32_t label);
+static inline uint32_t flow_guard(struct vm *vm, uint32_t label)
+{
+	const struct flow_memo *m = &vm->flow.guards[label % FLOW_MEMO];
+	return label == 0 ? 0 : m->a == label ? m->result : flow_guard_slow(vm, label);
+}
+
+/* A condition decides on what comes. Returns: 0 or -1. */
+int flow_raise(struct vm *vm, const struct frame *f, uint32_t label);
+
+/* Labels of all that is there now: it may have changed. Returns: 0 or -1. */
+int flow_unknown(struct vm *vm, uint32_t label);
+
+/* May what is said of a failure here repeat a value that is not of the plan itself? */
+bool flow_may_tell(struct vm *vm);
+
+/* The end of a region. */
+void flow_merge(struct vm *vm, struct frame *f, uint32_t region);
+
+/* Is @v a list, dict or set, and may its structure be changed here? */
+bool flow_may_change(struct vm *vm, struct val v);
+
+/* The structure of @v is changed and gets @label. Returns: 0, or -1 where it must not. */
+int flow_change(struct vm *vm, struct val v, uint32_t label);
+
+/* Give a result its label: one that is new, one that was there. */
+void flow_new(struct vm *vm, struct val *out, uint32_t label);
+void flow_old(struct vm *vm, struct val *out, uint32_t label);
+
+/* Label all that is reachable, which is new. Returns: 0 or -1. */
+int flow_paint(struct vm *vm, struct val *v, uint32_t label);
+
+/* Instructions, operations and built-ins with labels. Returns: 0 or -1. */
+int flow_slow(struct vm *vm, struct frame *f, const struct ins *i);
+int flow_binary(struct vm *vm, uint32_t op, struct val a, struct val b, struct val *out);
+int flow_compare(struct vm *vm, uint32_t op, struct val a, struct val b, uint32_t *label);
+int flow_native(struct vm *vm, const struct native *native, struct val self,
+	const struct args *args, struct val *out);

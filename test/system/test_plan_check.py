@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans against policies on the command line: what is said, where, and with which status it ends."""
+
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+
+DEMO = os.path.join(harness.ROOT, "demo", "plan")
+TOOLS, POLICY = os.path.join(DEMO, "tools.json"), os.path.join(DEMO, "mail.policy.star")
+HAS_DEMO = os.access(TOOLS, os.R_OK)
+
+# Plan, request, status, what is said. Line 1 begins the plan.
+PLANS = [
+    ('files.delete(file_id="report-7")\n', "delete report-7", 0, ""),
+    ('files.delete(file_id="report-7")\n', "delete report-8", 1, "error[P401]"),
+    ('files.delete(file_id=web.get(url="a"))\n', "a", 1, "1:22"),
+    ('if "x" in web.get(url="a"):\n    files.delete(file_id="a")\n', "a", 1, "error[P402]"),
+    ('mail.send(recipients=["ann@evil.com"], subject="s", body="b")\n', "", 0, "ask[P401]"),
+    ('mail.send(recipients=["ann@example.com"], subject="s", body="b")\n', "", 0, ""),
+    ('files.delete(file="a")\n', "a", 2, "did you mean file_id?"),
+    ('files.remove(file_id="a")\n', "a", 2, "there is no tool files.remove"),
+    ('file.delete(file_id="a")\n', "a", 2, "did you mean files?"),
+    ("def f(x):\n    return f(x)\nf(1)\n", "a", 2, "P410"),
+    ("x = \n", "a", 2, "P110"),
+]
+
+# Policy, what is wrong with it.
+POLICIES = [
+    ("rule('web.gte', effect = read)\n", "P503"),
+    ("rule('files.delete', effect = destructive)\n", "P507"),
+    ("rule('web.get', effect = read, uri = control())\n", "did you mean url?"),
+    ("for x in []:\n    pass\n", "P501"),
+    ("deny('web.get')\nrule('web.get', effect = read)\n", "P506"),
+]
+
+
+@unittest.skipUnless(HAS_DEMO, "no demo here")
+class Check(harness.Case):
+    def setUp(self):
+        self.dir = harness.make_dir()
+
+    def put(self, name, text):
+        path = os.path.join(self.dir, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        return path
+
+    def plan(self, verb, path, *args):
+        done = harness.retort("plan", verb, path, *args)
+        return done.status, done.out, done.err
+
+    def test_verdicts(self):
+        for text, request, status, said in PLANS:
+            with self.subTest(plan=text):
+                path = self.put("p.star", text)
+                got, out, err = self.plan("check", path, "--policy", POLICY, "--tools", TOOLS, "--request", request)
+                self.assertEqual((got, out), (status, ""), err)
+                self.assertIn(said, err)
+                self.assertEqual(bool(err), bool(said), err)
+
+    def test_json_is_one_object_in_any_case(self):
+        for text, request, status, _ in PLANS:
+            with self.subTest(plan=text):
+                path = self.put("p.star", text)
+                got, out, err = self.plan("check", path, "--policy", POLICY, "--tools", TOOLS, "--json",
+                                          "--request", request)
+                self.assertEqual((got, err), (status, ""))
+                self.assertEqual(json.loads(out)["ok"], status == 0)
+
+    def test_json_names_the_way(self):
+        path = self.put("p.star", 'x = web.get(url="a")\nif x == "b":\n    files.delete(file_id=x)\n')
+        out = json.loads(self.plan("check", path, "--policy", POLICY, "--tools", TOOLS, "--json")[1])
+        found = {f["code"]: f for f in out["calls"][1]["findings"] if f["proof"] == "refuted"}
+        self.assertEqual([(s["step"], s["line"]) for s in found["P401"]["path"]], [("source", 1), ("sink", 3)])
+        self.assertEqual([(s["step"], s["line"]) for s in found["P402"]["path"]],
+                         [("source", 1), ("guard", 2), ("sink", 3)])
+        self.assertEqual(found["P401"]["path"][0]["tool"], "web.get")
+        self.assertEqual(out["calls"][1]["arguments"]["file_id"]["kind"], "text")
+
+    def test_without_a_policy_annotations_decide(self):
+        path = self.put("p.star", 'files.delete(file_id=web.get(url="a"))\n')
+        got, _, err = self.plan("check", path, "--tools", TOOLS)
+        self.assertEqual(got, 0)
+        self.assertIn("no policy: what the tools say of themselves decides", err)
+        self.assertIn("ask[P401]", err)
+
+    def test_without_tools_it_is_wrong_use(self):
+        path = self.put("p.star", "x = 1\n")
+        got, _, err = self.plan("check", path, "--policy", POLICY)
+        self.assertEqual(got, 2)
+        self.assertIn("--tools FILE", err)
+        self.assertEqual(self.plan("check", path)[0], 0)
+
+    def test_policies_that_are_none(self):
+        path = self.put("p.star", "x = 1\n")
+        for text, said in POLICIES:
+            with self.subTest(policy=text):
+                policy = self.put("x.policy.star", text)
+                for verb, first, more in (("check", path, ["--policy", policy]), ("test", policy, [])):
+                    got, out, err = self.plan(verb, first, *more, "--tools", TOOLS)
+                    self.assertEqual(got, 2)
+                    self.assertIn(said, out + err)
+
+    def test_tests_of_a_policy(self):
+        self.assertEqual(self.plan("test", POLICY, "--tools", TOOLS)[:2], (0, "3 tests, 0 failed\n"))
+        with open(POLICY, encoding="utf-8") as f:
+            policy = self.put("x.policy.star", f.read() + 'test("files.delete", file_id = "a", expect = ask)\n')
+        got, out, _ = self.plan("test", policy, "--tools", TOOLS)
+        self.assertEqual(got, 1)
+        self.assertIn("P520", out)
+        self.assertIn("expected ask, the rules say allow", out)
+        self.assertIn("4 tests, 1 failed", out)
+        got, out, _ = self.plan("test", policy, "--tools", TOOLS, "--json")
+        self.assertEqual((got, json.loads(out)["failed"]), (1, 1))
+
+    def test_explain(self):
+        got, out, err = self.plan("explain", os.path.join(DEMO, "forward.star"), "--policy", POLICY, "--tools", TOOLS)
+        self.assertEqual((got, bool(out), "note[P401]" in out), (0, True, True), err)
+        self.assertIn("# tool:web.get", out)
+        self.assertIn("3. mail.send, line 5", out)
+        self.assertIn("needs: web.get", out)
+        self.assertIn("approvals that can be asked for:\n  1. line 5: mail.send.recipients\n", out)
+
+    def test_files_that_are_none(self):
+        path = self.put("p.star", "x = 1\n")
+        for args, said in ((["--tools", "none.json"], "none.json"), (["--tools", path], "tools"),
+                           (["--tools", TOOLS, "--policy", "none.star"], "none.star")):
+            with self.subTest(args=args):
+                got, _, err = self.plan("check", path, *args)
+                self.assertNotEqual(got, 0)
+                self.assertIn(said, err)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,815 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "t.h"
+
+#include "plan/builtin.h"
+#include "plan/check.h"
+#include "plan/str.h"
+#include "plan_tools.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABELS_BYTES = 64 << 20, NAMES = 200, TEXT_BYTES = 1 << 20 };
+
+struct fixture {
+	struct heap heap;
+	struct labels *labels;
+	struct policy policy;
+	struct diags diags;
+	struct node *tree;
+	struct source src;
+	struct check check;
+	struct buf text;
+	int rc;
+};
+
+static const struct heap_limits plenty = {
+	.fuel = UINT64_C(1) << 32, .bytes = 256 << 20, .depth = 1000};
+
+static void set_up_within(struct fixture *f, const char *plan, const char *policy,
+	const char *request, struct heap_limits limits, size_t label_bytes)
+{
+	static const uint64_t seed[2] = {1, 2};
+	struct source rules = {"p.star", policy, policy ? strlen(policy) : 0};
+	struct predeclared names[NAMES];
+	struct dialect dialect = DIALECT_PLAN;
+	dialect.while_loops = true;
+	*f = (struct fixture){.labels = labels_new(label_bytes), .text = BUF_INIT(TEXT_BYTES)};
+	f->src = (struct source){"plan.star", plan, strlen(plan)};
+	heap_init(&f->heap, &limits, seed);
+	f->rc = policy_parse(&f->policy, policy ? &rules : NULL, &test_set, f->labels, &f->diags);
+	size_t n = builtin_names(&dialect, names, NAMES);
+	n += check_names(&test_set, &f->heap, names + n, NAMES - n, names, n);
+	if (f->rc == 0)
+		f->rc = tree_parse(&f->heap, &f->src, &dialect, &f->diags, &f->tree);
+	if (f->rc == 0)
+		f->rc = tree_resolve(&f->heap, &f->src, &dialect, names, n, &f->diags, f->tree);
+	f->check = (struct check){.heap = &f->heap,
+		.src = f->src,
+		.tree = f->tree,
+		.policy = &f->policy,
+		.request = request,
+		.diags = &f->diags};
+	if (f->rc == 0)
+		f->rc = check_plan(&f->check);
+	(void)check_text(&f->check, &f->text);
+}
+
+static void set_up(struct fixture *f, const char *plan, const char *policy, const char *request)
+{
+	set_up_within(f, plan, policy, request, plenty, LABELS_BYTES);
+}
+
+static void tear_down(struct fixture *f)
+{
+	policy_done(&f->policy);
+	heap_done(&f->heap);
+	labels_free(f->labels);
+	buf_done(&f->text);
+}
+
+/* The steps of the first finding that is not proved: "source 1 guard 2 sink 3", by line. */
+static void path_of(const struct fixture *f, char *out, size_t room)
+{
+	static const char *const names[] = {"source", "through", "guard", "sink"};
+	out[0] = '\0';
+	for (uint32_t i = 0; i < f->check.n_calls; i++)
+		for (uint32_t k = 0; k < f->check.calls[i]->n_findings; k++) {
+			const struct finding *one = &f->check.calls[i]->finding[k];
+			if (one->answer.proof != POLICY_REFUTED)
+				continue;
+			for (uint32_t s = 0; s < one->n_path; s++) {
+				uint32_t line, column;
+				size_t n = strlen(out);
+				source_place(&f->src, one->path[s].start, &line, &column);
+				(void)snprintf(out + n, room - n, "%s%s %u", n ? " " : "",
+					names[one->path[s].kind], line);
+			}
+			return;
+		}
+}
+
+static const char *verdict_of(const struct fixture *f)
+{
+	return f->rc < 0	     ? "refused"
+		: f->check.n_denied  ? "deny"
+		: f->check.n_asked   ? "ask"
+		: f->check.n_depends ? "depends"
+				     : "allow";
+}
+
+/* `t` is text of the web, `u` the user's, `v` of a trusted tool. */
+#define PRELUDE "t = web.get(url='x')\nu = 'bob@b.c'; v = contacts.search(query='a')\n"
+#define REQUEST "send it to bob@b.c or ann@b.c from x, delete f1 or f2 with a, b, k, 1"
+
+struct flow {
+	const char *name, *plan, *verdict, *path;
+};
+
+static void run_flows(const struct flow *rows, size_t n, const char *policy)
+{
+	for (size_t i = 0; i < n; i++) {
+		static struct fixture f;
+		char plan[4096], path[512];
+		(void)snprintf(plan, sizeof plan, "%s%s", PRELUDE, rows[i].plan);
+		set_up(&f, plan, policy, REQUEST);
+		path_of(&f, path, sizeof path);
+		int ok = CHECK_STR(verdict_of(&f), rows[i].verdict);
+		if (rows[i].path)
+			ok &= CHECK_STR(path, rows[i].path);
+		if (!ok)
+			printf("# %s: %s# %s\n", rows[i].name, rows[i].plan,
+				f.diags.n ? f.diags.item[0].msg : buf_str(&f.text));
+		tear_down(&f);
+	}
+}
+
+/* Everything that is not trusted is denied to files.delete. Lines begin behind the prelude, at 3.
+ */
+static const struct flow direct[] = {
+	{"constant", "files.delete(file_id='f1')\n", "allow", ""},
+	{"constant of the plan", "files.delete(file_id='zzz')\n", "deny", "source 3 sink 3"},
+	{"direct", "files.delete(file_id=t)\n", "deny", "source 1 sink 3"},
+	{"positional", "files.delete(t)\n", "deny", "source 1 sink 3"},
+	{"variable", "x = t\ny = x\nfiles.delete(file_id=y)\n", "deny", "source 1 sink 5"},
+	{"overwritten", "x = t\nx = 'f1'\nfiles.delete(file_id=x)\n", "allow", ""},
+	{"concatenated", "files.delete(file_id='f1' + t)\n", "deny", "source 1 sink 3"},
+	{"formatted", "files.delete(file_id=f'{t}')\n", "deny", "source 1 sink 3"},
+	{"percent", "files.delete(file_id='%s' % t)\n", "deny", NULL},
+	{"percent tuple", "files.delete(file_id='%s' % (t,))\n", "deny", NULL},
+	{"format", "files.delete(file_id='{}'.format(t))\n", "deny", NULL},
+	{"upper", "files.delete(file_id=t.upper())\n", "deny", NULL},
+	{"slice", "files.delete(file_id=t[1:2])\n", "deny", NULL},
+	{"index", "files.delete(file_id=t[0])\n", "deny", NULL},
+	{"by tainted index", "files.delete(file_id=['f1', 'f2'][len(t)])\n", "deny", NULL},
+	{"by tainted key", "d = {'a': 'f1', 'b': 'f2'}\nfiles.delete(file_id=d[t])\n", "deny",
+		NULL},
+	{"get by tainted key", "d = {'a': 'f1'}\nfiles.delete(file_id=d.get(t, 'f2'))\n", "deny",
+		NULL},
+	{"length", "files.delete(file_id=str(len(t)))\n", "deny", NULL},
+	{"compared", "files.delete(file_id=str(t == 'a'))\n", "deny", NULL},
+	{"membership", "files.delete(file_id=str('a' in t))\n", "deny", NULL},
+	{"negated", "files.delete(file_id=str(not t))\n", "deny", NULL},
+	{"split", "files.delete(file_id=t.split('a')[0])\n", "deny", NULL},
+	{"joined", "files.delete(file_id=''.join(['a', t]))\n", "deny", NULL},
+	{"chain", "files.delete(file_id=str(1 < len(t) < 1))\n", "deny", NULL},
+	{"or", "files.delete(file_id=t or 'f1')\n", "deny", NULL},
+	{"and", "files.delete(file_id=t and 'f1')\n", "deny", NULL},
+	{"ternary", "files.delete(file_id='f1' if t == 'a' else 'f2')\n", "deny",
+		"source 1 guard 3 sink 3"},
+	{"ternary of constants", "files.delete(file_id='f1' if v == 'a' else 'f2')\n", "allow", ""},
+	{"clean slice", "files.delete(file_id='f1'[0:2])\n", "allow", ""},
+	{"through ask", "x = ask('k', t, str)\nfiles.delete(file_id=x)\n", "deny",
+		"source 1 through 3 sink 4"},
+	{"model alone", "x = ask('k', u, str)\nfiles.delete(file_id=x)\n", "deny", NULL},
+	{"swapped variables", "a, b = t, 'f1'\nfiles.delete(file_id=b)\n", "allow", ""},
+	{"unpacked", "a, b = t, 'f1'\nfiles.delete(file_id=a)\n", "deny", NULL},
+	{"unpacked with star", "a, *b = ['f1', 'f2', t]\nfiles.delete(file_id=b[0])\n", "deny",
+		NULL},
+	{"before the star", "a, *b = ['f1', 'f2', t]\nfiles.delete(file_id=a)\n", "allow", ""},
+	{"dead branch", "x = 'f1'\nif 1 == 2:\n    x = t\nfiles.delete(file_id=x)\n", "allow", ""},
+	{"dead call", "if False:\n    files.delete(file_id=t)\n", "allow", ""},
+	{"same constant on both ways",
+		"if t == 'a':\n    x = 'f1'\nelse:\n    x = 'f1'\nfiles.delete(file_id=x)\n",
+		"allow", ""},
+	{"sum", "files.delete(file_id=str(sum([1, len(t)])))\n", "deny", NULL},
+	{"max", "files.delete(file_id=max(['f1', t]))\n", "deny", NULL},
+	{"print is no sink", "print(t)\n", "allow", ""},
+	{"a number of the plan by int()", "files.delete(file_id=str(int('777')))\n", "deny", NULL},
+	{"a number of the plan by len()", "files.delete(file_id=str(len([0, 0, 0])))\n", "deny",
+		NULL},
+	{"a number of the plan by comparing", "files.delete(file_id=str(int(777 == 777)))\n",
+		"deny", NULL},
+	{"a number of the plan by range()",
+		"for i in range(9):\n    files.delete(file_id=str(i))\n", "deny", NULL},
+	{"a text of the plan by None", "files.delete(file_id=str(None))\n", "deny", NULL},
+	{"a text of the plan by chr()", "files.delete(file_id=chr(len([0])))\n", "deny", NULL},
+	{"a text of the plan by a format", "files.delete(file_id=f'{None}')\n", "deny", NULL},
+	{"a place of the plan",
+		"l = ['f1', 'f2']\ni = 0\nfor k in ['a']:\n    i = i + 1\nfiles.delete(file_id=l[i])\n",
+		"allow", NULL},
+	{"a length is the plan's number", "files.delete(file_id=len([0, 0, 0]))\n", "deny", NULL},
+	{"chosen by the plan", "files.delete(file_id='f1' if len(v) > 77 else 'f2')\n", "allow",
+		NULL},
+};
+
+static const struct flow containers[] = {
+	{"[tainted]", "files.delete(file_id=[t])\n", "deny", "source 1 sink 3"},
+	{"[[tainted]]", "files.delete(file_id=[[t]])\n", "deny", NULL},
+	{"(tainted,)", "files.delete(file_id=(t,))\n", "deny", NULL},
+	{"{tainted}", "files.delete(file_id={t})\n", "deny", NULL},
+	{"{k: tainted}", "files.delete(file_id={'k': t})\n", "deny", NULL},
+	{"{tainted: k}", "files.delete(file_id={t: 'k'})\n", "deny", NULL},
+	{"[x for x in [tainted]]", "files.delete(file_id=[x for x in [t]])\n", "deny", NULL},
+	{"field", "d = {'a': t, 'b': 'f1'}\nfiles.delete(file_id=d['b'])\n", "allow", ""},
+	{"tainted field", "d = {'a': t, 'b': 'f1'}\nfiles.delete(file_id=d['a'])\n", "deny", NULL},
+	{"element", "l = ['f1', t]\nfiles.delete(file_id=l[0])\n", "allow", ""},
+	{"tainted element", "l = ['f1', t]\nfiles.delete(file_id=l[1])\n", "deny", NULL},
+	{"negative index", "l = ['f1', t]\nfiles.delete(file_id=l[-1])\n", "deny", NULL},
+	{"nested field", "d = {'a': {'b': t, 'c': 'f1'}}\nfiles.delete(file_id=d['a']['c'])\n",
+		"allow", ""},
+	{"nested tainted field",
+		"d = {'a': {'b': t, 'c': 'f1'}}\nfiles.delete(file_id=d['a']['b'])\n", "deny",
+		NULL},
+	{"field overwritten", "d = {'a': t}\nd['a'] = 'f1'\nfiles.delete(file_id=d['a'])\n",
+		"allow", ""},
+	{"field written", "d = {'a': 'f1'}\nd['a'] = t\nfiles.delete(file_id=d['a'])\n", "deny",
+		NULL},
+	{"alias", "a = ['f1']\nb = a\nb[0] = t\nfiles.delete(file_id=a[0])\n", "deny", NULL},
+	{"alias appended", "a = ['f1']\nb = a\nb.append(t)\nfiles.delete(file_id=a)\n", "deny",
+		NULL},
+	{"alias in a list", "a = ['f1']\nb = [a]\nb[0].append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias in a sum", "a = ['f1']\nb = [a] + []\nb[0].append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias in a slice", "a = ['f1']\nb = [a][0:]\nb[0].append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias in a struct",
+		"a = ['f1']\ns = struct(x=a)\ns.x.append(t)\nfiles.delete(file_id=a)\n", "deny",
+		NULL},
+	{"alias in values()",
+		"a = ['f1']\nd = {'k': a}\nd.values()[0].append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias in items()",
+		"a = ['f1']\nd = {'k': a}\nfor k, v in d.items():\n    v.append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias in zip()",
+		"a = ['f1']\nfor x, y in zip([a], [1]):\n    x.append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias in sorted()", "a = ['f1']\nsorted([a])[0].append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias in enumerate()",
+		"a = ['f1']\nfor i, x in enumerate([a]):\n    x.append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias by get",
+		"a = ['f1']\nd = {'k': a}\nd.get('k').append(t)\nfiles.delete(file_id=a)\n", "deny",
+		NULL},
+	{"alias by pop", "a = ['f1']\n[a].pop().append(t)\nfiles.delete(file_id=a)\n", "deny",
+		NULL},
+	{"alias by setdefault",
+		"a = ['f1']\nd = {}\nd.setdefault('k', a).append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias by max", "a = ['f1']\nmax([a]).append(t)\nfiles.delete(file_id=a)\n", "deny", NULL},
+	{"alias by or", "a = ['f1']\n([] or a).append(t)\nfiles.delete(file_id=a)\n", "deny", NULL},
+	{"alias by dict()", "a = ['f1']\ndict(k=a)['k'].append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias by pairs", "a = ['f1']\ndict([('k', a)])['k'].append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias by update",
+		"a = ['f1']\nd = {}\nd.update([('k', a)])\nd['k'].append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"extended", "a = ['f1']\na.extend([t])\nfiles.delete(file_id=a)\n", "deny", NULL},
+	{"+= in place", "a = ['f1']\nb = a\nb += [t]\nfiles.delete(file_id=a)\n", "deny", NULL},
+	{"inserted", "a = ['f1']\na.insert(0, t)\nfiles.delete(file_id=a[0])\n", "deny", NULL},
+	{"moved by pop", "a = ['f1', t]\na.pop(0)\nfiles.delete(file_id=a[0])\n", "deny", NULL},
+	{"moved by reverse", "a = reversed(['f1', t])\nfiles.delete(file_id=a[0])\n", "deny", NULL},
+	{"sorted", "files.delete(file_id=sorted(['f1', t])[0])\n", "deny", NULL},
+	{"order by key",
+		"d = {'f1': t}\nfiles.delete(file_id=sorted(['f1', 'f2'], key=lambda x: d.get(x, 'a'))[0])\n",
+		"deny", NULL},
+	{"set of tainted", "files.delete(file_id=list(set([t]))[0])\n", "deny", NULL},
+	{"keys", "files.delete(file_id={t: 1}.keys()[0])\n", "deny", NULL},
+	{"length of a list",
+		"a = ['f1']\nif t == 'a':\n    a.append('f1')\nfiles.delete(file_id=str(len(a)))\n",
+		"deny", NULL},
+	{"at a tainted place", "a = ['f1', 'f1']\na[len(t)] = 'f2'\nfiles.delete(file_id=a[0])\n",
+		"deny", NULL},
+	{"at a tainted key", "d = {'a': 'f1'}\nd[t] = 'f2'\nfiles.delete(file_id=d['a'])\n", "deny",
+		NULL},
+	{"object by a tainted choice",
+		"a = ['f1']\nb = ['f1']\n(a if t == 'a' else b).append('f2')\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"object of one place by a tainted choice",
+		"l = [['f1'] for i in range(2)]\nl[len(t)].append('f2')\nfiles.delete(file_id=l[0])\n",
+		"deny", NULL},
+	{"removed by value", "a = ['f1', 'f2']\na.remove(t)\nfiles.delete(file_id=a[0])\n", "deny",
+		NULL},
+	{"a dict in a loop is many",
+		"l = []\nfor x in ['f1', t]:\n    d = {}\n    d['a'] = x\n    l.append(d)\nfiles.delete(file_id=l[0]['a'])\n",
+		"deny", NULL},
+	{"a field of a mail", "m = mail.search(query='a')\nfiles.delete(file_id=m[0]['body'])\n",
+		"deny", NULL},
+	{"a struct", "s = struct(a=t, b='f1')\nfiles.delete(file_id=s.b)\n", "allow", ""},
+	{"a field of a struct", "s = struct(a=t, b='f1')\nfiles.delete(file_id=s.a)\n", "deny",
+		NULL},
+	{"a clean dict of a clean loop",
+		"l = [x for x in ['f1', 'f2']]\nfiles.delete(file_id=l[0])\n", "allow", ""},
+	{"alias by update of a dict",
+		"a = ['f1']\nd = {}\nd.update({'k': a})\nd['k'].append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias by **", "a = ['f1']\nd = {**{'k': a}}\nd['k'].append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias by *", "a = ['f1']\nd = [*[a]]\nd[0].append(t)\nfiles.delete(file_id=a)\n", "deny",
+		NULL},
+	{"alias by copy", "a = ['f1']\nd = [a].copy()\nd[0].append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias by a loop", "a = ['f1']\nfor x in [a]:\n    x.append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias by a star target",
+		"a = ['f1']\n*x, y = [a, 1]\nx[0].append(t)\nfiles.delete(file_id=a)\n", "deny",
+		NULL},
+	{"alias by a comprehension",
+		"a = ['f1']\n[x.append(t) for x in [a]]\nfiles.delete(file_id=a)\n", "deny", NULL},
+	{"alias by a default",
+		"a = ['f1']\ndef f(x=a):\n    x.append(t)\nf()\nfiles.delete(file_id=a)\n", "deny",
+		NULL},
+	{"alias by *args",
+		"a = ['f1']\ndef f(*x):\n    x[0].append(t)\nf(a)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias by **kwargs",
+		"a = ['f1']\ndef f(**x):\n    x['k'].append(t)\nf(k=a)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias by repetition",
+		"a = ['f1']\nx = [a] * 2\nx[0].append(t)\nfiles.delete(file_id=a)\n", "deny", NULL},
+	{"alias by popitem",
+		"a = ['f1']\n{'k': a}.popitem()[1].append(t)\nfiles.delete(file_id=a)\n", "deny",
+		NULL},
+	{"alias by sum",
+		"a = ['f1']\nx = sum([[a]], [])\nx[0].append(t)\nfiles.delete(file_id=a)\n", "deny",
+		NULL},
+	{"alias by reversed", "a = ['f1']\nreversed([a])[0].append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"alias by getattr",
+		"a = ['f1']\ngetattr(struct(k=a), 'k').append(t)\nfiles.delete(file_id=a)\n",
+		"refused", NULL},
+};
+
+/* Implicit flows: the guard is named. */
+static const struct flow implicit[] = {
+	{"branch taken", "y = 'f1'\nif t == 'a':\n    y = 'f2'\nfiles.delete(file_id=y)\n", "deny",
+		"source 1 guard 4 sink 6"},
+	{"branch not taken",
+		"y = 'f1'\nif t == 'a':\n    pass\nelse:\n    y = 'f2'\nfiles.delete(file_id=y)\n",
+		"deny", "source 1 guard 4 sink 8"},
+	{"loop over an empty tainted list",
+		"y = 'f2'\nfor c in mail.search(query='a'):\n    y = 'f1'\nfiles.delete(file_id=y)\n",
+		"deny", "source 4 guard 4 sink 6"},
+	{"comprehension filter",
+		"y = [i for i in ['f1', 'f2'] if t == 'a']\nfiles.delete(file_id=y)\n", "deny",
+		"source 1 guard 3 sink 4"},
+	{"moving one variable each round",
+		"a = 'f1'\nb = 'f1'\nd = 'f1'\ne = 'f1'\ng = 'f1'\nh = 'f1'\nfor i in range(10):\n"
+		"    h = g\n    g = e\n    e = d\n    d = b\n    b = a\n    a = t\nfiles.delete(file_id=h)\n",
+		"deny", "source 1 sink 16"},
+	{"zero-iteration overwrite", "x = t\nfor i in []:\n    x = 'f1'\nfiles.delete(file_id=x)\n",
+		"deny", "source 1 sink 6"},
+	{"zero iterations of while",
+		"x = t\nn = 1\nwhile n > 1:\n    x = 'f1'\nfiles.delete(file_id=x)\n", "deny",
+		NULL},
+	{"break",
+		"x = 'f1'\nfor i in ['a', 'b']:\n    if t == i:\n        break\n    x = 'f2'\nfiles.delete(file_id=x)\n",
+		"deny", NULL},
+	{"break before, else written",
+		"x = 'f1'\nfor i in ['a', 'b']:\n    if t == i:\n        break\n    else:\n        x = 'f2'\nfiles.delete(file_id=x)\n",
+		"deny", NULL},
+	{"break behind a write",
+		"x = 'f1'\nfor i in ['f1', 'f2']:\n    x = i\n    if t == i:\n        break\nfiles.delete(file_id=x)\n",
+		"deny", NULL},
+	{"break keeps what is overwritten later",
+		"x = 'f1'\nfor i in ['f1', 'f2']:\n    x = t\n    if v == i:\n        break\n    x = 'f1'\nfiles.delete(file_id=x)\n",
+		"deny", "source 1 sink 9"},
+	{"continue",
+		"x = 'f1'\nfor i in ['a', 'b']:\n    if t == i:\n        continue\n    x = 'f2'\nfiles.delete(file_id=x)\n",
+		"deny", NULL},
+	{"continue keeps what is overwritten later",
+		"x = 'f1'\nfor i in ['f1', 'f2']:\n    x = t\n    if v == i:\n        continue\n    x = 'f1'\nfiles.delete(file_id=x)\n",
+		"deny", NULL},
+	{"break of the inner loop only",
+		"x = 'f1'\nfor i in ['a']:\n    for k in ['b']:\n        if t == k:\n            break\n    x = 'f2'\nfiles.delete(file_id=x)\n",
+		"allow", ""},
+	{"return",
+		"def f():\n    if t == 'a':\n        return 'f1'\n    return 'f2'\nfiles.delete(file_id=f())\n",
+		"deny", "source 1 guard 4 sink 7"},
+	{"return from a loop",
+		"def f():\n    for i in ['f1', 'f2']:\n        if t == i:\n            return i\n    return 'f1'\nfiles.delete(file_id=f())\n",
+		"deny", NULL},
+	{"return before a change",
+		"l = ['f1']\ndef f():\n    if t == 'a':\n        return\n    l.append('f2')\nf()\nfiles.delete(file_id=l)\n",
+		"deny", NULL},
+	{"return behind a change",
+		"l = ['f1']\ndef f():\n    if t == 'a':\n        l.append('f2')\n        return\nf()\nfiles.delete(file_id=l)\n",
+		"deny", NULL},
+	{"return keeps what is overwritten later",
+		"d = {'a': 'f1'}\ndef f():\n    d['a'] = t\n    if v == 'a':\n        return\n    d['a'] = 'f1'\nf()\nfiles.delete(file_id=d['a'])\n",
+		"deny", NULL},
+	{"after a return nothing is left of it",
+		"x = 'f1'\ndef f():\n    if t == 'a':\n        return 'f1'\n    return 'f2'\nf()\nx = 'f2'\nfiles.delete(file_id=x)\n",
+		"allow", ""},
+	{"call under a guard", "if t == 'a':\n    files.delete(file_id='f1')\n", "deny",
+		"source 1 guard 3 sink 4"},
+	{"call after a break",
+		"for i in ['a', 'b']:\n    if t == i:\n        break\n    files.delete(file_id='f1')\n",
+		"deny", NULL},
+	{"call after a continue",
+		"for i in ['a', 'b']:\n    if t == i:\n        continue\n    files.delete(file_id='f1')\n",
+		"deny", NULL},
+	{"call after a return",
+		"def f():\n    if t == 'a':\n        return\n    files.delete(file_id='f1')\nf()\n",
+		"deny", NULL},
+	{"call in a function under a guard",
+		"def f():\n    files.delete(file_id='f1')\nif t == 'a':\n    f()\n", "deny", NULL},
+	{"call in a loop over tainted data",
+		"for m in mail.search(query='a'):\n    files.delete(file_id='f1')\n", "deny", NULL},
+	{"call after the branch", "if t == 'a':\n    x = 1\nfiles.delete(file_id='f1')\n", "allow",
+		""},
+	{"call by and", "t == 'a' and files.delete(file_id='f1')\n", "deny", NULL},
+	{"call by or", "t == 'a' or files.delete(file_id='f1')\n", "deny", NULL},
+	{"call by ternary", "files.delete(file_id='f1') if t == 'a' else None\n", "deny", NULL},
+	{"call in a filter", "[files.delete(file_id='f1') for i in ['a'] if t == 'a']\n", "deny",
+		NULL},
+	{"call by chain", "1 < len(t) < len([files.delete(file_id='f1')])\n", "deny", NULL},
+	{"function by a tainted choice",
+		"def f():\n    return 'f1'\ndef g():\n    return 'f2'\nfiles.delete(file_id=(f if t == 'a' else g)())\n",
+		"deny", NULL},
+	{"effect by a tainted choice",
+		"def f():\n    files.delete(file_id='f1')\ndef g():\n    pass\n(f if t == 'a' else g)()\n",
+		"deny", NULL},
+	{"guard by len", "if len(t) > 1:\n    files.delete(file_id='f1')\n", "deny", NULL},
+	{"guard by truth of a list", "if mail.search(query='a'):\n    files.delete(file_id='f1')\n",
+		"deny", NULL},
+	{"guard by trusted data", "if v == 'a':\n    files.delete(file_id='f1')\n", "allow", ""},
+	{"guard that the plan invented", "if len(u) > 77:\n    files.delete(file_id='f1')\n",
+		"allow", ""},
+	{"while by tainted data",
+		"n = 1\nwhile n < len(t):\n    n = n + 1\nfiles.delete(file_id=str(n))\n", "deny",
+		NULL},
+	{"nested guards",
+		"x = 'f1'\nif v == 'a':\n    if t == 'a':\n        x = 'f2'\nfiles.delete(file_id=x)\n",
+		"deny", "source 1 guard 5 sink 7"},
+	{"elif",
+		"x = 'f1'\nif v == 'a':\n    x = 'f2'\nelif t == 'a':\n    x = 'f1'\nelse:\n    x = 'f2'\nfiles.delete(file_id=x)\n",
+		"deny", NULL},
+	{"a list made in a branch",
+		"x = []\nif t == 'a':\n    x = ['f1']\nfiles.delete(file_id=str(len(x)))\n", "deny",
+		NULL},
+	{"a key set in a branch",
+		"d = {}\nif t == 'a':\n    d['k'] = 'f1'\nfiles.delete(file_id=d.get('k', 'f2'))\n",
+		"deny", NULL},
+	{"a key set in a branch, by in",
+		"d = {}\nif t == 'a':\n    d['k'] = 'f1'\nfiles.delete(file_id=str('k' in d))\n",
+		"deny", NULL},
+	{"cleared in a branch",
+		"l = ['f1']\nif t == 'a':\n    l.clear()\nfiles.delete(file_id=str(len(l)))\n",
+		"deny", NULL},
+	{"return before a change at a place that is not known",
+		"d = {'a': 'f1'}\ndef f():\n    if t == 'a':\n        return\n    d[v] = 'f2'\nf()\nfiles.delete(file_id=d['a'])\n",
+		"deny", NULL},
+	{"else breaks",
+		"x = 'f1'\nfor i in ['a', 'b']:\n    if t == i:\n        x = 'f2'\n    else:\n        break\nfiles.delete(file_id=x)\n",
+		"deny", NULL},
+	{"else returns",
+		"l = {'a': 'f1'}\ndef f():\n    if t == 'a':\n        l['a'] = 'f2'\n    else:\n        return\nf()\nfiles.delete(file_id=l['a'])\n",
+		"deny", NULL},
+	{"the second break",
+		"x = 'f1'\nfor i in ['a', 'b']:\n    x = 'f1'\n    if v == i:\n        break\n    x = t\n    if v == i:\n        break\n    x = 'f1'\nfiles.delete(file_id=x)\n",
+		"deny", NULL},
+	{"dict by a tainted choice",
+		"a = {'k': 'f1'}\nb = {'k': 'f1'}\n(a if t == 'a' else b)['k'] = 'f2'\nfiles.delete(file_id=a['k'])\n",
+		"deny", NULL},
+	{"update by a tainted choice",
+		"a = {'k': 'f1'}\nb = {'k': 'f1'}\n(a if t == 'a' else b).update({'k': 'f2'})\nfiles.delete(file_id=a['k'])\n",
+		"deny", NULL},
+	{"update with pairs by a tainted choice",
+		"a = {'k': 'f1'}\nb = {'k': 'f1'}\n(a if t == 'a' else b).update([('k', 'f2')])\nfiles.delete(file_id=a['k'])\n",
+		"deny", NULL},
+	{"union in place by a tainted choice",
+		"a = {'k': 'f1'}\nb = {'k': 'f1'}\nc = a if t == 'a' else b\nc |= {'k': 'f2'}\nfiles.delete(file_id=a['k'])\n",
+		"deny", NULL},
+	{"order of a sort",
+		"l = ['f1', 'f2']\nl.sort(key=lambda x: x == t)\nfiles.delete(file_id=l[0])\n",
+		"deny", NULL},
+	{"while with a break",
+		"n = 'f1'\nwhile len(v) > 1:\n    if t == 'a':\n        break\n    n = 'f2'\nfiles.delete(file_id=n)\n",
+		"deny", NULL},
+	{"setdefault behind a branch",
+		"d = {}\nif t == 'a':\n    d['k'] = 'f2'\nd.setdefault('k', 'f1')\nfiles.delete(file_id=d['k'])\n",
+		"deny", NULL},
+	{"a first unknown key in a branch",
+		"d = {'a': 'f1'}\nif t == 'a':\n    d[v] = 'f2'\nfiles.delete(file_id=d['a'])\n",
+		"deny", NULL},
+	{"a first unknown key in a loop",
+		"d = {'a': 'f1'}\nfor i in t.split():\n    d[v] = 'f2'\nfiles.delete(file_id=d['a'])\n",
+		"deny", NULL},
+	{"defaults under a dict",
+		"d = {}\nif t == 'a':\n    d['k'] = 'f2'\ne = {'k': 'f1', **d}\nfiles.delete(file_id=e['k'])\n",
+		"deny", NULL},
+	{"an object of the branch",
+		"x = 'f1'\nif v == 'a':\n    d = {'k': 'f2'}\n    x = d['k']\nfiles.delete(file_id=x)\n",
+		"allow", NULL},
+	{"what the condition of while changes",
+		"d = {'k': 'f1'}\ndef g():\n    d['k'] = t\n    return len(v) > 1\nwhile g():\n    d['k'] = 'f1'\nfiles.delete(file_id=d['k'])\n",
+		"deny", NULL},
+};
+
+static const struct flow functions[] = {
+	{"argument", "def f(x):\n    return x\nfiles.delete(file_id=f(t))\n", "deny", NULL},
+	{"two callers", "def f(x):\n    return x\na = f(t)\nfiles.delete(file_id=f('f1'))\n",
+		"allow", ""},
+	{"through two",
+		"def f(x):\n    return x\ndef g(x):\n    return f(x)\na = g(t)\nfiles.delete(file_id=g('f1'))\n",
+		"allow", ""},
+	{"sink inside", "def f(x):\n    files.delete(file_id=x)\nf('f1')\nf(t)\n", "deny",
+		"source 1 sink 4"},
+	{"default", "def f(x=t):\n    return x\nfiles.delete(file_id=f())\n", "deny", NULL},
+	{"default not used", "def f(x=t):\n    return x\nfiles.delete(file_id=f('f1'))\n", "allow",
+		""},
+	{"by name", "def f(a, b):\n    return b\nfiles.delete(file_id=f(b=t, a='f1'))\n", "deny",
+		NULL},
+	{"the other by name", "def f(a, b):\n    return a\nfiles.delete(file_id=f(b=t, a='f1'))\n",
+		"allow", ""},
+	{"*args", "def f(*a):\n    return a[1]\nfiles.delete(file_id=f('f1', t))\n", "deny", NULL},
+	{"another of *args", "def f(*a):\n    return a[0]\nfiles.delete(file_id=f('f1', t))\n",
+		"allow", ""},
+	{"**kwargs", "def f(**k):\n    return k['b']\nfiles.delete(file_id=f(b=t))\n", "deny",
+		NULL},
+	{"spread", "def f(a, b):\n    return a\nfiles.delete(file_id=f(*['f1', t]))\n", "deny",
+		NULL},
+	{"spread dict", "def f(a, b):\n    return a\nfiles.delete(file_id=f(**{'a': t, 'b': 1}))\n",
+		"deny", NULL},
+	{"closure", "def f():\n    x = t\n    return lambda: x\nfiles.delete(file_id=f()())\n",
+		"deny", NULL},
+	{"closure sees later writes",
+		"def f():\n    x = 'f1'\n    g = lambda: x\n    x = t\n    return g()\nfiles.delete(file_id=f())\n",
+		"deny", NULL},
+	{"closures of two activations",
+		"l = []\ndef f(x):\n    l.append(lambda: x)\nfor v in [t, 'f1']:\n    f(v)\nfiles.delete(file_id=l[0]())\n",
+		"deny", NULL},
+	{"changes its argument",
+		"def f(l):\n    l.append(t)\na = ['f1']\nf(a)\nfiles.delete(file_id=a)\n", "deny",
+		NULL},
+	{"changes a global's list",
+		"a = ['f1']\ndef f():\n    a.append(t)\nf()\nfiles.delete(file_id=a)\n", "deny",
+		NULL},
+	{"local hides global",
+		"x = 'f1'\ndef f():\n    x = t\n    return 1\nf()\nfiles.delete(file_id=x)\n",
+		"allow", ""},
+	{"lambda", "files.delete(file_id=(lambda x: x)(t))\n", "deny", NULL},
+	{"method as a value", "a = ['f1']\ng = a.append\ng(t)\nfiles.delete(file_id=a)\n", "deny",
+		NULL},
+	{"built-in as a value", "g = str\nfiles.delete(file_id=g(t))\n", "deny", NULL},
+	{"tool as a value", "g = files.delete\ng(file_id=t)\n", "deny", NULL},
+	{"tool in a list", "for g in [files.delete]:\n    g(file_id=t)\n", "deny", NULL},
+	{"function in a dict", "d = {'a': lambda x: t}\nfiles.delete(file_id=d['a'](1))\n", "deny",
+		NULL},
+	{"no return", "def f():\n    pass\nfiles.delete(file_id=f())\n", "allow", ""},
+	{"in a key function",
+		"l = []\nx = sorted(['a', 'b'], key=lambda v: l.append(t) or v)\nfiles.delete(file_id=l)\n",
+		"deny", NULL},
+	{"moving in a key function",
+		"d = {'a': 'f1', 'b': 'f1', 'c': 'f1'}\ndef k(v):\n    d['c'] = d['b']\n    d['b'] = d['a']\n    d['a'] = t\n    return v\n"
+		"x = sorted(['a', 'b'], key=k)\nfiles.delete(file_id=d['c'])\n",
+		"deny", NULL},
+	{"recursion", "def f(x):\n    return f(x)\nf(t)\n", "refused", NULL},
+	{"mutual recursion", "def g(x):\n    return f(x)\ndef f(x):\n    return g(x)\nf(1)\n",
+		"refused", NULL},
+	{"unknown function", "x = [1]\nx[0](t)\n", "refused", NULL},
+	{"spread into a tool", "files.delete(*['f1'])\n", "refused", NULL},
+	{"named spread into a tool", "files.delete(**{'file_id': 'f1'})\n", "refused", NULL},
+	{"unknown parameter", "files.delete(id='f1')\n", "refused", NULL},
+	{"missing argument", "files.delete()\n", "refused", NULL},
+	{"too many arguments", "files.delete('f1', 'f2')\n", "refused", NULL},
+	{"unknown tool", "files.remove(file_id='f1')\n", "refused", NULL},
+	{"tool without a rule", "x = 1\n", "allow", ""},
+	{"closure of an earlier activation",
+		"l = []\ndef f():\n    x = 'f1'\n    r = l[0]() if l else 'f1'\n    l.append(lambda: x)\n    x = t\n    return r\ny = 'f1'\nfor i in ['a', 'b']:\n    y = f()\nfiles.delete(file_id=y)\n",
+		"deny", NULL},
+	{"one of two sets of tools", "x = contacts if v == 'a' else files\nx.delete(file_id=t)\n",
+		"refused", NULL},
+	{"tools or something else",
+		"x = struct(delete=len) if v == 'a' else files\nx.delete(file_id=t)\n", "refused",
+		NULL},
+	{"a set of tools", "x = files\nx.delete(file_id=t)\n", "deny", NULL},
+	{"in a key function of two arguments",
+		"def k(x):\n    x['k'] = t\n    return 1\na = {'k': 'f1'}\nb = {'k': 'f1'}\nmax(a, b, key=k)\nfiles.delete(file_id=b['k'])\n",
+		"deny", NULL},
+	{"a tool as a key function", "max('f1', t, key=files.delete)\n", "deny", NULL},
+	{"alias by max of two", "a = ['f1']\nmax(a, ['f2']).append(t)\nfiles.delete(file_id=a)\n",
+		"deny", NULL},
+	{"a field called as a method", "s = struct(get=files.delete)\ns.get(t)\n", "deny", NULL},
+	{"a field or a method", "s = struct(get=files.delete) if v == 'a' else {}\ns.get(t)\n",
+		"refused", NULL},
+	{"a method or a field", "s = {} if v == 'a' else struct(get=files.delete)\ns.get(t)\n",
+		"refused", NULL},
+	{"a tool or a method", "s = {} if v == 'a' else contacts\ns.search(t)\n", "refused", NULL},
+	{"approved code", "approve(struct(get=files.delete), 'a').get(t)\n", "refused", NULL},
+	{"approved code in a list", "approve([files.delete], 'a')[0](t)\n", "refused", NULL},
+	{"a member that is code", "member(struct(get=files.delete), [1]).get(t)\n", "refused",
+		NULL},
+	{"a named member that is code", "member(value=struct(get=files.delete), list=[1]).get(t)\n",
+		"refused", NULL},
+	{"spread into max", "l = [['f1']]\nmax(*l).append(t)\nfiles.delete(file_id=l)\n", "deny",
+		NULL},
+	{"spread into a method", "l = ['f1']\nl.append(*[t])\nfiles.delete(file_id=l)\n", "refused",
+		NULL},
+	{"spread into format", "files.delete(file_id='{}'.format(*[t]))\n", "deny", NULL},
+};
+
+static const struct flow endorsed[] = {
+	{"kinds: a number for an amount",
+		"m = mail.search(query='a')\nbank.pay(recipient='bob@b.c', amount=m[0]['size'])\n",
+		"depends", NULL},
+	{"kinds: text for an amount", "bank.pay(recipient='bob@b.c', amount=t)\n", "ask",
+		"source 1 sink 3"},
+	{"kinds: a text made a number", "bank.pay(recipient='bob@b.c', amount=int(t))\n", "depends",
+		NULL},
+	{"kinds: a text out of numbers",
+		"bank.pay(recipient='bob@b.c', amount=str(len(t)) + 'a')\n", "ask", NULL},
+	{"kinds: a bit decides",
+		"if 'a' in t:\n    mail.send(recipients=u, subject='s', body='b')\n", "allow", ""},
+	{"kinds: a number decides",
+		"for i in range(len(t)):\n    mail.send(recipients=u, subject='s', body='b')\n",
+		"deny", NULL},
+	{"kinds: bits in a loop are a number",
+		"for i in ['a', 'b']:\n    if i in t:\n        break\n    mail.send(recipients=u, subject='s', body='b')\n",
+		"deny", NULL},
+	{"kinds: a text out of bits",
+		"s = 'k'\nfor i in ['a', 'b']:\n    s = s + ('a' if i in t else 'b')\nbank.pay(recipient='bob@b.c', amount=s)\n",
+		"ask", NULL},
+	{"kinds: which of three is more than a bit",
+		"x = 'f1'\nif 'a' in t:\n    x = 'f2'\nif 'b' in t:\n    x = 'k'\nif x == 'k':\n    mail.send(recipients=u, subject='s', body='b')\n",
+		"allow", ""},
+	{"payload may be anything", "mail.send(recipients=u, subject=t, body=t)\n", "allow", ""},
+	{"recipient from the web", "mail.send(recipients=t, subject='s', body='b')\n", "depends",
+		NULL},
+	{"recipient by constant ending",
+		"mail.send(recipients='zed@example.com', subject='s', body='b')\n", "allow", ""},
+	{"recipient invented", "mail.send(recipients='zed@evil.com', subject='s', body='b')\n",
+		"ask", "source 3 sink 3"},
+	{"recipients all known",
+		"mail.send(recipients=[u, 'zed@example.com'], subject='s', body='b')\n", "ask",
+		NULL},
+	{"approved", "x = approve(t, 'to whom?')\nmail.send(recipients=x, subject='s', body='b')\n",
+		"allow", ""},
+	{"approved, and more",
+		"x = approve(t, 'to whom?')\nmail.send(recipients=[x, t], subject='s', body='b')\n",
+		"depends", NULL},
+	{"approved, then changed",
+		"x = approve(t, 'to whom?')\nmail.send(recipients=x + 'a', subject='s', body='b')\n",
+		"depends", NULL},
+	{"approved list, then more",
+		"x = approve([t], 'to whom?')\nx.append(t)\nmail.send(recipients=x, subject='s', body='b')\n",
+		"depends", NULL},
+	{"a copy was approved",
+		"l = ['a']\nx = approve(l, 'to whom?')\nl.append(t)\nmail.send(recipients=l, subject='s', body='b')\n",
+		"depends", NULL},
+	{"approved under a guard",
+		"x = u\nif 'a' in t:\n    x = approve(t, 'to whom?')\nmail.send(recipients=x, subject='s', body='b')\n",
+		"depends", NULL},
+	{"private mail to its reader",
+		"m = mail.search(query='a')\nmail.send(recipients='bob@b.c', subject='s', body=m[0]['body'])\n",
+		"depends", NULL},
+	{"trusted tool", "c = contacts.search(query='a')\nfiles.delete(file_id=c)\n", "allow", ""},
+	{"a trusted tool does not launder",
+		"c = contacts.search(query=t)\nfiles.delete(file_id=c)\n", "deny",
+		"source 1 through 3 sink 4"},
+	{"nor under a guard",
+		"c = 'f1'\nif t == 'a':\n    c = contacts.search(query='a')\nfiles.delete(file_id=c)\n",
+		"deny", NULL},
+	{"the text of an error",
+		"r = try_call(contacts.search, query='a')\nfiles.delete(file_id=r.error)\n", "deny",
+		NULL},
+	{"whether there was an error",
+		"r = try_call(contacts.search, query='a')\nif r.ok:\n    files.delete(file_id='f1')\n",
+		"deny", NULL},
+	{"whether there was an error, in the error of tainted data",
+		"r = try_call(web.get, url=t)\nx = 'f1'\nif r.ok:\n    x = 'f2'\nfiles.delete(file_id=x)\n",
+		"deny", NULL},
+	{"try_call is a call", "r = try_call(files.delete, file_id=t)\n", "deny", NULL},
+	{"try_call by place is a call", "r = try_call(files.delete, t)\n", "deny", NULL},
+	{"try_call of what is no tool", "r = try_call(len, t)\n", "refused", NULL},
+	{"over the limit", "bank.pay(recipient='bob@b.c', amount=500)\n", "deny", NULL},
+	{"a bool of the model is a bit",
+		"b = ask('k', t, bool)\nif b:\n    mail.send(recipients=u, subject='s', body='b')\n",
+		"allow", ""},
+	{"a text of the model is not",
+		"b = ask('k', t, str)\nif b:\n    mail.send(recipients=u, subject='s', body='b')\n",
+		"allow", ""},
+	{"a text of the model counts",
+		"b = ask('k', t, str)\nfor x in b.split('a'):\n    mail.send(recipients=u, subject='s', body='b')\n",
+		"deny", NULL},
+	{"kinds: keys count", "bank.pay(recipient='bob@b.c', amount={t: 1})\n", "ask", NULL},
+};
+
+TEST(direct_flows)
+{
+	run_flows(direct, ARRAY_LEN(direct), TEST_POLICY);
+}
+
+TEST(flows_through_containers)
+{
+	run_flows(containers, ARRAY_LEN(containers), TEST_POLICY);
+}
+
+TEST(implicit_flows)
+{
+	run_flows(implicit, ARRAY_LEN(implicit), TEST_POLICY);
+}
+
+TEST(flows_through_functions)
+{
+	run_flows(functions, ARRAY_LEN(functions), TEST_POLICY);
+}
+
+TEST(kinds_endorsements_and_tools)
+{
+	run_flows(endorsed, ARRAY_LEN(endorsed), TEST_POLICY);
+}
+
+/* What the policy trusts is not all that went in. */
+static const struct flow trusting[] = {
+	{"a trusted model passes on", "x = ask('k', t, str)\nfiles.delete(file_id=x)\n", "deny",
+		NULL},
+	{"a trusted model", "x = ask('k', u, str)\nfiles.delete(file_id=x)\n", "allow", ""},
+	{"a trusted error passes on",
+		"r = try_call(contacts.search, query=t)\nfiles.delete(file_id=r.error)\n", "deny",
+		NULL},
+	{"a trusted error",
+		"r = try_call(contacts.search, query='a')\nfiles.delete(file_id=r.error)\n",
+		"allow", ""},
+	{"what the plan invents", "files.delete(file_id='zzz')\n", "allow", ""},
+};
+
+TEST(trust_does_not_launder)
+{
+	run_flows(trusting, ARRAY_LEN(trusting),
+		TEST_POLICY "trust(plan, model, error('contacts.search'))\n");
+}
+
+/* A call that is gone through many times is one call. */
+TEST(calls_are_counted_by_place)
+{
+	static struct fixture f;
+	set_up(&f,
+		"def g(x):\n    return web.get(url=x)\nfor i in ['a', 'b']:\n    y = g(i)\n"
+		"z = g('a')\nw = web.get(url='a')\n",
+		TEST_POLICY, REQUEST);
+	CHECK_INT(f.rc, 0);
+	CHECK_INT(f.check.n_calls, 2);
+	CHECK(f.check.n_calls == 2 && f.check.calls[0]->is_repeated &&
+		!f.check.calls[1]->is_repeated);
+	tear_down(&f);
+}
+
+/* What other systems let through: each with the way that is shown. */
+static const struct flow holes[] = {
+	{"a branch not taken leaks the guard",
+		"y = 'f1'\nif t == 'a':\n    y = 'f2'\nelse:\n    pass\nfiles.delete(file_id=y)\n",
+		"deny", "source 1 guard 4 sink 8"},
+	{"a loop over an empty tainted list",
+		"y = 'f1'\nfor c in mail.search(query='a'):\n    y = 'f2'\nfiles.delete(file_id=y)\n",
+		"deny", "source 4 guard 4 sink 6"},
+	{"the filter of a comprehension",
+		"y = [i for i in ['f1', 'f2'] if t == i]\nfiles.delete(file_id=y)\n", "deny",
+		"source 1 guard 3 sink 4"},
+	{"[tainted] counts as trusted", "y = [t]\nfiles.delete(file_id=y)\n", "deny",
+		"source 1 sink 4"},
+	{"taint moves one variable each round, for more rounds than a cap",
+		"a = 'f1'\nb = 'f1'\nd = 'f1'\ne = 'f1'\ng = 'f1'\nfor i in range(9):\n    g = e\n    e = d\n"
+		"    d = b\n    b = a\n    a = t\nfiles.delete(file_id=g)\n",
+		"deny", "source 1 sink 14"},
+	{"an overwrite in a loop of no rounds",
+		"x = t\nfor i in v.split():\n    x = 'f1'\nfiles.delete(file_id=x)\n", "deny",
+		"source 1 sink 6"},
+	{"an implicit flow", "x = 'f1'\nif len(t) > 1:\n    x = 'f2'\nfiles.delete(file_id=x)\n",
+		"deny", "source 1 guard 4 sink 6"},
+	{"all constants are the user's", "files.delete(file_id='f9')\n", "deny", "source 3 sink 3"},
+	{"a trusted tool launders its inputs",
+		"c = contacts.search(query=t)\nfiles.delete(file_id=c)\n", "deny",
+		"source 1 through 3 sink 4"},
+	{"the text of an error carries the payload",
+		"r = try_call(contacts.search, query=t)\nfiles.delete(file_id=r.error)\n", "deny",
+		"source 3 sink 4"},
+};
+
+TEST(holes_of_others)
+{
+	run_flows(holes, ARRAY_LEN(holes), TEST_POLICY);
+}
+
+/* With too little of anything a plan is refused: what is denied is never allowed. */
+TEST(limits_refuse)
+{
+	static const char plan[] =
+		"t = web.get(url='x')\nl = []\ndef f(x):\n    l.append([x, {'k': x}])\n    return l\n"
+		"for i in ['a', 'b']:\n    y = sorted(f(t), key=lambda v: v[0])\n"
+		"files.delete(file_id=y[0][1]['k'])\n";
+	size_t n_refused = 0, n_denied = 0;
+	for (size_t i = 1; i < 600; i++) {
+		static struct fixture f;
+		struct heap_limits limits = plenty;
+		size_t label_bytes = LABELS_BYTES;
+		if (i % 3 == 0)
+			limits.bytes = i * 500;
+		else if (i % 3 == 1)
+			limits.fuel = i * 3;
+		else
+			label_bytes = 3000 + i * 40;
+		set_up_within(&f, plan, TEST_POLICY, REQUEST, limits, label_bytes);
+		n_refused += f.rc < 0;
+		n_denied += f.rc == 0 && f.check.n_denied > 0;
+		CHECK(f.rc < 0 || f.check.n_denied > 0);
+		tear_down(&f);
+	}
+	CHECK(n_refused > 50 && n_denied > 50);
+}

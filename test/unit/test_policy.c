@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "t.h"
+
+#include "plan/ground.h"
+#include "plan/policy.h"
+#include "plan/str.h"
+#include "plan/table.h"
+#include "plan_tools.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABELS_BYTES = 64 << 20 };
+
+struct fixture {
+	struct labels *labels;
+	struct policy policy;
+	struct diags diags;
+	int rc;
+};
+
+static void set_up(struct fixture *f, const char *text)
+{
+	struct source src = {"p.star", text, text ? strlen(text) : 0};
+	*f = (struct fixture){.labels = labels_new(LABELS_BYTES)};
+	f->rc = policy_parse(&f->policy, text ? &src : NULL, &test_set, f->labels, &f->diags);
+}
+
+static void tear_down(struct fixture *f)
+{
+	policy_done(&f->policy);
+	labels_free(f->labels);
+}
+
+/* What tests of a policy find wrong, one line each. */
+static void run_cases(const char *text, size_t n_want, const char *want)
+{
+	static struct fixture f;
+	size_t n_run;
+	set_up(&f, text);
+	if (!CHECK_INT(f.rc, 0))
+		printf("# %s\n", f.diags.item[0].msg);
+	size_t n = f.rc == 0 ? policy_test(&f.policy, &f.diags, &n_run) : 0;
+	CHECK_INT(n, n_want);
+	for (size_t i = 0; i < f.diags.n; i++) {
+		CHECK_INT(f.diags.item[i].code, 520);
+		if (!strstr(want, f.diags.item[i].msg))
+			CHECK_STR(f.diags.item[i].msg, want);
+	}
+	tear_down(&f);
+}
+
+#define WEB "origin = tool('web.get')"
+
+/* Each line is a decision. */
+static const char *const decisions[] = {
+	"test('mail.send', recipients = 'a@b.c', subject = 'x', body = 'y', expect = allow)",
+	"test('mail.send', recipients = value(" WEB "), expect = ask)",
+	"test('mail.send', recipients = value('a@example.com', " WEB "), expect = allow)",
+	"test('mail.send', recipients = value(['a@example.com', 'b@example.com'], " WEB
+	"), expect = allow)",
+	"test('mail.send', recipients = value(['a@example.com', 'b@evil.com'], " WEB
+	"), expect = ask)",
+	"test('mail.send', recipients = value('x@evil.com,a@example.com', " WEB "), expect = ask)",
+	"test('mail.send', recipients = value('x@evil.com a@example.com', " WEB "), expect = ask)",
+	"test('mail.send', recipients = value('a@example.com.evil', " WEB "), expect = ask)",
+	"test('mail.send', recipients = value(5, " WEB "), expect = ask)",
+	"test('mail.send', recipients = value('', " WEB "), expect = ask)",
+	"test('mail.send', recipients = value(" WEB ", approved = True), expect = allow)",
+	"test('mail.send', recipients = value(" WEB ", approved = False), expect = ask)",
+	"test('mail.send', recipients = value(origin = plan), expect = ask)",
+	"test('mail.send', recipients = value(origin = model), expect = ask)",
+	"test('mail.send', recipients = value(origin = [user, tool('clock.today')]), expect = allow)",
+	"test('mail.send', recipients = value(origin = [user, tool('web.get')]), expect = ask)",
+	"test('mail.send', recipients = value(origin = error('contacts.search')), expect = ask)",
+	/* Payloads go anywhere, but to readers only. */
+	"test('mail.send', recipients = 'a@b.c', subject = value(" WEB "), expect = allow)",
+	"test('mail.send', recipients = 'a@b.c', body = value(readers = ['a@b.c']), expect = allow)",
+	"test('mail.send', recipients = ['a@b.c', 'e@b.c'], body = value(readers = ['a@b.c']), expect = deny)",
+	"test('mail.send', recipients = 'e@b.c', body = value(readers = ['a@b.c']), expect = deny)",
+	"test('mail.send', recipients = value(), body = value(readers = ['a@b.c']), expect = deny)",
+	"test('mail.send', body = value(readers = ['a@b.c']), expect = allow)",
+	"test('mail.send', subject = value(readers = ['a@b.c']), recipients = 'e@b.c', expect = allow)",
+	/* The guard. */
+	"test('mail.send', when = value(" WEB "), expect = deny)",
+	"test('mail.send', when = value(" WEB ", kind = bool), expect = allow)",
+	"test('mail.send', when = value(" WEB ", kind = enum(2)), expect = deny)",
+	"test('files.delete', when = value(" WEB ", kind = bool), file_id = '1', expect = deny)",
+	"test('files.delete', when = value(origin = plan), file_id = '1', expect = allow)",
+	"test('files.delete', file_id = value(origin = tool('files.read'), kind = text), expect = deny)",
+	"test('files.delete', file_id = value(origin = tool('files.read'), kind = handle('file')), expect = deny)",
+	/* Amounts and their sum. */
+	"test('bank.pay', recipient = 'ann', amount = value(100, " WEB
+	", kind = number), expect = allow)",
+	"test('bank.pay', recipient = 'ann', amount = value(101, " WEB
+	", kind = number), expect = deny)",
+	"test('bank.pay', recipient = 'ann', amount = 1000000000000000000000000000000, expect = deny)",
+	"test('bank.pay', recipient = 'ann', amount = -5, expect = deny)",
+	"test('bank.pay', recipient = 'ann', amount = 'all', expect = deny)",
+	"test('bank.pay', recipient = 'ann', amount = value(5, " WEB
+	", kind = text), expect = ask)",
+	"test('bank.pay', recipient = 'ann', amount = value(5.5, " WEB
+	", kind = bool), expect = allow)",
+	"test('web.get', url = value(" WEB "), expect = allow)",
+	/* A principal's items. */
+	"test('mail.send', recipients = value(origin = tool('mail.search', of = 'a@example.com')), expect = ask)",
+};
+
+TEST(decisions_are_as_the_rules_say)
+{
+	for (size_t i = 0; i < ARRAY_LEN(decisions); i++) {
+		char text[8192];
+		(void)snprintf(text, sizeof text, "%s%s\n", TEST_POLICY, decisions[i]);
+		run_cases(text, 0, "");
+		/* The opposite is seen to fail. */
+		char *expect = strstr(text, "expect = ");
+		bool is_allow = strncmp(expect + 9, "allow", 5) == 0;
+		(void)snprintf(expect, 40, "expect = %s)\n", is_allow ? "deny" : "allow");
+		static struct fixture f;
+		size_t n_run = 0;
+		set_up(&f, text);
+		if (!CHECK_INT(policy_test(&f.policy, &f.diags, &n_run), 1) || n_run != 1)
+			printf("# %s\n", decisions[i]);
+		tear_down(&f);
+	}
+}
+
+TEST(trusted_principals)
+{
+	static const char base[] =
+		"trust(tool('mail.search', principals = ['@example.com']))\n"
+		"rule('mail.search', effect = read, result = each(origin = 'sender'))\n"
+		"rule('files.delete', effect = destructive, file_id = control(otherwise = ask))\n";
+	static const char *const rows[][2] = {{"ann@example.com", "allow"}, {"ann@evil.com", "ask"},
+		{"*", "ask"}, {"?", "ask"}, {"x@evil.com, a@example.com", "ask"}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char text[1024];
+		(void)snprintf(text, sizeof text,
+			"%stest('files.delete', file_id = value(origin = tool('mail.search', of = '%s')), expect = %s)\n",
+			base, rows[i][0], rows[i][1]);
+		run_cases(text, 0, "");
+	}
+}
+
+TEST(a_test_that_fails_names_the_parameter)
+{
+	run_cases(TEST_POLICY "test('files.delete', file_id = value(" WEB "), expect = allow)\n", 1,
+		"files.delete: expected allow, the rules say deny (file_id)");
+	run_cases(TEST_POLICY "test('files.delete', file_id = '1', expect = deny)\n", 1,
+		"files.delete: expected deny, the rules say allow (every clause)");
+	run_cases("deny('web.get')\ntest('web.get', url = 'x', expect = allow)\n", 1,
+		"web.get: expected allow, the rules say deny (there is no rule)");
+	run_cases("test('web.get', url = 'x', expect = deny)\n", 0, "");
+	run_cases("defaults(annotations)\ntest('web.get', url = value(" WEB
+		  "), expect = allow)\ntest('files.delete', file_id = value(" WEB
+		  "), expect = ask)\ntest('files.delete', file_id = 'a', expect = allow)\n"
+		  "test('files.delete', file_id = 'a', when = value(" WEB "), expect = ask)\n",
+		0, "");
+}
+
+/* Source, code, part of the message, part of the hint. */
+static const struct {
+	const char *text;
+	int code;
+	const char *msg, *hint;
+} mistakes[] = {
+	{"def f():\n    pass\n", 501, "declarations only", "rule, trust"},
+	{"for x in []:\n    pass\n", 501, "declarations only", ""},
+	{"f(1)\n", 501, "no declaration", ""},
+	{"a.b(1)\n", 501, "no declaration", ""},
+	{"a[0] = 1\n", 501, "only a name", ""},
+	{"trust(usr)\n", 502, "no word usr", "user"},
+	{"A = B\n", 502, "no constant B", ""},
+	{"AB = 1\nC = AC\n", 502, "no constant AC", "AB"},
+	{"rule('web.get', effect = reed)\n", 502, "no word reed", "read"},
+	{"rule('web.get', effect = read, result = value(x = 1))\n", 502, "no option called x", ""},
+	{"rule('web.gte', effect = read)\n", 503, "no tool web.gte", "web.get"},
+	{"deny('nothing.like.it')\n", 503, "no tool", ""},
+	{"test('web.gte', expect = ask)\n", 503, "no tool", ""},
+	{"trust(tool('x'))\n", 503, "no tool x", ""},
+	{"rule('web.get', effect = read, uri = control())\n", 504, "called uri", "url"},
+	{"rule('web.get', effect = read, uri = trusted)\n", 504, "called uri", "url"},
+	{"test('web.get', uri = 'x', expect = ask)\n", 504, "called uri", "url"},
+	{"rule('mail.search', effect = read, result = each(origin = 'from'))\n", 504,
+		"no field of the result called from", ""},
+	{"rule('mail.send', effect = read, body = payload(readers = covers('to')))\n", 504,
+		"called to", ""},
+	{"rule(5, effect = read)\n", 505, "a text is needed", ""},
+	{"rule()\n", 505, "a tool is needed", ""},
+	{"test('web.get')\n", 505, "expected is missing", "expect ="},
+	{"rule('web.get', effect = read, url = trusted)\n", 505, "control or payload", ""},
+	{"rule('web.get', effect = read, url = control(allow = ends_with('a')))\n", 505,
+		"list of texts", ""},
+	{"rule('web.get', effect = read, url = control(allow = ends_with([''])))\n", 505,
+		"not empty", ""},
+	{"rule('web.get', effect = read, url = control(allow = at_most(enum(1))))\n", 505,
+		"from 2 on", ""},
+	{"rule('web.get', effect = read, url = control(deny = trusted))\n", 505,
+		"only ends_with and member", ""},
+	{"rule('bank.pay', effect = payment, limit = at_most_per_run(amount = -1), recipient = control(), amount = control())\n",
+		505, "from 0 on", ""},
+	{"A = f'{x}'\n", 505, "a constant is needed", ""},
+	{"A = 1\nA = 2\n", 506, "declared twice", ""},
+	{"rule('web.get', effect = read)\nrule('web.get', effect = read)\n", 506,
+		"has a rule or is denied", ""},
+	{"rule('web.get', effect = read)\ndeny('web.get')\n", 506, "has a rule or is denied", ""},
+	{"rule('web.get', effect = read, url = control(allow = member(['a', 'b']), deny = member(['b'])))\n",
+		506, "allowed and denied", ""},
+	{"rule('mail.send', effect = read, body = payload(readers = covers('body')))\n", 506,
+		"the parameter itself", ""},
+	{"rule('web.get')\n", 507, "which effect", "read, write"},
+	{"rule('files.delete', effect = destructive)\n", 507,
+		"parameter file_id of files.delete has no rule", "control"},
+	{"rule('bank.pay', effect = payment, recipient = control())\n", 507, "parameter amount",
+		""},
+	{"rule('web.get', effect = read\n", 103, "", ""},
+};
+
+TEST(mistakes_are_told)
+{
+	for (size_t i = 0; i < ARRAY_LEN(mistakes); i++) {
+		static struct fixture f;
+		set_up(&f, mistakes[i].text);
+		int ok = CHECK_INT(f.rc, -1) && CHECK_INT(f.diags.n_all > 0, 1) &&
+			CHECK_INT(f.diags.item[0].code, mistakes[i].code) &&
+			CHECK_HAS(f.diags.item[0].msg, mistakes[i].msg) &&
+			CHECK_HAS(f.diags.item[0].hint, mistakes[i].hint);
+		if (!ok)
+			printf("# %s", mistakes[i].text);
+		tear_down(&f);
+	}
+}
+
+static struct val text_of(struct heap *h, const char *text)
+{
+	struct val v = VAL_NONE;
+	(void)str_of(h, text, &v);
+	return v;
+}
+
+/* A call of bank.pay with what is spent so far. */
+static enum policy_ruling pay(struct fixture *f, struct val amount, double *spent)
+{
+	struct policy_answer answer[POLICY_ANSWERS_MAX];
+	struct policy_arg args[2] = {{.is_given = true, .value = text_of(&f->policy.heap, "ann")},
+		{.is_given = true, .value = amount}};
+	const struct policy_call call = {
+		.tool = tool_find(&test_set, "bank.pay"), .arg = args, .spent = spent};
+	enum policy_ruling r = policy_ruling(answer, policy_decide(&f->policy, &call, answer));
+	if (r == POLICY_ALLOW && spent)
+		policy_spend(&f->policy, &call, spent);
+	return r;
+}
+
+TEST(limits_are_of_a_run)
+{
+	static struct fixture f;
+	double spent[8] = {0};
+	set_up(&f, TEST_POLICY);
+	CHECK_INT(f.policy.n_limits, 2);
+	CHECK_INT(pay(&f, VAL_INT(60), spent), POLICY_ALLOW);
+	CHECK_INT(pay(&f, VAL_INT(41), spent), POLICY_DENY);
+	CHECK_INT(pay(&f, VAL_FLOAT(40.0), spent), POLICY_ALLOW);
+	/* Two calls are all. */
+	CHECK_INT(pay(&f, VAL_INT(0), spent), POLICY_DENY);
+	CHECK_INT(pay(&f, VAL_FLOAT(0.0 / 0.0), (double[8]){0}), POLICY_DENY);
+	/* Before a run nothing is known of the sum. */
+	CHECK_INT(pay(&f, VAL_INT(1), NULL), POLICY_DENY);
+	tear_down(&f);
+}
+
+static uint32_t origins_are(struct fixture *f, uint32_t label, const char *want)
+{
+	struct label l = label_get(f->labels, label);
+	char text[512] = "";
+	uint32_t atom;
+	for (size_t i = 0; (atom = label_nth(f->labels, l.origins, i)); i++)
+		(void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s",
+			i ? " " : "", label_text(f->labels, atom));
+	CHECK_STR(text, want);
+	return label;
+}
+
+TEST(results_are_labelled)
+{
+	static struct fixture f;
+	set_up(&f, TEST_POLICY);
+	struct heap *h = &f.policy.heap;
+	const struct tool *web = tool_find(&test_set, "web.get"),
+			  *search = tool_find(&test_set, "mail.search"),
+			  *clock = tool_find(&test_set, "clock.today");
+	uint32_t page = origins_are(&f, policy_result(&f.policy, web, 0), "tool:web.get");
+	/* A tool that is trusted passes on what it was given. */
+	uint32_t day = origins_are(&f, policy_result(&f.policy, clock, 0), "tool:clock.today");
+	CHECK_INT(policy_trusts(&f.policy, day), POLICY_PROVED);
+	CHECK_INT(label_get(f.labels, day).kind.rank, KIND_DATE);
+	CHECK_INT(policy_trusts(&f.policy, policy_result(&f.policy, clock, page)), POLICY_REFUTED);
+	struct val mail;
+	CHECK_INT(table_new(h, T_DICT, 0, &mail), 0);
+	(void)table_put(h, mail.table, text_of(h, "sender"), text_of(h, "ann@example.com"));
+	(void)table_put(h, mail.table, text_of(h, "recipients"), text_of(h, "bob@example.com"));
+	uint32_t item = origins_are(
+		&f, policy_item(&f.policy, search, 0, mail), "tool:mail.search#ann@example.com");
+	CHECK_STR(label_text(f.labels, label_nth(f.labels, label_get(f.labels, item).readers, 0)),
+		"ann@example.com");
+	CHECK_STR(label_text(f.labels, label_nth(f.labels, label_get(f.labels, item).readers, 1)),
+		"bob@example.com");
+	(void)origins_are(&f, policy_item(&f.policy, search, 0, VAL_UNSET), "tool:mail.search#*");
+	(void)table_put(h, mail.table, text_of(h, "sender"), text_of(h, "*"));
+	(void)origins_are(&f, policy_item(&f.policy, search, 0, mail), "tool:mail.search#?");
+	(void)origins_are(&f, policy_item(&f.policy, search, page, VAL_NONE),
+		"tool:web.get tool:mail.search#?");
+	tear_down(&f);
+}
+
+TEST(launder_is_said_in_the_rule)
+{
+	static struct fixture f;
+	set_up(&f,
+		"trust(tool('clock.today'))\nrule('clock.today', effect = read, launder = True)\n");
+	uint32_t page = policy_result(&f.policy, tool_find(&test_set, "web.get"), 0);
+	uint32_t day = policy_result(&f.policy, tool_find(&test_set, "clock.today"), page);
+	CHECK_INT(policy_trusts(&f.policy, page), POLICY_REFUTED);
+	CHECK_INT(policy_trusts(&f.policy, day), POLICY_PROVED);
+	tear_down(&f);
+}
+
+TEST(without_a_policy_annotations_decide)
+{
+	static struct fixture f;
+	set_up(&f, NULL);
+	CHECK_INT(f.rc, 0);
+	struct policy_answer answer[POLICY_ANSWERS_MAX];
+	uint32_t page = policy_result(&f.policy, tool_find(&test_set, "web.get"), 0);
+	struct policy_arg arg = {.is_given = true, .label = page, .value = VAL_UNSET};
+	struct policy_call call = {.tool = tool_find(&test_set, "files.read"), .arg = &arg};
+	CHECK_INT(policy_ruling(answer, policy_decide(&f.policy, &call, answer)), POLICY_ALLOW);
+	call.tool = tool_find(&test_set, "files.delete");
+	CHECK_INT(policy_ruling(answer, policy_decide(&f.policy, &call, answer)), POLICY_ASK);
+	arg.label = 0;
+	CHECK_INT(policy_ruling(answer, policy_decide(&f.policy, &call, answer)), POLICY_ALLOW);
+	call.guard = page;
+	CHECK_INT(policy_ruling(answer, policy_decide(&f.policy, &call, answer)), POLICY_ASK);
+	arg.label = LABEL_FAILED;
+	CHECK_INT(policy_ruling(answer, policy_decide(&f.policy, &call, answer)), POLICY_ASK);
+	tear_down(&f);
+}
+
+/* Request, literal, whose it is. Numbers are written as such. */
+static const struct {
+	const char *request, *literal, *whose;
+} groundings[] = {
+	{"Send it to Bob@Example.com now", "bob@example.com", "user"},
+	{"Send it to Bob@Example.com now", "example.com", "plan"},
+	{"Send it to Bob@Example.com now", "bob", "plan"},
+	{"Send it to bob@example.com.", "bob@example.com", "user"},
+	{"Send it to xbob@example.com", "bob@example.com", "plan"},
+	{"the  file\n\"my notes\"", "my notes", "user"},
+	{"on 2024-05-13", "13", "plan"},
+	{"on 2024-05-13", "2024-05-13", "user"},
+	{"room 13, please", "13", "user"},
+	{"anything", "", "plan"},
+	{"a / b", "/", "plan"},
+	{"anything", "INBOX", "policy"},
+	{NULL, "x", "plan"},
+	{"pay 1,000.50 EUR", "#1000.5", "user"},
+	{"pay 1000 EUR", "#1000", "user"},
+	{"pay $1000", "#1000", "user"},
+	{"pay 10000 EUR", "#1000", "plan"},
+	{"pay 1000.50 EUR", "#1000", "plan"},
+	{"on 2024-05-13", "#13", "plan"},
+	{"it is -5 degrees", "#-5", "user"},
+	{"it is -5 degrees", "#5", "plan"},
+	{"Zürich", "zürich", "user"},
+	{"Zürich", "rich", "plan"},
+};
+
+TEST(literals_are_grounded_in_the_request)
+{
+	static struct fixture f;
+	set_up(&f, "literals(['INBOX'])\n");
+	for (size_t i = 0; i < ARRAY_LEN(groundings); i++) {
+		struct ground g;
+		const char *text = groundings[i].literal;
+		double x = text[0] == '#' ? atof(text + 1) : 0;
+		struct val v = text[0] != '#'	  ? text_of(&f.policy.heap, text)
+			: x == (double)(int64_t)x ? VAL_INT((int64_t)x)
+						  : VAL_FLOAT(x);
+		CHECK_INT(ground_init(&g, &f.policy.heap, groundings[i].request, &f.policy), 0);
+		uint32_t label = ground_label(&g, v);
+		(void)origins_are(&f, label, groundings[i].whose);
+		/* What the planner invents may be anything of its type. */
+		CHECK_INT(label_get(f.labels, label).kind.rank,
+			strcmp(groundings[i].whose, "plan") != 0 ? KIND_CONST
+				: text[0] == '#'		 ? KIND_NUMBER
+								 : KIND_TEXT);
+		CHECK_INT(ground_label(&g, VAL_NONE), LABEL_BOTTOM);
+	}
+	tear_down(&f);
+}
+
+TEST(without_memory_nothing_is_allowed)
+{
+	static struct fixture f;
+	struct source src = {"p.star", TEST_POLICY, strlen(TEST_POLICY)};
+	for (size_t bytes = 100; bytes < 20000; bytes += 100) {
+		f = (struct fixture){.labels = labels_new(bytes)};
+		if (!f.labels)
+			continue;
+		f.rc = policy_parse(&f.policy, &src, &test_set, f.labels, &f.diags);
+		if (f.rc < 0)
+			CHECK(f.diags.n > 0);
+		policy_done(&f.policy);
+		labels_free(f.labels);
+	}
+}
+
+/* A policy with swapped parameter names, and one that is the wrong way round. */
+TEST(holes_of_others)
+{
+	static struct fixture f;
+	set_up(&f,
+		"rule('mail.send', effect = external, file_id = control(), subject = payload(), body = payload())\n");
+	CHECK_INT(f.rc, -1);
+	CHECK_INT(f.diags.item[0].code, 504);
+	CHECK_HAS(f.diags.item[0].msg, "no parameter of mail.send called file_id");
+	tear_down(&f);
+	set_up(&f,
+		"rule('files.delete', effect = destructive, file_id = control(allow = ends_with(['x']), deny = trusted))\n");
+	CHECK_INT(f.rc, -1);
+	CHECK_INT(f.diags.item[0].code, 505);
+	tear_down(&f);
+	run_cases(
+		"rule('files.delete', effect = destructive, file_id = control(allow = at_most(text)))\n"
+		"test('files.delete', file_id = value(" WEB "), expect = ask)\n",
+		1, "files.delete: expected ask, the rules say allow (every clause)");
+}
