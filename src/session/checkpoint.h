@@ -41,7 +41,7 @@ struct checkpoint {
 	bool is_guard_own;		 /* the guard was made right after the step */
 	struct guard *guard;		 /* held; NULL: Python was not in use, or see @stem */
 	struct stem *stem; /* held: Python was as in this, of which the box is a branch; or NULL */
-	struct shadow *files;		 /* held, or NULL */
+	struct shadow *files;		   /* held, or NULL */
 	struct text *states[RUNTIMES_MAX]; /* what the others' drivers had said; held, or NULL */
 	uint64_t versions[RUNTIMES_MAX];   /* the last step of each runtime */
 };

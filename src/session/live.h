@@ -21,7 +21,8 @@
 
 enum { NO_GUARD_BYTES = 96, RESTORE_SCRATCH = 2 };
 
-/* What a driver hears of what it is to be: its name; and it gets ready for steps; and makes a guard. */
+/* What a driver hears of what it is to be: its name; and it gets ready for steps; and makes a
+ * guard. */
 enum setup { SETUP_NAME, SETUP_WARM, SETUP_GUARD };
 
 enum session_state { SESSION_MAKING, SESSION_OPEN, SESSION_ENDED, SESSION_CLOSING };
@@ -62,9 +63,9 @@ struct session {
 	uint64_t last_id; /* of a STEP or SETUP */
 	size_t n_handles; /* whose close is not done */
 
-	struct box *box;   /* NULL before it is made, and after the session was branched */
-	struct stem *stem; /* what its box will be branched from; held */
-	struct stem *base; /* held: what its box was branched from, while it is still the same */
+	struct box *box;      /* NULL before it is made, and after the session was branched */
+	struct stem *stem;    /* what its box will be branched from; held */
+	struct stem *base;    /* held: what its box was branched from, while it is still the same */
 	bool is_continuation; /* of its box: chance goes on where the stem's stood */
 	bool is_returning;    /* to what the box was branched from, when the books are read */
 	struct branching *branching;

@@ -39,7 +39,7 @@ struct stem {
 	unsigned n_refs;
 	struct driver *driver; /* NULL when it has died */
 	struct queue wanted;
-	bool is_busy;	      /* the first of @wanted is under way */
+	bool is_busy;	       /* the first of @wanted is under way */
 	struct queue arriving; /* furnished, and not ready yet; the stem can do the next */
 	uint64_t last_id;
 	struct engine *engine;
@@ -371,11 +371,8 @@ struct branching *stem_branch(
 	struct branching *b = stem_is_dead(s) ? NULL : calloc(1, sizeof *b);
 	if (!b)
 		return NULL;
-	*b = (struct branching){.stem = hold(s),
-		.order = *order,
-		.id = ++s->last_id,
-		.done = done,
-		.arg = arg};
+	*b = (struct branching){
+		.stem = hold(s), .order = *order, .id = ++s->last_id, .done = done, .arg = arg};
 	add(&s->wanted, b);
 	start_next(s);
 	return b;

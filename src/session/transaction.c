@@ -155,7 +155,8 @@ static void mark(struct session *s)
 	init_mark(&s->box->init, c->mark);
 }
 
-/* What came later is known without a mark: it is newer than the guard, or all that is in the box. */
+/* What came later is known without a mark: it is newer than the guard, or all that is in the box.
+ */
 static bool tells_itself(const struct checkpoint *c)
 {
 	return c->is_guard_own || (c->stem && !c->guard);

@@ -133,9 +133,8 @@ static int step_old(struct work *w, struct err *err)
 static pid_t enter_pids(void)
 {
 	pid_t number = PROC_PID;
-	struct clone_args args = {.exit_signal = SIGCHLD,
-		.set_tid = (uint64_t)(uintptr_t)&number,
-		.set_tid_size = 1};
+	struct clone_args args = {
+		.exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&number, .set_tid_size = 1};
 	return sys_clone3(&args);
 }
 
