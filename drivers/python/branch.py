@@ -77,7 +77,6 @@ def be_branch(stem, is_continuation):
         quietly(renew_loop)
     if "_ssl" in sys.modules:
         quietly(renew_secrets)
-    
     if is_continuation:
         quietly(restore_numbers, kept)
     else:

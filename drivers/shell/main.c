@@ -260,8 +260,8 @@ static void run_once(
 static void send_guard(struct driver *d, const char *id)
 {
 	(void)channel_send(&d->channel, FRAME_GUARD,
-		json_pack(
-			"{s:s, s:s, s:i}", "id", id ? id : "", "reason", "runtime", "pid", (int)d->bash.pid));
+		json_pack("{s:s, s:s, s:i}", "id", id ? id : "", "reason", "runtime", "pid",
+			(int)d->bash.pid));
 }
 
 static void do_step(struct driver *d, const json_t *step)

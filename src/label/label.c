@@ -141,8 +141,8 @@ struct labels *labels_new(size_t max_bytes)
 	/* The empty set and the bottom have number 0; so has no atom. */
 	all->text = grow(all, NULL, 0, &all->atom_room, sizeof *all->text);
 	all->set = grow(all, NULL, 0, &all->set_room, sizeof *all->set);
-	bool is_made = all->text && all->set && (all->text[0] = take(all, 1)) &&
-		make_room(all, &all->atoms, hash_atom) && make_room(all, &all->sets, hash_set);
+	bool is_made = all->text && all->set && make_room(all, &all->atoms, hash_atom) &&
+		make_room(all, &all->sets, hash_set) && (all->text[0] = take(all, 1));
 	if (is_made) {
 		(void)add_index(all, &all->atoms, hash_atom(all, 0), all->n_atoms++);
 		(void)add_index(all, &all->sets, 0, all->n_sets++);

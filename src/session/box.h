@@ -39,8 +39,8 @@ struct box {
 	box_made_fn *made;
 	void *arg;
 	struct warden_call watch;
-	struct cgroup_books books; /* from the first answer on, if there are any */
-	struct box_usage usage;	   /* the last that was read */
+	struct cgroup_books books; /* from the first answer on; the last that was read there */
+	struct box_usage usage;
 	bool is_watching;
 	box_usage_fn *used;
 	void *used_arg;
@@ -54,10 +54,7 @@ struct box {
 	void *marked_arg;
 };
 
-/*
- * Make one; @made follows from the loop. The caller holds it.
- * Errors: ERR_NO_MEMORY.
- */
+/* Make one; @made follows from the loop. The caller holds it. Errors: ERR_NO_MEMORY. */
 int box_create(struct box **out, struct engine *e, uint32_t flags, const struct limits *limits,
 	const struct warden_bind *binds, size_t n_binds, box_made_fn *made, void *arg,
 	struct err *err);
@@ -65,7 +62,7 @@ int box_create(struct box **out, struct engine *e, uint32_t flags, const struct 
 /* An empty one for a branch, which fills it in (stem.c). NULL without memory. */
 struct box *box_new(struct engine *e, const struct limits *limits);
 
-/* Take over the engine's end of init's socket. Errors: ERR_BOX. */
+/* Take the engine's end of init's socket. Errors: ERR_BOX. */
 int box_take_init(struct box *b, int fd, struct err *err);
 
 /* What the warden says of a box that was made. */
