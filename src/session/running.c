@@ -115,8 +115,6 @@ static void list_files(struct session *s)
 
 static void do_finish(struct session *s)
 {
-	if (s->part && s->part->driver)
-		driver_drain(s->part->driver);
 	list_files(s);
 	step_judge(&s->record, &s->end);
 	record_name(
@@ -137,6 +135,9 @@ static void do_finish(struct session *s)
 void step_event(struct session *s, enum step_event event)
 {
 	struct step_move move = step_advance(s->step_state, event);
+	/* What is in the pipes is the step's, as long as it is one. */
+	if (move.action == STEP_FINISH && s->part && s->part->driver)
+		driver_drain(s->part->driver);
 	s->step_state = move.next;
 	switch (move.action) {
 	case STEP_IGNORE:

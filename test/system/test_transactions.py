@@ -161,6 +161,13 @@ os._exit(1)"""
 
 
 class Errors(Case):
+    def test_what_is_printed_last_belongs_to_the_step(self):
+        s = self.session()
+        for i in range(40):
+            record = s.run(f"print('out{i}'); name_{i}")
+            self.assertEqual(record["stdout"], f"out{i}\n")
+            self.assertIn(f"name_{i}", record["stderr"])
+
     def test_partial_changes(self):
         s = self.session()
         s.run("x = 1")
