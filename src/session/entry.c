@@ -451,7 +451,8 @@ static void mend(struct job *job)
 void job_start(struct job *job)
 {
 	session_notice(job->entry->session);
-	if (session_is_lost(job->entry->session))
+	/* Going back needs no state that is not gone back to. */
+	if (session_is_lost(job->entry->session) && job->kind != JOB_UNDO)
 		mend(job);
 	else
 		start(job);

@@ -71,7 +71,7 @@ struct session {
 	struct stem *stem;    /* what its box will be branched from; held */
 	struct stem *base;    /* held: what its box was branched from, while it is still the same */
 	bool is_continuation; /* of its box: chance goes on where the stem's stood */
-	bool is_returning;    /* to what the box was branched from, when the books are read */
+	bool is_returning;    /* to what the box was branched from: until there is another box */
 	struct branching *branching;
 	struct part parts[RUNTIMES_MAX];
 	struct checkpoints points;

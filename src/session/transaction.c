@@ -40,7 +40,7 @@ static void go_back_to_stem(struct session *s);
 
 static void settled(struct session *s)
 {
-	if (s->is_returning)
+	if (s->is_returning && s->target)
 		go_back_to_stem(s);
 	step_event(s, STEP_SETTLED);
 }
@@ -163,7 +163,7 @@ static void lose(struct session *s, struct err *err)
 void transaction_failed(struct session *s, const struct err *err)
 {
 	struct err why = *err;
-	if (!s->is_returning)
+	if (!s->is_returning || !s->target)
 		lose(s, &why);
 }
 

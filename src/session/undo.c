@@ -151,7 +151,8 @@ void job_start_undo(struct job *job)
 	int r = job->text ? find_step(job, &err) : find_count(job, &err);
 	if (r < 0)
 		job_fail(job, &err);
-	else if (!session_undo(e->session, job->step, on_undone, job))
+	else if (session_is_lost(e->session) ||
+		!session_undo(e->session, job->step, on_undone, job))
 		undo_by_replay(job);
 }
 

@@ -271,7 +271,7 @@ class Reopened(HistoryCase):
         self.interrupted("javascript", slow, ["x += 2"], driver)
 
     def test_a_branch_killed_before_its_first_step(self):
-        """Without a copy, which its memory is too large for: then the state is gone, and must not seem to be empty."""
+        """The stem has the state still. When that is killed as well the state is gone, and must not seem to be empty."""
         e = self.engine(None, "--standby", "0")
         warden = next(p for p in rpc.children(e.process.pid) if rpc.name_of(p) == "retort-warden")
         s = e("session.create", limits={"memory_bytes": 256 << 20})["session"]
@@ -288,8 +288,17 @@ class Reopened(HistoryCase):
         self.wait(lambda: not news())
         for one in (b, s):
             record = e.run(one, "len(x)")
-            self.assertEqual(record["value"]["text/plain"], str(140 << 20))
-            self.assertEqual(record["state"]["outcome"], "replayed")
+            self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), (str(140 << 20), "committed"))
+            e("session.undo", session=one)
+        b = e("session.branch", session=s)["session"]
+        before = [p for p in before if not rpc.name_of(p).startswith("python")]
+        time.sleep(0.3)
+        for pid in news():
+            os.kill(pid, signal.SIGKILL)
+        self.wait(lambda: not news())
+        for one in (b, s):
+            record = e.run(one, "len(x)")
+            self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), (str(140 << 20), "replayed"))
 
     def test_stopping_the_engine_ends_what_runs(self):
         e = self.engine()
@@ -324,6 +333,21 @@ class Reopened(HistoryCase):
         self.assertEqual(codes(e("session.log", session=s)), ["1"])
         os.mkdir(where)
         self.assertEqual(e.run(s, "2")["state"]["outcome"], "replayed")
+
+    def test_undo_of_what_cannot_be_made_again(self):
+        e = self.engine()
+        where = tempfile.mkdtemp(dir=harness.TMP)
+        os.chmod(where, 0o777)
+        s = e("session.create", volumes=[{"src": where, "dst": "/data", "mode": "rw"}])["session"]
+        first = e.run(s, "import os; x = 1")["step"]
+        self.assertEqual(e.run(s, "os.path.exists('/data/c') and os._exit(1); open('/data/c', 'w').close()")["status"], "ok")
+        e.run(s, "import threading; t = threading.Thread(target=threading.Event().wait, daemon=True); t.start()")
+        self.assertEqual(e.run(s, "os._exit(1)")["state"]["outcome"], "lost")
+        done = e("session.undo", session=s, to=first)
+        self.assertEqual((done["head"], done["outcome"]), (first, "replayed"))
+        self.assertEqual(e.run(s, "x")["value"]["text/plain"], "1")
+        e("session.undo", session=s, count=2)
+        self.assertEqual(e.run(s, "'x' in globals()")["value"]["text/plain"], "False")
 
     def test_undo_to_before_the_restart(self):
         e = self.engine()
