@@ -11,21 +11,43 @@ static const char *text(const struct operation_call *call, const char *name)
 	return param_text(call->params, name, "");
 }
 
-void call_file_list(struct operation_call *call)
+static void list(void *arg, const json_t *none, const struct err *wrong)
 {
+	struct operation_call *call = arg;
 	struct err err = {0};
+	(void)none;
+	if (wrong) {
+		call_fail(call, wrong);
+		return;
+	}
 	call_give(call, registry_file_list(call->context->registry, text(call, "session"), &err),
 		&err);
 }
 
-void call_file_read(struct operation_call *call)
+void call_file_list(struct operation_call *call)
 {
+	registry_await_box(call->context->registry, text(call, "session"), list, call);
+}
+
+static void give_content(void *arg, const json_t *none, const struct err *wrong)
+{
+	struct operation_call *call = arg;
 	struct err err = {0};
+	(void)none;
+	if (wrong) {
+		call_fail(call, wrong);
+		return;
+	}
 	call_give(call,
 		registry_file_read(call->context->registry, text(call, "session"),
 			text(call, "path"), param_count(call->params, "offset", 0),
 			param_count(call->params, "limit", READ_MAX_BYTES), &err),
 		&err);
+}
+
+void call_file_read(struct operation_call *call)
+{
+	registry_await_box(call->context->registry, text(call, "session"), give_content, call);
 }
 
 void call_file_write(struct operation_call *call)

@@ -13,7 +13,7 @@
 #include <string.h>
 
 struct change {
-	struct init_file file;
+	struct init_file file; /* without a path: none, only a box is waited for */
 	char path[WIRE_PATH_BYTES];
 	int fd;
 	struct box *box; /* held: whose init was asked; NULL: it waits for one */
@@ -103,19 +103,55 @@ void change_proceed(struct session *s, const char *why)
 	struct err err;
 	if (!s->change || s->change->box || (!why && !session_box(s)))
 		return;
-	int r = why ? err_set(&err, ERR_GONE, "%s", why) : ask_init(s, &err);
+	int r = why		       ? err_set(&err, ERR_GONE, "%s", why)
+		: s->change->file.path ? ask_init(s, &err)
+				       : 0;
 	if (r < 0)
 		finish(s, &err);
+	else if (!s->change->file.path)
+		finish(s, NULL);
+}
+
+static struct change *new_change(
+	struct session *s, session_changed_fn *done, void *arg, struct err *err)
+{
+	if (s->state != SESSION_OPEN || s->step_state != STEP_NONE || s->restoring || s->change) {
+		err_set(err, ERR_GONE, "the session is not open and idle");
+		return NULL;
+	}
+	struct change *c = calloc(1, sizeof *c);
+	if (!c) {
+		err_set(err, ERR_NO_MEMORY, "no memory for the change");
+		return NULL;
+	}
+	c->fd = -1;
+	c->done = done;
+	c->arg = arg;
+	s->change = c;
+	(void)uv_timer_start(&s->wall, on_late, CHANGE_MS, 0);
+	return c;
+}
+
+int session_await_box(struct session *s, session_changed_fn *done, void *arg, struct err *err)
+{
+	if (session_box(s)) {
+		done(arg, NULL);
+		return 0;
+	}
+	if (!new_change(s, done, arg, err))
+		return -EINVAL;
+	int r = session_get_box(s, err);
+	if (r < 0)
+		change_cancel(s);
+	return r;
 }
 
 int session_change(struct session *s, const struct init_file *file, session_changed_fn *done,
 	void *arg, struct err *err)
 {
-	if (s->state != SESSION_OPEN || s->step_state != STEP_NONE || s->restoring || s->change)
-		return err_set(err, ERR_GONE, "the session is not open and idle");
-	struct change *c = calloc(1, sizeof *c);
+	struct change *c = new_change(s, done, arg, err);
 	if (!c)
-		return err_set(err, ERR_NO_MEMORY, "no memory for the change");
+		return -EINVAL;
 	c->file = *file;
 	(void)snprintf(c->path, sizeof c->path, "%s", file->path);
 	c->fd = file->fd < 0 ? -1 : fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
@@ -123,10 +159,6 @@ int session_change(struct session *s, const struct init_file *file, session_chan
 	c->file.path = c->path;
 	c->file.target = "";
 	c->file.fd = c->fd;
-	c->done = done;
-	c->arg = arg;
-	s->change = c;
-	(void)uv_timer_start(&s->wall, on_late, CHANGE_MS, 0);
 	int r = file->fd >= 0 && c->fd < 0 ? err_sys(err, ERR_IO, errno, "hold the file's content")
 		: session_box(s)	   ? ask_init(s, err)
 					   : session_get_box(s, err);

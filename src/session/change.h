@@ -15,6 +15,9 @@ typedef void session_changed_fn(void *arg, const struct err *err);
 int session_change(struct session *s, const struct init_file *file, session_changed_fn *done,
 	void *arg, struct err *err);
 
+/* There is a box: one is made when there is none. @done follows, or at once. Errors: as above. */
+int session_await_box(struct session *s, session_changed_fn *done, void *arg, struct err *err);
+
 /* What was changed is a step of its own: @step, which can be gone back to and behind. */
 void session_changed(struct session *s, const char *step);
 

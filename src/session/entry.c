@@ -1,6 +1,8 @@
 /* What is done in a session: steps, branches, completions. SPDX-License-Identifier: Apache-2.0 */
 #include "base/fd.h"
 #include "session/entry.h"
+#include "session/change.h"
+#include "session/history.h"
 #include "session/job.h"
 #include "session/put.h"
 #include "session/replay.h"
@@ -411,6 +413,43 @@ void registry_names(struct registry *r, const char *session, const char *runtime
 	}
 }
 
+/* ---- its box ---- */
+
+static void on_box(void *arg, const struct err *err)
+{
+	struct job *job = arg;
+	if (err) {
+		job_fail(job, err);
+		return;
+	}
+	json_t *out = json_object();
+	entry_answer(job->entry, out, NULL);
+	json_decref(out);
+}
+
+static void await_box(struct job *job)
+{
+	struct err err;
+	if (session_await_box(job->entry->session, on_box, job, &err) < 0)
+		job_fail(job, &err);
+}
+
+void registry_await_box(struct registry *r, const char *session, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct entry *e = registry_find(r, session, &err);
+	bool is_there = e && e->session && session_workspace_fd(e->session) >= 0;
+	struct job *job = e && !is_there ? job_new(JOB_BOX, NULL, 0, done, arg) : NULL;
+	json_t *out = is_there ? json_object() : NULL;
+	if (!e || is_there)
+		done(arg, out, e ? NULL : &err);
+	else if (!job)
+		job_no_memory(done, arg);
+	else
+		entry_add_job(e, job);
+	json_decref(out);
+}
+
 /* ---- a state that went without a step ---- */
 
 static void start(struct job *job);
@@ -476,6 +515,9 @@ static void start(struct job *job)
 		break;
 	case JOB_FILE:
 		job_start_file(job);
+		break;
+	case JOB_BOX:
+		await_box(job);
 		break;
 	case JOB_END_:
 		break;

@@ -6,7 +6,7 @@
 
 struct entry;
 
-enum job_kind { JOB_RUN, JOB_BRANCH, JOB_UNDO, JOB_NAMES, JOB_FILE, JOB_END_ };
+enum job_kind { JOB_RUN, JOB_BRANCH, JOB_UNDO, JOB_NAMES, JOB_FILE, JOB_BOX, JOB_END_ };
 
 /* One operation on a session, with its own copy of what it needs. */
 struct job {

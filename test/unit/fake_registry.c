@@ -466,6 +466,15 @@ int registry_interrupt(struct registry *r, const char *session, struct err *err)
 	return 0;
 }
 
+void registry_await_box(struct registry *r, const char *session, registry_done_fn *done, void *arg)
+{
+	struct err err;
+	const struct fake_session *s = find(r, session, &err);
+	json_t *out = json_object();
+	done(arg, s ? out : NULL, s ? NULL : &err);
+	json_decref(out);
+}
+
 void registry_names(struct registry *r, const char *session, const char *runtime, const char *text,
 	registry_done_fn *done, void *arg)
 {
