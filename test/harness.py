@@ -7,6 +7,7 @@ RETORT_TEST_TMP to a directory of that user. By hand:
 `RETORT=build/retort /usr/bin/python3 test/system/test_x.py [-k NAME]`.
 """
 
+import functools
 import json
 import os
 import subprocess
@@ -80,6 +81,21 @@ def record(code, *options, **kwargs):
     out["_status"] = done.status
     out["_stderr"] = done.err
     return out
+
+
+@functools.lru_cache(maxsize=None)
+def sanitizers_fit():
+    """Do drivers in C start? AddressSanitizer reserves more addresses than a box has whose memory no
+    cgroup limits. A build without it is never asked."""
+    with open(RETORT, "rb") as f:
+        if b"__asan_init" not in f.read():
+            return True
+    return "AddressSanitizer" not in record(":", "-r", "shell")["stderr"]
+
+
+def needs_shell_or_sql(test):
+    """For a test, or all of a Case."""
+    return unittest.skipIf(not sanitizers_fit(), "AddressSanitizer cannot start in a box without cgroups")(test)
 
 
 def make_dir():
