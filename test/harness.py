@@ -10,6 +10,7 @@ RETORT_TEST_TMP to a directory of that user. By hand:
 import functools
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -130,6 +131,8 @@ class Case(unittest.TestCase):
 
 
 def main():
+    # A shell's background jobs ignore it, and so would what we start until it has its own handler.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     program = unittest.main(exit=False, verbosity=2, argv=sys.argv)
     result = program.result
     # Parts of a test (subTest) that fail are listed one by one: a test counts once.
