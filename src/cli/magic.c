@@ -110,8 +110,8 @@ int magic_parse(const char *line, struct magic *out, struct err *err)
 	if (r < 0)
 		free(text);
 	else
-		*out = m;
-	return r; /* NOLINT(clang-analyzer-unix.Malloc): the text has gone out in @m */
+		*out = m; /* NOLINT(clang-analyzer-unix.Malloc): the text goes out in it */
+	return r;
 }
 
 /* ---- completion ---- */
