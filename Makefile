@@ -28,7 +28,7 @@ check: all      ## run every test
 asan:           ## unit, driver and system tests under AddressSanitizer and UBSan
 	@test -d build-asan || CC=gcc meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
 	@ninja -C build-asan
-	@ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 /usr/bin/python3 test/run.py build-asan $(TESTARGS)
+	@ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 /usr/bin/python3 test/run.py build-asan $(TESTARGS)
 
 fuzz:           ## each fuzz target for SECONDS_EACH
 	@dev/run_fuzz.sh $(SECONDS_EACH)

@@ -7,8 +7,10 @@ RETORT_TEST_TMP to a directory of that user. By hand:
 `RETORT=build/retort /usr/bin/python3 test/system/test_x.py [-k NAME]`.
 """
 
+import functools
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -82,6 +84,21 @@ def record(code, *options, **kwargs):
     return out
 
 
+@functools.lru_cache(maxsize=None)
+def sanitizers_fit():
+    """Do drivers in C start? AddressSanitizer reserves more addresses than a box has whose memory no
+    cgroup limits. A build without it is never asked."""
+    with open(RETORT, "rb") as f:
+        if b"__asan_init" not in f.read():
+            return True
+    return "AddressSanitizer" not in record(":", "-r", "shell")["stderr"]
+
+
+def needs_shell_or_sql(test):
+    """For a test, or all of a Case."""
+    return unittest.skipIf(not sanitizers_fit(), "AddressSanitizer cannot start in a box without cgroups")(test)
+
+
 def make_dir():
     """A fresh directory of this test's own."""
     return tempfile.mkdtemp(dir=TMP)
@@ -114,6 +131,8 @@ class Case(unittest.TestCase):
 
 
 def main():
+    # A shell's background jobs ignore it, and so would what we start until it has its own handler.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     program = unittest.main(exit=False, verbosity=2, argv=sys.argv)
     result = program.result
     # Parts of a test (subTest) that fail are listed one by one: a test counts once.

@@ -33,17 +33,19 @@ static bool is_known(const struct opt_set *set, const char *name)
 /* The value as one would write it on the command line; kept, since the options borrow it. */
 static const char *as_text(const json_t *value)
 {
-	char *text = NULL;
+	char text[32];
 	if (json_is_string(value))
 		return strdup(json_string_value(value));
 	if (json_is_boolean(value))
 		return json_is_true(value) ? "true" : "false";
-	if (json_is_integer(value) &&
-		asprintf(&text, "%" JSON_INTEGER_FORMAT, json_integer_value(value)) > 0)
-		return text;
-	if (json_is_real(value) && asprintf(&text, "%g", json_real_value(value)) > 0)
-		return text;
-	return NULL;
+	if (json_is_integer(value))
+		(void)snprintf(
+			text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	else if (json_is_real(value))
+		(void)snprintf(text, sizeof text, "%g", json_real_value(value));
+	else
+		return NULL;
+	return strdup(text);
 }
 
 static int apply_one(struct opt_set *set, const char *name, const json_t *value, struct err *err)

@@ -55,8 +55,8 @@ void *heap_zero(struct heap *h, size_t bytes);
 void heap_release(struct heap *h, void *p, size_t bytes);
 
 /*
- * A larger array instead of @p, which is released; @n elements are copied.
- * Returns: NULL over the limit, and @p is as it was.
+ * A larger array, into which @n elements of @p are copied. @p is as it was: its memory is used
+ * again after heap_release() only. Returns: NULL over the limit.
  */
 void *heap_regrow(struct heap *h, void *p, size_t n, size_t room, size_t size);
 

@@ -6,27 +6,31 @@
 
 #include <string.h>
 
+static struct node *parse_for(struct parser *p)
+{
+	uint32_t start = p->token.start;
+	struct node *target = advance(p) < 0 ? NULL : parse_targets(p);
+	if (!target || check_target(p, target, false) < 0 || expect(p, TOK_IN, "'in'") < 0)
+		return NULL;
+	struct node *iterable = parse_binary(p, 1);
+	return iterable ? node_of(p, NODE_CLAUSE_FOR, start, 2, target, iterable) : NULL;
+}
+
+static struct node *parse_if(struct parser *p)
+{
+	uint32_t start = p->token.start;
+	struct node *test = NULL;
+	p->no_if = true;
+	if (advance(p) == 0)
+		test = is_at(p, TOK_LAMBDA) ? parse_test(p) : parse_binary(p, 1);
+	p->no_if = false;
+	return test ? node_of(p, NODE_CLAUSE_IF, start, 1, test) : NULL;
+}
+
 static int parse_clauses(struct parser *p, struct kids *kids)
 {
 	while (is_at(p, TOK_FOR) || is_at(p, TOK_IF)) {
-		uint32_t start = p->token.start;
-		struct node *clause = NULL;
-		if (is_at(p, TOK_FOR)) {
-			struct node *target = advance(p) < 0 ? NULL : parse_targets(p);
-			if (!target || check_target(p, target, false) < 0 ||
-				expect(p, TOK_IN, "'in'") < 0)
-				return -1;
-			struct node *iterable = parse_binary(p, 1);
-			clause = iterable ? node_of(p, NODE_CLAUSE_FOR, start, 2, target, iterable)
-					  : NULL;
-		} else {
-			struct node *test = NULL;
-			p->no_if = true;
-			if (advance(p) == 0)
-				test = is_at(p, TOK_LAMBDA) ? parse_test(p) : parse_binary(p, 1);
-			p->no_if = false;
-			clause = test ? node_of(p, NODE_CLAUSE_IF, start, 1, test) : NULL;
-		}
+		struct node *clause = is_at(p, TOK_FOR) ? parse_for(p) : parse_if(p);
 		if (!clause || kids_add(p, kids, clause) < 0)
 			return -1;
 	}
@@ -61,6 +65,19 @@ static int parse_element(struct parser *p, struct kids *kids, bool *is_dict, boo
 	return value ? kids_add(p, kids, value) : -1;
 }
 
+/* What follows the first element of a display when that is a comprehension. */
+static struct node *parse_comprehension(
+	struct parser *p, struct kids *kids, uint32_t start, enum token_kind close, bool is_pair)
+{
+	bool is_brace = close == TOK_RBRACE;
+	enum node_kind kind = is_pair ? NODE_DICT_COMP : is_brace ? NODE_SET_COMP : NODE_LIST_COMP;
+	if (kids->item[0] == NULL || kids->item[0]->kind == NODE_STARRED)
+		return (void)unexpected(p, "']'"), NULL;
+	if (parse_clauses(p, kids) < 0 || expect(p, close, is_brace ? "'}'" : "']'") < 0)
+		return NULL;
+	return node_new(p, kind, start, kids);
+}
+
 static struct node *parse_elements(
 	struct parser *p, struct kids *kids, uint32_t start, enum token_kind close)
 {
@@ -69,17 +86,8 @@ static struct node *parse_elements(
 		bool is_pair = false;
 		if (parse_element(p, kids, &is_pair, close == TOK_RBRACE) < 0)
 			return NULL;
-		if (is_first && (is_at(p, TOK_FOR))) {
-			enum node_kind kind = is_pair ? NODE_DICT_COMP
-				: close == TOK_RBRACE ? NODE_SET_COMP
-						      : NODE_LIST_COMP;
-			if (kids->item[0] == NULL || kids->item[0]->kind == NODE_STARRED)
-				return (void)unexpected(p, "']'"), NULL;
-			if (parse_clauses(p, kids) < 0 ||
-				expect(p, close, close == TOK_RBRACE ? "'}'" : "']'") < 0)
-				return NULL;
-			return node_new(p, kind, start, kids);
-		}
+		if (is_first && is_at(p, TOK_FOR))
+			return parse_comprehension(p, kids, start, close, is_pair);
 		if (is_first)
 			is_first_dict = is_dict = is_pair;
 		if (is_pair != is_first_dict)
@@ -466,18 +474,24 @@ static uint32_t parse_part(
 	return end + 1;
 }
 
+/* Where the text from @at on has a brace that is not written twice, or ends. */
+static uint32_t text_end(const struct token *token, const char *text, uint32_t at)
+{
+	while (at < token->body_end) {
+		bool is_brace = text[at] == '{' || text[at] == '}';
+		bool is_twice = at + 1 < token->body_end && text[at + 1] == text[at];
+		if (is_brace && !is_twice)
+			return at;
+		at += is_brace || (text[at] == '\\' && !token->is_raw) ? 2 : 1;
+	}
+	return token->body_end;
+}
+
 static int parse_pieces(struct parser *p, const struct token *token, struct kids *kids)
 {
 	const char *text = p->src->text;
 	for (uint32_t at = token->body; at < token->body_end;) {
-		uint32_t end = at;
-		while (end < token->body_end &&
-			((text[end] != '{' && text[end] != '}') ||
-				(end + 1 < token->body_end && text[end + 1] == text[end])))
-			end += text[end] == '{' || text[end] == '}'   ? 2
-				: text[end] == '\\' && !token->is_raw ? 2
-								      : 1;
-		end = MIN(end, token->body_end);
+		uint32_t end = text_end(token, text, at);
 		if (end > at) {
 			struct node *piece = const_part(p, token, at, end);
 			if (!piece || kids_add(p, kids, piece) < 0)

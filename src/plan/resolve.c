@@ -18,6 +18,8 @@ enum {
 	P_MISSING = 306
 };
 
+enum { NAMES_ROOM = 64 }; /* to begin with */
+
 /* One per text; `binding` is what it means at the place that is being looked at. */
 struct name {
 	struct symbol *binding;
@@ -69,7 +71,7 @@ static uint32_t intern(struct resolver *r, struct val text)
 	if (at == -2)
 		return UINT32_MAX;
 	if (r->n_items == r->room) {
-		uint32_t room = r->room ? r->room * 2 : 64;
+		uint32_t room = r->room * 2;
 		struct name *item = heap_regrow(r->h, r->item, r->n_items, room, sizeof *item);
 		if (!item)
 			return UINT32_MAX;
@@ -487,6 +489,7 @@ static int predeclare(struct resolver *r)
 	return 0;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): what one caller has, each for itself */
 int tree_resolve(struct heap *h, const struct source *src, const struct dialect *dialect,
 	const struct predeclared *names, size_t n_names, struct diags *diags, struct node *file)
 {
@@ -504,8 +507,10 @@ int tree_resolve(struct heap *h, const struct source *src, const struct dialect 
 	if (table_new(h, T_DICT, 0, &table) < 0)
 		return -1;
 	r.names = table.table;
+	r.room = NAMES_ROOM;
+	r.item = heap_alloc(h, r.room * sizeof *r.item);
 	file->scope = block.scope = heap_zero(h, sizeof *file->scope);
-	if (!file->scope || predeclare(&r) < 0 || collect(&r, file) < 0 ||
+	if (!r.item || !file->scope || predeclare(&r) < 0 || collect(&r, file) < 0 ||
 		walk_kids(&r, file, 0) < 0)
 		return -1;
 	return diags->n_all > n_before ? -1 : 0;

@@ -215,7 +215,7 @@ int val_compare(struct heap *h, struct val a, struct val b, int *order)
 
 static int hash_items(struct heap *h, const struct val *item, size_t n, uint64_t *hash)
 {
-	uint64_t all = h->seed[0] ^ n, one;
+	uint64_t all = h->seed[0] ^ n, one = 0;
 	int r = 0;
 	if (heap_enter(h) < 0)
 		return -1;

@@ -95,6 +95,7 @@ static int update(struct vm *vm, struct val dict, struct val other)
 }
 
 /* What an instruction that is not in the fast loop does. Returns: 0, or -1. */
+/* NOLINTNEXTLINE(readability-function-size): a row per instruction, read as a table */
 int vm_slow(struct vm *vm, const struct frame *f, const struct ins *i)
 {
 	struct val *r = f->base, *a = &r[i->a];

@@ -103,6 +103,7 @@ static void on_created(struct warden_call *call, const struct warden_reply *repl
 	box_let_go(b);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): one caller, and all is handed on as it is */
 int box_create(struct box **out, struct engine *e, uint32_t flags, const struct limits *limits,
 	const struct warden_bind *binds, size_t n_binds, box_made_fn *made, void *arg,
 	struct err *err)

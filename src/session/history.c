@@ -92,7 +92,7 @@ static int stored(
 
 json_t *registry_get(struct registry *r, const char *session, struct err *err)
 {
-	struct journal_session row;
+	struct journal_session row = {0};
 	struct found found;
 	if (registry_look_up(r, session, &found, err) < 0)
 		return NULL;

@@ -45,6 +45,9 @@ class Engine:
 
     def stop(self):
         self.process.terminate()
+        said = self.process.stderr.read()
+        if b"Sanitizer" in said:
+            raise AssertionError(said.decode())
         return self._gone()
 
     def kill(self):

@@ -136,3 +136,5 @@ class Engine:
                 self.process.kill()
                 self.process.wait()
         self.log.close()
+        if "Sanitizer" in self.said():
+            raise AssertionError(self.said())

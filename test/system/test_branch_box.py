@@ -195,8 +195,8 @@ class Branches(harness.Case):
 
     def test_nothing_is_left_when_the_engine_goes(self):
         with boxes.Boxes() as others:
-            warden = others.warden_pid()
             box = others.create("branchable")
+            warden = others.warden_pid()  # it is there when it has answered
             twin = others.branch(box)
             others.branch(twin)
             pids = [int(others.ask("pid", b)) for b in (box, twin)]

@@ -110,6 +110,7 @@ class Tree(HistoryCase):
 
 
 class Killed(HistoryCase):
+    @harness.needs_shell_or_sql
     def test_no_acknowledged_step_is_lost(self):
         rng = random.Random(7)
         where, known, session = tempfile.mkdtemp(dir=harness.TMP), [], None

@@ -40,6 +40,7 @@ def text(record):
     return record["stdout"].strip()
 
 
+@harness.needs_shell_or_sql
 class Runtimes(harness.Case):
     @classmethod
     def setUpClass(cls):
@@ -273,6 +274,7 @@ class Runtimes(harness.Case):
         self.assertEqual(self.state(b), ["1"] * 4)
 
 
+@harness.needs_shell_or_sql
 class Restart(harness.Case):
     def test_all_are_replayed(self):
         state = os.path.join(harness.make_dir(), "state")

@@ -13,6 +13,7 @@ def shell(code, *options, **kwargs):
     return harness.run(code, "-r", "shell", *options, **kwargs)
 
 
+@harness.needs_shell_or_sql
 class Shell(harness.Case):
     def test_output_and_status(self):
         done = shell("echo hi; echo oops >&2; exit 3")

@@ -19,6 +19,7 @@ def record(code, *options, **kwargs):
     return harness.record(code, "-r", "sql", *options, **kwargs)
 
 
+@harness.needs_shell_or_sql
 class Sql(harness.Case):
     def workspace(self, **files):
         home = harness.make_dir()

@@ -410,6 +410,7 @@ class AtTheBranch(Case):
             numbers.append(s.value("random.random()"))
         self.assertNotEqual(*numbers)
 
+    @harness.needs_shell_or_sql
     def test_after_a_step_of_another_runtime(self):
         for s in self.pair():
             s.run("CREATE TABLE t(a); INSERT INTO t VALUES (5)", runtime="sql")
@@ -421,6 +422,7 @@ class AtTheBranch(Case):
             self.fails(s, self.CRASH, "error")
             self.assertEqual(self.value(s, "x"), [1])
 
+    @harness.needs_shell_or_sql
     def test_another_runtime_keeps_its_state(self):
         parent = self.session()
         parent.run("a=7; cd /tmp", runtime="shell")

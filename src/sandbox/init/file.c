@@ -182,7 +182,7 @@ int file_change(const struct init_request *req, int fd)
 
 int file_change_below(const char *root, const struct init_request *req, int fd)
 {
-	const char *path, *target, *name;
+	const char *path, *target, *name = "";
 	if (!is_valid(req, &path, &target) || (req->act == INIT_FILE_WRITE) != (fd >= 0))
 		return -EINVAL;
 	bool is_made = req->act != INIT_FILE_REMOVE && req->act != INIT_FILE_MODE;

@@ -1,0 +1,19 @@
+/*
+ * What LeakSanitizer need not tell of the command: texts of the configuration stay until the end,
+ * since options borrow them (cli/config.h); and libedit forgets some.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#define HOOK __attribute__((visibility("default")))
+
+HOOK const char *__lsan_default_suppressions(void);
+HOOK const char *__lsan_default_suppressions(void)
+{
+	return "leak:as_text\nleak:wcsdup\n";
+}
+
+HOOK const char *__lsan_default_options(void);
+HOOK const char *__lsan_default_options(void)
+{
+	return "print_suppressions=0";
+}
