@@ -229,7 +229,10 @@ class Soak:
         engine, warden = self.engine.process.pid, self.engine.warden
         out = {}
         for name, pid in (("engine", engine), ("warden", warden)):
-            out[name + " fds"] = len(os.listdir(f"/proc/{pid}/fd"))
+            try:
+                out[name + " fds"] = len(os.listdir(f"/proc/{pid}/fd"))
+            except PermissionError:
+                continue  # neither can be looked into but by root: then only the host is looked at
             with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as f:
                 out[name + " memory"] = sum(int(l.split()[1]) << 10 for l in f if l.startswith("Private_Dirty"))
             with open(f"/proc/{pid}/mountinfo", encoding="utf-8") as f:
