@@ -73,6 +73,12 @@ uint32_t label_join(struct labels *all, uint32_t a, uint32_t b);
 /* Is @a below @b, so that whatever allows @b allows @a? */
 bool label_is_below(const struct labels *all, uint32_t a, uint32_t b);
 
+/*
+ * The same for a label @run of a run and what was foreseen of it: the items of somebody,
+ * "tool:mail#ann", are among those of anybody, "tool:mail#*".
+ */
+bool label_is_foreseen(const struct labels *all, uint32_t run, uint32_t check);
+
 /* The same of kinds. */
 struct kind kind_join(struct kind a, struct kind b);
 bool kind_is_below(struct kind a, struct kind b);

@@ -380,7 +380,8 @@ static int paint(struct vm *vm, struct val *v, const struct tool_type *type, uin
 static int paint_result(struct vm *vm, const struct plan_call *call, const struct policy *policy,
 	struct val *v, uint32_t *label)
 {
-	uint32_t inputs = flow_join(vm, call->label, call->guard);
+	/* That it was called is in the guard, which what is written here gets at the end. */
+	uint32_t inputs = call->label;
 	const struct tool_type *type = call->tool->result;
 	*label = policy_result(policy, call->tool, inputs);
 	if (*label == LABEL_FAILED)
@@ -438,8 +439,7 @@ int call_answer(struct program *p, const struct plan_call *call, const struct po
 	if (json_read(vm->h, json, bytes, &v) < 0)
 		return -1;
 	if (vm->flow.all && call->kind == CALL_ASK)
-		label = of_origin(
-			vm, "model", flow_join(vm, call->label, call->guard), call->kind_most);
+		label = of_origin(vm, "model", call->label, call->kind_most);
 	if (vm->flow.all && call->kind == CALL_ASK && paint(vm, &v, NULL, label) < 0)
 		return -1;
 	if (vm->flow.all && call->kind == CALL_TOOL &&
@@ -475,7 +475,7 @@ int call_error(struct program *p, const struct plan_call *call, const struct pol
 		return -1;
 	if (vm->flow.all) {
 		(void)snprintf(origin, sizeof origin, "error:%s", name);
-		label = policy_result(policy, call->tool, flow_join(vm, call->label, call->guard));
+		label = policy_result(policy, call->tool, call->label);
 		if (label == LABEL_FAILED)
 			return -1;
 		v.label = of_origin(vm, origin, label, (struct kind){.rank = KIND_TEXT});

@@ -168,6 +168,9 @@ int check_plan(struct check *out)
 	file.first = cells_add(&c, scope->n_slots + 1);
 	c.file = c.frame = &file;
 	if (file.first && ground_init(&c.ground, c.h, out->request, out->policy) == 0) {
+		c.own = label_union(c.labels, label_get(c.labels, c.ground.user).origins,
+			label_union(
+				c.labels, c.plan, label_get(c.labels, c.ground.by_policy).origins));
 		for (uint32_t i = 0; i < scope->n_slots; i++)
 			c.cells[file.first + i].is_shared = scope->slot_symbols[i]->is_cell;
 		exec(&c, out->tree);

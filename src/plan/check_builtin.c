@@ -69,8 +69,9 @@ static const struct row natives[] = {
 	{"int", M_NUMBER},
 	{"isinstance", M_BOOL},
 	{"json.decode", M_ANY},
+	{"json.dumps", M_TEXT},
 	{"json.encode", M_TEXT},
-	{"json.indent", M_TEXT},
+	{"json.loads", M_ANY},
 	{"len", M_LENGTH},
 	{"list", M_LIST},
 	{"matches", M_ANY},
@@ -405,7 +406,10 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 			    : mark_capped(c, structure_of(c, x), KIND_NUMBER);
 		return av_of(mark_join(c, m, mark_planned(c, args->node, KIND_NUMBER)), T_INT);
 	case M_TRUTH:
-		return av_of(is_star ? args_whole(c, args, true) : truth_of(c, x), T_BOOL);
+		is_star |= x.konst.type != T_UNSET;
+		return av_of(is_star ? mark_capped(c, args_whole(c, args, true), KIND_BOOL)
+				     : truth_of(c, x),
+			T_BOOL);
 	case M_LIST:
 		return collect(c, OBJ_LIST, args, none, false);
 	case M_TUPLE:

@@ -46,6 +46,13 @@ static inline uint32_t flow_guard(struct vm *vm, uint32_t label)
 	return label == 0 ? 0 : m->a == label ? m->result : flow_guard_slow(vm, label);
 }
 
+/* What is said by which place was chosen: what the plan itself chose says nothing. */
+uint32_t flow_choice_slow(struct vm *vm, uint32_t label);
+static inline uint32_t flow_choice(struct vm *vm, uint32_t label)
+{
+	return flow_guard(vm, label) == 0 ? 0 : flow_choice_slow(vm, label);
+}
+
 /* A condition decides on what comes. Returns: 0 or -1. */
 int flow_raise(struct vm *vm, const struct frame *f, uint32_t label);
 

@@ -782,6 +782,31 @@ static const struct flow holes[] = {
 		"source 3 sink 4"},
 };
 
+/* What the property of test_plan_foreseen.c found. */
+static const struct flow found[] = {
+	{"a loop in a branch writes what was there already",
+		"for c in ['f1', 'f2']:\n    pass\nif t == 'a':\n    for c in ['f1', 'f2']:\n"
+		"        pass\nfiles.delete(file_id=c)\n",
+		"deny", "source 1 guard 5 sink 8"},
+	{"a list or a text is not that list",
+		"r = t or ['ann@example.com']\nmail.send(recipients=r, subject='a', body='b')\n",
+		"depends", NULL},
+	{"not of a constant of the plan", "files.delete(file_id=not 0)\n", "deny", NULL},
+	{"bool of a constant of the plan", "files.delete(file_id=bool(0))\n", "deny", NULL},
+	{"what is called in a branch is of that branch only",
+		"if t == 'a':\n    mail.send(recipients=[contacts.search(query='a')], subject='a', "
+		"body='b')\n",
+		"allow", NULL},
+	{"and outside of it",
+		"x = v\nif t == 'a':\n    x = contacts.search(query='a')\nfiles.delete(file_id=x)\n",
+		"deny", NULL},
+};
+
+TEST(found_at_random)
+{
+	run_flows(found, ARRAY_LEN(found), TEST_POLICY);
+}
+
 TEST(holes_of_others)
 {
 	run_flows(holes, ARRAY_LEN(holes), TEST_POLICY);
