@@ -12,6 +12,8 @@ enum model {
 	M_PART,	 /* the same; constants only choose */
 	M_PARTS, /* a list of such */
 	M_NUMBER,
+	M_DATE,
+	M_DATE_TEXT, /* a date when the plan says how it is written */
 	M_BOOL,
 	M_LENGTH,
 	M_TRUTH,
@@ -59,6 +61,12 @@ static const struct row natives[] = {
 	{"bool", M_TRUTH},
 	{"bytes", M_TEXT},
 	{"chr", M_TEXT},
+	{"date.add", M_DATE},
+	{"date.compare", M_NUMBER},
+	{"date.diff", M_NUMBER},
+	{"date.format", M_DATE_TEXT},
+	{"date.parse", M_DATE},
+	{"date.weekday", M_NUMBER},
 	{"dict", M_DICT},
 	{"dir", M_ANY},
 	{"enumerate", M_PAIRS},
@@ -177,6 +185,16 @@ static const struct row *find(const struct row *rows, size_t n, const char *name
 bool native_is_known(const char *name)
 {
 	return find(natives, ARRAY_LEN(natives), name) != NULL;
+}
+
+const char *check_native(size_t n)
+{
+	return n < ARRAY_LEN(natives) ? natives[n].name : NULL;
+}
+
+const char *check_method(size_t n)
+{
+	return n < ARRAY_LEN(methods) ? methods[n].name : NULL;
 }
 
 bool method_is_known(const char *name)
@@ -368,6 +386,13 @@ static struct av plain(
 	case M_NUMBER:
 		m = mark_capped(c, m, KIND_NUMBER);
 		return av_of(m.label ? mark_raised(c, m, KIND_NUMBER) : m, T_FLOAT);
+	case M_DATE_TEXT:
+		if (chosen(c, args_nth(args, 1)).label != LABEL_BOTTOM || args->n != 2)
+			return av_of(text_mark(c, m, args->node), T_STRING);
+		/* fall through */
+	case M_DATE:
+		m = mark_capped(c, m, KIND_DATE);
+		return av_of(m.label ? mark_raised(c, m, KIND_DATE) : m, T_STRING);
 	case M_BOOL:
 		return av_of(mark_capped(c, m, KIND_BOOL), T_BOOL);
 	case M_PARTS:

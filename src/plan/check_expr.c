@@ -401,7 +401,9 @@ static struct av eval_predeclared(struct checker *c, const struct node *node)
 	uint32_t type = symbol->value.type;
 	if (!tool && (type == T_BOOL || type == T_NONE))
 		return av_constant(c, node, symbol->value);
-	bool is_prefix = !tool && (tool_is_prefix(c->tools, name) || strcmp(name, "json") == 0);
+	bool is_prefix = !tool &&
+		(tool_is_prefix(c->tools, name) || strcmp(name, "json") == 0 ||
+			strcmp(name, "date") == 0);
 	struct obj *o = obj_new(c,
 		tool		    ? OBJ_TOOL
 			: is_prefix ? OBJ_PREFIX

@@ -76,10 +76,10 @@ uint32_t flow_guard_slow(struct vm *vm, uint32_t label)
 	return guard;
 }
 
-uint32_t flow_choice_slow(struct vm *vm, uint32_t label)
+uint32_t flow_choice(struct vm *vm, uint32_t label)
 {
-	if (label == LABEL_FAILED)
-		return label;
+	if (label == LABEL_FAILED || flow_guard(vm, label) == 0)
+		return label == LABEL_FAILED ? label : 0;
 	struct label l = label_get(vm->flow.all, flow_cap(vm, label, T_INT));
 	l.origins = loud(vm, l.origins);
 	uint32_t choice = label_intern(vm->flow.all, &l);

@@ -35,8 +35,9 @@ static inline bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b)
 uint32_t flow_shape(struct vm *vm, struct val v);
 uint32_t flow_whole(struct vm *vm, struct val v);
 
-/* Nobody chooses more than a value of the type can say. */
+/* Nobody chooses more than a value of the type can say; what the choice of a place says. */
 uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type);
+uint32_t flow_choice(struct vm *vm, uint32_t label);
 
 /* What a condition of that label guards. */
 uint32_t flow_guard_slow(struct vm *vm, uint32_t label);
@@ -44,13 +45,6 @@ static inline uint32_t flow_guard(struct vm *vm, uint32_t label)
 {
 	const struct flow_memo *m = &vm->flow.guards[label % FLOW_MEMO];
 	return label == 0 ? 0 : m->a == label ? m->result : flow_guard_slow(vm, label);
-}
-
-/* What is said by which place was chosen: what the plan itself chose says nothing. */
-uint32_t flow_choice_slow(struct vm *vm, uint32_t label);
-static inline uint32_t flow_choice(struct vm *vm, uint32_t label)
-{
-	return flow_guard(vm, label) == 0 ? 0 : flow_choice_slow(vm, label);
 }
 
 /* A condition decides on what comes. Returns: 0 or -1. */

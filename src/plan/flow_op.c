@@ -197,6 +197,17 @@ static uint32_t args_label(struct vm *vm, const struct val *v, size_t n, bool is
 	return label;
 }
 
+static uint32_t dated(struct vm *vm, uint32_t label)
+{
+	if (label == 0 || label == LABEL_FAILED)
+		return label;
+	struct label l = label_get(vm->flow.all, label);
+	if (l.kind.rank <= KIND_DATE)
+		return label;
+	l.kind = (struct kind){.rank = KIND_DATE};
+	return label_intern(vm->flow.all, &l);
+}
+
 static uint32_t native_label(
 	struct vm *vm, const struct native *native, struct val self, const struct args *args)
 {
@@ -213,9 +224,12 @@ static uint32_t native_label(
 	}
 	uint32_t label = is_whole ? flow_whole(vm, self) : flow_shape(vm, self);
 	label = flow_join(vm, label, args_label(vm, args->item, args->n, is_whole));
-	return native->flow == FLOW_NAMED
-		? label
-		: flow_join(vm, label, args_label(vm, args->named, args->n_named, is_whole));
+	if (native->flow == FLOW_NAMED)
+		return label;
+	label = flow_join(vm, label, args_label(vm, args->named, args->n_named, is_whole));
+	bool is_plain = native->flow == FLOW_DATE_TEXT && args->n > 1 &&
+		flow_choice(vm, flow_whole(vm, args->item[1])) == 0;
+	return native->flow == FLOW_DATE || is_plain ? dated(vm, label) : label;
 }
 
 static int change(

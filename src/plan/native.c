@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 #include "base/word.h"
+#include "plan/date.h"
 #include "plan/int.h"
 #include "plan/json.h"
 #include "plan/str.h"
@@ -149,7 +150,7 @@ int module_names(struct heap *h, struct predeclared *out, size_t room)
 	static const struct {
 		const char *name;
 		const struct native *table;
-	} modules[] = {{"json", json_functions}};
+	} modules[] = {{"json", json_functions}, {"date", date_functions}};
 	size_t n = 0;
 	for (; n < ARRAY_LEN(modules) && n < room; n++) {
 		out[n].name = modules[n].name;

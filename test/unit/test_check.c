@@ -2,6 +2,7 @@
 #include "t.h"
 
 #include "plan/builtin.h"
+#include "plan/call.h"
 #include "plan/check.h"
 #include "plan/str.h"
 #include "plan_tools.h"
@@ -805,6 +806,88 @@ static const struct flow found[] = {
 TEST(found_at_random)
 {
 	run_flows(found, ARRAY_LEN(found), TEST_POLICY);
+}
+
+/* How much somebody can choose of a date, and of what is made of one. */
+static const struct flow dated[] = {
+	{"a date", "files.delete(file_id=date.parse(t))\n", "allow", NULL},
+	{"a later one", "files.delete(file_id=date.add(date.parse(t), len(t)))\n", "allow", NULL},
+	{"by its name", "files.delete(file_id=date.add(date=t, days=1))\n", "allow", NULL},
+	{"how far", "files.delete(file_id=date.diff(t, '2026-11-22'))\n", "allow", NULL},
+	{"written by the plan", "files.delete(file_id=date.format(t, '%d.%m.'))\n", "allow", NULL},
+	{"written by data", "files.delete(file_id=date.format('2026-11-22', t))\n", "deny", NULL},
+	{"with more behind it", "files.delete(file_id=date.parse(t) + 'x')\n", "deny", NULL},
+	{"a text", "files.delete(file_id=t)\n", "deny", NULL},
+};
+
+TEST(dates_say_little)
+{
+	run_flows(dated, ARRAY_LEN(dated),
+		"rule('web.get', effect = read)\nrule('contacts.search', effect = read)\n"
+		"rule('files.delete', effect = destructive, file_id = control(allow = at_most(date)))\n");
+}
+
+static bool is_left_out(const char *name)
+{
+	/* What it gives may be anything, a tool as well. */
+	return strcmp(name, "getattr") == 0;
+}
+
+static bool is_row(const char *(*nth)(size_t n), const char *name)
+{
+	for (size_t i = 0; nth(i); i++)
+		if (strcmp(nth(i), name) == 0)
+			return true;
+	return false;
+}
+
+/* Whatever a plan can call, the checker knows, and it knows nothing else. */
+TEST(the_checker_knows_all_built_ins)
+{
+	static const uint64_t seed[2] = {1, 2};
+	static const struct tool_set no_tools;
+	static const struct native *const methods[] = {
+		string_methods, bytes_methods, list_methods, dict_methods, set_methods};
+	struct predeclared names[NAMES];
+	struct dialect dialect = DIALECT_PLAN;
+	struct heap h;
+	size_t n_known = 0;
+	heap_init(&h, &plenty, seed);
+	size_t n = builtin_names(&dialect, names, NAMES);
+	int n_modules = module_names(&h, names + n, NAMES - n);
+	n += (size_t)n_modules;
+	int n_calls = call_names(&h, &no_tools, names + n, NAMES - n);
+	n += (size_t)n_calls;
+	CHECK(n_modules > 1 && n_calls > 4);
+	for (size_t i = 0; i < n; i++) {
+		const struct val v = names[i].value;
+		if (v.type == T_NATIVE && !is_left_out(names[i].name) &&
+			!CHECK(is_row(check_native, names[i].name)))
+			printf("# %s\n", names[i].name);
+		n_known += v.type == T_NATIVE && !is_left_out(names[i].name);
+		for (uint32_t k = 0; v.type == T_STRUCT && k < v.record->n; k++, n_known++) {
+			char full[80];
+			(void)snprintf(full, sizeof full, "%s.%s", names[i].name,
+				v.record->names[k].str->data);
+			if (!CHECK(is_row(check_native, full)))
+				printf("# %s\n", full);
+		}
+	}
+	size_t n_rows = 0;
+	while (check_native(n_rows))
+		n_rows++;
+	CHECK_INT(n_rows, n_known);
+	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
+		for (const struct native *m = methods[i]; m->name; m++)
+			if (!CHECK(is_row(check_method, m->name)))
+				printf("# .%s\n", m->name);
+	for (size_t i = 0; check_method(i); i++) {
+		struct val name;
+		CHECK(str_of(&h, check_method(i), &name) == 0);
+		if (!CHECK(native_is_method(name)))
+			printf("# .%s\n", check_method(i));
+	}
+	heap_done(&h);
 }
 
 TEST(holes_of_others)

@@ -51,7 +51,8 @@ static const struct forms forms[] = {
 		"struct(x=%e, y=%e).x", "%s.find('a')", "%s.count(%s)", "ask('how many?', %s, int)",
 		"one.get(q=%s)['size']", "abs(%e)", "(-%v)", "(%e, %e)[1]",
 		"{'x': %e, 'y': %e}['x']", "len(w)", "round(%e)", "ord('a')",
-		"len(list(zip(%l, w)))", "sum([i for i, x in enumerate(%l)])"),
+		"len(list(zip(%l, w)))", "sum([i for i, x in enumerate(%l)])", "date.weekday(%y)",
+		"date.diff(%y, %y)"),
 	FORMS('s', "%t", "%t", "'ann'", "'bob'", "(%s + %s)", "%s.upper()", "%s[1:]", "str(%e)",
 		"f'{%t}-{%v}'", "('%%s' %% %s)", "'-'.join([%s, %s])", "(%s.split('a') + ['x'])[0]",
 		"%s.replace('a', %s)", "web.get(q=%s)",
@@ -63,7 +64,9 @@ static const struct forms forms[] = {
 		"one.get(q=%s)['body']", "(try_call(web.get, q=%s).error or 'e')",
 		"str(try_call(web.get, q=%s).ok)", "member(%s, ['ann', 'bob', 'x', ''])",
 		"type(%e)", "','.join([x['body'] for x in w])", "{'k': %s}.get(%s, %s)", "chr(97)",
-		"('a' * %v)", "str(w)"),
+		"('a' * %v)", "str(w)", "%y", "date.format(%y, '%%d.%%m.')", "date.format(%y, %s)"),
+	FORMS('y', "'2026-11-22'", "date.add(%y, %e)",
+		"date.parse((w + [{'body': '2026-11-22'}])[0]['body'])"),
 	FORMS('c', "%v", "(%e == %e)", "%v < %e", "%e in %l", "%l", "not %e", "%e in d",
 		"%v < %e < 3", "%c and %c", "%c or %c", "any(%l)", "%l == %l", "%s == %s",
 		"'a' in %s", "%s.startswith('a')", "w", "ask('is it?', %s, bool)",
@@ -305,7 +308,7 @@ static const char *result_of(struct maker *m, const struct plan_call *call)
 			: call->kind_most.rank == KIND_ENUM   ? "%e"
 							      : "%l";
 	else if (call->tool->result)
-		form = call->tool->result == &words     ? "%t"
+		form = call->tool->result == &words    ? "%t"
 			: call->tool->result == &mail  ? "%m"
 			: call->tool->result == &mails ? "%w"
 						       : "%l";
