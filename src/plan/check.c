@@ -18,8 +18,8 @@ static bool is_known(const char *name, size_t bytes, const struct predeclared *n
 size_t check_names(const struct tool_set *tools, struct heap *h, struct predeclared *out,
 	size_t room, const struct predeclared *known, size_t n_known)
 {
-	static const char *const own[] = {
-		"approve", "ask", "date", "json", "matches", "member", "try_call"};
+	static const char *const own[] = {"Email", "Url", "approve", "ask", "date", "enum", "json",
+		"matches", "member", "try_call"};
 	size_t n = 0;
 	for (size_t i = 0; i < ARRAY_LEN(own) && n < room; i++)
 		if (!is_known(own[i], strlen(own[i]), known, n_known))

@@ -27,6 +27,7 @@ enum model {
 	M_ANY, /* anything of all that went in */
 	M_DICT,
 	M_STRUCT,
+	M_ENUM, /* a list of the arguments */
 	M_NOTHING,
 	M_APPROVE,
 	M_ASK,
@@ -53,6 +54,8 @@ struct row {
 };
 
 static const struct row natives[] = {
+	{"Email", M_NOTHING},
+	{"Url", M_NOTHING},
 	{"abs", M_NUMBER},
 	{"all", M_BOOL},
 	{"any", M_BOOL},
@@ -69,6 +72,7 @@ static const struct row natives[] = {
 	{"date.weekday", M_NUMBER},
 	{"dict", M_DICT},
 	{"dir", M_ANY},
+	{"enum", M_ENUM},
 	{"enumerate", M_PAIRS},
 	{"fail", M_NOTHING},
 	{"float", M_NUMBER},
@@ -372,6 +376,21 @@ static struct av make_struct(struct checker *c, const struct call_args *args)
 	return v;
 }
 
+static struct av make_enum(struct checker *c, const struct call_args *args)
+{
+	struct obj *o = obj_new(c, OBJ_LIST, args->node, 0);
+	struct av v = obj_value(c, o, public);
+	for (uint32_t i = 0; o && i < args->n; i++) {
+		struct field *field = field_at(c, o, VAL_INT(i), true);
+		cell_add(c, field ? field->cell : o->rest, args->positional[i]);
+	}
+	if (args->has_star)
+		contents_add(c, v, args->star);
+	if (o)
+		o->is_fuzzy |= args->has_star;
+	return v;
+}
+
 /* What functions and methods have in common. */
 static struct av plain(
 	struct checker *c, enum model model, struct av self, const struct call_args *args)
@@ -462,6 +481,8 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 		return v;
 	case M_STRUCT:
 		return make_struct(c, args);
+	case M_ENUM:
+		return make_enum(c, args);
 	case M_NOTHING:
 		return av_constant(c, args->node, VAL_NONE);
 	case M_APPROVE:

@@ -119,18 +119,29 @@ static bool read_zone(const char **at, struct moment *m)
 	return m->day >= 0 && m->day < DAYS_MAX;
 }
 
-static int read_moment(struct vm *vm, const char *what, struct val v, struct moment *out)
+static bool parse_moment(const struct str *s, struct moment *out)
 {
+	const char *at = s->data;
 	*out = (struct moment){0};
-	if (arg_string(vm, what, v) < 0)
-		return -1;
-	const char *at = v.str->data;
-	bool is_good = v.str->n_bytes < 64 && read_day(&at, out);
+	bool is_good = s->n_bytes < 64 && read_day(&at, out);
 	if (is_good && (*at == 'T' || *at == ' ')) {
 		at++;
 		is_good = read_time(&at, out) && read_zone(&at, out);
 	}
-	if (is_good && at == v.str->data + v.str->n_bytes)
+	return is_good && at == s->data + s->n_bytes;
+}
+
+bool date_is(struct val v)
+{
+	struct moment m;
+	return v.type == T_STRING && parse_moment(v.str, &m);
+}
+
+static int read_moment(struct vm *vm, const char *what, struct val v, struct moment *out)
+{
+	if (arg_string(vm, what, v) < 0)
+		return -1;
+	if (parse_moment(v.str, out))
 		return 0;
 	return heap_fail(vm->h,
 		"%s: no such date: \"2026-11-22\" or \"2026-11-22T09:30:00\", years 1 to 9999",

@@ -12,3 +12,6 @@
  * Source:  ISO 8601 and RFC 3339, in part; results are those of CPython's datetime.
  */
 extern const struct native date_functions[];
+
+/* Is it a text that date.parse() reads? */
+bool date_is(struct val v);

@@ -827,6 +827,40 @@ TEST(dates_say_little)
 		"rule('files.delete', effect = destructive, file_id = control(allow = at_most(date)))\n");
 }
 
+/* The schema says how much an answer can say. */
+static const struct flow asked[] = {
+	{"one of two", "files.delete(file_id=ask('k', t, enum('a', 'b')))\n", "allow", NULL},
+	{"one of a list", "files.delete(file_id=ask('k', t, ['a', 'b']))\n", "allow", NULL},
+	{"one of four", "files.delete(file_id=ask('k', t, enum('a', 'b', 'c', 'd')))\n", "deny",
+		NULL},
+	{"one of what data says", "files.delete(file_id=ask('k', t, [t, 'b']))\n", "deny", NULL},
+	{"a list that grew",
+		"s = ['a', 'b']\nfor i in t.split():\n    s.append('c')\n"
+		"files.delete(file_id=ask('k', t, s))\n",
+		"deny", NULL},
+	{"a bool", "files.delete(file_id=ask('k', t, schema=bool))\n", "allow", NULL},
+	{"a text", "files.delete(file_id=ask('k', t, str))\n", "deny", NULL},
+	{"an address", "bank.pay(recipient=ask('k', t, Email), amount='1')\n", "allow", NULL},
+	{"addresses", "bank.pay(recipient=ask('k', t, [Email])[0], amount='1')\n", "allow", NULL},
+	{"an address by its format", "bank.pay(recipient=ask('k', t, 'email'), amount='1')\n",
+		"allow", NULL},
+	{"a date", "bank.pay(recipient=ask('k', t, date), amount='1')\n", "allow", NULL},
+	{"a number", "bank.pay(recipient=ask('k', t, float), amount='1')\n", "allow", NULL},
+	{"another name", "bank.pay(recipient=ask('k', t, Url), amount='1')\n", "deny", NULL},
+	{"fields", "bank.pay(recipient=ask('k', t, {'a': Email}), amount='1')\n", "deny", NULL},
+	{"either", "bank.pay(recipient=ask('k', t, Email if v else str), amount='1')\n", "deny",
+		NULL},
+};
+
+TEST(schemas_limit_answers)
+{
+	run_flows(asked, ARRAY_LEN(asked),
+		"rule('web.get', effect = read)\nrule('contacts.search', effect = read)\n"
+		"rule('files.delete', effect = destructive, when = at_most(text), file_id = control(allow = at_most(enum(3))))\n"
+		"rule('bank.pay', effect = payment, recipient = control(allow = at_most(name('email'))),\n"
+		"     amount = control(allow = trusted))\n");
+}
+
 static bool is_left_out(const char *name)
 {
 	/* What it gives may be anything, a tool as well. */

@@ -58,6 +58,7 @@ static const struct forms forms[] = {
 		"%s.replace('a', %s)", "web.get(q=%s)",
 		"(w + [{'body': 'b', 'sender': 'c'}])[0]['body']",
 		"(mail.get(q=%s) + [{'sender': 'me'}])[0]['sender']", "ask('who?', %s, str)",
+		"ask('mail?', %s, Email)", "ask('mails?', w, [Email])[0]",
 		"ask('which?', w, ['ann', 'bob'])", "json.dumps(%l)", "repr(%l)", "%s.strip()",
 		"'{}'.format(%s)", "approve(%s, 'r')", "sorted([%s, %s])[0]", "max(%s, %s)",
 		"k(%s)", "(%s if %c else %s)", "(%s or %s)", "str(thing.get(q=%e))",
@@ -65,7 +66,7 @@ static const struct forms forms[] = {
 		"str(try_call(web.get, q=%s).ok)", "member(%s, ['ann', 'bob', 'x', ''])",
 		"type(%e)", "','.join([x['body'] for x in w])", "{'k': %s}.get(%s, %s)", "chr(97)",
 		"('a' * %v)", "str(w)", "%y", "date.format(%y, '%%d.%%m.')", "date.format(%y, %s)"),
-	FORMS('y', "'2026-11-22'", "date.add(%y, %e)",
+	FORMS('y', "'2026-11-22'", "date.add(%y, %e)", "ask('when?', %s, date)",
 		"date.parse((w + [{'body': '2026-11-22'}])[0]['body'])"),
 	FORMS('c', "%v", "(%e == %e)", "%v < %e", "%e in %l", "%l", "not %e", "%e in d",
 		"%v < %e < 3", "%c and %c", "%c or %c", "any(%l)", "%l == %l", "%s == %s",
@@ -293,6 +294,8 @@ static const struct forms results[] = {
 	FORMS('w', "[]", "[%m]", "[%m, %m]", "[%m, %m, %m]"),
 	FORMS('a', "%t", "%n", "%l", "%m", "%w", "null", "%b"),
 	FORMS('e', "\"ann\"", "\"bob\""),
+	FORMS('q', "\"ann@b.c\"", "\"bob@b.c\""),
+	FORMS('d', "\"2026-11-22\"", "\"2026-11-23T10:00:00\""),
 	{0},
 };
 
@@ -302,11 +305,14 @@ static const char *result_of(struct maker *m, const struct plan_call *call)
 	const char *form = "null";
 	m->n = 0;
 	if (call->kind == CALL_ASK)
-		form = strstr(call->text.str->data, "how")    ? "%n"
-			: strstr(call->text.str->data, "who") ? "%t"
-			: strstr(call->text.str->data, "is")  ? "%b"
-			: call->kind_most.rank == KIND_ENUM   ? "%e"
-							      : "%l";
+		form = strstr(call->text.str->data, "mails")   ? "[%q]"
+			: strstr(call->text.str->data, "mail") ? "%q"
+			: strstr(call->text.str->data, "when") ? "%d"
+			: strstr(call->text.str->data, "how")  ? "%n"
+			: strstr(call->text.str->data, "who")  ? "%t"
+			: strstr(call->text.str->data, "is")   ? "%b"
+			: call->kind_most.rank == KIND_ENUM    ? "%e"
+							       : "%l";
 	else if (call->tool->result)
 		form = call->tool->result == &words    ? "%t"
 			: call->tool->result == &mail  ? "%m"
