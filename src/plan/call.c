@@ -91,6 +91,7 @@ int call_names(struct heap *h, const struct tool_set *tools, struct predeclared 
 			named(h, tools, i, end, 0, &out[n].value) < 0)
 			return -1;
 		out[n].name = text.str->data;
+		out[n].is_prefix = out[n].value.type == T_STRUCT;
 	}
 	return (int)n;
 }

@@ -23,7 +23,8 @@ size_t check_names(const struct tool_set *tools, struct heap *h, struct predecla
 	size_t n = 0;
 	for (size_t i = 0; i < ARRAY_LEN(own) && n < room; i++)
 		if (!is_known(own[i], strlen(own[i]), known, n_known))
-			out[n++] = (struct predeclared){own[i], VAL_UNSET};
+			out[n++] = (struct predeclared){own[i], VAL_UNSET,
+				strcmp(own[i], "date") == 0 || strcmp(own[i], "json") == 0};
 	for (size_t i = 0; i < tools->n && n < room; i++) {
 		const char *name = tools->tool[i].name;
 		size_t bytes = strcspn(name, ".");
@@ -32,7 +33,7 @@ size_t check_names(const struct tool_set *tools, struct heap *h, struct predecla
 			continue;
 		if (str_new(h, name, bytes, &text) < 0)
 			return n;
-		out[n++] = (struct predeclared){text.str->data, VAL_UNSET};
+		out[n++] = (struct predeclared){text.str->data, VAL_UNSET, name[bytes] == '.'};
 	}
 	return n;
 }

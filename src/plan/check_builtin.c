@@ -363,6 +363,13 @@ static struct av sum(struct checker *c, const struct call_args *args)
 	return v;
 }
 
+static struct av make_range(struct checker *c, const struct call_args *args)
+{
+	struct av v = new_object(c, OBJ_LIST, args->node, args_whole(c, args, false));
+	element_add(c, v, av_of(args_whole(c, args, true), T_INT));
+	return v;
+}
+
 static struct av make_struct(struct checker *c, const struct call_args *args)
 {
 	struct obj *o = obj_new(c, OBJ_STRUCT, args->node, 0);
@@ -465,9 +472,7 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 	case M_PAIRS:
 		return pairs(c, args, strcmp(name, "zip") == 0);
 	case M_RANGE:
-		v = new_object(c, OBJ_LIST, args->node, args_whole(c, args, false));
-		element_add(c, v, av_of(args_whole(c, args, true), T_INT));
-		return v;
+		return make_range(c, args);
 	case M_EXTREME:
 		return is_star			   ? plain(c, M_ANY, none, args)
 			: strcmp(name, "sum") == 0 ? sum(c, args)

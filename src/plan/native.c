@@ -153,7 +153,7 @@ int module_names(struct heap *h, struct predeclared *out, size_t room)
 	} modules[] = {{"json", json_functions}, {"date", date_functions}};
 	size_t n = 0;
 	for (; n < ARRAY_LEN(modules) && n < room; n++) {
-		out[n].name = modules[n].name;
+		out[n] = (struct predeclared){.name = modules[n].name, .is_prefix = true};
 		if (module_new(h, modules[n].name, modules[n].table, &out[n].value) < 0)
 			return -1;
 	}

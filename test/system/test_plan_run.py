@@ -121,9 +121,9 @@ class Runs(unittest.TestCase):
             ('print(matches("abc", "[a-c]"))\n', 1, "not of the form"),
             ('print(member("c", ["a", "b"]))\n', 1, "none of those"),
             ('approve("x", "ok?")\n', 6, "a person said no"),
-            ('try_call(print)\n', 6, "try_call"),
+            ('try_call(print)\n', 2, "try_call"),
             ('mail.send(to = mail.search("x")[0]["sender"])\n', 6, "untrusted data reaches mail.send.to"),
-            ('if mail.search("x")[0]["sender"] == "x":\n    mail.nothing()\n', 6, "mail.nothing"),
+            ('if mail.search("x")[0]["sender"] == "x":\n    mail.nothing()\n', 2, "mail.nothing"),
         ]
         for source, status, words in rows:
             done = self.run_plan(source, "--no-prompt")
