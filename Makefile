@@ -32,6 +32,8 @@ asan:           ## unit, driver and system tests under AddressSanitizer and UBSa
 
 fuzz:           ## each fuzz target for SECONDS_EACH
 	@dev/run_fuzz.sh $(SECONDS_EACH)
+	@ninja -C $(BUILD) test/test-plan_flow test/test-plan_foreseen >/dev/null
+	@for name in flow foreseen; do RETORT_PLANS=100000 $(BUILD)/test/test-plan_$$name || exit 1; done
 
 soak: all      ## thousands of sessions with random kills: leaks, stuck sessions (SOAKARGS: counts)
 	@RETORT=$(BUILD)/retort /usr/bin/python3 test/soak/soak.py $(SOAKARGS)

@@ -156,7 +156,7 @@ static int judge(struct judging *j, const struct plan_check_request *req, struct
 		.diags = &j->diags,
 		.has_margin = req->output == PLAN_EXPLAIN};
 	return check_plan(&j->check) < 0 ? PLAN_INVALID
-		: j->check.n_denied > 0	 ? PLAN_FAILED
+		: j->check.n_denied > 0	 ? PLAN_DENIED
 					 : PLAN_OK;
 }
 

@@ -20,7 +20,7 @@ struct plan_check_request {
  * Check a plan. *report gets what is found.
  *
  * Owns:    the caller ends *report with buf_done().
- * Returns: PLAN_OK; PLAN_FAILED when the policy denies something; PLAN_INVALID when one of the
+ * Returns: PLAN_OK; PLAN_DENIED when the policy denies something; PLAN_INVALID when one of the
  *          files is none, or the plan cannot be judged; or negative errno.
  * Errors:  ERR_NOT_FOUND, ERR_ACCESS, ERR_LIMIT, ERR_IO, ERR_USAGE, ERR_NO_MEMORY.
  */

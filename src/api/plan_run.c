@@ -396,7 +396,8 @@ static int prepare(struct run *r, struct err *err)
 	return 0;
 }
 
-/* What the check says before the run. Returns: 0 it may run, PLAN_DENIED, negative errno. */
+/* What the check says before the run. Returns: 0 it may run, PLAN_DENIED, PLAN_INVALID, negative
+ * errno. */
 static int check(struct run *r, struct err *err)
 {
 	struct diags diags = {0};
@@ -407,12 +408,12 @@ static int check(struct run *r, struct err *err)
 		.request = r->request,
 		.diags = &diags};
 	int rc = check_plan(&c);
-	bool is_refused = rc < 0 || c.n_denied > 0;
-	if (is_refused) {
+	int status = rc < 0 ? PLAN_INVALID : PLAN_DENIED;
+	if (rc < 0 || c.n_denied > 0) {
 		rc = r->req->is_json ? check_json(&c, r->report)
 			: rc < 0     ? diags_report(r->report, &r->p.src, &diags, false)
 				     : check_text(&c, r->report);
-		return rc < 0 ? no_memory(err) : PLAN_DENIED;
+		return rc < 0 ? no_memory(err) : status;
 	}
 	if (c.n_asked > 0 && r->req->approve && r->record.n_known == 0) {
 		cleanup_buf struct buf text = BUF_INIT(1 << 20);

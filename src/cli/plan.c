@@ -220,9 +220,9 @@ static const struct cmd_example examples[] = {
 
 static const struct cmd_exit exits[] = {
 	{"0", "done"},
-	{"1", "the plan stopped with an error, the policy denies something, or a test of it fails"},
+	{"1", "the plan stopped with an error, or a test of a policy fails"},
 	{"2", "the file is no plan or no policy, the plan cannot be checked, or wrong use"},
-	{"6", "the policy does not allow a run, or a person said no"},
+	{"6", "the policy denies something, or a person said no"},
 };
 
 const struct cmd cmd_plan = {

@@ -413,3 +413,40 @@ bool label_is_below(const struct labels *all, uint32_t a, uint32_t b)
 		label_is_subset(all, y.readers, x.readers) && kind_is_below(x.kind, y.kind) &&
 		label_is_subset(all, y.endorsements, x.endorsements);
 }
+
+/* Is "tool:mail#ann" within a set because "tool:mail#*" is? */
+static bool has_items(const struct labels *all, uint32_t set, const char *one)
+{
+	const char *of = strchr(one, '#');
+	size_t bytes = of ? (size_t)(of - one) + 1 : 0;
+	uint32_t atom;
+	for (size_t i = 0; of && (atom = label_nth(all, set, i)); i++) {
+		const char *text = label_text(all, atom);
+		if (strncmp(text, one, bytes) == 0 && strcmp(text + bytes, "*") == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_origin_foreseen(const struct labels *all, uint32_t atom, uint32_t set)
+{
+	uint32_t one;
+	for (size_t i = 0; (one = label_nth(all, set, i)); i++)
+		if (one == atom)
+			return true;
+	return has_items(all, set, label_text(all, atom));
+}
+
+bool label_is_foreseen(const struct labels *all, uint32_t run, uint32_t check)
+{
+	struct label x = all->label[run], y = all->label[check];
+	uint32_t atom;
+	bool is_all = y.origins == LABEL_ALL;
+	if (x.origins == LABEL_ALL && !is_all)
+		return false;
+	for (size_t i = 0; !is_all && (atom = label_nth(all, x.origins, i)); i++)
+		if (!is_origin_foreseen(all, atom, y.origins))
+			return false;
+	return label_is_subset(all, y.readers, x.readers) && kind_is_below(x.kind, y.kind) &&
+		label_is_subset(all, y.endorsements, x.endorsements);
+}

@@ -24,7 +24,7 @@ struct kind {
 	uint32_t type; /* KIND_HANDLE, KIND_NAME: an atom; 0 is any */
 };
 
-/* Sets of atoms, interned: 0 is the empty one. LABEL_ALL is every atom there is or will be. */
+/* Sets of atoms, interned: 0 is empty, LABEL_ALL is every atom there is or will be. */
 enum { LABEL_ALL = UINT32_MAX, LABEL_FAILED = UINT32_MAX, LABEL_BOTTOM = 0 };
 enum { LABEL_ATOMS_MAX = 1 << 16, LABEL_LABELS_MAX = 1 << 20, LABEL_ATOM_MAX_BYTES = 1024 };
 
@@ -72,6 +72,8 @@ uint32_t label_join(struct labels *all, uint32_t a, uint32_t b);
 
 /* Is @a below @b, so that whatever allows @b allows @a? */
 bool label_is_below(const struct labels *all, uint32_t a, uint32_t b);
+/* Of a run and a check: the items of "tool:mail#ann" are among those of "tool:mail#*". */
+bool label_is_foreseen(const struct labels *all, uint32_t run, uint32_t check);
 
 /* The same of kinds. */
 struct kind kind_join(struct kind a, struct kind b);

@@ -2,6 +2,7 @@
 #include "plan/call.h"
 
 #include "base/utf8.h"
+#include "plan/ask.h"
 #include "plan/endorse.h"
 #include "plan/flow.h"
 #include "plan/json.h"
@@ -79,6 +80,9 @@ int call_names(struct heap *h, const struct tool_set *tools, struct predeclared 
 	for (size_t i = 0; endorse_functions[i].name && n < room; i++)
 		out[n++] = (struct predeclared){endorse_functions[i].name,
 			VAL_PTR(T_NATIVE, (void *)&endorse_functions[i])};
+	for (size_t i = 0; ask_functions[i].name && n < room; i++)
+		out[n++] = (struct predeclared){
+			ask_functions[i].name, VAL_PTR(T_NATIVE, (void *)&ask_functions[i])};
 	for (size_t i = 0, end; i < tools->n && n < room; i = end, n++) {
 		struct val text;
 		const char *name = tools->tool[i].name;
@@ -87,6 +91,7 @@ int call_names(struct heap *h, const struct tool_set *tools, struct predeclared 
 			named(h, tools, i, end, 0, &out[n].value) < 0)
 			return -1;
 		out[n].name = text.str->data;
+		out[n].is_prefix = out[n].value.type == T_STRUCT;
 	}
 	return (int)n;
 }
@@ -178,102 +183,17 @@ static int sort(
 		: 0;
 }
 
-/* Schemas as a plan writes them: str, [str], ["a", "b"], {"name": str}, "email". */
-static int schema_of(struct vm *vm, struct val v, struct val *out, struct kind *most);
-
-static int set(struct vm *vm, struct val dict, const char *name, struct val v)
-{
-	struct val key;
-	return str_of(vm->h, name, &key) < 0 || table_put(vm->h, dict.table, key, v) < 0 ? -1 : 0;
-}
-
-static int set_text(struct vm *vm, struct val dict, const char *name, const char *text)
-{
-	struct val v;
-	return str_of(vm->h, text, &v) < 0 ? -1 : set(vm, dict, name, v);
-}
-
-static int native_schema(struct vm *vm, struct val v, struct val dict, struct kind *most)
-{
-	static const struct {
-		const char *name, *type;
-		enum label_kind rank;
-	} rows[] = {{"str", "string", KIND_TEXT}, {"int", "integer", KIND_NUMBER},
-		{"float", "number", KIND_NUMBER}, {"bool", "boolean", KIND_BOOL}};
-	for (size_t i = 0; v.type == T_NATIVE && i < ARRAY_LEN(rows); i++)
-		if (strcmp(v.native->name, rows[i].name) == 0) {
-			most->rank = rows[i].rank;
-			return set_text(vm, dict, "type", rows[i].type);
-		}
-	return heap_fail(vm->h,
-		"ask: no such schema: str, int, float, bool, [str], [\"a\", \"b\"], {\"name\": str} or \"email\"");
-}
-
-static int list_schema(struct vm *vm, struct val v, struct val dict, struct kind *most)
-{
-	struct kind inner = {0};
-	struct val item;
-	uint32_t n = v.list->n;
-	if (n == 1 && v.list->item[0].type != T_STRING) {
-		if (schema_of(vm, v.list->item[0], &item, &inner) < 0 ||
-			set(vm, dict, "items", item) < 0)
-			return -1;
-		most->rank = KIND_TEXT;
-		return set_text(vm, dict, "type", "array");
-	}
-	for (uint32_t i = 0; i < n; i++)
-		if (v.list->item[i].type != T_STRING)
-			return heap_fail(vm->h, "ask: what may be answered must be strings");
-	*most = (struct kind){.rank = KIND_ENUM, .size = MAX(n, 2u)};
-	return set_text(vm, dict, "type", "string") < 0 ? -1 : set(vm, dict, "enum", v);
-}
-
-static int dict_schema(struct vm *vm, struct val v, struct val dict)
-{
-	struct val fields, required, one;
-	struct kind inner;
-	const struct entry *e;
-	uint32_t at = 0;
-	if (table_new(vm->h, T_DICT, 0, &fields) < 0 || list_new(vm->h, 0, &required) < 0)
-		return -1;
-	while ((e = table_next(v.table, &at)))
-		if (schema_of(vm, e->value, &one, &inner) < 0 ||
-			table_put(vm->h, fields.table, e->key, one) < 0 ||
-			list_append(vm->h, required.list, e->key) < 0)
-			return -1;
-	return set_text(vm, dict, "type", "object") < 0 || set(vm, dict, "properties", fields) < 0
-		? -1
-		: set(vm, dict, "required", required);
-}
-
-static int schema_of(struct vm *vm, struct val v, struct val *out, struct kind *most)
-{
-	int r;
-	*most = (struct kind){.rank = KIND_TEXT};
-	if (table_new(vm->h, T_DICT, 0, out) < 0 || heap_enter(vm->h) < 0)
-		return -1;
-	if (v.type == T_NONE || v.type == T_UNSET)
-		r = set_text(vm, *out, "type", "string");
-	else if (v.type == T_STRING)
-		r = set_text(vm, *out, "type", "string") < 0 ? -1 : set(vm, *out, "format", v);
-	else if (v.type == T_LIST)
-		r = list_schema(vm, v, *out, most);
-	else
-		r = v.type == T_DICT ? dict_schema(vm, v, *out) : native_schema(vm, v, *out, most);
-	heap_leave(vm->h);
-	return r;
-}
-
 static int read_ask(struct vm *vm, struct plan_call *call)
 {
 	static const char *const names[] = {"question", "data", "schema"};
 	struct val in[3];
 	if (sort(vm, &vm->call_args, names, 3, in) < 0 || arg_string(vm, "ask", in[0]) < 0 ||
-		schema_of(vm, in[2], &call->schema, &call->kind_most) < 0)
+		ask_schema(vm, in[2], &call->schema, &call->kind_most) < 0)
 		return -1;
 	call->kind = CALL_ASK;
 	call->text = in[0];
 	call->value = in[1];
+	call->asked = in[2];
 	for (size_t i = 0; i < 3 && vm->flow.all; i++)
 		call->label = flow_join(vm, call->label, flow_whole(vm, in[i]));
 	return call->label == LABEL_FAILED ? -1 : 0;
@@ -346,11 +266,21 @@ static uint32_t with_kind(struct vm *vm, uint32_t label, struct kind kind)
 	return label_intern(vm->flow.all, &l);
 }
 
+/* How much there is of it is a number, whatever it is. */
+static uint32_t sized(struct vm *vm, uint32_t label)
+{
+	if (label == LABEL_FAILED || label == 0)
+		return label;
+	struct label l = label_get(vm->flow.all, label);
+	l.kind = (struct kind){.rank = KIND_NUMBER};
+	return label_intern(vm->flow.all, &l);
+}
+
 /* What comes in is labelled as it is declared: how much it can say depends on its type. */
 static int paint(struct vm *vm, struct val *v, const struct tool_type *type, uint32_t label)
 {
 	int r = 0;
-	uint32_t shape = flow_cap(vm, label, T_INT), at = 0;
+	uint32_t shape = sized(vm, label), at = 0;
 	if (v->type != T_LIST && v->type != T_DICT) {
 		struct kind kind = type ? type->kind : (struct kind){.rank = KIND_TEXT};
 		if (type && type->name)
@@ -380,7 +310,8 @@ static int paint(struct vm *vm, struct val *v, const struct tool_type *type, uin
 static int paint_result(struct vm *vm, const struct plan_call *call, const struct policy *policy,
 	struct val *v, uint32_t *label)
 {
-	uint32_t inputs = flow_join(vm, call->label, call->guard);
+	/* That it was called is in the guard, which what is written here gets at the end. */
+	uint32_t inputs = call->label;
 	const struct tool_type *type = call->tool->result;
 	*label = policy_result(policy, call->tool, inputs);
 	if (*label == LABEL_FAILED)
@@ -429,6 +360,15 @@ static int tried(struct vm *vm, struct val value, struct val error, uint32_t lab
 	return r->n == 3 ? 0 : -1;
 }
 
+/* What is not of the schema is not let in, and not repeated either. */
+static int check_answer(struct vm *vm, const struct plan_call *call, struct val v)
+{
+	int r = ask_fits(vm, call->asked, v);
+	return r == 0
+		? heap_fail_kind(vm->h, FAIL_TOOL, "ask: the answer is not what was asked for")
+		: r;
+}
+
 int call_answer(struct program *p, const struct plan_call *call, const struct policy *policy,
 	const char *json, size_t bytes)
 {
@@ -437,9 +377,10 @@ int call_answer(struct program *p, const struct plan_call *call, const struct po
 	uint32_t label = 0;
 	if (json_read(vm->h, json, bytes, &v) < 0)
 		return -1;
+	if (call->kind == CALL_ASK && check_answer(vm, call, v) < 0)
+		return -1;
 	if (vm->flow.all && call->kind == CALL_ASK)
-		label = of_origin(
-			vm, "model", flow_join(vm, call->label, call->guard), call->kind_most);
+		label = of_origin(vm, "model", call->label, call->kind_most);
 	if (vm->flow.all && call->kind == CALL_ASK && paint(vm, &v, NULL, label) < 0)
 		return -1;
 	if (vm->flow.all && call->kind == CALL_TOOL &&
@@ -475,7 +416,7 @@ int call_error(struct program *p, const struct plan_call *call, const struct pol
 		return -1;
 	if (vm->flow.all) {
 		(void)snprintf(origin, sizeof origin, "error:%s", name);
-		label = policy_result(policy, call->tool, flow_join(vm, call->label, call->guard));
+		label = policy_result(policy, call->tool, call->label);
 		if (label == LABEL_FAILED)
 			return -1;
 		v.label = of_origin(vm, origin, label, (struct kind){.rank = KIND_TEXT});

@@ -17,6 +17,7 @@ struct plan_call {
 	struct val value;	 /* CALL_APPROVE: what; CALL_ASK: the data */
 	struct val text;	 /* CALL_APPROVE: the reason, CALL_ASK: the question; strings */
 	struct val schema;	 /* CALL_ASK: JSON Schema as a dict */
+	struct val asked;	 /* and as the plan wrote it */
 	struct kind kind_most;	 /* CALL_ASK: what the answer can say at most */
 	uint32_t label;		 /* of all that goes in */
 	uint32_t guard;		 /* of what decided that it happens */

@@ -18,11 +18,13 @@ static bool is_known(const char *name, size_t bytes, const struct predeclared *n
 size_t check_names(const struct tool_set *tools, struct heap *h, struct predeclared *out,
 	size_t room, const struct predeclared *known, size_t n_known)
 {
-	static const char *const own[] = {"approve", "ask", "matches", "member", "try_call"};
+	static const char *const own[] = {"Email", "Url", "approve", "ask", "date", "enum", "json",
+		"matches", "member", "try_call"};
 	size_t n = 0;
 	for (size_t i = 0; i < ARRAY_LEN(own) && n < room; i++)
 		if (!is_known(own[i], strlen(own[i]), known, n_known))
-			out[n++] = (struct predeclared){own[i], VAL_UNSET};
+			out[n++] = (struct predeclared){own[i], VAL_UNSET,
+				strcmp(own[i], "date") == 0 || strcmp(own[i], "json") == 0};
 	for (size_t i = 0; i < tools->n && n < room; i++) {
 		const char *name = tools->tool[i].name;
 		size_t bytes = strcspn(name, ".");
@@ -31,7 +33,7 @@ size_t check_names(const struct tool_set *tools, struct heap *h, struct predecla
 			continue;
 		if (str_new(h, name, bytes, &text) < 0)
 			return n;
-		out[n++] = (struct predeclared){text.str->data, VAL_UNSET};
+		out[n++] = (struct predeclared){text.str->data, VAL_UNSET, name[bytes] == '.'};
 	}
 	return n;
 }
@@ -168,6 +170,9 @@ int check_plan(struct check *out)
 	file.first = cells_add(&c, scope->n_slots + 1);
 	c.file = c.frame = &file;
 	if (file.first && ground_init(&c.ground, c.h, out->request, out->policy) == 0) {
+		c.own = label_union(c.labels, label_get(c.labels, c.ground.user).origins,
+			label_union(
+				c.labels, c.plan, label_get(c.labels, c.ground.by_policy).origins));
 		for (uint32_t i = 0; i < scope->n_slots; i++)
 			c.cells[file.first + i].is_shared = scope->slot_symbols[i]->is_cell;
 		exec(&c, out->tree);

@@ -12,6 +12,8 @@ enum model {
 	M_PART,	 /* the same; constants only choose */
 	M_PARTS, /* a list of such */
 	M_NUMBER,
+	M_DATE,
+	M_DATE_TEXT, /* a date when the plan says how it is written */
 	M_BOOL,
 	M_LENGTH,
 	M_TRUTH,
@@ -25,6 +27,7 @@ enum model {
 	M_ANY, /* anything of all that went in */
 	M_DICT,
 	M_STRUCT,
+	M_ENUM, /* a list of the arguments */
 	M_NOTHING,
 	M_APPROVE,
 	M_ASK,
@@ -51,6 +54,8 @@ struct row {
 };
 
 static const struct row natives[] = {
+	{"Email", M_NOTHING},
+	{"Url", M_NOTHING},
 	{"abs", M_NUMBER},
 	{"all", M_BOOL},
 	{"any", M_BOOL},
@@ -59,8 +64,15 @@ static const struct row natives[] = {
 	{"bool", M_TRUTH},
 	{"bytes", M_TEXT},
 	{"chr", M_TEXT},
+	{"date.add", M_DATE},
+	{"date.compare", M_NUMBER},
+	{"date.diff", M_NUMBER},
+	{"date.format", M_DATE_TEXT},
+	{"date.parse", M_DATE},
+	{"date.weekday", M_NUMBER},
 	{"dict", M_DICT},
 	{"dir", M_ANY},
+	{"enum", M_ENUM},
 	{"enumerate", M_PAIRS},
 	{"fail", M_NOTHING},
 	{"float", M_NUMBER},
@@ -69,8 +81,9 @@ static const struct row natives[] = {
 	{"int", M_NUMBER},
 	{"isinstance", M_BOOL},
 	{"json.decode", M_ANY},
+	{"json.dumps", M_TEXT},
 	{"json.encode", M_TEXT},
-	{"json.indent", M_TEXT},
+	{"json.loads", M_ANY},
 	{"len", M_LENGTH},
 	{"list", M_LIST},
 	{"matches", M_ANY},
@@ -176,6 +189,16 @@ static const struct row *find(const struct row *rows, size_t n, const char *name
 bool native_is_known(const char *name)
 {
 	return find(natives, ARRAY_LEN(natives), name) != NULL;
+}
+
+const char *check_native(size_t n)
+{
+	return n < ARRAY_LEN(natives) ? natives[n].name : NULL;
+}
+
+const char *check_method(size_t n)
+{
+	return n < ARRAY_LEN(methods) ? methods[n].name : NULL;
 }
 
 bool method_is_known(const char *name)
@@ -340,6 +363,13 @@ static struct av sum(struct checker *c, const struct call_args *args)
 	return v;
 }
 
+static struct av make_range(struct checker *c, const struct call_args *args)
+{
+	struct av v = new_object(c, OBJ_LIST, args->node, args_whole(c, args, false));
+	element_add(c, v, av_of(args_whole(c, args, true), T_INT));
+	return v;
+}
+
 static struct av make_struct(struct checker *c, const struct call_args *args)
 {
 	struct obj *o = obj_new(c, OBJ_STRUCT, args->node, 0);
@@ -350,6 +380,21 @@ static struct av make_struct(struct checker *c, const struct call_args *args)
 	}
 	if (o && args->has_starstar)
 		cell_add(c, o->rest, element_of(c, args->starstar));
+	return v;
+}
+
+static struct av make_enum(struct checker *c, const struct call_args *args)
+{
+	struct obj *o = obj_new(c, OBJ_LIST, args->node, 0);
+	struct av v = obj_value(c, o, public);
+	for (uint32_t i = 0; o && i < args->n; i++) {
+		struct field *field = field_at(c, o, VAL_INT(i), true);
+		cell_add(c, field ? field->cell : o->rest, args->positional[i]);
+	}
+	if (args->has_star)
+		contents_add(c, v, args->star);
+	if (o)
+		o->is_fuzzy |= args->has_star;
 	return v;
 }
 
@@ -367,6 +412,13 @@ static struct av plain(
 	case M_NUMBER:
 		m = mark_capped(c, m, KIND_NUMBER);
 		return av_of(m.label ? mark_raised(c, m, KIND_NUMBER) : m, T_FLOAT);
+	case M_DATE_TEXT:
+		if (chosen(c, args_nth(args, 1)).label != LABEL_BOTTOM || args->n != 2)
+			return av_of(text_mark(c, m, args->node), T_STRING);
+		/* fall through */
+	case M_DATE:
+		m = mark_capped(c, m, KIND_DATE);
+		return av_of(m.label ? mark_raised(c, m, KIND_DATE) : m, T_STRING);
 	case M_BOOL:
 		return av_of(mark_capped(c, m, KIND_BOOL), T_BOOL);
 	case M_PARTS:
@@ -405,7 +457,10 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 			    : mark_capped(c, structure_of(c, x), KIND_NUMBER);
 		return av_of(mark_join(c, m, mark_planned(c, args->node, KIND_NUMBER)), T_INT);
 	case M_TRUTH:
-		return av_of(is_star ? args_whole(c, args, true) : truth_of(c, x), T_BOOL);
+		is_star |= x.konst.type != T_UNSET;
+		return av_of(is_star ? mark_capped(c, args_whole(c, args, true), KIND_BOOL)
+				     : truth_of(c, x),
+			T_BOOL);
 	case M_LIST:
 		return collect(c, OBJ_LIST, args, none, false);
 	case M_TUPLE:
@@ -417,9 +472,7 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 	case M_PAIRS:
 		return pairs(c, args, strcmp(name, "zip") == 0);
 	case M_RANGE:
-		v = new_object(c, OBJ_LIST, args->node, args_whole(c, args, false));
-		element_add(c, v, av_of(args_whole(c, args, true), T_INT));
-		return v;
+		return make_range(c, args);
 	case M_EXTREME:
 		return is_star			   ? plain(c, M_ANY, none, args)
 			: strcmp(name, "sum") == 0 ? sum(c, args)
@@ -433,6 +486,8 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 		return v;
 	case M_STRUCT:
 		return make_struct(c, args);
+	case M_ENUM:
+		return make_enum(c, args);
 	case M_NOTHING:
 		return av_constant(c, args->node, VAL_NONE);
 	case M_APPROVE:

@@ -283,11 +283,12 @@ struct mark args_whole(struct checker *c, const struct call_args *args, bool has
 {
 	struct mark m = public;
 	for (uint32_t i = 0; i < args->n; i++)
-		if (has_constants || args->positional[i].konst.type == T_UNSET)
-			m = mark_join(c, m, whole(c, args->positional[i]));
+		m = mark_join(c, m,
+			has_constants ? whole(c, args->positional[i])
+				      : chosen(c, args->positional[i]));
 	for (uint32_t i = 0; i < args->n_named; i++)
-		if (has_constants || args->named[i].konst.type == T_UNSET)
-			m = mark_join(c, m, whole(c, args->named[i]));
+		m = mark_join(
+			c, m, has_constants ? whole(c, args->named[i]) : chosen(c, args->named[i]));
 	if (args->has_star)
 		m = mark_join(c, m, whole(c, args->star));
 	if (args->has_starstar)

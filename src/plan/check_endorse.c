@@ -1,6 +1,7 @@
 /* approve, ask and try_call. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/checker.h"
 
+#include "plan/ask_type.h"
 #include "plan/str.h"
 
 #include <string.h>
@@ -30,42 +31,89 @@ struct av model_approve(struct checker *c, const struct call_args *args)
 	return from;
 }
 
-/* The kind of what the quarantined model may answer, by the schema it is given. */
-static enum label_kind schema_kind(struct checker *c, struct av schema, uint32_t *type)
+static const struct ask_type *asked_type(struct checker *c, struct av schema)
 {
 	const struct obj *o = obj_nth(c, schema, 0);
-	static const struct {
-		const char *name;
-		enum label_kind rank;
-		uint32_t type;
-	} rows[] = {{"bool", KIND_BOOL, T_BOOL}, {"int", KIND_NUMBER, T_INT},
-		{"float", KIND_NUMBER, T_FLOAT}, {"str", KIND_TEXT, T_STRING}};
-	*type = N_TYPES;
-	for (size_t i = 0;
-		o && !obj_nth(c, schema, 1) && o->kind == OBJ_NATIVE && i < ARRAY_LEN(rows); i++)
-		if (strcmp(rows[i].name, o->name) == 0) {
-			*type = rows[i].type;
-			return rows[i].rank;
-		}
-	return KIND_TEXT;
+	if (schema.konst.type == T_STRING)
+		return ask_type_format(schema.konst.str->data);
+	if (!o || obj_nth(c, schema, 1))
+		return NULL;
+	return o->kind == OBJ_NATIVE || (o->kind == OBJ_PREFIX && strcmp(o->name, "date") == 0)
+		? ask_type_named(o->name)
+		: NULL;
+}
+
+/* What the quarantined model may answer: its kind, and that of each element of a list. */
+struct asked {
+	struct kind kind;
+	uint32_t type; /* enum type; N_TYPES: not known */
+	bool is_list;
+};
+
+static struct asked asked_of(struct checker *c, struct av schema)
+{
+	struct asked a = {.kind = {.rank = KIND_TEXT}, .type = N_TYPES};
+	struct val all = schema.type == T_LIST ? concrete(c, schema, 0) : VAL_UNSET;
+	const struct obj *o = obj_nth(c, schema, 0);
+	const struct ask_type *type;
+	/* ["a", "b"]: one of them. */
+	if (all.type == T_TUPLE && all.tuple->n > 1) {
+		a.kind = (struct kind){.rank = KIND_ENUM, .size = all.tuple->n};
+		a.type = T_STRING;
+		return a;
+	}
+	if (all.type == T_TUPLE && all.tuple->n == 1) {
+		a.kind = (struct kind){.rank = KIND_ENUM, .size = 2};
+		a.type = T_STRING;
+		return a;
+	}
+	a.is_list = schema.type == T_LIST && is_sure(c, schema) && !o->is_fuzzy &&
+		o->n_fields == 1 && c->cells[o->rest].v.type == T_UNSET;
+	type = asked_type(c, a.is_list ? c->cells[o->field[0].cell].v : schema);
+	if (schema.type == T_UNSET)
+		a.type = T_STRING;
+	if (!type)
+		return a;
+	a.kind.rank = type->rank;
+	a.type = type->type;
+	if (type->rank == KIND_NAME)
+		a.kind.type = label_atom(c->labels, type->format, strlen(type->format));
+	return a;
+}
+
+/* A list of such, which is as long as it likes. */
+static struct av list_of(struct checker *c, const struct node *node, struct av x)
+{
+	struct obj *o = obj_new(c, OBJ_LIST, node, 0);
+	struct mark m = mark_raised(c, mark_capped(c, x.m, KIND_NUMBER), KIND_NUMBER);
+	struct av v = obj_value(c, o, m);
+	if (o) {
+		o->is_fuzzy = true;
+		cell_add(c, o->structure, av_of(m, N_TYPES));
+		cell_add(c, o->rest, x);
+	}
+	return v;
 }
 
 struct av model_ask(struct checker *c, const struct call_args *args)
 {
 	struct mark m = args_whole(c, args, true);
 	struct av schema = args_nth(args, 2), by_name = args_named(args, "schema");
-	uint32_t type, atom = label_atom(c->labels, "model", 5);
+	uint32_t atom = label_atom(c->labels, "model", 5);
 	struct label l = {.origins = label_set(c->labels, atom), .readers = LABEL_ALL};
 	if (m.label == LABEL_FAILED || labels_has_failed(c->labels))
 		return av_of(m, N_TYPES);
 	struct label in = label_get(c->labels, m.label);
 	l.origins = label_union(c->labels, l.origins, in.origins);
 	l.readers = in.readers;
-	l.kind.rank = schema_kind(c, by_name.type == T_UNSET ? schema : by_name, &type);
+	const struct asked a = asked_of(c, by_name.type == T_UNSET ? schema : by_name);
+	l.kind = a.kind;
 	uint32_t label = label_intern(c->labels, &l);
 	const struct event through = {EVENT_THROUGH, m.event, 0, label, args->node, NULL};
 	m = (struct mark){label, event_new(c, &through)};
-	return type == N_TYPES ? any_value(c, args->node, 0, m) : av_of(m, type);
+	if (a.is_list && a.type != N_TYPES)
+		return list_of(c, args->node, av_of(m, a.type));
+	return a.type == N_TYPES ? any_value(c, args->node, 0, m) : av_of(m, a.type);
 }
 
 /* struct(ok, value, error): an error says something of what went in. */

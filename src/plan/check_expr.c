@@ -169,12 +169,6 @@ static struct av eval_unary(struct checker *c, const struct node *node)
 	return out;
 }
 
-/* What a place in a text says: a constant is the same in every run. */
-static struct mark chosen(struct checker *c, struct av v)
-{
-	return v.konst.type == T_UNSET ? whole(c, v) : public;
-}
-
 static struct av told(struct checker *c, struct mark m)
 {
 	return av_of(mark_capped(c, derived(c, m, KIND_BOOL), KIND_BOOL), T_BOOL);
@@ -207,9 +201,10 @@ static struct av eval_chain(struct checker *c, const struct node *node)
 static struct av eval_not(struct checker *c, const struct node *node)
 {
 	struct av v = eval(c, node->kid[0]);
-	struct av out = told(c, truth_of(c, v));
-	bool truth;
-	if (const_truth(v, &truth))
+	bool truth, is_const = const_truth(v, &truth);
+	/* A constant tells nothing as a condition; as a value it is still whose it was. */
+	struct av out = told(c, is_const ? v.m : truth_of(c, v));
+	if (is_const)
 		out.konst = VAL_BOOL(!truth);
 	return out;
 }
@@ -406,7 +401,9 @@ static struct av eval_predeclared(struct checker *c, const struct node *node)
 	uint32_t type = symbol->value.type;
 	if (!tool && (type == T_BOOL || type == T_NONE))
 		return av_constant(c, node, symbol->value);
-	bool is_prefix = !tool && (tool_is_prefix(c->tools, name) || strcmp(name, "json") == 0);
+	bool is_prefix = !tool &&
+		(tool_is_prefix(c->tools, name) || strcmp(name, "json") == 0 ||
+			strcmp(name, "date") == 0);
 	struct obj *o = obj_new(c,
 		tool		    ? OBJ_TOOL
 			: is_prefix ? OBJ_PREFIX

@@ -169,6 +169,15 @@ struct mark whole(struct checker *c, struct av v)
 	return v.refs ? walk_all(c, v).m : v.m;
 }
 
+/* What a value says that only chooses: a constant of the plan chooses the same in every run. */
+struct mark chosen(struct checker *c, struct av v)
+{
+	struct mark m = whole(c, v);
+	bool is_own = v.konst.type != T_UNSET && m.label != LABEL_FAILED &&
+		label_is_subset(c->labels, label_get(c->labels, m.label).origins, c->own);
+	return is_own ? (struct mark){0} : m;
+}
+
 /* Is nothing in it that can be called, or that has attributes? */
 bool is_data(struct checker *c, struct av v)
 {
@@ -277,9 +286,7 @@ struct av item_of(struct checker *c, struct av v, struct av key)
 	struct mark m = v.m;
 	struct av all = AV_NONE;
 	struct obj *o;
-	/* A constant chooses the same place in every run. */
-	if (key.konst.type == T_UNSET)
-		m = mark_join(c, m, mark_capped(c, mark_unplanned(c, whole(c, key)), KIND_NUMBER));
+	m = mark_join(c, m, mark_capped(c, mark_unplanned(c, chosen(c, key)), KIND_NUMBER));
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
 		all = av_join(c, all, item_in(c, o, key.konst));
 		/* A key that is not there ends the run; what is first is a matter of order. */
@@ -314,8 +321,7 @@ static void set_in(struct checker *c, struct obj *o, struct av key, struct av x,
 	struct mark said = whole(c, key);
 	if (!is_place)
 		cell_add(c, o->keys, av_of(said, N_TYPES));
-	if (key.konst.type == T_UNSET)
-		cell_add(c, o->structure, av_of(mark_capped(c, said, KIND_NUMBER), N_TYPES));
+	cell_add(c, o->structure, av_of(mark_capped(c, chosen(c, key), KIND_NUMBER), N_TYPES));
 }
 
 /* Is it one object in every run? */
@@ -329,8 +335,7 @@ void item_set(struct checker *c, struct av v, struct av key, struct av x)
 {
 	bool is_only = is_sure(c, v);
 	struct obj *o;
-	if (key.konst.type == T_UNSET)
-		x = av_with(c, x, mark_capped(c, whole(c, key), KIND_NUMBER));
+	x = av_with(c, x, mark_capped(c, chosen(c, key), KIND_NUMBER));
 	/* Which object it is put into is seen in all of them. */
 	if (!is_only)
 		x = av_with(c, x, v.m);
@@ -382,7 +387,9 @@ struct val concrete(struct checker *c, struct av v, uint32_t depth)
 	struct val all;
 	if (v.konst.type != T_UNSET)
 		return v.konst;
-	if (!o || obj_nth(c, v, 1) || depth == CONCRETE_DEPTH_MAX || o->is_many || o->is_fuzzy ||
+	/* It may be that object, or something else. */
+	if ((v.type != T_LIST && v.type != T_TUPLE) || !o || obj_nth(c, v, 1) ||
+		depth == CONCRETE_DEPTH_MAX || o->is_many || o->is_fuzzy ||
 		(o->kind != OBJ_LIST && o->kind != OBJ_TUPLE) || o->n_fields > CONCRETE_MAX ||
 		c->cells[o->rest].v.type != T_UNSET ||
 		c->cells[o->structure].v.m.label != LABEL_BOTTOM ||

@@ -218,9 +218,8 @@ bool join_changes(struct checker *c, struct changes *all, struct mark guard)
 		uint32_t cell = all->item[i].cell;
 		struct av old = c->cells[cell].v;
 		struct av now = joined(c, old, &all->item[i], guard);
-		if (av_equal(old, now))
-			continue;
-		is_changed = true;
+		is_changed |= !av_equal(old, now);
+		/* Also when it is the same: the region around has to know that it was written. */
 		cell_put(c, cell, now);
 	}
 	return is_changed;

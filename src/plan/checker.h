@@ -135,6 +135,7 @@ struct checker {
 	const struct tool_set *tools;
 	struct ground ground;
 	uint32_t plan; /* the set of that origin */
+	uint32_t own;  /* and with those of the user and the policy */
 	struct place *cells;
 	uint32_t n_cells, cell_room;
 	struct changes trail;
@@ -201,6 +202,7 @@ struct mark truth_of(struct checker *c, struct av v);
 bool is_sure(struct checker *c, struct av v);
 bool is_data(struct checker *c, struct av v);
 struct mark whole(struct checker *c, struct av v);
+struct mark chosen(struct checker *c, struct av v);
 struct av element_of(struct checker *c, struct av v);
 struct av iterated(struct checker *c, struct av v);
 struct av item_of(struct checker *c, struct av v, struct av key);

@@ -76,6 +76,18 @@ uint32_t flow_guard_slow(struct vm *vm, uint32_t label)
 	return guard;
 }
 
+uint32_t flow_choice(struct vm *vm, uint32_t label)
+{
+	if (label == LABEL_FAILED || flow_guard(vm, label) == 0)
+		return label == LABEL_FAILED ? label : 0;
+	struct label l = label_get(vm->flow.all, flow_cap(vm, label, T_INT));
+	l.origins = loud(vm, l.origins);
+	uint32_t choice = label_intern(vm->flow.all, &l);
+	if (choice == LABEL_FAILED)
+		no_memory(vm);
+	return choice;
+}
+
 /* The structure's label with what happened since it was looked at. */
 static uint32_t caught_up(struct vm *vm, uint32_t *label, uint32_t *seen)
 {
@@ -286,6 +298,8 @@ int flow_raise(struct vm *vm, const struct frame *f, uint32_t label)
 	if (guard == vm->h->guard)
 		return 0;
 	vm->h->guard = guard;
+	if (vm->flow.is_explicit)
+		return 0;
 	for (;;) {
 		const struct writes *w = &f->code->writes[at];
 		for (uint32_t i = 0; i < w->n; i++)
@@ -306,7 +320,7 @@ void flow_merge(struct vm *vm, struct frame *f, uint32_t region)
 	f->region = w->outer;
 	if (guard == before)
 		return;
-	for (uint32_t i = 0; i < w->n; i++)
+	for (uint32_t i = 0; i < w->n && !vm->flow.is_explicit; i++)
 		if (w->item[i].what == WRITE_NAME) {
 			struct val *v = write_at(f, w->item[i]);
 			v->label = flow_join(vm, v->label, guard);

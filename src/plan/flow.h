@@ -35,8 +35,9 @@ static inline bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b)
 uint32_t flow_shape(struct vm *vm, struct val v);
 uint32_t flow_whole(struct vm *vm, struct val v);
 
-/* Nobody chooses more than a value of the type can say. */
+/* Nobody chooses more than a value of the type can say; what the choice of a place says. */
 uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type);
+uint32_t flow_choice(struct vm *vm, uint32_t label);
 
 /* What a condition of that label guards. */
 uint32_t flow_guard_slow(struct vm *vm, uint32_t label);

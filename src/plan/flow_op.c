@@ -54,7 +54,7 @@ static void placed(struct vm *vm, struct val v, uint32_t label)
 
 static int set_index(struct vm *vm, struct val x, struct val i, struct val v)
 {
-	uint32_t label = flow_whole(vm, i);
+	uint32_t label = flow_choice(vm, flow_whole(vm, i));
 	if (label == LABEL_FAILED || flow_change(vm, x, label) < 0)
 		return -1;
 	placed(vm, v, label);
@@ -95,7 +95,7 @@ static uint32_t operands(struct vm *vm, const struct val *r, const struct ins *i
 	if (rule & WHOLE_B)
 		label = flow_join(vm, label, flow_whole(vm, r[i->b]));
 	for (uint32_t k = 1; (rule & REST) && k < 4; k++)
-		label = flow_join(vm, label, r[i->b + k].label);
+		label = flow_join(vm, label, flow_choice(vm, r[i->b + k].label));
 	for (uint32_t k = 0; i->op == OP_JOIN && k < i->c; k++)
 		label = flow_join(vm, label, r[i->b + k].label);
 	return label;
@@ -109,7 +109,7 @@ static int grow(struct vm *vm, const struct frame *f, const struct ins *i)
 	if (i->op == OP_EXTEND || i->op == OP_UPDATE)
 		label = flow_shape(vm, r[i->b]);
 	else
-		label = flow_whole(vm, r[i->b]);
+		label = flow_choice(vm, flow_whole(vm, r[i->b]));
 	if (i->op == OP_PUT)
 		placed(vm, r[i->c], label);
 	if (label == LABEL_FAILED || vm_slow(vm, f, i) < 0)
@@ -146,7 +146,8 @@ int flow_slow(struct vm *vm, struct frame *f, const struct ins *i)
 			return -1;
 		break;
 	case OP_INDEX:
-		label = flow_join(vm, flow_shape(vm, r[i->b]), flow_whole(vm, r[i->c]));
+		label = flow_whole(vm, r[i->c]);
+		label = flow_join(vm, flow_shape(vm, r[i->b]), flow_choice(vm, label));
 		if (label == LABEL_FAILED || op_index(vm, r[i->b], r[i->c], &r[i->a]) < 0)
 			return -1;
 		flow_old(vm, &r[i->a], label);
@@ -196,6 +197,17 @@ static uint32_t args_label(struct vm *vm, const struct val *v, size_t n, bool is
 	return label;
 }
 
+static uint32_t dated(struct vm *vm, uint32_t label)
+{
+	if (label == 0 || label == LABEL_FAILED)
+		return label;
+	struct label l = label_get(vm->flow.all, label);
+	if (l.kind.rank <= KIND_DATE)
+		return label;
+	l.kind = (struct kind){.rank = KIND_DATE};
+	return label_intern(vm->flow.all, &l);
+}
+
 static uint32_t native_label(
 	struct vm *vm, const struct native *native, struct val self, const struct args *args)
 {
@@ -203,13 +215,21 @@ static uint32_t native_label(
 	if (native->flow == FLOW_NOTHING)
 		return 0;
 	if (native->flow == FLOW_PICK)
-		return flow_join(
-			vm, flow_shape(vm, self), args->n > 0 ? flow_whole(vm, args->item[0]) : 0);
+		return flow_join(vm, flow_shape(vm, self),
+			args->n > 0 ? flow_choice(vm, flow_whole(vm, args->item[0])) : 0);
+	if (native->flow == FLOW_PART) {
+		uint32_t by = flow_join(vm, args_label(vm, args->item, args->n, true),
+			args_label(vm, args->named, args->n_named, true));
+		return flow_join(vm, flow_whole(vm, self), flow_choice(vm, by));
+	}
 	uint32_t label = is_whole ? flow_whole(vm, self) : flow_shape(vm, self);
 	label = flow_join(vm, label, args_label(vm, args->item, args->n, is_whole));
-	return native->flow == FLOW_NAMED
-		? label
-		: flow_join(vm, label, args_label(vm, args->named, args->n_named, is_whole));
+	if (native->flow == FLOW_NAMED)
+		return label;
+	label = flow_join(vm, label, args_label(vm, args->named, args->n_named, is_whole));
+	bool is_plain = native->flow == FLOW_DATE_TEXT && args->n > 1 &&
+		flow_choice(vm, flow_whole(vm, args->item[1])) == 0;
+	return native->flow == FLOW_DATE || is_plain ? dated(vm, label) : label;
 }
 
 static int change(
@@ -217,16 +237,17 @@ static int change(
 {
 	uint32_t label = 0;
 	if (native->change == CHANGE_FIRST && args->n > 0) {
-		label = flow_whole(vm, args->item[0]);
+		label = flow_choice(vm, flow_whole(vm, args->item[0]));
 		for (size_t i = 1; i < args->n; i++)
 			placed(vm, args->item[i], label);
 	}
 	if (native->change == CHANGE_SHAPE)
 		label = args_label(vm, args->item, args->n, false);
+	if (native->change >= CHANGE_ARGS)
+		label = flow_join(vm, args_label(vm, args->item, args->n, true),
+			args_label(vm, args->named, args->n_named, true));
 	if (native->change == CHANGE_WHOLE)
-		label = flow_join(vm, flow_whole(vm, self),
-			flow_join(vm, args_label(vm, args->item, args->n, true),
-				args_label(vm, args->named, args->n_named, true)));
+		label = flow_join(vm, label, flow_whole(vm, self));
 	return label == LABEL_FAILED ? -1 : flow_change(vm, self, label);
 }
 

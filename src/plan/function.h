@@ -94,12 +94,15 @@ struct vm;
 
 /* What the result of a built-in depends on; the default is the safe one. */
 enum native_flow {
-	FLOW_WHOLE,   /* all that is reachable from its arguments */
-	FLOW_SHAPE,   /* what they are and how long; elements keep their own labels */
-	FLOW_PICK,    /* the same, and the result is not new but an element */
-	FLOW_CHOICE,  /* as FLOW_WHOLE, and not new */
-	FLOW_NAMED,   /* as FLOW_WHOLE, but named arguments are kept as they are */
-	FLOW_NOTHING, /* it is what it is */
+	FLOW_WHOLE,	/* all that is reachable from its arguments */
+	FLOW_PART,	/* of its receiver; what the plan gives only chooses what of it */
+	FLOW_DATE,	/* as FLOW_WHOLE, but as much as a date says */
+	FLOW_DATE_TEXT, /* the same when the plan says how it is written */
+	FLOW_SHAPE,	/* what they are and how long; elements keep their own labels */
+	FLOW_PICK,	/* the same, and the result is not new but an element */
+	FLOW_CHOICE,	/* as FLOW_WHOLE, and not new */
+	FLOW_NAMED,	/* as FLOW_WHOLE, but named arguments are kept as they are */
+	FLOW_NOTHING,	/* it is what it is */
 };
 /* What the change of the receiver depends on. */
 enum native_change {
@@ -107,7 +110,8 @@ enum native_change {
 	CHANGE_PLACE, /* where the call stands */
 	CHANGE_FIRST, /* and the whole of the first argument */
 	CHANGE_SHAPE,
-	CHANGE_WHOLE,
+	CHANGE_ARGS,  /* the whole of all arguments */
+	CHANGE_WHOLE, /* and of the receiver */
 };
 
 /* What a built-in gets when it wants arguments as they came. */

@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 #include "base/word.h"
+#include "plan/date.h"
 #include "plan/int.h"
 #include "plan/json.h"
 #include "plan/str.h"
@@ -149,10 +150,10 @@ int module_names(struct heap *h, struct predeclared *out, size_t room)
 	static const struct {
 		const char *name;
 		const struct native *table;
-	} modules[] = {{"json", json_functions}};
+	} modules[] = {{"json", json_functions}, {"date", date_functions}};
 	size_t n = 0;
 	for (; n < ARRAY_LEN(modules) && n < room; n++) {
-		out[n].name = modules[n].name;
+		out[n] = (struct predeclared){.name = modules[n].name, .is_prefix = true};
 		if (module_new(h, modules[n].name, modules[n].table, &out[n].value) < 0)
 			return -1;
 	}

@@ -2,6 +2,7 @@
 #include "plan/resolve.h"
 
 #include "base/word.h"
+#include "plan/builtin.h"
 #include "plan/str.h"
 #include "plan/table.h"
 
@@ -15,7 +16,8 @@ enum {
 	P_PLACE = 303,
 	P_IMPORT = 304,
 	P_LOAD = 305,
-	P_MISSING = 306
+	P_MISSING = 306,
+	P_SHADOWED = 307
 };
 
 enum { NAMES_ROOM = 64 }; /* to begin with */
@@ -440,6 +442,23 @@ static int walk_if(struct resolver *r, struct node *node)
 	return rc;
 }
 
+/* mail.search, where mail is a variable: it was meant to be the tool. */
+static int walk_dot(struct resolver *r, struct node *node)
+{
+	const struct node *of = node->kid[0];
+	if (walk_kids(r, node, 0) < 0)
+		return -1;
+	const struct symbol *s = of->kind == NODE_NAME ? of->symbol : NULL;
+	if (!s || s->kind == SYMBOL_PREDECLARED || native_is_method(node->value))
+		return 0;
+	while (s->shadowed)
+		s = s->shadowed;
+	return s->is_prefix ? fail(r, P_SHADOWED, node, "give the variable another name",
+				      "%.80s is a variable here, so this is not %.80s.%.80s",
+				      s->name.str->data, s->name.str->data, node->value.str->data)
+			    : 0;
+}
+
 static int walk(struct resolver *r, struct node *node)
 {
 	if (check_place(r, node) < 0)
@@ -447,6 +466,8 @@ static int walk(struct resolver *r, struct node *node)
 	switch ((int)node->kind) {
 	case NODE_NAME:
 		return use(r, node);
+	case NODE_DOT:
+		return walk_dot(r, node);
 	case NODE_LIST_COMP:
 	case NODE_SET_COMP:
 	case NODE_DICT_COMP:
@@ -482,8 +503,10 @@ static int predeclare(struct resolver *r)
 		uint32_t id = intern(r, text);
 		if (id == UINT32_MAX)
 			return -1;
-		*s = (struct symbol){
-			.kind = SYMBOL_PREDECLARED, .name = text, .value = r->predeclared[i].value};
+		*s = (struct symbol){.kind = SYMBOL_PREDECLARED,
+			.name = text,
+			.value = r->predeclared[i].value,
+			.is_prefix = r->predeclared[i].is_prefix};
 		r->item[id].binding = s;
 	}
 	return 0;

@@ -13,7 +13,8 @@ struct symbol {
 	uint32_t n_bound;  /* how often a statement binds it */
 	uint32_t bound_at; /* where first */
 	struct scope *owner;
-	struct val value;	 /* of a predeclared name */
+	struct val value; /* of a predeclared name */
+	bool is_prefix;
 	const struct code *code; /* of the def it is bound to, once that is compiled */
 	struct symbol *shadowed; /* what the name meant outside */
 	struct symbol *next;	 /* of the same block */
@@ -35,6 +36,7 @@ struct scope {
 struct predeclared {
 	const char *name;
 	struct val value;
+	bool is_prefix; /* of the names of tools, or of a module */
 };
 
 /*

@@ -16,9 +16,9 @@ HAS_DEMO = os.access(TOOLS, os.R_OK)
 # Plan, request, status, what is said. Line 1 begins the plan.
 PLANS = [
     ('files.delete(file_id="report-7")\n', "delete report-7", 0, ""),
-    ('files.delete(file_id="report-7")\n', "delete report-8", 1, "error[P401]"),
-    ('files.delete(file_id=web.get(url="a"))\n', "a", 1, "1:22"),
-    ('if "x" in web.get(url="a"):\n    files.delete(file_id="a")\n', "a", 1, "error[P402]"),
+    ('files.delete(file_id="report-7")\n', "delete report-8", 6, "error[P401]"),
+    ('files.delete(file_id=web.get(url="a"))\n', "a", 6, "1:22"),
+    ('if "x" in web.get(url="a"):\n    files.delete(file_id="a")\n', "a", 6, "error[P402]"),
     ('mail.send(recipients=["ann@evil.com"], subject="s", body="b")\n', "", 0, "ask[P401]"),
     ('mail.send(recipients=["ann@example.com"], subject="s", body="b")\n', "", 0, ""),
     ('files.delete(file="a")\n', "a", 2, "did you mean file_id?"),
@@ -26,6 +26,12 @@ PLANS = [
     ('file.delete(file_id="a")\n', "a", 2, "did you mean files?"),
     ("def f(x):\n    return f(x)\nf(1)\n", "a", 2, "P410"),
     ("x = \n", "a", 2, "P110"),
+    ('for mail in mail.search(query="a"):\n    print(mail["body"])\n', "a", 2, "error[P307]: mail is a variable here"),
+    ('def f(web):\n    return web.get(url="a")\nf(1)\n', "a", 0, ""),
+    ('def f(mail):\n    return mail.search(query="a")\nf(1)\n', "a", 2, "give the variable another name"),
+    ('def f(mail):\n    return mail["body"]\nx = [f(mail) for mail in mail.search(query="a")]\n', "a", 0, ""),
+    ('date = "2026-11-22"\nprint(date.weekday(date))\n', "a", 2, "P307"),
+    ('print(date.add("2026-11-22", 1), json.loads("[1]"), json.dumps([1]))\n', "a", 0, ""),
 ]
 
 # Policy, what is wrong with it.
@@ -61,6 +67,17 @@ class Check(harness.Case):
                 self.assertEqual((got, out), (status, ""), err)
                 self.assertIn(said, err)
                 self.assertEqual(bool(err), bool(said), err)
+
+    def test_a_run_ends_as_the_check_does(self):
+        for text, request, status, said in PLANS:
+            if status == 0:
+                continue
+            with self.subTest(plan=text):
+                path = self.put("p.star", text)
+                got, out, err = self.plan("run", path, "--policy", POLICY, "--tools", TOOLS, "--request", request,
+                                          "--no-prompt")
+                self.assertEqual((got, out), (status, ""), err)
+                self.assertIn(said, err)
 
     def test_json_is_one_object_in_any_case(self):
         for text, request, status, _ in PLANS:

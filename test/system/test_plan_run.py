@@ -59,6 +59,38 @@ class Runs(unittest.TestCase):
         files += ["--policy", self.file(policy)] if policy else []
         return harness.retort("plan", "run", *files, "--request", request, *args, "-", stdin=source.encode())
 
+    # (schema, answers that fit, answers that do not)
+    SCHEMAS = [
+        ("bool", [True], [1, "true", None]), ("int", [1, 2 ** 62], [1.5, True, "1"]), ("float", [1, 0.5], ["1", True]),
+        ("str", ["", "x"], [1, None, []]), ("None", ["x"], [1]),
+        ("date", ["2026-11-22", "2026-11-22T09:30:00Z"], ["2026-02-30", "tomorrow", 5]),
+        ("Email", ["a@b.c"], ["a", "a@b.c, d@e.f", "<a@b.c>", "a@b@c", "@b", "a@", "a@b.c\n", "\u00e4@b.c", "a@" + "b" * 300]),
+        ("Url", ["https://a.b/c?d=e#f"], ["ftp://a", "https://", "https://a b", "javascript:x", "http://a\n"]),
+        ('"email"', ["a@b.c"], ["a"]), ("[int]", [[], [1, 2]], [[1, "x"], 1, {}]), ("[[date]]", [[["2026-11-22"]]], [["x"]]),
+        ('enum("a", "b")', ["a", "b"], ["c", "", 1]), ('["a", "b"]', ["b"], ["ab"]), ('["a"]', ["a"], [["a"]]),
+        ('{"n": int, "m": [Email]}', [{"n": 1, "m": ["a@b.c"]}],
+         [{"n": 1}, {"n": "1", "m": []}, {"n": 1, "m": ["x"]}, {"n": 1, "m": [], "more": 1}, []]),
+    ]
+
+    def test_answers_fit_what_is_asked(self):
+        for schema, good, bad in self.SCHEMAS:
+            for answer in good + bad:
+                tools = {**TOOLS, "ask": [{"question": "q", "answer": answer}]}
+                done = self.run_plan(f"print(json.dumps(ask('q', 'data', {schema})))\n", tools=tools)
+                self.assertEqual(done.status, 0 if answer in good and type(answer) in map(type, good) else 1,
+                                 (schema, answer, done.err))
+                if done.status == 0:
+                    self.assertEqual(json.loads(done.out), answer)
+                else:
+                    self.assertIn("P606", done.err)
+                    self.assertIn("not what was asked for", done.err)
+
+    def test_schemas_that_are_none(self):
+        for schema in ['"phone"', "5", "[]", "[1, 2]", "len", "json", 'enum()', 'enum(1)', '{"a": 5}', "Email()", "[[[5]]]"]:
+            done = self.run_plan(f"print(ask('how many', 'data', {schema}))\n")
+            self.assertEqual(done.status, 1, (schema, done.out))
+            self.assertIn("P601", done.err, schema)
+
     def record(self, source):
         path = self.file("")
         os.remove(path)
@@ -89,9 +121,9 @@ class Runs(unittest.TestCase):
             ('print(matches("abc", "[a-c]"))\n', 1, "not of the form"),
             ('print(member("c", ["a", "b"]))\n', 1, "none of those"),
             ('approve("x", "ok?")\n', 6, "a person said no"),
-            ('try_call(print)\n', 6, "try_call"),
+            ('try_call(print)\n', 2, "try_call"),
             ('mail.send(to = mail.search("x")[0]["sender"])\n', 6, "untrusted data reaches mail.send.to"),
-            ('if mail.search("x")[0]["sender"] == "x":\n    mail.nothing()\n', 6, "mail.nothing"),
+            ('if mail.search("x")[0]["sender"] == "x":\n    mail.nothing()\n', 2, "mail.nothing"),
         ]
         for source, status, words in rows:
             done = self.run_plan(source, "--no-prompt")

@@ -2,6 +2,7 @@
 #include "t.h"
 
 #include "plan/builtin.h"
+#include "plan/call.h"
 #include "plan/check.h"
 #include "plan/str.h"
 #include "plan_tools.h"
@@ -781,6 +782,147 @@ static const struct flow holes[] = {
 		"r = try_call(contacts.search, query=t)\nfiles.delete(file_id=r.error)\n", "deny",
 		"source 3 sink 4"},
 };
+
+/* What the property of test_plan_foreseen.c found. */
+static const struct flow found[] = {
+	{"a loop in a branch writes what was there already",
+		"for c in ['f1', 'f2']:\n    pass\nif t == 'a':\n    for c in ['f1', 'f2']:\n"
+		"        pass\nfiles.delete(file_id=c)\n",
+		"deny", "source 1 guard 5 sink 8"},
+	{"a list or a text is not that list",
+		"r = t or ['ann@example.com']\nmail.send(recipients=r, subject='a', body='b')\n",
+		"depends", NULL},
+	{"not of a constant of the plan", "files.delete(file_id=not 0)\n", "deny", NULL},
+	{"bool of a constant of the plan", "files.delete(file_id=bool(0))\n", "deny", NULL},
+	{"what is called in a branch is of that branch only",
+		"if t == 'a':\n    mail.send(recipients=[contacts.search(query='a')], subject='a', "
+		"body='b')\n",
+		"allow", NULL},
+	{"and outside of it",
+		"x = v\nif t == 'a':\n    x = contacts.search(query='a')\nfiles.delete(file_id=x)\n",
+		"deny", NULL},
+};
+
+TEST(found_at_random)
+{
+	run_flows(found, ARRAY_LEN(found), TEST_POLICY);
+}
+
+/* How much somebody can choose of a date, and of what is made of one. */
+static const struct flow dated[] = {
+	{"a date", "files.delete(file_id=date.parse(t))\n", "allow", NULL},
+	{"a later one", "files.delete(file_id=date.add(date.parse(t), len(t)))\n", "allow", NULL},
+	{"by its name", "files.delete(file_id=date.add(date=t, days=1))\n", "allow", NULL},
+	{"how far", "files.delete(file_id=date.diff(t, '2026-11-22'))\n", "allow", NULL},
+	{"written by the plan", "files.delete(file_id=date.format(t, '%d.%m.'))\n", "allow", NULL},
+	{"written by data", "files.delete(file_id=date.format('2026-11-22', t))\n", "deny", NULL},
+	{"with more behind it", "files.delete(file_id=date.parse(t) + 'x')\n", "deny", NULL},
+	{"a text", "files.delete(file_id=t)\n", "deny", NULL},
+};
+
+TEST(dates_say_little)
+{
+	run_flows(dated, ARRAY_LEN(dated),
+		"rule('web.get', effect = read)\nrule('contacts.search', effect = read)\n"
+		"rule('files.delete', effect = destructive, file_id = control(allow = at_most(date)))\n");
+}
+
+/* The schema says how much an answer can say. */
+static const struct flow asked[] = {
+	{"one of two", "files.delete(file_id=ask('k', t, enum('a', 'b')))\n", "allow", NULL},
+	{"one of a list", "files.delete(file_id=ask('k', t, ['a', 'b']))\n", "allow", NULL},
+	{"one of four", "files.delete(file_id=ask('k', t, enum('a', 'b', 'c', 'd')))\n", "deny",
+		NULL},
+	{"one of what data says", "files.delete(file_id=ask('k', t, [t, 'b']))\n", "deny", NULL},
+	{"a list that grew",
+		"s = ['a', 'b']\nfor i in t.split():\n    s.append('c')\n"
+		"files.delete(file_id=ask('k', t, s))\n",
+		"deny", NULL},
+	{"a bool", "files.delete(file_id=ask('k', t, schema=bool))\n", "allow", NULL},
+	{"a text", "files.delete(file_id=ask('k', t, str))\n", "deny", NULL},
+	{"an address", "bank.pay(recipient=ask('k', t, Email), amount='1')\n", "allow", NULL},
+	{"addresses", "bank.pay(recipient=ask('k', t, [Email])[0], amount='1')\n", "allow", NULL},
+	{"an address by its format", "bank.pay(recipient=ask('k', t, 'email'), amount='1')\n",
+		"allow", NULL},
+	{"a date", "bank.pay(recipient=ask('k', t, date), amount='1')\n", "allow", NULL},
+	{"a number", "bank.pay(recipient=ask('k', t, float), amount='1')\n", "allow", NULL},
+	{"another name", "bank.pay(recipient=ask('k', t, Url), amount='1')\n", "deny", NULL},
+	{"fields", "bank.pay(recipient=ask('k', t, {'a': Email}), amount='1')\n", "deny", NULL},
+	{"either", "bank.pay(recipient=ask('k', t, Email if v else str), amount='1')\n", "deny",
+		NULL},
+};
+
+TEST(schemas_limit_answers)
+{
+	run_flows(asked, ARRAY_LEN(asked),
+		"rule('web.get', effect = read)\nrule('contacts.search', effect = read)\n"
+		"rule('files.delete', effect = destructive, when = at_most(text), file_id = control(allow = at_most(enum(3))))\n"
+		"rule('bank.pay', effect = payment, recipient = control(allow = at_most(name('email'))),\n"
+		"     amount = control(allow = trusted))\n");
+}
+
+static bool is_left_out(const char *name)
+{
+	/* What it gives may be anything, a tool as well. */
+	return strcmp(name, "getattr") == 0;
+}
+
+static bool is_row(const char *(*nth)(size_t n), const char *name)
+{
+	for (size_t i = 0; nth(i); i++)
+		if (strcmp(nth(i), name) == 0)
+			return true;
+	return false;
+}
+
+/* Whatever a plan can call, the checker knows, and it knows nothing else. */
+TEST(the_checker_knows_all_built_ins)
+{
+	static const uint64_t seed[2] = {1, 2};
+	static const struct tool_set no_tools;
+	static const struct native *const methods[] = {
+		string_methods, bytes_methods, list_methods, dict_methods, set_methods};
+	struct predeclared names[NAMES];
+	struct dialect dialect = DIALECT_PLAN;
+	struct heap h;
+	size_t n_known = 0;
+	heap_init(&h, &plenty, seed);
+	size_t n = builtin_names(&dialect, names, NAMES);
+	int n_modules = module_names(&h, names + n, NAMES - n);
+	n += (size_t)n_modules;
+	int n_calls = call_names(&h, &no_tools, names + n, NAMES - n);
+	n += (size_t)n_calls;
+	CHECK(n_modules > 1 && n_calls > 4);
+	for (size_t i = 0; i < n; i++) {
+		const struct val v = names[i].value;
+		if (v.type == T_NATIVE && !is_left_out(names[i].name) &&
+			!CHECK(is_row(check_native, names[i].name)))
+			printf("# %s\n", names[i].name);
+		n_known += v.type == T_NATIVE && !is_left_out(names[i].name);
+		for (uint32_t k = 0; v.type == T_STRUCT && k < v.record->n; k++, n_known++) {
+			char full[80];
+			(void)snprintf(full, sizeof full, "%s.%s", names[i].name,
+				v.record->names[k].str->data);
+			if (!CHECK(is_row(check_native, full)))
+				printf("# %s\n", full);
+		}
+	}
+	size_t n_rows = 0;
+	while (check_native(n_rows))
+		n_rows++;
+	CHECK_INT(n_rows, n_known);
+	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
+		for (const struct native *m = methods[i]; m->name; m++)
+			if (!CHECK(is_row(check_method, m->name)))
+				printf("# .%s\n", m->name);
+	for (size_t i = 0; check_method(i); i++) {
+		struct val name;
+		CHECK(str_of(&h, check_method(i), &name) == 0);
+		if (!CHECK(native_is_method(name)))
+			printf("# .%s\n", check_method(i));
+	}
+	heap_done(&h);
+}
 
 TEST(holes_of_others)
 {

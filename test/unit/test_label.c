@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
+#include "base/attr.h"
 #include "label/label.h"
 
 #include <stdio.h>
@@ -103,6 +104,34 @@ TEST(kinds_of_two_types_are_of_any)
 	CHECK_INT(kind_join(b, name).type, 0);
 	CHECK(kind_is_below(a, name) && !kind_is_below(b, name) && kind_is_below(b, text));
 	CHECK(!kind_is_below(kind_join(a, b), a));
+}
+
+/* The items of one are among those of anybody, of that tool only. */
+TEST(items_are_foreseen)
+{
+	struct labels *all = labels_new(MAX_BYTES);
+	static const struct {
+		const char *run, *check;
+		bool is;
+	} rows[] = {{"tool:mail#ann", "tool:mail#*", true},
+		{"tool:mail#ann", "tool:mail#ann", true}, {"tool:mail#ann", "tool:mail#bob", false},
+		{"tool:mail#*", "tool:mail#ann", false}, {"tool:mail#ann", "tool:mails#*", false},
+		{"tool:mails#a", "tool:mail#*", false}, {"tool:mail", "tool:mail#*", false},
+		{"tool:mail#a#*", "tool:mail#*", true}, {"tool:mail#a#b", "tool:mail#a#*", false},
+		{"user", "user", true}, {"user", "plan", false}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct label x = {.origins = label_set(all, atom(all, rows[i].run))},
+				   y = {.origins = label_set(all, atom(all, rows[i].check))};
+		CHECK_INT(label_is_foreseen(all, label_intern(all, &x), label_intern(all, &y)),
+			rows[i].is);
+	}
+	uint64_t state = 3;
+	for (int i = 0; i < N_SAMPLES * 10; i++) {
+		uint32_t a = some_label(all, &state), b = some_label(all, &state);
+		CHECK_INT(label_is_foreseen(all, a, b), label_is_below(all, a, b));
+		CHECK(label_is_foreseen(all, a, label_join(all, a, b)));
+	}
+	labels_free(all);
 }
 
 TEST(labels_have_a_limit)
