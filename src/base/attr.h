@@ -7,7 +7,8 @@
 #define container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 #define attr_printf(fmt, args) __attribute__((format(printf, fmt, args)))
-#define attr_noinline __attribute__((noinline))
+#define attr_fallthrough       __attribute__((fallthrough))
+#define attr_noinline	       __attribute__((noinline))
 #define attr_unused	       __attribute__((unused))
 #define attr_noreturn	       __attribute__((noreturn))
 #define attr_must_use	       __attribute__((warn_unused_result))

@@ -1,4 +1,5 @@
 /* What built-in functions and methods do to labels. SPDX-License-Identifier: Apache-2.0 */
+#include "base/attr.h"
 #include "plan/checker.h"
 
 #include "plan/str.h"
@@ -415,7 +416,7 @@ static struct av plain(
 	case M_DATE_TEXT:
 		if (chosen(c, args_nth(args, 1)).label != LABEL_BOTTOM || args->n != 2)
 			return av_of(text_mark(c, m, args->node), T_STRING);
-		/* fall through */
+		attr_fallthrough;
 	case M_DATE:
 		m = mark_capped(c, m, KIND_DATE);
 		return av_of(m.label ? mark_raised(c, m, KIND_DATE) : m, T_STRING);

@@ -20,8 +20,7 @@ json_t *registry_graph(struct registry *r, struct err *err);
 json_t *registry_templates(struct registry *r, struct err *err);
 
 /* Wait until the session has a box, whose files can be looked at; it may be made for that. */
-void registry_await_box(
-	struct registry *r, const char *session, registry_done_fn *done, void *arg);
+void registry_await_box(struct registry *r, const char *session, registry_done_fn *done, void *arg);
 
 /* {"files": [{path, size, mime, modified_ms}]}; of a session that has a box. */
 json_t *registry_file_list(struct registry *r, const char *session, struct err *err);

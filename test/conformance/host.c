@@ -254,9 +254,9 @@ int main(int argc, char **argv)
 	predeclare("assert_fails", "fails");
 	struct vm_host host = {.print = print_out, .load = load};
 	struct val out;
-	bool is_loaded = program_load_with(&program, &src, &dialect, &limits, seed,
-				 &(const struct program_setup){
-					 .names = names, .n_names = n_names}) == 0;
+	bool is_loaded =
+		program_load_with(&program, &src, &dialect, &limits, seed,
+			&(const struct program_setup){.names = names, .n_names = n_names}) == 0;
 	if (is_loaded && runs)
 		(void)program_run(&program, &host, &out);
 	for (size_t i = 0; i < program.diags.n; i++) {
