@@ -52,9 +52,15 @@ static void placed(struct vm *vm, struct val v, uint32_t label)
 		flow_new(vm, &v, label);
 }
 
+/* A key that the plan made up chooses nothing: that it is code says as much. */
+static uint32_t of_key(struct vm *vm, struct val key)
+{
+	return flow_guard(vm, flow_whole(vm, key));
+}
+
 static int set_index(struct vm *vm, struct val x, struct val i, struct val v)
 {
-	uint32_t label = flow_whole(vm, i);
+	uint32_t label = of_key(vm, i);
 	if (label == LABEL_FAILED || flow_change(vm, x, label) < 0)
 		return -1;
 	placed(vm, v, label);
@@ -109,7 +115,7 @@ static int grow(struct vm *vm, const struct frame *f, const struct ins *i)
 	if (i->op == OP_EXTEND || i->op == OP_UPDATE)
 		label = flow_shape(vm, r[i->b]);
 	else
-		label = flow_whole(vm, r[i->b]);
+		label = i->op == OP_PUT ? of_key(vm, r[i->b]) : flow_whole(vm, r[i->b]);
 	if (i->op == OP_PUT)
 		placed(vm, r[i->c], label);
 	if (label == LABEL_FAILED || vm_slow(vm, f, i) < 0)
@@ -146,7 +152,7 @@ int flow_slow(struct vm *vm, struct frame *f, const struct ins *i)
 			return -1;
 		break;
 	case OP_INDEX:
-		label = flow_join(vm, flow_shape(vm, r[i->b]), flow_whole(vm, r[i->c]));
+		label = flow_join(vm, flow_shape(vm, r[i->b]), of_key(vm, r[i->c]));
 		if (label == LABEL_FAILED || op_index(vm, r[i->b], r[i->c], &r[i->a]) < 0)
 			return -1;
 		flow_old(vm, &r[i->a], label);
