@@ -223,7 +223,7 @@ static enum policy_proof prove_sum(
 	const struct param_rule *rule, const struct policy_arg *arg, const double *spent)
 {
 	struct heap none = {0};
-	double x = NAN;
+	double x = (double)NAN;
 	if (arg->value.type == T_UNSET)
 		return POLICY_DEPENDS;
 	if (arg->value.type == T_FLOAT)

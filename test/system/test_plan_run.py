@@ -90,6 +90,21 @@ class Runs(unittest.TestCase):
             done = self.run_plan(f"print(ask('how many', 'data', {schema}))\n")
             self.assertEqual(done.status, 1, (schema, done.out))
             self.assertIn("P601", done.err, schema)
+    def test_keys_of_the_plan_are_no_data(self):
+        # What names a field is code. The check says so, and a run must not say more than the check.
+        policy = POLICY.replace("trust(user, policy)", 'trust(user, policy, tool("mail.search"))')
+        policy = policy.replace("trusted | approved, otherwise = ask", "trusted, otherwise = deny")
+        for source in ('mail.send(to = mail.search(query = "hello")[0]["sender"])',
+                       'x = {}\nx["to"] = "bob@example.com"\nmail.send(to = x["to"])',
+                       'x = {"to": "bob@example.com"}\nmail.send(to = x["to"])',
+                       'x = {"to": "bob@example.com"}\nmail.send(to = [v for v in x.values()][0])'):
+            done = self.run_plan(source + "\n", policy=policy, request="hello bob@example.com")
+            self.assertEqual(done.status, 0, (source, done))
+        key = 'k = mail.search(query = "hello")[0]["sender"]\nx = {k: "bob@example.com"}\n'
+        for source in ("mail.send(to = x[k])", "mail.send(to = [v for v in x.values()][0])"):
+            done = self.run_plan(key + source + "\n", request="hello bob@example.com",
+                                 policy=POLICY.replace("trusted | approved, otherwise = ask", "trusted, otherwise = deny"))
+            self.assertEqual(done.status, 6, (source, "a key that is data chooses", done))
 
     def record(self, source):
         path = self.file("")
