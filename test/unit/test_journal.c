@@ -448,8 +448,8 @@ TEST(what_a_file_step_must_say)
 		"{\"act\":\"remove\",\"path\":\"a\",\"size\":1}",
 		"{\"act\":\"link\",\"path\":\"a\",\"sha256\":\"\",\"size\":1}",
 		"{\"act\":\"write\",\"path\":\"a\",\"sha256\":\"ab\",\"size\":1}",
-		"{\"act\":\"write\",\"path\":\"a\",\"size\":-1,\"sha256\":"
-		"\"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb\"}"};
+		("{\"act\":\"write\",\"path\":\"a\",\"size\":-1,\"sha256\":"
+		 "\"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb\"}")};
 	struct err err = {0};
 	struct file_step file;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
