@@ -154,15 +154,23 @@ static void do_guard(void)
 	say(reply);
 }
 
+/* Answers when all of them are there. */
 static void do_fork(const char *what)
 {
+	int ready[2] = {-1, -1};
+	char byte = 0;
+	(void)!pipe2(ready, O_CLOEXEC);
 	pid_t pid = fork();
 	if (pid == 0) {
 		if (strcmp(what, "twice") == 0 && fork() > 0)
 			_exit(0);
+		(void)!write(ready[1], "", 1);
 		for (;;)
 			(void)pause();
 	}
+	(void)!read(ready[0], &byte, 1);
+	(void)close(ready[0]);
+	(void)close(ready[1]);
 	(void)snprintf(reply, sizeof reply, "forked %d", pid);
 	say(reply);
 }
