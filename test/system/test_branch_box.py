@@ -225,9 +225,6 @@ class Rollback(harness.Case):
         self.addCleanup(self.boxes.__exit__)
         self.box = self.boxes.create("branchable")
 
-    def count(self):
-        return int(self.boxes.shell(self.box, "ls -d /proc/[0-9]* | wc -l"))
-
     def back(self, guard):
         self.boxes.ask("rollback", self.box, guard)
         return self.boxes.ask("events", self.box, 300)
