@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -111,4 +112,34 @@ int runtime_bind_installation(const struct runtime_kind *kind, struct runtime_st
 			return is_seen || r < 0 ? r : no_installation(kind, executable, err);
 	}
 	return no_installation(kind, executable, err);
+}
+
+int runtime_not_found(const struct runtime_kind *kind, const char *path, struct err *err)
+{
+	int r = err_set(err, ERR_RUNTIME, "no %s at %s", kind->language, path);
+	err_hint(err, "%s", kind->missing);
+	return r;
+}
+
+int runtime_find(
+	const struct runtime_kind *kind, const char *asked, char out[PATH_MAX], struct err *err)
+{
+	struct stat st;
+	if (!asked) {
+		for (size_t i = 0; kind->usual[i]; i++)
+			if (access(kind->usual[i], X_OK) == 0)
+				return runtime_absolute_path(kind->usual[i], out, err);
+		return runtime_not_found(kind, kind->usual[0], err);
+	}
+	int r = runtime_absolute_path(asked, out, err);
+	if (r < 0)
+		return r;
+	if (stat(out, &st) == 0 && S_ISDIR(st.st_mode)) {
+		if (strlen(out) + strlen(kind->executable) + 2 > PATH_MAX)
+			return runtime_not_found(kind, out, err);
+		strcat(strcat(out, "/"), kind->executable);
+	}
+	if (stat(out, &st) < 0 || !S_ISREG(st.st_mode) || access(out, X_OK) < 0)
+		return runtime_not_found(kind, out, err);
+	return 0;
 }

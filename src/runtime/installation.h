@@ -12,7 +12,19 @@ struct runtime_kind {
 	const char *executable; /* below the prefix: "bin/node" */
 	const char *signs[3];	/* patterns below the prefix, one of which is there; or NULL */
 	const char *hint;	/* what to name instead */
+	const char *usual[4];	/* where an executable is looked for; ends with NULL */
+	const char *missing;	/* what to do when there is none */
 };
+
+/* There is no @kind at @path. Returns: negative errno. */
+int runtime_not_found(const struct runtime_kind *kind, const char *path, struct err *err);
+
+/*
+ * The executable as an absolute path: the one @asked for, which may also be the directory of an
+ * installation, or, when that is NULL, the first usual one. Errors: ERR_RUNTIME: none is there.
+ */
+int runtime_find(
+	const struct runtime_kind *kind, const char *asked, char out[PATH_MAX], struct err *err);
 
 /* Cut @path at its last slash. */
 void runtime_cut_last_part(char *path);

@@ -20,45 +20,14 @@
 
 enum { UV_THREADS_MIN = 2, UV_THREADS_MAX = 16 };
 
-static const char *const usual[] = {"/usr/bin/node", "/usr/local/bin/node", "/usr/bin/nodejs"};
-
 static const struct runtime_kind kind = {
 	.language = "Node",
 	.executable = "bin/node",
 	.signs = {"include/node", "lib/node_modules", "share/doc/node"},
 	.hint = "name its bin/node",
+	.usual = {"/usr/bin/node", "/usr/local/bin/node", "/usr/bin/nodejs"},
+	.missing = "install version 18 or newer (apt install nodejs) or name one: --python PATH",
 };
-
-static int not_found(const char *path, struct err *err)
-{
-	int r = err_set(err, ERR_RUNTIME, "no Node at %s", path);
-	err_hint(
-		err, "install version 18 or newer (apt install nodejs) or name one: --python PATH");
-	return r;
-}
-
-/* The interpreter as an absolute path; @asked may also be the directory of an installation. */
-static int find_node(const struct runtime_request *req, char out[PATH_MAX], struct err *err)
-{
-	struct stat st;
-	if (!req->interpreter) {
-		for (size_t i = 0; i < ARRAY_LEN(usual); i++)
-			if (access(usual[i], X_OK) == 0)
-				return runtime_absolute_path(usual[i], out, err);
-		return not_found(usual[0], err);
-	}
-	int r = runtime_absolute_path(req->interpreter, out, err);
-	if (r < 0)
-		return r;
-	if (stat(out, &st) == 0 && S_ISDIR(st.st_mode)) {
-		if (strlen(out) + strlen(kind.executable) + 2 > PATH_MAX)
-			return not_found(out, err);
-		strcat(strcat(out, "/"), kind.executable);
-	}
-	if (stat(out, &st) < 0 || !S_ISREG(st.st_mode) || access(out, X_OK) < 0)
-		return not_found(out, err);
-	return 0;
-}
 
 static int find_in_rootfs(const struct runtime_request *req, char out[PATH_MAX], struct err *err)
 {
@@ -66,14 +35,15 @@ static int find_in_rootfs(const struct runtime_request *req, char out[PATH_MAX],
 	if (root < 0)
 		return err_sys(err, ERR_NOT_FOUND, errno, "--rootfs %s", req->rootfs),
 		       err_hint(err, "name the directory of a root file system: it holds usr/");
-	for (size_t i = 0; i < (req->interpreter ? 1 : ARRAY_LEN(usual)); i++) {
-		const char *path = req->interpreter ? req->interpreter : usual[i];
-		cleanup_fd int fd = sys_open_in_root(root, path, O_PATH | O_CLOEXEC);
-		(void)snprintf(out, PATH_MAX, "%s", path);
+	const char *const asked[] = {req->interpreter, NULL};
+	const char *const *paths = req->interpreter ? asked : kind.usual;
+	for (size_t i = 0; paths[i]; i++) {
+		cleanup_fd int fd = sys_open_in_root(root, paths[i], O_PATH | O_CLOEXEC);
+		(void)snprintf(out, PATH_MAX, "%s", paths[i]);
 		if (fd >= 0)
 			return 0;
 	}
-	return not_found(req->interpreter ? req->interpreter : usual[0], err);
+	return runtime_not_found(&kind, paths[0], err);
 }
 
 static int add_arguments(const struct runtime_request *req, const char *node,
@@ -98,7 +68,8 @@ static int add_arguments(const struct runtime_request *req, const char *node,
 static int node_start(const struct runtime_request *req, struct runtime_start *out, struct err *err)
 {
 	char node[PATH_MAX], drivers[PATH_MAX], threads[64];
-	int r = req->rootfs ? find_in_rootfs(req, node, err) : find_node(req, node, err);
+	int r = req->rootfs ? find_in_rootfs(req, node, err)
+			    : runtime_find(&kind, req->interpreter, node, err);
 	if (r == 0 && !req->rootfs)
 		r = runtime_bind_installation(&kind, out, node, err);
 	if (r < 0)

@@ -30,39 +30,9 @@ static const struct runtime_kind kind = {
 	.executable = "bin/python3",
 	.signs = {"pyvenv.cfg", "lib/python3*", "lib64/python3*"},
 	.hint = "name its bin/python3, or the directory of a virtual environment",
+	.usual = {"/usr/bin/python3", "/usr/local/bin/python3"},
+	.missing = "install it (apt install python3) or name one: --python PATH",
 };
-
-static int not_found(const char *path, struct err *err)
-{
-	int r = err_set(err, ERR_RUNTIME, "no Python at %s", path);
-	err_hint(err, "install it (apt install python3) or name one: --python PATH");
-	return r;
-}
-
-/* The interpreter as an absolute path; @asked may also be the directory of a virtual environment.
- */
-static int find_python(const struct runtime_request *req, char out[PATH_MAX], struct err *err)
-{
-	static const char *const usual[] = {"/usr/bin/python3", "/usr/local/bin/python3"};
-	struct stat st;
-	if (!req->interpreter) {
-		for (size_t i = 0; i < ARRAY_LEN(usual); i++)
-			if (access(usual[i], X_OK) == 0)
-				return runtime_absolute_path(usual[i], out, err);
-		return not_found(usual[0], err);
-	}
-	int r = runtime_absolute_path(req->interpreter, out, err);
-	if (r < 0)
-		return r;
-	if (stat(out, &st) == 0 && S_ISDIR(st.st_mode)) {
-		if (strlen(out) + sizeof "/bin/python3" > PATH_MAX)
-			return not_found(out, err);
-		strcat(out, "/bin/python3");
-	}
-	if (stat(out, &st) < 0 || !S_ISREG(st.st_mode) || access(out, X_OK) < 0)
-		return not_found(out, err);
-	return 0;
-}
 
 static int check_rootfs(const struct runtime_request *req, char out[PATH_MAX], struct err *err)
 {
@@ -73,7 +43,7 @@ static int check_rootfs(const struct runtime_request *req, char out[PATH_MAX], s
 		       err_hint(err, "name the directory of a root file system: it holds usr/");
 	cleanup_fd int fd = sys_open_in_root(root, path, O_PATH | O_CLOEXEC);
 	if (fd < 0)
-		return not_found(path, err);
+		return runtime_not_found(&kind, path, err);
 	(void)snprintf(out, PATH_MAX, "%s", path);
 	return 0;
 }
@@ -137,7 +107,8 @@ static int python_start(
 	const struct runtime_request *req, struct runtime_start *out, struct err *err)
 {
 	char python[PATH_MAX], drivers[PATH_MAX];
-	int r = req->rootfs ? check_rootfs(req, python, err) : find_python(req, python, err);
+	int r = req->rootfs ? check_rootfs(req, python, err)
+			    : runtime_find(&kind, req->interpreter, python, err);
 	if (r == 0 && !req->rootfs)
 		r = runtime_bind_installation(&kind, out, python, err);
 	if (r == 0 && !req->rootfs)

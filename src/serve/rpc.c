@@ -2,6 +2,7 @@
 #include "serve/rpc.h"
 
 #include "api/json.h"
+#include "base/json_parts.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -24,23 +25,6 @@ ssize_t rpc_line(const struct buf *in, size_t *seen)
 		return end - data;
 	*seen = in->bytes;
 	return -1;
-}
-
-/* Count what costs memory in a parsed document: members, elements, containers. */
-static size_t count_tokens(const char *data, size_t bytes)
-{
-	size_t n = 0;
-	bool in_string = false;
-	for (size_t i = 0; i < bytes; i++) {
-		char c = data[i];
-		if (in_string && c == '\\')
-			i++;
-		else if (c == '"')
-			in_string = !in_string;
-		else if (!in_string)
-			n += c == ',' || c == '[' || c == '{';
-	}
-	return n;
 }
 
 static int invalid(struct err *err, const char *what, const char *hint)
@@ -80,7 +64,7 @@ int rpc_parse(const char *line, size_t bytes, struct rpc_request *out, struct er
 {
 	json_error_t error;
 	*out = (struct rpc_request){0};
-	if (count_tokens(line, bytes) > RPC_TOKENS_MAX) {
+	if (json_parts(line, bytes) > RPC_TOKENS_MAX) {
 		(void)err_set(err, ERR_LIMIT, "a message of more than %d parts", RPC_TOKENS_MAX);
 		(void)err_hint(err, "send less at once");
 		return RPC_INVALID;

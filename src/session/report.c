@@ -1,32 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/report.h"
 
+#include "base/json_parts.h"
+
 #include <errno.h>
 #include <string.h>
 
 enum { MIME_BYTES_MAX = 128, TRACEBACK_LINES_MAX = 1000 };
 
-/* Count what costs memory in a parsed document: members, elements, containers. */
-static size_t count_tokens(const char *data, size_t bytes)
-{
-	size_t n = 0;
-	bool in_string = false;
-	for (size_t i = 0; i < bytes; i++) {
-		char c = data[i];
-		if (in_string && c == '\\')
-			i++;
-		else if (c == '"')
-			in_string = !in_string;
-		else if (!in_string)
-			n += c == ',' || c == '[' || c == '{';
-	}
-	return n;
-}
-
 static json_t *parse(const char *data, size_t bytes, struct err *err)
 {
 	json_error_t error;
-	if (count_tokens(data, bytes) > REPORT_TOKENS_MAX) {
+	if (json_parts(data, bytes) > REPORT_TOKENS_MAX) {
 		err_set(err, ERR_PROTOCOL, "a report of more than %d parts", REPORT_TOKENS_MAX);
 		return NULL;
 	}
