@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 struct registry;
+struct principal;
 struct operation_call;
 
 struct operation {
@@ -34,7 +35,8 @@ int operation_unknown(const char *name, struct err *err);
 /* What operations work on. Borrowed; outlives every call. */
 struct operation_context {
 	struct registry *registry;
-	const char *version; /* "0.1.0" */
+	const char *version;	     /* "0.1.0" */
+	struct principal *principal; /* who calls; NULL: the one who runs the engine */
 };
 
 /*
