@@ -16,7 +16,7 @@ struct operation_call {
 
 	/* Of one that can be given up: it answers then. */
 	void (*cancel)(struct operation_call *call);
-	struct run_waiter waiter;
+	struct waiter waiter;
 	char *session; /* engine.doctor: the one to end */
 	json_t *kept;  /* engine.doctor: what was found so far */
 };

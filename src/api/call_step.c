@@ -24,18 +24,17 @@ static void interrupt(struct operation_call *call)
 
 static void leave(struct operation_call *call)
 {
-	run_leave(&call->waiter);
+	waiter_leave(&call->waiter);
 }
 
 void call_step_run(struct operation_call *call)
 {
 	const struct operation_context *context = call->context;
-	const struct run_order order = {
-		.registry = context->registry, .owner = context->principal, .params = call->params};
+	const struct run_order order = {.registry = context->registry, .params = call->params};
 	struct err err = {0};
 	if (!context->runs)
 		(void)err_set(&err, ERR_INTERNAL, "an engine without a book of runs");
-	call->waiter = (struct run_waiter){.arg = call, .event = on_event, .done = call_done};
+	call->waiter = (struct waiter){.arg = call, .event = on_event, .done = call_done};
 	call->cancel = interrupt;
 	if (err.code || runs_start(context->runs, &order, &call->waiter, &err) < 0)
 		call_fail(call, &err);
@@ -64,13 +63,8 @@ static struct run *find_run(struct operation_call *call, struct err *err)
 	const char *name = param_text(params, "session", NULL);
 	if (param_get(params, "run"))
 		return runs_find(
-			context->runs, context->principal, param_text(params, "run", ""), err);
-	json_t *session = registry_get(context->registry, name, err);
-	struct run *run = session ? runs_find_step(context->runs, context->principal,
-					    param_text(session, "session", ""), step, err)
-				  : NULL;
-	json_decref(session);
-	return run;
+			context->runs, context->registry, param_text(params, "run", ""), err);
+	return runs_find_step(context->runs, context->registry, name, step, err);
 }
 
 void call_step_get(struct operation_call *call)
@@ -83,9 +77,9 @@ void call_step_get(struct operation_call *call)
 		(void)err_hint(&err, "which step of the session: its id, or a start of it");
 	}
 	struct run *run = bad < 0 ? NULL : find_run(call, &err);
-	call->waiter = (struct run_waiter){.arg = call, .done = call_done};
+	call->waiter = (struct waiter){.arg = call, .done = call_done};
 	call->cancel = leave;
-	if (!run || run_await(run, &call->waiter, param_count(params, "wait_ms", 0), &err) < 0)
+	if (!run || waiter_await(&call->waiter, run, param_count(params, "wait_ms", 0), &err) < 0)
 		call_fail(call, &err);
 }
 

@@ -15,9 +15,7 @@ struct registry_config {
 	const char *state_dir;	/* of the journal; NULL: history is kept until the engine ends */
 	unsigned n_standby;	/* branches kept ready per template */
 	unsigned n_checkpoints; /* per session; 0: the default of 4 */
-	/* Told of each session that ended, by its id, when its operations have been answered; or
-	 * NULL. */
-	void (*ended)(void *arg, const char *session);
+	void (*ended)(void *arg, const char *session); /* and all was answered; or NULL */
 	void *arg;
 };
 

@@ -302,26 +302,24 @@ TEST(runs_go_with_their_session)
 	CHECK_INT(got.err.code, ERR_NOT_FOUND);
 }
 
+/* Another's registry has no such session. */
 TEST(runs_of_another_are_not_there)
 {
+	static const char *const methods[] = {"step.get", "step.output", "step.interrupt"};
 	BENCH b;
 	bench_open(&b);
 	make_session(&b);
-	struct principal *const one = (struct principal *)&b, *const two = (void *)&b.runs;
-	static const char *const methods[] = {"step.get", "step.output", "step.interrupt"};
+	struct registry *const own = b.registry, *const other = fake_registry_new(&b.loop);
 	HEARD run;
-	b.context.principal = one;
 	call(&b, &run, "step.run", order("s-1", "print x"));
 	for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
-		HEARD own, other, operator_s;
-		b.context.principal = two;
-		call(&b, &other, methods[i], json_pack("{s:s}", "run", text(&run, "run")));
-		CHECK_INT(other.err.code, ERR_NOT_FOUND);
-		b.context.principal = one;
-		call(&b, &own, methods[i], json_pack("{s:s}", "run", text(&run, "run")));
-		CHECK(own.result != NULL);
-		b.context.principal = NULL;
-		call(&b, &operator_s, methods[i], json_pack("{s:s}", "run", text(&run, "run")));
-		CHECK(operator_s.result != NULL);
+		HEARD mine, others;
+		b.context.registry = other;
+		call(&b, &others, methods[i], json_pack("{s:s}", "run", text(&run, "run")));
+		CHECK_INT(others.err.code, ERR_NOT_FOUND);
+		b.context.registry = own;
+		call(&b, &mine, methods[i], json_pack("{s:s}", "run", text(&run, "run")));
+		CHECK(mine.result != NULL);
 	}
+	fake_registry_free(other);
 }
