@@ -8,24 +8,52 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <uv.h>
 
 struct principal;
 struct registry;
 struct runs;
 struct operation_call;
 
+/*
+ * Who wrote what a result holds, which decides how far it can be believed. A plan's labels begin
+ * here.
+ */
+enum operation_label {
+	OPERATION_ENGINE,  /* retort alone: ids, times, counts, words of its tables */
+	OPERATION_CALLER,  /* also callers: names, code */
+	OPERATION_PROGRAM, /* also programs in boxes: output, values, files. Untrusted */
+	OPERATION_LABEL_END_
+};
+
 struct operation {
 	const char *name;    /* "session.create": a promise to clients */
 	const char *summary; /* upper case, no final stop */
-	const struct param *params;
-	size_t n_params;
-	const char *result; /* "{session, name?, …}" */
-	bool has_events;    /* tells events while it runs */
+	const struct param *params, *result;
+	size_t n_params, n_result;
+	enum operation_label label;
+	const char *limits; /* a sentence on what is bounded besides the rows; or NULL */
+	const char *errors; /* besides those of every call: "not_found|gone", or NULL */
+	/*
+	 * A call and a part of its answer, as JSON with ' for ". Texts that end in "…" are starts;
+	 * ids are placeholders. Documents show it, tests run it.
+	 */
+	const char *example, *answer;
+	bool has_events; /* tells events while it runs */
 	void (*start)(struct operation_call *call);
 };
 
-extern const struct operation operation_table[];
-extern const size_t operation_n;
+struct operation_family {
+	const struct operation *rows;
+	size_t n;
+};
+
+/* The rows in their order. Returns: NULL behind the last. */
+const struct operation *operation_at(size_t i);
+
+/* "engine", "caller", "program"; and what that means, as a sentence. */
+const char *operation_label_word(enum operation_label label);
+const char *operation_label_meaning(enum operation_label label);
 
 /* Returns: NULL when there is none of that name. */
 const struct operation *operation_find(const char *name);
@@ -37,6 +65,7 @@ int operation_unknown(const char *name, struct err *err);
 struct operation_context {
 	struct registry *registry;
 	struct runs *runs;	     /* of its steps */
+	uv_loop_t *loop;	     /* that threads report to; NULL: there are none */
 	const char *version;	     /* "0.1.0" */
 	struct principal *principal; /* who calls; NULL: the one who runs the engine */
 };

@@ -104,8 +104,10 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	registry.arg = s->runs;
 	if (r == 0)
 		r = registry_open(&s->registry, &registry, err);
-	s->context = (struct operation_context){
-		.registry = s->registry, .runs = s->runs, .version = config->version};
+	s->context = (struct operation_context){.registry = s->registry,
+		.runs = s->runs,
+		.loop = &s->loop,
+		.version = config->version};
 	return r;
 }
 

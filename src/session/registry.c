@@ -388,6 +388,27 @@ void registry_create(
 	entry_begin(e);
 }
 
+void registry_warm(
+	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	const char *runtime = req->order.runtime;
+	char *text = NULL;
+	if (r->is_closing) {
+		err_set(&err, ERR_GONE, "the engine is stopping");
+	} else if (runtime && strcmp(runtime, "python") != 0) {
+		err_set(&err, ERR_USAGE, "runtime: sessions of %.40s are of no template", runtime);
+		err_hint(&err, "only those of python are");
+	} else if (!(text = order_text(&req->order, req->preload, false))) {
+		err_set(&err, ERR_USAGE, "a path of the template is no UTF-8 text");
+	}
+	if (text)
+		templates_warm(r->templates, text, done, arg);
+	else
+		done(arg, NULL, &err);
+	free(text);
+}
+
 /* ---- ending ---- */
 
 void registry_end(struct registry *r, const char *session, registry_done_fn *done, void *arg)

@@ -43,6 +43,9 @@ struct registry_create {
 };
 void registry_create(
 	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg);
+/* Make the template that such a session would be of: {template, ready, standby, preload?}. */
+void registry_warm(
+	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg);
 /* @is_forced: end processes of the session's own, which cannot come along. */
 void registry_branch(struct registry *r, const char *session, const char *name, bool is_forced,
 	registry_done_fn *done, void *arg);
