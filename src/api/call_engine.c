@@ -1,5 +1,6 @@
 /* Operations on the engine itself. SPDX-License-Identifier: Apache-2.0 */
 #include "api/call.h"
+#include "api/call_order.h"
 #include "api/doctor.h"
 #include "api/rows.h"
 #include "api/schema.h"
@@ -109,6 +110,8 @@ static const struct param check_rows[] = {
 static const struct param doctor_rows[] = {
 	GIVES("ok", PARAM_FLAG, "nothing that is needed is missing"),
 	{"checks", PARAM_OBJECTS, NEEDED, FIELDS(check_rows), .help = "in the order of looking"},
+	{"limits", PARAM_OBJECT, .fields = order_enforced_rows, .n_fields = ORDER_N_LIMIT_ROWS,
+		.help = "what a box is bounded by, and what enforces that"},
 };
 static const struct param described_rows[] = {
 	GIVES("name", PARAM_TEXT, "what to call it by"),

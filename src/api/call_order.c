@@ -140,3 +140,25 @@ const struct param order_limit_rows[ORDER_N_LIMIT_ROWS] = {
 	{"output_bytes", PARAM_COUNT, false, 0, 1 << 30,
 		.help = "captured output of each stream; head and tail are kept"},
 };
+
+static const struct param enforced_rows[] = {
+	GIVES("value", PARAM_NUMBER, "the limit"),
+	GIVES("enforced", PARAM_FLAG, "whether anything on this host enforces it"),
+	MAY_GIVE("by", PARAM_TEXT, "what does"),
+};
+#define LIMIT(name_)                                                                               \
+	{                                                                                          \
+		(name_), PARAM_OBJECT, FIELDS(enforced_rows), .help = "as session.create has it"   \
+	}
+const struct param order_enforced_rows[ORDER_N_LIMIT_ROWS] = {
+	LIMIT("memory_bytes"),
+	LIMIT("cpus"),
+	LIMIT("pids"),
+	LIMIT("disk_bytes"),
+	LIMIT("disk_inodes"),
+	LIMIT("file_bytes"),
+	LIMIT("open_files"),
+	LIMIT("timeout_ms"),
+	LIMIT("cpu_ms"),
+	LIMIT("output_bytes"),
+};

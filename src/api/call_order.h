@@ -22,6 +22,8 @@ void call_order_done(struct call_order *order);
 enum { ORDER_N_VOLUME_ROWS = 3, ORDER_N_LIMIT_ROWS = 10 };
 extern const struct param order_volume_rows[ORDER_N_VOLUME_ROWS];
 extern const struct param order_limit_rows[ORDER_N_LIMIT_ROWS];
+/* What of them is enforced, in results. */
+extern const struct param order_enforced_rows[ORDER_N_LIMIT_ROWS];
 
 #define ORDER_ROWS                                                                                 \
 	{"runtime", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "python", .help = "language"},   \

@@ -172,7 +172,7 @@ static const struct param exported_rows[] = {
 };
 
 static const struct operation rows[] = {
-	{"session.create", "Make a session", ROWS(create_rows), RESULT(about_rows),
+	{"session.create", TEXT_CREATE, ROWS(create_rows), RESULT(about_rows),
 		.label = OPERATION_CALLER,
 		.errors = "not_found|access|runtime|box|limit|gone|no_space",
 		.example = "{'name': 'demo', 'runtime': 'python', 'preload': ['json'], "
@@ -180,8 +180,7 @@ static const struct operation rows[] = {
 		.answer = "{'session': 's-7k2mq4x5ta', 'name': 'demo', 'runtime': 'python', "
 			  "'state': 'idle', 'head': '', 'steps': 0}",
 		.start = start_create},
-	{"session.list", "List the sessions", RESULT(list_rows), .label = OPERATION_CALLER,
-		.example = "{}",
+	{"session.list", TEXT_LIST, RESULT(list_rows), .label = OPERATION_CALLER, .example = "{}",
 		.answer = "{'sessions': [{'session': 's-7k2mq4x5ta', 'state': 'idle'}]}",
 		.start = start_list},
 	{"session.get", "Tell of one session", ROWS(session_rows), RESULT(about_rows),
@@ -189,15 +188,14 @@ static const struct operation rows[] = {
 		.answer = "{'session': 's-7k2mq4x5ta', 'name': 'demo', 'state': 'idle', "
 			  "'steps': 1}",
 		.start = start_get},
-	{"session.branch", "Make a session that goes on from where this one is", ROWS(branch_rows),
-		RESULT(about_rows), .label = OPERATION_CALLER,
-		.limits = "A branch of a branch can be 28 deep.",
+	{"session.branch", TEXT_BRANCH, ROWS(branch_rows), RESULT(about_rows),
+		.label = OPERATION_CALLER, .limits = "A branch of a branch can be 28 deep.",
 		.errors = "not_found|busy|box|limit|gone|no_space",
 		.example = "{'session': 'demo', 'name': 'trial'}",
 		.answer = "{'session': 's-q3hdk7wz2e', 'name': 'trial', "
 			  "'parent': 's-7k2mq4x5ta', 'steps': 1}",
 		.start = start_branch},
-	{"session.undo", "Go back to an earlier step", ROWS(undo_rows), RESULT(undone_rows),
+	{"session.undo", TEXT_UNDO, ROWS(undo_rows), RESULT(undone_rows),
 		.label = OPERATION_PROGRAM,
 		.limits = "The last four states are kept to go back to at once; others are made "
 			  "again by running the steps.",
@@ -207,9 +205,9 @@ static const struct operation rows[] = {
 	{"session.close", "End a session", ROWS(session_rows), .label = OPERATION_ENGINE,
 		.errors = "not_found", .example = "{'session': 'demo'}", .answer = "{}",
 		.start = start_close},
-	{"session.log", "List the steps of a session, newest first", ROWS(log_rows),
-		RESULT(logged_rows), .label = OPERATION_CALLER, .limits = "The newest 10000 steps.",
-		.errors = "not_found|damaged", .example = "{'session': 'demo'}",
+	{"session.log", TEXT_LOG, ROWS(log_rows), RESULT(logged_rows), .label = OPERATION_CALLER,
+		.limits = "The newest 10000 steps.", .errors = "not_found|damaged",
+		.example = "{'session': 'demo'}",
 		.answer = "{'steps': [{'status': 'ok', 'outcome': 'committed', 'code': '6 * 7'}]}",
 		.start = start_log},
 	{"session.graph", "List the steps of all sessions, newest first", RESULT(graph_rows),
@@ -218,8 +216,8 @@ static const struct operation rows[] = {
 		.answer = "{'steps': [{'status': 'ok', 'code': '6 * 7'}], "
 			  "'heads': [{'name': 'demo'}]}",
 		.start = start_graph},
-	{"session.export", "Write down a session's steps, to replay them", ROWS(session_rows),
-		RESULT(exported_rows), .label = OPERATION_PROGRAM, .errors = "not_found|damaged",
+	{"session.export", TEXT_EXPORT, ROWS(session_rows), RESULT(exported_rows),
+		.label = OPERATION_PROGRAM, .errors = "not_found|damaged",
 		.example = "{'session': 'demo'}", .answer = "{'record': '…'}",
 		.start = start_export},
 };

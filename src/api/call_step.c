@@ -1,5 +1,6 @@
 /* Operations on steps. SPDX-License-Identifier: Apache-2.0 */
 #include "api/call.h"
+#include "api/call_order.h"
 #include "api/rows.h"
 #include "api/run_part.h"
 
@@ -179,7 +180,7 @@ static const struct param run_rows[] = {
 	{"filename", PARAM_TEXT, false, 1, PATH_BYTES,
 		.help = "how tracebacks call the program text"},
 	{"timeout_ms", PARAM_COUNT, false, 1, TIME_MS, .help = HELP_TIMEOUT},
-	{"atomic", PARAM_FLAG, .fallback = "false", .help = "roll back what failed"},
+	{"atomic", PARAM_FLAG, .fallback = "false", .help = HELP_ATOMIC},
 	{"stdin", PARAM_DATA, false, 0, STDIN_BYTES, .help = "standard input; else it is empty"},
 	{"stream", PARAM_FLAG, .fallback = "false", .help = "tell events while it runs"},
 	{"detach", PARAM_FLAG, .fallback = "false",
@@ -259,27 +260,6 @@ static const struct param usage_rows[] = {
 	MAY_GIVE("queued_ms", PARAM_NUMBER, "time it waited before it ran"),
 	MAY_GIVE("oom_kills", PARAM_COUNT, "processes the kernel ended for want of memory"),
 };
-static const struct param limit_rows[] = {
-	GIVES("value", PARAM_NUMBER, "the limit"),
-	GIVES("enforced", PARAM_FLAG, "whether anything on this host enforces it"),
-	MAY_GIVE("by", PARAM_TEXT, "what does"),
-};
-#define LIMIT(name_)                                                                               \
-	{                                                                                          \
-		(name_), PARAM_OBJECT, FIELDS(limit_rows), .help = "as session.create has it"      \
-	}
-static const struct param limits_rows[] = {
-	LIMIT("memory_bytes"),
-	LIMIT("cpus"),
-	LIMIT("pids"),
-	LIMIT("disk_bytes"),
-	LIMIT("disk_inodes"),
-	LIMIT("file_bytes"),
-	LIMIT("open_files"),
-	LIMIT("timeout_ms"),
-	LIMIT("cpu_ms"),
-	LIMIT("output_bytes"),
-};
 static const struct param record_rows[] = {
 	GIVES("schema", PARAM_COUNT, "of this record: 1"),
 	GIVES("run", PARAM_TEXT, "id of the run, for step.get, step.output and step.interrupt"),
@@ -304,7 +284,7 @@ static const struct param record_rows[] = {
 	MAY_GIVE("files_lost", PARAM_TEXTS, "files that a rollback could not bring back"),
 	{"tools", PARAM_OBJECTS, FIELDS(tool_rows), .help = "tools it called"},
 	{"usage", PARAM_OBJECT, FIELDS(usage_rows), .help = "what it cost"},
-	{"limits", PARAM_OBJECT, FIELDS(limits_rows),
+	{"limits", PARAM_OBJECT, .fields = order_enforced_rows, .n_fields = ORDER_N_LIMIT_ROWS,
 		.help = "what bounded it, and what enforces that"},
 };
 static const struct param part_rows[] = {
@@ -326,8 +306,7 @@ static const struct param names_rows[] = {
 	"of all; they go with their session."
 
 static const struct operation rows[] = {
-	{"step.run", "Run code in a session", ROWS(run_rows), RESULT(record_rows),
-		.label = OPERATION_PROGRAM,
+	{"step.run", TEXT_RUN, ROWS(run_rows), RESULT(record_rows), .label = OPERATION_PROGRAM,
 		.limits = "One step of a session at a time: others wait in line. " RUNS_KEPT,
 		.errors = "not_found|runtime|limit|box|gone|no_space",
 		.example = "{'session': 'demo', 'code': '6 * 7'}",

@@ -2,7 +2,7 @@
  * and what comes). SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "api/param.h"
+#include "api/operation_row.h"
 #include "base/err.h"
 
 #include <jansson.h>
@@ -13,40 +13,6 @@
 struct principal;
 struct registry;
 struct runs;
-struct operation_call;
-
-/*
- * Who wrote what a result holds, which decides how far it can be believed. A plan's labels begin
- * here.
- */
-enum operation_label {
-	OPERATION_ENGINE,  /* retort alone: ids, times, counts, words of its tables */
-	OPERATION_CALLER,  /* also callers: names, code */
-	OPERATION_PROGRAM, /* also programs in boxes: output, values, files. Untrusted */
-	OPERATION_LABEL_END_
-};
-
-struct operation {
-	const char *name;    /* "session.create": a promise to clients */
-	const char *summary; /* upper case, no final stop */
-	const struct param *params, *result;
-	size_t n_params, n_result;
-	enum operation_label label;
-	const char *limits; /* a sentence on what is bounded besides the rows; or NULL */
-	const char *errors; /* besides those of every call: "not_found|gone", or NULL */
-	/*
-	 * A call and a part of its answer, as JSON with ' for ". Texts that end in "…" are starts;
-	 * ids are placeholders. Documents show it, tests run it.
-	 */
-	const char *example, *answer;
-	bool has_events; /* tells events while it runs */
-	void (*start)(struct operation_call *call);
-};
-
-struct operation_family {
-	const struct operation *rows;
-	size_t n;
-};
 
 /* The rows in their order. Returns: NULL behind the last. */
 const struct operation *operation_at(size_t i);

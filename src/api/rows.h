@@ -1,8 +1,9 @@
-/* What rows of operations have in common; texts are shared with the command line's options.
+/* What rows of operations have in common.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/operation.h"
+#include "api/text.h"
 
 enum {
 	SESSION_BYTES = 128, /* of a name, an id or a digest */
@@ -26,11 +27,6 @@ enum {
 		(rows), ARRAY_LEN(rows)                                                            \
 	}
 #define NEEDED .is_required = true
-
-#define HELP_UNDO_TO  "step to go back to: its id, or a unique start of it"
-#define HELP_LOG_ALL  "also the steps that were rolled back or undone"
-#define HELP_LANGUAGE "language; else the session's"
-#define HELP_TIMEOUT  "wall time of this step; else the session's limit"
 
 #define SESSION                                                                                    \
 	{                                                                                          \
