@@ -24,7 +24,7 @@ enum { LOG_MAX = 10000, READ_MAX = 16 << 20 };
 
 /* ---- sessions ---- */
 
-static bool is_live(const struct registry *r, const char *id)
+static bool is_live(const struct roll *r, const char *id)
 {
 	for (const struct entry *e = r->first; e; e = e->next)
 		if (strcmp(e->id, id) == 0 && e->state != ENTRY_ENDING)
@@ -37,7 +37,7 @@ struct listing {
 	json_t *rows;
 };
 
-static json_t *row_json(struct registry *r, const struct journal_session *s, const char *state)
+static json_t *row_json(struct roll *r, const struct journal_session *s, const char *state)
 {
 	struct err err;
 	int64_t n_steps = journal_depth(r->journal, s->head, &err);
@@ -57,21 +57,22 @@ static json_t *row_json(struct registry *r, const struct journal_session *s, con
 static int add_stored(void *user, const struct journal_session *s, struct err *err)
 {
 	struct listing *l = user;
+	struct roll *roll = l->registry->roll;
 	(void)err;
-	if (!is_live(l->registry, s->id))
-		(void)json_array_append_new(l->rows, row_json(l->registry, s, "stored"));
+	if (registry_sees(l->registry, s->owner) && !is_live(roll, s->id))
+		(void)json_array_append_new(l->rows, row_json(roll, s, "stored"));
 	return 0;
 }
 
 json_t *registry_list(struct registry *r, struct err *err)
 {
 	struct listing l = {r, json_array()};
-	if (journal_sessions(r->journal, true, add_stored, &l, err) < 0) {
+	if (journal_sessions(r->roll->journal, true, add_stored, &l, err) < 0) {
 		json_decref(l.rows);
 		return NULL;
 	}
-	for (const struct entry *e = r->first; e; e = e->next)
-		if (e->state != ENTRY_ENDING && !e->is_unkept)
+	for (const struct entry *e = r->roll->first; e; e = e->next)
+		if (e->state != ENTRY_ENDING && !e->is_unkept && registry_sees(r, e->owner))
 			(void)json_array_append_new(l.rows, entry_json(e));
 	return json_pack("{s:o}", "sessions", l.rows);
 }
@@ -87,7 +88,7 @@ static int stored(
 		err_set(err, ERR_BUSY, "session %s is being made", found.id);
 		return err_hint(err, "ask again in a moment");
 	}
-	return journal_session_get(r->journal, found.id, out, err);
+	return journal_session_get(r->roll->journal, found.id, out, err);
 }
 
 json_t *registry_get(struct registry *r, const char *session, struct err *err)
@@ -100,7 +101,7 @@ json_t *registry_get(struct registry *r, const char *session, struct err *err)
 		return entry_json(found.live);
 	if (stored(r, session, &row, err) < 0)
 		return NULL;
-	json_t *out = row_json(r, &row, row.closed_ms ? "closed" : "stored");
+	json_t *out = row_json(r->roll, &row, row.closed_ms ? "closed" : "stored");
 	journal_session_done(&row);
 	return out;
 }
@@ -175,7 +176,7 @@ static json_t *with_rest(struct registry *r, const char *id, json_t *steps, stru
 		(void)json_object_set(
 			rest.path, json_string_value(json_object_get(row, "step")), row);
 	}
-	int64_t n = journal_session_steps(r->journal, id, 0, add_rest, &rest, err);
+	int64_t n = journal_session_steps(r->roll->journal, id, 0, add_rest, &rest, err);
 	json_decref(rest.path);
 	return n < 0 ? NULL : sorted(steps);
 }
@@ -186,7 +187,7 @@ json_t *registry_log(struct registry *r, const char *session, bool is_all, struc
 	if (stored(r, session, &row, err) < 0)
 		return NULL;
 	json_t *steps = json_array();
-	int64_t n = journal_ancestors(r->journal, row.head, LOG_MAX, add_kept, steps, err);
+	int64_t n = journal_ancestors(r->roll->journal, row.head, LOG_MAX, add_kept, steps, err);
 	json_t *told = n < 0 ? NULL
 		: is_all     ? with_rest(r, row.id, steps, err)
 			     : json_incref(steps);
@@ -219,9 +220,11 @@ static int add_new_step(void *user, const struct journal_node *node, struct err 
 static int add_head(void *user, const struct journal_session *s, struct err *err)
 {
 	struct graph *g = user;
-	int64_t n = journal_ancestors(g->registry->journal, s->head, 0, add_new_step, g, err);
+	if (!registry_sees(g->registry, s->owner))
+		return 0;
+	int64_t n = journal_ancestors(g->registry->roll->journal, s->head, 0, add_new_step, g, err);
 	(void)json_array_append_new(
-		g->heads, row_json(g->registry, s, s->closed_ms ? "closed" : "open"));
+		g->heads, row_json(g->registry->roll, s, s->closed_ms ? "closed" : "open"));
 	return n < 0 ? (int)n : 0;
 }
 
@@ -229,7 +232,7 @@ json_t *registry_graph(struct registry *r, struct err *err)
 {
 	struct graph g = {r, json_object(), json_array(), json_array()};
 	json_t *out = NULL;
-	if (journal_sessions(r->journal, true, add_head, &g, err) >= 0)
+	if (journal_sessions(r->roll->journal, true, add_head, &g, err) >= 0)
 		out = json_pack("{s:o, s:O}", "steps", sorted(g.steps), "heads", g.heads);
 	if (out && json_array_size(g.steps) >= LOG_MAX)
 		(void)json_object_set_new(out, "truncated", json_true());
@@ -242,7 +245,7 @@ json_t *registry_graph(struct registry *r, struct err *err)
 json_t *registry_templates(struct registry *r, struct err *err)
 {
 	(void)err;
-	return templates_json(r->templates);
+	return templates_json(r->roll->templates);
 }
 
 int registry_export(
@@ -253,7 +256,7 @@ int registry_export(
 	if (bad < 0)
 		return bad;
 	FILE *f = open_memstream(out, bytes);
-	bad = f ? journal_export(r->journal, row.id, NULL, f, err)
+	bad = f ? journal_export(r->roll->journal, row.id, NULL, f, err)
 		: err_set(err, ERR_NO_MEMORY, "no memory for the record");
 	if (f && fclose(f) != 0 && bad == 0)
 		bad = err_set(err, ERR_NO_MEMORY, "no memory for the record");

@@ -26,8 +26,7 @@ static int find_count(struct job *job, struct err *err)
 {
 	struct entry *e = job->entry;
 	struct back back = {.left = job->count};
-	int64_t n =
-		journal_ancestors(e->registry->journal, e->head, job->count, go_back, &back, err);
+	int64_t n = journal_ancestors(e->roll->journal, e->head, job->count, go_back, &back, err);
 	if (n < 0)
 		return (int)n;
 	if (back.left > 0) {
@@ -56,11 +55,11 @@ static int find_step(struct job *job, struct err *err)
 	if (strcmp(job->text, "root") == 0) /* as the checkpoint before the first step is called */
 		return 0;
 	/* It says what is wrong with the name, if anything is. */
-	int r = journal_node_get(e->registry->journal, job->text, &node, err);
+	int r = journal_node_get(e->roll->journal, job->text, &node, err);
 	if (r < 0)
 		return r;
 	journal_node_done(&node);
-	int64_t n = journal_ancestors(e->registry->journal, e->head, 0, is_step, job, err);
+	int64_t n = journal_ancestors(e->roll->journal, e->head, 0, is_step, job, err);
 	if (n < 0 || job->step[0])
 		return n < 0 ? (int)n : 0;
 	err_set(err, ERR_USAGE, "step %.12s is not in the session's past", job->text);
@@ -71,12 +70,12 @@ static void finish_undo(struct job *job, const json_t *lost, const char *outcome
 {
 	struct entry *e = job->entry;
 	struct err err;
-	if (journal_session_move(e->registry->journal, e->id, job->step, &err) < 0) {
+	if (journal_session_move(e->roll->journal, e->id, job->step, &err) < 0) {
 		job_fail(job, &err);
 		return;
 	}
 	memcpy(e->head, job->step, sizeof e->head);
-	int64_t n_steps = journal_depth(e->registry->journal, e->head, &err);
+	int64_t n_steps = journal_depth(e->roll->journal, e->head, &err);
 	e->n_steps = (uint64_t)MAX(n_steps, 0);
 	session_move_head(e->session, e->head);
 	json_t *out =
@@ -113,7 +112,7 @@ static void undo_failed(struct job *job, const struct err *why)
 	struct replay *replay;
 	struct err err;
 	job->why = *why;
-	if (e->state == ENTRY_ENDING || replay_load(e->registry, e->head, NULL, &replay, &err) < 0)
+	if (e->state == ENTRY_ENDING || replay_load(e->roll, e->head, NULL, &replay, &err) < 0)
 		job_fail(job, &job->why);
 	else
 		replay_anew(e, replay, on_back_again);
@@ -137,7 +136,7 @@ static void undo_by_replay(struct job *job)
 	struct entry *e = job->entry;
 	struct replay *replay;
 	struct err err;
-	if (replay_load(e->registry, job->step, NULL, &replay, &err) < 0) {
+	if (replay_load(e->roll, job->step, NULL, &replay, &err) < 0) {
 		job_fail(job, &err);
 		return;
 	}

@@ -383,8 +383,6 @@ static int commit(struct journal *j, struct journal_node *node, const char *head
 		return r;
 	if (row.closed_ms)
 		return err_set(err, ERR_USAGE, "session %s: it is closed", node->session);
-	if (file_step_is(node) && (r = journal_note_files(j, err)) < 0)
-		return r;
 	int is_old = find_same(j, node, err);
 	r = is_old == 0 ? add_node(j, node, row.n, err) : is_old;
 	if (r < 0)
@@ -408,6 +406,5 @@ int journal_commit(struct journal *j, struct journal_node *node, const char *hea
 	r = db_begin(j, err);
 	if (r == 0)
 		r = db_commit(j, commit(j, node, head, err), err);
-	j->has_files |= r >= 0 && file_step_is(node);
 	return r;
 }
