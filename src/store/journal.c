@@ -49,6 +49,7 @@ static const char schema[] =
 	"CREATE UNIQUE INDEX session_name ON session (name, owner)"
 	" WHERE closed_ms = 0 AND name <> '';"
 	"CREATE INDEX session_owner ON session (owner) WHERE closed_ms = 0;"
+	"CREATE INDEX session_ended ON session (name, owner) WHERE ended <> '';"
 	"CREATE TABLE node (seq INTEGER PRIMARY KEY, digest BLOB UNIQUE, parent_seq INTEGER,"
 	" session INTEGER, runtime TEXT, status TEXT, outcome TEXT, created_ms INTEGER,"
 	" large INTEGER, code BLOB, record BLOB, extra BLOB, parent BLOB, seal BLOB);"

@@ -233,6 +233,12 @@ static int prefix_range(const char *text, unsigned char low[SHA_BYTES],
 	return 0;
 }
 
+int journal_start_check(const char *text, struct err *err)
+{
+	unsigned char low[SHA_BYTES], high[SHA_BYTES];
+	return prefix_range(text, low, high, err);
+}
+
 int64_t node_seq(struct journal *j, const char *digest, struct err *err)
 {
 	unsigned char low[SHA_BYTES], high[SHA_BYTES];
@@ -391,7 +397,7 @@ static int commit(struct journal *j, struct journal_node *node, const char *head
 		return r;
 	memcpy(row.head, head ? head : node->digest, strlen(head ? head : node->digest) + 1);
 	(void)hex_read(digest, node->digest);
-	r = session_write(j, &row, is_old ? CHANGE_MOVE : CHANGE_STEP, digest, err);
+	r = session_write(j, &row, is_old ? CHANGE_AGAIN : CHANGE_STEP, digest, err);
 	return r < 0 ? r : is_old;
 }
 

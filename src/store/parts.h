@@ -12,6 +12,7 @@ enum change_kind {
 	CHANGE_CLOSE = 4,
 	CHANGE_STEP = 5,
 	CHANGE_BLOB = 6,
+	CHANGE_AGAIN = 7, /* a step that was there already, by another session or at another time */
 };
 
 /* log.c: add to the log of changes. @digest may be NULL. */

@@ -54,6 +54,13 @@ void journal_session_done(struct journal_session *s);
 int journal_session_begins(struct journal *j, const char *owner, const char *start,
 	char id[JOURNAL_ID_BYTES], struct err *err);
 
+/*
+ * Which one that was called @name did a lifetime close: the last of those of @owner (NULL:
+ * anybody's). Returns: 1 and @id, 0 when there is none, or negative errno.
+ */
+int journal_session_ended(struct journal *j, const char *owner, const char *name,
+	char id[JOURNAL_ID_BYTES], struct err *err);
+
 /* How many open ones @owner has, or negative errno. */
 int64_t journal_session_count(struct journal *j, const char *owner, struct err *err);
 

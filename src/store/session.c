@@ -284,6 +284,21 @@ int journal_session_get(
 	return journal_session_of(j, NULL, id_or_name, out, err);
 }
 
+int journal_session_ended(struct journal *j, const char *owner, const char *name,
+	char id[JOURNAL_ID_BYTES], struct err *err)
+{
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_SESSION_ENDED, err);
+	if (!s)
+		return -EIO;
+	(void)sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+	if (owner)
+		(void)sqlite3_bind_text(s, 2, owner, -1, SQLITE_STATIC);
+	int r = db_step(j, s, "session", err);
+	if (r > 0 && !db_text(s, 0, id, JOURNAL_ID_BYTES))
+		return err_set(err, ERR_DAMAGED, "session %.40s…: its id is too long", name);
+	return r;
+}
+
 int64_t journal_session_count(struct journal *j, const char *owner, struct err *err)
 {
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_SESSION_COUNT, err);

@@ -81,6 +81,7 @@ TEST(owner_and_lifetime_are_kept)
 {
 	SHELF;
 	struct journal_session s;
+	char id[JOURNAL_ID_BYTES];
 	struct journal *k = shelf_open(dir);
 	CHECK_INT(add(k, "ann", "s-a", "work"), 0);
 	CHECK_INT(journal_session_close(k, "s-a", "idle", &err), 0);
@@ -93,6 +94,11 @@ TEST(owner_and_lifetime_are_kept)
 	CHECK_INT(s.ttl_ms, 3000);
 	CHECK_INT(s.idle_ms, 70);
 	CHECK(s.closed_ms > 0);
+	/* What lived too long is still known by its name, to its owner. */
+	CHECK_INT(journal_session_ended(j, "ann", "work", id, &err), 1);
+	CHECK_STR(id, "s-a");
+	CHECK_INT(journal_session_ended(j, NULL, "work", id, &err), 1);
+	CHECK_INT(journal_session_ended(j, "bob", "work", id, &err), 0);
 	journal_session_done(&s);
 	CHECK_INT(journal_session_get(j, "s-b", &s, &err), 0);
 	CHECK_INT(s.ttl_ms, 3000);
@@ -107,7 +113,7 @@ static void make_old(const char *dir, int version)
 	char text[512];
 	struct journal *j = shelf_open(dir);
 	(void)snprintf(text, sizeof text,
-		"BEGIN; DROP INDEX session_name; DROP INDEX session_owner;"
+		"BEGIN; DROP INDEX session_name; DROP INDEX session_owner; DROP INDEX session_ended;"
 		"ALTER TABLE session DROP COLUMN owner; ALTER TABLE session DROP COLUMN ttl_ms;"
 		"ALTER TABLE session DROP COLUMN idle_ms; ALTER TABLE session DROP COLUMN ended;"
 		"CREATE UNIQUE INDEX session_name ON session (name)"
