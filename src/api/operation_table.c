@@ -29,7 +29,7 @@ enum {
 #define SESSION_NAME                                                                               \
 	{                                                                                          \
 		.name = "name", .type = PARAM_TEXT, .min = 1, .max = NAME_BYTES,                   \
-		.help = "a name of its own, unique in the engine"                                  \
+		.help = "a name of its own, unique among the caller's sessions"                    \
 	}
 
 static const struct param volume_rows[] = {
@@ -76,6 +76,10 @@ static const struct param create_rows[] = {
 	{"time", PARAM_NUMBER, false, 0, UINT64_C(7258118400) * 1000,
 		.help = "what the clock shows first: seconds since 1970"},
 	{"fresh", PARAM_FLAG, .fallback = "false", .help = "start without a template"},
+	{"ttl_ms", PARAM_COUNT, false, 1, INT64_C(1) << 40,
+		.help = "how long it may live, whatever runs in it; else as the engine has it"},
+	{"idle_ms", PARAM_COUNT, false, 1, INT64_C(1) << 40,
+		.help = "how long it may be unused; else as the engine has it"},
 };
 
 static const struct param session_rows[] = {SESSION};

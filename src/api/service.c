@@ -85,7 +85,11 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	const struct registry_config registry = {.engine = &s->engine,
 		.state_dir = config->state_dir,
 		.n_standby = config->n_standby,
-		.n_checkpoints = config->n_checkpoints};
+		.n_checkpoints = config->n_checkpoints,
+		.max_sessions = config->max_sessions,
+		.max_memory_bytes = config->max_memory_bytes,
+		.ttl_ms = config->session_ttl_ms,
+		.idle_ms = config->session_idle_ms};
 	int r = engine_start(&s->engine, err);
 	if (r < 0)
 		return r;
