@@ -140,9 +140,10 @@ static const struct operation rows[] = {
 			"{'operations': [{'name': 'session.create', 'summary': 'Make a session'}]}",
 		.start = start_operations},
 	{"engine.doctor", "Say what this host can enforce", RESULT(doctor_rows),
-		.label = OPERATION_ENGINE, .limits = "A box is made for it, and ended.",
-		.example = "{}", .answer = "{'checks': [{'name': 'kernel', 'state': 'ok'}]}",
-		.start = start_doctor},
+		.label = OPERATION_ENGINE,
+		.limits = "A box is made for it, and ended. Not for holders of a token.",
+		.is_for_operator = true, .errors = "denied", .example = "{}",
+		.answer = "{'checks': [{'name': 'kernel', 'state': 'ok'}]}", .start = start_doctor},
 };
 
 const struct operation_family engine_family = FAMILY(rows);

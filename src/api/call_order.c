@@ -112,7 +112,9 @@ int call_order_read(struct call_order *p, const json_t *params, struct err *err)
 			.time_ns = (int64_t)(json_number_value(param_get(params, "time")) * 1e9)},
 		.name = param_text(params, "name", NULL),
 		.preload = p->preload && p->preload[0] ? p->preload : NULL,
-		.is_fresh = param_flag(params, "fresh")};
+		.is_fresh = param_flag(params, "fresh"),
+		.ttl_ms = param_count(params, "ttl_ms", 0),
+		.idle_ms = param_count(params, "idle_ms", 0)};
 	return 0;
 }
 

@@ -98,7 +98,11 @@ static void start_export(struct operation_call *call)
 /* ---- the rows ---- */
 
 static const struct param create_rows[] = {SESSION_NAME, ORDER_ROWS,
-	{"fresh", PARAM_FLAG, .fallback = "false", .help = "start without a template"}};
+	{"fresh", PARAM_FLAG, .fallback = "false", .help = "start without a template"},
+	{"ttl_ms", PARAM_COUNT, false, 1, TIME_MS,
+		.help = "how long it may live, whatever runs in it; else as the engine has it"},
+	{"idle_ms", PARAM_COUNT, false, 1, TIME_MS,
+		.help = "how long it may be unused; else as the engine has it"}};
 
 static const struct param session_rows[] = {SESSION};
 static const struct param log_rows[] = {
@@ -119,14 +123,19 @@ static const struct param undo_rows[] = {
 
 #define ABOUT_SESSION                                                                              \
 	GIVES_SESSION, MAY_GIVE("name", PARAM_TEXT, "its name, if it has one"),                    \
+		MAY_GIVE("owner", PARAM_TEXT, "whose it is, for the one who runs the engine"),     \
 		MAY_GIVE("parent", PARAM_TEXT, "the session it is a branch of"),                   \
 		GIVES("runtime", PARAM_TEXT, "its language"),                                      \
 		GIVES("state", PARAM_TEXT,                                                         \
 			"opening, idle, working or closing; stored when only "                     \
-			"the journal has it; open in a graph"),                                    \
+			"the journal has it; open in a graph; closed"),                            \
 		GIVES("head", PARAM_TEXT, "the step it stands at; empty before the first"),        \
 		GIVES("steps", PARAM_COUNT, "steps from its beginning to the head"),               \
 		GIVES("created_ms", PARAM_COUNT, "when it was made: milliseconds since 1970"),     \
+		MAY_GIVE("ttl_ms", PARAM_COUNT, "how long it may live"),                           \
+		MAY_GIVE("idle_ms", PARAM_COUNT, "how long it may be unused"),                     \
+		MAY_GIVE("expires_ms", PARAM_COUNT, "when it ends if nothing is done in it"),      \
+		MAY_GIVE("ended", PARAM_TEXT, "why the engine ended it"),                          \
 		MAY_GIVE("outcome", PARAM_TEXT,                                                    \
 			"replayed or diverged, when its state was rebuilt from the journal"),      \
 		MAY_GIVE("difference", PARAM_TEXT, "how it diverged")
@@ -174,7 +183,7 @@ static const struct param exported_rows[] = {
 static const struct operation rows[] = {
 	{"session.create", TEXT_CREATE, ROWS(create_rows), RESULT(about_rows),
 		.label = OPERATION_CALLER,
-		.errors = "not_found|access|runtime|box|limit|gone|no_space",
+		.errors = "not_found|access|runtime|box|limit|quota|gone|no_space",
 		.example = "{'name': 'demo', 'runtime': 'python', 'preload': ['json'], "
 			   "'limits': {'timeout_ms': 10000}}",
 		.answer = "{'session': 's-7k2mq4x5ta', 'name': 'demo', 'runtime': 'python', "
@@ -190,7 +199,7 @@ static const struct operation rows[] = {
 		.start = start_get},
 	{"session.branch", TEXT_BRANCH, ROWS(branch_rows), RESULT(about_rows),
 		.label = OPERATION_CALLER, .limits = "A branch of a branch can be 28 deep.",
-		.errors = "not_found|busy|box|limit|gone|no_space",
+		.errors = "not_found|busy|box|limit|quota|gone|no_space",
 		.example = "{'session': 'demo', 'name': 'trial'}",
 		.answer = "{'session': 's-q3hdk7wz2e', 'name': 'trial', "
 			  "'parent': 's-7k2mq4x5ta', 'steps': 1}",

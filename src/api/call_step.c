@@ -308,7 +308,7 @@ static const struct param names_rows[] = {
 static const struct operation rows[] = {
 	{"step.run", TEXT_RUN, ROWS(run_rows), RESULT(record_rows), .label = OPERATION_PROGRAM,
 		.limits = "One step of a session at a time: others wait in line. " RUNS_KEPT,
-		.errors = "not_found|runtime|limit|box|gone|no_space",
+		.errors = "not_found|runtime|limit|quota|box|gone|no_space",
 		.example = "{'session': 'demo', 'code': '6 * 7'}",
 		.answer = "{'status': 'ok', 'value': {'text/plain': '42'}, 'stdout': '', "
 			  "'run': 'r-zvn2hxq5c4d7k3tq6mwyp2abfe', 'exit_code': 0, "

@@ -38,7 +38,7 @@ static const struct operation rows[] = {
 		ROWS(create_rows), RESULT(about_rows), .label = OPERATION_CALLER,
 		.limits = "32 templates: the one that was not used for longest makes room. A "
 			  "session is of a template when session.create was given the same.",
-		.errors = "not_found|access|runtime|box|limit|gone",
+		.errors = "not_found|access|runtime|box|limit|quota|gone",
 		.example = "{'preload': ['json', 'csv']}",
 		.answer = "{'template': 's-w5zq2mdc7k', 'ready': true, 'preload': ['json', 'csv']}",
 		.start = start_create},

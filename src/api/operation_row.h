@@ -32,7 +32,8 @@ struct operation {
 	 * ids are placeholders. Documents show it, tests run it.
 	 */
 	const char *example, *answer;
-	bool has_events; /* tells events while it runs */
+	bool has_events;      /* tells events while it runs */
+	bool is_for_operator; /* refused to principals: it tells of the host, or changes it */
 	void (*start)(struct operation_call *call);
 };
 

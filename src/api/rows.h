@@ -36,7 +36,7 @@ enum {
 #define SESSION_NAME                                                                               \
 	{                                                                                          \
 		.name = "name", .type = PARAM_TEXT, .min = 1, .max = NAME_BYTES,                   \
-		.help = "a name of its own, unique in the engine"                                  \
+		.help = "a name of its own, unique among the caller's sessions"                    \
 	}
 #define LANGUAGE                                                                                   \
 	{                                                                                          \

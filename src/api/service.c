@@ -88,6 +88,10 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		.state_dir = config->state_dir,
 		.n_standby = config->n_standby,
 		.n_checkpoints = config->n_checkpoints,
+		.max_sessions = config->max_sessions,
+		.max_memory_bytes = config->max_memory_bytes,
+		.ttl_ms = config->session_ttl_ms,
+		.idle_ms = config->session_idle_ms,
 		.ended = runs_forget};
 	int r = engine_start(&s->engine, err);
 	if (r < 0)
@@ -302,4 +306,27 @@ int service_run(struct service *s, struct err *err)
 void service_turn(struct service *s)
 {
 	(void)uv_run(&s->loop, UV_RUN_ONCE);
+}
+
+bool service_is_over(const struct service *s)
+{
+	return engine_is_over(&s->engine);
+}
+
+int service_drain(struct service *s, bool (*is_over)(void *arg), void *arg, uint64_t ms)
+{
+	uv_timer_t timer;
+	unsigned n_signals = s->n_interrupts + s->n_terms;
+	(void)uv_timer_init(&s->loop, &timer);
+	timer.data = s;
+	(void)uv_timer_start(&timer, on_linger, ms, 0);
+	while (timer.data && !is_over(arg) && s->n_interrupts + s->n_terms == n_signals &&
+		!engine_is_over(&s->engine))
+		(void)uv_run(&s->loop, UV_RUN_ONCE);
+	int r = is_over(arg) ? 0 : timer.data ? -EINTR : -ETIME;
+	timer.data = s;
+	uv_close((uv_handle_t *)&timer, on_poll_closed);
+	while (timer.data)
+		(void)uv_run(&s->loop, UV_RUN_NOWAIT);
+	return r;
 }
