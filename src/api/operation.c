@@ -2,6 +2,7 @@
 #include "api/operation.h"
 
 #include "api/call.h"
+#include "api/metrics.h"
 #include "api/principal.h"
 #include "base/utf8.h"
 #include "base/word.h"
@@ -33,6 +34,7 @@ void call_done(void *arg, const json_t *result, const struct err *err)
 {
 	struct operation_call *call = arg;
 	*call->slot = NULL;
+	metrics_answer(call->context->metrics, call->op, result ? ERR_NONE : err->code);
 	call->listener.done(call->listener.arg, result, result ? NULL : err);
 	json_decref(call->params);
 	json_decref(call->kept);
@@ -89,6 +91,7 @@ void operation_start(const struct operation_context *context, const struct opera
 	if (r == 0 && !(call = calloc(1, sizeof *call)))
 		r = err_set(&err, ERR_NO_MEMORY, "no memory for a call");
 	if (r < 0) {
+		metrics_answer(context->metrics, op, err.code);
 		listener->done(listener->arg, NULL, &err);
 		return;
 	}

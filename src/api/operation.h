@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 struct registry;
+struct metrics;
 struct principal;
 struct operation_call;
 
@@ -36,6 +37,7 @@ int operation_unknown(const char *name, struct err *err);
 /* What operations work on. Borrowed; outlives every call. */
 struct operation_context {
 	struct registry *registry;
+	struct metrics *metrics;     /* where answers are counted; NULL: nowhere */
 	const char *version;	     /* "0.1.0" */
 	struct principal *principal; /* who calls; NULL: the one who runs the engine */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/service.h"
 
+#include "api/metrics.h"
 #include "session/registry.h"
 #include "session/engine.h"
 
@@ -22,6 +23,7 @@ struct service {
 	uv_loop_t loop;
 	struct engine engine;
 	struct registry *registry;
+	struct metrics *metrics;
 	struct operation_context context;
 	uv_signal_t signals[N_SIGNALS];
 	struct watch watches[SERVICE_WATCHES];
@@ -102,8 +104,10 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		r = engine_attach(&s->engine, &s->loop, err);
 	if (r == 0)
 		r = registry_open(&s->registry, &registry, err);
-	s->context =
-		(struct operation_context){.registry = s->registry, .version = config->version};
+	if (r == 0)
+		r = metrics_open(&s->metrics, err);
+	s->context = (struct operation_context){
+		.registry = s->registry, .metrics = s->metrics, .version = config->version};
 	return r;
 }
 
@@ -148,6 +152,7 @@ void service_close(struct service *s)
 		(void)uv_run(&s->loop, UV_RUN_DEFAULT);
 		(void)uv_loop_close(&s->loop);
 	}
+	metrics_close(s->metrics);
 	free(s);
 }
 
