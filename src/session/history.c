@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "sandbox/syscalls.h"
 #include "session/entry.h"
+#include "session/job.h"
 #include "session/lifetime.h"
 #include "session/outcome.h"
 #include "session/put.h"
@@ -322,6 +323,42 @@ json_t *registry_templates(struct registry *r, struct err *err)
 {
 	(void)err;
 	return templates_json(r->roll->templates, r->owner ? registry_owner(r) : NULL);
+}
+
+/* ---- in numbers ---- */
+
+static void add_entry(struct stats *out, const struct entry *e)
+{
+	out->n_sessions[e->state]++;
+	out->n_boxes += e->session && session_box(e->session);
+	if (e->state != ENTRY_ENDING)
+		out->memory_bytes += e->memory_bytes;
+	const struct job *job = e->first;
+	if (job && e->state == ENTRY_WORKING) {
+		out->n_working += job->kind == JOB_RUN;
+		job = job->next;
+	}
+	for (; job; job = job->next)
+		out->n_queued++;
+}
+
+void registry_stats(const struct registry *r, struct stats *out)
+{
+	const struct roll *roll = r->roll;
+	uint64_t n_kept = 0;
+	struct err err;
+	*out = (struct stats){.n_expired = roll->n_expired, .steps = roll->steps};
+	for (int i = 0; i < ADMIT_END_; i++)
+		out->n_refused[i] = roll->n_refused[i];
+	for (const struct entry *e = roll->first; e; e = e->next) {
+		add_entry(out, e);
+		n_kept += e->is_kept && e->state != ENTRY_ENDING;
+	}
+	int64_t n = journal_session_count(roll->journal, NULL, &err);
+	out->n_sessions[STATS_STORED] = n > (int64_t)n_kept ? (uint64_t)n - n_kept : 0;
+	out->journal_bytes = journal_bytes(roll->journal);
+	out->n_journal_changes = journal_changes(roll->journal);
+	out->n_templates = templates_stats(roll->templates, out->templates, TEMPLATES_MAX);
 }
 
 int registry_export(

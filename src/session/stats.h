@@ -6,7 +6,7 @@
 #include "session/registry.h"
 #include "session/template.h"
 
-enum { STATS_BUCKETS = 16, STATS_STATES = 5 };
+enum { STATS_BUCKETS = 16, STATS_STATES = 5, STATS_STORED = STATS_STATES - 1 };
 
 /* Upper ends of the buckets, in seconds; what is longer is in none of them. */
 extern const double stats_bounds[STATS_BUCKETS];

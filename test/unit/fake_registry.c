@@ -2,6 +2,7 @@
 #include "fake_registry.h"
 
 #include "base/buf.h"
+#include "session/stats.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -642,6 +643,28 @@ void registry_file_remove(struct registry *r, const char *session, const char *p
 	free(f->data);
 	*f = s->files[--s->n_files];
 	give(done, arg, json_object());
+}
+
+/* A number for everything, so that it can be found again. */
+void registry_stats(const struct registry *r, struct stats *out)
+{
+	*out = (struct stats){.n_sessions = {1, (uint64_t)r->all->n_sessions, 3, 4, 5},
+		.n_boxes = 6,
+		.n_working = 7,
+		.n_queued = 8,
+		.memory_bytes = 9,
+		.n_refused = {10, 11, 12, 13, 14, 15},
+		.n_expired = 16,
+		.journal_bytes = 17,
+		.n_journal_changes = 18,
+		.n_templates = 1};
+	out->templates[0] = (struct template_stats){"s-1", "a\"b\\c\nd", 19};
+	for (unsigned i = 0; i < RUNTIMES_MAX; i++)
+		for (unsigned k = 0; k < RECORD_STATUS_END_; k++)
+			out->steps.n[i][k] = 100 + 10 * i + k;
+	out->steps.n_outcomes[RECORD_ROLLED_BACK] = 20;
+	out->steps.wall = (struct stats_times){
+		.n = {[0] = 1, [3] = 2, [STATS_BUCKETS - 1] = 4}, .n_all = 15, .sum_s = 2.5};
 }
 
 json_t *registry_templates(struct registry *r, struct err *err)
