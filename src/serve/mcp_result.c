@@ -140,8 +140,6 @@ static void add_verdict(struct rendering *r)
 	add_state(b, record);
 	if (r->options->is_new)
 		(void)buf_addf(b, ", in a new session");
-	if (run[0])
-		(void)buf_addf(b, ", run_id %.60s", run);
 	(void)buf_add(b, "\n");
 }
 
@@ -182,6 +180,22 @@ static void take_traceback(struct section *s, const json_t *error)
 	take_text(s, member(error, "message"));
 }
 
+/* A traceback that was printed as well is told once. */
+static void drop_twin(struct rendering *r)
+{
+	const struct buf *error = &r->sections[FAILURE].text;
+	struct buf *printed = &r->sections[ERR].text;
+	size_t n = error->bytes, end = printed->bytes;
+	while (n > 0 && error->data[n - 1] == '\n')
+		n--;
+	while (end > 0 && printed->data[end - 1] == '\n')
+		end--;
+	if (n == 0 || end < n || memcmp(printed->data + end - n, error->data, n) != 0)
+		return;
+	printed->bytes = end - n;
+	printed->data[printed->bytes] = '\0';
+}
+
 static bool take_image(struct rendering *r, const json_t *bundle)
 {
 	static const char *const types[] = {"image/png", "image/jpeg"};
@@ -219,6 +233,7 @@ static void collect(struct rendering *r)
 	r->sections[ERR].lost_bytes =
 		(uint64_t)json_integer_value(json_object_get(cut, "stderr_bytes"));
 	take_traceback(&r->sections[FAILURE], json_object_get(record, "error"));
+	drop_twin(r);
 	if (!take_image(r, value))
 		take_bundle(&r->sections[VALUE], value);
 	json_array_foreach(json_object_get(record, "displays"), i,

@@ -38,10 +38,8 @@ static json_t *step_params(const struct mcp_job *job)
 	copy(params, job, "code");
 	copy(params, job, "runtime");
 	copy(params, job, "timeout_ms");
-	if (operation_find("step.get"))
-		(void)json_object_set_new(params, "wait_ms",
-			json_integer(
-				(json_int_t)param_count(job->arguments, "wait_ms", MCP_WAIT_MS)));
+	(void)json_object_set_new(params, "wait_ms",
+		json_integer((json_int_t)param_count(job->arguments, "wait_ms", MCP_WAIT_MS)));
 	return params;
 }
 
