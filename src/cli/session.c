@@ -69,7 +69,7 @@ int session_end(struct session_run *run, int r, const struct err *err, int statu
 {
 	if (run->is_open)
 		client_done(&run->client);
-	return r < 0 ? cli_fail(err, run->args.json) : status;
+	return r < 0 ? cli_fail(err, run->args.output.json) : status;
 }
 
 int session_call(struct session_run *run, const char *method, json_t *params, json_t **result,
@@ -87,7 +87,7 @@ static json_t *one_session(const struct session_run *run)
 static int show(const struct session_run *run, json_t *result, const char *name)
 {
 	int status = 0;
-	if (run->args.json)
+	if (run->args.output.json)
 		status = view_json(result);
 	else if (name)
 		status = puts(session_text(result, name)) < 0;
@@ -99,8 +99,8 @@ static int show(const struct session_run *run, json_t *result, const char *name)
 
 #define JSON_OPT                                                                                   \
 	{                                                                                          \
-		.name = "json", OPT_INTO_FLAG(struct session_args, json), .flags = OPT_NO_ENV,     \
-		.group = "Output", .help = "print one JSON object"                                 \
+		.name = "json", OPT_INTO_FLAG(struct session_args, output.json),                   \
+		.flags = OPT_NO_ENV, .group = "Output", .help = "print one JSON object"            \
 	}
 #define ENDING_OPTS SESSION_SOCKET_OPT, CMD_COMMON_OPTS(struct session_args)
 
@@ -144,7 +144,7 @@ static const struct opt plain_opts[] = {JSON_OPT, ENDING_OPTS};
 static const struct opt ls_opts[] = {
 	{.name = "quiet",
 		.letter = 'q',
-		OPT_INTO_FLAG(struct session_args, quiet),
+		OPT_INTO_FLAG(struct session_args, output.quiet),
 		.flags = OPT_NO_ENV,
 		.group = "Output",
 		.help = "print names only, and the id of a session that has none"},
@@ -177,9 +177,9 @@ static int ls_main(int argc, char **argv)
 	if (r > 0)
 		r = session_call(&run, "session.list", NULL, &list, &err);
 	if (r == 0)
-		status = run.args.json	 ? view_json(list)
-			: run.args.quiet ? print_names(list)
-					 : session_print_list(list);
+		status = run.args.output.json	? view_json(list)
+			: run.args.output.quiet ? print_names(list)
+						: session_print_list(list);
 	json_decref(list);
 	return session_end(&run, r, &err, status);
 }
@@ -199,11 +199,11 @@ static int rm_main(int argc, char **argv)
 		r = session_call(&run, "session.close", params, &result, &err);
 		json_decref(result);
 		if (r < 0)
-			status = cli_fail(&err, run.args.json);
-		else if (!run.args.json)
+			status = cli_fail(&err, run.args.output.json);
+		else if (!run.args.output.json)
 			(void)puts(run.operands[i]);
 	}
-	if (status == 0 && run.args.json)
+	if (status == 0 && run.args.output.json)
 		(void)puts("{}");
 	return session_end(&run, 0, &err, status);
 }
@@ -281,7 +281,7 @@ static int undo_main(int argc, char **argv)
 static const struct opt export_opts[] = {
 	{.name = "out",
 		.letter = 'o',
-		OPT_INTO_TEXT(struct session_args, out_dir),
+		OPT_INTO_TEXT(struct session_args, output.dir),
 		.arg = "FILE",
 		.flags = OPT_NO_ENV,
 		.group = "Output",
@@ -312,7 +312,7 @@ static int export_main(int argc, char **argv)
 	if (r > 0)
 		r = session_call(&run, "session.export", one_session(&run), &result, &err);
 	if (r == 0)
-		r = write_record(run.args.out_dir, result, &err);
+		r = write_record(run.args.output.dir, result, &err);
 	json_decref(result);
 	return session_end(&run, r, &err, 0);
 }
@@ -361,7 +361,7 @@ static int log_main(int argc, char **argv)
 	if (r > 0)
 		r = session_call(&run, is_graph ? "session.graph" : "session.log",
 			is_graph ? NULL : log_params(&run), &log, &err);
-	if (r == 0 && run.args.json)
+	if (r == 0 && run.args.output.json)
 		status = view_json(log);
 	else if (r == 0 && is_graph)
 		status = session_print_graph(
