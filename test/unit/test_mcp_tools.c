@@ -67,6 +67,7 @@ static void check_property(const char *name, const json_t *property)
 	const char *type = json_string_value(json_object_get(property, "type")), *key;
 	json_t *value;
 	CHECK(type != NULL);
+	CHECK(json_string_length(json_object_get(property, "description")) > 0);
 	CHECK_INT(strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_"), strlen(name));
 	json_object_foreach((json_t *)(uintptr_t)property, key, value)
 	{
