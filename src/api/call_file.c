@@ -67,8 +67,8 @@ void call_file_write(struct operation_call *call)
 		data = buf_str(&raw);
 		bytes = raw.bytes;
 	}
-	registry_file_write(call->context->registry, text(call, "session"), text(call, "path"),
-		data, bytes, call_done, call);
+	const struct registry_file file = {text(call, "session"), text(call, "path"), data, bytes};
+	registry_file_write(call->context->registry, &file, call_done, call);
 }
 
 void call_file_remove(struct operation_call *call)

@@ -127,6 +127,15 @@ static struct av joined_sequence(
 	return v;
 }
 
+/* Two lists put together, or one some times. */
+static bool is_joined(uint32_t op, struct av a, struct av b)
+{
+	if (op == TOK_PLUS)
+		return is_sequence(a) && is_sequence(b);
+	return op == TOK_STAR &&
+		((is_sequence(a) && is_number(b.type)) || (is_sequence(b) && is_number(a.type)));
+}
+
 struct av eval_operation(
 	struct checker *c, const struct node *node, uint32_t op, struct av a, struct av b)
 {
@@ -138,16 +147,13 @@ struct av eval_operation(
 		v.konst = folded;
 		return v;
 	}
-	if (op == TOK_PLUS && is_sequence(a) && is_sequence(b))
-		return joined_sequence(c, node, a, b);
-	if (op == TOK_STAR &&
-		((is_sequence(a) && is_number(b.type)) || (is_sequence(b) && is_number(a.type))))
+	if (is_joined(op, a, b))
 		return joined_sequence(c, node, is_sequence(a) ? a : b, is_sequence(a) ? b : a);
-	if (is_number(a.type) && is_number(b.type))
+	if (is_number(a.type) && is_number(b.type)) {
+		bool is_same = op != TOK_SLASH && a.type == b.type && a.type != T_BOOL;
 		return av_of(derived(c, mark_capped(c, m, KIND_NUMBER), KIND_NUMBER),
-			op == TOK_SLASH				       ? T_FLOAT
-				: a.type == b.type && a.type != T_BOOL ? a.type
-								       : T_FLOAT);
+			is_same ? a.type : T_FLOAT);
+	}
 	m = derived(c, m, KIND_TEXT);
 	if (a.type == T_STRING || (!a.refs && !b.refs))
 		return av_of(m, a.type == T_STRING ? T_STRING : N_TYPES);

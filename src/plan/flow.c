@@ -89,7 +89,7 @@ uint32_t flow_choice(struct vm *vm, uint32_t label)
 }
 
 /* The structure's label with what happened since it was looked at. */
-static uint32_t caught_up(struct vm *vm, uint32_t *label, uint32_t *seen)
+static uint32_t *caught_up(struct vm *vm, uint32_t *label, uint32_t *seen)
 {
 	if (*seen != vm->h->epoch) {
 		for (uint32_t i = 0; i < vm->flow.n_events; i++)
@@ -97,26 +97,24 @@ static uint32_t caught_up(struct vm *vm, uint32_t *label, uint32_t *seen)
 				*label = flow_join(vm, *label, vm->flow.events[i].label);
 		*seen = vm->h->epoch;
 	}
-	return *label;
+	return label;
 }
 
+static bool has_structure(struct val v)
+{
+	return v.type == T_LIST || v.type == T_DICT || v.type == T_SET;
+}
+
+/* Of what has one. */
 static uint32_t *structure(struct vm *vm, struct val v)
 {
-	if (v.type == T_LIST) {
-		(void)caught_up(vm, &v.list->label, &v.list->seen);
-		return &v.list->label;
-	}
-	if (v.type == T_DICT || v.type == T_SET) {
-		(void)caught_up(vm, &v.table->label, &v.table->seen);
-		return &v.table->label;
-	}
-	return NULL;
+	return v.type == T_LIST ? caught_up(vm, &v.list->label, &v.list->seen)
+				: caught_up(vm, &v.table->label, &v.table->seen);
 }
 
 uint32_t flow_shape(struct vm *vm, struct val v)
 {
-	const uint32_t *s = v.type < T_LIST ? NULL : structure(vm, v);
-	return s ? flow_join(vm, v.label, *s) : v.label;
+	return has_structure(v) ? flow_join(vm, v.label, *structure(vm, v)) : v.label;
 }
 
 int flow_unknown(struct vm *vm, uint32_t label)
@@ -208,29 +206,39 @@ static int walk_inside(struct walk *w, struct val v)
 	}
 }
 
+static void look_at_structure(struct walk *w, struct val v, uint32_t *structure)
+{
+	struct vm *vm = w->vm;
+	if (w->paints) {
+		*structure = flow_join(vm, *structure, w->label);
+	} else if (w->raises) {
+		w->choice = flow_join(vm, w->choice, v.label);
+		if (flow_is_below(vm, w->choice, *structure))
+			*structure = flow_join(vm, *structure, w->label);
+		w->choice = flow_join(vm, w->choice, *structure);
+	} else {
+		w->label = flow_join(vm, w->label, flow_join(vm, v.label, *structure));
+	}
+}
+
 static int walk_val(struct walk *w, struct val *v)
 {
 	struct vm *vm = w->vm;
-	uint32_t *s = v->type < T_LIST ? NULL : structure(vm, *v), before = w->choice;
-	if (w->paints) {
-		if (v->type < T_LIST || !s)
-			v->label = flow_cap(vm, flow_join(vm, v->label, w->label), v->type);
-		else
-			*s = flow_join(vm, *s, w->label);
-	} else if (w->raises) {
+	uint32_t before = w->choice;
+	if (has_structure(*v))
+		look_at_structure(w, *v, structure(vm, *v));
+	else if (w->paints)
+		v->label = flow_cap(vm, flow_join(vm, v->label, w->label), v->type);
+	else if (w->raises)
 		w->choice = flow_join(vm, w->choice, v->label);
-		if (s && flow_is_below(vm, w->choice, *s))
-			*s = flow_join(vm, *s, w->label);
-	} else {
-		w->label = flow_join(vm, w->label, flow_join(vm, v->label, s ? *s : 0));
-	}
+	else
+		w->label = flow_join(vm, w->label, v->label);
 	int r = 0;
 	bool has_inside = v->type == T_LIST || v->type == T_TUPLE || v->type == T_DICT ||
 		v->type == T_SET || v->type == T_STRUCT;
 	if (v->type == T_BOUND || (has_inside && !was_here(*v, w->mark))) {
 		if (heap_enter(vm->h) < 0)
 			return -1;
-		w->choice = s && w->raises ? flow_join(vm, w->choice, *s) : w->choice;
 		r = walk_inside(w, *v);
 		heap_leave(vm->h);
 	}
@@ -278,7 +286,6 @@ static int raise_one(struct vm *vm, const struct frame *f, struct write what)
 {
 	struct val *v = write_at(f, what);
 	struct walk w = {.vm = vm, .label = vm->h->guard, .raises = true};
-	uint32_t *s = v->type < T_LIST ? NULL : structure(vm, *v);
 	if (what.what == WRITE_CALL) {
 		if (v->type == T_FUNCTION && v->function->code->changes_others)
 			return flow_unknown(vm, vm->h->guard);
@@ -286,8 +293,10 @@ static int raise_one(struct vm *vm, const struct frame *f, struct write what)
 			return walk(&w, &v->bound->self);
 	} else if (what.what == WRITE_WITHIN) {
 		return heap_pay(vm->h, 1) < 0 ? -1 : walk(&w, v);
-	} else if (what.what == WRITE_VALUE && s && flow_is_below(vm, v->label, *s)) {
-		*s = flow_join(vm, *s, vm->h->guard);
+	} else if (what.what == WRITE_VALUE && has_structure(*v)) {
+		uint32_t *s = structure(vm, *v);
+		if (flow_is_below(vm, v->label, *s))
+			*s = flow_join(vm, *s, vm->h->guard);
 	}
 	return 0;
 }
@@ -331,33 +340,34 @@ void flow_merge(struct vm *vm, struct frame *f, uint32_t region)
 
 bool flow_may_change(struct vm *vm, struct val v)
 {
-	const uint32_t *s = structure(vm, v);
-	if (!s)
+	if (!has_structure(v))
 		return false;
+	const uint32_t *s = structure(vm, v);
 	uint32_t made = v.type == T_LIST ? v.list->guard : v.table->guard;
 	return flow_is_below(vm, flow_join(vm, v.label, vm->h->guard), flow_join(vm, *s, made));
 }
 
 int flow_change(struct vm *vm, struct val v, uint32_t label)
 {
-	uint32_t *s = structure(vm, v);
-	if (!s)
+	if (!has_structure(v))
 		return 0;
 	if (!flow_may_change(vm, v))
 		return heap_fail_kind(vm->h, FAIL_FLOW,
 			"which %s is changed here would be told by untrusted data: change a copy of it",
 			val_type_name(v));
+	uint32_t *s = structure(vm, v);
 	*s = flow_join(vm, *s, label);
 	return 0;
 }
 
 void flow_new(struct vm *vm, struct val *out, uint32_t label)
 {
-	uint32_t *s = out->type < T_LIST ? NULL : structure(vm, *out);
-	if (s)
-		*s = flow_join(vm, *s, label);
-	else
+	if (!has_structure(*out)) {
 		flow_old(vm, out, label);
+		return;
+	}
+	uint32_t *s = structure(vm, *out);
+	*s = flow_join(vm, *s, label);
 }
 
 void flow_old(struct vm *vm, struct val *out, uint32_t label)

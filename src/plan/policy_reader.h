@@ -44,10 +44,13 @@ struct policy_word {
 	int value;
 };
 
-/* A diagnostic. Returns: -1. */
-int policy_fail(struct policy_reader *r, int code, const struct node *at, const char *hint,
+/* A diagnostic. Returns: -1, which compilers and analysers see. */
+#define policy_fail(...) heap_negative(policy_say(__VA_ARGS__))
+int policy_say(struct policy_reader *r, int code, const struct node *at, const char *hint,
 	const char *fmt, ...) attr_printf(5, 6);
-int policy_unknown(struct policy_reader *r, int code, const struct node *at, const char *what,
+/* The same of a word that is not known; @near: NULL, or what may be meant. */
+#define policy_unknown(...) heap_negative(policy_say_unknown(__VA_ARGS__))
+int policy_say_unknown(struct policy_reader *r, int code, const struct node *at, const char *what,
 	const char *word, const char *near);
 
 /* The name of a NODE_NAME, of the function of a call. Returns: NULL. */
