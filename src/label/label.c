@@ -116,7 +116,7 @@ static uint64_t hash_one(const struct label *l)
 {
 	uint64_t h = mix(mix(1, l->origins), l->readers);
 	h = mix(mix(h, l->kind.rank), (uint64_t)l->kind.size << 32 | l->kind.type);
-	return mix(h, l->endorsements);
+	return mix(mix(h, l->endorsements), l->presumed);
 }
 
 static uint64_t hash_label(const struct labels *all, uint32_t i)
@@ -365,7 +365,9 @@ uint32_t label_intern(struct labels *all, const struct label *label)
 
 struct label label_get(const struct labels *all, uint32_t id)
 {
-	return all->label[id];
+	return id == LABEL_FAILED
+		? (struct label){.origins = LABEL_ALL, .kind = {.rank = KIND_TEXT}}
+		: all->label[id];
 }
 
 static uint32_t join_anew(struct labels *all, uint32_t a, uint32_t b)
@@ -374,7 +376,8 @@ static uint32_t join_anew(struct labels *all, uint32_t a, uint32_t b)
 	struct label both = {.origins = label_union(all, x.origins, y.origins),
 		.readers = label_intersection(all, x.readers, y.readers),
 		.kind = kind_join(x.kind, y.kind),
-		.endorsements = label_intersection(all, x.endorsements, y.endorsements)};
+		.endorsements = label_intersection(all, x.endorsements, y.endorsements),
+		.presumed = label_join(all, x.presumed, y.presumed)};
 	return all->has_failed ? LABEL_FAILED : label_intern(all, &both);
 }
 
@@ -407,14 +410,6 @@ uint32_t label_join(struct labels *all, uint32_t a, uint32_t b)
 	return m.result;
 }
 
-bool label_is_below(const struct labels *all, uint32_t a, uint32_t b)
-{
-	struct label x = all->label[a], y = all->label[b];
-	return label_is_subset(all, x.origins, y.origins) &&
-		label_is_subset(all, y.readers, x.readers) && kind_is_below(x.kind, y.kind) &&
-		label_is_subset(all, y.endorsements, x.endorsements);
-}
-
 /* Is "tool:mail#ann" within a set because "tool:mail#*" is? */
 static bool has_items(const struct labels *all, uint32_t set, const char *one)
 {
@@ -436,6 +431,66 @@ static bool is_origin_foreseen(const struct labels *all, uint32_t atom, uint32_t
 		if (one == atom)
 			return true;
 	return has_items(all, set, label_text(all, atom));
+}
+
+/* A label without what is presumed. */
+static uint32_t plain(struct labels *all, uint32_t id)
+{
+	struct label l = all->label[id];
+	if (l.presumed == LABEL_BOTTOM)
+		return id;
+	l.presumed = LABEL_BOTTOM;
+	return label_intern(all, &l);
+}
+
+uint32_t label_presumed(struct labels *all, uint32_t id)
+{
+	if (id == LABEL_BOTTOM || id == LABEL_FAILED)
+		return id;
+	struct label l = {.readers = LABEL_ALL, .endorsements = LABEL_ALL};
+	l.presumed = label_join(all, plain(all, id), all->label[id].presumed);
+	return l.presumed == LABEL_FAILED ? LABEL_FAILED : label_intern(all, &l);
+}
+
+/* Of @run what is also in @check. */
+static uint32_t meet(struct labels *all, uint32_t run, uint32_t check)
+{
+	struct label l = all->label[run], upper = all->label[check];
+	uint32_t origins = 0, atom;
+	if (l.origins == LABEL_ALL || upper.origins == LABEL_ALL)
+		origins = l.origins == LABEL_ALL ? upper.origins : l.origins;
+	else
+		for (size_t i = 0; (atom = label_nth(all, l.origins, i)); i++)
+			if (is_origin_foreseen(all, atom, upper.origins))
+				origins = label_union(all, origins, label_set(all, atom));
+	l.origins = origins;
+	l.readers = label_union(all, l.readers, upper.readers);
+	/* Of two types of handles or names neither says more: what is below both is no such. */
+	if (kind_is_below(upper.kind, l.kind))
+		l.kind = upper.kind;
+	else if (!kind_is_below(l.kind, upper.kind))
+		l.kind = (struct kind){.rank = KIND_DATE};
+	l.endorsements = label_union(all, l.endorsements, upper.endorsements);
+	return label_intern(all, &l);
+}
+
+uint32_t label_settle(struct labels *all, uint32_t id, uint32_t check)
+{
+	if (id == LABEL_FAILED || all->label[id].presumed == LABEL_BOTTOM)
+		return id;
+	uint32_t more = all->label[id].presumed;
+	if (check != LABEL_FAILED)
+		more = meet(all, more, check);
+	uint32_t both = more == LABEL_FAILED ? more : label_join(all, plain(all, id), more);
+	return all->has_failed ? LABEL_FAILED : both;
+}
+
+bool label_is_below(const struct labels *all, uint32_t a, uint32_t b)
+{
+	struct label x = all->label[a], y = all->label[b];
+	return label_is_subset(all, x.origins, y.origins) &&
+		label_is_subset(all, y.readers, x.readers) && kind_is_below(x.kind, y.kind) &&
+		label_is_subset(all, y.endorsements, x.endorsements);
 }
 
 bool label_is_foreseen(const struct labels *all, uint32_t run, uint32_t check)

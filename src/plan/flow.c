@@ -30,6 +30,23 @@ uint32_t flow_join_slow(struct vm *vm, uint32_t a, uint32_t b)
 	return both;
 }
 
+bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b)
+{
+	if (flow_join(vm, a, b) == b)
+		return true;
+	a = label_settle(vm->flow.all, a, LABEL_FAILED);
+	b = label_settle(vm->flow.all, b, LABEL_FAILED);
+	return flow_join(vm, a, b) == b;
+}
+
+static uint32_t presumed(struct vm *vm, uint32_t label)
+{
+	uint32_t id = label_presumed(vm->flow.all, label);
+	if (id == LABEL_FAILED)
+		no_memory(vm);
+	return id;
+}
+
 uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type)
 {
 	enum label_kind rank = type == T_BOOL || type == T_NONE ? KIND_BOOL : KIND_NUMBER;
@@ -61,6 +78,15 @@ static uint32_t loud(struct vm *vm, uint32_t origins)
 	return set;
 }
 
+/* What is of the plan itself tells nothing. */
+static void only_loud(struct vm *vm, struct label *l)
+{
+	l->origins = loud(vm, l->origins);
+	if (l->origins == 0 && l->readers == LABEL_ALL)
+		*l = (struct label){
+			.readers = LABEL_ALL, .endorsements = LABEL_ALL, .presumed = l->presumed};
+}
+
 uint32_t flow_guard_slow(struct vm *vm, uint32_t label)
 {
 	if (label == 0 || label == LABEL_FAILED)
@@ -69,9 +95,8 @@ uint32_t flow_guard_slow(struct vm *vm, uint32_t label)
 	if (m->a == label)
 		return m->result;
 	struct label l = label_get(vm->flow.all, flow_cap(vm, label, T_BOOL));
-	l.origins = loud(vm, l.origins);
-	bool is_nothing = l.origins == 0 && l.readers == LABEL_ALL;
-	uint32_t guard = is_nothing ? 0 : label_intern(vm->flow.all, &l);
+	only_loud(vm, &l);
+	uint32_t guard = label_intern(vm->flow.all, &l);
 	*m = (struct flow_memo){label, 0, guard};
 	return guard;
 }
@@ -81,7 +106,7 @@ uint32_t flow_choice(struct vm *vm, uint32_t label)
 	if (label == LABEL_FAILED || flow_guard(vm, label) == 0)
 		return label == LABEL_FAILED ? label : 0;
 	struct label l = label_get(vm->flow.all, flow_cap(vm, label, T_INT));
-	l.origins = loud(vm, l.origins);
+	only_loud(vm, &l);
 	uint32_t choice = label_intern(vm->flow.all, &l);
 	if (choice == LABEL_FAILED)
 		no_memory(vm);
@@ -123,6 +148,7 @@ int flow_unknown(struct vm *vm, uint32_t label)
 	uint32_t i = 0;
 	if (label == 0)
 		return 0;
+	label = presumed(vm, label);
 	while (i < flow->n_events && flow->events[i].label != label)
 		i++;
 	if (i == flow->event_room) {
@@ -285,7 +311,8 @@ static struct val *write_at(const struct frame *f, struct write w)
 static int raise_one(struct vm *vm, const struct frame *f, struct write what)
 {
 	struct val *v = write_at(f, what);
-	struct walk w = {.vm = vm, .label = vm->h->guard, .raises = true};
+	uint32_t guard = presumed(vm, vm->h->guard);
+	struct walk w = {.vm = vm, .label = guard, .raises = true};
 	if (what.what == WRITE_CALL) {
 		if (v->type == T_FUNCTION && v->function->code->changes_others)
 			return flow_unknown(vm, vm->h->guard);
@@ -296,7 +323,7 @@ static int raise_one(struct vm *vm, const struct frame *f, struct write what)
 	} else if (what.what == WRITE_VALUE && has_structure(*v)) {
 		uint32_t *s = structure(vm, *v);
 		if (flow_is_below(vm, v->label, *s))
-			*s = flow_join(vm, *s, vm->h->guard);
+			*s = flow_join(vm, *s, guard);
 	}
 	return 0;
 }
@@ -307,8 +334,6 @@ int flow_raise(struct vm *vm, const struct frame *f, uint32_t label)
 	if (guard == vm->h->guard)
 		return 0;
 	vm->h->guard = guard;
-	if (vm->flow.is_explicit)
-		return 0;
 	for (;;) {
 		const struct writes *w = &f->code->writes[at];
 		for (uint32_t i = 0; i < w->n; i++)
@@ -329,13 +354,14 @@ void flow_merge(struct vm *vm, struct frame *f, uint32_t region)
 	f->region = w->outer;
 	if (guard == before)
 		return;
-	for (uint32_t i = 0; i < w->n && !vm->flow.is_explicit; i++)
+	uint32_t more = presumed(vm, guard);
+	for (uint32_t i = 0; i < w->n; i++)
 		if (w->item[i].what == WRITE_NAME) {
 			struct val *v = write_at(f, w->item[i]);
-			v->label = flow_join(vm, v->label, guard);
+			v->label = flow_join(vm, v->label, more);
 		}
-	if (!w->is_left)
-		vm->h->guard = before;
+	/* That control is here says that it did not leave, if it could have. */
+	vm->h->guard = w->is_left ? flow_join(vm, before, more) : before;
 }
 
 bool flow_may_change(struct vm *vm, struct val v)

@@ -20,16 +20,14 @@
  */
 void flow_init(struct vm *vm, struct labels *all, uint32_t quiet, const uint32_t number[4]);
 
-/* The least above both. Without memory the run fails at its next call. */
+/* The least above both. Without memory the run fails at its next call. What a branch may have
+ * written gets its guard as presumed only: of that the check may know better. */
 uint32_t flow_join_slow(struct vm *vm, uint32_t a, uint32_t b);
 static inline uint32_t flow_join(struct vm *vm, uint32_t a, uint32_t b)
 {
 	return a == b || b == 0 ? a : a == 0 ? b : flow_join_slow(vm, a, b);
 }
-static inline bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b)
-{
-	return flow_join(vm, a, b) == b;
-}
+bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b);
 
 /* Of a value: without its elements; with all that is reachable. Returns: LABEL_FAILED: too deep. */
 uint32_t flow_shape(struct vm *vm, struct val v);
