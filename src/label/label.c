@@ -443,6 +443,16 @@ static uint32_t plain(struct labels *all, uint32_t id)
 	return label_intern(all, &l);
 }
 
+uint32_t label_unendorsed(struct labels *all, uint32_t id)
+{
+	struct label l = label_get(all, id);
+	if (id == LABEL_FAILED || (l.endorsements == LABEL_ALL && l.presumed == LABEL_BOTTOM))
+		return id;
+	l.endorsements = l.endorsements == LABEL_ALL ? LABEL_ALL : 0;
+	l.presumed = label_unendorsed(all, l.presumed);
+	return label_intern(all, &l);
+}
+
 uint32_t label_presumed(struct labels *all, uint32_t id)
 {
 	if (id == LABEL_BOTTOM || id == LABEL_FAILED)

@@ -62,13 +62,12 @@ uint32_t label_nth(const struct labels *all, uint32_t set, size_t n);
 uint32_t label_intern(struct labels *all, const struct label *label);
 struct label label_get(const struct labels *all, uint32_t id);
 
-/* The least that is above both, memoised. Returns: LABEL_FAILED without memory. */
+/* The least above both, memoised; one without endorsements. Returns: LABEL_FAILED. */
 uint32_t label_join(struct labels *all, uint32_t a, uint32_t b);
-/*
- * At run time: @id as what a branch that is not taken may have written, and what of it remains when
+uint32_t label_unendorsed(struct labels *all, uint32_t id);
+/* At run time: @id as what a branch that is not taken may have written, and what of it remains when
  * @check is all that the check finds possible; LABEL_FAILED: all. Both say too much rather than too
- * little, so what both say is enough. Returns: LABEL_FAILED without memory.
- */
+ * little, so what both say is enough. Returns: LABEL_FAILED without memory. */
 uint32_t label_presumed(struct labels *all, uint32_t id);
 uint32_t label_settle(struct labels *all, uint32_t id, uint32_t check);
 /* Of labels that are settled: is @a below @b, so that whatever allows @b allows @a? */

@@ -30,6 +30,17 @@ uint32_t flow_join_slow(struct vm *vm, uint32_t a, uint32_t b)
 	return both;
 }
 
+uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b)
+{
+	struct flow_memo *m = &vm->flow.made[(a * 31 + b) % FLOW_MEMO];
+	uint32_t label = label_unendorsed(vm->flow.all, flow_join(vm, a, b));
+	if (label == LABEL_FAILED)
+		no_memory(vm);
+	else
+		*m = (struct flow_memo){a, b, label};
+	return label;
+}
+
 bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b)
 {
 	if (flow_join(vm, a, b) == b)
@@ -389,7 +400,7 @@ int flow_change(struct vm *vm, struct val v, uint32_t label)
 void flow_new(struct vm *vm, struct val *out, uint32_t label)
 {
 	if (!has_structure(*out)) {
-		flow_old(vm, out, label);
+		flow_old(vm, out, out->type < T_LIST ? flow_made(vm, label, 0) : label);
 		return;
 	}
 	uint32_t *s = structure(vm, *out);

@@ -123,6 +123,7 @@ int flow_slow(struct vm *vm, struct frame *f, const struct ins *i)
 {
 	struct val *r = f->base;
 	uint32_t label;
+	bool is_part;
 	switch ((int)i->op) {
 	case OP_AUGMENT:
 		return augment(vm, i, &r[i->a], r[i->b]);
@@ -148,9 +149,10 @@ int flow_slow(struct vm *vm, struct frame *f, const struct ins *i)
 	case OP_INDEX:
 		label = flow_whole(vm, r[i->c]);
 		label = flow_join(vm, flow_shape(vm, r[i->b]), flow_choice(vm, label));
+		is_part = r[i->b].type < T_LIST;
 		if (label == LABEL_FAILED || op_index(vm, r[i->b], r[i->c], &r[i->a]) < 0)
 			return -1;
-		flow_old(vm, &r[i->a], label);
+		flow_old(vm, &r[i->a], is_part ? flow_made(vm, label, 0) : label);
 		return 0;
 	case OP_CHECK:
 	case OP_FAIL:
@@ -282,7 +284,9 @@ int flow_native(struct vm *vm, const struct native *native, struct val self,
 	if (native->flow == FLOW_PICK || native->flow == FLOW_CHOICE ||
 		native->flow == FLOW_NOTHING)
 		flow_old(vm, out, label);
-	else
+	else if (native->flow == FLOW_SHAPE || native->flow == FLOW_NAMED)
 		flow_new(vm, out, label);
+	else
+		flow_new(vm, out, flow_made(vm, label, 0));
 	return r;
 }

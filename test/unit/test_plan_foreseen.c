@@ -49,13 +49,14 @@ static const struct forms forms[] = {
 		"h(%e)", "max(%l + [%e])", "(%v * %e)", "(%c and %e or 1)", "len(sorted(%l))",
 		"len(set(%l))", "(%l + [0])[0]", "[0, 1, 2][min(max(%v, 0), 2)]",
 		"struct(x=%e, y=%e).x", "%s.find('a')", "%s.count(%s)", "ask('how many?', %s, int)",
-		"one.get(q=%s)['size']", "abs(%e)", "(-%v)", "(%e, %e)[1]",
-		"{'x': %e, 'y': %e}['x']", "len(w)", "round(%e)", "ord('a')",
+		"one.get(q=%s)['size']", "abs(%e)", "approve(%l + [%e], 'r')[0]", "(-%v)",
+		"(%e, %e)[1]", "{'x': %e, 'y': %e}['x']", "len(w)", "round(%e)", "ord('a')",
 		"len(list(zip(%l, w)))", "sum([i for i, x in enumerate(%l)])", "date.weekday(%y)",
 		"date.diff(%y, %y)"),
 	FORMS('s', "%t", "%t", "'ann'", "'bob'", "(%s + %s)", "%s.upper()", "%s[1:]", "str(%e)",
 		"f'{%t}-{%v}'", "('%%s' %% %s)", "'-'.join([%s, %s])", "(%s.split('a') + ['x'])[0]",
-		"%s.replace('a', %s)", "web.get(q=%s)",
+		"%s.replace('a', %s)", "web.get(q=%s)", "approve([%s, %s], 'r')[0]",
+		"approve({'k': %s}, 'r')['k']", "approve(%s, 'r')[0:2]",
 		"(w + [{'body': 'b', 'sender': 'c'}])[0]['body']",
 		"(mail.get(q=%s) + [{'sender': 'me'}])[0]['sender']", "ask('who?', %s, str)",
 		"ask('mail?', %s, Email)", "ask('mails?', w, [Email])[0]",
@@ -210,6 +211,9 @@ struct trial {
 	size_t n_calls, n_wrong;
 	uint32_t own;  /* origins of the plan itself */
 	bool is_ended; /* the run */
+	struct labels_seen {
+		uint32_t run, check;
+	} last; /* argument of log */
 	struct logged {
 		uint32_t at;
 		size_t text; /* in `texts` */
@@ -264,11 +268,13 @@ static bool is_own(const struct trial *t, uint32_t label)
 	return label_is_subset(t->all, label_get(t->all, label).origins, t->own);
 }
 
-static void keep_logged(struct trial *t, const struct plan_call *call)
+static void keep_logged(struct trial *t, const struct plan_call *call, const struct check_call *of)
 {
 	struct text one = {.h = &t->p.heap};
-	if (strcmp(call->tool->name, "log") != 0 || !is_own(t, call->guard) ||
-		t->n_logged == LOGGED_MAX)
+	if (strcmp(call->tool->name, "log") != 0)
+		return;
+	t->last = (struct labels_seen){call->arg[0].label, of->arg[0].label};
+	if (!is_own(t, call->guard) || t->n_logged == LOGGED_MAX)
 		return;
 	t->logged[t->n_logged++] =
 		(struct logged){call->at, t->texts.bytes, is_own(t, call->arg[0].label)};
@@ -313,7 +319,7 @@ static void compare(struct trial *t, const struct plan_call *call)
 				of->arg[i].label))
 			return;
 	compare_rulings(t, call, of);
-	keep_logged(t, call);
+	keep_logged(t, call, of);
 }
 
 /* What tools and the model give. */
@@ -470,6 +476,48 @@ TEST(every_label_of_a_run_is_foreseen)
 	}
 	/* It says something only when plans are checked, call, and end. */
 	CHECK(n_ended > n_plans / 2 && n_calls > 10 * n_plans && n_refused < n_plans / 10);
+}
+
+static bool is_endorsed(const struct trial *t, uint32_t label)
+{
+	struct label l = label_get(t->all, label);
+	return l.endorsements != 0 && l.endorsements != LABEL_ALL;
+}
+
+/* Who approves sees that value: it moves about and is put into lists, but nothing is made of it. */
+TEST(what_is_made_of_approved_values_is_not_approved)
+{
+	static const char *const kept[] = {"s", "[s, s]", "[s][0]", "{'k': s}['k']", "(s, 1)[0]",
+		"s if True else s", "[x for x in l][0]", "l", "l[0]", "n", "[n, s]",
+		"struct(x=s).x", "min(l)", "d['k']", "d.get('k')", "list(l)[0]"};
+	static const char *const lost[] = {"s[1:]", "s[0]", "s + s", "s * 2", "s.upper()", "f'{s}'",
+		"'%s' % s", "s.split('n')", "s.split('n')[0]", "' '.join(l)", "str(s)", "str(n)",
+		"n + n", "n * 2.0", "-n", "n - 1", "n % 5", "n // 2", "n < 5", "not n", "s == s",
+		"len(s)", "len(l)", "sum([n, n])", "json.dumps(l)", "json.loads(str(n))",
+		"int(str(n))", "abs(n)", "repr(d)", "l[0][0]", "l[1][:1]", "s.find('n')",
+		"s.replace('n', 'm')", "chr(n)", "bool(n)", "l + [s[1:]]", "[x.lower() for x in l]",
+		"n & 1", "~n", "1 < n < 9", "'{}'.format(s)", "s.strip()", "sorted(l)", "set(l)",
+		"int(s) if n == 0 else s.title()", "range(n)", "hash(s)", "s in l",
+		"date.add(y, 1)"};
+	static struct trial t;
+	for (size_t i = 0; i < ARRAY_LEN(kept) + ARRAY_LEN(lost); i++) {
+		bool is_kept = i < ARRAY_LEN(kept);
+		const char *form = is_kept ? kept[i] : lost[i - ARRAY_LEN(kept)];
+		char plan[400];
+		(void)snprintf(plan, sizeof plan,
+			"w = one.get(q='a')\ns = approve(w['body'], 'r')\nn = approve(w['size'], 'r')\n"
+			"l = approve([w['body'], 'x'], 'r')\nd = approve({'k': w['body']}, 'r')\n"
+			"y = approve(ask('when?', s, date), 'r')\nlog(v=%s)\n",
+			form);
+		try_one(&t, plan, "rule('one.get', effect = read)\nrule('log', effect = read)\n",
+			5);
+		bool ok = CHECK(t.is_ended && t.n_wrong == 0);
+		ok &= CHECK_INT(is_endorsed(&t, t.last.run), is_kept);
+		ok &= CHECK_INT(is_endorsed(&t, t.last.check), is_kept);
+		if (!ok)
+			fprintf(stderr, "# %s\n", form);
+		trial_done(&t);
+	}
 }
 
 /* Where check and run together find nothing of tools, whatever those give makes no difference. */
