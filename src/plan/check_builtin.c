@@ -247,7 +247,9 @@ static struct mark key_mark(struct checker *c, const struct call_args *args, str
 		return public;
 	struct loop loop = {
 		.node = args->node, .guard = structure_of(c, from), .arg = &k, .round = key_round};
+	c->n_built_in++;
 	run_loop(c, &loop);
+	c->n_built_in--;
 	return whole(c, k.result);
 }
 
@@ -493,11 +495,13 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 	case M_NOTHING:
 		return av_constant(c, args->node, VAL_NONE);
 	case M_APPROVE:
-		return model_approve(c, args);
 	case M_ASK:
-		return model_ask(c, args);
 	case M_TRY:
-		return model_try(c, args);
+		if (is_suspended(c, args, name))
+			return av_of(public, N_TYPES);
+		return row->model == M_ASK    ? model_ask(c, args)
+			: row->model == M_TRY ? model_try(c, args)
+					      : model_approve(c, args);
 	default:
 		return plain(c, row->model, none, args);
 	}
@@ -522,10 +526,9 @@ static struct av change(
 	case M_SETDEFAULT:
 		/* Whether it was there already says what it is now. */
 		v = args->n > 1 ? args_nth(args, 1) : av_of(public, T_NONE);
+		v = av_join(c, item_of(c, self, x), v);
 		item_set(c, self, x, av_with(c, v, structure_of(c, self)));
-		v = element_of(c, self);
-		return av_join(c, av_join(c, item_of(c, self, x), args_nth(args, 1)),
-			av_with(c, v, structure_of(c, self)));
+		return av_join(c, item_of(c, self, x), element_of(c, self));
 	case M_POP:
 		v = args->n ? item_of(c, self, x) : v;
 		places_lost(c, self, order);
@@ -552,7 +555,6 @@ struct av call_method(
 {
 	const struct row *row = find(methods, ARRAY_LEN(methods), name);
 	struct av x = args_nth(args, 0), v;
-	struct mark pop = public;
 	bool is_star = args->has_star || args->has_starstar;
 	if (!row || (is_star && row->model >= M_LIST))
 		return refuse(c, P_UNKNOWN, args->node, is_star ? "name the arguments" : "",
@@ -560,10 +562,9 @@ struct av call_method(
 			is_star ? " with *" : "");
 	switch ((int)row->model) {
 	case M_GET:
-		v = av_join(c, item_of(c, self, x), args_nth(args, 1));
-		if (args->n < 2)
-			v = av_join(c, v, av_of(public, T_NONE));
-		return av_with(c, v, mark_join(c, pop, structure_of(c, self)));
+		v = args->n > 1 ? args_nth(args, 1) : av_of(public, T_NONE);
+		v = av_join(c, item_of(c, self, x), v);
+		return av_with(c, v, structure_of(c, self));
 	case M_VALUES:
 		v = new_object(c, OBJ_LIST, args->node, structure_of(c, self));
 		element_add(c, v, element_of(c, self));

@@ -288,7 +288,7 @@ struct av call_tool(struct checker *c, const struct tool *tool, const struct cal
 		heap_alloc(c->h, room * sizeof(const struct node *))};
 	struct mark inputs = public;
 	struct av v = av_of(public, N_TYPES);
-	if (!given.value || !given.at)
+	if (!given.value || !given.at || is_suspended(c, args, tool->name))
 		return v;
 	for (size_t i = 0; i < room; i++) {
 		given.value[i] = AV_NONE;

@@ -154,6 +154,7 @@ struct checker {
 	struct exits *breaks, *continues;
 	struct frame *frame, *file, **frames;
 	uint32_t n_frames, frame_room;
+	uint32_t n_built_in; /* that go on, and call functions */
 	struct activation *active;
 	uint32_t n_active, n_loops, depth;
 	bool is_dead; /* control does not come here */
@@ -258,6 +259,7 @@ struct av model_ask(struct checker *c, const struct call_args *args);
 struct av model_try(struct checker *c, const struct call_args *args);
 struct av args_nth(const struct call_args *args, uint32_t i);
 struct av args_named(const struct call_args *args, const char *name);
+bool is_suspended(struct checker *c, const struct call_args *args, const char *name);
 struct mark args_whole(struct checker *c, const struct call_args *args, bool has_constants);
 bool native_is_known(const char *name);
 bool method_is_known(const char *name);

@@ -50,7 +50,7 @@ bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b)
 	return flow_join(vm, a, b) == b;
 }
 
-static uint32_t presumed(struct vm *vm, uint32_t label)
+uint32_t flow_presumed(struct vm *vm, uint32_t label)
 {
 	uint32_t id = label_presumed(vm->flow.all, label);
 	if (id == LABEL_FAILED)
@@ -159,7 +159,7 @@ int flow_unknown(struct vm *vm, uint32_t label)
 	uint32_t i = 0;
 	if (label == 0)
 		return 0;
-	label = presumed(vm, label);
+	label = flow_presumed(vm, label);
 	while (i < flow->n_events && flow->events[i].label != label)
 		i++;
 	if (i == flow->event_room) {
@@ -322,7 +322,7 @@ static struct val *write_at(const struct frame *f, struct write w)
 static int raise_one(struct vm *vm, const struct frame *f, struct write what)
 {
 	struct val *v = write_at(f, what);
-	uint32_t guard = presumed(vm, vm->h->guard);
+	uint32_t guard = flow_presumed(vm, vm->h->guard);
 	struct walk w = {.vm = vm, .label = guard, .raises = true};
 	if (what.what == WRITE_CALL) {
 		if (v->type == T_FUNCTION && v->function->code->changes_others)
@@ -365,7 +365,7 @@ void flow_merge(struct vm *vm, struct frame *f, uint32_t region)
 	f->region = w->outer;
 	if (guard == before)
 		return;
-	uint32_t more = presumed(vm, guard);
+	uint32_t more = flow_presumed(vm, guard);
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->item[i].what == WRITE_NAME) {
 			struct val *v = write_at(f, w->item[i]);

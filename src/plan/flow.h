@@ -27,7 +27,7 @@ static inline uint32_t flow_join(struct vm *vm, uint32_t a, uint32_t b)
 	return a == b || b == 0 ? a : a == 0 ? b : flow_join_slow(vm, a, b);
 }
 bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b);
-
+uint32_t flow_presumed(struct vm *vm, uint32_t label); /* see label_presumed() */
 /* Of what is computed of both: whoever endorsed those has not seen it. */
 uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b);
 static inline uint32_t flow_made(struct vm *vm, uint32_t a, uint32_t b)

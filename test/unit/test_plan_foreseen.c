@@ -62,10 +62,11 @@ static const struct forms forms[] = {
 		"ask('mail?', %s, Email)", "ask('mails?', w, [Email])[0]",
 		"ask('which?', w, ['ann', 'bob'])", "json.dumps(%l)", "repr(%l)", "%s.strip()",
 		"'{}'.format(%s)", "approve(%s, 'r')", "sorted([%s, %s])[0]", "max(%s, %s)",
-		"k(%s)", "(%s if %c else %s)", "(%s or %s)", "str(thing.get(q=%e))",
-		"one.get(q=%s)['body']", "(try_call(web.get, q=%s).error or 'e')",
-		"str(try_call(web.get, q=%s).ok)", "member(%s, ['ann', 'bob', 'x', ''])",
-		"type(%e)", "','.join([x['body'] for x in w])", "{'k': %s}.get(%s, %s)", "chr(97)",
+		"k(%s)", "q['k']", "q.get(%s, 'z')", "(%s if %c else %s)", "(%s or %s)",
+		"str(thing.get(q=%e))", "one.get(q=%s)['body']",
+		"(try_call(web.get, q=%s).error or 'e')", "str(try_call(web.get, q=%s).ok)",
+		"member(%s, ['ann', 'bob', 'x', ''])", "type(%e)",
+		"','.join([x['body'] for x in w])", "{'k': %s}.get(%s, %s)", "chr(97)",
 		"('a' * %v)", "str(w)", "%y", "date.format(%y, '%%d.%%m.')", "date.format(%y, %s)"),
 	FORMS('y', "'2026-11-22'", "date.add(%y, %e)", "ask('when?', %s, date)",
 		"date.parse((w + [{'body': '2026-11-22'}])[0]['body'])"),
@@ -85,7 +86,8 @@ static const struct forms forms[] = {
 		"w = sorted(w, key=lambda x: x['body'])", "%l = list(d.keys())",
 		"%l = list(d.values())", "%l = [x for x, y in d.items() if y == %e]",
 		"%l = list(reversed(%l))", "%l = list(range(min(%e, 5)))",
-		"%l = ask('which?', %s, [int])"),
+		"%l = ask('which?', %s, [int])", "q[%s] = %s", "q['k'] = %s", "q.pop(%s + 'y', 0)",
+		"q.update({%s: %s})", "q = {'k': %s, 'ann': 'x'}", "q.setdefault(%s, %s)"),
 	FORMS('o', "log(v=%v)", "log(v=%l)", "log(v=%t)", "log(v=w)", "log(v=d)", "log(v=g)",
 		"log(v=%e)", "log(v=%s)", "log(v=%c)", "log(v=[x for x in %l if %c])"),
 	FORMS('h', "if %c:", "for c in range(3):", "for b in %l:", "for a in [1, %e]:",
@@ -131,12 +133,14 @@ static void make_program(struct maker *m, uint64_t seed)
 	put(m, pick(m, 2) ? " if x == 2:\n  return 3\n" : "");
 	put(m, pick(m, 2) ? " y.append(x)\n" : "");
 	put(m, " for i in y:\n  if i == x:\n   z += 1\n   break\n return z\n");
-	put(m, "a = 1\nb = 2\nc = 0\nl = []\nm = [1]\nd = {}\ng = {}\ns = 'ann'\nt = 'zoe'\nw = []\n");
+	put(m,
+		"a = 1\nb = 2\nc = 0\nl = []\nm = [1]\nd = {}\ng = {}\ns = 'ann'\nt = 'zoe'\nw = []\n"
+		"q = {'k': 'bob'}\n");
 	for (unsigned i = 0, n = 3 + pick(m, 12); i < n; i++)
 		make_line(m, 0);
 	put(m,
 		"log(v=a)\nlog(v=b)\nlog(v=c)\nlog(v=l)\nlog(v=m)\nlog(v=d)\nlog(v=g)\nlog(v=s)\n"
-		"log(v=t)\nlog(v=w)\n");
+		"log(v=t)\nlog(v=w)\nlog(v=q['k'])\nlog(v=q)\n");
 }
 
 /* What is said of results differs from policy to policy. */
@@ -300,8 +304,13 @@ static bool is_within(const struct trial *one, const struct trial *other, size_t
 			if (a->at == b->at && (is_same || (!a->is_clean && !b->is_clean)))
 				break;
 		}
-		if (k++ == other->n_logged)
+		if (k++ == other->n_logged) {
+			uint32_t line, column;
+			source_place(&one->p.src, a->at, &line, &column);
+			fprintf(stderr, "# line %u, %s%s: not in the other run\n", line,
+				buf_str(&one->texts) + a->text, a->is_clean ? "" : " (not clean)");
 			return CHECK(false);
+		}
 		*n_clean += a->is_clean;
 	}
 	return true;
