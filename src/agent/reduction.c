@@ -92,7 +92,7 @@ static void estimate(struct reduction *r, size_t asked_bytes)
 
 int reduction_finish(struct reduction *r, size_t asked_bytes)
 {
-	if (!r->is_stopped && !r->is_over && r->format->is_lines &&
+	if (!r->is_stopped && !r->is_over && r->format && r->format->is_lines &&
 		lines_finish(&r->lines, on_line, r) < 0)
 		return -1;
 	/* Who said why it ended has said all, with or without a last word. */

@@ -19,7 +19,7 @@ struct delta {
 typedef int delta_fn(void *arg, struct delta *d);
 
 struct reduction {
-	const struct wire_format *format;
+	const struct wire_format *format; /* NULL: the text is the answer, reduction_say() */
 	struct reply reply;
 	struct failure failure; /* after a -1 */
 	const char *secret;	/* what the server may not make us say; or NULL */
