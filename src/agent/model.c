@@ -126,6 +126,12 @@ static int normalize(struct model *m, struct err *err)
 	return 0;
 }
 
+static bool has_password(const char *base)
+{
+	const char *host = strstr(base, "://") + 3;
+	return memchr(host, '@', strcspn(host, "/?#")) != NULL;
+}
+
 static int set_base(struct model *m, const char *base, size_t bytes, struct err *err)
 {
 	int r = put(m->base, sizeof m->base, base, bytes, err);
@@ -138,6 +144,10 @@ static int set_base(struct model *m, const char *base, size_t bytes, struct err 
 	} else if (!has_scheme(m->base)) {
 		(void)err_set(err, ERR_USAGE, "an address that is neither http:// nor https://");
 		return err_hint(err, "write the whole address, as in https://example.org/v1");
+	}
+	if (r == 0 && has_password(m->base)) {
+		(void)err_set(err, ERR_USAGE, "an address with a user or password in it");
+		return err_hint(err, "give the key in a variable of the environment, or in a file");
 	}
 	return r < 0 ? r : normalize(m, err);
 }

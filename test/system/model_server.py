@@ -92,6 +92,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class Quiet(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def handle_error(self, request, client_address):
+        """Who hangs up on us does what the tests are about."""
+
+
 class Server:
     """Each answer is given once, the last one for ever."""
 
@@ -100,9 +108,7 @@ class Server:
         self.n_answered = 0
         self.lock = threading.Lock()
         self.gone = threading.Event()
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        self.http.block_on_close = False
+        self.http = Quiet(("127.0.0.1", 0), Handler)
         self.http.owner = self
         self.port = self.http.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"

@@ -97,6 +97,8 @@ TEST(what_is_no_model_is_refused)
 		{"openai:", NULL, "none is named", "openai:MODEL"},
 		{"openai:@http://h", NULL, "none is named", "openai:MODEL"},
 		{"openai:a", "OPENAI_BASE_URL=h:1", "neither http://", "whole address"},
+		{"openai:a@http://u:p@h/v1", NULL, "password", "environment"},
+		{"ollama:a", "OLLAMA_HOST=u:p@h", "password", "environment"},
 		{"exec:", NULL, "program is missing", ""},
 		{"replay:", NULL, "file is missing", ""},
 	};
