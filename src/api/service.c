@@ -309,6 +309,11 @@ int service_run(struct service *s, struct err *err)
 	return err_hint(err, "start the engine again: it opens the sessions anew from its journal");
 }
 
+bool service_is_ended(const struct service *s)
+{
+	return s->n_interrupts || s->n_terms || engine_is_over(&s->engine);
+}
+
 void service_turn(struct service *s)
 {
 	(void)uv_run(&s->loop, UV_RUN_ONCE);
