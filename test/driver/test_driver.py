@@ -529,7 +529,7 @@ class Values(Case):
 
     def test_final_answer(self):
         mark = "application/vnd.retort.answer+json"
-        got = self.ok(once("import retort\nfinal_answer('a\'b')\nretort.final_answer([1, 2.5])"))
+        got = self.ok(once("import retort\nfinal_answer(\"a'b\")\nretort.final_answer([1, 2.5])"))
         self.assertEqual([d["data"] for d in got.displays], [
             {"text/plain": "a'b", "application/json": "a'b", mark: {"type": "str"}},
             {"text/plain": "[1, 2.5]", "application/json": [1, 2.5], mark: {"type": "list"}}])
