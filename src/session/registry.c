@@ -185,6 +185,8 @@ void entry_end_because(struct entry *e, const struct err *why)
 	if (done)
 		done(e->arg, NULL, why);
 	fail_jobs(e, why);
+	if (e->roll->ended)
+		e->roll->ended(e->roll->ended_arg, e->id);
 	if (!e->session && !e->is_waiting)
 		entry_release(e); /* never the last one: it is held here */
 	entry_release(e);	  /* NOLINT(clang-analyzer-unix.Malloc) */
@@ -301,6 +303,7 @@ static const struct session_events entry_events = {.opened = on_opened,
 	.begin = entry_on_begin,
 	.output = entry_on_output,
 	.display = entry_on_display,
+	.ending = entry_on_ending,
 	.done = entry_on_done,
 	.closed = on_closed};
 
@@ -413,6 +416,31 @@ void registry_create(
 	entry_begin(e);
 }
 
+void registry_warm(
+	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	const char *runtime = req->order.runtime;
+	char *text = NULL;
+	int bad = r->roll->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
+				      : admit_order(r, &req->order, &err);
+	if (bad == 0)
+		bad = admit_session(r, req->order.limits.value[LIMIT_memory_bytes], true, &err);
+	if (bad == 0 && runtime && strcmp(runtime, "python") != 0) {
+		bad = err_set(
+			&err, ERR_USAGE, "runtime: sessions of %.40s are of no template", runtime);
+		err_hint(&err, "only those of python are");
+	}
+	if (bad == 0 && !(text = order_text(&req->order, req->preload, false)))
+		err_set(&err, ERR_USAGE, "a path of the template is no UTF-8 text");
+	const struct template_key key = {.owner = registry_owner(r), .text = text};
+	if (text)
+		templates_warm(r->roll->templates, &key, done, arg);
+	else
+		done(arg, NULL, &err);
+	free(text);
+}
+
 /* ---- ending ---- */
 
 void registry_end(struct registry *r, const char *session, registry_done_fn *done, void *arg)
@@ -480,6 +508,8 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 	r->ttl_ms = config->ttl_ms;
 	r->idle_ms = config->idle_ms;
 	r->on_idle = on_idle;
+	r->ended = config->ended;
+	r->ended_arg = config->arg;
 	int bad = config->state_dir ? journal_open(&r->journal, config->state_dir, err)
 				    : open_nameless(r, err);
 	if (bad == 0)

@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 struct registry;
+struct inlet;
 struct owner;
 
 /* Borrowed for the time of registry_open(), but for the engine, which is attached to its loop. */
@@ -21,6 +22,8 @@ struct registry_config {
 	/* Of a session for which nothing else is asked for, and the most that an owner may ask for;
 	 * 0: any time. */
 	uint64_t ttl_ms, idle_ms;
+	void (*ended)(void *arg, const char *session); /* and all was answered; or NULL */
+	void *arg;
 };
 
 /* Errors: as journal_open(); ERR_BUSY: another engine has the state directory. */
@@ -68,6 +71,9 @@ struct registry_create {
 };
 void registry_create(
 	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg);
+/* Make the template that such a session would be of: {template, ready, standby, preload?}. */
+void registry_warm(
+	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg);
 /* @is_forced: end processes of the session's own, which cannot come along. */
 void registry_branch(struct registry *r, const char *session, const char *name, bool is_forced,
 	registry_done_fn *done, void *arg);
@@ -93,6 +99,7 @@ struct registry_run {
 	bool is_atomic;
 	const char *stdin_text; /* or NULL: nothing to read */
 	size_t stdin_bytes;
+	struct inlet *inlet; /* or NULL; what it reads instead, while it runs; lives until done */
 	const struct registry_watch *watch; /* or NULL; must live until done */
 };
 /* The result is the record of CONTRACT §3. */

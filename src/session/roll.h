@@ -37,6 +37,8 @@ struct roll {
 	int64_t stored_end_ms; /* the earliest end of a session that is only in the journal */
 	uint64_t n_expired;
 	bool is_closing;
+	void (*ended)(void *arg, const char *session);
+	void *ended_arg;
 	void (*closed)(void *arg);
 	void *arg;
 };

@@ -437,18 +437,60 @@ size_t templates_stats(const struct templates *all, struct template_stats *out, 
 	return n;
 }
 
+static json_t *about(const struct template *t)
+{
+	json_t *row = json_pack("{s:s, s:i, s:b}", "template", t->order.id, "standby",
+		(int)t->n_ready, "ready", t->state == TEMPLATE_READY);
+	json_t *preload = json_object_get(t->kept.json, "preload");
+	if (preload)
+		(void)json_object_set(row, "preload", preload);
+	return row;
+}
+
 json_t *templates_json(const struct templates *all, const char *owner)
 {
 	json_t *rows = json_array();
-	for (const struct template *t = all->first; t; t = t->next) {
-		if (owner && strcmp(t->owner, owner) != 0)
-			continue;
-		json_t *row = json_pack("{s:s, s:i, s:b}", "template", t->order.id, "standby",
-			(int)t->n_ready, "ready", t->state == TEMPLATE_READY);
-		json_t *preload = json_object_get(t->kept.json, "preload");
-		if (preload)
-			(void)json_object_set(row, "preload", preload);
-		(void)json_array_append_new(rows, row);
-	}
+	for (const struct template *t = all->first; t; t = t->next)
+		if (!owner || strcmp(t->owner, owner) == 0)
+			(void)json_array_append_new(rows, about(t));
 	return json_pack("{s:o}", "templates", rows);
+}
+
+/* ---- one made ahead ---- */
+
+struct warming {
+	template_warm_fn *done;
+	void *arg;
+};
+
+/* The session that was made is put aside, for whoever asks next. */
+static void on_warm(void *arg, struct session *s, struct template *t, const struct err *err)
+{
+	struct warming *w = arg;
+	json_t *row = NULL;
+	if (s && t->state == TEMPLATE_READY && t->n_ready < STANDBY_MAX)
+		t->ready[t->n_ready++] = s;
+	else if (s)
+		close_own(t, s);
+	if (s)
+		row = about(t);
+	w->done(w->arg, row, err);
+	json_decref(row);
+	free(w);
+	if (s)
+		template_let_go(t);
+}
+
+void templates_warm(
+	struct templates *all, const struct template_key *key, template_warm_fn *done, void *arg)
+{
+	struct err err;
+	struct warming *w = malloc(sizeof *w);
+	if (!w) {
+		err_set(&err, ERR_NO_MEMORY, "no memory for a template");
+		done(arg, NULL, &err);
+		return;
+	}
+	*w = (struct warming){done, arg};
+	get(all, key, &(struct birth){.done = on_warm, .arg = w});
 }

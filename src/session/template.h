@@ -35,6 +35,13 @@ typedef void template_done_fn(
 	void *arg, struct session *s, struct template *t, const struct err *err);
 void templates_get(
 	struct templates *all, const struct template_key *key, template_done_fn *done, void *arg);
+/*
+ * Make a template when there is none, and have at least one session of it ready.
+ * @done: what templates_json() says of it, borrowed; or NULL and why there is none.
+ */
+typedef void template_warm_fn(void *arg, const json_t *about, const struct err *err);
+void templates_warm(
+	struct templates *all, const struct template_key *key, template_warm_fn *done, void *arg);
 struct template *template_hold(struct template *t);
 void template_let_go(struct template *t);
 /* What its sessions are branched from; NULL when it is over. */

@@ -211,6 +211,15 @@ void registry_create(
 	give(done, arg, session_json(r, s));
 }
 
+void registry_warm(
+	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg)
+{
+	(void)r;
+	(void)req;
+	give(done, arg,
+		json_pack("{s:s, s:b, s:i}", "template", "s-t", "ready", true, "standby", 1));
+}
+
 void registry_branch(struct registry *r, const char *session, const char *name, bool is_forced,
 	registry_done_fn *done, void *arg)
 {
@@ -565,14 +574,22 @@ json_t *registry_log(struct registry *r, const char *session, bool is_all, struc
 	return log;
 }
 
+static bool sees(const struct registry *r, const struct fake_session *s)
+{
+	return s->is_open && (!r->owner || r->owner == s->owner);
+}
+
 json_t *registry_graph(struct registry *r, struct err *err)
 {
 	json_t *steps = json_array(), *heads = json_array();
 	(void)err;
-	for (int i = r->all->n_nodes - 1; i >= 0; i--)
-		(void)json_array_append_new(steps, node_json(r, i));
+	for (int i = r->all->n_nodes - 1; i >= 0; i--) {
+		int n = atoi(r->all->nodes[i].session + 2); /* "s-3" is the third */
+		if (!r->owner || sees(r, &r->all->sessions[n - 1]))
+			(void)json_array_append_new(steps, node_json(r, i));
+	}
 	for (int i = 0; i < r->all->n_sessions; i++)
-		if (r->all->sessions[i].is_open && r->all->sessions[i].head >= 0)
+		if (sees(r, &r->all->sessions[i]) && r->all->sessions[i].head >= 0)
 			(void)json_object_set_new(heads, r->all->sessions[i].id,
 				json_string(head_of(r, &r->all->sessions[i])));
 	return json_pack("{s:o, s:o}", "steps", steps, "heads", heads);
@@ -617,17 +634,17 @@ json_t *registry_file_read(struct registry *r, const char *session, const char *
 		"utf-8", "size", (int)f->bytes);
 }
 
-void registry_file_write(struct registry *r, const char *session, const char *path,
-	const char *data, size_t bytes, registry_done_fn *done, void *arg)
+void registry_file_write(
+	struct registry *r, const struct registry_file *file, registry_done_fn *done, void *arg)
 {
 	struct err err;
-	struct fake_session *s = find(r, session, &err);
+	struct fake_session *s = find(r, file->session, &err);
 	if (!s) {
 		done(arg, NULL, &err);
 		return;
 	}
-	save(s, path, data, bytes);
-	give(done, arg, json_pack("{s:s, s:i}", "path", path, "size", (int)bytes));
+	save(s, file->path, file->data, file->bytes);
+	give(done, arg, json_pack("{s:s, s:i}", "path", file->path, "size", (int)file->bytes));
 }
 
 void registry_file_remove(struct registry *r, const char *session, const char *path,
