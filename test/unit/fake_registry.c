@@ -574,11 +574,6 @@ json_t *registry_log(struct registry *r, const char *session, bool is_all, struc
 	return log;
 }
 
-static bool sees(const struct registry *r, const struct fake_session *s)
-{
-	return s->is_open && (!r->owner || r->owner == s->owner);
-}
-
 json_t *registry_graph(struct registry *r, struct err *err)
 {
 	json_t *steps = json_array(), *heads = json_array();
