@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <uv.h>
 
+struct inlet;
 struct registry;
 
 /*
@@ -60,6 +61,10 @@ struct run *runs_find_step(struct runs *r, struct registry *registry, const char
  * it begins. One that is done: nothing. */
 void run_interrupt(struct run *run, bool is_kill);
 
+/* The input of a run that was started with stdin_open. Errors: ERR_USAGE, ERR_GONE: NULL. */
+struct inlet *run_inlet(const struct run *run, struct err *err);
+
+/* Its id is "r-" and random letters. */
 bool run_is_done(const struct run *run);
 const char *run_id(const struct run *run);
 

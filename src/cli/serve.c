@@ -9,6 +9,7 @@
 #include "serve/address.h"
 #include "serve/health.h"
 #include "serve/http_server.h"
+#include "serve/mcp_front.h"
 #include "serve/notify.h"
 #include "serve/rpc.h"
 #include "serve/rpc_http.h"
@@ -219,7 +220,7 @@ static int find_places(const struct serve_args *args, struct places *p, struct e
 
 /* ---- the fronts ---- */
 
-enum { INTERRUPTED_MS = 3000, N_ROUTES = 3 };
+enum { INTERRUPTED_MS = 3000, N_OWN_ROUTES = 3, N_ROUTES = N_OWN_ROUTES + MCP_HTTP_ROUTES };
 
 struct fronts {
 	const struct serve_args *args;
@@ -229,6 +230,7 @@ struct fronts {
 	struct token_list *tokens;
 	struct http_log log;
 	struct health health;
+	struct mcp_front mcp;
 	struct http_route routes[N_ROUTES];
 	struct notify_watchdog watchdog;
 	int n_open;
@@ -369,6 +371,7 @@ static void close_fronts(struct fronts *f)
 		http_server_close(f->http, on_closed, f);
 	while (f->n_open > 0)
 		service_turn(f->service);
+	mcp_front_close(&f->mcp);
 }
 
 static int serve(const struct serve_args *args, struct places *places, struct err *err)
@@ -380,7 +383,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 	struct fronts f = {
 		.args = args, .log = {.kind = (enum http_log_kind)args->log, .fd = STDERR_FILENO}};
 	f.health = (struct health){.version = version_text, .is_well = is_well, .arg = &f};
-	const struct http_route routes[N_ROUTES] = {
+	const struct http_route routes[N_OWN_ROUTES] = {
 		{"POST", RPC_HTTP_PATH, "application/json", RPC_LINE_BYTES, false, NULL,
 			rpc_http_start},
 		{"GET", "/healthz", .is_open = true, .arg = &f.health, .start = health_start},
@@ -394,7 +397,11 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 	if (r == 0)
 		r = open_socket(&f, places, err);
 	if (r == 0)
+		r = mcp_front_open(&f.mcp, service_loop(f.service), version_text, err);
+	if (r == 0) {
+		mcp_http_routes(f.mcp.http, f.routes + N_OWN_ROUTES);
 		r = open_http(&f, places, err);
+	}
 	if (r == 0) {
 		notify_watchdog_start(&f.watchdog, service_loop(f.service));
 		notify_send("READY=1");
@@ -404,6 +411,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		drain(&f);
 	close_fronts(&f);
 	service_close(f.service);
+	mcp_front_done(&f.mcp);
 	token_list_close(f.tokens);
 	return MIN(r, 0);
 }

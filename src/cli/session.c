@@ -1,6 +1,7 @@
 /* `retort session`: its subcommands but `exec` and `files`. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/session.h"
 
+#include "api/text.h"
 #include "base/fd.h"
 #include "base/num.h"
 #include "base/utf8.h"
@@ -235,7 +236,7 @@ static const struct opt undo_opts[] = {
 		.arg = "STEP",
 		.flags = OPT_NO_ENV,
 		.group = "Options",
-		.help = "the step to go back to: its id, or a unique start of it"},
+		.help = HELP_UNDO_TO},
 	JSON_OPT,
 	ENDING_OPTS,
 };
@@ -324,7 +325,7 @@ static const struct opt log_opts[] = {
 		OPT_INTO_FLAG(struct session_args, all),
 		.flags = OPT_NO_ENV,
 		.group = "Output",
-		.help = "also the steps that were rolled back or undone"},
+		.help = HELP_LOG_ALL},
 	{.name = "graph",
 		OPT_INTO_FLAG(struct session_args, graph),
 		.flags = OPT_NO_ENV,
@@ -385,23 +386,21 @@ static int log_main(int argc, char **argv)
 		.run = main_,                                                                      \
 		__VA_ARGS__}
 
-SUB(new, "session new", "Make a session", new_opts, NAME, "session new [options] [NAME]", new_main,
+SUB(new, "session new", TEXT_CREATE, new_opts, NAME, "session new [options] [NAME]", new_main,
 	.text = "Prints the id of the session. Its box, its variables and its files stay until `session "
 		"rm`, or until the engine ends.");
-SUB(ls, "session ls", "List the sessions", ls_opts, NAME, "session ls [--quiet | --json]",
-	ls_main, );
+SUB(ls, "session ls", TEXT_LIST, ls_opts, NAME, "session ls [--quiet | --json]", ls_main, );
 SUB(rm, "session rm", "End sessions", plain_opts, SESSIONS, "session rm SESSION...", rm_main, );
-SUB(branch, "session branch", "Make a session that goes on from where another is", plain_opts,
-	SESSION, "session branch SESSION [NAME]", branch_main,
+SUB(branch, "session branch", TEXT_BRANCH, plain_opts, SESSION, "session branch SESSION [NAME]",
+	branch_main,
 	.text = "Prints the id of the new session. Both have the same variables and files from then on, "
 		"and neither sees what the other does.");
-SUB(undo, "session undo", "Go back to an earlier step", undo_opts, SESSION,
-	"session undo SESSION [N | --to STEP]", undo_main,
-	.text = "Variables and files are as they were after that step. Prints its id.");
-SUB(export, "session export", "Write down a session's steps, to replay them", export_opts, SESSION,
-	"session export SESSION [-o FILE]", export_main, );
-SUB(log, "session log", "List the steps of a session", log_opts, SESSION,
-	"session log SESSION | --graph [options]", log_main, );
+SUB(undo, "session undo", TEXT_UNDO, undo_opts, SESSION, "session undo SESSION [N | --to STEP]",
+	undo_main, .text = "Variables and files are as they were after that step. Prints its id.");
+SUB(export, "session export", TEXT_EXPORT, export_opts, SESSION, "session export SESSION [-o FILE]",
+	export_main, );
+SUB(log, "session log", TEXT_LOG, log_opts, SESSION, "session log SESSION | --graph [options]",
+	log_main, );
 
 static const struct opt group_opts[] = {
 	{.name = "help",

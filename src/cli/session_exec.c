@@ -2,6 +2,7 @@
  * Apache-2.0 */
 #include "cli/session.h"
 
+#include "api/text.h"
 #include "base/fd.h"
 #include "cli/outdir.h"
 #include "cli/program.h"
@@ -25,7 +26,7 @@ static const struct opt exec_opts[] = {
 		.flags = OPT_NO_ENV,
 		.group = "Program",
 		.choices = "python|javascript|sql|shell",
-		.help = "language; else the session's"},
+		.help = HELP_LANGUAGE},
 	{.name = "stdin",
 		OPT_INTO_TEXT(struct session_args, stdin_file),
 		.arg = "FILE",
@@ -40,12 +41,12 @@ static const struct opt exec_opts[] = {
 		.group = "Program",
 		.min = 1,
 		.max = UINT64_C(1) << 40,
-		.help = "wall time of this step; else the session's limit"},
+		.help = HELP_TIMEOUT},
 	{.name = "atomic",
 		OPT_INTO_FLAG(struct session_args, atomic),
 		.flags = OPT_NO_ENV,
 		.group = "Program",
-		.help = "after an error, be as if the step had not been"},
+		.help = HELP_ATOMIC},
 #define OUTPUT_ARGS struct session_args
 #include "cli/output.def"
 #undef OUTPUT_ARGS
@@ -161,7 +162,7 @@ static const struct cmd_exit exits[] = {
 
 const struct cmd cmd_session_exec = {
 	.name = "session exec",
-	.summary = "Run code in a session",
+	.summary = TEXT_RUN,
 	.usage = usage,
 	.text = "Prints what the step prints, and the value of its last expression, as `retort run` does. "
 		"Ctrl-C stops the step; the session stays.",
