@@ -124,6 +124,21 @@ static bool has_body(const struct http_exchange *x)
 	return http_header(x, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
 }
 
+static void on_linger(uv_timer_t *timer)
+{
+	struct http_server *s = timer->data;
+	linger_check(&s->lingerers, now_ms(s));
+	if (s->lingerers.n == 0)
+		(void)uv_timer_stop(timer);
+}
+
+static void linger(struct http_exchange *x)
+{
+	struct http_server *s = x->server;
+	linger_add(&s->lingerers, x->connection->fd, now_ms(s));
+	(void)uv_timer_start(&s->linger, on_linger, LINGER_EACH_MS, LINGER_EACH_MS);
+}
+
 /* A body became too large on its way: the library takes no answer then, so it is written past it.
  */
 static void cut(struct http_exchange *x, unsigned status, const char *text)
@@ -137,7 +152,7 @@ static void cut(struct http_exchange *x, unsigned status, const char *text)
 	x->status = status;
 	if (send(fd, head, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT | MSG_MORE) == n)
 		(void)send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
-	linger_add(&x->server->lingerers, fd, now_ms(x->server));
+	linger(x);
 }
 
 static enum MHD_Result take_body(struct http_exchange *x, const char *data, size_t bytes)
@@ -178,7 +193,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const c
 		 * is not sure where the next request begins. */
 		if (http_check(x) == 0 || (!has_body(x) && x->status != 400))
 			return MHD_YES;
-		linger_add(&x->server->lingerers, x->connection->fd, now_ms(x->server));
+		linger(x);
 		return http_queue(x);
 	}
 	if (*bytes > 0) {
@@ -363,7 +378,6 @@ static void on_check(uv_timer_t *timer)
 {
 	struct http_server *s = timer->data;
 	uint64_t now = now_ms(s);
-	linger_check(&s->lingerers, now);
 	for (struct http_connection *c = s->connections; c; c = c->next) {
 		if (c->phase == HTTP_BUSY && c->x && c->x->is_suspended && tcp_has_left(c->fd)) {
 			struct http_exchange *x = c->x;
@@ -433,8 +447,9 @@ int http_server_open(struct http_server **out, const struct http_config *config,
 	}
 	(void)uv_timer_init(config->loop, &s->wake);
 	(void)uv_timer_init(config->loop, &s->check);
-	s->n_handles = 3;
-	s->poll.data = s->wake.data = s->check.data = s;
+	(void)uv_timer_init(config->loop, &s->linger);
+	s->n_handles = 4;
+	s->poll.data = s->wake.data = s->check.data = s->linger.data = s;
 	(void)uv_poll_start(&s->poll, UV_READABLE, on_poll);
 	(void)uv_timer_start(&s->check, on_check, HTTP_CHECK_MS, HTTP_CHECK_MS);
 	*out = s;
@@ -524,4 +539,5 @@ void http_server_close(struct http_server *s, void (*closed)(void *arg), void *a
 	uv_close((uv_handle_t *)&s->poll, on_handle_closed);
 	uv_close((uv_handle_t *)&s->wake, on_handle_closed);
 	uv_close((uv_handle_t *)&s->check, on_handle_closed);
+	uv_close((uv_handle_t *)&s->linger, on_handle_closed);
 }

@@ -65,7 +65,7 @@ struct http_server {
 	struct http_config config;
 	struct MHD_Daemon *mhd;
 	uv_poll_t poll;
-	uv_timer_t wake, check;
+	uv_timer_t wake, check, linger;
 	struct http_listener listeners[HTTP_LISTENERS_MAX];
 	unsigned n_listeners, n_handles, n_connections;
 	struct http_connection *connections;
