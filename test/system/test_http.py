@@ -293,7 +293,7 @@ class Streams(Shared):
         self.assertEqual(rest[-1][0], "response")
         self.assertEqual(rest[-1][1]["result"]["status"], "ok")
         told_bytes = sum(len(data["text"]) for name, data in rest if name == "stdout")
-        self.assertLess(told_bytes, 10 << 20)  # of 30
+        self.assertLess(told_bytes, 8 << 20)  # of 10, which is what the step may say
 
 
 class Pages(harness.Case):
