@@ -181,6 +181,7 @@ static enum MHD_Result take_body(struct http_exchange *x, const char *data, size
 	return MHD_YES;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): the library's signature */
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const char *url,
 	const char *method, const char *version, const char *data, size_t *bytes, void **slot)
 {
