@@ -25,6 +25,11 @@ static uint64_t now_ms(const struct http_server *s)
 	return uv_now(s->config.loop);
 }
 
+void http_count(const struct http_server *s, enum metrics_of what, int64_t by)
+{
+	metrics_count(s->config.context->metrics, what, by);
+}
+
 /* ---- the library's turn ---- */
 
 static void on_wake(uv_timer_t *timer);
@@ -115,6 +120,7 @@ static struct http_exchange *begin(struct http_connection *c, const char *method
 	if (x->next)
 		x->next->link = &x->next;
 	s->exchanges = x;
+	http_count(s, METRICS_REQUESTS, 1);
 	c->x = x;
 	c->phase = HTTP_READING;
 	c->since_ms = now_ms(s);
@@ -250,6 +256,9 @@ static void on_completed(
 	if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK)
 		http_lose(x);
 	log_it(x);
+	http_count(x->server, METRICS_REQUESTS, -1);
+	if (x->status)
+		http_count(x->server, METRICS_ANSWERS, 1);
 	wait_for_next(x->connection);
 	x->connection = NULL;
 	x->is_suspended = false;
@@ -274,6 +283,7 @@ static void on_connection(void *arg, struct MHD_Connection *mhd, void **slot,
 	if (c->next)
 		c->next->link = c->link;
 	s->n_connections--;
+	http_count(s, METRICS_CONNECTIONS, -1);
 	free(c);
 }
 
@@ -304,6 +314,7 @@ static void take_client(struct http_server *s, int taken, const struct address *
 		c->next->link = &c->next;
 	s->connections = c;
 	s->n_connections++;
+	http_count(s, METRICS_CONNECTIONS, 1);
 	if (MHD_add_connection(s->mhd, take_fd(fd), &peer->any, peer->bytes) == MHD_YES)
 		return;
 	if (s->connections == c && !c->mhd) {
@@ -311,6 +322,7 @@ static void take_client(struct http_server *s, int taken, const struct address *
 		if (c->next)
 			c->next->link = &s->connections;
 		s->n_connections--;
+		http_count(s, METRICS_CONNECTIONS, -1);
 		free(c);
 	}
 }

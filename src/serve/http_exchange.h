@@ -2,6 +2,7 @@
  * Apache-2.0 */
 #pragma once
 
+#include "api/metrics.h"
 #include "serve/address.h"
 #include "serve/http_server.h"
 #include "serve/linger.h"
@@ -77,6 +78,9 @@ struct http_server {
 	void (*closed)(void *arg);
 	void *arg;
 };
+
+/* Count something of the server's for /metrics. */
+void http_count(const struct http_server *s, enum metrics_of what, int64_t by);
 
 /* Is it to be let in? It is answered if not. Returns: 0, or -1. */
 int http_check(struct http_exchange *x);

@@ -48,6 +48,18 @@ class Routes(Shared):
         self.assertEqual(answer.headers["Content-Type"], "application/json")
         self.assertEqual(self.server.request("HEAD", "/healthz").status, 200)
 
+    def test_metrics_count_what_is_served(self):
+        def number(name):
+            text = self.server.request("GET", "/metrics").body.decode()
+            return int(next(line for line in text.splitlines() if line.startswith(name + " ")).split()[1])
+
+        before = number("retort_requests_total")
+        with self.server.raw():
+            self.assertTrue(web.wait(lambda: number("retort_connections") == 2))
+            self.assertEqual(number("retort_requests_running"), 1)
+        self.assertTrue(web.wait(lambda: number("retort_connections") == 1))
+        self.assertGreaterEqual(number("retort_requests_total"), before + 4)
+
     def test_unknown_path(self):
         answer = self.server.request("GET", "/nope")
         self.assertEqual((answer.status, answer.json["error"]["code"]), (404, "not_found"))
