@@ -298,6 +298,14 @@ class Running(harness.Case):
         self.assertTrue(done.is_error)
         self.assertTrue(self.mcp.tool("run_wait", run_id="r-none").is_error)
 
+    def test_programs_may_be_talked_to(self):
+        done = self.mcp.run("input()", session="talk")
+        self.assertIn("EOFError", done.text)
+        done = self.mcp.run("name = input('who? ')\n'hello ' + name", session="talk", interactive=True, wait_ms=0)
+        done = self.mcp.tool("run_wait", run_id=done.record["run"], stdin="you\n")
+        self.assertIn("value: 'hello you'", done.text)
+        self.assertTrue(self.mcp.tool("run_wait", run_id=done.record["run"], stdin="x").is_error)
+
     def test_heartbeats_come_only_when_asked_for(self):
         self.mcp.notes.clear()
         code = "import time\nprint('a line', flush=True)\ntime.sleep(11)"
