@@ -3,6 +3,7 @@
 
 #include <sodium.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -61,8 +62,8 @@ char *mcp_seal_write(const struct mcp_seal *seal, const json_t *state, const cha
 	char *tag = NULL, *out = NULL;
 	if (text && authenticate(seal, text, principal, bound_to, mac))
 		tag = base64(mac, sizeof mac);
-	if (tag && (out = malloc(strlen(text) + strlen(tag) + 2)))
-		(void)stpcpy(stpcpy(stpcpy(out, text), "."), tag);
+	if (tag && asprintf(&out, "%s.%s", text, tag) < 0)
+		out = NULL;
 	json_decref(inner);
 	free(plain);
 	free(text);
