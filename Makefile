@@ -44,6 +44,7 @@ load: all      ## 200 clients with mixed work for ten minutes (LOADARGS: counts)
 bench: all      ## measure against peers; raw data in build/bench
 	@/usr/bin/python3 test/bench/bench.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/sessions.py $(BUILD)/retort
+	@/usr/bin/python3 test/bench/fronts.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/plan.py $(BUILD)/retort
 
 lint:           ## both compilers, clang-tidy, layers, sizes, formats
