@@ -28,6 +28,7 @@ ALLOWED = {
     "src/plan/compiler.h": "what three files of one compiler share",
     "src/plan/checker.h": "what the files of one analyser share: its state, and who changes it",
     "src/plan/vm_slow.c:vm_slow": "a row per instruction, read as a table",
+    "src/serve/mcp_inside.h": "server, peer and call, which four files share",
     "src/cli/cmd.h": "the manual of subcommands, with their tables",
     "test/unit/shelf.h": "fixtures of three tests, which alone link the store",
     "drivers/shell/bash.h": "the theory of operation stands with the interface",

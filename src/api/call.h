@@ -2,8 +2,8 @@
  * Apache-2.0 */
 #pragma once
 
-#include "api/event.h"
 #include "api/operation.h"
+#include "api/runs.h"
 #include "session/history.h"
 #include "session/registry.h"
 
@@ -14,12 +14,10 @@ struct operation_call {
 	struct operation_listener listener;
 	struct operation_call **slot;
 
-	/* a step */
-	struct registry_watch watch;
-	struct event_rest rest[2];
-	unsigned n_cancels; /* asked for before the step began */
-	bool has_started;
-	char *session; /* the one to interrupt; of engine.doctor, the one to end */
+	/* Of one that can be given up: it answers then. */
+	void (*cancel)(struct operation_call *call);
+	struct waiter waiter;
+	char *session; /* engine.doctor: the one to end */
 	json_t *kept;  /* engine.doctor: what was found so far */
 };
 
@@ -44,6 +42,8 @@ void call_session_log(struct operation_call *call);
 void call_session_graph(struct operation_call *call);
 void call_session_export(struct operation_call *call);
 void call_step_run(struct operation_call *call);
+void call_step_get(struct operation_call *call);
+void call_step_output(struct operation_call *call);
 void call_step_interrupt(struct operation_call *call);
 void call_step_complete(struct operation_call *call);
 void call_file_read(struct operation_call *call);

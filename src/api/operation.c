@@ -81,10 +81,6 @@ void operation_start(const struct operation_context *context, const struct opera
 
 void operation_cancel(struct operation_call *call)
 {
-	struct err err;
-	if (call->op->start != call_step_run)
-		return;
-	call->n_cancels++;
-	if (call->has_started)
-		(void)registry_interrupt(call->context->registry, call->session, &err);
+	if (call->cancel)
+		call->cancel(call);
 }

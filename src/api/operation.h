@@ -9,8 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct registry;
 struct principal;
+struct registry;
+struct runs;
 struct operation_call;
 
 struct operation {
@@ -35,6 +36,7 @@ int operation_unknown(const char *name, struct err *err);
 /* What operations work on. Borrowed; outlives every call. */
 struct operation_context {
 	struct registry *registry;
+	struct runs *runs;	     /* of its steps */
 	const char *version;	     /* "0.1.0" */
 	struct principal *principal; /* who calls; NULL: the one who runs the engine */
 };
@@ -61,7 +63,8 @@ void operation_start(const struct operation_context *context, const struct opera
 	json_t *params, const struct operation_listener *listener, struct operation_call **slot);
 
 /*
- * The caller does not want it any more: a running step is interrupted, asked twice at once; one
- * that waits in line as soon as it begins. Everything else goes on to its end. `done` follows.
+ * The caller does not want it any more: a step that is waited for to its end is interrupted, asked
+ * twice at once; one that waits in line as soon as it begins. Who waits for a run is answered now.
+ * Everything else goes on to its end. `done` follows.
  */
 void operation_cancel(struct operation_call *call);

@@ -11,6 +11,10 @@ enum {
 	TEXT_BYTES = 64 << 10,
 	READ_BYTES = 16 << 20,
 	UNDO_MAX = 1000000,
+	RUN_BYTES = 64,
+	WAIT_MS = 3600000,
+	OUTPUT_BYTES = 1 << 20,
+	GREP_BYTES = 1000,
 };
 
 #define ROWS(rows) .params = (rows), .n_params = ARRAY_LEN(rows)
@@ -20,6 +24,11 @@ enum {
 		.name = "session", .type = PARAM_TEXT, .is_required = true, .min = 1,              \
 		.max = SESSION_BYTES,                                                              \
 		.help = "id of the session, a unique start of it, or its name"                     \
+	}
+#define RUN(required)                                                                              \
+	{                                                                                          \
+		.name = "run", .type = PARAM_TEXT, .is_required = (required), .min = 1,            \
+		.max = RUN_BYTES, .help = "id of a run, as step.run gave it"                       \
 	}
 #define FILE_PATH                                                                                  \
 	{                                                                                          \
@@ -109,6 +118,34 @@ static const struct param run_rows[] = {
 	{"stream", PARAM_FLAG, .fallback = "false", .help = "tell events while it runs"},
 	{"detach", PARAM_FLAG, .fallback = "false",
 		.help = "go on when the client is gone; else the step is interrupted"},
+	{"wait_ms", PARAM_COUNT, false, 0, WAIT_MS,
+		.help = "answer after that time even if the step still runs, which goes on; else "
+			"when it is done"},
+};
+static const struct param get_rows[] = {
+	RUN(false),
+	{"session", PARAM_TEXT, false, 1, SESSION_BYTES,
+		.help = "in place of run: the session of step"},
+	{"step", PARAM_TEXT, false, 1, SESSION_BYTES,
+		.help = "in place of run: a step of session, by its id or a unique start of it"},
+	{"wait_ms", PARAM_COUNT, false, 0, WAIT_MS, .fallback = "0",
+		.help = "how long to wait for the end of the step"},
+};
+static const struct param output_rows[] = {
+	RUN(true),
+	{"stream", PARAM_CHOICE, .choices = "stdout|stderr|value|code", .fallback = "stdout",
+		.help = "what to read of it"},
+	{"offset", PARAM_COUNT, false, 0, INT64_MAX, .fallback = "0", .help = "first byte"},
+	{"limit", PARAM_COUNT, false, 1, OUTPUT_BYTES, .fallback = "65536",
+		.help = "bytes at most"},
+	{"grep", PARAM_TEXT, false, 1, GREP_BYTES,
+		.help = "only lines that hold this text, which is no pattern; each with its number"},
+};
+static const struct param interrupt_rows[] = {
+	{"session", PARAM_TEXT, false, 1, SESSION_BYTES,
+		.help = "in place of run: whatever runs in this session"},
+	RUN(false),
+	{"kill", PARAM_FLAG, .fallback = "false", .help = "at once, without the second of grace"},
 };
 static const struct param complete_rows[] = {
 	SESSION,
@@ -162,7 +199,13 @@ const struct operation operation_table[] = {
 	{"step.run", "Run code in a session", ROWS(run_rows),
 		.result = "the record: {step, status, value?, stdout, stderr, …}",
 		.has_events = true, .start = call_step_run},
-	{"step.interrupt", "Stop the running step; asked twice: at once", ROWS(session_rows),
+	{"step.get", "Get the record of a step, or what there is of it while it runs",
+		ROWS(get_rows), .result = "the record: {run, status, …}", .start = call_step_get},
+	{"step.output", "Read what a step printed, its value or its code, in parts",
+		ROWS(output_rows),
+		.result = "{run, stream, text, offset, next_offset?, bytes, is_end, lines?}",
+		.start = call_step_output},
+	{"step.interrupt", "Stop the running step; asked twice: at once", ROWS(interrupt_rows),
 		.result = "{}", .start = call_step_interrupt},
 	{"step.complete", "Complete a name at the end of a text", ROWS(complete_rows),
 		.result = "{names: [text]}", .start = call_step_complete},

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/service.h"
 
-#include "session/registry.h"
+#include "api/runs.h"
 #include "session/engine.h"
+#include "session/registry.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +23,7 @@ struct service {
 	uv_loop_t loop;
 	struct engine engine;
 	struct registry *registry;
+	struct runs *runs;
 	struct operation_context context;
 	uv_signal_t signals[N_SIGNALS];
 	struct watch watches[SERVICE_WATCHES];
@@ -82,10 +84,11 @@ int service_watch(
 
 static int open_parts(struct service *s, const struct service_config *config, struct err *err)
 {
-	const struct registry_config registry = {.engine = &s->engine,
+	struct registry_config registry = {.engine = &s->engine,
 		.state_dir = config->state_dir,
 		.n_standby = config->n_standby,
-		.n_checkpoints = config->n_checkpoints};
+		.n_checkpoints = config->n_checkpoints,
+		.ended = runs_forget};
 	int r = engine_start(&s->engine, err);
 	if (r < 0)
 		return r;
@@ -97,9 +100,12 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	if (r == 0)
 		r = engine_attach(&s->engine, &s->loop, err);
 	if (r == 0)
+		r = runs_open(&s->runs, &s->loop, err);
+	registry.arg = s->runs;
+	if (r == 0)
 		r = registry_open(&s->registry, &registry, err);
-	s->context =
-		(struct operation_context){.registry = s->registry, .version = config->version};
+	s->context = (struct operation_context){
+		.registry = s->registry, .runs = s->runs, .version = config->version};
 	return r;
 }
 
@@ -135,6 +141,7 @@ void service_close(struct service *s)
 		registry_close(s->registry, on_closed, s);
 	while (!s->is_closed)
 		(void)uv_run(&s->loop, UV_RUN_ONCE);
+	runs_close(s->runs);
 	for (int i = 0; s->has_signals && i < N_SIGNALS; i++)
 		uv_close((uv_handle_t *)&s->signals[i], NULL);
 	for (int i = 0; i < s->n_watches; i++)
@@ -288,6 +295,11 @@ int service_run(struct service *s, struct err *err)
 	linger(s);
 	err_set(err, ERR_GONE, "the warden was ended, and every box with it");
 	return err_hint(err, "start the engine again: it opens the sessions anew from its journal");
+}
+
+bool service_is_ended(const struct service *s)
+{
+	return s->n_interrupts || s->n_terms || engine_is_over(&s->engine);
 }
 
 void service_turn(struct service *s)

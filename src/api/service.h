@@ -54,6 +54,9 @@ enum { SERVICE_WATCHES = 2 };
 int service_watch(
 	struct service *s, int number, void (*told)(void *arg), void *arg, struct err *err);
 
+/* Did a SIGINT or SIGTERM come, or is the warden gone? For those who run the loop themselves. */
+bool service_is_ended(const struct service *s);
+
 /* One turn of the loop. Blocks: until something happens. */
 void service_turn(struct service *s);
 

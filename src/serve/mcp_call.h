@@ -8,8 +8,10 @@ struct operation_context;
 
 void *mcp_call_arg(const struct mcp_call *call); /* of struct mcp_config */
 enum mcp_era mcp_call_era(const struct mcp_call *call);
-/* Of the transport: with whose rights; NULL: it has none. */
-const struct operation_context *mcp_call_context(const struct mcp_call *call);
+/* "2025-06-18": revisions compare as texts do. */
+const char *mcp_call_version(const struct mcp_call *call);
+/* With whose rights operations are called; opened now if need be. Returns: NULL and @err. */
+const struct operation_context *mcp_call_context(const struct mcp_call *call, struct err *err);
 const json_t *mcp_call_params(const struct mcp_call *call);
 /* Of a tool or prompt its name, of a resource its URI; "" for other requests. */
 const char *mcp_call_name(const struct mcp_call *call);
@@ -28,6 +30,9 @@ bool mcp_call_can(const struct mcp_call *call, const char *capability);
  */
 void mcp_call_give(struct mcp_call *call, json_t *result);
 void mcp_call_fail(struct mcp_call *call, int code, const char *message, json_t *data);
+
+/* There is no such resource, in the words of the era. */
+void mcp_call_no_resource(struct mcp_call *call);
 
 /* A tool's failure that its model is to read: {"content": [text], "isError": true}. */
 void mcp_call_refuse(struct mcp_call *call, const char *text);
@@ -59,3 +64,6 @@ void mcp_call_ask(struct mcp_call *call, json_t *requests, json_t *state);
 /* {key: result}, or {key: {"error": …}}; NULL when nothing was asked yet. */
 const json_t *mcp_call_answers(const struct mcp_call *call);
 const json_t *mcp_call_state(const struct mcp_call *call);
+
+/* Bytes that may be no UTF-8, as JSON. Owns: the caller. */
+json_t *mcp_text(const char *text, size_t bytes);

@@ -60,22 +60,29 @@ static int judge(struct rpc_request *out, struct err *err)
 	return 0;
 }
 
-int rpc_parse(const char *line, size_t bytes, struct rpc_request *out, struct err *err)
+int rpc_load(const char *line, size_t bytes, json_t **root, struct err *err)
 {
 	json_error_t error;
-	*out = (struct rpc_request){0};
+	*root = NULL;
 	if (json_parts(line, bytes) > RPC_TOKENS_MAX) {
 		(void)err_set(err, ERR_LIMIT, "a message of more than %d parts", RPC_TOKENS_MAX);
 		(void)err_hint(err, "send less at once");
 		return RPC_INVALID;
 	}
-	out->root = json_loadb(
+	*root = json_loadb(
 		line, bytes, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-	if (out->root)
-		return judge(out, err);
+	if (*root)
+		return 0;
 	(void)err_set(err, ERR_PROTOCOL, "no JSON: %.150s", error.text);
 	(void)err_hint(err, "send one JSON object per line, as UTF-8");
 	return RPC_PARSE;
+}
+
+int rpc_parse(const char *line, size_t bytes, struct rpc_request *out, struct err *err)
+{
+	*out = (struct rpc_request){0};
+	int r = rpc_load(line, bytes, &out->root, err);
+	return r < 0 ? r : judge(out, err);
 }
 
 /* Append @message, whose reference is taken, as one line. */

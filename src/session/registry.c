@@ -175,6 +175,8 @@ static void end_because(struct entry *e, const struct err *why)
 	if (done)
 		done(e->arg, NULL, why);
 	fail_jobs(e, why);
+	if (e->registry->ended)
+		e->registry->ended(e->registry->ended_arg, e->id);
 	if (!e->session && !e->is_waiting)
 		entry_release(e); /* never the last one: it is held here */
 	entry_release(e);	  /* NOLINT(clang-analyzer-unix.Malloc) */
@@ -448,6 +450,8 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 	r->engine = config->engine;
 	r->n_checkpoints = config->n_checkpoints;
 	r->on_idle = on_idle;
+	r->ended = config->ended;
+	r->ended_arg = config->arg;
 	int bad = config->state_dir ? journal_open(&r->journal, config->state_dir, err)
 				    : open_nameless(r, err);
 	if (bad == 0)

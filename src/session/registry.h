@@ -15,6 +15,8 @@ struct registry_config {
 	const char *state_dir;	/* of the journal; NULL: history is kept until the engine ends */
 	unsigned n_standby;	/* branches kept ready per template */
 	unsigned n_checkpoints; /* per session; 0: the default of 4 */
+	void (*ended)(void *arg, const char *session); /* and all was answered; or NULL */
+	void *arg;
 };
 
 /* Errors: as journal_open(); ERR_BUSY: another engine has the state directory. */

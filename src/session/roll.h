@@ -13,6 +13,8 @@ struct registry {
 	uv_timer_t idle;
 	void (*on_idle)(uv_timer_t *timer);
 	bool is_closing;
+	void (*ended)(void *arg, const char *session);
+	void *ended_arg;
 	void (*closed)(void *arg);
 	void *arg;
 };
