@@ -20,6 +20,7 @@ ALLOWED = {
     "src/session/live.h": "the struct that every part of a session shares",
     "src/sandbox/cgroup.h": "the theory of operation stands with the interface",
     "src/sandbox/cgroup_ops.h": "one table type and the rows' helpers, read together",
+    "src/serve/http_exchange.h": "what the files of one server share: a request, a client, the server",
     "src/sandbox/wire.h": "every message between three programs, in one place",
     "src/base/opt.h": "the manual of option tables, with their macros",
     "src/plan/function.h": "what code, functions and built-ins are, read together",

@@ -8,7 +8,9 @@
 #include "session/registry.h"
 
 struct operation_call {
+	/* As the caller sees the engine: what another principal has is not in its registry. */
 	const struct operation_context *context;
+	struct operation_context seen;
 	const struct operation *op;
 	json_t *params;
 	struct operation_listener listener;

@@ -2,6 +2,7 @@
 #include "api/operation.h"
 
 #include "api/call.h"
+#include "api/principal.h"
 #include "base/utf8.h"
 #include "base/word.h"
 
@@ -57,24 +58,46 @@ void call_event(struct operation_call *call, json_t *event)
 	json_decref(event);
 }
 
+/*
+ * Everything an operation finds it finds in the registry of its context. So what a principal does
+ * not own is hidden here, from every operation that there is or will be.
+ */
+static int see(const struct operation_context *context, const struct operation *op,
+	struct operation_context *seen, struct err *err)
+{
+	*seen = *context;
+	if (!context->principal)
+		return 0;
+	if (op->is_for_operator) {
+		(void)err_set(err, ERR_DENIED, "%s is not for holders of a token", op->name);
+		return err_hint(err, "whoever runs the engine can do it");
+	}
+	seen->registry = registry_view(context->registry, principal_owner(context->principal));
+	return seen->registry ? 0 : err_set(err, ERR_NO_MEMORY, "no memory for a call");
+}
+
 void operation_start(const struct operation_context *context, const struct operation *op,
 	json_t *params, const struct operation_listener *listener, struct operation_call **slot)
 {
 	struct err err = {0};
+	struct operation_context seen;
 	struct operation_call *call = NULL;
 	*slot = NULL;
-	int r = param_check(op->params, op->n_params, params, &err);
+	int r = see(context, op, &seen, &err);
+	if (r == 0)
+		r = param_check(op->params, op->n_params, params, &err);
 	if (r == 0 && !(call = calloc(1, sizeof *call)))
 		r = err_set(&err, ERR_NO_MEMORY, "no memory for a call");
 	if (r < 0) {
 		listener->done(listener->arg, NULL, &err);
 		return;
 	}
-	*call = (struct operation_call){.context = context,
+	*call = (struct operation_call){.seen = seen,
 		.op = op,
 		.params = json_incref(params),
 		.listener = *listener,
 		.slot = slot};
+	call->context = &call->seen;
 	*slot = call;
 	op->start(call);
 }

@@ -19,8 +19,9 @@ struct operation {
 	const char *summary; /* upper case, no final stop */
 	const struct param *params;
 	size_t n_params;
-	const char *result; /* "{session, name?, …}" */
-	bool has_events;    /* tells events while it runs */
+	const char *result;   /* "{session, name?, …}" */
+	bool has_events;      /* tells events while it runs */
+	bool is_for_operator; /* refused to principals: it tells of the host, or changes it */
 	void (*start)(struct operation_call *call);
 };
 

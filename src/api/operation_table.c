@@ -224,7 +224,7 @@ const struct operation operation_table[] = {
 		.result = "{name, version, schema, pid, runtimes, sessions, operations}",
 		.start = call_engine_info},
 	{"engine.doctor", "Say what this host can enforce", .result = "{ok, checks, limits?}",
-		.start = call_engine_doctor},
+		.is_for_operator = true, .start = call_engine_doctor},
 };
 
 const size_t operation_n = ARRAY_LEN(operation_table);

@@ -306,3 +306,26 @@ void service_turn(struct service *s)
 {
 	(void)uv_run(&s->loop, UV_RUN_ONCE);
 }
+
+bool service_is_over(const struct service *s)
+{
+	return engine_is_over(&s->engine);
+}
+
+int service_drain(struct service *s, bool (*is_over)(void *arg), void *arg, uint64_t ms)
+{
+	uv_timer_t timer;
+	unsigned n_signals = s->n_interrupts + s->n_terms;
+	(void)uv_timer_init(&s->loop, &timer);
+	timer.data = s;
+	(void)uv_timer_start(&timer, on_linger, ms, 0);
+	while (timer.data && !is_over(arg) && s->n_interrupts + s->n_terms == n_signals &&
+		!engine_is_over(&s->engine))
+		(void)uv_run(&s->loop, UV_RUN_ONCE);
+	int r = is_over(arg) ? 0 : timer.data ? -EINTR : -ETIME;
+	timer.data = s;
+	uv_close((uv_handle_t *)&timer, on_poll_closed);
+	while (timer.data)
+		(void)uv_run(&s->loop, UV_RUN_NOWAIT);
+	return r;
+}

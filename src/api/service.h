@@ -5,6 +5,8 @@
 #include "api/operation.h"
 #include "base/err.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <uv.h>
 
 struct service;
@@ -59,6 +61,15 @@ bool service_is_ended(const struct service *s);
 
 /* One turn of the loop. Blocks: until something happens. */
 void service_turn(struct service *s);
+
+/*
+ * Run the loop until @is_over says so, @ms have gone, or one more SIGINT or SIGTERM has come.
+ * Returns: 0, -ETIME, -EINTR.
+ */
+int service_drain(struct service *s, bool (*is_over)(void *arg), void *arg, uint64_t ms);
+
+/* Has the warden ended by itself? */
+bool service_is_over(const struct service *s);
 
 /*
  * Run the loop until a SIGINT or SIGTERM. Returns: the signal's number.

@@ -82,8 +82,7 @@ json_t *mcp_server_info(const struct mcp_config *config);
 extern const char *const mcp_levels[];
 int mcp_level(const char *name);
 
-/* Messages. Owns: takes the references of what is put in. @id NULL: null. */
-json_t *mcp_error(const json_t *id, int code, const char *message, json_t *data);
+/* Owns: takes @params; the caller. */
 json_t *mcp_notification(const char *method, json_t *params);
 
 /* Send and release @message. */

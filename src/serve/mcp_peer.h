@@ -53,3 +53,6 @@ void mcp_peer_forget(struct mcp_peer *p, const void *out_arg, bool is_cancelled)
 unsigned mcp_peer_n_calls(const struct mcp_peer *p);
 /* The revision of the handshake, or NULL when there was none. */
 const char *mcp_peer_version(const struct mcp_peer *p);
+
+/* An error as a message. @id NULL: null. Owns: takes @data; the caller decrefs. */
+json_t *mcp_error(const json_t *id, int code, const char *message, json_t *data);

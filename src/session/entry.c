@@ -127,7 +127,7 @@ static void start_step(struct job *job)
 		run_step(job);
 		return;
 	}
-	if (replay_load(e->registry, e->head, runtime, &replay, &err) < 0) {
+	if (replay_load(e->roll, e->head, runtime, &replay, &err) < 0) {
 		job_fail(job, &err);
 	} else if (replay->n == 0) {
 		replay_free(replay);
@@ -181,7 +181,7 @@ static int commit(
 	(void)snprintf(node.status, sizeof node.status, "%s", record_status_word(record->status));
 	(void)snprintf(
 		node.outcome, sizeof node.outcome, "%s", record_outcome_word(record->outcome));
-	int r = journal_commit(e->registry->journal, &node, has_moved ? NULL : e->head, err);
+	int r = journal_commit(e->roll->journal, &node, has_moved ? NULL : e->head, err);
 	if (r >= 0 && has_moved) {
 		memcpy(e->head, node.digest, sizeof e->head);
 		e->n_steps++;
@@ -338,7 +338,7 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 	char id[ORDER_ID_BYTES];
 	struct entry *child = order_new_id(id, &error) < 0
 		? NULL
-		: entry_new(e->registry, id, job->text, e->order_text);
+		: entry_new(e->roll, e->owner, id, job->text, e->order_text);
 	if (!child) {
 		err_set(&error, ERR_NO_MEMORY, "no memory for a session");
 		job_fail(job, &error);
@@ -369,7 +369,7 @@ void registry_branch(struct registry *r, const char *session, const char *name, 
 {
 	struct err err = {0};
 	struct entry *e = registry_find(r, session, &err);
-	if (e && registry_check_name(r, name, &err) < 0)
+	if (e && roll_check_name(e->roll, e->owner, name, &err) < 0)
 		e = NULL;
 	struct job *job = e ? job_new(JOB_BRANCH, name, name ? strlen(name) : 0, done, arg) : NULL;
 	if (!e)
@@ -479,7 +479,7 @@ static void mend(struct job *job)
 	if (!e->head[0]) { /* nothing has been run */
 		session_renew(e->session, e->template ? template_stem(e->template) : NULL);
 		start(job);
-	} else if (replay_load(e->registry, e->head, NULL, &replay, &err) < 0) {
+	} else if (replay_load(e->roll, e->head, NULL, &replay, &err) < 0) {
 		job_fail(job, &err);
 	} else {
 		e->difference[0] = '\0';

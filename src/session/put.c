@@ -72,7 +72,7 @@ struct aside {
 	registry_done_fn *done;
 	void *arg;
 	struct box *box;
-	struct registry *registry;
+	struct roll *roll;
 	char session[JOURNAL_ID_BYTES];
 	char path[WIRE_PATH_BYTES];
 };
@@ -84,7 +84,7 @@ static void on_filed(void *arg, uint64_t id, int status)
 	(void)id;
 	struct box *box = a->box;
 	box->filed = NULL;
-	const struct entry *e = registry_live(a->registry, a->session);
+	const struct entry *e = roll_live(a->roll, a->session);
 	if (status == 0 && e && e->session && session_box(e->session) == box)
 		session_files_changed(e->session);
 	json_t *out = done_json(a->path, NULL);
@@ -107,7 +107,7 @@ static int change_aside(
 	a->done = done;
 	a->arg = arg;
 	a->box = box_hold(box);
-	a->registry = e->registry;
+	a->roll = e->roll;
 	memcpy(a->session, e->id, sizeof a->session);
 	(void)snprintf(a->path, sizeof a->path, "%s", file->path);
 	file->id = CHANGE_ID;
@@ -140,7 +140,7 @@ static int keep_content(struct job *job, struct err *err)
 		return err_sys(err, ERR_NO_MEMORY, errno, "hold the file's content");
 	job->fd_bytes = bytes;
 	int r = journal_blob_put(
-		job->entry->registry->journal, data ? data : "", bytes, job->step, err);
+		job->entry->roll->journal, data ? data : "", bytes, job->step, err);
 	if (data)
 		(void)munmap(data, bytes);
 	return r;
@@ -159,7 +159,7 @@ static int commit(const struct job *job, char digest[JOURNAL_DIGEST_BYTES], stru
 	int r = file_step_write(&file, &node, &text, err);
 	if (r < 0)
 		return r;
-	r = journal_commit(e->registry->journal, &node, NULL, err);
+	r = journal_commit(e->roll->journal, &node, NULL, err);
 	memcpy(digest, node.digest, sizeof node.digest);
 	free(text);
 	return r;
@@ -253,9 +253,8 @@ static int content_of(struct entry *e, const struct journal_node *node,
 	size_t bytes = node->extra_bytes;
 	if (file->is_removal)
 		return 0;
-	int r = e->is_unkept
-		? 0
-		: journal_blob_get(e->registry->journal, file->digest, &data, &bytes, err);
+	int r = e->is_unkept ? 0
+			     : journal_blob_get(e->roll->journal, file->digest, &data, &bytes, err);
 	if (r < 0)
 		return r;
 	*fd = entry_memory(e->is_unkept ? node->extra : data, bytes);

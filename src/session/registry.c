@@ -30,7 +30,8 @@ enum { IDLE_MS = 100 };
 
 /* ---- entries ---- */
 
-struct entry *entry_new(struct registry *r, const char *id, const char *name, const char *text)
+struct entry *entry_new(
+	struct roll *roll, const char *owner, const char *id, const char *name, const char *text)
 {
 	struct entry *e = calloc(1, sizeof *e);
 	if (!e || !(e->order_text = strdup(text))) {
@@ -39,16 +40,17 @@ struct entry *entry_new(struct registry *r, const char *id, const char *name, co
 	}
 	struct timespec now;
 	(void)clock_gettime(CLOCK_REALTIME, &now);
-	e->registry = r;
+	e->roll = roll;
 	e->n_holds = 1;
 	e->created_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 	e->last = &e->first;
 	e->rebuilt = RECORD_COMMITTED;
 	(void)snprintf(e->id, sizeof e->id, "%s", id);
 	(void)snprintf(e->name, sizeof e->name, "%s", name ? name : "");
-	e->next = r->first;
-	r->first = e;
-	engine_hold(r->engine);
+	(void)snprintf(e->owner, sizeof e->owner, "%s", owner);
+	e->next = roll->first;
+	roll->first = e;
+	engine_hold(roll->engine);
 	return e;
 }
 
@@ -60,10 +62,10 @@ void entry_hold(struct entry *e)
 /* It ends with its last hold: the session's own is let go when the session is closed. */
 void entry_release(struct entry *e)
 {
-	struct registry *r = e->registry;
+	struct roll *roll = e->roll;
 	if (--e->n_holds > 0)
 		return;
-	struct entry **at = &r->first;
+	struct entry **at = &roll->first;
 	while (*at != e)
 		at = &(*at)->next;
 	*at = e->next;
@@ -76,7 +78,7 @@ void entry_release(struct entry *e)
 	}
 	free(e->order_text);
 	free(e);
-	engine_release(r->engine);
+	engine_release(roll->engine);
 }
 
 json_t *entry_json(const struct entry *e)
@@ -129,8 +131,8 @@ void entry_answer(struct entry *e, const json_t *result, const struct err *err)
 	entry_hold(e);
 	job->done(job->arg, result, err);
 	job_free(job);
-	if (!e->registry->is_closing)
-		(void)uv_timer_start(&e->registry->idle, e->registry->on_idle, IDLE_MS, 0);
+	if (!e->roll->is_closing)
+		(void)uv_timer_start(&e->roll->idle, e->roll->on_idle, IDLE_MS, 0);
 	next_job(e);
 	entry_release(e);
 }
@@ -175,8 +177,8 @@ static void end_because(struct entry *e, const struct err *why)
 	if (done)
 		done(e->arg, NULL, why);
 	fail_jobs(e, why);
-	if (e->registry->ended)
-		e->registry->ended(e->registry->ended_arg, e->id);
+	if (e->roll->ended)
+		e->roll->ended(e->roll->ended_arg, e->id);
 	if (!e->session && !e->is_waiting)
 		entry_release(e); /* never the last one: it is held here */
 	entry_release(e);	  /* NOLINT(clang-analyzer-unix.Malloc) */
@@ -196,12 +198,13 @@ static int keep(struct entry *e, struct err *err)
 		return 0;
 	(void)snprintf(row.id, sizeof row.id, "%s", e->id);
 	(void)snprintf(row.name, sizeof row.name, "%s", e->name);
+	(void)snprintf(row.owner, sizeof row.owner, "%s", e->owner);
 	(void)snprintf(row.parent, sizeof row.parent, "%s", e->parent);
 	(void)snprintf(row.fork, sizeof row.fork, "%s", e->fork);
 	row.created_ms = e->created_ms;
 	if (e->is_unkept)
 		return 0;
-	int r = journal_session_add(e->registry->journal, &row, err);
+	int r = journal_session_add(e->roll->journal, &row, err);
 	e->is_kept = r == 0;
 	return r;
 }
@@ -253,7 +256,7 @@ static void on_rebuilt(struct entry *e, const struct replay *result)
 static int begin_rebuild(struct entry *e, struct err *err)
 {
 	struct replay *replay;
-	int r = replay_load(e->registry, e->head, NULL, &replay, err);
+	int r = replay_load(e->roll, e->head, NULL, &replay, err);
 	if (r == 0)
 		replay_start(e, replay, on_rebuilt);
 	return r;
@@ -318,12 +321,12 @@ void entry_open(struct entry *e, struct stem *stem)
 {
 	struct err err;
 	struct session_events events = entry_events;
-	const struct session_config config = {.engine = e->registry->engine,
+	const struct session_config config = {.engine = e->roll->engine,
 		.order = e->order,
 		.id = e->id,
 		.stem = stem,
 		.preload = stem || !e->made ? NULL : e->made->kept.preload,
-		.n_checkpoints = e->registry->n_checkpoints,
+		.n_checkpoints = e->roll->n_checkpoints,
 		.stdin_fd = -1};
 	events.arg = e;
 	if (session_open(&e->session, &config, &events, &err) < 0)
@@ -348,7 +351,7 @@ static int own_order(struct entry *e, struct err *err)
 	if (r < 0 || is_of_template(&made->kept))
 		return r;
 	e->order = &made->order;
-	return order_check(&made->order, &made->kept.order, &e->registry->engine->install, err);
+	return order_check(&made->order, &made->kept.order, &e->roll->engine->install, err);
 }
 
 void entry_begin(struct entry *e)
@@ -361,7 +364,7 @@ void entry_begin(struct entry *e)
 		entry_open(e, NULL);
 	} else {
 		e->is_waiting = true;
-		templates_get(e->registry->templates, e->order_text, on_template, e);
+		templates_get(e->roll->templates, e->order_text, on_template, e);
 	}
 }
 
@@ -371,11 +374,14 @@ void registry_create(
 	struct err err = {0};
 	char id[ORDER_ID_BYTES];
 	char *text = order_text(&req->order, req->preload, req->is_fresh);
-	int bad = r->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
-				: registry_check_name(r, req->name, &err);
+	int bad = r->roll->is_closing
+		? err_set(&err, ERR_GONE, "the engine is stopping")
+		: roll_check_name(r->roll, registry_owner(r), req->name, &err);
 	if (bad == 0)
 		bad = order_new_id(id, &err);
-	struct entry *e = bad == 0 && text ? entry_new(r, id, req->name, text) : NULL;
+	struct entry *e = bad == 0 && text
+		? entry_new(r->roll, registry_owner(r), id, req->name, text)
+		: NULL;
 	free(text);
 	if (!e) {
 		if (bad == 0)
@@ -399,7 +405,8 @@ void registry_end(struct registry *r, const char *session, registry_done_fn *don
 		return;
 	}
 	struct entry *e = found.live;
-	int bad = e && !e->is_kept ? 0 : journal_session_close(r->journal, found.id, &err);
+	int bad =
+		e && !e->is_kept ? 0 : journal_session_close(r->roll->journal, found.id, "", &err);
 	if (e)
 		entry_end(e);
 	json_t *nothing = json_object();
@@ -411,7 +418,7 @@ void registry_end(struct registry *r, const char *session, registry_done_fn *don
 
 static void on_idle(uv_timer_t *timer)
 {
-	struct registry *r = timer->data;
+	struct roll *r = timer->data;
 	struct err err;
 	(void)journal_idle(r->journal, &err); /* what failed now is tried again */
 }
@@ -432,7 +439,7 @@ static void remove_names(const char *dir)
  * A journal that goes with the engine: its files are open and have no name any more, so that not
  * even a SIGKILL leaves them behind.
  */
-static int open_nameless(struct registry *r, struct err *err)
+static int open_nameless(struct roll *r, struct err *err)
 {
 	char dir[] = "/tmp/retort-XXXXXX";
 	if (!mkdtemp(dir))
@@ -444,7 +451,7 @@ static int open_nameless(struct registry *r, struct err *err)
 
 int registry_open(struct registry **out, const struct registry_config *config, struct err *err)
 {
-	struct registry *r = calloc(1, sizeof *r);
+	struct roll *r = calloc(1, sizeof *r);
 	if (!r)
 		return err_set(err, ERR_NO_MEMORY, "no memory for the sessions");
 	r->engine = config->engine;
@@ -464,29 +471,46 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 	}
 	(void)uv_timer_init(r->engine->loop, &r->idle);
 	r->idle.data = r;
-	*out = r;
+	r->all.roll = r;
+	*out = &r->all;
 	return 0;
+}
+
+struct registry *registry_view(struct registry *r, struct owner *owner)
+{
+	struct registry **at = &r->roll->all.next;
+	while (*at && (*at)->owner != owner)
+		at = &(*at)->next;
+	if (!*at && (*at = calloc(1, sizeof **at)))
+		**at = (struct registry){.roll = r->roll, .owner = owner};
+	return *at;
 }
 
 static void on_idle_closed(uv_handle_t *handle)
 {
-	struct registry *r = handle->data;
+	struct roll *r = handle->data;
 	void (*closed)(void *) = r->closed;
 	void *arg = r->arg;
 	journal_close(r->journal);
+	while (r->all.next) {
+		struct registry *view = r->all.next;
+		r->all.next = view->next;
+		free(view);
+	}
 	free(r);
 	closed(arg);
 }
 
 static void on_emptied(struct engine *engine)
 {
-	struct registry *r = engine->arg;
+	struct roll *r = engine->arg;
 	engine->emptied = NULL;
 	uv_close((uv_handle_t *)&r->idle, on_idle_closed);
 }
 
-void registry_close(struct registry *r, void (*closed)(void *arg), void *arg)
+void registry_close(struct registry *registry, void (*closed)(void *arg), void *arg)
 {
+	struct roll *r = registry->roll;
 	struct engine *engine = r->engine;
 	r->is_closing = true;
 	r->closed = closed;

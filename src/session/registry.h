@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 struct registry;
+struct owner;
 
 /* Borrowed for the time of registry_open(), but for the engine, which is attached to its loop. */
 struct registry_config {
@@ -21,6 +22,15 @@ struct registry_config {
 
 /* Errors: as journal_open(); ERR_BUSY: another engine has the state directory. */
 int registry_open(struct registry **out, const struct registry_config *config, struct err *err);
+
+/*
+ * The same registry as @owner sees it: its own sessions only. What is another's is not found, not
+ * listed and not counted; names and starts of ids need not differ from those of others.
+ *
+ * Owns: the registry; the same one is given again. @owner must outlive it.
+ * Returns: NULL without memory.
+ */
+struct registry *registry_view(struct registry *r, struct owner *owner);
 
 /* End all sessions; they stay in the journal. `closed` runs from the loop when all is gone. */
 void registry_close(struct registry *r, void (*closed)(void *arg), void *arg);

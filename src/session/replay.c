@@ -65,16 +65,16 @@ static int add_node(void *user, const struct journal_node *node, struct err *err
 	return bad;
 }
 
-int replay_load(struct registry *reg, const char *head, const struct runtime *runtime,
+int replay_load(struct roll *roll, const char *head, const struct runtime *runtime,
 	struct replay **out, struct err *err)
 {
 	struct replay *r = calloc(1, sizeof *r);
 	if (r)
 		r->runtime = runtime;
-	struct loading l = {.replay = r, .journal = reg->journal, .runtime = runtime};
+	struct loading l = {.replay = r, .journal = roll->journal, .runtime = runtime};
 	if (!r)
 		return err_set(err, ERR_NO_MEMORY, "no memory for the steps to replay");
-	int64_t n = journal_ancestors(reg->journal, head, 0, add_node, &l, err);
+	int64_t n = journal_ancestors(roll->journal, head, 0, add_node, &l, err);
 	if (n < 0) {
 		replay_free(r);
 		return (int)n;
@@ -288,7 +288,6 @@ void replay_step_done(struct entry *e, const struct record *record)
 /* ---- a record given ---- */
 
 struct checking {
-	struct registry *registry;
 	struct recording recording;
 	registry_done_fn *done;
 	void *arg;
@@ -371,15 +370,15 @@ void registry_replay(
 	struct err err = {0};
 	char id[ORDER_ID_BYTES];
 	struct checking *c = calloc(1, sizeof *c);
-	int bad = r->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
-		: !c		? err_set(&err, ERR_NO_MEMORY, "no memory for the record")
-				: recording_parse(&c->recording, record, bytes, &err);
+	int bad = r->roll->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
+		: !c		      ? err_set(&err, ERR_NO_MEMORY, "no memory for the record")
+				      : recording_parse(&c->recording, record, bytes, &err);
 	if (bad == 0)
 		bad = check_order(&c->recording, &err);
 	if (bad == 0)
 		bad = order_new_id(id, &err);
 	if (bad == 0) {
-		c->entry = entry_new(r, id, NULL, c->recording.order);
+		c->entry = entry_new(r->roll, registry_owner(r), id, NULL, c->recording.order);
 		if (!c->entry)
 			bad = err_set(&err, ERR_NO_MEMORY, "no memory for a session");
 	}
@@ -390,7 +389,6 @@ void registry_replay(
 		free(c);
 		return;
 	}
-	c->registry = r;
 	c->done = done;
 	c->arg = arg;
 	c->entry->is_unkept = true;
