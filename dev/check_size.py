@@ -22,6 +22,7 @@ ALLOWED = {
     "src/sandbox/cgroup_ops.h": "one table type and the rows' helpers, read together",
     "src/serve/http_exchange.h": "what the files of one server share: a request, a client, the server",
     "src/sandbox/wire.h": "every message between three programs, in one place",
+    "src/session/registry.h": "everything that can be asked of sessions",
     "src/base/opt.h": "the manual of option tables, with their macros",
     "src/plan/function.h": "what code, functions and built-ins are, read together",
     "src/plan/value.h": "every kind of value in one place",

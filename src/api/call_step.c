@@ -1,11 +1,13 @@
-/* Operations on steps, and replay. SPDX-License-Identifier: Apache-2.0 */
+/* Operations on steps. SPDX-License-Identifier: Apache-2.0 */
 #include "api/call.h"
+#include "api/call_order.h"
+#include "api/rows.h"
 #include "api/run_part.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { OUTPUT_BYTES = 64 << 10 };
+enum { OUTPUT_BYTES = 64 << 10, OUTPUT_MAX_BYTES = 1 << 20, GREP_BYTES = 1000 };
 
 /* ---- runs ---- */
 
@@ -27,7 +29,7 @@ static void leave(struct operation_call *call)
 	waiter_leave(&call->waiter);
 }
 
-void call_step_run(struct operation_call *call)
+static void start_run(struct operation_call *call)
 {
 	const struct operation_context *context = call->context;
 	const struct run_order order = {.registry = context->registry, .params = call->params};
@@ -67,7 +69,7 @@ static struct run *find_run(struct operation_call *call, struct err *err)
 	return runs_find_step(context->runs, context->registry, name, step, err);
 }
 
-void call_step_get(struct operation_call *call)
+static void start_get(struct operation_call *call)
 {
 	const json_t *params = call->params;
 	struct err err = {0};
@@ -122,7 +124,7 @@ static json_t *read_part(const json_t *params, const struct run *run, const char
 	return out;
 }
 
-void call_step_output(struct operation_call *call)
+static void start_output(struct operation_call *call)
 {
 	const json_t *params = call->params;
 	const char *text = NULL, *stream = param_text(params, "stream", "stdout");
@@ -135,7 +137,7 @@ void call_step_output(struct operation_call *call)
 	call_give(call, out, &err);
 }
 
-void call_step_interrupt(struct operation_call *call)
+static void start_interrupt(struct operation_call *call)
 {
 	const struct operation_context *context = call->context;
 	const char *session = param_text(call->params, "session", NULL);
@@ -154,16 +156,182 @@ void call_step_interrupt(struct operation_call *call)
 
 /* ---- the rest ---- */
 
-void call_step_complete(struct operation_call *call)
+static void start_complete(struct operation_call *call)
 {
 	registry_names(call->context->registry, param_text(call->params, "session", ""),
 		param_text(call->params, "runtime", NULL), param_text(call->params, "text", ""),
 		call_done, call);
 }
 
-void call_replay_run(struct operation_call *call)
-{
-	const json_t *record = param_get(call->params, "record");
-	registry_replay(call->context->registry, json_string_value(record),
-		json_string_length(record), call_done, call);
-}
+/* ---- the rows ---- */
+
+enum { STDIN_BYTES = 16 << 20 };
+
+#define RUN(needed)                                                                                \
+	{                                                                                          \
+		.name = "run", .type = PARAM_TEXT, needed, .min = 1, .max = RUN_BYTES,             \
+		.help = "id of a run, as step.run gave it"                                         \
+	}
+
+static const struct param run_rows[] = {
+	SESSION,
+	{"code", PARAM_DATA, true, 0, CODE_BYTES, .help = "the program text of this step"},
+	LANGUAGE,
+	{"filename", PARAM_TEXT, false, 1, PATH_BYTES,
+		.help = "how tracebacks call the program text"},
+	{"timeout_ms", PARAM_COUNT, false, 1, TIME_MS, .help = HELP_TIMEOUT},
+	{"atomic", PARAM_FLAG, .fallback = "false", .help = HELP_ATOMIC},
+	{"stdin", PARAM_DATA, false, 0, STDIN_BYTES, .help = "standard input; else it is empty"},
+	{"stream", PARAM_FLAG, .fallback = "false", .help = "tell events while it runs"},
+	{"detach", PARAM_FLAG, .fallback = "false",
+		.help = "go on when the client is gone; else the step is interrupted"},
+	{"wait_ms", PARAM_COUNT, false, 0, WAIT_MS,
+		.help = "answer after that time even if the step still runs, which goes on; else "
+			"when it is done"},
+};
+static const struct param get_rows[] = {
+	RUN(.is_required = false),
+	{"session", PARAM_TEXT, false, 1, SESSION_BYTES,
+		.help = "in place of run: the session of step"},
+	{"step", PARAM_TEXT, false, 1, SESSION_BYTES,
+		.help = "in place of run: a step of session, by its id or a unique start of it"},
+	{"wait_ms", PARAM_COUNT, false, 0, WAIT_MS, .fallback = "0",
+		.help = "how long to wait for the end of the step"},
+};
+static const struct param output_rows[] = {
+	RUN(NEEDED),
+	{"stream", PARAM_CHOICE, .choices = "stdout|stderr|value|code", .fallback = "stdout",
+		.help = "what to read of it"},
+	{"offset", PARAM_COUNT, false, 0, INT64_MAX, .fallback = "0", .help = "first byte"},
+	{"limit", PARAM_COUNT, false, 1, OUTPUT_MAX_BYTES, .fallback = "65536",
+		.help = "bytes at most"},
+	{"grep", PARAM_TEXT, false, 1, GREP_BYTES,
+		.help = "only lines that hold this text, which is no pattern; each with its number"},
+};
+static const struct param interrupt_rows[] = {
+	{"session", PARAM_TEXT, false, 1, SESSION_BYTES,
+		.help = "in place of run: whatever runs in this session"},
+	RUN(.is_required = false),
+	{"kill", PARAM_FLAG, .fallback = "false", .help = "at once, without the second of grace"},
+};
+static const struct param complete_rows[] = {
+	SESSION,
+	{"text", PARAM_TEXT, true, 0, TEXT_BYTES, .help = "what was typed; its end is completed"},
+	LANGUAGE,
+};
+
+static const struct param truncated_rows[] = {
+	MAY_GIVE("stdout_bytes", PARAM_COUNT, "bytes cut out of the middle of stdout"),
+	MAY_GIVE("stderr_bytes", PARAM_COUNT, "bytes cut out of the middle of stderr"),
+	MAY_GIVE("invalid_utf8", PARAM_FLAG, "bytes that are no UTF-8 became U+FFFD"),
+	MAY_GIVE("displays", PARAM_COUNT, "displays that were too many or too large"),
+	MAY_GIVE("files", PARAM_FLAG, "there are more files than are looked at"),
+	MAY_GIVE("dropped", PARAM_FLAG, "the output was dropped later: newer runs needed the room"),
+};
+static const struct param error_rows[] = {
+	GIVES("name", PARAM_TEXT, "as ZeroDivisionError, or one of retort's own"),
+	GIVES("message", PARAM_DATA, "what it says"),
+	{"line", PARAM_COUNT, .is_nullable = true, .help = "of the code"},
+	MAY_GIVE("traceback", PARAM_TEXTS, "lines, of the program's own frames"),
+};
+static const struct param state_rows[] = {
+	{"outcome", PARAM_CHOICE, NEEDED, .choices = "committed|rolled_back|replayed|diverged|lost",
+		.help = "what became of the session's state"},
+	MAY_GIVE("checkpoint", PARAM_TEXT, "the state before the step, if it was kept"),
+	{"reason", PARAM_TEXT, .is_nullable = true, .help = "why it is not committed"},
+};
+static const struct param changed_file_rows[] = {
+	GIVES("path", PARAM_TEXT, "relative to the workspace"),
+	{"change", PARAM_CHOICE, NEEDED, .choices = "created|modified|deleted",
+		.help = "what the step did with it"},
+	GIVES("size", PARAM_COUNT, "bytes"),
+	GIVES("mime", PARAM_TEXT, "what it seems to be, by its name"),
+};
+static const struct param tool_rows[] = {
+	GIVES("tool", PARAM_TEXT, "its name"),
+	GIVES("calls", PARAM_COUNT, "how often it was called"),
+	GIVES("bytes_in", PARAM_COUNT, "bytes it was given"),
+	GIVES("bytes_out", PARAM_COUNT, "bytes it gave"),
+};
+static const struct param usage_rows[] = {
+	GIVES("wall_ms", PARAM_NUMBER, "wall time, until now while it runs"),
+	MAY_GIVE("cpu_ms", PARAM_NUMBER, "CPU time of all its processes"),
+	MAY_GIVE("memory_peak_bytes", PARAM_COUNT, "most memory at one time"),
+	MAY_GIVE("queued_ms", PARAM_NUMBER, "time it waited before it ran"),
+	MAY_GIVE("oom_kills", PARAM_COUNT, "processes the kernel ended for want of memory"),
+};
+static const struct param record_rows[] = {
+	GIVES("schema", PARAM_COUNT, "of this record: 1"),
+	GIVES("run", PARAM_TEXT, "id of the run, for step.get, step.output and step.interrupt"),
+	MAY_GIVE("step", PARAM_TEXT, "id of the step: what it was, as SHA-256; when it is done"),
+	{"parent", PARAM_TEXT, .is_nullable = true, .help = "the step before it"},
+	GIVES_SESSION,
+	GIVES("runtime", PARAM_TEXT, "its language"),
+	{"status", PARAM_CHOICE, NEEDED, .choices = "ok|error|timeout|oom|killed|denied|running",
+		.help = "how it ended"},
+	{"value", PARAM_OBJECT, .help = "of the last expression, by MIME type; absent: none"},
+	{"displays", PARAM_OBJECTS, NEEDED,
+		.help = "plots and what else was displayed, by MIME type"},
+	GIVES("stdout", PARAM_DATA, "what it printed; until now while it runs"),
+	GIVES("stderr", PARAM_DATA, "likewise"),
+	{"truncated", PARAM_OBJECT, NEEDED, FIELDS(truncated_rows), .help = "what is missing"},
+	{"error", PARAM_OBJECT, FIELDS(error_rows), .help = "why it is not ok"},
+	{"exit_code", PARAM_COUNT, NEEDED, .is_nullable = true,
+		.help = "of the program; null: it was ended, or runs"},
+	{"signal", PARAM_COUNT, NEEDED, .is_nullable = true, .help = "that ended it"},
+	{"state", PARAM_OBJECT, FIELDS(state_rows), .help = "what became of the session's state"},
+	{"files", PARAM_OBJECTS, FIELDS(changed_file_rows), .help = "files it changed"},
+	MAY_GIVE("files_lost", PARAM_TEXTS, "files that a rollback could not bring back"),
+	{"tools", PARAM_OBJECTS, FIELDS(tool_rows), .help = "tools it called"},
+	{"usage", PARAM_OBJECT, FIELDS(usage_rows), .help = "what it cost"},
+	{"limits", PARAM_OBJECT, .fields = order_enforced_rows, .n_fields = ORDER_N_LIMIT_ROWS,
+		.help = "what bounded it, and what enforces that"},
+};
+static const struct param part_rows[] = {
+	GIVES("run", PARAM_TEXT, "id of the run"),
+	GIVES("stream", PARAM_TEXT, "what was read"),
+	GIVES("text", PARAM_DATA, "the part; with grep, lines as 12:text, long ones cut"),
+	GIVES("offset", PARAM_COUNT, "its first byte"),
+	MAY_GIVE("next_offset", PARAM_COUNT, "where to go on, unless this is the end"),
+	GIVES("bytes", PARAM_COUNT, "of all there is, until now while it runs"),
+	GIVES("is_end", PARAM_FLAG, "there is no more, and no more will come"),
+	MAY_GIVE("lines", PARAM_COUNT, "with grep: how many were found"),
+};
+static const struct param names_rows[] = {
+	GIVES("names", PARAM_TEXTS, "what the text could go on with, each in whole"),
+};
+
+#define RUNS_KEPT                                                                                  \
+	"The last 32 runs of a session are kept, with 32 MiB of what they printed, and 64 MiB "    \
+	"of all; they go with their session."
+
+static const struct operation rows[] = {
+	{"step.run", TEXT_RUN, ROWS(run_rows), RESULT(record_rows), .label = OPERATION_PROGRAM,
+		.limits = "One step of a session at a time: others wait in line. " RUNS_KEPT,
+		.errors = "not_found|runtime|limit|quota|box|gone|no_space",
+		.example = "{'session': 'demo', 'code': '6 * 7'}",
+		.answer = "{'status': 'ok', 'value': {'text/plain': '42'}, 'stdout': '', "
+			  "'run': 'r-zvn2hxq5c4d7k3tq6mwyp2abfe', 'exit_code': 0, "
+			  "'state': {'outcome': 'committed'}}",
+		.has_events = true, .start = start_run},
+	{"step.get", "Get the record of a step, or what there is of it while it runs",
+		ROWS(get_rows), RESULT(record_rows), .label = OPERATION_PROGRAM,
+		.limits = RUNS_KEPT, .errors = "not_found|gone|box|limit",
+		.example = "{'run': 'r-zvn2hxq5c4d7k3tq6mwyp2abfe', 'wait_ms': 1000}",
+		.answer = "{'status': 'ok', 'value': {'text/plain': '42'}}", .start = start_get},
+	{"step.output", "Read what a step printed, its value or its code, in parts",
+		ROWS(output_rows), RESULT(part_rows), .label = OPERATION_PROGRAM,
+		.limits = RUNS_KEPT, .errors = "not_found|gone|box|limit",
+		.example = "{'run': 'r-zvn2hxq5c4d7k3tq6mwyp2abfe', 'stream': 'value'}",
+		.answer = "{'text': '42', 'offset': 0, 'bytes': 2, 'is_end': true}",
+		.start = start_output},
+	{"step.interrupt", "Stop the running step; asked twice: at once", ROWS(interrupt_rows),
+		.label = OPERATION_ENGINE, .errors = "not_found", .example = "{'session': 'demo'}",
+		.answer = "{}", .start = start_interrupt},
+	{"step.complete", "Complete a name at the end of a text", ROWS(complete_rows),
+		RESULT(names_rows), .label = OPERATION_PROGRAM, .errors = "not_found|gone|box",
+		.example = "{'session': 'demo', 'text': 'pri'}", .answer = "{'names': ['print']}",
+		.start = start_complete},
+};
+
+const struct operation_family step_family = FAMILY(rows);

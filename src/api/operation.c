@@ -9,19 +9,53 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* In the order of documents. */
+static const struct operation_family *const families[] = {&session_family, &step_family,
+	&file_family, &template_family, &plan_family, &replay_family, &engine_family};
+
+static const struct {
+	const char *word, *meaning;
+} labels[OPERATION_LABEL_END_] = {
+	[OPERATION_ENGINE] = {"engine", "Everything in it is retort's own word."},
+	[OPERATION_CALLER] = {"caller",
+		"It holds what callers wrote, as names and code; the rest is retort's own word."},
+	[OPERATION_PROGRAM] = {"program",
+		"It holds what programs wrote or made: untrusted, whatever it says."},
+};
+
+const char *operation_label_word(enum operation_label label)
+{
+	return labels[label].word;
+}
+
+const char *operation_label_meaning(enum operation_label label)
+{
+	return labels[label].meaning;
+}
+
+const struct operation *operation_at(size_t i)
+{
+	for (size_t j = 0; j < ARRAY_LEN(families); i -= families[j++]->n)
+		if (i < families[j]->n)
+			return &families[j]->rows[i];
+	return NULL;
+}
+
 const struct operation *operation_find(const char *name)
 {
-	for (size_t i = 0; i < operation_n; i++)
-		if (strcmp(operation_table[i].name, name) == 0)
-			return &operation_table[i];
+	const struct operation *op;
+	for (size_t i = 0; (op = operation_at(i)); i++)
+		if (strcmp(op->name, name) == 0)
+			return op;
 	return NULL;
 }
 
 int operation_unknown(const char *name, struct err *err)
 {
+	const struct operation *op;
 	struct word_near near = WORD_NEAR(name);
-	for (size_t i = 0; i < operation_n; i++)
-		word_near_try(&near, operation_table[i].name);
+	for (size_t i = 0; (op = operation_at(i)); i++)
+		word_near_try(&near, op->name);
 	(void)err_set(err, ERR_USAGE, "no operation \"%.*s\"",
 		(int)utf8_cut(name, strlen(name), 64), name);
 	if (near.best)

@@ -2,31 +2,24 @@
  * and what comes). SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "api/param.h"
+#include "api/operation_row.h"
 #include "base/err.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <uv.h>
 
 struct principal;
 struct registry;
 struct runs;
-struct operation_call;
 
-struct operation {
-	const char *name;    /* "session.create": a promise to clients */
-	const char *summary; /* upper case, no final stop */
-	const struct param *params;
-	size_t n_params;
-	const char *result;   /* "{session, name?, …}" */
-	bool has_events;      /* tells events while it runs */
-	bool is_for_operator; /* refused to principals: it tells of the host, or changes it */
-	void (*start)(struct operation_call *call);
-};
+/* The rows in their order. Returns: NULL behind the last. */
+const struct operation *operation_at(size_t i);
 
-extern const struct operation operation_table[];
-extern const size_t operation_n;
+/* "engine", "caller", "program"; and what that means, as a sentence. */
+const char *operation_label_word(enum operation_label label);
+const char *operation_label_meaning(enum operation_label label);
 
 /* Returns: NULL when there is none of that name. */
 const struct operation *operation_find(const char *name);
@@ -38,6 +31,7 @@ int operation_unknown(const char *name, struct err *err);
 struct operation_context {
 	struct registry *registry;
 	struct runs *runs;	     /* of its steps */
+	uv_loop_t *loop;	     /* that threads report to; NULL: there are none */
 	const char *version;	     /* "0.1.0" */
 	struct principal *principal; /* who calls; NULL: the one who runs the engine */
 };

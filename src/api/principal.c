@@ -37,15 +37,20 @@ int principal_new(struct principal **out, const char *name, const struct princip
 		return r;
 	if (!p)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a principal");
-	*p = (struct principal){.owner = {.limits = {.n_sessions = limits->n_sessions,
-						  .n_steps = limits->n_steps,
-						  .memory_bytes = limits->memory_bytes,
-						  .steps_per_minute = limits->steps_per_minute},
-					.may_name_host_paths = limits->may_name_host_paths},
-		.may_see_metrics = limits->may_see_metrics};
+	principal_set_limits(p, limits);
 	memcpy(p->owner.name, name, strlen(name));
 	*out = p;
 	return 0;
+}
+
+void principal_set_limits(struct principal *p, const struct principal_limits *limits)
+{
+	p->owner.limits.n_sessions = limits->n_sessions;
+	p->owner.limits.n_steps = limits->n_steps;
+	p->owner.limits.memory_bytes = limits->memory_bytes;
+	p->owner.limits.steps_per_minute = limits->steps_per_minute;
+	p->owner.may_name_host_paths = limits->may_name_host_paths;
+	p->may_see_metrics = limits->may_see_metrics;
 }
 
 void principal_free(struct principal *p)

@@ -39,6 +39,8 @@ struct principal_limits {
  */
 int principal_new(struct principal **out, const char *name, const struct principal_limits *limits,
 	struct err *err);
+/* From the next call on. */
+void principal_set_limits(struct principal *p, const struct principal_limits *limits);
 void principal_free(struct principal *p);
 const char *principal_name(const struct principal *p);
 

@@ -60,6 +60,7 @@ struct run *runs_find_step(struct runs *r, struct registry *registry, const char
  * it begins. One that is done: nothing. */
 void run_interrupt(struct run *run, bool is_kill);
 
+/* Its id is "r-" and random letters. */
 bool run_is_done(const struct run *run);
 const char *run_id(const struct run *run);
 

@@ -88,6 +88,10 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		.state_dir = config->state_dir,
 		.n_standby = config->n_standby,
 		.n_checkpoints = config->n_checkpoints,
+		.max_sessions = config->max_sessions,
+		.max_memory_bytes = config->max_memory_bytes,
+		.ttl_ms = config->session_ttl_ms,
+		.idle_ms = config->session_idle_ms,
 		.ended = runs_forget};
 	int r = engine_start(&s->engine, err);
 	if (r < 0)
@@ -104,8 +108,10 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	registry.arg = s->runs;
 	if (r == 0)
 		r = registry_open(&s->registry, &registry, err);
-	s->context = (struct operation_context){
-		.registry = s->registry, .runs = s->runs, .version = config->version};
+	s->context = (struct operation_context){.registry = s->registry,
+		.runs = s->runs,
+		.loop = &s->loop,
+		.version = config->version};
 	return r;
 }
 

@@ -74,6 +74,12 @@ static uv_loop_t *engine_loop(void *arg)
 	return m->service ? service_loop(m->service) : NULL;
 }
 
+static bool is_open(void *arg)
+{
+	const struct mcp *m = arg;
+	return m->service != NULL;
+}
+
 static bool is_ended(void *arg)
 {
 	struct mcp *m = arg;
@@ -104,7 +110,7 @@ static int serve(struct mcp *m, struct err *err)
 		.is_destructive = has_writable_volume(&m->args),
 		.create = create,
 		.arg = m,
-		.loop = engine_loop};
+		.is_open = is_open};
 	struct mcp_tools *tools = mcp_tools_new(&config);
 	struct mcp_server *server = tools ? mcp_server_new(mcp_tools_served(tools)) : NULL;
 	const struct mcp_stdio_config stdio = {.server = server,

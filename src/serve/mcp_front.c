@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp_front.h"
 
-static uv_loop_t *loop_of(void *arg)
-{
-	struct mcp_front *f = arg;
-	return f->loop;
-}
-
 int mcp_front_open(struct mcp_front *f, uv_loop_t *loop, const char *version, struct err *err)
 {
-	const struct mcp_tools_config config = {
-		.version = version, .tier = MCP_TIER_ALL, .arg = f, .loop = loop_of};
-	*f = (struct mcp_front){.loop = loop};
+	const struct mcp_tools_config config = {.version = version, .tier = MCP_TIER_ALL};
+	*f = (struct mcp_front){0};
 	f->tools = mcp_tools_new(&config);
 	f->server = f->tools ? mcp_server_new(mcp_tools_served(f->tools)) : NULL;
 	if (!f->server)

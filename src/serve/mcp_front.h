@@ -5,7 +5,6 @@
 #include "serve/mcp_tools.h"
 
 struct mcp_front {
-	uv_loop_t *loop;
 	struct mcp_tools *tools;
 	struct mcp_server *server;
 	struct mcp_http *http;

@@ -43,7 +43,7 @@ static void beat_stop(struct mcp_job *job)
 
 void mcp_job_beat(struct mcp_job *job)
 {
-	uv_loop_t *loop = mcp_tools_loop(job->tools);
+	uv_loop_t *loop = job->context->loop;
 	if (job->beat || job->is_cancelled || !loop || !mcp_call_has_progress(job->call))
 		return;
 	struct mcp_beat *beat = calloc(1, sizeof *beat);

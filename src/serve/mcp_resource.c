@@ -125,7 +125,7 @@ void mcp_resource_list(struct mcp_call *call)
 {
 	struct mcp_job *job;
 	/* To ask what there is makes nothing. */
-	if (!mcp_tools_loop(mcp_call_arg(call)))
+	if (!mcp_tools_is_open(mcp_call_arg(call)))
 		mcp_call_give(call, json_pack("{s:[], s:i}", "resources", "ttlMs", 0));
 	else if ((job = mcp_job_new(call, NULL, 0)))
 		mcp_job_do(job, "file.list", json_pack("{s:s}", "session", "default"), on_listed);

@@ -354,13 +354,15 @@ static void add_files(struct rendering *r)
 
 /* ---- the record beside it ---- */
 
-static json_t *cut_json(const struct section *s)
+/* What was printed, as it was when that is short. */
+static void keep_text(json_t *out, const char *name, const struct section *s)
 {
 	struct buf b = BUF_INIT(TEXT_MAX);
+	if (json_string_length(json_object_get(out, name)) <= KEPT_BYTES)
+		return;
 	(void)mcp_cut(&b, buf_str(&s->text), s->text.bytes, s->share, NULL);
-	json_t *json = mcp_text(buf_str(&b), b.bytes);
+	(void)json_object_set_new(out, name, mcp_text(buf_str(&b), b.bytes));
 	buf_done(&b);
-	return json;
 }
 
 /* Without what is long, or shown as an image. */
@@ -383,8 +385,8 @@ static json_t *slim_record(const struct rendering *r)
 	json_t *out = json_copy((json_t *)(uintptr_t)r->record);
 	json_t *displays = json_array(), *value = json_object_get(r->record, "value"), *one;
 	size_t i;
-	(void)json_object_set_new(out, "stdout", cut_json(&r->sections[OUT]));
-	(void)json_object_set_new(out, "stderr", cut_json(&r->sections[ERR]));
+	keep_text(out, "stdout", &r->sections[OUT]);
+	keep_text(out, "stderr", &r->sections[ERR]);
 	if (value)
 		(void)json_object_set_new(out, "value", slim(value));
 	json_array_foreach(json_object_get(r->record, "displays"), i, one)(void)
@@ -400,8 +402,10 @@ static void render_text(struct rendering *r)
 	static const enum section_kind order[] = {FAILURE, VALUE, DISPLAY, OUT, ERR};
 	bool is_empty = r->n_images == 0;
 	for (int i = 0; i < SECTIONS; i++) {
-		r->sections[i].n =
-			utf8_count(buf_str(&r->sections[i].text), r->sections[i].text.bytes);
+		struct buf *text = &r->sections[i].text;
+		while (text->bytes > 0 && text->data[text->bytes - 1] == '\n')
+			text->data[--text->bytes] = '\0';
+		r->sections[i].n = utf8_count(buf_str(text), text->bytes);
 		is_empty = is_empty && r->sections[i].n == 0;
 	}
 	add_verdict(r);

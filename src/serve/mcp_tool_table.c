@@ -20,11 +20,12 @@ enum {
 
 #define SESSION                                                                                    \
 	{                                                                                          \
-		"session", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "default"                 \
+		"session", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "default",                \
+							     .help = "name or id"                  \
 	}
 #define RUN_ID                                                                                     \
 	{                                                                                          \
-		"run_id", PARAM_TEXT, true, 1, RUN_BYTES                                           \
+		"run_id", PARAM_TEXT, true, 1, RUN_BYTES, .help = "of run_code"                    \
 	}
 #define WAIT                                                                                       \
 	{                                                                                          \
@@ -37,7 +38,7 @@ enum {
 	}
 
 static const struct param run_code_rows[] = {
-	{"code", PARAM_DATA, true, 0, CODE_BYTES},
+	{"code", PARAM_DATA, true, 0, CODE_BYTES, .help = "the program"},
 	{"runtime", PARAM_CHOICE, .choices = "python|javascript|sql|shell",
 		.help = "default: the session's, python if new"},
 	{"session", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "default",
@@ -52,14 +53,16 @@ static const struct param run_wait_rows[] = {
 	RUN_ID,
 	WAIT,
 	{"stdin", PARAM_DATA, false, 0, CODE_BYTES, .help = "text for the program to read"},
-	{"action", PARAM_CHOICE, .choices = "wait|interrupt|kill", .fallback = "wait"},
+	{"action", PARAM_CHOICE, .choices = "wait|interrupt|kill", .fallback = "wait",
+		.help = "interrupt asks it to stop, kill ends it"},
 };
 
 static const struct param read_output_rows[] = {
 	RUN_ID,
-	{"stream", PARAM_CHOICE, .choices = "stdout|stderr|value|code", .fallback = "stdout"},
+	{"stream", PARAM_CHOICE, .choices = "stdout|stderr|value|code", .fallback = "stdout",
+		.help = "which"},
 	{"offset", PARAM_COUNT, false, 0, INT64_MAX, .fallback = "0", .help = "first byte"},
-	{"limit", PARAM_COUNT, false, 1, MCP_READ_BYTES, .fallback = "10000"},
+	{"limit", PARAM_COUNT, false, 1, MCP_READ_BYTES, .fallback = "10000", .help = "bytes"},
 	{"grep", PARAM_TEXT, false, 1, GREP_BYTES, .help = "only lines that hold this text"},
 };
 
@@ -73,8 +76,9 @@ static const struct param read_file_rows[] = {
 
 static const struct param write_file_rows[] = {
 	FILE_PATH,
-	{"content", PARAM_DATA, true},
-	{"encoding", PARAM_CHOICE, .choices = "utf-8|base64", .fallback = "utf-8"},
+	{"content", PARAM_DATA, true, .help = "all of it"},
+	{"encoding", PARAM_CHOICE, .choices = "utf-8|base64", .fallback = "utf-8",
+		.help = "of content"},
 	SESSION,
 };
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp_tools.h"
 
-#include "api/param.h"
+#include "api/schema.h"
 #include "base/attr.h"
-#include "base/opt.h"
 #include "serve/mcp_tool.h"
 
 #include <stdlib.h>
@@ -28,57 +27,7 @@ struct mcp_tools {
 	struct mcp_row template_rows[N_TEMPLATES];
 };
 
-/* ---- schemas ---- */
-
-static json_t *choices_json(const char *choices)
-{
-	const struct opt words = {.choices = choices};
-	json_t *list = json_array();
-	size_t bytes;
-	for (const char *w = NULL; (w = opt_choice_next(&words, w, &bytes));)
-		(void)json_array_append_new(list, json_stringn(w, bytes));
-	return list;
-}
-
-static json_t *property(const struct param *row)
-{
-	bool is_count = row->type == PARAM_COUNT, is_flag = row->type == PARAM_FLAG;
-	json_t *one = json_pack("{s:s, s:s*}", "type",
-		is_count	  ? "integer"
-			: is_flag ? "boolean"
-				  : "string",
-		"description", row->help);
-	if (row->choices)
-		(void)json_object_set_new(one, "enum", choices_json(row->choices));
-	if (is_count)
-		(void)json_object_set_new(one, "minimum", json_integer((json_int_t)row->min));
-	if (is_count && row->max && row->max < INT64_MAX)
-		(void)json_object_set_new(one, "maximum", json_integer((json_int_t)row->max));
-	if (row->fallback)
-		(void)json_object_set_new(one, "default",
-			is_count	  ? json_integer(strtoll(row->fallback, NULL, 10))
-				: is_flag ? json_boolean(strcmp(row->fallback, "true") == 0)
-					  : json_string(row->fallback));
-	return one;
-}
-
-static json_t *schema(const struct mcp_tool *tool)
-{
-	json_t *properties = json_object(), *required = json_array();
-	for (size_t i = 0; i < tool->n_params; i++) {
-		(void)json_object_set_new(
-			properties, tool->params[i].name, property(&tool->params[i]));
-		if (tool->params[i].is_required)
-			(void)json_array_append_new(required, json_string(tool->params[i].name));
-	}
-	bool has_required = json_array_size(required) > 0;
-	json_t *out = json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties,
-		"additionalProperties", 0);
-	if (has_required)
-		(void)json_object_set(out, "required", required);
-	json_decref(required);
-	return out;
-}
+/* ---- definitions ---- */
 
 /* Only what differs from what is understood without it: a client assumes the worst. */
 static json_t *annotations(const struct mcp_tools_config *config, const struct mcp_tool *tool)
@@ -98,8 +47,8 @@ static json_t *annotations(const struct mcp_tools_config *config, const struct m
 static json_t *define(const struct mcp_tools_config *config, const struct mcp_tool *tool)
 {
 	json_t *out = json_pack("{s:s, s:s, s:o, s:o}", "name", tool->name, "description",
-		tool->description, "inputSchema", schema(tool), "annotations",
-		annotations(config, tool));
+		tool->description, "inputSchema", schema_rows(tool->params, tool->n_params),
+		"annotations", annotations(config, tool));
 	if (config->is_structured && (tool->traits & MCP_RUNS_CODE))
 		(void)json_object_set_new(out, "outputSchema",
 			json_pack("{s:s, s:{s:{s:s}, s:{s:s}, s:{s:s}}, s:[s]}", "type", "object",
@@ -175,7 +124,7 @@ const struct mcp_tools_config *mcp_tools_config(const struct mcp_tools *t)
 	return &t->config;
 }
 
-uv_loop_t *mcp_tools_loop(const struct mcp_tools *t)
+bool mcp_tools_is_open(const struct mcp_tools *t)
 {
-	return t->config.loop ? t->config.loop(t->config.arg) : NULL;
+	return !t->config.is_open || t->config.is_open(t->config.arg);
 }

@@ -4,8 +4,6 @@
 
 #include "serve/mcp.h"
 
-#include <uv.h>
-
 enum mcp_tier { MCP_TIER_MINIMAL, MCP_TIER_STANDARD, MCP_TIER_ALL };
 #define MCP_TIER_CHOICES "minimal|standard|all"
 
@@ -20,7 +18,7 @@ struct mcp_tools_config {
 	bool is_destructive;  /* boxes may write to files of the host */
 	const json_t *create; /* parameters of session.create for sessions that are made; or NULL */
 	void *arg;
-	uv_loop_t *(*loop)(void *arg); /* NULL, or returns NULL: none yet */
+	bool (*is_open)(void *arg); /* is there an engine already? NULL: always */
 };
 
 struct mcp_tools;
@@ -35,4 +33,4 @@ const struct mcp_config *mcp_tools_served(const struct mcp_tools *t);
 
 /* For those who carry the tools out. */
 const struct mcp_tools_config *mcp_tools_config(const struct mcp_tools *t);
-uv_loop_t *mcp_tools_loop(const struct mcp_tools *t);
+bool mcp_tools_is_open(const struct mcp_tools *t);

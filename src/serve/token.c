@@ -54,35 +54,50 @@ static int read_bytes(const char *text, uint64_t *bytes, struct err *err)
 	return num_parse_bytes(text, (struct num_range){1, INT64_MAX}, bytes, err);
 }
 
+static int read_flag(const char *text, bool *flag)
+{
+	if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
+		return -EINVAL;
+	*flag = text[0] == 'y';
+	return 0;
+}
+
+/* What each may hold: a number or a flag. */
 static const struct setting {
 	const char *name;
 	size_t offset;
 	int (*read)(const char *text, uint64_t *value, struct err *err);
+	int (*read_flag)(const char *text, bool *flag);
 } settings[] = {
 	{"sessions=", offsetof(struct principal_limits, n_sessions), read_count},
 	{"steps=", offsetof(struct principal_limits, n_steps), read_count},
 	{"memory=", offsetof(struct principal_limits, memory_bytes), read_bytes},
 	{"rate=", offsetof(struct principal_limits, steps_per_minute), read_rate},
+	{"paths=", offsetof(struct principal_limits, may_name_host_paths), NULL, read_flag},
+	{"metrics=", offsetof(struct principal_limits, may_see_metrics), NULL, read_flag},
 };
 
-static int take_setting(
-	const struct place *at, const char *word, struct principal_limits *limits, struct err *err)
+static int take_setting(const struct place *at, const char *word, struct principal_limits *limits,
+	unsigned *seen, struct err *err)
 {
 	struct err inner;
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
 		const struct setting *s = &settings[i];
+		const char *text = word + strlen(s->name);
+		void *field = (char *)limits + s->offset;
 		if (strncmp(word, s->name, strlen(s->name)) != 0)
 			continue;
-		uint64_t *value = (uint64_t *)(void *)((char *)limits + s->offset);
-		if (*value)
-			return bad(at, err, "a limit given twice", "leave one out");
-		if (s->read(word + strlen(s->name), value, &inner) == 0)
+		if (*seen & 1U << i)
+			return bad(at, err, "a setting given twice", "leave one out");
+		*seen |= 1U << i;
+		int r = s->read ? s->read(text, field, &inner) : s->read_flag(text, field);
+		if (r == 0)
 			return 0;
-		return bad(at, err, "a limit that is no number of its kind",
-			"sessions=10 steps=2 memory=4g rate=60/min; none is no limit");
+		return bad(at, err, "a setting that is none of its kind",
+			"sessions=10 steps=2 memory=4g rate=60/min paths=no metrics=no");
 	}
-	return bad(at, err, "a word that is no limit",
-		"NAME TOKEN [sessions=N] [steps=N] [memory=SIZE] [rate=N/min]");
+	return bad(at, err, "a word that is no setting",
+		"NAME TOKEN sessions=N steps=N memory=SIZE rate=N/min paths=yes metrics=yes");
 }
 
 static bool is_name(const char *word)
@@ -131,8 +146,9 @@ static int take_line(const struct place *at, char *line, struct token_row *row, 
 	(void)strcpy(row->name, name);
 	hash(token, strlen(token), row->hash);
 	const char *word;
+	unsigned seen = 0;
 	while ((word = strtok_r(NULL, " \t\r", &rest)) && *word != '#') {
-		int r = take_setting(at, word, &row->limits, err);
+		int r = take_setting(at, word, &row->limits, &seen, err);
 		if (r < 0)
 			return r;
 	}
@@ -312,6 +328,8 @@ int token_list_reload(struct token_list *list, struct err *err)
 		memcpy(tokens[i].hash, rows[i].hash, TOKEN_HASH_BYTES);
 		r = take_caller(list, &rows[i], &tokens[i].caller, err);
 	}
+	for (size_t i = 0; r == 0 && i < n_rows; i++)
+		principal_set_limits(tokens[i].caller->context.principal, &rows[i].limits);
 	free(rows);
 	if (r < 0) {
 		free(tokens);

@@ -13,8 +13,8 @@ enum {
 	TOKENS_MAX = 1024,
 };
 
-/* One line of it: NAME TOKEN [sessions=N] [steps=N] [memory=SIZE] [rate=N/min]. The token itself is
- * not kept. */
+/* One line of it: NAME TOKEN [sessions=N] [steps=N] [memory=SIZE] [rate=N/min] [paths=yes]
+ * [metrics=yes]. The token itself is not kept. */
 struct token_row {
 	char name[PRINCIPAL_NAME_BYTES];
 	unsigned char hash[TOKEN_HASH_BYTES];

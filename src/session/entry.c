@@ -1,5 +1,6 @@
 /* What is done in a session: steps, branches, completions. SPDX-License-Identifier: Apache-2.0 */
 #include "base/fd.h"
+#include "session/admit.h"
 #include "session/entry.h"
 #include "session/change.h"
 #include "session/history.h"
@@ -273,7 +274,7 @@ void registry_run(
 		err_set(&err, ERR_LIMIT, "the code is over %d MiB", CODE_MAX >> 20);
 	}
 	struct entry *e = err.code ? NULL : registry_find(r, req->session, &err);
-	if (!e) {
+	if (!e || admit_steps(r, 1, &err) < 0) {
 		done(arg, NULL, &err);
 		return;
 	}
@@ -348,6 +349,9 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 	memcpy(child->fork, e->head, sizeof child->fork);
 	memcpy(child->head, e->head, sizeof child->head);
 	child->n_steps = e->n_steps;
+	child->memory_bytes = e->memory_bytes;
+	child->ttl_ms = e->ttl_ms;
+	child->idle_ms = e->idle_ms;
 	child->rebuilt = e->rebuilt;
 	child->is_rebuilt_told = true;
 	memcpy(child->difference, e->difference, sizeof child->difference);
@@ -370,6 +374,8 @@ void registry_branch(struct registry *r, const char *session, const char *name, 
 	struct err err = {0};
 	struct entry *e = registry_find(r, session, &err);
 	if (e && roll_check_name(e->roll, e->owner, name, &err) < 0)
+		e = NULL;
+	if (e && admit_session(r, e->memory_bytes, true, &err) < 0)
 		e = NULL;
 	struct job *job = e ? job_new(JOB_BRANCH, name, name ? strlen(name) : 0, done, arg) : NULL;
 	if (!e)

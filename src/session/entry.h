@@ -39,6 +39,9 @@ struct entry {
 	char fork[JOURNAL_DIGEST_BYTES];
 	int64_t created_ms;
 	uint64_t n_steps;
+	uint64_t memory_bytes;	 /* of its limits */
+	int64_t ttl_ms, idle_ms; /* 0: any time */
+	uint64_t used_ns;	 /* when something was asked for or done last; of uv_hrtime() */
 	char *order_text;
 	struct made *made;	   /* a fresh one's own order, shared with its branches */
 	struct template *template; /* else whose order it has; held */
@@ -73,6 +76,8 @@ void entry_begin(struct entry *e);
 void entry_open(struct entry *e, struct stem *stem);
 void entry_opened(struct entry *e, const struct err *err);
 void entry_end(struct entry *e);
+/* The same; whoever waits for something is told @why. */
+void entry_end_because(struct entry *e, const struct err *why);
 void entry_hold(struct entry *e);
 void entry_release(struct entry *e);
 /* Its state was made again by @result. */

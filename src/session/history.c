@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "sandbox/syscalls.h"
 #include "session/entry.h"
+#include "session/lifetime.h"
 #include "session/put.h"
 #include "session/roll.h"
 #include "session/workspace.h"
@@ -50,7 +51,16 @@ static json_t *row_json(struct roll *r, const struct journal_session *s, const c
 		(void)json_object_set_new(row, "name", json_string(s->name));
 	if (s->parent[0])
 		(void)json_object_set_new(row, "parent", json_string(s->parent));
+	lifetime_tell_stored(r, s, row);
 	json_decref(order);
+	return row;
+}
+
+/* Whose it is, for whoever sees everybody's. */
+static json_t *with_owner(const struct registry *r, const char *owner, json_t *row)
+{
+	if (!r->owner && owner[0])
+		(void)json_object_set_new(row, "owner", json_string(owner));
 	return row;
 }
 
@@ -60,7 +70,8 @@ static int add_stored(void *user, const struct journal_session *s, struct err *e
 	struct roll *roll = l->registry->roll;
 	(void)err;
 	if (registry_sees(l->registry, s->owner) && !is_live(roll, s->id))
-		(void)json_array_append_new(l->rows, row_json(roll, s, "stored"));
+		(void)json_array_append_new(
+			l->rows, with_owner(l->registry, s->owner, row_json(roll, s, "stored")));
 	return 0;
 }
 
@@ -73,7 +84,7 @@ json_t *registry_list(struct registry *r, struct err *err)
 	}
 	for (const struct entry *e = r->roll->first; e; e = e->next)
 		if (e->state != ENTRY_ENDING && !e->is_unkept && registry_sees(r, e->owner))
-			(void)json_array_append_new(l.rows, entry_json(e));
+			(void)json_array_append_new(l.rows, with_owner(r, e->owner, entry_json(e)));
 	return json_pack("{s:o}", "sessions", l.rows);
 }
 
@@ -98,10 +109,11 @@ json_t *registry_get(struct registry *r, const char *session, struct err *err)
 	if (registry_look_up(r, session, &found, err) < 0)
 		return NULL;
 	if (found.live)
-		return entry_json(found.live);
+		return with_owner(r, found.live->owner, entry_json(found.live));
 	if (stored(r, session, &row, err) < 0)
 		return NULL;
-	json_t *out = row_json(r->roll, &row, row.closed_ms ? "closed" : "stored");
+	json_t *out = with_owner(
+		r, row.owner, row_json(r->roll, &row, row.closed_ms ? "closed" : "stored"));
 	journal_session_done(&row);
 	return out;
 }
@@ -287,7 +299,7 @@ json_t *registry_graph(struct registry *r, struct err *err)
 json_t *registry_templates(struct registry *r, struct err *err)
 {
 	(void)err;
-	return templates_json(r->roll->templates);
+	return templates_json(r->roll->templates, r->owner ? registry_owner(r) : NULL);
 }
 
 int registry_export(

@@ -10,6 +10,7 @@
 #include "session/put.h"
 
 #include "base/fd.h"
+#include "session/admit.h"
 #include "session/change.h"
 #include "session/errand.h"
 #include "session/history.h"
@@ -203,6 +204,8 @@ static void change(struct registry *r, const char *session, bool is_removal, con
 {
 	struct err err = {0};
 	struct entry *e = file_path_check(&path, &err) < 0 ? NULL : registry_find(r, session, &err);
+	if (e && admit_rate(r, 1, &err) < 0)
+		e = NULL;
 	if (e && is_running(e)) {
 		struct init_file file = file_of(is_removal, path, fd);
 		if (change_aside(e, &file, done, arg, &err) < 0)

@@ -12,8 +12,10 @@
 
 #include "base/fd.h"
 #include "base/utf8.h"
+#include "session/admit.h"
 #include "session/entry.h"
 #include "session/job.h"
+#include "session/lifetime.h"
 #include "session/order_text.h"
 #include "session/replay.h"
 #include "session/rewind.h"
@@ -45,6 +47,7 @@ struct entry *entry_new(
 	e->created_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 	e->last = &e->first;
 	e->rebuilt = RECORD_COMMITTED;
+	e->used_ns = uv_hrtime();
 	(void)snprintf(e->id, sizeof e->id, "%s", id);
 	(void)snprintf(e->name, sizeof e->name, "%s", name ? name : "");
 	(void)snprintf(e->owner, sizeof e->owner, "%s", owner);
@@ -97,6 +100,7 @@ json_t *entry_json(const struct entry *e)
 			json_string(e->rebuilt == RECORD_DIVERGED ? "diverged" : "replayed"));
 	if (e->difference[0])
 		(void)json_object_set_new(out, "difference", json_string(e->difference));
+	lifetime_tell(e, out);
 	return out;
 }
 
@@ -114,6 +118,7 @@ void entry_add_job(struct entry *e, struct job *job)
 {
 	job->entry = e;
 	job->asked_ns = uv_hrtime();
+	lifetime_use(e);
 	*e->last = job;
 	e->last = &job->next;
 	next_job(e);
@@ -128,6 +133,7 @@ void entry_answer(struct entry *e, const json_t *result, const struct err *err)
 		e->last = &e->first;
 	if (e->state == ENTRY_WORKING)
 		e->state = ENTRY_IDLE;
+	lifetime_use(e);
 	entry_hold(e);
 	job->done(job->arg, result, err);
 	job_free(job);
@@ -164,11 +170,13 @@ static void on_closed(void *arg)
 }
 
 /* The session first: it calls nobody back any more, and what its callbacks are given can go. */
-static void end_because(struct entry *e, const struct err *why)
+void entry_end_because(struct entry *e, const struct err *why)
 {
 	if (e->state == ENTRY_ENDING)
 		return;
 	e->state = ENTRY_ENDING;
+	if (e->is_kept)
+		lifetime_watch(e);
 	entry_hold(e);
 	if (e->session)
 		session_close(e->session);
@@ -188,7 +196,7 @@ void entry_end(struct entry *e)
 {
 	struct err err;
 	err_set(&err, ERR_GONE, "the session was closed");
-	end_because(e, &err);
+	entry_end_because(e, &err);
 }
 
 static int keep(struct entry *e, struct err *err)
@@ -202,10 +210,14 @@ static int keep(struct entry *e, struct err *err)
 	(void)snprintf(row.parent, sizeof row.parent, "%s", e->parent);
 	(void)snprintf(row.fork, sizeof row.fork, "%s", e->fork);
 	row.created_ms = e->created_ms;
+	row.ttl_ms = e->ttl_ms;
+	row.idle_ms = e->idle_ms;
 	if (e->is_unkept)
 		return 0;
 	int r = journal_session_add(e->roll->journal, &row, err);
 	e->is_kept = r == 0;
+	if (e->is_kept)
+		lifetime_watch(e);
 	return r;
 }
 
@@ -279,7 +291,7 @@ void entry_opened(struct entry *e, const struct err *err)
 		return;
 	}
 	struct err why = *err;
-	end_because(e, &why);
+	entry_end_because(e, &why);
 }
 
 static void on_opened(void *arg, const struct err *err)
@@ -364,7 +376,9 @@ void entry_begin(struct entry *e)
 		entry_open(e, NULL);
 	} else {
 		e->is_waiting = true;
-		templates_get(e->roll->templates, e->order_text, on_template, e);
+		templates_get(e->roll->templates,
+			&(struct template_key){.owner = e->owner, .text = e->order_text},
+			on_template, e);
 	}
 }
 
@@ -373,10 +387,15 @@ void registry_create(
 {
 	struct err err = {0};
 	char id[ORDER_ID_BYTES];
+	uint64_t memory_bytes = req->order.limits.value[LIMIT_memory_bytes];
 	char *text = order_text(&req->order, req->preload, req->is_fresh);
 	int bad = r->roll->is_closing
 		? err_set(&err, ERR_GONE, "the engine is stopping")
 		: roll_check_name(r->roll, registry_owner(r), req->name, &err);
+	if (bad == 0)
+		bad = admit_order(r, &req->order, &err);
+	if (bad == 0)
+		bad = admit_session(r, memory_bytes, true, &err);
 	if (bad == 0)
 		bad = order_new_id(id, &err);
 	struct entry *e = bad == 0 && text
@@ -389,9 +408,36 @@ void registry_create(
 		done(arg, NULL, &err);
 		return;
 	}
+	e->memory_bytes = memory_bytes;
+	lifetime_choose(r, e, req->ttl_ms, req->idle_ms);
 	e->done = done;
 	e->arg = arg;
 	entry_begin(e);
+}
+
+void registry_warm(
+	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	const char *runtime = req->order.runtime;
+	char *text = NULL;
+	int bad = r->roll->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
+				      : admit_order(r, &req->order, &err);
+	if (bad == 0)
+		bad = admit_session(r, req->order.limits.value[LIMIT_memory_bytes], true, &err);
+	if (bad == 0 && runtime && strcmp(runtime, "python") != 0) {
+		bad = err_set(
+			&err, ERR_USAGE, "runtime: sessions of %.40s are of no template", runtime);
+		err_hint(&err, "only those of python are");
+	}
+	if (bad == 0 && !(text = order_text(&req->order, req->preload, false)))
+		err_set(&err, ERR_USAGE, "a path of the template is no UTF-8 text");
+	const struct template_key key = {.owner = registry_owner(r), .text = text};
+	if (text)
+		templates_warm(r->roll->templates, &key, done, arg);
+	else
+		done(arg, NULL, &err);
+	free(text);
 }
 
 /* ---- ending ---- */
@@ -456,6 +502,10 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 		return err_set(err, ERR_NO_MEMORY, "no memory for the sessions");
 	r->engine = config->engine;
 	r->n_checkpoints = config->n_checkpoints;
+	r->max_sessions = config->max_sessions;
+	r->max_memory_bytes = config->max_memory_bytes;
+	r->ttl_ms = config->ttl_ms;
+	r->idle_ms = config->idle_ms;
 	r->on_idle = on_idle;
 	r->ended = config->ended;
 	r->ended_arg = config->arg;
@@ -471,6 +521,7 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 	}
 	(void)uv_timer_init(r->engine->loop, &r->idle);
 	r->idle.data = r;
+	lifetime_open(r);
 	r->all.roll = r;
 	*out = &r->all;
 	return 0;
@@ -501,11 +552,17 @@ static void on_idle_closed(uv_handle_t *handle)
 	closed(arg);
 }
 
+static void on_lifetimes_closed(uv_handle_t *handle)
+{
+	struct roll *r = handle->data;
+	uv_close((uv_handle_t *)&r->idle, on_idle_closed);
+}
+
 static void on_emptied(struct engine *engine)
 {
 	struct roll *r = engine->arg;
 	engine->emptied = NULL;
-	uv_close((uv_handle_t *)&r->idle, on_idle_closed);
+	uv_close((uv_handle_t *)&r->lifetimes, on_lifetimes_closed);
 }
 
 void registry_close(struct registry *registry, void (*closed)(void *arg), void *arg)

@@ -6,6 +6,7 @@
 #include "session/roll.h"
 
 #include "base/utf8.h"
+#include "session/admit.h"
 #include "session/change.h"
 #include "session/order_text.h"
 #include "session/put.h"
@@ -345,23 +346,35 @@ static void on_fresh(void *arg, const json_t *result, const struct err *err)
 }
 
 /* A record comes from anywhere: what it asks for must not change the host. */
-static int check_order(const struct recording *recording, struct err *err)
+static int check_writes(const struct order *order, struct err *err)
+{
+	const char *path = order->workspace;
+	for (size_t i = 0; i < order->n_volumes && !path; i++)
+		if (order->volumes[i].is_writable)
+			path = order->volumes[i].src;
+	if (!path)
+		return 0;
+	err_set(err, ERR_ACCESS, "the record's session could write to %.120s of the host", path);
+	return err_hint(err, "only records of sessions without such volumes are run again");
+}
+
+/* Returns: the memory it may use, or negative errno. */
+static int64_t admit(struct registry *r, const struct recording *recording, struct err *err)
 {
 	struct order_kept kept;
-	int r = order_parse(&kept, recording->order, recording->order_bytes, err);
-	if (r < 0)
+	int bad = order_parse(&kept, recording->order, recording->order_bytes, err);
+	if (bad < 0)
 		return err_wrap(err, "recording: line 1");
-	const char *path = kept.order.workspace;
-	for (size_t i = 0; i < kept.order.n_volumes && !path; i++)
-		if (kept.order.volumes[i].is_writable)
-			path = kept.order.volumes[i].src;
-	if (path) {
-		r = err_set(err, ERR_ACCESS,
-			"the record's session could write to %.120s of the host", path);
-		(void)err_hint(err, "only records of sessions without such volumes are run again");
-	}
+	uint64_t memory_bytes = kept.order.limits.value[LIMIT_memory_bytes];
+	bad = admit_order(r, &kept.order, err);
+	if (bad == 0)
+		bad = check_writes(&kept.order, err);
+	if (bad == 0)
+		bad = admit_session(r, memory_bytes, true, err);
+	if (bad == 0)
+		bad = admit_steps(r, recording->n_steps, err);
 	order_kept_done(&kept);
-	return r;
+	return bad < 0 ? bad : (int64_t)memory_bytes;
 }
 
 void registry_replay(
@@ -370,11 +383,12 @@ void registry_replay(
 	struct err err = {0};
 	char id[ORDER_ID_BYTES];
 	struct checking *c = calloc(1, sizeof *c);
+	int64_t memory_bytes = 0;
 	int bad = r->roll->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
 		: !c		      ? err_set(&err, ERR_NO_MEMORY, "no memory for the record")
 				      : recording_parse(&c->recording, record, bytes, &err);
-	if (bad == 0)
-		bad = check_order(&c->recording, &err);
+	if (bad == 0 && (memory_bytes = admit(r, &c->recording, &err)) < 0)
+		bad = -1;
 	if (bad == 0)
 		bad = order_new_id(id, &err);
 	if (bad == 0) {
@@ -392,6 +406,7 @@ void registry_replay(
 	c->done = done;
 	c->arg = arg;
 	c->entry->is_unkept = true;
+	c->entry->memory_bytes = (uint64_t)memory_bytes;
 	c->entry->done = on_fresh;
 	c->entry->arg = c;
 	entry_begin(c->entry);

@@ -2,7 +2,9 @@
 #include "session/roll.h"
 
 #include "base/utf8.h"
+#include "session/admit.h"
 #include "session/entry.h"
+#include "session/lifetime.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -146,6 +148,9 @@ int registry_look_up(struct registry *r, const char *session, struct found *out,
 		*err = why;
 		return bad;
 	}
+	bad = journal_session_ended(r->roll->journal, seen(r), session, out->id, err);
+	if (bad != 0)
+		return MIN(bad, 0);
 	bad = find_start(r, session, out->id, err);
 	if (bad == 0)
 		out->live = roll_live(r->roll, out->id);
@@ -174,24 +179,40 @@ static int take_row(struct entry *e, const struct journal_session *row, struct e
 	e->is_kept = true;
 	e->created_ms = row->created_ms;
 	e->n_steps = (uint64_t)MAX(n, 0);
+	e->ttl_ms = row->ttl_ms;
+	e->idle_ms = row->idle_ms;
 	(void)snprintf(e->head, sizeof e->head, "%s", row->head);
 	(void)snprintf(e->fork, sizeof e->fork, "%s", row->fork);
 	(void)snprintf(e->parent, sizeof e->parent, "%s", row->parent);
 	return (int)MIN(n, 0);
 }
 
-static struct entry *reopen(struct roll *r, const struct journal_session *row, struct err *err)
+/* What it was made with must still be allowed. Returns: its memory, or negative errno. */
+static int64_t admit_row(struct registry *r, const struct journal_session *row, struct err *err)
 {
-	if (r->is_closing) {
-		err_set(err, ERR_GONE, "the engine is stopping");
-		return NULL;
-	}
+	struct order_kept kept;
+	int bad = order_parse(&kept, row->order, row->order_bytes, err);
+	if (bad < 0)
+		return bad;
+	uint64_t memory_bytes = kept.order.limits.value[LIMIT_memory_bytes];
+	bad = admit_order(r, &kept.order, err);
+	if (bad == 0)
+		bad = admit_session(r, memory_bytes, false, err);
+	order_kept_done(&kept);
+	return bad < 0 ? bad : (int64_t)memory_bytes;
+}
+
+static struct entry *reopen(struct registry *r, const struct journal_session *row, struct err *err)
+{
 	if (row->closed_ms) {
-		err_set(err, ERR_GONE, "session %s is closed", row->id);
-		err_hint(err, "its steps are in the journal still: `retort session log`");
+		(void)lifetime_why(row, err);
 		return NULL;
 	}
-	struct reopening o = {.entry = entry_new(r, row->owner, row->id, row->name, row->order)};
+	int64_t memory_bytes = admit_row(r, row, err);
+	if (memory_bytes < 0)
+		return NULL;
+	struct reopening o = {
+		.entry = entry_new(r->roll, row->owner, row->id, row->name, row->order)};
 	struct entry *e = o.entry;
 	if (!e) {
 		err_set(err, ERR_NO_MEMORY, "no memory for a session");
@@ -201,6 +222,8 @@ static struct entry *reopen(struct roll *r, const struct journal_session *row, s
 		entry_end(e);
 		return NULL;
 	}
+	e->memory_bytes = (uint64_t)memory_bytes;
+	lifetime_watch(e);
 	e->done = on_reopened;
 	e->arg = &o;
 	entry_begin(e);
@@ -222,11 +245,13 @@ struct entry *registry_find(struct registry *r, const char *session, struct err 
 	}
 	if (registry_look_up(r, session, &found, err) < 0)
 		return NULL;
-	if (found.live)
+	if (found.live) {
+		lifetime_use(found.live);
 		return found.live;
+	}
 	if (journal_session_get(r->roll->journal, found.id, &row, err) < 0)
 		return NULL;
-	struct entry *e = reopen(r->roll, &row, err);
+	struct entry *e = reopen(r, &row, err);
 	journal_session_done(&row);
 	return e;
 }

@@ -24,9 +24,16 @@ struct roll {
 	struct journal *journal;
 	struct templates *templates;
 	unsigned n_checkpoints;
+	uint64_t max_sessions, max_memory_bytes, ttl_ms, idle_ms; /* as of registry_config */
+	uint64_t n_refused[ADMIT_END_];
 	struct entry *first;
 	uv_timer_t idle;
 	void (*on_idle)(uv_timer_t *timer);
+	uv_timer_t lifetimes;
+	int64_t ring_ms;       /* when that rings, since 1970; 0: not set */
+	int64_t opened_ms;     /* likewise */
+	int64_t stored_end_ms; /* the earliest end of a session that is only in the journal */
+	uint64_t n_expired;
 	bool is_closing;
 	void (*ended)(void *arg, const char *session);
 	void *ended_arg;

@@ -68,6 +68,14 @@ int64_t journal_session_count(struct journal *j, const char *owner, struct err *
  * write. */
 typedef int journal_session_fn(void *user, const struct journal_session *s, struct err *err);
 
+/*
+ * The next open one behind row *@after, 0 for the first, that has ttl_ms or idle_ms; without its
+ * order, so that there is nothing to be freed. Between two, sessions may be closed.
+ * Returns: 1, 0 when there is no more, or negative errno.
+ */
+int journal_session_mortal(
+	struct journal *j, int64_t *after, struct journal_session *out, struct err *err);
+
 /* All, or the open ones, oldest first. Returns: how many were told, or negative errno. */
 int64_t journal_sessions(
 	struct journal *j, bool open_only, journal_session_fn *fn, void *user, struct err *err);

@@ -235,6 +235,21 @@ int journal_session_add(struct journal *j, struct journal_session *s, struct err
 	return r;
 }
 
+static void copy(struct journal_session *out, const struct session_row *row)
+{
+	*out = (struct journal_session){.created_ms = row->created_ms,
+		.closed_ms = row->closed_ms,
+		.ttl_ms = row->ttl_ms,
+		.idle_ms = row->idle_ms};
+	memcpy(out->id, row->id, sizeof out->id);
+	memcpy(out->name, row->name, sizeof out->name);
+	memcpy(out->owner, row->owner, sizeof out->owner);
+	memcpy(out->ended, row->ended, sizeof out->ended);
+	memcpy(out->parent, row->parent, sizeof out->parent);
+	memcpy(out->fork, row->fork, sizeof out->fork);
+	memcpy(out->head, row->head, sizeof out->head);
+}
+
 static int fill(struct journal *j, const struct session_row *row, struct journal_session *out,
 	struct err *err)
 {
@@ -246,20 +261,9 @@ static int fill(struct journal *j, const struct session_row *row, struct journal
 			err, ERR_DAMAGED, "session %s: what it was made with is missing", row->id);
 	if (r < 0)
 		return err_wrap(err, "session %s", row->id);
-	*out = (struct journal_session){.created_ms = row->created_ms,
-		.closed_ms = row->closed_ms,
-		.ttl_ms = row->ttl_ms,
-		.idle_ms = row->idle_ms,
-		.order = order,
-		.order_bytes = bytes,
-		.owned = order};
-	memcpy(out->id, row->id, sizeof out->id);
-	memcpy(out->name, row->name, sizeof out->name);
-	memcpy(out->owner, row->owner, sizeof out->owner);
-	memcpy(out->ended, row->ended, sizeof out->ended);
-	memcpy(out->parent, row->parent, sizeof out->parent);
-	memcpy(out->fork, row->fork, sizeof out->fork);
-	memcpy(out->head, row->head, sizeof out->head);
+	copy(out, row);
+	out->order = out->owned = order;
+	out->order_bytes = bytes;
 	return 0;
 }
 
@@ -338,14 +342,27 @@ void journal_session_done(struct journal_session *s)
 }
 
 /* Returns: 1 with the next row, 0 behind the last. */
-static int next(struct journal *j, int64_t after, struct session_row *row, struct err *err)
+static int next(
+	struct journal *j, enum stmt which, int64_t after, struct session_row *row, struct err *err)
 {
-	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_SESSION_NEXT, err);
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, which, err);
 	if (!s)
 		return -EIO;
 	(void)sqlite3_bind_int64(s, 1, after);
 	int r = db_step_on(j, s, after, "session", err);
 	return r > 0 && session_row_read(s, row, err) < 0 ? -EBADMSG : r;
+}
+
+int journal_session_mortal(
+	struct journal *j, int64_t *after, struct journal_session *out, struct err *err)
+{
+	struct session_row row;
+	int r = next(j, STMT_SESSION_MORTAL, *after, &row, err);
+	if (r <= 0)
+		return r;
+	*after = row.n;
+	copy(out, &row);
+	return 1;
 }
 
 int64_t journal_sessions(
@@ -354,7 +371,7 @@ int64_t journal_sessions(
 	struct session_row row = {0};
 	int64_t n = 0;
 	int r;
-	while ((r = next(j, row.n, &row, err)) > 0) {
+	while ((r = next(j, STMT_SESSION_NEXT, row.n, &row, err)) > 0) {
 		struct journal_session s;
 		if (open_only && row.closed_ms)
 			continue;
