@@ -68,8 +68,8 @@ static void start_write(struct operation_call *call)
 		data = buf_str(&raw);
 		bytes = raw.bytes;
 	}
-	registry_file_write(call->context->registry, text(call, "session"), text(call, "path"),
-		data, bytes, call_done, call);
+	const struct registry_file file = {text(call, "session"), text(call, "path"), data, bytes};
+	registry_file_write(call->context->registry, &file, call_done, call);
 }
 
 static void start_remove(struct operation_call *call)

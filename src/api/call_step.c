@@ -2,12 +2,18 @@
 #include "api/call.h"
 #include "api/call_order.h"
 #include "api/rows.h"
+#include "session/inlet.h"
 #include "api/run_part.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { OUTPUT_BYTES = 64 << 10, OUTPUT_MAX_BYTES = 1 << 20, GREP_BYTES = 1000 };
+enum {
+	OUTPUT_BYTES = 64 << 10,
+	OUTPUT_MAX_BYTES = 1 << 20,
+	GREP_BYTES = 1000,
+	INPUT_BYTES = 1 << 20
+};
 
 /* ---- runs ---- */
 
@@ -137,6 +143,31 @@ static void start_output(struct operation_call *call)
 	call_give(call, out, &err);
 }
 
+static void start_input(struct operation_call *call)
+{
+	const json_t *text = param_get(call->params, "text");
+	bool is_end = param_flag(call->params, "end");
+	struct err err = {0};
+	int r = 0;
+	if (!text && !is_end) {
+		(void)err_set(&err, ERR_USAGE, "text: missing");
+		(void)err_hint(&err, "give what is to be read, or end");
+		call_fail(call, &err);
+		return;
+	}
+	const struct run *run = find_run(call, &err);
+	struct inlet *in = run ? run_inlet(run, &err) : NULL;
+	if (in && text)
+		r = inlet_put(in, json_string_value(text), json_string_length(text), false, &err);
+	if (in && r == 0 && is_end)
+		inlet_end(in);
+	json_t *out = in && r == 0
+		? json_pack("{s:I, s:b}", "queued_bytes", (json_int_t)inlet_queued(in), "is_open",
+			  inlet_is_open(in))
+		: NULL;
+	call_give(call, out, &err);
+}
+
 static void start_interrupt(struct operation_call *call)
 {
 	const struct operation_context *context = call->context;
@@ -185,6 +216,8 @@ static const struct param run_rows[] = {
 	{"stream", PARAM_FLAG, .fallback = "false", .help = "tell events while it runs"},
 	{"detach", PARAM_FLAG, .fallback = "false",
 		.help = "go on when the client is gone; else the step is interrupted"},
+	{"stdin_open", PARAM_FLAG, .fallback = "false",
+		.help = "standard input stays open, for step.input; stdin is read first"},
 	{"wait_ms", PARAM_COUNT, false, 0, WAIT_MS,
 		.help = "answer after that time even if the step still runs, which goes on; else "
 			"when it is done"},
@@ -213,6 +246,11 @@ static const struct param interrupt_rows[] = {
 		.help = "in place of run: whatever runs in this session"},
 	RUN(.is_required = false),
 	{"kill", PARAM_FLAG, .fallback = "false", .help = "at once, without the second of grace"},
+};
+static const struct param input_rows[] = {
+	RUN(NEEDED),
+	{"text", PARAM_DATA, false, 0, INPUT_BYTES, .help = "what the program is to read next"},
+	{"end", PARAM_FLAG, .fallback = "false", .help = "nothing comes behind it"},
 };
 static const struct param complete_rows[] = {
 	SESSION,
@@ -297,6 +335,10 @@ static const struct param part_rows[] = {
 	GIVES("is_end", PARAM_FLAG, "there is no more, and no more will come"),
 	MAY_GIVE("lines", PARAM_COUNT, "with grep: how many were found"),
 };
+static const struct param written_rows[] = {
+	GIVES("queued_bytes", PARAM_COUNT, "what waits until the program has read more"),
+	GIVES("is_open", PARAM_FLAG, "more can be written"),
+};
 static const struct param names_rows[] = {
 	GIVES("names", PARAM_TEXTS, "what the text could go on with, each in whole"),
 };
@@ -325,6 +367,14 @@ static const struct operation rows[] = {
 		.example = "{'run': 'r-zvn2hxq5c4d7k3tq6mwyp2abfe', 'stream': 'value'}",
 		.answer = "{'text': '42', 'offset': 0, 'bytes': 2, 'is_end': true}",
 		.start = start_output},
+	{"step.input", "Write to the standard input of a step while it runs", ROWS(input_rows),
+		RESULT(written_rows), .label = OPERATION_ENGINE,
+		.limits = "1 MiB waits at most, then it is refused as busy until the program has "
+			  "read some; 16 MiB in all. Not of javascript, which reads its input "
+			  "whole.",
+		.errors = "not_found|busy|limit|gone",
+		.example = "{'run': 'r-zvn2hxq5c4d7k3tq6mwyp2abfe', 'text': 'yes\\n', 'end': true}",
+		.answer = "{'queued_bytes': 0, 'is_open': false}", .start = start_input},
 	{"step.interrupt", "Stop the running step; asked twice: at once", ROWS(interrupt_rows),
 		.label = OPERATION_ENGINE, .errors = "not_found", .example = "{'session': 'demo'}",
 		.answer = "{}", .start = start_interrupt},

@@ -410,6 +410,8 @@ static int check(struct run *r, struct err *err)
 		.request = r->request,
 		.diags = &diags};
 	int rc = check_plan(&c);
+	r->p.checked = c.calls;
+	r->p.n_checked = c.n_calls;
 	int status = rc < 0 ? PLAN_INVALID : PLAN_DENIED;
 	if (rc < 0 || c.n_denied > 0) {
 		rc = r->req->is_json ? check_json(&c, r->report)

@@ -16,6 +16,7 @@
 #include "api/param.h"
 #include "api/runs.h"
 #include "base/buf.h"
+#include "session/inlet.h"
 #include "session/registry.h"
 
 enum { RUN_SESSION_BYTES = 32 };
@@ -39,7 +40,8 @@ struct run {
 	struct event_rest rest[2];
 	struct buf out[2];
 	json_t *displays;
-	size_t bytes; /* what is counted of it */
+	size_t bytes;	     /* what is counted of it */
+	struct inlet *inlet; /* what it reads, while it runs; or NULL */
 	struct waiter *waiters;
 	struct waiter *starter; /* who hears of events; or NULL */
 };

@@ -83,6 +83,7 @@ static void on_done(void *arg, const json_t *record, const struct err *err)
 	for (int i = 0; record && i < 2; i++)
 		tell(run, event_text(&run->rest[i], i, "", 0, true));
 	run->is_done = true;
+	inlet_close(take_ptr(run->inlet));
 	run->record = json_incref((json_t *)(uintptr_t)record);
 	if (!record)
 		run->err = *err;
@@ -139,6 +140,28 @@ static struct run *run_new(struct runs *r, const struct run_order *order, struct
 	return NULL;
 }
 
+/* What is given at once comes first. */
+static int open_inlet(struct run *run, const json_t *text, struct err *err)
+{
+	if (!run->runs->loop)
+		return err_set(err, ERR_INTERNAL, "no loop to watch the step's input");
+	int r = inlet_open(&run->inlet, run->runs->loop, err);
+	if (r == 0 && text)
+		r = inlet_put(
+			run->inlet, json_string_value(text), json_string_length(text), true, err);
+	return r;
+}
+
+struct inlet *run_inlet(const struct run *run, struct err *err)
+{
+	if (run->inlet)
+		return run->inlet;
+	(void)err_set(err, run->is_done ? ERR_GONE : ERR_USAGE,
+		run->is_done ? "run %s is over" : "the input of run %s is not open", run->id);
+	(void)err_hint(err, "step.run with stdin_open starts one that can be written to");
+	return NULL;
+}
+
 int runs_start(
 	struct runs *r, const struct run_order *order, struct waiter *waiter, struct err *err)
 {
@@ -147,7 +170,9 @@ int runs_start(
 	struct run *run = run_new(r, order, err);
 	if (!run)
 		return -err_errno(err->code);
-	int bad = waiter_hang(waiter, run, param_count(params, "wait_ms", UINT64_MAX), err);
+	int bad = param_flag(params, "stdin_open") ? open_inlet(run, stdin_text, err) : 0;
+	if (bad == 0)
+		bad = waiter_hang(waiter, run, param_count(params, "wait_ms", UINT64_MAX), err);
 	if (bad < 0) {
 		run_unshelve(run);
 		run_release(run);
@@ -162,6 +187,7 @@ int runs_start(
 		.is_atomic = param_flag(params, "atomic"),
 		.stdin_text = json_string_value(stdin_text),
 		.stdin_bytes = json_string_length(stdin_text),
+		.inlet = run->inlet,
 		.watch = &run->watch};
 	run->starter = waiter;
 	run_count(run, run_bytes(run));

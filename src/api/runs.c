@@ -19,6 +19,7 @@ void run_release(struct run *run)
 {
 	if (--run->n_holds > 0)
 		return;
+	inlet_close(run->inlet);
 	json_decref(run->code);
 	json_decref(run->record);
 	json_decref(run->displays);

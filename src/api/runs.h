@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <uv.h>
 
+struct inlet;
 struct registry;
 
 /*
@@ -59,6 +60,9 @@ struct run *runs_find_step(struct runs *r, struct registry *registry, const char
 /* Stop it as a limit would, asked again or with @is_kill at once; one that waits in line as soon as
  * it begins. One that is done: nothing. */
 void run_interrupt(struct run *run, bool is_kill);
+
+/* The input of a run that was started with stdin_open. Errors: ERR_USAGE, ERR_GONE: NULL. */
+struct inlet *run_inlet(const struct run *run, struct err *err);
 
 /* Its id is "r-" and random letters. */
 bool run_is_done(const struct run *run);

@@ -332,6 +332,15 @@ static void hang_up(const struct http_connection *c)
 	(void)shutdown(c->fd, SHUT_RDWR);
 }
 
+/* The library may miss an end that came together with what was before it. Not at the first look:
+ * the request may be there as well. */
+static bool is_over(struct http_connection *c)
+{
+	bool had_left = c->has_left;
+	c->has_left = tcp_has_left(c->fd);
+	return had_left && c->has_left;
+}
+
 static bool is_late(struct http_connection *c, uint64_t now)
 {
 	const struct http_config *config = &c->server->config;
@@ -359,7 +368,7 @@ static void on_check(uv_timer_t *timer)
 			struct http_exchange *x = c->x;
 			http_lose(x);
 			http_resume(x);
-		} else if (c->phase != HTTP_BUSY && is_late(c, now)) {
+		} else if (c->phase != HTTP_BUSY && (is_over(c) || is_late(c, now))) {
 			hang_up(c);
 		} else if (c->x) {
 			http_stream_beat(c->x, now);

@@ -26,6 +26,7 @@ struct http_connection {
 	struct address peer;
 	enum http_phase phase;
 	bool is_surplus, has_begun; /* the head: something of it is there */
+	bool has_left; /* it has said its last, and that was so at the last look, too */
 	uint64_t since_ms, heard_bytes;
 };
 

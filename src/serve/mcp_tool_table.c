@@ -46,13 +46,16 @@ static const struct param run_code_rows[] = {
 	{"timeout_ms", PARAM_COUNT, false, 100, 600000,
 		.help = "stop the code after this; default: the session's limit, 30000"},
 	WAIT,
+	{"interactive", PARAM_FLAG, .fallback = "false",
+		.help = "keep stdin open for run_wait; else it is empty"},
 	{"reset", PARAM_FLAG, .fallback = "false", .help = "start with an empty session"},
 };
 
 static const struct param run_wait_rows[] = {
 	RUN_ID,
 	WAIT,
-	{"stdin", PARAM_DATA, false, 0, CODE_BYTES, .help = "text for the program to read"},
+	{"stdin", PARAM_DATA, false, 0, CODE_BYTES,
+		.help = "text for an interactive program to read"},
 	{"action", PARAM_CHOICE, .choices = "wait|interrupt|kill", .fallback = "wait",
 		.help = "interrupt asks it to stop, kill ends it"},
 };

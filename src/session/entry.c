@@ -4,6 +4,7 @@
 #include "session/entry.h"
 #include "session/change.h"
 #include "session/history.h"
+#include "session/inlet.h"
 #include "session/job.h"
 #include "session/put.h"
 #include "session/replay.h"
@@ -82,6 +83,13 @@ static void run_step(struct job *job)
 {
 	struct entry *e = job->entry;
 	struct err err;
+	const struct runtime *runtime = job->runtime ? job->runtime : e->order->runtime;
+	if (job->inlet && runtime->is_stdin_text) {
+		err_set(&err, ERR_USAGE, "stdin_open: %s reads its input whole", runtime->name);
+		err_hint(&err, "give it as stdin");
+		job_fail(job, &err);
+		return;
+	}
 	const struct step_request req = {.runtime = job->runtime,
 		.code = job->text,
 		.code_bytes = job->bytes,
@@ -163,6 +171,19 @@ void entry_on_display(void *arg, const json_t *display)
 	const struct job *job = e->first;
 	if (!e->replay && job && job->watch && job->watch->display)
 		job->watch->display(job->watch->arg, display);
+}
+
+/* What it was given while it ran is an input as any other: it is given again when it is replayed.
+ */
+void entry_on_ending(void *arg)
+{
+	struct entry *e = arg;
+	const struct job *job = e->first;
+	size_t bytes;
+	if (e->replay || !job || !job->inlet)
+		return;
+	const char *text = inlet_text(job->inlet, &bytes);
+	(void)json_object_set_new(job->inputs, "stdin", json_stringn(text, bytes));
 }
 
 /* Kept before anyone hears of it. */
@@ -256,7 +277,7 @@ static json_t *inputs_json(const struct registry_run *req)
 	if (req->timeout_ms)
 		(void)json_object_set_new(
 			inputs, "timeout_ms", json_integer((json_int_t)req->timeout_ms));
-	if (req->stdin_text)
+	if (req->stdin_text && !req->inlet)
 		(void)json_object_set_new(
 			inputs, "stdin", json_stringn(req->stdin_text, req->stdin_bytes));
 	return inputs;
@@ -289,7 +310,10 @@ void registry_run(
 	job->is_atomic = req->is_atomic;
 	job->watch = req->watch;
 	job->inputs = inputs_json(req);
-	if (req->stdin_text)
+	job->inlet = req->inlet;
+	if (req->inlet)
+		job->fd = inlet_take_reader(req->inlet);
+	else if (req->stdin_text)
 		job->fd = entry_memory(req->stdin_text, req->stdin_bytes);
 	if (!job->inputs || (req->filename && !job->filename) || (req->stdin_text && job->fd < 0)) {
 		job_free(job);

@@ -199,11 +199,15 @@ void job_start_file(struct job *job)
 		job_fail(job, &err);
 }
 
-static void change(struct registry *r, const char *session, bool is_removal, const char *path,
-	int fd, registry_done_fn *done, void *arg)
+/* @fd is the content, and taken over; -1: the file is removed. */
+static void change(struct registry *r, const struct registry_file *what, int fd,
+	registry_done_fn *done, void *arg)
 {
 	struct err err = {0};
-	struct entry *e = file_path_check(&path, &err) < 0 ? NULL : registry_find(r, session, &err);
+	const char *path = what->path;
+	bool is_removal = fd < 0;
+	struct entry *e =
+		file_path_check(&path, &err) < 0 ? NULL : registry_find(r, what->session, &err);
 	if (e && admit_rate(r, 1, &err) < 0)
 		e = NULL;
 	if (e && is_running(e)) {
@@ -227,23 +231,24 @@ static void change(struct registry *r, const char *session, bool is_removal, con
 	entry_add_job(e, job);
 }
 
-void registry_file_write(struct registry *r, const char *session, const char *path,
-	const char *data, size_t bytes, registry_done_fn *done, void *arg)
+void registry_file_write(
+	struct registry *r, const struct registry_file *file, registry_done_fn *done, void *arg)
 {
 	struct err err;
-	int fd = entry_memory(data, bytes);
+	int fd = entry_memory(file->data, file->bytes);
 	if (fd < 0) {
 		err_sys(&err, ERR_IO, errno, "hold the file's content");
 		done(arg, NULL, &err);
 		return;
 	}
-	change(r, session, false, path, fd, done, arg);
+	change(r, file, fd, done, arg);
 }
 
 void registry_file_remove(struct registry *r, const char *session, const char *path,
 	registry_done_fn *done, void *arg)
 {
-	change(r, session, true, path, -1, done, arg);
+	const struct registry_file file = {.session = session, .path = path};
+	change(r, &file, -1, done, arg);
 }
 
 /* ---- again ---- */

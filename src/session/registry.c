@@ -303,6 +303,7 @@ static const struct session_events entry_events = {.opened = on_opened,
 	.begin = entry_on_begin,
 	.output = entry_on_output,
 	.display = entry_on_display,
+	.ending = entry_on_ending,
 	.done = entry_on_done,
 	.closed = on_closed};
 

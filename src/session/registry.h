@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 struct registry;
+struct inlet;
 struct owner;
 
 /* Borrowed for the time of registry_open(), but for the engine, which is attached to its loop. */
@@ -98,6 +99,7 @@ struct registry_run {
 	bool is_atomic;
 	const char *stdin_text; /* or NULL: nothing to read */
 	size_t stdin_bytes;
+	struct inlet *inlet; /* or NULL; what it reads instead, while it runs; lives until done */
 	const struct registry_watch *watch; /* or NULL; must live until done */
 };
 /* The result is the record of CONTRACT §3. */

@@ -242,8 +242,14 @@ class Live(harness.Case):
                 self.fresh(has_file=name.startswith("file."))
                 if name == "session.create":
                     self.drop()
+                if name == "step.input":
+                    self.run_id = self.call(
+                        "step.run", session="demo", code="input()", stdin_open=True, wait_ms=0)["run"]
                 result = self.call(name, **self.fill(op["example"]))
                 self.assertTrue(shows(op["answer"], result), f"{op['answer']} is no part of {result}")
+
+    def test_all_of_them_are_described(self):
+        self.assertEqual(self.call("engine.info")["operations"], list(self.table))
 
     def test_records_of_all_kinds_keep_to_the_schema(self):
         codes = ["1 / 0", "def", "raise SystemExit(3)", "import os; os._exit(5)", "print('\\udcff')",
@@ -298,6 +304,50 @@ class Live(harness.Case):
         self.call("step.interrupt", session="demo")
         self.assertEqual(self.call("step.get", run=first, wait_ms=60000)["status"], "killed")
         self.assertEqual(self.call("step.get", run=second, wait_ms=60000)["status"], "killed")
+
+    def test_input_can_be_written_while_a_step_runs(self):
+        code = "a = input('? ')\nprint('<' + a + '>', flush=True)\nimport sys\nsys.stdin.read()"
+        started = self.call(
+            "step.run", session="demo", code=code, stdin="first\n", stdin_open=True, wait_ms=0)
+        run, text = started["run"], ""
+        while "<first>" not in text:
+            text = self.call("step.output", run=run)["text"]
+        self.assertTrue(self.call("step.input", run=run, text="sec")["is_open"])
+        self.assertFalse(self.call("step.input", run=run, text="ond é", end=True)["is_open"])
+        record = self.call("step.get", run=run, wait_ms=60000)
+        self.assertEqual(record["value"]["text/plain"], "'second é'")
+        self.assertEqual(self.refused("step.input", run=run, text="x").code, "gone")
+        # What it was given is part of what it was: it is given again.
+        record = self.call("session.export", session="demo")["record"]
+        self.assertEqual(self.call("replay.run", record=record)["outcome"], "replayed")
+
+    def test_input_that_nobody_reads_is_refused_before_it_grows(self):
+        code = "import time\nprint('on', flush=True)\ntime.sleep(600)"
+        run = self.call("step.run", session="demo", code=code, stdin_open=True, wait_ms=0, timeout_ms=300000)["run"]
+        sizes, error = [], None
+        for _ in range(8):
+            try:
+                sizes.append(self.call("step.input", run=run, text="x" * (1 << 19))["queued_bytes"])
+            except service.Refused as refused:
+                error = refused
+                break
+        self.assertEqual(error.code, "busy")
+        self.assertLessEqual(max(sizes), 1 << 20)
+        self.call("step.interrupt", run=run, kill=True)
+        self.assertEqual(self.call("step.get", run=run, wait_ms=60000)["status"], "killed")
+        closed = self.call("step.run", session="demo", code="import time; time.sleep(600)", wait_ms=0)["run"]
+        self.assertEqual(self.refused("step.input", run=closed, text="x").code, "usage")
+        self.call("step.interrupt", run=closed)
+
+    def test_input_of_a_runtime_that_reads_it_whole_is_refused(self):
+        try:
+            self.call("session.create", name="js", runtime="javascript")
+        except service.Refused as refused:
+            self.assertEqual(refused.code, "runtime")
+            self.skipTest("no node on this host")
+        error = self.refused("step.run", session="js", code="1", stdin_open=True)
+        self.assertEqual(error.code, "usage")
+        self.assertIn("javascript", str(error))
 
     def test_long_output_is_read_in_parts_and_searched(self):
         code = "for i in range(100_000): print('line', i)"

@@ -625,17 +625,17 @@ json_t *registry_file_read(struct registry *r, const char *session, const char *
 		"utf-8", "size", (int)f->bytes);
 }
 
-void registry_file_write(struct registry *r, const char *session, const char *path,
-	const char *data, size_t bytes, registry_done_fn *done, void *arg)
+void registry_file_write(
+	struct registry *r, const struct registry_file *file, registry_done_fn *done, void *arg)
 {
 	struct err err;
-	struct fake_session *s = find(r, session, &err);
+	struct fake_session *s = find(r, file->session, &err);
 	if (!s) {
 		done(arg, NULL, &err);
 		return;
 	}
-	save(s, path, data, bytes);
-	give(done, arg, json_pack("{s:s, s:i}", "path", path, "size", (int)bytes));
+	save(s, file->path, file->data, file->bytes);
+	give(done, arg, json_pack("{s:s, s:i}", "path", file->path, "size", (int)file->bytes));
 }
 
 void registry_file_remove(struct registry *r, const char *session, const char *path,
