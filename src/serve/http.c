@@ -174,8 +174,9 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const c
 		*slot = x = begin(info->socket_context, method, url);
 		if (!x)
 			return MHD_NO;
-		/* An answer at this point ends the connection: only when there is a body. */
-		if (http_check(x) == 0 || !has_body(x))
+		/* An answer at this point ends the connection: when there is a body, and when it
+		 * is not sure where the next request begins. */
+		if (http_check(x) == 0 || (!has_body(x) && x->status != 400))
 			return MHD_YES;
 		linger_add(&x->server->lingerers, x->connection->fd, now_ms(x->server));
 		return http_queue(x);

@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
@@ -604,6 +606,25 @@ class Managers(harness.Case):
                 process.kill()
                 process.wait()
                 process.stderr.close()
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze here")
+    def test_units(self):
+        """Units that systemd reads without a complaint."""
+        units = os.path.join(os.environ.get("RETORT_SOURCE", harness.ROOT), "systemd")
+        if not os.access(units, os.R_OK):
+            self.skipTest("no readable checkout: RETORT_SOURCE names none")
+        for whose in ("user", "system"):
+            where = tempfile.mkdtemp(dir=harness.TMP)
+            shutil.copy(os.path.join(units, whose, "retort.socket"), where)
+            with open(os.path.join(units, whose, "retort.service.in"), encoding="utf-8") as f:
+                text = f.read().replace("@bindir@", os.path.dirname(harness.RETORT))
+            with open(os.path.join(where, "retort.service"), "w", encoding="utf-8") as f:
+                f.write(text)
+            done = subprocess.run(
+                ["systemd-analyze", "verify", "--man=no", *(["--user"] if whose == "user" else []),
+                 *(os.path.join(where, name) for name in ("retort.service", "retort.socket"))],
+                env=harness.environment({"XDG_RUNTIME_DIR": where}), capture_output=True, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, b""), whose)
 
     def test_what_is_no_listening_socket(self):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as wrong:
