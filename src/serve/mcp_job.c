@@ -110,6 +110,13 @@ void mcp_job_no_resource(struct mcp_job *job)
 	mcp_call_no_resource(call);
 }
 
+void mcp_job_ask(struct mcp_job *job, json_t *requests, json_t *state)
+{
+	struct mcp_call *call = job->call;
+	job_free(job);
+	mcp_call_ask(call, requests, state);
+}
+
 static void on_cancel(void *arg)
 {
 	struct mcp_job *job = arg;

@@ -13,7 +13,8 @@ enum {
 	RUN_BYTES = 64,
 	GREP_BYTES = 1000,
 	READ_MAX_BYTES = 16 << 20,
-	UNDO_MAX = 1000,
+	PLAN_BYTES = 1 << 20,
+	REQUEST_BYTES = 64 << 10,
 };
 
 #define ROWS(rows) .params = (rows), .n_params = ARRAY_LEN(rows)
@@ -98,6 +99,12 @@ static const struct param sessions_rows[] = {
 	{"name", PARAM_TEXT, false, 1, NAME_BYTES, .help = "of the branch"},
 };
 
+static const struct param plan_rows[] = {
+	{"plan", PARAM_TEXT, true, 0, PLAN_BYTES, .help = "a program in the language of plans"},
+	{"request", PARAM_TEXT, false, 0, REQUEST_BYTES,
+		.help = "what the user asked for, word by word"},
+};
+
 const struct mcp_tool mcp_tool_table[] = {
 	{"run_code", "Run code",
 		"Run code in a sandbox: Python with numpy, pandas, matplotlib where installed; "
@@ -123,6 +130,12 @@ const struct mcp_tool mcp_tool_table[] = {
 	{"sessions", "Sessions",
 		"List sessions and their steps, take steps back, branch, start anew.",
 		ROWS(sessions_rows), MCP_TIER_STANDARD, 0, mcp_sessions},
+	{"check_plan", "Check a plan", "Prove a plan against the policy without running it.",
+		ROWS(plan_rows), MCP_TIER_STANDARD, MCP_ON_PLANS | MCP_READ_ONLY | MCP_IDEMPOTENT,
+		mcp_check_plan},
+	{"run_plan", "Run a plan",
+		"Run a plan when nothing in it is denied; a person is asked where the policy says so.",
+		ROWS(plan_rows), MCP_TIER_STANDARD, MCP_ON_PLANS | MCP_WORLD, mcp_run_plan},
 };
 
 const size_t mcp_tool_n = ARRAY_LEN(mcp_tool_table);

@@ -457,6 +457,92 @@ class Options(harness.Case):
             mcp.call("ping")
 
 
+POLICY = """trust(user, policy)
+rule("mail.search", effect = read)
+rule("mail.send", effect = external, when = trusted,
+     to = control(allow = trusted, otherwise = ask), body = payload(otherwise = deny))
+"""
+PLAN_TOOLS = {"tools": {
+    "mail.search": {"inputSchema": {"type": "object", "properties": {"query": {"type": "string"}}},
+                    "outputSchema": {"type": "string"}, "answers": [{"result": "eve@evil.com"}]},
+    "mail.send": {"inputSchema": {"type": "object", "properties": {
+        "to": {"type": "string"}, "body": {"type": "string"}}},
+                  "answers": [{"result": None}]},
+}}
+ASKING = "mail.send(to = mail.search(query = 'x'))\nprint('sent')\n"
+
+
+class Plans(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = harness.make_dir()
+        for name, text in (("policy", POLICY), ("tools", json.dumps(PLAN_TOOLS))):
+            with open(os.path.join(cls.dir, name), "w", encoding="utf-8") as f:
+                f.write(text)
+
+    def open(self, **can):
+        mcp = Mcp("--policy", self.dir + "/policy", "--plan-tools", self.dir + "/tools", version=None)
+        mcp.call("initialize", protocolVersion="2025-11-25", capabilities=can, clientInfo={})
+        return mcp
+
+    def test_only_when_they_are_enabled(self):
+        with Mcp() as mcp:
+            self.assertNotIn("run_plan", [t["name"] for t in mcp.call("tools/list")["tools"]])
+        with Mcp("--plans") as mcp:
+            self.assertIn("3", mcp.tool("run_plan", plan="print(1 + 2)").text)
+
+    def test_plans_are_proved_before_they_run(self):
+        with self.open() as mcp:
+            done = mcp.tool("check_plan", plan="mail.send(to = 'a@b.c', body = mail.search(query = 'x'))")
+            self.assertIn("line 1", done.text)
+            self.assertTrue(mcp.tool("run_plan", plan="nonsense(").is_error)
+            self.assertTrue(mcp.tool("run_plan", plan="no.tool()").is_error)
+            good = mcp.tool("run_plan", plan="mail.search(query = 'x')\nprint('done')")
+            self.assertEqual((good.is_error, good.text.splitlines()[0], good.text.splitlines()[-1]),
+                             (False, "ok", "done"))
+
+    def test_who_cannot_be_asked_is_told_the_flow(self):
+        with self.open() as mcp:
+            done = mcp.tool("run_plan", plan=ASKING)
+            self.assertTrue(done.is_error)
+            self.assertIn("a person has to allow it", done.text)
+            self.assertIn("line 1: mail.send, to: a person is asked (P401), from mail.search (line 1)", done.text)
+
+    def ask(self, mcp, answer):
+        number = mcp.send("tools/call", name="run_plan", arguments={"plan": ASKING})
+        question = mcp.read()
+        self.assertEqual(question["method"], "elicitation/create")
+        self.assertIn("mail.send, to", question["params"]["message"])
+        mcp.write({"jsonrpc": "2.0", "id": question["id"], "result": answer})
+        return Result(mcp.answer(number))
+
+    def test_a_person_decides(self):
+        with self.open(elicitation={}) as mcp:
+            done = self.ask(mcp, {"action": "accept", "content": {"approve": True}})
+            self.assertEqual((done.is_error, done.text.splitlines()[-1]), (False, "sent"))
+            for no in ({"action": "decline"}, {"action": "accept", "content": {"approve": False}},
+                       {"action": "accept"}, {}):
+                done = self.ask(mcp, no)
+                self.assertTrue(done.is_error, no)
+                self.assertIn("the person did not allow it", done.text)
+
+    def test_a_person_decides_without_a_session(self):
+        meta = {**MODERN, META + "clientCapabilities": {"elicitation": {"form": {}}}}
+        with self.open() as mcp:
+            def call(plan, **more):
+                return mcp.call("tools/call", name="run_plan", arguments={"plan": plan}, _meta=meta, **more)
+            asked = call(ASKING)
+            self.assertEqual(asked["resultType"], "input_required")
+            (key,) = asked["inputRequests"]
+            yes = {key: {"action": "accept", "content": {"approve": True}}}
+            done = Result(call(ASKING, inputResponses=yes, requestState=asked["requestState"]))
+            self.assertEqual((done.is_error, done.text.splitlines()[-1]), (False, "sent"))
+            # A yes is for the plan that was shown, and for nobody who never asked.
+            with self.assertRaises(Failed):
+                call(ASKING + "print(2)", inputResponses=yes, requestState=asked["requestState"])
+            self.assertTrue(Result(call(ASKING, inputResponses=yes)).is_error)
+
+
 class Clients(harness.Case):
     def test_the_end_of_input_stops_what_runs(self):
         mcp = Mcp()
