@@ -564,8 +564,3 @@ void mcp_http_close(struct mcp_http *h)
 		session_end(h, h->sessions);
 	uv_close((uv_handle_t *)&h->timer, on_timer_closed);
 }
-
-unsigned mcp_http_n_sessions(const struct mcp_http *h)
-{
-	return h->n_sessions;
-}

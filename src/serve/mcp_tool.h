@@ -25,6 +25,7 @@ extern const size_t mcp_tool_n;
 /* Which of the table is called; whose rows mcp_job_new() checks by. */
 const struct mcp_tool *mcp_tool_find(const char *name);
 
+/* The `start` of every row. */
 void mcp_run_code(struct mcp_call *call);
 void mcp_run_wait(struct mcp_call *call);
 void mcp_read_output(struct mcp_call *call);
@@ -35,7 +36,7 @@ void mcp_sessions(struct mcp_call *call);
 void mcp_check_plan(struct mcp_call *call);
 void mcp_run_plan(struct mcp_call *call);
 
-/* Resources. */
+/* Resources: the list, and one of each template. */
 void mcp_resource_list(struct mcp_call *call);
 void mcp_resource_file(struct mcp_call *call);
 void mcp_resource_run(struct mcp_call *call);
