@@ -5,7 +5,6 @@
 #include "api/operation.h"
 #include "base/err.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
 

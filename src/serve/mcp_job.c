@@ -23,10 +23,10 @@ static void on_beat(uv_timer_t *timer)
 	struct mcp_beat *beat = timer->data;
 	struct mcp_job *job = beat->job;
 	char text[MCP_LINE_BYTES + 32];
-	double seconds = (double)((uv_now(timer->loop) - beat->began_ms) / 1000);
+	uint64_t seconds = (uv_now(timer->loop) - beat->began_ms) / 1000;
 	size_t bytes = utf8_cut(job->line, job->line_bytes, MCP_LINE_BYTES);
 	(void)snprintf(text, sizeof text, "%.*s", (int)bytes, job->line);
-	mcp_call_progress(job->call, seconds, -1, text[0] ? text : "running");
+	mcp_call_progress(job->call, (double)seconds, -1, text[0] ? text : "running");
 }
 
 static void on_beat_closed(uv_handle_t *handle)
