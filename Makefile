@@ -47,6 +47,7 @@ hosts: all     ## show retort in two real agents, with a model that is a script 
 bench: all      ## measure against peers; raw data in build/bench
 	@/usr/bin/python3 test/bench/bench.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/sessions.py $(BUILD)/retort
+	@/usr/bin/python3 test/bench/fronts.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/plan.py $(BUILD)/retort
 
 lint:           ## both compilers, clang-tidy, layers, sizes, formats
