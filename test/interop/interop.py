@@ -23,14 +23,29 @@ NOT_HERE = 77
 
 
 @functools.lru_cache(maxsize=None)
-def modules():
-    """The node_modules of the checkers. Skips the test where they cannot be had."""
+def installed():
+    """(node_modules, None), or (None, why they cannot be had): asked once."""
     done = subprocess.run([os.path.join(HERE, "install")], capture_output=True, text=True, check=False)
     if done.returncode == NOT_HERE:
-        raise unittest.SkipTest(f"checkers from npm: {done.stderr.strip().splitlines()[-1]}")
+        return None, f"checkers from npm: {done.stderr.strip().splitlines()[-1]}"
     if done.returncode != 0:
         raise AssertionError(f"test/interop/install: {done.stderr}")
-    return os.path.join(done.stdout.strip(), "node_modules")
+    return os.path.join(done.stdout.strip(), "node_modules"), None
+
+
+def modules():
+    """The node_modules of the checkers. Skips the test where they cannot be had."""
+    where, why = installed()
+    if why:
+        raise unittest.SkipTest(why)
+    return where
+
+
+class Case(harness.Case):
+    """A test with checkers. Each is skipped by itself, so that each is counted."""
+
+    def setUp(self):
+        modules()
 
 
 def environment():

@@ -38,10 +38,9 @@ class Conversation:
 
     kind = transport = None
 
-    @classmethod
-    def setUpClass(cls):
-        interop.modules()
-        cls.story = stories()[cls.kind, cls.transport].result()
+    def setUp(self):
+        super().setUp()
+        self.story = stories()[self.kind, self.transport].result()
 
     def result(self, name):
         told = self.story[name]
@@ -224,7 +223,7 @@ class Conversation:
 for _kind in CLIENTS:
     for _transport in TRANSPORTS:
         _name = f"{_kind.capitalize()}Over{_transport.capitalize()}"
-        globals()[_name] = type(_name, (Conversation, interop.harness.Case),
+        globals()[_name] = type(_name, (Conversation, interop.Case),
                                 {"kind": _kind, "transport": _transport, "__module__": __name__})
 
 

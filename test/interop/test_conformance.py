@@ -58,9 +58,8 @@ def table(revision, found):
     return "\n".join(lines)
 
 
-class Conformance(interop.harness.Case):
+class Conformance(interop.Case):
     def check(self, revision):
-        interop.modules()
         folder = tempfile.mkdtemp(dir=interop.harness.TMP)
         expected = os.path.join(interop.HERE, f"expected-{revision}.yml")
         with interop.fixture() as server:

@@ -18,11 +18,7 @@ def inspect(*options, target=None):
     return interop.checker(INSPECTOR, "--cli", *server, "--format", "json", "-q", *options)
 
 
-class Inspector(interop.harness.Case):
-    @classmethod
-    def setUpClass(cls):
-        interop.modules()
-
+class Inspector(interop.Case):
     def test_schemas_are_portable(self):
         for era in ERAS:
             with self.subTest(era):
@@ -58,15 +54,13 @@ class Inspector(interop.harness.Case):
                 self.assertIn(key, done.json()["result"])
 
 
-class Definitions(interop.harness.Case):
+class Definitions(interop.Case):
     def test_tokens(self):
         """As a provider gets them: name, description and schema of each tool, as compact JSON."""
-        modules = interop.modules()
         tools = inspect("--method", "tools/list").json()["result"]["tools"]
         sent = [{"name": t["name"], "description": t["description"], "input_schema": t["inputSchema"]}
                 for t in tools]
         text = json.dumps(sent, separators=(",", ":"), ensure_ascii=False)
-        self.assertTrue(modules)
         done = subprocess.run(["node", f"{interop.workshop()}/count.mjs"], input=text, capture_output=True,
                               text=True, check=True, env=interop.environment())
         tokens = json.loads(done.stdout)
