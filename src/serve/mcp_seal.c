@@ -48,7 +48,9 @@ static char *base64(const void *data, size_t bytes)
 {
 	size_t room = sodium_base64_encoded_len(bytes, VARIANT);
 	char *out = malloc(room);
-	return out ? sodium_bin2base64(out, room, data, bytes, VARIANT) : NULL;
+	if (out)
+		(void)sodium_bin2base64(out, room, data, bytes, VARIANT);
+	return out;
 }
 
 static char *join(const char *text, const char *tag)
