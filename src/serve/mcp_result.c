@@ -174,7 +174,11 @@ static void take_traceback(struct section *s, const json_t *error)
 	size_t i;
 	json_t *line;
 	json_array_foreach(json_object_get(error, "traceback"), i, line)
+	{
+		if (json_string_length(line) == 0)
+			(void)buf_add(&s->text, "\n\n"); /* ends the line before, and is one */
 		take_text(s, json_string_value(line));
+	}
 	if (s->text.bytes > 0 || !error)
 		return;
 	take_text(s, member(error, "name"));

@@ -133,6 +133,15 @@ TEST(a_traceback_is_told_once)
 	CHECK_HAS(text_of(r), "error:\nTrace\nE: x\nstderr: warned");
 	CHECK(strstr(strstr(text_of(r), "Trace") + 1, "Trace") == NULL);
 	json_decref(r);
+	/* One within another has an empty line between. */
+	r = make(
+		"{\"status\":\"error\",\"runtime\":\"python\",\"stderr\":\"A: x\\n\\nDuring\\nB: y\\n\","
+		"\"error\":{\"name\":\"B\",\"message\":\"y\",\"traceback\":[\"A: x\",\"\",\"During\","
+		"\"B: y\"]}}",
+		&usual);
+	CHECK_HAS(text_of(r), "error:\nA: x\n\nDuring\nB: y");
+	CHECK(!strstr(text_of(r), "stderr"));
+	json_decref(r);
 }
 
 TEST(a_result_is_never_longer_than_hosts_show)
