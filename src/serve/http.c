@@ -32,15 +32,18 @@ static void on_wake(uv_timer_t *timer);
 static void plan(struct http_server *s)
 {
 	unsigned long long ms;
-	if (!s->is_closing && MHD_get_timeout(s->mhd, &ms) == MHD_YES)
+	if (s->is_closing)
+		return;
+	if (s->is_due) /* resumed within its turn, which the library does not count as due */
+		(void)uv_timer_start(&s->wake, on_wake, 0, 0);
+	else if (MHD_get_timeout(s->mhd, &ms) == MHD_YES)
 		(void)uv_timer_start(&s->wake, on_wake, ms, 0);
 }
 
 static void run(struct http_server *s)
 {
-	s->is_running = true;
+	s->is_due = false;
 	(void)MHD_run(s->mhd);
-	s->is_running = false;
 	plan(s);
 }
 
@@ -62,7 +65,8 @@ void http_resume(struct http_exchange *x)
 		return;
 	x->is_suspended = false;
 	MHD_resume_connection(x->connection->mhd);
-	(void)uv_timer_start(&x->server->wake, on_wake, 0, 0);
+	x->server->is_due = true;
+	plan(x->server);
 }
 
 void http_suspend(struct http_exchange *x)

@@ -72,7 +72,8 @@ struct http_server {
 	struct http_exchange *exchanges;
 	struct lingerers lingerers;
 	size_t bodies_bytes;
-	bool is_draining, is_closing, is_running;
+	bool is_draining, is_closing;
+	bool is_due; /* the library has something to do at once */
 	void (*closed)(void *arg);
 	void *arg;
 };
