@@ -73,7 +73,8 @@ def _differences(a, b, path, left_out, out):
     if path in left_out or a is b:
         return
     if type(a) is not type(b):
-        out.setdefault("type_changes", {})[path] = {"old_value": a, "new_value": b}
+        out.setdefault("type_changes", {})[path] = {"old_type": type(a), "new_type": type(b), "old_value": a,
+                                                    "new_value": b}
         return
     steps = None
     if isinstance(a, dict):
