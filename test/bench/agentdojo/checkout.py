@@ -5,6 +5,8 @@ It is imported, not copied. What it needs for talking to models is not: those mo
 PyYAML are needed.
 """
 
+import copy
+import functools
 import importlib.abc
 import importlib.machinery
 import json
@@ -116,11 +118,16 @@ def _deepdiff():
 def _load(root):
     import pydantic
     pydantic.EmailStr = str  # its form is not what is tested, and checking it needs one module more
+    # Environments are read once for each attack.
+    import yaml
+    yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     _docstring_parser()
     _deepdiff()
     sys.path.insert(0, os.path.join(root, "src"))
     sys.meta_path.append(_Finder())
+    from agentdojo.task_suite import task_suite
     from agentdojo.task_suite.load_suites import get_suites
+    task_suite.read_suite_file = functools.cache(task_suite.read_suite_file)
     return get_suites(VERSION)
 
 
@@ -154,6 +161,7 @@ class Suite:
         self.tools = {t.name: self._tool(t) for t in inner.tools}
         self.user_tasks = dict(inner.user_tasks)
         self.injections = dict(inner.injection_tasks)
+        self.made = {}  # environments by what fills them: to read one takes longer than to copy it
 
     @staticmethod
     def _tool(tool):
@@ -169,8 +177,10 @@ class Suite:
 
     def environment(self, fill=None):
         """@fill: what stands in every place where the environment can be written to by others."""
-        places = self.inner.get_injection_vector_defaults()
-        return self.inner.load_and_inject_default_environment({p: fill for p in places} if fill else {})
+        if fill not in self.made:
+            places = self.inner.get_injection_vector_defaults()
+            self.made[fill] = self.inner.load_and_inject_default_environment({p: fill for p in places} if fill else {})
+        return copy.deepcopy(self.made[fill])
 
     def prepared(self, task, environment):
         """Some tasks change the environment before they begin."""
