@@ -70,7 +70,7 @@ def _docstring_parser():
     sys.modules["docstring_parser"], sys.modules["docstring_parser.common"] = module, common
 
 
-def _differences(a, b, path, left_out, out):
+def differences(a, b, path, left_out, out):
     """Into @out, as the tasks read it: kinds of difference, each with the paths where it is."""
     if path in left_out or a is b:
         return
@@ -97,7 +97,7 @@ def _differences(a, b, path, left_out, out):
         if at in left_out:
             continue
         if at in old and at in new:
-            _differences(old[at], new[at], at, left_out, out)
+            differences(old[at], new[at], at, left_out, out)
         else:
             out.setdefault(f"{kind}_{'removed' if at in old else 'added'}", {})[at] = old.get(at, new.get(at))
 
@@ -106,7 +106,7 @@ def _deepdiff():
     """As much of deepdiff as is used: what differs between two environments."""
     def diff(a, b, exclude_paths=()):
         out = {}
-        _differences(a, b, "root", set(exclude_paths), out)
+        differences(a, b, "root", set(exclude_paths), out)
         return out
     module = types.ModuleType("deepdiff")
     module.DeepDiff = diff
