@@ -75,6 +75,19 @@ class Known:
         self.answers = {}  # by the changes and the call
         self.last = {}  # by the call: what is most likely to be the answer again
 
+    def keep(self, key, answer):
+        if len(key[1]) < MEMORY_MAX:
+            self.last[key] = answer
+
+    def foresee(self, bench, environment, before, calls):
+        """Calls that come behind those of a run: (tool, arguments)."""
+        past, world = tuple(_key(c) for c in bench.effects(before)), bench.after(environment, before)
+        for tool, arguments in calls:
+            key = tool, json.dumps(arguments, sort_keys=True)
+            self.answers[past, key] = bench.suite.call(world, tool, arguments)
+            self.keep(key, self.answers[past, key])
+            past += (key,) if bench.policy.has_effect(tool) else ()
+
 
 class World:
     """An environment that is changed as the calls of one plan change it."""
@@ -174,9 +187,10 @@ class Bench:
         code = next((e.get("code") for e in events if e["event"] == "end"), None)
         return calls, code, sum(e["event"] == "approve" for e in events)
 
-    def run(self, plan, request, environment, asks, known, change=None):
+    def run(self, plan, request, environment, asks, known, change=None, moot=None):
         """Run a plan; what its tools answer is found out as they are called. @known: of this environment and
-        @change, a function of (tool, answer). A call gets one answer in a run, however often it is made."""
+        @change, a function of (tool, answer); @moot: a tool whose answer does not matter. A call gets one answer in a
+        run, however often it is made."""
         answers, world = dict(known.last), World(self, environment, known, change)
         for _ in range(ROUNDS_MAX):
             tools = {name: {**tool, "answers": []} for name, tool in self.tools.items()}
@@ -184,12 +198,11 @@ class Bench:
             for (tool, given), answer in sorted(answers.items(), key=lambda a: -len(a[0][1])):
                 tools[tool]["answers"].append({"arguments": json.loads(given), **answer})
             run = self._once(plan, request, tools, asks)
-            right = world.answers(run.calls, answers)
+            right = world.answers([c for c in run.calls if c.tool != moot], answers)
             if right is None:
                 return run
             answers.update([right])
-            if len(right[0][1]) < MEMORY_MAX:
-                known.last.update([right])
+            known.keep(*right)
         raise RuntimeError("a plan has too many calls for the bench")
 
     def is_effect(self, call):
