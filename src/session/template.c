@@ -17,6 +17,7 @@ struct birth {
 	struct session *session;
 	template_done_fn *done; /* NULL: to be kept ready */
 	void *arg;
+	bool is_second; /* the first one's template died meanwhile */
 };
 
 enum template_state { TEMPLATE_MAKING, TEMPLATE_READY, TEMPLATE_OVER };
@@ -24,10 +25,10 @@ enum template_state { TEMPLATE_MAKING, TEMPLATE_READY, TEMPLATE_OVER };
 struct template
 {
 	struct template *next;
-	struct templates *all; /* NULL when it is no longer among them */
+	struct templates *all; /* held */
 	unsigned n_refs;
 	enum template_state state;
-	char *text;
+	char *owner, *text;
 	struct order_kept kept;
 	struct order_checked order;
 	struct session *session; /* the template itself */
@@ -41,12 +42,18 @@ struct template
 struct templates {
 	struct engine *engine;
 	struct template *first;
-	unsigned n_standby, n_checkpoints;
+	unsigned n_refs, n_standby, n_checkpoints;
 	uv_timer_t refill;
 	bool is_closing;
 };
 
 /* ---- its end ---- */
+
+static void let_all_go(struct templates *all)
+{
+	if (--all->n_refs == 0)
+		free(all);
+}
 
 struct template *template_hold(struct template *t)
 {
@@ -64,8 +71,10 @@ void template_let_go(struct template *t)
 	if (--t->n_refs > 0)
 		return;
 	free(t->text);
+	free(t->owner);
 	order_done(&t->order);
 	order_kept_done(&t->kept);
+	let_all_go(t->all);
 	free(t);
 }
 
@@ -94,11 +103,9 @@ static void close_own(struct template *t, struct session *s)
 static void end_template(struct template *t, const struct err *err)
 {
 	struct template **at = &t->all->first;
-	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): all in the list have t->all */
 	while (*at != t)
 		at = &(*at)->next;
 	*at = t->next;
-	t->all = NULL;
 	t->state = TEMPLATE_OVER;
 	while (t->waiting) {
 		struct birth *b = t->waiting;
@@ -134,24 +141,40 @@ static void born(struct birth *b, const struct err *err)
 		if (b->done)
 			b->done(b->arg, NULL, NULL, err);
 	}
-	if (t->all && !err)
+	if (!err)
 		want_refill(t->all);
 	free(b);
 	template_let_go(t);
 }
 
+static void get(struct templates *all, const struct template_key *key, const struct birth *asked);
+
+static bool is_dead(const struct template *t)
+{
+	return t->stem && stem_is_dead(t->stem);
+}
+
+/*
+ * A stem that has died takes its template along; so does one whose branch was gone before it was
+ * there, which may be how its death is heard of first. Whoever waited for a session of it gets one
+ * of another; once, for what kills templates must come to be told.
+ */
 static void on_opened(void *arg, const struct err *err)
 {
 	struct birth *b = arg;
-	b->template->n_making--;
-	/* A stem that has died takes its template along: the next session makes another. */
-	bool is_dead =
-		err && b->template->all && b->template->stem && stem_is_dead(b->template->stem);
 	struct template *t = b->template;
+	const struct birth asked = {.done = b->done, .arg = b->arg, .is_second = true};
+	bool is_over = err && (err->code == ERR_GONE || t->state == TEMPLATE_OVER || is_dead(t));
+	bool is_again = is_over && b->done && !b->is_second && !t->all->is_closing;
+	t->n_making--;
 	t->n_refs++;
+	if (is_again)
+		b->done = NULL;
 	born(b, err);
-	if (is_dead && t->all) /* whoever was told may have ended it */
+	if (is_over && t->state != TEMPLATE_OVER) /* whoever was told may have ended it */
 		end_template(t, err);
+	if (is_again)
+		get(t->all, &(struct template_key){t->owner, t->text}, &asked);
 	template_let_go(t); /* NOLINT(clang-analyzer-unix.Malloc): held until here */
 }
 
@@ -182,12 +205,13 @@ static void give_birth(struct birth *b)
 	template_let_go(t);
 }
 
-static struct birth *new_birth(struct template *t, template_done_fn *done, void *arg)
+static struct birth *new_birth(struct template *t, const struct birth *asked)
 {
 	struct birth *b = calloc(1, sizeof *b);
 	if (!b)
 		return NULL;
-	*b = (struct birth){.template = t, .done = done, .arg = arg};
+	*b = *asked;
+	b->template = t;
 	t->n_refs++;
 	return b;
 }
@@ -198,7 +222,7 @@ static void on_refill(uv_timer_t *timer)
 	for (struct template *t = all->first; t; t = t->next) {
 		if (t->state != TEMPLATE_READY || t->n_making > 0 || t->n_ready >= all->n_standby)
 			continue;
-		struct birth *b = new_birth(t, NULL, NULL);
+		struct birth *b = new_birth(t, &(struct birth){0});
 		if (b)
 			give_birth(b);
 		return; /* one at a time: who waits for a session comes first */
@@ -232,7 +256,7 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 	t->stem = stem_hold(stem);
 	t->state = TEMPLATE_READY;
 	template_hold(t);
-	while (t->all && t->waiting) {
+	while (t->state == TEMPLATE_READY && t->waiting) {
 		struct birth *b = t->waiting;
 		t->waiting = b->next;
 		give_birth(b);
@@ -268,41 +292,49 @@ static int open_template(struct template *t, struct err *err)
 }
 
 /* The one that was not used for longest makes room. */
-static void make_room(struct templates *all)
+static void make_room(struct templates *all, const char *owner)
 {
-	struct template *oldest = NULL;
+	struct template *oldest = NULL, *own = NULL;
 	struct err err;
-	unsigned n = 0;
-	for (struct template *t = all->first; t; t = t->next, n++)
-		if (t->state == TEMPLATE_READY && (!oldest || t->used_ns < oldest->used_ns))
+	unsigned n = 0, n_own = 0;
+	for (struct template *t = all->first; t; t = t->next, n++) {
+		bool is_own = strcmp(t->owner, owner) == 0;
+		n_own += is_own;
+		if (t->state != TEMPLATE_READY)
+			continue;
+		if (!oldest || t->used_ns < oldest->used_ns)
 			oldest = t;
+		if (is_own && (!own || t->used_ns < own->used_ns))
+			own = t;
+	}
 	err_set(&err, ERR_GONE, "the template made room for another");
-	if (n >= TEMPLATES_MAX && oldest)
+	if (owner[0] && n_own >= TEMPLATES_OWNER_MAX && own)
+		end_template(own, &err);
+	else if (n >= TEMPLATES_MAX && oldest)
 		end_template(oldest, &err);
 }
 
-static struct template *new_template(struct templates *all, const char *text, struct err *err)
+static struct template *new_template(
+	struct templates *all, const struct template_key *key, struct err *err)
 {
-	make_room(all);
+	make_room(all, key->owner);
 	struct template *t = calloc(1, sizeof *t);
-	if (!t || !(t->text = strdup(text))) {
+	if (!t || !(t->text = strdup(key->text)) || !(t->owner = strdup(key->owner))) {
+		if (t)
+			free(t->text);
 		free(t);
 		err_set(err, ERR_NO_MEMORY, "no memory for a template");
 		return NULL;
 	}
 	t->n_refs = 1;
 	t->all = all;
+	all->n_refs++;
 	t->next = all->first;
 	all->first = t;
 	if (open_template(t, err) == 0)
 		return t;
 	end_template(t, err);
 	return NULL;
-}
-
-static bool is_dead(const struct template *t)
-{
-	return t->stem && stem_is_dead(t->stem);
 }
 
 /* What they keep ready goes with them. */
@@ -318,26 +350,27 @@ static void drop_dead(struct templates *all)
 	}
 }
 
-static struct template *find_template(struct templates *all, const char *text)
+static struct template *find_template(struct templates *all, const struct template_key *key)
 {
 	for (struct template *t = all->first; t; t = t->next)
-		if (strcmp(t->text, text) == 0 && !is_dead(t))
+		if (strcmp(t->text, key->text) == 0 && strcmp(t->owner, key->owner) == 0 &&
+			!is_dead(t))
 			return t;
 	return NULL;
 }
 
-void templates_get(struct templates *all, const char *text, template_done_fn *done, void *arg)
+static void get(struct templates *all, const struct template_key *key, const struct birth *asked)
 {
 	struct err err = {0};
 	drop_dead(all);
-	struct template *t = find_template(all, text);
+	struct template *t = find_template(all, key);
 	if (!t)
-		t = new_template(all, text, &err);
-	struct birth *b = t ? new_birth(t, done, arg) : NULL;
+		t = new_template(all, key, &err);
+	struct birth *b = t ? new_birth(t, asked) : NULL;
 	if (!b) {
 		if (t)
 			err_set(&err, ERR_NO_MEMORY, "no memory for a session");
-		done(arg, NULL, NULL, &err);
+		asked->done(asked->arg, NULL, NULL, &err);
 		return;
 	}
 	t->used_ns = uv_hrtime();
@@ -353,6 +386,12 @@ void templates_get(struct templates *all, const char *text, template_done_fn *do
 	}
 }
 
+void templates_get(
+	struct templates *all, const struct template_key *key, template_done_fn *done, void *arg)
+{
+	get(all, key, &(struct birth){.done = done, .arg = arg});
+}
+
 /* ---- all of them ---- */
 
 int templates_open(struct templates **out, struct engine *engine, unsigned n_standby,
@@ -362,6 +401,7 @@ int templates_open(struct templates **out, struct engine *engine, unsigned n_sta
 	if (!all)
 		return err_set(err, ERR_NO_MEMORY, "no memory for templates");
 	*all = (struct templates){.engine = engine,
+		.n_refs = 1,
 		.n_standby = MIN(n_standby, (unsigned)STANDBY_MAX),
 		.n_checkpoints = n_checkpoints};
 	(void)uv_timer_init(engine->loop, &all->refill);
@@ -375,7 +415,7 @@ static void on_closed(uv_handle_t *handle)
 {
 	struct templates *all = handle->data;
 	struct engine *e = all->engine;
-	free(all);
+	let_all_go(all);
 	engine_release(e);
 }
 
@@ -389,16 +429,60 @@ void templates_close(struct templates *all)
 	uv_close((uv_handle_t *)&all->refill, on_closed);
 }
 
-json_t *templates_json(const struct templates *all)
+static json_t *about(const struct template *t)
+{
+	json_t *row = json_pack("{s:s, s:i, s:b}", "template", t->order.id, "standby",
+		(int)t->n_ready, "ready", t->state == TEMPLATE_READY);
+	json_t *preload = json_object_get(t->kept.json, "preload");
+	if (preload)
+		(void)json_object_set(row, "preload", preload);
+	return row;
+}
+
+json_t *templates_json(const struct templates *all, const char *owner)
 {
 	json_t *rows = json_array();
-	for (const struct template *t = all->first; t; t = t->next) {
-		json_t *row = json_pack("{s:s, s:i, s:b}", "template", t->order.id, "standby",
-			(int)t->n_ready, "ready", t->state == TEMPLATE_READY);
-		json_t *preload = json_object_get(t->kept.json, "preload");
-		if (preload)
-			(void)json_object_set(row, "preload", preload);
-		(void)json_array_append_new(rows, row);
-	}
+	for (const struct template *t = all->first; t; t = t->next)
+		if (!owner || strcmp(t->owner, owner) == 0)
+			(void)json_array_append_new(rows, about(t));
 	return json_pack("{s:o}", "templates", rows);
+}
+
+/* ---- one made ahead ---- */
+
+struct warming {
+	template_warm_fn *done;
+	void *arg;
+};
+
+/* The session that was made is put aside, for whoever asks next. */
+static void on_warm(void *arg, struct session *s, struct template *t, const struct err *err)
+{
+	struct warming *w = arg;
+	json_t *row = NULL;
+	if (s && t->state == TEMPLATE_READY && t->n_ready < STANDBY_MAX)
+		t->ready[t->n_ready++] = s;
+	else if (s)
+		close_own(t, s);
+	if (s)
+		row = about(t);
+	w->done(w->arg, row, err);
+	json_decref(row);
+	free(w);
+	if (s)
+		template_let_go(t);
+}
+
+void templates_warm(
+	struct templates *all, const struct template_key *key, template_warm_fn *done, void *arg)
+{
+	struct err err;
+	struct warming *w = malloc(sizeof *w);
+	if (!w) {
+		err_set(&err, ERR_NO_MEMORY, "no memory for a template");
+		done(arg, NULL, &err);
+		return;
+	}
+	*w = (struct warming){done, arg};
+	get(all, key, &(struct birth){.done = on_warm, .arg = w});
 }

@@ -2,6 +2,7 @@
 """A branch is a full new box that goes on from where its parent is, and neither sees the other."""
 
 import concurrent.futures
+import contextlib
 import os
 import signal
 import sys
@@ -9,6 +10,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import rpc  # noqa: E402
+import service  # noqa: E402
 import harness  # noqa: E402
 
 NAMESPACES = ("user", "mnt", "pid", "net", "ipc", "uts")
@@ -346,6 +348,24 @@ class Templates(Case):
         while self.init_count() != before and time.monotonic() < deadline:
             time.sleep(0.05)
         self.assertEqual(self.init_count(), before)
+
+    def test_a_template_that_dies_costs_nobody_a_session(self):
+        with service.Engine("--standby", "0") as engine:
+            engine.session().close()
+            for i in range(12):
+                wardens = [p for p in rpc.descendants(engine.process.pid) if rpc.name_of(p) == "retort-warden"]
+                drivers = [p for p in rpc.descendants(wardens[0]) if rpc.name_of(p).startswith("python")]
+                clients = [engine.connect() for _ in range(3)]
+                asked = [(c, c.send("session.create")) for c in clients]
+                time.sleep(i / 2000)
+                for pid in drivers:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                for client, number in asked:
+                    session = client.receive(number)["session"]
+                    self.assertEqual(client.call("step.run", session=session, code="1 + 1")["value"]["text/plain"], "2")
+                    client.call("session.close", session=session)
+                    client.close()
 
     def test_pool_refills(self):
         self.create()

@@ -1,0 +1,43 @@
+/* Do the numbers of a text come from what was shown before? No system calls.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { GROUNDING_NUMBERS_MAX = 1000000 };
+
+struct grounding;
+
+/* Owns: the caller ends it with grounding_free(). Returns: NULL without memory. */
+struct grounding *grounding_new(void);
+void grounding_free(struct grounding *g);
+
+/*
+ * Remember every number of @text: a value, an output, the task itself. Those of dates count as
+ * well, here.
+ * Limits:  the first GROUNDING_NUMBERS_MAX; is_full() from then on.
+ * Returns: 0, -ENOMEM.
+ */
+int grounding_add(struct grounding *g, const char *text, size_t bytes);
+bool grounding_is_full(const struct grounding *g);
+
+/* A number, where it stands in the text. */
+struct grounding_miss {
+	size_t at, bytes;
+};
+
+/*
+ * The numbers of @text that none of the remembered ones is, or rounds to.
+ *
+ * Shape:   digits in groups of three ("1,234.5", "1 234.5", "1'234.5"), decimals, exponents, a
+ * sign, a currency or unit beside them; "12 %" is 12 or 0.12; "1.2 million", "3k", "$4.5bn" are
+ *          what they say; "about 1,200" rounds to its last digit that is no zero. The sign does not
+ *          count: what fell by 3 rose by -3.
+ *          Not looked at: dates, times, versions, digits within words, numbers of lists and of
+ *          headings ("1. First", "Step 2").
+ * Returns: how many; the first @n_max of them are in @out.
+ */
+size_t grounding_check(struct grounding *g, const char *text, size_t bytes,
+	struct grounding_miss *out, size_t n_max);

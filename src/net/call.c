@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/call.h"
+
+#include "base/num.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* What libcurl's codes mean to a caller; all others: the connection broke. */
+static const struct {
+	CURLcode code;
+	enum net_end end;
+	enum err_code err;
+} codes[] = {
+	{CURLE_URL_MALFORMAT, NET_STOPPED, ERR_USAGE},
+	{CURLE_UNSUPPORTED_PROTOCOL, NET_STOPPED, ERR_USAGE},
+	{CURLE_OUT_OF_MEMORY, NET_STOPPED, ERR_NO_MEMORY},
+	{CURLE_COULDNT_RESOLVE_PROXY, NET_NO_SERVER, ERR_UNREACHABLE},
+	{CURLE_COULDNT_RESOLVE_HOST, NET_NO_SERVER, ERR_UNREACHABLE},
+	{CURLE_COULDNT_CONNECT, NET_NO_SERVER, ERR_UNREACHABLE},
+	{CURLE_PROXY, NET_NO_SERVER, ERR_UNREACHABLE},
+	{CURLE_PEER_FAILED_VERIFICATION, NET_UNTRUSTED, ERR_UNREACHABLE},
+	{CURLE_SSL_CACERT_BADFILE, NET_UNTRUSTED, ERR_UNREACHABLE},
+	{CURLE_SSL_ISSUER_ERROR, NET_UNTRUSTED, ERR_UNREACHABLE},
+	{CURLE_OPERATION_TIMEDOUT, NET_TIMEOUT, ERR_UNREACHABLE},
+};
+
+/* Characters of a token. Source: RFC 9110, 5.6.2. */
+static bool is_header_name(const char *name)
+{
+	for (const char *p = name; *p; p++)
+		if (!isalnum((unsigned char)*p) && !strchr("!#$%&'*+-.^_`|~", *p))
+			return false;
+	return *name != '\0';
+}
+
+static bool is_header_value(const char *value)
+{
+	for (const char *p = value; *p; p++)
+		if (((unsigned char)*p < 0x20 && *p != '\t') || *p == 0x7f)
+			return false;
+	return true;
+}
+
+/* The host and port of @url, for messages: the rest may hold what nobody else should read. */
+static int check_url(const char *url, char *host, size_t host_bytes, struct err *err)
+{
+	bool is_http = strncasecmp(url, "http://", 7) == 0;
+	bool is_https = strncasecmp(url, "https://", 8) == 0;
+	if (!is_http && !is_https) {
+		(void)err_set(err, ERR_USAGE, "a URL that is neither http:// nor https://");
+		return err_hint(err, "write the whole address, as in https://example.org/v1");
+	}
+	const char *authority = url + (is_http ? 7 : 8);
+	size_t n = strcspn(authority, "/?#");
+	for (const char *p = url; *p; p++)
+		if ((unsigned char)*p <= 0x20 || *p == 0x7f)
+			return err_set(err, ERR_USAGE, "a URL with blanks or controls in it");
+	if (memchr(authority, '@', n)) {
+		(void)err_set(err, ERR_USAGE, "a URL with a user or password in it");
+		return err_hint(err,
+			"give what a server wants as a key, in a variable of the "
+			"environment or a file");
+	}
+	if (n == 0 || n >= host_bytes || strlen(url) >= NET_URL_BYTES)
+		return err_set(
+			err, ERR_USAGE, "a URL %s", n ? "that is too long" : "without a host");
+	memcpy(host, authority, n);
+	host[n] = '\0';
+	return 0;
+}
+
+static int add_header(struct net_call *c, const char *name, const char *value, struct err *err)
+{
+	cleanup_buf struct buf line = BUF_INIT(NET_HEADER_BYTES);
+	if (!is_header_name(name) || !is_header_value(value))
+		return err_set(err, ERR_USAGE, "the header %.40s: not what a header may hold",
+			is_header_name(name) ? name : "?");
+	/* "Name;" is how libcurl wants a header without a value. */
+	int r = *value ? buf_addf(&line, "%s: %s", name, value) : buf_addf(&line, "%s;", name);
+	struct curl_slist *more = r < 0 ? NULL : c->net->curl.slist_append(c->headers, line.data);
+	if (!more)
+		return err_set(err, ERR_NO_MEMORY, "no memory for the headers of a request");
+	c->headers = more;
+	return 0;
+}
+
+static int add_headers(struct net_call *c, const struct net_request *q, struct err *err)
+{
+	if (q->n_headers > NET_HEADERS_MAX)
+		return err_set(
+			err, ERR_USAGE, "%zu headers, limit %d", q->n_headers, NET_HEADERS_MAX);
+	int r = 0;
+	for (size_t i = 0; i < q->n_headers && r == 0; i++)
+		r = add_header(c, q->headers[i].name, q->headers[i].value, err);
+	/* libcurl would wait a second for a server's consent before it sends a large body. */
+	struct curl_slist *more = r < 0 ? NULL : c->net->curl.slist_append(c->headers, "Expect:");
+	if (r == 0 && !more)
+		r = err_set(err, ERR_NO_MEMORY, "no memory for the headers of a request");
+	c->headers = more ? more : c->headers;
+	return r;
+}
+
+static size_t on_body(char *data, size_t size, size_t n, void *arg)
+{
+	struct net_call *c = arg;
+	size_t bytes = size * n;
+	if (c->is_cancelled)
+		return 0;
+	c->answer_bytes += bytes;
+	if (c->answer_bytes > c->request.answer_max_bytes) {
+		(void)err_set(&c->err, ERR_LIMIT, "%s: the answer is over %s", c->host,
+			num_format_bytes(c->request.answer_max_bytes).text);
+		return 0;
+	}
+	if (c->request.on_data(c->request.arg, data, bytes) == 0 && !c->is_cancelled)
+		return bytes;
+	(void)err_set(&c->err, ERR_INTERRUPTED, "%s: the answer was not wanted any more", c->host);
+	return 0;
+}
+
+static size_t on_header(char *data, size_t size, size_t n, void *arg)
+{
+	struct net_call *c = arg;
+	size_t bytes = size * n;
+	/* A proxy's answer, or "100 Continue", came before. */
+	if (bytes > 5 && strncasecmp(data, "HTTP/", 5) == 0)
+		buf_clear(&c->answer_headers);
+	if (buf_append(&c->answer_headers, data, bytes) == 0)
+		return bytes;
+	(void)err_set(&c->err, ERR_LIMIT, "%s: the headers of the answer are over %s", c->host,
+		num_format_bytes(NET_HEADER_BYTES).text);
+	return 0;
+}
+
+static int on_progress(
+	void *arg, curl_off_t all_down, curl_off_t down, curl_off_t all_up, curl_off_t up)
+{
+	struct net_call *c = arg;
+	(void)all_down;
+	(void)all_up;
+	curl_off_t moved = down + up + (curl_off_t)c->answer_headers.bytes;
+	if (moved != c->moved_bytes)
+		c->last_ms = uv_now(c->net->loop);
+	c->moved_bytes = moved;
+	return c->is_cancelled;
+}
+
+/* The certificates of authorities. libcurl itself leaves these variables to its tool. */
+static const char *find_authorities(void)
+{
+	const char *file = getenv("CURL_CA_BUNDLE");
+	if (!file || !*file)
+		file = getenv("SSL_CERT_FILE");
+	return file && *file ? file : NULL;
+}
+
+static bool set_numbers(struct net_call *c, const struct net_request *q)
+{
+	const struct {
+		CURLoption option;
+		long value;
+	} rows[] = {
+		{CURLOPT_NOSIGNAL, 1},
+		{CURLOPT_NOPROGRESS, 0},
+		{CURLOPT_FOLLOWLOCATION, 0},
+		{CURLOPT_SSL_VERIFYPEER, 1},
+		{CURLOPT_SSL_VERIFYHOST, 2},
+		{CURLOPT_SUPPRESS_CONNECT_HEADERS, 1},
+		{CURLOPT_CONNECTTIMEOUT_MS, (long)q->connect_ms},
+		{CURLOPT_TIMEOUT_MS, (long)q->whole_ms},
+	};
+	bool is_good = true;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		is_good &= c->net->curl.easy_setopt(c->easy, rows[i].option, rows[i].value) ==
+			CURLE_OK;
+	return is_good;
+}
+
+static bool set_texts(struct net_call *c, const struct net_request *q)
+{
+	const struct {
+		CURLoption option;
+		const void *value;
+	} rows[] = {
+		{CURLOPT_URL, q->url},
+		{CURLOPT_ERRORBUFFER, c->said},
+		{CURLOPT_PRIVATE, c},
+		{CURLOPT_HTTPHEADER, c->headers},
+		{CURLOPT_CUSTOMREQUEST, q->method},
+		{CURLOPT_CAINFO, find_authorities()},
+		{CURLOPT_WRITEDATA, c},
+		{CURLOPT_HEADERDATA, c},
+		{CURLOPT_XFERINFODATA, c},
+	};
+	bool is_good = true;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (rows[i].value)
+			is_good &= c->net->curl.easy_setopt(
+					   c->easy, rows[i].option, rows[i].value) == CURLE_OK;
+	return is_good;
+}
+
+static bool set_body(struct net_call *c, const struct net_request *q)
+{
+	struct curl *curl = &c->net->curl;
+	if (!q->body)
+		return !q->method || strcmp(q->method, "HEAD") != 0 ||
+			curl->easy_setopt(c->easy, CURLOPT_NOBODY, 1L) == CURLE_OK;
+	return curl->easy_setopt(c->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->body_bytes) ==
+		CURLE_OK &&
+		curl->easy_setopt(c->easy, CURLOPT_COPYPOSTFIELDS, q->body) == CURLE_OK;
+}
+
+static bool set_all(struct net_call *c, const struct net_request *q)
+{
+	struct curl *curl = &c->net->curl;
+	c->easy = curl->easy_init();
+	return c->easy && set_numbers(c, q) && set_texts(c, q) && set_body(c, q) &&
+		curl->easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK &&
+		curl->easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK &&
+		curl->easy_setopt(c->easy, CURLOPT_XFERINFOFUNCTION, on_progress) == CURLE_OK;
+}
+
+int call_new(
+	struct net_call **out, struct net *n, const struct net_request *request, struct err *err)
+{
+	struct net_call *c = calloc(1, sizeof *c);
+	if (!c)
+		return err_set(err, ERR_NO_MEMORY, "no memory for a request");
+	c->net = n;
+	c->answer_headers = BUF_INIT(NET_HEADER_BYTES);
+	c->request = (struct net_request){.answer_max_bytes = request->answer_max_bytes,
+		.idle_ms = request->idle_ms,
+		.whole_ms = request->whole_ms,
+		.arg = request->arg,
+		.on_data = request->on_data,
+		.on_done = request->on_done};
+	int r = check_url(request->url, c->host, sizeof c->host, err);
+	if (r == 0 && request->method && !is_header_name(request->method))
+		r = err_set(err, ERR_USAGE, "a method that is none");
+	if (r == 0)
+		r = add_headers(c, request, err);
+	if (r == 0 && !set_all(c, request))
+		r = err_set(err, ERR_NO_MEMORY, "no memory for a request");
+	if (r < 0) {
+		call_done(c);
+		free(c);
+		return r;
+	}
+	*out = c;
+	return 0;
+}
+
+void call_done(struct net_call *c)
+{
+	struct curl *curl = &c->net->curl;
+	if (c->easy)
+		curl->easy_cleanup(c->easy);
+	curl->slist_free_all(c->headers);
+	buf_done(&c->answer_headers);
+	c->easy = NULL;
+	c->headers = NULL;
+}
+
+static void explain(const struct net_call *c, CURLcode code, struct net_result *out)
+{
+	enum err_code err = ERR_UNREACHABLE;
+	out->end = NET_CUT;
+	for (size_t i = 0; i < ARRAY_LEN(codes); i++)
+		if (codes[i].code == code) {
+			out->end = codes[i].end;
+			err = codes[i].err;
+		}
+	const char *why = c->said[0] ? c->said : c->net->curl.easy_strerror(code);
+	(void)err_set(&out->err, err, "%s: %s", c->host, why);
+	if (out->end == NET_UNTRUSTED)
+		(void)err_hint(&out->err,
+			"if the server is yours, name the certificate of its "
+			"authority in SSL_CERT_FILE");
+}
+
+void call_judge(const struct net_call *c, CURLcode code, struct net_result *out)
+{
+	long status = 0;
+	*out = (struct net_result){.end = NET_ANSWER};
+	(void)c->net->curl.easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
+	out->status = (int)status;
+	if (code == CURLE_OK)
+		return;
+	explain(c, code, out);
+	if (c->err.code == ERR_NONE)
+		return;
+	out->err = c->err;
+	out->end = code == CURLE_OPERATION_TIMEDOUT ? NET_TIMEOUT : NET_STOPPED;
+}
+
+int net_status(const struct net_call *c)
+{
+	long status = 0;
+	(void)c->net->curl.easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
+	return (int)status;
+}
+
+bool net_header(const struct net_call *c, const char *name, char *out, size_t out_bytes)
+{
+	size_t n = strlen(name);
+	const char *line = buf_str(&c->answer_headers);
+	for (const char *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+		if (strncasecmp(line, name, n) != 0 || line[n] != ':')
+			continue;
+		const char *value = line + n + 1;
+		while (value < end && (*value == ' ' || *value == '\t'))
+			value++;
+		while (end > value && isspace((unsigned char)end[-1]))
+			end--;
+		if ((size_t)(end - value) >= out_bytes)
+			return false;
+		memcpy(out, value, (size_t)(end - value));
+		out[end - value] = '\0';
+		return true;
+	}
+	return false;
+}

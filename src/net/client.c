@@ -1,0 +1,293 @@
+/*
+ * Theory of operation: libcurl says which descriptors and which time it waits for, and the loop
+ * watches those. libcurl may not be called from its own callbacks, so whatever is asked for there
+ * (a new call, an end) is only noted, and `kick`, a timer of no time, sees to it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "net/client.h"
+
+#include "base/num.h"
+#include "net/call.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One descriptor that libcurl watches. */
+struct net_socket {
+	uv_poll_t poll;
+	struct net *net;
+};
+
+static void handle_closed(struct net *n)
+{
+	if (--n->n_handles > 0)
+		return;
+	curl_unload(&n->curl);
+	free(n);
+}
+
+static void timer_closed(uv_handle_t *h)
+{
+	handle_closed(h->data);
+}
+
+static void socket_closed(uv_handle_t *h)
+{
+	struct net_socket *s = h->data;
+	struct net *n = s->net;
+	free(s);
+	handle_closed(n);
+}
+
+static void call_closed(uv_handle_t *h)
+{
+	struct net_call *c = h->data;
+	struct net *n = c->net;
+	free(c);
+	handle_closed(n);
+}
+
+/* Take it off the list and out of libcurl. Its memory goes later. */
+static void drop(struct net_call *c)
+{
+	struct net *n = c->net;
+	for (struct net_call **p = &n->calls; *p; p = &(*p)->next)
+		if (*p == c) {
+			*p = c->next;
+			break;
+		}
+	if (c->is_added)
+		(void)n->curl.multi_remove_handle(n->multi, c->easy);
+	call_done(c);
+	uv_close((uv_handle_t *)&c->idle, call_closed);
+}
+
+static void finish(struct net_call *c, const struct net_result *result)
+{
+	bool is_heard = !c->is_cancelled;
+	struct net_request request = c->request;
+	c->is_cancelled = true;
+	if (is_heard)
+		request.on_done(request.arg, result);
+	drop(c);
+}
+
+static void reap(struct net *n)
+{
+	CURLMsg *message;
+	int left;
+	while ((message = n->curl.multi_info_read(n->multi, &left)) != NULL) {
+		struct net_call *c = NULL;
+		if (message->msg != CURLMSG_DONE)
+			continue;
+		CURLcode code = message->data.result;
+		(void)n->curl.easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&c);
+		struct net_result result;
+		call_judge(c, code, &result);
+		finish(c, &result);
+	}
+}
+
+static void act(struct net *n, curl_socket_t fd, int what)
+{
+	int n_running;
+	(void)n->curl.multi_socket_action(n->multi, fd, what, &n_running);
+	reap(n);
+}
+
+static void on_timer(uv_timer_t *t)
+{
+	act(container_of(t, struct net, timer), CURL_SOCKET_TIMEOUT, 0);
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+	struct net_socket *s = container_of(poll, struct net_socket, poll);
+	int what = status < 0 ? CURL_CSELECT_ERR : 0;
+	uv_os_fd_t fd;
+	if (uv_fileno((uv_handle_t *)poll, &fd) < 0)
+		return;
+	if (events & UV_READABLE)
+		what |= CURL_CSELECT_IN;
+	if (events & UV_WRITABLE)
+		what |= CURL_CSELECT_OUT;
+	act(s->net, fd, what);
+}
+
+static struct net_socket *watch(struct net *n, curl_socket_t fd)
+{
+	struct net_socket *s = calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	if (uv_poll_init_socket(n->loop, &s->poll, fd) < 0) {
+		free(s);
+		return NULL;
+	}
+	s->net = n;
+	s->poll.data = s;
+	n->n_handles++;
+	return s;
+}
+
+/* libcurl says what it waits for on a descriptor. */
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
+{
+	struct net *n = arg;
+	struct net_socket *s = known;
+	(void)easy;
+	if (what == CURL_POLL_REMOVE) {
+		if (s)
+			uv_close((uv_handle_t *)&s->poll, socket_closed);
+		(void)n->curl.multi_assign(n->multi, fd, NULL);
+		return 0;
+	}
+	if (!s && !(s = watch(n, fd)))
+		return -1;
+	int events =
+		(what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
+	(void)n->curl.multi_assign(n->multi, fd, s);
+	return uv_poll_start(&s->poll, events, on_poll) < 0 ? -1 : 0;
+}
+
+/* libcurl says when it wants to be called. */
+static int on_timeout(CURLM *multi, long ms, void *arg)
+{
+	struct net *n = arg;
+	(void)multi;
+	if (n->is_closing)
+		return 0;
+	return ms < 0 ? uv_timer_stop(&n->timer)
+		      : uv_timer_start(&n->timer, on_timer, (uint64_t)ms, 0);
+}
+
+static void on_idle(uv_timer_t *t)
+{
+	struct net_call *c = container_of(t, struct net_call, idle);
+	uint64_t quiet_ms = uv_now(c->net->loop) - c->last_ms;
+	if (quiet_ms < c->request.idle_ms) {
+		(void)uv_timer_start(&c->idle, on_idle, c->request.idle_ms - quiet_ms, 0);
+		return;
+	}
+	struct net_result result;
+	(void)err_set(&c->err, ERR_UNREACHABLE, "%s: not a byte for %s", c->host,
+		num_format_ms(c->request.idle_ms).text);
+	call_judge(c, CURLE_OPERATION_TIMEDOUT, &result);
+	finish(c, &result);
+}
+
+static void add(struct net_call *c)
+{
+	struct net *n = c->net;
+	struct net_result result;
+	c->last_ms = uv_now(n->loop);
+	c->is_added = n->curl.multi_add_handle(n->multi, c->easy) == CURLM_OK;
+	if (c->is_added && c->request.idle_ms > 0)
+		(void)uv_timer_start(&c->idle, on_idle, c->request.idle_ms, 0);
+	if (c->is_added)
+		return;
+	call_judge(c, CURLE_OUT_OF_MEMORY, &result);
+	finish(c, &result);
+}
+
+static void close_all(struct net *n)
+{
+	(void)n->curl.multi_cleanup(n->multi);
+	uv_close((uv_handle_t *)&n->timer, timer_closed);
+	uv_close((uv_handle_t *)&n->kick, timer_closed);
+}
+
+/* The next call that waits to be added or dropped. */
+static struct net_call *find_noted(struct net *n)
+{
+	struct net_call *c = n->calls;
+	while (c && c->is_added && !c->is_cancelled)
+		c = c->next;
+	return c;
+}
+
+static void on_kick(uv_timer_t *t)
+{
+	struct net *n = container_of(t, struct net, kick);
+	struct net_call *c;
+	while ((c = find_noted(n)) != NULL) {
+		if (c->is_cancelled)
+			drop(c);
+		else
+			add(c);
+	}
+	if (n->is_closing)
+		close_all(n);
+}
+
+static int set_up(struct net *n)
+{
+	struct curl *c = &n->curl;
+	n->multi = c->multi_init();
+	bool is_good = n->multi &&
+		c->multi_setopt(n->multi, CURLMOPT_SOCKETFUNCTION, on_socket) == CURLM_OK &&
+		c->multi_setopt(n->multi, CURLMOPT_SOCKETDATA, n) == CURLM_OK &&
+		c->multi_setopt(n->multi, CURLMOPT_TIMERFUNCTION, on_timeout) == CURLM_OK &&
+		c->multi_setopt(n->multi, CURLMOPT_TIMERDATA, n) == CURLM_OK;
+	if (!is_good && n->multi)
+		(void)c->multi_cleanup(n->multi);
+	return is_good ? 0 : -ENOMEM;
+}
+
+int net_open(struct net **out, uv_loop_t *loop, struct err *err)
+{
+	struct net *n = calloc(1, sizeof *n);
+	if (!n)
+		return err_set(err, ERR_NO_MEMORY, "no memory for an HTTP client");
+	n->loop = loop;
+	int r = curl_load(&n->curl, err);
+	if (r == 0 && set_up(n) < 0)
+		r = err_set(err, ERR_NO_MEMORY, "no memory for an HTTP client");
+	if (r < 0) {
+		curl_unload(&n->curl);
+		free(n);
+		return r;
+	}
+	/* These cannot fail. */
+	(void)uv_timer_init(loop, &n->timer);
+	(void)uv_timer_init(loop, &n->kick);
+	n->timer.data = n->kick.data = n;
+	n->n_handles = 2;
+	*out = n;
+	return 0;
+}
+
+void net_close(struct net *n)
+{
+	if (n->is_closing)
+		return;
+	n->is_closing = true;
+	for (struct net_call *c = n->calls; c; c = c->next)
+		c->is_cancelled = true;
+	(void)uv_timer_stop(&n->timer);
+	(void)uv_timer_start(&n->kick, on_kick, 0, 0);
+}
+
+int net_start(
+	struct net *n, const struct net_request *request, struct net_call **out, struct err *err)
+{
+	struct net_call *c = NULL;
+	int r = call_new(&c, n, request, err);
+	if (r < 0)
+		return r;
+	(void)uv_timer_init(n->loop, &c->idle);
+	c->idle.data = c;
+	n->n_handles++;
+	c->next = n->calls;
+	n->calls = c;
+	(void)uv_timer_start(&n->kick, on_kick, 0, 0);
+	*out = c;
+	return 0;
+}
+
+void net_cancel(struct net_call *c)
+{
+	c->is_cancelled = true;
+	(void)uv_timer_start(&c->net->kick, on_kick, 0, 0);
+}

@@ -1,0 +1,45 @@
+/* libcurl, loaded when it is first needed. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+
+/* Its checks of argument types are for direct calls. */
+#define CURL_DISABLE_TYPECHECK
+#include <curl/curl.h>
+
+/* What is used of it: one row is one symbol. */
+#define CURL_SYMBOLS(X)                                                                            \
+	X(easy_cleanup)                                                                            \
+	X(easy_getinfo)                                                                            \
+	X(easy_init)                                                                               \
+	X(easy_setopt)                                                                             \
+	X(easy_strerror)                                                                           \
+	X(global_cleanup)                                                                          \
+	X(global_init)                                                                             \
+	X(multi_add_handle)                                                                        \
+	X(multi_assign)                                                                            \
+	X(multi_cleanup)                                                                           \
+	X(multi_info_read)                                                                         \
+	X(multi_init)                                                                              \
+	X(multi_remove_handle)                                                                     \
+	X(multi_setopt)                                                                            \
+	X(multi_socket_action)                                                                     \
+	X(slist_append)                                                                            \
+	X(slist_free_all)
+
+struct curl {
+	void *library;
+#define X(symbol) typeof(curl_##symbol) *symbol;
+	CURL_SYMBOLS(X)
+#undef X
+};
+
+/*
+ * Load the library and find its symbols. It is not linked in, because the thirty libraries that it
+ * needs would cost every start of retort 5 to 15 ms, and most starts speak to no server.
+ *
+ * Owns:    curl_unload(). The library stays in the process.
+ * Errors:  ERR_NOT_FOUND with a hint, when it is not on this host or too old.
+ */
+int curl_load(struct curl *c, struct err *err);
+void curl_unload(struct curl *c);

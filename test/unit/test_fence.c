@@ -1,0 +1,61 @@
+/* The end of the first block of code, however the text comes. SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/fence.h"
+
+#include "base/attr.h"
+#include "t.h"
+
+#include <string.h>
+
+/* How many bytes of @text belong to what ends with the block; -1: it goes on. */
+static ssize_t find(const char *text, size_t step)
+{
+	struct fence f = FENCE_INIT;
+	for (size_t at = 0, bytes = strlen(text); at < bytes; at += step) {
+		ssize_t n = fence_feed(&f, text + at, MIN(step, bytes - at));
+		if (n >= 0)
+			return (ssize_t)at + n;
+	}
+	return -1;
+}
+
+TEST(the_first_block_ends_where_it_ends)
+{
+	static const struct {
+		const char *before, *after;
+	} rows[] = {
+		{"Thought.\n```python\nprint(1)\n```\n", "Output: 1\n```\n"},
+		{"```\n```\n", "x"},
+		{"~~~sh\n```\nls\n```\n~~~\n", "x"},
+		{"````md\n```\na\n```\n````\n", "```"},
+		{"   ```py\nx = '''\n```'''\n  ```  \n", "rest"},
+		{"```js\r\n1\r\n```\r\n", "rest"},
+		{"inline ``` is none\n```py\n`` ` ``\n```\n", ""},
+		{"```a`b``` is none\n```py\n1\n`````\n", "z"},
+		{"    ``` indented\n```py\n    ```\n1\n```\n", "z"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char text[200];
+		strcpy(text, rows[i].before);
+		strcat(text, rows[i].after);
+		for (size_t step = 1; step < 50; step++)
+			CHECK_INT(find(text, step), strlen(rows[i].before));
+	}
+}
+
+TEST(what_is_no_whole_block_goes_on)
+{
+	static const char *const rows[] = {"", "no code\n", "```py\nprint(1)\n", "```py\n1\n```",
+		"``\n``\n", "```py\n~~~\n", "````\n```\n", "```py\n``` x\n"};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		for (size_t step = 1; step < 20; step++)
+			CHECK_INT(find(rows[i], step), -1);
+}
+
+TEST(long_lines_are_no_fences)
+{
+	char text[300] = "```py\n";
+	memset(text + 6, '`', 200);
+	strcpy(text + 206, "\n1\n```\n");
+	CHECK_INT(find(text, 7), strlen(text));
+}
