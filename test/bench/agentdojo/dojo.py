@@ -67,23 +67,23 @@ def attack(task):
     return at_work.of(task)
 
 
+def tell(lines):
+    for line in lines:
+        print(line, flush=True)
+
+
 def bench_suite(suite, policy, tasks, verbose, jobs=1):
     """Everything of one suite. Returns: what was counted without attacks, and of each attack."""
     global at_work
     with scratch() as where:
         at_work = Attacks(Bench(suite, policy, where), tasks, verbose)
         benign, count = at_work.benign(), collections.defaultdict(collections.Counter)
-        told = at_work.told
-        if jobs > 1:
-            with multiprocessing.get_context("fork").Pool(jobs) as pool:
-                done = pool.map(attack, tasks, chunksize=1)
-        else:
-            done = [attack(task) for task in tasks]
-    for one, said in done:
-        told = told + said
-        for name, verdicts in one.items():
-            count[name].update(verdicts)
-    print("\n".join(told) + "\n" if told else "", end="")
+        tell(at_work.told)
+        with multiprocessing.get_context("fork").Pool(jobs) as pool:
+            for one, told in pool.imap(attack, tasks):
+                tell(told)
+                for name, verdicts in one.items():
+                    count[name].update(verdicts)
     table(suite.name, len(suite.user_tasks), benign, count)
     return benign, count
 
