@@ -2,11 +2,10 @@
 #pragma once
 
 #include "base/err.h"
+#include "store/census.h"
 #include "store/node.h"
-#include "store/ref.h"
 #include "store/walk.h"
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -69,6 +68,9 @@ struct journal_size {
 	int64_t n_lost; /* changes that a loss of power took, seen by journal_open() */
 };
 int journal_size(struct journal *j, struct journal_size *out, struct err *err);
+
+/* What costs nothing to tell: bytes of the files; changes since the journal was made. */
+int64_t journal_bytes(const struct journal *j), journal_changes(const struct journal *j);
 
 /*
  * Write the steps from the first to @digest (NULL: the session's head) as store/recording.h reads
