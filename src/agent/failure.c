@@ -9,7 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-enum { JSON_PARTS_MAX = 10000, DAY_MS = 86400000 };
+/* A shorter key is a placeholder, and would be found in any text. */
+enum { JSON_PARTS_MAX = 10000, DAY_MS = 86400000, SECRET_BYTES_MIN = 4 };
 
 static const struct {
 	const char *word, *what;
@@ -113,7 +114,7 @@ bool failure_is_retried(const struct failure *f)
 static int hide(struct buf *out, const char *text, size_t bytes, const char *secret)
 {
 	size_t n = secret ? strlen(secret) : 0;
-	while (n > 0 && bytes >= n) {
+	while (n >= SECRET_BYTES_MIN && bytes >= n) {
 		const char *found = memmem(text, bytes, secret, n);
 		if (!found)
 			break;
