@@ -18,7 +18,7 @@ static const struct {
 	bool is_retried;
 } classes[FAILURE_END_] = {
 #define X(symbol, word, err, is_retried, what) {word, what, err, is_retried},
-	FAILURES(X)
+#include "agent/failure.def"
 #undef X
 };
 
@@ -85,8 +85,7 @@ static const struct {
 static const char *const hints[FAILURE_END_] = {
 	[FAILURE_AUTH] = "set the key in the environment, or name a file that holds it",
 	[FAILURE_BILLING] = "see the account at the provider; asking again does not help",
-	[FAILURE_MODEL] = "see that the name and the address are right; ollama has what `ollama "
-			  "pull` got",
+	[FAILURE_MODEL] = "see that the name is right; ollama has what `ollama pull` got",
 	[FAILURE_CONTEXT] = "give it less, or a model that can read more",
 	[FAILURE_RATE] = "try again later, or ask for less at a time",
 	[FAILURE_CONNECTION] = "see that the server runs, and that the address is right",

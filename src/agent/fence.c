@@ -10,6 +10,8 @@ static size_t count_marks(const struct fence *f, char *mark, const char **rest, 
 {
 	size_t bytes = f->line_bytes < FENCE_LINE_BYTES ? f->line_bytes : FENCE_LINE_BYTES;
 	size_t at = 0, n = 0;
+	*rest = f->line;
+	*left = 0;
 	while (at < bytes && at < INDENT_MAX && f->line[at] == ' ')
 		at++;
 	*mark = at < bytes ? f->line[at] : '\0';

@@ -18,11 +18,17 @@ static int fail(struct reduction *r, enum failure_class class, const char *what)
 /* The unit of UTF-16 that "\\uXXXX" at @text is; -1: it is no such thing. */
 static long read_unit(const char *text, size_t bytes)
 {
-	char digits[5] = "";
 	if (bytes < 6 || text[0] != '\\' || text[1] != 'u')
 		return -1;
-	memcpy(digits, text + 2, 4);
-	return strspn(digits, "0123456789abcdefABCDEF") == 4 ? strtol(digits, NULL, 16) : -1;
+	long unit = 0;
+	for (int i = 2; i < 6; i++) {
+		static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+		const char *found = text[i] ? strchr(digits, text[i]) : NULL;
+		if (!found)
+			return -1;
+		unit = unit * 16 + (found - digits) % 16;
+	}
+	return unit;
 }
 
 /*
@@ -41,7 +47,7 @@ static void mend_halves(char *text, size_t bytes)
 			continue;
 		}
 		if (unit >= 0xd800 && unit <= 0xdfff)
-			memcpy(text + i + 2, "fffd", 4);
+			memcpy(text + i, "\\ufffd", 6);
 		i += unit >= 0 ? 6 : 2;
 	}
 }
@@ -53,6 +59,7 @@ static json_t *load(const char *data, size_t bytes)
 	if (!copy)
 		return event;
 	memcpy(copy, data, bytes);
+	copy[bytes] = '\0';
 	mend_halves(copy, bytes);
 	event = json_loadb(copy, bytes, JSON_ALLOW_NUL, NULL);
 	free(copy);
