@@ -570,6 +570,20 @@ class Recordings(harness.Case):
         self.assertEqual(len(said.all("wait")), 1)
         self.assertEqual(len(said.all("delta")), 1 + len(CODE))
 
+    def test_the_one_in_the_manual(self):
+        path = os.path.join(os.environ.get("RETORT_SOURCE", harness.ROOT), "docs", "models.md")
+        if not os.access(path, os.R_OK):
+            self.skipTest("the source tree cannot be read")
+        with open(path, encoding="utf-8") as f:
+            example = f.read().rpartition("```json\n")[2].partition("\n```")[0]
+        entries = [json.loads(line) for line in example.splitlines()]
+        self.assertEqual(len(entries), 3)
+        questions = [[{"role": "user", "content": [{"type": "text", "text": t}]}]
+                     for t in ("interest", "ZeroDivisionError", "ZeroDivisionError")]
+        said = ask(self.recording(*entries), *questions)
+        self.assertEqual([e["done"]["text"] for e in said.all("done")],
+                         ["```python\nfinal_answer(42)\n```", "I give up.", "I give up."])
+
     def test_another_question_is_a_failure(self):
         said = ask(self.recording({"expect": ["sesame"], "reply": {"text": "open"}}))
         self.assertEqual(said.failed["failed"], "replay")
