@@ -22,6 +22,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	ssize_t whole = find((const char *)data, bytes, bytes);
 	MUST(find((const char *)data, bytes, 1) == whole);
-	MUST(whole < 0 || data[whole - 1] == '\n');
+	MUST(whole < 0 || data[whole - 1] == '\n' || data[whole - 1] == '>');
 	return 0;
 }

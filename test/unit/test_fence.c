@@ -25,14 +25,19 @@ TEST(the_first_block_ends_where_it_ends)
 		const char *before, *after;
 	} rows[] = {
 		{"Thought.\n```python\nprint(1)\n```\n", "Output: 1\n```\n"},
-		{"```\n```\n", "x"},
+		{"```sql\n```\n", "x"},
 		{"~~~sh\n```\nls\n```\n~~~\n", "x"},
-		{"````md\n```\na\n```\n````\n", "```"},
-		{"   ```py\nx = '''\n```'''\n  ```  \n", "rest"},
+		{"````py\n```\na\n```\n````\n", "```"},
+		{"   ```py\nx = '''\n       ```'''\n  ```  \n", "rest"},
+		{"        ```{.Python title=x}\n        1\n        ```\n", "rest"},
 		{"```js\r\n1\r\n```\r\n", "rest"},
 		{"inline ``` is none\n```py\n`` ` ``\n```\n", ""},
 		{"```a`b``` is none\n```py\n1\n`````\n", "z"},
-		{"    ``` indented\n```py\n    ```\n1\n```\n", "z"},
+		/* What is no code is passed over. */
+		{"```json\n{}\n```\n```\n<code>\n```\n```text\n~~~\n```\n```bash\nls\n```\n", "z"},
+		{"Thought: a < b\n<code>\n1 </code <</code>", "z"},
+		{"  <execute_python>print(\"</cod\")</execute_python>", "Output"},
+		{"not at <code>the</code> beginning\n<execute_bash>\nls <<x\n</execute_bash>", "z"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		char text[200];
@@ -46,7 +51,8 @@ TEST(the_first_block_ends_where_it_ends)
 TEST(what_is_no_whole_block_goes_on)
 {
 	static const char *const rows[] = {"", "no code\n", "```py\nprint(1)\n", "```py\n1\n```",
-		"``\n``\n", "```py\n~~~\n", "````\n```\n", "```py\n``` x\n"};
+		"``\n``\n", "```py\n~~~\n", "````py\n```\n", "```py\n``` x\n", "```\n1\n```\n",
+		"```json\n{}\n```\n", "x <code>1</code>", "<code>1</cod"};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		for (size_t step = 1; step < 20; step++)
 			CHECK_INT(find(rows[i], step), -1);
