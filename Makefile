@@ -38,9 +38,13 @@ fuzz:           ## each fuzz target for SECONDS_EACH
 soak: all      ## thousands of sessions with random kills: leaks, stuck sessions (SOAKARGS: counts)
 	@RETORT=$(BUILD)/retort /usr/bin/python3 test/soak/soak.py $(SOAKARGS)
 
+load: all      ## 200 clients with mixed work for ten minutes (LOADARGS: counts)
+	@/usr/bin/python3 test/load/load.py $(BUILD)/retort $(LOADARGS)
+
 bench: all      ## measure against peers; raw data in build/bench
 	@/usr/bin/python3 test/bench/bench.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/sessions.py $(BUILD)/retort
+	@/usr/bin/python3 test/bench/fronts.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/plan.py $(BUILD)/retort
 
 lint:           ## both compilers, clang-tidy, layers, sizes, formats
@@ -62,4 +66,4 @@ clean:
 help:
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
-.PHONY: all deps demo test check asan fuzz soak bench lint docs format install clean help
+.PHONY: all deps demo test check asan fuzz soak load bench lint docs format install clean help

@@ -10,6 +10,7 @@ const NODES_MAX = 500000;
 const DEPTH_MAX = 64;
 const MARKER_CHARS = 64;
 const MIMES_MAX = 24;
+const ANSWER = 'application/vnd.retort.answer+json';
 const DISPLAY = Symbol.for('Jupyter.display');
 const METHODS = [
   ['toHTML', 'text/html'],
@@ -178,7 +179,7 @@ function encode(out) {
 }
 
 // A value as the JSON text of {MIME type: data}.
-function bundle(value, limit, settle) {
+function collect(value, limit, settle) {
   const out = { __proto__: null };
   if (value !== null && (typeof value === 'object' || typeof value === 'function'))
     addOwn(out, value, limit, settle);
@@ -187,6 +188,18 @@ function bundle(value, limit, settle) {
     const found = jsonOrNull(value, limit);
     if (found !== null) out['application/json'] = found;
   }
+  return out;
+}
+
+function bundle(value, limit, settle) {
+  return encode(collect(value, limit, settle));
+}
+
+// The same of a value that is the answer to the task, marked as such.
+function answer(value, limit, settle) {
+  const out = collect(value, limit, settle);
+  if (typeof value === 'string' && value.length <= limit / 4) out['text/plain'] = quote(value);
+  out[ANSWER] = '{"type":' + quote(value === null ? 'null' : typeof value) + '}';
   return encode(out);
 }
 
@@ -197,4 +210,4 @@ function bundleRaw(raw, limit) {
   return encode(out);
 }
 
-module.exports = { __proto__: null, bundle, bundleRaw, cut, jsonOrNull, quote };
+module.exports = { __proto__: null, answer, bundle, bundleRaw, cut, jsonOrNull, quote };

@@ -255,9 +255,13 @@ function install(host) {
     displayRaw(data) {
       show(rich.bundleRaw(data, host.limit()), () => genuine.inspect(data));
     },
+    final_answer(value) {
+      show(rich.answer(value, host.limit(), host.settled), () => genuine.inspect(value));
+    },
   };
   define(retort, Symbol.toStringTag, { value: 'retort' });
   hide('retort', retort);
+  hide('final_answer', retort.final_answer);
   const address = () => url.pathToFileURL(base || path.join(home, '[step]')).href;
   define(importModule, 'meta', { get: () => ({
     __proto__: null,

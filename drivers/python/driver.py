@@ -243,6 +243,13 @@ def display(*objects, metadata=None, raw=False, **_):
             builtins.print(data.get("text/plain", ""))
 
 
+def final_answer(value):
+    """Say that the task is done, with @value as its answer. Said more than once, the last counts."""
+    data = part("rich").answer(value, state.step.limit if state.step else VALUE_BYTES)
+    if not send_display(data, {}):
+        builtins.print(data.get("text/plain", ""))
+
+
 # ---- values ---------------------------------------------------------------------------------------
 
 
@@ -635,6 +642,7 @@ def make_main():
 def make_retort():
     module = type(sys)("retort", "What code in a retort box can ask of it.")
     module.display = display
+    module.final_answer = builtins.final_answer = final_answer
     sys.modules["retort"] = NEEDED["retort"] = module
     builtins.display = display
 

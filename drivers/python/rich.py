@@ -6,6 +6,7 @@ import sys
 from binascii import b2a_base64
 
 FIGURE_CHART = "application/vnd.retort.chart+json"
+ANSWER = "application/vnd.retort.answer+json"
 FRAME_DATA = "application/vnd.retort.data+json"
 BINARY = ("image/png", "image/jpeg", "application/pdf")
 METHODS = (
@@ -128,6 +129,15 @@ def bundle(value, limit):
     if data.get("text/plain") is None:
         data["text/plain"] = text_of(value, limit)
     return bounded(data, limit)
+
+
+def answer(value, limit):
+    """The bundle of a value that is the answer to the task, marked as such."""
+    data = bundle(value, limit)
+    if type(value) is str:
+        data["text/plain"] = value if len(value) <= limit // 4 else text_of(value, limit)
+    data[ANSWER] = {"type": type(value).__name__}
+    return data
 
 
 def offered(value, limit):

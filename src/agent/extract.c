@@ -1,362 +1,456 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A text is looked at line by line: a fence or a tag begins a block, and blocks that are no code
+ * (tables, output) are passed over as a whole, so that what is quoted in them is not run.
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "agent/extract.h"
 
-#include "agent/fence.h"
+#include "base/attr.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <jansson.h>
-#include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
-/* How a model begins what only we can say. */
-static const char *const inventions[] = {
-	"Observation:", "Output:", "Execution logs:", "REPL output:", "Execution result:"};
+enum { TAG_BYTES = 24, FENCE_MIN = 3, INDENT_MAX = 3 };
 
-struct span {
+struct text {
 	const char *data;
 	size_t bytes;
 };
 
-void extract_done(struct extract *e)
+/* A block: its inside, and where the text goes on. */
+struct block {
+	const char *runtime;
+	size_t at, end, next;
+	bool is_closed, is_code;
+};
+
+static const struct {
+	const char *tag, *runtime;
+} fence_tags[] = {
+	{"python", "python"},
+	{"py", "python"},
+	{"python3", "python"},
+	{"ipython", "python"},
+	{"repl", "python"},
+	{"tool_code", "python"},
+	{"pycon", NULL},
+	{"javascript", "javascript"},
+	{"js", "javascript"},
+	{"node", "javascript"},
+	{"nodejs", "javascript"},
+	{"mjs", "javascript"},
+	{"typescript", "javascript"},
+	{"ts", "javascript"},
+	{"sql", "sql"},
+	{"sqlite", "sql"},
+	{"bash", "shell"},
+	{"sh", "shell"},
+	{"shell", "shell"},
+	{"zsh", "shell"},
+};
+
+static const struct {
+	const char *open, *close, *runtime;
+} tags[] = {
+	{"<execute_python>", "</execute_python>", "python"},
+	{"<execute_ipython>", "</execute_ipython>", "python"},
+	{"<execute_bash>", "</execute_bash>", "shell"},
+	{"<execute_javascript>", "</execute_javascript>", "javascript"},
+	{"<execute_sql>", "</execute_sql>", "sql"},
+	{"<execute>", "</execute>", NULL},
+	{"<run_code>", "</run_code>", NULL},
+	{"<code>", "</code>", NULL},
+};
+
+/* What a model writes when it goes on by itself. */
+static const char *const made_up[] = {"observation:", "<observation>",
+	"execution logs:", "execution result:", "```output", "[step ", "<end_code>", "</s>",
+	"user:", "human:"};
+
+/* ---- pieces of text ---- */
+
+static bool is_blank(char c)
 {
-	buf_done(&e->text);
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static struct span trim(struct span s)
+static bool is_name(char c)
 {
-	while (s.bytes > 0 && isspace((unsigned char)*s.data))
-		s.data++, s.bytes--;
-	while (s.bytes > 0 && isspace((unsigned char)s.data[s.bytes - 1]))
-		s.bytes--;
-	return s;
+	unsigned char u = (unsigned char)c, low = u | 0x20;
+	return (low >= 'a' && low <= 'z') || (u >= '0' && u <= '9') || u == '_' || u >= 0x80;
 }
 
-static bool begins(struct span s, const char *word)
+/* Where the line at @at ends, and where the next begins. */
+static size_t line_end(const struct text *t, size_t at)
+{
+	const char *end = memchr(t->data + at, '\n', t->bytes - at);
+	return end ? (size_t)(end - t->data) : t->bytes;
+}
+
+static size_t next_line(const struct text *t, size_t at)
+{
+	return MIN(line_end(t, at) + 1, t->bytes);
+}
+
+static bool begins(const struct text *t, size_t at, const char *word)
 {
 	size_t n = strlen(word);
-	return s.bytes >= n && memcmp(s.data, word, n) == 0;
+	return t->bytes - at >= n && strncasecmp(t->data + at, word, n) == 0;
 }
 
-/* The next line of @s, without its end; @s goes behind it. */
-static struct span take_line(struct span *s)
+static size_t skip_blanks(const struct text *t, size_t at, size_t end)
 {
-	const char *end = memchr(s->data, '\n', s->bytes);
-	struct span line = {s->data, end ? (size_t)(end - s->data) : s->bytes};
-	size_t n = end ? line.bytes + 1 : line.bytes;
-	s->data += n;
-	s->bytes -= n;
-	return line;
+	while (at < end && (t->data[at] == ' ' || t->data[at] == '\t'))
+		at++;
+	return at;
 }
 
-/* Up to the first line with a result that the model made up itself. */
-static struct span cut_inventions(struct span s)
+static size_t skip_white(const struct text *t, size_t at, size_t end)
 {
-	struct span rest = s;
-	while (rest.bytes > 0) {
-		struct span line = take_line(&rest);
-		for (size_t i = 0; i < ARRAY_LEN(inventions); i++)
-			if (begins(line, inventions[i]))
-				return (struct span){s.data, (size_t)(line.data - s.data)};
-	}
-	return s;
+	while (at < end && is_blank(t->data[at]))
+		at++;
+	return at;
 }
 
-/* Behind the reasoning that some servers leave in the text; nothing, when it does not end. */
-static struct span skip_thought(struct span s)
+static size_t trim_end(const struct text *t, size_t at, size_t end)
 {
-	static const char end[] = "</think>";
-	struct span t = trim(s);
-	if (!begins(t, "<think>"))
-		return s;
-	const char *found = memmem(t.data, t.bytes, end, sizeof end - 1);
-	const char *after = found ? found + sizeof end - 1 : s.data + s.bytes;
-	return (struct span){after, (size_t)(s.data + s.bytes - after)};
+	while (end > at && is_blank(t->data[end - 1]))
+		end--;
+	return end;
 }
 
-/* Without the blank lines around it; the first line's indentation stays. */
-static struct span trim_lines(struct span s)
+/* ---- does it look like Python? ---- */
+
+/* "a.b, c as d": what may stand behind import. */
+static bool is_import_list(const char *line, size_t bytes)
 {
-	struct span rest = s;
-	while (rest.bytes > 0) {
-		struct span line = take_line(&rest);
-		if (trim(line).bytes > 0) {
-			s = (struct span){line.data, (size_t)(s.data + s.bytes - line.data)};
+	size_t n_words = 0;
+	bool needs_comma = false;
+	for (size_t i = 0; i < bytes;) {
+		if (line[i] == '#')
 			break;
-		}
-	}
-	while (s.bytes > 0 && isspace((unsigned char)s.data[s.bytes - 1]))
-		s.bytes--;
-	return s;
-}
-
-/* What is left of a closing tag or fence that was cut off in the middle. */
-static struct span cut_half_closing(struct span s, const struct fence *f)
-{
-	char marks[FENCE_LINE_BYTES + 1];
-	size_t n_marks = MIN(f->n_marks, FENCE_LINE_BYTES);
-	memset(marks, f->mark, n_marks);
-	marks[n_marks] = '\0';
-	const char *closing = f->closing ? f->closing : marks;
-	for (size_t n = strlen(closing); n > 0; n--) {
-		bool is_there = s.bytes >= n && memcmp(s.data + s.bytes - n, closing, n) == 0;
-		/* Marks close only at the beginning of a line; "<" alone is an operator. */
-		size_t at = s.bytes - n;
-		bool is_closing = f->closing ? n > 1 : at == 0 || s.data[at - 1] == '\n';
-		if (is_there && is_closing)
-			return (struct span){s.data, at};
-	}
-	return s;
-}
-
-/* A fence around all of it, as some models write inside of tags. */
-static struct span strip_fence(struct span s)
-{
-	struct fence f = FENCE_INIT;
-	struct span t = trim(s);
-	if (!begins(t, "```") && !begins(t, "~~~"))
-		return s;
-	(void)fence_feed(&f, t.data, t.bytes);
-	(void)fence_feed(&f, "\n", 1);
-	if (f.is_closed)
-		return (struct span){t.data + f.begin, f.end - f.begin};
-	if (f.has_plain)
-		return (struct span){t.data + f.plain_begin, f.plain_end - f.plain_begin};
-	return s;
-}
-
-/* Lines without as much indentation as the block itself had. */
-static int put_code(struct buf *out, struct span code, size_t indent)
-{
-	code = trim_lines(code);
-	while (code.bytes > 0) {
-		struct span line = take_line(&code);
-		size_t n = 0;
-		while (n < indent && n < line.bytes &&
-			(line.data[n] == ' ' || line.data[n] == '\t'))
-			n++;
-		size_t bytes = line.bytes;
-		if (bytes > n && line.data[bytes - 1] == '\r')
-			bytes--;
-		int r = buf_append(out, line.data + n, bytes - n);
-		if (r == 0 && code.bytes > 0)
-			r = buf_add(out, "\n");
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static int set_code(struct extract *out, const char *runtime, struct span code, size_t indent)
-{
-	static const char end_code[] = "<end_code>";
-	code = trim_lines(code);
-	size_t n = sizeof end_code - 1;
-	if (code.bytes >= n && memcmp(code.data + code.bytes - n, end_code, n) == 0)
-		code.bytes -= n;
-	out->kind = EXTRACT_CODE;
-	out->runtime = runtime;
-	return put_code(&out->text, code, indent);
-}
-
-/* A block of code, or one that the text ends in. @all is all of the reply's text. */
-static int take_block(struct extract *out, struct span all, struct span text, const struct fence *f)
-{
-	struct span code = {text.data + f->begin, f->end - f->begin};
-	out->kept_bytes = (size_t)(text.data - all.data) + f->at;
-	if (!f->is_closed) {
-		code.bytes = text.bytes - f->begin;
-		struct span cut = cut_inventions(code);
-		if (cut.bytes < code.bytes)
-			out->kept_bytes = (size_t)(cut.data + cut.bytes - all.data);
-		code = cut_half_closing(cut, f);
-	}
-	struct span rest = {all.data + out->kept_bytes, all.bytes - out->kept_bytes};
-	out->has_more = trim(rest).bytes > 0;
-	return set_code(out, f->runtime, f->closing ? strip_fence(code) : code, f->indent);
-}
-
-/* {"code": "…", "language": "…"} Returns: 1 when it is one, 0, or negative errno. */
-static int take_json(struct extract *out, const char *data, size_t bytes)
-{
-	static const char *const names[] = {"runtime", "language", "lang"};
-	json_t *call = json_loadb(data, bytes, JSON_DISABLE_EOF_CHECK, NULL);
-	const json_t *code = json_object_get(call, "code");
-	const char *runtime = NULL;
-	for (size_t i = 0; i < ARRAY_LEN(names) && !runtime; i++) {
-		const char *name = json_string_value(json_object_get(call, names[i]));
-		runtime = name ? fence_runtime(name, strlen(name)) : NULL;
-	}
-	struct span s = {json_string_value(code), json_string_length(code)};
-	int r = 0;
-	if (trim(s).bytes > 0) {
-		r = set_code(out, runtime ? runtime : "python", strip_fence(s), 0);
-		r = r < 0 ? r : 1;
-	}
-	json_decref(call);
-	return r;
-}
-
-static int take_call(struct extract *out, const struct reply *reply)
-{
-	for (size_t i = 0; i < reply->n_parts; i++) {
-		const struct part *p = &reply->parts[i];
-		size_t bytes = strlen(p->text);
-		if (p->kind != PART_TOOL_CALL || bytes == 0)
+		if (is_name(line[i]) || line[i] == '.' || line[i] == '*') {
+			size_t n = i;
+			while (n < bytes && (is_name(line[n]) || line[n] == '.' || line[n] == '*'))
+				n++;
+			bool is_word = (n - i == 2 && memcmp(line + i, "as", 2) == 0) ||
+				(n - i == 6 && memcmp(line + i, "import", 6) == 0);
+			if (needs_comma && !is_word)
+				return false;
+			needs_comma = !is_word;
+			n_words++;
+			i = n;
 			continue;
-		int r = take_json(out, p->text, bytes);
-		/* Some send the code itself where its wrapping should be. */
-		if (r == 0 && trim((struct span){p->text, bytes}).data[0] != '{' &&
-			extract_is_python(p->text, bytes))
-			r = set_code(out, "python", (struct span){p->text, bytes}, 0) < 0 ? -ENOMEM
-											  : 1;
-		if (r != 0) {
-			out->call_id = p->id ? p->id : "";
-			return r;
 		}
+		if (!strchr(" \t,();", line[i]))
+			return false;
+		needs_comma = needs_comma && line[i] != ',' && line[i] != ';';
+		i++;
 	}
-	return 0;
+	return n_words > 0;
 }
 
-/* A call written as text: `{"code": …}` or `functions.run_code({"code": …})`. */
-static int take_written_call(struct extract *out, struct span text)
+/* Assigns, calls or indexes: an expression of names up to "=", "(" or "[". */
+static bool is_action(const char *line, size_t bytes)
 {
-	struct span s = trim(text);
-	const char *brace = memchr(s.data, '{', s.bytes);
-	if (!brace)
-		return 0;
-	for (const char *p = s.data; p < brace; p++)
-		if (!isalnum((unsigned char)*p) && !strchr("._( ", *p))
-			return 0;
-	bool is_call = brace == s.data || brace[-1] == '(';
-	return is_call ? take_json(out, brace, (size_t)(s.data + s.bytes - brace)) : 0;
-}
-
-static int take_text(struct extract *out, struct span all, struct span text)
-{
-	struct fence f = FENCE_INIT;
-	if (fence_feed(&f, text.data, text.bytes) < 0 && !f.closing)
-		(void)fence_feed(&f, "\n", 1);
-	f.at = MIN(f.at, text.bytes);
-	if (f.runtime && f.begin < text.bytes)
-		return take_block(out, all, text, &f);
-	int r = take_written_call(out, text);
-	if (r != 0)
-		return r;
-	struct span cut = cut_inventions(text);
-	struct span plain = {text.data + f.plain_begin, f.plain_end - f.plain_begin};
-	out->has_more = cut.bytes < text.bytes;
-	out->kept_bytes = (size_t)(cut.data + cut.bytes - all.data);
-	if (f.has_plain && extract_is_python(plain.data, plain.bytes))
-		return set_code(out, "python", plain, 0);
-	if (extract_is_python(cut.data, cut.bytes))
-		return set_code(out, "python", cut, 0);
-	struct span said = trim(cut);
-	out->kind = said.bytes > 0 ? EXTRACT_TEXT : EXTRACT_NONE;
-	return buf_append(&out->text, said.data, said.bytes);
-}
-
-int extract_reply(struct extract *out, const struct reply *reply)
-{
-	*out = (struct extract){.text = BUF_INIT(EXTRACT_CODE_BYTES)};
-	char *text = reply_text(reply);
-	if (!text)
-		return -ENOMEM;
-	struct span all = {text, strlen(text)};
-	out->kept_bytes = all.bytes;
-	int r = take_call(out, reply);
-	if (r == 0)
-		r = take_text(out, all, skip_thought(all));
-	free(text);
-	return r < 0 ? r : 0;
-}
-
-/* One line of Python: what it can begin with, in the words of its grammar. */
-static const char *const statements[] = {"import ", "from ", "def ", "class ", "for ", "while ",
-	"if ", "elif ", "else:", "try:", "except", "finally:", "with ", "return", "raise ",
-	"async ", "await ", "assert ", "del ", "global ", "pass", "break", "continue", "yield ",
-	"@"};
-/* Those of them that prose begins with, too, end in a colon or have another word. */
-static bool is_statement(struct span s)
-{
-	char last = s.data[s.bytes - 1];
-	for (size_t i = 0; i < ARRAY_LEN(statements); i++) {
-		if (!begins(s, statements[i]))
-			continue;
-		if (i >= 2 && i <= 7)
-			return last == ':';
-		if (i == 1)
-			return memmem(s.data, s.bytes, " import ", 8) != NULL;
-		return last != '.' && last != '?' && last != '!';
-	}
-	return false;
-}
-
-/* "name", "a.b", "a[0]": what can be called or assigned to. Returns: its length. */
-static size_t read_target(struct span s)
-{
-	size_t n = 0;
-	int depth = 0;
-	if (s.bytes == 0 || (!isalpha((unsigned char)*s.data) && *s.data != '_'))
-		return 0;
-	while (n < s.bytes) {
-		unsigned char c = (unsigned char)s.data[n];
-		depth += c == '[' ? 1 : c == ']' ? -1 : 0;
-		if (!isalnum(c) && c != '_' && c != '.' && c != '[' && c != ']' && depth <= 0)
-			break;
-		n++;
-	}
-	return n;
-}
-
-/* An assignment or a call. */
-static bool is_action(struct span s)
-{
-	size_t n = read_target(s);
-	if (n == 0)
+	size_t i = 0;
+	while (i < bytes && (is_name(line[i]) || strchr("., ", line[i])))
+		i++;
+	if (i == 0 || i == bytes || !is_name(line[0]))
 		return false;
-	if (n < s.bytes && s.data[n] == '(')
-		return s.data[s.bytes - 1] != '.';
-	struct span rest = {s.data + n, s.bytes - n};
-	while (begins(rest, ",") || begins(rest, " ")) {
-		rest = trim((struct span){rest.data + 1, rest.bytes - 1});
-		n = read_target(rest);
-		/* Two words are no pair of names. */
-		if (n > 0 && rest.data[-1] != ' ' && rest.data[-1] != ',')
-			return false;
-		if (n > 0 && memchr(s.data, ',', (size_t)(rest.data - s.data)) == NULL)
-			return false;
-		rest.data += n;
-		rest.bytes -= n;
-		if (n == 0)
-			break;
+	bool has_space = memchr(line, ' ', i) != NULL && !memchr(line, ',', i);
+	if (line[i] == '(' || line[i] == '[')
+		return !has_space && line[i - 1] != '.';
+	/* "x = 1", "x += 1"; not "so x == 1" */
+	bool is_one_name = !has_space || (line[i - 1] == ' ' && !memchr(line, ' ', i - 1));
+	return is_one_name &&
+		(line[i] == '=' ||
+			(strchr("+-*/%&|", line[i]) && i + 1 < bytes && line[i + 1] == '='));
+}
+
+/* Begins a block: ends in a colon, and has what tells it from "if you like:". */
+static bool is_compound(const char *line, size_t bytes)
+{
+	static const struct {
+		const char *word;
+		const char *needs[6]; /* one of them; none: nothing */
+	} words[] = {
+		{"def ", {"("}},
+		{"class ", {NULL}},
+		{"for ", {" in "}},
+		{"async ", {"("}},
+		{"with ", {"(", " as "}},
+		{"try", {NULL}},
+		{"else", {NULL}},
+		{"finally", {NULL}},
+		{"except", {NULL}},
+		{"if ", {"=", "<", ">", "(", " in ", "not "}},
+		{"elif ", {"=", "<", ">", "(", " in ", "not "}},
+		{"while ", {"=", "<", ">", "(", "True", "1"}},
+	};
+	if (bytes == 0 || line[bytes - 1] != ':')
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		size_t n = strlen(words[i].word);
+		if (bytes <= n || memcmp(line, words[i].word, n) != 0)
+			continue;
+		bool has_one = !words[i].needs[0] || !memchr(line + n, ' ', bytes - n);
+		for (size_t k = 0; k < ARRAY_LEN(words[i].needs) && words[i].needs[k]; k++)
+			has_one |= memmem(line, bytes, words[i].needs[k],
+					   strlen(words[i].needs[k])) != NULL;
+		return has_one;
 	}
-	static const char *const operators[] = {
-		"=", "+=", "-=", "*=", "/=", "%=", "|=", "&=", ":="};
-	for (size_t i = 0; i < ARRAY_LEN(operators); i++)
-		if (begins(rest, operators[i]) && !begins(rest, "=="))
-			return true;
 	return false;
 }
 
-bool extract_is_python(const char *text, size_t bytes)
+enum line_kind { LINE_PROSE, LINE_NEUTRAL, LINE_CODE };
+
+static enum line_kind judge_line(const char *line, size_t bytes)
 {
-	struct span s = {text, bytes};
-	size_t n_actions = 0;
-	bool is_inside = false; /* of something that brackets or indentation hold together */
-	while (s.bytes > 0) {
-		struct span line = take_line(&s), t = trim(line);
-		bool is_indented = line.bytes > 0 && (*line.data == ' ' || *line.data == '\t');
-		if (t.bytes == 0 || *t.data == '#')
-			continue;
-		bool is_closer = strchr(")]}", *t.data) && is_inside;
-		if ((is_indented || is_closer) && is_inside)
-			continue;
-		bool is_done = is_action(t);
-		if (!is_done && !is_statement(t))
+	if (bytes == 0 || is_blank(line[0]) || strchr("#)]}@\"'", line[0]))
+		return LINE_NEUTRAL;
+	if (bytes > 7 && memcmp(line, "import ", 7) == 0)
+		return is_import_list(line + 7, bytes - 7) ? LINE_CODE : LINE_PROSE;
+	if (bytes > 5 && memcmp(line, "from ", 5) == 0)
+		return memmem(line, bytes, " import ", 8) && is_import_list(line + 5, bytes - 5)
+			? LINE_CODE
+			: LINE_PROSE;
+	return is_compound(line, bytes) || is_action(line, bytes) ? LINE_CODE : LINE_PROSE;
+}
+
+static bool looks_like_code(const struct text *t, size_t at, size_t end)
+{
+	bool has_code = false;
+	while (at < end) {
+		size_t n = MIN(line_end(t, at), end);
+		enum line_kind kind = judge_line(t->data + at, trim_end(t, at, n) - at);
+		if (kind == LINE_PROSE)
 			return false;
-		n_actions += is_done || begins(t, "import ") || begins(t, "from ");
-		is_inside = strchr(":([{,\\", t.data[t.bytes - 1]) != NULL || is_inside;
+		has_code |= kind == LINE_CODE;
+		at = n + 1;
 	}
-	return n_actions > 0;
+	return has_code;
+}
+
+/* ---- blocks ---- */
+
+/* Half of a closing tag at the end was to become one. */
+static size_t without_half_tag(const struct text *t, size_t at, size_t end, const char *close)
+{
+	for (size_t n = MIN(strlen(close) - 1, end - at); n > 0; n--)
+		if (memcmp(t->data + end - n, close, n) == 0)
+			return end - n;
+	return end;
+}
+
+/* The first line of [@at, @end) that a model can only have made up, or @end. */
+static size_t find_made_up(const struct text *t, size_t at, size_t end)
+{
+	for (; at < end; at = next_line(t, at)) {
+		size_t from = skip_blanks(t, at, end);
+		for (size_t i = 0; i < ARRAY_LEN(made_up); i++)
+			if (begins(t, from, made_up[i]))
+				return at;
+		if (line_end(t, at) >= end)
+			break;
+	}
+	return end;
+}
+
+struct fence {
+	char mark;
+	size_t n;
+	size_t info_at, info_end, inside;
+};
+
+static bool read_fence(const struct text *t, size_t at, struct fence *f)
+{
+	size_t end = line_end(t, at), from = at;
+	while (from < end && t->data[from] == ' ' && from - at < INDENT_MAX)
+		from++;
+	size_t n = 0;
+	while (from + n < end && strchr("`~", t->data[from + n]) &&
+		t->data[from + n] == t->data[from])
+		n++;
+	if (n < FENCE_MIN)
+		return false;
+	*f = (struct fence){.mark = t->data[from],
+		.n = n,
+		.info_at = skip_blanks(t, from + n, end),
+		.info_end = trim_end(t, from + n, end),
+		.inside = MIN(end + 1, t->bytes)};
+	f->info_end = MAX(f->info_at, f->info_end);
+	/* `code` within a line is no fence */
+	return f->mark != '`' || !memchr(t->data + f->info_at, '`', f->info_end - f->info_at);
+}
+
+static bool closes(const struct text *t, size_t at, const struct fence *open)
+{
+	struct fence f;
+	return read_fence(t, at, &f) && f.mark == open->mark && f.n >= open->n &&
+		(f.info_at == f.info_end || t->data[f.info_at] == '<'); /* "```<end_code>" */
+}
+
+/* "python", "{python}", "Python title=x": the word, in lower case. */
+static void fence_word(const struct text *t, const struct fence *f, char out[TAG_BYTES])
+{
+	size_t at = f->info_at, n = 0;
+	while (at < f->info_end && strchr("{.[", t->data[at]))
+		at++;
+	while (at < f->info_end && n < TAG_BYTES - 1 && is_name(t->data[at])) {
+		char c = t->data[at++];
+		out[n++] = (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+	}
+	out[n] = '\0';
+}
+
+static void judge_fence(const struct text *t, const struct fence *f, struct block *b)
+{
+	char word[TAG_BYTES];
+	fence_word(t, f, word);
+	if (!word[0]) {
+		b->is_code = looks_like_code(t, b->at, b->end);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(fence_tags); i++) {
+		if (strcmp(word, fence_tags[i].tag) == 0) {
+			b->runtime = fence_tags[i].runtime;
+			b->is_code = b->runtime != NULL;
+		}
+	}
+}
+
+static bool take_fence(const struct text *t, size_t at, size_t limit, struct block *b)
+{
+	struct fence f;
+	if (!read_fence(t, at, &f))
+		return false;
+	*b = (struct block){.at = MIN(f.inside, limit)};
+	size_t line = b->at;
+	while (line < limit && !closes(t, line, &f))
+		line = next_line(t, line);
+	b->is_closed = line < limit && closes(t, line, &f);
+	b->end = b->is_closed ? line : find_made_up(t, b->at, limit);
+	b->next = b->is_closed ? next_line(t, line) : limit;
+	if (!b->is_closed)
+		b->end = without_half_tag(t, b->at, b->end, "\n```");
+	judge_fence(t, &f, b);
+	return true;
+}
+
+static size_t find(const struct text *t, size_t at, const char *word)
+{
+	const char *found = memmem(t->data + at, t->bytes - at, word, strlen(word));
+	return found ? (size_t)(found - t->data) : t->bytes;
+}
+
+/* What stands in a tag may stand in a fence there once more. */
+static void unwrap(const struct text *t, struct block *b)
+{
+	struct block inner;
+	size_t at = skip_white(t, b->at, b->end);
+	while (at > b->at && t->data[at - 1] != '\n')
+		at--;
+	if (at >= b->end || !take_fence(t, at, b->end, &inner))
+		return;
+	b->runtime = inner.runtime ? inner.runtime : b->runtime;
+	b->at = inner.at;
+	b->end = MIN(inner.end, b->end);
+	if (!b->is_closed && inner.is_closed) {
+		b->is_closed = true;
+		b->next = inner.next;
+	}
+}
+
+static bool take_tag(const struct text *t, size_t at, struct block *b)
+{
+	size_t from = skip_blanks(t, at, t->bytes);
+	for (size_t i = 0; i < ARRAY_LEN(tags); i++) {
+		if (!begins(t, from, tags[i].open))
+			continue;
+		size_t inside = from + strlen(tags[i].open), close = find(t, inside, tags[i].close);
+		*b = (struct block){
+			.runtime = tags[i].runtime, .at = inside, .end = close, .is_code = true};
+		b->is_closed = close < t->bytes;
+		b->next = b->is_closed ? close + strlen(tags[i].close) : t->bytes;
+		if (!b->is_closed) {
+			b->end = find_made_up(t, inside, t->bytes);
+			b->end = without_half_tag(t, inside, b->end, tags[i].close);
+		}
+		unwrap(t, b);
+		return true;
+	}
+	return false;
+}
+
+/* ---- the whole ---- */
+
+/* Behind the thoughts in front; the end when there is nothing else. */
+static size_t skip_thoughts(const struct text *t)
+{
+	static const char *const thoughts[][2] = {
+		{"<think>", "</think>"}, {"<thinking>", "</thinking>"}};
+	size_t at = skip_white(t, 0, t->bytes);
+	for (size_t i = 0; i < ARRAY_LEN(thoughts); i++) {
+		if (!begins(t, at, thoughts[i][0]))
+			continue;
+		size_t close = find(t, at, thoughts[i][1]);
+		return close == t->bytes ? close : close + strlen(thoughts[i][1]);
+	}
+	return 0;
+}
+
+static void take(const struct text *t, const struct block *b, struct extract *out)
+{
+	size_t at = b->at;
+	/* An empty first line is not the program's; its indentation is. */
+	while (at < b->end && skip_blanks(t, at, b->end) < b->end &&
+		strchr("\r\n", t->data[skip_blanks(t, at, b->end)]))
+		at = MIN(next_line(t, at), b->end);
+	*out = (struct extract){.kind = EXTRACT_CODE,
+		.runtime = b->runtime,
+		.code_at = at,
+		.code_bytes = trim_end(t, at, b->end) - at,
+		.is_closed = b->is_closed,
+		.end = b->is_closed ? b->next : b->end};
+	if (out->code_bytes == 0)
+		*out = (struct extract){.kind = EXTRACT_NOTHING, .end = out->end};
+}
+
+void extract_code(const char *text, size_t bytes, struct extract *out)
+{
+	const struct text t = {text, bytes};
+	struct block b;
+	bool has_code = false;
+	size_t begin = skip_thoughts(&t);
+	*out = (struct extract){.kind = EXTRACT_TEXT, .end = bytes};
+	for (size_t at = begin; at < bytes;) {
+		if (!take_tag(&t, at, &b) && !take_fence(&t, at, bytes, &b)) {
+			at = next_line(&t, at);
+			continue;
+		}
+		if (b.is_code && has_code)
+			out->n_more++;
+		else if (b.is_code)
+			take(&t, &b, out);
+		has_code |= b.is_code;
+		at = MAX(b.next, at + 1);
+	}
+	if (has_code)
+		return;
+	begin = skip_white(&t, begin, bytes);
+	if (begin == bytes) {
+		out->kind = EXTRACT_NOTHING;
+	} else if (looks_like_code(&t, begin, bytes)) {
+		b = (struct block){.at = begin, .end = bytes, .next = bytes};
+		take(&t, &b, out);
+	}
+}
+
+bool extract_is_whole(const char *text, size_t bytes)
+{
+	struct extract found;
+	extract_code(text, bytes, &found);
+	return found.kind == EXTRACT_CODE && found.is_closed;
 }

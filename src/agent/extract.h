@@ -1,40 +1,37 @@
-/* What a model wants to have run. No system call. SPDX-License-Identifier: Apache-2.0 */
+/* The code in what a model wrote. No system calls. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "agent/reply.h"
-
-#include "base/buf.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 enum extract_kind {
-	EXTRACT_NONE, /* it said nothing */
+	EXTRACT_NOTHING, /* white space, or thoughts only */
+	EXTRACT_TEXT,	 /* no code: what it says may be its answer */
 	EXTRACT_CODE,
-	EXTRACT_TEXT, /* no code: what it says may be the answer */
 };
 
-enum { EXTRACT_CODE_BYTES = 4 << 20 };
-
-/* Done with extract_done(). */
+/* Places are bytes of the text. */
 struct extract {
 	enum extract_kind kind;
-	const char *runtime; /* "python", "javascript", "sql", "shell" */
-	struct buf text;     /* the code; or the text, without reasoning and invented results */
-	size_t kept_bytes;   /* of the reply's text, up to the end of the code: what to remember */
-	bool has_more; /* something followed, and was dropped: more blocks, invented results */
-	const char *call_id; /* of the tool call that it was, borrowed from the reply; or NULL */
+	const char *runtime; /* static; NULL: not said */
+	size_t code_at, code_bytes;
+	bool is_closed; /* the end of the code was written too */
+	size_t end; /* what counts of the text: what a model writes behind its code, it invented */
+	unsigned n_more; /* blocks of code behind the first, which are not taken */
 };
 
 /*
- * Find the first piece of code in what a model answered.
+ * Find the first block of code.
  *
- * Shape:   in this order: a call of a tool with a parameter `code`; a block that agent/fence.h
- * finds, whole or to the end of the text; {"code": …} as text; a fence of no language, or all of
- * the text, when it looks like Python. What stands in <think> at the beginning does not count.
- *          Without an end of its own, code ends where a line begins with "Observation:" or the
- * like. Limits:  EXTRACT_CODE_BYTES. Owns:    extract_done(), also after a failure. Returns: 0;
- * -E2BIG, -ENOMEM.
+ * Shape:   a fence of backticks or tildes with the tag of a runtime, or without tag around what
+ *          looks like code; <execute>, <execute_python>, <execute_ipython>, <execute_bash>,
+ *          <execute_javascript>, <execute_sql>, <code>, <run_code> at the start of a line, with or
+ *          without a fence inside; or a text that is nothing but Python. Thoughts in front
+ *          (<think>…</think>) are skipped. A block that does not end goes to the end of the text,
+ *          without half a closing tag, and not into an observation that was made up.
+ * Source:  the fences are those of CommonMark 0.31, section 4.5.
  */
-int extract_reply(struct extract *out, const struct reply *reply);
-void extract_done(struct extract *e);
+void extract_code(const char *text, size_t bytes, struct extract *out);
 
-/* Does it look like Python rather than prose: no line that is none, and one that does something. */
-bool extract_is_python(const char *text, size_t bytes);
+/* Is the first block whole, so that no more of the text need be waited for? */
+bool extract_is_whole(const char *text, size_t bytes);

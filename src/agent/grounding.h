@@ -1,41 +1,43 @@
-/* Does every number of a text come from what was computed? No system call. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Do the numbers of a text come from what was shown before? No system calls.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
+#include <sys/types.h>
 
-enum { GROUNDING_NUMBERS_MAX = 1 << 20, GROUNDING_LONG_MAX = 1 << 16 };
+enum { GROUNDING_NUMBERS_MAX = 1000000 };
 
-/* The numbers of values and outputs. Done with grounding_done(). */
-struct grounding {
-	double *values;
-	uint64_t *longs; /* digits of numbers that no double holds */
-	size_t n_values, room, n_longs;
-	bool is_sorted;
-	bool is_full; /* there were more than are kept: what is not found may have been among them
-		       */
-};
+struct grounding;
 
-/* A place in the text whose number comes from nowhere. */
-struct grounding_gap {
+/* Owns: the caller ends it with grounding_free(). Returns: NULL without memory. */
+struct grounding *grounding_new(void);
+void grounding_free(struct grounding *g);
+
+/*
+ * Remember every number of @text: a value, an output, the task itself. Those of dates count as
+ * well, here.
+ * Limits:  the first GROUNDING_NUMBERS_MAX; is_full() from then on.
+ * Returns: 0, -ENOMEM.
+ */
+int grounding_add(struct grounding *g, const char *text, size_t bytes);
+bool grounding_is_full(const struct grounding *g);
+
+/* A number, where it stands in the text. */
+struct grounding_miss {
 	size_t at, bytes;
 };
 
-void grounding_done(struct grounding *g);
-
 /*
- * Take in what a step printed or gave, or what the user wrote: each number of it, in every way it
- * can be read. Limits:  GROUNDING_NUMBERS_MAX; then is_full. Returns: 0, -ENOMEM.
- */
-int grounding_add(struct grounding *g, const char *text, size_t bytes);
-
-/*
- * Look at each number of @text that says how much of something: it is grounded when a number that
- * was taken in rounds to it, in one of the ways to read it. A number without a sign may come from
- * one below zero: "a loss of 5". Code between fences does not count. Returns: how many are not
- * grounded; the first @max of them in @gaps.
+ * The numbers of @text that none of the remembered ones is, or rounds to.
+ *
+ * Shape:   digits in groups of three ("1,234.5", "1 234.5", "1'234.5"), decimals, exponents, a
+ * sign, a currency or unit beside them; "12 %" is 12 or 0.12; "1.2 million", "3k", "$4.5bn" are
+ *          what they say; "about 1,200" rounds to its last digit that is no zero. The sign does not
+ *          count: what fell by 3 rose by -3.
+ *          Not looked at: dates, times, versions, digits within words, numbers of lists and of
+ *          headings ("1. First", "Step 2").
+ * Returns: how many; the first @n_max of them are in @out.
  */
 size_t grounding_check(struct grounding *g, const char *text, size_t bytes,
-	struct grounding_gap *gaps, size_t max);
+	struct grounding_miss *out, size_t n_max);

@@ -2,24 +2,24 @@
  * Apache-2.0 */
 #pragma once
 
-#include "api/event.h"
 #include "api/operation.h"
+#include "api/runs.h"
 #include "session/history.h"
 #include "session/registry.h"
 
 struct operation_call {
+	/* As the caller sees the engine: what another principal has is not in its registry. */
 	const struct operation_context *context;
+	struct operation_context seen;
 	const struct operation *op;
 	json_t *params;
 	struct operation_listener listener;
 	struct operation_call **slot;
 
-	/* a step */
-	struct registry_watch watch;
-	struct event_rest rest[2];
-	unsigned n_cancels; /* asked for before the step began */
-	bool has_started;
-	char *session; /* the one to interrupt; of engine.doctor, the one to end */
+	/* Of one that can be given up: it answers then. */
+	void (*cancel)(struct operation_call *call);
+	struct waiter waiter;
+	char *session; /* engine.doctor: the one to end */
 	json_t *kept;  /* engine.doctor: what was found so far */
 };
 
@@ -33,23 +33,6 @@ void call_give(struct operation_call *call, json_t *result, const struct err *er
 /* Tell an event, whose reference is taken; NULL is nothing. */
 void call_event(struct operation_call *call, json_t *event);
 
-/* The `start` of every row. */
-void call_session_create(struct operation_call *call);
-void call_session_list(struct operation_call *call);
-void call_session_get(struct operation_call *call);
-void call_session_branch(struct operation_call *call);
-void call_session_undo(struct operation_call *call);
-void call_session_close(struct operation_call *call);
-void call_session_log(struct operation_call *call);
-void call_session_graph(struct operation_call *call);
-void call_session_export(struct operation_call *call);
-void call_step_run(struct operation_call *call);
-void call_step_interrupt(struct operation_call *call);
-void call_step_complete(struct operation_call *call);
-void call_file_read(struct operation_call *call);
-void call_file_write(struct operation_call *call);
-void call_file_list(struct operation_call *call);
-void call_file_remove(struct operation_call *call);
-void call_replay_run(struct operation_call *call);
-void call_engine_info(struct operation_call *call);
-void call_engine_doctor(struct operation_call *call);
+/* The rows, beside what carries them out. */
+extern const struct operation_family session_family, step_family, file_family, template_family,
+	plan_family, replay_family, engine_family;

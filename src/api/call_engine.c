@@ -1,19 +1,23 @@
 /* Operations on the engine itself. SPDX-License-Identifier: Apache-2.0 */
 #include "api/call.h"
+#include "api/call_order.h"
 #include "api/doctor.h"
+#include "api/rows.h"
+#include "api/schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-void call_engine_info(struct operation_call *call)
+static void start_info(struct operation_call *call)
 {
 	struct err err = {0};
 	json_t *list = registry_list(call->context->registry, &err);
 	json_t *names = json_array();
-	for (size_t i = 0; i < operation_n; i++)
-		(void)json_array_append_new(names, json_string(operation_table[i].name));
+	const struct operation *op;
+	for (size_t i = 0; (op = operation_at(i)); i++)
+		(void)json_array_append_new(names, json_string(op->name));
 	json_t *info = json_pack("{s:s, s:s, s:i, s:i, s:s, s:i, s:o}", "name", "retort", "version",
 		call->context->version, "schema", 1, "pid", (int)getpid(), "runtimes",
 		order_runtimes(), "sessions",
@@ -61,7 +65,7 @@ static void on_created(void *arg, const json_t *result, const struct err *err)
 	registry_run(call->context->registry, &req, on_looked, call);
 }
 
-void call_engine_doctor(struct operation_call *call)
+static void start_doctor(struct operation_call *call)
 {
 	const struct registry_create req = {
 		.order = {.limits = order_default_limits()}, .is_fresh = true};
@@ -74,3 +78,72 @@ void call_engine_doctor(struct operation_call *call)
 	}
 	registry_create(call->context->registry, &req, on_created, call);
 }
+
+static void start_operations(struct operation_call *call)
+{
+	struct err err = {0};
+	json_t *all = schema_operations();
+	if (!all)
+		(void)err_set(&err, ERR_NO_MEMORY, "no memory for the table");
+	call_give(call, all, &err);
+}
+
+/* ---- the rows ---- */
+
+static const struct param info_rows[] = {
+	GIVES("name", PARAM_TEXT, "retort"),
+	GIVES("version", PARAM_TEXT, "its version"),
+	GIVES("schema", PARAM_COUNT, "of the records: 1"),
+	GIVES("pid", PARAM_COUNT, "of the engine"),
+	GIVES("runtimes", PARAM_TEXT, "the languages, with commas between"),
+	GIVES("sessions", PARAM_COUNT, "how many the caller has"),
+	GIVES("operations", PARAM_TEXTS, "the names of all operations"),
+};
+static const struct param check_rows[] = {
+	GIVES("name", PARAM_TEXT, "what is looked at"),
+	{"state", PARAM_CHOICE, NEEDED, .choices = "ok|weak|missing",
+		.help = "whether this host has it"},
+	GIVES("what", PARAM_TEXT, "what was found"),
+	MAY_GIVE("instead", PARAM_TEXT, "what is used"),
+	MAY_GIVE("hint", PARAM_TEXT, "how to get it"),
+};
+static const struct param doctor_rows[] = {
+	GIVES("ok", PARAM_FLAG, "nothing that is needed is missing"),
+	{"checks", PARAM_OBJECTS, NEEDED, FIELDS(check_rows), .help = "in the order of looking"},
+	{"limits", PARAM_OBJECT, .fields = order_enforced_rows, .n_fields = ORDER_N_LIMIT_ROWS,
+		.help = "what a box is bounded by, and what enforces that"},
+};
+static const struct param described_rows[] = {
+	GIVES("name", PARAM_TEXT, "what to call it by"),
+	GIVES("summary", PARAM_TEXT, "what it does"),
+	{"params", PARAM_OBJECT, NEEDED, .help = "JSON Schema of what it takes"},
+	{"result", PARAM_OBJECT, NEEDED, .help = "JSON Schema of what it gives"},
+	{"label", PARAM_CHOICE, NEEDED, .choices = "engine|caller|program",
+		.help = "who wrote what it gives; program: untrusted"},
+	MAY_GIVE("limits", PARAM_TEXT, "what is bounded"),
+	{"bounds", PARAM_MAP, NEEDED, .help = "how long texts and lists may be, by parameter"},
+	GIVES("errors", PARAM_TEXTS, "codes it can fail with"),
+	GIVES("events", PARAM_FLAG, "it tells events while it runs"),
+	{"example", PARAM_OBJECT, NEEDED, .help = "parameters that work"},
+	{"answer", PARAM_OBJECT, NEEDED, .help = "a part of what they give"},
+};
+static const struct param operations_rows[] = {
+	{"operations", PARAM_OBJECTS, NEEDED, FIELDS(described_rows), .help = "in order"},
+};
+
+static const struct operation rows[] = {
+	{"engine.info", "Tell of the engine", RESULT(info_rows), .label = OPERATION_ENGINE,
+		.example = "{}", .answer = "{'name': 'retort', 'schema': 1}", .start = start_info},
+	{"engine.operations", "Describe every operation", RESULT(operations_rows),
+		.label = OPERATION_ENGINE, .example = "{}",
+		.answer =
+			"{'operations': [{'name': 'session.create', 'summary': 'Make a session'}]}",
+		.start = start_operations},
+	{"engine.doctor", "Say what this host can enforce", RESULT(doctor_rows),
+		.label = OPERATION_ENGINE,
+		.limits = "A box is made for it, and ended. Not for holders of a token.",
+		.is_for_operator = true, .errors = "denied", .example = "{}",
+		.answer = "{'checks': [{'name': 'kernel', 'state': 'ok'}]}", .start = start_doctor},
+};
+
+const struct operation_family engine_family = FAMILY(rows);

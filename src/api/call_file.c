@@ -1,6 +1,7 @@
 /* Operations on the files of a workspace. SPDX-License-Identifier: Apache-2.0 */
 #include "api/base64.h"
 #include "api/call.h"
+#include "api/rows.h"
 
 #include <string.h>
 
@@ -24,7 +25,7 @@ static void list(void *arg, const json_t *none, const struct err *wrong)
 		&err);
 }
 
-void call_file_list(struct operation_call *call)
+static void start_list(struct operation_call *call)
 {
 	registry_await_box(call->context->registry, text(call, "session"), list, call);
 }
@@ -45,12 +46,12 @@ static void give_content(void *arg, const json_t *none, const struct err *wrong)
 		&err);
 }
 
-void call_file_read(struct operation_call *call)
+static void start_read(struct operation_call *call)
 {
 	registry_await_box(call->context->registry, text(call, "session"), give_content, call);
 }
 
-void call_file_write(struct operation_call *call)
+static void start_write(struct operation_call *call)
 {
 	const json_t *content = param_get(call->params, "content");
 	bool is_base64 = strcmp(param_text(call->params, "encoding", "utf-8"), "base64") == 0;
@@ -67,12 +68,85 @@ void call_file_write(struct operation_call *call)
 		data = buf_str(&raw);
 		bytes = raw.bytes;
 	}
-	registry_file_write(call->context->registry, text(call, "session"), text(call, "path"),
-		data, bytes, call_done, call);
+	const struct registry_file file = {text(call, "session"), text(call, "path"), data, bytes};
+	registry_file_write(call->context->registry, &file, call_done, call);
 }
 
-void call_file_remove(struct operation_call *call)
+static void start_remove(struct operation_call *call)
 {
 	registry_file_remove(call->context->registry, text(call, "session"), text(call, "path"),
 		call_done, call);
 }
+
+/* ---- the rows ---- */
+
+#define FILE_PATH                                                                                  \
+	{                                                                                          \
+		.name = "path", .type = PARAM_TEXT, NEEDED, .min = 1, .max = PATH_BYTES,           \
+		.help = "path in the workspace, relative to it"                                    \
+	}
+
+static const struct param session_rows[] = {SESSION};
+static const struct param read_rows[] = {
+	SESSION,
+	FILE_PATH,
+	{"offset", PARAM_COUNT, false, 0, INT64_MAX, .fallback = "0", .help = "first byte"},
+	{"limit", PARAM_COUNT, false, 1, READ_BYTES, .fallback = "16777216",
+		.help = "bytes at most"},
+};
+static const struct param write_rows[] = {
+	SESSION,
+	FILE_PATH,
+	{"content", PARAM_DATA, true, .help = "what the file holds from now on"},
+	{"encoding", PARAM_CHOICE, .choices = "utf-8|base64", .fallback = "utf-8",
+		.help = "how content is written"},
+};
+static const struct param file_rows[] = {SESSION, FILE_PATH};
+
+static const struct param one_file_rows[] = {
+	GIVES("path", PARAM_TEXT, "relative to the workspace"),
+	GIVES("size", PARAM_COUNT, "bytes"),
+	GIVES("mime", PARAM_TEXT, "what it seems to be, by its name"),
+	GIVES("modified_ms", PARAM_COUNT, "when: milliseconds since 1970"),
+};
+static const struct param files_rows[] = {
+	{"files", PARAM_OBJECTS, NEEDED, FIELDS(one_file_rows), .help = "regular files"},
+	MAY_GIVE("truncated", PARAM_FLAG, "there are more"),
+};
+static const struct param content_rows[] = {
+	GIVES("path", PARAM_TEXT, "as it was asked for"),
+	GIVES("content", PARAM_DATA, "its bytes, as encoding says"),
+	{"encoding", PARAM_CHOICE, NEEDED, .choices = "utf-8|base64",
+		.help = "base64 when the bytes are no UTF-8 text"},
+	GIVES("size", PARAM_COUNT, "bytes of the whole file"),
+	GIVES("offset", PARAM_COUNT, "where the content begins"),
+};
+static const struct param changed_rows[] = {
+	GIVES("path", PARAM_TEXT, "as it was asked for"),
+	MAY_GIVE("step", PARAM_TEXT, "the step that the change is in the session's history"),
+};
+
+static const struct operation rows[] = {
+	{"file.list", "List the files of a workspace", ROWS(session_rows), RESULT(files_rows),
+		.label = OPERATION_PROGRAM, .errors = "not_found|busy|gone|box",
+		.example = "{'session': 'demo'}",
+		.answer = "{'files': [{'path': 'notes.txt', 'size': 6, 'mime': 'text/plain'}]}",
+		.start = start_list},
+	{"file.read", "Read a file of a workspace", ROWS(read_rows), RESULT(content_rows),
+		.label = OPERATION_PROGRAM, .limits = "16 MiB at once.",
+		.errors = "not_found|access|busy|gone|box",
+		.example = "{'session': 'demo', 'path': 'notes.txt'}",
+		.answer = "{'content': 'hello\\n', 'encoding': 'utf-8', 'size': 6}",
+		.start = start_read},
+	{"file.write", "Write a file of a workspace", ROWS(write_rows), RESULT(changed_rows),
+		.label = OPERATION_ENGINE, .limits = "64 MiB at once; a message has 64 MiB in all.",
+		.errors = "not_found|access|limit|no_space|gone|box",
+		.example = "{'session': 'demo', 'path': 'data/in.csv', 'content': 'a,b\\n1,2\\n'}",
+		.answer = "{'path': 'data/in.csv'}", .start = start_write},
+	{"file.remove", "Remove a file of a workspace", ROWS(file_rows), RESULT(changed_rows),
+		.label = OPERATION_ENGINE, .errors = "not_found|access|gone|box",
+		.example = "{'session': 'demo', 'path': 'notes.txt'}",
+		.answer = "{'path': 'notes.txt'}", .start = start_remove},
+};
+
+const struct operation_family file_family = FAMILY(rows);

@@ -1,5 +1,7 @@
 /* Operations on sessions. SPDX-License-Identifier: Apache-2.0 */
 #include "api/call.h"
+#include "api/call_order.h"
+#include "api/rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,154 +12,37 @@ static const char *session_of(const struct operation_call *call)
 	return param_text(call->params, "session", "");
 }
 
-/* ---- session.create: the order, as JSON says it ---- */
-
-struct pieces {
-	struct volume *volumes;
-	size_t n_volumes;
-	char **env;
-	size_t n_env;
-	const char **preload;
-};
-
-static void pieces_done(struct pieces *p)
+static void start_create(struct operation_call *call)
 {
-	for (size_t i = 0; i < p->n_env; i++)
-		free(p->env[i]);
-	free(p->env);
-	free(p->volumes);
-	free(p->preload);
-}
-
-static int take_volumes(struct pieces *p, const json_t *volumes)
-{
-	size_t n = json_array_size(volumes);
-	p->volumes = calloc(n + 1, sizeof *p->volumes);
-	if (!p->volumes)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		const json_t *row = json_array_get(volumes, i);
-		p->volumes[i] = (struct volume){.src = param_text(row, "src", ""),
-			.dst = param_text(row, "dst", ""),
-			.is_writable = strcmp(param_text(row, "mode", "ro"), "rw") == 0};
-	}
-	p->n_volumes = n;
-	return 0;
-}
-
-static int take_env(struct pieces *p, const json_t *env)
-{
-	const char *name;
-	json_t *value;
-	p->env = calloc(json_object_size(env) + 1, sizeof *p->env);
-	if (!p->env)
-		return -1;
-	json_object_foreach((json_t *)(uintptr_t)env, name, value)
-	{
-		if (asprintf(&p->env[p->n_env], "%s=%s", name, json_string_value(value)) < 0)
-			return -1;
-		p->n_env++;
-	}
-	return 0;
-}
-
-static int take_preload(struct pieces *p, const json_t *preload)
-{
-	size_t n = json_array_size(preload);
-	p->preload = calloc(n + 1, sizeof *p->preload);
-	for (size_t i = 0; p->preload && i < n; i++)
-		p->preload[i] = json_string_value(json_array_get(preload, i));
-	return p->preload ? 0 : -1;
-}
-
-static struct limits limits_of(const json_t *given)
-{
-	static const char *const names[LIMIT_END_] = {
-#define X(name, value, what) [LIMIT_##name] = #name,
-		LIMITS(X)
-#undef X
-	};
-	struct limits limits = order_default_limits();
-	for (int i = 0; i < LIMIT_END_; i++)
-		limits.value[i] = param_count(given, names[i], limits.value[i]);
-	const json_t *cpus = param_get(given, "cpus");
-	if (cpus)
-		limits.value[LIMIT_cpu_milli] = (uint64_t)(json_number_value(cpus) * 1000 + 0.5);
-	return limits;
-}
-
-/* What cannot be a name of a variable, or cannot be told from one. */
-static int check_env(const json_t *env, struct err *err)
-{
-	const char *name;
-	json_t *value;
-	json_object_foreach((json_t *)(uintptr_t)env, name, value)
-	{
-		if (name[0] && !strchr(name, '='))
-			continue;
-		(void)err_set(err, ERR_USAGE, "env: \"%.60s\" is no name", name);
-		return err_hint(err, "name it without =, and not empty");
-	}
-	return 0;
-}
-
-void call_session_create(struct operation_call *call)
-{
-	const json_t *params = call->params;
-	struct pieces p = {0};
+	struct call_order order;
 	struct err err;
-	int r = check_env(param_get(params, "env"), &err);
-	if (r == 0 &&
-		(take_volumes(&p, param_get(params, "volumes")) < 0 ||
-			take_env(&p, param_get(params, "env")) < 0 ||
-			take_preload(&p, param_get(params, "preload")) < 0))
-		r = err_set(&err, ERR_NO_MEMORY, "no memory for a session");
-	const struct registry_create req = {
-		.order = {.runtime = param_text(params, "runtime", NULL),
-			.volumes = p.volumes,
-			.n_volumes = p.n_volumes,
-			.workspace = param_text(params, "workspace", NULL),
-			.rootfs = param_text(params, "rootfs", NULL),
-			.interpreter = param_text(params, "python", NULL),
-			.env = (const char *const *)p.env,
-			.n_env = p.n_env,
-			.limits = limits_of(param_get(params, "limits")),
-			.has_seed = param_get(params, "seed") != NULL,
-			.seed = param_count(params, "seed", 0),
-			.has_time = param_get(params, "time") != NULL,
-			.time_ns = (int64_t)(json_number_value(param_get(params, "time")) * 1e9)},
-		.name = param_text(params, "name", NULL),
-		.preload = p.preload && p.preload[0] ? p.preload : NULL,
-		.is_fresh = param_flag(params, "fresh")};
-	if (r < 0)
+	if (call_order_read(&order, call->params, &err) < 0)
 		call_fail(call, &err);
 	else
-		registry_create(call->context->registry, &req, call_done, call);
-	pieces_done(&p);
+		registry_create(call->context->registry, &order.create, call_done, call);
+	call_order_done(&order);
 }
 
-/* ---- the rest ---- */
-
-void call_session_list(struct operation_call *call)
+static void start_list(struct operation_call *call)
 {
 	struct err err = {0};
 	call_give(call, registry_list(call->context->registry, &err), &err);
 }
 
-void call_session_get(struct operation_call *call)
+static void start_get(struct operation_call *call)
 {
 	struct err err = {0};
 	call_give(call, registry_get(call->context->registry, session_of(call), &err), &err);
 }
 
-void call_session_branch(struct operation_call *call)
+static void start_branch(struct operation_call *call)
 {
 	registry_branch(call->context->registry, session_of(call),
 		param_text(call->params, "name", NULL), param_flag(call->params, "force"),
 		call_done, call);
 }
 
-void call_session_undo(struct operation_call *call)
+static void start_undo(struct operation_call *call)
 {
 	const char *to = param_text(call->params, "to", NULL);
 	struct err err;
@@ -171,12 +56,12 @@ void call_session_undo(struct operation_call *call)
 	registry_undo(call->context->registry, session_of(call), count, to, call_done, call);
 }
 
-void call_session_close(struct operation_call *call)
+static void start_close(struct operation_call *call)
 {
 	registry_end(call->context->registry, session_of(call), call_done, call);
 }
 
-void call_session_log(struct operation_call *call)
+static void start_log(struct operation_call *call)
 {
 	struct err err = {0};
 	call_give(call,
@@ -185,13 +70,13 @@ void call_session_log(struct operation_call *call)
 		&err);
 }
 
-void call_session_graph(struct operation_call *call)
+static void start_graph(struct operation_call *call)
 {
 	struct err err = {0};
 	call_give(call, registry_graph(call->context->registry, &err), &err);
 }
 
-void call_session_export(struct operation_call *call)
+static void start_export(struct operation_call *call)
 {
 	struct err err = {0};
 	char *text = NULL;
@@ -209,3 +94,141 @@ void call_session_export(struct operation_call *call)
 	free(text);
 	call_give(call, result, &err);
 }
+
+/* ---- the rows ---- */
+
+static const struct param create_rows[] = {SESSION_NAME, ORDER_ROWS,
+	{"fresh", PARAM_FLAG, .fallback = "false", .help = "start without a template"},
+	{"ttl_ms", PARAM_COUNT, false, 1, TIME_MS,
+		.help = "how long it may live, whatever runs in it; else as the engine has it"},
+	{"idle_ms", PARAM_COUNT, false, 1, TIME_MS,
+		.help = "how long it may be unused; else as the engine has it"}};
+
+static const struct param session_rows[] = {SESSION};
+static const struct param log_rows[] = {
+	SESSION,
+	{"all", PARAM_FLAG, .fallback = "false", .help = HELP_LOG_ALL},
+};
+static const struct param branch_rows[] = {
+	SESSION,
+	SESSION_NAME,
+	{"force", PARAM_FLAG, .fallback = "false",
+		.help = "end processes of the session's own, which cannot come along"},
+};
+static const struct param undo_rows[] = {
+	SESSION,
+	{"count", PARAM_COUNT, false, 1, UNDO_MAX, .fallback = "1", .help = "steps to go back"},
+	{"to", PARAM_TEXT, false, 1, SESSION_BYTES, .help = HELP_UNDO_TO},
+};
+
+#define ABOUT_SESSION                                                                              \
+	GIVES_SESSION, MAY_GIVE("name", PARAM_TEXT, "its name, if it has one"),                    \
+		MAY_GIVE("owner", PARAM_TEXT, "whose it is, for the one who runs the engine"),     \
+		MAY_GIVE("parent", PARAM_TEXT, "the session it is a branch of"),                   \
+		GIVES("runtime", PARAM_TEXT, "its language"),                                      \
+		GIVES("state", PARAM_TEXT,                                                         \
+			"opening, idle, working or closing; stored when only "                     \
+			"the journal has it; open in a graph; closed"),                            \
+		GIVES("head", PARAM_TEXT, "the step it stands at; empty before the first"),        \
+		GIVES("steps", PARAM_COUNT, "steps from its beginning to the head"),               \
+		GIVES("created_ms", PARAM_COUNT, "when it was made: milliseconds since 1970"),     \
+		MAY_GIVE("ttl_ms", PARAM_COUNT, "how long it may live"),                           \
+		MAY_GIVE("idle_ms", PARAM_COUNT, "how long it may be unused"),                     \
+		MAY_GIVE("expires_ms", PARAM_COUNT, "when it ends if nothing is done in it"),      \
+		MAY_GIVE("ended", PARAM_TEXT, "why the engine ended it"),                          \
+		MAY_GIVE("outcome", PARAM_TEXT,                                                    \
+			"replayed or diverged, when its state was rebuilt from the journal"),      \
+		MAY_GIVE("difference", PARAM_TEXT, "how it diverged")
+
+static const struct param about_rows[] = {ABOUT_SESSION};
+static const struct param list_rows[] = {
+	{"sessions", PARAM_OBJECTS, NEEDED, FIELDS(about_rows), .help = "the sessions"},
+};
+static const struct param undone_rows[] = {
+	GIVES_SESSION,
+	GIVES("head", PARAM_TEXT, "the step it stands at now; empty: none"),
+	{"outcome", PARAM_CHOICE, NEEDED, .choices = "rolled_back|replayed|diverged",
+		.help = "its state came from a checkpoint; or its steps were run again, and "
+			"gave the same, or not"},
+	MAY_GIVE("difference", PARAM_TEXT, "how it diverged"),
+	MAY_GIVE("files_lost", PARAM_TEXTS, "files that could not be put back"),
+};
+static const struct param step_rows[] = {
+	GIVES_STEP,
+	GIVES("parent", PARAM_TEXT, "the step before; empty: none"),
+	GIVES_SESSION,
+	GIVES("runtime", PARAM_TEXT, "its language"),
+	GIVES("status", PARAM_TEXT, "how it ended: ok, error, timeout, oom, killed, denied"),
+	GIVES("outcome", PARAM_TEXT, "what became of the state: committed, rolled_back, …"),
+	GIVES("code", PARAM_DATA, "the program text"),
+	GIVES("created_ms", PARAM_COUNT, "when: milliseconds since 1970"),
+	GIVES("seq", PARAM_COUNT, "its number in the journal"),
+	MAY_GIVE("on_path", PARAM_FLAG, "it leads to the head"),
+};
+static const struct param logged_rows[] = {
+	GIVES_SESSION,
+	GIVES("head", PARAM_TEXT, "the step it stands at"),
+	{"steps", PARAM_OBJECTS, NEEDED, FIELDS(step_rows), .help = "newest first"},
+	MAY_GIVE("truncated", PARAM_FLAG, "there are more, older ones"),
+};
+static const struct param graph_rows[] = {
+	{"steps", PARAM_OBJECTS, NEEDED, FIELDS(step_rows), .help = "newest first"},
+	{"heads", PARAM_OBJECTS, NEEDED, FIELDS(about_rows), .help = "the sessions"},
+	MAY_GIVE("truncated", PARAM_FLAG, "there are more, older ones"),
+};
+static const struct param exported_rows[] = {
+	GIVES("record", PARAM_DATA, "lines of JSON, for replay.run and `retort replay`"),
+};
+
+static const struct operation rows[] = {
+	{"session.create", TEXT_CREATE, ROWS(create_rows), RESULT(about_rows),
+		.label = OPERATION_CALLER,
+		.errors = "not_found|access|runtime|box|limit|quota|gone|no_space",
+		.example = "{'name': 'demo', 'runtime': 'python', 'preload': ['json'], "
+			   "'limits': {'timeout_ms': 10000}}",
+		.answer = "{'session': 's-7k2mq4x5ta', 'name': 'demo', 'runtime': 'python', "
+			  "'state': 'idle', 'head': '', 'steps': 0}",
+		.start = start_create},
+	{"session.list", TEXT_LIST, RESULT(list_rows), .label = OPERATION_CALLER, .example = "{}",
+		.answer = "{'sessions': [{'session': 's-7k2mq4x5ta', 'state': 'idle'}]}",
+		.start = start_list},
+	{"session.get", "Tell of one session", ROWS(session_rows), RESULT(about_rows),
+		.label = OPERATION_CALLER, .errors = "not_found", .example = "{'session': 'demo'}",
+		.answer = "{'session': 's-7k2mq4x5ta', 'name': 'demo', 'state': 'idle', "
+			  "'steps': 1}",
+		.start = start_get},
+	{"session.branch", TEXT_BRANCH, ROWS(branch_rows), RESULT(about_rows),
+		.label = OPERATION_CALLER, .limits = "A branch of a branch can be 28 deep.",
+		.errors = "not_found|busy|box|limit|quota|gone|no_space",
+		.example = "{'session': 'demo', 'name': 'trial'}",
+		.answer = "{'session': 's-q3hdk7wz2e', 'name': 'trial', "
+			  "'parent': 's-7k2mq4x5ta', 'steps': 1}",
+		.start = start_branch},
+	{"session.undo", TEXT_UNDO, ROWS(undo_rows), RESULT(undone_rows),
+		.label = OPERATION_PROGRAM,
+		.limits = "The last four states are kept to go back to at once; others are made "
+			  "again by running the steps.",
+		.errors = "not_found|gone|box", .example = "{'session': 'demo', 'count': 1}",
+		.answer = "{'session': 's-7k2mq4x5ta', 'head': '', 'outcome': 'rolled_back'}",
+		.start = start_undo},
+	{"session.close", "End a session", ROWS(session_rows), .label = OPERATION_ENGINE,
+		.errors = "not_found", .example = "{'session': 'demo'}", .answer = "{}",
+		.start = start_close},
+	{"session.log", TEXT_LOG, ROWS(log_rows), RESULT(logged_rows), .label = OPERATION_CALLER,
+		.limits = "The newest 10000 steps.", .errors = "not_found|damaged",
+		.example = "{'session': 'demo'}",
+		.answer = "{'steps': [{'status': 'ok', 'outcome': 'committed', 'code': '6 * 7'}]}",
+		.start = start_log},
+	{"session.graph", "List the steps of all sessions, newest first", RESULT(graph_rows),
+		.label = OPERATION_CALLER, .limits = "The newest 10000 steps.", .errors = "damaged",
+		.example = "{}",
+		.answer = "{'steps': [{'status': 'ok', 'code': '6 * 7'}], "
+			  "'heads': [{'name': 'demo'}]}",
+		.start = start_graph},
+	{"session.export", TEXT_EXPORT, ROWS(session_rows), RESULT(exported_rows),
+		.label = OPERATION_PROGRAM, .errors = "not_found|damaged",
+		.example = "{'session': 'demo'}", .answer = "{'record': '…'}",
+		.start = start_export},
+};
+
+const struct operation_family session_family = FAMILY(rows);

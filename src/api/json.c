@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/json.h"
 
+#include "base/buf.h"
+#include "base/utf8.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,4 +68,14 @@ char *json_text(const json_t *json, size_t flags)
 	if (text)
 		shorten_reals(text);
 	return text;
+}
+
+json_t *json_safe_text(const char *text, size_t max_bytes)
+{
+	size_t bytes = strnlen(text, max_bytes + 1);
+	bytes = utf8_cut(text, bytes, max_bytes);
+	cleanup_buf struct buf b = BUF_INIT(3 * max_bytes + 1);
+	if (utf8_repair(&b, text, bytes, NULL) < 0)
+		return NULL;
+	return json_stringn(buf_str(&b), b.bytes);
 }

@@ -9,3 +9,7 @@
  * memory.
  */
 char *json_text(const json_t *json, size_t flags);
+
+/* Anybody's bytes as a text: cut at @max_bytes, what is no UTF-8 becomes U+FFFD. Returns: NULL
+ * without memory. */
+json_t *json_safe_text(const char *text, size_t max_bytes);

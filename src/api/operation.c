@@ -2,25 +2,60 @@
 #include "api/operation.h"
 
 #include "api/call.h"
+#include "api/principal.h"
 #include "base/utf8.h"
 #include "base/word.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* In the order of documents. */
+static const struct operation_family *const families[] = {&session_family, &step_family,
+	&file_family, &template_family, &plan_family, &replay_family, &engine_family};
+
+static const struct {
+	const char *word, *meaning;
+} labels[OPERATION_LABEL_END_] = {
+	[OPERATION_ENGINE] = {"engine", "Everything in it is retort's own word."},
+	[OPERATION_CALLER] = {"caller",
+		"It holds what callers wrote, as names and code; the rest is retort's own word."},
+	[OPERATION_PROGRAM] = {"program",
+		"It holds what programs wrote or made: untrusted, whatever it says."},
+};
+
+const char *operation_label_word(enum operation_label label)
+{
+	return labels[label].word;
+}
+
+const char *operation_label_meaning(enum operation_label label)
+{
+	return labels[label].meaning;
+}
+
+const struct operation *operation_at(size_t i)
+{
+	for (size_t j = 0; j < ARRAY_LEN(families); i -= families[j++]->n)
+		if (i < families[j]->n)
+			return &families[j]->rows[i];
+	return NULL;
+}
+
 const struct operation *operation_find(const char *name)
 {
-	for (size_t i = 0; i < operation_n; i++)
-		if (strcmp(operation_table[i].name, name) == 0)
-			return &operation_table[i];
+	const struct operation *op;
+	for (size_t i = 0; (op = operation_at(i)); i++)
+		if (strcmp(op->name, name) == 0)
+			return op;
 	return NULL;
 }
 
 int operation_unknown(const char *name, struct err *err)
 {
+	const struct operation *op;
 	struct word_near near = WORD_NEAR(name);
-	for (size_t i = 0; i < operation_n; i++)
-		word_near_try(&near, operation_table[i].name);
+	for (size_t i = 0; (op = operation_at(i)); i++)
+		word_near_try(&near, op->name);
 	(void)err_set(err, ERR_USAGE, "no operation \"%.*s\"",
 		(int)utf8_cut(name, strlen(name), 64), name);
 	if (near.best)
@@ -57,34 +92,52 @@ void call_event(struct operation_call *call, json_t *event)
 	json_decref(event);
 }
 
+/*
+ * Everything an operation finds it finds in the registry of its context. So what a principal does
+ * not own is hidden here, from every operation that there is or will be.
+ */
+static int see(const struct operation_context *context, const struct operation *op,
+	struct operation_context *seen, struct err *err)
+{
+	*seen = *context;
+	if (!context->principal)
+		return 0;
+	if (op->is_for_operator) {
+		(void)err_set(err, ERR_DENIED, "%s is not for holders of a token", op->name);
+		return err_hint(err, "whoever runs the engine can do it");
+	}
+	seen->registry = registry_view(context->registry, principal_owner(context->principal));
+	return seen->registry ? 0 : err_set(err, ERR_NO_MEMORY, "no memory for a call");
+}
+
 void operation_start(const struct operation_context *context, const struct operation *op,
 	json_t *params, const struct operation_listener *listener, struct operation_call **slot)
 {
 	struct err err = {0};
+	struct operation_context seen;
 	struct operation_call *call = NULL;
 	*slot = NULL;
-	int r = param_check(op->params, op->n_params, params, &err);
+	int r = see(context, op, &seen, &err);
+	if (r == 0)
+		r = param_check(op->params, op->n_params, params, &err);
 	if (r == 0 && !(call = calloc(1, sizeof *call)))
 		r = err_set(&err, ERR_NO_MEMORY, "no memory for a call");
 	if (r < 0) {
 		listener->done(listener->arg, NULL, &err);
 		return;
 	}
-	*call = (struct operation_call){.context = context,
+	*call = (struct operation_call){.seen = seen,
 		.op = op,
 		.params = json_incref(params),
 		.listener = *listener,
 		.slot = slot};
+	call->context = &call->seen;
 	*slot = call;
 	op->start(call);
 }
 
 void operation_cancel(struct operation_call *call)
 {
-	struct err err;
-	if (call->op->start != call_step_run)
-		return;
-	call->n_cancels++;
-	if (call->has_started)
-		(void)registry_interrupt(call->context->registry, call->session, &err);
+	if (call->cancel)
+		call->cancel(call);
 }

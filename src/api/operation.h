@@ -2,29 +2,24 @@
  * and what comes). SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "api/param.h"
+#include "api/operation_row.h"
 #include "base/err.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <uv.h>
 
-struct registry;
 struct principal;
-struct operation_call;
+struct registry;
+struct runs;
 
-struct operation {
-	const char *name;    /* "session.create": a promise to clients */
-	const char *summary; /* upper case, no final stop */
-	const struct param *params;
-	size_t n_params;
-	const char *result; /* "{session, name?, …}" */
-	bool has_events;    /* tells events while it runs */
-	void (*start)(struct operation_call *call);
-};
+/* The rows in their order. Returns: NULL behind the last. */
+const struct operation *operation_at(size_t i);
 
-extern const struct operation operation_table[];
-extern const size_t operation_n;
+/* "engine", "caller", "program"; and what that means, as a sentence. */
+const char *operation_label_word(enum operation_label label);
+const char *operation_label_meaning(enum operation_label label);
 
 /* Returns: NULL when there is none of that name. */
 const struct operation *operation_find(const char *name);
@@ -35,6 +30,8 @@ int operation_unknown(const char *name, struct err *err);
 /* What operations work on. Borrowed; outlives every call. */
 struct operation_context {
 	struct registry *registry;
+	struct runs *runs;	     /* of its steps */
+	uv_loop_t *loop;	     /* that threads report to; NULL: there are none */
 	const char *version;	     /* "0.1.0" */
 	struct principal *principal; /* who calls; NULL: the one who runs the engine */
 };
@@ -61,7 +58,8 @@ void operation_start(const struct operation_context *context, const struct opera
 	json_t *params, const struct operation_listener *listener, struct operation_call **slot);
 
 /*
- * The caller does not want it any more: a running step is interrupted, asked twice at once; one
- * that waits in line as soon as it begins. Everything else goes on to its end. `done` follows.
+ * The caller does not want it any more: a step that is waited for to its end is interrupted, asked
+ * twice at once; one that waits in line as soon as it begins. Who waits for a run is answered now.
+ * Everything else goes on to its end. `done` follows.
  */
 void operation_cancel(struct operation_call *call);

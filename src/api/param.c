@@ -18,7 +18,7 @@ const char *param_type_name(enum param_type type)
 {
 	static const char *const names[] = {"text", "absolute path", "text", "word",
 		"true or false", "whole number", "number", "array of texts", "object of texts",
-		"object", "array of objects"};
+		"object", "array of objects", "JSON"};
 	return (size_t)type < ARRAY_LEN(names) ? names[type] : "value";
 }
 
@@ -65,6 +65,8 @@ static bool has_type(enum param_type type, const json_t *value)
 	case PARAM_MAP:
 	case PARAM_OBJECT:
 		return json_is_object(value);
+	case PARAM_ANY:
+		return true;
 	}
 	return false;
 }
@@ -205,6 +207,7 @@ static int check_value(
 	case PARAM_CHOICE:
 		return check_choice(row, value, place, err);
 	case PARAM_FLAG:
+	case PARAM_ANY:
 		return 0;
 	case PARAM_COUNT:
 		return check_count(row, value, place, err);

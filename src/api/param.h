@@ -1,4 +1,4 @@
-/* What an operation takes: rows that checks, help and documents are made of.
+/* What an operation takes and gives: rows that checks, help and documents are made of.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
@@ -20,6 +20,7 @@ enum param_type {
 	PARAM_MAP,     /* an object of texts by name */
 	PARAM_OBJECT,  /* an object of `fields` */
 	PARAM_OBJECTS, /* an array of such */
+	PARAM_ANY,     /* any JSON */
 };
 
 struct param {
@@ -27,11 +28,12 @@ struct param {
 	enum param_type type;
 	bool is_required;
 	uint64_t min, max; /* of numbers; bytes of texts; how many of arrays and maps. max 0: any */
-	const char *choices;  /* "utf-8|base64" */
-	const char *fallback; /* the default as one would write it, or NULL */
-	const char *help;     /* lower case, no final stop */
-	const struct param *fields;
+	const char *choices;	    /* "utf-8|base64" */
+	const char *fallback;	    /* the default as one would write it, or NULL */
+	const char *help;	    /* lower case, no final stop */
+	const struct param *fields; /* NULL, in results only: any members */
 	size_t n_fields;
+	bool is_nullable; /* in results only: null says that there is none */
 };
 
 /*

@@ -51,6 +51,14 @@ int plan_read(const char *path, struct buf *out, struct err *err)
 	}
 }
 
+int plan_take(const char *what, bool is_text, struct buf *out, struct err *err)
+{
+	if (!is_text)
+		return plan_read(what, out, err);
+	int r = buf_add(out, what);
+	return r < 0 ? err_set(err, ERR_LIMIT, "plan: a text of %zu bytes", strlen(what)) : 0;
+}
+
 static int report_all(const struct program *p, bool is_json, struct buf *report)
 {
 	int r = 0;

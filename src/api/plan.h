@@ -25,7 +25,10 @@ struct plan_request {
 	/* Plans with tools, see plan_run.h; NULL: none. */
 	const char *tools_path, *policy_path, *request, *record_path, *resume_path;
 	bool is_json;				     /* diagnostics as JSON */
+	bool is_text;				     /* path, tools_path, policy_path: texts */
 	int (*approve)(void *arg, const char *text); /* Returns: 1 yes, 0 no */
+	/* May @tool be called where the policy asks? Before `approve`; or NULL. */
+	bool (*may_call)(void *arg, const char *tool);
 };
 
 /*
@@ -37,6 +40,9 @@ struct plan_request {
  * Errors:  ERR_NOT_FOUND, ERR_ACCESS, ERR_LIMIT, ERR_IO, ERR_NO_MEMORY.
  */
 int plan_perform(const struct plan_request *req, bool runs, struct buf *report, struct err *err);
+
+/* Take @what itself when it @is_text, else what plan_read() reads there. */
+int plan_take(const char *what, bool is_text, struct buf *out, struct err *err);
 
 /* Read a whole file, "-" is standard input. Returns: 0, or negative errno as plan_perform(). */
 int plan_read(const char *path, struct buf *out, struct err *err);

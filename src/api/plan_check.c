@@ -42,16 +42,17 @@ static void judging_free(struct judging *j)
 	free(j);
 }
 
-static int read_tools(struct judging *j, const char *path, struct err *err)
+static int read_tools(struct judging *j, const struct plan_check_request *req, struct err *err)
 {
+	const char *path = req->tools;
 	if (!path) {
 		(void)err_set(err, ERR_USAGE, "plan: it is not said which tools there are");
 		return err_hint(err, "--tools FILE: their names, parameters and schemas");
 	}
-	int r = plan_read(path, &j->tools_text, err);
+	int r = plan_take(path, req->is_text, &j->tools_text, err);
 	if (r == 0)
-		r = fixture_read(
-			buf_str(&j->tools_text), j->tools_text.bytes, path, &j->fixture, err);
+		r = fixture_read(buf_str(&j->tools_text), j->tools_text.bytes,
+			req->is_text ? "tools" : path, &j->fixture, err);
 	if (r == 0)
 		j->tools = fixture_provider(j->fixture)->tools;
 	return r;
@@ -64,13 +65,14 @@ static struct source source_of(const char *path, const struct buf *text)
 }
 
 /* Returns: 0, PLAN_INVALID with diagnostics, negative errno. */
-static int read_policy(struct judging *j, const char *path, struct err *err)
+static int read_policy(struct judging *j, const struct plan_check_request *req, struct err *err)
 {
-	int r = path ? plan_read(path, &j->policy_text, err) : 0;
+	const char *path = req->policy;
+	int r = path ? plan_take(path, req->is_text, &j->policy_text, err) : 0;
 	if (r < 0)
 		return r;
 	if (path)
-		j->policy_src = source_of(path, &j->policy_text);
+		j->policy_src = source_of(req->is_text ? "policy" : path, &j->policy_text);
 	j->labels = labels_new(LABELS_MAX_BYTES);
 	if (!j->labels)
 		return err_set(err, ERR_NO_MEMORY, "plan: no memory for labels");
@@ -86,11 +88,11 @@ static int read_plan(struct judging *j, const struct plan_check_request *req, st
 		.fuel = UINT64_C(1) << 32, .bytes = (size_t)1 << 30, .depth = 1000};
 	const uint64_t seed[2] = {0};
 	struct dialect dialect = DIALECT_PLAN;
-	int r = plan_read(req->plan, &j->plan_text, err);
+	int r = plan_take(req->plan, req->is_text, &j->plan_text, err);
 	if (r < 0)
 		return r;
 	dialect.while_loops = req->has_while;
-	j->plan = source_of(req->plan, &j->plan_text);
+	j->plan = source_of(req->is_text ? "plan" : req->plan, &j->plan_text);
 	heap_init(&j->heap, &limits, seed);
 	struct predeclared *names = heap_alloc(&j->heap, (BUILTIN_MAX + ROOTS_MAX) * sizeof *names);
 	if (!names)
@@ -141,9 +143,9 @@ static int report_text(const struct judging *j, const struct plan_check_request 
 
 static int judge(struct judging *j, const struct plan_check_request *req, struct err *err)
 {
-	int r = read_tools(j, req->tools, err);
+	int r = read_tools(j, req, err);
 	if (r == 0)
-		r = read_policy(j, req->policy, err);
+		r = read_policy(j, req, err);
 	if (r == 0)
 		r = read_plan(j, req, err);
 	if (r != 0)
@@ -193,9 +195,9 @@ int plan_test(const struct plan_check_request *req, struct buf *report, struct e
 	int r = judging_new(&j, err);
 	if (r < 0)
 		return r;
-	int status = read_tools(j, req->tools, err);
+	int status = read_tools(j, req, err);
 	if (status == 0)
-		status = read_policy(j, req->policy, err);
+		status = read_policy(j, req, err);
 	if (status == 0)
 		n_failed = policy_test(&j->policy, &j->policy_diags, &n_run);
 	if (status >= 0 && req->output == PLAN_JSON) {

@@ -9,10 +9,10 @@ enum plan_output { PLAN_TEXT, PLAN_EXPLAIN, PLAN_JSON };
 /* Everything is borrowed. Paths: "-" is standard input. */
 struct plan_check_request {
 	const char *plan;
-	const char *policy;  /* NULL: what tools say of themselves decides */
-	const char *tools;   /* a file of tools, see tool/fixture.h */
-	const char *request; /* what the user asked for, or NULL */
-	bool has_while;
+	const char *policy;	 /* NULL: what tools say of themselves decides */
+	const char *tools;	 /* a file of tools, see tool/fixture.h */
+	const char *request;	 /* what the user asked for, or NULL */
+	bool has_while, is_text; /* is_text: the three are texts, not paths */
 	enum plan_output output;
 };
 

@@ -200,7 +200,9 @@ static int rule_on(struct run *r, const struct plan_call *call, struct err *err)
 	(void)json_object_set_new(line, "open", open);
 	if (rc == 0 && ruling == POLICY_ASK) {
 		(void)snprintf(text, sizeof text, "call %.200s?", call->tool->name);
-		bool yes = r->is_approved || person(r, text);
+		bool yes = r->is_approved ||
+			(r->req->may_call && r->req->may_call(r->req->arg, call->tool->name)) ||
+			person(r, text);
 		(void)json_object_set_new(line, "yes", json_boolean(yes));
 		ruling = yes ? POLICY_ALLOW : POLICY_DENY;
 	}
@@ -408,6 +410,8 @@ static int check(struct run *r, struct err *err)
 		.request = r->request,
 		.diags = &diags};
 	int rc = check_plan(&c);
+	r->p.checked = c.calls;
+	r->p.n_checked = c.n_calls;
 	int status = rc < 0 ? PLAN_INVALID : PLAN_DENIED;
 	if (rc < 0 || c.n_denied > 0) {
 		rc = r->req->is_json ? check_json(&c, r->report)
@@ -452,9 +456,9 @@ int plan_run(const struct plan_request *req, struct buf *report, struct err *err
 {
 	cleanup_buf struct buf plan = BUF_INIT(PLAN_MAX_BYTES), policy = BUF_INIT(PLAN_MAX_BYTES),
 			       tools = BUF_INIT(PLAN_MAX_BYTES);
-	int rc = plan_read(req->path, &plan, err);
-	rc = rc || !req->policy_path ? rc : plan_read(req->policy_path, &policy, err);
-	rc = rc || !req->tools_path ? rc : plan_read(req->tools_path, &tools, err);
+	int rc = plan_take(req->path, req->is_text, &plan, err);
+	rc = rc || !req->policy_path ? rc : plan_take(req->policy_path, req->is_text, &policy, err);
+	rc = rc || !req->tools_path ? rc : plan_take(req->tools_path, req->is_text, &tools, err);
 	if (rc < 0)
 		return rc;
 	struct run *r = calloc(1, sizeof *r);
@@ -466,8 +470,8 @@ int plan_run(const struct plan_request *req, struct buf *report, struct err *err
 	r->policy_text = req->policy_path ? buf_str(&policy) : NULL;
 	r->tools_text = req->tools_path ? buf_str(&tools) : no_tools;
 	r->request = req->request;
-	r->name = req->path;
-	r->policy_name = req->policy_path;
+	r->name = req->is_text ? "plan" : req->path;
+	r->policy_name = req->is_text ? "policy" : req->policy_path;
 	rc = req->resume_path ? run_record_load(&r->record, req->resume_path, true, err)
 			      : run_record_open(&r->record, req->record_path, err);
 	if (rc == 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/service.h"
 
-#include "session/registry.h"
+#include "api/runs.h"
 #include "session/engine.h"
+#include "session/registry.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +23,7 @@ struct service {
 	uv_loop_t loop;
 	struct engine engine;
 	struct registry *registry;
+	struct runs *runs;
 	struct operation_context context;
 	uv_signal_t signals[N_SIGNALS];
 	struct watch watches[SERVICE_WATCHES];
@@ -82,10 +84,15 @@ int service_watch(
 
 static int open_parts(struct service *s, const struct service_config *config, struct err *err)
 {
-	const struct registry_config registry = {.engine = &s->engine,
+	struct registry_config registry = {.engine = &s->engine,
 		.state_dir = config->state_dir,
 		.n_standby = config->n_standby,
-		.n_checkpoints = config->n_checkpoints};
+		.n_checkpoints = config->n_checkpoints,
+		.max_sessions = config->max_sessions,
+		.max_memory_bytes = config->max_memory_bytes,
+		.ttl_ms = config->session_ttl_ms,
+		.idle_ms = config->session_idle_ms,
+		.ended = runs_forget};
 	int r = engine_start(&s->engine, err);
 	if (r < 0)
 		return r;
@@ -97,9 +104,14 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	if (r == 0)
 		r = engine_attach(&s->engine, &s->loop, err);
 	if (r == 0)
+		r = runs_open(&s->runs, &s->loop, err);
+	registry.arg = s->runs;
+	if (r == 0)
 		r = registry_open(&s->registry, &registry, err);
-	s->context =
-		(struct operation_context){.registry = s->registry, .version = config->version};
+	s->context = (struct operation_context){.registry = s->registry,
+		.runs = s->runs,
+		.loop = &s->loop,
+		.version = config->version};
 	return r;
 }
 
@@ -135,6 +147,7 @@ void service_close(struct service *s)
 		registry_close(s->registry, on_closed, s);
 	while (!s->is_closed)
 		(void)uv_run(&s->loop, UV_RUN_ONCE);
+	runs_close(s->runs);
 	for (int i = 0; s->has_signals && i < N_SIGNALS; i++)
 		uv_close((uv_handle_t *)&s->signals[i], NULL);
 	for (int i = 0; i < s->n_watches; i++)
@@ -290,7 +303,35 @@ int service_run(struct service *s, struct err *err)
 	return err_hint(err, "start the engine again: it opens the sessions anew from its journal");
 }
 
+bool service_is_ended(const struct service *s)
+{
+	return s->n_interrupts || s->n_terms || engine_is_over(&s->engine);
+}
+
 void service_turn(struct service *s)
 {
 	(void)uv_run(&s->loop, UV_RUN_ONCE);
+}
+
+bool service_is_over(const struct service *s)
+{
+	return engine_is_over(&s->engine);
+}
+
+int service_drain(struct service *s, bool (*is_over)(void *arg), void *arg, uint64_t ms)
+{
+	uv_timer_t timer;
+	unsigned n_signals = s->n_interrupts + s->n_terms;
+	(void)uv_timer_init(&s->loop, &timer);
+	timer.data = s;
+	(void)uv_timer_start(&timer, on_linger, ms, 0);
+	while (timer.data && !is_over(arg) && s->n_interrupts + s->n_terms == n_signals &&
+		!engine_is_over(&s->engine))
+		(void)uv_run(&s->loop, UV_RUN_ONCE);
+	int r = is_over(arg) ? 0 : timer.data ? -EINTR : -ETIME;
+	timer.data = s;
+	uv_close((uv_handle_t *)&timer, on_poll_closed);
+	while (timer.data)
+		(void)uv_run(&s->loop, UV_RUN_NOWAIT);
+	return r;
 }

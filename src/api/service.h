@@ -5,6 +5,8 @@
 #include "api/operation.h"
 #include "base/err.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <uv.h>
 
 struct service;
@@ -13,6 +15,11 @@ struct service_config {
 	const char *state_dir; /* of the journal, or NULL: none is kept */
 	unsigned n_standby;
 	unsigned n_checkpoints; /* 0: the default */
+	/* How long sessions live, and may be unused, that ask for nothing else; it is also the most
+	 * that a principal may ask for. 0: any time. */
+	uint64_t session_ttl_ms, session_idle_ms;
+	/* Live ones, and their memory limits, of everybody together. 0: no limit. */
+	uint64_t max_sessions, max_memory_bytes;
 	const char *version;
 };
 
@@ -54,8 +61,20 @@ enum { SERVICE_WATCHES = 2 };
 int service_watch(
 	struct service *s, int number, void (*told)(void *arg), void *arg, struct err *err);
 
+/* Did a SIGINT or SIGTERM come, or is the warden gone? For those who run the loop themselves. */
+bool service_is_ended(const struct service *s);
+
 /* One turn of the loop. Blocks: until something happens. */
 void service_turn(struct service *s);
+
+/*
+ * Run the loop until @is_over says so, @ms have gone, or one more SIGINT or SIGTERM has come.
+ * Returns: 0, -ETIME, -EINTR.
+ */
+int service_drain(struct service *s, bool (*is_over)(void *arg), void *arg, uint64_t ms);
+
+/* Has the warden ended by itself? */
+bool service_is_over(const struct service *s);
 
 /*
  * Run the loop until a SIGINT or SIGTERM. Returns: the signal's number.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd.h"
 
+#include "api/schema.h"
 #include "base/buf.h"
 #include "base/utf8.h"
 
@@ -208,7 +209,7 @@ void help_print(FILE *out, const struct cmd *cmd, int columns, bool color)
 }
 
 struct help_args {
-	bool man, help;
+	bool man, api, help;
 	int color;
 };
 
@@ -218,8 +219,21 @@ static const struct opt help_opts[] = {
 		.flags = OPT_HIDDEN | OPT_NO_ENV,
 		.group = "Options",
 		.help = "print the manual page in roff"},
+	{.name = "api",
+		OPT_INTO_FLAG(struct help_args, api),
+		.flags = OPT_HIDDEN | OPT_NO_ENV,
+		.group = "Options",
+		.help = "print the table of operations as JSON"},
 	CMD_COMMON_OPTS(struct help_args),
 };
+
+static int print_api(void)
+{
+	json_t *all = schema_operations();
+	int r = json_dumpf(all, stdout, JSON_INDENT(1));
+	json_decref(all);
+	return r < 0 || puts("") < 0;
+}
 
 static int help_run(int argc, char **argv)
 {
@@ -231,6 +245,8 @@ static int help_run(int argc, char **argv)
 		return cli_fail(&err, false);
 	if (at == 0)
 		return 0;
+	if (args.api)
+		return print_api();
 	const struct cmd *cmd = at < argc ? cmd_find(argv[at]) : &cmd_root;
 	char name[64];
 	if (cmd && cmd->subs && at + 1 < argc) {

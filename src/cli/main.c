@@ -14,6 +14,7 @@ const struct cmd *const cmd_table[] = {
 	&cmd_repl,
 	&cmd_session,
 	&cmd_serve,
+	&cmd_mcp,
 	&cmd_replay,
 	&cmd_plan,
 	&cmd_doctor,

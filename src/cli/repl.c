@@ -455,8 +455,8 @@ static int prepare(struct repl *repl, struct err *err)
 		.wait = on_wait,
 		.complete = on_complete,
 		.history = repl->history[0] ? repl->history : NULL};
-	const struct view_options options = {.images = repl->args.images,
-		.quiet = repl->args.quiet,
+	const struct view_options options = {.output.images = repl->args.images,
+		.output.quiet = repl->args.quiet,
 		.limits = &repl->args.box.limits,
 		.is_typed = true,
 		.error_color = term_has_color(STDERR_FILENO, (enum term_color)repl->args.color)};

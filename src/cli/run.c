@@ -18,9 +18,10 @@
 struct run_args {
 	struct box_args box;
 	const char *code;
-	const char *out_dir, *stdin_file;
-	bool json, jsonl, quiet, help;
-	int images, color;
+	struct output_args output;
+	const char *stdin_file;
+	bool help;
+	int color;
 };
 
 static const struct opt run_opts[] = {
@@ -41,35 +42,9 @@ static const struct opt run_opts[] = {
 #define BOX_ARGS struct run_args
 #include "cli/box.def"
 #undef BOX_ARGS
-	{.name = "out",
-		.letter = 'o',
-		OPT_INTO_TEXT(struct run_args, out_dir),
-		.arg = "DIR",
-		.group = "Output",
-		.complete = OPT_COMPLETE_DIR,
-		.help = "copy new and changed files of the workspace to DIR"},
-	{.name = "json",
-		OPT_INTO_FLAG(struct run_args, json),
-		.flags = OPT_NO_ENV,
-		.group = "Output",
-		.help = "print one result object"},
-	{.name = "jsonl",
-		OPT_INTO_FLAG(struct run_args, jsonl),
-		.flags = OPT_NO_ENV,
-		.group = "Output",
-		.help = "print one event per line while it runs"},
-	{.name = "images",
-		OPT_INTO_CHOICE(struct run_args, images),
-		.arg = "MODE",
-		.group = "Output",
-		.choices = PICTURE_CHOICES,
-		.fallback = "auto",
-		.help = "how plots are shown"},
-	{.name = "quiet",
-		.letter = 'q',
-		OPT_INTO_FLAG(struct run_args, quiet),
-		.group = "Output",
-		.help = "say nothing about the run on stderr"},
+#define OUTPUT_ARGS struct run_args
+#include "cli/output.def"
+#undef OUTPUT_ARGS
 	BOX_PROFILE_OPT(struct run_args),
 	CMD_COMMON_OPTS(struct run_args),
 };
@@ -77,7 +52,7 @@ static const struct opt run_opts[] = {
 /* The driver draws sixels itself; the variable tells it to. */
 static int take_images(const struct run_args *args, char **out, size_t *n_out, struct err *err)
 {
-	if (args->images != PICTURE_SIXEL)
+	if (args->output.images != PICTURE_SIXEL)
 		return 0;
 	out[*n_out] = strdup("RETORT_IMAGES=sixel");
 	if (!out[*n_out])
@@ -90,9 +65,8 @@ static int take_images(const struct run_args *args, char **out, size_t *n_out, s
 
 static int check_args(const struct run_args *args, struct err *err)
 {
-	if (args->json && args->jsonl)
-		return err_set(err, ERR_USAGE, "--json and --jsonl exclude each other");
-	return box_check(&args->box, err);
+	int r = output_check(&args->output, err);
+	return r < 0 ? r : box_check(&args->box, err);
 }
 
 static int open_stdin(const struct run_args *args, const char *program, struct err *err)
@@ -120,13 +94,8 @@ static int open_stdin(const struct run_args *args, const char *program, struct e
 static int run_request(
 	const struct run_args *args, const struct opt_set *set, const struct run_request *req)
 {
-	const struct view_options options = {.json = args->json,
-		.jsonl = args->jsonl,
-		.quiet = args->quiet,
-		.images = args->images,
-		.out_dir = args->out_dir,
-		.limits = &args->box.limits,
-		.set = set};
+	const struct view_options options = {
+		.output = args->output, .limits = &args->box.limits, .set = set};
 	struct view view;
 	view_init(&view, &options);
 	int status = view_run(&view, req);
@@ -166,7 +135,7 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 	*req = (struct run_request){.order = order,
 		.argv = (const char *const *)operands,
 		.preload = args->box.preload,
-		.out_dir = args->out_dir};
+		.out_dir = args->output.dir};
 	req->stdin_fd = open_stdin(args, program, err);
 	return req->stdin_fd < -1 ? req->stdin_fd : 0;
 }
@@ -205,11 +174,11 @@ static int run_main(int argc, char **argv)
 	struct pieces *p = calloc(1, sizeof *p);
 	if (at < 0 || !p) {
 		free(p);
-		return cli_fail(&err, args.json);
+		return cli_fail(&err, args.output.json);
 	}
 	p->code = BUF_INIT(PROGRAM_MAX_BYTES);
 	int r = gather(&args, &set, program_argv(&args, argc, argv, at), p, &req, &err);
-	int status = r < 0 ? cli_fail(&err, args.json) : run_request(&args, &set, &req);
+	int status = r < 0 ? cli_fail(&err, args.output.json) : run_request(&args, &set, &req);
 	pieces_free(p);
 	return status;
 }

@@ -1,23 +1,33 @@
 /* `retort serve`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/service.h"
 #include "base/attr.h"
+#include "base/fd.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
 #include "cli/config.h"
 #include "cli/xdg.h"
+#include "serve/address.h"
+#include "serve/health.h"
+#include "serve/http_server.h"
+#include "serve/mcp_front.h"
+#include "serve/notify.h"
+#include "serve/rpc.h"
+#include "serve/rpc_http.h"
 #include "serve/socket.h"
 
-#include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct serve_args {
-	const char *socket, *state, *profile;
-	bool no_journal, quiet, help;
-	uint64_t standby, checkpoints;
-	int color;
+	const char *socket, *state, *profile, *token_file;
+	struct opt_list listen, allow_host, allow_origin;
+	bool no_socket, no_journal, quiet, help;
+	uint64_t standby, checkpoints, connections, grace_ms, request_timeout_ms, idle_timeout_ms;
+	int color, log;
 };
 
 static const struct opt serve_opts[] = {
@@ -27,6 +37,10 @@ static const struct opt serve_opts[] = {
 		.group = "Options",
 		.complete = OPT_COMPLETE_FILE,
 		.help = "unix socket to listen at; else retort/retort.sock below XDG_RUNTIME_DIR"},
+	{.name = "no-socket",
+		OPT_INTO_FLAG(struct serve_args, no_socket),
+		.group = "Options",
+		.help = "listen for HTTP only"},
 	{.name = "state",
 		OPT_INTO_TEXT(struct serve_args, state),
 		.arg = "DIR",
@@ -57,6 +71,65 @@ static const struct opt serve_opts[] = {
 		OPT_INTO_FLAG(struct serve_args, quiet),
 		.group = "Options",
 		.help = "do not say where it listens"},
+	{.name = "grace",
+		OPT_INTO_MS(struct serve_args, grace_ms),
+		.arg = "TIME",
+		.group = "Options",
+		.fallback = "10s",
+		.max = 3600000,
+		.help = "what runs may go on for so long when the engine is told to end"},
+	{.name = "listen",
+		OPT_INTO_LIST(struct serve_args, listen),
+		.arg = "ADDR:PORT",
+		.group = "HTTP",
+		.help = "serve HTTP there: 127.0.0.1:8765, [::1]:8765; port 0 is any; repeatable"},
+	{.name = "token-file",
+		OPT_INTO_TEXT(struct serve_args, token_file),
+		.arg = "FILE",
+		.group = "HTTP",
+		.complete = OPT_COMPLETE_FILE,
+		.help = "who may call: lines of NAME TOKEN and limits; read again on SIGHUP"},
+	{.name = "allow-host",
+		OPT_INTO_LIST(struct serve_args, allow_host),
+		.arg = "NAME",
+		.group = "HTTP",
+		.help = "also be called by this name, beside those of loopback; repeatable"},
+	{.name = "allow-origin",
+		OPT_INTO_LIST(struct serve_args, allow_origin),
+		.arg = "ORIGIN",
+		.group = "HTTP",
+		.help = "let pages of this origin call: https://name; repeatable"},
+	{.name = "connections",
+		OPT_INTO_COUNT(struct serve_args, connections),
+		.arg = "N",
+		.group = "HTTP",
+		.fallback = "512",
+		.min = 1,
+		.max = 10000,
+		.help = "clients at the same time, half of them from one address"},
+	{.name = "request-timeout",
+		OPT_INTO_MS(struct serve_args, request_timeout_ms),
+		.arg = "TIME",
+		.group = "HTTP",
+		.fallback = "10s",
+		.min = 100,
+		.max = 3600000,
+		.help = "for the head of a request, and each 64 KiB of its body, to arrive"},
+	{.name = "idle-timeout",
+		OPT_INTO_MS(struct serve_args, idle_timeout_ms),
+		.arg = "TIME",
+		.group = "HTTP",
+		.fallback = "60s",
+		.min = 100,
+		.max = 86400000,
+		.help = "for the next request, and for a client to take what it is answered"},
+	{.name = "log",
+		OPT_INTO_CHOICE(struct serve_args, log),
+		.arg = "HOW",
+		.group = "HTTP",
+		.choices = HTTP_LOG_CHOICES,
+		.fallback = "text",
+		.help = "a line on stderr for each request, without what was sent"},
 	{.name = "profile",
 		OPT_INTO_TEXT(struct serve_args, profile),
 		.arg = "NAME",
@@ -68,65 +141,291 @@ static const struct opt serve_opts[] = {
 /* Where it listens and what it keeps. */
 struct places {
 	char socket[PATH_MAX], state[PATH_MAX];
-	bool has_state;
+	bool has_socket, has_state;
+	struct address address[OPT_LIST_MAX];
+	size_t n_addresses;
+	struct notify_sockets given; /* by a service manager */
 };
 
-static int find_places(const struct serve_args *args, struct places *p, struct err *err)
+static int exclude(const char *a, const char *b, struct err *err)
 {
-	int r = 0;
-	p->has_state = !args->no_journal;
-	if (args->no_journal && args->state) {
-		(void)err_set(err, ERR_USAGE, "--state and --no-journal exclude each other");
-		return err_hint(err, "leave one out");
+	(void)err_set(err, ERR_USAGE, "--%s and --%s exclude each other", a, b);
+	return err_hint(err, "leave one out");
+}
+
+static int find_socket(const struct serve_args *args, struct places *p, struct err *err)
+{
+	p->has_socket = !args->no_socket && p->given.unix_fd < 0;
+	if (args->no_socket && args->socket)
+		return exclude("socket", "no-socket", err);
+	if (args->no_socket && args->listen.n + p->given.n_inet == 0) {
+		(void)err_set(err, ERR_USAGE, "--no-socket without --listen: nobody could call");
+		return err_hint(err, "--listen 127.0.0.1:8765");
 	}
-	if (args->socket)
-		(void)snprintf(p->socket, sizeof p->socket, "%s", args->socket);
-	else
-		r = client_usual_path(p->socket, sizeof p->socket, err);
-	if (r < 0 || !p->has_state)
-		return r;
+	if (!p->has_socket)
+		return 0;
+	if (!args->socket)
+		return client_usual_path(p->socket, sizeof p->socket, err);
+	(void)snprintf(p->socket, sizeof p->socket, "%s", args->socket);
+	return 0;
+}
+
+/* Without tokens, whoever reaches it may run code here. */
+static int check_address(const struct serve_args *args, const struct address *a, struct err *err)
+{
+	if (args->token_file || address_is_loopback(a))
+		return 0;
+	const struct address_text text = address_format(a);
+	(void)err_set(err, ERR_USAGE, "%s is no loopback address, and there is no --token-file",
+		text.text);
+	return err_hint(err, "--token-file FILE says who may call; 127.0.0.1 is this host only");
+}
+
+static int find_addresses(const struct serve_args *args, struct places *p, struct err *err)
+{
+	struct address given;
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < args->listen.n; i++) {
+		r = address_parse(args->listen.item[i], &p->address[i], err);
+		if (r == 0)
+			r = check_address(args, &p->address[i], err);
+	}
+	p->n_addresses = args->listen.n;
+	for (size_t i = 0; r == 0 && i < p->given.n_inet; i++)
+		if (address_of(p->given.inet_fd[i], &given) == 0)
+			r = check_address(args, &given, err);
+	return r;
+}
+
+static int find_state(const struct serve_args *args, struct places *p, struct err *err)
+{
+	p->has_state = !args->no_journal;
+	if (args->no_journal && args->state)
+		return exclude("state", "no-journal", err);
+	if (!p->has_state)
+		return 0;
 	if (!args->state)
 		return xdg_state_dir(p->state, err);
 	(void)snprintf(p->state, sizeof p->state, "%s", args->state);
 	return xdg_make_dir(p->state, err);
 }
 
-static void on_closed(void *arg)
+static int find_places(const struct serve_args *args, struct places *p, struct err *err)
 {
-	bool *is_closed = arg;
-	*is_closed = true;
+	int r = find_addresses(args, p, err);
+	if (r == 0)
+		r = find_socket(args, p, err);
+	return r < 0 ? r : find_state(args, p, err);
 }
 
-static int serve(const struct serve_args *args, const struct places *places, struct err *err)
+/* ---- the fronts ---- */
+
+enum { INTERRUPTED_MS = 3000, N_OWN_ROUTES = 3, N_ROUTES = N_OWN_ROUTES + MCP_HTTP_ROUTES };
+
+struct fronts {
+	const struct serve_args *args;
+	struct service *service;
+	struct socket_server *socket;
+	struct http_server *http;
+	struct token_list *tokens;
+	struct http_log log;
+	struct health health;
+	struct mcp_front mcp;
+	struct http_route routes[N_ROUTES];
+	struct notify_watchdog watchdog;
+	int n_open;
+};
+
+static bool is_well(void *arg)
+{
+	const struct fronts *f = arg;
+	return !service_is_over(f->service);
+}
+
+static void on_hangup(void *arg)
+{
+	struct fronts *f = arg;
+	struct err err;
+	if (token_list_reload(f->tokens, &err) < 0)
+		(void)cli_fail(&err, false);
+	else
+		(void)fprintf(stderr, "retort: %s has been read again\n", f->args->token_file);
+}
+
+static int open_tokens(struct fronts *f, struct err *err)
+{
+	if (!f->args->token_file)
+		return 0;
+	int r = token_list_open(&f->tokens, f->args->token_file, service_context(f->service), err);
+	return r < 0 ? r : service_watch(f->service, SIGHUP, on_hangup, f, err);
+}
+
+static void say(const struct fronts *f, const char *scheme, const char *where)
+{
+	if (!f->args->quiet)
+		(void)fprintf(stderr, "retort: listening at %s%s\n", scheme, where);
+}
+
+static int listen_at(struct fronts *f, int taken, struct err *err)
+{
+	cleanup_fd int fd = taken;
+	struct address a;
+	int r = address_of(fd, &a);
+	if (r < 0)
+		return err_sys(err, ERR_IO, -r, "address of a socket");
+	const struct address_text text = address_format(&a);
+	r = http_server_listen(f->http, take_fd(fd), err);
+	if (r == 0)
+		say(f, "http://", text.text);
+	return r;
+}
+
+static int open_http(struct fronts *f, struct places *p, struct err *err)
+{
+	const struct serve_args *args = f->args;
+	const struct http_config config = {.loop = service_loop(f->service),
+		.context = service_context(f->service),
+		.tokens = f->tokens,
+		.hosts = {.hosts = args->allow_host.item,
+			.n_hosts = args->allow_host.n,
+			.origins = args->allow_origin.item,
+			.n_origins = args->allow_origin.n},
+		.routes = f->routes,
+		.n_routes = N_ROUTES,
+		.n_connections_max = (unsigned)args->connections,
+		.request_ms = args->request_timeout_ms,
+		.idle_ms = args->idle_timeout_ms,
+		.log = &f->log};
+	if (p->n_addresses + p->given.n_inet == 0)
+		return 0;
+	int r = host_rules_check(&config.hosts, err);
+	if (r == 0)
+		r = http_server_open(&f->http, &config, err);
+	for (size_t i = 0; r == 0 && i < p->given.n_inet; i++)
+		r = listen_at(f, take_fd(p->given.inet_fd[i]), err);
+	for (size_t i = 0; r == 0 && i < p->n_addresses; i++) {
+		r = address_listen(&p->address[i], err);
+		if (r >= 0)
+			r = listen_at(f, r, err);
+	}
+	return r;
+}
+
+static int open_socket(struct fronts *f, struct places *p, struct err *err)
+{
+	uv_loop_t *loop = service_loop(f->service);
+	const struct operation_context *context = service_context(f->service);
+	if (p->given.unix_fd >= 0)
+		return socket_adopt(&f->socket, loop, take_fd(p->given.unix_fd), context, err);
+	int r = p->has_socket ? socket_open(&f->socket, loop, p->socket, context, err) : 0;
+	if (r == 0 && p->has_socket)
+		say(f, "", p->socket);
+	return r;
+}
+
+static unsigned n_running(const struct fronts *f)
+{
+	return (f->socket ? socket_n_running(f->socket) : 0) +
+		(f->http ? http_server_n_running(f->http) : 0);
+}
+
+static bool is_idle(void *arg)
+{
+	return n_running(arg) == 0;
+}
+
+/* What runs comes to its end, or is made to; a signal more is the end at once. */
+static void drain(struct fronts *f)
+{
+	notify_send("STOPPING=1");
+	f->health.is_stopping = true;
+	if (f->socket)
+		socket_drain(f->socket);
+	if (f->http)
+		http_server_drain(f->http);
+	unsigned n = n_running(f);
+	if (n > 0 && !f->args->quiet)
+		(void)fprintf(stderr, "retort: stopping: %u under way\n", n);
+	if (service_drain(f->service, is_idle, f, f->args->grace_ms) == 0)
+		return;
+	if (f->socket)
+		socket_interrupt(f->socket);
+	if (f->http)
+		http_server_interrupt(f->http);
+	(void)service_drain(f->service, is_idle, f, INTERRUPTED_MS);
+}
+
+static void on_closed(void *arg)
+{
+	struct fronts *f = arg;
+	f->n_open--;
+}
+
+static void close_fronts(struct fronts *f)
+{
+	f->n_open = !!f->socket + !!f->http;
+	notify_watchdog_stop(&f->watchdog);
+	if (f->socket)
+		socket_close(f->socket, on_closed, f);
+	if (f->http)
+		http_server_close(f->http, on_closed, f);
+	while (f->n_open > 0)
+		service_turn(f->service);
+	mcp_front_close(&f->mcp);
+}
+
+static int serve(const struct serve_args *args, struct places *places, struct err *err)
 {
 	const struct service_config config = {.state_dir = places->has_state ? places->state : NULL,
 		.n_standby = (unsigned)args->standby,
 		.n_checkpoints = (unsigned)args->checkpoints,
 		.version = version_text};
-	struct service *service;
-	struct socket_server *server;
-	bool is_closed = false;
-	int r = service_open(&service, &config, err);
+	struct fronts f = {
+		.args = args, .log = {.kind = (enum http_log_kind)args->log, .fd = STDERR_FILENO}};
+	f.health = (struct health){.version = version_text, .is_well = is_well, .arg = &f};
+	const struct http_route routes[N_OWN_ROUTES] = {
+		{"POST", RPC_HTTP_PATH, "application/json", RPC_LINE_BYTES, false, NULL,
+			rpc_http_start},
+		{"GET", "/healthz", .is_open = true, .arg = &f.health, .start = health_start},
+		{"GET", "/metrics", .start = metrics_start},
+	};
+	memcpy(f.routes, routes, sizeof routes);
+	int r = service_open(&f.service, &config, err);
 	if (r < 0)
 		return r;
-	r = socket_open(
-		&server, service_loop(service), places->socket, service_context(service), err);
+	r = open_tokens(&f, err);
+	if (r == 0)
+		r = open_socket(&f, places, err);
+	if (r == 0)
+		r = mcp_front_open(&f.mcp, service_loop(f.service), version_text, err);
 	if (r == 0) {
-		if (!args->quiet)
-			(void)fprintf(stderr, "retort: listening at %s\n", places->socket);
-		r = service_run(service, err);
-		socket_close(server, on_closed, &is_closed);
-		while (!is_closed)
-			service_turn(service);
+		mcp_http_routes(f.mcp.http, f.routes + N_OWN_ROUTES);
+		r = open_http(&f, places, err);
 	}
-	service_close(service);
+	if (r == 0) {
+		notify_watchdog_start(&f.watchdog, service_loop(f.service));
+		notify_send("READY=1");
+		r = service_run(f.service, err);
+	}
+	if (r > 0)
+		drain(&f);
+	close_fronts(&f);
+	service_close(f.service);
+	mcp_front_done(&f.mcp);
+	token_list_close(f.tokens);
 	return MIN(r, 0);
 }
 
 static int serve_main(int argc, char **argv)
 {
-	struct serve_args args = {.standby = 2, .checkpoints = 4};
-	struct places places;
+	struct serve_args args = {.standby = 2,
+		.checkpoints = 4,
+		.connections = 512,
+		.grace_ms = 10000,
+		.request_timeout_ms = 10000,
+		.idle_timeout_ms = 60000,
+		.log = HTTP_LOG_TEXT};
+	struct places places = {.given = {.unix_fd = -1}};
 	struct opt_set set;
 	struct err err = {0};
 	int r = cmd_parse(&cmd_serve, &set, &args, argc, argv, &err);
@@ -134,6 +433,8 @@ static int serve_main(int argc, char **argv)
 		return 0;
 	if (r > 0)
 		r = config_apply(&set, args.profile, &err);
+	if (r == 0)
+		r = notify_take_sockets(&places.given, &err);
 	if (r == 0)
 		r = find_places(&args, &places, &err);
 	if (r == 0)

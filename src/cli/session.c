@@ -1,6 +1,7 @@
 /* `retort session`: its subcommands but `exec` and `files`. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/session.h"
 
+#include "api/text.h"
 #include "base/fd.h"
 #include "base/num.h"
 #include "base/utf8.h"
@@ -69,7 +70,7 @@ int session_end(struct session_run *run, int r, const struct err *err, int statu
 {
 	if (run->is_open)
 		client_done(&run->client);
-	return r < 0 ? cli_fail(err, run->args.json) : status;
+	return r < 0 ? cli_fail(err, run->args.output.json) : status;
 }
 
 int session_call(struct session_run *run, const char *method, json_t *params, json_t **result,
@@ -87,7 +88,7 @@ static json_t *one_session(const struct session_run *run)
 static int show(const struct session_run *run, json_t *result, const char *name)
 {
 	int status = 0;
-	if (run->args.json)
+	if (run->args.output.json)
 		status = view_json(result);
 	else if (name)
 		status = puts(session_text(result, name)) < 0;
@@ -99,8 +100,8 @@ static int show(const struct session_run *run, json_t *result, const char *name)
 
 #define JSON_OPT                                                                                   \
 	{                                                                                          \
-		.name = "json", OPT_INTO_FLAG(struct session_args, json), .flags = OPT_NO_ENV,     \
-		.group = "Output", .help = "print one JSON object"                                 \
+		.name = "json", OPT_INTO_FLAG(struct session_args, output.json),                   \
+		.flags = OPT_NO_ENV, .group = "Output", .help = "print one JSON object"            \
 	}
 #define ENDING_OPTS SESSION_SOCKET_OPT, CMD_COMMON_OPTS(struct session_args)
 
@@ -144,7 +145,7 @@ static const struct opt plain_opts[] = {JSON_OPT, ENDING_OPTS};
 static const struct opt ls_opts[] = {
 	{.name = "quiet",
 		.letter = 'q',
-		OPT_INTO_FLAG(struct session_args, quiet),
+		OPT_INTO_FLAG(struct session_args, output.quiet),
 		.flags = OPT_NO_ENV,
 		.group = "Output",
 		.help = "print names only, and the id of a session that has none"},
@@ -177,9 +178,9 @@ static int ls_main(int argc, char **argv)
 	if (r > 0)
 		r = session_call(&run, "session.list", NULL, &list, &err);
 	if (r == 0)
-		status = run.args.json	 ? view_json(list)
-			: run.args.quiet ? print_names(list)
-					 : session_print_list(list);
+		status = run.args.output.json	? view_json(list)
+			: run.args.output.quiet ? print_names(list)
+						: session_print_list(list);
 	json_decref(list);
 	return session_end(&run, r, &err, status);
 }
@@ -199,11 +200,11 @@ static int rm_main(int argc, char **argv)
 		r = session_call(&run, "session.close", params, &result, &err);
 		json_decref(result);
 		if (r < 0)
-			status = cli_fail(&err, run.args.json);
-		else if (!run.args.json)
+			status = cli_fail(&err, run.args.output.json);
+		else if (!run.args.output.json)
 			(void)puts(run.operands[i]);
 	}
-	if (status == 0 && run.args.json)
+	if (status == 0 && run.args.output.json)
 		(void)puts("{}");
 	return session_end(&run, 0, &err, status);
 }
@@ -235,7 +236,7 @@ static const struct opt undo_opts[] = {
 		.arg = "STEP",
 		.flags = OPT_NO_ENV,
 		.group = "Options",
-		.help = "the step to go back to: its id, or a unique start of it"},
+		.help = HELP_UNDO_TO},
 	JSON_OPT,
 	ENDING_OPTS,
 };
@@ -281,7 +282,7 @@ static int undo_main(int argc, char **argv)
 static const struct opt export_opts[] = {
 	{.name = "out",
 		.letter = 'o',
-		OPT_INTO_TEXT(struct session_args, out_dir),
+		OPT_INTO_TEXT(struct session_args, output.dir),
 		.arg = "FILE",
 		.flags = OPT_NO_ENV,
 		.group = "Output",
@@ -312,7 +313,7 @@ static int export_main(int argc, char **argv)
 	if (r > 0)
 		r = session_call(&run, "session.export", one_session(&run), &result, &err);
 	if (r == 0)
-		r = write_record(run.args.out_dir, result, &err);
+		r = write_record(run.args.output.dir, result, &err);
 	json_decref(result);
 	return session_end(&run, r, &err, 0);
 }
@@ -324,7 +325,7 @@ static const struct opt log_opts[] = {
 		OPT_INTO_FLAG(struct session_args, all),
 		.flags = OPT_NO_ENV,
 		.group = "Output",
-		.help = "also the steps that were rolled back or undone"},
+		.help = HELP_LOG_ALL},
 	{.name = "graph",
 		OPT_INTO_FLAG(struct session_args, graph),
 		.flags = OPT_NO_ENV,
@@ -361,7 +362,7 @@ static int log_main(int argc, char **argv)
 	if (r > 0)
 		r = session_call(&run, is_graph ? "session.graph" : "session.log",
 			is_graph ? NULL : log_params(&run), &log, &err);
-	if (r == 0 && run.args.json)
+	if (r == 0 && run.args.output.json)
 		status = view_json(log);
 	else if (r == 0 && is_graph)
 		status = session_print_graph(
@@ -385,23 +386,21 @@ static int log_main(int argc, char **argv)
 		.run = main_,                                                                      \
 		__VA_ARGS__}
 
-SUB(new, "session new", "Make a session", new_opts, NAME, "session new [options] [NAME]", new_main,
+SUB(new, "session new", TEXT_CREATE, new_opts, NAME, "session new [options] [NAME]", new_main,
 	.text = "Prints the id of the session. Its box, its variables and its files stay until `session "
 		"rm`, or until the engine ends.");
-SUB(ls, "session ls", "List the sessions", ls_opts, NAME, "session ls [--quiet | --json]",
-	ls_main, );
+SUB(ls, "session ls", TEXT_LIST, ls_opts, NAME, "session ls [--quiet | --json]", ls_main, );
 SUB(rm, "session rm", "End sessions", plain_opts, SESSIONS, "session rm SESSION...", rm_main, );
-SUB(branch, "session branch", "Make a session that goes on from where another is", plain_opts,
-	SESSION, "session branch SESSION [NAME]", branch_main,
+SUB(branch, "session branch", TEXT_BRANCH, plain_opts, SESSION, "session branch SESSION [NAME]",
+	branch_main,
 	.text = "Prints the id of the new session. Both have the same variables and files from then on, "
 		"and neither sees what the other does.");
-SUB(undo, "session undo", "Go back to an earlier step", undo_opts, SESSION,
-	"session undo SESSION [N | --to STEP]", undo_main,
-	.text = "Variables and files are as they were after that step. Prints its id.");
-SUB(export, "session export", "Write down a session's steps, to replay them", export_opts, SESSION,
-	"session export SESSION [-o FILE]", export_main, );
-SUB(log, "session log", "List the steps of a session", log_opts, SESSION,
-	"session log SESSION | --graph [options]", log_main, );
+SUB(undo, "session undo", TEXT_UNDO, undo_opts, SESSION, "session undo SESSION [N | --to STEP]",
+	undo_main, .text = "Variables and files are as they were after that step. Prints its id.");
+SUB(export, "session export", TEXT_EXPORT, export_opts, SESSION, "session export SESSION [-o FILE]",
+	export_main, );
+SUB(log, "session log", TEXT_LOG, log_opts, SESSION, "session log SESSION | --graph [options]",
+	log_main, );
 
 static const struct opt group_opts[] = {
 	{.name = "help",

@@ -4,16 +4,18 @@
 #include "cli/box.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
+#include "cli/view.h"
 
 #include <stdbool.h>
 
 struct session_args {
 	struct box_args box;
 	const char *socket;
-	const char *code, *out_dir, *stdin_file, *runtime, *to, *put, *remove;
+	struct output_args output;
+	const char *code, *stdin_file, *runtime, *to, *put, *remove;
 	uint64_t timeout_ms;
-	bool json, jsonl, quiet, atomic, graph, all, help;
-	int images, color;
+	bool atomic, graph, all, help;
+	int color;
 };
 
 /* The row of every subcommand. */

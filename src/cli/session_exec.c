@@ -2,6 +2,7 @@
  * Apache-2.0 */
 #include "cli/session.h"
 
+#include "api/text.h"
 #include "base/fd.h"
 #include "cli/outdir.h"
 #include "cli/program.h"
@@ -25,7 +26,7 @@ static const struct opt exec_opts[] = {
 		.flags = OPT_NO_ENV,
 		.group = "Program",
 		.choices = "python|javascript|sql|shell",
-		.help = "language; else the session's"},
+		.help = HELP_LANGUAGE},
 	{.name = "stdin",
 		OPT_INTO_TEXT(struct session_args, stdin_file),
 		.arg = "FILE",
@@ -40,41 +41,15 @@ static const struct opt exec_opts[] = {
 		.group = "Program",
 		.min = 1,
 		.max = UINT64_C(1) << 40,
-		.help = "wall time of this step; else the session's limit"},
+		.help = HELP_TIMEOUT},
 	{.name = "atomic",
 		OPT_INTO_FLAG(struct session_args, atomic),
 		.flags = OPT_NO_ENV,
 		.group = "Program",
-		.help = "after an error, be as if the step had not been"},
-	{.name = "out",
-		.letter = 'o',
-		OPT_INTO_TEXT(struct session_args, out_dir),
-		.arg = "DIR",
-		.group = "Output",
-		.complete = OPT_COMPLETE_DIR,
-		.help = "copy new and changed files of the workspace to DIR"},
-	{.name = "json",
-		OPT_INTO_FLAG(struct session_args, json),
-		.flags = OPT_NO_ENV,
-		.group = "Output",
-		.help = "print one result object"},
-	{.name = "jsonl",
-		OPT_INTO_FLAG(struct session_args, jsonl),
-		.flags = OPT_NO_ENV,
-		.group = "Output",
-		.help = "print one event per line while it runs"},
-	{.name = "images",
-		OPT_INTO_CHOICE(struct session_args, images),
-		.arg = "MODE",
-		.group = "Output",
-		.choices = PICTURE_CHOICES,
-		.fallback = "auto",
-		.help = "how plots are shown"},
-	{.name = "quiet",
-		.letter = 'q',
-		OPT_INTO_FLAG(struct session_args, quiet),
-		.group = "Output",
-		.help = "say nothing about the step on stderr"},
+		.help = HELP_ATOMIC},
+#define OUTPUT_ARGS struct session_args
+#include "cli/output.def"
+#undef OUTPUT_ARGS
 	SESSION_SOCKET_OPT,
 	CMD_COMMON_OPTS(struct session_args),
 };
@@ -83,8 +58,9 @@ static int check(const struct session_run *run, struct err *err)
 {
 	const struct session_args *args = &run->args;
 	const char *program = run->n_operands > 1 ? run->operands[1] : NULL;
-	if (args->json && args->jsonl)
-		return err_set(err, ERR_USAGE, "--json and --jsonl exclude each other");
+	int r = output_check(&args->output, err);
+	if (r < 0)
+		return r;
 	if (!args->code == !program) {
 		(void)err_set(
 			err, ERR_USAGE, program ? "both a program and --code" : "nothing to run");
@@ -125,7 +101,8 @@ static int make_params(const struct session_run *run, json_t **out, struct err *
 	json_t *input_json = args->stdin_file ? text_json(&input, "standard input", err) : NULL;
 	json_t *params = json_pack("{s:s, s:o, s:s, s:b, s:b, s:o*, s:s*}", "session",
 		run->operands[0], "code", text, "filename", program_name(program), "stream",
-		!args->json, "atomic", args->atomic, "stdin", input_json, "runtime", args->runtime);
+		!args->output.json, "atomic", args->atomic, "stdin", input_json, "runtime",
+		args->runtime);
 	if (!params || (args->stdin_file && !input_json)) {
 		json_decref(params);
 		return err->code ? -err_errno(err->code)
@@ -151,17 +128,13 @@ static int exec_main(int argc, char **argv)
 	if (r == 0)
 		return 0;
 	const struct session_args *args = &run.args;
-	if (r > 0 && args->out_dir && (out_fd = outdir_open(args->out_dir, &err)) < 0)
+	if (r > 0 && args->output.dir && (out_fd = outdir_open(args->output.dir, &err)) < 0)
 		r = out_fd;
 	if (r > 0)
 		r = make_params(&run, &params, &err);
 	if (r < 0)
 		return session_end(&run, r, &err, 0);
-	const struct view_options options = {.json = args->json,
-		.jsonl = args->jsonl,
-		.quiet = args->quiet,
-		.images = args->images,
-		.out_dir = args->out_dir};
+	const struct view_options options = {.output = args->output};
 	const struct client_events events = {.arg = &view, .event = view_event};
 	view_init(&view, &options);
 	r = client_call(&run.client, "step.run", params, &events, &record, &err);
@@ -189,7 +162,7 @@ static const struct cmd_exit exits[] = {
 
 const struct cmd cmd_session_exec = {
 	.name = "session exec",
-	.summary = "Run code in a session",
+	.summary = TEXT_RUN,
 	.usage = usage,
 	.text = "Prints what the step prints, and the value of its last expression, as `retort run` does. "
 		"Ctrl-C stops the step; the session stays.",

@@ -104,13 +104,13 @@ static const struct opt files_opts[] = {
 		.help = "remove a file"},
 	{.name = "out",
 		.letter = 'o',
-		OPT_INTO_TEXT(struct session_args, out_dir),
+		OPT_INTO_TEXT(struct session_args, output.dir),
 		.arg = "DIR",
 		.group = "Output",
 		.complete = OPT_COMPLETE_DIR,
 		.help = "copy the files to DIR"},
 	{.name = "json",
-		OPT_INTO_FLAG(struct session_args, json),
+		OPT_INTO_FLAG(struct session_args, output.json),
 		.flags = OPT_NO_ENV,
 		.group = "Output",
 		.help = "print one JSON object"},
@@ -155,7 +155,7 @@ static int remove_file(struct session_run *run, struct err *err)
 
 static int copy_out(struct session_run *run, const char *path, struct err *err)
 {
-	cleanup_fd int fd = outdir_open(run->args.out_dir, err);
+	cleanup_fd int fd = outdir_open(run->args.output.dir, err);
 	if (fd < 0)
 		return fd;
 	return path ? copy_one(run, path, fd, err) : session_copy_all(run, fd, err);
@@ -175,7 +175,7 @@ static int list_files(struct session_run *run, struct err *err)
 	json_t *list = NULL;
 	json_t *params = json_pack("{s:s}", "session", run->operands[0]);
 	int r = session_call(run, "file.list", params, &list, err);
-	if (r == 0 && (run->args.json ? view_json(list) : session_print_files(list)) != 0)
+	if (r == 0 && (run->args.output.json ? view_json(list) : session_print_files(list)) != 0)
 		r = err_set(err, ERR_IO, "standard output");
 	json_decref(list);
 	return r;
@@ -211,7 +211,7 @@ static int files_main(int argc, char **argv)
 		r = put_file(&run, path, &err);
 	else if (r > 0 && run.args.remove)
 		r = remove_file(&run, &err);
-	else if (r > 0 && run.args.out_dir)
+	else if (r > 0 && run.args.output.dir)
 		r = copy_out(&run, path, &err);
 	else if (r > 0 && path)
 		r = print_file(&run, path, &err);

@@ -16,6 +16,13 @@
 
 enum { SINK_EXTRA_BYTES = 64 << 20 };
 
+int output_check(const struct output_args *args, struct err *err)
+{
+	if (args->json && args->jsonl)
+		return err_set(err, ERR_USAGE, "--json and --jsonl exclude each other");
+	return 0;
+}
+
 void view_init(struct view *view, const struct view_options *options)
 {
 	/* Text of a stream grows at most so much as JSON; displays and the record come on top. */
@@ -25,7 +32,7 @@ void view_init(struct view *view, const struct view_options *options)
 	*view = (struct view){.options = *options};
 	sink_init(&view->out, STDOUT_FILENO, room);
 	sink_init(&view->err, STDERR_FILENO, room);
-	picture_init(&view->picture, options->images, options->out_dir, &view->out);
+	picture_init(&view->picture, options->output.images, options->output.dir, &view->out);
 }
 
 void view_done(struct view *view)
@@ -48,7 +55,7 @@ static void put_event(struct view *view, json_t *event)
 static void on_started(void *arg, const char *session)
 {
 	struct view *view = arg;
-	if (view->options.jsonl)
+	if (view->options.output.jsonl)
 		put_event(view, event_started(session));
 }
 
@@ -61,9 +68,9 @@ static void put_text(struct view *view, int stream, const char *data, size_t byt
 static void on_output(void *arg, int stream, const char *data, size_t bytes)
 {
 	struct view *view = arg;
-	if (view->options.jsonl) {
+	if (view->options.output.jsonl) {
 		put_text(view, stream, data, bytes, false);
-	} else if (!view->options.json) {
+	} else if (!view->options.output.json) {
 		sink_add(stream ? &view->err : &view->out, data, bytes);
 	}
 }
@@ -76,7 +83,8 @@ static void on_tail(void *arg, int stream, uint64_t cut_bytes, const char *data,
 		(void)snprintf(note, sizeof note, "\n[... %" PRIu64 " bytes cut ...]\n", cut_bytes);
 	on_output(arg, stream, note, strlen(note));
 	on_output(arg, stream, data, bytes);
-	if (cut_bytes > 0 && !view->options.json && !view->options.jsonl && !view->options.quiet)
+	if (cut_bytes > 0 && !view->options.output.json && !view->options.output.jsonl &&
+		!view->options.output.quiet)
 		(void)fprintf(stderr,
 			"retort: %s: %" PRIu64 " bytes over the limit of %s: raise it with "
 			"--output-limit\n",
@@ -87,9 +95,9 @@ static void on_tail(void *arg, int stream, uint64_t cut_bytes, const char *data,
 static void on_display(void *arg, const json_t *display)
 {
 	struct view *view = arg;
-	if (view->options.jsonl) {
+	if (view->options.output.jsonl) {
 		put_event(view, event_display(display));
-	} else if (!view->options.json) {
+	} else if (!view->options.output.json) {
 		picture_show(&view->picture, display);
 	}
 }
@@ -146,7 +154,7 @@ static void show_end(const struct view *view, const json_t *record)
 	if (view->options.is_typed && name && strcmp(name, "Interrupted") == 0)
 		return;
 	bool has_hint = !view->options.is_typed || strcmp(status, "killed") != 0;
-	if (view->options.quiet || !message ||
+	if (view->options.output.quiet || !message ||
 		utf8_escape_terminal(&safe, message, strlen(message), UTF8_ONE_LINE) < 0)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(hints); i++)
@@ -169,7 +177,8 @@ static void show_state(const struct view *view, const json_t *record)
 	const char *outcome = json_string_value(json_object_get(state, "outcome"));
 	const char *reason = json_string_value(json_object_get(state, "reason"));
 	cleanup_buf struct buf safe = BUF_INIT(8 * ERR_MSG_BYTES);
-	bool is_told = !view->options.quiet && !view->options.json && !view->options.jsonl;
+	bool is_told = !view->options.output.quiet && !view->options.output.json &&
+		!view->options.output.jsonl;
 	for (size_t i = 0; is_told && outcome && i < ARRAY_LEN(rows); i++) {
 		const char *words = rows[i].words ? rows[i].words : reason;
 		if (strcmp(outcome, rows[i].outcome) == 0 && words &&
@@ -188,9 +197,9 @@ static void show_json(struct view *view, const json_t *record)
 
 static int show_result(struct view *view, const json_t *record)
 {
-	if (view->options.json) {
+	if (view->options.output.json) {
 		show_json(view, record);
-	} else if (view->options.jsonl) {
+	} else if (view->options.output.jsonl) {
 		for (int i = 0; i < 2; i++)
 			put_text(view, i, "", 0, true);
 		put_event(view, event_finished(record));
@@ -199,9 +208,9 @@ static int show_result(struct view *view, const json_t *record)
 	}
 	int r = sink_flush(&view->out);
 	(void)sink_flush(&view->err);
-	if (!view->options.json && !view->options.jsonl)
+	if (!view->options.output.json && !view->options.output.jsonl)
 		show_end(view, record);
-	if (!view->options.quiet && view->options.set)
+	if (!view->options.output.quiet && view->options.set)
 		show_unenforced(view, record);
 	return r;
 }
@@ -233,7 +242,7 @@ int view_run(struct view *view, const struct run_request *req)
 		status = show_failed(show_result(view, result.record), status);
 	json_decref(result.record);
 	if (r < 0)
-		status = cli_fail(&err, view->options.json && !result.record);
+		status = cli_fail(&err, view->options.output.json && !result.record);
 	return status;
 }
 
@@ -244,7 +253,7 @@ static void show_text(struct view *view, int stream, const char *text, size_t by
 	bool is_red = stream && view->options.error_color;
 	struct sink *sink = stream ? &view->err : &view->out;
 	view->n_told_bytes[stream] += bytes;
-	if (view->options.json || view->options.jsonl || bytes == 0)
+	if (view->options.output.json || view->options.output.jsonl || bytes == 0)
 		return;
 	if (is_red)
 		sink_add(sink, "\033[31m", 5);
@@ -256,7 +265,7 @@ static void show_text(struct view *view, int stream, const char *text, size_t by
 static void show_display(struct view *view, const json_t *display)
 {
 	view->n_told_displays++;
-	if (!view->options.json && !view->options.jsonl)
+	if (!view->options.output.json && !view->options.output.jsonl)
 		(void)picture_show(&view->picture, display);
 }
 
@@ -274,7 +283,7 @@ void view_event(void *arg, const json_t *event)
 	/* The record comes as the answer. */
 	if (!name || strcmp(name, "step.finished") == 0)
 		return;
-	if (view->options.jsonl) {
+	if (view->options.output.jsonl) {
 		json_t *copy = json_copy((json_t *)(uintptr_t)event);
 		(void)json_object_del(copy, "id");
 		put_event(view, copy);
@@ -293,7 +302,7 @@ static void show_rest(struct view *view, int stream, const json_t *record)
 	size_t n_told = view->n_told_bytes[stream], bytes = json_string_length(text);
 	if (!json_is_string(text) || n_told >= bytes)
 		return;
-	if (view->options.jsonl)
+	if (view->options.output.jsonl)
 		put_text(view, stream, json_string_value(text) + n_told, bytes - n_told, true);
 	show_text(view, stream, json_string_value(text) + n_told, bytes - n_told);
 }
@@ -303,7 +312,7 @@ static void show_displays(struct view *view, const json_t *record)
 	const json_t *displays = json_object_get(record, "displays");
 	for (size_t i = view->n_told_displays; i < json_array_size(displays); i++) {
 		const json_t *display = json_array_get(displays, i);
-		if (view->options.jsonl)
+		if (view->options.output.jsonl)
 			put_event(view, event_display(display));
 		show_display(view, display);
 	}

@@ -10,11 +10,19 @@
 
 #include <stdbool.h>
 
-/* How to show it. Borrowed. */
-struct view_options {
+/* What the rows of output.def are read into. */
+struct output_args {
+	const char *dir; /* or NULL */
 	bool json, jsonl, quiet;
 	int images; /* enum picture_mode */
-	const char *out_dir;
+};
+
+/* Errors: ERR_USAGE for options that exclude each other. */
+int output_check(const struct output_args *args, struct err *err);
+
+/* How to show it. Borrowed. */
+struct view_options {
+	struct output_args output;
 	const struct limits *limits; /* NULL: the defaults */
 	const struct opt_set *set;   /* which options were given, or NULL: of no interest */
 	bool error_color;	     /* stderr in red */

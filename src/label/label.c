@@ -67,15 +67,13 @@ static uint64_t mix(uint64_t h, uint64_t x)
 	return h ^ h >> 32;
 }
 
-static bool add_index(struct labels *all, struct index *index, uint64_t hash, uint32_t place)
+static void add_index(struct index *index, uint64_t hash, uint32_t place)
 {
 	uint32_t at = (uint32_t)hash & (index->room - 1);
-	(void)all;
 	while (index->at[at])
 		at = (at + 1) & (index->room - 1);
 	index->at[at] = place + 1;
 	index->n++;
-	return true;
 }
 
 /* Room for one more; @hash_of tells the hash of what is there. */
@@ -89,7 +87,7 @@ static bool make_room(struct labels *all, struct index *index,
 	if (!now.at)
 		return false;
 	for (uint32_t i = 0; i < index->n; i++)
-		(void)add_index(all, &now, hash_of(all, i), i);
+		add_index(&now, hash_of(all, i), i);
 	free(index->at);
 	all->used_bytes -= index->room * sizeof *index->at;
 	*index = now;
@@ -118,7 +116,7 @@ static uint64_t hash_one(const struct label *l)
 {
 	uint64_t h = mix(mix(1, l->origins), l->readers);
 	h = mix(mix(h, l->kind.rank), (uint64_t)l->kind.size << 32 | l->kind.type);
-	return mix(h, l->endorsements);
+	return mix(mix(h, l->endorsements), l->presumed);
 }
 
 static uint64_t hash_label(const struct labels *all, uint32_t i)
@@ -131,30 +129,33 @@ static uint64_t hash_join(const struct labels *all, uint32_t i)
 	return mix(mix(2, all->join[i].a), all->join[i].b);
 }
 
+/* The empty set and the bottom have number 0; so has no atom. */
+static bool begin(struct labels *all)
+{
+	const struct label bottom = {.readers = LABEL_ALL, .endorsements = LABEL_ALL};
+	if (!make_room(all, &all->atoms, hash_atom) || !make_room(all, &all->sets, hash_set))
+		return false;
+	all->text = grow(all, NULL, 0, &all->atom_room, sizeof *all->text);
+	all->set = grow(all, NULL, 0, &all->set_room, sizeof *all->set);
+	char *none = all->text && all->set ? take(all, 1) : NULL;
+	if (!none)
+		return false;
+	all->text[all->n_atoms] = none;
+	add_index(&all->atoms, hash_text(none, 0), all->n_atoms++);
+	add_index(&all->sets, 0, all->n_sets++);
+	return label_intern(all, &bottom) == LABEL_BOTTOM;
+}
+
 struct labels *labels_new(size_t max_bytes)
 {
 	struct labels *all = calloc(1, sizeof *all);
 	if (!all)
 		return NULL;
 	all->max_bytes = max_bytes;
-	const struct label bottom = {.readers = LABEL_ALL, .endorsements = LABEL_ALL};
-	/* The empty set and the bottom have number 0; so has no atom. */
-	all->text = grow(all, NULL, 0, &all->atom_room, sizeof *all->text);
-	all->set = grow(all, NULL, 0, &all->set_room, sizeof *all->set);
-	bool is_made = all->text && all->set && make_room(all, &all->atoms, hash_atom) &&
-		make_room(all, &all->sets, hash_set) && (all->text[0] = take(all, 1));
-	if (is_made) {
-		(void)add_index(all, &all->atoms, hash_atom(all, 0), all->n_atoms++);
-		(void)add_index(all, &all->sets, 0, all->n_sets++);
-	}
-	/* Before it counts as an atom nobody else frees it. */
-	if (!is_made && all->text)
-		free(all->text[0]);
-	if (!is_made || label_intern(all, &bottom) != LABEL_BOTTOM) {
-		labels_free(all);
-		return NULL;
-	}
-	return all;
+	if (begin(all))
+		return all;
+	labels_free(all);
+	return NULL;
 }
 
 void labels_free(struct labels *all)
@@ -203,7 +204,7 @@ uint32_t label_atom(struct labels *all, const char *text, size_t bytes)
 		return 0;
 	memcpy(copy, text, bytes);
 	all->text[all->n_atoms] = copy;
-	(void)add_index(all, &all->atoms, hash, all->n_atoms);
+	add_index(&all->atoms, hash, all->n_atoms);
 	return all->n_atoms++;
 }
 
@@ -238,7 +239,7 @@ static uint32_t intern_set(struct labels *all, uint32_t *atom, uint32_t n)
 	all->set = sets;
 	all->used_bytes += n * sizeof *atom;
 	all->set[all->n_sets] = (struct set){hash, n, atom};
-	(void)add_index(all, &all->sets, hash, all->n_sets);
+	add_index(&all->sets, hash, all->n_sets);
 	return all->n_sets++;
 }
 
@@ -358,13 +359,15 @@ uint32_t label_intern(struct labels *all, const struct label *label)
 		return LABEL_FAILED;
 	all->label = now;
 	all->label[all->n_labels] = l;
-	(void)add_index(all, &all->ids, hash, all->n_labels);
+	add_index(&all->ids, hash, all->n_labels);
 	return all->n_labels++;
 }
 
 struct label label_get(const struct labels *all, uint32_t id)
 {
-	return all->label[id];
+	return id == LABEL_FAILED
+		? (struct label){.origins = LABEL_ALL, .kind = {.rank = KIND_TEXT}}
+		: all->label[id];
 }
 
 static uint32_t join_anew(struct labels *all, uint32_t a, uint32_t b)
@@ -373,7 +376,8 @@ static uint32_t join_anew(struct labels *all, uint32_t a, uint32_t b)
 	struct label both = {.origins = label_union(all, x.origins, y.origins),
 		.readers = label_intersection(all, x.readers, y.readers),
 		.kind = kind_join(x.kind, y.kind),
-		.endorsements = label_intersection(all, x.endorsements, y.endorsements)};
+		.endorsements = label_intersection(all, x.endorsements, y.endorsements),
+		.presumed = label_join(all, x.presumed, y.presumed)};
 	return all->has_failed ? LABEL_FAILED : label_intern(all, &both);
 }
 
@@ -402,16 +406,8 @@ uint32_t label_join(struct labels *all, uint32_t a, uint32_t b)
 		return LABEL_FAILED;
 	all->join = now;
 	all->join[all->n_joins] = m;
-	(void)add_index(all, &all->joins, hash, all->n_joins++);
+	add_index(&all->joins, hash, all->n_joins++);
 	return m.result;
-}
-
-bool label_is_below(const struct labels *all, uint32_t a, uint32_t b)
-{
-	struct label x = all->label[a], y = all->label[b];
-	return label_is_subset(all, x.origins, y.origins) &&
-		label_is_subset(all, y.readers, x.readers) && kind_is_below(x.kind, y.kind) &&
-		label_is_subset(all, y.endorsements, x.endorsements);
 }
 
 /* Is "tool:mail#ann" within a set because "tool:mail#*" is? */
@@ -435,6 +431,76 @@ static bool is_origin_foreseen(const struct labels *all, uint32_t atom, uint32_t
 		if (one == atom)
 			return true;
 	return has_items(all, set, label_text(all, atom));
+}
+
+/* A label without what is presumed. */
+static uint32_t plain(struct labels *all, uint32_t id)
+{
+	struct label l = all->label[id];
+	if (l.presumed == LABEL_BOTTOM)
+		return id;
+	l.presumed = LABEL_BOTTOM;
+	return label_intern(all, &l);
+}
+
+uint32_t label_unendorsed(struct labels *all, uint32_t id)
+{
+	struct label l = label_get(all, id);
+	if (id == LABEL_FAILED || (l.endorsements == LABEL_ALL && l.presumed == LABEL_BOTTOM))
+		return id;
+	l.endorsements = l.endorsements == LABEL_ALL ? LABEL_ALL : 0;
+	l.presumed = label_unendorsed(all, l.presumed);
+	return label_intern(all, &l);
+}
+
+uint32_t label_presumed(struct labels *all, uint32_t id)
+{
+	if (id == LABEL_BOTTOM || id == LABEL_FAILED)
+		return id;
+	struct label l = {.readers = LABEL_ALL, .endorsements = LABEL_ALL};
+	l.presumed = label_join(all, plain(all, id), all->label[id].presumed);
+	return l.presumed == LABEL_FAILED ? LABEL_FAILED : label_intern(all, &l);
+}
+
+/* Of @run what is also in @check. */
+static uint32_t meet(struct labels *all, uint32_t run, uint32_t check)
+{
+	struct label l = all->label[run], upper = all->label[check];
+	uint32_t origins = 0, atom;
+	if (l.origins == LABEL_ALL || upper.origins == LABEL_ALL)
+		origins = l.origins == LABEL_ALL ? upper.origins : l.origins;
+	else
+		for (size_t i = 0; (atom = label_nth(all, l.origins, i)); i++)
+			if (is_origin_foreseen(all, atom, upper.origins))
+				origins = label_union(all, origins, label_set(all, atom));
+	l.origins = origins;
+	l.readers = label_union(all, l.readers, upper.readers);
+	/* Of two types of handles or names neither says more: what is below both is no such. */
+	if (kind_is_below(upper.kind, l.kind))
+		l.kind = upper.kind;
+	else if (!kind_is_below(l.kind, upper.kind))
+		l.kind = (struct kind){.rank = KIND_DATE};
+	l.endorsements = label_union(all, l.endorsements, upper.endorsements);
+	return label_intern(all, &l);
+}
+
+uint32_t label_settle(struct labels *all, uint32_t id, uint32_t check)
+{
+	if (id == LABEL_FAILED || all->label[id].presumed == LABEL_BOTTOM)
+		return id;
+	uint32_t more = all->label[id].presumed;
+	if (check != LABEL_FAILED)
+		more = meet(all, more, check);
+	uint32_t both = more == LABEL_FAILED ? more : label_join(all, plain(all, id), more);
+	return all->has_failed ? LABEL_FAILED : both;
+}
+
+bool label_is_below(const struct labels *all, uint32_t a, uint32_t b)
+{
+	struct label x = all->label[a], y = all->label[b];
+	return label_is_subset(all, x.origins, y.origins) &&
+		label_is_subset(all, y.readers, x.readers) && kind_is_below(x.kind, y.kind) &&
+		label_is_subset(all, y.endorsements, x.endorsements);
 }
 
 bool label_is_foreseen(const struct labels *all, uint32_t run, uint32_t check)

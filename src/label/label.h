@@ -1,5 +1,5 @@
-/* What is known of a value: where it is from, who may read it, how much of it somebody could
- * choose. SPDX-License-Identifier: Apache-2.0 */
+/* What is known of a value: whence, for whom, how much of it somebody could choose.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <stdbool.h>
@@ -28,31 +28,29 @@ struct kind {
 enum { LABEL_ALL = UINT32_MAX, LABEL_FAILED = UINT32_MAX, LABEL_BOTTOM = 0 };
 enum { LABEL_ATOMS_MAX = 1 << 16, LABEL_LABELS_MAX = 1 << 20, LABEL_ATOM_MAX_BYTES = 1024 };
 
-/*
- * Joined by union, intersection, the upper of two, intersection. Label 0 is a trusted public
- * constant and joins to the other one: no origin, readers and endorsements LABEL_ALL.
- */
+/* Joined by union, intersection, the upper of two, intersection. Label 0 is a trusted public
+ * constant and joins to the other one: no origin, readers and endorsements LABEL_ALL. */
 struct label {
 	uint32_t origins; /* "user", "tool:mail.search#ann@example.com" */
 	uint32_t readers;
 	struct kind kind;
 	uint32_t endorsements; /* "approved#3", "matched:date" */
+	uint32_t presumed;     /* a label, or 0: see label_presumed() */
 };
-
-struct labels;
 
 /* Limits: @max_bytes for all there will be. Returns: NULL without memory. */
 struct labels *labels_new(size_t max_bytes);
 void labels_free(struct labels *all);
+/* Was there a time without memory? Then nothing that came of it may be believed. */
+bool labels_has_failed(const struct labels *all);
 
 /* The atom of a text, made when it is new; the text of one. Returns: 0 without memory; NULL. */
 uint32_t label_atom(struct labels *all, const char *text, size_t bytes);
 const char *label_text(const struct labels *all, uint32_t atom);
 
-/*
- * Sets: of one atom, the union, the intersection, is @a within @b, the n-th atom (0 behind the
- * last). Returns: LABEL_FAILED for what cannot be made, which is no set but that of LABEL_ALL:
- * labels_has_failed() tells them apart.
+/* Sets: of one atom, the union, the intersection, is @a within @b, the n-th atom (0 behind the
+ * last). Returns: LABEL_FAILED for what cannot be made: labels_has_failed() tells it from
+ * LABEL_ALL.
  */
 uint32_t label_set(struct labels *all, uint32_t atom);
 uint32_t label_union(struct labels *all, uint32_t a, uint32_t b);
@@ -60,21 +58,22 @@ uint32_t label_intersection(struct labels *all, uint32_t a, uint32_t b);
 bool label_is_subset(const struct labels *all, uint32_t a, uint32_t b);
 uint32_t label_nth(const struct labels *all, uint32_t set, size_t n);
 
-/* Was there a time without memory? Then nothing that came of it may be believed. */
-bool labels_has_failed(const struct labels *all);
-
-/* The id of a label, the label of an id. Returns: LABEL_FAILED without memory. */
+/* The id of a label, the label of an id. Returns: LABEL_FAILED without memory: above all. */
 uint32_t label_intern(struct labels *all, const struct label *label);
 struct label label_get(const struct labels *all, uint32_t id);
 
-/* The least that is above both, memoised. Returns: LABEL_FAILED without memory. */
+/* The least above both, memoised; one without endorsements. Returns: LABEL_FAILED. */
 uint32_t label_join(struct labels *all, uint32_t a, uint32_t b);
-
-/* Is @a below @b, so that whatever allows @b allows @a? */
+uint32_t label_unendorsed(struct labels *all, uint32_t id);
+/* At run time: @id as what a branch that is not taken may have written, and what of it remains when
+ * @check is all that the check finds possible; LABEL_FAILED: all. Both say too much rather than too
+ * little, so what both say is enough. Returns: LABEL_FAILED without memory. */
+uint32_t label_presumed(struct labels *all, uint32_t id);
+uint32_t label_settle(struct labels *all, uint32_t id, uint32_t check);
+/* Of labels that are settled: is @a below @b, so that whatever allows @b allows @a? */
 bool label_is_below(const struct labels *all, uint32_t a, uint32_t b);
 /* Of a run and a check: the items of "tool:mail#ann" are among those of "tool:mail#*". */
 bool label_is_foreseen(const struct labels *all, uint32_t run, uint32_t check);
-
 /* The same of kinds. */
 struct kind kind_join(struct kind a, struct kind b);
 bool kind_is_below(struct kind a, struct kind b);

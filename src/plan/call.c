@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 #include "plan/ask.h"
+#include "plan/check_finding.h"
 #include "plan/endorse.h"
 #include "plan/flow.h"
 #include "plan/json.h"
@@ -216,7 +217,52 @@ static int read_approve(struct vm *vm, struct plan_call *call)
 	return call->label == LABEL_FAILED ? -1 : 0;
 }
 
-int call_read(struct program *p, struct plan_call *out)
+/* The innermost one that is there. */
+static const struct check_call *checked_at(const struct program *p, const struct plan_call *call)
+{
+	const struct check_call *best = NULL;
+	for (uint32_t i = 0; i < p->n_checked; i++) {
+		const struct check_call *one = p->checked[i];
+		if (one->tool == call->tool && one->node->start <= call->at &&
+			call->at < one->node->end &&
+			(!best || one->node->start > best->node->start ||
+				one->node->end < best->node->end))
+			best = one;
+	}
+	return best;
+}
+
+static bool is_settled(const struct labels *all, uint32_t label)
+{
+	return label == LABEL_FAILED || label_get(all, label).presumed == LABEL_BOTTOM;
+}
+
+/*
+ * What the run presumes, and the check excludes, is not so. What comes back is still labelled by
+ * what is presumed: the check knows a place, and of a result it knows the way to that place as
+ * well.
+ */
+static int settle(struct program *p, struct plan_call *call)
+{
+	struct labels *all = p->vm.flow.all;
+	uint32_t n = call->tool ? call->tool->n_params : 0;
+	bool is_done = !all || is_settled(all, call->guard);
+	for (uint32_t i = 0; i < n && is_done; i++)
+		is_done = !all || is_settled(all, call->arg[i].label);
+	if (is_done)
+		return 0;
+	const struct check_call *of = call->tool ? checked_at(p, call) : NULL;
+	call->guard = label_settle(all, call->guard, of ? of->guard : LABEL_FAILED);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t check = of ? of->arg[i].label : LABEL_FAILED;
+		call->arg[i].label = label_settle(all, call->arg[i].label, check);
+	}
+	return labels_has_failed(all)
+		? heap_fail_kind(&p->heap, FAIL_MEMORY, "out of memory: too many different labels")
+		: 0;
+}
+
+static int read_call(struct program *p, struct plan_call *out)
 {
 	struct vm *vm = &p->vm;
 	const struct native *native = vm->called;
@@ -240,6 +286,11 @@ int call_read(struct program *p, struct plan_call *out)
 	}
 	out->tool = ((const struct tool_native *)(const void *)native)->tool;
 	return read_tool(vm, args, out->is_try, out);
+}
+
+int call_read(struct program *p, struct plan_call *out)
+{
+	return read_call(p, out) < 0 ? -1 : settle(p, out);
 }
 
 int call_arguments(struct program *p, const struct plan_call *call, struct text *out)

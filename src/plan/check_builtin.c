@@ -247,7 +247,9 @@ static struct mark key_mark(struct checker *c, const struct call_args *args, str
 		return public;
 	struct loop loop = {
 		.node = args->node, .guard = structure_of(c, from), .arg = &k, .round = key_round};
+	c->n_built_in++;
 	run_loop(c, &loop);
+	c->n_built_in--;
 	return whole(c, k.result);
 }
 
@@ -265,7 +267,7 @@ static struct av collect(struct checker *c, enum obj_kind kind, const struct cal
 	struct obj *o = obj_nth(c, v, 0);
 	struct mark m = public;
 	if (is_ordered) {
-		m = mark_capped(c, all_of(c, self, args, false), KIND_NUMBER);
+		m = mark_made(c, mark_capped(c, all_of(c, self, args, false), KIND_NUMBER));
 		m = mark_join(
 			c, m, mark_capped(c, key_mark(c, args, args_nth(args, 0)), KIND_NUMBER));
 	}
@@ -289,7 +291,7 @@ static struct av pairs(struct checker *c, const struct call_args *args, bool is_
 	struct field *number = is_zip ? NULL : field_at(c, pair, VAL_INT(0), true);
 	if (!is_zip)
 		cell_add(c, number ? number->cell : pair->rest,
-			av_of(mark_join(c, m, args_whole(c, args, false)), N_TYPES));
+			av_of(mark_made(c, mark_join(c, m, args_whole(c, args, false))), N_TYPES));
 	for (uint32_t i = 0; i < args->n; i++) {
 		struct field *field = field_at(c, pair, VAL_INT(i + !is_zip), true);
 		cell_add(c, field ? field->cell : pair->rest, iterated(c, args->positional[i]));
@@ -356,7 +358,7 @@ static struct av extreme(struct checker *c, const struct call_args *args)
 static struct av sum(struct checker *c, const struct call_args *args)
 {
 	struct av from = args_nth(args, 0), x = iterated(c, from);
-	struct mark m = args_whole(c, args, true);
+	struct mark m = mark_made(c, args_whole(c, args, true));
 	if (x.type == T_INT || x.type == T_FLOAT)
 		return av_of(mark_raised(c, mark_capped(c, m, KIND_NUMBER), KIND_NUMBER), x.type);
 	struct av v = any_value(c, args->node, 103, text_mark(c, m, args->node));
@@ -366,8 +368,8 @@ static struct av sum(struct checker *c, const struct call_args *args)
 
 static struct av make_range(struct checker *c, const struct call_args *args)
 {
-	struct av v = new_object(c, OBJ_LIST, args->node, args_whole(c, args, false));
-	element_add(c, v, av_of(args_whole(c, args, true), T_INT));
+	struct av v = new_object(c, OBJ_LIST, args->node, mark_made(c, args_whole(c, args, false)));
+	element_add(c, v, av_of(mark_made(c, args_whole(c, args, true)), T_INT));
 	return v;
 }
 
@@ -404,7 +406,8 @@ static struct av plain(
 	struct checker *c, enum model model, struct av self, const struct call_args *args)
 {
 	/* Constants that a method gets only choose what is taken of its receiver. */
-	struct mark m = all_of(c, self, args, model == M_TEXT || self.type == T_UNSET);
+	struct mark m =
+		mark_made(c, all_of(c, self, args, model == M_TEXT || self.type == T_UNSET));
 	struct av v;
 	switch ((int)model) {
 	case M_TEXT:
@@ -456,12 +459,12 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 	case M_LENGTH:
 		m = is_star ? args_whole(c, args, true)
 			    : mark_capped(c, structure_of(c, x), KIND_NUMBER);
+		m = mark_made(c, m);
 		return av_of(mark_join(c, m, mark_planned(c, args->node, KIND_NUMBER)), T_INT);
 	case M_TRUTH:
 		is_star |= x.konst.type != T_UNSET;
-		return av_of(is_star ? mark_capped(c, args_whole(c, args, true), KIND_BOOL)
-				     : truth_of(c, x),
-			T_BOOL);
+		m = is_star ? mark_capped(c, args_whole(c, args, true), KIND_BOOL) : truth_of(c, x);
+		return av_of(mark_made(c, m), T_BOOL);
 	case M_LIST:
 		return collect(c, OBJ_LIST, args, none, false);
 	case M_TUPLE:
@@ -492,11 +495,13 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 	case M_NOTHING:
 		return av_constant(c, args->node, VAL_NONE);
 	case M_APPROVE:
-		return model_approve(c, args);
 	case M_ASK:
-		return model_ask(c, args);
 	case M_TRY:
-		return model_try(c, args);
+		if (is_suspended(c, args, name))
+			return av_of(public, N_TYPES);
+		return row->model == M_ASK    ? model_ask(c, args)
+			: row->model == M_TRY ? model_try(c, args)
+					      : model_approve(c, args);
 	default:
 		return plain(c, row->model, none, args);
 	}
@@ -521,10 +526,9 @@ static struct av change(
 	case M_SETDEFAULT:
 		/* Whether it was there already says what it is now. */
 		v = args->n > 1 ? args_nth(args, 1) : av_of(public, T_NONE);
+		v = av_join(c, item_of(c, self, x), v);
 		item_set(c, self, x, av_with(c, v, structure_of(c, self)));
-		v = element_of(c, self);
-		return av_join(c, av_join(c, item_of(c, self, x), args_nth(args, 1)),
-			av_with(c, v, structure_of(c, self)));
+		return av_join(c, item_of(c, self, x), element_of(c, self));
 	case M_POP:
 		v = args->n ? item_of(c, self, x) : v;
 		places_lost(c, self, order);
@@ -551,7 +555,6 @@ struct av call_method(
 {
 	const struct row *row = find(methods, ARRAY_LEN(methods), name);
 	struct av x = args_nth(args, 0), v;
-	struct mark pop = public;
 	bool is_star = args->has_star || args->has_starstar;
 	if (!row || (is_star && row->model >= M_LIST))
 		return refuse(c, P_UNKNOWN, args->node, is_star ? "name the arguments" : "",
@@ -559,10 +562,9 @@ struct av call_method(
 			is_star ? " with *" : "");
 	switch ((int)row->model) {
 	case M_GET:
-		v = av_join(c, item_of(c, self, x), args_nth(args, 1));
-		if (args->n < 2)
-			v = av_join(c, v, av_of(public, T_NONE));
-		return av_with(c, v, mark_join(c, pop, structure_of(c, self)));
+		v = args->n > 1 ? args_nth(args, 1) : av_of(public, T_NONE);
+		v = av_join(c, item_of(c, self, x), v);
+		return av_with(c, v, structure_of(c, self));
 	case M_VALUES:
 		v = new_object(c, OBJ_LIST, args->node, structure_of(c, self));
 		element_add(c, v, element_of(c, self));
@@ -581,7 +583,7 @@ struct av call_method(
 					: self.type == T_DICT ? OBJ_DICT
 							      : OBJ_SET,
 				args, self, row->model == M_UNION);
-		v = any_value(c, args->node, 0, all_of(c, self, args, true));
+		v = any_value(c, args->node, 0, mark_made(c, all_of(c, self, args, true)));
 		element_add(c, v, element_of(c, self));
 		return v;
 	case M_ADD:

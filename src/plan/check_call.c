@@ -203,8 +203,10 @@ static struct av call_function(struct checker *c, const struct obj *o, const str
 	struct mark pc = c->pc, broken = c->broken, returned = c->returned;
 	struct exits *breaks = c->breaks, *continues = c->continues;
 	struct binding b = {.c = c, .function = o, .args = args, .frame = frame};
+	/* What the body writes would not be there if the caller had left before. */
 	c->pc = mark_now(c);
-	c->broken = c->returned = public;
+	c->broken = mark_join(c, broken, returned);
+	c->returned = public;
 	c->frame = frame;
 	bind_params(&b);
 	c->active = &a;
@@ -263,6 +265,16 @@ struct av call_value(struct checker *c, struct av fn, const struct call_args *ar
 	}
 	c->pc = pc;
 	return av_with(c, v, guard);
+}
+
+/* A built-in cannot wait for an answer: what it calls must not ask. It is refused then. */
+bool is_suspended(struct checker *c, const struct call_args *args, const char *name)
+{
+	if (c->n_built_in == 0)
+		return false;
+	(void)refuse(c, P_UNKNOWN, args->node, "call it in a loop before",
+		"%.80s cannot be called from within a built-in", name);
+	return true;
 }
 
 struct av args_nth(const struct call_args *args, uint32_t i)

@@ -25,8 +25,11 @@ struct av model_approve(struct checker *c, const struct call_args *args)
 	m.label = label_intern(c->labels, &l);
 	const struct event through = {EVENT_THROUGH, m.event, 0, m.label, args->node, NULL};
 	m.event = event_new(c, &through);
-	if (from.refs)
-		return any_value(c, args->node, 0, m);
+	if (from.refs) {
+		uint32_t type = from.type;
+		from = any_value(c, args->node, 0, m);
+		from.type = type;
+	}
 	from.m = m;
 	return from;
 }

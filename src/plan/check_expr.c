@@ -13,6 +13,7 @@ static const struct mark public = {0};
 /* What is computed of something can be as much as its type allows, unless that is a constant. */
 static struct mark derived(struct checker *c, struct mark m, enum label_kind rank)
 {
+	m = mark_made(c, m);
 	if (m.label == LABEL_BOTTOM || m.label == LABEL_FAILED ||
 		label_get(c->labels, m.label).kind.rank == KIND_CONST)
 		return m;
@@ -127,6 +128,15 @@ static struct av joined_sequence(
 	return v;
 }
 
+/* Two lists put together, or one some times. */
+static bool is_joined(uint32_t op, struct av a, struct av b)
+{
+	if (op == TOK_PLUS)
+		return is_sequence(a) && is_sequence(b);
+	return op == TOK_STAR &&
+		((is_sequence(a) && is_number(b.type)) || (is_sequence(b) && is_number(a.type)));
+}
+
 struct av eval_operation(
 	struct checker *c, const struct node *node, uint32_t op, struct av a, struct av b)
 {
@@ -134,20 +144,17 @@ struct av eval_operation(
 	struct mark m = mark_join(c, whole(c, a), whole(c, b));
 	if (a.konst.type != T_UNSET && b.konst.type != T_UNSET &&
 		fold(c, op, a.konst, b.konst, &folded)) {
-		struct av v = av_of(m, folded.type);
+		struct av v = av_of(mark_made(c, m), folded.type);
 		v.konst = folded;
 		return v;
 	}
-	if (op == TOK_PLUS && is_sequence(a) && is_sequence(b))
-		return joined_sequence(c, node, a, b);
-	if (op == TOK_STAR &&
-		((is_sequence(a) && is_number(b.type)) || (is_sequence(b) && is_number(a.type))))
+	if (is_joined(op, a, b))
 		return joined_sequence(c, node, is_sequence(a) ? a : b, is_sequence(a) ? b : a);
-	if (is_number(a.type) && is_number(b.type))
+	if (is_number(a.type) && is_number(b.type)) {
+		bool is_same = op != TOK_SLASH && a.type == b.type && a.type != T_BOOL;
 		return av_of(derived(c, mark_capped(c, m, KIND_NUMBER), KIND_NUMBER),
-			op == TOK_SLASH				       ? T_FLOAT
-				: a.type == b.type && a.type != T_BOOL ? a.type
-								       : T_FLOAT);
+			is_same ? a.type : T_FLOAT);
+	}
 	m = derived(c, m, KIND_TEXT);
 	if (a.type == T_STRING || (!a.refs && !b.refs))
 		return av_of(m, a.type == T_STRING ? T_STRING : N_TYPES);
@@ -164,7 +171,7 @@ static struct av eval_unary(struct checker *c, const struct node *node)
 	if (v.konst.type == T_INT && node->op == TOK_MINUS && v.konst.i != INT64_MIN) {
 		/* Written with its sign it may be another number than the request has. */
 		out = av_constant(c, node, VAL_INT(-v.konst.i));
-		out.m = node->kid[0]->kind == NODE_CONST ? out.m : v.m;
+		out.m = node->kid[0]->kind == NODE_CONST ? out.m : mark_made(c, v.m);
 	}
 	return out;
 }
@@ -234,7 +241,8 @@ void contents_add(struct checker *c, struct av v, struct av from)
 		if (has_keys)
 			cell_add(c, o->keys, av_of(whole(c, from), N_TYPES));
 		if (o->kind == OBJ_SET)
-			m = mark_join(c, m, mark_capped(c, whole(c, from), KIND_NUMBER));
+			m = mark_join(
+				c, m, mark_capped(c, mark_made(c, whole(c, from)), KIND_NUMBER));
 		cell_add(c, o->structure, av_of(m, N_TYPES));
 		if (has_keys)
 			cell_add(c, o->rest, av_with(c, element_of(c, from), which));
@@ -378,7 +386,7 @@ static struct av eval_slice(struct checker *c, const struct node *node)
 			m = mark_join(c, m, chosen(c, eval(c, node->kid[i])));
 	if (!v.refs)
 		return av_of(derived(c, mark_join(c, v.m, m), KIND_TEXT), v.type);
-	struct av out = any_value(c, node, 0, mark_join(c, m, v.m));
+	struct av out = any_value(c, node, 0, mark_made(c, mark_join(c, m, v.m)));
 	element_add(c, out, element_of(c, v));
 	if (is_sequence(v)) {
 		struct obj *o = obj_new(c, v.type == T_LIST ? OBJ_LIST : OBJ_TUPLE, node, 1);

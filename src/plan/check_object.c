@@ -286,9 +286,11 @@ struct av item_of(struct checker *c, struct av v, struct av key)
 	struct mark m = v.m;
 	struct av all = AV_NONE;
 	struct obj *o;
+	bool is_text = v.type == N_TYPES && !v.refs;
 	m = mark_join(c, m, mark_capped(c, mark_unplanned(c, chosen(c, key)), KIND_NUMBER));
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
 		all = av_join(c, all, item_in(c, o, key.konst));
+		is_text |= o->kind == OBJ_ANY && v.type == N_TYPES;
 		/* A key that is not there ends the run; what is first is a matter of order. */
 		bool is_named = (o->kind == OBJ_DICT || o->kind == OBJ_STRUCT) &&
 			key.konst.type == T_STRING;
@@ -296,7 +298,10 @@ struct av item_of(struct checker *c, struct av v, struct av key)
 			m = mark_join(c, m, cell_mark(c, o->structure));
 	}
 	if (!v.refs && v.type == T_STRING)
-		return av_of(m, T_STRING);
+		return av_of(mark_made(c, m), T_STRING);
+	/* It may be a text, of which this is a part. */
+	if (is_text && key.konst.type != T_STRING)
+		m = mark_made(c, m);
 	return av_with(c, known(all, v, m), m);
 }
 

@@ -130,8 +130,14 @@ static void judge(struct checker *c, struct check_call *call, const struct given
 	}
 }
 
-static struct av shape(struct checker *c, const struct node *node, const struct tool_type *type,
-	struct mark m, const struct tool *tool, uint32_t *tag, uint32_t depth);
+/* A result that is being made up: objects of one call are told apart by their tags. */
+struct making {
+	const struct node *node;
+	struct mark m;
+	uint32_t tag, depth;
+};
+
+static struct av shape(struct checker *c, struct making *made, const struct tool_type *type);
 
 /* The name of a handle's or name's type as an atom. */
 static struct mark typed(struct checker *c, struct mark m, const struct tool_type *type)
@@ -146,37 +152,34 @@ static struct mark typed(struct checker *c, struct mark m, const struct tool_typ
 	return m;
 }
 
-static struct av shape_list(struct checker *c, const struct node *node,
-	const struct tool_type *type, struct mark m, const struct tool *tool, uint32_t *tag,
-	uint32_t depth)
+static struct av shape_list(struct checker *c, struct making *made, const struct tool_type *item)
 {
-	struct obj *o = obj_new(c, OBJ_LIST, node, (*tag)++);
-	struct av v = obj_value(c, o, mark_capped(c, m, KIND_NUMBER));
+	struct obj *o = obj_new(c, OBJ_LIST, made->node, made->tag++);
+	struct mark which = mark_capped(c, made->m, KIND_NUMBER);
+	struct av v = obj_value(c, o, which);
 	if (!o)
 		return v;
 	o->is_fuzzy = true;
-	cell_add(c, o->structure, av_of(mark_capped(c, m, KIND_NUMBER), N_TYPES));
-	cell_add(c, o->rest, shape(c, node, type->item, m, tool, tag, depth + 1));
+	cell_add(c, o->structure, av_of(which, N_TYPES));
+	cell_add(c, o->rest, shape(c, made, item));
 	return v;
 }
 
-static struct av shape_dict(struct checker *c, const struct node *node,
-	const struct tool_type *type, struct mark m, const struct tool *tool, uint32_t *tag,
-	uint32_t depth)
+static struct av shape_dict(struct checker *c, struct making *made, const struct tool_type *type)
 {
-	struct obj *o = obj_new(c, OBJ_DICT, node, (*tag)++);
-	struct mark which = mark_capped(c, m, KIND_NUMBER);
+	struct obj *o = obj_new(c, OBJ_DICT, made->node, made->tag++);
+	struct mark which = mark_capped(c, made->m, KIND_NUMBER);
 	struct av v = obj_value(c, o, which);
 	if (!o)
 		return v;
 	cell_add(c, o->structure, av_of(which, N_TYPES));
-	cell_add(c, o->keys, av_of(m, N_TYPES));
-	o->beyond = av_join(c, o->beyond, any_value(c, node, (*tag)++, m));
+	cell_add(c, o->keys, av_of(made->m, N_TYPES));
+	o->beyond = av_join(c, o->beyond, any_value(c, made->node, made->tag++, made->m));
 	for (uint32_t i = 0; i < type->n_fields; i++) {
 		struct val name;
 		if (str_of(c->h, type->field[i].name, &name) < 0)
 			return v;
-		struct av x = shape(c, node, type->field[i].type, m, tool, tag, depth + 1);
+		struct av x = shape(c, made, type->field[i].type);
 		struct field *field = field_at(c, o, name, true);
 		cell_add(c, field ? field->cell : o->rest, x);
 	}
@@ -184,8 +187,7 @@ static struct av shape_dict(struct checker *c, const struct node *node,
 }
 
 /* A value of a type, of which each part has the mark, and the kind that its type says. */
-static struct av shape(struct checker *c, const struct node *node, const struct tool_type *type,
-	struct mark m, const struct tool *tool, uint32_t *tag, uint32_t depth)
+static struct av shape(struct checker *c, struct making *made, const struct tool_type *type)
 {
 	static const uint32_t types[] = {[TOOL_ANY] = N_TYPES,
 		[TOOL_NULL] = T_NONE,
@@ -195,15 +197,18 @@ static struct av shape(struct checker *c, const struct node *node, const struct 
 		[TOOL_STRING] = T_STRING,
 		[TOOL_LIST] = T_LIST,
 		[TOOL_DICT] = T_DICT};
-	if (!type || type->shape == TOOL_ANY || m.label == LABEL_FAILED)
-		return any_value(c, node, (*tag)++, m);
+	if (!type || type->shape == TOOL_ANY || made->m.label == LABEL_FAILED)
+		return any_value(c, made->node, made->tag++, made->m);
 	bool is_deep = type->shape == TOOL_LIST || type->shape == TOOL_DICT;
 	if (!is_deep)
-		return av_of(typed(c, m, type), types[type->shape]);
-	if (depth >= SHAPE_DEPTH_MAX)
-		return any_value(c, node, (*tag)++, m);
-	return type->shape == TOOL_LIST ? shape_list(c, node, type, m, tool, tag, depth)
-					: shape_dict(c, node, type, m, tool, tag, depth);
+		return av_of(typed(c, made->m, type), types[type->shape]);
+	if (made->depth >= SHAPE_DEPTH_MAX)
+		return any_value(c, made->node, made->tag++, made->m);
+	made->depth++;
+	struct av v = type->shape == TOOL_LIST ? shape_list(c, made, type->item)
+					       : shape_dict(c, made, type);
+	made->depth--;
+	return v;
 }
 
 /*
@@ -215,23 +220,25 @@ static struct av result_of(
 {
 	const struct policy *p = c->out->policy;
 	const struct tool_type *type = tool->result;
-	uint32_t tag = 0;
+	struct making made = {.node = node};
 	struct event source = {
 		EVENT_SOURCE, inputs.event, 0, policy_result(p, tool, LABEL_BOTTOM), node, tool};
 	struct mark m = {policy_result(p, tool, inputs.label), event_new(c, &source)};
 	source.label = policy_item(p, tool, LABEL_BOTTOM, VAL_UNSET);
 	struct mark item = {policy_item(p, tool, inputs.label, VAL_UNSET), event_new(c, &source)};
+	made.m = item;
+	if (!type)
+		made.m = m.label == item.label ? item : mark_join(c, m, item);
 	if (!type || type->shape != TOOL_LIST)
-		return shape(c, node, type,
-			type || m.label == item.label ? item : mark_join(c, m, item), tool, &tag,
-			0);
-	struct obj *o = obj_new(c, OBJ_LIST, node, tag++);
+		return shape(c, &made, type);
+	struct obj *o = obj_new(c, OBJ_LIST, node, made.tag++);
 	struct mark which = mark_capped(c, m, KIND_NUMBER);
 	struct av v = obj_value(c, o, which);
 	if (o) {
 		o->is_fuzzy = true;
 		cell_add(c, o->structure, av_of(which, N_TYPES));
-		cell_add(c, o->rest, shape(c, node, type->item, item, tool, &tag, 1));
+		made.depth = 1;
+		cell_add(c, o->rest, shape(c, &made, type->item));
 	}
 	return v;
 }
@@ -281,7 +288,7 @@ struct av call_tool(struct checker *c, const struct tool *tool, const struct cal
 		heap_alloc(c->h, room * sizeof(const struct node *))};
 	struct mark inputs = public;
 	struct av v = av_of(public, N_TYPES);
-	if (!given.value || !given.at)
+	if (!given.value || !given.at || is_suspended(c, args, tool->name))
 		return v;
 	for (size_t i = 0; i < room; i++) {
 		given.value[i] = AV_NONE;

@@ -44,6 +44,13 @@ static struct mark of_rank(struct checker *c, struct mark m, enum label_kind ran
 	return m;
 }
 
+/* Of what is computed of something: whoever endorsed that has not seen it. */
+struct mark mark_made(struct checker *c, struct mark m)
+{
+	m.label = label_unendorsed(c->labels, m.label);
+	return m;
+}
+
 /* Of what says no more than a value of that kind. */
 struct mark mark_capped(struct checker *c, struct mark m, enum label_kind rank)
 {

@@ -154,6 +154,7 @@ struct checker {
 	struct exits *breaks, *continues;
 	struct frame *frame, *file, **frames;
 	uint32_t n_frames, frame_room;
+	uint32_t n_built_in; /* that go on, and call functions */
 	struct activation *active;
 	uint32_t n_active, n_loops, depth;
 	bool is_dead; /* control does not come here */
@@ -182,6 +183,7 @@ struct mark mark_join(struct checker *c, struct mark a, struct mark b);
 struct mark mark_capped(struct checker *c, struct mark m, enum label_kind rank);
 struct mark mark_raised(struct checker *c, struct mark m, enum label_kind rank);
 struct mark mark_guard(struct checker *c, struct mark m, const struct node *node);
+struct mark mark_made(struct checker *c, struct mark m);
 struct mark mark_unplanned(struct checker *c, struct mark m);
 struct mark mark_planned(struct checker *c, const struct node *node, enum label_kind rank);
 struct mark mark_now(struct checker *c);
@@ -257,6 +259,7 @@ struct av model_ask(struct checker *c, const struct call_args *args);
 struct av model_try(struct checker *c, const struct call_args *args);
 struct av args_nth(const struct call_args *args, uint32_t i);
 struct av args_named(const struct call_args *args, const char *name);
+bool is_suspended(struct checker *c, const struct call_args *args, const char *name);
 struct mark args_whole(struct checker *c, const struct call_args *args, bool has_constants);
 bool native_is_known(const char *name);
 bool method_is_known(const char *name);

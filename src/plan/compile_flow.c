@@ -124,10 +124,19 @@ static bool is_predeclared(const struct node *node)
 	return node->kind == NODE_NAME && node->symbol && node->symbol->kind == SYMBOL_PREDECLARED;
 }
 
+static void call_written(struct collector *k, const struct node *call)
+{
+	const struct node *fn = call->kid[0];
+	if (fn->kind == NODE_DOT && !is_predeclared(fn) && native_is_method(fn->value))
+		written(k, fn->kid[0], true);
+	else if (!is_predeclared(fn))
+		k->is_unknown = true;
+	all_written(k, call, 1);
+}
+
 /* What @node gives changes; with @is_within, what is reachable from it. */
 static void written(struct collector *k, const struct node *node, bool is_within)
 {
-	const struct node *fn = node->n > 0 ? node->kid[0] : NULL;
 	if (k->is_unknown || ++k->depth > CHAIN_MAX) {
 		k->is_unknown = true;
 		return;
@@ -146,11 +155,7 @@ static void written(struct collector *k, const struct node *node, bool is_within
 		written(k, node->kid[0], true);
 		break;
 	case NODE_CALL:
-		if (fn->kind == NODE_DOT && !is_predeclared(fn) && native_is_method(fn->value))
-			written(k, fn->kid[0], true);
-		else if (!is_predeclared(fn))
-			k->is_unknown = true;
-		all_written(k, node, 1);
+		call_written(k, node);
 		break;
 	case NODE_IF_ELSE:
 	case NODE_AND:

@@ -15,7 +15,8 @@ static uint32_t endorsed(struct vm *vm, uint32_t label, const char *word)
 	struct label l = label_get(all, label);
 	uint32_t atom = label_atom(all, word, strlen(word));
 	l.endorsements = label_union(all, l.endorsements, label_set(all, atom));
-	return label_intern(all, &l);
+	l.presumed = endorsed(vm, l.presumed, word);
+	return l.presumed == LABEL_FAILED ? LABEL_FAILED : label_intern(all, &l);
 }
 
 static int copy_table(struct vm *vm, struct val v, const char *word, struct val *out)

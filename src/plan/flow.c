@@ -30,6 +30,34 @@ uint32_t flow_join_slow(struct vm *vm, uint32_t a, uint32_t b)
 	return both;
 }
 
+uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b)
+{
+	struct flow_memo *m = &vm->flow.made[(a * 31 + b) % FLOW_MEMO];
+	uint32_t label = label_unendorsed(vm->flow.all, flow_join(vm, a, b));
+	if (label == LABEL_FAILED)
+		no_memory(vm);
+	else
+		*m = (struct flow_memo){a, b, label};
+	return label;
+}
+
+bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b)
+{
+	if (flow_join(vm, a, b) == b)
+		return true;
+	a = label_settle(vm->flow.all, a, LABEL_FAILED);
+	b = label_settle(vm->flow.all, b, LABEL_FAILED);
+	return flow_join(vm, a, b) == b;
+}
+
+uint32_t flow_presumed(struct vm *vm, uint32_t label)
+{
+	uint32_t id = label_presumed(vm->flow.all, label);
+	if (id == LABEL_FAILED)
+		no_memory(vm);
+	return id;
+}
+
 uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type)
 {
 	enum label_kind rank = type == T_BOOL || type == T_NONE ? KIND_BOOL : KIND_NUMBER;
@@ -61,6 +89,15 @@ static uint32_t loud(struct vm *vm, uint32_t origins)
 	return set;
 }
 
+/* What is of the plan itself tells nothing. */
+static void only_loud(struct vm *vm, struct label *l)
+{
+	l->origins = loud(vm, l->origins);
+	if (l->origins == 0 && l->readers == LABEL_ALL)
+		*l = (struct label){
+			.readers = LABEL_ALL, .endorsements = LABEL_ALL, .presumed = l->presumed};
+}
+
 uint32_t flow_guard_slow(struct vm *vm, uint32_t label)
 {
 	if (label == 0 || label == LABEL_FAILED)
@@ -69,9 +106,8 @@ uint32_t flow_guard_slow(struct vm *vm, uint32_t label)
 	if (m->a == label)
 		return m->result;
 	struct label l = label_get(vm->flow.all, flow_cap(vm, label, T_BOOL));
-	l.origins = loud(vm, l.origins);
-	bool is_nothing = l.origins == 0 && l.readers == LABEL_ALL;
-	uint32_t guard = is_nothing ? 0 : label_intern(vm->flow.all, &l);
+	only_loud(vm, &l);
+	uint32_t guard = label_intern(vm->flow.all, &l);
 	*m = (struct flow_memo){label, 0, guard};
 	return guard;
 }
@@ -81,7 +117,7 @@ uint32_t flow_choice(struct vm *vm, uint32_t label)
 	if (label == LABEL_FAILED || flow_guard(vm, label) == 0)
 		return label == LABEL_FAILED ? label : 0;
 	struct label l = label_get(vm->flow.all, flow_cap(vm, label, T_INT));
-	l.origins = loud(vm, l.origins);
+	only_loud(vm, &l);
 	uint32_t choice = label_intern(vm->flow.all, &l);
 	if (choice == LABEL_FAILED)
 		no_memory(vm);
@@ -89,7 +125,7 @@ uint32_t flow_choice(struct vm *vm, uint32_t label)
 }
 
 /* The structure's label with what happened since it was looked at. */
-static uint32_t caught_up(struct vm *vm, uint32_t *label, uint32_t *seen)
+static uint32_t *caught_up(struct vm *vm, uint32_t *label, uint32_t *seen)
 {
 	if (*seen != vm->h->epoch) {
 		for (uint32_t i = 0; i < vm->flow.n_events; i++)
@@ -97,26 +133,24 @@ static uint32_t caught_up(struct vm *vm, uint32_t *label, uint32_t *seen)
 				*label = flow_join(vm, *label, vm->flow.events[i].label);
 		*seen = vm->h->epoch;
 	}
-	return *label;
+	return label;
 }
 
+static bool has_structure(struct val v)
+{
+	return v.type == T_LIST || v.type == T_DICT || v.type == T_SET;
+}
+
+/* Of what has one. */
 static uint32_t *structure(struct vm *vm, struct val v)
 {
-	if (v.type == T_LIST) {
-		(void)caught_up(vm, &v.list->label, &v.list->seen);
-		return &v.list->label;
-	}
-	if (v.type == T_DICT || v.type == T_SET) {
-		(void)caught_up(vm, &v.table->label, &v.table->seen);
-		return &v.table->label;
-	}
-	return NULL;
+	return v.type == T_LIST ? caught_up(vm, &v.list->label, &v.list->seen)
+				: caught_up(vm, &v.table->label, &v.table->seen);
 }
 
 uint32_t flow_shape(struct vm *vm, struct val v)
 {
-	const uint32_t *s = v.type < T_LIST ? NULL : structure(vm, v);
-	return s ? flow_join(vm, v.label, *s) : v.label;
+	return has_structure(v) ? flow_join(vm, v.label, *structure(vm, v)) : v.label;
 }
 
 int flow_unknown(struct vm *vm, uint32_t label)
@@ -125,6 +159,7 @@ int flow_unknown(struct vm *vm, uint32_t label)
 	uint32_t i = 0;
 	if (label == 0)
 		return 0;
+	label = flow_presumed(vm, label);
 	while (i < flow->n_events && flow->events[i].label != label)
 		i++;
 	if (i == flow->event_room) {
@@ -208,29 +243,39 @@ static int walk_inside(struct walk *w, struct val v)
 	}
 }
 
+static void look_at_structure(struct walk *w, struct val v, uint32_t *structure)
+{
+	struct vm *vm = w->vm;
+	if (w->paints) {
+		*structure = flow_join(vm, *structure, w->label);
+	} else if (w->raises) {
+		w->choice = flow_join(vm, w->choice, v.label);
+		if (flow_is_below(vm, w->choice, *structure))
+			*structure = flow_join(vm, *structure, w->label);
+		w->choice = flow_join(vm, w->choice, *structure);
+	} else {
+		w->label = flow_join(vm, w->label, flow_join(vm, v.label, *structure));
+	}
+}
+
 static int walk_val(struct walk *w, struct val *v)
 {
 	struct vm *vm = w->vm;
-	uint32_t *s = v->type < T_LIST ? NULL : structure(vm, *v), before = w->choice;
-	if (w->paints) {
-		if (v->type < T_LIST || !s)
-			v->label = flow_cap(vm, flow_join(vm, v->label, w->label), v->type);
-		else
-			*s = flow_join(vm, *s, w->label);
-	} else if (w->raises) {
+	uint32_t before = w->choice;
+	if (has_structure(*v))
+		look_at_structure(w, *v, structure(vm, *v));
+	else if (w->paints)
+		v->label = flow_cap(vm, flow_join(vm, v->label, w->label), v->type);
+	else if (w->raises)
 		w->choice = flow_join(vm, w->choice, v->label);
-		if (s && flow_is_below(vm, w->choice, *s))
-			*s = flow_join(vm, *s, w->label);
-	} else {
-		w->label = flow_join(vm, w->label, flow_join(vm, v->label, s ? *s : 0));
-	}
+	else
+		w->label = flow_join(vm, w->label, v->label);
 	int r = 0;
 	bool has_inside = v->type == T_LIST || v->type == T_TUPLE || v->type == T_DICT ||
 		v->type == T_SET || v->type == T_STRUCT;
 	if (v->type == T_BOUND || (has_inside && !was_here(*v, w->mark))) {
 		if (heap_enter(vm->h) < 0)
 			return -1;
-		w->choice = s && w->raises ? flow_join(vm, w->choice, *s) : w->choice;
 		r = walk_inside(w, *v);
 		heap_leave(vm->h);
 	}
@@ -277,8 +322,8 @@ static struct val *write_at(const struct frame *f, struct write w)
 static int raise_one(struct vm *vm, const struct frame *f, struct write what)
 {
 	struct val *v = write_at(f, what);
-	struct walk w = {.vm = vm, .label = vm->h->guard, .raises = true};
-	uint32_t *s = v->type < T_LIST ? NULL : structure(vm, *v);
+	uint32_t guard = flow_presumed(vm, vm->h->guard);
+	struct walk w = {.vm = vm, .label = guard, .raises = true};
 	if (what.what == WRITE_CALL) {
 		if (v->type == T_FUNCTION && v->function->code->changes_others)
 			return flow_unknown(vm, vm->h->guard);
@@ -286,8 +331,10 @@ static int raise_one(struct vm *vm, const struct frame *f, struct write what)
 			return walk(&w, &v->bound->self);
 	} else if (what.what == WRITE_WITHIN) {
 		return heap_pay(vm->h, 1) < 0 ? -1 : walk(&w, v);
-	} else if (what.what == WRITE_VALUE && s && flow_is_below(vm, v->label, *s)) {
-		*s = flow_join(vm, *s, vm->h->guard);
+	} else if (what.what == WRITE_VALUE && has_structure(*v)) {
+		uint32_t *s = structure(vm, *v);
+		if (flow_is_below(vm, v->label, *s))
+			*s = flow_join(vm, *s, guard);
 	}
 	return 0;
 }
@@ -298,8 +345,6 @@ int flow_raise(struct vm *vm, const struct frame *f, uint32_t label)
 	if (guard == vm->h->guard)
 		return 0;
 	vm->h->guard = guard;
-	if (vm->flow.is_explicit)
-		return 0;
 	for (;;) {
 		const struct writes *w = &f->code->writes[at];
 		for (uint32_t i = 0; i < w->n; i++)
@@ -320,44 +365,46 @@ void flow_merge(struct vm *vm, struct frame *f, uint32_t region)
 	f->region = w->outer;
 	if (guard == before)
 		return;
-	for (uint32_t i = 0; i < w->n && !vm->flow.is_explicit; i++)
+	uint32_t more = flow_presumed(vm, guard);
+	for (uint32_t i = 0; i < w->n; i++)
 		if (w->item[i].what == WRITE_NAME) {
 			struct val *v = write_at(f, w->item[i]);
-			v->label = flow_join(vm, v->label, guard);
+			v->label = flow_join(vm, v->label, more);
 		}
-	if (!w->is_left)
-		vm->h->guard = before;
+	/* That control is here says that it did not leave, if it could have. */
+	vm->h->guard = w->is_left ? flow_join(vm, before, more) : before;
 }
 
 bool flow_may_change(struct vm *vm, struct val v)
 {
-	const uint32_t *s = structure(vm, v);
-	if (!s)
+	if (!has_structure(v))
 		return false;
+	const uint32_t *s = structure(vm, v);
 	uint32_t made = v.type == T_LIST ? v.list->guard : v.table->guard;
 	return flow_is_below(vm, flow_join(vm, v.label, vm->h->guard), flow_join(vm, *s, made));
 }
 
 int flow_change(struct vm *vm, struct val v, uint32_t label)
 {
-	uint32_t *s = structure(vm, v);
-	if (!s)
+	if (!has_structure(v))
 		return 0;
 	if (!flow_may_change(vm, v))
 		return heap_fail_kind(vm->h, FAIL_FLOW,
 			"which %s is changed here would be told by untrusted data: change a copy of it",
 			val_type_name(v));
+	uint32_t *s = structure(vm, v);
 	*s = flow_join(vm, *s, label);
 	return 0;
 }
 
 void flow_new(struct vm *vm, struct val *out, uint32_t label)
 {
-	uint32_t *s = out->type < T_LIST ? NULL : structure(vm, *out);
-	if (s)
-		*s = flow_join(vm, *s, label);
-	else
-		flow_old(vm, out, label);
+	if (!has_structure(*out)) {
+		flow_old(vm, out, out->type < T_LIST ? flow_made(vm, label, 0) : label);
+		return;
+	}
+	uint32_t *s = structure(vm, *out);
+	*s = flow_join(vm, *s, label);
 }
 
 void flow_old(struct vm *vm, struct val *out, uint32_t label)

@@ -16,19 +16,24 @@
  * flow_event.
  */
 
-/* Turn labels on. @quiet: origins that tell nothing when they guard, for they are the plan itself.
- */
+/* Turn labels on. @quiet: origins of the plan itself: they tell nothing when they guard. */
 void flow_init(struct vm *vm, struct labels *all, uint32_t quiet, const uint32_t number[4]);
 
-/* The least above both. Without memory the run fails at its next call. */
+/* The least above both. Without memory the run fails at its next call. What a branch may have
+ * written gets its guard as presumed only: of that the check may know better. */
 uint32_t flow_join_slow(struct vm *vm, uint32_t a, uint32_t b);
 static inline uint32_t flow_join(struct vm *vm, uint32_t a, uint32_t b)
 {
 	return a == b || b == 0 ? a : a == 0 ? b : flow_join_slow(vm, a, b);
 }
-static inline bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b)
+bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b);
+uint32_t flow_presumed(struct vm *vm, uint32_t label); /* see label_presumed() */
+/* Of what is computed of both: whoever endorsed those has not seen it. */
+uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b);
+static inline uint32_t flow_made(struct vm *vm, uint32_t a, uint32_t b)
 {
-	return flow_join(vm, a, b) == b;
+	const struct flow_memo *m = &vm->flow.made[(a * 31 + b) % FLOW_MEMO];
+	return (a | b) == 0 ? 0 : m->a == a && m->b == b ? m->result : flow_made_slow(vm, a, b);
 }
 
 /* Of a value: without its elements; with all that is reachable. Returns: LABEL_FAILED: too deep. */
@@ -38,7 +43,6 @@ uint32_t flow_whole(struct vm *vm, struct val v);
 /* Nobody chooses more than a value of the type can say; what the choice of a place says. */
 uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type);
 uint32_t flow_choice(struct vm *vm, uint32_t label);
-
 /* What a condition of that label guards. */
 uint32_t flow_guard_slow(struct vm *vm, uint32_t label);
 static inline uint32_t flow_guard(struct vm *vm, uint32_t label)
@@ -55,20 +59,16 @@ int flow_unknown(struct vm *vm, uint32_t label);
 
 /* May what is said of a failure here repeat a value that is not of the plan itself? */
 bool flow_may_tell(struct vm *vm);
-
 /* The end of a region. */
 void flow_merge(struct vm *vm, struct frame *f, uint32_t region);
-
 /* Is @v a list, dict or set, and may its structure be changed here? */
 bool flow_may_change(struct vm *vm, struct val v);
-
 /* The structure of @v is changed and gets @label. Returns: 0, or -1 where it must not. */
 int flow_change(struct vm *vm, struct val v, uint32_t label);
 
-/* Give a result its label: one that is new, one that was there. */
+/* Give a result its label: one that is new, and computed, one that was there. */
 void flow_new(struct vm *vm, struct val *out, uint32_t label);
 void flow_old(struct vm *vm, struct val *out, uint32_t label);
-
 /* Label all that is reachable, which is new. Returns: 0 or -1. */
 int flow_paint(struct vm *vm, struct val *v, uint32_t label);
 

@@ -119,10 +119,23 @@ static int grow(struct vm *vm, const struct frame *f, const struct ins *i)
 	return 0;
 }
 
+/*
+ * What an element says of what it is taken from. A name that is not in a dict ends the run, so that
+ * which names are there is not told by what is found; but a branch that would have put something
+ * else there has left its guard with the names.
+ */
+static uint32_t taken_from(struct vm *vm, struct val x, struct val key)
+{
+	if (x.type != T_DICT || key.type != T_STRING)
+		return flow_shape(vm, x);
+	return flow_join(vm, x.label, flow_presumed(vm, flow_shape(vm, x)));
+}
+
 int flow_slow(struct vm *vm, struct frame *f, const struct ins *i)
 {
 	struct val *r = f->base;
 	uint32_t label;
+	bool is_part;
 	switch ((int)i->op) {
 	case OP_AUGMENT:
 		return augment(vm, i, &r[i->a], r[i->b]);
@@ -146,11 +159,12 @@ int flow_slow(struct vm *vm, struct frame *f, const struct ins *i)
 			return -1;
 		break;
 	case OP_INDEX:
-		label = flow_whole(vm, r[i->c]);
-		label = flow_join(vm, flow_shape(vm, r[i->b]), flow_choice(vm, label));
+		label = flow_choice(vm, flow_whole(vm, r[i->c]));
+		label = flow_join(vm, taken_from(vm, r[i->b], r[i->c]), label);
+		is_part = r[i->b].type < T_LIST;
 		if (label == LABEL_FAILED || op_index(vm, r[i->b], r[i->c], &r[i->a]) < 0)
 			return -1;
-		flow_old(vm, &r[i->a], label);
+		flow_old(vm, &r[i->a], is_part ? flow_made(vm, label, 0) : label);
 		return 0;
 	case OP_CHECK:
 	case OP_FAIL:
@@ -282,7 +296,9 @@ int flow_native(struct vm *vm, const struct native *native, struct val self,
 	if (native->flow == FLOW_PICK || native->flow == FLOW_CHOICE ||
 		native->flow == FLOW_NOTHING)
 		flow_old(vm, out, label);
-	else
+	else if (native->flow == FLOW_SHAPE || native->flow == FLOW_NAMED)
 		flow_new(vm, out, label);
+	else
+		flow_new(vm, out, flow_made(vm, label, 0));
 	return r;
 }

@@ -29,9 +29,12 @@ static int peek(const struct reader *r)
 
 static int next_token(struct reader *r)
 {
-	while (r->at < r->bytes && memchr(" \t\n\r", r->data[r->at], 4))
+	int c = peek(r);
+	while (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
 		r->at++;
-	return peek(r);
+		c = peek(r);
+	}
+	return c;
 }
 
 static int read_hex(struct reader *r, uint32_t *out)
@@ -194,7 +197,7 @@ static int is_more(struct reader *r, int end)
 
 static int read_list(struct reader *r, struct val *out)
 {
-	struct val one;
+	struct val one = VAL_NONE;
 	int more = 1;
 	r->at++;
 	if (list_new(r->h, 0, out) < 0)
@@ -212,7 +215,7 @@ static int read_list(struct reader *r, struct val *out)
 
 static int read_dict(struct reader *r, struct val *out)
 {
-	struct val name, value;
+	struct val name = VAL_NONE, value = VAL_NONE;
 	int more = 1;
 	r->at++;
 	if (table_new(r->h, T_DICT, 0, out) < 0)

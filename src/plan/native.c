@@ -86,9 +86,9 @@ static int sort_args(
 static attr_noinline void read_arity(const struct native *native, struct arity *known)
 {
 	struct param params[PARAMS_MAX];
-	*known =
-		(struct arity){.native = native, .n = (uint8_t)read_params(native->params, params)};
-	for (size_t i = 0; i < known->n; i++) {
+	size_t n = read_params(native->params, params);
+	*known = (struct arity){.native = native, .n = (uint8_t)n};
+	for (size_t i = 0; i < n; i++) {
 		known->n_positional += params[i].is_positional;
 		if (!params[i].is_optional)
 			known->n_required = (uint8_t)(i + 1);

@@ -229,18 +229,18 @@ static int read_braces(struct regex *r, uint32_t from)
 	if (peek(r) != '}')
 		return bad(r, "\"}\" is missing");
 	r->at++;
-	uint32_t first = r->n, n = to - from;
+	uint32_t n = to - from;
 	/* The first is there already: with {0} it is left out by a jump over it. */
 	for (uint32_t i = 1; i < least; i++)
 		if (copy(r, from, to) < 0)
 			return -1;
 	if (is_open) {
-		first = r->n;
+		uint32_t first = r->n;
 		if (copy(r, from, to) < 0 || optional(r, first, true) < 0)
 			return -1;
 	}
 	for (uint32_t i = MAX(least, 1u); i < most; i++) {
-		first = r->n;
+		uint32_t first = r->n;
 		if (copy(r, from, from + n) < 0 || optional(r, first, false) < 0)
 			return -1;
 	}

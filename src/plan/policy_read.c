@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int policy_fail(struct policy_reader *r, int code, const struct node *at, const char *hint,
+int policy_say(struct policy_reader *r, int code, const struct node *at, const char *hint,
 	const char *fmt, ...)
 {
 	struct diag d = {.code = code, .start = at->start, .end = at->end};
@@ -22,7 +22,7 @@ int policy_fail(struct policy_reader *r, int code, const struct node *at, const 
 	return diag_add(r->diags, &r->p->src, &d);
 }
 
-int policy_unknown(struct policy_reader *r, int code, const struct node *at, const char *what,
+int policy_say_unknown(struct policy_reader *r, int code, const struct node *at, const char *what,
 	const char *word, const char *near)
 {
 	char hint[DIAG_HINT_BYTES] = "";
@@ -55,7 +55,7 @@ static int const_list(struct policy_reader *r, const struct node *node, struct v
 
 static int const_sum(struct policy_reader *r, const struct node *node, struct val *out)
 {
-	struct val a, b, all;
+	struct val a = VAL_NONE, b = VAL_NONE, all;
 	if (policy_const(r, node->kid[0], &a) < 0 || policy_const(r, node->kid[1], &b) < 0)
 		return -1;
 	if (a.type != T_TUPLE || b.type != T_TUPLE)
@@ -92,7 +92,7 @@ static int const_name(struct policy_reader *r, const struct node *node, struct v
 
 int policy_const(struct policy_reader *r, const struct node *node, struct val *out)
 {
-	struct val v;
+	struct val v = VAL_NONE;
 	switch ((int)node->kind) {
 	case NODE_CONST:
 		*out = node->value;

@@ -44,10 +44,12 @@ struct policy_word {
 	int value;
 };
 
-/* A diagnostic. Returns: -1. */
-int policy_fail(struct policy_reader *r, int code, const struct node *at, const char *hint,
+/* A diagnostic. Returns: -1, which compilers and analysers see. */
+#define policy_fail(...)    heap_negative(policy_say(__VA_ARGS__))
+#define policy_unknown(...) heap_negative(policy_say_unknown(__VA_ARGS__))
+int policy_say(struct policy_reader *r, int code, const struct node *at, const char *hint,
 	const char *fmt, ...) attr_printf(5, 6);
-int policy_unknown(struct policy_reader *r, int code, const struct node *at, const char *what,
+int policy_say_unknown(struct policy_reader *r, int code, const struct node *at, const char *what,
 	const char *word, const char *near);
 
 /* The name of a NODE_NAME, of the function of a call. Returns: NULL. */
@@ -59,12 +61,10 @@ int policy_strings(struct policy_reader *r, const struct node *node, struct val 
 int policy_text(struct policy_reader *r, const struct node *node, const char **out);
 int policy_word(struct policy_reader *r, const struct node *node, const struct policy_word *words,
 	int *out);
-
 /* The tool or the parameter that a string names. Returns: 0 or -1. */
 int policy_tool(struct policy_reader *r, const struct node *node, const struct tool **out);
 int policy_param(
 	struct policy_reader *r, const struct node *node, const struct tool *tool, int *out);
-
 /* A kind, a clause list, an origin as a set, a whole value() of a test. Returns: 0 or -1. */
 int policy_kind(struct policy_reader *r, const struct node *node, struct kind *out);
 int policy_clauses(struct policy_reader *r, const struct node *node, struct clauses *out);

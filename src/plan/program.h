@@ -17,6 +17,9 @@ struct program {
 	struct val *globals; /* code->n_registers: variables first */
 	struct vm vm;
 	struct literals literals;
+	struct check_call *const
+		*checked; /* what the check found of calls: set by whoever checks */
+	uint32_t n_checked;
 };
 
 #define PROGRAM_LIMITS                                                                             \

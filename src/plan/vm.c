@@ -230,6 +230,64 @@ static uint32_t chosen(struct vm *vm, struct val from, struct val *item, size_t 
 	return label ? flow_guard(vm, label) : 0;
 }
 
+/* f(*all): behind the positional ones. */
+static int spread_list(struct vm *vm, struct args *args, struct val from, uint32_t *guard)
+{
+	struct val all;
+	if (list_new(vm->h, args->n, &all) < 0)
+		return -1;
+	for (size_t i = 0; i < args->n; i++)
+		all.list->item[all.list->n++] = args->item[i];
+	if (val_len(from) < 0 || from.type == T_STRING)
+		return heap_fail(
+			vm->h, "argument after * must be iterable, not %s", val_type_name(from));
+	if (list_extend(vm, all.list, from) < 0)
+		return -1;
+	args->item = all.list->item;
+	args->n = all.list->n;
+	*guard = flow_join(vm, *guard, chosen(vm, from, all.list->item, args->n));
+	return 0;
+}
+
+static int check_keyword(struct vm *vm, const struct args *args, struct val name)
+{
+	if (name.type != T_STRING)
+		return heap_fail(vm->h, "keywords must be strings, not %s", val_type_name(name));
+	for (size_t i = 0; i < args->n_named; i++)
+		if (str_equal(args->names[i].str, name.str))
+			return heap_fail(vm->h, "duplicate keyword arg: \"%.80s\"", name.str->data);
+	return 0;
+}
+
+/* f(**all): behind the named ones. */
+static int spread_dict(struct vm *vm, struct args *args, struct val from, uint32_t *guard)
+{
+	if (from.type != T_DICT)
+		return heap_fail(
+			vm->h, "argument after ** must be a mapping, not %s", val_type_name(from));
+	size_t n = args->n_named + from.table->n_live;
+	struct val *both = heap_alloc(vm->h, 2 * n * sizeof *both);
+	const struct entry *e;
+	uint32_t next = 0;
+	if (!both)
+		return -1;
+	for (size_t i = 0; i < args->n_named; i++) {
+		both[i] = args->names[i];
+		both[n + i] = args->named[i];
+	}
+	for (size_t i = args->n_named; (e = table_next(from.table, &next)); i++) {
+		if (check_keyword(vm, args, e->key) < 0)
+			return -1;
+		both[i] = e->key;
+		both[n + i] = e->value;
+	}
+	*guard = flow_join(vm, *guard, chosen(vm, from, both + n, n));
+	args->names = both;
+	args->named = both + n;
+	args->n_named = n;
+	return 0;
+}
+
 static int call_shape(struct vm *vm, const struct frame *f, const struct ins *ins)
 {
 	uint32_t guard = 0;
@@ -237,50 +295,10 @@ static int call_shape(struct vm *vm, const struct frame *f, const struct ins *in
 	struct val *at = &f->base[ins->a + 1], *named = at + shape->n_positional,
 		   *star = named + shape->n_named;
 	struct args args = {at, shape->n_positional, shape->names, named, shape->n_named};
-	if (shape->has_star) {
-		struct val all;
-		if (list_new(vm->h, args.n, &all) < 0)
-			return -1;
-		for (size_t i = 0; i < args.n; i++)
-			all.list->item[all.list->n++] = args.item[i];
-		if (val_len(*star) < 0 || star->type == T_STRING)
-			return heap_fail(vm->h, "argument after * must be iterable, not %s",
-				val_type_name(*star));
-		if (list_extend(vm, all.list, *star) < 0)
-			return -1;
-		args.item = all.list->item;
-		args.n = all.list->n;
-		guard = chosen(vm, *star, all.list->item, args.n);
-	}
-	if (shape->has_starstar) {
-		struct val kw = star[shape->has_star];
-		if (kw.type != T_DICT)
-			return heap_fail(vm->h, "argument after ** must be a mapping, not %s",
-				val_type_name(kw));
-		size_t n = args.n_named + kw.table->n_live;
-		struct val *both = heap_alloc(vm->h, 2 * n * sizeof *both);
-		const struct entry *e;
-		uint32_t k = 0;
-		if (!both)
-			return -1;
-		for (size_t i = 0; i < args.n_named; i++) {
-			both[i] = args.names[i];
-			both[n + i] = args.named[i];
-		}
-		for (size_t i = args.n_named; (e = table_next(kw.table, &k)); i++) {
-			if (e->key.type != T_STRING)
-				return heap_fail(vm->h, "keywords must be strings, not %s",
-					val_type_name(e->key));
-			for (size_t m = 0; m < args.n_named; m++)
-				if (str_equal(args.names[m].str, e->key.str))
-					return heap_fail(vm->h, "duplicate keyword arg: \"%.80s\"",
-						e->key.str->data);
-			both[i] = e->key;
-			both[n + i] = e->value;
-		}
-		guard = flow_join(vm, guard, chosen(vm, kw, both + n, n));
-		args = (struct args){args.item, args.n, both, both + n, n};
-	}
+	if (shape->has_star && spread_list(vm, &args, *star, &guard) < 0)
+		return -1;
+	if (shape->has_starstar && spread_dict(vm, &args, star[shape->has_star], &guard) < 0)
+		return -1;
 	int r = call_value(vm, f->base[ins->a], &args, &f->base[ins->c]);
 	if (r > 0 && !vm->called)
 		vm->h->guard = flow_join(vm, vm->h->guard, guard);

@@ -72,10 +72,9 @@ struct flow_state {
 	uint32_t number[4]; /* of small literals */
 	uint32_t called;    /* of what functions gave to the built-in that called them */
 	uint32_t n_walks;
-	bool is_explicit; /* tests: what a branch may have written does not get its guard */
 	struct flow_event *events;
 	uint32_t n_events, event_room;
-	struct flow_memo joins[FLOW_MEMO], caps[FLOW_MEMO], guards[FLOW_MEMO];
+	struct flow_memo joins[FLOW_MEMO], made[FLOW_MEMO], caps[FLOW_MEMO], guards[FLOW_MEMO];
 };
 
 /* How many arguments a built-in takes by place. */

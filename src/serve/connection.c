@@ -19,7 +19,7 @@ struct request {
 	struct request *next, **link;
 	struct operation_call *call;
 	json_t *id; /* NULL: a notification */
-	bool is_streaming, is_detached;
+	bool is_streaming, is_detached, is_cancelled;
 	bool is_cut; /* the client was too slow: no more output is told */
 };
 
@@ -292,6 +292,30 @@ void connection_close(struct connection *c)
 			operation_cancel(q->call);
 	}
 	uv_close((uv_handle_t *)&c->poll, on_closed);
+}
+
+void connection_drain(struct connection *c)
+{
+	c->is_ended = true;
+	update(c);
+}
+
+unsigned connection_n_running(const struct connection *c)
+{
+	return c->n_requests + (owed_bytes(c) > 0);
+}
+
+void connection_interrupt(struct connection *c)
+{
+	for (;;) { /* from the start each time: one that is cancelled may end others */
+		struct request *q = c->requests;
+		while (q && (q->is_cancelled || !q->call))
+			q = q->next;
+		if (!q)
+			return;
+		q->is_cancelled = true;
+		operation_cancel(q->call);
+	}
 }
 
 void connection_check(struct connection *c)

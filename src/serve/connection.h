@@ -39,5 +39,12 @@ struct connection *connection_open(int fd, const struct connection_config *confi
 /* Close it now; `closed` follows. Calls that are not done lose their listener. */
 void connection_close(struct connection *c);
 
+/* Take no more requests; it closes when what runs has been answered. */
+void connection_drain(struct connection *c);
+/* Requests that are not answered, and one for what is not written yet. */
+unsigned connection_n_running(const struct connection *c);
+/* Interrupt the steps it runs; they are answered. */
+void connection_interrupt(struct connection *c);
+
 /* Look whether a client that sends no more is still there; to be called now and then. */
 void connection_check(struct connection *c);

@@ -8,7 +8,6 @@
 
 #include <uv.h>
 
-struct http_server;
 struct http_exchange; /* one request and its answer */
 
 /*
@@ -16,35 +15,47 @@ struct http_exchange; /* one request and its answer */
  * and its Host and Origin checked; it answers at once or later, but answers.
  */
 struct http_route {
-	const char *method, *path; /* "POST", "/rpc" */
+	const char *method, *path; /* "POST", "/rpc"; GET answers HEAD as well */
+	const char *type;	   /* of its body: any other is answered with 415; NULL: any */
 	size_t body_max_bytes;	   /* more is answered with 413 */
 	bool is_open;		   /* without a token: /healthz */
 	void *arg;
 	void (*start)(void *arg, struct http_exchange *x);
 };
 
-/* Of the request; borrowed until it is answered. NULL: no such header. */
+/* Of the request; borrowed until it is answered. NULL: no such header, or the client is gone. */
 const char *http_header(const struct http_exchange *x, const char *name);
 const char *http_body(const struct http_exchange *x, size_t *bytes);
-/* What operations are called with: it says who calls. */
+/* What operations are called with: it says who calls. Outlives the exchange. */
 const struct operation_context *http_context(const struct http_exchange *x);
 
-/* One more header of the answer, before it begins. Returns: 0, -ENOMEM. */
+/* One more header of the answer, before it begins. Returns: 0, -ENOMEM, -E2BIG: over
+ * HTTP_SET_MAX of them, or a value that is none. */
+enum { HTTP_SET_MAX = 8 };
 int http_set_header(struct http_exchange *x, const char *name, const char *value);
+
+/* What is done, for the log: "step.run". Cut at HTTP_NOTE_BYTES. */
+enum { HTTP_NOTE_BYTES = 64 };
+void http_note(struct http_exchange *x, const char *what);
 
 /* Answer in whole. @body is copied. It is over for @x then. */
 void http_answer(
 	struct http_exchange *x, unsigned status, const char *type, const char *body, size_t bytes);
+/* The same with {"error": {"code", "message", "hint"?}}. */
+void http_refuse(struct http_exchange *x, unsigned status, const struct err *err);
 
 /*
- * Answer in parts. A part that the client has not taken yet waits in memory: above what
- * http_stream_put() allows it is refused.
+ * Answer in parts. A part that the client has not taken yet waits in memory: while more than
+ * HTTP_SOFT_BYTES wait, another one is refused; http_stream_last(), which ends the answer as well,
+ * is taken up to HTTP_HARD_BYTES.
  *
- * Returns: http_stream_put(): 0, -E2BIG: the client is too slow, nothing was added; -EPIPE: it is
- * gone.
+ * Returns: 0, -E2BIG: the client is too slow, nothing was added; -EPIPE: it is gone; -ENOMEM. After
+ * a failure of http_stream_last() it goes on.
  */
+enum { HTTP_SOFT_BYTES = 1 << 20, HTTP_HARD_BYTES = 512 << 20 };
 int http_stream_open(struct http_exchange *x, unsigned status, const char *type);
 int http_stream_put(struct http_exchange *x, const char *data, size_t bytes);
+int http_stream_last(struct http_exchange *x, const char *data, size_t bytes);
 /* The end of it; it is over for @x then. */
 void http_stream_end(struct http_exchange *x);
 
@@ -53,3 +64,6 @@ void http_stream_end(struct http_exchange *x);
  * nobody wants to know any more, and what is answered to one who is gone is dropped.
  */
 void http_on_gone(struct http_exchange *x, void (*gone)(void *arg), void *arg);
+/* Told once, meanwhile, when the server ends and what runs should come to its end. NULL as above.
+ */
+void http_on_stop(struct http_exchange *x, void (*stop)(void *arg), void *arg);

@@ -3,13 +3,11 @@
 
 #include "api/json.h"
 #include "base/json_parts.h"
-#include "base/utf8.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MESSAGE_BYTES = 3 * (ERR_MSG_BYTES + ERR_HINT_BYTES) };
 
 void rpc_request_done(struct rpc_request *request)
 {
@@ -60,22 +58,29 @@ static int judge(struct rpc_request *out, struct err *err)
 	return 0;
 }
 
-int rpc_parse(const char *line, size_t bytes, struct rpc_request *out, struct err *err)
+int rpc_load(const char *line, size_t bytes, json_t **root, struct err *err)
 {
 	json_error_t error;
-	*out = (struct rpc_request){0};
+	*root = NULL;
 	if (json_parts(line, bytes) > RPC_TOKENS_MAX) {
 		(void)err_set(err, ERR_LIMIT, "a message of more than %d parts", RPC_TOKENS_MAX);
 		(void)err_hint(err, "send less at once");
 		return RPC_INVALID;
 	}
-	out->root = json_loadb(
+	*root = json_loadb(
 		line, bytes, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-	if (out->root)
-		return judge(out, err);
+	if (*root)
+		return 0;
 	(void)err_set(err, ERR_PROTOCOL, "no JSON: %.150s", error.text);
 	(void)err_hint(err, "send one JSON object per line, as UTF-8");
 	return RPC_PARSE;
+}
+
+int rpc_parse(const char *line, size_t bytes, struct rpc_request *out, struct err *err)
+{
+	*out = (struct rpc_request){0};
+	int r = rpc_load(line, bytes, &out->root, err);
+	return r < 0 ? r : judge(out, err);
 }
 
 /* Append @message, whose reference is taken, as one line. */
@@ -108,23 +113,15 @@ int rpc_put_result(struct buf *out, const json_t *id, const json_t *result)
 			borrowed(result)));
 }
 
-/* A cut in err_set() may have split a character, and names are anybody's bytes. */
-static json_t *safe_text(const char *text)
-{
-	cleanup_buf struct buf b = BUF_INIT(MESSAGE_BYTES);
-	if (utf8_repair(&b, text, strlen(text), NULL) < 0)
-		return json_string("");
-	return json_stringn(buf_str(&b), b.bytes);
-}
-
 int rpc_put_error(struct buf *out, const json_t *id, int rpc, const struct err *err)
 {
+	/* A cut in err_set() may have split a character, and names are anybody's bytes. */
 	const char *msg = err->msg[0] ? err->msg : err_meaning(err->code);
 	json_t *data = json_pack("{s:s}", "code", err_word(err->code));
 	if (err->hint[0])
-		(void)json_object_set_new(data, "hint", safe_text(err->hint));
+		(void)json_object_set_new(data, "hint", json_safe_text(err->hint, ERR_HINT_BYTES));
 	json_t *error = json_pack("{s:i, s:o, s:o}", "code", rpc ? rpc : err_rpc(err->code),
-		"message", safe_text(msg), "data", data);
+		"message", json_safe_text(msg, ERR_MSG_BYTES), "data", data);
 	return put(out,
 		json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", borrowed(id), "error", error));
 }

@@ -35,6 +35,10 @@ void rpc_request_done(struct rpc_request *request);
  */
 int rpc_parse(const char *line, size_t bytes, struct rpc_request *out, struct err *err);
 
+/* The first half of it: any JSON, also a batch. Owns: the caller decrefs *@root.
+ * Returns: 0, RPC_PARSE, RPC_INVALID. */
+int rpc_load(const char *line, size_t bytes, json_t **root, struct err *err);
+
 /* Append an answer as one line. @id NULL writes null. Returns: 0, -E2BIG, -ENOMEM; @out as before.
  */
 int rpc_put_result(struct buf *out, const json_t *id, const json_t *result);

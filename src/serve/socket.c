@@ -31,7 +31,7 @@ struct socket_server {
 	int n_handles;
 	struct connection *clients[SOCKET_CLIENTS_MAX];
 	size_t n_clients;
-	bool is_closing;
+	bool is_draining, is_closing;
 	void (*closed)(void *arg);
 	void *arg;
 };
@@ -189,7 +189,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 
 static void watch(struct socket_server *s)
 {
-	if (s->n_clients < SOCKET_CLIENTS_MAX)
+	if (s->n_clients < SOCKET_CLIENTS_MAX && !s->is_draining)
 		(void)uv_poll_start(&s->poll, UV_READABLE, on_poll);
 	else
 		(void)uv_poll_stop(&s->poll);
@@ -217,32 +217,90 @@ static int prepare(struct socket_server *s, const char *path, struct err *err)
 	return r < 0 ? r : bind_here(s, err);
 }
 
+/* A server with nothing in it but what it needs to know. */
+static struct socket_server *make(uv_loop_t *loop, const struct operation_context *context)
+{
+	struct socket_server *s = calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	s->loop = loop;
+	s->context = context;
+	s->fd = -1;
+	return s;
+}
+
+/* Go on with a socket that listens. */
+static int start(struct socket_server *s, struct err *err)
+{
+	int r = uv_poll_init(s->loop, &s->poll, s->fd);
+	if (r < 0)
+		return err_sys(err, ERR_INTERNAL, -r, "watch the socket");
+	s->n_handles = 2;
+	(void)uv_timer_init(s->loop, &s->timer);
+	s->poll.data = s->timer.data = s;
+	(void)uv_timer_start(&s->timer, on_timer, CHECK_MS, CHECK_MS);
+	watch(s);
+	return 0;
+}
+
 int socket_open(struct socket_server **out, uv_loop_t *loop, const char *path,
 	const struct operation_context *context, struct err *err)
 {
 	*out = NULL;
-	struct socket_server *s = calloc(1, sizeof *s);
+	struct socket_server *s = make(loop, context);
 	if (!s)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a server");
-	s->loop = loop;
-	s->context = context;
-	s->fd = -1;
 	int r = prepare(s, path, err);
-	if (r == 0 && (r = uv_poll_init(loop, &s->poll, s->fd)) < 0)
-		r = err_sys(err, ERR_INTERNAL, -r, "watch the socket");
+	if (r == 0)
+		r = start(s, err);
 	if (r < 0) {
 		fd_close(&s->fd);
 		free(s);
 		return r;
 	}
-	s->poll.data = s->timer.data = s;
-	s->n_handles = 2;
-	(void)uv_timer_init(loop, &s->timer);
-	s->poll.data = s->timer.data = s;
-	(void)uv_timer_start(&s->timer, on_timer, CHECK_MS, CHECK_MS);
-	watch(s);
 	*out = s;
 	return 0;
+}
+
+int socket_adopt(struct socket_server **out, uv_loop_t *loop, int taken,
+	const struct operation_context *context, struct err *err)
+{
+	cleanup_fd int fd = taken;
+	*out = NULL;
+	struct socket_server *s = make(loop, context);
+	if (!s)
+		return err_set(err, ERR_NO_MEMORY, "no memory for a server");
+	s->fd = fd;
+	int r = start(s, err);
+	if (r < 0) {
+		free(s);
+		return r;
+	}
+	(void)take_fd(fd);
+	*out = s;
+	return 0;
+}
+
+void socket_drain(struct socket_server *s)
+{
+	s->is_draining = true;
+	watch(s);
+	for (size_t i = 0; i < s->n_clients; i++)
+		connection_drain(s->clients[i]);
+}
+
+unsigned socket_n_running(const struct socket_server *s)
+{
+	unsigned n = 0;
+	for (size_t i = 0; i < s->n_clients; i++)
+		n += connection_n_running(s->clients[i]);
+	return n;
+}
+
+void socket_interrupt(struct socket_server *s)
+{
+	for (size_t i = 0; i < s->n_clients; i++)
+		connection_interrupt(s->clients[i]);
 }
 
 static void on_handle_closed(uv_handle_t *handle)
@@ -260,8 +318,8 @@ void socket_close(struct socket_server *s, void (*closed)(void *arg), void *arg)
 	s->is_closing = true;
 	s->closed = closed;
 	s->arg = arg;
-	if (lstat(s->address.sun_path, &now) == 0 && now.st_dev == s->made.st_dev &&
-		now.st_ino == s->made.st_ino)
+	if (s->address.sun_path[0] && lstat(s->address.sun_path, &now) == 0 &&
+		now.st_dev == s->made.st_dev && now.st_ino == s->made.st_ino)
 		(void)unlink(s->address.sun_path);
 	uv_close((uv_handle_t *)&s->poll, on_handle_closed);
 	uv_close((uv_handle_t *)&s->timer, on_handle_closed);

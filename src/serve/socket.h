@@ -21,6 +21,18 @@ struct socket_server;
 int socket_open(struct socket_server **out, uv_loop_t *loop, const char *path,
 	const struct operation_context *context, struct err *err);
 
+/* The same with @fd, which listens already and whose path is another's: it is taken over in any
+ * case. Errors: ERR_NO_MEMORY, ERR_INTERNAL. */
+int socket_adopt(struct socket_server **out, uv_loop_t *loop, int fd,
+	const struct operation_context *context, struct err *err);
+
+/* Take no more: neither clients nor requests. */
+void socket_drain(struct socket_server *s);
+/* Requests that are not answered. */
+unsigned socket_n_running(const struct socket_server *s);
+/* Interrupt the steps that clients run; they are answered. */
+void socket_interrupt(struct socket_server *s);
+
 /*
  * Remove the socket, close all clients; `closed` runs from the loop when it is done, and @s is
  * freed.

@@ -1,8 +1,10 @@
 /* What is done in a session: steps, branches, completions. SPDX-License-Identifier: Apache-2.0 */
 #include "base/fd.h"
+#include "session/admit.h"
 #include "session/entry.h"
 #include "session/change.h"
 #include "session/history.h"
+#include "session/inlet.h"
 #include "session/job.h"
 #include "session/put.h"
 #include "session/replay.h"
@@ -81,6 +83,13 @@ static void run_step(struct job *job)
 {
 	struct entry *e = job->entry;
 	struct err err;
+	const struct runtime *runtime = job->runtime ? job->runtime : e->order->runtime;
+	if (job->inlet && runtime->is_stdin_text) {
+		err_set(&err, ERR_USAGE, "stdin_open: %s reads its input whole", runtime->name);
+		err_hint(&err, "give it as stdin");
+		job_fail(job, &err);
+		return;
+	}
 	const struct step_request req = {.runtime = job->runtime,
 		.code = job->text,
 		.code_bytes = job->bytes,
@@ -127,7 +136,7 @@ static void start_step(struct job *job)
 		run_step(job);
 		return;
 	}
-	if (replay_load(e->registry, e->head, runtime, &replay, &err) < 0) {
+	if (replay_load(e->roll, e->head, runtime, &replay, &err) < 0) {
 		job_fail(job, &err);
 	} else if (replay->n == 0) {
 		replay_free(replay);
@@ -164,6 +173,19 @@ void entry_on_display(void *arg, const json_t *display)
 		job->watch->display(job->watch->arg, display);
 }
 
+/* What it was given while it ran is an input as any other: it is given again when it is replayed.
+ */
+void entry_on_ending(void *arg)
+{
+	struct entry *e = arg;
+	const struct job *job = e->first;
+	size_t bytes;
+	if (e->replay || !job || !job->inlet)
+		return;
+	const char *text = inlet_text(job->inlet, &bytes);
+	(void)json_object_set_new(job->inputs, "stdin", json_stringn(text, bytes));
+}
+
 /* Kept before anyone hears of it. */
 static int commit(
 	struct entry *e, const struct job *job, struct record *record, char *extra, struct err *err)
@@ -181,7 +203,7 @@ static int commit(
 	(void)snprintf(node.status, sizeof node.status, "%s", record_status_word(record->status));
 	(void)snprintf(
 		node.outcome, sizeof node.outcome, "%s", record_outcome_word(record->outcome));
-	int r = journal_commit(e->registry->journal, &node, has_moved ? NULL : e->head, err);
+	int r = journal_commit(e->roll->journal, &node, has_moved ? NULL : e->head, err);
 	if (r >= 0 && has_moved) {
 		memcpy(e->head, node.digest, sizeof e->head);
 		e->n_steps++;
@@ -255,7 +277,7 @@ static json_t *inputs_json(const struct registry_run *req)
 	if (req->timeout_ms)
 		(void)json_object_set_new(
 			inputs, "timeout_ms", json_integer((json_int_t)req->timeout_ms));
-	if (req->stdin_text)
+	if (req->stdin_text && !req->inlet)
 		(void)json_object_set_new(
 			inputs, "stdin", json_stringn(req->stdin_text, req->stdin_bytes));
 	return inputs;
@@ -273,7 +295,7 @@ void registry_run(
 		err_set(&err, ERR_LIMIT, "the code is over %d MiB", CODE_MAX >> 20);
 	}
 	struct entry *e = err.code ? NULL : registry_find(r, req->session, &err);
-	if (!e) {
+	if (!e || admit_steps(r, 1, &err) < 0) {
 		done(arg, NULL, &err);
 		return;
 	}
@@ -288,7 +310,10 @@ void registry_run(
 	job->is_atomic = req->is_atomic;
 	job->watch = req->watch;
 	job->inputs = inputs_json(req);
-	if (req->stdin_text)
+	job->inlet = req->inlet;
+	if (req->inlet)
+		job->fd = inlet_take_reader(req->inlet);
+	else if (req->stdin_text)
 		job->fd = entry_memory(req->stdin_text, req->stdin_bytes);
 	if (!job->inputs || (req->filename && !job->filename) || (req->stdin_text && job->fd < 0)) {
 		job_free(job);
@@ -338,7 +363,7 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 	char id[ORDER_ID_BYTES];
 	struct entry *child = order_new_id(id, &error) < 0
 		? NULL
-		: entry_new(e->registry, id, job->text, e->order_text);
+		: entry_new(e->roll, e->owner, id, job->text, e->order_text);
 	if (!child) {
 		err_set(&error, ERR_NO_MEMORY, "no memory for a session");
 		job_fail(job, &error);
@@ -348,6 +373,9 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 	memcpy(child->fork, e->head, sizeof child->fork);
 	memcpy(child->head, e->head, sizeof child->head);
 	child->n_steps = e->n_steps;
+	child->memory_bytes = e->memory_bytes;
+	child->ttl_ms = e->ttl_ms;
+	child->idle_ms = e->idle_ms;
 	child->rebuilt = e->rebuilt;
 	child->is_rebuilt_told = true;
 	memcpy(child->difference, e->difference, sizeof child->difference);
@@ -369,7 +397,9 @@ void registry_branch(struct registry *r, const char *session, const char *name, 
 {
 	struct err err = {0};
 	struct entry *e = registry_find(r, session, &err);
-	if (e && registry_check_name(r, name, &err) < 0)
+	if (e && roll_check_name(e->roll, e->owner, name, &err) < 0)
+		e = NULL;
+	if (e && admit_session(r, e->memory_bytes, true, &err) < 0)
 		e = NULL;
 	struct job *job = e ? job_new(JOB_BRANCH, name, name ? strlen(name) : 0, done, arg) : NULL;
 	if (!e)
@@ -479,7 +509,7 @@ static void mend(struct job *job)
 	if (!e->head[0]) { /* nothing has been run */
 		session_renew(e->session, e->template ? template_stem(e->template) : NULL);
 		start(job);
-	} else if (replay_load(e->registry, e->head, NULL, &replay, &err) < 0) {
+	} else if (replay_load(e->roll, e->head, NULL, &replay, &err) < 0) {
 		job_fail(job, &err);
 	} else {
 		e->difference[0] = '\0';

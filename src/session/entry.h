@@ -15,27 +15,33 @@
 
 #include "session/history.h"
 #include "session/order_text.h"
+#include "session/owner.h"
 #include "session/session.h"
 #include "session/template.h"
 #include "store/journal.h"
 
 struct job;
 struct registry;
+struct roll;
 struct replay;
 
 enum entry_state { ENTRY_OPENING, ENTRY_IDLE, ENTRY_WORKING, ENTRY_ENDING };
 
 struct entry {
 	struct entry *next;
-	struct registry *registry;
+	struct roll *roll;
 	enum entry_state state;
 	char id[JOURNAL_ID_BYTES];
 	char name[JOURNAL_NAME_BYTES];
+	char owner[OWNER_NAME_BYTES]; /* "" is the one who runs the engine */
 	char parent[JOURNAL_ID_BYTES];
 	char head[JOURNAL_DIGEST_BYTES];
 	char fork[JOURNAL_DIGEST_BYTES];
 	int64_t created_ms;
 	uint64_t n_steps;
+	uint64_t memory_bytes;	 /* of its limits */
+	int64_t ttl_ms, idle_ms; /* 0: any time */
+	uint64_t used_ns;	 /* when something was asked for or done last; of uv_hrtime() */
 	char *order_text;
 	struct made *made;	   /* a fresh one's own order, shared with its branches */
 	struct template *template; /* else whose order it has; held */
@@ -62,13 +68,16 @@ struct made {
 	struct order_checked order;
 };
 
-/* On the registry's list, with one hold: the session's own. NULL without memory. */
-struct entry *entry_new(struct registry *r, const char *id, const char *name, const char *text);
+/* On the roll, with one hold: the session's own. NULL without memory. */
+struct entry *entry_new(
+	struct roll *roll, const char *owner, const char *id, const char *name, const char *text);
 /* Open it: by a template, in a box of its own, or (it has its order then) as a branch of @stem. */
 void entry_begin(struct entry *e);
 void entry_open(struct entry *e, struct stem *stem);
 void entry_opened(struct entry *e, const struct err *err);
 void entry_end(struct entry *e);
+/* The same; whoever waits for something is told @why. */
+void entry_end_because(struct entry *e, const struct err *why);
 void entry_hold(struct entry *e);
 void entry_release(struct entry *e);
 /* Its state was made again by @result. */

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "sandbox/syscalls.h"
 #include "session/entry.h"
+#include "session/lifetime.h"
 #include "session/put.h"
 #include "session/roll.h"
 #include "session/workspace.h"
@@ -24,7 +25,7 @@ enum { LOG_MAX = 10000, READ_MAX = 16 << 20 };
 
 /* ---- sessions ---- */
 
-static bool is_live(const struct registry *r, const char *id)
+static bool is_live(const struct roll *r, const char *id)
 {
 	for (const struct entry *e = r->first; e; e = e->next)
 		if (strcmp(e->id, id) == 0 && e->state != ENTRY_ENDING)
@@ -37,7 +38,7 @@ struct listing {
 	json_t *rows;
 };
 
-static json_t *row_json(struct registry *r, const struct journal_session *s, const char *state)
+static json_t *row_json(struct roll *r, const struct journal_session *s, const char *state)
 {
 	struct err err;
 	int64_t n_steps = journal_depth(r->journal, s->head, &err);
@@ -50,29 +51,40 @@ static json_t *row_json(struct registry *r, const struct journal_session *s, con
 		(void)json_object_set_new(row, "name", json_string(s->name));
 	if (s->parent[0])
 		(void)json_object_set_new(row, "parent", json_string(s->parent));
+	lifetime_tell_stored(r, s, row);
 	json_decref(order);
+	return row;
+}
+
+/* Whose it is, for whoever sees everybody's. */
+static json_t *with_owner(const struct registry *r, const char *owner, json_t *row)
+{
+	if (!r->owner && owner[0])
+		(void)json_object_set_new(row, "owner", json_string(owner));
 	return row;
 }
 
 static int add_stored(void *user, const struct journal_session *s, struct err *err)
 {
 	struct listing *l = user;
+	struct roll *roll = l->registry->roll;
 	(void)err;
-	if (!is_live(l->registry, s->id))
-		(void)json_array_append_new(l->rows, row_json(l->registry, s, "stored"));
+	if (registry_sees(l->registry, s->owner) && !is_live(roll, s->id))
+		(void)json_array_append_new(
+			l->rows, with_owner(l->registry, s->owner, row_json(roll, s, "stored")));
 	return 0;
 }
 
 json_t *registry_list(struct registry *r, struct err *err)
 {
 	struct listing l = {r, json_array()};
-	if (journal_sessions(r->journal, true, add_stored, &l, err) < 0) {
+	if (journal_sessions(r->roll->journal, true, add_stored, &l, err) < 0) {
 		json_decref(l.rows);
 		return NULL;
 	}
-	for (const struct entry *e = r->first; e; e = e->next)
-		if (e->state != ENTRY_ENDING && !e->is_unkept)
-			(void)json_array_append_new(l.rows, entry_json(e));
+	for (const struct entry *e = r->roll->first; e; e = e->next)
+		if (e->state != ENTRY_ENDING && !e->is_unkept && registry_sees(r, e->owner))
+			(void)json_array_append_new(l.rows, with_owner(r, e->owner, entry_json(e)));
 	return json_pack("{s:o}", "sessions", l.rows);
 }
 
@@ -87,7 +99,7 @@ static int stored(
 		err_set(err, ERR_BUSY, "session %s is being made", found.id);
 		return err_hint(err, "ask again in a moment");
 	}
-	return journal_session_get(r->journal, found.id, out, err);
+	return journal_session_get(r->roll->journal, found.id, out, err);
 }
 
 json_t *registry_get(struct registry *r, const char *session, struct err *err)
@@ -97,48 +109,86 @@ json_t *registry_get(struct registry *r, const char *session, struct err *err)
 	if (registry_look_up(r, session, &found, err) < 0)
 		return NULL;
 	if (found.live)
-		return entry_json(found.live);
+		return with_owner(r, found.live->owner, entry_json(found.live));
 	if (stored(r, session, &row, err) < 0)
 		return NULL;
-	json_t *out = row_json(r, &row, row.closed_ms ? "closed" : "stored");
+	json_t *out = with_owner(
+		r, row.owner, row_json(r->roll, &row, row.closed_ms ? "closed" : "stored"));
 	journal_session_done(&row);
 	return out;
 }
 
+/*
+ * Steps on their way out. One step of the journal can be in the past of several sessions, also of
+ * different owners, when the same code came to the same result: then it says in which it was made
+ * first, when, what became of it there, and as the how many-th. That is for its owner to see.
+ */
+struct telling {
+	const struct registry *registry;
+	const char *session; /* whose steps are told */
+	json_t *rows;
+	char first[JOURNAL_ID_BYTES]; /* the session asked about last, and may it be told of? */
+	bool is_seen;
+};
+
+static bool is_own(struct telling *t, const struct journal_node *node)
+{
+	struct journal_session row;
+	struct err err;
+	if (!t->registry->owner || strcmp(node->session, t->session) == 0)
+		return true;
+	if (strcmp(node->session, t->first) == 0)
+		return t->is_seen;
+	memcpy(t->first, node->session, sizeof t->first);
+	t->is_seen = journal_session_of(t->registry->roll->journal, registry_owner(t->registry),
+			     node->session, &row, &err) == 0;
+	if (t->is_seen)
+		journal_session_done(&row);
+	return t->is_seen;
+}
+
 static int add_step(void *user, const struct journal_node *node, struct err *err)
 {
-	json_t *rows = user;
+	struct telling *t = user;
+	bool is_whole = is_own(t, node);
 	(void)err;
 	json_t *code = json_stringn(node->code, node->code_bytes);
-	json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:I}", "step",
-		node->digest, "parent", node->parent, "session", node->session, "runtime",
-		node->runtime, "status", node->status, "outcome", node->outcome, "code",
-		code ? code : json_string(""), "created_ms", (json_int_t)node->created_ms, "seq",
+	json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:I}", "step", node->digest,
+		"parent", node->parent, "session", is_whole ? node->session : t->session, "runtime",
+		node->runtime, "status", node->status, "code", code ? code : json_string(""), "seq",
 		(json_int_t)node->seq);
-	(void)json_array_append_new(rows, row);
+	if (is_whole) {
+		(void)json_object_set_new(row, "outcome", json_string(node->outcome));
+		(void)json_object_set_new(
+			row, "created_ms", json_integer((json_int_t)node->created_ms));
+	}
+	(void)json_array_append_new(t->rows, row);
 	return 0;
 }
 
 /* A step on the way to a head is part of its state, whatever it was when it was run first. */
 static int add_kept(void *user, const struct journal_node *node, struct err *err)
 {
-	json_t *rows = user;
-	(void)add_step(rows, node, err);
-	json_t *row = json_array_get(rows, json_array_size(rows) - 1);
+	const struct telling *t = user;
+	(void)add_step(user, node, err);
+	json_t *row = json_array_get(t->rows, json_array_size(t->rows) - 1);
 	return json_object_set_new(row, "outcome", json_string("committed")) < 0
 		? err_set(err, ERR_NO_MEMORY, "no memory for the steps")
 		: 0;
 }
 
 struct rest {
-	json_t *path; /* by digest */
-	json_t *rows;
+	struct telling telling;
+	json_t *seen; /* by digest */
 };
 
 static int add_rest(void *user, const struct journal_node *node, struct err *err)
 {
 	struct rest *rest = user;
-	return json_object_get(rest->path, node->digest) ? 0 : add_step(rest->rows, node, err);
+	if (json_object_get(rest->seen, node->digest))
+		return 0;
+	(void)json_object_set_new(rest->seen, node->digest, json_true());
+	return add_step(&rest->telling, node, err);
 }
 
 static int by_seq(const void *a, const void *b)
@@ -149,8 +199,8 @@ static int by_seq(const void *a, const void *b)
 	return (i < j) - (i > j);
 }
 
-/* Newest first. */
-static json_t *sorted(const json_t *rows)
+/* Newest first. The numbers count everybody's steps: an owner is not told them. */
+static json_t *sorted(const struct registry *r, const json_t *rows)
 {
 	size_t n = json_array_size(rows);
 	json_t *out = json_array();
@@ -159,25 +209,29 @@ static json_t *sorted(const json_t *rows)
 		all[i] = json_array_get(rows, i);
 	if (all && n > 0)
 		qsort(all, n, sizeof(json_t *), by_seq);
-	for (size_t i = 0; all && i < n; i++)
+	for (size_t i = 0; all && i < n; i++) {
+		if (r->owner)
+			(void)json_object_del(all[i], "seq");
 		(void)json_array_append(out, all[i]);
+	}
 	free(all);
 	return out;
 }
 
-/* With the steps that were rolled back or gone back behind, in the order of time. */
-static json_t *with_rest(struct registry *r, const char *id, json_t *steps, struct err *err)
+/* With the steps that were rolled back or gone back behind. */
+static int add_others(struct telling *t, struct err *err)
 {
-	struct rest rest = {json_object(), steps};
-	for (size_t i = 0; i < json_array_size(steps); i++) {
-		json_t *row = json_array_get(steps, i);
+	struct rest rest = {*t, json_object()};
+	for (size_t i = 0; i < json_array_size(t->rows); i++) {
+		json_t *row = json_array_get(t->rows, i);
 		(void)json_object_set_new(row, "on_path", json_true());
 		(void)json_object_set(
-			rest.path, json_string_value(json_object_get(row, "step")), row);
+			rest.seen, json_string_value(json_object_get(row, "step")), row);
 	}
-	int64_t n = journal_session_steps(r->journal, id, 0, add_rest, &rest, err);
-	json_decref(rest.path);
-	return n < 0 ? NULL : sorted(steps);
+	int64_t n = journal_session_steps(
+		t->registry->roll->journal, t->session, 0, add_rest, &rest, err);
+	json_decref(rest.seen);
+	return (int)MIN(n, 0);
 }
 
 json_t *registry_log(struct registry *r, const char *session, bool is_all, struct err *err)
@@ -185,25 +239,23 @@ json_t *registry_log(struct registry *r, const char *session, bool is_all, struc
 	struct journal_session row;
 	if (stored(r, session, &row, err) < 0)
 		return NULL;
-	json_t *steps = json_array();
-	int64_t n = journal_ancestors(r->journal, row.head, LOG_MAX, add_kept, steps, err);
-	json_t *told = n < 0 ? NULL
-		: is_all     ? with_rest(r, row.id, steps, err)
-			     : json_incref(steps);
-	json_t *out = told
-		? json_pack("{s:s, s:s, s:o}", "session", row.id, "head", row.head, "steps", told)
-		: NULL;
+	struct telling t = {.registry = r, .session = row.id, .rows = json_array()};
+	int64_t n = journal_ancestors(r->roll->journal, row.head, LOG_MAX, add_kept, &t, err);
+	bool is_good = n >= 0 && (!is_all || add_others(&t, err) >= 0);
+	json_t *out = is_good ? json_pack("{s:s, s:s, s:o}", "session", row.id, "head", row.head,
+					"steps", sorted(r, t.rows))
+			      : NULL;
 	if (out && n == LOG_MAX)
 		(void)json_object_set_new(out, "truncated", json_true());
-	json_decref(steps);
+	json_decref(t.rows);
 	journal_session_done(&row);
 	return out;
 }
 
 struct graph {
-	struct registry *registry;
+	struct telling telling;
 	json_t *seen; /* by digest */
-	json_t *steps, *heads;
+	json_t *heads;
 };
 
 static int add_new_step(void *user, const struct journal_node *node, struct err *err)
@@ -212,29 +264,34 @@ static int add_new_step(void *user, const struct journal_node *node, struct err 
 	if (json_object_get(g->seen, node->digest))
 		return 1; /* from here on they are there */
 	(void)json_object_set_new(g->seen, node->digest, json_true());
-	int r = add_kept(g->steps, node, err);
-	return r < 0 ? r : json_array_size(g->steps) >= LOG_MAX;
+	int r = add_kept(&g->telling, node, err);
+	return r < 0 ? r : json_array_size(g->telling.rows) >= LOG_MAX;
 }
 
 static int add_head(void *user, const struct journal_session *s, struct err *err)
 {
 	struct graph *g = user;
-	int64_t n = journal_ancestors(g->registry->journal, s->head, 0, add_new_step, g, err);
-	(void)json_array_append_new(
-		g->heads, row_json(g->registry, s, s->closed_ms ? "closed" : "open"));
+	struct roll *roll = g->telling.registry->roll;
+	if (!registry_sees(g->telling.registry, s->owner))
+		return 0;
+	g->telling.session = s->id;
+	int64_t n = journal_ancestors(roll->journal, s->head, 0, add_new_step, g, err);
+	(void)json_array_append_new(g->heads, row_json(roll, s, s->closed_ms ? "closed" : "open"));
 	return n < 0 ? (int)n : 0;
 }
 
 json_t *registry_graph(struct registry *r, struct err *err)
 {
-	struct graph g = {r, json_object(), json_array(), json_array()};
+	struct graph g = {
+		{.registry = r, .session = "", .rows = json_array()}, json_object(), json_array()};
+	const json_t *steps = g.telling.rows;
 	json_t *out = NULL;
-	if (journal_sessions(r->journal, true, add_head, &g, err) >= 0)
-		out = json_pack("{s:o, s:O}", "steps", sorted(g.steps), "heads", g.heads);
-	if (out && json_array_size(g.steps) >= LOG_MAX)
+	if (journal_sessions(r->roll->journal, true, add_head, &g, err) >= 0)
+		out = json_pack("{s:o, s:O}", "steps", sorted(r, steps), "heads", g.heads);
+	if (out && json_array_size(steps) >= LOG_MAX)
 		(void)json_object_set_new(out, "truncated", json_true());
 	json_decref(g.seen);
-	json_decref(g.steps);
+	json_decref(g.telling.rows);
 	json_decref(g.heads);
 	return out;
 }
@@ -242,7 +299,7 @@ json_t *registry_graph(struct registry *r, struct err *err)
 json_t *registry_templates(struct registry *r, struct err *err)
 {
 	(void)err;
-	return templates_json(r->templates);
+	return templates_json(r->roll->templates, r->owner ? registry_owner(r) : NULL);
 }
 
 int registry_export(
@@ -253,7 +310,7 @@ int registry_export(
 	if (bad < 0)
 		return bad;
 	FILE *f = open_memstream(out, bytes);
-	bad = f ? journal_export(r->journal, row.id, NULL, f, err)
+	bad = f ? journal_export(r->roll->journal, row.id, NULL, f, err)
 		: err_set(err, ERR_NO_MEMORY, "no memory for the record");
 	if (f && fclose(f) != 0 && bad == 0)
 		bad = err_set(err, ERR_NO_MEMORY, "no memory for the record");

@@ -28,8 +28,13 @@ json_t *registry_file_list(struct registry *r, const char *session, struct err *
 json_t *registry_file_read(struct registry *r, const char *session, const char *path,
 	uint64_t offset, uint64_t limit, struct err *err);
 /* Written and removed by the box's own init, so that the box owns what it gets. */
-void registry_file_write(struct registry *r, const char *session, const char *path,
-	const char *data, size_t bytes, registry_done_fn *done, void *arg);
+struct registry_file {
+	const char *session, *path;
+	const char *data;
+	size_t bytes;
+};
+void registry_file_write(
+	struct registry *r, const struct registry_file *file, registry_done_fn *done, void *arg);
 void registry_file_remove(struct registry *r, const char *session, const char *path,
 	registry_done_fn *done, void *arg);
 

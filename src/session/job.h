@@ -27,6 +27,7 @@ struct job {
 	json_t *inputs; /* what else the step depends on, or NULL: step_request */
 	struct err why; /* to be told when the state before is there again */
 	const struct registry_watch *watch;
+	struct inlet *inlet; /* or NULL */
 	struct entry *child; /* the branch being made */
 	registry_done_fn *done;
 	void *arg;
@@ -51,6 +52,7 @@ void job_start_undo(struct job *job);
 void entry_on_output(void *arg, int stream, const char *data, size_t bytes, size_t n_head);
 void entry_on_display(void *arg, const json_t *display);
 void entry_on_begin(void *arg);
+void entry_on_ending(void *arg);
 void entry_on_done(void *arg, const struct record *record);
 /* A file that holds @text, at its start. Returns: a descriptor, or -1. */
 int entry_memory(const char *text, size_t bytes);

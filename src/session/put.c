@@ -10,6 +10,7 @@
 #include "session/put.h"
 
 #include "base/fd.h"
+#include "session/admit.h"
 #include "session/change.h"
 #include "session/errand.h"
 #include "session/history.h"
@@ -72,7 +73,7 @@ struct aside {
 	registry_done_fn *done;
 	void *arg;
 	struct box *box;
-	struct registry *registry;
+	struct roll *roll;
 	char session[JOURNAL_ID_BYTES];
 	char path[WIRE_PATH_BYTES];
 };
@@ -84,7 +85,7 @@ static void on_filed(void *arg, uint64_t id, int status)
 	(void)id;
 	struct box *box = a->box;
 	box->filed = NULL;
-	const struct entry *e = registry_live(a->registry, a->session);
+	const struct entry *e = roll_live(a->roll, a->session);
 	if (status == 0 && e && e->session && session_box(e->session) == box)
 		session_files_changed(e->session);
 	json_t *out = done_json(a->path, NULL);
@@ -107,7 +108,7 @@ static int change_aside(
 	a->done = done;
 	a->arg = arg;
 	a->box = box_hold(box);
-	a->registry = e->registry;
+	a->roll = e->roll;
 	memcpy(a->session, e->id, sizeof a->session);
 	(void)snprintf(a->path, sizeof a->path, "%s", file->path);
 	file->id = CHANGE_ID;
@@ -140,7 +141,7 @@ static int keep_content(struct job *job, struct err *err)
 		return err_sys(err, ERR_NO_MEMORY, errno, "hold the file's content");
 	job->fd_bytes = bytes;
 	int r = journal_blob_put(
-		job->entry->registry->journal, data ? data : "", bytes, job->step, err);
+		job->entry->roll->journal, data ? data : "", bytes, job->step, err);
 	if (data)
 		(void)munmap(data, bytes);
 	return r;
@@ -159,7 +160,7 @@ static int commit(const struct job *job, char digest[JOURNAL_DIGEST_BYTES], stru
 	int r = file_step_write(&file, &node, &text, err);
 	if (r < 0)
 		return r;
-	r = journal_commit(e->registry->journal, &node, NULL, err);
+	r = journal_commit(e->roll->journal, &node, NULL, err);
 	memcpy(digest, node.digest, sizeof node.digest);
 	free(text);
 	return r;
@@ -198,11 +199,17 @@ void job_start_file(struct job *job)
 		job_fail(job, &err);
 }
 
-static void change(struct registry *r, const char *session, bool is_removal, const char *path,
-	int fd, registry_done_fn *done, void *arg)
+/* @fd is the content, and taken over; -1: the file is removed. */
+static void change(struct registry *r, const struct registry_file *what, int fd,
+	registry_done_fn *done, void *arg)
 {
 	struct err err = {0};
-	struct entry *e = file_path_check(&path, &err) < 0 ? NULL : registry_find(r, session, &err);
+	const char *path = what->path;
+	bool is_removal = fd < 0;
+	struct entry *e =
+		file_path_check(&path, &err) < 0 ? NULL : registry_find(r, what->session, &err);
+	if (e && admit_rate(r, 1, &err) < 0)
+		e = NULL;
 	if (e && is_running(e)) {
 		struct init_file file = file_of(is_removal, path, fd);
 		if (change_aside(e, &file, done, arg, &err) < 0)
@@ -224,23 +231,24 @@ static void change(struct registry *r, const char *session, bool is_removal, con
 	entry_add_job(e, job);
 }
 
-void registry_file_write(struct registry *r, const char *session, const char *path,
-	const char *data, size_t bytes, registry_done_fn *done, void *arg)
+void registry_file_write(
+	struct registry *r, const struct registry_file *file, registry_done_fn *done, void *arg)
 {
 	struct err err;
-	int fd = entry_memory(data, bytes);
+	int fd = entry_memory(file->data, file->bytes);
 	if (fd < 0) {
 		err_sys(&err, ERR_IO, errno, "hold the file's content");
 		done(arg, NULL, &err);
 		return;
 	}
-	change(r, session, false, path, fd, done, arg);
+	change(r, file, fd, done, arg);
 }
 
 void registry_file_remove(struct registry *r, const char *session, const char *path,
 	registry_done_fn *done, void *arg)
 {
-	change(r, session, true, path, -1, done, arg);
+	const struct registry_file file = {.session = session, .path = path};
+	change(r, &file, -1, done, arg);
 }
 
 /* ---- again ---- */
@@ -253,9 +261,8 @@ static int content_of(struct entry *e, const struct journal_node *node,
 	size_t bytes = node->extra_bytes;
 	if (file->is_removal)
 		return 0;
-	int r = e->is_unkept
-		? 0
-		: journal_blob_get(e->registry->journal, file->digest, &data, &bytes, err);
+	int r = e->is_unkept ? 0
+			     : journal_blob_get(e->roll->journal, file->digest, &data, &bytes, err);
 	if (r < 0)
 		return r;
 	*fd = entry_memory(e->is_unkept ? node->extra : data, bytes);

@@ -12,8 +12,10 @@
 
 #include "base/fd.h"
 #include "base/utf8.h"
+#include "session/admit.h"
 #include "session/entry.h"
 #include "session/job.h"
+#include "session/lifetime.h"
 #include "session/order_text.h"
 #include "session/replay.h"
 #include "session/rewind.h"
@@ -30,7 +32,8 @@ enum { IDLE_MS = 100 };
 
 /* ---- entries ---- */
 
-struct entry *entry_new(struct registry *r, const char *id, const char *name, const char *text)
+struct entry *entry_new(
+	struct roll *roll, const char *owner, const char *id, const char *name, const char *text)
 {
 	struct entry *e = calloc(1, sizeof *e);
 	if (!e || !(e->order_text = strdup(text))) {
@@ -39,16 +42,18 @@ struct entry *entry_new(struct registry *r, const char *id, const char *name, co
 	}
 	struct timespec now;
 	(void)clock_gettime(CLOCK_REALTIME, &now);
-	e->registry = r;
+	e->roll = roll;
 	e->n_holds = 1;
 	e->created_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 	e->last = &e->first;
 	e->rebuilt = RECORD_COMMITTED;
+	e->used_ns = uv_hrtime();
 	(void)snprintf(e->id, sizeof e->id, "%s", id);
 	(void)snprintf(e->name, sizeof e->name, "%s", name ? name : "");
-	e->next = r->first;
-	r->first = e;
-	engine_hold(r->engine);
+	(void)snprintf(e->owner, sizeof e->owner, "%s", owner);
+	e->next = roll->first;
+	roll->first = e;
+	engine_hold(roll->engine);
 	return e;
 }
 
@@ -60,10 +65,10 @@ void entry_hold(struct entry *e)
 /* It ends with its last hold: the session's own is let go when the session is closed. */
 void entry_release(struct entry *e)
 {
-	struct registry *r = e->registry;
+	struct roll *roll = e->roll;
 	if (--e->n_holds > 0)
 		return;
-	struct entry **at = &r->first;
+	struct entry **at = &roll->first;
 	while (*at != e)
 		at = &(*at)->next;
 	*at = e->next;
@@ -76,7 +81,7 @@ void entry_release(struct entry *e)
 	}
 	free(e->order_text);
 	free(e);
-	engine_release(r->engine);
+	engine_release(roll->engine);
 }
 
 json_t *entry_json(const struct entry *e)
@@ -95,6 +100,7 @@ json_t *entry_json(const struct entry *e)
 			json_string(e->rebuilt == RECORD_DIVERGED ? "diverged" : "replayed"));
 	if (e->difference[0])
 		(void)json_object_set_new(out, "difference", json_string(e->difference));
+	lifetime_tell(e, out);
 	return out;
 }
 
@@ -112,6 +118,7 @@ void entry_add_job(struct entry *e, struct job *job)
 {
 	job->entry = e;
 	job->asked_ns = uv_hrtime();
+	lifetime_use(e);
 	*e->last = job;
 	e->last = &job->next;
 	next_job(e);
@@ -126,11 +133,12 @@ void entry_answer(struct entry *e, const json_t *result, const struct err *err)
 		e->last = &e->first;
 	if (e->state == ENTRY_WORKING)
 		e->state = ENTRY_IDLE;
+	lifetime_use(e);
 	entry_hold(e);
 	job->done(job->arg, result, err);
 	job_free(job);
-	if (!e->registry->is_closing)
-		(void)uv_timer_start(&e->registry->idle, e->registry->on_idle, IDLE_MS, 0);
+	if (!e->roll->is_closing)
+		(void)uv_timer_start(&e->roll->idle, e->roll->on_idle, IDLE_MS, 0);
 	next_job(e);
 	entry_release(e);
 }
@@ -162,11 +170,13 @@ static void on_closed(void *arg)
 }
 
 /* The session first: it calls nobody back any more, and what its callbacks are given can go. */
-static void end_because(struct entry *e, const struct err *why)
+void entry_end_because(struct entry *e, const struct err *why)
 {
 	if (e->state == ENTRY_ENDING)
 		return;
 	e->state = ENTRY_ENDING;
+	if (e->is_kept)
+		lifetime_watch(e);
 	entry_hold(e);
 	if (e->session)
 		session_close(e->session);
@@ -175,6 +185,8 @@ static void end_because(struct entry *e, const struct err *why)
 	if (done)
 		done(e->arg, NULL, why);
 	fail_jobs(e, why);
+	if (e->roll->ended)
+		e->roll->ended(e->roll->ended_arg, e->id);
 	if (!e->session && !e->is_waiting)
 		entry_release(e); /* never the last one: it is held here */
 	entry_release(e);	  /* NOLINT(clang-analyzer-unix.Malloc) */
@@ -184,7 +196,7 @@ void entry_end(struct entry *e)
 {
 	struct err err;
 	err_set(&err, ERR_GONE, "the session was closed");
-	end_because(e, &err);
+	entry_end_because(e, &err);
 }
 
 static int keep(struct entry *e, struct err *err)
@@ -194,13 +206,18 @@ static int keep(struct entry *e, struct err *err)
 		return 0;
 	(void)snprintf(row.id, sizeof row.id, "%s", e->id);
 	(void)snprintf(row.name, sizeof row.name, "%s", e->name);
+	(void)snprintf(row.owner, sizeof row.owner, "%s", e->owner);
 	(void)snprintf(row.parent, sizeof row.parent, "%s", e->parent);
 	(void)snprintf(row.fork, sizeof row.fork, "%s", e->fork);
 	row.created_ms = e->created_ms;
+	row.ttl_ms = e->ttl_ms;
+	row.idle_ms = e->idle_ms;
 	if (e->is_unkept)
 		return 0;
-	int r = journal_session_add(e->registry->journal, &row, err);
+	int r = journal_session_add(e->roll->journal, &row, err);
 	e->is_kept = r == 0;
+	if (e->is_kept)
+		lifetime_watch(e);
 	return r;
 }
 
@@ -251,7 +268,7 @@ static void on_rebuilt(struct entry *e, const struct replay *result)
 static int begin_rebuild(struct entry *e, struct err *err)
 {
 	struct replay *replay;
-	int r = replay_load(e->registry, e->head, NULL, &replay, err);
+	int r = replay_load(e->roll, e->head, NULL, &replay, err);
 	if (r == 0)
 		replay_start(e, replay, on_rebuilt);
 	return r;
@@ -274,7 +291,7 @@ void entry_opened(struct entry *e, const struct err *err)
 		return;
 	}
 	struct err why = *err;
-	end_because(e, &why);
+	entry_end_because(e, &why);
 }
 
 static void on_opened(void *arg, const struct err *err)
@@ -286,6 +303,7 @@ static const struct session_events entry_events = {.opened = on_opened,
 	.begin = entry_on_begin,
 	.output = entry_on_output,
 	.display = entry_on_display,
+	.ending = entry_on_ending,
 	.done = entry_on_done,
 	.closed = on_closed};
 
@@ -316,12 +334,12 @@ void entry_open(struct entry *e, struct stem *stem)
 {
 	struct err err;
 	struct session_events events = entry_events;
-	const struct session_config config = {.engine = e->registry->engine,
+	const struct session_config config = {.engine = e->roll->engine,
 		.order = e->order,
 		.id = e->id,
 		.stem = stem,
 		.preload = stem || !e->made ? NULL : e->made->kept.preload,
-		.n_checkpoints = e->registry->n_checkpoints,
+		.n_checkpoints = e->roll->n_checkpoints,
 		.stdin_fd = -1};
 	events.arg = e;
 	if (session_open(&e->session, &config, &events, &err) < 0)
@@ -346,7 +364,7 @@ static int own_order(struct entry *e, struct err *err)
 	if (r < 0 || is_of_template(&made->kept))
 		return r;
 	e->order = &made->order;
-	return order_check(&made->order, &made->kept.order, &e->registry->engine->install, err);
+	return order_check(&made->order, &made->kept.order, &e->roll->engine->install, err);
 }
 
 void entry_begin(struct entry *e)
@@ -359,7 +377,9 @@ void entry_begin(struct entry *e)
 		entry_open(e, NULL);
 	} else {
 		e->is_waiting = true;
-		templates_get(e->registry->templates, e->order_text, on_template, e);
+		templates_get(e->roll->templates,
+			&(struct template_key){.owner = e->owner, .text = e->order_text},
+			on_template, e);
 	}
 }
 
@@ -368,12 +388,20 @@ void registry_create(
 {
 	struct err err = {0};
 	char id[ORDER_ID_BYTES];
+	uint64_t memory_bytes = req->order.limits.value[LIMIT_memory_bytes];
 	char *text = order_text(&req->order, req->preload, req->is_fresh);
-	int bad = r->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
-				: registry_check_name(r, req->name, &err);
+	int bad = r->roll->is_closing
+		? err_set(&err, ERR_GONE, "the engine is stopping")
+		: roll_check_name(r->roll, registry_owner(r), req->name, &err);
+	if (bad == 0)
+		bad = admit_order(r, &req->order, &err);
+	if (bad == 0)
+		bad = admit_session(r, memory_bytes, true, &err);
 	if (bad == 0)
 		bad = order_new_id(id, &err);
-	struct entry *e = bad == 0 && text ? entry_new(r, id, req->name, text) : NULL;
+	struct entry *e = bad == 0 && text
+		? entry_new(r->roll, registry_owner(r), id, req->name, text)
+		: NULL;
 	free(text);
 	if (!e) {
 		if (bad == 0)
@@ -381,9 +409,36 @@ void registry_create(
 		done(arg, NULL, &err);
 		return;
 	}
+	e->memory_bytes = memory_bytes;
+	lifetime_choose(r, e, req->ttl_ms, req->idle_ms);
 	e->done = done;
 	e->arg = arg;
 	entry_begin(e);
+}
+
+void registry_warm(
+	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	const char *runtime = req->order.runtime;
+	char *text = NULL;
+	int bad = r->roll->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
+				      : admit_order(r, &req->order, &err);
+	if (bad == 0)
+		bad = admit_session(r, req->order.limits.value[LIMIT_memory_bytes], true, &err);
+	if (bad == 0 && runtime && strcmp(runtime, "python") != 0) {
+		bad = err_set(
+			&err, ERR_USAGE, "runtime: sessions of %.40s are of no template", runtime);
+		err_hint(&err, "only those of python are");
+	}
+	if (bad == 0 && !(text = order_text(&req->order, req->preload, false)))
+		err_set(&err, ERR_USAGE, "a path of the template is no UTF-8 text");
+	const struct template_key key = {.owner = registry_owner(r), .text = text};
+	if (text)
+		templates_warm(r->roll->templates, &key, done, arg);
+	else
+		done(arg, NULL, &err);
+	free(text);
 }
 
 /* ---- ending ---- */
@@ -397,7 +452,8 @@ void registry_end(struct registry *r, const char *session, registry_done_fn *don
 		return;
 	}
 	struct entry *e = found.live;
-	int bad = e && !e->is_kept ? 0 : journal_session_close(r->journal, found.id, &err);
+	int bad =
+		e && !e->is_kept ? 0 : journal_session_close(r->roll->journal, found.id, "", &err);
 	if (e)
 		entry_end(e);
 	json_t *nothing = json_object();
@@ -409,7 +465,7 @@ void registry_end(struct registry *r, const char *session, registry_done_fn *don
 
 static void on_idle(uv_timer_t *timer)
 {
-	struct registry *r = timer->data;
+	struct roll *r = timer->data;
 	struct err err;
 	(void)journal_idle(r->journal, &err); /* what failed now is tried again */
 }
@@ -430,7 +486,7 @@ static void remove_names(const char *dir)
  * A journal that goes with the engine: its files are open and have no name any more, so that not
  * even a SIGKILL leaves them behind.
  */
-static int open_nameless(struct registry *r, struct err *err)
+static int open_nameless(struct roll *r, struct err *err)
 {
 	char dir[] = "/tmp/retort-XXXXXX";
 	if (!mkdtemp(dir))
@@ -442,12 +498,18 @@ static int open_nameless(struct registry *r, struct err *err)
 
 int registry_open(struct registry **out, const struct registry_config *config, struct err *err)
 {
-	struct registry *r = calloc(1, sizeof *r);
+	struct roll *r = calloc(1, sizeof *r);
 	if (!r)
 		return err_set(err, ERR_NO_MEMORY, "no memory for the sessions");
 	r->engine = config->engine;
 	r->n_checkpoints = config->n_checkpoints;
+	r->max_sessions = config->max_sessions;
+	r->max_memory_bytes = config->max_memory_bytes;
+	r->ttl_ms = config->ttl_ms;
+	r->idle_ms = config->idle_ms;
 	r->on_idle = on_idle;
+	r->ended = config->ended;
+	r->ended_arg = config->arg;
 	int bad = config->state_dir ? journal_open(&r->journal, config->state_dir, err)
 				    : open_nameless(r, err);
 	if (bad == 0)
@@ -460,29 +522,53 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 	}
 	(void)uv_timer_init(r->engine->loop, &r->idle);
 	r->idle.data = r;
-	*out = r;
+	lifetime_open(r);
+	r->all.roll = r;
+	*out = &r->all;
 	return 0;
+}
+
+struct registry *registry_view(struct registry *r, struct owner *owner)
+{
+	struct registry **at = &r->roll->all.next;
+	while (*at && (*at)->owner != owner)
+		at = &(*at)->next;
+	if (!*at && (*at = calloc(1, sizeof **at)))
+		**at = (struct registry){.roll = r->roll, .owner = owner};
+	return *at;
 }
 
 static void on_idle_closed(uv_handle_t *handle)
 {
-	struct registry *r = handle->data;
+	struct roll *r = handle->data;
 	void (*closed)(void *) = r->closed;
 	void *arg = r->arg;
 	journal_close(r->journal);
+	while (r->all.next) {
+		struct registry *view = r->all.next;
+		r->all.next = view->next;
+		free(view);
+	}
 	free(r);
 	closed(arg);
 }
 
-static void on_emptied(struct engine *engine)
+static void on_lifetimes_closed(uv_handle_t *handle)
 {
-	struct registry *r = engine->arg;
-	engine->emptied = NULL;
+	struct roll *r = handle->data;
 	uv_close((uv_handle_t *)&r->idle, on_idle_closed);
 }
 
-void registry_close(struct registry *r, void (*closed)(void *arg), void *arg)
+static void on_emptied(struct engine *engine)
 {
+	struct roll *r = engine->arg;
+	engine->emptied = NULL;
+	uv_close((uv_handle_t *)&r->lifetimes, on_lifetimes_closed);
+}
+
+void registry_close(struct registry *registry, void (*closed)(void *arg), void *arg)
+{
+	struct roll *r = registry->roll;
 	struct engine *engine = r->engine;
 	r->is_closing = true;
 	r->closed = closed;

@@ -8,6 +8,8 @@
 #include <jansson.h>
 
 struct registry;
+struct inlet;
+struct owner;
 
 /* Borrowed for the time of registry_open(), but for the engine, which is attached to its loop. */
 struct registry_config {
@@ -15,10 +17,26 @@ struct registry_config {
 	const char *state_dir;	/* of the journal; NULL: history is kept until the engine ends */
 	unsigned n_standby;	/* branches kept ready per template */
 	unsigned n_checkpoints; /* per session; 0: the default of 4 */
+	/* Of all owners together, live ones; 0: no limit. */
+	uint64_t max_sessions, max_memory_bytes;
+	/* Of a session for which nothing else is asked for, and the most that an owner may ask for;
+	 * 0: any time. */
+	uint64_t ttl_ms, idle_ms;
+	void (*ended)(void *arg, const char *session); /* and all was answered; or NULL */
+	void *arg;
 };
 
 /* Errors: as journal_open(); ERR_BUSY: another engine has the state directory. */
 int registry_open(struct registry **out, const struct registry_config *config, struct err *err);
+
+/*
+ * The same registry as @owner sees it: its own sessions only. What is another's is not found, not
+ * listed and not counted; names and starts of ids need not differ from those of others.
+ *
+ * Owns: the registry; the same one is given again. @owner must outlive it.
+ * Returns: NULL without memory.
+ */
+struct registry *registry_view(struct registry *r, struct owner *owner);
 
 /* End all sessions; they stay in the journal. `closed` runs from the loop when all is gone. */
 void registry_close(struct registry *r, void (*closed)(void *arg), void *arg);
@@ -29,6 +47,17 @@ void registry_close(struct registry *r, void (*closed)(void *arg), void *arg);
  */
 typedef void registry_done_fn(void *arg, const json_t *result, const struct err *err);
 
+/* What was refused, by reason. */
+enum admit_reason {
+	ADMIT_SESSIONS,
+	ADMIT_MEMORY,
+	ADMIT_STEPS,
+	ADMIT_RATE,
+	ADMIT_ENGINE,
+	ADMIT_PATHS,
+	ADMIT_END_
+};
+
 /*
  * Everything is borrowed for the time of the call. A session is named by its id, a start of it that
  * no other has, or its name. Operations on one session are done one after the other.
@@ -38,8 +67,12 @@ struct registry_create {
 	const char *name;	    /* or NULL */
 	const char *const *preload; /* NULL-terminated, or NULL */
 	bool is_fresh;		    /* no template */
+	uint64_t ttl_ms, idle_ms;   /* 0: as the engine was opened with */
 };
 void registry_create(
+	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg);
+/* Make the template that such a session would be of: {template, ready, standby, preload?}. */
+void registry_warm(
 	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg);
 /* @is_forced: end processes of the session's own, which cannot come along. */
 void registry_branch(struct registry *r, const char *session, const char *name, bool is_forced,
@@ -66,6 +99,7 @@ struct registry_run {
 	bool is_atomic;
 	const char *stdin_text; /* or NULL: nothing to read */
 	size_t stdin_bytes;
+	struct inlet *inlet; /* or NULL; what it reads instead, while it runs; lives until done */
 	const struct registry_watch *watch; /* or NULL; must live until done */
 };
 /* The result is the record of CONTRACT §3. */

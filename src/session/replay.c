@@ -6,6 +6,7 @@
 #include "session/roll.h"
 
 #include "base/utf8.h"
+#include "session/admit.h"
 #include "session/change.h"
 #include "session/order_text.h"
 #include "session/put.h"
@@ -65,16 +66,16 @@ static int add_node(void *user, const struct journal_node *node, struct err *err
 	return bad;
 }
 
-int replay_load(struct registry *reg, const char *head, const struct runtime *runtime,
+int replay_load(struct roll *roll, const char *head, const struct runtime *runtime,
 	struct replay **out, struct err *err)
 {
 	struct replay *r = calloc(1, sizeof *r);
 	if (r)
 		r->runtime = runtime;
-	struct loading l = {.replay = r, .journal = reg->journal, .runtime = runtime};
+	struct loading l = {.replay = r, .journal = roll->journal, .runtime = runtime};
 	if (!r)
 		return err_set(err, ERR_NO_MEMORY, "no memory for the steps to replay");
-	int64_t n = journal_ancestors(reg->journal, head, 0, add_node, &l, err);
+	int64_t n = journal_ancestors(roll->journal, head, 0, add_node, &l, err);
 	if (n < 0) {
 		replay_free(r);
 		return (int)n;
@@ -288,7 +289,6 @@ void replay_step_done(struct entry *e, const struct record *record)
 /* ---- a record given ---- */
 
 struct checking {
-	struct registry *registry;
 	struct recording recording;
 	registry_done_fn *done;
 	void *arg;
@@ -346,23 +346,35 @@ static void on_fresh(void *arg, const json_t *result, const struct err *err)
 }
 
 /* A record comes from anywhere: what it asks for must not change the host. */
-static int check_order(const struct recording *recording, struct err *err)
+static int check_writes(const struct order *order, struct err *err)
+{
+	const char *path = order->workspace;
+	for (size_t i = 0; i < order->n_volumes && !path; i++)
+		if (order->volumes[i].is_writable)
+			path = order->volumes[i].src;
+	if (!path)
+		return 0;
+	err_set(err, ERR_ACCESS, "the record's session could write to %.120s of the host", path);
+	return err_hint(err, "only records of sessions without such volumes are run again");
+}
+
+/* Returns: the memory it may use, or negative errno. */
+static int64_t admit(struct registry *r, const struct recording *recording, struct err *err)
 {
 	struct order_kept kept;
-	int r = order_parse(&kept, recording->order, recording->order_bytes, err);
-	if (r < 0)
+	int bad = order_parse(&kept, recording->order, recording->order_bytes, err);
+	if (bad < 0)
 		return err_wrap(err, "recording: line 1");
-	const char *path = kept.order.workspace;
-	for (size_t i = 0; i < kept.order.n_volumes && !path; i++)
-		if (kept.order.volumes[i].is_writable)
-			path = kept.order.volumes[i].src;
-	if (path) {
-		r = err_set(err, ERR_ACCESS,
-			"the record's session could write to %.120s of the host", path);
-		(void)err_hint(err, "only records of sessions without such volumes are run again");
-	}
+	uint64_t memory_bytes = kept.order.limits.value[LIMIT_memory_bytes];
+	bad = admit_order(r, &kept.order, err);
+	if (bad == 0)
+		bad = check_writes(&kept.order, err);
+	if (bad == 0)
+		bad = admit_session(r, memory_bytes, true, err);
+	if (bad == 0)
+		bad = admit_steps(r, recording->n_steps, err);
 	order_kept_done(&kept);
-	return r;
+	return bad < 0 ? bad : (int64_t)memory_bytes;
 }
 
 void registry_replay(
@@ -371,15 +383,16 @@ void registry_replay(
 	struct err err = {0};
 	char id[ORDER_ID_BYTES];
 	struct checking *c = calloc(1, sizeof *c);
-	int bad = r->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
-		: !c		? err_set(&err, ERR_NO_MEMORY, "no memory for the record")
-				: recording_parse(&c->recording, record, bytes, &err);
-	if (bad == 0)
-		bad = check_order(&c->recording, &err);
+	int64_t memory_bytes = 0;
+	int bad = r->roll->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
+		: !c		      ? err_set(&err, ERR_NO_MEMORY, "no memory for the record")
+				      : recording_parse(&c->recording, record, bytes, &err);
+	if (bad == 0 && (memory_bytes = admit(r, &c->recording, &err)) < 0)
+		bad = -1;
 	if (bad == 0)
 		bad = order_new_id(id, &err);
 	if (bad == 0) {
-		c->entry = entry_new(r, id, NULL, c->recording.order);
+		c->entry = entry_new(r->roll, registry_owner(r), id, NULL, c->recording.order);
 		if (!c->entry)
 			bad = err_set(&err, ERR_NO_MEMORY, "no memory for a session");
 	}
@@ -390,10 +403,10 @@ void registry_replay(
 		free(c);
 		return;
 	}
-	c->registry = r;
 	c->done = done;
 	c->arg = arg;
 	c->entry->is_unkept = true;
+	c->entry->memory_bytes = (uint64_t)memory_bytes;
 	c->entry->done = on_fresh;
 	c->entry->arg = c;
 	entry_begin(c->entry);

@@ -27,6 +27,7 @@ struct step_request {
  * begin    the code is about to run.
  * output   bytes as they came; @n_head of them are within the head that the record keeps.
  * display  {mime: value}, borrowed.
+ * ending   the step is over and will have its name: now its inputs are all there.
  * done     the record, borrowed; the session may be closed from here.
  * closed   everything the session had is gone; it has been freed.
  */
@@ -36,6 +37,7 @@ struct session_events {
 	void (*begin)(void *arg);
 	void (*output)(void *arg, int stream, const char *data, size_t bytes, size_t n_head);
 	void (*display)(void *arg, const json_t *display);
+	void (*ending)(void *arg);
 	void (*done)(void *arg, const struct record *record);
 	void (*closed)(void *arg);
 };

@@ -2,12 +2,24 @@
 #include "session/roll.h"
 
 #include "base/utf8.h"
+#include "session/admit.h"
 #include "session/entry.h"
+#include "session/lifetime.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { PREFIX_MIN = 4 };
+
+const char *registry_owner(const struct registry *r)
+{
+	return r->owner ? r->owner->name : "";
+}
+
+bool registry_sees(const struct registry *r, const char *owner)
+{
+	return !r->owner || strcmp(r->owner->name, owner) == 0;
+}
 
 /* ---- names ---- */
 
@@ -18,7 +30,7 @@ static bool is_odd(const char *at)
 	return c <= ' ' || c == 0x7f || c == '/' || (c == 0xc2 && next < 0xa0);
 }
 
-int registry_check_name(struct registry *r, const char *name, struct err *err)
+int roll_check_name(struct roll *roll, const char *owner, const char *name, struct err *err)
 {
 	struct journal_session row;
 	size_t n = name ? strlen(name) : 0;
@@ -36,10 +48,11 @@ int registry_check_name(struct registry *r, const char *name, struct err *err)
 		return err_hint(err, "1 to %d bytes, not beginning with \"-\" or \"s-\"",
 			JOURNAL_NAME_BYTES - 1);
 	}
-	for (struct entry *e = r->first; e; e = e->next)
-		if (strcmp(e->name, name) == 0 && e->state != ENTRY_ENDING)
+	for (struct entry *e = roll->first; e; e = e->next)
+		if (strcmp(e->name, name) == 0 && strcmp(e->owner, owner) == 0 &&
+			e->state != ENTRY_ENDING)
 			return err_set(err, ERR_USAGE, "there is a session %s already", name);
-	if (journal_session_get(r->journal, name, &row, err) == 0) {
+	if (journal_session_of(roll->journal, owner, name, &row, err) == 0) {
 		journal_session_done(&row);
 		return err_set(err, ERR_USAGE, "there is a session %s already", name);
 	}
@@ -48,12 +61,27 @@ int registry_check_name(struct registry *r, const char *name, struct err *err)
 
 /* ---- finding ---- */
 
-struct entry *registry_live(struct registry *r, const char *session)
+static bool is_there(const struct entry *e)
 {
-	for (struct entry *e = r->first; e; e = e->next)
-		if (e->state != ENTRY_ENDING && !e->is_unkept &&
-			(strcmp(e->id, session) == 0 ||
-				(e->name[0] && strcmp(e->name, session) == 0)))
+	return e->state != ENTRY_ENDING && !e->is_unkept;
+}
+
+struct entry *roll_live(struct roll *roll, const char *id)
+{
+	for (struct entry *e = roll->first; e; e = e->next)
+		if (is_there(e) && strcmp(e->id, id) == 0)
+			return e;
+	return NULL;
+}
+
+/* By id, or by a name that it gave itself. */
+static struct entry *find_live(struct registry *r, const char *session)
+{
+	for (struct entry *e = r->roll->first; e; e = e->next)
+		if (is_there(e) &&
+			((registry_sees(r, e->owner) && strcmp(e->id, session) == 0) ||
+				(e->name[0] && strcmp(e->owner, registry_owner(r)) == 0 &&
+					strcmp(e->name, session) == 0)))
 			return e;
 	return NULL;
 }
@@ -62,11 +90,17 @@ struct entry *registry_live(struct registry *r, const char *session)
 static int begins_live(struct registry *r, const char *start, char id[JOURNAL_ID_BYTES])
 {
 	int n = 0;
-	for (const struct entry *e = r->first; e; e = e->next)
-		if (e->state != ENTRY_ENDING && !e->is_unkept && !e->is_kept &&
+	for (const struct entry *e = r->roll->first; e; e = e->next)
+		if (is_there(e) && !e->is_kept && registry_sees(r, e->owner) &&
 			strncmp(e->id, start, strlen(start)) == 0 && n++ == 0)
 			memcpy(id, e->id, sizeof e->id);
 	return n;
+}
+
+/* As the journal is asked. */
+static const char *seen(const struct registry *r)
+{
+	return r->owner ? r->owner->name : NULL;
 }
 
 static int not_found(const char *session, struct err *err)
@@ -82,7 +116,7 @@ static int find_start(
 	char other[JOURNAL_ID_BYTES];
 	if (strlen(start) < PREFIX_MIN || strncmp(start, "s-", 2) != 0)
 		return not_found(start, err);
-	int n = journal_session_begins(r->journal, start, id, err);
+	int n = journal_session_begins(r->roll->journal, seen(r), start, id, err);
 	int n_live = n < 0 ? 0 : begins_live(r, start, n ? other : id);
 	if (n < 0)
 		return n;
@@ -98,24 +132,28 @@ int registry_look_up(struct registry *r, const char *session, struct found *out,
 {
 	struct journal_session row;
 	struct err why = {0};
-	*out = (struct found){.live = registry_live(r, session)};
+	*out = (struct found){.live = find_live(r, session)};
 	if (out->live) {
 		memcpy(out->id, out->live->id, sizeof out->id);
 		return 0;
 	}
-	int bad = journal_session_get(r->journal, session, &row, &why);
+	int bad = journal_session_of(r->roll->journal, seen(r), session, &row, &why);
 	if (bad == 0) {
 		memcpy(out->id, row.id, sizeof out->id);
 		journal_session_done(&row);
+		out->live = roll_live(r->roll, out->id);
 		return 0;
 	}
 	if (why.code != ERR_NOT_FOUND) {
 		*err = why;
 		return bad;
 	}
+	bad = journal_session_ended(r->roll->journal, seen(r), session, out->id, err);
+	if (bad != 0)
+		return MIN(bad, 0);
 	bad = find_start(r, session, out->id, err);
 	if (bad == 0)
-		out->live = registry_live(r, out->id);
+		out->live = roll_live(r->roll, out->id);
 	return bad;
 }
 
@@ -137,28 +175,44 @@ static void on_reopened(void *arg, const json_t *result, const struct err *err)
 
 static int take_row(struct entry *e, const struct journal_session *row, struct err *err)
 {
-	int64_t n = journal_depth(e->registry->journal, row->head, err);
+	int64_t n = journal_depth(e->roll->journal, row->head, err);
 	e->is_kept = true;
 	e->created_ms = row->created_ms;
 	e->n_steps = (uint64_t)MAX(n, 0);
+	e->ttl_ms = row->ttl_ms;
+	e->idle_ms = row->idle_ms;
 	(void)snprintf(e->head, sizeof e->head, "%s", row->head);
 	(void)snprintf(e->fork, sizeof e->fork, "%s", row->fork);
 	(void)snprintf(e->parent, sizeof e->parent, "%s", row->parent);
 	return (int)MIN(n, 0);
 }
 
+/* What it was made with must still be allowed. Returns: its memory, or negative errno. */
+static int64_t admit_row(struct registry *r, const struct journal_session *row, struct err *err)
+{
+	struct order_kept kept;
+	int bad = order_parse(&kept, row->order, row->order_bytes, err);
+	if (bad < 0)
+		return bad;
+	uint64_t memory_bytes = kept.order.limits.value[LIMIT_memory_bytes];
+	bad = admit_order(r, &kept.order, err);
+	if (bad == 0)
+		bad = admit_session(r, memory_bytes, false, err);
+	order_kept_done(&kept);
+	return bad < 0 ? bad : (int64_t)memory_bytes;
+}
+
 static struct entry *reopen(struct registry *r, const struct journal_session *row, struct err *err)
 {
-	if (r->is_closing) {
-		err_set(err, ERR_GONE, "the engine is stopping");
-		return NULL;
-	}
 	if (row->closed_ms) {
-		err_set(err, ERR_GONE, "session %s is closed", row->id);
-		err_hint(err, "its steps are in the journal still: `retort session log`");
+		(void)lifetime_why(row, err);
 		return NULL;
 	}
-	struct reopening o = {.entry = entry_new(r, row->id, row->name, row->order)};
+	int64_t memory_bytes = admit_row(r, row, err);
+	if (memory_bytes < 0)
+		return NULL;
+	struct reopening o = {
+		.entry = entry_new(r->roll, row->owner, row->id, row->name, row->order)};
 	struct entry *e = o.entry;
 	if (!e) {
 		err_set(err, ERR_NO_MEMORY, "no memory for a session");
@@ -168,6 +222,8 @@ static struct entry *reopen(struct registry *r, const struct journal_session *ro
 		entry_end(e);
 		return NULL;
 	}
+	e->memory_bytes = (uint64_t)memory_bytes;
+	lifetime_watch(e);
 	e->done = on_reopened;
 	e->arg = &o;
 	entry_begin(e);
@@ -183,15 +239,17 @@ struct entry *registry_find(struct registry *r, const char *session, struct err 
 {
 	struct journal_session row;
 	struct found found;
-	if (r->is_closing) {
+	if (r->roll->is_closing) {
 		err_set(err, ERR_GONE, "the engine is stopping");
 		return NULL;
 	}
 	if (registry_look_up(r, session, &found, err) < 0)
 		return NULL;
-	if (found.live)
+	if (found.live) {
+		lifetime_use(found.live);
 		return found.live;
-	if (journal_session_get(r->journal, found.id, &row, err) < 0)
+	}
+	if (journal_session_get(r->roll->journal, found.id, &row, err) < 0)
 		return NULL;
 	struct entry *e = reopen(r, &row, err);
 	journal_session_done(&row);

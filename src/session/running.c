@@ -117,6 +117,8 @@ static void do_finish(struct session *s)
 {
 	list_files(s);
 	step_judge(&s->record, &s->end);
+	if (s->events.ending)
+		s->events.ending(s->events.arg);
 	record_name(
 		&s->record, s->head, s->req.code, s->req.code_bytes, s->req.argv, s->req.inputs);
 	s->record.checkpoint = keep_checkpoint(s);

@@ -28,7 +28,7 @@ struct template
 	struct templates *all; /* held */
 	unsigned n_refs;
 	enum template_state state;
-	char *text;
+	char *owner, *text;
 	struct order_kept kept;
 	struct order_checked order;
 	struct session *session; /* the template itself */
@@ -71,6 +71,7 @@ void template_let_go(struct template *t)
 	if (--t->n_refs > 0)
 		return;
 	free(t->text);
+	free(t->owner);
 	order_done(&t->order);
 	order_kept_done(&t->kept);
 	let_all_go(t->all);
@@ -146,7 +147,7 @@ static void born(struct birth *b, const struct err *err)
 	template_let_go(t);
 }
 
-static void get(struct templates *all, const char *text, const struct birth *asked);
+static void get(struct templates *all, const struct template_key *key, const struct birth *asked);
 
 static bool is_dead(const struct template *t)
 {
@@ -173,7 +174,7 @@ static void on_opened(void *arg, const struct err *err)
 	if (is_over && t->state != TEMPLATE_OVER) /* whoever was told may have ended it */
 		end_template(t, err);
 	if (is_again)
-		get(t->all, t->text, &asked);
+		get(t->all, &(struct template_key){t->owner, t->text}, &asked);
 	template_let_go(t); /* NOLINT(clang-analyzer-unix.Malloc): held until here */
 }
 
@@ -291,24 +292,36 @@ static int open_template(struct template *t, struct err *err)
 }
 
 /* The one that was not used for longest makes room. */
-static void make_room(struct templates *all)
+static void make_room(struct templates *all, const char *owner)
 {
-	struct template *oldest = NULL;
+	struct template *oldest = NULL, *own = NULL;
 	struct err err;
-	unsigned n = 0;
-	for (struct template *t = all->first; t; t = t->next, n++)
-		if (t->state == TEMPLATE_READY && (!oldest || t->used_ns < oldest->used_ns))
+	unsigned n = 0, n_own = 0;
+	for (struct template *t = all->first; t; t = t->next, n++) {
+		bool is_own = strcmp(t->owner, owner) == 0;
+		n_own += is_own;
+		if (t->state != TEMPLATE_READY)
+			continue;
+		if (!oldest || t->used_ns < oldest->used_ns)
 			oldest = t;
+		if (is_own && (!own || t->used_ns < own->used_ns))
+			own = t;
+	}
 	err_set(&err, ERR_GONE, "the template made room for another");
-	if (n >= TEMPLATES_MAX && oldest)
+	if (owner[0] && n_own >= TEMPLATES_OWNER_MAX && own)
+		end_template(own, &err);
+	else if (n >= TEMPLATES_MAX && oldest)
 		end_template(oldest, &err);
 }
 
-static struct template *new_template(struct templates *all, const char *text, struct err *err)
+static struct template *new_template(
+	struct templates *all, const struct template_key *key, struct err *err)
 {
-	make_room(all);
+	make_room(all, key->owner);
 	struct template *t = calloc(1, sizeof *t);
-	if (!t || !(t->text = strdup(text))) {
+	if (!t || !(t->text = strdup(key->text)) || !(t->owner = strdup(key->owner))) {
+		if (t)
+			free(t->text);
 		free(t);
 		err_set(err, ERR_NO_MEMORY, "no memory for a template");
 		return NULL;
@@ -337,21 +350,22 @@ static void drop_dead(struct templates *all)
 	}
 }
 
-static struct template *find_template(struct templates *all, const char *text)
+static struct template *find_template(struct templates *all, const struct template_key *key)
 {
 	for (struct template *t = all->first; t; t = t->next)
-		if (strcmp(t->text, text) == 0 && !is_dead(t))
+		if (strcmp(t->text, key->text) == 0 && strcmp(t->owner, key->owner) == 0 &&
+			!is_dead(t))
 			return t;
 	return NULL;
 }
 
-static void get(struct templates *all, const char *text, const struct birth *asked)
+static void get(struct templates *all, const struct template_key *key, const struct birth *asked)
 {
 	struct err err = {0};
 	drop_dead(all);
-	struct template *t = find_template(all, text);
+	struct template *t = find_template(all, key);
 	if (!t)
-		t = new_template(all, text, &err);
+		t = new_template(all, key, &err);
 	struct birth *b = t ? new_birth(t, asked) : NULL;
 	if (!b) {
 		if (t)
@@ -372,9 +386,10 @@ static void get(struct templates *all, const char *text, const struct birth *ask
 	}
 }
 
-void templates_get(struct templates *all, const char *text, template_done_fn *done, void *arg)
+void templates_get(
+	struct templates *all, const struct template_key *key, template_done_fn *done, void *arg)
 {
-	get(all, text, &(struct birth){.done = done, .arg = arg});
+	get(all, key, &(struct birth){.done = done, .arg = arg});
 }
 
 /* ---- all of them ---- */
@@ -414,16 +429,60 @@ void templates_close(struct templates *all)
 	uv_close((uv_handle_t *)&all->refill, on_closed);
 }
 
-json_t *templates_json(const struct templates *all)
+static json_t *about(const struct template *t)
+{
+	json_t *row = json_pack("{s:s, s:i, s:b}", "template", t->order.id, "standby",
+		(int)t->n_ready, "ready", t->state == TEMPLATE_READY);
+	json_t *preload = json_object_get(t->kept.json, "preload");
+	if (preload)
+		(void)json_object_set(row, "preload", preload);
+	return row;
+}
+
+json_t *templates_json(const struct templates *all, const char *owner)
 {
 	json_t *rows = json_array();
-	for (const struct template *t = all->first; t; t = t->next) {
-		json_t *row = json_pack("{s:s, s:i, s:b}", "template", t->order.id, "standby",
-			(int)t->n_ready, "ready", t->state == TEMPLATE_READY);
-		json_t *preload = json_object_get(t->kept.json, "preload");
-		if (preload)
-			(void)json_object_set(row, "preload", preload);
-		(void)json_array_append_new(rows, row);
-	}
+	for (const struct template *t = all->first; t; t = t->next)
+		if (!owner || strcmp(t->owner, owner) == 0)
+			(void)json_array_append_new(rows, about(t));
 	return json_pack("{s:o}", "templates", rows);
+}
+
+/* ---- one made ahead ---- */
+
+struct warming {
+	template_warm_fn *done;
+	void *arg;
+};
+
+/* The session that was made is put aside, for whoever asks next. */
+static void on_warm(void *arg, struct session *s, struct template *t, const struct err *err)
+{
+	struct warming *w = arg;
+	json_t *row = NULL;
+	if (s && t->state == TEMPLATE_READY && t->n_ready < STANDBY_MAX)
+		t->ready[t->n_ready++] = s;
+	else if (s)
+		close_own(t, s);
+	if (s)
+		row = about(t);
+	w->done(w->arg, row, err);
+	json_decref(row);
+	free(w);
+	if (s)
+		template_let_go(t);
+}
+
+void templates_warm(
+	struct templates *all, const struct template_key *key, template_warm_fn *done, void *arg)
+{
+	struct err err;
+	struct warming *w = malloc(sizeof *w);
+	if (!w) {
+		err_set(&err, ERR_NO_MEMORY, "no memory for a template");
+		done(arg, NULL, &err);
+		return;
+	}
+	*w = (struct warming){done, arg};
+	get(all, key, &(struct birth){.done = on_warm, .arg = w});
 }

@@ -5,7 +5,7 @@
 #include "session/order.h"
 #include "session/session.h"
 
-enum { STANDBY_MAX = 16, TEMPLATES_MAX = 32 };
+enum { STANDBY_MAX = 16, TEMPLATES_MAX = 32, TEMPLATES_OWNER_MAX = 8 };
 
 struct templates;
 
@@ -16,21 +16,38 @@ int templates_open(struct templates **out, struct engine *engine, unsigned n_sta
 void templates_close(struct templates *all);
 
 /*
+ * What makes templates the same: the order (order_text), and whose it is. What is branched from one
+ * template shares the memory of it, and the places of everything in it, which is nothing for
+ * another owner to know.
+ */
+struct template_key {
+	const char *owner, *text;
+};
+
+/*
  * A session by a template, made when there is none: one kept ready, or a new branch.
  *
- * @text: of the order (order_text), what makes templates the same.
  * @done: the session, open, to be given its events by session_take(); its order is the template's,
  *        which lives as long as a session of it is held: template_let_go() when it is closed.
  */
 struct template;
 typedef void template_done_fn(
 	void *arg, struct session *s, struct template *t, const struct err *err);
-void templates_get(struct templates *all, const char *text, template_done_fn *done, void *arg);
+void templates_get(
+	struct templates *all, const struct template_key *key, template_done_fn *done, void *arg);
+/*
+ * Make a template when there is none, and have at least one session of it ready.
+ * @done: what templates_json() says of it, borrowed; or NULL and why there is none.
+ */
+typedef void template_warm_fn(void *arg, const json_t *about, const struct err *err);
+void templates_warm(
+	struct templates *all, const struct template_key *key, template_warm_fn *done, void *arg);
 struct template *template_hold(struct template *t);
 void template_let_go(struct template *t);
 /* What its sessions are branched from; NULL when it is over. */
 struct stem *template_stem(const struct template *t);
 const struct order_checked *template_order(const struct template *t);
 
-/* {"templates": [{preload, standby, …}]} for engine.info. Owns: the caller decrefs. */
-json_t *templates_json(const struct templates *all);
+/* {"templates": [{preload, standby, …}]}: those of @owner, NULL is all. Owns: the caller decrefs.
+ */
+json_t *templates_json(const struct templates *all, const char *owner);

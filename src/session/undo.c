@@ -26,8 +26,7 @@ static int find_count(struct job *job, struct err *err)
 {
 	struct entry *e = job->entry;
 	struct back back = {.left = job->count};
-	int64_t n =
-		journal_ancestors(e->registry->journal, e->head, job->count, go_back, &back, err);
+	int64_t n = journal_ancestors(e->roll->journal, e->head, job->count, go_back, &back, err);
 	if (n < 0)
 		return (int)n;
 	if (back.left > 0) {
@@ -39,44 +38,69 @@ static int find_count(struct job *job, struct err *err)
 	return 0;
 }
 
+struct match {
+	const struct job *job;
+	unsigned n;
+	char step[JOURNAL_DIGEST_BYTES];
+};
+
 static int is_step(void *user, const struct journal_node *node, struct err *err)
 {
-	struct job *job = user;
+	struct match *m = user;
 	(void)err;
-	if (strncasecmp(node->digest, job->text, job->bytes) != 0)
+	if (strncasecmp(node->digest, m->job->text, m->job->bytes) != 0)
 		return 0;
-	memcpy(job->step, node->digest, sizeof job->step);
-	return 1;
+	memcpy(m->step, node->digest, sizeof m->step);
+	return ++m->n == 2;
 }
 
+/* Why no step of the session's past is meant. Of others nothing is said to an owner. */
+static int not_there(const struct job *job, struct err *err)
+{
+	struct journal_node node;
+	const struct entry *e = job->entry;
+	int r = e->owner[0] ? 0 : journal_node_get(e->roll->journal, job->text, &node, err);
+	if (r < 0)
+		return r;
+	if (!e->owner[0])
+		journal_node_done(&node);
+	err_set(err, ERR_USAGE, "step %.12s is not in the session's past", job->text);
+	return err_hint(err, "`retort session log` lists what is");
+}
+
+/* Among its own: what other sessions did makes no start of an id ambiguous. */
 static int find_step(struct job *job, struct err *err)
 {
 	struct entry *e = job->entry;
-	struct journal_node node;
+	struct match m = {.job = job};
 	if (strcmp(job->text, "root") == 0) /* as the checkpoint before the first step is called */
 		return 0;
-	/* It says what is wrong with the name, if anything is. */
-	int r = journal_node_get(e->registry->journal, job->text, &node, err);
+	int r = journal_start_check(job->text, err);
 	if (r < 0)
 		return r;
-	journal_node_done(&node);
-	int64_t n = journal_ancestors(e->registry->journal, e->head, 0, is_step, job, err);
-	if (n < 0 || job->step[0])
-		return n < 0 ? (int)n : 0;
-	err_set(err, ERR_USAGE, "step %.12s is not in the session's past", job->text);
-	return err_hint(err, "`retort session log` lists what is");
+	int64_t n = journal_ancestors(e->roll->journal, e->head, 0, is_step, &m, err);
+	if (n < 0)
+		return (int)n;
+	if (m.n == 0)
+		return not_there(job, err);
+	if (m.n > 1) {
+		err_set(err, ERR_USAGE, "more than one step begins with %.40s", job->text);
+		return err_hint(err, "give more of its id");
+	}
+	memcpy(job->step, m.step, sizeof job->step);
+	return 0;
 }
 
 static void finish_undo(struct job *job, const json_t *lost, const char *outcome)
 {
 	struct entry *e = job->entry;
 	struct err err;
-	if (journal_session_move(e->registry->journal, e->id, job->step, &err) < 0) {
+	if (journal_session_move(e->roll->journal, e->id, job->step, &err) < 0) {
 		job_fail(job, &err);
 		return;
 	}
 	memcpy(e->head, job->step, sizeof e->head);
-	int64_t n_steps = journal_depth(e->registry->journal, e->head, &err);
+	int64_t n_steps = journal_depth(e->roll->journal, e->head, &err);
 	e->n_steps = (uint64_t)MAX(n_steps, 0);
 	session_move_head(e->session, e->head);
 	json_t *out =
@@ -113,7 +137,7 @@ static void undo_failed(struct job *job, const struct err *why)
 	struct replay *replay;
 	struct err err;
 	job->why = *why;
-	if (e->state == ENTRY_ENDING || replay_load(e->registry, e->head, NULL, &replay, &err) < 0)
+	if (e->state == ENTRY_ENDING || replay_load(e->roll, e->head, NULL, &replay, &err) < 0)
 		job_fail(job, &job->why);
 	else
 		replay_anew(e, replay, on_back_again);
@@ -137,7 +161,7 @@ static void undo_by_replay(struct job *job)
 	struct entry *e = job->entry;
 	struct replay *replay;
 	struct err err;
-	if (replay_load(e->registry, job->step, NULL, &replay, &err) < 0) {
+	if (replay_load(e->roll, job->step, NULL, &replay, &err) < 0) {
 		job_fail(job, &err);
 		return;
 	}

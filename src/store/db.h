@@ -26,8 +26,7 @@ struct journal {
 	sqlite3 *db;
 	struct page_vfs vfs;
 	bool has_vfs;
-	bool has_files; /* its version says so */
-	bool is_open;	/* all was found to be well: closing may tidy up */
+	bool is_open; /* all was found to be well: closing may tidy up */
 	sqlite3_stmt *stmts[STMT_END_];
 	char dir[PATH_MAX - 32];
 	int lock_fd, head_fd;

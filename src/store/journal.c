@@ -19,8 +19,9 @@
  */
 enum {
 	JOURNAL_APPLICATION = 0x72657472, /* "retr" */
-	JOURNAL_PLAIN = 1,
-	JOURNAL_VERSION = 2, /* has steps that are files */
+	/* 1: the first. 2: has steps that are files. 3: sessions have owners and lifetimes. An
+	 * older one is brought to this when it is opened. */
+	JOURNAL_VERSION = 3,
 	HEADER_BYTES = 100,
 	/* Without an idle moment for so many pages (16 MiB), a commit does the work. */
 	WAL_MAX_PAGES = 4096,
@@ -43,8 +44,12 @@ static const char schema[] =
 	"BEGIN;"
 	"CREATE TABLE session (n INTEGER PRIMARY KEY, id TEXT UNIQUE, name TEXT, parent TEXT,"
 	" fork TEXT, head TEXT, created_ms INTEGER, closed_ms INTEGER, order_digest BLOB,"
-	" change INTEGER, seal BLOB);"
-	"CREATE UNIQUE INDEX session_name ON session (name) WHERE closed_ms = 0 AND name <> '';"
+	" change INTEGER, seal BLOB, owner TEXT DEFAULT '', ttl_ms INTEGER DEFAULT 0,"
+	" idle_ms INTEGER DEFAULT 0, ended TEXT DEFAULT '');"
+	"CREATE UNIQUE INDEX session_name ON session (name, owner)"
+	" WHERE closed_ms = 0 AND name <> '';"
+	"CREATE INDEX session_owner ON session (owner) WHERE closed_ms = 0;"
+	"CREATE INDEX session_ended ON session (name, owner) WHERE ended <> '';"
 	"CREATE TABLE node (seq INTEGER PRIMARY KEY, digest BLOB UNIQUE, parent_seq INTEGER,"
 	" session INTEGER, runtime TEXT, status TEXT, outcome TEXT, created_ms INTEGER,"
 	" large INTEGER, code BLOB, record BLOB, extra BLOB, parent BLOB, seal BLOB);"
@@ -53,6 +58,20 @@ static const char schema[] =
 	"CREATE TABLE change (seq INTEGER PRIMARY KEY, kind INTEGER, session INTEGER, digest BLOB,"
 	" at_ms INTEGER, seal BLOB, chain BLOB);"
 	"COMMIT;";
+
+/* From version 1 or 2, whole or not at all. Rows need no change: those without owner and lifetime
+ * have the seal that they had. */
+static const char renewal[] = "BEGIN IMMEDIATE;"
+			      "ALTER TABLE session ADD COLUMN owner TEXT DEFAULT '';"
+			      "ALTER TABLE session ADD COLUMN ttl_ms INTEGER DEFAULT 0;"
+			      "ALTER TABLE session ADD COLUMN idle_ms INTEGER DEFAULT 0;"
+			      "ALTER TABLE session ADD COLUMN ended TEXT DEFAULT '';"
+			      "DROP INDEX session_name;"
+			      "CREATE UNIQUE INDEX session_name ON session (name, owner)"
+			      " WHERE closed_ms = 0 AND name <> '';"
+			      "CREATE INDEX session_owner ON session (owner) WHERE closed_ms = 0;"
+			      "PRAGMA user_version = 3;"
+			      "COMMIT;";
 
 static int fail_file(
 	struct journal *j, const char *what, const char *name, int sys, struct err *err)
@@ -162,18 +181,6 @@ static int check_header(struct journal *j, struct err *err)
 		return err_hint(
 			err, "use the newer retort that made it, or another state directory");
 	}
-	j->has_files = be32(h + 60) == JOURNAL_VERSION;
-	return 0;
-}
-
-/* In a transaction. An older retort, which could not replay such steps, refuses the journal then.
- */
-int journal_note_files(struct journal *j, struct err *err)
-{
-	char text[48];
-	(void)snprintf(text, sizeof text, "PRAGMA user_version = %d;", JOURNAL_VERSION);
-	if (!j->has_files && sqlite3_exec(j->db, text, NULL, NULL, NULL) != SQLITE_OK)
-		return db_fail(j, "keep a step", err);
 	return 0;
 }
 
@@ -206,12 +213,39 @@ static int open_db(struct journal *j, const char *name, struct err *err)
 	return run(j, settings, err);
 }
 
-static void close_db(struct journal *j)
+static void stmts_done(struct journal *j)
 {
 	for (int i = 0; i < STMT_END_; i++) {
 		(void)sqlite3_finalize(j->stmts[i]);
 		j->stmts[i] = NULL;
 	}
+}
+
+static int find_version(struct journal *j, struct err *err)
+{
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_VERSION, err);
+	int r = s ? db_step(j, s, "open the journal", err) : -EIO;
+	return r > 0 ? sqlite3_column_int(s, 0) : r;
+}
+
+/* The log may have what the header of the file does not say yet. */
+static int renew(struct journal *j, struct err *err)
+{
+	int version = find_version(j, err);
+	if (version < 0 || version >= JOURNAL_VERSION)
+		return MIN(version, 0);
+	int r = run(j, renewal, err);
+	if (r < 0) {
+		(void)sqlite3_exec(j->db, "ROLLBACK", NULL, NULL, NULL);
+		return r;
+	}
+	stmts_done(j); /* they were made for the old tables */
+	return db_checkpoint(j, SQLITE_CHECKPOINT_PASSIVE, err);
+}
+
+static void close_db(struct journal *j)
+{
+	stmts_done(j);
 	(void)sqlite3_close(j->db);
 	j->db = NULL;
 }
@@ -221,7 +255,7 @@ static int make_tables(struct journal *j, struct err *err)
 	char ids[96];
 	int reserve = PAGE_CHECK_BYTES;
 	(void)snprintf(ids, sizeof ids, "PRAGMA application_id = %d; PRAGMA user_version = %d;",
-		JOURNAL_APPLICATION, JOURNAL_PLAIN);
+		JOURNAL_APPLICATION, JOURNAL_VERSION);
 	(void)sqlite3_file_control(j->db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserve);
 	int r = run(j, "PRAGMA page_size = 4096; PRAGMA encoding = 'UTF-8';", err);
 	if (r == 0)
@@ -315,6 +349,8 @@ static int open_all(struct journal *j, struct err *err)
 		r = open_db(j, "/journal.db", err);
 	if (r == 0)
 		r = log_open(j, err);
+	if (r == 0)
+		r = renew(j, err);
 	if (r < 0)
 		return r;
 	(void)sqlite3_db_config(j->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);

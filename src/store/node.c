@@ -233,6 +233,12 @@ static int prefix_range(const char *text, unsigned char low[SHA_BYTES],
 	return 0;
 }
 
+int journal_start_check(const char *text, struct err *err)
+{
+	unsigned char low[SHA_BYTES], high[SHA_BYTES];
+	return prefix_range(text, low, high, err);
+}
+
 int64_t node_seq(struct journal *j, const char *digest, struct err *err)
 {
 	unsigned char low[SHA_BYTES], high[SHA_BYTES];
@@ -383,8 +389,6 @@ static int commit(struct journal *j, struct journal_node *node, const char *head
 		return r;
 	if (row.closed_ms)
 		return err_set(err, ERR_USAGE, "session %s: it is closed", node->session);
-	if (file_step_is(node) && (r = journal_note_files(j, err)) < 0)
-		return r;
 	int is_old = find_same(j, node, err);
 	r = is_old == 0 ? add_node(j, node, row.n, err) : is_old;
 	if (r < 0)
@@ -393,7 +397,7 @@ static int commit(struct journal *j, struct journal_node *node, const char *head
 		return r;
 	memcpy(row.head, head ? head : node->digest, strlen(head ? head : node->digest) + 1);
 	(void)hex_read(digest, node->digest);
-	r = session_write(j, &row, is_old ? CHANGE_MOVE : CHANGE_STEP, digest, err);
+	r = session_write(j, &row, is_old ? CHANGE_AGAIN : CHANGE_STEP, digest, err);
 	return r < 0 ? r : is_old;
 }
 
@@ -408,6 +412,5 @@ int journal_commit(struct journal *j, struct journal_node *node, const char *hea
 	r = db_begin(j, err);
 	if (r == 0)
 		r = db_commit(j, commit(j, node, head, err), err);
-	j->has_files |= r >= 0 && file_step_is(node);
 	return r;
 }

@@ -52,6 +52,9 @@ void journal_digest(char out[JOURNAL_DIGEST_BYTES], const struct journal_node *n
  */
 int journal_commit(struct journal *j, struct journal_node *node, const char *head, struct err *err);
 
+/* Is @text a digest or at least 4 first digits of one? Errors: ERR_USAGE. */
+int journal_start_check(const char *text, struct err *err);
+
 /*
  * Find by digest or by at least 4 first digits of it, and check it.
  * Returns: 0, or negative errno with @out empty.

@@ -12,6 +12,7 @@ enum change_kind {
 	CHANGE_CLOSE = 4,
 	CHANGE_STEP = 5,
 	CHANGE_BLOB = 6,
+	CHANGE_AGAIN = 7, /* a step that was there already, by another session or at another time */
 };
 
 /* log.c: add to the log of changes. @digest may be NULL. */
@@ -43,9 +44,6 @@ int blob_read(struct journal *j, const unsigned char digest[SHA_BYTES], char **d
 /* Check the row that @s stands on (id, digest, data). */
 int blob_check(sqlite3_stmt *s, struct err *err);
 
-/* journal.c: from now on there are steps that are files. */
-int journal_note_files(struct journal *j, struct err *err);
-
 /* node.c: the row number of a step. Errors: ERR_NOT_FOUND, ERR_USAGE, ERR_DAMAGED. */
 int64_t node_seq(struct journal *j, const char *digest, struct err *err);
 int node_read(struct journal *j, int64_t seq, struct journal_node *out, struct err *err);
@@ -55,6 +53,8 @@ struct session_row {
 	int64_t n, created_ms, closed_ms, change;
 	char id[JOURNAL_ID_BYTES], name[JOURNAL_NAME_BYTES], parent[JOURNAL_ID_BYTES];
 	char fork[JOURNAL_DIGEST_BYTES], head[JOURNAL_DIGEST_BYTES];
+	char owner[JOURNAL_OWNER_BYTES], ended[JOURNAL_WORD_BYTES];
+	int64_t ttl_ms, idle_ms;
 	unsigned char order_digest[SHA_BYTES];
 };
 int session_find(struct journal *j, const char *id, struct session_row *row, struct err *err);

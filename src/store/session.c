@@ -35,12 +35,24 @@ int head_check(struct journal *j, const char *head, struct err *err)
 	return seq < 0 ? (int)seq : 0;
 }
 
+/* Rows without owner and lifetime have the seal of the journals that knew neither. */
+static bool is_plain(const struct session_row *row)
+{
+	return !row->owner[0] && !row->ended[0] && row->ttl_ms == 0 && row->idle_ms == 0;
+}
+
 static void row_seal(unsigned char out[SEAL_BYTES], const struct session_row *row)
 {
 	const int64_t numbers[] = {row->n, row->created_ms, row->closed_ms, row->change};
 	const char *const texts[] = {row->id, row->name, row->parent, row->fork, row->head};
 	struct seal s;
-	seal_begin(&s, "retort.session.1", SEAL_BYTES);
+	seal_begin(&s, is_plain(row) ? "retort.session.1" : "retort.session.2", SEAL_BYTES);
+	if (!is_plain(row)) {
+		seal_text(&s, row->owner);
+		seal_text(&s, row->ended);
+		seal_int(&s, row->ttl_ms);
+		seal_int(&s, row->idle_ms);
+	}
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
 		seal_int(&s, numbers[i]);
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
@@ -49,46 +61,79 @@ static void row_seal(unsigned char out[SEAL_BYTES], const struct session_row *ro
 	seal_end(&s, out);
 }
 
-/* Columns: n, id, name, parent, fork, head, created_ms, closed_ms, order_digest, change, seal. */
+/* Columns: n, id, name, parent, fork, head, created_ms, closed_ms, order_digest, change, seal,
+ * owner, ttl_ms, idle_ms, ended. */
 int session_row_read(sqlite3_stmt *s, struct session_row *row, struct err *err)
 {
 	unsigned char seal[SEAL_BYTES], stored[SEAL_BYTES];
 	*row = (struct session_row){.n = sqlite3_column_int64(s, 0),
 		.created_ms = sqlite3_column_int64(s, 6),
 		.closed_ms = sqlite3_column_int64(s, 7),
-		.change = sqlite3_column_int64(s, 9)};
+		.change = sqlite3_column_int64(s, 9),
+		.ttl_ms = sqlite3_column_int64(s, 12),
+		.idle_ms = sqlite3_column_int64(s, 13)};
 	bool is_whole = db_text(s, 1, row->id, sizeof row->id) &&
 		db_text(s, 2, row->name, sizeof row->name) &&
 		db_text(s, 3, row->parent, sizeof row->parent) &&
 		db_text(s, 4, row->fork, sizeof row->fork) &&
 		db_text(s, 5, row->head, sizeof row->head) &&
 		db_copy(s, 8, row->order_digest, SHA_BYTES) &&
-		db_copy(s, 10, stored, sizeof stored);
+		db_copy(s, 10, stored, sizeof stored) &&
+		db_text(s, 11, row->owner, sizeof row->owner) &&
+		db_text(s, 14, row->ended, sizeof row->ended);
 	row_seal(seal, row);
 	if (is_whole && memcmp(seal, stored, sizeof seal) == 0)
 		return 0;
 	return err_set(err, ERR_DAMAGED, "session %s: its row is not what was written", row->id);
 }
 
-/* Returns: 1 when found, 0 when not. */
-static int find(struct journal *j, enum stmt how, const char *text, struct session_row *row,
-	struct err *err)
+static int row_check(const char *text, const char *is, struct err *err)
 {
-	cleanup_stmt sqlite3_stmt *s = db_stmt(j, how, err);
+	return strcmp(text, is) == 0
+		? 1
+		: err_set(err, ERR_DAMAGED, "session %s: the index leads to another", text);
+}
+
+/* Returns: 1 when found, 0 when not. */
+static int find_id(struct journal *j, const char *id, struct session_row *row, struct err *err)
+{
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_SESSION_ID, err);
 	if (!s)
 		return -EIO;
-	(void)sqlite3_bind_text(s, 1, text, -1, SQLITE_STATIC);
+	(void)sqlite3_bind_text(s, 1, id, -1, SQLITE_STATIC);
 	int r = db_step(j, s, "session", err);
 	if (r > 0)
 		r = session_row_read(s, row, err) < 0 ? -EBADMSG : 1;
-	if (r > 0 && strcmp(how == STMT_SESSION_ID ? row->id : row->name, text) != 0)
-		return err_set(err, ERR_DAMAGED, "session %s: the index leads to another", text);
-	return r;
+	return r > 0 ? row_check(id, row->id, err) : r;
+}
+
+/* The same by name. @owner: NULL is anybody's. */
+static int find_name(struct journal *j, const char *owner, const char *name,
+	struct session_row *row, struct err *err)
+{
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_SESSION_NAME, err);
+	if (!s)
+		return -EIO;
+	(void)sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+	if (owner)
+		(void)sqlite3_bind_text(s, 2, owner, -1, SQLITE_STATIC);
+	int r = db_step(j, s, "session", err);
+	if (r > 0)
+		r = session_row_read(s, row, err) < 0 ? -EBADMSG : 1;
+	if (r > 0)
+		r = row_check(name, row->name, err);
+	if (r <= 0 || !row->owner[0])
+		return r;
+	r = db_step(j, s, "session", err);
+	if (r <= 0)
+		return r < 0 ? r : 1;
+	err_set(err, ERR_USAGE, "more than one owner has a session %s", name);
+	return err_hint(err, "give its id");
 }
 
 int session_find(struct journal *j, const char *id, struct session_row *row, struct err *err)
 {
-	int r = find(j, STMT_SESSION_ID, id, row, err);
+	int r = find_id(j, id, row, err);
 	return r == 0 ? err_set(err, ERR_NOT_FOUND, "session %s: there is none", id) : MIN(r, 0);
 }
 
@@ -107,6 +152,10 @@ static int write_row(struct journal *j, enum stmt how, const struct session_row 
 	(void)sqlite3_bind_int64(s, 9, row->change);
 	db_bind(s, 10, seal, SEAL_BYTES);
 	(void)sqlite3_bind_int64(s, 11, row->n);
+	(void)sqlite3_bind_text(s, 12, row->owner, -1, SQLITE_STATIC);
+	(void)sqlite3_bind_int64(s, 13, row->ttl_ms);
+	(void)sqlite3_bind_int64(s, 14, row->idle_ms);
+	(void)sqlite3_bind_text(s, 15, row->ended, -1, SQLITE_STATIC);
 	return db_step(j, s, "session", err);
 }
 
@@ -121,10 +170,11 @@ int session_write(struct journal *j, struct session_row *row, enum change_kind k
 	return r < 0 ? r : log_add(j, kind, row->n, digest, seal, err);
 }
 
-static int name_free(struct journal *j, const char *name, const char *id, struct err *err)
+static int name_free(
+	struct journal *j, const char *owner, const char *name, const char *id, struct err *err)
 {
 	struct session_row other;
-	int r = name[0] ? find(j, STMT_SESSION_NAME, name, &other, err) : 0;
+	int r = name[0] ? find_name(j, owner, name, &other, err) : 0;
 	if (r <= 0 || strcmp(other.id, id) == 0)
 		return MIN(r, 0);
 	err_set(err, ERR_USAGE, "session name %s: %s has it", name, other.id);
@@ -133,11 +183,14 @@ static int name_free(struct journal *j, const char *name, const char *id, struct
 
 static int add(struct journal *j, struct journal_session *s, struct err *err)
 {
-	struct session_row row = {.created_ms = s->created_ms}, other;
-	int r = find(j, STMT_SESSION_ID, s->id, &other, err);
+	struct session_row row = {.created_ms = s->created_ms,
+				   .ttl_ms = s->ttl_ms,
+				   .idle_ms = s->idle_ms},
+			   other;
+	int r = find_id(j, s->id, &other, err);
 	if (r > 0)
 		return err_set(err, ERR_USAGE, "session %s: there is one already", s->id);
-	r = r < 0 ? r : name_free(j, s->name, s->id, err);
+	r = r < 0 ? r : name_free(j, s->owner, s->name, s->id, err);
 	if (r == 0 && s->parent[0])
 		r = session_find(j, s->parent, &other, err);
 	if (r == 0)
@@ -148,6 +201,7 @@ static int add(struct journal *j, struct journal_session *s, struct err *err)
 		return r;
 	memcpy(row.id, s->id, sizeof row.id);
 	memcpy(row.name, s->name, sizeof row.name);
+	memcpy(row.owner, s->owner, sizeof row.owner);
 	memcpy(row.parent, s->parent, sizeof row.parent);
 	memcpy(row.fork, s->fork, sizeof row.fork);
 	memcpy(row.head, s->fork, sizeof row.head);
@@ -166,6 +220,8 @@ int journal_session_add(struct journal *j, struct journal_session *s, struct err
 		r = text_check(s->name, sizeof s->name, "session name", err);
 	if (r == 0)
 		r = text_check(s->parent, sizeof s->parent, "session", err);
+	if (r == 0)
+		r = text_check(s->owner, sizeof s->owner, "owner", err);
 	if (r == 0 && !s->id[0])
 		r = err_set(err, ERR_USAGE, "session: it has no id");
 	if (r < 0)
@@ -179,6 +235,21 @@ int journal_session_add(struct journal *j, struct journal_session *s, struct err
 	return r;
 }
 
+static void copy(struct journal_session *out, const struct session_row *row)
+{
+	*out = (struct journal_session){.created_ms = row->created_ms,
+		.closed_ms = row->closed_ms,
+		.ttl_ms = row->ttl_ms,
+		.idle_ms = row->idle_ms};
+	memcpy(out->id, row->id, sizeof out->id);
+	memcpy(out->name, row->name, sizeof out->name);
+	memcpy(out->owner, row->owner, sizeof out->owner);
+	memcpy(out->ended, row->ended, sizeof out->ended);
+	memcpy(out->parent, row->parent, sizeof out->parent);
+	memcpy(out->fork, row->fork, sizeof out->fork);
+	memcpy(out->head, row->head, sizeof out->head);
+}
+
 static int fill(struct journal *j, const struct session_row *row, struct journal_session *out,
 	struct err *err)
 {
@@ -190,34 +261,60 @@ static int fill(struct journal *j, const struct session_row *row, struct journal
 			err, ERR_DAMAGED, "session %s: what it was made with is missing", row->id);
 	if (r < 0)
 		return err_wrap(err, "session %s", row->id);
-	*out = (struct journal_session){.created_ms = row->created_ms,
-		.closed_ms = row->closed_ms,
-		.order = order,
-		.order_bytes = bytes,
-		.owned = order};
-	memcpy(out->id, row->id, sizeof out->id);
-	memcpy(out->name, row->name, sizeof out->name);
-	memcpy(out->parent, row->parent, sizeof out->parent);
-	memcpy(out->fork, row->fork, sizeof out->fork);
-	memcpy(out->head, row->head, sizeof out->head);
+	copy(out, row);
+	out->order = out->owned = order;
+	out->order_bytes = bytes;
 	return 0;
 }
 
-int journal_session_get(
-	struct journal *j, const char *id_or_name, struct journal_session *out, struct err *err)
+int journal_session_of(struct journal *j, const char *owner, const char *id_or_name,
+	struct journal_session *out, struct err *err)
 {
 	struct session_row row;
 	*out = (struct journal_session){0};
-	int r = find(j, STMT_SESSION_ID, id_or_name, &row, err);
+	int r = find_id(j, id_or_name, &row, err);
+	if (r > 0 && owner && strcmp(row.owner, owner) != 0)
+		r = 0;
 	if (r == 0)
-		r = find(j, STMT_SESSION_NAME, id_or_name, &row, err);
+		r = find_name(j, owner, id_or_name, &row, err);
 	if (r == 0)
 		return err_set(err, ERR_NOT_FOUND, "session %s: there is none", id_or_name);
 	return r < 0 ? r : fill(j, &row, out, err);
 }
 
-int journal_session_begins(
-	struct journal *j, const char *start, char id[JOURNAL_ID_BYTES], struct err *err)
+int journal_session_get(
+	struct journal *j, const char *id_or_name, struct journal_session *out, struct err *err)
+{
+	return journal_session_of(j, NULL, id_or_name, out, err);
+}
+
+int journal_session_ended(struct journal *j, const char *owner, const char *name,
+	char id[JOURNAL_ID_BYTES], struct err *err)
+{
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_SESSION_ENDED, err);
+	if (!s)
+		return -EIO;
+	(void)sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+	if (owner)
+		(void)sqlite3_bind_text(s, 2, owner, -1, SQLITE_STATIC);
+	int r = db_step(j, s, "session", err);
+	if (r > 0 && !db_text(s, 0, id, JOURNAL_ID_BYTES))
+		return err_set(err, ERR_DAMAGED, "session %.40s…: its id is too long", name);
+	return r;
+}
+
+int64_t journal_session_count(struct journal *j, const char *owner, struct err *err)
+{
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_SESSION_COUNT, err);
+	if (!s)
+		return -EIO;
+	(void)sqlite3_bind_text(s, 1, owner, -1, SQLITE_STATIC);
+	int r = db_step(j, s, "session", err);
+	return r > 0 ? sqlite3_column_int64(s, 0) : r;
+}
+
+int journal_session_begins(struct journal *j, const char *owner, const char *start,
+	char id[JOURNAL_ID_BYTES], struct err *err)
 {
 	bool is_closed[2] = {false, false};
 	int n = 0, r = 0;
@@ -225,6 +322,8 @@ int journal_session_begins(
 	if (!s)
 		return -EIO;
 	(void)sqlite3_bind_text(s, 1, start, -1, SQLITE_STATIC);
+	if (owner)
+		(void)sqlite3_bind_text(s, 2, owner, -1, SQLITE_STATIC);
 	while (n < 2 && (r = db_step(j, s, "session", err)) > 0) {
 		is_closed[n] = sqlite3_column_int(s, 1) != 0;
 		if (n++ == 0 && !db_text(s, 0, id, JOURNAL_ID_BYTES))
@@ -243,14 +342,27 @@ void journal_session_done(struct journal_session *s)
 }
 
 /* Returns: 1 with the next row, 0 behind the last. */
-static int next(struct journal *j, int64_t after, struct session_row *row, struct err *err)
+static int next(
+	struct journal *j, enum stmt which, int64_t after, struct session_row *row, struct err *err)
 {
-	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_SESSION_NEXT, err);
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, which, err);
 	if (!s)
 		return -EIO;
 	(void)sqlite3_bind_int64(s, 1, after);
 	int r = db_step_on(j, s, after, "session", err);
 	return r > 0 && session_row_read(s, row, err) < 0 ? -EBADMSG : r;
+}
+
+int journal_session_mortal(
+	struct journal *j, int64_t *after, struct journal_session *out, struct err *err)
+{
+	struct session_row row;
+	int r = next(j, STMT_SESSION_MORTAL, *after, &row, err);
+	if (r <= 0)
+		return r;
+	*after = row.n;
+	copy(out, &row);
+	return 1;
 }
 
 int64_t journal_sessions(
@@ -259,7 +371,7 @@ int64_t journal_sessions(
 	struct session_row row = {0};
 	int64_t n = 0;
 	int r;
-	while ((r = next(j, row.n, &row, err)) > 0) {
+	while ((r = next(j, STMT_SESSION_NEXT, row.n, &row, err)) > 0) {
 		struct journal_session s;
 		if (open_only && row.closed_ms)
 			continue;
@@ -292,10 +404,13 @@ static int change(
 			memcpy(row.head, text, strlen(text) + 1);
 	} else if (kind == CHANGE_RENAME) {
 		r = text_check(text, sizeof row.name, "session name", err);
-		r = r < 0 ? r : name_free(j, text, id, err);
+		r = r < 0 ? r : name_free(j, row.owner, text, id, err);
 		if (r == 0)
 			memcpy(row.name, text, strlen(text) + 1);
 	} else {
+		r = text_check(text, sizeof row.ended, "end of a session", err);
+		if (r == 0)
+			memcpy(row.ended, text, strlen(text) + 1);
 		row.closed_ms = now_ms();
 	}
 	if (r < 0)
@@ -321,7 +436,7 @@ int journal_session_rename(struct journal *j, const char *id, const char *name, 
 	return change_once(j, id, CHANGE_RENAME, name, err);
 }
 
-int journal_session_close(struct journal *j, const char *id, struct err *err)
+int journal_session_close(struct journal *j, const char *id, const char *ended, struct err *err)
 {
-	return change_once(j, id, CHANGE_CLOSE, "", err);
+	return change_once(j, id, CHANGE_CLOSE, ended, err);
 }

@@ -19,8 +19,9 @@ int64_t journal_ancestors(struct journal *j, const char *digest, uint64_t max, j
 int64_t journal_depth(struct journal *j, const char *digest, struct err *err);
 
 /*
- * The same over the steps that were made first in a session, oldest first: those it went back
- * behind, and those that were rolled back, too. Reads the whole log of changes.
+ * The same over the steps that were run in a session, oldest first: those it went back behind, and
+ * those that were rolled back, too. One may be told more than once. Reads the whole log
+ * of changes.
  */
 int64_t journal_session_steps(struct journal *j, const char *session, uint64_t max,
 	journal_node_fn *fn, void *user, struct err *err);

@@ -527,6 +527,14 @@ class Values(Case):
         self.assertEqual(got.displays[2]["metadata"], {"a": 1})
         self.assertNotIn("value", got.result)
 
+    def test_final_answer(self):
+        mark = "application/vnd.retort.answer+json"
+        got = self.ok(once("import retort\nfinal_answer(\"a'b\")\nretort.final_answer([1, 2.5])"))
+        self.assertEqual([d["data"] for d in got.displays], [
+            {"text/plain": "a'b", "application/json": "a'b", mark: {"type": "str"}},
+            {"text/plain": "[1, 2.5]", "application/json": [1, 2.5], mark: {"type": "list"}}])
+        self.assertNotIn("value", got.result)
+
     def test_interrupt_in_a_repr(self):
         with Driver() as driver:
             timer = lambda: threading_timer(0.4, driver.interrupt)

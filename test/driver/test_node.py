@@ -240,6 +240,14 @@ class Session(Case):
         value = d.step("({[Symbol.for('Jupyter.display')]: async () => ({'image/png': new Uint8Array([1, 2])})})")
         self.assertEqual(value["value"]["image/png"], "AQI=")
 
+    def test_final_answer(self):
+        mark = "application/vnd.retort.answer+json"
+        d = self.session()
+        d.step("final_answer('a\\'b'); retort.final_answer([1, 2.5])")
+        self.assertEqual(d.displays, [
+            {"text/plain": "a'b", "application/json": "a'b", mark: {"type": "string"}},
+            {"text/plain": "[ 1, 2.5 ]", "application/json": [1, 2.5], mark: {"type": "object"}}])
+
     def test_typescript(self):
         d = self.session()
         result = d.step("const n: number = 6; n", filename="x.ts")

@@ -32,8 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		MUST(rpc_put_result(&out, q.id, q.params) == 0);
 		check_line(&out);
 	}
-	for (size_t i = 0; r == 0 && i < operation_n; i++) {
-		const struct operation *op = &operation_table[i];
+	const struct operation *op;
+	for (size_t i = 0; r == 0 && (op = operation_at(i)); i++) {
 		if (param_check(op->params, op->n_params, q.params, &err) == 0)
 			continue;
 		MUST(err.code == ERR_USAGE && err.msg[0] && err.hint[0]);

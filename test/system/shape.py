@@ -26,7 +26,7 @@ ALWAYS = {
     "schema", "step", "parent", "session", "runtime", "status", "displays", "stdout", "stderr",
     "truncated", "exit_code", "signal", "state", "files", "tools", "usage", "limits",
 }
-SOMETIMES = {"value", "error"}
+SOMETIMES = {"value", "error", "run"}
 
 
 def check_record(case, record):

@@ -37,6 +37,7 @@ struct fake_session {
 	struct file files[FILES_MAX];
 	size_t n_files;
 	struct run *running;
+	struct owner *owner;
 	bool is_open;
 };
 
@@ -55,7 +56,9 @@ struct run {
 	bool is_waiting;
 };
 
-struct registry {
+/* What all views of it share. */
+struct fake {
+	struct registry *views; /* the first sees everything */
 	uv_loop_t *loop;
 	struct node nodes[NODES_MAX];
 	int n_nodes;
@@ -66,22 +69,50 @@ struct registry {
 	uv_timer_t timer;
 };
 
+struct registry {
+	struct fake *all;
+	struct owner *owner;
+	struct registry *next;
+};
+
 struct registry *fake_registry_new(uv_loop_t *loop)
 {
-	struct registry *r = calloc(1, sizeof *r);
-	if (r)
-		r->loop = loop;
+	struct fake *all = calloc(1, sizeof *all);
+	struct registry *r = all ? calloc(1, sizeof *r) : NULL;
+	if (!r) {
+		free(all);
+		return NULL;
+	}
+	all->loop = loop;
+	all->views = r;
+	r->all = all;
 	return r;
+}
+
+struct registry *registry_view(struct registry *r, struct owner *owner)
+{
+	struct registry **at = &r->all->views->next;
+	while (*at && (*at)->owner != owner)
+		at = &(*at)->next;
+	if (!*at && (*at = calloc(1, sizeof **at)))
+		**at = (struct registry){.all = r->all, .owner = owner};
+	return *at;
 }
 
 void fake_registry_free(struct registry *r)
 {
-	for (int i = 0; i < r->n_nodes; i++)
-		free(r->nodes[i].code);
-	for (int i = 0; i < r->n_sessions; i++)
-		for (size_t j = 0; j < r->sessions[i].n_files; j++)
-			free(r->sessions[i].files[j].data);
-	free(r);
+	for (int i = 0; i < r->all->n_nodes; i++)
+		free(r->all->nodes[i].code);
+	for (int i = 0; i < r->all->n_sessions; i++)
+		for (size_t j = 0; j < r->all->sessions[i].n_files; j++)
+			free(r->all->sessions[i].files[j].data);
+	struct fake *all = r->all;
+	while (all->views) {
+		struct registry *view = all->views;
+		all->views = view->next;
+		free(view);
+	}
+	free(all);
 }
 
 int registry_open(struct registry **out, const struct registry_config *config, struct err *err)
@@ -93,8 +124,8 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 static void on_gone(uv_handle_t *handle)
 {
 	struct registry *r = handle->data;
-	void (*closed)(void *arg) = r->closed;
-	void *arg = r->arg;
+	void (*closed)(void *arg) = r->all->closed;
+	void *arg = r->all->arg;
 	fake_registry_free(r);
 	closed(arg);
 }
@@ -102,21 +133,21 @@ static void on_gone(uv_handle_t *handle)
 void registry_close(struct registry *r, void (*closed)(void *arg), void *arg)
 {
 	struct err err;
-	for (int i = 0; i < r->n_sessions; i++)
-		if (r->sessions[i].running)
-			(void)registry_interrupt(r, r->sessions[i].id, &err);
-	r->closed = closed;
-	r->arg = arg;
-	(void)uv_timer_init(r->loop, &r->timer);
-	r->timer.data = r;
-	uv_close((uv_handle_t *)&r->timer, on_gone);
+	for (int i = 0; i < r->all->n_sessions; i++)
+		if (r->all->sessions[i].running)
+			(void)registry_interrupt(r, r->all->sessions[i].id, &err);
+	r->all->closed = closed;
+	r->all->arg = arg;
+	(void)uv_timer_init(r->all->loop, &r->all->timer);
+	r->all->timer.data = r;
+	uv_close((uv_handle_t *)&r->all->timer, on_gone);
 }
 
 static struct fake_session *find(struct registry *r, const char *name, struct err *err)
 {
-	for (int i = 0; i < r->n_sessions; i++) {
-		struct fake_session *s = &r->sessions[i];
-		if (s->is_open &&
+	for (int i = 0; i < r->all->n_sessions; i++) {
+		struct fake_session *s = &r->all->sessions[i];
+		if (s->is_open && (!r->owner || r->owner == s->owner) &&
 			(strcmp(s->id, name) == 0 || (s->name[0] && strcmp(s->name, name) == 0)))
 			return s;
 	}
@@ -127,13 +158,13 @@ static struct fake_session *find(struct registry *r, const char *name, struct er
 
 static const char *head_of(struct registry *r, const struct fake_session *s)
 {
-	return s->head >= 0 ? r->nodes[s->head].id : NULL;
+	return s->head >= 0 ? r->all->nodes[s->head].id : NULL;
 }
 
 static json_t *session_json(struct registry *r, const struct fake_session *s)
 {
 	int n = 0;
-	for (int i = s->head; i >= 0; i = r->nodes[i].parent)
+	for (int i = s->head; i >= 0; i = r->all->nodes[i].parent)
 		n++;
 	return json_pack("{s:s, s:s*, s:s*, s:s, s:s, s:s?, s:i, s:I}", "session", s->id, "name",
 		s->name[0] ? s->name : NULL, "parent", s->parent[0] ? s->parent : NULL, "runtime",
@@ -154,13 +185,13 @@ static struct fake_session *add(struct registry *r, const char *name, struct err
 		(void)err_set(err, ERR_USAGE, "name \"%.40s\" is taken", name);
 		return NULL;
 	}
-	if (r->n_sessions == SESSIONS_MAX) {
+	if (r->all->n_sessions == SESSIONS_MAX) {
 		(void)err_set(err, ERR_LIMIT, "%d sessions", SESSIONS_MAX);
 		return NULL;
 	}
-	struct fake_session *s = &r->sessions[r->n_sessions++];
-	*s = (struct fake_session){.head = -1, .is_open = true};
-	(void)snprintf(s->id, sizeof s->id, "s-%d", r->n_sessions);
+	struct fake_session *s = &r->all->sessions[r->all->n_sessions++];
+	*s = (struct fake_session){.head = -1, .is_open = true, .owner = r->owner};
+	(void)snprintf(s->id, sizeof s->id, "s-%d", r->all->n_sessions);
 	(void)snprintf(s->name, sizeof s->name, "%s", name ? name : "");
 	return s;
 }
@@ -177,6 +208,15 @@ void registry_create(
 	}
 	(void)snprintf(s->runtime, sizeof s->runtime, "%s", runtime);
 	give(done, arg, session_json(r, s));
+}
+
+void registry_warm(
+	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg)
+{
+	(void)r;
+	(void)req;
+	give(done, arg,
+		json_pack("{s:s, s:b, s:i}", "template", "s-t", "ready", true, "standby", 1));
 }
 
 void registry_branch(struct registry *r, const char *session, const char *name, bool is_forced,
@@ -203,11 +243,11 @@ void registry_undo(struct registry *r, const char *session, unsigned count, cons
 	struct fake_session *s = find(r, session, &err);
 	int head = s ? s->head : -1;
 	if (s && to_step) {
-		while (head >= 0 && strncmp(r->nodes[head].id, to_step, strlen(to_step)) != 0)
-			head = r->nodes[head].parent;
+		while (head >= 0 && strncmp(r->all->nodes[head].id, to_step, strlen(to_step)) != 0)
+			head = r->all->nodes[head].parent;
 	} else {
 		for (; count > 0 && head >= 0; count--)
-			head = r->nodes[head].parent;
+			head = r->all->nodes[head].parent;
 	}
 	if (s && (count > 0 || (to_step && head < 0))) {
 		(void)err_set(&err, ERR_NOT_FOUND, "no such step to go back to");
@@ -363,16 +403,17 @@ static void finish(struct run *run)
 {
 	struct registry *r = run->r;
 	struct fake_session *s = run->s;
-	struct node *node = &r->nodes[r->n_nodes < NODES_MAX ? r->n_nodes++ : NODES_MAX - 1];
+	struct node *node =
+		&r->all->nodes[r->all->n_nodes < NODES_MAX ? r->all->n_nodes++ : NODES_MAX - 1];
 	free(node->code);
 	*node = (struct node){.parent = s->head,
 		.code = strdup(run->code),
 		.status = run->status,
 		.vars = run->vars};
-	(void)snprintf(node->id, sizeof node->id, "%d%060d", r->n_nodes, 0);
+	(void)snprintf(node->id, sizeof node->id, "%d%060d", r->all->n_nodes, 0);
 	(void)snprintf(node->session, sizeof node->session, "%s", s->id);
 	json_t *record = record_of(run, node, head_of(r, s));
-	s->head = (int)(node - r->nodes);
+	s->head = (int)(node - r->all->nodes);
 	s->running = NULL;
 	run->done(run->arg, record, NULL);
 	json_decref(record);
@@ -391,7 +432,7 @@ static void on_closed(uv_handle_t *handle)
 
 static void stop(struct run *run)
 {
-	if (run->r->loop)
+	if (run->r->all->loop)
 		uv_close((uv_handle_t *)&run->timer, on_closed);
 	else
 		finish(run);
@@ -440,13 +481,13 @@ void registry_run(
 		.code = strndup(req->code, req->code_bytes),
 		.displays = json_array()};
 	run->out[0] = run->out[1] = BUF_INIT(512 << 20);
-	run->vars = s->head >= 0 ? r->nodes[s->head].vars : (struct vars){.n = 0};
+	run->vars = s->head >= 0 ? r->all->nodes[s->head].vars : (struct vars){.n = 0};
 	s->running = run;
-	if (!r->loop) {
+	if (!r->all->loop) {
 		perform(run);
 		return;
 	}
-	(void)uv_timer_init(r->loop, &run->timer);
+	(void)uv_timer_init(r->all->loop, &run->timer);
 	run->timer.data = run;
 	(void)uv_timer_start(&run->timer, on_timer, 0, 0);
 }
@@ -481,7 +522,7 @@ void registry_names(struct registry *r, const char *session, const char *runtime
 	struct err err;
 	struct fake_session *s = find(r, session, &err);
 	json_t *names = json_array();
-	struct vars none = {.n = 0}, *v = s && s->head >= 0 ? &r->nodes[s->head].vars : &none;
+	struct vars none = {.n = 0}, *v = s && s->head >= 0 ? &r->all->nodes[s->head].vars : &none;
 	(void)runtime;
 	for (size_t i = 0; i < v->n; i++)
 		if (strncmp(v->name[i], text, strlen(text)) == 0)
@@ -499,9 +540,10 @@ json_t *registry_list(struct registry *r, struct err *err)
 {
 	json_t *list = json_array();
 	(void)err;
-	for (int i = 0; i < r->n_sessions; i++)
-		if (r->sessions[i].is_open)
-			(void)json_array_append_new(list, session_json(r, &r->sessions[i]));
+	for (int i = 0; i < r->all->n_sessions; i++)
+		if (r->all->sessions[i].is_open &&
+			(!r->owner || r->owner == r->all->sessions[i].owner))
+			(void)json_array_append_new(list, session_json(r, &r->all->sessions[i]));
 	return json_pack("{s:o}", "sessions", list);
 }
 
@@ -513,10 +555,10 @@ json_t *registry_get(struct registry *r, const char *session, struct err *err)
 
 static json_t *node_json(struct registry *r, int i)
 {
-	const struct node *n = &r->nodes[i];
+	const struct node *n = &r->all->nodes[i];
 	return json_pack("{s:s, s:s?, s:s, s:s, s:s, s:s, s:s}", "step", n->id, "parent",
-		n->parent >= 0 ? r->nodes[n->parent].id : NULL, "session", n->session, "runtime",
-		"python", "status", n->status, "outcome", "committed", "code", n->code);
+		n->parent >= 0 ? r->all->nodes[n->parent].id : NULL, "session", n->session,
+		"runtime", "python", "status", n->status, "outcome", "committed", "code", n->code);
 }
 
 json_t *registry_log(struct registry *r, const char *session, bool is_all, struct err *err)
@@ -524,7 +566,7 @@ json_t *registry_log(struct registry *r, const char *session, bool is_all, struc
 	(void)is_all;
 	struct fake_session *s = find(r, session, err);
 	json_t *steps = json_array();
-	for (int i = s ? s->head : -1; i >= 0; i = r->nodes[i].parent)
+	for (int i = s ? s->head : -1; i >= 0; i = r->all->nodes[i].parent)
 		(void)json_array_append_new(steps, node_json(r, i));
 	json_t *log = s ? json_pack("{s:O}", "steps", steps) : NULL;
 	json_decref(steps);
@@ -535,12 +577,12 @@ json_t *registry_graph(struct registry *r, struct err *err)
 {
 	json_t *steps = json_array(), *heads = json_array();
 	(void)err;
-	for (int i = r->n_nodes - 1; i >= 0; i--)
+	for (int i = r->all->n_nodes - 1; i >= 0; i--)
 		(void)json_array_append_new(steps, node_json(r, i));
-	for (int i = 0; i < r->n_sessions; i++)
-		if (r->sessions[i].is_open && r->sessions[i].head >= 0)
-			(void)json_object_set_new(
-				heads, r->sessions[i].id, json_string(head_of(r, &r->sessions[i])));
+	for (int i = 0; i < r->all->n_sessions; i++)
+		if (r->all->sessions[i].is_open && r->all->sessions[i].head >= 0)
+			(void)json_object_set_new(heads, r->all->sessions[i].id,
+				json_string(head_of(r, &r->all->sessions[i])));
 	return json_pack("{s:o, s:o}", "steps", steps, "heads", heads);
 }
 
@@ -583,17 +625,17 @@ json_t *registry_file_read(struct registry *r, const char *session, const char *
 		"utf-8", "size", (int)f->bytes);
 }
 
-void registry_file_write(struct registry *r, const char *session, const char *path,
-	const char *data, size_t bytes, registry_done_fn *done, void *arg)
+void registry_file_write(
+	struct registry *r, const struct registry_file *file, registry_done_fn *done, void *arg)
 {
 	struct err err;
-	struct fake_session *s = find(r, session, &err);
+	struct fake_session *s = find(r, file->session, &err);
 	if (!s) {
 		done(arg, NULL, &err);
 		return;
 	}
-	save(s, path, data, bytes);
-	give(done, arg, json_pack("{s:s, s:i}", "path", path, "size", (int)bytes));
+	save(s, file->path, file->data, file->bytes);
+	give(done, arg, json_pack("{s:s, s:i}", "path", file->path, "size", (int)file->bytes));
 }
 
 void registry_file_remove(struct registry *r, const char *session, const char *path,

@@ -584,7 +584,7 @@ static const struct flow functions[] = {
 	{"in a key function of two arguments",
 		"def k(x):\n    x['k'] = t\n    return 1\na = {'k': 'f1'}\nb = {'k': 'f1'}\nmax(a, b, key=k)\nfiles.delete(file_id=b['k'])\n",
 		"deny", NULL},
-	{"a tool as a key function", "max('f1', t, key=files.delete)\n", "deny", NULL},
+	{"a tool as a key function", "max('f1', t, key=files.delete)\n", "refused", NULL},
 	{"alias by max of two", "a = ['f1']\nmax(a, ['f2']).append(t)\nfiles.delete(file_id=a)\n",
 		"deny", NULL},
 	{"a field called as a method", "s = struct(get=files.delete)\ns.get(t)\n", "deny", NULL},
@@ -801,7 +801,35 @@ static const struct flow found[] = {
 	{"and outside of it",
 		"x = v\nif t == 'a':\n    x = contacts.search(query='a')\nfiles.delete(file_id=x)\n",
 		"deny", NULL},
+	{"what a function writes behind a break",
+		"l = []\ndef add(x):\n    l.append(x)\nfor i in ['f1', 'f2']:\n    if t == i:\n"
+		"        break\n    add('f1')\nfor x in l:\n    files.delete(file_id=x)\n",
+		"deny", NULL},
+	{"and behind a return",
+		"l = []\ndef add(x):\n    l.append(x)\ndef run():\n    if t == 'a':\n        return\n"
+		"    add('f1')\nrun()\nfor x in l:\n    files.delete(file_id=x)\n",
+		"deny", NULL},
+	{"setdefault leaves what is there",
+		"d = {'k': t}\nd.setdefault('k', u)\nfiles.delete(file_id=d['k'])\n", "deny",
+		"source 1 sink 5"},
 };
+
+/* The machine cannot wait for an answer within a built-in, so that is told before. */
+static const struct flow within[] = {
+	{"a tool", "x = sorted([u], key=lambda y: contacts.search(query=y))\n", "refused", NULL},
+	{"in a function", "def f(y):\n    return ask('k', y, int)\nx = max([u, u], key=f)\n",
+		"refused", NULL},
+	{"approve", "l = [u]\nl.sort(key=lambda y: approve(y, 'r'))\n", "refused", NULL},
+	{"try_call", "x = min([u, v], key=lambda y: try_call(web.get, url=y).ok)\n", "refused",
+		NULL},
+	{"in a comprehension", "x = [contacts.search(query=y) for y in sorted([u])]\n", "allow",
+		NULL},
+};
+
+TEST(built_ins_cannot_wait)
+{
+	run_flows(within, ARRAY_LEN(within), TEST_POLICY);
+}
 
 TEST(found_at_random)
 {

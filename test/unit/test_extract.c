@@ -1,147 +1,131 @@
-/* What a model wants to have run, however it writes it. SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/extract.h"
-
 #include "t.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void make_reply(struct reply *r, const char *text)
-{
-	*r = (struct reply){0};
-	CHECK_INT(reply_add(r, PART_TEXT, NULL, NULL), 0);
-	CHECK_INT(reply_append(r, 0, text, strlen(text)), 0);
-}
-
-static const struct {
-	const char *text, *runtime, *code; /* runtime NULL: text; "": nothing */
-	bool has_more;
+static const struct row {
+	const char *text;
+	enum extract_kind kind;
+	const char *runtime; /* NULL: not said */
+	const char *code;    /* NULL: none */
+	bool is_open;	     /* the block does not end */
+	unsigned n_more;
 } rows[] = {
-	{"Thought: try.\n```python\nprint(1)\n```", "python", "print(1)", false},
-	{"```py\nx = 1\n\n    y\n\n```\n", "python", "x = 1\n\n    y", false},
-	{"a\n```javascript\nlet x\n```\n", "javascript", "let x", false},
-	{"~~~sql\nselect 1\n~~~\nSo.", "sql", "select 1", true},
-	{"```BASH\nls\n```", "shell", "ls", false},
-	{"```Python title=a.py\r\nprint(1)\r\nx\r\n```\r\n", "python", "print(1)\nx", false},
-	{"1. Do:\n   ```py\n   if x:\n       y()\n   ```\n", "python", "if x:\n    y()", false},
-	/* One block; what follows is invented. */
-	{"```python\na()\n```\nOutput: 7\n```python\nb()\n```\n", "python", "a()", true},
-	{"```python\na()\nObservation: 7\nThe answer is 7.", "python", "a()", true},
-	{"```python\na()\nOutput:\n7\n```", "python", "a()\nOutput:\n7", false},
-	/* What is no code comes before. */
-	{"```json\n{\"a\": 1}\n```\n```python\na()\n```\n", "python", "a()", false},
-	{"```\nplain text here\n```\n```py\na()\n```\n", "python", "a()", false},
-	/* Tags. */
-	{"Thought: a\n<code>\nprint(1)\n</code>", "python", "print(1)", false},
-	{"<execute>print(1)</execute>", "python", "print(1)", false},
-	{"<execute_ipython>\n1\n</execute_ipython>\nmore", "python", "1", true},
-	{"<execute_python>1 < 2</execute_python>", "python", "1 < 2", false},
-	{"<execute_bash>\nls\n</execute_bash>", "shell", "ls", false},
-	{"<code>\n```py\nprint(1)\n```\n</code>", "python", "print(1)", false},
-	{"<code>\n```\nprint(1)\n```\n</code>", "python", "print(1)", false},
-	{"```py\nprint(1)\n```<end_code>", "python", "print(1)\n```", false},
-	{"```py\nprint(1)\n<end_code>", "python", "print(1)", false},
-	/* Cut off in the middle of the end. */
-	{"<code>\nprint(1)\n</cod", "python", "print(1)", false},
-	{"<code>\nprint(1 <", "python", "print(1 <", false},
-	{"```python\nprint(1)\n``", "python", "print(1)", false},
-	{"```python\nprint('``", "python", "print('``", false},
-	{"```python\nprint(1)", "python", "print(1)", false},
-	/* Calls written as text. */
-	{"{\"language\": \"bash\", \"code\": \"ls\"}", "shell", "ls", false},
-	{"functions.run_code({\"code\": \"a()\\nb()\"})", "python", "a()\nb()", false},
-	{"The config is {\"code\": \"x\"}", NULL, "The config is {\"code\": \"x\"}", false},
-	/* No marks at all. */
-	{"import math\nprint(math.sqrt(2))", "python", "import math\nprint(math.sqrt(2))", false},
-	{"x = 1\nfor i in range(3):\n    x += i\nprint(x)", "python",
-		"x = 1\nfor i in range(3):\n    x += i\nprint(x)", false},
-	{"```\nx = 1\nprint(x)\n```", "python", "x = 1\nprint(x)", false},
-	{"```\njust words here\n```", NULL, "```\njust words here\n```", false},
-	{"The answer is 42.", NULL, "The answer is 42.", false},
-	{"If you want it, x = 4 is a solution.", NULL, "If you want it, x = 4 is a solution.",
-		false},
-	{"import duties are high.", NULL, "import duties are high.", false},
-	{"for a while it rained", NULL, "for a while it rained", false},
-	{"Total = 42", "python", "Total = 42", false},
-	{"Use <code>print</code> for that.", NULL, "Use <code>print</code> for that.", false},
-	{"I ran it.\nObservation: 42\nSo it is 42.", NULL, "I ran it.", true},
-	{"", "", "", false},
-	{" \n\t ", "", "", false},
-	/* Reasoning in the text. */
-	{"<think>\n```py\nno()\n```\n</think>\n```py\nyes()\n```", "python", "yes()", false},
-	{"<think>It is 42, I think.</think>42", NULL, "42", false},
-	{"<think>\n```py\nno()\n```\n", "", "", false},
+	/* fences */
+	{"Try:\n```python\nx = 1\nprint(x)\n```\n", EXTRACT_CODE, "python", "x = 1\nprint(x)"},
+	{"```py\nx\n```", EXTRACT_CODE, "python", "x"},
+	{"```Python3 title=\"a\"\nx\n```", EXTRACT_CODE, "python", "x"},
+	{"```{python}\nx\n```", EXTRACT_CODE, "python", "x"},
+	{"~~~js\nlet x = '```'\n~~~", EXTRACT_CODE, "javascript", "let x = '```'"},
+	{"````python\ns = '''\n```\n'''\n````", EXTRACT_CODE, "python", "s = '''\n```\n'''"},
+	{"   ```sql\nselect 1;\n   ```", EXTRACT_CODE, "sql", "select 1;"},
+	{"```bash\nls -la\n```\r\n", EXTRACT_CODE, "shell", "ls -la"},
+	{"```python\r\nx = 1\r\n```\r\n", EXTRACT_CODE, "python", "x = 1"},
+	{"```\nimport os\nos.getcwd()\n```", EXTRACT_CODE, NULL, "import os\nos.getcwd()"},
+	{"```python\n\n    x = 1\n```", EXTRACT_CODE, "python", "    x = 1"},
+	{"    ```python\n    x\n    ```", EXTRACT_TEXT},
+	{"Use ```python x``` like this.", EXTRACT_TEXT},
+	{"```json\n{\"a\": 1}\n```\nIt is 1.", EXTRACT_TEXT},
+	{"```\na table of words\n```", EXTRACT_TEXT},
+	{"```text\n```python\nx\n```\n", EXTRACT_TEXT},
+	{"```output\n42\n```\n```python\nx\n```", EXTRACT_CODE, "python", "x"},
+	{"```python\n```", EXTRACT_NOTHING},
+	/* one block per turn, and nothing that was made up */
+	{"```python\nx\n```\nObservation: 7\n```python\ny\n```", EXTRACT_CODE, "python", "x",
+		.n_more = 1},
+	{"```python\nx = 1\nObservation: 1\nSo it is 1.", EXTRACT_CODE, "python", "x = 1",
+		.is_open = true},
+	{"```python\nx = 1\n```output\n1\n", EXTRACT_CODE, "python", "x = 1", .is_open = true},
+	{"```python\nx = 1\n``", EXTRACT_CODE, "python", "x = 1", .is_open = true},
+	{"```python\nx = 1", EXTRACT_CODE, "python", "x = 1", .is_open = true},
+	/* tags */
+	{"<execute_python>\nx = 1\n</execute_python> done", EXTRACT_CODE, "python", "x = 1"},
+	{"<execute_ipython>x</execute_ipython>", EXTRACT_CODE, "python", "x"},
+	{"<execute_bash>\nls\n</execute_bash>", EXTRACT_CODE, "shell", "ls"},
+	{"<execute>x = 1</execute>", EXTRACT_CODE, NULL, "x = 1"},
+	{"Thought: x\n<code>\nx = 1\n</code>", EXTRACT_CODE, NULL, "x = 1"},
+	{"<code>\n```py\nx = 1\n```\n</code>", EXTRACT_CODE, "python", "x = 1"},
+	{"<code>\n```py\nx = 1\n```<end_code>", EXTRACT_CODE, "python", "x = 1"},
+	{"<code>\nx = 1\n</cod", EXTRACT_CODE, NULL, "x = 1", .is_open = true},
+	{"<code>\nx = 1\nExecution logs:\n1", EXTRACT_CODE, NULL, "x = 1", .is_open = true},
+	{"The <code>x</code> of it.", EXTRACT_TEXT},
+	/* nothing but code */
+	{"import math\nprint(math.pi)", EXTRACT_CODE, NULL, "import math\nprint(math.pi)",
+		.is_open = true},
+	{"final_answer(42)", EXTRACT_CODE, NULL, "final_answer(42)", .is_open = true},
+	{"for i in range(3):\n    print(i)", EXTRACT_CODE, NULL, "for i in range(3):\n    print(i)",
+		.is_open = true},
+	{"x, y = 1, 2\nx += y", EXTRACT_CODE, NULL, "x, y = 1, 2\nx += y", .is_open = true},
+	{"from os import path as p\np.join('a', 'b')", EXTRACT_CODE, NULL,
+		"from os import path as p\np.join('a', 'b')", .is_open = true},
+	/* prose */
+	{"The answer is 42.", EXTRACT_TEXT},
+	{"import the data first, then plot", EXTRACT_TEXT},
+	{"for example: 42", EXTRACT_TEXT},
+	{"if you want, I can go on:\nprint(x)", EXTRACT_TEXT},
+	{"The mean (of 3) is 7", EXTRACT_TEXT},
+	{"42", EXTRACT_TEXT},
+	{"Revenue = 383.33 for all of it.", EXTRACT_CODE, NULL, "Revenue = 383.33 for all of it.",
+		.is_open = true},
+	{"", EXTRACT_NOTHING},
+	{" \n\t", EXTRACT_NOTHING},
+	/* thoughts */
+	{"<think>\n```python\nbad()\n```\n</think>\n```python\nx\n```", EXTRACT_CODE, "python",
+		"x"},
+	{"<think>I wonder", EXTRACT_NOTHING},
+	{"<thinking>a</thinking> It is 7.", EXTRACT_TEXT},
 };
 
-TEST(code_is_found_however_it_is_written)
+static bool is_as_wanted(const struct row *row, const struct extract *found)
+{
+	size_t n = row->code ? strlen(row->code) : 0;
+	bool has_runtime = !row->runtime == !found->runtime &&
+		(!row->runtime || strcmp(row->runtime, found->runtime) == 0);
+	return found->kind == row->kind && has_runtime && found->n_more == row->n_more &&
+		(row->kind != EXTRACT_CODE ||
+			(found->code_bytes == n && found->is_closed == !row->is_open &&
+				memcmp(row->text + found->code_at, row->code, n) == 0));
+}
+
+TEST(what_models_write)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct reply r;
-		struct extract e;
-		make_reply(&r, rows[i].text);
-		CHECK_INT(extract_reply(&e, &r), 0);
-		const char *want = rows[i].runtime;
-		enum extract_kind kind = !want ? EXTRACT_TEXT : *want ? EXTRACT_CODE : EXTRACT_NONE;
-		if (!CHECK_INT(e.kind, kind))
-			(void)printf("# %s\n", rows[i].text);
-		CHECK_STR(buf_str(&e.text), rows[i].code);
-		if (kind == EXTRACT_CODE)
-			CHECK_STR(e.runtime, want);
-		if (!CHECK_INT(e.has_more, rows[i].has_more))
-			(void)printf("# %s\n", rows[i].text);
-		CHECK(e.kept_bytes <= strlen(rows[i].text));
-		extract_done(&e);
-		reply_done(&r);
+		struct extract found;
+		extract_code(rows[i].text, strlen(rows[i].text), &found);
+		if (!is_as_wanted(&rows[i], &found))
+			printf("# %s\n# kind %d runtime %s code [%.*s] closed %d more %u\n",
+				rows[i].text, found.kind, found.runtime ? found.runtime : "-",
+				(int)found.code_bytes, rows[i].text + found.code_at,
+				found.is_closed, found.n_more);
+		CHECK(is_as_wanted(&rows[i], &found));
 	}
 }
 
-/* What is remembered of an answer leads to the same code, and to nothing more. */
-TEST(what_is_kept_is_the_same_without_the_rest)
+TEST(what_counts_of_a_text_ends_with_its_code)
 {
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct reply r, kept;
-		struct extract e, again;
-		char text[400];
-		make_reply(&r, rows[i].text);
-		CHECK_INT(extract_reply(&e, &r), 0);
-		memcpy(text, rows[i].text, e.kept_bytes);
-		text[e.kept_bytes] = '\0';
-		make_reply(&kept, text);
-		CHECK_INT(extract_reply(&again, &kept), 0);
-		CHECK_INT(again.kind, e.kind);
-		CHECK_STR(buf_str(&again.text), buf_str(&e.text));
-		CHECK(!again.has_more);
-		extract_done(&e);
-		extract_done(&again);
-		reply_done(&r);
-		reply_done(&kept);
-	}
+	static const char text[] = "So:\n```python\nx\n```\nOutput: 7, so the answer is 7.";
+	struct extract found;
+	extract_code(text, strlen(text), &found);
+	CHECK_INT(found.end, strlen("So:\n```python\nx\n```\n"));
 }
 
-TEST(tool_calls_come_first)
+/* However a text is cut, its code is never longer than what has come, and once whole stays so. */
+TEST(a_text_that_comes_in_pieces)
 {
-	static const struct {
-		const char *arguments, *runtime, *code;
-	} calls[] = {
-		{"{\"code\":\"a()\"}", "python", "a()"},
-		{"{\"code\":\"a()\",\"runtime\":\"sql\"}", "sql", "a()"},
-		{"{\"language\":\"js\",\"code\":\"```js\\na()\\n```\"}", "javascript", "a()"},
-		{"print(1)", "python", "print(1)"},
-		{"{\"path\":\"x\"}", NULL, NULL},
-		{"", NULL, NULL},
-	};
-	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
-		struct reply r;
-		struct extract e;
-		make_reply(&r, "I do.\n```py\ntext()\n```\n");
-		CHECK_INT(reply_add(&r, PART_TOOL_CALL, "c1", "run_code"), 1);
-		CHECK_INT(reply_append(&r, 1, calls[i].arguments, strlen(calls[i].arguments)), 0);
-		CHECK_INT(extract_reply(&e, &r), 0);
-		CHECK_INT(e.kind, EXTRACT_CODE);
-		CHECK_STR(e.runtime, calls[i].code ? calls[i].runtime : "python");
-		CHECK_STR(buf_str(&e.text), calls[i].code ? calls[i].code : "text()");
-		CHECK_STR(e.call_id ? e.call_id : "none", calls[i].code ? "c1" : "none");
-		extract_done(&e);
-		reply_done(&r);
+	static const char text[] =
+		"Let me see.\n```python\nx = 1\nprint(x)\n```\nand so on\n```python\ny\n```\n";
+	bool was_whole = false;
+	for (size_t n = 0; n <= strlen(text); n++) {
+		struct extract found;
+		extract_code(text, n, &found);
+		CHECK(found.code_at + found.code_bytes <= n && found.end <= n);
+		bool is_whole = extract_is_whole(text, n);
+		CHECK(is_whole || !was_whole);
+		was_whole = is_whole;
 	}
+	CHECK(was_whole);
+	CHECK(extract_is_whole(text, strlen("Let me see.\n```python\nx = 1\nprint(x)\n```")));
+	CHECK(!extract_is_whole(text, strlen("Let me see.\n```python\nx = 1\nprint(x)\n``")));
 }

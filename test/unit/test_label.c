@@ -72,6 +72,29 @@ TEST(joins_make_a_lattice)
 	labels_free(all);
 }
 
+/* What is presumed counts as far as the check bears it out, and what is there always does. */
+TEST(what_is_presumed_is_settled_by_the_check)
+{
+	struct labels *all = labels_new(MAX_BYTES);
+	uint64_t state = 7;
+	size_t n_less = 0;
+	for (int i = 0; i < N_SAMPLES * 10; i++) {
+		uint32_t a = some_label(all, &state), b = some_label(all, &state),
+			 check = some_label(all, &state);
+		uint32_t v = label_join(all, a, label_presumed(all, b)),
+			 settled = label_settle(all, v, check), ab = label_join(all, a, b);
+		CHECK_INT(label_settle(all, a, check), a);
+		CHECK_INT(label_settle(all, v, LABEL_FAILED), ab);
+		CHECK(label_is_below(all, a, settled) && label_is_below(all, settled, ab));
+		CHECK(label_is_below(all, settled, label_join(all, a, check)));
+		if (label_is_below(all, b, check))
+			CHECK_INT(settled, ab);
+		n_less += settled != ab;
+	}
+	CHECK(n_less > N_SAMPLES && !labels_has_failed(all));
+	labels_free(all);
+}
+
 TEST(each_part_joins_its_way)
 {
 	struct labels *all = labels_new(MAX_BYTES);

@@ -37,6 +37,7 @@ static uint32_t label_of(const char *origin)
 
 static bool has_origin(uint32_t label, uint32_t of)
 {
+	label = label_settle(all, label, LABEL_FAILED);
 	return label_is_subset(all, label_get(all, of).origins, label_get(all, label).origins);
 }
 

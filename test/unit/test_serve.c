@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "serve/socket.h"
 
+#include "api/runs.h"
 #include "base/fd.h"
 #include "fake_registry.h"
 #include "serve/connection.h"
@@ -23,6 +24,7 @@ enum { TURNS = 4000 };
 struct bench {
 	uv_loop_t loop;
 	struct registry *registry;
+	struct runs *runs;
 	struct operation_context context;
 	struct socket_server *server;
 	char dir[32], path[64];
@@ -37,7 +39,9 @@ static void bench_open(struct bench *b)
 	(void)snprintf(b->path, sizeof b->path, "%s/s", b->dir);
 	CHECK_INT(uv_loop_init(&b->loop), 0);
 	b->registry = fake_registry_new(&b->loop);
-	b->context = (struct operation_context){.registry = b->registry, .version = "1"};
+	CHECK_INT(runs_open(&b->runs, &b->loop, &err), 0);
+	b->context = (struct operation_context){
+		.registry = b->registry, .runs = b->runs, .version = "1"};
 	CHECK_INT(socket_open(&b->server, &b->loop, b->path, &b->context, &err), 0);
 }
 
@@ -54,6 +58,7 @@ static void bench_done(struct bench *b)
 		(void)uv_run(&b->loop, UV_RUN_ONCE);
 	(void)uv_run(&b->loop, UV_RUN_DEFAULT);
 	CHECK_INT(uv_loop_close(&b->loop), 0);
+	runs_close(b->runs);
 	fake_registry_free(b->registry);
 	CHECK(access(b->path, F_OK) < 0);
 	CHECK_INT(rmdir(b->dir), 0);

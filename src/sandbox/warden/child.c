@@ -161,26 +161,13 @@ static int step_filter(struct making *m, struct err *err)
 
 static int step_hand_out(struct making *m, struct err *err)
 {
-	struct err none = {0};
-	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cleanup_fd int home = open("/home/user", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cleanup_fd int store = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (proc < 0 || home < 0 || store < 0)
-		return err_sys(err, ERR_BOX, errno, "open /proc, the workspace or /tmp");
-	if (faccessat(home, ".", W_OK, 0) < 0) {
-		int r = err_sys(err, ERR_ACCESS, errno, "workspace not writable for the box");
-		err_hint(err, "choose a directory that you own, on a local file system");
-		return r;
-	}
 	/* Only we may look at this now: our memory is still a copy of the warden's. */
 	cleanup_fd int user_ns =
 		m->is_branchable ? open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC) : -1;
 	if (m->is_branchable && user_ns < 0)
 		return err_sys(err, ERR_BOX, errno, "open /proc/self/ns/user");
-	int fds[SEEN_END_] = {proc, home, store, m->listener_fd, user_ns};
-	ssize_t n = fd_send(m->sync, &none, sizeof none, fds,
-		m->is_branchable ? SEEN_END_ : (size_t)SEEN_LISTENER);
-	return n < 0 ? err_sys(err, ERR_GONE, (int)-n, "the warden is gone") : 0;
+	const int more[] = {m->listener_fd, user_ns};
+	return root_hand_out(m->sync, more, m->is_branchable ? ARRAY_LEN(more) : 0, err);
 }
 
 /* While the bounding set can still be emptied: init has no capability any more from its execution

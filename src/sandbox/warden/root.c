@@ -435,3 +435,23 @@ int root_check_driver_dst(const char *dst, struct err *err)
 		r = err_set(err, ERR_PROTOCOL, "driver destination %s is not below /retort", dst);
 	return r;
 }
+
+int root_hand_out(int sock, const int *more, size_t n_more, struct err *err)
+{
+	struct err none = {0};
+	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int home = open("/home/user", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int store = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0 || home < 0 || store < 0)
+		return err_sys(err, ERR_BOX, errno, "open /proc, the workspace or /tmp");
+	if (faccessat(home, ".", W_OK, 0) < 0) {
+		int r = err_sys(err, ERR_ACCESS, errno, "workspace not writable for the box");
+		err_hint(err, "choose a directory that you own, on a local file system");
+		return r;
+	}
+	int fds[3 + ROOT_MORE_FDS] = {proc, home, store};
+	if (n_more > 0)
+		memcpy(fds + 3, more, n_more * sizeof *more);
+	ssize_t n = fd_send(sock, &none, sizeof none, fds, 3 + n_more);
+	return n < 0 ? err_sys(err, ERR_GONE, (int)-n, "the warden is gone") : 0;
+}

@@ -32,6 +32,14 @@ struct root {
  */
 int root_make(const struct root *root, struct err *err);
 
+/*
+ * Once it is made: send the warden an empty struct err, /proc, the workspace, the directory of what
+ * counts against the disk, and @more (at most ROOT_MORE_FDS) over @sock.
+ * Errors:  ERR_ACCESS when the box could not write to the workspace, ERR_BOX, ERR_GONE.
+ */
+enum { ROOT_MORE_FDS = 2 };
+int root_hand_out(int sock, const int *more, size_t n_more, struct err *err);
+
 /* Mount @mounts below the current directory, which is a box's root. Errors: ERR_USAGE, ERR_BOX. */
 int root_mount_volumes(const struct root_mount *mounts, unsigned n_mounts, struct err *err);
 

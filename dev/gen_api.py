@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Write docs/api.md from the table of operations, as `retort help --api` prints it.
+
+usage: dev/gen_api.py [--check]     --check: say whether the file is current, and change nothing
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+RETORT = os.environ.get("RETORT") or os.path.join(ROOT, "build/retort")
+PAGE = os.path.join(ROOT, "docs/api.md")
+
+HEAD = """<!-- Written by dev/gen_api.py from the rows in src/api/call_*.c: change those, then run it. -->
+# Operations
+
+Everything that an engine does is an operation of this table. [`retort serve`](sessions.md) takes them as JSON-RPC 2.0,
+one message per line, on its unix socket; `retort session` and the other fronts call the same. `engine.operations`
+answers with this table as JSON, schemas included.
+
+```json
+{"jsonrpc": "2.0", "id": 1, "method": "step.run", "params": {"session": "demo", "code": "6 * 7"}}
+```
+
+Parameters are given by name. An unknown one, a missing one or one of another type is refused, and named; null is
+the same as leaving one out. Sizes are bytes, times milliseconds. Errors have a number, a sentence, and in `data` a
+`code` that never changes ([errors.md](errors.md)) and often a `hint`.
+
+Every result has a *label*, which says who wrote what is in it:
+
+| label | meaning |
+|---|---|
+| `engine` | Everything in it is retort's own word: ids, times, counts. |
+| `caller` | It also holds what callers wrote, as names and code. |
+| `program` | It also holds what programs in boxes wrote or made: untrusted, whatever it says. |
+
+A step that takes long need not be waited for: with `wait_ms`, `step.run` answers after that time with a record whose
+`status` is `running`, and `step.get` waits on. A step that is waited for is interrupted when its client goes away,
+unless it said `detach`; one that was answered as running goes on.
+
+With `"stream": true`, `step.run` tells what happens as notifications before it answers:
+`{"method": "event", "params": {"id": 1, "event": "stdout", "text": "…"}}`; the events are `step.started` (with
+`session` and `run`), `stdout`, `stderr` and `display`. `{"method": "$/cancel", "params": {"id": 1}}` gives a call up.
+
+Answers in the examples are shortened, and ids are made up.
+"""
+
+
+def kind(schema):
+    """The type as people call it."""
+    what = schema.get("type", "any JSON")
+    if isinstance(what, list):
+        return f"{what[0]} or null"
+    if what == "array":
+        return f"array of {schema['items']['type']}s"
+    if what == "object" and isinstance(schema.get("additionalProperties"), dict):
+        return "object of strings"
+    return what
+
+
+def value_range(schema):
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if high is not None:
+        return f"{low:g} to {high:g}" if isinstance(low, float) else f"{low} to {high}"
+    return f"from {low}" if low else ""
+
+
+def rows(schema, bounds, prefix=""):
+    """(path, schema, required, bound) of every member, those of objects after it."""
+    for name, row in schema.get("properties", {}).items():
+        path = prefix + name
+        yield path, row, name in schema.get("required", []), bounds.get(path) or value_range(row)
+        inner = row.get("items", row)
+        if "properties" in inner:
+            yield from rows(inner, bounds, path + ("[]." if "items" in row else "."))
+
+
+def cell(text):
+    return str(text).replace("|", "\\|").replace("\n", " ")
+
+
+def meaning(row):
+    text = row["description"]
+    if "enum" in row:
+        text += ": " + ", ".join(f"`{word}`" for word in row["enum"])
+    return text
+
+
+def parameters(op):
+    out = ["| parameter | type | default | bounds | |", "|---|---|---|---|---|"]
+    for path, row, is_required, bound in rows(op["params"], op["bounds"]):
+        default = f"`{json.dumps(row['default'])}`" if "default" in row else ""
+        name = f"**`{path}`**" if is_required else f"`{path}`"
+        out.append(f"| {name} | {kind(row)} | {default} | {bound} | {cell(meaning(row))} |")
+    return out if len(out) > 2 else ["It takes no parameters."]
+
+
+def result(op):
+    out = ["| result | type | |", "|---|---|---|"]
+    for path, row, is_required, _ in rows(op["result"], {}):
+        name = f"`{path}`" if is_required else f"`{path}`?"
+        out.append(f"| {name} | {kind(row)} | {cell(meaning(row))} |")
+    return out if len(out) > 2 else ["The result is `{}`."]
+
+
+def section(op):
+    out = [f"## {op['name']}", "", op["summary"] + "." + (f" {op['limits']}" if "limits" in op else "")]
+    out += ["", *parameters(op), "", *result(op), ""]
+    events = " It tells events." if op["events"] else ""
+    out.append(f"Label: `{op['label']}`.{events} Errors: " + ", ".join(f"`{e}`" for e in op["errors"]) + ".")
+    out += ["", "```json", json.dumps({"method": op["name"], "params": op["example"]}, ensure_ascii=False)]
+    out += [json.dumps({"result": op["answer"]}, ensure_ascii=False), "```", ""]
+    return out
+
+
+def page():
+    table = json.loads(subprocess.run([RETORT, "help", "--api"], check=True, capture_output=True).stdout)
+    out = [HEAD]
+    for op in table["operations"]:
+        out += section(op)
+    return "\n".join(out).rstrip("\n") + "\n"
+
+
+def main():
+    want = page()
+    if sys.argv[1:] == ["--check"]:
+        with open(PAGE, encoding="utf-8") as f:
+            if f.read() == want:
+                return 0
+        print("gen_api: docs/api.md is not current: run dev/gen_api.py", file=sys.stderr)
+        return 1
+    if sys.argv[1:]:
+        print(__doc__.strip().splitlines()[-1], file=sys.stderr)
+        return 2
+    with open(PAGE, "w", encoding="utf-8") as f:
+        f.write(want)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+/*
+ * The book of runs from the inside: shared by the files that carry it, seen by no other.
+ *
+ *   runs.c      shelves, room, finding
+ *   run_step.c  one run: started, heard of, read
+ *   waiter.c    who waits for it
+ *
+ * A run is held by the registry, while it has the step, and by the shelf of its session, which is a
+ * list, newest last. Whoever is told of a run may end sessions, so it is held over that.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "api/event.h"
+#include "api/param.h"
+#include "api/runs.h"
+#include "base/buf.h"
+#include "session/inlet.h"
+#include "session/registry.h"
+
+enum { RUN_SESSION_BYTES = 32 };
+
+struct run {
+	struct run *next, *prev; /* of its shelf, when it is on it */
+	struct runs *runs;
+	struct registry *registry; /* as the owner sees it */
+	unsigned n_holds;
+	bool is_shelved, is_done, is_dropped, has_started;
+	bool is_told;	    /* somebody knows its id */
+	unsigned n_cancels; /* asked for before the step began */
+	char id[RUN_ID_BYTES];
+	char session[RUN_SESSION_BYTES];
+	char runtime[16];
+	uint64_t number, started_ns;
+	json_t *code;
+	json_t *record; /* of the step, when it is done; or `err` */
+	struct err err;
+	struct registry_watch watch;
+	struct event_rest rest[2];
+	struct buf out[2];
+	json_t *displays;
+	size_t bytes;	     /* what is counted of it */
+	struct inlet *inlet; /* what it reads, while it runs; or NULL */
+	struct waiter *waiters;
+	struct waiter *starter; /* who hears of events; or NULL */
+};
+
+struct shelf {
+	char session[RUN_SESSION_BYTES];
+	struct run *first, *last;
+	unsigned n;
+	size_t bytes;
+};
+
+struct runs {
+	uv_loop_t *loop;
+	struct shelf *shelves;
+	size_t n, max;
+	size_t bytes;
+	uint64_t last_number;
+};
+
+/* runs.c */
+void run_hold(struct run *run);
+void run_release(struct run *run);
+/* Put it on the shelf of its session. Returns: 0, or -1 without memory. */
+int run_shelve(struct run *run);
+void run_unshelve(struct run *run);
+/* It holds @bytes now; what is over the bounds gives way. */
+void run_count(struct run *run, size_t bytes);
+size_t run_json_bytes(const json_t *json);
+size_t run_bytes(const struct run *run);
+
+/* waiter.c */
+json_t *run_record(const struct run *run);
+int waiter_hang(struct waiter *waiter, struct run *run, uint64_t wait_ms, struct err *err);
+/* Everybody who waits is told. */
+void waiters_tell(struct run *run);

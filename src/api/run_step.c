@@ -1,0 +1,251 @@
+/* One run: started, heard of, read. SPDX-License-Identifier: Apache-2.0 */
+#include "api/run_inside.h"
+#include "session/history.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ID_RANDOM_BYTES = 26 };
+
+static int new_id(char id[RUN_ID_BYTES], struct err *err)
+{
+	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
+	unsigned char random[ID_RANDOM_BYTES];
+	if (sodium_init() < 0)
+		return err_set(err, ERR_INTERNAL, "libsodium does not start");
+	randombytes_buf(random, sizeof random);
+	memcpy(id, "r-", 2);
+	for (size_t i = 0; i < sizeof random; i++)
+		id[2 + i] = digits[random[i] & 31];
+	id[2 + sizeof random] = '\0';
+	return 0;
+}
+
+/* Only who started it hears of events. Takes the reference of @event. */
+static void tell(struct run *run, json_t *event)
+{
+	if (event && run->starter && run->starter->event)
+		run->starter->event(run->starter->arg, event);
+	json_decref(event);
+}
+
+/* ---- what is heard of the step ---- */
+
+static void on_started(void *arg, const char *session)
+{
+	struct run *run = arg;
+	struct err err;
+	json_t *event = event_started(session);
+	run->has_started = true;
+	run->started_ns = uv_hrtime();
+	(void)json_object_set_new(event, "run", json_string(run->id));
+	run_hold(run); /* whoever is told may end it */
+	run->is_told = true;
+	tell(run, event);
+	for (unsigned i = 0; i < run->n_cancels && !run->is_done; i++)
+		(void)registry_interrupt(run->registry, run->session, &err);
+	run_release(run);
+}
+
+static void on_output(void *arg, int stream, const char *data, size_t bytes)
+{
+	struct run *run = arg;
+	json_t *event = event_text(&run->rest[stream], stream, data, bytes, false);
+	const json_t *text = json_object_get(event, "text");
+	if (run->runs->bytes <= RUNS_TOTAL_BYTES &&
+		buf_append(&run->out[stream], json_string_value(text), json_string_length(text)) ==
+			0) {
+		run_count(run, run->bytes + json_string_length(text));
+	}
+	run_hold(run);
+	tell(run, event);
+	run_release(run);
+}
+
+static void on_display(void *arg, const json_t *display)
+{
+	struct run *run = arg;
+	size_t bytes = run_json_bytes(display);
+	if (run->runs->bytes + bytes <= RUNS_TOTAL_BYTES) {
+		(void)json_array_append(run->displays, (json_t *)(uintptr_t)display);
+		run_count(run, run->bytes + bytes);
+	}
+	run_hold(run);
+	tell(run, event_display(display));
+	run_release(run);
+}
+
+static void on_done(void *arg, const json_t *record, const struct err *err)
+{
+	struct run *run = arg;
+	for (int i = 0; record && i < 2; i++)
+		tell(run, event_text(&run->rest[i], i, "", 0, true));
+	run->is_done = true;
+	inlet_close(take_ptr(run->inlet));
+	run->record = json_incref((json_t *)(uintptr_t)record);
+	if (!record)
+		run->err = *err;
+	for (int i = 0; i < 2; i++)
+		buf_done(&run->out[i]);
+	json_decref(run->displays);
+	run->displays = NULL;
+	if (record) {
+		json_t *finished = run_record(run);
+		tell(run, event_finished(finished));
+		json_decref(finished);
+	}
+	bool is_unknown = !record && !run->is_told;
+	waiters_tell(run);
+	run_count(run, run_bytes(run));
+	if (run->is_shelved && is_unknown)
+		run_unshelve(run);
+	run_release(run);
+}
+
+/* ---- starting ---- */
+
+static struct run *run_new(struct runs *r, const struct run_order *order, struct err *err)
+{
+	const json_t *params = order->params;
+	json_t *session = registry_get(order->registry, param_text(params, "session", ""), err);
+	struct run *run = session ? calloc(1, sizeof *run) : NULL;
+	if (!run) {
+		if (session)
+			(void)err_set(err, ERR_NO_MEMORY, "no memory for a step");
+		json_decref(session);
+		return NULL;
+	}
+	*run = (struct run){.runs = r,
+		.registry = order->registry,
+		.n_holds = 1,
+		.number = ++r->last_number,
+		.code = json_incref((json_t *)(uintptr_t)param_get(params, "code")),
+		.watch = {.arg = run,
+			.started = on_started,
+			.output = on_output,
+			.display = on_display},
+		.out = {BUF_INIT(RUN_LIVE_BYTES), BUF_INIT(RUN_LIVE_BYTES)},
+		.displays = json_array()};
+	(void)snprintf(run->session, sizeof run->session, "%s", param_text(session, "session", ""));
+	(void)snprintf(run->runtime, sizeof run->runtime, "%s",
+		param_text(params, "runtime", param_text(session, "runtime", "")));
+	json_decref(session);
+	if (new_id(run->id, err) == 0 && run_shelve(run) < 0)
+		(void)err_set(err, ERR_NO_MEMORY, "no memory for a step");
+	if (run->is_shelved)
+		return run;
+	run_release(run);
+	return NULL;
+}
+
+/* What is given at once comes first. */
+static int open_inlet(struct run *run, const json_t *text, struct err *err)
+{
+	if (!run->runs->loop)
+		return err_set(err, ERR_INTERNAL, "no loop to watch the step's input");
+	int r = inlet_open(&run->inlet, run->runs->loop, err);
+	if (r == 0 && text)
+		r = inlet_put(
+			run->inlet, json_string_value(text), json_string_length(text), true, err);
+	return r;
+}
+
+struct inlet *run_inlet(const struct run *run, struct err *err)
+{
+	if (run->inlet)
+		return run->inlet;
+	(void)err_set(err, run->is_done ? ERR_GONE : ERR_USAGE,
+		run->is_done ? "run %s is over" : "the input of run %s is not open", run->id);
+	(void)err_hint(err, "step.run with stdin_open starts one that can be written to");
+	return NULL;
+}
+
+int runs_start(
+	struct runs *r, const struct run_order *order, struct waiter *waiter, struct err *err)
+{
+	const json_t *params = order->params, *stdin_text = param_get(params, "stdin");
+	const json_t *code = param_get(params, "code");
+	struct run *run = run_new(r, order, err);
+	if (!run)
+		return -err_errno(err->code);
+	int bad = param_flag(params, "stdin_open") ? open_inlet(run, stdin_text, err) : 0;
+	if (bad == 0)
+		bad = waiter_hang(waiter, run, param_count(params, "wait_ms", UINT64_MAX), err);
+	if (bad < 0) {
+		run_unshelve(run);
+		run_release(run);
+		return bad;
+	}
+	const struct registry_run req = {.session = run->session,
+		.runtime = param_text(params, "runtime", NULL),
+		.code = json_string_value(code),
+		.code_bytes = json_string_length(code),
+		.filename = param_text(params, "filename", NULL),
+		.timeout_ms = param_count(params, "timeout_ms", 0),
+		.is_atomic = param_flag(params, "atomic"),
+		.stdin_text = json_string_value(stdin_text),
+		.stdin_bytes = json_string_length(stdin_text),
+		.inlet = run->inlet,
+		.watch = &run->watch};
+	run->starter = waiter;
+	run_count(run, run_bytes(run));
+	registry_run(order->registry, &req, on_done, run);
+	return 0;
+}
+
+void run_interrupt(struct run *run, bool is_kill)
+{
+	struct err err;
+	unsigned n = is_kill ? 2 : 1;
+	if (run->is_done)
+		return;
+	run->n_cancels += n;
+	run_hold(run);
+	for (unsigned i = 0; i < n && run->has_started && !run->is_done; i++)
+		(void)registry_interrupt(run->registry, run->session, &err);
+	run_release(run);
+}
+
+/* ---- what came of it ---- */
+
+static const json_t *done_text(const struct run *run, const char *stream)
+{
+	const json_t *value = json_object_get(run->record, "value");
+	if (strcmp(stream, "code") == 0)
+		return run->code;
+	if (strcmp(stream, "value") == 0)
+		return json_object_get(value, "text/plain");
+	return json_object_get(run->record, stream);
+}
+
+int run_text(const struct run *run, const char *stream, const char **text, size_t *bytes,
+	struct err *err)
+{
+	if (run->is_dropped) {
+		(void)err_set(err, ERR_GONE, "the output of %s was dropped", run->id);
+		return err_hint(err, "newer ones needed the room; write what is large to a file");
+	}
+	bool is_out = strcmp(stream, "stdout") == 0 || strcmp(stream, "stderr") == 0;
+	if (!run->is_done && is_out) {
+		const struct buf *out = &run->out[strcmp(stream, "stderr") == 0];
+		*text = buf_str(out);
+		*bytes = out->bytes;
+		return 0;
+	}
+	if (run->is_done && !run->record && strcmp(stream, "code") != 0) {
+		*err = run->err;
+		return -err_errno(err->code);
+	}
+	const json_t *found = done_text(run, stream);
+	if (!found) {
+		(void)err_set(err, ERR_NOT_FOUND, "%s has no %s", run->id, stream);
+		return err_hint(err,
+			run->is_done ? "the step's last line was no expression"
+				     : "it still runs: ask again when it is done");
+	}
+	*text = json_string_value(found);
+	*bytes = json_string_length(found);
+	return 0;
+}

@@ -1,0 +1,16 @@
+/* What operations and the command line say alike. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#define TEXT_CREATE "Make a session"
+#define TEXT_LIST   "List the sessions"
+#define TEXT_BRANCH "Make a session that goes on from where another is"
+#define TEXT_UNDO   "Go back to an earlier step"
+#define TEXT_LOG    "List the steps of a session, newest first"
+#define TEXT_EXPORT "Write down a session's steps, to replay them"
+#define TEXT_RUN    "Run code in a session"
+
+#define HELP_UNDO_TO  "step to go back to: its id, or a unique start of it"
+#define HELP_LOG_ALL  "also the steps that were rolled back or undone"
+#define HELP_LANGUAGE "language; else the session's"
+#define HELP_TIMEOUT  "wall time of this step; else the session's limit"
+#define HELP_ATOMIC   "after an error, be as if the step had not been"

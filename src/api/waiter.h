@@ -1,0 +1,31 @@
+/* Who waits for a run. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+
+#include <jansson.h>
+#include <stdint.h>
+#include <uv.h>
+
+struct run;
+
+/*
+ * `done` comes once: with the record, borrowed, when the run is over; with a record of status
+ * "running" when the time is up; or with NULL and why the step was not run. `event` may be NULL.
+ * The waiter must stay where it is until then.
+ */
+struct waiter {
+	void *arg;
+	void (*event)(void *arg, const json_t *event);
+	void (*done)(void *arg, const json_t *record, const struct err *err);
+
+	struct run *run; /* the rest is the run's; NULL: it waits for none */
+	struct waiter *next;
+	uv_timer_t *timer;
+};
+
+/* Wait @wait_ms at most (0: not at all). `done` may come before this returns. Errors:
+ * ERR_NO_MEMORY; then it never comes. */
+int waiter_await(struct waiter *waiter, struct run *run, uint64_t wait_ms, struct err *err);
+/* Have `done` now, with what there is. It may wait for none. */
+void waiter_leave(struct waiter *waiter);

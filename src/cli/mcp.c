@@ -1,0 +1,191 @@
+/* `retort mcp`. SPDX-License-Identifier: Apache-2.0 */
+#include "api/service.h"
+#include "base/attr.h"
+#include "cli/box.h"
+#include "cli/cmd.h"
+#include "cli/xdg.h"
+#include "serve/mcp_stdio.h"
+#include "serve/mcp_tools.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct mcp_args {
+	struct box_args box;
+	const char *state;
+	bool structured, help;
+	int tools, color;
+};
+
+static const struct opt mcp_opts[] = {
+#define BOX_ARGS struct mcp_args
+#include "cli/box.def"
+#undef BOX_ARGS
+	{.name = "tools",
+		OPT_INTO_CHOICE(struct mcp_args, tools),
+		.arg = "SET",
+		.group = "Server",
+		.choices = MCP_TIER_CHOICES,
+		.fallback = "standard",
+		.help = "how many tools the model is shown"},
+	{.name = "structured",
+		OPT_INTO_FLAG(struct mcp_args, structured),
+		.group = "Server",
+		.help = "results also as structured content, for programs; some hosts then drop text "
+			"and images"},
+	{.name = "state",
+		OPT_INTO_TEXT(struct mcp_args, state),
+		.arg = "DIR",
+		.group = "Server",
+		.complete = OPT_COMPLETE_DIR,
+		.help = "keep sessions there from one time to the next; else they end with the client"},
+	BOX_PROFILE_OPT(struct mcp_args),
+	CMD_COMMON_OPTS(struct mcp_args),
+};
+
+struct mcp {
+	struct mcp_args args;
+	struct opt_set set;
+	char state[PATH_MAX];
+	struct service *service; /* NULL until the first call that needs it */
+	struct err failed;	 /* why there is none */
+};
+
+/* ---- the engine, when it is needed ---- */
+
+static const struct operation_context *open_engine(void *arg, struct err *err)
+{
+	struct mcp *m = arg;
+	const struct service_config config = {
+		.state_dir = m->args.state ? m->state : NULL, .version = version_text};
+	if (!m->service && m->args.state && xdg_make_dir(m->state, err) < 0)
+		return NULL;
+	if (!m->service && service_open(&m->service, &config, err) < 0)
+		return NULL;
+	return service_context(m->service);
+}
+
+static uv_loop_t *engine_loop(void *arg)
+{
+	struct mcp *m = arg;
+	return m->service ? service_loop(m->service) : NULL;
+}
+
+static bool is_open(void *arg)
+{
+	const struct mcp *m = arg;
+	return m->service != NULL;
+}
+
+static bool is_ended(void *arg)
+{
+	struct mcp *m = arg;
+	return m->service && service_is_ended(m->service);
+}
+
+/* ---- the command ---- */
+
+static bool has_writable_volume(const struct mcp_args *args)
+{
+	bool is_writable = args->box.workspace != NULL;
+	for (size_t i = 0; i < args->box.volumes.n; i++) {
+		size_t bytes = strlen(args->box.volumes.item[i]);
+		is_writable = is_writable ||
+			(bytes > 3 && strcmp(args->box.volumes.item[i] + bytes - 3, ":rw") == 0);
+	}
+	return is_writable;
+}
+
+static int serve(struct mcp *m, struct err *err)
+{
+	json_t *create = box_params(&m->args.box, &m->set, err);
+	if (!create)
+		return -err_errno(err->code);
+	const struct mcp_tools_config config = {.version = version_text,
+		.tier = (enum mcp_tier)m->args.tools,
+		.is_structured = m->args.structured,
+		.is_destructive = has_writable_volume(&m->args),
+		.create = create,
+		.arg = m,
+		.is_open = is_open};
+	struct mcp_tools *tools = mcp_tools_new(&config);
+	struct mcp_server *server = tools ? mcp_server_new(mcp_tools_served(tools)) : NULL;
+	const struct mcp_stdio_config stdio = {.server = server,
+		.in_fd = STDIN_FILENO,
+		.out_fd = STDOUT_FILENO,
+		.arg = m,
+		.open = open_engine,
+		.loop = engine_loop,
+		.is_ended = is_ended};
+	int r = server ? mcp_stdio_run(&stdio, err)
+		       : err_set(err, ERR_NO_MEMORY, "no memory for a server");
+	/* What is still under way is answered here, to nobody. */
+	service_close(m->service);
+	mcp_server_free(server);
+	mcp_tools_free(tools);
+	json_decref(create);
+	return r;
+}
+
+static int prepare(struct mcp *m, struct err *err)
+{
+	int r = config_apply(&m->set, m->args.box.profile, err);
+	if (r == 0)
+		r = box_check(&m->args.box, err);
+	if (r < 0 || !m->args.state)
+		return r;
+	if (snprintf(m->state, sizeof m->state, "%s", m->args.state) >= (int)sizeof m->state)
+		return err_set(err, ERR_USAGE, "--state: the path is too long");
+	return 0;
+}
+
+static int mcp_main(int argc, char **argv)
+{
+	struct err err = {0};
+	struct mcp *m = calloc(1, sizeof *m);
+	if (!m)
+		return err_exit(ERR_NO_MEMORY);
+	m->args.box = (struct box_args)BOX_ARGS_INIT;
+	m->args.tools = MCP_TIER_STANDARD;
+	int r = cmd_parse(&cmd_mcp, &m->set, &m->args, argc, argv, &err);
+	if (r > 0) {
+		r = prepare(m, &err);
+		if (r == 0)
+			r = serve(m, &err);
+	}
+	free(m);
+	return r < 0 ? cli_fail(&err, false) : 0;
+}
+
+static const char *const usage[] = {"mcp [options]", NULL};
+
+static const struct cmd_example examples[] = {
+	{"as a tool of Claude Code", "claude mcp add retort -- retort mcp"},
+	{"with data to read, and libraries that are there at once",
+		"retort mcp -v ./data:data --preload numpy,pandas"},
+};
+
+static const struct cmd_exit exits[] = {
+	{"0", "the client sent no more, or was gone"},
+	{"2", "wrong use"},
+};
+
+const struct cmd cmd_mcp = {
+	.name = "mcp",
+	.summary = "Be a tool of an agent: a server of the Model Context Protocol",
+	.usage = usage,
+	.text = "Speaks the Model Context Protocol on standard input and output, in the revisions from "
+		"2024-11-05 to 2026-07-28. Agents start it themselves. It offers run_code and what goes "
+		"with it; sessions and files live until the client ends. Nothing is made before the "
+		"first call that needs it.",
+	.opts = mcp_opts,
+	.n_opts = ARRAY_LEN(mcp_opts),
+	.examples = examples,
+	.n_examples = ARRAY_LEN(examples),
+	.exits = exits,
+	.n_exits = ARRAY_LEN(exits),
+	.run = mcp_main,
+};

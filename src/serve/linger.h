@@ -1,0 +1,27 @@
+/* Sockets of clients that were answered before they had said all. SPDX-License-Identifier:
+ * Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A socket that is closed while something of its peer has not been read resets the connection, and
+ * the answer may be lost on the way. So it is kept for a moment, and read to nowhere.
+ */
+enum { LINGERERS_MAX = 32, LINGER_MS = 2000 };
+
+struct lingerers {
+	struct {
+		int fd;
+		uint64_t until_ms;
+	} row[LINGERERS_MAX];
+	size_t n;
+};
+
+/* Keep a copy of @fd. When there are too many, it is not kept. */
+void linger_add(struct lingerers *l, int fd, uint64_t now_ms);
+
+/* Read what came, close who is done or late; to be called now and then. */
+void linger_check(struct lingerers *l, uint64_t now_ms);
+void linger_done(struct lingerers *l);

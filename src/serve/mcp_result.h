@@ -1,0 +1,48 @@
+/* The record of a step as a model reads it. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Characters of all text of one result: what hosts show without cutting it themselves. */
+enum { MCP_TEXT_CHARACTERS = 10000 };
+/* Images of one result, and the base64 of one. */
+enum { MCP_IMAGES_MAX = 8, MCP_IMAGE_BYTES = 5 << 20, MCP_LINKS_MAX = 32 };
+
+struct mcp_result_options {
+	const char *version; /* of the protocol: before 2025-06-18 there are no links */
+	bool is_structured;
+	bool is_new; /* the session was made for this step */
+};
+
+/*
+ * The result of a tool: text with the verdict on its first line, images, links to files; the record
+ * itself, cut as the text is, in _meta.
+ * Owns: the caller decrefs. Returns: NULL without memory.
+ */
+json_t *mcp_result_make(const json_t *record, const struct mcp_result_options *options);
+
+/* {"content": [text]}. Owns: the caller. */
+json_t *mcp_result_text(const char *text, size_t bytes);
+
+/*
+ * Append @text without what a terminal would obey, and without what was overwritten by "\r".
+ * Returns: 0, -E2BIG, -ENOMEM.
+ */
+int mcp_plain(struct buf *out, const char *text, size_t bytes);
+
+/*
+ * Append at most about @max characters of @text: head and tail; between them a line that says how
+ * many are missing, and @rest, how to get them (or NULL).
+ * Returns: 0, -E2BIG, -ENOMEM.
+ */
+int mcp_cut(struct buf *out, const char *text, size_t bytes, size_t max, const char *rest);
+
+/* retort://session/ID/files/PATH, PATH as URIs have it. Owns: the caller. */
+json_t *mcp_file_uri(const char *session, const char *path);
+
+/* By the end of the name. */
+const char *mcp_mime_of(const char *path, bool is_text);

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/admit.h"
+
+#include "base/num.h"
+#include "session/job.h"
+
+#include <string.h>
+
+/* What is live, of one owner or of all; sessions that are being made included. */
+struct tally {
+	uint64_t n_live, n_unkept, n_steps, memory_bytes;
+};
+
+static void count_jobs(struct tally *t, const struct entry *e)
+{
+	for (const struct job *job = e->first; job; job = job->next) {
+		t->n_steps += job->kind == JOB_RUN;
+		if (job->kind != JOB_BRANCH || job->child)
+			continue;
+		t->n_live++;
+		t->n_unkept++;
+		t->memory_bytes += e->memory_bytes;
+	}
+}
+
+/* @owner: NULL counts everybody's. */
+static struct tally count(const struct roll *roll, const char *owner)
+{
+	struct tally t = {0};
+	for (const struct entry *e = roll->first; e; e = e->next) {
+		if (e->state == ENTRY_ENDING || (owner && strcmp(e->owner, owner) != 0))
+			continue;
+		t.n_live++;
+		t.n_unkept += !e->is_kept;
+		t.n_steps += e->is_unkept; /* a record that is run again */
+		t.memory_bytes += e->memory_bytes;
+		count_jobs(&t, e);
+	}
+	return t;
+}
+
+static int refuse(struct registry *r, enum admit_reason why)
+{
+	r->roll->n_refused[why]++;
+	return -err_errno(why == ADMIT_PATHS ? ERR_DENIED : ERR_QUOTA);
+}
+
+int admit_order(struct registry *r, const struct order *order, struct err *err)
+{
+	const char *what = order->n_volumes > 0 ? "volumes"
+		: order->workspace		? "workspace"
+		: order->rootfs			? "rootfs"
+		: order->interpreter		? "python"
+						: NULL;
+	if (!r->owner || r->owner->may_name_host_paths || !what)
+		return 0;
+	err_set(err, ERR_DENIED, "%s: %s may name no paths of the host", what, r->owner->name);
+	err_hint(err, "send files with file.write; or have paths=yes added to the token");
+	return refuse(r, ADMIT_PATHS);
+}
+
+static int admit_to_engine(struct registry *r, uint64_t memory_bytes, struct err *err)
+{
+	const struct roll *roll = r->roll;
+	if (roll->max_sessions == 0 && roll->max_memory_bytes == 0)
+		return 0;
+	struct tally all = count(roll, NULL);
+	if (roll->max_sessions > 0 && all.n_live >= roll->max_sessions) {
+		err_set(err, ERR_QUOTA, "the engine has no room for more than %llu live sessions",
+			(unsigned long long)roll->max_sessions);
+	} else if (roll->max_memory_bytes > 0 &&
+		all.memory_bytes + memory_bytes > roll->max_memory_bytes) {
+		err_set(err, ERR_QUOTA, "the engine has no room for %s more of %s memory",
+			num_format_bytes(memory_bytes).text,
+			num_format_bytes(roll->max_memory_bytes).text);
+	} else {
+		return 0;
+	}
+	err_hint(err, "close a session, or ask again later");
+	return refuse(r, ADMIT_ENGINE);
+}
+
+int admit_session(struct registry *r, uint64_t memory_bytes, bool is_new, struct err *err)
+{
+	const struct owner *o = r->owner;
+	if (!o)
+		return admit_to_engine(r, memory_bytes, err);
+	struct tally own = count(r->roll, o->name);
+	int64_t n = is_new && o->limits.n_sessions > 0
+		? journal_session_count(r->roll->journal, o->name, err)
+		: 0;
+	if (n < 0)
+		return (int)n;
+	if (is_new && o->limits.n_sessions > 0 &&
+		(uint64_t)n + own.n_unkept >= o->limits.n_sessions) {
+		err_set(err, ERR_QUOTA, "%s may have %llu sessions", o->name,
+			(unsigned long long)o->limits.n_sessions);
+		err_hint(err, "close one: session.list tells them");
+		return refuse(r, ADMIT_SESSIONS);
+	}
+	if (o->limits.memory_bytes > 0 &&
+		own.memory_bytes + memory_bytes > o->limits.memory_bytes) {
+		err_set(err, ERR_QUOTA, "%s for one more session: %s may have %s, %s are taken",
+			num_format_bytes(memory_bytes).text, o->name,
+			num_format_bytes(o->limits.memory_bytes).text,
+			num_format_bytes(own.memory_bytes).text);
+		err_hint(err, "close a session, or make it with a smaller limits.memory_bytes");
+		return refuse(r, ADMIT_MEMORY);
+	}
+	return admit_to_engine(r, memory_bytes, err);
+}
+
+int admit_rate(struct registry *r, uint64_t n, struct err *err)
+{
+	bool is_good = !r->owner || owner_take_steps(r->owner, n, uv_hrtime(), err) == 0;
+	return is_good ? 0 : refuse(r, ADMIT_RATE);
+}
+
+int admit_steps(struct registry *r, uint64_t n, struct err *err)
+{
+	const struct owner *o = r->owner;
+	if (o && o->limits.n_steps > 0 && count(r->roll, o->name).n_steps >= o->limits.n_steps) {
+		err_set(err, ERR_QUOTA, "%s may run %llu steps at the same time", o->name,
+			(unsigned long long)o->limits.n_steps);
+		err_hint(err, "wait until one has ended");
+		return refuse(r, ADMIT_STEPS);
+	}
+	return admit_rate(r, n, err);
+}

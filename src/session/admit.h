@@ -1,0 +1,27 @@
+/* Is there room for one session, or step, more? Counted from what there is, each time it is asked.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "session/order.h"
+#include "session/roll.h"
+
+/*
+ * May it name what @order has of the host: volumes, a workspace, a root, an interpreter?
+ * Errors: ERR_DENIED.
+ */
+int admit_order(struct registry *r, const struct order *order, struct err *err);
+
+/*
+ * Is there room for a live session with @memory_bytes as its limit?
+ *
+ * @is_new: false when it is one of the journal that is to be opened again, which is counted
+ *          already.
+ * Errors:  ERR_QUOTA: the owner's sessions or their memory, or the engine's.
+ */
+int admit_session(struct registry *r, uint64_t memory_bytes, bool is_new, struct err *err);
+
+/* May it run @n steps, one after the other, now? Errors: ERR_QUOTA: at the same time, or in this
+ * minute. */
+int admit_steps(struct registry *r, uint64_t n, struct err *err);
+/* Only the latter: for a file that is written or removed, which is a step of the journal. */
+int admit_rate(struct registry *r, uint64_t n, struct err *err);

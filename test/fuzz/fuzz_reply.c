@@ -1,0 +1,40 @@
+/* What a model wrote: its code is found, and its numbers are those of the text, whatever it is.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "fuzz.h"
+
+#include "agent/extract.h"
+#include "agent/grounding.h"
+#include "base/attr.h"
+
+static void check_code(const char *text, size_t bytes)
+{
+	struct extract found;
+	extract_code(text, bytes, &found);
+	MUST(found.end <= bytes && found.code_at + found.code_bytes <= bytes);
+	MUST(found.kind == EXTRACT_CODE || (found.code_bytes == 0 && !found.is_closed));
+	MUST(found.kind != EXTRACT_CODE || found.code_at + found.code_bytes <= found.end);
+	MUST(extract_is_whole(text, bytes) == (found.kind == EXTRACT_CODE && found.is_closed));
+}
+
+/* A text is grounded in itself; in nothing, all its numbers are missed, in their order. */
+static void check_numbers(const char *text, size_t bytes)
+{
+	struct grounding_miss miss[64];
+	struct grounding *g = grounding_new();
+	MUST(g);
+	size_t n = grounding_check(g, text, bytes, miss, ARRAY_LEN(miss));
+	for (size_t i = 0; i < MIN(n, ARRAY_LEN(miss)); i++) {
+		MUST(miss[i].bytes > 0 && miss[i].at + miss[i].bytes <= bytes);
+		MUST(i == 0 || miss[i].at >= miss[i - 1].at + miss[i - 1].bytes);
+	}
+	MUST(grounding_add(g, text, bytes) == 0);
+	MUST(grounding_check(g, text, bytes, miss, ARRAY_LEN(miss)) == 0);
+	grounding_free(g);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	check_code((const char *)data, bytes);
+	check_numbers((const char *)data, bytes);
+	return 0;
+}

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An engine of a test's own, spoken to over HTTP: as clients do, and byte by byte.
+
+    with web.Server() as server:
+        session = server.rpc("session.create")["session"]
+        print(server.rpc("step.run", session=session, code="6 * 7")["value"]["text/plain"])
+"""
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+
+ANSWER_S = 60
+JSON = {"Content-Type": "application/json"}
+TOKEN = "a-token-that-nobody-guesses"
+
+
+class Failed(Exception):
+    """An operation's error: `code` is its word, str() its message."""
+
+    def __init__(self, error):
+        super().__init__(error["message"])
+        self.number = error["code"]
+        self.code = (error.get("data") or {}).get("code")
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+
+def question(method, number=1, **params):
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+
+
+def head(path="/rpc", method="POST", length=None, **more):
+    """The head of a request as bytes; `more` are headers, with _ for -."""
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
+    if length is not None:
+        lines.append(f"Content-Length: {length}")
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in more.items()]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+def post(body, **more):
+    """A whole request as bytes."""
+    return head(length=len(body), **more) + body
+
+
+class Raw:
+    """A connection that says what the test wants."""
+
+    def __init__(self, port, buffer_bytes=None):
+        self.sock = socket.socket()
+        if buffer_bytes:
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_bytes)
+        self.sock.settimeout(ANSWER_S)
+        self.sock.connect(("127.0.0.1", port))
+        self.file = self.sock.makefile("rb")
+
+    def say(self, data):
+        self.sock.sendall(data)
+
+    def answer(self, has_body=True):
+        """The next answer; None at the end of the connection."""
+        line = self.file.readline()
+        if not line:
+            return None
+        status = int(line.split()[1])
+        headers = http.client.parse_headers(self.file)
+        if status == 100:
+            return self.answer(has_body)
+        if headers.get("Transfer-Encoding") == "chunked":
+            return Answer(status, headers, b"".join(self.chunks()))
+        length = int(headers.get("Content-Length", 0)) if has_body else 0
+        return Answer(status, headers, self.file.read(length))
+
+    def chunks(self):
+        while True:
+            n = int(self.file.readline(), 16)
+            data = self.file.read(n)
+            self.file.readline()
+            if n == 0:
+                return
+            yield data
+
+    def is_closed(self):
+        """Wait for the other side's end, whatever it says before."""
+        try:
+            self.file.read()
+        except ConnectionError:
+            pass
+        except TimeoutError:
+            return False
+        return True
+
+    def close(self):
+        self.file.close()
+        self.sock.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def events(chunks):
+    """(name, data) of a stream of server-sent events."""
+    text = b""
+    for chunk in chunks:
+        text += chunk
+        *whole, text = text.split(b"\n\n")
+        for block in whole:
+            fields = dict(line.split(": ", 1) for line in block.decode().split("\n") if not line.startswith(":"))
+            if fields:
+                yield fields["event"], json.loads(fields["data"])
+
+
+class Server:
+    """`retort serve --listen 127.0.0.1:0`, its log in a file."""
+
+    def __init__(self, *options, tokens=None, env=None, run=None):
+        self.dir = tempfile.mkdtemp(prefix="w", dir=harness.TMP)
+        self.path = os.path.join(self.dir, "s")
+        argv = [harness.RETORT, "serve", "--socket", self.path, "--state", os.path.join(self.dir, "state"),
+                "--standby", "0"]
+        if tokens is not None:
+            self.tokens = os.path.join(self.dir, "tokens")
+            self.write_tokens(tokens)
+            argv += ["--token-file", self.tokens]
+        if "--listen" not in options and not run:
+            argv += ["--listen", "127.0.0.1:0"]
+        self.log = open(os.path.join(self.dir, "log"), "wb")
+        self.process = (run or subprocess.Popen)(
+            [*argv, *options], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
+            env=harness.environment(env), cwd=self.dir)
+        self.wait_for("http://", lambda: self.process.poll() is not None)
+        found = re.search(r"listening at http://(\S+):(\d+)", self.said())
+        if not found:
+            raise AssertionError(f"no engine: {self.said()}")
+        self.host, self.port = found[1], int(found[2])
+
+    def write_tokens(self, text):
+        with open(self.tokens, "w", encoding="utf-8", opener=lambda p, f: os.open(p, f, 0o600)) as f:
+            f.write(text)
+
+    def said(self):
+        with open(self.log.name, encoding="utf-8", errors="replace") as f:
+            return f.read()
+
+    def wait_for(self, text, is_over=lambda: False):
+        wait(lambda: text in self.said() or is_over())
+        return self.said()
+
+    def connect(self, timeout=ANSWER_S):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+
+    def raw(self, **options):
+        return Raw(self.port, **options)
+
+    def request(self, method, path, body=None, headers=None, connection=None):
+        c = connection or self.connect()
+        try:
+            c.request(method, path, body=body, headers=headers or {})
+            answer = c.getresponse()
+            return Answer(answer.status, answer.headers, answer.read())
+        finally:
+            if not connection:
+                c.close()
+
+    def post(self, body, headers=None, connection=None):
+        return self.request("POST", "/rpc", body, {**JSON, **(headers or {})}, connection)
+
+    def rpc(self, method, headers=None, connection=None, **params):
+        said = self.post(question(method, **params), headers, connection).json
+        if "error" in said:
+            raise Failed(said["error"])
+        return said["result"]
+
+    def is_running(self, session):
+        return self.rpc("session.get", session=session)["state"] == "working"
+
+    def n_fds(self):
+        """Open descriptors; None where the kernel does not say (the engine is not dumpable)."""
+        try:
+            return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+        except PermissionError:
+            return None
+
+    def memory_bytes(self):
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii", errors="replace") as f:
+            return int(re.search(r"VmRSS:\s+(\d+) kB", f.read())[1]) << 10
+
+    def stop(self, number=signal.SIGTERM):
+        """End it. Returns: its exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            return self.process.wait(ANSWER_S)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            self.log.close()
+            if "Sanitizer" in self.said():
+                raise AssertionError(self.said())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+def wait(is_so, seconds=ANSWER_S):
+    """Until @is_so; False when it never was."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if is_so():
+            return True
+        time.sleep(0.02)
+    return False
