@@ -122,7 +122,7 @@ class Dialects(StandinCase):
             for wire in WIRES:
                 with self.subTest(wire):
                     what, reply = server.ask(wire, text("user", "please divide"), fence=1)
-                    self.assertEqual((what, reply["text"], reply["stop"]), ("done", CODE, "stopped"))
+                    self.assertEqual((what, reply["text"].rstrip("\n"), reply["stop"]), ("done", CODE.rstrip("\n"), "stopped"))
                     self.assertTrue(reply["usage"]["estimated"])
 
     def test_tool_calls(self):
