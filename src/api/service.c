@@ -27,6 +27,7 @@ struct service {
 	struct runs *runs;
 	struct metrics *metrics;
 	struct operation_context context;
+	struct models models;
 	uv_signal_t signals[N_SIGNALS];
 	struct watch watches[SERVICE_WATCHES];
 	int n_watches;
@@ -116,7 +117,9 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		.runs = s->runs,
 		.metrics = s->metrics,
 		.loop = &s->loop,
-		.version = config->version};
+		.version = config->version,
+		.models = &s->models};
+	s->models = config->models;
 	return r;
 }
 
