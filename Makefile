@@ -53,8 +53,8 @@ bench: all      ## measure against peers; raw data in build/bench
 lint:           ## both compilers, clang-tidy, layers, sizes, formats
 	@dev/lint.sh
 
-docs: all       ## write what is generated: docs/errors.md and the picture
-	@dev/gen_errors.py && dev/make_picture.py $(BUILD)/retort
+docs: all       ## write what is generated: docs/errors.md, docs/api.md and the picture
+	@dev/gen_errors.py && RETORT=$(BUILD)/retort dev/gen_api.py && dev/make_picture.py $(BUILD)/retort
 
 format:         ## format all C
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

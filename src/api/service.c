@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/service.h"
 
+#include "api/metrics.h"
 #include "api/runs.h"
 #include "session/engine.h"
 #include "session/registry.h"
@@ -24,6 +25,7 @@ struct service {
 	struct engine engine;
 	struct registry *registry;
 	struct runs *runs;
+	struct metrics *metrics;
 	struct operation_context context;
 	uv_signal_t signals[N_SIGNALS];
 	struct watch watches[SERVICE_WATCHES];
@@ -108,8 +110,11 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	registry.arg = s->runs;
 	if (r == 0)
 		r = registry_open(&s->registry, &registry, err);
+	if (r == 0)
+		r = metrics_open(&s->metrics, err);
 	s->context = (struct operation_context){.registry = s->registry,
 		.runs = s->runs,
+		.metrics = s->metrics,
 		.loop = &s->loop,
 		.version = config->version};
 	return r;
@@ -157,6 +162,7 @@ void service_close(struct service *s)
 		(void)uv_run(&s->loop, UV_RUN_DEFAULT);
 		(void)uv_loop_close(&s->loop);
 	}
+	metrics_close(s->metrics);
 	free(s);
 }
 

@@ -14,8 +14,9 @@ static json_t *running_record(const struct run *run)
 	for (int i = 0; i < 2; i++)
 		(void)json_object_set_new(record, i ? "stderr" : "stdout",
 			json_stringn(buf_str(&run->out[i]), run->out[i].bytes));
-	double ms = run->has_started ? (double)((uv_hrtime() - run->started_ns) / 1000) / 1000 : 0;
-	(void)json_object_set_new(record, "usage", json_pack("{s:f}", "wall_ms", ms));
+	uint64_t us = run->has_started ? (uv_hrtime() - run->started_ns) / 1000 : 0;
+	(void)json_object_set_new(
+		record, "usage", json_pack("{s:f}", "wall_ms", (double)us / 1000));
 	return record;
 }
 

@@ -26,6 +26,7 @@ struct serve_args {
 	const char *socket, *state, *profile, *token_file;
 	struct opt_list listen, allow_host, allow_origin;
 	bool no_socket, no_journal, quiet, help;
+	uint64_t session_ttl_ms, session_idle_ms, max_sessions, max_memory_bytes;
 	uint64_t standby, checkpoints, connections, grace_ms, request_timeout_ms, idle_timeout_ms;
 	int color, log;
 };
@@ -66,6 +67,34 @@ static const struct opt serve_opts[] = {
 		.min = 1,
 		.max = 15,
 		.help = "steps of each session that undo goes back to at once"},
+	{.name = "session-ttl",
+		OPT_INTO_MS(struct serve_args, session_ttl_ms),
+		.arg = "TIME",
+		.group = "Options",
+		.min = 1,
+		.max = INT64_C(1) << 40,
+		.help = "end sessions that long after they were made"},
+	{.name = "session-idle",
+		OPT_INTO_MS(struct serve_args, session_idle_ms),
+		.arg = "TIME",
+		.group = "Options",
+		.min = 1,
+		.max = INT64_C(1) << 40,
+		.help = "end sessions that nobody has used for so long"},
+	{.name = "max-sessions",
+		OPT_INTO_COUNT(struct serve_args, max_sessions),
+		.arg = "N",
+		.group = "Options",
+		.min = 1,
+		.max = 1000000,
+		.help = "live sessions at the same time, of all callers"},
+	{.name = "max-memory",
+		OPT_INTO_BYTES(struct serve_args, max_memory_bytes),
+		.arg = "SIZE",
+		.group = "Options",
+		.min = 1 << 20,
+		.max = INT64_C(1) << 50,
+		.help = "memory limits of all live sessions together"},
 	{.name = "quiet",
 		.letter = 'q',
 		OPT_INTO_FLAG(struct serve_args, quiet),
@@ -379,6 +408,10 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 	const struct service_config config = {.state_dir = places->has_state ? places->state : NULL,
 		.n_standby = (unsigned)args->standby,
 		.n_checkpoints = (unsigned)args->checkpoints,
+		.session_ttl_ms = args->session_ttl_ms,
+		.session_idle_ms = args->session_idle_ms,
+		.max_sessions = args->max_sessions,
+		.max_memory_bytes = args->max_memory_bytes,
 		.version = version_text};
 	struct fronts f = {
 		.args = args, .log = {.kind = (enum http_log_kind)args->log, .fd = STDERR_FILENO}};

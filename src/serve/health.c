@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/health.h"
 
+#include "api/metrics.h"
+
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +23,20 @@ void health_start(void *arg, struct http_exchange *x)
 
 void metrics_start(void *arg, struct http_exchange *x)
 {
+	cleanup_buf struct buf text = BUF_INIT(METRICS_BYTES);
 	struct err err;
 	(void)arg;
-	(void)err_set(&err, ERR_NOT_FOUND, "no metrics yet");
-	http_refuse(x, 501, &err);
+	int r = metrics_write(&text, http_context(x));
+	if (r == 0) {
+		http_answer(x, 200, "text/plain; version=0.0.4; charset=utf-8", buf_str(&text),
+			text.bytes);
+		return;
+	}
+	if (r == -EPERM) {
+		(void)err_set(&err, ERR_DENIED, "metrics tell of everybody");
+		(void)err_hint(&err, "have metrics=yes added to the token");
+	} else {
+		(void)err_set(&err, ERR_NO_MEMORY, "no memory for the metrics");
+	}
+	http_refuse(x, (unsigned)err_http(err.code), &err);
 }

@@ -66,13 +66,15 @@ static int admit_to_engine(struct registry *r, uint64_t memory_bytes, struct err
 		return 0;
 	struct tally all = count(roll, NULL);
 	if (roll->max_sessions > 0 && all.n_live >= roll->max_sessions) {
-		err_set(err, ERR_QUOTA, "the engine has no room for more than %llu live sessions",
+		err_set(err, ERR_QUOTA, "live sessions: the engine has room for %llu",
 			(unsigned long long)roll->max_sessions);
 	} else if (roll->max_memory_bytes > 0 &&
 		all.memory_bytes + memory_bytes > roll->max_memory_bytes) {
-		err_set(err, ERR_QUOTA, "the engine has no room for %s more of %s memory",
+		err_set(err, ERR_QUOTA,
+			"memory: %s for one more session: the engine has %s, %s are taken",
 			num_format_bytes(memory_bytes).text,
-			num_format_bytes(roll->max_memory_bytes).text);
+			num_format_bytes(roll->max_memory_bytes).text,
+			num_format_bytes(all.memory_bytes).text);
 	} else {
 		return 0;
 	}
@@ -93,14 +95,15 @@ int admit_session(struct registry *r, uint64_t memory_bytes, bool is_new, struct
 		return (int)n;
 	if (is_new && o->limits.n_sessions > 0 &&
 		(uint64_t)n + own.n_unkept >= o->limits.n_sessions) {
-		err_set(err, ERR_QUOTA, "%s may have %llu sessions", o->name,
+		err_set(err, ERR_QUOTA, "sessions: %s may have %llu", o->name,
 			(unsigned long long)o->limits.n_sessions);
 		err_hint(err, "close one: session.list tells them");
 		return refuse(r, ADMIT_SESSIONS);
 	}
 	if (o->limits.memory_bytes > 0 &&
 		own.memory_bytes + memory_bytes > o->limits.memory_bytes) {
-		err_set(err, ERR_QUOTA, "%s for one more session: %s may have %s, %s are taken",
+		err_set(err, ERR_QUOTA,
+			"memory: %s for one more session: %s may have %s, %s are taken",
 			num_format_bytes(memory_bytes).text, o->name,
 			num_format_bytes(o->limits.memory_bytes).text,
 			num_format_bytes(own.memory_bytes).text);
@@ -120,7 +123,7 @@ int admit_steps(struct registry *r, uint64_t n, struct err *err)
 {
 	const struct owner *o = r->owner;
 	if (o && o->limits.n_steps > 0 && count(r->roll, o->name).n_steps >= o->limits.n_steps) {
-		err_set(err, ERR_QUOTA, "%s may run %llu steps at the same time", o->name,
+		err_set(err, ERR_QUOTA, "steps at the same time: %s may run %llu", o->name,
 			(unsigned long long)o->limits.n_steps);
 		err_hint(err, "wait until one has ended");
 		return refuse(r, ADMIT_STEPS);

@@ -255,6 +255,7 @@ void entry_on_done(void *arg, const struct record *told)
 	}
 	tell_rebuilt(e, record);
 	record->queued_ms += (double)(session_asked_ns(e->session) - job->asked_ns) / 1e6;
+	stats_add(&e->roll->steps, record);
 	json_t *result = record_json(record);
 	entry_answer(e, result, NULL);
 	json_decref(result);

@@ -6,7 +6,9 @@
 #include "base/utf8.h"
 #include "sandbox/syscalls.h"
 #include "session/entry.h"
+#include "session/job.h"
 #include "session/lifetime.h"
+#include "session/outcome.h"
 #include "session/put.h"
 #include "session/roll.h"
 #include "session/workspace.h"
@@ -120,15 +122,16 @@ json_t *registry_get(struct registry *r, const char *session, struct err *err)
 
 /*
  * Steps on their way out. One step of the journal can be in the past of several sessions, also of
- * different owners, when the same code came to the same result: then it says in which it was made
- * first, when, what became of it there, and as the how many-th. That is for its owner to see.
+ * different owners, when the same code came to the same result. It says in which it was made first,
+ * when, and what became of it there. An owner is told the same of the first that is his, so that
+ * nothing shows whether anybody else was there before.
  */
 struct telling {
 	const struct registry *registry;
 	const char *session; /* whose steps are told */
 	json_t *rows;
-	char first[JOURNAL_ID_BYTES]; /* the session asked about last, and may it be told of? */
-	bool is_seen;
+	char first[JOURNAL_ID_BYTES]; /* the session asked about last, and is it the owner's? */
+	bool is_own;
 };
 
 static bool is_own(struct telling *t, const struct journal_node *node)
@@ -138,30 +141,36 @@ static bool is_own(struct telling *t, const struct journal_node *node)
 	if (!t->registry->owner || strcmp(node->session, t->session) == 0)
 		return true;
 	if (strcmp(node->session, t->first) == 0)
-		return t->is_seen;
+		return t->is_own;
 	memcpy(t->first, node->session, sizeof t->first);
-	t->is_seen = journal_session_of(t->registry->roll->journal, registry_owner(t->registry),
-			     node->session, &row, &err) == 0;
-	if (t->is_seen)
+	t->is_own = journal_session_of(t->registry->roll->journal, registry_owner(t->registry),
+			    node->session, &row, &err) == 0;
+	if (t->is_own)
 		journal_session_done(&row);
-	return t->is_seen;
+	return t->is_own;
 }
 
 static int add_step(void *user, const struct journal_node *node, struct err *err)
 {
 	struct telling *t = user;
-	bool is_whole = is_own(t, node);
-	(void)err;
-	json_t *code = json_stringn(node->code, node->code_bytes);
-	json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:I}", "step", node->digest,
-		"parent", node->parent, "session", is_whole ? node->session : t->session, "runtime",
-		node->runtime, "status", node->status, "code", code ? code : json_string(""), "seq",
-		(json_int_t)node->seq);
-	if (is_whole) {
-		(void)json_object_set_new(row, "outcome", json_string(node->outcome));
-		(void)json_object_set_new(
-			row, "created_ms", json_integer((json_int_t)node->created_ms));
+	const char *session = node->session, *outcome = node->outcome;
+	int64_t created_ms = node->created_ms;
+	struct journal_again again;
+	if (!is_own(t, node)) {
+		int r = journal_again(t->registry->roll->journal, registry_owner(t->registry),
+			node->digest, &again, err);
+		if (r < 0)
+			return r;
+		session = r > 0 ? again.session : t->session;
+		outcome = record_outcome_word(
+			r > 0 && again.is_back ? RECORD_ROLLED_BACK : RECORD_COMMITTED);
+		created_ms = r > 0 ? again.at_ms : 0;
 	}
+	json_t *code = json_stringn(node->code, node->code_bytes);
+	json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:I}", "step",
+		node->digest, "parent", node->parent, "session", session, "runtime", node->runtime,
+		"status", node->status, "outcome", outcome, "code", code ? code : json_string(""),
+		"created_ms", (json_int_t)created_ms, "seq", (json_int_t)node->seq);
 	(void)json_array_append_new(t->rows, row);
 	return 0;
 }
@@ -170,7 +179,9 @@ static int add_step(void *user, const struct journal_node *node, struct err *err
 static int add_kept(void *user, const struct journal_node *node, struct err *err)
 {
 	const struct telling *t = user;
-	(void)add_step(user, node, err);
+	int r = add_step(user, node, err);
+	if (r < 0)
+		return r;
 	json_t *row = json_array_get(t->rows, json_array_size(t->rows) - 1);
 	return json_object_set_new(row, "outcome", json_string("committed")) < 0
 		? err_set(err, ERR_NO_MEMORY, "no memory for the steps")
@@ -191,24 +202,36 @@ static int add_rest(void *user, const struct journal_node *node, struct err *err
 	return add_step(&rest->telling, node, err);
 }
 
-static int by_seq(const void *a, const void *b)
+static int by_member(const void *a, const void *b, const char *name)
 {
 	const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
-	json_int_t i = json_integer_value(json_object_get(x, "seq"));
-	json_int_t j = json_integer_value(json_object_get(y, "seq"));
+	json_int_t i = json_integer_value(json_object_get(x, name));
+	json_int_t j = json_integer_value(json_object_get(y, name));
 	return (i < j) - (i > j);
 }
 
-/* Newest first. The numbers count everybody's steps: an owner is not told them. */
-static json_t *sorted(const struct registry *r, const json_t *rows)
+static int by_seq(const void *a, const void *b)
+{
+	return by_member(a, b, "seq");
+}
+
+static int by_time(const void *a, const void *b)
+{
+	int r = by_member(a, b, "created_ms");
+	return r ? r : by_seq(a, b);
+}
+
+/* Newest first: @is_way when they stand so already. The numbers count everybody's steps: an owner
+ * is not told them. */
+static json_t *sorted(const struct registry *r, const json_t *rows, bool is_way)
 {
 	size_t n = json_array_size(rows);
 	json_t *out = json_array();
 	json_t **all = calloc(n + 1, sizeof(json_t *));
 	for (size_t i = 0; all && i < n; i++)
 		all[i] = json_array_get(rows, i);
-	if (all && n > 0)
-		qsort(all, n, sizeof(json_t *), by_seq);
+	if (all && n > 0 && !is_way)
+		qsort(all, n, sizeof(json_t *), r->owner ? by_time : by_seq);
 	for (size_t i = 0; all && i < n; i++) {
 		if (r->owner)
 			(void)json_object_del(all[i], "seq");
@@ -243,7 +266,7 @@ json_t *registry_log(struct registry *r, const char *session, bool is_all, struc
 	int64_t n = journal_ancestors(r->roll->journal, row.head, LOG_MAX, add_kept, &t, err);
 	bool is_good = n >= 0 && (!is_all || add_others(&t, err) >= 0);
 	json_t *out = is_good ? json_pack("{s:s, s:s, s:o}", "session", row.id, "head", row.head,
-					"steps", sorted(r, t.rows))
+					"steps", sorted(r, t.rows, !is_all))
 			      : NULL;
 	if (out && n == LOG_MAX)
 		(void)json_object_set_new(out, "truncated", json_true());
@@ -287,7 +310,7 @@ json_t *registry_graph(struct registry *r, struct err *err)
 	const json_t *steps = g.telling.rows;
 	json_t *out = NULL;
 	if (journal_sessions(r->roll->journal, true, add_head, &g, err) >= 0)
-		out = json_pack("{s:o, s:O}", "steps", sorted(r, steps), "heads", g.heads);
+		out = json_pack("{s:o, s:O}", "steps", sorted(r, steps, false), "heads", g.heads);
 	if (out && json_array_size(steps) >= LOG_MAX)
 		(void)json_object_set_new(out, "truncated", json_true());
 	json_decref(g.seen);
@@ -300,6 +323,42 @@ json_t *registry_templates(struct registry *r, struct err *err)
 {
 	(void)err;
 	return templates_json(r->roll->templates, r->owner ? registry_owner(r) : NULL);
+}
+
+/* ---- in numbers ---- */
+
+static void add_entry(struct stats *out, const struct entry *e)
+{
+	out->n_sessions[e->state]++;
+	out->n_boxes += e->session && session_box(e->session);
+	if (e->state != ENTRY_ENDING)
+		out->memory_bytes += e->memory_bytes;
+	const struct job *job = e->first;
+	if (job && e->state == ENTRY_WORKING) {
+		out->n_working += job->kind == JOB_RUN;
+		job = job->next;
+	}
+	for (; job; job = job->next)
+		out->n_queued++;
+}
+
+void registry_stats(const struct registry *r, struct stats *out)
+{
+	const struct roll *roll = r->roll;
+	uint64_t n_kept = 0;
+	struct err err;
+	*out = (struct stats){.n_expired = roll->n_expired, .steps = roll->steps};
+	for (int i = 0; i < ADMIT_END_; i++)
+		out->n_refused[i] = roll->n_refused[i];
+	for (const struct entry *e = roll->first; e; e = e->next) {
+		add_entry(out, e);
+		n_kept += e->is_kept && e->state != ENTRY_ENDING;
+	}
+	int64_t n = journal_session_count(roll->journal, NULL, &err);
+	out->n_sessions[STATS_STORED] = n > (int64_t)n_kept ? (uint64_t)n - n_kept : 0;
+	out->journal_bytes = journal_bytes(roll->journal);
+	out->n_journal_changes = journal_changes(roll->journal);
+	out->n_templates = templates_stats(roll->templates, out->templates, TEMPLATES_MAX);
 }
 
 int registry_export(

@@ -25,7 +25,8 @@ int owner_take_steps(struct owner *o, uint64_t n, uint64_t now_ns, struct err *e
 		return 0;
 	}
 	double wait_s = (wanted - o->steps_left) * minute_ns / most / 1e9;
-	err_set(err, ERR_QUOTA, "more than %llu steps per minute",
+	err_set(err, ERR_QUOTA, "steps per minute: %s may run %llu", o->name,
 		(unsigned long long)o->limits.steps_per_minute);
-	return err_hint(err, "ask again in %llu s", (unsigned long long)wait_s + 1);
+	unsigned long long whole_s = (unsigned long long)wait_s;
+	return err_hint(err, "ask again in %llu s", whole_s + (wait_s > (double)whole_s));
 }

@@ -30,6 +30,12 @@ static bool is_odd(const char *at)
 	return c <= ' ' || c == 0x7f || c == '/' || (c == 0xc2 && next < 0xa0);
 }
 
+static int name_taken(const char *name, struct err *err)
+{
+	err_set(err, ERR_USAGE, "there is a session %s already", name);
+	return err_hint(err, "take another name, or close that session");
+}
+
 int roll_check_name(struct roll *roll, const char *owner, const char *name, struct err *err)
 {
 	struct journal_session row;
@@ -51,10 +57,10 @@ int roll_check_name(struct roll *roll, const char *owner, const char *name, stru
 	for (struct entry *e = roll->first; e; e = e->next)
 		if (strcmp(e->name, name) == 0 && strcmp(e->owner, owner) == 0 &&
 			e->state != ENTRY_ENDING)
-			return err_set(err, ERR_USAGE, "there is a session %s already", name);
+			return name_taken(name, err);
 	if (journal_session_of(roll->journal, owner, name, &row, err) == 0) {
 		journal_session_done(&row);
-		return err_set(err, ERR_USAGE, "there is a session %s already", name);
+		return name_taken(name, err);
 	}
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "session/entry.h"
 #include "session/owner.h"
+#include "session/stats.h"
 #include "session/template.h"
 
 struct roll;
@@ -26,6 +27,7 @@ struct roll {
 	unsigned n_checkpoints;
 	uint64_t max_sessions, max_memory_bytes, ttl_ms, idle_ms; /* as of registry_config */
 	uint64_t n_refused[ADMIT_END_];
+	struct stats_steps steps;
 	struct entry *first;
 	uv_timer_t idle;
 	void (*on_idle)(uv_timer_t *timer);

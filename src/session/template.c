@@ -429,6 +429,14 @@ void templates_close(struct templates *all)
 	uv_close((uv_handle_t *)&all->refill, on_closed);
 }
 
+size_t templates_stats(const struct templates *all, struct template_stats *out, size_t room)
+{
+	size_t n = 0;
+	for (const struct template *t = all->first; t && n < room; t = t->next)
+		out[n++] = (struct template_stats){t->order.id, t->owner, t->n_ready};
+	return n;
+}
+
 static json_t *about(const struct template *t)
 {
 	json_t *row = json_pack("{s:s, s:i, s:b}", "template", t->order.id, "standby",

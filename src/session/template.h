@@ -48,6 +48,13 @@ void template_let_go(struct template *t);
 struct stem *template_stem(const struct template *t);
 const struct order_checked *template_order(const struct template *t);
 
+/* Owns: nothing; `owner` is borrowed until the loop runs again. Returns: how many there are. */
+struct template_stats {
+	const char *id, *owner;
+	unsigned n_standby;
+};
+size_t templates_stats(const struct templates *all, struct template_stats *out, size_t room);
+
 /* {"templates": [{preload, standby, …}]}: those of @owner, NULL is all. Owns: the caller decrefs.
  */
 json_t *templates_json(const struct templates *all, const char *owner);

@@ -57,6 +57,7 @@ static const char schema[] =
 	"CREATE TABLE blob (id INTEGER PRIMARY KEY, digest BLOB UNIQUE, data BLOB);"
 	"CREATE TABLE change (seq INTEGER PRIMARY KEY, kind INTEGER, session INTEGER, digest BLOB,"
 	" at_ms INTEGER, seal BLOB, chain BLOB);"
+	"CREATE INDEX change_again ON change (digest) WHERE kind > 6;"
 	"COMMIT;";
 
 /* From version 1 or 2, whole or not at all. Rows need no change: those without owner and lifetime
@@ -403,11 +404,26 @@ int journal_idle(struct journal *j, struct err *err)
 	return db_checkpoint(j, SQLITE_CHECKPOINT_PASSIVE, err);
 }
 
-int journal_size(struct journal *j, struct journal_size *out, struct err *err)
+int64_t journal_bytes(const struct journal *j)
 {
 	static const char *const names[] = {"/journal.db", "/journal.db-wal"};
 	char path[PATH_MAX];
 	struct stat st;
+	int64_t bytes = 0;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		(void)snprintf(path, sizeof path, "%s%s", j->dir, names[i]);
+		bytes += stat(path, &st) == 0 ? st.st_size : 0;
+	}
+	return bytes;
+}
+
+int64_t journal_changes(const struct journal *j)
+{
+	return j->last.seq;
+}
+
+int journal_size(struct journal *j, struct journal_size *out, struct err *err)
+{
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_COUNTS, err);
 	int r = s ? db_step(j, s, "count", err) : -EIO;
 	if (r < 0)
@@ -415,10 +431,7 @@ int journal_size(struct journal *j, struct journal_size *out, struct err *err)
 	*out = (struct journal_size){.n_nodes = sqlite3_column_int64(s, 0),
 		.n_sessions = sqlite3_column_int64(s, 1),
 		.n_blobs = sqlite3_column_int64(s, 2),
+		.file_bytes = journal_bytes(j),
 		.n_lost = j->n_lost};
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		(void)snprintf(path, sizeof path, "%s%s", j->dir, names[i]);
-		out->file_bytes += stat(path, &st) == 0 ? st.st_size : 0;
-	}
 	return 0;
 }

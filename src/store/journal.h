@@ -70,6 +70,10 @@ struct journal_size {
 };
 int journal_size(struct journal *j, struct journal_size *out, struct err *err);
 
+/* Of these, what costs nothing to tell: bytes of the files, changes since the journal was made. */
+int64_t journal_bytes(const struct journal *j);
+int64_t journal_changes(const struct journal *j);
+
 /*
  * Write the steps from the first to @digest (NULL: the session's head) as store/recording.h reads
  * them.

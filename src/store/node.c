@@ -397,7 +397,8 @@ static int commit(struct journal *j, struct journal_node *node, const char *head
 		return r;
 	memcpy(row.head, head ? head : node->digest, strlen(head ? head : node->digest) + 1);
 	(void)hex_read(digest, node->digest);
-	r = session_write(j, &row, is_old ? CHANGE_AGAIN : CHANGE_STEP, digest, err);
+	enum change_kind again = head ? CHANGE_AGAIN_BACK : CHANGE_AGAIN;
+	r = session_write(j, &row, is_old ? again : CHANGE_STEP, digest, err);
 	return r < 0 ? r : is_old;
 }
 

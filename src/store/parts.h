@@ -13,6 +13,7 @@ enum change_kind {
 	CHANGE_STEP = 5,
 	CHANGE_BLOB = 6,
 	CHANGE_AGAIN = 7, /* a step that was there already, by another session or at another time */
+	CHANGE_AGAIN_BACK = 8, /* the same, and rolled back */
 };
 
 /* log.c: add to the log of changes. @digest may be NULL. */

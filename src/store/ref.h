@@ -61,7 +61,7 @@ int journal_session_begins(struct journal *j, const char *owner, const char *sta
 int journal_session_ended(struct journal *j, const char *owner, const char *name,
 	char id[JOURNAL_ID_BYTES], struct err *err);
 
-/* How many open ones @owner has, or negative errno. */
+/* How many open ones @owner has (NULL: all), or negative errno. */
 int64_t journal_session_count(struct journal *j, const char *owner, struct err *err);
 
 /* Returns: 0 to go on, 1 to stop, negative errno (@err set) to fail. May read the journal, not

@@ -305,10 +305,12 @@ int journal_session_ended(struct journal *j, const char *owner, const char *name
 
 int64_t journal_session_count(struct journal *j, const char *owner, struct err *err)
 {
-	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_SESSION_COUNT, err);
+	cleanup_stmt sqlite3_stmt *s =
+		db_stmt(j, owner ? STMT_SESSION_COUNT : STMT_SESSION_OPEN, err);
 	if (!s)
 		return -EIO;
-	(void)sqlite3_bind_text(s, 1, owner, -1, SQLITE_STATIC);
+	if (owner)
+		(void)sqlite3_bind_text(s, 1, owner, -1, SQLITE_STATIC);
 	int r = db_step(j, s, "session", err);
 	return r > 0 ? sqlite3_column_int64(s, 0) : r;
 }

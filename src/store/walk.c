@@ -110,6 +110,27 @@ int64_t journal_depth(struct journal *j, const char *digest, struct err *err)
 	return r > 0 ? sqlite3_column_int64(s, 0) : r;
 }
 
+int journal_again(struct journal *j, const char *owner, const char *digest,
+	struct journal_again *out, struct err *err)
+{
+	unsigned char name[SHA_BYTES];
+	if (hex_read(name, digest) < 0)
+		return digest_check(digest, "step", err);
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_STEP_AGAIN, err);
+	if (!s)
+		return -EIO;
+	db_bind(s, 1, name, sizeof name);
+	(void)sqlite3_bind_text(s, 2, owner, -1, SQLITE_STATIC);
+	int r = db_step(j, s, "step", err);
+	if (r <= 0)
+		return r;
+	*out = (struct journal_again){
+		.at_ms = sqlite3_column_int64(s, 1), .is_back = sqlite3_column_int(s, 2) != 0};
+	if (!db_text(s, 0, out->session, sizeof out->session))
+		return err_set(err, ERR_DAMAGED, "step %s: its session's id is too long", digest);
+	return 1;
+}
+
 /* Returns: 1 with the next change that made a step, 0 behind the last. */
 static int next_made(struct journal *j, int64_t session, int64_t *at,
 	char digest[JOURNAL_DIGEST_BYTES], struct err *err)

@@ -4,6 +4,8 @@
 
 #include "store/node.h"
 
+#include <stdbool.h>
+
 /* Returns: 0 to go on, 1 to stop, negative errno (@err set) to fail. May read the journal, not
  * write. */
 typedef int journal_node_fn(void *user, const struct journal_node *node, struct err *err);
@@ -25,6 +27,18 @@ int64_t journal_depth(struct journal *j, const char *digest, struct err *err);
  */
 int64_t journal_session_steps(struct journal *j, const char *session, uint64_t max,
 	journal_node_fn *fn, void *user, struct err *err);
+
+/*
+ * Steps are kept once. When did @owner come first to one that was there already, and where?
+ * Returns: 1, 0 when he did not, negative errno.
+ */
+struct journal_again {
+	char session[JOURNAL_ID_BYTES];
+	int64_t at_ms;
+	bool is_back; /* it was rolled back */
+};
+int journal_again(struct journal *j, const char *owner, const char *digest,
+	struct journal_again *out, struct err *err);
 
 /* The same over the steps whose parent is @digest ("" for first steps), oldest first. */
 int64_t journal_children(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,

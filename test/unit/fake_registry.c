@@ -2,6 +2,7 @@
 #include "fake_registry.h"
 
 #include "base/buf.h"
+#include "session/stats.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -577,10 +578,12 @@ json_t *registry_graph(struct registry *r, struct err *err)
 {
 	json_t *steps = json_array(), *heads = json_array();
 	(void)err;
+	struct err none;
 	for (int i = r->all->n_nodes - 1; i >= 0; i--)
-		(void)json_array_append_new(steps, node_json(r, i));
+		if (find(r, r->all->nodes[i].session, &none))
+			(void)json_array_append_new(steps, node_json(r, i));
 	for (int i = 0; i < r->all->n_sessions; i++)
-		if (r->all->sessions[i].is_open && r->all->sessions[i].head >= 0)
+		if (find(r, r->all->sessions[i].id, &none) && r->all->sessions[i].head >= 0)
 			(void)json_object_set_new(heads, r->all->sessions[i].id,
 				json_string(head_of(r, &r->all->sessions[i])));
 	return json_pack("{s:o, s:o}", "steps", steps, "heads", heads);
@@ -651,6 +654,28 @@ void registry_file_remove(struct registry *r, const char *session, const char *p
 	free(f->data);
 	*f = s->files[--s->n_files];
 	give(done, arg, json_object());
+}
+
+/* A number for everything, so that it can be found again. */
+void registry_stats(const struct registry *r, struct stats *out)
+{
+	*out = (struct stats){.n_sessions = {1, (uint64_t)r->all->n_sessions, 3, 4, 5},
+		.n_boxes = 6,
+		.n_working = 7,
+		.n_queued = 8,
+		.memory_bytes = 9,
+		.n_refused = {10, 11, 12, 13, 14, 15},
+		.n_expired = 16,
+		.journal_bytes = 17,
+		.n_journal_changes = 18,
+		.n_templates = 1};
+	out->templates[0] = (struct template_stats){"s-1", "a\"b\\c\nd", 19};
+	for (unsigned i = 0; i < RUNTIMES_MAX; i++)
+		for (unsigned k = 0; k < RECORD_STATUS_END_; k++)
+			out->steps.n[i][k] = 100 + 10 * i + k;
+	out->steps.n_outcomes[RECORD_ROLLED_BACK] = 20;
+	out->steps.wall = (struct stats_times){
+		.n = {[0] = 1, [3] = 2, [STATS_BUCKETS - 1] = 4}, .n_all = 15, .sum_s = 2.5};
 }
 
 json_t *registry_templates(struct registry *r, struct err *err)

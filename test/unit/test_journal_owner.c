@@ -113,7 +113,7 @@ static void make_old(const char *dir, int version)
 	char text[512];
 	struct journal *j = shelf_open(dir);
 	(void)snprintf(text, sizeof text,
-		"BEGIN; DROP INDEX session_name; DROP INDEX session_owner; DROP INDEX session_ended;"
+		"BEGIN; DROP INDEX session_name; DROP INDEX session_owner; DROP INDEX session_ended; DROP INDEX change_again;"
 		"ALTER TABLE session DROP COLUMN owner; ALTER TABLE session DROP COLUMN ttl_ms;"
 		"ALTER TABLE session DROP COLUMN idle_ms; ALTER TABLE session DROP COLUMN ended;"
 		"CREATE UNIQUE INDEX session_name ON session (name)"

@@ -205,9 +205,7 @@ TEST(what_the_registry_says_comes_through)
 	HEARD record = call(r, "session.export", "{\"session\": \"s-1\"}");
 	CHECK_STR(json_string_value(json_object_get(record.result, "record")), "same record\n");
 	CHECK_STR(json_string_value(json_object_get(info.result, "version")), "1.2.3");
-	size_t n = 0;
-	while (operation_at(n))
-		n++;
+	size_t n = operation_count();
 	CHECK_INT(json_array_size(json_object_get(info.result, "operations")), n);
 	CHECK(made.result != NULL);
 }
