@@ -15,7 +15,8 @@
 
 struct metrics {
 	int64_t fronts[METRICS_END_];
-	uint64_t answers[]; /* by operation and error code */
+	size_t n_operations;
+	uint64_t answers[][ERR_END_]; /* by operation, and code of the error */
 };
 
 /* ORDER enum metrics_of. */
@@ -31,8 +32,14 @@ static const struct {
 
 int metrics_open(struct metrics **out, struct err *err)
 {
-	*out = calloc(1, sizeof **out + operation_count() * ERR_END_ * sizeof(uint64_t));
-	return *out ? 0 : err_set(err, ERR_NO_MEMORY, "no memory for metrics");
+	size_t n = 0;
+	while (operation_at(n))
+		n++;
+	*out = calloc(1, sizeof **out + n * sizeof(uint64_t[ERR_END_]));
+	if (!*out)
+		return err_set(err, ERR_NO_MEMORY, "no memory for metrics");
+	(*out)->n_operations = n;
+	return 0;
 }
 
 void metrics_close(struct metrics *m)
@@ -48,9 +55,11 @@ void metrics_count(struct metrics *m, enum metrics_of what, int64_t by)
 
 void metrics_answer(struct metrics *m, const struct operation *op, enum err_code code)
 {
-	size_t i = operation_index(op);
-	if (m && i < operation_count() && code < ERR_END_)
-		m->answers[i * ERR_END_ + code]++;
+	size_t i = 0;
+	while (m && i < m->n_operations && operation_at(i) != op)
+		i++;
+	if (m && i < m->n_operations && code < ERR_END_)
+		m->answers[i][code]++;
 }
 
 /* ---- writing; the first failure stays ---- */
@@ -178,22 +187,27 @@ static void put_steps(struct page *p, const struct stats *s)
 		row(p, "retort_refused_total", "reason", stats_reasons[i], (double)s->n_refused[i]);
 }
 
+static void put_answer(struct page *p, const char *operation, enum err_code code, double n)
+{
+	if (p->bad == 0)
+		p->bad = buf_add(p->out, "retort_operations_total");
+	label(p, "{", "operation", operation);
+	label(p, ",", "code", code ? err_word(code) : "ok");
+	if (p->bad == 0)
+		p->bad = buf_add(p->out, "}");
+	value(p, n);
+}
+
 static void put_answers(struct page *p, const struct metrics *m)
 {
 	for (size_t i = 0; i < METRICS_END_; i++)
 		plain(p, fronts[i].name, fronts[i].type, fronts[i].help, (double)m->fronts[i]);
 	head(p, "retort_operations_total", "counter", "Operations, by the code of the answer.");
-	for (size_t i = 0; i < operation_count() * ERR_END_ && p->bad == 0; i++) {
-		if (m->answers[i] == 0)
-			continue;
-		p->bad = buf_add(p->out, "retort_operations_total");
-		label(p, "{", "operation", operation_at(i / ERR_END_)->name);
-		label(p, ",", "code",
-			i % ERR_END_ ? err_word((enum err_code)(i % ERR_END_)) : "ok");
-		if (p->bad == 0)
-			p->bad = buf_add(p->out, "}");
-		value(p, (double)m->answers[i]);
-	}
+	for (size_t i = 0; i < m->n_operations; i++)
+		for (size_t k = 0; k < ERR_END_; k++)
+			if (m->answers[i][k] > 0)
+				put_answer(p, operation_at(i)->name, (enum err_code)k,
+					(double)m->answers[i][k]);
 }
 
 static double resident_bytes(void)

@@ -25,6 +25,7 @@ enum metrics_of {
 int metrics_open(struct metrics **out, struct err *err);
 void metrics_close(struct metrics *m);
 
+/* What a front has more of, or less. */
 void metrics_count(struct metrics *m, enum metrics_of what, int64_t by);
 /* An operation was answered; @code: ERR_NONE or of its error. */
 void metrics_answer(struct metrics *m, const struct operation *op, enum err_code code);

@@ -34,8 +34,8 @@ int operation_unknown(const char *name, struct err *err);
 struct operation_context {
 	struct registry *registry;
 	struct runs *runs;	     /* of its steps */
-	uv_loop_t *loop;	     /* that threads report to; NULL: there are none */
 	struct metrics *metrics;     /* where answers are counted; NULL: nowhere */
+	uv_loop_t *loop;	     /* that threads report to; NULL: there are none */
 	const char *version;	     /* "0.1.0" */
 	struct principal *principal; /* who calls; NULL: the one who runs the engine */
 };

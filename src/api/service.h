@@ -13,12 +13,9 @@ struct service;
 struct service_config {
 	const char *state_dir; /* of the journal, or NULL: none is kept */
 	unsigned n_standby;
-	unsigned n_checkpoints; /* 0: the default */
-	/* How long sessions live, and may be unused, that ask for nothing else; it is also the most
-	 * that a principal may ask for. 0: any time. */
-	uint64_t session_ttl_ms, session_idle_ms;
-	/* Live ones, and their memory limits, of everybody together. 0: no limit. */
-	uint64_t max_sessions, max_memory_bytes;
+	unsigned n_checkpoints;			  /* 0: the default */
+	uint64_t session_ttl_ms, session_idle_ms; /* as of registry_config: 0 is none */
+	uint64_t max_sessions, max_memory_bytes;  /* likewise */
 	const char *version;
 };
 

@@ -93,6 +93,7 @@ static int check_room(struct http_exchange *x, struct err *err)
 	}
 	if (!x->connection->is_surplus)
 		return 0;
+	http_count(x->server, METRICS_FULL, 1);
 	(void)http_set_header(x, "Retry-After", "1");
 	(void)err_set(err, ERR_LIMIT, "too many connections");
 	(void)err_hint(err, "close what is not needed; retort serve --connections N takes more");
@@ -190,6 +191,7 @@ static int check_token(struct http_exchange *x, struct err *err)
 		x->context = found;
 		return 0;
 	}
+	http_count(x->server, METRICS_UNAUTHORIZED, 1);
 	(void)http_set_header(x, "WWW-Authenticate",
 		n ? "Bearer realm=\"retort\", error=\"invalid_token\"" : "Bearer realm=\"retort\"");
 	(void)err_set(err, ERR_DENIED, n ? "the token is not one of this engine's" : "no token");

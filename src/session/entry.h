@@ -8,20 +8,21 @@
  *   replay.c    steps run again, to rebuild a session or to check a record
  *   put.c       files that a client writes and removes
  *   history.c   what can be told without doing anything
+ *   admit.c     whether there is room for one more
+ *   lifetime.c  sessions that end by themselves
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
 #include "session/history.h"
-#include "session/order_text.h"
+#include "session/made.h"
 #include "session/owner.h"
 #include "session/session.h"
 #include "session/template.h"
 #include "store/journal.h"
 
 struct job;
-struct registry;
 struct roll;
 struct replay;
 
@@ -35,8 +36,7 @@ struct entry {
 	char name[JOURNAL_NAME_BYTES];
 	char owner[OWNER_NAME_BYTES]; /* "" is the one who runs the engine */
 	char parent[JOURNAL_ID_BYTES];
-	char head[JOURNAL_DIGEST_BYTES];
-	char fork[JOURNAL_DIGEST_BYTES];
+	char head[JOURNAL_DIGEST_BYTES], fork[JOURNAL_DIGEST_BYTES];
 	int64_t created_ms;
 	uint64_t n_steps;
 	uint64_t memory_bytes;	 /* of its limits */
@@ -59,13 +59,6 @@ struct entry {
 	bool is_unkept;	     /* goes when what it is for is done: never in the journal */
 	unsigned n_holds;    /* while somebody further up the stack uses it */
 	bool is_live_branch; /* its state came with the memory it was branched from */
-};
-
-/* An order of no template. */
-struct made {
-	unsigned n_refs;
-	struct order_kept kept;
-	struct order_checked order;
 };
 
 /* On the roll, with one hold: the session's own. NULL without memory. */

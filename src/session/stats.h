@@ -6,6 +6,8 @@
 #include "session/registry.h"
 #include "session/template.h"
 
+struct record;
+
 enum { STATS_BUCKETS = 16, STATS_STATES = 5, STATS_STORED = STATS_STATES - 1 };
 
 /* Upper ends of the buckets, in seconds; what is longer is in none of them. */
@@ -43,5 +45,5 @@ extern const char *const stats_reasons[ADMIT_END_];
 /* Of everybody's sessions, whoever asks. */
 void registry_stats(const struct registry *r, struct stats *out);
 
-struct record;
+/* One more step that was answered. */
 void stats_add(struct stats_steps *steps, const struct record *record);

@@ -2,11 +2,10 @@
 #pragma once
 
 #include "base/err.h"
+#include "store/census.h"
 #include "store/node.h"
-#include "store/ref.h"
 #include "store/walk.h"
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -70,9 +69,8 @@ struct journal_size {
 };
 int journal_size(struct journal *j, struct journal_size *out, struct err *err);
 
-/* Of these, what costs nothing to tell: bytes of the files, changes since the journal was made. */
-int64_t journal_bytes(const struct journal *j);
-int64_t journal_changes(const struct journal *j);
+/* What costs nothing to tell: bytes of the files; changes since the journal was made. */
+int64_t journal_bytes(const struct journal *j), journal_changes(const struct journal *j);
 
 /*
  * Write the steps from the first to @digest (NULL: the session's head) as store/recording.h reads

@@ -54,27 +54,9 @@ void journal_session_done(struct journal_session *s);
 int journal_session_begins(struct journal *j, const char *owner, const char *start,
 	char id[JOURNAL_ID_BYTES], struct err *err);
 
-/*
- * Which one that was called @name did a lifetime close: the last of those of @owner (NULL:
- * anybody's). Returns: 1 and @id, 0 when there is none, or negative errno.
- */
-int journal_session_ended(struct journal *j, const char *owner, const char *name,
-	char id[JOURNAL_ID_BYTES], struct err *err);
-
-/* How many open ones @owner has (NULL: all), or negative errno. */
-int64_t journal_session_count(struct journal *j, const char *owner, struct err *err);
-
 /* Returns: 0 to go on, 1 to stop, negative errno (@err set) to fail. May read the journal, not
  * write. */
 typedef int journal_session_fn(void *user, const struct journal_session *s, struct err *err);
-
-/*
- * The next open one behind row *@after, 0 for the first, that has ttl_ms or idle_ms; without its
- * order, so that there is nothing to be freed. Between two, sessions may be closed.
- * Returns: 1, 0 when there is no more, or negative errno.
- */
-int journal_session_mortal(
-	struct journal *j, int64_t *after, struct journal_session *out, struct err *err);
 
 /* All, or the open ones, oldest first. Returns: how many were told, or negative errno. */
 int64_t journal_sessions(

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import secrets
+import time
 
 import harness
 import rpc
@@ -69,9 +70,22 @@ class Engine(rpc.Engine):
                          *options, state=state)
 
     def start(self):
+        ports = self.ports()
         super().start()
         self.operator = self.client()
-        self.port = int(re.findall(r"http://127\.0\.0\.1:(\d+)", self.said())[-1])
+        deadline = time.monotonic() + rpc.ANSWER_S
+        while len(self.ports()) == len(ports):  # the socket is there first
+            if time.monotonic() > deadline:
+                raise AssertionError(f"the engine does not listen: {self.said()}")
+            time.sleep(0.005)
+        self.port = int(self.ports()[-1])
+
+    def ports(self):
+        """Of each start, as the log has them."""
+        try:
+            return re.findall(r"http://127\.0\.0\.1:(\d+)\n", self.said())
+        except FileNotFoundError:
+            return []
 
     def caller(self, name):
         return Caller(name, self.tokens[name], self.port)

@@ -2,6 +2,7 @@
 #include "api/metrics.h"
 
 #include "api/principal.h"
+#include "api/runs.h"
 #include "fake_registry.h"
 #include "session/stats.h"
 #include "t.h"
@@ -14,6 +15,7 @@
 struct scene {
 	struct registry *registry;
 	struct metrics *metrics;
+	struct runs *runs;
 	struct operation_context context;
 	struct buf text;
 };
@@ -23,8 +25,11 @@ static void scene_open(struct scene *s)
 	struct err err;
 	s->registry = fake_registry_new(NULL);
 	CHECK_INT(metrics_open(&s->metrics, &err), 0);
-	s->context = (struct operation_context){
-		.registry = s->registry, .metrics = s->metrics, .version = "1.2.3"};
+	CHECK_INT(runs_open(&s->runs, NULL, &err), 0);
+	s->context = (struct operation_context){.registry = s->registry,
+		.metrics = s->metrics,
+		.runs = s->runs,
+		.version = "1.2.3"};
 	s->text = BUF_INIT(METRICS_BYTES);
 }
 
@@ -32,6 +37,7 @@ static void scene_close(struct scene *s)
 {
 	metrics_close(s->metrics);
 	fake_registry_free(s->registry);
+	runs_close(s->runs);
 	buf_done(&s->text);
 }
 #define SCENE                                                                                      \
