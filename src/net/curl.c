@@ -40,7 +40,7 @@ int curl_load(struct curl *c, struct err *err)
 		return err_hint(err, "install libcurl: on Debian and Ubuntu, apt install libcurl4");
 	}
 	int r = find_all(&out, err);
-	if (r == 0 && out.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+	if (r == 0 && (!out.global_init || out.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK))
 		r = err_set(err, ERR_NO_MEMORY, "libcurl does not start");
 	if (r < 0) {
 		(void)dlclose(out.library);

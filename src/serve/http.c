@@ -25,6 +25,11 @@ static uint64_t now_ms(const struct http_server *s)
 	return uv_now(s->config.loop);
 }
 
+void http_count(const struct http_server *s, enum metrics_of what, int64_t by)
+{
+	metrics_count(s->config.context->metrics, what, by);
+}
+
 /* ---- the library's turn ---- */
 
 static void on_wake(uv_timer_t *timer);
@@ -115,6 +120,7 @@ static struct http_exchange *begin(struct http_connection *c, const char *method
 	if (x->next)
 		x->next->link = &x->next;
 	s->exchanges = x;
+	http_count(s, METRICS_REQUESTS, 1);
 	c->x = x;
 	c->phase = HTTP_READING;
 	c->since_ms = now_ms(s);
@@ -126,6 +132,21 @@ static bool has_body(const struct http_exchange *x)
 {
 	const char *length = http_header(x, "Content-Length");
 	return http_header(x, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
+}
+
+static void on_linger(uv_timer_t *timer)
+{
+	struct http_server *s = timer->data;
+	linger_check(&s->lingerers, now_ms(s));
+	if (s->lingerers.n == 0)
+		(void)uv_timer_stop(timer);
+}
+
+static void linger(struct http_exchange *x)
+{
+	struct http_server *s = x->server;
+	linger_add(&s->lingerers, x->connection->fd, now_ms(s));
+	(void)uv_timer_start(&s->linger, on_linger, LINGER_EACH_MS, LINGER_EACH_MS);
 }
 
 /* A body became too large on its way: the library takes no answer then, so it is written past it.
@@ -141,7 +162,7 @@ static void cut(struct http_exchange *x, unsigned status, const char *text)
 	x->status = status;
 	if (send(fd, head, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT | MSG_MORE) == n)
 		(void)send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
-	linger_add(&x->server->lingerers, fd, now_ms(x->server));
+	linger(x);
 }
 
 static enum MHD_Result take_body(struct http_exchange *x, const char *data, size_t bytes)
@@ -166,6 +187,7 @@ static enum MHD_Result take_body(struct http_exchange *x, const char *data, size
 	return MHD_YES;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): the library's signature */
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const char *url,
 	const char *method, const char *version, const char *data, size_t *bytes, void **slot)
 {
@@ -178,10 +200,11 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const c
 		*slot = x = begin(info->socket_context, method, url);
 		if (!x)
 			return MHD_NO;
-		/* An answer at this point ends the connection: only when there is a body. */
-		if (http_check(x) == 0 || !has_body(x))
+		/* An answer at this point ends the connection: when there is a body, and when it
+		 * is not sure where the next request begins. */
+		if (http_check(x) == 0 || (!has_body(x) && x->status != 400))
 			return MHD_YES;
-		linger_add(&x->server->lingerers, x->connection->fd, now_ms(x->server));
+		linger(x);
 		return http_queue(x);
 	}
 	if (*bytes > 0) {
@@ -233,6 +256,9 @@ static void on_completed(
 	if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK)
 		http_lose(x);
 	log_it(x);
+	http_count(x->server, METRICS_REQUESTS, -1);
+	if (x->status)
+		http_count(x->server, METRICS_ANSWERS, 1);
 	wait_for_next(x->connection);
 	x->connection = NULL;
 	x->is_suspended = false;
@@ -257,6 +283,7 @@ static void on_connection(void *arg, struct MHD_Connection *mhd, void **slot,
 	if (c->next)
 		c->next->link = c->link;
 	s->n_connections--;
+	http_count(s, METRICS_CONNECTIONS, -1);
 	free(c);
 }
 
@@ -287,6 +314,7 @@ static void take_client(struct http_server *s, int taken, const struct address *
 		c->next->link = &c->next;
 	s->connections = c;
 	s->n_connections++;
+	http_count(s, METRICS_CONNECTIONS, 1);
 	if (MHD_add_connection(s->mhd, take_fd(fd), &peer->any, peer->bytes) == MHD_YES)
 		return;
 	if (s->connections == c && !c->mhd) {
@@ -294,6 +322,7 @@ static void take_client(struct http_server *s, int taken, const struct address *
 		if (c->next)
 			c->next->link = &s->connections;
 		s->n_connections--;
+		http_count(s, METRICS_CONNECTIONS, -1);
 		free(c);
 	}
 }
@@ -366,7 +395,6 @@ static void on_check(uv_timer_t *timer)
 {
 	struct http_server *s = timer->data;
 	uint64_t now = now_ms(s);
-	linger_check(&s->lingerers, now);
 	for (struct http_connection *c = s->connections; c; c = c->next) {
 		if (c->phase == HTTP_BUSY && c->x && c->x->is_suspended && tcp_has_left(c->fd)) {
 			struct http_exchange *x = c->x;
@@ -436,8 +464,9 @@ int http_server_open(struct http_server **out, const struct http_config *config,
 	}
 	(void)uv_timer_init(config->loop, &s->wake);
 	(void)uv_timer_init(config->loop, &s->check);
-	s->n_handles = 3;
-	s->poll.data = s->wake.data = s->check.data = s;
+	(void)uv_timer_init(config->loop, &s->linger);
+	s->n_handles = 4;
+	s->poll.data = s->wake.data = s->check.data = s->linger.data = s;
 	(void)uv_poll_start(&s->poll, UV_READABLE, on_poll);
 	(void)uv_timer_start(&s->check, on_check, HTTP_CHECK_MS, HTTP_CHECK_MS);
 	*out = s;
@@ -527,4 +556,5 @@ void http_server_close(struct http_server *s, void (*closed)(void *arg), void *a
 	uv_close((uv_handle_t *)&s->poll, on_handle_closed);
 	uv_close((uv_handle_t *)&s->wake, on_handle_closed);
 	uv_close((uv_handle_t *)&s->check, on_handle_closed);
+	uv_close((uv_handle_t *)&s->linger, on_handle_closed);
 }

@@ -23,7 +23,8 @@ from model_server import Answer, Server, error, lines, sse  # noqa: E402
 TOOL = boxes.find("tool-wire", *boxes.TOOLS)
 KEY = "sk-test-5e11f00dcafe"
 USER = [{"role": "user", "content": [{"type": "text", "text": "Question?"}]}]
-CODE = "Thought.\n```python\nprint(1)\n```\n"
+BLOCK = "Thought.\n```python\nprint(1)\n```"
+CODE = BLOCK + "\n"
 
 
 def environment(**more):
@@ -388,7 +389,7 @@ class Stopping(harness.Case):
                               headers=full.headers)
             with self.subTest(name), Server(hang) as server:
                 said = ask(f"{name}:m@{server.url}", fence=1)
-                self.assertEqual((said.done["done"]["text"], said.done["done"]["stop"]), (CODE, "stopped"))
+                self.assertEqual((said.done["done"]["text"].rstrip("\n"), said.done["done"]["stop"]), (BLOCK, "stopped"))
                 self.assertTrue(said.done["done"]["usage"]["estimated"])
                 self.assertGreater(said.done["done"]["usage"]["output"], 0)
                 self.assertTrue(server.gone.wait(30), "the server was not hung up on")
@@ -547,7 +548,7 @@ class Programs(harness.Case):
 
     def test_its_first_block_is_enough(self):
         said = ask(f"exec:printf '{CODE}'; sleep 300", fence=1)
-        self.assertEqual((said.done["done"]["text"], said.done["done"]["stop"]), (CODE, "stopped"))
+        self.assertEqual((said.done["done"]["text"].rstrip("\n"), said.done["done"]["stop"]), (BLOCK, "stopped"))
 
     def test_a_flood_ends_at_a_limit(self):
         said = ask("exec:yes")
@@ -566,9 +567,23 @@ class Recordings(harness.Case):
                               {"failure": {"class": "rate", "wait_ms": 1}},
                               {"chunk": 1, "reply": {"text": CODE + "more"}})
         said = ask(spec, USER, USER, fence=1)
-        self.assertEqual([e["done"]["text"] for e in said.all("done")], ["one", CODE])
+        self.assertEqual([e["done"]["text"].rstrip("\n") for e in said.all("done")], ["one", BLOCK])
         self.assertEqual(len(said.all("wait")), 1)
-        self.assertEqual(len(said.all("delta")), 1 + len(CODE))
+        self.assertEqual(len(said.all("delta")), 1 + len(said.done["done"]["text"]))
+
+    def test_the_one_in_the_manual(self):
+        path = os.path.join(os.environ.get("RETORT_SOURCE", harness.ROOT), "docs", "models.md")
+        if not os.access(path, os.R_OK):
+            self.skipTest("the source tree cannot be read")
+        with open(path, encoding="utf-8") as f:
+            example = f.read().rpartition("```json\n")[2].partition("\n```")[0]
+        entries = [json.loads(line) for line in example.splitlines()]
+        self.assertEqual(len(entries), 3)
+        questions = [[{"role": "user", "content": [{"type": "text", "text": t}]}]
+                     for t in ("interest", "ZeroDivisionError", "ZeroDivisionError")]
+        said = ask(self.recording(*entries), *questions)
+        self.assertEqual([e["done"]["text"] for e in said.all("done")],
+                         ["```python\nfinal_answer(42)\n```", "I give up.", "I give up."])
 
     def test_another_question_is_a_failure(self):
         said = ask(self.recording({"expect": ["sesame"], "reply": {"text": "open"}}))
