@@ -41,14 +41,14 @@ static void plan(struct http_server *s)
 		return;
 	if (s->is_due) /* resumed within its turn, which the library does not count as due */
 		(void)uv_timer_start(&s->wake, on_wake, 0, 0);
-	else if (MHD_get_timeout(s->mhd, &ms) == MHD_YES)
+	else if (s->lib.get_timeout(s->mhd, &ms) == MHD_YES)
 		(void)uv_timer_start(&s->wake, on_wake, ms, 0);
 }
 
 static void run(struct http_server *s)
 {
 	s->is_due = false;
-	(void)MHD_run(s->mhd);
+	(void)s->lib.run(s->mhd);
 	plan(s);
 }
 
@@ -69,7 +69,7 @@ void http_resume(struct http_exchange *x)
 	if (!x->is_suspended)
 		return;
 	x->is_suspended = false;
-	MHD_resume_connection(x->connection->mhd);
+	x->server->lib.resume_connection(x->connection->mhd);
 	x->server->is_due = true;
 	plan(x->server);
 }
@@ -77,7 +77,7 @@ void http_resume(struct http_exchange *x)
 void http_suspend(struct http_exchange *x)
 {
 	x->is_suspended = true;
-	MHD_suspend_connection(x->connection->mhd);
+	x->server->lib.suspend_connection(x->connection->mhd);
 }
 
 /* ---- a request ---- */
@@ -91,8 +91,9 @@ enum MHD_Result http_queue(struct http_exchange *x)
 		return MHD_YES;
 	}
 	x->connection->phase = HTTP_BUSY;
-	enum MHD_Result r = MHD_queue_response(x->connection->mhd, x->status, x->response);
-	MHD_destroy_response(take_ptr(x->response));
+	enum MHD_Result r =
+		x->server->lib.queue_response(x->connection->mhd, x->status, x->response);
+	x->server->lib.destroy_response(take_ptr(x->response));
 	return r;
 }
 
@@ -192,11 +193,11 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const c
 	const char *method, const char *version, const char *data, size_t *bytes, void **slot)
 {
 	struct http_exchange *x = *slot;
-	(void)arg;
+	const struct http_server *s = arg;
 	(void)version;
 	if (!x) {
 		const union MHD_ConnectionInfo *info =
-			MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+			s->lib.get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 		*slot = x = begin(info->socket_context, method, url);
 		if (!x)
 			return MHD_NO;
@@ -315,7 +316,7 @@ static void take_client(struct http_server *s, int taken, const struct address *
 	s->connections = c;
 	s->n_connections++;
 	http_count(s, METRICS_CONNECTIONS, 1);
-	if (MHD_add_connection(s->mhd, take_fd(fd), &peer->any, peer->bytes) == MHD_YES)
+	if (s->lib.add_connection(s->mhd, take_fd(fd), &peer->any, peer->bytes) == MHD_YES)
 		return;
 	if (s->connections == c && !c->mhd) {
 		s->connections = c->next;
@@ -422,8 +423,9 @@ static size_t keep_escapes(void *arg, struct MHD_Connection *mhd, char *text)
 
 static struct MHD_Daemon *start(struct http_server *s)
 {
-	return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET,
-		0, NULL, NULL, on_request, s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+	return s->lib.start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
+		on_request, s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_UNESCAPE_CALLBACK,
 		keep_escapes, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_HEAD_BYTES,
@@ -452,13 +454,18 @@ int http_server_open(struct http_server **out, const struct http_config *config,
 	if (!s)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a server");
 	s->config = *config;
+	int r = microhttpd_load(&s->lib, err);
+	if (r < 0) {
+		free(s);
+		return r;
+	}
 	s->mhd = start(s);
 	const union MHD_DaemonInfo *info =
-		s->mhd ? MHD_get_daemon_info(s->mhd, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
-	int r = info ? uv_poll_init(config->loop, &s->poll, info->epoll_fd) : -ENOMEM;
+		s->mhd ? s->lib.get_daemon_info(s->mhd, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
+	r = info ? uv_poll_init(config->loop, &s->poll, info->epoll_fd) : -ENOMEM;
 	if (r < 0) {
 		if (s->mhd)
-			MHD_stop_daemon(s->mhd);
+			s->lib.stop_daemon(s->mhd);
 		free(s);
 		return err_sys(err, ERR_INTERNAL, -r, "start the HTTP server");
 	}
@@ -547,9 +554,12 @@ void http_server_close(struct http_server *s, void (*closed)(void *arg), void *a
 			http_resume(c->x);
 	s->is_closing = true;
 	(void)uv_poll_stop(&s->poll);
-	MHD_stop_daemon(s->mhd);
-	for (struct http_exchange *x = s->exchanges; x; x = x->next)
+	s->lib.stop_daemon(s->mhd);
+	for (struct http_exchange *x = s->exchanges; x; x = x->next) {
+		if (x->response)
+			s->lib.destroy_response(take_ptr(x->response));
 		x->server = NULL;
+	}
 	s->exchanges = NULL;
 	linger_done(&s->lingerers);
 	stop_listening(s);

@@ -31,7 +31,8 @@ static enum MHD_Result on_header(
 static unsigned headers(const struct http_exchange *x, const char *name, const char **value)
 {
 	struct seeking s = {.name = name};
-	(void)MHD_get_connection_values(x->connection->mhd, MHD_HEADER_KIND, on_header, &s);
+	(void)x->server->lib.get_connection_values(
+		x->connection->mhd, MHD_HEADER_KIND, on_header, &s);
 	*value = s.value;
 	return s.n;
 }
@@ -71,7 +72,8 @@ static int check_shape(struct http_exchange *x, struct err *err)
 {
 	const char *length, *coding;
 	bool is_well = true;
-	(void)MHD_get_connection_values(x->connection->mhd, MHD_HEADER_KIND, on_name, &is_well);
+	(void)x->server->lib.get_connection_values(
+		x->connection->mhd, MHD_HEADER_KIND, on_name, &is_well);
 	unsigned n_lengths = headers(x, "Content-Length", &length);
 	unsigned n_codings = headers(x, "Transfer-Encoding", &coding);
 	if (!is_well)

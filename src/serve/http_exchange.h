@@ -6,8 +6,7 @@
 #include "serve/address.h"
 #include "serve/http_server.h"
 #include "serve/linger.h"
-
-#include <microhttpd.h>
+#include "serve/microhttpd.h"
 
 enum { HTTP_CHECK_MS = 500, HTTP_PART_BYTES = 64 << 10, HTTP_BEAT_MS = 15000 };
 
@@ -64,6 +63,7 @@ struct http_listener {
 
 struct http_server {
 	struct http_config config;
+	struct microhttpd lib;
 	struct MHD_Daemon *mhd;
 	uv_poll_t poll;
 	uv_timer_t wake, check, linger;

@@ -108,6 +108,7 @@ class Client:
         self.session = None
         self.x = 0
         self.acknowledged = []
+        self.past = collections.deque(maxlen=6)  # what was said last, for a problem
 
     # ---- asking ----
 
@@ -158,8 +159,10 @@ class Client:
         if record is None:
             return None
         self.load.counts[f"step: {record['status']}"] += 1
+        self.past.append((code[:30], record["status"], record["state"], session or ""))
         if record["status"] != want:
-            self.load.problem(f"{code!r}: {record['status']} {record.get('error')} instead of {want}")
+            self.load.problem(f"{code!r}: {record['status']} {record.get('error', {}).get('message')} instead of {want}",
+                              self.past)
         if session is None and record["state"]["outcome"] not in ("rolled_back", "lost"):
             self.acknowledged.append(record["step"])
         record["took_ms"] = (time.perf_counter() - begin) * 1000
@@ -295,9 +298,11 @@ class Load:
             s.bind(("127.0.0.1", 0))
             return s.getsockname()[1]
 
-    def problem(self, text):
+    def problem(self, text, past=()):
         if not self.problems[text]:
             print(f"problem: {text}", flush=True)
+            for one in past:
+                print(f"  before: {one}", flush=True)
         self.problems[text] += 1
 
     # ---- the engine ----
