@@ -11,12 +11,19 @@
 #include "api/models.h"
 #include "api/observation.h"
 #include "api/rows.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TASK_BYTES = 1 << 20, MODEL_BYTES = 8192, STEPS_MAX = 1000, LIMITS_BYTES = 200 };
+enum {
+	TASK_BYTES = 1 << 20,
+	MODEL_BYTES = 8192,
+	STEPS_MAX = 1000,
+	LIMITS_BYTES = 200,
+	SEEN_BYTES = 1 << 20
+};
 
 struct agent_call {
 	struct operation_call *call;
@@ -118,8 +125,17 @@ static void interrupt(void *arg)
 
 static json_t *observe(void *arg, const json_t *record)
 {
+	const struct observation_options options = {.has_tools = false};
+	struct observation seen;
+	struct buf text = BUF_INIT(SEEN_BYTES);
 	(void)arg;
-	return observation_make(record);
+	observation_make(record, &options, &seen);
+	(void)utf8_repair(&text, buf_str(&seen.text), seen.text.bytes, NULL);
+	json_t *out = json_pack("{s:o, s:O}", "text", json_stringn(buf_str(&text), text.bytes),
+		"images", seen.images);
+	buf_done(&text);
+	observation_done(&seen);
+	return out;
 }
 
 static void on_done(void *arg, const json_t *result)
