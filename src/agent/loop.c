@@ -120,6 +120,11 @@ static enum loop_end end_of(const struct loop *l)
 				       : of[l->spent];
 }
 
+void loop_give_up(struct loop *l)
+{
+	loop_finish(l, end_of(l));
+}
+
 static void tell_budget(struct loop *l, const char *what, enum budget_kind kind)
 {
 	loop_tell(l,
@@ -183,7 +188,7 @@ void loop_ask(struct loop *l)
 	enum budget_kind kind = budget_spent(&l->budget);
 	l->state = LOOP_ASKING;
 	if (l->is_last) {
-		loop_finish(l, end_of(l));
+		loop_give_up(l);
 		return;
 	}
 	if (kind != BUDGET_NONE)
@@ -215,7 +220,7 @@ static void on_timer(uv_timer_t *timer)
 	}
 	note_time(l);
 	if (l->is_last) {
-		loop_finish(l, end_of(l));
+		loop_give_up(l);
 	} else if (l->state == LOOP_ASKING) {
 		if (l->call)
 			wire_cancel(take_ptr(l->call));

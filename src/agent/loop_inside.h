@@ -66,6 +66,8 @@ void loop_tell(struct loop *l, json_t *event);
 void loop_ask(struct loop *l);
 /* End it. Nothing may be done with @l afterwards. */
 void loop_finish(struct loop *l, enum loop_end end);
+/* All is used up, and there is no last answer. */
+void loop_give_up(struct loop *l);
 /* It ended because of @err. */
 void loop_fail(struct loop *l, const struct err *err);
 /* The same for a want of memory. */

@@ -158,8 +158,10 @@ static void send_back(struct loop *l, const char *what)
 
 static void nudge(struct loop *l)
 {
-	if (++l->n_empty > LOOP_NUDGES || l->is_last)
-		loop_finish(l, l->is_last ? LOOP_STUCK : LOOP_FAILED);
+	if (l->is_last)
+		loop_give_up(l);
+	else if (++l->n_empty > LOOP_NUDGES)
+		loop_finish(l, LOOP_FAILED);
 	else
 		send_back(l,
 			"Your reply was empty. Write one fenced block of code, or your answer in "
@@ -191,9 +193,8 @@ static void act(struct loop *l, const char *text, const struct reply *reply)
 		loop_finish(l, LOOP_FAILED);
 	else if (e.kind == EXTRACT_TEXT)
 		loop_judge(l, behind_thoughts(text), NULL, NULL);
-	else if (l->is_last && e.code_at > 0)
-		/* What it said before it wrote code that nobody runs is all there is. */
-		loop_finish(l, LOOP_STUCK);
+	else if (l->is_last)
+		loop_give_up(l);
 	else if (!e.is_closed && (reply->stop == REPLY_LENGTH || l->said.bytes > LOOP_REPLY_BYTES))
 		send_back(l,
 			"Your reply was cut, for it was too long, and the code was not run. Write a "
