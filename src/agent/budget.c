@@ -8,7 +8,7 @@ static const struct {
 	uint64_t fallback;
 } rows[BUDGET_KINDS] = {
 #define X(symbol, word, what, fallback) {#word, what, fallback},
-	BUDGETS(X)
+#include "agent/budget.def"
 #undef X
 };
 

@@ -7,18 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* symbol, word, what the model is told of it, default. */
-#define BUDGETS(X)                                                                                 \
-	X(STEPS, steps, "steps", 20)                                                               \
-	X(WALL, wall_ms, "time", 600000)                                                           \
-	X(TOKENS, tokens, "tokens", 0)                                                             \
-	X(FAILURES, failures, "failures in a row", 5)
-
 enum budget_kind {
 #define X(symbol, word, what, fallback) BUDGET_##symbol,
-	BUDGETS(X)
+#include "agent/budget.def"
 #undef X
-		BUDGET_KINDS,
+	BUDGET_KINDS,
 	BUDGET_NONE = BUDGET_KINDS
 };
 

@@ -12,22 +12,11 @@ enum { NEXT_BYTES = 1 << 20 };
 
 static void on_timer(uv_timer_t *timer);
 
-static const struct {
-	const char *word;
-	int status;
-} ends[] = {
-#define X(symbol, word, status, what) [LOOP_##symbol] = {word, status},
-	LOOP_ENDS(X)
+static const char *const ends[] = {
+#define X(symbol, word) word,
+#include "agent/loop.def"
 #undef X
 };
-
-int loop_exit(const char *word)
-{
-	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-		if (strcmp(ends[i].word, word) == 0)
-			return ends[i].status;
-	return -1;
-}
 
 void loop_tell(struct loop *l, json_t *event)
 {
@@ -47,7 +36,7 @@ static json_t *usage_json(const struct wire_usage *u)
 
 static json_t *result_of(const struct loop *l, enum loop_end end)
 {
-	json_t *out = json_pack("{s:s, s:s, s:I, s:I, s:o, s:I}", "status", ends[end].word, "model",
+	json_t *out = json_pack("{s:s, s:s, s:I, s:I, s:o, s:I}", "status", ends[end], "model",
 		wire_name(l->config.wire), "steps", (json_int_t)l->n_steps, "replies",
 		(json_int_t)l->n_replies, "usage", usage_json(&l->usage), "wall_ms",
 		(json_int_t)(uv_now(l->uv) - l->started_ms));

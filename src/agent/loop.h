@@ -1,36 +1,19 @@
-/*
- * The loop: a model writes code, the code is run, the model sees what came of it, and so on until
- * it has an answer, or something is used up. It knows a wire and, by callbacks, whoever runs code.
- *
- * SPDX-License-Identifier: Apache-2.0
- */
+/* The loop: a model writes code, the code is run, the model sees what came of it, until it has an
+ * answer, or something is used up. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "agent/budget.h"
 #include "agent/wire.h"
 
-/* How it ended: symbol, word, exit status, what that means. */
-#define LOOP_ENDS(X)                                                                               \
-	X(OK, "ok", 0, "it has an answer")                                                         \
-	X(FAILED, "failed", 1, "the model gave up, or says nothing")                               \
-	X(CHECK, "check_failed", 1, "the check of the answer failed")                              \
-	X(ERROR, "error", 125, "the model or the session failed: `error` says why")                \
-	X(STEPS, "steps", 7, "the steps are used up")                                              \
-	X(BUDGET, "budget", 8, "time or tokens are used up")                                       \
-	X(STUCK, "stuck", 9, "it did the same again and again, or failed too often in a row")      \
-	X(INTERRUPTED, "interrupted", 130, "it was interrupted")
-
+/* How it ended. */
 enum loop_end {
-#define X(symbol, word, status, what) LOOP_##symbol,
-	LOOP_ENDS(X)
+#define X(symbol, word) LOOP_##symbol,
+#include "agent/loop.def"
 #undef X
-		LOOP_ENDS_
+	LOOP_ENDS_
 };
 
 #define LOOP_END_CHOICES "ok|failed|check_failed|error|steps|budget|stuck|interrupted"
-
-/* The exit status that goes with the word; ERROR's own is that of its error. -1: no such word. */
-int loop_exit(const char *word);
 
 enum {
 	LOOP_REPLY_BYTES = 256 << 10, /* more of a reply is not waited for */

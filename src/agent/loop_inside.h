@@ -6,8 +6,6 @@
 #include "agent/loop.h"
 #include "agent/stuck.h"
 
-#include "base/buf.h"
-
 /*
  *             code                        record
  *   ASKING ─────────→ RUNNING ───────────────────→ ASKING
@@ -32,24 +30,20 @@ struct loop {
 	uint64_t started_ms, context_tokens;
 	uv_timer_t timer; /* of the wall limit; then of the last answer */
 
-	/* what the model is told next */
-	struct buf next;
+	struct buf next; /* what the model is told next, with images */
 	json_t *images;
 
-	/* what it says now */
 	struct wire_call *call;
 	struct buf said;
 	size_t n_told, line_at, n_looks; /* bytes; where the last line begins; marks */
 	unsigned n_empty, n_overflows;
 
-	/* the step that runs */
-	char *code;
+	char *code; /* of the step that runs */
 	unsigned n_interrupts;
 	bool was_lost;
 
-	/* the answer */
 	char *answer;
-	json_t *bundle, *misses; /* of final_answer(), or NULL; numbers, or NULL */
+	json_t *bundle, *misses; /* of final_answer(), and its numbers; or NULL */
 	bool was_sent_back, is_check_failed;
 
 	bool is_last; /* all is used up: what comes is the last answer */
@@ -70,15 +64,12 @@ void loop_finish(struct loop *l, enum loop_end end);
 void loop_give_up(struct loop *l);
 /* It ended because of @err. */
 void loop_fail(struct loop *l, const struct err *err);
-/* The same for a want of memory. */
-void loop_starve(struct loop *l);
-/* A step is gone, which was no good: counts both. */
-void loop_count_failure(struct loop *l);
+void loop_starve(struct loop *l);	 /* for a want of memory */
+void loop_count_failure(struct loop *l); /* a step is gone, and was no good */
 
 /* loop_reply.c: what is heard of the model. */
 extern const struct wire_watch loop_watch;
-/* Forget what was heard. */
-void loop_hear_anew(struct loop *l);
+void loop_hear_anew(struct loop *l); /* forget it */
 
 /* loop_step.c */
 void loop_run(struct loop *l, const char *runtime, const char *code, size_t bytes);

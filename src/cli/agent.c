@@ -1,5 +1,4 @@
 /* `retort agent`. SPDX-License-Identifier: Apache-2.0 */
-#include "agent/loop.h"
 #include "api/service.h"
 #include "cli/agent_view.h"
 #include "cli/box.h"
@@ -232,39 +231,48 @@ static int exit_of_error(const json_t *result)
 	return 1;
 }
 
-static void tell_end(const json_t *result)
+/* What a status of the result means. */
+static const struct {
+	const char *status;
+	int exit_status;
+	const char *text; /* NULL: nothing to say */
+} ends[] = {
+	{"ok", 0, NULL},
+	{"failed", 1, "the model gave no answer: ask it in another way"},
+	{"check_failed", 1, "the check fails still: see what it says with --jsonl"},
+	{"steps", 7, "the steps are used up: give it more with --max-steps"},
+	{"budget", 8, "the budget is used up: give it more with --max-time or --max-tokens"},
+	{"stuck", 9, "the model does not get on: say more in the task, or take another model"},
+	{"interrupted", 130, "it was interrupted: nothing of it goes on"},
+};
+
+/* Returns: the exit status. */
+static int tell_end(const json_t *result)
 {
-	static const struct {
-		const char *status, *text;
-	} rows[] = {
-		{"failed", "the model gave no answer: ask it in another way"},
-		{"check_failed", "the check fails still: see what it says with --jsonl"},
-		{"steps", "the steps are used up: give it more with --max-steps"},
-		{"budget", "the budget is used up: give it more with --max-time or --max-tokens"},
-		{"stuck", "the model does not get on: say more in the task, or take another model"},
-		{"interrupted", "it was interrupted"},
-	};
 	const char *status = session_text(result, "status");
 	const json_t *error = json_object_get(result, "error");
 	const char *hint = session_text(error, "hint");
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (strcmp(rows[i].status, status) == 0)
-			(void)fprintf(stderr, "retort: %s: %s\n", status, rows[i].text);
 	if (error)
 		(void)fprintf(stderr, "retort: %s%s%s\n", session_text(error, "message"),
 			hint[0] ? ": " : "", hint);
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		if (strcmp(ends[i].status, status) != 0)
+			continue;
+		if (ends[i].text)
+			(void)fprintf(stderr, "retort: %s: %s\n", status, ends[i].text);
+		return ends[i].exit_status;
+	}
+	return exit_of_error(result);
 }
 
 static int finish(struct agent *agent, const json_t *result)
 {
-	const char *status = session_text(result, "status");
-	int exit_status = strcmp(status, "error") == 0 ? exit_of_error(result) : loop_exit(status);
 	int r = 0;
 	if (agent->args.json)
 		r = view_json(result) ? -EIO : 0;
 	else
 		r = agent_view_result(&agent->view, result, agent->args.quiet);
-	tell_end(result);
+	int exit_status = tell_end(result);
 	if (r < 0 && exit_status == 0)
 		exit_status = r == -EPIPE ? 141 : 1;
 	return exit_status;
