@@ -220,7 +220,7 @@ static int exit_of_error(const json_t *result)
 	static const struct {
 		enum err_code code;
 		int status;
-	} rows[] = {{ERR_DENIED, 6}, {ERR_LIMIT, 8}};
+	} rows[] = {{ERR_DENIED, 6}};
 	const char *word = session_text(json_object_get(result, "error"), "code");
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (strcmp(err_word(rows[i].code), word) == 0)

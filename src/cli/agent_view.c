@@ -225,6 +225,20 @@ static void show_cost(struct agent_view *view, const json_t *result)
 		count(usage, "input"), count(usage, "output"));
 }
 
+/* As it is for a program; a terminal is shown it, and obeys none of it. */
+static void put_answer(struct agent_view *view, const char *answer)
+{
+	struct buf safe = BUF_INIT(SHOWN_BYTES);
+	bool is_safe = isatty(STDOUT_FILENO) &&
+		utf8_escape_terminal(&safe, answer, strlen(answer), UTF8_KEEP_LINES) == 0;
+	const char *text = is_safe ? buf_str(&safe) : answer;
+	if (is_safe || !isatty(STDOUT_FILENO))
+		sink_add(&view->out, text, strlen(text));
+	if (answer[strlen(answer) - 1] != '\n')
+		sink_add(&view->out, "\n", 1);
+	buf_done(&safe);
+}
+
 int agent_view_result(struct agent_view *view, const json_t *result, bool is_quiet)
 {
 	json_t *event = json_pack("{s:s, s:O}", "event", "agent.finished", "result", result);
@@ -235,11 +249,8 @@ int agent_view_result(struct agent_view *view, const json_t *result, bool is_qui
 	if (view->is_live)
 		show_cost(view, result);
 	(void)sink_flush(&view->err);
-	if (!view->is_events && answer[0]) {
-		sink_add(&view->out, answer, strlen(answer));
-		if (answer[strlen(answer) - 1] != '\n')
-			sink_add(&view->out, "\n", 1);
-	}
+	if (!view->is_events && answer[0])
+		put_answer(view, answer);
 	int r = sink_flush(&view->out);
 	if (!is_quiet)
 		warn_of_numbers(result);
