@@ -70,7 +70,7 @@ static bool is_enough(struct loop *l)
 	while (l->line_at < l->said.bytes) {
 		const char *line = text + l->line_at;
 		const char *newline = memchr(line, '\n', l->said.bytes - l->line_at);
-		size_t bytes = newline ? (size_t)(newline - line) : l->said.bytes - l->line_at;
+		size_t bytes = newline ? (size_t)(newline + 1 - line) : l->said.bytes - l->line_at;
 		if (is_mark(line, bytes) && l->n_looks++ < LOOKS_MAX &&
 			extract_is_whole(text, l->line_at + bytes)) {
 			l->said.bytes = l->line_at + bytes;
@@ -79,7 +79,7 @@ static bool is_enough(struct loop *l)
 		}
 		if (!newline)
 			return false;
-		l->line_at += bytes + 1;
+		l->line_at += bytes;
 	}
 	return false;
 }
@@ -177,6 +177,16 @@ static const char *behind_thoughts(const char *text)
 	return text + strspn(text, " \t\r\n");
 }
 
+static void run(struct loop *l, const char *text, const struct extract *e)
+{
+	struct buf code = BUF_INIT(REPLY_TEXT_BYTES);
+	if (extract_write(&code, text, e) < 0)
+		loop_starve(l);
+	else
+		loop_run(l, e->runtime, buf_str(&code), code.bytes);
+	buf_done(&code);
+}
+
 static void act(struct loop *l, const char *text, const struct reply *reply)
 {
 	struct extract e;
@@ -200,7 +210,7 @@ static void act(struct loop *l, const char *text, const struct reply *reply)
 			"Your reply was cut, for it was too long, and the code was not run. Write a "
 			"shorter block: one small step.\n");
 	else
-		loop_run(l, e.runtime, text + e.code_at, e.code_bytes);
+		run(l, text, &e);
 }
 
 /* It can read less than we thought. Returns: whether it was asked again. */
