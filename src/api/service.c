@@ -46,7 +46,8 @@ static void on_signal(uv_signal_t *handle, int number)
 		s->n_interrupts++;
 	else
 		s->n_terms++;
-	if (s->call)
+	/* Who is told to end does not wait for what is stopped gently. */
+	for (int i = 0; s->call && i < (number == SIGTERM ? 2 : 1); i++)
 		operation_cancel(s->call);
 }
 

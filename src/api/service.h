@@ -36,7 +36,7 @@ const struct operation_context *service_context(struct service *s);
 
 /*
  * Call an operation and run the loop until it is done. A SIGINT meanwhile cancels the call, SIGTERM
- * as well.
+ * does so twice.
  *
  * @event:  told of each event, or NULL.
  * Owns:    takes the reference of @params (may be NULL); the caller decrefs *@result.

@@ -13,6 +13,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
+import model_server  # noqa: E402
 import service  # noqa: E402
 
 ORDERS = os.path.join(harness.ROOT, "demo", "orders.csv")
@@ -272,6 +273,65 @@ class Wrong(harness.Case):
         self.assertTrue(done.all("compacted"))
 
 
+class Wires(harness.Case):
+    """The same with a server, and with a stream that breaks in each phase."""
+
+    CODE = python("x = 6 * 7\nx")
+
+    def chat(self, text, cut_at=None):
+        events = [{"choices": [{"index": 0, "delta": {"content": text[i:i + 7]}}]} for i in range(0, len(text), 7)]
+        events += [{"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}]
+        whole = model_server.sse(*events, {"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 5}}, "[DONE]")
+        return whole if cut_at is None else model_server.Answer(whole.body[:cut_at], end="cut")
+
+    def ask(self, *answers, options=()):
+        with model_server.Server(*answers) as server:
+            done = harness.retort("agent", "--jsonl", "-M", f"{server.url}/v1#some", *options, "What is 6 times 7?",
+                                  env={"RETORT_MODEL_KEY": "sk-test-5e11f00dcafe"})
+            done.__class__ = Done
+            done.asked = [a.json() for a in server.asked]
+        self.assertNotIn("5e11f00dcafe", done.out + done.err)
+        return done
+
+    def test_a_server_s_model(self):
+        done = self.ask(self.chat(self.CODE), self.chat("It is 42."))
+        self.assertEqual((done.status, done.result["answer"], done.result["steps"]), (0, "It is 42.", 1), done)
+        roles = [m["role"] for m in done.asked[1]["messages"]]
+        self.assertEqual(roles, ["system", "user", "assistant", "user"])
+        self.assertIn("42", json.dumps(done.asked[1]["messages"][3]))
+        self.assertNotIn("temperature", done.asked[0])
+
+    def test_a_stream_that_breaks(self):
+        n = len(self.chat(self.CODE).body)
+        for cut in (0, 20, n // 4, n // 2):
+            with self.subTest(cut=cut):
+                done = self.ask(self.chat(self.CODE, cut), self.chat(self.CODE), self.chat("It is 42."))
+                self.assertEqual((done.status, done.result["answer"], done.result["steps"]), (0, "It is 42.", 1), done)
+                self.assertEqual(len(done.asked), 3)
+                self.assertEqual(done.asked[0], done.asked[1], "it was asked the same again")
+
+
+class Coding(harness.Case):
+    def test_a_test_suite_fails_and_then_passes(self):
+        where = harness.make_dir()
+        with open(os.path.join(where, "stack.py"), "w", encoding="utf-8") as f:
+            f.write("class Stack:\n    def __init__(self):\n        self.items = []\n\n    def pop(self):\n        return self.items.pop(0)\n")
+        with open(os.path.join(where, "test_stack.py"), "w", encoding="utf-8") as f:
+            f.write("import unittest\nfrom stack import Stack\n\nclass T(unittest.TestCase):\n    def test_pop(self):\n"
+                    "        s = Stack()\n        s.items = [1, 2]\n        self.assertEqual(s.pop(), 2)\n")
+        suite = "python3 -B -m unittest -q"
+        done = agent("Make the tests pass.",
+                     f"I run them.\n```bash\n{suite}\n```",
+                     line(python("text = open('stack.py').read()\nprint(text)"), expect_last=["AssertionError: 1 != 2"]),
+                     line(python("open('stack.py', 'w').write(text.replace('pop(0)', 'pop()'))"), expect_last=["pop(0)"]),
+                     line(f"```bash\n{suite}\n```", expect_last=["stack.py (modified"]),
+                     line("The tests pass.", expect_last=["ok: shell"]),
+                     options=["-w", where, "--check", suite])
+        self.assertEqual((done.status, done.result["answer"]), (0, "The tests pass."), done)
+        with open(os.path.join(where, "stack.py"), encoding="utf-8") as f:
+            self.assertIn("pop()", f.read())
+
+
 class Failures(harness.Case):
     """Models that cannot be asked."""
 
@@ -348,6 +408,38 @@ class Interrupts(harness.Case):
         process.send_signal(signal.SIGINT)
         result = self.wait_for(process, "agent.finished")["result"]
         self.assertEqual((process.wait(), result["status"]), (130, "interrupted"))
+
+
+    def test_sigterm_ends_all(self):
+        process = self.start(self.SLEEP, "never asked")
+        self.wait_for(process, "stdout", text="on\n")
+        process.send_signal(signal.SIGTERM)
+        result = self.wait_for(process, "agent.finished")["result"]
+        self.assertEqual((process.wait(), result["status"], result["replies"]), (130, "interrupted", 1))
+
+    def test_a_model_that_is_waited_for(self):
+        process = subprocess.Popen(
+            [harness.RETORT, "agent", "-M", "exec:sleep 600", "--record", "/dev/stderr", "Go."],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=harness.environment(), cwd=harness.TMP)
+        self.addCleanup(process.kill)
+        children = f"/proc/{process.pid}/task/{process.pid}/children"
+        while not self.sleeping(children):
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=harness.TIMEOUT_S)
+        self.assertEqual(process.returncode, 130, err)
+
+    def sleeping(self, children):
+        with open(children, encoding="utf-8") as f:
+            for pid in f.read().split():
+                try:
+                    with open(f"/proc/{pid}/cmdline", encoding="utf-8") as c:
+                        if "sleep" in c.read():
+                            return True
+                except OSError:
+                    pass
+        return False
 
 
 class Records(harness.Case):
