@@ -247,7 +247,7 @@ int call_new(
 	if (r == 0 && !set_all(c, request))
 		r = err_set(err, ERR_NO_MEMORY, "no memory for a request");
 	if (r < 0) {
-		call_done(c);
+		call_free(c);
 		free(c);
 		return r;
 	}
@@ -255,7 +255,7 @@ int call_new(
 	return 0;
 }
 
-void call_done(struct net_call *c)
+void call_free(struct net_call *c)
 {
 	struct curl *curl = &c->net->curl;
 	if (c->easy)

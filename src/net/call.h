@@ -40,4 +40,4 @@ int call_new(
 void call_judge(const struct net_call *c, CURLcode code, struct net_result *out);
 
 /* Let go of what is libcurl's. */
-void call_done(struct net_call *c);
+void call_free(struct net_call *c);

@@ -60,7 +60,7 @@ static void drop(struct net_call *c)
 		}
 	if (c->is_added)
 		(void)n->curl.multi_remove_handle(n->multi, c->easy);
-	call_done(c);
+	call_free(c);
 	uv_close((uv_handle_t *)&c->idle, call_closed);
 }
 
