@@ -329,6 +329,7 @@ static void perform(struct performance *p)
 void tools_perform(const struct tools_request *request, struct tools_outcome *out)
 {
 	struct performance p = {.request = request, .out = out};
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
 	struct err err = {0};
 	*out = (struct tools_outcome){.text = BUF_INIT(TOOLS_TEXT_BYTES)};
 	out->json = json_pack("{s:i}", "schema", 1);
@@ -336,13 +337,17 @@ void tools_perform(const struct tools_request *request, struct tools_outcome *ou
 		(void)json_object_set_new(out->json, "tools", json_array());
 	else if (request->verb == TOOLS_CALL)
 		(void)json_object_set_new(out->json, "tool", json_string(request->what));
-	if (read_config(&p, &err) < 0)
+	/* A server that does not read is no reason to end. */
+	(void)sigaction(SIGPIPE, &ignore, &before);
+	if (read_config(&p, &err) < 0) {
 		wrong(out, TOOLS_WRONG, &err);
-	else if (uv_loop_init(&p.loop) < 0)
-		(void)err_set(&out->err, ERR_NO_MEMORY, "tools: no memory for a loop"),
-			out->end = TOOLS_WRONG;
-	else
+	} else if (uv_loop_init(&p.loop) < 0) {
+		(void)err_set(&err, ERR_NO_MEMORY, "tools: no memory for a loop");
+		wrong(out, TOOLS_WRONG, &err);
+	} else {
 		perform(&p);
+	}
+	(void)sigaction(SIGPIPE, &before, NULL);
 	servers_done(&p.servers);
 }
 

@@ -225,7 +225,7 @@ static bool set_all(struct net_call *c, const struct net_request *q)
 		curl->easy_setopt(c->easy, CURLOPT_XFERINFOFUNCTION, on_progress) == CURLE_OK;
 }
 
-int net_call_new(
+int call_new(
 	struct net_call **out, struct net *n, const struct net_request *request, struct err *err)
 {
 	struct net_call *c = calloc(1, sizeof *c);
@@ -247,7 +247,7 @@ int net_call_new(
 	if (r == 0 && !set_all(c, request))
 		r = err_set(err, ERR_NO_MEMORY, "no memory for a request");
 	if (r < 0) {
-		net_call_done(c);
+		call_free(c);
 		free(c);
 		return r;
 	}
@@ -255,7 +255,7 @@ int net_call_new(
 	return 0;
 }
 
-void net_call_done(struct net_call *c)
+void call_free(struct net_call *c)
 {
 	struct curl *curl = &c->net->curl;
 	if (c->easy)
@@ -283,7 +283,7 @@ static void explain(const struct net_call *c, CURLcode code, struct net_result *
 			"authority in SSL_CERT_FILE");
 }
 
-void net_call_judge(const struct net_call *c, CURLcode code, struct net_result *out)
+void call_judge(const struct net_call *c, CURLcode code, struct net_result *out)
 {
 	long status = 0;
 	*out = (struct net_result){.end = NET_ANSWER};

@@ -33,11 +33,11 @@ struct net_call {
 };
 
 /* Check @request and prepare it. Errors: as net_start(). */
-int net_call_new(
+int call_new(
 	struct net_call **out, struct net *n, const struct net_request *request, struct err *err);
 
 /* What became of it, @code being what libcurl says. */
-void net_call_judge(const struct net_call *c, CURLcode code, struct net_result *out);
+void call_judge(const struct net_call *c, CURLcode code, struct net_result *out);
 
 /* Let go of what is libcurl's. */
-void net_call_done(struct net_call *c);
+void call_free(struct net_call *c);

@@ -60,7 +60,7 @@ static void drop(struct net_call *c)
 		}
 	if (c->is_added)
 		(void)n->curl.multi_remove_handle(n->multi, c->easy);
-	net_call_done(c);
+	call_free(c);
 	uv_close((uv_handle_t *)&c->idle, call_closed);
 }
 
@@ -85,7 +85,7 @@ static void reap(struct net *n)
 		CURLcode code = message->data.result;
 		(void)n->curl.easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&c);
 		struct net_result result;
-		net_call_judge(c, code, &result);
+		call_judge(c, code, &result);
 		finish(c, &result);
 	}
 }
@@ -173,7 +173,7 @@ static void on_idle(uv_timer_t *t)
 	struct net_result result;
 	(void)err_set(&c->err, ERR_UNREACHABLE, "%s: not a byte for %s", c->host,
 		num_format_ms(c->request.idle_ms).text);
-	net_call_judge(c, CURLE_OPERATION_TIMEDOUT, &result);
+	call_judge(c, CURLE_OPERATION_TIMEDOUT, &result);
 	finish(c, &result);
 }
 
@@ -187,7 +187,7 @@ static void add(struct net_call *c)
 		(void)uv_timer_start(&c->idle, on_idle, c->request.idle_ms, 0);
 	if (c->is_added)
 		return;
-	net_call_judge(c, CURLE_OUT_OF_MEMORY, &result);
+	call_judge(c, CURLE_OUT_OF_MEMORY, &result);
 	finish(c, &result);
 }
 
@@ -273,7 +273,7 @@ int net_start(
 	struct net *n, const struct net_request *request, struct net_call **out, struct err *err)
 {
 	struct net_call *c = NULL;
-	int r = net_call_new(&c, n, request, err);
+	int r = call_new(&c, n, request, err);
 	if (r < 0)
 		return r;
 	(void)uv_timer_init(n->loop, &c->idle);
