@@ -53,8 +53,8 @@ const struct catalog_server *catalog_servers(const struct catalog *r, size_t *n)
  * that says that its tools changed is not known any more. @done is called once, later; what failed
  * is in the servers.
  */
-int catalog_load(struct catalog *r, const char *server, void (*done)(void *arg), void *arg,
-	struct err *err);
+int catalog_load(
+	struct catalog *r, const char *server, void (*done)(void *arg), void *arg, struct err *err);
 
 /*
  * A tool by its name, or by those of Python: server.tool, server.toolName as server.tool_name.
@@ -68,7 +68,7 @@ const struct catalog_server *catalog_server_of(const struct catalog *r, const ch
 enum catalog_end {
 	CATALOG_VALUE,
 	CATALOG_TOOL_ERROR, /* the tool, or its server, says that it failed */
-	CATALOG_LOST,	     /* no answer comes */
+	CATALOG_LOST,	    /* no answer comes */
 };
 
 /* Borrowed. */

@@ -204,9 +204,12 @@ int client_send(struct mcp_client *c, struct mcp_call *call, json_t *message, st
 		message = NULL;
 	char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
 	const json_t *name = call ? json_object_get(call->params, "name") : NULL;
+	bool is_greeting = c->state == CLIENT_GREETING && c->version[0];
 	struct mcp_message m = {.text = text,
 		.bytes = text ? strlen(text) : 0,
-		.id = call ? call->id : MCP_NOTICE,
+		.id = call	      ? call->id
+			: is_greeting ? MCP_GREETING
+				      : MCP_NOTICE,
 		.method = json_string_value(json_object_get(message, "method")),
 		.name = json_string_value(name),
 		.version = c->version[0] ? c->version : NULL,
@@ -256,7 +259,7 @@ int client_post(struct mcp_client *c, struct mcp_call *call, struct err *err)
 static struct mcp_call *find_call(const struct mcp_client *c, int64_t id)
 {
 	for (struct mcp_call *call = c->calls; call; call = call->next)
-		if (id != MCP_NOTICE && call->id == id)
+		if (id >= 0 && call->id == id)
 			return call;
 	return NULL;
 }
@@ -342,7 +345,11 @@ static void on_loss(void *arg, const struct mcp_loss *loss)
 	struct mcp_client *c = arg;
 	struct mcp_call *call = find_call(c, loss->id);
 	struct err err = loss->err;
-	if (loss->id == MCP_NOTICE) {
+	if (loss->id == MCP_GREETING && loss->status >= 200 && loss->status < 300) {
+		client_ready(c);
+		return;
+	}
+	if (loss->id < 0) {
 		client_fail(c, &err);
 		return;
 	}

@@ -74,7 +74,7 @@ static void on_initialized(void *arg, const struct mcp_answer *answer)
 	if (client_send(c, NULL, json_pack("{s:s}", "method", "notifications/initialized"), &err) <
 		0)
 		client_fail(c, &err);
-	else
+	else if (c->link->kind == &mcp_stdio)
 		client_ready(c);
 }
 

@@ -208,8 +208,8 @@ static void set_timer(struct http *h)
 static bool resume(struct post *p)
 {
 	struct http *h = p->http;
-	if (p->is_modern || !p->is_stream || p->is_answered || p->id == MCP_NOTICE ||
-		!p->last_event[0] || !is_token(p->last_event) || p->n_resumed++ == RESUMED_MAX)
+	if (p->is_modern || !p->is_stream || p->is_answered || p->id < 0 || !p->last_event[0] ||
+		!is_token(p->last_event) || p->n_resumed++ == RESUMED_MAX)
 		return false;
 	int64_t wait = p->sse.retry_ms >= 0 ? p->sse.retry_ms : RETRY_MS;
 	int64_t retry_ms = p->sse.retry_ms;
@@ -259,7 +259,7 @@ static void on_done(void *arg, const struct net_result *result)
 	p->call = NULL;
 	if (!p->is_done && (is_good || result->end == NET_CUT) && resume(p))
 		goto out;
-	if (is_good && !p->is_stream && p->body.bytes > 0 && p->id != MCP_NOTICE)
+	if (is_good && !p->is_stream && p->body.bytes > 0 && p->id >= 0)
 		hand_on(p, p->body.data, p->body.bytes);
 	else if (!is_good && p->body.bytes > 0)
 		body = json_loadb(p->body.data, p->body.bytes, 0, &wrong);

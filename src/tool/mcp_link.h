@@ -10,13 +10,14 @@ enum {
 	MCP_MESSAGE_BYTES = 64 << 20, /* one message, either way */
 	MCP_MESSAGE_PARTS = 2 << 20,  /* its values, which cost memory one by one */
 	MCP_NOTICE = -1,	      /* the id of what nobody answers */
+	MCP_GREETING = -2, /* the notice that ends the handshake: the rest waits for it */
 };
 
 /* One message on its way out. Borrowed. */
 struct mcp_message {
 	const char *text;
 	size_t bytes;
-	int64_t id;	     /* or MCP_NOTICE */
+	int64_t id;	     /* or MCP_NOTICE, MCP_GREETING */
 	const char *method;  /* NULL: an answer */
 	const char *name;    /* of the tool, or NULL */
 	const char *version; /* of the protocol, once it is known, or NULL */
@@ -24,7 +25,7 @@ struct mcp_message {
 	uint64_t whole_ms; /* the longest that an answer can take */
 };
 
-/* What will not come. */
+/* What will not come; of MCP_GREETING: it got there with a status of 2xx, or not. */
 struct mcp_loss {
 	int64_t id;	    /* the answer to this; MCP_NOTICE: anything, the link is over */
 	int status;	    /* of HTTP; 0: none */
