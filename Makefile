@@ -41,6 +41,9 @@ soak: all      ## thousands of sessions with random kills: leaks, stuck sessions
 load: all      ## 200 clients with mixed work for ten minutes (LOADARGS: counts)
 	@/usr/bin/python3 test/load/load.py $(BUILD)/retort $(LOADARGS)
 
+hosts: all     ## show retort in two real agents, with a model that is a script (npm; HOSTSARGS)
+	@test/interop/hosts/run --retort $(BUILD)/retort $(HOSTSARGS)
+
 bench: all      ## measure against peers; raw data in build/bench
 	@/usr/bin/python3 test/bench/bench.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/sessions.py $(BUILD)/retort
@@ -66,4 +69,4 @@ clean:
 help:
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
-.PHONY: all deps demo test check asan fuzz soak load bench lint docs format install clean help
+.PHONY: all deps demo test check asan fuzz soak load hosts bench lint docs format install clean help

@@ -25,8 +25,8 @@ never change; messages and hints may.
 """
 
 TAIL = """
-`retort serve` answers with the JSON-RPC number; `data` has `code`, the word, and `hint`. The HTTP status is for a
-server that does not exist yet.
+`retort serve` answers with the JSON-RPC number; `data` has `code`, the word, and `hint`. Over HTTP, too, with
+status 200: what goes wrong before an operation is called is in [serve.md](serve.md#statuses).
 
 An error of the *program* is none of these: it is part of the record (`status`, `error.name`, `error.message`), and
 `retort run` ends with the program's own exit status. Names that retort itself puts into `error.name`:

@@ -11,6 +11,7 @@ import glob
 import os
 import re
 import subprocess
+import time
 
 import harness
 
@@ -63,6 +64,14 @@ class Boxes:
     def ask(self, *words):
         self.start(*words)
         return self.finish()
+
+    def await_event(self, box, event):
+        """Until it has come; what comes before it is passed over."""
+        heard, end = "", time.monotonic() + 20
+        while event not in heard:
+            if time.monotonic() > end:
+                raise AssertionError(f"no {event!r}, but {heard!r}")
+            heard += self.ask("events", box, 200)
 
     def create(self, *options):
         return int(self.ask("create", *options))

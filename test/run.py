@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Run every test and sum up: unit tests, fuzz corpora, driver, system and escape tests.
+"""Run every test and sum up: unit tests, fuzz corpora, driver, system, escape and interop tests.
 
 usage: test/run.py BUILD_DIR [-k SUBSTRING] [--suite NAME] [--identity root|user] [-j N]
 
@@ -56,6 +56,8 @@ def find_jobs(build, identities):
     for path in test_files("driver"):
         drivers = os.path.join(build, "drivers", "python")
         jobs.append(Job("driver", os.path.basename(path)[5:-3], [PYTHON, "-I", path, drivers]))
+    for path in test_files("interop"):
+        jobs.append(Job("interop", os.path.basename(path)[5:-3], [PYTHON, path]))
     for identity in identities:
         for suite in ("system", "escape"):
             for path in test_files(suite):
@@ -89,11 +91,16 @@ def prepare(job, where, retort):
     """Command line and environment of a job."""
     env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
     env.setdefault("ASAN_OPTIONS", "allocator_may_return_null=1")
-    if not job.identity:
+    if not job.identity and job.suite != "interop":
         return job.argv, env
-    tmp = tempfile.mkdtemp(prefix=f"{job.identity}-", dir=os.path.join(where, "tmp"))
+    tmp = tempfile.mkdtemp(prefix=f"{job.identity or job.suite}-", dir=os.path.join(where, "tmp"))
     os.chmod(tmp, 0o700)
-    env.update(RETORT=retort, RETORT_TEST_TMP=tmp, RETORT_SOURCE=ROOT, HOME=tmp)
+    env.update(RETORT=retort, RETORT_TEST_TMP=tmp, RETORT_SOURCE=ROOT)
+    if job.suite == "interop":
+        # As who we are, whose node and whose cache of packages it needs.
+        env.update(RETORT_FIXTURE=os.path.join(where, "test", "tool-interop"))
+        return job.argv, env
+    env.update(HOME=tmp)
     argv = [PYTHON, job.argv[1].replace(HERE, os.path.join(where, "test"), 1)]
     if job.identity == "user" and os.geteuid() == 0:
         os.chown(tmp, NOBODY, NOBODY)

@@ -23,6 +23,7 @@ struct block {
 	const char *runtime;
 	size_t at, end, next;
 	bool is_closed, is_code;
+	unsigned indent;
 };
 
 static const struct {
@@ -151,22 +152,34 @@ static bool is_import_list(const char *line, size_t bytes)
 	return n_words > 0;
 }
 
-/* Assigns, calls or indexes: an expression of names up to "=", "(" or "[". */
+/* Are these names, one between two commas each? "a, b.c" */
+static bool are_names(const char *line, size_t bytes)
+{
+	bool has_name = false, is_over = false;
+	for (size_t i = 0; i < bytes; i++) {
+		bool is_part = is_name(line[i]) || line[i] == '.';
+		if (is_part && is_over)
+			return false;
+		has_name |= is_part;
+		is_over = has_name && line[i] == ' ';
+		if (line[i] == ',')
+			has_name = is_over = false;
+	}
+	return has_name;
+}
+
+/* Assigns, calls or indexes: names up to "=", "(" or "[". */
 static bool is_action(const char *line, size_t bytes)
 {
 	size_t i = 0;
 	while (i < bytes && (is_name(line[i]) || strchr("., ", line[i])))
 		i++;
-	if (i == 0 || i == bytes || !is_name(line[0]))
+	if (i == 0 || i == bytes || !are_names(line, i))
 		return false;
-	bool has_space = memchr(line, ' ', i) != NULL && !memchr(line, ',', i);
 	if (line[i] == '(' || line[i] == '[')
-		return !has_space && line[i - 1] != '.';
-	/* "x = 1", "x += 1"; not "so x == 1" */
-	bool is_one_name = !has_space || (line[i - 1] == ' ' && !memchr(line, ' ', i - 1));
-	return is_one_name &&
-		(line[i] == '=' ||
-			(strchr("+-*/%&|", line[i]) && i + 1 < bytes && line[i + 1] == '='));
+		return is_name(line[i - 1]) && !memchr(line, ',', i);
+	return line[i] == '=' ||
+		(strchr("+-*/%&|", line[i]) && i + 1 < bytes && line[i + 1] == '=');
 }
 
 /* Begins a block: ends in a colon, and has what tells it from "if you like:". */
@@ -261,6 +274,7 @@ static size_t find_made_up(const struct text *t, size_t at, size_t end)
 struct fence {
 	char mark;
 	size_t n;
+	unsigned indent;
 	size_t info_at, info_end, inside;
 };
 
@@ -277,6 +291,7 @@ static bool read_fence(const struct text *t, size_t at, struct fence *f)
 		return false;
 	*f = (struct fence){.mark = t->data[from],
 		.n = n,
+		.indent = (unsigned)(from - at),
 		.info_at = skip_blanks(t, from + n, end),
 		.info_end = trim_end(t, from + n, end),
 		.inside = MIN(end + 1, t->bytes)};
@@ -326,7 +341,7 @@ static bool take_fence(const struct text *t, size_t at, size_t limit, struct blo
 	struct fence f;
 	if (!read_fence(t, at, &f))
 		return false;
-	*b = (struct block){.at = MIN(f.inside, limit)};
+	*b = (struct block){.at = MIN(f.inside, limit), .indent = f.indent};
 	size_t line = b->at;
 	while (line < limit && !closes(t, line, &f))
 		line = next_line(t, line);
@@ -356,6 +371,7 @@ static void unwrap(const struct text *t, struct block *b)
 		return;
 	b->runtime = inner.runtime ? inner.runtime : b->runtime;
 	b->at = inner.at;
+	b->indent = inner.indent;
 	b->end = MIN(inner.end, b->end);
 	if (!b->is_closed && inner.is_closed) {
 		b->is_closed = true;
@@ -410,6 +426,7 @@ static void take(const struct text *t, const struct block *b, struct extract *ou
 		at = MIN(next_line(t, at), b->end);
 	*out = (struct extract){.kind = EXTRACT_CODE,
 		.runtime = b->runtime,
+		.indent = b->indent,
 		.code_at = at,
 		.code_bytes = trim_end(t, at, b->end) - at,
 		.is_closed = b->is_closed,
@@ -452,5 +469,23 @@ bool extract_is_whole(const char *text, size_t bytes)
 {
 	struct extract found;
 	extract_code(text, bytes, &found);
-	return found.kind == EXTRACT_CODE && found.is_closed;
+	/* "```" may be the beginning of "```python", until its line ends. */
+	return found.kind == EXTRACT_CODE && found.is_closed && found.end > 0 &&
+		strchr("\n>", text[found.end - 1]);
+}
+
+int extract_write(struct buf *out, const char *text, const struct extract *e)
+{
+	size_t at = e->code_at, end = e->code_at + e->code_bytes;
+	const struct text t = {text, end};
+	while (at < end) {
+		size_t next = next_line(&t, at);
+		for (unsigned i = 0; i < e->indent && at < next && text[at] == ' '; i++)
+			at++;
+		int r = buf_append(out, text + at, next - at);
+		if (r < 0)
+			return r;
+		at = next;
+	}
+	return 0;
 }

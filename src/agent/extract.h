@@ -1,6 +1,8 @@
 /* The code in what a model wrote. No system calls. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/buf.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -15,7 +17,8 @@ struct extract {
 	enum extract_kind kind;
 	const char *runtime; /* static; NULL: not said */
 	size_t code_at, code_bytes;
-	bool is_closed; /* the end of the code was written too */
+	unsigned indent; /* blanks at most that are not the code's in front of each line */
+	bool is_closed;	 /* the end of the code was written too */
 	size_t end; /* what counts of the text: what a model writes behind its code, it invented */
 	unsigned n_more; /* blocks of code behind the first, which are not taken */
 };
@@ -33,5 +36,9 @@ struct extract {
  */
 void extract_code(const char *text, size_t bytes, struct extract *out);
 
-/* Is the first block whole, so that no more of the text need be waited for? */
+/* Append the code without its indentation. Returns: 0, -E2BIG, -ENOMEM. */
+int extract_write(struct buf *out, const char *text, const struct extract *e);
+
+/* Is the first block whole, so that no more of the text need be waited for? Looks at all of it:
+ * worth asking when a line or a tag has ended. */
 bool extract_is_whole(const char *text, size_t bytes);

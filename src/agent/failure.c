@@ -9,7 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-enum { JSON_PARTS_MAX = 10000, DAY_MS = 86400000 };
+/* A shorter key is a placeholder, and would be found in any text. */
+enum { JSON_PARTS_MAX = 10000, DAY_MS = 86400000, SECRET_BYTES_MIN = 4 };
 
 static const struct {
 	const char *word, *what;
@@ -17,7 +18,7 @@ static const struct {
 	bool is_retried;
 } classes[FAILURE_END_] = {
 #define X(symbol, word, err, is_retried, what) {word, what, err, is_retried},
-	FAILURES(X)
+#include "agent/failure.def"
 #undef X
 };
 
@@ -84,8 +85,7 @@ static const struct {
 static const char *const hints[FAILURE_END_] = {
 	[FAILURE_AUTH] = "set the key in the environment, or name a file that holds it",
 	[FAILURE_BILLING] = "see the account at the provider; asking again does not help",
-	[FAILURE_MODEL] = "see that the name and the address are right; ollama has what `ollama "
-			  "pull` got",
+	[FAILURE_MODEL] = "see that the name is right; ollama has what `ollama pull` got",
 	[FAILURE_CONTEXT] = "give it less, or a model that can read more",
 	[FAILURE_RATE] = "try again later, or ask for less at a time",
 	[FAILURE_CONNECTION] = "see that the server runs, and that the address is right",
@@ -113,7 +113,7 @@ bool failure_is_retried(const struct failure *f)
 static int hide(struct buf *out, const char *text, size_t bytes, const char *secret)
 {
 	size_t n = secret ? strlen(secret) : 0;
-	while (n > 0 && bytes >= n) {
+	while (n >= SECRET_BYTES_MIN && bytes >= n) {
 		const char *found = memmem(text, bytes, secret, n);
 		if (!found)
 			break;

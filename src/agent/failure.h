@@ -10,34 +10,11 @@
 #include <stdint.h>
 #include <time.h>
 
-/* symbol, word, error code, tried again, what it is. */
-#define FAILURES(X)                                                                                \
-	X(NONE, "none", ERR_NONE, false, "no failure")                                             \
-	X(REQUEST, "request", ERR_USAGE, false, "the server does not understand the request")      \
-	X(AUTH, "auth", ERR_AUTH, false, "the key is missing or not the right one")                \
-	X(BILLING, "billing", ERR_AUTH, false, "the account has no money or quota left")           \
-	X(PERMISSION, "permission", ERR_AUTH, false, "the key may not do this")                    \
-	X(MODEL, "model", ERR_NOT_FOUND, false, "no such model there")                             \
-	X(CONTEXT, "context", ERR_LIMIT, false, "more than the model can read")                    \
-	X(SIZE, "size", ERR_LIMIT, false, "more than the server takes")                            \
-	X(RATE, "rate", ERR_UNREACHABLE, true, "too many requests")                                \
-	X(OVERLOADED, "overloaded", ERR_UNREACHABLE, true, "the server has too much to do")        \
-	X(LOADING, "loading", ERR_UNREACHABLE, true, "the server is still loading the model")      \
-	X(CONFLICT, "conflict", ERR_UNREACHABLE, true, "the server asks to try again")             \
-	X(SERVER, "server", ERR_UNREACHABLE, true, "the server failed")                            \
-	X(CONNECTION, "connection", ERR_UNREACHABLE, true, "the connection failed")                \
-	X(TIMEOUT, "timeout", ERR_UNREACHABLE, true, "the server took too long")                   \
-	X(STREAM, "stream", ERR_UNREACHABLE, true, "the answer broke off or is no answer")         \
-	X(UNTRUSTED, "untrusted", ERR_UNREACHABLE, false, "the certificate is not good")           \
-	X(PROGRAM, "program", ERR_UNREACHABLE, false, "the program that is the model failed")      \
-	X(REPLAY, "replay", ERR_PROTOCOL, false, "the question is not the recorded one")           \
-	X(OURS, "ours", ERR_INTERNAL, false, "a limit or a lack of memory on our side")
-
 enum failure_class {
 #define X(symbol, word, err, is_retried, what) FAILURE_##symbol,
-	FAILURES(X)
+#include "agent/failure.def"
 #undef X
-		FAILURE_END_
+	FAILURE_END_
 };
 
 /* Keys are not longer: see failure_read(). */

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { DIGITS_MAX = 400, EXPONENT_MAX = 400, GROUP = 3, LIST_MAX = 99 };
+enum { DIGITS_MAX = 400, EXPONENT_MAX = 400, GROUP = 3, LIST_MAX = 99, EXACT_DIGITS = 15 };
 
 /* What a sum of doubles may be off by. */
 #define NOISE 1e-12
@@ -22,6 +22,8 @@ enum { DIGITS_MAX = 400, EXPONENT_MAX = 400, GROUP = 3, LIST_MAX = 99 };
 struct grounding {
 	double *v; /* sizes, without sign */
 	size_t n, room;
+	uint64_t *exact; /* of integers that no double holds: their digits' hashes */
+	size_t n_exact, exact_room;
 	bool is_sorted, is_full;
 };
 
@@ -36,7 +38,9 @@ struct number {
 	double value;	   /* without sign */
 	double half_unit;  /* of its last digit */
 	double half_round; /* of its last digit that is no zero */
-	bool is_percent, is_decimal, is_scaled;
+	uint64_t exact;	   /* the hash of its digits, when no double holds them; or 0 */
+	size_t group_end;  /* of its first group, when commas are between them; or 0 */
+	bool is_percent, is_decimal;
 	bool is_part; /* of a date, a time, a version, a word */
 };
 
@@ -94,9 +98,10 @@ static size_t group(const struct text *t, size_t i, char separator)
 }
 
 /* "1,234,567": to the end of the groups. Lists of three-digit numbers are read as they look. */
-static size_t read_groups(const struct text *t, size_t i)
+static size_t read_groups(const struct text *t, size_t i, size_t *first_end)
 {
 	size_t n = n_digits(t, i), more = 0;
+	*first_end = 0;
 	if (n == 0 || n > GROUP || at(t, i) == '0')
 		return i + n;
 	for (const char *separator = ",'_ "; *separator && more == 0; separator++) {
@@ -104,18 +109,35 @@ static size_t read_groups(const struct text *t, size_t i)
 		while ((more = group(t, end, *separator)) > 0)
 			end += more;
 		more = end - i - n;
+		if (more > 0 && *separator == ',')
+			*first_end = i + n;
 	}
 	return i + n + more;
+}
+
+/* Behind " x 10^" or its like. Returns: @i when that is not there. */
+static size_t behind_power(const struct text *t, size_t i)
+{
+	static const char *const times[] = {"\xc3\x97", "\xc2\xb7", "*", "x"};
+	static const char *const tens[] = {"10^", "10**"};
+	size_t from = at(t, i) == ' ' ? i + 1 : i;
+	for (size_t n = 0; n < ARRAY_LEN(times) * ARRAY_LEN(tens); n++) {
+		const char *mark = times[n / ARRAY_LEN(tens)], *ten = tens[n % ARRAY_LEN(tens)];
+		size_t next = from + strlen(mark);
+		next += at(t, next) == ' ';
+		if (has_word(t, from, mark) && has_word(t, next, ten))
+			return next + strlen(ten);
+	}
+	return i;
 }
 
 static size_t read_exponent(const struct text *t, size_t i, int *exponent)
 {
 	*exponent = 0;
-	if ((at(t, i) | 0x20) != 'e')
-		return i;
-	bool is_minus = at(t, i + 1) == '-';
-	size_t from = i + 1 + (is_minus || at(t, i + 1) == '+'), n = n_digits(t, from);
-	if (n == 0 || n > 4)
+	size_t sign = (at(t, i) | 0x20) == 'e' ? i + 1 : behind_power(t, i);
+	bool is_minus = at(t, sign) == '-';
+	size_t from = sign + (is_minus || at(t, sign) == '+'), n = n_digits(t, from);
+	if (sign == i || n == 0 || n > 4)
 		return i;
 	for (size_t k = 0; k < n; k++)
 		*exponent = *exponent * 10 + t->data[from + k] - '0';
@@ -123,8 +145,18 @@ static size_t read_exponent(const struct text *t, size_t i, int *exponent)
 	return from + n;
 }
 
+/* FNV-1a, never 0. */
+static uint64_t hash_of(const char *digits, size_t n)
+{
+	uint64_t hash = UINT64_C(14695981039346656037);
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ (unsigned char)digits[i]) * UINT64_C(1099511628211);
+	return hash | 1;
+}
+
 /* The digits of [i, end) without what groups them, as strtod() reads them. */
-static double digits_value(const struct text *t, size_t i, size_t end, int *n_zeros)
+static double digits_value(
+	const struct text *t, size_t i, size_t end, int *n_zeros, uint64_t *exact)
 {
 	char digits[DIGITS_MAX + 1];
 	size_t n = 0;
@@ -136,6 +168,8 @@ static double digits_value(const struct text *t, size_t i, size_t end, int *n_ze
 			*n_zeros = t->data[i] == '0' ? *n_zeros + 1 : 0;
 	}
 	digits[n] = '\0';
+	bool is_long = n > EXACT_DIGITS && !strchr(digits, '.') && digits[0] != '0';
+	*exact = is_long ? hash_of(digits, n) : 0;
 	return strtod(digits, NULL);
 }
 
@@ -185,8 +219,14 @@ static bool is_part(const struct text *t, const struct number *n)
 	char before = n->at > 0 ? t->data[n->at - 1] : '\0';
 	char two = n->at > 1 ? t->data[n->at - 2] : '\0';
 	char after = at(t, n->end), beyond = at(t, n->end + 1);
+	static const char *const ordinals[] = {"st", "nd", "rd", "th"};
 	if (is_letter(before) || (before == '-' && is_letter(two)))
 		return true;
+	if ((after | 0x20) == 'x' && n->end - n->at == 1 && (is_letter(beyond) || is_digit(beyond)))
+		return true; /* 0x1f */
+	for (size_t i = 0; i < ARRAY_LEN(ordinals); i++)
+		if (has_word(t, n->end, ordinals[i]) && !is_letter(at(t, n->end + 2)))
+			return true;
 	if (before && strchr(".:/", before) && is_digit(two))
 		return true;
 	if (after && strchr(".:/", after) && is_digit(beyond))
@@ -198,11 +238,26 @@ static bool is_part(const struct text *t, const struct number *n)
 	return is_year || is_rest;
 }
 
-/* "May 13, 2024", "13 May", "in 2024": a month beside it. */
+/* "May 13, 2024", "13 May": a month beside it. */
+static bool is_month(const struct text *t, size_t i)
+{
+	static const char *const months[] = {"january", "february", "march", "april", "may", "june",
+		"july", "august", "september", "october", "november", "december"};
+	size_t n = 0;
+	while (is_letter(at(t, i + n)))
+		n++;
+	for (size_t k = 0; k < ARRAY_LEN(months); k++) {
+		size_t bytes = strlen(months[k]);
+		bool is_short = n == 3 || (n == 4 && k == 8); /* "Sept" */
+		if ((n == bytes || is_short) && n <= bytes &&
+			strncasecmp(t->data + i, months[k], n) == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool has_month(const struct text *t, const struct number *n)
 {
-	static const char *const months[] = {"jan", "feb", "mar", "apr", "may ", "jun", "jul",
-		"aug", "sep", "oct", "nov", "dec"};
 	size_t word = n->at;
 	while (word > 0 && strchr(" ,.", t->data[word - 1]))
 		word--;
@@ -214,10 +269,31 @@ static bool has_month(const struct text *t, const struct number *n)
 	while (word > 0 && is_letter(t->data[word - 1]))
 		word--;
 	size_t next = at(t, n->end) == ' ' ? n->end + 1 : n->end;
-	for (size_t i = 0; i < ARRAY_LEN(months); i++)
-		if ((has_word(t, word, months[i]) && word < n->at) || has_word(t, next, months[i]))
+	return (word < n->at && is_month(t, word)) || is_month(t, next);
+}
+
+/* Does one of @words, which end in a blank or a mark, stand in front of @i? */
+static bool is_behind(const struct text *t, size_t i, const char *const *words, size_t n_words)
+{
+	for (size_t k = 0; k < n_words; k++) {
+		size_t bytes = strlen(words[k]);
+		bool is_there = i >= bytes && has_word(t, i - bytes, words[k]);
+		if (is_there &&
+			(i == bytes || !is_letter(words[k][0]) ||
+				!is_letter(t->data[i - bytes - 1])))
 			return true;
+	}
 	return false;
+}
+
+/* "in 2024", "since 1999". */
+static bool is_year(const struct text *t, const struct number *n)
+{
+	static const char *const words[] = {"in ", "since ", "from ", "until ", "till ", "by ",
+		"year ", "during ", "before ", "after ", "of ", "through ", "mid-", "(", "fy ",
+		"fy"};
+	return n->end - n->at == 4 && n->value >= 1900 && n->value < 2100 &&
+		is_behind(t, n->at, words, ARRAY_LEN(words));
 }
 
 /* Of a list ("1. First", "2) Second") or a heading ("Step 3"). */
@@ -225,21 +301,20 @@ static bool is_label(const struct text *t, const struct number *n)
 {
 	static const char *const words[] = {"step ", "section ", "figure ", "fig. ", "table ",
 		"part ", "example ", "option ", "question ", "line ", "no. ", "chapter "};
+	static const char *const versions[] = {"python ", "version ", "node ", "release ", "numpy ",
+		"pandas ", "sqlite ", "linux "};
 	size_t from = n->at;
 	while (from > 0 && strchr(" \t*#(>", t->data[from - 1]))
 		from--;
 	bool is_first = from == 0 || t->data[from - 1] == '\n';
 	char after = at(t, n->end), beyond = at(t, n->end + 1);
+	if (is_behind(t, n->at, versions, ARRAY_LEN(versions)))
+		return true;
 	if (n->is_decimal || n->value > LIST_MAX)
 		return false;
 	if (is_first && after && strchr(".):", after) && (beyond == ' ' || beyond == '*'))
 		return true;
-	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		size_t bytes = strlen(words[i]);
-		if (n->at >= bytes && has_word(t, n->at - bytes, words[i]))
-			return true;
-	}
-	return false;
+	return is_behind(t, n->at, words, ARRAY_LEN(words));
 }
 
 static bool is_about(const struct text *t, const struct number *n)
@@ -250,12 +325,25 @@ static bool is_about(const struct text *t, const struct number *n)
 	size_t from = n->at;
 	if (from > 0 && t->data[from - 1] == '$')
 		from--;
-	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		size_t bytes = strlen(words[i]);
-		if (from >= bytes && has_word(t, from - bytes, words[i]))
-			return true;
-	}
-	return false;
+	return is_behind(t, from, words, ARRAY_LEN(words));
+}
+
+/* "1 MiB", "1.05 MB": what the unit may stand for. Returns: how many in @out. */
+static size_t unit_factors(const struct text *t, size_t i, double out[2])
+{
+	static const char letters[] = "kmgtp";
+	size_t from = at(t, i) == ' ' ? i + 1 : i;
+	const char *found = at(t, from) ? strchr(letters, at(t, from) | 0x20) : NULL;
+	if (!found)
+		return 0;
+	bool is_binary = at(t, from + 1) == 'i';
+	size_t unit = from + 1 + is_binary;
+	if (at(t, unit) != 'B' || is_letter(at(t, unit + 1)))
+		return 0;
+	double power = (double)(found - letters) + 1;
+	out[0] = pow(1024, power);
+	out[1] = pow(1000, power);
+	return is_binary ? 1 : 2;
 }
 
 /* Read the next number from @i on. Returns: whether there is one. */
@@ -267,18 +355,19 @@ static bool next_number(const struct text *t, size_t i, struct number *out)
 		i++;
 	if (i >= t->bytes)
 		return false;
-	size_t end = read_groups(t, i), n_decimals = 0;
+	size_t group_end, end = read_groups(t, i, &group_end), n_decimals = 0;
 	if (at(t, end) == '.' && is_digit(at(t, end + 1))) {
 		n_decimals = n_digits(t, end + 1);
 		end += 1 + n_decimals;
 	}
 	int exponent, n_zeros;
-	double value = digits_value(t, i, end, &n_zeros);
-	*out = (struct number){.at = i, .is_decimal = n_decimals > 0};
+	*out = (struct number){.at = i, .group_end = group_end, .is_decimal = n_decimals > 0};
+	double value = digits_value(t, i, end, &n_zeros, &out->exact);
 	out->end = read_exponent(t, end, &exponent);
 	out->is_part = is_part(t, out);
 	double scale = scale_of(t, out->end, &out->end) * pow(10, exponent);
-	out->is_scaled = scale > 1;
+	if (scale != 1)
+		out->exact = 0;
 	out->is_percent = is_percent(t, out->end);
 	out->value = value * scale;
 	out->half_unit = 0.5 * pow(10, -(double)n_decimals) * scale;
@@ -297,6 +386,8 @@ void grounding_free(struct grounding *g)
 {
 	if (g)
 		free(g->v);
+	if (g)
+		free(g->exact);
 	free(g);
 }
 
@@ -324,12 +415,45 @@ static int remember(struct grounding *g, double value)
 	return 0;
 }
 
+static int remember_exact(struct grounding *g, uint64_t hash)
+{
+	if (g->n_exact == g->exact_room) {
+		size_t room = MAX(g->exact_room * 2, (size_t)64);
+		uint64_t *exact = realloc(g->exact, room * sizeof *exact);
+		if (!exact)
+			return -ENOMEM;
+		g->exact = exact;
+		g->exact_room = room;
+	}
+	g->exact[g->n_exact++] = hash;
+	return 0;
+}
+
+/* "[100,200,300]" are three: what looks grouped is remembered both ways. */
+static int remember_groups(struct grounding *g, const struct text *t, const struct number *n)
+{
+	for (size_t i = n->at; n->group_end && i < n->end; i++) {
+		size_t bytes = n_digits(t, i);
+		int n_zeros;
+		uint64_t exact;
+		int r = bytes ? remember(g, digits_value(t, i, i + bytes, &n_zeros, &exact)) : 0;
+		if (r < 0)
+			return r;
+		i += bytes;
+	}
+	return 0;
+}
+
 int grounding_add(struct grounding *g, const char *text, size_t bytes)
 {
 	const struct text t = {text, bytes};
 	struct number n;
 	for (size_t i = 0; next_number(&t, i, &n) && !g->is_full; i = n.end) {
 		int r = isfinite(n.value) ? remember(g, n.value) : 0;
+		if (r == 0 && n.exact)
+			r = remember_exact(g, n.exact);
+		if (r == 0)
+			r = remember_groups(g, &t, &n);
 		if (r < 0)
 			return r;
 	}
@@ -359,13 +483,72 @@ static bool is_shown(const struct grounding *g, double value, double slack)
 	return from < g->n && g->v[from] <= value + reach;
 }
 
+static bool is_exact(const struct grounding *g, uint64_t hash)
+{
+	for (size_t i = 0; i < g->n_exact; i++)
+		if (g->exact[i] == hash)
+			return true;
+	return false;
+}
+
+/* "91.473,02" and "383,33": a comma before the decimals. Returns: its end when it was shown so, or
+ * 0. */
+static size_t comma_decimal(const struct grounding *g, const struct text *t, size_t i)
+{
+	char digits[DIGITS_MAX + 1];
+	size_t n = 0, end = i, run = n_digits(t, i), n_decimals;
+	for (bool is_first = true; run > 0 && n + run < DIGITS_MAX; is_first = false) {
+		memcpy(digits + n, t->data + end, run);
+		n += run;
+		end += run;
+		bool is_group = at(t, end) == '.' && n_digits(t, end + 1) == GROUP;
+		run = is_group && (!is_first || n <= GROUP) ? GROUP : 0;
+		end += run > 0;
+	}
+	n_decimals = at(t, end) == ',' ? n_digits(t, end + 1) : 0;
+	if (n == 0 || n_decimals == 0 || n + n_decimals + 1 > DIGITS_MAX)
+		return 0;
+	digits[n] = '.';
+	memcpy(digits + n + 1, t->data + end + 1, n_decimals);
+	digits[n + 1 + n_decimals] = '\0';
+	double half_unit = 0.5 * pow(10, -(double)n_decimals);
+	return is_shown(g, strtod(digits, NULL), half_unit) ? end + 1 + n_decimals : 0;
+}
+
 static bool is_grounded(const struct grounding *g, const struct text *t, const struct number *n)
 {
-	if (!isfinite(n->value) || n->is_part || is_label(t, n) || has_month(t, n))
+	double factors[2];
+	if (!isfinite(n->value) || n->is_part || is_label(t, n) || has_month(t, n) || is_year(t, n))
 		return true;
+	if (n->exact)
+		return is_exact(g, n->exact);
 	double slack = is_about(t, n) ? n->half_round : n->half_unit;
-	return is_shown(g, n->value, slack) ||
-		(n->is_percent && is_shown(g, n->value / 100, slack / 100));
+	if (is_shown(g, n->value, slack) ||
+		(n->is_percent && is_shown(g, n->value / 100, slack / 100)))
+		return true;
+	for (size_t i = unit_factors(t, n->end, factors); i > 0; i--)
+		if (is_shown(g, n->value * factors[i - 1], slack * factors[i - 1]))
+			return true;
+	return false;
+}
+
+/* Behind the fenced code that begins at the line of @i, or @i. */
+static size_t skip_code(const struct text *t, size_t i)
+{
+	bool is_line = i == 0 || t->data[i - 1] == '\n';
+	if (!is_line || !has_word(t, i, "```"))
+		return i;
+	const char *end = memmem(t->data + i + 3, t->bytes - i - 3, "\n```", 4);
+	return end ? (size_t)(end - t->data) + 4 : t->bytes;
+}
+
+/* The first fence of [i, end), or @end. */
+static size_t next_code(const struct text *t, size_t i, size_t end)
+{
+	for (; i < end; i++)
+		if (skip_code(t, i) > i)
+			return i;
+	return end;
 }
 
 size_t grounding_check(struct grounding *g, const char *text, size_t bytes,
@@ -373,12 +556,15 @@ size_t grounding_check(struct grounding *g, const char *text, size_t bytes,
 {
 	const struct text t = {text, bytes};
 	struct number n;
-	size_t n_missed = 0;
+	size_t n_missed = 0, next;
 	if (!g->is_sorted && g->n > 0)
 		qsort(g->v, g->n, sizeof *g->v, compare);
 	g->is_sorted = true;
-	for (size_t i = 0; next_number(&t, i, &n); i = n.end) {
-		if (is_grounded(g, &t, &n))
+	for (size_t i = 0; next_number(&t, i, &n); i = next) {
+		size_t code = next_code(&t, i, n.at + 1);
+		size_t comma = comma_decimal(g, &t, n.at);
+		next = code <= n.at ? skip_code(&t, code) : comma ? comma : n.end;
+		if (code <= n.at || comma || is_grounded(g, &t, &n))
 			continue;
 		if (n_missed < n_max)
 			out[n_missed] = (struct grounding_miss){n.at, n.end - n.at};

@@ -35,8 +35,10 @@ struct grounding_miss {
  * sign, a currency or unit beside them; "12 %" is 12 or 0.12; "1.2 million", "3k", "$4.5bn" are
  *          what they say; "about 1,200" rounds to its last digit that is no zero. The sign does not
  *          count: what fell by 3 rose by -3.
- *          Not looked at: dates, times, versions, digits within words, numbers of lists and of
- *          headings ("1. First", "Step 2").
+ *          "1.23 x 10^6", "91.473,02", and units of bytes ("1 MiB"). Integers that no double
+ *          holds must be the same to the digit.
+ *          Not looked at: dates, years, times, versions, digits within words, ordinals, code in
+ *          fences, numbers of lists and of headings ("1. First", "Step 2").
  * Returns: how many; the first @n_max of them are in @out.
  */
 size_t grounding_check(struct grounding *g, const char *text, size_t bytes,

@@ -126,10 +126,17 @@ static int normalize(struct model *m, struct err *err)
 	return 0;
 }
 
-static bool has_password(const char *base)
+/* @base has a scheme. */
+static int check_host(const char *base, struct err *err)
 {
 	const char *host = strstr(base, "://") + 3;
-	return memchr(host, '@', strcspn(host, "/?#")) != NULL;
+	size_t n = strcspn(host, "/?#");
+	if (n == 0)
+		return err_set(err, ERR_USAGE, "an address without a host");
+	if (!memchr(host, '@', n))
+		return 0;
+	(void)err_set(err, ERR_USAGE, "an address with a user or password in it");
+	return err_hint(err, "give the key in a variable of the environment, or in a file");
 }
 
 static int set_base(struct model *m, const char *base, size_t bytes, struct err *err)
@@ -145,10 +152,8 @@ static int set_base(struct model *m, const char *base, size_t bytes, struct err 
 		(void)err_set(err, ERR_USAGE, "an address that is neither http:// nor https://");
 		return err_hint(err, "write the whole address, as in https://example.org/v1");
 	}
-	if (r == 0 && has_password(m->base)) {
-		(void)err_set(err, ERR_USAGE, "an address with a user or password in it");
-		return err_hint(err, "give the key in a variable of the environment, or in a file");
-	}
+	if (r == 0)
+		r = check_host(m->base, err);
 	return r < 0 ? r : normalize(m, err);
 }
 

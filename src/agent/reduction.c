@@ -15,6 +15,57 @@ static int fail(struct reduction *r, enum failure_class class, const char *what)
 	return -1;
 }
 
+/* The unit of UTF-16 that "\\uXXXX" at @text is; -1: it is no such thing. */
+static long read_unit(const char *text, size_t bytes)
+{
+	if (bytes < 6 || text[0] != '\\' || text[1] != 'u')
+		return -1;
+	long unit = 0;
+	for (int i = 2; i < 6; i++) {
+		static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+		const char *found = text[i] ? strchr(digits, text[i]) : NULL;
+		if (!found)
+			return -1;
+		unit = unit * 16 + (found - digits) % 16;
+	}
+	return unit;
+}
+
+/*
+ * Servers that cut text between two units of UTF-16 send half a character, which is no JSON for a
+ * strict reader. It becomes the sign for what cannot be shown, of the same length.
+ */
+static void mend_halves(char *text, size_t bytes)
+{
+	for (size_t i = 0; i + 1 < bytes;) {
+		long unit = read_unit(text + i, bytes - i);
+		bool is_high = unit >= 0xd800 && unit <= 0xdbff;
+		long next = is_high ? read_unit(text + i + 6, bytes - i - 6) : -1;
+		bool is_pair = next >= 0xdc00 && next <= 0xdfff;
+		if (is_pair || text[i] != '\\') {
+			i += is_pair ? 12 : 1;
+			continue;
+		}
+		if (unit >= 0xd800 && unit <= 0xdfff)
+			memcpy(text + i, "\\ufffd", 6);
+		i += unit >= 0 ? 6 : 2;
+	}
+}
+
+static json_t *load(const char *data, size_t bytes)
+{
+	json_t *event = json_loadb(data, bytes, JSON_ALLOW_NUL, NULL);
+	char *copy = event ? NULL : malloc(bytes + 1);
+	if (!copy)
+		return event;
+	memcpy(copy, data, bytes);
+	copy[bytes] = '\0';
+	mend_halves(copy, bytes);
+	event = json_loadb(copy, bytes, JSON_ALLOW_NUL, NULL);
+	free(copy);
+	return event;
+}
+
 static int take_json(struct reduction *r, const char *name, const char *data, size_t bytes)
 {
 	if (r->format->last && strcmp(data, r->format->last) == 0) {
@@ -23,7 +74,7 @@ static int take_json(struct reduction *r, const char *name, const char *data, si
 	}
 	if (json_parts(data, bytes) > EVENT_PARTS_MAX)
 		return fail(r, FAILURE_STREAM, "an event with too many parts");
-	json_t *event = json_loadb(data, bytes, JSON_ALLOW_NUL, NULL);
+	json_t *event = load(data, bytes);
 	int n = json_is_object(event) ? r->format->event(r, name, event)
 				      : fail(r, FAILURE_STREAM, "an event that is no JSON object");
 	json_decref(event);

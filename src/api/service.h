@@ -5,7 +5,6 @@
 #include "api/operation.h"
 #include "base/err.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
 
@@ -58,9 +57,6 @@ enum { SERVICE_WATCHES = 2 };
 int service_watch(
 	struct service *s, int number, void (*told)(void *arg), void *arg, struct err *err);
 
-/* Did a SIGINT or SIGTERM come, or is the warden gone? For those who run the loop themselves. */
-bool service_is_ended(const struct service *s);
-
 /* One turn of the loop. Blocks: until something happens. */
 void service_turn(struct service *s);
 
@@ -70,8 +66,9 @@ void service_turn(struct service *s);
  */
 int service_drain(struct service *s, bool (*is_over)(void *arg), void *arg, uint64_t ms);
 
-/* Has the warden ended by itself? */
+/* Has the warden ended by itself? Or has a SIGINT or SIGTERM come? */
 bool service_is_over(const struct service *s);
+bool service_is_ended(const struct service *s);
 
 /*
  * Run the loop until a SIGINT or SIGTERM. Returns: the signal's number.

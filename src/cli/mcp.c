@@ -1,4 +1,5 @@
 /* `retort mcp`. SPDX-License-Identifier: Apache-2.0 */
+#include "api/plan.h"
 #include "api/service.h"
 #include "base/attr.h"
 #include "cli/box.h"
@@ -13,10 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
+/* As plan.check takes them. */
+enum { PLAN_TEXT_BYTES = 4 << 20 };
+
 struct mcp_args {
 	struct box_args box;
-	const char *state;
-	bool structured, help;
+	const char *state, *policy, *plan_tools;
+	bool structured, plans, help;
 	int tools, color;
 };
 
@@ -42,6 +46,22 @@ static const struct opt mcp_opts[] = {
 		.group = "Server",
 		.complete = OPT_COMPLETE_DIR,
 		.help = "keep sessions there from one time to the next; else they end with the client"},
+	{.name = "plans",
+		OPT_INTO_FLAG(struct mcp_args, plans),
+		.group = "Server",
+		.help = "also the tools check_plan and run_plan"},
+	{.name = "policy",
+		OPT_INTO_TEXT(struct mcp_args, policy),
+		.arg = "FILE",
+		.group = "Server",
+		.complete = OPT_COMPLETE_FILE,
+		.help = "what plans may do; else what tools say of themselves decides"},
+	{.name = "plan-tools",
+		OPT_INTO_TEXT(struct mcp_args, plan_tools),
+		.arg = "FILE",
+		.group = "Server",
+		.complete = OPT_COMPLETE_FILE,
+		.help = "the tools that plans may call, as `retort plan --tools` has them"},
 	BOX_PROFILE_OPT(struct mcp_args),
 	CMD_COMMON_OPTS(struct mcp_args),
 };
@@ -50,8 +70,9 @@ struct mcp {
 	struct mcp_args args;
 	struct opt_set set;
 	char state[PATH_MAX];
-	struct service *service; /* NULL until the first call that needs it */
-	struct err failed;	 /* why there is none */
+	struct buf policy, plan_tools; /* texts */
+	struct service *service;       /* NULL until the first call that needs it */
+	struct err failed;	       /* why there is none */
 };
 
 /* ---- the engine, when it is needed ---- */
@@ -108,6 +129,9 @@ static int serve(struct mcp *m, struct err *err)
 		.tier = (enum mcp_tier)m->args.tools,
 		.is_structured = m->args.structured,
 		.is_destructive = has_writable_volume(&m->args),
+		.has_plans = m->args.plans || m->args.policy || m->args.plan_tools,
+		.policy = m->args.policy ? buf_str(&m->policy) : NULL,
+		.plan_tools = m->args.plan_tools ? buf_str(&m->plan_tools) : NULL,
 		.create = create,
 		.arg = m,
 		.is_open = is_open};
@@ -135,6 +159,10 @@ static int prepare(struct mcp *m, struct err *err)
 	int r = config_apply(&m->set, m->args.box.profile, err);
 	if (r == 0)
 		r = box_check(&m->args.box, err);
+	if (r == 0 && m->args.policy)
+		r = plan_read(m->args.policy, &m->policy, err);
+	if (r == 0 && m->args.plan_tools)
+		r = plan_read(m->args.plan_tools, &m->plan_tools, err);
 	if (r < 0 || !m->args.state)
 		return r;
 	if (snprintf(m->state, sizeof m->state, "%s", m->args.state) >= (int)sizeof m->state)
@@ -150,12 +178,15 @@ static int mcp_main(int argc, char **argv)
 		return err_exit(ERR_NO_MEMORY);
 	m->args.box = (struct box_args)BOX_ARGS_INIT;
 	m->args.tools = MCP_TIER_STANDARD;
+	m->policy = m->plan_tools = BUF_INIT(PLAN_TEXT_BYTES);
 	int r = cmd_parse(&cmd_mcp, &m->set, &m->args, argc, argv, &err);
 	if (r > 0) {
 		r = prepare(m, &err);
 		if (r == 0)
 			r = serve(m, &err);
 	}
+	buf_done(&m->policy);
+	buf_done(&m->plan_tools);
 	free(m);
 	return r < 0 ? cli_fail(&err, false) : 0;
 }

@@ -367,7 +367,6 @@ static bool is_idle(void *arg)
 static void drain(struct fronts *f)
 {
 	notify_send("STOPPING=1");
-	f->health.is_stopping = true;
 	if (f->socket)
 		socket_drain(f->socket);
 	if (f->http)

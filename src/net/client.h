@@ -27,7 +27,6 @@ enum net_end {
 	NET_STOPPED, /* by on_data, or by a limit of ours */
 };
 
-/* What became of a call. */
 struct net_result {
 	enum net_end end;
 	int status;	/* of HTTP; 0: no answer came */
@@ -50,10 +49,7 @@ struct net_request {
 	void (*on_done)(void *arg, const struct net_result *result);
 };
 
-/*
- * Owns:    the caller ends it with net_close().
- * Errors:  ERR_NOT_FOUND with a hint, without libcurl; ERR_NO_MEMORY.
- */
+/* Owns: net_close(). Errors: ERR_NOT_FOUND with a hint, without libcurl; ERR_NO_MEMORY. */
 int net_open(struct net **out, uv_loop_t *loop, struct err *err);
 
 /* Cancel what is under way. The memory goes when the loop has closed its handles. */
@@ -78,8 +74,7 @@ int net_start(
 /* Nothing is heard of it any more. May be called in callbacks, those of the same call included. */
 void net_cancel(struct net_call *call);
 
-/* Of the answer: in on_data and on_done. */
+/* Of the answer, in callbacks. */
 int net_status(const struct net_call *call);
-/* The first header of that name, in any case. Returns: false when there is none or @out is too
- * small. */
+/* The first header of that name. Returns: false when there is none or @out is too small. */
 bool net_header(const struct net_call *call, const char *name, char *out, size_t out_bytes);

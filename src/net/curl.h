@@ -28,7 +28,6 @@
 	X(slist_free_all)
 
 struct curl {
-	void *library;
 #define X(symbol) typeof(curl_##symbol) *symbol;
 	CURL_SYMBOLS(X)
 #undef X

@@ -64,7 +64,8 @@ static int set_data(struct sse *s, const char *value, size_t bytes)
 static int set_name(struct sse *s, const char *value, size_t bytes)
 {
 	buf_clear(&s->name);
-	return add(s, &s->name, value, bytes);
+	/* Nobody's event; and its text ends at a NUL. */
+	return memchr(value, '\0', bytes) ? 0 : add(s, &s->name, value, bytes);
 }
 
 static int set_id(struct sse *s, const char *value, size_t bytes)

@@ -150,7 +150,8 @@ static int too_much(struct check *out)
 {
 	struct diag d = {.code = P_TOO_MUCH};
 	(void)snprintf(d.msg, sizeof d.msg, "the plan is too much to be checked: %.150s",
-		out->heap->kind != FAIL_NONE ? out->heap->msg : "too many labels");
+		out->heap->kind != FAIL_NONE ? out->heap->msg
+					     : "out of memory: too many different labels");
 	return diag_add(out->diags, &out->src, &d);
 }
 

@@ -459,16 +459,15 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 	case M_LENGTH:
 		m = is_star ? args_whole(c, args, true)
 			    : mark_capped(c, structure_of(c, x), KIND_NUMBER);
-		m = mark_made(c, m);
-		return av_of(mark_join(c, m, mark_planned(c, args->node, KIND_NUMBER)), T_INT);
+		m = mark_join(c, mark_made(c, m), mark_planned(c, args->node, KIND_NUMBER));
+		return av_of(m, T_INT);
 	case M_TRUTH:
 		is_star |= x.konst.type != T_UNSET;
 		m = is_star ? mark_capped(c, args_whole(c, args, true), KIND_BOOL) : truth_of(c, x);
 		return av_of(mark_made(c, m), T_BOOL);
 	case M_LIST:
-		return collect(c, OBJ_LIST, args, none, false);
 	case M_TUPLE:
-		return collect(c, OBJ_TUPLE, args, none, false);
+		return collect(c, row->model == M_LIST ? OBJ_LIST : OBJ_TUPLE, args, none, false);
 	case M_SET:
 		return collect(c, OBJ_SET, args, none, false);
 	case M_ORDERED:

@@ -462,9 +462,11 @@ static struct av eval_prefix(struct checker *c, const struct node *node, const s
 	bool is_prefix = tool_is_prefix(c->tools, text), is_native = native_is_known(text);
 	if (!tool && !is_prefix && !is_native)
 		return no_tool(c, node, text);
-	struct obj *o = obj_new(c, tool ? OBJ_TOOL : is_native ? OBJ_NATIVE : OBJ_PREFIX, node, 0);
 	struct val name;
-	if (o && str_of(c->h, text, &name) == 0) {
+	if (str_of(c->h, text, &name) < 0)
+		return av_of(public, T_NONE);
+	struct obj *o = obj_new(c, tool ? OBJ_TOOL : is_native ? OBJ_NATIVE : OBJ_PREFIX, node, 0);
+	if (o) {
 		o->name = name.str->data;
 		o->tool = tool;
 	}
@@ -556,7 +558,7 @@ static struct av eval_kind(struct checker *c, const struct node *node)
 
 struct av eval(struct checker *c, const struct node *node)
 {
-	if (c->is_over || heap_pay(c->h, 1) < 0) {
+	if (c->is_over || c->h->kind != FAIL_NONE || heap_pay(c->h, 1) < 0) {
 		c->is_over = true;
 		return av_of(public, T_NONE);
 	}

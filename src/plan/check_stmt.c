@@ -18,7 +18,7 @@ struct av refuse(struct checker *c, int code, const struct node *node, const cha
 	va_end(args);
 	(void)snprintf(d.hint, sizeof d.hint, "%s", hint);
 	/* One is enough of what is too much; nothing more is looked at then. */
-	bool is_known = c->is_over;
+	bool is_known = c->is_over || c->h->kind != FAIL_NONE;
 	c->is_over |= code == P_TOO_MUCH;
 	for (size_t i = 0; i < c->out->diags->n && !is_known; i++)
 		is_known = c->out->diags->item[i].start == d.start &&

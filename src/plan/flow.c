@@ -38,6 +38,8 @@ uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b)
 		no_memory(vm);
 	else
 		*m = (struct flow_memo){a, b, label};
+	if (label == a && a == b)
+		vm->flow.plain = a;
 	return label;
 }
 

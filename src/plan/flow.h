@@ -33,9 +33,10 @@ uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b);
 static inline uint32_t flow_made(struct vm *vm, uint32_t a, uint32_t b)
 {
 	const struct flow_memo *m = &vm->flow.made[(a * 31 + b) % FLOW_MEMO];
-	return (a | b) == 0 ? 0 : m->a == a && m->b == b ? m->result : flow_made_slow(vm, a, b);
+	if (a == b && (a == 0 || a == vm->flow.plain))
+		return a;
+	return m->a == a && m->b == b ? m->result : flow_made_slow(vm, a, b);
 }
-
 /* Of a value: without its elements; with all that is reachable. Returns: LABEL_FAILED: too deep. */
 uint32_t flow_shape(struct vm *vm, struct val v);
 uint32_t flow_whole(struct vm *vm, struct val v);
@@ -50,7 +51,6 @@ static inline uint32_t flow_guard(struct vm *vm, uint32_t label)
 	const struct flow_memo *m = &vm->flow.guards[label % FLOW_MEMO];
 	return label == 0 ? 0 : m->a == label ? m->result : flow_guard_slow(vm, label);
 }
-
 /* A condition decides on what comes. Returns: 0 or -1. */
 int flow_raise(struct vm *vm, const struct frame *f, uint32_t label);
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/heap.h"
 
+#include "base/pages.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_BYTES = 1 << 16, CHUNK_MANY_BYTES = 1 << 20, ALIGN = 16 };
+enum { CHUNK_BYTES = 1 << 16, CHUNK_MOST_BYTES = 1 << 24, ALIGN = 16 };
 
 /* A chunk of the arena, or one large piece; both lists are doubly linked. */
 struct heap_chunk {
@@ -45,7 +47,7 @@ static struct heap_chunk *new_chunk(struct heap *h, struct heap_chunk **list, si
 			h, FAIL_MEMORY, "out of memory: the limit is %zu bytes", h->max_bytes);
 		return NULL;
 	}
-	struct heap_chunk *c = malloc(bytes);
+	struct heap_chunk *c = pages_alloc(bytes);
 	if (!c) {
 		(void)heap_fail_kind(h, FAIL_MEMORY, "out of memory: the host has none left");
 		return NULL;
@@ -78,10 +80,11 @@ static void *alloc_small(struct heap *h, size_t bytes)
 		memcpy(&h->bins[bin], p, sizeof(void *));
 		return p;
 	}
-	/* Who has used much will use more; near the limit each counts. */
-	bool is_much = h->used_bytes > CHUNK_MANY_BYTES &&
-		h->max_bytes - h->used_bytes > 8 * (size_t)CHUNK_MANY_BYTES;
-	size_t chunk = is_much ? CHUNK_MANY_BYTES : CHUNK_BYTES;
+	/* Who has used much will use more, and in large pages; near the limit each byte counts. */
+	size_t chunk = CHUNK_BYTES;
+	while (chunk < CHUNK_MOST_BYTES && h->used_bytes > chunk &&
+		h->max_bytes - h->used_bytes > 8 * chunk)
+		chunk *= 4;
 	struct heap_chunk *c = new_chunk(h, &h->chunks, chunk);
 	if (!c)
 		return NULL;

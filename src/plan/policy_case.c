@@ -99,7 +99,8 @@ size_t policy_test(struct policy *p, struct diags *diags, size_t *n_run)
 		n_failed++;
 		(void)snprintf(d.msg, sizeof d.msg, "%.80s: expected %s, the rules say %s (%.80s)",
 			one->tool->name, rulings[one->expect].text, rulings[got].text,
-			blame(one, answer, n, got));
+			labels_has_failed(p->labels) ? "out of memory"
+						     : blame(one, answer, n, got));
 		(void)diag_add(diags, &p->src, &d);
 	}
 	return n_failed;

@@ -99,6 +99,12 @@ static enum vm_state finish(struct program *p, enum vm_state state)
 {
 	if (state != VM_FAILED)
 		return state;
+	/* What was said then comes of labels that could not be made. */
+	if (p->vm.flow.all && labels_has_failed(p->vm.flow.all)) {
+		p->heap.kind = FAIL_NONE;
+		(void)heap_fail_kind(
+			&p->heap, FAIL_MEMORY, "out of memory: too many different labels");
+	}
 	struct diag d = {.code = code_of(p->heap.kind), .is_private = p->vm.is_private};
 	if (p->vm.n_trace > 0)
 		d.start = d.end = p->vm.trace[0].at;

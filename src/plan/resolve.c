@@ -215,6 +215,7 @@ static const char *python_name(struct val name)
 	static const char *const rows[][2] = {
 		{"eval", "there is no eval: write the code in the plan"},
 		{"exec", "there is no exec: write the code in the plan"},
+		{"load", "a plan is one file: write what it needs into it, or call a tool"},
 		{"open", "call a tool to read or write files"},
 		{"input", "approve(value, reason) asks a person"},
 		{"map", "use a list comprehension: [f(x) for x in y]"},

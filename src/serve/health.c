@@ -11,12 +11,11 @@ void health_start(void *arg, struct http_exchange *x)
 {
 	const struct health *h = arg;
 	bool is_well = h->is_well(h->arg);
-	const char *status = h->is_stopping ? "stopping" : is_well ? "ok" : "warden_gone";
+	const char *status = is_well ? "ok" : "warden_gone";
 	json_t *about = json_pack("{s:s, s:s}", "status", status, "version", h->version);
 	char *text = about ? json_dumps(about, JSON_COMPACT) : NULL;
 	const char *body = text ? text : "{}";
-	http_answer(
-		x, is_well && !h->is_stopping ? 200 : 503, "application/json", body, strlen(body));
+	http_answer(x, is_well ? 200 : 503, "application/json", body, strlen(body));
 	free(text);
 	json_decref(about);
 }

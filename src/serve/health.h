@@ -7,7 +7,6 @@ struct health {
 	const char *version;
 	bool (*is_well)(void *arg);
 	void *arg;
-	bool is_stopping;
 };
 
 /* GET /healthz, open to all: {"status": "ok", "version"}, or 503. @arg: a struct health. */

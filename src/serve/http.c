@@ -25,6 +25,11 @@ static uint64_t now_ms(const struct http_server *s)
 	return uv_now(s->config.loop);
 }
 
+void http_count(const struct http_server *s, enum metrics_of what, int64_t by)
+{
+	metrics_count(s->config.context->metrics, what, by);
+}
+
 /* ---- the library's turn ---- */
 
 static void on_wake(uv_timer_t *timer);
@@ -36,14 +41,14 @@ static void plan(struct http_server *s)
 		return;
 	if (s->is_due) /* resumed within its turn, which the library does not count as due */
 		(void)uv_timer_start(&s->wake, on_wake, 0, 0);
-	else if (MHD_get_timeout(s->mhd, &ms) == MHD_YES)
+	else if (s->lib.get_timeout(s->mhd, &ms) == MHD_YES)
 		(void)uv_timer_start(&s->wake, on_wake, ms, 0);
 }
 
 static void run(struct http_server *s)
 {
 	s->is_due = false;
-	(void)MHD_run(s->mhd);
+	(void)s->lib.run(s->mhd);
 	plan(s);
 }
 
@@ -64,7 +69,7 @@ void http_resume(struct http_exchange *x)
 	if (!x->is_suspended)
 		return;
 	x->is_suspended = false;
-	MHD_resume_connection(x->connection->mhd);
+	x->server->lib.resume_connection(x->connection->mhd);
 	x->server->is_due = true;
 	plan(x->server);
 }
@@ -72,7 +77,7 @@ void http_resume(struct http_exchange *x)
 void http_suspend(struct http_exchange *x)
 {
 	x->is_suspended = true;
-	MHD_suspend_connection(x->connection->mhd);
+	x->server->lib.suspend_connection(x->connection->mhd);
 }
 
 /* ---- a request ---- */
@@ -86,8 +91,9 @@ enum MHD_Result http_queue(struct http_exchange *x)
 		return MHD_YES;
 	}
 	x->connection->phase = HTTP_BUSY;
-	enum MHD_Result r = MHD_queue_response(x->connection->mhd, x->status, x->response);
-	MHD_destroy_response(take_ptr(x->response));
+	enum MHD_Result r =
+		x->server->lib.queue_response(x->connection->mhd, x->status, x->response);
+	x->server->lib.destroy_response(take_ptr(x->response));
 	return r;
 }
 
@@ -115,6 +121,7 @@ static struct http_exchange *begin(struct http_connection *c, const char *method
 	if (x->next)
 		x->next->link = &x->next;
 	s->exchanges = x;
+	http_count(s, METRICS_REQUESTS, 1);
 	c->x = x;
 	c->phase = HTTP_READING;
 	c->since_ms = now_ms(s);
@@ -126,6 +133,21 @@ static bool has_body(const struct http_exchange *x)
 {
 	const char *length = http_header(x, "Content-Length");
 	return http_header(x, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
+}
+
+static void on_linger(uv_timer_t *timer)
+{
+	struct http_server *s = timer->data;
+	linger_check(&s->lingerers, now_ms(s));
+	if (s->lingerers.n == 0)
+		(void)uv_timer_stop(timer);
+}
+
+static void linger(struct http_exchange *x)
+{
+	struct http_server *s = x->server;
+	linger_add(&s->lingerers, x->connection->fd, now_ms(s));
+	(void)uv_timer_start(&s->linger, on_linger, LINGER_EACH_MS, LINGER_EACH_MS);
 }
 
 /* A body became too large on its way: the library takes no answer then, so it is written past it.
@@ -141,7 +163,7 @@ static void cut(struct http_exchange *x, unsigned status, const char *text)
 	x->status = status;
 	if (send(fd, head, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT | MSG_MORE) == n)
 		(void)send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
-	linger_add(&x->server->lingerers, fd, now_ms(x->server));
+	linger(x);
 }
 
 static enum MHD_Result take_body(struct http_exchange *x, const char *data, size_t bytes)
@@ -166,22 +188,24 @@ static enum MHD_Result take_body(struct http_exchange *x, const char *data, size
 	return MHD_YES;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): the library's signature */
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const char *url,
 	const char *method, const char *version, const char *data, size_t *bytes, void **slot)
 {
 	struct http_exchange *x = *slot;
-	(void)arg;
+	const struct http_server *s = arg;
 	(void)version;
 	if (!x) {
 		const union MHD_ConnectionInfo *info =
-			MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+			s->lib.get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 		*slot = x = begin(info->socket_context, method, url);
 		if (!x)
 			return MHD_NO;
-		/* An answer at this point ends the connection: only when there is a body. */
-		if (http_check(x) == 0 || !has_body(x))
+		/* An answer at this point ends the connection: when there is a body, and when it
+		 * is not sure where the next request begins. */
+		if (http_check(x) == 0 || (!has_body(x) && x->status != 400))
 			return MHD_YES;
-		linger_add(&x->server->lingerers, x->connection->fd, now_ms(x->server));
+		linger(x);
 		return http_queue(x);
 	}
 	if (*bytes > 0) {
@@ -233,6 +257,9 @@ static void on_completed(
 	if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK)
 		http_lose(x);
 	log_it(x);
+	http_count(x->server, METRICS_REQUESTS, -1);
+	if (x->status)
+		http_count(x->server, METRICS_ANSWERS, 1);
 	wait_for_next(x->connection);
 	x->connection = NULL;
 	x->is_suspended = false;
@@ -257,6 +284,7 @@ static void on_connection(void *arg, struct MHD_Connection *mhd, void **slot,
 	if (c->next)
 		c->next->link = c->link;
 	s->n_connections--;
+	http_count(s, METRICS_CONNECTIONS, -1);
 	free(c);
 }
 
@@ -287,13 +315,15 @@ static void take_client(struct http_server *s, int taken, const struct address *
 		c->next->link = &c->next;
 	s->connections = c;
 	s->n_connections++;
-	if (MHD_add_connection(s->mhd, take_fd(fd), &peer->any, peer->bytes) == MHD_YES)
+	http_count(s, METRICS_CONNECTIONS, 1);
+	if (s->lib.add_connection(s->mhd, take_fd(fd), &peer->any, peer->bytes) == MHD_YES)
 		return;
 	if (s->connections == c && !c->mhd) {
 		s->connections = c->next;
 		if (c->next)
 			c->next->link = &s->connections;
 		s->n_connections--;
+		http_count(s, METRICS_CONNECTIONS, -1);
 		free(c);
 	}
 }
@@ -366,7 +396,6 @@ static void on_check(uv_timer_t *timer)
 {
 	struct http_server *s = timer->data;
 	uint64_t now = now_ms(s);
-	linger_check(&s->lingerers, now);
 	for (struct http_connection *c = s->connections; c; c = c->next) {
 		if (c->phase == HTTP_BUSY && c->x && c->x->is_suspended && tcp_has_left(c->fd)) {
 			struct http_exchange *x = c->x;
@@ -394,8 +423,9 @@ static size_t keep_escapes(void *arg, struct MHD_Connection *mhd, char *text)
 
 static struct MHD_Daemon *start(struct http_server *s)
 {
-	return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET,
-		0, NULL, NULL, on_request, s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+	return s->lib.start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
+		on_request, s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_UNESCAPE_CALLBACK,
 		keep_escapes, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_HEAD_BYTES,
@@ -424,20 +454,26 @@ int http_server_open(struct http_server **out, const struct http_config *config,
 	if (!s)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a server");
 	s->config = *config;
+	int r = microhttpd_load(&s->lib, err);
+	if (r < 0) {
+		free(s);
+		return r;
+	}
 	s->mhd = start(s);
 	const union MHD_DaemonInfo *info =
-		s->mhd ? MHD_get_daemon_info(s->mhd, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
-	int r = info ? uv_poll_init(config->loop, &s->poll, info->epoll_fd) : -ENOMEM;
+		s->mhd ? s->lib.get_daemon_info(s->mhd, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
+	r = info ? uv_poll_init(config->loop, &s->poll, info->epoll_fd) : -ENOMEM;
 	if (r < 0) {
 		if (s->mhd)
-			MHD_stop_daemon(s->mhd);
+			s->lib.stop_daemon(s->mhd);
 		free(s);
 		return err_sys(err, ERR_INTERNAL, -r, "start the HTTP server");
 	}
 	(void)uv_timer_init(config->loop, &s->wake);
 	(void)uv_timer_init(config->loop, &s->check);
-	s->n_handles = 3;
-	s->poll.data = s->wake.data = s->check.data = s;
+	(void)uv_timer_init(config->loop, &s->linger);
+	s->n_handles = 4;
+	s->poll.data = s->wake.data = s->check.data = s->linger.data = s;
 	(void)uv_poll_start(&s->poll, UV_READABLE, on_poll);
 	(void)uv_timer_start(&s->check, on_check, HTTP_CHECK_MS, HTTP_CHECK_MS);
 	*out = s;
@@ -518,13 +554,17 @@ void http_server_close(struct http_server *s, void (*closed)(void *arg), void *a
 			http_resume(c->x);
 	s->is_closing = true;
 	(void)uv_poll_stop(&s->poll);
-	MHD_stop_daemon(s->mhd);
-	for (struct http_exchange *x = s->exchanges; x; x = x->next)
+	s->lib.stop_daemon(s->mhd);
+	for (struct http_exchange *x = s->exchanges; x; x = x->next) {
+		if (x->response)
+			s->lib.destroy_response(take_ptr(x->response));
 		x->server = NULL;
+	}
 	s->exchanges = NULL;
 	linger_done(&s->lingerers);
 	stop_listening(s);
 	uv_close((uv_handle_t *)&s->poll, on_handle_closed);
 	uv_close((uv_handle_t *)&s->wake, on_handle_closed);
 	uv_close((uv_handle_t *)&s->check, on_handle_closed);
+	uv_close((uv_handle_t *)&s->linger, on_handle_closed);
 }

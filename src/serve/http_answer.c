@@ -14,7 +14,7 @@
 const char *http_header(const struct http_exchange *x, const char *name)
 {
 	return x->connection
-		? MHD_lookup_connection_value(x->connection->mhd, MHD_HEADER_KIND, name)
+		? x->server->lib.lookup_connection_value(x->connection->mhd, MHD_HEADER_KIND, name)
 		: NULL;
 }
 
@@ -58,8 +58,8 @@ static void free_exchange(struct http_exchange *x)
 		if (x->next)
 			x->next->link = x->link;
 	}
-	if (x->response)
-		MHD_destroy_response(x->response);
+	if (x->server && x->response)
+		x->server->lib.destroy_response(x->response);
 	for (unsigned i = 0; i < 2 * x->n_set; i++)
 		free(x->set[i]);
 	buf_done(&x->body);
@@ -114,7 +114,7 @@ int http_set_header(struct http_exchange *x, const char *name, const char *value
 
 static void set(struct http_exchange *x, const char *name, const char *value)
 {
-	(void)MHD_add_response_header(x->response, name, value);
+	(void)x->server->lib.add_response_header(x->response, name, value);
 }
 
 /* What @response says about itself. */
@@ -142,7 +142,8 @@ void http_answer(
 	if (copy) {
 		memcpy(copy, body, bytes);
 		x->sent_bytes = bytes;
-		response = MHD_create_response_from_buffer(bytes, copy, MHD_RESPMEM_MUST_FREE);
+		response = x->server->lib.create_response_from_buffer(
+			bytes, copy, MHD_RESPMEM_MUST_FREE);
 		if (!response)
 			free(copy);
 	}
@@ -206,7 +207,7 @@ int http_stream_open(struct http_exchange *x, unsigned status, const char *type)
 {
 	if (!x->connection || x->is_gone)
 		return -EPIPE;
-	struct MHD_Response *response = MHD_create_response_from_callback(
+	struct MHD_Response *response = x->server->lib.create_response_from_callback(
 		MHD_SIZE_UNKNOWN, HTTP_PART_BYTES, on_read, x, NULL);
 	if (!response)
 		return -ENOMEM;

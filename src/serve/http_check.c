@@ -31,12 +31,13 @@ static enum MHD_Result on_header(
 static unsigned headers(const struct http_exchange *x, const char *name, const char **value)
 {
 	struct seeking s = {.name = name};
-	(void)MHD_get_connection_values(x->connection->mhd, MHD_HEADER_KIND, on_header, &s);
+	(void)x->server->lib.get_connection_values(
+		x->connection->mhd, MHD_HEADER_KIND, on_header, &s);
 	*value = s.value;
 	return s.n;
 }
 
-/* Add @name once. Returns: 0, or negative errno. */
+/* Say which methods there are. */
 static void allow(struct http_exchange *x)
 {
 	char list[128] = "";
@@ -51,7 +52,40 @@ static void allow(struct http_exchange *x)
 	(void)http_set_header(x, "Allow", list);
 }
 
+/* Is the name a token? What another program would read as a different header is none. */
+static enum MHD_Result on_name(
+	void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	bool *is_well = arg;
+	(void)kind;
+	(void)value;
+	for (const char *at = name; *at; at++)
+		if (*at <= ' ' || *at >= 0x7f || strchr("\"(),/:;<=>?@[\\]{}", *at))
+			*is_well = false;
+	return MHD_YES;
+}
+
 /* ---- the questions ---- */
+
+/* Two programs must not see two ends of it. Source: RFC 9112, 5.1, 6.1 to 6.3. */
+static int check_shape(struct http_exchange *x, struct err *err)
+{
+	const char *length, *coding;
+	bool is_well = true;
+	(void)x->server->lib.get_connection_values(
+		x->connection->mhd, MHD_HEADER_KIND, on_name, &is_well);
+	unsigned n_lengths = headers(x, "Content-Length", &length);
+	unsigned n_codings = headers(x, "Transfer-Encoding", &coding);
+	if (!is_well)
+		(void)err_set(err, ERR_USAGE, "a header whose name is none");
+	else if (n_lengths + n_codings > 1)
+		(void)err_set(err, ERR_USAGE, "more than one length of the body");
+	else if (n_codings == 1 && strcasecmp(coding, "chunked") != 0)
+		(void)err_set(err, ERR_USAGE, "transfer coding \"%.40s\"", coding);
+	else
+		return 0;
+	return 400;
+}
 
 static int check_room(struct http_exchange *x, struct err *err)
 {
@@ -61,6 +95,7 @@ static int check_room(struct http_exchange *x, struct err *err)
 	}
 	if (!x->connection->is_surplus)
 		return 0;
+	http_count(x->server, METRICS_FULL, 1);
 	(void)http_set_header(x, "Retry-After", "1");
 	(void)err_set(err, ERR_LIMIT, "too many connections");
 	(void)err_hint(err, "close what is not needed; retort serve --connections N takes more");
@@ -158,6 +193,7 @@ static int check_token(struct http_exchange *x, struct err *err)
 		x->context = found;
 		return 0;
 	}
+	http_count(x->server, METRICS_UNAUTHORIZED, 1);
 	(void)http_set_header(x, "WWW-Authenticate",
 		n ? "Bearer realm=\"retort\", error=\"invalid_token\"" : "Bearer realm=\"retort\"");
 	(void)err_set(err, ERR_DENIED, n ? "the token is not one of this engine's" : "no token");
@@ -183,14 +219,10 @@ static int check_type(struct http_exchange *x, struct err *err)
 
 static int check_length(struct http_exchange *x, struct err *err)
 {
-	const char *length, *coding;
+	const char *length;
 	uint64_t bytes = 0;
 	struct err inner;
 	unsigned n = headers(x, "Content-Length", &length);
-	if (n > 1 || (n == 1 && headers(x, "Transfer-Encoding", &coding) > 0)) {
-		(void)err_set(err, ERR_USAGE, "more than one length of the body");
-		return 400;
-	}
 	if (n == 1 && num_parse_count(length, NUM_ANY, &bytes, &inner) < 0)
 		bytes = UINT64_MAX;
 	if (bytes <= x->route->body_max_bytes) {
@@ -206,8 +238,9 @@ static int check_length(struct http_exchange *x, struct err *err)
 int http_check(struct http_exchange *x)
 {
 	/* Each returns 0, or the status of the answer and @err. */
-	static int (*const checks[])(struct http_exchange * x, struct err * err) = {check_room,
-		check_host, check_origin, check_route, check_token, check_type, check_length};
+	static int (*const checks[])(struct http_exchange * x, struct err * err) = {check_shape,
+		check_room, check_host, check_origin, check_route, check_token, check_type,
+		check_length};
 	struct err err = {0};
 	for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
 		int status = checks[i](x, &err);

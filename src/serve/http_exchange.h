@@ -2,11 +2,11 @@
  * Apache-2.0 */
 #pragma once
 
+#include "api/metrics.h"
 #include "serve/address.h"
 #include "serve/http_server.h"
 #include "serve/linger.h"
-
-#include <microhttpd.h>
+#include "serve/microhttpd.h"
 
 enum { HTTP_CHECK_MS = 500, HTTP_PART_BYTES = 64 << 10, HTTP_BEAT_MS = 15000 };
 
@@ -63,9 +63,10 @@ struct http_listener {
 
 struct http_server {
 	struct http_config config;
+	struct microhttpd lib;
 	struct MHD_Daemon *mhd;
 	uv_poll_t poll;
-	uv_timer_t wake, check;
+	uv_timer_t wake, check, linger;
 	struct http_listener listeners[HTTP_LISTENERS_MAX];
 	unsigned n_listeners, n_handles, n_connections;
 	struct http_connection *connections;
@@ -77,6 +78,9 @@ struct http_server {
 	void (*closed)(void *arg);
 	void *arg;
 };
+
+/* Count something of the server's for /metrics. */
+void http_count(const struct http_server *s, enum metrics_of what, int64_t by);
 
 /* Is it to be let in? It is answered if not. Returns: 0, or -1. */
 int http_check(struct http_exchange *x);

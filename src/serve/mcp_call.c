@@ -114,17 +114,12 @@ void mcp_call_free(struct mcp_call *call)
 	free(call);
 }
 
-/* The call is over before the answer goes: whoever gets it may end the peer. */
+/* The call is over before the answer goes: whoever gets it may end the peer. Of one that was
+ * cancelled mcp_call_cancel() has taken away where it would go. */
 static void finish(struct mcp_call *call, json_t *message)
 {
 	struct mcp_out out = call->out;
 	struct mcp_batch *batch = call->batch;
-	if (!call->peer) { /* cancelled: what it owed was settled then */
-		json_decref(message);
-		message = NULL;
-		mcp_call_free(call);
-		return;
-	}
 	mcp_call_free(call);
 	mcp_answer(&out, batch, message);
 }

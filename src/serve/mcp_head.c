@@ -42,13 +42,17 @@ bool mcp_head_is_modern(const struct mcp_head *head, const json_t *body)
 
 bool mcp_head_is(const char *text, const char *value)
 {
-	static const char begin[] = "=?base64?", end[] = "?=";
-	size_t bytes = strlen(text), n_begin = strlen(begin), n_end = strlen(end);
+	static const char begin[] = "=?base64?", end[] = "?=", blank[] = " \t";
+	size_t n_begin = strlen(begin), n_end = strlen(end);
+	text += strspn(text, blank);
+	size_t bytes = strlen(text);
+	while (bytes > 0 && strchr(blank, text[bytes - 1]))
+		bytes--;
 	cleanup_buf struct buf raw = BUF_INIT(VALUE_MAX_BYTES);
 	struct err err;
 	if (bytes < n_begin + n_end || strncasecmp(text, begin, n_begin) != 0 ||
-		strcmp(text + bytes - n_end, end) != 0)
-		return strcmp(text, value) == 0;
+		strncmp(text + bytes - n_end, end, n_end) != 0)
+		return strlen(value) == bytes && strncmp(text, value, bytes) == 0;
 	return base64_read(&raw, text + n_begin, bytes - n_begin - n_end, &err) == 0 &&
 		raw.bytes == strlen(value) && memcmp(buf_str(&raw), value, raw.bytes) == 0;
 }

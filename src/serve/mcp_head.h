@@ -27,5 +27,6 @@ bool mcp_head_is_modern(const struct mcp_head *head, const json_t *body);
  */
 int mcp_head_check(const struct mcp_head *head, const json_t *body, struct err *err);
 
-/* Is this the value that the header @text stands for, which may be "=?base64?…?="? */
+/* Is this the value that the header @text stands for, which may be "=?base64?…?="? Blanks around it
+ * do not count. */
 bool mcp_head_is(const char *text, const char *value);

@@ -31,5 +31,3 @@ void mcp_http_close(struct mcp_http *h);
 /* Rows of the server's table: their `arg` is the struct mcp_http. */
 enum { MCP_HTTP_ROUTES = 3 };
 void mcp_http_routes(struct mcp_http *h, struct http_route out[MCP_HTTP_ROUTES]);
-
-unsigned mcp_http_n_sessions(const struct mcp_http *h);

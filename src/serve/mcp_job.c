@@ -23,10 +23,10 @@ static void on_beat(uv_timer_t *timer)
 	struct mcp_beat *beat = timer->data;
 	struct mcp_job *job = beat->job;
 	char text[MCP_LINE_BYTES + 32];
-	double seconds = (double)((uv_now(timer->loop) - beat->began_ms) / 1000);
+	uint64_t seconds = (uv_now(timer->loop) - beat->began_ms) / 1000;
 	size_t bytes = utf8_cut(job->line, job->line_bytes, MCP_LINE_BYTES);
 	(void)snprintf(text, sizeof text, "%.*s", (int)bytes, job->line);
-	mcp_call_progress(job->call, seconds, -1, text[0] ? text : "running");
+	mcp_call_progress(job->call, (double)seconds, -1, text[0] ? text : "running");
 }
 
 static void on_beat_closed(uv_handle_t *handle)
@@ -108,6 +108,13 @@ void mcp_job_no_resource(struct mcp_job *job)
 	struct mcp_call *call = job->call;
 	job_free(job);
 	mcp_call_no_resource(call);
+}
+
+void mcp_job_ask(struct mcp_job *job, json_t *requests, json_t *state)
+{
+	struct mcp_call *call = job->call;
+	job_free(job);
+	mcp_call_ask(call, requests, state);
 }
 
 static void on_cancel(void *arg)

@@ -53,3 +53,5 @@ void mcp_job_beat(struct mcp_job *job);
 void mcp_job_give(struct mcp_job *job, json_t *result);
 void mcp_job_refuse(struct mcp_job *job, const struct err *err);
 void mcp_job_no_resource(struct mcp_job *job);
+/* Or a question to the client, mcp_call_ask(). */
+void mcp_job_ask(struct mcp_job *job, json_t *requests, json_t *state);

@@ -14,6 +14,7 @@
 /* OVERHEAD: what headings and notes take of the whole. */
 enum {
 	OVERHEAD_CHARACTERS = 1600,
+	RUNNING_CHARACTERS = 4000,
 	SECTION_MIN = 200,
 	FILES_SHOWN = 20,
 	VERDICT_BYTES = 1024,
@@ -173,7 +174,11 @@ static void take_traceback(struct section *s, const json_t *error)
 	size_t i;
 	json_t *line;
 	json_array_foreach(json_object_get(error, "traceback"), i, line)
+	{
+		if (json_string_length(line) == 0)
+			(void)buf_add(&s->text, "\n\n"); /* ends the line before, and is one */
 		take_text(s, json_string_value(line));
+	}
 	if (s->text.bytes > 0 || !error)
 		return;
 	take_text(s, member(error, "name"));
@@ -412,7 +417,10 @@ static void render_text(struct rendering *r)
 	add_files(r);
 	(void)buf_append(&r->text, buf_str(&r->notes), r->notes.bytes);
 	size_t used = utf8_count(buf_str(&r->text), r->text.bytes) + OVERHEAD_CHARACTERS;
-	share(r->sections, used < MCP_TEXT_CHARACTERS ? MCP_TEXT_CHARACTERS - used : 0);
+	/* What still runs is asked for again and again, and says the same each time. */
+	bool is_running = strcmp(member(r->record, "status"), "running") == 0;
+	size_t room = is_running ? RUNNING_CHARACTERS : MCP_TEXT_CHARACTERS;
+	share(r->sections, used < room ? room - used : 0);
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)
 		add_section(r, &r->sections[order[i]]);
 	if (is_empty && strcmp(member(r->record, "status"), "ok") == 0)

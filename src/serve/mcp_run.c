@@ -38,6 +38,8 @@ static json_t *step_params(const struct mcp_job *job)
 	copy(params, job, "code");
 	copy(params, job, "runtime");
 	copy(params, job, "timeout_ms");
+	if (param_flag(job->arguments, "interactive"))
+		(void)json_object_set_new(params, "stdin_open", json_true());
 	(void)json_object_set_new(params, "wait_ms",
 		json_integer((json_int_t)param_count(job->arguments, "wait_ms", MCP_WAIT_MS)));
 	return params;

@@ -3,6 +3,7 @@
 
 #include <sodium.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -47,7 +48,18 @@ static char *base64(const void *data, size_t bytes)
 {
 	size_t room = sodium_base64_encoded_len(bytes, VARIANT);
 	char *out = malloc(room);
-	return out ? sodium_bin2base64(out, room, data, bytes, VARIANT) : NULL;
+	if (out)
+		(void)sodium_bin2base64(out, room, data, bytes, VARIANT);
+	return out;
+}
+
+static char *join(const char *text, const char *tag)
+{
+	size_t room = strlen(text) + strlen(tag) + 2;
+	char *out = malloc(room);
+	if (out)
+		(void)snprintf(out, room, "%s.%s", text, tag);
+	return out;
 }
 
 char *mcp_seal_write(const struct mcp_seal *seal, const json_t *state, const char *principal,
@@ -58,11 +70,10 @@ char *mcp_seal_write(const struct mcp_seal *seal, const json_t *state, const cha
 		"state", borrowed(state));
 	char *plain = inner ? json_dumps(inner, JSON_COMPACT) : NULL;
 	char *text = plain ? base64(plain, strlen(plain)) : NULL;
-	char *tag = NULL, *out = NULL;
+	char *tag = NULL;
 	if (text && authenticate(seal, text, principal, bound_to, mac))
 		tag = base64(mac, sizeof mac);
-	if (tag && (out = malloc(strlen(text) + strlen(tag) + 2)))
-		(void)stpcpy(stpcpy(stpcpy(out, text), "."), tag);
+	char *out = tag ? join(text, tag) : NULL;
 	json_decref(inner);
 	free(plain);
 	free(text);

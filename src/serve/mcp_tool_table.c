@@ -13,7 +13,8 @@ enum {
 	RUN_BYTES = 64,
 	GREP_BYTES = 1000,
 	READ_MAX_BYTES = 16 << 20,
-	UNDO_MAX = 1000,
+	PLAN_BYTES = 1 << 20,
+	REQUEST_BYTES = 64 << 10,
 };
 
 #define ROWS(rows) .params = (rows), .n_params = ARRAY_LEN(rows)
@@ -46,13 +47,16 @@ static const struct param run_code_rows[] = {
 	{"timeout_ms", PARAM_COUNT, false, 100, 600000,
 		.help = "stop the code after this; default: the session's limit, 30000"},
 	WAIT,
+	{"interactive", PARAM_FLAG, .fallback = "false",
+		.help = "keep stdin open for run_wait; else it is empty"},
 	{"reset", PARAM_FLAG, .fallback = "false", .help = "start with an empty session"},
 };
 
 static const struct param run_wait_rows[] = {
 	RUN_ID,
 	WAIT,
-	{"stdin", PARAM_DATA, false, 0, CODE_BYTES, .help = "text for the program to read"},
+	{"stdin", PARAM_DATA, false, 0, CODE_BYTES,
+		.help = "text for an interactive program to read"},
 	{"action", PARAM_CHOICE, .choices = "wait|interrupt|kill", .fallback = "wait",
 		.help = "interrupt asks it to stop, kill ends it"},
 };
@@ -95,6 +99,12 @@ static const struct param sessions_rows[] = {
 	{"name", PARAM_TEXT, false, 1, NAME_BYTES, .help = "of the branch"},
 };
 
+static const struct param plan_rows[] = {
+	{"plan", PARAM_TEXT, true, 0, PLAN_BYTES, .help = "a program in the language of plans"},
+	{"request", PARAM_TEXT, false, 0, REQUEST_BYTES,
+		.help = "what the user asked for, word by word"},
+};
+
 const struct mcp_tool mcp_tool_table[] = {
 	{"run_code", "Run code",
 		"Run code in a sandbox: Python with numpy, pandas, matplotlib where installed; "
@@ -120,6 +130,12 @@ const struct mcp_tool mcp_tool_table[] = {
 	{"sessions", "Sessions",
 		"List sessions and their steps, take steps back, branch, start anew.",
 		ROWS(sessions_rows), MCP_TIER_STANDARD, 0, mcp_sessions},
+	{"check_plan", "Check a plan", "Prove a plan against the policy without running it.",
+		ROWS(plan_rows), MCP_TIER_STANDARD, MCP_ON_PLANS | MCP_READ_ONLY | MCP_IDEMPOTENT,
+		mcp_check_plan},
+	{"run_plan", "Run a plan",
+		"Run a plan when nothing in it is denied; a person is asked where the policy says so.",
+		ROWS(plan_rows), MCP_TIER_STANDARD, MCP_ON_PLANS | MCP_WORLD, mcp_run_plan},
 };
 
 const size_t mcp_tool_n = ARRAY_LEN(mcp_tool_table);

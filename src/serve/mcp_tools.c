@@ -36,11 +36,12 @@ static json_t *annotations(const struct mcp_tools_config *config, const struct m
 	bool is_destructive = (tool->traits & MCP_RUNS_CODE) && config->is_destructive;
 	if (tool->traits & MCP_READ_ONLY)
 		(void)json_object_set_new(out, "readOnlyHint", json_true());
-	else if (!is_destructive)
+	else if (!is_destructive && !(tool->traits & MCP_WORLD))
 		(void)json_object_set_new(out, "destructiveHint", json_false());
 	if (tool->traits & MCP_IDEMPOTENT)
 		(void)json_object_set_new(out, "idempotentHint", json_true());
-	(void)json_object_set_new(out, "openWorldHint", json_false());
+	if (!(tool->traits & MCP_WORLD))
+		(void)json_object_set_new(out, "openWorldHint", json_false());
 	return out;
 }
 
@@ -78,7 +79,8 @@ struct mcp_tools *mcp_tools_new(const struct mcp_tools_config *config)
 	t->config = *config;
 	for (size_t i = 0; i < mcp_tool_n && t->n_rows < TOOLS_MAX; i++) {
 		const struct mcp_tool *tool = &mcp_tool_table[i];
-		if (tool->tier > config->tier)
+		bool is_off = (tool->traits & MCP_ON_PLANS) && !config->has_plans;
+		if (tool->tier > config->tier || is_off)
 			continue;
 		t->definitions[t->n_rows] = define(config, tool);
 		t->rows[t->n_rows] = (struct mcp_row){

@@ -31,11 +31,10 @@ int sse_put(struct buf *out, const char *name, const char *data, size_t bytes)
 static bool is_refused(const char *text, const char *end)
 {
 	for (const char *at = text; at < end; at++) {
-		size_t left = (size_t)(end - at);
 		if (*at != ';')
 			continue;
 		at += 1 + strspn(at + 1, " \t");
-		left = at < end ? (size_t)(end - at) : 0;
+		size_t left = at < end ? (size_t)(end - at) : 0;
 		if (left >= 3 && strncasecmp(at, "q=0", 3) == 0)
 			return left == 3 || strspn(at + 3, ".0") >= strcspn(at + 3, " \t;,");
 		at--;

@@ -321,7 +321,7 @@ int token_list_reload(struct token_list *list, struct err *err)
 	int r = read_file(list->path, &rows, &n_rows, err);
 	if (r < 0)
 		return r;
-	struct token *tokens = calloc(n_rows, sizeof *tokens);
+	struct token *tokens = n_rows ? calloc(n_rows, sizeof *tokens) : NULL;
 	if (!tokens)
 		r = err_set(err, ERR_NO_MEMORY, "no memory for tokens");
 	for (size_t i = 0; r == 0 && i < n_rows; i++) {

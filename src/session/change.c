@@ -184,7 +184,7 @@ void session_changed(struct session *s, const char *step)
 {
 	(void)look(s);
 	session_move_head(s, step);
-	keep_begin(s);
+	keep_changed(s);
 }
 
 void session_files_changed(struct session *s)

@@ -128,6 +128,16 @@ static void want_guard(struct part *p, uint64_t id)
 	p->is_due_said = false;
 }
 
+/* A file was changed from outside, which its stem knows nothing of: what was branched from it needs
+ * a guard of its own to come back. */
+void keep_changed(struct session *s)
+{
+	struct part *python = python_part(s);
+	if (python->driver && !python->guard)
+		want_guard(python, ++s->last_id);
+	keep_begin(s);
+}
+
 /* Its driver makes a guard when the result is out and it is told to; what the step's name is will
  * be known later. */
 void keep_step(struct session *s)

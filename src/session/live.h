@@ -180,6 +180,8 @@ bool transaction_revive(struct part *p);
 void keep_begin(struct session *s);
 /* A step has left the state that there is now. */
 void keep_step(struct session *s);
+/* The same for a file that was changed from outside. */
+void keep_changed(struct session *s);
 /* That step has its name. */
 void keep_committed(struct session *s);
 /* The result is out: now for what nobody waits for, in case it is not done yet; and the files. */

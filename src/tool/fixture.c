@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tool/fixture.h"
 
+#include "tool/number.h"
 #include "tool/schema.h"
 
 #include <ctype.h>
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WHERE_BYTES = 160 };
+enum { WHERE_BYTES = 160, TEXT_MAX_BYTES = 64 << 20 };
 
 struct fixture {
 	json_t *json;
@@ -130,10 +131,20 @@ static bool is_part(const json_t *part, const json_t *whole)
 	return true;
 }
 
+/* JSON in which numbers of any size stay what they are. Returns: NULL. */
+static json_t *load(const char *text, size_t bytes, json_error_t *wrong)
+{
+	cleanup_buf struct buf hidden = BUF_INIT(TEXT_MAX_BYTES);
+	*wrong = (json_error_t){.line = 1, .text = "no memory for it"};
+	if (number_hide(text, bytes, &hidden) < 0)
+		return NULL;
+	return json_loadb(buf_str(&hidden), hidden.bytes, JSON_REJECT_DUPLICATES, wrong);
+}
+
 static int give(const json_t *value, struct buf *out, struct err *err)
 {
 	char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-	int r = text ? buf_add(out, text) : -ENOMEM;
+	int r = text ? number_show(text, strlen(text), out) : -ENOMEM;
 	free(text);
 	return r < 0 ? err_set(err, ERR_NO_MEMORY, "tools: no memory for a result") : TOOL_RESULT;
 }
@@ -142,7 +153,8 @@ static int call(
 	void *ctx, const struct tool *tool, const char *arguments, struct buf *out, struct err *err)
 {
 	const struct fixture *f = ctx;
-	json_t *given = json_loads(arguments, 0, NULL);
+	json_error_t wrong;
+	json_t *given = load(arguments, strlen(arguments), &wrong);
 	const json_t *one,
 		*all = json_object_get(
 			json_object_get(json_object_get(f->json, "tools"), tool->name), "answers");
@@ -223,7 +235,7 @@ int fixture_read(
 	struct fixture *f = calloc(1, sizeof *f);
 	if (!f)
 		return err_set(err, ERR_NO_MEMORY, "tools: no memory for them");
-	f->json = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &wrong);
+	f->json = load(text, bytes, &wrong);
 	int r = f->json
 		? read_all(f, err)
 		: err_set(err, ERR_USAGE, "tools: %.100s:%d: %.100s", name, wrong.line, wrong.text);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tool/schema.h"
 
+#include "tool/number.h"
+
 #include <errno.h>
 #include <stdalign.h>
 #include <stdio.h>
@@ -171,11 +173,11 @@ static bool has_shape(enum tool_shape shape, const json_t *v)
 	case TOOL_BOOL:
 		return json_is_boolean(v);
 	case TOOL_INT:
-		return json_is_integer(v);
+		return json_is_integer(v) || number_is_hidden(v);
 	case TOOL_NUMBER:
-		return json_is_number(v);
+		return json_is_number(v) || number_is_hidden(v);
 	case TOOL_STRING:
-		return json_is_string(v);
+		return json_is_string(v) && !number_is_hidden(v);
 	case TOOL_LIST:
 		return json_is_array(v);
 	case TOOL_DICT:

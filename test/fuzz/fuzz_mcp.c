@@ -4,6 +4,8 @@
 
 #include "mcp_bench.h"
 
+#include <string.h>
+
 enum { LINES_MAX = 256 };
 
 /* Whatever is said is a request, a notification or an answer; or, once, several answers. */

@@ -13,7 +13,9 @@ static void check_code(const char *text, size_t bytes)
 	MUST(found.end <= bytes && found.code_at + found.code_bytes <= bytes);
 	MUST(found.kind == EXTRACT_CODE || (found.code_bytes == 0 && !found.is_closed));
 	MUST(found.kind != EXTRACT_CODE || found.code_at + found.code_bytes <= found.end);
-	MUST(extract_is_whole(text, bytes) == (found.kind == EXTRACT_CODE && found.is_closed));
+	MUST(!extract_is_whole(text, bytes) || (found.kind == EXTRACT_CODE && found.is_closed));
+	cleanup_buf struct buf code = BUF_INIT(bytes + 1);
+	MUST(extract_write(&code, text, &found) == 0 && code.bytes <= found.code_bytes);
 }
 
 /* A text is grounded in itself; in nothing, all its numbers are missed, in their order. */

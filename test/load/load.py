@@ -14,9 +14,11 @@ machine itself costs under that load. Ends with 1 when anything was wrong.
 import argparse
 import asyncio
 import collections
+import functools
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -108,6 +110,7 @@ class Client:
         self.session = None
         self.x = 0
         self.acknowledged = []
+        self.past = collections.deque(maxlen=6)  # what was said last, for a problem
 
     # ---- asking ----
 
@@ -158,8 +161,10 @@ class Client:
         if record is None:
             return None
         self.load.counts[f"step: {record['status']}"] += 1
+        self.past.append((code[:30], record["status"], record["state"], session or ""))
         if record["status"] != want:
-            self.load.problem(f"{code!r}: {record['status']} {record.get('error')} instead of {want}")
+            self.load.problem(f"{code!r}: {record['status']} {record.get('error', {}).get('message')} instead of {want}",
+                              self.past)
         if session is None and record["state"]["outcome"] not in ("rolled_back", "lost"):
             self.acknowledged.append(record["step"])
         record["took_ms"] = (time.perf_counter() - begin) * 1000
@@ -274,8 +279,9 @@ class Client:
 
 
 class Load:
-    def __init__(self, options):
+    def __init__(self, options, say=functools.partial(print, flush=True)):
         self.options = options
+        self.say = say
         self.front = {"unix": Unix, "http": Http}[options.front]
         self.dir = tempfile.mkdtemp(prefix="load-")
         self.path = os.path.join(self.dir, "s")
@@ -295,19 +301,21 @@ class Load:
             s.bind(("127.0.0.1", 0))
             return s.getsockname()[1]
 
-    def problem(self, text):
+    def problem(self, text, past=()):
         if not self.problems[text]:
-            print(f"problem: {text}", flush=True)
+            self.say(f"problem: {text}")
+            for one in past:
+                self.say(f"  before: {one}")
         self.problems[text] += 1
 
     # ---- the engine ----
 
     def start(self):
-        argv = [self.options.retort, "serve", "--socket", self.path, "--state", os.path.join(self.dir, "state"), "--quiet"]
+        argv = [self.options.retort, "serve", "--socket", self.path, "--state", os.path.join(self.dir, "state"), "--quiet", "--log", "none"]
         if self.options.front == "http":
             argv += ["--listen", f"127.0.0.1:{self.port}", "--token-file", self.tokens]
-        log = open(os.path.join(self.dir, "log"), "ab")
-        self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        with open(os.path.join(self.dir, "log"), "ab") as log:
+            self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def holdings(self):
         pid = self.process.pid
@@ -370,7 +378,11 @@ class Load:
         status = self.process.wait(60)
         if status != 0:
             self.problem(f"the engine ended with {status}")
-        print("verdict: " + ("FAILED" if self.problems else "passed"), flush=True)
+        if self.problems:
+            self.say(f"what the engine said is in {self.dir}/log")
+        else:
+            shutil.rmtree(self.dir, ignore_errors=True)
+        self.say("verdict: " + ("FAILED" if self.problems else "passed"))
         return 1 if self.problems else 0
 
     def settle(self):
@@ -379,19 +391,19 @@ class Load:
 
     def report(self, first, last):
         for name in sorted(self.counts):
-            print(f"  {name}: {self.counts[name]}")
+            self.say(f"  {name}: {self.counts[name]}")
         seconds = self.options.seconds
         n_steps = sum(n for name, n in self.counts.items() if name.startswith("step: "))
-        print(f"  steps per second: {n_steps / seconds:.1f}, {self.options.clients} clients, {seconds} s")
+        self.say(f"  steps per second: {n_steps / seconds:.1f}, {self.options.clients} clients, {seconds} s")
         for name, times in self.times.items():
             times.sort()
             at = {p: times[min(len(times) - 1, int(len(times) * p / 100))] for p in (50, 95, 99)}
-            print(f"  {name}: " + ", ".join(f"p{p} {t:.2f} ms" for p, t in at.items()) + f", n {len(times)}")
+            self.say(f"  {name}: " + ", ".join(f"p{p} {t:.2f} ms" for p, t in at.items()) + f", n {len(times)}")
         for name in first:
-            print(f"  {name}: {first[name]} before, {self.peak[name]} at most, {last.get(name)} after")
+            self.say(f"  {name}: {first[name]} before, {self.peak[name]} at most, {last.get(name)} after")
 
 
-def main():
+def parse(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("retort")
     parser.add_argument("--clients", type=int, default=200)
@@ -399,8 +411,8 @@ def main():
     parser.add_argument("--front", choices=("http", "unix"), default="http")
     parser.add_argument("--restarts", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
-    sys.exit(Load(parser.parse_args()).run())
+    return parser.parse_args(argv)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(Load(parse()).run())

@@ -183,15 +183,15 @@ class Branches(harness.Case):
     def test_kill_all_spares_branches(self):
         twin = self.boxes.branch(self.box)
         self.boxes.ask("kill", self.box)
-        self.assertIn("exited 1 9", self.boxes.ask("events", self.box))
+        self.boxes.await_event(self.box, "exited 1 9")
         self.assertEqual(self.boxes.shell(twin, "echo alive"), "alive")
         self.boxes.ask("kill", twin)
-        self.assertIn("exited 1 9", self.boxes.ask("events", twin))
+        self.boxes.await_event(twin, "exited 1 9")
 
     def test_end_of_its_driver_is_reported(self):
         twin = self.boxes.branch(self.box)
         self.boxes.ask("send", twin, "exit")
-        self.assertIn("exited 1 1792", self.boxes.ask("events", twin, 200))
+        self.boxes.await_event(twin, "exited 1 1792")
 
     def test_nothing_is_left_when_the_engine_goes(self):
         with boxes.Boxes() as others:
@@ -248,7 +248,7 @@ class Rollback(harness.Case):
     def test_driver_that_is_gone(self):
         guard = self.guard()
         self.boxes.ask("send", self.box, "exit")
-        self.assertIn("exited 1 1792", self.boxes.ask("events", self.box, 200))
+        self.boxes.await_event(self.box, "exited 1 1792")
         self.assertIn("rolled-back 1 0", self.back(guard))
 
     def test_guard_that_is_none(self):
@@ -266,7 +266,7 @@ class Rollback(harness.Case):
         guard = self.guard()
         self.back(guard)
         self.boxes.ask("kill", self.box)
-        self.assertIn("exited 1 9", self.boxes.ask("events", self.box, 200))
+        self.boxes.await_event(self.box, "exited 1 9")
 
 
 if __name__ == "__main__":

@@ -296,6 +296,23 @@ random.seed(5); ssl.RAND_bytes(8); uuid.uuid1(); tempfile.mktemp(); None
         self.assertEqual(self.value(self.branch(parent), "[x, float((a @ a)[0, 0])]"), [1, 300.0])
 
 
+    def test_a_file_written_before_the_first_step_of_a_branch(self):
+        """The stem does not know of the file: what comes back is the branch's own Python."""
+        parent = self.create()
+        self.run_(parent, "x = 5; import json as j")
+        child = self.branch(parent)
+        for session in (child, parent):
+            for spoil in ("undo", "kill"):
+                self.client("file.write", session=session, path="f", content=spoil)
+                if spoil == "undo":
+                    self.value(session, "x = -1; open('f', 'w').write('spoilt')")
+                    self.client("session.undo", session=session)
+                else:
+                    done = self.run_(session, "x = -1; import os; os.kill(os.getpid(), 9)")
+                    self.assertEqual((done["status"], done["state"]["outcome"]), ("killed", "rolled_back"))
+                self.assertEqual(self.value(session, "[x, j.__name__, open('f').read()]"), [5, "json", spoil])
+                session = self.branch(session)
+
 class Templates(Case):
     def init_count(self):
         return sum(rpc.name_of(p) == "retort-init" for p in rpc.descendants(self.engine.warden))

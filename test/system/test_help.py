@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import harness  # noqa: E402
 
-COMMANDS = ["run", "repl", "session", "serve", "replay", "doctor", "completion", "version", "help"]
+COMMANDS = ["run", "repl", "session", "serve", "mcp", "plan", "replay", "doctor", "completion", "version", "help"]
 # Below `retort session`.
 SESSION = ["new", "ls", "exec", "branch", "undo", "log", "files", "rm", "export"]
 
@@ -20,6 +20,17 @@ SESSION = ["new", "ls", "exec", "branch", "undo", "log", "files", "rm", "export"
 def options():
     """The long options of `retort run`, from its help."""
     return set(re.findall(r"^\s+(?:-\w, )?(--[a-z-]+)", harness.retort("run", "--help").out, re.M))
+
+
+class Start(harness.Case):
+    def test_libraries_of_some_commands_are_not_loaded_by_all(self):
+        if not shutil.which("readelf"):
+            self.skipTest("no readelf")
+        said = subprocess.run(["readelf", "-d", harness.RETORT], capture_output=True, text=True, check=True).stdout
+        needed = re.findall(r"NEEDED.*\[(lib\w+)", said)
+        self.assertIn("libc", needed)
+        for name in ("libmicrohttpd", "libcurl", "libgnutls"):
+            self.assertNotIn(name, needed)
 
 
 class Help(harness.Case):

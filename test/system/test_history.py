@@ -48,9 +48,9 @@ class HistoryCase(harness.Case):
         self.assertIn(text, str(caught.exception))
         return caught.exception
 
-    def again(self, engine):
+    def again(self, engine, *options):
         engine.kill()
-        return self.engine(engine.where)
+        return self.engine(engine.where, *options)
 
 
 class Tree(HistoryCase):
@@ -305,14 +305,13 @@ class Reopened(HistoryCase):
         e = self.engine()
         s = [e("session.create")["session"] for _ in range(2)]
         e.run(s[1], "import time; time.sleep(1)")
-        e = self.again(e)
+        e = self.again(e, "--grace", "200ms")
         calls = [e.client.send("step.run", session=s[0], code="while True: pass"),
                  e.client.send("step.run", session=s[0], code="1"),
                  e.client.send("session.branch", session=s[0]),
                  e.client.send("step.run", session=s[1], code="reopening"),
                  e.client.send("session.create", preload=["json"])]
         time.sleep(0.2)
-        began = time.monotonic()
         e.process.send_signal(signal.SIGTERM)
         try:
             for _ in calls:
@@ -320,7 +319,6 @@ class Reopened(HistoryCase):
         except (EOFError, ConnectionError):
             pass
         self.assertEqual(e._gone(), 0)
-        self.assertLess(time.monotonic() - began, 5)
 
     def test_a_session_that_cannot_be_made_again(self):
         e = self.engine()

@@ -50,6 +50,7 @@ DIAGNOSTICS = [
     ("with open('x') as f:\n    pass\n", "P214 1:1 nothing to close"),
     ("def f():\n    yield 1\n", "P215 2:5 return it"),
     ("x = (i for i in y)\n", "P215 1:8 list comprehension"),
+    ("load('a.star', 'x')\n", "P301 1:1 a plan is one file"),
     ("async def f(): pass\n", "P216 1:1 waits"),
     ("x = await f()\n", "P216 1:5 waits"),
     ("del x\n", "P217 1:1 pop("),

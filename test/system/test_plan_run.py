@@ -235,12 +235,28 @@ class Runs(unittest.TestCase):
                               "answers": [{"result": [1, "x"]}]}}}, "a.answers[0][]: it does not fit"),
             ({"tools": {"a": {"answers": [{}]}}}, "a.answers[0]: a result or an error is needed"),
             ({"tools": {}, "ask": [{"question": "x"}]}, "ask[0]: an answer is needed"),
+            ({"tools": {"a": {"outputSchema": {"type": "string"}, "answers": [{"result": 10 ** 40}]}}}, "does not fit"),
+            ('{"tools": {}, "ask": [{"question": "a", "answer": 01000000000000000000000}]}', "the file:1"),
+            ('{"tools": {}, "ask": [{"question": "a", "answer": -}]}', "the file:1"),
+            ('{"tools": {}, "ask": [{"question": "a\\', "the file:1"),
         ]
         for tools, words in rows:
             text = tools if isinstance(tools, str) else json.dumps(tools)
             done = harness.retort("plan", "run", "--tools", self.file(text), "-", stdin=b"print(1)\n")
             self.assertEqual(done.status, 2, done)
             self.assertIn(words, done.err)
+
+    def test_numbers_of_any_size_stay_numbers(self):
+        big = 10 ** 30 + 7
+        tools = {"tools": {"big.get": {
+            "inputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}},
+            "outputSchema": {"type": "array", "items": {"type": "integer"}},
+            "annotations": {"readOnlyHint": True},
+            "answers": [{"arguments": {"n": -big}, "result": [2 ** 63, -2 ** 63 - 1, 2 ** 63 - 1, big]},
+                        {"arguments": {"n": 2 ** 63 - 1}, "result": [30451149516]}]}}}
+        source = f"print(big.get(n=-{big}))\nprint(big.get(n={2 ** 63 - 1}), big.get(n=-{big})[3] + 1)\n"
+        done = self.run_plan(source, tools=tools, policy=None)
+        self.assertEqual(done.out, f"{[2 ** 63, -2 ** 63 - 1, 2 ** 63 - 1, big]}\n[30451149516] {big + 1}\n", done)
 
     def test_a_planner_is_not_told_what_a_tool_gave(self):
         sources = ['x = {}[mail.search("x")[1]["sender"]]\n', 'int(mail.search("x")[1]["sender"])\n',

@@ -10,7 +10,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "agent/fence.h"
+#include "agent/extract.h"
 #include "agent/wire.h"
 
 #include <signal.h>
@@ -33,7 +33,7 @@ struct question {
 static uv_loop_t *loop;
 static struct wire *wire;
 static struct wire_call *call;
-static struct fence fence;
+static struct buf heard = {.max_bytes = REPLY_TEXT_BYTES};
 static bool has_fence, may_restart, is_failed;
 static long cancel_after = -1;
 static struct question question;
@@ -147,18 +147,21 @@ static int on_delta(void *arg, struct delta *d)
 		wire_close(wire);
 		return 0;
 	}
-	ssize_t end =
-		has_fence && d->kind == DELTA_TEXT ? fence_feed(&fence, d->text, d->bytes) : -1;
-	if (end >= 0)
-		d->keep_bytes = (size_t)end;
-	return end >= 0;
+	size_t before = heard.bytes;
+	struct extract code;
+	if (!has_fence || d->kind != DELTA_TEXT || buf_append(&heard, d->text, d->bytes) < 0 ||
+		!extract_is_whole(heard.data, heard.bytes))
+		return 0;
+	extract_code(heard.data, heard.bytes, &code);
+	d->keep_bytes = code.end > before ? code.end - before : 0;
+	return 1;
 }
 
 static int on_restart(void *arg, const struct failure *why)
 {
 	(void)arg;
 	print(json_pack("{s:s}", "restart", failure_word(why->class)));
-	fence = FENCE_INIT;
+	buf_clear(&heard);
 	return 0;
 }
 
@@ -198,7 +201,7 @@ static void ask_next(void)
 	struct wire_watch w = watch;
 	struct err err = {0};
 	w.on_restart = may_restart ? on_restart : NULL;
-	fence = FENCE_INIT;
+	buf_clear(&heard);
 	if (read_question() && wire_ask(wire, &question.request, &w, &call, &err) == 0)
 		return;
 	if (err.msg[0])
@@ -245,6 +248,7 @@ int main(int argc, char **argv)
 	ask_next();
 	(void)uv_run(loop, UV_RUN_DEFAULT);
 	json_decref(question.root);
+	buf_done(&heard);
 	/* Nothing of ours may keep a loop alive. */
 	return uv_loop_close(loop) == 0 ? is_failed : 99;
 }

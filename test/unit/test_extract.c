@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/extract.h"
+#include "base/buf.h"
 #include "t.h"
 
 #include <stdio.h>
@@ -66,6 +67,7 @@ static const struct row {
 	{"for example: 42", EXTRACT_TEXT},
 	{"if you want, I can go on:\nprint(x)", EXTRACT_TEXT},
 	{"The mean (of 3) is 7", EXTRACT_TEXT},
+	{"If you want it, x = 4 is a solution.", EXTRACT_TEXT},
 	{"42", EXTRACT_TEXT},
 	{"Revenue = 383.33 for all of it.", EXTRACT_CODE, NULL, "Revenue = 383.33 for all of it.",
 		.is_open = true},
@@ -126,6 +128,19 @@ TEST(a_text_that_comes_in_pieces)
 		was_whole = is_whole;
 	}
 	CHECK(was_whole);
-	CHECK(extract_is_whole(text, strlen("Let me see.\n```python\nx = 1\nprint(x)\n```")));
+	CHECK(extract_is_whole(text, strlen("Let me see.\n```python\nx = 1\nprint(x)\n```\n")));
+	CHECK(!extract_is_whole(text, strlen("Let me see.\n```python\nx = 1\nprint(x)\n```")));
 	CHECK(!extract_is_whole(text, strlen("Let me see.\n```python\nx = 1\nprint(x)\n``")));
+}
+
+TEST(indented_code_is_written_without_its_indentation)
+{
+	static const char text[] = "1. Do\n   ```python\n   if x:\n       y()\n\n  z()\n   ```\n";
+	cleanup_buf struct buf out = BUF_INIT(1000);
+	struct extract found;
+	extract_code(text, strlen(text), &found);
+	CHECK_INT(extract_write(&out, text, &found), 0);
+	CHECK_STR(buf_str(&out), "if x:\n    y()\n\nz()");
+	out.max_bytes = 5;
+	CHECK(extract_write(&out, text, &found) < 0);
 }

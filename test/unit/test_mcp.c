@@ -6,6 +6,8 @@
 #include "t.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static void say(struct mcp_bench *b, const char *text)
 {

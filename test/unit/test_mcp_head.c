@@ -69,6 +69,9 @@ TEST(values_may_be_written_as_base64)
 	CHECK(mcp_head_is("=?BASE64?YWI=?=", "ab"));
 	CHECK(!mcp_head_is("=?base64?YWI=?=", "a"));
 	CHECK(!mcp_head_is("=?base64?!!?=", "ab"));
+	CHECK(mcp_head_is(" \tplain \t", "plain"));
+	CHECK(mcp_head_is(" =?base64?YWI=?= ", "ab"));
+	CHECK(!mcp_head_is("  ", "x") && mcp_head_is(" ", "") && !mcp_head_is("pl ain", "plain"));
 	CHECK(mcp_head_is("=?base64?", "=?base64?"));
 	CHECK(mcp_head_is("=?base64?=", "=?base64?="));
 	CHECK(!mcp_head_is("=?base64?YQBi?=", "a"));

@@ -111,6 +111,18 @@ TEST(what_still_runs_says_how_to_go_on)
 	json_decref(r);
 }
 
+TEST(what_still_runs_is_shown_in_short)
+{
+	char *record = filled("{\"status\":\"running\",\"runtime\":\"python\",\"run\":\"r-1\","
+			      "\"stdout\":\"%s\"}",
+		'x', 50000);
+	json_t *r = make(record, &usual);
+	CHECK(utf8_count(text_of(r), strlen(text_of(r))) < MCP_TEXT_CHARACTERS / 2);
+	CHECK_HAS(text_of(r), "characters cut: read_output");
+	free(record);
+	json_decref(r);
+}
+
 TEST(a_traceback_is_told_once)
 {
 	json_t *r = make(
@@ -120,6 +132,15 @@ TEST(a_traceback_is_told_once)
 		&usual);
 	CHECK_HAS(text_of(r), "error:\nTrace\nE: x\nstderr: warned");
 	CHECK(strstr(strstr(text_of(r), "Trace") + 1, "Trace") == NULL);
+	json_decref(r);
+	/* One within another has an empty line between. */
+	r = make(
+		"{\"status\":\"error\",\"runtime\":\"python\",\"stderr\":\"A: x\\n\\nDuring\\nB: y\\n\","
+		"\"error\":{\"name\":\"B\",\"message\":\"y\",\"traceback\":[\"A: x\",\"\",\"During\","
+		"\"B: y\"]}}",
+		&usual);
+	CHECK_HAS(text_of(r), "error:\nA: x\n\nDuring\nB: y");
+	CHECK(!strstr(text_of(r), "stderr"));
 	json_decref(r);
 }
 

@@ -14,7 +14,8 @@ static struct mcp_tools *open_tools(enum mcp_tier tier, bool is_structured, bool
 	const struct mcp_tools_config config = {.version = "1",
 		.tier = tier,
 		.is_structured = is_structured,
-		.is_destructive = is_destructive};
+		.is_destructive = is_destructive,
+		.has_plans = true};
 	return mcp_tools_new(&config);
 }
 

@@ -302,6 +302,11 @@ TEST(variants_of_chat_are_understood)
 		 "\"stop\"}]}\n\n",
 			"{\"text\":\"a\xef\xbf\xbd"
 			"b\""},
+		/* Half a character, then the other half, then a whole one. */
+		{"data: {\"choices\":[{\"delta\":{\"content\":\"\\\\\\ud83d\"}}]}\n\ndata: {"
+		 "\"choices\":[{\"delta\":{\"content\":\"\\ude00\\ud83d\\ude00\"},"
+		 "\"finish_reason\":\"stop\"}]}\n\n",
+			"{\"text\":\"\\\\\xef\xbf\xbd\xef\xbf\xbd\xf0\x9f\x98\x80\""},
 		{"data: {\"choices\":[{\"delta\":{\"refusal\":\"no\"}}]}\n\ndata: {\"choices\":[{"
 		 "\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
 			"{\"text\":\"no\",\"stop\":\"refusal\""},

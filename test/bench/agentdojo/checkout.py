@@ -5,6 +5,8 @@ It is imported, not copied. What it needs for talking to models is not: those mo
 PyYAML are needed.
 """
 
+import copy
+import functools
 import importlib.abc
 import importlib.machinery
 import json
@@ -68,32 +70,80 @@ def _docstring_parser():
     sys.modules["docstring_parser"], sys.modules["docstring_parser.common"] = module, common
 
 
+def differences(a, b, path, left_out, out):
+    """Into @out, as the tasks read it: kinds of difference, each with the paths where it is."""
+    if path in left_out or a is b:
+        return
+    if type(a) is not type(b):
+        out.setdefault("type_changes", {})[path] = {"old_type": type(a), "new_type": type(b), "old_value": a,
+                                                    "new_value": b}
+        return
+    steps = None
+    if isinstance(a, dict):
+        steps = "dictionary_item", {f"{path}[{k!r}]": v for k, v in a.items()}, \
+            {f"{path}[{k!r}]": v for k, v in b.items()}
+    elif isinstance(a, (list, tuple)):
+        steps = "iterable_item", {f"{path}[{i}]": v for i, v in enumerate(a)}, \
+            {f"{path}[{i}]": v for i, v in enumerate(b)}
+    elif hasattr(a, "model_fields_set"):
+        steps = "attribute", {f"{path}.{k}": v for k, v in vars(a).items()}, \
+            {f"{path}.{k}": v for k, v in vars(b).items()}
+    elif a != b:
+        out.setdefault("values_changed", {})[path] = {"old_value": a, "new_value": b}
+    if not steps:
+        return
+    kind, old, new = steps
+    for at in old.keys() | new.keys():
+        if at in left_out:
+            continue
+        if at in old and at in new:
+            differences(old[at], new[at], at, left_out, out)
+        else:
+            out.setdefault(f"{kind}_{'removed' if at in old else 'added'}", {})[at] = old.get(at, new.get(at))
+
+
+def _deepdiff():
+    """As much of deepdiff as is used: what differs between two environments."""
+    def diff(a, b, exclude_paths=()):
+        out = {}
+        differences(a, b, "root", set(exclude_paths), out)
+        return out
+    module = types.ModuleType("deepdiff")
+    module.DeepDiff = diff
+    part = types.ModuleType("deepdiff.diff")
+    part.DeepDiff = diff
+    sys.modules["deepdiff"], sys.modules["deepdiff.diff"] = module, part
+
+
 def _load(root):
     import pydantic
     pydantic.EmailStr = str  # its form is not what is tested, and checking it needs one module more
-    try:
-        import deepdiff  # noqa: F401
-    except ImportError:
-        MODELS.add("deepdiff")
+    # Environments are read once for each attack.
+    import yaml
+    yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     _docstring_parser()
+    _deepdiff()
     sys.path.insert(0, os.path.join(root, "src"))
     sys.meta_path.append(_Finder())
+    from agentdojo.task_suite import task_suite
     from agentdojo.task_suite.load_suites import get_suites
+    task_suite.read_suite_file = functools.cache(task_suite.read_suite_file)
     return get_suites(VERSION)
 
 
-def _plain(schema, defs):
-    """JSON Schema without references and alternatives: what could be several things is anything."""
+def _plain(schema, defs, is_result=False):
+    """JSON Schema without references and alternatives: what could be several things is anything. A parameter that
+    may be null need not be given, so it is what it is else; a result may be null."""
     if "$ref" in schema:
-        return _plain(defs[schema["$ref"].split("/")[-1]], defs)
+        return _plain(defs[schema["$ref"].split("/")[-1]], defs, is_result)
     if "anyOf" in schema:
-        some = [s for s in schema["anyOf"] if s.get("type") != "null"]
-        return _plain(some[0], defs) if len(some) == 1 else {}
+        some = [s for s in schema["anyOf"] if is_result or s.get("type") != "null"]
+        return _plain(some[0], defs, is_result) if len(some) == 1 else {}
     out = {k: schema[k] for k in ("type", "enum", "required", "format") if k in schema}
     if "items" in schema:
-        out["items"] = _plain(schema["items"], defs)
+        out["items"] = _plain(schema["items"], defs, is_result)
     if "properties" in schema:
-        out["properties"] = {k: _plain(v, defs) for k, v in schema["properties"].items()}
+        out["properties"] = {k: _plain(v, defs, is_result) for k, v in schema["properties"].items()}
         if out["properties"].get("id_", {}).get("type") == "string":
             out["properties"]["id_"]["x-handle"] = "item"  # given by the service, not chosen by whom wrote the item
     return out
@@ -111,6 +161,7 @@ class Suite:
         self.tools = {t.name: self._tool(t) for t in inner.tools}
         self.user_tasks = dict(inner.user_tasks)
         self.injections = dict(inner.injection_tasks)
+        self.made = {}  # environments by what fills them: to read one takes longer than to copy it
 
     @staticmethod
     def _tool(tool):
@@ -121,13 +172,15 @@ class Suite:
         out = {"description": tool.description, "inputSchema": {
             "type": "object", "properties": params.get("properties", {}), "required": params.get("required", [])}}
         if not _can_be_null(result):
-            out["outputSchema"] = _plain(result, result.get("$defs", {}))
+            out["outputSchema"] = _plain(result, result.get("$defs", {}), is_result=True)
         return out
 
     def environment(self, fill=None):
         """@fill: what stands in every place where the environment can be written to by others."""
-        places = self.inner.get_injection_vector_defaults()
-        return self.inner.load_and_inject_default_environment({p: fill for p in places} if fill else {})
+        if fill not in self.made:
+            places = self.inner.get_injection_vector_defaults()
+            self.made[fill] = self.inner.load_and_inject_default_environment({p: fill for p in places} if fill else {})
+        return copy.deepcopy(self.made[fill])
 
     def prepared(self, task, environment):
         """Some tasks change the environment before they begin."""

@@ -1,0 +1,13 @@
+/* Memory for much at once. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+
+enum { PAGES_MIN_BYTES = 4 << 20 };
+
+/*
+ * Memory in large pages where the kernel has them, so that using it costs a fault per 2 MiB instead
+ * of one per 4 KiB. Below PAGES_MIN_BYTES it is malloc(). Owns: the caller frees. Returns: NULL.
+ * Source: madvise(2), MADV_HUGEPAGE.
+ */
+void *pages_alloc(size_t bytes);

@@ -1,0 +1,38 @@
+/* libmicrohttpd, loaded when HTTP is first served. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+
+#include <microhttpd.h>
+
+/* What is used of it: one row is one symbol. */
+#define MICROHTTPD_SYMBOLS(X)                                                                      \
+	X(add_connection)                                                                          \
+	X(add_response_header)                                                                     \
+	X(create_response_from_buffer)                                                             \
+	X(create_response_from_callback)                                                           \
+	X(destroy_response)                                                                        \
+	X(get_connection_info)                                                                     \
+	X(get_connection_values)                                                                   \
+	X(get_daemon_info)                                                                         \
+	X(get_timeout)                                                                             \
+	X(lookup_connection_value)                                                                 \
+	X(queue_response)                                                                          \
+	X(resume_connection)                                                                       \
+	X(run)                                                                                     \
+	X(start_daemon)                                                                            \
+	X(stop_daemon)                                                                             \
+	X(suspend_connection)
+
+struct microhttpd {
+#define X(symbol) typeof(MHD_##symbol) *symbol;
+	MICROHTTPD_SYMBOLS(X)
+#undef X
+};
+
+/*
+ * It is not linked in, because the eight libraries that it needs for TLS, which is not used, would
+ * cost every start of retort 2 ms of processor time.
+ * Errors: ERR_NOT_FOUND with a hint.
+ */
+int microhttpd_load(struct microhttpd *m, struct err *err);

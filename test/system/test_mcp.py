@@ -1,0 +1,856 @@
+# SPDX-License-Identifier: Apache-2.0
+"""retort as a tool of agents: `retort mcp` on stdio, /mcp of `retort serve`; both eras of the protocol."""
+
+import base64
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+
+WAIT_S = 90
+META = "io.modelcontextprotocol/"
+MODERN = {META + "protocolVersion": "2026-07-28", META + "clientCapabilities": {}}
+try:
+    import matplotlib  # noqa: F401
+    HAS_PLOTS = True
+except ImportError:
+    HAS_PLOTS = False
+
+
+def await_that(condition, what):
+    end = time.monotonic() + WAIT_S
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(what)
+        time.sleep(0.02)
+
+
+class Failed(Exception):
+    def __init__(self, error):
+        super().__init__(error["message"])
+        self.code, self.data = error["code"], error.get("data")
+
+
+class Result:
+    """Of a tool: its text, its other blocks, the record."""
+
+    def __init__(self, result):
+        self.raw = result
+        self.blocks = result["content"]
+        self.text = "\n".join(b["text"] for b in self.blocks if b["type"] == "text")
+        self.is_error = result.get("isError", False)
+        self.record = result.get("_meta", {}).get("retort/result", {})
+
+    def of_type(self, kind):
+        return [b for b in self.blocks if b["type"] == kind]
+
+
+class Mcp:
+    """`retort mcp`, spoken to line by line. With `version` it shakes hands first."""
+
+    def __init__(self, *options, version="2025-11-25", env=None, stdout=None):
+        self.errors = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(
+            [harness.RETORT, "mcp", *options], stdin=subprocess.PIPE, stdout=stdout or subprocess.PIPE,
+            stderr=self.errors, env=harness.environment(env), cwd=harness.TMP,
+        )
+        self.last_id, self.notes, self.early = 0, [], {}
+        if version:
+            self.about = self.call("initialize", protocolVersion=version, capabilities={},
+                                   clientInfo={"name": "t", "version": "0"})
+            self.write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        status = self.close()
+        if exc[0] is None and status != 0:
+            raise AssertionError(f"status {status}")
+
+    def said(self):
+        self.errors.seek(0)
+        return self.errors.read().decode("utf-8", "replace")
+
+    def close(self):
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream and not stream.closed and stream is self.process.stdin:
+                try:
+                    stream.close()
+                except BrokenPipeError:
+                    pass
+        try:
+            status = self.process.wait(WAIT_S)
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+                self.process.wait()
+        if self.process.stdout:
+            self.process.stdout.close()
+        said = self.said()
+        self.errors.close()
+        if "Sanitizer" in said:
+            raise AssertionError(said)
+        return status
+
+    def write(self, message):
+        self.write_bytes(json.dumps(message).encode() + b"\n")
+
+    def write_bytes(self, data):
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def read(self):
+        line = self.process.stdout.readline()
+        if not line.endswith(b"\n"):
+            raise AssertionError(f"it ended: {line!r} {self.said()}")
+        return json.loads(line)
+
+    def send(self, method, **params):
+        self.last_id += 1
+        self.write({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params})
+        return self.last_id
+
+    def answer(self, number):
+        while number not in self.early:
+            message = self.read()
+            if "method" in message:
+                self.notes.append(message)
+            else:
+                self.early[message["id"]] = message
+        message = self.early.pop(number)
+        if "error" in message:
+            raise Failed(message["error"])
+        return message["result"]
+
+    def call(self, method, **params):
+        return self.answer(self.send(method, **params))
+
+    def tool(self, tool, _meta=None, **arguments):
+        params = {"name": tool, "arguments": arguments}
+        if _meta is not None:
+            params["_meta"] = _meta
+        return Result(self.call("tools/call", **params))
+
+    def run(self, code, **arguments):
+        return self.tool("run_code", code=code, **arguments)
+
+    def children(self):
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="ascii") as f:
+            return f.read().split()
+
+
+class Start(harness.Case):
+    def test_nothing_is_made_before_the_first_call(self):
+        home = harness.make_dir()
+        env = {"HOME": home, "XDG_STATE_HOME": home + "/state", "XDG_RUNTIME_DIR": home}
+        with Mcp(env=env) as mcp:
+            mcp.call("tools/list")
+            mcp.call("resources/templates/list")
+            self.assertEqual(mcp.call("resources/list")["resources"], [])
+            mcp.call("server/discover", _meta=MODERN)
+            with self.assertRaises(Failed):
+                mcp.tool("no_such_tool")
+            self.assertTrue(mcp.run(5).is_error)
+            self.assertEqual((mcp.children(), os.listdir(home)), ([], []))
+            self.assertEqual(mcp.run("6 * 7").record["value"]["text/plain"], "42")
+            self.assertNotEqual(mcp.children(), [])
+            self.assertEqual(os.listdir(home), [])
+            self.assertEqual(mcp.said(), "")
+
+    def test_every_handshake(self):
+        for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"):
+            with self.subTest(version), Mcp(version=version) as mcp:
+                self.assertEqual(mcp.about["protocolVersion"], version)
+                self.assertEqual(mcp.about["serverInfo"]["name"], "retort")
+                self.assertLessEqual(len(mcp.about["instructions"]), 600)
+
+    def test_without_a_handshake(self):
+        with Mcp(version=None) as mcp:
+            found = mcp.call("server/discover", _meta=MODERN)
+            self.assertEqual(found["supportedVersions"], ["2026-07-28"])
+            names = [t["name"] for t in mcp.call("tools/list", _meta=MODERN)["tools"]]
+            self.assertEqual(names[0], "run_code")
+            first = mcp.tool("run_code", _meta=MODERN, code="x = 20")
+            self.assertEqual(first.raw["resultType"], "complete")
+            self.assertEqual(first.raw["_meta"][META + "serverInfo"]["name"], "retort")
+            self.assertIn("value: 22", mcp.tool("run_code", _meta=MODERN, code="x + 2").text)
+            with self.assertRaises(Failed) as caught:
+                mcp.call("tools/list", _meta={**MODERN, META + "protocolVersion": "2099-01-01"})
+            self.assertEqual(caught.exception.code, -32022)
+
+    def test_wrong_use(self):
+        for options in (["--tools", "some"], ["extra"], ["--state", "x" * 5000]):
+            done = harness.retort("mcp", *options)
+            self.assertEqual((done.status, done.stdout), (2, b""), options)
+
+    def test_tiers(self):
+        with Mcp("--tools", "minimal") as mcp:
+            names = [t["name"] for t in mcp.call("tools/list")["tools"]]
+            self.assertEqual(names, ["run_code", "run_wait", "read_output"])
+            with self.assertRaises(Failed) as caught:
+                mcp.tool("read_file", path="x")
+            self.assertEqual(caught.exception.code, -32602)
+
+
+class Running(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.mcp = Mcp()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.mcp.__exit__(None, None, None)
+
+    def test_state_lives_on(self):
+        first = self.mcp.run("a = 40\nprint('set')", session="state")
+        self.assertRegex(first.text, r"^ok: python, \d+ ms, in a new session\nstdout: set$")
+        self.assertRegex(self.mcp.run("a + 2", session="state").text, r"^ok: python, \d+ ms\nvalue: 42$")
+        self.assertFalse(first.is_error)
+        self.assertNotIn("structuredContent", first.raw)
+
+    def test_failures_tell_where_and_keep_the_state(self):
+        self.mcp.run("b = 1", session="fail")
+        done = self.mcp.run("b += 1\nd = {}\nd['price']", session="fail")
+        self.assertTrue(done.is_error)
+        self.assertRegex(done.text.splitlines()[0], r"^error: python, \d+ ms, KeyError: 'price' \(line 3\)")
+        self.assertEqual(done.text.count("Traceback"), 1)
+        self.assertIn("value: 2", self.mcp.run("b", session="fail").text)
+
+    def test_what_takes_too_long_is_rolled_back(self):
+        self.mcp.run("c = 1", session="slow")
+        done = self.mcp.run("c = 2\nwhile True: pass", session="slow", timeout_ms=500)
+        self.assertTrue(done.is_error)
+        self.assertEqual(done.record["status"], "timeout")
+        self.assertIn(done.record["state"]["outcome"], ("rolled_back", "committed"))
+        value = {"rolled_back": "1", "committed": "2"}[done.record["state"]["outcome"]]
+        self.assertIn("value: " + value, self.mcp.run("c", session="slow").text)
+
+    def test_a_crash_costs_the_step_only(self):
+        self.mcp.run("e = 1", session="crash")
+        done = self.mcp.run("import os\ne = 2\nos.kill(os.getpid(), 11)", session="crash")
+        self.assertIn("rolled back: variables and files are as before this step", done.text)
+        self.assertIn("value: 1", self.mcp.run("e", session="crash").text)
+
+    def test_reset(self):
+        self.mcp.run("f = 1", session="again")
+        done = self.mcp.run("'f' in globals()", session="again", reset=True)
+        self.assertIn("in a new session\nvalue: False", done.text)
+        self.assertIn("value: 1", self.mcp.run("1", session="never-was", reset=True).text)
+
+    def test_an_id_that_is_none_is_not_made(self):
+        done = self.mcp.run("1", session="s-nosuch")
+        self.assertTrue(done.is_error)
+        self.assertIn("s-nosuch", done.text)
+
+    def test_parameters_are_named(self):
+        wrong = [({"code": 5}, "code"), ({}, "code"), ({"code": "1", "wait_ms": 99999}, "wait_ms"),
+                 ({"code": "1", "runtme": "sql"}, "runtime"), ({"code": "1", "runtime": "perl"}, "runtime"),
+                 ({"code": "1", "reset": "yes"}, "reset"), ({"code": "1", "session": ""}, "session")]
+        for arguments, name in wrong:
+            with self.subTest(name):
+                done = self.mcp.tool("run_code", **arguments)
+                self.assertTrue(done.is_error)
+                self.assertIn(name, done.text)
+
+    @harness.needs_shell_or_sql
+    def test_other_runtimes(self):
+        self.mcp.run("open('t.csv', 'w').write('n\\n40\\n2\\n')", session="many")
+        self.assertIn("40", self.mcp.run("cat t.csv", runtime="shell", session="many").text)
+        self.assertIn("42", self.mcp.run("SELECT 40 + 2", runtime="sql", session="many").text)
+
+    def test_output_is_cut_and_can_be_read(self):
+        done = self.mcp.run("for i in range(5000): print('line', i)", session="long")
+        self.assertLessEqual(len(done.text), 10000)
+        self.assertIn("line 0\n", done.text)
+        self.assertIn("line 4999", done.text)
+        run = done.record["run"]
+        self.assertIn(f'read_output {{"run_id": "{run}", "stream": "stdout"}}', done.text)
+        found = self.mcp.tool("read_output", run_id=run, grep="line 3333")
+        self.assertIn("line 3333", found.text)
+        part = self.mcp.tool("read_output", run_id=run, offset=7, limit=7)
+        self.assertTrue(part.text.endswith("\nline 1\n"), part.text)
+        whole = self.mcp.call("resources/read", uri=f"retort://run/{run}/stdout")["contents"][0]
+        self.assertEqual(len(whole["text"].splitlines()), 5000)
+        self.assertTrue(self.mcp.tool("read_output", run_id="r-none").is_error)
+
+    def test_terminals_are_not_spoken_to(self):
+        done = self.mcp.run("print('\\x1b[31mred\\x1b[0m 10%\\r100%')", session="colour")
+        self.assertTrue(done.text.endswith("stdout: 100%"), done.text)
+
+    def test_long_runs_answer_and_go_on(self):
+        done = self.mcp.run("import time\nprint('begun', flush=True)\ntime.sleep(600)", session="wait",
+                            wait_ms=0, timeout_ms=600000)
+        self.assertFalse(done.is_error)
+        run = done.record["run"]
+        self.assertIn(f'Call run_wait with run_id "{run}"', done.text.splitlines()[0])
+        await_that(lambda: "begun" in self.mcp.tool("run_wait", run_id=run, wait_ms=0).text, "no output")
+        done = self.mcp.tool("run_wait", run_id=run, action="interrupt")
+        self.assertEqual(done.record["status"], "killed")
+        self.assertTrue(done.is_error)
+        self.assertTrue(self.mcp.tool("run_wait", run_id="r-none").is_error)
+
+    def test_programs_may_be_talked_to(self):
+        done = self.mcp.run("input()", session="talk")
+        self.assertIn("EOFError", done.text)
+        done = self.mcp.run("name = input('who? ')\n'hello ' + name", session="talk", interactive=True, wait_ms=0)
+        done = self.mcp.tool("run_wait", run_id=done.record["run"], stdin="you\n")
+        self.assertIn("value: 'hello you'", done.text)
+        self.assertTrue(self.mcp.tool("run_wait", run_id=done.record["run"], stdin="x").is_error)
+
+    def test_heartbeats_come_only_when_asked_for(self):
+        self.mcp.notes.clear()
+        code = "import time\nprint('a line', flush=True)\ntime.sleep(11)"
+        self.mcp.tool("run_code", _meta={"progressToken": 0}, code=code, session="beat")
+        notes = [n["params"] for n in self.mcp.notes]
+        self.assertTrue(notes)
+        self.assertEqual({n["progressToken"] for n in notes}, {0})
+        self.assertEqual({n["message"] for n in notes}, {"a line"})
+        rising = [n["progress"] for n in notes]
+        self.assertEqual(rising, sorted(set(rising)))
+
+    def test_cancelled_calls_are_interrupted_and_not_answered(self):
+        self.mcp.run("g = 1", session="cancel")
+        number = self.mcp.send("tools/call", name="run_code",
+                               arguments={"code": "import time\ntime.sleep(600)", "session": "cancel",
+                                          "timeout_ms": 600000})
+        for _ in range(2):
+            self.mcp.write({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                            "params": {"requestId": number}})
+        self.assertIn("value: 1", self.mcp.run("g", session="cancel").text)
+        self.assertNotIn(number, self.mcp.early)
+
+    def test_answers_come_as_they_are_done(self):
+        slow = self.mcp.send("tools/call", name="run_code",
+                             arguments={"code": "import time\ntime.sleep(2)", "session": "one"})
+        self.mcp.run("1", session="two")
+        self.assertNotIn(slow, self.mcp.early)
+        self.mcp.answer(slow)
+
+
+class Files(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.mcp = Mcp()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.mcp.__exit__(None, None, None)
+
+    def test_new_files_are_linked_and_can_be_read(self):
+        done = self.mcp.run("open('a b.txt', 'w').write('text')\nopen('b.bin', 'wb').write(b'\\xff\\0')")
+        links = {b["name"]: b for b in done.of_type("resource_link")}
+        self.assertIn("a b.txt (created, 4 bytes)", done.text)
+        read = self.mcp.call("resources/read", uri=links["a b.txt"]["uri"])["contents"][0]
+        self.assertEqual((read["text"], read["mimeType"]), ("text", "text/plain"))
+        read = self.mcp.call("resources/read", uri=links["b.bin"]["uri"])["contents"][0]
+        self.assertEqual(base64.b64decode(read["blob"]), b"\xff\0")
+        listed = [r["name"] for r in self.mcp.call("resources/list")["resources"]]
+        self.assertIn("a b.txt", listed)
+
+    def test_resources_that_are_none(self):
+        self.mcp.run("1")
+        for path in ("/session/default/files/none", "/session/default/files/../../etc/passwd",
+                     "/session/default/files/%2e%2e/%2e%2e/etc/passwd", "/session/default/files/%zz",
+                     "/session/default/files/%00", "/session/default/files//etc/passwd", "/session/x",
+                     "/run/x", "/run//", "/run/r-none/stdout", "/session/nobody/files/a"):
+            with self.subTest(path), self.assertRaises(Failed) as caught:
+                self.mcp.call("resources/read", uri="retort:/" + path)
+            self.assertEqual(caught.exception.code, -32002)
+        with self.assertRaises(Failed) as caught:
+            self.mcp.call("resources/read", uri="retort://x", _meta=MODERN)
+        self.assertEqual((caught.exception.code, caught.exception.data), (-32602, {"uri": "retort://x"}))
+
+    def test_files_are_written_read_and_listed(self):
+        text = "zwölf\n" * 3000
+        self.assertFalse(self.mcp.tool("write_file", path="in/t.txt", content=text, session="io").is_error)
+        self.assertIn("value: 18000", self.mcp.run("len(open('in/t.txt').read())", session="io").text)
+        part = self.mcp.tool("read_file", path="in/t.txt", limit=2, session="io", offset=1)
+        self.assertTrue(part.text.startswith("w"), part.text)
+        self.assertIn("more from offset 3", part.text)
+        part = self.mcp.tool("read_file", path="in/t.txt", session="io")
+        self.assertTrue(part.text.startswith("zwölf\nzwölf\n"))
+        self.mcp.tool("write_file", path="b", content=base64.b64encode(b"\xff\xfe").decode(), encoding="base64",
+                      session="io")
+        self.assertIn("base64", self.mcp.tool("read_file", path="b", session="io").text)
+        self.assertEqual(self.mcp.tool("list_files", path="in", session="io").text.strip(),
+                         "in/t.txt (21000 bytes)")
+        self.assertTrue(self.mcp.tool("read_file", path="none", session="io").is_error)
+        self.assertTrue(self.mcp.tool("read_file", path="../../etc/passwd", session="io").is_error)
+
+    def test_sessions(self):
+        self.mcp.run("h = 1", session="main")
+        self.mcp.run("h = 2", session="main")
+        self.assertIn("main: python, idle, 2 steps", self.mcp.tool("sessions", action="list").text)
+        log = self.mcp.tool("sessions", action="log", session="main").text
+        self.assertEqual([line.split()[-1] for line in log.strip().splitlines()], ["2", "1"])
+        self.mcp.tool("sessions", action="branch", session="main", name="other")
+        self.mcp.tool("sessions", action="undo", session="main")
+        self.assertIn("value: 1", self.mcp.run("h", session="main").text)
+        self.assertIn("value: 2", self.mcp.run("h", session="other").text)
+        self.mcp.tool("sessions", action="reset", session="other")
+        self.assertIn("value: False", self.mcp.run("'h' in globals()", session="other").text)
+        self.assertFalse(self.mcp.tool("sessions", action="close", session="other").is_error)
+        self.assertTrue(self.mcp.tool("sessions", action="close", session="other").is_error)
+
+    @unittest.skipUnless(HAS_PLOTS, "no matplotlib on this host")
+    def test_plots_are_images(self):
+        done = self.mcp.run("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.savefig('p.png')")
+        (image,) = done.of_type("image")
+        self.assertEqual(image["mimeType"], "image/png")
+        self.assertTrue(base64.b64decode(image["data"]).startswith(b"\x89PNG"))
+        self.assertNotIn(image["data"], json.dumps(done.record))
+        shown = self.mcp.tool("read_file", path="p.png")
+        self.assertTrue(base64.b64decode(shown.of_type("image")[0]["data"]).startswith(b"\x89PNG"))
+
+
+class Options(harness.Case):
+    def test_structured(self):
+        with Mcp("--structured") as mcp:
+            tools = {t["name"]: t for t in mcp.call("tools/list")["tools"]}
+            self.assertIn("outputSchema", tools["run_code"])
+            self.assertEqual(mcp.run("print(1)").raw["structuredContent"]["stdout"], "1\n")
+
+    def test_old_clients_get_no_links(self):
+        with Mcp(version="2025-03-26") as mcp:
+            done = mcp.run("open('x', 'w').write('1')")
+            self.assertEqual([b["type"] for b in done.blocks], ["text"])
+            self.assertIn("x (created, 1 bytes)", done.text)
+
+    def test_options_of_boxes(self):
+        home = harness.make_dir()
+        with open(home + "/data", "w", encoding="ascii") as f:
+            f.write("from the host")
+        os.chmod(home, 0o755)
+        with Mcp("-v", home + ":in", "-e", "WHO=me", "--timeout", "1s") as mcp:
+            self.assertIn("from the host me", mcp.run(
+                "import os\nprint(open('in/data').read(), os.environ['WHO'])").text)
+            self.assertEqual(mcp.run("while True: pass").record["status"], "timeout")
+            tools = {t["name"]: t for t in mcp.call("tools/list")["tools"]}
+            self.assertIs(tools["run_code"]["annotations"]["destructiveHint"], False)
+        with Mcp("-v", home + ":in:rw") as mcp:
+            tools = {t["name"]: t for t in mcp.call("tools/list")["tools"]}
+            self.assertNotIn("destructiveHint", tools["run_code"]["annotations"])
+
+    def test_state_outlives_the_client(self):
+        state = harness.make_dir()
+        with Mcp("--state", state) as mcp:
+            mcp.run("k = 41")
+        with Mcp("--state", state) as mcp:
+            done = mcp.run("k + 1")
+            self.assertIn("value: 42", done.text)
+            self.assertNotIn("in a new session", done.text)
+
+    def test_an_engine_that_cannot_start_is_told(self):
+        with Mcp("--state", "/proc/none/there") as mcp:
+            done = mcp.run("1")
+            self.assertTrue(done.is_error)
+            self.assertIn("/proc/none", done.text)
+            mcp.call("ping")
+
+
+POLICY = """trust(user, policy)
+rule("mail.search", effect = read)
+rule("mail.send", effect = external, when = trusted,
+     to = control(allow = trusted, otherwise = ask), body = payload(otherwise = deny))
+"""
+PLAN_TOOLS = {"tools": {
+    "mail.search": {"inputSchema": {"type": "object", "properties": {"query": {"type": "string"}}},
+                    "outputSchema": {"type": "string"}, "answers": [{"result": "eve@evil.com"}]},
+    "mail.send": {"inputSchema": {"type": "object", "properties": {
+        "to": {"type": "string"}, "body": {"type": "string"}}},
+                  "answers": [{"result": None}]},
+}}
+ASKING = "mail.send(to = mail.search(query = 'x'))\nprint('sent')\n"
+
+
+class Plans(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = harness.make_dir()
+        for name, text in (("policy", POLICY), ("tools", json.dumps(PLAN_TOOLS))):
+            with open(os.path.join(cls.dir, name), "w", encoding="utf-8") as f:
+                f.write(text)
+
+    def open(self, **can):
+        mcp = Mcp("--policy", self.dir + "/policy", "--plan-tools", self.dir + "/tools", version=None)
+        mcp.call("initialize", protocolVersion="2025-11-25", capabilities=can, clientInfo={})
+        return mcp
+
+    def test_only_when_they_are_enabled(self):
+        with Mcp() as mcp:
+            self.assertNotIn("run_plan", [t["name"] for t in mcp.call("tools/list")["tools"]])
+        with Mcp("--plans") as mcp:
+            self.assertIn("3", mcp.tool("run_plan", plan="print(1 + 2)").text)
+
+    def test_plans_are_proved_before_they_run(self):
+        with self.open() as mcp:
+            done = mcp.tool("check_plan", plan="mail.send(to = 'a@b.c', body = mail.search(query = 'x'))")
+            self.assertIn("line 1", done.text)
+            self.assertTrue(mcp.tool("run_plan", plan="nonsense(").is_error)
+            self.assertTrue(mcp.tool("run_plan", plan="no.tool()").is_error)
+            good = mcp.tool("run_plan", plan="mail.search(query = 'x')\nprint('done')")
+            self.assertEqual((good.is_error, good.text.splitlines()[0], good.text.splitlines()[-1]),
+                             (False, "ok", "done"))
+
+    def test_who_cannot_be_asked_is_told_the_flow(self):
+        with self.open() as mcp:
+            done = mcp.tool("run_plan", plan=ASKING)
+            self.assertTrue(done.is_error)
+            self.assertIn("a person has to allow it", done.text)
+            self.assertIn("line 1: mail.send, to: a person is asked (P401), from mail.search (line 1)", done.text)
+
+    def ask(self, mcp, answer):
+        number = mcp.send("tools/call", name="run_plan", arguments={"plan": ASKING})
+        question = mcp.read()
+        self.assertEqual(question["method"], "elicitation/create")
+        self.assertIn("mail.send, to", question["params"]["message"])
+        mcp.write({"jsonrpc": "2.0", "id": question["id"], "result": answer})
+        return Result(mcp.answer(number))
+
+    def test_a_person_decides(self):
+        with self.open(elicitation={}) as mcp:
+            done = self.ask(mcp, {"action": "accept", "content": {"approve": True}})
+            self.assertEqual((done.is_error, done.text.splitlines()[-1]), (False, "sent"))
+            for no in ({"action": "decline"}, {"action": "accept", "content": {"approve": False}},
+                       {"action": "accept"}, {}):
+                done = self.ask(mcp, no)
+                self.assertTrue(done.is_error, no)
+                self.assertIn("the person did not allow it", done.text)
+
+    def test_a_person_decides_without_a_session(self):
+        meta = {**MODERN, META + "clientCapabilities": {"elicitation": {"form": {}}}}
+        with self.open() as mcp:
+            def call(plan, **more):
+                return mcp.call("tools/call", name="run_plan", arguments={"plan": plan}, _meta=meta, **more)
+            asked = call(ASKING)
+            self.assertEqual(asked["resultType"], "input_required")
+            (key,) = asked["inputRequests"]
+            yes = {key: {"action": "accept", "content": {"approve": True}}}
+            done = Result(call(ASKING, inputResponses=yes, requestState=asked["requestState"]))
+            self.assertEqual((done.is_error, done.text.splitlines()[-1]), (False, "sent"))
+            # A yes is for the plan that was shown, and for nobody who never asked.
+            with self.assertRaises(Failed):
+                call(ASKING + "print(2)", inputResponses=yes, requestState=asked["requestState"])
+            self.assertTrue(Result(call(ASKING, inputResponses=yes)).is_error)
+
+
+class Clients(harness.Case):
+    def test_the_end_of_input_stops_what_runs(self):
+        mcp = Mcp()
+        mcp.run("1")
+        mcp.send("tools/call", name="run_code",
+                 arguments={"code": "while True: pass", "timeout_ms": 600000})
+        children = mcp.children()
+        self.assertEqual(mcp.close(), 0)
+        for pid in children:
+            await_that(lambda pid=pid: not os.path.exists(f"/proc/{pid}"), "a process is left")
+
+    def test_what_was_asked_before_the_end_is_answered(self):
+        text = "".join(json.dumps({"jsonrpc": "2.0", "id": i, "method": "ping"}) + "\n" for i in range(3))
+        done = harness.retort("mcp", stdin=text.encode()[:-1])
+        self.assertEqual(done.status, 0)
+        self.assertEqual([json.loads(line)["id"] for line in done.stdout.splitlines()], [0, 1, 2])
+
+    def test_signals_end_it(self):
+        mcp = Mcp()
+        mcp.run("1")
+        mcp.process.send_signal(signal.SIGTERM)
+        self.assertEqual(mcp.close(), 0)
+
+    def test_a_client_that_is_gone(self):
+        mcp = Mcp()
+        mcp.run("1")
+        mcp.send("tools/call", name="run_code", arguments={"code": "while True: pass", "timeout_ms": 600000})
+        mcp.process.stdout.close()
+        mcp.process.stdout = None
+        await_that(lambda: mcp.process.poll() is not None, "it did not notice")
+        self.assertEqual(mcp.close(), 0)
+
+    def test_garbage_between_messages(self):
+        with Mcp() as mcp:
+            for line in (b"garbage", b"\xff\xfe", b'{"jsonrpc":"2.0","id":1', b"\0", b"[[[[" * 5000):
+                mcp.write_bytes(line + b"\n")
+                said = mcp.read()
+                self.assertEqual((said["id"], said["error"]["code"]), (None, -32700), line[:20])
+            for line in (b"[]", b"5", b"{}", b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]'):
+                mcp.write_bytes(line + b"\n")
+                self.assertEqual(mcp.read()["error"]["code"], -32600, line)
+            mcp.write_bytes(b"\n  \r\n")
+            mcp.call("ping")
+
+    def test_a_flood_is_refused_in_part(self):
+        with Mcp() as mcp:
+            mcp.run("1")
+            sent = [mcp.send("tools/call", name="run_code", arguments={"code": "import time\ntime.sleep(0.2)"})
+                    for _ in range(100)]
+            refused = 0
+            for number in sent:
+                try:
+                    mcp.answer(number)
+                except Failed as error:
+                    refused += 1
+                    self.assertIn("under way, limit 64", str(error))
+            self.assertGreaterEqual(refused, 1)
+            self.assertIn("value: 2", mcp.run("1 + 1").text)
+
+    def test_a_client_that_does_not_read(self):
+        with Mcp() as mcp:
+            mcp.run("big = 'x' * 9000")
+            count = 300
+            os.set_blocking(mcp.process.stdin.fileno(), True)
+            for _ in range(count):
+                mcp.last_id += 1
+                mcp.write({"jsonrpc": "2.0", "id": mcp.last_id, "method": "tools/list"})
+            for number in range(mcp.last_id - count + 1, mcp.last_id + 1):
+                self.assertIn("tools", mcp.answer(number))
+
+    def test_batches(self):
+        with Mcp(version="2025-03-26") as mcp:
+            mcp.write([{"jsonrpc": "2.0", "id": "a", "method": "ping"},
+                       {"jsonrpc": "2.0", "id": "b", "method": "tools/call",
+                        "params": {"name": "run_code", "arguments": {"code": "1"}}}])
+            self.assertEqual({m["id"] for m in mcp.read()}, {"a", "b"})
+
+
+class Http:
+    """/mcp of an engine of its own."""
+
+    def __init__(self, *options):
+        self.log = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(
+            [harness.RETORT, "serve", "--no-socket", "--no-journal", "--listen", "127.0.0.1:0", *options],
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=harness.environment(),
+            cwd=harness.TMP,
+        )
+        await_that(lambda: "listening at http://" in self.said() or self.process.poll() is not None,
+                   "no engine")
+        self.port = int(self.said().split("listening at http://127.0.0.1:")[1].split()[0])
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read().decode("utf-8", "replace")
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(WAIT_S)
+        said = self.said()
+        self.log.close()
+        if "Sanitizer" in said:
+            raise AssertionError(said)
+
+    def ask(self, verb, body=None, headers=None, keep=False):
+        """(status, headers, body); or, to be kept, the connection."""
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_S)
+        usual = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        usual.update(headers or {})
+        if body is None:
+            del usual["Content-Type"]
+        c.request(verb, "/mcp", None if body is None else json.dumps(body), usual)
+        if keep:
+            return c
+        answer = c.getresponse()
+        text = answer.read()
+        c.close()
+        return answer.status, answer.headers, text
+
+    def modern(self, method, headers=None, meta=None, **params):
+        params["_meta"] = {**MODERN, **(meta or {})}
+        given = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method}
+        if "name" in params or "uri" in params:
+            given["Mcp-Name"] = params.get("name", params.get("uri"))
+        given.update(headers or {})
+        given = {k: v for k, v in given.items() if v is not None}
+        status, _, text = self.ask("POST", {"jsonrpc": "2.0", "id": 0, "method": method, "params": params}, given)
+        return status, json.loads(text)
+
+    def await_running(self, session):
+        def is_running():
+            _, said = self.modern("tools/call", name="sessions", arguments={"action": "list"})
+            return f"{session}: python, working" in said["result"]["content"][0]["text"]
+        await_that(is_running, "it does not run")
+
+    def open(self, version="2025-11-25", headers=None):
+        """The headers of a session."""
+        status, got, _ = self.ask("POST", {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}}, headers)
+        if status != 200:
+            raise AssertionError(status)
+        return {**(headers or {}), "Mcp-Session-Id": got["Mcp-Session-Id"], "MCP-Protocol-Version": version}
+
+    def post(self, session, method, headers=None, **params):
+        status, _, text = self.ask("POST", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
+                                   {**session, **(headers or {})})
+        return status, json.loads(text)
+
+
+class OverHttp(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.http = Http()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.http.close()
+
+    def test_a_session_from_its_beginning_to_its_end(self):
+        session = self.http.open()
+        self.assertRegex(session["Mcp-Session-Id"], r"^[0-9a-f]{32}$")
+        status, _, _ = self.http.ask("POST", {"jsonrpc": "2.0", "method": "notifications/initialized"}, session)
+        self.assertEqual(status, 202)
+        status, said = self.http.post(session, "tools/call", name="run_code", arguments={"code": "6 * 7"})
+        self.assertEqual(status, 200)
+        self.assertIn("value: 42", said["result"]["content"][0]["text"])
+        self.assertNotIn("resultType", said["result"])
+        self.assertEqual(self.http.ask("DELETE", None, session)[0], 204)
+        self.assertEqual(self.http.post(session, "ping")[0], 404)
+        self.assertEqual(self.http.ask("DELETE", None, session)[0], 404)
+
+    def test_a_session_has_to_be_named(self):
+        self.assertEqual(self.http.post({}, "tools/list")[0], 400)
+        self.assertEqual(self.http.post({"Mcp-Session-Id": "0" * 32}, "tools/list")[0], 404)
+        session = self.http.open()
+        self.assertEqual(self.http.post({**session, "MCP-Protocol-Version": "2025-06-18"}, "ping")[0], 200)
+        del session["MCP-Protocol-Version"]
+        self.assertEqual(self.http.post(session, "ping")[0], 200)
+
+    def test_without_sessions(self):
+        status, said = self.http.modern("server/discover")
+        self.assertEqual((status, said["result"]["supportedVersions"]), (200, ["2026-07-28"]))
+        status, said = self.http.modern("tools/call", name="run_code", arguments={"code": "1 + 1"})
+        self.assertIn("value: 2", said["result"]["content"][0]["text"])
+        self.assertEqual(said["result"]["resultType"], "complete")
+
+    def test_headers_are_checked_against_the_body(self):
+        call = {"name": "run_code", "arguments": {"code": "1"}}
+        wrong = [({"Mcp-Method": None}, -32020), ({"Mcp-Method": "tools/list"}, -32020),
+                 ({"Mcp-Name": None}, -32020), ({"Mcp-Name": "other"}, -32020),
+                 ({"MCP-Protocol-Version": None}, -32020), ({"MCP-Protocol-Version": "2025-11-25"}, -32020)]
+        for headers, code in wrong:
+            with self.subTest(headers):
+                status, said = self.http.modern("tools/call", headers, **call)
+                self.assertEqual((status, said["error"]["code"]), (400, code))
+        name = "=?base64?" + base64.b64encode(b"run_code").decode() + "?="
+        self.assertEqual(self.http.modern("tools/call", {"Mcp-Name": name}, **call)[0], 200)
+
+    def test_statuses_of_errors(self):
+        status, said = self.http.modern("no/such")
+        self.assertEqual((status, said["error"]["code"]), (404, -32601))
+        status, said = self.http.modern("ping")
+        self.assertEqual((status, said["error"]["code"]), (404, -32601))
+        status, said = self.http.modern("tools/list", {"MCP-Protocol-Version": "2099-01-01"},
+                                        {META + "protocolVersion": "2099-01-01"})
+        self.assertEqual((status, said["error"]["code"]), (400, -32022))
+        status, _, text = self.http.ask("POST", {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}},
+                                        {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list"})
+        self.assertEqual((status, json.loads(text)["error"]["code"]), (400, -32602))
+        for verb in ("GET", "DELETE"):
+            self.assertEqual(self.http.ask(verb, None, {"MCP-Protocol-Version": "2026-07-28"})[0], 405)
+        self.assertEqual(self.http.ask("POST", [])[0], 400)
+        self.assertEqual(self.http.ask("POST", 5)[0], 400)
+        self.assertEqual(self.http.ask("POST", {}, {"Accept": "text/html"})[0], 406)
+        self.assertEqual(self.http.ask("POST", {}, {"Content-Type": "text/plain"})[0], 415)
+        self.assertEqual(self.http.ask("POST", {}, {"Origin": "http://evil.example"})[0], 403)
+
+    def test_progress_comes_as_events(self):
+        call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
+            "name": "run_code", "arguments": {"code": "import time\ntime.sleep(6)", "session": "sse"},
+            "_meta": {**MODERN, "progressToken": "p"}}}
+        status, headers, text = self.http.ask("POST", call, {
+            "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "run_code"})
+        self.assertEqual((status, headers["Content-Type"]), (200, "text/event-stream"))
+        self.assertEqual(headers["X-Accel-Buffering"], "no")
+        messages = [json.loads(line[6:]) for line in text.decode().splitlines() if line.startswith("data: ")]
+        self.assertEqual(messages[0]["method"], "notifications/progress")
+        self.assertEqual(messages[-1]["id"], 7)
+
+    def test_who_hangs_up_cancels_without_a_session(self):
+        code = {"code": "import time\ntime.sleep(600)", "session": "gone", "timeout_ms": 600000}
+        self.http.modern("tools/call", name="run_code", arguments={"code": "n = 1", "session": "gone"})
+        c = self.http.ask("POST", {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                                   "params": {"name": "run_code", "arguments": code, "_meta": MODERN}},
+                          {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call",
+                           "Mcp-Name": "run_code"}, keep=True)
+        self.http.await_running("gone")
+        c.close()
+        status, said = self.http.modern("tools/call", name="run_code",
+                                        arguments={"code": "n", "session": "gone"})
+        self.assertIn("value: 1", said["result"]["content"][0]["text"])
+
+    def test_a_stream_for_what_belongs_to_no_request(self):
+        session = self.http.open()
+        c = self.http.ask("GET", None, {**session, "Accept": "text/event-stream"}, keep=True)
+        answer = c.getresponse()
+        self.assertEqual((answer.status, answer.headers["Content-Type"]), (200, "text/event-stream"))
+        self.assertEqual(self.http.ask("GET", None, {**session, "Accept": "text/event-stream"})[0], 409)
+        self.assertEqual(self.http.ask("GET", None, {**session, "Accept": "application/json"})[0], 406)
+        self.assertEqual(self.http.ask("DELETE", None, session)[0], 204)
+        self.assertEqual(answer.read(), b"")
+        c.close()
+
+    def test_a_session_that_ends_lets_go_of_who_waits(self):
+        session = self.http.open()
+        c = self.http.ask("POST", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+            "name": "run_code", "arguments": {"code": "import time\ntime.sleep(600)", "session": "let-go",
+                                              "timeout_ms": 600000}}}, session, keep=True)
+        self.http.await_running("let-go")
+        self.assertEqual(self.http.ask("DELETE", None, session)[0], 204)
+        self.assertEqual(c.getresponse().status, 404)
+        c.close()
+
+    def test_sessions_are_bounded(self):
+        first = self.http.open()
+        for _ in range(64):
+            last = self.http.open()
+        self.assertEqual(self.http.post(first, "ping")[0], 404)
+        self.assertEqual(self.http.post(last, "ping")[0], 200)
+
+    def test_batches(self):
+        session = self.http.open("2025-03-26")
+        status, _, text = self.http.ask("POST", [{"jsonrpc": "2.0", "id": i, "method": "ping"} for i in (1, 2)],
+                                        session)
+        self.assertEqual((status, [m["id"] for m in json.loads(text)]), (200, [1, 2]))
+
+
+class Principals(harness.Case):
+    def test_two_never_meet(self):
+        path = os.path.join(harness.make_dir(), "tokens")
+        with open(path, "w", encoding="ascii") as f:
+            f.write("one 0123456789abcdef0001\ntwo 0123456789abcdef0002\n")
+        os.chmod(path, 0o600)
+        server = Http("--token-file", path)
+        self.addCleanup(server.close)
+        one, two = ({"Authorization": f"Bearer 0123456789abcdef000{n}"} for n in (1, 2))
+        self.assertEqual(server.modern("server/discover")[0], 401)
+        session = server.open(headers=one)
+        self.assertEqual(server.post(session, "ping")[0], 200)
+        self.assertEqual(server.post({**session, **two}, "ping")[0], 404)
+        self.assertEqual(server.ask("DELETE", None, {**session, **two})[0], 404)
+        self.assertEqual(server.ask("GET", None, {**session, **two, "Accept": "text/event-stream"})[0], 404)
+        _, said = server.modern("tools/call", one, name="run_code", arguments={
+            "code": "secret = 1\nopen('f', 'w').write('x')"})
+        record = said["result"]["_meta"]["retort/result"]
+        uri = f"retort://session/{record['session']}/files/f"
+        self.assertIn("result", server.modern("resources/read", one, uri=uri)[1])
+        for stolen in (uri, f"retort://run/{record['run']}/code"):
+            self.assertIn("error", server.modern("resources/read", two, uri=stolen)[1])
+        for tool, arguments in (("run_code", {"code": "secret", "session": record["session"]}),
+                                ("run_wait", {"run_id": record["run"]}),
+                                ("read_output", {"run_id": record["run"], "stream": "code"}),
+                                ("read_file", {"path": "f", "session": record["session"]})):
+            _, said = server.modern("tools/call", two, name=tool, arguments=arguments)
+            self.assertTrue(said["result"]["isError"], tool)
+        _, said = server.modern("tools/call", two, name="run_code", arguments={"code": "'secret' in globals()"})
+        self.assertIn("value: False", said["result"]["content"][0]["text"])
+
+
+if __name__ == "__main__":
+    harness.main()
