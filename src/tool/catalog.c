@@ -54,24 +54,24 @@ static bool is_hidden(int32_t c)
 		(c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xe0000 && c <= 0xe007f);
 }
 
-/* Without what a terminal obeys and what no reader sees. */
+void catalog_clean(struct buf *out, const char *text, size_t bytes)
+{
+	while (bytes > 0) {
+		int32_t c;
+		size_t n = utf8_decode(text, bytes, &c);
+		if (c >= 0 && !is_hidden(c) && buf_append(out, text, n) < 0)
+			return;
+		text += n;
+		bytes -= n;
+	}
+}
+
 static const char *clean(struct tool_shelf *shelf, const json_t *text)
 {
-	cleanup_buf struct buf out = BUF_INIT(CATALOG_TEXT_BYTES + 8);
-	const char *at = json_string_value(text);
-	size_t left = at ? json_string_length(text) : 0;
-	while (left > 0) {
-		int32_t c;
-		size_t n = utf8_decode(at, left, &c);
-		if (out.bytes + n > CATALOG_TEXT_BYTES) {
-			(void)buf_add(&out, "…");
-			break;
-		}
-		if (c >= 0 && !is_hidden(c))
-			(void)buf_append(&out, at, n);
-		at += n;
-		left -= n;
-	}
+	cleanup_buf struct buf out = BUF_INIT(CATALOG_TEXT_BYTES);
+	size_t bytes = json_string_length(text);
+	if (bytes > 0)
+		catalog_clean(&out, json_string_value(text), bytes);
 	return shelf_text(shelf, buf_str(&out));
 }
 

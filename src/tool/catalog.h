@@ -1,6 +1,7 @@
 /* The tools of all servers, by name. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/buf.h"
 #include "tool/identifier.h"
 #include "tool/mcp_client.h"
 
@@ -85,6 +86,9 @@ struct catalog_answer {
  */
 int catalog_call(struct catalog *r, const struct catalog_tool *tool, const json_t *arguments,
 	void (*done)(void *arg, const struct catalog_answer *answer), void *arg, struct err *err);
+
+/* Append @text without what a terminal obeys and what no reader sees, until @out is full. */
+void catalog_clean(struct buf *out, const char *text, size_t bytes);
 
 /* How well @tool answers @query, word by word: 0 not at all. */
 int catalog_rank(const struct catalog_tool *tool, const char *query);

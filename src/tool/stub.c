@@ -39,8 +39,16 @@ static int put_literal(const struct writer *w, const json_t *value)
 			json_is_true(value)	       ? "True"
 				: json_is_false(value) ? "False"
 						       : "None");
-	char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
-	int r = text ? put(w, text) : -ENOMEM;
+	char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII), *at = text;
+	int r = text ? 0 : -ENOMEM;
+	/* DEL is ASCII, and no text. */
+	for (char *del; r == 0 && (del = strchr(at, 0x7f)); at = del + 1) {
+		r = buf_append(w->out, at, (size_t)(del - at));
+		if (r == 0)
+			r = put(w, "\\u007f");
+	}
+	if (r == 0)
+		r = put(w, at);
 	free(text);
 	return r;
 }
@@ -335,11 +343,10 @@ static int put_doc(const struct writer *w, const char *text, size_t max_bytes, c
 /* A text of a schema: what is hidden in it goes. */
 static int put_text(const struct writer *w, const json_t *text, const char *indent)
 {
-	cleanup_buf struct buf shown = BUF_INIT((size_t)16 * DOC_BYTES);
-	const char *from = json_string_value(text);
-	size_t bytes = from ? utf8_cut(from, strlen(from), DOC_BYTES) : 0;
-	if (utf8_escape_terminal(&shown, from ? from : "", bytes, UTF8_KEEP_LINES) < 0)
-		return -ENOMEM;
+	cleanup_buf struct buf shown = BUF_INIT(DOC_BYTES);
+	size_t bytes = json_string_length(text);
+	if (bytes > 0)
+		catalog_clean(&shown, json_string_value(text), bytes);
 	return put_doc(w, buf_str(&shown), shown.bytes, indent);
 }
 
@@ -359,10 +366,11 @@ static int put_args(const struct writer *w, const char *indent)
 		if (r == 0 && is_python(w) && strcmp(all[i].id, all[i].name) != 0) {
 			json_t *name = json_string(all[i].name);
 			r = put(w, " (named ");
-			char *text = json_dumps(name, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+			cleanup_buf struct buf literal = BUF_INIT((size_t)8 * DOC_BYTES);
+			const struct writer aside = {&literal, w->language, NULL};
+			(void)put_literal(&aside, name);
 			if (r == 0)
-				r = put_doc(w, text ? text : "", DOC_BYTES, deeper);
-			free(text);
+				r = put_doc(w, buf_str(&literal), DOC_BYTES, deeper);
 			json_decref(name);
 			if (r == 0)
 				r = put(w, ")");
