@@ -262,14 +262,14 @@ static int read_config(struct performance *p, struct err *err)
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_sys(err, errno == EACCES ? ERR_ACCESS : ERR_NOT_FOUND, errno,
-			"tools: %.150s: %s", path, strerror(errno));
+			"tools: %.150s", path);
 	char *data = buf_reserve(&text, SERVERS_FILE_BYTES);
 	ssize_t n = data ? fd_read_all(fd, data, SERVERS_FILE_BYTES) : -ENOMEM;
 	if (n == -E2BIG)
 		return err_set(
 			err, ERR_LIMIT, "tools: %.150s: over %d bytes", path, SERVERS_FILE_BYTES);
 	if (n < 0)
-		return err_sys(err, ERR_IO, (int)-n, "tools: %.150s: %s", path, strerror((int)-n));
+		return err_sys(err, ERR_IO, (int)-n, "tools: %.150s", path);
 	return servers_read(&p->servers, data, (size_t)n, path, variable, err);
 }
 

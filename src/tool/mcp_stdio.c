@@ -273,7 +273,7 @@ static int write_message(struct mcp_link *link, const struct mcp_message *m, str
 	if (r == 0)
 		return 0;
 	free(l);
-	return err_sys(err, ERR_UNREACHABLE, -r, "it takes no message: %s", uv_strerror(r));
+	return err_sys(err, ERR_UNREACHABLE, -r, "it takes no message");
 }
 
 /* Of ours, only what a program needs to find its way. */
@@ -349,8 +349,7 @@ static int start(struct mcp_link **out, uv_loop_t *loop, const struct tool_serve
 	p->process.data = p;
 	if (r < 0) {
 		finish(p);
-		(void)err_sys(err, ERR_UNREACHABLE, -r, "%.120s does not start: %s",
-			server->command, uv_strerror(r));
+		(void)err_sys(err, ERR_UNREACHABLE, -r, "%.120s does not start", server->command);
 		return err_hint(
 			err, "see its \"command\", which is looked up in PATH, and \"cwd\"");
 	}

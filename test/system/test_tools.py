@@ -332,7 +332,7 @@ class Configuration(harness.Case):
     def test_a_command_that_is_not_there(self):
         done = tools("list", servers={"t": {"command": "no-such-program"}})
         self.assertEqual(done.status, 4, done)
-        self.assertIn("no-such-program does not start: no such file", done.err)
+        self.assertIn("server t: no-such-program does not start: ", done.err)
 
 
 if __name__ == "__main__":

@@ -61,11 +61,26 @@ TEST(camel_case_has_a_second_name)
 	}
 }
 
+struct fitting {
+	const char *schema, *value, *says; /* NULL: it fits */
+};
+
+static void check_fitting(const struct fitting *row)
+{
+	struct err err = {0};
+	json_t *schema = json(row->schema), *value = json(row->value);
+	int r = fit_check(schema, value, &err);
+	if (!CHECK_INT(r < 0, row->says != NULL))
+		(void)fprintf(stderr, "%s %s\n", row->schema, row->value);
+	if (row->says)
+		CHECK_HAS(err.msg, row->says);
+	json_decref(schema);
+	json_decref(value);
+}
+
 TEST(values_fit_or_say_where_not)
 {
-	static const struct {
-		const char *schema, *value, *says; /* NULL: it fits */
-	} rows[] = {
+	static const struct fitting rows[] = {
 		{"{}", "{}", NULL},
 		{"true", "1", NULL},
 		{"false", "1", "nothing may be here"},
@@ -99,6 +114,14 @@ TEST(values_fit_or_say_where_not)
 		{"{\"maxLength\": 2}", "\"\xc3\xa9\xc3\xa9\"", NULL},
 		{"{\"maxLength\": 1}", "\"\xc3\xa9\xc3\xa9\"", "beyond maxLength 1"},
 		{"{\"minItems\": 1}", "[]", "beyond minItems 1"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		check_fitting(&rows[i]);
+}
+
+TEST(schemas_of_schemas)
+{
+	static const struct fitting rows[] = {
 		{"{\"anyOf\": [{\"type\": \"string\"}, {\"type\": \"null\"}]}", "null", NULL},
 		{"{\"anyOf\": [{\"type\": \"string\"}, {\"type\": \"null\"}]}", "1",
 			"none of what"},
@@ -114,17 +137,8 @@ TEST(values_fit_or_say_where_not)
 		{"{\"pattern\": \"^(a+)+$\", \"x\": 1, \"type\": 7, \"enum\": 1, \"required\": 2}",
 			"\"b\"", NULL},
 	};
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct err err = {0};
-		json_t *schema = json(rows[i].schema), *value = json(rows[i].value);
-		int r = fit_check(schema, value, &err);
-		if (!CHECK_INT(r < 0, rows[i].says != NULL))
-			(void)fprintf(stderr, "%s %s\n", rows[i].schema, rows[i].value);
-		if (rows[i].says)
-			CHECK_HAS(err.msg, rows[i].says);
-		json_decref(schema);
-		json_decref(value);
-	}
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		check_fitting(&rows[i]);
 }
 
 TEST(a_schema_that_explodes_is_given_up)
