@@ -76,7 +76,7 @@ extern const struct cmd *const cmd_table[];
 extern const struct cmd cmd_root;
 
 extern const struct cmd cmd_run, cmd_repl, cmd_session, cmd_serve, cmd_mcp, cmd_agent, cmd_replay,
-	cmd_plan, cmd_doctor, cmd_completion, cmd_version, cmd_help;
+	cmd_plan, cmd_tools, cmd_doctor, cmd_completion, cmd_version, cmd_help;
 
 /* By its whole name: "run", "session new". */
 const struct cmd *cmd_find(const char *name);
