@@ -18,6 +18,7 @@ const struct cmd *const cmd_table[] = {
 	&cmd_agent,
 	&cmd_replay,
 	&cmd_plan,
+	&cmd_tools,
 	&cmd_doctor,
 	&cmd_completion,
 	&cmd_version,

@@ -155,8 +155,7 @@ TEST(a_result_is_never_longer_than_hosts_show)
 		"{\"status\":\"error\",\"runtime\":\"python\",\"error\":{\"name\":\"E\",\"message\":\"%s\"}}",
 		"{\"status\":\"error\",\"runtime\":\"python\",\"error\":{\"traceback\":[\"%s\"]}}",
 		"{\"status\":\"ok\",\"runtime\":\"python\",\"displays\":[{\"text/plain\":\"%s\"}]}",
-		"{\"status\":\"ok\",\"runtime\":\"python\",\"files\":[{\"path\":\"%s\",\"change\":"
-		"\"created\",\"size\":1}]}",
+		"{\"status\":\"ok\",\"runtime\":\"python\",\"files\":[{\"path\":\"%s\",\"change\":\"created\"}]}",
 		"{\"status\":\"ok\",\"runtime\":\"python\",\"state\":{\"outcome\":\"lost\",\"reason\":\"%s\"}}",
 	};
 	for (size_t i = 0; i < ARRAY_LEN(records); i++) {

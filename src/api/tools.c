@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/tools.h"
+
+#include "base/fd.h"
+#include "base/utf8.h"
+#include "tool/stub.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARGUMENTS_SHOWN = 2000, LINE_BYTES = 100 };
+
+struct performance {
+	const struct tools_request *request;
+	struct tools_outcome *out;
+	struct tool_servers servers;
+	uv_loop_t loop;
+	uv_signal_t signals[2];
+	struct catalog *catalog;
+};
+
+static void wrong(struct tools_outcome *out, enum tools_end end, const struct err *err)
+{
+	out->end = end;
+	out->err = *err;
+}
+
+/* Close what keeps the loop going: what is left ends by itself. */
+static void finish(struct performance *p)
+{
+	catalog_close(p->catalog);
+	p->catalog = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(p->signals); i++)
+		if (!uv_is_closing((uv_handle_t *)&p->signals[i]))
+			uv_close((uv_handle_t *)&p->signals[i], NULL);
+}
+
+static void on_signal(uv_signal_t *s, int number)
+{
+	struct performance *p = s->data;
+	struct err err = {0};
+	(void)err_set(&err, ERR_INTERRUPTED, "interrupted by signal %d", number);
+	wrong(p->out, TOOLS_LOST, &err);
+	finish(p);
+}
+
+/* ---- what is known of them ---- */
+
+static json_t *tool_json(const struct catalog_tool *t, bool is_javascript)
+{
+	cleanup_buf struct buf signature = BUF_INIT(TOOLS_TEXT_BYTES);
+	(void)stub_signature(
+		&signature, is_javascript ? IDENTIFIER_JAVASCRIPT : IDENTIFIER_PYTHON, t);
+	return json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:O, s:O*}", "name", t->name,
+		"server", t->server->config->name, "description", t->text, "signature",
+		buf_str(&signature), "read_only", t->is_read_only, "destructive", t->is_destructive,
+		"open_world", t->is_open_world, "input_schema", t->schema, "output_schema",
+		t->output);
+}
+
+static void show_tool(struct tools_outcome *out, const struct catalog_tool *t)
+{
+	size_t n = strcspn(t->text, "\n");
+	const char *more = n > LINE_BYTES ? "…" : "";
+	n = utf8_cut(t->text, n, LINE_BYTES);
+	(void)json_array_append_new(json_object_get(out->json, "tools"), tool_json(t, false));
+	(void)buf_addf(
+		&out->text, "%s%s%.*s%s\n", t->name, n > 0 ? "  " : "", (int)n, t->text, more);
+}
+
+/* What of the servers went wrong. */
+static void look_at_servers(struct performance *p)
+{
+	size_t n;
+	const struct catalog_server *s = catalog_servers(p->catalog, &n);
+	for (size_t i = 0; i < n; i++) {
+		struct err err = s[i].err;
+		if (err.code != ERR_NONE) {
+			wrong(p->out, TOOLS_LOST, &err);
+			if (p->request->warn)
+				p->request->warn(p->request->arg, &err);
+		}
+		if (s[i].n_left_out == 0 || !p->request->warn)
+			continue;
+		(void)err_set(&err, ERR_PROTOCOL,
+			"server %s: %d of its tools are left out: they have no name, no schema, or "
+			"are there twice",
+			s[i].config->name, s[i].n_left_out);
+		p->request->warn(p->request->arg, &err);
+	}
+}
+
+static void list(struct performance *p)
+{
+	size_t n;
+	const struct catalog_server *s = catalog_servers(p->catalog, &n);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < s[i].n_tools; k++)
+			show_tool(p->out, &s[i].tool[k]);
+}
+
+static void search(struct performance *p)
+{
+	const struct catalog_tool *found[TOOLS_FOUND_MAX];
+	int rank[TOOLS_FOUND_MAX];
+	size_t n, n_found = 0;
+	const struct catalog_server *s = catalog_servers(p->catalog, &n);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < s[i].n_tools; k++) {
+			const struct catalog_tool *t = &s[i].tool[k];
+			int r = catalog_rank(t, p->request->what);
+			size_t at = n_found;
+			while (at > 0 && rank[at - 1] < r)
+				at--;
+			if (r == 0 || at == TOOLS_FOUND_MAX)
+				continue;
+			n_found = MIN(n_found + 1, (size_t)TOOLS_FOUND_MAX);
+			memmove(&found[at + 1], &found[at],
+				(n_found - at - 1) * sizeof(const struct catalog_tool *));
+			memmove(&rank[at + 1], &rank[at], (n_found - at - 1) * sizeof rank[0]);
+			found[at] = t;
+			rank[at] = r;
+		}
+	for (size_t i = 0; i < n_found; i++)
+		show_tool(p->out, found[i]);
+}
+
+static void stub(struct performance *p)
+{
+	enum identifier_language language =
+		p->request->is_javascript ? IDENTIFIER_JAVASCRIPT : IDENTIFIER_PYTHON;
+	size_t n;
+	const struct catalog_server *s = catalog_servers(p->catalog, &n);
+	struct err err = {0};
+	int r = language == IDENTIFIER_PYTHON
+		? buf_add(&p->out->text,
+			  "from __future__ import annotations\n\nfrom typing import "
+			  "Any, Literal, Never, NotRequired, TypedDict\n\n\n")
+		: 0;
+	for (size_t i = 0; r == 0 && i < n; i++)
+		if (s[i].n_tools > 0)
+			r = stub_write(&p->out->text, language, &s[i], &err);
+	(void)json_object_set_new(
+		p->out->json, "stub", json_stringn(buf_str(&p->out->text), p->out->text.bytes));
+	if (r < 0)
+		wrong(p->out, TOOLS_LOST, &err);
+}
+
+static void on_loaded(void *arg)
+{
+	static void (*const shows[])(struct performance * p) = {
+		[TOOLS_LIST] = list, [TOOLS_SEARCH] = search, [TOOLS_STUB] = stub};
+	struct performance *p = arg;
+	look_at_servers(p);
+	shows[p->request->verb](p);
+	finish(p);
+}
+
+/* ---- a call ---- */
+
+static void show_value(struct tools_outcome *out, const json_t *value)
+{
+	char *text =
+		json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_INDENT(2));
+	if (json_is_string(value))
+		(void)buf_append(&out->text, json_string_value(value), json_string_length(value));
+	else
+		(void)buf_add(&out->text, text ? text : "");
+	free(text);
+	if (out->text.bytes > 0 && out->text.data[out->text.bytes - 1] != '\n')
+		(void)buf_add(&out->text, "\n");
+}
+
+static void on_answer(void *arg, const struct catalog_answer *answer)
+{
+	struct performance *p = arg;
+	struct tools_outcome *out = p->out;
+	static const enum tools_end ends[] = {[CATALOG_VALUE] = TOOLS_DONE,
+		[CATALOG_TOOL_ERROR] = TOOLS_TOOL_ERROR,
+		[CATALOG_LOST] = TOOLS_LOST};
+	out->end = ends[answer->end];
+	out->err = answer->err;
+	if (answer->end != CATALOG_LOST) {
+		json_t *is_error = json_boolean(answer->end == CATALOG_TOOL_ERROR);
+		(void)json_object_set_new(out->json, "is_error", is_error);
+		if (answer->value)
+			(void)json_object_set(out->json, "value", (json_t *)answer->value);
+		if (answer->result)
+			(void)json_object_set(out->json, "result", (json_t *)answer->result);
+	}
+	if (answer->value)
+		show_value(out, answer->value);
+	finish(p);
+}
+
+static bool is_allowed(struct performance *p, const struct catalog_tool *t, struct err *err)
+{
+	const struct tools_request *q = p->request;
+	cleanup_buf struct buf text = BUF_INIT((size_t)8 * ARGUMENTS_SHOWN);
+	if (t->is_read_only || q->is_allowed)
+		return true;
+	char *arguments = json_dumps(q->arguments, JSON_COMPACT | JSON_ENSURE_ASCII);
+	(void)buf_addf(&text, "%s can change something%s.\n%.*s%s\nMay it be called?", t->name,
+		t->is_destructive ? ", and destroy" : "", ARGUMENTS_SHOWN,
+		arguments ? arguments : "",
+		arguments && strlen(arguments) > ARGUMENTS_SHOWN ? "…" : "");
+	free(arguments);
+	if (q->approve && q->approve(q->arg, buf_str(&text)))
+		return true;
+	(void)err_set(
+		err, ERR_DENIED, "%.150s: it is not read-only, and nobody allowed it", t->name);
+	(void)err_hint(err, "say --yes if it may be called");
+	return false;
+}
+
+static void on_known(void *arg)
+{
+	struct performance *p = arg;
+	const char *name = p->request->what;
+	const struct catalog_server *s = catalog_server_of(p->catalog, name);
+	const struct catalog_tool *t = catalog_find(p->catalog, name);
+	struct err err = {0};
+	int r = 0;
+	enum tools_end end = TOOLS_WRONG;
+	if (s->err.code != ERR_NONE) {
+		err = s->err;
+		end = TOOLS_LOST;
+		r = -1;
+	} else if (!t) {
+		r = err_set(&err, ERR_NOT_FOUND, "tools: %.64s has no tool \"%.100s\"",
+			s->config->name, name);
+		(void)err_hint(&err, "`retort tools list %.64s` lists them", s->config->name);
+	} else if (!is_allowed(p, t, &err)) {
+		end = TOOLS_REFUSED;
+		r = -1;
+	} else {
+		r = catalog_call(p->catalog, t, p->request->arguments, on_answer, p, &err);
+		if (r < 0 && err.code != ERR_USAGE)
+			end = TOOLS_LOST;
+	}
+	if (r == 0)
+		return;
+	wrong(p->out, end, &err);
+	finish(p);
+}
+
+/* ---- begin and end ---- */
+
+static const char *variable(const char *name)
+{
+	return getenv(name);
+}
+
+static int read_config(struct performance *p, struct err *err)
+{
+	const char *path = p->request->config_path;
+	cleanup_buf struct buf text = BUF_INIT(SERVERS_FILE_BYTES + 1);
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(err, errno == EACCES ? ERR_ACCESS : ERR_NOT_FOUND, errno,
+			"tools: %.150s", path);
+	char *data = buf_reserve(&text, SERVERS_FILE_BYTES);
+	ssize_t n = data ? fd_read_all(fd, data, SERVERS_FILE_BYTES) : -ENOMEM;
+	if (n == -E2BIG)
+		return err_set(
+			err, ERR_LIMIT, "tools: %.150s: over %d bytes", path, SERVERS_FILE_BYTES);
+	if (n < 0)
+		return err_sys(err, ERR_IO, (int)-n, "tools: %.150s", path);
+	return servers_read(&p->servers, data, (size_t)n, path, variable, err);
+}
+
+static void on_progress(void *arg, const struct tool_server *server, const json_t *params)
+{
+	struct performance *p = arg;
+	cleanup_buf struct buf text = BUF_INIT(4096), shown = BUF_INIT(1 << 14);
+	const char *message = json_string_value(json_object_get(params, "message"));
+	double done = json_number_value(json_object_get(params, "progress"));
+	double total = json_number_value(json_object_get(params, "total"));
+	(void)buf_addf(&text, "%s: %g", server->name, done);
+	if (total > 0)
+		(void)buf_addf(&text, " of %g", total);
+	if (message)
+		(void)buf_addf(&text, " %.200s", message);
+	(void)utf8_escape_terminal(&shown, buf_str(&text), text.bytes, UTF8_ONE_LINE);
+	if (p->request->progress)
+		p->request->progress(p->request->arg, buf_str(&shown));
+}
+
+static int begin(struct performance *p, struct err *err)
+{
+	const struct tools_request *q = p->request;
+	bool is_call = q->verb == TOOLS_CALL;
+	const struct catalog_config config = {
+		.loop = &p->loop, .servers = &p->servers, .arg = p, .on_progress = on_progress};
+	int r = catalog_new(&p->catalog, &config, err);
+	if (r < 0)
+		return r;
+	const struct catalog_server *s = is_call ? catalog_server_of(p->catalog, q->what) : NULL;
+	if (is_call && !s) {
+		(void)err_set(err, ERR_NOT_FOUND, "tools: no server has \"%.100s\"", q->what);
+		return err_hint(err, "a tool is named SERVER.TOOL; `retort tools list` lists them");
+	}
+	const char *server = is_call ? s->config->name : q->verb == TOOLS_SEARCH ? NULL : q->what;
+	return catalog_load(p->catalog, server, is_call ? on_known : on_loaded, p, err);
+}
+
+static void perform(struct performance *p)
+{
+	static const int numbers[] = {SIGINT, SIGTERM};
+	struct err err = {0};
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		(void)uv_signal_init(&p->loop, &p->signals[i]);
+		p->signals[i].data = p;
+		(void)uv_signal_start(&p->signals[i], on_signal, numbers[i]);
+		uv_unref((uv_handle_t *)&p->signals[i]);
+	}
+	if (begin(p, &err) < 0) {
+		wrong(p->out, TOOLS_WRONG, &err);
+		finish(p);
+	}
+	(void)uv_run(&p->loop, UV_RUN_DEFAULT);
+	(void)uv_loop_close(&p->loop);
+}
+
+void tools_perform(const struct tools_request *request, struct tools_outcome *out)
+{
+	struct performance p = {.request = request, .out = out};
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+	struct err err = {0};
+	*out = (struct tools_outcome){.text = BUF_INIT(TOOLS_TEXT_BYTES)};
+	out->json = json_pack("{s:i}", "schema", 1);
+	if (request->verb == TOOLS_LIST || request->verb == TOOLS_SEARCH)
+		(void)json_object_set_new(out->json, "tools", json_array());
+	else if (request->verb == TOOLS_CALL)
+		(void)json_object_set_new(out->json, "tool", json_string(request->what));
+	/* A server that does not read is no reason to end. */
+	(void)sigaction(SIGPIPE, &ignore, &before);
+	if (read_config(&p, &err) < 0) {
+		wrong(out, TOOLS_WRONG, &err);
+	} else if (uv_loop_init(&p.loop) < 0) {
+		(void)err_set(&err, ERR_NO_MEMORY, "tools: no memory for a loop");
+		wrong(out, TOOLS_WRONG, &err);
+	} else {
+		perform(&p);
+	}
+	(void)sigaction(SIGPIPE, &before, NULL);
+	servers_done(&p.servers);
+}
+
+void tools_done(struct tools_outcome *out)
+{
+	json_decref(out->json);
+	buf_done(&out->text);
+}

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tool/catalog.h"
+
+#include "base/utf8.h"
+#include "tool/fit.h"
+#include "tool/result.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { QUERY_WORDS_MAX = 16 };
+
+struct entry {
+	struct catalog *catalog;
+	struct mcp_client *client;
+	struct tool_shelf shelf;
+	json_t *json; /* the list, whole: schemas are parts of it */
+	struct loading *loading;
+};
+
+/* Who waits for the list of a server. */
+struct loading {
+	void (*done)(void *arg);
+	void *arg;
+	struct loading *next;
+};
+
+struct catalog {
+	struct catalog_config config;
+	struct catalog_server *server;
+	struct entry *entry; /* of each server */
+	size_t n;
+	struct asked *asked; /* calls under way */
+};
+
+/* A call under way. */
+struct asked {
+	struct asked *next;
+	struct catalog *catalog;
+	void (*done)(void *arg, const struct catalog_answer *answer);
+	void *arg;
+};
+
+/* ---- what servers say ---- */
+
+static bool is_hidden(int32_t c)
+{
+	return (c < ' ' && c != '\n' && c != '\t') || (c >= 0x7f && c < 0xa0) ||
+		(c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+		(c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xe0000 && c <= 0xe007f);
+}
+
+void catalog_clean(struct buf *out, const char *text, size_t bytes)
+{
+	while (bytes > 0) {
+		int32_t c;
+		size_t n = utf8_decode(text, bytes, &c);
+		if (c >= 0 && !is_hidden(c) && buf_append(out, text, n) < 0)
+			return;
+		text += n;
+		bytes -= n;
+	}
+}
+
+static const char *clean(struct tool_shelf *shelf, const json_t *text)
+{
+	cleanup_buf struct buf out = BUF_INIT(CATALOG_TEXT_BYTES);
+	size_t bytes = json_string_length(text);
+	if (bytes > 0)
+		catalog_clean(&out, json_string_value(text), bytes);
+	return shelf_text(shelf, buf_str(&out));
+}
+
+static bool hint(const json_t *tool, const char *name, bool otherwise)
+{
+	const json_t *value = json_object_get(json_object_get(tool, "annotations"), name);
+	return json_is_boolean(value) ? json_is_true(value) : otherwise;
+}
+
+static bool is_name(const char *name)
+{
+	size_t n = name ? strlen(name) : 0;
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)name[i]) && !strchr("_.-/", name[i]))
+			return false;
+	return n > 0 && n <= CATALOG_NAME_BYTES;
+}
+
+/* A name that no tool before it has. */
+static const char *make_id(struct entry *e, const struct catalog_tool *before, size_t n,
+	enum identifier_language language, const char *name)
+{
+	char id[IDENTIFIER_BYTES];
+	identifier_make(language, name, id);
+	size_t bytes = strlen(id);
+	int count = 1;
+	for (size_t i = 0; i < n; i++) {
+		const char *other = language == IDENTIFIER_PYTHON ? before[i].id : before[i].js_id;
+		if (strcmp(other, id) != 0)
+			continue;
+		(void)snprintf(id + bytes, sizeof id - bytes, "_%d", ++count);
+		i = (size_t)-1;
+	}
+	return shelf_text(&e->shelf, id);
+}
+
+/* Returns: 1, 0 when it is none that can be used, negative errno. */
+static int read_tool(const struct catalog_server *s, struct entry *e, const json_t *json,
+	struct catalog_tool *all, size_t n)
+{
+	const char *name = json_string_value(json_object_get(json, "name"));
+	const json_t *schema = json_object_get(json, "inputSchema");
+	const json_t *output = json_object_get(json, "outputSchema");
+	if (!is_name(name) || !json_is_object(schema))
+		return 0;
+	size_t bytes = strlen(s->config->name) + strlen(name) + 2;
+	char *full = shelf_take(&e->shelf, bytes);
+	if (!full)
+		return -ENOMEM;
+	(void)snprintf(full, bytes, "%s.%s", s->config->name, name);
+	bool is_trusted = s->config->is_trusted, says = hint(json, "readOnlyHint", false);
+	all[n] = (struct catalog_tool){.name = full,
+		.tool = full + strlen(s->config->name) + 1,
+		.id = make_id(e, all, n, IDENTIFIER_PYTHON, name),
+		.js_id = make_id(e, all, n, IDENTIFIER_JAVASCRIPT, name),
+		.text = clean(&e->shelf, json_object_get(json, "description")),
+		.schema = schema,
+		.output = json_is_object(output) ? output : NULL,
+		.server = s,
+		.is_read_only = says,
+		.is_destructive = !is_trusted || hint(json, "destructiveHint", !says),
+		.is_open_world = !is_trusted || hint(json, "openWorldHint", true)};
+	return all[n].id && all[n].js_id && all[n].text ? 1 : -ENOMEM;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const json_t *const *x = a, *const *y = b;
+	const char *p = json_string_value(json_object_get(*x, "name"));
+	const char *q = json_string_value(json_object_get(*y, "name"));
+	return strcmp(p ? p : "", q ? q : "");
+}
+
+static void forget_tools(struct catalog_server *s, struct entry *e)
+{
+	shelf_done(&e->shelf);
+	json_decref(e->json);
+	e->json = NULL;
+	s->tool = NULL;
+	s->n_tools = 0;
+	s->n_left_out = 0;
+	s->is_known = false;
+}
+
+static int read_tools(struct catalog_server *s, struct entry *e, const json_t *list)
+{
+	size_t n_all = json_array_size(list), n = 0, i;
+	const json_t *one, *last = NULL;
+	forget_tools(s, e);
+	struct catalog_tool *all = shelf_take(&e->shelf, (n_all + 1) * sizeof *all);
+	const json_t **sorted = shelf_take(&e->shelf, (n_all + 1) * sizeof *sorted);
+	if (!all || !sorted)
+		return err_set(&s->err, ERR_NO_MEMORY, "no memory for its tools");
+	json_array_foreach(list, i, one) sorted[i] = one;
+	qsort(sorted, n_all, sizeof *sorted, by_name);
+	for (i = 0; i < n_all; i++) {
+		const char *name = json_string_value(json_object_get(sorted[i], "name"));
+		bool is_twice = last && by_name(&last, &sorted[i]) == 0;
+		if (name && !servers_allows(s->config, name))
+			continue;
+		int r = is_twice ? 0 : read_tool(s, e, sorted[i], all, n);
+		if (r < 0)
+			return err_set(&s->err, ERR_NO_MEMORY, "no memory for its tools");
+		s->n_left_out += r == 0;
+		n += (size_t)r;
+		last = sorted[i];
+	}
+	e->json = json_incref((json_t *)list);
+	s->tool = all;
+	s->n_tools = n;
+	s->is_known = true;
+	s->err = (struct err){0};
+	return 0;
+}
+
+/* ---- loading ---- */
+
+static void on_listed(void *arg, const struct mcp_answer *answer)
+{
+	struct entry *e = arg;
+	struct catalog_server *s = &e->catalog->server[e - e->catalog->entry];
+	struct loading *all = e->loading;
+	e->loading = NULL;
+	if (answer->end == MCP_RESULT)
+		(void)read_tools(s, e, answer->result);
+	else
+		s->err = answer->err;
+	while (all) {
+		struct loading *l = all;
+		all = l->next;
+		l->done(l->arg);
+		free(l);
+	}
+}
+
+/* Wait for one server; each has a list of its own of who waits. */
+static int load_one(struct entry *e, void (*done)(void *arg), void *arg, struct err *err)
+{
+	struct loading *l = calloc(1, sizeof *l);
+	int r = 0;
+	if (!l)
+		return err_set(err, ERR_NO_MEMORY, "tools: no memory to list them");
+	*l = (struct loading){.done = done, .arg = arg, .next = e->loading};
+	if (!e->loading)
+		r = mcp_client_list(e->client, on_listed, e, err);
+	if (r < 0)
+		free(l);
+	else
+		e->loading = l;
+	return r;
+}
+
+struct gathering {
+	size_t n_waiting;
+	void (*done)(void *arg);
+	void *arg;
+	uv_timer_t timer; /* for when nobody has to be asked */
+};
+
+static void on_gathering_closed(uv_handle_t *h)
+{
+	struct gathering *g = h->data;
+	free(g);
+}
+
+static void on_gathered(uv_timer_t *t)
+{
+	struct gathering *g = t->data;
+	uv_close((uv_handle_t *)t, on_gathering_closed);
+	g->done(g->arg);
+}
+
+static void one_gathered(void *arg)
+{
+	struct gathering *g = arg;
+	if (--g->n_waiting == 0)
+		on_gathered(&g->timer);
+}
+
+int catalog_load(
+	struct catalog *r, const char *server, void (*done)(void *arg), void *arg, struct err *err)
+{
+	struct gathering *g = calloc(1, sizeof *g);
+	bool is_there = !server;
+	if (!g)
+		return err_set(err, ERR_NO_MEMORY, "tools: no memory to list them");
+	*g = (struct gathering){.done = done, .arg = arg};
+	for (size_t i = 0; i < r->n; i++) {
+		struct catalog_server *s = &r->server[i];
+		bool is_wanted = !server || strcmp(server, s->config->name) == 0;
+		is_there |= is_wanted;
+		if (!is_wanted || s->is_known)
+			continue;
+		s->err = (struct err){0};
+		if (load_one(&r->entry[i], one_gathered, g, &s->err) == 0)
+			g->n_waiting++;
+	}
+	if (!is_there) {
+		free(g);
+		return err_set(err, ERR_NOT_FOUND, "tools: no server is called \"%.64s\"", server);
+	}
+	(void)uv_timer_init(r->config.loop, &g->timer);
+	g->timer.data = g;
+	if (g->n_waiting == 0)
+		(void)uv_timer_start(&g->timer, on_gathered, 0, 0);
+	return 0;
+}
+
+/* ---- servers ---- */
+
+static void on_changed(void *arg, const struct tool_server *server)
+{
+	struct catalog *r = arg;
+	r->server[server - r->config.servers->server].is_known = false;
+}
+
+static json_t *on_ask(void *arg, const struct tool_server *server, const json_t *params)
+{
+	const struct catalog *r = arg;
+	return r->config.ask(r->config.arg, server, params);
+}
+
+static void on_progress(void *arg, const struct tool_server *server, const json_t *params)
+{
+	const struct catalog *r = arg;
+	if (r->config.on_progress)
+		r->config.on_progress(r->config.arg, server, params);
+}
+
+static void make_server_id(
+	struct catalog *r, size_t at, enum identifier_language language, char *id)
+{
+	identifier_make(language, r->server[at].config->name, id);
+	size_t bytes = strlen(id);
+	int count = 1;
+	for (size_t i = 0; i < at; i++) {
+		const char *other =
+			language == IDENTIFIER_PYTHON ? r->server[i].id : r->server[i].js_id;
+		if (strcmp(other, id) != 0)
+			continue;
+		(void)snprintf(id + bytes, IDENTIFIER_BYTES - bytes, "_%d", ++count);
+		i = (size_t)-1;
+	}
+}
+
+int catalog_new(struct catalog **out, const struct catalog_config *config, struct err *err)
+{
+	struct catalog *r = calloc(1, sizeof *r);
+	size_t n = config->servers->n;
+	if (r) {
+		r->config = *config;
+		r->server = calloc(n + 1, sizeof *r->server);
+		r->entry = calloc(n + 1, sizeof *r->entry);
+	}
+	for (; r && r->server && r->entry && r->n < n; r->n++) {
+		const struct mcp_client_config client = {.server = &config->servers->server[r->n],
+			.loop = config->loop,
+			.arg = r,
+			.ask = config->ask ? on_ask : NULL,
+			.on_progress = on_progress,
+			.on_tools_changed = on_changed};
+		r->server[r->n].config = client.server;
+		r->entry[r->n].catalog = r;
+		make_server_id(r, r->n, IDENTIFIER_PYTHON, r->server[r->n].id);
+		make_server_id(r, r->n, IDENTIFIER_JAVASCRIPT, r->server[r->n].js_id);
+		if (mcp_client_new(&r->entry[r->n].client, &client, err) < 0)
+			break;
+	}
+	if (r && r->server && r->entry && r->n == n) {
+		*out = r;
+		return 0;
+	}
+	catalog_close(r);
+	return err_set(err, ERR_NO_MEMORY, "tools: no memory for servers");
+}
+
+/* Clients that are closed call nobody, so what they were given can go now. */
+void catalog_close(struct catalog *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; r->entry && i < r->n; i++) {
+		mcp_client_close(r->entry[i].client);
+		forget_tools(&r->server[i], &r->entry[i]);
+		for (struct loading *l = r->entry[i].loading, *next; l; l = next) {
+			next = l->next;
+			struct gathering *g = l->arg;
+			if (--g->n_waiting == 0)
+				uv_close((uv_handle_t *)&g->timer, on_gathering_closed);
+			free(l);
+		}
+	}
+	while (r->asked) {
+		struct asked *next = r->asked->next;
+		free(r->asked);
+		r->asked = next;
+	}
+	free(r->server);
+	free(r->entry);
+	free(r);
+}
+
+const struct catalog_server *catalog_servers(const struct catalog *r, size_t *n)
+{
+	*n = r->n;
+	return r->server;
+}
+
+/* ---- names ---- */
+
+/* What stands behind "server." in @name; NULL when it is of another. */
+static const char *behind(const char *name, const char *server)
+{
+	size_t n = strlen(server);
+	return strncmp(name, server, n) == 0 && name[n] == '.' ? name + n + 1 : NULL;
+}
+
+const struct catalog_server *catalog_server_of(const struct catalog *r, const char *name)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (behind(name, r->server[i].config->name))
+			return &r->server[i];
+	for (size_t i = 0; i < r->n; i++)
+		if (behind(name, r->server[i].id))
+			return &r->server[i];
+	return NULL;
+}
+
+static const struct catalog_tool *find_in(const struct catalog_server *s, const char *name)
+{
+	char snake[IDENTIFIER_BYTES];
+	for (size_t i = 0; i < s->n_tools; i++)
+		if (strcmp(s->tool[i].tool, name) == 0)
+			return &s->tool[i];
+	for (size_t i = 0; i < s->n_tools; i++)
+		if (strcmp(s->tool[i].id, name) == 0)
+			return &s->tool[i];
+	for (size_t i = 0; i < s->n_tools; i++)
+		if (identifier_snake(s->tool[i].id, snake) && strcmp(snake, name) == 0)
+			return &s->tool[i];
+	return NULL;
+}
+
+const struct catalog_tool *catalog_find(const struct catalog *r, const char *name)
+{
+	const struct catalog_tool *found = NULL;
+	for (size_t i = 0; !found && i < r->n; i++) {
+		const char *rest = behind(name, r->server[i].config->name);
+		if (!rest)
+			rest = behind(name, r->server[i].id);
+		if (rest)
+			found = find_in(&r->server[i], rest);
+	}
+	return found;
+}
+
+/* Does @text have @word (of @bytes) in it, in any case? */
+static bool has_word(const char *text, const char *word, size_t bytes)
+{
+	for (; *text; text++)
+		if (strncasecmp(text, word, bytes) == 0)
+			return true;
+	return false;
+}
+
+/* A word in the name counts more than one in the server's, and that more than one in the text. */
+int catalog_rank(const struct catalog_tool *tool, const char *query)
+{
+	static const char blanks[] = " \t\n.,_-/";
+	int rank = 0, n_words = 0;
+	for (query += strspn(query, blanks); *query && n_words < QUERY_WORDS_MAX;
+		query += strspn(query, blanks)) {
+		size_t n = strcspn(query, blanks);
+		rank += has_word(tool->tool, query, n)			 ? 12
+			: has_word(tool->server->config->name, query, n) ? 8
+			: has_word(tool->text, query, n)		 ? 5
+									 : 0;
+		query += n;
+		n_words++;
+	}
+	return rank;
+}
+
+/* ---- calls ---- */
+
+static void on_answer(void *arg, const struct mcp_answer *answer)
+{
+	struct asked a = *(struct asked *)arg;
+	struct asked **at = &a.catalog->asked;
+	while (*at != arg)
+		at = &(*at)->next;
+	*at = a.next;
+	struct catalog_answer out = {.result = answer->result, .err = answer->err};
+	json_t *value = NULL;
+	bool fails = false;
+	free(arg);
+	if (answer->end == MCP_RESULT && result_read(answer->result, &value, &fails, &out.err) < 0)
+		out.end = CATALOG_LOST;
+	else
+		out.end = answer->end == MCP_LOST	      ? CATALOG_LOST
+			: answer->end == MCP_REFUSED || fails ? CATALOG_TOOL_ERROR
+							      : CATALOG_VALUE;
+	if (fails)
+		(void)err_set(&out.err, ERR_PROTOCOL, "%.240s", json_string_value(value));
+	out.value = value;
+	a.done(a.arg, &out);
+	json_decref(value);
+}
+
+int catalog_call(struct catalog *r, const struct catalog_tool *tool, const json_t *arguments,
+	void (*done)(void *arg, const struct catalog_answer *answer), void *arg, struct err *err)
+{
+	struct entry *e = &r->entry[tool->server - r->server];
+	if (!json_is_object(arguments))
+		return err_set(err, ERR_USAGE, "%.150s: arguments are a JSON object", tool->name);
+	if (fit_check(tool->schema, arguments, err) < 0)
+		return err_wrap(err, "%.100s", tool->name);
+	struct asked *a = calloc(1, sizeof *a);
+	if (!a)
+		return err_set(err, ERR_NO_MEMORY, "tools: no memory for a call");
+	*a = (struct asked){r->asked, r, done, arg};
+	int n = mcp_client_call(e->client, tool->tool, arguments, NULL, on_answer, a, err);
+	if (n < 0)
+		free(a);
+	else
+		r->asked = a;
+	return n;
+}

@@ -1,0 +1,69 @@
+/* The tools of all servers, by name. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+#include "tool/catalog_tool.h"
+#include "tool/mcp_client.h"
+
+struct catalog;
+
+struct catalog_config {
+	uv_loop_t *loop;
+	const struct tool_servers *servers; /* outlive it */
+	void *arg;
+	/* As of struct mcp_client_config; may be NULL. */
+	json_t *(*ask)(void *arg, const struct tool_server *server, const json_t *params);
+	void (*on_progress)(void *arg, const struct tool_server *server, const json_t *params);
+};
+
+int catalog_new(struct catalog **out, const struct catalog_config *config, struct err *err);
+
+/* Nobody is called any more. Memory goes when the loop has closed all handles. */
+void catalog_close(struct catalog *r);
+
+/* In the order of the configuration. */
+const struct catalog_server *catalog_servers(const struct catalog *r, size_t *n);
+
+/*
+ * Ask the server called @server, or with NULL all, for their tools if they are not known. A server
+ * that says that its tools changed is not known any more. @done is called once, later; what failed
+ * is in the servers.
+ */
+int catalog_load(
+	struct catalog *r, const char *server, void (*done)(void *arg), void *arg, struct err *err);
+
+/*
+ * A tool by its name, or by those of Python: server.tool, server.toolName as server.tool_name.
+ * Returns: NULL when there is none among those that are known and allowed.
+ */
+const struct catalog_tool *catalog_find(const struct catalog *r, const char *name);
+
+/* The server that "server.tool" can be of. Returns: NULL when there is none. */
+const struct catalog_server *catalog_server_of(const struct catalog *r, const char *name);
+
+enum catalog_end {
+	CATALOG_VALUE,
+	CATALOG_TOOL_ERROR, /* the tool, or its server, says that it failed */
+	CATALOG_LOST,	    /* no answer comes */
+};
+
+/* Borrowed. */
+struct catalog_answer {
+	enum catalog_end end;
+	const json_t *value;  /* see result_read() */
+	const json_t *result; /* as the server sent it, or NULL */
+	struct err err;	      /* when it is no CATALOG_VALUE */
+};
+
+/*
+ * Call a tool. Whether it may be called is asked elsewhere.
+ * Returns: 0: @done will be called once, later; -EINVAL: @arguments do not fit; others.
+ */
+int catalog_call(struct catalog *r, const struct catalog_tool *tool, const json_t *arguments,
+	void (*done)(void *arg, const struct catalog_answer *answer), void *arg, struct err *err);
+
+/* Append @text without what a terminal obeys and what no reader sees, until @out is full. */
+void catalog_clean(struct buf *out, const char *text, size_t bytes);
+
+/* How well @tool answers @query, word by word: 0 not at all. */
+int catalog_rank(const struct catalog_tool *tool, const char *query);

@@ -1,0 +1,414 @@
+/*
+ * Theory of operation: every message is a POST of its own, and its answer comes with it, whole or
+ * as a stream. What is done is only marked, and freed when no callback of ours is under way. Of
+ * the older era: a session that is named in every request and ended by a DELETE, and streams that
+ * break off and go on with a GET.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "tool/mcp_link.h"
+
+#include "net/client.h"
+#include "net/sse.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+	CONNECT_MS = 10000,
+	GOODBYE_MS = 2000,
+	SESSION_BYTES = 512,
+	ID_BYTES = 1024,
+	RETRY_MS = 1000,
+	RETRY_MAX_MS = 30000,
+	RESUMED_MAX = 10,
+	HTTP_UNAUTHORIZED = 401,
+	HTTP_FORBIDDEN = 403,
+	HEADERS_MAX = 16, /* of ours */
+};
+
+struct http {
+	struct mcp_link link;
+	struct net *net;
+	struct post *posts; /* a list */
+	uv_timer_t timer;   /* the next stream that goes on */
+	char session[SESSION_BYTES];
+	int n_inside; /* callbacks under way */
+	bool is_closing;
+};
+
+struct post {
+	struct post *next;
+	struct http *http;
+	struct net_call *call; /* NULL: waits to go on, or done */
+	int64_t id;
+	struct sse sse;
+	struct buf body;
+	char version[32], last_event[ID_BYTES];
+	uint64_t whole_ms, resume_at_ms;
+	int n_resumed;
+	bool is_stream, is_known, is_answered, is_modern, is_done, is_goodbye;
+};
+
+static void on_timer_closed(uv_handle_t *h)
+{
+	free(h->data);
+}
+
+static void on_over(uv_timer_t *t)
+{
+	struct http *h = t->data;
+	net_close(h->net);
+	uv_close((uv_handle_t *)t, on_timer_closed);
+}
+
+static void sweep(struct http *h)
+{
+	if (h->n_inside > 0)
+		return;
+	for (struct post **at = &h->posts; *at;) {
+		struct post *p = *at;
+		if (!p->is_done) {
+			at = &p->next;
+			continue;
+		}
+		*at = p->next;
+		sse_done(&p->sse);
+		buf_done(&p->body);
+		free(p);
+	}
+	if (!h->is_closing || h->posts || uv_is_closing((uv_handle_t *)&h->timer))
+		return;
+	/* Not here: this may be a callback of the HTTP client. */
+	(void)uv_timer_start(&h->timer, on_over, 0, 0);
+}
+
+static void end_post(struct post *p)
+{
+	if (p->call)
+		net_cancel(p->call);
+	p->call = NULL;
+	p->is_done = true;
+}
+
+/* ---- an answer ---- */
+
+static void hand_on(struct post *p, const char *text, size_t bytes)
+{
+	struct http *h = p->http;
+	struct mcp_loss loss = {.id = p->id};
+	json_t *message = mcp_message_read(text, bytes, &loss.err);
+	const json_t *id = json_object_get(message, "id");
+	if (json_is_integer(id) && json_integer_value(id) == p->id &&
+		!json_object_get(message, "method"))
+		p->is_answered = true;
+	if (message)
+		h->link.user.on_message(h->link.user.arg, message);
+	else if (!p->is_done && !h->is_closing)
+		h->link.user.on_loss(h->link.user.arg, &loss);
+	json_decref(message);
+}
+
+static int on_event(void *arg, const struct sse_event *event)
+{
+	struct post *p = arg;
+	if (strlen(event->id) < sizeof p->last_event)
+		(void)snprintf(p->last_event, sizeof p->last_event, "%s", event->id);
+	/* A stream may begin with an event that only names a place to go on from. */
+	if (event->data_bytes > 0)
+		hand_on(p, event->data, event->data_bytes);
+	return p->is_done;
+}
+
+static bool is_token(const char *text)
+{
+	for (; *text; text++)
+		if (*text < '!' || *text > '~')
+			return false;
+	return true;
+}
+
+static void look(struct post *p)
+{
+	char type[64] = "", session[SESSION_BYTES];
+	int status = net_status(p->call);
+	p->is_known = true;
+	(void)net_header(p->call, "content-type", type, sizeof type);
+	p->is_stream =
+		status >= 200 && status < 300 && strncasecmp(type, "text/event-stream", 17) == 0;
+	if (!p->is_modern && status >= 200 && status < 300 &&
+		net_header(p->call, "mcp-session-id", session, sizeof session) && is_token(session))
+		(void)snprintf(p->http->session, sizeof p->http->session, "%s", session);
+}
+
+static int on_data(void *arg, const char *data, size_t bytes)
+{
+	struct post *p = arg;
+	struct http *h = p->http;
+	struct mcp_loss loss = {.id = p->id};
+	int r;
+	if (!p->is_known)
+		look(p);
+	if (!p->is_stream)
+		return buf_append(&p->body, data, bytes) < 0 ? -1 : 0;
+	h->n_inside++;
+	r = sse_feed(&p->sse, data, bytes, &loss.err);
+	if (r < 0 && !p->is_done) {
+		end_post(p);
+		h->link.user.on_loss(h->link.user.arg, &loss);
+	}
+	h->n_inside--;
+	bool is_done = p->is_done;
+	sweep(h);
+	return is_done ? -1 : 0;
+}
+
+/* ---- streams that go on ---- */
+
+static int go(struct http *h, struct post *p, const struct mcp_message *m, const char *method,
+	struct err *err);
+
+static void set_timer(struct http *h);
+
+static void on_resume(uv_timer_t *t)
+{
+	struct http *h = t->data;
+	uint64_t now = uv_now(h->link.loop);
+	h->n_inside++;
+	for (struct post *p = h->posts; p; p = p->next) {
+		struct mcp_loss loss = {.id = p->id};
+		if (p->is_done || !p->resume_at_ms || p->resume_at_ms > now)
+			continue;
+		p->resume_at_ms = 0;
+		if (go(h, p, NULL, "GET", &loss.err) == 0)
+			continue;
+		p->is_done = true;
+		h->link.user.on_loss(h->link.user.arg, &loss);
+	}
+	h->n_inside--;
+	set_timer(h);
+	sweep(h);
+}
+
+static void set_timer(struct http *h)
+{
+	uint64_t nearest = UINT64_MAX, now = uv_now(h->link.loop);
+	for (const struct post *p = h->posts; p; p = p->next)
+		if (!p->is_done && p->resume_at_ms)
+			nearest = MIN(nearest, p->resume_at_ms);
+	if (nearest != UINT64_MAX && !h->is_closing)
+		(void)uv_timer_start(&h->timer, on_resume, nearest > now ? nearest - now : 0, 0);
+}
+
+/* The stream ended before the answer came, and said from where it can go on. */
+static bool resume(struct post *p)
+{
+	struct http *h = p->http;
+	if (p->is_modern || !p->is_stream || p->is_answered || p->id < 0 || !p->last_event[0] ||
+		!is_token(p->last_event) || p->n_resumed++ == RESUMED_MAX)
+		return false;
+	int64_t wait = p->sse.retry_ms >= 0 ? p->sse.retry_ms : RETRY_MS;
+	int64_t retry_ms = p->sse.retry_ms;
+	p->resume_at_ms = uv_now(h->link.loop) + (uint64_t)MIN(wait, RETRY_MAX_MS) + 1;
+	sse_done(&p->sse);
+	sse_init(&p->sse, MCP_MESSAGE_BYTES, on_event, p);
+	p->sse.retry_ms = retry_ms;
+	p->is_known = p->is_stream = false;
+	set_timer(h);
+	return true;
+}
+
+static void describe(const struct post *p, const struct net_result *result, struct mcp_loss *loss)
+{
+	if (result->end != NET_ANSWER) {
+		loss->err = result->err;
+		return;
+	}
+	loss->status = result->status;
+	if (result->status == HTTP_UNAUTHORIZED || result->status == HTTP_FORBIDDEN) {
+		(void)err_set(&loss->err, ERR_AUTH, "it wants to know who asks (HTTP %d)",
+			result->status);
+		(void)err_hint(&loss->err,
+			"put a key into \"headers\" of its configuration, as ${VARIABLE}");
+	} else if (result->status >= 300 && result->status < 400) {
+		(void)err_set(
+			&loss->err, ERR_UNREACHABLE, "it is elsewhere (HTTP %d)", result->status);
+	} else if (result->status >= 400) {
+		(void)err_set(&loss->err, ERR_UNREACHABLE, "HTTP %d", result->status);
+	} else {
+		(void)err_set(&loss->err, ERR_UNREACHABLE, "%s ended without an answer",
+			p->is_stream ? "the stream" : "what it sent");
+	}
+}
+
+static void on_done(void *arg, const struct net_result *result)
+{
+	struct post *p = arg;
+	struct http *h = p->http;
+	struct mcp_loss loss = {.id = p->id};
+	json_error_t wrong;
+	json_t *body = NULL;
+	bool is_good = result->end == NET_ANSWER && result->status >= 200 && result->status < 300;
+	h->n_inside++;
+	if (!p->is_known && result->end == NET_ANSWER)
+		look(p);
+	p->call = NULL;
+	if (!p->is_done && (is_good || result->end == NET_CUT) && resume(p))
+		goto out;
+	if (is_good && !p->is_stream && p->body.bytes > 0 && p->id >= 0)
+		hand_on(p, p->body.data, p->body.bytes);
+	else if (!is_good && p->body.bytes > 0)
+		body = json_loadb(p->body.data, p->body.bytes, 0, &wrong);
+	bool is_told = p->is_done || p->is_answered || p->id == MCP_NOTICE || h->is_closing;
+	p->is_done = true;
+	if (!is_told) {
+		describe(p, result, &loss);
+		loss.body = body;
+		h->link.user.on_loss(h->link.user.arg, &loss);
+	}
+	json_decref(body);
+out:
+	h->n_inside--;
+	sweep(h);
+}
+
+/* ---- a message ---- */
+
+struct headers {
+	struct net_header list[NET_HEADERS_MAX];
+	size_t n;
+	char name[512];
+};
+
+static void add(struct headers *h, const char *name, const char *value)
+{
+	if (value && *value && h->n < NET_HEADERS_MAX)
+		h->list[h->n++] = (struct net_header){name, value};
+}
+
+static int go(struct http *h, struct post *p, const struct mcp_message *m, const char *method,
+	struct err *err)
+{
+	const struct tool_server *s = h->link.server;
+	struct headers headers = {0};
+	if (m)
+		add(&headers, "Content-Type", "application/json");
+	add(&headers, "Accept", m ? "application/json, text/event-stream" : "text/event-stream");
+	add(&headers, "User-Agent", "retort");
+	add(&headers, "MCP-Protocol-Version", p->version);
+	if (!p->is_modern)
+		add(&headers, "Mcp-Session-Id", h->session);
+	if (m && p->is_modern) {
+		add(&headers, "Mcp-Method", m->method);
+		add(&headers, "Mcp-Name", m->name && is_token(m->name) ? m->name : NULL);
+	}
+	if (!m)
+		add(&headers, "Last-Event-ID", p->last_event);
+	if (s->headers.n + headers.n > NET_HEADERS_MAX)
+		return err_set(err, ERR_LIMIT, "over %d headers", NET_HEADERS_MAX - HEADERS_MAX);
+	for (size_t i = 0; i < s->headers.n; i++)
+		add(&headers, s->headers.item[i].name, s->headers.item[i].value);
+	const struct net_request request = {.method = method,
+		.url = s->url,
+		.headers = headers.list,
+		.n_headers = headers.n,
+		.body = m ? m->text : NULL,
+		.body_bytes = m ? m->bytes : 0,
+		.answer_max_bytes = MCP_MESSAGE_BYTES,
+		.connect_ms = CONNECT_MS,
+		.whole_ms = p->whole_ms,
+		.arg = p,
+		.on_data = on_data,
+		.on_done = on_done};
+	return net_start(h->net, &request, &p->call, err);
+}
+
+static struct post *new_post(struct http *h, int64_t id)
+{
+	struct post *p = calloc(1, sizeof *p);
+	if (!p)
+		return NULL;
+	*p = (struct post){
+		.next = h->posts, .http = h, .id = id, .body = BUF_INIT(MCP_MESSAGE_BYTES)};
+	sse_init(&p->sse, MCP_MESSAGE_BYTES, on_event, p);
+	h->posts = p;
+	return p;
+}
+
+static int post_message(struct mcp_link *link, const struct mcp_message *m, struct err *err)
+{
+	struct http *h = container_of(link, struct http, link);
+	if (m->bytes > MCP_MESSAGE_BYTES)
+		return err_set(err, ERR_LIMIT, "a message over %d bytes", MCP_MESSAGE_BYTES);
+	sweep(h);
+	struct post *p = new_post(h, m->id);
+	if (!p)
+		return err_set(err, ERR_NO_MEMORY, "no memory for a message");
+	p->is_modern = m->is_modern;
+	p->whole_ms = m->whole_ms;
+	(void)snprintf(p->version, sizeof p->version, "%s", m->version ? m->version : "");
+	int r = go(h, p, m, "POST", err);
+	if (r < 0)
+		p->is_done = true;
+	return r;
+}
+
+static void forget(struct mcp_link *link, int64_t id)
+{
+	struct http *h = container_of(link, struct http, link);
+	for (struct post *p = h->posts; p; p = p->next)
+		if (p->id == id && id != MCP_NOTICE)
+			end_post(p);
+	sweep(h);
+}
+
+/* What the server keeps for us goes, if it hears of it in time. */
+static void say_goodbye(struct http *h)
+{
+	struct err err = {0};
+	struct post *p = new_post(h, MCP_NOTICE);
+	if (!p)
+		return;
+	p->is_goodbye = true;
+	p->whole_ms = GOODBYE_MS;
+	if (go(h, p, NULL, "DELETE", &err) < 0)
+		p->is_done = true;
+}
+
+static void close_http(struct mcp_link *link)
+{
+	struct http *h = container_of(link, struct http, link);
+	if (h->is_closing)
+		return;
+	for (struct post *p = h->posts; p; p = p->next)
+		end_post(p);
+	if (h->session[0])
+		say_goodbye(h);
+	h->is_closing = true;
+	(void)uv_timer_stop(&h->timer);
+	sweep(h);
+}
+
+static int start(struct mcp_link **out, uv_loop_t *loop, const struct tool_server *server,
+	const struct mcp_link_user *user, struct err *err)
+{
+	struct http *h = calloc(1, sizeof *h);
+	if (!h)
+		return err_set(err, ERR_NO_MEMORY, "no memory for a server");
+	h->link = (struct mcp_link){&mcp_http, server, *user, loop};
+	int r = net_open(&h->net, loop, err);
+	if (r < 0) {
+		free(h);
+		return r;
+	}
+	(void)uv_timer_init(loop, &h->timer);
+	h->timer.data = h;
+	*out = &h->link;
+	return 0;
+}
+
+const struct mcp_link_kind mcp_http = {start, post_message, forget, close_http};

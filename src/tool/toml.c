@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tool/toml.h"
+
+#include "base/buf.h"
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEPTH_MAX = 16, KEY_BYTES = 256, BARE_BYTES = 64 };
+
+struct toml {
+	const char *at, *end, *name;
+	int line;
+	json_t *root, *table; /* borrowed: where keys go now */
+	struct err *err;
+};
+
+static int bad(struct toml *t, const char *what)
+{
+	return err_set(t->err, ERR_USAGE, "tools: %.100s:%d: %s", t->name, t->line, what);
+}
+
+static int no_memory(struct toml *t)
+{
+	return err_set(t->err, ERR_NO_MEMORY, "tools: no memory for %.100s", t->name);
+}
+
+static bool is_at(const struct toml *t, char c)
+{
+	return t->at < t->end && *t->at == c;
+}
+
+static bool take(struct toml *t, char c)
+{
+	bool is = is_at(t, c);
+	t->at += is;
+	return is;
+}
+
+static void skip_blanks(struct toml *t)
+{
+	while (is_at(t, ' ') || is_at(t, '\t'))
+		t->at++;
+}
+
+/* Blanks, comments and ends of lines. */
+static void skip_lines(struct toml *t)
+{
+	for (;;) {
+		skip_blanks(t);
+		if (is_at(t, '#'))
+			while (t->at < t->end && *t->at != '\n')
+				t->at++;
+		if (take(t, '\n'))
+			t->line++;
+		else if (!take(t, '\r'))
+			return;
+	}
+}
+
+static int put_unicode(struct toml *t, struct buf *out, int digits)
+{
+	uint32_t c = 0;
+	for (int i = 0; i < digits; i++, t->at++) {
+		static const char hex[] = "0123456789abcdef";
+		const char *digit = t->at < t->end && *t->at ? strchr(hex, *t->at | 0x20) : NULL;
+		if (!digit)
+			return bad(t, "a \\u that no character follows");
+		c = c << 4 | (uint32_t)(digit - hex);
+	}
+	if (c == 0 || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		return bad(t, "a \\u that no character follows");
+	char text[UTF8_MAX_BYTES];
+	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+	static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+	for (size_t i = n; i > 1; i--, c >>= 6)
+		text[i - 1] = (char)(0x80 | (c & 0x3f));
+	text[0] = (char)(lead[n] | c);
+	return buf_append(out, text, n) < 0 ? no_memory(t) : 0;
+}
+
+static int put_escape(struct toml *t, struct buf *out)
+{
+	static const char from[] = "btnfre\"\\", to[] = "\b\t\n\f\r\033\"\\";
+	char c = '\0';
+	if (t->at < t->end)
+		c = *t->at++;
+	const char *known = c ? strchr(from, c) : NULL;
+	if (known)
+		return buf_append(out, &to[known - from], 1) < 0 ? no_memory(t) : 0;
+	if (c == 'u' || c == 'U')
+		return put_unicode(t, out, c == 'u' ? 4 : 8);
+	return bad(t, "an escape that there is not");
+}
+
+/* One line between quotes. */
+static int read_string(struct toml *t, struct buf *out)
+{
+	char quote = *t->at++;
+	int r = 0;
+	if (t->end - t->at >= 2 && t->at[0] == quote && t->at[1] == quote)
+		return bad(t, "strings of many lines are not read here");
+	while (r == 0 && !take(t, quote)) {
+		if (t->at == t->end || (unsigned char)*t->at < ' ')
+			return bad(t, "a string without an end");
+		if (quote == '"' && take(t, '\\')) {
+			r = put_escape(t, out);
+			continue;
+		}
+		r = buf_append(out, t->at++, 1) < 0 ? no_memory(t) : 0;
+	}
+	if (r == 0 && !utf8_is_valid(buf_str(out), out->bytes))
+		return bad(t, "a string that is not UTF-8");
+	return r;
+}
+
+static bool is_bare(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+		c == '_' || c == '-';
+}
+
+static int read_key(struct toml *t, struct buf *out)
+{
+	buf_clear(out);
+	skip_blanks(t);
+	if (is_at(t, '"') || is_at(t, '\'')) {
+		int r = read_string(t, out);
+		return r < 0 || out->bytes > 0 ? r : bad(t, "an empty key");
+	}
+	const char *from = t->at;
+	while (t->at < t->end && is_bare(*t->at))
+		t->at++;
+	if (t->at == from)
+		return bad(t, "a key was expected here");
+	return buf_append(out, from, (size_t)(t->at - from)) < 0 ? bad(t, "too long a key") : 0;
+}
+
+/* The table called @key below @*table: the last one, if there are many. */
+static int enter(struct toml *t, json_t **table, const char *key)
+{
+	json_t *below = json_object_get(*table, key);
+	if (!below) {
+		below = json_object();
+		if (json_object_set_new(*table, key, below) < 0)
+			return no_memory(t);
+	}
+	if (json_is_array(below))
+		below = json_array_get(below, json_array_size(below) - 1);
+	if (!json_is_object(below))
+		return bad(t, "this key is no table");
+	*table = below;
+	return 0;
+}
+
+/* a.b.c: enter all but the last, which is left in @out. */
+static int read_path(struct toml *t, json_t **table, struct buf *out)
+{
+	int r = read_key(t, out);
+	for (int depth = 0; r == 0; depth++) {
+		skip_blanks(t);
+		if (!take(t, '.'))
+			return 0;
+		if (depth == DEPTH_MAX)
+			return bad(t, "too deep");
+		r = enter(t, table, buf_str(out));
+		if (r == 0)
+			r = read_key(t, out);
+	}
+	return r;
+}
+
+static int read_value(struct toml *t, int depth, json_t **out);
+
+static int read_pair(struct toml *t, json_t *table, int depth)
+{
+	cleanup_buf struct buf key = BUF_INIT(KEY_BYTES);
+	json_t *value = NULL;
+	int r = read_path(t, &table, &key);
+	if (r < 0)
+		return r;
+	if (!take(t, '='))
+		return bad(t, "= was expected here");
+	if (json_object_get(table, buf_str(&key)))
+		return bad(t, "this key is there already");
+	r = read_value(t, depth, &value);
+	if (r == 0 && json_object_set_new(table, buf_str(&key), value) < 0)
+		return no_memory(t);
+	return r;
+}
+
+static int read_array(struct toml *t, int depth, json_t *array)
+{
+	for (;;) {
+		json_t *item = NULL;
+		skip_lines(t);
+		if (take(t, ']'))
+			return 0;
+		int r = read_value(t, depth, &item);
+		if (r < 0)
+			return r;
+		if (json_array_append_new(array, item) < 0)
+			return no_memory(t);
+		skip_lines(t);
+		if (!take(t, ',') && !is_at(t, ']'))
+			return bad(t, "an array without an end");
+	}
+}
+
+static int read_inline(struct toml *t, int depth, json_t *table)
+{
+	skip_blanks(t);
+	if (take(t, '}'))
+		return 0;
+	for (;;) {
+		int r = read_pair(t, table, depth);
+		if (r < 0)
+			return r;
+		skip_blanks(t);
+		if (take(t, '}'))
+			return 0;
+		if (!take(t, ','))
+			return bad(t, "a table without an end");
+	}
+}
+
+/* true, a number, a date. */
+static json_t *read_bare(struct toml *t)
+{
+	char text[BARE_BYTES], *rest;
+	size_t n = 0;
+	while (t->at < t->end && n < sizeof text - 1 &&
+		(is_bare(*t->at) || *t->at == '+' || *t->at == '.' || *t->at == ':')) {
+		if (*t->at != '_')
+			text[n++] = *t->at;
+		t->at++;
+	}
+	text[n] = '\0';
+	if (n == 0)
+		return NULL;
+	if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
+		return json_boolean(text[0] == 't');
+	errno = 0;
+	long long whole = strtoll(text, &rest, 10);
+	if (!*rest && errno == 0)
+		return json_integer(whole);
+	double real = strtod(text, &rest);
+	json_t *number = *rest ? NULL : json_real(real);
+	return number							  ? number
+		: (text[0] >= '0' && text[0] <= '9' && strchr(text, '-')) ? json_string(text)
+									  : NULL;
+}
+
+static int read_value(struct toml *t, int depth, json_t **out)
+{
+	json_t *value;
+	int r = 0;
+	skip_blanks(t);
+	if (depth == DEPTH_MAX)
+		return bad(t, "too deep");
+	if (is_at(t, '"') || is_at(t, '\'')) {
+		cleanup_buf struct buf text = BUF_INIT((size_t)(t->end - t->at) + 1);
+		r = read_string(t, &text);
+		value = r < 0 ? NULL : json_stringn(buf_str(&text), text.bytes);
+	} else if (take(t, '[')) {
+		value = json_array();
+		r = read_array(t, depth + 1, value);
+	} else if (take(t, '{')) {
+		value = json_object();
+		r = read_inline(t, depth + 1, value);
+	} else {
+		value = read_bare(t);
+		r = value ? 0 : bad(t, "no value that is known here");
+	}
+	if (r == 0 && !value)
+		r = no_memory(t);
+	if (r < 0)
+		json_decref(value);
+	else
+		*out = value;
+	return r;
+}
+
+/* [a.b] and [[a.b]] */
+static int read_header(struct toml *t)
+{
+	cleanup_buf struct buf key = BUF_INIT(KEY_BYTES);
+	bool is_many = take(t, '[');
+	json_t *table = t->root;
+	int r = read_path(t, &table, &key);
+	if (r < 0)
+		return r;
+	if (!take(t, ']') || (is_many && !take(t, ']')))
+		return bad(t, "] was expected here");
+	json_t *there = json_object_get(table, buf_str(&key));
+	if (is_many && !there) {
+		there = json_array();
+		if (json_object_set_new(table, buf_str(&key), there) < 0)
+			return no_memory(t);
+	}
+	if (is_many && !json_is_array(there))
+		return bad(t, "this key is no array of tables");
+	if (is_many && json_array_append_new(there, json_object()) < 0)
+		return no_memory(t);
+	r = enter(t, &table, buf_str(&key));
+	t->table = table;
+	return r;
+}
+
+static int read_all(struct toml *t)
+{
+	int r = 0;
+	for (skip_lines(t); r == 0 && t->at < t->end; skip_lines(t)) {
+		r = take(t, '[') ? read_header(t) : read_pair(t, t->table, 0);
+		skip_blanks(t);
+		if (r == 0 && t->at < t->end && !strchr("#\r\n", *t->at))
+			r = bad(t, "this line goes on after its end");
+	}
+	return r;
+}
+
+int toml_read(const char *text, size_t bytes, const char *name, json_t **out, struct err *err)
+{
+	json_t *root = json_object();
+	struct toml t = {.at = text,
+		.end = text + bytes,
+		.name = name,
+		.line = 1,
+		.root = root,
+		.table = root,
+		.err = err};
+	int r = root ? read_all(&t) : no_memory(&t);
+	if (r < 0)
+		json_decref(root);
+	else
+		*out = root;
+	return r;
+}
