@@ -55,8 +55,7 @@ struct loop {
 	json_t *ended; /* the result, until it is told */
 };
 
-/* Tell an event, whose reference is taken. */
-void loop_tell(struct loop *l, json_t *event);
+void loop_tell(struct loop *l, json_t *event); /* takes the reference */
 /* Ask the model, telling it what is in `next`. May end the loop. */
 void loop_ask(struct loop *l);
 /* End it. Nothing may be done with @l afterwards. */

@@ -50,7 +50,7 @@ ALONE = {
     "tool.list": "tools are not anybody's",
     "tool.call": "tools are not anybody's",
     "tool.search": "tools are not anybody's",
-    "agent.run": "makes a session of its own",
+    "agent.run": "refused; see test_the_host_is_not_theirs",
 }
 
 
@@ -228,6 +228,7 @@ class Apart(PrincipalCase):
                 said = self.fails("denied", self.ann, "session.create", **{name: value})
                 self.assertIn(name, said)
         self.fails("denied", self.ann, "engine.doctor")
+        self.assertIn("holders of a token", self.fails("denied", self.ann, "agent.run", task="Go."))
         # Nor in a record that was made by somebody who may.
         s = self.e.operator("session.create", volumes=asked["volumes"])["session"]
         self.e.operator.run(s, "open('host/host.txt').read()")
