@@ -220,11 +220,12 @@ static void on_timer(uv_timer_t *timer)
 	}
 }
 
-void loop_interrupt(struct loop *l)
+void loop_interrupt(struct loop *l, bool is_end)
 {
 	if (l->state == LOOP_OVER)
 		return;
 	l->n_interrupts++;
+	l->is_unwanted = l->is_unwanted || is_end || l->n_interrupts > 1;
 	loop_tell(l,
 		json_pack(
 			"{s:s, s:I}", "event", "interrupt", "times", (json_int_t)l->n_interrupts));

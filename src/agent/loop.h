@@ -70,9 +70,9 @@ int loop_open(
 /* The code that was run gave @record, or could not be run: @err. */
 void loop_ran(struct loop *l, const json_t *record, const struct err *err);
 
-/* A step that runs is stopped, and the model sees that; asked again, or while the model is asked:
- * the loop ends. */
-void loop_interrupt(struct loop *l);
+/* A step that runs is stopped, and the model sees that; asked again, or while the model is asked,
+ * or if this @is_end: the loop ends. */
+void loop_interrupt(struct loop *l, bool is_end);
 
 /* Nothing is heard of it any more. The memory goes when the loop has closed its handles. NULL is
  * nothing. */

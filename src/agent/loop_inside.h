@@ -38,8 +38,9 @@ struct loop {
 	size_t n_told, line_at, n_looks; /* bytes; where the last line begins; marks */
 	unsigned n_empty, n_overflows;
 
-	char *code; /* of the step that runs */
-	unsigned n_interrupts;
+	char *code;	       /* of the step that runs */
+	unsigned n_interrupts; /* of it */
+	bool is_unwanted;      /* the loop ends with it */
 	bool was_lost;
 
 	char *answer;

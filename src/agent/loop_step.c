@@ -128,7 +128,7 @@ void loop_ran(struct loop *l, const json_t *record, const struct err *err)
 		return;
 	if (!record)
 		loop_fail(l, err);
-	else if (l->n_interrupts >= 2)
+	else if (l->is_unwanted)
 		loop_finish(l, LOOP_INTERRUPTED);
 	else if (l->state == LOOP_CHECKING)
 		loop_checked(l, record);

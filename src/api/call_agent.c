@@ -31,9 +31,10 @@ struct agent_call {
 	struct loop *loop;
 	char *session, *runtime;
 	struct waiter waiter;
-	bool is_own;	 /* the session was made for this */
-	bool is_running; /* a step */
-	json_t *result;	 /* once the loop is over */
+	bool is_own;	  /* the session was made for this */
+	bool is_running;  /* a step */
+	bool is_unwanted; /* before the loop began */
+	json_t *result;	  /* once the loop is over */
 	struct err err;
 };
 
@@ -148,7 +149,10 @@ static void on_done(void *arg, const json_t *result)
 static void on_cancel(struct operation_call *call)
 {
 	struct agent_call *a = call->waiter.arg;
-	loop_interrupt(a->loop);
+	if (a->loop)
+		loop_interrupt(a->loop, !param_flag(call->params, "cancel_step"));
+	else
+		a->is_unwanted = true;
 }
 
 /* ---- the beginning: the model, the session, the loop ---- */
@@ -218,12 +222,10 @@ static void begin(struct agent_call *a, const json_t *session)
 			.done = on_done}};
 	if (!a->runtime)
 		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a task");
-	if (err.code || loop_open(&a->loop, a->call->context->loop, &config, &err) < 0) {
+	if (a->is_unwanted)
+		(void)err_set(&err, ERR_INTERRUPTED, "the task was given up before it began");
+	if (err.code || loop_open(&a->loop, a->call->context->loop, &config, &err) < 0)
 		fail(a, &err);
-		return;
-	}
-	a->call->waiter.arg = a;
-	a->call->cancel = on_cancel;
 }
 
 static void on_session(void *arg, const json_t *session, const struct err *err)
@@ -265,6 +267,8 @@ static void start_run(struct operation_call *call)
 		return;
 	}
 	a->call = call;
+	call->waiter.arg = a;
+	call->cancel = on_cancel;
 	if (open_wire(a, &err) < 0) {
 		fail(a, &err);
 		return;
@@ -301,6 +305,8 @@ static const struct param run_rows[] = {
 		.help = "how much the model can read: what is old is shortened when it fills up"},
 	{"grounded", PARAM_FLAG, .fallback = "true",
 		.help = "numbers of the answer must come from the run"},
+	{"cancel_step", PARAM_FLAG, .fallback = "false",
+		.help = "given up once, only the step that runs is stopped, and the model goes on"},
 	{"stream", PARAM_FLAG, .fallback = "false", .help = "tell events while it runs"},
 	{"detach", PARAM_FLAG, .fallback = "false",
 		.help = "go on when the client is gone; else it is interrupted"},

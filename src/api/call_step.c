@@ -355,7 +355,7 @@ static const struct operation rows[] = {
 		.answer = "{'status': 'ok', 'value': {'text/plain': '42'}, 'stdout': '', "
 			  "'run': 'r-zvn2hxq5c4d7k3tq6mwyp2abfe', 'exit_code': 0, "
 			  "'state': {'outcome': 'committed'}}",
-		.has_events = true, .start = start_run},
+		.has_events = true, .last = "step.finished", .start = start_run},
 	{"step.get", "Get the record of a step, or what there is of it while it runs",
 		ROWS(get_rows), RESULT(record_rows), .label = OPERATION_PROGRAM,
 		.limits = RUNS_KEPT, .errors = "not_found|gone|box|limit",

@@ -12,7 +12,8 @@
 
 /* In the order of documents. */
 static const struct operation_family *const families[] = {&session_family, &step_family,
-	&file_family, &template_family, &plan_family, &replay_family, &agent_family, &engine_family};
+	&file_family, &template_family, &plan_family, &replay_family, &agent_family,
+	&engine_family};
 
 static const struct {
 	const char *word, *meaning;
@@ -101,6 +102,11 @@ void call_give(struct operation_call *call, json_t *result, const struct err *er
 {
 	call_done(call, result, err);
 	json_decref(result);
+}
+
+bool operation_is_last(const struct operation *op, const json_t *event)
+{
+	return op->last && strcmp(op->last, param_text(event, "event", "")) == 0;
 }
 
 void call_event(struct operation_call *call, json_t *event)

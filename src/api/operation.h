@@ -25,6 +25,9 @@ size_t operation_index(const struct operation *op);
 const char *operation_label_word(enum operation_label label);
 const char *operation_label_meaning(enum operation_label label);
 
+/* Does @event say what the answer will say, so that who gets both can leave it out? */
+bool operation_is_last(const struct operation *op, const json_t *event);
+
 /* Returns: NULL when there is none of that name. */
 const struct operation *operation_find(const char *name);
 

@@ -33,6 +33,7 @@ struct operation {
 	 */
 	const char *example, *answer;
 	bool has_events;      /* tells events while it runs */
+	const char *last;     /* the event that says what the answer says, or NULL */
 	bool is_for_operator; /* refused to principals: it tells of the host, or changes it */
 	void (*start)(struct operation_call *call);
 };

@@ -143,6 +143,14 @@ static void show_stuck(struct agent_view *view, const json_t *event)
 		count(event, "times"));
 }
 
+static void show_answer(struct agent_view *view, const json_t *event)
+{
+	size_t n = json_array_size(json_object_get(event, "ungrounded"));
+	if (n > 0)
+		note(view, YELLOW, "── an answer with %zu numbers that no output gave, as %s", n,
+			json_string_value(json_array_get(json_object_get(event, "ungrounded"), 0)));
+}
+
 static void show_check(struct agent_view *view, const json_t *event)
 {
 	note(view, DIM, "── the check %s",
@@ -169,6 +177,7 @@ static const struct {
 	{"step.finished", show_finished},
 	{"budget", show_budget},
 	{"stuck", show_stuck},
+	{"answer", show_answer},
 	{"check", show_check},
 	{"interrupt", show_interrupt},
 };

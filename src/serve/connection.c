@@ -15,6 +15,7 @@ enum { READ_BYTES = 64 << 10 };
 
 /* A request under way. It outlives a client that is gone. */
 struct request {
+	const struct operation *op;
 	struct connection *connection; /* NULL: nobody waits for it */
 	struct request *next, **link;
 	struct operation_call *call;
@@ -61,10 +62,7 @@ static void on_event(void *arg, const json_t *event)
 {
 	struct request *q = arg;
 	struct connection *c = q->connection;
-	const char *name = json_string_value(json_object_get(event, "event"));
-	bool is_result = name && strcmp(name, "step.finished") == 0;
-	/* The answer says the same. */
-	if (!c || !q->is_streaming || is_result)
+	if (!c || !q->is_streaming || operation_is_last(q->op, event))
 		return;
 	q->is_cut = q->is_cut || owed_bytes(c) > CONNECTION_SOFT_BYTES;
 	if (!q->is_cut && rpc_put_event(&c->out, q->id, event) < 0)
@@ -127,6 +125,7 @@ static void start(struct connection *c, const struct rpc_request *r)
 		return;
 	}
 	*q = (struct request){.connection = c,
+		.op = op,
 		.next = c->requests,
 		.link = &c->requests,
 		.id = json_incref((json_t *)(uintptr_t)r->id),

@@ -14,6 +14,7 @@ static const char media_type[] = "application/json";
 /* A request under way. It outlives a client that is gone. */
 struct rpc_exchange {
 	struct http_exchange *x; /* NULL: nobody waits for it */
+	const struct operation *op;
 	struct operation_call *call;
 	json_t *id; /* NULL: a notification */
 	bool has_events, is_open, is_detached;
@@ -35,8 +36,7 @@ static void on_event(void *arg, const json_t *event)
 	struct rpc_exchange *q = arg;
 	cleanup_buf struct buf out = BUF_INIT(HTTP_HARD_BYTES);
 	const char *name = json_string_value(json_object_get(event, "event"));
-	/* The answer says the same as the last one. */
-	if (!q->x || !q->has_events || q->is_cut || !name || strcmp(name, "step.finished") == 0)
+	if (!q->x || !q->has_events || q->is_cut || !name || operation_is_last(q->op, event))
 		return;
 	if (!q->is_open)
 		q->is_open = http_stream_open(q->x, 200, SSE_TYPE) == 0;
@@ -113,6 +113,7 @@ static void call(struct http_exchange *x, const struct operation *op, const stru
 		return;
 	}
 	*q = (struct rpc_exchange){.x = x,
+		.op = op,
 		.id = json_incref((json_t *)(uintptr_t)r->id),
 		.has_events = op->has_events && sse_is_accepted(http_header(x, "Accept")),
 		.is_detached = param_flag(r->params, "detach")};

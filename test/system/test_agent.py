@@ -460,6 +460,33 @@ class Records(harness.Case):
 class Engine(harness.Case):
     """The same as an operation."""
 
+    def test_events_are_streamed(self):
+        model = "replay:" + script(python("print('on')"), "Done.")
+        with service.Engine("--model", model) as engine:
+            number = engine.client.send("agent.run", task="Go.", stream=True)
+            names = []
+            while True:
+                message = json.loads(engine.client.file.readline())
+                if message.get("id") == number:
+                    break
+                names.append(message["params"]["event"])
+            self.assertEqual(message["result"]["answer"], "Done.")
+            wanted = ["model.message", "step.code", "step.started", "stdout", "step.finished", "observation", "answer"]
+            self.assertEqual([n for n in names if n in wanted], [*wanted[:-1], "model.message", "answer"])
+
+    def test_a_client_that_leaves_ends_it(self):
+        model = "replay:" + script(python("import time\nprint('on', flush=True)\ntime.sleep(600)"), "Done.")
+        with service.Engine("--model", model) as engine:
+            engine.call("session.create", name="demo")
+            client = engine.connect()
+            client.send("agent.run", task="Go.", session="demo", stream=True)
+            while b'"on' not in client.file.readline():
+                pass
+            client.file.close()
+            client.sock.close()
+            record = engine.call("step.run", session="demo", code="1", timeout_ms=60000)
+            self.assertEqual(record["status"], "ok", "the session is free again")
+
     def test_it_is_refused_without_a_model(self):
         with service.Engine() as engine:
             for params in ({}, {"model": "exec:/bin/true"}):

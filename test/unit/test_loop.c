@@ -22,6 +22,7 @@ struct bench {
 	size_t n_ran, n_interrupts;
 	bool is_hanging; /* no step ends */
 	bool is_refused; /* no step begins */
+	bool is_end;	 /* the interrupt ends all */
 	uv_idle_t idle;	 /* what is done from the loop */
 	char codes[2000], events[8000];
 	json_t *result;
@@ -297,7 +298,7 @@ static void on_idle(uv_idle_t *idle)
 {
 	struct bench *b = idle->data;
 	if (b->loop && b->n_ran > 0 && b->n_interrupts == 0)
-		loop_interrupt(b->loop);
+		loop_interrupt(b->loop, b->is_end);
 	if (b->result)
 		uv_close((uv_handle_t *)idle, NULL);
 }
@@ -314,6 +315,20 @@ TEST(an_interrupt_stops_the_step)
 	CHECK_STR(member(&b, "status"), "ok");
 	CHECK_INT(b.n_interrupts, 1);
 	CHECK_HAS(b.events, "interrupt ");
+	bench_close(&b);
+}
+
+TEST(an_interrupt_can_end_it)
+{
+	struct bench b;
+	bench_open(&b, SAY(CODE("sleep")) SAY("It was stopped."));
+	b.is_hanging = b.is_end = true;
+	(void)uv_idle_init(&b.uv, &b.idle);
+	b.idle.data = &b;
+	(void)uv_idle_start(&b.idle, on_idle);
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "interrupted");
+	CHECK_INT(json_integer_value(json_object_get(b.result, "replies")), 1);
 	bench_close(&b);
 }
 
