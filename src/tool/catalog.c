@@ -493,7 +493,8 @@ int catalog_call(struct catalog *r, const struct catalog_tool *tool, const json_
 	if (!a)
 		return err_set(err, ERR_NO_MEMORY, "tools: no memory for a call");
 	*a = (struct asked){r->asked, r, done, arg};
-	int n = mcp_client_call(e->client, tool->tool, arguments, NULL, on_answer, a, err);
+	int n = mcp_client_call(
+		e->client, tool->tool, arguments, &(struct mcp_waiter){on_answer, a}, NULL, err);
 	if (n < 0)
 		free(a);
 	else

@@ -478,11 +478,12 @@ static int make_call(
 }
 
 int mcp_client_call(struct mcp_client *c, const char *tool, const json_t *arguments,
-	struct mcp_call **out, mcp_done_fn *done, void *arg, struct err *err)
+	const struct mcp_waiter *waiter, struct mcp_call **out, struct err *err)
 {
 	json_t *params = json_pack("{s:s, s:o}", "name", tool, "arguments",
 		arguments ? json_deep_copy(arguments) : json_object());
-	return make_call(c, &(struct wanted){"tools/call", params, done, arg, NULL}, out, err);
+	return make_call(c, &(struct wanted){"tools/call", params, waiter->done, waiter->arg, NULL},
+		out, err);
 }
 
 /* ---- the tools of all pages ---- */
