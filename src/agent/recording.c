@@ -10,7 +10,7 @@
 
 enum { LINE_PARTS_MAX = 100000 };
 
-void recording_done(struct recording *r)
+void recorded_done(struct recording *r)
 {
 	json_decref(r->lines);
 	free(r->numbers);
@@ -152,7 +152,7 @@ static int take_line(
 	return n;
 }
 
-int recording_parse(struct recording *out, const char *text, size_t bytes, struct err *err)
+int recorded_parse(struct recording *out, const char *text, size_t bytes, struct err *err)
 {
 	struct recording r = {
 		.lines = json_array(), .numbers = calloc(RECORDING_LINES_MAX, sizeof *r.numbers)};
@@ -170,7 +170,7 @@ int recording_parse(struct recording *out, const char *text, size_t bytes, struc
 		text += end ? length + 1 : length;
 	}
 	if (n < 0)
-		recording_done(&r);
+		recorded_done(&r);
 	else
 		*out = r;
 	return n;
@@ -272,7 +272,7 @@ static int fail(const json_t *failure, struct failure *why)
 	return -1;
 }
 
-int recording_answer(struct recording *rec, const char *asked, const char *asked_last,
+int recorded_answer(struct recording *rec, const char *asked, const char *asked_last,
 	struct reduction *r, struct failure *why)
 {
 	const json_t *line = next_line(rec);

@@ -22,15 +22,15 @@ struct recording {
  *          "failure": {"class", "message"?, "wait_ms"?}. `expect` must all occur in what the
  *          messages say, `expect_last` in the last message, `reject` nowhere. "times" 0 is always.
  *          "chunk": how many bytes come at a time.
- * Owns:    recording_done().
+ * Owns:    recorded_done().
  * Errors:  ERR_USAGE with the number of the line; ERR_LIMIT, ERR_NO_MEMORY.
  */
-int recording_parse(struct recording *out, const char *text, size_t bytes, struct err *err);
-void recording_done(struct recording *r);
+int recorded_parse(struct recording *out, const char *text, size_t bytes, struct err *err);
+void recorded_done(struct recording *r);
 
 /*
  * Answer one question.
  * Returns: 0: it is in the reduction; -1: @why.
  */
-int recording_answer(struct recording *rec, const char *asked, const char *asked_last,
+int recorded_answer(struct recording *rec, const char *asked, const char *asked_last,
 	struct reduction *r, struct failure *why);

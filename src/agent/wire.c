@@ -16,7 +16,7 @@ static void wire_let_go(struct wire *w)
 		return;
 	if (w->net)
 		net_close(w->net);
-	recording_done(&w->recording);
+	recorded_done(&w->recording);
 	key_done(&w->key);
 	free(w);
 }

@@ -58,6 +58,6 @@ void call_over(struct wire_call *c, const struct failure *why);
 void call_hold(struct wire_call *c);
 void call_let_go(struct wire_call *c);
 
-/* Read the recording that the wire names. Errors: those of recording_parse(); ERR_NOT_FOUND,
+/* Read the recording that the wire names. Errors: those of recorded_parse(); ERR_NOT_FOUND,
  * ERR_ACCESS. */
 int replay_open(struct wire *w, struct err *err);

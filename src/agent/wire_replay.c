@@ -41,7 +41,7 @@ int replay_open(struct wire *w, struct err *err)
 	size_t bytes = 0;
 	int r = read_file(w->model.base, &text, &bytes, err);
 	if (r == 0)
-		r = recording_parse(&w->recording, text, bytes, err);
+		r = recorded_parse(&w->recording, text, bytes, err);
 	free(text);
 	return r;
 }
@@ -58,7 +58,7 @@ static int prepare(struct wire_call *c, const struct wire_request *q, struct err
 static void start(struct wire_call *c)
 {
 	struct failure why;
-	int r = recording_answer(&c->wire->recording, c->body, c->own, &c->reduction, &why);
+	int r = recorded_answer(&c->wire->recording, c->body, c->own, &c->reduction, &why);
 	call_over(c, r < 0 ? &why : NULL);
 }
 

@@ -35,4 +35,4 @@ void call_event(struct operation_call *call, json_t *event);
 
 /* The rows, beside what carries them out. */
 extern const struct operation_family session_family, step_family, file_family, template_family,
-	plan_family, replay_family, engine_family;
+	plan_family, replay_family, agent_family, engine_family;

@@ -11,6 +11,7 @@
 #include <uv.h>
 
 struct metrics;
+struct models;
 struct principal;
 struct registry;
 struct runs;
@@ -38,6 +39,7 @@ struct operation_context {
 	uv_loop_t *loop;	     /* that threads report to; NULL: there are none */
 	const char *version;	     /* "0.1.0" */
 	struct principal *principal; /* who calls; NULL: the one who runs the engine */
+	const struct models *models; /* that agents may use; NULL: none */
 };
 
 /*

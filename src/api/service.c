@@ -27,6 +27,7 @@ struct service {
 	struct runs *runs;
 	struct metrics *metrics;
 	struct operation_context context;
+	struct models models;
 	uv_signal_t signals[N_SIGNALS];
 	struct watch watches[SERVICE_WATCHES];
 	int n_watches;
@@ -45,7 +46,8 @@ static void on_signal(uv_signal_t *handle, int number)
 		s->n_interrupts++;
 	else
 		s->n_terms++;
-	if (s->call)
+	/* Who is told to end does not wait for what is stopped gently. */
+	for (int i = 0; s->call && i < (number == SIGTERM ? 2 : 1); i++)
 		operation_cancel(s->call);
 }
 
@@ -116,7 +118,9 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		.runs = s->runs,
 		.metrics = s->metrics,
 		.loop = &s->loop,
-		.version = config->version};
+		.version = config->version,
+		.models = &s->models};
+	s->models = config->models;
 	return r;
 }
 

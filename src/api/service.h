@@ -2,6 +2,7 @@
  * Apache-2.0 */
 #pragma once
 
+#include "api/models.h"
 #include "api/operation.h"
 #include "base/err.h"
 
@@ -17,6 +18,7 @@ struct service_config {
 	uint64_t session_ttl_ms, session_idle_ms; /* as of registry_config: 0 is none */
 	uint64_t max_sessions, max_memory_bytes;  /* likewise */
 	const char *version;
+	struct models models; /* that agents may use */
 };
 
 /*
@@ -34,7 +36,7 @@ const struct operation_context *service_context(struct service *s);
 
 /*
  * Call an operation and run the loop until it is done. A SIGINT meanwhile cancels the call, SIGTERM
- * as well.
+ * does so twice.
  *
  * @event:  told of each event, or NULL.
  * Owns:    takes the reference of @params (may be NULL); the caller decrefs *@result.

@@ -8,6 +8,7 @@
 #define TEXT_LOG    "List the steps of a session, newest first"
 #define TEXT_EXPORT "Write down a session's steps, to replay them"
 #define TEXT_RUN    "Run code in a session"
+#define TEXT_AGENT  "Have a model do a task: it writes code, sees what it gives, and goes on"
 
 #define HELP_UNDO_TO  "step to go back to: its id, or a unique start of it"
 #define HELP_LOG_ALL  "also the steps that were rolled back or undone"

@@ -75,8 +75,8 @@ extern const struct cmd *const cmd_table[];
 /* What stands before a command: `retort --version`. Its name is "retort". */
 extern const struct cmd cmd_root;
 
-extern const struct cmd cmd_run, cmd_repl, cmd_session, cmd_serve, cmd_mcp, cmd_replay, cmd_plan, cmd_tools, cmd_doctor,
-	cmd_completion, cmd_version, cmd_help;
+extern const struct cmd cmd_run, cmd_repl, cmd_session, cmd_serve, cmd_mcp, cmd_agent, cmd_replay,
+	cmd_plan, cmd_tools, cmd_doctor, cmd_completion, cmd_version, cmd_help;
 
 /* By its whole name: "run", "session new". */
 const struct cmd *cmd_find(const char *name);

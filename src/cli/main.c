@@ -15,6 +15,7 @@ const struct cmd *const cmd_table[] = {
 	&cmd_session,
 	&cmd_serve,
 	&cmd_mcp,
+	&cmd_agent,
 	&cmd_replay,
 	&cmd_plan,
 	&cmd_tools,

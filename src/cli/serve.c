@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 struct serve_args {
-	const char *socket, *state, *profile, *token_file;
+	const char *socket, *state, *profile, *token_file, *model, *key_file;
 	struct opt_list listen, allow_host, allow_origin;
 	bool no_socket, no_journal, quiet, help;
 	uint64_t session_ttl_ms, session_idle_ms, max_sessions, max_memory_bytes;
@@ -107,6 +107,19 @@ static const struct opt serve_opts[] = {
 		.fallback = "10s",
 		.max = 3600000,
 		.help = "what runs may go on for so long when the engine is told to end"},
+	{.name = "model",
+		OPT_INTO_TEXT(struct serve_args, model),
+		.arg = "MODEL",
+		.flags = OPT_NO_ENV,
+		.group = "Options",
+		.help = "the model of agent.run, as `retort agent --model`; else that is refused"},
+	{.name = "key-file",
+		OPT_INTO_TEXT(struct serve_args, key_file),
+		.arg = "FILE",
+		.flags = OPT_NO_ENV,
+		.group = "Options",
+		.complete = OPT_COMPLETE_FILE,
+		.help = "file with the model's key; else the variable of its provider"},
 	{.name = "listen",
 		OPT_INTO_LIST(struct serve_args, listen),
 		.arg = "ADDR:PORT",
@@ -411,7 +424,8 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.session_idle_ms = args->session_idle_ms,
 		.max_sessions = args->max_sessions,
 		.max_memory_bytes = args->max_memory_bytes,
-		.version = version_text};
+		.version = version_text,
+		.models = {.fallback = args->model, .key_file = args->key_file}};
 	struct fronts f = {
 		.args = args, .log = {.kind = (enum http_log_kind)args->log, .fd = STDERR_FILENO}};
 	f.health = (struct health){.version = version_text, .is_well = is_well, .arg = &f};

@@ -1,4 +1,5 @@
 /* The tools on files, and the resources. SPDX-License-Identifier: Apache-2.0 */
+#include "api/observation.h"
 #include "serve/mcp_job.h"
 #include "serve/mcp_result.h"
 #include "serve/mcp_tool.h"
@@ -111,7 +112,7 @@ static void on_picture(struct mcp_job *job, const json_t *file, const struct err
 		return;
 	}
 	bool is_whole = strcmp(param_text(file, "encoding", ""), "base64") == 0 &&
-		json_string_length(content) <= MCP_IMAGE_BYTES;
+		json_string_length(content) <= OBSERVATION_IMAGE_BYTES;
 	if (is_whole)
 		mcp_job_give(job,
 			json_pack("{s:[{s:s, s:O, s:s}]}", "content", "type", "image", "data",

@@ -1,59 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp_result.h"
 
-#include "api/json.h"
+#include "api/observation.h"
+#include "api/plain.h"
 #include "base/attr.h"
 #include "base/utf8.h"
 #include "serve/mcp_call.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* OVERHEAD: what headings and notes take of the whole. */
-enum {
-	OVERHEAD_CHARACTERS = 1600,
-	RUNNING_CHARACTERS = 4000,
-	SECTION_MIN = 200,
-	FILES_SHOWN = 20,
-	VERDICT_BYTES = 1024,
-	REST_BYTES = 200,
-	SHOWN_BYTES = 200,
-	KEPT_BYTES = 10000,
-	PLAIN_MAX = 64 << 20,
-	TEXT_MAX = 1 << 20,
-};
-
-enum section_kind { VALUE, DISPLAY, OUT, ERR, FAILURE, SECTIONS };
-
-struct section {
-	const char *title, *stream; /* stream: what read_output calls it, or NULL */
-	struct buf text;
-	size_t n; /* characters */
-	size_t share;
-	uint64_t lost_bytes; /* that the engine did not keep */
-};
-
-struct rendering {
-	const json_t *record;
-	const struct mcp_result_options *options;
-	struct section sections[SECTIONS];
-	json_t *content;
-	struct buf text;
-	unsigned n_images;
-	struct buf notes;
-};
+enum { KEPT_BYTES = 10000, PLAIN_MAX = 64 << 20, TEXT_MAX = 1 << 20 };
 
 static const char *member(const json_t *json, const char *name)
 {
 	const char *text = json_string_value(json_object_get(json, name));
 	return text ? text : "";
-}
-
-static double number(const json_t *json, const char *group, const char *name)
-{
-	return json_number_value(json_object_get(json_object_get(json, group), name));
 }
 
 static bool is_good(const json_t *record)
@@ -66,228 +28,6 @@ json_t *mcp_result_text(const char *text, size_t bytes)
 {
 	return json_pack(
 		"{s:[{s:s, s:o}]}", "content", "type", "text", "text", mcp_text(text, bytes));
-}
-
-/* ---- the first line ---- */
-
-static void add_time(struct buf *b, double ms)
-{
-	if (ms < 1000)
-		(void)buf_addf(b, ", %.0f ms", ms);
-	else
-		(void)buf_addf(b, ", %.1f s", ms / 1000);
-}
-
-static void add_failure(struct buf *b, const json_t *record)
-{
-	const json_t *error = json_object_get(record, "error");
-	const json_t *line = json_object_get(error, "line");
-	const json_t *status = json_object_get(record, "exit_code");
-	const char *signal = member(record, "signal"), *name = member(error, "name");
-	struct buf plain = BUF_INIT(PLAIN_MAX);
-	if (name[0] || member(error, "message")[0]) {
-		const char *message = member(error, "message");
-		(void)mcp_plain(&plain, message, strcspn(message, "\n"));
-		(void)buf_addf(b, ", %.*s%s%.*s", SHOWN_BYTES / 2, name,
-			name[0] && plain.bytes ? ": " : "",
-			(int)utf8_cut(buf_str(&plain), plain.bytes, SHOWN_BYTES), buf_str(&plain));
-	}
-	if (json_is_integer(line))
-		(void)buf_addf(b, " (line %" JSON_INTEGER_FORMAT ")", json_integer_value(line));
-	if (signal[0])
-		(void)buf_addf(b, ", signal %.20s", signal);
-	else if (json_integer_value(status) != 0)
-		(void)buf_addf(b, ", exit %" JSON_INTEGER_FORMAT, json_integer_value(status));
-	buf_done(&plain);
-}
-
-/* What became of the session's state, when that is not plain. */
-static void add_state(struct buf *b, const json_t *record)
-{
-	static const struct {
-		const char *outcome, *text;
-	} rows[] = {
-		{"committed", "state kept"},
-		{"rolled_back", "rolled back: variables and files are as before this step"},
-		{"replayed", "state made again by running the steps before"},
-		{"diverged", "state made again, and it differs: check your variables"},
-		{"lost", "state lost: variables are gone, define them again"},
-	};
-	const json_t *state = json_object_get(record, "state");
-	const char *outcome = member(state, "outcome"), *reason = member(state, "reason");
-	bool is_plain = strcmp(outcome, "committed") == 0 && is_good(record);
-	for (size_t i = 0; i < ARRAY_LEN(rows) && !is_plain; i++)
-		if (strcmp(rows[i].outcome, outcome) == 0)
-			(void)buf_addf(b, ", %s", rows[i].text);
-	if (reason[0] && !is_plain)
-		(void)buf_addf(
-			b, " (%.*s)", (int)utf8_cut(reason, strlen(reason), SHOWN_BYTES), reason);
-}
-
-static void add_verdict(struct rendering *r)
-{
-	const json_t *record = r->record;
-	struct buf *b = &r->text;
-	const char *status = member(record, "status"), *run = member(record, "run");
-	bool is_running = strcmp(status, "running") == 0;
-	(void)buf_addf(b, "%.20s: %.20s", status, member(record, "runtime"));
-	add_time(b, number(record, "usage", "wall_ms"));
-	if (is_running) {
-		(void)buf_addf(b, " so far. Call run_wait with run_id \"%.60s\".\n", run);
-		return;
-	}
-	if (strcmp(status, "ok") != 0)
-		add_failure(b, record);
-	add_state(b, record);
-	if (r->options->is_new)
-		(void)buf_addf(b, ", in a new session");
-	(void)buf_add(b, "\n");
-}
-
-/* ---- the sections ---- */
-
-static void take_text(struct section *s, const char *text)
-{
-	if (!text || !text[0])
-		return;
-	if (s->text.bytes > 0 && s->text.data[s->text.bytes - 1] != '\n')
-		(void)buf_add(&s->text, "\n");
-	(void)mcp_plain(&s->text, text, strlen(text));
-}
-
-static void take_bundle(struct section *s, const json_t *bundle)
-{
-	json_t *json = json_object_get(bundle, "application/json");
-	const char *text = json_string_value(json_object_get(bundle, "text/plain"));
-	if (text || !json) {
-		take_text(s,
-			text ? text : json_string_value(json_object_get(bundle, "text/markdown")));
-		return;
-	}
-	char *dump = json_text(json, JSON_ENCODE_ANY | JSON_INDENT(1));
-	take_text(s, dump);
-	free(dump);
-}
-
-static void take_traceback(struct section *s, const json_t *error)
-{
-	size_t i;
-	json_t *line;
-	json_array_foreach(json_object_get(error, "traceback"), i, line)
-	{
-		if (json_string_length(line) == 0)
-			(void)buf_add(&s->text, "\n\n"); /* ends the line before, and is one */
-		take_text(s, json_string_value(line));
-	}
-	if (s->text.bytes > 0 || !error)
-		return;
-	take_text(s, member(error, "name"));
-	take_text(s, member(error, "message"));
-}
-
-/* A traceback that was printed as well is told once. */
-static void drop_twin(struct rendering *r)
-{
-	const struct buf *error = &r->sections[FAILURE].text;
-	struct buf *printed = &r->sections[ERR].text;
-	size_t n = error->bytes, end = printed->bytes;
-	while (n > 0 && error->data[n - 1] == '\n')
-		n--;
-	while (end > 0 && printed->data[end - 1] == '\n')
-		end--;
-	if (n == 0 || end < n || memcmp(printed->data + end - n, error->data, n) != 0)
-		return;
-	printed->bytes = end - n;
-	printed->data[printed->bytes] = '\0';
-}
-
-static bool take_image(struct rendering *r, const json_t *bundle)
-{
-	static const char *const types[] = {"image/png", "image/jpeg"};
-	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
-		json_t *data = json_object_get(bundle, types[i]);
-		size_t bytes = json_string_length(data);
-		if (!json_is_string(data))
-			continue;
-		if (bytes > MCP_IMAGE_BYTES || r->n_images >= MCP_IMAGES_MAX) {
-			(void)buf_addf(&r->notes, "[an %s of %zu KiB is not shown: %s]\n", types[i],
-				bytes * 3 / 4 / 1024,
-				bytes > MCP_IMAGE_BYTES ? "too large, draw it smaller"
-							: "too many in one step");
-			return true;
-		}
-		r->n_images++;
-		(void)json_array_append_new(r->content,
-			json_pack("{s:s, s:O, s:s}", "type", "image", "data", data, "mimeType",
-				types[i]));
-		return true;
-	}
-	return false;
-}
-
-static void collect(struct rendering *r)
-{
-	const json_t *record = r->record, *cut = json_object_get(record, "truncated");
-	const json_t *value = json_object_get(record, "value");
-	size_t i;
-	json_t *display;
-	take_text(&r->sections[OUT], member(record, "stdout"));
-	take_text(&r->sections[ERR], member(record, "stderr"));
-	r->sections[OUT].lost_bytes =
-		(uint64_t)json_integer_value(json_object_get(cut, "stdout_bytes"));
-	r->sections[ERR].lost_bytes =
-		(uint64_t)json_integer_value(json_object_get(cut, "stderr_bytes"));
-	take_traceback(&r->sections[FAILURE], json_object_get(record, "error"));
-	drop_twin(r);
-	if (!take_image(r, value))
-		take_bundle(&r->sections[VALUE], value);
-	json_array_foreach(json_object_get(record, "displays"), i,
-		display) if (!take_image(r, display)) take_bundle(&r->sections[DISPLAY], display);
-}
-
-/* What is short is shown in whole; what is left is for the long ones, the same for each. */
-static void share(struct section *sections, size_t room)
-{
-	bool is_settled[SECTIONS] = {false};
-	for (int n_left = SECTIONS; n_left > 0;) {
-		size_t each = room / (size_t)n_left;
-		int n_settled = 0;
-		for (int i = 0; i < SECTIONS; i++)
-			if (!is_settled[i] && sections[i].n <= each) {
-				is_settled[i] = true;
-				sections[i].share = sections[i].n;
-				room -= sections[i].n;
-				n_settled++;
-			}
-		n_left -= n_settled;
-		if (n_settled > 0)
-			continue;
-		for (int i = 0; i < SECTIONS; i++)
-			if (!is_settled[i])
-				sections[i].share = MAX(each, (size_t)SECTION_MIN);
-		return;
-	}
-}
-
-static void add_section(struct rendering *r, const struct section *s)
-{
-	const char *run = member(r->record, "run");
-	char rest[REST_BYTES] = "";
-	struct buf *b = &r->text;
-	if (s->text.bytes == 0)
-		return;
-	bool is_line = s->n <= s->share && !memchr(s->text.data, '\n', s->text.bytes);
-	if (run[0] && s->stream)
-		(void)snprintf(rest, sizeof rest,
-			"read_output {\"run_id\": \"%.60s\", \"stream\": \"%s\"}", run, s->stream);
-	(void)buf_addf(b, "%s:%s", s->title, is_line ? " " : "\n");
-	(void)mcp_cut(b, s->text.data, s->text.bytes, s->share, rest[0] ? rest : NULL);
-	if (b->data[b->bytes - 1] != '\n')
-		(void)buf_add(b, "\n");
-	if (s->lost_bytes > 0)
-		(void)buf_addf(b,
-			"[%" PRIu64 " bytes of it were over the output limit and are lost]\n",
-			s->lost_bytes);
 }
 
 /* ---- files ---- */
@@ -310,64 +50,43 @@ json_t *mcp_file_uri(const char *session, const char *path)
 	return uri;
 }
 
-static void add_link(struct rendering *r, const json_t *file)
+static void add_link(json_t *content, const json_t *record, const json_t *file)
 {
 	json_t *link = json_pack("{s:s, s:o, s:O*, s:O*, s:O*}", "type", "resource_link", "uri",
-		mcp_file_uri(member(r->record, "session"), member(file, "path")), "name",
+		mcp_file_uri(member(record, "session"), member(file, "path")), "name",
 		json_object_get(file, "path"), "mimeType", json_object_get(file, "mime"), "size",
 		json_object_get(file, "size"));
 	if (link)
-		(void)json_array_append_new(r->content, link);
+		(void)json_array_append_new(content, link);
 }
 
-static void add_file(struct rendering *r, const json_t *file)
+static void add_links(json_t *content, const json_t *record)
 {
-	struct buf path = BUF_INIT(PLAIN_MAX);
-	const char *name = member(file, "path");
-	(void)utf8_escape_terminal(&path, name, strlen(name), UTF8_ONE_LINE);
-	(void)buf_addf(&r->text, "  %.*s (%s",
-		(int)utf8_cut(buf_str(&path), path.bytes, SHOWN_BYTES), buf_str(&path),
-		member(file, "change"));
-	if (json_object_get(file, "size"))
-		(void)buf_addf(&r->text, ", %" JSON_INTEGER_FORMAT " bytes",
-			json_integer_value(json_object_get(file, "size")));
-	(void)buf_add(&r->text, ")\n");
-	buf_done(&path);
-}
-
-static void add_files(struct rendering *r)
-{
-	const json_t *files = json_object_get(r->record, "files");
-	size_t i, n = json_array_size(files);
+	size_t i;
 	json_t *file;
-	bool has_links = strcmp(r->options->version, "2025-06-18") >= 0;
-	unsigned n_links = 0;
-	size_t room = r->text.bytes + 4 * FILES_SHOWN * 60;
-	if (n > 0)
-		(void)buf_addf(&r->text, "files:\n");
-	json_array_foreach(files, i, file)
+	unsigned n = 0;
+	json_array_foreach(json_object_get(record, "files"), i, file)
 	{
 		bool is_there = strcmp(member(file, "change"), "deleted") != 0;
-		if (i < FILES_SHOWN && r->text.bytes < room)
-			add_file(r, file);
-		if (is_there && has_links && n_links++ < MCP_LINKS_MAX)
-			add_link(r, file);
+		if (is_there && n++ < MCP_LINKS_MAX)
+			add_link(content, record, file);
 	}
-	if (n > FILES_SHOWN)
-		(void)buf_addf(&r->text, "  … and %zu more: list_files\n", n - FILES_SHOWN);
 }
 
 /* ---- the record beside it ---- */
 
 /* What was printed, as it was when that is short. */
-static void keep_text(json_t *out, const char *name, const struct section *s)
+static void keep_text(json_t *out, const char *name, size_t characters)
 {
-	struct buf b = BUF_INIT(TEXT_MAX);
-	if (json_string_length(json_object_get(out, name)) <= KEPT_BYTES)
+	struct buf b = BUF_INIT(TEXT_MAX), plain = BUF_INIT(PLAIN_MAX);
+	const json_t *text = json_object_get(out, name);
+	if (json_string_length(text) <= KEPT_BYTES)
 		return;
-	(void)mcp_cut(&b, buf_str(&s->text), s->text.bytes, s->share, NULL);
+	(void)plain_add(&plain, json_string_value(text), json_string_length(text));
+	(void)plain_cut(&b, buf_str(&plain), plain.bytes, characters, NULL);
 	(void)json_object_set_new(out, name, mcp_text(buf_str(&b), b.bytes));
 	buf_done(&b);
+	buf_done(&plain);
 }
 
 /* Without what is long, or shown as an image. */
@@ -385,16 +104,16 @@ static json_t *slim(const json_t *bundle)
 	return out;
 }
 
-static json_t *slim_record(const struct rendering *r)
+static json_t *slim_record(const json_t *record, const struct observation *seen)
 {
-	json_t *out = json_copy((json_t *)(uintptr_t)r->record);
-	json_t *displays = json_array(), *value = json_object_get(r->record, "value"), *one;
+	json_t *out = json_copy((json_t *)(uintptr_t)record);
+	json_t *displays = json_array(), *value = json_object_get(record, "value"), *one;
 	size_t i;
-	keep_text(out, "stdout", &r->sections[OUT]);
-	keep_text(out, "stderr", &r->sections[ERR]);
+	keep_text(out, "stdout", seen->stdout_characters);
+	keep_text(out, "stderr", seen->stderr_characters);
 	if (value)
 		(void)json_object_set_new(out, "value", slim(value));
-	json_array_foreach(json_object_get(r->record, "displays"), i, one)(void)
+	json_array_foreach(json_object_get(record, "displays"), i, one)(void)
 		json_array_append_new(displays, slim(one));
 	(void)json_object_set_new(out, "displays", displays);
 	return out;
@@ -402,62 +121,33 @@ static json_t *slim_record(const struct rendering *r)
 
 /* ---- all of it ---- */
 
-static void render_text(struct rendering *r)
+static json_t *content_of(const json_t *record, const struct observation *seen, const char *version)
 {
-	static const enum section_kind order[] = {FAILURE, VALUE, DISPLAY, OUT, ERR};
-	bool is_empty = r->n_images == 0;
-	for (int i = 0; i < SECTIONS; i++) {
-		struct buf *text = &r->sections[i].text;
-		while (text->bytes > 0 && text->data[text->bytes - 1] == '\n')
-			text->data[--text->bytes] = '\0';
-		r->sections[i].n = utf8_count(buf_str(text), text->bytes);
-		is_empty = is_empty && r->sections[i].n == 0;
-	}
-	add_verdict(r);
-	add_files(r);
-	(void)buf_append(&r->text, buf_str(&r->notes), r->notes.bytes);
-	size_t used = utf8_count(buf_str(&r->text), r->text.bytes) + OVERHEAD_CHARACTERS;
-	/* What still runs is asked for again and again, and says the same each time. */
-	bool is_running = strcmp(member(r->record, "status"), "running") == 0;
-	size_t room = is_running ? RUNNING_CHARACTERS : MCP_TEXT_CHARACTERS;
-	share(r->sections, used < room ? room - used : 0);
-	for (size_t i = 0; i < ARRAY_LEN(order); i++)
-		add_section(r, &r->sections[order[i]]);
-	if (is_empty && strcmp(member(r->record, "status"), "ok") == 0)
-		(void)buf_add(&r->text,
-			"no output: print something, or end with an expression, to see it\n");
-	if (r->text.bytes > 0 && r->text.data[r->text.bytes - 1] == '\n')
-		r->text.data[--r->text.bytes] = '\0';
+	json_t *image;
+	size_t i;
+	json_t *content = json_pack("[{s:s, s:o}]", "type", "text", "text",
+		mcp_text(buf_str(&seen->text), seen->text.bytes));
+	json_array_foreach(seen->images, i, image)(void) json_array_append_new(content,
+		json_pack("{s:s, s:O, s:O}", "type", "image", "data",
+			json_object_get(image, "data"), "mimeType",
+			json_object_get(image, "mime")));
+	if (strcmp(version, "2025-06-18") >= 0)
+		add_links(content, record);
+	return content;
 }
 
 json_t *mcp_result_make(const json_t *record, const struct mcp_result_options *options)
 {
-	struct rendering r = {.record = record,
-		.options = options,
-		.content = json_array(),
-		.text = BUF_INIT(TEXT_MAX),
-		.notes = BUF_INIT(VERDICT_BYTES),
-		.sections = {[VALUE] = {"value", "value"},
-			[DISPLAY] = {"display", NULL},
-			[OUT] = {"stdout", "stdout"},
-			[ERR] = {"stderr", "stderr"},
-			[FAILURE] = {"error", NULL}}};
-	for (int i = 0; i < SECTIONS; i++)
-		r.sections[i].text = BUF_INIT(PLAIN_MAX);
-	collect(&r);
-	render_text(&r);
-	(void)json_array_insert_new(r.content, 0,
-		json_pack("{s:s, s:o}", "type", "text", "text",
-			mcp_text(buf_str(&r.text), r.text.bytes)));
-	json_t *kept = slim_record(&r);
-	json_t *result = json_pack("{s:o, s:b, s:{s:O}}", "content", r.content, "isError",
-		!is_good(record), "_meta", "retort/result", kept);
+	const struct observation_options how = {.is_new = options->is_new, .has_tools = true};
+	struct observation seen;
+	observation_make(record, &how, &seen);
+	json_t *kept = slim_record(record, &seen);
+	json_t *result = json_pack("{s:o, s:b, s:{s:O}}", "content",
+		content_of(record, &seen, options->version), "isError", !is_good(record), "_meta",
+		"retort/result", kept);
 	if (options->is_structured)
 		(void)json_object_set(result, "structuredContent", kept);
 	json_decref(kept);
-	for (int i = 0; i < SECTIONS; i++)
-		buf_done(&r.sections[i].text);
-	buf_done(&r.text);
-	buf_done(&r.notes);
+	observation_done(&seen);
 	return result;
 }

@@ -7,10 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Characters of all text of one result: what hosts show without cutting it themselves. */
-enum { MCP_TEXT_CHARACTERS = 10000 };
-/* Images of one result, and the base64 of one. */
-enum { MCP_IMAGES_MAX = 8, MCP_IMAGE_BYTES = 5 << 20, MCP_LINKS_MAX = 32 };
+/* Of one result. */
+enum { MCP_LINKS_MAX = 32 };
 
 struct mcp_result_options {
 	const char *version; /* of the protocol: before 2025-06-18 there are no links */
@@ -27,19 +25,6 @@ json_t *mcp_result_make(const json_t *record, const struct mcp_result_options *o
 
 /* {"content": [text]}. Owns: the caller. */
 json_t *mcp_result_text(const char *text, size_t bytes);
-
-/*
- * Append @text without what a terminal would obey, and without what was overwritten by "\r".
- * Returns: 0, -E2BIG, -ENOMEM.
- */
-int mcp_plain(struct buf *out, const char *text, size_t bytes);
-
-/*
- * Append at most about @max characters of @text: head and tail; between them a line that says how
- * many are missing, and @rest, how to get them (or NULL).
- * Returns: 0, -E2BIG, -ENOMEM.
- */
-int mcp_cut(struct buf *out, const char *text, size_t bytes, size_t max, const char *rest);
 
 /* retort://session/ID/files/PATH, PATH as URIs have it. Owns: the caller. */
 json_t *mcp_file_uri(const char *session, const char *path);

@@ -1,5 +1,6 @@
 /* The tools that run code: run_code, run_wait, read_output; and sessions. SPDX-License-Identifier:
  * Apache-2.0 */
+#include "api/plain.h"
 #include "serve/mcp_job.h"
 #include "serve/mcp_result.h"
 #include "serve/mcp_tool.h"
@@ -157,7 +158,7 @@ static void on_output(struct mcp_job *job, const json_t *result, const struct er
 		mcp_job_refuse(job, err);
 		return;
 	}
-	(void)mcp_plain(&plain, text, strlen(text));
+	(void)plain_add(&plain, text, strlen(text));
 	(void)buf_addf(&out, "%s: %" JSON_INTEGER_FORMAT " bytes", param_text(result, "stream", ""),
 		json_integer_value(json_object_get(result, "bytes")));
 	if (json_is_integer(next))

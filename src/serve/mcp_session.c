@@ -1,4 +1,5 @@
 /* The tool on sessions. SPDX-License-Identifier: Apache-2.0 */
+#include "api/plain.h"
 #include "serve/mcp_job.h"
 #include "serve/mcp_result.h"
 #include "serve/mcp_tool.h"
@@ -19,7 +20,7 @@ static void add_first_line(struct buf *out, const char *code)
 {
 	size_t bytes = strcspn(code, "\n");
 	size_t shown = utf8_cut(code, bytes, CODE_SHOWN);
-	(void)mcp_plain(out, code, shown);
+	(void)plain_add(out, code, shown);
 	(void)buf_add(out, code[shown] ? "…\n" : "\n");
 }
 

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct recording rec;
 	struct err err = {0};
-	if (recording_parse(&rec, (const char *)data, bytes, &err) < 0) {
+	if (recorded_parse(&rec, (const char *)data, bytes, &err) < 0) {
 		MUST(err.code != ERR_NONE && err.msg[0]);
 		return 0;
 	}
@@ -19,12 +19,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		struct failure why = {0};
 		MUST(r);
 		reduction_init(r, NULL, NULL, NULL, NULL);
-		int n = recording_answer(&rec, "a b", "b", r, &why);
+		int n = recorded_answer(&rec, "a b", "b", r, &why);
 		MUST(n == 0 || why.class != FAILURE_NONE);
 		MUST(n < 0 || reduction_finish(r, 8) == 0);
 		reduction_done(r);
 		free(r);
 	}
-	recording_done(&rec);
+	recorded_done(&rec);
 	return 0;
 }

@@ -17,9 +17,9 @@ SOURCE = os.environ.get("RETORT_SOURCE", harness.ROOT)
 NEEDS_SOURCE = unittest.skipUnless(
     os.access(os.path.join(SOURCE, "docs/api.md"), os.R_OK), "the sources are not readable for this user")
 
-# What the contract promises, but for what needs tools and models.
+# What the contract promises, but for what needs tools.
 PROMISED = """session.create session.list session.get session.branch session.undo session.close
-step.run step.interrupt step.get session.log file.read file.write file.list file.remove
+step.run step.interrupt step.get session.log file.read file.write file.list file.remove agent.run
 template.create template.list plan.check plan.run engine.info engine.doctor""".split()
 
 # Subcommands of `retort session` and what they call; the summary where it cannot be the same.
@@ -196,7 +196,10 @@ class Live(harness.Case):
 
     @classmethod
     def setUpClass(cls):
-        cls.engine = service.Engine()
+        model = os.path.join(harness.make_dir(), "model.jsonl")
+        with open(model, "w", encoding="utf-8") as f:
+            f.write(json.dumps({"reply": {"text": "```python\nfinal_answer(6 * 7)\n```"}, "times": 0}))
+        cls.engine = service.Engine("--model", "replay:" + model)
         cls.engine.__enter__()
         cls.table = table()
 

@@ -1,5 +1,7 @@
 /* Records as models read them: the verdict first, never too long, nothing a terminal obeys.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "api/plain.h"
+#include "api/observation.h"
 #include "serve/mcp_result.h"
 
 #include "base/utf8.h"
@@ -117,7 +119,7 @@ TEST(what_still_runs_is_shown_in_short)
 			      "\"stdout\":\"%s\"}",
 		'x', 50000);
 	json_t *r = make(record, &usual);
-	CHECK(utf8_count(text_of(r), strlen(text_of(r))) < MCP_TEXT_CHARACTERS / 2);
+	CHECK(utf8_count(text_of(r), strlen(text_of(r))) < OBSERVATION_CHARACTERS / 2);
 	CHECK_HAS(text_of(r), "characters cut: read_output");
 	free(record);
 	json_decref(r);
@@ -153,14 +155,13 @@ TEST(a_result_is_never_longer_than_hosts_show)
 		"{\"status\":\"error\",\"runtime\":\"python\",\"error\":{\"name\":\"E\",\"message\":\"%s\"}}",
 		"{\"status\":\"error\",\"runtime\":\"python\",\"error\":{\"traceback\":[\"%s\"]}}",
 		"{\"status\":\"ok\",\"runtime\":\"python\",\"displays\":[{\"text/plain\":\"%s\"}]}",
-		"{\"status\":\"ok\",\"runtime\":\"python\",\"files\":[{\"path\":\"%s\",\"change\":"
-		"\"created\",\"size\":1}]}",
+		"{\"status\":\"ok\",\"runtime\":\"python\",\"files\":[{\"path\":\"%s\",\"change\":\"created\"}]}",
 		"{\"status\":\"ok\",\"runtime\":\"python\",\"state\":{\"outcome\":\"lost\",\"reason\":\"%s\"}}",
 	};
 	for (size_t i = 0; i < ARRAY_LEN(records); i++) {
 		char *record = filled(records[i], 'x', 100000);
 		json_t *r = make(record, &usual);
-		CHECK(utf8_count(text_of(r), strlen(text_of(r))) <= MCP_TEXT_CHARACTERS);
+		CHECK(utf8_count(text_of(r), strlen(text_of(r))) <= OBSERVATION_CHARACTERS);
 		char *whole = json_dumps(kept(r), 0);
 		CHECK(i == 3 || i == 4 || i >= 6 || strlen(whole) < 40000);
 		free(whole);
@@ -182,7 +183,7 @@ TEST(long_output_keeps_head_and_tail_and_says_how_to_get_the_rest)
 	CHECK_HAS(text, "stderr: short");
 	CHECK_HAS(
 		text, "characters cut: read_output {\"run_id\": \"r-1\", \"stream\": \"stdout\"}]");
-	CHECK(utf8_count(text, strlen(text)) > MCP_TEXT_CHARACTERS * 3 / 4);
+	CHECK(utf8_count(text, strlen(text)) > OBSERVATION_CHARACTERS * 3 / 4);
 	free(record);
 	json_decref(r);
 }
@@ -197,7 +198,7 @@ TEST(all_at_once_is_shared)
 		      a, a, a, b, a) > 0);
 	json_t *r = make(record, &usual);
 	const char *text = text_of(r);
-	CHECK(utf8_count(text, strlen(text)) <= MCP_TEXT_CHARACTERS);
+	CHECK(utf8_count(text, strlen(text)) <= OBSERVATION_CHARACTERS);
 	CHECK(strstr(text, "error:\nbbb") && strstr(text, "value:\naaa") &&
 		strstr(text, "stdout:\naaa") && strstr(text, "stderr:\naaa") &&
 		strstr(text, "display:\naaa"));
@@ -227,12 +228,12 @@ TEST(images_have_limits)
 {
 	json_t *record =
 		json_pack("{s:s, s:s, s:[]}", "status", "ok", "runtime", "python", "displays");
-	char *big = filled("%s", 'A', MCP_IMAGE_BYTES + 1);
-	for (int i = 0; i < MCP_IMAGES_MAX + 3; i++)
+	char *big = filled("%s", 'A', OBSERVATION_IMAGE_BYTES + 1);
+	for (int i = 0; i < OBSERVATION_IMAGES_MAX + 3; i++)
 		(void)json_array_append_new(json_object_get(record, "displays"),
 			json_pack("{s:s}", "image/png", i == 1 ? big : "QUJD"));
 	json_t *r = mcp_result_make(record, &usual);
-	CHECK_INT(json_array_size(json_object_get(r, "content")), MCP_IMAGES_MAX + 1);
+	CHECK_INT(json_array_size(json_object_get(r, "content")), OBSERVATION_IMAGES_MAX + 1);
 	CHECK_HAS(text_of(r), "is not shown: too large, draw it smaller]");
 	CHECK_HAS(text_of(r), "is not shown: too many in one step]");
 	free(big);
@@ -289,7 +290,7 @@ TEST(nothing_a_terminal_obeys)
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct buf out = BUF_INIT(1000);
-		CHECK_INT(mcp_plain(&out, rows[i].in, strlen(rows[i].in)), 0);
+		CHECK_INT(plain_add(&out, rows[i].in, strlen(rows[i].in)), 0);
 		CHECK_STR(buf_str(&out), rows[i].out);
 		buf_done(&out);
 	}
@@ -301,7 +302,7 @@ TEST(a_cut_does_not_split_characters)
 		struct buf in = BUF_INIT(10000), out = BUF_INIT(10000);
 		for (int i = 0; i < 100; i++)
 			(void)buf_add(&in, i % 3 ? "\xe2\x82\xac" : "\xf0\x9f\x98\x80\n");
-		CHECK_INT(mcp_cut(&out, in.data, in.bytes, max, "rest"), 0);
+		CHECK_INT(plain_cut(&out, in.data, in.bytes, max, "rest"), 0);
 		CHECK(utf8_is_valid(out.data, out.bytes));
 		CHECK_HAS(out.data, "characters cut: rest]");
 		CHECK(utf8_count(out.data, out.bytes) <= max + 50);

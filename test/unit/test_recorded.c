@@ -11,7 +11,7 @@
 static int parse(struct recording *rec, const char *text, struct err *err)
 {
 	*err = (struct err){0};
-	return recording_parse(rec, text, strlen(text), err);
+	return recorded_parse(rec, text, strlen(text), err);
 }
 
 /* The text of the next answer, or the failure's message. */
@@ -21,7 +21,7 @@ static const char *ask(struct recording *rec, const char *asked, const char *las
 	struct reduction r;
 	struct failure why = {0};
 	reduction_init(&r, NULL, NULL, NULL, NULL);
-	if (recording_answer(rec, asked, last, &r, &why) < 0) {
+	if (recorded_answer(rec, asked, last, &r, &why) < 0) {
 		(void)snprintf(out, sizeof out, "%s", why.err.msg);
 	} else {
 		char *text = reply_text(&r.reply);
@@ -45,11 +45,11 @@ TEST(lines_are_served_in_turn)
 	static const char *const want[] = {"one", "two", "two", "three", "three", "three"};
 	for (size_t i = 0; i < ARRAY_LEN(want); i++)
 		CHECK_STR(ask(&rec, "", ""), want[i]);
-	recording_done(&rec);
+	recorded_done(&rec);
 	CHECK_INT(parse(&rec, "{\"reply\": {\"text\": \"one\"}}\n", &err), 0);
 	CHECK_STR(ask(&rec, "", ""), "one");
 	CHECK_HAS(ask(&rec, "", ""), "all 1 answers are used up");
-	recording_done(&rec);
+	recorded_done(&rec);
 }
 
 TEST(what_it_is_asked_is_checked)
@@ -65,7 +65,7 @@ TEST(what_it_is_asked_is_checked)
 	CHECK_HAS(ask(&rec, "b", "b"), "line 2 expects 'a'");
 	CHECK_HAS(ask(&rec, "a b", "a"), "line 2 expects 'b'");
 	CHECK_HAS(ask(&rec, "a b key", "b"), "line 2 does not want 'key'");
-	recording_done(&rec);
+	recorded_done(&rec);
 }
 
 TEST(a_reply_is_all_that_was_recorded)
@@ -82,7 +82,7 @@ TEST(a_reply_is_all_that_was_recorded)
 	struct reduction r;
 	struct failure why;
 	reduction_init(&r, NULL, NULL, NULL, NULL);
-	CHECK_INT(recording_answer(&rec, "", "", &r, &why), 0);
+	CHECK_INT(recorded_answer(&rec, "", "", &r, &why), 0);
 	CHECK_INT(reduction_finish(&r, 4), 0);
 	json_t *json = reply_json(&r.reply);
 	char *got = json_dumps(json, JSON_COMPACT);
@@ -90,7 +90,7 @@ TEST(a_reply_is_all_that_was_recorded)
 	free(got);
 	json_decref(json);
 	reduction_done(&r);
-	recording_done(&rec);
+	recorded_done(&rec);
 }
 
 TEST(a_failure_can_be_recorded)
@@ -105,12 +105,12 @@ TEST(a_failure_can_be_recorded)
 	struct reduction r;
 	struct failure why;
 	reduction_init(&r, NULL, NULL, NULL, NULL);
-	CHECK_INT(recording_answer(&rec, "", "", &r, &why), -1);
+	CHECK_INT(recorded_answer(&rec, "", "", &r, &why), -1);
 	CHECK_INT(why.class, FAILURE_RATE);
 	CHECK_INT(why.wait_ms, 5);
 	CHECK_HAS(why.err.msg, "slowly");
 	reduction_done(&r);
-	recording_done(&rec);
+	recorded_done(&rec);
 }
 
 TEST(what_is_no_recording_is_refused)

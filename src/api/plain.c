@@ -1,5 +1,5 @@
-/* Text of programs, made fit to be read. SPDX-License-Identifier: Apache-2.0 */
-#include "serve/mcp_result.h"
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/plain.h"
 
 #include "base/utf8.h"
 
@@ -33,7 +33,7 @@ static bool is_shown(char c)
 	return (unsigned char)c >= 0x20 ? c != DEL : c == '\n' || c == '\t';
 }
 
-int mcp_plain(struct buf *out, const char *text, size_t bytes)
+int plain_add(struct buf *out, const char *text, size_t bytes)
 {
 	size_t line = out->bytes; /* where the line under way began */
 	int r = 0;
@@ -74,7 +74,7 @@ static size_t head_bytes(const char *text, size_t bytes, size_t n)
 	return at;
 }
 
-int mcp_cut(struct buf *out, const char *text, size_t bytes, size_t max, const char *rest)
+int plain_cut(struct buf *out, const char *text, size_t bytes, size_t max, const char *rest)
 {
 	size_t n = utf8_count(text, bytes);
 	if (n <= max)

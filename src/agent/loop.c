@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/loop_inside.h"
+
+#include "agent/prompt.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NEXT_BYTES = 1 << 20 };
+
+static void on_timer(uv_timer_t *timer);
+
+static const char *const ends[] = {
+#define X(symbol, word) word,
+#include "agent/loop.def"
+#undef X
+};
+
+void loop_tell(struct loop *l, json_t *event)
+{
+	if (event && l->config.hooks.event)
+		l->config.hooks.event(l->config.hooks.arg, event);
+	json_decref(event);
+}
+
+/* ---- the end ---- */
+
+static json_t *usage_json(const struct wire_usage *u)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:b}", "input", (json_int_t)u->input, "output",
+		(json_int_t)u->output, "cached", (json_int_t)u->cached, "reasoning",
+		(json_int_t)u->reasoning, "is_estimated", u->is_estimated);
+}
+
+static json_t *result_of(const struct loop *l, enum loop_end end)
+{
+	json_t *out = json_pack("{s:s, s:s, s:I, s:I, s:o, s:I}", "status", ends[end], "model",
+		wire_name(l->config.wire), "steps", (json_int_t)l->n_steps, "replies",
+		(json_int_t)l->n_replies, "usage", usage_json(&l->usage), "wall_ms",
+		(json_int_t)(uv_now(l->uv) - l->started_ms));
+	if (l->answer)
+		(void)json_object_set_new(out, "answer", json_string(l->answer));
+	json_t *value = json_object_get(l->bundle, "application/json");
+	if (l->answer && value)
+		(void)json_object_set(out, "value", value);
+	if (l->answer && l->config.is_grounded && l->misses) {
+		(void)json_object_set_new(
+			out, "grounded", json_boolean(json_array_size(l->misses) == 0));
+		(void)json_object_set(out, "ungrounded", l->misses);
+	}
+	if (l->spent != BUDGET_NONE)
+		(void)json_object_set_new(out, "spent", json_string(budget_word(l->spent)));
+	if (end == LOOP_ERROR)
+		(void)json_object_set_new(out, "error",
+			json_pack("{s:s, s:s, s:s}", "code", err_word(l->err.code), "message",
+				l->err.msg, "hint", l->err.hint));
+	return out;
+}
+
+void loop_finish(struct loop *l, enum loop_end end)
+{
+	if (l->state == LOOP_OVER)
+		return;
+	if (l->call)
+		wire_cancel(take_ptr(l->call));
+	l->state = LOOP_OVER;
+	l->ended = result_of(l, end);
+	/* Told from the loop: whoever called us need not think of our being gone. */
+	(void)uv_timer_stop(&l->timer);
+	(void)uv_timer_start(&l->timer, on_timer, 0, 0);
+}
+
+void loop_fail(struct loop *l, const struct err *err)
+{
+	l->err = *err;
+	loop_finish(l, err->code == ERR_INTERRUPTED ? LOOP_INTERRUPTED : LOOP_ERROR);
+}
+
+void loop_starve(struct loop *l)
+{
+	struct err err;
+	(void)err_set(&err, ERR_NO_MEMORY, "no memory to go on with the task");
+	loop_fail(l, &err);
+}
+
+/* ---- asking ---- */
+
+void loop_count_failure(struct loop *l)
+{
+	l->budget.used[BUDGET_STEPS]++;
+	l->budget.used[BUDGET_FAILURES]++;
+}
+
+static void note_time(struct loop *l)
+{
+	l->budget.used[BUDGET_WALL] = uv_now(l->uv) - l->started_ms;
+}
+
+static enum loop_end end_of(const struct loop *l)
+{
+	static const enum loop_end of[BUDGET_KINDS] = {[BUDGET_STEPS] = LOOP_STEPS,
+		[BUDGET_WALL] = LOOP_BUDGET,
+		[BUDGET_TOKENS] = LOOP_BUDGET,
+		[BUDGET_FAILURES] = LOOP_STUCK};
+	return l->spent == BUDGET_NONE ? LOOP_STUCK
+		: l->is_check_failed   ? LOOP_CHECK
+				       : of[l->spent];
+}
+
+void loop_give_up(struct loop *l)
+{
+	loop_finish(l, end_of(l));
+}
+
+static void tell_budget(struct loop *l, const char *what, enum budget_kind kind)
+{
+	loop_tell(l,
+		json_pack("{s:s, s:s, s:s, s:I, s:I}", "event", "budget", "state", what, "budget",
+			budget_word(kind), "used", (json_int_t)l->budget.used[kind], "limit",
+			(json_int_t)l->budget.limit[kind]));
+}
+
+/* One more question, and then it is over. */
+static void begin_last(struct loop *l, enum budget_kind kind)
+{
+	l->is_last = true;
+	l->spent = kind;
+	tell_budget(l, "spent", kind);
+	(void)buf_add(&l->next,
+		"\nNothing more can be run: the budget is used up. Answer now, in plain text and "
+		"without code, with what you have found; say what is missing or not certain.\n");
+	(void)uv_timer_start(&l->timer, on_timer, LOOP_LAST_MS, 0);
+}
+
+static void show_budget(struct loop *l)
+{
+	enum budget_kind kind = budget_warning(&l->budget);
+	(void)buf_add(&l->next, "[");
+	budget_show(&l->budget, &l->next);
+	(void)buf_add(&l->next, "]\n");
+	if (kind == BUDGET_NONE)
+		return;
+	tell_budget(l, "warning", kind);
+	(void)buf_add(&l->next, "Most of it is gone: come to an answer with what you have.\n");
+}
+
+static int flush_next(struct loop *l)
+{
+	int r = l->next.bytes == 0
+		? 0
+		: dialog_add(&l->dialog, DIALOG_TOLD, l->next.data, l->next.bytes, l->images);
+	buf_clear(&l->next);
+	json_decref(l->images);
+	l->images = NULL;
+	return r;
+}
+
+static int put_question(struct loop *l, struct err *err)
+{
+	struct wire_request q = {0};
+	struct wire_watch watch = loop_watch;
+	watch.arg = l;
+	if (dialog_question(&l->dialog, &q) < 0)
+		return err_set(err, ERR_NO_MEMORY, "no memory to ask a model");
+	loop_hear_anew(l);
+	int r = wire_ask(l->config.wire, &q, &watch, &l->call, err);
+	dialog_question_done(&q);
+	return r;
+}
+
+void loop_ask(struct loop *l)
+{
+	struct err err;
+	note_time(l);
+	enum budget_kind kind = budget_spent(&l->budget);
+	l->state = LOOP_ASKING;
+	if (l->is_last) {
+		loop_give_up(l);
+		return;
+	}
+	if (kind != BUDGET_NONE)
+		begin_last(l, kind);
+	else if (l->n_replies > 0)
+		show_budget(l);
+	int r = flush_next(l);
+	size_t n = r == 0 ? dialog_compact(&l->dialog, l->context_tokens) : 0;
+	if (n > 0)
+		loop_tell(l,
+			json_pack("{s:s, s:I, s:I}", "event", "compacted", "messages",
+				(json_int_t)n, "tokens", (json_int_t)dialog_tokens(&l->dialog)));
+	if (r < 0)
+		loop_starve(l);
+	else if (put_question(l, &err) < 0)
+		loop_fail(l, &err);
+}
+
+/* ---- from outside ---- */
+
+static void on_timer(uv_timer_t *timer)
+{
+	struct loop *l = timer->data;
+	if (l->ended) {
+		json_t *result = take_ptr(l->ended);
+		l->config.hooks.done(l->config.hooks.arg, result);
+		json_decref(result);
+		return;
+	}
+	note_time(l);
+	if (l->is_last) {
+		loop_give_up(l);
+	} else if (l->state == LOOP_ASKING) {
+		if (l->call)
+			wire_cancel(take_ptr(l->call));
+		loop_ask(l);
+	} else {
+		l->config.hooks.interrupt(l->config.hooks.arg);
+		(void)uv_timer_start(&l->timer, on_timer, LOOP_LAST_MS, 0);
+	}
+}
+
+void loop_interrupt(struct loop *l)
+{
+	if (l->state == LOOP_OVER)
+		return;
+	l->n_interrupts++;
+	loop_tell(l,
+		json_pack(
+			"{s:s, s:I}", "event", "interrupt", "times", (json_int_t)l->n_interrupts));
+	if (l->state == LOOP_ASKING)
+		loop_finish(l, LOOP_INTERRUPTED);
+	else
+		l->config.hooks.interrupt(l->config.hooks.arg);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct loop *l = handle->data;
+	dialog_done(&l->dialog);
+	grounding_free(l->grounding);
+	buf_done(&l->next);
+	buf_done(&l->said);
+	json_decref(l->images);
+	json_decref(l->bundle);
+	json_decref(l->misses);
+	json_decref(l->ended);
+	free(l->task);
+	free(l->runtime);
+	free(l->check);
+	free(l->code);
+	free(l->answer);
+	free(l);
+}
+
+void loop_close(struct loop *l)
+{
+	if (!l)
+		return;
+	l->state = LOOP_OVER;
+	if (l->call)
+		wire_cancel(take_ptr(l->call));
+	uv_close((uv_handle_t *)&l->timer, on_closed);
+}
+
+static int begin(struct loop *l)
+{
+	const struct loop_config *c = &l->config;
+	const struct prompt prompt = {
+		.runtime = l->runtime, .limits = c->limits, .is_grounded = c->is_grounded};
+	cleanup_buf struct buf text = BUF_INIT(PROMPT_BYTES_MAX);
+	if (prompt_write(&prompt, &text) < 0 ||
+		dialog_add(&l->dialog, DIALOG_SYSTEM, text.data, text.bytes, NULL) < 0)
+		return -ENOMEM;
+	return dialog_add(&l->dialog, DIALOG_TASK, l->task, strlen(l->task), NULL);
+}
+
+static void on_begin(uv_timer_t *timer)
+{
+	struct loop *l = timer->data;
+	uint64_t wall_ms = l->budget.limit[BUDGET_WALL];
+	l->started_ms = uv_now(l->uv);
+	if (wall_ms > 0)
+		(void)uv_timer_start(timer, on_timer, wall_ms, 0);
+	loop_ask(l);
+}
+
+int loop_open(struct loop **out, uv_loop_t *loop, const struct loop_config *config, struct err *err)
+{
+	const char *task = config->task ? config->task : "";
+	if (task[strspn(task, " \t\r\n")] == '\0')
+		return err_set(err, ERR_USAGE, "the task is empty");
+	struct loop *l = calloc(1, sizeof *l);
+	if (!l)
+		return err_set(err, ERR_NO_MEMORY, "no memory for a task");
+	*l = (struct loop){.uv = loop,
+		.config = *config,
+		.task = strdup(task),
+		.runtime = strdup(config->runtime ? config->runtime : "python"),
+		.check = config->check ? strdup(config->check) : NULL,
+		.dialog = DIALOG_INIT,
+		.budget = config->budget,
+		.spent = BUDGET_NONE,
+		.grounding = grounding_new(),
+		.context_tokens =
+			config->context_tokens ? config->context_tokens : LOOP_CONTEXT_TOKENS,
+		.next = BUF_INIT(NEXT_BYTES),
+		.said = BUF_INIT(REPLY_TEXT_BYTES)};
+	(void)uv_timer_init(loop, &l->timer);
+	l->timer.data = l;
+	if (!l->task || !l->runtime || (config->check && !l->check) || !l->grounding ||
+		grounding_add(l->grounding, task, strlen(task)) < 0 || begin(l) < 0) {
+		loop_close(l);
+		return err_set(err, ERR_NO_MEMORY, "no memory for a task");
+	}
+	l->config.task = l->config.runtime = l->config.check = l->config.limits = NULL;
+	l->started_ms = uv_now(loop);
+	(void)uv_timer_start(&l->timer, on_begin, 0, 0);
+	*out = l;
+	return 0;
+}

@@ -1,0 +1,80 @@
+/* What the files of the loop share. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/answer.h"
+#include "agent/dialog.h"
+#include "agent/loop.h"
+#include "agent/stuck.h"
+
+/*
+ *             code                        record
+ *   ASKING ─────────→ RUNNING ───────────────────→ ASKING
+ *      │ text             │ final_answer()
+ *      └────→ judged ←────┘    not grounded → ASKING
+ *               │ --check
+ *            CHECKING    it fails → ASKING
+ *               ↓
+ *             OVER
+ */
+enum loop_state { LOOP_ASKING, LOOP_RUNNING, LOOP_CHECKING, LOOP_OVER };
+
+struct loop {
+	uv_loop_t *uv;
+	struct loop_config config;
+	char *task, *runtime, *check;
+	enum loop_state state;
+	struct dialog dialog;
+	struct budget budget;
+	struct stuck stuck;
+	struct grounding *grounding;
+	uint64_t started_ms, context_tokens;
+	uv_timer_t timer; /* of the wall limit; then of the last answer */
+
+	struct buf next; /* what the model is told next, with images */
+	json_t *images;
+
+	struct wire_call *call;
+	struct buf said;
+	size_t n_told, line_at, n_looks; /* bytes; where the last line begins; marks */
+	unsigned n_empty, n_overflows;
+
+	char *code; /* of the step that runs */
+	unsigned n_interrupts;
+	bool was_lost;
+
+	char *answer;
+	json_t *bundle, *misses; /* of final_answer(), and its numbers; or NULL */
+	bool was_sent_back, is_check_failed;
+
+	bool is_last; /* all is used up: what comes is the last answer */
+	enum budget_kind spent;
+	struct err err;
+	unsigned n_steps, n_replies;
+	struct wire_usage usage;
+	json_t *ended; /* the result, until it is told */
+};
+
+/* Tell an event, whose reference is taken. */
+void loop_tell(struct loop *l, json_t *event);
+/* Ask the model, telling it what is in `next`. May end the loop. */
+void loop_ask(struct loop *l);
+/* End it. Nothing may be done with @l afterwards. */
+void loop_finish(struct loop *l, enum loop_end end);
+/* All is used up, and there is no last answer. */
+void loop_give_up(struct loop *l);
+/* It ended because of @err. */
+void loop_fail(struct loop *l, const struct err *err);
+void loop_starve(struct loop *l);	 /* for a want of memory */
+void loop_count_failure(struct loop *l); /* a step is gone, and was no good */
+
+/* loop_reply.c: what is heard of the model. */
+extern const struct wire_watch loop_watch;
+void loop_hear_anew(struct loop *l); /* forget it */
+
+/* loop_step.c */
+void loop_run(struct loop *l, const char *runtime, const char *code, size_t bytes);
+
+/* loop_answer.c: this may be the answer; @bundle and @code are those of the step, or NULL. */
+void loop_judge(struct loop *l, const char *text, const json_t *bundle, const char *code);
+/* The check gave this. */
+void loop_checked(struct loop *l, const json_t *record);

@@ -1,0 +1,137 @@
+/* A step: run, and what the model is told of it. SPDX-License-Identifier: Apache-2.0 */
+#include "agent/hint.h"
+#include "agent/loop_inside.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { END_BYTES = 64 << 10 };
+
+void loop_run(struct loop *l, const char *runtime, const char *code, size_t bytes)
+{
+	struct err err;
+	json_t *text = json_stringn(code, bytes);
+	free(l->code);
+	l->code = strndup(code, bytes);
+	if (!l->code || !text) {
+		json_decref(text);
+		loop_starve(l);
+		return;
+	}
+	l->n_steps++;
+	loop_tell(l,
+		json_pack("{s:s, s:I, s:s, s:o}", "event", "step.code", "number",
+			(json_int_t)l->n_steps, "runtime", runtime ? runtime : l->runtime, "code",
+			text));
+	if (l->state == LOOP_OVER)
+		return;
+	const struct loop_code order = {.runtime = runtime, .code = l->code, .bytes = bytes};
+	l->state = LOOP_RUNNING;
+	l->n_interrupts = 0;
+	if (l->config.hooks.run(l->config.hooks.arg, &order, &err) < 0)
+		loop_fail(l, &err);
+}
+
+static const char *member(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+	return text ? text : "";
+}
+
+/* How it ended, for the eye of stuck_note(). */
+static void sum_up(const json_t *record, struct buf *out)
+{
+	const json_t *error = json_object_get(record, "error");
+	const char *message = member(error, "message"), *printed = member(record, "stdout");
+	(void)buf_addf(out, "%s\n%s\n%.*s\n%" JSON_INTEGER_FORMAT "\n", member(record, "status"),
+		member(error, "name"), (int)strcspn(message, "\n"), message,
+		json_integer_value(json_object_get(error, "line")));
+	(void)buf_append(out, printed, MIN(strlen(printed), (size_t)END_BYTES / 2));
+	(void)buf_addf(out, "\n%.4096s", member(json_object_get(record, "value"), "text/plain"));
+}
+
+/* Returns: whether the loop goes on. */
+static bool look_for_circle(struct loop *l, const json_t *record)
+{
+	cleanup_buf struct buf end = BUF_INIT(END_BYTES);
+	sum_up(record, &end);
+	unsigned n = stuck_note(&l->stuck, l->code, strlen(l->code), buf_str(&end));
+	if (n < STUCK_HINT)
+		return true;
+	loop_tell(l, json_pack("{s:s, s:I}", "event", "stuck", "times", (json_int_t)n));
+	if (n >= STUCK_STOP) {
+		loop_finish(l, LOOP_STUCK);
+		return false;
+	}
+	(void)buf_addf(&l->next,
+		n >= STUCK_REPLAN
+			? "You have run this very code %u times, with the same end. Stop. Before any "
+			  "code: say in plain words why it cannot work, list two other ways, and take "
+			  "one of them. Once more, and the task is ended.\n"
+			: "You have run this very code %u times, with the same end. Running it again "
+			  "changes nothing: change the approach.\n",
+		n);
+	return true;
+}
+
+static void note_state(struct loop *l, const json_t *record)
+{
+	const char *outcome = member(json_object_get(record, "state"), "outcome");
+	if (strcmp(outcome, "lost") == 0 || strcmp(outcome, "diverged") == 0)
+		l->was_lost = true;
+}
+
+/* What came of it, what helps, and what is left, go to the model next. */
+static void observe(struct loop *l, const json_t *record)
+{
+	json_t *seen = l->config.hooks.observe(l->config.hooks.arg, record);
+	const char *hint = hint_find(record, l->was_lost), *text = member(seen, "text");
+	size_t at = l->next.bytes;
+	(void)buf_addf(&l->next, "[step %u] %s\n", l->n_steps, text);
+	l->images = json_incref(json_object_get(seen, "images"));
+	if (hint)
+		(void)buf_addf(&l->next, "Hint: %s\n", hint);
+	json_t *shown = json_string(buf_str(&l->next) + at);
+	loop_tell(l,
+		json_pack("{s:s, s:I, s:o, s:I}", "event", "observation", "number",
+			(json_int_t)l->n_steps, "text", shown ? shown : json_string(""), "images",
+			(json_int_t)json_array_size(l->images)));
+	json_decref(seen);
+}
+
+static void stepped(struct loop *l, const json_t *record)
+{
+	const char *status = member(record, "status");
+	bool is_good = strcmp(status, "ok") == 0;
+	const json_t *bundle = is_good ? answer_find(record) : NULL;
+	l->budget.used[BUDGET_STEPS]++;
+	l->budget.used[BUDGET_FAILURES] = is_good ? 0 : l->budget.used[BUDGET_FAILURES] + 1;
+	if (answer_remember(l->grounding, record) < 0) {
+		loop_starve(l);
+		return;
+	}
+	note_state(l, record);
+	if (bundle) {
+		loop_judge(l, answer_words(bundle), bundle, l->code);
+		return;
+	}
+	observe(l, record);
+	if (look_for_circle(l, record))
+		loop_ask(l);
+}
+
+void loop_ran(struct loop *l, const json_t *record, const struct err *err)
+{
+	if (l->state == LOOP_OVER)
+		return;
+	if (!record)
+		loop_fail(l, err);
+	else if (l->n_interrupts >= 2)
+		loop_finish(l, LOOP_INTERRUPTED);
+	else if (l->state == LOOP_CHECKING)
+		loop_checked(l, record);
+	else
+		stepped(l, record);
+}

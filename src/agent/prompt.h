@@ -1,0 +1,21 @@
+/* What a model is told first: how to work here. No system call. SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+
+enum { PROMPT_TOKENS_MAX = 1200, PROMPT_BYTES_MAX = 4 * PROMPT_TOKENS_MAX };
+
+struct prompt {
+	const char *runtime; /* of the session: what code without a tag is */
+	const char *limits;  /* "30 s per step, 1 GiB of memory"; or NULL */
+	bool is_grounded;
+};
+
+/*
+ * Limits:  PROMPT_BYTES_MAX, which is PROMPT_TOKENS_MAX with four bytes for each.
+ * Returns: 0, -E2BIG, -ENOMEM.
+ */
+int prompt_write(const struct prompt *p, struct buf *out);

@@ -1,0 +1,16 @@
+/* Which models callers of an engine may use: what its runner says. SPDX-License-Identifier:
+ * Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+/*
+ * A model's name can be a program to start, a file to read, and a server that is sent a key of the
+ * engine's environment. So who is no more than a caller gets the one that the engine was started
+ * with, or none. Texts are borrowed, and outlive the engine.
+ */
+struct models {
+	const char *fallback; /* as model_parse() reads it; NULL: there is none */
+	const char *key_file; /* NULL: the environment */
+	bool may_name;	      /* the caller is the runner of this process, and may name any */
+};

@@ -1,0 +1,404 @@
+/* `retort agent`. SPDX-License-Identifier: Apache-2.0 */
+#include "api/service.h"
+#include "cli/agent_view.h"
+#include "cli/box.h"
+#include "cli/cmd.h"
+#include "cli/program.h"
+#include "cli/session.h"
+#include "cli/view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TASK_MAX_BYTES = 1 << 20, SESSION_ID_BYTES = 80 };
+
+struct agent_args {
+	struct box_args box;
+	const char *model, *key_file, *check, *record;
+	uint64_t max_steps, max_time_ms, max_tokens, max_failures, context;
+	bool no_grounded, plain, json, jsonl, quiet, help;
+	int images, color;
+};
+
+static const struct opt agent_opts[] = {
+	{.name = "model",
+		.letter = 'M',
+		OPT_INTO_TEXT(struct agent_args, model),
+		.arg = "MODEL",
+		.group = "Model",
+		.help = "wire:name, as openai:gpt-5.5, anthropic:…, ollama:…, URL#name, "
+			"exec:PROGRAM, replay:FILE"},
+	{.name = "key-file",
+		OPT_INTO_TEXT(struct agent_args, key_file),
+		.arg = "FILE",
+		.group = "Model",
+		.complete = OPT_COMPLETE_FILE,
+		.help = "file with the key; else the variable of the model's provider"},
+	{.name = "context",
+		OPT_INTO_COUNT(struct agent_args, context),
+		.arg = "TOKENS",
+		.group = "Model",
+		.fallback = "100000",
+		.min = 1000,
+		.max = INT64_MAX,
+		.help = "how much it can read; what is old is shortened at 85 % of it"},
+	{.name = "max-steps",
+		OPT_INTO_COUNT(struct agent_args, max_steps),
+		.arg = "N",
+		.group = "Budget",
+		.fallback = "20",
+		.min = 1,
+		.max = 1000,
+		.help = "steps at most"},
+	{.name = "max-time",
+		OPT_INTO_MS(struct agent_args, max_time_ms),
+		.arg = "TIME",
+		.group = "Budget",
+		.fallback = "10m",
+		.min = 1,
+		.max = UINT64_C(1) << 40,
+		.help = "wall time of all of it"},
+	{.name = "max-tokens",
+		OPT_INTO_COUNT(struct agent_args, max_tokens),
+		.arg = "N",
+		.group = "Budget",
+		.max = INT64_MAX,
+		.help = "tokens read and written in all"},
+	{.name = "max-failures",
+		OPT_INTO_COUNT(struct agent_args, max_failures),
+		.arg = "N",
+		.group = "Budget",
+		.fallback = "5",
+		.min = 1,
+		.max = 1000,
+		.help = "failed steps in a row"},
+	{.name = "check",
+		OPT_INTO_TEXT(struct agent_args, check),
+		.arg = "COMMAND",
+		.group = "Answer",
+		.help = "shell command that decides whether the task is done, run in the workspace"},
+	{.name = "no-grounded",
+		OPT_INTO_FLAG(struct agent_args, no_grounded),
+		.group = "Answer",
+		.help = "do not compare the numbers of the answer with those of the run"},
+	{.name = "plain",
+		.letter = 'p',
+		OPT_INTO_FLAG(struct agent_args, plain),
+		.group = "Output",
+		.help = "the answer only, also on a terminal"},
+	{.name = "json",
+		OPT_INTO_FLAG(struct agent_args, json),
+		.flags = OPT_NO_ENV,
+		.group = "Output",
+		.help = "print one result object"},
+	{.name = "jsonl",
+		OPT_INTO_FLAG(struct agent_args, jsonl),
+		.flags = OPT_NO_ENV,
+		.group = "Output",
+		.help = "print one event per line while it runs"},
+	{.name = "record",
+		OPT_INTO_TEXT(struct agent_args, record),
+		.arg = "FILE",
+		.flags = OPT_NO_ENV,
+		.group = "Output",
+		.complete = OPT_COMPLETE_FILE,
+		.help = "write those events to FILE as well"},
+	{.name = "images",
+		OPT_INTO_CHOICE(struct agent_args, images),
+		.arg = "MODE",
+		.group = "Output",
+		.choices = PICTURE_CHOICES,
+		.fallback = "auto",
+		.help = "how plots are shown"},
+	{.name = "quiet",
+		.letter = 'q',
+		OPT_INTO_FLAG(struct agent_args, quiet),
+		.group = "Output",
+		.help = "say nothing but the answer and errors"},
+#define BOX_ARGS struct agent_args
+#include "cli/box.def"
+#undef BOX_ARGS
+	BOX_PROFILE_OPT(struct agent_args),
+	CMD_COMMON_OPTS(struct agent_args),
+};
+
+/* ---- the task ---- */
+
+/* Is something piped in? A terminal, or what is inherited from a daemon, is not read. */
+static bool has_input(void)
+{
+	struct stat st;
+	return fstat(STDIN_FILENO, &st) == 0 &&
+		(S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+static int read_task(const char *operand, struct buf *out, struct err *err)
+{
+	struct buf piped = BUF_INIT(TASK_MAX_BYTES);
+	bool is_all = operand && strcmp(operand, "-") == 0;
+	if (!operand) {
+		(void)err_set(err, ERR_USAGE, "no task");
+		return err_hint(
+			err, "say what is to be done: retort agent \"TASK\", or - to read it");
+	}
+	int r = is_all || has_input() ? program_read("-", &piped, err) : 0;
+	if (r == 0 && !utf8_is_valid(buf_str(&piped), piped.bytes))
+		r = err_set(err, ERR_USAGE, "standard input is not UTF-8");
+	else if (r == 0 && piped.bytes > 0 && memchr(piped.data, '\0', piped.bytes))
+		r = err_set(err, ERR_USAGE, "standard input has a NUL: it is no text");
+	if (r < 0 && err->code == ERR_USAGE)
+		r = err_hint(err, "give data as a file instead: -v FILE:FILE");
+	if (r == 0)
+		r = is_all ? buf_append(out, buf_str(&piped), piped.bytes) : buf_add(out, operand);
+	if (r == 0 && !is_all && piped.bytes > 0)
+		r = buf_addf(out, "\n\n<stdin>\n%s\n</stdin>\n", buf_str(&piped));
+	if (r < 0 && !err->code)
+		(void)err_set(err, ERR_LIMIT, "the task is over %d KiB", TASK_MAX_BYTES >> 10);
+	buf_done(&piped);
+	return r;
+}
+
+/* ---- the call ---- */
+
+struct agent {
+	struct agent_args args;
+	struct opt_set set;
+	struct agent_view view;
+	struct service *service;
+	struct buf task;
+};
+
+static void put_count(json_t *params, const char *name, uint64_t value)
+{
+	if (value > 0)
+		(void)json_object_set_new(params, name, json_integer((json_int_t)value));
+}
+
+static json_t *call_params(const struct agent *agent, const char *session)
+{
+	const struct agent_args *args = &agent->args;
+	json_t *params = json_pack("{s:s, s:s, s:s*, s:s*, s:s*, s:b}", "task",
+		buf_str(&agent->task), "session", session, "model", args->model, "runtime",
+		args->box.runtime, "check", args->check, "grounded", !args->no_grounded);
+	put_count(params, "max_steps", args->max_steps);
+	put_count(params, "max_wall_ms", args->max_time_ms);
+	put_count(params, "max_tokens", args->max_tokens);
+	put_count(params, "max_failures", args->max_failures);
+	put_count(params, "context_tokens", args->context);
+	return params;
+}
+
+static int call(struct agent *agent, json_t *create, json_t **result, struct err *err)
+{
+	const struct operation_listener listener = {.arg = &agent->view, .event = agent_view_event};
+	const struct service_config config = {.version = version_text,
+		.models = {.key_file = agent->args.key_file, .may_name = true}};
+	char id[SESSION_ID_BYTES];
+	json_t *session = NULL;
+	int r = service_open(&agent->service, &config, err);
+	if (r == 0)
+		r = service_call(
+			agent->service, "session.create", json_incref(create), NULL, &session, err);
+	if (r < 0)
+		return r;
+	(void)snprintf(id, sizeof id, "%s", session_text(session, "session"));
+	json_decref(session);
+	return service_call(
+		agent->service, "agent.run", call_params(agent, id), &listener, result, err);
+}
+
+/* ---- the end ---- */
+
+/* Of what the model or the session said: as everywhere, but for what is the contract of `agent`. */
+static int exit_of_error(const json_t *result)
+{
+	static const struct {
+		enum err_code code;
+		int status;
+	} rows[] = {{ERR_DENIED, 6}};
+	const char *word = session_text(json_object_get(result, "error"), "code");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (strcmp(err_word(rows[i].code), word) == 0)
+			return rows[i].status;
+	for (int i = 0; i < ERR_END_; i++)
+		if (strcmp(err_word((enum err_code)i), word) == 0)
+			return err_exit((enum err_code)i);
+	return 1;
+}
+
+/* What a status of the result means. */
+static const struct {
+	const char *status;
+	int exit_status;
+	const char *text; /* NULL: nothing to say */
+} ends[] = {
+	{"ok", 0, NULL},
+	{"failed", 1, "the model gave no answer: ask it in another way"},
+	{"check_failed", 1, "the check fails still: see what it says with --jsonl"},
+	{"steps", 7, "the steps are used up: give it more with --max-steps"},
+	{"budget", 8, "the budget is used up: give it more with --max-time or --max-tokens"},
+	{"stuck", 9, "the model does not get on: say more in the task, or take another model"},
+	{"interrupted", 130, "it was interrupted: nothing of it goes on"},
+};
+
+/* Returns: the exit status. */
+static int tell_end(const json_t *result)
+{
+	const char *status = session_text(result, "status");
+	const json_t *error = json_object_get(result, "error");
+	const char *hint = session_text(error, "hint");
+	if (error)
+		(void)fprintf(stderr, "retort: %s%s%s\n", session_text(error, "message"),
+			hint[0] ? ": " : "", hint);
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		if (strcmp(ends[i].status, status) != 0)
+			continue;
+		if (ends[i].text)
+			(void)fprintf(stderr, "retort: %s: %s\n", status, ends[i].text);
+		return ends[i].exit_status;
+	}
+	return exit_of_error(result);
+}
+
+static int finish(struct agent *agent, const json_t *result)
+{
+	int r = 0;
+	if (agent->args.json)
+		r = view_json(result) ? -EIO : 0;
+	else
+		r = agent_view_result(&agent->view, result, agent->args.quiet);
+	int exit_status = tell_end(result);
+	if (r < 0 && exit_status == 0)
+		exit_status = r == -EPIPE ? 141 : 1;
+	return exit_status;
+}
+
+static int open_record(struct agent *agent, struct err *err)
+{
+	const char *path = agent->args.record;
+	if (!path)
+		return 0;
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
+	agent->view.record = fd >= 0 ? fdopen(fd, "w") : NULL;
+	return agent->view.record
+		? 0
+		: err_sys(err, ERR_ACCESS, errno, "--record %.150s: %s", path, strerror(errno));
+}
+
+static int check_args(const struct agent_args *args, struct err *err)
+{
+	if (args->json && args->jsonl)
+		return err_set(err, ERR_USAGE, "--json and --jsonl exclude each other");
+	if (!args->model) {
+		(void)err_set(err, ERR_USAGE, "no model");
+		return err_hint(err,
+			"name one: --model anthropic:NAME, openai:NAME, ollama:NAME, …; "
+			"or set RETORT_MODEL");
+	}
+	return box_check(&args->box, err);
+}
+
+static int perform(struct agent *agent, const char *operand, struct err *err)
+{
+	const struct agent_args *args = &agent->args;
+	json_t *create = NULL, *result = NULL;
+	int r = check_args(args, err), status = 0;
+	if (r == 0)
+		r = read_task(operand, &agent->task, err);
+	if (r == 0)
+		r = open_record(agent, err);
+	if (r == 0 && !(create = box_params(&args->box, &agent->set, err)))
+		r = -err_errno(err->code);
+	agent_view_init(&agent->view, args->images);
+	agent->view.is_events = args->jsonl;
+	agent->view.is_live = isatty(STDERR_FILENO) && !args->plain && !args->json &&
+		!args->jsonl && !args->quiet;
+	agent->view.has_color = term_has_color(STDERR_FILENO, (enum term_color)args->color);
+	if (r == 0)
+		r = call(agent, create, &result, err);
+	if (r == 0)
+		status = finish(agent, result);
+	json_decref(create);
+	json_decref(result);
+	return r < 0 ? r : status;
+}
+
+static int agent_main(int argc, char **argv)
+{
+	struct agent *agent = calloc(1, sizeof *agent);
+	struct err err = {0};
+	if (!agent) {
+		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a task");
+		return cli_fail(&err, false);
+	}
+	agent->args.box = (struct box_args)BOX_ARGS_INIT;
+	agent->task = BUF_INIT(2 * TASK_MAX_BYTES);
+	int status = 0;
+	int at = cmd_parse(&cmd_agent, &agent->set, &agent->args, argc, argv, &err);
+	if (at > 0) {
+		status = config_apply(&agent->set, agent->args.box.profile, &err);
+		if (status == 0)
+			status = perform(agent, argv[at], &err);
+	} else if (at < 0) {
+		status = at;
+	}
+	if (status < 0)
+		status = cli_fail(&err, agent->args.json);
+	service_close(agent->service);
+	agent_view_done(&agent->view);
+	if (agent->view.record)
+		(void)fclose(agent->view.record);
+	buf_done(&agent->task);
+	free(agent);
+	return status;
+}
+
+static const char *const usage[] = {"agent [options] TASK", "agent [options] -", NULL};
+
+static const struct cmd_example examples[] = {
+	{"a question to a file",
+		"retort agent -v ./orders.csv:orders.csv \"What is the average margin?\""},
+	{"a model on this host", "retort agent -M ollama:qwen3 \"What is the 1000th prime?\""},
+	{"work until the tests pass",
+		"retort agent -w . --check 'python3 -m unittest' \"Make the tests pass\""},
+};
+
+static const struct cmd_exit exits[] = {
+	{"0", "it has an answer"},
+	{"1", "the model gave up, or the check of the answer fails"},
+	{"2", "wrong use"},
+	{"3", "the model wants a key, or another one"},
+	{"4", "the model cannot be reached"},
+	{"6", "denied by policy"},
+	{"7", "the steps are used up"},
+	{"8", "the time or the tokens are used up"},
+	{"9", "stuck: the same again and again"},
+	{"125", "the box could not be made"},
+	{"130", "interrupted"},
+};
+
+const struct cmd cmd_agent = {
+	.name = "agent",
+	.summary = "Have a model do a task by writing and running code",
+	.usage = usage,
+	.text = "The model writes one step of code at a time; it runs in a box of its own, and the model "
+		"sees what came of it, until it has an answer. The answer goes to standard output; on a "
+		"terminal, all that happens is shown on standard error. What is piped in is put behind "
+		"the task.\n\n"
+		"Numbers of the answer have to come from the run: an answer with others goes back once, "
+		"and is marked when they stay. Ctrl-C stops the step that runs, a second one all.\n\n"
+		"The key is read from the environment or a file, and is never in the box.",
+	.opts = agent_opts,
+	.n_opts = ARRAY_LEN(agent_opts),
+	.examples = examples,
+	.n_examples = ARRAY_LEN(examples),
+	.exits = exits,
+	.n_exits = ARRAY_LEN(exits),
+	.operand = CMD_OPERAND_NAME,
+	.run = agent_main,
+};

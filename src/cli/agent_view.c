@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/agent_view.h"
+
+#include "api/json.h"
+#include "base/attr.h"
+#include "base/utf8.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROOM_BYTES = 256 << 20, SHOWN_BYTES = 64 << 20, NOTE_BYTES = 4096, VALUE_BYTES = 4096 };
+
+void agent_view_init(struct agent_view *view, int images)
+{
+	sink_init(&view->out, STDOUT_FILENO, ROOM_BYTES);
+	sink_init(&view->err, STDERR_FILENO, ROOM_BYTES);
+	picture_init(&view->picture, images, NULL, &view->out);
+}
+
+void agent_view_done(struct agent_view *view)
+{
+	sink_done(&view->out);
+	sink_done(&view->err);
+}
+
+static const char *member(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+	return text ? text : "";
+}
+
+static void put(struct agent_view *view, const char *text)
+{
+	sink_add(&view->err, text, strlen(text));
+}
+
+/* Anybody's text: the terminal obeys none of it. */
+static void put_text(struct agent_view *view, const char *text, size_t bytes)
+{
+	struct buf safe = BUF_INIT(SHOWN_BYTES);
+	if (bytes > 0 && utf8_escape_terminal(&safe, text, bytes, UTF8_KEEP_LINES) == 0) {
+		sink_add(&view->err, safe.data, safe.bytes);
+		view->is_inside = text[bytes - 1] != '\n';
+	}
+	buf_done(&safe);
+}
+
+static void end_line(struct agent_view *view)
+{
+	if (view->is_inside)
+		put(view, "\n");
+	view->is_inside = false;
+}
+
+/* A line of our own, in the colour @code. */
+static attr_printf(3, 4) void note(struct agent_view *view, const char *code, const char *fmt, ...)
+{
+	char text[NOTE_BYTES];
+	struct buf safe = BUF_INIT(4 * NOTE_BYTES);
+	va_list args;
+	va_start(args, fmt);
+	int n = vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	end_line(view);
+	if (n < 0 || utf8_escape_terminal(&safe, text, strlen(text), UTF8_ONE_LINE) < 0)
+		return;
+	if (view->has_color)
+		put(view, code);
+	put(view, buf_str(&safe));
+	put(view, view->has_color ? "\033[0m\n" : "\n");
+	buf_done(&safe);
+}
+
+#define DIM    "\033[2m"
+#define HEAD   "\033[1;36m"
+#define YELLOW "\033[33m"
+
+/* ---- events ---- */
+
+static json_int_t count(const json_t *event, const char *name)
+{
+	return json_integer_value(json_object_get(event, name));
+}
+
+static void show_said(struct agent_view *view, const json_t *event)
+{
+	const json_t *text = json_object_get(event, "text");
+	put_text(view, json_string_value(text), json_string_length(text));
+}
+
+static void show_code(struct agent_view *view, const json_t *event)
+{
+	note(view, HEAD, "── step %" JSON_INTEGER_FORMAT " · %s", count(event, "number"),
+		member(event, "runtime"));
+}
+
+static void show_display(struct agent_view *view, const json_t *event)
+{
+	end_line(view);
+	(void)sink_flush(&view->err);
+	if (isatty(STDOUT_FILENO))
+		(void)picture_show(&view->picture, json_object_get(event, "data"));
+}
+
+static void show_finished(struct agent_view *view, const json_t *event)
+{
+	const json_t *record = json_object_get(event, "result");
+	const json_t *value = json_object_get(json_object_get(record, "value"), "text/plain");
+	const char *message = member(json_object_get(record, "error"), "message");
+	const json_t *wall = json_object_get(json_object_get(record, "usage"), "wall_ms");
+	const char *status = member(record, "status");
+	bool is_good = strcmp(status, "ok") == 0;
+	end_line(view);
+	put_text(view, json_string_value(value),
+		utf8_cut(json_string_value(value) ? json_string_value(value) : "",
+			json_string_length(value), VALUE_BYTES));
+	note(view, is_good ? DIM : YELLOW, "── %s, %.0f ms%s%.*s", status, json_number_value(wall),
+		message[0] ? ": " : "", (int)strcspn(message, "\n"), message);
+}
+
+static void show_wait(struct agent_view *view, const json_t *event)
+{
+	note(view, YELLOW, "── %s: again in %.1f s", member(event, "message"),
+		(double)count(event, "wait_ms") / 1000);
+}
+
+static void show_restart(struct agent_view *view, const json_t *event)
+{
+	note(view, YELLOW, "── the reply broke off (%s) and begins anew", member(event, "why"));
+}
+
+static void show_budget(struct agent_view *view, const json_t *event)
+{
+	note(view, YELLOW, "── %s: %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT " used",
+		member(event, "budget"), count(event, "used"), count(event, "limit"));
+}
+
+static void show_stuck(struct agent_view *view, const json_t *event)
+{
+	note(view, YELLOW, "── the same code with the same end, %" JSON_INTEGER_FORMAT " times",
+		count(event, "times"));
+}
+
+static void show_check(struct agent_view *view, const json_t *event)
+{
+	note(view, DIM, "── the check %s",
+		json_is_true(json_object_get(event, "passed")) ? "passed" : "failed");
+}
+
+static void show_interrupt(struct agent_view *view, const json_t *event)
+{
+	(void)event;
+	note(view, YELLOW, "── the step is stopped; Ctrl-C again ends all");
+}
+
+static const struct {
+	const char *event;
+	void (*show)(struct agent_view *view, const json_t *event);
+} rows[] = {
+	{"model.delta", show_said},
+	{"model.wait", show_wait},
+	{"model.restart", show_restart},
+	{"step.code", show_code},
+	{"stdout", show_said},
+	{"stderr", show_said},
+	{"display", show_display},
+	{"step.finished", show_finished},
+	{"budget", show_budget},
+	{"stuck", show_stuck},
+	{"check", show_check},
+	{"interrupt", show_interrupt},
+};
+
+static void put_json(struct agent_view *view, const json_t *event)
+{
+	char *line = json_text(event, JSON_COMPACT | JSON_ENSURE_ASCII);
+	if (!line)
+		return;
+	if (view->is_events) {
+		sink_add(&view->out, line, strlen(line));
+		sink_add(&view->out, "\n", 1);
+	}
+	if (view->record) {
+		(void)fprintf(view->record, "%s\n", line);
+		(void)fflush(view->record);
+	}
+	free(line);
+}
+
+void agent_view_event(void *arg, const json_t *event)
+{
+	struct agent_view *view = arg;
+	const char *name = member(event, "event");
+	if (view->is_events || view->record)
+		put_json(view, event);
+	for (size_t i = 0; view->is_live && i < ARRAY_LEN(rows); i++)
+		if (strcmp(rows[i].event, name) == 0)
+			rows[i].show(view, event);
+}
+
+/* ---- the end ---- */
+
+static void warn_of_numbers(const json_t *result)
+{
+	size_t i;
+	json_t *number;
+	if (!json_is_false(json_object_get(result, "grounded")))
+		return;
+	(void)fputs("retort: ungrounded: no output of this run gave", stderr);
+	json_array_foreach(json_object_get(result, "ungrounded"), i, number)(void)
+		fprintf(stderr, "%s %s", i > 0 ? "," : "", json_string_value(number));
+	(void)fputs(": do not rely on it\n", stderr);
+}
+
+static void show_cost(struct agent_view *view, const json_t *result)
+{
+	const json_t *usage = json_object_get(result, "usage");
+	note(view, DIM,
+		"── %" JSON_INTEGER_FORMAT " steps, %.1f s, %s%" JSON_INTEGER_FORMAT
+		" tokens read, %" JSON_INTEGER_FORMAT " written",
+		count(result, "steps"), (double)count(result, "wall_ms") / 1000,
+		json_is_true(json_object_get(usage, "is_estimated")) ? "about " : "",
+		count(usage, "input"), count(usage, "output"));
+}
+
+/* As it is for a program; a terminal is shown it, and obeys none of it. */
+static void put_answer(struct agent_view *view, const char *answer)
+{
+	struct buf safe = BUF_INIT(SHOWN_BYTES);
+	bool is_safe = isatty(STDOUT_FILENO) &&
+		utf8_escape_terminal(&safe, answer, strlen(answer), UTF8_KEEP_LINES) == 0;
+	const char *text = is_safe ? buf_str(&safe) : answer;
+	if (is_safe || !isatty(STDOUT_FILENO))
+		sink_add(&view->out, text, strlen(text));
+	if (answer[strlen(answer) - 1] != '\n')
+		sink_add(&view->out, "\n", 1);
+	buf_done(&safe);
+}
+
+int agent_view_result(struct agent_view *view, const json_t *result, bool is_quiet)
+{
+	json_t *event = json_pack("{s:s, s:O}", "event", "agent.finished", "result", result);
+	const char *answer = member(result, "answer");
+	if (event && (view->is_events || view->record))
+		put_json(view, event);
+	json_decref(event);
+	if (view->is_live)
+		show_cost(view, result);
+	(void)sink_flush(&view->err);
+	if (!view->is_events && answer[0])
+		put_answer(view, answer);
+	int r = sink_flush(&view->out);
+	if (!is_quiet)
+		warn_of_numbers(result);
+	return r;
+}

@@ -1,0 +1,110 @@
+/* Where the numbers of an answer come from; and what helps after an error.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/answer.h"
+#include "agent/hint.h"
+
+#include "t.h"
+
+#include <string.h>
+
+static json_t *read(const char *text)
+{
+	json_t *json = json_loads(text, 0, NULL);
+	CHECK(json != NULL);
+	return json;
+}
+
+static const char record_text[] =
+	"{\"status\": \"ok\", \"stdout\": \"total 12.5\\n\", \"stderr\": \"77 warnings\", "
+	"\"value\": {\"text/plain\": \"short\", \"application/json\": [301, 302.75]}, "
+	"\"displays\": [{\"text/plain\": \"row 4711\"}, "
+	"{\"text/plain\": \"first 9001\", \"application/vnd.retort.answer+json\": {}}, "
+	"{\"text/plain\": \"last 9002\", \"application/vnd.retort.answer+json\": {}}, "
+	"{\"text/plain\": \"row 4712\"}]}";
+
+TEST(the_last_one_counts)
+{
+	json_t *record = read(record_text), *none = read("{\"displays\": []}");
+	CHECK_STR(answer_words(answer_find(record)), "last 9002");
+	CHECK(answer_find(none) == NULL);
+	CHECK_STR(answer_words(answer_find(none)), "");
+	json_decref(record);
+	json_decref(none);
+}
+
+static size_t misses(const char *text, const char *code)
+{
+	struct grounding *g = grounding_new();
+	json_t *record = read(record_text);
+	CHECK_INT(answer_remember(g, record), 0);
+	json_t *out = answer_misses(g, text, code);
+	size_t n = json_array_size(out);
+	json_decref(out);
+	json_decref(record);
+	grounding_free(g);
+	return n;
+}
+
+TEST(numbers_come_from_everything_but_answers)
+{
+	CHECK_INT(misses("12.5, 77, 301, 302.75, 4711 and 4712", NULL), 0);
+	CHECK_INT(misses("9002", NULL), 1);
+	CHECK_INT(misses("9001 or 9003", NULL), 2);
+	CHECK_INT(misses("none", NULL), 0);
+}
+
+TEST(digits_of_the_code_are_not_computed)
+{
+	CHECK_INT(misses("9002", "final_answer(x + 1)"), 0);
+	CHECK_INT(misses("9002", "final_answer(9002)"), 1);
+	CHECK_INT(misses("9,002.00", "y = 9002\nfinal_answer(y)"), 1);
+	CHECK_INT(misses("12.5", "final_answer(12.5)"), 0);
+}
+
+TEST(misses_are_bounded)
+{
+	CHECK_INT(
+		misses("211, 212, 213, 214, 215, 216, 217, 218, 219, 220, 221, 222, 223, 224, 225, 226, 227, 228, 229, 230, 231, 232, 233, 234",
+			NULL),
+		ANSWER_MISSES_MAX);
+}
+
+TEST(hints)
+{
+	static const struct {
+		const char *record, *part; /* NULL: no hint */
+		bool was_lost;
+	} rows[] = {
+		{"{\"status\":\"ok\",\"stderr\":\"URLError\"}", NULL},
+		{"{\"status\":\"error\",\"error\":{\"name\":\"ValueError\",\"message\":\"x\"}}",
+			NULL},
+		{"{\"status\":\"error\",\"error\":{\"name\":\"ModuleNotFoundError\",\"message\":\"No "
+		 "module\"}}",
+			"Nothing can be installed"},
+		{"{\"status\":\"error\",\"error\":{\"name\":\"URLError\",\"message\":\"x\"}}",
+			"no network"},
+		{"{\"status\":\"error\",\"error\":{\"name\":\"ConnectionError\",\"message\":\"HTTP: "
+		 "Temporary failure in name resolution\"}}",
+			"no network"},
+		{"{\"status\":\"error\",\"stderr\":\"curl: (6) Could not resolve host: x\"}",
+			"no network"},
+		{"{\"status\":\"error\",\"error\":{\"name\":\"SyntaxError\",\"message\":\"x\"}}",
+			"not run at all"},
+		{"{\"status\":\"error\",\"error\":{\"name\":\"NameError\",\"message\":\"x\"}}",
+			"Each language"},
+		{"{\"status\":\"error\",\"error\":{\"name\":\"NameError\",\"message\":\"x\"}}",
+			"were lost", true},
+		{"{\"status\":\"timeout\"}", "Do less"},
+		{"{\"status\":\"oom\"}", "in parts"},
+		{"{}", NULL},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		json_t *record = read(rows[i].record);
+		const char *hint = hint_find(record, rows[i].was_lost);
+		if (rows[i].part)
+			CHECK_HAS(hint ? hint : "", rows[i].part);
+		else
+			CHECK(hint == NULL);
+		json_decref(record);
+	}
+}

@@ -1,0 +1,361 @@
+/*
+ * The loop with a recording for a model and a table for a runner: no boxes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/loop.h"
+
+#include "t.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What the next step gives, as JSON; the last one stays. */
+struct bench {
+	uv_loop_t uv;
+	struct wire *wire;
+	struct loop *loop;
+	struct loop_config config;
+	const char *records[8];
+	size_t n_ran, n_interrupts;
+	bool is_hanging; /* no step ends */
+	bool is_refused; /* no step begins */
+	uv_idle_t idle;	 /* what is done from the loop */
+	char codes[2000], events[8000];
+	json_t *result;
+	char path[64];
+};
+
+static int on_run(void *arg, const struct loop_code *code, struct err *err)
+{
+	struct bench *b = arg;
+	size_t used = strlen(b->codes), n = b->n_ran++;
+	(void)snprintf(b->codes + used, sizeof b->codes - used, "%s:%.*s;",
+		code->runtime ? code->runtime : "-", (int)code->bytes, code->code);
+	if (b->is_refused)
+		return err_set(err, ERR_GONE, "the session is gone");
+	if (b->is_hanging)
+		return 0;
+	while (n > 0 && !b->records[n])
+		n--;
+	json_t *record = json_loads(b->records[n], 0, NULL);
+	CHECK(record != NULL);
+	loop_ran(b->loop, record, NULL);
+	json_decref(record);
+	return 0;
+}
+
+static void on_interrupt(void *arg)
+{
+	struct bench *b = arg;
+	json_t *record = json_pack("{s:s}", "status", "killed");
+	b->n_interrupts++;
+	loop_ran(b->loop, record, NULL);
+	json_decref(record);
+}
+
+static json_t *on_observe(void *arg, const json_t *record)
+{
+	(void)arg;
+	return json_pack("{s:o}", "text",
+		json_sprintf("%s %s", json_string_value(json_object_get(record, "status")),
+			json_object_get(record, "stdout")
+				? json_string_value(json_object_get(record, "stdout"))
+				: ""));
+}
+
+static void on_event(void *arg, const json_t *event)
+{
+	struct bench *b = arg;
+	size_t used = strlen(b->events);
+	(void)snprintf(b->events + used, sizeof b->events - used, "%s ",
+		json_string_value(json_object_get(event, "event")));
+}
+
+static void on_done(void *arg, const json_t *result)
+{
+	struct bench *b = arg;
+	b->result = json_incref((json_t *)(uintptr_t)result);
+	loop_close(b->loop);
+	b->loop = NULL;
+	wire_close(b->wire);
+}
+
+static void bench_open(struct bench *b, const char *lines)
+{
+	struct err err;
+	char spec[80];
+	*b = (struct bench){.records = {"{\"status\": \"ok\", \"stdout\": \"7\"}"}};
+	(void)snprintf(b->path, sizeof b->path, "/tmp/test-loop-XXXXXX");
+	int fd = mkstemp(b->path);
+	CHECK(fd >= 0);
+	CHECK_INT(write(fd, lines, strlen(lines)), strlen(lines));
+	(void)close(fd);
+	(void)snprintf(spec, sizeof spec, "replay:%s", b->path);
+	const struct wire_config config = {.spec = spec};
+	CHECK_INT(uv_loop_init(&b->uv), 0);
+	CHECK_INT(wire_open(&b->wire, &b->uv, &config, &err), 0);
+	(void)unlink(b->path);
+	b->config = (struct loop_config){.wire = b->wire,
+		.task = "The task",
+		.budget = budget_default(),
+		.is_grounded = true,
+		.hooks = {b, on_run, on_interrupt, on_observe, on_event, on_done}};
+}
+
+static void bench_run(struct bench *b)
+{
+	struct err err;
+	CHECK_INT(loop_open(&b->loop, &b->uv, &b->config, &err), 0);
+	(void)uv_run(&b->uv, UV_RUN_DEFAULT);
+	CHECK(b->result != NULL);
+}
+
+static const char *member(const struct bench *b, const char *name)
+{
+	const char *text = json_string_value(json_object_get(b->result, name));
+	return text ? text : "";
+}
+
+static void bench_close(struct bench *b)
+{
+	json_decref(b->result);
+	CHECK_INT(uv_loop_close(&b->uv), 0);
+}
+
+/* Run @lines to the end, and see how that is. */
+static void check_end(const char *lines, const char *status, const char *answer)
+{
+	struct bench b;
+	bench_open(&b, lines);
+	bench_run(&b);
+	if (!CHECK_STR(member(&b, "status"), status))
+		(void)printf("# %s\n", json_dumps(b.result, 0));
+	CHECK_STR(member(&b, "answer"), answer);
+	bench_close(&b);
+}
+
+#define SAY(text)   "{\"reply\": {\"text\": \"" text "\"}}\n"
+#define CODE(text)  "```python\\n" text "\\n```\\n"
+#define ALWAYS(say) "{\"times\": 0, \"reply\": {\"text\": \"" say "\"}}\n"
+
+TEST(code_is_run_and_seen)
+{
+	struct bench b;
+	bench_open(&b,
+		SAY("I try.\\n" CODE(
+			"6 + 1")) "{\"expect_last\": [\"[step 1] ok 7\", \"19 of 20 "
+				  "steps left\"], \"reply\": {\"text\": \"It is 7.\"}}\n");
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "ok");
+	CHECK_STR(member(&b, "answer"), "It is 7.");
+	CHECK_STR(b.codes, "python:6 + 1;");
+	CHECK_HAS(b.events,
+		"model.delta model.message step.code observation model.delta "
+		"model.message answer ");
+	CHECK(json_is_true(json_object_get(b.result, "grounded")));
+	bench_close(&b);
+}
+
+TEST(only_the_first_block_is_run_and_kept)
+{
+	struct bench b;
+	bench_open(&b,
+		"{\"chunk\": 3, \"reply\": {\"text\": \"" CODE("one") "Output: 9\\n" CODE(
+			"second()") "\"}}\n"
+				    "{\"reject\": [\"second()\", \"Output: 9\"], \"reply\": {\"text\": \"Seven, 7.\"}}\n");
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "ok");
+	CHECK_STR(b.codes, "python:one;");
+	bench_close(&b);
+}
+
+TEST(blocks_of_tags_end_the_reply_too)
+{
+	struct bench b;
+	bench_open(&b,
+		"{\"chunk\": 2, \"reply\": {\"text\": \"<execute_bash>\\nls\\n</execute_bash>\\nAnd I "
+		"see 9 files\"}}\n"
+		"{\"reject\": [\"9 files\"], \"reply\": {\"text\": \"Done.\"}}\n");
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "ok");
+	CHECK_STR(b.codes, "shell:ls;");
+	bench_close(&b);
+}
+
+TEST(ends)
+{
+	check_end(SAY("Hello."), "ok", "Hello.");
+	check_end(SAY("<think>9 or 10</think>\\nHello."), "ok", "Hello.");
+	check_end(SAY("It is 8.") SAY("It is 8."), "ok", "It is 8.");
+	check_end(SAY("") SAY("  ") SAY(""), "failed", "");
+	check_end(SAY("") SAY("Good."), "ok", "Good.");
+	check_end("{\"reply\": {\"text\": \"No.\", \"stop\": \"refusal\"}}\n", "failed", "");
+	check_end(SAY(CODE("x")), "error", "");
+	check_end(ALWAYS(CODE("x")), "stuck", "");
+	check_end("{\"failure\": {\"class\": \"auth\"}}\n", "error", "");
+	check_end("{\"failure\": {\"class\": \"context\"}}\n", "error", "");
+}
+
+TEST(a_number_comes_back_once)
+{
+	struct bench b;
+	bench_open(&b,
+		SAY("It is 8.") "{\"times\": 0, \"expect_last\": [\"not taken yet\", \" 8.\"], "
+				"\"reply\": {\"text\": \"I say 8.\"}}\n");
+	bench_run(&b);
+	CHECK_STR(member(&b, "answer"), "I say 8.");
+	CHECK(json_is_false(json_object_get(b.result, "grounded")));
+	CHECK_INT(json_array_size(json_object_get(b.result, "ungrounded")), 1);
+	CHECK_INT(json_integer_value(json_object_get(b.result, "replies")), 2);
+	bench_close(&b);
+}
+
+TEST(final_answer_ends_it)
+{
+	struct bench b;
+	bench_open(&b, SAY(CODE("final_answer(f())")));
+	b.records[0] = "{\"status\": \"ok\", \"displays\": [{\"text/plain\": \"42\", "
+		       "\"application/json\": 42, \"application/vnd.retort.answer+json\": {}}]}";
+	bench_run(&b);
+	CHECK_STR(member(&b, "answer"), "42");
+	CHECK_INT(json_integer_value(json_object_get(b.result, "value")), 42);
+	bench_close(&b);
+	/* Not in a step that failed. */
+	bench_open(&b, SAY(CODE("final_answer(f()); 1/0")) SAY("No."));
+	b.records[0] = "{\"status\": \"error\", \"displays\": [{\"text/plain\": \"42\", "
+		       "\"application/vnd.retort.answer+json\": {}}]}";
+	bench_run(&b);
+	CHECK_STR(member(&b, "answer"), "No.");
+	bench_close(&b);
+}
+
+TEST(a_check_decides)
+{
+	struct bench b;
+	bench_open(&b,
+		SAY("Done.") "{\"expect_last\": [\"make test\", \"error\"], \"reply\": "
+			     "{\"text\": \"Now.\"}}\n");
+	b.config.check = "make test";
+	b.records[0] = "{\"status\": \"error\"}";
+	b.records[1] = "{\"status\": \"ok\"}";
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "ok");
+	CHECK_STR(member(&b, "answer"), "Now.");
+	CHECK_STR(b.codes, "shell:make test;shell:make test;");
+	bench_close(&b);
+	bench_open(&b, ALWAYS("Done."));
+	b.config.check = "false";
+	b.records[0] = "{\"status\": \"error\"}";
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "check_failed");
+	bench_close(&b);
+}
+
+TEST(budgets)
+{
+	static const struct {
+		enum budget_kind kind;
+		uint64_t limit;
+		const char *status;
+	} rows[] = {{BUDGET_STEPS, 2, "steps"}, {BUDGET_TOKENS, 1000, "budget"},
+		{BUDGET_FAILURES, 1, "stuck"}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct bench b;
+		bench_open(&b, SAY(CODE("1")) SAY(CODE("2")) ALWAYS("I have 7."));
+		b.config.budget.limit[rows[i].kind] = rows[i].limit;
+		b.records[0] = rows[i].kind == BUDGET_FAILURES
+			? "{\"status\": \"error\", \"stdout\": \"7\"}"
+			: b.records[0];
+		bench_run(&b);
+		if (rows[i].kind == BUDGET_FAILURES)
+			CHECK_INT(b.n_ran, 1);
+		CHECK_STR(member(&b, "status"), rows[i].status);
+		CHECK_STR(member(&b, "spent"), budget_word(rows[i].kind));
+		bench_close(&b);
+	}
+}
+
+TEST(time_stops_the_step_that_runs)
+{
+	struct bench b;
+	bench_open(&b,
+		SAY(CODE("sleep")) "{\"expect_last\": [\"killed\", \"Nothing more\"], \"reply\": "
+				   "{\"text\": \"Nothing.\"}}\n");
+	b.is_hanging = true;
+	b.config.budget.limit[BUDGET_WALL] = 20;
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "budget");
+	CHECK_STR(member(&b, "answer"), "Nothing.");
+	CHECK_INT(b.n_interrupts, 1);
+	bench_close(&b);
+}
+
+static void on_idle(uv_idle_t *idle)
+{
+	struct bench *b = idle->data;
+	if (b->loop && b->n_ran > 0 && b->n_interrupts == 0)
+		loop_interrupt(b->loop);
+	if (b->result)
+		uv_close((uv_handle_t *)idle, NULL);
+}
+
+TEST(an_interrupt_stops_the_step)
+{
+	struct bench b;
+	bench_open(&b, SAY(CODE("sleep")) SAY("It was stopped."));
+	b.is_hanging = true;
+	(void)uv_idle_init(&b.uv, &b.idle);
+	b.idle.data = &b;
+	(void)uv_idle_start(&b.idle, on_idle);
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "ok");
+	CHECK_INT(b.n_interrupts, 1);
+	CHECK_HAS(b.events, "interrupt ");
+	bench_close(&b);
+}
+
+TEST(a_session_that_is_gone_ends_it)
+{
+	struct bench b;
+	bench_open(&b, SAY(CODE("x")));
+	b.is_refused = true;
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "error");
+	CHECK_STR(json_string_value(json_object_get(json_object_get(b.result, "error"), "code")),
+		"gone");
+	bench_close(&b);
+}
+
+TEST(what_a_model_can_read_is_learned)
+{
+	struct bench b;
+	bench_open(&b,
+		SAY(CODE("1")) SAY(CODE("2")) SAY(CODE("3")) SAY(CODE("4")) SAY(CODE(
+			"5")) "{\"failure\": {\"class\": \"context\"}}\n"
+			      "{\"expect\": [\"left out later\"], \"reply\": {\"text\": \"Done.\"}}\n");
+	char *record = malloc(40100);
+	size_t n = (size_t)sprintf(record, "{\"status\": \"ok\", \"stdout\": \"first\\n");
+	memset(record + n, 'y', 40000);
+	strcpy(record + n + 40000, "\"}");
+	b.records[0] = record;
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "ok");
+	bench_close(&b);
+	free(record);
+}
+
+TEST(an_empty_task_is_refused)
+{
+	struct bench b;
+	struct err err;
+	bench_open(&b, SAY("x"));
+	b.config.task = " \n";
+	CHECK(loop_open(&b.loop, &b.uv, &b.config, &err) < 0);
+	CHECK_INT(err.code, ERR_USAGE);
+	wire_close(b.wire);
+	(void)uv_run(&b.uv, UV_RUN_DEFAULT);
+	CHECK_INT(uv_loop_close(&b.uv), 0);
+}

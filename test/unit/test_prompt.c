@@ -1,0 +1,43 @@
+/* What a model is told first is short, and says all that is promised. SPDX-License-Identifier:
+ * Apache-2.0 */
+#include "agent/prompt.h"
+
+#include "agent/extract.h"
+#include "t.h"
+
+#include <stdio.h>
+#include <string.h>
+
+TEST(it_fits_with_the_longest_of_everything)
+{
+	char limits[401];
+	memset(limits, 'x', 400);
+	limits[400] = '\0';
+	const struct prompt p = {.runtime = "javascript", .limits = limits, .is_grounded = true};
+	cleanup_buf struct buf out = BUF_INIT(1 << 20);
+	CHECK_INT(prompt_write(&p, &out), 0);
+	CHECK(out.bytes / 4 <= PROMPT_TOKENS_MAX);
+	(void)printf("# %zu tokens\n", out.bytes / 4);
+}
+
+TEST(it_says_how)
+{
+	static const char *const parts[] = {"```python", "javascript", "sql", "bash",
+		"final_answer(", "no network", "/home/user", "30 s for each step",
+		"Code without a tag is shell"};
+	struct prompt p = {.runtime = "shell", .limits = "30 s for each step", .is_grounded = true};
+	struct extract e;
+	cleanup_buf struct buf out = BUF_INIT(1 << 20);
+	CHECK_INT(prompt_write(&p, &out), 0);
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		CHECK_HAS(buf_str(&out), parts[i]);
+	CHECK_HAS(buf_str(&out), "numbers are compared");
+	/* Its own example is what it asks for. */
+	extract_code(buf_str(&out), out.bytes, &e);
+	CHECK_INT(e.kind, EXTRACT_CODE);
+	CHECK(e.is_closed);
+	buf_clear(&out);
+	p.is_grounded = false;
+	CHECK_INT(prompt_write(&p, &out), 0);
+	CHECK(!strstr(buf_str(&out), "numbers are compared"));
+}
