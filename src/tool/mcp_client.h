@@ -1,5 +1,4 @@
-/* One server of tools, spoken to by the Model Context Protocol. SPDX-License-Identifier: Apache-2.0
- */
+/* One server of tools, spoken to by MCP. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "tool/servers.h"
@@ -8,7 +7,6 @@
 
 struct mcp_client;
 struct mcp_call;
-
 enum {
 	MCP_CALLS_WAITING_MAX = 256,
 	MCP_TOOLS_MAX = 2000,
@@ -32,11 +30,11 @@ struct mcp_answer {
 };
 
 typedef void mcp_done_fn(void *arg, const struct mcp_answer *answer);
-
 /* Who waits for an answer. */
 struct mcp_waiter {
 	mcp_done_fn *done;
 	void *arg;
+	json_t *headers; /* of param_headers(), or NULL; the call holds on to it */
 };
 
 struct mcp_client_config {

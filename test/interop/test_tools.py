@@ -15,7 +15,7 @@ LINE = re.compile(r"^[✓✗] (\S+): (\d+) passed, (\d+) failed", re.M)
 # Scenarios that pass, and the checks that they are made of at least.
 PASSED = {"2025-11-25": ({"initialize", "tools_call", "sse-retry"}, 6),
           "2026-07-28": ({"tools_call", "request-metadata", "sep-2322-client-request-state", "http-standard-headers",
-                          "json-schema-ref-no-deref"}, 15)}
+                          "http-custom-headers", "http-invalid-tool-headers", "json-schema-ref-no-deref"}, 45)}
 
 
 def server(name, *args, **env):

@@ -14,6 +14,18 @@ import tempfile
 MODERN = "2026-07-28"
 
 
+def calls(tools):
+    """(name, arguments) of what to call: what the scenario says, else all there is with what each asks for."""
+    wanted = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}").get("toolCalls")
+    if wanted:
+        # What is null is left out: the schemas of the scenario do not allow it.
+        return [("s." + one["name"], {n: v for n, v in one["arguments"].items() if v is not None})
+                for one in wanted]
+    values = {"number": 5, "integer": 5, "boolean": True, "array": [], "object": {}}
+    return [(tool["name"], {n: s.get("default", values.get(s.get("type"), "hello"))
+                            for n, s in tool["input_schema"].get("properties", {}).items()}) for tool in tools]
+
+
 def main():
     scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
     revision = os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION", "")
@@ -25,14 +37,9 @@ def main():
         listed = subprocess.run([*tools, "list", "--json", "--mcp-config", f.name], stdout=subprocess.PIPE, check=False)
         status = listed.returncode
         if status == 0 and "json-schema-ref" not in scenario:
-            for tool in json.loads(listed.stdout)["tools"]:
-                # Whatever is asked for is given: the scenarios look at what is sent.
-                schema = tool["input_schema"]
-                values = {"number": 5, "integer": 5, "boolean": True, "array": [], "object": {}}
-                arguments = {n: s.get("default", values.get(s.get("type"), "hello"))
-                             for n, s in schema.get("properties", {}).items()}
-                done = subprocess.run([*tools, "call", "--yes", "--mcp-config", f.name, tool["name"],
-                                       json.dumps(arguments)], check=False)
+            for name, arguments in calls(json.loads(listed.stdout)["tools"]):
+                done = subprocess.run([*tools, "call", "--yes", "--mcp-config", f.name, name, json.dumps(arguments)],
+                                      check=False)
                 status = status or (0 if done.returncode == 5 else done.returncode)
         return status
 
