@@ -47,6 +47,7 @@ static void mend_halves(char *text, size_t bytes)
 			continue;
 		}
 		if (unit >= 0xd800 && unit <= 0xdfff)
+			/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): within a text */
 			memcpy(text + i, "\\ufffd", 6);
 		i += unit >= 0 ? 6 : 2;
 	}

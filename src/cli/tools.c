@@ -143,25 +143,32 @@ struct tools_call {
 	int n_operands;
 };
 
-static int begin(struct tools_call *c, const struct cmd *cmd, int argc, char **argv, int min,
-	int max, struct err *err)
+/* What was typed, and how many operands there may be. */
+struct typed {
+	int argc;
+	char **argv;
+	int min, max;
+};
+
+static int begin(
+	struct tools_call *c, const struct cmd *cmd, const struct typed *typed, struct err *err)
 {
 	struct opt_set set;
 	*c = (struct tools_call){0};
-	int at = cmd_parse(cmd, &set, &c->args, argc, argv, err);
+	int at = cmd_parse(cmd, &set, &c->args, typed->argc, typed->argv, err);
 	if (at <= 0)
 		return at;
 	int r = config_apply(&set, NULL, err);
 	if (r < 0)
 		return r;
-	c->operands = argv + at;
-	c->n_operands = argc - at;
-	if (c->n_operands < min || c->n_operands > max) {
-		if (c->n_operands < min)
+	c->operands = typed->argv + at;
+	c->n_operands = typed->argc - at;
+	if (c->n_operands < typed->min || c->n_operands > typed->max) {
+		if (c->n_operands < typed->min)
 			(void)err_set(err, ERR_USAGE, "%s: an operand is missing", cmd->name);
 		else
 			(void)err_set(err, ERR_USAGE, "%s: unexpected \"%.64s\"", cmd->name,
-				c->operands[max]);
+				c->operands[typed->max]);
 		return err_hint(err, "write: retort %s", cmd->usage[0]);
 	}
 	for (int i = 0; i < c->n_operands; i++)
@@ -180,7 +187,7 @@ static int run_plain(const struct cmd *cmd, enum tools_verb verb, int argc, char
 {
 	struct tools_call c;
 	struct err err = {0};
-	int r = begin(&c, cmd, argc, argv, min, 1, &err);
+	int r = begin(&c, cmd, &(struct typed){argc, argv, min, 1}, &err);
 	if (r <= 0)
 		return r == 0 ? 0 : cli_fail(&err, c.args.is_json);
 	const struct tools_request q = {.verb = verb,
@@ -238,7 +245,7 @@ static int call_main(int argc, char **argv)
 	struct tools_call c;
 	struct err err = {0};
 	json_t *arguments = NULL;
-	int r = begin(&c, &cmd_tools_call, argc, argv, 1, 2, &err);
+	int r = begin(&c, &cmd_tools_call, &(struct typed){argc, argv, 1, 2}, &err);
 	if (r == 0)
 		return 0;
 	if (r > 0)

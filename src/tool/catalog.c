@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 #include "tool/fit.h"
+#include "tool/param_header.h"
 #include "tool/result.h"
 
 #include <ctype.h>
@@ -108,6 +109,14 @@ static const char *make_id(struct entry *e, const struct catalog_tool *before, s
 	return shelf_text(&e->shelf, id);
 }
 
+/* Over HTTP arguments may go into headers, and what asks for that wrongly is no tool. */
+static bool has_headers(const json_t *schema)
+{
+	json_t *headers = param_headers(schema, NULL);
+	json_decref(headers);
+	return headers != NULL;
+}
+
 /* Returns: 1, 0 when it is none that can be used, negative errno. */
 static int read_tool(const struct catalog_server *s, struct entry *e, const json_t *json,
 	struct catalog_tool *all, size_t n)
@@ -115,7 +124,7 @@ static int read_tool(const struct catalog_server *s, struct entry *e, const json
 	const char *name = json_string_value(json_object_get(json, "name"));
 	const json_t *schema = json_object_get(json, "inputSchema");
 	const json_t *output = json_object_get(json, "outputSchema");
-	if (!is_name(name) || !json_is_object(schema))
+	if (!is_name(name) || !json_is_object(schema) || (s->config->url && !has_headers(schema)))
 		return 0;
 	size_t bytes = strlen(s->config->name) + strlen(name) + 2;
 	char *full = shelf_take(&e->shelf, bytes);
@@ -493,7 +502,10 @@ int catalog_call(struct catalog *r, const struct catalog_tool *tool, const json_
 	if (!a)
 		return err_set(err, ERR_NO_MEMORY, "tools: no memory for a call");
 	*a = (struct asked){r->asked, r, done, arg};
-	int n = mcp_client_call(e->client, tool->tool, arguments, NULL, on_answer, a, err);
+	json_t *headers = tool->server->config->url ? param_headers(tool->schema, arguments) : NULL;
+	int n = mcp_client_call(e->client, tool->tool, arguments,
+		&(struct mcp_waiter){on_answer, a, headers}, NULL, err);
+	json_decref(headers);
 	if (n < 0)
 		free(a);
 	else

@@ -96,6 +96,7 @@ static void take_out(struct mcp_call *call)
 static void call_free(struct mcp_call *call)
 {
 	json_decref(call->params);
+	json_decref(call->headers);
 	free(call);
 }
 
@@ -212,6 +213,7 @@ int client_send(struct mcp_client *c, struct mcp_call *call, json_t *message, st
 				      : MCP_NOTICE,
 		.method = json_string_value(json_object_get(message, "method")),
 		.name = json_string_value(name),
+		.headers = call ? call->headers : NULL,
 		.version = c->version[0] ? c->version : NULL,
 		.is_modern = c->is_modern,
 		.whole_ms = timeout_of(c) * MCP_HARD_FACTOR};
@@ -448,6 +450,7 @@ struct wanted {
 	mcp_done_fn *done;
 	void *arg;
 	struct mcp_listing *listing;
+	json_t *headers;
 };
 
 static int make_call(
@@ -464,6 +467,7 @@ static int make_call(
 	if (!call)
 		return err_set(err, ERR_NO_MEMORY, "tools: no memory for a call");
 	call->listing = w->listing;
+	call->headers = json_incref(w->headers);
 	if (c->state == CLIENT_READY)
 		r = client_post(c, call, err);
 	else if (!c->link)
@@ -478,11 +482,14 @@ static int make_call(
 }
 
 int mcp_client_call(struct mcp_client *c, const char *tool, const json_t *arguments,
-	struct mcp_call **out, mcp_done_fn *done, void *arg, struct err *err)
+	const struct mcp_waiter *waiter, struct mcp_call **out, struct err *err)
 {
 	json_t *params = json_pack("{s:s, s:o}", "name", tool, "arguments",
 		arguments ? json_deep_copy(arguments) : json_object());
-	return make_call(c, &(struct wanted){"tools/call", params, done, arg, NULL}, out, err);
+	return make_call(c,
+		&(struct wanted){
+			"tools/call", params, waiter->done, waiter->arg, NULL, waiter->headers},
+		out, err);
 }
 
 /* ---- the tools of all pages ---- */
@@ -539,7 +546,7 @@ static int list_page(struct mcp_listing *l, struct err *err)
 {
 	json_t *params = l->cursor ? json_pack("{s:s}", "cursor", l->cursor) : json_object();
 	return make_call(
-		l->client, &(struct wanted){"tools/list", params, on_page, l, l}, NULL, err);
+		l->client, &(struct wanted){"tools/list", params, on_page, l, l, NULL}, NULL, err);
 }
 
 int mcp_client_list(struct mcp_client *c, mcp_done_fn *done, void *arg, struct err *err)

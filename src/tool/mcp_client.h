@@ -1,5 +1,4 @@
-/* One server of tools, spoken to by the Model Context Protocol. SPDX-License-Identifier: Apache-2.0
- */
+/* One server of tools, spoken to by MCP. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "tool/servers.h"
@@ -8,7 +7,6 @@
 
 struct mcp_client;
 struct mcp_call;
-
 enum {
 	MCP_CALLS_WAITING_MAX = 256,
 	MCP_TOOLS_MAX = 2000,
@@ -32,6 +30,12 @@ struct mcp_answer {
 };
 
 typedef void mcp_done_fn(void *arg, const struct mcp_answer *answer);
+/* Who waits for an answer. */
+struct mcp_waiter {
+	mcp_done_fn *done;
+	void *arg;
+	json_t *headers; /* of param_headers(), or NULL; the call holds on to it */
+};
 
 struct mcp_client_config {
 	const struct tool_server *server; /* outlives the client */
@@ -59,17 +63,17 @@ void mcp_client_close(struct mcp_client *c);
  *
  * Limits:  MCP_CALLS_WAITING_MAX at once; the server's timeout, which begins anew with each
  *          progress, and MCP_HARD_FACTOR times as long in all.
- * Owns:    @arguments is borrowed, NULL is none. *@out (which may be NULL) is valid until @done
+ * Owns:    @arguments is borrowed, NULL is none. *@out (which may be NULL) is valid until done()
  *          returned, or it was cancelled.
- * Returns: 0: @done will be called once, later; or negative errno.
+ * Returns: 0: its done() will be called once, later; or negative errno.
  */
 int mcp_client_call(struct mcp_client *c, const char *tool, const json_t *arguments,
-	struct mcp_call **out, mcp_done_fn *done, void *arg, struct err *err);
+	const struct mcp_waiter *waiter, struct mcp_call **out, struct err *err);
 
 /* The tools of all pages, as an array. */
 int mcp_client_list(struct mcp_client *c, mcp_done_fn *done, void *arg, struct err *err);
 
-/* Give it up; @done is not called. The server is told. */
+/* Give it up; nobody is called. The server is told. */
 void mcp_client_cancel(struct mcp_call *call);
 
 /* The revision of the protocol in use. Returns: NULL before it is known. */

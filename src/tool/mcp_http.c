@@ -28,7 +28,7 @@ enum {
 	RESUMED_MAX = 10,
 	HTTP_UNAUTHORIZED = 401,
 	HTTP_FORBIDDEN = 403,
-	HEADERS_MAX = 16, /* of ours */
+	HEADERS_MAX = 32, /* of ours, with those of arguments */
 };
 
 struct http {
@@ -295,6 +295,8 @@ static int go(struct http *h, struct post *p, const struct mcp_message *m, const
 {
 	const struct tool_server *s = h->link.server;
 	struct headers headers = {0};
+	const char *name;
+	json_t *value;
 	if (m)
 		add(&headers, "Content-Type", "application/json");
 	add(&headers, "Accept", m ? "application/json, text/event-stream" : "text/event-stream");
@@ -306,6 +308,9 @@ static int go(struct http *h, struct post *p, const struct mcp_message *m, const
 		add(&headers, "Mcp-Method", m->method);
 		add(&headers, "Mcp-Name", m->name && is_token(m->name) ? m->name : NULL);
 	}
+	if (m && p->is_modern)
+		json_object_foreach((json_t *)m->headers, name, value)
+			add(&headers, name, json_string_value(value));
 	if (!m)
 		add(&headers, "Last-Event-ID", p->last_event);
 	if (s->headers.n + headers.n > NET_HEADERS_MAX)

@@ -31,7 +31,7 @@ struct mcp_call {
 	struct mcp_client *client;
 	int64_t id; /* MCP_NOTICE: not sent yet */
 	const char *method;
-	json_t *params;
+	json_t *params, *headers;
 	uint64_t began_ms, heard_ms;
 	int rounds;
 	bool is_own, is_again; /* of the handshake; sent a second time */

@@ -17,10 +17,11 @@ enum {
 struct mcp_message {
 	const char *text;
 	size_t bytes;
-	int64_t id;	     /* or MCP_NOTICE, MCP_GREETING */
-	const char *method;  /* NULL: an answer */
-	const char *name;    /* of the tool, or NULL */
-	const char *version; /* of the protocol, once it is known, or NULL */
+	int64_t id;	       /* or MCP_NOTICE, MCP_GREETING */
+	const char *method;    /* NULL: an answer */
+	const char *name;      /* of the tool, or NULL */
+	const json_t *headers; /* texts by name, of the modern era, or NULL */
+	const char *version;   /* of the protocol, once it is known, or NULL */
 	bool is_modern;
 	uint64_t whole_ms; /* the longest that an answer can take */
 };

@@ -1,6 +1,7 @@
 /* Names, schemas and results of tools. SPDX-License-Identifier: Apache-2.0 */
 #include "tool/fit.h"
 #include "tool/identifier.h"
+#include "tool/param_header.h"
 #include "tool/result.h"
 
 #include "t.h"
@@ -199,5 +200,61 @@ TEST(results_come_to_one_value)
 		}
 		json_decref(value);
 		json_decref(result);
+	}
+}
+
+TEST(arguments_go_into_headers)
+{
+	json_t *schema = json(
+		"{\"properties\": {\"a\": {\"type\": \"string\", \"x-mcp-header\": \"A\"}, "
+		"\"o\": {\"properties\": {\"n\": {\"type\": \"integer\", \"x-mcp-header\": "
+		"\"N\"}}}, \"b\": {\"type\": \"boolean\", \"x-mcp-header\": \"B\"}, \"c\": {}}}");
+	static const struct {
+		const char *arguments, *headers;
+	} rows[] = {
+		{"{}", "{}"},
+		{"{\"a\": \"x y\", \"c\": \"z\"}", "{\"Mcp-Param-A\": \"x y\"}"},
+		{"{\"a\": null}", "{}"},
+		{"{\"a\": \"\"}", "{\"Mcp-Param-A\": \"=?base64?\?=\"}"},
+		{"{\"a\": \" x\"}", "{\"Mcp-Param-A\": \"=?base64?IHg=?=\"}"},
+		{"{\"a\": \"a\\r\\nB: c\"}", "{\"Mcp-Param-A\": \"=?base64?YQ0KQjogYw==?=\"}"},
+		{"{\"a\": \"=?base64?eA==?=\"}",
+			"{\"Mcp-Param-A\": \"=?base64?PT9iYXNlNjQ/ZUE9PT89?=\"}"},
+		{"{\"o\": {\"n\": 42}}", "{\"Mcp-Param-N\": \"42\"}"},
+		{"{\"b\": false}", "{\"Mcp-Param-B\": \"false\"}"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		json_t *arguments = json(rows[i].arguments);
+		json_t *headers = param_headers(schema, arguments);
+		char *text = json_dumps(headers, JSON_SORT_KEYS);
+		CHECK_STR(text, rows[i].headers);
+		free(text);
+		json_decref(headers);
+		json_decref(arguments);
+	}
+	json_decref(schema);
+}
+
+TEST(headers_that_may_not_be_asked_for)
+{
+	static const char *const rows[] = {
+		"{\"x-mcp-header\": \"A\"}",
+		"{\"properties\": {\"a\": {\"type\": \"string\", \"x-mcp-header\": \"A B\"}}}",
+		"{\"properties\": {\"a\": {\"type\": \"string\", \"x-mcp-header\": \"\"}}}",
+		"{\"properties\": {\"a\": {\"type\": \"number\", \"x-mcp-header\": \"A\"}}}",
+		"{\"properties\": {\"a\": {\"x-mcp-header\": \"A\"}}}",
+		"{\"properties\": {\"a\": {\"type\": \"string\", \"x-mcp-header\": \"A\"}, \"b\": "
+		"{\"type\": \"string\", \"x-mcp-header\": \"a\"}}}",
+		"{\"properties\": {\"a\": {\"items\": {\"type\": \"string\", \"x-mcp-header\": "
+		"\"A\"}}}}",
+		"{\"anyOf\": [{\"properties\": {\"a\": {\"type\": \"string\", \"x-mcp-header\": "
+		"\"A\"}}}]}",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		json_t *schema = json(rows[i]), *headers = param_headers(schema, NULL);
+		if (!CHECK(headers == NULL))
+			(void)fprintf(stderr, "%s\n", rows[i]);
+		json_decref(headers);
+		json_decref(schema);
 	}
 }

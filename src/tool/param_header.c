@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tool/param_header.h"
+
+#include "base/buf.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum { NAME_BYTES = 128, VALUE_BYTES = 4096 };
+
+struct scan {
+	json_t *out;  /* full name → value */
+	json_t *seen; /* names in lower case */
+};
+
+static bool is_token(const char *text)
+{
+	if (!*text)
+		return false;
+	for (; *text; text++)
+		if ((unsigned char)*text >= 0x7f ||
+			(!isalnum((unsigned char)*text) && !strchr("!#$%&'*+-.^_`|~", *text)))
+			return false;
+	return true;
+}
+
+/* Source: RFC 4648, 4. */
+static void put_base64(struct buf *out, const unsigned char *data, size_t bytes)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	for (size_t i = 0; i < bytes; i += 3) {
+		size_t n = MIN(bytes - i, (size_t)3);
+		unsigned word = (unsigned)data[i] << 16;
+		word |= n > 1 ? (unsigned)data[i + 1] << 8 : 0;
+		word |= n > 2 ? data[i + 2] : 0;
+		char four[4] = {digits[word >> 18], digits[word >> 12 & 63], digits[word >> 6 & 63],
+			digits[word & 63]};
+		for (size_t k = n + 1; k < sizeof four; k++)
+			four[k] = '=';
+		(void)buf_append(out, four, sizeof four);
+	}
+}
+
+static bool is_plain(const char *text, size_t bytes)
+{
+	static const char mark[] = "=?base64?";
+	for (size_t i = 0; i < bytes; i++)
+		if (text[i] < ' ' || text[i] > '~')
+			return false;
+	/* A header without a value would not be sent. */
+	return bytes > 0 &&
+		(text[0] != ' ' && text[bytes - 1] != ' ' &&
+			strncmp(text, mark, sizeof mark - 1) != 0);
+}
+
+/* Returns: NULL when there is nothing to write. */
+static json_t *header_value(const json_t *value)
+{
+	cleanup_buf struct buf out = BUF_INIT(2 * VALUE_BYTES);
+	const char *text = json_string_value(value);
+	size_t bytes = json_string_length(value);
+	if (json_is_boolean(value))
+		return json_string(json_is_true(value) ? "true" : "false");
+	if (json_is_number(value))
+		(void)buf_addf(&out, "%.0f", json_number_value(value));
+	else if (!text || bytes > VALUE_BYTES)
+		return NULL;
+	else if (is_plain(text, bytes))
+		(void)buf_append(&out, text, bytes);
+	else {
+		(void)buf_add(&out, "=?base64?");
+		put_base64(&out, (const unsigned char *)text, bytes);
+		(void)buf_add(&out, "?=");
+	}
+	return json_string(buf_str(&out));
+}
+
+static bool is_simple(const json_t *schema)
+{
+	const char *type = json_string_value(json_object_get(schema, "type"));
+	return type &&
+		(strcmp(type, "string") == 0 || strcmp(type, "integer") == 0 ||
+			strcmp(type, "boolean") == 0);
+}
+
+static int take(struct scan *s, const json_t *schema, const json_t *asked, const json_t *value)
+{
+	char full[NAME_BYTES + 16], lower[NAME_BYTES + 1];
+	const char *name = json_string_value(asked);
+	if (!name || !is_token(name) || strlen(name) > NAME_BYTES || !is_simple(schema) ||
+		json_object_size(s->seen) == PARAM_HEADERS_MAX)
+		return -1;
+	(void)snprintf(full, sizeof full, "Mcp-Param-%s", name);
+	(void)snprintf(lower, sizeof lower, "%s", name);
+	for (char *c = lower; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	if (json_object_get(s->seen, lower) || json_object_set_new(s->seen, lower, json_true()) < 0)
+		return -1;
+	json_t *text = value ? header_value(value) : NULL;
+	return text ? json_object_set_new(s->out, full, text) : 0;
+}
+
+/* Where only "properties" led to, it may be asked for; anywhere else it is wrong. */
+static int look(
+	struct scan *s, const json_t *schema, const json_t *value, bool is_reached, int depth)
+{
+	static const char data[] = " default const enum examples x-mcp-header ";
+	const json_t *asked = json_object_get(schema, "x-mcp-header"), *item;
+	char word[NAME_BYTES];
+	const char *key, *name;
+	json_t *one, *below;
+	size_t i;
+	if (depth > PARAM_HEADER_DEPTH_MAX)
+		return -1;
+	if (asked && (!is_reached || depth == 0 || take(s, schema, asked, value) < 0))
+		return -1;
+	json_array_foreach(schema, i, item)
+	{
+		if (look(s, item, NULL, false, depth + 1) < 0)
+			return -1;
+	}
+	json_object_foreach((json_t *)schema, key, one)
+	{
+		(void)snprintf(word, sizeof word, " %s ", key);
+		if (strstr(data, word))
+			continue;
+		if (strcmp(key, "properties") != 0 && look(s, one, NULL, false, depth + 1) < 0)
+			return -1;
+		if (strcmp(key, "properties") != 0)
+			continue;
+		json_object_foreach(one, name, below)
+		{
+			if (look(s, below, json_object_get(value, name), is_reached, depth + 1) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+json_t *param_headers(const json_t *schema, const json_t *arguments)
+{
+	struct scan s = {json_object(), json_object()};
+	int r = s.out && s.seen ? look(&s, schema, arguments, true, 0) : -1;
+	json_decref(s.seen);
+	if (r == 0)
+		return s.out;
+	json_decref(s.out);
+	return NULL;
+}
