@@ -336,6 +336,10 @@ static void on_message(void *arg, const json_t *message)
 static bool is_session_over(
 	const struct mcp_client *c, const struct mcp_call *call, const struct mcp_loss *loss)
 {
+	/* What else is under way may have been done: it is not sent twice. */
+	for (const struct mcp_call *one = c->calls; one; one = one->next)
+		if (one != call && one->id != MCP_NOTICE)
+			return false;
 	return loss->status == HTTP_NOT_FOUND && c->state == CLIENT_READY && !c->is_modern &&
 		!call->is_again;
 }
@@ -362,9 +366,7 @@ static void on_loss(void *arg, const struct mcp_loss *loss)
 		c->link = NULL;
 		c->state = CLIENT_IDLE;
 		call->is_again = true;
-		/* Whatever was under way there is sent once more as well. */
-		for (struct mcp_call *one = c->calls; one; one = one->next)
-			one->id = MCP_NOTICE;
+		call->id = MCP_NOTICE;
 		if (begin(c, &err) < 0)
 			client_fail(c, &err);
 		return;
