@@ -5,8 +5,8 @@
 #include "cli/box.h"
 #include "cli/cmd.h"
 #include "cli/xdg.h"
-#include "serve/mcp_stdio.h"
-#include "serve/mcp_tools.h"
+#include "serve/mcp/stdio.h"
+#include "serve/mcp/tools.h"
 
 #include <limits.h>
 #include <stdio.h>

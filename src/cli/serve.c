@@ -6,13 +6,13 @@
 #include "cli/cmd.h"
 #include "cli/config.h"
 #include "cli/xdg.h"
-#include "serve/address.h"
-#include "serve/health.h"
-#include "serve/http_server.h"
-#include "serve/mcp_front.h"
+#include "serve/http/address.h"
+#include "serve/http/health.h"
+#include "serve/http/server.h"
+#include "serve/mcp/front.h"
 #include "serve/notify.h"
 #include "serve/rpc.h"
-#include "serve/rpc_http.h"
+#include "serve/http/rpc.h"
 #include "serve/socket.h"
 
 #include <limits.h>

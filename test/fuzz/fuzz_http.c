@@ -3,10 +3,10 @@
 #include "fuzz.h"
 
 #include "base/buf.h"
-#include "serve/address.h"
-#include "serve/host.h"
-#include "serve/sse.h"
-#include "serve/token.h"
+#include "serve/http/address.h"
+#include "serve/http/host.h"
+#include "serve/http/sse.h"
+#include "serve/http/token.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -18,10 +18,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/buf.h"
-#include "serve/address.h"
-#include "serve/http_server.h"
-#include "serve/mcp_call.h"
-#include "serve/mcp_http.h"
+#include "serve/http/address.h"
+#include "serve/http/server.h"
+#include "serve/mcp/call.h"
+#include "serve/mcp/http.h"
 
 #include <stdio.h>
 #include <stdlib.h>

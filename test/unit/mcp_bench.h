@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/attr.h"
-#include "serve/mcp_call.h"
-#include "serve/mcp_peer.h"
+#include "serve/mcp/call.h"
+#include "serve/mcp/peer.h"
 
 #define META_KEY "io.modelcontextprotocol/"
 #define MODERN_CAN(can)                                                                            \

@@ -1,10 +1,10 @@
 /* What the HTTP server reads of outsiders' texts: Host, Origin, Accept, addresses, tokens; and what
  * it writes. SPDX-License-Identifier: Apache-2.0 */
-#include "serve/address.h"
-#include "serve/host.h"
-#include "serve/http_log.h"
-#include "serve/sse.h"
-#include "serve/token.h"
+#include "serve/http/address.h"
+#include "serve/http/host.h"
+#include "serve/http/log.h"
+#include "serve/http/sse.h"
+#include "serve/http/token.h"
 #include "t.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* The Model Context Protocol without a transport: both eras, what they have in common, and what
  * clients get wrong. SPDX-License-Identifier: Apache-2.0 */
-#include "serve/mcp_seal.h"
+#include "serve/mcp/seal.h"
 
 #include "mcp_bench.h"
 #include "t.h"

@@ -1,5 +1,5 @@
 /* Headers of the Model Context Protocol against bodies. SPDX-License-Identifier: Apache-2.0 */
-#include "serve/mcp_head.h"
+#include "serve/mcp/head.h"
 
 #include "t.h"
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/plain.h"
 #include "api/observation.h"
-#include "serve/mcp_result.h"
+#include "serve/mcp/result.h"
 
 #include "base/utf8.h"
 #include "t.h"

@@ -1,9 +1,9 @@
 /* What models are told of the tools: how much it is, and that every host can read it.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "serve/mcp_tools.h"
+#include "serve/mcp/tools.h"
 
 #include "api/operation.h"
-#include "serve/mcp_tool.h"
+#include "serve/mcp/tool.h"
 #include "t.h"
 
 #include <stdlib.h>

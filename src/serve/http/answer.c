@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/http/exchange.h"
+
+#include "api/json.h"
+#include "base/utf8.h"
+#include "serve/http/sse.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the request ---- */
+
+const char *http_header(const struct http_exchange *x, const char *name)
+{
+	return x->connection
+		? x->server->lib.lookup_connection_value(x->connection->mhd, MHD_HEADER_KIND, name)
+		: NULL;
+}
+
+const char *http_body(const struct http_exchange *x, size_t *bytes)
+{
+	*bytes = x->body.bytes;
+	return buf_str(&x->body);
+}
+
+const struct operation_context *http_context(const struct http_exchange *x)
+{
+	return x->context;
+}
+
+void http_note(struct http_exchange *x, const char *what)
+{
+	size_t bytes = utf8_cut(what, strlen(what), sizeof x->note - 1);
+	memcpy(x->note, what, bytes);
+	x->note[bytes] = '\0';
+}
+
+void http_on_gone(struct http_exchange *x, void (*gone)(void *arg), void *arg)
+{
+	x->gone = gone;
+	x->gone_arg = arg;
+}
+
+void http_on_stop(struct http_exchange *x, void (*stop)(void *arg), void *arg)
+{
+	x->stop = stop;
+	x->stop_arg = arg;
+}
+
+/* ---- who holds it ---- */
+
+static void free_exchange(struct http_exchange *x)
+{
+	if (x->server) {
+		x->server->bodies_bytes -= x->body.bytes;
+		*x->link = x->next;
+		if (x->next)
+			x->next->link = x->link;
+	}
+	if (x->server && x->response)
+		x->server->lib.destroy_response(x->response);
+	for (unsigned i = 0; i < 2 * x->n_set; i++)
+		free(x->set[i]);
+	buf_done(&x->body);
+	buf_done(&x->out);
+	free(x);
+}
+
+void http_release(struct http_exchange *x)
+{
+	if (!x->connection && !x->is_held)
+		free_exchange(x);
+}
+
+/* Who answered it does not know it any more. */
+static void let_go(struct http_exchange *x)
+{
+	x->is_held = false;
+	x->gone = x->stop = NULL;
+	if (x->connection)
+		http_resume(x);
+	http_release(x);
+}
+
+void http_lose(struct http_exchange *x)
+{
+	void (*gone)(void *) = x->gone;
+	x->is_gone = true;
+	if (!x->is_held || !gone)
+		return;
+	x->is_held = false;
+	x->gone = x->stop = NULL;
+	gone(x->gone_arg);
+}
+
+/* ---- the answer ---- */
+
+int http_set_header(struct http_exchange *x, const char *name, const char *value)
+{
+	if (x->n_set == HTTP_SET_MAX || strpbrk(value, "\r\n") || !*value)
+		return -E2BIG;
+	char **at = &x->set[2 * x->n_set];
+	at[0] = strdup(name);
+	at[1] = strdup(value);
+	if (at[0] && at[1]) {
+		x->n_set++;
+		return 0;
+	}
+	free(at[0]);
+	free(at[1]);
+	return -ENOMEM;
+}
+
+static void set(struct http_exchange *x, const char *name, const char *value)
+{
+	(void)x->server->lib.add_response_header(x->response, name, value);
+}
+
+/* What @response says about itself. */
+static void begin(
+	struct http_exchange *x, struct MHD_Response *response, unsigned status, const char *type)
+{
+	x->response = response;
+	x->status = status;
+	if (type)
+		set(x, "Content-Type", type);
+	for (unsigned i = 0; i < x->n_set; i++)
+		set(x, x->set[2 * i], x->set[2 * i + 1]);
+	/* Nothing of it is to be kept, guessed at, or shown in another's frame. */
+	set(x, "Cache-Control", "no-store");
+	set(x, "X-Content-Type-Options", "nosniff");
+	if (x->server && x->server->is_draining)
+		set(x, "Connection", "close");
+}
+
+void http_answer(
+	struct http_exchange *x, unsigned status, const char *type, const char *body, size_t bytes)
+{
+	char *copy = x->connection && !x->is_gone ? malloc(bytes + 1) : NULL;
+	struct MHD_Response *response = NULL;
+	if (copy) {
+		memcpy(copy, body, bytes);
+		x->sent_bytes = bytes;
+		response = x->server->lib.create_response_from_buffer(
+			bytes, copy, MHD_RESPMEM_MUST_FREE);
+		if (!response)
+			free(copy);
+	}
+	if (response)
+		begin(x, response, status, type);
+	else
+		x->is_gone = true;
+	let_go(x);
+}
+
+void http_refuse(struct http_exchange *x, unsigned status, const struct err *err)
+{
+	const char *msg = err->msg[0] ? err->msg : err_meaning(err->code);
+	json_t *error = json_pack("{s:s, s:o}", "code", err_word(err->code), "message",
+		json_safe_text(msg, ERR_MSG_BYTES));
+	if (error && err->hint[0])
+		(void)json_object_set_new(error, "hint", json_safe_text(err->hint, ERR_HINT_BYTES));
+	json_t *all = json_pack("{s:o}", "error", error);
+	char *text = all ? json_text(all, JSON_COMPACT) : NULL;
+	const char *body = text ? text : "{}";
+	http_answer(x, status, "application/json", body, strlen(body));
+	free(text);
+	json_decref(all);
+}
+
+/* ---- in parts ---- */
+
+static size_t owed_bytes(const struct http_exchange *x)
+{
+	return x->out.bytes - x->out_at;
+}
+
+static ssize_t on_read(void *arg, uint64_t at, char *data, size_t max)
+{
+	struct http_exchange *x = arg;
+	size_t n = MIN(owed_bytes(x), max);
+	(void)at;
+	if (x->is_gone)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	if (n == 0 && !x->is_held)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (n == 0) {
+		http_suspend(x);
+		return 0;
+	}
+	memcpy(data, x->out.data + x->out_at, n);
+	x->out_at += n;
+	x->sent_bytes += n;
+	/* Moving the rest costs: only when as much was taken. */
+	if (owed_bytes(x) == 0)
+		buf_clear(&x->out);
+	else if (x->out_at > x->out.bytes / 2)
+		buf_consume(&x->out, x->out_at);
+	else
+		return (ssize_t)n;
+	x->out_at = 0;
+	return (ssize_t)n;
+}
+
+int http_stream_open(struct http_exchange *x, unsigned status, const char *type)
+{
+	if (!x->connection || x->is_gone)
+		return -EPIPE;
+	struct MHD_Response *response = x->server->lib.create_response_from_callback(
+		MHD_SIZE_UNKNOWN, HTTP_PART_BYTES, on_read, x, NULL);
+	if (!response)
+		return -ENOMEM;
+	x->is_events = strcmp(type, SSE_TYPE) == 0;
+	x->told_ms = x->since_ms;
+	x->out.max_bytes = HTTP_HARD_BYTES;
+	begin(x, response, status, type);
+	http_resume(x);
+	return 0;
+}
+
+static int add(struct http_exchange *x, const char *data, size_t bytes)
+{
+	if (!x->connection || x->is_gone)
+		return -EPIPE;
+	int r = buf_append(&x->out, data, bytes);
+	if (r < 0)
+		return r;
+	x->told_ms = uv_now(x->server->config.loop);
+	http_resume(x);
+	return 0;
+}
+
+int http_stream_put(struct http_exchange *x, const char *data, size_t bytes)
+{
+	return owed_bytes(x) > HTTP_SOFT_BYTES ? -E2BIG : add(x, data, bytes);
+}
+
+int http_stream_last(struct http_exchange *x, const char *data, size_t bytes)
+{
+	int r = add(x, data, bytes);
+	if (r == 0)
+		let_go(x);
+	return r;
+}
+
+void http_stream_end(struct http_exchange *x)
+{
+	let_go(x);
+}
+
+void http_stream_beat(struct http_exchange *x, uint64_t now_ms)
+{
+	static const char beat[] = ":\n\n";
+	if (x->is_events && x->is_suspended && now_ms - x->told_ms >= HTTP_BEAT_MS)
+		(void)add(x, beat, sizeof beat - 1);
+}

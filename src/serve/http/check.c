@@ -1,0 +1,254 @@
+/* Whom the server lets in: a row for each question, asked before a body is read.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "serve/http/exchange.h"
+
+#include "base/num.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- headers ---- */
+
+struct seeking {
+	const char *name, *value;
+	unsigned n;
+};
+
+static enum MHD_Result on_header(
+	void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct seeking *s = arg;
+	(void)kind;
+	if (strcasecmp(name, s->name) == 0) {
+		s->n++;
+		s->value = value ? value : "";
+	}
+	return MHD_YES;
+}
+
+/* Returns: how many there are; *@value is the last one. */
+static unsigned headers(const struct http_exchange *x, const char *name, const char **value)
+{
+	struct seeking s = {.name = name};
+	(void)x->server->lib.get_connection_values(
+		x->connection->mhd, MHD_HEADER_KIND, on_header, &s);
+	*value = s.value;
+	return s.n;
+}
+
+/* Say which methods there are. */
+static void allow(struct http_exchange *x)
+{
+	char list[128] = "";
+	size_t at = 0;
+	for (size_t i = 0; i < x->server->config.n_routes && at < sizeof list; i++) {
+		const struct http_route *r = &x->server->config.routes[i];
+		if (strcmp(r->path, x->path) != 0)
+			continue;
+		at += (size_t)snprintf(list + at, sizeof list - at, "%s%s%s", at ? ", " : "",
+			r->method, strcmp(r->method, "GET") == 0 ? ", HEAD" : "");
+	}
+	(void)http_set_header(x, "Allow", list);
+}
+
+/* Is the name a token? What another program would read as a different header is none. */
+static enum MHD_Result on_name(
+	void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	bool *is_well = arg;
+	(void)kind;
+	(void)value;
+	for (const char *at = name; *at; at++)
+		if (*at <= ' ' || *at >= 0x7f || strchr("\"(),/:;<=>?@[\\]{}", *at))
+			*is_well = false;
+	return MHD_YES;
+}
+
+/* ---- the questions ---- */
+
+/* Two programs must not see two ends of it. Source: RFC 9112, 5.1, 6.1 to 6.3. */
+static int check_shape(struct http_exchange *x, struct err *err)
+{
+	const char *length, *coding;
+	bool is_well = true;
+	(void)x->server->lib.get_connection_values(
+		x->connection->mhd, MHD_HEADER_KIND, on_name, &is_well);
+	unsigned n_lengths = headers(x, "Content-Length", &length);
+	unsigned n_codings = headers(x, "Transfer-Encoding", &coding);
+	if (!is_well)
+		(void)err_set(err, ERR_USAGE, "a header whose name is none");
+	else if (n_lengths + n_codings > 1)
+		(void)err_set(err, ERR_USAGE, "more than one length of the body");
+	else if (n_codings == 1 && strcasecmp(coding, "chunked") != 0)
+		(void)err_set(err, ERR_USAGE, "transfer coding \"%.40s\"", coding);
+	else
+		return 0;
+	return 400;
+}
+
+static int check_room(struct http_exchange *x, struct err *err)
+{
+	if (x->server->is_draining) {
+		(void)err_set(err, ERR_BUSY, "the engine is being stopped");
+		return 503;
+	}
+	if (!x->connection->is_surplus)
+		return 0;
+	http_count(x->server, METRICS_FULL, 1);
+	(void)http_set_header(x, "Retry-After", "1");
+	(void)err_set(err, ERR_LIMIT, "too many connections");
+	(void)err_hint(err, "close what is not needed; retort serve --connections N takes more");
+	return 503;
+}
+
+static int check_host(struct http_exchange *x, struct err *err)
+{
+	const char *host;
+	unsigned n = headers(x, "Host", &host);
+	if (n == 1 && host_is_allowed(&x->server->config.hosts, host))
+		return 0;
+	if (n != 1) {
+		(void)err_set(err, ERR_USAGE, "%u Host headers", n);
+		(void)err_hint(err, "one says who is asked: Host: 127.0.0.1");
+		return 400;
+	}
+	(void)err_set(err, ERR_DENIED, "host \"%.100s\" is not served here", host);
+	(void)err_hint(err, "retort serve --allow-host NAME, or ask for the address");
+	return 403;
+}
+
+static int check_origin(struct http_exchange *x, struct err *err)
+{
+	static const char exposed[] = "Mcp-Session-Id, WWW-Authenticate";
+	const char *origin;
+	const struct host_rules *rules = &x->server->config.hosts;
+	unsigned n = headers(x, "Origin", &origin);
+	if (n == 1 && origin_is_named(rules, origin)) {
+		(void)http_set_header(x, "Access-Control-Allow-Origin", origin);
+		(void)http_set_header(x, "Vary", "Origin");
+		(void)http_set_header(x, "Access-Control-Expose-Headers", exposed);
+	}
+	if (n == 0 || (n == 1 && origin_is_allowed(rules, origin)))
+		return 0;
+	(void)err_set(err, ERR_DENIED, "pages of \"%.100s\" may not ask", origin);
+	(void)err_hint(err, "retort serve --allow-origin ORIGIN lets them");
+	return 403;
+}
+
+/* What a page's browser asks before it asks. */
+static int answer_options(struct http_exchange *x)
+{
+	allow(x);
+	(void)http_set_header(x, "Access-Control-Allow-Methods", "GET, POST, DELETE");
+	(void)http_set_header(x, "Access-Control-Allow-Headers",
+		"Authorization, Content-Type, Accept, Last-Event-ID, MCP-Protocol-Version, "
+		"Mcp-Session-Id, Mcp-Method, Mcp-Name");
+	(void)http_set_header(x, "Access-Control-Max-Age", "600");
+	http_answer(x, 204, NULL, "", 0);
+	return 204;
+}
+
+static int check_route(struct http_exchange *x, struct err *err)
+{
+	const char *method = strcmp(x->method, "HEAD") == 0 ? "GET" : x->method, *origin;
+	char paths[ERR_HINT_BYTES] = "";
+	size_t at = 0;
+	bool is_known = false;
+	for (size_t i = 0; i < x->server->config.n_routes; i++) {
+		const struct http_route *r = &x->server->config.routes[i];
+		bool is_here = strcmp(r->path, x->path) == 0;
+		if (is_here && strcmp(r->method, method) == 0) {
+			x->route = r;
+			return 0;
+		}
+		is_known = is_known || is_here;
+		if (at < sizeof paths)
+			at += (size_t)snprintf(paths + at, sizeof paths - at, "%s%s %s",
+				at ? ", " : "there is ", r->method, r->path);
+	}
+	if (!is_known) {
+		(void)err_set(err, ERR_NOT_FOUND, "nothing is served at \"%.100s\"", x->path);
+		(void)err_hint(err, "%s", paths);
+		return 404;
+	}
+	if (strcmp(method, "OPTIONS") == 0 && headers(x, "Origin", &origin) == 1 &&
+		origin_is_named(&x->server->config.hosts, origin))
+		return answer_options(x);
+	allow(x);
+	(void)err_set(err, ERR_USAGE, "method %.20s is not for %.100s", x->method, x->path);
+	return 405;
+}
+
+static int check_token(struct http_exchange *x, struct err *err)
+{
+	const char *value;
+	const struct http_config *config = &x->server->config;
+	x->context = config->context;
+	if (!config->tokens || x->route->is_open)
+		return 0;
+	unsigned n = headers(x, "Authorization", &value);
+	const struct operation_context *found = n == 1 ? token_find(config->tokens, value) : NULL;
+	if (found) {
+		x->context = found;
+		return 0;
+	}
+	http_count(x->server, METRICS_UNAUTHORIZED, 1);
+	(void)http_set_header(x, "WWW-Authenticate",
+		n ? "Bearer realm=\"retort\", error=\"invalid_token\"" : "Bearer realm=\"retort\"");
+	(void)err_set(err, ERR_DENIED, n ? "the token is not one of this engine's" : "no token");
+	(void)err_hint(err, "send the header \"Authorization: Bearer TOKEN\"");
+	return 401;
+}
+
+static int check_type(struct http_exchange *x, struct err *err)
+{
+	const char *value, *type = x->route->type;
+	if (!type)
+		return 0;
+	unsigned n = headers(x, "Content-Type", &value);
+	size_t bytes = strlen(type);
+	if (n == 1 && strncasecmp(value, type, bytes) == 0 &&
+		(value[bytes] == '\0' || strchr(" \t;", value[bytes])))
+		return 0;
+	(void)err_set(err, ERR_USAGE, n ? "content type \"%.100s\"" : "no content type%.0s",
+		n ? value : "");
+	(void)err_hint(err, "send %s", type);
+	return 415;
+}
+
+static int check_length(struct http_exchange *x, struct err *err)
+{
+	const char *length;
+	uint64_t bytes = 0;
+	struct err inner;
+	unsigned n = headers(x, "Content-Length", &length);
+	if (n == 1 && num_parse_count(length, NUM_ANY, &bytes, &inner) < 0)
+		bytes = UINT64_MAX;
+	if (bytes <= x->route->body_max_bytes) {
+		x->body.max_bytes = x->route->body_max_bytes;
+		return 0;
+	}
+	(void)err_set(err, ERR_LIMIT, "a body of over %s",
+		num_format_bytes(x->route->body_max_bytes).text);
+	(void)err_hint(err, "send files in parts, or put them into a volume");
+	return 413;
+}
+
+int http_check(struct http_exchange *x)
+{
+	/* Each returns 0, or the status of the answer and @err. */
+	static int (*const checks[])(struct http_exchange * x, struct err * err) = {check_shape,
+		check_room, check_host, check_origin, check_route, check_token, check_type,
+		check_length};
+	struct err err = {0};
+	for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
+		int status = checks[i](x, &err);
+		if (status == 0)
+			continue;
+		if (!x->response)
+			http_refuse(x, (unsigned)status, &err);
+		return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/http/host.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum { NAME_BYTES = 256 };
+
+/* What a name is made of; an address in brackets is looked at by inet_pton(). */
+static bool is_name(const char *text)
+{
+	size_t bytes = strlen(text);
+	if (bytes == 0 || bytes >= NAME_BYTES || text[0] == '.')
+		return false;
+	for (const char *at = text; *at; at++)
+		if (!isascii(*at) || (!isalnum(*at) && *at != '-' && *at != '.' && *at != '_'))
+			return false;
+	return true;
+}
+
+static bool is_port(const char *text)
+{
+	size_t n = strspn(text, "0123456789");
+	return text[n] == '\0' && n > 0 && n <= 5;
+}
+
+/* Split "name:port" or "[address]:port". Returns: false when it is neither. */
+static bool split(const char *host, char name[NAME_BYTES], bool *is_bracketed)
+{
+	const char *end;
+	*is_bracketed = host[0] == '[';
+	if (*is_bracketed) {
+		end = strchr(++host, ']');
+		if (!end || (end[1] && !(end[1] == ':' && is_port(end + 2))))
+			return false;
+	} else {
+		end = strchr(host, ':');
+		if (end && !is_port(end + 1))
+			return false;
+		if (!end)
+			end = host + strlen(host);
+	}
+	size_t bytes = (size_t)(end - host);
+	if (bytes == 0 || bytes >= NAME_BYTES)
+		return false;
+	memcpy(name, host, bytes);
+	name[bytes] = '\0';
+	/* The root of names may be said. */
+	if (!*is_bracketed && bytes > 1 && name[bytes - 1] == '.')
+		name[bytes - 1] = '\0';
+	return true;
+}
+
+static bool is_address(const char *name, bool is_bracketed)
+{
+	struct in6_addr address;
+	return inet_pton(is_bracketed ? AF_INET6 : AF_INET, name, &address) == 1;
+}
+
+static bool is_loopback_name(const char *name)
+{
+	static const char last[] = ".localhost";
+	size_t bytes = strlen(name), n = sizeof last - 1;
+	return strcasecmp(name, "localhost") == 0 ||
+		(bytes > n && is_name(name) && strcasecmp(name + bytes - n, last) == 0);
+}
+
+static bool is_loopback(const char *name, bool is_bracketed)
+{
+	struct in_addr v4;
+	struct in6_addr v6;
+	if (is_bracketed)
+		return inet_pton(AF_INET6, name, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+	if (inet_pton(AF_INET, name, &v4) == 1)
+		return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
+	return is_loopback_name(name);
+}
+
+bool host_is_allowed(const struct host_rules *rules, const char *host)
+{
+	char name[NAME_BYTES];
+	bool is_bracketed;
+	if (!split(host, name, &is_bracketed))
+		return false;
+	if (is_address(name, is_bracketed) || is_loopback(name, is_bracketed))
+		return true;
+	for (size_t i = 0; i < rules->n_hosts && !is_bracketed; i++)
+		if (strcasecmp(rules->hosts[i], name) == 0)
+			return true;
+	return false;
+}
+
+bool origin_is_named(const struct host_rules *rules, const char *origin)
+{
+	for (size_t i = 0; i < rules->n_origins; i++)
+		if (strcasecmp(rules->origins[i], origin) == 0)
+			return true;
+	return false;
+}
+
+/* Behind "http://" or "https://"; NULL: it is no such origin. */
+static const char *authority(const char *origin)
+{
+	static const char *const schemes[] = {"http://", "https://"};
+	for (size_t i = 0; i < 2; i++)
+		if (strncasecmp(origin, schemes[i], strlen(schemes[i])) == 0)
+			return origin + strlen(schemes[i]);
+	return NULL;
+}
+
+bool origin_is_allowed(const struct host_rules *rules, const char *origin)
+{
+	char name[NAME_BYTES];
+	bool is_bracketed;
+	const char *host = authority(origin);
+	return origin_is_named(rules, origin) ||
+		(host && split(host, name, &is_bracketed) && is_loopback(name, is_bracketed));
+}
+
+int host_rules_check(const struct host_rules *rules, struct err *err)
+{
+	char name[NAME_BYTES];
+	bool is_bracketed;
+	for (size_t i = 0; i < rules->n_hosts; i++)
+		if (!is_name(rules->hosts[i])) {
+			(void)err_set(err, ERR_USAGE, "--allow-host \"%.100s\" is no name",
+				rules->hosts[i]);
+			return err_hint(err, "a name as in https://name:port/, without the port");
+		}
+	for (size_t i = 0; i < rules->n_origins; i++) {
+		const char *host = authority(rules->origins[i]);
+		if (!host || !split(host, name, &is_bracketed) ||
+			!(is_name(name) || is_address(name, is_bracketed))) {
+			(void)err_set(err, ERR_USAGE, "--allow-origin \"%.100s\" is no origin",
+				rules->origins[i]);
+			return err_hint(
+				err, "as browsers write it: https://name or http://name:port");
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/http/rpc.h"
+
+#include "api/json.h"
+#include "serve/rpc.h"
+#include "serve/http/sse.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char media_type[] = "application/json";
+
+/* A request under way. It outlives a client that is gone. */
+struct rpc_exchange {
+	struct http_exchange *x; /* NULL: nobody waits for it */
+	const struct operation *op;
+	struct operation_call *call;
+	json_t *id; /* NULL: a notification */
+	bool has_events, is_open, is_detached;
+	bool is_cut; /* the client was too slow: no more output is told */
+};
+
+static void answer_error(
+	struct http_exchange *x, unsigned status, const json_t *id, int rpc, const struct err *err)
+{
+	cleanup_buf struct buf out = BUF_INIT(HTTP_HARD_BYTES);
+	(void)rpc_put_error(&out, id, rpc, err);
+	http_answer(x, status, media_type, buf_str(&out), out.bytes);
+}
+
+/* ---- a call ---- */
+
+static void on_event(void *arg, const json_t *event)
+{
+	struct rpc_exchange *q = arg;
+	cleanup_buf struct buf out = BUF_INIT(HTTP_HARD_BYTES);
+	const char *name = json_string_value(json_object_get(event, "event"));
+	if (!q->x || !q->has_events || q->is_cut || !name || operation_is_last(q->op, event))
+		return;
+	if (!q->is_open)
+		q->is_open = http_stream_open(q->x, 200, SSE_TYPE) == 0;
+	char *text = json_text(event, JSON_COMPACT);
+	if (!q->is_open || !text || sse_put(&out, name, text, strlen(text)) < 0 ||
+		http_stream_put(q->x, out.data, out.bytes) < 0)
+		q->is_cut = true;
+	free(text);
+}
+
+static int put_answer(
+	struct buf *out, const json_t *id, const json_t *result, const struct err *err)
+{
+	return result ? rpc_put_result(out, id, result) : rpc_put_error(out, id, 0, err);
+}
+
+/* The last of a stream. */
+static int end_stream(struct rpc_exchange *q, const struct buf *answer)
+{
+	cleanup_buf struct buf out = BUF_INIT(HTTP_HARD_BYTES);
+	/* Without the end of line, which is the message's on a socket. */
+	int r = sse_put(&out, "response", answer->data, answer->bytes - 1);
+	return r < 0 ? r : http_stream_last(q->x, out.data, out.bytes);
+}
+
+static void give(struct rpc_exchange *q, const struct buf *answer)
+{
+	if (!q->is_open)
+		http_answer(q->x, 200, media_type, answer->data, answer->bytes);
+	else if (end_stream(q, answer) < 0)
+		http_stream_end(q->x);
+}
+
+static void on_done(void *arg, const json_t *result, const struct err *err)
+{
+	struct rpc_exchange *q = arg;
+	cleanup_buf struct buf out = BUF_INIT(HTTP_HARD_BYTES / 2);
+	struct err too_long;
+	if (q->x && put_answer(&out, q->id, result, err) < 0) {
+		(void)err_set(&too_long, ERR_LIMIT, "the answer is too long to be sent");
+		(void)err_hint(&too_long, "ask for less");
+		(void)put_answer(&out, q->id, NULL, &too_long);
+	}
+	if (q->x && out.bytes > 0)
+		give(q, &out);
+	else if (q->x)
+		http_answer(q->x, 500, NULL, "", 0);
+	json_decref(q->id);
+	free(q);
+}
+
+static void on_gone(void *arg)
+{
+	struct rpc_exchange *q = arg;
+	q->x = NULL;
+	if (q->call && !q->is_detached)
+		operation_cancel(q->call);
+}
+
+static void on_stop(void *arg)
+{
+	struct rpc_exchange *q = arg;
+	if (q->call)
+		operation_cancel(q->call);
+}
+
+static void call(struct http_exchange *x, const struct operation *op, const struct rpc_request *r)
+{
+	struct rpc_exchange *q = calloc(1, sizeof *q);
+	struct err err;
+	if (!q) {
+		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a call");
+		http_refuse(x, 503, &err);
+		return;
+	}
+	*q = (struct rpc_exchange){.x = x,
+		.op = op,
+		.id = json_incref((json_t *)(uintptr_t)r->id),
+		.has_events = op->has_events && sse_is_accepted(http_header(x, "Accept")),
+		.is_detached = param_flag(r->params, "detach")};
+	const struct operation_listener listener = {.arg = q, .event = on_event, .done = on_done};
+	const struct operation_context *context = http_context(x);
+	if (r->id) {
+		http_on_gone(x, on_gone, q);
+		http_on_stop(x, on_stop, q);
+	} else { /* nobody waits for it */
+		q->x = NULL;
+		http_answer(x, 202, NULL, "", 0);
+	}
+	operation_start(context, op, r->params, &listener, &q->call);
+}
+
+void rpc_http_start(void *arg, struct http_exchange *x)
+{
+	struct rpc_request request;
+	struct err err;
+	size_t bytes;
+	const char *body = http_body(x, &bytes);
+	(void)arg;
+	int r = rpc_parse(body, bytes, &request, &err);
+	if (r < 0) {
+		answer_error(x, 400, request.id, r, &err);
+		rpc_request_done(&request);
+		return;
+	}
+	http_note(x, request.method);
+	const struct operation *op = operation_find(request.method);
+	if (!op) {
+		(void)operation_unknown(request.method, &err);
+		if (request.id)
+			answer_error(x, 200, request.id, RPC_NO_METHOD, &err);
+		else
+			http_answer(x, 202, NULL, "", 0);
+	} else {
+		call(x, op, &request);
+	}
+	rpc_request_done(&request);
+}

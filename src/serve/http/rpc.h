@@ -1,0 +1,14 @@
+/* JSON-RPC 2.0 over HTTP: POST /rpc. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "serve/http/http.h"
+
+#define RPC_HTTP_PATH "/rpc"
+
+/*
+ * Answer one request: 200 with the result or the operation's error, 400 when it is no request, 202
+ * for a notification. One that accepts text/event-stream gets the events of its step, and last the
+ * response. A client that is gone takes its step along, but for those with `detach`.
+ * @arg: unused.
+ */
+void rpc_http_start(void *arg, struct http_exchange *x);

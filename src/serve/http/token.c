@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/http/token.h"
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/num.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SETTING_BYTES = 64 };
+
+/* ---- the text ---- */
+
+/* Where the reader is, for messages. */
+struct place {
+	const char *path;
+	unsigned line;
+};
+
+static int bad(const struct place *at, struct err *err, const char *what, const char *hint)
+{
+	(void)err_set(err, ERR_USAGE, "%.120s:%u: %s", at->path, at->line, what);
+	return err_hint(err, "%s", hint);
+}
+
+static int read_rate(const char *text, uint64_t *rate, struct err *err)
+{
+	char digits[SETTING_BYTES];
+	size_t n = strspn(text, "0123456789");
+	if (strcmp(text + n, "/min") != 0 || n >= sizeof digits)
+		return err_set(err, ERR_USAGE, "no rate per minute");
+	memcpy(digits, text, n);
+	digits[n] = '\0';
+	return num_parse_count(digits, (struct num_range){1, UINT32_MAX}, rate, err);
+}
+
+static int read_count(const char *text, uint64_t *count, struct err *err)
+{
+	return num_parse_count(text, (struct num_range){1, UINT32_MAX}, count, err);
+}
+
+static int read_bytes(const char *text, uint64_t *bytes, struct err *err)
+{
+	return num_parse_bytes(text, (struct num_range){1, INT64_MAX}, bytes, err);
+}
+
+static int read_flag(const char *text, bool *flag)
+{
+	if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
+		return -EINVAL;
+	*flag = text[0] == 'y';
+	return 0;
+}
+
+/* What each may hold: a number or a flag. */
+static const struct setting {
+	const char *name;
+	size_t offset;
+	int (*read)(const char *text, uint64_t *value, struct err *err);
+	int (*read_flag)(const char *text, bool *flag);
+} settings[] = {
+	{"sessions=", offsetof(struct principal_limits, n_sessions), read_count},
+	{"steps=", offsetof(struct principal_limits, n_steps), read_count},
+	{"memory=", offsetof(struct principal_limits, memory_bytes), read_bytes},
+	{"rate=", offsetof(struct principal_limits, steps_per_minute), read_rate},
+	{"paths=", offsetof(struct principal_limits, may_name_host_paths), NULL, read_flag},
+	{"metrics=", offsetof(struct principal_limits, may_see_metrics), NULL, read_flag},
+};
+
+static int take_setting(const struct place *at, const char *word, struct principal_limits *limits,
+	unsigned *seen, struct err *err)
+{
+	struct err inner;
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
+		const struct setting *s = &settings[i];
+		const char *text = word + strlen(s->name);
+		void *field = (char *)limits + s->offset;
+		if (strncmp(word, s->name, strlen(s->name)) != 0)
+			continue;
+		if (*seen & 1U << i)
+			return bad(at, err, "a setting given twice", "leave one out");
+		*seen |= 1U << i;
+		int r = s->read ? s->read(text, field, &inner) : s->read_flag(text, field);
+		if (r == 0)
+			return 0;
+		return bad(at, err, "a setting that is none of its kind",
+			"sessions=10 steps=2 memory=4g rate=60/min paths=no metrics=no");
+	}
+	return bad(at, err, "a word that is no setting",
+		"NAME TOKEN sessions=N steps=N memory=SIZE rate=N/min paths=yes metrics=yes");
+}
+
+static bool is_name(const char *word)
+{
+	size_t bytes = strlen(word);
+	for (const char *at = word; *at; at++)
+		if (!isascii(*at) || (!isalnum(*at) && !strchr("._-", *at)))
+			return false;
+	return bytes > 0 && bytes < PRINCIPAL_NAME_BYTES;
+}
+
+/* b64token */
+static bool is_token(const char *word)
+{
+	size_t n = 0, bytes = strlen(word);
+	while (isascii(word[n]) && word[n] && (isalnum(word[n]) || strchr("-._~+/", word[n])))
+		n++;
+	return n > 0 && n + strspn(word + n, "=") == bytes;
+}
+
+static void hash(const char *token, size_t bytes, unsigned char out[TOKEN_HASH_BYTES])
+{
+	(void)crypto_generichash(
+		out, TOKEN_HASH_BYTES, (const unsigned char *)token, bytes, NULL, 0);
+}
+
+static int take_line(const struct place *at, char *line, struct token_row *row, struct err *err)
+{
+	char *rest = NULL;
+	const char *name = strtok_r(line, " \t\r", &rest);
+	*row = (struct token_row){0};
+	if (!name || *name == '#')
+		return 0;
+	const char *token = strtok_r(NULL, " \t\r", &rest);
+	if (!is_name(name))
+		return bad(at, err, "a name that is none",
+			"up to 63 letters, digits, dots, dashes and underscores");
+	if (!token || *token == '#')
+		return bad(at, err, "a name without a token", "NAME TOKEN: openssl rand -hex 32");
+	if (!is_token(token))
+		return bad(at, err, "a token with characters that none has",
+			"letters, digits and -._~+/ only: openssl rand -hex 32");
+	if (strlen(token) < TOKEN_CHARS_MIN || strlen(token) > TOKEN_CHARS_MAX)
+		return bad(at, err, "a token that is too short or too long",
+			"16 to 512 characters that nobody guesses: openssl rand -hex 32");
+	(void)strcpy(row->name, name);
+	hash(token, strlen(token), row->hash);
+	const char *word;
+	unsigned seen = 0;
+	while ((word = strtok_r(NULL, " \t\r", &rest)) && *word != '#') {
+		int r = take_setting(at, word, &row->limits, &seen, err);
+		if (r < 0)
+			return r;
+	}
+	return 1;
+}
+
+static int check_new(const struct place *at, const struct token_row *rows, size_t n_rows,
+	const struct token_row *row, struct err *err)
+{
+	for (size_t i = 0; i < n_rows; i++) {
+		if (strcmp(rows[i].name, row->name) == 0)
+			return bad(at, err, "a name that was there before",
+				"one line for each: who has it is one caller");
+		if (sodium_memcmp(rows[i].hash, row->hash, TOKEN_HASH_BYTES) == 0)
+			return bad(at, err, "a token that was there before",
+				"one token for each, or nobody can tell who calls");
+	}
+	return 0;
+}
+
+int token_parse(
+	const char *path, const char *text, struct token_row **out, size_t *n_out, struct err *err)
+{
+	struct place at = {.path = path};
+	struct token_row *rows = calloc(TOKENS_MAX, sizeof *rows), row;
+	char *copy = strdup(text), *rest = copy, *line;
+	size_t n = 0;
+	int r = rows && copy ? 0 : err_set(err, ERR_NO_MEMORY, "no memory for tokens");
+	while (r == 0 && (line = strsep(&rest, "\n"))) {
+		at.line++;
+		r = take_line(&at, line, &row, err);
+		if (r <= 0)
+			continue;
+		r = check_new(&at, rows, n, &row, err);
+		if (r == 0 && n == TOKENS_MAX)
+			r = bad(&at, err, "too many tokens", "1024 are taken");
+		if (r == 0)
+			rows[n++] = row;
+	}
+	if (r == 0 && n == 0) {
+		r = err_set(err, ERR_USAGE, "no token in %.150s", path);
+		(void)err_hint(
+			err, "a line for each caller: NAME TOKEN, from openssl rand -hex 32");
+	}
+	if (copy)
+		sodium_memzero(copy, strlen(text));
+	free(copy);
+	if (r < 0) {
+		free(rows);
+		return r;
+	}
+	*out = rows;
+	*n_out = n;
+	return 0;
+}
+
+/* ---- the file ---- */
+
+/* Root may lend it to a group: that is how systemd hands over credentials. */
+static int check_file(int fd, const char *path, struct err *err)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, ERR_IO, errno, "token file %.150s", path);
+	if (!S_ISREG(st.st_mode)) {
+		(void)err_set(err, ERR_USAGE, "token file %.150s is no file", path);
+		return err_hint(err, "a text file with a line for each caller: NAME TOKEN");
+	}
+	mode_t forbidden = st.st_uid == 0 && geteuid() != 0 ? S_IRWXO | S_IWGRP : S_IRWXG | S_IRWXO;
+	if (st.st_uid != geteuid() && st.st_uid != 0) {
+		(void)err_set(err, ERR_ACCESS, "token file %.150s is another user's", path);
+		return err_hint(err, "it must be of who runs the engine, or root's");
+	}
+	if (st.st_mode & forbidden) {
+		(void)err_set(err, ERR_ACCESS, "token file %.150s: others may read it (mode %03o)",
+			path, (unsigned)st.st_mode & 0777);
+		return err_hint(err, "chmod 600, and think of new tokens");
+	}
+	return 0;
+}
+
+static int read_file(const char *path, struct token_row **rows, size_t *n_rows, struct err *err)
+{
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0) {
+		int sys = errno;
+		(void)err_sys(err, sys == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, sys,
+			"token file %.150s", path);
+		return err_hint(
+			err, "a line for each caller: NAME TOKEN, from openssl rand -hex 32");
+	}
+	int r = check_file(fd, path, err);
+	if (r < 0)
+		return r;
+	char *text = malloc(TOKEN_FILE_BYTES + 1);
+	if (!text)
+		return err_set(err, ERR_NO_MEMORY, "no memory for tokens");
+	ssize_t n = fd_read_all(fd, text, TOKEN_FILE_BYTES);
+	if (n < 0)
+		r = n == -E2BIG ? err_set(err, ERR_LIMIT, "token file %.150s of over 1 MiB", path)
+				: err_sys(err, ERR_IO, (int)-n, "token file %.150s", path);
+	if (r == 0 && memchr(text, '\0', (size_t)n))
+		r = err_set(err, ERR_USAGE, "token file %.150s is no text", path);
+	if (r == 0) {
+		text[n] = '\0';
+		r = token_parse(path, text, rows, n_rows, err);
+	}
+	if (n > 0)
+		sodium_memzero(text, (size_t)n);
+	free(text);
+	return r;
+}
+
+/* ---- callers ---- */
+
+/* Sessions and calls under way hold on to a principal: it stays when its token is gone. */
+struct caller {
+	struct caller *next;
+	struct operation_context context;
+};
+
+struct token {
+	unsigned char hash[TOKEN_HASH_BYTES];
+	const struct caller *caller;
+};
+
+struct token_list {
+	char path[PATH_MAX];
+	struct operation_context base;
+	struct caller *callers;
+	struct token *tokens;
+	size_t n_tokens;
+};
+
+static struct caller *find_caller(const struct token_list *list, const char *name)
+{
+	struct caller *c = list->callers;
+	while (c && strcmp(principal_name(c->context.principal), name) != 0)
+		c = c->next;
+	return c;
+}
+
+static int take_caller(struct token_list *list, const struct token_row *row,
+	const struct caller **out, struct err *err)
+{
+	struct caller *c = find_caller(list, row->name);
+	if (c) {
+		*out = c;
+		return 0;
+	}
+	c = calloc(1, sizeof *c);
+	if (!c)
+		return err_set(err, ERR_NO_MEMORY, "no memory for tokens");
+	c->context = list->base;
+	int r = principal_new(&c->context.principal, row->name, &row->limits, err);
+	if (r < 0) {
+		free(c);
+		return r;
+	}
+	c->next = list->callers;
+	list->callers = c;
+	*out = c;
+	return 0;
+}
+
+int token_list_reload(struct token_list *list, struct err *err)
+{
+	struct token_row *rows = NULL;
+	size_t n_rows = 0;
+	int r = read_file(list->path, &rows, &n_rows, err);
+	if (r < 0)
+		return r;
+	struct token *tokens = n_rows ? calloc(n_rows, sizeof *tokens) : NULL;
+	if (!tokens)
+		r = err_set(err, ERR_NO_MEMORY, "no memory for tokens");
+	for (size_t i = 0; r == 0 && i < n_rows; i++) {
+		memcpy(tokens[i].hash, rows[i].hash, TOKEN_HASH_BYTES);
+		r = take_caller(list, &rows[i], &tokens[i].caller, err);
+	}
+	for (size_t i = 0; r == 0 && i < n_rows; i++)
+		principal_set_limits(tokens[i].caller->context.principal, &rows[i].limits);
+	free(rows);
+	if (r < 0) {
+		free(tokens);
+		return r;
+	}
+	free(list->tokens);
+	list->tokens = tokens;
+	list->n_tokens = n_rows;
+	return 0;
+}
+
+int token_list_open(struct token_list **out, const char *path, const struct operation_context *base,
+	struct err *err)
+{
+	*out = NULL;
+	struct token_list *list = calloc(1, sizeof *list);
+	if (!list || sodium_init() < 0) {
+		free(list);
+		return err_set(err, ERR_NO_MEMORY, "no memory for tokens");
+	}
+	(void)snprintf(list->path, sizeof list->path, "%s", path);
+	list->base = *base;
+	int r = token_list_reload(list, err);
+	if (r < 0) {
+		token_list_close(list);
+		return r;
+	}
+	*out = list;
+	return 0;
+}
+
+const struct operation_context *token_find(const struct token_list *list, const char *value)
+{
+	static const char scheme[] = "Bearer ";
+	unsigned char asked[TOKEN_HASH_BYTES];
+	const struct caller *found = NULL;
+	if (strncasecmp(value, scheme, sizeof scheme - 1) != 0)
+		return NULL;
+	value += sizeof scheme - 1;
+	value += strspn(value, " ");
+	size_t bytes = strlen(value);
+	while (bytes > 0 && value[bytes - 1] == ' ')
+		bytes--;
+	hash(value, bytes, asked);
+	/* All of them, whatever was found. */
+	for (size_t i = 0; i < list->n_tokens; i++)
+		if (sodium_memcmp(list->tokens[i].hash, asked, TOKEN_HASH_BYTES) == 0)
+			found = list->tokens[i].caller;
+	return found ? &found->context : NULL;
+}
+
+void token_list_close(struct token_list *list)
+{
+	if (!list)
+		return;
+	while (list->callers) {
+		struct caller *c = list->callers;
+		list->callers = c->next;
+		principal_free(c->context.principal);
+		free(c);
+	}
+	free(list->tokens);
+	free(list);
+}

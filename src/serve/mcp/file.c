@@ -1,0 +1,237 @@
+/* The tools on files, and the resources. SPDX-License-Identifier: Apache-2.0 */
+#include "api/observation.h"
+#include "serve/mcp/job.h"
+#include "serve/mcp/result.h"
+#include "serve/mcp/tool.h"
+
+#include "api/base64.h"
+#include "base/utf8.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_BYTES = 1 << 20, FILES_MAX = 200, READ_ROOM_BYTES = 32 << 20 };
+
+static const char *argument(const struct mcp_job *job, const char *name, const char *fallback)
+{
+	return param_text(job->arguments, name, fallback);
+}
+
+static json_t *session_params(const struct mcp_job *job)
+{
+	return json_pack("{s:s}", "session", mcp_job_session(job));
+}
+
+const char *mcp_mime_of(const char *path, bool is_text)
+{
+	static const struct {
+		const char *end, *mime;
+	} rows[] = {{".png", "image/png"}, {".jpg", "image/jpeg"}, {".jpeg", "image/jpeg"},
+		{".gif", "image/gif"}, {".webp", "image/webp"}, {".svg", "image/svg+xml"},
+		{".csv", "text/csv"}, {".html", "text/html"}, {".json", "application/json"},
+		{".md", "text/markdown"}, {".pdf", "application/pdf"}};
+	size_t bytes = strlen(path);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		size_t n = strlen(rows[i].end);
+		if (bytes >= n && strcasecmp(path + bytes - n, rows[i].end) == 0)
+			return rows[i].mime;
+	}
+	return is_text ? "text/plain" : "application/octet-stream";
+}
+
+/* What a model can be shown. */
+static bool is_picture(const char *mime)
+{
+	return strncmp(mime, "image/", 6) == 0 && strcmp(mime, "image/svg+xml") != 0;
+}
+
+/* ---- read_file ---- */
+
+/* A text whose end was cut inside a character is still one. Returns: is it text; @out has it. */
+static bool take_content(const json_t *file, struct buf *out)
+{
+	const json_t *content = json_object_get(file, "content");
+	const char *data = json_string_value(content);
+	size_t bytes = json_string_length(content);
+	cleanup_buf struct buf raw = BUF_INIT(READ_ROOM_BYTES);
+	struct err err;
+	if (strcmp(param_text(file, "encoding", ""), "base64") != 0)
+		return buf_append(out, data, bytes) == 0;
+	if (base64_read(&raw, data, bytes, &err) < 0)
+		return false;
+	const char *at = buf_str(&raw);
+	size_t n = raw.bytes;
+	for (int i = 0; i < UTF8_MAX_BYTES - 1 && n > 0 && ((unsigned char)*at & 0xc0) == 0x80;
+		i++, n--)
+		at++;
+	for (int i = 0; i < UTF8_MAX_BYTES && n > 0; i++, n--)
+		if (utf8_is_valid(at, n))
+			return buf_append(out, at, n) == 0;
+	(void)buf_append(out, data, bytes);
+	return false;
+}
+
+static void give_part(struct mcp_job *job, const json_t *file)
+{
+	uint64_t offset = param_count(job->arguments, "offset", 0);
+	uint64_t size = param_count(file, "size", 0);
+	uint64_t limit = param_count(job->arguments, "limit", MCP_READ_BYTES);
+	cleanup_buf struct buf out = BUF_INIT(READ_ROOM_BYTES);
+	if (!take_content(file, &out))
+		(void)buf_add(&out, "\n[base64: the bytes are no UTF-8]");
+	if (offset + limit < size)
+		(void)buf_addf(&out,
+			"\n[%" PRIu64 " of %" PRIu64 " bytes; more from offset %" PRIu64 "]", limit,
+			size, offset + limit);
+	mcp_job_give(job, mcp_result_text(buf_str(&out), out.bytes));
+}
+
+static void on_read(struct mcp_job *job, const json_t *file, const struct err *err)
+{
+	if (file)
+		give_part(job, file);
+	else
+		mcp_job_refuse(job, err);
+}
+
+static void refuse_picture(struct mcp_job *job)
+{
+	struct err err;
+	(void)err_set(&err, ERR_LIMIT, "path: the image is too large to be shown");
+	(void)err_hint(&err, "draw it smaller");
+	mcp_job_refuse(job, &err);
+}
+
+static void on_picture(struct mcp_job *job, const json_t *file, const struct err *err)
+{
+	const char *path = argument(job, "path", "");
+	json_t *content = json_object_get(file, "content");
+	if (!file) {
+		mcp_job_refuse(job, err);
+		return;
+	}
+	bool is_whole = strcmp(param_text(file, "encoding", ""), "base64") == 0 &&
+		json_string_length(content) <= OBSERVATION_IMAGE_BYTES;
+	if (is_whole)
+		mcp_job_give(job,
+			json_pack("{s:[{s:s, s:O, s:s}]}", "content", "type", "image", "data",
+				content, "mimeType", mcp_mime_of(path, false)));
+	else
+		refuse_picture(job);
+}
+
+void mcp_read_file(struct mcp_call *call)
+{
+	struct mcp_job *job = mcp_job_of_tool(call);
+	if (!job)
+		return;
+	json_t *params = session_params(job);
+	const char *path = argument(job, "path", "");
+	(void)json_object_set_new(params, "path", json_string(path));
+	if (is_picture(mcp_mime_of(path, false)) && !param_get(job->arguments, "offset")) {
+		mcp_job_do(job, "file.read", params, on_picture);
+		return;
+	}
+	(void)json_object_set_new(params, "offset",
+		json_integer((json_int_t)param_count(job->arguments, "offset", 0)));
+	(void)json_object_set_new(params, "limit",
+		json_integer((json_int_t)param_count(job->arguments, "limit", MCP_READ_BYTES)));
+	mcp_job_do(job, "file.read", params, on_read);
+}
+
+/* ---- write_file ---- */
+
+static void give_line(struct mcp_job *job, const char *what, const char *which)
+{
+	cleanup_buf struct buf out = BUF_INIT(TEXT_BYTES);
+	(void)buf_addf(&out, "%s %s", what, which);
+	mcp_job_give(job, mcp_result_text(buf_str(&out), out.bytes));
+}
+
+static void on_written(struct mcp_job *job, const json_t *result, const struct err *err)
+{
+	if (result)
+		give_line(job, "written:", param_text(result, "path", ""));
+	else
+		mcp_job_refuse(job, err);
+}
+
+static json_t *write_params(const struct mcp_job *job)
+{
+	static const char *const names[] = {"path", "content", "encoding"};
+	json_t *params = session_params(job);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const json_t *value = param_get(job->arguments, names[i]);
+		if (value)
+			(void)json_object_set(params, names[i], (json_t *)(uintptr_t)value);
+	}
+	return params;
+}
+
+static void write_it(struct mcp_job *job)
+{
+	mcp_job_do(job, "file.write", write_params(job), on_written);
+}
+
+static void on_first_write(struct mcp_job *job, const json_t *result, const struct err *err)
+{
+	/* A file may be there before any code ran. */
+	if (!result && err->code == ERR_NOT_FOUND)
+		mcp_job_create(job, write_it);
+	else
+		on_written(job, result, err);
+}
+
+void mcp_write_file(struct mcp_call *call)
+{
+	struct mcp_job *job = mcp_job_of_tool(call);
+	if (job)
+		mcp_job_do(job, "file.write", write_params(job), on_first_write);
+}
+
+/* ---- list_files ---- */
+
+/* Is @path below @dir ("." is all)? */
+static bool is_below(const char *path, const char *dir)
+{
+	while (strncmp(dir, "./", 2) == 0)
+		dir += 2;
+	size_t bytes = strlen(dir);
+	while (bytes > 0 && dir[bytes - 1] == '/')
+		bytes--;
+	if (bytes == 0 || strcmp(dir, ".") == 0)
+		return true;
+	return strncmp(path, dir, bytes) == 0 && (path[bytes] == '/' || path[bytes] == '\0');
+}
+
+static void on_listed(struct mcp_job *job, const json_t *result, const struct err *err)
+{
+	cleanup_buf struct buf out = BUF_INIT(TEXT_BYTES);
+	size_t i, n = 0;
+	json_t *file;
+	if (!result && err->code != ERR_NOT_FOUND) {
+		mcp_job_refuse(job, err);
+		return;
+	}
+	json_array_foreach(json_object_get(result, "files"), i, file)
+	{
+		const char *path = param_text(file, "path", "");
+		if (!is_below(path, argument(job, "path", ".")) || n++ >= FILES_MAX)
+			continue;
+		(void)utf8_escape_terminal(&out, path, strlen(path), UTF8_ONE_LINE);
+		(void)buf_addf(&out, " (%" PRIu64 " bytes)\n", param_count(file, "size", 0));
+	}
+	if (n == 0)
+		(void)buf_add(&out, result ? "no files" : "no files: the session is not there yet");
+	if (n > FILES_MAX)
+		(void)buf_addf(&out, "… and %zu more: give path", n - FILES_MAX);
+	mcp_job_give(job, mcp_result_text(buf_str(&out), out.bytes));
+}
+
+void mcp_list_files(struct mcp_call *call)
+{
+	struct mcp_job *job = mcp_job_of_tool(call);
+	if (job)
+		mcp_job_do(job, "file.list", session_params(job), on_listed);
+}

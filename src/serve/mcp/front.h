@@ -1,0 +1,19 @@
+/* retort's tools over Streamable HTTP, all of it. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "serve/mcp/http.h"
+#include "serve/mcp/tools.h"
+
+struct mcp_front {
+	struct mcp_tools *tools;
+	struct mcp_server *server;
+	struct mcp_http *http;
+};
+
+/* Errors: ERR_NO_MEMORY. To be closed in any case. */
+int mcp_front_open(struct mcp_front *f, uv_loop_t *loop, const char *version, struct err *err);
+
+/* After the HTTP server: who waits is let go, and their runs stopped. */
+void mcp_front_close(struct mcp_front *f);
+/* After the engine, which has answered all calls. */
+void mcp_front_done(struct mcp_front *f);

@@ -1,0 +1,98 @@
+/* Server, peer and call of the Model Context Protocol from the inside: shared by mcp.c,
+ * mcp_method.c, mcp_peer.c and mcp_call.c, seen by no other. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "serve/mcp/call.h"
+#include "serve/mcp/peer.h"
+#include "serve/mcp/seal.h"
+
+#define MCP_META "io.modelcontextprotocol/"
+
+struct mcp_server {
+	struct mcp_config config;
+	struct mcp_peer *peers;
+	struct mcp_seal seal;
+};
+
+/* Several requests in one message, as 2025-03-26 has them: one answer for all. */
+struct mcp_batch {
+	struct mcp_out out;
+	json_t *answers;
+	unsigned n_open;
+};
+
+struct mcp_peer {
+	struct mcp_peer_config config;
+	struct mcp_peer *next, **link;
+	struct mcp_call *calls;
+	unsigned n_calls;
+	const char *version;  /* of the handshake; NULL: none yet */
+	json_t *capabilities; /* of the client, from the handshake */
+	json_t *subscribed;   /* {uri: true}, legacy */
+	int log_level;	      /* index of mcp_levels; -1: none was set */
+	json_int_t last_ask;  /* id of the last request to the client */
+};
+
+struct mcp_method;
+
+struct mcp_call {
+	struct mcp_server *server;
+	struct mcp_peer *peer; /* NULL: nobody waits for the answer */
+	struct mcp_call *next, **link;
+	const struct mcp_method *method;
+	json_t *id, *params, *arguments;
+	const json_t *capabilities; /* of the client; borrowed of params or peer */
+	enum mcp_era era;
+	const char *version;
+	const char *name; /* of params */
+	const struct mcp_row *row;
+	char *match;
+	struct mcp_out out;
+	struct mcp_batch *batch;
+	const json_t *token; /* of progress; of params */
+	double progress;
+	bool has_progress;
+	int log_level;
+	json_t *asked; /* {our id as text: key} that is not answered yet; NULL: nothing was asked */
+	json_t *answers, *state;
+	const json_t *listens; /* subscriptions/listen: what for; of params */
+	void (*cancelled)(void *arg);
+	void *cancel_arg;
+};
+
+enum { METHOD_LEGACY = 1, METHOD_MODERN = 2, METHOD_BOTH = 3 };
+
+struct mcp_method {
+	const char *name;
+	int eras;
+	const char *named_by; /* the member of params that mcp_call_name() is, or NULL */
+	bool is_cached;	      /* its result has ttlMs and cacheScope */
+	bool (*is_there)(const struct mcp_config *config);
+	mcp_start_fn *start;
+};
+
+/* Returns: NULL when there is none. */
+const struct mcp_method *mcp_method_find(const struct mcp_config *config, const char *name);
+
+/* {"tools": {…}, …}; {"name", "version", …}. Owns: the caller. */
+json_t *mcp_capabilities(const struct mcp_config *config);
+json_t *mcp_server_info(const struct mcp_config *config);
+
+/* "debug", … "emergency"; NULL at the end. Returns: mcp_level(): -1 when it is none. */
+extern const char *const mcp_levels[];
+int mcp_level(const char *name);
+
+/* Owns: takes @params; the caller. */
+json_t *mcp_notification(const char *method, json_t *params);
+
+/* Send and release @message. */
+void mcp_out_send(const struct mcp_out *out, json_t *message, bool is_last);
+/* The same for the answer of a request, which may be one of a batch. */
+void mcp_answer(const struct mcp_out *out, struct mcp_batch *batch, json_t *message);
+
+/* Nobody waits any more: tell the handler. A call that no handler has is freed. */
+void mcp_call_cancel(struct mcp_call *call);
+/* The client answered what it was asked. Returns: false when this call asked nothing of that id. */
+bool mcp_call_answered(struct mcp_call *call, const json_t *message);
+bool mcp_call_take_answers(struct mcp_call *call);
+void mcp_call_free(struct mcp_call *call);

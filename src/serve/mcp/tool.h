@@ -1,0 +1,42 @@
+/* The rows of retort's tools, for the files that carry them out. SPDX-License-Identifier:
+ * Apache-2.0
+ */
+#pragma once
+
+#include "api/param.h"
+#include "serve/mcp/tools.h"
+
+enum { MCP_WAIT_MS = 45000, MCP_WAIT_MAX_MS = 55000, MCP_READ_BYTES = 10000 };
+
+enum { MCP_READ_ONLY = 1, MCP_IDEMPOTENT = 2, MCP_RUNS_CODE = 4, MCP_ON_PLANS = 8, MCP_WORLD = 16 };
+
+struct mcp_tool {
+	const char *name, *title, *description;
+	const struct param *params;
+	size_t n_params;
+	enum mcp_tier tier; /* the smallest that has it */
+	unsigned traits;
+	mcp_start_fn *start;
+};
+
+extern const struct mcp_tool mcp_tool_table[];
+extern const size_t mcp_tool_n;
+
+/* Which of the table is called; whose rows mcp_job_new() checks by. */
+const struct mcp_tool *mcp_tool_find(const char *name);
+
+/* The `start` of every row. */
+void mcp_run_code(struct mcp_call *call);
+void mcp_run_wait(struct mcp_call *call);
+void mcp_read_output(struct mcp_call *call);
+void mcp_read_file(struct mcp_call *call);
+void mcp_write_file(struct mcp_call *call);
+void mcp_list_files(struct mcp_call *call);
+void mcp_sessions(struct mcp_call *call);
+void mcp_check_plan(struct mcp_call *call);
+void mcp_run_plan(struct mcp_call *call);
+
+/* Resources: the list, and one of each template. */
+void mcp_resource_list(struct mcp_call *call);
+void mcp_resource_file(struct mcp_call *call);
+void mcp_resource_run(struct mcp_call *call);

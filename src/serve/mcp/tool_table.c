@@ -1,0 +1,149 @@
+/* What models are told of retort's tools. Every word here is read with every request: see
+ * MCP_TOOLS_TOKENS_MAX. SPDX-License-Identifier: Apache-2.0 */
+#include "serve/mcp/tool.h"
+
+#include "base/attr.h"
+
+#include <string.h>
+
+enum {
+	CODE_BYTES = 16 << 20,
+	NAME_BYTES = 128,
+	PATH_BYTES = 4095,
+	RUN_BYTES = 64,
+	GREP_BYTES = 1000,
+	READ_MAX_BYTES = 16 << 20,
+	PLAN_BYTES = 1 << 20,
+	REQUEST_BYTES = 64 << 10,
+};
+
+#define ROWS(rows) .params = (rows), .n_params = ARRAY_LEN(rows)
+
+#define SESSION                                                                                    \
+	{                                                                                          \
+		"session", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "default",                \
+							     .help = "name or id"                  \
+	}
+#define RUN_ID                                                                                     \
+	{                                                                                          \
+		"run_id", PARAM_TEXT, true, 1, RUN_BYTES, .help = "of run_code"                    \
+	}
+#define WAIT                                                                                       \
+	{                                                                                          \
+		"wait_ms", PARAM_COUNT, false, 0, MCP_WAIT_MAX_MS, .fallback = "45000",            \
+								   .help = "then answers running"  \
+	}
+#define FILE_PATH                                                                                  \
+	{                                                                                          \
+		"path", PARAM_TEXT, true, 1, PATH_BYTES, .help = "in the workspace"                \
+	}
+
+static const struct param run_code_rows[] = {
+	{"code", PARAM_DATA, true, 0, CODE_BYTES, .help = "the program"},
+	{"runtime", PARAM_CHOICE, .choices = "python|javascript|sql|shell",
+		.help = "default: the session's, python if new"},
+	{"session", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "default",
+		.help = "a new name makes a new session"},
+	{"timeout_ms", PARAM_COUNT, false, 100, 600000,
+		.help = "stop the code after this; default: the session's limit, 30000"},
+	WAIT,
+	{"interactive", PARAM_FLAG, .fallback = "false",
+		.help = "keep stdin open for run_wait; else it is empty"},
+	{"reset", PARAM_FLAG, .fallback = "false", .help = "start with an empty session"},
+};
+
+static const struct param run_wait_rows[] = {
+	RUN_ID,
+	WAIT,
+	{"stdin", PARAM_DATA, false, 0, CODE_BYTES,
+		.help = "text for an interactive program to read"},
+	{"action", PARAM_CHOICE, .choices = "wait|interrupt|kill", .fallback = "wait",
+		.help = "interrupt asks it to stop, kill ends it"},
+};
+
+static const struct param read_output_rows[] = {
+	RUN_ID,
+	{"stream", PARAM_CHOICE, .choices = "stdout|stderr|value|code", .fallback = "stdout",
+		.help = "which"},
+	{"offset", PARAM_COUNT, false, 0, INT64_MAX, .fallback = "0", .help = "first byte"},
+	{"limit", PARAM_COUNT, false, 1, MCP_READ_BYTES, .fallback = "10000", .help = "bytes"},
+	{"grep", PARAM_TEXT, false, 1, GREP_BYTES, .help = "only lines that hold this text"},
+};
+
+static const struct param read_file_rows[] = {
+	FILE_PATH,
+	{"offset", PARAM_COUNT, false, 0, INT64_MAX, .fallback = "0", .help = "first byte"},
+	{"limit", PARAM_COUNT, false, 1, MCP_READ_BYTES, .fallback = "10000",
+		.help = "bytes of text; images come whole"},
+	SESSION,
+};
+
+static const struct param write_file_rows[] = {
+	FILE_PATH,
+	{"content", PARAM_DATA, true, .help = "all of it"},
+	{"encoding", PARAM_CHOICE, .choices = "utf-8|base64", .fallback = "utf-8",
+		.help = "of content"},
+	SESSION,
+};
+
+static const struct param list_files_rows[] = {
+	{"path", PARAM_TEXT, false, 1, PATH_BYTES, .fallback = ".", .help = "directory"},
+	SESSION,
+};
+
+static const struct param sessions_rows[] = {
+	{"action", PARAM_CHOICE, true, .choices = "list|log|undo|branch|reset|close",
+		.help = "undo takes back the last step; branch copies session, with all its state, "
+			"to name"},
+	SESSION,
+	{"name", PARAM_TEXT, false, 1, NAME_BYTES, .help = "of the branch"},
+};
+
+static const struct param plan_rows[] = {
+	{"plan", PARAM_TEXT, true, 0, PLAN_BYTES, .help = "a program in the language of plans"},
+	{"request", PARAM_TEXT, false, 0, REQUEST_BYTES,
+		.help = "what the user asked for, word by word"},
+};
+
+const struct mcp_tool mcp_tool_table[] = {
+	{"run_code", "Run code",
+		"Run code in a sandbox: Python with numpy, pandas, matplotlib where installed; "
+		"JavaScript, SQL (SQLite), shell. Variables and files live on from call to call in the "
+		"session. The last expression's value is shown, as in Jupyter; open plots come as "
+		"images. Files go to the working directory. A step that crashes, times out or runs out "
+		"of memory is rolled back; what was there before is kept. No network. Long runs answer "
+		"running: then call run_wait.",
+		ROWS(run_code_rows), MCP_TIER_MINIMAL, MCP_RUNS_CODE, mcp_run_code},
+	{"run_wait", "Wait for a run",
+		"Wait for code that run_code left running, give it input, or stop it.",
+		ROWS(run_wait_rows), MCP_TIER_MINIMAL, MCP_RUNS_CODE, mcp_run_wait},
+	{"read_output", "Read output", "Read what was cut from a result, or search in it.",
+		ROWS(read_output_rows), MCP_TIER_MINIMAL, MCP_READ_ONLY | MCP_IDEMPOTENT,
+		mcp_read_output},
+	{"read_file", "Read a file", "Read a file of a session; images are shown.",
+		ROWS(read_file_rows), MCP_TIER_STANDARD, MCP_READ_ONLY | MCP_IDEMPOTENT,
+		mcp_read_file},
+	{"write_file", "Write a file", "Write or replace a file of a session.",
+		ROWS(write_file_rows), MCP_TIER_STANDARD, MCP_IDEMPOTENT, mcp_write_file},
+	{"list_files", "List files", "List the files of a session.", ROWS(list_files_rows),
+		MCP_TIER_STANDARD, MCP_READ_ONLY | MCP_IDEMPOTENT, mcp_list_files},
+	{"sessions", "Sessions",
+		"List sessions and their steps, take steps back, branch, start anew.",
+		ROWS(sessions_rows), MCP_TIER_STANDARD, 0, mcp_sessions},
+	{"check_plan", "Check a plan", "Prove a plan against the policy without running it.",
+		ROWS(plan_rows), MCP_TIER_STANDARD, MCP_ON_PLANS | MCP_READ_ONLY | MCP_IDEMPOTENT,
+		mcp_check_plan},
+	{"run_plan", "Run a plan",
+		"Run a plan when nothing in it is denied; a person is asked where the policy says so.",
+		ROWS(plan_rows), MCP_TIER_STANDARD, MCP_ON_PLANS | MCP_WORLD, mcp_run_plan},
+};
+
+const size_t mcp_tool_n = ARRAY_LEN(mcp_tool_table);
+
+const struct mcp_tool *mcp_tool_find(const char *name)
+{
+	for (size_t i = 0; i < mcp_tool_n; i++)
+		if (strcmp(mcp_tool_table[i].name, name) == 0)
+			return &mcp_tool_table[i];
+	return NULL;
+}

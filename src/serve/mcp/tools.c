@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/mcp/tools.h"
+
+#include "api/schema.h"
+#include "base/attr.h"
+#include "serve/mcp/tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOOLS_MAX = 16, N_TEMPLATES = 2, LIST_TTL_MS = 300000 };
+
+static const char instructions[] =
+	"retort runs code in a sandbox without network and keeps its state. Use run_code for "
+	"calculations, data analysis, plots and for trying code out. Variables and files stay in the "
+	"session \"default\" from call to call; name another session for work that must not mix. "
+	"Failed steps leave what was there before. Results longer than 10,000 characters are cut; "
+	"read_output has the rest.";
+
+struct mcp_tools {
+	struct mcp_tools_config config;
+	struct mcp_config served;
+	json_t *definitions[TOOLS_MAX];
+	struct mcp_row rows[TOOLS_MAX];
+	size_t n_rows;
+	json_t *templates[N_TEMPLATES];
+	struct mcp_row template_rows[N_TEMPLATES];
+};
+
+/* ---- definitions ---- */
+
+/* Only what differs from what is understood without it: a client assumes the worst. */
+static json_t *annotations(const struct mcp_tools_config *config, const struct mcp_tool *tool)
+{
+	json_t *out = json_pack("{s:s}", "title", tool->title);
+	bool is_destructive = (tool->traits & MCP_RUNS_CODE) && config->is_destructive;
+	if (tool->traits & MCP_READ_ONLY)
+		(void)json_object_set_new(out, "readOnlyHint", json_true());
+	else if (!is_destructive && !(tool->traits & MCP_WORLD))
+		(void)json_object_set_new(out, "destructiveHint", json_false());
+	if (tool->traits & MCP_IDEMPOTENT)
+		(void)json_object_set_new(out, "idempotentHint", json_true());
+	if (!(tool->traits & MCP_WORLD))
+		(void)json_object_set_new(out, "openWorldHint", json_false());
+	return out;
+}
+
+static json_t *define(const struct mcp_tools_config *config, const struct mcp_tool *tool)
+{
+	json_t *out = json_pack("{s:s, s:s, s:o, s:o}", "name", tool->name, "description",
+		tool->description, "inputSchema", schema_rows(tool->params, tool->n_params),
+		"annotations", annotations(config, tool));
+	if (config->is_structured && (tool->traits & MCP_RUNS_CODE))
+		(void)json_object_set_new(out, "outputSchema",
+			json_pack("{s:s, s:{s:{s:s}, s:{s:s}, s:{s:s}}, s:[s]}", "type", "object",
+				"properties", "status", "type", "string", "stdout", "type",
+				"string", "stderr", "type", "string", "required", "status"));
+	return out;
+}
+
+/* ---- resources ---- */
+
+static const struct {
+	const char *uri, *name, *description;
+	mcp_start_fn *start;
+} templates[N_TEMPLATES] = {
+	{"retort://session/{id}/files/{+path}", "file", "A file of a session", mcp_resource_file},
+	{"retort://run/{run_id}/{stream}", "output",
+		"stdout, stderr, value or code of a run, in whole", mcp_resource_run},
+};
+
+/* ---- all of it ---- */
+
+struct mcp_tools *mcp_tools_new(const struct mcp_tools_config *config)
+{
+	struct mcp_tools *t = calloc(1, sizeof *t);
+	if (!t)
+		return NULL;
+	t->config = *config;
+	for (size_t i = 0; i < mcp_tool_n && t->n_rows < TOOLS_MAX; i++) {
+		const struct mcp_tool *tool = &mcp_tool_table[i];
+		bool is_off = (tool->traits & MCP_ON_PLANS) && !config->has_plans;
+		if (tool->tier > config->tier || is_off)
+			continue;
+		t->definitions[t->n_rows] = define(config, tool);
+		t->rows[t->n_rows] = (struct mcp_row){
+			.definition = t->definitions[t->n_rows], .start = tool->start};
+		t->n_rows++;
+	}
+	for (size_t i = 0; i < N_TEMPLATES; i++) {
+		t->templates[i] = json_pack("{s:s, s:s, s:s}", "uriTemplate", templates[i].uri,
+			"name", templates[i].name, "description", templates[i].description);
+		t->template_rows[i] = (struct mcp_row){
+			.definition = t->templates[i], .start = templates[i].start};
+	}
+	t->served = (struct mcp_config){.name = "retort",
+		.title = "retort",
+		.version = config->version,
+		.instructions = instructions,
+		.rows = {[MCP_TOOL] = {.row = t->rows, .n = t->n_rows},
+			[MCP_RESOURCE] = {.list = mcp_resource_list},
+			[MCP_TEMPLATE] = {.row = t->template_rows, .n = N_TEMPLATES}},
+		.list_ttl_ms = LIST_TTL_MS,
+		.arg = t};
+	return t;
+}
+
+void mcp_tools_free(struct mcp_tools *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->n_rows; i++)
+		json_decref(t->definitions[i]);
+	for (size_t i = 0; i < N_TEMPLATES; i++)
+		json_decref(t->templates[i]);
+	free(t);
+}
+
+const struct mcp_config *mcp_tools_served(const struct mcp_tools *t)
+{
+	return &t->served;
+}
+
+const struct mcp_tools_config *mcp_tools_config(const struct mcp_tools *t)
+{
+	return &t->config;
+}
+
+bool mcp_tools_is_open(const struct mcp_tools *t)
+{
+	return !t->config.is_open || t->config.is_open(t->config.arg);
+}

@@ -1,0 +1,38 @@
+/* What retort serves over the Model Context Protocol: its tools and resources.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "serve/mcp/server.h"
+
+enum mcp_tier { MCP_TIER_MINIMAL, MCP_TIER_STANDARD, MCP_TIER_ALL };
+#define MCP_TIER_CHOICES "minimal|standard|all"
+
+/* A model reads it all with every request: so many, at four bytes of compact JSON each. */
+enum { MCP_TOOLS_TOKENS_MAX = 1500, MCP_TOKEN_BYTES = 4, MCP_INSTRUCTIONS_MAX = 600 };
+
+/* Borrowed; outlives the tools. */
+struct mcp_tools_config {
+	const char *version;
+	enum mcp_tier tier;
+	bool is_structured;  /* results also as structuredContent */
+	bool is_destructive; /* boxes may write to files of the host */
+	bool has_plans;	     /* check_plan and run_plan, under these texts; or NULL */
+	const char *policy, *plan_tools;
+	const json_t *create; /* parameters of session.create for sessions that are made; or NULL */
+	void *arg;
+	bool (*is_open)(void *arg); /* is there an engine already? NULL: always */
+};
+
+struct mcp_tools;
+
+/* Returns: NULL without memory. */
+struct mcp_tools *mcp_tools_new(const struct mcp_tools_config *config);
+/* After the server. */
+void mcp_tools_free(struct mcp_tools *t);
+
+/* For mcp_server_new(); valid as long as @t. */
+const struct mcp_config *mcp_tools_served(const struct mcp_tools *t);
+
+/* For those who carry the tools out. */
+const struct mcp_tools_config *mcp_tools_config(const struct mcp_tools *t);
+bool mcp_tools_is_open(const struct mcp_tools *t);
