@@ -23,9 +23,8 @@ def script(*replies):
 
 
 class Model(harness.Case):
-    """T-AGENT-MODEL: a caller of an engine starts a program of the host by naming it as a model."""
-
     def test_T_AGENT_MODEL_a_caller_names_no_program(self):
+        """A caller of an engine starts a program of the host by naming it as a model."""
         trace = os.path.join(harness.make_dir(), "trace")
         recording = "replay:" + script("Good.")
         for options in ((), ("--model", recording)):
@@ -41,8 +40,6 @@ class Model(harness.Case):
 
 
 class Terminal(harness.Case):
-    """T-AGENT-TERMINAL: a model's words, and what it read, control the user's terminal."""
-
     def shown(self, *replies):
         master, slave = pty.openpty()
         process = subprocess.Popen([harness.RETORT, "agent", "-M", "replay:" + script(*replies), "Go."], stdin=subprocess.DEVNULL,
@@ -59,6 +56,7 @@ class Terminal(harness.Case):
         return out
 
     def test_T_AGENT_TERMINAL_no_escape_passes(self):
+        """A model's words, and what it read, control the user's terminal."""
         bad = "\x1b]0;owned\x07\x9b31m\u202e"
         out = self.shown(f"Look {bad}\n```python\nprint('\\x1b]0;owned\\x07')\n'\\x1b[31m'\n```", f"Done {bad}.")
         self.assertIn(b"Done ", out)
@@ -68,9 +66,8 @@ class Terminal(harness.Case):
 
 
 class Flood(harness.Case):
-    """T-AGENT-FLOOD: a model holds memory, or the loop, by a reply that does not end."""
-
     def test_T_AGENT_FLOOD_a_reply_without_end_is_ended(self):
+        """A model holds memory, or the loop, by a reply that does not end."""
         done = harness.retort("agent", "--json", "-M", "exec:yes 'so many words'", "--max-steps", "2", "--no-grounded", "Go.")
         self.assertEqual(done.status, 0, done.err)
         self.assertLess(len(done.json()["answer"]), 1 << 20)
