@@ -18,6 +18,9 @@ struct principal;
 
 enum { PRINCIPAL_NAME_BYTES = 64 };
 
+/* Who has no token where none is asked for. No token has this name. */
+#define PRINCIPAL_ANYONE "anyone"
+
 /* Numbers: 0 is no limit. Flags: false is no. What is refused is told as ERR_QUOTA, ERR_DENIED. */
 struct principal_limits {
 	uint64_t n_sessions;   /* that are not closed */

@@ -1,4 +1,5 @@
 /* `retort serve`. SPDX-License-Identifier: Apache-2.0 */
+#include "api/principal.h"
 #include "api/service.h"
 #include "base/attr.h"
 #include "base/fd.h"
@@ -270,6 +271,8 @@ struct fronts {
 	struct socket_server *socket;
 	struct http_server *http;
 	struct token_list *tokens;
+	struct principal *anyone;	  /* without tokens: who asks over HTTP */
+	struct operation_context context; /* its */
 	struct http_log log;
 	struct health health;
 	struct mcp_front mcp;
@@ -294,11 +297,23 @@ static void on_hangup(void *arg)
 		(void)fprintf(stderr, "retort: %s has been read again\n", f->args->token_file);
 }
 
+/* Every user of the host can connect to loopback: whoever asks without a token is not the one who
+ * runs the engine. */
+static int open_anyone(struct fronts *f, struct err *err)
+{
+	const struct principal_limits limits = {.may_see_metrics = true};
+	f->context = *service_context(f->service);
+	int r = principal_new(&f->anyone, PRINCIPAL_ANYONE, &limits, err);
+	f->context.principal = f->anyone;
+	return r;
+}
+
 static int open_tokens(struct fronts *f, struct err *err)
 {
-	if (!f->args->token_file)
-		return 0;
-	int r = token_list_open(&f->tokens, f->args->token_file, service_context(f->service), err);
+	int r = open_anyone(f, err);
+	if (r < 0 || !f->args->token_file)
+		return r;
+	r = token_list_open(&f->tokens, f->args->token_file, service_context(f->service), err);
 	return r < 0 ? r : service_watch(f->service, SIGHUP, on_hangup, f, err);
 }
 
@@ -326,7 +341,7 @@ static int open_http(struct fronts *f, struct places *p, struct err *err)
 {
 	const struct serve_args *args = f->args;
 	const struct http_config config = {.loop = service_loop(f->service),
-		.context = service_context(f->service),
+		.context = &f->context,
 		.tokens = f->tokens,
 		.hosts = {.hosts = args->allow_host.item,
 			.n_hosts = args->allow_host.n,
@@ -459,6 +474,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 	service_close(f.service);
 	mcp_front_done(&f.mcp);
 	token_list_close(f.tokens);
+	principal_free(f.anyone);
 	return MIN(r, 0);
 }
 

@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
 import attack  # noqa: E402,F401
 import harness  # noqa: E402
+import service  # noqa: E402
 import web  # noqa: E402
 
 CREATE = web.question("session.create", name="mark")
@@ -76,6 +77,45 @@ class Browser(harness.Case):
             answer = self.server.request("OPTIONS", "/rpc", headers=asked)
             self.assertIn(answer.status, (403, 405))
             self.assertEqual([h for h in answer.headers if h.lower().startswith("access-control")], [])
+
+
+class Neighbour(harness.Case):
+    """Another user of the host, who can connect to the port as everybody can."""
+
+    def test_T_HTTP_LOCAL_files_by_a_path(self):
+        """A volume, workspace, rootfs or interpreter that the one who runs the engine can read."""
+        server = web.Server()
+        try:
+            for extra in ({"volumes": [{"src": "/etc", "dst": "/etc2"}]}, {"workspace": "/tmp"}, {"rootfs": "/"},
+                          {"python": "/usr/bin/python3"}):
+                with self.assertRaises(web.Failed) as refused:
+                    server.rpc("session.create", **extra)
+                self.assertEqual(refused.exception.code, "denied", extra)
+            for method in ("engine.doctor", "agent.run"):
+                with self.assertRaises(web.Failed) as refused:
+                    server.rpc(method, **({"task": "x"} if method == "agent.run" else {}))
+                self.assertEqual(refused.exception.code, "denied", method)
+            self.assertEqual(sessions(server), [])
+        finally:
+            server.stop()
+
+    def test_T_HTTP_LOCAL_sessions_of_the_unix_socket(self):
+        """The sessions of the one who runs the engine, by their ids and names."""
+        server = web.Server()
+        local = service.Client(server.path)
+        try:
+            mine = local.call("session.create", name="mine")["session"]
+            for name in (mine, "mine", mine[:6]):
+                with self.assertRaises(web.Failed) as refused:
+                    server.rpc("step.run", session=name, code="1")
+                self.assertEqual(refused.exception.code, "not_found")
+            self.assertEqual(sessions(server), [])
+            theirs = server.rpc("session.create")["session"]
+            seen = {s["session"] for s in local.call("session.list")["sessions"]}
+            self.assertEqual(seen, {mine, theirs})
+        finally:
+            local.close()
+            server.stop()
 
 
 class Stranger(harness.Case):

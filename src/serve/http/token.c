@@ -135,6 +135,8 @@ static int take_line(const struct place *at, char *line, struct token_row *row, 
 	if (!is_name(name))
 		return bad(at, err, "a name that is none",
 			"up to 63 letters, digits, dots, dashes and underscores");
+	if (strcmp(name, PRINCIPAL_ANYONE) == 0)
+		return bad(at, err, "a name that callers without a token have", "choose another");
 	if (!token || *token == '#')
 		return bad(at, err, "a name without a token", "NAME TOKEN: openssl rand -hex 32");
 	if (!is_token(token))
