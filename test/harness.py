@@ -21,6 +21,8 @@ ROOT = os.path.dirname(HERE)
 RETORT = os.path.abspath(os.environ.get("RETORT", os.path.join(ROOT, "build", "retort")))
 TMP = os.environ.get("RETORT_TEST_TMP") or tempfile.mkdtemp(prefix="retort-test-")
 IS_ROOT = os.geteuid() == 0
+# AddressSanitizer keeps what was freed for a while: a process's memory says nothing then.
+IS_SANITIZED = "ASAN_OPTIONS" in os.environ
 
 # A machine under load is slow; a test that hangs must still end.
 TIMEOUT_S = 120
