@@ -96,3 +96,15 @@ void format_sampling(json_t *object, const struct wire_options *o)
 	if (o->has_top_p)
 		json_object_set_new(object, "top_p", json_real(o->top_p));
 }
+
+json_t *format_tools(const struct wire_request *q)
+{
+	json_t *out = json_array();
+	for (size_t i = 0; i < q->n_tools; i++)
+		json_array_append_new(out,
+			json_pack("{s:s, s:{s:o, s:o, s:O}}", "type", "function", "function",
+				"name", format_text(q->tools[i].name), "description",
+				format_text(q->tools[i].description), "parameters",
+				q->tools[i].schema));
+	return out;
+}

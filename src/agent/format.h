@@ -27,6 +27,9 @@ char *format_body(const struct wire_format *format, const struct wire_request *q
 
 /* Text as JSON, repaired where it is no UTF-8; NULL is "". */
 json_t *format_text(const char *text);
+
+/* The tools as Chat Completions has them, and those who took its form. Owns: the caller. */
+json_t *format_tools(const struct wire_request *q);
 /* Put it, unless it is NULL or "". */
 void format_put(json_t *object, const char *name, const char *text);
 /* What all system messages say, joined by an empty line; NULL: there is none. */

@@ -86,18 +86,6 @@ static json_t *write_messages(const struct wire_request *q)
 	return out;
 }
 
-static json_t *write_tools(const struct wire_request *q)
-{
-	json_t *out = json_array();
-	for (size_t i = 0; i < q->n_tools; i++)
-		json_array_append_new(out,
-			json_pack("{s:s, s:{s:o, s:o, s:O}}", "type", "function", "function",
-				"name", format_text(q->tools[i].name), "description",
-				format_text(q->tools[i].description), "parameters",
-				q->tools[i].schema));
-	return out;
-}
-
 static json_t *build(const struct wire_request *q)
 {
 	const struct wire_options *o = &q->options;
@@ -109,7 +97,7 @@ static json_t *build(const struct wire_request *q)
 	if (o->n_stop > 0)
 		json_object_set_new(root, "stop", format_stop(q));
 	if (q->n_tools > 0)
-		json_object_set_new(root, "tools", write_tools(q));
+		json_object_set_new(root, "tools", format_tools(q));
 	format_put(root, "reasoning_effort", o->effort);
 	if (o->has_seed)
 		json_object_set_new(root, "seed", json_integer(o->seed));

@@ -159,18 +159,23 @@ static int say(struct program *p, const char *data, size_t bytes)
 	return reduction_say(&p->call->reduction, PART_TEXT, buf_str(&text), text.bytes);
 }
 
+/* Is there something to look at? At its end the stream is closed. */
+static bool has_data(struct program *p, uv_stream_t *stream, ssize_t n)
+{
+	if (n < 0 && !p->is_over) {
+		p->n_open--;
+		close_one(stream);
+		look(p);
+	}
+	return n > 0 && !p->is_over;
+}
+
 static void on_out(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
 	struct program *p = container_of(stream, struct program, out);
 	struct wire_call *c = p->call;
-	if (n == 0 || p->is_over)
+	if (!has_data(p, stream, n))
 		return;
-	if (n < 0) {
-		p->n_open--;
-		close_one(stream);
-		look(p);
-		return;
-	}
 	(void)failure_set(&c->reduction.failure, FAILURE_OURS, "no memory for the answer");
 	int r = say(p, buf->base, (size_t)n);
 	if (r == 0 || c->is_ended)
@@ -182,14 +187,8 @@ static void on_out(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 static void on_err(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
 	struct program *p = container_of(stream, struct program, err);
-	if (n == 0 || p->is_over)
+	if (!has_data(p, stream, n))
 		return;
-	if (n < 0) {
-		p->n_open--;
-		close_one(stream);
-		look(p);
-		return;
-	}
 	size_t bytes = MIN((size_t)n, SAID_BYTES);
 	if (p->said.bytes + bytes > p->said.max_bytes)
 		buf_consume(&p->said, p->said.bytes - (SAID_BYTES - bytes));

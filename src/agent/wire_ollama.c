@@ -56,18 +56,6 @@ static void write_message(json_t *out, const struct message *m)
 	json_array_append_new(out, one);
 }
 
-static json_t *write_tools(const struct wire_request *q)
-{
-	json_t *out = json_array();
-	for (size_t i = 0; i < q->n_tools; i++)
-		json_array_append_new(out,
-			json_pack("{s:s, s:{s:o, s:o, s:O}}", "type", "function", "function",
-				"name", format_text(q->tools[i].name), "description",
-				format_text(q->tools[i].description), "parameters",
-				q->tools[i].schema));
-	return out;
-}
-
 static json_t *write_options(const struct wire_request *q)
 {
 	const struct wire_options *o = &q->options;
@@ -101,7 +89,7 @@ static json_t *build(const struct wire_request *q)
 		json_object_set(root, "options", options);
 	json_decref(options);
 	if (q->n_tools > 0)
-		json_object_set_new(root, "tools", write_tools(q));
+		json_object_set_new(root, "tools", format_tools(q));
 	if (q->options.schema)
 		json_object_set_new(root, "format", json_deep_copy(q->options.schema));
 	format_put(root, "think", q->options.effort);
