@@ -3,21 +3,24 @@
 #pragma once
 
 #include "base/err.h"
+#include "session/tool_call.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
 
-struct catalog;
 struct gate;
 struct gate_call; /* one under way */
-struct tool_gate;
+
+/* What tool.list asks the gate: {"query"?, "limit"?} → {"tools", "servers"}. */
+#define GATE_LIST_ALL "retort.list"
 
 enum {
 	GATE_ID_BYTES = 32,
-	GATE_SESSION_BYTES = 32,
-	GATE_NAME_BYTES = 256,	      /* of what is called */
+	GATE_SESSION_BYTES = 80,
+	GATE_LIST_MAX = 2000,	      /* tools that are listed at once */
+	GATE_LIST_MS = 10000,	      /* to wait for servers that are asked what they have */
 	GATE_CALLS_PER_MINUTE = 3000, /* of one session; a server's own limit is in its file */
 };
 
@@ -39,14 +42,15 @@ struct gate_config {
 
 /*
  * No server is started before it is needed, and each once for all sessions.
- * Owns:    gate_close().
+ * Owns:    gate_close() and gate_free(), also after an error; *@out is NULL without memory.
  * Errors:  those of servers_load(); ERR_NO_MEMORY.
  */
 int gate_open(struct gate **out, const struct gate_config *config, struct err *err);
 
-/* Nobody is called any more. Servers are ended; the loop has to go on until they are. NULL is
- * nothing. */
+/* After the registry. Calls that are under way are refused, servers are ended. NULL is nothing. */
 void gate_close(struct gate *g);
+/* When the loop has closed its handles: servers that are being ended look at what they are. */
+void gate_free(struct gate *g);
 
 /* What sessions are opened with. */
 struct tool_gate gate_of_sessions(struct gate *g);
@@ -56,7 +60,6 @@ void gate_forget(struct gate *g, const char *session);
 
 /* Are there servers at all? */
 bool gate_has_tools(const struct gate *g);
-struct catalog *gate_catalog(struct gate *g);
 
 /* ---- who stands by a session ---- */
 
@@ -91,14 +94,10 @@ const char *gate_call_name(const struct gate_call *call);
 const json_t *gate_call_arguments(const struct gate_call *call);
 
 /*
- * @answer: {"value": any} or gate_error(), whose reference is taken; NULL stands for no memory. The
- * call is gone then.
+ * @answer: {"value": any} or tool_call_error(), whose reference is taken; NULL stands for no
+ * memory. The call is gone then.
  */
 void gate_answer(struct gate_call *call, json_t *answer);
-
-/* {"error": {"name", "message", "hint"?}}; @name: ToolError, ToolDenied, ToolArgumentError,
- * ToolLost, ToolLimit. @hint may be NULL. */
-json_t *gate_error(const char *name, const char *message, const char *hint);
 
 /* {"approval": id, "session", "tool", "text", "destructive", "tainted"}: what is asked about a
  * call; texts are safe to show. Owns: the caller. Returns: NULL without memory. */
@@ -115,17 +114,16 @@ void gate_approve(struct gate_call *call, bool is_allowed);
 /* Texts are copied. */
 struct gate_request {
 	const char *session, *owner, *name; /* session "": of none */
-	const json_t *arguments;
-	bool is_tainted;  /* who calls has read what is not trusted */
-	bool is_approved; /* whatever the tool may do */
+	const json_t *arguments;	    /* an object */
+	const bool *is_tainted; /* looked at when it is decided; NULL: who calls has read nothing */
+	bool is_approved;	/* whatever the tool may do */
 	void *arg;
-	/* Once: {"value"} or {"error"}, whose reference is taken. @is_untrusted: somebody else
-	 * wrote it. */
+	/* Once: {"value"} or {"error"}, whose reference is taken. @is_untrusted: others wrote it.
+	 */
 	void (*answer)(void *arg, json_t *answer, bool is_untrusted);
 };
 
-/* *@slot is the call until it is answered, which may be at once, and NULL then. It must stay where
- * it is. */
-void gate_start(struct gate *g, const struct gate_request *request, struct gate_call **slot);
+/* Returns: the call, until it is answered; NULL: it was. */
+struct gate_call *gate_start(struct gate *g, const struct gate_request *request);
 /* Nobody waits any more: it is not answered. */
 void gate_cancel(struct gate_call *call);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/tools.h"
 
+#include "api/tool_json.h"
 #include "base/utf8.h"
 #include "tool/approval.h"
 #include "tool/stub.h"
@@ -48,24 +49,12 @@ static void on_signal(uv_signal_t *s, int number)
 
 /* ---- what is known of them ---- */
 
-static json_t *tool_json(const struct catalog_tool *t, bool is_javascript)
-{
-	cleanup_buf struct buf signature = BUF_INIT(TOOLS_TEXT_BYTES);
-	(void)stub_signature(
-		&signature, is_javascript ? IDENTIFIER_JAVASCRIPT : IDENTIFIER_PYTHON, t);
-	return json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:O, s:O*}", "name", t->name,
-		"server", t->server->config->name, "description", t->text, "signature",
-		buf_str(&signature), "read_only", t->is_read_only, "destructive", t->is_destructive,
-		"open_world", t->is_open_world, "input_schema", t->schema, "output_schema",
-		t->output);
-}
-
 static void show_tool(struct tools_outcome *out, const struct catalog_tool *t)
 {
 	size_t n = strcspn(t->text, "\n");
 	const char *more = n > LINE_BYTES ? "…" : "";
 	n = utf8_cut(t->text, n, LINE_BYTES);
-	(void)json_array_append_new(json_object_get(out->json, "tools"), tool_json(t, false));
+	(void)json_array_append_new(json_object_get(out->json, "tools"), tool_json(t));
 	(void)buf_addf(
 		&out->text, "%s%s%.*s%s\n", t->name, n > 0 ? "  " : "", (int)n, t->text, more);
 }
