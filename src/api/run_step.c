@@ -81,7 +81,7 @@ static void on_tool(void *arg, const json_t *about)
 {
 	struct run *run = arg;
 	run_hold(run);
-	tell(run, event_tool(about));
+	run_tell(run, event_tool(about));
 	run_release(run);
 }
 
