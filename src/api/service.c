@@ -28,6 +28,7 @@ struct service {
 	struct runs *runs;
 	struct metrics *metrics;
 	struct gate *gate;
+	struct tool_gate tool_gate;
 	struct operation_context context;
 	struct models models;
 	uv_signal_t signals[N_SIGNALS];
@@ -110,7 +111,10 @@ static int open_gate(struct service *s, const struct service_config *config, str
 		.may_use_tools = may_use_tools,
 		.log = config->log_tool,
 		.log_arg = config->log_arg};
-	return gate_open(&s->gate, &gate, err);
+	int r = gate_open(&s->gate, &gate, err);
+	if (r == 0)
+		s->tool_gate = gate_of_sessions(s->gate);
+	return r;
 }
 
 static int open_parts(struct service *s, const struct service_config *config, struct err *err)
@@ -139,8 +143,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		r = runs_open(&s->runs, &s->loop, err);
 	if (r == 0)
 		r = open_gate(s, config, err);
-	const struct tool_gate gate = s->gate ? gate_of_sessions(s->gate) : (struct tool_gate){0};
-	registry.gate = &gate;
+	registry.gate = &s->tool_gate;
 	if (r == 0)
 		r = registry_open(&s->registry, &registry, err);
 	if (r == 0)
