@@ -311,7 +311,7 @@ class Boxes(harness.Case):
     def test_what_others_wrote_taints_the_session(self):
         servers = {
             "web": server(),
-            "shop": server(approve=["echo"], trust=True),
+            "shop": server("closed", approve=["echo"], trust=True),
             "log": server(approveTainted=["echo"], trust=True),
         }
         with engine(**servers) as e:
@@ -327,6 +327,9 @@ class Boxes(harness.Case):
             below = client("session.branch", session=s)["session"]
             self.assertEqual(self.error(client, below, "tools.shop.echo('x')")[0], "ToolDenied")
             self.assertEqual(self.value(client, other, "tools.shop.echo('x')"), "x")
+            # A trusted server that does not say so writes what anybody may have written.
+            self.value(client, other, "tools.log.add(1, 2)")
+            self.assertEqual(self.error(client, other, "tools.shop.echo('x')")[0], "ToolDenied")
 
     def ask(self, client, session, code):
         """Start a step whose call asks. Returns: run and question."""
@@ -396,12 +399,12 @@ open('done', 'w').write('1')
 t.join()
 got
 """
-        with engine(web=server(), shop=server(trust=True)) as e:
+        with engine(web=server(), shop=server("closed", trust=True)) as e:
             client = e.client()
             s = client("session.create")["session"]
             client("file.write", session=s, path="go", content="")
             run, question = self.ask(client, s, code)
-            self.assertFalse(question["tainted"])
+            self.assertEqual((question["tainted"], question["destructive"]), (False, False))
             client("file.write", session=s, path="go", content="1")
             for _ in range(500):
                 try:
