@@ -455,6 +455,7 @@ class Places(harness.Case):
             port = taken.getsockname()[1]
             said = self.refused("--listen", f"127.0.0.1:{port}")
             self.assertIn(f"127.0.0.1:{port} is in use", said)
+            self.assertNotIn("listening", said)
 
     def test_nobody_could_call(self):
         self.refused()
