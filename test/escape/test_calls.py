@@ -108,8 +108,8 @@ class Calls(harness.Case):
         """Large answers that are never read, in many steps: the engine holds no more than a channel's worth."""
         session = self.engine.session()
         for _ in range(3):
-            step = self.engine.run(session, "for i in range(12): put('a.b')\n" + FOREVER, timeout_ms=1000)
-            for _ in range(12):
+            step = self.engine.run(session, "for i in range(10): put('a.b')\n" + FOREVER, timeout_ms=1000)
+            for _ in range(10):
                 self.engine.answer(self.engine.call(), {"value": "x" * (8 << 20)})
             self.assertEqual(self.engine.result(step)["status"], "timeout")
         self.assertLess(self.peak_bytes(), MEMORY_BYTES)
