@@ -52,7 +52,8 @@ struct loop_config {
 	const char *limits; /* what the model is told of them, or NULL */
 	const char *check;  /* a shell command that the answer has to pass, or NULL */
 	struct budget budget;
-	uint64_t context_tokens; /* 0: LOOP_CONTEXT_TOKENS */
+	uint64_t context_tokens;	 /* 0: LOOP_CONTEXT_TOKENS */
+	uint64_t n_queries, query_bytes; /* what the model is told of query.h; 0: nothing */
 	bool is_grounded;
 	struct loop_hooks hooks;
 };
@@ -69,6 +70,11 @@ int loop_open(
 
 /* The code that was run gave @record, or could not be run: @err. */
 void loop_ran(struct loop *l, const json_t *record, const struct err *err);
+
+/* What code asked a model: its tokens count as those of the loop. */
+void loop_spend(struct loop *l, const struct wire_usage *usage);
+/* UINT64_MAX: any number. */
+uint64_t loop_tokens_left(const struct loop *l);
 
 /* A step that runs is stopped, and the model sees that; asked again, or while the model is asked,
  * or if this @is_end: the loop ends. */

@@ -127,15 +127,9 @@ static void on_wait(void *arg, const struct failure *why, int64_t ms)
 
 static void count_usage(struct loop *l, const struct reply *reply)
 {
-	const struct wire_usage *u = &reply->usage;
-	l->usage.input += u->input;
-	l->usage.output += u->output;
-	l->usage.cached += u->cached;
-	l->usage.reasoning += u->reasoning;
-	l->usage.is_estimated |= u->is_estimated;
-	l->budget.used[BUDGET_TOKENS] += u->input + u->output;
-	if (!u->is_estimated)
-		dialog_counted(&l->dialog, u->input);
+	loop_spend(l, &reply->usage);
+	if (!reply->usage.is_estimated)
+		dialog_counted(&l->dialog, reply->usage.input);
 }
 
 static void tell_message(struct loop *l, const char *text, const struct reply *reply)
@@ -168,15 +162,6 @@ static void nudge(struct loop *l)
 			"plain text.\n");
 }
 
-/* Thoughts are not part of an answer. */
-static const char *behind_thoughts(const char *text)
-{
-	const char *at;
-	while ((at = strstr(text, "</think>")))
-		text = at + strlen("</think>");
-	return text + strspn(text, " \t\r\n");
-}
-
 static void run(struct loop *l, const char *text, const struct extract *e)
 {
 	struct buf code = BUF_INIT(REPLY_TEXT_BYTES);
@@ -202,7 +187,7 @@ static void act(struct loop *l, const char *text, const struct reply *reply)
 	else if (e.kind == EXTRACT_TEXT && reply->stop == REPLY_REFUSAL)
 		loop_finish(l, LOOP_FAILED);
 	else if (e.kind == EXTRACT_TEXT)
-		loop_judge(l, behind_thoughts(text), NULL, NULL);
+		loop_judge(l, reply_behind_thoughts(text), NULL, NULL);
 	else if (l->is_last)
 		loop_give_up(l);
 	else if (!e.is_closed && (reply->stop == REPLY_LENGTH || l->said.bytes > LOOP_REPLY_BYTES))
