@@ -58,6 +58,9 @@ int inputs_read(struct inputs *out, const json_t *array, struct err *err)
 		}
 		if (has(&in, name))
 			return err_set(err, ERR_USAGE, "context: %s is there twice", name);
+		if (strlen(path) > INPUT_PATH_BYTES)
+			return err_set(err, ERR_LIMIT, "context: %s: a path of over %d bytes", name,
+				INPUT_PATH_BYTES);
 		in.list[in.n++] = (struct input){.name = name, .path = path};
 	}
 	*out = in;
@@ -182,8 +185,7 @@ int inputs_show(const struct inputs *in, const char *runtime, struct buf *out)
 		"\nWhat the task is about is too long to be shown to you. It is in %s in %s, as text:\n",
 		in->n == 1 ? "a variable" : "variables", inputs_runtime(runtime));
 	for (size_t i = 0; r == 0 && i < in->n; i++)
-		r = buf_addf(out,
-			"%s: %" PRIu64 " characters, %" PRIu64 " lines; the file is %.200s\n",
+		r = buf_addf(out, "%s: %" PRIu64 " characters, %" PRIu64 " lines; the file is %s\n",
 			in->list[i].name, in->list[i].characters, in->list[i].lines,
 			in->list[i].path);
 	return r < 0 ? r

@@ -9,7 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { INPUTS_MAX = 16, INPUT_NAME_BYTES = 64, INPUTS_TEXT_BYTES = 16 << 10 };
+enum {
+	INPUTS_MAX = 16,
+	INPUT_NAME_BYTES = 64,
+	INPUT_PATH_BYTES = 255,
+	INPUTS_TEXT_BYTES = 64 << 10
+};
 
 struct input {
 	const char *name, *path; /* of the variable; in the box. Borrowed */

@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "agent/input.h"
 #include "agent/loop.h"
 #include "api/call.h"
 #include "api/call_order.h"
@@ -30,6 +31,8 @@ struct agent_call {
 	struct wire *wire;
 	struct loop *loop;
 	char *session, *runtime;
+	json_t *about; /* of the session, as it was at first */
+	struct inputs inputs;
 	struct waiter waiter;
 	bool is_own;	  /* the session was made for this */
 	bool is_running;  /* a step */
@@ -50,6 +53,7 @@ static void answer(struct agent_call *a)
 	loop_close(a->loop);
 	if (a->wire)
 		wire_close(a->wire);
+	json_decref(a->about);
 	free(a->session);
 	free(a->runtime);
 	free(a);
@@ -99,15 +103,13 @@ static void on_ran(void *arg, const json_t *record, const struct err *err)
 		loop_ran(a->loop, record, err);
 }
 
-static int run(void *arg, const struct loop_code *code, struct err *err)
+/* Run it as a->waiter hears of it. */
+static int start_step(struct agent_call *a, const struct loop_code *code, struct err *err)
 {
-	struct agent_call *a = arg;
 	const struct operation_context *context = a->call->context;
 	json_t *params = json_pack("{s:s, s:o, s:s*}", "session", a->session, "code",
-		json_stringn(code->code, code->bytes), "runtime",
-		code->runtime ? code->runtime : a->runtime);
+		json_stringn(code->code, code->bytes), "runtime", code->runtime);
 	const struct run_order order = {.registry = context->registry, .params = params};
-	a->waiter = (struct waiter){.arg = a, .event = on_event, .done = on_ran};
 	a->is_running = true;
 	int r = params ? runs_start(context->runs, &order, &a->waiter, err)
 		       : err_set(err, ERR_NO_MEMORY, "no memory for a step");
@@ -115,6 +117,15 @@ static int run(void *arg, const struct loop_code *code, struct err *err)
 		a->is_running = false;
 	json_decref(params);
 	return r;
+}
+
+static int run(void *arg, const struct loop_code *code, struct err *err)
+{
+	struct agent_call *a = arg;
+	struct loop_code step = *code;
+	step.runtime = code->runtime ? code->runtime : a->runtime;
+	a->waiter = (struct waiter){.arg = a, .event = on_event, .done = on_ran};
+	return start_step(a, &step, err);
 }
 
 static void interrupt(void *arg)
@@ -151,8 +162,10 @@ static void on_cancel(struct operation_call *call)
 	struct agent_call *a = call->waiter.arg;
 	if (a->loop)
 		loop_interrupt(a->loop, !param_flag(call->params, "cancel_step"));
-	else
+	else {
 		a->is_unwanted = true;
+		interrupt(a);
+	}
 }
 
 /* ---- the beginning: the model, the session, the loop ---- */
@@ -192,10 +205,21 @@ static void take_limits(const json_t *session, char out[LIMITS_BYTES])
 			ms / 1000, bytes >> 20);
 }
 
-static void begin(struct agent_call *a, const json_t *session)
+/* The task, and how long the inputs are. */
+static int write_task(const struct agent_call *a, struct buf *out)
+{
+	const char *task = param_text(a->call->params, "task", "");
+	int r = buf_add(out, task);
+	if (r == 0 && a->inputs.n > 0)
+		r = buf_add(out, "\n");
+	return r < 0 || a->inputs.n == 0 ? r : inputs_show(&a->inputs, a->runtime, out);
+}
+
+static void begin(struct agent_call *a)
 {
 	const json_t *params = a->call->params;
 	char limits[LIMITS_BYTES] = "";
+	cleanup_buf struct buf task = BUF_INIT(TASK_BYTES + INPUTS_TEXT_BYTES);
 	struct budget budget = budget_default();
 	struct err err = {0};
 	for (int i = 0; i < BUDGET_KINDS; i++) {
@@ -203,11 +227,10 @@ static void begin(struct agent_call *a, const json_t *session)
 		(void)snprintf(name, sizeof name, "max_%s", budget_word((enum budget_kind)i));
 		budget.limit[i] = param_count(params, name, budget.limit[i]);
 	}
-	take_limits(session, limits);
-	a->runtime =
-		strdup(param_text(params, "runtime", param_text(session, "runtime", "python")));
+	take_limits(a->about, limits);
+	bool has_task = write_task(a, &task) == 0;
 	const struct loop_config config = {.wire = a->wire,
-		.task = param_text(params, "task", ""),
+		.task = buf_str(&task),
 		.runtime = a->runtime,
 		.limits = limits[0] ? limits : NULL,
 		.check = param_text(params, "check", NULL),
@@ -220,7 +243,7 @@ static void begin(struct agent_call *a, const json_t *session)
 			.observe = observe,
 			.event = on_event,
 			.done = on_done}};
-	if (!a->runtime)
+	if (!has_task)
 		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a task");
 	if (a->is_unwanted)
 		(void)err_set(&err, ERR_INTERRUPTED, "the task was given up before it began");
@@ -228,18 +251,67 @@ static void begin(struct agent_call *a, const json_t *session)
 		fail(a, &err);
 }
 
+static void tell_inputs(struct agent_call *a)
+{
+	for (size_t i = 0; i < a->inputs.n; i++) {
+		const struct input *in = &a->inputs.list[i];
+		json_t *event = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I}", "event", "input",
+			"name", in->name, "path", in->path, "characters",
+			(json_int_t)in->characters, "lines", (json_int_t)in->lines, "bytes",
+			(json_int_t)in->bytes);
+		on_event(a, event);
+		json_decref(event);
+	}
+}
+
+static void on_inputs(void *arg, const json_t *record, const struct err *err)
+{
+	struct agent_call *a = arg;
+	struct err why;
+	a->is_running = false;
+	if (a->is_unwanted)
+		begin(a);
+	else if (!record)
+		fail(a, err);
+	else if (inputs_take(&a->inputs, record, &why) < 0)
+		fail(a, &why);
+	else {
+		tell_inputs(a);
+		begin(a);
+	}
+}
+
+/* Make variables of them, before the model is asked. */
+static int load_inputs(struct agent_call *a, struct err *err)
+{
+	cleanup_buf struct buf code = BUF_INIT(INPUTS_TEXT_BYTES);
+	if (inputs_code(&a->inputs, a->runtime, &code) < 0)
+		return err_set(err, ERR_LIMIT, "context: the paths are too long");
+	const struct loop_code step = {
+		.runtime = inputs_runtime(a->runtime), .code = buf_str(&code), .bytes = code.bytes};
+	a->waiter = (struct waiter){.arg = a, .done = on_inputs};
+	return start_step(a, &step, err);
+}
+
 static void on_session(void *arg, const json_t *session, const struct err *err)
 {
 	struct agent_call *a = arg;
-	a->session = session ? strdup(param_text(session, "session", "")) : NULL;
-	a->is_own = session && !param_get(a->call->params, "session");
-	if (session && a->session) {
-		begin(a, session);
-		return;
-	}
+	const json_t *params = a->call->params;
 	struct err why;
-	(void)err_set(&why, ERR_NO_MEMORY, "no memory for a task");
-	fail(a, session ? &why : err);
+	a->is_own = session && !param_get(params, "session");
+	a->about = json_incref((json_t *)(uintptr_t)session);
+	if (session) {
+		a->session = strdup(param_text(session, "session", ""));
+		a->runtime = strdup(
+			param_text(params, "runtime", param_text(session, "runtime", "python")));
+		(void)err_set(&why, ERR_NO_MEMORY, "no memory for a task");
+	}
+	if (!session || !a->session || !a->runtime)
+		fail(a, session ? &why : err);
+	else if (a->inputs.n == 0)
+		begin(a);
+	else if (load_inputs(a, &why) < 0)
+		fail(a, &why);
 }
 
 static void make_session(struct agent_call *a)
@@ -269,7 +341,8 @@ static void start_run(struct operation_call *call)
 	a->call = call;
 	call->waiter.arg = a;
 	call->cancel = on_cancel;
-	if (open_wire(a, &err) < 0) {
+	if (inputs_read(&a->inputs, param_get(call->params, "context"), &err) < 0 ||
+		open_wire(a, &err) < 0) {
 		fail(a, &err);
 		return;
 	}
@@ -284,6 +357,11 @@ static void start_run(struct operation_call *call)
 
 /* ---- the rows ---- */
 
+static const struct param input_rows[] = {
+	{"name", PARAM_TEXT, NEEDED, .min = 1, .max = INPUT_NAME_BYTES, .help = "of the variable"},
+	{"path", PARAM_TEXT, NEEDED, .min = 1, .max = INPUT_PATH_BYTES,
+		.help = "of a text file in the session"},
+};
 static const struct param run_rows[] = {
 	{"task", PARAM_TEXT, NEEDED, .min = 1, .max = TASK_BYTES, .help = "what is to be done"},
 	{"model", PARAM_TEXT, false, 1, MODEL_BYTES,
@@ -294,6 +372,8 @@ static const struct param run_rows[] = {
 		.help = "language of code that does not say it; else the session's, or python"},
 	{"check", PARAM_TEXT, false, 1, TEXT_BYTES,
 		.help = "shell command that the answer has to pass, run in the workspace"},
+	{"context", PARAM_OBJECTS, .max = INPUTS_MAX, FIELDS(input_rows),
+		.help = "texts that become variables, of which the model is told how long they are"},
 	{"max_steps", PARAM_COUNT, false, 1, STEPS_MAX, .fallback = "20", .help = "steps at most"},
 	{"max_wall_ms", PARAM_COUNT, false, 1, TIME_MS, .fallback = "600000",
 		.help = "wall time of all of it"},

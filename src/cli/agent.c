@@ -1,5 +1,6 @@
 /* `retort agent`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/service.h"
+#include "cli/agent_context.h"
 #include "cli/agent_view.h"
 #include "cli/box.h"
 #include "cli/cmd.h"
@@ -20,7 +21,8 @@ enum { TASK_MAX_BYTES = 1 << 20, SESSION_ID_BYTES = 80 };
 struct agent_args {
 	struct box_args box;
 	const char *model, *key_file, *check, *record;
-	uint64_t max_steps, max_time_ms, max_tokens, max_failures, context;
+	struct opt_list contexts;
+	uint64_t max_steps, max_time_ms, max_tokens, max_failures, context_tokens;
 	bool no_grounded, plain, json, jsonl, quiet, help;
 	int images, color;
 };
@@ -39,14 +41,22 @@ static const struct opt agent_opts[] = {
 		.group = "Model",
 		.complete = OPT_COMPLETE_FILE,
 		.help = "file with the key; else the variable of the model's provider"},
-	{.name = "context",
-		OPT_INTO_COUNT(struct agent_args, context),
+	{.name = "context-tokens",
+		OPT_INTO_COUNT(struct agent_args, context_tokens),
 		.arg = "TOKENS",
 		.group = "Model",
 		.fallback = "100000",
 		.min = 1000,
 		.max = INT64_MAX,
 		.help = "how much it can read; what is old is shortened at 85 % of it"},
+	{.name = "context",
+		OPT_INTO_LIST(struct agent_args, contexts),
+		.arg = "[NAME=]FILE",
+		.flags = OPT_NO_ENV,
+		.group = "Long inputs",
+		.complete = OPT_COMPLETE_FILE,
+		.help = "put a text of any length in the variable `context`, or NAME; the model "
+			"sees how long it is, and looks at it by code"},
 	{.name = "max-steps",
 		OPT_INTO_COUNT(struct agent_args, max_steps),
 		.arg = "N",
@@ -171,6 +181,7 @@ struct agent {
 	struct agent_view view;
 	struct service *service;
 	struct buf task;
+	json_t *inputs; /* NULL: none */
 };
 
 static void put_count(json_t *params, const char *name, uint64_t value)
@@ -190,7 +201,9 @@ static json_t *call_params(const struct agent *agent, const char *session)
 	put_count(params, "max_wall_ms", args->max_time_ms);
 	put_count(params, "max_tokens", args->max_tokens);
 	put_count(params, "max_failures", args->max_failures);
-	put_count(params, "context_tokens", args->context);
+	put_count(params, "context_tokens", args->context_tokens);
+	if (params && agent->inputs)
+		(void)json_object_set(params, "context", agent->inputs);
 	return params;
 }
 
@@ -286,9 +299,7 @@ static int open_record(struct agent *agent, struct err *err)
 		return 0;
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
 	agent->view.record = fd >= 0 ? fdopen(fd, "w") : NULL;
-	return agent->view.record
-		? 0
-		: err_sys(err, ERR_ACCESS, errno, "--record %.150s: %s", path, strerror(errno));
+	return agent->view.record ? 0 : err_sys(err, ERR_ACCESS, errno, "--record %.150s", path);
 }
 
 static int check_args(const struct agent_args *args, struct err *err)
@@ -315,6 +326,8 @@ static int perform(struct agent *agent, const char *operand, struct err *err)
 		r = open_record(agent, err);
 	if (r == 0 && !(create = box_params(&args->box, &agent->set, err)))
 		r = -err_errno(err->code);
+	if (r == 0)
+		r = agent_context_add(&args->contexts, create, &agent->inputs, err);
 	agent_view_init(&agent->view, args->images);
 	agent->view.is_events = args->jsonl;
 	agent->view.is_live = isatty(STDERR_FILENO) && !args->plain && !args->json &&
@@ -325,6 +338,7 @@ static int perform(struct agent *agent, const char *operand, struct err *err)
 	if (r == 0)
 		status = finish(agent, result);
 	json_decref(create);
+	json_decref(agent->inputs);
 	json_decref(result);
 	return r < 0 ? r : status;
 }
@@ -364,6 +378,8 @@ static const char *const usage[] = {"agent [options] TASK", "agent [options] -",
 static const struct cmd_example examples[] = {
 	{"a question to a file",
 		"retort agent -v ./orders.csv:orders.csv \"What is the average margin?\""},
+	{"a text that is longer than the model can read",
+		"retort agent --context novel.txt \"Who are the persons, and who knows whom?\""},
 	{"a model on this host", "retort agent -M ollama:qwen3 \"What is the 1000th prime?\""},
 	{"work until the tests pass",
 		"retort agent -w . --check 'python3 -m unittest' \"Make the tests pass\""},
