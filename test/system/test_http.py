@@ -330,15 +330,17 @@ class Pages(harness.Case):
                              ("engine.example", 200), ("Engine.Example:80", 200), ("evil.example", 403),
                              ("localhost.evil.example", 403), ("notlocalhost", 403), ("127.0.0.1.evil.example", 403),
                              ("localhost:port", 403), ("engine.example@evil.example", 403), ("[::1", 403),
-                             ("localhost evil.example", 403)):
-            self.assertEqual(self.status(Host=host), status, host)
+                             ("localhost evil.example", 403), (" localhost \t ", 200), ("evil.example ", 403),
+                             ("a" * 9000, 400)):
+            self.assertEqual(self.status(Host=host), status, host[:80])
 
     def test_origins(self):
         for origin, status in (("http://localhost:3000", 200), ("https://127.0.0.1", 200), ("http://[::1]:5", 200),
                                ("https://console.example", 200), ("https://evil.example", 403), ("null", 403),
                                ("http://console.example", 403), ("https://console.example.evil.example", 403),
                                ("file://", 403), ("http://localhost.evil.example", 403),
-                               ("http://192.168.1.5", 403), ("chrome-extension://abcdef", 403)):
+                               ("http://192.168.1.5", 403), ("chrome-extension://abcdef", 403),
+                               ("https://console.example\t", 200), ("https://evil.example ", 403)):
             self.assertEqual(self.status(Origin=origin), status, origin)
 
     def test_health_asks_the_same(self):
@@ -376,6 +378,7 @@ class Tokens(harness.Case):
                 self.assertEqual(server.request("POST", path, body, web.JSON).status, 401)
             self.assertEqual(server.post(body, self.bearer(web.TOKEN)).status, 200)
             self.assertEqual(server.post(body, {"Authorization": f"bearer  {web.TOKEN} "}).status, 200)
+            self.assertEqual(server.post(body, {"Authorization": f"Bearer {web.TOKEN}\t"}).status, 200)
             self.assertEqual(server.request("GET", "/metrics").status, 401)
             self.assertEqual(server.request("GET", "/healthz").status, 200)
             with server.raw() as raw:
@@ -455,6 +458,7 @@ class Places(harness.Case):
             port = taken.getsockname()[1]
             said = self.refused("--listen", f"127.0.0.1:{port}")
             self.assertIn(f"127.0.0.1:{port} is in use", said)
+            self.assertNotIn("listening", said)
 
     def test_nobody_could_call(self):
         self.refused()
