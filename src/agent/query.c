@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A token for every so many bytes, where nobody counted. */
-enum { TOKEN_BYTES = 4, MESSAGE_BYTES = 400 };
+enum { MESSAGE_BYTES = 400 };
 
 static const char rules[] =
 	"You answer one question for a program. Give what was asked for and nothing else: no greeting, "
@@ -221,7 +220,7 @@ static int on_delta(void *arg, struct delta *d)
 	if (d->kind == DELTA_TEXT)
 		query->said_bytes += d->bytes;
 	return query->said_bytes > QUERY_REPLY_BYTES ||
-		query->heard_bytes / TOKEN_BYTES > tokens_left(query->all);
+		query->heard_bytes / QUERY_TOKEN_BYTES > tokens_left(query->all);
 }
 
 /* Nothing was done with what was heard. */
@@ -380,7 +379,7 @@ static json_t *fill(struct query *query, const json_t *arguments)
 	if (query->schema && strlen(query->system) > sizeof rules + QUERY_SCHEMA_BYTES)
 		return error_json(
 			"ToolLimit", NULL, "the schema is over %d KiB", QUERY_SCHEMA_BYTES >> 10);
-	query->n_tokens = (strlen(query->system) + strlen(query->text)) / TOKEN_BYTES;
+	query->n_tokens = (strlen(query->system) + strlen(query->text)) / QUERY_TOKEN_BYTES;
 	for (const struct query *other = q->first; other; other = other->next)
 		reserved += other->n_tokens;
 	uint64_t left = tokens_left(q);
@@ -434,7 +433,7 @@ void queries_cancel(struct queries *q, const void *arg)
 	/* What it had cost by now only the server knows. */
 	const struct wire_usage usage = {
 		.input = query->n_tokens,
-		.output = query->heard_bytes / TOKEN_BYTES,
+		.output = query->heard_bytes / QUERY_TOKEN_BYTES,
 		.is_estimated = true,
 	};
 	if (was_running)

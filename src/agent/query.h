@@ -15,6 +15,7 @@ enum {
 	QUERY_PROMPT_BYTES_MAX = 4 << 20,
 	QUERY_REPLY_BYTES = 256 << 10,
 	QUERY_SCHEMA_BYTES = 64 << 10,
+	QUERY_TOKEN_BYTES = 4, /* of a token that nobody counted */
 };
 
 struct queries;

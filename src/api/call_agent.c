@@ -7,6 +7,7 @@
  */
 #include "agent/input.h"
 #include "agent/loop.h"
+#include "api/agent_query.h"
 #include "api/call.h"
 #include "api/call_order.h"
 #include "api/models.h"
@@ -22,6 +23,7 @@ enum {
 	TASK_BYTES = 1 << 20,
 	MODEL_BYTES = 8192,
 	STEPS_MAX = 1000,
+	QUERIES_MAX = 100000,
 	LIMITS_BYTES = 200,
 	SEEN_BYTES = 1 << 20
 };
@@ -33,6 +35,8 @@ struct agent_call {
 	char *session, *runtime;
 	json_t *about; /* of the session, as it was at first */
 	struct inputs inputs;
+	struct agent_query query;
+	struct gate_handler handler; /* of its session */
 	struct waiter waiter;
 	bool is_own;	  /* the session was made for this */
 	bool is_running;  /* a step */
@@ -50,6 +54,10 @@ static void answer(struct agent_call *a)
 	struct err err = a->err;
 	if (result && a->session && !a->is_own)
 		(void)json_object_set_new(result, "session", json_string(a->session));
+	if (result && a->query.queries)
+		(void)json_object_set_new(result, "queries", queries_report(a->query.queries));
+	agent_query_close(&a->query);
+	gate_detach(&a->handler);
 	loop_close(a->loop);
 	if (a->wire)
 		wire_close(a->wire);
@@ -91,6 +99,19 @@ static void on_event(void *arg, const json_t *event)
 	struct agent_call *a = arg;
 	if (a->call->listener.event)
 		a->call->listener.event(a->call->listener.arg, event);
+}
+
+static uint64_t tokens_left(void *arg)
+{
+	const struct agent_call *a = arg;
+	return a->loop ? loop_tokens_left(a->loop) : 0;
+}
+
+static void on_spent(void *arg, const struct wire_usage *usage)
+{
+	struct agent_call *a = arg;
+	if (a->loop)
+		loop_spend(a->loop, usage);
 }
 
 static void on_ran(void *arg, const json_t *record, const struct err *err)
@@ -173,24 +194,24 @@ static void on_cancel(struct operation_call *call)
 static int open_wire(struct agent_call *a, struct err *err)
 {
 	const struct models *models = a->call->context->models;
+	struct wire_config config = {.key_file = models ? models->key_file : NULL};
 	const char *spec = param_text(a->call->params, "model", NULL);
-	const char *fallback = models ? models->fallback : NULL;
 	if (!a->call->context->loop)
 		return err_set(err, ERR_INTERNAL, "no loop to ask a model from");
-	if (spec && !(models && models->may_name) && !(fallback && strcmp(spec, fallback) == 0)) {
-		(void)err_set(
-			err, ERR_DENIED, "model: %.100s: callers may not name models here", spec);
-		return err_hint(err,
-			fallback ? "leave it out: the engine was started with one"
-				 : "start the engine with one: retort serve --model");
-	}
-	if (!spec && !fallback) {
-		(void)err_set(err, ERR_DENIED, "the engine was started without a model");
-		return err_hint(err, "start it with one: retort serve --model anthropic:NAME");
-	}
-	const struct wire_config config = {
-		.spec = spec ? spec : fallback, .key_file = models->key_file};
-	return wire_open(&a->wire, a->call->context->loop, &config, err);
+	int r = models_choose(models, "model", spec, &config.spec, err);
+	return r < 0 ? r : wire_open(&a->wire, a->call->context->loop, &config, err);
+}
+
+static int open_query(struct agent_call *a, struct err *err)
+{
+	const struct agent_query_config config = {.context = a->call->context,
+		.params = a->call->params,
+		.wire = a->wire,
+		.hooks = {.arg = a,
+			.tokens_left = tokens_left,
+			.spent = on_spent,
+			.event = on_event}};
+	return agent_query_open(&a->query, &config, err);
 }
 
 static void take_limits(const json_t *session, char out[LIMITS_BYTES])
@@ -237,6 +258,8 @@ static void begin(struct agent_call *a)
 		.budget = budget,
 		.context_tokens = param_count(params, "context_tokens", 0),
 		.is_grounded = !param_get(params, "grounded") || param_flag(params, "grounded"),
+		.n_queries = a->query.count,
+		.query_bytes = a->query.prompt_bytes,
 		.hooks = {.arg = a,
 			.run = run,
 			.interrupt = interrupt,
@@ -306,6 +329,8 @@ static void on_session(void *arg, const json_t *session, const struct err *err)
 			param_text(params, "runtime", param_text(session, "runtime", "python")));
 		(void)err_set(&why, ERR_NO_MEMORY, "no memory for a task");
 	}
+	if (a->session)
+		agent_query_attach(&a->query, a->call->context->gate, a->session, &a->handler);
 	if (!session || !a->session || !a->runtime)
 		fail(a, session ? &why : err);
 	else if (a->inputs.n == 0)
@@ -342,7 +367,7 @@ static void start_run(struct operation_call *call)
 	call->waiter.arg = a;
 	call->cancel = on_cancel;
 	if (inputs_read(&a->inputs, param_get(call->params, "context"), &err) < 0 ||
-		open_wire(a, &err) < 0) {
+		open_wire(a, &err) < 0 || open_query(a, &err) < 0) {
 		fail(a, &err);
 		return;
 	}
@@ -379,6 +404,10 @@ static const struct param run_rows[] = {
 		.help = "wall time of all of it"},
 	{"max_tokens", PARAM_COUNT, false, 0, INT64_MAX, .fallback = "0",
 		.help = "tokens read and written, of all replies together; 0: any number"},
+	{"max_queries", PARAM_COUNT, false, 0, QUERIES_MAX, .fallback = "100",
+		.help = "questions that its code may put to a model, when there is `context` or this is given"},
+	{"query_model", PARAM_TEXT, false, 1, MODEL_BYTES,
+		.help = "which model those go to; else the same"},
 	{"max_failures", PARAM_COUNT, false, 1, STEPS_MAX, .fallback = "5",
 		.help = "failed steps in a row"},
 	{"context_tokens", PARAM_COUNT, false, 1000, INT64_MAX, .fallback = "100000",
@@ -398,6 +427,14 @@ static const struct param usage_rows[] = {
 	GIVES("reasoning", PARAM_COUNT, "of the written ones: those of reasoning"),
 	GIVES("is_estimated", PARAM_FLAG, "a server did not say: a token for every four bytes"),
 };
+static const struct param queries_rows[] = {
+	GIVES("model", PARAM_TEXT, "the model that was asked"),
+	GIVES("count", PARAM_COUNT, "questions that were asked"),
+	GIVES("failed", PARAM_COUNT, "of them: those without an answer, or with one of no use"),
+	GIVES("refused", PARAM_COUNT, "that were not asked: wrong, too long, too many"),
+	{"usage", PARAM_OBJECT, NEEDED, FIELDS(usage_rows),
+		.help = "tokens; part of those of the task"},
+};
 static const struct param error_rows[] = {
 	GIVES("code", PARAM_TEXT, "one of docs/errors.md"),
 	GIVES("message", PARAM_TEXT, "what failed"),
@@ -416,6 +453,8 @@ static const struct param result_rows[] = {
 	GIVES("steps", PARAM_COUNT, "steps that ran"),
 	GIVES("replies", PARAM_COUNT, "how often the model was asked"),
 	{"usage", PARAM_OBJECT, NEEDED, FIELDS(usage_rows), .help = "tokens"},
+	{"queries", PARAM_OBJECT, FIELDS(queries_rows),
+		.help = "what its code asked a model, where it could"},
 	GIVES("wall_ms", PARAM_COUNT, "wall time of all of it"),
 };
 

@@ -20,9 +20,9 @@ enum { TASK_MAX_BYTES = 1 << 20, SESSION_ID_BYTES = 80 };
 
 struct agent_args {
 	struct box_args box;
-	const char *model, *key_file, *check, *record;
+	const char *model, *key_file, *query_model, *check, *record;
 	struct opt_list contexts;
-	uint64_t max_steps, max_time_ms, max_tokens, max_failures, context_tokens;
+	uint64_t max_steps, max_time_ms, max_tokens, max_failures, max_queries, context_tokens;
 	bool no_grounded, plain, json, jsonl, quiet, help;
 	int images, color;
 };
@@ -57,6 +57,18 @@ static const struct opt agent_opts[] = {
 		.complete = OPT_COMPLETE_FILE,
 		.help = "put a text of any length in the variable `context`, or NAME; the model "
 			"sees how long it is, and looks at it by code"},
+	{.name = "max-queries",
+		OPT_INTO_COUNT(struct agent_args, max_queries),
+		.arg = "N",
+		.group = "Long inputs",
+		.fallback = "100 with --context, else 0",
+		.max = 100000,
+		.help = "how many questions the code may put to a model with llm_query()"},
+	{.name = "query-model",
+		OPT_INTO_TEXT(struct agent_args, query_model),
+		.arg = "MODEL",
+		.group = "Long inputs",
+		.help = "which model those go to, a cheaper one for instance; else the same"},
 	{.name = "max-steps",
 		OPT_INTO_COUNT(struct agent_args, max_steps),
 		.arg = "N",
@@ -193,15 +205,19 @@ static void put_count(json_t *params, const char *name, uint64_t value)
 static json_t *call_params(const struct agent *agent, const char *session)
 {
 	const struct agent_args *args = &agent->args;
-	json_t *params =
-		json_pack("{s:s, s:s, s:s*, s:s*, s:s*, s:b, s:b}", "task", buf_str(&agent->task),
-			"session", session, "model", args->model, "runtime", args->box.runtime,
-			"check", args->check, "grounded", !args->no_grounded, "cancel_step", true);
+	json_t *params = json_pack("{s:s, s:s, s:s*, s:s*, s:s*, s:s*, s:b, s:b}", "task",
+		buf_str(&agent->task), "session", session, "model", args->model, "runtime",
+		args->box.runtime, "query_model", args->query_model, "check", args->check,
+		"grounded", !args->no_grounded, "cancel_step", true);
 	put_count(params, "max_steps", args->max_steps);
 	put_count(params, "max_wall_ms", args->max_time_ms);
 	put_count(params, "max_tokens", args->max_tokens);
 	put_count(params, "max_failures", args->max_failures);
 	put_count(params, "context_tokens", args->context_tokens);
+	/* Of these, none is a number too. */
+	if (params && opt_source(&agent->set, "max-queries") != OPT_UNSET)
+		(void)json_object_set_new(
+			params, "max_queries", json_integer((json_int_t)args->max_queries));
 	if (params && agent->inputs)
 		(void)json_object_set(params, "context", agent->inputs);
 	return params;
