@@ -77,6 +77,14 @@ static void on_display(void *arg, const json_t *display)
 	run_release(run);
 }
 
+static void on_tool(void *arg, const json_t *about)
+{
+	struct run *run = arg;
+	run_hold(run);
+	tell(run, event_tool(about));
+	run_release(run);
+}
+
 static void on_done(void *arg, const json_t *record, const struct err *err)
 {
 	struct run *run = arg;
@@ -125,7 +133,8 @@ static struct run *run_new(struct runs *r, const struct run_order *order, struct
 		.watch = {.arg = run,
 			.started = on_started,
 			.output = on_output,
-			.display = on_display},
+			.display = on_display,
+			.tool = on_tool},
 		.out = {BUF_INIT(RUN_LIVE_BYTES), BUF_INIT(RUN_LIVE_BYTES)},
 		.displays = json_array()};
 	(void)snprintf(run->session, sizeof run->session, "%s", param_text(session, "session", ""));

@@ -48,6 +48,9 @@ struct tool_gate {
  */
 void tool_call_answer(struct tool_call *call, json_t *answer, bool is_untrusted);
 
+/* The answer where nobody can give one. */
+void tool_call_deny(struct tool_call *call);
+
 /* An answer that is an error. @name: ToolError, ToolDenied, ToolArgumentError, ToolLost, ToolLimit;
  * @hint may be NULL. Owns: the caller. Returns: NULL without memory. */
 json_t *tool_call_error(const char *name, const char *message, const char *hint);
