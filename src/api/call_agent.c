@@ -128,9 +128,11 @@ static void on_ran(void *arg, const json_t *record, const struct err *err)
 static int start_step(struct agent_call *a, const struct loop_code *code, struct err *err)
 {
 	const struct operation_context *context = a->call->context;
-	json_t *params = json_pack("{s:s, s:o, s:s*}", "session", a->session, "code",
-		json_stringn(code->code, code->bytes), "runtime", code->runtime);
-	const struct run_order order = {.registry = context->registry, .params = params};
+	json_t *params = json_pack("{s:s, s:o, s:s*, s:b}", "session", a->session, "code",
+		json_stringn(code->code, code->bytes), "runtime", code->runtime, "approvals",
+		param_flag(a->call->params, "approvals"));
+	const struct run_order order = {
+		.registry = context->registry, .gate = context->gate, .params = params};
 	a->is_running = true;
 	int r = params ? runs_start(context->runs, &order, &a->waiter, err)
 		       : err_set(err, ERR_NO_MEMORY, "no memory for a step");
@@ -414,6 +416,9 @@ static const struct param run_rows[] = {
 		.help = "how much the model can read: what is old is shortened when it fills up"},
 	{"grounded", PARAM_FLAG, .fallback = "true",
 		.help = "numbers of the answer must come from the run"},
+	{"approvals", PARAM_FLAG, .fallback = "false",
+		.help = "tool.approve will answer what calls of tools ask, as events tool.approval "
+			"tell; else they are denied"},
 	{"cancel_step", PARAM_FLAG, .fallback = "false",
 		.help = "given up once, only the step that runs is stopped, and the model goes on"},
 	{"stream", PARAM_FLAG, .fallback = "false", .help = "tell events while it runs"},

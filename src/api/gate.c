@@ -513,6 +513,11 @@ const char *gate_call_session(const struct gate_call *call)
 	return call->session;
 }
 
+const char *gate_call_approval(const struct gate_call *call)
+{
+	return call->id;
+}
+
 const json_t *gate_call_arguments(const struct gate_call *call)
 {
 	return call->arguments;

@@ -106,6 +106,7 @@ json_t *gate_question(const struct gate_call *call);
 /* The call that asks under this id. Returns: NULL when there is none, or it is decided. */
 struct gate_call *gate_asking(struct gate *g, const char *approval);
 const char *gate_call_session(const struct gate_call *call);
+const char *gate_call_approval(const struct gate_call *call);
 /* The call goes on, or is refused; it may be gone then. */
 void gate_approve(struct gate_call *call, bool is_allowed);
 

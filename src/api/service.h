@@ -2,6 +2,7 @@
  * Apache-2.0 */
 #pragma once
 
+#include "api/gate.h"
 #include "api/models.h"
 #include "api/operation.h"
 #include "base/err.h"
@@ -19,6 +20,10 @@ struct service_config {
 	uint64_t max_sessions, max_memory_bytes;  /* likewise */
 	const char *version;
 	struct models models; /* that agents may use */
+	const char *tools;    /* file that lists servers of tools for code in boxes; NULL: none */
+	/* Of each call that was made of them, when it is over; or NULL. */
+	void (*log_tool)(void *arg, const struct gate_line *line);
+	void *log_arg;
 };
 
 /*

@@ -20,9 +20,13 @@ json_t *tool_json_short(const struct catalog_tool *t, bool is_whole)
 	size_t bytes = is_whole ? strlen(t->text) : strcspn(t->text, "\n");
 	if (!is_whole)
 		bytes = utf8_cut(t->text, bytes, LINE_BYTES);
-	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:s%}", "name", t->name, "tool", t->tool,
-		"id", t->id, "js_id", t->js_id, "signature", signature(t, IDENTIFIER_PYTHON),
-		"js_signature", signature(t, IDENTIFIER_JAVASCRIPT), "doc", t->text, bytes);
+	bool has_more;
+	json_t *params = stub_params(t, &has_more);
+	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:s%, s:o, s:b}", "name", t->name, "tool",
+		t->tool, "id", t->id, "js_id", t->js_id, "signature",
+		signature(t, IDENTIFIER_PYTHON), "js_signature",
+		signature(t, IDENTIFIER_JAVASCRIPT), "doc", t->text, bytes, "params", params,
+		"extra", has_more);
 }
 
 json_t *tool_json(const struct catalog_tool *t)

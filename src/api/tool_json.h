@@ -4,7 +4,8 @@
 #include "tool/catalog_tool.h"
 
 /*
- * As code in a box reads it: {"name", "tool", "id", "js_id", "signature", "js_signature", "doc"}.
+ * As code in a box reads it: {"name", "tool", "id", "js_id", "signature", "js_signature", "doc",
+ * "params", "extra"}, the last two of stub_params().
  * @is_whole: the whole description; else its first line.
  * Owns: of both, the caller. Returns: of both, NULL without memory.
  */

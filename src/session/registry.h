@@ -42,6 +42,9 @@ int registry_open(struct registry **out, const struct registry_config *config, s
  */
 struct registry *registry_view(struct registry *r, struct owner *owner);
 
+/* The owner of that name, of those that have a view. Returns: NULL when it has none. */
+const struct owner *registry_find_owner(const struct registry *r, const char *name);
+
 /* End all sessions; they stay in the journal. `closed` runs from the loop when all is gone. */
 void registry_close(struct registry *r, void (*closed)(void *arg), void *arg);
 

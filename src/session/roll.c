@@ -262,3 +262,11 @@ struct entry *registry_find(struct registry *r, const char *session, struct err 
 	journal_session_done(&row);
 	return e;
 }
+
+const struct owner *registry_find_owner(const struct registry *r, const char *name)
+{
+	const struct registry *view = r->roll->all.next;
+	while (view && strcmp(view->owner->name, name) != 0)
+		view = view->next;
+	return view ? view->owner : NULL;
+}
