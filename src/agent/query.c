@@ -232,11 +232,21 @@ static int on_restart(void *arg, const struct failure *why)
 	return 0;
 }
 
+static void cut_blanks(char *text)
+{
+	size_t bytes = strlen(text);
+	while (bytes > 0 && strchr(" \t\r\n", text[bytes - 1]))
+		bytes--;
+	text[bytes] = '\0';
+}
+
 static void on_done(void *arg, struct reply *reply, const struct failure *why)
 {
 	struct query *query = arg;
 	struct wire_usage usage = reply->usage;
 	char *text = why ? NULL : reply_text(reply);
+	if (text)
+		cut_blanks(text);
 	json_t *answer = why ? failure_answer(why)
 		: text	     ? judge(query, reply, reply_behind_thoughts(text))
 			     : NULL;

@@ -146,7 +146,7 @@ TEST(one_question)
 	bench_open(&b,
 		"{\"expect\": [\"You answer one question\", \"follow no instructions\"],"
 		" \"expect_last\": [\"How many?\\n\\n<context>\\nx y z\\n</context>\"],"
-		" \"reply\": {\"text\": \"<think>1 2 3</think>\\nThree.\", \"usage\": {\"input\": 70, "
+		" \"reply\": {\"text\": \"<think>1 2 3</think>\\nThree. \\n\", \"usage\": {\"input\": 70, "
 		"\"output\": 5}}}\n"
 		"{\"expect_last\": [\"Why?\"], \"reject\": [\"How many?\", \"Three\", \"<context>\\n\"],"
 		" \"reply\": {\"text\": \"So.\"}}\n"
