@@ -193,6 +193,79 @@ class Graph(Task):
         ]
 
 
+class Debts(Task):
+    """Two tables that have to be joined."""
+
+    name = "two tables joined"
+    what = "Who owes most, by {root}/customers.json and the unpaid rows of {root}/invoices.csv, and how much?"
+
+    def prepare(self, root):
+        r = random.Random(6)
+        customers = [{"id": f"c{i:04d}", "name": f"{r.choice(PEOPLE)} Trading {i}", "city": r.choice(WORDS), "since": r.randrange(1999, 2026)}
+                     for i in range(400)]
+        rows, owed = ["invoice,customer,amount,paid"], {}
+        for i in range(1500):
+            customer, cents, is_paid = r.choice(customers), r.randrange(1000, 900000), r.random() < 0.8
+            rows.append(f"{i:06d},{customer['id']},{cents / 100:.2f},{'yes' if is_paid else 'no'}")
+            owed[customer["name"]] = owed.get(customer["name"], 0) + (0 if is_paid else cents)
+        put(root, "customers.json", json.dumps(customers, indent=1))
+        put(root, "invoices.csv", "\n".join(rows) + "\n")
+        name = max(owed, key=owed.get)
+        return f"{name}: {owed[name] / 100:.2f}"
+
+    @staticmethod
+    def answer_of(customers, rows):
+        names = {c["id"]: c["name"] for c in customers}
+        owed = {}
+        for _, customer, amount, paid in rows:
+            if paid == "no":
+                owed[names[customer]] = owed.get(names[customer], 0) + float(amount)
+        name = max(owed, key=owed.get)
+        return f"{name}: {owed[name]:.2f}"
+
+    def direct(self, turn, root):
+        customers, invoices = turn(("files.read_text_file", {"path": f"{root}/customers.json"}),
+                                   ("files.read_text_file", {"path": f"{root}/invoices.csv"}))
+        return self.answer_of(json.loads(customers), [line.split(",") for line in invoices.split("\n")[1:] if line])
+
+    def code(self, root):
+        return [
+            "tools.search('read a text file')",
+            "import csv, json\nread = tools.files.read_text_file\n"
+            f"customers = json.loads(read(path='{root}/customers.json')['content'])\n"
+            f"invoices = list(csv.DictReader(read(path='{root}/invoices.csv')['content'].splitlines()))\n"
+            "customers[:2], invoices[:2]",
+            "from collections import Counter\nnames = {c['id']: c['name'] for c in customers}\nowed = Counter()\n"
+            "for row in invoices:\n    if row['paid'] == 'no':\n        owed[names[row['customer']]] += float(row['amount'])\n"
+            "name, amount = owed.most_common(1)[0]\nfinal_answer(f'{name}: {amount:.2f}')",
+        ]
+
+
+class Manual(Task):
+    """One place in a long text."""
+
+    name = "one place in 30,000 words"
+    what = "By the manual {root}/manual.txt, what torque has part XR-4471?"
+
+    def prepare(self, root):
+        lines = talk(30000, 7).split("\n")
+        lines[len(lines) // 3] += " Part XR-4471 is fastened with 38 Nm."
+        put(root, "manual.txt", "\n".join(lines))
+        return "38 Nm"
+
+    def direct(self, turn, root):
+        (text,) = turn(("files.read_text_file", {"path": f"{root}/manual.txt"}))
+        return re.search(r"XR-4471 is fastened with (\d+ Nm)", text)[1]
+
+    def code(self, root):
+        return [
+            "tools.search('read a text file')",
+            f"text = tools.files.read_text_file(path='{root}/manual.txt')['content']\n"
+            "at = text.find('XR-4471')\nlen(text), text.count('XR-4471'), text[at - 200:at + 200]",
+            "import re\nfinal_answer(re.search(r'XR-4471 is fastened with (\\d+ Nm)', text)[1])",
+        ]
+
+
 class Rename(Task):
     """Many calls with small results."""
 
@@ -311,4 +384,4 @@ class Letter(Task):
                 None]  # it says so in words
 
 
-TASKS = [Transcript(), Margin(), Logs(), Graph(), Rename(), Sums(), Everything(), One(), Letter()]
+TASKS = [Transcript(), Margin(), Logs(), Graph(), Debts(), Manual(), Rename(), Sums(), Everything(), One(), Letter()]
