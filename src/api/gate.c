@@ -267,7 +267,7 @@ static void decide(struct gate_call *call)
 		is_tainted(call)
 			? "\"approveTainted\" of its server's configuration lets it pass"
 			: "\"approve\" of its server's configuration lets it pass",
-		"%.100s can change something%s, and nobody is here to allow it", t->name,
+		"%.100s: it can change something%s, and nobody is here to allow it", t->name,
 		is_tainted(call) ? ", the session has read what others wrote" : "");
 }
 
@@ -296,7 +296,7 @@ void gate_approve(struct gate_call *call, bool is_allowed)
 	if (!leave(call, is_allowed))
 		return;
 	if (!is_allowed) {
-		gate_fail(call, "ToolDenied", NULL, "%.100s was not allowed", call->name);
+		gate_fail(call, "ToolDenied", NULL, "%.100s: it was not allowed", call->name);
 		return;
 	}
 	/* What was read since may be why it is called: that is another question. */

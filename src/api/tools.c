@@ -220,6 +220,14 @@ static const char *variable(const char *name)
 	return getenv(name);
 }
 
+int tools_check(const char *path, struct err *err)
+{
+	struct tool_servers servers = {0};
+	int r = servers_load(&servers, path, variable, err);
+	servers_done(&servers);
+	return r;
+}
+
 static void on_progress(void *arg, const struct tool_server *server, const json_t *params)
 {
 	struct performance *p = arg;

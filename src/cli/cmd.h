@@ -69,12 +69,11 @@ struct cmd {
 		.group = "General options", .help = "show this help"                               \
 	}
 
-/* The row of who lets code in boxes call tools; @s has `const char *tools`. Only what is typed
- * counts: it gives code something to reach. */
+/* The row of what gives code in boxes tools to call; @s has `const char *tools`. */
 #define TOOLS_OPT(s, where)                                                                        \
 	{                                                                                          \
 		.name = "tools", OPT_INTO_TEXT(s, tools), .arg = "FILE", .group = (where),         \
-		.flags = OPT_NO_ENV, .complete = OPT_COMPLETE_FILE,                                \
+		.complete = OPT_COMPLETE_FILE,                                                     \
 		.help = "let code in boxes call the tools of these servers: a list as `retort "    \
 			"tools` reads"                                                             \
 	}

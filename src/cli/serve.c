@@ -493,6 +493,8 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.tools = args->tools,
 		.log_tool = log_tool,
 		.log_arg = &f};
+	const struct mcp_tools_config mcp = {
+		.version = version_text, .tier = MCP_TIER_ALL, .has_tools = args->tools != NULL};
 	f.health = (struct health){.version = version_text, .is_well = is_well, .arg = &f};
 	const struct http_route routes[N_OWN_ROUTES] = {
 		{"POST", RPC_HTTP_PATH, "application/json", RPC_LINE_BYTES, false, NULL,
@@ -508,7 +510,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 	if (r == 0)
 		r = open_socket(&f, places, err);
 	if (r == 0)
-		r = mcp_front_open(&f.mcp, service_loop(f.service), version_text, err);
+		r = mcp_front_open(&f.mcp, service_loop(f.service), &mcp, err);
 	if (r == 0) {
 		mcp_http_routes(f.mcp.http, f.routes + N_OWN_ROUTES);
 		r = open_http(&f, places, err);

@@ -32,6 +32,7 @@ struct waiting {
 	uint64_t asked_ns;
 	bool is_held; /* the clock stands still for it */
 	bool is_told; /* events say so */
+	bool is_cancelled; /* nobody outside knows it any more */
 };
 
 json_t *tool_call_error(const char *name, const char *message, const char *hint)
@@ -359,18 +360,33 @@ int calling_take(struct part *p, const struct frame *frame, struct err *err)
 
 static void cancel(struct waiting *w)
 {
-	struct session *s = w->session;
-	if (s->events.cancel)
+	const struct session *s = w->session;
+	bool is_known = !w->is_cancelled;
+	w->is_cancelled = true;
+	if (s->events.cancel && is_known)
 		s->events.cancel(s->events.arg, &w->call);
 }
 
-void calling_stop(struct session *s, const char *why)
+/* Whoever is told of one may answer others. */
+static struct waiting *first_asked(const struct session *s)
 {
-	while (s->calling.first) {
-		struct waiting *w = s->calling.first;
+	struct waiting *w = s->calling.first;
+	while (w && w->is_cancelled)
+		w = w->next;
+	return w;
+}
+
+bool calling_stop(struct session *s)
+{
+	for (struct waiting *w; (w = first_asked(s));)
 		cancel(w);
-		tool_call_answer(&w->call, lost(why), false);
-	}
+	return s->calling.first != NULL;
+}
+
+void calling_refuse(struct session *s)
+{
+	while (s->calling.first)
+		tool_call_answer(&s->calling.first->call, lost("the step is being stopped"), false);
 }
 
 void calling_end(struct session *s)

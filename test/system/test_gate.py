@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import callers  # noqa: E402
 import harness  # noqa: E402
 import rpc  # noqa: E402
+import test_mcp as mcp  # noqa: E402
 
 SERVER = os.path.join(harness.HERE, "system", "tool_server.py")
 PYTHON = "/usr/bin/python3"
@@ -263,6 +264,295 @@ class Principals(harness.Case):
             with self.assertRaises(rpc.Failed) as caught:
                 caller("tool.call", name="demo.add", arguments={"a": 1, "b": 1})
             self.assertEqual(caught.exception.code, "denied")
+
+
+class Boxes(harness.Case):
+    """Code in a box calls tools."""
+
+    def value(self, client, session, code, **params):
+        return client.value(session, "import retort\nfrom retort import tools\n" + code, **params)
+
+    def error(self, client, session, code, **params):
+        done = client.run(session, "import retort\nfrom retort import tools\n" + code, **params)
+        self.assertEqual(done["status"], "error", done)
+        return done["error"]["name"], done["error"]["message"]
+
+    def test_what_there_is(self):
+        with engine(demo=server(), bad=server("exit")) as e:
+            client = e.client()
+            s = client("session.create")["session"]
+            found = self.value(client, s, "[line for line in repr(tools.search('add numbers')).splitlines()]")
+            self.assertEqual(len(found), 1)
+            self.assertIn("tools.demo.add(*, a: float, b: float)", found[0])
+            about = self.value(client, s, "dict(tools.describe('demo.echo'))")
+            self.assertEqual(about["name"], "demo.echo")
+            self.assertEqual(about["input_schema"]["required"], ["from"])
+            self.assertEqual([(p["name"], p["id"], p["required"]) for p in about["params"]],
+                             [("from", "from_", True), ("how-often", "how_often", False)])
+            self.assertFalse(about["read_only"])
+            self.assertEqual(self.error(client, s, "tools.describe('demo.none')")[0], "ToolArgumentError")
+            self.assertIn("add", self.value(client, s, "dir(tools.demo)"))
+
+    def test_calls_give_values_and_errors(self):
+        with engine(demo=server(), bad=server("exit-on-call")) as e:
+            client = e.client()
+            s = client("session.create")["session"]
+            self.assertEqual(self.value(client, s, "tools.demo.add(20, b=22)"), {"sum": 42})
+            self.assertEqual(self.error(client, s, "tools.demo.fail()"), ("ToolError", "it is broken\x1b[2J"))
+            name, said = self.error(client, s, "tools.demo.add(a=1, b='x')")
+            self.assertEqual(name, "ToolArgumentError")
+            self.assertIn("demo.add: b: it has to be of type number", said)
+            name, said = self.error(client, s, "tools.bad.add(1, 2)")
+            self.assertEqual(name, "ToolLost")
+            self.assertIn("server bad: it ended with status 7", said)
+            name, said = self.error(client, s, "tools.demo.echo('x')")
+            self.assertEqual(name, "ToolDenied")
+
+    def test_what_others_wrote_taints_the_session(self):
+        servers = {
+            "web": server(),
+            "shop": server("closed", approve=["echo"], trust=True),
+            "log": server(approveTainted=["echo"], trust=True),
+        }
+        with engine(**servers) as e:
+            client = e.client()
+            s = client("session.create")["session"]
+            self.assertEqual(self.value(client, s, "tools.shop.echo('x')"), "x")
+            other = client("session.branch", session=s)["session"]
+            self.value(client, s, "tools.web.add(1, 2)")
+            name, said = self.error(client, s, "tools.shop.echo('x')")
+            self.assertEqual(name, "ToolDenied")
+            self.assertIn("has read what others wrote", said)
+            self.assertEqual(self.value(client, s, "tools.log.echo('x')"), "x")
+            below = client("session.branch", session=s)["session"]
+            self.assertEqual(self.error(client, below, "tools.shop.echo('x')")[0], "ToolDenied")
+            self.assertEqual(self.value(client, other, "tools.shop.echo('x')"), "x")
+            # A trusted server that does not say so writes what anybody may have written.
+            self.value(client, other, "tools.log.add(1, 2)")
+            self.assertEqual(self.error(client, other, "tools.shop.echo('x')")[0], "ToolDenied")
+
+    def ask(self, client, session, code):
+        """Start a step whose call asks. Returns: run and question."""
+        run = client.run(session, "import retort\n" + code, approvals=True, wait_ms=0)["run"]
+        record = client("step.get", run=run, wait_ms=60000)
+        self.assertEqual(record["status"], "running", record)
+        self.assertEqual(len(record["approvals"]), 1)
+        return run, record["approvals"][0]
+
+    def test_a_person_is_asked_and_answers(self):
+        one = server()
+        with engine(demo=one) as e:
+            client = e.client()
+            s = client("session.create")["session"]
+            run, question = self.ask(client, s, "retort.tools.demo.echo('x' * 3000)")
+            self.assertEqual((question["tool"], question["session"]), ("demo.echo", s))
+            self.assertEqual((question["destructive"], question["tainted"]), (True, False))
+            self.assertIn('demo.echo can change something, and destroy.\n{"from":"xxx', question["text"])
+            self.assertIn("bytes more that are not shown", question["text"])
+            self.assertNotIn("tools/call", methods(one))
+            self.assertEqual(client("tool.approve", approval=question["approval"], allow=True), {"tool": "demo.echo"})
+            record = client("step.get", run=run, wait_ms=60000)
+            self.assertEqual((record["status"], record["value"]["text/plain"]), ("ok", repr("x" * 3000)))
+            self.assertNotIn("approvals", record)
+            run, question = self.ask(client, s, "retort.tools.demo.echo('no')")
+            self.assertTrue(question["tainted"])
+            client("tool.approve", approval=question["approval"], allow=False)
+            record = client("step.get", run=run, wait_ms=60000)
+            self.assertEqual(record["error"]["name"], "ToolDenied")
+            self.assertEqual(methods(one).count("tools/call"), 1)
+            with self.assertRaises(rpc.Failed) as caught:
+                client("tool.approve", approval=question["approval"], allow=True)
+            self.assertEqual(caught.exception.code, "not_found")
+
+    def test_events_tell_what_is_asked(self):
+        with engine(demo=server()) as e:
+            client, other = e.client(), e.client()
+            s = client("session.create")["session"]
+            client.send("step.run", session=s, code="import retort\nretort.tools.demo.echo('x')", approvals=True,
+                        stream=True)
+            told = []
+            while True:
+                number, said = client.receive()
+                if number is not None:
+                    break
+                event = said["params"]
+                told.append((event["event"], event.get("state")))
+                if event.get("state") == "asked":
+                    other("tool.approve", approval=event["approval"], allow=True)
+            self.assertIn(("tool.approval", "asked"), told)
+            self.assertIn(("tool.approval", "allowed"), told)
+            self.assertEqual(client.result(said)["status"], "ok")
+
+    def test_what_was_approved_is_asked_again_when_the_session_has_read_since(self):
+        """A call waits for a person; meanwhile another thread reads what others wrote."""
+        code = """
+import retort, threading, time
+def act():
+    got.append(retort.tools.shop.echo('x'))
+got = []
+t = threading.Thread(target=act)
+t.start()
+while not open('go').read():
+    time.sleep(.01)
+retort.tools.web.add(1, 2)
+open('done', 'w').write('1')
+t.join()
+got
+"""
+        with engine(web=server(), shop=server("closed", trust=True)) as e:
+            client = e.client()
+            s = client("session.create")["session"]
+            client("file.write", session=s, path="go", content="")
+            run, question = self.ask(client, s, code)
+            self.assertEqual((question["tainted"], question["destructive"]), (False, False))
+            client("file.write", session=s, path="go", content="1")
+            for _ in range(500):
+                try:
+                    client("file.read", session=s, path="done")
+                    break
+                except rpc.Failed:
+                    time.sleep(0.02)
+            client("tool.approve", approval=question["approval"], allow=True)
+            record = client("step.get", run=run, wait_ms=60000)
+            again = record["approvals"][0]
+            self.assertNotEqual(again["approval"], question["approval"])
+            self.assertTrue(again["tainted"])
+            client("tool.approve", approval=again["approval"], allow=True)
+            self.assertEqual(client("step.get", run=run, wait_ms=60000)["value"]["text/plain"], "['x']")
+
+    def test_a_step_that_is_stopped_asks_no_more(self):
+        with engine(demo=server()) as e:
+            client = e.client()
+            s = client("session.create")["session"]
+            run, question = self.ask(client, s, "retort.tools.demo.echo('x')")
+            client("step.interrupt", run=run, kill=True)
+            self.assertEqual(client("step.get", run=run, wait_ms=60000)["status"], "killed")
+            with self.assertRaises(rpc.Failed):
+                client("tool.approve", approval=question["approval"], allow=True)
+            run, question = self.ask(client, s, "retort.tools.demo.echo('x')")
+            client("session.close", session=s)
+            with self.assertRaises(rpc.Failed):
+                client("tool.approve", approval=question["approval"], allow=True)
+
+    def test_a_call_that_is_given_up_is_cancelled(self):
+        one = server("hang-on-call")
+        with engine(demo=one) as e:
+            client = e.client()
+            s = client("session.create")["session"]
+            run = client.run(s, "import retort\nretort.tools.demo.add(1, 2)", wait_ms=0)["run"]
+            while "tools/call" not in methods(one):
+                time.sleep(0.01)
+            client("step.interrupt", run=run)
+            record = client("step.get", run=run, wait_ms=60000)
+            self.assertNotEqual(record["status"], "ok")
+            while "notifications/cancelled" not in methods(one):
+                time.sleep(0.01)
+
+    def test_another_principal_answers_nothing(self):
+        with callers.Engine({"ann": "tools=yes", "bob": "tools=yes", "eve": ""}, "--tools",
+                            file_of(demo=server())) as e:
+            ann, bob, eve = (e.caller(name) for name in ("ann", "bob", "eve"))
+            s = ann("session.create")["session"]
+            run = ann.run(s, "import retort\nretort.tools.demo.echo('x')", approvals=True, wait_ms=0)["run"]
+            question = ann("step.get", run=run, wait_ms=60000)["approvals"][0]
+            for other in (bob, eve):
+                with self.assertRaises(rpc.Failed) as caught:
+                    other("tool.approve", approval=question["approval"], allow=True)
+                self.assertEqual(caught.exception.code, "not_found")
+            ann("tool.approve", approval=question["approval"], allow=True)
+            self.assertEqual(ann("step.get", run=run, wait_ms=60000)["status"], "ok")
+            record = eve.run(eve("session.create")["session"], "import retort\nretort.tools.demo.add(1, 2)")
+            self.assertEqual(record["error"]["name"], "ToolDenied")
+
+
+class Mcp(harness.Case):
+    """Approval through an MCP client, in both eras; and the tool that finds tools."""
+
+    CODE = "import retort\nprint('before')\nretort.tools.demo.echo('sesame')"
+
+    def test_search_tools_is_there_with_tools_only(self):
+        with mcp.Mcp() as client:
+            self.assertNotIn("search_tools", [t["name"] for t in client.call("tools/list")["tools"]])
+        with mcp.Mcp("--tools", file_of(demo=server())) as client:
+            self.assertIn("search_tools", [t["name"] for t in client.call("tools/list")["tools"]])
+            self.assertIn("tools of other servers", client.about["instructions"])
+            self.assertLessEqual(len(client.about["instructions"]), 600)
+            text = client.tool("search_tools", query="add numbers").text
+            self.assertIn("retort.tools.demo.add(*, a: float, b: float)", text)
+            self.assertEqual(client.tool("search_tools", query="add", detail="names").text, "demo.add\n")
+            self.assertIn('"required":["a","b"]', client.tool("search_tools", query="add", detail="full").text)
+            self.assertIn("nothing found", client.tool("search_tools", query="zebra").text)
+
+    def legacy(self, client, answer):
+        """Run CODE and answer what is asked. Returns: the result and the questions."""
+        number = client.send("tools/call", name="run_code", arguments={"code": self.CODE})
+        asked = []
+        while True:
+            message = client.read()
+            if message.get("method") == "elicitation/create":
+                asked.append(message["params"])
+                client.write({"jsonrpc": "2.0", "id": message["id"], "result": answer})
+            elif message.get("id") == number:
+                return mcp.Result(message["result"]), asked
+
+    def test_a_person_is_asked_in_the_legacy_era(self):
+        one = server()
+        with mcp.Mcp("--tools", file_of(demo=one), version=None) as client:
+            client.call("initialize", protocolVersion="2025-11-25", capabilities={"elicitation": {}},
+                        clientInfo={"name": "t", "version": "0"})
+            done, asked = self.legacy(client, {"action": "accept", "content": {"approve": True}})
+            self.assertEqual(len(asked), 1)
+            self.assertIn('demo.echo can change something, and destroy.\n{"from":"sesame"}', asked[0]["message"])
+            self.assertIn("value: 'sesame'", done.text)
+            self.assertIn("before", done.text)
+            for answer in ({"action": "decline"}, {"action": "cancel"}, {"action": "accept", "content": {}}):
+                done, asked = self.legacy(client, answer)
+                self.assertEqual(len(asked), 1)
+                self.assertIn("ToolDenied: demo.echo: it was not allowed", done.text)
+            self.assertEqual(methods(one).count("tools/call"), 1)
+
+    def test_a_person_is_asked_in_the_modern_era(self):
+        one = server()
+        can = {**mcp.MODERN, mcp.META + "clientCapabilities": {"elicitation": {}}}
+        with mcp.Mcp("--tools", file_of(demo=one), version=None) as client:
+            call = {"name": "run_code", "arguments": {"code": self.CODE}, "_meta": can}
+            for allow, says in ((True, "value: 'sesame'"), (False, "ToolDenied")):
+                asked = client.call("tools/call", **call)
+                self.assertEqual(asked["resultType"], "input_required")
+                [(key, question)] = asked["inputRequests"].items()
+                self.assertIn("demo.echo can change something", question["params"]["message"])
+                # Not answered, it is asked again; the code is not run again.
+                asked = client.call("tools/call", **call, requestState=asked["requestState"])
+                self.assertEqual(list(asked["inputRequests"]), [key])
+                done = client.call("tools/call", **call, requestState=asked["requestState"], inputResponses={
+                    key: {"action": "accept", "content": {"approve": allow}}})
+                self.assertIn(says, mcp.Result(done).text)
+                again = client.call("tools/call", **call, requestState=asked["requestState"], inputResponses={
+                    key: {"action": "accept", "content": {"approve": True}}})
+                self.assertIn(says, mcp.Result(again).text)
+            self.assertEqual(methods(one).count("tools/call"), 1)
+
+    def test_who_cannot_ask_is_told(self):
+        one = server()
+        with mcp.Mcp("--tools", file_of(demo=one)) as client:
+            self.assertIn("nobody is here to allow it", client.run(self.CODE).text)
+            self.assertNotIn("tools/call", methods(one))
+
+    def test_a_call_that_is_cancelled_while_a_person_thinks(self):
+        one = server()
+        can = {**mcp.MODERN, mcp.META + "clientCapabilities": {"elicitation": {}}}
+        with mcp.Mcp("--tools", file_of(demo=one), version=None) as client:
+            call = {"name": "run_code", "arguments": {"code": "import retort, time\n"
+                    "retort.tools.demo.echo('x')\nopen('on', 'w')\ntime.sleep(600)"}, "_meta": can}
+            asked = client.call("tools/call", **call)
+            [key] = asked["inputRequests"]
+            number = client.send("tools/call", **call, requestState=asked["requestState"], inputResponses={
+                key: {"action": "accept", "content": {"approve": True}}})
+            while "tools/call" not in methods(one):
+                time.sleep(0.01)
+            client.write({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
+            # The session is free again: the code was interrupted.
+            self.assertIn("value: 42", client.tool("run_code", _meta=can, code="6 * 7").text)
 
 
 if __name__ == "__main__":

@@ -46,6 +46,10 @@ TOOLS = [
 ]
 
 
+if MODE == "closed":
+    TOOLS[1]["annotations"] = {"openWorldHint": False, "destructiveHint": False}
+
+
 def write(message):
     sys.stdout.write(json.dumps(message) + "\n")
     sys.stdout.flush()
