@@ -270,6 +270,22 @@ class Engine(harness.Case):
             result = engine.call("agent.run", task="Go.", max_queries=1)
             self.assertEqual((result["answer"], result["queries"]["count"]), ("b", 1), result)
 
+    def test_nobody_is_asked_again_when_a_session_is_made_anew(self):
+        """An engine that has ended, and another of the same state: the answers are kept with the steps."""
+        where, state = harness.make_dir(), harness.make_dir()
+        model = asked(f"if system.startswith('You answer one question'):\n"
+                      f"    open({where!r} + '/n', 'a').write('x')\n    return 'n' + prompt\n"
+                      "return '<code>\\ngot = llm_query_batched([\"1\", \"2\", \"3\"])\\nfinal_answer(got)\\n</code>'")
+        with service.Engine("--model", model, state=state) as engine:
+            session = engine.session()
+            result = engine.call("agent.run", session=session.id, task="Ask.", max_queries=3)
+            self.assertEqual((result["status"], result["value"]), ("ok", ["n1", "n2", "n3"]), result)
+        with service.Engine(state=state) as engine:
+            record = engine.call("step.run", session=session.id, code="got")
+            self.assertEqual((record["value"]["application/json"], record["state"]["outcome"]), (["n1", "n2", "n3"], "replayed"))
+        with open(where + "/n", encoding="utf-8") as f:
+            self.assertEqual(f.read(), "xxx")
+
     def test_a_session_that_no_agent_works_in(self):
         with service.Engine("--model", "replay:" + script("never asked")) as engine:
             record = engine.session().run("import retort\nretort.llm_query('a')")
