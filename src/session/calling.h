@@ -27,8 +27,8 @@ struct calling {
 /* A TOOL frame of the step's driver. Errors: ERR_PROTOCOL. */
 int calling_take(struct part *p, const struct frame *frame, struct err *err);
 
-/* The step is being stopped: outside nobody is to answer any more. Returns: whether anybody waits in
- * the box: calling_refuse() tells them. */
+/* The step is being stopped: outside nobody is to answer any more. Returns: whether anybody waits
+ * in the box: calling_refuse() tells them. */
 bool calling_stop(struct session *s);
 void calling_refuse(struct session *s);
 

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 enum {
-	GRACE_MS = 1000,      /* between SIGINT and SIGKILL */
-	REFUSE_MS = 100,      /* of it, until calls that wait are told that nobody will answer: those
-			       * that SIGINT ends need not hear it */
+	GRACE_MS = 1000, /* between SIGINT and SIGKILL */
+	REFUSE_MS = 100, /* of it, until calls that wait are told that nobody will answer: those
+			  * that SIGINT ends need not hear it */
 	MEMORY_WATCH_MS = 20, /* how stale the engine's knowledge of memory may be */
 	CPU_WATCH_MIN_MS = 10,
 	STDIN_CHUNK_BYTES = 64 << 10,

@@ -1,6 +1,6 @@
 /*
- * An engine whose gate is the test: operations and answers come in as lines of JSON on stdin, and what
- * is asked and answered goes out as such on stdout. For tests of calls without any tool.
+ * An engine whose gate is the test: operations and answers come in as lines of JSON on stdin, and
+ * what is asked and answered goes out as such on stdout. For tests of calls without any tool.
  *
  *   gate STATE_DIR
  *
@@ -126,8 +126,7 @@ static void operate(const json_t *line)
 	if (!op || !o)
 		exit(2);
 	o->id = json_integer_value(json_object_get(line, "id"));
-	const struct operation_listener listener = {
-		.arg = o, .event = on_event, .done = on_done};
+	const struct operation_listener listener = {.arg = o, .event = on_event, .done = on_done};
 	operation_start(&context, op, json_object_get(line, "params"), &listener, &o->call);
 }
 
