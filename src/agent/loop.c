@@ -286,6 +286,7 @@ static int begin(struct loop *l)
 	const struct prompt prompt = {.runtime = l->runtime,
 		.limits = c->limits,
 		.is_grounded = c->is_grounded,
+		.servers = c->servers,
 		.n_queries = c->n_queries,
 		.query_bytes = c->query_bytes};
 	cleanup_buf struct buf text = BUF_INIT(PROMPT_BYTES_MAX);
@@ -333,7 +334,8 @@ int loop_open(struct loop **out, uv_loop_t *loop, const struct loop_config *conf
 		loop_close(l);
 		return err_set(err, ERR_NO_MEMORY, "no memory for a task");
 	}
-	l->config.task = l->config.runtime = l->config.check = l->config.limits = NULL;
+	l->config.task = l->config.runtime = l->config.check = NULL;
+	l->config.limits = l->config.servers = NULL;
 	l->started_ms = uv_now(loop);
 	(void)uv_timer_start(&l->timer, on_begin, 0, 0);
 	*out = l;

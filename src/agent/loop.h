@@ -52,7 +52,8 @@ struct loop_config {
 	const char *limits; /* what the model is told of them, or NULL */
 	const char *check;  /* a shell command that the answer has to pass, or NULL */
 	struct budget budget;
-	uint64_t context_tokens;	 /* 0: LOOP_CONTEXT_TOKENS */
+	uint64_t context_tokens; /* 0: LOOP_CONTEXT_TOKENS */
+	const char *servers;	 /* of tools that code can call, as of struct prompt; or NULL */
 	uint64_t n_queries, query_bytes; /* what the model is told of query.h; 0: nothing */
 	bool is_grounded;
 	struct loop_hooks hooks;

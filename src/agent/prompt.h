@@ -13,6 +13,7 @@ struct prompt {
 	const char *runtime; /* of the session: what code without a tag is */
 	const char *limits;  /* "30 s per step, 1 GiB of memory"; or NULL */
 	bool is_grounded;
+	const char *servers; /* of tools, as code names them: "crm, files"; NULL: none */
 	uint64_t n_queries, query_bytes; /* that code may ask, and of one; 0: none */
 };
 

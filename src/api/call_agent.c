@@ -25,6 +25,7 @@ enum {
 	STEPS_MAX = 1000,
 	QUERIES_MAX = 100000,
 	LIMITS_BYTES = 200,
+	SERVERS_BYTES = 400,
 	SEEN_BYTES = 1 << 20
 };
 
@@ -238,10 +239,20 @@ static int write_task(const struct agent_call *a, struct buf *out)
 	return r < 0 || a->inputs.n == 0 ? r : inputs_show(&a->inputs, a->runtime, out);
 }
 
+/* What of them the prompt names. */
+static void write_servers(const struct agent_call *a, struct buf *out)
+{
+	const struct operation_context *context = a->call->context;
+	bool is_javascript = strcmp(a->runtime, "javascript") == 0;
+	if (context->gate && gate_has_tools(context->gate))
+		(void)gate_write_servers(context->gate, is_javascript, out);
+}
+
 static void begin(struct agent_call *a)
 {
 	const json_t *params = a->call->params;
 	char limits[LIMITS_BYTES] = "";
+	cleanup_buf struct buf servers = BUF_INIT(SERVERS_BYTES);
 	cleanup_buf struct buf task = BUF_INIT(TASK_BYTES + INPUTS_TEXT_BYTES);
 	struct budget budget = budget_default();
 	struct err err = {0};
@@ -251,6 +262,7 @@ static void begin(struct agent_call *a)
 		budget.limit[i] = param_count(params, name, budget.limit[i]);
 	}
 	take_limits(a->about, limits);
+	write_servers(a, &servers);
 	bool has_task = write_task(a, &task) == 0;
 	const struct loop_config config = {.wire = a->wire,
 		.task = buf_str(&task),
@@ -260,6 +272,7 @@ static void begin(struct agent_call *a)
 		.budget = budget,
 		.context_tokens = param_count(params, "context_tokens", 0),
 		.is_grounded = !param_get(params, "grounded") || param_flag(params, "grounded"),
+		.servers = servers.bytes > 0 ? buf_str(&servers) : NULL,
 		.n_queries = a->query.count,
 		.query_bytes = a->query.prompt_bytes,
 		.hooks = {.arg = a,

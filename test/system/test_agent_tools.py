@@ -38,7 +38,7 @@ class Portfolio(harness.Case):
         done = agent(
             "I hold 60 % ACME and 40 % GLOBEX. By a bootstrap of the last 300 daily returns: what is 10000 worth after 60 days "
             "on average, and at worst in 5 % of the cases?",
-            python("tools.search('prices of a share')"),
+            line(python("tools.search('prices of a share')"), expect=["Servers: market."]),
             line(python("import numpy as np\n"
                         "closes = np.array([tools.market.prices(ticker=t, days=300)['closes'] for t in ('ACME', 'GLOBEX')])\n"
                         "returns = closes[:, 1:] / closes[:, :-1] - 1\n"

@@ -16,6 +16,7 @@ TEST(it_fits_with_the_longest_of_everything)
 	const struct prompt p = {.runtime = "javascript",
 		.limits = limits,
 		.is_grounded = true,
+		.servers = limits,
 		.n_queries = UINT64_MAX,
 		.query_bytes = UINT64_MAX};
 	cleanup_buf struct buf out = BUF_INIT(1 << 20);
@@ -64,4 +65,21 @@ TEST(it_speaks_of_queries_when_there_are_some)
 	p.runtime = "javascript";
 	CHECK_INT(prompt_write(&p, &out), 0);
 	CHECK_HAS(buf_str(&out), "await llm_query(prompt, {context, schema})");
+}
+
+TEST(it_speaks_of_tools_when_there_are_some)
+{
+	struct prompt p = {.runtime = "python"};
+	cleanup_buf struct buf out = BUF_INIT(1 << 20);
+	CHECK_INT(prompt_write(&p, &out), 0);
+	CHECK(!strstr(buf_str(&out), "tools."));
+	buf_clear(&out);
+	p.servers = "crm, files";
+	CHECK_INT(prompt_write(&p, &out), 0);
+	CHECK_HAS(buf_str(&out), "tools.SERVER.TOOL(name=value)");
+	CHECK_HAS(buf_str(&out), "Servers: crm, files.");
+	buf_clear(&out);
+	p.runtime = "javascript";
+	CHECK_INT(prompt_write(&p, &out), 0);
+	CHECK_HAS(buf_str(&out), "await tools.SERVER.TOOL({name: value})");
 }
