@@ -6,11 +6,13 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "agent/loop.h"
+#include "agent/vote.h"
 #include "api/call.h"
 #include "api/call_order.h"
 #include "api/models.h"
 #include "api/observation.h"
 #include "api/rows.h"
+#include "api/trials.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
@@ -22,6 +24,7 @@ enum {
 	MODEL_BYTES = 8192,
 	STEPS_MAX = 1000,
 	LIMITS_BYTES = 200,
+	TRIAL_MS = 3600000, /* beyond the time of the task: when its candidates' branches end */
 	SEEN_BYTES = 1 << 20
 };
 
@@ -31,6 +34,7 @@ struct agent_call {
 	struct loop *loop;
 	char *session, *runtime;
 	struct waiter waiter;
+	struct trials *trials; /* NULL: there is one candidate for each step */
 	bool is_own;	  /* the session was made for this */
 	bool is_running;  /* a step */
 	bool is_unwanted; /* before the loop began */
@@ -66,6 +70,8 @@ static void on_closed(void *arg, const json_t *result, const struct err *err)
 static void end(struct agent_call *a)
 {
 	a->call->cancel = NULL;
+	if (trials_end(take_ptr(a->trials)))
+		return; /* on_gone() goes on */
 	if (a->is_running)
 		run_interrupt(a->waiter.run, true);
 	else if (a->is_own)
@@ -80,7 +86,7 @@ static void fail(struct agent_call *a, const struct err *err)
 	end(a);
 }
 
-/* ---- hooks of the loop ---- */
+/* ---- hooks of the loop, and of its trials ---- */
 
 static void on_event(void *arg, const json_t *event)
 {
@@ -96,23 +102,30 @@ static void on_ran(void *arg, const json_t *record, const struct err *err)
 	if (a->result)
 		end(a);
 	else
-		loop_ran(a->loop, record, err);
+		loop_ran(a->loop, 0, record, err);
+}
+
+static int run_in_session(struct agent_call *a, json_t *params, struct err *err)
+{
+	const struct operation_context *context = a->call->context;
+	const struct run_order order = {.registry = context->registry, .params = params};
+	(void)json_object_set_new(params, "session", json_string(a->session));
+	a->waiter = (struct waiter){.arg = a, .event = on_event, .done = on_ran};
+	a->is_running = true;
+	int r = runs_start(context->runs, &order, &a->waiter, err);
+	if (r < 0)
+		a->is_running = false;
+	return r;
 }
 
 static int run(void *arg, const struct loop_code *code, struct err *err)
 {
 	struct agent_call *a = arg;
-	const struct operation_context *context = a->call->context;
-	json_t *params = json_pack("{s:s, s:o, s:s*}", "session", a->session, "code",
-		json_stringn(code->code, code->bytes), "runtime",
-		code->runtime ? code->runtime : a->runtime);
-	const struct run_order order = {.registry = context->registry, .params = params};
-	a->waiter = (struct waiter){.arg = a, .event = on_event, .done = on_ran};
-	a->is_running = true;
-	int r = params ? runs_start(context->runs, &order, &a->waiter, err)
-		       : err_set(err, ERR_NO_MEMORY, "no memory for a step");
-	if (r < 0)
-		a->is_running = false;
+	json_t *params = json_pack("{s:o, s:s*}", "code", json_stringn(code->code, code->bytes),
+		"runtime", code->runtime ? code->runtime : a->runtime);
+	int r = !params ? err_set(err, ERR_NO_MEMORY, "no memory for a step")
+		: code->place > 0 ? trials_run(a->trials, code->place, params, err)
+				  : run_in_session(a, params, err);
 	json_decref(params);
 	return r;
 }
@@ -120,8 +133,70 @@ static int run(void *arg, const struct loop_code *code, struct err *err)
 static void interrupt(void *arg)
 {
 	struct agent_call *a = arg;
+	if (a->trials)
+		trials_interrupt(a->trials);
 	if (a->is_running && a->waiter.run)
 		run_interrupt(a->waiter.run, false);
+}
+
+static int branch(void *arg, unsigned place, struct err *err)
+{
+	struct agent_call *a = arg;
+	uint64_t ms = param_count(a->call->params, "max_wall_ms", 0) + TRIAL_MS;
+	(void)err;
+	trials_branch(a->trials, place, a->session, ms);
+	return 0;
+}
+
+static void keep(void *arg, unsigned place)
+{
+	struct agent_call *a = arg;
+	trials_keep(a->trials, place, a->session);
+}
+
+static void on_branched(void *arg, unsigned place, const struct err *err)
+{
+	struct agent_call *a = arg;
+	loop_branched(a->loop, place, err);
+}
+
+static void on_trial_event(void *arg, unsigned place, const json_t *event)
+{
+	json_t *told = json_pack("{s:s, s:I, s:O}", "event", "candidate", "candidate",
+		(json_int_t)place, "of", event);
+	on_event(arg, told);
+	json_decref(told);
+}
+
+static void on_trial_ran(
+	void *arg, unsigned place, const json_t *record, const struct err *err)
+{
+	struct agent_call *a = arg;
+	loop_ran(a->loop, place, record, err);
+}
+
+static void on_kept(void *arg, const struct err *err)
+{
+	struct agent_call *a = arg;
+	loop_kept(a->loop, err);
+}
+
+static void on_gone(void *arg)
+{
+	end(arg);
+}
+
+static int open_trials(struct agent_call *a, unsigned n, struct err *err)
+{
+	const struct operation_context *context = a->call->context;
+	const struct trials_hooks hooks = {.arg = a,
+		.branched = on_branched,
+		.event = on_trial_event,
+		.ran = on_trial_ran,
+		.kept = on_kept,
+		.gone = on_gone};
+	a->trials = trials_new(context->registry, context->runs, n, &hooks);
+	return a->trials ? 0 : err_set(err, ERR_NO_MEMORY, "no memory for candidates");
 }
 
 static json_t *observe(void *arg, const json_t *record)
@@ -196,6 +271,7 @@ static void begin(struct agent_call *a, const json_t *session)
 {
 	const json_t *params = a->call->params;
 	char limits[LIMITS_BYTES] = "";
+	unsigned best_of = (unsigned)param_count(params, "best_of", 1);
 	struct budget budget = budget_default();
 	struct err err = {0};
 	for (int i = 0; i < BUDGET_KINDS; i++) {
@@ -212,6 +288,7 @@ static void begin(struct agent_call *a, const json_t *session)
 		.limits = limits[0] ? limits : NULL,
 		.check = param_text(params, "check", NULL),
 		.budget = budget,
+		.best_of = best_of,
 		.context_tokens = param_count(params, "context_tokens", 0),
 		.is_grounded = !param_get(params, "grounded") || param_flag(params, "grounded"),
 		.hooks = {.arg = a,
@@ -219,11 +296,15 @@ static void begin(struct agent_call *a, const json_t *session)
 			.interrupt = interrupt,
 			.observe = observe,
 			.event = on_event,
-			.done = on_done}};
+			.done = on_done,
+			.branch = branch,
+			.keep = keep}};
 	if (!a->runtime)
 		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a task");
 	if (a->is_unwanted)
 		(void)err_set(&err, ERR_INTERRUPTED, "the task was given up before it began");
+	if (!err.code && best_of > 1)
+		(void)open_trials(a, best_of, &err);
 	if (err.code || loop_open(&a->loop, a->call->context->loop, &config, &err) < 0)
 		fail(a, &err);
 }
@@ -293,7 +374,10 @@ static const struct param run_rows[] = {
 	{"runtime", PARAM_TEXT, false, 1, NAME_BYTES,
 		.help = "language of code that does not say it; else the session's, or python"},
 	{"check", PARAM_TEXT, false, 1, TEXT_BYTES,
-		.help = "shell command that the answer has to pass, run in the workspace"},
+		.help = "what the answer has to meet: a shell command, run in the workspace; "
+			"python:EXPRESSION, with answer; or schema:JSON"},
+	{"best_of", PARAM_COUNT, false, 1, LOOP_CANDIDATES_MAX, .fallback = "1",
+		.help = "candidates for each step, tried at once in branches: the best is kept"},
 	{"max_steps", PARAM_COUNT, false, 1, STEPS_MAX, .fallback = "20", .help = "steps at most"},
 	{"max_wall_ms", PARAM_COUNT, false, 1, TIME_MS, .fallback = "600000",
 		.help = "wall time of all of it"},
@@ -323,6 +407,31 @@ static const struct param error_rows[] = {
 	GIVES("message", PARAM_TEXT, "what failed"),
 	GIVES("hint", PARAM_TEXT, "what to do, or empty"),
 };
+static const struct param votes_usage_rows[] = {
+	GIVES("input", PARAM_COUNT, "tokens the model read, for all of them"),
+	GIVES("output", PARAM_COUNT, "tokens it wrote"),
+};
+static const struct param votes_rows[] = {
+	GIVES("asked", PARAM_COUNT, "candidates"),
+	GIVES("ran", PARAM_COUNT, "those whose code was run"),
+	GIVES("chosen", PARAM_COUNT, "the one that was kept, from 1"),
+	{"why", PARAM_CHOICE, NEEDED, .choices = VOTE_REASONS, .help = "by what it won"},
+	GIVES("votes", PARAM_COUNT, "candidates that say the same"),
+	GIVES("of", PARAM_COUNT, "candidates that it was compared with, itself included"),
+	MAY_GIVE("value", PARAM_TEXT, "what it says, or the beginning of that"),
+	{"usage", PARAM_OBJECT, NEEDED, FIELDS(votes_usage_rows), .help = "tokens"},
+};
+static const struct param refused_rows[] = {
+	GIVES("code", PARAM_TEXT, "one of docs/errors.md"),
+	GIVES("message", PARAM_TEXT, "why a branch was refused"),
+	GIVES("hint", PARAM_TEXT, "what to do, or empty"),
+	GIVES("left", PARAM_COUNT, "candidates for each step from then on"),
+};
+static const struct param candidates_rows[] = {
+	GIVES("best_of", PARAM_COUNT, "as it was asked for"),
+	{"rounds", PARAM_OBJECTS, FIELDS(votes_rows), .help = "step by step"},
+	{"refused", PARAM_OBJECT, FIELDS(refused_rows), .help = "there was no room for all"},
+};
 static const struct param result_rows[] = {
 	{"status", PARAM_CHOICE, NEEDED, .choices = LOOP_END_CHOICES, .help = "how it ended"},
 	MAY_GIVE("answer", PARAM_DATA, "the answer as text; of an unfinished task, the last one"),
@@ -330,6 +439,7 @@ static const struct param result_rows[] = {
 	MAY_GIVE("grounded", PARAM_FLAG, "every number of the answer comes from the run"),
 	MAY_GIVE("ungrounded", PARAM_TEXTS, "those that do not"),
 	MAY_GIVE("spent", PARAM_TEXT, "what is used up: steps, wall_ms, tokens, failures"),
+	{"candidates", PARAM_OBJECT, FIELDS(candidates_rows), .help = "with best_of over 1"},
 	{"error", PARAM_OBJECT, FIELDS(error_rows), .help = "with status error"},
 	GIVES("model", PARAM_TEXT, "the model that was asked"),
 	MAY_GIVE("session", PARAM_TEXT, "id of the session, unless it was made for this"),

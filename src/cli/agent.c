@@ -15,12 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TASK_MAX_BYTES = 1 << 20, SESSION_ID_BYTES = 80 };
+enum { TASK_MAX_BYTES = 1 << 20, CHECK_MAX_BYTES = 64 << 10, SESSION_ID_BYTES = 80 };
 
 struct agent_args {
 	struct box_args box;
 	const char *model, *key_file, *check, *record;
-	uint64_t max_steps, max_time_ms, max_tokens, max_failures, context;
+	uint64_t max_steps, max_time_ms, max_tokens, max_failures, context, best_of;
 	bool no_grounded, plain, json, jsonl, quiet, help;
 	int images, color;
 };
@@ -79,9 +79,20 @@ static const struct opt agent_opts[] = {
 		.help = "failed steps in a row"},
 	{.name = "check",
 		OPT_INTO_TEXT(struct agent_args, check),
-		.arg = "COMMAND",
+		.arg = "CHECK",
 		.group = "Answer",
-		.help = "shell command that decides whether the task is done, run in the workspace"},
+		.help = "what decides whether an answer is good: a shell command, run in the "
+			"workspace; python:EXPRESSION, true of `answer`; schema:FILE or schema:{…}, "
+			"a JSON Schema"},
+	{.name = "best-of",
+		OPT_INTO_COUNT(struct agent_args, best_of),
+		.arg = "N",
+		.group = "Answer",
+		.fallback = "1",
+		.min = 1,
+		.max = 16,
+		.help = "ask for N candidates for each step, try all at once in branches, and keep "
+			"the best: by the check, by success, by what most of them say"},
 	{.name = "no-grounded",
 		OPT_INTO_FLAG(struct agent_args, no_grounded),
 		.group = "Answer",
@@ -163,6 +174,40 @@ static int read_task(const char *operand, struct buf *out, struct err *err)
 	return r;
 }
 
+/* ---- the check ---- */
+
+/* What stands behind "schema:" is one, or names a file with one. */
+static int read_check(const char *check, struct buf *out, struct err *err)
+{
+	static const char word[] = "schema:";
+	const char *schema = check ? check + sizeof word - 1 : NULL;
+	if (!check || strncmp(check, word, sizeof word - 1) != 0)
+		return check ? buf_add(out, check) : 0;
+	schema += strspn(schema, " \t\r\n");
+	bool is_inline =
+		*schema == '{' || strcmp(schema, "true") == 0 || strcmp(schema, "false") == 0;
+	if (buf_add(out, word) < 0 || is_inline || !*schema)
+		return buf_add(out, schema);
+	return program_read(schema, out, err) < 0 ? err_wrap(err, "--check") : 0;
+}
+
+/* Its branches would all write to the same files. */
+static int check_shared(const struct agent_args *args, const json_t *create, struct err *err)
+{
+	size_t i;
+	json_t *volume;
+	const char *what = json_object_get(create, "workspace") ? "--workspace" : NULL;
+	json_array_foreach(json_object_get(create, "volumes"), i, volume)
+	{
+		if (strcmp(session_text(volume, "mode"), "rw") == 0)
+			what = "a volume with :rw";
+	}
+	if (args->best_of <= 1 || !what)
+		return 0;
+	(void)err_set(err, ERR_USAGE, "--best-of and %s exclude each other", what);
+	return err_hint(err, "all candidates would write to it: give the files with -v SRC:DST");
+}
+
 /* ---- the call ---- */
 
 struct agent {
@@ -170,7 +215,7 @@ struct agent {
 	struct opt_set set;
 	struct agent_view view;
 	struct service *service;
-	struct buf task;
+	struct buf task, check;
 };
 
 static void put_count(json_t *params, const char *name, uint64_t value)
@@ -185,12 +230,13 @@ static json_t *call_params(const struct agent *agent, const char *session)
 	json_t *params =
 		json_pack("{s:s, s:s, s:s*, s:s*, s:s*, s:b, s:b}", "task", buf_str(&agent->task),
 			"session", session, "model", args->model, "runtime", args->box.runtime,
-			"check", args->check, "grounded", !args->no_grounded, "cancel_step", true);
+			"check", agent->check.bytes > 0 ? buf_str(&agent->check) : NULL, "grounded", !args->no_grounded, "cancel_step", true);
 	put_count(params, "max_steps", args->max_steps);
 	put_count(params, "max_wall_ms", args->max_time_ms);
 	put_count(params, "max_tokens", args->max_tokens);
 	put_count(params, "max_failures", args->max_failures);
 	put_count(params, "context_tokens", args->context);
+	put_count(params, "best_of", args->best_of);
 	return params;
 }
 
@@ -313,8 +359,12 @@ static int perform(struct agent *agent, const char *operand, struct err *err)
 		r = read_task(operand, &agent->task, err);
 	if (r == 0)
 		r = open_record(agent, err);
+	if (r == 0 && (r = read_check(args->check, &agent->check, err)) < 0 && !err->code)
+		(void)err_set(err, ERR_LIMIT, "--check is over %d KiB", CHECK_MAX_BYTES >> 10);
 	if (r == 0 && !(create = box_params(&args->box, &agent->set, err)))
 		r = -err_errno(err->code);
+	if (r == 0)
+		r = check_shared(args, create, err);
 	agent_view_init(&agent->view, args->images);
 	agent->view.is_events = args->jsonl;
 	agent->view.is_live = isatty(STDERR_FILENO) && !args->plain && !args->json &&
@@ -339,6 +389,7 @@ static int agent_main(int argc, char **argv)
 	}
 	agent->args.box = (struct box_args)BOX_ARGS_INIT;
 	agent->task = BUF_INIT(2 * TASK_MAX_BYTES);
+	agent->check = BUF_INIT(CHECK_MAX_BYTES);
 	int status = 0;
 	int at = cmd_parse(&cmd_agent, &agent->set, &agent->args, argc, argv, &err);
 	if (at > 0) {
@@ -355,6 +406,7 @@ static int agent_main(int argc, char **argv)
 	if (agent->view.record)
 		(void)fclose(agent->view.record);
 	buf_done(&agent->task);
+	buf_done(&agent->check);
 	free(agent);
 	return status;
 }
@@ -367,6 +419,8 @@ static const struct cmd_example examples[] = {
 	{"a model on this host", "retort agent -M ollama:qwen3 \"What is the 1000th prime?\""},
 	{"work until the tests pass",
 		"retort agent -w . --check 'python3 -m unittest' \"Make the tests pass\""},
+	{"what most of five say",
+		"retort agent --best-of 5 --check schema:'{\"type\": \"number\"}' \"…\""},
 };
 
 static const struct cmd_exit exits[] = {

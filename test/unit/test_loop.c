@@ -43,7 +43,7 @@ static int on_run(void *arg, const struct loop_code *code, struct err *err)
 		n--;
 	json_t *record = json_loads(b->records[n], 0, NULL);
 	CHECK(record != NULL);
-	loop_ran(b->loop, record, NULL);
+	loop_ran(b->loop, code->place, record, NULL);
 	json_decref(record);
 	return 0;
 }
@@ -53,7 +53,7 @@ static void on_interrupt(void *arg)
 	struct bench *b = arg;
 	json_t *record = json_pack("{s:s}", "status", "killed");
 	b->n_interrupts++;
-	loop_ran(b->loop, record, NULL);
+	loop_ran(b->loop, 0, record, NULL);
 	json_decref(record);
 }
 
@@ -103,7 +103,7 @@ static void bench_open(struct bench *b, const char *lines)
 		.task = "The task",
 		.budget = budget_default(),
 		.is_grounded = true,
-		.hooks = {b, on_run, on_interrupt, on_observe, on_event, on_done}};
+		.hooks = {b, on_run, on_interrupt, on_observe, on_event, on_done, NULL, NULL}};
 }
 
 static void bench_run(struct bench *b)
