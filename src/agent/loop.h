@@ -49,9 +49,9 @@ struct loop_hooks {
 	 * before this returns. Not after an error. NULL: there are no branches, and one candidate.
 	 */
 	int (*branch)(void *arg, unsigned place, struct err *err);
-	/* The session goes on as that branch, or as it is: 0; the other branches go. loop_kept()
+	/* The session goes on as that branch, or as it is: 0; the other branches go. loop_adopted()
 	 * follows once, possibly before this returns. */
-	void (*keep)(void *arg, unsigned place);
+	void (*adopt)(void *arg, unsigned place);
 };
 
 /* Texts are copied. */
@@ -82,7 +82,7 @@ void loop_ran(struct loop *l, unsigned place, const json_t *record, const struct
 
 /* The candidate has its branch, or there can be none: @err. The session has moved, or @err. */
 void loop_branched(struct loop *l, unsigned place, const struct err *err);
-void loop_kept(struct loop *l, const struct err *err);
+void loop_adopted(struct loop *l, const struct err *err);
 
 /* A step that runs is stopped, and the model sees that; asked again, or while the model is asked,
  * or if this @is_end: the loop ends. */

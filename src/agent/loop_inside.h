@@ -17,7 +17,7 @@
  *               ↓
  *             OVER
  *
- * With several candidates, TRYING (loop_round.c) is ASKING and RUNNING of all of them; then, KEEPING,
+ * With several candidates, TRYING (loop_round.c) is ASKING and RUNNING of all of them; then, ADOPTING,
  * the session becomes what it is in the branch of the best, and it goes on as if there had been
  * that one only.
  */
@@ -26,7 +26,7 @@ enum loop_state {
 	LOOP_RUNNING,
 	LOOP_CHECKING,
 	LOOP_TRYING,
-	LOOP_KEEPING,
+	LOOP_ADOPTING,
 	LOOP_OVER
 };
 

@@ -249,6 +249,10 @@ static void on_done(void *arg, struct reply *reply, const struct failure *why)
 	c->stop = reply->stop;
 	c->is_cut = h->said.bytes > LOOP_REPLY_BYTES;
 	c->text = why ? NULL : reply_text(reply);
+	if (why && why->class == FAILURE_REPLAY) {
+		loop_fail(l, &why->err); /* what was recorded is another run */
+		return;
+	}
 	if (why) {
 		c->why = *why;
 	} else if (!c->text || read_reply(c) < 0) {
@@ -506,8 +510,8 @@ static void conclude(struct loop *l)
 	if (l->state != LOOP_TRYING)
 		return;
 	const struct candidate *c = r->winner < 0 ? NULL : &r->v[r->winner];
-	l->state = LOOP_KEEPING;
-	l->config.hooks.keep(l->config.hooks.arg, c && has_moved(c) ? c->heard.place : 0);
+	l->state = LOOP_ADOPTING;
+	l->config.hooks.adopt(l->config.hooks.arg, c && has_moved(c) ? c->heard.place : 0);
 }
 
 /* What it left in its own branch only is not there any more. */
@@ -603,9 +607,9 @@ static void take_none(struct loop *l, const struct round *r)
 	}
 }
 
-void loop_kept(struct loop *l, const struct err *err)
+void loop_adopted(struct loop *l, const struct err *err)
 {
-	if (l->state != LOOP_KEEPING)
+	if (l->state != LOOP_ADOPTING)
 		return;
 	struct round *r = take_ptr(l->round);
 	l->state = LOOP_ASKING;

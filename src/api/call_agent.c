@@ -24,7 +24,7 @@ enum {
 	MODEL_BYTES = 8192,
 	STEPS_MAX = 1000,
 	LIMITS_BYTES = 200,
-	TRIAL_MS = 3600000, /* beyond the time of the task: when its candidates' branches end */
+	TRIAL_MS = 300000, /* beyond the time of the task: when its candidates' branches end */
 	SEEN_BYTES = 1 << 20
 };
 
@@ -142,16 +142,17 @@ static void interrupt(void *arg)
 static int branch(void *arg, unsigned place, struct err *err)
 {
 	struct agent_call *a = arg;
-	uint64_t ms = param_count(a->call->params, "max_wall_ms", 0) + TRIAL_MS;
+	uint64_t ms = param_count(
+		a->call->params, "max_wall_ms", budget_default().limit[BUDGET_WALL]);
 	(void)err;
-	trials_branch(a->trials, place, a->session, ms);
+	trials_branch(a->trials, place, a->session, ms + TRIAL_MS);
 	return 0;
 }
 
-static void keep(void *arg, unsigned place)
+static void adopt(void *arg, unsigned place)
 {
 	struct agent_call *a = arg;
-	trials_keep(a->trials, place, a->session);
+	trials_adopt(a->trials, place, a->session);
 }
 
 static void on_branched(void *arg, unsigned place, const struct err *err)
@@ -175,10 +176,10 @@ static void on_trial_ran(
 	loop_ran(a->loop, place, record, err);
 }
 
-static void on_kept(void *arg, const struct err *err)
+static void on_adopted(void *arg, const struct err *err)
 {
 	struct agent_call *a = arg;
-	loop_kept(a->loop, err);
+	loop_adopted(a->loop, err);
 }
 
 static void on_gone(void *arg)
@@ -193,7 +194,7 @@ static int open_trials(struct agent_call *a, unsigned n, struct err *err)
 		.branched = on_branched,
 		.event = on_trial_event,
 		.ran = on_trial_ran,
-		.kept = on_kept,
+		.adopted = on_adopted,
 		.gone = on_gone};
 	a->trials = trials_new(context->registry, context->runs, n, &hooks);
 	return a->trials ? 0 : err_set(err, ERR_NO_MEMORY, "no memory for candidates");
@@ -298,7 +299,7 @@ static void begin(struct agent_call *a, const json_t *session)
 			.event = on_event,
 			.done = on_done,
 			.branch = branch,
-			.keep = keep}};
+			.adopt = adopt}};
 	if (!a->runtime)
 		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a task");
 	if (a->is_unwanted)

@@ -22,7 +22,7 @@ struct trials {
 	struct runs *runs;
 	struct trials_hooks hooks;
 	bool is_over;
-	unsigned n, kept;
+	unsigned n, place; /* the one to be adopted */
 	unsigned n_pending; /* asked of the registry, and not answered */
 	struct trial v[];
 };
@@ -150,16 +150,16 @@ static void on_adopted(void *arg, const json_t *session, const struct err *err)
 {
 	struct trials *t = arg;
 	if (session)
-		t->v[t->kept - 1].id[0] = '\0'; /* it is the session now */
+		t->v[t->place - 1].id[0] = '\0'; /* it is the session now */
 	if (is_over(t))
 		return;
 	end_all(t);
-	t->hooks.kept(t->hooks.arg, err);
+	t->hooks.adopted(t->hooks.arg, err);
 }
 
-void trials_keep(struct trials *t, unsigned place, const char *session)
+void trials_adopt(struct trials *t, unsigned place, const char *session)
 {
-	t->kept = place;
+	t->place = place;
 	t->n_pending++;
 	if (place == 0)
 		on_adopted(t, NULL, NULL);

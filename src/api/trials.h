@@ -13,7 +13,7 @@ struct trials;
  * branched  there is a branch, or @err.
  * event     of a step that runs there, borrowed.
  * ran       as waiter's `done`.
- * kept      the session has moved, or @err.
+ * adopted   the session has moved, or @err.
  * gone      none is left, after trials_end().
  */
 struct trials_hooks {
@@ -21,7 +21,7 @@ struct trials_hooks {
 	void (*branched)(void *arg, unsigned place, const struct err *err);
 	void (*event)(void *arg, unsigned place, const json_t *event);
 	void (*ran)(void *arg, unsigned place, const json_t *record, const struct err *err);
-	void (*kept)(void *arg, const struct err *err);
+	void (*adopted)(void *arg, const struct err *err);
 	void (*gone)(void *arg);
 };
 
@@ -38,8 +38,8 @@ int trials_run(struct trials *t, unsigned place, json_t *params, struct err *err
 /* Stop what runs in any; asked again: at once. */
 void trials_interrupt(struct trials *t);
 
-/* @session goes on as that branch, or, 0, as it is; the others are ended. `kept` follows. */
-void trials_keep(struct trials *t, unsigned place, const char *session);
+/* @session goes on as that branch, or, 0, as it is; the others are ended. `adopted` follows. */
+void trials_adopt(struct trials *t, unsigned place, const char *session);
 
 /*
  * End all, whatever they do: nothing is heard any more but `gone`, once no branch is being made.

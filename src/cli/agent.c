@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TASK_MAX_BYTES = 1 << 20, CHECK_MAX_BYTES = 64 << 10, SESSION_ID_BYTES = 80 };
+enum { TASK_MAX_BYTES = 1 << 20, CHECK_MAX_BYTES = 64 << 10, ROOM_BYTES = 4 << 20, SESSION_ID_BYTES = 80 };
 
 struct agent_args {
 	struct box_args box;
@@ -188,7 +188,13 @@ static int read_check(const char *check, struct buf *out, struct err *err)
 		*schema == '{' || strcmp(schema, "true") == 0 || strcmp(schema, "false") == 0;
 	if (buf_add(out, word) < 0 || is_inline || !*schema)
 		return buf_add(out, schema);
-	return program_read(schema, out, err) < 0 ? err_wrap(err, "--check") : 0;
+	if (program_read(schema, out, err) < 0)
+		return err_wrap(err, "--check");
+	return out->bytes > CHECK_MAX_BYTES || !utf8_is_valid(buf_str(out), out->bytes) ||
+			memchr(out->data, '\0', out->bytes)
+		? err_set(err, ERR_USAGE, "--check: %.150s is no text of at most %d KiB", schema,
+			  CHECK_MAX_BYTES >> 10)
+		: 0;
 }
 
 /* Its branches would all write to the same files. */
@@ -230,7 +236,7 @@ static json_t *call_params(const struct agent *agent, const char *session)
 	json_t *params =
 		json_pack("{s:s, s:s, s:s*, s:s*, s:s*, s:b, s:b}", "task", buf_str(&agent->task),
 			"session", session, "model", args->model, "runtime", args->box.runtime,
-			"check", agent->check.bytes > 0 ? buf_str(&agent->check) : NULL, "grounded", !args->no_grounded, "cancel_step", true);
+			"check", args->check ? buf_str(&agent->check) : NULL, "grounded", !args->no_grounded, "cancel_step", true);
 	put_count(params, "max_steps", args->max_steps);
 	put_count(params, "max_wall_ms", args->max_time_ms);
 	put_count(params, "max_tokens", args->max_tokens);
@@ -360,7 +366,7 @@ static int perform(struct agent *agent, const char *operand, struct err *err)
 	if (r == 0)
 		r = open_record(agent, err);
 	if (r == 0 && (r = read_check(args->check, &agent->check, err)) < 0 && !err->code)
-		(void)err_set(err, ERR_LIMIT, "--check is over %d KiB", CHECK_MAX_BYTES >> 10);
+		(void)err_set(err, ERR_NO_MEMORY, "no memory for a check");
 	if (r == 0 && !(create = box_params(&args->box, &agent->set, err)))
 		r = -err_errno(err->code);
 	if (r == 0)
@@ -389,7 +395,7 @@ static int agent_main(int argc, char **argv)
 	}
 	agent->args.box = (struct box_args)BOX_ARGS_INIT;
 	agent->task = BUF_INIT(2 * TASK_MAX_BYTES);
-	agent->check = BUF_INIT(CHECK_MAX_BYTES);
+	agent->check = BUF_INIT(ROOM_BYTES);
 	int status = 0;
 	int at = cmd_parse(&cmd_agent, &agent->set, &agent->args, argc, argv, &err);
 	if (at > 0) {
