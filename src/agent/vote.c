@@ -4,6 +4,7 @@
 #include "agent/answer.h"
 #include "base/json_parts.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -46,10 +47,13 @@ static json_t *plain(const json_t *v, int depth)
 	return NULL;
 }
 
+/* So many digits are those of a decimal fraction; the others come of the order of sums. */
 static char *canonical(const json_t *v)
 {
+	static const size_t flags = JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS |
+		JSON_REAL_PRECISION(DBL_DIG);
 	json_t *same = plain(v, 0);
-	char *out = same ? json_dumps(same, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+	char *out = same ? json_dumps(same, flags) : NULL;
 	json_decref(same);
 	return out;
 }

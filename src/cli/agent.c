@@ -426,7 +426,8 @@ static const struct cmd_example examples[] = {
 	{"work until the tests pass",
 		"retort agent -w . --check 'python3 -m unittest' \"Make the tests pass\""},
 	{"what most of five say",
-		"retort agent --best-of 5 --check schema:'{\"type\": \"number\"}' \"…\""},
+		"retort agent --best-of 5 --check 'schema:{\"type\": \"number\"}' -v "
+		"./orders.csv:orders.csv \"What is the revenue?\""},
 };
 
 static const struct cmd_exit exits[] = {
