@@ -8,11 +8,13 @@
 #include "agent/input.h"
 #include "agent/loop.h"
 #include "api/agent_query.h"
+#include "agent/vote.h"
 #include "api/call.h"
 #include "api/call_order.h"
 #include "api/models.h"
 #include "api/observation.h"
 #include "api/rows.h"
+#include "api/trials.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
@@ -26,6 +28,7 @@ enum {
 	QUERIES_MAX = 100000,
 	LIMITS_BYTES = 200,
 	SERVERS_BYTES = 400,
+	TRIAL_MS = 300000, /* beyond the time of the task: when its candidates' branches end */
 	SEEN_BYTES = 1 << 20
 };
 
@@ -39,10 +42,11 @@ struct agent_call {
 	struct agent_query query;
 	struct gate_handler handler; /* of its session */
 	struct waiter waiter;
-	bool is_own;	  /* the session was made for this */
-	bool is_running;  /* a step */
-	bool is_unwanted; /* before the loop began */
-	json_t *result;	  /* once the loop is over */
+	struct trials *trials; /* NULL: there is one candidate for each step */
+	bool is_own;	       /* the session was made for this */
+	bool is_running;       /* a step */
+	bool is_unwanted;      /* before the loop began */
+	json_t *result;	       /* once the loop is over */
 	struct err err;
 };
 
@@ -79,6 +83,8 @@ static void on_closed(void *arg, const json_t *result, const struct err *err)
 static void end(struct agent_call *a)
 {
 	a->call->cancel = NULL;
+	if (trials_end(take_ptr(a->trials)))
+		return; /* on_gone() goes on */
 	if (a->is_running)
 		run_interrupt(a->waiter.run, true);
 	else if (a->is_own)
@@ -93,7 +99,7 @@ static void fail(struct agent_call *a, const struct err *err)
 	end(a);
 }
 
-/* ---- hooks of the loop ---- */
+/* ---- hooks of the loop, and of its trials ---- */
 
 static void on_event(void *arg, const json_t *event)
 {
@@ -122,41 +128,110 @@ static void on_ran(void *arg, const json_t *record, const struct err *err)
 	if (a->result)
 		end(a);
 	else
-		loop_ran(a->loop, record, err);
+		loop_ran(a->loop, 0, record, err);
 }
 
 /* Run it as a->waiter hears of it. */
-static int start_step(struct agent_call *a, const struct loop_code *code, struct err *err)
+static int run_in_session(struct agent_call *a, json_t *params, struct err *err)
 {
 	const struct operation_context *context = a->call->context;
-	json_t *params = json_pack("{s:s, s:o, s:s*, s:b}", "session", a->session, "code",
-		json_stringn(code->code, code->bytes), "runtime", code->runtime, "approvals",
-		param_flag(a->call->params, "approvals"));
 	const struct run_order order = {
 		.registry = context->registry, .gate = context->gate, .params = params};
+	(void)json_object_set_new(params, "session", json_string(a->session));
+	(void)json_object_set_new(
+		params, "approvals", json_boolean(param_flag(a->call->params, "approvals")));
 	a->is_running = true;
-	int r = params ? runs_start(context->runs, &order, &a->waiter, err)
-		       : err_set(err, ERR_NO_MEMORY, "no memory for a step");
+	int r = runs_start(context->runs, &order, &a->waiter, err);
 	if (r < 0)
 		a->is_running = false;
-	json_decref(params);
 	return r;
 }
 
 static int run(void *arg, const struct loop_code *code, struct err *err)
 {
 	struct agent_call *a = arg;
-	struct loop_code step = *code;
-	step.runtime = code->runtime ? code->runtime : a->runtime;
-	a->waiter = (struct waiter){.arg = a, .event = on_event, .done = on_ran};
-	return start_step(a, &step, err);
+	json_t *params = json_pack("{s:o, s:s*}", "code", json_stringn(code->code, code->bytes),
+		"runtime", code->runtime ? code->runtime : a->runtime);
+	int r = -1;
+	if (!params) {
+		r = err_set(err, ERR_NO_MEMORY, "no memory for a step");
+	} else if (code->place > 0) {
+		r = trials_run(a->trials, code->place, params, err);
+	} else {
+		a->waiter = (struct waiter){.arg = a, .event = on_event, .done = on_ran};
+		r = run_in_session(a, params, err);
+	}
+	json_decref(params);
+	return r;
 }
 
 static void interrupt(void *arg)
 {
 	struct agent_call *a = arg;
+	if (a->trials)
+		trials_interrupt(a->trials);
 	if (a->is_running && a->waiter.run)
 		run_interrupt(a->waiter.run, false);
+}
+
+static int branch(void *arg, unsigned place, struct err *err)
+{
+	struct agent_call *a = arg;
+	uint64_t ms =
+		param_count(a->call->params, "max_wall_ms", budget_default().limit[BUDGET_WALL]);
+	(void)err;
+	trials_branch(a->trials, place, a->session, ms + TRIAL_MS);
+	return 0;
+}
+
+static void adopt(void *arg, unsigned place)
+{
+	struct agent_call *a = arg;
+	trials_adopt(a->trials, place, a->session);
+}
+
+static void on_branched(void *arg, unsigned place, const struct err *err)
+{
+	struct agent_call *a = arg;
+	loop_branched(a->loop, place, err);
+}
+
+static void on_trial_event(void *arg, unsigned place, const json_t *event)
+{
+	json_t *told = json_pack("{s:s, s:I, s:O}", "event", "candidate", "candidate",
+		(json_int_t)place, "of", event);
+	on_event(arg, told);
+	json_decref(told);
+}
+
+static void on_trial_ran(void *arg, unsigned place, const json_t *record, const struct err *err)
+{
+	struct agent_call *a = arg;
+	loop_ran(a->loop, place, record, err);
+}
+
+static void on_adopted(void *arg, const struct err *err)
+{
+	struct agent_call *a = arg;
+	loop_adopted(a->loop, err);
+}
+
+static void on_gone(void *arg)
+{
+	end(arg);
+}
+
+static int open_trials(struct agent_call *a, unsigned n, struct err *err)
+{
+	const struct operation_context *context = a->call->context;
+	const struct trials_hooks hooks = {.arg = a,
+		.branched = on_branched,
+		.event = on_trial_event,
+		.ran = on_trial_ran,
+		.adopted = on_adopted,
+		.gone = on_gone};
+	a->trials = trials_new(context->registry, context->runs, n, &hooks);
+	return a->trials ? 0 : err_set(err, ERR_NO_MEMORY, "no memory for candidates");
 }
 
 static json_t *observe(void *arg, const json_t *record)
@@ -254,6 +329,7 @@ static void begin(struct agent_call *a)
 	char limits[LIMITS_BYTES] = "";
 	cleanup_buf struct buf servers = BUF_INIT(SERVERS_BYTES);
 	cleanup_buf struct buf task = BUF_INIT(TASK_BYTES + INPUTS_TEXT_BYTES);
+	unsigned best_of = (unsigned)param_count(params, "best_of", 1);
 	struct budget budget = budget_default();
 	struct err err = {0};
 	for (int i = 0; i < BUDGET_KINDS; i++) {
@@ -270,6 +346,7 @@ static void begin(struct agent_call *a)
 		.limits = limits[0] ? limits : NULL,
 		.check = param_text(params, "check", NULL),
 		.budget = budget,
+		.best_of = best_of,
 		.context_tokens = param_count(params, "context_tokens", 0),
 		.is_grounded = !param_get(params, "grounded") || param_flag(params, "grounded"),
 		.servers = servers.bytes > 0 ? buf_str(&servers) : NULL,
@@ -280,11 +357,15 @@ static void begin(struct agent_call *a)
 			.interrupt = interrupt,
 			.observe = observe,
 			.event = on_event,
-			.done = on_done}};
+			.done = on_done,
+			.branch = branch,
+			.adopt = adopt}};
 	if (!has_task)
 		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a task");
 	if (a->is_unwanted)
 		(void)err_set(&err, ERR_INTERRUPTED, "the task was given up before it began");
+	if (!err.code && best_of > 1)
+		(void)open_trials(a, best_of, &err);
 	if (err.code || loop_open(&a->loop, a->call->context->loop, &config, &err) < 0)
 		fail(a, &err);
 }
@@ -325,10 +406,13 @@ static int load_inputs(struct agent_call *a, struct err *err)
 	cleanup_buf struct buf code = BUF_INIT(INPUTS_TEXT_BYTES);
 	if (inputs_code(&a->inputs, a->runtime, &code) < 0)
 		return err_set(err, ERR_LIMIT, "context: the paths are too long");
-	const struct loop_code step = {
-		.runtime = inputs_runtime(a->runtime), .code = buf_str(&code), .bytes = code.bytes};
+	json_t *params = json_pack(
+		"{s:s, s:s}", "code", buf_str(&code), "runtime", inputs_runtime(a->runtime));
 	a->waiter = (struct waiter){.arg = a, .done = on_inputs};
-	return start_step(a, &step, err);
+	int r = params ? run_in_session(a, params, err)
+		       : err_set(err, ERR_NO_MEMORY, "no memory for a step");
+	json_decref(params);
+	return r;
 }
 
 static void on_session(void *arg, const json_t *session, const struct err *err)
@@ -411,7 +495,10 @@ static const struct param run_rows[] = {
 	{"runtime", PARAM_TEXT, false, 1, NAME_BYTES,
 		.help = "language of code that does not say it; else the session's, or python"},
 	{"check", PARAM_TEXT, false, 1, TEXT_BYTES,
-		.help = "shell command that the answer has to pass, run in the workspace"},
+		.help = "what the answer has to meet: a shell command, run in the workspace; "
+			"python:EXPRESSION, with answer; or schema:JSON"},
+	{"best_of", PARAM_COUNT, false, 1, LOOP_CANDIDATES_MAX, .fallback = "1",
+		.help = "candidates for each step, tried at once in branches: the best is kept"},
 	{"context", PARAM_OBJECTS, .max = INPUTS_MAX, FIELDS(input_rows),
 		.help = "texts that become variables, of which the model is told how long they are"},
 	{"max_steps", PARAM_COUNT, false, 1, STEPS_MAX, .fallback = "20", .help = "steps at most"},
@@ -458,6 +545,31 @@ static const struct param error_rows[] = {
 	GIVES("message", PARAM_TEXT, "what failed"),
 	GIVES("hint", PARAM_TEXT, "what to do, or empty"),
 };
+static const struct param votes_usage_rows[] = {
+	GIVES("input", PARAM_COUNT, "tokens the model read, for all of them"),
+	GIVES("output", PARAM_COUNT, "tokens it wrote"),
+};
+static const struct param votes_rows[] = {
+	GIVES("asked", PARAM_COUNT, "candidates"),
+	GIVES("ran", PARAM_COUNT, "those whose code was run"),
+	GIVES("chosen", PARAM_COUNT, "the one that was kept, from 1"),
+	{"why", PARAM_CHOICE, NEEDED, .choices = VOTE_REASONS, .help = "by what it won"},
+	GIVES("votes", PARAM_COUNT, "candidates that say the same"),
+	GIVES("of", PARAM_COUNT, "candidates that it was compared with, itself included"),
+	MAY_GIVE("value", PARAM_TEXT, "what it says, or the beginning of that"),
+	{"usage", PARAM_OBJECT, NEEDED, FIELDS(votes_usage_rows), .help = "tokens"},
+};
+static const struct param refused_rows[] = {
+	GIVES("code", PARAM_TEXT, "one of docs/errors.md"),
+	GIVES("message", PARAM_TEXT, "why a branch was refused"),
+	GIVES("hint", PARAM_TEXT, "what to do, or empty"),
+	GIVES("left", PARAM_COUNT, "candidates for each step from then on"),
+};
+static const struct param candidates_rows[] = {
+	GIVES("best_of", PARAM_COUNT, "as it was asked for"),
+	{"rounds", PARAM_OBJECTS, FIELDS(votes_rows), .help = "step by step"},
+	{"refused", PARAM_OBJECT, FIELDS(refused_rows), .help = "there was no room for all"},
+};
 static const struct param result_rows[] = {
 	{"status", PARAM_CHOICE, NEEDED, .choices = LOOP_END_CHOICES, .help = "how it ended"},
 	MAY_GIVE("answer", PARAM_DATA, "the answer as text; of an unfinished task, the last one"),
@@ -465,6 +577,7 @@ static const struct param result_rows[] = {
 	MAY_GIVE("grounded", PARAM_FLAG, "every number of the answer comes from the run"),
 	MAY_GIVE("ungrounded", PARAM_TEXTS, "those that do not"),
 	MAY_GIVE("spent", PARAM_TEXT, "what is used up: steps, wall_ms, tokens, failures"),
+	{"candidates", PARAM_OBJECT, FIELDS(candidates_rows), .help = "with best_of over 1"},
 	{"error", PARAM_OBJECT, FIELDS(error_rows), .help = "with status error"},
 	GIVES("model", PARAM_TEXT, "the model that was asked"),
 	MAY_GIVE("session", PARAM_TEXT, "id of the session, unless it was made for this"),

@@ -176,6 +176,66 @@ static void show_query(struct agent_view *view, const json_t *event)
 		note(view, DIM, "── %" JSON_INTEGER_FORMAT " queries", count(event, "number"));
 }
 
+static void show_message(struct agent_view *view, const json_t *event)
+{
+	if (!view->is_round)
+		return;
+	view->is_round = false;
+	show_said(view, event);
+	end_line(view);
+}
+
+/* ---- candidates ---- */
+
+static void show_candidate(struct agent_view *view, const json_t *event)
+{
+	const json_t *of = json_object_get(event, "of");
+	const json_t *record = json_object_get(of, "result");
+	json_int_t number = count(event, "candidate");
+	const char *name = member(of, "event");
+	if (strcmp(name, "step.finished") == 0)
+		note(view, DIM, "── candidate %" JSON_INTEGER_FORMAT ": %s, %.0f ms", number,
+			member(record, "status"),
+			json_number_value(
+				json_object_get(json_object_get(record, "usage"), "wall_ms")));
+	else if (strcmp(name, "check") == 0)
+		note(view, DIM, "── candidate %" JSON_INTEGER_FORMAT ": the check %s", number,
+			json_is_true(json_object_get(of, "passed")) ? "passed" : "failed");
+	else if (strcmp(name, "model.wait") == 0)
+		show_wait(view, of);
+}
+
+/* What it won by, as a person would say it. */
+static void show_chosen(struct agent_view *view, const json_t *event)
+{
+	static const char *const reasons[][2] = {{"only", "no other came to anything"},
+		{"check", "it passes the check"}, {"success", "it went well"},
+		{"majority", "most say what it says"}, {"first", "no two say the same"}};
+	const char *why = member(event, "why");
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+		if (strcmp(why, reasons[i][0]) == 0)
+			why = reasons[i][1];
+	note(view, HEAD,
+		"── candidate %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
+		", %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT " votes: %s",
+		count(event, "chosen"), count(event, "asked"), count(event, "votes"),
+		count(event, "of"), why);
+}
+
+static void show_candidates(struct agent_view *view, const json_t *event)
+{
+	const char *state = member(event, "state");
+	if (strcmp(state, "asked") == 0) {
+		view->is_round = true;
+		note(view, DIM, "── %" JSON_INTEGER_FORMAT " candidates", count(event, "asked"));
+	} else if (strcmp(state, "chosen") == 0) {
+		show_chosen(view, event);
+	} else {
+		note(view, YELLOW, "── no branch: %s: %" JSON_INTEGER_FORMAT " for each step now",
+			member(event, "message"), count(event, "left"));
+	}
+}
+
 static void show_interrupt(struct agent_view *view, const json_t *event)
 {
 	(void)event;
@@ -187,6 +247,7 @@ static const struct {
 	void (*show)(struct agent_view *view, const json_t *event);
 } rows[] = {
 	{"model.delta", show_said},
+	{"model.message", show_message},
 	{"model.wait", show_wait},
 	{"model.restart", show_restart},
 	{"step.code", show_code},
@@ -199,6 +260,8 @@ static const struct {
 	{"answer", show_answer},
 	{"check", show_check},
 	{"query", show_query},
+	{"candidate", show_candidate},
+	{"candidates", show_candidates},
 	{"interrupt", show_interrupt},
 };
 
@@ -230,6 +293,17 @@ void agent_view_event(void *arg, const json_t *event)
 }
 
 /* ---- the end ---- */
+
+/* Fewer were tried than were asked for: that is no detail. */
+static void warn_of_refusal(const json_t *result)
+{
+	const json_t *refused = json_object_get(json_object_get(result, "candidates"), "refused");
+	if (refused)
+		(void)fprintf(stderr,
+			"retort: --best-of: %s: %" JSON_INTEGER_FORMAT
+			" for each step from then on\n",
+			member(refused, "message"), count(refused, "left"));
+}
 
 static void warn_of_numbers(const json_t *result)
 {
@@ -291,5 +365,7 @@ int agent_view_result(struct agent_view *view, const json_t *result, bool is_qui
 	int r = sink_flush(&view->out);
 	if (!is_quiet)
 		warn_of_numbers(result);
+	if (!is_quiet)
+		warn_of_refusal(result);
 	return r;
 }
