@@ -11,8 +11,8 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402
-from test_agent import agent, line, python  # noqa: E402
-from test_gate import file_of, methods, server  # noqa: E402
+from test_agent import agent, line, python, script  # noqa: E402
+from test_gate import engine, file_of, methods, server  # noqa: E402
 
 
 def has_numpy():
@@ -81,6 +81,36 @@ class Wrong(harness.Case):
                      line(python("final_answer(x)"), expect_last=["ToolLost"]),
                      options=["--tools", file_of(demo=server("exit-on-call"))])
         self.assertEqual((done.status, done.result["answer"]), (0, "42"), done)
+
+
+class Candidates(harness.Case):
+    """--best-of: what code in branches asks of the outside."""
+
+    def test_queries_of_candidates_are_those_of_the_task(self):
+        code = python("final_answer(llm_query('Which?'))")
+        done = agent("Ask.", code, code, code, options=["--best-of", "3", "--max-queries", "2", "--query-model", "replay:" + script(
+            line("yes", times=0))])
+        self.assertEqual((done.status, done.result["answer"]), (0, "yes"), done)
+        self.assertEqual((done.result["queries"]["count"], done.result["queries"]["refused"]), (2, 1))
+
+    def test_nobody_is_asked_about_calls_of_candidates(self):
+        """What changes something would be done as often as there are candidates."""
+        demo = server()
+        code = python("tools.demo.echo(**{'from': 'x'})")
+        done = agent("Call.", code, code, line("No.", times=0, expect_last=["ToolDenied"]),
+                     options=["--best-of", "2", "--tools", file_of(demo=demo)])
+        self.assertEqual(done.status, 0, done)
+        self.assertNotIn("tools/call", methods(demo))
+
+    def test_what_a_candidate_has_read_taints_the_session(self):
+        model = script(*[python("tools.demo.add(a=1, b=2)")] * 2, line("Done.", times=0))
+        with engine("--model", "replay:" + model, demo=server()) as e:
+            client = e.client()
+            session = client("session.create")["session"]
+            self.assertFalse(client("session.get", session=session).get("untrusted"))
+            result = client("agent.run", session=session, task="Call.", best_of=2)
+            self.assertEqual((result["status"], result["steps"]), ("ok", 2), result)
+            self.assertTrue(client("session.get", session=session).get("untrusted"))
 
 
 if __name__ == "__main__":
