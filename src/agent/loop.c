@@ -317,8 +317,8 @@ static int begin(struct loop *l)
 	/* The form of an answer is part of the task; how it is checked otherwise is not told, or
 	 * that would be worked at. */
 	if (r == 0 && l->check.kind == CRITERION_SCHEMA)
-		r = buf_addf(&task, "\n\nThe answer has to fit this JSON Schema: %s\n",
-			l->check.text);
+		r = buf_addf(
+			&task, "\n\nThe answer has to fit this JSON Schema: %s\n", l->check.text);
 	return r < 0 ? -ENOMEM
 		     : dialog_add(&l->dialog, DIALOG_TASK, buf_str(&task), task.bytes, NULL);
 }

@@ -59,7 +59,7 @@ struct loop_config {
 	struct wire *wire; /* stays the caller's, and open until the loop is freed */
 	const char *task, *runtime;
 	const char *limits; /* what the model is told of them, or NULL */
-	const char *check;  /* what the answer has to meet, as criterion_parse() reads it, or NULL */
+	const char *check; /* what the answer has to meet, as criterion_parse() reads it, or NULL */
 	struct budget budget;
 	uint64_t context_tokens; /* 0: LOOP_CONTEXT_TOKENS */
 	unsigned best_of;	 /* candidates for each step; 0 or 1: one */

@@ -17,18 +17,11 @@
  *               ↓
  *             OVER
  *
- * With several candidates, TRYING (loop_round.c) is ASKING and RUNNING of all of them; then, ADOPTING,
- * the session becomes what it is in the branch of the best, and it goes on as if there had been
- * that one only.
+ * With several candidates, TRYING (loop_round.c) is ASKING and RUNNING of all of them; then,
+ * ADOPTING, the session becomes what it is in the branch of the best, and it goes on as if there
+ * had been that one only.
  */
-enum loop_state {
-	LOOP_ASKING,
-	LOOP_RUNNING,
-	LOOP_CHECKING,
-	LOOP_TRYING,
-	LOOP_ADOPTING,
-	LOOP_OVER
-};
+enum loop_state { LOOP_ASKING, LOOP_RUNNING, LOOP_CHECKING, LOOP_TRYING, LOOP_ADOPTING, LOOP_OVER };
 
 /* Of a check. */
 enum verdict { VERDICT_NONE, VERDICT_PASSED, VERDICT_FAILED };
@@ -114,8 +107,8 @@ extern const struct wire_watch loop_watch; /* its `arg` is a struct hearing */
 void loop_hear_anew(struct hearing *h);	   /* forget it */
 void loop_hear_rest(struct hearing *h);	   /* tell what was not told yet */
 void loop_count_usage(struct loop *l, const struct reply *reply);
-void loop_tell_message(struct loop *l, unsigned place, const struct said *said,
-	const struct wire_usage *usage);
+void loop_tell_message(
+	struct loop *l, unsigned place, const struct said *said, const struct wire_usage *usage);
 /* Act upon a reply; upon there being none. */
 void loop_act(struct loop *l, const struct said *said);
 void loop_miss(struct loop *l, const struct failure *why);
@@ -135,8 +128,7 @@ void loop_checked(struct loop *l, const json_t *record);
 
 /* loop_round.c: several candidates. */
 int loop_round_ask(struct loop *l, const struct wire_request *q, unsigned n, struct err *err);
-void loop_round_ran(
-	struct loop *l, unsigned place, const json_t *record, const struct err *err);
+void loop_round_ran(struct loop *l, unsigned place, const json_t *record, const struct err *err);
 /* Is nothing done yet but asking? */
 bool loop_round_is_asking(const struct loop *l);
 /* What runs is stopped, what is asked is given up; it is concluded with what there is. */

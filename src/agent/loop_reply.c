@@ -139,8 +139,8 @@ void loop_count_usage(struct loop *l, const struct reply *reply)
 		dialog_counted(&l->dialog, u->input);
 }
 
-void loop_tell_message(struct loop *l, unsigned place, const struct said *said,
-	const struct wire_usage *usage)
+void loop_tell_message(
+	struct loop *l, unsigned place, const struct said *said, const struct wire_usage *usage)
 {
 	json_t *words = json_string(said->text);
 	loop_tell_of(l, place,

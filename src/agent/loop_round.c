@@ -1,10 +1,10 @@
 /*
  * A step of several candidates: asked at once, each run in a branch of its own, the best kept.
  *
- * Theory of operation. Each candidate goes its own way, ASKING, BRANCHING, RUNNING, CHECKING, as far
- * as it comes. When all are done they are compared (agent/vote.h), the session goes on as the branch
- * of the best, and what that one said and did is taken as the step. Who heard none of this heard of
- * one candidate only: what is of the others was told as theirs.
+ * Theory of operation. Each candidate goes its own way, ASKING, BRANCHING, RUNNING, CHECKING, as
+ * far as it comes. When all are done they are compared (agent/vote.h), the session goes on as the
+ * branch of the best, and what that one said and did is taken as the step. Who heard none of this
+ * heard of one candidate only: what is of the others was told as theirs.
  *
  * Where no branch can be made, the first candidate's code is run in the session itself, and from
  * then on there is one.
@@ -198,11 +198,11 @@ static void take_verdict(struct loop *l, struct candidate *c, const json_t *reco
 	c->verdict = is_good ? VERDICT_PASSED : VERDICT_FAILED;
 	c->checked = json_incref((json_t *)(uintptr_t)record);
 	c->state = CANDIDATE_DONE;
-	loop_tell_of(l, c->heard.place, json_pack("{s:s, s:b}", "event", "check", "passed", is_good));
+	loop_tell_of(
+		l, c->heard.place, json_pack("{s:s, s:b}", "event", "check", "passed", is_good));
 }
 
-void loop_round_ran(
-	struct loop *l, unsigned place, const json_t *record, const struct err *err)
+void loop_round_ran(struct loop *l, unsigned place, const json_t *record, const struct err *err)
 {
 	struct candidate *c = candidate_at(l, place);
 	if (l->state != LOOP_TRYING || !c)
@@ -418,7 +418,10 @@ static const char *word_of(const struct candidate *c)
 		return "stopped";
 	if (!c->text)
 		return "unanswered";
-	return is_said(c) ? "answer" : is_half(c) ? "cut" : c->stop == REPLY_REFUSAL ? "declined" : "empty";
+	return is_said(c)		   ? "answer"
+		: is_half(c)		   ? "cut"
+		: c->stop == REPLY_REFUSAL ? "declined"
+					   : "empty";
 }
 
 static json_t *shown(const char *text)
@@ -487,8 +490,8 @@ static void note_refusals(struct loop *l)
 /* Has its branch gone on from where the session stands? */
 static bool has_moved(const struct candidate *c)
 {
-	const char *outcome = json_string_value(
-		json_object_get(json_object_get(c->record, "state"), "outcome"));
+	const char *outcome =
+		json_string_value(json_object_get(json_object_get(c->record, "state"), "outcome"));
 	return c->record && outcome && strcmp(outcome, "rolled_back") != 0 &&
 		strcmp(outcome, "lost") != 0;
 }
@@ -537,19 +540,17 @@ static void tell_step(struct loop *l, json_t *record)
 	for (i = 0; i < ARRAY_LEN(streams); i++) {
 		json_t *text = json_object_get(record, streams[i]);
 		if (json_string_length(text) > 0)
-			loop_tell(l,
-				json_pack("{s:s, s:O}", "event", streams[i], "text", text));
+			loop_tell(l, json_pack("{s:s, s:O}", "event", streams[i], "text", text));
 	}
-	json_array_foreach(json_object_get(record, "displays"), i, display) loop_tell(
-		l, json_pack("{s:s, s:O}", "event", "display", "data", display));
+	json_array_foreach(json_object_get(record, "displays"), i, display)
+		loop_tell(l, json_pack("{s:s, s:O}", "event", "display", "data", display));
 	loop_tell(l, json_pack("{s:s, s:O}", "event", "step.finished", "result", record));
 }
 
 static void take_step(struct loop *l, const struct candidate *c)
 {
-	const struct loop_code code = {.runtime = c->found.runtime,
-		.code = buf_str(&c->code),
-		.bytes = c->code.bytes};
+	const struct loop_code code = {
+		.runtime = c->found.runtime, .code = buf_str(&c->code), .bytes = c->code.bytes};
 	json_t *record = told_record(c);
 	free(l->code);
 	l->code = strndup(code.code, code.bytes);

@@ -36,8 +36,8 @@ static json_t *plain(const json_t *v, int depth)
 	json_t *out = json_is_array(v) ? json_array() : json_object();
 	int r = out ? 0 : -1;
 	if (json_is_array(v))
-		json_array_foreach(v, i, value) r |= json_array_append_new(
-			out, plain(value, depth + 1));
+		json_array_foreach(v, i, value) r |=
+			json_array_append_new(out, plain(value, depth + 1));
 	else
 		json_object_foreach((json_t *)(uintptr_t)v, key, value) r |=
 			json_object_set_new(out, key, plain(value, depth + 1));
@@ -50,8 +50,8 @@ static json_t *plain(const json_t *v, int depth)
 /* So many digits are those of a decimal fraction; the others come of the order of sums. */
 static char *canonical(const json_t *v)
 {
-	static const size_t flags = JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS |
-		JSON_REAL_PRECISION(DBL_DIG);
+	static const size_t flags =
+		JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(DBL_DIG);
 	json_t *same = plain(v, 0);
 	char *out = same ? json_dumps(same, flags) : NULL;
 	json_decref(same);

@@ -38,9 +38,9 @@ bool vote_count(const struct ballot *ballots, size_t n, struct vote *out);
 const char *vote_reason(const struct ballot *ballots, const struct vote *vote);
 
 /*
- * What a candidate says, so that equal things are equal texts: JSON in the order of RFC 8785, 42.0 as
- * 42, fractions to 15 digits, so that the order of a sum makes no difference; other texts without
- * white space around, and each white space within as one blank.
+ * What a candidate says, so that equal things are equal texts: JSON in the order of RFC 8785, 42.0
+ * as 42, fractions to 15 digits, so that the order of a sum makes no difference; other texts
+ * without white space around, and each white space within as one blank.
  *
  * Shape:   of a record: what final_answer() was given, else the value, else what was printed; of
  *          one that failed, the error.

@@ -35,10 +35,10 @@ struct agent_call {
 	char *session, *runtime;
 	struct waiter waiter;
 	struct trials *trials; /* NULL: there is one candidate for each step */
-	bool is_own;	  /* the session was made for this */
-	bool is_running;  /* a step */
-	bool is_unwanted; /* before the loop began */
-	json_t *result;	  /* once the loop is over */
+	bool is_own;	       /* the session was made for this */
+	bool is_running;       /* a step */
+	bool is_unwanted;      /* before the loop began */
+	json_t *result;	       /* once the loop is over */
 	struct err err;
 };
 
@@ -123,7 +123,7 @@ static int run(void *arg, const struct loop_code *code, struct err *err)
 	struct agent_call *a = arg;
 	json_t *params = json_pack("{s:o, s:s*}", "code", json_stringn(code->code, code->bytes),
 		"runtime", code->runtime ? code->runtime : a->runtime);
-	int r = !params ? err_set(err, ERR_NO_MEMORY, "no memory for a step")
+	int r = !params		  ? err_set(err, ERR_NO_MEMORY, "no memory for a step")
 		: code->place > 0 ? trials_run(a->trials, code->place, params, err)
 				  : run_in_session(a, params, err);
 	json_decref(params);
@@ -142,8 +142,8 @@ static void interrupt(void *arg)
 static int branch(void *arg, unsigned place, struct err *err)
 {
 	struct agent_call *a = arg;
-	uint64_t ms = param_count(
-		a->call->params, "max_wall_ms", budget_default().limit[BUDGET_WALL]);
+	uint64_t ms =
+		param_count(a->call->params, "max_wall_ms", budget_default().limit[BUDGET_WALL]);
 	(void)err;
 	trials_branch(a->trials, place, a->session, ms + TRIAL_MS);
 	return 0;
@@ -169,8 +169,7 @@ static void on_trial_event(void *arg, unsigned place, const json_t *event)
 	json_decref(told);
 }
 
-static void on_trial_ran(
-	void *arg, unsigned place, const json_t *record, const struct err *err)
+static void on_trial_ran(void *arg, unsigned place, const json_t *record, const struct err *err)
 {
 	struct agent_call *a = arg;
 	loop_ran(a->loop, place, record, err);

@@ -15,7 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TASK_MAX_BYTES = 1 << 20, CHECK_MAX_BYTES = 64 << 10, ROOM_BYTES = 4 << 20, SESSION_ID_BYTES = 80 };
+enum {
+	TASK_MAX_BYTES = 1 << 20,
+	CHECK_MAX_BYTES = 64 << 10,
+	ROOM_BYTES = 4 << 20,
+	SESSION_ID_BYTES = 80
+};
 
 struct agent_args {
 	struct box_args box;
@@ -233,10 +238,10 @@ static void put_count(json_t *params, const char *name, uint64_t value)
 static json_t *call_params(const struct agent *agent, const char *session)
 {
 	const struct agent_args *args = &agent->args;
-	json_t *params =
-		json_pack("{s:s, s:s, s:s*, s:s*, s:s*, s:b, s:b}", "task", buf_str(&agent->task),
-			"session", session, "model", args->model, "runtime", args->box.runtime,
-			"check", args->check ? buf_str(&agent->check) : NULL, "grounded", !args->no_grounded, "cancel_step", true);
+	json_t *params = json_pack("{s:s, s:s, s:s*, s:s*, s:s*, s:b, s:b}", "task",
+		buf_str(&agent->task), "session", session, "model", args->model, "runtime",
+		args->box.runtime, "check", args->check ? buf_str(&agent->check) : NULL, "grounded",
+		!args->no_grounded, "cancel_step", true);
 	put_count(params, "max_steps", args->max_steps);
 	put_count(params, "max_wall_ms", args->max_time_ms);
 	put_count(params, "max_tokens", args->max_tokens);

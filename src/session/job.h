@@ -20,7 +20,7 @@ struct job {
 	uint64_t timeout_ms;
 	bool is_atomic, is_forced, is_removal;
 	bool is_trial; /* of a branch: that ends when timeout_ms are over */
-	int fd; /* what a step reads, or a file is to hold; or -1 */
+	int fd;	       /* what a step reads, or a file is to hold; or -1 */
 	unsigned count;
 	size_t fd_bytes;
 	char step[JOURNAL_DIGEST_BYTES]; /* to go back to; or of what a file is to hold */

@@ -23,8 +23,8 @@ static int check_shared(const struct entry *e, struct err *err)
 	return 0;
 }
 
-void registry_try(struct registry *r, const char *session, uint64_t ttl_ms, registry_done_fn *done,
-	void *arg)
+void registry_try(
+	struct registry *r, const char *session, uint64_t ttl_ms, registry_done_fn *done, void *arg)
 {
 	struct err err = {0};
 	struct entry *e = registry_find(r, session, &err);

@@ -20,14 +20,14 @@ struct bench {
 	struct loop_config config;
 	const char *records[8];
 	size_t n_ran, n_interrupts;
-	bool is_hanging; /* no step ends */
-	bool is_refused; /* no step begins */
-	bool is_end;	 /* the interrupt ends all */
+	bool is_hanging;  /* no step ends */
+	bool is_refused;  /* no step begins */
+	bool is_end;	  /* the interrupt ends all */
 	unsigned n_rooms; /* branches that there is room for */
 	bool is_late;	  /* branches are made when they are waited for no more */
 	unsigned late[16], n_late;
 	char places[200]; /* what was asked of branches */
-	uv_idle_t idle;	 /* what is done from the loop */
+	uv_idle_t idle;	  /* what is done from the loop */
 	char codes[2000], events[8000];
 	json_t *result;
 	char path[64];
@@ -422,10 +422,11 @@ TEST(an_empty_task_is_refused)
 /* ---- candidates ---- */
 
 #define OK(value)                                                                                  \
-	"{\"status\": \"ok\", \"value\": {\"application/json\": " value "}, \"state\": {\"outcome\": " \
+	"{\"status\": \"ok\", \"value\": {\"application/json\": " value                            \
+	"}, \"state\": {\"outcome\": "                                                             \
 	"\"committed\"}}"
 #define BAD                                                                                        \
-	"{\"status\": \"error\", \"error\": {\"name\": \"E\"}, \"state\": {\"outcome\": " \
+	"{\"status\": \"error\", \"error\": {\"name\": \"E\"}, \"state\": {\"outcome\": "          \
 	"\"committed\"}}"
 #define LOST "{\"status\": \"killed\", \"state\": {\"outcome\": \"rolled_back\"}}"
 
@@ -448,7 +449,8 @@ TEST(the_best_is_adopted)
 {
 	static const char tried[] = "python:a;python:b;python:c;";
 	check_round((const char *[]){OK("1"), OK("2"), OK("2")}, "b1 r1 b2 r2 b3 r3 a2 a0 ", tried);
-	check_round((const char *[]){OK("1"), OK("2"), OK("1.0")}, "b1 r1 b2 r2 b3 r3 a1 a0 ", tried);
+	check_round(
+		(const char *[]){OK("1"), OK("2"), OK("1.0")}, "b1 r1 b2 r2 b3 r3 a1 a0 ", tried);
 	check_round((const char *[]){BAD, LOST, OK("1")}, "b1 r1 b2 r2 b3 r3 a3 a0 ", tried);
 	check_round((const char *[]){LOST, LOST, BAD}, "b1 r1 b2 r2 b3 r3 a0 a0 ", tried);
 }
@@ -472,8 +474,8 @@ TEST(as_many_as_there_is_room_for)
 {
 	struct bench b;
 	bench_open(&b,
-		SAY(CODE("a")) SAY(CODE("b")) SAY(CODE("c")) SAY(CODE("d")) SAY(CODE("e")) ALWAYS(
-			"Done."));
+		SAY(CODE("a")) SAY(CODE("b")) SAY(CODE("c")) SAY(CODE("d")) SAY(CODE("e"))
+			ALWAYS("Done."));
 	b.config.best_of = 3;
 	b.n_rooms = 2;
 	b.records[0] = OK("1");
@@ -540,8 +542,7 @@ TEST(time_ends_a_round)
 TEST(an_interrupt_while_all_are_asked_ends_it)
 {
 	struct bench b;
-	bench_open(&b,
-		"{\"times\": 0, \"failure\": {\"class\": \"rate\", \"wait_ms\": 60000}}\n");
+	bench_open(&b, "{\"times\": 0, \"failure\": {\"class\": \"rate\", \"wait_ms\": 60000}}\n");
 	b.config.best_of = 2;
 	(void)uv_idle_init(&b.uv, &b.idle);
 	b.idle.data = &b;
