@@ -56,5 +56,7 @@ void entry_on_display(void *arg, const json_t *display);
 void entry_on_begin(void *arg);
 void entry_on_ending(void *arg);
 void entry_on_done(void *arg, const struct record *record);
+/* @s, which was another's, is its session from now on: those are what is heard of it. */
+void entry_take_session(struct entry *e, struct session *s);
 /* A file that holds @text, at its start. Returns: a descriptor, or -1. */
 int entry_memory(const char *text, size_t bytes);
