@@ -108,7 +108,8 @@ static void on_ran(void *arg, const json_t *record, const struct err *err)
 static int run_in_session(struct agent_call *a, json_t *params, struct err *err)
 {
 	const struct operation_context *context = a->call->context;
-	const struct run_order order = {.registry = context->registry, .params = params};
+	const struct run_order order = {
+		.registry = context->registry, .gate = context->gate, .params = params};
 	(void)json_object_set_new(params, "session", json_string(a->session));
 	a->waiter = (struct waiter){.arg = a, .event = on_event, .done = on_ran};
 	a->is_running = true;
@@ -121,8 +122,10 @@ static int run_in_session(struct agent_call *a, json_t *params, struct err *err)
 static int run(void *arg, const struct loop_code *code, struct err *err)
 {
 	struct agent_call *a = arg;
-	json_t *params = json_pack("{s:o, s:s*}", "code", json_stringn(code->code, code->bytes),
-		"runtime", code->runtime ? code->runtime : a->runtime);
+	json_t *params =
+		json_pack("{s:o, s:s*, s:b}", "code", json_stringn(code->code, code->bytes),
+			"runtime", code->runtime ? code->runtime : a->runtime, "approvals",
+			code->place == 0 && param_flag(a->call->params, "approvals"));
 	int r = !params		  ? err_set(err, ERR_NO_MEMORY, "no memory for a step")
 		: code->place > 0 ? trials_run(a->trials, code->place, params, err)
 				  : run_in_session(a, params, err);
@@ -389,6 +392,9 @@ static const struct param run_rows[] = {
 		.help = "how much the model can read: what is old is shortened when it fills up"},
 	{"grounded", PARAM_FLAG, .fallback = "true",
 		.help = "numbers of the answer must come from the run"},
+	{"approvals", PARAM_FLAG, .fallback = "false",
+		.help = "tool.approve will answer what calls of tools ask, as events tool.approval "
+			"tell; else they are denied"},
 	{"cancel_step", PARAM_FLAG, .fallback = "false",
 		.help = "given up once, only the step that runs is stopped, and the model goes on"},
 	{"stream", PARAM_FLAG, .fallback = "false", .help = "tell events while it runs"},

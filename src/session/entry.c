@@ -380,6 +380,7 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 	child->is_trial = job->is_trial;
 	if (job->is_trial && (child->ttl_ms == 0 || (uint64_t)child->ttl_ms > job->timeout_ms))
 		child->ttl_ms = (int64_t)job->timeout_ms;
+	child->is_tainted = e->is_tainted;
 	child->rebuilt = e->rebuilt;
 	child->is_rebuilt_told = true;
 	memcpy(child->difference, e->difference, sizeof child->difference);

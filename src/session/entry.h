@@ -7,6 +7,7 @@
  *   undo.c      going back to an earlier step
  *   trial.c     going on as a branch of its own
  *   replay.c    steps run again, to rebuild a session or to check a record
+ *   outside.c   calls that steps make of the outside
  *   put.c       files that a client writes and removes
  *   history.c   what can be told without doing anything
  *   admit.c     whether there is room for one more
@@ -57,6 +58,7 @@ struct entry {
 	void *arg;
 	bool is_kept, is_trial; /* in the journal; of session/trial.h */
 	bool is_waiting;	/* for its template */
+	bool is_tainted;	/* it has read from an untrusted tool */
 	bool is_unkept;		/* goes when what it is for is done: never in the journal */
 	unsigned n_holds;	/* while somebody further up the stack uses it */
 	bool is_live_branch;	/* its state came with the memory it was branched from */

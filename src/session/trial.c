@@ -79,12 +79,22 @@ static void change_places(struct entry *e, struct entry *trial)
 	e->is_rebuilt_told = trial->is_rebuilt_told;
 }
 
+/* What it has read it goes on with. */
+static int take_taint(struct entry *e, const struct entry *trial, struct err *err)
+{
+	if (e->is_tainted || !trial->is_tainted)
+		return 0;
+	e->is_tainted = true;
+	return journal_session_taint(e->roll->journal, e->id, err);
+}
+
 void job_start_adopt(struct job *job)
 {
 	struct entry *e = job->entry;
 	struct err err;
 	struct entry *trial = find_trial(job, &err);
-	if (!trial || journal_session_move(e->roll->journal, e->id, trial->head, &err) < 0) {
+	if (!trial || take_taint(e, trial, &err) < 0 ||
+		journal_session_move(e->roll->journal, e->id, trial->head, &err) < 0) {
 		job_fail(job, &err);
 		return;
 	}
