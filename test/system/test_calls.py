@@ -200,11 +200,11 @@ class Records(CallsCase):
 
 
 class Nobody(harness.Case):
-    def test_a_session_without_a_gate(self):
+    def test_an_engine_without_tools(self):
         with service.Engine() as engine:
             record = engine.session().run(gate.RAW + "ask('a.b')")
         error = record["value"]["application/json"]["error"]
-        self.assertEqual(error["name"], "ToolDenied")
+        self.assertEqual(error["name"], "ToolArgumentError")
         self.assertIn("--tools", error["hint"])
         self.assertEqual(record["tools"], [{"tool": "a.b", "calls": 1, "errors": 1, "bytes_in": 2, "bytes_out": 0}])
 
