@@ -450,7 +450,8 @@ static int watch_terminal(struct repl *repl, struct err *err)
 
 static int prepare(struct repl *repl, struct err *err)
 {
-	const struct service_config config = {.version = version_text};
+	const struct service_config config = {
+		.version = version_text, .skills = repl->args.box.skills};
 	const struct editor_config editor = {.arg = repl,
 		.wait = on_wait,
 		.complete = on_complete,
