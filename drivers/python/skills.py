@@ -55,6 +55,7 @@ def source_of(thing, what):
     with driver.part("later").Genuine():
         import inspect
         import textwrap
+    driver.with_sources()
     if isinstance(thing, str):
         return textwrap.dedent(thing).strip("\n") + "\n", None
     name = getattr(thing, "__name__", None)

@@ -33,6 +33,8 @@ enum {
 /* What the step gives when it came to its end: a test that leaves early has not passed. */
 #define PASSED "retort: the test passed"
 
+#define TAINTED "the session has read what others wrote"
+
 enum proposal_state { PROPOSAL_MAKING, PROPOSAL_TESTING, PROPOSAL_ENDING };
 
 struct proposal {
@@ -142,6 +144,11 @@ static json_t *describe(const struct proposal *p, const char *test_step)
 static void keep(struct proposal *p, const char *test_step)
 {
 	struct err err;
+	if (gate_call_is_tainted(p->call)) { /* while it was tested */
+		(void)err_set(&err, ERR_DENIED, TAINTED);
+		fail(p, "ToolDenied", &err);
+		return;
+	}
 	json_t *about = describe(p, test_step);
 	int r = about ? shelf_keep(&p->skills->shelf, text_of(p, "name"), text_of(p, "source"),
 				about, &err)
@@ -262,8 +269,7 @@ static bool may_propose(struct skills *s, struct gate_call *call)
 {
 	const char *why = !s->shelf.is_writable ? "retort.skills.save: skills are read-only here"
 		: gate_call_owner(call)[0] ? "retort.skills.save: skills are of who runs the engine"
-		: gate_call_is_tainted(call)
-		? "retort.skills.save: the session has read what others wrote"
+		: gate_call_is_tainted(call) ? "retort.skills.save: " TAINTED
 		: is_of_test(s, gate_call_session(call))
 		? "retort.skills.save: a test saves no skill"
 		: NULL;

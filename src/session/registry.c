@@ -390,35 +390,13 @@ void entry_begin(struct entry *e)
 	}
 }
 
-/* What was asked for as text, and the engine's skills as one more volume. NULL: no memory, no
- * UTF-8. */
-static char *order_with_skills(const struct roll *roll, const struct order *asked,
-	const char *const *preload, bool is_fresh)
-{
-	struct order order = *asked;
-	struct volume *volumes = calloc(asked->n_volumes + 1, sizeof *volumes);
-	bool is_wanted = roll->skills != NULL;
-	for (size_t i = 0; volumes && i < asked->n_volumes; i++) {
-		volumes[i] = asked->volumes[i];
-		is_wanted = is_wanted && strcmp(volumes[i].dst, SKILLS_DIR) != 0;
-	}
-	if (volumes && is_wanted) {
-		volumes[order.n_volumes++] =
-			(struct volume){.src = roll->skills, .dst = SKILLS_DIR};
-		order.volumes = volumes;
-	}
-	char *text = volumes ? order_text(&order, preload, is_fresh) : NULL;
-	free(volumes);
-	return text;
-}
-
 void registry_create(
 	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg)
 {
 	struct err err = {0};
 	char id[ORDER_ID_BYTES];
 	uint64_t memory_bytes = req->order.limits.value[LIMIT_memory_bytes];
-	char *text = order_with_skills(r->roll, &req->order, req->preload, req->is_fresh);
+	char *text = order_text_with(r->roll->skills, &req->order, req->preload, req->is_fresh);
 	int bad = r->roll->is_closing
 		? err_set(&err, ERR_GONE, "the engine is stopping")
 		: roll_check_name(r->roll, registry_owner(r), req->name, &err);
@@ -460,7 +438,8 @@ void registry_warm(
 			&err, ERR_USAGE, "runtime: sessions of %.40s are of no template", runtime);
 		err_hint(&err, "only those of python are");
 	}
-	if (bad == 0 && !(text = order_with_skills(r->roll, &req->order, req->preload, false)))
+	if (bad == 0 &&
+		!(text = order_text_with(r->roll->skills, &req->order, req->preload, false)))
 		err_set(&err, ERR_USAGE, "a path of the template is no UTF-8 text");
 	const struct template_key key = {.owner = registry_owner(r), .text = text};
 	if (text)
