@@ -1,6 +1,7 @@
 /* `retort agent`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/service.h"
 #include "cli/agent_view.h"
+#include "cli/approver.h"
 #include "cli/box.h"
 #include "cli/cmd.h"
 #include "cli/program.h"
@@ -19,7 +20,7 @@ enum { TASK_MAX_BYTES = 1 << 20, SESSION_ID_BYTES = 80 };
 
 struct agent_args {
 	struct box_args box;
-	const char *model, *key_file, *check, *record;
+	const char *model, *key_file, *check, *record, *tools;
 	uint64_t max_steps, max_time_ms, max_tokens, max_failures, context;
 	bool no_grounded, plain, json, jsonl, quiet, help;
 	int images, color;
@@ -120,6 +121,7 @@ static const struct opt agent_opts[] = {
 		OPT_INTO_FLAG(struct agent_args, quiet),
 		.group = "Output",
 		.help = "say nothing but the answer and errors"},
+	TOOLS_OPT(struct agent_args, "Tools"),
 #define BOX_ARGS struct agent_args
 #include "cli/box.def"
 #undef BOX_ARGS
@@ -170,6 +172,8 @@ struct agent {
 	struct opt_set set;
 	struct agent_view view;
 	struct service *service;
+	struct approver approver;
+	bool can_ask;
 	struct buf task;
 };
 
@@ -179,13 +183,20 @@ static void put_count(json_t *params, const char *name, uint64_t value)
 		(void)json_object_set_new(params, name, json_integer((json_int_t)value));
 }
 
+static void on_event(void *arg, const json_t *event)
+{
+	struct agent *agent = arg;
+	agent_view_event(&agent->view, event);
+	approver_event(&agent->approver, event);
+}
+
 static json_t *call_params(const struct agent *agent, const char *session)
 {
 	const struct agent_args *args = &agent->args;
-	json_t *params =
-		json_pack("{s:s, s:s, s:s*, s:s*, s:s*, s:b, s:b}", "task", buf_str(&agent->task),
-			"session", session, "model", args->model, "runtime", args->box.runtime,
-			"check", args->check, "grounded", !args->no_grounded, "cancel_step", true);
+	json_t *params = json_pack("{s:s, s:s, s:s*, s:s*, s:s*, s:b, s:b, s:b}", "task",
+		buf_str(&agent->task), "session", session, "model", args->model, "runtime",
+		args->box.runtime, "check", args->check, "grounded", !args->no_grounded,
+		"cancel_step", true, "approvals", agent->can_ask);
 	put_count(params, "max_steps", args->max_steps);
 	put_count(params, "max_wall_ms", args->max_time_ms);
 	put_count(params, "max_tokens", args->max_tokens);
@@ -196,8 +207,9 @@ static json_t *call_params(const struct agent *agent, const char *session)
 
 static int call(struct agent *agent, json_t *create, json_t **result, struct err *err)
 {
-	const struct operation_listener listener = {.arg = &agent->view, .event = agent_view_event};
+	const struct operation_listener listener = {.arg = agent, .event = on_event};
 	const struct service_config config = {.version = version_text,
+		.tools = agent->args.tools,
 		.skills = agent->args.box.skills,
 		.models = {.key_file = agent->args.key_file, .may_name = true}};
 	char id[SESSION_ID_BYTES];
@@ -210,6 +222,8 @@ static int call(struct agent *agent, json_t *create, json_t **result, struct err
 		return r;
 	(void)snprintf(id, sizeof id, "%s", session_text(session, "session"));
 	json_decref(session);
+	agent->can_ask = agent->args.tools && !agent->args.json && !agent->args.jsonl &&
+		approver_open(&agent->approver, agent->service);
 	return service_call(
 		agent->service, "agent.run", call_params(agent, id), &listener, result, err);
 }
@@ -339,6 +353,7 @@ static int agent_main(int argc, char **argv)
 		return cli_fail(&err, false);
 	}
 	agent->args.box = (struct box_args)BOX_ARGS_INIT;
+	agent->approver = APPROVER_NONE;
 	agent->task = BUF_INIT(2 * TASK_MAX_BYTES);
 	int status = 0;
 	int at = cmd_parse(&cmd_agent, &agent->set, &agent->args, argc, argv, &err);
@@ -351,6 +366,7 @@ static int agent_main(int argc, char **argv)
 	}
 	if (status < 0)
 		status = cli_fail(&err, agent->args.json);
+	approver_close(&agent->approver);
 	service_close(agent->service);
 	agent_view_done(&agent->view);
 	if (agent->view.record)

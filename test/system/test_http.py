@@ -439,6 +439,27 @@ class Places(harness.Case):
         self.assertIn("no address of this host", self.refused("--listen", "[::ffff:9]:0",
                                                               "--token-file", self.token_file()))
 
+    def test_a_state_directory_behind_a_link(self):
+        """As a service manager has it; links that somebody else could have put there lead nowhere."""
+        where = tempfile.mkdtemp(dir=harness.TMP)
+        link = os.path.join(where, "link")
+        os.mkdir(os.path.join(where, "kept"), 0o700)
+        os.symlink("kept", link)
+        with web.Server("--state", link) as server:
+            self.assertEqual(server.post(web.question("session.create")).status, 200)
+        self.assertIn("journal.lock", os.listdir(link))
+        for name, mode, owner, message in (("open", 0o755, -1, "others may enter"), ("foreign", 0o700, 1, "is no directory")):
+            path = os.path.join(where, name)
+            os.mkdir(path + ".d")
+            os.chmod(path + ".d", mode)
+            os.symlink(path + ".d", path)
+            if owner >= 0 and os.geteuid() != 0:
+                continue
+            os.chown(path, owner, owner, follow_symlinks=False)
+            done = harness.retort("serve", "--listen", "0", "--no-socket", "--state", path)
+            self.assertIn(message, done.err)
+            self.assertEqual(done.status, 2)
+
     def token_file(self):
         path = os.path.join(tempfile.mkdtemp(dir=harness.TMP), "t")
         with open(path, "w", encoding="utf-8", opener=lambda p, f: os.open(p, f, 0o600)) as f:
