@@ -23,7 +23,11 @@ enum {
 	MODE = 0644, /* boxes read it as another user */
 };
 
-static const char code_ending[] = ".py", about_ending[] = ".json";
+static const struct {
+	const char *runtime, *ending;
+} codes[] = {{"python", ".py"}, {"javascript", ".mjs"}};
+
+static const char about_ending[] = ".json";
 
 /* ---- the directory ---- */
 
@@ -89,14 +93,28 @@ static void file_name(char out[FILE_BYTES], const char *name, const char *ending
 	(void)snprintf(out, FILE_BYTES, "%s%s", name, ending);
 }
 
-bool shelf_has(const struct shelf *s, const char *name)
+static bool has_file(const struct shelf *s, const char *name, const char *ending)
 {
 	char file[FILE_BYTES];
 	struct stat st;
-	file_name(file, name, code_ending);
-	bool has_code = fstatat(s->dir_fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0;
-	file_name(file, name, about_ending);
-	return has_code || fstatat(s->dir_fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	file_name(file, name, ending);
+	return fstatat(s->dir_fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool shelf_has(const struct shelf *s, const char *name)
+{
+	bool has = has_file(s, name, about_ending);
+	for (size_t i = 0; i < ARRAY_LEN(codes); i++)
+		has = has || has_file(s, name, codes[i].ending);
+	return has;
+}
+
+static const char *ending_of(const char *runtime)
+{
+	for (size_t i = 0; i < ARRAY_LEN(codes); i++)
+		if (strcmp(codes[i].runtime, runtime) == 0)
+			return codes[i].ending;
+	return codes[0].ending;
 }
 
 /* ---- writing ---- */
@@ -138,26 +156,27 @@ static int explain(int r, const char *name, struct err *err)
 	return err_hint(err, "choose another name; what is kept is replaced by people only");
 }
 
-int shelf_keep(
-	struct shelf *s, const char *name, const char *code, const json_t *about, struct err *err)
+int shelf_keep(struct shelf *s, const struct shelf_skill *skill, struct err *err)
 {
 	char code_file[FILE_BYTES], about_file[FILE_BYTES];
 	const json_t *rows = shelf_list(s);
 	if (!rows || json_array_size(rows) >= SHELF_SKILLS_MAX)
 		return err_set(err, ERR_QUOTA, "skills: there are %d", SHELF_SKILLS_MAX);
-	char *text = json_dumps(about, JSON_INDENT(1) | JSON_ENSURE_ASCII);
+	if (shelf_has(s, skill->name))
+		return explain(-EEXIST, skill->name, err);
+	char *text = json_dumps(skill->about, JSON_INDENT(1) | JSON_ENSURE_ASCII);
 	if (!text)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a skill");
-	file_name(code_file, name, code_ending);
-	file_name(about_file, name, about_ending);
-	/* The code comes last: what has none is no skill. */
+	file_name(code_file, skill->name, ending_of(skill->runtime));
+	file_name(about_file, skill->name, about_ending);
+	/* The code comes last: what has none is no skill. The sidecar's name is the lock. */
 	int r = put_file(s, about_file, text);
 	free(text);
-	if (r == 0 && (r = put_file(s, code_file, code)) < 0)
+	if (r == 0 && (r = put_file(s, code_file, skill->code)) < 0)
 		(void)unlinkat(s->dir_fd, about_file, 0);
 	if (r == 0)
 		(void)fsync(s->dir_fd);
-	return r == 0 ? 0 : explain(r, name, err);
+	return r == 0 ? 0 : explain(r, skill->name, err);
 }
 
 /* ---- reading ---- */
@@ -185,53 +204,63 @@ static json_t *shown(const json_t *about, const char *key, const char *fallback)
 	return json_stringn(buf_str(&text), text.bytes);
 }
 
-static json_t *make_row(const struct shelf *s, const char *name)
+struct found {
+	char name[SHELF_NAME_BYTES];
+	const char *runtime;
+};
+
+static json_t *make_row(const struct shelf *s, const struct found *found)
 {
 	char title[FILE_BYTES];
-	json_t *about = read_about(s, name);
-	(void)snprintf(title, sizeof title, "skills.%s", name);
-	json_t *row = json_pack("{s:s, s:o, s:o}", "name", title, "signature",
-		shown(about, "signature", title), "doc", shown(about, "doc", ""));
+	json_t *about = read_about(s, found->name);
+	(void)snprintf(title, sizeof title, "skills.%s", found->name);
+	json_t *row = json_pack("{s:s, s:s, s:o, s:o}", "name", title, "runtime", found->runtime,
+		"signature", shown(about, "signature", title), "doc", shown(about, "doc", ""));
 	json_decref(about);
 	return row;
 }
 
-/* The name of the skill whose code this file is. Returns: false when it is none. */
-static bool skill_of(const char *file, char name[SHELF_NAME_BYTES])
+/* The skill whose code this file is. Returns: false when it is none. */
+static bool find_skill(const char *file, struct found *out)
 {
 	struct err err;
-	size_t n = strlen(file), n_ending = sizeof code_ending - 1;
-	if (n <= n_ending || n - n_ending >= SHELF_NAME_BYTES ||
-		strcmp(file + n - n_ending, code_ending) != 0)
-		return false;
-	(void)snprintf(name, SHELF_NAME_BYTES, "%.*s", (int)(n - n_ending), file);
-	return shelf_check_name(name, &err) == 0;
+	size_t n = strlen(file);
+	for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
+		size_t n_ending = strlen(codes[i].ending);
+		if (n <= n_ending || n - n_ending >= SHELF_NAME_BYTES ||
+			strcmp(file + n - n_ending, codes[i].ending) != 0)
+			continue;
+		(void)snprintf(out->name, SHELF_NAME_BYTES, "%.*s", (int)(n - n_ending), file);
+		out->runtime = codes[i].runtime;
+		return shelf_check_name(out->name, &err) == 0;
+	}
+	return false;
 }
 
 static int compare(const void *a, const void *b)
 {
-	return strcmp(a, b);
+	return strcmp(((const struct found *)a)->name, ((const struct found *)b)->name);
 }
 
 static json_t *read_rows(const struct shelf *s)
 {
-	char(*names)[SHELF_NAME_BYTES] = calloc(SHELF_SKILLS_MAX, sizeof *names);
+	struct found *all = calloc(SHELF_SKILLS_MAX, sizeof *all);
 	int fd = openat(s->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	json_t *rows = names ? json_array() : NULL;
+	json_t *rows = all ? json_array() : NULL;
 	const struct dirent *entry;
 	size_t n = 0;
 	if (fd >= 0 && !dir)
 		(void)close(fd);
 	while (rows && dir && n < SHELF_SKILLS_MAX && (entry = readdir(dir)))
-		n += skill_of(entry->d_name, names[n]);
+		n += find_skill(entry->d_name, &all[n]);
 	if (n > 0)
-		qsort(names, n, sizeof *names, compare);
+		qsort(all, n, sizeof *all, compare);
 	for (size_t i = 0; i < n; i++)
-		(void)json_array_append_new(rows, make_row(s, names[i]));
+		(void)json_array_append_new(rows, make_row(s, &all[i]));
 	if (dir)
 		(void)closedir(dir);
-	free(names);
+	free(all);
 	return rows;
 }
 

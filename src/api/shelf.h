@@ -9,8 +9,9 @@
 #include <time.h>
 
 /*
- * A skill is a file NAME.py of Python code that defines NAME; beside it NAME.json says what is
- * known of it. Files without the latter are skills, too, of whoever put them there.
+ * A skill is a file of code that defines NAME: NAME.py, or NAME.mjs of JavaScript; beside it
+ * NAME.json says what is known of it. Files without the latter are skills, too, of whoever put them
+ * there.
  */
 enum {
 	SHELF_NAME_BYTES = 64,
@@ -39,17 +40,20 @@ void shelf_close(struct shelf *s);
  * has of its own. Errors: ERR_USAGE. */
 int shelf_check_name(const char *name, struct err *err);
 
-/* Is there anything of that name, which has been checked? */
+/* Is there anything of that name, which has been checked, in any language? */
 bool shelf_has(const struct shelf *s, const char *name);
 
 /*
  * Keep a skill: all of it appears at once, or nothing. What is there is never replaced.
- * @about: becomes NAME.json.
+ * @runtime: of the code, "python" or "javascript". @about: becomes NAME.json.
  * Errors: ERR_BUSY: there is one of that name; ERR_QUOTA: as many as can be; ERR_IO.
  */
-int shelf_keep(
-	struct shelf *s, const char *name, const char *code, const json_t *about, struct err *err);
+struct shelf_skill {
+	const char *name, *runtime, *code;
+	const json_t *about;
+};
+int shelf_keep(struct shelf *s, const struct shelf_skill *skill, struct err *err);
 
-/* [{"name": "skills.NAME", "signature", "doc"}], sorted; texts are cleaned and cut. Borrowed, until
- * the next call. Returns: NULL without memory. */
+/* [{"name": "skills.NAME", "runtime", "signature", "doc"}], sorted; texts are cleaned and cut.
+ * Borrowed, until the next call. Returns: NULL without memory. */
 const json_t *shelf_list(struct shelf *s);

@@ -61,11 +61,17 @@ static const struct param rows[] = {
 	{"test", PARAM_TEXT, true, 1, SHELF_CODE_BYTES},
 	{"signature", PARAM_TEXT, false, 0, SHELF_DOC_BYTES},
 	{"doc", PARAM_TEXT, false, 0, SHELF_DOC_BYTES},
+	{"runtime", PARAM_CHOICE, .choices = "python|javascript", .fallback = "python"},
 };
 
 static const char *text_of(const struct proposal *p, const char *key)
 {
 	return param_text(p->arguments, key, "");
+}
+
+static const char *runtime_of(const struct proposal *p)
+{
+	return param_text(p->arguments, "runtime", "python");
 }
 
 /* ---- answers ---- */
@@ -135,10 +141,11 @@ static json_t *describe(const struct proposal *p, const char *test_step)
 	struct tm utc;
 	digest_of(text_of(p, "source"), digest);
 	(void)strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:{s:s, s:s}, s:s, s:s}", "name",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:{s:s, s:s}, s:s, s:s, s:s}", "name",
 		text_of(p, "name"), "sha256", digest, "kept", when, "session", p->from, "after",
 		p->after, "test", text_of(p, "test"), "tested", "session", p->session, "step",
-		test_step, "signature", text_of(p, "signature"), "doc", text_of(p, "doc"));
+		test_step, "signature", text_of(p, "signature"), "doc", text_of(p, "doc"),
+		"runtime", runtime_of(p));
 }
 
 static void keep(struct proposal *p, const char *test_step)
@@ -150,8 +157,11 @@ static void keep(struct proposal *p, const char *test_step)
 		return;
 	}
 	json_t *about = describe(p, test_step);
-	int r = about ? shelf_keep(&p->skills->shelf, text_of(p, "name"), text_of(p, "source"),
-				about, &err)
+	const struct shelf_skill skill = {.name = text_of(p, "name"),
+		.runtime = runtime_of(p),
+		.code = text_of(p, "source"),
+		.about = about};
+	int r = about ? shelf_keep(&p->skills->shelf, &skill, &err)
 		      : err_set(&err, ERR_NO_MEMORY, "no memory for a skill");
 	if (r < 0) {
 		fail(p, "ToolError", &err);
@@ -247,7 +257,7 @@ static void on_made(void *arg, const json_t *result, const struct err *failed)
 static void make_session(struct proposal *p)
 {
 	struct registry_create create = {
-		.order = {.runtime = "python", .limits = order_default_limits()},
+		.order = {.runtime = runtime_of(p), .limits = order_default_limits()},
 		.is_fresh = true,
 		.ttl_ms = 4 * SKILL_TEST_MS};
 	create.order.limits.value[LIMIT_timeout_ms] = SKILL_TEST_MS;

@@ -23,13 +23,14 @@ int skills_open(struct skills **out, const char *spec, struct err *err);
 const char *skills_dir(const struct skills *s);
 
 /*
- * Answer `retort.skill_save` of every session: {"name", "source", "test", "signature"?, "doc"?} →
+ * Answer `retort.skill_save` of every session: {"name", "source", "test", "signature"?, "doc"?,
+ * "runtime"?} →
  * {"name", "digest", …}. Refused: of sessions that are not of who runs the engine, or have read
  * what others wrote, and while a skill is tested there. Both outlive the skills.
  */
 void skills_attach(struct skills *s, struct gate *gate, struct registry *registry);
 
-/* [{"name", "signature", "doc"}], those that have words of @query, the best first.
+/* [{"name", "runtime", "signature", "doc"}], those that have words of @query, the best first.
  * Owns: the caller. Returns: NULL without memory. */
 json_t *skills_find(struct skills *s, const char *query);
 

@@ -134,6 +134,29 @@ class Saving(harness.Case):
             self.fails(run("one", good + "\n#" + "x" * (64 << 10), "one()"), "ToolArgumentError", "source")
             self.assertEqual(os.listdir(self.where), [])
 
+    def test_javascript(self):
+        with self.engine() as engine:
+            client = engine.client()
+            s = client("session.create", runtime="javascript")["session"]
+            record = client.run(s, "function area(w, h) { return w * h }\n"
+                                "await retort.skills.save('area', area, () => { if (area(2, 3) !== 6) throw new Error('no') })")
+            self.assertEqual(record["status"], "ok", record)
+            self.assertEqual(record["value"]["application/json"]["signature"], "retort.skills.area(w, h)")
+            self.assertEqual(sorted(os.listdir(self.where)), ["area.json", "area.mjs"])
+            record = client.run(s, "await retort.skills.save('twice', (n) => 2 * n, 'if (twice(2) !== 5) throw new Error()')")
+            self.assertEqual(record["error"]["name"], "ToolError", record)
+            other = client("session.create", runtime="javascript")["session"]
+            for code, text in (("await retort.skills.area(2, 4)", "8"), ("(await import('/skills/area.mjs')).area(3, 4)", "12"),
+                               ("await tools.search('area')", "retort.skills.area(w, h)"), ("Object.keys(retort.skills)", "[ 'save' ]")):
+                self.assertEqual(client.run(other, code)["value"]["text/plain"], text)
+            self.assertEqual(client.run(other, "await retort.skills.volume(1)")["error"]["name"], "ToolArgumentError")
+            # It is none of Python, which cannot take its name either.
+            s = client("session.create")["session"]
+            self.assertEqual(client.run(s, "import retort\ntools.search('area'), dir(retort.skills)")["value"]["text/plain"],
+                             "(nothing found, ['save'])")
+            record = client.run(s, SAVE % ("area", "def area(): return 1", "area()"))
+            self.assertIn("area is there already", record["error"]["message"])
+
     def test_what_is_kept_stays(self):
         with self.engine() as engine:
             client = engine.client()

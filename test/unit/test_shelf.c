@@ -27,7 +27,9 @@ static struct shelf open_shelf(const struct tree *t, const char *mode)
 static int keep(struct shelf *s, const char *name, struct err *err)
 {
 	json_t *about = json_pack("{s:s, s:s}", "signature", "one()", "doc", "Gives one.");
-	int r = shelf_keep(s, name, code, about, err);
+	const struct shelf_skill skill = {
+		.name = name, .runtime = "python", .code = code, .about = about};
+	int r = shelf_keep(s, &skill, err);
 	json_decref(about);
 	return r;
 }
@@ -103,11 +105,12 @@ TEST(what_is_there_is_never_replaced)
 	struct err err;
 	struct shelf s = open_shelf(&t, ":rw");
 	tree_put(&t, "/s/mine.py", "mine");
+	tree_put(&t, "/s/script.mjs", "mine");
 	tree_put(&t, "/s/about.json", "{}");
 	tree_put(&t, "/other", "other");
 	CHECK_INT(symlink("../other", tree_path(&t, "/s/link.py")), 0);
 	CHECK_INT(symlink("../nothing", tree_path(&t, "/s/loose.py")), 0);
-	static const char *const names[] = {"mine", "about", "link", "loose"};
+	static const char *const names[] = {"mine", "script", "about", "link", "loose"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		CHECK(shelf_has(&s, names[i]));
 		CHECK(keep(&s, names[i], &err) < 0);
@@ -117,7 +120,7 @@ TEST(what_is_there_is_never_replaced)
 	CHECK_STR(tree_get(&t, "/s/about.json"), "{}");
 	CHECK_STR(tree_get(&t, "/other"), "other");
 	CHECK(!tree_has(&t, "/nothing"));
-	CHECK_INT(count_files(&t), 4);
+	CHECK_INT(count_files(&t), 5);
 	shelf_close(&s);
 }
 
@@ -142,7 +145,7 @@ TEST(files_of_others_are_listed_with_care)
 {
 	TREE t = tree_new();
 	struct shelf s = open_shelf(&t, "");
-	tree_put(&t, "/s/plain.py", code);
+	tree_put(&t, "/s/plain.mjs", code);
 	tree_put(&t, "/s/evil.py", code);
 	tree_put(&t, "/s/evil.json", "{\"doc\": \"a\\u001b[31mb\\u202ec\", \"signature\": 5}");
 	tree_put(&t, "/s/broken.py", code);
