@@ -193,11 +193,10 @@ static void on_event(void *arg, const json_t *event)
 static json_t *call_params(const struct agent *agent, const char *session)
 {
 	const struct agent_args *args = &agent->args;
-	json_t *params =
-		json_pack("{s:s, s:s, s:s*, s:s*, s:s*, s:b, s:b, s:b}", "task", buf_str(&agent->task),
-			"session", session, "model", args->model, "runtime", args->box.runtime,
-			"check", args->check, "grounded", !args->no_grounded, "cancel_step", true,
-			"approvals", agent->can_ask);
+	json_t *params = json_pack("{s:s, s:s, s:s*, s:s*, s:s*, s:b, s:b, s:b}", "task",
+		buf_str(&agent->task), "session", session, "model", args->model, "runtime",
+		args->box.runtime, "check", args->check, "grounded", !args->no_grounded,
+		"cancel_step", true, "approvals", agent->can_ask);
 	put_count(params, "max_steps", args->max_steps);
 	put_count(params, "max_wall_ms", args->max_time_ms);
 	put_count(params, "max_tokens", args->max_tokens);
@@ -211,6 +210,7 @@ static int call(struct agent *agent, json_t *create, json_t **result, struct err
 	const struct operation_listener listener = {.arg = agent, .event = on_event};
 	const struct service_config config = {.version = version_text,
 		.tools = agent->args.tools,
+		.skills = agent->args.box.skills,
 		.models = {.key_file = agent->args.key_file, .may_name = true}};
 	char id[SESSION_ID_BYTES];
 	json_t *session = NULL;
