@@ -168,14 +168,18 @@ static void taint(struct session *s)
 		w->call.is_tainted = true;
 }
 
-/* It is kept before the box gets it. */
+/* It is kept before the box gets it; why it cannot be is the host's affair. */
 static char *keep(struct session *s, char *text, bool is_untrusted)
 {
 	struct err err;
-	if (!s->events.keep ||
-		s->events.keep(s->events.arg, text, strlen(text), is_untrusted, &err) >= 0)
-		return text;
-	return replace(text, lost(err.msg));
+	int r = s->events.keep
+		? s->events.keep(s->events.arg, text, strlen(text), is_untrusted, &err)
+		: 0;
+	if (r < 0)
+		return replace(text, lost("the engine could not keep the answer"));
+	if (is_untrusted)
+		taint(s);
+	return text;
 }
 
 static json_t *event_of(const struct waiting *w, const char *state)
@@ -211,8 +215,6 @@ void tool_call_answer(struct tool_call *call, json_t *answer, bool is_untrusted)
 	struct session *s = w->session;
 	char *text = text_of(answer);
 	unlink_waiting(w);
-	if (is_untrusted)
-		taint(s);
 	text = text ? fit(s, text) : NULL;
 	text = text ? keep(s, text, is_untrusted) : NULL;
 	if (text) {
