@@ -4,6 +4,7 @@
 import json
 import os
 import queue
+import subprocess
 import sys
 import time
 
@@ -446,6 +447,28 @@ class Kept(harness.Case):
             text = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in changed)
             with self.assertRaisesRegex(gate.Refused, "line 3"):
                 self.engine.do("replay.run", record=text)
+
+    @harness.unittest.skipUnless(harness.IS_ROOT, "only root can mount")
+    def test_answers_that_cannot_be_kept(self):
+        """The box does not get them, and what it is told in their place can be told again."""
+        state = harness.make_dir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k,mode=700", "none", state], check=False,
+                          stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("mounting is not allowed here")
+        self.addCleanup(subprocess.run, ["umount", "-l", state], check=False)
+        self.engine.stop()
+        self.engine = gate.Engine(state)
+        session = self.engine.session()
+        step = self.engine.run(session, "x = ask('a.b')\nprint(x['error'])")
+        self.engine.answer(self.engine.call(), {"value": os.urandom(1 << 20).hex()}, untrusted=True)
+        record = self.engine.result(step)
+        self.assertIn("ToolLost", record["stdout"])
+        self.assertNotIn(state, record["stdout"])
+        subprocess.run(["mount", "-o", "remount,size=8m", state], check=True)
+        self.state = state
+        self.again()
+        record = self.quiet(session, "x['error']['name']")
+        self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("'ToolLost'", "replayed"))
 
     def test_without_calls_a_record_is_what_it_was(self):
         session = self.engine.session()
