@@ -6,7 +6,6 @@ import os
 import queue
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -215,16 +214,16 @@ class Nobody(harness.Case):
 class Clock(CallsCase):
     def test_it_stands_still(self):
         session = self.engine.session()
-        step = self.engine.run(session, "ask('a.b')['value']", timeout_ms=500)
+        step = self.engine.run(session, "ask('a.b')['value']", timeout_ms=1500)
         call = self.engine.call()
         with self.assertRaises(queue.Empty):
-            self.engine.cancelled.get(timeout=1.5)  # three times the limit
+            self.engine.cancelled.get(timeout=4)  # more than twice the limit
         self.engine.answer(call, {"value": 1})
         self.assertEqual(self.engine.value(step), 1)
 
     def test_it_goes_on_afterwards(self):
         session = self.engine.session()
-        step = self.engine.run(session, "ask('a.b')\nwhile True: pass", timeout_ms=500)
+        step = self.engine.run(session, "ask('a.b')\nwhile True: pass", timeout_ms=1500)
         self.engine.answer(self.engine.call(), {"value": 1})
         record = self.engine.result(step)
         self.assertEqual((record["status"], record["error"]["name"]), ("timeout", "TimeLimit"))
@@ -232,7 +231,7 @@ class Clock(CallsCase):
 
     def test_not_for_ever(self):
         session = self.engine.session()
-        step = self.engine.run(session, "ask('a.b')", timeout_ms=200)
+        step = self.engine.run(session, "ask('a.b')", timeout_ms=600)
         call = self.engine.call()
         self.assertEqual(self.engine.cancel(), call["call"])
         record = self.engine.result(step)
@@ -242,7 +241,7 @@ class Clock(CallsCase):
     def test_not_by_many_short_ones(self):
         """Each call waits for less than the limit; all together for more than ten times."""
         session = self.engine.session()
-        step = self.engine.run(session, "while True: ask('a.b')", timeout_ms=100)
+        step = self.engine.run(session, "while True: ask('a.b')", timeout_ms=300)
         while step not in self.engine.results:
             try:
                 call = self.engine.calls.get(timeout=0.1)
@@ -256,7 +255,7 @@ class Clock(CallsCase):
         self.assertEqual(record["status"], "timeout")
 
     def test_cpu_time_is_counted(self):
-        session = self.engine.session(limits={"cpu_ms": 500})
+        session = self.engine.session(limits={"cpu_ms": 1500})
         step = self.engine.run(session, "put('a.b')\nwhile True: pass")
         call = self.engine.call()
         self.assertEqual(self.engine.cancel(), call["call"])
@@ -405,15 +404,14 @@ class Kept(harness.Case):
         self.assertIn("tool call 2: a.c, was a.c with other arguments", record["state"]["reason"])
 
     def test_a_call_that_is_not_made_again(self):
-        """The state that the code looks at is not made again by what is replayed: time passes."""
+        """Code that looks at when its process was started."""
+        started = "int(open('/proc/self/stat').read().split()[21])"
         session = self.engine.session()
-        self.step(session, "import time\nif time.time() < %d: x = ask('a.b')" % (time.time() + 3600), {"value": 1})
-        self.step(session, "import time\nif time.time() < %f: x = ask('a.c')" % (time.time() + 1), {"value": 1})
-        time.sleep(1)
+        then = self.quiet(session, started)["value"]["text/plain"]
+        self.step(session, f"if {started} == {then}: x = ask('a.c')", {"value": 1})
         self.again()
         record = self.quiet(session, "last")
-        self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("1", "diverged"))
-        self.assertIn("tool call 1: absent, was a.c", record["state"]["reason"])
+        self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("0", "diverged"))
 
     def test_a_step_whose_call_nobody_answered(self):
         session = self.engine.session()
