@@ -55,12 +55,12 @@ struct entry {
 	char difference[160];
 	registry_done_fn *done; /* who waits for it to open */
 	void *arg;
-	bool is_kept, is_waiting; /* in the journal; for its template */
-	bool is_unkept;		  /* goes when what it is for is done: never in the journal */
-	bool is_tainted;	  /* it has read from an untrusted tool */
-	bool is_live_branch;	  /* its state came with the memory it was branched from */
-	bool is_trial;		  /* its programs see its parent's id: see session/trial.h */
-	unsigned n_holds;	  /* while somebody further up the stack uses it */
+	bool is_kept, is_trial; /* in the journal; of session/trial.h */
+	bool is_waiting;	/* for its template */
+	bool is_tainted;	/* it has read from an untrusted tool */
+	bool is_unkept;		/* goes when what it is for is done: never in the journal */
+	unsigned n_holds;	/* while somebody further up the stack uses it */
+	bool is_live_branch;	/* its state came with the memory it was branched from */
 };
 
 /* On the roll, with one hold: the session's own. NULL without memory. */
@@ -70,13 +70,10 @@ struct entry *entry_new(
 void entry_begin(struct entry *e);
 void entry_open(struct entry *e, struct stem *stem);
 void entry_opened(struct entry *e, const struct err *err);
-/* @s is its session from now on, and was another's. */
-void entry_take_session(struct entry *e, struct session *s);
 void entry_end(struct entry *e);
 /* The same; whoever waits for something is told @why. */
 void entry_end_because(struct entry *e, const struct err *why);
-void entry_hold(struct entry *e);
-void entry_release(struct entry *e);
+void entry_hold(struct entry *e), entry_release(struct entry *e);
 /* Its state was made again by @result. */
 void entry_note_rebuilt(struct entry *e, const struct replay *result);
 void entry_add_job(struct entry *e, struct job *job);
