@@ -55,12 +55,12 @@ struct entry {
 	char difference[160];
 	registry_done_fn *done; /* who waits for it to open */
 	void *arg;
-	bool is_kept, is_trial; /* in the journal; of session/trial.h */
-	bool is_waiting;	/* for its template */
-	bool is_tainted;	/* it has read from an untrusted tool */
-	bool is_unkept;		/* goes when what it is for is done: never in the journal */
-	unsigned n_holds;	/* while somebody further up the stack uses it */
-	bool is_live_branch;	/* its state came with the memory it was branched from */
+	bool is_kept, is_waiting; /* in the journal; for its template */
+	bool is_unkept;		  /* goes when what it is for is done: never in the journal */
+	bool is_tainted;	  /* it has read from an untrusted tool */
+	bool is_live_branch;	  /* its state came with the memory it was branched from */
+	bool is_trial;		  /* its programs see its parent's id: see session/trial.h */
+	unsigned n_holds;	  /* while somebody further up the stack uses it */
 };
 
 /* On the roll, with one hold: the session's own. NULL without memory. */
