@@ -15,6 +15,7 @@ enum {
 	P_DEPTH = 604,
 	P_CHANGE = 605,
 	P_TOOL = 606,
+	P_LOST = 607,
 	NAMES_MAX = 256
 };
 
@@ -25,6 +26,7 @@ static int code_of(enum fail_kind kind)
 		: kind == FAIL_DEPTH  ? P_DEPTH
 		: kind == FAIL_FLOW   ? P_CHANGE
 		: kind == FAIL_TOOL   ? P_TOOL
+		: kind == FAIL_LOST   ? P_LOST
 				      : P_ERROR;
 }
 

@@ -473,7 +473,8 @@ static void on_answer(void *arg, const struct mcp_answer *answer)
 	while (*at != arg)
 		at = &(*at)->next;
 	*at = a.next;
-	struct catalog_answer out = {.result = answer->result, .err = answer->err};
+	struct catalog_answer out = {
+		.result = answer->result, .err = answer->err, .is_unsent = answer->is_unsent};
 	json_t *value = NULL;
 	bool fails = false;
 	free(arg);

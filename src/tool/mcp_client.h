@@ -26,6 +26,7 @@ struct mcp_answer {
 	enum mcp_end end;
 	const json_t *result; /* MCP_REFUSED: the error */
 	int status;	      /* MCP_LOST: of HTTP, or 0 */
+	bool is_unsent;	      /* MCP_LOST: the server never got the question */
 	struct err err;	      /* when it is no MCP_RESULT; names the server */
 };
 
