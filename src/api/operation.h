@@ -12,6 +12,7 @@
 
 struct metrics;
 struct models;
+struct plan_source;
 struct principal;
 struct registry;
 struct runs;
@@ -43,6 +44,7 @@ struct operation_context {
 	const char *version;	     /* "0.1.0" */
 	struct principal *principal; /* who calls; NULL: the one who runs the engine */
 	const struct models *models; /* that agents may use; NULL: none */
+	const struct plan_source *plans; /* tools of plans that bring none; NULL: none */
 };
 
 /*

@@ -17,7 +17,7 @@ struct plan_spent {
 struct run {
 	const struct plan_request *req;
 	const char *plan, *policy_text, *tools_text, *request; /* texts; NULL: there is none */
-	const char *name, *policy_name;
+	const char *name, *policy_name, *record_path;
 	struct program p;
 	struct diags policy_diags;
 	struct policy policy;

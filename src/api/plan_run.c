@@ -80,7 +80,13 @@ static int execute(struct run *r, struct err *err)
 {
 	const struct vm_host host = {.ctx = r, .print = print_out};
 	struct val result;
-	int rc = begin(r, err);
+	int rc = 0;
+	/* Only of what runs is there a record. */
+	if (r->record_path) {
+		run_record_done(&r->record);
+		rc = run_record_open(&r->record, r->record_path, err);
+	}
+	rc = rc ? rc : begin(r, err);
 	if (rc < 0)
 		return rc;
 	enum vm_state state = program_run(&r->p, &host, &result);
@@ -264,7 +270,8 @@ int plan_run(const struct plan_request *req, struct buf *report, struct err *err
 	r->name = req->is_text ? "plan" : req->path;
 	r->policy_name = req->is_text ? "policy" : req->policy_path;
 	rc = req->resume_path ? run_record_load(&r->record, req->resume_path, true, err)
-			      : run_record_open(&r->record, req->record_path, err);
+			      : run_record_open(&r->record, NULL, err);
+	r->record_path = req->resume_path ? NULL : req->record_path;
 	if (rc == 0)
 		rc = perform(r, err);
 	if (rc >= 0 && report_spent(r) < 0)

@@ -4,6 +4,7 @@
 
 #include "api/models.h"
 #include "api/operation.h"
+#include "api/plan_source.h"
 #include "base/err.h"
 
 #include <stdint.h>
@@ -19,6 +20,7 @@ struct service_config {
 	uint64_t max_sessions, max_memory_bytes;  /* likewise */
 	const char *version;
 	struct models models; /* that agents may use */
+	struct plan_source plans;
 };
 
 /*

@@ -19,7 +19,7 @@ enum { PLAN_TEXT_BYTES = 4 << 20 };
 
 struct mcp_args {
 	struct box_args box;
-	const char *state, *policy, *plan_tools;
+	const char *state, *policy, *plan_tools, *model, *key_file;
 	bool structured, plans, help;
 	int tools, color;
 };
@@ -62,6 +62,19 @@ static const struct opt mcp_opts[] = {
 		.group = "Server",
 		.complete = OPT_COMPLETE_FILE,
 		.help = "the tools that plans may call, as `retort plan --tools` has them"},
+	{.name = "model",
+		OPT_INTO_TEXT(struct mcp_args, model),
+		.arg = "MODEL",
+		.flags = OPT_NO_ENV,
+		.group = "Server",
+		.help = "the model that answers ask() of plans, as `retort agent --model`"},
+	{.name = "key-file",
+		OPT_INTO_TEXT(struct mcp_args, key_file),
+		.arg = "FILE",
+		.flags = OPT_NO_ENV,
+		.group = "Server",
+		.complete = OPT_COMPLETE_FILE,
+		.help = "file with the model's key; else the variable of its provider"},
 	BOX_PROFILE_OPT(struct mcp_args),
 	CMD_COMMON_OPTS(struct mcp_args),
 };
@@ -81,7 +94,11 @@ static const struct operation_context *open_engine(void *arg, struct err *err)
 {
 	struct mcp *m = arg;
 	const struct service_config config = {
-		.state_dir = m->args.state ? m->state : NULL, .version = version_text};
+		.state_dir = m->args.state ? m->state : NULL,
+		.version = version_text,
+		.models = {.fallback = m->args.model, .key_file = m->args.key_file},
+		.plans = {.tools = m->args.plan_tools ? buf_str(&m->plan_tools) : NULL,
+			.name = m->args.plan_tools}};
 	if (!m->service && m->args.state && xdg_make_dir(m->state, err) < 0)
 		return NULL;
 	if (!m->service && service_open(&m->service, &config, err) < 0)
@@ -131,7 +148,6 @@ static int serve(struct mcp *m, struct err *err)
 		.is_destructive = has_writable_volume(&m->args),
 		.has_plans = m->args.plans || m->args.policy || m->args.plan_tools,
 		.policy = m->args.policy ? buf_str(&m->policy) : NULL,
-		.plan_tools = m->args.plan_tools ? buf_str(&m->plan_tools) : NULL,
 		.create = create,
 		.arg = m,
 		.is_open = is_open};

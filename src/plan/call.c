@@ -488,7 +488,7 @@ int call_lost(struct program *p, const struct plan_call *call, const char *why)
 {
 	/* What a server wrote last may be in it. */
 	p->vm.is_private = true;
-	return heap_fail_kind(&p->heap, FAIL_LOST, "%.100s: no answer: %.300s",
+	return heap_fail_kind(&p->heap, FAIL_LOST, "%.100s: %.300s",
 		call->tool ? call->tool->name : "ask", why);
 }
 

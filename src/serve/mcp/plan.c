@@ -117,8 +117,8 @@ static json_t *plan_params(const struct mcp_job *job)
 {
 	const struct mcp_tools_config *config = mcp_tools_config(job->tools);
 	json_t *params =
-		json_pack("{s:s, s:s*, s:s*}", "plan", param_text(job->arguments, "plan", ""),
-			"policy", config->policy, "tools", config->plan_tools);
+		json_pack("{s:s, s:s*}", "plan", param_text(job->arguments, "plan", ""),
+			"policy", config->policy);
 	const char *request = param_text(job->arguments, "request", NULL);
 	if (request)
 		(void)json_object_set_new(params, "request", json_string(request));

@@ -16,8 +16,8 @@ struct mcp_tools_config {
 	enum mcp_tier tier;
 	bool is_structured;  /* results also as structuredContent */
 	bool is_destructive; /* boxes may write to files of the host */
-	bool has_plans;	     /* check_plan and run_plan, under these texts; or NULL */
-	const char *policy, *plan_tools;
+	bool has_plans;	     /* check_plan and run_plan, with the engine's tools */
+	const char *policy;  /* of theirs, as a text; or NULL */
 	const json_t *create; /* parameters of session.create for sessions that are made; or NULL */
 	void *arg;
 	bool (*is_open)(void *arg); /* is there an engine already? NULL: always */
