@@ -217,13 +217,13 @@ static int lose(struct run *r, const struct plan_call *call, int how, struct buf
 	if (is_stopped)
 		(void)err_set(&r->lost, ERR_INTERRUPTED, "plan: interrupted in the call of %.80s, line %u",
 			call->tool ? call->tool->name : "ask", line_of(r, call));
+	bool has_record = r->record_path || r->req->resume_path;
 	if (!is_known)
-		(void)err_hint(&r->lost,
-			"whether %.80s was done is not known: see; with a record, --resume --again "
-			"does it once more",
-			call->tool->name);
+		(void)err_hint(&r->lost, "whether %.80s was done is not known%s", call->tool->name,
+			has_record ? ": see, then --resume it, with --again to do it once more" : "");
 	else if (!why.hint[0])
-		(void)err_hint(&r->lost, "nothing was changed by it; a run with a record goes on with --resume");
+		(void)err_hint(&r->lost, "it changed nothing%s",
+			has_record ? ": --resume goes on from here" : "");
 	(void)call_lost(&r->p, call, buf_str(out));
 	return TOOL_LOST;
 }

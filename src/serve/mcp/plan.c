@@ -82,7 +82,8 @@ static void add_diagnostics(struct buf *out, const json_t *report)
 	json_t *d;
 	json_array_foreach(json_object_get(report, "diagnostics"), i, d)
 	{
-		const char *fix = member(d, "fix");
+		/* The check says how to mend it, the run what to do. */
+		const char *fix = param_text(d, "fix", member(d, "hint"));
 		if (i >= DIAGNOSTICS_MAX)
 			break;
 		(void)buf_addf(out,
