@@ -64,7 +64,8 @@ const char *asker_name(const struct asker *a)
  */
 static json_t *strict(const json_t *schema)
 {
-	json_t *out = json_copy((json_t *)schema), *fields = json_object_get(out, "properties"), *one;
+	json_t *out = json_copy((json_t *)schema), *fields = json_object_get(out, "properties"),
+	       *one;
 	const char *name, *format = json_string_value(json_object_get(out, "format"));
 	if (format && strcmp(format, "uri") == 0)
 		(void)json_object_del(out, "format");
@@ -74,7 +75,9 @@ static json_t *strict(const json_t *schema)
 		return out;
 	json_t *all = json_object();
 	json_object_foreach(fields, name, one)
+	{
 		(void)json_object_set_new(all, name, strict(one));
+	}
 	(void)json_object_set_new(out, "properties", all);
 	(void)json_object_set_new(out, "additionalProperties", json_false());
 	return out;
@@ -85,8 +88,8 @@ static json_t *wrapped(const char *schema)
 	json_error_t wrong;
 	json_t *inner = json_loads(schema, 0, &wrong), *out = NULL;
 	if (inner)
-		out = json_pack("{s:s, s:{s:o}, s:[s], s:b}", "type", "object", "properties", "answer",
-			strict(inner), "required", "answer", "additionalProperties", 0);
+		out = json_pack("{s:s, s:{s:o}, s:[s], s:b}", "type", "object", "properties",
+			"answer", strict(inner), "required", "answer", "additionalProperties", 0);
 	json_decref(inner);
 	return out;
 }
@@ -106,8 +109,8 @@ static int write_texts(struct asking *q, const struct tool_question *question)
 	int r = schema ? buf_addf(&q->system, "%s%s", told, schema) : -ENOMEM;
 	free(schema);
 	if (r == 0)
-		r = buf_addf(&q->user, "Question: %s\n\nData:\n%s", question->question,
-			question->data);
+		r = buf_addf(
+			&q->user, "Question: %s\n\nData:\n%s", question->question, question->data);
 	if (r == 0 && question->wrong)
 		r = buf_addf(&q->again, "That is not it: %s. Reply with the JSON object only.",
 			question->wrong);

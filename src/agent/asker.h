@@ -9,9 +9,9 @@ struct asker;
 
 /* Borrowed; `is_given_up` outlives the asker. */
 struct asker_config {
-	uv_loop_t *loop;       /* of this thread: waiting runs it */
-	const char *model;     /* as model_parse() reads it */
-	const char *key_file;  /* NULL: the environment */
+	uv_loop_t *loop;	 /* of this thread: waiting runs it */
+	const char *model;	 /* as model_parse() reads it */
+	const char *key_file;	 /* NULL: the environment */
 	const bool *is_given_up; /* set by a callback of the loop */
 };
 
@@ -30,8 +30,7 @@ void asker_close(struct asker *a);
  * Blocks:  until it has answered, or it is given up.
  * Returns: TOOL_RESULT, TOOL_ERROR; TOOL_UNSENT with @err: the wire failed; negative errno.
  */
-int asker_ask(
-	struct asker *a, const struct tool_question *q, struct buf *out, struct err *err);
+int asker_ask(struct asker *a, const struct tool_question *q, struct buf *out, struct err *err);
 
 /* What the last asker_ask() used; the model's name. */
 struct wire_usage asker_usage(const struct asker *a);

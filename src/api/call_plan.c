@@ -72,8 +72,8 @@ static void perform(uv_work_t *work)
 	const struct operation_context *context = w->call->context;
 	const char *plan = param_text(params, "plan", "");
 	bool is_own = has_own_tools(w);
-	const char *tools = is_own ? context->plans->tools
-				   : param_text(params, "tools", "{\"tools\": {}}");
+	const char *tools =
+		is_own ? context->plans->tools : param_text(params, "tools", "{\"tools\": {}}");
 	const struct plan_check_request check = {.plan = plan,
 		.policy = param_text(params, "policy", NULL),
 		.tools = tools,
@@ -105,11 +105,11 @@ static void perform(uv_work_t *work)
 
 static const char *status_word(int status)
 {
-	return status == PLAN_OK	? "ok"
-		: status == PLAN_DENIED ? "denied"
-		: status == PLAN_FAILED ? "failed"
+	return status == PLAN_OK			       ? "ok"
+		: status == PLAN_DENIED			       ? "denied"
+		: status == PLAN_FAILED			       ? "failed"
 		: status == PLAN_LOST || status == PLAN_NO_KEY ? "lost"
-					: "invalid";
+							       : "invalid";
 }
 
 /* What was found, and of a run what it printed. */
@@ -135,7 +135,8 @@ static void done(uv_work_t *work, int status)
 	struct plan_work *w = work->data;
 	/* It was given up while it stood in line. */
 	if (status < 0)
-		w->status = err_set(&w->err, ERR_INTERRUPTED, "the plan was given up before it began");
+		w->status =
+			err_set(&w->err, ERR_INTERRUPTED, "the plan was given up before it began");
 	json_t *result = w->status < 0 ? NULL : result_of(w);
 	call_give(w->call, result, &w->err);
 	plan_stop_done(&w->stop);
@@ -187,15 +188,15 @@ static void start_run(struct operation_call *call)
 
 /* ---- the rows ---- */
 
-#define PLAN_ROWS                                                                                   \
-	{"plan", PARAM_TEXT, NEEDED, 0, PLAN_BYTES, .help = "text of the plan"},                    \
-		{"policy", PARAM_TEXT, false, 0, PLAN_BYTES,                                        \
-			.help = "text of the policy; else what tools say of themselves decides"},   \
-		{"tools", PARAM_TEXT, false, 1, TOOLS_BYTES,                                        \
+#define PLAN_ROWS                                                                                     \
+	{"plan", PARAM_TEXT, NEEDED, 0, PLAN_BYTES, .help = "text of the plan"},                      \
+		{"policy", PARAM_TEXT, false, 0, PLAN_BYTES,                                          \
+			.help = "text of the policy; else what tools say of themselves decides"},     \
+		{"tools", PARAM_TEXT, false, 1, TOOLS_BYTES,                                          \
 			.help = "JSON text: the tools, and what they answer; else the engine's own"}, \
-	{                                                                                           \
-		"request", PARAM_TEXT, false, 0, TEXT_BYTES,                                        \
-			.help = "what the user asked for, where values of the plan may come from"   \
+	{                                                                                             \
+		"request", PARAM_TEXT, false, 0, TEXT_BYTES,                                          \
+			.help = "what the user asked for, where values of the plan may come from"     \
 	}
 
 static const struct param check_rows[] = {PLAN_ROWS};
@@ -252,10 +253,12 @@ static const struct operation rows[] = {
 		.start = start_check},
 	{"plan.run", "Check a plan and run it when nothing is denied", ROWS(run_rows),
 		RESULT(ran_rows), .label = OPERATION_PROGRAM,
-		.limits = "Four plans at a time; others wait. Nobody is there to be asked: what "
-			  "`approve` does not name is denied. Servers are the runner's, started for "
-			  "this plan and ended with it.",
-		.errors = "auth|denied|limit|protocol|unreachable", .example = "{'plan': 'print(1 + 2)\\n'}",
+		.limits =
+			"Four plans at a time; others wait. Nobody is there to be asked: what "
+			"`approve` does not name is denied. Servers are the runner's, started for "
+			"this plan and ended with it.",
+		.errors = "auth|denied|limit|protocol|unreachable",
+		.example = "{'plan': 'print(1 + 2)\\n'}",
 		.answer = "{'status': 'ok', 'stdout': '3\\n', 'diagnostics': []}",
 		.start = start_run},
 };

@@ -33,14 +33,14 @@ struct plan_request {
 	int (*print)(void *arg, const char *text, size_t bytes);
 	/* Plans with tools, see plan_run.h; NULL: none. */
 	const char *tools_path, *policy_path, *request, *record_path, *resume_path;
-	const char *tools_name;	     /* of a text, for messages; or NULL */
+	const char *tools_name;	      /* of a text, for messages; or NULL */
 	const char *model, *key_file; /* who answers ask(), see agent/model.h; NULL: the tools */
-	bool may_start;		     /* servers that a text of tools lists; those of a file always */
-	bool is_again;		     /* do again what may have been done when the record ends */
-	bool has_signals;	     /* SIGINT and SIGTERM end waiting, with ERR_INTERRUPTED */
-	struct plan_stop *stop;	     /* or NULL */
-	bool is_json;				     /* diagnostics as JSON */
-	bool is_text;				     /* path, tools_path, policy_path: texts */
+	bool may_start;		/* servers that a text of tools lists; those of a file always */
+	bool is_again;		/* do again what may have been done when the record ends */
+	bool has_signals;	/* SIGINT and SIGTERM end waiting, with ERR_INTERRUPTED */
+	struct plan_stop *stop; /* or NULL */
+	bool is_json;		/* diagnostics as JSON */
+	bool is_text;		/* path, tools_path, policy_path: texts */
 	int (*approve)(void *arg, const char *text); /* Returns: 1 yes, 0 no */
 	/* May @tool be called where the policy asks? Before `approve`; or NULL. */
 	bool (*may_call)(void *arg, const char *tool);

@@ -36,8 +36,7 @@ static json_t *label_json(const struct labels *all, uint32_t id)
 		kinds[l.kind.rank]);
 }
 
-int run_add_value(
-	struct run *r, json_t *line, const char *name, const char *text, struct err *err)
+int run_add_value(struct run *r, json_t *line, const char *name, const char *text, struct err *err)
 {
 	char digest[RECORD_DIGEST_BYTES];
 	int rc = text ? run_record_value(&r->record, text, digest, err) : 0;
@@ -127,8 +126,8 @@ static void count_tokens(struct run *r)
 }
 
 /* Ask, and once more when the answer does not fit. */
-static int ask(struct run *r, const struct plan_call *call, struct tool_question *q, struct buf *out,
-	struct err *err)
+static int ask(struct run *r, const struct plan_call *call, struct tool_question *q,
+	struct buf *out, struct err *err)
 {
 	bool has_model = plan_tools_has_model(r->opened);
 	int rc = r->tools->ask(r->tools->ctx, q, out, err), fits = 0;
@@ -139,7 +138,8 @@ static int ask(struct run *r, const struct plan_call *call, struct tool_question
 	if (rc == TOOL_RESULT && (fits = call_fits(&r->p, call, buf_str(out), out->bytes)) != 0)
 		return TOOL_RESULT;
 	cleanup_buf struct buf wrong = BUF_INIT(WRONG_BYTES);
-	(void)buf_add(&wrong, rc == TOOL_ERROR ? buf_str(out) : "the answer does not fit the schema");
+	(void)buf_add(
+		&wrong, rc == TOOL_ERROR ? buf_str(out) : "the answer does not fit the schema");
 	buf_clear(out);
 	q->wrong = buf_str(&wrong);
 	rc = r->tools->ask(r->tools->ctx, q, out, err);
@@ -200,7 +200,8 @@ static int outcome(struct run *r, struct wanted *w, struct buf *out, struct err 
  * stops here, with a record that says so and can be resumed.
  * Returns: TOOL_ERROR, or TOOL_LOST: the plan fails with it; negative errno.
  */
-static int lose(struct run *r, const struct plan_call *call, int how, struct buf *out, struct err *err)
+static int lose(
+	struct run *r, const struct plan_call *call, int how, struct buf *out, struct err *err)
 {
 	struct err why = *err;
 	bool is_stopped = why.code == ERR_INTERRUPTED;
@@ -215,12 +216,14 @@ static int lose(struct run *r, const struct plan_call *call, int how, struct buf
 	bool is_known = how == TOOL_UNSENT || !has_effect(call);
 	r->lost = why;
 	if (is_stopped)
-		(void)err_set(&r->lost, ERR_INTERRUPTED, "plan: interrupted in the call of %.80s, line %u",
+		(void)err_set(&r->lost, ERR_INTERRUPTED,
+			"plan: interrupted in the call of %.80s, line %u",
 			call->tool ? call->tool->name : "ask", line_of(r, call));
 	bool has_record = r->record_path || r->req->resume_path;
 	if (!is_known)
 		(void)err_hint(&r->lost, "whether %.80s was done is not known%s", call->tool->name,
-			has_record ? ": see, then --resume it, with --again to do it once more" : "");
+			has_record ? ": see, then --resume it, with --again to do it once more"
+				   : "");
 	else if (!why.hint[0])
 		(void)err_hint(&r->lost, "it changed nothing%s",
 			has_record ? ": --resume goes on from here" : "");
@@ -392,4 +395,3 @@ int run_answer(struct run *r, struct err *err)
 		: call.kind == CALL_ASK ? call_ask(r, &call, err)
 					: call_person(r, &call, err);
 }
-

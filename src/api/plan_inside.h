@@ -38,8 +38,7 @@ struct run {
 };
 
 /* The digest of @text as a member of a line; NULL is null. Returns: 0, negative errno. */
-int run_add_value(
-	struct run *r, json_t *line, const char *name, const char *text, struct err *err);
+int run_add_value(struct run *r, json_t *line, const char *name, const char *text, struct err *err);
 
 /* Answer what the machine waits for. Returns: 0, 1 the plan fails with it, negative errno. */
 int run_answer(struct run *r, struct err *err);

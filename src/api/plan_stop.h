@@ -20,5 +20,6 @@ void plan_stop_done(struct plan_stop *s);
 /* Give it up: whatever it waits for, now or later, does not come. Any thread. */
 void plan_stop_now(struct plan_stop *s);
 
-/* The plan's side: @waiting is sent when it is given up, at once if it is already; NULL: no more. */
+/* The plan's side: @waiting is sent when it is given up, at once if it is already; NULL: no more.
+ */
 void plan_stop_watch(struct plan_stop *s, uv_async_t *waiting);

@@ -185,7 +185,8 @@ static int open_servers(struct plan_tools *t, const struct plan_tools_config *c,
 		.n_texts = ARRAY_LEN(texts),
 		.is_given_up = &t->is_given_up};
 	if (!c->may_start) {
-		(void)err_set(err, ERR_DENIED, "tools: %.100s: callers may not name servers here", c->name);
+		(void)err_set(err, ERR_DENIED, "tools: %.100s: callers may not name servers here",
+			c->name);
 		return err_hint(err, "the engine uses those that it was started with");
 	}
 	int r = servers_read(&t->servers, c->text, strlen(c->text), c->name, variable, err);
@@ -237,8 +238,8 @@ int plan_tools_open(
 	}
 	const struct tool_provider *of =
 		t->mcp ? mcp_provider_tools(t->mcp) : fixture_provider(t->fixture);
-	t->provider = (struct tool_provider){
-		.ctx = t, .tools = of->tools, .call = call, .ask = ask};
+	t->provider =
+		(struct tool_provider){.ctx = t, .tools = of->tools, .call = call, .ask = ask};
 	*out = t;
 	return 0;
 }

@@ -11,10 +11,10 @@ struct plan_tools;
 
 /* Borrowed; `text` and `stop` outlive the tools. */
 struct plan_tools_config {
-	const char *text, *name; /* of the file; name: for messages */
-	bool may_start;		 /* servers and programs; else a list of them is refused */
-	bool has_signals;	 /* SIGINT and SIGTERM give up what is waited for */
-	const char *plan, *policy; /* texts: the servers that they name are started */
+	const char *text, *name;      /* of the file; name: for messages */
+	bool may_start;		      /* servers and programs; else a list of them is refused */
+	bool has_signals;	      /* SIGINT and SIGTERM give up what is waited for */
+	const char *plan, *policy;    /* texts: the servers that they name are started */
 	const char *model, *key_file; /* NULL: the file answers ask() */
 	struct plan_stop *stop;	      /* or NULL */
 };
@@ -31,6 +31,7 @@ int plan_tools_open(
 	struct plan_tools **out, const struct plan_tools_config *config, struct err *err);
 void plan_tools_close(struct plan_tools *t);
 
+/* It outlives what it returns. Calls and questions block. */
 const struct tool_provider *plan_tools_provider(const struct plan_tools *t);
 
 /* The tools as a record keeps them: a file that plan_tools_open() reads. */

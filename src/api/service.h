@@ -5,7 +5,6 @@
 #include "api/models.h"
 #include "api/operation.h"
 #include "api/plan_source.h"
-#include "base/err.h"
 
 #include <stdint.h>
 #include <uv.h>

@@ -93,8 +93,7 @@ struct mcp {
 static const struct operation_context *open_engine(void *arg, struct err *err)
 {
 	struct mcp *m = arg;
-	const struct service_config config = {
-		.state_dir = m->args.state ? m->state : NULL,
+	const struct service_config config = {.state_dir = m->args.state ? m->state : NULL,
 		.version = version_text,
 		.models = {.fallback = m->args.model, .key_file = m->args.key_file},
 		.plans = {.tools = m->args.plan_tools ? buf_str(&m->plan_tools) : NULL,

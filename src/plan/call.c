@@ -486,10 +486,11 @@ int call_fits(struct program *p, const struct plan_call *call, const char *json,
 
 int call_lost(struct program *p, const struct plan_call *call, const char *why)
 {
+	p->is_lost = true;
 	/* What a server wrote last may be in it. */
 	p->vm.is_private = true;
-	return heap_fail_kind(&p->heap, FAIL_LOST, "%.100s: %.300s",
-		call->tool ? call->tool->name : "ask", why);
+	return heap_fail_kind(
+		&p->heap, FAIL_TOOL, "%.100s: %.300s", call->tool ? call->tool->name : "ask", why);
 }
 
 int call_yes(struct program *p, const struct plan_call *call)

@@ -8,16 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum fail_kind {
-	FAIL_NONE,
-	FAIL_ERROR,
-	FAIL_FUEL,
-	FAIL_MEMORY,
-	FAIL_DEPTH,
-	FAIL_FLOW,
-	FAIL_TOOL,
-	FAIL_LOST
-};
+enum fail_kind { FAIL_NONE, FAIL_ERROR, FAIL_FUEL, FAIL_MEMORY, FAIL_DEPTH, FAIL_FLOW, FAIL_TOOL };
 
 enum {
 	HEAP_N_BINS = 16,	    /* powers of two from 16 bytes on */

@@ -26,7 +26,6 @@ static int code_of(enum fail_kind kind)
 		: kind == FAIL_DEPTH  ? P_DEPTH
 		: kind == FAIL_FLOW   ? P_CHANGE
 		: kind == FAIL_TOOL   ? P_TOOL
-		: kind == FAIL_LOST   ? P_LOST
 				      : P_ERROR;
 }
 
@@ -107,7 +106,8 @@ static enum vm_state finish(struct program *p, enum vm_state state)
 		(void)heap_fail_kind(
 			&p->heap, FAIL_MEMORY, "out of memory: too many different labels");
 	}
-	struct diag d = {.code = code_of(p->heap.kind), .is_private = p->vm.is_private};
+	struct diag d = {.code = p->is_lost ? P_LOST : code_of(p->heap.kind),
+		.is_private = p->vm.is_private};
 	if (p->vm.n_trace > 0)
 		d.start = d.end = p->vm.trace[0].at;
 	(void)snprintf(d.msg, sizeof d.msg, "%.250s", p->heap.msg);

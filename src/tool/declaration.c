@@ -54,13 +54,14 @@ static void reduce_text(const struct reduction *r, const json_t *schema, json_t 
 	}
 }
 
-static void reduce_fields(
-	const struct reduction *r, const json_t *schema, int depth, json_t *out)
+static void reduce_fields(const struct reduction *r, const json_t *schema, int depth, json_t *out)
 {
 	json_t *fields = json_object(), *required = json_object_get(schema, "required"), *one;
 	const char *name;
 	json_object_foreach(json_object_get(schema, "properties"), name, one)
+	{
 		(void)json_object_set_new(fields, name, reduce(r, one, depth + 1));
+	}
 	(void)json_object_set_new(out, "properties", fields);
 	if (json_is_array(required))
 		(void)json_object_set(out, "required", required);
@@ -103,7 +104,9 @@ static void make_id(const json_t *ids, const char *name, char out[IDENTIFIER_BYT
 	while (is_taken) {
 		is_taken = false;
 		json_object_foreach((json_t *)ids, key, one)
+		{
 			is_taken |= strcmp(json_string_value(one), out) == 0;
+		}
 		if (is_taken)
 			(void)snprintf(out + bytes, IDENTIFIER_BYTES - bytes, "_%d", ++count);
 	}
@@ -131,33 +134,38 @@ static json_t *parameter_ids(const struct catalog_tool *tool, int *steps)
 
 static json_t *input(const struct catalog_tool *tool, int *steps)
 {
-	const struct reduction r = {
-		.root = tool->schema, .is_trusted = tool->server->config->is_trusted, .steps = steps};
+	const struct reduction r = {.root = tool->schema,
+		.is_trusted = tool->server->config->is_trusted,
+		.steps = steps};
 	const json_t *schema = resolved(&r, tool->schema);
 	json_t *ids = parameter_ids(tool, steps), *fields = json_object(), *one;
 	json_t *required = json_array();
 	const char *name;
 	size_t i;
 	json_object_foreach(json_object_get(schema, "properties"), name, one)
-		(void)json_object_set_new(fields, json_string_value(json_object_get(ids, name)),
-			reduce(&r, one, 1));
+	{
+		const char *id = json_string_value(json_object_get(ids, name));
+		(void)json_object_set_new(fields, id, reduce(&r, one, 1));
+	}
 	json_array_foreach(json_object_get(schema, "required"), i, one)
 	{
-		json_t *id = json_is_string(one) ? json_object_get(ids, json_string_value(one)) : NULL;
+		json_t *id =
+			json_is_string(one) ? json_object_get(ids, json_string_value(one)) : NULL;
 		if (id)
 			(void)json_array_append(required, id);
 	}
 	json_decref(ids);
-	return json_pack("{s:s, s:o, s:o}", "type", "object", "properties", fields, "required",
-		required);
+	return json_pack(
+		"{s:s, s:o, s:o}", "type", "object", "properties", fields, "required", required);
 }
 
 /* ---- a tool ---- */
 
 json_t *declaration_make(const struct catalog_tool *tool, int *steps)
 {
-	const struct reduction r = {
-		.root = tool->output, .is_trusted = tool->server->config->is_trusted, .steps = steps};
+	const struct reduction r = {.root = tool->output,
+		.is_trusted = tool->server->config->is_trusted,
+		.steps = steps};
 	if (json_object_size(parameters(tool, steps)) > TOOL_PARAMS_MAX)
 		return NULL;
 	return json_pack("{s:o, s:o*, s:{s:b, s:b, s:b}}", "inputSchema", input(tool, steps),
@@ -175,8 +183,10 @@ json_t *declaration_arguments(const struct catalog_tool *tool, const json_t *arg
 	{
 		const char *own = given;
 		json_object_foreach(ids, name, id)
+		{
 			if (strcmp(json_string_value(id), given) == 0)
 				own = name;
+		}
 		(void)json_object_set(out, own, value);
 	}
 	json_decref(ids);

@@ -16,7 +16,8 @@ enum { DECLARATION_DEPTH_MAX = 8, DECLARATION_STEPS_MAX = 20000 };
  *
  * Limits:  DECLARATION_DEPTH_MAX; a list of tools together *@steps, which is counted down. What is
  *          beyond them may be anything.
- * Owns:    the caller. Returns: NULL when it has over TOOL_PARAMS_MAX parameters, or without memory.
+ * Owns:    the caller. Returns: NULL when it has over TOOL_PARAMS_MAX parameters, or without
+ * memory.
  */
 json_t *declaration_make(const struct catalog_tool *tool, int *steps);
 

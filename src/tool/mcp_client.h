@@ -48,8 +48,7 @@ struct mcp_client_config {
 	void (*on_tools_changed)(void *arg, const struct tool_server *server);
 };
 
-/* ask, on_progress, on_tools_changed may be NULL. Nothing is started. The process ignores SIGPIPE.
- */
+/* ask, on_progress, on_tools_changed may be NULL. Nothing is started. Callers ignore SIGPIPE. */
 int mcp_client_new(
 	struct mcp_client **out, const struct mcp_client_config *config, struct err *err);
 

@@ -163,8 +163,8 @@ static int fail_with(struct buf *out, const char *what, const char *why, struct 
 /* What is labelled by what was declared must be that. */
 static int take_value(struct calling *c, const json_t *value)
 {
-	const json_t *schema = json_object_get(
-		json_object_get(c->p->declared, c->tool->name), "outputSchema");
+	const json_t *schema =
+		json_object_get(json_object_get(c->p->declared, c->tool->name), "outputSchema");
 	struct err why = {0};
 	bool has_schema = c->declared->output != NULL;
 	if (has_schema &&

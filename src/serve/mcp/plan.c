@@ -117,9 +117,8 @@ static void give_report(struct mcp_job *job, const json_t *report)
 static json_t *plan_params(const struct mcp_job *job)
 {
 	const struct mcp_tools_config *config = mcp_tools_config(job->tools);
-	json_t *params =
-		json_pack("{s:s, s:s*}", "plan", param_text(job->arguments, "plan", ""),
-			"policy", config->policy);
+	json_t *params = json_pack("{s:s, s:s*}", "plan", param_text(job->arguments, "plan", ""),
+		"policy", config->policy);
 	const char *request = param_text(job->arguments, "request", NULL);
 	if (request)
 		(void)json_object_set_new(params, "request", json_string(request));
