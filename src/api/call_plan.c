@@ -9,7 +9,6 @@
 #include "api/plan_check.h"
 #include "api/models.h"
 #include "api/plan_run.h"
-#include "api/plan_source.h"
 #include "api/plan_stop.h"
 #include "api/rows.h"
 #include "base/utf8.h"
@@ -27,6 +26,8 @@ enum {
 	MEMORY_BYTES = 256 << 20,
 	MEMORY_MAX_BYTES = 1 << 30,
 };
+
+static const char no_tools[] = "{\"tools\": {}}";
 
 /* What a thread works on. Only the parameters are shared, and nobody changes them. */
 struct plan_work {
@@ -62,23 +63,19 @@ static bool may_call(void *arg, const char *tool)
 static bool has_own_tools(const struct plan_work *w)
 {
 	const struct operation_context *c = w->call->context;
-	return !param_get(w->params, "tools") && c->plans && c->plans->tools && !c->principal;
+	return !param_get(w->params, "tools") && c->plan_tools && !c->principal;
 }
 
-static void perform(uv_work_t *work)
+static int perform(struct plan_work *w, const char *tools, bool is_own)
 {
-	struct plan_work *w = work->data;
 	const json_t *params = w->params;
 	const struct operation_context *context = w->call->context;
 	const char *plan = param_text(params, "plan", "");
-	bool is_own = has_own_tools(w);
-	const char *tools =
-		is_own ? context->plans->tools : param_text(params, "tools", "{\"tools\": {}}");
 	const struct plan_check_request check = {.plan = plan,
 		.policy = param_text(params, "policy", NULL),
 		.tools = tools,
 		.request = param_text(params, "request", NULL),
-		.tools_name = is_own ? context->plans->name : NULL,
+		.tools_name = is_own ? context->plan_tools : NULL,
 		.stop = &w->stop,
 		.is_text = true,
 		.may_start = is_own,
@@ -99,8 +96,19 @@ static void perform(uv_work_t *work)
 		.is_json = true,
 		.is_text = true,
 		.may_call = may_call};
-	w->status = w->is_run ? plan_perform(&run, true, &w->report, &w->err)
-			      : plan_check(&check, &w->report, &w->err);
+	return w->is_run ? plan_perform(&run, true, &w->report, &w->err)
+			 : plan_check(&check, &w->report, &w->err);
+}
+
+static void work(uv_work_t *request)
+{
+	struct plan_work *w = request->data;
+	cleanup_buf struct buf text = BUF_INIT(TOOLS_BYTES);
+	bool is_own = has_own_tools(w);
+	w->status = is_own ? plan_read(w->call->context->plan_tools, &text, &w->err) : 0;
+	if (w->status == 0)
+		w->status = perform(w,
+			is_own ? buf_str(&text) : param_text(w->params, "tools", no_tools), is_own);
 }
 
 static const char *status_word(int status)
@@ -170,9 +178,9 @@ static void start(struct operation_call *call, bool is_run)
 	plan_stop_init(&w->stop);
 	call->waiter.arg = w;
 	call->cancel = cancel;
-	if (call->context->loop && uv_queue_work(call->context->loop, &w->work, perform, done) == 0)
+	if (call->context->loop && uv_queue_work(call->context->loop, &w->work, work, done) == 0)
 		return;
-	perform(&w->work);
+	work(&w->work);
 	done(&w->work, 0);
 }
 

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <uv.h>
 
+struct gate;
 struct metrics;
 struct models;
-struct plan_source;
 struct principal;
 struct registry;
 struct runs;
@@ -38,13 +38,14 @@ int operation_unknown(const char *name, struct err *err);
 /* What operations work on. Borrowed; outlives every call. */
 struct operation_context {
 	struct registry *registry;
-	struct runs *runs;		 /* of its steps */
-	struct metrics *metrics;	 /* where answers are counted; NULL: nowhere */
-	uv_loop_t *loop;		 /* that threads report to; NULL: there are none */
-	const char *version;		 /* "0.1.0" */
-	struct principal *principal;	 /* who calls; NULL: the one who runs the engine */
-	const struct models *models;	 /* that agents may use; NULL: none */
-	const struct plan_source *plans; /* tools of plans that bring none; NULL: none */
+	struct runs *runs;	     /* of its steps */
+	struct metrics *metrics;     /* where answers are counted; NULL: nowhere */
+	uv_loop_t *loop;	     /* that threads report to; NULL: there are none */
+	const char *version;	     /* "0.1.0" */
+	struct principal *principal; /* who calls; NULL: the one who runs the engine */
+	const struct models *models; /* that agents may use; NULL: none */
+	struct gate *gate;	     /* of tools; NULL: there is none */
+	const char *plan_tools;	     /* file of tools of plans that bring none; NULL: none */
 };
 
 /*

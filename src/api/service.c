@@ -4,6 +4,7 @@
 #include "api/metrics.h"
 #include "api/runs.h"
 #include "session/engine.h"
+#include "session/owner.h"
 #include "session/registry.h"
 
 #include <errno.h>
@@ -26,9 +27,10 @@ struct service {
 	struct registry *registry;
 	struct runs *runs;
 	struct metrics *metrics;
+	struct gate *gate;
+	struct tool_gate tool_gate;
 	struct operation_context context;
 	struct models models;
-	struct plan_source plans;
 	uv_signal_t signals[N_SIGNALS];
 	struct watch watches[SERVICE_WATCHES];
 	int n_watches;
@@ -87,6 +89,34 @@ int service_watch(
 	return r < 0 ? err_sys(err, ERR_INTERNAL, -r, "watch signals") : 0;
 }
 
+static bool may_use_tools(void *arg, const char *owner)
+{
+	const struct service *s = arg;
+	const struct owner *o = registry_find_owner(s->registry, owner);
+	return o && o->may_use_tools;
+}
+
+static void on_ended(void *arg, const char *session)
+{
+	struct service *s = arg;
+	runs_forget(s->runs, session);
+	gate_forget(s->gate, session);
+}
+
+static int open_gate(struct service *s, const struct service_config *config, struct err *err)
+{
+	const struct gate_config gate = {.loop = &s->loop,
+		.path = config->tools,
+		.arg = s,
+		.may_use_tools = may_use_tools,
+		.log = config->log_tool,
+		.log_arg = config->log_arg};
+	int r = gate_open(&s->gate, &gate, err);
+	if (r == 0)
+		s->tool_gate = gate_of_sessions(s->gate);
+	return r;
+}
+
 static int open_parts(struct service *s, const struct service_config *config, struct err *err)
 {
 	struct registry_config registry = {.engine = &s->engine,
@@ -97,7 +127,8 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		.max_memory_bytes = config->max_memory_bytes,
 		.ttl_ms = config->session_ttl_ms,
 		.idle_ms = config->session_idle_ms,
-		.ended = runs_forget};
+		.ended = on_ended,
+		.arg = s};
 	int r = engine_start(&s->engine, err);
 	if (r < 0)
 		return r;
@@ -110,7 +141,9 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		r = engine_attach(&s->engine, &s->loop, err);
 	if (r == 0)
 		r = runs_open(&s->runs, &s->loop, err);
-	registry.arg = s->runs;
+	if (r == 0)
+		r = open_gate(s, config, err);
+	registry.gate = &s->tool_gate;
 	if (r == 0)
 		r = registry_open(&s->registry, &registry, err);
 	if (r == 0)
@@ -121,9 +154,9 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		.loop = &s->loop,
 		.version = config->version,
 		.models = &s->models,
-		.plans = &s->plans};
+		.gate = s->gate,
+		.plan_tools = config->plan_tools ? config->plan_tools : config->tools};
 	s->models = config->models;
-	s->plans = config->plans;
 	return r;
 }
 
@@ -159,6 +192,7 @@ void service_close(struct service *s)
 		registry_close(s->registry, on_closed, s);
 	while (!s->is_closed)
 		(void)uv_run(&s->loop, UV_RUN_ONCE);
+	gate_close(s->gate);
 	runs_close(s->runs);
 	for (int i = 0; s->has_signals && i < N_SIGNALS; i++)
 		uv_close((uv_handle_t *)&s->signals[i], NULL);
@@ -169,6 +203,7 @@ void service_close(struct service *s)
 		(void)uv_run(&s->loop, UV_RUN_DEFAULT);
 		(void)uv_loop_close(&s->loop);
 	}
+	gate_free(s->gate);
 	metrics_close(s->metrics);
 	free(s);
 }

@@ -2,9 +2,9 @@
  * Apache-2.0 */
 #pragma once
 
+#include "api/gate.h"
 #include "api/models.h"
 #include "api/operation.h"
-#include "api/plan_source.h"
 
 #include <stdint.h>
 #include <uv.h>
@@ -18,8 +18,12 @@ struct service_config {
 	uint64_t session_ttl_ms, session_idle_ms; /* as of registry_config: 0 is none */
 	uint64_t max_sessions, max_memory_bytes;  /* likewise */
 	const char *version;
-	struct models models; /* that agents may use */
-	struct plan_source plans;
+	struct models models;	/* that agents may use */
+	const char *tools;	/* file that lists servers of tools for code in boxes; NULL: none */
+	const char *plan_tools; /* the same, or tools that answer, for plans; NULL: `tools` */
+	/* Of each call that was made of them, when it is over; or NULL. */
+	void (*log_tool)(void *arg, const struct gate_line *line);
+	void *log_arg;
 };
 
 /*

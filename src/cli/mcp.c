@@ -1,6 +1,7 @@
 /* `retort mcp`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/plan.h"
 #include "api/service.h"
+#include "api/tools.h"
 #include "base/attr.h"
 #include "cli/box.h"
 #include "cli/cmd.h"
@@ -19,17 +20,18 @@ enum { PLAN_TEXT_BYTES = 4 << 20 };
 
 struct mcp_args {
 	struct box_args box;
-	const char *state, *policy, *plan_tools, *model, *key_file;
+	const char *state, *tools, *policy, *plan_tools, *model, *key_file;
 	bool structured, plans, help;
-	int tools, color;
+	int offer, color;
 };
 
 static const struct opt mcp_opts[] = {
 #define BOX_ARGS struct mcp_args
 #include "cli/box.def"
 #undef BOX_ARGS
-	{.name = "tools",
-		OPT_INTO_CHOICE(struct mcp_args, tools),
+	TOOLS_OPT(struct mcp_args, "Server"),
+	{.name = "offer",
+		OPT_INTO_CHOICE(struct mcp_args, offer),
 		.arg = "SET",
 		.group = "Server",
 		.choices = MCP_TIER_CHOICES,
@@ -61,7 +63,7 @@ static const struct opt mcp_opts[] = {
 		.arg = "FILE",
 		.group = "Server",
 		.complete = OPT_COMPLETE_FILE,
-		.help = "the tools that plans may call, as `retort plan --tools` has them"},
+		.help = "the tools that plans may call, as `retort plan --tools` has them; else those of --tools"},
 	{.name = "model",
 		OPT_INTO_TEXT(struct mcp_args, model),
 		.arg = "MODEL",
@@ -83,9 +85,9 @@ struct mcp {
 	struct mcp_args args;
 	struct opt_set set;
 	char state[PATH_MAX];
-	struct buf policy, plan_tools; /* texts */
-	struct service *service;       /* NULL until the first call that needs it */
-	struct err failed;	       /* why there is none */
+	struct buf policy;	 /* a text */
+	struct service *service; /* NULL until the first call that needs it */
+	struct err failed;	 /* why there is none */
 };
 
 /* ---- the engine, when it is needed ---- */
@@ -94,10 +96,10 @@ static const struct operation_context *open_engine(void *arg, struct err *err)
 {
 	struct mcp *m = arg;
 	const struct service_config config = {.state_dir = m->args.state ? m->state : NULL,
-		.version = version_text,
+		.tools = m->args.tools,
+		.plan_tools = m->args.plan_tools,
 		.models = {.fallback = m->args.model, .key_file = m->args.key_file},
-		.plans = {.tools = m->args.plan_tools ? buf_str(&m->plan_tools) : NULL,
-			.name = m->args.plan_tools}};
+		.version = version_text};
 	if (!m->service && m->args.state && xdg_make_dir(m->state, err) < 0)
 		return NULL;
 	if (!m->service && service_open(&m->service, &config, err) < 0)
@@ -142,7 +144,8 @@ static int serve(struct mcp *m, struct err *err)
 	if (!create)
 		return -err_errno(err->code);
 	const struct mcp_tools_config config = {.version = version_text,
-		.tier = (enum mcp_tier)m->args.tools,
+		.tier = (enum mcp_tier)m->args.offer,
+		.has_tools = m->args.tools != NULL,
 		.is_structured = m->args.structured,
 		.is_destructive = has_writable_volume(&m->args),
 		.has_plans = m->args.plans || m->args.policy || m->args.plan_tools,
@@ -174,10 +177,14 @@ static int prepare(struct mcp *m, struct err *err)
 	int r = config_apply(&m->set, m->args.box.profile, err);
 	if (r == 0)
 		r = box_check(&m->args.box, err);
+	if (r == 0 && m->args.tools)
+		r = tools_check(m->args.tools, err);
 	if (r == 0 && m->args.policy)
 		r = plan_read(m->args.policy, &m->policy, err);
+	/* Whether it is there; it is read for each plan. */
+	cleanup_buf struct buf tools = BUF_INIT(PLAN_TEXT_BYTES);
 	if (r == 0 && m->args.plan_tools)
-		r = plan_read(m->args.plan_tools, &m->plan_tools, err);
+		r = plan_read(m->args.plan_tools, &tools, err);
 	if (r < 0 || !m->args.state)
 		return r;
 	if (snprintf(m->state, sizeof m->state, "%s", m->args.state) >= (int)sizeof m->state)
@@ -192,8 +199,8 @@ static int mcp_main(int argc, char **argv)
 	if (!m)
 		return err_exit(ERR_NO_MEMORY);
 	m->args.box = (struct box_args)BOX_ARGS_INIT;
-	m->args.tools = MCP_TIER_STANDARD;
-	m->policy = m->plan_tools = BUF_INIT(PLAN_TEXT_BYTES);
+	m->args.offer = MCP_TIER_STANDARD;
+	m->policy = BUF_INIT(PLAN_TEXT_BYTES);
 	int r = cmd_parse(&cmd_mcp, &m->set, &m->args, argc, argv, &err);
 	if (r > 0) {
 		r = prepare(m, &err);
@@ -201,7 +208,6 @@ static int mcp_main(int argc, char **argv)
 			r = serve(m, &err);
 	}
 	buf_done(&m->policy);
-	buf_done(&m->plan_tools);
 	free(m);
 	return r < 0 ? cli_fail(&err, false) : 0;
 }

@@ -144,6 +144,7 @@ struct calling {
 	struct mcp_provider *p;
 	const struct tool *tool;
 	const struct catalog_tool *declared;
+	struct catalog_call *under_way;
 	struct buf *out;
 	struct err *err;
 	bool is_done;
@@ -171,7 +172,7 @@ static int take_value(struct calling *c, const json_t *value)
 		(fit_check(c->declared->output, value, &why) < 0 ||
 			fit_check(schema, value, &why) < 0))
 		return fail_with(
-			c->out, "what it gave is not what it declares: result ", why.msg, c->err);
+			c->out, "its answer is not what its outputSchema says: ", why.msg, c->err);
 	char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
 	int r = text ? buf_add(c->out, text) : -1;
 	bool is_large = text && r < 0;
@@ -202,9 +203,7 @@ static int wait(struct calling *c)
 		(void)uv_run(c->p->config.loop, UV_RUN_ONCE);
 	if (c->is_done)
 		return c->outcome;
-	/* Nobody must call back into what is on this stack. */
-	catalog_close(c->p->catalog);
-	c->p->catalog = NULL;
+	catalog_cancel(c->under_way);
 	(void)interrupted(c->err);
 	return TOOL_LOST;
 }
@@ -214,7 +213,7 @@ static int call(
 {
 	struct mcp_provider *p = ctx;
 	json_error_t wrong;
-	if (!p->catalog || is_given_up(p)) {
+	if (is_given_up(p)) {
 		(void)interrupted(err);
 		return TOOL_UNSENT;
 	}
@@ -227,7 +226,8 @@ static int call(
 	json_decref(given);
 	if (!named)
 		return no_memory(err);
-	int r = catalog_call(p->catalog, c.declared, named, on_answer, &c, err);
+	const struct catalog_waiter waiter = {on_answer, &c};
+	int r = catalog_call(p->catalog, c.declared, named, &waiter, &c.under_way, err);
 	json_decref(named);
 	if (r < 0 && err->code == ERR_USAGE)
 		return fail(out, err->msg, err);

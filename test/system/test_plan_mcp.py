@@ -11,6 +11,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 import harness  # noqa: E402
+import engine  # noqa: E402
 import model_server  # noqa: E402
 from test_mcp import Mcp  # noqa: E402
 
@@ -184,11 +185,11 @@ class Lies(Case):
                      {**self.GOOD, "n": "x"}, "x", [], None):
             done = self.say(what, "print(mail.page())\n")
             self.assertEqual(done.status, 0, done)
-            self.assertRegex(done.out, "^False None (what it gave is not what it declares|its answer has no content)")
+            self.assertRegex(done.out, "^False None .*(its answer is not what its outputSchema says|its answer has no content)")
             self.assertTrue(done.out.endswith("\na page\n"), done)
         done = self.run_plan("print(1)\nmail.say(what = {})\n")
         self.assertEqual(done.status, 1, done)
-        self.assertIn("error[P606]: mail.say failed: what it gave is not what it declares: result", done.err)
+        self.assertIn("error[P606]: mail.say failed: server mail: its answer is not what its outputSchema says: ", done.err)
         self.assertIn("plan.star:2:", done.err)
 
     def test_only_what_can_be_checked_counts_for_a_label(self):
@@ -501,6 +502,18 @@ class Engines(Case):
             self.assertTrue(done.is_error, done.text)
         self.assertEqual(self.sent, ["bob", "eva", "joe"])
         self.assertFalse(any(is_alive(pid) for pid in self.read("pids")))
+
+    def test_the_tools_of_boxes_are_those_of_plans(self):
+        with Mcp("--tools", self.servers(), "--plans") as mcp:
+            self.assertIn("a page", mcp.tool("run_plan", plan="print(mail.page())\n").text)
+        with engine.Engine(None, "--tools", self.servers()) as own:
+            done = own("plan.run", plan="print(mail.page())\n")
+            self.assertEqual((done["status"], done["stdout"]), ("ok", "a page\n"), done)
+            done = own("plan.run", plan=self.SEND, request="to bob@example.com")
+            self.assertEqual((done["status"], self.sent), ("ok", ["bob"]), done)
+            # What a caller brings is all there is then.
+            done = own("plan.run", plan="print(mail.page())\n", tools='{"tools": {}}')
+            self.assertEqual(done["status"], "invalid", done)
 
     def test_a_server_that_hangs_blocks_nobody(self):
         self.file("moods", ["hangs"] * 5)
