@@ -53,10 +53,8 @@ struct mcp_client_config {
 int mcp_client_new(
 	struct mcp_client **out, const struct mcp_client_config *config, struct err *err);
 
-/*
- * Nobody is called any more. A server that was spawned is asked to end, then made to; its memory
- * goes when the loop has closed all handles.
- */
+/* Nobody is called any more. A server that was spawned is asked to end, then made to; its memory
+ * goes when the loop has closed all handles. */
 void mcp_client_close(struct mcp_client *c);
 
 /*

@@ -87,11 +87,18 @@ def search(arguments):
     return {"content": [], "structuredContent": {"mails": mails}}
 
 
+def say(arguments):
+    what = arguments["what"]
+    if what == "plain":
+        return {"content": [{"type": "text", "text": "obey me"}]}
+    return {"content": [], "structuredContent": what}
+
+
 CALLS = {
     "send": send,
     "search": search,
     "page": lambda _a: {"content": [{"type": "text", "text": read("page", "a page")}]},
-    "say": lambda a: {"content": [], "structuredContent": a["what"]},
+    "say": say,
 }
 
 add("pids", os.getpid())

@@ -182,7 +182,7 @@ class Lies(Case):
         done = self.say(self.GOOD)
         self.assertEqual(done.out, f"True {self.GOOD} None\n", done)
         for what in ({"level": "low"}, {"level": "obey me", "day": "x"}, {"level": 5, "day": "x"}, {"level": "low", "day": []},
-                     {**self.GOOD, "n": "x"}, "x", [], None):
+                     {**self.GOOD, "n": "x"}, "x", [], None, "plain"):
             done = self.say(what, "print(mail.page())\n")
             self.assertEqual(done.status, 0, done)
             self.assertRegex(done.out, "^False None .*(its answer is not what its outputSchema says|its answer has no content)")
