@@ -14,6 +14,7 @@ calls = driver.part("calls")
 RetortError, ToolError, ToolDenied = calls.RetortError, calls.ToolError, calls.ToolDenied
 ToolArgumentError, ToolLost, ToolLimit = calls.ToolArgumentError, calls.ToolLost, calls.ToolLimit
 NAMES_SHOWN = 12
+OBJECTS = ("dict", "Dict", "Any")  # words of types that an object may have
 PLAIN = type(sys)
 
 
@@ -79,9 +80,10 @@ class Row:
 
     def bind(self, given, named):
         """The arguments of a call as an object with the tool's own names."""
-        if len(given) == 1 and not named and self.takes(given[0]):
-            return given[0]
         params = self.params or []
+        if len(given) == 1 and not named and self.takes(given[0]):
+            own = {param.id: param.name for param in params}
+            return {own.get(key, key): value for key, value in given[0].items()}
         if len(given) > len(params):
             self.refuse("%d arguments without a name: it takes %d" % (len(given), len(params)))
         out = {}
@@ -100,10 +102,10 @@ class Row:
 
     def takes(self, value):
         """Is one dict all arguments, as programs often write it, and not the first of them?"""
-        if not isinstance(value, dict):
-            return False
-        names = {param.name for param in self.params or ()}
-        return not self.params or self.has_extra or (value.keys() <= names and len(value) > 0)
+        if not isinstance(value, dict) or not self.params:
+            return isinstance(value, dict)
+        names = {name for param in self.params for name in (param.name, param.id)}
+        return bool(names & value.keys()) or not any(word in self.params[0].type for word in OBJECTS)
 
     def without_nothing(self, out):
         """None is what an optional parameter is when it is not given."""

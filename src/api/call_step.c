@@ -268,6 +268,7 @@ static const struct param truncated_rows[] = {
 	MAY_GIVE("invalid_utf8", PARAM_FLAG, "bytes that are no UTF-8 became U+FFFD"),
 	MAY_GIVE("displays", PARAM_COUNT, "displays that were too many or too large"),
 	MAY_GIVE("files", PARAM_FLAG, "there are more files than are looked at"),
+	MAY_GIVE("tools", PARAM_COUNT, "calls of tools beyond the first hundred tools"),
 	MAY_GIVE("dropped", PARAM_FLAG, "the output was dropped later: newer runs needed the room"),
 };
 static const struct param error_rows[] = {
@@ -292,6 +293,7 @@ static const struct param changed_file_rows[] = {
 static const struct param tool_rows[] = {
 	GIVES("tool", PARAM_TEXT, "its name"),
 	GIVES("calls", PARAM_COUNT, "how often it was called"),
+	MAY_GIVE("errors", PARAM_COUNT, "calls that gave no value"),
 	GIVES("bytes_in", PARAM_COUNT, "bytes it was given"),
 	GIVES("bytes_out", PARAM_COUNT, "bytes it gave"),
 };
@@ -300,6 +302,7 @@ static const struct param usage_rows[] = {
 	MAY_GIVE("cpu_ms", PARAM_NUMBER, "CPU time of all its processes"),
 	MAY_GIVE("memory_peak_bytes", PARAM_COUNT, "most memory at one time"),
 	MAY_GIVE("queued_ms", PARAM_NUMBER, "time it waited before it ran"),
+	MAY_GIVE("waited_ms", PARAM_NUMBER, "of the wall time, for answers to its calls"),
 	MAY_GIVE("oom_kills", PARAM_COUNT, "processes the kernel ended for want of memory"),
 };
 static const struct param asked_rows[] = {

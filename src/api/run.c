@@ -27,7 +27,7 @@ struct run {
 	struct session *session;
 	bool is_interrupted;
 	bool is_tainted; /* it has read from an untrusted tool */
-	struct err err; /* why it could not be started, or the files not be copied */
+	struct err err;	 /* why it could not be started, or the files not be copied */
 };
 
 static int open_out_dir(struct run *run, struct err *err)

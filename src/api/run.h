@@ -17,7 +17,8 @@ struct run_request {
 	const char *preload;	 /* modules to import first, "a,b", or NULL */
 	int stdin_fd;		 /* or -1 */
 	const char *out_dir;	 /* where new and changed files of the workspace go, or NULL */
-	const struct tool_gate *gate; /* who answers its calls of tools, from the run's loop; or NULL */
+	const struct tool_gate
+		*gate; /* who answers its calls of tools, from the run's loop; or NULL */
 };
 
 /*

@@ -50,6 +50,17 @@ const struct operation_context *service_context(struct service *s);
 int service_call(struct service *s, const char *method, json_t *params,
 	const struct operation_listener *events, json_t **result, struct err *err);
 
+/* Call an operation that answers at once, also from an event of another. Owns: takes @params. */
+void service_tell(struct service *s, const char *method, json_t *params);
+
+/*
+ * Have the loop call @told whenever @fd, a terminal, is readable; of one at a time, until
+ * service_deafen().
+ */
+int service_hear(
+	struct service *s, int fd, void (*told)(void *arg), void *arg, struct err *err);
+void service_deafen(struct service *s);
+
 /*
  * Run the loop until @fd is readable (or at its end).
  * Returns: 0, -EINTR after a SIGINT, -ECANCELED after a SIGTERM, or another negative errno.

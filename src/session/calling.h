@@ -27,8 +27,10 @@ struct calling {
 /* A TOOL frame of the step's driver. Errors: ERR_PROTOCOL. */
 int calling_take(struct part *p, const struct frame *frame, struct err *err);
 
-/* The step is being stopped: who waits is told @why, in the box and outside. */
-void calling_stop(struct session *s, const char *why);
+/* The step is being stopped: outside nobody is to answer any more. Returns: whether anybody waits
+ * in the box: calling_refuse() tells them. */
+bool calling_stop(struct session *s);
+void calling_refuse(struct session *s);
 
 /* It is over: nobody waits any more, and the box is told nothing. */
 void calling_end(struct session *s);

@@ -7,8 +7,8 @@
 int driver_send(struct driver *d, enum frame_type type, const json_t *payload, struct err *err);
 
 /* The same with the payload as text. */
-int driver_send_text(struct driver *d, enum frame_type type, const char *text, size_t bytes,
-	struct err *err);
+int driver_send_text(
+	struct driver *d, enum frame_type type, const char *text, size_t bytes, struct err *err);
 /* How many bytes may still be queued. */
 size_t driver_room(const struct driver *d);
 

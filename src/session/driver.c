@@ -261,8 +261,8 @@ static int pass_fd(struct driver *d, int fd, size_t before, struct err *err)
 	return 0;
 }
 
-static int queue(struct driver *d, enum frame_type type, const char *text, size_t bytes,
-	struct err *err)
+static int queue(
+	struct driver *d, enum frame_type type, const char *text, size_t bytes, struct err *err)
 {
 	int r = frame_write(&d->out, type, text, bytes);
 	if (r == -E2BIG) {
@@ -278,8 +278,8 @@ static void send_queued(struct driver *d)
 	watch_channel(d);
 }
 
-int driver_send_text(struct driver *d, enum frame_type type, const char *text, size_t bytes,
-	struct err *err)
+int driver_send_text(
+	struct driver *d, enum frame_type type, const char *text, size_t bytes, struct err *err)
 {
 	int r = queue(d, type, text, bytes, err);
 	if (r == 0)

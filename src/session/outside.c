@@ -1,9 +1,10 @@
 /*
  * What a session's code asks of the outside: of the gate, or of what was kept.
  *
- * A call that is made while steps are run again never gets as far as a gate: it is answered with what
- * the same call was answered the first time. The same call is one of the same name and arguments;
- * the first of those that have not been made yet, since threads make theirs in any order.
+ * A call that is made while steps are run again never gets as far as a gate: it is answered with
+ * what the same call was answered the first time. The same call is one of the same name and
+ * arguments; the first of those that have not been made yet, since threads make theirs in any
+ * order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -82,7 +83,8 @@ static void differ(struct replay *r, size_t number, const char *was, const char 
 	r->is_diverged = true;
 	r->first = r->at;
 	(void)snprintf(r->field, sizeof r->field, "tool call %zu", number);
-	(void)snprintf(r->was, sizeof r->was, "%.*s", (int)utf8_cut(was, strlen(was), WORD_BYTES), was);
+	(void)snprintf(
+		r->was, sizeof r->was, "%.*s", (int)utf8_cut(was, strlen(was), WORD_BYTES), was);
 	(void)snprintf(r->is, sizeof r->is, "%.*s", (int)utf8_cut(is, strlen(is), WORD_BYTES), is);
 }
 
@@ -134,8 +136,8 @@ static void say_next(const struct replay *r, const char *name, char *out, size_t
 {
 	const char *next = word(json_array_get(r->calls, 0), "name");
 	bool is_same = strcmp(next, name) == 0;
-	(void)snprintf(out, room, "%s%s", *next ? next : "absent",
-		is_same ? " with other arguments" : "");
+	(void)snprintf(
+		out, room, "%s%s", *next ? next : "absent", is_same ? " with other arguments" : "");
 }
 
 void replay_call(struct entry *e, struct tool_call *call)
@@ -161,9 +163,8 @@ void replay_begin_calls(struct replay *r, const struct journal_node *node)
 	json_decref(r->calls);
 	json_decref(r->answers);
 	r->calls = calls ? json_copy((json_t *)(uintptr_t)calls) : NULL;
-	r->answers = calls && r->is_borrowed
-		? json_loadb(node->extra, node->extra_bytes, 0, NULL)
-		: NULL;
+	r->answers = calls && r->is_borrowed ? json_loadb(node->extra, node->extra_bytes, 0, NULL)
+					     : NULL;
 	r->n_calls = 0;
 }
 

@@ -17,11 +17,11 @@ struct replay {
 	bool is_diverged, is_borrowed;
 	size_t first; /* of those that differ */
 	char field[32], was[200], is[200];
-	json_t *inputs; /* of the step that runs */
+	json_t *inputs;		 /* of the step that runs */
 	json_t *calls, *answers; /* those of its calls that were not made yet; in a recording, what
 				  * they were answered */
 	size_t n_calls;		 /* made */
-	struct err err; /* it could not go on */
+	struct err err;		 /* it could not go on */
 	replay_done_fn *done;
 };
 int replay_load(struct roll *roll, const char *head, const struct runtime *runtime,

@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 enum {
-	GRACE_MS = 1000,      /* between SIGINT and SIGKILL */
+	GRACE_MS = 1000, /* between SIGINT and SIGKILL */
+	REFUSE_MS = 100, /* of it, until calls that wait are told that nobody will answer: those
+			  * that SIGINT ends need not hear it */
 	MEMORY_WATCH_MS = 20, /* how stale the engine's knowledge of memory may be */
 	CPU_WATCH_MIN_MS = 10,
 	STDIN_CHUNK_BYTES = 64 << 10,
@@ -43,10 +45,14 @@ void step_stop(struct session *s, enum step_cause cause, enum step_event event, 
 static void on_wall(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
-	if (s->step_state == STEP_STOPPING)
-		step_event(s, STEP_GRACE);
-	else
+	if (s->step_state != STEP_STOPPING) {
 		step_stop(s, s->wall_cause, STEP_LIMIT, NULL);
+	} else if (s->calling.first) {
+		(void)uv_timer_start(&s->wall, on_wall, GRACE_MS - REFUSE_MS, 0);
+		calling_refuse(s);
+	} else {
+		step_event(s, STEP_GRACE);
+	}
 }
 
 static void start_wall(struct session *s, uint64_t ms, enum step_cause cause)
@@ -96,13 +102,13 @@ void step_began(struct session *s)
 
 static void do_interrupt(struct session *s)
 {
-	calling_stop(s, "the step is being stopped");
+	bool is_waiting = calling_stop(s);
 	if (s->part && s->part->driver)
 		driver_signal(s->part->driver, SIGINT);
 	else
 		step_event(s, STEP_GRACE); /* it has not begun */
 	if (s->step_state == STEP_STOPPING)
-		(void)uv_timer_start(&s->wall, on_wall, GRACE_MS, 0);
+		(void)uv_timer_start(&s->wall, on_wall, is_waiting ? REFUSE_MS : GRACE_MS, 0);
 }
 
 /* What is left of the step's time goes to its end; what was measured is kept now. */

@@ -4,8 +4,8 @@
  * Theory of operation. A driver's TOOL frame becomes a call, which the session holds until it is
  * answered or the step is stopped. Whoever has the session is asked for the answer by its event
  * `call`: a gate, or what was kept when the step is run again. The log of the step has each call
- * that was let through to there, and what the box was answered; so those must be the very bytes, and
- * they are kept before the box gets them.
+ * that was let through to there, and what the box was answered; so those must be the very bytes,
+ * and they are kept before the box gets them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,14 +30,15 @@ struct waiting {
 	struct tool_frame frame;
 	int64_t place; /* in the step's log */
 	uint64_t asked_ns;
-	bool is_held; /* the clock stands still for it */
-	bool is_told; /* events say so */
+	bool is_held;	   /* the clock stands still for it */
+	bool is_told;	   /* events say so */
+	bool is_cancelled; /* nobody outside knows it any more */
 };
 
 json_t *tool_call_error(const char *name, const char *message, const char *hint)
 {
-	return json_pack("{s:{s:s, s:s, s:s*}}", "error", "name", name, "message", message, "hint",
-		hint);
+	return json_pack(
+		"{s:{s:s, s:s, s:s*}}", "error", "name", name, "message", message, "hint", hint);
 }
 
 /* ---- answers on their way into the box ---- */
@@ -105,8 +106,8 @@ static char *fit(const struct session *s, char *text)
 	const struct driver *d = driver_of(s);
 	size_t bytes = strlen(text);
 	if (bytes + SMALL_BYTES > FRAME_MAX_BYTES)
-		return replace(text,
-			tool_call_error("ToolLimit", "the answer is over 32 MiB", hint));
+		return replace(
+			text, tool_call_error("ToolLimit", "the answer is over 32 MiB", hint));
 	if (d && bytes > SMALL_BYTES && bytes + SMALL_BYTES > driver_room(d))
 		return replace(text,
 			tool_call_error("ToolLimit",
@@ -126,8 +127,7 @@ static void send_answer(struct session *s, uint64_t number, const char *text)
 		return;
 	memcpy(both, head, (size_t)n);
 	memcpy(both + n, text + 1, bytes - 1);
-	(void)driver_send_text(
-		driver_of(s), FRAME_TOOL_RESULT, both, (size_t)n + bytes - 1, &none);
+	(void)driver_send_text(driver_of(s), FRAME_TOOL_RESULT, both, (size_t)n + bytes - 1, &none);
 	free(both);
 }
 
@@ -282,7 +282,8 @@ static struct waiting *hold(struct session *s, struct tool_frame *f)
 		.frame = *f,
 		.place = place,
 		.asked_ns = uv_hrtime(),
-		.call = {.session = s->id, .owner = "", .name = f->name, .arguments = f->arguments}};
+		.call = {
+			.session = s->id, .owner = "", .name = f->name, .arguments = f->arguments}};
 	*f = (struct tool_frame){0};
 	link_waiting(w);
 	return w;
@@ -359,18 +360,33 @@ int calling_take(struct part *p, const struct frame *frame, struct err *err)
 
 static void cancel(struct waiting *w)
 {
-	struct session *s = w->session;
-	if (s->events.cancel)
+	const struct session *s = w->session;
+	bool is_known = !w->is_cancelled;
+	w->is_cancelled = true;
+	if (s->events.cancel && is_known)
 		s->events.cancel(s->events.arg, &w->call);
 }
 
-void calling_stop(struct session *s, const char *why)
+/* Whoever is told of one may answer others. */
+static struct waiting *first_asked(const struct session *s)
 {
-	while (s->calling.first) {
-		struct waiting *w = s->calling.first;
+	struct waiting *w = s->calling.first;
+	while (w && w->is_cancelled)
+		w = w->next;
+	return w;
+}
+
+bool calling_stop(struct session *s)
+{
+	for (struct waiting *w; (w = first_asked(s));)
 		cancel(w);
-		tool_call_answer(&w->call, lost(why), false);
-	}
+	return s->calling.first != NULL;
+}
+
+void calling_refuse(struct session *s)
+{
+	while (s->calling.first)
+		tool_call_answer(&s->calling.first->call, lost("the step is being stopped"), false);
 }
 
 void calling_end(struct session *s)

@@ -9,9 +9,9 @@
  * A call: of a tool ("server.tool") or of something of retort's own ("retort.llm_query").
  *
  * Limits: name: 1 to TOOL_NAME_MAX bytes of UTF-8 without control characters; arguments: an object,
- *         at most TOOL_ARGUMENTS_MAX bytes as text; at most TOOL_CALLS_MAX at once in a session. What
- *         is beyond never gets as far as a gate.
- * Owns:   the session. The gate borrows it from `call` until it has answered or `cancel` was told.
+ *         at most TOOL_ARGUMENTS_MAX bytes as text; at most TOOL_CALLS_MAX at once in a session.
+ * What is beyond never gets as far as a gate. Owns:   the session. The gate borrows it from `call`
+ * until it has answered or `cancel` was told.
  */
 enum { TOOL_NAME_MAX = 256, TOOL_ARGUMENTS_MAX = 4 << 20, TOOL_CALLS_MAX = 64 };
 
@@ -28,11 +28,10 @@ struct tool_call {
 /*
  * Who answers. From the loop; one per registry.
  *
- * call    answer it now, from inside, or later, with tool_call_answer(). Only while a step runs, and
- *         never when steps are run again: then what was answered the first time is.
- * cancel  nobody waits for it any more: the step was stopped, has ended, or its session was closed.
- *         The call is gone afterwards and must not be answered. May be told while another call is
- *         being answered.
+ * call    answer it now, from inside, or later, with tool_call_answer(). Only while a step runs,
+ * and never when steps are run again: then what was answered the first time is. cancel  nobody
+ * waits for it any more: the step was stopped, has ended, or its session was closed. The call is
+ * gone afterwards and must not be answered. May be told while another call is being answered.
  */
 struct tool_gate {
 	void *arg;
@@ -43,8 +42,8 @@ struct tool_gate {
 /*
  * Answer, once; @call is gone afterwards. @answer: {"value": any} or {"error": {"name", "message",
  * "hint"?}}, its reference is taken. What is neither, or NULL, is told as ToolLost; what is too
- * large for a frame, as ToolLimit. @is_untrusted: from now on the session is tainted: in the journal
- * before the box gets the answer, inherited by its branches, and undoing does not end it.
+ * large for a frame, as ToolLimit. @is_untrusted: from now on the session is tainted: in the
+ * journal before the box gets the answer, inherited by its branches, and undoing does not end it.
  */
 void tool_call_answer(struct tool_call *call, json_t *answer, bool is_untrusted);
 

@@ -13,8 +13,8 @@ enum { TOOL_PARTS_MAX = 100000 };
 
 struct tool_frame {
 	uint64_t step, number;
-	json_t *json;		 /* owned; the rest borrows from it. NULL: it cannot be taken, and */
-	json_t *error;		 /* this is the answer; owned */
+	json_t *json;  /* owned; the rest borrows from it. NULL: it cannot be taken, and */
+	json_t *error; /* this is the answer; owned */
 	const char *name;
 	const json_t *arguments;
 	size_t bytes, parts; /* what it costs to hold */
@@ -23,11 +23,10 @@ struct tool_frame {
 /*
  * Read the payload of a TOOL frame.
  *
- * Shape:   {"id": "step", "call": number > 0, "name": text, "arguments": object}, nothing else, id and
- *          call first: so that a call that cannot be taken is answered all the same.
- * Returns: 0, *out filled; tool_frame_done() frees it.
- * Errors:  ERR_PROTOCOL: it does not say which call it is; or its name or arguments are none.
- * Source:  docs/protocol.md.
+ * Shape:   {"id": "step", "call": number > 0, "name": text, "arguments": object}, nothing else, id
+ * and call first: so that a call that cannot be taken is answered all the same. Returns: 0, *out
+ * filled; tool_frame_done() frees it. Errors:  ERR_PROTOCOL: it does not say which call it is; or
+ * its name or arguments are none. Source:  docs/protocol.md.
  */
 int tool_frame_read(struct tool_frame *out, const char *data, size_t bytes, struct err *err);
 void tool_frame_done(struct tool_frame *f);

@@ -71,8 +71,7 @@ static void add_row(struct tool_log *log, const char *name, size_t bytes)
 	count(row, "bytes_in", bytes);
 }
 
-int64_t tool_log_add(
-	struct tool_log *log, const char *name, const json_t *arguments, size_t *bytes)
+int64_t tool_log_add(struct tool_log *log, const char *name, const json_t *arguments, size_t *bytes)
 {
 	char digest[TOOL_DIGEST_BYTES];
 	*bytes = tool_log_arguments(digest, arguments);

@@ -10,11 +10,11 @@
 enum { TOOL_ROWS_MAX = 100, TOOL_DIGEST_BYTES = 65 };
 
 /*
- * `calls` is an input of the step: [{"name", "arguments", "answer"?}] in the order in which they were
- * made, with digests: of the arguments as canonical JSON, of the answer as it went to the box. One
- * that was not answered before the step ended has no answer.
- * `tools` is for the record: [{"tool", "calls", "errors"?, "bytes_in", "bytes_out"}]; of retort's own
- * only retort.llm_query is in it. NULL each while there is none.
+ * `calls` is an input of the step: [{"name", "arguments", "answer"?}] in the order in which they
+ * were made, with digests: of the arguments as canonical JSON, of the answer as it went to the box.
+ * One that was not answered before the step ended has no answer. `tools` is for the record:
+ * [{"tool", "calls", "errors"?, "bytes_in", "bytes_out"}]; of retort's own only retort.llm_query is
+ * in it. NULL each while there is none.
  */
 struct tool_log {
 	json_t *calls, *tools;

@@ -79,8 +79,8 @@ static bool has_digest(const json_t *text, const char *digest)
 	char hex[JOURNAL_DIGEST_BYTES];
 	if (!json_is_string(text))
 		return false;
-	(void)crypto_hash_sha256(sum, (const unsigned char *)json_string_value(text),
-		json_string_length(text));
+	(void)crypto_hash_sha256(
+		sum, (const unsigned char *)json_string_value(text), json_string_length(text));
 	hex_write(hex, sum);
 	return strcmp(hex, digest) == 0;
 }

@@ -1,4 +1,5 @@
-/* The calls of tools that a step made, as its record keeps them. SPDX-License-Identifier: Apache-2.0
+/* The calls of tools that a step made, as its record keeps them. SPDX-License-Identifier:
+ * Apache-2.0
  */
 #pragma once
 

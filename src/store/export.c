@@ -87,8 +87,7 @@ static int write_head(FILE *to, const struct journal_session *s, const struct pa
 	const char *head = p->n > 0 ? p->digest[0] : "";
 	char check[JOURNAL_DIGEST_BYTES];
 	line_check(check, s->order, s->order_bytes, p->n, head);
-	json_t *line = json_pack("{s:i, s:o, s:I, s:s, s:s}", "retort_record",
-		p->version, "order",
+	json_t *line = json_pack("{s:i, s:o, s:I, s:s, s:s}", "retort_record", p->version, "order",
 		text_json(s->order, s->order_bytes), "steps", (json_int_t)p->n, "head", head,
 		"check", check);
 	return write_line(to, line, left, err);

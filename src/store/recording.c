@@ -43,7 +43,7 @@ void line_check(char out[JOURNAL_DIGEST_BYTES], const char *order, size_t order_
 struct line {
 	json_t *json;
 	json_int_t version;
-	size_t number;	/* from 1 */
+	size_t number; /* from 1 */
 	const char *at;
 	size_t left; /* bytes from @at on */
 };

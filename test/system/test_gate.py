@@ -4,6 +4,7 @@
 import json
 import os
 import sys
+import termios
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -12,6 +13,7 @@ import callers  # noqa: E402
 import harness  # noqa: E402
 import rpc  # noqa: E402
 import test_mcp as mcp  # noqa: E402
+import test_repl as repl  # noqa: E402
 
 SERVER = os.path.join(harness.HERE, "system", "tool_server.py")
 PYTHON = "/usr/bin/python3"
@@ -553,6 +555,104 @@ class Mcp(harness.Case):
             client.write({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
             # The session is free again: the code was interrupted.
             self.assertIn("value: 42", client.tool("run_code", _meta=can, code="6 * 7").text)
+
+
+class Terminals(harness.Case):
+    """Approval by the person at the terminal, in repl and agent."""
+
+    CALL = "retort.tools.demo.echo('ses' + 'ame')"
+
+    def test_a_person_is_asked_in_the_repl(self):
+        one = server()
+        t = repl.Terminal("--tools", file_of(demo=one))
+        t.wait(">>> ")
+        t.type("import retort\r")
+        t.wait(">>> ")
+        for typed, says in (("y", "'sesame'"), ("n", "ToolDenied"), ("", "ToolDenied"), ("x" * 600, "ToolDenied")):
+            t.type(self.CALL + "\r")
+            asked = t.wait("[y/N] ")
+            self.assertIn("demo.echo can change something", asked)
+            self.assertIn('{"from":"sesame"}', asked)
+            t.type(typed + "\r")
+            t.wait(says)
+            t.wait(">>> ")
+        self.assertFalse(termios.tcgetattr(t.fd)[3] & (termios.ICANON | termios.ECHO), "as the editor wants it")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+        self.assertEqual(methods(one).count("tools/call"), 1)
+
+    def test_what_was_typed_before_is_no_answer(self):
+        one = server()
+        t = repl.Terminal("--tools", file_of(demo=one))
+        t.wait(">>> ")
+        t.type("import retort, time; print('st' + 'art', flush=True); time.sleep(.3); " + self.CALL + "\r")
+        t.wait("start")
+        t.type("y\ry\r")
+        t.wait("[y/N] ")
+        t.type("n\r")
+        t.wait("ToolDenied")
+        t.type("\x04")
+        t.end()
+        self.assertNotIn("tools/call", methods(one))
+
+    def test_ctrl_c_is_no_and_the_terminal_is_as_it_was(self):
+        one = server()
+        t = repl.Terminal("--tools", file_of(demo=one))
+        t.wait(">>> ")
+        t.type("import retort; " + self.CALL + "\r")
+        t.wait("[y/N] ")
+        t.type("\x03")
+        t.wait(">>> ")
+        self.assertFalse(termios.tcgetattr(t.fd)[3] & (termios.ICANON | termios.ECHO), "as the editor wants it")
+        t.type("6 * 7\r")
+        t.wait("42\r\n")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+        self.assertNotIn("tools/call", methods(one))
+
+    def test_calls_that_ask_at_once_are_asked_about_one_after_the_other(self):
+        one = server("closed", trust=True)
+        t = repl.Terminal("--tools", file_of(demo=one))
+        t.wait(">>> ")
+        t.type("import retort; from concurrent.futures import ThreadPoolExecutor as P\r")
+        t.wait(">>> ")
+        t.type("list(P(3).map(lambda n: retort.tools.demo.echo('ab'[n] + 'z'), [0, 1]))\r")
+        for _ in range(2):
+            t.wait("[y/N] ")
+            t.type("y\r")
+        t.wait("['az', 'bz']")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+
+    def test_without_a_terminal_nobody_is_asked(self):
+        one = server()
+        done = harness.retort("repl", "--tools", file_of(demo=one), stdin=f"import retort\n{self.CALL}\n".encode())
+        self.assertIn("nobody is here to allow it", done.err)
+        self.assertNotIn("tools/call", methods(one))
+
+    def agent(self, one, *options):
+        model = os.path.join(harness.make_dir(), "model.jsonl")
+        with open(model, "w", encoding="utf-8") as f:
+            code = f"import retort\nfinal_answer({self.CALL})"
+            f.write(json.dumps({"reply": {"text": f"```python\n{code}\n```"}}) + "\n")
+            f.write(json.dumps({"reply": {"text": "I may not."}}) + "\n")
+        return ["agent", "--model", "replay:" + model, "--tools", file_of(demo=one), *options, "Say it."]
+
+    def test_a_person_is_asked_by_the_agent(self):
+        for typed, calls, says in (("y", 1, "sesame"), ("n", 0, "I may not.")):
+            one = server()
+            t = repl.Terminal(command=self.agent(one))
+            self.assertIn("demo.echo can change something", t.wait("[y/N] "))
+            t.type(typed + "\r")
+            t.wait("tokens read")
+            self.assertIn(says, t.out.decode() + t.rest())
+            self.assertEqual(methods(one).count("tools/call"), calls)
+
+    def test_an_agent_without_a_terminal_asks_nobody(self):
+        one = server()
+        done = harness.retort(*self.agent(one, "--jsonl"))
+        self.assertIn("nobody is here to allow it", done.out)
+        self.assertNotIn("tools/call", methods(one))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,17 @@
 /*
- * An engine whose gate is the test: operations and answers come in as lines of JSON on stdin, and what
- * is asked and answered goes out as such on stdout. For tests of calls without any tool.
+ * An engine whose gate is the test: operations and answers come in as lines of JSON on stdin, and
+ * what is asked and answered goes out as such on stdout. For tests of calls without any tool.
  *
  *   gate STATE_DIR
  *
  *   in   {"id", "method", "params"}            an operation
  *        {"answer": N, "with": {…}, "untrusted"?: true}
+ *        {"look": N}                                is the session of this call tainted by now?
  *   out  {"id", "result"} or {"id", "error"}   what it came to
  *        {"event": …, "of": id}
  *        {"call": N, "session", "owner", "name", "arguments", "tainted"}
  *        {"cancel": N}
+ *        {"look": N, "tainted"}
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -91,6 +93,13 @@ static void answer(const json_t *line)
 		json_is_true(json_object_get(line, "untrusted")));
 }
 
+static void look(const json_t *line)
+{
+	json_int_t n = json_integer_value(json_object_get(line, "look"));
+	const struct tool_call *call = (size_t)n < n_calls ? waiting[n] : NULL;
+	say(json_pack("{s:I, s:b}", "look", n, "tainted", call && call->is_tainted));
+}
+
 /* ---- operations ---- */
 
 static void on_event(void *arg, const json_t *event)
@@ -117,16 +126,19 @@ static void operate(const json_t *line)
 	if (!op || !o)
 		exit(2);
 	o->id = json_integer_value(json_object_get(line, "id"));
-	const struct operation_listener listener = {
-		.arg = o, .event = on_event, .done = on_done};
+	const struct operation_listener listener = {.arg = o, .event = on_event, .done = on_done};
 	operation_start(&context, op, json_object_get(line, "params"), &listener, &o->call);
 }
 
 static void take_line(const char *text, size_t bytes)
 {
-	json_t *line = json_loadb(text, bytes, 0, NULL);
+	json_t *line = json_loadb(text, bytes, JSON_ALLOW_NUL, NULL);
+	if (!line)
+		exit(2);
 	if (json_object_get(line, "answer"))
 		answer(line);
+	else if (json_object_get(line, "look"))
+		look(line);
 	else
 		operate(line);
 	json_decref(line);
@@ -152,10 +164,8 @@ static void on_in(uv_poll_t *handle, int status, int events)
 	buf_grown(&in, (size_t)n);
 	for (const char *end; (end = memchr(in.data, '\n', in.bytes));) {
 		size_t bytes = (size_t)(end - in.data);
-		char *line = strndup(in.data, bytes);
+		take_line(in.data, bytes); /* parsed, and not looked at any more */
 		buf_consume(&in, bytes + 1);
-		take_line(line, bytes);
-		free(line);
 	}
 }
 
