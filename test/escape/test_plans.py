@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
 import attack  # noqa: E402,F401
+import callers  # noqa: E402
 import engine  # noqa: E402
 import harness  # noqa: E402
 import test_plan_mcp  # noqa: E402
@@ -76,6 +77,16 @@ class Plans(test_plan_mcp.Case):
             self.assertEqual(done.status, status, (field, done))
             self.assertEqual(self.sent, [] if status else ["low"], done)
 
+    def test_T_TOOL_SERVER_of_a_plan_gets_nothing_of_the_engine(self):
+        """A server that a plan of an engine starts, on another thread, looks for keys and for descriptors of boxes."""
+        options = ("--plan-tools", self.servers(), "--model", "openai:m")
+        with test_plan_mcp.Mcp(*options, env={"OPENAI_API_KEY": "sk-canary"}) as mcp:
+            self.assertIn("42", mcp.tool("run_code", code="6 * 7").text)
+            seen = mcp.tool("run_plan", plan="print(json.dumps(mail.look()))\n").text
+        seen = json.loads(seen[seen.index("{"):])
+        self.assertLessEqual(set(seen["env"]), {"PATH", "HOME", "LANG", "LC_CTYPE"})
+        self.assertLessEqual(len(seen["fds"]), 4, "0, 1, 2, and the directory itself")
+
     def test_T_PLAN_START_by_a_caller(self):
         """Who may have plans run sends a list of servers, for the engine to start them with its variables."""
         with engine.Engine() as own:
@@ -85,6 +96,15 @@ class Plans(test_plan_mcp.Case):
                 self.assertEqual(failed.exception.code, "denied")
             self.assertEqual(own("plan.run", plan="print(mail.page())\n")["status"], "invalid")
         self.assertEqual(self.read("pids"), [])
+
+    def test_T_PLAN_START_by_a_holder_of_a_token(self):
+        """A caller over HTTP has a plan of its own, under a policy of its own, call the servers of who runs the engine."""
+        steals = {"plan": 'mail.send(to = "bob@example.com")\n', "approve": ["mail.send"], "policy": POLICY, "request": "bob@example.com"}
+        with callers.Engine({"eve": "tools=yes"}, "--tools", self.servers()) as own:
+            said = own.caller("eve")("plan.run", **steals)
+            self.assertEqual((said["status"], self.sent, self.read("pids")), ("invalid", [], []), said)
+            self.assertEqual(own.operator("plan.run", **steals)["status"], "ok")
+        self.assertEqual(self.sent, ["bob"])
 
 
 if __name__ == "__main__":

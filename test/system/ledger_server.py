@@ -24,6 +24,7 @@ TOOLS = [
      "outputSchema": {**schema(["mails"], mails={"type": "array", "items": MAIL}),
                       "$defs": {"mail": schema(["from"], **{"from": TEXT, "size": {"type": "integer"}})}}},
     {"name": "send", "inputSchema": schema(["to"], to=TEXT, **{"mail-body": TEXT, "class": {"enum": ["a", "b"]}})},
+    {"name": "look", "annotations": READ_ONLY, "inputSchema": schema()},
     {"name": "page", "annotations": READ_ONLY, "inputSchema": schema()},
     # What it gives is what it is told to give, whatever it declares.
     {"name": "say", "annotations": READ_ONLY, "inputSchema": schema(["what"], what={}),
@@ -94,7 +95,13 @@ def say(arguments):
     return {"content": [], "structuredContent": what}
 
 
+def look(_arguments):
+    seen = {"env": sorted(os.environ), "fds": sorted(os.listdir("/proc/self/fd"))}
+    return {"content": [{"type": "text", "text": json.dumps(seen)}]}
+
+
 CALLS = {
+    "look": look,
     "send": send,
     "search": search,
     "page": lambda _a: {"content": [{"type": "text", "text": read("page", "a page")}]},
