@@ -21,6 +21,7 @@ struct service_config {
 	struct models models;	/* that agents may use */
 	const char *tools;	/* file that lists servers of tools for code in boxes; NULL: none */
 	const char *plan_tools; /* the same, or tools that answer, for plans; NULL: `tools` */
+	const char *skills;	/* directory of skills, as skills_open() has it; NULL: none */
 	/* Of each call that was made of them, when it is over; or NULL. */
 	void (*log_tool)(void *arg, const struct gate_line *line);
 	void *log_arg;
@@ -57,8 +58,7 @@ void service_tell(struct service *s, const char *method, json_t *params);
  * Have the loop call @told whenever @fd, a terminal, is readable; of one at a time, until
  * service_deafen().
  */
-int service_hear(
-	struct service *s, int fd, void (*told)(void *arg), void *arg, struct err *err);
+int service_hear(struct service *s, int fd, void (*told)(void *arg), void *arg, struct err *err);
 void service_deafen(struct service *s);
 
 /*

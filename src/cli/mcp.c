@@ -99,6 +99,7 @@ static const struct operation_context *open_engine(void *arg, struct err *err)
 		.tools = m->args.tools,
 		.plan_tools = m->args.plan_tools,
 		.models = {.fallback = m->args.model, .key_file = m->args.key_file},
+		.skills = m->args.box.skills,
 		.version = version_text};
 	if (!m->service && m->args.state && xdg_make_dir(m->state, err) < 0)
 		return NULL;
