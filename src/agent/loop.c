@@ -255,6 +255,22 @@ static void on_timer(uv_timer_t *timer)
 	}
 }
 
+void loop_spend(struct loop *l, const struct wire_usage *u)
+{
+	l->usage.input += u->input;
+	l->usage.output += u->output;
+	l->usage.cached += u->cached;
+	l->usage.reasoning += u->reasoning;
+	l->usage.is_estimated |= u->is_estimated;
+	l->budget.used[BUDGET_TOKENS] += u->input + u->output;
+}
+
+uint64_t loop_tokens_left(const struct loop *l)
+{
+	uint64_t limit = l->budget.limit[BUDGET_TOKENS], used = l->budget.used[BUDGET_TOKENS];
+	return limit == 0 ? UINT64_MAX : used < limit ? limit - used : 0;
+}
+
 void loop_interrupt(struct loop *l, bool is_end)
 {
 	if (l->state == LOOP_OVER)
@@ -306,8 +322,12 @@ void loop_close(struct loop *l)
 static int begin(struct loop *l)
 {
 	const struct loop_config *c = &l->config;
-	const struct prompt prompt = {
-		.runtime = l->runtime, .limits = c->limits, .is_grounded = c->is_grounded};
+	const struct prompt prompt = {.runtime = l->runtime,
+		.limits = c->limits,
+		.is_grounded = c->is_grounded,
+		.servers = c->servers,
+		.n_queries = c->n_queries,
+		.query_bytes = c->query_bytes};
 	cleanup_buf struct buf text = BUF_INIT(PROMPT_BYTES_MAX);
 	if (prompt_write(&prompt, &text) < 0 ||
 		dialog_add(&l->dialog, DIALOG_SYSTEM, text.data, text.bytes, NULL) < 0)
@@ -368,7 +388,8 @@ int loop_open(struct loop **out, uv_loop_t *loop, const struct loop_config *conf
 		loop_close(l);
 		return err_set(err, ERR_NO_MEMORY, "no memory for a task");
 	}
-	l->config.task = l->config.runtime = l->config.check = l->config.limits = NULL;
+	l->config.task = l->config.runtime = l->config.check = NULL;
+	l->config.limits = l->config.servers = NULL;
 	l->started_ms = uv_now(loop);
 	(void)uv_timer_start(&l->timer, on_begin, 0, 0);
 	*out = l;

@@ -32,7 +32,9 @@ struct loop_config {
 	const char *check; /* what the answer has to meet, as criterion_parse() reads it, or NULL */
 	struct budget budget;
 	uint64_t context_tokens; /* 0: LOOP_CONTEXT_TOKENS */
-	unsigned best_of;	 /* candidates for each step; 0 or 1: one */
+	const char *servers;	 /* of tools that code can call, as of struct prompt; or NULL */
+	uint64_t n_queries, query_bytes; /* what the model is told of query.h; 0: nothing */
+	unsigned best_of;		 /* candidates for each step; 0 or 1: one */
 	bool is_grounded;
 	struct loop_hooks hooks;
 };
@@ -53,6 +55,11 @@ void loop_ran(struct loop *l, unsigned place, const json_t *record, const struct
 /* The candidate has its branch, or there can be none: @err. The session has moved, or @err. */
 void loop_branched(struct loop *l, unsigned place, const struct err *err);
 void loop_adopted(struct loop *l, const struct err *err);
+
+/* What code asked a model: its tokens count as those of the loop. */
+void loop_spend(struct loop *l, const struct wire_usage *usage);
+/* UINT64_MAX: any number. */
+uint64_t loop_tokens_left(const struct loop *l);
 
 /* A step that runs is stopped, and the model sees that; asked again, or while the model is asked,
  * or if this @is_end: the loop ends. */

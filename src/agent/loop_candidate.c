@@ -168,7 +168,7 @@ void loop_round_ran(struct loop *l, unsigned place, const json_t *record, const 
 static int read_reply(struct candidate *c)
 {
 	extract_code(c->text, strlen(c->text), &c->found);
-	c->answer = loop_behind_thoughts(c->text);
+	c->answer = reply_behind_thoughts(c->text);
 	return candidate_is_code(c) ? extract_write(&c->code, c->text, &c->found) : 0;
 }
 

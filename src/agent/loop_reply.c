@@ -128,15 +128,9 @@ static void on_wait(void *arg, const struct failure *why, int64_t ms)
 
 void loop_count_usage(struct loop *l, const struct reply *reply)
 {
-	const struct wire_usage *u = &reply->usage;
-	l->usage.input += u->input;
-	l->usage.output += u->output;
-	l->usage.cached += u->cached;
-	l->usage.reasoning += u->reasoning;
-	l->usage.is_estimated |= u->is_estimated;
-	l->budget.used[BUDGET_TOKENS] += u->input + u->output;
-	if (!u->is_estimated)
-		dialog_counted(&l->dialog, u->input);
+	loop_spend(l, &reply->usage);
+	if (!reply->usage.is_estimated)
+		dialog_counted(&l->dialog, reply->usage.input);
 }
 
 void loop_tell_message(
@@ -169,14 +163,6 @@ static void nudge(struct loop *l)
 			"plain text.\n");
 }
 
-const char *loop_behind_thoughts(const char *text)
-{
-	const char *at;
-	while ((at = strstr(text, "</think>")))
-		text = at + strlen("</think>");
-	return text + strspn(text, " \t\r\n");
-}
-
 static void run(struct loop *l, const char *text, const struct extract *e)
 {
 	struct buf code = BUF_INIT(REPLY_TEXT_BYTES);
@@ -203,7 +189,7 @@ void loop_act(struct loop *l, const struct said *said)
 	else if (e.kind == EXTRACT_TEXT && said->stop == REPLY_REFUSAL)
 		loop_finish(l, LOOP_FAILED);
 	else if (e.kind == EXTRACT_TEXT)
-		loop_judge(l, loop_behind_thoughts(text), NULL, NULL);
+		loop_judge(l, reply_behind_thoughts(text), NULL, NULL);
 	else if (l->is_last)
 		loop_give_up(l);
 	else if (!e.is_closed && (said->stop == REPLY_LENGTH || said->is_cut))

@@ -2,6 +2,7 @@
  * tool.call. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "session/tool_call.h"
 
@@ -60,6 +61,8 @@ void gate_forget(struct gate *g, const char *session);
 
 /* Are there servers at all? */
 bool gate_has_tools(const struct gate *g);
+/* "crm, files": what code calls them, of those that fit into @out. Returns: 0, -ENOMEM. */
+int gate_write_servers(const struct gate *g, bool is_javascript, struct buf *out);
 
 /* ---- who stands by a session ---- */
 

@@ -1,5 +1,6 @@
 /* `retort agent`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/service.h"
+#include "cli/agent_context.h"
 #include "cli/agent_view.h"
 #include "cli/approver.h"
 #include "cli/box.h"
@@ -25,8 +26,10 @@ enum {
 
 struct agent_args {
 	struct box_args box;
-	const char *model, *key_file, *check, *record, *tools;
-	uint64_t max_steps, max_time_ms, max_tokens, max_failures, context, best_of;
+	const char *model, *key_file, *query_model, *check, *record, *tools;
+	struct opt_list contexts;
+	uint64_t max_steps, max_time_ms, max_tokens, max_failures, max_queries;
+	uint64_t context_tokens, best_of;
 	bool no_grounded, plain, json, jsonl, quiet, help;
 	int images, color;
 };
@@ -45,14 +48,34 @@ static const struct opt agent_opts[] = {
 		.group = "Model",
 		.complete = OPT_COMPLETE_FILE,
 		.help = "file with the key; else the variable of the model's provider"},
-	{.name = "context",
-		OPT_INTO_COUNT(struct agent_args, context),
+	{.name = "context-tokens",
+		OPT_INTO_COUNT(struct agent_args, context_tokens),
 		.arg = "TOKENS",
 		.group = "Model",
 		.fallback = "100000",
 		.min = 1000,
 		.max = INT64_MAX,
 		.help = "how much it can read; what is old is shortened at 85 % of it"},
+	{.name = "context",
+		OPT_INTO_LIST(struct agent_args, contexts),
+		.arg = "[NAME=]FILE",
+		.flags = OPT_NO_ENV,
+		.group = "Long inputs",
+		.complete = OPT_COMPLETE_FILE,
+		.help = "put a text of any length in the variable `context`, or NAME; the model "
+			"sees how long it is, and looks at it by code"},
+	{.name = "max-queries",
+		OPT_INTO_COUNT(struct agent_args, max_queries),
+		.arg = "N",
+		.group = "Long inputs",
+		.fallback = "100 with --context, else 0",
+		.max = 100000,
+		.help = "how many questions the code may put to a model with llm_query()"},
+	{.name = "query-model",
+		OPT_INTO_TEXT(struct agent_args, query_model),
+		.arg = "MODEL",
+		.group = "Long inputs",
+		.help = "which model those go to, a cheaper one for instance; else the same"},
 	{.name = "max-steps",
 		OPT_INTO_COUNT(struct agent_args, max_steps),
 		.arg = "N",
@@ -231,6 +254,7 @@ struct agent {
 	struct approver approver;
 	bool can_ask;
 	struct buf task, check;
+	json_t *inputs; /* NULL: none */
 };
 
 static void put_count(json_t *params, const char *name, uint64_t value)
@@ -249,16 +273,23 @@ static void on_event(void *arg, const json_t *event)
 static json_t *call_params(const struct agent *agent, const char *session)
 {
 	const struct agent_args *args = &agent->args;
-	json_t *params = json_pack("{s:s, s:s, s:s*, s:s*, s:s*, s:b, s:b, s:b}", "task",
+	json_t *params = json_pack("{s:s, s:s, s:s*, s:s*, s:s*, s:s*, s:b, s:b, s:b}", "task",
 		buf_str(&agent->task), "session", session, "model", args->model, "runtime",
-		args->box.runtime, "check", args->check ? buf_str(&agent->check) : NULL, "grounded",
-		!args->no_grounded, "cancel_step", true, "approvals", agent->can_ask);
+		args->box.runtime, "query_model", args->query_model, "check",
+		args->check ? buf_str(&agent->check) : NULL, "grounded", !args->no_grounded,
+		"cancel_step", true, "approvals", agent->can_ask);
 	put_count(params, "max_steps", args->max_steps);
 	put_count(params, "max_wall_ms", args->max_time_ms);
 	put_count(params, "max_tokens", args->max_tokens);
 	put_count(params, "max_failures", args->max_failures);
-	put_count(params, "context_tokens", args->context);
+	put_count(params, "context_tokens", args->context_tokens);
 	put_count(params, "best_of", args->best_of);
+	/* Of these, none is a number too. */
+	if (params && opt_source(&agent->set, "max-queries") != OPT_UNSET)
+		(void)json_object_set_new(
+			params, "max_queries", json_integer((json_int_t)args->max_queries));
+	if (params && agent->inputs)
+		(void)json_object_set(params, "context", agent->inputs);
 	return params;
 }
 
@@ -357,9 +388,7 @@ static int open_record(struct agent *agent, struct err *err)
 		return 0;
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
 	agent->view.record = fd >= 0 ? fdopen(fd, "w") : NULL;
-	return agent->view.record
-		? 0
-		: err_sys(err, ERR_ACCESS, errno, "--record %.150s: %s", path, strerror(errno));
+	return agent->view.record ? 0 : err_sys(err, ERR_ACCESS, errno, "--record %.150s", path);
 }
 
 static int check_args(const struct agent_args *args, struct err *err)
@@ -390,6 +419,8 @@ static int perform(struct agent *agent, const char *operand, struct err *err)
 		r = -err_errno(err->code);
 	if (r == 0)
 		r = check_shared(args, create, err);
+	if (r == 0)
+		r = agent_context_add(&args->contexts, create, &agent->inputs, err);
 	agent_view_init(&agent->view, args->images);
 	agent->view.is_events = args->jsonl;
 	agent->view.is_live = isatty(STDERR_FILENO) && !args->plain && !args->json &&
@@ -400,6 +431,7 @@ static int perform(struct agent *agent, const char *operand, struct err *err)
 	if (r == 0)
 		status = finish(agent, result);
 	json_decref(create);
+	json_decref(agent->inputs);
 	json_decref(result);
 	return r < 0 ? r : status;
 }
@@ -443,6 +475,8 @@ static const char *const usage[] = {"agent [options] TASK", "agent [options] -",
 static const struct cmd_example examples[] = {
 	{"a question to a file",
 		"retort agent -v ./orders.csv:orders.csv \"What is the average margin?\""},
+	{"a text that is longer than the model can read",
+		"retort agent --context novel.txt \"Who are the persons, and who knows whom?\""},
 	{"a model on this host", "retort agent -M ollama:qwen3 \"What is the 1000th prime?\""},
 	{"work until the tests pass",
 		"retort agent -w . --check 'python3 -m unittest' \"Make the tests pass\""},

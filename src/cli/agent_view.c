@@ -10,7 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROOM_BYTES = 256 << 20, SHOWN_BYTES = 64 << 20, NOTE_BYTES = 4096, VALUE_BYTES = 4096 };
+enum {
+	ROOM_BYTES = 256 << 20,
+	SHOWN_BYTES = 64 << 20,
+	NOTE_BYTES = 4096,
+	VALUE_BYTES = 4096,
+	QUERIES_SHOWN = 10
+};
 
 void agent_view_init(struct agent_view *view, int images)
 {
@@ -157,6 +163,19 @@ static void show_check(struct agent_view *view, const json_t *event)
 		json_is_true(json_object_get(event, "passed")) ? "passed" : "failed");
 }
 
+/* What goes wrong, and that it goes on. */
+static void show_query(struct agent_view *view, const json_t *event)
+{
+	const char *error = member(event, "error");
+	if (strcmp(member(event, "state"), "finished") != 0)
+		return;
+	if (error[0])
+		note(view, YELLOW, "── query %" JSON_INTEGER_FORMAT ": %s: %s",
+			count(event, "number"), error, member(event, "message"));
+	else if (count(event, "number") % QUERIES_SHOWN == 0)
+		note(view, DIM, "── %" JSON_INTEGER_FORMAT " queries", count(event, "number"));
+}
+
 static void show_message(struct agent_view *view, const json_t *event)
 {
 	if (!view->is_round)
@@ -240,6 +259,7 @@ static const struct {
 	{"stuck", show_stuck},
 	{"answer", show_answer},
 	{"check", show_check},
+	{"query", show_query},
 	{"candidate", show_candidate},
 	{"candidates", show_candidates},
 	{"interrupt", show_interrupt},
@@ -306,6 +326,14 @@ static void show_cost(struct agent_view *view, const json_t *result)
 		count(result, "steps"), (double)count(result, "wall_ms") / 1000,
 		json_is_true(json_object_get(usage, "is_estimated")) ? "about " : "",
 		count(usage, "input"), count(usage, "output"));
+	const json_t *queries = json_object_get(result, "queries");
+	const json_t *part = json_object_get(queries, "usage");
+	if (count(queries, "count") > 0)
+		note(view, DIM,
+			"   of them %" JSON_INTEGER_FORMAT
+			" queries of the code, %" JSON_INTEGER_FORMAT
+			" tokens read, %" JSON_INTEGER_FORMAT " written",
+			count(queries, "count"), count(part, "input"), count(part, "output"));
 }
 
 /* As it is for a program; a terminal is shown it, and obeys none of it. */

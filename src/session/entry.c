@@ -377,10 +377,10 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 	child->memory_bytes = e->memory_bytes;
 	child->ttl_ms = e->ttl_ms;
 	child->idle_ms = e->idle_ms;
+	child->is_tainted = e->is_tainted;
 	child->is_trial = job->is_trial;
 	if (job->is_trial && (child->ttl_ms == 0 || (uint64_t)child->ttl_ms > job->timeout_ms))
 		child->ttl_ms = (int64_t)job->timeout_ms;
-	child->is_tainted = e->is_tainted;
 	child->rebuilt = e->rebuilt;
 	child->is_rebuilt_told = true;
 	memcpy(child->difference, e->difference, sizeof child->difference);

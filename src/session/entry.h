@@ -1,13 +1,12 @@
 /*
  * The registry from the inside: shared by the files that carry it, seen by no other.
  *
- *   registry.c  sessions made and ended; the queue of each
- *   roll.c      sessions found, and opened again
+ *   registry.c  sessions made; the queue of each
+ *   roll.c      sessions found, opened again, ended
  *   entry.c     what is done in one: steps, branches, completions
  *   undo.c      going back to an earlier step
  *   trial.c     going on as a branch of its own
- *   replay.c    steps run again, to rebuild a session or to check a record
- *   outside.c   calls that steps make of the outside
+ *   replay.c    steps run again, to rebuild a session or to check a record; outside.c: their calls
  *   put.c       files that a client writes and removes
  *   history.c   what can be told without doing anything
  *   admit.c     whether there is room for one more
@@ -56,12 +55,12 @@ struct entry {
 	char difference[160];
 	registry_done_fn *done; /* who waits for it to open */
 	void *arg;
-	bool is_kept, is_trial; /* in the journal; of session/trial.h */
-	bool is_waiting;	/* for its template */
-	bool is_tainted;	/* it has read from an untrusted tool */
-	bool is_unkept;		/* goes when what it is for is done: never in the journal */
-	unsigned n_holds;	/* while somebody further up the stack uses it */
-	bool is_live_branch;	/* its state came with the memory it was branched from */
+	bool is_kept, is_waiting; /* in the journal; for its template */
+	bool is_unkept;		  /* goes when what it is for is done: never in the journal */
+	bool is_tainted;	  /* it has read from an untrusted tool */
+	bool is_live_branch;	  /* its state came with the memory it was branched from */
+	bool is_trial;		  /* its programs see its parent's id: see session/trial.h */
+	unsigned n_holds;	  /* while somebody further up the stack uses it */
 };
 
 /* On the roll, with one hold: the session's own. NULL without memory. */

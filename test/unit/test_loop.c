@@ -23,6 +23,7 @@ struct bench {
 	bool is_hanging;  /* no step ends */
 	bool is_refused;  /* no step begins */
 	bool is_end;	  /* the interrupt ends all */
+	uint64_t cost;	  /* of a step, in tokens */
 	unsigned n_rooms; /* branches that there is room for */
 	bool is_late;	  /* branches are made when they are waited for no more */
 	unsigned late[16], n_late;
@@ -53,6 +54,8 @@ static int on_run(void *arg, const struct loop_code *code, struct err *err)
 		return 0;
 	while (n > 0 && !b->records[n])
 		n--;
+	if (b->cost > 0)
+		loop_spend(b->loop, &(struct wire_usage){.input = b->cost, .is_estimated = true});
 	json_t *record = json_loads(b->records[n], 0, NULL);
 	CHECK(record != NULL);
 	loop_ran(b->loop, code->place, record, NULL);
@@ -419,6 +422,31 @@ TEST(an_empty_task_is_refused)
 	CHECK_INT(uv_loop_close(&b.uv), 0);
 }
 
+/* What a step asked a model is paid from the same purse. */
+TEST(queries_are_told_of_and_paid)
+{
+	struct bench b;
+	bench_open(&b,
+		"{\"expect\": [\"llm_query(prompt\", \"9000 bytes\", \"7 in all\"], \"reply\": "
+		"{\"text\": \"" CODE(
+			"one") "\"}}\n"
+			       "{\"expect_last\": [\"Nothing more can be run\"], \"reply\": {\"text\": \"Enough.\"}}\n");
+	b.config.n_queries = 7;
+	b.config.query_bytes = 9000;
+	b.config.budget.limit[BUDGET_TOKENS] = 100000;
+	b.cost = 100000;
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "budget");
+	CHECK_STR(member(&b, "spent"), "tokens");
+	CHECK_STR(member(&b, "answer"), "Enough.");
+	CHECK(json_integer_value(json_object_get(json_object_get(b.result, "usage"), "input")) >
+		100000);
+	bench_close(&b);
+	bench_open(&b, "{\"reject\": [\"llm_query\"], \"reply\": {\"text\": \"Enough.\"}}\n");
+	bench_run(&b);
+	CHECK_STR(member(&b, "answer"), "Enough.");
+	bench_close(&b);
+}
 /* ---- candidates ---- */
 
 #define OK(value)                                                                                  \
