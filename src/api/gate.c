@@ -51,7 +51,9 @@ static void log_end(const struct gate_call *call, const json_t *answer)
 	const struct gate_line line = {.session = call->session,
 		.owner = call->owner,
 		.name = call->name,
-		.end = !answer ? "cancelled" : error ? (name ? name : "ToolLost") : "ok",
+		.end = !answer	? "cancelled"
+			: error ? (name ? name : "ToolLost")
+				: "ok",
 		.ms = (uv_hrtime() - call->began_ns) / NS_PER_MS,
 		.bytes_in = json_dumpb(call->arguments, NULL, 0, JSON_COMPACT),
 		.bytes_out = value ? json_dumpb(value, NULL, 0, JSON_COMPACT) : 0};
@@ -104,8 +106,8 @@ void gate_fail(struct gate_call *call, const char *name, const char *hint, const
 	if (hint)
 		(void)utf8_repair(&clean_hint, hint, strlen(hint), NULL);
 	gate_answer(call,
-		tool_call_error(name, buf_str(&clean),
-			clean_hint.bytes > 0 ? buf_str(&clean_hint) : NULL));
+		tool_call_error(
+			name, buf_str(&clean), clean_hint.bytes > 0 ? buf_str(&clean_hint) : NULL));
 }
 
 static void fail_err(struct gate_call *call, const char *name, const struct err *err)
@@ -201,7 +203,8 @@ static void on_answer(void *arg, const struct catalog_answer *answer)
 			json_pack("{s:{s:s, s:s%}}", "error", "name", "ToolError", "message", text,
 				bytes));
 	} else {
-		fail_err(call, answer->end == CATALOG_LOST ? "ToolLost" : "ToolError", &answer->err);
+		fail_err(
+			call, answer->end == CATALOG_LOST ? "ToolLost" : "ToolError", &answer->err);
 	}
 }
 
@@ -233,7 +236,7 @@ static void new_id(char id[GATE_ID_BYTES])
 
 static bool is_of(const struct gate_handler *h, const struct gate_call *call)
 {
-	return strcmp(h->session, call->session) == 0 && call->session[0];
+	return call->session[0] && (!h->session[0] || strcmp(h->session, call->session) == 0);
 }
 
 static bool ask(struct gate_call *call)
@@ -271,9 +274,8 @@ static void decide(struct gate_call *call)
 	if (ask(call))
 		return;
 	gate_fail(call, "ToolDenied",
-		is_tainted(call)
-			? "\"approveTainted\" of its server's configuration lets it pass"
-			: "\"approve\" of its server's configuration lets it pass",
+		is_tainted(call) ? "\"approveTainted\" of its server's configuration lets it pass"
+				 : "\"approve\" of its server's configuration lets it pass",
 		"%.100s: it can change something%s, and nobody is here to allow it", t->name,
 		is_tainted(call) ? ", the session has read what others wrote" : "");
 }
@@ -325,9 +327,9 @@ static void answer_own(struct gate_call *call)
 	if (value)
 		gate_answer(call, json_pack("{s:o}", "value", value));
 	else
-		fail_err(call, err.code == ERR_USAGE || err.code == ERR_NOT_FOUND
-				? "ToolArgumentError"
-				: "ToolLost",
+		fail_err(call,
+			err.code == ERR_USAGE || err.code == ERR_NOT_FOUND ? "ToolArgumentError"
+									   : "ToolLost",
 			&err);
 }
 
@@ -521,6 +523,21 @@ const char *gate_call_session(const struct gate_call *call)
 	return call->session;
 }
 
+const char *gate_call_owner(const struct gate_call *call)
+{
+	return call->owner;
+}
+
+bool gate_call_is_tainted(const struct gate_call *call)
+{
+	return is_tainted(call);
+}
+
+bool gate_call_is_trial(const struct gate_call *call)
+{
+	return call->is_trial;
+}
+
 const char *gate_call_approval(const struct gate_call *call)
 {
 	return call->id;
@@ -608,11 +625,11 @@ void gate_detach(struct gate_handler *h)
 	while ((call = call_of(h))) {
 		call->handler = NULL;
 		if (call->state == GATE_ASKING)
-			gate_fail(call, "ToolDenied", NULL, "%.100s: nobody is here any more to allow it",
-				call->name);
+			gate_fail(call, "ToolDenied", NULL,
+				"%.100s: nobody is here any more to allow it", call->name);
 		else
-			gate_fail(call, "ToolLost", NULL, "%.100s: nobody is here any more to answer it",
-				call->name);
+			gate_fail(call, "ToolLost", NULL,
+				"%.100s: nobody is here any more to answer it", call->name);
 	}
 	h->gate = NULL;
 }
