@@ -103,6 +103,9 @@ static json_t *search(const struct gate *g, const json_t *arguments, struct err 
 			(void)json_array_append_new(tools, tool_json_short(found[i], false));
 			n_shown++;
 		}
+	if (out && g->config.find_skills)
+		(void)json_object_set_new(out, "skills",
+			g->config.find_skills(g->config.arg, param_text(arguments, "query", "")));
 	return out;
 }
 

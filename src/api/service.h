@@ -21,6 +21,7 @@ struct service_config {
 	const char *version;
 	struct models models; /* that agents may use */
 	const char *tools;    /* file that lists servers of tools for code in boxes; NULL: none */
+	const char *skills;   /* directory of skills, as skills_open() has it; NULL: none */
 	/* Of each call that was made of them, when it is over; or NULL. */
 	void (*log_tool)(void *arg, const struct gate_line *line);
 	void *log_arg;

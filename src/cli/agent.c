@@ -298,6 +298,7 @@ static int call(struct agent *agent, json_t *create, json_t **result, struct err
 	const struct operation_listener listener = {.arg = agent, .event = on_event};
 	const struct service_config config = {.version = version_text,
 		.tools = agent->args.tools,
+		.skills = agent->args.box.skills,
 		.models = {.key_file = agent->args.key_file, .may_name = true}};
 	char id[SESSION_ID_BYTES];
 	json_t *session = NULL;

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 struct serve_args {
-	const char *socket, *state, *profile, *token_file, *model, *key_file, *tools;
+	const char *socket, *state, *profile, *token_file, *model, *key_file, *tools, *skills;
 	struct opt_list listen, allow_host, allow_origin;
 	bool no_socket, no_journal, quiet, help;
 	uint64_t session_ttl_ms, session_idle_ms, max_sessions, max_memory_bytes;
@@ -122,6 +122,12 @@ static const struct opt serve_opts[] = {
 		.complete = OPT_COMPLETE_FILE,
 		.help = "file with the model's key; else the variable of its provider"},
 	TOOLS_OPT(struct serve_args, "Options"),
+	{.name = "skills",
+		OPT_INTO_TEXT(struct serve_args, skills),
+		.arg = "DIR[:rw]",
+		.group = "Options",
+		.complete = OPT_COMPLETE_DIR,
+		.help = "show DIR to all sessions at /skills; with :rw keep what is saved there"},
 	{.name = "listen",
 		OPT_INTO_LIST(struct serve_args, listen),
 		.arg = "ADDR:PORT",
@@ -491,6 +497,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.version = version_text,
 		.models = {.fallback = args->model, .key_file = args->key_file},
 		.tools = args->tools,
+		.skills = args->skills,
 		.log_tool = log_tool,
 		.log_arg = &f};
 	const struct mcp_tools_config mcp = {

@@ -200,10 +200,12 @@ class Records(CallsCase):
 
 
 class Nobody(harness.Case):
-    def test_a_session_without_tools(self):
+    def test_an_engine_without_tools(self):
         with service.Engine() as engine:
             record = engine.session().run(gate.RAW + "ask('a.b')")
-        self.assertEqual(record["value"]["application/json"]["error"]["name"], "ToolArgumentError")
+        error = record["value"]["application/json"]["error"]
+        self.assertEqual(error["name"], "ToolArgumentError")
+        self.assertIn("--tools", error["hint"])
         self.assertEqual(record["tools"], [{"tool": "a.b", "calls": 1, "errors": 1, "bytes_in": 2, "bytes_out": 0}])
 
     def test_a_run_without_a_gate(self):
