@@ -229,6 +229,13 @@ void gate_decide(struct gate_call *call)
 	const struct catalog_tool *t = gate_find_tool(call);
 	if (!t)
 		return;
+	if (call->is_trial && !t->is_read_only) {
+		gate_fail(call, "ToolDenied", "without --best-of it is decided as ever",
+			"%.100s: it can change something, and this is one of several candidates, "
+			"which may not be kept",
+			t->name);
+		return;
+	}
 	if (call->is_approved || !approval_is_needed(t, gate_call_is_tainted(call))) {
 		gate_perform(call, t);
 		return;
@@ -407,6 +414,7 @@ struct gate_call *gate_start(struct gate *g, const struct gate_request *request)
 		.arguments = json_incref((json_t *)(uintptr_t)request->arguments),
 		.is_tainted = request->is_tainted,
 		.is_approved = request->is_approved,
+		.is_trial = request->is_trial,
 		.arg = request->arg,
 		.answer = request->answer,
 		.began_ns = uv_hrtime()};
@@ -438,6 +446,7 @@ static void on_box_call(void *arg, struct tool_call *call)
 		.name = call->name,
 		.arguments = call->arguments,
 		.is_tainted = &call->is_tainted,
+		.is_trial = call->is_trial,
 		.arg = call,
 		.answer = on_box_answer};
 	struct gate_call *started = gate_start(arg, &request);

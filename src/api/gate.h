@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/gate_handler.h"
+#include "base/buf.h"
 #include "base/err.h"
 
 #include <jansson.h>
@@ -61,3 +62,5 @@ void gate_forget(struct gate *g, const char *session);
 
 /* Are there servers at all? */
 bool gate_has_tools(const struct gate *g);
+/* "crm, files": what code calls them, of those that fit into @out. Returns: 0, -ENOMEM. */
+int gate_write_servers(const struct gate *g, bool is_javascript, struct buf *out);

@@ -15,6 +15,7 @@ struct gate_request {
 	const json_t *arguments;	    /* an object */
 	const bool *is_tainted; /* looked at when it is decided; NULL: who calls has read nothing */
 	bool is_approved;	/* whatever the tool may do */
+	bool is_trial;		/* nothing may be changed: it may not be kept */
 	void *arg;
 	/* Once: {"value"} or {"error"}, whose reference is taken. @is_untrusted: others wrote it.
 	 */

@@ -70,6 +70,18 @@ static json_t *list(const struct gate *g, const json_t *arguments, struct err *e
 	return out;
 }
 
+int gate_write_servers(const struct gate *g, bool is_javascript, struct buf *out)
+{
+	size_t n = 0;
+	const struct catalog_server *s = servers_of(g, &n);
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < n; i++)
+		if (gate_is_shown(&s[i]))
+			r = buf_addf(out, "%s%s", out->bytes > 0 ? ", " : "",
+				is_javascript ? s[i].js_id : s[i].id);
+	return r == -E2BIG ? 0 : r;
+}
+
 /* ---- retort.search ---- */
 
 static const struct param search_rows[] = {

@@ -314,6 +314,14 @@ static const struct session_events entry_events = {.opened = on_opened,
 	.done = entry_on_done,
 	.closed = on_closed};
 
+void entry_take_session(struct entry *e, struct session *s)
+{
+	struct session_events events = entry_events;
+	events.arg = e;
+	e->session = s;
+	session_silence(s, &events);
+}
+
 static void on_template(void *arg, struct session *s, struct template *t, const struct err *err)
 {
 	struct entry *e = arg;
@@ -343,7 +351,7 @@ void entry_open(struct entry *e, struct stem *stem)
 	struct session_events events = entry_events;
 	const struct session_config config = {.engine = e->roll->engine,
 		.order = e->order,
-		.id = e->id,
+		.id = e->is_trial ? e->parent : e->id,
 		.stem = stem,
 		.preload = stem || !e->made ? NULL : e->made->kept.preload,
 		.n_checkpoints = e->roll->n_checkpoints,
