@@ -152,7 +152,7 @@ static int run(void *arg, const struct loop_code *code, struct err *err)
 	struct agent_call *a = arg;
 	json_t *params = json_pack("{s:o, s:s*}", "code", json_stringn(code->code, code->bytes),
 		"runtime", code->runtime ? code->runtime : a->runtime);
-	int r = -1;
+	int r;
 	if (!params) {
 		r = err_set(err, ERR_NO_MEMORY, "no memory for a step");
 	} else if (code->place > 0) {

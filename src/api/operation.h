@@ -68,6 +68,9 @@ struct operation_listener {
 void operation_start(const struct operation_context *context, const struct operation *op,
 	json_t *params, const struct operation_listener *listener, struct operation_call **slot);
 
+/* The same of one that answers at once, and nobody listens. Owns: takes @params. */
+void operation_tell(const struct operation_context *context, const char *name, json_t *params);
+
 /*
  * The caller does not want it any more: a step that is waited for to its end is interrupted, asked
  * twice at once; one that waits in line as soon as it begins. Who waits for a run is answered now.

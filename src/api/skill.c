@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "session/history.h"
 #include "session/registry.h"
-#include "tool/catalog.h"
+#include "tool/catalog_search.h"
 
 #include <sodium.h>
 #include <stdint.h>

@@ -22,7 +22,7 @@ struct trials {
 	struct runs *runs;
 	struct trials_hooks hooks;
 	bool is_over;
-	unsigned n, place; /* the one to be adopted */
+	unsigned n, place;  /* the one to be adopted */
 	unsigned n_pending; /* asked of the registry, and not answered */
 	struct trial v[];
 };
@@ -32,8 +32,8 @@ static unsigned place_of(const struct trial *trial)
 	return (unsigned)(trial - trial->trials->v) + 1;
 }
 
-struct trials *trials_new(struct registry *registry, struct runs *runs, unsigned n,
-	const struct trials_hooks *hooks)
+struct trials *trials_new(
+	struct registry *registry, struct runs *runs, unsigned n, const struct trials_hooks *hooks)
 {
 	struct trials *t = calloc(1, sizeof *t + n * sizeof t->v[0]);
 	if (!t)

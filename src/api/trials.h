@@ -26,8 +26,8 @@ struct trials_hooks {
 };
 
 /* @registry, @runs: borrowed. Returns: NULL without memory. */
-struct trials *trials_new(struct registry *registry, struct runs *runs, unsigned n,
-	const struct trials_hooks *hooks);
+struct trials *trials_new(
+	struct registry *registry, struct runs *runs, unsigned n, const struct trials_hooks *hooks);
 
 /* Branch @session; `branched` follows. It ends @ttl_ms later, should nobody end it. */
 void trials_branch(struct trials *t, unsigned place, const char *session, uint64_t ttl_ms);

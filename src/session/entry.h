@@ -70,13 +70,10 @@ struct entry *entry_new(
 void entry_begin(struct entry *e);
 void entry_open(struct entry *e, struct stem *stem);
 void entry_opened(struct entry *e, const struct err *err);
-/* @s is its session from now on, and was another's. */
-void entry_take_session(struct entry *e, struct session *s);
 void entry_end(struct entry *e);
 /* The same; whoever waits for something is told @why. */
 void entry_end_because(struct entry *e, const struct err *why);
-void entry_hold(struct entry *e);
-void entry_release(struct entry *e);
+void entry_hold(struct entry *e), entry_release(struct entry *e);
 /* Its state was made again by @result. */
 void entry_note_rebuilt(struct entry *e, const struct replay *result);
 void entry_add_job(struct entry *e, struct job *job);

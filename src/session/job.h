@@ -20,7 +20,7 @@ struct job {
 	uint64_t timeout_ms;
 	bool is_atomic, is_forced, is_removal;
 	bool is_trial; /* of a branch: that ends when timeout_ms are over */
-	int fd; /* what a step reads, or a file is to hold; or -1 */
+	int fd;	       /* what a step reads, or a file is to hold; or -1 */
 	unsigned count;
 	size_t fd_bytes;
 	char step[JOURNAL_DIGEST_BYTES]; /* to go back to; or of what a file is to hold */
@@ -61,5 +61,7 @@ void entry_on_cancel(void *arg, struct tool_call *call);
 int entry_on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, struct err *err);
 void entry_on_tool(void *arg, const json_t *event);
 void entry_on_done(void *arg, const struct record *record);
+/* @s, which was another's, is its session from now on: those are what is heard of it. */
+void entry_take_session(struct entry *e, struct session *s);
 /* A file that holds @text, at its start. Returns: a descriptor, or -1. */
 int entry_memory(const char *text, size_t bytes);

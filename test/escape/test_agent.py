@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
 import harness  # noqa: E402
 import service  # noqa: E402
+import test_gate  # noqa: E402
 
 
 def script(*replies):
@@ -91,6 +92,22 @@ class Trial(harness.Case):
             self.assertFalse(left)
             record = engine.call("step.run", session="demo", code="open('mine').read()")
             self.assertEqual(record["value"]["text/plain"], "'whole'")
+
+
+    def test_T_AGENT_TRIAL_a_candidate_changes_nothing_outside(self):
+        """What may not be kept calls a tool that does something, which its configuration lets pass."""
+        shop = test_gate.server(approve=["*"], approveTainted=["*"])
+        call = "```python\ny = tools.shop.echo(**{'from': 'paid'})\ny\n```\n"
+        path = test_gate.file_of(shop=shop)
+        with service.Engine("--tools", path, "--model", "replay:" + script(call, call, "No.", "No.")) as engine:
+            engine.call("session.create", name="demo")
+            result = engine.call("agent.run", session="demo", task="Go.", best_of=2)
+            self.assertEqual((result["status"], result["steps"]), ("ok", 2), result)
+            self.assertIn("ToolDenied", result["candidates"]["rounds"][0]["value"])
+            self.assertNotIn("tools/call", test_gate.methods(shop))
+            # One that is no candidate may.
+            record = engine.call("step.run", session="demo", code="tools.shop.echo(**{'from': 'paid'})")
+            self.assertEqual(record["value"]["text/plain"], "'paid'")
 
 
 def command_lines():

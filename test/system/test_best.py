@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402
 import model_server  # noqa: E402
 import service  # noqa: E402
+import test_gate  # noqa: E402
 from test_agent import Done, agent, line, plain, python, script  # noqa: E402
 
 
@@ -484,6 +485,21 @@ class Engine(harness.Case):
             self.assertEqual((len(sessions), len(trials)), (3, 2))
             for trial in trials:
                 self.assertLess(trial["ttl_ms"], 600000, "it ends by itself")
+
+
+    def test_what_the_best_has_read_the_session_has_read(self):
+        """Tools that only read may be called; the label of what they gave stays, also in the journal."""
+        shop = test_gate.server(approve=["echo"])
+        path, state = test_gate.file_of(shop=shop), os.path.join(harness.make_dir(), "state")
+        model = "replay:" + script(python("1 / 0"), python("x = tools.shop.add(1, 2)\nx"), "Done.", "Done.")
+        with service.Engine("--tools", path, "--model", model, state=state) as engine:
+            engine.call("session.create", name="demo")
+            result = engine.call("agent.run", session="demo", task="Go.", best_of=2)
+            self.assertEqual(result["status"], "ok", result)
+            self.assertEqual(engine.call("step.run", session="demo", code="x")["value"]["text/plain"], "{'sum': 3}")
+        with service.Engine("--tools", path, state=state) as engine:
+            record = engine.call("step.run", session="demo", code="tools.shop.echo(**{'from': 'x'})")
+            self.assertIn("has read what others wrote", record["error"]["message"], record)
 
 
 class Checks(harness.Case):

@@ -237,8 +237,8 @@ void registry_branch(struct registry *r, const char *session, const char *name, 
 	give(done, arg, session_json(r, s));
 }
 
-void registry_try(struct registry *r, const char *session, uint64_t ttl_ms, registry_done_fn *done,
-	void *arg)
+void registry_try(
+	struct registry *r, const char *session, uint64_t ttl_ms, registry_done_fn *done, void *arg)
 {
 	(void)ttl_ms;
 	registry_branch(r, session, NULL, false, done, arg);

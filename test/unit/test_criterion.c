@@ -31,8 +31,8 @@ TEST(each_kind_has_a_word)
 
 TEST(what_is_none_is_refused)
 {
-	static const char *const rows[] = {"", "  ", "python:", "shell: \n", "schema:", "schema:[1]",
-		"schema:{", "schema:{\"a\": 1, \"a\": 2}", "schema:3"};
+	static const char *const rows[] = {"", "  ", "python:", "shell: \n",
+		"schema:", "schema:[1]", "schema:{", "schema:{\"a\": 1, \"a\": 2}", "schema:3"};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct criterion c = {0};
 		struct err err;
@@ -64,7 +64,8 @@ TEST(schemas)
 	CHECK(fits("schema:{\"type\": \"string\"}", "42", NULL));
 	CHECK(!fits("schema:{\"type\": \"string\"}", "42", "42"));
 	CHECK(!fits("schema:{\"type\": \"number\"}", "It is 42.", NULL));
-	CHECK(fits("schema:{\"required\": [\"a\"], \"properties\": {\"a\": {\"type\": \"integer\"}}}",
+	CHECK(fits(
+		"schema:{\"required\": [\"a\"], \"properties\": {\"a\": {\"type\": \"integer\"}}}",
 		"", "{\"a\": 1}"));
 	CHECK(!fits("schema:{\"required\": [\"a\"], \"properties\": {\"a\": {\"type\": "
 		    "\"integer\"}}}",
@@ -91,7 +92,8 @@ TEST(code)
 {
 	check_code("make", "x", NULL, "make");
 	check_code("python:answer == 'é'", "é \"1\"\n", NULL, "b.eval(\"answer == 'é'\"");
-	check_code("python:answer", "é \"1\"\n", NULL, "loads(\"\\\"é \\\\\\\"1\\\\\\\"\\\\n\\\"\")");
+	check_code(
+		"python:answer", "é \"1\"\n", NULL, "loads(\"\\\"é \\\\\\\"1\\\\\\\"\\\\n\\\"\")");
 	check_code("python:answer", "42", "42", "loads(\"42\")");
 }
 

@@ -96,7 +96,8 @@ static void check_record(const char *json, const char *wanted)
 TEST(what_a_record_says)
 {
 	check_record("{\"status\": \"ok\", \"stdout\": \" 7 \\n\"}", "7");
-	check_record("{\"status\": \"ok\", \"stdout\": \"x\", \"value\": {\"text/plain\": \"[1, 2]\"}}",
+	check_record(
+		"{\"status\": \"ok\", \"stdout\": \"x\", \"value\": {\"text/plain\": \"[1, 2]\"}}",
 		"[1,2]");
 	check_record("{\"status\": \"ok\", \"value\": {\"text/plain\": \"42.0\", "
 		     "\"application/json\": 42.0}}",
@@ -105,8 +106,9 @@ TEST(what_a_record_says)
 		     "[{\"text/plain\": \"2\", \"application/vnd.retort.answer+json\": {}}]}",
 		"2");
 	check_record("{\"status\": \"ok\", \"value\": {\"application/json\": \"42\"}}", "42");
-	check_record("{\"status\": \"error\", \"stdout\": \"7\", \"error\": {\"name\": \"KeyError\", "
-		     "\"message\": \"'x'\"}}",
+	check_record(
+		"{\"status\": \"error\", \"stdout\": \"7\", \"error\": {\"name\": \"KeyError\", "
+		"\"message\": \"'x'\"}}",
 		"KeyError: 'x'");
 	check_record("{\"status\": \"timeout\"}", "timeout:");
 	check_record("{\"status\": \"ok\"}", "");
