@@ -33,6 +33,7 @@ enum model {
 	M_APPROVE,
 	M_ASK,
 	M_TRY,
+	M_ENDORSE, /* the value, if it is as the plan says */
 	/* Of methods only. */
 	M_ADD,	  /* the last argument becomes an element */
 	M_EXTEND, /* those of the arguments become elements */
@@ -87,9 +88,9 @@ static const struct row natives[] = {
 	{"json.loads", M_ANY},
 	{"len", M_LENGTH},
 	{"list", M_LIST},
-	{"matches", M_ANY},
+	{"matches", M_ENDORSE},
 	{"max", M_EXTREME},
-	{"member", M_ANY},
+	{"member", M_ENDORSE},
 	{"min", M_EXTREME},
 	{"ord", M_NUMBER},
 	{"print", M_NOTHING},
@@ -493,6 +494,8 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 		return make_enum(c, args);
 	case M_NOTHING:
 		return av_constant(c, args->node, VAL_NONE);
+	case M_ENDORSE:
+		return model_endorse(c, name, args, &v) ? v : plain(c, M_ANY, none, args);
 	case M_APPROVE:
 	case M_ASK:
 	case M_TRY:

@@ -257,6 +257,8 @@ struct av call_tool(struct checker *c, const struct tool *tool, const struct cal
 struct av model_approve(struct checker *c, const struct call_args *args);
 struct av model_ask(struct checker *c, const struct call_args *args);
 struct av model_try(struct checker *c, const struct call_args *args);
+bool model_endorse(
+	struct checker *c, const char *name, const struct call_args *args, struct av *out);
 struct av args_nth(const struct call_args *args, uint32_t i);
 struct av args_named(const struct call_args *args, const char *name);
 bool is_suspended(struct checker *c, const struct call_args *args, const char *name);

@@ -889,6 +889,40 @@ TEST(schemas_limit_answers)
 		"     amount = control(allow = trusted))\n");
 }
 
+/* What a plan asks of a value that is known is told before it runs. */
+static const struct flow demanded[] = {
+	{"a literal that is one of those",
+		"files.delete(file_id=member('f1', ['f1', 'f2']))\n", "allow", ""},
+	{"by name", "files.delete(file_id=member(list=('f1', 'f2'), value='f1'))\n", "allow", ""},
+	{"a literal that is none", "files.delete(file_id=member('f1', ['f2', 1]))\n", "refused",
+		NULL},
+	{"one of none", "member('f1', [])\n", "refused", NULL},
+	{"in a variable and a function",
+		"def f(x):\n    return member(x, ['f2'])\ny = 'f1'\nf(y)\n", "refused", NULL},
+	{"one of a list that may have grown",
+		"l = ['f2']\nif t == 'a':\n    l.append('f1')\nmember('f1', l)\n", "allow", NULL},
+	{"it stays whose it is", "files.delete(file_id=member('zzz', ['zzz']))\n", "deny",
+		"source 3 sink 3"},
+	{"of data it is told in the run", "files.delete(file_id=member(t, ['f1']))\n", "deny",
+		NULL},
+	{"of the form", "files.delete(file_id=matches('f1', 'f[0-9]'))\n", "allow", ""},
+	{"of another form", "files.delete(file_id=matches('f1', '[a-z]+'))\n", "refused", NULL},
+	{"of the form, by name", "files.delete(file_id=matches(pattern='f.', value='f1'))\n",
+		"allow", ""},
+	{"a pattern that is none ends the run", "web.get(url=matches('x', '('))\n", "allow", NULL},
+	{"an ending is told then",
+		"mail.send(recipients=matches('zed@example.com', '.+@.+'), subject='s', body='b')\n",
+		"allow", ""},
+	{"and what does not end so",
+		"mail.send(recipients=matches('zed@evil.com', '.+@.+'), subject='s', body='b')\n",
+		"ask", NULL},
+};
+
+TEST(demands_on_literals_are_told_before)
+{
+	run_flows(demanded, ARRAY_LEN(demanded), TEST_POLICY);
+}
+
 static bool is_left_out(const char *name)
 {
 	/* What it gives may be anything, a tool as well. */
