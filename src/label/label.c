@@ -114,8 +114,9 @@ static uint64_t hash_set(const struct labels *all, uint32_t i)
 
 static uint64_t hash_one(const struct label *l)
 {
-	uint64_t h = mix(mix(1, l->origins), l->readers);
-	h = mix(mix(h, l->kind.rank), (uint64_t)l->kind.size << 32 | l->kind.type);
+	uint64_t h = mix(mix(1, l->origins), (uint64_t)l->choosers << 32 | l->readers);
+	h = mix(mix(h, l->kind.rank * 2 + l->is_composed),
+		(uint64_t)l->kind.size << 32 | l->kind.type);
 	return mix(mix(h, l->endorsements), l->presumed);
 }
 
@@ -294,6 +295,28 @@ uint32_t label_intersection(struct labels *all, uint32_t a, uint32_t b)
 	return a == LABEL_ALL ? b : merge(all, a, b, false);
 }
 
+/* Those of @a that are not in @b; of all, all. */
+static uint32_t without(struct labels *all, uint32_t a, uint32_t b)
+{
+	if (b == 0 || a == 0 || a == LABEL_ALL)
+		return a;
+	if (a == b || b == LABEL_ALL)
+		return 0;
+	const struct set *x = &all->set[a], *y = &all->set[b];
+	uint32_t k = 0, n = 0, *atom = malloc(((size_t)x->n + 1) * sizeof *atom);
+	if (!atom) {
+		all->has_failed = true;
+		return LABEL_FAILED;
+	}
+	for (uint32_t i = 0; i < x->n; i++) {
+		while (k < y->n && y->atom[k] < x->atom[i])
+			k++;
+		if (k == y->n || y->atom[k] != x->atom[i])
+			atom[n++] = x->atom[i];
+	}
+	return intern_set(all, atom, n);
+}
+
 bool label_is_subset(const struct labels *all, uint32_t a, uint32_t b)
 {
 	if (a == b || a == 0 || b == LABEL_ALL)
@@ -345,6 +368,11 @@ uint32_t label_intern(struct labels *all, const struct label *label)
 {
 	struct label l = *label;
 	l.kind = tidy(l.kind);
+	/* Of all there may be nobody is known to have only chosen. */
+	l.choosers = l.origins == LABEL_ALL ? 0
+					    : label_intersection(all, l.choosers, l.origins);
+	bool says_more = l.kind.rank == KIND_TEXT && l.choosers == 0;
+	l.is_composed = l.is_composed && l.kind.rank != KIND_CONST && !says_more;
 	uint64_t hash = hash_one(&l);
 	if (all->n_labels >= LABEL_LABELS_MAX || !make_room(all, &all->ids, hash_label)) {
 		all->has_failed = true;
@@ -373,11 +401,15 @@ struct label label_get(const struct labels *all, uint32_t id)
 static uint32_t join_anew(struct labels *all, uint32_t a, uint32_t b)
 {
 	struct label x = all->label[a], y = all->label[b];
+	uint32_t givers = label_union(all, without(all, x.origins, x.choosers),
+		without(all, y.origins, y.choosers));
 	struct label both = {.origins = label_union(all, x.origins, y.origins),
+		.is_composed = x.is_composed | y.is_composed,
 		.readers = label_intersection(all, x.readers, y.readers),
 		.kind = kind_join(x.kind, y.kind),
 		.endorsements = label_intersection(all, x.endorsements, y.endorsements),
 		.presumed = label_join(all, x.presumed, y.presumed)};
+	both.choosers = without(all, both.origins, givers);
 	return all->has_failed ? LABEL_FAILED : label_intern(all, &both);
 }
 
@@ -410,6 +442,15 @@ uint32_t label_join(struct labels *all, uint32_t a, uint32_t b)
 	return m.result;
 }
 
+static bool has_atom(const struct labels *all, uint32_t set, uint32_t atom)
+{
+	uint32_t one;
+	for (size_t i = 0; (one = label_nth(all, set, i)); i++)
+		if (one == atom)
+			return true;
+	return set == LABEL_ALL;
+}
+
 /* Is "tool:mail#ann" within a set because "tool:mail#*" is? */
 static bool has_items(const struct labels *all, uint32_t set, const char *one)
 {
@@ -426,11 +467,26 @@ static bool has_items(const struct labels *all, uint32_t set, const char *one)
 
 static bool is_origin_foreseen(const struct labels *all, uint32_t atom, uint32_t set)
 {
-	uint32_t one;
-	for (size_t i = 0; (one = label_nth(all, set, i)); i++)
-		if (one == atom)
-			return true;
-	return has_items(all, set, label_text(all, atom));
+	return has_atom(all, set, atom) || has_items(all, set, label_text(all, atom));
+}
+
+/* Does that origin of @l only choose? "mail#ann" does when "mail#*" does. */
+static bool only_chooses(const struct labels *all, const struct label *l, uint32_t atom)
+{
+	return has_atom(all, l->choosers, atom) ||
+		(!has_atom(all, l->origins, atom) &&
+			has_items(all, l->choosers, label_text(all, atom)));
+}
+
+/* May whoever gave something of @x have given it in @y? */
+static bool are_givers_foreseen(
+	const struct labels *all, const struct label *x, const struct label *y)
+{
+	uint32_t atom;
+	for (size_t i = 0; y->choosers && (atom = label_nth(all, x->origins, i)); i++)
+		if (only_chooses(all, y, atom) && !has_atom(all, x->choosers, atom))
+			return false;
+	return true;
 }
 
 /* A label without what is presumed. */
@@ -443,14 +499,53 @@ static uint32_t plain(struct labels *all, uint32_t id)
 	return label_intern(all, &l);
 }
 
-uint32_t label_unendorsed(struct labels *all, uint32_t id)
+uint32_t label_made(struct labels *all, uint32_t id)
 {
 	struct label l = label_get(all, id);
-	if (id == LABEL_FAILED || (l.endorsements == LABEL_ALL && l.presumed == LABEL_BOTTOM))
+	if (id == LABEL_FAILED ||
+		(l.endorsements == LABEL_ALL && l.presumed == LABEL_BOTTOM && l.choosers == 0))
 		return id;
 	l.endorsements = l.endorsements == LABEL_ALL ? LABEL_ALL : 0;
-	l.presumed = label_unendorsed(all, l.presumed);
-	return label_intern(all, &l);
+	l.choosers = 0;
+	l.presumed = label_made(all, l.presumed);
+	return l.presumed == LABEL_FAILED ? LABEL_FAILED : label_intern(all, &l);
+}
+
+uint32_t label_choice(struct labels *all, uint32_t id)
+{
+	struct label l = label_get(all, id);
+	if (id == LABEL_BOTTOM || id == LABEL_FAILED)
+		return id;
+	l.choosers = l.origins;
+	l.presumed = label_choice(all, l.presumed);
+	return l.presumed == LABEL_FAILED ? LABEL_FAILED : label_intern(all, &l);
+}
+
+/* Numbers may be chosen some at a time; of two handles put together nobody knows what they name. */
+static bool is_small(struct kind k)
+{
+	return k.rank <= KIND_NUMBER;
+}
+
+uint32_t label_composed(struct labels *all, uint32_t id)
+{
+	struct label l = label_get(all, id);
+	if (id == LABEL_FAILED || (l.kind.rank == KIND_CONST && l.presumed == LABEL_BOTTOM))
+		return label_made(all, id);
+	if (l.is_composed)
+		l.choosers = 0;
+	if (l.kind.rank != KIND_CONST && (l.is_composed || !is_small(l.kind)))
+		l.kind = (struct kind){.rank = KIND_TEXT};
+	l.is_composed = !l.is_composed || l.kind.rank == KIND_TEXT;
+	l.endorsements = l.endorsements == LABEL_ALL ? LABEL_ALL : 0;
+	l.presumed = label_composed(all, l.presumed);
+	return l.presumed == LABEL_FAILED ? LABEL_FAILED : label_intern(all, &l);
+}
+
+uint32_t label_givers(struct labels *all, uint32_t id)
+{
+	struct label l = label_get(all, id);
+	return id == LABEL_FAILED ? LABEL_FAILED : without(all, l.origins, l.choosers);
 }
 
 uint32_t label_presumed(struct labels *all, uint32_t id)
@@ -474,6 +569,9 @@ static uint32_t meet(struct labels *all, uint32_t run, uint32_t check)
 			if (is_origin_foreseen(all, atom, upper.origins))
 				origins = label_union(all, origins, label_set(all, atom));
 	l.origins = origins;
+	for (size_t i = 0; upper.choosers && (atom = label_nth(all, origins, i)); i++)
+		if (only_chooses(all, &upper, atom))
+			l.choosers = label_union(all, l.choosers, label_set(all, atom));
 	l.readers = label_union(all, l.readers, upper.readers);
 	/* Of two types of handles or names neither says more: what is below both is no such. */
 	if (kind_is_below(upper.kind, l.kind))
@@ -498,7 +596,7 @@ uint32_t label_settle(struct labels *all, uint32_t id, uint32_t check)
 bool label_is_below(const struct labels *all, uint32_t a, uint32_t b)
 {
 	struct label x = all->label[a], y = all->label[b];
-	return label_is_subset(all, x.origins, y.origins) &&
+	return label_is_subset(all, x.origins, y.origins) && are_givers_foreseen(all, &x, &y) &&
 		label_is_subset(all, y.readers, x.readers) && kind_is_below(x.kind, y.kind) &&
 		label_is_subset(all, y.endorsements, x.endorsements);
 }
@@ -513,6 +611,7 @@ bool label_is_foreseen(const struct labels *all, uint32_t run, uint32_t check)
 	for (size_t i = 0; !is_all && (atom = label_nth(all, x.origins, i)); i++)
 		if (!is_origin_foreseen(all, atom, y.origins))
 			return false;
-	return label_is_subset(all, y.readers, x.readers) && kind_is_below(x.kind, y.kind) &&
+	return are_givers_foreseen(all, &x, &y) &&
+		label_is_subset(all, y.readers, x.readers) && kind_is_below(x.kind, y.kind) &&
 		label_is_subset(all, y.endorsements, x.endorsements);
 }

@@ -32,8 +32,10 @@ enum { LABEL_ATOMS_MAX = 1 << 16, LABEL_LABELS_MAX = 1 << 20, LABEL_ATOM_MAX_BYT
  * constant and joins to the other one: no origin, readers and endorsements LABEL_ALL. */
 struct label {
 	uint32_t origins; /* "user", "tool:mail.search#ann@example.com" */
+	uint32_t choosers; /* of the origins: those that only chose among what others gave */
 	uint32_t readers;
 	struct kind kind;
+	uint32_t is_composed;  /* 1: a text with places for such, see label_composed() */
 	uint32_t endorsements; /* "approved#3", "matched:date" */
 	uint32_t presumed;     /* a label, or 0: see label_presumed() */
 };
@@ -62,9 +64,20 @@ uint32_t label_nth(const struct labels *all, uint32_t set, size_t n);
 uint32_t label_intern(struct labels *all, const struct label *label);
 struct label label_get(const struct labels *all, uint32_t id);
 
-/* The least above both, memoised; one without endorsements. Returns: LABEL_FAILED. */
+/* The least above both, memoised. Returns: LABEL_FAILED. */
 uint32_t label_join(struct labels *all, uint32_t a, uint32_t b);
-uint32_t label_unendorsed(struct labels *all, uint32_t id);
+/* Of what is computed of it: whoever endorsed that has not seen it, and who chose it has made it. */
+uint32_t label_made(struct labels *all, uint32_t id);
+/* Of which one it is: its origins have chosen that, and nothing else. */
+uint32_t label_choice(struct labels *all, uint32_t id);
+/*
+ * Of a text that is put together, once, of pieces of which @id is the join: who chose a piece has
+ * chosen the text, and of numbers it says no more than they do. Put together again it is as any
+ * text that is computed: choice upon choice says anything.
+ */
+uint32_t label_composed(struct labels *all, uint32_t id);
+/* The set of the origins that gave something. Returns: LABEL_FAILED. */
+uint32_t label_givers(struct labels *all, uint32_t id);
 /* At run time: @id as what a branch that is not taken may have written, and what of it remains when
  * @check is all that the check finds possible; LABEL_FAILED: all. Both say too much rather than too
  * little, so what both say is enough. Returns: LABEL_FAILED without memory. */

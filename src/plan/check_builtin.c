@@ -352,7 +352,8 @@ static struct av extreme(struct checker *c, const struct call_args *args)
 		v = av_join(c, v, args->named[i]);
 	/* sum() of lists makes a new one, of which only the mark is known. */
 	struct mark m = mark_capped(c, args_whole(c, args, true), KIND_NUMBER);
-	v = av_with(c, v, mark_join(c, m, key_mark(c, args, from)));
+	m = mark_join(c, m, mark_capped(c, key_mark(c, args, from), KIND_NUMBER));
+	v = av_with(c, v, mark_choice(c, m));
 	return v.type == T_UNSET ? av_of(args_whole(c, args, true), N_TYPES) : v;
 }
 

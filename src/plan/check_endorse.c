@@ -142,7 +142,7 @@ struct av model_try(struct checker *c, const struct call_args *args)
 		EVENT_SOURCE, 0, 0, label_intern(c->labels, &l), args->node, fn->tool};
 	struct mark error = {source.label, event_new(c, &source)};
 	error = mark_join(c, error, whole(c, value));
-	error = mark_join(c, error, args_whole(c, &rest, true));
+	error = mark_made(c, mark_join(c, error, args_whole(c, &rest, true)));
 	struct obj *o = obj_new(c, OBJ_STRUCT, args->node, 0);
 	struct av v = obj_value(c, o, (struct mark){0});
 	static const char *const names[] = {"ok", "value", "error"};

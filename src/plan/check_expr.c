@@ -216,18 +216,27 @@ static struct av eval_not(struct checker *c, const struct node *node)
 	return out;
 }
 
+/* The text has as many places as are written here, unless one of them holds many things. */
 static struct av eval_f_string(struct checker *c, const struct node *node)
 {
 	struct mark m = public;
+	bool is_many = false;
 	for (uint32_t i = 0; i < node->n; i++) {
 		const struct node *part = node->kid[i];
-		for (uint32_t k = 0; part->kind == NODE_F_PART && k < part->n; k++)
-			if (part->kid[k])
-				m = mark_join(c, m, whole(c, eval(c, part->kid[k])));
-		if (part->kind != NODE_F_PART)
-			m = mark_join(c, m, whole(c, eval(c, part)));
+		uint32_t n = part->kind == NODE_F_PART ? part->n : 1;
+		for (uint32_t k = 0; k < n; k++) {
+			const struct node *one = part->kind == NODE_F_PART ? part->kid[k] : part;
+			if (!one)
+				continue;
+			struct av v = eval(c, one);
+			is_many |= v.refs != 0;
+			m = mark_join(c, m, whole(c, v));
+		}
 	}
-	return av_of(text_mark(c, m, node), T_STRING);
+	if (is_many || m.label == LABEL_BOTTOM)
+		return av_of(text_mark(c, m, node), T_STRING);
+	m.label = label_composed(c->labels, m.label);
+	return av_of(m, T_STRING);
 }
 
 /* Everything of @from into @v: the elements, and what its order says. */

@@ -47,7 +47,7 @@ static struct mark of_rank(struct checker *c, struct mark m, enum label_kind ran
 /* Of what is computed of something: whoever endorsed that has not seen it. */
 struct mark mark_made(struct checker *c, struct mark m)
 {
-	m.label = label_unendorsed(c->labels, m.label);
+	m.label = label_made(c->labels, m.label);
 	return m;
 }
 
@@ -55,6 +55,13 @@ struct mark mark_made(struct checker *c, struct mark m)
 struct mark mark_capped(struct checker *c, struct mark m, enum label_kind rank)
 {
 	return of_rank(c, m, rank, false);
+}
+
+/* Of which one it is. */
+struct mark mark_choice(struct checker *c, struct mark m)
+{
+	m.label = label_choice(c->labels, m.label);
+	return m;
 }
 
 /* Of what says as much as a value of that kind, unless it is a constant of the policy's words. */
@@ -90,6 +97,7 @@ struct mark mark_guard(struct checker *c, struct mark m, const struct node *node
 		return m;
 	/* In a loop it is told again and again. */
 	m = mark_capped(c, m, c->n_loops ? KIND_NUMBER : KIND_BOOL);
+	m = mark_choice(c, m);
 	const struct event guard = {EVENT_GUARD, m.event, 0, m.label, node, NULL};
 	return (struct mark){m.label, event_new(c, &guard)};
 }

@@ -184,6 +184,7 @@ struct mark mark_capped(struct checker *c, struct mark m, enum label_kind rank);
 struct mark mark_raised(struct checker *c, struct mark m, enum label_kind rank);
 struct mark mark_guard(struct checker *c, struct mark m, const struct node *node);
 struct mark mark_made(struct checker *c, struct mark m);
+struct mark mark_choice(struct checker *c, struct mark m);
 struct mark mark_unplanned(struct checker *c, struct mark m);
 struct mark mark_planned(struct checker *c, const struct node *node, enum label_kind rank);
 struct mark mark_now(struct checker *c);

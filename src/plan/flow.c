@@ -33,7 +33,7 @@ uint32_t flow_join_slow(struct vm *vm, uint32_t a, uint32_t b)
 uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b)
 {
 	struct flow_memo *m = &vm->flow.made[(a * 31 + b) % FLOW_MEMO];
-	uint32_t label = label_unendorsed(vm->flow.all, flow_join(vm, a, b));
+	uint32_t label = label_made(vm->flow.all, flow_join(vm, a, b));
 	if (label == LABEL_FAILED)
 		no_memory(vm);
 	else
@@ -41,6 +41,19 @@ uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b)
 	if (label == a && a == b)
 		vm->flow.plain = a;
 	return label;
+}
+
+uint32_t flow_composed(struct vm *vm, uint32_t label)
+{
+	struct flow_memo *m = &vm->flow.composed[label % FLOW_MEMO];
+	if (label == 0 || m->a == label)
+		return label ? m->result : 0;
+	uint32_t text = label_composed(vm->flow.all, label);
+	if (text == LABEL_FAILED)
+		no_memory(vm);
+	else
+		*m = (struct flow_memo){label, 0, text};
+	return text;
 }
 
 bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b)
@@ -109,7 +122,7 @@ uint32_t flow_guard_slow(struct vm *vm, uint32_t label)
 		return m->result;
 	struct label l = label_get(vm->flow.all, flow_cap(vm, label, T_BOOL));
 	only_loud(vm, &l);
-	uint32_t guard = label_intern(vm->flow.all, &l);
+	uint32_t guard = label_choice(vm->flow.all, label_intern(vm->flow.all, &l));
 	*m = (struct flow_memo){label, 0, guard};
 	return guard;
 }
@@ -120,7 +133,7 @@ uint32_t flow_choice(struct vm *vm, uint32_t label)
 		return label == LABEL_FAILED ? label : 0;
 	struct label l = label_get(vm->flow.all, flow_cap(vm, label, T_INT));
 	only_loud(vm, &l);
-	uint32_t choice = label_intern(vm->flow.all, &l);
+	uint32_t choice = label_choice(vm->flow.all, label_intern(vm->flow.all, &l));
 	if (choice == LABEL_FAILED)
 		no_memory(vm);
 	return choice;

@@ -37,6 +37,7 @@ static inline uint32_t flow_made(struct vm *vm, uint32_t a, uint32_t b)
 		return a;
 	return m->a == a && m->b == b ? m->result : flow_made_slow(vm, a, b);
 }
+uint32_t flow_composed(struct vm *vm, uint32_t label); /* see label_composed() */
 /* Of a value: without its elements; with all that is reachable. Returns: LABEL_FAILED: too deep. */
 uint32_t flow_shape(struct vm *vm, struct val v);
 uint32_t flow_whole(struct vm *vm, struct val v);

@@ -7,6 +7,7 @@
 
 enum clause_kind {
 	CLAUSE_TRUSTED,	  /* all of its origins are */
+	CLAUSE_CHOSEN,	  /* all of it is of origins that are, or of `givers`: others only chose */
 	CLAUSE_APPROVED,  /* a person said yes to it */
 	CLAUSE_AT_MOST,	  /* nobody could choose more than that */
 	CLAUSE_ENDS_WITH, /* a text, or a list of texts: each ends with one of `list` */
@@ -16,6 +17,7 @@ enum clause_kind {
 struct clause {
 	enum clause_kind kind;
 	struct kind at_most;
+	uint32_t givers; /* a set of origins */
 	struct val list; /* tuple of strings (CLAUSE_MEMBER: or numbers) */
 	uint32_t start, end;
 };

@@ -923,6 +923,84 @@ TEST(demands_on_literals_are_told_before)
 	run_flows(demanded, ARRAY_LEN(demanded), TEST_POLICY);
 }
 
+/* Who only chose has not made it; who chooses more and more has. `m` are items with owners. */
+#define MAIL "m = mail.search(query='a')\n"
+static const struct flow picked[] = {
+	{"by an index", "files.delete(file_id=['f1', 'f2'][len(t)])\n", "allow", ""},
+	{"by a key", "files.delete(file_id={'a': 'f1', 'b': 'f2'}[t])\n", "allow", ""},
+	{"by a condition", "x = 'f1'\nif t == 'a':\n    x = 'f2'\nfiles.delete(file_id=x)\n",
+		"allow", ""},
+	{"by a filter", "files.delete(file_id=[x for x in ['f1', 'f2'] if x in t][0])\n", "allow",
+		""},
+	{"by a key function", "files.delete(file_id=max(['f1', 'f2'], key=lambda x: t.find(x)))\n",
+		"allow", ""},
+	{"of a trusted tool", "files.delete(file_id=v if t == 'a' else u)\n", "allow", ""},
+	{"through a list", "l = ['f1']\nif t == 'a':\n    l.append('f2')\nfiles.delete(file_id=l)\n",
+		"allow", ""},
+	{"all of it", "files.delete(file_id=t)\n", "deny", "source 1 sink 3"},
+	{"a number", "files.delete(file_id=len(t))\n", "deny", NULL},
+	{"a place", "files.delete(file_id=[i for i, x in enumerate(t.split('a'))][0])\n", "deny", NULL},
+	{"the other one", "files.delete(file_id=t if u == 'a' else t)\n", "deny", NULL},
+	{"the largest of data", "files.delete(file_id=max('f1', t))\n", "deny", NULL},
+	{"what the plan made up", "files.delete(file_id=['f9', 'f8'][len(t)])\n", "deny", NULL},
+	{"a text that grows",
+		"s = 'k'\nfor c in t.elems():\n    s = s + 'a'\nfiles.delete(file_id=s)\n", "deny",
+		NULL},
+	{"a text of choices joined",
+		"files.delete(file_id='k'.join(['a' if c == 'a' else 'b' for c in t.elems()]))\n",
+		"deny", NULL},
+	{"a text of two", "x = 'a' if t == 'a' else 'b'\nfiles.delete(file_id=x + x)\n", "deny",
+		NULL},
+	{"a part", "files.delete(file_id='f1'[len(t):])\n", "deny", NULL},
+	{"a letter", "files.delete(file_id='f1'[len(t)])\n", "deny", NULL},
+	{"a form with a place", "x = 'f1' if t == 'a' else 'f2'\nfiles.delete(file_id=f'delete {x}')\n",
+		"allow", ""},
+	{"a form in a form",
+		"x = 'f1' if t == 'a' else 'f2'\ny = f'delete {x}'\nfiles.delete(file_id=f'{y} {x}')\n",
+		"deny", NULL},
+	{"a form that grows",
+		"s = 'k'\nfor c in t.elems():\n    if c == 'a':\n        s = f'{s}a'\n"
+		"    else:\n        s = f'{s}b'\nfiles.delete(file_id=s)\n",
+		"deny", NULL},
+	{"a form of many",
+		"l = ['a' if c == 'a' else 'b' for c in t.elems()]\nfiles.delete(file_id=f'{l}')\n",
+		"deny", NULL},
+	{"a form with data", "files.delete(file_id=f'delete {t}')\n", "deny", NULL},
+	{"a form that the plan made up",
+		"x = 'f1' if t == 'a' else 'f2'\nfiles.delete(file_id=f'zzz {x}')\n", "deny", NULL},
+	{"a form with a number", "bank.pay(recipient=f'{len(t)}', amount=f'{len(t)} to k')\n",
+		"deny", NULL},
+	{"a number in a form", "bank.pay(recipient='k', amount=f'send it to {len(t)}')\n", "allow",
+		""},
+	{"numbers upon numbers",
+		"s = 'k'\nfor c in t.elems():\n    s = f'{s}{len(c)}'\n"
+		"bank.pay(recipient='k', amount=s)\n",
+		"deny", NULL},
+	{"handed to a tool and back", "x = contacts.search(query='a' if t == 'a' else 'b')\n"
+		"files.delete(file_id=x)\n", "deny", NULL},
+	{"handed to the model and back",
+		"x = ask('k', 'a' if t == 'a' else 'b', str)\nfiles.delete(file_id=x)\n", "deny",
+		NULL},
+	{"of items, by whose they are",
+		MAIL "files.delete(file_id=[x['body'] for x in m if x['body'] in t][0])\n",
+		"depends", NULL},
+	{"of a tool that is named", "x = [t, 'k'][len(t)]\nbank.pay(recipient=x, amount=1)\n",
+		"allow", ""},
+};
+
+TEST(who_chooses_does_not_make)
+{
+	run_flows(picked, ARRAY_LEN(picked),
+		"trust(user, policy, tool('contacts.search'),\n"
+		"      tool('mail.search', principals = ['@example.com']))\n"
+		"rule('web.get', effect = read)\nrule('contacts.search', effect = read)\n"
+		"rule('mail.search', effect = read, result = each(origin = 'sender'))\n"
+		"rule('files.delete', effect = destructive, when = at_most(text), file_id = control(allow = chosen))\n"
+		"rule('bank.pay', effect = payment, when = at_most(text),\n"
+		"     recipient = control(allow = chosen(tool('web.get'))),\n"
+		"     amount = control(allow = trusted | at_most(number)))\n");
+}
+
 static bool is_left_out(const char *name)
 {
 	/* What it gives may be anything, a tool as well. */

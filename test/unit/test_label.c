@@ -102,8 +102,11 @@ TEST(each_part_joins_its_way)
 		 mail = label_set(all, atom(all, "tool:mail"));
 	uint32_t ann = label_set(all, atom(all, "ann")), bob = label_set(all, atom(all, "bob"));
 	uint32_t both = label_union(all, ann, bob);
-	struct label x = {user, both, {KIND_BOOL, 0, 0}, ann},
-		     y = {mail, ann, {KIND_ENUM, 5, 0}, 0};
+	struct label x = {.origins = user,
+			     .readers = both,
+			     .kind = {KIND_BOOL, 0, 0},
+			     .endorsements = ann},
+		     y = {.origins = mail, .readers = ann, .kind = {KIND_ENUM, 5, 0}};
 	struct label j =
 		label_get(all, label_join(all, label_intern(all, &x), label_intern(all, &y)));
 	CHECK_INT(j.origins, label_union(all, user, mail));
