@@ -413,8 +413,9 @@ static struct av plain(
 	struct av v;
 	switch ((int)model) {
 	case M_TEXT:
-	case M_PART:
 		return av_of(text_mark(c, m, args->node), T_STRING);
+	case M_PART:
+		return av_of(part_mark(c, m), T_STRING);
 	case M_NUMBER:
 		m = mark_capped(c, m, KIND_NUMBER);
 		return av_of(m.label ? mark_raised(c, m, KIND_NUMBER) : m, T_FLOAT);
@@ -429,11 +430,10 @@ static struct av plain(
 		return av_of(mark_capped(c, m, KIND_BOOL), T_BOOL);
 	case M_PARTS:
 		v = new_object(c, OBJ_LIST, args->node, mark_capped(c, m, KIND_NUMBER));
-		element_add(c, v, av_of(text_mark(c, m, args->node), N_TYPES));
+		element_add(c, v, av_of(part_mark(c, m), N_TYPES));
 		return v;
 	default:
-		v = any_value(
-			c, args->node, 0, text_mark(c, all_of(c, self, args, true), args->node));
+		v = any_value(c, args->node, 0, part_mark(c, all_of(c, self, args, true)));
 		/* It may be one of them, or hold one of them. */
 		for (uint32_t i = 0; i < args->n; i++)
 			v = av_join(c, v, args->positional[i]);

@@ -20,12 +20,22 @@ static struct mark derived(struct checker *c, struct mark m, enum label_kind ran
 	return mark_raised(c, m, rank);
 }
 
-/* A text that is made of something; of nothing that anybody gave, it is the plan's. */
+/* A text that the plan puts together: which one is the plan's word. */
 struct mark text_mark(struct checker *c, struct mark m, const struct node *node)
 {
-	if (m.label == LABEL_BOTTOM)
-		return mark_planned(c, node, KIND_TEXT);
-	return derived(c, m, KIND_TEXT);
+	return mark_join(c, derived(c, m, KIND_TEXT), mark_planned(c, node, KIND_TEXT));
+}
+
+static bool is_own(struct checker *c, struct mark m)
+{
+	return m.label != LABEL_FAILED &&
+		label_is_subset(c->labels, label_get(c->labels, m.label).origins, c->own);
+}
+
+/* A part of one: of what a tool gave it is still that, of a literal it is another literal. */
+struct mark part_mark(struct checker *c, struct mark m)
+{
+	return is_own(c, m) ? text_mark(c, m, c->at) : derived(c, m, KIND_TEXT);
 }
 
 static bool is_number(uint32_t type)
@@ -144,7 +154,8 @@ struct av eval_operation(
 	struct mark m = mark_join(c, whole(c, a), whole(c, b));
 	if (a.konst.type != T_UNSET && b.konst.type != T_UNSET &&
 		fold(c, op, a.konst, b.konst, &folded)) {
-		struct av v = av_of(mark_made(c, m), folded.type);
+		m = folded.type == T_STRING ? text_mark(c, m, node) : mark_made(c, m);
+		struct av v = av_of(m, folded.type);
 		v.konst = folded;
 		return v;
 	}
@@ -155,7 +166,7 @@ struct av eval_operation(
 		return av_of(derived(c, mark_capped(c, m, KIND_NUMBER), KIND_NUMBER),
 			is_same ? a.type : T_FLOAT);
 	}
-	m = derived(c, m, KIND_TEXT);
+	m = text_mark(c, m, node);
 	if (a.type == T_STRING || (!a.refs && !b.refs))
 		return av_of(m, a.type == T_STRING ? T_STRING : N_TYPES);
 	struct av v = any_value(c, node, 0, m);
@@ -216,24 +227,36 @@ static struct av eval_not(struct checker *c, const struct node *node)
 	return out;
 }
 
+/* What of it the plan has written: the user's, if it stands in the request with words at its places. */
+static struct mark form_mark(struct checker *c, const struct node *node)
+{
+	struct val form;
+	uint32_t i = 0;
+	while (i < node->n && node->kid[i]->kind == NODE_F_PART)
+		i++;
+	if (i == node->n)
+		return public;
+	if (tree_form(c->h, node, &form) < 0)
+		return (struct mark){LABEL_FAILED, 0};
+	return av_constant(c, node, form).m;
+}
+
 /* The text has as many places as are written here, unless one of them holds many things. */
 static struct av eval_f_string(struct checker *c, const struct node *node)
 {
-	struct mark m = public;
+	struct mark m = form_mark(c, node);
 	bool is_many = false;
 	for (uint32_t i = 0; i < node->n; i++) {
 		const struct node *part = node->kid[i];
-		uint32_t n = part->kind == NODE_F_PART ? part->n : 1;
-		for (uint32_t k = 0; k < n; k++) {
-			const struct node *one = part->kind == NODE_F_PART ? part->kid[k] : part;
-			if (!one)
+		for (uint32_t k = 0; part->kind == NODE_F_PART && k < part->n; k++) {
+			if (!part->kid[k])
 				continue;
-			struct av v = eval(c, one);
+			struct av v = eval(c, part->kid[k]);
 			is_many |= v.refs != 0;
 			m = mark_join(c, m, whole(c, v));
 		}
 	}
-	if (is_many || m.label == LABEL_BOTTOM)
+	if (is_many || is_own(c, m))
 		return av_of(text_mark(c, m, node), T_STRING);
 	m.label = label_composed(c->labels, m.label);
 	return av_of(m, T_STRING);
@@ -394,7 +417,7 @@ static struct av eval_slice(struct checker *c, const struct node *node)
 		if (node->kid[i])
 			m = mark_join(c, m, chosen(c, eval(c, node->kid[i])));
 	if (!v.refs)
-		return av_of(derived(c, mark_join(c, v.m, m), KIND_TEXT), v.type);
+		return av_of(part_mark(c, mark_join(c, v.m, m)), v.type);
 	struct av out = any_value(c, node, 0, mark_made(c, mark_join(c, m, v.m)));
 	element_add(c, out, element_of(c, v));
 	if (is_sequence(v)) {
@@ -575,6 +598,7 @@ struct av eval(struct checker *c, const struct node *node)
 		return refuse(c, P_TOO_MUCH, node, "take it apart",
 			"calls and expressions are nested too deeply to be checked");
 	c->depth++;
+	c->at = node;
 	struct av v = eval_kind(c, node);
 	c->depth--;
 	return v;

@@ -148,6 +148,7 @@ struct checker {
 	uint32_t n_facts;  /* counts changes to what is not in cells */
 	struct obj **walk; /* scratch of whole() */
 	uint32_t walk_room, n_walks;
+	const struct node *at; /* what was looked at last */
 	struct mark pc;	      /* of guards that are open */
 	struct mark broken;   /* of guards of a break or continue of a loop that is open */
 	struct mark returned; /* of guards of a return */
@@ -224,6 +225,7 @@ bool const_truth(struct av v, bool *out);
 struct av eval_operation(
 	struct checker *c, const struct node *node, uint32_t op, struct av a, struct av b);
 struct mark text_mark(struct checker *c, struct mark m, const struct node *node);
+struct mark part_mark(struct checker *c, struct mark m);
 void contents_add(struct checker *c, struct av v, struct av from);
 struct av refuse(struct checker *c, int code, const struct node *node, const char *hint,
 	const char *fmt, ...) attr_printf(5, 6);

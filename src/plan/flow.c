@@ -7,7 +7,11 @@ enum { MARK_MAX = INT32_MAX };
 
 void flow_init(struct vm *vm, struct labels *all, uint32_t quiet, const uint32_t number[4])
 {
+	const struct label planned = {.origins = label_set(all, label_atom(all, "plan", 4)),
+		.readers = LABEL_ALL,
+		.kind = {.rank = KIND_TEXT}};
 	vm->flow = (struct flow_state){.all = all, .quiet = quiet};
+	vm->flow.planned = label_intern(all, &planned);
 	for (size_t i = 0; i < 4; i++)
 		vm->flow.number[i] = number[i];
 }
@@ -41,6 +45,13 @@ uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b)
 	if (label == a && a == b)
 		vm->flow.plain = a;
 	return label;
+}
+
+bool flow_is_own(struct vm *vm, uint32_t label)
+{
+	return label != LABEL_FAILED &&
+		label_is_subset(
+			vm->flow.all, label_get(vm->flow.all, label).origins, vm->flow.quiet);
 }
 
 uint32_t flow_composed(struct vm *vm, uint32_t label)
@@ -415,11 +426,27 @@ int flow_change(struct vm *vm, struct val v, uint32_t label)
 void flow_new(struct vm *vm, struct val *out, uint32_t label)
 {
 	if (!has_structure(*out)) {
-		flow_old(vm, out, out->type < T_LIST ? flow_made(vm, label, 0) : label);
+		label = out->type < T_LIST ? flow_made(vm, label, 0) : label;
+		bool is_text = out->type == T_STRING || out->type == T_BYTES;
+		flow_old(vm, out, is_text ? flow_join(vm, label, vm->flow.planned) : label);
 		return;
 	}
 	uint32_t *s = structure(vm, *out);
 	*s = flow_join(vm, *s, label);
+}
+
+void flow_part(struct vm *vm, struct val *out, uint32_t label)
+{
+	if (flow_is_own(vm, label) || out->type >= T_LIST)
+		flow_new(vm, out, label);
+	else
+		flow_old(vm, out, flow_made(vm, label, 0));
+	for (uint32_t i = 0; out->type == T_LIST && i < out->list->n; i++)
+		if (out->list->item[i].type < T_LIST)
+			flow_part(vm, &out->list->item[i], label);
+	for (uint32_t i = 0; out->type == T_TUPLE && i < out->tuple->n; i++)
+		if (out->tuple->item[i].type < T_LIST)
+			flow_part(vm, &out->tuple->item[i], label);
 }
 
 void flow_old(struct vm *vm, struct val *out, uint32_t label)

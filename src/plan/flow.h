@@ -37,6 +37,7 @@ static inline uint32_t flow_made(struct vm *vm, uint32_t a, uint32_t b)
 		return a;
 	return m->a == a && m->b == b ? m->result : flow_made_slow(vm, a, b);
 }
+bool flow_is_own(struct vm *vm, uint32_t label); /* of nobody but the plan, its user, the policy */
 uint32_t flow_composed(struct vm *vm, uint32_t label); /* see label_composed() */
 /* Of a value: without its elements; with all that is reachable. Returns: LABEL_FAILED: too deep. */
 uint32_t flow_shape(struct vm *vm, struct val v);
@@ -67,8 +68,10 @@ bool flow_may_change(struct vm *vm, struct val v);
 /* The structure of @v is changed and gets @label. Returns: 0, or -1 where it must not. */
 int flow_change(struct vm *vm, struct val v, uint32_t label);
 
-/* Give a result its label: one that is new, and computed, one that was there. */
+/* Give a result its label: one that is new, and computed; a part of a text, or parts; one that was
+ * there. A text that is put together is the plan's word, and so is a part of a literal. */
 void flow_new(struct vm *vm, struct val *out, uint32_t label);
+void flow_part(struct vm *vm, struct val *out, uint32_t label);
 void flow_old(struct vm *vm, struct val *out, uint32_t label);
 /* Label all that is reachable, which is new. Returns: 0 or -1. */
 int flow_paint(struct vm *vm, struct val *v, uint32_t label);

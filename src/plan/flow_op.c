@@ -144,7 +144,11 @@ static int join(struct vm *vm, const struct frame *f, const struct ins *i)
 		label = flow_join(vm, label, f->base[i->b + k].label);
 	if (vm_slow(vm, f, i) < 0)
 		return -1;
-	f->base[i->a].label = flow_composed(vm, label);
+	f->base[i->a].label = 0;
+	if (flow_is_own(vm, label))
+		flow_new(vm, &f->base[i->a], label);
+	else
+		f->base[i->a].label = flow_composed(vm, label);
 	return 0;
 }
 
@@ -185,7 +189,10 @@ int flow_slow(struct vm *vm, struct frame *f, const struct ins *i)
 		is_part = r[i->b].type < T_LIST;
 		if (label == LABEL_FAILED || op_index(vm, r[i->b], r[i->c], &r[i->a]) < 0)
 			return -1;
-		flow_old(vm, &r[i->a], is_part ? flow_made(vm, label, 0) : label);
+		if (is_part)
+			flow_part(vm, &r[i->a], label);
+		else
+			flow_old(vm, &r[i->a], label);
 		return 0;
 	case OP_CHECK:
 	case OP_FAIL:
@@ -199,6 +206,8 @@ int flow_slow(struct vm *vm, struct frame *f, const struct ins *i)
 		return -1;
 	if (rules[i->op] & OLD)
 		flow_old(vm, &r[i->a], label);
+	else if (i->op == OP_SLICE && r[i->a].type < T_LIST)
+		flow_part(vm, &r[i->a], label);
 	else
 		flow_new(vm, &r[i->a], label);
 	return 0;
@@ -329,6 +338,10 @@ int flow_native(struct vm *vm, const struct native *native, struct val self,
 		flow_old(vm, out, native->flow == FLOW_CHOICE ? flow_choice(vm, label) : label);
 	else if (native->flow == FLOW_PLACES || native->flow == FLOW_SHAPE || native->flow == FLOW_NAMED)
 		flow_new(vm, out, label);
+	else if (native->flow == FLOW_PART)
+		flow_part(vm, out, flow_made(vm, label, 0));
+	else if (native->flow == FLOW_DATE || native->flow == FLOW_DATE_TEXT)
+		flow_old(vm, out, flow_made(vm, label, 0));
 	else
 		flow_new(vm, out, flow_made(vm, label, 0));
 	return r;

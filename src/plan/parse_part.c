@@ -526,3 +526,16 @@ struct node *parse_f_string(struct parser *p)
 	}
 	return node_new(p, NODE_F_STRING, start, &kids);
 }
+
+int tree_form(struct heap *h, const struct node *f_string, struct val *out)
+{
+	struct text t = {.h = h};
+	for (uint32_t i = 0; i < f_string->n; i++) {
+		const struct node *part = f_string->kid[i];
+		bool is_place = part->kind == NODE_F_PART;
+		if (text_add(&t, is_place ? "" : part->value.str->data,
+			    is_place ? 1 : part->value.str->n_bytes) < 0)
+			return -1;
+	}
+	return text_take(&t, T_STRING, out);
+}

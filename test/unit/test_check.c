@@ -160,7 +160,8 @@ static const struct flow direct[] = {
 	{"ternary", "files.delete(file_id='f1' if t == 'a' else 'f2')\n", "deny",
 		"source 1 guard 3 sink 3"},
 	{"ternary of constants", "files.delete(file_id='f1' if v == 'a' else 'f2')\n", "allow", ""},
-	{"clean slice", "files.delete(file_id='f1'[0:2])\n", "allow", ""},
+	{"a slice of a literal is another one", "files.delete(file_id='f1'[0:2])\n", "deny",
+		"source 3 sink 3"},
 	{"through ask", "x = ask('k', t, str)\nfiles.delete(file_id=x)\n", "deny",
 		"source 1 through 3 sink 4"},
 	{"model alone", "x = ask('k', u, str)\nfiles.delete(file_id=x)\n", "deny", NULL},
@@ -889,6 +890,36 @@ TEST(schemas_limit_answers)
 		"     amount = control(allow = trusted))\n");
 }
 
+/* Words of the request do not make others the user's, however a planner puts them together. */
+#define X "x = 'f1' if v == 'a' else 'f2'\n"
+static const struct flow spelled[] = {
+	{"letters", "files.delete(file_id='delete'[0] + 'f1'[1])\n", "deny", "source 3 sink 3"},
+	{"by lengths", "files.delete(file_id='delete'[len('a')])\n", "deny", NULL},
+	{"letters one by one", "files.delete(file_id=[x for x in 'delete'.elems()][0])\n", "deny",
+		NULL},
+	{"words", "files.delete(file_id='f1' + 'f2')\n", "deny", "source 3 sink 3"},
+	{"words in a form", "files.delete(file_id=f\"{'f1'}{'f2'}\")\n", "deny", NULL},
+	{"a word in a form", "files.delete(file_id=f\"{'f1'} or f2\")\n", "deny", NULL},
+	{"some times", "files.delete(file_id='f1' * 2)\n", "deny", NULL},
+	{"joined", "files.delete(file_id='a'.join(['f1', 'f2']))\n", "deny", NULL},
+	{"in capitals", "files.delete(file_id='f1'.upper())\n", "deny", NULL},
+	{"split", "files.delete(file_id='delete f1'.split()[1])\n", "deny", NULL},
+	{"of what a trusted tool gave", "files.delete(file_id=v[0] + v[1])\n", "deny", NULL},
+	{"a part of that", "files.delete(file_id=v[0])\n", "allow", ""},
+	{"one of the words", "for x in ['f1', 'f2']:\n    files.delete(file_id=x)\n", "allow", ""},
+	{"a form of the request", X "files.delete(file_id=f'delete {x} or f2')\n", "allow", ""},
+	{"with two places", X "files.delete(file_id=f'{x} f1 or {x} with')\n", "allow", ""},
+	{"with another word", X "files.delete(file_id=f'delete {x} and f2')\n", "deny", NULL},
+	{"with two places in one", X "files.delete(file_id=f'delete {x}{x} or f2')\n", "deny", NULL},
+	{"within an address", X "files.delete(file_id=f'{x}@b.c')\n", "deny", NULL},
+	{"without a word", X "files.delete(file_id=f'{x}, {x}')\n", "deny", NULL},
+};
+
+TEST(words_of_the_request_spell_no_others)
+{
+	run_flows(spelled, ARRAY_LEN(spelled), TEST_POLICY);
+}
+
 /* What a plan asks of a value that is known is told before it runs. */
 static const struct flow demanded[] = {
 	{"a literal that is one of those",
@@ -970,7 +1001,7 @@ static const struct flow picked[] = {
 		"x = 'f1' if t == 'a' else 'f2'\nfiles.delete(file_id=f'zzz {x}')\n", "deny", NULL},
 	{"a form with a number", "bank.pay(recipient=f'{len(t)}', amount=f'{len(t)} to k')\n",
 		"deny", NULL},
-	{"a number in a form", "bank.pay(recipient='k', amount=f'send it to {len(t)}')\n", "allow",
+	{"a number in a form", "bank.pay(recipient='k', amount=f'delete {len(t)} or f2')\n", "allow",
 		""},
 	{"numbers upon numbers",
 		"s = 'k'\nfor c in t.elems():\n    s = f'{s}{len(c)}'\n"

@@ -121,6 +121,34 @@ TEST(each_part_joins_its_way)
 	labels_free(all);
 }
 
+/* Who chose and who gave are told apart until something is made of it. */
+TEST(a_choice_is_no_gift)
+{
+	struct labels *all = labels_new(MAX_BYTES);
+	uint32_t user = label_set(all, atom(all, "user")), mail = label_set(all, atom(all, "mail"));
+	struct label x = {.origins = user, .readers = LABEL_ALL, .endorsements = LABEL_ALL},
+		     y = {.origins = mail, .readers = LABEL_ALL, .kind = {KIND_NUMBER, 0, 0}};
+	uint32_t given = label_intern(all, &x), number = label_intern(all, &y);
+	uint32_t chosen = label_join(all, given, label_choice(all, number));
+	CHECK_INT(label_givers(all, chosen), user);
+	CHECK_INT(label_get(all, chosen).origins, label_union(all, user, mail));
+	CHECK_INT(label_givers(all, label_join(all, chosen, number)), label_union(all, user, mail));
+	CHECK_INT(label_givers(all, label_made(all, chosen)), label_union(all, user, mail));
+	CHECK_INT(label_givers(all, label_choice(all, chosen)), 0);
+	CHECK(label_is_below(all, chosen, label_join(all, given, number)));
+	CHECK(!label_is_below(all, label_join(all, given, number), chosen));
+	uint32_t form = label_composed(all, chosen), again = label_composed(all, form);
+	CHECK_INT(label_givers(all, form), user);
+	CHECK_INT(label_get(all, form).kind.rank, KIND_NUMBER);
+	CHECK_INT(label_givers(all, again), label_union(all, user, mail));
+	CHECK_INT(label_get(all, again).kind.rank, KIND_TEXT);
+	CHECK_INT(label_choice(all, LABEL_BOTTOM), LABEL_BOTTOM);
+	CHECK_INT(label_composed(all, LABEL_BOTTOM), LABEL_BOTTOM);
+	struct label any = {.origins = LABEL_ALL, .choosers = mail};
+	CHECK_INT(label_givers(all, label_intern(all, &any)), LABEL_ALL);
+	labels_free(all);
+}
+
 TEST(kinds_of_two_types_are_of_any)
 {
 	struct kind a = {KIND_HANDLE, 0, 1}, b = {KIND_HANDLE, 0, 2}, name = {KIND_NAME, 0, 1},

@@ -198,6 +198,8 @@ static const struct {
 		"from 2 on", ""},
 	{"rule('web.get', effect = read, url = control(deny = trusted))\n", 505,
 		"only ends_with and member", ""},
+	{"rule('web.get', effect = read, when = trusted | chosen)\n", 505, "chosen is said of values",
+		"when = trusted | at_most(bool)"},
 	{"rule('bank.pay', effect = payment, limit = at_most_per_run(amount = -1), recipient = control(), amount = control())\n",
 		505, "from 0 on", ""},
 	{"A = f'{x}'\n", 505, "a constant is needed", ""},
