@@ -421,6 +421,14 @@ static bool collect(const void *arg, struct val v)
 	return true;
 }
 
+/* Of an object, who is named in it: {"ann@example.com": "rw"}. */
+static void collect_all(const struct collected *to, struct val v)
+{
+	for (uint32_t i = 0; v.type == T_DICT && i < v.table->n_entries; i++)
+		(void)collect(to, v.table->entry[i].key);
+	(void)all_texts(v, 0, collect, to);
+}
+
 /* Whose it is: "?" when it does not say so in a way that can be believed. */
 static const char *owner_of(struct val item, struct val name)
 {
@@ -448,6 +456,6 @@ uint32_t policy_item(
 		of = item.type == T_UNSET ? "*" : "?";
 	for (uint32_t i = 0;
 		item.type != T_UNSET && r->readers.type == T_TUPLE && i < r->readers.tuple->n; i++)
-		(void)all_texts(field(item, r->readers.tuple->item[i]), 0, collect, &to);
+		collect_all(&to, field(item, r->readers.tuple->item[i]));
 	return declared(p, r, policy_atom(p, "tool", tool->name, of), readers, inputs);
 }
