@@ -423,30 +423,44 @@ int flow_change(struct vm *vm, struct val v, uint32_t label)
 	return 0;
 }
 
+/* Of a text, or a number, that is computed of what has @label. */
+static uint32_t computed(struct vm *vm, uint32_t label, uint32_t type)
+{
+	if (label == vm->flow.planned && type >= T_STRING)
+		return label;
+	label = flow_made(vm, label, 0);
+	return type >= T_STRING ? flow_join(vm, label, vm->flow.planned) : label;
+}
+
 void flow_new(struct vm *vm, struct val *out, uint32_t label)
 {
 	if (!has_structure(*out)) {
-		label = out->type < T_LIST ? flow_made(vm, label, 0) : label;
-		bool is_text = out->type == T_STRING || out->type == T_BYTES;
-		flow_old(vm, out, is_text ? flow_join(vm, label, vm->flow.planned) : label);
+		flow_old(vm, out, out->type < T_LIST ? computed(vm, label, out->type) : label);
 		return;
 	}
 	uint32_t *s = structure(vm, *out);
 	*s = flow_join(vm, *s, label);
 }
 
+/* The parts of a text, in a list or a tuple. */
+static void label_parts(struct vm *vm, struct val *item, uint32_t n, uint32_t label)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (item[i].label != label || label != vm->flow.planned)
+			flow_part(vm, &item[i], label);
+}
+
 void flow_part(struct vm *vm, struct val *out, uint32_t label)
 {
-	if (flow_is_own(vm, label) || out->type >= T_LIST)
+	bool is_whole = out->type >= T_LIST || label == vm->flow.planned;
+	if (is_whole || flow_is_own(vm, label))
 		flow_new(vm, out, label);
 	else
 		flow_old(vm, out, flow_made(vm, label, 0));
-	for (uint32_t i = 0; out->type == T_LIST && i < out->list->n; i++)
-		if (out->list->item[i].type < T_LIST)
-			flow_part(vm, &out->list->item[i], label);
-	for (uint32_t i = 0; out->type == T_TUPLE && i < out->tuple->n; i++)
-		if (out->tuple->item[i].type < T_LIST)
-			flow_part(vm, &out->tuple->item[i], label);
+	if (out->type == T_LIST)
+		label_parts(vm, out->list->item, out->list->n, label);
+	else if (out->type == T_TUPLE)
+		label_parts(vm, out->tuple->item, out->tuple->n, label);
 }
 
 void flow_old(struct vm *vm, struct val *out, uint32_t label)
