@@ -369,8 +369,7 @@ uint32_t label_intern(struct labels *all, const struct label *label)
 	struct label l = *label;
 	l.kind = tidy(l.kind);
 	/* Of all there may be nobody is known to have only chosen. */
-	l.choosers = l.origins == LABEL_ALL ? 0
-					    : label_intersection(all, l.choosers, l.origins);
+	l.choosers = l.origins == LABEL_ALL ? 0 : label_intersection(all, l.choosers, l.origins);
 	bool says_more = l.kind.rank == KIND_TEXT && l.choosers == 0;
 	l.is_composed = l.is_composed && l.kind.rank != KIND_CONST && !says_more;
 	uint64_t hash = hash_one(&l);
@@ -401,8 +400,8 @@ struct label label_get(const struct labels *all, uint32_t id)
 static uint32_t join_anew(struct labels *all, uint32_t a, uint32_t b)
 {
 	struct label x = all->label[a], y = all->label[b];
-	uint32_t givers = label_union(all, without(all, x.origins, x.choosers),
-		without(all, y.origins, y.choosers));
+	uint32_t givers = label_union(
+		all, without(all, x.origins, x.choosers), without(all, y.origins, y.choosers));
 	struct label both = {.origins = label_union(all, x.origins, y.origins),
 		.is_composed = x.is_composed | y.is_composed,
 		.readers = label_intersection(all, x.readers, y.readers),
@@ -440,63 +439,6 @@ uint32_t label_join(struct labels *all, uint32_t a, uint32_t b)
 	all->join[all->n_joins] = m;
 	add_index(&all->joins, hash, all->n_joins++);
 	return m.result;
-}
-
-static bool has_atom(const struct labels *all, uint32_t set, uint32_t atom)
-{
-	uint32_t one;
-	for (size_t i = 0; (one = label_nth(all, set, i)); i++)
-		if (one == atom)
-			return true;
-	return set == LABEL_ALL;
-}
-
-/* Is "tool:mail#ann" within a set because "tool:mail#*" is? */
-static bool has_items(const struct labels *all, uint32_t set, const char *one)
-{
-	const char *of = strchr(one, '#');
-	size_t bytes = of ? (size_t)(of - one) + 1 : 0;
-	uint32_t atom;
-	for (size_t i = 0; of && (atom = label_nth(all, set, i)); i++) {
-		const char *text = label_text(all, atom);
-		if (strncmp(text, one, bytes) == 0 && strcmp(text + bytes, "*") == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool is_origin_foreseen(const struct labels *all, uint32_t atom, uint32_t set)
-{
-	return has_atom(all, set, atom) || has_items(all, set, label_text(all, atom));
-}
-
-/* Does that origin of @l only choose? "mail#ann" does when "mail#*" does. */
-static bool only_chooses(const struct labels *all, const struct label *l, uint32_t atom)
-{
-	return has_atom(all, l->choosers, atom) ||
-		(!has_atom(all, l->origins, atom) &&
-			has_items(all, l->choosers, label_text(all, atom)));
-}
-
-/* May whoever gave something of @x have given it in @y? */
-static bool are_givers_foreseen(
-	const struct labels *all, const struct label *x, const struct label *y)
-{
-	uint32_t atom;
-	for (size_t i = 0; y->choosers && (atom = label_nth(all, x->origins, i)); i++)
-		if (only_chooses(all, y, atom) && !has_atom(all, x->choosers, atom))
-			return false;
-	return true;
-}
-
-/* A label without what is presumed. */
-static uint32_t plain(struct labels *all, uint32_t id)
-{
-	struct label l = all->label[id];
-	if (l.presumed == LABEL_BOTTOM)
-		return id;
-	l.presumed = LABEL_BOTTOM;
-	return label_intern(all, &l);
 }
 
 uint32_t label_made(struct labels *all, uint32_t id)
@@ -546,72 +488,4 @@ uint32_t label_givers(struct labels *all, uint32_t id)
 {
 	struct label l = label_get(all, id);
 	return id == LABEL_FAILED ? LABEL_FAILED : without(all, l.origins, l.choosers);
-}
-
-uint32_t label_presumed(struct labels *all, uint32_t id)
-{
-	if (id == LABEL_BOTTOM || id == LABEL_FAILED)
-		return id;
-	struct label l = {.readers = LABEL_ALL, .endorsements = LABEL_ALL};
-	l.presumed = label_join(all, plain(all, id), all->label[id].presumed);
-	return l.presumed == LABEL_FAILED ? LABEL_FAILED : label_intern(all, &l);
-}
-
-/* Of @run what is also in @check. */
-static uint32_t meet(struct labels *all, uint32_t run, uint32_t check)
-{
-	struct label l = all->label[run], upper = all->label[check];
-	uint32_t origins = 0, atom;
-	if (l.origins == LABEL_ALL || upper.origins == LABEL_ALL)
-		origins = l.origins == LABEL_ALL ? upper.origins : l.origins;
-	else
-		for (size_t i = 0; (atom = label_nth(all, l.origins, i)); i++)
-			if (is_origin_foreseen(all, atom, upper.origins))
-				origins = label_union(all, origins, label_set(all, atom));
-	l.origins = origins;
-	for (size_t i = 0; upper.choosers && (atom = label_nth(all, origins, i)); i++)
-		if (only_chooses(all, &upper, atom))
-			l.choosers = label_union(all, l.choosers, label_set(all, atom));
-	l.readers = label_union(all, l.readers, upper.readers);
-	/* Of two types of handles or names neither says more: what is below both is no such. */
-	if (kind_is_below(upper.kind, l.kind))
-		l.kind = upper.kind;
-	else if (!kind_is_below(l.kind, upper.kind))
-		l.kind = (struct kind){.rank = KIND_DATE};
-	l.endorsements = label_union(all, l.endorsements, upper.endorsements);
-	return label_intern(all, &l);
-}
-
-uint32_t label_settle(struct labels *all, uint32_t id, uint32_t check)
-{
-	if (id == LABEL_FAILED || all->label[id].presumed == LABEL_BOTTOM)
-		return id;
-	uint32_t more = all->label[id].presumed;
-	if (check != LABEL_FAILED)
-		more = meet(all, more, check);
-	uint32_t both = more == LABEL_FAILED ? more : label_join(all, plain(all, id), more);
-	return all->has_failed ? LABEL_FAILED : both;
-}
-
-bool label_is_below(const struct labels *all, uint32_t a, uint32_t b)
-{
-	struct label x = all->label[a], y = all->label[b];
-	return label_is_subset(all, x.origins, y.origins) && are_givers_foreseen(all, &x, &y) &&
-		label_is_subset(all, y.readers, x.readers) && kind_is_below(x.kind, y.kind) &&
-		label_is_subset(all, y.endorsements, x.endorsements);
-}
-
-bool label_is_foreseen(const struct labels *all, uint32_t run, uint32_t check)
-{
-	struct label x = all->label[run], y = all->label[check];
-	uint32_t atom;
-	bool is_all = y.origins == LABEL_ALL;
-	if (x.origins == LABEL_ALL && !is_all)
-		return false;
-	for (size_t i = 0; !is_all && (atom = label_nth(all, x.origins, i)); i++)
-		if (!is_origin_foreseen(all, atom, y.origins))
-			return false;
-	return are_givers_foreseen(all, &x, &y) &&
-		label_is_subset(all, y.readers, x.readers) && kind_is_below(x.kind, y.kind) &&
-		label_is_subset(all, y.endorsements, x.endorsements);
 }

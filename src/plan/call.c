@@ -2,6 +2,7 @@
 #include "plan/call.h"
 
 #include "base/utf8.h"
+#include "label/foreseen.h"
 #include "plan/ask.h"
 #include "plan/check_finding.h"
 #include "plan/endorse.h"

@@ -439,11 +439,8 @@ static struct av plain(
 			v = av_join(c, v, args->positional[i]);
 		for (uint32_t i = 0; i < args->n_named; i++)
 			v = av_join(c, v, args->named[i]);
-		if (args->has_star)
-			v = av_join(c, v, iterated(c, args->star));
-		if (args->has_starstar)
-			v = av_join(c, v, element_of(c, args->starstar));
-		return v;
+		v = args->has_star ? av_join(c, v, iterated(c, args->star)) : v;
+		return args->has_starstar ? av_join(c, v, element_of(c, args->starstar)) : v;
 	}
 }
 
@@ -455,8 +452,7 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 	bool is_star = args->has_star || args->has_starstar;
 	struct mark m;
 	if (!row)
-		return refuse(c, P_UNKNOWN, args->node, "",
-			"the checker does not know what %.80s does", name);
+		return refuse(c, P_UNKNOWN, args->node, "", "%.80s is not known here", name);
 	switch ((int)row->model) {
 	case M_LENGTH:
 		m = is_star ? args_whole(c, args, true)
@@ -468,12 +464,11 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 		m = is_star ? mark_capped(c, args_whole(c, args, true), KIND_BOOL) : truth_of(c, x);
 		return av_of(mark_made(c, m), T_BOOL);
 	case M_LIST:
-	case M_TUPLE:
-		return collect(c, row->model == M_LIST ? OBJ_LIST : OBJ_TUPLE, args, none, false);
-	case M_SET:
-		return collect(c, OBJ_SET, args, none, false);
 	case M_ORDERED:
-		return collect(c, OBJ_LIST, args, none, true);
+		return collect(c, OBJ_LIST, args, none, row->model == M_ORDERED);
+	case M_TUPLE:
+	case M_SET:
+		return collect(c, row->model == M_SET ? OBJ_SET : OBJ_TUPLE, args, none, false);
 	case M_PAIRS:
 		return pairs(c, args, strcmp(name, "zip") == 0);
 	case M_RANGE:

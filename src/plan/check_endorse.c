@@ -169,9 +169,8 @@ static int is_member(struct checker *c, struct val v, struct val list)
 	if (list.type != T_TUPLE || !is_scalar(v))
 		return -1;
 	for (uint32_t i = 0; i < list.tuple->n; i++) {
-		int same = is_scalar(list.tuple->item[i])
-			? val_equal(c->h, v, list.tuple->item[i])
-			: -1;
+		int same = is_scalar(list.tuple->item[i]) ? val_equal(c->h, v, list.tuple->item[i])
+							  : -1;
 		if (same != 0)
 			return same;
 	}
@@ -184,8 +183,8 @@ static int is_match(struct checker *c, struct val v, struct val pattern)
 	bool is_failed = c->h->kind != FAIL_NONE;
 	if (v.type != T_STRING || pattern.type != T_STRING || is_failed)
 		return -1;
-	int r = pattern_matches(c->h, pattern.str->data, pattern.str->n_bytes, v.str->data,
-		v.str->n_bytes);
+	int r = pattern_matches(
+		c->h, pattern.str->data, pattern.str->n_bytes, v.str->data, v.str->n_bytes);
 	if (r < 0 && c->h->kind == FAIL_ERROR)
 		c->h->kind = FAIL_NONE;
 	return r;

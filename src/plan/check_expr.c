@@ -10,34 +10,6 @@
 
 static const struct mark public = {0};
 
-/* What is computed of something can be as much as its type allows, unless that is a constant. */
-static struct mark derived(struct checker *c, struct mark m, enum label_kind rank)
-{
-	m = mark_made(c, m);
-	if (m.label == LABEL_BOTTOM || m.label == LABEL_FAILED ||
-		label_get(c->labels, m.label).kind.rank == KIND_CONST)
-		return m;
-	return mark_raised(c, m, rank);
-}
-
-/* A text that the plan puts together: which one is the plan's word. */
-struct mark text_mark(struct checker *c, struct mark m, const struct node *node)
-{
-	return mark_join(c, derived(c, m, KIND_TEXT), mark_planned(c, node, KIND_TEXT));
-}
-
-static bool is_own(struct checker *c, struct mark m)
-{
-	return m.label != LABEL_FAILED &&
-		label_is_subset(c->labels, label_get(c->labels, m.label).origins, c->own);
-}
-
-/* A part of one: of what a tool gave it is still that, of a literal it is another literal. */
-struct mark part_mark(struct checker *c, struct mark m)
-{
-	return is_own(c, m) ? text_mark(c, m, c->at) : derived(c, m, KIND_TEXT);
-}
-
 static bool is_number(uint32_t type)
 {
 	return type == T_INT || type == T_FLOAT || type == T_BIG || type == T_BOOL;
@@ -163,7 +135,7 @@ struct av eval_operation(
 		return joined_sequence(c, node, is_sequence(a) ? a : b, is_sequence(a) ? b : a);
 	if (is_number(a.type) && is_number(b.type)) {
 		bool is_same = op != TOK_SLASH && a.type == b.type && a.type != T_BOOL;
-		return av_of(derived(c, mark_capped(c, m, KIND_NUMBER), KIND_NUMBER),
+		return av_of(mark_derived(c, mark_capped(c, m, KIND_NUMBER), KIND_NUMBER),
 			is_same ? a.type : T_FLOAT);
 	}
 	m = text_mark(c, m, node);
@@ -178,7 +150,7 @@ struct av eval_operation(
 static struct av eval_unary(struct checker *c, const struct node *node)
 {
 	struct av v = eval(c, node->kid[0]);
-	struct av out = av_of(derived(c, whole(c, v), KIND_NUMBER), v.type);
+	struct av out = av_of(mark_derived(c, whole(c, v), KIND_NUMBER), v.type);
 	if (v.konst.type == T_INT && node->op == TOK_MINUS && v.konst.i != INT64_MIN) {
 		/* Written with its sign it may be another number than the request has. */
 		out = av_constant(c, node, VAL_INT(-v.konst.i));
@@ -189,7 +161,7 @@ static struct av eval_unary(struct checker *c, const struct node *node)
 
 static struct av told(struct checker *c, struct mark m)
 {
-	return av_of(mark_capped(c, derived(c, m, KIND_BOOL), KIND_BOOL), T_BOOL);
+	return av_of(mark_capped(c, mark_derived(c, m, KIND_BOOL), KIND_BOOL), T_BOOL);
 }
 
 static struct av eval_compare(struct checker *c, const struct node *node)
@@ -227,7 +199,8 @@ static struct av eval_not(struct checker *c, const struct node *node)
 	return out;
 }
 
-/* What of it the plan has written: the user's, if it stands in the request with words at its places. */
+/* What of it the plan has written: the user's, if it stands in the request with words at its
+ * places. */
 static struct mark form_mark(struct checker *c, const struct node *node)
 {
 	struct val form;
@@ -256,7 +229,7 @@ static struct av eval_f_string(struct checker *c, const struct node *node)
 			m = mark_join(c, m, whole(c, v));
 		}
 	}
-	if (is_many || is_own(c, m))
+	if (is_many || mark_is_own(c, m))
 		return av_of(text_mark(c, m, node), T_STRING);
 	m.label = label_composed(c->labels, m.label);
 	return av_of(m, T_STRING);

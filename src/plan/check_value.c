@@ -205,3 +205,31 @@ struct av av_constant(struct checker *c, const struct node *node, struct val v)
 		out.konst = v;
 	return out;
 }
+
+/* What is computed of something can be as much as its type allows, unless that is a constant. */
+struct mark mark_derived(struct checker *c, struct mark m, enum label_kind rank)
+{
+	m = mark_made(c, m);
+	if (m.label == LABEL_BOTTOM || m.label == LABEL_FAILED ||
+		label_get(c->labels, m.label).kind.rank == KIND_CONST)
+		return m;
+	return mark_raised(c, m, rank);
+}
+
+/* A text that the plan puts together: which one is the plan's word. */
+struct mark text_mark(struct checker *c, struct mark m, const struct node *node)
+{
+	return mark_join(c, mark_derived(c, m, KIND_TEXT), mark_planned(c, node, KIND_TEXT));
+}
+
+bool mark_is_own(struct checker *c, struct mark m)
+{
+	return m.label != LABEL_FAILED &&
+		label_is_subset(c->labels, label_get(c->labels, m.label).origins, c->own);
+}
+
+/* A part of one: of what a tool gave it is still that, of a literal it is another literal. */
+struct mark part_mark(struct checker *c, struct mark m)
+{
+	return mark_is_own(c, m) ? text_mark(c, m, c->at) : mark_derived(c, m, KIND_TEXT);
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/flow.h"
 
+#include "label/foreseen.h"
 #include "plan/table.h"
 
 enum { MARK_MAX = INT32_MAX };

@@ -42,7 +42,6 @@ uint32_t flow_composed(struct vm *vm, uint32_t label); /* see label_composed() *
 /* Of a value: without its elements; with all that is reachable. Returns: LABEL_FAILED: too deep. */
 uint32_t flow_shape(struct vm *vm, struct val v);
 uint32_t flow_whole(struct vm *vm, struct val v);
-
 /* Nobody chooses more than a value of the type can say; what the choice of a place says. */
 uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type);
 uint32_t flow_choice(struct vm *vm, uint32_t label);
@@ -55,14 +54,11 @@ static inline uint32_t flow_guard(struct vm *vm, uint32_t label)
 }
 /* A condition decides on what comes. Returns: 0 or -1. */
 int flow_raise(struct vm *vm, const struct frame *f, uint32_t label);
-
 /* Labels of all that is there now: it may have changed. Returns: 0 or -1. */
 int flow_unknown(struct vm *vm, uint32_t label);
-
 /* May what is said of a failure here repeat a value that is not of the plan itself? */
 bool flow_may_tell(struct vm *vm);
-/* The end of a region. */
-void flow_merge(struct vm *vm, struct frame *f, uint32_t region);
+void flow_merge(struct vm *vm, struct frame *f, uint32_t region); /* the end of a region */
 /* Is @v a list, dict or set, and may its structure be changed here? */
 bool flow_may_change(struct vm *vm, struct val v);
 /* The structure of @v is changed and gets @label. Returns: 0, or -1 where it must not. */

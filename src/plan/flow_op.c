@@ -336,7 +336,8 @@ int flow_native(struct vm *vm, const struct native *native, struct val self,
 	if (native->flow == FLOW_PICK || native->flow == FLOW_CHOICE ||
 		native->flow == FLOW_NOTHING)
 		flow_old(vm, out, native->flow == FLOW_CHOICE ? flow_choice(vm, label) : label);
-	else if (native->flow == FLOW_PLACES || native->flow == FLOW_SHAPE || native->flow == FLOW_NAMED)
+	else if (native->flow == FLOW_PLACES || native->flow == FLOW_SHAPE ||
+		native->flow == FLOW_NAMED)
 		flow_new(vm, out, label);
 	else if (native->flow == FLOW_PART)
 		flow_part(vm, out, flow_made(vm, label, 0));

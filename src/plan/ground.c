@@ -82,7 +82,8 @@ static bool is_place_end(const struct ground *g, size_t at)
 			!is_digit((unsigned char)g->text[at + 1]));
 }
 
-/* The word, or {what is in braces}, that a value stands for. Returns: the place behind it, or @at. */
+/* The word, or {what is in braces}, that a value stands for. Returns: the place behind it, or @at.
+ */
 static size_t skip_word(const struct ground *g, size_t at)
 {
 	size_t end = at;
@@ -100,9 +101,9 @@ static bool is_form_at(const struct ground *g, size_t at, const char *form, size
 {
 	bool has_edge = is_edge(g, at - 1, -1);
 	for (size_t i = 0; i < bytes; i++) {
-		size_t next = form[i]		      ? at + 1
+		size_t next = form[i]		       ? at + 1
 			: i > 0 && form[i - 1] == '\0' ? at
-						      : skip_word(g, at);
+						       : skip_word(g, at);
 		if (next == at || next > g->bytes || (form[i] && form[i] != g->text[at]))
 			return false;
 		at = next;
@@ -210,7 +211,7 @@ static bool is_users(const struct ground *g, struct val v)
 	size_t n = word ? fold(v.str->data, v.str->n_bytes, word) : 0;
 	bool is_there = n > 0 &&
 		(memchr(word, '\0', n) ? is_form_in_request(g, word, n)
-					: is_in_request(g, word, n));
+				       : is_in_request(g, word, n));
 	if (word != small)
 		free(word);
 	return is_there;

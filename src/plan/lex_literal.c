@@ -171,8 +171,8 @@ static int check_prefix(struct lexer *lex, struct token *out, uint32_t prefix, b
 			return lex_hint(lex, "leave it out: every string is Unicode");
 		}
 	if (is_f && !lex->dialect->f_strings) {
-		(void)lex_fail(lex, P_PYTHON, out->start, out->end,
-			"f-strings are not in this dialect");
+		(void)lex_fail(
+			lex, P_PYTHON, out->start, out->end, "f-strings are not in this dialect");
 		return lex_hint(lex, "use \"…%%s…\" %% value or \"…{}…\".format(value)");
 	}
 	return 0;

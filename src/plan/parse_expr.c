@@ -291,7 +291,8 @@ static struct node *parse_chain(struct parser *p, struct node *left, int op, str
 	uint8_t ops[64];
 	uint32_t n = 0;
 	if (!p->dialect.chained) {
-		(void)fail_token(p, P_POWER, "comparison operators are not associative (use parens)",
+		(void)fail_token(p, P_POWER,
+			"comparison operators are not associative (use parens)",
 			"write a < b and b < c");
 		return NULL;
 	}

@@ -248,8 +248,8 @@ static struct node *parse_param(struct parser *p, bool has_types)
 	uint32_t end = p->last_end;
 	if (has_types && is_at(p, TOK_COLON)) {
 		if (!p->dialect.annotations)
-			return (void)fail_token(p, P_ANNOTATION, "annotations are not in this dialect",
-				       "leave it out"),
+			return (void)fail_token(p, P_ANNOTATION,
+				       "annotations are not in this dialect", "leave it out"),
 			       NULL;
 		if (advance(p) < 0 || !parse_test(p))
 			return NULL;

@@ -61,9 +61,8 @@ static int clause_list(struct policy_reader *r, const struct node *node, struct 
 
 static int read_clause(struct policy_reader *r, const struct node *node, struct clause *out)
 {
-	static const struct policy_word plain[] = {
-		{"trusted", CLAUSE_TRUSTED}, {"approved", CLAUSE_APPROVED},
-		{"chosen", CLAUSE_CHOSEN}, {NULL, 0}};
+	static const struct policy_word plain[] = {{"trusted", CLAUSE_TRUSTED},
+		{"approved", CLAUSE_APPROVED}, {"chosen", CLAUSE_CHOSEN}, {NULL, 0}};
 	static const struct policy_word called[] = {{"at_most", CLAUSE_AT_MOST},
 		{"chosen", CLAUSE_CHOSEN}, {"ends_with", CLAUSE_ENDS_WITH},
 		{"member", CLAUSE_MEMBER}, {NULL, 0}};
@@ -190,8 +189,8 @@ static int value_option(struct policy_reader *r, const struct node *arg, struct 
 	return 0;
 }
 
-/* value("a", origin = …, chosen_by = …, kind = …, readers = […], approved = True); a constant is the
- * user's. */
+/* value("a", origin = …, chosen_by = …, kind = …, readers = […], approved = True); a constant is
+ * the user's. */
 int policy_value(struct policy_reader *r, const struct node *node, struct policy_arg *out)
 {
 	const char *name = policy_callee(node);

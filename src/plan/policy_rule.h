@@ -17,16 +17,14 @@ enum clause_kind {
 struct clause {
 	enum clause_kind kind;
 	struct kind at_most;
-	uint32_t givers; /* a set of origins */
-	struct val list; /* tuple of strings (CLAUSE_MEMBER: or numbers) */
-	uint32_t start, end;
+	struct val list;	     /* tuple of strings (CLAUSE_MEMBER: or numbers) */
+	uint32_t givers, start, end; /* givers: a set of origins */
 };
 
 /* One of them is enough; none of them is in it: nothing is asked. */
 struct clauses {
 	const struct clause *item;
-	uint32_t n;
-	uint32_t start, end;
+	uint32_t n, start, end;
 };
 
 enum rule_role { ROLE_NONE, ROLE_CONTROL, ROLE_PAYLOAD };

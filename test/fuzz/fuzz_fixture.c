@@ -1,5 +1,5 @@
-/* Files of tools: any text is tools that keep to their schemas, or an error. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Files of tools: any text is tools that keep to their schemas, or an error.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
 #include "tool/fixture.h"

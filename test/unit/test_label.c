@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
+#include "label/foreseen.h"
+
 #include "base/attr.h"
 #include "label/label.h"
 

@@ -2,6 +2,8 @@
  * that the check gave to the place. SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
+#include "label/foreseen.h"
+
 #include "maker.h"
 #include "plan/call.h"
 #include "plan/check.h"
