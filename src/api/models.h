@@ -2,6 +2,8 @@
  * Apache-2.0 */
 #pragma once
 
+#include "base/err.h"
+
 #include <stdbool.h>
 
 /*
@@ -14,3 +16,11 @@ struct models {
 	const char *key_file; /* NULL: the environment */
 	bool may_name;	      /* the caller is the runner of this process, and may name any */
 };
+
+/*
+ * Which model is asked when a caller says @spec (may be NULL) as the parameter @param. @m may be
+ * NULL: there is none.
+ * Errors:  ERR_DENIED.
+ */
+int models_choose(const struct models *m, const char *param, const char *spec, const char **out,
+	struct err *err);

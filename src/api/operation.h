@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <uv.h>
 
+struct gate;
 struct metrics;
 struct models;
 struct principal;
@@ -43,6 +44,7 @@ struct operation_context {
 	const char *version;	     /* "0.1.0" */
 	struct principal *principal; /* who calls; NULL: the one who runs the engine */
 	const struct models *models; /* that agents may use; NULL: none */
+	struct gate *gate;	     /* of tools; NULL: there is none */
 };
 
 /*

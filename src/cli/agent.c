@@ -1,6 +1,8 @@
 /* `retort agent`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/service.h"
+#include "cli/agent_context.h"
 #include "cli/agent_view.h"
+#include "cli/approver.h"
 #include "cli/box.h"
 #include "cli/cmd.h"
 #include "cli/program.h"
@@ -15,12 +17,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TASK_MAX_BYTES = 1 << 20, SESSION_ID_BYTES = 80 };
+enum {
+	TASK_MAX_BYTES = 1 << 20,
+	CHECK_MAX_BYTES = 64 << 10,
+	ROOM_BYTES = 4 << 20,
+	SESSION_ID_BYTES = 80
+};
 
 struct agent_args {
 	struct box_args box;
-	const char *model, *key_file, *check, *record;
-	uint64_t max_steps, max_time_ms, max_tokens, max_failures, context;
+	const char *model, *key_file, *query_model, *check, *record, *tools;
+	struct opt_list contexts;
+	uint64_t max_steps, max_time_ms, max_tokens, max_failures, max_queries;
+	uint64_t context_tokens, best_of;
 	bool no_grounded, plain, json, jsonl, quiet, help;
 	int images, color;
 };
@@ -39,14 +48,34 @@ static const struct opt agent_opts[] = {
 		.group = "Model",
 		.complete = OPT_COMPLETE_FILE,
 		.help = "file with the key; else the variable of the model's provider"},
-	{.name = "context",
-		OPT_INTO_COUNT(struct agent_args, context),
+	{.name = "context-tokens",
+		OPT_INTO_COUNT(struct agent_args, context_tokens),
 		.arg = "TOKENS",
 		.group = "Model",
 		.fallback = "100000",
 		.min = 1000,
 		.max = INT64_MAX,
 		.help = "how much it can read; what is old is shortened at 85 % of it"},
+	{.name = "context",
+		OPT_INTO_LIST(struct agent_args, contexts),
+		.arg = "[NAME=]FILE",
+		.flags = OPT_NO_ENV,
+		.group = "Long inputs",
+		.complete = OPT_COMPLETE_FILE,
+		.help = "put a text of any length in the variable `context`, or NAME; the model "
+			"sees how long it is, and looks at it by code"},
+	{.name = "max-queries",
+		OPT_INTO_COUNT(struct agent_args, max_queries),
+		.arg = "N",
+		.group = "Long inputs",
+		.fallback = "100 with --context, else 0",
+		.max = 100000,
+		.help = "how many questions the code may put to a model with llm_query()"},
+	{.name = "query-model",
+		OPT_INTO_TEXT(struct agent_args, query_model),
+		.arg = "MODEL",
+		.group = "Long inputs",
+		.help = "which model those go to, a cheaper one for instance; else the same"},
 	{.name = "max-steps",
 		OPT_INTO_COUNT(struct agent_args, max_steps),
 		.arg = "N",
@@ -79,9 +108,20 @@ static const struct opt agent_opts[] = {
 		.help = "failed steps in a row"},
 	{.name = "check",
 		OPT_INTO_TEXT(struct agent_args, check),
-		.arg = "COMMAND",
+		.arg = "CHECK",
 		.group = "Answer",
-		.help = "shell command that decides whether the task is done, run in the workspace"},
+		.help = "what decides whether an answer is good: a shell command, run in the "
+			"workspace; python:EXPRESSION, true of `answer`; schema:FILE or schema:{…}, "
+			"a JSON Schema"},
+	{.name = "best-of",
+		OPT_INTO_COUNT(struct agent_args, best_of),
+		.arg = "N",
+		.group = "Answer",
+		.fallback = "1",
+		.min = 1,
+		.max = 16,
+		.help = "ask for N candidates for each step, try all at once in branches, and keep "
+			"the best: by the check, by success, by what most of them say"},
 	{.name = "no-grounded",
 		OPT_INTO_FLAG(struct agent_args, no_grounded),
 		.group = "Answer",
@@ -120,6 +160,7 @@ static const struct opt agent_opts[] = {
 		OPT_INTO_FLAG(struct agent_args, quiet),
 		.group = "Output",
 		.help = "say nothing but the answer and errors"},
+	TOOLS_OPT(struct agent_args, "Tools"),
 #define BOX_ARGS struct agent_args
 #include "cli/box.def"
 #undef BOX_ARGS
@@ -163,6 +204,46 @@ static int read_task(const char *operand, struct buf *out, struct err *err)
 	return r;
 }
 
+/* ---- the check ---- */
+
+/* What stands behind "schema:" is one, or names a file with one. */
+static int read_check(const char *check, struct buf *out, struct err *err)
+{
+	static const char word[] = "schema:";
+	const char *schema = check ? check + sizeof word - 1 : NULL;
+	if (!check || strncmp(check, word, sizeof word - 1) != 0)
+		return check ? buf_add(out, check) : 0;
+	schema += strspn(schema, " \t\r\n");
+	bool is_inline =
+		*schema == '{' || strcmp(schema, "true") == 0 || strcmp(schema, "false") == 0;
+	if (buf_add(out, word) < 0 || is_inline || !*schema)
+		return buf_add(out, schema);
+	if (program_read(schema, out, err) < 0)
+		return err_wrap(err, "--check");
+	return out->bytes > CHECK_MAX_BYTES || !utf8_is_valid(buf_str(out), out->bytes) ||
+			memchr(out->data, '\0', out->bytes)
+		? err_set(err, ERR_USAGE, "--check: %.150s is no text of at most %d KiB", schema,
+			  CHECK_MAX_BYTES >> 10)
+		: 0;
+}
+
+/* Its branches would all write to the same files. */
+static int check_shared(const struct agent_args *args, const json_t *create, struct err *err)
+{
+	size_t i;
+	json_t *volume;
+	const char *what = json_object_get(create, "workspace") ? "--workspace" : NULL;
+	json_array_foreach(json_object_get(create, "volumes"), i, volume)
+	{
+		if (strcmp(session_text(volume, "mode"), "rw") == 0)
+			what = "a volume with :rw";
+	}
+	if (args->best_of <= 1 || !what)
+		return 0;
+	(void)err_set(err, ERR_USAGE, "--best-of and %s exclude each other", what);
+	return err_hint(err, "all candidates would write to it: give the files with -v SRC:DST");
+}
+
 /* ---- the call ---- */
 
 struct agent {
@@ -170,7 +251,10 @@ struct agent {
 	struct opt_set set;
 	struct agent_view view;
 	struct service *service;
-	struct buf task;
+	struct approver approver;
+	bool can_ask;
+	struct buf task, check;
+	json_t *inputs; /* NULL: none */
 };
 
 static void put_count(json_t *params, const char *name, uint64_t value)
@@ -179,25 +263,42 @@ static void put_count(json_t *params, const char *name, uint64_t value)
 		(void)json_object_set_new(params, name, json_integer((json_int_t)value));
 }
 
+static void on_event(void *arg, const json_t *event)
+{
+	struct agent *agent = arg;
+	agent_view_event(&agent->view, event);
+	approver_event(&agent->approver, event);
+}
+
 static json_t *call_params(const struct agent *agent, const char *session)
 {
 	const struct agent_args *args = &agent->args;
-	json_t *params =
-		json_pack("{s:s, s:s, s:s*, s:s*, s:s*, s:b, s:b}", "task", buf_str(&agent->task),
-			"session", session, "model", args->model, "runtime", args->box.runtime,
-			"check", args->check, "grounded", !args->no_grounded, "cancel_step", true);
+	json_t *params = json_pack("{s:s, s:s, s:s*, s:s*, s:s*, s:s*, s:b, s:b, s:b}", "task",
+		buf_str(&agent->task), "session", session, "model", args->model, "runtime",
+		args->box.runtime, "query_model", args->query_model, "check",
+		args->check ? buf_str(&agent->check) : NULL, "grounded", !args->no_grounded,
+		"cancel_step", true, "approvals", agent->can_ask);
 	put_count(params, "max_steps", args->max_steps);
 	put_count(params, "max_wall_ms", args->max_time_ms);
 	put_count(params, "max_tokens", args->max_tokens);
 	put_count(params, "max_failures", args->max_failures);
-	put_count(params, "context_tokens", args->context);
+	put_count(params, "context_tokens", args->context_tokens);
+	put_count(params, "best_of", args->best_of);
+	/* Of these, none is a number too. */
+	if (params && opt_source(&agent->set, "max-queries") != OPT_UNSET)
+		(void)json_object_set_new(
+			params, "max_queries", json_integer((json_int_t)args->max_queries));
+	if (params && agent->inputs)
+		(void)json_object_set(params, "context", agent->inputs);
 	return params;
 }
 
 static int call(struct agent *agent, json_t *create, json_t **result, struct err *err)
 {
-	const struct operation_listener listener = {.arg = &agent->view, .event = agent_view_event};
+	const struct operation_listener listener = {.arg = agent, .event = on_event};
 	const struct service_config config = {.version = version_text,
+		.tools = agent->args.tools,
+		.skills = agent->args.box.skills,
 		.models = {.key_file = agent->args.key_file, .may_name = true}};
 	char id[SESSION_ID_BYTES];
 	json_t *session = NULL;
@@ -209,6 +310,8 @@ static int call(struct agent *agent, json_t *create, json_t **result, struct err
 		return r;
 	(void)snprintf(id, sizeof id, "%s", session_text(session, "session"));
 	json_decref(session);
+	agent->can_ask = agent->args.tools && !agent->args.json && !agent->args.jsonl &&
+		approver_open(&agent->approver, agent->service);
 	return service_call(
 		agent->service, "agent.run", call_params(agent, id), &listener, result, err);
 }
@@ -286,9 +389,7 @@ static int open_record(struct agent *agent, struct err *err)
 		return 0;
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
 	agent->view.record = fd >= 0 ? fdopen(fd, "w") : NULL;
-	return agent->view.record
-		? 0
-		: err_sys(err, ERR_ACCESS, errno, "--record %.150s: %s", path, strerror(errno));
+	return agent->view.record ? 0 : err_sys(err, ERR_ACCESS, errno, "--record %.150s", path);
 }
 
 static int check_args(const struct agent_args *args, struct err *err)
@@ -313,8 +414,14 @@ static int perform(struct agent *agent, const char *operand, struct err *err)
 		r = read_task(operand, &agent->task, err);
 	if (r == 0)
 		r = open_record(agent, err);
+	if (r == 0 && (r = read_check(args->check, &agent->check, err)) < 0 && !err->code)
+		(void)err_set(err, ERR_NO_MEMORY, "no memory for a check");
 	if (r == 0 && !(create = box_params(&args->box, &agent->set, err)))
 		r = -err_errno(err->code);
+	if (r == 0)
+		r = check_shared(args, create, err);
+	if (r == 0)
+		r = agent_context_add(&args->contexts, create, &agent->inputs, err);
 	agent_view_init(&agent->view, args->images);
 	agent->view.is_events = args->jsonl;
 	agent->view.is_live = isatty(STDERR_FILENO) && !args->plain && !args->json &&
@@ -325,6 +432,7 @@ static int perform(struct agent *agent, const char *operand, struct err *err)
 	if (r == 0)
 		status = finish(agent, result);
 	json_decref(create);
+	json_decref(agent->inputs);
 	json_decref(result);
 	return r < 0 ? r : status;
 }
@@ -338,7 +446,9 @@ static int agent_main(int argc, char **argv)
 		return cli_fail(&err, false);
 	}
 	agent->args.box = (struct box_args)BOX_ARGS_INIT;
+	agent->approver = APPROVER_NONE;
 	agent->task = BUF_INIT(2 * TASK_MAX_BYTES);
+	agent->check = BUF_INIT(ROOM_BYTES);
 	int status = 0;
 	int at = cmd_parse(&cmd_agent, &agent->set, &agent->args, argc, argv, &err);
 	if (at > 0) {
@@ -350,11 +460,13 @@ static int agent_main(int argc, char **argv)
 	}
 	if (status < 0)
 		status = cli_fail(&err, agent->args.json);
+	approver_close(&agent->approver);
 	service_close(agent->service);
 	agent_view_done(&agent->view);
 	if (agent->view.record)
 		(void)fclose(agent->view.record);
 	buf_done(&agent->task);
+	buf_done(&agent->check);
 	free(agent);
 	return status;
 }
@@ -364,9 +476,14 @@ static const char *const usage[] = {"agent [options] TASK", "agent [options] -",
 static const struct cmd_example examples[] = {
 	{"a question to a file",
 		"retort agent -v ./orders.csv:orders.csv \"What is the average margin?\""},
+	{"a text that is longer than the model can read",
+		"retort agent --context novel.txt \"Who are the persons, and who knows whom?\""},
 	{"a model on this host", "retort agent -M ollama:qwen3 \"What is the 1000th prime?\""},
 	{"work until the tests pass",
 		"retort agent -w . --check 'python3 -m unittest' \"Make the tests pass\""},
+	{"what most of five say",
+		"retort agent --best-of 5 --check 'schema:{\"type\": \"number\"}' -v "
+		"./orders.csv:orders.csv \"What is the revenue?\""},
 };
 
 static const struct cmd_exit exits[] = {

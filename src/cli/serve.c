@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 struct serve_args {
-	const char *socket, *state, *profile, *token_file, *model, *key_file;
+	const char *socket, *state, *profile, *token_file, *model, *key_file, *tools, *skills;
 	struct opt_list listen, allow_host, allow_origin;
 	bool no_socket, no_journal, quiet, help;
 	uint64_t session_ttl_ms, session_idle_ms, max_sessions, max_memory_bytes;
@@ -121,6 +121,13 @@ static const struct opt serve_opts[] = {
 		.group = "Options",
 		.complete = OPT_COMPLETE_FILE,
 		.help = "file with the model's key; else the variable of its provider"},
+	TOOLS_OPT(struct serve_args, "Options"),
+	{.name = "skills",
+		OPT_INTO_TEXT(struct serve_args, skills),
+		.arg = "DIR[:rw]",
+		.group = "Options",
+		.complete = OPT_COMPLETE_DIR,
+		.help = "show DIR to all sessions at /skills; with :rw keep what is saved there"},
 	{.name = "listen",
 		OPT_INTO_LIST(struct serve_args, listen),
 		.arg = "ADDR:PORT",
@@ -172,7 +179,8 @@ static const struct opt serve_opts[] = {
 		.group = "HTTP",
 		.choices = HTTP_LOG_CHOICES,
 		.fallback = "text",
-		.help = "a line on stderr for each request, without what was sent"},
+		.help = "a line on stderr for each request and each call of a tool, without what was "
+			"sent"},
 	{.name = "profile",
 		OPT_INTO_TEXT(struct serve_args, profile),
 		.arg = "NAME",
@@ -185,9 +193,10 @@ static const struct opt serve_opts[] = {
 struct places {
 	char socket[PATH_MAX], state[PATH_MAX];
 	bool has_socket, has_state;
-	struct address address[OPT_LIST_MAX];
-	size_t n_addresses;
-	struct notify_sockets given; /* by a service manager */
+	int unix_fd;					/* given by a service manager, or -1 */
+	int inet_fd[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX]; /* listening; -1: taken */
+	struct address_text inet[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX];
+	size_t n_inet;
 };
 
 static int exclude(const char *a, const char *b, struct err *err)
@@ -198,10 +207,10 @@ static int exclude(const char *a, const char *b, struct err *err)
 
 static int find_socket(const struct serve_args *args, struct places *p, struct err *err)
 {
-	p->has_socket = !args->no_socket && p->given.unix_fd < 0;
+	p->has_socket = !args->no_socket && p->unix_fd < 0;
 	if (args->no_socket && args->socket)
 		return exclude("socket", "no-socket", err);
-	if (args->no_socket && args->listen.n + p->given.n_inet == 0) {
+	if (args->no_socket && p->n_inet == 0) {
 		(void)err_set(err, ERR_USAGE, "--no-socket without --listen: nobody could call");
 		return err_hint(err, "--listen 127.0.0.1:8765");
 	}
@@ -224,20 +233,47 @@ static int check_address(const struct serve_args *args, const struct address *a,
 	return err_hint(err, "--token-file FILE says who may call; 127.0.0.1 is this host only");
 }
 
-static int find_addresses(const struct serve_args *args, struct places *p, struct err *err)
+/* @fd listens, and is taken over. */
+static int add_address(const struct serve_args *args, struct places *p, int fd, struct err *err)
 {
-	struct address given;
+	struct address a;
+	size_t i = p->n_inet++;
+	p->inet_fd[i] = fd;
+	int r = address_of(fd, &a);
+	if (r < 0)
+		return err_sys(err, ERR_IO, -r, "address of a socket");
+	p->inet[i] = address_format(&a);
+	return check_address(args, &a, err);
+}
+
+static int take_given(const struct serve_args *args, struct places *p, struct notify_sockets *given,
+	struct err *err)
+{
 	int r = 0;
-	for (size_t i = 0; r == 0 && i < args->listen.n; i++) {
-		r = address_parse(args->listen.item[i], &p->address[i], err);
-		if (r == 0)
-			r = check_address(args, &p->address[i], err);
+	p->unix_fd = given->unix_fd;
+	for (size_t i = 0; i < given->n_inet; i++) {
+		struct err inner;
+		int added = add_address(args, p, given->inet_fd[i], r == 0 ? err : &inner);
+		r = r == 0 ? added : r;
 	}
-	p->n_addresses = args->listen.n;
-	for (size_t i = 0; r == 0 && i < p->given.n_inet; i++)
-		if (address_of(p->given.inet_fd[i], &given) == 0)
-			r = check_address(args, &given, err);
 	return r;
+}
+
+/* Before anything is started, so that a port that is taken is heard of at once. */
+static int listen_to_addresses(const struct serve_args *args, struct places *p, struct err *err)
+{
+	struct address a;
+	int r = 0;
+	for (size_t i = 0; r >= 0 && i < args->listen.n; i++) {
+		r = address_parse(args->listen.item[i], &a, err);
+		if (r == 0)
+			r = check_address(args, &a, err);
+		if (r == 0)
+			r = address_listen(&a, err);
+		if (r >= 0)
+			r = add_address(args, p, r, err);
+	}
+	return MIN(r, 0);
 }
 
 static int find_state(const struct serve_args *args, struct places *p, struct err *err)
@@ -255,10 +291,22 @@ static int find_state(const struct serve_args *args, struct places *p, struct er
 
 static int find_places(const struct serve_args *args, struct places *p, struct err *err)
 {
-	int r = find_addresses(args, p, err);
+	struct notify_sockets given = {.unix_fd = -1};
+	int r = notify_take_sockets(&given, err);
+	if (r == 0)
+		r = take_given(args, p, &given, err);
+	if (r == 0)
+		r = listen_to_addresses(args, p, err);
 	if (r == 0)
 		r = find_socket(args, p, err);
 	return r < 0 ? r : find_state(args, p, err);
+}
+
+static void places_close(struct places *p)
+{
+	fd_close(&p->unix_fd);
+	for (size_t i = 0; i < p->n_inet; i++)
+		fd_close(&p->inet_fd[i]);
 }
 
 /* ---- the fronts ---- */
@@ -317,24 +365,15 @@ static int open_tokens(struct fronts *f, struct err *err)
 	return r < 0 ? r : service_watch(f->service, SIGHUP, on_hangup, f, err);
 }
 
-static void say(const struct fronts *f, const char *scheme, const char *where)
+/* Only when all of it is there. */
+static void say_where(const struct fronts *f, const struct places *p)
 {
-	if (!f->args->quiet)
-		(void)fprintf(stderr, "retort: listening at %s%s\n", scheme, where);
-}
-
-static int listen_at(struct fronts *f, int taken, struct err *err)
-{
-	cleanup_fd int fd = taken;
-	struct address a;
-	int r = address_of(fd, &a);
-	if (r < 0)
-		return err_sys(err, ERR_IO, -r, "address of a socket");
-	const struct address_text text = address_format(&a);
-	r = http_server_listen(f->http, take_fd(fd), err);
-	if (r == 0)
-		say(f, "http://", text.text);
-	return r;
+	if (f->args->quiet)
+		return;
+	if (p->has_socket)
+		(void)fprintf(stderr, "retort: listening at %s\n", p->socket);
+	for (size_t i = 0; i < p->n_inet; i++)
+		(void)fprintf(stderr, "retort: listening at http://%s\n", p->inet[i].text);
 }
 
 static int open_http(struct fronts *f, struct places *p, struct err *err)
@@ -353,18 +392,13 @@ static int open_http(struct fronts *f, struct places *p, struct err *err)
 		.request_ms = args->request_timeout_ms,
 		.idle_ms = args->idle_timeout_ms,
 		.log = &f->log};
-	if (p->n_addresses + p->given.n_inet == 0)
+	if (p->n_inet == 0)
 		return 0;
 	int r = host_rules_check(&config.hosts, err);
 	if (r == 0)
 		r = http_server_open(&f->http, &config, err);
-	for (size_t i = 0; r == 0 && i < p->given.n_inet; i++)
-		r = listen_at(f, take_fd(p->given.inet_fd[i]), err);
-	for (size_t i = 0; r == 0 && i < p->n_addresses; i++) {
-		r = address_listen(&p->address[i], err);
-		if (r >= 0)
-			r = listen_at(f, r, err);
-	}
+	for (size_t i = 0; r == 0 && i < p->n_inet; i++)
+		r = http_server_listen(f->http, take_fd(p->inet_fd[i]), err);
 	return r;
 }
 
@@ -372,12 +406,9 @@ static int open_socket(struct fronts *f, struct places *p, struct err *err)
 {
 	uv_loop_t *loop = service_loop(f->service);
 	const struct operation_context *context = service_context(f->service);
-	if (p->given.unix_fd >= 0)
-		return socket_adopt(&f->socket, loop, take_fd(p->given.unix_fd), context, err);
-	int r = p->has_socket ? socket_open(&f->socket, loop, p->socket, context, err) : 0;
-	if (r == 0 && p->has_socket)
-		say(f, "", p->socket);
-	return r;
+	if (p->unix_fd >= 0)
+		return socket_adopt(&f->socket, loop, take_fd(p->unix_fd), context, err);
+	return p->has_socket ? socket_open(&f->socket, loop, p->socket, context, err) : 0;
 }
 
 static unsigned n_running(const struct fronts *f)
@@ -411,6 +442,28 @@ static void drain(struct fronts *f)
 	(void)service_drain(f->service, is_idle, f, INTERRUPTED_MS);
 }
 
+/* A line like those of requests: who, whose session, what, and how it ended. */
+static void log_tool(void *arg, const struct gate_line *line)
+{
+	static const struct {
+		const char *end;
+		unsigned status;
+	} rows[] = {{"ok", 200}, {"ToolArgumentError", 400}, {"ToolDenied", 403},
+		{"ToolLimit", 429}, {"ToolError", 500}, {"ToolLost", 502}};
+	struct fronts *f = arg;
+	struct http_log_line out = {.caller = line->owner,
+		.method = "TOOL",
+		.path = line->session,
+		.what = line->name,
+		.ms = line->ms,
+		.bytes_in = line->bytes_in,
+		.bytes_out = line->bytes_out};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (strcmp(rows[i].end, line->end) == 0)
+			out.status = rows[i].status;
+	http_log_write(&f->log, &out);
+}
+
 static void on_closed(void *arg)
 {
 	struct fronts *f = arg;
@@ -432,6 +485,8 @@ static void close_fronts(struct fronts *f)
 
 static int serve(const struct serve_args *args, struct places *places, struct err *err)
 {
+	struct fronts f = {
+		.args = args, .log = {.kind = (enum http_log_kind)args->log, .fd = STDERR_FILENO}};
 	const struct service_config config = {.state_dir = places->has_state ? places->state : NULL,
 		.n_standby = (unsigned)args->standby,
 		.n_checkpoints = (unsigned)args->checkpoints,
@@ -440,9 +495,13 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.max_sessions = args->max_sessions,
 		.max_memory_bytes = args->max_memory_bytes,
 		.version = version_text,
-		.models = {.fallback = args->model, .key_file = args->key_file}};
-	struct fronts f = {
-		.args = args, .log = {.kind = (enum http_log_kind)args->log, .fd = STDERR_FILENO}};
+		.models = {.fallback = args->model, .key_file = args->key_file},
+		.tools = args->tools,
+		.skills = args->skills,
+		.log_tool = log_tool,
+		.log_arg = &f};
+	const struct mcp_tools_config mcp = {
+		.version = version_text, .tier = MCP_TIER_ALL, .has_tools = args->tools != NULL};
 	f.health = (struct health){.version = version_text, .is_well = is_well, .arg = &f};
 	const struct http_route routes[N_OWN_ROUTES] = {
 		{"POST", RPC_HTTP_PATH, "application/json", RPC_LINE_BYTES, false, NULL,
@@ -458,12 +517,13 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 	if (r == 0)
 		r = open_socket(&f, places, err);
 	if (r == 0)
-		r = mcp_front_open(&f.mcp, service_loop(f.service), version_text, err);
+		r = mcp_front_open(&f.mcp, service_loop(f.service), &mcp, err);
 	if (r == 0) {
 		mcp_http_routes(f.mcp.http, f.routes + N_OWN_ROUTES);
 		r = open_http(&f, places, err);
 	}
 	if (r == 0) {
+		say_where(&f, places);
 		notify_watchdog_start(&f.watchdog, service_loop(f.service));
 		notify_send("READY=1");
 		r = service_run(f.service, err);
@@ -487,7 +547,7 @@ static int serve_main(int argc, char **argv)
 		.request_timeout_ms = 10000,
 		.idle_timeout_ms = 60000,
 		.log = HTTP_LOG_TEXT};
-	struct places places = {.given = {.unix_fd = -1}};
+	struct places places = {.unix_fd = -1};
 	struct opt_set set;
 	struct err err = {0};
 	int r = cmd_parse(&cmd_serve, &set, &args, argc, argv, &err);
@@ -496,11 +556,10 @@ static int serve_main(int argc, char **argv)
 	if (r > 0)
 		r = config_apply(&set, args.profile, &err);
 	if (r == 0)
-		r = notify_take_sockets(&places.given, &err);
-	if (r == 0)
 		r = find_places(&args, &places, &err);
 	if (r == 0)
 		r = serve(&args, &places, &err);
+	places_close(&places);
 	return r < 0 ? cli_fail(&err, false) : 0;
 }
 

@@ -100,6 +100,8 @@ json_t *entry_json(const struct entry *e)
 			json_string(e->rebuilt == RECORD_DIVERGED ? "diverged" : "replayed"));
 	if (e->difference[0])
 		(void)json_object_set_new(out, "difference", json_string(e->difference));
+	if (e->is_tainted)
+		(void)json_object_set_new(out, "untrusted", json_true());
 	lifetime_tell(e, out);
 	return out;
 }
@@ -212,6 +214,7 @@ static int keep(struct entry *e, struct err *err)
 	row.created_ms = e->created_ms;
 	row.ttl_ms = e->ttl_ms;
 	row.idle_ms = e->idle_ms;
+	row.is_tainted = e->is_tainted;
 	if (e->is_unkept)
 		return 0;
 	int r = journal_session_add(e->roll->journal, &row, err);
@@ -303,9 +306,21 @@ static const struct session_events entry_events = {.opened = on_opened,
 	.begin = entry_on_begin,
 	.output = entry_on_output,
 	.display = entry_on_display,
+	.call = entry_on_call,
+	.cancel = entry_on_cancel,
+	.keep = entry_on_keep,
+	.tool = entry_on_tool,
 	.ending = entry_on_ending,
 	.done = entry_on_done,
 	.closed = on_closed};
+
+void entry_take_session(struct entry *e, struct session *s)
+{
+	struct session_events events = entry_events;
+	events.arg = e;
+	e->session = s;
+	session_silence(s, &events);
+}
 
 static void on_template(void *arg, struct session *s, struct template *t, const struct err *err)
 {
@@ -336,7 +351,7 @@ void entry_open(struct entry *e, struct stem *stem)
 	struct session_events events = entry_events;
 	const struct session_config config = {.engine = e->roll->engine,
 		.order = e->order,
-		.id = e->id,
+		.id = e->is_trial ? e->parent : e->id,
 		.stem = stem,
 		.preload = stem || !e->made ? NULL : e->made->kept.preload,
 		.n_checkpoints = e->roll->n_checkpoints,
@@ -389,7 +404,7 @@ void registry_create(
 	struct err err = {0};
 	char id[ORDER_ID_BYTES];
 	uint64_t memory_bytes = req->order.limits.value[LIMIT_memory_bytes];
-	char *text = order_text(&req->order, req->preload, req->is_fresh);
+	char *text = order_text_with(r->roll->skills, &req->order, req->preload, req->is_fresh);
 	int bad = r->roll->is_closing
 		? err_set(&err, ERR_GONE, "the engine is stopping")
 		: roll_check_name(r->roll, registry_owner(r), req->name, &err);
@@ -431,7 +446,8 @@ void registry_warm(
 			&err, ERR_USAGE, "runtime: sessions of %.40s are of no template", runtime);
 		err_hint(&err, "only those of python are");
 	}
-	if (bad == 0 && !(text = order_text(&req->order, req->preload, false)))
+	if (bad == 0 &&
+		!(text = order_text_with(r->roll->skills, &req->order, req->preload, false)))
 		err_set(&err, ERR_USAGE, "a path of the template is no UTF-8 text");
 	const struct template_key key = {.owner = registry_owner(r), .text = text};
 	if (text)
@@ -510,6 +526,8 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 	r->on_idle = on_idle;
 	r->ended = config->ended;
 	r->ended_arg = config->arg;
+	r->gate = config->gate;
+	r->skills = config->skills;
 	int bad = config->state_dir ? journal_open(&r->journal, config->state_dir, err)
 				    : open_nameless(r, err);
 	if (bad == 0)

@@ -7,6 +7,7 @@ LOG in its environment names a file that gets every message it receives.
 import itertools
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import time
 MODE = sys.argv[1] if len(sys.argv) > 1 else "plain"
 MODERN = "2026-07-28"
 PNG = "iVBORw0KGgo="
+HAS_CHANGED = []
 
 
 def schema(required=(), **properties):
@@ -43,6 +45,25 @@ TOOLS = [
     {"name": "lies", "inputSchema": "none"},
     {"name": "add", "inputSchema": schema()},
 ]
+
+
+if MODE == "closed":
+    TOOLS[1]["annotations"] = {"openWorldHint": False, "destructiveHint": False}
+
+
+if MODE == "prices":
+    TOOLS = [{"name": "prices", "description": "Closing prices of a share, the oldest first.", "annotations": READ_ONLY,
+              "inputSchema": schema(["ticker"], ticker={"enum": ["ACME", "GLOBEX"]}, days={"type": "integer", "minimum": 2, "maximum": 500}),
+              "outputSchema": schema(["closes"], closes={"type": "array", "items": NUMBER})}]
+
+
+def prices(ticker, days):
+    """Made of nothing but the name: whoever knows it can check."""
+    r, price, out = random.Random(ticker), 100.0, []
+    for _ in range(days):
+        price *= 1 + r.uniform(-0.02, 0.021)
+        out.append(round(price, 2))
+    return out
 
 
 def write(message):
@@ -101,6 +122,7 @@ def ask(request, _arguments):
 CALLS = {
     "add": lambda _r, a: text("3", structuredContent={"sum": a["a"] + a["b"]}),
     "echo": lambda _r, a: text(a["from"] * a.get("how-often", 1)),
+    "prices": lambda _r, a: text("", structuredContent={"closes": prices(a["ticker"], a.get("days", 250))}),
     "readFile": lambda _r, a: text(json.dumps(a)),
     "fail": lambda _r, _a: text("it is broken\x1b[2J", isError=True),
     "picture": lambda _r, _a: {"content": [{"type": "text", "text": "see"},
@@ -141,6 +163,9 @@ def misbehave(request):
         while True:
             sys.stdout.write("Listening on \x1b[31mport 80\n")
             sys.stdout.flush()
+    if MODE == "liar":
+        answer(request, text("3", structuredContent={"sum": "three"}))
+        return True
     if MODE == "no-content":
         answer(request, {"content": "x"})
         return True
@@ -178,6 +203,8 @@ def list_tools(request):
     cursor = request["params"].get("cursor")
     if MODE == "endless":
         answer(request, {"tools": [], "nextCursor": str(request["id"])})
+    elif MODE == "changing" and HAS_CHANGED:
+        answer(request, {"tools": [{"name": "later", "inputSchema": schema()}]})
     elif MODE == "no-list":
         answer(request, {"tools": {"name": "x"}})
     elif cursor is None:
@@ -204,6 +231,9 @@ def handle(request):
         if not misbehave(request):
             name = request["params"]["name"]
             answer(request, CALLS[name](request, request["params"]["arguments"]))
+            if MODE == "changing":
+                HAS_CHANGED.append(True)
+                write({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
     else:
         refuse(request, -32601, "Method not found")
 
