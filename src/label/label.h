@@ -70,8 +70,9 @@ uint32_t label_join(struct labels *all, uint32_t a, uint32_t b);
 uint32_t label_made(struct labels *all, uint32_t id);
 /* Of which one it is: its origins have chosen that, and nothing else. */
 uint32_t label_choice(struct labels *all, uint32_t id);
-/* Of a text put together, once, of pieces of which @id is the join: who chose a piece has chosen the
- * text, and of numbers it says no more than they do. Again: choice upon choice says anything. */
+/* Of a text put together, once, of pieces of which @id is the join: who chose a piece has chosen
+ * the text, and of numbers it says no more than they do. Again: choice upon choice says anything.
+ */
 uint32_t label_composed(struct labels *all, uint32_t id);
 /* The set of the origins that gave something. Returns: LABEL_FAILED. */
 uint32_t label_givers(struct labels *all, uint32_t id);
