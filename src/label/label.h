@@ -66,7 +66,7 @@ struct label label_get(const struct labels *all, uint32_t id);
 
 /* The least above both, memoised. Returns: LABEL_FAILED. */
 uint32_t label_join(struct labels *all, uint32_t a, uint32_t b);
-/* Of what is computed of it: who endorsed that has not seen it, who chose it has made it. */
+/* Of what is computed of it: nobody has endorsed that, and nobody has only chosen it. */
 uint32_t label_made(struct labels *all, uint32_t id);
 /* Of which one it is: its origins have chosen that, and nothing else. */
 uint32_t label_choice(struct labels *all, uint32_t id);
@@ -74,8 +74,7 @@ uint32_t label_choice(struct labels *all, uint32_t id);
  * the text, and of numbers it says no more than they do. Again: choice upon choice says anything.
  */
 uint32_t label_composed(struct labels *all, uint32_t id);
-/* The set of the origins that gave something. Returns: LABEL_FAILED. */
-uint32_t label_givers(struct labels *all, uint32_t id);
+uint32_t label_givers(struct labels *all, uint32_t id); /* a set: who gave something of it */
 /* The same of kinds. */
 struct kind kind_join(struct kind a, struct kind b);
 bool kind_is_below(struct kind a, struct kind b);
