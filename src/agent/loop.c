@@ -18,11 +18,21 @@ static const char *const ends[] = {
 #undef X
 };
 
+const char *loop_end_word(enum loop_end end)
+{
+	return ends[end];
+}
+
 void loop_tell(struct loop *l, json_t *event)
 {
 	if (event && l->config.hooks.event)
 		l->config.hooks.event(l->config.hooks.arg, event);
 	json_decref(event);
+}
+
+uint64_t loop_wall_ms(const struct loop *l)
+{
+	return l->earlier_ms + uv_now(l->uv) - l->started_ms;
 }
 
 /* ---- the end ---- */
@@ -39,7 +49,7 @@ static json_t *result_of(const struct loop *l, enum loop_end end)
 	json_t *out = json_pack("{s:s, s:s, s:I, s:I, s:o, s:I}", "status", ends[end], "model",
 		wire_name(l->config.wire), "steps", (json_int_t)l->n_steps, "replies",
 		(json_int_t)l->n_replies, "usage", usage_json(&l->usage), "wall_ms",
-		(json_int_t)(uv_now(l->uv) - l->started_ms));
+		(json_int_t)loop_wall_ms(l));
 	if (l->answer)
 		(void)json_object_set_new(out, "answer", json_string(l->answer));
 	json_t *value = json_object_get(l->bundle, "application/json");
@@ -66,7 +76,9 @@ void loop_finish(struct loop *l, enum loop_end end)
 	if (l->call)
 		wire_cancel(take_ptr(l->call));
 	l->state = LOOP_OVER;
+	l->end = end;
 	l->ended = result_of(l, end);
+	loop_keep(l);
 	/* Told from the loop: whoever called us need not think of our being gone. */
 	(void)uv_timer_stop(&l->timer);
 	(void)uv_timer_start(&l->timer, on_timer, 0, 0);
@@ -93,9 +105,9 @@ void loop_count_failure(struct loop *l)
 	l->budget.used[BUDGET_FAILURES]++;
 }
 
-static void note_time(struct loop *l)
+void loop_note_time(struct loop *l)
 {
-	l->budget.used[BUDGET_WALL] = uv_now(l->uv) - l->started_ms;
+	l->budget.used[BUDGET_WALL] = l->budget_before_ms + uv_now(l->uv) - l->started_ms;
 }
 
 static enum loop_end end_of(const struct loop *l)
@@ -146,7 +158,7 @@ static void show_budget(struct loop *l)
 	(void)buf_add(&l->next, "Most of it is gone: come to an answer with what you have.\n");
 }
 
-static int flush_next(struct loop *l)
+int loop_flush(struct loop *l)
 {
 	int r = l->next.bytes == 0
 		? 0
@@ -173,7 +185,7 @@ static int put_question(struct loop *l, struct err *err)
 void loop_ask(struct loop *l)
 {
 	struct err err;
-	note_time(l);
+	loop_note_time(l);
 	enum budget_kind kind = budget_spent(&l->budget);
 	l->state = LOOP_ASKING;
 	if (l->is_last) {
@@ -184,12 +196,14 @@ void loop_ask(struct loop *l)
 		begin_last(l, kind);
 	else if (l->n_replies > 0)
 		show_budget(l);
-	int r = flush_next(l);
+	int r = loop_flush(l);
 	size_t n = r == 0 ? dialog_compact(&l->dialog, l->context_tokens) : 0;
 	if (n > 0)
 		loop_tell(l,
 			json_pack("{s:s, s:I, s:I}", "event", "compacted", "messages",
 				(json_int_t)n, "tokens", (json_int_t)dialog_tokens(&l->dialog)));
+	if (r == 0)
+		loop_keep(l);
 	if (r < 0)
 		loop_starve(l);
 	else if (put_question(l, &err) < 0)
@@ -207,7 +221,7 @@ static void on_timer(uv_timer_t *timer)
 		json_decref(result);
 		return;
 	}
-	note_time(l);
+	loop_note_time(l);
 	if (l->is_last) {
 		loop_give_up(l);
 	} else if (l->state == LOOP_ASKING) {
@@ -246,6 +260,7 @@ static void on_closed(uv_handle_t *handle)
 	json_decref(l->bundle);
 	json_decref(l->misses);
 	json_decref(l->ended);
+	json_decref(l->record);
 	free(l->task);
 	free(l->runtime);
 	free(l->check);
@@ -276,20 +291,32 @@ static int begin(struct loop *l)
 	return dialog_add(&l->dialog, DIALOG_TASK, l->task, strlen(l->task), NULL);
 }
 
+static int start(struct loop *l, const struct loop_config *config, struct err *err)
+{
+	bool is_good = l->task && l->runtime && (!config->check || l->check) && l->grounding;
+	if (is_good && config->past)
+		return loop_resume(l, config->past, config->task, err);
+	if (is_good && grounding_add(l->grounding, l->task, strlen(l->task)) == 0 && begin(l) == 0)
+		return 0;
+	return err_set(err, ERR_NO_MEMORY, "no memory for a task");
+}
+
 static void on_begin(uv_timer_t *timer)
 {
 	struct loop *l = timer->data;
 	uint64_t wall_ms = l->budget.limit[BUDGET_WALL];
 	l->started_ms = uv_now(l->uv);
 	if (wall_ms > 0)
-		(void)uv_timer_start(timer, on_timer, wall_ms, 0);
-	loop_ask(l);
+		(void)uv_timer_start(
+			timer, on_timer, wall_ms - MIN(wall_ms, l->budget_before_ms), 0);
+	loop_go_on(l);
 }
 
 int loop_open(struct loop **out, uv_loop_t *loop, const struct loop_config *config, struct err *err)
 {
 	const char *task = config->task ? config->task : "";
-	if (task[strspn(task, " \t\r\n")] == '\0')
+	bool is_empty = task[strspn(task, " \t\r\n")] == '\0';
+	if (is_empty && (config->task || !config->past))
 		return err_set(err, ERR_USAGE, "the task is empty");
 	struct loop *l = calloc(1, sizeof *l);
 	if (!l)
@@ -309,12 +336,13 @@ int loop_open(struct loop **out, uv_loop_t *loop, const struct loop_config *conf
 		.said = BUF_INIT(REPLY_TEXT_BYTES)};
 	(void)uv_timer_init(loop, &l->timer);
 	l->timer.data = l;
-	if (!l->task || !l->runtime || (config->check && !l->check) || !l->grounding ||
-		grounding_add(l->grounding, task, strlen(task)) < 0 || begin(l) < 0) {
+	int r = start(l, config, err);
+	if (r < 0) {
 		loop_close(l);
-		return err_set(err, ERR_NO_MEMORY, "no memory for a task");
+		return r;
 	}
 	l->config.task = l->config.runtime = l->config.check = l->config.limits = NULL;
+	l->config.past = NULL;
 	l->started_ms = uv_now(loop);
 	(void)uv_timer_start(&l->timer, on_begin, 0, 0);
 	*out = l;

@@ -3,17 +3,9 @@
 #pragma once
 
 #include "agent/budget.h"
+#include "agent/loop_end.h"
+#include "agent/loop_past.h"
 #include "agent/wire.h"
-
-/* How it ended. */
-enum loop_end {
-#define X(symbol, word) LOOP_##symbol,
-#include "agent/loop.def"
-#undef X
-	LOOP_ENDS_
-};
-
-#define LOOP_END_CHOICES "ok|failed|check_failed|error|steps|budget|stuck|interrupted"
 
 enum {
 	LOOP_REPLY_BYTES = 256 << 10, /* more of a reply is not waited for */
@@ -43,17 +35,20 @@ struct loop_hooks {
 	void (*event)(void *arg, const json_t *event);
 	/* Once: what came of it, borrowed. The loop may be freed. */
 	void (*done)(void *arg, const json_t *result);
+	/* All there is of it, borrowed, after every turn: to be kept. Or NULL. */
+	void (*keep)(void *arg, const json_t *state);
 };
 
 /* Texts are copied. */
 struct loop_config {
-	struct wire *wire; /* stays the caller's, and open until the loop is freed */
-	const char *task, *runtime;
-	const char *limits; /* what the model is told of them, or NULL */
-	const char *check;  /* a shell command that the answer has to pass, or NULL */
+	struct wire *wire;	    /* stays the caller's, and open until the loop is freed */
+	const char *task, *runtime; /* of one that goes on, NULL: as it was */
+	const char *limits;	    /* what the model is told of them, or NULL */
+	const char *check;	    /* a shell command that the answer has to pass, or NULL */
 	struct budget budget;
 	uint64_t context_tokens; /* 0: LOOP_CONTEXT_TOKENS */
 	bool is_grounded;
+	const struct loop_past *past; /* it goes on; or NULL: it begins */
 	struct loop_hooks hooks;
 };
 
@@ -62,7 +57,7 @@ struct loop;
 /*
  * Start it: it begins when @loop runs.
  * Owns:    the caller ends it with loop_close().
- * Errors:  ERR_NO_MEMORY, ERR_USAGE: there is no task.
+ * Errors:  ERR_NO_MEMORY, ERR_USAGE: there is no task; those of loop_resume().
  */
 int loop_open(
 	struct loop **out, uv_loop_t *loop, const struct loop_config *config, struct err *err);

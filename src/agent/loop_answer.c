@@ -45,13 +45,14 @@ static enum loop_end good_end(const struct loop *l)
 	return of[l->spent];
 }
 
-static void check(struct loop *l)
+void loop_check(struct loop *l)
 {
 	struct err err;
 	const struct loop_code order = {
 		.runtime = "shell", .code = l->check, .bytes = strlen(l->check), .is_check = true};
 	l->state = LOOP_CHECKING;
 	l->n_interrupts = 0;
+	loop_keep(l);
 	if (l->config.hooks.run(l->config.hooks.arg, &order, &err) < 0)
 		loop_fail(l, &err);
 }
@@ -74,7 +75,7 @@ void loop_judge(struct loop *l, const char *text, const json_t *bundle, const ch
 	if (json_array_size(misses) > 0 && !l->was_sent_back && !l->is_last)
 		send_back(l);
 	else if (l->check)
-		check(l);
+		loop_check(l);
 	else
 		loop_finish(l, good_end(l));
 }

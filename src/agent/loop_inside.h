@@ -28,7 +28,8 @@ struct loop {
 	struct stuck stuck;
 	struct grounding *grounding;
 	uint64_t started_ms, context_tokens;
-	uv_timer_t timer; /* of the wall limit; then of the last answer */
+	uint64_t budget_before_ms, earlier_ms; /* used before it went on; of the budget, of all */
+	uv_timer_t timer;		       /* of the wall limit; then of the last answer */
 
 	struct buf next; /* what the model is told next, with images */
 	json_t *images;
@@ -38,10 +39,10 @@ struct loop {
 	size_t n_told, line_at, n_looks; /* bytes; where the last line begins; marks */
 	unsigned n_empty, n_overflows;
 
-	char *code;	       /* of the step that runs */
-	unsigned n_interrupts; /* of it */
-	bool is_unwanted;      /* the loop ends with it */
-	bool was_lost;
+	char *code;		  /* of the step that runs */
+	unsigned n_interrupts;	  /* of it */
+	bool is_unwanted;	  /* the loop ends with it */
+	bool was_lost, is_untold; /* the step's end was not told the model yet */
 
 	char *answer;
 	json_t *bundle, *misses; /* of final_answer(), and its numbers; or NULL */
@@ -52,10 +53,15 @@ struct loop {
 	struct err err;
 	unsigned n_steps, n_replies;
 	struct wire_usage usage;
-	json_t *ended; /* the result, until it is told */
+	enum loop_end end;
+	json_t *ended;	/* the result, until it is told */
+	json_t *record; /* of the step that ran when it was kept; until it goes on */
 };
 
 void loop_tell(struct loop *l, json_t *event); /* takes the reference */
+int loop_flush(struct loop *l);		       /* what is told next becomes a message */
+void loop_note_time(struct loop *l);	       /* in the budget */
+uint64_t loop_wall_ms(const struct loop *l);
 /* Ask the model, telling it what is in `next`. May end the loop. */
 void loop_ask(struct loop *l);
 /* End it. Nothing may be done with @l afterwards. */
@@ -76,5 +82,9 @@ void loop_run(struct loop *l, const char *runtime, const char *code, size_t byte
 
 /* loop_answer.c: this may be the answer; @bundle and @code are those of the step, or NULL. */
 void loop_judge(struct loop *l, const char *text, const json_t *bundle, const char *code);
+void loop_check(struct loop *l);
 /* The check gave this. */
 void loop_checked(struct loop *l, const json_t *record);
+
+/* loop_resume.c: have it kept as it is now. */
+void loop_keep(struct loop *l);

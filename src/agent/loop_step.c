@@ -21,6 +21,7 @@ void loop_run(struct loop *l, const char *runtime, const char *code, size_t byte
 		return;
 	}
 	l->n_steps++;
+	l->is_untold = true;
 	loop_tell(l,
 		json_pack("{s:s, s:I, s:s, s:o}", "event", "step.code", "number",
 			(json_int_t)l->n_steps, "runtime", runtime ? runtime : l->runtime, "code",
@@ -30,6 +31,7 @@ void loop_run(struct loop *l, const char *runtime, const char *code, size_t byte
 	const struct loop_code order = {.runtime = runtime, .code = l->code, .bytes = bytes};
 	l->state = LOOP_RUNNING;
 	l->n_interrupts = 0;
+	loop_keep(l);
 	if (l->config.hooks.run(l->config.hooks.arg, &order, &err) < 0)
 		loop_fail(l, &err);
 }
@@ -89,6 +91,7 @@ static void observe(struct loop *l, const json_t *record)
 	json_t *seen = l->config.hooks.observe(l->config.hooks.arg, record);
 	const char *hint = hint_find(record, l->was_lost), *text = member(seen, "text");
 	size_t at = l->next.bytes;
+	l->is_untold = false;
 	(void)buf_addf(&l->next, "[step %u] %s\n", l->n_steps, text);
 	l->images = json_incref(json_object_get(seen, "images"));
 	if (hint)
@@ -122,6 +125,14 @@ static void stepped(struct loop *l, const json_t *record)
 		loop_ask(l);
 }
 
+/* Nobody goes on now; who does later, sees what it was stopped at. */
+static void give_up(struct loop *l, const json_t *record)
+{
+	if (l->state == LOOP_RUNNING && answer_remember(l->grounding, record) == 0)
+		observe(l, record);
+	loop_finish(l, LOOP_INTERRUPTED);
+}
+
 void loop_ran(struct loop *l, const json_t *record, const struct err *err)
 {
 	if (l->state == LOOP_OVER)
@@ -129,7 +140,7 @@ void loop_ran(struct loop *l, const json_t *record, const struct err *err)
 	if (!record)
 		loop_fail(l, err);
 	else if (l->is_unwanted)
-		loop_finish(l, LOOP_INTERRUPTED);
+		give_up(l, record);
 	else if (l->state == LOOP_CHECKING)
 		loop_checked(l, record);
 	else

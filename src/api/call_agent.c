@@ -5,8 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "agent/loop.h"
-#include "api/call.h"
+#include "api/agent_call.h"
 #include "api/call_order.h"
 #include "api/models.h"
 #include "api/observation.h"
@@ -25,19 +24,6 @@ enum {
 	SEEN_BYTES = 1 << 20
 };
 
-struct agent_call {
-	struct operation_call *call;
-	struct wire *wire;
-	struct loop *loop;
-	char *session, *runtime;
-	struct waiter waiter;
-	bool is_own;	  /* the session was made for this */
-	bool is_running;  /* a step */
-	bool is_unwanted; /* before the loop began */
-	json_t *result;	  /* once the loop is over */
-	struct err err;
-};
-
 /* ---- the end: the step that runs, then the session, then the answer ---- */
 
 static void answer(struct agent_call *a)
@@ -47,9 +33,13 @@ static void answer(struct agent_call *a)
 	struct err err = a->err;
 	if (result && a->session && !a->is_own)
 		(void)json_object_set_new(result, "session", json_string(a->session));
+	if (result && a->is_kept)
+		(void)json_object_set_new(result, "agent", json_string(a->kept.id));
 	loop_close(a->loop);
 	if (a->wire)
 		wire_close(a->wire);
+	agent_kept_close(a);
+	json_decref(a->params);
 	free(a->session);
 	free(a->runtime);
 	free(a);
@@ -160,7 +150,7 @@ static void on_cancel(struct operation_call *call)
 static int open_wire(struct agent_call *a, struct err *err)
 {
 	const struct models *models = a->call->context->models;
-	const char *spec = param_text(a->call->params, "model", NULL);
+	const char *spec = param_text(a->params, "model", NULL);
 	const char *fallback = models ? models->fallback : NULL;
 	if (!a->call->context->loop)
 		return err_set(err, ERR_INTERNAL, "no loop to ask a model from");
@@ -192,33 +182,55 @@ static void take_limits(const json_t *session, char out[LIMITS_BYTES])
 			ms / 1000, bytes >> 20);
 }
 
-static void begin(struct agent_call *a, const json_t *session)
+/* What is in @params; @past is told what is given anew. */
+static void take_budget(const struct agent_call *a, struct budget *out, struct loop_past *past)
 {
-	const json_t *params = a->call->params;
-	char limits[LIMITS_BYTES] = "";
-	struct budget budget = budget_default();
-	struct err err = {0};
+	*out = budget_default();
 	for (int i = 0; i < BUDGET_KINDS; i++) {
 		char name[32];
 		(void)snprintf(name, sizeof name, "max_%s", budget_word((enum budget_kind)i));
-		budget.limit[i] = param_count(params, name, budget.limit[i]);
+		out->limit[i] = param_count(a->params, name, out->limit[i]);
+		past->is_given[i] = param_get(a->call->params, name) != NULL;
 	}
+}
+
+static void tell_started(struct agent_call *a)
+{
+	call_event(a->call,
+		json_pack("{s:s, s:s, s:s*}", "event", "agent.started", "session", a->session,
+			"agent", a->is_kept ? a->kept.id : NULL));
+}
+
+static void begin(struct agent_call *a, const json_t *session)
+{
+	const json_t *params = a->params;
+	char limits[LIMITS_BYTES] = "";
+	struct budget budget;
+	struct loop_past past = {.state = agent_kept_loop(a),
+		.record = a->record,
+		.remark = a->remark[0] ? a->remark : NULL};
+	struct err err = {0};
+	take_budget(a, &budget, &past);
 	take_limits(session, limits);
+	tell_started(a);
 	a->runtime =
 		strdup(param_text(params, "runtime", param_text(session, "runtime", "python")));
 	const struct loop_config config = {.wire = a->wire,
-		.task = param_text(params, "task", ""),
+		.task = param_text(params, "task", NULL),
 		.runtime = a->runtime,
 		.limits = limits[0] ? limits : NULL,
 		.check = param_text(params, "check", NULL),
 		.budget = budget,
-		.context_tokens = param_count(params, "context_tokens", 0),
+		.context_tokens =
+			param_count(past.state ? a->call->params : params, "context_tokens", 0),
 		.is_grounded = !param_get(params, "grounded") || param_flag(params, "grounded"),
+		.past = past.state ? &past : NULL,
 		.hooks = {.arg = a,
 			.run = run,
 			.interrupt = interrupt,
 			.observe = observe,
 			.event = on_event,
+			.keep = agent_keep,
 			.done = on_done}};
 	if (!a->runtime)
 		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a task");
@@ -232,7 +244,6 @@ static void on_session(void *arg, const json_t *session, const struct err *err)
 {
 	struct agent_call *a = arg;
 	a->session = session ? strdup(param_text(session, "session", "")) : NULL;
-	a->is_own = session && !param_get(a->call->params, "session");
 	if (session && a->session) {
 		begin(a, session);
 		return;
@@ -244,16 +255,51 @@ static void on_session(void *arg, const json_t *session, const struct err *err)
 
 static void make_session(struct agent_call *a)
 {
-	json_t *params =
-		json_pack("{s:s}", "runtime", param_text(a->call->params, "runtime", "python"));
+	json_t *params = json_pack("{s:s}", "runtime", param_text(a->params, "runtime", "python"));
 	struct call_order order;
 	struct err err;
+	a->is_own = true;
 	if (call_order_read(&order, params, &err) < 0)
 		fail(a, &err);
 	else
 		registry_create(a->call->context->registry, &order.create, on_session, a);
 	call_order_done(&order);
 	json_decref(params);
+}
+
+/* ---- it goes on ---- */
+
+/* The session of an agent that goes on has its box again, or cannot have it. */
+static void on_awaited(void *arg, const json_t *result, const struct err *err)
+{
+	struct agent_call *a = arg;
+	struct err why;
+	(void)result;
+	json_t *session =
+		err ? NULL : registry_get(a->call->context->registry, agent_kept_session(a), &why);
+	if (session)
+		agent_kept_session_open(a, session, a->was);
+	on_session(a, session, err ? err : &why);
+	json_decref(session);
+}
+
+/* In its session, or when that is gone in one of its own. */
+static void find_session(struct agent_call *a)
+{
+	struct registry *registry = a->call->context->registry;
+	struct err err;
+	json_t *session = registry_get(registry, agent_kept_session(a), &err);
+	(void)snprintf(
+		a->was, sizeof a->was, "%s", session ? param_text(session, "state", "") : "");
+	bool is_there = session && strcmp(a->was, "closed") != 0 && strcmp(a->was, "closing") != 0;
+	json_decref(session);
+	if (is_there) {
+		a->is_own = json_is_true(json_object_get(a->agent, "is_own"));
+		registry_await_box(registry, agent_kept_session(a), on_awaited, a);
+		return;
+	}
+	agent_kept_session_open(a, NULL, a->was);
+	make_session(a);
 }
 
 static void start_run(struct operation_call *call)
@@ -267,25 +313,45 @@ static void start_run(struct operation_call *call)
 		return;
 	}
 	a->call = call;
+	a->kept = KEPT_INIT;
+	a->params = json_copy(call->params);
 	call->waiter.arg = a;
 	call->cancel = on_cancel;
-	if (open_wire(a, &err) < 0) {
+	if (agent_kept_open(a, &err) < 0 || open_wire(a, &err) < 0) {
 		fail(a, &err);
 		return;
 	}
-	if (!name) {
+	if (name) {
+		json_t *session = registry_get(call->context->registry, name, &err);
+		on_session(a, session, &err);
+		json_decref(session);
+	} else if (agent_kept_session(a)) {
+		find_session(a);
+	} else {
 		make_session(a);
-		return;
 	}
-	json_t *session = registry_get(call->context->registry, name, &err);
-	on_session(a, session, &err);
-	json_decref(session);
+}
+
+static void start_list(struct operation_call *call)
+{
+	const struct kept_place *place = call->context->agents;
+	struct err err = {0};
+	json_t *rows =
+		place && place->dir ? kept_list(place->dir, agent_owner(call)) : json_array();
+	json_t *out = json_pack("{s:o*}", "agents", rows);
+	if (!out)
+		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a list");
+	call_give(call, out, &err);
 }
 
 /* ---- the rows ---- */
 
 static const struct param run_rows[] = {
-	{"task", PARAM_TEXT, NEEDED, .min = 1, .max = TASK_BYTES, .help = "what is to be done"},
+	{"task", PARAM_TEXT, false, 1, TASK_BYTES,
+		.help = "what is to be done; with resume, what is said next"},
+	{"resume", PARAM_TEXT, false, 3, KEPT_ID_BYTES,
+		.help = "id of an agent that goes on, or a start of it, with what it began with "
+			"unless this call says something else"},
 	{"model", PARAM_TEXT, false, 1, MODEL_BYTES,
 		.help = "wire:model, as in openai:gpt-5.5; else the one the engine was started with"},
 	{"session", PARAM_TEXT, false, 1, SESSION_BYTES,
@@ -333,20 +399,41 @@ static const struct param result_rows[] = {
 	{"error", PARAM_OBJECT, FIELDS(error_rows), .help = "with status error"},
 	GIVES("model", PARAM_TEXT, "the model that was asked"),
 	MAY_GIVE("session", PARAM_TEXT, "id of the session, unless it was made for this"),
+	MAY_GIVE("agent", PARAM_TEXT, "its id, for resume, when it is kept"),
 	GIVES("steps", PARAM_COUNT, "steps that ran"),
 	GIVES("replies", PARAM_COUNT, "how often the model was asked"),
 	{"usage", PARAM_OBJECT, NEEDED, FIELDS(usage_rows), .help = "tokens"},
 	GIVES("wall_ms", PARAM_COUNT, "wall time of all of it"),
 };
 
+static const struct param agent_rows[] = {
+	GIVES("agent", PARAM_TEXT, "its id"),
+	GIVES("task", PARAM_TEXT, "what it was to do, or the beginning of that"),
+	GIVES("status", PARAM_TEXT,
+		"running; interrupted; damaged: its file is; or how it ended, as of agent.run"),
+	GIVES("model", PARAM_TEXT, "the model it began with; empty: it may not be told"),
+	GIVES("session", PARAM_TEXT, "id of its session"),
+	MAY_GIVE("directory", PARAM_TEXT, "where `retort agent` was started"),
+	GIVES("steps", PARAM_COUNT, "steps that ran"),
+	GIVES("changed_ms", PARAM_COUNT, "when it was kept last: milliseconds since 1970"),
+};
+static const struct param list_rows[] = {
+	{"agents", PARAM_OBJECTS, NEEDED, FIELDS(agent_rows), .help = "the newest first"},
+};
+
 static const struct operation rows[] = {
 	{"agent.run", TEXT_AGENT, ROWS(run_rows), RESULT(result_rows), .label = OPERATION_PROGRAM,
 		.limits = "One reply is read up to 256 KiB. What the model sees of a step has at "
 			  "most 10000 characters.",
-		.errors = "auth|box|denied|gone|limit|not_found|quota|runtime|unreachable",
+		.errors = "access|auth|box|busy|damaged|denied|gone|limit|no_space|not_found|quota|"
+			  "runtime|unreachable",
 		.example = "{'session': 'demo', 'task': 'What is 6 times 7?'}",
 		.answer = "{'status': 'ok', 'answer': '42', 'grounded': true, 'steps': 1}",
 		.has_events = true, .is_for_operator = true, .start = start_run},
+	{"agent.list", "List the agents that are kept, and can go on", RESULT(list_rows),
+		.label = OPERATION_PROGRAM, .limits = "The newest 100 are kept.", .example = "{}",
+		.answer = "{'agents': [{'task': 'What is 6 times 7?', 'status': 'ok'}]}",
+		.is_for_operator = true, .start = start_list},
 };
 
 const struct operation_family agent_family = FAMILY(rows);

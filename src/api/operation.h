@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <uv.h>
 
+struct kept_place;
 struct metrics;
 struct models;
 struct principal;
@@ -37,12 +38,13 @@ int operation_unknown(const char *name, struct err *err);
 /* What operations work on. Borrowed; outlives every call. */
 struct operation_context {
 	struct registry *registry;
-	struct runs *runs;	     /* of its steps */
-	struct metrics *metrics;     /* where answers are counted; NULL: nowhere */
-	uv_loop_t *loop;	     /* that threads report to; NULL: there are none */
-	const char *version;	     /* "0.1.0" */
-	struct principal *principal; /* who calls; NULL: the one who runs the engine */
-	const struct models *models; /* that agents may use; NULL: none */
+	struct runs *runs;		 /* of its steps */
+	struct metrics *metrics;	 /* where answers are counted; NULL: nowhere */
+	uv_loop_t *loop;		 /* that threads report to; NULL: there are none */
+	const char *version;		 /* "0.1.0" */
+	struct principal *principal;	 /* who calls; NULL: the one who runs the engine */
+	const struct models *models;	 /* that agents may use; NULL: none */
+	const struct kept_place *agents; /* where they are kept; NULL: nowhere */
 };
 
 /*

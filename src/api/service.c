@@ -28,6 +28,7 @@ struct service {
 	struct metrics *metrics;
 	struct operation_context context;
 	struct models models;
+	struct kept_place agents;
 	uv_signal_t signals[N_SIGNALS];
 	struct watch watches[SERVICE_WATCHES];
 	int n_watches;
@@ -119,8 +120,10 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		.metrics = s->metrics,
 		.loop = &s->loop,
 		.version = config->version,
-		.models = &s->models};
+		.models = &s->models,
+		.agents = &s->agents};
 	s->models = config->models;
+	s->agents = config->agents;
 	return r;
 }
 

@@ -1,7 +1,7 @@
-/* An engine in this process: its loop, its warden, its sessions. SPDX-License-Identifier:
- * Apache-2.0 */
+/* An engine in this process, with its loop. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "api/kept.h"
 #include "api/models.h"
 #include "api/operation.h"
 #include "base/err.h"
@@ -18,7 +18,8 @@ struct service_config {
 	uint64_t session_ttl_ms, session_idle_ms; /* as of registry_config: 0 is none */
 	uint64_t max_sessions, max_memory_bytes;  /* likewise */
 	const char *version;
-	struct models models; /* that agents may use */
+	struct models models;	  /* that agents may use */
+	struct kept_place agents; /* where they are kept */
 };
 
 /*

@@ -1,5 +1,6 @@
 /* `retort agent`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/service.h"
+#include "cli/agent_past.h"
 #include "cli/agent_view.h"
 #include "cli/box.h"
 #include "cli/cmd.h"
@@ -19,9 +20,9 @@ enum { TASK_MAX_BYTES = 1 << 20, SESSION_ID_BYTES = 80 };
 
 struct agent_args {
 	struct box_args box;
-	const char *model, *key_file, *check, *record;
+	const char *model, *key_file, *check, *record, *resume;
 	uint64_t max_steps, max_time_ms, max_tokens, max_failures, context;
-	bool no_grounded, plain, json, jsonl, quiet, help;
+	bool no_grounded, plain, json, jsonl, quiet, help, go_on, list, no_journal;
 	int images, color;
 };
 
@@ -86,6 +87,27 @@ static const struct opt agent_opts[] = {
 		OPT_INTO_FLAG(struct agent_args, no_grounded),
 		.group = "Answer",
 		.help = "do not compare the numbers of the answer with those of the run"},
+	{.name = "continue",
+		.letter = 'c',
+		OPT_INTO_FLAG(struct agent_args, go_on),
+		.flags = OPT_NO_ENV,
+		.group = "Earlier tasks",
+		.help = "go on with the last task of this directory"},
+	{.name = "resume",
+		OPT_INTO_TEXT(struct agent_args, resume),
+		.arg = "ID",
+		.flags = OPT_NO_ENV,
+		.group = "Earlier tasks",
+		.help = "go on with the task of that id, or a start of it"},
+	{.name = "list",
+		OPT_INTO_FLAG(struct agent_args, list),
+		.flags = OPT_NO_ENV,
+		.group = "Earlier tasks",
+		.help = "list those that can go on"},
+	{.name = "no-journal",
+		OPT_INTO_FLAG(struct agent_args, no_journal),
+		.group = "Earlier tasks",
+		.help = "keep nothing on disk: this task cannot go on later"},
 	{.name = "plain",
 		.letter = 'p',
 		OPT_INTO_FLAG(struct agent_args, plain),
@@ -169,48 +191,80 @@ struct agent {
 	struct agent_args args;
 	struct opt_set set;
 	struct agent_view view;
+	struct agent_past past;
 	struct service *service;
 	struct buf task;
 };
 
-static void put_count(json_t *params, const char *name, uint64_t value)
+/* Of one that goes on, only what was typed now: all else is as it was. */
+static bool is_said(const struct agent *agent, const char *name)
 {
-	if (value > 0)
-		(void)json_object_set_new(params, name, json_integer((json_int_t)value));
+	return !agent->past.is_resumed || opt_source(&agent->set, name) == OPT_FROM_ARG;
 }
 
+static void put_counts(const struct agent *agent, json_t *params)
+{
+	const struct agent_args *args = &agent->args;
+	const struct {
+		const char *opt, *param;
+		uint64_t value;
+	} rows[] = {
+		{"max-steps", "max_steps", args->max_steps},
+		{"max-time", "max_wall_ms", args->max_time_ms},
+		{"max-tokens", "max_tokens", args->max_tokens},
+		{"max-failures", "max_failures", args->max_failures},
+		{"context", "context_tokens", args->context},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (rows[i].value > 0 && is_said(agent, rows[i].opt))
+			(void)json_object_set_new(
+				params, rows[i].param, json_integer((json_int_t)rows[i].value));
+}
+
+/* @session NULL: it goes on in its own. */
 static json_t *call_params(const struct agent *agent, const char *session)
 {
 	const struct agent_args *args = &agent->args;
-	json_t *params =
-		json_pack("{s:s, s:s, s:s*, s:s*, s:s*, s:b, s:b}", "task", buf_str(&agent->task),
-			"session", session, "model", args->model, "runtime", args->box.runtime,
-			"check", args->check, "grounded", !args->no_grounded, "cancel_step", true);
-	put_count(params, "max_steps", args->max_steps);
-	put_count(params, "max_wall_ms", args->max_time_ms);
-	put_count(params, "max_tokens", args->max_tokens);
-	put_count(params, "max_failures", args->max_failures);
-	put_count(params, "context_tokens", args->context);
+	const struct agent_past *past = &agent->past;
+	json_t *params = json_pack("{s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:b}", "task",
+		agent->task.bytes > 0 ? buf_str(&agent->task) : NULL, "session", session, "resume",
+		past->is_resumed ? past->id : NULL, "model", args->model, "runtime",
+		past->is_resumed ? NULL : args->box.runtime, "check", args->check, "cancel_step",
+		true);
+	if (is_said(agent, "no-grounded"))
+		(void)json_object_set_new(params, "grounded", json_boolean(!args->no_grounded));
+	put_counts(agent, params);
 	return params;
+}
+
+static int open_service(struct agent *agent, struct err *err)
+{
+	const struct agent_past *past = &agent->past;
+	const bool is_kept = past->dir[0] != '\0';
+	const struct service_config config = {.version = version_text,
+		.state_dir = is_kept ? past->state : NULL,
+		.models = {.key_file = agent->args.key_file, .may_name = true},
+		.agents = {.dir = is_kept ? past->dir : NULL,
+			.id = past->id,
+			.directory = past->directory[0] ? past->directory : NULL}};
+	return service_open(&agent->service, &config, err);
 }
 
 static int call(struct agent *agent, json_t *create, json_t **result, struct err *err)
 {
 	const struct operation_listener listener = {.arg = &agent->view, .event = agent_view_event};
-	const struct service_config config = {.version = version_text,
-		.models = {.key_file = agent->args.key_file, .may_name = true}};
 	char id[SESSION_ID_BYTES];
 	json_t *session = NULL;
-	int r = service_open(&agent->service, &config, err);
-	if (r == 0)
+	int r = open_service(agent, err);
+	if (r == 0 && create)
 		r = service_call(
 			agent->service, "session.create", json_incref(create), NULL, &session, err);
 	if (r < 0)
 		return r;
 	(void)snprintf(id, sizeof id, "%s", session_text(session, "session"));
 	json_decref(session);
-	return service_call(
-		agent->service, "agent.run", call_params(agent, id), &listener, result, err);
+	return service_call(agent->service, "agent.run", call_params(agent, create ? id : NULL),
+		&listener, result, err);
 }
 
 /* ---- the end ---- */
@@ -244,7 +298,7 @@ static const struct {
 	{"steps", 7, "the steps are used up: give it more with --max-steps"},
 	{"budget", 8, "the budget is used up: give it more with --max-time or --max-tokens"},
 	{"stuck", 9, "the model does not get on: say more in the task, or take another model"},
-	{"interrupted", 130, "it was interrupted: nothing of it goes on"},
+	{"interrupted", 130, "it was interrupted"},
 };
 
 /* Returns: the exit status. */
@@ -266,6 +320,13 @@ static int tell_end(const json_t *result)
 	return exit_of_error(result);
 }
 
+static void tell_how_to_go_on(const json_t *result)
+{
+	const char *id = session_text(result, "agent");
+	if (id[0] && strcmp(session_text(result, "status"), "ok") != 0)
+		(void)fprintf(stderr, "retort: go on with it: retort agent --resume %s\n", id);
+}
+
 static int finish(struct agent *agent, const json_t *result)
 {
 	int r = 0;
@@ -274,6 +335,8 @@ static int finish(struct agent *agent, const json_t *result)
 	else
 		r = agent_view_result(&agent->view, result, agent->args.quiet);
 	int exit_status = tell_end(result);
+	if (!agent->args.quiet)
+		tell_how_to_go_on(result);
 	if (r < 0 && exit_status == 0)
 		exit_status = r == -EPIPE ? 141 : 1;
 	return exit_status;
@@ -291,30 +354,65 @@ static int open_record(struct agent *agent, struct err *err)
 		: err_sys(err, ERR_ACCESS, errno, "--record %.150s: %s", path, strerror(errno));
 }
 
-static int check_args(const struct agent_args *args, struct err *err)
+static int no_model(const struct agent_past *past, struct err *err)
 {
+	(void)err_set(err, ERR_USAGE,
+		past->is_resumed ? "the model that it began with is not written down" : "no model");
+	return err_hint(err,
+		"name one: --model anthropic:NAME, openai:NAME, ollama:NAME, …; "
+		"or set RETORT_MODEL");
+}
+
+static int check_args(const struct agent *agent, struct err *err)
+{
+	const struct agent_args *args = &agent->args;
 	if (args->json && args->jsonl)
 		return err_set(err, ERR_USAGE, "--json and --jsonl exclude each other");
-	if (!args->model) {
-		(void)err_set(err, ERR_USAGE, "no model");
-		return err_hint(err,
-			"name one: --model anthropic:NAME, openai:NAME, ollama:NAME, …; "
-			"or set RETORT_MODEL");
-	}
-	return box_check(&args->box, err);
+	if (!args->model && !agent->past.has_model)
+		return no_model(&agent->past, err);
+	return agent->past.is_resumed ? agent_past_check(&agent->set, err)
+				      : box_check(&args->box, err);
+}
+
+/* Where it is kept, or what it goes on from. */
+static int find_past(struct agent *agent, struct err *err)
+{
+	const struct agent_args *args = &agent->args;
+	struct agent_past *past = &agent->past;
+	bool is_resumed = args->go_on || args->resume;
+	if (args->go_on && args->resume)
+		return err_set(err, ERR_USAGE, "--continue and --resume exclude each other");
+	if (is_resumed && args->no_journal)
+		return err_set(err, ERR_USAGE, "--no-journal: what goes on is kept");
+	if (is_resumed)
+		return agent_past_find(past, args->resume, err);
+	int r = args->no_journal ? 0 : agent_past_new(past, err);
+	if (r == 0 && past->why.code && !args->quiet)
+		(void)fprintf(stderr, "retort: this task cannot go on later: %s\n", past->why.msg);
+	return r;
+}
+
+/* All that is needed before anything is started. */
+static int prepare(struct agent *agent, const char *operand, json_t **create, struct err *err)
+{
+	int r = find_past(agent, err);
+	bool is_resumed = agent->past.is_resumed;
+	if (r == 0)
+		r = check_args(agent, err);
+	if (r == 0 && (operand || !is_resumed))
+		r = read_task(operand, &agent->task, err);
+	if (r == 0)
+		r = open_record(agent, err);
+	if (r == 0 && !is_resumed && !(*create = box_params(&agent->args.box, &agent->set, err)))
+		r = -err_errno(err->code);
+	return r;
 }
 
 static int perform(struct agent *agent, const char *operand, struct err *err)
 {
 	const struct agent_args *args = &agent->args;
 	json_t *create = NULL, *result = NULL;
-	int r = check_args(args, err), status = 0;
-	if (r == 0)
-		r = read_task(operand, &agent->task, err);
-	if (r == 0)
-		r = open_record(agent, err);
-	if (r == 0 && !(create = box_params(&args->box, &agent->set, err)))
-		r = -err_errno(err->code);
+	int r = prepare(agent, operand, &create, err), status = 0;
 	agent_view_init(&agent->view, args->images);
 	agent->view.is_events = args->jsonl;
 	agent->view.is_live = isatty(STDERR_FILENO) && !args->plain && !args->json &&
@@ -344,13 +442,16 @@ static int agent_main(int argc, char **argv)
 	if (at > 0) {
 		status = config_apply(&agent->set, agent->args.box.profile, &err);
 		if (status == 0)
-			status = perform(agent, argv[at], &err);
+			status = agent->args.list ? agent_past_list(agent->args.json, &err)
+						  : perform(agent, argv[at], &err);
 	} else if (at < 0) {
 		status = at;
 	}
 	if (status < 0)
 		status = cli_fail(&err, agent->args.json);
 	service_close(agent->service);
+	if (agent->past.dir[0] && !agent->past.is_resumed)
+		kept_forget(agent->past.dir, agent->past.id);
 	agent_view_done(&agent->view);
 	if (agent->view.record)
 		(void)fclose(agent->view.record);
@@ -359,12 +460,16 @@ static int agent_main(int argc, char **argv)
 	return status;
 }
 
-static const char *const usage[] = {"agent [options] TASK", "agent [options] -", NULL};
+static const char *const usage[] = {"agent [options] TASK", "agent [options] -",
+	"agent [options] --continue [TASK]", "agent [options] --resume ID [TASK]", "agent --list",
+	NULL};
 
 static const struct cmd_example examples[] = {
 	{"a question to a file",
 		"retort agent -v ./orders.csv:orders.csv \"What is the average margin?\""},
 	{"a model on this host", "retort agent -M ollama:qwen3 \"What is the 1000th prime?\""},
+	{"go on with what was interrupted, or ran out of steps",
+		"retort agent --continue --max-steps 40"},
 	{"work until the tests pass",
 		"retort agent -w . --check 'python3 -m unittest' \"Make the tests pass\""},
 };
@@ -393,6 +498,9 @@ const struct cmd cmd_agent = {
 		"the task.\n\n"
 		"Numbers of the answer have to come from the run: an answer with others goes back once, "
 		"and is marked when they stay. Ctrl-C stops the step that runs, a second one all.\n\n"
+		"A task is kept on disk after each turn, without keys. Whatever ended it, --continue "
+		"goes on with the last one of this directory, in the session it had; TASK is then "
+		"what is said next.\n\n"
 		"The key is read from the environment or a file, and is never in the box.",
 	.opts = agent_opts,
 	.n_opts = ARRAY_LEN(agent_opts),

@@ -151,6 +151,18 @@ static void show_answer(struct agent_view *view, const json_t *event)
 			json_string_value(json_array_get(json_object_get(event, "ungrounded"), 0)));
 }
 
+static void show_resumed(struct agent_view *view, const json_t *event)
+{
+	const char *difference = member(event, "difference");
+	note(view, DIM, "── it goes on; its state is %s%s%s", member(event, "outcome"),
+		difference[0] ? ": " : "", difference);
+}
+
+static void show_unkept(struct agent_view *view, const json_t *event)
+{
+	note(view, YELLOW, "── it cannot go on later: %s", member(event, "message"));
+}
+
 static void show_check(struct agent_view *view, const json_t *event)
 {
 	note(view, DIM, "── the check %s",
@@ -180,6 +192,8 @@ static const struct {
 	{"answer", show_answer},
 	{"check", show_check},
 	{"interrupt", show_interrupt},
+	{"agent.resumed", show_resumed},
+	{"agent.unkept", show_unkept},
 };
 
 static void put_json(struct agent_view *view, const json_t *event)

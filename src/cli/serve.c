@@ -183,7 +183,7 @@ static const struct opt serve_opts[] = {
 
 /* Where it listens and what it keeps. */
 struct places {
-	char socket[PATH_MAX], state[PATH_MAX];
+	char socket[PATH_MAX], state[PATH_MAX], agents[PATH_MAX];
 	bool has_socket, has_state;
 	struct address address[OPT_LIST_MAX];
 	size_t n_addresses;
@@ -240,6 +240,14 @@ static int find_addresses(const struct serve_args *args, struct places *p, struc
 	return r;
 }
 
+static int name_agents(struct places *p, int r, struct err *err)
+{
+	int n = snprintf(p->agents, sizeof p->agents, "%s/served-agents", p->state);
+	if (r == 0 && (n < 0 || (size_t)n >= sizeof p->agents))
+		return err_set(err, ERR_USAGE, "a path of more than %d bytes", PATH_MAX - 1);
+	return r;
+}
+
 static int find_state(const struct serve_args *args, struct places *p, struct err *err)
 {
 	p->has_state = !args->no_journal;
@@ -248,9 +256,9 @@ static int find_state(const struct serve_args *args, struct places *p, struct er
 	if (!p->has_state)
 		return 0;
 	if (!args->state)
-		return xdg_state_dir(p->state, err);
+		return name_agents(p, xdg_state_dir(p->state, err), err);
 	(void)snprintf(p->state, sizeof p->state, "%s", args->state);
-	return xdg_make_dir(p->state, err);
+	return name_agents(p, xdg_make_dir(p->state, err), err);
 }
 
 static int find_places(const struct serve_args *args, struct places *p, struct err *err)
@@ -440,7 +448,8 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.max_sessions = args->max_sessions,
 		.max_memory_bytes = args->max_memory_bytes,
 		.version = version_text,
-		.models = {.fallback = args->model, .key_file = args->key_file}};
+		.models = {.fallback = args->model, .key_file = args->key_file},
+		.agents = {.dir = places->has_state ? places->agents : NULL}};
 	struct fronts f = {
 		.args = args, .log = {.kind = (enum http_log_kind)args->log, .fd = STDERR_FILENO}};
 	f.health = (struct health){.version = version_text, .is_well = is_well, .arg = &f};
