@@ -44,6 +44,9 @@ load: all      ## 200 clients with mixed work for ten minutes (LOADARGS: counts)
 hosts: all     ## show retort in two real agents, with a model that is a script (npm; HOSTSARGS)
 	@test/interop/hosts/run --retort $(BUILD)/retort $(HOSTSARGS)
 
+units: all     ## the systemd units under a systemd that runs (root, debootstrap, systemd-container)
+	@test/units/run $(BUILD) $(UNITSARGS)
+
 bench: all      ## measure against peers; raw data in build/bench
 	@/usr/bin/python3 test/bench/bench.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/sessions.py $(BUILD)/retort
@@ -69,4 +72,4 @@ clean:
 help:
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
-.PHONY: all deps demo test check asan fuzz soak load hosts bench lint docs format install clean help
+.PHONY: all deps demo test check asan fuzz soak load hosts units bench lint docs format install clean help

@@ -185,9 +185,10 @@ static const struct opt serve_opts[] = {
 struct places {
 	char socket[PATH_MAX], state[PATH_MAX], agents[PATH_MAX];
 	bool has_socket, has_state;
-	struct address address[OPT_LIST_MAX];
-	size_t n_addresses;
-	struct notify_sockets given; /* by a service manager */
+	int unix_fd;					/* given by a service manager, or -1 */
+	int inet_fd[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX]; /* listening; -1: taken */
+	struct address_text inet[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX];
+	size_t n_inet;
 };
 
 static int exclude(const char *a, const char *b, struct err *err)
@@ -198,10 +199,10 @@ static int exclude(const char *a, const char *b, struct err *err)
 
 static int find_socket(const struct serve_args *args, struct places *p, struct err *err)
 {
-	p->has_socket = !args->no_socket && p->given.unix_fd < 0;
+	p->has_socket = !args->no_socket && p->unix_fd < 0;
 	if (args->no_socket && args->socket)
 		return exclude("socket", "no-socket", err);
-	if (args->no_socket && args->listen.n + p->given.n_inet == 0) {
+	if (args->no_socket && p->n_inet == 0) {
 		(void)err_set(err, ERR_USAGE, "--no-socket without --listen: nobody could call");
 		return err_hint(err, "--listen 127.0.0.1:8765");
 	}
@@ -224,19 +225,29 @@ static int check_address(const struct serve_args *args, const struct address *a,
 	return err_hint(err, "--token-file FILE says who may call; 127.0.0.1 is this host only");
 }
 
-static int find_addresses(const struct serve_args *args, struct places *p, struct err *err)
+/* @fd listens, and is taken over. */
+static int add_address(const struct serve_args *args, struct places *p, int fd, struct err *err)
 {
-	struct address given;
+	struct address a;
+	size_t i = p->n_inet++;
+	p->inet_fd[i] = fd;
+	int r = address_of(fd, &a);
+	if (r < 0)
+		return err_sys(err, ERR_IO, -r, "address of a socket");
+	p->inet[i] = address_format(&a);
+	return check_address(args, &a, err);
+}
+
+static int take_given(const struct serve_args *args, struct places *p, struct notify_sockets *given,
+	struct err *err)
+{
 	int r = 0;
-	for (size_t i = 0; r == 0 && i < args->listen.n; i++) {
-		r = address_parse(args->listen.item[i], &p->address[i], err);
-		if (r == 0)
-			r = check_address(args, &p->address[i], err);
+	p->unix_fd = given->unix_fd;
+	for (size_t i = 0; i < given->n_inet; i++) {
+		struct err inner;
+		int added = add_address(args, p, given->inet_fd[i], r == 0 ? err : &inner);
+		r = r == 0 ? added : r;
 	}
-	p->n_addresses = args->listen.n;
-	for (size_t i = 0; r == 0 && i < p->given.n_inet; i++)
-		if (address_of(p->given.inet_fd[i], &given) == 0)
-			r = check_address(args, &given, err);
 	return r;
 }
 
@@ -246,6 +257,23 @@ static int name_agents(struct places *p, int r, struct err *err)
 	if (r == 0 && (n < 0 || (size_t)n >= sizeof p->agents))
 		return err_set(err, ERR_USAGE, "a path of more than %d bytes", PATH_MAX - 1);
 	return r;
+}
+
+/* Before anything is started, so that a port that is taken is heard of at once. */
+static int listen_to_addresses(const struct serve_args *args, struct places *p, struct err *err)
+{
+	struct address a;
+	int r = 0;
+	for (size_t i = 0; r >= 0 && i < args->listen.n; i++) {
+		r = address_parse(args->listen.item[i], &a, err);
+		if (r == 0)
+			r = check_address(args, &a, err);
+		if (r == 0)
+			r = address_listen(&a, err);
+		if (r >= 0)
+			r = add_address(args, p, r, err);
+	}
+	return MIN(r, 0);
 }
 
 static int find_state(const struct serve_args *args, struct places *p, struct err *err)
@@ -263,10 +291,22 @@ static int find_state(const struct serve_args *args, struct places *p, struct er
 
 static int find_places(const struct serve_args *args, struct places *p, struct err *err)
 {
-	int r = find_addresses(args, p, err);
+	struct notify_sockets given = {.unix_fd = -1};
+	int r = notify_take_sockets(&given, err);
+	if (r == 0)
+		r = take_given(args, p, &given, err);
+	if (r == 0)
+		r = listen_to_addresses(args, p, err);
 	if (r == 0)
 		r = find_socket(args, p, err);
 	return r < 0 ? r : find_state(args, p, err);
+}
+
+static void places_close(struct places *p)
+{
+	fd_close(&p->unix_fd);
+	for (size_t i = 0; i < p->n_inet; i++)
+		fd_close(&p->inet_fd[i]);
 }
 
 /* ---- the fronts ---- */
@@ -325,24 +365,15 @@ static int open_tokens(struct fronts *f, struct err *err)
 	return r < 0 ? r : service_watch(f->service, SIGHUP, on_hangup, f, err);
 }
 
-static void say(const struct fronts *f, const char *scheme, const char *where)
+/* Only when all of it is there. */
+static void say_where(const struct fronts *f, const struct places *p)
 {
-	if (!f->args->quiet)
-		(void)fprintf(stderr, "retort: listening at %s%s\n", scheme, where);
-}
-
-static int listen_at(struct fronts *f, int taken, struct err *err)
-{
-	cleanup_fd int fd = taken;
-	struct address a;
-	int r = address_of(fd, &a);
-	if (r < 0)
-		return err_sys(err, ERR_IO, -r, "address of a socket");
-	const struct address_text text = address_format(&a);
-	r = http_server_listen(f->http, take_fd(fd), err);
-	if (r == 0)
-		say(f, "http://", text.text);
-	return r;
+	if (f->args->quiet)
+		return;
+	if (p->has_socket)
+		(void)fprintf(stderr, "retort: listening at %s\n", p->socket);
+	for (size_t i = 0; i < p->n_inet; i++)
+		(void)fprintf(stderr, "retort: listening at http://%s\n", p->inet[i].text);
 }
 
 static int open_http(struct fronts *f, struct places *p, struct err *err)
@@ -361,18 +392,13 @@ static int open_http(struct fronts *f, struct places *p, struct err *err)
 		.request_ms = args->request_timeout_ms,
 		.idle_ms = args->idle_timeout_ms,
 		.log = &f->log};
-	if (p->n_addresses + p->given.n_inet == 0)
+	if (p->n_inet == 0)
 		return 0;
 	int r = host_rules_check(&config.hosts, err);
 	if (r == 0)
 		r = http_server_open(&f->http, &config, err);
-	for (size_t i = 0; r == 0 && i < p->given.n_inet; i++)
-		r = listen_at(f, take_fd(p->given.inet_fd[i]), err);
-	for (size_t i = 0; r == 0 && i < p->n_addresses; i++) {
-		r = address_listen(&p->address[i], err);
-		if (r >= 0)
-			r = listen_at(f, r, err);
-	}
+	for (size_t i = 0; r == 0 && i < p->n_inet; i++)
+		r = http_server_listen(f->http, take_fd(p->inet_fd[i]), err);
 	return r;
 }
 
@@ -380,12 +406,9 @@ static int open_socket(struct fronts *f, struct places *p, struct err *err)
 {
 	uv_loop_t *loop = service_loop(f->service);
 	const struct operation_context *context = service_context(f->service);
-	if (p->given.unix_fd >= 0)
-		return socket_adopt(&f->socket, loop, take_fd(p->given.unix_fd), context, err);
-	int r = p->has_socket ? socket_open(&f->socket, loop, p->socket, context, err) : 0;
-	if (r == 0 && p->has_socket)
-		say(f, "", p->socket);
-	return r;
+	if (p->unix_fd >= 0)
+		return socket_adopt(&f->socket, loop, take_fd(p->unix_fd), context, err);
+	return p->has_socket ? socket_open(&f->socket, loop, p->socket, context, err) : 0;
 }
 
 static unsigned n_running(const struct fronts *f)
@@ -473,6 +496,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		r = open_http(&f, places, err);
 	}
 	if (r == 0) {
+		say_where(&f, places);
 		notify_watchdog_start(&f.watchdog, service_loop(f.service));
 		notify_send("READY=1");
 		r = service_run(f.service, err);
@@ -496,7 +520,7 @@ static int serve_main(int argc, char **argv)
 		.request_timeout_ms = 10000,
 		.idle_timeout_ms = 60000,
 		.log = HTTP_LOG_TEXT};
-	struct places places = {.given = {.unix_fd = -1}};
+	struct places places = {.unix_fd = -1};
 	struct opt_set set;
 	struct err err = {0};
 	int r = cmd_parse(&cmd_serve, &set, &args, argc, argv, &err);
@@ -505,11 +529,10 @@ static int serve_main(int argc, char **argv)
 	if (r > 0)
 		r = config_apply(&set, args.profile, &err);
 	if (r == 0)
-		r = notify_take_sockets(&places.given, &err);
-	if (r == 0)
 		r = find_places(&args, &places, &err);
 	if (r == 0)
 		r = serve(&args, &places, &err);
+	places_close(&places);
 	return r < 0 ? cli_fail(&err, false) : 0;
 }
 

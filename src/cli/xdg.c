@@ -33,6 +33,10 @@ int xdg_make_dir(const char *path, struct err *err)
 		return err_sys(err, ERR_ACCESS, errno, "make the directory %s", path);
 	if (lstat(path, &st) < 0)
 		return err_sys(err, ERR_ACCESS, errno, "directory %s", path);
+	/* A service manager links to where it keeps it; what others put into /tmp leads nowhere. */
+	if (S_ISLNK(st.st_mode) && (st.st_uid == 0 || st.st_uid == geteuid()) &&
+		stat(path, &st) < 0)
+		return err_sys(err, ERR_ACCESS, errno, "directory %s", path);
 	if (!S_ISDIR(st.st_mode)) {
 		(void)err_set(err, ERR_ACCESS, "%s is no directory", path);
 		return err_hint(err, "remove it, or choose another place");

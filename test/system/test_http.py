@@ -330,15 +330,17 @@ class Pages(harness.Case):
                              ("engine.example", 200), ("Engine.Example:80", 200), ("evil.example", 403),
                              ("localhost.evil.example", 403), ("notlocalhost", 403), ("127.0.0.1.evil.example", 403),
                              ("localhost:port", 403), ("engine.example@evil.example", 403), ("[::1", 403),
-                             ("localhost evil.example", 403)):
-            self.assertEqual(self.status(Host=host), status, host)
+                             ("localhost evil.example", 403), (" localhost \t ", 200), ("evil.example ", 403),
+                             ("a" * 9000, 400)):
+            self.assertEqual(self.status(Host=host), status, host[:80])
 
     def test_origins(self):
         for origin, status in (("http://localhost:3000", 200), ("https://127.0.0.1", 200), ("http://[::1]:5", 200),
                                ("https://console.example", 200), ("https://evil.example", 403), ("null", 403),
                                ("http://console.example", 403), ("https://console.example.evil.example", 403),
                                ("file://", 403), ("http://localhost.evil.example", 403),
-                               ("http://192.168.1.5", 403), ("chrome-extension://abcdef", 403)):
+                               ("http://192.168.1.5", 403), ("chrome-extension://abcdef", 403),
+                               ("https://console.example\t", 200), ("https://evil.example ", 403)):
             self.assertEqual(self.status(Origin=origin), status, origin)
 
     def test_health_asks_the_same(self):
@@ -376,6 +378,7 @@ class Tokens(harness.Case):
                 self.assertEqual(server.request("POST", path, body, web.JSON).status, 401)
             self.assertEqual(server.post(body, self.bearer(web.TOKEN)).status, 200)
             self.assertEqual(server.post(body, {"Authorization": f"bearer  {web.TOKEN} "}).status, 200)
+            self.assertEqual(server.post(body, {"Authorization": f"Bearer {web.TOKEN}\t"}).status, 200)
             self.assertEqual(server.request("GET", "/metrics").status, 401)
             self.assertEqual(server.request("GET", "/healthz").status, 200)
             with server.raw() as raw:
@@ -436,6 +439,27 @@ class Places(harness.Case):
         self.assertIn("no address of this host", self.refused("--listen", "[::ffff:9]:0",
                                                               "--token-file", self.token_file()))
 
+    def test_a_state_directory_behind_a_link(self):
+        """As a service manager has it; links that somebody else could have put there lead nowhere."""
+        where = tempfile.mkdtemp(dir=harness.TMP)
+        link = os.path.join(where, "link")
+        os.mkdir(os.path.join(where, "kept"), 0o700)
+        os.symlink("kept", link)
+        with web.Server("--state", link) as server:
+            self.assertEqual(server.post(web.question("session.create")).status, 200)
+        self.assertIn("journal.lock", os.listdir(link))
+        for name, mode, owner, message in (("open", 0o755, -1, "others may enter"), ("foreign", 0o700, 1, "is no directory")):
+            path = os.path.join(where, name)
+            os.mkdir(path + ".d")
+            os.chmod(path + ".d", mode)
+            os.symlink(path + ".d", path)
+            if owner >= 0 and os.geteuid() != 0:
+                continue
+            os.chown(path, owner, owner, follow_symlinks=False)
+            done = harness.retort("serve", "--listen", "0", "--no-socket", "--state", path)
+            self.assertIn(message, done.err)
+            self.assertEqual(done.status, 2)
+
     def token_file(self):
         path = os.path.join(tempfile.mkdtemp(dir=harness.TMP), "t")
         with open(path, "w", encoding="utf-8", opener=lambda p, f: os.open(p, f, 0o600)) as f:
@@ -455,6 +479,7 @@ class Places(harness.Case):
             port = taken.getsockname()[1]
             said = self.refused("--listen", f"127.0.0.1:{port}")
             self.assertIn(f"127.0.0.1:{port} is in use", said)
+            self.assertNotIn("listening", said)
 
     def test_nobody_could_call(self):
         self.refused()

@@ -10,31 +10,43 @@
 
 /* ---- headers ---- */
 
-struct seeking {
-	const char *name, *value;
+enum { FIELD_BYTES = 8 << 10 };
+
+/* How many of a name there are, and the last one, without the blanks around it. One that is longer
+ * counts as two: nobody takes it. Source: RFC 9110, 5.5. */
+struct field {
+	const char *name;
 	unsigned n;
+	char value[FIELD_BYTES];
 };
 
 static enum MHD_Result on_header(
 	void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
 {
-	struct seeking *s = arg;
+	struct field *f = arg;
 	(void)kind;
-	if (strcasecmp(name, s->name) == 0) {
-		s->n++;
-		s->value = value ? value : "";
-	}
+	if (strcasecmp(name, f->name) != 0)
+		return MHD_YES;
+	f->n++;
+	value = value ? value + strspn(value, " \t") : "";
+	size_t bytes = strlen(value);
+	while (bytes > 0 && strchr(" \t", value[bytes - 1]))
+		bytes--;
+	if (bytes >= sizeof f->value)
+		f->n++;
+	else
+		(void)snprintf(f->value, sizeof f->value, "%.*s", (int)bytes, value);
 	return MHD_YES;
 }
 
-/* Returns: how many there are; *@value is the last one. */
-static unsigned headers(const struct http_exchange *x, const char *name, const char **value)
+static unsigned find(const struct http_exchange *x, const char *name, struct field *f)
 {
-	struct seeking s = {.name = name};
+	f->name = name;
+	f->n = 0;
+	f->value[0] = '\0';
 	(void)x->server->lib.get_connection_values(
-		x->connection->mhd, MHD_HEADER_KIND, on_header, &s);
-	*value = s.value;
-	return s.n;
+		x->connection->mhd, MHD_HEADER_KIND, on_header, f);
+	return f->n;
 }
 
 /* Say which methods there are. */
@@ -70,18 +82,18 @@ static enum MHD_Result on_name(
 /* Two programs must not see two ends of it. Source: RFC 9112, 5.1, 6.1 to 6.3. */
 static int check_shape(struct http_exchange *x, struct err *err)
 {
-	const char *length, *coding;
+	struct field length, coding;
 	bool is_well = true;
 	(void)x->server->lib.get_connection_values(
 		x->connection->mhd, MHD_HEADER_KIND, on_name, &is_well);
-	unsigned n_lengths = headers(x, "Content-Length", &length);
-	unsigned n_codings = headers(x, "Transfer-Encoding", &coding);
+	unsigned n_lengths = find(x, "Content-Length", &length);
+	unsigned n_codings = find(x, "Transfer-Encoding", &coding);
 	if (!is_well)
 		(void)err_set(err, ERR_USAGE, "a header whose name is none");
 	else if (n_lengths + n_codings > 1)
 		(void)err_set(err, ERR_USAGE, "more than one length of the body");
-	else if (n_codings == 1 && strcasecmp(coding, "chunked") != 0)
-		(void)err_set(err, ERR_USAGE, "transfer coding \"%.40s\"", coding);
+	else if (n_codings == 1 && strcasecmp(coding.value, "chunked") != 0)
+		(void)err_set(err, ERR_USAGE, "transfer coding \"%.40s\"", coding.value);
 	else
 		return 0;
 	return 400;
@@ -104,16 +116,18 @@ static int check_room(struct http_exchange *x, struct err *err)
 
 static int check_host(struct http_exchange *x, struct err *err)
 {
-	const char *host;
-	unsigned n = headers(x, "Host", &host);
-	if (n == 1 && host_is_allowed(&x->server->config.hosts, host))
+	struct field host;
+	unsigned n = find(x, "Host", &host);
+	if (n == 1 && host_is_allowed(&x->server->config.hosts, host.value))
 		return 0;
 	if (n != 1) {
-		(void)err_set(err, ERR_USAGE, "%u Host headers", n);
+		(void)err_set(err, ERR_USAGE,
+			n == 0 ? "no Host header"
+			       : "more than one Host header, or one that is too long");
 		(void)err_hint(err, "one says who is asked: Host: 127.0.0.1");
 		return 400;
 	}
-	(void)err_set(err, ERR_DENIED, "host \"%.100s\" is not served here", host);
+	(void)err_set(err, ERR_DENIED, "host \"%.100s\" is not served here", host.value);
 	(void)err_hint(err, "retort serve --allow-host NAME, or ask for the address");
 	return 403;
 }
@@ -121,17 +135,17 @@ static int check_host(struct http_exchange *x, struct err *err)
 static int check_origin(struct http_exchange *x, struct err *err)
 {
 	static const char exposed[] = "Mcp-Session-Id, WWW-Authenticate";
-	const char *origin;
+	struct field origin;
 	const struct host_rules *rules = &x->server->config.hosts;
-	unsigned n = headers(x, "Origin", &origin);
-	if (n == 1 && origin_is_named(rules, origin)) {
-		(void)http_set_header(x, "Access-Control-Allow-Origin", origin);
+	unsigned n = find(x, "Origin", &origin);
+	if (n == 1 && origin_is_named(rules, origin.value)) {
+		(void)http_set_header(x, "Access-Control-Allow-Origin", origin.value);
 		(void)http_set_header(x, "Vary", "Origin");
 		(void)http_set_header(x, "Access-Control-Expose-Headers", exposed);
 	}
-	if (n == 0 || (n == 1 && origin_is_allowed(rules, origin)))
+	if (n == 0 || (n == 1 && origin_is_allowed(rules, origin.value)))
 		return 0;
-	(void)err_set(err, ERR_DENIED, "pages of \"%.100s\" may not ask", origin);
+	(void)err_set(err, ERR_DENIED, "pages of \"%.100s\" may not ask", origin.value);
 	(void)err_hint(err, "retort serve --allow-origin ORIGIN lets them");
 	return 403;
 }
@@ -151,7 +165,8 @@ static int answer_options(struct http_exchange *x)
 
 static int check_route(struct http_exchange *x, struct err *err)
 {
-	const char *method = strcmp(x->method, "HEAD") == 0 ? "GET" : x->method, *origin;
+	const char *method = strcmp(x->method, "HEAD") == 0 ? "GET" : x->method;
+	struct field origin;
 	char paths[ERR_HINT_BYTES] = "";
 	size_t at = 0;
 	bool is_known = false;
@@ -172,8 +187,8 @@ static int check_route(struct http_exchange *x, struct err *err)
 		(void)err_hint(err, "%s", paths);
 		return 404;
 	}
-	if (strcmp(method, "OPTIONS") == 0 && headers(x, "Origin", &origin) == 1 &&
-		origin_is_named(&x->server->config.hosts, origin))
+	if (strcmp(method, "OPTIONS") == 0 && find(x, "Origin", &origin) == 1 &&
+		origin_is_named(&x->server->config.hosts, origin.value))
 		return answer_options(x);
 	allow(x);
 	(void)err_set(err, ERR_USAGE, "method %.20s is not for %.100s", x->method, x->path);
@@ -182,13 +197,14 @@ static int check_route(struct http_exchange *x, struct err *err)
 
 static int check_token(struct http_exchange *x, struct err *err)
 {
-	const char *value;
+	struct field given;
 	const struct http_config *config = &x->server->config;
 	x->context = config->context;
 	if (!config->tokens || x->route->is_open)
 		return 0;
-	unsigned n = headers(x, "Authorization", &value);
-	const struct operation_context *found = n == 1 ? token_find(config->tokens, value) : NULL;
+	unsigned n = find(x, "Authorization", &given);
+	const struct operation_context *found =
+		n == 1 ? token_find(config->tokens, given.value) : NULL;
 	if (found) {
 		x->context = found;
 		return 0;
@@ -203,10 +219,11 @@ static int check_token(struct http_exchange *x, struct err *err)
 
 static int check_type(struct http_exchange *x, struct err *err)
 {
-	const char *value, *type = x->route->type;
+	struct field given;
+	const char *value = given.value, *type = x->route->type;
 	if (!type)
 		return 0;
-	unsigned n = headers(x, "Content-Type", &value);
+	unsigned n = find(x, "Content-Type", &given);
 	size_t bytes = strlen(type);
 	if (n == 1 && strncasecmp(value, type, bytes) == 0 &&
 		(value[bytes] == '\0' || strchr(" \t;", value[bytes])))
@@ -219,11 +236,11 @@ static int check_type(struct http_exchange *x, struct err *err)
 
 static int check_length(struct http_exchange *x, struct err *err)
 {
-	const char *length;
+	struct field length;
 	uint64_t bytes = 0;
 	struct err inner;
-	unsigned n = headers(x, "Content-Length", &length);
-	if (n == 1 && num_parse_count(length, NUM_ANY, &bytes, &inner) < 0)
+	unsigned n = find(x, "Content-Length", &length);
+	if (n == 1 && num_parse_count(length.value, NUM_ANY, &bytes, &inner) < 0)
 		bytes = UINT64_MAX;
 	if (bytes <= x->route->body_max_bytes) {
 		x->body.max_bytes = x->route->body_max_bytes;

@@ -372,10 +372,7 @@ const struct operation_context *token_find(const struct token_list *list, const 
 		return NULL;
 	value += sizeof scheme - 1;
 	value += strspn(value, " ");
-	size_t bytes = strlen(value);
-	while (bytes > 0 && value[bytes - 1] == ' ')
-		bytes--;
-	hash(value, bytes, asked);
+	hash(value, strlen(value), asked);
 	/* All of them, whatever was found. */
 	for (size_t i = 0; i < list->n_tokens; i++)
 		if (sodium_memcmp(list->tokens[i].hash, asked, TOKEN_HASH_BYTES) == 0)
