@@ -37,18 +37,22 @@ uint64_t loop_wall_ms(const struct loop *l)
 
 /* ---- the end ---- */
 
-static json_t *usage_json(const struct wire_usage *u)
+static json_t *usage_json(const struct loop *l)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:b}", "input", (json_int_t)u->input, "output",
-		(json_int_t)u->output, "cached", (json_int_t)u->cached, "reasoning",
+	const struct wire_usage *u = &l->usage;
+	json_t *out = json_pack("{s:I, s:I, s:I, s:I, s:b}", "input", (json_int_t)u->input,
+		"output", (json_int_t)u->output, "cached", (json_int_t)u->cached, "reasoning",
 		(json_int_t)u->reasoning, "is_estimated", u->is_estimated);
+	if (l->config.price && !l->is_cost_partial)
+		(void)json_object_set_new(out, "cost_usd", json_real(l->cost_usd));
+	return out;
 }
 
 static json_t *result_of(const struct loop *l, enum loop_end end)
 {
 	json_t *out = json_pack("{s:s, s:s, s:I, s:I, s:o, s:I}", "status", ends[end], "model",
 		wire_name(l->config.wire), "steps", (json_int_t)l->n_steps, "replies",
-		(json_int_t)l->n_replies, "usage", usage_json(&l->usage), "wall_ms",
+		(json_int_t)l->n_replies, "usage", usage_json(l), "wall_ms",
 		(json_int_t)loop_wall_ms(l));
 	if (l->answer)
 		(void)json_object_set_new(out, "answer", json_string(l->answer));
@@ -115,6 +119,7 @@ static enum loop_end end_of(const struct loop *l)
 	static const enum loop_end of[BUDGET_KINDS] = {[BUDGET_STEPS] = LOOP_STEPS,
 		[BUDGET_WALL] = LOOP_BUDGET,
 		[BUDGET_TOKENS] = LOOP_BUDGET,
+		[BUDGET_COST] = LOOP_BUDGET,
 		[BUDGET_FAILURES] = LOOP_STUCK};
 	return l->spent == BUDGET_NONE ? LOOP_STUCK
 		: l->is_check_failed   ? LOOP_CHECK
@@ -126,12 +131,18 @@ void loop_give_up(struct loop *l)
 	loop_finish(l, end_of(l));
 }
 
+static json_t *amount(enum budget_kind kind, uint64_t n)
+{
+	return kind == BUDGET_COST ? json_real((double)n / BUDGET_UNITS_PER_USD)
+				   : json_integer((json_int_t)n);
+}
+
 static void tell_budget(struct loop *l, const char *what, enum budget_kind kind)
 {
 	loop_tell(l,
-		json_pack("{s:s, s:s, s:s, s:I, s:I}", "event", "budget", "state", what, "budget",
-			budget_word(kind), "used", (json_int_t)l->budget.used[kind], "limit",
-			(json_int_t)l->budget.limit[kind]));
+		json_pack("{s:s, s:s, s:s, s:o, s:o}", "event", "budget", "state", what, "budget",
+			budget_word(kind), "used", amount(kind, l->budget.used[kind]), "limit",
+			amount(kind, l->budget.limit[kind])));
 }
 
 /* One more question, and then it is over. */
@@ -329,6 +340,7 @@ int loop_open(struct loop **out, uv_loop_t *loop, const struct loop_config *conf
 		.dialog = DIALOG_INIT,
 		.budget = config->budget,
 		.spent = BUDGET_NONE,
+		.price = config->price ? *config->price : (struct price){0},
 		.grounding = grounding_new(),
 		.context_tokens =
 			config->context_tokens ? config->context_tokens : LOOP_CONTEXT_TOKENS,
@@ -343,6 +355,8 @@ int loop_open(struct loop **out, uv_loop_t *loop, const struct loop_config *conf
 	}
 	l->config.task = l->config.runtime = l->config.check = l->config.limits = NULL;
 	l->config.past = NULL;
+	if (l->config.price)
+		l->config.price = &l->price;
 	l->started_ms = uv_now(loop);
 	(void)uv_timer_start(&l->timer, on_begin, 0, 0);
 	*out = l;

@@ -5,6 +5,7 @@
 #include "agent/budget.h"
 #include "agent/loop_end.h"
 #include "agent/loop_past.h"
+#include "agent/price.h"
 #include "agent/wire.h"
 
 enum {
@@ -46,7 +47,8 @@ struct loop_config {
 	const char *limits;	    /* what the model is told of them, or NULL */
 	const char *check;	    /* a shell command that the answer has to pass, or NULL */
 	struct budget budget;
-	uint64_t context_tokens; /* 0: LOOP_CONTEXT_TOKENS */
+	const struct price *price; /* NULL: it is not known what the model costs */
+	uint64_t context_tokens;   /* 0: LOOP_CONTEXT_TOKENS */
 	bool is_grounded;
 	const struct loop_past *past; /* it goes on; or NULL: it begins */
 	struct loop_hooks hooks;

@@ -40,6 +40,7 @@ static enum loop_end good_end(const struct loop *l)
 	static const enum loop_end of[BUDGET_KINDS + 1] = {[BUDGET_STEPS] = LOOP_STEPS,
 		[BUDGET_WALL] = LOOP_BUDGET,
 		[BUDGET_TOKENS] = LOOP_BUDGET,
+		[BUDGET_COST] = LOOP_BUDGET,
 		[BUDGET_FAILURES] = LOOP_STUCK,
 		[BUDGET_NONE] = LOOP_OK};
 	return of[l->spent];

@@ -53,6 +53,9 @@ struct loop {
 	struct err err;
 	unsigned n_steps, n_replies;
 	struct wire_usage usage;
+	struct price price;
+	double cost_usd;
+	bool is_cost_partial; /* not every reply had a price */
 	enum loop_end end;
 	json_t *ended;	/* the result, until it is told */
 	json_t *record; /* of the step that ran when it was kept; until it goes on */

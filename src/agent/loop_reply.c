@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +126,15 @@ static void on_wait(void *arg, const struct failure *why, int64_t ms)
 
 /* ---- when it is there ---- */
 
+/* Tokens that were estimated cost what the estimate would. */
+static void count_cost(struct loop *l, const struct wire_usage *u)
+{
+	double usd = l->config.price ? price_of(&l->price, u) : 0;
+	l->is_cost_partial = l->is_cost_partial || !l->config.price;
+	l->cost_usd += usd;
+	l->budget.used[BUDGET_COST] += (uint64_t)ceil(usd * BUDGET_UNITS_PER_USD);
+}
+
 static void count_usage(struct loop *l, const struct reply *reply)
 {
 	const struct wire_usage *u = &reply->usage;
@@ -134,6 +144,7 @@ static void count_usage(struct loop *l, const struct reply *reply)
 	l->usage.reasoning += u->reasoning;
 	l->usage.is_estimated |= u->is_estimated;
 	l->budget.used[BUDGET_TOKENS] += u->input + u->output;
+	count_cost(l, u);
 	if (!u->is_estimated)
 		dialog_counted(&l->dialog, u->input);
 }

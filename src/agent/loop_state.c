@@ -22,6 +22,7 @@ static const struct {
 	size_t offset;
 } flags[] = {
 	{"was_lost", offsetof(struct loop, was_lost)},
+	{"is_cost_partial", offsetof(struct loop, is_cost_partial)},
 	{"is_untold", offsetof(struct loop, is_untold)},
 	{"was_sent_back", offsetof(struct loop, was_sent_back)},
 	{"is_check_failed", offsetof(struct loop, is_check_failed)},
@@ -119,6 +120,7 @@ static void put_some(json_t *out, struct loop *l)
 		(void)json_object_set_new(
 			out, counts[i].name, json_integer((json_int_t)*count_of(l, i)));
 	(void)json_object_set_new(out, "wall_ms", json_integer((json_int_t)loop_wall_ms(l)));
+	(void)json_object_set_new(out, "cost_usd", json_real(l->cost_usd));
 	if (l->bundle)
 		(void)json_object_set(out, "bundle", l->bundle);
 	if (l->misses)
@@ -238,6 +240,10 @@ static int read_flags(struct loop *l, const json_t *state)
 		read_count(&n_replies, json_object_get(state, "replies")) < 0 ||
 		n_steps > UINT32_MAX || n_replies > UINT32_MAX || l->dialog.scale_pct < 100 ||
 		l->dialog.scale_pct > 1000)
+		return -EINVAL;
+	const json_t *cost = json_object_get(state, "cost_usd");
+	l->cost_usd = json_number_value(cost);
+	if (!json_is_number(cost) || !(l->cost_usd >= 0))
 		return -EINVAL;
 	l->n_steps = (unsigned)n_steps;
 	l->n_replies = (unsigned)n_replies;

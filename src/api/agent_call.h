@@ -14,6 +14,8 @@ struct agent_call {
 	struct wire *wire;
 	struct loop *loop;
 	char *session, *runtime;
+	struct price price;
+	bool has_price;
 	struct waiter waiter;
 	char was[16];	  /* the state of the session of one that goes on */
 	bool is_own;	  /* the session was made for this */

@@ -170,6 +170,20 @@ static int open_wire(struct agent_call *a, struct err *err)
 	return wire_open(&a->wire, a->call->context->loop, &config, err);
 }
 
+/* A limit that nobody can keep is refused, not passed over. */
+static int find_price(struct agent_call *a, struct err *err)
+{
+	const struct models *models = a->call->context->models;
+	a->has_price = price_find(&a->price, models->prices, wire_name(a->wire));
+	if (a->has_price || !param_get(a->params, "max_cost_usd"))
+		return 0;
+	(void)err_set(err, ERR_USAGE, "max_cost_usd: it is not known what %.100s costs",
+		wire_name(a->wire));
+	return err_hint(err,
+		"write its price into \"prices\" of ~/.config/retort/config.json, or a file for "
+		"--prices");
+}
+
 static void take_limits(const json_t *session, char out[LIMITS_BYTES])
 {
 	const json_t *limits = json_object_get(session, "limits");
@@ -189,9 +203,12 @@ static void take_budget(const struct agent_call *a, struct budget *out, struct l
 	for (int i = 0; i < BUDGET_KINDS; i++) {
 		char name[32];
 		(void)snprintf(name, sizeof name, "max_%s", budget_word((enum budget_kind)i));
-		out->limit[i] = param_count(a->params, name, out->limit[i]);
+		if (i != BUDGET_COST)
+			out->limit[i] = param_count(a->params, name, out->limit[i]);
 		past->is_given[i] = param_get(a->call->params, name) != NULL;
 	}
+	double usd = json_number_value(param_get(a->params, "max_cost_usd"));
+	out->limit[BUDGET_COST] = (uint64_t)(usd * BUDGET_UNITS_PER_USD);
 }
 
 static void tell_started(struct agent_call *a)
@@ -221,6 +238,7 @@ static void begin(struct agent_call *a, const json_t *session)
 		.limits = limits[0] ? limits : NULL,
 		.check = param_text(params, "check", NULL),
 		.budget = budget,
+		.price = a->has_price ? &a->price : NULL,
 		.context_tokens =
 			param_count(past.state ? a->call->params : params, "context_tokens", 0),
 		.is_grounded = !param_get(params, "grounded") || param_flag(params, "grounded"),
@@ -317,7 +335,7 @@ static void start_run(struct operation_call *call)
 	a->params = json_copy(call->params);
 	call->waiter.arg = a;
 	call->cancel = on_cancel;
-	if (agent_kept_open(a, &err) < 0 || open_wire(a, &err) < 0) {
+	if (agent_kept_open(a, &err) < 0 || open_wire(a, &err) < 0 || find_price(a, &err) < 0) {
 		fail(a, &err);
 		return;
 	}
@@ -365,6 +383,8 @@ static const struct param run_rows[] = {
 		.help = "wall time of all of it"},
 	{"max_tokens", PARAM_COUNT, false, 0, INT64_MAX, .fallback = "0",
 		.help = "tokens read and written, of all replies together; 0: any number"},
+	{"max_cost_usd", PARAM_NUMBER, false, 0, UINT64_C(1) << 40,
+		.help = "what it may cost, in USD, by the prices of who runs the engine"},
 	{"max_failures", PARAM_COUNT, false, 1, STEPS_MAX, .fallback = "5",
 		.help = "failed steps in a row"},
 	{"context_tokens", PARAM_COUNT, false, 1000, INT64_MAX, .fallback = "100000",
@@ -383,6 +403,7 @@ static const struct param usage_rows[] = {
 	GIVES("cached", PARAM_COUNT, "of the read ones: those that were cached"),
 	GIVES("reasoning", PARAM_COUNT, "of the written ones: those of reasoning"),
 	GIVES("is_estimated", PARAM_FLAG, "a server did not say: a token for every four bytes"),
+	MAY_GIVE("cost_usd", PARAM_NUMBER, "what all of it cost, when the model has a price"),
 };
 static const struct param error_rows[] = {
 	GIVES("code", PARAM_TEXT, "one of docs/errors.md"),
@@ -395,7 +416,8 @@ static const struct param result_rows[] = {
 	MAY_GIVE("value", PARAM_ANY, "what final_answer() was given, as JSON"),
 	MAY_GIVE("grounded", PARAM_FLAG, "every number of the answer comes from the run"),
 	MAY_GIVE("ungrounded", PARAM_TEXTS, "those that do not"),
-	MAY_GIVE("spent", PARAM_TEXT, "what is used up: steps, wall_ms, tokens, failures"),
+	MAY_GIVE(
+		"spent", PARAM_TEXT, "what is used up: steps, wall_ms, tokens, cost_usd, failures"),
 	{"error", PARAM_OBJECT, FIELDS(error_rows), .help = "with status error"},
 	GIVES("model", PARAM_TEXT, "the model that was asked"),
 	MAY_GIVE("session", PARAM_TEXT, "id of the session, unless it was made for this"),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/service.h"
 
+#include "agent/price.h"
 #include "api/metrics.h"
 #include "api/runs.h"
 #include "session/engine.h"
@@ -98,8 +99,10 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		.ttl_ms = config->session_ttl_ms,
 		.idle_ms = config->session_idle_ms,
 		.ended = runs_forget};
-	int r = engine_start(&s->engine, err);
+	int r = config->models.prices ? price_check(config->models.prices, err) : 0;
 	if (r < 0)
+		return r;
+	if ((r = engine_start(&s->engine, err)) < 0)
 		return r;
 	if ((r = uv_loop_init(&s->loop)) < 0)
 		return err_sys(err, ERR_INTERNAL, -r, "event loop");

@@ -24,7 +24,7 @@ struct service_config {
 
 /*
  * Start it. SIGINT and SIGTERM belong to it from then on.
- * Errors: ERR_BOX and those of registry_open(). *@out is then NULL.
+ * Errors: ERR_BOX and those of registry_open(), price_check(). *@out is then NULL.
  */
 int service_open(struct service **out, const struct service_config *config, struct err *err);
 

@@ -4,6 +4,7 @@
 #include "cli/agent_view.h"
 #include "cli/box.h"
 #include "cli/cmd.h"
+#include "cli/prices.h"
 #include "cli/program.h"
 #include "cli/session.h"
 #include "cli/view.h"
@@ -20,7 +21,7 @@ enum { TASK_MAX_BYTES = 1 << 20, SESSION_ID_BYTES = 80 };
 
 struct agent_args {
 	struct box_args box;
-	const char *model, *key_file, *check, *record, *resume;
+	const char *model, *key_file, *check, *record, *resume, *max_cost, *prices;
 	uint64_t max_steps, max_time_ms, max_tokens, max_failures, context;
 	bool no_grounded, plain, json, jsonl, quiet, help, go_on, list, no_journal;
 	int images, color;
@@ -70,6 +71,18 @@ static const struct opt agent_opts[] = {
 		.group = "Budget",
 		.max = INT64_MAX,
 		.help = "tokens read and written in all"},
+	{.name = "max-cost",
+		OPT_INTO_TEXT(struct agent_args, max_cost),
+		.arg = "USD",
+		.group = "Budget",
+		.help = "what it may cost in all"},
+	{.name = "prices",
+		OPT_INTO_TEXT(struct agent_args, prices),
+		.arg = "FILE",
+		.flags = OPT_NO_CONFIG,
+		.group = "Budget",
+		.complete = OPT_COMPLETE_FILE,
+		.help = "what models cost; else \"prices\" of the configuration"},
 	{.name = "max-failures",
 		OPT_INTO_COUNT(struct agent_args, max_failures),
 		.arg = "N",
@@ -192,6 +205,8 @@ struct agent {
 	struct opt_set set;
 	struct agent_view view;
 	struct agent_past past;
+	json_t *prices;
+	double max_cost_usd;
 	struct service *service;
 	struct buf task;
 };
@@ -233,6 +248,8 @@ static json_t *call_params(const struct agent *agent, const char *session)
 		true);
 	if (is_said(agent, "no-grounded"))
 		(void)json_object_set_new(params, "grounded", json_boolean(!args->no_grounded));
+	if (agent->max_cost_usd > 0 && is_said(agent, "max-cost"))
+		(void)json_object_set_new(params, "max_cost_usd", json_real(agent->max_cost_usd));
 	put_counts(agent, params);
 	return params;
 }
@@ -243,7 +260,9 @@ static int open_service(struct agent *agent, struct err *err)
 	const bool is_kept = past->dir[0] != '\0';
 	const struct service_config config = {.version = version_text,
 		.state_dir = is_kept ? past->state : NULL,
-		.models = {.key_file = agent->args.key_file, .may_name = true},
+		.models = {.key_file = agent->args.key_file,
+			.prices = agent->prices,
+			.may_name = true},
 		.agents = {.dir = is_kept ? past->dir : NULL,
 			.id = past->id,
 			.directory = past->directory[0] ? past->directory : NULL}};
@@ -296,7 +315,8 @@ static const struct {
 	{"failed", 1, "the model gave no answer: ask it in another way"},
 	{"check_failed", 1, "the check fails still: see what it says with --jsonl"},
 	{"steps", 7, "the steps are used up: give it more with --max-steps"},
-	{"budget", 8, "the budget is used up: give it more with --max-time or --max-tokens"},
+	{"budget", 8,
+		"the budget is used up: give it more with --max-time, --max-tokens or --max-cost"},
 	{"stuck", 9, "the model does not get on: say more in the task, or take another model"},
 	{"interrupted", 130, "it was interrupted"},
 };
@@ -399,6 +419,10 @@ static int prepare(struct agent *agent, const char *operand, json_t **create, st
 	bool is_resumed = agent->past.is_resumed;
 	if (r == 0)
 		r = check_args(agent, err);
+	if (r == 0)
+		r = prices_load(agent->args.prices, &agent->prices, err);
+	if (r == 0 && agent->args.max_cost)
+		r = prices_read_usd(agent->args.max_cost, &agent->max_cost_usd, err);
 	if (r == 0 && (operand || !is_resumed))
 		r = read_task(operand, &agent->task, err);
 	if (r == 0)
@@ -456,6 +480,7 @@ static int agent_main(int argc, char **argv)
 	if (agent->view.record)
 		(void)fclose(agent->view.record);
 	buf_done(&agent->task);
+	json_decref(agent->prices);
 	free(agent);
 	return status;
 }
@@ -482,7 +507,7 @@ static const struct cmd_exit exits[] = {
 	{"4", "the model cannot be reached"},
 	{"6", "denied by policy"},
 	{"7", "the steps are used up"},
-	{"8", "the time or the tokens are used up"},
+	{"8", "the time, the tokens or the money are used up"},
 	{"9", "stuck: the same again and again"},
 	{"125", "the box could not be made"},
 	{"130", "interrupted"},

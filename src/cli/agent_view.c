@@ -133,8 +133,9 @@ static void show_restart(struct agent_view *view, const json_t *event)
 
 static void show_budget(struct agent_view *view, const json_t *event)
 {
-	note(view, YELLOW, "── %s: %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT " used",
-		member(event, "budget"), count(event, "used"), count(event, "limit"));
+	note(view, YELLOW, "── %s: %.6g of %.6g used", member(event, "budget"),
+		json_number_value(json_object_get(event, "used")),
+		json_number_value(json_object_get(event, "limit")));
 }
 
 static void show_stuck(struct agent_view *view, const json_t *event)
@@ -240,12 +241,16 @@ static void warn_of_numbers(const json_t *result)
 static void show_cost(struct agent_view *view, const json_t *result)
 {
 	const json_t *usage = json_object_get(result, "usage");
+	const json_t *cost = json_object_get(usage, "cost_usd");
+	char money[40] = "";
+	if (cost)
+		(void)snprintf(money, sizeof money, ", %.4f USD", json_number_value(cost));
 	note(view, DIM,
 		"── %" JSON_INTEGER_FORMAT " steps, %.1f s, %s%" JSON_INTEGER_FORMAT
-		" tokens read, %" JSON_INTEGER_FORMAT " written",
+		" tokens read, %" JSON_INTEGER_FORMAT " written%s",
 		count(result, "steps"), (double)count(result, "wall_ms") / 1000,
 		json_is_true(json_object_get(usage, "is_estimated")) ? "about " : "",
-		count(usage, "input"), count(usage, "output"));
+		count(usage, "input"), count(usage, "output"), money);
 }
 
 /* As it is for a program; a terminal is shown it, and obeys none of it. */

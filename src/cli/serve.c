@@ -6,6 +6,7 @@
 #include "cli/client.h"
 #include "cli/cmd.h"
 #include "cli/config.h"
+#include "cli/prices.h"
 #include "cli/xdg.h"
 #include "serve/http/address.h"
 #include "serve/http/health.h"
@@ -24,7 +25,7 @@
 #include <unistd.h>
 
 struct serve_args {
-	const char *socket, *state, *profile, *token_file, *model, *key_file;
+	const char *socket, *state, *profile, *token_file, *model, *key_file, *prices;
 	struct opt_list listen, allow_host, allow_origin;
 	bool no_socket, no_journal, quiet, help;
 	uint64_t session_ttl_ms, session_idle_ms, max_sessions, max_memory_bytes;
@@ -121,6 +122,13 @@ static const struct opt serve_opts[] = {
 		.group = "Options",
 		.complete = OPT_COMPLETE_FILE,
 		.help = "file with the model's key; else the variable of its provider"},
+	{.name = "prices",
+		OPT_INTO_TEXT(struct serve_args, prices),
+		.arg = "FILE",
+		.flags = OPT_NO_CONFIG,
+		.group = "Options",
+		.complete = OPT_COMPLETE_FILE,
+		.help = "what models cost; else \"prices\" of the configuration"},
 	{.name = "listen",
 		OPT_INTO_LIST(struct serve_args, listen),
 		.arg = "ADDR:PORT",
@@ -189,6 +197,7 @@ struct places {
 	int inet_fd[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX]; /* listening; -1: taken */
 	struct address_text inet[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX];
 	size_t n_inet;
+	json_t *prices;
 };
 
 static int exclude(const char *a, const char *b, struct err *err)
@@ -471,7 +480,9 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.max_sessions = args->max_sessions,
 		.max_memory_bytes = args->max_memory_bytes,
 		.version = version_text,
-		.models = {.fallback = args->model, .key_file = args->key_file},
+		.models = {.fallback = args->model,
+			.key_file = args->key_file,
+			.prices = places->prices},
 		.agents = {.dir = places->has_state ? places->agents : NULL}};
 	struct fronts f = {
 		.args = args, .log = {.kind = (enum http_log_kind)args->log, .fd = STDERR_FILENO}};
@@ -529,10 +540,13 @@ static int serve_main(int argc, char **argv)
 	if (r > 0)
 		r = config_apply(&set, args.profile, &err);
 	if (r == 0)
+		r = prices_load(args.prices, &places.prices, &err);
+	if (r == 0)
 		r = find_places(&args, &places, &err);
 	if (r == 0)
 		r = serve(&args, &places, &err);
 	places_close(&places);
+	json_decref(places.prices);
 	return r < 0 ? cli_fail(&err, false) : 0;
 }
 

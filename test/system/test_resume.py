@@ -404,8 +404,77 @@ class BadInput(Kept):
         self.check(model_server.Answer(whole[:len(whole) // 2], end="cut"), 4)
 
 
+class Money(Kept):
+    """Prices are the user's: none is known otherwise."""
+
+    PRICES = {"replay:*": {"input": 1000, "cached": 100, "output": 0}}
+
+    def prices(self, table):
+        path = os.path.join(self.where, "prices.json")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(table if isinstance(table, str) else json.dumps(table))
+        return ["--prices", path]
+
+    def told(self, text, used, **more):
+        return {"reply": {"text": text, "usage": used}, **more}
+
+    def test_what_it_cost_is_told(self):
+        used = {"input": 1000, "cached": 400, "output": 10}
+        done = self.begin(self.told("Done.", used), options=self.prices({"replay:*": {"input": 1000, "cached": 100, "output": 5000}}))
+        self.assertAlmostEqual(done.result["usage"]["cost_usd"], 0.6 + 0.04 + 0.05, msg=done)
+        self.assertNotIn("cost_usd", self.begin(self.told("Done.", used)).result["usage"])
+
+    def test_what_it_may_cost(self):
+        used = {"input": 1000, "output": 0}
+        done = self.begin(*[self.told(python(f"x = {i}"), used) for i in range(3)],
+                          self.told("I have 2.", used, expect_last=["Nothing more can be run"]),
+                          options=[*self.prices(self.PRICES), "--max-cost", "2.50"])
+        self.assertEqual((done.status, done.result["spent"], done.result["answer"]), (8, "cost_usd", "I have 2."), done)
+        self.assertAlmostEqual(done.result["usage"]["cost_usd"], 4)
+        spent = [e for e in done.all("budget") if e["state"] == "spent"][0]
+        self.assertEqual((spent["budget"], spent["limit"], spent["used"]), ("cost_usd", 2.5, 3.0))
+        self.assertIn("1.5000 of 2.5000 USD left", done.seen[1] + json.dumps(self.read()["loop"]["dialog"]))
+        # and it goes on with as much again, which counts with what it was before
+        done = self.go_on(self.told(python("final_answer(x)"), used), options=["-c", *self.prices(self.PRICES)])
+        self.assertEqual((done.status, done.result["answer"]), (0, "2"), done)
+        self.assertAlmostEqual(done.result["usage"]["cost_usd"], 5)
+
+    def test_the_configuration_has_them(self):
+        config = harness.make_dir()
+        os.mkdir(os.path.join(config, "retort"))
+        with open(os.path.join(config, "retort", "config.json"), "w", encoding="utf-8") as f:
+            json.dump({"prices": self.PRICES, "max-cost": "9"}, f)
+        done = self.begin(self.told("Done.", {"input": 1000, "output": 0}), env={"XDG_CONFIG_HOME": config})
+        self.assertAlmostEqual(done.result["usage"]["cost_usd"], 1.0, msg=done)
+
+    def test_a_model_without_a_price(self):
+        for options in ([], self.prices({"openai:*": {"input": 1, "output": 1}})):
+            done = self.begin("never asked", options=["--max-cost", "1", *options])
+            self.assertEqual(done.status, 2, done)
+            self.assertIn("it is not known what replay:", done.err)
+        self.assertEqual(os.listdir(os.path.join(self.state, "retort", "agents")), [])
+
+    def test_what_is_no_price(self):
+        for table in ("", "[]", "{", {"m": {"input": 1}}, {"m": {"input": -1, "output": 1}}):
+            done = self.begin("never asked", options=self.prices(table))
+            self.assertEqual(done.status, 2, done)
+        self.assertEqual(self.begin("x", options=["--prices", "/nonexistent"]).status, 2)
+        for sum_ in ("x", "0", "-1", "1e3", "1 USD", "nan"):
+            self.assertEqual(self.begin("x", options=["--max-cost=" + sum_]).status, 2, sum_)
+
+
 class Engine(harness.Case):
     """The same as an operation."""
+
+    def test_what_it_may_cost(self):
+        path = os.path.join(harness.make_dir(), "prices.json")
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump(Money.PRICES, f)
+        used = {"input": 1000, "output": 0}
+        lines = [{"reply": {"text": python("x = 1"), "usage": used}}, {"reply": {"text": "No.", "usage": used}}]
+        with service.Engine("--model", "replay:" + script(*lines), "--prices", path) as engine:
+            result = engine.call("agent.run", task="Go.", max_cost_usd=0.5)
+            self.assertEqual((result["status"], result["spent"], result["usage"]["cost_usd"]), ("budget", "cost_usd", 2.0))
 
     def test_it_goes_on_in_its_session(self):
         state = tempfile.mkdtemp(dir=harness.TMP)
