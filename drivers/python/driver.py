@@ -11,6 +11,7 @@ rich     what a value shows                   streams       stdin, stdout and st
 chart    the data behind a figure             later         site, import hooks, await, files
 guard    checkpoints                          setup         templates, names of sessions, seeds
 names    completion                           branch        a copy in a box of its own
+variables  what a step has made
 """
 
 import sys
@@ -307,6 +308,7 @@ class Step:
         self.figures = []  # those already shown
         self.error = None
         self.exit_code = 0
+        self.variables = None  # those of before, where it is to be said which are new
 
     def message(self):
         out = {
@@ -318,6 +320,11 @@ class Step:
             out["value"] = self.shown
         if self.error is not None:
             out["error"] = self.error
+        if self.variables is not None:
+            try:
+                out["variables"] = part("variables").changes(self.variables)
+            except BaseException:
+                pass
         return out
 
 
@@ -577,6 +584,11 @@ def run_step(request, fds):
     if n_wanted or state.has_stdin:
         part("streams").set_stdin(fds[:n_wanted])
     keep_source(step)
+    if request.get("variables"):
+        try:
+            step.variables = part("variables").snapshot()
+        except BaseException:
+            pass
     state.step = step
     send(BEGIN, {"id": step.id})
     if not step.once:

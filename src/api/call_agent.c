@@ -93,9 +93,9 @@ static int run(void *arg, const struct loop_code *code, struct err *err)
 {
 	struct agent_call *a = arg;
 	const struct operation_context *context = a->call->context;
-	json_t *params = json_pack("{s:s, s:o, s:s*}", "session", a->session, "code",
+	json_t *params = json_pack("{s:s, s:o, s:s*, s:b}", "session", a->session, "code",
 		json_stringn(code->code, code->bytes), "runtime",
-		code->runtime ? code->runtime : a->runtime);
+		code->runtime ? code->runtime : a->runtime, "variables", !code->is_check);
 	const struct run_order order = {.registry = context->registry, .params = params};
 	a->waiter = (struct waiter){.arg = a, .event = on_event, .done = on_ran};
 	a->is_running = true;

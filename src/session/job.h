@@ -18,7 +18,7 @@ struct job {
 	char *filename;
 	const struct runtime *runtime;
 	uint64_t timeout_ms;
-	bool is_atomic, is_forced, is_removal;
+	bool is_atomic, is_forced, is_removal, wants_variables;
 	int fd; /* what a step reads, or a file is to hold; or -1 */
 	unsigned count;
 	size_t fd_bytes;
