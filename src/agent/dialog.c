@@ -5,6 +5,7 @@
 #include "base/attr.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +95,31 @@ size_t dialog_compact(struct dialog *d, uint64_t context_tokens)
 			if (d->entries[i].kind == order[k] && !d->entries[i].is_cut)
 				n_cut += cut(&d->entries[i]);
 	return n_cut;
+}
+
+static int drop(struct dialog_entry *e, size_t n)
+{
+	char *text;
+	if (asprintf(&text, "%s\n" DIALOG_NO_IMAGES, e->text, n) < 0)
+		return -ENOMEM;
+	free(e->text);
+	e->text = text;
+	json_decref(e->images);
+	e->images = NULL;
+	return (int)n;
+}
+
+int dialog_drop_images(struct dialog *d)
+{
+	int n_all = 0;
+	for (size_t i = 0; i < d->n; i++) {
+		size_t n = json_array_size(d->entries[i].images);
+		int r = n > 0 ? drop(&d->entries[i], n) : 0;
+		if (r < 0)
+			return r;
+		n_all += r;
+	}
+	return n_all;
 }
 
 /* ---- on paper ---- */

@@ -25,6 +25,10 @@ struct dialog {
 			     */
 };
 
+/* In the place of images; with how many there were. */
+#define DIALOG_NO_IMAGES                                                                           \
+	"[%zu image(s) left out: you cannot read any. Print the numbers that you need.]\n"
+
 #define DIALOG_INIT ((struct dialog){.scale_pct = 100})
 void dialog_done(struct dialog *d);
 
@@ -45,6 +49,9 @@ void dialog_counted(struct dialog *d, uint64_t tokens);
  * Returns: how many entries were cut.
  */
 size_t dialog_compact(struct dialog *d, uint64_t context_tokens);
+
+/* The images go; a line says that there were some. Returns: how many, or -ENOMEM. */
+int dialog_drop_images(struct dialog *d);
 
 /*
  * As JSON: [{"kind", "text", "is_cut", "images"?}]; images over @images_max bytes are left out, the

@@ -340,6 +340,7 @@ int loop_open(struct loop **out, uv_loop_t *loop, const struct loop_config *conf
 		.dialog = DIALOG_INIT,
 		.budget = config->budget,
 		.spent = BUDGET_NONE,
+		.no_images = config->no_images,
 		.price = config->price ? *config->price : (struct price){0},
 		.grounding = grounding_new(),
 		.context_tokens =

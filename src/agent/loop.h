@@ -50,6 +50,7 @@ struct loop_config {
 	const struct price *price; /* NULL: it is not known what the model costs */
 	uint64_t context_tokens;   /* 0: LOOP_CONTEXT_TOKENS */
 	bool is_grounded;
+	bool no_images;		      /* the model reads none */
 	const struct loop_past *past; /* it goes on; or NULL: it begins */
 	struct loop_hooks hooks;
 };

@@ -42,6 +42,7 @@ struct loop {
 	char *code;		  /* of the step that runs */
 	unsigned n_interrupts;	  /* of it */
 	bool is_unwanted;	  /* the loop ends with it */
+	bool no_images, has_seen; /* it reads none; it has read some */
 	bool was_lost, is_untold; /* the step's end was not told the model yet */
 
 	char *answer;
@@ -79,6 +80,12 @@ void loop_count_failure(struct loop *l); /* a step is gone, and was no good */
 /* loop_reply.c: what is heard of the model. */
 extern const struct wire_watch loop_watch;
 void loop_hear_anew(struct loop *l); /* forget it */
+
+/* loop_images.c: take the images out of all that it is told. Returns: how many, or -ENOMEM. */
+int loop_blind(struct loop *l);
+void loop_has_seen(struct loop *l); /* it answered: did it see any? */
+/* Ask once more without images, when @why may be about those. Returns: whether it was asked. */
+bool loop_ask_blind(struct loop *l, const struct failure *why);
 
 /* loop_step.c */
 void loop_run(struct loop *l, const char *runtime, const char *code, size_t bytes);

@@ -1,5 +1,6 @@
 /* What the model says: heard until its first block is whole, then acted upon.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/block.h"
 #include "agent/extract.h"
 #include "agent/loop_inside.h"
 
@@ -239,20 +240,36 @@ static bool ask_shorter(struct loop *l, const struct failure *why)
 	return true;
 }
 
+/* It calls what it was not given. */
+static void refuse_call(struct loop *l, const char *text)
+{
+	if (text[0] && dialog_add(&l->dialog, DIALOG_SAID, text, strlen(text), NULL) < 0)
+		loop_starve(l);
+	else
+		send_back(l,
+			"There is no such tool: nothing can be called here. Write one fenced block of "
+			"code, or your answer in plain text.\n");
+}
+
 static void on_done(void *arg, struct reply *reply, const struct failure *why)
 {
 	struct loop *l = arg;
-	char *text = reply_text(reply);
+	bool is_other;
+	char *text = block_text(reply, &is_other);
 	l->call = NULL;
 	l->n_replies++;
 	count_usage(l, reply);
 	if (!text) {
 		loop_starve(l);
 	} else if (!why) {
+		loop_has_seen(l);
 		tell_said(l);
 		tell_message(l, text, reply);
-		act(l, text, reply);
-	} else if (!ask_shorter(l, why)) {
+		if (is_other && !l->is_last)
+			refuse_call(l, text);
+		else
+			act(l, text, reply);
+	} else if (!ask_shorter(l, why) && !loop_ask_blind(l, why)) {
 		loop_fail(l, &why->err);
 	}
 	free(text);

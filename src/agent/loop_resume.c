@@ -74,6 +74,9 @@ int loop_resume(struct loop *l, const struct loop_past *past, const char *task, 
 		(void)err_set(err, ERR_USAGE, "it has its answer already");
 		return err_hint(err, "say what is to be done next");
 	}
+	l->no_images = l->no_images || l->config.no_images;
+	if (l->no_images && loop_blind(l) < 0)
+		return err_set(err, ERR_NO_MEMORY, "no memory for a task");
 	if (l->config.context_tokens > 0)
 		l->context_tokens = l->config.context_tokens;
 	if (add_remarks(l, past) < 0)

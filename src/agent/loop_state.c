@@ -23,6 +23,8 @@ static const struct {
 } flags[] = {
 	{"was_lost", offsetof(struct loop, was_lost)},
 	{"is_cost_partial", offsetof(struct loop, is_cost_partial)},
+	{"no_images", offsetof(struct loop, no_images)},
+	{"has_seen", offsetof(struct loop, has_seen)},
 	{"is_untold", offsetof(struct loop, is_untold)},
 	{"was_sent_back", offsetof(struct loop, was_sent_back)},
 	{"is_check_failed", offsetof(struct loop, is_check_failed)},

@@ -94,6 +94,8 @@ static void observe(struct loop *l, const json_t *record)
 	l->is_untold = false;
 	(void)buf_addf(&l->next, "[step %u] %s\n", l->n_steps, text);
 	l->images = json_incref(json_object_get(seen, "images"));
+	if (l->no_images)
+		(void)loop_blind(l);
 	if (hint)
 		(void)buf_addf(&l->next, "Hint: %s\n", hint);
 	json_t *shown = json_string(buf_str(&l->next) + at);

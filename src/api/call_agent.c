@@ -242,6 +242,7 @@ static void begin(struct agent_call *a, const json_t *session)
 		.context_tokens =
 			param_count(past.state ? a->call->params : params, "context_tokens", 0),
 		.is_grounded = !param_get(params, "grounded") || param_flag(params, "grounded"),
+		.no_images = param_get(params, "images") && !param_flag(params, "images"),
 		.past = past.state ? &past : NULL,
 		.hooks = {.arg = a,
 			.run = run,
@@ -391,6 +392,8 @@ static const struct param run_rows[] = {
 		.help = "how much the model can read: what is old is shortened when it fills up"},
 	{"grounded", PARAM_FLAG, .fallback = "true",
 		.help = "numbers of the answer must come from the run"},
+	{"images", PARAM_FLAG, .fallback = "true",
+		.help = "show it plots; a model that refuses them is asked without in any case"},
 	{"cancel_step", PARAM_FLAG, .fallback = "false",
 		.help = "given up once, only the step that runs is stopped, and the model goes on"},
 	{"stream", PARAM_FLAG, .fallback = "false", .help = "tell events while it runs"},

@@ -23,7 +23,7 @@ struct agent_args {
 	struct box_args box;
 	const char *model, *key_file, *check, *record, *resume, *max_cost, *prices;
 	uint64_t max_steps, max_time_ms, max_tokens, max_failures, context;
-	bool no_grounded, plain, json, jsonl, quiet, help, go_on, list, no_journal;
+	bool no_grounded, no_images, plain, json, jsonl, quiet, help, go_on, list, no_journal;
 	int images, color;
 };
 
@@ -49,6 +49,10 @@ static const struct opt agent_opts[] = {
 		.min = 1000,
 		.max = INT64_MAX,
 		.help = "how much it can read; what is old is shortened at 85 % of it"},
+	{.name = "no-images",
+		OPT_INTO_FLAG(struct agent_args, no_images),
+		.group = "Model",
+		.help = "it cannot read any: show it no plots"},
 	{.name = "max-steps",
 		OPT_INTO_COUNT(struct agent_args, max_steps),
 		.arg = "N",
@@ -250,6 +254,8 @@ static json_t *call_params(const struct agent *agent, const char *session)
 		(void)json_object_set_new(params, "grounded", json_boolean(!args->no_grounded));
 	if (agent->max_cost_usd > 0 && is_said(agent, "max-cost"))
 		(void)json_object_set_new(params, "max_cost_usd", json_real(agent->max_cost_usd));
+	if (is_said(agent, "no-images"))
+		(void)json_object_set_new(params, "images", json_boolean(!args->no_images));
 	put_counts(agent, params);
 	return params;
 }

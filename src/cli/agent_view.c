@@ -152,6 +152,12 @@ static void show_answer(struct agent_view *view, const json_t *event)
 			json_string_value(json_array_get(json_object_get(event, "ungrounded"), 0)));
 }
 
+static void show_images(struct agent_view *view, const json_t *event)
+{
+	note(view, YELLOW, "── the model reads no images: %" JSON_INTEGER_FORMAT " are left out",
+		count(event, "left_out"));
+}
+
 static void show_resumed(struct agent_view *view, const json_t *event)
 {
 	const char *difference = member(event, "difference");
@@ -193,6 +199,7 @@ static const struct {
 	{"answer", show_answer},
 	{"check", show_check},
 	{"interrupt", show_interrupt},
+	{"images", show_images},
 	{"agent.resumed", show_resumed},
 	{"agent.unkept", show_unkept},
 };
