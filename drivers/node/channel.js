@@ -11,8 +11,8 @@ const { writeSync, fstatSync } = fs;
 const wait = Atomics.wait;
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
-const channel = { __proto__: null, fd: 3, ino: 0, socket: null, inbox: null, send, takeFrame,
-  addBytes };
+const channel = { __proto__: null, fd: 3, ino: 0, socket: null, parts: [], n_bytes: 0, send, takeFrame,
+  hasFrame, addBytes };
 
 // Is the descriptor still what it was? User code may have closed it and opened another.
 function isChannel() {
@@ -46,27 +46,49 @@ function send(kind, text) {
   return true;
 }
 
-// The first whole frame of the inbox as {kind, message}, or null; throws when it is none.
-function takeFrame() {
-  const bytes = channel.inbox;
-  if (bytes === null || bytes.length < 5) return null;
-  const length = bytes[0] * 0x1000000 + (bytes[1] << 16 | bytes[2] << 8 | bytes[3]);
+/* What has come is kept as it came until a frame is whole: a large one comes in hundreds of pieces. */
+function gather(bytes) {
+  const { parts } = channel;
+  if (parts.length > 1) {
+    const whole = genuine.bytesNew(channel.n_bytes);
+    for (let i = 0, at = 0; i < parts.length; at += parts[i++].length) genuine.bytesSet(whole, parts[i], at);
+    parts.length = 0;
+    genuine.push(parts, whole);
+  }
+  return bytes <= channel.n_bytes ? parts[0] : null;
+}
+
+/* The bytes of the first frame behind its length, or -1 when that has not come; throws when it is none. */
+function frameBytes() {
+  if (channel.n_bytes < 5) return -1;
+  const head = channel.parts[0].length >= 4 ? channel.parts[0] : gather(5);
+  const length = head[0] * 0x1000000 + (head[1] << 16 | head[2] << 8 | head[3]);
   if (length < 1 || length > FRAME_MAX) throw new genuine.Error('not a frame');
-  if (bytes.length < length + 4) return null;
-  const payload = genuine.bytesText(genuine.bytesPart(bytes, 5, length + 4), 'utf8');
-  channel.inbox = bytes.length === length + 4 ? null : genuine.bytesPart(bytes, length + 4);
-  return { kind: bytes[4], message: payload === '' ? {} : genuine.parse(payload) };
+  return length;
+}
+
+function hasFrame() {
+  const length = frameBytes();
+  return length > 0 && channel.n_bytes >= length + 4;
+}
+
+/* The first frame that has come, as {kind, text}, or null. */
+function takeFrame() {
+  if (!hasFrame()) return null;
+  const length = frameBytes();
+  const bytes = gather(length + 4);
+  const text = genuine.bytesText(genuine.bytesPart(bytes, 5, length + 4), 'utf8');
+  const kind = bytes[4];
+  channel.n_bytes -= length + 4;
+  channel.parts[0] = genuine.bytesPart(bytes, length + 4);
+  if (channel.n_bytes === 0) channel.parts.length = 0;
+  return { __proto__: null, kind, text };
 }
 
 function addBytes(bytes) {
-  const old = channel.inbox;
-  if (old === null) channel.inbox = bytes;
-  else {
-    const whole = genuine.bytesNew(old.length + bytes.length);
-    for (let i = 0; i < old.length; i++) whole[i] = old[i];
-    for (let i = 0; i < bytes.length; i++) whole[old.length + i] = bytes[i];
-    channel.inbox = whole;
-  }
+  if (bytes.length === 0) return;
+  genuine.push(channel.parts, bytes);
+  channel.n_bytes += bytes.length;
 }
 
 module.exports = channel;

@@ -12,6 +12,7 @@
  * rich     what a value shows                      blame    what went wrong
  * channel  frames                                input    what a step reads from its standard input
  * space    the globals of a program: require, import, console, retort
+ * calls    calls of the outside                  tools    retort.tools, llm_query; both loaded when they are used
  */
 const { process } = globalThis;
 const genuine = require('./genuine.js');
@@ -27,6 +28,7 @@ const input = require('./input.js');
 const channel = require('./channel.js');
 
 const STEP = 1;
+const TOOL_RESULT = 4;
 const BYE = 5;
 const SETUP = 7;
 const NAMES = 8;
@@ -67,6 +69,8 @@ let current = null; // the step that runs
 let entrance = null;
 let live = null; // {session, stop} while a script is being started
 let strays = 0;
+let calls = null; // the module, when it is loaded
+let early = []; // frames that came while a step ran, and are for afterwards
 let isDone = false; // a script has come to its end
 let hasExited = false; // process.exit() was called
 
@@ -387,8 +391,12 @@ function errorJson(error) {
 }
 
 function complain(error) {
+  tell(blame.textOf(error));
+}
+
+function tell(text) {
   try {
-    process.stderr.write(blame.textOf(error));
+    process.stderr.write(text);
   } catch (failure) {
     // user code has closed it or put something else there
   }
@@ -398,6 +406,7 @@ function complain(error) {
 function report(step) {
   const shown = showValue(step);
   step.over = true;
+  if (calls !== null) calls.endStep();
   if (step.error !== null && step.exitCode !== 0 && step.error.name !== 'Exit') complain(step.error);
   const head = '{"id":' + quote(step.id) + ',"status":"' +
     (step.error === null && step.exitCode === 0 ? 'ok' : 'error') + '","exit_code":' + step.exitCode;
@@ -530,10 +539,25 @@ function leave(code) {
   exit(code);
 }
 
-/* Take frames from the inbox while no step runs. */
+function nextFrame() {
+  if (current !== null) return null;
+  return early.length > 0 ? genuine.shift(early) : takeFrame();
+}
+
+/* Frames that come while a step runs: answers to its calls. */
+function hear() {
+  for (let frame = takeFrame(); frame !== null; frame = takeFrame()) {
+    if (frame.kind === BYE) leave(0);
+    else if (frame.kind !== TOOL_RESULT) genuine.push(early, frame);
+    else if (calls !== null) calls.take(frame.text);
+  }
+}
+
+/* Take frames while no step runs. */
 function serve() {
-  for (let frame = takeFrame(); frame !== null && current === null; frame = takeFrame()) {
-    const { kind, message } = frame;
+  for (let frame = nextFrame(); frame !== null; frame = nextFrame()) {
+    const { kind, text } = frame;
+    const message = kind === TOOL_RESULT || text === '' ? {} : genuine.parse(text);
     if (kind === BYE) leave(0);
     else if (kind === NAMES) complete(message);
     else if (kind === CHECKPOINT)
@@ -560,7 +584,7 @@ function listen() {
   channel.socket.on('data', (bytes) => {
     addBytes(bytes);
     if (current === null) serve();
-    else if (bytes.length >= 5 && bytes[4] === BYE) leave(0);
+    else hear();
   });
   channel.socket.on('end', () => leave(0));
   channel.socket.on('close', () => leave(0));
@@ -579,10 +603,24 @@ function readFirst() {
     }
     if (n <= 0) reallyExit.call(process, 0);
     addBytes(genuine.bytesFrom(genuine.bytesPart(bytes, 0, n)));
-    const head = channel.inbox;
-    if (head.length >= 5 && head.length >= ((head[1] << 16) | (head[2] << 8) | head[3]) + 4) break;
+    if (channel.hasFrame()) break;
   }
   serve();
+}
+
+/* What a program finds as retort.tools and so on. It is loaded with the language as user code has left it. */
+function loadTools() {
+  const host = {
+    __proto__: null,
+    step: () => current !== null && !current.over && current.id !== undefined ? current : null,
+    listen,
+    hold: (isWanted) => {
+      if (current !== null && current.once) channel.socket[isWanted ? 'ref' : 'unref']();
+    },
+    complain: tell,
+  };
+  calls = require('./calls.js')(genuine, channel, rich, host);
+  return { __proto__: null, ...require('./tools.js')(genuine, calls), ...calls.errors, Image: calls.Image };
 }
 
 function display(shown) {
@@ -603,7 +641,8 @@ function main() {
     reallyExit.call(process, 127);
   }
   genuine.define(globalThis, ENTRANCE, { value: enter });
-  space.install({ display, settled, limit: () => (current && current.limit) || VALUE_BYTES });
+  space.install({ display, settled, loadTools,
+    limit: () => (current && current.limit) || VALUE_BYTES });
   process.exit = function (code) {
     hasExited = true;
     return genuine.apply(exit, process, arguments.length ? [code] : []);

@@ -238,6 +238,29 @@ function complete(text, ask) {
   return out;
 }
 
+// ---- calls of the outside -----------------------------------------------------------------------
+
+/* What is loaded when the program asks for it. */
+function offerTools(retort, load) {
+  let parts = null;
+  const offer = (owner, name, part) => define(owner, name, {
+    get: () => {
+      if (parts === null) parts = load();
+      return parts[part];
+    },
+    set: (value) => define(owner, name, { value, writable: true, enumerable: true, configurable: true }),
+    enumerable: owner === retort,
+    configurable: true,
+  });
+  const shared = [['tools', 'tools'], ['llm_query', 'llmQuery'], ['llm_query_batched', 'llmQueryBatched']];
+  for (let i = 0; i < shared.length; i++) {
+    offer(retort, ...shared[i]);
+    offer(globalThis, ...shared[i]);
+  }
+  const own = ['RetortError', 'ToolError', 'ToolDenied', 'ToolArgumentError', 'ToolLost', 'ToolLimit', 'Image'];
+  for (let i = 0; i < own.length; i++) offer(retort, own[i], own[i]);
+}
+
 // ---- all of it ----------------------------------------------------------------------------------
 
 /* @host: {display(json) → was sent, settled(promise), limit()} */
@@ -262,6 +285,7 @@ function install(host) {
   define(retort, Symbol.toStringTag, { value: 'retort' });
   hide('retort', retort);
   hide('final_answer', retort.final_answer);
+  offerTools(retort, host.loadTools);
   const address = () => url.pathToFileURL(base || path.join(home, '[step]')).href;
   define(importModule, 'meta', { get: () => ({
     __proto__: null,

@@ -11,6 +11,7 @@ rich     what a value shows                   streams       stdin, stdout and st
 chart    the data behind a figure             later         site, import hooks, await, files
 guard    checkpoints                          setup         templates, names of sessions, seeds
 names    completion                           branch        a copy in a box of its own
+calls    calls of the outside                 tools         retort.tools, llm_query
 variables  what a step has made
 """
 
@@ -30,8 +31,8 @@ import atexit  # noqa: E402
 import builtins  # noqa: E402
 import posix  # noqa: E402
 
-STEP, BYE, BRANCH, SETUP, NAMES, CHECKPOINT = 1, 5, 6, 7, 8, 9
-READY, BEGIN, GUARD, DISPLAY, RESULT, BRANCHED, DONE = 16, 17, 18, 19, 21, 22, 23
+STEP, TOOL_RESULT, BYE, BRANCH, SETUP, NAMES, CHECKPOINT = 1, 4, 5, 6, 7, 8, 9
+READY, BEGIN, GUARD, DISPLAY, TOOL, RESULT, BRANCHED, DONE = 16, 17, 18, 19, 20, 21, 22, 23
 FRAME_MAX = 32 << 20
 VALUE_BYTES, VALUE_BYTES_MAX = 1 << 20, 4 << 20
 MESSAGE_CHARS = 10_000
@@ -64,8 +65,11 @@ class State:
 
     channel = out = err = -1
     home = posix.getpid()
-    lock = _thread.allocate_lock()
+    thread = _thread.get_ident()  # the one that runs steps
+    lock = _thread.RLock()  # a signal handler may display something while its thread has it
     step = None
+    calls = None  # the part, when it is loaded
+    early = []  # frames that were read while a step ran, and are for afterwards
     handler = _signal.default_int_handler
     futures = 0
     crowded = False  # there were other threads when a guard was wanted last
@@ -104,7 +108,7 @@ def part(name):
         space["__file__"] = path
         space["driver"] = this
         with_genuine_builtins(lambda: exec(loader.get_code("_retort_" + name), space))
-        state.parts[name] = module
+        module = state.parts.setdefault(name, module)  # another thread may have been quicker
     return module
 
 
@@ -596,6 +600,8 @@ def run_step(request, fds):
     carry_out(step)
     if posix.getpid() != state.home:
         posix._exit(step.exit_code)
+    if state.calls is not None:
+        state.calls.end_step()
     with state.lock:
         state.step = None
         if not send(RESULT, step.message()):
@@ -610,7 +616,8 @@ def serve():
     """Do what the engine asks for until it says goodbye or goes away."""
     while True:
         try:
-            frame = native.recv_frame(state.channel, FRAME_MAX)
+            early = state.early
+            frame = early.pop(0) if early else native.recv_frame(state.channel, FRAME_MAX)
         except (OSError, ValueError):
             return
         if frame is None or frame[0] == BYE:
@@ -651,12 +658,66 @@ def make_main():
     state.main = sys.modules["__main__"] = NEEDED["__main__"] = main
 
 
+class Lazy(type(sys)):
+    """A module of ours whose part is loaded when something is asked of it."""
+
+    def __getattr__(self, name):
+        if name[:2] == "__":
+            raise AttributeError(name)
+        return getattr(part(self.__part__).wake(self), name)
+
+    def __getitem__(self, name):
+        return part(self.__part__).wake(self)[name]
+
+    def __dir__(self):
+        return dir(part(self.__part__).wake(self))
+
+    def __repr__(self):
+        return repr(part(self.__part__).wake(self))
+
+
+def make_lazy(name, text):
+    module = Lazy("retort." + name, text)
+    module.__part__ = name
+    module.__path__ = []
+    sys.modules["retort." + name] = NEEDED["retort." + name] = module
+    return module
+
+
+def llm_query(prompt, context=None, schema=None):
+    """Ask the model a question; @context goes along with it. With a JSON schema the answer fits that."""
+    return part("tools").llm_query(prompt, context, schema)
+
+
+def llm_query_batched(prompts, context=None, schema=None, return_exceptions=False):
+    """
+    Ask many questions at once. Returns: the answers, in their order. All are waited for; when some
+    failed, the first failure is raised, with all answers as its `results`; return_exceptions=True
+    leaves the exceptions in their places, as asyncio.gather() does.
+    """
+    return part("tools").llm_query_batched(prompts, context, schema, return_exceptions)
+
+
+ERRORS = ("RetortError", "ToolError", "ToolDenied", "ToolArgumentError", "ToolLost", "ToolLimit")
+
+
 def make_retort():
     module = type(sys)("retort", "What code in a retort box can ask of it.")
-    module.display = display
-    module.final_answer = builtins.final_answer = final_answer
+    functions = (display, final_answer, llm_query, llm_query_batched)
+    names = [function.__name__ for function in functions] + ["tools", "Image", *ERRORS]
+    for function in functions:
+        setattr(module, function.__name__, function)
+        setattr(builtins, function.__name__, function)
+    module.tools = builtins.tools = make_lazy("tools", "The tools of configured servers.")
+
+    def offer(name):
+        if name in ERRORS or name == "Image":
+            return getattr(part("tools"), name)
+        raise AttributeError("module 'retort' has no attribute %r" % name)
+
+    module.__getattr__ = offer
+    module.__dir__ = lambda: names
     sys.modules["retort"] = NEEDED["retort"] = module
-    builtins.display = display
 
 
 def in_venv():
@@ -687,6 +748,8 @@ class Finder:
             part("later").load_site()
         if name in cls.hooks:
             return part("later").hooked_spec(name, path, target)
+        if name[:13] == "retort.tools.":
+            return part("tools").find_spec(name)
         return None
 
 

@@ -33,7 +33,7 @@ def complete(text):
         return []
     value = look_up(vars(state.main), path[0])
     if value is MISSING:
-        value = look_up(driver.BUILTINS, path[0])
+        value = look_up(vars(builtins), path[0])
     for part in path[1:]:
         value = value if value is MISSING else attribute(value, part)
     if value is MISSING:

@@ -58,7 +58,7 @@ def be_template():
     Have all that branches would each load or make again, and put it where the collector does not
     write to it: a page that is written is a page that is copied.
     """
-    for name in ("program", "streams", "later", "blame", "rich", "guard", "names"):
+    for name in ("program", "streams", "later", "blame", "rich", "guard", "names", "tools"):
         driver.part(name)
     driver.load_scanner()
     for exercise in (show_error, show_values, show_table, show_figure):

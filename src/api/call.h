@@ -7,6 +7,8 @@
 #include "session/history.h"
 #include "session/registry.h"
 
+struct gate_call;
+
 struct operation_call {
 	/* As the caller sees the engine: what another principal has is not in its registry. */
 	const struct operation_context *context;
@@ -21,6 +23,7 @@ struct operation_call {
 	struct waiter waiter;
 	char *session; /* engine.doctor: the one to end */
 	json_t *kept;  /* engine.doctor: what was found so far */
+	struct gate_call *gate_call; /* tool.list, tool.call */
 };
 
 /* The answer, once; the call is freed. registry_done_fn. */
@@ -35,4 +38,4 @@ void call_event(struct operation_call *call, json_t *event);
 
 /* The rows, beside what carries them out. */
 extern const struct operation_family session_family, step_family, file_family, template_family,
-	plan_family, replay_family, agent_family, engine_family;
+	plan_family, replay_family, tool_family, agent_family, engine_family;

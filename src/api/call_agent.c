@@ -93,10 +93,12 @@ static int run(void *arg, const struct loop_code *code, struct err *err)
 {
 	struct agent_call *a = arg;
 	const struct operation_context *context = a->call->context;
-	json_t *params = json_pack("{s:s, s:o, s:s*, s:b}", "session", a->session, "code",
+	json_t *params = json_pack("{s:s, s:o, s:s*, s:b, s:b}", "session", a->session, "code",
 		json_stringn(code->code, code->bytes), "runtime",
-		code->runtime ? code->runtime : a->runtime, "variables", !code->is_check);
-	const struct run_order order = {.registry = context->registry, .params = params};
+		code->runtime ? code->runtime : a->runtime, "variables", !code->is_check,
+		"approvals", param_flag(a->call->params, "approvals"));
+	const struct run_order order = {
+		.registry = context->registry, .gate = context->gate, .params = params};
 	a->waiter = (struct waiter){.arg = a, .event = on_event, .done = on_ran};
 	a->is_running = true;
 	int r = params ? runs_start(context->runs, &order, &a->waiter, err)
@@ -394,6 +396,9 @@ static const struct param run_rows[] = {
 		.help = "numbers of the answer must come from the run"},
 	{"images", PARAM_FLAG, .fallback = "true",
 		.help = "show it plots; a model that refuses them is asked without in any case"},
+	{"approvals", PARAM_FLAG, .fallback = "false",
+		.help = "tool.approve will answer what calls of tools ask, as events tool.approval "
+			"tell; else they are denied"},
 	{"cancel_step", PARAM_FLAG, .fallback = "false",
 		.help = "given up once, only the step that runs is stopped, and the model goes on"},
 	{"stream", PARAM_FLAG, .fallback = "false", .help = "tell events while it runs"},

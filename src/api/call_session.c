@@ -138,7 +138,8 @@ static const struct param undo_rows[] = {
 		MAY_GIVE("ended", PARAM_TEXT, "why the engine ended it"),                          \
 		MAY_GIVE("outcome", PARAM_TEXT,                                                    \
 			"replayed or diverged, when its state was rebuilt from the journal"),      \
-		MAY_GIVE("difference", PARAM_TEXT, "how it diverged")
+		MAY_GIVE("difference", PARAM_TEXT, "how it diverged"),                             \
+		MAY_GIVE("untrusted", PARAM_FLAG, "it has read from an untrusted tool")
 
 static const struct param about_rows[] = {ABOUT_SESSION};
 static const struct param list_rows[] = {

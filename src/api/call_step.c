@@ -38,7 +38,8 @@ static void leave(struct operation_call *call)
 static void start_run(struct operation_call *call)
 {
 	const struct operation_context *context = call->context;
-	const struct run_order order = {.registry = context->registry, .params = call->params};
+	const struct run_order order = {
+		.registry = context->registry, .gate = context->gate, .params = call->params};
 	struct err err = {0};
 	if (!context->runs)
 		(void)err_set(&err, ERR_INTERNAL, "an engine without a book of runs");
@@ -220,6 +221,9 @@ static const struct param run_rows[] = {
 		.help = "go on when the client is gone; else the step is interrupted"},
 	{"stdin_open", PARAM_FLAG, .fallback = "false",
 		.help = "standard input stays open, for step.input; stdin is read first"},
+	{"approvals", PARAM_FLAG, .fallback = "false",
+		.help = "tool.approve will answer what its calls of tools ask, as events tool.approval "
+			"and its record tell while it runs; else they are denied"},
 	{"wait_ms", PARAM_COUNT, false, 0, WAIT_MS,
 		.help = "answer after that time even if the step still runs, which goes on; else "
 			"when it is done"},
@@ -266,6 +270,7 @@ static const struct param truncated_rows[] = {
 	MAY_GIVE("invalid_utf8", PARAM_FLAG, "bytes that are no UTF-8 became U+FFFD"),
 	MAY_GIVE("displays", PARAM_COUNT, "displays that were too many or too large"),
 	MAY_GIVE("files", PARAM_FLAG, "there are more files than are looked at"),
+	MAY_GIVE("tools", PARAM_COUNT, "calls of tools beyond the first hundred tools"),
 	MAY_GIVE("dropped", PARAM_FLAG, "the output was dropped later: newer runs needed the room"),
 };
 static const struct param error_rows[] = {
@@ -296,6 +301,7 @@ static const struct param variable_rows[] = {
 static const struct param tool_rows[] = {
 	GIVES("tool", PARAM_TEXT, "its name"),
 	GIVES("calls", PARAM_COUNT, "how often it was called"),
+	MAY_GIVE("errors", PARAM_COUNT, "calls that gave no value"),
 	GIVES("bytes_in", PARAM_COUNT, "bytes it was given"),
 	GIVES("bytes_out", PARAM_COUNT, "bytes it gave"),
 };
@@ -304,7 +310,16 @@ static const struct param usage_rows[] = {
 	MAY_GIVE("cpu_ms", PARAM_NUMBER, "CPU time of all its processes"),
 	MAY_GIVE("memory_peak_bytes", PARAM_COUNT, "most memory at one time"),
 	MAY_GIVE("queued_ms", PARAM_NUMBER, "time it waited before it ran"),
+	MAY_GIVE("waited_ms", PARAM_NUMBER, "of the wall time, for answers to its calls"),
 	MAY_GIVE("oom_kills", PARAM_COUNT, "processes the kernel ended for want of memory"),
+};
+static const struct param asked_rows[] = {
+	GIVES("approval", PARAM_TEXT, "what tool.approve names it by"),
+	GIVES_SESSION,
+	GIVES("tool", PARAM_TEXT, "server.tool"),
+	GIVES("text", PARAM_TEXT, "what a person is asked, with the arguments; safe to show"),
+	GIVES("destructive", PARAM_FLAG, "it may destroy"),
+	GIVES("tainted", PARAM_FLAG, "the session has read what others wrote"),
 };
 static const struct param record_rows[] = {
 	GIVES("schema", PARAM_COUNT, "of this record: 1"),
@@ -331,6 +346,9 @@ static const struct param record_rows[] = {
 	{"variables", PARAM_OBJECTS, FIELDS(variable_rows),
 		.help = "if they were asked for: those that are new or changed, 21 at most"},
 	{"tools", PARAM_OBJECTS, FIELDS(tool_rows), .help = "tools it called"},
+	{"approvals", PARAM_OBJECTS, FIELDS(asked_rows),
+		.help = "while it runs: calls of tools that wait for tool.approve; who waits for a "
+			"time is answered at once"},
 	{"usage", PARAM_OBJECT, FIELDS(usage_rows), .help = "what it cost"},
 	{"limits", PARAM_OBJECT, .fields = order_enforced_rows, .n_fields = ORDER_N_LIMIT_ROWS,
 		.help = "what bounded it, and what enforces that"},

@@ -43,6 +43,13 @@ json_t *event_display(const json_t *display)
 	return json_pack("{s:s, s:O}", "event", "display", "data", (json_t *)(uintptr_t)display);
 }
 
+json_t *event_tool(const json_t *about)
+{
+	json_t *event = json_pack("{s:s}", "event", "tool");
+	(void)json_object_update(event, (json_t *)(uintptr_t)about);
+	return event;
+}
+
 json_t *event_finished(const json_t *record)
 {
 	return json_pack(

@@ -30,5 +30,8 @@ json_t *event_text(
 /* {"event": "display", "data": {mime: value}}. */
 json_t *event_display(const json_t *display);
 
+/* {"event": "tool", and what registry_watch tells: "tool", "call", "state", …}. */
+json_t *event_tool(const json_t *about);
+
 /* {"event": "step.finished", "result": the record}. */
 json_t *event_finished(const json_t *record);

@@ -12,7 +12,7 @@
 
 /* In the order of documents. */
 static const struct operation_family *const families[] = {&session_family, &step_family,
-	&file_family, &template_family, &plan_family, &replay_family, &agent_family,
+	&file_family, &template_family, &plan_family, &replay_family, &tool_family, &agent_family,
 	&engine_family};
 
 static const struct {

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <uv.h>
 
+struct gate;
 struct kept_place;
 struct metrics;
 struct models;
@@ -45,6 +46,7 @@ struct operation_context {
 	struct principal *principal;	 /* who calls; NULL: the one who runs the engine */
 	const struct models *models;	 /* that agents may use; NULL: none */
 	const struct kept_place *agents; /* where they are kept; NULL: nowhere */
+	struct gate *gate;		 /* of tools; NULL: there is none */
 };
 
 /*

@@ -219,6 +219,8 @@ static int check_value(
 	case PARAM_MAP:
 		return check_map(row, value, place, err);
 	case PARAM_OBJECT:
+		if (!row->fields)
+			return 0;
 		r = param_check(row->fields, row->n_fields, value, err);
 		return r < 0 ? err_wrap(err, "%s", place) : 0;
 	}

@@ -31,7 +31,7 @@ struct param {
 	const char *choices;	    /* "utf-8|base64" */
 	const char *fallback;	    /* the default as one would write it, or NULL */
 	const char *help;	    /* lower case, no final stop */
-	const struct param *fields; /* NULL, in results only: any members */
+	const struct param *fields; /* NULL: any members */
 	size_t n_fields;
 	bool is_nullable; /* in results only: null says that there is none */
 };

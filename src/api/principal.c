@@ -50,6 +50,7 @@ void principal_set_limits(struct principal *p, const struct principal_limits *li
 	p->owner.limits.memory_bytes = limits->memory_bytes;
 	p->owner.limits.steps_per_minute = limits->steps_per_minute;
 	p->owner.may_name_host_paths = limits->may_name_host_paths;
+	p->owner.may_use_tools = limits->may_use_tools;
 	p->may_see_metrics = limits->may_see_metrics;
 }
 
@@ -66,6 +67,11 @@ const char *principal_name(const struct principal *p)
 bool principal_may_see_metrics(const struct principal *p)
 {
 	return !p || p->may_see_metrics;
+}
+
+bool principal_may_use_tools(const struct principal *p)
+{
+	return !p || p->owner.may_use_tools;
 }
 
 struct owner *principal_owner(struct principal *p)

@@ -31,6 +31,7 @@ struct principal_limits {
 	 * reads, and writes, what the one who runs the engine can. */
 	bool may_name_host_paths;
 	bool may_see_metrics; /* metrics=yes: all of /metrics, which tells of everybody */
+	bool may_use_tools;   /* tools=yes: its code may call tools, and so may it */
 };
 
 /*
@@ -49,6 +50,9 @@ const char *principal_name(const struct principal *p);
 
 /* May it see /metrics? NULL, the one who runs the engine, may. */
 bool principal_may_see_metrics(const struct principal *p);
+
+/* May it use tools? NULL may. */
+bool principal_may_use_tools(const struct principal *p);
 
 /* What sessions know of it; NULL for NULL. */
 struct owner *principal_owner(struct principal *p);

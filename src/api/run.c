@@ -26,7 +26,8 @@ struct run {
 	uv_signal_t signals[2];
 	struct session *session;
 	bool is_interrupted;
-	struct err err; /* why it could not be started, or the files not be copied */
+	bool is_tainted; /* it has read from an untrusted tool */
+	struct err err;	 /* why it could not be started, or the files not be copied */
 };
 
 static int open_out_dir(struct run *run, struct err *err)
@@ -88,6 +89,35 @@ static void on_display(void *arg, const json_t *display)
 	struct run *run = arg;
 	if (run->events->display)
 		run->events->display(run->events->arg, display);
+}
+
+static void on_call(void *arg, struct tool_call *call)
+{
+	struct run *run = arg;
+	call->is_tainted = run->is_tainted;
+	run->req->gate->call(run->req->gate->arg, call);
+}
+
+static void on_cancel(void *arg, struct tool_call *call)
+{
+	struct run *run = arg;
+	run->req->gate->cancel(run->req->gate->arg, call);
+}
+
+/* Nothing of a run is kept. */
+static int on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, struct err *err)
+{
+	struct run *run = arg;
+	(void)text, (void)bytes, (void)err;
+	run->is_tainted |= is_untrusted;
+	return 0;
+}
+
+static void on_tool(void *arg, const json_t *event)
+{
+	struct run *run = arg;
+	if (run->events->tool)
+		run->events->tool(run->events->arg, event);
 }
 
 static void tell_tail(struct run *run, const struct record *record, int stream)
@@ -158,6 +188,10 @@ static int start(struct run *run, struct err *err)
 		.opened = on_opened,
 		.output = on_output,
 		.display = on_display,
+		.call = run->req->gate ? on_call : NULL,
+		.cancel = run->req->gate ? on_cancel : NULL,
+		.keep = on_keep,
+		.tool = on_tool,
 		.done = on_done};
 	int r = watch_signals(run, err);
 	if (r == 0)

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "session/order.h"
+#include "session/tool_call.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -16,6 +17,8 @@ struct run_request {
 	const char *preload;	 /* modules to import first, "a,b", or NULL */
 	int stdin_fd;		 /* or -1 */
 	const char *out_dir;	 /* where new and changed files of the workspace go, or NULL */
+	const struct tool_gate
+		*gate; /* who answers its calls of tools, from the run's loop; or NULL */
 };
 
 /*
@@ -25,6 +28,7 @@ struct run_request {
  * output   bytes of stream 0 (stdout) or 1 (stderr) as they come, as far as the record's head keeps
  * them. tail     after the end, when there was more: bytes lost, then the bytes kept of the end.
  * display  {mime: value}, borrowed.
+ * tool     as registry_watch has it, borrowed.
  */
 struct run_events {
 	void *arg;
@@ -32,6 +36,7 @@ struct run_events {
 	void (*output)(void *arg, int stream, const char *data, size_t bytes);
 	void (*tail)(void *arg, int stream, uint64_t cut_bytes, const char *data, size_t bytes);
 	void (*display)(void *arg, const json_t *display);
+	void (*tool)(void *arg, const json_t *event);
 };
 
 struct run_result {

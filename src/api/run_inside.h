@@ -4,6 +4,7 @@
  *   runs.c      shelves, room, finding
  *   run_step.c  one run: started, heard of, read
  *   waiter.c    who waits for it
+ *   run_ask.c   what its calls of tools ask
  *
  * A run is held by the registry, while it has the step, and by the shelf of its session, which is a
  * list, newest last. Whoever is told of a run may end sessions, so it is held over that.
@@ -13,6 +14,7 @@
 #pragma once
 
 #include "api/event.h"
+#include "api/gate.h"
 #include "api/param.h"
 #include "api/runs.h"
 #include "base/buf.h"
@@ -44,6 +46,9 @@ struct run {
 	struct inlet *inlet; /* what it reads, while it runs; or NULL */
 	struct waiter *waiters;
 	struct waiter *starter; /* who hears of events; or NULL */
+	struct gate *gate;	/* its calls may ask; NULL: they may not */
+	struct gate_handler handler;
+	json_t *asked; /* what is not decided; NULL: it has not begun, or is over */
 };
 
 struct shelf {
@@ -72,8 +77,17 @@ void run_count(struct run *run, size_t bytes);
 size_t run_json_bytes(const json_t *json);
 size_t run_bytes(const struct run *run);
 
+/* run_step.c: only who started it hears of events. Takes the reference of @event. */
+void run_tell(struct run *run, json_t *event);
+
+/* run_ask.c: while the step runs. */
+void run_ask_begin(struct run *run);
+void run_ask_end(struct run *run);
+
 /* waiter.c */
 json_t *run_record(const struct run *run);
 int waiter_hang(struct waiter *waiter, struct run *run, uint64_t wait_ms, struct err *err);
 /* Everybody who waits is told. */
 void waiters_tell(struct run *run);
+/* Everybody who waits for a time only is told. */
+void waiters_wake(struct run *run);

@@ -23,8 +23,7 @@ static int new_id(char id[RUN_ID_BYTES], struct err *err)
 	return 0;
 }
 
-/* Only who started it hears of events. Takes the reference of @event. */
-static void tell(struct run *run, json_t *event)
+void run_tell(struct run *run, json_t *event)
 {
 	if (event && run->starter && run->starter->event)
 		run->starter->event(run->starter->arg, event);
@@ -39,11 +38,12 @@ static void on_started(void *arg, const char *session)
 	struct err err;
 	json_t *event = event_started(session);
 	run->has_started = true;
+	run_ask_begin(run);
 	run->started_ns = uv_hrtime();
 	(void)json_object_set_new(event, "run", json_string(run->id));
 	run_hold(run); /* whoever is told may end it */
 	run->is_told = true;
-	tell(run, event);
+	run_tell(run, event);
 	for (unsigned i = 0; i < run->n_cancels && !run->is_done; i++)
 		(void)registry_interrupt(run->registry, run->session, &err);
 	run_release(run);
@@ -60,7 +60,7 @@ static void on_output(void *arg, int stream, const char *data, size_t bytes)
 		run_count(run, run->bytes + json_string_length(text));
 	}
 	run_hold(run);
-	tell(run, event);
+	run_tell(run, event);
 	run_release(run);
 }
 
@@ -73,7 +73,15 @@ static void on_display(void *arg, const json_t *display)
 		run_count(run, run->bytes + bytes);
 	}
 	run_hold(run);
-	tell(run, event_display(display));
+	run_tell(run, event_display(display));
+	run_release(run);
+}
+
+static void on_tool(void *arg, const json_t *about)
+{
+	struct run *run = arg;
+	run_hold(run);
+	run_tell(run, event_tool(about));
 	run_release(run);
 }
 
@@ -81,8 +89,9 @@ static void on_done(void *arg, const json_t *record, const struct err *err)
 {
 	struct run *run = arg;
 	for (int i = 0; record && i < 2; i++)
-		tell(run, event_text(&run->rest[i], i, "", 0, true));
+		run_tell(run, event_text(&run->rest[i], i, "", 0, true));
 	run->is_done = true;
+	run_ask_end(run);
 	inlet_close(take_ptr(run->inlet));
 	run->record = json_incref((json_t *)(uintptr_t)record);
 	if (!record)
@@ -93,7 +102,7 @@ static void on_done(void *arg, const json_t *record, const struct err *err)
 	run->displays = NULL;
 	if (record) {
 		json_t *finished = run_record(run);
-		tell(run, event_finished(finished));
+		run_tell(run, event_finished(finished));
 		json_decref(finished);
 	}
 	bool is_unknown = !record && !run->is_told;
@@ -125,7 +134,8 @@ static struct run *run_new(struct runs *r, const struct run_order *order, struct
 		.watch = {.arg = run,
 			.started = on_started,
 			.output = on_output,
-			.display = on_display},
+			.display = on_display,
+			.tool = on_tool},
 		.out = {BUF_INIT(RUN_LIVE_BYTES), BUF_INIT(RUN_LIVE_BYTES)},
 		.displays = json_array()};
 	(void)snprintf(run->session, sizeof run->session, "%s", param_text(session, "session", ""));
@@ -191,6 +201,7 @@ int runs_start(
 		.inlet = run->inlet,
 		.watch = &run->watch};
 	run->starter = waiter;
+	run->gate = param_flag(params, "approvals") ? order->gate : NULL;
 	run_count(run, run_bytes(run));
 	registry_run(order->registry, &req, on_done, run);
 	return 0;

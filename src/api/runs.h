@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <uv.h>
 
+struct gate;
 struct inlet;
 struct registry;
 
@@ -39,6 +40,7 @@ void runs_forget(void *runs, const char *session);
 /* @registry: as the caller sees it. @params: of step.run, checked; borrowed for the call. */
 struct run_order {
 	struct registry *registry;
+	struct gate *gate; /* or NULL */
 	const json_t *params;
 };
 

@@ -5,6 +5,7 @@
 #include "api/metrics.h"
 #include "api/runs.h"
 #include "session/engine.h"
+#include "session/owner.h"
 #include "session/registry.h"
 
 #include <errno.h>
@@ -27,13 +28,17 @@ struct service {
 	struct registry *registry;
 	struct runs *runs;
 	struct metrics *metrics;
+	struct gate *gate;
+	struct tool_gate tool_gate;
 	struct operation_context context;
 	struct models models;
 	struct kept_place agents;
+	char *agents_dir; /* or NULL */
 	uv_signal_t signals[N_SIGNALS];
 	struct watch watches[SERVICE_WATCHES];
 	int n_watches;
 	uv_poll_t poll;
+	struct ear *ear;
 	bool has_loop, has_signals, is_closed, is_readable;
 	unsigned n_interrupts, n_terms;
 	struct operation_call *call;
@@ -88,6 +93,34 @@ int service_watch(
 	return r < 0 ? err_sys(err, ERR_INTERNAL, -r, "watch signals") : 0;
 }
 
+static bool may_use_tools(void *arg, const char *owner)
+{
+	const struct service *s = arg;
+	const struct owner *o = registry_find_owner(s->registry, owner);
+	return o && o->may_use_tools;
+}
+
+static void on_ended(void *arg, const char *session)
+{
+	struct service *s = arg;
+	runs_forget(s->runs, session);
+	gate_forget(s->gate, session);
+}
+
+static int open_gate(struct service *s, const struct service_config *config, struct err *err)
+{
+	const struct gate_config gate = {.loop = &s->loop,
+		.path = config->tools,
+		.arg = s,
+		.may_use_tools = may_use_tools,
+		.log = config->log_tool,
+		.log_arg = config->log_arg};
+	int r = gate_open(&s->gate, &gate, err);
+	if (r == 0)
+		s->tool_gate = gate_of_sessions(s->gate);
+	return r;
+}
+
 static int open_parts(struct service *s, const struct service_config *config, struct err *err)
 {
 	struct registry_config registry = {.engine = &s->engine,
@@ -98,7 +131,8 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		.max_memory_bytes = config->max_memory_bytes,
 		.ttl_ms = config->session_ttl_ms,
 		.idle_ms = config->session_idle_ms,
-		.ended = runs_forget};
+		.ended = on_ended,
+		.arg = s};
 	int r = config->models.prices ? price_check(config->models.prices, err) : 0;
 	if (r < 0)
 		return r;
@@ -113,7 +147,9 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		r = engine_attach(&s->engine, &s->loop, err);
 	if (r == 0)
 		r = runs_open(&s->runs, &s->loop, err);
-	registry.arg = s->runs;
+	if (r == 0)
+		r = open_gate(s, config, err);
+	registry.gate = &s->tool_gate;
 	if (r == 0)
 		r = registry_open(&s->registry, &registry, err);
 	if (r == 0)
@@ -124,9 +160,13 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		.loop = &s->loop,
 		.version = config->version,
 		.models = &s->models,
-		.agents = &s->agents};
+		.agents = &s->agents,
+		.gate = s->gate};
 	s->models = config->models;
 	s->agents = config->agents;
+	if (!s->agents.dir && config->state_dir &&
+		asprintf(&s->agents_dir, "%s/served-agents", config->state_dir) >= 0)
+		s->agents.dir = s->agents_dir;
 	return r;
 }
 
@@ -162,6 +202,7 @@ void service_close(struct service *s)
 		registry_close(s->registry, on_closed, s);
 	while (!s->is_closed)
 		(void)uv_run(&s->loop, UV_RUN_ONCE);
+	gate_close(s->gate);
 	runs_close(s->runs);
 	for (int i = 0; s->has_signals && i < N_SIGNALS; i++)
 		uv_close((uv_handle_t *)&s->signals[i], NULL);
@@ -172,7 +213,9 @@ void service_close(struct service *s)
 		(void)uv_run(&s->loop, UV_RUN_DEFAULT);
 		(void)uv_loop_close(&s->loop);
 	}
+	gate_free(s->gate);
 	metrics_close(s->metrics);
+	free(s->agents_dir);
 	free(s);
 }
 
@@ -233,6 +276,66 @@ int service_call(struct service *s, const char *method, json_t *params,
 	}
 	*result = w.result;
 	return 0;
+}
+
+static void ignore(void *arg, const json_t *result, const struct err *err)
+{
+	(void)arg;
+	(void)result;
+	(void)err;
+}
+
+void service_tell(struct service *s, const char *method, json_t *params)
+{
+	const struct operation_listener listener = {.done = ignore};
+	struct operation_call *slot;
+	operation_start(&s->context, operation_find(method), params, &listener, &slot);
+	json_decref(params);
+}
+
+/* ---- hearing ---- */
+
+struct ear {
+	uv_poll_t poll;
+	void (*told)(void *arg);
+	void *arg;
+};
+
+static void on_heard(uv_poll_t *poll, int status, int events)
+{
+	const struct ear *ear = poll->data;
+	(void)status;
+	(void)events;
+	ear->told(ear->arg);
+}
+
+int service_hear(struct service *s, int fd, void (*told)(void *arg), void *arg, struct err *err)
+{
+	struct ear *ear = calloc(1, sizeof *ear);
+	if (!ear)
+		return err_set(err, ERR_NO_MEMORY, "no memory to hear");
+	*ear = (struct ear){.told = told, .arg = arg};
+	int r = uv_poll_init(&s->loop, &ear->poll, fd);
+	if (r < 0) {
+		free(ear);
+		return err_sys(err, ERR_IO, -r, "the terminal");
+	}
+	ear->poll.data = ear;
+	s->ear = ear;
+	(void)uv_poll_start(&ear->poll, UV_READABLE, on_heard);
+	return 0;
+}
+
+static void on_ear_closed(uv_handle_t *handle)
+{
+	free(handle->data);
+}
+
+void service_deafen(struct service *s)
+{
+	struct ear *ear = take_ptr(s->ear);
+	if (ear)
+		uv_close((uv_handle_t *)&ear->poll, on_ear_closed);
 }
 
 /* ---- waiting ---- */

@@ -1,6 +1,7 @@
 /* An engine in this process, with its loop. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "api/gate.h"
 #include "api/kept.h"
 #include "api/models.h"
 #include "api/operation.h"
@@ -19,7 +20,11 @@ struct service_config {
 	uint64_t max_sessions, max_memory_bytes;  /* likewise */
 	const char *version;
 	struct models models;	  /* that agents may use */
-	struct kept_place agents; /* where they are kept */
+	struct kept_place agents; /* where they are kept; else below state_dir */
+	const char *tools; /* file that lists servers of tools for code in boxes; NULL: none */
+	/* Of each call that was made of them, when it is over; or NULL. */
+	void (*log_tool)(void *arg, const struct gate_line *line);
+	void *log_arg;
 };
 
 /*
@@ -45,6 +50,17 @@ const struct operation_context *service_context(struct service *s);
  */
 int service_call(struct service *s, const char *method, json_t *params,
 	const struct operation_listener *events, json_t **result, struct err *err);
+
+/* Call an operation that answers at once, also from an event of another. Owns: takes @params. */
+void service_tell(struct service *s, const char *method, json_t *params);
+
+/*
+ * Have the loop call @told whenever @fd, a terminal, is readable; of one at a time, until
+ * service_deafen().
+ */
+int service_hear(
+	struct service *s, int fd, void (*told)(void *arg), void *arg, struct err *err);
+void service_deafen(struct service *s);
 
 /*
  * Run the loop until @fd is readable (or at its end).

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/tools.h"
 
-#include "base/fd.h"
+#include "api/tool_json.h"
 #include "base/utf8.h"
+#include "tool/approval.h"
 #include "tool/stub.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARGUMENTS_SHOWN = 2000, LINE_BYTES = 100 };
+enum { LINE_BYTES = 100 };
 
 struct performance {
 	const struct tools_request *request;
@@ -50,24 +49,12 @@ static void on_signal(uv_signal_t *s, int number)
 
 /* ---- what is known of them ---- */
 
-static json_t *tool_json(const struct catalog_tool *t, bool is_javascript)
-{
-	cleanup_buf struct buf signature = BUF_INIT(TOOLS_TEXT_BYTES);
-	(void)stub_signature(
-		&signature, is_javascript ? IDENTIFIER_JAVASCRIPT : IDENTIFIER_PYTHON, t);
-	return json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:O, s:O*}", "name", t->name,
-		"server", t->server->config->name, "description", t->text, "signature",
-		buf_str(&signature), "read_only", t->is_read_only, "destructive", t->is_destructive,
-		"open_world", t->is_open_world, "input_schema", t->schema, "output_schema",
-		t->output);
-}
-
 static void show_tool(struct tools_outcome *out, const struct catalog_tool *t)
 {
 	size_t n = strcspn(t->text, "\n");
 	const char *more = n > LINE_BYTES ? "…" : "";
 	n = utf8_cut(t->text, n, LINE_BYTES);
-	(void)json_array_append_new(json_object_get(out->json, "tools"), tool_json(t, false));
+	(void)json_array_append_new(json_object_get(out->json, "tools"), tool_json(t));
 	(void)buf_addf(
 		&out->text, "%s%s%.*s%s\n", t->name, n > 0 ? "  " : "", (int)n, t->text, more);
 }
@@ -105,27 +92,9 @@ static void list(struct performance *p)
 
 static void search(struct performance *p)
 {
-	const struct catalog_tool *found[TOOLS_FOUND_MAX];
-	int rank[TOOLS_FOUND_MAX];
-	size_t n, n_found = 0;
-	const struct catalog_server *s = catalog_servers(p->catalog, &n);
+	const struct catalog_tool *found[CATALOG_FOUND_MAX];
+	size_t n = catalog_search(p->catalog, p->request->what, found, TOOLS_FOUND_MAX);
 	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < s[i].n_tools; k++) {
-			const struct catalog_tool *t = &s[i].tool[k];
-			int r = catalog_rank(t, p->request->what);
-			size_t at = n_found;
-			while (at > 0 && rank[at - 1] < r)
-				at--;
-			if (r == 0 || at == TOOLS_FOUND_MAX)
-				continue;
-			n_found = MIN(n_found + 1, (size_t)TOOLS_FOUND_MAX);
-			memmove(&found[at + 1], &found[at],
-				(n_found - at - 1) * sizeof(const struct catalog_tool *));
-			memmove(&rank[at + 1], &rank[at], (n_found - at - 1) * sizeof rank[0]);
-			found[at] = t;
-			rank[at] = r;
-		}
-	for (size_t i = 0; i < n_found; i++)
 		show_tool(p->out, found[i]);
 }
 
@@ -200,15 +169,10 @@ static void on_answer(void *arg, const struct catalog_answer *answer)
 static bool is_allowed(struct performance *p, const struct catalog_tool *t, struct err *err)
 {
 	const struct tools_request *q = p->request;
-	cleanup_buf struct buf text = BUF_INIT((size_t)8 * ARGUMENTS_SHOWN);
-	if (t->is_read_only || q->is_allowed)
+	cleanup_buf struct buf text = BUF_INIT(APPROVAL_TEXT_BYTES);
+	if (q->is_allowed || !approval_is_needed(t, false))
 		return true;
-	char *arguments = json_dumps(q->arguments, JSON_COMPACT | JSON_ENSURE_ASCII);
-	(void)buf_addf(&text, "%s can change something%s.\n%.*s%s\nMay it be called?", t->name,
-		t->is_destructive ? ", and destroy" : "", ARGUMENTS_SHOWN,
-		arguments ? arguments : "",
-		arguments && strlen(arguments) > ARGUMENTS_SHOWN ? "…" : "");
-	free(arguments);
+	approval_ask(&text, t, q->arguments, false);
 	if (q->approve && q->approve(q->arg, buf_str(&text)))
 		return true;
 	(void)err_set(
@@ -238,7 +202,8 @@ static void on_known(void *arg)
 		end = TOOLS_REFUSED;
 		r = -1;
 	} else {
-		r = catalog_call(p->catalog, t, p->request->arguments, on_answer, p, &err);
+		r = catalog_call(p->catalog, t, p->request->arguments,
+			&(struct catalog_waiter){on_answer, p}, NULL, &err);
 		if (r < 0 && err.code != ERR_USAGE)
 			end = TOOLS_LOST;
 	}
@@ -255,22 +220,12 @@ static const char *variable(const char *name)
 	return getenv(name);
 }
 
-static int read_config(struct performance *p, struct err *err)
+int tools_check(const char *path, struct err *err)
 {
-	const char *path = p->request->config_path;
-	cleanup_buf struct buf text = BUF_INIT(SERVERS_FILE_BYTES + 1);
-	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return err_sys(err, errno == EACCES ? ERR_ACCESS : ERR_NOT_FOUND, errno,
-			"tools: %.150s", path);
-	char *data = buf_reserve(&text, SERVERS_FILE_BYTES);
-	ssize_t n = data ? fd_read_all(fd, data, SERVERS_FILE_BYTES) : -ENOMEM;
-	if (n == -E2BIG)
-		return err_set(
-			err, ERR_LIMIT, "tools: %.150s: over %d bytes", path, SERVERS_FILE_BYTES);
-	if (n < 0)
-		return err_sys(err, ERR_IO, (int)-n, "tools: %.150s", path);
-	return servers_read(&p->servers, data, (size_t)n, path, variable, err);
+	struct tool_servers servers = {0};
+	int r = servers_load(&servers, path, variable, err);
+	servers_done(&servers);
+	return r;
 }
 
 static void on_progress(void *arg, const struct tool_server *server, const json_t *params)
@@ -339,7 +294,7 @@ void tools_perform(const struct tools_request *request, struct tools_outcome *ou
 		(void)json_object_set_new(out->json, "tool", json_string(request->what));
 	/* A server that does not read is no reason to end. */
 	(void)sigaction(SIGPIPE, &ignore, &before);
-	if (read_config(&p, &err) < 0) {
+	if (servers_load(&p.servers, request->config_path, variable, &err) < 0) {
 		wrong(out, TOOLS_WRONG, &err);
 	} else if (uv_loop_init(&p.loop) < 0) {
 		(void)err_set(&err, ERR_NO_MEMORY, "tools: no memory for a loop");

@@ -43,6 +43,9 @@ struct tools_outcome {
 	struct err err;	 /* when it is not TOOLS_DONE */
 };
 
+/* Is @path such a configuration? Errors: those of servers_load(). */
+int tools_check(const char *path, struct err *err);
+
 /*
  * Start the servers that are needed, ask them, end them.
  * Blocks:  until they have ended; SIGINT and SIGTERM end it early, with ERR_INTERRUPTED.

@@ -14,6 +14,8 @@ static json_t *running_record(const struct run *run)
 	for (int i = 0; i < 2; i++)
 		(void)json_object_set_new(record, i ? "stderr" : "stdout",
 			json_stringn(buf_str(&run->out[i]), run->out[i].bytes));
+	if (json_array_size(run->asked) > 0)
+		(void)json_object_set_new(record, "approvals", json_copy(run->asked));
 	uint64_t us = run->has_started ? (uv_hrtime() - run->started_ns) / 1000 : 0;
 	(void)json_object_set_new(
 		record, "usage", json_pack("{s:f}", "wall_ms", (double)us / 1000));
@@ -99,7 +101,7 @@ int waiter_hang(struct waiter *waiter, struct run *run, uint64_t wait_ms, struct
 
 int waiter_await(struct waiter *waiter, struct run *run, uint64_t wait_ms, struct err *err)
 {
-	if (!run->is_done && wait_ms > 0)
+	if (!run->is_done && wait_ms > 0 && json_array_size(run->asked) == 0)
 		return waiter_hang(waiter, run, wait_ms, err);
 	run_hold(run);
 	answer(run, waiter);
@@ -113,5 +115,19 @@ void waiters_tell(struct run *run)
 		struct waiter *waiter = run->waiters;
 		unhang(waiter);
 		answer(run, waiter);
+	}
+}
+
+void waiters_wake(struct run *run)
+{
+	struct waiter *waiter = run->waiters;
+	while (waiter && json_array_size(run->asked) > 0) {
+		struct waiter *next = waiter->next;
+		if (waiter->timer) {
+			waiter_leave(waiter);
+			/* Whoever was told may have gone, or come. */
+			next = run->waiters;
+		}
+		waiter = next;
 	}
 }

@@ -2,6 +2,7 @@
 #include "api/service.h"
 #include "cli/agent_past.h"
 #include "cli/agent_view.h"
+#include "cli/approver.h"
 #include "cli/box.h"
 #include "cli/cmd.h"
 #include "cli/prices.h"
@@ -21,7 +22,7 @@ enum { TASK_MAX_BYTES = 1 << 20, SESSION_ID_BYTES = 80 };
 
 struct agent_args {
 	struct box_args box;
-	const char *model, *key_file, *check, *record, *resume, *max_cost, *prices;
+	const char *model, *key_file, *check, *record, *resume, *max_cost, *prices, *tools;
 	uint64_t max_steps, max_time_ms, max_tokens, max_failures, context;
 	bool no_grounded, no_images, plain, json, jsonl, quiet, help, go_on, list, no_journal;
 	int images, color;
@@ -159,6 +160,7 @@ static const struct opt agent_opts[] = {
 		OPT_INTO_FLAG(struct agent_args, quiet),
 		.group = "Output",
 		.help = "say nothing but the answer and errors"},
+	TOOLS_OPT(struct agent_args, "Tools"),
 #define BOX_ARGS struct agent_args
 #include "cli/box.def"
 #undef BOX_ARGS
@@ -212,8 +214,17 @@ struct agent {
 	json_t *prices;
 	double max_cost_usd;
 	struct service *service;
+	struct approver approver;
+	bool can_ask;
 	struct buf task;
 };
+
+static void on_event(void *arg, const json_t *event)
+{
+	struct agent *agent = arg;
+	agent_view_event(&agent->view, event);
+	approver_event(&agent->approver, event);
+}
 
 /* Of one that goes on, only what was typed now: all else is as it was. */
 static bool is_said(const struct agent *agent, const char *name)
@@ -245,11 +256,11 @@ static json_t *call_params(const struct agent *agent, const char *session)
 {
 	const struct agent_args *args = &agent->args;
 	const struct agent_past *past = &agent->past;
-	json_t *params = json_pack("{s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:b}", "task",
+	json_t *params = json_pack("{s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:b, s:b}", "task",
 		agent->task.bytes > 0 ? buf_str(&agent->task) : NULL, "session", session, "resume",
 		past->is_resumed ? past->id : NULL, "model", args->model, "runtime",
 		past->is_resumed ? NULL : args->box.runtime, "check", args->check, "cancel_step",
-		true);
+		true, "approvals", agent->can_ask);
 	if (is_said(agent, "no-grounded"))
 		(void)json_object_set_new(params, "grounded", json_boolean(!args->no_grounded));
 	if (agent->max_cost_usd > 0 && is_said(agent, "max-cost"))
@@ -266,6 +277,7 @@ static int open_service(struct agent *agent, struct err *err)
 	const bool is_kept = past->dir[0] != '\0';
 	const struct service_config config = {.version = version_text,
 		.state_dir = is_kept ? past->state : NULL,
+		.tools = agent->args.tools,
 		.models = {.key_file = agent->args.key_file,
 			.prices = agent->prices,
 			.may_name = true},
@@ -277,7 +289,7 @@ static int open_service(struct agent *agent, struct err *err)
 
 static int call(struct agent *agent, json_t *create, json_t **result, struct err *err)
 {
-	const struct operation_listener listener = {.arg = &agent->view, .event = agent_view_event};
+	const struct operation_listener listener = {.arg = agent, .event = on_event};
 	char id[SESSION_ID_BYTES];
 	json_t *session = NULL;
 	int r = open_service(agent, err);
@@ -288,6 +300,8 @@ static int call(struct agent *agent, json_t *create, json_t **result, struct err
 		return r;
 	(void)snprintf(id, sizeof id, "%s", session_text(session, "session"));
 	json_decref(session);
+	agent->can_ask = agent->args.tools && !agent->args.json && !agent->args.jsonl &&
+		approver_open(&agent->approver, agent->service);
 	return service_call(agent->service, "agent.run", call_params(agent, create ? id : NULL),
 		&listener, result, err);
 }
@@ -466,6 +480,7 @@ static int agent_main(int argc, char **argv)
 		return cli_fail(&err, false);
 	}
 	agent->args.box = (struct box_args)BOX_ARGS_INIT;
+	agent->approver = APPROVER_NONE;
 	agent->task = BUF_INIT(2 * TASK_MAX_BYTES);
 	int status = 0;
 	int at = cmd_parse(&cmd_agent, &agent->set, &agent->args, argc, argv, &err);
@@ -479,6 +494,7 @@ static int agent_main(int argc, char **argv)
 	}
 	if (status < 0)
 		status = cli_fail(&err, agent->args.json);
+	approver_close(&agent->approver);
 	service_close(agent->service);
 	if (agent->past.dir[0] && !agent->past.is_resumed)
 		kept_forget(agent->past.dir, agent->past.id);

@@ -69,6 +69,15 @@ struct cmd {
 		.group = "General options", .help = "show this help"                               \
 	}
 
+/* The row of what gives code in boxes tools to call; @s has `const char *tools`. */
+#define TOOLS_OPT(s, where)                                                                        \
+	{                                                                                          \
+		.name = "tools", OPT_INTO_TEXT(s, tools), .arg = "FILE", .group = (where),         \
+		.complete = OPT_COMPLETE_FILE,                                                     \
+		.help = "let code in boxes call the tools of these servers: a list as `retort "    \
+			"tools` reads"                                                             \
+	}
+
 /* Every command, in the order of help; NULL at the end. */
 extern const struct cmd *const cmd_table[];
 

@@ -1,6 +1,7 @@
 /* `retort mcp`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/plan.h"
 #include "api/service.h"
+#include "api/tools.h"
 #include "base/attr.h"
 #include "cli/box.h"
 #include "cli/cmd.h"
@@ -19,17 +20,18 @@ enum { PLAN_TEXT_BYTES = 4 << 20 };
 
 struct mcp_args {
 	struct box_args box;
-	const char *state, *policy, *plan_tools;
+	const char *state, *tools, *policy, *plan_tools;
 	bool structured, plans, help;
-	int tools, color;
+	int offer, color;
 };
 
 static const struct opt mcp_opts[] = {
 #define BOX_ARGS struct mcp_args
 #include "cli/box.def"
 #undef BOX_ARGS
-	{.name = "tools",
-		OPT_INTO_CHOICE(struct mcp_args, tools),
+	TOOLS_OPT(struct mcp_args, "Server"),
+	{.name = "offer",
+		OPT_INTO_CHOICE(struct mcp_args, offer),
 		.arg = "SET",
 		.group = "Server",
 		.choices = MCP_TIER_CHOICES,
@@ -81,7 +83,9 @@ static const struct operation_context *open_engine(void *arg, struct err *err)
 {
 	struct mcp *m = arg;
 	const struct service_config config = {
-		.state_dir = m->args.state ? m->state : NULL, .version = version_text};
+		.state_dir = m->args.state ? m->state : NULL,
+		.tools = m->args.tools,
+		.version = version_text};
 	if (!m->service && m->args.state && xdg_make_dir(m->state, err) < 0)
 		return NULL;
 	if (!m->service && service_open(&m->service, &config, err) < 0)
@@ -126,7 +130,8 @@ static int serve(struct mcp *m, struct err *err)
 	if (!create)
 		return -err_errno(err->code);
 	const struct mcp_tools_config config = {.version = version_text,
-		.tier = (enum mcp_tier)m->args.tools,
+		.tier = (enum mcp_tier)m->args.offer,
+		.has_tools = m->args.tools != NULL,
 		.is_structured = m->args.structured,
 		.is_destructive = has_writable_volume(&m->args),
 		.has_plans = m->args.plans || m->args.policy || m->args.plan_tools,
@@ -159,6 +164,8 @@ static int prepare(struct mcp *m, struct err *err)
 	int r = config_apply(&m->set, m->args.box.profile, err);
 	if (r == 0)
 		r = box_check(&m->args.box, err);
+	if (r == 0 && m->args.tools)
+		r = tools_check(m->args.tools, err);
 	if (r == 0 && m->args.policy)
 		r = plan_read(m->args.policy, &m->policy, err);
 	if (r == 0 && m->args.plan_tools)
@@ -177,7 +184,7 @@ static int mcp_main(int argc, char **argv)
 	if (!m)
 		return err_exit(ERR_NO_MEMORY);
 	m->args.box = (struct box_args)BOX_ARGS_INIT;
-	m->args.tools = MCP_TIER_STANDARD;
+	m->args.offer = MCP_TIER_STANDARD;
 	m->policy = m->plan_tools = BUF_INIT(PLAN_TEXT_BYTES);
 	int r = cmd_parse(&cmd_mcp, &m->set, &m->args, argc, argv, &err);
 	if (r > 0) {

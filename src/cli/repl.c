@@ -2,6 +2,7 @@
 #include "api/service.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "cli/approver.h"
 #include "cli/box.h"
 #include "cli/cmd.h"
 #include "cli/editor.h"
@@ -22,6 +23,7 @@ enum { STATEMENT_MAX_BYTES = 16 << 20, SESSION_BYTES = 80, NAME_BYTES = 32, PROM
 
 struct repl_args {
 	struct box_args box;
+	const char *tools;
 	bool no_history, quiet, help;
 	int images, color;
 };
@@ -31,6 +33,8 @@ struct repl {
 	struct opt_set set;
 	struct service *service;
 	struct editor *editor;
+	struct approver approver;
+	bool can_ask;
 	struct view view;
 	json_t *create; /* the parameters of session.create, for %reset */
 	char session[SESSION_BYTES], name[SESSION_BYTES], runtime[NAME_BYTES];
@@ -42,6 +46,7 @@ struct repl {
 };
 
 static const struct opt repl_opts[] = {
+	TOOLS_OPT(struct repl_args, "Tools"),
 #define BOX_ARGS struct repl_args
 #include "cli/box.def"
 #undef BOX_ARGS
@@ -99,16 +104,23 @@ static int create(struct repl *repl, struct err *err)
 
 /* ---- a step ---- */
 
+static void on_event(void *arg, const json_t *event)
+{
+	struct repl *repl = arg;
+	view_event(&repl->view, event);
+	approver_event(&repl->approver, event);
+}
+
 static int run(struct repl *repl, const char *code, json_t **record, struct err *err)
 {
-	const struct operation_listener listener = {.arg = &repl->view, .event = view_event};
+	const struct operation_listener listener = {.arg = repl, .event = on_event};
 	json_t *text = json_string(code);
 	if (!text) {
 		(void)err_set(err, ERR_USAGE, "the statement is not UTF-8");
 		return err_hint(err, "type it again");
 	}
-	json_t *params = json_pack("{s:s, s:o, s:s, s:s}", "session", repl->session, "code", text,
-		"runtime", repl->runtime, "filename", "<stdin>");
+	json_t *params = json_pack("{s:s, s:o, s:s, s:s, s:b}", "session", repl->session, "code",
+		text, "runtime", repl->runtime, "filename", "<stdin>", "approvals", repl->can_ask);
 	return service_call(repl->service, "step.run", params, &listener, record, err);
 }
 
@@ -450,7 +462,8 @@ static int watch_terminal(struct repl *repl, struct err *err)
 
 static int prepare(struct repl *repl, struct err *err)
 {
-	const struct service_config config = {.version = version_text};
+	const struct service_config config = {
+		.tools = repl->args.tools, .version = version_text};
 	const struct editor_config editor = {.arg = repl,
 		.wait = on_wait,
 		.complete = on_complete,
@@ -473,6 +486,9 @@ static int prepare(struct repl *repl, struct err *err)
 		r = editor_open(&repl->editor, &editor, err);
 	if (r == 0)
 		r = watch_terminal(repl, err);
+	if (r == 0)
+		repl->can_ask = repl->args.tools && editor_is_terminal(repl->editor) &&
+			approver_open(&repl->approver, repl->service);
 	return r < 0 ? r : create(repl, err);
 }
 
@@ -519,6 +535,7 @@ static int repl_main(int argc, char **argv)
 	if (!repl)
 		return err_exit(ERR_NO_MEMORY);
 	repl->args.box = (struct box_args)BOX_ARGS_INIT;
+	repl->approver = APPROVER_NONE;
 	int status = 0;
 	int r = cmd_parse(&cmd_repl, &repl->set, &repl->args, argc, argv, &err);
 	if (r > 0) {
@@ -529,6 +546,7 @@ static int repl_main(int argc, char **argv)
 	} else if (r < 0) {
 		status = cli_fail(&err, false);
 	}
+	approver_close(&repl->approver);
 	editor_close(take_ptr(repl->editor));
 	service_close(repl->service);
 	json_decref(repl->create);

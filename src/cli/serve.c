@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 struct serve_args {
-	const char *socket, *state, *profile, *token_file, *model, *key_file, *prices;
+	const char *socket, *state, *profile, *token_file, *model, *key_file, *prices, *tools;
 	struct opt_list listen, allow_host, allow_origin;
 	bool no_socket, no_journal, quiet, help;
 	uint64_t session_ttl_ms, session_idle_ms, max_sessions, max_memory_bytes;
@@ -129,6 +129,7 @@ static const struct opt serve_opts[] = {
 		.group = "Options",
 		.complete = OPT_COMPLETE_FILE,
 		.help = "what models cost; else \"prices\" of the configuration"},
+	TOOLS_OPT(struct serve_args, "Options"),
 	{.name = "listen",
 		OPT_INTO_LIST(struct serve_args, listen),
 		.arg = "ADDR:PORT",
@@ -180,7 +181,8 @@ static const struct opt serve_opts[] = {
 		.group = "HTTP",
 		.choices = HTTP_LOG_CHOICES,
 		.fallback = "text",
-		.help = "a line on stderr for each request, without what was sent"},
+		.help = "a line on stderr for each request and each call of a tool, without what was "
+			"sent"},
 	{.name = "profile",
 		OPT_INTO_TEXT(struct serve_args, profile),
 		.arg = "NAME",
@@ -191,7 +193,7 @@ static const struct opt serve_opts[] = {
 
 /* Where it listens and what it keeps. */
 struct places {
-	char socket[PATH_MAX], state[PATH_MAX], agents[PATH_MAX];
+	char socket[PATH_MAX], state[PATH_MAX];
 	bool has_socket, has_state;
 	int unix_fd;					/* given by a service manager, or -1 */
 	int inet_fd[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX]; /* listening; -1: taken */
@@ -260,14 +262,6 @@ static int take_given(const struct serve_args *args, struct places *p, struct no
 	return r;
 }
 
-static int name_agents(struct places *p, int r, struct err *err)
-{
-	int n = snprintf(p->agents, sizeof p->agents, "%s/served-agents", p->state);
-	if (r == 0 && (n < 0 || (size_t)n >= sizeof p->agents))
-		return err_set(err, ERR_USAGE, "a path of more than %d bytes", PATH_MAX - 1);
-	return r;
-}
-
 /* Before anything is started, so that a port that is taken is heard of at once. */
 static int listen_to_addresses(const struct serve_args *args, struct places *p, struct err *err)
 {
@@ -293,9 +287,9 @@ static int find_state(const struct serve_args *args, struct places *p, struct er
 	if (!p->has_state)
 		return 0;
 	if (!args->state)
-		return name_agents(p, xdg_state_dir(p->state, err), err);
+		return xdg_state_dir(p->state, err);
 	(void)snprintf(p->state, sizeof p->state, "%s", args->state);
-	return name_agents(p, xdg_make_dir(p->state, err), err);
+	return xdg_make_dir(p->state, err);
 }
 
 static int find_places(const struct serve_args *args, struct places *p, struct err *err)
@@ -451,6 +445,28 @@ static void drain(struct fronts *f)
 	(void)service_drain(f->service, is_idle, f, INTERRUPTED_MS);
 }
 
+/* A line like those of requests: who, whose session, what, and how it ended. */
+static void log_tool(void *arg, const struct gate_line *line)
+{
+	static const struct {
+		const char *end;
+		unsigned status;
+	} rows[] = {{"ok", 200}, {"ToolArgumentError", 400}, {"ToolDenied", 403},
+		{"ToolLimit", 429}, {"ToolError", 500}, {"ToolLost", 502}};
+	struct fronts *f = arg;
+	struct http_log_line out = {.caller = line->owner,
+		.method = "TOOL",
+		.path = line->session,
+		.what = line->name,
+		.ms = line->ms,
+		.bytes_in = line->bytes_in,
+		.bytes_out = line->bytes_out};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (strcmp(rows[i].end, line->end) == 0)
+			out.status = rows[i].status;
+	http_log_write(&f->log, &out);
+}
+
 static void on_closed(void *arg)
 {
 	struct fronts *f = arg;
@@ -472,6 +488,8 @@ static void close_fronts(struct fronts *f)
 
 static int serve(const struct serve_args *args, struct places *places, struct err *err)
 {
+	struct fronts f = {
+		.args = args, .log = {.kind = (enum http_log_kind)args->log, .fd = STDERR_FILENO}};
 	const struct service_config config = {.state_dir = places->has_state ? places->state : NULL,
 		.n_standby = (unsigned)args->standby,
 		.n_checkpoints = (unsigned)args->checkpoints,
@@ -483,9 +501,11 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.models = {.fallback = args->model,
 			.key_file = args->key_file,
 			.prices = places->prices},
-		.agents = {.dir = places->has_state ? places->agents : NULL}};
-	struct fronts f = {
-		.args = args, .log = {.kind = (enum http_log_kind)args->log, .fd = STDERR_FILENO}};
+		.tools = args->tools,
+		.log_tool = log_tool,
+		.log_arg = &f};
+	const struct mcp_tools_config mcp = {
+		.version = version_text, .tier = MCP_TIER_ALL, .has_tools = args->tools != NULL};
 	f.health = (struct health){.version = version_text, .is_well = is_well, .arg = &f};
 	const struct http_route routes[N_OWN_ROUTES] = {
 		{"POST", RPC_HTTP_PATH, "application/json", RPC_LINE_BYTES, false, NULL,
@@ -501,7 +521,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 	if (r == 0)
 		r = open_socket(&f, places, err);
 	if (r == 0)
-		r = mcp_front_open(&f.mcp, service_loop(f.service), version_text, err);
+		r = mcp_front_open(&f.mcp, service_loop(f.service), &mcp, err);
 	if (r == 0) {
 		mcp_http_routes(f.mcp.http, f.routes + N_OWN_ROUTES);
 		r = open_http(&f, places, err);

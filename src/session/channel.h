@@ -6,6 +6,12 @@
 /* Queue a frame. Errors: ERR_LIMIT, ERR_NO_MEMORY. */
 int driver_send(struct driver *d, enum frame_type type, const json_t *payload, struct err *err);
 
+/* The same with the payload as text. */
+int driver_send_text(
+	struct driver *d, enum frame_type type, const char *text, size_t bytes, struct err *err);
+/* How many bytes may still be queued. */
+size_t driver_room(const struct driver *d);
+
 /* The same with a descriptor (borrowed; -1: none), for a driver that is idle. */
 int driver_send_fd(
 	struct driver *d, enum frame_type type, const json_t *payload, int fd, struct err *err);

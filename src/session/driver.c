@@ -18,7 +18,7 @@ enum {
 	PIPE_BYTES = 1 << 20, /* what an ordinary user may ask for */
 	READ_BYTES = 64 << 10,
 	IN_BYTES = FRAME_MAX_BYTES + FRAME_HEAD_BYTES + READ_BYTES,
-	OUT_BYTES = FRAME_MAX_BYTES + 2 * READ_BYTES,
+	OUT_BYTES = 2 * FRAME_MAX_BYTES + 2 * READ_BYTES, /* answers of several tools at once */
 	LOOKS_MAX = 64,	      /* READ_BYTES each: far more than a socket holds */
 	KEEP_BYTES = 1 << 20, /* a buffer that grew beyond is given back */
 };
@@ -38,6 +38,7 @@ static void free_driver(struct driver *d)
 	struct engine *e = box->engine;
 	while (d->n_fds > 0)
 		(void)close(d->fds[--d->n_fds]);
+	fd_close(&d->late_fd);
 	buf_done(&d->in);
 	buf_done(&d->out);
 	free(d);
@@ -117,15 +118,28 @@ static void watch_channel(struct driver *d)
 		(void)uv_poll_start(&d->channel->poll, events, on_channel);
 }
 
+/* A descriptor travels with the first byte of its frame. */
+static ssize_t send_some(struct driver *d)
+{
+	int fd = d->channel->fd;
+	if (d->late_fd < 0 || d->late_at > 0) {
+		size_t bytes = d->late_fd < 0 ? d->out.bytes : d->late_at;
+		ssize_t n = send(fd, d->out.data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+		d->late_at -= d->late_fd < 0 ? 0 : (size_t)MAX(n, 0);
+		return n;
+	}
+	ssize_t n = fd_send(fd, d->out.data, d->out.bytes, &d->late_fd, 1);
+	if (n > 0)
+		fd_close(&d->late_fd);
+	return n;
+}
+
 static void flush(struct driver *d)
 {
-	while (d->channel && d->out.bytes > 0) {
-		ssize_t n = send(
-			d->channel->fd, d->out.data, d->out.bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (n <= 0)
-			break; /* full, or gone: then its end is told by init */
+	ssize_t n = 1;
+	/* Until it is full, or gone: then its end is told by init. */
+	while (d->channel && d->out.bytes > 0 && (n = send_some(d)) > 0)
 		buf_consume(&d->out, (size_t)n);
-	}
 	if (d->out.bytes == 0 && d->out.room > KEEP_BYTES)
 		buf_done(&d->out);
 }
@@ -231,10 +245,14 @@ int driver_take_fd(struct driver *d)
 	return fd;
 }
 
-/* Descriptors travel with the first byte of what is sent with them, so the frame must be the first.
- */
-static int pass_fd(struct driver *d, int fd, struct err *err)
+/* @fd with the frame that is queued behind @before bytes. */
+static int pass_fd(struct driver *d, int fd, size_t before, struct err *err)
 {
+	if (before > 0) { /* an answer to a step that did not wait for it */
+		d->late_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		d->late_at = before;
+		return d->late_fd < 0 ? err_sys(err, ERR_IO, errno, "hold a descriptor") : 0;
+	}
 	ssize_t n =
 		d->channel ? fd_send(d->channel->fd, d->out.data, d->out.bytes, &fd, 1) : -EPIPE;
 	if (n <= 0)
@@ -243,25 +261,51 @@ static int pass_fd(struct driver *d, int fd, struct err *err)
 	return 0;
 }
 
+static int queue(
+	struct driver *d, enum frame_type type, const char *text, size_t bytes, struct err *err)
+{
+	int r = frame_write(&d->out, type, text, bytes);
+	if (r == -E2BIG) {
+		err_set(err, ERR_LIMIT, "the code is over %d MiB", FRAME_MAX_BYTES >> 20);
+		return err_hint(err, "put data into a file and give it with -v data:/data");
+	}
+	return r < 0 ? err_set(err, ERR_NO_MEMORY, "no memory for a message to the driver") : 0;
+}
+
+static void send_queued(struct driver *d)
+{
+	flush(d);
+	watch_channel(d);
+}
+
+int driver_send_text(
+	struct driver *d, enum frame_type type, const char *text, size_t bytes, struct err *err)
+{
+	int r = queue(d, type, text, bytes, err);
+	if (r == 0)
+		send_queued(d);
+	return r;
+}
+
+size_t driver_room(const struct driver *d)
+{
+	return OUT_BYTES - d->out.bytes;
+}
+
 int driver_send_fd(
 	struct driver *d, enum frame_type type, const json_t *payload, int fd, struct err *err)
 {
 	char *text = payload ? json_dumps(payload, JSON_COMPACT) : strdup("");
 	if (!text)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a message to the driver");
-	int r = frame_write(&d->out, type, text, strlen(text));
+	size_t before = d->out.bytes;
+	int r = queue(d, type, text, strlen(text), err);
 	free(text);
-	if (r == -E2BIG) {
-		err_set(err, ERR_LIMIT, "the code is over %d MiB", FRAME_MAX_BYTES >> 20);
-		return err_hint(err, "put data into a file and give it with -v data:/data");
-	}
-	if (r < 0)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a message to the driver");
-	if (fd >= 0 && (r = pass_fd(d, fd, err)) < 0)
-		return r;
-	flush(d);
-	watch_channel(d);
-	return 0;
+	if (r == 0 && fd >= 0)
+		r = pass_fd(d, fd, before, err);
+	if (r == 0)
+		send_queued(d);
+	return r;
 }
 
 int driver_send(struct driver *d, enum frame_type type, const json_t *payload, struct err *err)
@@ -352,7 +396,8 @@ int driver_new(struct driver **out, struct box *box, const struct runtime *runti
 		.id = ++box->last_id,
 		.pipes = {{.fd = -1}, {.fd = -1}},
 		.in = BUF_INIT(IN_BYTES),
-		.out = BUF_INIT(OUT_BYTES)};
+		.out = BUF_INIT(OUT_BYTES),
+		.late_fd = -1};
 	box->drivers = d;
 	if (stdin_fd < 0)
 		ends->fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -400,6 +445,7 @@ int driver_resume(struct driver *d, int fd, struct err *err)
 {
 	close_channel(d);
 	close_fds(d);
+	fd_close(&d->late_fd);
 	buf_clear(&d->in);
 	buf_clear(&d->out);
 	d->is_over = false;

@@ -52,6 +52,8 @@ struct driver {
 	struct buf in, out;
 	int fds[DRIVER_FDS_MAX]; /* came with frames, not taken yet */
 	size_t n_fds;
+	int late_fd; /* goes out behind @late_at bytes that are queued; or -1 */
+	size_t late_at;
 	size_t n_handles;
 	bool is_let_go, is_over;
 };

@@ -379,6 +379,7 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 	child->memory_bytes = e->memory_bytes;
 	child->ttl_ms = e->ttl_ms;
 	child->idle_ms = e->idle_ms;
+	child->is_tainted = e->is_tainted;
 	child->rebuilt = e->rebuilt;
 	child->is_rebuilt_told = true;
 	memcpy(child->difference, e->difference, sizeof child->difference);

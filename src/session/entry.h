@@ -6,6 +6,7 @@
  *   entry.c     what is done in one: steps, branches, completions
  *   undo.c      going back to an earlier step
  *   replay.c    steps run again, to rebuild a session or to check a record
+ *   outside.c   calls that steps make of the outside
  *   put.c       files that a client writes and removes
  *   history.c   what can be told without doing anything
  *   admit.c     whether there is room for one more
@@ -56,6 +57,7 @@ struct entry {
 	void *arg;
 	bool is_kept;	     /* in the journal */
 	bool is_waiting;     /* for its template */
+	bool is_tainted;     /* it has read from an untrusted tool */
 	bool is_unkept;	     /* goes when what it is for is done: never in the journal */
 	unsigned n_holds;    /* while somebody further up the stack uses it */
 	bool is_live_branch; /* its state came with the memory it was branched from */

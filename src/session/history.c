@@ -53,6 +53,8 @@ static json_t *row_json(struct roll *r, const struct journal_session *s, const c
 		(void)json_object_set_new(row, "name", json_string(s->name));
 	if (s->parent[0])
 		(void)json_object_set_new(row, "parent", json_string(s->parent));
+	if (s->is_tainted)
+		(void)json_object_set_new(row, "untrusted", json_true());
 	lifetime_tell_stored(r, s, row);
 	json_decref(order);
 	return row;

@@ -53,6 +53,11 @@ void entry_on_output(void *arg, int stream, const char *data, size_t bytes, size
 void entry_on_display(void *arg, const json_t *display);
 void entry_on_begin(void *arg);
 void entry_on_ending(void *arg);
+/* outside.c */
+void entry_on_call(void *arg, struct tool_call *call);
+void entry_on_cancel(void *arg, struct tool_call *call);
+int entry_on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, struct err *err);
+void entry_on_tool(void *arg, const json_t *event);
 void entry_on_done(void *arg, const struct record *record);
 /* A file that holds @text, at its start. Returns: a descriptor, or -1. */
 int entry_memory(const char *text, size_t bytes);

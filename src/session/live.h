@@ -4,6 +4,7 @@
  *   session.c      opening and closing, its box
  *   part.c         its drivers, one for each runtime in use
  *   running.c      the step: the table's actions, clocks, the record
+ *   tool_call.c    calls that its code makes of the outside
  *   transaction.c  what follows a step: its state is kept, or the one before comes back; undo
  *   keep.c         what a state is kept as
  *   stemming.c     the session becomes a stem, to be branched
@@ -15,6 +16,7 @@
  */
 #pragma once
 
+#include "session/calling.h"
 #include "session/checkpoint.h"
 #include "session/driver.h"
 #include "session/feed.h"
@@ -22,7 +24,7 @@
 #include "session/session.h"
 #include "session/step.h"
 
-enum { NO_GUARD_BYTES = 96, RESTORE_SCRATCH = 2 };
+enum { NO_GUARD_BYTES = 96, RESTORE_SCRATCH = 2, WALL_TIMES = 10 };
 
 /* What a driver hears of what it is to be: its name; and it gets ready for steps; and makes a
  * guard. */
@@ -45,6 +47,7 @@ struct part {
 	uint64_t due_id;       /* of the STEP or SETUP after which it is making a guard, or 0 */
 	bool is_due_said;      /* it has been told to */
 	uint64_t setup_id;     /* of the SETUP that is not answered yet, or 0 */
+	uint64_t last_call;    /* the number of its last call, or 0 */
 	char no_guard[NO_GUARD_BYTES]; /* why there is no checkpoint of the state it has; or empty
 					*/
 };
@@ -99,7 +102,11 @@ struct session {
 	uint64_t display_bytes;
 	uint64_t asked_ns, began_ns;
 	uint64_t base_cpu_us, base_ooms, last_cpu_us, last_ooms;
+	struct calling calling;
 	uv_timer_t wall, meter;
+	enum step_cause wall_cause; /* of the step's end, when the clock gets there */
+	uint64_t wall_left_ms;	    /* while it stands still, since @paused_ns */
+	uint64_t paused_ns;
 	char no_guard[NO_GUARD_BYTES]; /* why the step runs without a checkpoint; or empty */
 	bool is_rolling;	       /* the step's processes are being ended */
 	bool is_reviving;	       /* for a driver that died between steps */
@@ -164,6 +171,10 @@ void step_event(struct session *s, enum step_event event);
 void step_stop(struct session *s, enum step_cause cause, enum step_event event, const char *why);
 void step_began(struct session *s);
 void step_proceed(struct session *s);
+/* The wall clock stands still while calls wait, but for no longer than WALL_TIMES its limit in all.
+ */
+void step_pause(struct session *s);
+void step_resume(struct session *s);
 void step_take_output(struct session *s, int stream, const char *data, size_t bytes);
 
 /* transaction.c */

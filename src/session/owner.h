@@ -26,6 +26,7 @@ struct owner {
 	char name[OWNER_NAME_BYTES]; /* as the journal has it; "" is the one who runs the engine */
 	struct owner_limits limits;
 	bool may_name_host_paths; /* volumes, workspace, rootfs, interpreter */
+	bool may_use_tools;
 	double steps_left;	  /* of this minute; a bucket that fills all the time */
 	uint64_t filled_ns;	  /* when it was filled last; 0: it is full */
 };

@@ -142,6 +142,9 @@ static int take_step_frame(struct part *p, const struct frame *frame, struct err
 	case FRAME_BEGIN:
 		step_began(s);
 		break;
+	case FRAME_TOOL:
+		r = calling_take(p, frame, err);
+		break;
 	case FRAME_DISPLAY:
 		r = report_display(
 			frame->data, frame->bytes, &s->record, &s->display_bytes, &display, err);
@@ -180,6 +183,7 @@ static int on_frame(void *arg, struct driver *d, const struct frame *frame, stru
 		return take_ready(p, frame, err);
 	case FRAME_BEGIN:
 	case FRAME_DISPLAY:
+	case FRAME_TOOL:
 	case FRAME_RESULT:
 		return take_step_frame(p, frame, err);
 	case FRAME_GUARD:
@@ -420,7 +424,7 @@ void part_lose(struct part *p)
 {
 	struct driver *d = take_ptr(p->driver);
 	guard_let_go(take_ptr(p->guard));
-	p->setup_id = p->due_id = 0;
+	p->setup_id = p->due_id = p->last_call = 0;
 	p->pid = p->arm_pid = 0;
 	p->is_live = false;
 	p->no_guard[0] = '\0';

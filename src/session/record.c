@@ -38,6 +38,7 @@ void record_done(struct record *r)
 	json_decref(r->error);
 	json_decref(r->files);
 	json_decref(r->variables);
+	tool_log_done(&r->tools);
 	free(r->canonical);
 	for (size_t i = 0; i < r->n_paths; i++)
 		free(r->paths[i]);
@@ -124,10 +125,13 @@ static double round_ms(double ms)
 
 static json_t *usage_json(const struct record *r)
 {
-	return json_pack("{s:f, s:f, s:I, s:f, s:I}", "wall_ms", round_ms(r->wall_ms), "cpu_ms",
-		round_ms((double)r->usage.cpu_us / 1000), "memory_peak_bytes",
+	json_t *usage = json_pack("{s:f, s:f, s:I, s:f, s:I}", "wall_ms", round_ms(r->wall_ms),
+		"cpu_ms", round_ms((double)r->usage.cpu_us / 1000), "memory_peak_bytes",
 		(json_int_t)r->usage.memory_peak_bytes, "queued_ms", round_ms(r->queued_ms),
 		"oom_kills", (json_int_t)r->usage.n_oom_kills);
+	if (r->tools.calls)
+		(void)json_object_set_new(usage, "waited_ms", json_real(round_ms(r->waited_ms)));
+	return usage;
 }
 
 static void set_outputs(const struct record *r, json_t *out)
@@ -148,6 +152,9 @@ static void set_outputs(const struct record *r, json_t *out)
 			truncated, "displays", json_integer((json_int_t)r->n_displays_cut));
 	if (r->files_cut)
 		(void)json_object_set_new(truncated, "files", json_true());
+	if (r->tools.n_cut > 0)
+		(void)json_object_set_new(
+			truncated, "tools", json_integer((json_int_t)r->tools.n_cut));
 	(void)json_object_set_new(out, "truncated", truncated);
 }
 
@@ -185,7 +192,8 @@ json_t *record_json(const struct record *r)
 		(void)json_object_set(out, "files_lost", (json_t *)(uintptr_t)r->files_lost);
 	if (r->variables && r->outcome != RECORD_ROLLED_BACK && r->outcome != RECORD_LOST)
 		(void)json_object_set(out, "variables", r->variables);
-	(void)json_object_set_new(out, "tools", json_array());
+	(void)json_object_set_new(
+		out, "tools", r->tools.tools ? json_incref(r->tools.tools) : json_array());
 	(void)json_object_set_new(out, "usage", usage_json(r));
 	(void)json_object_set_new(out, "limits", limits_json(r));
 	return out;
@@ -220,6 +228,8 @@ void record_name(struct record *r, const char *parent, const char *code, size_t 
 			(void)json_array_append_new(list, json_string(argv[i]));
 		(void)json_object_set_new(out, "argv", list);
 	}
+	if (r->tools.calls && out)
+		(void)json_object_set(out, "calls", r->tools.calls);
 	if (inputs)
 		(void)json_object_update(out, (json_t *)(uintptr_t)inputs);
 	free(r->canonical);

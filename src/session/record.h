@@ -5,6 +5,7 @@
 #include "sandbox/wire.h"
 #include "session/capture.h"
 #include "session/outcome.h"
+#include "session/tool_log.h"
 
 #include <jansson.h>
 
@@ -31,10 +32,12 @@ struct record {
 	const json_t *files_lost; /* borrowed: paths a rollback could not bring back, or NULL */
 	json_t *files;		  /* array */
 	json_t *variables;	  /* array: new and changed ones; or NULL */
+	struct tool_log tools;	  /* the calls it made */
 	char **paths;		  /* beside `files`: the name as it is, NULL for one deleted */
 	size_t n_paths;
 	bool files_cut;
 	double wall_ms, queued_ms;
+	double waited_ms; /* of wall_ms, for answers from outside */
 	struct box_usage usage;
 	struct limits limits;
 	uint32_t by[LIMIT_END_];
@@ -60,8 +63,8 @@ json_t *record_usage_json(const struct record *r);
 
 /*
  * Name the step by what it was, as journal_digest() does: parent, runtime, code, and as canonical
- * JSON the arguments (NULL-terminated, or NULL), the members of @inputs (an object, or NULL) and
- * everything that came out.
+ * JSON the arguments (NULL-terminated, or NULL), the calls it made, the members of @inputs (an
+ * object, or NULL) and everything that came out.
  */
 void record_name(struct record *r, const char *parent, const char *code, size_t bytes,
 	const char *const *argv, const json_t *inputs);

@@ -100,6 +100,8 @@ json_t *entry_json(const struct entry *e)
 			json_string(e->rebuilt == RECORD_DIVERGED ? "diverged" : "replayed"));
 	if (e->difference[0])
 		(void)json_object_set_new(out, "difference", json_string(e->difference));
+	if (e->is_tainted)
+		(void)json_object_set_new(out, "untrusted", json_true());
 	lifetime_tell(e, out);
 	return out;
 }
@@ -212,6 +214,7 @@ static int keep(struct entry *e, struct err *err)
 	row.created_ms = e->created_ms;
 	row.ttl_ms = e->ttl_ms;
 	row.idle_ms = e->idle_ms;
+	row.is_tainted = e->is_tainted;
 	if (e->is_unkept)
 		return 0;
 	int r = journal_session_add(e->roll->journal, &row, err);
@@ -303,6 +306,10 @@ static const struct session_events entry_events = {.opened = on_opened,
 	.begin = entry_on_begin,
 	.output = entry_on_output,
 	.display = entry_on_display,
+	.call = entry_on_call,
+	.cancel = entry_on_cancel,
+	.keep = entry_on_keep,
+	.tool = entry_on_tool,
 	.ending = entry_on_ending,
 	.done = entry_on_done,
 	.closed = on_closed};
@@ -510,6 +517,7 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 	r->on_idle = on_idle;
 	r->ended = config->ended;
 	r->ended_arg = config->arg;
+	r->gate = config->gate;
 	int bad = config->state_dir ? journal_open(&r->journal, config->state_dir, err)
 				    : open_nameless(r, err);
 	if (bad == 0)

@@ -9,6 +9,7 @@
 
 struct registry;
 struct inlet;
+struct tool_gate;
 struct owner;
 
 /* Borrowed for the time of registry_open(), but for the engine, which is attached to its loop. */
@@ -24,6 +25,9 @@ struct registry_config {
 	uint64_t ttl_ms, idle_ms;
 	void (*ended)(void *arg, const char *session); /* and all was answered; or NULL */
 	void *arg;
+	/* Who answers calls of tools from code in a box; must outlive the registry. NULL: all are
+	 * denied. */
+	const struct tool_gate *gate;
 };
 
 /* Errors: as journal_open(); ERR_BUSY: another engine has the state directory. */
@@ -37,6 +41,9 @@ int registry_open(struct registry **out, const struct registry_config *config, s
  * Returns: NULL without memory.
  */
 struct registry *registry_view(struct registry *r, struct owner *owner);
+
+/* The owner of that name, of those that have a view. Returns: NULL when it has none. */
+const struct owner *registry_find_owner(const struct registry *r, const char *name);
 
 /* End all sessions; they stay in the journal. `closed` runs from the loop when all is gone. */
 void registry_close(struct registry *r, void (*closed)(void *arg), void *arg);
@@ -87,6 +94,8 @@ struct registry_watch {
 	void (*started)(void *arg, const char *session);
 	void (*output)(void *arg, int stream, const char *data, size_t bytes);
 	void (*display)(void *arg, const json_t *display);
+	/* {"tool", "call": number, "state": "started" or "finished", "ms"?, "error"?: name} */
+	void (*tool)(void *arg, const json_t *event);
 };
 
 struct registry_run {

@@ -27,6 +27,8 @@ void replay_free(struct replay *replay)
 	if (!replay->is_borrowed)
 		free(replay->nodes);
 	json_decref(replay->inputs);
+	json_decref(replay->calls);
+	json_decref(replay->answers);
 	free(replay);
 }
 
@@ -165,7 +167,7 @@ void replay_abort(struct entry *e, const struct err *why)
 /* What the step was given besides its code, as entry.c's inputs_json() kept it. */
 static void take_inputs(struct replay *r, struct step_request *req)
 {
-	static const char *const names[] = {"filename", "timeout_ms", "stdin"};
+	static const char *const names[] = {"filename", "timeout_ms", "stdin", "calls"};
 	json_t *record = json_loads(r->nodes[r->at].record, JSON_ALLOW_NUL, NULL);
 	json_decref(r->inputs);
 	r->inputs = json_object();
@@ -249,11 +251,13 @@ static void run_next(struct entry *e)
 		.code = node->code,
 		.code_bytes = node->code_bytes,
 		.stdin_fd = -1,
-		.is_rebuild = r->runtime != NULL};
+		.is_rebuild = r->runtime != NULL,
+		.is_again = true};
 	if (!req.runtime)
 		err_set(&r->err, ERR_RUNTIME, "no runtime %s", node->runtime);
 	else
 		take_inputs(r, &req);
+	replay_begin_calls(r, node);
 	if (r->err.code || session_run(e->session, &req, &r->err) < 0)
 		finish(e);
 }
@@ -276,6 +280,7 @@ void replay_step_done(struct entry *e, const struct record *record)
 	struct replay *r = e->replay;
 	const struct journal_node *node = &r->nodes[r->at];
 	const char *is = record->canonical ? record->canonical : "";
+	replay_end_calls(r);
 	if (!r->is_diverged && strcmp(node->record, is) != 0) {
 		r->first = r->at;
 		r->is_diverged = find_difference(r, node->record, is) || !r->runtime;

@@ -17,8 +17,11 @@ struct replay {
 	bool is_diverged, is_borrowed;
 	size_t first; /* of those that differ */
 	char field[32], was[200], is[200];
-	json_t *inputs; /* of the step that runs */
-	struct err err; /* it could not go on */
+	json_t *inputs;		 /* of the step that runs */
+	json_t *calls, *answers; /* those of its calls that were not made yet; in a recording, what
+				  * they were answered */
+	size_t n_calls;		 /* made */
+	struct err err;		 /* it could not go on */
 	replay_done_fn *done;
 };
 int replay_load(struct roll *roll, const char *head, const struct runtime *runtime,
@@ -26,6 +29,10 @@ int replay_load(struct roll *roll, const char *head, const struct runtime *runti
 /* The same in a new box. */
 void replay_anew(struct entry *e, struct replay *replay, replay_done_fn *done);
 void replay_start(struct entry *e, struct replay *replay, replay_done_fn *done);
+/* outside.c: the steps begin, calls, and has ended. */
+void replay_begin_calls(struct replay *r, const struct journal_node *node);
+void replay_call(struct entry *e, struct tool_call *call);
+void replay_end_calls(struct replay *r);
 void replay_step_done(struct entry *e, const struct record *record);
 void replay_free(struct replay *replay);
 /* The session ends: tell whoever waits for the replay. */

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "runtime/runtime.h"
 #include "session/record.h"
+#include "session/tool_call.h"
 
 /* What to run. Borrowed until the step's `done`. */
 struct step_request {
@@ -19,6 +20,7 @@ struct step_request {
 	bool wants_variables;	 /* its record says which it has made */
 	int stdin_fd;		 /* what the step reads (taken over), or -1 */
 	bool is_rebuild;	 /* its runtime's state is made again: no step of the session */
+	bool is_again;		 /* it was run before: its calls are answered from what was kept */
 };
 
 /*
@@ -28,6 +30,11 @@ struct step_request {
  * begin    the code is about to run.
  * output   bytes as they came; @n_head of them are within the head that the record keeps.
  * display  {mime: value}, borrowed.
+ * call     code calls for something outside: to be answered with tool_call_answer(). NULL: denied.
+ * cancel   that one is not waited for any more, and gone afterwards.
+ * keep     an answer, before the box gets it: negative (with @err) when it cannot be kept, then the
+ *          box gets that error in its place.
+ * tool     as registry_watch has it, borrowed.
  * ending   the step is over and will have its name: now its inputs are all there.
  * done     the record, borrowed; the session may be closed from here.
  * closed   everything the session had is gone; it has been freed.
@@ -38,6 +45,10 @@ struct session_events {
 	void (*begin)(void *arg);
 	void (*output)(void *arg, int stream, const char *data, size_t bytes, size_t n_head);
 	void (*display)(void *arg, const json_t *display);
+	void (*call)(void *arg, struct tool_call *call);
+	void (*cancel)(void *arg, struct tool_call *call);
+	int (*keep)(void *arg, const char *text, size_t bytes, bool is_untrusted, struct err *err);
+	void (*tool)(void *arg, const json_t *event);
 	void (*ending)(void *arg);
 	void (*done)(void *arg, const struct record *record);
 	void (*closed)(void *arg);

@@ -187,6 +187,7 @@ static int take_row(struct entry *e, const struct journal_session *row, struct e
 	e->n_steps = (uint64_t)MAX(n, 0);
 	e->ttl_ms = row->ttl_ms;
 	e->idle_ms = row->idle_ms;
+	e->is_tainted = row->is_tainted;
 	(void)snprintf(e->head, sizeof e->head, "%s", row->head);
 	(void)snprintf(e->fork, sizeof e->fork, "%s", row->fork);
 	(void)snprintf(e->parent, sizeof e->parent, "%s", row->parent);
@@ -260,4 +261,12 @@ struct entry *registry_find(struct registry *r, const char *session, struct err 
 	struct entry *e = reopen(r, &row, err);
 	journal_session_done(&row);
 	return e;
+}
+
+const struct owner *registry_find_owner(const struct registry *r, const char *name)
+{
+	const struct registry *view = r->roll->all.next;
+	while (view && strcmp(view->owner->name, name) != 0)
+		view = view->next;
+	return view ? view->owner : NULL;
 }

@@ -36,6 +36,7 @@ struct roll {
 	int64_t opened_ms;     /* likewise */
 	int64_t stored_end_ms; /* the earliest end of a session that is only in the journal */
 	uint64_t n_expired;
+	const struct tool_gate *gate; /* or NULL */
 	bool is_closing;
 	void (*ended)(void *arg, const char *session);
 	void *ended_arg;

@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 enum {
-	GRACE_MS = 1000,      /* between SIGINT and SIGKILL */
+	GRACE_MS = 1000, /* between SIGINT and SIGKILL */
+	REFUSE_MS = 100, /* of it, until calls that wait are told that nobody will answer: those
+			  * that SIGINT ends need not hear it */
 	MEMORY_WATCH_MS = 20, /* how stale the engine's knowledge of memory may be */
 	CPU_WATCH_MIN_MS = 10,
 	STDIN_CHUNK_BYTES = 64 << 10,
@@ -43,10 +45,48 @@ void step_stop(struct session *s, enum step_cause cause, enum step_event event, 
 static void on_wall(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
-	if (s->step_state == STEP_STOPPING)
+	if (s->step_state != STEP_STOPPING) {
+		step_stop(s, s->wall_cause, STEP_LIMIT, NULL);
+	} else if (s->calling.first) {
+		(void)uv_timer_start(&s->wall, on_wall, GRACE_MS - REFUSE_MS, 0);
+		calling_refuse(s);
+	} else {
 		step_event(s, STEP_GRACE);
+	}
+}
+
+static void start_wall(struct session *s, uint64_t ms, enum step_cause cause)
+{
+	s->wall_cause = cause;
+	(void)uv_timer_start(&s->wall, on_wall, ms, 0);
+}
+
+/* What is left of the time that the step may take with all that it waits. */
+static uint64_t left_ms(const struct session *s)
+{
+	uint64_t limit_ms = s->record.limits.value[LIMIT_timeout_ms];
+	uint64_t all_ms = MIN(limit_ms, UINT64_MAX / WALL_TIMES) * WALL_TIMES;
+	uint64_t gone_ms = (uv_hrtime() - s->began_ns) / 1000000;
+	return all_ms - MIN(gone_ms, all_ms);
+}
+
+void step_pause(struct session *s)
+{
+	s->paused_ns = uv_hrtime();
+	s->wall_left_ms = uv_timer_get_due_in(&s->wall);
+	start_wall(s, left_ms(s), STEP_CAUSE_WAIT);
+}
+
+void step_resume(struct session *s)
+{
+	uint64_t left = left_ms(s);
+	s->record.waited_ms += (double)(uv_hrtime() - s->paused_ns) / 1e6;
+	if (s->step_state != STEP_RUNNING)
+		return;
+	if (s->wall_left_ms <= left)
+		start_wall(s, s->wall_left_ms, STEP_CAUSE_WALL);
 	else
-		step_stop(s, STEP_CAUSE_WALL, STEP_LIMIT, NULL);
+		start_wall(s, left, STEP_CAUSE_WAIT);
 }
 
 void step_began(struct session *s)
@@ -55,19 +95,20 @@ void step_began(struct session *s)
 		return;
 	s->began_ns = uv_hrtime();
 	/* Until here the limit covered the start of the interpreter; the step has it whole. */
-	(void)uv_timer_start(&s->wall, on_wall, s->record.limits.value[LIMIT_timeout_ms], 0);
+	start_wall(s, s->record.limits.value[LIMIT_timeout_ms], STEP_CAUSE_WALL);
 	if (s->events.begin)
 		s->events.begin(s->events.arg);
 }
 
 static void do_interrupt(struct session *s)
 {
+	bool is_waiting = calling_stop(s);
 	if (s->part && s->part->driver)
 		driver_signal(s->part->driver, SIGINT);
 	else
 		step_event(s, STEP_GRACE); /* it has not begun */
 	if (s->step_state == STEP_STOPPING)
-		(void)uv_timer_start(&s->wall, on_wall, GRACE_MS, 0);
+		(void)uv_timer_start(&s->wall, on_wall, is_waiting ? REFUSE_MS : GRACE_MS, 0);
 }
 
 /* What is left of the step's time goes to its end; what was measured is kept now. */
@@ -77,6 +118,7 @@ static void do_settle(struct session *s)
 	s->record.wall_ms = (double)(now - (s->began_ns ? s->began_ns : s->asked_ns)) / 1e6;
 	s->record.queued_ms = s->began_ns ? (double)(s->began_ns - s->asked_ns) / 1e6 : 0;
 	s->is_asked = false;
+	calling_end(s);
 	(void)uv_timer_stop(&s->wall);
 	(void)uv_timer_stop(&s->meter);
 	transaction_settle(s);
@@ -123,6 +165,8 @@ static void do_finish(struct session *s)
 		&s->record, s->head, s->req.code, s->req.code_bytes, s->req.argv, s->req.inputs);
 	s->record.checkpoint = keep_checkpoint(s);
 	s->record.files_lost = s->end.outcome == RECORD_ROLLED_BACK ? s->lost : NULL;
+	if (s->record.outcome == RECORD_ROLLED_BACK && s->record.tools.tools)
+		s->record.reason = "what its calls of tools did outside is not taken back";
 	if (s->no_guard[0] && (!s->record.reason || s->record.outcome == RECORD_LOST))
 		s->record.reason = s->no_guard;
 	s->part = NULL;
@@ -348,6 +392,7 @@ int session_run(struct session *s, const struct step_request *req, struct err *e
 	s->req = *req;
 	s->end = (struct step_end){.is_session = !s->is_once};
 	s->display_bytes = s->began_ns = 0;
+	s->calling = (struct calling){0};
 	s->asked_ns = uv_hrtime();
 	s->base_cpu_us = s->last_cpu_us;
 	s->base_ooms = s->last_ooms;
@@ -361,7 +406,7 @@ int session_run(struct session *s, const struct step_request *req, struct err *e
 	s->step_state = STEP_RUNNING;
 	s->is_asked = true;
 	session_set_urgent(s, true);
-	(void)uv_timer_start(&s->wall, on_wall, s->record.limits.value[LIMIT_timeout_ms], 0);
+	start_wall(s, s->record.limits.value[LIMIT_timeout_ms], STEP_CAUSE_WALL);
 	int r = try_send(s, err);
 	if (r >= 0)
 		return 0;

@@ -408,6 +408,7 @@ void session_close(struct session *s)
 		return;
 	s->state = SESSION_CLOSING;
 	s->step_state = STEP_NONE;
+	calling_end(s);
 	session_set_urgent(s, false);
 	s->stemmed = NULL;
 	s->undone = NULL;

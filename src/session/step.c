@@ -57,6 +57,13 @@ static void judge_cause(struct record *r, const struct step_end *end)
 			"the step ran longer than its limit of %s of wall time",
 			num_format_ms(limit[LIMIT_timeout_ms]).text);
 		break;
+	case STEP_CAUSE_WAIT:
+		r->status = RECORD_TIMEOUT;
+		r->exit_status = 124;
+		record_set_error(r, "TimeLimit",
+			"the step ran and waited for tools longer than ten times its limit of %s",
+			num_format_ms(limit[LIMIT_timeout_ms]).text);
+		break;
 	case STEP_CAUSE_CPU:
 		r->status = RECORD_TIMEOUT;
 		r->exit_status = 124;

@@ -36,6 +36,7 @@ struct step_move step_advance(enum step_state state, enum step_event event);
 enum step_cause {
 	STEP_CAUSE_NONE,
 	STEP_CAUSE_WALL,
+	STEP_CAUSE_WAIT, /* wall time, with what it waited for answers from outside */
 	STEP_CAUSE_CPU,
 	STEP_CAUSE_MEMORY,
 	STEP_CAUSE_PIDS,

@@ -2,6 +2,7 @@
 #include "store/recording.h"
 
 #include "base/utf8.h"
+#include "store/call_step.h"
 #include "store/file_step.h"
 #include "store/line.h"
 #include "store/parts.h"
@@ -13,7 +14,7 @@
 struct path {
 	char (*digest)[JOURNAL_DIGEST_BYTES]; /* from the last to the first */
 	size_t n, room;
-	bool has_files;
+	int version; /* of the recording */
 };
 
 static void path_done(struct path *p)
@@ -34,7 +35,12 @@ static int collect(void *user, const struct journal_node *node, struct err *err)
 	}
 	if (p->n == RECORDING_STEPS_MAX)
 		return err_set(err, ERR_LIMIT, "export: more than %d steps", RECORDING_STEPS_MAX);
-	p->has_files |= file_step_is(node);
+	json_t *calls = p->version < RECORDING_CALLS ? call_step_calls(node) : NULL;
+	if (file_step_is(node))
+		p->version = MAX(p->version, (int)RECORDING_FILES);
+	if (calls)
+		p->version = RECORDING_CALLS;
+	json_decref(calls);
 	memcpy(p->digest[p->n++], node->digest, JOURNAL_DIGEST_BYTES);
 	return 0;
 }
@@ -81,8 +87,7 @@ static int write_head(FILE *to, const struct journal_session *s, const struct pa
 	const char *head = p->n > 0 ? p->digest[0] : "";
 	char check[JOURNAL_DIGEST_BYTES];
 	line_check(check, s->order, s->order_bytes, p->n, head);
-	json_t *line = json_pack("{s:i, s:o, s:I, s:s, s:s}", "retort_record",
-		p->has_files ? RECORDING_VERSION : RECORDING_PLAIN, "order",
+	json_t *line = json_pack("{s:i, s:o, s:I, s:s, s:s}", "retort_record", p->version, "order",
 		text_json(s->order, s->order_bytes), "steps", (json_int_t)p->n, "head", head,
 		"check", check);
 	return write_line(to, line, left, err);
@@ -105,6 +110,18 @@ static int add_content(
 	return 0;
 }
 
+/* What its calls of tools were answered. */
+static int add_answers(
+	struct journal *j, const struct journal_node *node, json_t *line, struct err *err)
+{
+	json_t *answers, *calls = call_step_calls(node);
+	int r = calls ? call_step_answers(j, calls, &answers, err) : 0;
+	if (calls && r == 0)
+		(void)json_object_set_new(line, "answers", answers);
+	json_decref(calls);
+	return r;
+}
+
 static int write_step(
 	struct journal *j, FILE *to, const char *digest, size_t *left, struct err *err)
 {
@@ -117,6 +134,8 @@ static int write_step(
 		"record", text_json(node.record, node.record_bytes));
 	if (line && file_step_is(&node))
 		r = add_content(j, &node, line, err);
+	else if (line)
+		r = add_answers(j, &node, line, err);
 	journal_node_done(&node);
 	if (r < 0) {
 		json_decref(line);
@@ -128,7 +147,7 @@ static int write_step(
 int journal_export(
 	struct journal *j, const char *session, const char *digest, FILE *to, struct err *err)
 {
-	cleanup(path_done) struct path path = {0};
+	cleanup(path_done) struct path path = {.version = RECORDING_PLAIN};
 	cleanup(journal_session_done) struct journal_session s;
 	size_t left = RECORDING_MAX;
 	int r = journal_session_get(j, session, &s, err);

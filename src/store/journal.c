@@ -19,9 +19,11 @@
  */
 enum {
 	JOURNAL_APPLICATION = 0x72657472, /* "retr" */
-	/* 1: the first. 2: has steps that are files. 3: sessions have owners and lifetimes. An
-	 * older one is brought to this when it is opened. */
-	JOURNAL_VERSION = 3,
+	/* 1: the first. 2: has steps that are files. 3: sessions have owners and lifetimes. 4: and
+	 * may be tainted; steps have calls of tools. An older one is brought to this when it is
+	 * opened. */
+	JOURNAL_VERSION = 4,
+	VERSION_OWNERS = 3,
 	HEADER_BYTES = 100,
 	/* Without an idle moment for so many pages (16 MiB), a commit does the work. */
 	WAL_MAX_PAGES = 4096,
@@ -45,7 +47,7 @@ static const char schema[] =
 	"CREATE TABLE session (n INTEGER PRIMARY KEY, id TEXT UNIQUE, name TEXT, parent TEXT,"
 	" fork TEXT, head TEXT, created_ms INTEGER, closed_ms INTEGER, order_digest BLOB,"
 	" change INTEGER, seal BLOB, owner TEXT DEFAULT '', ttl_ms INTEGER DEFAULT 0,"
-	" idle_ms INTEGER DEFAULT 0, ended TEXT DEFAULT '');"
+	" idle_ms INTEGER DEFAULT 0, ended TEXT DEFAULT '', tainted INTEGER DEFAULT 0);"
 	"CREATE UNIQUE INDEX session_name ON session (name, owner)"
 	" WHERE closed_ms = 0 AND name <> '';"
 	"CREATE INDEX session_owner ON session (owner) WHERE closed_ms = 0;"
@@ -60,19 +62,23 @@ static const char schema[] =
 	"CREATE INDEX change_again ON change (digest) WHERE kind > 6;"
 	"COMMIT;";
 
-/* From version 1 or 2, whole or not at all. Rows need no change: those without owner and lifetime
- * have the seal that they had. */
-static const char renewal[] = "BEGIN IMMEDIATE;"
-			      "ALTER TABLE session ADD COLUMN owner TEXT DEFAULT '';"
-			      "ALTER TABLE session ADD COLUMN ttl_ms INTEGER DEFAULT 0;"
-			      "ALTER TABLE session ADD COLUMN idle_ms INTEGER DEFAULT 0;"
-			      "ALTER TABLE session ADD COLUMN ended TEXT DEFAULT '';"
-			      "DROP INDEX session_name;"
-			      "CREATE UNIQUE INDEX session_name ON session (name, owner)"
-			      " WHERE closed_ms = 0 AND name <> '';"
-			      "CREATE INDEX session_owner ON session (owner) WHERE closed_ms = 0;"
-			      "PRAGMA user_version = 3;"
-			      "COMMIT;";
+/* From version 1 or 2 to 3, and from there on; each whole or not at all. Rows need no change: those
+ * without what is new have the seal that they had. */
+static const char owners[] = "BEGIN IMMEDIATE;"
+			     "ALTER TABLE session ADD COLUMN owner TEXT DEFAULT '';"
+			     "ALTER TABLE session ADD COLUMN ttl_ms INTEGER DEFAULT 0;"
+			     "ALTER TABLE session ADD COLUMN idle_ms INTEGER DEFAULT 0;"
+			     "ALTER TABLE session ADD COLUMN ended TEXT DEFAULT '';"
+			     "DROP INDEX session_name;"
+			     "CREATE UNIQUE INDEX session_name ON session (name, owner)"
+			     " WHERE closed_ms = 0 AND name <> '';"
+			     "CREATE INDEX session_owner ON session (owner) WHERE closed_ms = 0;"
+			     "PRAGMA user_version = 3;"
+			     "COMMIT;";
+static const char taints[] = "BEGIN IMMEDIATE;"
+			     "ALTER TABLE session ADD COLUMN tainted INTEGER DEFAULT 0;"
+			     "PRAGMA user_version = 4;"
+			     "COMMIT;";
 
 static int fail_file(
 	struct journal *j, const char *what, const char *name, int sys, struct err *err)
@@ -235,7 +241,9 @@ static int renew(struct journal *j, struct err *err)
 	int version = find_version(j, err);
 	if (version < 0 || version >= JOURNAL_VERSION)
 		return MIN(version, 0);
-	int r = run(j, renewal, err);
+	int r = version < VERSION_OWNERS ? run(j, owners, err) : 0;
+	if (r == 0)
+		r = run(j, taints, err);
 	if (r < 0) {
 		(void)sqlite3_exec(j->db, "ROLLBACK", NULL, NULL, NULL);
 		return r;

@@ -14,6 +14,7 @@ enum change_kind {
 	CHANGE_BLOB = 6,
 	CHANGE_AGAIN = 7, /* a step that was there already, by another session or at another time */
 	CHANGE_AGAIN_BACK = 8, /* the same, and rolled back */
+	CHANGE_TAINT = 9,
 };
 
 /* log.c: add to the log of changes. @digest may be NULL. */
@@ -56,6 +57,7 @@ struct session_row {
 	char fork[JOURNAL_DIGEST_BYTES], head[JOURNAL_DIGEST_BYTES];
 	char owner[JOURNAL_OWNER_BYTES], ended[JOURNAL_WORD_BYTES];
 	int64_t ttl_ms, idle_ms;
+	bool is_tainted;
 	unsigned char order_digest[SHA_BYTES];
 };
 int session_find(struct journal *j, const char *id, struct session_row *row, struct err *err);

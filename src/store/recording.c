@@ -2,6 +2,7 @@
 #include "store/recording.h"
 
 #include "base/fd.h"
+#include "store/call_step.h"
 #include "store/file_step.h"
 #include "store/journal.h"
 #include "store/line.h"
@@ -41,8 +42,8 @@ void line_check(char out[JOURNAL_DIGEST_BYTES], const char *order, size_t order_
 /* One line of the file. */
 struct line {
 	json_t *json;
-	bool has_files; /* by the version */
-	size_t number;	/* from 1 */
+	json_int_t version;
+	size_t number; /* from 1 */
 	const char *at;
 	size_t left; /* bytes from @at on */
 };
@@ -119,9 +120,9 @@ static int read_head(
 		return r;
 	if (r < 0 || !json_is_integer(version))
 		return err_set(err, ERR_USAGE, "recording: line 1: it does not begin as one");
-	if (json_integer_value(version) > RECORDING_VERSION) {
+	if (json_integer_value(version) > RECORDING_CALLS) {
 		err_set(err, ERR_USAGE, "recording: version %lld, and this retort knows %d",
-			(long long)json_integer_value(version), RECORDING_VERSION);
+			(long long)json_integer_value(version), RECORDING_CALLS);
 		return err_hint(err, "use the newer retort that wrote it");
 	}
 	json_int_t n = json_integer_value(json_object_get(l->json, "steps"));
@@ -133,7 +134,7 @@ static int read_head(
 	if (n > RECORDING_STEPS_MAX)
 		return err_set(err, ERR_LIMIT, "recording: %lld steps, at most %d", (long long)n,
 			RECORDING_STEPS_MAX);
-	l->has_files = json_integer_value(version) > RECORDING_PLAIN;
+	l->version = json_integer_value(version);
 	out->order = take_text(l->json, "order", &out->order_bytes);
 	if (!out->order)
 		return damaged(l, "its order is no text", err);
@@ -149,7 +150,7 @@ static int read_content(struct journal_node *step, const struct line *l, struct 
 	struct file_step file;
 	unsigned char digest[SHA_BYTES];
 	char hex[JOURNAL_DIGEST_BYTES];
-	if (!l->has_files || file_step_read(&file, step, err) < 0)
+	if (l->version < RECORDING_FILES || file_step_read(&file, step, err) < 0)
 		return damaged(l, "it is no step", err);
 	if (file.is_removal)
 		return 0;
@@ -161,6 +162,23 @@ static int read_content(struct journal_node *step, const struct line *l, struct 
 	hex_write(hex, digest);
 	if (strcmp(hex, file.digest) != 0 || file.size_bytes != step->extra_bytes)
 		return damaged(l, "what was written has another digest", err);
+	return 0;
+}
+
+/* What its calls were answered, of which the record has the digests. */
+static int read_answers(struct journal_node *step, const struct line *l, struct err *err)
+{
+	json_t *calls = call_step_calls(step);
+	const json_t *answers = json_object_get(l->json, "answers");
+	bool is_good = calls
+		? l->version >= RECORDING_CALLS && call_step_is_answered(calls, answers)
+		: !answers;
+	json_decref(calls);
+	if (!is_good)
+		return damaged(l, "what its calls were answered is not there", err);
+	char *extra = answers ? json_dumps(answers, JSON_COMPACT) : NULL;
+	step->extra = extra;
+	step->extra_bytes = extra ? strlen(extra) : 0;
 	return 0;
 }
 
@@ -176,7 +194,8 @@ static int read_step(struct journal_node *step, struct line *l, const char *pare
 	step->record = record;
 	step->seq = (int64_t)l->number;
 	bool has_content = json_object_get(l->json, "content") != NULL;
-	if (json_object_size(l->json) != 5U + has_content || !code || !record ||
+	bool has_answers = json_object_get(l->json, "answers") != NULL;
+	if (json_object_size(l->json) != 5U + has_content + has_answers || !code || !record ||
 		!take_word(l->json, "step", step->digest, sizeof step->digest) ||
 		!take_word(l->json, "parent", step->parent, sizeof step->parent) ||
 		!take_word(l->json, "runtime", step->runtime, sizeof step->runtime))
@@ -186,9 +205,10 @@ static int read_step(struct journal_node *step, struct line *l, const char *pare
 		return damaged(l, "what it holds has another digest", err);
 	if (strcmp(step->parent, parent) != 0)
 		return damaged(l, "its parent is not the step before it", err);
-	if (file_step_is(step))
+	if (file_step_is(step) && !has_answers)
 		return read_content(step, l, err);
-	return has_content ? damaged(l, "it is no step", err) : 0;
+	return has_content || file_step_is(step) ? damaged(l, "it is no step", err)
+						 : read_answers(step, l, err);
 }
 
 static int parse(struct recording *out, struct line *l, struct err *err)

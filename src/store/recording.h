@@ -9,22 +9,25 @@
  * Shape:  JSON, one object per line. First {"retort_record": 1, "order", "steps": n, "head": digest
  *         of the last, "check": SHA-256 over the rest of this line's members}; then n steps, the
  *         first one first: {"step": digest, "parent", "runtime", "code", "record"}. With a step
- *         that is a file (store/file_step.h) the version is 2, and what was written is there, too:
- *         "content".
+ *         that is a file (store/file_step.h) the version is 2 or more, and what was written is
+ *         there, too: "content". With one that called tools (store/call_step.h) it is 3, and what
+ *         they answered is there: "answers".
  * code, record and content are texts; one that is not UTF-8 is {"base64": text}. Nothing in it is
  * chance: no times, no names of sessions; so the same steps with the same outcome are the same
  * bytes. Limits: RECORDING_MAX in all, RECORDING_STEPS_MAX steps.
  */
 enum {
 	RECORDING_PLAIN = 1,
-	RECORDING_VERSION = 2,
+	RECORDING_FILES = 2,
+	RECORDING_CALLS = 3,
 	RECORDING_MAX = 256 << 20,
 	RECORDING_STEPS_MAX = 100000
 };
 
 /*
  * Owns: everything; recording_done() frees. Of a step: digest, parent, runtime, code and record;
- * its extra is the content of a file that was written, its seq the line it stood in.
+ * its extra is the content of a file that was written, or the answers as JSON; its seq the line it
+ * stood in.
  */
 struct recording {
 	char *order; /* of the session it was recorded in */

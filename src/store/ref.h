@@ -20,6 +20,7 @@ struct journal_session {
 	int64_t closed_ms;		 /* 0 while open */
 	int64_t ttl_ms, idle_ms;	 /* how long it may live, and be unused; 0: any time */
 	char ended[JOURNAL_WORD_BYTES];	 /* which of them closed it: "ttl", "idle"; or "" */
+	bool is_tainted;		 /* it has read from an untrusted tool */
 	const char *order;		 /* what it was made with: opaque text */
 	size_t order_bytes;
 	void *owned;
@@ -68,6 +69,9 @@ int64_t journal_sessions(
  */
 int journal_session_move(struct journal *j, const char *id, const char *head, struct err *err);
 int journal_session_rename(struct journal *j, const char *id, const char *name, struct err *err);
+
+/* From now on it is tainted, wherever its head moves. Tainting a tainted one changes nothing. */
+int journal_session_taint(struct journal *j, const char *id, struct err *err);
 
 /* Its name is free then; its steps stay. Closing a closed one changes nothing. @ended: as above. */
 int journal_session_close(struct journal *j, const char *id, const char *ended, struct err *err);

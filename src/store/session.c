@@ -35,7 +35,7 @@ int head_check(struct journal *j, const char *head, struct err *err)
 	return seq < 0 ? (int)seq : 0;
 }
 
-/* Rows without owner and lifetime have the seal of the journals that knew neither. */
+/* Rows without what is newer have the seal of the journals that did not know it. */
 static bool is_plain(const struct session_row *row)
 {
 	return !row->owner[0] && !row->ended[0] && row->ttl_ms == 0 && row->idle_ms == 0;
@@ -46,8 +46,11 @@ static void row_seal(unsigned char out[SEAL_BYTES], const struct session_row *ro
 	const int64_t numbers[] = {row->n, row->created_ms, row->closed_ms, row->change};
 	const char *const texts[] = {row->id, row->name, row->parent, row->fork, row->head};
 	struct seal s;
-	seal_begin(&s, is_plain(row) ? "retort.session.1" : "retort.session.2", SEAL_BYTES);
-	if (!is_plain(row)) {
+	const char *what = row->is_tainted ? "retort.session.3"
+		: is_plain(row)		   ? "retort.session.1"
+					   : "retort.session.2";
+	seal_begin(&s, what, SEAL_BYTES);
+	if (row->is_tainted || !is_plain(row)) {
 		seal_text(&s, row->owner);
 		seal_text(&s, row->ended);
 		seal_int(&s, row->ttl_ms);
@@ -62,7 +65,7 @@ static void row_seal(unsigned char out[SEAL_BYTES], const struct session_row *ro
 }
 
 /* Columns: n, id, name, parent, fork, head, created_ms, closed_ms, order_digest, change, seal,
- * owner, ttl_ms, idle_ms, ended. */
+ * owner, ttl_ms, idle_ms, ended, tainted. */
 int session_row_read(sqlite3_stmt *s, struct session_row *row, struct err *err)
 {
 	unsigned char seal[SEAL_BYTES], stored[SEAL_BYTES];
@@ -71,7 +74,8 @@ int session_row_read(sqlite3_stmt *s, struct session_row *row, struct err *err)
 		.closed_ms = sqlite3_column_int64(s, 7),
 		.change = sqlite3_column_int64(s, 9),
 		.ttl_ms = sqlite3_column_int64(s, 12),
-		.idle_ms = sqlite3_column_int64(s, 13)};
+		.idle_ms = sqlite3_column_int64(s, 13),
+		.is_tainted = sqlite3_column_int64(s, 15) != 0};
 	bool is_whole = db_text(s, 1, row->id, sizeof row->id) &&
 		db_text(s, 2, row->name, sizeof row->name) &&
 		db_text(s, 3, row->parent, sizeof row->parent) &&
@@ -156,6 +160,7 @@ static int write_row(struct journal *j, enum stmt how, const struct session_row 
 	(void)sqlite3_bind_int64(s, 13, row->ttl_ms);
 	(void)sqlite3_bind_int64(s, 14, row->idle_ms);
 	(void)sqlite3_bind_text(s, 15, row->ended, -1, SQLITE_STATIC);
+	(void)sqlite3_bind_int(s, 16, row->is_tainted);
 	return db_step(j, s, "session", err);
 }
 
@@ -185,7 +190,8 @@ static int add(struct journal *j, struct journal_session *s, struct err *err)
 {
 	struct session_row row = {.created_ms = s->created_ms,
 				   .ttl_ms = s->ttl_ms,
-				   .idle_ms = s->idle_ms},
+				   .idle_ms = s->idle_ms,
+				   .is_tainted = s->is_tainted},
 			   other;
 	int r = find_id(j, s->id, &other, err);
 	if (r > 0)
@@ -240,7 +246,8 @@ static void copy(struct journal_session *out, const struct session_row *row)
 	*out = (struct journal_session){.created_ms = row->created_ms,
 		.closed_ms = row->closed_ms,
 		.ttl_ms = row->ttl_ms,
-		.idle_ms = row->idle_ms};
+		.idle_ms = row->idle_ms,
+		.is_tainted = row->is_tainted};
 	memcpy(out->id, row->id, sizeof out->id);
 	memcpy(out->name, row->name, sizeof out->name);
 	memcpy(out->owner, row->owner, sizeof out->owner);
@@ -396,7 +403,8 @@ static int change(
 	struct session_row row;
 	unsigned char digest[SHA_BYTES];
 	int r = session_find(j, id, &row, err);
-	if (r < 0 || (kind == CHANGE_CLOSE && row.closed_ms))
+	if (r < 0 || (kind == CHANGE_CLOSE && row.closed_ms) ||
+		(kind == CHANGE_TAINT && row.is_tainted))
 		return r;
 	if (row.closed_ms)
 		return err_set(err, ERR_USAGE, "session %s: it is closed", id);
@@ -409,6 +417,8 @@ static int change(
 		r = r < 0 ? r : name_free(j, row.owner, text, id, err);
 		if (r == 0)
 			memcpy(row.name, text, strlen(text) + 1);
+	} else if (kind == CHANGE_TAINT) {
+		row.is_tainted = true;
 	} else {
 		r = text_check(text, sizeof row.ended, "end of a session", err);
 		if (r == 0)
@@ -436,6 +446,11 @@ int journal_session_move(struct journal *j, const char *id, const char *head, st
 int journal_session_rename(struct journal *j, const char *id, const char *name, struct err *err)
 {
 	return change_once(j, id, CHANGE_RENAME, name, err);
+}
+
+int journal_session_taint(struct journal *j, const char *id, struct err *err)
+{
+	return change_once(j, id, CHANGE_TAINT, "", err);
 }
 
 int journal_session_close(struct journal *j, const char *id, const char *ended, struct err *err)

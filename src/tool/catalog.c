@@ -11,9 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-
-enum { QUERY_WORDS_MAX = 16 };
 
 struct entry {
 	struct catalog *catalog;
@@ -23,11 +20,20 @@ struct entry {
 	struct loading *loading;
 };
 
-/* Who waits for the list of a server. */
+/* One list that is waited for. */
 struct loading {
+	struct gathering *gathering;
+	struct loading *next; /* who waits for the same list */
+};
+
+/* Who waits for lists. It is told by its timer: never in the middle of something. */
+struct gathering {
+	struct gathering *next;
+	struct catalog *catalog;
+	size_t n_waiting;
 	void (*done)(void *arg);
 	void *arg;
-	struct loading *next;
+	uv_timer_t timer;
 };
 
 struct catalog {
@@ -35,13 +41,16 @@ struct catalog {
 	struct catalog_server *server;
 	struct entry *entry; /* of each server */
 	size_t n;
-	struct asked *asked; /* calls under way */
+	struct gathering *gatherings;
+	struct catalog_call *calls; /* under way */
 };
 
-/* A call under way. */
-struct asked {
-	struct asked *next;
+struct catalog_call {
+	struct catalog_call *next;
 	struct catalog *catalog;
+	const struct catalog_server *server;
+	char tool[CATALOG_NAME_BYTES + 1]; /* its list may be another when it answers */
+	struct mcp_call *call;
 	void (*done)(void *arg, const struct catalog_answer *answer);
 	void *arg;
 };
@@ -198,12 +207,40 @@ static int read_tools(struct catalog_server *s, struct entry *e, const json_t *l
 
 /* ---- loading ---- */
 
+static void on_gathering_closed(uv_handle_t *h)
+{
+	struct gathering *g = h->data;
+	free(g);
+}
+
+/* Nobody is told of it any more. */
+static void end_gathering(struct gathering *g)
+{
+	struct gathering **at = &g->catalog->gatherings;
+	while (*at != g)
+		at = &(*at)->next;
+	*at = g->next;
+	uv_close((uv_handle_t *)&g->timer, on_gathering_closed);
+}
+
+static void on_gathered(uv_timer_t *t)
+{
+	struct gathering *g = t->data;
+	end_gathering(g);
+	g->done(g->arg);
+}
+
+static void count_down(struct gathering *g)
+{
+	if (--g->n_waiting == 0)
+		(void)uv_timer_start(&g->timer, on_gathered, 0, 0);
+}
+
 static void on_listed(void *arg, const struct mcp_answer *answer)
 {
 	struct entry *e = arg;
 	struct catalog_server *s = &e->catalog->server[e - e->catalog->entry];
-	struct loading *all = e->loading;
-	e->loading = NULL;
+	struct loading *all = take_ptr(e->loading);
 	if (answer->end == MCP_RESULT)
 		(void)read_tools(s, e, answer->result);
 	else
@@ -211,81 +248,59 @@ static void on_listed(void *arg, const struct mcp_answer *answer)
 	while (all) {
 		struct loading *l = all;
 		all = l->next;
-		l->done(l->arg);
+		count_down(l->gathering);
 		free(l);
 	}
 }
 
-/* Wait for one server; each has a list of its own of who waits. */
-static int load_one(struct entry *e, void (*done)(void *arg), void *arg, struct err *err)
+/* Wait for one list; who comes while it is asked for waits for the same. */
+static int load_one(struct entry *e, struct gathering *g, struct err *err)
 {
 	struct loading *l = calloc(1, sizeof *l);
-	int r = 0;
 	if (!l)
 		return err_set(err, ERR_NO_MEMORY, "tools: no memory to list them");
-	*l = (struct loading){.done = done, .arg = arg, .next = e->loading};
-	if (!e->loading)
-		r = mcp_client_list(e->client, on_listed, e, err);
-	if (r < 0)
+	*l = (struct loading){.gathering = g, .next = e->loading};
+	e->loading = l;
+	g->n_waiting++;
+	int r = l->next ? 0 : mcp_client_list(e->client, on_listed, e, err);
+	if (r < 0) {
+		e->loading = NULL;
+		g->n_waiting--;
 		free(l);
-	else
-		e->loading = l;
+	}
 	return r;
 }
 
-struct gathering {
-	size_t n_waiting;
-	void (*done)(void *arg);
-	void *arg;
-	uv_timer_t timer; /* for when nobody has to be asked */
-};
-
-static void on_gathering_closed(uv_handle_t *h)
+static bool has_server(const struct catalog *r, const char *name)
 {
-	struct gathering *g = h->data;
-	free(g);
-}
-
-static void on_gathered(uv_timer_t *t)
-{
-	struct gathering *g = t->data;
-	uv_close((uv_handle_t *)t, on_gathering_closed);
-	g->done(g->arg);
-}
-
-static void one_gathered(void *arg)
-{
-	struct gathering *g = arg;
-	if (--g->n_waiting == 0)
-		on_gathered(&g->timer);
+	for (size_t i = 0; i < r->n; i++)
+		if (strcmp(name, r->server[i].config->name) == 0)
+			return true;
+	return false;
 }
 
 int catalog_load(
 	struct catalog *r, const char *server, void (*done)(void *arg), void *arg, struct err *err)
 {
+	if (server && !has_server(r, server))
+		return err_set(err, ERR_NOT_FOUND, "tools: no server is called \"%.64s\"", server);
 	struct gathering *g = calloc(1, sizeof *g);
-	bool is_there = !server;
 	if (!g)
 		return err_set(err, ERR_NO_MEMORY, "tools: no memory to list them");
-	*g = (struct gathering){.done = done, .arg = arg};
-	for (size_t i = 0; i < r->n; i++) {
-		struct catalog_server *s = &r->server[i];
-		bool is_wanted = !server || strcmp(server, s->config->name) == 0;
-		is_there |= is_wanted;
-		if (!is_wanted || s->is_known)
-			continue;
-		s->err = (struct err){0};
-		if (load_one(&r->entry[i], one_gathered, g, &s->err) == 0)
-			g->n_waiting++;
-	}
-	if (!is_there) {
-		free(g);
-		return err_set(err, ERR_NOT_FOUND, "tools: no server is called \"%.64s\"", server);
-	}
+	*g = (struct gathering){.next = r->gatherings, .catalog = r, .done = done, .arg = arg};
 	(void)uv_timer_init(r->config.loop, &g->timer);
 	g->timer.data = g;
-	if (g->n_waiting == 0)
-		(void)uv_timer_start(&g->timer, on_gathered, 0, 0);
+	r->gatherings = g;
+	g->n_waiting = 1;
+	for (size_t i = 0; i < r->n; i++) {
+		struct catalog_server *s = &r->server[i];
+		if (s->is_known || (server && strcmp(server, s->config->name) != 0))
+			continue;
+		if (!r->entry[i].loading)
+			s->err = (struct err){0};
+		(void)load_one(&r->entry[i], g, &s->err);
+	}
+	count_down(g);
 	return 0;
 }
 
@@ -357,6 +372,15 @@ int catalog_new(struct catalog **out, const struct catalog_config *config, struc
 	return err_set(err, ERR_NO_MEMORY, "tools: no memory for servers");
 }
 
+static void free_call(struct catalog_call *call)
+{
+	struct catalog_call **at = &call->catalog->calls;
+	while (*at != call)
+		at = &(*at)->next;
+	*at = call->next;
+	free(call);
+}
+
 /* Clients that are closed call nobody, so what they were given can go now. */
 void catalog_close(struct catalog *r)
 {
@@ -367,17 +391,13 @@ void catalog_close(struct catalog *r)
 		forget_tools(&r->server[i], &r->entry[i]);
 		for (struct loading *l = r->entry[i].loading, *next; l; l = next) {
 			next = l->next;
-			struct gathering *g = l->arg;
-			if (--g->n_waiting == 0)
-				uv_close((uv_handle_t *)&g->timer, on_gathering_closed);
 			free(l);
 		}
 	}
-	while (r->asked) {
-		struct asked *next = r->asked->next;
-		free(r->asked);
-		r->asked = next;
-	}
+	while (r->gatherings)
+		end_gathering(r->gatherings);
+	while (r->calls)
+		free_call(r->calls);
 	free(r->server);
 	free(r->entry);
 	free(r);
@@ -437,78 +457,80 @@ const struct catalog_tool *catalog_find(const struct catalog *r, const char *nam
 	return found;
 }
 
-/* Does @text have @word (of @bytes) in it, in any case? */
-static bool has_word(const char *text, const char *word, size_t bytes)
-{
-	for (; *text; text++)
-		if (strncasecmp(text, word, bytes) == 0)
-			return true;
-	return false;
-}
-
-/* A word in the name counts more than one in the server's, and that more than one in the text. */
-int catalog_rank(const struct catalog_tool *tool, const char *query)
-{
-	static const char blanks[] = " \t\n.,_-/";
-	int rank = 0, n_words = 0;
-	for (query += strspn(query, blanks); *query && n_words < QUERY_WORDS_MAX;
-		query += strspn(query, blanks)) {
-		size_t n = strcspn(query, blanks);
-		rank += has_word(tool->tool, query, n)			 ? 12
-			: has_word(tool->server->config->name, query, n) ? 8
-			: has_word(tool->text, query, n)		 ? 5
-									 : 0;
-		query += n;
-		n_words++;
-	}
-	return rank;
-}
-
 /* ---- calls ---- */
+
+/* What a tool declares of its answers has to hold, or who relies on it is deceived. */
+static int check_output(
+	const struct catalog_call *call, const json_t *result, struct catalog_answer *out)
+{
+	const struct catalog_tool *tool = find_in(call->server, call->tool);
+	const json_t *structured = json_object_get(result, "structuredContent");
+	if (!tool || !tool->output || !structured ||
+		fit_check(tool->output, structured, &out->err) == 0)
+		return 0;
+	(void)err_wrap(&out->err, "server %.60s: its answer is not what its outputSchema says",
+		call->server->config->name);
+	out->err.code = ERR_PROTOCOL;
+	return -1;
+}
 
 static void on_answer(void *arg, const struct mcp_answer *answer)
 {
-	struct asked a = *(struct asked *)arg;
-	struct asked **at = &a.catalog->asked;
-	while (*at != arg)
-		at = &(*at)->next;
-	*at = a.next;
+	struct catalog_call *call = arg;
 	struct catalog_answer out = {.result = answer->result, .err = answer->err};
 	json_t *value = NULL;
 	bool fails = false;
-	free(arg);
-	if (answer->end == MCP_RESULT && result_read(answer->result, &value, &fails, &out.err) < 0)
+	if (answer->end != MCP_RESULT)
+		out.end = answer->end == MCP_LOST ? CATALOG_LOST : CATALOG_TOOL_ERROR;
+	else if (result_read(answer->result, &value, &fails, &out.err) < 0)
 		out.end = CATALOG_LOST;
+	else if (fails || check_output(call, answer->result, &out) < 0)
+		out.end = CATALOG_TOOL_ERROR;
 	else
-		out.end = answer->end == MCP_LOST	      ? CATALOG_LOST
-			: answer->end == MCP_REFUSED || fails ? CATALOG_TOOL_ERROR
-							      : CATALOG_VALUE;
+		out.end = CATALOG_VALUE;
 	if (fails)
 		(void)err_set(&out.err, ERR_PROTOCOL, "%.240s", json_string_value(value));
-	out.value = value;
-	a.done(a.arg, &out);
+	out.value = fails || out.end == CATALOG_VALUE ? value : NULL;
+	void (*done)(void *, const struct catalog_answer *) = call->done;
+	void *done_arg = call->arg;
+	free_call(call);
+	done(done_arg, &out);
 	json_decref(value);
 }
 
 int catalog_call(struct catalog *r, const struct catalog_tool *tool, const json_t *arguments,
-	void (*done)(void *arg, const struct catalog_answer *answer), void *arg, struct err *err)
+	const struct catalog_waiter *waiter, struct catalog_call **out, struct err *err)
 {
 	struct entry *e = &r->entry[tool->server - r->server];
 	if (!json_is_object(arguments))
 		return err_set(err, ERR_USAGE, "%.150s: arguments are a JSON object", tool->name);
 	if (fit_check(tool->schema, arguments, err) < 0)
 		return err_wrap(err, "%.100s", tool->name);
-	struct asked *a = calloc(1, sizeof *a);
-	if (!a)
+	struct catalog_call *call = calloc(1, sizeof *call);
+	if (!call)
 		return err_set(err, ERR_NO_MEMORY, "tools: no memory for a call");
-	*a = (struct asked){r->asked, r, done, arg};
+	*call = (struct catalog_call){.next = r->calls,
+		.catalog = r,
+		.server = tool->server,
+		.done = waiter->done,
+		.arg = waiter->arg};
+	(void)snprintf(call->tool, sizeof call->tool, "%s", tool->tool);
 	json_t *headers = tool->server->config->url ? param_headers(tool->schema, arguments) : NULL;
 	int n = mcp_client_call(e->client, tool->tool, arguments,
-		&(struct mcp_waiter){on_answer, a, headers}, NULL, err);
+		&(struct mcp_waiter){on_answer, call, headers}, &call->call, err);
 	json_decref(headers);
-	if (n < 0)
-		free(a);
-	else
-		r->asked = a;
+	if (n < 0) {
+		free(call);
+		return n;
+	}
+	r->calls = call;
+	if (out)
+		*out = call;
 	return n;
+}
+
+void catalog_cancel(struct catalog_call *call)
+{
+	mcp_client_cancel(call->call);
+	free_call(call);
 }

@@ -26,8 +26,8 @@ const struct catalog_server *catalog_servers(const struct catalog *r, size_t *n)
 
 /*
  * Ask the server called @server, or with NULL all, for their tools if they are not known. A server
- * that says that its tools changed is not known any more. @done is called once, later; what failed
- * is in the servers.
+ * that says that its tools changed is not known any more. @done is called once, later, and may do
+ * anything, catalog_close() too; what failed is in the servers.
  */
 int catalog_load(
 	struct catalog *r, const char *server, void (*done)(void *arg), void *arg, struct err *err);
@@ -43,27 +43,42 @@ const struct catalog_server *catalog_server_of(const struct catalog *r, const ch
 
 enum catalog_end {
 	CATALOG_VALUE,
-	CATALOG_TOOL_ERROR, /* the tool, or its server, says that it failed */
+	CATALOG_TOOL_ERROR, /* the tool, or its server, says that it failed, or its answer is none */
 	CATALOG_LOST,	    /* no answer comes */
 };
 
 /* Borrowed. */
 struct catalog_answer {
 	enum catalog_end end;
-	const json_t *value;  /* see result_read() */
+	const json_t *value;  /* see result_read(); of an error its text, or NULL */
 	const json_t *result; /* as the server sent it, or NULL */
 	struct err err;	      /* when it is no CATALOG_VALUE */
 };
 
+struct catalog_call;
+struct catalog_waiter {
+	void (*done)(void *arg, const struct catalog_answer *answer);
+	void *arg;
+};
+
 /*
  * Call a tool. Whether it may be called is asked elsewhere.
- * Returns: 0: @done will be called once, later; -EINVAL: @arguments do not fit; others.
+ * Owns:    *@out (which may be NULL) is valid until done(), or catalog_cancel().
+ * Returns: 0: its done() will be called once, later; -EINVAL: @arguments do not fit; others.
  */
 int catalog_call(struct catalog *r, const struct catalog_tool *tool, const json_t *arguments,
-	void (*done)(void *arg, const struct catalog_answer *answer), void *arg, struct err *err);
+	const struct catalog_waiter *waiter, struct catalog_call **out, struct err *err);
+
+/* Give it up; nobody is called. The server is told. */
+void catalog_cancel(struct catalog_call *call);
 
 /* Append @text without what a terminal obeys and what no reader sees, until @out is full. */
 void catalog_clean(struct buf *out, const char *text, size_t bytes);
 
 /* How well @tool answers @query, word by word: 0 not at all. */
 int catalog_rank(const struct catalog_tool *tool, const char *query);
+
+/* The tools that answer @query, at most @max, the best first. Returns: how many. */
+enum { CATALOG_FOUND_MAX = 100 };
+size_t catalog_search(const struct catalog *r, const char *query,
+	const struct catalog_tool *found[CATALOG_FOUND_MAX], size_t max);

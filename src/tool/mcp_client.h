@@ -12,6 +12,7 @@ enum {
 	MCP_TOOLS_MAX = 2000,
 	MCP_PAGES_MAX = 200,
 	MCP_ROUNDS_MAX = 8,   /* of questions that one call may ask */
+	MCP_STARTS_PER_MINUTE = 30,
 	MCP_HARD_FACTOR = 10, /* a call with news ends after so many timeouts */
 };
 

@@ -3,6 +3,7 @@
 
 #include "tool/mcp_client.h"
 #include "tool/mcp_link.h"
+#include "tool/rate.h"
 
 #define MCP_MODERN "2026-07-28"
 #define MCP_META   "io.modelcontextprotocol/"
@@ -24,6 +25,7 @@ struct mcp_client {
 	struct mcp_call *calls; /* a list, in the order they were made */
 	size_t n_calls;
 	uv_timer_t timer; /* the nearest deadline */
+	struct rate starts;
 };
 
 struct mcp_call {

@@ -38,8 +38,9 @@ static int add_other(json_t *images, json_t *links, const json_t *block)
 	if (strcmp(type, "image") == 0 || strcmp(type, "audio") == 0) {
 		const json_t *mime = json_object_get(block, "mimeType");
 		const json_t *data = json_object_get(block, "data");
-		return json_array_append_new(
-			images, json_pack("{s:O*, s:O*}", "mime_type", mime, "data", data));
+		return json_array_append_new(images,
+			json_pack("{s:s, s:O*, s:O*}", "type", type, "mimeType", mime, "data",
+				data));
 	}
 	if (strcmp(type, "resource_link") == 0)
 		return json_array_append(links, (json_t *)block);
@@ -90,6 +91,8 @@ int result_read(const json_t *result, json_t **value, bool *is_error, struct err
 		out = json_incref(structured);
 	else if (json_array_size(images) + json_array_size(links) == 0)
 		out = from_text(&text);
+	else if (text.bytes == 0 && json_array_size(images) == 1 && json_array_size(links) == 0)
+		out = json_incref(json_array_get(images, 0));
 	else
 		out = json_pack("{s:s%, s:O, s:O}", "text", buf_str(&text), text.bytes, "images",
 			images, "links", links);

@@ -10,7 +10,8 @@ enum { RESULT_BLOCKS_MAX = 1000 };
 
 /*
  * The value of a result of tools/call: its structuredContent; else its texts, as JSON if they are
- * an object or an array, or as a string; else {"text", "images": [{"mime_type", "data"}], "links"}.
+ * an object or an array, or as a string; else {"text", "images", "links"}, whose images are
+ * {"type", "mimeType", "data"}. A single image and nothing else is that image.
  *
  * Owns:    the caller decrefs *@value; of *@is_error it is a string.
  * Returns: 0, -EPROTO when @result is none, -ENOMEM.

@@ -2,16 +2,18 @@
 #include "tool/servers.h"
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/utf8.h"
 #include "base/word.h"
 #include "tool/toml.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { WHERE_BYTES = 160, TIMEOUT_MAX_MS = 24 * 3600 * 1000 };
+enum { WHERE_BYTES = 160, TIMEOUT_MAX_MS = 24 * 3600 * 1000, RATE_MAX = 1000000 };
 
 struct reader {
 	const char *name; /* of the file */
@@ -176,6 +178,15 @@ static int take_seconds(
 	return take_time(r, member, value, field, 1000);
 }
 
+static int take_rate(const struct reader *r, const char *member, const json_t *value, void *field)
+{
+	json_int_t n = json_integer_value(value);
+	if (n < 1 || n > RATE_MAX)
+		return bad(r, member, "a number of calls per minute is needed");
+	*(uint64_t *)field = (uint64_t)n;
+	return 0;
+}
+
 static int take_protocol(
 	const struct reader *r, const char *member, const json_t *value, void *field)
 {
@@ -242,6 +253,9 @@ static const struct {
 	{"enabled_tools", take_texts, SERVER(allow)},
 	{"deny", take_texts, SERVER(deny)},
 	{"disabled_tools", take_texts, SERVER(deny)},
+	{"approve", take_texts, SERVER(approve)},
+	{"approveTainted", take_texts, SERVER(approve_tainted)},
+	{"rate", take_rate, SERVER(per_minute)},
 	{"trust", take_bool, SERVER(is_trusted)},
 	{"disabled", take_bool, offsetof(struct draft, is_disabled)},
 	{"enabled", take_bool, offsetof(struct draft, is_enabled)},
@@ -307,7 +321,9 @@ static int check_name(const struct reader *r, const char *name)
 
 static int read_server(struct reader *r, struct tool_servers *out, const char *name, json_t *value)
 {
-	struct draft d = {.server = {.timeout_ms = SERVER_TIMEOUT_MS}, .is_enabled = true};
+	struct draft d = {.server = {.timeout_ms = SERVER_TIMEOUT_MS,
+				  .per_minute = SERVER_CALLS_PER_MINUTE},
+		.is_enabled = true};
 	const char *member;
 	json_t *item;
 	r->server = name;
@@ -392,6 +408,23 @@ int servers_read(struct tool_servers *out, const char *text, size_t bytes, const
 	return done;
 }
 
+int servers_load(struct tool_servers *out, const char *path, servers_env *env, struct err *err)
+{
+	cleanup_buf struct buf text = BUF_INIT(SERVERS_FILE_BYTES + 1);
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(err, errno == EACCES ? ERR_ACCESS : ERR_NOT_FOUND, errno,
+			"tools: %.150s", path);
+	char *data = buf_reserve(&text, SERVERS_FILE_BYTES);
+	ssize_t n = data ? fd_read_all(fd, data, SERVERS_FILE_BYTES) : -ENOMEM;
+	if (n == -E2BIG)
+		return err_set(
+			err, ERR_LIMIT, "tools: %.150s: over %d bytes", path, SERVERS_FILE_BYTES);
+	if (n < 0)
+		return err_sys(err, ERR_IO, (int)-n, "tools: %.150s", path);
+	return servers_read(out, data, (size_t)n, path, env, err);
+}
+
 void servers_done(struct tool_servers *s)
 {
 	shelf_done(&s->shelf);
@@ -420,7 +453,7 @@ bool servers_glob(const char *pattern, const char *text)
 	return !*pattern;
 }
 
-static bool is_among(const struct server_texts *patterns, const char *name)
+bool servers_is_among(const struct server_texts *patterns, const char *name)
 {
 	for (size_t i = 0; i < patterns->n; i++)
 		if (servers_glob(patterns->item[i], name))
@@ -430,5 +463,6 @@ static bool is_among(const struct server_texts *patterns, const char *name)
 
 bool servers_allows(const struct tool_server *s, const char *name)
 {
-	return !is_among(&s->deny, name) && (s->allow.n == 0 || is_among(&s->allow, name));
+	return !servers_is_among(&s->deny, name) &&
+		(s->allow.n == 0 || servers_is_among(&s->allow, name));
 }

@@ -14,6 +14,7 @@ enum {
 	SERVER_TEXT_BYTES = 64 << 10, /* one text, after expansion */
 	SERVER_LIST_MAX = 256,	      /* arguments, variables, headers, patterns */
 	SERVER_TIMEOUT_MS = 60000,
+	SERVER_CALLS_PER_MINUTE = 6000,
 };
 
 /* Which revisions of the protocol to speak. */
@@ -43,7 +44,9 @@ struct tool_server {
 	uint64_t timeout_ms; /* of a call without news of it */
 	enum server_protocol protocol;
 	struct server_texts allow, deny; /* of tools, as globs; none to allow: all */
-	bool is_trusted;		 /* its hints are believed, and what it answers */
+	struct server_texts approve, approve_tainted; /* likewise: nobody is asked; see approval.h */
+	uint64_t per_minute; /* calls of code in boxes, of all together */
+	bool is_trusted;     /* its hints are believed, and what it answers */
 };
 
 struct tool_servers {
@@ -67,8 +70,14 @@ int servers_read(struct tool_servers *out, const char *text, size_t bytes, const
 	servers_env *env, struct err *err);
 void servers_done(struct tool_servers *s);
 
+/* The same of the file at @path. Errors: also ERR_ACCESS, ERR_NOT_FOUND, ERR_IO. */
+int servers_load(struct tool_servers *out, const char *path, servers_env *env, struct err *err);
+
 /* Does @pattern match all of @text? "*" stands for any bytes, "?" for one. */
 bool servers_glob(const char *pattern, const char *text);
+
+/* Does one of @patterns match? */
+bool servers_is_among(const struct server_texts *patterns, const char *name);
 
 /* May the tool called @name be used at all? A pattern of `deny` wins. */
 bool servers_allows(const struct tool_server *s, const char *name);

@@ -312,6 +312,28 @@ static int put_head(const struct writer *w, const struct catalog_tool *tool)
 	return is_python(w) ? put_python_head(w, tool) : put_javascript_head(w, tool);
 }
 
+json_t *stub_params(const struct catalog_tool *tool, bool *has_more)
+{
+	cleanup_buf struct buf text = BUF_INIT(STUB_TYPE_BYTES);
+	const struct writer w = {&text, IDENTIFIER_PYTHON, tool->schema};
+	const json_t *rest = json_object_get(tool->schema, "additionalProperties");
+	struct param all[STUB_PARAMS_MAX];
+	json_t *out = json_array();
+	size_t n = read_params(&w, all);
+	for (size_t i = 0; i < n; i++) {
+		buf_clear(&text);
+		bool is_whole = put_type(&w, all[i].schema, 0) == 0;
+		(void)json_array_append_new(out,
+			json_pack("{s:s, s:s, s:s, s:b, s:O*}", "name", all[i].name, "id",
+				all[i].id, "type", is_whole ? buf_str(&text) : "Any", "required",
+				all[i].is_needed, "default",
+				json_object_get(all[i].schema, "default")));
+	}
+	*has_more = (rest && !json_is_false(rest)) ||
+		json_object_size(json_object_get(tool->schema, "properties")) > n;
+	return out;
+}
+
 int stub_signature(
 	struct buf *out, enum identifier_language language, const struct catalog_tool *tool)
 {

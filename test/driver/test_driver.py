@@ -21,7 +21,7 @@ import unittest
 
 DRIVER_DIR = None
 PYTHON = os.environ.get("RETORT_TEST_PYTHON", "/usr/bin/python3")
-STEP, BYE, READY, BEGIN, DISPLAY, RESULT = 1, 5, 16, 17, 19, 21
+STEP, BYE, READY, BEGIN, DISPLAY, TOOL, RESULT = 1, 5, 16, 17, 19, 20, 21
 FRAME_MAX = 32 << 20
 CHART = "application/vnd.retort.chart+json"
 DATA = "application/vnd.retort.data+json"
@@ -162,6 +162,8 @@ class Driver:
                         raise AssertionError("frame %d before BEGIN" % kind)
                     elif kind == DISPLAY:
                         got.displays.append(message)
+                    elif kind == TOOL:
+                        self.on_call(message)
                     elif kind == RESULT:
                         got.result = message
                     else:
@@ -169,6 +171,9 @@ class Driver:
         for fd in list(self.pipes):
             self.drain(fd, got)
         return got
+
+    def on_call(self, message):
+        raise AssertionError("a call: %r" % message)
 
     def drain(self, fd, got):
         try:

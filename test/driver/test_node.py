@@ -20,7 +20,8 @@ import unittest
 
 NODE = os.environ.get("RETORT_TEST_NODE") or shutil.which("node", path="/usr/bin:/usr/local/bin")
 DRIVER = None
-STEP, BYE, SETUP, NAMES, CHECKPOINT, READY, BEGIN, GUARD, DISPLAY, RESULT, DONE = 1, 5, 7, 8, 9, 16, 17, 18, 19, 21, 23
+STEP, BYE, SETUP, NAMES, CHECKPOINT = 1, 5, 7, 8, 9
+READY, BEGIN, GUARD, DISPLAY, TOOL, RESULT, DONE = 16, 17, 18, 19, 20, 21, 23
 
 
 class Driver:
@@ -96,6 +97,11 @@ class Driver:
                 return frame and frame[1]
             if frame[0] == DISPLAY:
                 self.displays.append(frame[1]["data"])
+            elif frame[0] == TOOL:
+                self.on_call(frame[1])
+
+    def on_call(self, message):
+        raise AssertionError("a call: %r" % message)
 
     def step(self, code, mode="session", **rest):
         self.start(code, mode, **rest)

@@ -39,7 +39,7 @@ class Servers(interop.Case):
         done = tools(servers, "call", "e.get-structured-content", '{"location": "New York"}', "--yes")
         self.assertEqual(set(done.json()), {"temperature", "conditions", "humidity"})
         done = tools(servers, "call", "e.get-tiny-image", "--yes")
-        self.assertEqual(done.json()["images"][0]["mime_type"], "image/png")
+        self.assertEqual(done.json()["images"][0]["mimeType"], "image/png")
         done = tools(servers, "call", "e.get-resource-links", '{"count": 2}', "--yes")
         self.assertEqual(len(done.json()["links"]), 2)
         done = tools(servers, "call", "e.trigger-long-running-operation", '{"duration": 2, "steps": 4}', "--yes")

@@ -17,10 +17,10 @@ SOURCE = os.environ.get("RETORT_SOURCE", harness.ROOT)
 NEEDS_SOURCE = unittest.skipUnless(
     os.access(os.path.join(SOURCE, "docs/api.md"), os.R_OK), "the sources are not readable for this user")
 
-# What the contract promises, but for what needs tools.
+# What the contract promises.
 PROMISED = """session.create session.list session.get session.branch session.undo session.close
 step.run step.interrupt step.get session.log file.read file.write file.list file.remove agent.run
-template.create template.list plan.check plan.run engine.info engine.doctor""".split()
+template.create template.list plan.check plan.run tool.list tool.call engine.info engine.doctor""".split()
 
 # Subcommands of `retort session` and what they call; the summary where it cannot be the same.
 COMMANDS = {
@@ -139,7 +139,8 @@ class Table(harness.Case):
     def test_what_programs_wrote_is_labelled(self):
         """What can hold output, values or files of a box is never called anything else."""
         ops = table()
-        for name in ("step.run", "step.get", "step.output", "file.read", "file.list", "session.export", "plan.run"):
+        for name in ("step.run", "step.get", "step.output", "file.read", "file.list", "session.export", "plan.run",
+                     "tool.list", "tool.call"):
             self.assertEqual(ops[name]["label"], "program", name)
 
     def test_examples_fit_their_schemas(self):
@@ -199,7 +200,11 @@ class Live(harness.Case):
         model = os.path.join(harness.make_dir(), "model.jsonl")
         with open(model, "w", encoding="utf-8") as f:
             f.write(json.dumps({"reply": {"text": "```python\nfinal_answer(6 * 7)\n```"}, "times": 0}))
-        cls.engine = service.Engine("--model", "replay:" + model)
+        tools = os.path.join(harness.make_dir(), "mcp.json")
+        with open(tools, "w", encoding="utf-8") as f:
+            server = os.path.join(harness.HERE, "system", "tool_server.py")
+            json.dump({"mcpServers": {"demo": {"command": "/usr/bin/python3", "args": [server]}}}, f)
+        cls.engine = service.Engine("--model", "replay:" + model, "--tools", tools)
         cls.engine.__enter__()
         cls.table = table()
 
@@ -240,6 +245,8 @@ class Live(harness.Case):
     def fill(self, params):
         """Ids of an example that are of this engine."""
         filled = {k: self.run_id if k == "run" else v for k, v in params.items()}
+        if "approval" in filled:
+            filled["approval"] = self.approval
         if filled.get("record") == "…":
             filled["record"] = self.engine.call("session.export", session="demo")["record"]
         return filled
@@ -253,6 +260,11 @@ class Live(harness.Case):
                 if name == "step.input":
                     self.run_id = self.call(
                         "step.run", session="demo", code="input()", stdin_open=True, wait_ms=0)["run"]
+                if name == "tool.approve":
+                    run = self.call("step.run", session="demo", code="import retort\nretort.tools.demo.echo('x')",
+                                    approvals=True, wait_ms=0)["run"]
+                    record = self.call("step.get", run=run, wait_ms=60000)
+                    self.approval = record["approvals"][0]["approval"]
                 result = self.call(name, **self.fill(op["example"]))
                 self.assertTrue(shows(op["answer"], result), f"{op['answer']} is no part of {result}")
 

@@ -188,12 +188,12 @@ class Start(harness.Case):
             self.assertEqual(caught.exception.code, -32022)
 
     def test_wrong_use(self):
-        for options in (["--tools", "some"], ["extra"], ["--state", "x" * 5000]):
+        for options in (["--offer", "some"], ["--tools", "/none.json"], ["extra"], ["--state", "x" * 5000]):
             done = harness.retort("mcp", *options)
             self.assertEqual((done.status, done.stdout), (2, b""), options)
 
     def test_tiers(self):
-        with Mcp("--tools", "minimal") as mcp:
+        with Mcp("--offer", "minimal") as mcp:
             names = [t["name"] for t in mcp.call("tools/list")["tools"]]
             self.assertEqual(names, ["run_code", "run_wait", "read_output"])
             with self.assertRaises(Failed) as caught:

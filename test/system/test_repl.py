@@ -36,12 +36,12 @@ def journals():
 class Terminal:
     """`retort repl` on a pseudo-terminal."""
 
-    def __init__(self, *options, state=None, **more):
+    def __init__(self, *options, state=None, command=None, **more):
         self.out = b""
         env = harness.environment({"TERM": "xterm", "XDG_STATE_HOME": state or harness.make_dir(), **more})
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            os.execve(harness.RETORT, ["retort", "repl", *options], env)
+            os.execve(harness.RETORT, ["retort", *(command or ["repl", *options])], env)
 
     def read(self, seconds):
         if select.select([self.fd], [], [], seconds)[0]:
@@ -61,6 +61,11 @@ class Terminal:
 
     def type(self, text):
         os.write(self.fd, text.encode())
+
+    def rest(self):
+        """What comes until its end."""
+        self.end()
+        return self.out.decode(errors="replace")
 
     def end(self):
         """Wait for its end. What is left is in `out`."""

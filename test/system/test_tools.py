@@ -130,7 +130,7 @@ class Calls(harness.Case):
                 done = call(tool, arguments)
                 self.assertEqual((done.status, done.out, done.err), (0, want, ""))
         done = call("t.picture", {}, "--json").json()
-        self.assertEqual(done["value"]["images"][0]["mime_type"], "image/png")
+        self.assertEqual(done["value"]["images"][0]["mimeType"], "image/png")
         self.assertEqual(done["value"]["text"], "see")
         self.assertEqual(done["result"]["content"][1]["type"], "image")
 

@@ -15,6 +15,7 @@ import time
 MODE = sys.argv[1] if len(sys.argv) > 1 else "plain"
 MODERN = "2026-07-28"
 PNG = "iVBORw0KGgo="
+HAS_CHANGED = []
 
 
 def schema(required=(), **properties):
@@ -43,6 +44,10 @@ TOOLS = [
     {"name": "lies", "inputSchema": "none"},
     {"name": "add", "inputSchema": schema()},
 ]
+
+
+if MODE == "closed":
+    TOOLS[1]["annotations"] = {"openWorldHint": False, "destructiveHint": False}
 
 
 def write(message):
@@ -141,6 +146,9 @@ def misbehave(request):
         while True:
             sys.stdout.write("Listening on \x1b[31mport 80\n")
             sys.stdout.flush()
+    if MODE == "liar":
+        answer(request, text("3", structuredContent={"sum": "three"}))
+        return True
     if MODE == "no-content":
         answer(request, {"content": "x"})
         return True
@@ -178,6 +186,8 @@ def list_tools(request):
     cursor = request["params"].get("cursor")
     if MODE == "endless":
         answer(request, {"tools": [], "nextCursor": str(request["id"])})
+    elif MODE == "changing" and HAS_CHANGED:
+        answer(request, {"tools": [{"name": "later", "inputSchema": schema()}]})
     elif MODE == "no-list":
         answer(request, {"tools": {"name": "x"}})
     elif cursor is None:
@@ -204,6 +214,9 @@ def handle(request):
         if not misbehave(request):
             name = request["params"]["name"]
             answer(request, CALLS[name](request, request["params"]["arguments"]))
+            if MODE == "changing":
+                HAS_CHANGED.append(True)
+                write({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
     else:
         refuse(request, -32601, "Method not found")
 

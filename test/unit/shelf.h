@@ -65,15 +65,14 @@ static inline int shelf_session(struct journal *j, const char *id, const char *n
 }
 
 /* A step behind @parent; its digest goes to @digest, which may be @parent. */
-static inline int shelf_step(struct journal *j, const char *session, const char *parent,
-	const char *code, char digest[JOURNAL_DIGEST_BYTES])
+static inline int shelf_record(struct journal *j, const char *session, const char *parent,
+	const char *code, const char *record, char digest[JOURNAL_DIGEST_BYTES])
 {
-	static const char record[] = "{\"status\":\"ok\",\"stdout\":\"42\\n\"}";
 	struct err err = {0};
 	struct journal_node n = {.code = code,
 		.code_bytes = strlen(code),
 		.record = record,
-		.record_bytes = sizeof record - 1,
+		.record_bytes = strlen(record),
 		.extra = "{\"wall_ms\":1.5}",
 		.extra_bytes = 15};
 	(void)snprintf(n.session, sizeof n.session, "%s", session);
@@ -86,6 +85,28 @@ static inline int shelf_step(struct journal *j, const char *session, const char 
 		printf("# commit: %s\n", err.msg);
 	memcpy(digest, n.digest, JOURNAL_DIGEST_BYTES);
 	return r;
+}
+
+static inline int shelf_step(struct journal *j, const char *session, const char *parent,
+	const char *code, char digest[JOURNAL_DIGEST_BYTES])
+{
+	return shelf_record(
+		j, session, parent, code, "{\"status\":\"ok\",\"stdout\":\"42\\n\"}", digest);
+}
+
+/* A step that called a tool twice and was answered @answer once. */
+static inline int shelf_calls(struct journal *j, const char *session, const char *parent,
+	const char *answer, char digest[JOURNAL_DIGEST_BYTES])
+{
+	struct err err = {0};
+	char record[512], blob[JOURNAL_DIGEST_BYTES];
+	if (journal_blob_put(j, answer, strlen(answer), blob, &err) < 0)
+		printf("# blob: %s\n", err.msg);
+	(void)snprintf(record, sizeof record,
+		"{\"calls\":[{\"answer\":\"%s\",\"arguments\":\"%s\",\"name\":\"a.b\"},"
+		"{\"arguments\":\"%s\",\"name\":\"a.c\"}],\"status\":\"ok\"}",
+		blob, blob, blob);
+	return shelf_record(j, session, parent, "a.b()", record, digest);
 }
 
 /* A file that was written, as a step behind @parent. */

@@ -107,19 +107,24 @@ TEST(owner_and_lifetime_are_kept)
 	CHECK_INT(journal_verify(j, print, NULL, &err), 0);
 }
 
-/* Make of the journal what retort made before there were owners. */
+/* Make of the journal what retort made before there were owners, or taints. */
 static void make_old(const char *dir, int version)
 {
 	char text[512];
 	struct journal *j = shelf_open(dir);
-	(void)snprintf(text, sizeof text,
-		"BEGIN; DROP INDEX session_name; DROP INDEX session_owner; DROP INDEX session_ended; DROP INDEX change_again;"
-		"ALTER TABLE session DROP COLUMN owner; ALTER TABLE session DROP COLUMN ttl_ms;"
-		"ALTER TABLE session DROP COLUMN idle_ms; ALTER TABLE session DROP COLUMN ended;"
-		"CREATE UNIQUE INDEX session_name ON session (name)"
-		" WHERE closed_ms = 0 AND name <> '';"
-		"PRAGMA user_version = %d; COMMIT;",
-		version);
+	CHECK_INT(sqlite3_exec(j->db, "ALTER TABLE session DROP COLUMN tainted", NULL, NULL, NULL),
+		SQLITE_OK);
+	if (version == 3)
+		(void)snprintf(text, sizeof text, "PRAGMA user_version = 3");
+	else
+		(void)snprintf(text, sizeof text,
+			"BEGIN; DROP INDEX session_name; DROP INDEX session_owner; DROP INDEX session_ended; DROP INDEX change_again;"
+			"ALTER TABLE session DROP COLUMN owner; ALTER TABLE session DROP COLUMN ttl_ms;"
+			"ALTER TABLE session DROP COLUMN idle_ms; ALTER TABLE session DROP COLUMN ended;"
+			"CREATE UNIQUE INDEX session_name ON session (name)"
+			" WHERE closed_ms = 0 AND name <> '';"
+			"PRAGMA user_version = %d; COMMIT;",
+			version);
 	CHECK_INT(sqlite3_exec(j->db, text, NULL, NULL, NULL), SQLITE_OK);
 	journal_close(j);
 }
@@ -137,7 +142,7 @@ static int version_of(const char *dir)
 
 TEST(an_older_journal_is_read_and_made_new)
 {
-	for (int version = 1; version <= 2; version++) {
+	for (int version = 1; version <= 3; version++) {
 		SHELF;
 		char at[JOURNAL_DIGEST_BYTES] = "";
 		struct journal_session s;
@@ -151,15 +156,17 @@ TEST(an_older_journal_is_read_and_made_new)
 			JOURNAL j = shelf_open(dir);
 			CHECK(j != NULL);
 			/* An older retort that finds it now says that it is too old. */
-			CHECK_INT(version_of(dir), 3);
+			CHECK_INT(version_of(dir), 4);
 			CHECK_INT(journal_session_get(j, "work", &s, &err), 0);
 			CHECK_STR(s.id, "s-old");
 			CHECK_STR(s.head, at);
 			CHECK_STR(s.owner, "");
 			CHECK_INT(s.ttl_ms + s.idle_ms, 0);
+			CHECK_INT(s.is_tainted, i);
 			journal_session_done(&s);
 			CHECK_INT(add(j, "ann", i ? "s-two" : "s-one", i ? "more" : "work"), 0);
 			CHECK_INT(shelf_step(j, "s-old", at, "a + 1", at), 0);
+			CHECK_INT(journal_session_taint(j, "s-old", &err), 0);
 			CHECK_INT(journal_verify(j, print, NULL, &err), 0);
 		}
 	}
@@ -177,4 +184,60 @@ TEST(an_owner_that_was_changed_is_noticed)
 	JOURNAL j = shelf_open(dir);
 	CHECK(journal_session_get(j, "s-a", &s, &err) < 0);
 	CHECK_INT(err.code, ERR_DAMAGED);
+}
+
+static bool is_tainted(struct journal *j, const char *id)
+{
+	struct err err = {0};
+	struct journal_session s;
+	CHECK_INT(journal_session_get(j, id, &s, &err), 0);
+	bool is_so = s.is_tainted;
+	journal_session_done(&s);
+	return is_so;
+}
+
+/* Wherever the head moves, and whatever else of it changes. */
+TEST(a_taint_stays)
+{
+	SHELF;
+	char at[JOURNAL_DIGEST_BYTES] = "";
+	struct journal *k = shelf_open(dir);
+	CHECK_INT(add(k, "", "s-a", "plain"), 0);
+	CHECK_INT(add(k, "ann", "s-b", "work"), 0);
+	CHECK_INT(shelf_step(k, "s-b", "", "1", at), 0);
+	for (int i = 0; i < 2; i++)
+		CHECK_INT(journal_session_taint(k, "s-b", &err), 0);
+	CHECK_INT(journal_session_move(k, "s-b", "", &err), 0);
+	CHECK_INT(journal_session_rename(k, "s-b", "other", &err), 0);
+	CHECK(journal_session_taint(k, "s-none", &err) < 0);
+	CHECK_INT(err.code, ERR_NOT_FOUND);
+	journal_close(k);
+	JOURNAL j = shelf_open(dir);
+	CHECK(!is_tainted(j, "s-a"));
+	CHECK(is_tainted(j, "s-b"));
+	struct journal_session branch = {
+		.id = "s-c", .parent = "s-b", .is_tainted = true, .order = "{}", .order_bytes = 2};
+	CHECK_INT(journal_session_add(j, &branch, &err), 0);
+	CHECK(is_tainted(j, "s-c"));
+	CHECK_INT(journal_session_close(j, "s-b", "", &err), 0);
+	CHECK(is_tainted(j, "s-b"));
+	CHECK(journal_session_taint(j, "s-b", &err) == 0);
+	CHECK_INT(journal_verify(j, print, NULL, &err), 0);
+}
+
+TEST(a_taint_that_was_removed_is_noticed)
+{
+	for (int owned = 0; owned < 2; owned++) {
+		SHELF;
+		struct journal_session s;
+		struct journal *k = shelf_open(dir);
+		CHECK_INT(add(k, owned ? "ann" : "", "s-a", ""), 0);
+		CHECK_INT(journal_session_taint(k, "s-a", &err), 0);
+		CHECK_INT(sqlite3_exec(k->db, "UPDATE session SET tainted = 0", NULL, NULL, NULL),
+			SQLITE_OK);
+		journal_close(k);
+		JOURNAL j = shelf_open(dir);
+		CHECK(journal_session_get(j, "s-a", &s, &err) < 0);
+		CHECK_INT(err.code, ERR_DAMAGED);
+	}
 }

@@ -15,6 +15,7 @@ static struct mcp_tools *open_tools(enum mcp_tier tier, bool is_structured, bool
 		.tier = tier,
 		.is_structured = is_structured,
 		.is_destructive = is_destructive,
+		.has_tools = true,
 		.has_plans = true};
 	return mcp_tools_new(&config);
 }
@@ -54,7 +55,8 @@ TEST(all_definitions_together_are_small)
 TEST(tiers_have_what_they_are_for)
 {
 	struct mcp_tools *t = open_tools(MCP_TIER_MINIMAL, false, false);
-	CHECK_INT(tool_rows(t)->n, 3);
+	CHECK_INT(tool_rows(t)->n, 4);
+	CHECK(definition(t, "search_tools") != NULL);
 	CHECK(definition(t, "run_code") && definition(t, "run_wait") &&
 		definition(t, "read_output"));
 	mcp_tools_free(t);
@@ -155,6 +157,8 @@ TEST(tools_let_in_what_operations_take)
 		{"read_output", "step.output", "offset"},
 		{"read_output", "step.output", "limit"},
 		{"read_output", "step.output", "grep"},
+		{"search_tools", "tool.list", "query"},
+		{"search_tools", "tool.list", "limit"},
 		{"read_file", "file.read", "path"},
 		{"read_file", "file.read", "limit"},
 		{"write_file", "file.write", "path"},

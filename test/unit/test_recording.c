@@ -15,6 +15,7 @@ static char *record_some(const char *dir, size_t *bytes, char last[JOURNAL_DIGES
 	CHECK_INT(shelf_step(j, "s-a", at, "\xff\xfe no UTF-8", at), 0);
 	CHECK_INT(shelf_file(j, "s-a", at, "a/b", "\0\xff", 2, at), 0);
 	CHECK_INT(shelf_step(j, "s-a", at, "caf\xc3\xa9 \"\n\t", at), 0);
+	CHECK_INT(shelf_calls(j, "s-a", at, "{\"value\":\"\303\251\"}", at), 0);
 	memcpy(last, at, JOURNAL_DIGEST_BYTES);
 	CHECK_INT(shelf_step(j, "s-a", at, "beyond", at), 0);
 	FILE *f = open_memstream(&text, bytes);
@@ -31,7 +32,7 @@ TEST(what_is_exported_is_read)
 	char *text = record_some(dir, &bytes, last);
 	struct recording r;
 	CHECK_INT(recording_parse(&r, text, bytes, &err), 0);
-	CHECK_INT(r.n_steps, 4);
+	CHECK_INT(r.n_steps, 5);
 	CHECK_STR(r.order, "{\"order\":1}");
 	CHECK_STR(r.steps[0].code, "a = 1");
 	CHECK_STR(r.steps[1].code, "\xff\xfe no UTF-8");
@@ -40,7 +41,8 @@ TEST(what_is_exported_is_read)
 	CHECK_INT(r.steps[2].extra_bytes, 2);
 	CHECK_INT(memcmp(r.steps[2].extra, "\0\xff", 3), 0);
 	CHECK_STR(r.steps[3].code, "caf\xc3\xa9 \"\n\t");
-	CHECK_STR(r.steps[3].digest, last);
+	CHECK_STR(r.steps[4].digest, last);
+	CHECK_HAS(r.steps[4].extra, "\":\"{\\\"value\\\":\\\"\303\251\\\"}\"}");
 	CHECK_STR(r.steps[3].parent, r.steps[2].digest);
 	CHECK_HAS(r.steps[3].record, "stdout");
 	recording_done(&r);
@@ -49,7 +51,7 @@ TEST(what_is_exported_is_read)
 	CHECK_INT(fwrite(text, 1, bytes, f), bytes);
 	(void)fclose(f);
 	CHECK_INT(recording_load(&r, path, &err), 0);
-	CHECK_INT(r.n_steps, 4);
+	CHECK_INT(r.n_steps, 5);
 	recording_done(&r);
 	CHECK(recording_load(&r, "/nowhere/at/all", &err) < 0);
 	CHECK_INT(err.code, ERR_NOT_FOUND);
@@ -120,7 +122,7 @@ TEST(a_newer_recording_and_nonsense)
 		const char *text;
 		enum err_code code;
 	} bad[] = {{"", ERR_USAGE}, {"\n", ERR_USAGE}, {"{}\n", ERR_USAGE}, {"[1]\n", ERR_USAGE},
-		{"{\"retort_record\": 3}\n", ERR_USAGE}, {"{\"retort_record\": 1}\n", ERR_DAMAGED},
+		{"{\"retort_record\": 4}\n", ERR_USAGE}, {"{\"retort_record\": 1}\n", ERR_DAMAGED},
 		{"{\"retort_record\": 0}\n", ERR_DAMAGED},
 		{"{\"retort_record\": \"1\"}\n", ERR_USAGE},
 		{"{\"retort_record\":1,\"order\":\"\",\"steps\":100001,\"head\":\"\","
@@ -147,11 +149,60 @@ TEST(a_file_needs_the_version_that_has_files)
 	size_t bytes = 0;
 	char *text = record_some(dir, &bytes, last);
 	struct recording r;
-	CHECK_INT(strncmp(text, "{\"retort_record\":2,", 19), 0);
+	CHECK_INT(strncmp(text, "{\"retort_record\":3,", 19), 0);
 	text[17] = '1';
 	CHECK(recording_parse(&r, text, bytes, &err) < 0);
 	CHECK_INT(err.code, ERR_DAMAGED);
 	CHECK_HAS(err.msg, "line 4");
+	text[17] = '2'; /* and this one nothing of calls */
+	CHECK(recording_parse(&r, text, bytes, &err) < 0);
+	CHECK_INT(err.code, ERR_DAMAGED);
+	CHECK_HAS(err.msg, "line 6");
+	free(text);
+}
+
+/* A step is written as the oldest version that can say it. */
+TEST(the_version_is_that_of_the_newest_thing_in_it)
+{
+	SHELF;
+	char at[JOURNAL_DIGEST_BYTES] = "";
+	JOURNAL j = shelf_open(dir);
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	for (int version = 1; version <= 4; version++) {
+		size_t bytes = 0;
+		char *text = NULL;
+		CHECK_INT(version == 2	       ? shelf_file(j, "s-a", at, "a", "", 0, at)
+				: version == 3 ? shelf_calls(j, "s-a", at, "{\"value\":1}", at)
+					       : shelf_step(j, "s-a", at, "1", at),
+			0);
+		FILE *f = open_memstream(&text, &bytes);
+		CHECK_INT(journal_export(j, "s-a", NULL, f, &err), 0);
+		(void)fclose(f);
+		CHECK_INT(text[17] - '0', MIN(version, 3));
+		free(text);
+	}
+}
+
+/* The answers of a step's calls: each of them, no other. */
+TEST(answers_that_do_not_fit_are_refused)
+{
+	static const char *const bad[][2] = {{"\"answers\":{", "\"answers\":{\"00\":\"\","},
+		{"\"answers\":{", "\"answer\":{"}, {"{\\\"value\\\":", "{\\\"error\\\":"},
+		{",\"answers\":", ",\"answers\":[],\"x\":"}};
+	SHELF;
+	char last[JOURNAL_DIGEST_BYTES];
+	size_t bytes = 0;
+	struct recording r;
+	char *text = record_some(dir, &bytes, last);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		char changed[8192], *at = strstr(text, bad[i][0]);
+		CHECK(at != NULL);
+		int n = snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text,
+			bad[i][1], at + strlen(bad[i][0]));
+		CHECK(recording_parse(&r, changed, (size_t)n, &err) < 0);
+		CHECK_INT(err.code, ERR_DAMAGED);
+		CHECK_HAS(err.msg, "line 6");
+	}
 	free(text);
 }
 

@@ -14,7 +14,7 @@ enum {
 };
 
 /* One line of it: NAME TOKEN [sessions=N] [steps=N] [memory=SIZE] [rate=N/min] [paths=yes]
- * [metrics=yes]. The token itself is not kept. */
+ * [metrics=yes] [tools=yes]. The token itself is not kept. */
 struct token_row {
 	char name[PRINCIPAL_NAME_BYTES];
 	unsigned char hash[TOKEN_HASH_BYTES];

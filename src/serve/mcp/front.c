@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/front.h"
 
-int mcp_front_open(struct mcp_front *f, uv_loop_t *loop, const char *version, struct err *err)
+int mcp_front_open(
+	struct mcp_front *f, uv_loop_t *loop, const struct mcp_tools_config *config, struct err *err)
 {
-	const struct mcp_tools_config config = {.version = version, .tier = MCP_TIER_ALL};
 	*f = (struct mcp_front){0};
-	f->tools = mcp_tools_new(&config);
+	f->tools = mcp_tools_new(config);
 	f->server = f->tools ? mcp_server_new(mcp_tools_served(f->tools)) : NULL;
 	if (!f->server)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a server");

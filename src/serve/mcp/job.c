@@ -122,6 +122,8 @@ static void on_cancel(void *arg)
 	struct mcp_job *job = arg;
 	job->is_cancelled = true;
 	beat_stop(job);
+	if (job->is_own_run)
+		mcp_job_interrupt(job);
 	if (job->op)
 		operation_cancel(job->op); /* may be the end of it */
 }

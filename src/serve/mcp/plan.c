@@ -1,6 +1,7 @@
 /* The tools on plans: proved, then run; what a policy asks about is asked of a person.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/plain.h"
+#include "serve/mcp/approval.h"
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
 #include "serve/mcp/tool.h"
@@ -179,11 +180,8 @@ static void ask(struct mcp_job *job, const json_t *report, json_t *names)
 	cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
 	(void)buf_add(&text, "A plan wants to do what its policy leaves to you:\n");
 	add_flows(&text, report, true);
-	json_t *question = json_pack("{s:s, s:{s:o, s:{s:s, s:{s:{s:s, s:s, s:s}}, s:[s]}}}",
-		"method", "elicitation/create", "params", "message",
-		mcp_text(buf_str(&text), text.bytes), "requestedSchema", "type", "object",
-		"properties", approve_key, "type", "boolean", "title", "Allow", "description",
-		"Let the plan call these tools with these values", "required", approve_key);
+	json_t *question = mcp_approval_question(mcp_text(buf_str(&text), text.bytes),
+		"Let the plan call these tools with these values");
 	mcp_job_ask(job, json_pack("{s:o}", approve_key, question), names);
 }
 
@@ -191,10 +189,7 @@ static void ask(struct mcp_job *job, const json_t *report, json_t *names)
 static bool is_approved(const struct mcp_job *job, const json_t *names)
 {
 	const json_t *answer = json_object_get(mcp_call_answers(job->call), approve_key);
-	const json_t *content = json_object_get(answer, "content");
-	return strcmp(member(answer, "action"), "accept") == 0 &&
-		json_is_true(json_object_get(content, approve_key)) &&
-		json_equal(mcp_call_state(job->call), names);
+	return mcp_approval_is_given(answer) && json_equal(mcp_call_state(job->call), names);
 }
 
 static void on_checked(struct mcp_job *job, const json_t *report, const struct err *err)

@@ -20,10 +20,17 @@ static void on_record(struct mcp_job *job, const json_t *record, const struct er
 	const struct mcp_result_options options = {.version = mcp_call_version(job->call),
 		.is_structured = mcp_tools_config(job->tools)->is_structured,
 		.is_new = job->is_new};
-	if (record)
-		mcp_job_give(job, mcp_result_make(record, &options));
-	else
+	if (!record)
 		mcp_job_refuse(job, err);
+	else if (!mcp_job_ask_for(job, record))
+		mcp_job_give(job, mcp_result_make(record, &options));
+}
+
+void mcp_job_await(struct mcp_job *job, const char *run)
+{
+	json_t *params = json_pack("{s:s, s:I}", "run", run, "wait_ms",
+		(json_int_t)param_count(job->arguments, "wait_ms", MCP_WAIT_MS));
+	mcp_job_do(job, "step.get", params, on_record);
 }
 
 static void copy(json_t *to, const struct mcp_job *job, const char *name)
@@ -41,6 +48,8 @@ static json_t *step_params(const struct mcp_job *job)
 	copy(params, job, "timeout_ms");
 	if (param_flag(job->arguments, "interactive"))
 		(void)json_object_set_new(params, "stdin_open", json_true());
+	if (mcp_call_can(job->call, "elicitation"))
+		(void)json_object_set_new(params, "approvals", json_true());
 	(void)json_object_set_new(params, "wait_ms",
 		json_integer((json_int_t)param_count(job->arguments, "wait_ms", MCP_WAIT_MS)));
 	return params;
@@ -79,6 +88,9 @@ void mcp_run_code(struct mcp_call *call)
 	if (!job)
 		return;
 	mcp_job_beat(job);
+	job->is_own_run = true;
+	if (mcp_job_go_on(job))
+		return;
 	if (param_flag(job->arguments, "reset"))
 		mcp_job_do(job, "session.close",
 			json_pack("{s:s}", "session", mcp_job_session(job)), on_reset);
@@ -95,10 +107,7 @@ static json_t *run_params(const struct mcp_job *job)
 
 static void await(struct mcp_job *job)
 {
-	json_t *params = run_params(job);
-	(void)json_object_set_new(params, "wait_ms",
-		json_integer((json_int_t)param_count(job->arguments, "wait_ms", MCP_WAIT_MS)));
-	mcp_job_do(job, "step.get", params, on_record);
+	mcp_job_await(job, argument(job, "run_id", ""));
 }
 
 static void on_told(struct mcp_job *job, const json_t *result, const struct err *err)
@@ -137,6 +146,8 @@ void mcp_run_wait(struct mcp_call *call)
 	if (!job)
 		return;
 	mcp_job_beat(job);
+	if (mcp_job_go_on(job))
+		return;
 	const json_t *text = param_get(job->arguments, "stdin");
 	if (!text) {
 		act(job);

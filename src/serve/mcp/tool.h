@@ -6,9 +6,10 @@
 #include "api/param.h"
 #include "serve/mcp/tools.h"
 
-enum { MCP_WAIT_MS = 45000, MCP_WAIT_MAX_MS = 55000, MCP_READ_BYTES = 10000 };
+enum { MCP_WAIT_MS = 45000, MCP_WAIT_MAX_MS = 55000, MCP_READ_BYTES = 10000, MCP_FOUND = 10 };
 
-enum { MCP_READ_ONLY = 1, MCP_IDEMPOTENT = 2, MCP_RUNS_CODE = 4, MCP_ON_PLANS = 8, MCP_WORLD = 16 };
+enum { MCP_READ_ONLY = 1, MCP_IDEMPOTENT = 2, MCP_RUNS_CODE = 4, MCP_ON_PLANS = 8, MCP_WORLD = 16,
+	MCP_ON_TOOLS = 32 };
 
 struct mcp_tool {
 	const char *name, *title, *description;
@@ -33,6 +34,7 @@ void mcp_read_file(struct mcp_call *call);
 void mcp_write_file(struct mcp_call *call);
 void mcp_list_files(struct mcp_call *call);
 void mcp_sessions(struct mcp_call *call);
+void mcp_search_tools(struct mcp_call *call);
 void mcp_check_plan(struct mcp_call *call);
 void mcp_run_plan(struct mcp_call *call);
 

@@ -45,10 +45,10 @@ static const struct param run_code_rows[] = {
 	{"session", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "default",
 		.help = "a new name makes a new session"},
 	{"timeout_ms", PARAM_COUNT, false, 100, 600000,
-		.help = "stop the code after this; default: the session's limit, 30000"},
+		.help = "default: the session's limit, 30000"},
 	WAIT,
 	{"interactive", PARAM_FLAG, .fallback = "false",
-		.help = "keep stdin open for run_wait; else it is empty"},
+		.help = "keep stdin open for run_wait"},
 	{"reset", PARAM_FLAG, .fallback = "false", .help = "start with an empty session"},
 };
 
@@ -56,9 +56,9 @@ static const struct param run_wait_rows[] = {
 	RUN_ID,
 	WAIT,
 	{"stdin", PARAM_DATA, false, 0, CODE_BYTES,
-		.help = "text for an interactive program to read"},
+		.help = "for an interactive program"},
 	{"action", PARAM_CHOICE, .choices = "wait|interrupt|kill", .fallback = "wait",
-		.help = "interrupt asks it to stop, kill ends it"},
+		.help = "kill: at once"},
 };
 
 static const struct param read_output_rows[] = {
@@ -74,7 +74,7 @@ static const struct param read_file_rows[] = {
 	FILE_PATH,
 	{"offset", PARAM_COUNT, false, 0, INT64_MAX, .fallback = "0", .help = "first byte"},
 	{"limit", PARAM_COUNT, false, 1, MCP_READ_BYTES, .fallback = "10000",
-		.help = "bytes of text; images come whole"},
+		.help = "bytes of text"},
 	SESSION,
 };
 
@@ -93,16 +93,22 @@ static const struct param list_files_rows[] = {
 
 static const struct param sessions_rows[] = {
 	{"action", PARAM_CHOICE, true, .choices = "list|log|undo|branch|reset|close",
-		.help = "undo takes back the last step; branch copies session, with all its state, "
-			"to name"},
+		.help = "undo: the last step; branch: copy session, with all its state, to name"},
 	SESSION,
 	{"name", PARAM_TEXT, false, 1, NAME_BYTES, .help = "of the branch"},
 };
 
+static const struct param search_tools_rows[] = {
+	{"query", PARAM_TEXT, true, 1, GREP_BYTES, .help = "what the tool is for"},
+	{"detail", PARAM_CHOICE, .choices = "names|signatures|full", .fallback = "signatures",
+		.help = "full has schemas"},
+	{"limit", PARAM_COUNT, false, 1, 100, .fallback = "10", .help = "tools"},
+};
+
 static const struct param plan_rows[] = {
-	{"plan", PARAM_TEXT, true, 0, PLAN_BYTES, .help = "a program in the language of plans"},
+	{"plan", PARAM_TEXT, true, 0, PLAN_BYTES, .help = "its text"},
 	{"request", PARAM_TEXT, false, 0, REQUEST_BYTES,
-		.help = "what the user asked for, word by word"},
+		.help = "what the user asked for, verbatim"},
 };
 
 const struct mcp_tool mcp_tool_table[] = {
@@ -111,8 +117,7 @@ const struct mcp_tool mcp_tool_table[] = {
 		"JavaScript, SQL (SQLite), shell. Variables and files live on from call to call in the "
 		"session. The last expression's value is shown, as in Jupyter; open plots come as "
 		"images. Files go to the working directory. A step that crashes, times out or runs out "
-		"of memory is rolled back; what was there before is kept. No network. Long runs answer "
-		"running: then call run_wait.",
+		"of memory is rolled back. No network. Long runs answer running: then call run_wait.",
 		ROWS(run_code_rows), MCP_TIER_MINIMAL, MCP_RUNS_CODE, mcp_run_code},
 	{"run_wait", "Wait for a run",
 		"Wait for code that run_code left running, give it input, or stop it.",
@@ -130,11 +135,15 @@ const struct mcp_tool mcp_tool_table[] = {
 	{"sessions", "Sessions",
 		"List sessions and their steps, take steps back, branch, start anew.",
 		ROWS(sessions_rows), MCP_TIER_STANDARD, 0, mcp_sessions},
+	{"search_tools", "Search tools",
+		"Find tools for code in run_code: import retort; retort.tools.SERVER.TOOL(name=value)",
+		ROWS(search_tools_rows), MCP_TIER_MINIMAL,
+		MCP_ON_TOOLS | MCP_READ_ONLY | MCP_IDEMPOTENT, mcp_search_tools},
 	{"check_plan", "Check a plan", "Prove a plan against the policy without running it.",
 		ROWS(plan_rows), MCP_TIER_STANDARD, MCP_ON_PLANS | MCP_READ_ONLY | MCP_IDEMPOTENT,
 		mcp_check_plan},
 	{"run_plan", "Run a plan",
-		"Run a plan when nothing in it is denied; a person is asked where the policy says so.",
+		"Run a plan when nothing in it is denied; the policy may have a person asked.",
 		ROWS(plan_rows), MCP_TIER_STANDARD, MCP_ON_PLANS | MCP_WORLD, mcp_run_plan},
 };
 

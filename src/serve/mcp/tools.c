@@ -10,12 +10,15 @@
 
 enum { TOOLS_MAX = 16, N_TEMPLATES = 2, LIST_TTL_MS = 300000 };
 
-static const char instructions[] =
-	"retort runs code in a sandbox without network and keeps its state. Use run_code for "
-	"calculations, data analysis, plots and for trying code out. Variables and files stay in the "
-	"session \"default\" from call to call; name another session for work that must not mix. "
-	"Failed steps leave what was there before. Results longer than 10,000 characters are cut; "
-	"read_output has the rest.";
+#define INSTRUCTIONS                                                                               \
+	"retort runs code in a sandbox without network and keeps its state. Use run_code for "     \
+	"calculations, data analysis, plots and for trying code out. Variables and files stay in " \
+	"the session \"default\" from call to call; name another session for work that must not " \
+	"mix. Failed steps leave what was there before. Results longer than 10,000 characters "    \
+	"are cut; read_output has the rest."
+static const char instructions[] = INSTRUCTIONS;
+static const char instructions_tools[] = INSTRUCTIONS
+	" Code can call tools of other servers; what it prints is all you read of them.";
 
 struct mcp_tools {
 	struct mcp_tools_config config;
@@ -38,18 +41,32 @@ static json_t *annotations(const struct mcp_tools_config *config, const struct m
 		(void)json_object_set_new(out, "readOnlyHint", json_true());
 	else if (!is_destructive && !(tool->traits & MCP_WORLD))
 		(void)json_object_set_new(out, "destructiveHint", json_false());
-	if (tool->traits & MCP_IDEMPOTENT)
+	if ((tool->traits & MCP_IDEMPOTENT) && !(tool->traits & MCP_READ_ONLY))
 		(void)json_object_set_new(out, "idempotentHint", json_true());
 	if (!(tool->traits & MCP_WORLD))
 		(void)json_object_set_new(out, "openWorldHint", json_false());
 	return out;
 }
 
+/* That a number is not negative needs no words. */
+static json_t *input_schema(const struct mcp_tool *tool)
+{
+	json_t *out = schema_rows(tool->params, tool->n_params), *property;
+	const char *name;
+	json_object_foreach(json_object_get(out, "properties"), name, property)
+	{
+		const json_t *min = json_object_get(property, "minimum");
+		if (min && json_integer_value(min) == 0)
+			(void)json_object_del(property, "minimum");
+	}
+	return out;
+}
+
 static json_t *define(const struct mcp_tools_config *config, const struct mcp_tool *tool)
 {
 	json_t *out = json_pack("{s:s, s:s, s:o, s:o}", "name", tool->name, "description",
-		tool->description, "inputSchema", schema_rows(tool->params, tool->n_params),
-		"annotations", annotations(config, tool));
+		tool->description, "inputSchema", input_schema(tool), "annotations",
+		annotations(config, tool));
 	if (config->is_structured && (tool->traits & MCP_RUNS_CODE))
 		(void)json_object_set_new(out, "outputSchema",
 			json_pack("{s:s, s:{s:{s:s}, s:{s:s}, s:{s:s}}, s:[s]}", "type", "object",
@@ -79,7 +96,8 @@ struct mcp_tools *mcp_tools_new(const struct mcp_tools_config *config)
 	t->config = *config;
 	for (size_t i = 0; i < mcp_tool_n && t->n_rows < TOOLS_MAX; i++) {
 		const struct mcp_tool *tool = &mcp_tool_table[i];
-		bool is_off = (tool->traits & MCP_ON_PLANS) && !config->has_plans;
+		bool is_off = ((tool->traits & MCP_ON_PLANS) && !config->has_plans) ||
+			((tool->traits & MCP_ON_TOOLS) && !config->has_tools);
 		if (tool->tier > config->tier || is_off)
 			continue;
 		t->definitions[t->n_rows] = define(config, tool);
@@ -96,7 +114,7 @@ struct mcp_tools *mcp_tools_new(const struct mcp_tools_config *config)
 	t->served = (struct mcp_config){.name = "retort",
 		.title = "retort",
 		.version = config->version,
-		.instructions = instructions,
+		.instructions = config->has_tools ? instructions_tools : instructions,
 		.rows = {[MCP_TOOL] = {.row = t->rows, .n = t->n_rows},
 			[MCP_RESOURCE] = {.list = mcp_resource_list},
 			[MCP_TEMPLATE] = {.row = t->template_rows, .n = N_TEMPLATES}},

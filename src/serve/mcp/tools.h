@@ -16,6 +16,7 @@ struct mcp_tools_config {
 	enum mcp_tier tier;
 	bool is_structured;  /* results also as structuredContent */
 	bool is_destructive; /* boxes may write to files of the host */
+	bool has_tools;	     /* code in boxes can call some: search_tools */
 	bool has_plans;	     /* check_plan and run_plan, under these texts; or NULL */
 	const char *policy, *plan_tools;
 	const json_t *create; /* parameters of session.create for sessions that are made; or NULL */

@@ -1,0 +1,499 @@
+# SPDX-License-Identifier: Apache-2.0
+"""retort.tools: servers and their tools as modules and functions, images as values, questions to a model.
+
+What servers say of themselves is text of strangers. It becomes documentation and names in tables, never code: a tool
+is a closure over its row.
+"""
+
+import sys
+
+from binascii import a2b_base64
+
+state = driver.state
+calls = driver.part("calls")
+RetortError, ToolError, ToolDenied = calls.RetortError, calls.ToolError, calls.ToolDenied
+ToolArgumentError, ToolLost, ToolLimit = calls.ToolArgumentError, calls.ToolLost, calls.ToolLimit
+NAMES_SHOWN = 12
+OBJECTS = ("dict", "Dict", "Any")  # words of types that an object may have
+PLAIN = type(sys)
+
+
+def get(row, name, kind, fallback):
+    """A member of an object of the engine's, if it is what it should be."""
+    value = row.get(name) if isinstance(row, dict) else None
+    return value if type(value) is kind else fallback
+
+
+def is_word(name):
+    """May it stand among the attributes of a module? A module obeys those with two underscores."""
+    return name.isidentifier() and name[:2] != "__"
+
+
+def snake(name):
+    """readFile as read_file."""
+    out = ""
+    for i, char in enumerate(name):
+        if char.isupper() and i > 0 and name[i - 1] != "_":
+            after = name[i + 1 : i + 2]
+            if name[i - 1].islower() or name[i - 1].isdigit() or after.islower():
+                out += "_"
+        out += char.lower()
+    return out
+
+
+def listing(names):
+    names = sorted(names)
+    more = ", and %d more" % (len(names) - NAMES_SHOWN) if len(names) > NAMES_SHOWN else ""
+    return ", ".join(names[:NAMES_SHOWN]) + more
+
+
+# ---- one tool ---------------------------------------------------------------------------------
+
+
+class Parameter:
+    """A parameter: `name` is the tool's, `id` that of Python."""
+
+    def __init__(self, row):
+        self.name = get(row, "name", str, "")
+        self.id = get(row, "id", str, self.name)
+        self.type = get(row, "type", str, "Any")
+        self.is_needed = get(row, "required", bool, False)
+        self.fallback = row.get("default")
+
+
+class Row:
+    """What is known of a tool."""
+
+    def __init__(self, row):
+        self.raw = row
+        self.tool = get(row, "tool", str, "")
+        self.name = get(row, "name", str, "")
+        self.id = get(row, "id", str, self.tool)
+        self.signature = get(row, "signature", str, "")
+        self.doc = get(row, "doc", str, "")
+        params = get(row, "params", list, None)
+        self.params = None if params is None else [Parameter(p) for p in params if type(p) is dict]
+        self.has_extra = get(row, "extra", bool, False)
+
+    def refuse(self, why):
+        raise ToolArgumentError("%s: %s" % (self.name, why), tool=self.name)
+
+    def bind(self, given, named):
+        """The arguments of a call as an object with the tool's own names."""
+        params = self.params or []
+        if len(given) == 1 and not named and self.takes(given[0]):
+            own = {param.id: param.name for param in params}
+            return {own.get(key, key): value for key, value in given[0].items()}
+        if len(given) > len(params):
+            self.refuse("%d arguments without a name: it takes %d" % (len(given), len(params)))
+        out = {}
+        for param, value in zip(params, given):
+            out[param.name] = value
+        known = {key: param for param in params for key in (param.name, param.id)}
+        for key, value in named.items():
+            param = known.get(key)
+            if param is None and self.params is not None and not self.has_extra:
+                self.refuse("no parameter %r: there are %s" % (key, listing(p.id for p in params)))
+            name = param.name if param else key
+            if name in out:
+                self.refuse("%s is given twice" % key)
+            out[name] = value
+        return self.without_nothing(out)
+
+    def takes(self, value):
+        """Is one dict all arguments, as programs often write it, and not the first of them?"""
+        if not isinstance(value, dict) or not self.params:
+            return isinstance(value, dict)
+        names = {name for param in self.params for name in (param.name, param.id)}
+        return bool(names & value.keys()) or not any(word in self.params[0].type for word in OBJECTS)
+
+    def without_nothing(self, out):
+        """None is what an optional parameter is when it is not given."""
+        for param in self.params or ():
+            if not param.is_needed and out.get(param.name, 0) is None:
+                del out[param.name]
+            elif param.is_needed and param.name not in out:
+                self.refuse("missing: %s" % param.id)
+        return out
+
+
+def make_tool(row, server):
+    def tool(*arguments, **named):
+        return calls.call_one(row.name, row.bind(arguments, named))
+
+    tool.__name__ = row.id
+    tool.__qualname__ = "%s.%s" % (server, row.id)
+    tool.__module__ = "retort." + server
+    tool.__doc__ = (row.signature + "\n\n" + row.doc).strip()
+    tool.name = row.name
+    tool.row = row
+    if "inspect" in sys.modules:
+        sign(tool)
+    return tool
+
+
+class Shown:
+    """A type as a signature shows it: text that nobody evaluates."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __repr__(self):
+        return self.text
+
+
+def sign(tool):
+    """What help() and inspect.signature() show, when somebody has loaded what they need."""
+    inspect, row = sys.modules["inspect"], tool.row
+    try:
+        kind, empty = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+        params = [
+            inspect.Parameter(p.id, kind, default=empty if p.is_needed else p.fallback, annotation=Shown(p.type))
+            for p in row.params
+        ]
+        if row.has_extra:
+            params.append(inspect.Parameter("extra", inspect.Parameter.VAR_KEYWORD))
+        result = row.signature.rpartition(") -> ")[2] or "Any"
+        tool.__signature__ = inspect.Signature(params, return_annotation=Shown(result))
+    except Exception:
+        pass  # it stays (*arguments, **named)
+
+
+def sign_all(*_):
+    for server in catalog.servers.values():
+        for tool in server.__tools__.values():
+            sign(tool)
+
+
+# ---- servers ------------------------------------------------------------------------------------
+
+
+class Server(PLAIN):
+    """The tools of a server, as functions. It has no attributes but those of its tools."""
+
+    def __init__(self, ident):
+        super().__init__("retort.tools." + ident)
+        self.__tools__ = {}  # by the name that the server knows
+
+    def __getattr__(self, name):
+        found = None if name[:2] == "__" else find_tool(self, name)
+        if found is None and name[:1] != "_" and load():
+            found = find_tool(self, name)
+        if found is None:
+            have = listing(dir(self)) or "none"
+            raise AttributeError("%s has no tool %s: there are %s" % (title(self), name, have))
+        return found
+
+    def __getitem__(self, name):
+        found = find_tool(self, name) or (load() and find_tool(self, name))
+        if not found:
+            raise KeyError(name)
+        return found
+
+    def __dir__(self):
+        return [tool.row.id for tool in self.__tools__.values()]
+
+    def __repr__(self):
+        return "<%s: %s>" % (title(self), listing(dir(self)))
+
+
+def title(server):
+    return vars(server)["__name__"].partition(".")[2]
+
+
+def find_tool(server, name):
+    """By its own name, by Python's, or as_this is of asThis."""
+    tools = server.__tools__
+    if name in tools:
+        return tools[name]
+    same = [tool for tool in tools.values() if name in (tool.row.id, snake(tool.row.id))]
+    return same[0] if len(same) == 1 else None
+
+
+def fill(server, row):
+    """Take what there is now. The function of a tool that has not changed stays."""
+    before, tools = server.__tools__, {}
+    for one in get(row, "tools", list, []):
+        found = Row(one)
+        old = before.get(found.tool)
+        if found.tool and found.name and found.tool not in tools:
+            is_same = old is not None and old.row.raw == one
+            tools[found.tool] = old if is_same else make_tool(found, title(server))
+    words = {}
+    for tool in tools.values():
+        if is_word(tool.row.id):
+            words.setdefault(tool.row.id, tool)
+    space = vars(server)
+    for name in [name for name in space if name[:2] != "__" and name not in words]:
+        del space[name]
+    space.update(words, __tools__=tools, __all__=sorted(words))
+    space["__doc__"] = "\n".join(tool.row.signature for tool in tools.values())
+
+
+class Catalog:
+    """What the engine has said there is."""
+
+    servers = {}  # by Python's name for them
+    names = {}  # their own names → Python's
+    is_known = False
+
+
+catalog = Catalog()
+
+
+class Tools(PLAIN):
+    """
+    The tools of configured servers: tools.SERVER.TOOL(…) or tools["SERVER.TOOL"](…).
+    tools.search("what it does") finds some, tools.describe("SERVER.TOOL") says all of one.
+    """
+
+    def __getattr__(self, name):
+        if name in OWN:
+            return OWN[name]
+        found = None if name[:2] == "__" else find_server(name)
+        if found is None and name[:1] != "_" and load():
+            found = find_server(name)
+        if found is None:
+            have = listing(catalog.servers) or "none; they are configured where retort is started"
+            raise AttributeError("tools has no server %s: there are %s" % (name, have))
+        return found
+
+    def __getitem__(self, name):
+        found = find_item(name) or (load() and find_item(name))
+        if not found:
+            raise KeyError(name)
+        return found
+
+    def __dir__(self):
+        if not catalog.is_known and not calls.is_over():
+            load()
+        return [*catalog.servers, *OWN]
+
+    def __repr__(self):
+        return "<tools: %s>" % listing(dir(self))
+
+
+def find_server(name):
+    return catalog.servers.get(name) or catalog.servers.get(catalog.names.get(name))
+
+
+def find_item(name):
+    """A server, or the tool of one; both may have dots in their names."""
+    found = find_server(name)
+    at = name.find(".")
+    while found is None and at >= 0:
+        server = find_server(name[:at])
+        found = find_tool(server, name[at + 1 :]) if server else None
+        at = name.find(".", at + 1)
+    return found
+
+
+def load():
+    """Ask the engine what there is. Returns: whether it was asked."""
+    if calls.is_over() and catalog.is_known:
+        return False
+    update(calls.call_one("retort.tools", {}))
+    catalog.is_known = True
+    return True
+
+
+def update(answer):
+    servers, space = catalog.servers, vars(driver.NEEDED["retort.tools"])
+    found = {}
+    for row in get(answer, "servers", list, []):
+        name = get(row, "name", str, "")
+        ident = get(row, "id", str, name)
+        if not name or ident in found:
+            continue
+        server = found[ident] = servers.get(ident) or Server(ident)
+        fill(server, row)
+        catalog.names[name] = ident
+    for ident in servers.keys() - found.keys():
+        del servers[ident]
+        space.pop(ident, None)
+    servers.update(found)
+    for ident, server in found.items():
+        if is_word(ident) and ident not in OWN:
+            space[ident] = server
+
+
+class Loader:
+    """Makes `from retort.tools.SERVER import TOOL` work."""
+
+    @staticmethod
+    def create_module(spec):
+        return driver.NEEDED["retort.tools"][spec.name.rpartition(".")[2]]
+
+    @staticmethod
+    def exec_module(_):
+        pass
+
+
+def find_spec(name):
+    ident = name[len("retort.tools.") :]
+    known = find_server(ident) or (ident.isidentifier() and load() and find_server(ident))
+    return driver._frozen_importlib.ModuleSpec(name, Loader) if known else None
+
+
+# ---- finding tools ------------------------------------------------------------------------------
+
+
+class Found(list):
+    """What tools.search() has found: a line for each where it is shown."""
+
+    def __repr__(self):
+        return "\n".join(line(row) for row in self) or "nothing found"
+
+
+class Description(dict):
+    """What tools.describe() knows; as text where it is shown."""
+
+    def __repr__(self):
+        rest = {k: v for k, v in self.items() if k not in ("name", "signature", "js_signature", "doc")}
+        text = [get(self, "signature", str, get(self, "name", str, "")), get(self, "doc", str, "")]
+        return "\n\n".join(part for part in text + [show_json(rest)] if part)
+
+    __str__ = __repr__
+
+
+def show_json(value):
+    with driver.part("later").Genuine():
+        import json
+    return json.dumps(value, indent=1, ensure_ascii=False) if value else ""
+
+
+def line(row):
+    doc = get(row, "doc", str, "").partition("\n")[0]
+    text = get(row, "signature", str, "") or get(row, "name", str, "")
+    return "%s  %s" % (text, doc) if doc else text
+
+
+def search(query, limit=None):
+    """Tools whose name or text has words of @query, the best first."""
+    arguments = {"query": query} if limit is None else {"query": query, "limit": limit}
+    found = calls.call_one("retort.search", arguments)
+    rows = found if type(found) is list else get(found, "tools", list, []) + get(found, "skills", list, [])
+    return Found(rows)
+
+
+def describe(tool):
+    """Signature, text and schemas of a tool, which is "server.tool" or the function."""
+    name = getattr(tool, "name", tool)
+    found = calls.call_one("retort.describe", {"name": name})
+    return Description(found) if type(found) is dict else found
+
+
+OWN = {"search": search, "describe": describe}
+
+
+def wake(module):
+    """Be what retort.tools is from now on."""
+    driver.Finder.hooks["inspect"] = sign_all
+    module.__class__ = Tools
+    module.__doc__ = Tools.__doc__
+    vars(module).update(OWN)
+    return module
+
+
+# ---- values -------------------------------------------------------------------------------------
+
+
+class Image:
+    """An image that a tool gave: shown when it is displayed or is a step's value."""
+
+    __module__ = "retort"
+
+    def __init__(self, data, mime):
+        self.data, self.mime = data, mime
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        text = self.data.decode("utf-8", "replace") if self.mime == "image/svg+xml" else self.data
+        return {self.mime: text, "text/plain": repr(self)}
+
+    def save(self, path):
+        """Write it to a file. Returns: the path."""
+        with open(path, "wb") as file:
+            file.write(self.data)
+        return path
+
+    def __repr__(self):
+        return "<Image %s, %d bytes>" % (self.mime, len(self.data))
+
+
+class Content(dict):
+    """What a tool gave that is not one thing: `text`, `images` and `links`; shown with its image."""
+
+    def __getattr__(self, name):
+        if name in ("text", "images", "links"):
+            return self.get(name)
+        raise AttributeError(name)
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        data = {"text/plain": repr(self)}
+        for image in get(self, "images", list, [])[:1]:
+            if type(image) is Image:
+                data[image.mime] = image._repr_mimebundle_()[image.mime]
+        return data
+
+
+def as_image(value):
+    """The Image that an object is, or None."""
+    mime = get(value, "mimeType", str, None) if value.get("type") == "image" else None
+    if mime is None and value.keys() == {"mime_type", "data"}:
+        mime = get(value, "mime_type", str, None)
+    data = get(value, "data", str, None)
+    if mime is None or data is None or mime[:6] != "image/" or not mime.isascii() or len(mime) > 100:
+        return None
+    try:
+        return Image(a2b_base64(data), mime)
+    except ValueError:
+        return None
+
+
+def show_images(value):
+    """The same value with images for the objects that are some. Deep values need no deep stack."""
+    top = [value]
+    left = [(top, 0, value)]
+    while left:
+        owner, key, item = left.pop()
+        if type(item) is dict:
+            image = as_image(item)
+            if image is None and item.keys() == {"text", "images", "links"}:
+                item = owner[key] = Content(item)
+            if image is not None:
+                owner[key] = image
+            else:
+                left.extend((item, k, v) for k, v in item.items() if type(v) in (dict, list))
+        elif type(item) is list:
+            left.extend((item, i, v) for i, v in enumerate(item) if type(v) in (dict, list))
+    return top[0]
+
+
+# ---- a model --------------------------------------------------------------------------------------
+
+
+def question(prompt, context, schema):
+    if not isinstance(prompt, str):
+        raise ToolArgumentError("retort.llm_query: prompt: %s is no text" % type(prompt).__name__)
+    out = {"prompt": prompt}
+    if context is not None:
+        out["context"] = context
+    if schema is not None:
+        out["schema"] = schema
+    return "retort.llm_query", out
+
+
+def llm_query(prompt, context, schema):
+    return calls.call_one(*question(prompt, context, schema))
+
+
+def llm_query_batched(prompts, context, schema, return_exceptions):
+    if isinstance(prompts, str):
+        raise ToolArgumentError("retort.llm_query_batched: prompts: one text: give a list of them")
+    answers = calls.call_all([question(prompt, context, schema) for prompt in prompts])
+    failures = [answer for answer in answers if isinstance(answer, ToolError)]
+    if failures and not return_exceptions:
+        failures[0].results = answers
+        raise failures[0]
+    return answers
+

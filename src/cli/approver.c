@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/approver.h"
+
+#include "base/buf.h"
+#include "base/utf8.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TEXT_BYTES = 256 << 10, LINE_BYTES = 256 };
+
+static void ask_next(struct approver *a);
+
+static const char *member(const json_t *event, const char *name)
+{
+	const char *text = json_string_value(json_object_get(event, name));
+	return text ? text : "";
+}
+
+static void put(const struct approver *a, const char *text, size_t bytes)
+{
+	cleanup_buf struct buf safe = BUF_INIT(TEXT_BYTES);
+	(void)utf8_escape_terminal(&safe, text, bytes, UTF8_KEEP_LINES);
+	for (size_t at = 0; at < safe.bytes;) {
+		ssize_t n = write(a->fd, safe.data + at, safe.bytes - at);
+		if (n <= 0)
+			return;
+		at += (size_t)n;
+	}
+}
+
+static void put_text(const struct approver *a, const char *text)
+{
+	put(a, text, strlen(text));
+}
+
+/* The terminal is as it was. */
+static void let_go(struct approver *a)
+{
+	if (!a->is_asking)
+		return;
+	a->is_asking = false;
+	service_deafen(a->service);
+	(void)tcsetattr(a->fd, TCSANOW, &a->before);
+}
+
+static void answer(struct approver *a, bool is_yes)
+{
+	json_t *event = json_incref(json_array_get(a->waiting, 0));
+	let_go(a);
+	(void)json_array_remove(a->waiting, 0);
+	service_tell(a->service, "tool.approve",
+		json_pack("{s:s, s:b}", "approval", member(event, "approval"), "allow", is_yes));
+	json_decref(event);
+	ask_next(a);
+}
+
+static void on_typed(void *arg)
+{
+	struct approver *a = arg;
+	char line[LINE_BYTES];
+	ssize_t n = read(a->fd, line, sizeof line);
+	if (n < 0)
+		return;
+	answer(a, n > 0 && (line[0] == 'y' || line[0] == 'Y'));
+}
+
+/* What was typed before the question was seen is no answer to it. */
+static bool take_terminal(struct approver *a)
+{
+	struct termios lines;
+	struct err err;
+	if (tcgetpgrp(a->fd) != getpgrp() || tcgetattr(a->fd, &a->before) < 0)
+		return false;
+	lines = a->before;
+	lines.c_lflag |= ICANON | ECHO;
+	if (tcsetattr(a->fd, TCSAFLUSH, &lines) < 0)
+		return false;
+	if (service_hear(a->service, a->fd, on_typed, a, &err) < 0) {
+		(void)tcsetattr(a->fd, TCSANOW, &a->before);
+		return false;
+	}
+	return true;
+}
+
+static void ask_next(struct approver *a)
+{
+	const json_t *event = json_array_get(a->waiting, 0);
+	if (!event || a->is_asking)
+		return;
+	if (!take_terminal(a)) {
+		answer(a, false);
+		return;
+	}
+	a->is_asking = true;
+	put_text(a, "\n");
+	put_text(a, member(event, "text"));
+	put_text(a, " [y/N] ");
+}
+
+/* It is decided, or does not matter any more. */
+static void drop(struct approver *a, const char *approval)
+{
+	size_t i;
+	const json_t *event;
+	json_array_foreach(a->waiting, i, event)
+	{
+		if (strcmp(member(event, "approval"), approval) != 0)
+			continue;
+		if (i == 0 && a->is_asking)
+			put_text(a, "\n");
+		if (i == 0)
+			let_go(a);
+		(void)json_array_remove(a->waiting, i);
+		break;
+	}
+	ask_next(a);
+}
+
+void approver_event(struct approver *a, const json_t *event)
+{
+	if (a->fd < 0 || strcmp(member(event, "event"), "tool.approval") != 0)
+		return;
+	if (strcmp(member(event, "state"), "asked") != 0) {
+		drop(a, member(event, "approval"));
+		return;
+	}
+	(void)json_array_append(a->waiting, (json_t *)(uintptr_t)event);
+	ask_next(a);
+}
+
+bool approver_open(struct approver *a, struct service *service)
+{
+	*a = (struct approver){.service = service,
+		.fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY),
+		.waiting = json_array()};
+	return a->fd >= 0 && a->waiting;
+}
+
+void approver_close(struct approver *a)
+{
+	let_go(a);
+	json_decref(a->waiting);
+	if (a->fd >= 0)
+		(void)close(a->fd);
+	*a = APPROVER_NONE;
+}

@@ -1,0 +1,99 @@
+/*
+ * Calls of tools that wait for a person. A step goes on while its client is asked, so what is asked
+ * again, with the answer, is to wait for it further: in both eras the request says nothing new.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/attr.h"
+#include "serve/mcp/approval.h"
+#include "serve/mcp/job.h"
+#include "serve/mcp/tool.h"
+
+#include <string.h>
+
+enum { ASKED_MAX = 8 };
+
+/* {"run", "approvals": [id]}: what was asked the client. */
+static const json_t *asked_ids(const struct mcp_job *job)
+{
+	return json_object_get(mcp_call_state(job->call), "approvals");
+}
+
+bool mcp_job_ask_for(struct mcp_job *job, const json_t *record)
+{
+	const json_t *waiting = json_object_get(record, "approvals"), *one;
+	size_t i;
+	if (json_array_size(waiting) == 0 || !mcp_call_can(job->call, "elicitation"))
+		return false;
+	json_t *requests = json_object(), *ids = json_array();
+	json_array_foreach(waiting, i, one)
+	{
+		const char *id = param_text(one, "approval", ""), *text = param_text(one, "text", "");
+		if (i == ASKED_MAX)
+			break;
+		(void)json_array_append_new(ids, json_string(id));
+		(void)json_object_set_new(requests, id,
+			mcp_approval_question(mcp_text(text, strlen(text)),
+				"Let the code call this tool with these arguments"));
+	}
+	mcp_job_ask(job, requests,
+		json_pack("{s:s, s:o}", "run", param_text(record, "run", ""), "approvals", ids));
+	return true;
+}
+
+static void decide(struct mcp_job *job);
+
+/* What is not there any more was decided, or its step is over. */
+static void on_decided(struct mcp_job *job, const json_t *result, const struct err *err)
+{
+	(void)result;
+	(void)err;
+	job->n_decided++;
+	decide(job);
+}
+
+static void decide(struct mcp_job *job)
+{
+	const json_t *ids = asked_ids(job), *answers = mcp_call_answers(job->call);
+	while (job->n_decided < json_array_size(ids)) {
+		const char *id = json_string_value(json_array_get(ids, job->n_decided));
+		const json_t *answer = id ? json_object_get(answers, id) : NULL;
+		if (answer) {
+			mcp_job_do(job, "tool.approve",
+				json_pack("{s:s, s:b}", "approval", id, "allow",
+					mcp_approval_is_given(answer)),
+				on_decided);
+			return;
+		}
+		job->n_decided++;
+	}
+	mcp_job_await(job, param_text(mcp_call_state(job->call), "run", ""));
+}
+
+bool mcp_job_go_on(struct mcp_job *job)
+{
+	if (!asked_ids(job))
+		return false;
+	decide(job);
+	return true;
+}
+
+static void on_interrupted(void *arg, const json_t *result, const struct err *err)
+{
+	(void)arg;
+	(void)result;
+	(void)err;
+}
+
+void mcp_job_interrupt(const struct mcp_job *job)
+{
+	const struct operation_listener listener = {.done = on_interrupted};
+	const char *run = param_text(mcp_call_state(job->call), "run", NULL);
+	struct operation_call *slot; /* it answers at once */
+	if (!run)
+		return;
+	json_t *params = json_pack("{s:s}", "run", run);
+	operation_start(
+		job->context, operation_find("step.interrupt"), params, &listener, &slot);
+	json_decref(params);
+}

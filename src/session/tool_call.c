@@ -1,0 +1,401 @@
+/*
+ * Calls that code in a box makes of the outside.
+ *
+ * Theory of operation. A driver's TOOL frame becomes a call, which the session holds until it is
+ * answered or the step is stopped. Whoever has the session is asked for the answer by its event
+ * `call`: a gate, or what was kept when the step is run again. The log of the step has each call
+ * that was let through to there, and what the box was answered; so those must be the very bytes,
+ * and they are kept before the box gets them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "session/tool_call.h"
+
+#include "session/calling.h"
+#include "session/channel.h"
+#include "session/live.h"
+#include "session/tool_frame.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SMALL_BYTES = 4096 }; /* an error: there is always room for one, unless nobody reads them */
+
+struct waiting {
+	struct tool_call call;
+	struct waiting *next;
+	struct session *session;
+	struct tool_frame frame;
+	int64_t place; /* in the step's log */
+	uint64_t asked_ns;
+	bool is_held;	   /* the clock stands still for it */
+	bool is_told;	   /* events say so */
+	bool is_cancelled; /* nobody outside knows it any more */
+};
+
+json_t *tool_call_error(const char *name, const char *message, const char *hint)
+{
+	return json_pack(
+		"{s:{s:s, s:s, s:s*}}", "error", "name", name, "message", message, "hint", hint);
+}
+
+/* ---- answers on their way into the box ---- */
+
+static json_t *lost(const char *message)
+{
+	return tool_call_error("ToolLost", message, NULL);
+}
+
+static bool is_error(const json_t *error)
+{
+	static const char *const names[] = {
+		"ToolError", "ToolDenied", "ToolArgumentError", "ToolLost", "ToolLimit"};
+	const char *name = json_string_value(json_object_get(error, "name"));
+	const json_t *hint = json_object_get(error, "hint");
+	if (!name || !json_is_string(json_object_get(error, "message")) ||
+		(hint && !json_is_string(hint)) || json_object_size(error) != 2U + (hint != NULL))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The text of @answer, whose reference is taken; of an error when it is none. */
+static char *text_of(json_t *answer)
+{
+	bool is_good = json_object_size(answer) == 1 &&
+		(json_object_get(answer, "value") || is_error(json_object_get(answer, "error")));
+	char *text = is_good ? json_dumps(answer, JSON_COMPACT) : NULL;
+	json_decref(answer);
+	if (text)
+		return text;
+	json_t *error = lost("the answer was none");
+	text = error ? json_dumps(error, JSON_COMPACT) : NULL;
+	json_decref(error);
+	return text;
+}
+
+static char *replace(char *text, json_t *by)
+{
+	free(text);
+	return text_of(by);
+}
+
+static bool is_error_text(const char *text)
+{
+	return strncmp(text, "{\"error\"", strlen("{\"error\"")) == 0;
+}
+
+/* What of it is the value. */
+static size_t value_bytes(const char *text)
+{
+	return is_error_text(text) ? 0 : strlen(text) - strlen("{\"value\":}");
+}
+
+static struct driver *driver_of(const struct session *s)
+{
+	return s->part ? s->part->driver : NULL;
+}
+
+static char *fit(const struct session *s, char *text)
+{
+	static const char hint[] = "ask for less at a time: a filter, a page, a limit";
+	const struct driver *d = driver_of(s);
+	size_t bytes = strlen(text);
+	if (bytes + SMALL_BYTES > FRAME_MAX_BYTES)
+		return replace(
+			text, tool_call_error("ToolLimit", "the answer is over 32 MiB", hint));
+	if (d && bytes > SMALL_BYTES && bytes + SMALL_BYTES > driver_room(d))
+		return replace(text,
+			tool_call_error("ToolLimit",
+				"answers of 64 MiB wait to be read in the box already", hint));
+	return text;
+}
+
+/* The frame: {"call": N, and the answer's member. What cannot be sent waits for the time limit. */
+static void send_answer(struct session *s, uint64_t number, const char *text)
+{
+	struct err none;
+	char head[40];
+	size_t bytes = strlen(text);
+	int n = snprintf(head, sizeof head, "{\"call\":%llu,", (unsigned long long)number);
+	char *both = driver_of(s) ? malloc((size_t)n + bytes) : NULL;
+	if (!both)
+		return;
+	memcpy(both, head, (size_t)n);
+	memcpy(both + n, text + 1, bytes - 1);
+	(void)driver_send_text(driver_of(s), FRAME_TOOL_RESULT, both, (size_t)n + bytes - 1, &none);
+	free(both);
+}
+
+/* Answered without having been asked: nothing is kept. @error is taken. */
+static void send_refusal(struct session *s, uint64_t number, json_t *error)
+{
+	char *text = text_of(error);
+	if (text)
+		send_answer(s, number, text);
+	free(text);
+}
+
+/* ---- who waits ---- */
+
+static void unlink_waiting(struct waiting *w)
+{
+	struct calling *c = &w->session->calling;
+	struct waiting **at = &c->first;
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
+	c->n--;
+	c->bytes -= w->frame.bytes;
+	c->parts -= w->frame.parts;
+	if (w->is_held && --c->n_held == 0)
+		step_resume(w->session);
+}
+
+static void free_waiting(struct waiting *w)
+{
+	tool_frame_done(&w->frame);
+	free(w);
+}
+
+static void taint(struct session *s)
+{
+	for (struct waiting *w = s->calling.first; w; w = w->next)
+		w->call.is_tainted = true;
+}
+
+/* It is kept before the box gets it. */
+static char *keep(struct session *s, char *text, bool is_untrusted)
+{
+	struct err err;
+	if (!s->events.keep ||
+		s->events.keep(s->events.arg, text, strlen(text), is_untrusted, &err) >= 0)
+		return text;
+	return replace(text, lost(err.msg));
+}
+
+static json_t *event_of(const struct waiting *w, const char *state)
+{
+	return json_pack("{s:s, s:I, s:s}", "tool", w->call.name, "call",
+		(json_int_t)w->frame.number, "state", state);
+}
+
+/* Whoever is told may end the session. */
+static void tell(const struct session *s, json_t *event)
+{
+	if (s->events.tool && event)
+		s->events.tool(s->events.arg, event);
+	json_decref(event);
+}
+
+static json_t *finished_event(const struct waiting *w, const char *text)
+{
+	json_t *event = event_of(w, "finished");
+	json_t *answer = text && is_error_text(text) ? json_loads(text, 0, NULL) : NULL;
+	const json_t *name = json_object_get(json_object_get(answer, "error"), "name");
+	uint64_t ms = (uv_hrtime() - w->asked_ns) / 1000000;
+	(void)json_object_set_new(event, "ms", json_integer((json_int_t)ms));
+	if (name)
+		(void)json_object_set_new(event, "error", json_string(json_string_value(name)));
+	json_decref(answer);
+	return event;
+}
+
+void tool_call_answer(struct tool_call *call, json_t *answer, bool is_untrusted)
+{
+	struct waiting *w = container_of(call, struct waiting, call);
+	struct session *s = w->session;
+	char *text = text_of(answer);
+	unlink_waiting(w);
+	if (is_untrusted)
+		taint(s);
+	text = text ? fit(s, text) : NULL;
+	text = text ? keep(s, text, is_untrusted) : NULL;
+	if (text) {
+		size_t bytes = value_bytes(text);
+		s->calling.answer_bytes += bytes;
+		tool_log_answer(&s->record.tools, w->place, text, bytes, is_error_text(text));
+		send_answer(s, w->frame.number, text);
+	}
+	json_t *event = w->is_told ? finished_event(w, text) : NULL;
+	free(text);
+	free_waiting(w);
+	tell(s, event);
+}
+
+/* ---- calls on their way out ---- */
+
+static json_t *check(const struct session *s, const struct tool_frame *f)
+{
+	const struct calling *c = &s->calling;
+	if (s->step_state != STEP_RUNNING)
+		return lost("the step is being stopped");
+	if (c->n == TOOL_CALLS_MAX)
+		return tool_call_error("ToolLimit", "64 calls wait for their answers already",
+			"wait for some before making more");
+	if (c->bytes + f->bytes > CALLS_HELD_BYTES || c->parts + f->parts > CALLS_HELD_PARTS)
+		return tool_call_error("ToolLimit",
+			"the arguments of the calls that wait are too large together",
+			"wait for some before making more");
+	if (c->answer_bytes > CALLS_STEP_BYTES)
+		return tool_call_error("ToolLimit",
+			"the answers in this step are over 256 MiB already",
+			"go on in another step");
+	return NULL;
+}
+
+void tool_call_deny(struct tool_call *call)
+{
+	tool_call_answer(call,
+		tool_call_error("ToolDenied", "there are no tools",
+			"whoever starts retort gives them with --tools FILE"),
+		false);
+}
+
+static void link_waiting(struct waiting *w)
+{
+	struct calling *c = &w->session->calling;
+	struct waiting **at = &c->first;
+	while (*at)
+		at = &(*at)->next;
+	*at = w;
+	c->n++;
+	c->bytes += w->frame.bytes;
+	c->parts += w->frame.parts;
+}
+
+/* Takes over what @f has. Returns: NULL without memory. */
+static struct waiting *hold(struct session *s, struct tool_frame *f)
+{
+	size_t bytes;
+	struct waiting *w = calloc(1, sizeof *w);
+	int64_t place = w ? tool_log_add(&s->record.tools, f->name, f->arguments, &bytes) : -1;
+	if (place < 0) {
+		free(w);
+		return NULL;
+	}
+	*w = (struct waiting){.session = s,
+		.frame = *f,
+		.place = place,
+		.asked_ns = uv_hrtime(),
+		.call = {
+			.session = s->id, .owner = "", .name = f->name, .arguments = f->arguments}};
+	*f = (struct tool_frame){0};
+	link_waiting(w);
+	return w;
+}
+
+/* Whoever was told of it may have ended the session, and it. */
+static bool is_waiting(const struct session *s, const struct waiting *w)
+{
+	const struct waiting *at = s->calling.first;
+	while (at && at != w)
+		at = at->next;
+	return at != NULL;
+}
+
+static void ask(struct waiting *w)
+{
+	struct session *s = w->session;
+	w->is_held = !s->req.is_again;
+	if (w->is_held && s->calling.n_held++ == 0)
+		step_pause(s);
+	w->is_told = tool_log_tells(w->call.name);
+	tell(s, w->is_told ? event_of(w, "started") : NULL);
+	if (!is_waiting(s, w))
+		return;
+	if (s->events.call)
+		s->events.call(s->events.arg, &w->call);
+	else
+		tool_call_deny(&w->call);
+}
+
+static void take(struct session *s, struct tool_frame *f)
+{
+	uint64_t number = f->number;
+	json_t *refusal = check(s, f);
+	struct waiting *w = hold(s, f);
+	if (w && !refusal) {
+		ask(w);
+	} else if (w) {
+		tool_call_answer(&w->call, refusal, false);
+	} else {
+		json_decref(refusal);
+		send_refusal(s, number, lost("the engine has no memory for the call"));
+	}
+}
+
+int calling_take(struct part *p, const struct frame *frame, struct err *err)
+{
+	struct session *s = p->session;
+	struct tool_frame f;
+	int r = tool_frame_read(&f, frame->data, frame->bytes, err);
+	if (r == 0 && f.number <= p->last_call)
+		r = err_set(err, ERR_PROTOCOL, "call %llu after call %llu",
+			(unsigned long long)f.number, (unsigned long long)p->last_call);
+	if (r < 0) {
+		tool_frame_done(&f);
+		return r;
+	}
+	p->last_call = f.number;
+	if (f.step != s->step_id || !s->began_ns)
+		; /* of a step that is over: nobody may be told */
+	else if (++s->calling.n_made > CALLS_STEP_MAX)
+		send_refusal(s, f.number,
+			tool_call_error("ToolLimit", "the step has made 10000 calls already",
+				"go on in another step"));
+	else if (f.error)
+		send_refusal(s, f.number, take_ptr(f.error));
+	else
+		take(s, &f);
+	tool_frame_done(&f);
+	return 0;
+}
+
+/* ---- calls that nobody waits for any more ---- */
+
+static void cancel(struct waiting *w)
+{
+	const struct session *s = w->session;
+	bool is_known = !w->is_cancelled;
+	w->is_cancelled = true;
+	if (s->events.cancel && is_known)
+		s->events.cancel(s->events.arg, &w->call);
+}
+
+/* Whoever is told of one may answer others. */
+static struct waiting *first_asked(const struct session *s)
+{
+	struct waiting *w = s->calling.first;
+	while (w && w->is_cancelled)
+		w = w->next;
+	return w;
+}
+
+bool calling_stop(struct session *s)
+{
+	for (struct waiting *w; (w = first_asked(s));)
+		cancel(w);
+	return s->calling.first != NULL;
+}
+
+void calling_refuse(struct session *s)
+{
+	while (s->calling.first)
+		tool_call_answer(&s->calling.first->call, lost("the step is being stopped"), false);
+}
+
+void calling_end(struct session *s)
+{
+	while (s->calling.first) {
+		struct waiting *w = s->calling.first;
+		unlink_waiting(w);
+		cancel(w);
+		tool_log_answer(&s->record.tools, w->place, NULL, 0, true);
+		free_waiting(w);
+	}
+}

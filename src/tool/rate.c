@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tool/rate.h"
+
+#include "base/attr.h"
+
+static const double minute_ns = 60e9;
+
+uint64_t rate_take(struct rate *rate, uint64_t per_minute, uint64_t now_ns)
+{
+	double most = (double)per_minute;
+	double since_ns = now_ns > rate->filled_ns ? (double)(now_ns - rate->filled_ns) : 0;
+	if (per_minute == 0)
+		return 0;
+	rate->left = rate->filled_ns ? MIN(most, rate->left + since_ns * most / minute_ns) : most;
+	rate->filled_ns = MAX(now_ns, 1U);
+	if (rate->left >= 1) {
+		rate->left -= 1;
+		return 0;
+	}
+	return (uint64_t)((1 - rate->left) * minute_ns / most / 1e9) + 1;
+}
