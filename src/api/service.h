@@ -58,8 +58,7 @@ void service_tell(struct service *s, const char *method, json_t *params);
  * Have the loop call @told whenever @fd, a terminal, is readable; of one at a time, until
  * service_deafen().
  */
-int service_hear(
-	struct service *s, int fd, void (*told)(void *arg), void *arg, struct err *err);
+int service_hear(struct service *s, int fd, void (*told)(void *arg), void *arg, struct err *err);
 void service_deafen(struct service *s);
 
 /*

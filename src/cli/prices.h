@@ -2,8 +2,16 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/opt.h"
 
 #include <jansson.h>
+
+#define PRICES_OPT(s, heading)                                                                     \
+	{                                                                                          \
+		.name = "prices", OPT_INTO_TEXT(s, prices), .arg = "FILE", .flags = OPT_NO_CONFIG, \
+		.group = (heading), .complete = OPT_COMPLETE_FILE,                                 \
+		.help = "what models cost; else \"prices\" of the configuration"                   \
+	}
 
 /*
  * Of the file @path, or (NULL) "prices" of the configuration; *@out is left alone when there are
