@@ -393,7 +393,7 @@ void grounding_free(struct grounding *g)
 
 bool grounding_is_full(const struct grounding *g)
 {
-	return g->is_full;
+	return g->is_full || g->n == GROUNDING_NUMBERS_MAX;
 }
 
 const double *grounding_values(const struct grounding *g, size_t *n)

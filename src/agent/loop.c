@@ -59,7 +59,7 @@ static json_t *result_of(const struct loop *l, enum loop_end end)
 	json_t *value = json_object_get(l->bundle, "application/json");
 	if (l->answer && value)
 		(void)json_object_set(out, "value", value);
-	if (l->answer && l->config.is_grounded && l->misses) {
+	if (l->answer && l->misses) {
 		(void)json_object_set_new(
 			out, "grounded", json_boolean(json_array_size(l->misses) == 0));
 		(void)json_object_set(out, "ungrounded", l->misses);

@@ -9,7 +9,7 @@ static void tell_answer(struct loop *l)
 {
 	json_t *event =
 		json_pack("{s:s, s:o}", "event", "answer", "answer", json_string(l->answer));
-	if (l->config.is_grounded && event) {
+	if (l->misses && event) {
 		(void)json_object_set_new(
 			event, "grounded", json_boolean(json_array_size(l->misses) == 0));
 		(void)json_object_set(event, "ungrounded", l->misses);
@@ -61,14 +61,16 @@ void loop_check(struct loop *l)
 void loop_judge(struct loop *l, const char *text, const json_t *bundle, const char *code)
 {
 	char *answer = strdup(text);
-	json_t *misses = l->config.is_grounded ? answer_misses(l->grounding, text, code) : NULL;
+	/* Of more numbers than can be remembered nothing is known, and nothing said. */
+	bool is_checked = l->config.is_grounded && !grounding_is_full(l->grounding);
+	json_t *misses = is_checked ? answer_misses(l->grounding, text, code) : NULL;
 	free(l->answer);
 	json_decref(l->bundle);
 	json_decref(l->misses);
 	l->answer = answer;
 	l->bundle = json_incref((json_t *)(uintptr_t)bundle);
 	l->misses = misses;
-	if (!answer || (l->config.is_grounded && !misses)) {
+	if (!answer || (is_checked && !misses)) {
 		loop_starve(l);
 		return;
 	}

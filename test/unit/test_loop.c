@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "agent/grounding.h"
 #include "agent/loop.h"
 
 #include "t.h"
@@ -451,4 +452,23 @@ TEST(a_check_that_was_under_way_is_made_again)
 	CHECK_STR(b.codes, "shell:make test;");
 	bench_close(&b);
 	json_decref(kept);
+}
+
+TEST(more_numbers_than_can_be_remembered)
+{
+	enum { N = GROUNDING_NUMBERS_MAX + 10, BYTES = 9 * N + 100 };
+	struct bench b;
+	bench_open(&b, SAY(CODE("print")) SAY("It is 8.5."));
+	char *record = malloc(BYTES);
+	size_t at = (size_t)snprintf(record, BYTES, "{\"status\": \"ok\", \"stdout\": \"");
+	for (int i = 0; i < N; i++)
+		at += (size_t)snprintf(record + at, BYTES - at, "%d ", 1000000 + i);
+	(void)snprintf(record + at, BYTES - at, "\"}");
+	b.records[0] = record;
+	bench_run(&b);
+	CHECK_STR(member(&b, "answer"), "It is 8.5.");
+	CHECK(json_object_get(b.result, "grounded") == NULL);
+	CHECK_INT(json_integer_value(json_object_get(b.result, "replies")), 2);
+	bench_close(&b);
+	free(record);
 }
