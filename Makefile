@@ -52,6 +52,7 @@ bench: all      ## measure against peers; raw data in build/bench
 	@/usr/bin/python3 test/bench/sessions.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/fronts.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/plan.py $(BUILD)/retort
+	@/usr/bin/python3 test/bench/candidates.py $(BUILD)/retort
 
 lint:           ## both compilers, clang-tidy, layers, sizes, formats
 	@dev/lint.sh

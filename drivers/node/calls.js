@@ -12,6 +12,7 @@ module.exports = function make(genuine, channel, rich, host) {
   const { push, slice } = genuine;
   const TOOL = 20;
   const OUTSTANDING_MAX = 64;
+  const WAITING_CHARS_MAX = 5 << 20; // the engine takes 16 MiB, of all that wait
   const ARGUMENTS_BYTES_MAX = 4 << 20;
   const OVER = 'the step ended before the answer came';
 
@@ -36,6 +37,7 @@ module.exports = function make(genuine, channel, rich, host) {
 
   const waiting = new genuine.MapClass(); // number → call that was sent
   let outstanding = 0;
+  let chars = 0; // of their arguments
   let queue = []; // calls that wait for their turn
   let last = 0;
 
@@ -50,8 +52,13 @@ module.exports = function make(genuine, channel, rich, host) {
     if (!channel.send(TOOL, text)) return call.reject(new ToolLost('the engine cannot be reached', call.name));
     genuine.mapSet(waiting, last, call);
     outstanding++;
+    chars += call.text.length;
     host.hold(true);
     return undefined;
+  }
+
+  function hasRoom(call) {
+    return outstanding === 0 || (outstanding < OUTSTANDING_MAX && chars + call.text.length <= WAITING_CHARS_MAX);
   }
 
   /* Why a value is no JSON, as far as its members tell. */
@@ -88,7 +95,7 @@ module.exports = function make(genuine, channel, rich, host) {
       if (host.step() === null) throw new RetortError(name + ': a tool can be called while a step runs, and none does');
       const call = { __proto__: null, name, text: encode(name, value), resolve, reject, site, job };
       host.listen();
-      if (outstanding < OUTSTANDING_MAX) send(call);
+      if (queue.length === 0 && hasRoom(call)) send(call);
       else push(queue, call);
     });
   }
@@ -129,8 +136,9 @@ module.exports = function make(genuine, channel, rich, host) {
     if (call === undefined) return;
     genuine.mapDelete(waiting, number);
     outstanding--;
+    chars -= call.text.length;
     settle(call, answer);
-    while (queue.length > 0 && outstanding < OUTSTANDING_MAX) send(genuine.shift(queue));
+    while (queue.length > 0 && hasRoom(queue[0])) send(genuine.shift(queue));
     host.hold(outstanding > 0);
   }
 
@@ -141,6 +149,7 @@ module.exports = function make(genuine, channel, rich, host) {
     genuine.mapClear(waiting);
     queue = [];
     outstanding = 0;
+    chars = 0;
     if (left.length === 0) return;
     host.hold(false);
     for (let i = 0; i < left.length; i++) {

@@ -12,7 +12,8 @@
  * rich     what a value shows                      blame    what went wrong
  * channel  frames                                input    what a step reads from its standard input
  * space    the globals of a program: require, import, console, retort
- * calls    calls of the outside                  tools    retort.tools, llm_query; both loaded when they are used
+ * calls    calls of the outside                  tools    retort.tools, llm_query
+ * skills   retort.skills; these three are loaded when they are used
  */
 const { process } = globalThis;
 const genuine = require('./genuine.js');
@@ -620,7 +621,9 @@ function loadTools() {
     complain: tell,
   };
   calls = require('./calls.js')(genuine, channel, rich, host);
-  return { __proto__: null, ...require('./tools.js')(genuine, calls), ...calls.errors, Image: calls.Image };
+  const tools = require('./tools.js')(genuine, calls);
+  const skills = require('./skills.js')(genuine, calls, tools.ask, space.load);
+  return { __proto__: null, ...tools, skills, ...calls.errors, Image: calls.Image };
 }
 
 function display(shown) {

@@ -60,6 +60,7 @@ module.exports = {
   weakGet: uncurry(WeakMap.prototype.get),
   weakSet: uncurry(WeakMap.prototype.set),
   ProxyClass: Proxy,
+  functionText: uncurry(Function.prototype.toString),
   then: uncurry(Promise.prototype.then),
   bytesFrom: Buffer.from,
   bytesNew: Buffer.allocUnsafeSlow,

@@ -199,6 +199,7 @@ function bundle(value, limit, settle) {
 function answer(value, limit, settle) {
   const out = collect(value, limit, settle);
   if (typeof value === 'string' && value.length <= limit / 4) out['text/plain'] = quote(value);
+  if (typeof value === 'boolean') out['application/json'] = value ? 'true' : 'false';
   out[ANSWER] = '{"type":' + quote(value === null ? 'null' : typeof value) + '}';
   return encode(out);
 }

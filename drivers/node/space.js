@@ -257,7 +257,7 @@ function offerTools(retort, load) {
     offer(retort, ...shared[i]);
     offer(globalThis, ...shared[i]);
   }
-  const own = ['RetortError', 'ToolError', 'ToolDenied', 'ToolArgumentError', 'ToolLost', 'ToolLimit', 'Image'];
+  const own = ['skills', 'RetortError', 'ToolError', 'ToolDenied', 'ToolArgumentError', 'ToolLost', 'ToolLimit', 'Image'];
   for (let i = 0; i < own.length; i++) offer(retort, own[i], own[i]);
 }
 

@@ -221,14 +221,20 @@ module.exports = function make(genuine, calls) {
     return out;
   }
 
+  function ofHere(skills) {
+    const out = [];
+    for (let i = 0; i < skills.length; i++) if (text(skills[i], 'runtime', '') === 'javascript') push(out, skills[i]);
+    return out;
+  }
+
   function found(answer) {
-    const rows = genuine.isArray(answer) ? answer : [...list(answer, 'tools'), ...list(answer, 'skills')];
+    const rows = genuine.isArray(answer) ? answer : [...list(answer, 'tools'), ...ofHere(list(answer, 'skills'))];
     genuine.define(rows, INSPECT, { value: () => {
       const lines = [];
       for (let i = 0; i < rows.length; i++) {
         const doc = text(rows[i], 'doc', '');
         const end = indexOf(doc, '\n');
-        const line = text(rows[i], 'js_signature', text(rows[i], 'name', ''));
+        const line = text(rows[i], 'js_signature', text(rows[i], 'signature', text(rows[i], 'name', '')));
         push(lines, doc === '' ? line : line + '  ' + (end < 0 ? doc : slice(doc, 0, end)));
       }
       return join(lines, '\n') || 'nothing found';
@@ -294,5 +300,5 @@ module.exports = function make(genuine, calls) {
     throw failure;
   }
 
-  return { __proto__: null, tools, llmQuery, llmQueryBatched };
+  return { __proto__: null, tools, llmQuery, llmQueryBatched, ask };
 };

@@ -18,8 +18,8 @@ import posix
 state = driver.state
 native = driver.native
 OUTSTANDING_MAX = 64
-ARGUMENTS_BYTES_MAX = 4 << 20
-NODES_MAX, DEPTH_MAX = 500_000, 64
+ARGUMENTS_BYTES_MAX, WAITING_BYTES_MAX = 4 << 20, 15 << 20  # the engine takes 16 MiB, of all that wait
+VALUES_MAX, WAITING_VALUES_MAX, DEPTH_MAX = 100_000, 190_000, 64
 INT_MAX = (1 << 63) - 1
 OVER = "the step ended before the answer came"
 
@@ -79,10 +79,24 @@ KINDS = {kind.__name__: kind for kind in (ToolError, ToolDenied, ToolArgumentErr
 class Call:
     """A call that was sent. Its answer is a dict with "value" or "error"; None before it comes."""
 
-    __slots__ = ("number", "answer")
+    __slots__ = ("number", "answer", "request")
 
-    def __init__(self, number):
-        self.number, self.answer = number, None
+    def __init__(self, number, request):
+        self.number, self.request, self.answer = number, request, None
+
+
+class Request:
+    """What is to be sent. Raises: ToolArgumentError, which says where; ToolLimit."""
+
+    def __init__(self, name, arguments):
+        plain = Plain(name)
+        self.name = name
+        self.text = driver.encode(plain.copy(arguments, "arguments", 0))
+        self.values = VALUES_MAX - plain.left
+        self.size = len(self.text) if self.text.isascii() else len(self.text.encode())
+        if self.size > ARGUMENTS_BYTES_MAX:
+            message = "%s: arguments of %d bytes: the limit is %d"
+            raise ToolLimit(message % (name, self.size, ARGUMENTS_BYTES_MAX), tool=name)
 
 
 class Book:
@@ -297,11 +311,11 @@ def call_all(requests):
     if _thread.get_ident() in (book.reading, book.sending):
         raise RuntimeError("a tool was called by a signal handler or a finalizer, in the middle of a call")
     state.calls = state.parts["calls"]
-    texts = [(name, encode(name, arguments)) for name, arguments in requests]
-    calls = [send_when_possible(name, text) for name, text in texts]
+    ready = [Request(name, arguments) for name, arguments in requests]
+    calls = [send_when_possible(request) for request in ready]
     for call in calls:
         wait(lambda: call.answer is not None)
-    return [outcome(name, call.answer) for (name, _), call in zip(texts, calls)]
+    return [outcome(call.request.name, call.answer) for call in calls]
 
 
 def call_one(name, arguments):
@@ -312,33 +326,43 @@ def call_one(name, arguments):
     return found
 
 
-def send_when_possible(name, text):
+def has_room(request):
+    """May it be sent now, beside those that wait?"""
+    others = [call.request for call in list(book.waiting.values())]
+    return not others or (
+        len(others) < OUTSTANDING_MAX
+        and sum(other.size for other in others) + request.size <= WAITING_BYTES_MAX
+        and sum(other.values for other in others) + request.values <= WAITING_VALUES_MAX
+    )
+
+
+def send_when_possible(request):
     while True:
-        wait(lambda: len(book.waiting) < OUTSTANDING_MAX)
-        call = send(name, text)
+        wait(lambda: has_room(request))
+        call = send(request)
         if call is not None:
             return call
 
 
-def send(name, text):
+def send(request):
     """Returns: the call, or None when others were quicker and no more may be outstanding."""
     with state.lock:
         if is_over():
-            raise RuntimeError("%s: a tool can be called while a step runs, and none does" % name)
-        if len(book.waiting) >= OUTSTANDING_MAX:
+            raise RuntimeError("%s: a tool can be called while a step runs, and none does" % request.name)
+        if not has_room(request):
             return None
         book.sending = _thread.get_ident()
         try:
-            return send_next(name, text)
+            return send_next(request)
         finally:
             book.sending = None
 
 
-def send_next(name, text):
-    call = Call(book.last + 1)
+def send_next(request):
+    call = Call(book.last + 1, request)
     book.last = call.number
     book.waiting[call.number] = call
-    head = (driver.quote(state.step.id), call.number, driver.quote(name), text)
+    head = (driver.quote(state.step.id), call.number, driver.quote(request.name), request.text)
     payload = '{"id":%s,"call":%d,"name":%s,"arguments":%s}' % head
     try:
         native.send_frame(state.channel, driver.TOOL, payload.encode())
@@ -361,21 +385,11 @@ def outcome(name, answer):
 # ---- arguments ----------------------------------------------------------------------------------
 
 
-def encode(name, arguments):
-    """Arguments as JSON. Raises: ToolArgumentError, which says where; ToolLimit."""
-    text = driver.encode(Plain(name).copy(arguments, "arguments", 0))
-    size = len(text) if text.isascii() else len(text.encode())
-    if size > ARGUMENTS_BYTES_MAX:
-        message = "%s: arguments of %d bytes: the limit is %d" % (name, size, ARGUMENTS_BYTES_MAX)
-        raise ToolLimit(message, tool=name)
-    return text
-
-
 class Plain:
     """Makes values plain JSON, also those of numpy and pandas."""
 
     def __init__(self, tool):
-        self.tool, self.left = tool, NODES_MAX
+        self.tool, self.left = tool, VALUES_MAX
 
     def refuse(self, where, why):
         raise ToolArgumentError("%s: %s: %s" % (self.tool, where, why), tool=self.tool)
@@ -383,7 +397,7 @@ class Plain:
     def copy(self, value, where, depth):
         self.left -= 1
         if self.left < 0:
-            self.refuse("arguments", "more than %d values" % NODES_MAX)
+            self.refuse("arguments", "more than %d values" % VALUES_MAX)
         if depth > DEPTH_MAX:
             self.refuse(where, "nested deeper than %d" % DEPTH_MAX)
         if value is None or value is True or value is False:

@@ -12,7 +12,7 @@ chart    the data behind a figure             later         site, import hooks, 
 guard    checkpoints                          setup         templates, names of sessions, seeds
 names    completion                           branch        a copy in a box of its own
 calls    calls of the outside                 tools         retort.tools, llm_query
-variables  what a step has made
+skills   retort.skills                          variables     what a step has made
 """
 
 import sys
@@ -676,10 +676,10 @@ class Lazy(type(sys)):
         return repr(part(self.__part__).wake(self))
 
 
-def make_lazy(name, text):
+def make_lazy(name, text, places=()):
     module = Lazy("retort." + name, text)
     module.__part__ = name
-    module.__path__ = []
+    module.__path__ = list(places)
     sys.modules["retort." + name] = NEEDED["retort." + name] = module
     return module
 
@@ -704,11 +704,12 @@ ERRORS = ("RetortError", "ToolError", "ToolDenied", "ToolArgumentError", "ToolLo
 def make_retort():
     module = type(sys)("retort", "What code in a retort box can ask of it.")
     functions = (display, final_answer, llm_query, llm_query_batched)
-    names = [function.__name__ for function in functions] + ["tools", "Image", *ERRORS]
+    names = [function.__name__ for function in functions] + ["tools", "skills", "Image", *ERRORS]
     for function in functions:
         setattr(module, function.__name__, function)
         setattr(builtins, function.__name__, function)
     module.tools = builtins.tools = make_lazy("tools", "The tools of configured servers.")
+    module.skills = make_lazy("skills", "Functions that were kept.", ["/skills"])
 
     def offer(name):
         if name in ERRORS or name == "Image":
@@ -750,6 +751,8 @@ class Finder:
             return part("later").hooked_spec(name, path, target)
         if name[:13] == "retort.tools.":
             return part("tools").find_spec(name)
+        if name[:14] == "retort.skills.":
+            part("skills").wake(NEEDED["retort.skills"])
         return None
 
 

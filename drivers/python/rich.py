@@ -136,6 +136,8 @@ def answer(value, limit):
     data = bundle(value, limit)
     if type(value) is str:
         data["text/plain"] = value if len(value) <= limit // 4 else text_of(value, limit)
+    if type(value) is bool:
+        data["application/json"] = value
     data[ANSWER] = {"type": type(value).__name__}
     return data
 

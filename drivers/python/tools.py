@@ -372,8 +372,10 @@ def search(query, limit=None):
     """Tools whose name or text has words of @query, the best first."""
     arguments = {"query": query} if limit is None else {"query": query, "limit": limit}
     found = calls.call_one("retort.search", arguments)
-    rows = found if type(found) is list else get(found, "tools", list, []) + get(found, "skills", list, [])
-    return Found(rows)
+    if type(found) is list:
+        return Found(found)
+    skills = [row for row in get(found, "skills", list, []) if get(row, "runtime", str, "") == "python"]
+    return Found(get(found, "tools", list, []) + skills)
 
 
 def describe(tool):

@@ -96,6 +96,11 @@ const char *failure_word(enum failure_class class)
 	return classes[class].word;
 }
 
+const char *failure_what(enum failure_class class)
+{
+	return classes[class].what;
+}
+
 int failure_find(const char *word)
 {
 	for (int i = 0; i < FAILURE_END_; i++)

@@ -37,6 +37,8 @@ struct failure_headers {
 };
 
 const char *failure_word(enum failure_class class);
+/* "the connection failed": nothing of what a server or a path is called. */
+const char *failure_what(enum failure_class class);
 /* Returns: -1 when it is none. */
 int failure_find(const char *word);
 

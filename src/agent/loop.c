@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,14 @@ void loop_tell(struct loop *l, json_t *event)
 	json_decref(event);
 }
 
+void loop_tell_of(struct loop *l, unsigned place, json_t *event)
+{
+	loop_tell(l,
+		place == 0 || !event ? event
+				     : json_pack("{s:s, s:I, s:o}", "event", "candidate",
+					       "candidate", (json_int_t)place, "of", event));
+}
+
 uint64_t loop_wall_ms(const struct loop *l)
 {
 	return l->earlier_ms + uv_now(l->uv) - l->started_ms;
@@ -40,8 +49,8 @@ uint64_t loop_wall_ms(const struct loop *l)
 static json_t *usage_json(const struct loop *l)
 {
 	const struct wire_usage *u = &l->usage;
-	json_t *out = json_pack("{s:I, s:I, s:I, s:I, s:b}", "input", (json_int_t)u->input,
-		"output", (json_int_t)u->output, "cached", (json_int_t)u->cached, "reasoning",
+	json_t *out = json_pack("{s:I, s:I, s:I, s:I, s:b}", "input", (json_int_t)u->input, "output",
+		(json_int_t)u->output, "cached", (json_int_t)u->cached, "reasoning",
 		(json_int_t)u->reasoning, "is_estimated", u->is_estimated);
 	if (l->config.price && !l->is_cost_partial)
 		(void)json_object_set_new(out, "cost_usd", json_real(l->cost_usd));
@@ -66,6 +75,9 @@ static json_t *result_of(const struct loop *l, enum loop_end end)
 	}
 	if (l->spent != BUDGET_NONE)
 		(void)json_object_set_new(out, "spent", json_string(budget_word(l->spent)));
+	json_t *candidates = loop_round_result(l);
+	if (candidates)
+		(void)json_object_set_new(out, "candidates", candidates);
 	if (end == LOOP_ERROR)
 		(void)json_object_set_new(out, "error",
 			json_pack("{s:s, s:s, s:s}", "code", err_word(l->err.code), "message",
@@ -73,12 +85,18 @@ static json_t *result_of(const struct loop *l, enum loop_end end)
 	return out;
 }
 
+static void stop_asking(struct loop *l)
+{
+	if (l->heard.call)
+		wire_cancel(take_ptr(l->heard.call));
+	loop_round_cancel(l);
+}
+
 void loop_finish(struct loop *l, enum loop_end end)
 {
 	if (l->state == LOOP_OVER)
 		return;
-	if (l->call)
-		wire_cancel(take_ptr(l->call));
+	stop_asking(l);
 	l->state = LOOP_OVER;
 	l->end = end;
 	l->ended = result_of(l, end);
@@ -180,15 +198,25 @@ int loop_flush(struct loop *l)
 	return r;
 }
 
+/* For as many candidates as there are steps left. */
+static unsigned count_candidates(const struct loop *l)
+{
+	uint64_t used = l->budget.used[BUDGET_STEPS], limit = l->budget.limit[BUDGET_STEPS];
+	uint64_t left = limit == 0 ? l->best_of : limit > used ? limit - used : 1;
+	return l->is_last ? 1 : (unsigned)MIN(left, (uint64_t)l->best_of);
+}
+
 static int put_question(struct loop *l, struct err *err)
 {
 	struct wire_request q = {0};
 	struct wire_watch watch = loop_watch;
-	watch.arg = l;
+	unsigned n = count_candidates(l);
+	watch.arg = &l->heard;
 	if (dialog_question(&l->dialog, &q) < 0)
 		return err_set(err, ERR_NO_MEMORY, "no memory to ask a model");
-	loop_hear_anew(l);
-	int r = wire_ask(l->config.wire, &q, &watch, &l->call, err);
+	loop_hear_anew(&l->heard);
+	int r = n > 1 ? loop_round_ask(l, &q, n, err)
+		      : wire_ask(l->config.wire, &q, &watch, &l->heard.call, err);
 	dialog_question_done(&q);
 	return r;
 }
@@ -199,6 +227,7 @@ void loop_ask(struct loop *l)
 	loop_note_time(l);
 	enum budget_kind kind = budget_spent(&l->budget);
 	l->state = LOOP_ASKING;
+	l->verdict = VERDICT_NONE;
 	if (l->is_last) {
 		loop_give_up(l);
 		return;
@@ -223,6 +252,14 @@ void loop_ask(struct loop *l)
 
 /* ---- from outside ---- */
 
+static void stop_running(struct loop *l)
+{
+	if (l->state == LOOP_TRYING)
+		loop_round_stop(l);
+	else
+		l->config.hooks.interrupt(l->config.hooks.arg);
+}
+
 static void on_timer(uv_timer_t *timer)
 {
 	struct loop *l = timer->data;
@@ -236,13 +273,38 @@ static void on_timer(uv_timer_t *timer)
 	if (l->is_last) {
 		loop_give_up(l);
 	} else if (l->state == LOOP_ASKING) {
-		if (l->call)
-			wire_cancel(take_ptr(l->call));
+		stop_asking(l);
 		loop_ask(l);
 	} else {
-		l->config.hooks.interrupt(l->config.hooks.arg);
+		stop_running(l);
 		(void)uv_timer_start(&l->timer, on_timer, LOOP_LAST_MS, 0);
 	}
+}
+
+/* Tokens that were estimated cost what the estimate would. */
+static void spend_money(struct loop *l, const struct wire_usage *u, const struct price *price)
+{
+	double usd = price ? price_of(price, u) : 0;
+	l->is_cost_partial = l->is_cost_partial || !price;
+	l->cost_usd += usd;
+	l->budget.used[BUDGET_COST] += (uint64_t)ceil(usd * BUDGET_UNITS_PER_USD);
+}
+
+void loop_spend(struct loop *l, const struct wire_usage *u, const struct price *price)
+{
+	spend_money(l, u, price);
+	l->usage.input += u->input;
+	l->usage.output += u->output;
+	l->usage.cached += u->cached;
+	l->usage.reasoning += u->reasoning;
+	l->usage.is_estimated |= u->is_estimated;
+	l->budget.used[BUDGET_TOKENS] += u->input + u->output;
+}
+
+uint64_t loop_tokens_left(const struct loop *l)
+{
+	uint64_t limit = l->budget.limit[BUDGET_TOKENS], used = l->budget.used[BUDGET_TOKENS];
+	return limit == 0 ? UINT64_MAX : used < limit ? limit - used : 0;
 }
 
 void loop_interrupt(struct loop *l, bool is_end)
@@ -254,10 +316,11 @@ void loop_interrupt(struct loop *l, bool is_end)
 	loop_tell(l,
 		json_pack(
 			"{s:s, s:I}", "event", "interrupt", "times", (json_int_t)l->n_interrupts));
-	if (l->state == LOOP_ASKING)
+	bool is_trying = l->state == LOOP_TRYING;
+	if (l->state == LOOP_ASKING || (is_trying && (l->is_unwanted || loop_round_is_asking(l))))
 		loop_finish(l, LOOP_INTERRUPTED);
 	else
-		l->config.hooks.interrupt(l->config.hooks.arg);
+		stop_running(l);
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -266,7 +329,12 @@ static void on_closed(uv_handle_t *handle)
 	dialog_done(&l->dialog);
 	grounding_free(l->grounding);
 	buf_done(&l->next);
-	buf_done(&l->said);
+	buf_done(&l->heard.said);
+	loop_round_free(l->round);
+	criterion_done(&l->check);
+	json_decref(l->checked);
+	json_decref(l->rounds);
+	json_decref(l->refusal);
 	json_decref(l->images);
 	json_decref(l->bundle);
 	json_decref(l->misses);
@@ -274,7 +342,6 @@ static void on_closed(uv_handle_t *handle)
 	json_decref(l->record);
 	free(l->task);
 	free(l->runtime);
-	free(l->check);
 	free(l->code);
 	free(l->answer);
 	free(l);
@@ -285,31 +352,50 @@ void loop_close(struct loop *l)
 	if (!l)
 		return;
 	l->state = LOOP_OVER;
-	if (l->call)
-		wire_cancel(take_ptr(l->call));
+	stop_asking(l);
 	uv_close((uv_handle_t *)&l->timer, on_closed);
 }
 
 static int begin(struct loop *l)
 {
 	const struct loop_config *c = &l->config;
-	const struct prompt prompt = {
-		.runtime = l->runtime, .limits = c->limits, .is_grounded = c->is_grounded};
+	const struct prompt prompt = {.runtime = l->runtime,
+		.limits = c->limits,
+		.is_grounded = c->is_grounded,
+		.servers = c->servers,
+		.n_queries = c->n_queries,
+		.query_bytes = c->query_bytes};
 	cleanup_buf struct buf text = BUF_INIT(PROMPT_BYTES_MAX);
 	if (prompt_write(&prompt, &text) < 0 ||
 		dialog_add(&l->dialog, DIALOG_SYSTEM, text.data, text.bytes, NULL) < 0)
 		return -ENOMEM;
-	return dialog_add(&l->dialog, DIALOG_TASK, l->task, strlen(l->task), NULL);
+	cleanup_buf struct buf task = BUF_INIT(2 * NEXT_BYTES);
+	int r = buf_add(&task, l->task);
+	/* The form of an answer is part of the task; how it is checked otherwise is not told, or
+	 * that would be worked at. */
+	if (r == 0 && l->check.kind == CRITERION_SCHEMA)
+		r = buf_addf(
+			&task, "\n\nThe answer has to fit this JSON Schema: %s\n", l->check.text);
+	return r < 0 ? -ENOMEM
+		     : dialog_add(&l->dialog, DIALOG_TASK, buf_str(&task), task.bytes, NULL);
 }
 
 static int start(struct loop *l, const struct loop_config *config, struct err *err)
 {
-	bool is_good = l->task && l->runtime && (!config->check || l->check) && l->grounding;
+	bool is_good = l->task && l->runtime && l->grounding;
 	if (is_good && config->past)
 		return loop_resume(l, config->past, config->task, err);
 	if (is_good && grounding_add(l->grounding, l->task, strlen(l->task)) == 0 && begin(l) == 0)
 		return 0;
 	return err_set(err, ERR_NO_MEMORY, "no memory for a task");
+}
+
+/* What was borrowed for loop_open() only. */
+static void let_go(struct loop_config *c, const struct price *price)
+{
+	c->task = c->runtime = c->check = c->limits = c->servers = NULL;
+	c->past = NULL;
+	c->price = c->price ? price : NULL;
 }
 
 static void on_begin(uv_timer_t *timer)
@@ -326,17 +412,24 @@ static void on_begin(uv_timer_t *timer)
 int loop_open(struct loop **out, uv_loop_t *loop, const struct loop_config *config, struct err *err)
 {
 	const char *task = config->task ? config->task : "";
+	struct criterion check = {0};
 	bool is_empty = task[strspn(task, " \t\r\n")] == '\0';
 	if (is_empty && (config->task || !config->past))
 		return err_set(err, ERR_USAGE, "the task is empty");
+	if (config->check && criterion_parse(&check, config->check, err) < 0)
+		return -EINVAL;
 	struct loop *l = calloc(1, sizeof *l);
-	if (!l)
+	if (!l) {
+		criterion_done(&check);
 		return err_set(err, ERR_NO_MEMORY, "no memory for a task");
+	}
 	*l = (struct loop){.uv = loop,
 		.config = *config,
 		.task = strdup(task),
 		.runtime = strdup(config->runtime ? config->runtime : "python"),
-		.check = config->check ? strdup(config->check) : NULL,
+		.check = check,
+		.best_of = config->hooks.branch ? MIN(MAX(config->best_of, 1U), LOOP_CANDIDATES_MAX)
+						: 1,
 		.dialog = DIALOG_INIT,
 		.budget = config->budget,
 		.spent = BUDGET_NONE,
@@ -346,7 +439,7 @@ int loop_open(struct loop **out, uv_loop_t *loop, const struct loop_config *conf
 		.context_tokens =
 			config->context_tokens ? config->context_tokens : LOOP_CONTEXT_TOKENS,
 		.next = BUF_INIT(NEXT_BYTES),
-		.said = BUF_INIT(REPLY_TEXT_BYTES)};
+		.heard = {.loop = l, .said = BUF_INIT(REPLY_TEXT_BYTES)}};
 	(void)uv_timer_init(loop, &l->timer);
 	l->timer.data = l;
 	int r = start(l, config, err);
@@ -354,10 +447,7 @@ int loop_open(struct loop **out, uv_loop_t *loop, const struct loop_config *conf
 		loop_close(l);
 		return r;
 	}
-	l->config.task = l->config.runtime = l->config.check = l->config.limits = NULL;
-	l->config.past = NULL;
-	if (l->config.price)
-		l->config.price = &l->price;
+	let_go(&l->config, &l->price);
 	l->started_ms = uv_now(loop);
 	(void)uv_timer_start(&l->timer, on_begin, 0, 0);
 	*out = l;

@@ -4,6 +4,7 @@
 
 #include "agent/budget.h"
 #include "agent/loop_end.h"
+#include "agent/loop_hooks.h"
 #include "agent/loop_past.h"
 #include "agent/price.h"
 #include "agent/wire.h"
@@ -13,42 +14,21 @@ enum {
 	LOOP_NUDGES = 2,	      /* empty replies in a row that are forgiven */
 	LOOP_LAST_MS = 60000,	      /* for the last answer, when all is used up */
 	LOOP_CONTEXT_TOKENS = 100000,
-};
-
-/* Borrowed for the call. */
-struct loop_code {
-	const char *runtime; /* NULL: the session's */
-	const char *code;
-	size_t bytes;
-	bool is_check;
-};
-
-struct loop_hooks {
-	void *arg;
-	/* Run it; loop_ran() follows once, possibly before this returns. Not after an error. */
-	int (*run)(void *arg, const struct loop_code *code, struct err *err);
-	/* Stop what runs; asked again: at once. */
-	void (*interrupt)(void *arg);
-	/* {"text", "images"?: [{"mime", "data"}]}: how the model sees a record. Owned by the loop.
-	 */
-	json_t *(*observe)(void *arg, const json_t *record);
-	/* {"event": "model.delta", …}, borrowed; docs/agent.md lists them. Or NULL. */
-	void (*event)(void *arg, const json_t *event);
-	/* Once: what came of it, borrowed. The loop may be freed. */
-	void (*done)(void *arg, const json_t *result);
-	/* All there is of it, borrowed, after every turn: to be kept. Or NULL. */
-	void (*keep)(void *arg, const json_t *state);
+	LOOP_CANDIDATES_MAX = 16,
 };
 
 /* Texts are copied. */
 struct loop_config {
-	struct wire *wire;	    /* stays the caller's, and open until the loop is freed */
-	const char *task, *runtime; /* of one that goes on, NULL: as it was */
-	const char *limits;	    /* what the model is told of them, or NULL */
-	const char *check;	    /* a shell command that the answer has to pass, or NULL */
+	struct wire *wire; /* stays the caller's, and open until the loop is freed */
+	const char *task, *runtime; /* of one that goes on, NULL: nothing more is said */
+	const char *limits; /* what the model is told of them, or NULL */
+	const char *check; /* what the answer has to meet, as criterion_parse() reads it, or NULL */
 	struct budget budget;
 	const struct price *price; /* NULL: it is not known what the model costs */
-	uint64_t context_tokens;   /* 0: LOOP_CONTEXT_TOKENS */
+	uint64_t context_tokens; /* 0: LOOP_CONTEXT_TOKENS */
+	const char *servers;	 /* of tools that code can call, as of struct prompt; or NULL */
+	uint64_t n_queries, query_bytes; /* what the model is told of query.h; 0: nothing */
+	unsigned best_of;		 /* candidates for each step; 0 or 1: one */
 	bool is_grounded;
 	bool no_images;		      /* the model reads none */
 	const struct loop_past *past; /* it goes on; or NULL: it begins */
@@ -60,13 +40,24 @@ struct loop;
 /*
  * Start it: it begins when @loop runs.
  * Owns:    the caller ends it with loop_close().
- * Errors:  ERR_NO_MEMORY, ERR_USAGE: there is no task; those of loop_resume().
+ * Errors:  ERR_NO_MEMORY, ERR_USAGE: there is no task, or the check is none; those of
+ *          loop_resume().
  */
 int loop_open(
 	struct loop **out, uv_loop_t *loop, const struct loop_config *config, struct err *err);
 
-/* The code that was run gave @record, or could not be run: @err. */
-void loop_ran(struct loop *l, const json_t *record, const struct err *err);
+/* The code that was run at @place gave @record, or could not be run: @err. */
+void loop_ran(struct loop *l, unsigned place, const json_t *record, const struct err *err);
+
+/* The candidate has its branch, or there can be none: @err. The session has moved, or @err. */
+void loop_branched(struct loop *l, unsigned place, const struct err *err);
+void loop_adopted(struct loop *l, const struct err *err);
+
+/* What code asked a model: its tokens count as those of the loop, at its own price (NULL: it is
+ * not known). */
+void loop_spend(struct loop *l, const struct wire_usage *usage, const struct price *price);
+/* UINT64_MAX: any number. */
+uint64_t loop_tokens_left(const struct loop *l);
 
 /* A step that runs is stopped, and the model sees that; asked again, or while the model is asked,
  * or if this @is_end: the loop ends. */

@@ -46,15 +46,56 @@ static enum loop_end good_end(const struct loop *l)
 	return of[l->spent];
 }
 
+/* @said: what the check said of a failure. */
+static void conclude(struct loop *l, bool is_good, const char *said)
+{
+	l->is_check_failed = !is_good;
+	loop_tell(l, json_pack("{s:s, s:b}", "event", "check", "passed", is_good));
+	if (l->state == LOOP_OVER)
+		return;
+	if (is_good) {
+		loop_finish(l, LOOP_OK);
+		return;
+	}
+	loop_count_failure(l);
+	(void)buf_addf(&l->next,
+		"Your answer was checked with %s: %s\n%s\nFind out why, correct it, "
+		"then answer again.\n",
+		criterion_words(&l->check), l->check.text, said);
+	loop_ask(l);
+}
+
+static void check_form(struct loop *l)
+{
+	struct err err;
+	const json_t *value = json_object_get(l->bundle, "application/json");
+	bool is_good = criterion_fit(&l->check, l->answer, value, &err) == 0;
+	conclude(l, is_good, is_good ? "" : err.msg);
+}
+
 void loop_check(struct loop *l)
 {
 	struct err err;
-	const struct loop_code order = {
-		.runtime = "shell", .code = l->check, .bytes = strlen(l->check), .is_check = true};
+	cleanup_buf struct buf code = BUF_INIT(REPLY_TEXT_BYTES);
+	struct loop_code order = {.is_check = true};
+	if (l->verdict != VERDICT_NONE && l->checked) {
+		loop_checked(l, l->checked);
+		return;
+	}
+	if (l->check.kind == CRITERION_SCHEMA) {
+		check_form(l);
+		return;
+	}
+	order.runtime = criterion_code(
+		&l->check, l->answer, json_object_get(l->bundle, "application/json"), &code);
+	order.code = buf_str(&code);
+	order.bytes = code.bytes;
 	l->state = LOOP_CHECKING;
 	l->n_interrupts = 0;
 	loop_keep(l);
-	if (l->config.hooks.run(l->config.hooks.arg, &order, &err) < 0)
+	if (!order.runtime)
+		loop_starve(l);
+	else if (l->config.hooks.run(l->config.hooks.arg, &order, &err) < 0)
 		loop_fail(l, &err);
 }
 
@@ -77,7 +118,7 @@ void loop_judge(struct loop *l, const char *text, const json_t *bundle, const ch
 	tell_answer(l);
 	if (json_array_size(misses) > 0 && !l->was_sent_back && !l->is_last)
 		send_back(l);
-	else if (l->check)
+	else if (l->check.kind != CRITERION_NONE)
 		loop_check(l);
 	else
 		loop_finish(l, good_end(l));
@@ -87,19 +128,8 @@ void loop_checked(struct loop *l, const json_t *record)
 {
 	const char *status = json_string_value(json_object_get(record, "status"));
 	bool is_good = status && strcmp(status, "ok") == 0;
-	l->is_check_failed = !is_good;
-	loop_tell(l, json_pack("{s:s, s:b}", "event", "check", "passed", is_good));
-	if (is_good) {
-		loop_finish(l, LOOP_OK);
-		return;
-	}
-	json_t *seen = l->config.hooks.observe(l->config.hooks.arg, record);
+	json_t *seen = is_good ? NULL : l->config.hooks.observe(l->config.hooks.arg, record);
 	const char *text = json_string_value(json_object_get(seen, "text"));
-	loop_count_failure(l);
-	(void)buf_addf(&l->next,
-		"Your answer was checked with this command, which failed: %s\n%s\nFind out why, "
-		"correct it, then answer again.\n",
-		l->check, text ? text : "");
+	conclude(l, is_good, text ? text : "");
 	json_decref(seen);
-	loop_ask(l);
 }

@@ -6,7 +6,6 @@
 
 #include "base/utf8.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,10 +13,10 @@
  * to be less than we thought. */
 enum { LOOKS_MAX = 500, OVERFLOWS_MAX = 3 };
 
-void loop_hear_anew(struct loop *l)
+void loop_hear_anew(struct hearing *h)
 {
-	buf_clear(&l->said);
-	l->n_told = l->line_at = l->n_looks = 0;
+	buf_clear(&h->said);
+	h->n_told = h->line_at = h->n_looks = 0;
 }
 
 /* ---- while it comes ---- */
@@ -38,19 +37,19 @@ static size_t whole(const char *text, size_t bytes)
 	return n;
 }
 
-static void tell_delta(struct loop *l, const char *event, const char *text, size_t bytes)
+static void tell_delta(struct hearing *h, const char *event, const char *text, size_t bytes)
 {
 	if (bytes > 0)
-		loop_tell(l,
+		loop_tell_of(h->loop, h->place,
 			json_pack("{s:s, s:o}", "event", event, "text", json_stringn(text, bytes)));
 }
 
-static void tell_said(struct loop *l)
+void loop_hear_rest(struct hearing *h)
 {
-	const char *text = buf_str(&l->said) + l->n_told;
-	size_t n = whole(text, l->said.bytes - l->n_told);
-	tell_delta(l, "model.delta", text, n);
-	l->n_told += n;
+	const char *text = buf_str(&h->said) + h->n_told;
+	size_t n = whole(text, h->said.bytes - h->n_told);
+	tell_delta(h, "model.delta", text, n);
+	h->n_told += n;
 }
 
 /* May this line end a block? */
@@ -66,60 +65,61 @@ static bool is_mark(const char *line, size_t bytes)
 
 /* Is the first block of code whole? Looked at from the line under way on; what belongs to it stays.
  */
-static bool is_enough(struct loop *l)
+static bool is_enough(struct hearing *h)
 {
-	const char *text = buf_str(&l->said);
-	while (l->line_at < l->said.bytes) {
-		const char *line = text + l->line_at;
-		const char *newline = memchr(line, '\n', l->said.bytes - l->line_at);
-		size_t bytes = newline ? (size_t)(newline + 1 - line) : l->said.bytes - l->line_at;
-		if (is_mark(line, bytes) && l->n_looks++ < LOOKS_MAX &&
-			extract_is_whole(text, l->line_at + bytes)) {
-			l->said.bytes = l->line_at + bytes;
-			l->said.data[l->said.bytes] = '\0';
+	const char *text = buf_str(&h->said);
+	while (h->line_at < h->said.bytes) {
+		const char *line = text + h->line_at;
+		const char *newline = memchr(line, '\n', h->said.bytes - h->line_at);
+		size_t bytes = newline ? (size_t)(newline + 1 - line) : h->said.bytes - h->line_at;
+		if (is_mark(line, bytes) && h->n_looks++ < LOOKS_MAX &&
+			extract_is_whole(text, h->line_at + bytes)) {
+			h->said.bytes = h->line_at + bytes;
+			h->said.data[h->said.bytes] = '\0';
 			return true;
 		}
 		if (!newline)
 			return false;
-		l->line_at += bytes;
+		h->line_at += bytes;
 	}
 	return false;
 }
 
 static int on_delta(void *arg, struct delta *d)
 {
-	struct loop *l = arg;
-	size_t before = l->said.bytes;
+	struct hearing *h = arg;
+	size_t before = h->said.bytes;
 	if (d->kind == DELTA_REASONING) {
 		size_t n = whole(d->text, d->bytes);
 		if (utf8_is_valid(d->text, n))
-			tell_delta(l, "model.reasoning", d->text, n);
+			tell_delta(h, "model.reasoning", d->text, n);
 		return 0;
 	}
 	if (d->kind != DELTA_TEXT)
 		return 0;
-	if (buf_append(&l->said, d->text, d->bytes) < 0)
+	if (buf_append(&h->said, d->text, d->bytes) < 0)
 		return 1;
-	bool is_over = is_enough(l);
+	bool is_over = is_enough(h);
 	if (is_over)
-		d->keep_bytes = l->said.bytes > before ? l->said.bytes - before : 0;
-	tell_said(l);
-	return is_over || l->said.bytes > LOOP_REPLY_BYTES;
+		d->keep_bytes = h->said.bytes > before ? h->said.bytes - before : 0;
+	loop_hear_rest(h);
+	return is_over || h->said.bytes > LOOP_REPLY_BYTES;
 }
 
 /* Nothing was done with what was heard: it may begin anew. */
 static int on_restart(void *arg, const struct failure *why)
 {
-	struct loop *l = arg;
-	loop_hear_anew(l);
-	loop_tell(l,
+	struct hearing *h = arg;
+	loop_hear_anew(h);
+	loop_tell_of(h->loop, h->place,
 		json_pack("{s:s, s:s}", "event", "model.restart", "why", failure_word(why->class)));
 	return 0;
 }
 
 static void on_wait(void *arg, const struct failure *why, int64_t ms)
 {
-	loop_tell(arg,
+	struct hearing *h = arg;
+	loop_tell_of(h->loop, h->place,
 		json_pack("{s:s, s:s, s:s, s:I}", "event", "model.wait", "why",
 			failure_word(why->class), "message", why->err.msg, "wait_ms",
 			(json_int_t)ms));
@@ -127,38 +127,22 @@ static void on_wait(void *arg, const struct failure *why, int64_t ms)
 
 /* ---- when it is there ---- */
 
-/* Tokens that were estimated cost what the estimate would. */
-static void count_cost(struct loop *l, const struct wire_usage *u)
+void loop_count_usage(struct loop *l, const struct reply *reply)
 {
-	double usd = l->config.price ? price_of(&l->price, u) : 0;
-	l->is_cost_partial = l->is_cost_partial || !l->config.price;
-	l->cost_usd += usd;
-	l->budget.used[BUDGET_COST] += (uint64_t)ceil(usd * BUDGET_UNITS_PER_USD);
+	loop_spend(l, &reply->usage, l->config.price);
+	if (!reply->usage.is_estimated)
+		dialog_counted(&l->dialog, reply->usage.input);
 }
 
-static void count_usage(struct loop *l, const struct reply *reply)
+void loop_tell_message(
+	struct loop *l, unsigned place, const struct said *said, const struct wire_usage *usage)
 {
-	const struct wire_usage *u = &reply->usage;
-	l->usage.input += u->input;
-	l->usage.output += u->output;
-	l->usage.cached += u->cached;
-	l->usage.reasoning += u->reasoning;
-	l->usage.is_estimated |= u->is_estimated;
-	l->budget.used[BUDGET_TOKENS] += u->input + u->output;
-	count_cost(l, u);
-	if (!u->is_estimated)
-		dialog_counted(&l->dialog, u->input);
-}
-
-static void tell_message(struct loop *l, const char *text, const struct reply *reply)
-{
-	json_t *words = json_string(text);
-	loop_tell(l,
+	json_t *words = json_string(said->text);
+	loop_tell_of(l, place,
 		json_pack("{s:s, s:o, s:s, s:{s:I, s:I, s:b}}", "event", "model.message", "text",
-			words ? words : json_string(""), "stop", reply_stop_word(reply->stop),
-			"usage", "input", (json_int_t)reply->usage.input, "output",
-			(json_int_t)reply->usage.output, "is_estimated",
-			reply->usage.is_estimated));
+			words ? words : json_string(""), "stop", reply_stop_word(said->stop),
+			"usage", "input", (json_int_t)usage->input, "output",
+			(json_int_t)usage->output, "is_estimated", usage->is_estimated));
 }
 
 static void send_back(struct loop *l, const char *what)
@@ -180,15 +164,6 @@ static void nudge(struct loop *l)
 			"plain text.\n");
 }
 
-/* Thoughts are not part of an answer. */
-static const char *behind_thoughts(const char *text)
-{
-	const char *at;
-	while ((at = strstr(text, "</think>")))
-		text = at + strlen("</think>");
-	return text + strspn(text, " \t\r\n");
-}
-
 static void run(struct loop *l, const char *text, const struct extract *e)
 {
 	struct buf code = BUF_INIT(REPLY_TEXT_BYTES);
@@ -199,9 +174,25 @@ static void run(struct loop *l, const char *text, const struct extract *e)
 	buf_done(&code);
 }
 
-static void act(struct loop *l, const char *text, const struct reply *reply)
+/* It calls what it was not given. */
+static void refuse_call(struct loop *l, const char *text)
 {
+	if (text[0] && dialog_add(&l->dialog, DIALOG_SAID, text, strlen(text), NULL) < 0)
+		loop_starve(l);
+	else
+		send_back(l,
+			"There is no such tool: nothing can be called here. Write one fenced block of "
+			"code, or your answer in plain text.\n");
+}
+
+void loop_act(struct loop *l, const struct said *said)
+{
+	const char *text = said->text;
 	struct extract e;
+	if (said->is_other && !l->is_last) {
+		refuse_call(l, text);
+		return;
+	}
 	extract_code(text, strlen(text), &e);
 	if (e.kind == EXTRACT_NOTHING) {
 		nudge(l);
@@ -211,13 +202,13 @@ static void act(struct loop *l, const char *text, const struct reply *reply)
 	l->n_empty = 0;
 	if (dialog_add(&l->dialog, DIALOG_SAID, text, bytes, NULL) < 0)
 		loop_starve(l);
-	else if (e.kind == EXTRACT_TEXT && reply->stop == REPLY_REFUSAL)
+	else if (e.kind == EXTRACT_TEXT && said->stop == REPLY_REFUSAL)
 		loop_finish(l, LOOP_FAILED);
 	else if (e.kind == EXTRACT_TEXT)
-		loop_judge(l, behind_thoughts(text), NULL, NULL);
+		loop_judge(l, reply_behind_thoughts(text), NULL, NULL);
 	else if (l->is_last)
 		loop_give_up(l);
-	else if (!e.is_closed && (reply->stop == REPLY_LENGTH || l->said.bytes > LOOP_REPLY_BYTES))
+	else if (!e.is_closed && (said->stop == REPLY_LENGTH || said->is_cut))
 		send_back(l,
 			"Your reply was cut, for it was too long, and the code was not run. Write a "
 			"shorter block: one small step.\n");
@@ -240,37 +231,34 @@ static bool ask_shorter(struct loop *l, const struct failure *why)
 	return true;
 }
 
-/* It calls what it was not given. */
-static void refuse_call(struct loop *l, const char *text)
+void loop_miss(struct loop *l, const struct failure *why)
 {
-	if (text[0] && dialog_add(&l->dialog, DIALOG_SAID, text, strlen(text), NULL) < 0)
-		loop_starve(l);
-	else
-		send_back(l,
-			"There is no such tool: nothing can be called here. Write one fenced block of "
-			"code, or your answer in plain text.\n");
+	if (!ask_shorter(l, why) && !loop_ask_blind(l, why))
+		loop_fail(l, &why->err);
 }
 
 static void on_done(void *arg, struct reply *reply, const struct failure *why)
 {
-	struct loop *l = arg;
+	struct hearing *h = arg;
+	struct loop *l = h->loop;
 	bool is_other;
 	char *text = block_text(reply, &is_other);
-	l->call = NULL;
+	const struct said said = {.text = text,
+		.stop = reply->stop,
+		.is_cut = h->said.bytes > LOOP_REPLY_BYTES,
+		.is_other = is_other};
+	h->call = NULL;
 	l->n_replies++;
-	count_usage(l, reply);
+	loop_count_usage(l, reply);
 	if (!text) {
 		loop_starve(l);
 	} else if (!why) {
 		loop_has_seen(l);
-		tell_said(l);
-		tell_message(l, text, reply);
-		if (is_other && !l->is_last)
-			refuse_call(l, text);
-		else
-			act(l, text, reply);
-	} else if (!ask_shorter(l, why) && !loop_ask_blind(l, why)) {
-		loop_fail(l, &why->err);
+		loop_hear_rest(h);
+		loop_tell_message(l, 0, &said, &reply->usage);
+		loop_act(l, &said);
+	} else {
+		loop_miss(l, why);
 	}
 	free(text);
 }

@@ -85,6 +85,7 @@ int loop_resume(struct loop *l, const struct loop_past *past, const char *task, 
 	if (task)
 		l->state = LOOP_ASKING;
 	l->is_untold = false;
+	l->number = l->n_steps;
 	if (l->state == LOOP_RUNNING && past->record)
 		l->record = json_incref((json_t *)(uintptr_t)past->record);
 	if (task && add_task(l, task) < 0)
@@ -96,7 +97,7 @@ void loop_go_on(struct loop *l)
 {
 	json_t *record = take_ptr(l->record);
 	if (record)
-		loop_ran(l, record, NULL);
+		loop_ran(l, 0, record, NULL);
 	else if (l->state == LOOP_CHECKING)
 		loop_check(l);
 	else

@@ -11,9 +11,12 @@
 
 enum { NUMBER_BYTES = 32 };
 
+/* While candidates are compared nothing of them is kept: they are asked for again. */
 static const char *const states[] = {[LOOP_ASKING] = "asking",
 	[LOOP_RUNNING] = "running",
 	[LOOP_CHECKING] = "checking",
+	[LOOP_TRYING] = "asking",
+	[LOOP_ADOPTING] = "asking",
 	[LOOP_OVER] = "over"};
 
 /* What is true or false of a loop. */
@@ -297,7 +300,7 @@ static int read_state(struct loop *l, const json_t *state)
 	const char *spent = json_string_value(json_object_get(state, "spent"));
 	int found = -EINVAL, ended = end && !*end ? LOOP_OK : -EINVAL;
 	for (size_t i = 0; word && i < ARRAY_LEN(states); i++)
-		if (strcmp(states[i], word) == 0)
+		if (found < 0 && strcmp(states[i], word) == 0)
 			found = (int)i;
 	for (int i = 0; end && i < LOOP_ENDS_; i++)
 		if (strcmp(loop_end_word((enum loop_end)i), end) == 0)

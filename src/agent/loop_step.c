@@ -9,28 +9,32 @@
 
 enum { END_BYTES = 64 << 10 };
 
+void loop_tell_code(struct loop *l, unsigned place, unsigned number, const struct loop_code *code)
+{
+	json_t *text = json_stringn(code->code, code->bytes);
+	loop_tell_of(l, place,
+		json_pack("{s:s, s:I, s:s, s:o}", "event", "step.code", "number",
+			(json_int_t)number, "runtime", code->runtime ? code->runtime : l->runtime,
+			"code", text ? text : json_string("")));
+}
+
 void loop_run(struct loop *l, const char *runtime, const char *code, size_t bytes)
 {
 	struct err err;
-	json_t *text = json_stringn(code, bytes);
 	free(l->code);
 	l->code = strndup(code, bytes);
-	if (!l->code || !text) {
-		json_decref(text);
+	if (!l->code) {
 		loop_starve(l);
 		return;
 	}
-	l->n_steps++;
-	l->is_untold = true;
-	loop_tell(l,
-		json_pack("{s:s, s:I, s:s, s:o}", "event", "step.code", "number",
-			(json_int_t)l->n_steps, "runtime", runtime ? runtime : l->runtime, "code",
-			text));
+	const struct loop_code order = {.runtime = runtime, .code = l->code, .bytes = bytes};
+	l->number = ++l->n_steps;
+	loop_tell_code(l, 0, l->number, &order);
 	if (l->state == LOOP_OVER)
 		return;
-	const struct loop_code order = {.runtime = runtime, .code = l->code, .bytes = bytes};
 	l->state = LOOP_RUNNING;
 	l->n_interrupts = 0;
+	l->is_untold = true;
 	loop_keep(l);
 	if (l->config.hooks.run(l->config.hooks.arg, &order, &err) < 0)
 		loop_fail(l, &err);
@@ -92,7 +96,7 @@ static void observe(struct loop *l, const json_t *record)
 	const char *hint = hint_find(record, l->was_lost), *text = member(seen, "text");
 	size_t at = l->next.bytes;
 	l->is_untold = false;
-	(void)buf_addf(&l->next, "[step %u] %s\n", l->n_steps, text);
+	(void)buf_addf(&l->next, "[step %u] %s\n", l->number, text);
 	l->images = json_incref(json_object_get(seen, "images"));
 	if (l->no_images)
 		(void)loop_blind(l);
@@ -101,12 +105,12 @@ static void observe(struct loop *l, const json_t *record)
 	json_t *shown = json_string(buf_str(&l->next) + at);
 	loop_tell(l,
 		json_pack("{s:s, s:I, s:o, s:I}", "event", "observation", "number",
-			(json_int_t)l->n_steps, "text", shown ? shown : json_string(""), "images",
+			(json_int_t)l->number, "text", shown ? shown : json_string(""), "images",
 			(json_int_t)json_array_size(l->images)));
 	json_decref(seen);
 }
 
-static void stepped(struct loop *l, const json_t *record)
+void loop_stepped(struct loop *l, const json_t *record)
 {
 	const char *status = member(record, "status");
 	bool is_good = strcmp(status, "ok") == 0;
@@ -123,6 +127,9 @@ static void stepped(struct loop *l, const json_t *record)
 		return;
 	}
 	observe(l, record);
+	if (l->verdict == VERDICT_PASSED)
+		(void)buf_add(&l->next,
+			"The check of the task passes now: answer, if nothing is left to do.\n");
 	if (look_for_circle(l, record))
 		loop_ask(l);
 }
@@ -135,16 +142,18 @@ static void give_up(struct loop *l, const json_t *record)
 	loop_finish(l, LOOP_INTERRUPTED);
 }
 
-void loop_ran(struct loop *l, const json_t *record, const struct err *err)
+void loop_ran(struct loop *l, unsigned place, const json_t *record, const struct err *err)
 {
 	if (l->state == LOOP_OVER)
 		return;
-	if (!record)
+	if (place > 0)
+		loop_round_ran(l, place, record, err);
+	else if (!record)
 		loop_fail(l, err);
 	else if (l->is_unwanted)
 		give_up(l, record);
 	else if (l->state == LOOP_CHECKING)
 		loop_checked(l, record);
 	else
-		stepped(l, record);
+		loop_stepped(l, record);
 }

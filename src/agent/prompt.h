@@ -5,6 +5,7 @@
 #include "base/buf.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { PROMPT_TOKENS_MAX = 1200, PROMPT_BYTES_MAX = 4 * PROMPT_TOKENS_MAX };
 
@@ -12,6 +13,8 @@ struct prompt {
 	const char *runtime; /* of the session: what code without a tag is */
 	const char *limits;  /* "30 s per step, 1 GiB of memory"; or NULL */
 	bool is_grounded;
+	const char *servers; /* of tools, as code names them: "crm, files"; NULL: none */
+	uint64_t n_queries, query_bytes; /* that code may ask, and of one; 0: none */
 };
 
 /*

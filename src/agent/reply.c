@@ -133,6 +133,14 @@ char *reply_text(const struct reply *r)
 	return out.data ? buf_take(&out) : strdup("");
 }
 
+const char *reply_behind_thoughts(const char *text)
+{
+	const char *at;
+	while ((at = strstr(text, "</think>")))
+		text = at + strlen("</think>");
+	return text + strspn(text, " \t\r\n");
+}
+
 static void put_text(const struct reply *r, enum part_kind kind, const char *name, json_t *out)
 {
 	cleanup_buf struct buf text = BUF_INIT(REPLY_TEXT_BYTES);

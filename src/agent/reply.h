@@ -66,6 +66,9 @@ void reply_set_opaque(struct reply *r, size_t part, json_t *opaque_take, const c
 /* All text parts, one after the other. Owns: the caller frees; NULL without memory. */
 char *reply_text(const struct reply *r);
 
+/* Where the answer begins: thoughts that a model left in its text are not part of it. */
+const char *reply_behind_thoughts(const char *text);
+
 /*
  * As JSON, for records; reply_read() makes the same reply of it, but for what is opaque.
  * Shape:   {"text"?, "reasoning"?, "tool_calls"?: [{"id", "name", "arguments"}], "stop", "usage"}

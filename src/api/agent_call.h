@@ -1,12 +1,15 @@
-/* A call of agent.run from the inside: shared by the files that carry it out.
- * SPDX-License-Identifier: Apache-2.0 */
+/* A call of agent.run from the inside: shared by the files that carry it out. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
+#include "agent/input.h"
 #include "agent/loop.h"
+#include "api/agent_query.h"
 #include "api/call.h"
 #include "api/kept.h"
+#include "api/trials.h"
 
-enum { AGENT_REMARK_BYTES = 400 };
+enum { AGENT_REMARK_BYTES = 400, AGENT_STATE_BYTES = 16 };
 
 struct agent_call {
 	struct operation_call *call;
@@ -14,20 +17,26 @@ struct agent_call {
 	struct wire *wire;
 	struct loop *loop;
 	char *session, *runtime;
-	struct price price;
-	bool has_price;
+	json_t *about; /* of the session, as it was at first */
+	struct inputs inputs;
+	struct agent_query query;
+	struct gate_handler handler; /* of its session */
 	struct waiter waiter;
-	char was[16];	  /* the state of the session of one that goes on */
-	bool is_own;	  /* the session was made for this */
-	bool is_running;  /* a step */
-	bool is_unwanted; /* before the loop began */
-	json_t *result;	  /* once the loop is over */
+	struct trials *trials; /* NULL: there is one candidate for each step */
+	bool is_own;	       /* the session was made for this */
+	bool is_running;       /* a step */
+	bool is_unwanted;      /* before the loop began */
+	json_t *result;	       /* once the loop is over */
 	struct err err;
+
+	struct price price, query_price;
+	bool has_price, has_query_price;
 
 	struct kept kept;
 	bool is_kept;			 /* there is a place for it */
 	json_t *agent;			 /* what is kept of it; NULL: nothing */
 	json_t *record;			 /* of the step that ran when it was kept, or NULL */
+	char was[AGENT_STATE_BYTES];	 /* the state of the session of one that goes on */
 	char remark[AGENT_REMARK_BYTES]; /* what became of the session; "" for nothing */
 };
 

@@ -39,7 +39,8 @@ static json_int_t now_ms(void)
 /* ---- what it began with ---- */
 
 /* Of the one call, not of the agent. */
-static const char *const not_kept[] = {"task", "resume", "model", "session", "stream", "detach"};
+static const char *const not_kept[] = {
+	"task", "resume", "model", "session", "stream", "detach", "approvals"};
 
 /* A program's words and the query of an address may be a key. */
 static bool is_public(const char *model)
@@ -52,6 +53,8 @@ static json_t *own_params(const json_t *params)
 	json_t *out = json_copy((json_t *)(uintptr_t)params);
 	for (size_t i = 0; i < ARRAY_LEN(not_kept); i++)
 		(void)json_object_del(out, not_kept[i]);
+	if (!is_public(param_text(out, "query_model", "")))
+		(void)json_object_del(out, "query_model");
 	return out;
 }
 

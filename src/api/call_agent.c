@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "agent/vote.h"
 #include "api/agent_call.h"
 #include "api/call_order.h"
 #include "api/models.h"
@@ -20,7 +21,10 @@ enum {
 	TASK_BYTES = 1 << 20,
 	MODEL_BYTES = 8192,
 	STEPS_MAX = 1000,
+	QUERIES_MAX = 100000,
 	LIMITS_BYTES = 200,
+	SERVERS_BYTES = 400,
+	TRIAL_MS = 300000, /* beyond the time of the task: when its candidates' branches end */
 	SEEN_BYTES = 1 << 20
 };
 
@@ -35,11 +39,16 @@ static void answer(struct agent_call *a)
 		(void)json_object_set_new(result, "session", json_string(a->session));
 	if (result && a->is_kept)
 		(void)json_object_set_new(result, "agent", json_string(a->kept.id));
+	if (result && a->query.queries)
+		(void)json_object_set_new(result, "queries", queries_report(a->query.queries));
+	agent_query_close(&a->query);
+	gate_detach(&a->handler);
 	loop_close(a->loop);
 	if (a->wire)
 		wire_close(a->wire);
 	agent_kept_close(a);
 	json_decref(a->params);
+	json_decref(a->about);
 	free(a->session);
 	free(a->runtime);
 	free(a);
@@ -56,6 +65,8 @@ static void on_closed(void *arg, const json_t *result, const struct err *err)
 static void end(struct agent_call *a)
 {
 	a->call->cancel = NULL;
+	if (trials_end(take_ptr(a->trials)))
+		return; /* on_gone() goes on */
 	if (a->is_running)
 		run_interrupt(a->waiter.run, true);
 	else if (a->is_own)
@@ -70,13 +81,26 @@ static void fail(struct agent_call *a, const struct err *err)
 	end(a);
 }
 
-/* ---- hooks of the loop ---- */
+/* ---- hooks of the loop, and of its trials ---- */
 
 static void on_event(void *arg, const json_t *event)
 {
 	struct agent_call *a = arg;
 	if (a->call->listener.event)
 		a->call->listener.event(a->call->listener.arg, event);
+}
+
+static uint64_t tokens_left(void *arg)
+{
+	const struct agent_call *a = arg;
+	return a->loop ? loop_tokens_left(a->loop) : 0;
+}
+
+static void on_spent(void *arg, const struct wire_usage *usage)
+{
+	struct agent_call *a = arg;
+	if (a->loop)
+		loop_spend(a->loop, usage, a->has_query_price ? &a->query_price : NULL);
 }
 
 static void on_ran(void *arg, const json_t *record, const struct err *err)
@@ -86,25 +110,40 @@ static void on_ran(void *arg, const json_t *record, const struct err *err)
 	if (a->result)
 		end(a);
 	else
-		loop_ran(a->loop, record, err);
+		loop_ran(a->loop, 0, record, err);
+}
+
+/* Run it as a->waiter hears of it. */
+static int run_in_session(struct agent_call *a, json_t *params, struct err *err)
+{
+	const struct operation_context *context = a->call->context;
+	const struct run_order order = {
+		.registry = context->registry, .gate = context->gate, .params = params};
+	(void)json_object_set_new(params, "session", json_string(a->session));
+	(void)json_object_set_new(
+		params, "approvals", json_boolean(param_flag(a->call->params, "approvals")));
+	a->is_running = true;
+	int r = runs_start(context->runs, &order, &a->waiter, err);
+	if (r < 0)
+		a->is_running = false;
+	return r;
 }
 
 static int run(void *arg, const struct loop_code *code, struct err *err)
 {
 	struct agent_call *a = arg;
-	const struct operation_context *context = a->call->context;
-	json_t *params = json_pack("{s:s, s:o, s:s*, s:b, s:b}", "session", a->session, "code",
+	json_t *params = json_pack("{s:o, s:s*, s:b}", "code",
 		json_stringn(code->code, code->bytes), "runtime",
-		code->runtime ? code->runtime : a->runtime, "variables", !code->is_check,
-		"approvals", param_flag(a->call->params, "approvals"));
-	const struct run_order order = {
-		.registry = context->registry, .gate = context->gate, .params = params};
-	a->waiter = (struct waiter){.arg = a, .event = on_event, .done = on_ran};
-	a->is_running = true;
-	int r = params ? runs_start(context->runs, &order, &a->waiter, err)
-		       : err_set(err, ERR_NO_MEMORY, "no memory for a step");
-	if (r < 0)
-		a->is_running = false;
+		code->runtime ? code->runtime : a->runtime, "variables", !code->is_check);
+	int r;
+	if (!params) {
+		r = err_set(err, ERR_NO_MEMORY, "no memory for a step");
+	} else if (code->place > 0) {
+		r = trials_run(a->trials, code->place, params, err);
+	} else {
+		a->waiter = (struct waiter){.arg = a, .event = on_event, .done = on_ran};
+		r = run_in_session(a, params, err);
+	}
 	json_decref(params);
 	return r;
 }
@@ -112,8 +151,70 @@ static int run(void *arg, const struct loop_code *code, struct err *err)
 static void interrupt(void *arg)
 {
 	struct agent_call *a = arg;
+	if (a->trials)
+		trials_interrupt(a->trials);
 	if (a->is_running && a->waiter.run)
 		run_interrupt(a->waiter.run, false);
+}
+
+static int branch(void *arg, unsigned place, struct err *err)
+{
+	struct agent_call *a = arg;
+	uint64_t ms =
+		param_count(a->params, "max_wall_ms", budget_default().limit[BUDGET_WALL]);
+	(void)err;
+	trials_branch(a->trials, place, a->session, ms + TRIAL_MS);
+	return 0;
+}
+
+static void adopt(void *arg, unsigned place)
+{
+	struct agent_call *a = arg;
+	trials_adopt(a->trials, place, a->session);
+}
+
+static void on_branched(void *arg, unsigned place, const struct err *err)
+{
+	struct agent_call *a = arg;
+	loop_branched(a->loop, place, err);
+}
+
+static void on_trial_event(void *arg, unsigned place, const json_t *event)
+{
+	json_t *told = json_pack("{s:s, s:I, s:O}", "event", "candidate", "candidate",
+		(json_int_t)place, "of", event);
+	on_event(arg, told);
+	json_decref(told);
+}
+
+static void on_trial_ran(void *arg, unsigned place, const json_t *record, const struct err *err)
+{
+	struct agent_call *a = arg;
+	loop_ran(a->loop, place, record, err);
+}
+
+static void on_adopted(void *arg, const struct err *err)
+{
+	struct agent_call *a = arg;
+	loop_adopted(a->loop, err);
+}
+
+static void on_gone(void *arg)
+{
+	end(arg);
+}
+
+static int open_trials(struct agent_call *a, unsigned n, struct err *err)
+{
+	const struct operation_context *context = a->call->context;
+	const struct trials_hooks hooks = {.arg = a,
+		.branched = on_branched,
+		.event = on_trial_event,
+		.ran = on_trial_ran,
+		.adopted = on_adopted,
+		.gone = on_gone};
+	a->trials = trials_new(context->registry, context->runs, n, &hooks);
+	return a->trials ? 0 : err_set(err, ERR_NO_MEMORY, "no memory for candidates");
 }
 
 static json_t *observe(void *arg, const json_t *record)
@@ -143,8 +244,10 @@ static void on_cancel(struct operation_call *call)
 	struct agent_call *a = call->waiter.arg;
 	if (a->loop)
 		loop_interrupt(a->loop, !param_flag(call->params, "cancel_step"));
-	else
+	else {
 		a->is_unwanted = true;
+		interrupt(a);
+	}
 }
 
 /* ---- the beginning: the model, the session, the loop ---- */
@@ -152,38 +255,51 @@ static void on_cancel(struct operation_call *call)
 static int open_wire(struct agent_call *a, struct err *err)
 {
 	const struct models *models = a->call->context->models;
+	struct wire_config config = {.key_file = models ? models->key_file : NULL};
 	const char *spec = param_text(a->params, "model", NULL);
-	const char *fallback = models ? models->fallback : NULL;
 	if (!a->call->context->loop)
 		return err_set(err, ERR_INTERNAL, "no loop to ask a model from");
-	if (spec && !(models && models->may_name) && !(fallback && strcmp(spec, fallback) == 0)) {
-		(void)err_set(
-			err, ERR_DENIED, "model: %.100s: callers may not name models here", spec);
-		return err_hint(err,
-			fallback ? "leave it out: the engine was started with one"
-				 : "start the engine with one: retort serve --model");
-	}
-	if (!spec && !fallback) {
-		(void)err_set(err, ERR_DENIED, "the engine was started without a model");
-		return err_hint(err, "start it with one: retort serve --model anthropic:NAME");
-	}
-	const struct wire_config config = {
-		.spec = spec ? spec : fallback, .key_file = models->key_file};
-	return wire_open(&a->wire, a->call->context->loop, &config, err);
+	int r = models_choose(models, "model", spec, &config.spec, err);
+	return r < 0 ? r : wire_open(&a->wire, a->call->context->loop, &config, err);
+}
+
+static int open_query(struct agent_call *a, struct err *err)
+{
+	const struct agent_query_config config = {.context = a->call->context,
+		.params = a->params,
+		.wire = a->wire,
+		.hooks = {.arg = a,
+			.tokens_left = tokens_left,
+			.spent = on_spent,
+			.event = on_event}};
+	return agent_query_open(&a->query, &config, err);
 }
 
 /* A limit that nobody can keep is refused, not passed over. */
-static int find_price(struct agent_call *a, struct err *err)
+static int find_price(
+	const struct agent_call *a, const struct wire *wire, struct price *out, struct err *err)
 {
 	const struct models *models = a->call->context->models;
-	a->has_price = price_find(&a->price, models->prices, wire_name(a->wire));
-	if (a->has_price || !param_get(a->params, "max_cost_usd"))
+	if (price_find(out, models ? models->prices : NULL, wire_name(wire)))
+		return 1;
+	if (json_number_value(param_get(a->params, "max_cost_usd")) <= 0)
 		return 0;
 	(void)err_set(err, ERR_USAGE, "max_cost_usd: it is not known what %.100s costs",
-		wire_name(a->wire));
+		wire_name(wire));
 	return err_hint(err,
 		"write its price into \"prices\" of ~/.config/retort/config.json, or a file for "
 		"--prices");
+}
+
+static int find_prices(struct agent_call *a, struct err *err)
+{
+	int r = find_price(a, a->wire, &a->price, err), query = 0;
+	if (r >= 0 && a->query.queries)
+		query = find_price(
+			a, a->query.wire ? a->query.wire : a->wire, &a->query_price, err);
+	a->has_price = r > 0;
+	a->has_query_price = query > 0;
+	return MIN(r, query);
 }
 
 static void take_limits(const json_t *session, char out[LIMITS_BYTES])
@@ -198,7 +314,28 @@ static void take_limits(const json_t *session, char out[LIMITS_BYTES])
 			ms / 1000, bytes >> 20);
 }
 
-/* What is in @params; @past is told what is given anew. */
+/* The task, and how long the inputs are. */
+static int write_task(const struct agent_call *a, struct buf *out)
+{
+	const char *task = param_text(a->params, "task", "");
+	int r = buf_add(out, task);
+	if (agent_kept_loop(a))
+		return r; /* it was told when it began */
+	if (r == 0 && a->inputs.n > 0)
+		r = buf_add(out, "\n");
+	return r < 0 || a->inputs.n == 0 ? r : inputs_show(&a->inputs, a->runtime, out);
+}
+
+/* What of them the prompt names. */
+static void write_servers(const struct agent_call *a, struct buf *out)
+{
+	const struct operation_context *context = a->call->context;
+	bool is_javascript = strcmp(a->runtime, "javascript") == 0;
+	if (context->gate && gate_has_tools(context->gate))
+		(void)gate_write_servers(context->gate, is_javascript, out);
+}
+
+/* What is in `params`; @past is told what is given anew. */
 static void take_budget(const struct agent_call *a, struct budget *out, struct loop_past *past)
 {
 	*out = budget_default();
@@ -220,63 +357,134 @@ static void tell_started(struct agent_call *a)
 			"agent", a->is_kept ? a->kept.id : NULL));
 }
 
-static void begin(struct agent_call *a, const json_t *session)
+static bool is_on(const json_t *params, const char *name)
+{
+	return !param_get(params, name) || param_flag(params, name);
+}
+
+static void begin(struct agent_call *a)
 {
 	const json_t *params = a->params;
 	char limits[LIMITS_BYTES] = "";
+	cleanup_buf struct buf servers = BUF_INIT(SERVERS_BYTES);
+	cleanup_buf struct buf task = BUF_INIT(TASK_BYTES + INPUTS_TEXT_BYTES);
+	unsigned best_of = (unsigned)param_count(params, "best_of", 1);
 	struct budget budget;
 	struct loop_past past = {.state = agent_kept_loop(a),
 		.record = a->record,
 		.remark = a->remark[0] ? a->remark : NULL};
 	struct err err = {0};
 	take_budget(a, &budget, &past);
-	take_limits(session, limits);
+	take_limits(a->about, limits);
 	tell_started(a);
-	a->runtime =
-		strdup(param_text(params, "runtime", param_text(session, "runtime", "python")));
+	write_servers(a, &servers);
+	bool has_task = write_task(a, &task) == 0;
 	const struct loop_config config = {.wire = a->wire,
-		.task = param_text(params, "task", NULL),
+		.task = past.state && task.bytes == 0 ? NULL : buf_str(&task),
 		.runtime = a->runtime,
 		.limits = limits[0] ? limits : NULL,
 		.check = param_text(params, "check", NULL),
 		.budget = budget,
 		.price = a->has_price ? &a->price : NULL,
-		.context_tokens =
-			param_count(past.state ? a->call->params : params, "context_tokens", 0),
-		.is_grounded = !param_get(params, "grounded") || param_flag(params, "grounded"),
-		.no_images = param_get(params, "images") && !param_flag(params, "images"),
+		.best_of = best_of,
+		.context_tokens = param_count(
+			past.state ? a->call->params : params, "context_tokens", 0),
+		.is_grounded = is_on(params, "grounded"),
+		.no_images = !is_on(params, "images"),
 		.past = past.state ? &past : NULL,
+		.servers = servers.bytes > 0 ? buf_str(&servers) : NULL,
+		.n_queries = a->query.count,
+		.query_bytes = a->query.prompt_bytes,
 		.hooks = {.arg = a,
 			.run = run,
 			.interrupt = interrupt,
 			.observe = observe,
 			.event = on_event,
-			.keep = agent_keep,
-			.done = on_done}};
-	if (!a->runtime)
+			.done = on_done,
+			.branch = branch,
+			.adopt = adopt,
+			.keep = agent_keep}};
+	if (!has_task)
 		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a task");
 	if (a->is_unwanted)
 		(void)err_set(&err, ERR_INTERRUPTED, "the task was given up before it began");
+	if (!err.code && best_of > 1)
+		(void)open_trials(a, best_of, &err);
 	if (err.code || loop_open(&a->loop, a->call->context->loop, &config, &err) < 0)
 		fail(a, &err);
+}
+
+static void tell_inputs(struct agent_call *a)
+{
+	for (size_t i = 0; i < a->inputs.n; i++) {
+		const struct input *in = &a->inputs.list[i];
+		json_t *event = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I}", "event", "input",
+			"name", in->name, "path", in->path, "characters",
+			(json_int_t)in->characters, "lines", (json_int_t)in->lines, "bytes",
+			(json_int_t)in->bytes);
+		on_event(a, event);
+		json_decref(event);
+	}
+}
+
+static void on_inputs(void *arg, const json_t *record, const struct err *err)
+{
+	struct agent_call *a = arg;
+	struct err why;
+	a->is_running = false;
+	if (a->is_unwanted)
+		begin(a);
+	else if (!record)
+		fail(a, err);
+	else if (inputs_take(&a->inputs, record, &why) < 0)
+		fail(a, &why);
+	else {
+		tell_inputs(a);
+		begin(a);
+	}
+}
+
+/* Make variables of them, before the model is asked. */
+static int load_inputs(struct agent_call *a, struct err *err)
+{
+	cleanup_buf struct buf code = BUF_INIT(INPUTS_TEXT_BYTES);
+	if (inputs_code(&a->inputs, a->runtime, &code) < 0)
+		return err_set(err, ERR_LIMIT, "context: the paths are too long");
+	json_t *params = json_pack(
+		"{s:s, s:s}", "code", buf_str(&code), "runtime", inputs_runtime(a->runtime));
+	a->waiter = (struct waiter){.arg = a, .done = on_inputs};
+	int r = params ? run_in_session(a, params, err)
+		       : err_set(err, ERR_NO_MEMORY, "no memory for a step");
+	json_decref(params);
+	return r;
 }
 
 static void on_session(void *arg, const json_t *session, const struct err *err)
 {
 	struct agent_call *a = arg;
-	a->session = session ? strdup(param_text(session, "session", "")) : NULL;
-	if (session && a->session) {
-		begin(a, session);
-		return;
-	}
+	const json_t *params = a->params;
 	struct err why;
-	(void)err_set(&why, ERR_NO_MEMORY, "no memory for a task");
-	fail(a, session ? &why : err);
+	a->about = json_incref((json_t *)(uintptr_t)session);
+	if (session) {
+		a->session = strdup(param_text(session, "session", ""));
+		a->runtime = strdup(
+			param_text(params, "runtime", param_text(session, "runtime", "python")));
+		(void)err_set(&why, ERR_NO_MEMORY, "no memory for a task");
+	}
+	if (a->session)
+		agent_query_attach(&a->query, a->call->context->gate, a->session, &a->handler);
+	if (!session || !a->session || !a->runtime)
+		fail(a, session ? &why : err);
+	else if (a->inputs.n == 0)
+		begin(a);
+	else if (load_inputs(a, &why) < 0)
+		fail(a, &why);
 }
 
 static void make_session(struct agent_call *a)
 {
-	json_t *params = json_pack("{s:s}", "runtime", param_text(a->params, "runtime", "python"));
+	json_t *params =
+		json_pack("{s:s}", "runtime", param_text(a->params, "runtime", "python"));
 	struct call_order order;
 	struct err err;
 	a->is_own = true;
@@ -296,8 +504,9 @@ static void on_awaited(void *arg, const json_t *result, const struct err *err)
 	struct agent_call *a = arg;
 	struct err why;
 	(void)result;
-	json_t *session =
-		err ? NULL : registry_get(a->call->context->registry, agent_kept_session(a), &why);
+	json_t *session = err ? NULL
+			      : registry_get(a->call->context->registry,
+					agent_kept_session(a), &why);
 	if (session)
 		agent_kept_session_open(a, session, a->was);
 	on_session(a, session, err ? err : &why);
@@ -323,6 +532,18 @@ static void find_session(struct agent_call *a)
 	make_session(a);
 }
 
+static int open_parts(struct agent_call *a, struct err *err)
+{
+	int r = agent_kept_open(a, err);
+	if (r == 0)
+		r = inputs_read(&a->inputs, param_get(a->params, "context"), err);
+	if (r == 0)
+		r = open_wire(a, err);
+	if (r == 0)
+		r = open_query(a, err);
+	return r < 0 ? r : find_prices(a, err);
+}
+
 static void start_run(struct operation_call *call)
 {
 	const char *name = param_text(call->params, "session", NULL);
@@ -338,7 +559,7 @@ static void start_run(struct operation_call *call)
 	a->params = json_copy(call->params);
 	call->waiter.arg = a;
 	call->cancel = on_cancel;
-	if (agent_kept_open(a, &err) < 0 || open_wire(a, &err) < 0 || find_price(a, &err) < 0) {
+	if (open_parts(a, &err) < 0) {
 		fail(a, &err);
 		return;
 	}
@@ -367,6 +588,11 @@ static void start_list(struct operation_call *call)
 
 /* ---- the rows ---- */
 
+static const struct param input_rows[] = {
+	{"name", PARAM_TEXT, NEEDED, .min = 1, .max = INPUT_NAME_BYTES, .help = "of the variable"},
+	{"path", PARAM_TEXT, NEEDED, .min = 1, .max = INPUT_PATH_BYTES,
+		.help = "of a text file in the session"},
+};
 static const struct param run_rows[] = {
 	{"task", PARAM_TEXT, false, 1, TASK_BYTES,
 		.help = "what is to be done; with resume, what is said next"},
@@ -380,12 +606,21 @@ static const struct param run_rows[] = {
 	{"runtime", PARAM_TEXT, false, 1, NAME_BYTES,
 		.help = "language of code that does not say it; else the session's, or python"},
 	{"check", PARAM_TEXT, false, 1, TEXT_BYTES,
-		.help = "shell command that the answer has to pass, run in the workspace"},
+		.help = "what the answer has to meet: a shell command, run in the workspace; "
+			"python:EXPRESSION, with answer; or schema:JSON"},
+	{"best_of", PARAM_COUNT, false, 1, LOOP_CANDIDATES_MAX, .fallback = "1",
+		.help = "candidates for each step, tried at once in branches: the best is kept"},
+	{"context", PARAM_OBJECTS, .max = INPUTS_MAX, FIELDS(input_rows),
+		.help = "texts that become variables, of which the model is told how long they are"},
 	{"max_steps", PARAM_COUNT, false, 1, STEPS_MAX, .fallback = "20", .help = "steps at most"},
 	{"max_wall_ms", PARAM_COUNT, false, 1, TIME_MS, .fallback = "600000",
 		.help = "wall time of all of it"},
 	{"max_tokens", PARAM_COUNT, false, 0, INT64_MAX, .fallback = "0",
 		.help = "tokens read and written, of all replies together; 0: any number"},
+	{"max_queries", PARAM_COUNT, false, 0, QUERIES_MAX, .fallback = "100",
+		.help = "questions that its code may put to a model, when there is `context` or this is given"},
+	{"query_model", PARAM_TEXT, false, 1, MODEL_BYTES,
+		.help = "which model those go to; else the same"},
 	{"max_cost_usd", PARAM_NUMBER, false, 0, UINT64_C(1) << 40,
 		.help = "what it may cost, in USD, by the prices of who runs the engine"},
 	{"max_failures", PARAM_COUNT, false, 1, STEPS_MAX, .fallback = "5",
@@ -413,10 +648,43 @@ static const struct param usage_rows[] = {
 	GIVES("is_estimated", PARAM_FLAG, "a server did not say: a token for every four bytes"),
 	MAY_GIVE("cost_usd", PARAM_NUMBER, "what all of it cost, when the model has a price"),
 };
+static const struct param queries_rows[] = {
+	GIVES("model", PARAM_TEXT, "the model that was asked"),
+	GIVES("count", PARAM_COUNT, "questions that were asked"),
+	GIVES("failed", PARAM_COUNT, "of them: those without an answer, or with one of no use"),
+	GIVES("refused", PARAM_COUNT, "that were not asked: wrong, too long, too many"),
+	{"usage", PARAM_OBJECT, NEEDED, FIELDS(usage_rows),
+		.help = "tokens; part of those of the task"},
+};
 static const struct param error_rows[] = {
 	GIVES("code", PARAM_TEXT, "one of docs/errors.md"),
 	GIVES("message", PARAM_TEXT, "what failed"),
 	GIVES("hint", PARAM_TEXT, "what to do, or empty"),
+};
+static const struct param votes_usage_rows[] = {
+	GIVES("input", PARAM_COUNT, "tokens the model read, for all of them"),
+	GIVES("output", PARAM_COUNT, "tokens it wrote"),
+};
+static const struct param votes_rows[] = {
+	GIVES("asked", PARAM_COUNT, "candidates"),
+	GIVES("ran", PARAM_COUNT, "those whose code was run"),
+	GIVES("chosen", PARAM_COUNT, "the one that was kept, from 1"),
+	{"why", PARAM_CHOICE, NEEDED, .choices = VOTE_REASONS, .help = "by what it won"},
+	GIVES("votes", PARAM_COUNT, "candidates that say the same"),
+	GIVES("of", PARAM_COUNT, "candidates that it was compared with, itself included"),
+	MAY_GIVE("value", PARAM_TEXT, "what it says, or the beginning of that"),
+	{"usage", PARAM_OBJECT, NEEDED, FIELDS(votes_usage_rows), .help = "tokens"},
+};
+static const struct param refused_rows[] = {
+	GIVES("code", PARAM_TEXT, "one of docs/errors.md"),
+	GIVES("message", PARAM_TEXT, "why a branch was refused"),
+	GIVES("hint", PARAM_TEXT, "what to do, or empty"),
+	GIVES("left", PARAM_COUNT, "candidates for each step from then on"),
+};
+static const struct param candidates_rows[] = {
+	GIVES("best_of", PARAM_COUNT, "as it was asked for"),
+	{"rounds", PARAM_OBJECTS, FIELDS(votes_rows), .help = "step by step"},
+	{"refused", PARAM_OBJECT, FIELDS(refused_rows), .help = "there was no room for all"},
 };
 static const struct param result_rows[] = {
 	{"status", PARAM_CHOICE, NEEDED, .choices = LOOP_END_CHOICES, .help = "how it ended"},
@@ -424,8 +692,8 @@ static const struct param result_rows[] = {
 	MAY_GIVE("value", PARAM_ANY, "what final_answer() was given, as JSON"),
 	MAY_GIVE("grounded", PARAM_FLAG, "every number of the answer comes from the run"),
 	MAY_GIVE("ungrounded", PARAM_TEXTS, "those that do not"),
-	MAY_GIVE(
-		"spent", PARAM_TEXT, "what is used up: steps, wall_ms, tokens, cost_usd, failures"),
+	MAY_GIVE("spent", PARAM_TEXT, "what is used up: steps, wall_ms, tokens, cost_usd, failures"),
+	{"candidates", PARAM_OBJECT, FIELDS(candidates_rows), .help = "with best_of over 1"},
 	{"error", PARAM_OBJECT, FIELDS(error_rows), .help = "with status error"},
 	GIVES("model", PARAM_TEXT, "the model that was asked"),
 	MAY_GIVE("session", PARAM_TEXT, "id of the session, unless it was made for this"),
@@ -433,6 +701,8 @@ static const struct param result_rows[] = {
 	GIVES("steps", PARAM_COUNT, "steps that ran"),
 	GIVES("replies", PARAM_COUNT, "how often the model was asked"),
 	{"usage", PARAM_OBJECT, NEEDED, FIELDS(usage_rows), .help = "tokens"},
+	{"queries", PARAM_OBJECT, FIELDS(queries_rows),
+		.help = "what its code asked a model, where it could"},
 	GIVES("wall_ms", PARAM_COUNT, "wall time of all of it"),
 };
 

@@ -51,7 +51,9 @@ static void log_end(const struct gate_call *call, const json_t *answer)
 	const struct gate_line line = {.session = call->session,
 		.owner = call->owner,
 		.name = call->name,
-		.end = !answer ? "cancelled" : error ? (name ? name : "ToolLost") : "ok",
+		.end = !answer	? "cancelled"
+			: error ? (name ? name : "ToolLost")
+				: "ok",
 		.ms = (uv_hrtime() - call->began_ns) / NS_PER_MS,
 		.bytes_in = json_dumpb(call->arguments, NULL, 0, JSON_COMPACT),
 		.bytes_out = value ? json_dumpb(value, NULL, 0, JSON_COMPACT) : 0};
@@ -104,8 +106,8 @@ void gate_fail(struct gate_call *call, const char *name, const char *hint, const
 	if (hint)
 		(void)utf8_repair(&clean_hint, hint, strlen(hint), NULL);
 	gate_answer(call,
-		tool_call_error(name, buf_str(&clean),
-			clean_hint.bytes > 0 ? buf_str(&clean_hint) : NULL));
+		tool_call_error(
+			name, buf_str(&clean), clean_hint.bytes > 0 ? buf_str(&clean_hint) : NULL));
 }
 
 static void fail_err(struct gate_call *call, const char *name, const struct err *err)
@@ -201,7 +203,8 @@ static void on_answer(void *arg, const struct catalog_answer *answer)
 			json_pack("{s:{s:s, s:s%}}", "error", "name", "ToolError", "message", text,
 				bytes));
 	} else {
-		fail_err(call, answer->end == CATALOG_LOST ? "ToolLost" : "ToolError", &answer->err);
+		fail_err(
+			call, answer->end == CATALOG_LOST ? "ToolLost" : "ToolError", &answer->err);
 	}
 }
 
@@ -233,7 +236,7 @@ static void new_id(char id[GATE_ID_BYTES])
 
 static bool is_of(const struct gate_handler *h, const struct gate_call *call)
 {
-	return strcmp(h->session, call->session) == 0 && call->session[0];
+	return call->session[0] && (!h->session[0] || strcmp(h->session, call->session) == 0);
 }
 
 static bool ask(struct gate_call *call)
@@ -257,6 +260,13 @@ static void decide(struct gate_call *call)
 	const struct catalog_tool *t = find_tool(call);
 	if (!t)
 		return;
+	if (call->is_trial && !t->is_read_only) {
+		gate_fail(call, "ToolDenied", "without --best-of it is decided as ever",
+			"%.100s: it can change something, and this is one of several candidates, "
+			"which may not be kept",
+			t->name);
+		return;
+	}
 	if (call->is_approved || !approval_is_needed(t, is_tainted(call))) {
 		perform(call, t);
 		return;
@@ -264,9 +274,8 @@ static void decide(struct gate_call *call)
 	if (ask(call))
 		return;
 	gate_fail(call, "ToolDenied",
-		is_tainted(call)
-			? "\"approveTainted\" of its server's configuration lets it pass"
-			: "\"approve\" of its server's configuration lets it pass",
+		is_tainted(call) ? "\"approveTainted\" of its server's configuration lets it pass"
+				 : "\"approve\" of its server's configuration lets it pass",
 		"%.100s: it can change something%s, and nobody is here to allow it", t->name,
 		is_tainted(call) ? ", the session has read what others wrote" : "");
 }
@@ -318,9 +327,9 @@ static void answer_own(struct gate_call *call)
 	if (value)
 		gate_answer(call, json_pack("{s:o}", "value", value));
 	else
-		fail_err(call, err.code == ERR_USAGE || err.code == ERR_NOT_FOUND
-				? "ToolArgumentError"
-				: "ToolLost",
+		fail_err(call,
+			err.code == ERR_USAGE || err.code == ERR_NOT_FOUND ? "ToolArgumentError"
+									   : "ToolLost",
 			&err);
 }
 
@@ -486,6 +495,7 @@ struct gate_call *gate_start(struct gate *g, const struct gate_request *request)
 		.arguments = json_incref((json_t *)(uintptr_t)request->arguments),
 		.is_tainted = request->is_tainted,
 		.is_approved = request->is_approved,
+		.is_trial = request->is_trial,
 		.arg = request->arg,
 		.answer = request->answer,
 		.began_ns = uv_hrtime()};
@@ -513,6 +523,16 @@ const char *gate_call_session(const struct gate_call *call)
 	return call->session;
 }
 
+const char *gate_call_owner(const struct gate_call *call)
+{
+	return call->owner;
+}
+
+bool gate_call_is_tainted(const struct gate_call *call)
+{
+	return is_tainted(call);
+}
+
 const char *gate_call_approval(const struct gate_call *call)
 {
 	return call->id;
@@ -537,6 +557,7 @@ static void on_box_call(void *arg, struct tool_call *call)
 		.name = call->name,
 		.arguments = call->arguments,
 		.is_tainted = &call->is_tainted,
+		.is_trial = call->is_trial,
 		.arg = call,
 		.answer = on_box_answer};
 	struct gate_call *started = gate_start(arg, &request);
@@ -599,11 +620,11 @@ void gate_detach(struct gate_handler *h)
 	while ((call = call_of(h))) {
 		call->handler = NULL;
 		if (call->state == GATE_ASKING)
-			gate_fail(call, "ToolDenied", NULL, "%.100s: nobody is here any more to allow it",
-				call->name);
+			gate_fail(call, "ToolDenied", NULL,
+				"%.100s: nobody is here any more to allow it", call->name);
 		else
-			gate_fail(call, "ToolLost", NULL, "%.100s: nobody is here any more to answer it",
-				call->name);
+			gate_fail(call, "ToolLost", NULL,
+				"%.100s: nobody is here any more to answer it", call->name);
 	}
 	h->gate = NULL;
 }

@@ -2,6 +2,7 @@
  * tool.call. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "session/tool_call.h"
 
@@ -36,6 +37,8 @@ struct gate_config {
 	const char *path; /* lists servers of tools, as docs/tools.md says; NULL: there are none */
 	void *arg;
 	bool (*may_use_tools)(void *arg, const char *owner);
+	/* Skills that answer @query, as skills_find() has them; or NULL. */
+	json_t *(*find_skills)(void *arg, const char *query);
 	void (*log)(void *arg, const struct gate_line *line); /* or NULL */
 	void *log_arg;
 };
@@ -60,6 +63,8 @@ void gate_forget(struct gate *g, const char *session);
 
 /* Are there servers at all? */
 bool gate_has_tools(const struct gate *g);
+/* "crm, files": what code calls them, of those that fit into @out. Returns: 0, -ENOMEM. */
+int gate_write_servers(const struct gate *g, bool is_javascript, struct buf *out);
 
 /* ---- who stands by a session ---- */
 
@@ -85,12 +90,16 @@ struct gate_handler {
 	char session[GATE_SESSION_BYTES];
 	struct gate_handler *next, **link;
 };
+/* @session: "" stands by all of them. */
 void gate_attach(struct gate *g, const char *session, struct gate_handler *handler);
 /* What it has not answered is refused. One that is attached nowhere is nothing. */
 void gate_detach(struct gate_handler *handler);
 
 /* Borrowed. The arguments are an object. */
 const char *gate_call_name(const struct gate_call *call);
+const char *gate_call_owner(const struct gate_call *call);
+/* The session has read what others wrote. */
+bool gate_call_is_tainted(const struct gate_call *call);
 const json_t *gate_call_arguments(const struct gate_call *call);
 
 /*
@@ -118,6 +127,7 @@ struct gate_request {
 	const json_t *arguments;	    /* an object */
 	const bool *is_tainted; /* looked at when it is decided; NULL: who calls has read nothing */
 	bool is_approved;	/* whatever the tool may do */
+	bool is_trial;		/* nothing may be changed: it may not be kept */
 	void *arg;
 	/* Once: {"value"} or {"error"}, whose reference is taken. @is_untrusted: others wrote it.
 	 */

@@ -29,7 +29,7 @@ struct gate_call {
 	char session[GATE_SESSION_BYTES], owner[GATE_OWNER_BYTES], name[TOOL_NAME_MAX + 1];
 	json_t *arguments;
 	const bool *is_tainted;
-	bool is_approved, is_untrusted;
+	bool is_approved, is_trial, is_untrusted;
 	bool was_tainted; /* when it was asked about */
 	void *arg;
 	void (*answer)(void *arg, json_t *answer, bool is_untrusted);

@@ -69,6 +69,18 @@ static json_t *list(const struct gate *g, const json_t *arguments, struct err *e
 	return out;
 }
 
+int gate_write_servers(const struct gate *g, bool is_javascript, struct buf *out)
+{
+	size_t n = 0;
+	const struct catalog_server *s = servers_of(g, &n);
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < n; i++)
+		if (gate_is_shown(&s[i]))
+			r = buf_addf(out, "%s%s", out->bytes > 0 ? ", " : "",
+				is_javascript ? s[i].js_id : s[i].id);
+	return r == -E2BIG ? 0 : r;
+}
+
 /* ---- retort.search ---- */
 
 static const struct param search_rows[] = {
@@ -82,8 +94,8 @@ static json_t *search(const struct gate *g, const json_t *arguments, struct err 
 	if (param_check(search_rows, ARRAY_LEN(search_rows), arguments, err) < 0)
 		return NULL;
 	size_t limit = (size_t)param_count(arguments, "limit", FOUND), n_shown = 0;
-	size_t n = g->catalog ? catalog_search(g->catalog, param_text(arguments, "query", ""), found,
-					CATALOG_FOUND_MAX)
+	size_t n = g->catalog ? catalog_search(g->catalog, param_text(arguments, "query", ""),
+					found, CATALOG_FOUND_MAX)
 			      : 0;
 	json_t *tools = json_array(), *out = json_pack("{s:o}", "tools", tools);
 	for (size_t i = 0; out && i < n && n_shown < limit; i++)
@@ -91,6 +103,9 @@ static json_t *search(const struct gate *g, const json_t *arguments, struct err 
 			(void)json_array_append_new(tools, tool_json_short(found[i], false));
 			n_shown++;
 		}
+	if (out && g->config.find_skills)
+		(void)json_object_set_new(out, "skills",
+			g->config.find_skills(g->config.arg, param_text(arguments, "query", "")));
 	return out;
 }
 
@@ -151,7 +166,8 @@ static json_t *list_all(const struct gate *g, const json_t *arguments, struct er
 	for (size_t i = 0; i < n_found; i++)
 		add_whole(&l, tools, found[i]);
 	for (size_t i = 0; i < n; i++) {
-		for (size_t k = 0; !query && k < s[i].n_tools && json_array_size(tools) < limit; k++)
+		for (size_t k = 0; !query && k < s[i].n_tools && json_array_size(tools) < limit;
+			k++)
 			add_whole(&l, tools, &s[i].tool[k]);
 		json_t *why = s[i].err.code ? json_safe_text(s[i].err.msg, ERR_MSG_BYTES) : NULL;
 		(void)json_array_append_new(servers,

@@ -2,6 +2,8 @@
  * Apache-2.0 */
 #pragma once
 
+#include "base/err.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 
@@ -16,3 +18,11 @@ struct models {
 	const json_t *prices; /* as price_check() wants them; NULL: there are none */
 	bool may_name;	      /* the caller is the runner of this process, and may name any */
 };
+
+/*
+ * Which model is asked when a caller says @spec (may be NULL) as the parameter @param. @m may be
+ * NULL: there is none.
+ * Errors:  ERR_DENIED.
+ */
+int models_choose(const struct models *m, const char *param, const char *spec, const char **out,
+	struct err *err);

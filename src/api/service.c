@@ -4,6 +4,7 @@
 #include "agent/price.h"
 #include "api/metrics.h"
 #include "api/runs.h"
+#include "api/skill.h"
 #include "session/engine.h"
 #include "session/owner.h"
 #include "session/registry.h"
@@ -30,6 +31,7 @@ struct service {
 	struct metrics *metrics;
 	struct gate *gate;
 	struct tool_gate tool_gate;
+	struct skills *skills; /* or NULL */
 	struct operation_context context;
 	struct models models;
 	struct kept_place agents;
@@ -100,6 +102,12 @@ static bool may_use_tools(void *arg, const char *owner)
 	return o && o->may_use_tools;
 }
 
+static json_t *find_skills(void *arg, const char *query)
+{
+	struct service *s = arg;
+	return skills_find(s->skills, query);
+}
+
 static void on_ended(void *arg, const char *session)
 {
 	struct service *s = arg;
@@ -113,6 +121,7 @@ static int open_gate(struct service *s, const struct service_config *config, str
 		.path = config->tools,
 		.arg = s,
 		.may_use_tools = may_use_tools,
+		.find_skills = config->skills ? find_skills : NULL,
 		.log = config->log_tool,
 		.log_arg = config->log_arg};
 	int r = gate_open(&s->gate, &gate, err);
@@ -149,9 +158,14 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		r = runs_open(&s->runs, &s->loop, err);
 	if (r == 0)
 		r = open_gate(s, config, err);
+	if (r == 0 && config->skills)
+		r = skills_open(&s->skills, config->skills, err);
 	registry.gate = &s->tool_gate;
+	registry.skills = s->skills ? skills_dir(s->skills) : NULL;
 	if (r == 0)
 		r = registry_open(&s->registry, &registry, err);
+	if (r == 0 && s->skills)
+		skills_attach(s->skills, s->gate, s->registry);
 	if (r == 0)
 		r = metrics_open(&s->metrics, err);
 	s->context = (struct operation_context){.registry = s->registry,
@@ -202,6 +216,7 @@ void service_close(struct service *s)
 		registry_close(s->registry, on_closed, s);
 	while (!s->is_closed)
 		(void)uv_run(&s->loop, UV_RUN_ONCE);
+	skills_close(s->skills);
 	gate_close(s->gate);
 	runs_close(s->runs);
 	for (int i = 0; s->has_signals && i < N_SIGNALS; i++)

@@ -21,7 +21,8 @@ struct service_config {
 	const char *version;
 	struct models models;	  /* that agents may use */
 	struct kept_place agents; /* where they are kept; else below state_dir */
-	const char *tools; /* file that lists servers of tools for code in boxes; NULL: none */
+	const char *tools;	  /* file that lists servers of tools for code; NULL: none */
+	const char *skills;	  /* directory of skills, as skills_open() has it; NULL: none */
 	/* Of each call that was made of them, when it is over; or NULL. */
 	void (*log_tool)(void *arg, const struct gate_line *line);
 	void *log_arg;

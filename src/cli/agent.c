@@ -1,5 +1,6 @@
 /* `retort agent`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/service.h"
+#include "cli/agent_context.h"
 #include "cli/agent_past.h"
 #include "cli/agent_view.h"
 #include "cli/approver.h"
@@ -18,13 +19,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TASK_MAX_BYTES = 1 << 20, SESSION_ID_BYTES = 80 };
+enum {
+	TASK_MAX_BYTES = 1 << 20,
+	CHECK_MAX_BYTES = 64 << 10,
+	ROOM_BYTES = 4 << 20,
+	SESSION_ID_BYTES = 80
+};
 
 struct agent_args {
 	struct box_args box;
-	const char *model, *key_file, *check, *record, *resume, *max_cost, *prices, *tools;
-	uint64_t max_steps, max_time_ms, max_tokens, max_failures, context;
-	bool no_grounded, no_images, plain, json, jsonl, quiet, help, go_on, list, no_journal;
+	const char *model, *key_file, *query_model, *check, *record, *tools;
+	const char *resume, *max_cost, *prices;
+	struct opt_list contexts;
+	uint64_t max_steps, max_time_ms, max_tokens, max_failures, max_queries;
+	uint64_t context_tokens, best_of;
+	bool no_grounded, no_images, go_on, list, no_journal, plain, json, jsonl, quiet, help;
 	int images, color;
 };
 
@@ -42,14 +51,34 @@ static const struct opt agent_opts[] = {
 		.group = "Model",
 		.complete = OPT_COMPLETE_FILE,
 		.help = "file with the key; else the variable of the model's provider"},
-	{.name = "context",
-		OPT_INTO_COUNT(struct agent_args, context),
+	{.name = "context-tokens",
+		OPT_INTO_COUNT(struct agent_args, context_tokens),
 		.arg = "TOKENS",
 		.group = "Model",
 		.fallback = "100000",
 		.min = 1000,
 		.max = INT64_MAX,
 		.help = "how much it can read; what is old is shortened at 85 % of it"},
+	{.name = "context",
+		OPT_INTO_LIST(struct agent_args, contexts),
+		.arg = "[NAME=]FILE",
+		.flags = OPT_NO_ENV,
+		.group = "Long inputs",
+		.complete = OPT_COMPLETE_FILE,
+		.help = "put a text of any length in the variable `context`, or NAME; the model "
+			"sees how long it is, and looks at it by code"},
+	{.name = "max-queries",
+		OPT_INTO_COUNT(struct agent_args, max_queries),
+		.arg = "N",
+		.group = "Long inputs",
+		.fallback = "100 with --context, else 0",
+		.max = 100000,
+		.help = "how many questions the code may put to a model with llm_query()"},
+	{.name = "query-model",
+		OPT_INTO_TEXT(struct agent_args, query_model),
+		.arg = "MODEL",
+		.group = "Long inputs",
+		.help = "which model those go to, a cheaper one for instance; else the same"},
 	{.name = "no-images",
 		OPT_INTO_FLAG(struct agent_args, no_images),
 		.group = "Model",
@@ -92,9 +121,20 @@ static const struct opt agent_opts[] = {
 		.help = "failed steps in a row"},
 	{.name = "check",
 		OPT_INTO_TEXT(struct agent_args, check),
-		.arg = "COMMAND",
+		.arg = "CHECK",
 		.group = "Answer",
-		.help = "shell command that decides whether the task is done, run in the workspace"},
+		.help = "what decides whether an answer is good: a shell command, run in the "
+			"workspace; python:EXPRESSION, true of `answer`; schema:FILE or schema:{…}, "
+			"a JSON Schema"},
+	{.name = "best-of",
+		OPT_INTO_COUNT(struct agent_args, best_of),
+		.arg = "N",
+		.group = "Answer",
+		.fallback = "1",
+		.min = 1,
+		.max = 16,
+		.help = "ask for N candidates for each step, try all at once in branches, and keep "
+			"the best: by the check, by success, by what most of them say"},
 	{.name = "no-grounded",
 		OPT_INTO_FLAG(struct agent_args, no_grounded),
 		.group = "Answer",
@@ -198,6 +238,46 @@ static int read_task(const char *operand, struct buf *out, struct err *err)
 	return r;
 }
 
+/* ---- the check ---- */
+
+/* What stands behind "schema:" is one, or names a file with one. */
+static int read_check(const char *check, struct buf *out, struct err *err)
+{
+	static const char word[] = "schema:";
+	const char *schema = check ? check + sizeof word - 1 : NULL;
+	if (!check || strncmp(check, word, sizeof word - 1) != 0)
+		return check ? buf_add(out, check) : 0;
+	schema += strspn(schema, " \t\r\n");
+	bool is_inline =
+		*schema == '{' || strcmp(schema, "true") == 0 || strcmp(schema, "false") == 0;
+	if (buf_add(out, word) < 0 || is_inline || !*schema)
+		return buf_add(out, schema);
+	if (program_read(schema, out, err) < 0)
+		return err_wrap(err, "--check");
+	return out->bytes > CHECK_MAX_BYTES || !utf8_is_valid(buf_str(out), out->bytes) ||
+			memchr(out->data, '\0', out->bytes)
+		? err_set(err, ERR_USAGE, "--check: %.150s is no text of at most %d KiB", schema,
+			  CHECK_MAX_BYTES >> 10)
+		: 0;
+}
+
+/* Its branches would all write to the same files. */
+static int check_shared(const struct agent_args *args, const json_t *create, struct err *err)
+{
+	size_t i;
+	json_t *volume;
+	const char *what = json_object_get(create, "workspace") ? "--workspace" : NULL;
+	json_array_foreach(json_object_get(create, "volumes"), i, volume)
+	{
+		if (strcmp(session_text(volume, "mode"), "rw") == 0)
+			what = "a volume with :rw";
+	}
+	if (args->best_of <= 1 || !what)
+		return 0;
+	(void)err_set(err, ERR_USAGE, "--best-of and %s exclude each other", what);
+	return err_hint(err, "all candidates would write to it: give the files with -v SRC:DST");
+}
+
 /* ---- the call ---- */
 
 struct agent {
@@ -210,15 +290,9 @@ struct agent {
 	struct service *service;
 	struct approver approver;
 	bool can_ask;
-	struct buf task;
+	struct buf task, check;
+	json_t *inputs; /* NULL: none */
 };
-
-static void on_event(void *arg, const json_t *event)
-{
-	struct agent *agent = arg;
-	agent_view_event(&agent->view, event);
-	approver_event(&agent->approver, event);
-}
 
 /* Of one that goes on, only what was typed now: all else is as it was. */
 static bool is_said(const struct agent *agent, const char *name)
@@ -237,12 +311,24 @@ static void put_counts(const struct agent *agent, json_t *params)
 		{"max-time", "max_wall_ms", args->max_time_ms},
 		{"max-tokens", "max_tokens", args->max_tokens},
 		{"max-failures", "max_failures", args->max_failures},
-		{"context", "context_tokens", args->context},
+		{"context-tokens", "context_tokens", args->context_tokens},
+		{"best-of", "best_of", args->best_of},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (rows[i].value > 0 && is_said(agent, rows[i].opt))
 			(void)json_object_set_new(
 				params, rows[i].param, json_integer((json_int_t)rows[i].value));
+	/* Of these, none is a number too. */
+	if (opt_source(&agent->set, "max-queries") != OPT_UNSET && is_said(agent, "max-queries"))
+		(void)json_object_set_new(
+			params, "max_queries", json_integer((json_int_t)args->max_queries));
+}
+
+static void on_event(void *arg, const json_t *event)
+{
+	struct agent *agent = arg;
+	agent_view_event(&agent->view, event);
+	approver_event(&agent->approver, event);
 }
 
 /* @session NULL: it goes on in its own. */
@@ -250,17 +336,22 @@ static json_t *call_params(const struct agent *agent, const char *session)
 {
 	const struct agent_args *args = &agent->args;
 	const struct agent_past *past = &agent->past;
-	json_t *params = json_pack("{s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:b, s:b}", "task",
+	json_t *params = json_pack("{s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:b, s:b}", "task",
 		agent->task.bytes > 0 ? buf_str(&agent->task) : NULL, "session", session, "resume",
 		past->is_resumed ? past->id : NULL, "model", args->model, "runtime",
-		past->is_resumed ? NULL : args->box.runtime, "check", args->check, "cancel_step",
-		true, "approvals", agent->can_ask);
+		past->is_resumed ? NULL : args->box.runtime, "query_model", args->query_model,
+		"check", args->check ? buf_str(&agent->check) : NULL, "cancel_step", true,
+		"approvals", agent->can_ask);
+	if (!params)
+		return NULL;
 	if (is_said(agent, "no-grounded"))
 		(void)json_object_set_new(params, "grounded", json_boolean(!args->no_grounded));
-	if (agent->max_cost_usd > 0 && is_said(agent, "max-cost"))
-		(void)json_object_set_new(params, "max_cost_usd", json_real(agent->max_cost_usd));
 	if (is_said(agent, "no-images"))
 		(void)json_object_set_new(params, "images", json_boolean(!args->no_images));
+	if (agent->max_cost_usd > 0 && is_said(agent, "max-cost"))
+		(void)json_object_set_new(params, "max_cost_usd", json_real(agent->max_cost_usd));
+	if (agent->inputs)
+		(void)json_object_set(params, "context", agent->inputs);
 	put_counts(agent, params);
 	return params;
 }
@@ -272,6 +363,7 @@ static int open_service(struct agent *agent, struct err *err)
 	const struct service_config config = {.version = version_text,
 		.state_dir = is_kept ? past->state : NULL,
 		.tools = agent->args.tools,
+		.skills = agent->args.box.skills,
 		.models = {.key_file = agent->args.key_file,
 			.prices = agent->prices,
 			.may_name = true},
@@ -329,8 +421,7 @@ static const struct {
 	{"failed", 1, "the model gave no answer: ask it in another way"},
 	{"check_failed", 1, "the check fails still: see what it says with --jsonl"},
 	{"steps", 7, "the steps are used up: give it more with --max-steps"},
-	{"budget", 8,
-		"the budget is used up: give it more with --max-time, --max-tokens or --max-cost"},
+	{"budget", 8, "the budget is used up: give it more with --max-time, --max-tokens or --max-cost"},
 	{"stuck", 9, "the model does not get on: say more in the task, or take another model"},
 	{"interrupted", 130, "it was interrupted"},
 };
@@ -383,9 +474,7 @@ static int open_record(struct agent *agent, struct err *err)
 		return 0;
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
 	agent->view.record = fd >= 0 ? fdopen(fd, "w") : NULL;
-	return agent->view.record
-		? 0
-		: err_sys(err, ERR_ACCESS, errno, "--record %.150s: %s", path, strerror(errno));
+	return agent->view.record ? 0 : err_sys(err, ERR_ACCESS, errno, "--record %.150s", path);
 }
 
 static int no_model(const struct agent_past *past, struct err *err)
@@ -404,6 +493,8 @@ static int check_args(const struct agent *agent, struct err *err)
 		return err_set(err, ERR_USAGE, "--json and --jsonl exclude each other");
 	if (!args->model && !agent->past.has_model)
 		return no_model(&agent->past, err);
+	if (agent->past.is_resumed && args->contexts.n > 0)
+		return err_set(err, ERR_USAGE, "--context: an agent that goes on has its inputs");
 	return agent->past.is_resumed ? agent_past_check(&agent->set, err)
 				      : box_check(&args->box, err);
 }
@@ -426,24 +517,35 @@ static int find_past(struct agent *agent, struct err *err)
 	return r;
 }
 
+/* The box, and what is seen in it; one that goes on has both. */
+static int prepare_box(struct agent *agent, json_t **create, struct err *err)
+{
+	const struct agent_args *args = &agent->args;
+	if (agent->past.is_resumed)
+		return 0;
+	*create = box_params(&args->box, &agent->set, err);
+	int r = *create ? check_shared(args, *create, err) : -err_errno(err->code);
+	return r < 0 ? r : agent_context_add(&args->contexts, *create, &agent->inputs, err);
+}
+
 /* All that is needed before anything is started. */
 static int prepare(struct agent *agent, const char *operand, json_t **create, struct err *err)
 {
+	const struct agent_args *args = &agent->args;
 	int r = find_past(agent, err);
-	bool is_resumed = agent->past.is_resumed;
 	if (r == 0)
 		r = check_args(agent, err);
 	if (r == 0)
-		r = prices_load(agent->args.prices, &agent->prices, err);
-	if (r == 0 && agent->args.max_cost)
-		r = prices_read_usd(agent->args.max_cost, &agent->max_cost_usd, err);
-	if (r == 0 && (operand || !is_resumed))
+		r = prices_load(args->prices, &agent->prices, err);
+	if (r == 0 && args->max_cost)
+		r = prices_read_usd(args->max_cost, &agent->max_cost_usd, err);
+	if (r == 0 && (operand || !agent->past.is_resumed))
 		r = read_task(operand, &agent->task, err);
 	if (r == 0)
 		r = open_record(agent, err);
-	if (r == 0 && !is_resumed && !(*create = box_params(&agent->args.box, &agent->set, err)))
-		r = -err_errno(err->code);
-	return r;
+	if (r == 0 && (r = read_check(args->check, &agent->check, err)) < 0 && !err->code)
+		(void)err_set(err, ERR_NO_MEMORY, "no memory for a check");
+	return r < 0 ? r : prepare_box(agent, create, err);
 }
 
 static int perform(struct agent *agent, const char *operand, struct err *err)
@@ -461,6 +563,7 @@ static int perform(struct agent *agent, const char *operand, struct err *err)
 	if (r == 0)
 		status = finish(agent, result);
 	json_decref(create);
+	json_decref(agent->inputs);
 	json_decref(result);
 	return r < 0 ? r : status;
 }
@@ -476,6 +579,7 @@ static int agent_main(int argc, char **argv)
 	agent->args.box = (struct box_args)BOX_ARGS_INIT;
 	agent->approver = APPROVER_NONE;
 	agent->task = BUF_INIT(2 * TASK_MAX_BYTES);
+	agent->check = BUF_INIT(ROOM_BYTES);
 	int status = 0;
 	int at = cmd_parse(&cmd_agent, &agent->set, &agent->args, argc, argv, &err);
 	if (at > 0) {
@@ -496,6 +600,7 @@ static int agent_main(int argc, char **argv)
 	if (agent->view.record)
 		(void)fclose(agent->view.record);
 	buf_done(&agent->task);
+	buf_done(&agent->check);
 	json_decref(agent->prices);
 	free(agent);
 	return status;
@@ -508,11 +613,16 @@ static const char *const usage[] = {"agent [options] TASK", "agent [options] -",
 static const struct cmd_example examples[] = {
 	{"a question to a file",
 		"retort agent -v ./orders.csv:orders.csv \"What is the average margin?\""},
+	{"a text that is longer than the model can read",
+		"retort agent --context novel.txt \"Who are the persons, and who knows whom?\""},
 	{"a model on this host", "retort agent -M ollama:qwen3 \"What is the 1000th prime?\""},
 	{"go on with what was interrupted, or ran out of steps",
 		"retort agent --continue --max-steps 40"},
 	{"work until the tests pass",
 		"retort agent -w . --check 'python3 -m unittest' \"Make the tests pass\""},
+	{"what most of five say",
+		"retort agent --best-of 5 --check 'schema:{\"type\": \"number\"}' -v "
+		"./orders.csv:orders.csv \"What is the revenue?\""},
 };
 
 static const struct cmd_exit exits[] = {

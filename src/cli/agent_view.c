@@ -10,7 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROOM_BYTES = 256 << 20, SHOWN_BYTES = 64 << 20, NOTE_BYTES = 4096, VALUE_BYTES = 4096 };
+enum {
+	ROOM_BYTES = 256 << 20,
+	SHOWN_BYTES = 64 << 20,
+	NOTE_BYTES = 4096,
+	VALUE_BYTES = 4096,
+	QUERIES_SHOWN = 10
+};
 
 void agent_view_init(struct agent_view *view, int images)
 {
@@ -176,6 +182,79 @@ static void show_check(struct agent_view *view, const json_t *event)
 		json_is_true(json_object_get(event, "passed")) ? "passed" : "failed");
 }
 
+/* What goes wrong, and that it goes on. */
+static void show_query(struct agent_view *view, const json_t *event)
+{
+	const char *error = member(event, "error");
+	if (strcmp(member(event, "state"), "finished") != 0)
+		return;
+	if (error[0])
+		note(view, YELLOW, "── query %" JSON_INTEGER_FORMAT ": %s: %s",
+			count(event, "number"), error, member(event, "message"));
+	else if (count(event, "number") % QUERIES_SHOWN == 0)
+		note(view, DIM, "── %" JSON_INTEGER_FORMAT " queries", count(event, "number"));
+}
+
+static void show_message(struct agent_view *view, const json_t *event)
+{
+	if (!view->is_round)
+		return;
+	view->is_round = false;
+	show_said(view, event);
+	end_line(view);
+}
+
+/* ---- candidates ---- */
+
+static void show_candidate(struct agent_view *view, const json_t *event)
+{
+	const json_t *of = json_object_get(event, "of");
+	const json_t *record = json_object_get(of, "result");
+	json_int_t number = count(event, "candidate");
+	const char *name = member(of, "event");
+	if (strcmp(name, "step.finished") == 0)
+		note(view, DIM, "── candidate %" JSON_INTEGER_FORMAT ": %s, %.0f ms", number,
+			member(record, "status"),
+			json_number_value(
+				json_object_get(json_object_get(record, "usage"), "wall_ms")));
+	else if (strcmp(name, "check") == 0)
+		note(view, DIM, "── candidate %" JSON_INTEGER_FORMAT ": the check %s", number,
+			json_is_true(json_object_get(of, "passed")) ? "passed" : "failed");
+	else if (strcmp(name, "model.wait") == 0)
+		show_wait(view, of);
+}
+
+/* What it won by, as a person would say it. */
+static void show_chosen(struct agent_view *view, const json_t *event)
+{
+	static const char *const reasons[][2] = {{"only", "no other came to anything"},
+		{"check", "it passes the check"}, {"success", "it went well"},
+		{"majority", "most say what it says"}, {"first", "no two say the same"}};
+	const char *why = member(event, "why");
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+		if (strcmp(why, reasons[i][0]) == 0)
+			why = reasons[i][1];
+	note(view, HEAD,
+		"── candidate %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
+		", %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT " votes: %s",
+		count(event, "chosen"), count(event, "asked"), count(event, "votes"),
+		count(event, "of"), why);
+}
+
+static void show_candidates(struct agent_view *view, const json_t *event)
+{
+	const char *state = member(event, "state");
+	if (strcmp(state, "asked") == 0) {
+		view->is_round = true;
+		note(view, DIM, "── %" JSON_INTEGER_FORMAT " candidates", count(event, "asked"));
+	} else if (strcmp(state, "chosen") == 0) {
+		show_chosen(view, event);
+	} else {
+		note(view, YELLOW, "── no branch: %s: %" JSON_INTEGER_FORMAT " for each step now",
+			member(event, "message"), count(event, "left"));
+	}
+}
+
 static void show_interrupt(struct agent_view *view, const json_t *event)
 {
 	(void)event;
@@ -187,6 +266,7 @@ static const struct {
 	void (*show)(struct agent_view *view, const json_t *event);
 } rows[] = {
 	{"model.delta", show_said},
+	{"model.message", show_message},
 	{"model.wait", show_wait},
 	{"model.restart", show_restart},
 	{"step.code", show_code},
@@ -198,6 +278,9 @@ static const struct {
 	{"stuck", show_stuck},
 	{"answer", show_answer},
 	{"check", show_check},
+	{"query", show_query},
+	{"candidate", show_candidate},
+	{"candidates", show_candidates},
 	{"interrupt", show_interrupt},
 	{"images", show_images},
 	{"agent.resumed", show_resumed},
@@ -233,6 +316,17 @@ void agent_view_event(void *arg, const json_t *event)
 
 /* ---- the end ---- */
 
+/* Fewer were tried than were asked for: that is no detail. */
+static void warn_of_refusal(const json_t *result)
+{
+	const json_t *refused = json_object_get(json_object_get(result, "candidates"), "refused");
+	if (refused)
+		(void)fprintf(stderr,
+			"retort: --best-of: %s: %" JSON_INTEGER_FORMAT
+			" for each step from then on\n",
+			member(refused, "message"), count(refused, "left"));
+}
+
 static void warn_of_numbers(const json_t *result)
 {
 	size_t i;
@@ -258,6 +352,14 @@ static void show_cost(struct agent_view *view, const json_t *result)
 		count(result, "steps"), (double)count(result, "wall_ms") / 1000,
 		json_is_true(json_object_get(usage, "is_estimated")) ? "about " : "",
 		count(usage, "input"), count(usage, "output"), money);
+	const json_t *queries = json_object_get(result, "queries");
+	const json_t *part = json_object_get(queries, "usage");
+	if (count(queries, "count") > 0)
+		note(view, DIM,
+			"   of them %" JSON_INTEGER_FORMAT
+			" queries of the code, %" JSON_INTEGER_FORMAT
+			" tokens read, %" JSON_INTEGER_FORMAT " written",
+			count(queries, "count"), count(part, "input"), count(part, "output"));
 }
 
 /* As it is for a program; a terminal is shown it, and obeys none of it. */
@@ -289,5 +391,7 @@ int agent_view_result(struct agent_view *view, const json_t *result, bool is_qui
 	int r = sink_flush(&view->out);
 	if (!is_quiet)
 		warn_of_numbers(result);
+	if (!is_quiet)
+		warn_of_refusal(result);
 	return r;
 }

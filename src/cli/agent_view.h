@@ -16,6 +16,7 @@ struct agent_view {
 	bool is_events; /* --jsonl: on stdout */
 	bool has_color;
 	bool is_inside; /* of a line of text */
+	bool is_round; /* there are candidates: of none is shown what it says, until one is taken */
 };
 
 void agent_view_init(struct agent_view *view, int images);

@@ -42,6 +42,24 @@ static int take_volumes(
 	return 0;
 }
 
+/* What boxes see of skills is read-only, whoever may add some. */
+static int take_skills(
+	const struct box_args *args, struct box_pieces *p, struct order *order, struct err *err)
+{
+	size_t n = args->volumes.n;
+	if (!args->skills)
+		return 0;
+	p->copies[n] = strdup(args->skills);
+	if (!p->copies[n])
+		return err_set(err, ERR_NO_MEMORY, "no memory for volumes");
+	char *mode = strrchr(p->copies[n], ':');
+	if (mode && (strcmp(mode, ":rw") == 0 || strcmp(mode, ":ro") == 0))
+		*mode = '\0';
+	p->volumes[n] = (struct volume){.src = p->copies[n], .dst = SKILLS_DIR};
+	order->n_volumes++;
+	return 0;
+}
+
 /* K=V as it is; K alone passes on the host's value, and nothing when there is none. */
 static int take_env(const struct box_args *args, char **out, size_t *n_out, struct err *err)
 {
@@ -105,7 +123,7 @@ int box_order(const struct box_args *args, const struct opt_set *set, struct box
 		.seed = args->seed,
 		.has_time = args->time != NULL,
 		.time_ns = time_ns};
-	return 0;
+	return take_skills(args, p, order, err);
 }
 
 void box_pieces_done(struct box_pieces *p)

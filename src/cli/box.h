@@ -14,7 +14,7 @@ struct box_args {
 	const char *runtime;
 	struct opt_list volumes, env;
 	const char *preload;
-	const char *workspace, *python, *rootfs, *net, *profile;
+	const char *workspace, *python, *rootfs, *net, *profile, *skills;
 	struct limits limits;
 	uint64_t seed;
 	const char *time;
@@ -39,8 +39,8 @@ int box_check(const struct box_args *args, struct err *err);
 
 /* Volumes and variables as an order has them. Owns its parts: box_pieces_done(). */
 struct box_pieces {
-	struct volume volumes[OPT_LIST_MAX];
-	char *copies[OPT_LIST_MAX], *env[OPT_LIST_MAX + 1];
+	struct volume volumes[OPT_LIST_MAX + 1];
+	char *copies[OPT_LIST_MAX + 1], *env[OPT_LIST_MAX + 1];
 	size_t n_env;
 };
 

@@ -82,9 +82,9 @@ struct mcp {
 static const struct operation_context *open_engine(void *arg, struct err *err)
 {
 	struct mcp *m = arg;
-	const struct service_config config = {
-		.state_dir = m->args.state ? m->state : NULL,
+	const struct service_config config = {.state_dir = m->args.state ? m->state : NULL,
 		.tools = m->args.tools,
+		.skills = m->args.box.skills,
 		.version = version_text};
 	if (!m->service && m->args.state && xdg_make_dir(m->state, err) < 0)
 		return NULL;

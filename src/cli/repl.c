@@ -462,8 +462,9 @@ static int watch_terminal(struct repl *repl, struct err *err)
 
 static int prepare(struct repl *repl, struct err *err)
 {
-	const struct service_config config = {
-		.tools = repl->args.tools, .version = version_text};
+	const struct service_config config = {.tools = repl->args.tools,
+		.skills = repl->args.box.skills,
+		.version = version_text};
 	const struct editor_config editor = {.arg = repl,
 		.wait = on_wait,
 		.complete = on_complete,

@@ -25,7 +25,8 @@
 #include <unistd.h>
 
 struct serve_args {
-	const char *socket, *state, *profile, *token_file, *model, *key_file, *prices, *tools;
+	const char *socket, *state, *profile, *token_file, *model, *key_file, *prices;
+	const char *tools, *skills;
 	struct opt_list listen, allow_host, allow_origin;
 	bool no_socket, no_journal, quiet, help;
 	uint64_t session_ttl_ms, session_idle_ms, max_sessions, max_memory_bytes;
@@ -124,6 +125,12 @@ static const struct opt serve_opts[] = {
 		.help = "file with the model's key; else the variable of its provider"},
 	PRICES_OPT(struct serve_args, "Options"),
 	TOOLS_OPT(struct serve_args, "Options"),
+	{.name = "skills",
+		OPT_INTO_TEXT(struct serve_args, skills),
+		.arg = "DIR[:rw]",
+		.group = "Options",
+		.complete = OPT_COMPLETE_DIR,
+		.help = "show DIR to all sessions at /skills; with :rw keep what is saved there"},
 	{.name = "listen",
 		OPT_INTO_LIST(struct serve_args, listen),
 		.arg = "ADDR:PORT",
@@ -496,6 +503,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 			.key_file = args->key_file,
 			.prices = places->prices},
 		.tools = args->tools,
+		.skills = args->skills,
 		.log_tool = log_tool,
 		.log_arg = &f};
 	const struct mcp_tools_config mcp = {

@@ -380,6 +380,9 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 	child->ttl_ms = e->ttl_ms;
 	child->idle_ms = e->idle_ms;
 	child->is_tainted = e->is_tainted;
+	child->is_trial = job->is_trial;
+	if (job->is_trial && (child->ttl_ms == 0 || (uint64_t)child->ttl_ms > job->timeout_ms))
+		child->ttl_ms = (int64_t)job->timeout_ms;
 	child->rebuilt = e->rebuilt;
 	child->is_rebuilt_told = true;
 	memcpy(child->difference, e->difference, sizeof child->difference);
@@ -524,8 +527,9 @@ static void mend(struct job *job)
 void job_start(struct job *job)
 {
 	session_notice(job->entry->session);
-	/* Going back needs no state that is not gone back to. */
-	if (session_is_lost(job->entry->session) && job->kind != JOB_UNDO)
+	/* Going back, or on as another, needs no state that is left behind. */
+	bool is_needed = job->kind != JOB_UNDO && job->kind != JOB_ADOPT;
+	if (session_is_lost(job->entry->session) && is_needed)
 		mend(job);
 	else
 		start(job);
@@ -552,6 +556,9 @@ static void start(struct job *job)
 		break;
 	case JOB_BOX:
 		await_box(job);
+		break;
+	case JOB_ADOPT:
+		job_start_adopt(job);
 		break;
 	case JOB_END_:
 		break;

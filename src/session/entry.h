@@ -5,8 +5,8 @@
  *   roll.c      sessions found, and opened again
  *   entry.c     what is done in one: steps, branches, completions
  *   undo.c      going back to an earlier step
- *   replay.c    steps run again, to rebuild a session or to check a record
- *   outside.c   calls that steps make of the outside
+ *   trial.c     going on as a branch of its own
+ *   replay.c    steps run again, to rebuild a session or to check a record; outside.c: their calls
  *   put.c       files that a client writes and removes
  *   history.c   what can be told without doing anything
  *   admit.c     whether there is room for one more
@@ -55,12 +55,12 @@ struct entry {
 	char difference[160];
 	registry_done_fn *done; /* who waits for it to open */
 	void *arg;
-	bool is_kept;	     /* in the journal */
-	bool is_waiting;     /* for its template */
-	bool is_tainted;     /* it has read from an untrusted tool */
-	bool is_unkept;	     /* goes when what it is for is done: never in the journal */
-	unsigned n_holds;    /* while somebody further up the stack uses it */
-	bool is_live_branch; /* its state came with the memory it was branched from */
+	bool is_kept, is_waiting; /* in the journal; for its template */
+	bool is_unkept;		  /* goes when what it is for is done: never in the journal */
+	bool is_tainted;	  /* it has read from an untrusted tool */
+	bool is_live_branch;	  /* its state came with the memory it was branched from */
+	bool is_trial;		  /* its programs see its parent's id: see session/trial.h */
+	unsigned n_holds;	  /* while somebody further up the stack uses it */
 };
 
 /* On the roll, with one hold: the session's own. NULL without memory. */
@@ -73,8 +73,7 @@ void entry_opened(struct entry *e, const struct err *err);
 void entry_end(struct entry *e);
 /* The same; whoever waits for something is told @why. */
 void entry_end_because(struct entry *e, const struct err *why);
-void entry_hold(struct entry *e);
-void entry_release(struct entry *e);
+void entry_hold(struct entry *e), entry_release(struct entry *e);
 /* Its state was made again by @result. */
 void entry_note_rebuilt(struct entry *e, const struct replay *result);
 void entry_add_job(struct entry *e, struct job *job);

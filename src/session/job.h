@@ -6,7 +6,7 @@
 
 struct entry;
 
-enum job_kind { JOB_RUN, JOB_BRANCH, JOB_UNDO, JOB_NAMES, JOB_FILE, JOB_BOX, JOB_END_ };
+enum job_kind { JOB_RUN, JOB_BRANCH, JOB_UNDO, JOB_NAMES, JOB_FILE, JOB_BOX, JOB_ADOPT, JOB_END_ };
 
 /* One operation on a session, with its own copy of what it needs. */
 struct job {
@@ -19,7 +19,8 @@ struct job {
 	const struct runtime *runtime;
 	uint64_t timeout_ms;
 	bool is_atomic, is_forced, is_removal, wants_variables;
-	int fd; /* what a step reads, or a file is to hold; or -1 */
+	bool is_trial; /* of a branch: that ends when timeout_ms are over */
+	int fd;	       /* what a step reads, or a file is to hold; or -1 */
 	unsigned count;
 	size_t fd_bytes;
 	char step[JOURNAL_DIGEST_BYTES]; /* to go back to; or of what a file is to hold */
@@ -45,8 +46,9 @@ void job_fail(struct job *job, const struct err *err);
 void job_take_back(struct job *job, const struct err *why);
 /* There is no job to be answered. */
 void job_no_memory(registry_done_fn *done, void *arg);
-/* undo.c */
+/* undo.c, trial.c */
 void job_start_undo(struct job *job);
+void job_start_adopt(struct job *job);
 
 /* What an entry hears of its session while a job runs. */
 void entry_on_output(void *arg, int stream, const char *data, size_t bytes, size_t n_head);
@@ -59,5 +61,7 @@ void entry_on_cancel(void *arg, struct tool_call *call);
 int entry_on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, struct err *err);
 void entry_on_tool(void *arg, const json_t *event);
 void entry_on_done(void *arg, const struct record *record);
+/* @s, which was another's, is its session from now on: those are what is heard of it. */
+void entry_take_session(struct entry *e, struct session *s);
 /* A file that holds @text, at its start. Returns: a descriptor, or -1. */
 int entry_memory(const char *text, size_t bytes);

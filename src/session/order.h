@@ -12,6 +12,9 @@
 
 enum { ORDER_ID_BYTES = 24 };
 
+/* Where boxes see skills. */
+#define SKILLS_DIR "/skills"
+
 struct volume {
 	const char *src; /* of the host */
 	const char *dst; /* in the box; relative to the workspace when not absolute */

@@ -72,6 +72,26 @@ char *order_text(const struct order *order, const char *const *preload, bool is_
 	return text;
 }
 
+char *order_text_with(
+	const char *skills, const struct order *order, const char *const *preload, bool is_fresh)
+{
+	struct volume *volumes = calloc(order->n_volumes + 1, sizeof *volumes);
+	struct order with = *order;
+	bool is_free = skills != NULL;
+	if (!volumes)
+		return NULL;
+	for (size_t i = 0; i < order->n_volumes; i++) {
+		volumes[i] = order->volumes[i];
+		is_free = is_free && strcmp(volumes[i].dst, SKILLS_DIR) != 0;
+	}
+	if (is_free)
+		volumes[with.n_volumes++] = (struct volume){.src = skills, .dst = SKILLS_DIR};
+	with.volumes = volumes;
+	char *text = order_text(&with, preload, is_fresh);
+	free(volumes);
+	return text;
+}
+
 /* ---- from text ---- */
 
 /* NULL-terminated; NULL when it is no list of strings. */

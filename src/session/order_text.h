@@ -22,6 +22,10 @@ struct order_kept {
  */
 char *order_text(const struct order *order, const char *const *preload, bool is_fresh);
 
+/* The same with @skills, if it is not NULL, as a volume at SKILLS_DIR, where @order has none. */
+char *order_text_with(
+	const char *skills, const struct order *order, const char *const *preload, bool is_fresh);
+
 /* Read it again. Owns: order_kept_done(). Errors: ERR_DAMAGED, ERR_NO_MEMORY. */
 int order_parse(struct order_kept *out, const char *text, size_t bytes, struct err *err);
 void order_kept_done(struct order_kept *k);

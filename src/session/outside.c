@@ -29,6 +29,7 @@ void entry_on_call(void *arg, struct tool_call *call)
 	const struct tool_gate *gate = e->roll->gate;
 	call->owner = e->owner;
 	call->is_tainted = e->is_tainted;
+	call->is_trial = e->is_trial;
 	if (e->replay)
 		replay_call(e, call);
 	else if (gate)

@@ -314,6 +314,14 @@ static const struct session_events entry_events = {.opened = on_opened,
 	.done = entry_on_done,
 	.closed = on_closed};
 
+void entry_take_session(struct entry *e, struct session *s)
+{
+	struct session_events events = entry_events;
+	events.arg = e;
+	e->session = s;
+	session_silence(s, &events);
+}
+
 static void on_template(void *arg, struct session *s, struct template *t, const struct err *err)
 {
 	struct entry *e = arg;
@@ -343,7 +351,7 @@ void entry_open(struct entry *e, struct stem *stem)
 	struct session_events events = entry_events;
 	const struct session_config config = {.engine = e->roll->engine,
 		.order = e->order,
-		.id = e->id,
+		.id = e->is_trial ? e->parent : e->id,
 		.stem = stem,
 		.preload = stem || !e->made ? NULL : e->made->kept.preload,
 		.n_checkpoints = e->roll->n_checkpoints,
@@ -396,7 +404,7 @@ void registry_create(
 	struct err err = {0};
 	char id[ORDER_ID_BYTES];
 	uint64_t memory_bytes = req->order.limits.value[LIMIT_memory_bytes];
-	char *text = order_text(&req->order, req->preload, req->is_fresh);
+	char *text = order_text_with(r->roll->skills, &req->order, req->preload, req->is_fresh);
 	int bad = r->roll->is_closing
 		? err_set(&err, ERR_GONE, "the engine is stopping")
 		: roll_check_name(r->roll, registry_owner(r), req->name, &err);
@@ -438,7 +446,8 @@ void registry_warm(
 			&err, ERR_USAGE, "runtime: sessions of %.40s are of no template", runtime);
 		err_hint(&err, "only those of python are");
 	}
-	if (bad == 0 && !(text = order_text(&req->order, req->preload, false)))
+	if (bad == 0 &&
+		!(text = order_text_with(r->roll->skills, &req->order, req->preload, false)))
 		err_set(&err, ERR_USAGE, "a path of the template is no UTF-8 text");
 	const struct template_key key = {.owner = registry_owner(r), .text = text};
 	if (text)
@@ -518,6 +527,7 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 	r->ended = config->ended;
 	r->ended_arg = config->arg;
 	r->gate = config->gate;
+	r->skills = config->skills;
 	int bad = config->state_dir ? journal_open(&r->journal, config->state_dir, err)
 				    : open_nameless(r, err);
 	if (bad == 0)

@@ -28,6 +28,9 @@ struct registry_config {
 	/* Who answers calls of tools from code in a box; must outlive the registry. NULL: all are
 	 * denied. */
 	const struct tool_gate *gate;
+	/* A directory of the host that every session sees at SKILLS_DIR, read-only, unless it has
+	 * something else there; outlives the registry; or NULL. */
+	const char *skills;
 };
 
 /* Errors: as journal_open(); ERR_BUSY: another engine has the state directory. */

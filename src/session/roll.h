@@ -37,6 +37,7 @@ struct roll {
 	int64_t stored_end_ms; /* the earliest end of a session that is only in the journal */
 	uint64_t n_expired;
 	const struct tool_gate *gate; /* or NULL */
+	const char *skills;	      /* likewise */
 	bool is_closing;
 	void (*ended)(void *arg, const char *session);
 	void *ended_arg;

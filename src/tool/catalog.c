@@ -253,18 +253,21 @@ static void on_listed(void *arg, const struct mcp_answer *answer)
 	}
 }
 
-/* Wait for one list; who comes while it is asked for waits for the same. */
+/* Wait for one list; who comes while it is asked for waits for the same, behind the others. */
 static int load_one(struct entry *e, struct gathering *g, struct err *err)
 {
-	struct loading *l = calloc(1, sizeof *l);
+	struct loading *l = calloc(1, sizeof *l), **last = &e->loading;
+	bool is_first = !e->loading;
 	if (!l)
 		return err_set(err, ERR_NO_MEMORY, "tools: no memory to list them");
-	*l = (struct loading){.gathering = g, .next = e->loading};
-	e->loading = l;
+	while (*last)
+		last = &(*last)->next;
+	l->gathering = g;
+	*last = l;
 	g->n_waiting++;
-	int r = l->next ? 0 : mcp_client_list(e->client, on_listed, e, err);
+	int r = is_first ? mcp_client_list(e->client, on_listed, e, err) : 0;
 	if (r < 0) {
-		e->loading = NULL;
+		*last = NULL;
 		g->n_waiting--;
 		free(l);
 	}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models, and who may name them: T-AGENT-MODEL, T-AGENT-TERMINAL, T-AGENT-FLOOD."""
+"""Models, and who may name them: T-AGENT-MODEL, T-AGENT-TERMINAL, T-AGENT-FLOOD, T-AGENT-TRIAL."""
 
 import json
 import os
@@ -7,11 +7,13 @@ import pty
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
 import harness  # noqa: E402
 import service  # noqa: E402
+import test_gate  # noqa: E402
 
 
 def script(*replies):
@@ -63,6 +65,60 @@ class Terminal(harness.Case):
         self.assertIn(b"step 1", out)
         for sign in (b"\x1b", b"\x07", b"\xc2\x9b", "\u202e".encode()):
             self.assertNotIn(sign, out)
+
+
+class Trial(harness.Case):
+    def test_T_AGENT_TRIAL_none_goes_on_but_the_one_that_is_kept(self):
+        """A candidate leaves processes behind, or reaches the files and processes of the others."""
+        bad = ("```python\nimport os, subprocess, signal\n"
+               "subprocess.Popen(['sleep', '4243'], start_new_session=True)\n"
+               "if os.fork() == 0:\n    os.setsid()\n    signal.signal(signal.SIGTERM, signal.SIG_IGN)\n    os.execvp('sleep', ['sleep', '4243'])\n"
+               "for root in ('/proc/1/root', '..', '/home'):\n"
+               "    for top, dirs, files in os.walk(root):\n        for name in files:\n"
+               "            if name == 'mine':\n                open(os.path.join(top, name), 'w').write('spoiled')\n"
+               "os.kill(-1, signal.SIGKILL)\n1 / 0\n```\n")
+        good = "```python\nopen('mine', 'w').write('whole')\nimport time\ntime.sleep(0.5)\nfinal_answer(open('mine').read())\n```\n"
+        with service.Engine("--model", "replay:" + script(bad, good, bad)) as engine:
+            engine.call("session.create", name="demo")
+            result = engine.call("agent.run", session="demo", task="Go.", best_of=3)
+            self.assertEqual((result["status"], result.get("answer")), ("ok", "whole"), result)
+            self.assertEqual(len(engine.call("session.list")["sessions"]), 1)
+            left = True
+            for _ in range(1000):
+                left = any("4243" in line for line in command_lines())
+                if not left:
+                    break
+                time.sleep(0.01)
+            self.assertFalse(left)
+            record = engine.call("step.run", session="demo", code="open('mine').read()")
+            self.assertEqual(record["value"]["text/plain"], "'whole'")
+
+
+    def test_T_AGENT_TRIAL_a_candidate_changes_nothing_outside(self):
+        """What may not be kept calls a tool that does something, which its configuration lets pass."""
+        shop = test_gate.server(approve=["*"], approveTainted=["*"])
+        call = "```python\ny = tools.shop.echo(**{'from': 'paid'})\ny\n```\n"
+        path = test_gate.file_of(shop=shop)
+        with service.Engine("--tools", path, "--model", "replay:" + script(call, call, "No.", "No.")) as engine:
+            engine.call("session.create", name="demo")
+            result = engine.call("agent.run", session="demo", task="Go.", best_of=2)
+            self.assertEqual((result["status"], result["steps"]), ("ok", 2), result)
+            self.assertIn("ToolDenied", result["candidates"]["rounds"][0]["value"])
+            self.assertNotIn("tools/call", test_gate.methods(shop))
+            # One that is no candidate may.
+            record = engine.call("step.run", session="demo", code="tools.shop.echo(**{'from': 'paid'})")
+            self.assertEqual(record["value"]["text/plain"], "'paid'")
+
+
+def command_lines():
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as f:
+                text = f.read()
+        except OSError:
+            continue
+        if text.startswith("sleep\0"):
+            yield text
 
 
 class Flood(harness.Case):

@@ -268,7 +268,7 @@ class Wrong(harness.Case):
     def test_long_runs_are_shortened(self):
         lines = [python(f"print('row {i}', 'z' * 6000)") for i in range(12)]
         done = agent("Look.", *lines, line("Done.", expect=["Look.", "row 11", "left out later"], reject=["row 0 zzz"]),
-                     options=["--context", "10000"])
+                     options=["--context-tokens", "10000"])
         self.assertEqual(done.status, 0, done)
         self.assertTrue(done.all("compacted"))
 

@@ -7,6 +7,7 @@ LOG in its environment names a file that gets every message it receives.
 import itertools
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -48,6 +49,21 @@ TOOLS = [
 
 if MODE == "closed":
     TOOLS[1]["annotations"] = {"openWorldHint": False, "destructiveHint": False}
+
+
+if MODE == "prices":
+    TOOLS = [{"name": "prices", "description": "Closing prices of a share, the oldest first.", "annotations": READ_ONLY,
+              "inputSchema": schema(["ticker"], ticker={"enum": ["ACME", "GLOBEX"]}, days={"type": "integer", "minimum": 2, "maximum": 500}),
+              "outputSchema": schema(["closes"], closes={"type": "array", "items": NUMBER})}]
+
+
+def prices(ticker, days):
+    """Made of nothing but the name: whoever knows it can check."""
+    r, price, out = random.Random(ticker), 100.0, []
+    for _ in range(days):
+        price *= 1 + r.uniform(-0.02, 0.021)
+        out.append(round(price, 2))
+    return out
 
 
 def write(message):
@@ -106,6 +122,7 @@ def ask(request, _arguments):
 CALLS = {
     "add": lambda _r, a: text("3", structuredContent={"sum": a["a"] + a["b"]}),
     "echo": lambda _r, a: text(a["from"] * a.get("how-often", 1)),
+    "prices": lambda _r, a: text("", structuredContent={"closes": prices(a["ticker"], a.get("days", 250))}),
     "readFile": lambda _r, a: text(json.dumps(a)),
     "fail": lambda _r, _a: text("it is broken\x1b[2J", isError=True),
     "picture": lambda _r, _a: {"content": [{"type": "text", "text": "see"},

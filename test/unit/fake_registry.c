@@ -237,6 +237,26 @@ void registry_branch(struct registry *r, const char *session, const char *name, 
 	give(done, arg, session_json(r, s));
 }
 
+void registry_try(
+	struct registry *r, const char *session, uint64_t ttl_ms, registry_done_fn *done, void *arg)
+{
+	(void)ttl_ms;
+	registry_branch(r, session, NULL, false, done, arg);
+}
+
+void registry_adopt(struct registry *r, const char *session, const char *trial,
+	registry_done_fn *done, void *arg)
+{
+	struct err err;
+	struct fake_session *s = find(r, session, &err), *from = s ? find(r, trial, &err) : NULL;
+	if (!from) {
+		done(arg, NULL, &err);
+		return;
+	}
+	s->head = from->head;
+	give(done, arg, session_json(r, s));
+}
+
 void registry_undo(struct registry *r, const char *session, unsigned count, const char *to_step,
 	registry_done_fn *done, void *arg)
 {

@@ -4,6 +4,7 @@
 
 #include "session/history.h"
 #include "session/registry.h"
+#include "session/trial.h"
 
 #include <uv.h>
 

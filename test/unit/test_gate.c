@@ -24,7 +24,7 @@ struct bench {
 	int n_answers, n_lines;
 	char last[64]; /* the name of an error, or "ok" */
 	char end[64];  /* of the last line of the log */
-	bool is_tainted;
+	bool is_tainted, is_closed;
 };
 
 static bool may_use_tools(void *arg, const char *owner)
@@ -59,7 +59,8 @@ static void bench_open(struct bench *b, const char *servers)
 
 static void bench_done(struct bench *b)
 {
-	gate_close(b->gate);
+	if (!b->is_closed)
+		gate_close(b->gate);
 	(void)uv_run(&b->loop, UV_RUN_DEFAULT);
 	CHECK_INT(uv_loop_close(&b->loop), 0);
 	gate_free(b->gate);
@@ -237,7 +238,8 @@ TEST(an_engine_that_ends_answers_what_waits)
 		CHECK(call(&b, "a.x") && call(&b, "b.x") && call(&b, "retort.tools"));
 	(void)uv_run(&b.loop, UV_RUN_NOWAIT);
 	CHECK_INT(b.n_answers, 0);
-	gate_close(take_ptr(b.gate));
+	gate_close(b.gate);
+	b.is_closed = true;
 	CHECK_INT(b.n_answers, 9);
 	CHECK_STR(b.last, "ToolLost");
 }

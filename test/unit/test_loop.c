@@ -21,14 +21,25 @@ struct bench {
 	struct loop_config config;
 	const char *records[8];
 	size_t n_ran, n_interrupts;
-	bool is_hanging; /* no step ends */
-	bool is_refused; /* no step begins */
-	bool is_end;	 /* the interrupt ends all */
-	uv_idle_t idle;	 /* what is done from the loop */
+	bool is_hanging;  /* no step ends */
+	bool is_refused;  /* no step begins */
+	bool is_end;	  /* the interrupt ends all */
+	uint64_t cost;	  /* of a step, in tokens */
+	unsigned n_rooms; /* branches that there is room for */
+	bool is_late;	  /* branches are made when they are waited for no more */
+	unsigned late[16], n_late;
+	char places[200]; /* what was asked of branches */
+	uv_idle_t idle;	  /* what is done from the loop */
 	char codes[2000], events[8000];
 	json_t *result, *kept;
 	char path[64];
 };
+
+static void note(struct bench *b, char what, unsigned place)
+{
+	size_t used = strlen(b->places);
+	(void)snprintf(b->places + used, sizeof b->places - used, "%c%u ", what, place);
+}
 
 static int on_run(void *arg, const struct loop_code *code, struct err *err)
 {
@@ -38,15 +49,41 @@ static int on_run(void *arg, const struct loop_code *code, struct err *err)
 		code->runtime ? code->runtime : "-", (int)code->bytes, code->code);
 	if (b->is_refused)
 		return err_set(err, ERR_GONE, "the session is gone");
+	if (code->place > 0)
+		note(b, code->is_check ? 'c' : 'r', code->place);
 	if (b->is_hanging)
 		return 0;
 	while (n > 0 && !b->records[n])
 		n--;
+	if (b->cost > 0)
+		loop_spend(b->loop, &(struct wire_usage){.input = b->cost, .is_estimated = true}, NULL);
 	json_t *record = json_loads(b->records[n], 0, NULL);
 	CHECK(record != NULL);
-	loop_ran(b->loop, record, NULL);
+	loop_ran(b->loop, code->place, record, NULL);
 	json_decref(record);
 	return 0;
+}
+
+static int on_branch(void *arg, unsigned place, struct err *err)
+{
+	struct bench *b = arg;
+	note(b, 'b', place);
+	if (place > b->n_rooms && place % 2)
+		return err_set(err, ERR_QUOTA, "no room");
+	if (place > b->n_rooms)
+		(void)err_set(err, ERR_QUOTA, "no room");
+	if (b->is_late)
+		b->late[b->n_late++] = place;
+	else
+		loop_branched(b->loop, place, place > b->n_rooms ? err : NULL);
+	return 0;
+}
+
+static void on_adopt(void *arg, unsigned place)
+{
+	struct bench *b = arg;
+	note(b, 'a', place);
+	loop_adopted(b->loop, NULL);
 }
 
 static void on_interrupt(void *arg)
@@ -54,8 +91,16 @@ static void on_interrupt(void *arg)
 	struct bench *b = arg;
 	json_t *record = json_pack("{s:s}", "status", "killed");
 	b->n_interrupts++;
-	loop_ran(b->loop, record, NULL);
+	loop_ran(b->loop, 0, record, NULL);
 	json_decref(record);
+}
+
+/* What waits for its branch gets it now. */
+static void on_interrupt_late(void *arg)
+{
+	struct bench *b = arg;
+	for (unsigned i = 0; i < b->n_late; i++)
+		loop_branched(b->loop, b->late[i], NULL);
 }
 
 static json_t *on_observe(void *arg, const json_t *record)
@@ -104,7 +149,9 @@ static void bench_open(struct bench *b, const char *lines)
 		.task = "The task",
 		.budget = budget_default(),
 		.is_grounded = true,
-		.hooks = {b, on_run, on_interrupt, on_observe, on_event, on_done}};
+		.hooks = {b, on_run, on_interrupt, on_observe, on_event, on_done, on_branch,
+			on_adopt}};
+	b->n_rooms = 16;
 }
 
 static void bench_run(struct bench *b)
@@ -369,6 +416,200 @@ TEST(an_empty_task_is_refused)
 	struct err err;
 	bench_open(&b, SAY("x"));
 	b.config.task = " \n";
+	CHECK(loop_open(&b.loop, &b.uv, &b.config, &err) < 0);
+	CHECK_INT(err.code, ERR_USAGE);
+	wire_close(b.wire);
+	(void)uv_run(&b.uv, UV_RUN_DEFAULT);
+	CHECK_INT(uv_loop_close(&b.uv), 0);
+}
+
+/* What a step asked a model is paid from the same purse. */
+TEST(queries_are_told_of_and_paid)
+{
+	struct bench b;
+	bench_open(&b,
+		"{\"expect\": [\"llm_query(prompt\", \"9000 bytes\", \"7 in all\"], \"reply\": "
+		"{\"text\": \"" CODE(
+			"one") "\"}}\n"
+			       "{\"expect_last\": [\"Nothing more can be run\"], \"reply\": {\"text\": \"Enough.\"}}\n");
+	b.config.n_queries = 7;
+	b.config.query_bytes = 9000;
+	b.config.budget.limit[BUDGET_TOKENS] = 100000;
+	b.cost = 100000;
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "budget");
+	CHECK_STR(member(&b, "spent"), "tokens");
+	CHECK_STR(member(&b, "answer"), "Enough.");
+	CHECK(json_integer_value(json_object_get(json_object_get(b.result, "usage"), "input")) >
+		100000);
+	bench_close(&b);
+	bench_open(&b, "{\"reject\": [\"llm_query\"], \"reply\": {\"text\": \"Enough.\"}}\n");
+	bench_run(&b);
+	CHECK_STR(member(&b, "answer"), "Enough.");
+	bench_close(&b);
+}
+/* ---- candidates ---- */
+
+#define OK(value)                                                                                  \
+	"{\"status\": \"ok\", \"value\": {\"application/json\": " value                            \
+	"}, \"state\": {\"outcome\": "                                                             \
+	"\"committed\"}}"
+#define BAD                                                                                        \
+	"{\"status\": \"error\", \"error\": {\"name\": \"E\"}, \"state\": {\"outcome\": "          \
+	"\"committed\"}}"
+#define LOST "{\"status\": \"killed\", \"state\": {\"outcome\": \"rolled_back\"}}"
+
+/* A round of three, then an answer: what is asked of branches, and how it ends. */
+static void check_round(const char *records[3], const char *places, const char *codes)
+{
+	struct bench b;
+	bench_open(&b, SAY(CODE("a")) SAY(CODE("b")) SAY(CODE("c")) ALWAYS("Done."));
+	b.config.best_of = 3;
+	for (size_t i = 0; i < 3; i++)
+		b.records[i] = records[i];
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "ok");
+	CHECK_STR(b.places, places);
+	CHECK_STR(b.codes, codes);
+	bench_close(&b);
+}
+
+TEST(the_best_is_adopted)
+{
+	static const char tried[] = "python:a;python:b;python:c;";
+	check_round((const char *[]){OK("1"), OK("2"), OK("2")}, "b1 r1 b2 r2 b3 r3 a2 a0 ", tried);
+	check_round(
+		(const char *[]){OK("1"), OK("2"), OK("1.0")}, "b1 r1 b2 r2 b3 r3 a1 a0 ", tried);
+	check_round((const char *[]){BAD, LOST, OK("1")}, "b1 r1 b2 r2 b3 r3 a3 a0 ", tried);
+	check_round((const char *[]){LOST, LOST, BAD}, "b1 r1 b2 r2 b3 r3 a0 a0 ", tried);
+}
+
+TEST(without_branches_there_is_one)
+{
+	struct bench b;
+	bench_open(&b, SAY(CODE("a")) SAY(CODE("b")) SAY(CODE("c")) SAY("Done."));
+	b.config.best_of = 3;
+	b.n_rooms = 0;
+	b.records[0] = OK("1");
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "ok");
+	CHECK_STR(b.places, "b1 b2 b3 a0 ");
+	CHECK_STR(b.codes, "python:a;");
+	CHECK_INT(json_integer_value(json_object_get(b.result, "replies")), 4);
+	bench_close(&b);
+}
+
+TEST(as_many_as_there_is_room_for)
+{
+	struct bench b;
+	bench_open(&b,
+		SAY(CODE("a")) SAY(CODE("b")) SAY(CODE("c")) SAY(CODE("d")) SAY(CODE("e"))
+			ALWAYS("Done."));
+	b.config.best_of = 3;
+	b.n_rooms = 2;
+	b.records[0] = OK("1");
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "ok");
+	CHECK_STR(b.places, "b1 r1 b2 r2 b3 a1 b1 r1 b2 r2 a1 a0 ");
+	bench_close(&b);
+}
+
+TEST(a_host_without_branches_is_asked_once)
+{
+	struct bench b;
+	bench_open(&b, SAY("Done."));
+	b.config.best_of = 3;
+	b.config.hooks.branch = NULL;
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "ok");
+	CHECK_INT(json_integer_value(json_object_get(b.result, "replies")), 1);
+	bench_close(&b);
+}
+
+TEST(steps_that_fail_to_begin_are_no_candidates)
+{
+	struct bench b;
+	bench_open(&b, SAY(CODE("a")) SAY(CODE("b")));
+	b.config.best_of = 2;
+	b.is_refused = true;
+	bench_run(&b);
+	/* Neither in a branch nor in the session. */
+	CHECK_STR(member(&b, "status"), "error");
+	CHECK_STR(b.places, "b1 b2 a0 ");
+	bench_close(&b);
+}
+
+TEST(a_command_is_run_for_all_that_went_well)
+{
+	struct bench b;
+	bench_open(&b, SAY(CODE("a")) SAY(CODE("b")) SAY("No.") ALWAYS("Done."));
+	b.config.best_of = 3;
+	b.config.check = "make";
+	b.config.budget.limit[BUDGET_STEPS] = 3;
+	b.records[0] = BAD;
+	b.records[1] = OK("1"); /* b; its check; that of the text; */
+	bench_run(&b);
+	CHECK_STR(b.places, "b1 r1 b2 r2 c2 b3 c3 a2 ");
+	bench_close(&b);
+}
+
+TEST(time_ends_a_round)
+{
+	struct bench b;
+	bench_open(&b, SAY(CODE("a")) SAY(CODE("b")) SAY("Nothing."));
+	b.config.best_of = 2;
+	b.is_late = true; /* no branch is ever there */
+	b.config.budget.limit[BUDGET_WALL] = 20;
+	b.is_hanging = true;
+	b.config.hooks.interrupt = on_interrupt_late;
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "budget");
+	CHECK_STR(member(&b, "answer"), "Nothing.");
+	bench_close(&b);
+}
+
+TEST(an_interrupt_while_all_are_asked_ends_it)
+{
+	struct bench b;
+	bench_open(&b, "{\"times\": 0, \"failure\": {\"class\": \"rate\", \"wait_ms\": 60000}}\n");
+	b.config.best_of = 2;
+	(void)uv_idle_init(&b.uv, &b.idle);
+	b.idle.data = &b;
+	b.n_ran = 1;
+	(void)uv_idle_start(&b.idle, on_idle);
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "interrupted");
+	CHECK_STR(b.places, "");
+	bench_close(&b);
+}
+
+TEST(a_check_of_python_and_a_schema)
+{
+	struct bench b;
+	bench_open(&b, SAY("five") SAY("six"));
+	b.config.check = "python:answer == 'six'";
+	b.records[0] = BAD;
+	b.records[1] = OK("1");
+	bench_run(&b);
+	CHECK_STR(member(&b, "answer"), "six");
+	CHECK_HAS(b.codes, "python:if not");
+	bench_close(&b);
+	bench_open(&b,
+		"{\"expect\": [\"minLength\"], \"reply\": {\"text\": \"five\"}}\n"
+		"{\"expect_last\": [\"does not fit\"], \"reply\": {\"text\": \"seven\"}}\n");
+	b.config.check = "schema:{\"minLength\": 5}";
+	bench_run(&b);
+	CHECK_STR(member(&b, "answer"), "seven");
+	CHECK_INT(b.n_ran, 0);
+	bench_close(&b);
+}
+
+TEST(a_check_that_is_none)
+{
+	struct bench b;
+	struct err err;
+	bench_open(&b, SAY("x"));
+	b.config.check = "schema:[]";
 	CHECK(loop_open(&b.loop, &b.uv, &b.config, &err) < 0);
 	CHECK_INT(err.code, ERR_USAGE);
 	wire_close(b.wire);

@@ -1,0 +1,52 @@
+/* Long inputs: files of a box that become variables, of which a model is told how long they are. No
+ * system call. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	INPUTS_MAX = 16,
+	INPUT_NAME_BYTES = 64,
+	INPUT_PATH_BYTES = 255,
+	INPUTS_TEXT_BYTES = 64 << 10
+};
+
+struct input {
+	const char *name, *path; /* of the variable; in the box. Borrowed */
+	uint64_t characters, lines, bytes;
+};
+
+struct inputs {
+	struct input list[INPUTS_MAX];
+	size_t n;
+};
+
+/* Can a variable be called so, in Python and in JavaScript? Not what either or retort needs. */
+bool input_is_name(const char *name);
+
+/*
+ * Read [{"name", "path"}]; NULL is none. Texts stay the array's.
+ * Errors:  ERR_USAGE: a name is none, or is there twice; ERR_LIMIT: over INPUTS_MAX.
+ */
+int inputs_read(struct inputs *out, const json_t *array, struct err *err);
+
+/* Where variables can be: "python" or "javascript", as @runtime is one of them or not. */
+const char *inputs_runtime(const char *runtime);
+
+/* Code in inputs_runtime() that makes the variables, and whose value says how long they are.
+ * Returns: 0, -E2BIG, -ENOMEM. */
+int inputs_code(const struct inputs *in, const char *runtime, struct buf *out);
+
+/*
+ * Take what that code gave.
+ * Errors:  ERR_USAGE: a file cannot be read; ERR_LIMIT: it does not fit; ERR_BOX.
+ */
+int inputs_take(struct inputs *in, const json_t *record, struct err *err);
+
+/* What a model is told of them, a paragraph. Returns: 0, -E2BIG, -ENOMEM. */
+int inputs_show(const struct inputs *in, const char *runtime, struct buf *out);

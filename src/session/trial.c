@@ -1,0 +1,122 @@
+/* A session goes on where one of its trials stands. SPDX-License-Identifier: Apache-2.0 */
+#include "session/trial.h"
+
+#include "session/admit.h"
+#include "session/entry.h"
+#include "session/job.h"
+#include "session/roll.h"
+
+#include <string.h>
+
+/* What is the host's is not copied: trials would write over each other, and what they wrote would
+ * stay. */
+static int check_shared(const struct entry *e, struct err *err)
+{
+	for (size_t i = 0; e->order && i < e->order->n_binds; i++) {
+		uint32_t kind = e->order->binds[i].kind;
+		if (kind != BIND_WORKSPACE && kind != BIND_VOLUME_RW)
+			continue;
+		err_set(err, ERR_USAGE, "trials of session %s would all write to %.100s", e->id,
+			e->order->binds[i].src);
+		return err_hint(err, "give it the files of the host to read only");
+	}
+	return 0;
+}
+
+void registry_try(
+	struct registry *r, const char *session, uint64_t ttl_ms, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct entry *e = registry_find(r, session, &err);
+	if (e && check_shared(e, &err) < 0)
+		e = NULL;
+	if (e && admit_session(r, e->memory_bytes, true, &err) < 0)
+		e = NULL;
+	struct job *job = e ? job_new(JOB_BRANCH, NULL, 0, done, arg) : NULL;
+	if (!e)
+		done(arg, NULL, &err);
+	else if (!job)
+		job_no_memory(done, arg);
+	else {
+		job->is_trial = true;
+		job->timeout_ms = ttl_ms;
+		entry_add_job(e, job);
+	}
+}
+
+/* Returns: NULL when there is none that could be adopted. */
+static struct entry *find_trial(const struct job *job, struct err *err)
+{
+	const struct entry *e = job->entry;
+	struct entry *trial = roll_live(e->roll, job->text);
+	if (!trial || !trial->is_trial || strcmp(trial->parent, e->id) != 0) {
+		err_set(err, ERR_NOT_FOUND, "no trial %.40s of session %s", job->text, e->id);
+		return NULL;
+	}
+	if (strcmp(trial->fork, e->head) != 0) {
+		err_set(err, ERR_BUSY, "session %s has gone on since it was branched", e->id);
+		err_hint(err, "let nobody else run steps in it meanwhile");
+		return NULL;
+	}
+	if (trial->state != ENTRY_IDLE || trial->first) {
+		err_set(err, ERR_BUSY, "something is done in the trial %s", trial->id);
+		err_hint(err, "wait until it has ended");
+		return NULL;
+	}
+	return trial;
+}
+
+/* Each gets what the other had; both have the same order. */
+static void change_places(struct entry *e, struct entry *trial)
+{
+	struct session *own = e->session;
+	entry_take_session(e, trial->session);
+	entry_take_session(trial, own);
+	memcpy(e->head, trial->head, sizeof e->head);
+	memcpy(e->difference, trial->difference, sizeof e->difference);
+	e->n_steps = trial->n_steps;
+	e->rebuilt = trial->rebuilt;
+	e->is_rebuilt_told = trial->is_rebuilt_told;
+}
+
+/* What it has read it goes on with. */
+static int take_taint(struct entry *e, const struct entry *trial, struct err *err)
+{
+	if (e->is_tainted || !trial->is_tainted)
+		return 0;
+	e->is_tainted = true;
+	return journal_session_taint(e->roll->journal, e->id, err);
+}
+
+void job_start_adopt(struct job *job)
+{
+	struct entry *e = job->entry;
+	struct err err;
+	struct entry *trial = find_trial(job, &err);
+	if (!trial || take_taint(e, trial, &err) < 0 ||
+		journal_session_move(e->roll->journal, e->id, trial->head, &err) < 0) {
+		job_fail(job, &err);
+		return;
+	}
+	change_places(e, trial);
+	/* If the journal cannot be told now, its time to live ends it there. */
+	(void)journal_session_close(e->roll->journal, trial->id, "", &err);
+	entry_end(trial);
+	json_t *out = entry_json(e);
+	entry_answer(e, out, NULL);
+	json_decref(out);
+}
+
+void registry_adopt(struct registry *r, const char *session, const char *trial,
+	registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct entry *e = registry_find(r, session, &err);
+	struct job *job = e ? job_new(JOB_ADOPT, trial, strlen(trial), done, arg) : NULL;
+	if (!e)
+		done(arg, NULL, &err);
+	else if (!job)
+		job_no_memory(done, arg);
+	else
+		entry_add_job(e, job);
+}
