@@ -17,7 +17,6 @@ FOLDERS = ("src", "test", "drivers", "dev", "demo")
 
 # Longer, and why that is better than a cut.
 ALLOWED = {
-    "src/agent/loop_inside.h": "the struct that the files of one loop share",
     "src/session/live.h": "the struct that every part of a session shares",
     "src/sandbox/cgroup.h": "the theory of operation stands with the interface",
     "src/sandbox/cgroup_ops.h": "one table type and the rows' helpers, read together",

@@ -49,8 +49,8 @@ uint64_t loop_wall_ms(const struct loop *l)
 static json_t *usage_json(const struct loop *l)
 {
 	const struct wire_usage *u = &l->usage;
-	json_t *out = json_pack("{s:I, s:I, s:I, s:I, s:b}", "input", (json_int_t)u->input, "output",
-		(json_int_t)u->output, "cached", (json_int_t)u->cached, "reasoning",
+	json_t *out = json_pack("{s:I, s:I, s:I, s:I, s:b}", "input", (json_int_t)u->input,
+		"output", (json_int_t)u->output, "cached", (json_int_t)u->cached, "reasoning",
 		(json_int_t)u->reasoning, "is_estimated", u->is_estimated);
 	if (l->config.price && !l->is_cost_partial)
 		(void)json_object_set_new(out, "cost_usd", json_real(l->cost_usd));

@@ -19,14 +19,14 @@ enum {
 
 /* Texts are copied. */
 struct loop_config {
-	struct wire *wire; /* stays the caller's, and open until the loop is freed */
+	struct wire *wire;	    /* stays the caller's, and open until the loop is freed */
 	const char *task, *runtime; /* of one that goes on, NULL: nothing more is said */
-	const char *limits; /* what the model is told of them, or NULL */
+	const char *limits;	    /* what the model is told of them, or NULL */
 	const char *check; /* what the answer has to meet, as criterion_parse() reads it, or NULL */
 	struct budget budget;
 	const struct price *price; /* NULL: it is not known what the model costs */
-	uint64_t context_tokens; /* 0: LOOP_CONTEXT_TOKENS */
-	const char *servers;	 /* of tools that code can call, as of struct prompt; or NULL */
+	uint64_t context_tokens;   /* 0: LOOP_CONTEXT_TOKENS */
+	const char *servers;	   /* of tools that code can call, as of struct prompt; or NULL */
 	uint64_t n_queries, query_bytes; /* what the model is told of query.h; 0: nothing */
 	unsigned best_of;		 /* candidates for each step; 0 or 1: one */
 	bool is_grounded;

@@ -21,7 +21,7 @@ struct loop {
 	struct grounding *grounding;
 	uint64_t started_ms, context_tokens;
 	uint64_t budget_before_ms, earlier_ms; /* used before it went on; of the budget, of all */
-	uv_timer_t timer; /* of the wall limit; then of the last answer */
+	uv_timer_t timer;		       /* of the wall limit; then of the last answer */
 
 	struct buf next; /* what the model is told next, with images */
 	json_t *images;
@@ -36,10 +36,10 @@ struct loop {
 	json_t *rounds; /* what the result tells of them */
 	json_t *refusal;
 
-	char *code;	       /* of the step that runs */
-	unsigned number;       /* of that step */
-	unsigned n_interrupts; /* of it */
-	bool is_unwanted;      /* the loop ends with it */
+	char *code;		  /* of the step that runs */
+	unsigned number;	  /* of that step */
+	unsigned n_interrupts;	  /* of it */
+	bool is_unwanted;	  /* the loop ends with it */
 	bool no_images, has_seen; /* it reads none; it has read some */
 	bool was_lost, is_untold; /* the step's end was not told the model yet */
 

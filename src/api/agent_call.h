@@ -1,5 +1,5 @@
-/* A call of agent.run from the inside: shared by the files that carry it out. SPDX-License-Identifier:
- * Apache-2.0 */
+/* A call of agent.run from the inside: shared by the files that carry it out.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "agent/input.h"
@@ -39,6 +39,13 @@ struct agent_call {
 	char was[AGENT_STATE_BYTES];	 /* the state of the session of one that goes on */
 	char remark[AGENT_REMARK_BYTES]; /* what became of the session; "" for nothing */
 };
+
+/* ---- agent_budget.c ---- */
+
+/* What its models cost. Errors: ERR_USAGE: a limit, and no price. */
+int agent_find_prices(struct agent_call *a, struct err *err);
+/* What is in `params`; @past is told what is given anew. */
+void agent_take_budget(const struct agent_call *a, struct budget *out, struct loop_past *past);
 
 /* ---- agent_kept.c: an agent on disk ---- */
 

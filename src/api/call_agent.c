@@ -160,8 +160,7 @@ static void interrupt(void *arg)
 static int branch(void *arg, unsigned place, struct err *err)
 {
 	struct agent_call *a = arg;
-	uint64_t ms =
-		param_count(a->params, "max_wall_ms", budget_default().limit[BUDGET_WALL]);
+	uint64_t ms = param_count(a->params, "max_wall_ms", budget_default().limit[BUDGET_WALL]);
 	(void)err;
 	trials_branch(a->trials, place, a->session, ms + TRIAL_MS);
 	return 0;
@@ -275,33 +274,6 @@ static int open_query(struct agent_call *a, struct err *err)
 	return agent_query_open(&a->query, &config, err);
 }
 
-/* A limit that nobody can keep is refused, not passed over. */
-static int find_price(
-	const struct agent_call *a, const struct wire *wire, struct price *out, struct err *err)
-{
-	const struct models *models = a->call->context->models;
-	if (price_find(out, models ? models->prices : NULL, wire_name(wire)))
-		return 1;
-	if (json_number_value(param_get(a->params, "max_cost_usd")) <= 0)
-		return 0;
-	(void)err_set(err, ERR_USAGE, "max_cost_usd: it is not known what %.100s costs",
-		wire_name(wire));
-	return err_hint(err,
-		"write its price into \"prices\" of ~/.config/retort/config.json, or a file for "
-		"--prices");
-}
-
-static int find_prices(struct agent_call *a, struct err *err)
-{
-	int r = find_price(a, a->wire, &a->price, err), query = 0;
-	if (r >= 0 && a->query.queries)
-		query = find_price(
-			a, a->query.wire ? a->query.wire : a->wire, &a->query_price, err);
-	a->has_price = r > 0;
-	a->has_query_price = query > 0;
-	return MIN(r, query);
-}
-
 static void take_limits(const json_t *session, char out[LIMITS_BYTES])
 {
 	const json_t *limits = json_object_get(session, "limits");
@@ -335,21 +307,6 @@ static void write_servers(const struct agent_call *a, struct buf *out)
 		(void)gate_write_servers(context->gate, is_javascript, out);
 }
 
-/* What is in `params`; @past is told what is given anew. */
-static void take_budget(const struct agent_call *a, struct budget *out, struct loop_past *past)
-{
-	*out = budget_default();
-	for (int i = 0; i < BUDGET_KINDS; i++) {
-		char name[32];
-		(void)snprintf(name, sizeof name, "max_%s", budget_word((enum budget_kind)i));
-		if (i != BUDGET_COST)
-			out->limit[i] = param_count(a->params, name, out->limit[i]);
-		past->is_given[i] = param_get(a->call->params, name) != NULL;
-	}
-	double usd = json_number_value(param_get(a->params, "max_cost_usd"));
-	out->limit[BUDGET_COST] = (uint64_t)(usd * BUDGET_UNITS_PER_USD);
-}
-
 static void tell_started(struct agent_call *a)
 {
 	call_event(a->call,
@@ -374,7 +331,7 @@ static void begin(struct agent_call *a)
 		.record = a->record,
 		.remark = a->remark[0] ? a->remark : NULL};
 	struct err err = {0};
-	take_budget(a, &budget, &past);
+	agent_take_budget(a, &budget, &past);
 	take_limits(a->about, limits);
 	tell_started(a);
 	write_servers(a, &servers);
@@ -387,8 +344,8 @@ static void begin(struct agent_call *a)
 		.budget = budget,
 		.price = a->has_price ? &a->price : NULL,
 		.best_of = best_of,
-		.context_tokens = param_count(
-			past.state ? a->call->params : params, "context_tokens", 0),
+		.context_tokens =
+			param_count(past.state ? a->call->params : params, "context_tokens", 0),
 		.is_grounded = is_on(params, "grounded"),
 		.no_images = !is_on(params, "images"),
 		.past = past.state ? &past : NULL,
@@ -483,8 +440,7 @@ static void on_session(void *arg, const json_t *session, const struct err *err)
 
 static void make_session(struct agent_call *a)
 {
-	json_t *params =
-		json_pack("{s:s}", "runtime", param_text(a->params, "runtime", "python"));
+	json_t *params = json_pack("{s:s}", "runtime", param_text(a->params, "runtime", "python"));
 	struct call_order order;
 	struct err err;
 	a->is_own = true;
@@ -504,9 +460,8 @@ static void on_awaited(void *arg, const json_t *result, const struct err *err)
 	struct agent_call *a = arg;
 	struct err why;
 	(void)result;
-	json_t *session = err ? NULL
-			      : registry_get(a->call->context->registry,
-					agent_kept_session(a), &why);
+	json_t *session =
+		err ? NULL : registry_get(a->call->context->registry, agent_kept_session(a), &why);
 	if (session)
 		agent_kept_session_open(a, session, a->was);
 	on_session(a, session, err ? err : &why);
@@ -541,7 +496,7 @@ static int open_parts(struct agent_call *a, struct err *err)
 		r = open_wire(a, err);
 	if (r == 0)
 		r = open_query(a, err);
-	return r < 0 ? r : find_prices(a, err);
+	return r < 0 ? r : agent_find_prices(a, err);
 }
 
 static void start_run(struct operation_call *call)
@@ -588,138 +543,7 @@ static void start_list(struct operation_call *call)
 
 /* ---- the rows ---- */
 
-static const struct param input_rows[] = {
-	{"name", PARAM_TEXT, NEEDED, .min = 1, .max = INPUT_NAME_BYTES, .help = "of the variable"},
-	{"path", PARAM_TEXT, NEEDED, .min = 1, .max = INPUT_PATH_BYTES,
-		.help = "of a text file in the session"},
-};
-static const struct param run_rows[] = {
-	{"task", PARAM_TEXT, false, 1, TASK_BYTES,
-		.help = "what is to be done; with resume, what is said next"},
-	{"resume", PARAM_TEXT, false, 3, KEPT_ID_BYTES,
-		.help = "id of an agent that goes on, or a start of it, with what it began with "
-			"unless this call says something else"},
-	{"model", PARAM_TEXT, false, 1, MODEL_BYTES,
-		.help = "wire:model, as in openai:gpt-5.5; else the one the engine was started with"},
-	{"session", PARAM_TEXT, false, 1, SESSION_BYTES,
-		.help = "where the code runs, and what is there already; else one is made and ended"},
-	{"runtime", PARAM_TEXT, false, 1, NAME_BYTES,
-		.help = "language of code that does not say it; else the session's, or python"},
-	{"check", PARAM_TEXT, false, 1, TEXT_BYTES,
-		.help = "what the answer has to meet: a shell command, run in the workspace; "
-			"python:EXPRESSION, with answer; or schema:JSON"},
-	{"best_of", PARAM_COUNT, false, 1, LOOP_CANDIDATES_MAX, .fallback = "1",
-		.help = "candidates for each step, tried at once in branches: the best is kept"},
-	{"context", PARAM_OBJECTS, .max = INPUTS_MAX, FIELDS(input_rows),
-		.help = "texts that become variables, of which the model is told how long they are"},
-	{"max_steps", PARAM_COUNT, false, 1, STEPS_MAX, .fallback = "20", .help = "steps at most"},
-	{"max_wall_ms", PARAM_COUNT, false, 1, TIME_MS, .fallback = "600000",
-		.help = "wall time of all of it"},
-	{"max_tokens", PARAM_COUNT, false, 0, INT64_MAX, .fallback = "0",
-		.help = "tokens read and written, of all replies together; 0: any number"},
-	{"max_queries", PARAM_COUNT, false, 0, QUERIES_MAX, .fallback = "100",
-		.help = "questions that its code may put to a model, when there is `context` or this is given"},
-	{"query_model", PARAM_TEXT, false, 1, MODEL_BYTES,
-		.help = "which model those go to; else the same"},
-	{"max_cost_usd", PARAM_NUMBER, false, 0, UINT64_C(1) << 40,
-		.help = "what it may cost, in USD, by the prices of who runs the engine"},
-	{"max_failures", PARAM_COUNT, false, 1, STEPS_MAX, .fallback = "5",
-		.help = "failed steps in a row"},
-	{"context_tokens", PARAM_COUNT, false, 1000, INT64_MAX, .fallback = "100000",
-		.help = "how much the model can read: what is old is shortened when it fills up"},
-	{"grounded", PARAM_FLAG, .fallback = "true",
-		.help = "numbers of the answer must come from the run"},
-	{"images", PARAM_FLAG, .fallback = "true",
-		.help = "show it plots; a model that refuses them is asked without in any case"},
-	{"approvals", PARAM_FLAG, .fallback = "false",
-		.help = "tool.approve will answer what calls of tools ask, as events tool.approval "
-			"tell; else they are denied"},
-	{"cancel_step", PARAM_FLAG, .fallback = "false",
-		.help = "given up once, only the step that runs is stopped, and the model goes on"},
-	{"stream", PARAM_FLAG, .fallback = "false", .help = "tell events while it runs"},
-	{"detach", PARAM_FLAG, .fallback = "false",
-		.help = "go on when the client is gone; else it is interrupted"},
-};
-static const struct param usage_rows[] = {
-	GIVES("input", PARAM_COUNT, "tokens the model read"),
-	GIVES("output", PARAM_COUNT, "tokens it wrote, with those of reasoning"),
-	GIVES("cached", PARAM_COUNT, "of the read ones: those that were cached"),
-	GIVES("reasoning", PARAM_COUNT, "of the written ones: those of reasoning"),
-	GIVES("is_estimated", PARAM_FLAG, "a server did not say: a token for every four bytes"),
-	MAY_GIVE("cost_usd", PARAM_NUMBER, "what all of it cost, when the model has a price"),
-};
-static const struct param queries_rows[] = {
-	GIVES("model", PARAM_TEXT, "the model that was asked"),
-	GIVES("count", PARAM_COUNT, "questions that were asked"),
-	GIVES("failed", PARAM_COUNT, "of them: those without an answer, or with one of no use"),
-	GIVES("refused", PARAM_COUNT, "that were not asked: wrong, too long, too many"),
-	{"usage", PARAM_OBJECT, NEEDED, FIELDS(usage_rows),
-		.help = "tokens; part of those of the task"},
-};
-static const struct param error_rows[] = {
-	GIVES("code", PARAM_TEXT, "one of docs/errors.md"),
-	GIVES("message", PARAM_TEXT, "what failed"),
-	GIVES("hint", PARAM_TEXT, "what to do, or empty"),
-};
-static const struct param votes_usage_rows[] = {
-	GIVES("input", PARAM_COUNT, "tokens the model read, for all of them"),
-	GIVES("output", PARAM_COUNT, "tokens it wrote"),
-};
-static const struct param votes_rows[] = {
-	GIVES("asked", PARAM_COUNT, "candidates"),
-	GIVES("ran", PARAM_COUNT, "those whose code was run"),
-	GIVES("chosen", PARAM_COUNT, "the one that was kept, from 1"),
-	{"why", PARAM_CHOICE, NEEDED, .choices = VOTE_REASONS, .help = "by what it won"},
-	GIVES("votes", PARAM_COUNT, "candidates that say the same"),
-	GIVES("of", PARAM_COUNT, "candidates that it was compared with, itself included"),
-	MAY_GIVE("value", PARAM_TEXT, "what it says, or the beginning of that"),
-	{"usage", PARAM_OBJECT, NEEDED, FIELDS(votes_usage_rows), .help = "tokens"},
-};
-static const struct param refused_rows[] = {
-	GIVES("code", PARAM_TEXT, "one of docs/errors.md"),
-	GIVES("message", PARAM_TEXT, "why a branch was refused"),
-	GIVES("hint", PARAM_TEXT, "what to do, or empty"),
-	GIVES("left", PARAM_COUNT, "candidates for each step from then on"),
-};
-static const struct param candidates_rows[] = {
-	GIVES("best_of", PARAM_COUNT, "as it was asked for"),
-	{"rounds", PARAM_OBJECTS, FIELDS(votes_rows), .help = "step by step"},
-	{"refused", PARAM_OBJECT, FIELDS(refused_rows), .help = "there was no room for all"},
-};
-static const struct param result_rows[] = {
-	{"status", PARAM_CHOICE, NEEDED, .choices = LOOP_END_CHOICES, .help = "how it ended"},
-	MAY_GIVE("answer", PARAM_DATA, "the answer as text; of an unfinished task, the last one"),
-	MAY_GIVE("value", PARAM_ANY, "what final_answer() was given, as JSON"),
-	MAY_GIVE("grounded", PARAM_FLAG, "every number of the answer comes from the run"),
-	MAY_GIVE("ungrounded", PARAM_TEXTS, "those that do not"),
-	MAY_GIVE("spent", PARAM_TEXT, "what is used up: steps, wall_ms, tokens, cost_usd, failures"),
-	{"candidates", PARAM_OBJECT, FIELDS(candidates_rows), .help = "with best_of over 1"},
-	{"error", PARAM_OBJECT, FIELDS(error_rows), .help = "with status error"},
-	GIVES("model", PARAM_TEXT, "the model that was asked"),
-	MAY_GIVE("session", PARAM_TEXT, "id of the session, unless it was made for this"),
-	MAY_GIVE("agent", PARAM_TEXT, "its id, for resume, when it is kept"),
-	GIVES("steps", PARAM_COUNT, "steps that ran"),
-	GIVES("replies", PARAM_COUNT, "how often the model was asked"),
-	{"usage", PARAM_OBJECT, NEEDED, FIELDS(usage_rows), .help = "tokens"},
-	{"queries", PARAM_OBJECT, FIELDS(queries_rows),
-		.help = "what its code asked a model, where it could"},
-	GIVES("wall_ms", PARAM_COUNT, "wall time of all of it"),
-};
-
-static const struct param agent_rows[] = {
-	GIVES("agent", PARAM_TEXT, "its id"),
-	GIVES("task", PARAM_TEXT, "what it was to do, or the beginning of that"),
-	GIVES("status", PARAM_TEXT,
-		"running; interrupted; damaged: its file is; or how it ended, as of agent.run"),
-	GIVES("model", PARAM_TEXT, "the model it began with; empty: it may not be told"),
-	GIVES("session", PARAM_TEXT, "id of its session"),
-	MAY_GIVE("directory", PARAM_TEXT, "where `retort agent` was started"),
-	GIVES("steps", PARAM_COUNT, "steps that ran"),
-	GIVES("changed_ms", PARAM_COUNT, "when it was kept last: milliseconds since 1970"),
-};
-static const struct param list_rows[] = {
-	{"agents", PARAM_OBJECTS, NEEDED, FIELDS(agent_rows), .help = "the newest first"},
-};
+#include "api/agent.def"
 
 static const struct operation rows[] = {
 	{"agent.run", TEXT_AGENT, ROWS(run_rows), RESULT(result_rows), .label = OPERATION_PROGRAM,

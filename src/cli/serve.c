@@ -499,9 +499,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.max_sessions = args->max_sessions,
 		.max_memory_bytes = args->max_memory_bytes,
 		.version = version_text,
-		.models = {.fallback = args->model,
-			.key_file = args->key_file,
-			.prices = places->prices},
+		.models = {args->model, args->key_file, places->prices, false},
 		.tools = args->tools,
 		.skills = args->skills,
 		.log_tool = log_tool,
@@ -561,9 +559,7 @@ static int serve_main(int argc, char **argv)
 		return 0;
 	if (r > 0)
 		r = config_apply(&set, args.profile, &err);
-	if (r == 0)
-		r = prices_load(args.prices, &places.prices, &err);
-	if (r == 0)
+	if (r == 0 && (r = prices_load(args.prices, &places.prices, &err)) == 0)
 		r = find_places(&args, &places, &err);
 	if (r == 0)
 		r = serve(&args, &places, &err);

@@ -56,7 +56,8 @@ static int on_run(void *arg, const struct loop_code *code, struct err *err)
 	while (n > 0 && !b->records[n])
 		n--;
 	if (b->cost > 0)
-		loop_spend(b->loop, &(struct wire_usage){.input = b->cost, .is_estimated = true}, NULL);
+		loop_spend(b->loop, &(struct wire_usage){.input = b->cost, .is_estimated = true},
+			NULL);
 	json_t *record = json_loads(b->records[n], 0, NULL);
 	CHECK(record != NULL);
 	loop_ran(b->loop, code->place, record, NULL);
