@@ -34,7 +34,7 @@ ONLY = {
     r"microhttpd\.h": r"serve/",
     r"gmp\.h": r"plan/int\.c",
     r"seccomp\.h": r"sandbox/filter_\w+\.c",
-    r"sodium": r"(session/|store/|serve/mcp/seal\.c|serve/http/token\.c|api/base64\.c|api/gate\.c|api/plan_record\.c|api/run_step\.c|api/shelf\.c|api/skill\.c"
+    r"sodium": r"(session/|store/|serve/mcp/seal\.c|serve/http/token\.c|api/base64\.c|api/gate_handler\.c|api/plan_record\.c|api/run_step\.c|api/shelf\.c|api/skill\.c"
                r"|cli/picture\.c)",
     r"uv\.h": r"(sandbox/\w+\.[ch]|session/|api/|serve/|agent/|net/|tool/)",
     r"jansson\.h": r"(session/|store/|runtime/|api/|serve/|agent/|net/|tool/|cli/)",

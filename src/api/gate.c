@@ -13,7 +13,6 @@
 #include "tool/approval.h"
 #include "tool/fit.h"
 
-#include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +45,7 @@ static void log_end(const struct gate_call *call, const json_t *answer)
 	const struct gate_config *config = &call->gate->config;
 	const json_t *error = json_object_get(answer, "error"), *value = answer;
 	const char *name = json_string_value(json_object_get(error, "name"));
-	if (!config->log)
+	if (!config->log.write)
 		return;
 	const struct gate_line line = {.session = call->session,
 		.owner = call->owner,
@@ -57,11 +56,11 @@ static void log_end(const struct gate_call *call, const json_t *answer)
 		.ms = (uv_hrtime() - call->began_ns) / NS_PER_MS,
 		.bytes_in = json_dumpb(call->arguments, NULL, 0, JSON_COMPACT),
 		.bytes_out = value ? json_dumpb(value, NULL, 0, JSON_COMPACT) : 0};
-	config->log(config->log_arg, &line);
+	config->log.write(config->log.arg, &line);
 }
 
 /* Nobody has it any more. Returns: whether it goes on: whoever was told may have given it up. */
-static bool leave(struct gate_call *call, bool is_allowed)
+bool gate_leave(struct gate_call *call, bool is_allowed)
 {
 	struct gate_handler *h = call->handler;
 	call->handler = NULL;
@@ -83,7 +82,7 @@ void gate_answer(struct gate_call *call, json_t *answer)
 	bool is_untrusted = call->is_untrusted;
 	if (!answer)
 		answer = tool_call_error("ToolLost", "no memory for an answer", NULL);
-	if (!leave(call, false)) {
+	if (!gate_leave(call, false)) {
 		json_decref(answer);
 		return;
 	}
@@ -122,7 +121,7 @@ void gate_cancel(struct gate_call *call)
 		catalog_cancel(call->call);
 	if (call->state == GATE_HANDLED && h && h->cancel)
 		h->cancel(h->arg, call);
-	if (!leave(call, false))
+	if (!gate_leave(call, false))
 		return;
 	log_end(call, NULL);
 	finish(call);
@@ -161,7 +160,7 @@ static const struct catalog_server *server_of(const struct gate_call *call)
 }
 
 /* Returns: the tool; NULL: the call is over. */
-static const struct catalog_tool *find_tool(struct gate_call *call)
+const struct catalog_tool *gate_find_tool(struct gate_call *call)
 {
 	const struct catalog_server *s = server_of(call);
 	const struct catalog_tool *t = s ? catalog_find(call->gate->catalog, call->name) : NULL;
@@ -183,9 +182,14 @@ static const struct catalog_tool *find_tool(struct gate_call *call)
 	return t;
 }
 
-static bool is_tainted(const struct gate_call *call)
+bool gate_call_is_tainted(const struct gate_call *call)
 {
 	return call->is_tainted && *call->is_tainted;
+}
+
+bool gate_call_is_trial(const struct gate_call *call)
+{
+	return call->is_trial;
 }
 
 /* ---- calling ---- */
@@ -208,7 +212,7 @@ static void on_answer(void *arg, const struct catalog_answer *answer)
 	}
 }
 
-static void perform(struct gate_call *call, const struct catalog_tool *t)
+void gate_perform(struct gate_call *call, const struct catalog_tool *t)
 {
 	const struct catalog_waiter waiter = {on_answer, call};
 	struct err err = {0};
@@ -223,41 +227,11 @@ static void perform(struct gate_call *call, const struct catalog_tool *t)
 		&err);
 }
 
-/* ---- asking ---- */
+/* ---- deciding ---- */
 
-static void new_id(char id[GATE_ID_BYTES])
+void gate_decide(struct gate_call *call)
 {
-	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
-	memcpy(id, "a-", 2);
-	for (size_t i = 2; i < GATE_ID_BYTES - 4; i++)
-		id[i] = digits[randombytes_random() & 31];
-	id[GATE_ID_BYTES - 4] = '\0';
-}
-
-static bool is_of(const struct gate_handler *h, const struct gate_call *call)
-{
-	return call->session[0] && (!h->session[0] || strcmp(h->session, call->session) == 0);
-}
-
-static bool ask(struct gate_call *call)
-{
-	struct gate_handler *h = call->gate->handlers;
-	call->state = GATE_ASKING;
-	call->was_tainted = is_tainted(call);
-	new_id(call->id);
-	for (; h; h = h->next)
-		if (is_of(h, call) && h->ask) {
-			call->handler = h;
-			if (h->ask(h->arg, call))
-				return true;
-		}
-	call->handler = NULL;
-	return false;
-}
-
-static void decide(struct gate_call *call)
-{
-	const struct catalog_tool *t = find_tool(call);
+	const struct catalog_tool *t = gate_find_tool(call);
 	if (!t)
 		return;
 	if (call->is_trial && !t->is_read_only) {
@@ -267,55 +241,18 @@ static void decide(struct gate_call *call)
 			t->name);
 		return;
 	}
-	if (call->is_approved || !approval_is_needed(t, is_tainted(call))) {
-		perform(call, t);
+	if (call->is_approved || !approval_is_needed(t, gate_call_is_tainted(call))) {
+		gate_perform(call, t);
 		return;
 	}
-	if (ask(call))
+	if (gate_ask(call))
 		return;
 	gate_fail(call, "ToolDenied",
-		is_tainted(call) ? "\"approveTainted\" of its server's configuration lets it pass"
-				 : "\"approve\" of its server's configuration lets it pass",
+		gate_call_is_tainted(call)
+			? "\"approveTainted\" of its server's configuration lets it pass"
+			: "\"approve\" of its server's configuration lets it pass",
 		"%.100s: it can change something%s, and nobody is here to allow it", t->name,
-		is_tainted(call) ? ", the session has read what others wrote" : "");
-}
-
-json_t *gate_question(const struct gate_call *call)
-{
-	cleanup_buf struct buf text = BUF_INIT(APPROVAL_TEXT_BYTES);
-	const struct gate *g = call->gate;
-	const struct catalog_tool *t = g->catalog ? catalog_find(g->catalog, call->name) : NULL;
-	if (t)
-		approval_ask(&text, t, call->arguments, call->was_tainted);
-	return json_pack("{s:s, s:s, s:s, s:s%, s:b, s:b}", "approval", call->id, "session",
-		call->session, "tool", t ? t->name : call->name, "text", buf_str(&text), text.bytes,
-		"destructive", !t || t->is_destructive, "tainted", call->was_tainted);
-}
-
-struct gate_call *gate_asking(struct gate *g, const char *approval)
-{
-	for (struct gate_call *call = g->calls; call; call = call->next)
-		if (call->state == GATE_ASKING && strcmp(call->id, approval) == 0)
-			return call;
-	return NULL;
-}
-
-void gate_approve(struct gate_call *call, bool is_allowed)
-{
-	if (!leave(call, is_allowed))
-		return;
-	if (!is_allowed) {
-		gate_fail(call, "ToolDenied", NULL, "%.100s: it was not allowed", call->name);
-		return;
-	}
-	/* What was read since may be why it is called: that is another question. */
-	if (is_tainted(call) && !call->was_tainted) {
-		decide(call);
-		return;
-	}
-	const struct catalog_tool *t = find_tool(call);
-	if (t)
-		perform(call, t);
+		gate_call_is_tainted(call) ? ", the session has read what others wrote" : "");
 }
 
 /* ---- loading ---- */
@@ -342,7 +279,7 @@ static void on_loaded(void *arg)
 	else if (call->own)
 		answer_own(call);
 	else
-		decide(call);
+		gate_decide(call);
 }
 
 static void set_timer(struct gate *g);
@@ -429,19 +366,6 @@ static bool take_rate(struct gate_call *call, const struct catalog_server *s)
 	return false;
 }
 
-static bool give_to_handler(struct gate_call *call)
-{
-	call->state = GATE_HANDLED;
-	for (struct gate_handler *h = call->gate->handlers; h; h = h->next)
-		if (is_of(h, call) && h->call) {
-			call->handler = h;
-			if (h->call(h->arg, call))
-				return true;
-		}
-	call->handler = NULL;
-	return false;
-}
-
 static bool may_use_tools(const struct gate_call *call)
 {
 	const struct gate_config *config = &call->gate->config;
@@ -459,7 +383,7 @@ static void begin(struct gate_call *call)
 	}
 	call->own = gate_own_find(call->name);
 	if (is_ours && !call->own) {
-		if (!give_to_handler(call))
+		if (!gate_give(call))
 			gate_fail(call, "ToolDenied", NULL, "nobody is here to answer %.100s",
 				call->name);
 		return;
@@ -477,7 +401,7 @@ static void begin(struct gate_call *call)
 	else if (s && !s->is_known)
 		load(call, s->config->name);
 	else
-		decide(call);
+		gate_decide(call);
 }
 
 struct gate_call *gate_start(struct gate *g, const struct gate_request *request)
@@ -511,36 +435,6 @@ struct gate_call *gate_start(struct gate *g, const struct gate_request *request)
 		return call;
 	finish(call);
 	return NULL;
-}
-
-const char *gate_call_name(const struct gate_call *call)
-{
-	return call->name;
-}
-
-const char *gate_call_session(const struct gate_call *call)
-{
-	return call->session;
-}
-
-const char *gate_call_owner(const struct gate_call *call)
-{
-	return call->owner;
-}
-
-bool gate_call_is_tainted(const struct gate_call *call)
-{
-	return is_tainted(call);
-}
-
-const char *gate_call_approval(const struct gate_call *call)
-{
-	return call->id;
-}
-
-const json_t *gate_call_arguments(const struct gate_call *call)
-{
-	return call->arguments;
 }
 
 /* ---- sessions ---- */
@@ -588,47 +482,6 @@ void gate_forget(struct gate *g, const char *session)
 		}
 }
 
-/* ---- handlers ---- */
-
-void gate_attach(struct gate *g, const char *session, struct gate_handler *h)
-{
-	h->gate = g;
-	(void)snprintf(h->session, sizeof h->session, "%s", session);
-	h->next = g->handlers;
-	h->link = &g->handlers;
-	if (h->next)
-		h->next->link = &h->next;
-	g->handlers = h;
-}
-
-static struct gate_call *call_of(const struct gate_handler *h)
-{
-	struct gate_call *call = h->gate->calls;
-	while (call && call->handler != h)
-		call = call->next;
-	return call;
-}
-
-void gate_detach(struct gate_handler *h)
-{
-	struct gate_call *call;
-	if (!h->gate)
-		return;
-	*h->link = h->next;
-	if (h->next)
-		h->next->link = h->link;
-	while ((call = call_of(h))) {
-		call->handler = NULL;
-		if (call->state == GATE_ASKING)
-			gate_fail(call, "ToolDenied", NULL,
-				"%.100s: nobody is here any more to allow it", call->name);
-		else
-			gate_fail(call, "ToolLost", NULL,
-				"%.100s: nobody is here any more to answer it", call->name);
-	}
-	h->gate = NULL;
-}
-
 /* ---- the gate ---- */
 
 static const char *variable(const char *name)
@@ -664,8 +517,9 @@ int gate_open(struct gate **out, const struct gate_config *config, struct err *e
 	g->config = *config;
 	(void)uv_timer_init(config->loop, &g->timer);
 	g->timer.data = g;
-	int r = sodium_init() < 0 ? err_set(err, ERR_INTERNAL, "libsodium does not start")
-				  : open_catalog(g, err);
+	int r = gate_ask_init(err);
+	if (r == 0)
+		r = open_catalog(g, err);
 	*out = g;
 	return r;
 }

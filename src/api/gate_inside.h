@@ -1,8 +1,9 @@
-/* The gate from the inside: shared by gate.c and gate_own.c, seen by no other.
+/* The gate from the inside: shared by gate.c, gate_handler.c and gate_own.c, seen by no other.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/gate.h"
+#include "api/gate_own.h"
 #include "base/attr.h"
 #include "tool/catalog.h"
 #include "tool/rate.h"
@@ -18,13 +19,11 @@ enum { GATE_OWNER_BYTES = 64 };
  */
 enum gate_state { GATE_LOADING, GATE_ASKING, GATE_CALLING, GATE_HANDLED, GATE_OVER };
 
-struct gate_own;
-
 struct gate_call {
 	struct gate_call *next, **link;
 	struct gate *gate;
 	enum gate_state state;
-	unsigned n_holds;  /* while somebody further up the stack uses it */
+	unsigned n_holds; /* while somebody further up the stack uses it */
 	bool is_loading;  /* the catalog does */
 	char session[GATE_SESSION_BYTES], owner[GATE_OWNER_BYTES], name[TOOL_NAME_MAX + 1];
 	json_t *arguments;
@@ -59,18 +58,20 @@ struct gate {
 	bool is_closing;
 };
 
-/* What code in a box is told of a server by this name would be "retort.…", which is ours. */
-bool gate_is_shown(const struct catalog_server *s);
-
 /* Refuse it. */
 attr_printf(4, 5) void gate_fail(
 	struct gate_call *call, const char *name, const char *hint, const char *fmt, ...);
 
-/* gate_own.c: a call that the gate answers itself, when it is known what servers have. */
-struct gate_own {
-	const char *name;
-	/* Returns: the value; NULL: @err, or no memory. */
-	json_t *(*answer)(const struct gate *g, const json_t *arguments, struct err *err);
-};
-/* Returns: NULL when there is none of that name. */
-const struct gate_own *gate_own_find(const char *name);
+/* Nobody has it any more. Returns: whether it goes on: whoever was told may have given it up. */
+bool gate_leave(struct gate_call *call, bool is_allowed);
+/* What it is for, now. Returns: the tool; NULL: the call is over. */
+const struct catalog_tool *gate_find_tool(struct gate_call *call);
+/* By the policy; and without asking. The call may be over then. */
+void gate_decide(struct gate_call *call);
+void gate_perform(struct gate_call *call, const struct catalog_tool *t);
+
+/* gate_handler.c */
+int gate_ask_init(struct err *err);
+/* Have somebody asked; have one answer who is no tool. Returns: false when nobody is there. */
+bool gate_ask(struct gate_call *call);
+bool gate_give(struct gate_call *call);

@@ -4,6 +4,7 @@
 #include "api/json.h"
 #include "api/param.h"
 #include "api/tool_json.h"
+#include "tool/catalog_search.h"
 
 #include <string.h>
 

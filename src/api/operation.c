@@ -161,6 +161,21 @@ void operation_start(const struct operation_context *context, const struct opera
 	op->start(call);
 }
 
+static void ignore(void *arg, const json_t *result, const struct err *err)
+{
+	(void)arg;
+	(void)result;
+	(void)err;
+}
+
+void operation_tell(const struct operation_context *context, const char *name, json_t *params)
+{
+	const struct operation_listener listener = {.done = ignore};
+	struct operation_call *slot;
+	operation_start(context, operation_find(name), params, &listener, &slot);
+	json_decref(params);
+}
+
 void operation_cancel(struct operation_call *call)
 {
 	if (call->cancel)

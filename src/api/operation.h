@@ -47,6 +47,7 @@ struct operation_context {
 	const struct models *models;	 /* that agents may use; NULL: none */
 	const struct kept_place *agents; /* where they are kept; NULL: nowhere */
 	struct gate *gate;		 /* of tools; NULL: there is none */
+	const char *plan_tools;		 /* file of tools of plans that bring none; NULL: none */
 };
 
 /*
@@ -69,6 +70,9 @@ struct operation_listener {
  */
 void operation_start(const struct operation_context *context, const struct operation *op,
 	json_t *params, const struct operation_listener *listener, struct operation_call **slot);
+
+/* The same of one that answers at once, and nobody listens. Owns: takes @params. */
+void operation_tell(const struct operation_context *context, const char *name, json_t *params);
 
 /*
  * The caller does not want it any more: a step that is waited for to its end is interrupted, asked

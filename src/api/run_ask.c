@@ -16,7 +16,7 @@ static bool on_ask(void *arg, struct gate_call *call)
 {
 	struct run *run = arg;
 	json_t *question = gate_question(call);
-	if (!question || json_array_append(run->asked, question) < 0) {
+	if (!question || json_array_append(run->asking.open, question) < 0) {
 		json_decref(question);
 		return false;
 	}
@@ -34,12 +34,12 @@ static void on_asked(void *arg, const struct gate_call *call, bool is_allowed)
 	const char *id = gate_call_approval(call);
 	json_t *question;
 	size_t i;
-	json_array_foreach(run->asked, i, question)
+	json_array_foreach(run->asking.open, i, question)
 	{
 		if (strcmp(param_text(question, "approval", ""), id) != 0)
 			continue;
 		json_incref(question);
-		(void)json_array_remove(run->asked, i);
+		(void)json_array_remove(run->asking.open, i);
 		run_hold(run);
 		tell(run, question, is_allowed ? "allowed" : "refused");
 		run_release(run);
@@ -50,15 +50,15 @@ static void on_asked(void *arg, const struct gate_call *call, bool is_allowed)
 
 void run_ask_begin(struct run *run)
 {
-	if (!run->gate || run->asked || !(run->asked = json_array()))
+	if (!run->asking.gate || run->asking.open || !(run->asking.open = json_array()))
 		return;
-	run->handler = (struct gate_handler){.arg = run, .ask = on_ask, .asked = on_asked};
-	gate_attach(run->gate, run->session, &run->handler);
+	run->asking.handler = (struct gate_handler){.arg = run, .ask = on_ask, .asked = on_asked};
+	gate_attach(run->asking.gate, run->session, &run->asking.handler);
 }
 
 void run_ask_end(struct run *run)
 {
-	gate_detach(&run->handler);
-	json_decref(run->asked);
-	run->asked = NULL;
+	gate_detach(&run->asking.handler);
+	json_decref(run->asking.open);
+	run->asking.open = NULL;
 }

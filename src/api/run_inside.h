@@ -14,8 +14,8 @@
 #pragma once
 
 #include "api/event.h"
-#include "api/gate.h"
 #include "api/param.h"
+#include "api/run_ask.h"
 #include "api/runs.h"
 #include "base/buf.h"
 #include "session/inlet.h"
@@ -46,21 +46,12 @@ struct run {
 	struct inlet *inlet; /* what it reads, while it runs; or NULL */
 	struct waiter *waiters;
 	struct waiter *starter; /* who hears of events; or NULL */
-	struct gate *gate;	/* its calls may ask; NULL: they may not */
-	struct gate_handler handler;
-	json_t *asked; /* what is not decided; NULL: it has not begun, or is over */
-};
-
-struct shelf {
-	char session[RUN_SESSION_BYTES];
-	struct run *first, *last;
-	unsigned n;
-	size_t bytes;
+	struct run_asking asking;
 };
 
 struct runs {
 	uv_loop_t *loop;
-	struct shelf *shelves;
+	struct shelf *shelves; /* of each session */
 	size_t n, max;
 	size_t bytes;
 	uint64_t last_number;
@@ -79,10 +70,6 @@ size_t run_bytes(const struct run *run);
 
 /* run_step.c: only who started it hears of events. Takes the reference of @event. */
 void run_tell(struct run *run, json_t *event);
-
-/* run_ask.c: while the step runs. */
-void run_ask_begin(struct run *run);
-void run_ask_end(struct run *run);
 
 /* waiter.c */
 json_t *run_record(const struct run *run);

@@ -201,7 +201,7 @@ int runs_start(
 		.inlet = run->inlet,
 		.watch = &run->watch};
 	run->starter = waiter;
-	run->gate = param_flag(params, "approvals") ? order->gate : NULL;
+	run->asking.gate = param_flag(params, "approvals") ? order->gate : NULL;
 	run_count(run, run_bytes(run));
 	registry_run(order->registry, &req, on_done, run);
 	return 0;

@@ -8,6 +8,13 @@
 
 enum { NODE_BYTES = 64, SHELVES_MIN = 16 };
 
+struct shelf {
+	char session[RUN_SESSION_BYTES];
+	struct run *first, *last;
+	unsigned n;
+	size_t bytes;
+};
+
 /* ---- runs ---- */
 
 void run_hold(struct run *run)

@@ -40,7 +40,6 @@ struct service {
 	struct watch watches[SERVICE_WATCHES];
 	int n_watches;
 	uv_poll_t poll;
-	struct ear *ear;
 	bool has_loop, has_signals, is_closed, is_readable;
 	unsigned n_interrupts, n_terms;
 	struct operation_call *call;
@@ -122,8 +121,7 @@ static int open_gate(struct service *s, const struct service_config *config, str
 		.arg = s,
 		.may_use_tools = may_use_tools,
 		.find_skills = config->skills ? find_skills : NULL,
-		.log = config->log_tool,
-		.log_arg = config->log_arg};
+		.log = config->log};
 	int r = gate_open(&s->gate, &gate, err);
 	if (r == 0)
 		s->tool_gate = gate_of_sessions(s->gate);
@@ -175,7 +173,8 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		.version = config->version,
 		.models = &s->models,
 		.agents = &s->agents,
-		.gate = s->gate};
+		.gate = s->gate,
+		.plan_tools = config->plan_tools ? config->plan_tools : config->tools};
 	s->models = config->models;
 	s->agents = config->agents;
 	if (!s->agents.dir && config->state_dir &&
@@ -291,66 +290,6 @@ int service_call(struct service *s, const char *method, json_t *params,
 	}
 	*result = w.result;
 	return 0;
-}
-
-static void ignore(void *arg, const json_t *result, const struct err *err)
-{
-	(void)arg;
-	(void)result;
-	(void)err;
-}
-
-void service_tell(struct service *s, const char *method, json_t *params)
-{
-	const struct operation_listener listener = {.done = ignore};
-	struct operation_call *slot;
-	operation_start(&s->context, operation_find(method), params, &listener, &slot);
-	json_decref(params);
-}
-
-/* ---- hearing ---- */
-
-struct ear {
-	uv_poll_t poll;
-	void (*told)(void *arg);
-	void *arg;
-};
-
-static void on_heard(uv_poll_t *poll, int status, int events)
-{
-	const struct ear *ear = poll->data;
-	(void)status;
-	(void)events;
-	ear->told(ear->arg);
-}
-
-int service_hear(struct service *s, int fd, void (*told)(void *arg), void *arg, struct err *err)
-{
-	struct ear *ear = calloc(1, sizeof *ear);
-	if (!ear)
-		return err_set(err, ERR_NO_MEMORY, "no memory to hear");
-	*ear = (struct ear){.told = told, .arg = arg};
-	int r = uv_poll_init(&s->loop, &ear->poll, fd);
-	if (r < 0) {
-		free(ear);
-		return err_sys(err, ERR_IO, -r, "the terminal");
-	}
-	ear->poll.data = ear;
-	s->ear = ear;
-	(void)uv_poll_start(&ear->poll, UV_READABLE, on_heard);
-	return 0;
-}
-
-static void on_ear_closed(uv_handle_t *handle)
-{
-	free(handle->data);
-}
-
-void service_deafen(struct service *s)
-{
-	struct ear *ear = take_ptr(s->ear);
-	if (ear)
-		uv_close((uv_handle_t *)&ear->poll, on_ear_closed);
 }
 
 /* ---- waiting ---- */

@@ -5,7 +5,6 @@
 #include "api/kept.h"
 #include "api/models.h"
 #include "api/operation.h"
-#include "base/err.h"
 
 #include <stdint.h>
 #include <uv.h>
@@ -22,16 +21,13 @@ struct service_config {
 	struct models models;	  /* that agents may use */
 	struct kept_place agents; /* where they are kept; else below state_dir */
 	const char *tools;	  /* file that lists servers of tools for code; NULL: none */
+	const char *plan_tools;	  /* the same, or tools that answer, for plans; NULL: `tools` */
 	const char *skills;	  /* directory of skills, as skills_open() has it; NULL: none */
-	/* Of each call that was made of them, when it is over; or NULL. */
-	void (*log_tool)(void *arg, const struct gate_line *line);
-	void *log_arg;
+	struct gate_log log;	  /* of their calls */
 };
 
-/*
- * Start it. SIGINT and SIGTERM belong to it from then on.
- * Errors: ERR_BOX and those of registry_open(), price_check(). *@out is then NULL.
- */
+/* Start it. SIGINT and SIGTERM belong to it from then on. Errors: ERR_BOX and those of
+ * registry_open(), price_check(). *@out is then NULL. */
 int service_open(struct service **out, const struct service_config *config, struct err *err);
 
 /* End all sessions, then the engine. Blocks: until everything is gone. NULL is nothing. */
@@ -51,16 +47,6 @@ const struct operation_context *service_context(struct service *s);
  */
 int service_call(struct service *s, const char *method, json_t *params,
 	const struct operation_listener *events, json_t **result, struct err *err);
-
-/* Call an operation that answers at once, also from an event of another. Owns: takes @params. */
-void service_tell(struct service *s, const char *method, json_t *params);
-
-/*
- * Have the loop call @told whenever @fd, a terminal, is readable; of one at a time, until
- * service_deafen().
- */
-int service_hear(struct service *s, int fd, void (*told)(void *arg), void *arg, struct err *err);
-void service_deafen(struct service *s);
 
 /*
  * Run the loop until @fd is readable (or at its end).

@@ -4,6 +4,7 @@
 #include "api/tool_json.h"
 #include "base/utf8.h"
 #include "tool/approval.h"
+#include "tool/catalog_search.h"
 #include "tool/stub.h"
 
 #include <signal.h>

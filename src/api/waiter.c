@@ -14,8 +14,8 @@ static json_t *running_record(const struct run *run)
 	for (int i = 0; i < 2; i++)
 		(void)json_object_set_new(record, i ? "stderr" : "stdout",
 			json_stringn(buf_str(&run->out[i]), run->out[i].bytes));
-	if (json_array_size(run->asked) > 0)
-		(void)json_object_set_new(record, "approvals", json_copy(run->asked));
+	if (json_array_size(run->asking.open) > 0)
+		(void)json_object_set_new(record, "approvals", json_copy(run->asking.open));
 	uint64_t us = run->has_started ? (uv_hrtime() - run->started_ns) / 1000 : 0;
 	(void)json_object_set_new(
 		record, "usage", json_pack("{s:f}", "wall_ms", (double)us / 1000));
@@ -101,7 +101,7 @@ int waiter_hang(struct waiter *waiter, struct run *run, uint64_t wait_ms, struct
 
 int waiter_await(struct waiter *waiter, struct run *run, uint64_t wait_ms, struct err *err)
 {
-	if (!run->is_done && wait_ms > 0 && json_array_size(run->asked) == 0)
+	if (!run->is_done && wait_ms > 0 && json_array_size(run->asking.open) == 0)
 		return waiter_hang(waiter, run, wait_ms, err);
 	run_hold(run);
 	answer(run, waiter);
@@ -121,7 +121,7 @@ void waiters_tell(struct run *run)
 void waiters_wake(struct run *run)
 {
 	struct waiter *waiter = run->waiters;
-	while (waiter && json_array_size(run->asked) > 0) {
+	while (waiter && json_array_size(run->asking.open) > 0) {
 		struct waiter *next = waiter->next;
 		if (waiter->timer) {
 			waiter_leave(waiter);

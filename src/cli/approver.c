@@ -39,10 +39,9 @@ static void put_text(const struct approver *a, const char *text)
 /* The terminal is as it was. */
 static void let_go(struct approver *a)
 {
-	if (!a->is_asking)
+	if (!a->ear)
 		return;
-	a->is_asking = false;
-	service_deafen(a->service);
+	ear_close(take_ptr(a->ear));
 	(void)tcsetattr(a->fd, TCSANOW, &a->before);
 }
 
@@ -51,7 +50,7 @@ static void answer(struct approver *a, bool is_yes)
 	json_t *event = json_incref(json_array_get(a->waiting, 0));
 	let_go(a);
 	(void)json_array_remove(a->waiting, 0);
-	service_tell(a->service, "tool.approve",
+	operation_tell(service_context(a->service), "tool.approve",
 		json_pack("{s:s, s:b}", "approval", member(event, "approval"), "allow", is_yes));
 	json_decref(event);
 	ask_next(a);
@@ -78,7 +77,7 @@ static bool take_terminal(struct approver *a)
 	lines.c_lflag |= ICANON | ECHO;
 	if (tcsetattr(a->fd, TCSAFLUSH, &lines) < 0)
 		return false;
-	if (service_hear(a->service, a->fd, on_typed, a, &err) < 0) {
+	if (ear_open(&a->ear, service_loop(a->service), a->fd, on_typed, a, &err) < 0) {
 		(void)tcsetattr(a->fd, TCSANOW, &a->before);
 		return false;
 	}
@@ -88,13 +87,12 @@ static bool take_terminal(struct approver *a)
 static void ask_next(struct approver *a)
 {
 	const json_t *event = json_array_get(a->waiting, 0);
-	if (!event || a->is_asking)
+	if (!event || a->ear)
 		return;
 	if (!take_terminal(a)) {
 		answer(a, false);
 		return;
 	}
-	a->is_asking = true;
 	put_text(a, "\n");
 	put_text(a, member(event, "text"));
 	put_text(a, " [y/N] ");
@@ -109,7 +107,7 @@ static void drop(struct approver *a, const char *approval)
 	{
 		if (strcmp(member(event, "approval"), approval) != 0)
 			continue;
-		if (i == 0 && a->is_asking)
+		if (i == 0 && a->ear)
 			put_text(a, "\n");
 		if (i == 0)
 			let_go(a);

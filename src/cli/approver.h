@@ -2,6 +2,7 @@
  * Apache-2.0 */
 #pragma once
 
+#include "api/ear.h"
 #include "api/service.h"
 
 #include <stdbool.h>
@@ -11,7 +12,7 @@ struct approver {
 	struct service *service;
 	int fd; /* the terminal, whatever standard input is; -1: there is none */
 	struct termios before;
-	bool is_asking;	 /* the first of `waiting` is on the terminal */
+	struct ear *ear; /* the first of `waiting` is on the terminal; or NULL */
 	json_t *waiting; /* events that ask */
 };
 

@@ -502,8 +502,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.models = {args->model, args->key_file, places->prices, false},
 		.tools = args->tools,
 		.skills = args->skills,
-		.log_tool = log_tool,
-		.log_arg = &f};
+		.log = {&f, log_tool}};
 	const struct mcp_tools_config mcp = {
 		.version = version_text, .tier = MCP_TIER_ALL, .has_tools = args->tools != NULL};
 	f.health = (struct health){.version = version_text, .is_well = is_well, .arg = &f};

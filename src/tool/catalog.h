@@ -43,7 +43,8 @@ const struct catalog_server *catalog_server_of(const struct catalog *r, const ch
 
 enum catalog_end {
 	CATALOG_VALUE,
-	CATALOG_TOOL_ERROR, /* the tool, or its server, says that it failed, or its answer is none */
+	CATALOG_TOOL_ERROR, /* the tool, or its server, says that it failed, or its answer is none
+			     */
 	CATALOG_LOST,	    /* no answer comes */
 };
 
@@ -53,6 +54,7 @@ struct catalog_answer {
 	const json_t *value;  /* see result_read(); of an error its text, or NULL */
 	const json_t *result; /* as the server sent it, or NULL */
 	struct err err;	      /* when it is no CATALOG_VALUE */
+	bool is_unsent;	      /* CATALOG_LOST: the server never got the call */
 };
 
 struct catalog_call;
@@ -74,11 +76,3 @@ void catalog_cancel(struct catalog_call *call);
 
 /* Append @text without what a terminal obeys and what no reader sees, until @out is full. */
 void catalog_clean(struct buf *out, const char *text, size_t bytes);
-
-/* How well @tool answers @query, word by word: 0 not at all. */
-int catalog_rank(const struct catalog_tool *tool, const char *query);
-
-/* The tools that answer @query, at most @max, the best first. Returns: how many. */
-enum { CATALOG_FOUND_MAX = 100 };
-size_t catalog_search(const struct catalog *r, const char *query,
-	const struct catalog_tool *found[CATALOG_FOUND_MAX], size_t max);

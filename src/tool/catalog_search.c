@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tool/catalog.h"
+#include "tool/catalog_search.h"
 
 #include <string.h>
 #include <strings.h>

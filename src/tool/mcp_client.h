@@ -11,7 +11,7 @@ enum {
 	MCP_CALLS_WAITING_MAX = 256,
 	MCP_TOOLS_MAX = 2000,
 	MCP_PAGES_MAX = 200,
-	MCP_ROUNDS_MAX = 8,   /* of questions that one call may ask */
+	MCP_ROUNDS_MAX = 8, /* of questions that one call may ask */
 	MCP_STARTS_PER_MINUTE = 30,
 	MCP_HARD_FACTOR = 10, /* a call with news ends after so many timeouts */
 };
@@ -27,6 +27,7 @@ struct mcp_answer {
 	enum mcp_end end;
 	const json_t *result; /* MCP_REFUSED: the error */
 	int status;	      /* MCP_LOST: of HTTP, or 0 */
+	bool is_unsent;	      /* MCP_LOST: the server never got the question */
 	struct err err;	      /* when it is no MCP_RESULT; names the server */
 };
 
@@ -48,15 +49,12 @@ struct mcp_client_config {
 	void (*on_tools_changed)(void *arg, const struct tool_server *server);
 };
 
-/* ask, on_progress, on_tools_changed may be NULL. Nothing is started. The process ignores SIGPIPE.
- */
+/* ask, on_progress, on_tools_changed may be NULL. Nothing is started. Callers ignore SIGPIPE. */
 int mcp_client_new(
 	struct mcp_client **out, const struct mcp_client_config *config, struct err *err);
 
-/*
- * Nobody is called any more. A server that was spawned is asked to end, then made to; its memory
- * goes when the loop has closed all handles.
- */
+/* Nobody is called any more. A server that was spawned is asked to end, then made to; its memory
+ * goes when the loop has closed all handles. */
 void mcp_client_close(struct mcp_client *c);
 
 /*

@@ -34,19 +34,18 @@ struct server_texts {
 
 /* One of `command` and `url` is set. */
 struct tool_server {
-	const char *name;
-	const char *command;
+	const char *name, *command;
 	struct server_texts args; /* without the command */
 	struct server_pairs env;
-	const char *cwd; /* NULL: ours */
-	const char *url;
+	const char *url, *cwd; /* cwd NULL: ours */
 	struct server_pairs headers;
 	uint64_t timeout_ms; /* of a call without news of it */
 	enum server_protocol protocol;
 	struct server_texts allow, deny; /* of tools, as globs; none to allow: all */
-	struct server_texts approve, approve_tainted; /* likewise: nobody is asked; see approval.h */
-	uint64_t per_minute; /* calls of code in boxes, of all together */
-	bool is_trusted;     /* its hints are believed, and what it answers */
+	struct server_texts approve,
+		approve_tainted; /* likewise: nobody is asked; see approval.h */
+	uint64_t per_minute;	 /* calls of code in boxes, of all together */
+	bool is_trusted;	 /* its hints are believed, and what it answers */
 };
 
 struct tool_servers {
@@ -55,7 +54,7 @@ struct tool_servers {
 	struct tool_shelf shelf;
 };
 
-/* A variable of the environment. Returns: NULL when it is not set. */
+/* A variable of the environment, or NULL. */
 typedef const char *servers_env(const char *name);
 
 /*
@@ -73,10 +72,8 @@ void servers_done(struct tool_servers *s);
 /* The same of the file at @path. Errors: also ERR_ACCESS, ERR_NOT_FOUND, ERR_IO. */
 int servers_load(struct tool_servers *out, const char *path, servers_env *env, struct err *err);
 
-/* Does @pattern match all of @text? "*" stands for any bytes, "?" for one. */
+/* Does @pattern match all of @text? "*" stands for any bytes, "?" for one. Does one of many? */
 bool servers_glob(const char *pattern, const char *text);
-
-/* Does one of @patterns match? */
 bool servers_is_among(const struct server_texts *patterns, const char *name);
 
 /* May the tool called @name be used at all? A pattern of `deny` wins. */

@@ -52,8 +52,7 @@ static void bench_open(struct bench *b, const char *servers)
 		.path = servers ? tree_path(&b->tree, "/mcp.json") : NULL,
 		.arg = b,
 		.may_use_tools = may_use_tools,
-		.log = on_line,
-		.log_arg = b};
+		.log = {b, on_line}};
 	CHECK_INT(gate_open(&b->gate, &config, &err), 0);
 }
 
@@ -126,8 +125,8 @@ static void on_cancel(void *arg, struct gate_call *taken)
 
 static void stand(struct bench *b, struct standing *s, const char *session, bool is_willing)
 {
-	*s = (struct standing){
-		.handler = {.arg = s, .call = on_call, .cancel = on_cancel}, .is_willing = is_willing};
+	*s = (struct standing){.handler = {.arg = s, .call = on_call, .cancel = on_cancel},
+		.is_willing = is_willing};
 	gate_attach(b->gate, session, &s->handler);
 }
 
@@ -207,7 +206,8 @@ TEST(what_is_given_up_is_not_answered)
 
 TEST(who_may_not_use_tools_is_told_nothing_of_them)
 {
-	static const char *const names[] = {"retort.tools", "retort.search", "retort.describe", "a.x"};
+	static const char *const names[] = {
+		"retort.tools", "retort.search", "retort.describe", "a.x"};
 	BENCH b;
 	bench_open(&b, silent);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {

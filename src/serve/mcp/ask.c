@@ -28,7 +28,8 @@ bool mcp_job_ask_for(struct mcp_job *job, const json_t *record)
 	json_t *requests = json_object(), *ids = json_array();
 	json_array_foreach(waiting, i, one)
 	{
-		const char *id = param_text(one, "approval", ""), *text = param_text(one, "text", "");
+		const char *id = param_text(one, "approval", ""),
+			   *text = param_text(one, "text", "");
 		if (i == ASKED_MAX)
 			break;
 		(void)json_array_append_new(ids, json_string(id));
@@ -78,22 +79,9 @@ bool mcp_job_go_on(struct mcp_job *job)
 	return true;
 }
 
-static void on_interrupted(void *arg, const json_t *result, const struct err *err)
-{
-	(void)arg;
-	(void)result;
-	(void)err;
-}
-
 void mcp_job_interrupt(const struct mcp_job *job)
 {
-	const struct operation_listener listener = {.done = on_interrupted};
 	const char *run = param_text(mcp_call_state(job->call), "run", NULL);
-	struct operation_call *slot; /* it answers at once */
-	if (!run)
-		return;
-	json_t *params = json_pack("{s:s}", "run", run);
-	operation_start(
-		job->context, operation_find("step.interrupt"), params, &listener, &slot);
-	json_decref(params);
+	if (run)
+		operation_tell(job->context, "step.interrupt", json_pack("{s:s}", "run", run));
 }
