@@ -1,5 +1,4 @@
-/* The table of operations: everything retort does, once, for every front (command line, JSON-RPC,
- * and what comes). SPDX-License-Identifier: Apache-2.0 */
+/* The table of operations: all that retort does. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/operation_row.h"
@@ -32,8 +31,7 @@ bool operation_is_last(const struct operation *op, const json_t *event);
 
 /* Returns: NULL when there is none of that name. */
 const struct operation *operation_find(const char *name);
-
-/* Say that there is no operation @name, and which was meant. Returns: negative errno. */
+/* Say that there is none @name, and which was meant. Returns: negative errno. */
 int operation_unknown(const char *name, struct err *err);
 
 /* What operations work on. Borrowed; outlives every call. */

@@ -12,9 +12,8 @@
 struct service;
 
 struct service_config {
-	const char *state_dir; /* of the journal, or NULL: none is kept */
-	unsigned n_standby;
-	unsigned n_checkpoints;			  /* 0: the default */
+	const char *state_dir;			  /* of the journal, or NULL: none is kept */
+	unsigned n_standby, n_checkpoints;	  /* of checkpoints, 0: the default */
 	uint64_t session_ttl_ms, session_idle_ms; /* as of registry_config: 0 is none */
 	uint64_t max_sessions, max_memory_bytes;  /* likewise */
 	const char *version;
@@ -32,7 +31,6 @@ int service_open(struct service **out, const struct service_config *config, stru
 
 /* End all sessions, then the engine. Blocks: until everything is gone. NULL is nothing. */
 void service_close(struct service *s);
-
 /* What fronts work with: the loop, and the context of operations. Valid until it is closed. */
 uv_loop_t *service_loop(struct service *s);
 const struct operation_context *service_context(struct service *s);
