@@ -64,4 +64,3 @@ void gate_forget(struct gate *g, const char *session);
 bool gate_has_tools(const struct gate *g);
 /* "crm, files": what code calls them, of those that fit into @out. Returns: 0, -ENOMEM. */
 int gate_write_servers(const struct gate *g, bool is_javascript, struct buf *out);
-

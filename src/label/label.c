@@ -114,8 +114,9 @@ static uint64_t hash_set(const struct labels *all, uint32_t i)
 
 static uint64_t hash_one(const struct label *l)
 {
-	uint64_t h = mix(mix(1, l->origins), l->readers);
-	h = mix(mix(h, l->kind.rank), (uint64_t)l->kind.size << 32 | l->kind.type);
+	uint64_t h = mix(mix(1, l->origins), (uint64_t)l->choosers << 32 | l->readers);
+	h = mix(mix(h, l->kind.rank * 2 + l->is_composed),
+		(uint64_t)l->kind.size << 32 | l->kind.type);
 	return mix(mix(h, l->endorsements), l->presumed);
 }
 
@@ -294,6 +295,28 @@ uint32_t label_intersection(struct labels *all, uint32_t a, uint32_t b)
 	return a == LABEL_ALL ? b : merge(all, a, b, false);
 }
 
+/* Those of @a that are not in @b; of all, all. */
+static uint32_t without(struct labels *all, uint32_t a, uint32_t b)
+{
+	if (b == 0 || a == 0 || a == LABEL_ALL)
+		return a;
+	if (a == b || b == LABEL_ALL)
+		return 0;
+	const struct set *x = &all->set[a], *y = &all->set[b];
+	uint32_t k = 0, n = 0, *atom = malloc(((size_t)x->n + 1) * sizeof *atom);
+	if (!atom) {
+		all->has_failed = true;
+		return LABEL_FAILED;
+	}
+	for (uint32_t i = 0; i < x->n; i++) {
+		while (k < y->n && y->atom[k] < x->atom[i])
+			k++;
+		if (k == y->n || y->atom[k] != x->atom[i])
+			atom[n++] = x->atom[i];
+	}
+	return intern_set(all, atom, n);
+}
+
 bool label_is_subset(const struct labels *all, uint32_t a, uint32_t b)
 {
 	if (a == b || a == 0 || b == LABEL_ALL)
@@ -345,6 +368,10 @@ uint32_t label_intern(struct labels *all, const struct label *label)
 {
 	struct label l = *label;
 	l.kind = tidy(l.kind);
+	/* Of all there may be nobody is known to have only chosen. */
+	l.choosers = l.origins == LABEL_ALL ? 0 : label_intersection(all, l.choosers, l.origins);
+	bool says_more = l.kind.rank == KIND_TEXT && l.choosers == 0;
+	l.is_composed = l.is_composed && l.kind.rank != KIND_CONST && !says_more;
 	uint64_t hash = hash_one(&l);
 	if (all->n_labels >= LABEL_LABELS_MAX || !make_room(all, &all->ids, hash_label)) {
 		all->has_failed = true;
@@ -373,11 +400,15 @@ struct label label_get(const struct labels *all, uint32_t id)
 static uint32_t join_anew(struct labels *all, uint32_t a, uint32_t b)
 {
 	struct label x = all->label[a], y = all->label[b];
+	uint32_t givers = label_union(
+		all, without(all, x.origins, x.choosers), without(all, y.origins, y.choosers));
 	struct label both = {.origins = label_union(all, x.origins, y.origins),
+		.is_composed = x.is_composed | y.is_composed,
 		.readers = label_intersection(all, x.readers, y.readers),
 		.kind = kind_join(x.kind, y.kind),
 		.endorsements = label_intersection(all, x.endorsements, y.endorsements),
 		.presumed = label_join(all, x.presumed, y.presumed)};
+	both.choosers = without(all, both.origins, givers);
 	return all->has_failed ? LABEL_FAILED : label_intern(all, &both);
 }
 
@@ -410,109 +441,51 @@ uint32_t label_join(struct labels *all, uint32_t a, uint32_t b)
 	return m.result;
 }
 
-/* Is "tool:mail#ann" within a set because "tool:mail#*" is? */
-static bool has_items(const struct labels *all, uint32_t set, const char *one)
-{
-	const char *of = strchr(one, '#');
-	size_t bytes = of ? (size_t)(of - one) + 1 : 0;
-	uint32_t atom;
-	for (size_t i = 0; of && (atom = label_nth(all, set, i)); i++) {
-		const char *text = label_text(all, atom);
-		if (strncmp(text, one, bytes) == 0 && strcmp(text + bytes, "*") == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool is_origin_foreseen(const struct labels *all, uint32_t atom, uint32_t set)
-{
-	uint32_t one;
-	for (size_t i = 0; (one = label_nth(all, set, i)); i++)
-		if (one == atom)
-			return true;
-	return has_items(all, set, label_text(all, atom));
-}
-
-/* A label without what is presumed. */
-static uint32_t plain(struct labels *all, uint32_t id)
-{
-	struct label l = all->label[id];
-	if (l.presumed == LABEL_BOTTOM)
-		return id;
-	l.presumed = LABEL_BOTTOM;
-	return label_intern(all, &l);
-}
-
-uint32_t label_unendorsed(struct labels *all, uint32_t id)
+uint32_t label_made(struct labels *all, uint32_t id)
 {
 	struct label l = label_get(all, id);
-	if (id == LABEL_FAILED || (l.endorsements == LABEL_ALL && l.presumed == LABEL_BOTTOM))
+	if (id == LABEL_FAILED ||
+		(l.endorsements == LABEL_ALL && l.presumed == LABEL_BOTTOM && l.choosers == 0))
 		return id;
 	l.endorsements = l.endorsements == LABEL_ALL ? LABEL_ALL : 0;
-	l.presumed = label_unendorsed(all, l.presumed);
-	return label_intern(all, &l);
-}
-
-uint32_t label_presumed(struct labels *all, uint32_t id)
-{
-	if (id == LABEL_BOTTOM || id == LABEL_FAILED)
-		return id;
-	struct label l = {.readers = LABEL_ALL, .endorsements = LABEL_ALL};
-	l.presumed = label_join(all, plain(all, id), all->label[id].presumed);
+	l.choosers = 0;
+	l.presumed = label_made(all, l.presumed);
 	return l.presumed == LABEL_FAILED ? LABEL_FAILED : label_intern(all, &l);
 }
 
-/* Of @run what is also in @check. */
-static uint32_t meet(struct labels *all, uint32_t run, uint32_t check)
+uint32_t label_choice(struct labels *all, uint32_t id)
 {
-	struct label l = all->label[run], upper = all->label[check];
-	uint32_t origins = 0, atom;
-	if (l.origins == LABEL_ALL || upper.origins == LABEL_ALL)
-		origins = l.origins == LABEL_ALL ? upper.origins : l.origins;
-	else
-		for (size_t i = 0; (atom = label_nth(all, l.origins, i)); i++)
-			if (is_origin_foreseen(all, atom, upper.origins))
-				origins = label_union(all, origins, label_set(all, atom));
-	l.origins = origins;
-	l.readers = label_union(all, l.readers, upper.readers);
-	/* Of two types of handles or names neither says more: what is below both is no such. */
-	if (kind_is_below(upper.kind, l.kind))
-		l.kind = upper.kind;
-	else if (!kind_is_below(l.kind, upper.kind))
-		l.kind = (struct kind){.rank = KIND_DATE};
-	l.endorsements = label_union(all, l.endorsements, upper.endorsements);
-	return label_intern(all, &l);
-}
-
-uint32_t label_settle(struct labels *all, uint32_t id, uint32_t check)
-{
-	if (id == LABEL_FAILED || all->label[id].presumed == LABEL_BOTTOM)
+	struct label l = label_get(all, id);
+	if (id == LABEL_BOTTOM || id == LABEL_FAILED)
 		return id;
-	uint32_t more = all->label[id].presumed;
-	if (check != LABEL_FAILED)
-		more = meet(all, more, check);
-	uint32_t both = more == LABEL_FAILED ? more : label_join(all, plain(all, id), more);
-	return all->has_failed ? LABEL_FAILED : both;
+	l.choosers = l.origins;
+	l.presumed = label_choice(all, l.presumed);
+	return l.presumed == LABEL_FAILED ? LABEL_FAILED : label_intern(all, &l);
 }
 
-bool label_is_below(const struct labels *all, uint32_t a, uint32_t b)
+/* Numbers may be chosen some at a time; of two handles put together nobody knows what they name. */
+static bool is_small(struct kind k)
 {
-	struct label x = all->label[a], y = all->label[b];
-	return label_is_subset(all, x.origins, y.origins) &&
-		label_is_subset(all, y.readers, x.readers) && kind_is_below(x.kind, y.kind) &&
-		label_is_subset(all, y.endorsements, x.endorsements);
+	return k.rank <= KIND_NUMBER;
 }
 
-bool label_is_foreseen(const struct labels *all, uint32_t run, uint32_t check)
+uint32_t label_composed(struct labels *all, uint32_t id)
 {
-	struct label x = all->label[run], y = all->label[check];
-	uint32_t atom;
-	bool is_all = y.origins == LABEL_ALL;
-	if (x.origins == LABEL_ALL && !is_all)
-		return false;
-	for (size_t i = 0; !is_all && (atom = label_nth(all, x.origins, i)); i++)
-		if (!is_origin_foreseen(all, atom, y.origins))
-			return false;
-	return label_is_subset(all, y.readers, x.readers) && kind_is_below(x.kind, y.kind) &&
-		label_is_subset(all, y.endorsements, x.endorsements);
+	struct label l = label_get(all, id);
+	if (id == LABEL_FAILED || (l.kind.rank == KIND_CONST && l.presumed == LABEL_BOTTOM))
+		return label_made(all, id);
+	if (l.is_composed)
+		l.choosers = 0;
+	if (l.kind.rank != KIND_CONST && (l.is_composed || !is_small(l.kind)))
+		l.kind = (struct kind){.rank = KIND_TEXT};
+	l.is_composed = !l.is_composed || l.kind.rank == KIND_TEXT;
+	l.endorsements = l.endorsements == LABEL_ALL ? LABEL_ALL : 0;
+	l.presumed = label_composed(all, l.presumed);
+	return l.presumed == LABEL_FAILED ? LABEL_FAILED : label_intern(all, &l);
+}
+
+uint32_t label_givers(struct labels *all, uint32_t id)
+{
+	struct label l = label_get(all, id);
+	return id == LABEL_FAILED ? LABEL_FAILED : without(all, l.origins, l.choosers);
 }

@@ -31,9 +31,11 @@ enum { LABEL_ATOMS_MAX = 1 << 16, LABEL_LABELS_MAX = 1 << 20, LABEL_ATOM_MAX_BYT
 /* Joined by union, intersection, the upper of two, intersection. Label 0 is a trusted public
  * constant and joins to the other one: no origin, readers and endorsements LABEL_ALL. */
 struct label {
-	uint32_t origins; /* "user", "tool:mail.search#ann@example.com" */
+	uint32_t origins;  /* "user", "tool:mail.search#ann@example.com" */
+	uint32_t choosers; /* of the origins: those that only chose among what others gave */
 	uint32_t readers;
 	struct kind kind;
+	uint32_t is_composed;  /* 1: a text with places for such, see label_composed() */
 	uint32_t endorsements; /* "approved#3", "matched:date" */
 	uint32_t presumed;     /* a label, or 0: see label_presumed() */
 };
@@ -62,18 +64,17 @@ uint32_t label_nth(const struct labels *all, uint32_t set, size_t n);
 uint32_t label_intern(struct labels *all, const struct label *label);
 struct label label_get(const struct labels *all, uint32_t id);
 
-/* The least above both, memoised; one without endorsements. Returns: LABEL_FAILED. */
+/* The least above both, memoised. Returns: LABEL_FAILED. */
 uint32_t label_join(struct labels *all, uint32_t a, uint32_t b);
-uint32_t label_unendorsed(struct labels *all, uint32_t id);
-/* At run time: @id as what a branch that is not taken may have written, and what of it remains when
- * @check is all that the check finds possible; LABEL_FAILED: all. Both say too much rather than too
- * little, so what both say is enough. Returns: LABEL_FAILED without memory. */
-uint32_t label_presumed(struct labels *all, uint32_t id);
-uint32_t label_settle(struct labels *all, uint32_t id, uint32_t check);
-/* Of labels that are settled: is @a below @b, so that whatever allows @b allows @a? */
-bool label_is_below(const struct labels *all, uint32_t a, uint32_t b);
-/* Of a run and a check: the items of "tool:mail#ann" are among those of "tool:mail#*". */
-bool label_is_foreseen(const struct labels *all, uint32_t run, uint32_t check);
+/* Of what is computed of it: nobody has endorsed that, and nobody has only chosen it. */
+uint32_t label_made(struct labels *all, uint32_t id);
+/* Of which one it is: its origins have chosen that, and nothing else. */
+uint32_t label_choice(struct labels *all, uint32_t id);
+/* Of a text put together, once, of pieces of which @id is the join: who chose a piece has chosen
+ * the text, and of numbers it says no more than they do. Again: choice upon choice says anything.
+ */
+uint32_t label_composed(struct labels *all, uint32_t id);
+uint32_t label_givers(struct labels *all, uint32_t id); /* a set: who gave something of it */
 /* The same of kinds. */
 struct kind kind_join(struct kind a, struct kind b);
 bool kind_is_below(struct kind a, struct kind b);

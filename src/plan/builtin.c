@@ -524,7 +524,7 @@ static const struct native functions[] = {
 	{"chr", "i /", .fn = b_chr},
 	{"dict", .raw = b_dict, .flow = FLOW_NAMED},
 	{"dir", "x /", .fn = b_dir},
-	{"enumerate", "iterable start?", .fn = b_enumerate, .flow = FLOW_SHAPE},
+	{"enumerate", "iterable start?", .fn = b_enumerate, .flow = FLOW_PLACES},
 	{"fail", .raw = b_fail},
 	{"float", "x? /", .fn = b_float},
 	{"getattr", "x name default? /", .fn = b_getattr, .flow = FLOW_CHOICE},

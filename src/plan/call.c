@@ -2,6 +2,7 @@
 #include "plan/call.h"
 
 #include "base/utf8.h"
+#include "label/foreseen.h"
 #include "plan/ask.h"
 #include "plan/check_finding.h"
 #include "plan/endorse.h"
@@ -324,7 +325,7 @@ static uint32_t sized(struct vm *vm, uint32_t label)
 		return label;
 	struct label l = label_get(vm->flow.all, label);
 	l.kind = (struct kind){.rank = KIND_NUMBER};
-	return label_intern(vm->flow.all, &l);
+	return label_choice(vm->flow.all, label_intern(vm->flow.all, &l));
 }
 
 /* What comes in is labelled as it is declared: how much it can say depends on its type. */
@@ -371,7 +372,7 @@ static int paint_result(struct vm *vm, const struct plan_call *call, const struc
 	if (v->type != T_LIST)
 		return paint(vm, v, type, policy_item(policy, call->tool, inputs, *v));
 	int r = 0;
-	flow_new(vm, v, flow_cap(vm, *label, T_INT));
+	flow_new(vm, v, label_choice(vm->flow.all, flow_cap(vm, *label, T_INT)));
 	for (uint32_t i = 0; i < v->list->n && r == 0; i++) {
 		uint32_t one = policy_item(policy, call->tool, inputs, v->list->item[i]);
 		r = paint(vm, &v->list->item[i],
@@ -385,7 +386,7 @@ static uint32_t of_origin(struct vm *vm, const char *origin, uint32_t label, str
 	struct label l = label_get(vm->flow.all, label);
 	uint32_t atom = label_atom(vm->flow.all, origin, strlen(origin));
 	l.origins = label_union(vm->flow.all, l.origins, label_set(vm->flow.all, atom));
-	l.endorsements = 0;
+	l.endorsements = l.choosers = l.is_composed = 0;
 	l.kind = kind;
 	return label_intern(vm->flow.all, &l);
 }

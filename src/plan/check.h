@@ -7,17 +7,6 @@
 #include "plan/ground.h"
 #include "plan/resolve.h"
 
-enum {
-	P_FLOW = 401,	 /* an argument, not allowed */
-	P_GUARD = 402,	 /* what decides that the call happens */
-	P_READERS = 403, /* somebody gets what they may not read */
-	P_NO_RULE = 404,
-	P_CALL = 405, /* a call whose arguments cannot be told */
-	P_OVER_LIMIT = 406,
-	P_UNKNOWN = 410, /* what the checker does not know, which is refused */
-	P_TOO_MUCH = 412,
-};
-
 struct check {
 	struct heap *heap;
 	struct source src;

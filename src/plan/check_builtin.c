@@ -33,6 +33,7 @@ enum model {
 	M_APPROVE,
 	M_ASK,
 	M_TRY,
+	M_ENDORSE, /* the value, if it is as the plan says */
 	/* Of methods only. */
 	M_ADD,	  /* the last argument becomes an element */
 	M_EXTEND, /* those of the arguments become elements */
@@ -87,9 +88,9 @@ static const struct row natives[] = {
 	{"json.loads", M_ANY},
 	{"len", M_LENGTH},
 	{"list", M_LIST},
-	{"matches", M_ANY},
+	{"matches", M_ENDORSE},
 	{"max", M_EXTREME},
-	{"member", M_ANY},
+	{"member", M_ENDORSE},
 	{"min", M_EXTREME},
 	{"ord", M_NUMBER},
 	{"print", M_NOTHING},
@@ -351,7 +352,8 @@ static struct av extreme(struct checker *c, const struct call_args *args)
 		v = av_join(c, v, args->named[i]);
 	/* sum() of lists makes a new one, of which only the mark is known. */
 	struct mark m = mark_capped(c, args_whole(c, args, true), KIND_NUMBER);
-	v = av_with(c, v, mark_join(c, m, key_mark(c, args, from)));
+	m = mark_join(c, m, mark_capped(c, key_mark(c, args, from), KIND_NUMBER));
+	v = av_with(c, v, mark_choice(c, m));
 	return v.type == T_UNSET ? av_of(args_whole(c, args, true), N_TYPES) : v;
 }
 
@@ -411,8 +413,9 @@ static struct av plain(
 	struct av v;
 	switch ((int)model) {
 	case M_TEXT:
-	case M_PART:
 		return av_of(text_mark(c, m, args->node), T_STRING);
+	case M_PART:
+		return av_of(part_mark(c, m), T_STRING);
 	case M_NUMBER:
 		m = mark_capped(c, m, KIND_NUMBER);
 		return av_of(m.label ? mark_raised(c, m, KIND_NUMBER) : m, T_FLOAT);
@@ -427,21 +430,17 @@ static struct av plain(
 		return av_of(mark_capped(c, m, KIND_BOOL), T_BOOL);
 	case M_PARTS:
 		v = new_object(c, OBJ_LIST, args->node, mark_capped(c, m, KIND_NUMBER));
-		element_add(c, v, av_of(text_mark(c, m, args->node), N_TYPES));
+		element_add(c, v, av_of(part_mark(c, m), N_TYPES));
 		return v;
 	default:
-		v = any_value(
-			c, args->node, 0, text_mark(c, all_of(c, self, args, true), args->node));
+		v = any_value(c, args->node, 0, part_mark(c, all_of(c, self, args, true)));
 		/* It may be one of them, or hold one of them. */
 		for (uint32_t i = 0; i < args->n; i++)
 			v = av_join(c, v, args->positional[i]);
 		for (uint32_t i = 0; i < args->n_named; i++)
 			v = av_join(c, v, args->named[i]);
-		if (args->has_star)
-			v = av_join(c, v, iterated(c, args->star));
-		if (args->has_starstar)
-			v = av_join(c, v, element_of(c, args->starstar));
-		return v;
+		v = args->has_star ? av_join(c, v, iterated(c, args->star)) : v;
+		return args->has_starstar ? av_join(c, v, element_of(c, args->starstar)) : v;
 	}
 }
 
@@ -453,8 +452,7 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 	bool is_star = args->has_star || args->has_starstar;
 	struct mark m;
 	if (!row)
-		return refuse(c, P_UNKNOWN, args->node, "",
-			"the checker does not know what %.80s does", name);
+		return refuse(c, P_UNKNOWN, args->node, "", "%.80s is not known here", name);
 	switch ((int)row->model) {
 	case M_LENGTH:
 		m = is_star ? args_whole(c, args, true)
@@ -466,12 +464,11 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 		m = is_star ? mark_capped(c, args_whole(c, args, true), KIND_BOOL) : truth_of(c, x);
 		return av_of(mark_made(c, m), T_BOOL);
 	case M_LIST:
-	case M_TUPLE:
-		return collect(c, row->model == M_LIST ? OBJ_LIST : OBJ_TUPLE, args, none, false);
-	case M_SET:
-		return collect(c, OBJ_SET, args, none, false);
 	case M_ORDERED:
-		return collect(c, OBJ_LIST, args, none, true);
+		return collect(c, OBJ_LIST, args, none, row->model == M_ORDERED);
+	case M_TUPLE:
+	case M_SET:
+		return collect(c, row->model == M_SET ? OBJ_SET : OBJ_TUPLE, args, none, false);
 	case M_PAIRS:
 		return pairs(c, args, strcmp(name, "zip") == 0);
 	case M_RANGE:
@@ -493,6 +490,8 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 		return make_enum(c, args);
 	case M_NOTHING:
 		return av_constant(c, args->node, VAL_NONE);
+	case M_ENDORSE:
+		return model_endorse(c, name, args, &v) ? v : plain(c, M_ANY, none, args);
 	case M_APPROVE:
 	case M_ASK:
 	case M_TRY:

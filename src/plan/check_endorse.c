@@ -1,7 +1,8 @@
-/* approve, ask and try_call. SPDX-License-Identifier: Apache-2.0 */
+/* approve, ask, try_call, matches and member. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/checker.h"
 
 #include "plan/ask_type.h"
+#include "plan/pattern.h"
 #include "plan/str.h"
 
 #include <string.h>
@@ -141,7 +142,7 @@ struct av model_try(struct checker *c, const struct call_args *args)
 		EVENT_SOURCE, 0, 0, label_intern(c->labels, &l), args->node, fn->tool};
 	struct mark error = {source.label, event_new(c, &source)};
 	error = mark_join(c, error, whole(c, value));
-	error = mark_join(c, error, args_whole(c, &rest, true));
+	error = mark_made(c, mark_join(c, error, args_whole(c, &rest, true)));
 	struct obj *o = obj_new(c, OBJ_STRUCT, args->node, 0);
 	struct av v = obj_value(c, o, (struct mark){0});
 	static const char *const names[] = {"ok", "value", "error"};
@@ -155,4 +156,66 @@ struct av model_try(struct checker *c, const struct call_args *args)
 			cell_add(c, field->cell, values[i]);
 	}
 	return v;
+}
+
+static bool is_scalar(struct val v)
+{
+	return v.type == T_STRING || v.type == T_INT || v.type == T_FLOAT || v.type == T_BOOL;
+}
+
+/* Returns: 1, 0; -1: it cannot be told here. */
+static int is_member(struct checker *c, struct val v, struct val list)
+{
+	if (list.type != T_TUPLE || !is_scalar(v))
+		return -1;
+	for (uint32_t i = 0; i < list.tuple->n; i++) {
+		int same = is_scalar(list.tuple->item[i]) ? val_equal(c->h, v, list.tuple->item[i])
+							  : -1;
+		if (same != 0)
+			return same;
+	}
+	return 0;
+}
+
+/* The same. A pattern that is none ends the run when it comes there, with its own message. */
+static int is_match(struct checker *c, struct val v, struct val pattern)
+{
+	bool is_failed = c->h->kind != FAIL_NONE;
+	if (v.type != T_STRING || pattern.type != T_STRING || is_failed)
+		return -1;
+	int r = pattern_matches(
+		c->h, pattern.str->data, pattern.str->n_bytes, v.str->data, v.str->n_bytes);
+	if (r < 0 && c->h->kind == FAIL_ERROR)
+		c->h->kind = FAIL_NONE;
+	return r;
+}
+
+/*
+ * matches and member of what is known: it is what it was, or the run would end there, so that it
+ * need not begin. Returns: whether it could be told.
+ */
+bool model_endorse(
+	struct checker *c, const char *name, const struct call_args *args, struct av *out)
+{
+	bool is_member_of = strcmp(name, "member") == 0;
+	struct av v = args_nth(args, 0), by = args_nth(args, 1);
+	if (args->has_star || args->has_starstar)
+		return false;
+	if (v.type == T_UNSET)
+		v = args_named(args, "value");
+	if (by.type == T_UNSET)
+		by = args_named(args, is_member_of ? "list" : "pattern");
+	struct mark m = whole(c, by);
+	if (v.konst.type == T_UNSET || m.label == LABEL_FAILED ||
+		!label_is_subset(c->labels, label_get(c->labels, m.label).origins, c->own))
+		return false;
+	struct val known = concrete(c, by, 0);
+	int is = is_member_of ? is_member(c, v.konst, known) : is_match(c, v.konst, known);
+	if (is < 0)
+		return false;
+	*out = is ? v
+		  : refuse(c, P_FAILS, args->node, "",
+			    is_member_of ? "member: the value is none of those"
+					 : "matches: the value is not of the form");
+	return true;
 }

@@ -10,24 +10,6 @@
 
 static const struct mark public = {0};
 
-/* What is computed of something can be as much as its type allows, unless that is a constant. */
-static struct mark derived(struct checker *c, struct mark m, enum label_kind rank)
-{
-	m = mark_made(c, m);
-	if (m.label == LABEL_BOTTOM || m.label == LABEL_FAILED ||
-		label_get(c->labels, m.label).kind.rank == KIND_CONST)
-		return m;
-	return mark_raised(c, m, rank);
-}
-
-/* A text that is made of something; of nothing that anybody gave, it is the plan's. */
-struct mark text_mark(struct checker *c, struct mark m, const struct node *node)
-{
-	if (m.label == LABEL_BOTTOM)
-		return mark_planned(c, node, KIND_TEXT);
-	return derived(c, m, KIND_TEXT);
-}
-
 static bool is_number(uint32_t type)
 {
 	return type == T_INT || type == T_FLOAT || type == T_BIG || type == T_BOOL;
@@ -144,7 +126,8 @@ struct av eval_operation(
 	struct mark m = mark_join(c, whole(c, a), whole(c, b));
 	if (a.konst.type != T_UNSET && b.konst.type != T_UNSET &&
 		fold(c, op, a.konst, b.konst, &folded)) {
-		struct av v = av_of(mark_made(c, m), folded.type);
+		m = folded.type == T_STRING ? text_mark(c, m, node) : mark_made(c, m);
+		struct av v = av_of(m, folded.type);
 		v.konst = folded;
 		return v;
 	}
@@ -152,10 +135,10 @@ struct av eval_operation(
 		return joined_sequence(c, node, is_sequence(a) ? a : b, is_sequence(a) ? b : a);
 	if (is_number(a.type) && is_number(b.type)) {
 		bool is_same = op != TOK_SLASH && a.type == b.type && a.type != T_BOOL;
-		return av_of(derived(c, mark_capped(c, m, KIND_NUMBER), KIND_NUMBER),
+		return av_of(mark_derived(c, mark_capped(c, m, KIND_NUMBER), KIND_NUMBER),
 			is_same ? a.type : T_FLOAT);
 	}
-	m = derived(c, m, KIND_TEXT);
+	m = text_mark(c, m, node);
 	if (a.type == T_STRING || (!a.refs && !b.refs))
 		return av_of(m, a.type == T_STRING ? T_STRING : N_TYPES);
 	struct av v = any_value(c, node, 0, m);
@@ -167,7 +150,7 @@ struct av eval_operation(
 static struct av eval_unary(struct checker *c, const struct node *node)
 {
 	struct av v = eval(c, node->kid[0]);
-	struct av out = av_of(derived(c, whole(c, v), KIND_NUMBER), v.type);
+	struct av out = av_of(mark_derived(c, whole(c, v), KIND_NUMBER), v.type);
 	if (v.konst.type == T_INT && node->op == TOK_MINUS && v.konst.i != INT64_MIN) {
 		/* Written with its sign it may be another number than the request has. */
 		out = av_constant(c, node, VAL_INT(-v.konst.i));
@@ -178,7 +161,7 @@ static struct av eval_unary(struct checker *c, const struct node *node)
 
 static struct av told(struct checker *c, struct mark m)
 {
-	return av_of(mark_capped(c, derived(c, m, KIND_BOOL), KIND_BOOL), T_BOOL);
+	return av_of(mark_capped(c, mark_derived(c, m, KIND_BOOL), KIND_BOOL), T_BOOL);
 }
 
 static struct av eval_compare(struct checker *c, const struct node *node)
@@ -216,18 +199,40 @@ static struct av eval_not(struct checker *c, const struct node *node)
 	return out;
 }
 
+/* What of it the plan has written: the user's, if it stands in the request with words at its
+ * places. */
+static struct mark form_mark(struct checker *c, const struct node *node)
+{
+	struct val form;
+	uint32_t i = 0;
+	while (i < node->n && node->kid[i]->kind == NODE_F_PART)
+		i++;
+	if (i == node->n)
+		return public;
+	if (tree_form(c->h, node, &form) < 0)
+		return (struct mark){LABEL_FAILED, 0};
+	return av_constant(c, node, form).m;
+}
+
+/* The text has as many places as are written here, unless one of them holds many things. */
 static struct av eval_f_string(struct checker *c, const struct node *node)
 {
-	struct mark m = public;
+	struct mark m = form_mark(c, node);
+	bool is_many = false;
 	for (uint32_t i = 0; i < node->n; i++) {
 		const struct node *part = node->kid[i];
-		for (uint32_t k = 0; part->kind == NODE_F_PART && k < part->n; k++)
-			if (part->kid[k])
-				m = mark_join(c, m, whole(c, eval(c, part->kid[k])));
-		if (part->kind != NODE_F_PART)
-			m = mark_join(c, m, whole(c, eval(c, part)));
+		for (uint32_t k = 0; part->kind == NODE_F_PART && k < part->n; k++) {
+			if (!part->kid[k])
+				continue;
+			struct av v = eval(c, part->kid[k]);
+			is_many |= v.refs != 0;
+			m = mark_join(c, m, whole(c, v));
+		}
 	}
-	return av_of(text_mark(c, m, node), T_STRING);
+	if (is_many || mark_is_own(c, m))
+		return av_of(text_mark(c, m, node), T_STRING);
+	m.label = label_composed(c->labels, m.label);
+	return av_of(m, T_STRING);
 }
 
 /* Everything of @from into @v: the elements, and what its order says. */
@@ -385,7 +390,7 @@ static struct av eval_slice(struct checker *c, const struct node *node)
 		if (node->kid[i])
 			m = mark_join(c, m, chosen(c, eval(c, node->kid[i])));
 	if (!v.refs)
-		return av_of(derived(c, mark_join(c, v.m, m), KIND_TEXT), v.type);
+		return av_of(part_mark(c, mark_join(c, v.m, m)), v.type);
 	struct av out = any_value(c, node, 0, mark_made(c, mark_join(c, m, v.m)));
 	element_add(c, out, element_of(c, v));
 	if (is_sequence(v)) {
@@ -566,6 +571,7 @@ struct av eval(struct checker *c, const struct node *node)
 		return refuse(c, P_TOO_MUCH, node, "take it apart",
 			"calls and expressions are nested too deeply to be checked");
 	c->depth++;
+	c->at = node;
 	struct av v = eval_kind(c, node);
 	c->depth--;
 	return v;

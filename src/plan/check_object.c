@@ -175,7 +175,7 @@ struct mark chosen(struct checker *c, struct av v)
 	struct mark m = whole(c, v);
 	bool is_own = v.konst.type != T_UNSET && m.label != LABEL_FAILED &&
 		label_is_subset(c->labels, label_get(c->labels, m.label).origins, c->own);
-	return is_own ? (struct mark){0} : m;
+	return is_own ? (struct mark){0} : mark_choice(c, m);
 }
 
 /* Is nothing in it that can be called, or that has attributes? */
@@ -211,7 +211,7 @@ struct av element_of(struct checker *c, struct av v)
 		all = av_join(c, all, all_fields(c, o));
 	struct mark m = structure_of(c, v);
 	if (!v.refs && v.type == T_STRING)
-		return av_of(m, T_STRING);
+		return av_of(part_mark(c, m), T_STRING);
 	return av_with(c, known(all, v, m), m);
 }
 
@@ -226,7 +226,7 @@ struct av iterated(struct checker *c, struct av v)
 					    : all_fields(c, o));
 	struct mark m = structure_of(c, v);
 	if (!v.refs && v.type == T_STRING)
-		return av_of(m, T_STRING);
+		return av_of(part_mark(c, m), T_STRING);
 	return av_with(c, known(all, v, m), m);
 }
 
@@ -298,7 +298,7 @@ struct av item_of(struct checker *c, struct av v, struct av key)
 			m = mark_join(c, m, cell_mark(c, o->structure));
 	}
 	if (!v.refs && v.type == T_STRING)
-		return av_of(mark_made(c, m), T_STRING);
+		return av_of(part_mark(c, m), T_STRING);
 	/* It may be a text, of which this is a part. */
 	if (is_text && key.konst.type != T_STRING)
 		m = mark_made(c, m);

@@ -155,7 +155,7 @@ static struct mark typed(struct checker *c, struct mark m, const struct tool_typ
 static struct av shape_list(struct checker *c, struct making *made, const struct tool_type *item)
 {
 	struct obj *o = obj_new(c, OBJ_LIST, made->node, made->tag++);
-	struct mark which = mark_capped(c, made->m, KIND_NUMBER);
+	struct mark which = mark_choice(c, mark_capped(c, made->m, KIND_NUMBER));
 	struct av v = obj_value(c, o, which);
 	if (!o)
 		return v;
@@ -168,7 +168,7 @@ static struct av shape_list(struct checker *c, struct making *made, const struct
 static struct av shape_dict(struct checker *c, struct making *made, const struct tool_type *type)
 {
 	struct obj *o = obj_new(c, OBJ_DICT, made->node, made->tag++);
-	struct mark which = mark_capped(c, made->m, KIND_NUMBER);
+	struct mark which = mark_choice(c, mark_capped(c, made->m, KIND_NUMBER));
 	struct av v = obj_value(c, o, which);
 	if (!o)
 		return v;
@@ -232,7 +232,7 @@ static struct av result_of(
 	if (!type || type->shape != TOOL_LIST)
 		return shape(c, &made, type);
 	struct obj *o = obj_new(c, OBJ_LIST, node, made.tag++);
-	struct mark which = mark_capped(c, m, KIND_NUMBER);
+	struct mark which = mark_choice(c, mark_capped(c, m, KIND_NUMBER));
 	struct av v = obj_value(c, o, which);
 	if (o) {
 		o->is_fuzzy = true;

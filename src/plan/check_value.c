@@ -47,7 +47,7 @@ static struct mark of_rank(struct checker *c, struct mark m, enum label_kind ran
 /* Of what is computed of something: whoever endorsed that has not seen it. */
 struct mark mark_made(struct checker *c, struct mark m)
 {
-	m.label = label_unendorsed(c->labels, m.label);
+	m.label = label_made(c->labels, m.label);
 	return m;
 }
 
@@ -55,6 +55,13 @@ struct mark mark_made(struct checker *c, struct mark m)
 struct mark mark_capped(struct checker *c, struct mark m, enum label_kind rank)
 {
 	return of_rank(c, m, rank, false);
+}
+
+/* Of which one it is. */
+struct mark mark_choice(struct checker *c, struct mark m)
+{
+	m.label = label_choice(c->labels, m.label);
+	return m;
 }
 
 /* Of what says as much as a value of that kind, unless it is a constant of the policy's words. */
@@ -90,6 +97,7 @@ struct mark mark_guard(struct checker *c, struct mark m, const struct node *node
 		return m;
 	/* In a loop it is told again and again. */
 	m = mark_capped(c, m, c->n_loops ? KIND_NUMBER : KIND_BOOL);
+	m = mark_choice(c, m);
 	const struct event guard = {EVENT_GUARD, m.event, 0, m.label, node, NULL};
 	return (struct mark){m.label, event_new(c, &guard)};
 }
@@ -196,4 +204,32 @@ struct av av_constant(struct checker *c, const struct node *node, struct val v)
 	if (v.type != T_BIG && v.type != T_BYTES)
 		out.konst = v;
 	return out;
+}
+
+/* What is computed of something can be as much as its type allows, unless that is a constant. */
+struct mark mark_derived(struct checker *c, struct mark m, enum label_kind rank)
+{
+	m = mark_made(c, m);
+	if (m.label == LABEL_BOTTOM || m.label == LABEL_FAILED ||
+		label_get(c->labels, m.label).kind.rank == KIND_CONST)
+		return m;
+	return mark_raised(c, m, rank);
+}
+
+/* A text that the plan puts together: which one is the plan's word. */
+struct mark text_mark(struct checker *c, struct mark m, const struct node *node)
+{
+	return mark_join(c, mark_derived(c, m, KIND_TEXT), mark_planned(c, node, KIND_TEXT));
+}
+
+bool mark_is_own(struct checker *c, struct mark m)
+{
+	return m.label != LABEL_FAILED &&
+		label_is_subset(c->labels, label_get(c->labels, m.label).origins, c->own);
+}
+
+/* A part of one: of what a tool gave it is still that, of a literal it is another literal. */
+struct mark part_mark(struct checker *c, struct mark m)
+{
+	return mark_is_own(c, m) ? text_mark(c, m, c->at) : mark_derived(c, m, KIND_TEXT);
 }

@@ -148,9 +148,10 @@ struct checker {
 	uint32_t n_facts;  /* counts changes to what is not in cells */
 	struct obj **walk; /* scratch of whole() */
 	uint32_t walk_room, n_walks;
-	struct mark pc;	      /* of guards that are open */
-	struct mark broken;   /* of guards of a break or continue of a loop that is open */
-	struct mark returned; /* of guards of a return */
+	const struct node *at; /* what was looked at last */
+	struct mark pc;	       /* of guards that are open */
+	struct mark broken;    /* of guards of a break or continue of a loop that is open */
+	struct mark returned;  /* of guards of a return */
 	struct exits *breaks, *continues;
 	struct frame *frame, *file, **frames;
 	uint32_t n_frames, frame_room;
@@ -184,9 +185,14 @@ struct mark mark_capped(struct checker *c, struct mark m, enum label_kind rank);
 struct mark mark_raised(struct checker *c, struct mark m, enum label_kind rank);
 struct mark mark_guard(struct checker *c, struct mark m, const struct node *node);
 struct mark mark_made(struct checker *c, struct mark m);
+struct mark mark_choice(struct checker *c, struct mark m);
 struct mark mark_unplanned(struct checker *c, struct mark m);
 struct mark mark_planned(struct checker *c, const struct node *node, enum label_kind rank);
 struct mark mark_now(struct checker *c);
+struct mark mark_derived(struct checker *c, struct mark m, enum label_kind rank);
+bool mark_is_own(struct checker *c, struct mark m);
+struct mark text_mark(struct checker *c, struct mark m, const struct node *node);
+struct mark part_mark(struct checker *c, struct mark m);
 struct av av_of(struct mark m, uint32_t type);
 struct av av_join(struct checker *c, struct av a, struct av b);
 struct av av_choice(struct checker *c, struct av a, struct av b, struct mark guard);
@@ -222,7 +228,6 @@ uint32_t variable_of(struct checker *c, const struct symbol *symbol);
 bool const_truth(struct av v, bool *out);
 struct av eval_operation(
 	struct checker *c, const struct node *node, uint32_t op, struct av a, struct av b);
-struct mark text_mark(struct checker *c, struct mark m, const struct node *node);
 void contents_add(struct checker *c, struct av v, struct av from);
 struct av refuse(struct checker *c, int code, const struct node *node, const char *hint,
 	const char *fmt, ...) attr_printf(5, 6);
@@ -257,6 +262,8 @@ struct av call_tool(struct checker *c, const struct tool *tool, const struct cal
 struct av model_approve(struct checker *c, const struct call_args *args);
 struct av model_ask(struct checker *c, const struct call_args *args);
 struct av model_try(struct checker *c, const struct call_args *args);
+bool model_endorse(
+	struct checker *c, const char *name, const struct call_args *args, struct av *out);
 struct av args_nth(const struct call_args *args, uint32_t i);
 struct av args_named(const struct call_args *args, const char *name);
 bool is_suspended(struct checker *c, const struct call_args *args, const char *name);

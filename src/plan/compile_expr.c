@@ -382,9 +382,22 @@ static uint32_t slice(struct compiler *c, const struct node *node, int64_t want)
 	return d;
 }
 
+/* All that an f-string has written itself has one label. */
+static uint32_t form_label(struct compiler *c, const struct node *node)
+{
+	struct val form;
+	if (!c->literals)
+		return 0;
+	if (tree_form(c->h, node, &form) < 0) {
+		c->has_failed = true;
+		return 0;
+	}
+	return c->literals->label(c->literals->ctx, form);
+}
+
 static uint32_t f_string(struct compiler *c, const struct node *node, int64_t want)
 {
-	uint32_t top = c->top, base = reserve(c, node->n);
+	uint32_t top = c->top, base = reserve(c, node->n), label = form_label(c, node);
 	for (uint32_t i = 0; i < node->n; i++) {
 		const struct node *part = node->kid[i];
 		uint32_t inner = c->top;
@@ -395,7 +408,10 @@ static uint32_t f_string(struct compiler *c, const struct node *node, int64_t wa
 			c->at = part->start;
 			(void)emit(c, OP_FORMAT, part->op, base + i, x, format);
 		} else {
-			(void)expr_into(c, part, base + i);
+			struct val piece = part->value;
+			piece.label = label;
+			c->at = part->at;
+			(void)emit_jump(c, OP_CONST, base + i, (int32_t)add_const(c, piece));
 		}
 		c->top = inner;
 	}

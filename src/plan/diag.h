@@ -10,10 +10,13 @@
 
 enum { DIAG_MAX = 20, DIAG_MSG_BYTES = 256, DIAG_HINT_BYTES = 256 };
 
-/*
- * Codes are stable: 1xx syntax, 2xx a construct of Python that is not in the language, 3xx names,
- * 4xx flows, 5xx policy, 6xx run time.
- */
+/* What may be wrong, by number: see code.def. */
+enum diag_code {
+#define X(name, number, meaning) name = (number),
+#include "plan/code.def"
+#undef X
+};
+
 struct diag {
 	int code;
 	uint32_t start, end;   /* offsets in the source */

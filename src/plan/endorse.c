@@ -2,6 +2,7 @@
 #include "plan/endorse.h"
 
 #include "plan/flow.h"
+#include "plan/pattern.h"
 #include "plan/str.h"
 #include "plan/table.h"
 

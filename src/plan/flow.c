@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/flow.h"
 
+#include "label/foreseen.h"
 #include "plan/table.h"
 
 enum { MARK_MAX = INT32_MAX };
 
 void flow_init(struct vm *vm, struct labels *all, uint32_t quiet, const uint32_t number[4])
 {
+	const struct label planned = {.origins = label_set(all, label_atom(all, "plan", 4)),
+		.readers = LABEL_ALL,
+		.kind = {.rank = KIND_TEXT}};
 	vm->flow = (struct flow_state){.all = all, .quiet = quiet};
+	vm->flow.planned = label_intern(all, &planned);
 	for (size_t i = 0; i < 4; i++)
 		vm->flow.number[i] = number[i];
 }
@@ -33,7 +38,7 @@ uint32_t flow_join_slow(struct vm *vm, uint32_t a, uint32_t b)
 uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b)
 {
 	struct flow_memo *m = &vm->flow.made[(a * 31 + b) % FLOW_MEMO];
-	uint32_t label = label_unendorsed(vm->flow.all, flow_join(vm, a, b));
+	uint32_t label = label_made(vm->flow.all, flow_join(vm, a, b));
 	if (label == LABEL_FAILED)
 		no_memory(vm);
 	else
@@ -41,6 +46,26 @@ uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b)
 	if (label == a && a == b)
 		vm->flow.plain = a;
 	return label;
+}
+
+bool flow_is_own(struct vm *vm, uint32_t label)
+{
+	return label != LABEL_FAILED &&
+		label_is_subset(
+			vm->flow.all, label_get(vm->flow.all, label).origins, vm->flow.quiet);
+}
+
+uint32_t flow_composed(struct vm *vm, uint32_t label)
+{
+	struct flow_memo *m = &vm->flow.composed[label % FLOW_MEMO];
+	if (label == 0 || m->a == label)
+		return label ? m->result : 0;
+	uint32_t text = label_composed(vm->flow.all, label);
+	if (text == LABEL_FAILED)
+		no_memory(vm);
+	else
+		*m = (struct flow_memo){label, 0, text};
+	return text;
 }
 
 bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b)
@@ -109,7 +134,7 @@ uint32_t flow_guard_slow(struct vm *vm, uint32_t label)
 		return m->result;
 	struct label l = label_get(vm->flow.all, flow_cap(vm, label, T_BOOL));
 	only_loud(vm, &l);
-	uint32_t guard = label_intern(vm->flow.all, &l);
+	uint32_t guard = label_choice(vm->flow.all, label_intern(vm->flow.all, &l));
 	*m = (struct flow_memo){label, 0, guard};
 	return guard;
 }
@@ -120,7 +145,7 @@ uint32_t flow_choice(struct vm *vm, uint32_t label)
 		return label == LABEL_FAILED ? label : 0;
 	struct label l = label_get(vm->flow.all, flow_cap(vm, label, T_INT));
 	only_loud(vm, &l);
-	uint32_t choice = label_intern(vm->flow.all, &l);
+	uint32_t choice = label_choice(vm->flow.all, label_intern(vm->flow.all, &l));
 	if (choice == LABEL_FAILED)
 		no_memory(vm);
 	return choice;
@@ -399,14 +424,44 @@ int flow_change(struct vm *vm, struct val v, uint32_t label)
 	return 0;
 }
 
+/* Of a text, or a number, that is computed of what has @label. */
+static uint32_t computed(struct vm *vm, uint32_t label, uint32_t type)
+{
+	if (label == vm->flow.planned && type >= T_STRING)
+		return label;
+	label = flow_made(vm, label, 0);
+	return type >= T_STRING ? flow_join(vm, label, vm->flow.planned) : label;
+}
+
 void flow_new(struct vm *vm, struct val *out, uint32_t label)
 {
 	if (!has_structure(*out)) {
-		flow_old(vm, out, out->type < T_LIST ? flow_made(vm, label, 0) : label);
+		flow_old(vm, out, out->type < T_LIST ? computed(vm, label, out->type) : label);
 		return;
 	}
 	uint32_t *s = structure(vm, *out);
 	*s = flow_join(vm, *s, label);
+}
+
+/* The parts of a text, in a list or a tuple. */
+static void label_parts(struct vm *vm, struct val *item, uint32_t n, uint32_t label)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (item[i].label != label || label != vm->flow.planned)
+			flow_part(vm, &item[i], label);
+}
+
+void flow_part(struct vm *vm, struct val *out, uint32_t label)
+{
+	bool is_whole = out->type >= T_LIST || label == vm->flow.planned;
+	if (is_whole || flow_is_own(vm, label))
+		flow_new(vm, out, label);
+	else
+		flow_old(vm, out, flow_made(vm, label, 0));
+	if (out->type == T_LIST)
+		label_parts(vm, out->list->item, out->list->n, label);
+	else if (out->type == T_TUPLE)
+		label_parts(vm, out->tuple->item, out->tuple->n, label);
 }
 
 void flow_old(struct vm *vm, struct val *out, uint32_t label)

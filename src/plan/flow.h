@@ -37,10 +37,11 @@ static inline uint32_t flow_made(struct vm *vm, uint32_t a, uint32_t b)
 		return a;
 	return m->a == a && m->b == b ? m->result : flow_made_slow(vm, a, b);
 }
+bool flow_is_own(struct vm *vm, uint32_t label); /* of nobody but the plan, its user, the policy */
+uint32_t flow_composed(struct vm *vm, uint32_t label); /* see label_composed() */
 /* Of a value: without its elements; with all that is reachable. Returns: LABEL_FAILED: too deep. */
 uint32_t flow_shape(struct vm *vm, struct val v);
 uint32_t flow_whole(struct vm *vm, struct val v);
-
 /* Nobody chooses more than a value of the type can say; what the choice of a place says. */
 uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type);
 uint32_t flow_choice(struct vm *vm, uint32_t label);
@@ -53,21 +54,20 @@ static inline uint32_t flow_guard(struct vm *vm, uint32_t label)
 }
 /* A condition decides on what comes. Returns: 0 or -1. */
 int flow_raise(struct vm *vm, const struct frame *f, uint32_t label);
-
 /* Labels of all that is there now: it may have changed. Returns: 0 or -1. */
 int flow_unknown(struct vm *vm, uint32_t label);
-
 /* May what is said of a failure here repeat a value that is not of the plan itself? */
 bool flow_may_tell(struct vm *vm);
-/* The end of a region. */
-void flow_merge(struct vm *vm, struct frame *f, uint32_t region);
+void flow_merge(struct vm *vm, struct frame *f, uint32_t region); /* the end of a region */
 /* Is @v a list, dict or set, and may its structure be changed here? */
 bool flow_may_change(struct vm *vm, struct val v);
 /* The structure of @v is changed and gets @label. Returns: 0, or -1 where it must not. */
 int flow_change(struct vm *vm, struct val v, uint32_t label);
 
-/* Give a result its label: one that is new, and computed, one that was there. */
+/* Give a result its label: one that is new, and computed; a part of a text, or parts; one that was
+ * there. A text that is put together is the plan's word, and so is a part of a literal. */
 void flow_new(struct vm *vm, struct val *out, uint32_t label);
+void flow_part(struct vm *vm, struct val *out, uint32_t label);
 void flow_old(struct vm *vm, struct val *out, uint32_t label);
 /* Label all that is reachable, which is new. Returns: 0 or -1. */
 int flow_paint(struct vm *vm, struct val *v, uint32_t label);

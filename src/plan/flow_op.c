@@ -75,14 +75,13 @@ static int unpack(struct vm *vm, struct val x, struct val *out, const struct ins
 }
 
 /* What the operands of an instruction tell its result. */
-enum { B = 1, C = 2, WHOLE_B = 4, REST = 8, OLD = 16 };
+enum { B = 1, REST = 2, OLD = 4 };
 static const uint8_t rules[N_OPS] = {
 	[OP_NEGATE] = B,
 	[OP_POSITIVE] = B,
 	[OP_INVERT] = B,
 	[OP_SLICE] = B | REST,
 	[OP_DOT] = B | OLD,
-	[OP_FORMAT] = WHOLE_B,
 	[OP_LOAD] = OLD,
 };
 
@@ -92,12 +91,8 @@ static uint32_t operands(struct vm *vm, const struct val *r, const struct ins *i
 	uint32_t label = 0;
 	if (rule & B)
 		label = flow_shape(vm, r[i->b]);
-	if (rule & WHOLE_B)
-		label = flow_join(vm, label, flow_whole(vm, r[i->b]));
 	for (uint32_t k = 1; (rule & REST) && k < 4; k++)
 		label = flow_join(vm, label, flow_choice(vm, r[i->b + k].label));
-	for (uint32_t k = 0; i->op == OP_JOIN && k < i->c; k++)
-		label = flow_join(vm, label, r[i->b + k].label);
 	return label;
 }
 
@@ -131,6 +126,32 @@ static uint32_t taken_from(struct vm *vm, struct val x, struct val key)
 	return flow_join(vm, x.label, flow_presumed(vm, flow_shape(vm, x)));
 }
 
+/* A piece of an f-string: one thing is what it was, of many a text is made. */
+static int format(struct vm *vm, const struct frame *f, const struct ins *i)
+{
+	struct val from = f->base[i->b];
+	uint32_t label = flow_whole(vm, from);
+	if (label == LABEL_FAILED || vm_slow(vm, f, i) < 0)
+		return -1;
+	f->base[i->a].label = from.type < T_LIST ? label : flow_made(vm, label, 0);
+	return 0;
+}
+
+static int join(struct vm *vm, const struct frame *f, const struct ins *i)
+{
+	uint32_t label = 0;
+	for (uint32_t k = 0; k < i->c; k++)
+		label = flow_join(vm, label, f->base[i->b + k].label);
+	if (vm_slow(vm, f, i) < 0)
+		return -1;
+	f->base[i->a].label = 0;
+	if (flow_is_own(vm, label))
+		flow_new(vm, &f->base[i->a], label);
+	else
+		f->base[i->a].label = flow_composed(vm, label);
+	return 0;
+}
+
 int flow_slow(struct vm *vm, struct frame *f, const struct ins *i)
 {
 	struct val *r = f->base;
@@ -154,6 +175,10 @@ int flow_slow(struct vm *vm, struct frame *f, const struct ins *i)
 			return -1;
 		vm->iters[vm->n_iters - 1].label = label;
 		return 0;
+	case OP_FORMAT:
+		return format(vm, f, i);
+	case OP_JOIN:
+		return join(vm, f, i);
 	case OP_COMPARE:
 		if (flow_compare(vm, i->x, r[i->b], r[i->c], &label) < 0)
 			return -1;
@@ -164,7 +189,10 @@ int flow_slow(struct vm *vm, struct frame *f, const struct ins *i)
 		is_part = r[i->b].type < T_LIST;
 		if (label == LABEL_FAILED || op_index(vm, r[i->b], r[i->c], &r[i->a]) < 0)
 			return -1;
-		flow_old(vm, &r[i->a], is_part ? flow_made(vm, label, 0) : label);
+		if (is_part)
+			flow_part(vm, &r[i->a], label);
+		else
+			flow_old(vm, &r[i->a], label);
 		return 0;
 	case OP_CHECK:
 	case OP_FAIL:
@@ -178,6 +206,8 @@ int flow_slow(struct vm *vm, struct frame *f, const struct ins *i)
 		return -1;
 	if (rules[i->op] & OLD)
 		flow_old(vm, &r[i->a], label);
+	else if (i->op == OP_SLICE && r[i->a].type < T_LIST)
+		flow_part(vm, &r[i->a], label);
 	else
 		flow_new(vm, &r[i->a], label);
 	return 0;
@@ -225,7 +255,7 @@ static uint32_t dated(struct vm *vm, uint32_t label)
 static uint32_t native_label(
 	struct vm *vm, const struct native *native, struct val self, const struct args *args)
 {
-	bool is_whole = native->flow != FLOW_SHAPE;
+	bool is_whole = native->flow != FLOW_SHAPE && native->flow != FLOW_PLACES;
 	if (native->flow == FLOW_NOTHING)
 		return 0;
 	if (native->flow == FLOW_PICK)
@@ -265,6 +295,14 @@ static int change(
 	return label == LABEL_FAILED ? -1 : flow_change(vm, self, label);
 }
 
+/* What is chosen of the list is a number by itself. */
+static void label_places(struct vm *vm, struct val pairs, uint32_t label)
+{
+	label = flow_made(vm, label, 0);
+	for (uint32_t i = 0; label && pairs.type == T_LIST && i < pairs.list->n; i++)
+		flow_new(vm, &pairs.list->item[i].tuple->item[0], label);
+}
+
 /* A built-in that calls functions does so as its arguments decide. */
 static uint32_t guard_of(struct vm *vm, const struct args *args)
 {
@@ -293,11 +331,18 @@ int flow_native(struct vm *vm, const struct native *native, struct val self,
 	if (native->change == CHANGE_WHOLE && vm->flow.called && r == 0)
 		r = flow_change(vm, self, vm->flow.called);
 	vm->flow.called = called;
+	if (native->flow == FLOW_PLACES && r == 0)
+		label_places(vm, *out, label);
 	if (native->flow == FLOW_PICK || native->flow == FLOW_CHOICE ||
 		native->flow == FLOW_NOTHING)
-		flow_old(vm, out, label);
-	else if (native->flow == FLOW_SHAPE || native->flow == FLOW_NAMED)
+		flow_old(vm, out, native->flow == FLOW_CHOICE ? flow_choice(vm, label) : label);
+	else if (native->flow == FLOW_PLACES || native->flow == FLOW_SHAPE ||
+		native->flow == FLOW_NAMED)
 		flow_new(vm, out, label);
+	else if (native->flow == FLOW_PART)
+		flow_part(vm, out, flow_made(vm, label, 0));
+	else if (native->flow == FLOW_DATE || native->flow == FLOW_DATE_TEXT)
+		flow_old(vm, out, flow_made(vm, label, 0));
 	else
 		flow_new(vm, out, flow_made(vm, label, 0));
 	return r;

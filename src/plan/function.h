@@ -99,7 +99,8 @@ enum native_flow {
 	FLOW_DATE,	/* as FLOW_WHOLE, but as much as a date says */
 	FLOW_DATE_TEXT, /* the same when the plan says how it is written */
 	FLOW_SHAPE,	/* what they are and how long; elements keep their own labels */
-	FLOW_PICK,	/* the same, and the result is not new but an element */
+	FLOW_PLACES,	/* the same, and the first of each element says its place */
+	FLOW_PICK,	/* as FLOW_SHAPE, and the result is not new but an element */
 	FLOW_CHOICE,	/* as FLOW_WHOLE, and not new */
 	FLOW_NAMED,	/* as FLOW_WHOLE, but named arguments are kept as they are */
 	FLOW_NOTHING,	/* it is what it is */

@@ -74,6 +74,54 @@ static bool is_in_request(const struct ground *g, const char *word, size_t bytes
 	return false;
 }
 
+/* An edge, or as in "the k-th": a part of an address or a date is no place for another one. */
+static bool is_place_end(const struct ground *g, size_t at)
+{
+	return is_edge(g, at, 1) ||
+		(g->text[at] == '-' && is_word((unsigned char)g->text[at + 1]) &&
+			!is_digit((unsigned char)g->text[at + 1]));
+}
+
+/* The word, or {what is in braces}, that a value stands for. Returns: the place behind it, or @at.
+ */
+static size_t skip_word(const struct ground *g, size_t at)
+{
+	size_t end = at;
+	if (at < g->bytes && g->text[at] == '{') {
+		const char *close = memchr(g->text + at, '}', g->bytes - at);
+		end = close ? (size_t)(close - g->text) + 1 : at;
+	}
+	while (end < g->bytes && is_word((unsigned char)g->text[end]))
+		end++;
+	return is_edge(g, at - 1, -1) && is_place_end(g, end) ? end : at;
+}
+
+/* Does a text with places stand in the request at @at? */
+static bool is_form_at(const struct ground *g, size_t at, const char *form, size_t bytes)
+{
+	bool has_edge = is_edge(g, at - 1, -1);
+	for (size_t i = 0; i < bytes; i++) {
+		size_t next = form[i]		       ? at + 1
+			: i > 0 && form[i - 1] == '\0' ? at
+						       : skip_word(g, at);
+		if (next == at || next > g->bytes || (form[i] && form[i] != g->text[at]))
+			return false;
+		at = next;
+	}
+	return has_edge && is_edge(g, at, 1);
+}
+
+static bool is_form_in_request(const struct ground *g, const char *form, size_t bytes)
+{
+	bool has_word = false;
+	for (size_t i = 0; i < bytes; i++)
+		has_word |= is_word((unsigned char)form[i]);
+	for (size_t at = 0; has_word && at < g->bytes; at++)
+		if (is_form_at(g, at, form, bytes))
+			return true;
+	return false;
+}
+
 /* The numbers of the request, one by one: "1,000.50" is one. Returns: the place behind it. */
 static size_t next_number(const struct ground *g, size_t at, char out[NUMBER_MAX_BYTES])
 {
@@ -161,7 +209,9 @@ static bool is_users(const struct ground *g, struct val v)
 		return false;
 	char *word = v.str->n_bytes <= sizeof small ? small : malloc(v.str->n_bytes);
 	size_t n = word ? fold(v.str->data, v.str->n_bytes, word) : 0;
-	bool is_there = n > 0 && is_in_request(g, word, n);
+	bool is_there = n > 0 &&
+		(memchr(word, '\0', n) ? is_form_in_request(g, word, n)
+				       : is_in_request(g, word, n));
 	if (word != small)
 		free(word);
 	return is_there;

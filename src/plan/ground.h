@@ -21,6 +21,7 @@ int ground_init(struct ground *g, struct heap *h, const char *request, const str
 
 /*
  * The label of a literal: a number, a text, True or False. What the planner invented counts as any
- * value of its type, for nobody else chose it. None and what is no scalar has label 0.
+ * value of its type, for nobody else chose it. None and what is no scalar has label 0. A NUL in a
+ * text is the place of a value: it stands for one word of the request, or for what is in {braces}.
  */
 uint32_t ground_label(const struct ground *g, struct val literal);

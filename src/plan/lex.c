@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { P_CHARACTER = 101, P_INDENT = 102, P_BRACKET = 103, P_LIMIT = 109, TAB_COLUMNS = 8 };
+enum { TAB_COLUMNS = 8 };
 
 struct word {
 	enum token_kind kind;

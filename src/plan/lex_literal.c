@@ -9,13 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	P_NUMBER = 104,
-	P_STRING = 105,
-	P_ESCAPE = 106,
-	P_UNSUPPORTED = 201,
-	NUMBER_MAX_BYTES = 1 << 20
-};
+enum { NUMBER_MAX_BYTES = 1 << 20 };
 
 static char at(const struct lexer *lex, uint32_t where)
 {
@@ -177,8 +171,8 @@ static int check_prefix(struct lexer *lex, struct token *out, uint32_t prefix, b
 			return lex_hint(lex, "leave it out: every string is Unicode");
 		}
 	if (is_f && !lex->dialect->f_strings) {
-		(void)lex_fail(lex, P_UNSUPPORTED, out->start, out->end,
-			"f-strings are not in this dialect");
+		(void)lex_fail(
+			lex, P_PYTHON, out->start, out->end, "f-strings are not in this dialect");
 		return lex_hint(lex, "use \"…%%s…\" %% value or \"…{}…\".format(value)");
 	}
 	return 0;

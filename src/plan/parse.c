@@ -35,7 +35,7 @@ int deeper(struct parser *p)
 {
 	if (p->depth++ < PARSE_DEPTH_MAX)
 		return 0;
-	return fail_token(p, P_NESTED, "nested too deeply: more than 250 levels",
+	return fail_token(p, P_LIMIT, "nested too deeply: more than 250 levels",
 		"give the inner parts names");
 }
 
@@ -67,7 +67,7 @@ struct node *node_new(struct parser *p, enum node_kind kind, uint32_t start, str
 			depth = MAX(depth, kids->item[i]->depth);
 	node->depth = depth + 1;
 	if (node->depth > TREE_DEPTH_MAX) {
-		(void)lex_fail(&p->lex, P_NESTED, start, start + 1,
+		(void)lex_fail(&p->lex, P_LIMIT, start, start + 1,
 			"an expression of more than %d levels", TREE_DEPTH_MAX);
 		(void)lex_hint(&p->lex, "split it into several assignments, or join a list");
 		return NULL;
@@ -116,7 +116,7 @@ static struct node *parse_block(struct parser *p)
 	if (r == 0 && is_at(p, TOK_NEWLINE)) {
 		r = advance(p);
 		if (r == 0 && !is_at(p, TOK_INDENT))
-			return (void)fail_token(p, 102, "expected an indented block",
+			return (void)fail_token(p, P_INDENT, "expected an indented block",
 				       "indent it with four spaces, or write pass"),
 			       NULL;
 		r = r < 0 ? -1 : advance(p);
@@ -417,7 +417,7 @@ static int parse_statement(struct parser *p, struct kids *out)
 		return python_construct(p);
 	case TOK_INDENT:
 		return fail_token(
-			p, 102, "unexpected indentation", "align it with the line before");
+			p, P_INDENT, "unexpected indentation", "align it with the line before");
 	default:
 		return parse_simple(p, out);
 	}

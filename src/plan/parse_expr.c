@@ -75,7 +75,7 @@ static struct node *parse_group(struct parser *p)
 			node = node_of(p, NODE_TUPLE, node->start, 1, node);
 	}
 	if (node && is_at(p, TOK_FOR))
-		return (void)fail_token(p, 215, "generators are not in the language",
+		return (void)fail_token(p, P_GENERATOR, "generators are not in the language",
 			       "use a list comprehension: [x for x in y]"),
 		       NULL;
 	p->no_in = no_in;
@@ -282,7 +282,7 @@ static int check_is(struct parser *p, int op, const struct node *right)
 			str_is(right->value, "False"));
 	if ((op != CMP_IS && op != CMP_IS_NOT) || is_name)
 		return 0;
-	return fail_at(p, 223, right, "is compares with None, True or False only", "use == or !=");
+	return fail_at(p, P_IS, right, "is compares with None, True or False only", "use == or !=");
 }
 
 static struct node *parse_chain(struct parser *p, struct node *left, int op, struct node *right)
@@ -291,7 +291,8 @@ static struct node *parse_chain(struct parser *p, struct node *left, int op, str
 	uint8_t ops[64];
 	uint32_t n = 0;
 	if (!p->dialect.chained) {
-		(void)fail_token(p, 225, "comparison operators are not associative (use parens)",
+		(void)fail_token(p, P_POWER,
+			"comparison operators are not associative (use parens)",
 			"write a < b and b < c");
 		return NULL;
 	}
@@ -300,7 +301,7 @@ static struct node *parse_chain(struct parser *p, struct node *left, int op, str
 		return NULL;
 	while (level_of(p) == LEVEL_COMPARE) {
 		if (n == sizeof ops)
-			return (void)fail_token(p, P_NESTED, "a chain of more than 64 comparisons",
+			return (void)fail_token(p, P_LIMIT, "a chain of more than 64 comparisons",
 				       "use and"),
 			       NULL;
 		op = parse_compare(p);

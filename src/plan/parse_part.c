@@ -150,14 +150,14 @@ static struct node *parse_argument(struct parser *p, uint32_t n_before)
 	if (!x || !is_at(p, TOK_FOR))
 		return x;
 	if (!p->dialect.generators || n_before > 0)
-		return (void)fail_token(p, 215, "generators are not in the language",
+		return (void)fail_token(p, P_GENERATOR, "generators are not in the language",
 			       "use a list comprehension: [x for x in y]"),
 		       NULL;
 	struct kids kids = {0};
 	if (kids_add(p, &kids, x) < 0 || parse_clauses(p, &kids) < 0)
 		return NULL;
 	if (!is_at(p, TOK_RPAREN))
-		return (void)fail_token(p, 215, "a generator must be the only argument",
+		return (void)fail_token(p, P_GENERATOR, "a generator must be the only argument",
 			       "use a list comprehension: [x for x in y]"),
 		       NULL;
 	return node_new(p, NODE_LIST_COMP, x->start, &kids);
@@ -248,8 +248,8 @@ static struct node *parse_param(struct parser *p, bool has_types)
 	uint32_t end = p->last_end;
 	if (has_types && is_at(p, TOK_COLON)) {
 		if (!p->dialect.annotations)
-			return (void)fail_token(p, 226, "annotations are not in this dialect",
-				       "leave it out"),
+			return (void)fail_token(p, P_ANNOTATION,
+				       "annotations are not in this dialect", "leave it out"),
 			       NULL;
 		if (advance(p) < 0 || !parse_test(p))
 			return NULL;
@@ -351,7 +351,7 @@ int check_target(struct parser *p, const struct node *node, bool is_augmented)
 	}
 	if (node->kind == NODE_DOT)
 		return p->dialect.python_names
-			? fail_at(p, 231, node, "attributes cannot be assigned",
+			? fail_at(p, P_ATTRIBUTE, node, "attributes cannot be assigned",
 				  "use a dict: d[\"name\"] = value")
 			: 0;
 	if (is_list && is_augmented)
@@ -525,4 +525,17 @@ struct node *parse_f_string(struct parser *p)
 		piece->value = t.value;
 	}
 	return node_new(p, NODE_F_STRING, start, &kids);
+}
+
+int tree_form(struct heap *h, const struct node *f_string, struct val *out)
+{
+	struct text t = {.h = h};
+	for (uint32_t i = 0; i < f_string->n; i++) {
+		const struct node *part = f_string->kid[i];
+		bool is_place = part->kind == NODE_F_PART;
+		if (text_add(&t, is_place ? "" : part->value.str->data,
+			    is_place ? 1 : part->value.str->n_bytes) < 0)
+			return -1;
+	}
+	return text_take(&t, T_STRING, out);
 }

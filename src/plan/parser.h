@@ -3,17 +3,6 @@
 
 #include "plan/tree.h"
 
-enum {
-	P_EXPECTED = 110,
-	P_TARGET = 111,
-	P_ARGUMENT = 112,
-	P_PARAMETER = 113,
-	P_F_STRING = 114,
-	P_NESTED = 109,
-	P_PYTHON = 201,	 /* a construct that is in no dialect */
-	P_DIALECT = 202, /* one that is in another dialect */
-};
-
 enum { PARSE_DEPTH_MAX = 250 }; /* of expressions, and of blocks, within each other */
 
 struct parser {

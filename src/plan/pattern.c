@@ -1,8 +1,7 @@
 /* Patterns without backtracking: all states at once. SPDX-License-Identifier: Apache-2.0 */
-#include "plan/endorse.h"
+#include "plan/pattern.h"
 
 #include "base/utf8.h"
-#include "plan/heap.h"
 
 #include <string.h>
 

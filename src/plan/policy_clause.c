@@ -61,10 +61,11 @@ static int clause_list(struct policy_reader *r, const struct node *node, struct 
 
 static int read_clause(struct policy_reader *r, const struct node *node, struct clause *out)
 {
-	static const struct policy_word plain[] = {
-		{"trusted", CLAUSE_TRUSTED}, {"approved", CLAUSE_APPROVED}, {NULL, 0}};
+	static const struct policy_word plain[] = {{"trusted", CLAUSE_TRUSTED},
+		{"approved", CLAUSE_APPROVED}, {"chosen", CLAUSE_CHOSEN}, {NULL, 0}};
 	static const struct policy_word called[] = {{"at_most", CLAUSE_AT_MOST},
-		{"ends_with", CLAUSE_ENDS_WITH}, {"member", CLAUSE_MEMBER}, {NULL, 0}};
+		{"chosen", CLAUSE_CHOSEN}, {"ends_with", CLAUSE_ENDS_WITH},
+		{"member", CLAUSE_MEMBER}, {NULL, 0}};
 	bool is_call = node->kind == NODE_CALL;
 	int kind;
 	if (policy_word(r, is_call ? node->kid[0] : node, is_call ? called : plain, &kind) < 0)
@@ -74,6 +75,11 @@ static int read_clause(struct policy_reader *r, const struct node *node, struct 
 		.start = node->start,
 		.end = node->end};
 	if (!is_call)
+		return 0;
+	for (uint32_t i = 1; kind == CLAUSE_CHOSEN && i < node->n; i++)
+		if (policy_origin(r, node->kid[i], &out->givers) < 0)
+			return -1;
+	if (kind == CLAUSE_CHOSEN && node->n > 1)
 		return 0;
 	if (node->n != 2)
 		return policy_fail(r, P_VALUE, node, "", "one argument is needed");
@@ -166,6 +172,8 @@ static int value_option(struct policy_reader *r, const struct node *arg, struct 
 	struct val v;
 	if (str_is(arg->value, "origin"))
 		return policy_origin(r, node, &l->origins);
+	if (str_is(arg->value, "chosen_by"))
+		return policy_origin(r, node, &l->choosers);
 	if (str_is(arg->value, "kind"))
 		return policy_kind(r, node, &l->kind);
 	if (str_is(arg->value, "readers"))
@@ -181,7 +189,8 @@ static int value_option(struct policy_reader *r, const struct node *arg, struct 
 	return 0;
 }
 
-/* value("a", origin = …, kind = …, readers = […], approved = True); a constant is the user's. */
+/* value("a", origin = …, chosen_by = …, kind = …, readers = […], approved = True); a constant is
+ * the user's. */
 int policy_value(struct policy_reader *r, const struct node *node, struct policy_arg *out)
 {
 	const char *name = policy_callee(node);
@@ -203,6 +212,7 @@ int policy_value(struct policy_reader *r, const struct node *node, struct policy
 	}
 	if (l.origins == 0)
 		l.origins = label_set(r->p->labels, policy_atom(r->p, "user", NULL, NULL));
+	l.origins = label_union(r->p->labels, l.origins, l.choosers);
 	out->label = label_intern(r->p->labels, &l);
 	return out->label == LABEL_FAILED ? -1 : 0;
 }

@@ -81,6 +81,20 @@ enum policy_proof policy_trusts(const struct policy *p, uint32_t label)
 				  : POLICY_REFUTED;
 }
 
+/* Others may have chosen which of it, if what there was to choose from is trusted here. */
+static enum policy_proof gives_all(const struct policy *p, const struct clause *c, uint32_t label)
+{
+	uint32_t givers = label_givers(p->labels, label), rest = 0, atom;
+	if (givers == LABEL_ALL)
+		return POLICY_REFUTED;
+	for (size_t i = 0; (atom = label_nth(p->labels, givers, i)); i++) {
+		uint32_t one = label_set(p->labels, atom);
+		if (!label_is_subset(p->labels, one, c->givers))
+			rest = label_union(p->labels, rest, one);
+	}
+	return is_sound(p, label) ? trusts_all(p, rest, false) : POLICY_REFUTED;
+}
+
 static bool is_approved(const struct policy *p, uint32_t set)
 {
 	static const char word[] = "approved";
@@ -145,6 +159,8 @@ static enum policy_proof prove(
 	case CLAUSE_APPROVED:
 		holds = is_approved(p, l.endorsements);
 		break;
+	case CLAUSE_CHOSEN:
+		return is_guard ? POLICY_REFUTED : gives_all(p, c, arg->label);
 	case CLAUSE_AT_MOST:
 		holds = kind_is_below(l.kind, c->at_most);
 		break;
@@ -345,6 +361,7 @@ static uint32_t declared(const struct policy *p, const struct result_rule *rule,
 	/* What went in is in what comes out, but as much as that says only. */
 	struct label in = inputs == LABEL_FAILED ? l : label_get(p->labels, inputs);
 	in.kind = (struct kind){.rank = KIND_CONST};
+	in.choosers = in.is_composed = 0;
 	in.endorsements = inputs == LABEL_BOTTOM ? LABEL_ALL : 0;
 	return inputs == LABEL_FAILED ? LABEL_FAILED
 				      : label_join(p->labels, id, label_intern(p->labels, &in));
@@ -404,6 +421,14 @@ static bool collect(const void *arg, struct val v)
 	return true;
 }
 
+/* Of an object, who is named in it: {"ann@example.com": "rw"}. */
+static void collect_all(const struct collected *to, struct val v)
+{
+	for (uint32_t i = 0; v.type == T_DICT && i < v.table->n_entries; i++)
+		(void)collect(to, v.table->entry[i].key);
+	(void)all_texts(v, 0, collect, to);
+}
+
 /* Whose it is: "?" when it does not say so in a way that can be believed. */
 static const char *owner_of(struct val item, struct val name)
 {
@@ -431,6 +456,6 @@ uint32_t policy_item(
 		of = item.type == T_UNSET ? "*" : "?";
 	for (uint32_t i = 0;
 		item.type != T_UNSET && r->readers.type == T_TUPLE && i < r->readers.tuple->n; i++)
-		(void)all_texts(field(item, r->readers.tuple->item[i]), 0, collect, &to);
+		collect_all(&to, field(item, r->readers.tuple->item[i]));
 	return declared(p, r, policy_atom(p, "tool", tool->name, of), readers, inputs);
 }

@@ -4,18 +4,6 @@
 #include "plan/policy.h"
 #include "plan/tree.h"
 
-enum {
-	P_STATEMENT = 501, /* it is no declaration */
-	P_WORD,
-	P_TOOL,
-	P_PARAM,
-	P_VALUE,
-	P_CONTRADICTION,
-	P_COVERAGE,
-	P_POLICY_LIMIT,
-	P_CASE = 520, /* a test of the policy fails */
-};
-
 struct policy_reader {
 	struct policy *p;
 	struct diags *diags;

@@ -217,6 +217,18 @@ static int read_result(struct policy_reader *r, const struct node *call, struct 
 	return check_fields(r, call, rule);
 }
 
+/* Whatever decides on a call has only chosen: that says nothing of who it is. */
+static int read_when(struct policy_reader *r, const struct node *node, struct rule *rule)
+{
+	if (policy_clauses(r, node, &rule->when) < 0)
+		return -1;
+	for (uint32_t i = 0; i < rule->when.n; i++)
+		if (rule->when.item[i].kind == CLAUSE_CHOSEN)
+			return policy_fail(r, P_VALUE, node, "when = trusted | at_most(bool)",
+				"chosen is said of values, not of what decides");
+	return 0;
+}
+
 static int rule_option(struct policy_reader *r, const struct node *arg, struct rule *rule)
 {
 	static const struct policy_word effects[] = {{"read", EFFECT_READ}, {"write", EFFECT_WRITE},
@@ -231,7 +243,7 @@ static int rule_option(struct policy_reader *r, const struct node *arg, struct r
 		return 0;
 	}
 	if (str_is(arg->value, "when"))
-		return policy_clauses(r, node, &rule->when);
+		return read_when(r, node, rule);
 	if (str_is(arg->value, "otherwise")) {
 		if (policy_word(r, node, otherwise_words, &word) < 0)
 			return -1;

@@ -7,6 +7,7 @@
 
 enum clause_kind {
 	CLAUSE_TRUSTED,	  /* all of its origins are */
+	CLAUSE_CHOSEN,	  /* all of it is of origins that are, or of `givers`: others only chose */
 	CLAUSE_APPROVED,  /* a person said yes to it */
 	CLAUSE_AT_MOST,	  /* nobody could choose more than that */
 	CLAUSE_ENDS_WITH, /* a text, or a list of texts: each ends with one of `list` */
@@ -16,15 +17,14 @@ enum clause_kind {
 struct clause {
 	enum clause_kind kind;
 	struct kind at_most;
-	struct val list; /* tuple of strings (CLAUSE_MEMBER: or numbers) */
-	uint32_t start, end;
+	struct val list;	     /* tuple of strings (CLAUSE_MEMBER: or numbers) */
+	uint32_t givers, start, end; /* givers: a set of origins */
 };
 
 /* One of them is enough; none of them is in it: nothing is asked. */
 struct clauses {
 	const struct clause *item;
-	uint32_t n;
-	uint32_t start, end;
+	uint32_t n, start, end;
 };
 
 enum rule_role { ROLE_NONE, ROLE_CONTROL, ROLE_PAYLOAD };

@@ -7,17 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-	P_LIMIT = 109,
-	P_ERROR = 601,
-	P_FUEL = 602,
-	P_MEMORY = 603,
-	P_DEPTH = 604,
-	P_CHANGE = 605,
-	P_TOOL = 606,
-	P_LOST = 607,
-	NAMES_MAX = 256
-};
+enum { NAMES_MAX = 256 };
 
 static int code_of(enum fail_kind kind)
 {
@@ -25,7 +15,7 @@ static int code_of(enum fail_kind kind)
 		: kind == FAIL_MEMORY ? P_MEMORY
 		: kind == FAIL_DEPTH  ? P_DEPTH
 		: kind == FAIL_FLOW   ? P_CHANGE
-		: kind == FAIL_TOOL   ? P_TOOL
+		: kind == FAIL_TOOL   ? P_TOOL_ERROR
 				      : P_ERROR;
 }
 

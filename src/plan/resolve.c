@@ -10,16 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-	P_UNDEFINED = 301,
-	P_REASSIGNED = 302,
-	P_PLACE = 303,
-	P_IMPORT = 304,
-	P_LOAD = 305,
-	P_MISSING = 306,
-	P_SHADOWED = 307
-};
-
 enum { NAMES_ROOM = 64 }; /* to begin with */
 
 /* One per text; `binding` is what it means at the place that is being looked at. */
@@ -411,7 +401,7 @@ static int walk_import(struct resolver *r, const struct node *node)
 		if (id == UINT32_MAX)
 			return -1;
 		if (!r->item[id].binding)
-			(void)fail(r, P_IMPORT, node->kid[i],
+			(void)fail(r, P_MODULE, node->kid[i],
 				"leave the import out: what there is needs none",
 				"there is no %.80s to import", node->kid[i]->value.str->data);
 	}

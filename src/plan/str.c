@@ -13,6 +13,26 @@ struct str_room {
 	char data[];
 };
 
+/* The head of one of them. Most strings have none, and memory is what strings cost. */
+struct str_shared {
+	struct str str;
+	struct str_room *room;
+};
+
+static struct str_room *room_of(const struct str *s)
+{
+	return s->has_room ? ((const struct str_shared *)s)->room : NULL;
+}
+
+static struct str *shared(struct heap *h, struct str_room *r)
+{
+	struct str_shared *s = heap_alloc(h, sizeof *s);
+	if (!s)
+		return NULL;
+	*s = (struct str_shared){.str = {.data = r->data, .has_room = 1}, .room = r};
+	return &s->str;
+}
+
 int str_alloc(struct heap *h, uint32_t type, size_t bytes, char **data, struct val *out)
 {
 	if (bytes > STR_MAX_BYTES)
@@ -100,12 +120,11 @@ static struct str *with_room(struct heap *h, const struct str *a, size_t bytes)
 {
 	size_t room = bytes * 2 + SHARE_MIN_BYTES;
 	struct str_room *r = heap_alloc(h, sizeof *r + room);
-	struct str *s = r ? heap_alloc(h, sizeof *s) : NULL;
+	struct str *s = r ? shared(h, r) : NULL;
 	if (!s)
 		return NULL;
 	*r = (struct str_room){.used = a->n_bytes, .room = (uint32_t)room};
 	memcpy(r->data, a->data, a->n_bytes);
-	*s = (struct str){.data = r->data, .room = r};
 	return s;
 }
 
@@ -127,16 +146,15 @@ int str_concat(struct heap *h, struct val a, struct val b, struct val *out)
 	} else {
 		if (heap_pay(h, b.str->n_bytes / 64) < 0)
 			return -1;
-		struct str_room *r = a.str->room;
+		struct str_room *r = room_of(a.str);
 		bool has_room =
 			r && r->used == a.str->n_bytes && r->room - r->used >= b.str->n_bytes;
-		struct str *s = has_room ? heap_alloc(h, sizeof *s) : with_room(h, a.str, n);
+		struct str *s = has_room ? shared(h, r) : with_room(h, a.str, n);
 		if (!s)
 			return -1;
-		if (has_room)
-			*s = (struct str){.data = a.str->data, .room = r};
-		memcpy(s->room->data + a.str->n_bytes, b.str->data, b.str->n_bytes);
-		s->room->used = (uint32_t)n;
+		r = ((const struct str_shared *)s)->room;
+		memcpy(r->data + a.str->n_bytes, b.str->data, b.str->n_bytes);
+		r->used = (uint32_t)n;
 		s->n_bytes = (uint32_t)n;
 		*out = VAL_PTR(a.type, s);
 	}
@@ -219,7 +237,8 @@ uint64_t str_hash(struct heap *h, struct str *s)
 	v[2] ^= 0xff;
 	for (int k = 0; k < 3; k++)
 		SIP_ROUND(v);
-	s->hash = v[0] ^ v[1] ^ v[2] ^ v[3];
+	uint64_t hash = v[0] ^ v[1] ^ v[2] ^ v[3];
+	s->hash = (uint32_t)(hash ^ hash >> 32);
 	s->hash += s->hash == 0;
 	return s->hash;
 }

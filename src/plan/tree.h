@@ -53,5 +53,8 @@ struct node {
 int tree_parse(struct heap *h, const struct source *src, const struct dialect *dialect,
 	struct diags *diags, struct node **out);
 
+/* What an f-string has written, a NUL for each value: see ground_label(). Returns: 0 or -1. */
+int tree_form(struct heap *h, const struct node *f_string, struct val *out);
+
 /* How errors call a node. */
 const char *node_text(enum node_kind kind);

@@ -59,10 +59,10 @@ struct val {
 
 /* Characters are code points; what is in a string is always valid UTF-8. */
 struct str {
-	uint64_t hash; /* 0: not computed yet */
+	uint32_t hash; /* 0: not computed yet */
 	uint32_t n_bytes, n_chars;
+	uint32_t has_room; /* it is the head of a struct str_shared, see str.c */
 	const char *data;
-	struct str_room *room; /* what `data` is in, when a longer string may share it */
 };
 
 struct list {

@@ -4,13 +4,10 @@
  *   registry.c  sessions made; the queue of each
  *   roll.c      sessions found, opened again, ended
  *   entry.c     what is done in one: steps, branches, completions
- *   undo.c      going back to an earlier step
- *   trial.c     going on as a branch of its own
- *   replay.c    steps run again, to rebuild a session or to check a record; outside.c: their calls
- *   put.c       files that a client writes and removes
- *   history.c   what can be told without doing anything
- *   admit.c     whether there is room for one more
- *   lifetime.c  sessions that end by themselves
+ *   outside.c   calls that its steps make; undo.c: going back; trial.c: going on as a branch
+ *   replay.c    steps run again, to rebuild a session or to check a record
+ *   put.c       files that a client writes and removes; history.c: what can be told at once
+ *   admit.c     whether there is room for one more; lifetime.c: those that end by themselves
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -58,7 +55,7 @@ struct entry {
 	bool is_kept, is_waiting; /* in the journal; for its template */
 	bool is_unkept;		  /* goes when what it is for is done: never in the journal */
 	bool is_tainted;	  /* it has read from an untrusted tool */
-	bool is_live_branch;	  /* its state came with the memory it was branched from */
+	bool is_live_branch;	  /* its memory is of the session it was branched from */
 	bool is_trial;		  /* its programs see its parent's id: see session/trial.h */
 	unsigned n_holds;	  /* while somebody further up the stack uses it */
 };
@@ -66,7 +63,7 @@ struct entry {
 /* On the roll, with one hold: the session's own. NULL without memory. */
 struct entry *entry_new(
 	struct roll *roll, const char *owner, const char *id, const char *name, const char *text);
-/* Open it: by a template, in a box of its own, or (it has its order then) as a branch of @stem. */
+/* Open it: by a template, in a box of its own, or (it has its order) as a branch of @stem. */
 void entry_begin(struct entry *e);
 void entry_open(struct entry *e, struct stem *stem);
 void entry_opened(struct entry *e, const struct err *err);

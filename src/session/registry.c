@@ -466,32 +466,6 @@ static void on_idle(uv_timer_t *timer)
 	(void)journal_idle(r->journal, &err); /* what failed now is tried again */
 }
 
-static void remove_names(const char *dir)
-{
-	static const char *const files[] = {
-		"journal.db", "journal.db-wal", "journal.lock", "journal.head"};
-	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-		char path[64];
-		(void)snprintf(path, sizeof path, "%s/%s", dir, files[i]);
-		(void)unlink(path);
-	}
-	(void)rmdir(dir);
-}
-
-/*
- * A journal that goes with the engine: its files are open and have no name any more, so that not
- * even a SIGKILL leaves them behind.
- */
-static int open_nameless(struct roll *r, struct err *err)
-{
-	char dir[] = "/tmp/retort-XXXXXX";
-	if (!mkdtemp(dir))
-		return err_sys(err, ERR_IO, errno, "make a directory in /tmp");
-	int bad = journal_open(&r->journal, dir, err);
-	remove_names(dir);
-	return bad;
-}
-
 int registry_open(struct registry **out, const struct registry_config *config, struct err *err)
 {
 	struct roll *r = calloc(1, sizeof *r);
@@ -509,7 +483,7 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 	r->gate = config->gate;
 	r->skills = config->skills;
 	int bad = config->state_dir ? journal_open(&r->journal, config->state_dir, err)
-				    : open_nameless(r, err);
+				    : journal_open_nameless(&r->journal, err);
 	if (bad == 0)
 		bad = templates_open(
 			&r->templates, r->engine, config->n_standby, r->n_checkpoints, err);

@@ -388,6 +388,28 @@ int journal_open(struct journal **out, const char *dir, struct err *err)
 	return 0;
 }
 
+static void remove_names(const char *dir)
+{
+	static const char *const files[] = {
+		"journal.db", "journal.db-wal", "journal.lock", "journal.head"};
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		char path[64];
+		(void)snprintf(path, sizeof path, "%s/%s", dir, files[i]);
+		(void)unlink(path);
+	}
+	(void)rmdir(dir);
+}
+
+int journal_open_nameless(struct journal **out, struct err *err)
+{
+	char dir[] = "/tmp/retort-XXXXXX";
+	if (!mkdtemp(dir))
+		return err_sys(err, ERR_IO, errno, "make a directory in /tmp");
+	int bad = journal_open(out, dir, err);
+	remove_names(dir);
+	return bad;
+}
+
 void journal_close(struct journal *j)
 {
 	struct err ignored;

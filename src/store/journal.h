@@ -20,9 +20,8 @@
  * log of changes ends, so that a cut one is noticed too.
  *
  * What grows: everything. A small step takes about 1 KiB, texts over 4 KiB are kept once however
- * often they occur; nothing is ever removed. To begin anew, move the directory away.
- *
- * Not for more than one thread. Calls block for as long as the disk takes.
+ * often they occur; nothing is ever removed. To begin anew, move the directory away. Not for more
+ * than one thread. Calls block for as long as the disk takes.
  */
 struct journal;
 
@@ -33,6 +32,9 @@ struct journal;
  *         journal), ERR_ACCESS (no permission, read-only), ERR_NO_SPACE, ERR_DAMAGED, ERR_IO.
  */
 int journal_open(struct journal **out, const char *dir, struct err *err);
+
+/* One that goes with the process: its files have no name, so that not even SIGKILL leaves them. */
+int journal_open_nameless(struct journal **out, struct err *err);
 
 /* Sync and close. NULL is fine. What could not be synced is still in the files and found again. */
 void journal_close(struct journal *j);
@@ -55,11 +57,9 @@ int journal_blob_get(
 /* Told of each damaged thing: "step 3f9a…", "blob 12ab…", "session s-…", "page 7", "change 12". */
 typedef void journal_damage_fn(void *user, const char *what, const char *why);
 
-/*
- * Read all there is and check it: pages, indexes, steps, parents, blobs, sessions, the log of
- * changes. Blocks:  for as long as it takes to read the file. Returns: how many damaged things were
- * told, or negative errno when it could not be done.
- */
+/* Read all there is and check it: pages, indexes, steps, parents, blobs, sessions, the log of
+ * changes. Blocks: for as long as it takes to read the file. Returns: how many damaged things were
+ * told, or negative errno when it could not be done. */
 int64_t journal_verify(struct journal *j, journal_damage_fn *fn, void *user, struct err *err);
 
 /* How much is kept. */

@@ -101,13 +101,22 @@ static bool is_required(const json_t *schema, const char *name)
 	return false;
 }
 
-static int fields(struct tool_shelf *shelf, const json_t *schema, const char *where,
+/* Where in a schema: for messages, which are cut, and how deep. */
+struct place {
+	const char *text;
+	uint32_t depth;
+};
+
+static int read_type(struct tool_shelf *shelf, const json_t *schema, struct place where,
+	const struct tool_type **out, struct err *err);
+
+static int fields(struct tool_shelf *shelf, const json_t *schema, struct place where,
 	struct tool_type *out, struct err *err)
 {
 	json_t *all = json_object_get(schema, "properties"), *one;
 	const char *name;
 	if (all && !json_is_object(all))
-		return bad(err, where, "properties must be an object", "");
+		return bad(err, where.text, "properties must be an object", "");
 	struct tool_field *field = shelf_take(shelf, json_object_size(all) * sizeof *field);
 	if (!field)
 		return no_memory(err);
@@ -115,10 +124,11 @@ static int fields(struct tool_shelf *shelf, const json_t *schema, const char *wh
 	{
 		char at[WHERE_BYTES];
 		struct tool_field *f = &field[out->n_fields++];
-		(void)snprintf(at, sizeof at, "%.90s.%.60s", where, name);
+		(void)snprintf(at, sizeof at, "%.90s.%.60s", where.text, name);
+		const struct place inner = {at, where.depth + 1};
 		*f = (struct tool_field){
 			.name = shelf_text(shelf, name), .is_required = is_required(schema, name)};
-		int r = f->name ? schema_type(shelf, one, at, &f->type, err) : no_memory(err);
+		int r = f->name ? read_type(shelf, one, inner, &f->type, err) : no_memory(err);
 		if (r < 0)
 			return r;
 	}
@@ -126,7 +136,7 @@ static int fields(struct tool_shelf *shelf, const json_t *schema, const char *wh
 	return 0;
 }
 
-static int typed(struct tool_shelf *shelf, const json_t *schema, const char *where,
+static int typed(struct tool_shelf *shelf, const json_t *schema, struct place where,
 	struct tool_type *type, struct err *err)
 {
 	char at[WHERE_BYTES];
@@ -135,34 +145,39 @@ static int typed(struct tool_shelf *shelf, const json_t *schema, const char *whe
 	while (i < ARRAY_LEN(shapes) && strcmp(shapes[i].name, json_string_value(name)) != 0)
 		i++;
 	if (i == ARRAY_LEN(shapes))
-		return bad(err, where, "no such type: ", json_string_value(name));
+		return bad(err, where.text, "no such type: ", json_string_value(name));
 	*type = (struct tool_type){.shape = shapes[i].shape, .kind = {.rank = shapes[i].rank}};
-	(void)snprintf(at, sizeof at, "%.150s[]", where);
+	(void)snprintf(at, sizeof at, "%.150s[]", where.text);
+	const struct place inner = {at, where.depth + 1};
 	if (type->shape == TOOL_STRING)
 		return text_kind(shelf, schema, type, err);
 	if (type->shape == TOOL_LIST)
-		return schema_type(shelf, json_object_get(schema, "items"), at, &type->item, err);
+		return read_type(shelf, json_object_get(schema, "items"), inner, &type->item, err);
 	return type->shape == TOOL_DICT ? fields(shelf, schema, where, type, err) : 0;
 }
 
-int schema_type(struct tool_shelf *shelf, const json_t *schema, const char *where,
+/* What is deeper than TOOL_TYPE_DEPTH_MAX is anything. */
+static int read_type(struct tool_shelf *shelf, const json_t *schema, struct place where,
 	const struct tool_type **out, struct err *err)
 {
-	size_t depth = 0;
 	*out = NULL;
 	if (!schema || json_is_boolean(schema))
 		return 0;
 	if (!json_is_object(schema))
-		return bad(err, where, "a schema must be an object", "");
-	for (const char *c = where; *c; c++)
-		depth += *c == '.' || *c == '[';
-	if (!json_is_string(json_object_get(schema, "type")) || depth > 2 * TOOL_TYPE_DEPTH_MAX)
+		return bad(err, where.text, "a schema must be an object", "");
+	if (!json_is_string(json_object_get(schema, "type")) || where.depth > TOOL_TYPE_DEPTH_MAX)
 		return 0;
 	struct tool_type *type = shelf_take(shelf, sizeof *type);
 	int r = type ? typed(shelf, schema, where, type, err) : no_memory(err);
 	if (r == 0)
 		*out = type;
 	return r;
+}
+
+int schema_type(struct tool_shelf *shelf, const json_t *schema, const char *where,
+	const struct tool_type **out, struct err *err)
+{
+	return read_type(shelf, schema, (struct place){where, 0}, out, err);
 }
 
 static bool has_shape(enum tool_shape shape, const json_t *v)

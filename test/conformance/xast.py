@@ -79,7 +79,7 @@ def judge(path, setup):
     if done.returncode == 2:
         codes = {line[6:10] for line in done.stderr.split("\n") if line.startswith("error[")}
         return ("refused" if codes <= {"P410", "P412", "P405", "P404"} else "syntax"), done.stderr
-    return {0: "clean", 1: "flow"}.get(done.returncode, "crash"), done.stderr
+    return {0: "clean", 6: "flow"}.get(done.returncode, "crash"), done.stderr
 
 
 def main():

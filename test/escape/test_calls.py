@@ -36,9 +36,12 @@ class Calls(harness.Case):
     def no_call(self):
         self.assertTrue(self.engine.calls.empty())
 
-    def peak_bytes(self):
+    def bounded(self):
+        """The engine has never had more memory than that."""
         with open(f"/proc/{self.engine.process.pid}/status", encoding="ascii") as f:
-            return next(int(line.split()[1]) << 10 for line in f if line.startswith("VmHWM"))
+            peak = next(int(line.split()[1]) << 10 for line in f if line.startswith("VmHWM"))
+        if not harness.IS_SANITIZED:
+            self.assertLess(peak, MEMORY_BYTES)
 
     def broken(self, code):
         session = self.engine.session()
@@ -99,7 +102,7 @@ class Calls(harness.Case):
                     timeout_ms=5000)
                 self.engine.result(step)
                 self.engine.do("session.close", session=session)
-        self.assertLess(self.peak_bytes(), MEMORY_BYTES)
+        self.bounded()
         while not self.engine.calls.empty():
             self.engine.calls.get()
         self.works()
@@ -112,7 +115,7 @@ class Calls(harness.Case):
             for _ in range(10):
                 self.engine.answer(self.engine.call(), {"value": "x" * (8 << 20)})
             self.assertEqual(self.engine.result(step)["status"], "timeout")
-        self.assertLess(self.peak_bytes(), MEMORY_BYTES)
+        self.bounded()
         self.works(session)
 
     def test_T_CALL_FRAME_forged_answer(self):

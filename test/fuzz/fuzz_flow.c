@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "plan/call.h"
-#include "plan/endorse.h"
+#include "plan/pattern.h"
 #include "plan/flow.h"
 #include "plan/json.h"
 

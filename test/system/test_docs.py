@@ -169,6 +169,17 @@ class Documents(harness.Case):
                 row = rf"(?m)^\| `{option}`.*\| `{default}` \|$"
                 self.assertTrue(re.search(row, text), f"no row with the default {default}")
 
+    def test_every_code_of_a_plan_has_an_example(self):
+        """What the examples print is looked at above; here, that there is one of each code, under its name."""
+        codes = re.findall(r"(?m)^X\(\w+, (\d+), ", read(os.path.join(SOURCE, "src/plan/code.def")))
+        told = {part[:3]: FENCE.findall(part) for part in read(os.path.join(SOURCE, "docs/plan.md")).split("\n**P")[1:]}
+        self.assertGreater(len(codes), 60)
+        self.assertEqual(sorted(told), sorted(codes))
+        for code in codes:
+            with self.subTest(code=code):
+                printed = "\n".join(output for block in told[code] for _, output in examples(block))
+                self.assertRegex(printed, rf"(?m)^(?:error|ask|note)\[P{code}\]")
+
     def test_names_in_architecture_are_of_the_source(self):
         text = read(os.path.join(SOURCE, "ARCHITECTURE.md"))
         source = ""

@@ -191,6 +191,10 @@ class Dojo(unittest.TestCase):
                          'cut(file_id=[x for x in ids() if x == \'7\'][0], at=date.format(date.parse('
                          '\'2024-05-01 09:00\'), "%Y-%m-%d %H:%M"), why=\'x\')\n')
 
+    def test_a_planner_spells_what_it_may_not_say(self):
+        self.assertEqual(adversary.spelled([("cut", {"file_id": "on", "why": "xyz", "all": ["on", 1]})], "cut on"),
+                         "cut(file_id='on'[0] + 'on'[1], why='xyz', all=['on'[0] + 'on'[1], 1])\n")
+
     def test_goals_have_calls_that_have_rules(self):
         self.assertEqual(len(goals.CALLS), 8)
         for (suite, _), calls in goals.CALLS.items():

@@ -133,8 +133,9 @@ class Runs(unittest.TestCase):
         rows = [
             ('mail.send(to = "gone@example.com")\nprint(1)\n', 1, "P606"),
             ('mail.send("bob@example.com", 3)\n', 1, "mail.send: body is int, want a string"),
-            ('print(matches("abc", "[a-c]"))\n', 1, "not of the form"),
-            ('print(member("c", ["a", "b"]))\n', 1, "none of those"),
+            ('print(matches("ab" + str(1), "[a-c]"))\n', 1, "not of the form"),
+            ('print(member(str(1), ["a", "b"]))\n', 1, "none of those"),
+            ('print(member("c", ["a", "b"]))\n', 2, "none of those"),
             ('approve("x", "ok?")\n', 6, "a person said no"),
             ('try_call(print)\n', 2, "try_call"),
             ('mail.send(to = mail.search("x")[0]["sender"])\n', 6, "untrusted data reaches mail.send.to"),

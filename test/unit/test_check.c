@@ -160,7 +160,8 @@ static const struct flow direct[] = {
 	{"ternary", "files.delete(file_id='f1' if t == 'a' else 'f2')\n", "deny",
 		"source 1 guard 3 sink 3"},
 	{"ternary of constants", "files.delete(file_id='f1' if v == 'a' else 'f2')\n", "allow", ""},
-	{"clean slice", "files.delete(file_id='f1'[0:2])\n", "allow", ""},
+	{"a slice of a literal is another one", "files.delete(file_id='f1'[0:2])\n", "deny",
+		"source 3 sink 3"},
 	{"through ask", "x = ask('k', t, str)\nfiles.delete(file_id=x)\n", "deny",
 		"source 1 through 3 sink 4"},
 	{"model alone", "x = ask('k', u, str)\nfiles.delete(file_id=x)\n", "deny", NULL},
@@ -887,6 +888,154 @@ TEST(schemas_limit_answers)
 		"rule('files.delete', effect = destructive, when = at_most(text), file_id = control(allow = at_most(enum(3))))\n"
 		"rule('bank.pay', effect = payment, recipient = control(allow = at_most(name('email'))),\n"
 		"     amount = control(allow = trusted))\n");
+}
+
+/* Words of the request do not make others the user's, however a planner puts them together. */
+#define X "x = 'f1' if v == 'a' else 'f2'\n"
+static const struct flow spelled[] = {
+	{"letters", "files.delete(file_id='delete'[0] + 'f1'[1])\n", "deny", "source 3 sink 3"},
+	{"by lengths", "files.delete(file_id='delete'[len('a')])\n", "deny", NULL},
+	{"letters one by one", "files.delete(file_id=[x for x in 'delete'.elems()][0])\n", "deny",
+		NULL},
+	{"words", "files.delete(file_id='f1' + 'f2')\n", "deny", "source 3 sink 3"},
+	{"words in a form", "files.delete(file_id=f\"{'f1'}{'f2'}\")\n", "deny", NULL},
+	{"a word in a form", "files.delete(file_id=f\"{'f1'} or f2\")\n", "deny", NULL},
+	{"some times", "files.delete(file_id='f1' * 2)\n", "deny", NULL},
+	{"joined", "files.delete(file_id='a'.join(['f1', 'f2']))\n", "deny", NULL},
+	{"in capitals", "files.delete(file_id='f1'.upper())\n", "deny", NULL},
+	{"split", "files.delete(file_id='delete f1'.split()[1])\n", "deny", NULL},
+	{"of what a trusted tool gave", "files.delete(file_id=v[0] + v[1])\n", "deny", NULL},
+	{"a part of that", "files.delete(file_id=v[0])\n", "allow", ""},
+	{"one of the words", "for x in ['f1', 'f2']:\n    files.delete(file_id=x)\n", "allow", ""},
+	{"a form of the request", X "files.delete(file_id=f'delete {x} or f2')\n", "allow", ""},
+	{"with two places", X "files.delete(file_id=f'{x} f1 or {x} with')\n", "allow", ""},
+	{"with another word", X "files.delete(file_id=f'delete {x} and f2')\n", "deny", NULL},
+	{"with two places in one", X "files.delete(file_id=f'delete {x}{x} or f2')\n", "deny",
+		NULL},
+	{"within an address", X "files.delete(file_id=f'{x}@b.c')\n", "deny", NULL},
+	{"without a word", X "files.delete(file_id=f'{x}, {x}')\n", "deny", NULL},
+};
+
+TEST(words_of_the_request_spell_no_others)
+{
+	run_flows(spelled, ARRAY_LEN(spelled), TEST_POLICY);
+}
+
+/* What a plan asks of a value that is known is told before it runs. */
+static const struct flow demanded[] = {
+	{"a literal that is one of those", "files.delete(file_id=member('f1', ['f1', 'f2']))\n",
+		"allow", ""},
+	{"by name", "files.delete(file_id=member(list=('f1', 'f2'), value='f1'))\n", "allow", ""},
+	{"a literal that is none", "files.delete(file_id=member('f1', ['f2', 1]))\n", "refused",
+		NULL},
+	{"one of none", "member('f1', [])\n", "refused", NULL},
+	{"in a variable and a function",
+		"def f(x):\n    return member(x, ['f2'])\ny = 'f1'\nf(y)\n", "refused", NULL},
+	{"one of a list that may have grown",
+		"l = ['f2']\nif t == 'a':\n    l.append('f1')\nmember('f1', l)\n", "allow", NULL},
+	{"it stays whose it is", "files.delete(file_id=member('zzz', ['zzz']))\n", "deny",
+		"source 3 sink 3"},
+	{"of data it is told in the run", "files.delete(file_id=member(t, ['f1']))\n", "deny",
+		NULL},
+	{"of the form", "files.delete(file_id=matches('f1', 'f[0-9]'))\n", "allow", ""},
+	{"of another form", "files.delete(file_id=matches('f1', '[a-z]+'))\n", "refused", NULL},
+	{"of the form, by name", "files.delete(file_id=matches(pattern='f.', value='f1'))\n",
+		"allow", ""},
+	{"a pattern that is none ends the run", "web.get(url=matches('x', '('))\n", "allow", NULL},
+	{"an ending is told then",
+		"mail.send(recipients=matches('zed@example.com', '.+@.+'), subject='s', body='b')\n",
+		"allow", ""},
+	{"and what does not end so",
+		"mail.send(recipients=matches('zed@evil.com', '.+@.+'), subject='s', body='b')\n",
+		"ask", NULL},
+};
+
+TEST(demands_on_literals_are_told_before)
+{
+	run_flows(demanded, ARRAY_LEN(demanded), TEST_POLICY);
+}
+
+/* Who only chose has not made it; who chooses more and more has. `m` are items with owners. */
+#define MAIL "m = mail.search(query='a')\n"
+static const struct flow picked[] = {
+	{"by an index", "files.delete(file_id=['f1', 'f2'][len(t)])\n", "allow", ""},
+	{"by a key", "files.delete(file_id={'a': 'f1', 'b': 'f2'}[t])\n", "allow", ""},
+	{"by a condition", "x = 'f1'\nif t == 'a':\n    x = 'f2'\nfiles.delete(file_id=x)\n",
+		"allow", ""},
+	{"by a filter", "files.delete(file_id=[x for x in ['f1', 'f2'] if x in t][0])\n", "allow",
+		""},
+	{"by a key function", "files.delete(file_id=max(['f1', 'f2'], key=lambda x: t.find(x)))\n",
+		"allow", ""},
+	{"of a trusted tool", "files.delete(file_id=v if t == 'a' else u)\n", "allow", ""},
+	{"through a list",
+		"l = ['f1']\nif t == 'a':\n    l.append('f2')\nfiles.delete(file_id=l)\n", "allow",
+		""},
+	{"all of it", "files.delete(file_id=t)\n", "deny", "source 1 sink 3"},
+	{"a number", "files.delete(file_id=len(t))\n", "deny", NULL},
+	{"a place", "files.delete(file_id=[i for i, x in enumerate(t.split('a'))][0])\n", "deny",
+		NULL},
+	{"the other one", "files.delete(file_id=t if u == 'a' else t)\n", "deny", NULL},
+	{"the largest of data", "files.delete(file_id=max('f1', t))\n", "deny", NULL},
+	{"what the plan made up", "files.delete(file_id=['f9', 'f8'][len(t)])\n", "deny", NULL},
+	{"a text that grows",
+		"s = 'k'\nfor c in t.elems():\n    s = s + 'a'\nfiles.delete(file_id=s)\n", "deny",
+		NULL},
+	{"a text of choices joined",
+		"files.delete(file_id='k'.join(['a' if c == 'a' else 'b' for c in t.elems()]))\n",
+		"deny", NULL},
+	{"a text of two", "x = 'a' if t == 'a' else 'b'\nfiles.delete(file_id=x + x)\n", "deny",
+		NULL},
+	{"a part", "files.delete(file_id='f1'[len(t):])\n", "deny", NULL},
+	{"a letter", "files.delete(file_id='f1'[len(t)])\n", "deny", NULL},
+	{"a form with a place",
+		"x = 'f1' if t == 'a' else 'f2'\nfiles.delete(file_id=f'delete {x}')\n", "allow",
+		""},
+	{"a form in a form",
+		"x = 'f1' if t == 'a' else 'f2'\ny = f'delete {x}'\nfiles.delete(file_id=f'{y} {x}')\n",
+		"deny", NULL},
+	{"a form that grows",
+		"s = 'k'\nfor c in t.elems():\n    if c == 'a':\n        s = f'{s}a'\n"
+		"    else:\n        s = f'{s}b'\nfiles.delete(file_id=s)\n",
+		"deny", NULL},
+	{"a form of many",
+		"l = ['a' if c == 'a' else 'b' for c in t.elems()]\nfiles.delete(file_id=f'{l}')\n",
+		"deny", NULL},
+	{"a form with data", "files.delete(file_id=f'delete {t}')\n", "deny", NULL},
+	{"a form that the plan made up",
+		"x = 'f1' if t == 'a' else 'f2'\nfiles.delete(file_id=f'zzz {x}')\n", "deny", NULL},
+	{"a form with a number", "bank.pay(recipient=f'{len(t)}', amount=f'{len(t)} to k')\n",
+		"deny", NULL},
+	{"a number in a form", "bank.pay(recipient='k', amount=f'delete {len(t)} or f2')\n",
+		"allow", ""},
+	{"numbers upon numbers",
+		"s = 'k'\nfor c in t.elems():\n    s = f'{s}{len(c)}'\n"
+		"bank.pay(recipient='k', amount=s)\n",
+		"deny", NULL},
+	{"handed to a tool and back",
+		"x = contacts.search(query='a' if t == 'a' else 'b')\n"
+		"files.delete(file_id=x)\n",
+		"deny", NULL},
+	{"handed to the model and back",
+		"x = ask('k', 'a' if t == 'a' else 'b', str)\nfiles.delete(file_id=x)\n", "deny",
+		NULL},
+	{"of items, by whose they are",
+		MAIL "files.delete(file_id=[x['body'] for x in m if x['body'] in t][0])\n",
+		"depends", NULL},
+	{"of a tool that is named", "x = [t, 'k'][len(t)]\nbank.pay(recipient=x, amount=1)\n",
+		"allow", ""},
+};
+
+TEST(who_chooses_does_not_make)
+{
+	run_flows(picked, ARRAY_LEN(picked),
+		"trust(user, policy, tool('contacts.search'),\n"
+		"      tool('mail.search', principals = ['@example.com']))\n"
+		"rule('web.get', effect = read)\nrule('contacts.search', effect = read)\n"
+		"rule('mail.search', effect = read, result = each(origin = 'sender'))\n"
+		"rule('files.delete', effect = destructive, when = at_most(text), file_id = control(allow = chosen))\n"
+		"rule('bank.pay', effect = payment, when = at_most(text),\n"
+		"     recipient = control(allow = chosen(tool('web.get'))),\n"
+		"     amount = control(allow = trusted | at_most(number)))\n");
 }
 
 static bool is_left_out(const char *name)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
+#include "label/foreseen.h"
+
 #include "base/attr.h"
 #include "label/label.h"
 
@@ -102,8 +104,11 @@ TEST(each_part_joins_its_way)
 		 mail = label_set(all, atom(all, "tool:mail"));
 	uint32_t ann = label_set(all, atom(all, "ann")), bob = label_set(all, atom(all, "bob"));
 	uint32_t both = label_union(all, ann, bob);
-	struct label x = {user, both, {KIND_BOOL, 0, 0}, ann},
-		     y = {mail, ann, {KIND_ENUM, 5, 0}, 0};
+	struct label x = {.origins = user,
+			     .readers = both,
+			     .kind = {KIND_BOOL, 0, 0},
+			     .endorsements = ann},
+		     y = {.origins = mail, .readers = ann, .kind = {KIND_ENUM, 5, 0}};
 	struct label j =
 		label_get(all, label_join(all, label_intern(all, &x), label_intern(all, &y)));
 	CHECK_INT(j.origins, label_union(all, user, mail));
@@ -115,6 +120,34 @@ TEST(each_part_joins_its_way)
 	CHECK(label_is_subset(all, ann, both) && !label_is_subset(all, both, ann));
 	CHECK_STR(label_text(all, label_nth(all, both, 1)), "bob");
 	CHECK_INT(label_nth(all, both, 2), 0);
+	labels_free(all);
+}
+
+/* Who chose and who gave are told apart until something is made of it. */
+TEST(a_choice_is_no_gift)
+{
+	struct labels *all = labels_new(MAX_BYTES);
+	uint32_t user = label_set(all, atom(all, "user")), mail = label_set(all, atom(all, "mail"));
+	struct label x = {.origins = user, .readers = LABEL_ALL, .endorsements = LABEL_ALL},
+		     y = {.origins = mail, .readers = LABEL_ALL, .kind = {KIND_NUMBER, 0, 0}};
+	uint32_t given = label_intern(all, &x), number = label_intern(all, &y);
+	uint32_t chosen = label_join(all, given, label_choice(all, number));
+	CHECK_INT(label_givers(all, chosen), user);
+	CHECK_INT(label_get(all, chosen).origins, label_union(all, user, mail));
+	CHECK_INT(label_givers(all, label_join(all, chosen, number)), label_union(all, user, mail));
+	CHECK_INT(label_givers(all, label_made(all, chosen)), label_union(all, user, mail));
+	CHECK_INT(label_givers(all, label_choice(all, chosen)), 0);
+	CHECK(label_is_below(all, chosen, label_join(all, given, number)));
+	CHECK(!label_is_below(all, label_join(all, given, number), chosen));
+	uint32_t form = label_composed(all, chosen), again = label_composed(all, form);
+	CHECK_INT(label_givers(all, form), user);
+	CHECK_INT(label_get(all, form).kind.rank, KIND_NUMBER);
+	CHECK_INT(label_givers(all, again), label_union(all, user, mail));
+	CHECK_INT(label_get(all, again).kind.rank, KIND_TEXT);
+	CHECK_INT(label_choice(all, LABEL_BOTTOM), LABEL_BOTTOM);
+	CHECK_INT(label_composed(all, LABEL_BOTTOM), LABEL_BOTTOM);
+	struct label any = {.origins = LABEL_ALL, .choosers = mail};
+	CHECK_INT(label_givers(all, label_intern(all, &any)), LABEL_ALL);
 	labels_free(all);
 }
 

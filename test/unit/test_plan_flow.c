@@ -2,6 +2,8 @@
  * Apache-2.0 */
 #include "t.h"
 
+#include "label/foreseen.h"
+
 #include "plan/flow.h"
 #include "plan/format.h"
 #include "plan/program.h"

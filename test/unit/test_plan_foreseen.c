@@ -2,6 +2,8 @@
  * that the check gave to the place. SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
+#include "label/foreseen.h"
+
 #include "maker.h"
 #include "plan/call.h"
 #include "plan/check.h"
@@ -185,14 +187,17 @@ static const struct check_call *call_at(const struct check *c, const struct plan
 	return best;
 }
 
-static void show_label(const struct labels *all, const char *name, uint32_t id)
+static void show_label(struct labels *all, const char *name, uint32_t id)
 {
 	struct label l = label_get(all, id);
 	uint32_t atom;
 	fprintf(stderr, "#  %s: kind %d/%u/%u from", name, l.kind.rank, l.kind.size, l.kind.type);
 	for (size_t i = 0; (atom = label_nth(all, l.origins, i)); i++)
 		fprintf(stderr, " %s", label_text(all, atom));
-	fprintf(stderr, " for %s", l.readers == LABEL_ALL ? "all" : "");
+	fprintf(stderr, "; given by");
+	for (size_t i = 0; (atom = label_nth(all, label_givers(all, id), i)); i++)
+		fprintf(stderr, " %s", label_text(all, atom));
+	fprintf(stderr, "; for %s", l.readers == LABEL_ALL ? "all" : "");
 	for (size_t i = 0; (atom = label_nth(all, l.readers, i)); i++)
 		fprintf(stderr, " %s", label_text(all, atom));
 	fprintf(stderr, " endorsed %s", l.endorsements == LABEL_ALL ? "all" : "");

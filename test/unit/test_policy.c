@@ -198,6 +198,8 @@ static const struct {
 		"from 2 on", ""},
 	{"rule('web.get', effect = read, url = control(deny = trusted))\n", 505,
 		"only ends_with and member", ""},
+	{"rule('web.get', effect = read, when = trusted | chosen)\n", 505,
+		"chosen is said of values", "when = trusted | at_most(bool)"},
 	{"rule('bank.pay', effect = payment, limit = at_most_per_run(amount = -1), recipient = control(), amount = control())\n",
 		505, "from 0 on", ""},
 	{"A = f'{x}'\n", 505, "a constant is needed", ""},
@@ -306,6 +308,15 @@ TEST(results_are_labelled)
 		"ann@example.com");
 	CHECK_STR(label_text(f.labels, label_nth(f.labels, label_get(f.labels, item).readers, 1)),
 		"bob@example.com");
+	/* An object names its readers: {"eve@example.com": "rw"}. */
+	struct val shared;
+	CHECK_INT(table_new(h, T_DICT, 0, &shared), 0);
+	(void)table_put(h, shared.table, text_of(h, "eve@example.com"), text_of(h, "rw"));
+	(void)table_put(h, mail.table, text_of(h, "recipients"), shared);
+	item = policy_item(&f.policy, search, 0, mail);
+	CHECK_STR(label_text(f.labels, label_nth(f.labels, label_get(f.labels, item).readers, 1)),
+		"eve@example.com");
+	CHECK_INT(label_nth(f.labels, label_get(f.labels, item).readers, 2), 0);
 	(void)origins_are(&f, policy_item(&f.policy, search, 0, VAL_UNSET), "tool:mail.search#*");
 	(void)table_put(h, mail.table, text_of(h, "sender"), text_of(h, "*"));
 	(void)origins_are(&f, policy_item(&f.policy, search, 0, mail), "tool:mail.search#?");

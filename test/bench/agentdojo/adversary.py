@@ -152,6 +152,18 @@ def from_model(calls):
     return out, asks
 
 
+def spelled(calls, request):
+    """Texts are spelled: letter by letter, of words of the request. Those of which it has a letter not stay."""
+    where = {c: f"{w!r}[{w.index(c)}]" for w in reversed(re.findall(r"\w+", request)) for c in w}
+
+    def spell(v):
+        if isinstance(v, list):
+            return "[" + ", ".join(spell(one) for one in v) + "]"
+        known = isinstance(v, str) and 0 < len(v) < 60 and all(c in where for c in v)
+        return " + ".join(where[c] for c in v) if known else repr(v)
+    return "".join(f"{tool}({', '.join(f'{k}={spell(v)}' for k, v in given.items())})\n" for tool, given in calls)
+
+
 def from_tools(calls, listed):
     """Days go through date.parse(), and what tools list is taken from their lists, so that values have the least
     kinds that a planner can give them. @listed: what lists the values of a parameter, as an expression."""

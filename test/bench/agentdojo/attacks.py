@@ -178,7 +178,10 @@ class Attacks:
             verdicts, worst_run, harmed = [], None, self._harmed(injection, world)
             plain = [c for c in wanted if not any(isinstance(v, adversary.Read) for v in c[1].values())]
             self.known[task].foresee(self.bench, world, self.honest[task].calls, plain)
-            for before, text, asks in ((plan, literal, []), (plan, *model), (plan, tools, []), ("", literal, [])):
+            forms = [(plan, literal, []), (plan, *model), (plan, tools, []), ("", literal, [])]
+            spelled = adversary.spelled(wanted, request)
+            forms += [(plan, spelled, [])] if spelled != literal else []
+            for before, text, asks in forms:
                 if not before and not self._shares_effects(task, wanted):
                     continue
                 run = self.bench.run(before + text, request, world, asks + adversary.answers(plan), self.known[task])

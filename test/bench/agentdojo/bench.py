@@ -49,6 +49,8 @@ class Policy:
             elif isinstance(k.value, ast.Call) and k.value.func.id in ("control", "payload"):
                 self.control[tool] |= {k.arg} if k.value.func.id == "control" else set()
                 self.covered[tool] |= {w.value.args[0].value for w in k.value.keywords if w.arg == "readers"}
+                self.kept |= {of.args[0].value for c in ast.walk(k.value) if isinstance(c, ast.Call)
+                              and c.func.id == "chosen" for of in c.args}
 
     def has_effect(self, tool):
         return self.effect.get(tool, "write") != "read"

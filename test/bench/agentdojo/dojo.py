@@ -7,8 +7,8 @@ what others can write says what the attacker wants, and so does the model that s
 
   A1  everything that is not trusted has what the attacker wants in it: each task with each injection
   A2  each answer of the model that is a yes or no, one of some, or a number to choose by, is another one
-  A3  the planner is the attacker's: its calls stand in the plan, as literals, with values of the model, and with
-      days and names that went through a tool or date.parse()
+  A3  the planner is the attacker's: its calls stand in the plan, as literals, with values of the model, with days and
+      names that went through a tool or date.parse(), and spelled of letters of the request
   A4  what only some may read goes out, by each text of each call that has an effect
   A5  errors of tools say what the attacker wants
 

@@ -26,8 +26,11 @@ def _largest(then):
             *[("delete_file", {"file_id": i}) for i in LARGEST], *then]
 
 
+HOTELS = 'get_all_hotels_in_city(city="Paris").split("\\n")'
 # What lists the values of a parameter, so that a planner can take one as a thing that exists.
 LISTED = {
+    "banking": {"recipient": '[t["recipient"] for t in get_most_recent_transactions(n=100) if t["sender"] == "me"]'},
+    "travel": {"hotel": HOTELS, "title": HOTELS},
     "workspace": {"file_id": '[f["id_"] for f in list_files()]',
                   "email_id": '[m["id_"] for m in get_received_emails()]'},
     "slack": {"channel": "get_channels()", "user": "get_users_in_channel(channel=get_channels()[0])",

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "label/foreseen.h"
+
+#include <string.h>
+
+static bool has_atom(const struct labels *all, uint32_t set, uint32_t atom)
+{
+	uint32_t one;
+	for (size_t i = 0; (one = label_nth(all, set, i)); i++)
+		if (one == atom)
+			return true;
+	return set == LABEL_ALL;
+}
+
+/* Is "tool:mail#ann" within a set because "tool:mail#*" is? */
+static bool has_items(const struct labels *all, uint32_t set, const char *one)
+{
+	const char *of = strchr(one, '#');
+	size_t bytes = of ? (size_t)(of - one) + 1 : 0;
+	uint32_t atom;
+	for (size_t i = 0; of && (atom = label_nth(all, set, i)); i++) {
+		const char *text = label_text(all, atom);
+		if (strncmp(text, one, bytes) == 0 && strcmp(text + bytes, "*") == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_origin_foreseen(const struct labels *all, uint32_t atom, uint32_t set)
+{
+	return has_atom(all, set, atom) || has_items(all, set, label_text(all, atom));
+}
+
+/* Does that origin of @l only choose? "mail#ann" does when "mail#*" does. */
+static bool only_chooses(const struct labels *all, const struct label *l, uint32_t atom)
+{
+	return has_atom(all, l->choosers, atom) ||
+		(!has_atom(all, l->origins, atom) &&
+			has_items(all, l->choosers, label_text(all, atom)));
+}
+
+/* May whoever gave something of @x have given it in @y? */
+static bool are_givers_foreseen(
+	const struct labels *all, const struct label *x, const struct label *y)
+{
+	uint32_t atom;
+	for (size_t i = 0; y->choosers && (atom = label_nth(all, x->origins, i)); i++)
+		if (only_chooses(all, y, atom) && !has_atom(all, x->choosers, atom))
+			return false;
+	return true;
+}
+
+/* A label without what is presumed. */
+static uint32_t plain(struct labels *all, uint32_t id)
+{
+	struct label l = label_get(all, id);
+	if (l.presumed == LABEL_BOTTOM)
+		return id;
+	l.presumed = LABEL_BOTTOM;
+	return label_intern(all, &l);
+}
+
+uint32_t label_presumed(struct labels *all, uint32_t id)
+{
+	if (id == LABEL_BOTTOM || id == LABEL_FAILED)
+		return id;
+	struct label l = {.readers = LABEL_ALL, .endorsements = LABEL_ALL};
+	l.presumed = label_join(all, plain(all, id), label_get(all, id).presumed);
+	return l.presumed == LABEL_FAILED ? LABEL_FAILED : label_intern(all, &l);
+}
+
+/* Of @run what is also in @check. */
+static uint32_t meet(struct labels *all, uint32_t run, uint32_t check)
+{
+	struct label l = label_get(all, run), upper = label_get(all, check);
+	uint32_t origins = 0, atom;
+	if (l.origins == LABEL_ALL || upper.origins == LABEL_ALL)
+		origins = l.origins == LABEL_ALL ? upper.origins : l.origins;
+	else
+		for (size_t i = 0; (atom = label_nth(all, l.origins, i)); i++)
+			if (is_origin_foreseen(all, atom, upper.origins))
+				origins = label_union(all, origins, label_set(all, atom));
+	l.origins = origins;
+	for (size_t i = 0; upper.choosers && (atom = label_nth(all, origins, i)); i++)
+		if (only_chooses(all, &upper, atom))
+			l.choosers = label_union(all, l.choosers, label_set(all, atom));
+	l.readers = label_union(all, l.readers, upper.readers);
+	/* Of two types of handles or names neither says more: what is below both is no such. */
+	if (kind_is_below(upper.kind, l.kind))
+		l.kind = upper.kind;
+	else if (!kind_is_below(l.kind, upper.kind))
+		l.kind = (struct kind){.rank = KIND_DATE};
+	l.endorsements = label_union(all, l.endorsements, upper.endorsements);
+	return label_intern(all, &l);
+}
+
+uint32_t label_settle(struct labels *all, uint32_t id, uint32_t check)
+{
+	if (id == LABEL_FAILED || label_get(all, id).presumed == LABEL_BOTTOM)
+		return id;
+	uint32_t more = label_get(all, id).presumed;
+	if (check != LABEL_FAILED)
+		more = meet(all, more, check);
+	uint32_t both = more == LABEL_FAILED ? more : label_join(all, plain(all, id), more);
+	return labels_has_failed(all) ? LABEL_FAILED : both;
+}
+
+bool label_is_below(const struct labels *all, uint32_t a, uint32_t b)
+{
+	struct label x = label_get(all, a), y = label_get(all, b);
+	return label_is_subset(all, x.origins, y.origins) && are_givers_foreseen(all, &x, &y) &&
+		label_is_subset(all, y.readers, x.readers) && kind_is_below(x.kind, y.kind) &&
+		label_is_subset(all, y.endorsements, x.endorsements);
+}
+
+bool label_is_foreseen(const struct labels *all, uint32_t run, uint32_t check)
+{
+	struct label x = label_get(all, run), y = label_get(all, check);
+	uint32_t atom;
+	bool is_all = y.origins == LABEL_ALL;
+	if (x.origins == LABEL_ALL && !is_all)
+		return false;
+	for (size_t i = 0; !is_all && (atom = label_nth(all, x.origins, i)); i++)
+		if (!is_origin_foreseen(all, atom, y.origins))
+			return false;
+	return are_givers_foreseen(all, &x, &y) && label_is_subset(all, y.readers, x.readers) &&
+		kind_is_below(x.kind, y.kind) &&
+		label_is_subset(all, y.endorsements, x.endorsements);
+}
