@@ -94,6 +94,7 @@ function newStep(message) {
     language: field(message, 'language', ''),
     input: field(message, 'stdin_text', null),
     limit: limit < VALUE_BYTES_MAX ? limit : VALUE_BYTES_MAX,
+    variables: field(message, 'variables', false) ? [] : null,
     name: '',
     settled: false,
     over: false,
@@ -297,6 +298,7 @@ async function start(step) {
   space.prepare(step);
   if (!isListening()) process.on('SIGINT', onSigint);
   if (step.input !== null || input.isOwn) input.give(step.input);
+  if (step.variables !== null) step.variables = inspected((ask) => variables().snapshot(ask), null);
   send(BEGIN, '{"id":' + quote(step.id) + '}');
   const wanted = genuine.split(step.preload, ',');
   for (let i = 0; i < wanted.length && !step.over; i++) {
@@ -357,6 +359,30 @@ function showValue(step) {
   return step.error === null ? shown : '';
 }
 
+/* What @job(ask) gives, where ask(method, params) asks the inspector; @fallback when it throws. */
+function inspected(job, fallback) {
+  const session = new Session();
+  connect(session);
+  try {
+    return job((method, params) => {
+      let out = null;
+      post(session, method, params, (error, reply) => {
+        out = error ? null : reply;
+      });
+      return out;
+    });
+  } catch (error) {
+    return fallback;
+  } finally {
+    disconnect(session);
+  }
+}
+
+/* Only agents ask for it. */
+function variables() {
+  return require('./variables.js');
+}
+
 function errorJson(error) {
   const lines = [];
   for (let i = 0; i < error.traceback.length; i++) genuine.push(lines, quote(error.traceback[i]));
@@ -385,7 +411,9 @@ function report(step) {
   if (step.error !== null && step.exitCode !== 0 && step.error.name !== 'Exit') complain(step.error);
   const head = '{"id":' + quote(step.id) + ',"status":"' +
     (step.error === null && step.exitCode === 0 ? 'ok' : 'error') + '","exit_code":' + step.exitCode;
-  const error = step.error === null ? '' : ',"error":' + errorJson(step.error);
+  const error = (step.error === null ? '' : ',"error":' + errorJson(step.error)) +
+    (step.variables === null ? '' :
+      inspected((ask) => variables().changes(step.variables, ask, quote), ''));
   if (send(RESULT, head + (shown === '' ? '' : ',"value":' + shown) + error + '}')) return true;
   const note = '{"text/plain":"<value too large to be sent>"}';
   return shown !== '' && send(RESULT, head + ',"value":' + note + error + '}');
@@ -501,22 +529,8 @@ async function setUp(message) {
 }
 
 function complete(message) {
-  const session = new Session();
-  let found = [];
+  const found = inspected((ask) => space.complete(field(message, 'text', ''), ask), []);
   const parts = [];
-  connect(session);
-  try {
-    found = space.complete(field(message, 'text', ''), (method, params) => {
-      let out = null;
-      post(session, method, params, (error, reply) => {
-        out = error ? null : reply;
-      });
-      return out;
-    });
-  } catch (error) {
-    // nothing to offer
-  }
-  disconnect(session);
   for (let i = 0; i < found.length; i++) genuine.push(parts, quote(found[i]));
   send(DONE, '{"id":' + quote(field(message, 'id', '')) + ',"names":[' +
     genuine.join(parts, ',') + ']}');

@@ -12,7 +12,7 @@ chart    the data behind a figure             later         site, import hooks, 
 guard    checkpoints                          setup         templates, names of sessions, seeds
 names    completion                           branch        a copy in a box of its own
 calls    calls of the outside                 tools         retort.tools, llm_query
-skills   retort.skills
+skills   retort.skills                          variables     what a step has made
 """
 
 import sys
@@ -312,6 +312,7 @@ class Step:
         self.figures = []  # those already shown
         self.error = None
         self.exit_code = 0
+        self.variables = None  # those of before, where it is to be said which are new
 
     def message(self):
         out = {
@@ -323,6 +324,11 @@ class Step:
             out["value"] = self.shown
         if self.error is not None:
             out["error"] = self.error
+        if self.variables is not None:
+            try:
+                out["variables"] = part("variables").changes(self.variables)
+            except BaseException:
+                pass
         return out
 
 
@@ -582,6 +588,11 @@ def run_step(request, fds):
     if n_wanted or state.has_stdin:
         part("streams").set_stdin(fds[:n_wanted])
     keep_source(step)
+    if request.get("variables"):
+        try:
+            step.variables = part("variables").snapshot()
+        except BaseException:
+            pass
     state.step = step
     send(BEGIN, {"id": step.id})
     if not step.once:

@@ -16,6 +16,7 @@ enum budget_kind {
 };
 
 enum { BUDGET_WARNING_PCT = 80 };
+#define BUDGET_UNITS_PER_USD 1e9 /* of BUDGET_COST */
 
 struct budget {
 	uint64_t limit[BUDGET_KINDS]; /* 0: none */
@@ -26,7 +27,7 @@ struct budget {
 /* The defaults. */
 struct budget budget_default(void);
 
-/* "steps", "wall_ms", "tokens", "failures". */
+/* "steps", "wall_ms", "tokens", "cost_usd", "failures". */
 const char *budget_word(enum budget_kind kind);
 
 /* Which is used up; BUDGET_NONE. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/dialog.h"
 
+#include "agent/format.h"
 #include "base/attr.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +97,112 @@ size_t dialog_compact(struct dialog *d, uint64_t context_tokens)
 	return n_cut;
 }
 
+static int drop(struct dialog_entry *e, size_t n)
+{
+	char *text;
+	if (asprintf(&text, "%s\n" DIALOG_NO_IMAGES, e->text, n) < 0)
+		return -ENOMEM;
+	free(e->text);
+	e->text = text;
+	json_decref(e->images);
+	e->images = NULL;
+	return (int)n;
+}
+
+int dialog_drop_images(struct dialog *d)
+{
+	int n_all = 0;
+	for (size_t i = 0; i < d->n; i++) {
+		size_t n = json_array_size(d->entries[i].images);
+		int r = n > 0 ? drop(&d->entries[i], n) : 0;
+		if (r < 0)
+			return r;
+		n_all += r;
+	}
+	return n_all;
+}
+
+/* ---- on paper ---- */
+
+static const char *const kinds[] = {[DIALOG_SYSTEM] = "system",
+	[DIALOG_TASK] = "task",
+	[DIALOG_SAID] = "said",
+	[DIALOG_TOLD] = "told"};
+
+static size_t images_bytes(const json_t *images)
+{
+	size_t i, bytes = 0;
+	json_t *image;
+	json_array_foreach(images, i, image) bytes +=
+		json_string_length(json_object_get(image, "data"));
+	return bytes;
+}
+
+json_t *dialog_json(const struct dialog *d, size_t images_max)
+{
+	json_t *out = json_array();
+	size_t left = images_max;
+	/* The newest images first: they are what is asked about. */
+	for (size_t i = d->n; i > 0; i--) {
+		const struct dialog_entry *e = &d->entries[i - 1];
+		size_t bytes = images_bytes(e->images);
+		json_t *row = json_pack("{s:s, s:o, s:b}", "kind", kinds[e->kind], "text",
+			format_text(e->text), "is_cut", e->is_cut);
+		if (e->images && bytes <= left) {
+			(void)json_object_set(row, "images", e->images);
+			left -= bytes;
+		}
+		(void)json_array_insert_new(out, 0, row);
+	}
+	return out;
+}
+
+bool dialog_is_images(const json_t *images)
+{
+	static const char *const names[] = {"mime", "data"};
+	size_t i;
+	json_t *image;
+	json_array_foreach(images, i, image) for (size_t k = 0; k < ARRAY_LEN(names);
+						  k++) if (!json_is_string(json_object_get(image,
+								   names[k]))) return false;
+	return json_is_array(images);
+}
+
+static int read_entry(struct dialog *d, const json_t *row)
+{
+	const char *word = json_string_value(json_object_get(row, "kind"));
+	const json_t *text = json_object_get(row, "text");
+	json_t *images = json_object_get(row, "images");
+	int found = -1;
+	for (size_t i = 0; word && i < ARRAY_LEN(kinds); i++)
+		if (strcmp(kinds[i], word) == 0)
+			found = (int)i;
+	if (found < 0 || !json_is_string(text) || (images && !dialog_is_images(images)))
+		return -EINVAL;
+	int r = dialog_add(d, (enum dialog_kind)found, json_string_value(text),
+		json_string_length(text), images);
+	if (r == 0)
+		d->entries[d->n - 1].is_cut = json_is_true(json_object_get(row, "is_cut"));
+	return r;
+}
+
+int dialog_read(struct dialog *d, const json_t *rows)
+{
+	size_t i;
+	json_t *row;
+	int r = json_array_size(rows) >= 2 ? 0 : -EINVAL;
+	json_array_foreach(rows, i, row)
+	{
+		if (r == 0)
+			r = read_entry(d, row);
+	}
+	bool is_begun =
+		r == 0 && d->entries[0].kind == DIALOG_SYSTEM && d->entries[1].kind == DIALOG_TASK;
+	return r == 0 && !is_begun ? -EINVAL : r;
+}
+
+/* ---- as a question ---- */
+
 static size_t fill(const struct dialog_entry *e, struct part *parts)
 {
 	size_t i, n = 1;
@@ -120,14 +228,20 @@ int dialog_question(const struct dialog *d, struct wire_request *out)
 		return -ENOMEM;
 	}
 	messages[0].parts = parts; /* also of none, to be freed */
+	size_t n = 0;
 	for (size_t i = 0; i < d->n; i++) {
-		messages[i] = (struct message){.role = roles[d->entries[i].kind],
-			.parts = parts + at,
-			.n_parts = fill(&d->entries[i], parts + at)};
-		at += messages[i].n_parts;
+		enum role role = roles[d->entries[i].kind];
+		size_t n_filled = fill(&d->entries[i], parts + at);
+		/* Some servers want the two sides to speak by turns. */
+		if (n > 0 && messages[n - 1].role == role)
+			messages[n - 1].n_parts += n_filled;
+		else
+			messages[n++] = (struct message){
+				.role = role, .parts = parts + at, .n_parts = n_filled};
+		at += n_filled;
 	}
 	out->messages = messages;
-	out->n_messages = d->n;
+	out->n_messages = n;
 	return 0;
 }
 

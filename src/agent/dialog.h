@@ -25,6 +25,10 @@ struct dialog {
 			     */
 };
 
+/* In the place of images; with how many there were. */
+#define DIALOG_NO_IMAGES                                                                           \
+	"[%zu image(s) left out: you cannot read any. Print the numbers that you need.]\n"
+
 #define DIALOG_INIT ((struct dialog){.scale_pct = 100})
 void dialog_done(struct dialog *d);
 
@@ -46,7 +50,20 @@ void dialog_counted(struct dialog *d, uint64_t tokens);
  */
 size_t dialog_compact(struct dialog *d, uint64_t context_tokens);
 
-/* As a question; only `messages` and `n_messages` of @out are set. Owns: dialog_question_done().
- * Returns: 0, -ENOMEM. */
+/* The images go; a line says that there were some. Returns: how many, or -ENOMEM. */
+int dialog_drop_images(struct dialog *d);
+
+/*
+ * As JSON: [{"kind", "text", "is_cut", "images"?}]; images over @images_max bytes are left out, the
+ * oldest first. Owns: the caller; NULL without memory.
+ */
+json_t *dialog_json(const struct dialog *d, size_t images_max);
+/* Into an empty one. Returns: 0, -EINVAL: that is no dialog; -ENOMEM. */
+int dialog_read(struct dialog *d, const json_t *rows);
+/* [{"mime", "data"}]? */
+bool dialog_is_images(const json_t *images);
+
+/* As a question, in which the two sides take turns; only `messages` and `n_messages` of @out are
+ * set. Owns: dialog_question_done(). Returns: 0, -ENOMEM. */
 int dialog_question(const struct dialog *d, struct wire_request *out);
 void dialog_question_done(struct wire_request *q);

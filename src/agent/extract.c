@@ -462,7 +462,19 @@ void extract_code(const char *text, size_t bytes, struct extract *out)
 	} else if (looks_like_code(&t, begin, bytes)) {
 		b = (struct block){.at = begin, .end = bytes, .next = bytes};
 		take(&t, &b, out);
+		out->is_bare = true;
 	}
+}
+
+bool extract_runtime(const char *tag, size_t bytes, const char **runtime)
+{
+	for (size_t i = 0; i < ARRAY_LEN(fence_tags); i++)
+		if (fence_tags[i].runtime && strlen(fence_tags[i].tag) == bytes &&
+			strncasecmp(fence_tags[i].tag, tag, bytes) == 0) {
+			*runtime = fence_tags[i].runtime;
+			return true;
+		}
+	return false;
 }
 
 bool extract_is_whole(const char *text, size_t bytes)

@@ -19,6 +19,7 @@ struct extract {
 	size_t code_at, code_bytes;
 	unsigned indent; /* blanks at most that are not the code's in front of each line */
 	bool is_closed;	 /* the end of the code was written too */
+	bool is_bare;	 /* it is in no block: all of the text looks like code */
 	size_t end; /* what counts of the text: what a model writes behind its code, it invented */
 	unsigned n_more; /* blocks of code behind the first, which are not taken */
 };
@@ -35,6 +36,9 @@ struct extract {
  * Source:  the fences are those of CommonMark 0.31, section 4.5.
  */
 void extract_code(const char *text, size_t bytes, struct extract *out);
+
+/* The runtime that a tag ("py", "JavaScript") stands for. Returns: whether it is known. */
+bool extract_runtime(const char *tag, size_t bytes, const char **runtime);
 
 /* Append the code without its indentation. Returns: 0, -E2BIG, -ENOMEM. */
 int extract_write(struct buf *out, const char *text, const struct extract *e);

@@ -393,10 +393,22 @@ void grounding_free(struct grounding *g)
 
 bool grounding_is_full(const struct grounding *g)
 {
-	return g->is_full;
+	return g->is_full || g->n == GROUNDING_NUMBERS_MAX;
 }
 
-static int remember(struct grounding *g, double value)
+const double *grounding_values(const struct grounding *g, size_t *n)
+{
+	*n = g->n;
+	return g->v;
+}
+
+const uint64_t *grounding_exact(const struct grounding *g, size_t *n)
+{
+	*n = g->n_exact;
+	return g->exact;
+}
+
+int grounding_remember(struct grounding *g, double value)
 {
 	if (g->n == GROUNDING_NUMBERS_MAX) {
 		g->is_full = true;
@@ -415,7 +427,7 @@ static int remember(struct grounding *g, double value)
 	return 0;
 }
 
-static int remember_exact(struct grounding *g, uint64_t hash)
+int grounding_remember_exact(struct grounding *g, uint64_t hash)
 {
 	if (g->n_exact == g->exact_room) {
 		size_t room = MAX(g->exact_room * 2, (size_t)64);
@@ -436,7 +448,9 @@ static int remember_groups(struct grounding *g, const struct text *t, const stru
 		size_t bytes = n_digits(t, i);
 		int n_zeros;
 		uint64_t exact;
-		int r = bytes ? remember(g, digits_value(t, i, i + bytes, &n_zeros, &exact)) : 0;
+		int r = bytes
+			? grounding_remember(g, digits_value(t, i, i + bytes, &n_zeros, &exact))
+			: 0;
 		if (r < 0)
 			return r;
 		i += bytes;
@@ -449,9 +463,9 @@ int grounding_add(struct grounding *g, const char *text, size_t bytes)
 	const struct text t = {text, bytes};
 	struct number n;
 	for (size_t i = 0; next_number(&t, i, &n) && !g->is_full; i = n.end) {
-		int r = isfinite(n.value) ? remember(g, n.value) : 0;
+		int r = isfinite(n.value) ? grounding_remember(g, n.value) : 0;
 		if (r == 0 && n.exact)
-			r = remember_exact(g, n.exact);
+			r = grounding_remember_exact(g, n.exact);
 		if (r == 0)
 			r = remember_groups(g, &t, &n);
 		if (r < 0)

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum { GROUNDING_NUMBERS_MAX = 1000000 };
@@ -22,6 +23,14 @@ void grounding_free(struct grounding *g);
  */
 int grounding_add(struct grounding *g, const char *text, size_t bytes);
 bool grounding_is_full(const struct grounding *g);
+
+/* What is remembered: sizes without sign, and what stands for long integers. Borrowed until more
+ * is. */
+const double *grounding_values(const struct grounding *g, size_t *n);
+const uint64_t *grounding_exact(const struct grounding *g, size_t *n);
+/* Remember that again, in another one. Returns: 0, -ENOMEM. */
+int grounding_remember(struct grounding *g, double value);
+int grounding_remember_exact(struct grounding *g, uint64_t exact);
 
 /* A number, where it stands in the text. */
 struct grounding_miss {

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,11 @@ static const char *const ends[] = {
 #include "agent/loop.def"
 #undef X
 };
+
+const char *loop_end_word(enum loop_end end)
+{
+	return ends[end];
+}
 
 void loop_tell(struct loop *l, json_t *event)
 {
@@ -33,27 +39,36 @@ void loop_tell_of(struct loop *l, unsigned place, json_t *event)
 					       "candidate", (json_int_t)place, "of", event));
 }
 
+uint64_t loop_wall_ms(const struct loop *l)
+{
+	return l->earlier_ms + uv_now(l->uv) - l->started_ms;
+}
+
 /* ---- the end ---- */
 
-static json_t *usage_json(const struct wire_usage *u)
+static json_t *usage_json(const struct loop *l)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:b}", "input", (json_int_t)u->input, "output",
-		(json_int_t)u->output, "cached", (json_int_t)u->cached, "reasoning",
+	const struct wire_usage *u = &l->usage;
+	json_t *out = json_pack("{s:I, s:I, s:I, s:I, s:b}", "input", (json_int_t)u->input,
+		"output", (json_int_t)u->output, "cached", (json_int_t)u->cached, "reasoning",
 		(json_int_t)u->reasoning, "is_estimated", u->is_estimated);
+	if (l->config.price && !l->is_cost_partial)
+		(void)json_object_set_new(out, "cost_usd", json_real(l->cost_usd));
+	return out;
 }
 
 static json_t *result_of(const struct loop *l, enum loop_end end)
 {
 	json_t *out = json_pack("{s:s, s:s, s:I, s:I, s:o, s:I}", "status", ends[end], "model",
 		wire_name(l->config.wire), "steps", (json_int_t)l->n_steps, "replies",
-		(json_int_t)l->n_replies, "usage", usage_json(&l->usage), "wall_ms",
-		(json_int_t)(uv_now(l->uv) - l->started_ms));
+		(json_int_t)l->n_replies, "usage", usage_json(l), "wall_ms",
+		(json_int_t)loop_wall_ms(l));
 	if (l->answer)
 		(void)json_object_set_new(out, "answer", json_string(l->answer));
 	json_t *value = json_object_get(l->bundle, "application/json");
 	if (l->answer && value)
 		(void)json_object_set(out, "value", value);
-	if (l->answer && l->config.is_grounded && l->misses) {
+	if (l->answer && l->misses) {
 		(void)json_object_set_new(
 			out, "grounded", json_boolean(json_array_size(l->misses) == 0));
 		(void)json_object_set(out, "ungrounded", l->misses);
@@ -83,7 +98,9 @@ void loop_finish(struct loop *l, enum loop_end end)
 		return;
 	stop_asking(l);
 	l->state = LOOP_OVER;
+	l->end = end;
 	l->ended = result_of(l, end);
+	loop_keep(l);
 	/* Told from the loop: whoever called us need not think of our being gone. */
 	(void)uv_timer_stop(&l->timer);
 	(void)uv_timer_start(&l->timer, on_timer, 0, 0);
@@ -110,9 +127,9 @@ void loop_count_failure(struct loop *l)
 	l->budget.used[BUDGET_FAILURES]++;
 }
 
-static void note_time(struct loop *l)
+void loop_note_time(struct loop *l)
 {
-	l->budget.used[BUDGET_WALL] = uv_now(l->uv) - l->started_ms;
+	l->budget.used[BUDGET_WALL] = l->budget_before_ms + uv_now(l->uv) - l->started_ms;
 }
 
 static enum loop_end end_of(const struct loop *l)
@@ -120,6 +137,7 @@ static enum loop_end end_of(const struct loop *l)
 	static const enum loop_end of[BUDGET_KINDS] = {[BUDGET_STEPS] = LOOP_STEPS,
 		[BUDGET_WALL] = LOOP_BUDGET,
 		[BUDGET_TOKENS] = LOOP_BUDGET,
+		[BUDGET_COST] = LOOP_BUDGET,
 		[BUDGET_FAILURES] = LOOP_STUCK};
 	return l->spent == BUDGET_NONE ? LOOP_STUCK
 		: l->is_check_failed   ? LOOP_CHECK
@@ -131,12 +149,18 @@ void loop_give_up(struct loop *l)
 	loop_finish(l, end_of(l));
 }
 
+static json_t *amount(enum budget_kind kind, uint64_t n)
+{
+	return kind == BUDGET_COST ? json_real((double)n / BUDGET_UNITS_PER_USD)
+				   : json_integer((json_int_t)n);
+}
+
 static void tell_budget(struct loop *l, const char *what, enum budget_kind kind)
 {
 	loop_tell(l,
-		json_pack("{s:s, s:s, s:s, s:I, s:I}", "event", "budget", "state", what, "budget",
-			budget_word(kind), "used", (json_int_t)l->budget.used[kind], "limit",
-			(json_int_t)l->budget.limit[kind]));
+		json_pack("{s:s, s:s, s:s, s:o, s:o}", "event", "budget", "state", what, "budget",
+			budget_word(kind), "used", amount(kind, l->budget.used[kind]), "limit",
+			amount(kind, l->budget.limit[kind])));
 }
 
 /* One more question, and then it is over. */
@@ -163,7 +187,7 @@ static void show_budget(struct loop *l)
 	(void)buf_add(&l->next, "Most of it is gone: come to an answer with what you have.\n");
 }
 
-static int flush_next(struct loop *l)
+int loop_flush(struct loop *l)
 {
 	int r = l->next.bytes == 0
 		? 0
@@ -200,7 +224,7 @@ static int put_question(struct loop *l, struct err *err)
 void loop_ask(struct loop *l)
 {
 	struct err err;
-	note_time(l);
+	loop_note_time(l);
 	enum budget_kind kind = budget_spent(&l->budget);
 	l->state = LOOP_ASKING;
 	l->verdict = VERDICT_NONE;
@@ -212,12 +236,14 @@ void loop_ask(struct loop *l)
 		begin_last(l, kind);
 	else if (l->n_replies > 0)
 		show_budget(l);
-	int r = flush_next(l);
+	int r = loop_flush(l);
 	size_t n = r == 0 ? dialog_compact(&l->dialog, l->context_tokens) : 0;
 	if (n > 0)
 		loop_tell(l,
 			json_pack("{s:s, s:I, s:I}", "event", "compacted", "messages",
 				(json_int_t)n, "tokens", (json_int_t)dialog_tokens(&l->dialog)));
+	if (r == 0)
+		loop_keep(l);
 	if (r < 0)
 		loop_starve(l);
 	else if (put_question(l, &err) < 0)
@@ -243,7 +269,7 @@ static void on_timer(uv_timer_t *timer)
 		json_decref(result);
 		return;
 	}
-	note_time(l);
+	loop_note_time(l);
 	if (l->is_last) {
 		loop_give_up(l);
 	} else if (l->state == LOOP_ASKING) {
@@ -255,8 +281,18 @@ static void on_timer(uv_timer_t *timer)
 	}
 }
 
-void loop_spend(struct loop *l, const struct wire_usage *u)
+/* Tokens that were estimated cost what the estimate would. */
+static void spend_money(struct loop *l, const struct wire_usage *u, const struct price *price)
 {
+	double usd = price ? price_of(price, u) : 0;
+	l->is_cost_partial = l->is_cost_partial || !price;
+	l->cost_usd += usd;
+	l->budget.used[BUDGET_COST] += (uint64_t)ceil(usd * BUDGET_UNITS_PER_USD);
+}
+
+void loop_spend(struct loop *l, const struct wire_usage *u, const struct price *price)
+{
+	spend_money(l, u, price);
 	l->usage.input += u->input;
 	l->usage.output += u->output;
 	l->usage.cached += u->cached;
@@ -303,6 +339,7 @@ static void on_closed(uv_handle_t *handle)
 	json_decref(l->bundle);
 	json_decref(l->misses);
 	json_decref(l->ended);
+	json_decref(l->record);
 	free(l->task);
 	free(l->runtime);
 	free(l->code);
@@ -343,21 +380,41 @@ static int begin(struct loop *l)
 		     : dialog_add(&l->dialog, DIALOG_TASK, buf_str(&task), task.bytes, NULL);
 }
 
+static int start(struct loop *l, const struct loop_config *config, struct err *err)
+{
+	bool is_good = l->task && l->runtime && l->grounding;
+	if (is_good && config->past)
+		return loop_resume(l, config->past, config->task, err);
+	if (is_good && grounding_add(l->grounding, l->task, strlen(l->task)) == 0 && begin(l) == 0)
+		return 0;
+	return err_set(err, ERR_NO_MEMORY, "no memory for a task");
+}
+
+/* What was borrowed for loop_open() only. */
+static void let_go(struct loop_config *c, const struct price *price)
+{
+	c->task = c->runtime = c->check = c->limits = c->servers = NULL;
+	c->past = NULL;
+	c->price = c->price ? price : NULL;
+}
+
 static void on_begin(uv_timer_t *timer)
 {
 	struct loop *l = timer->data;
 	uint64_t wall_ms = l->budget.limit[BUDGET_WALL];
 	l->started_ms = uv_now(l->uv);
 	if (wall_ms > 0)
-		(void)uv_timer_start(timer, on_timer, wall_ms, 0);
-	loop_ask(l);
+		(void)uv_timer_start(
+			timer, on_timer, wall_ms - MIN(wall_ms, l->budget_before_ms), 0);
+	loop_go_on(l);
 }
 
 int loop_open(struct loop **out, uv_loop_t *loop, const struct loop_config *config, struct err *err)
 {
 	const char *task = config->task ? config->task : "";
 	struct criterion check = {0};
-	if (task[strspn(task, " \t\r\n")] == '\0')
+	bool is_empty = task[strspn(task, " \t\r\n")] == '\0';
+	if (is_empty && (config->task || !config->past))
 		return err_set(err, ERR_USAGE, "the task is empty");
 	if (config->check && criterion_parse(&check, config->check, err) < 0)
 		return -EINVAL;
@@ -376,6 +433,8 @@ int loop_open(struct loop **out, uv_loop_t *loop, const struct loop_config *conf
 		.dialog = DIALOG_INIT,
 		.budget = config->budget,
 		.spent = BUDGET_NONE,
+		.no_images = config->no_images,
+		.price = config->price ? *config->price : (struct price){0},
 		.grounding = grounding_new(),
 		.context_tokens =
 			config->context_tokens ? config->context_tokens : LOOP_CONTEXT_TOKENS,
@@ -383,13 +442,12 @@ int loop_open(struct loop **out, uv_loop_t *loop, const struct loop_config *conf
 		.heard = {.loop = l, .said = BUF_INIT(REPLY_TEXT_BYTES)}};
 	(void)uv_timer_init(loop, &l->timer);
 	l->timer.data = l;
-	if (!l->task || !l->runtime || !l->grounding ||
-		grounding_add(l->grounding, task, strlen(task)) < 0 || begin(l) < 0) {
+	int r = start(l, config, err);
+	if (r < 0) {
 		loop_close(l);
-		return err_set(err, ERR_NO_MEMORY, "no memory for a task");
+		return r;
 	}
-	l->config.task = l->config.runtime = l->config.check = NULL;
-	l->config.limits = l->config.servers = NULL;
+	let_go(&l->config, &l->price);
 	l->started_ms = uv_now(loop);
 	(void)uv_timer_start(&l->timer, on_begin, 0, 0);
 	*out = l;

@@ -3,18 +3,11 @@
 #pragma once
 
 #include "agent/budget.h"
+#include "agent/loop_end.h"
 #include "agent/loop_hooks.h"
+#include "agent/loop_past.h"
+#include "agent/price.h"
 #include "agent/wire.h"
-
-/* How it ended. */
-enum loop_end {
-#define X(symbol, word) LOOP_##symbol,
-#include "agent/loop.def"
-#undef X
-	LOOP_ENDS_
-};
-
-#define LOOP_END_CHOICES "ok|failed|check_failed|error|steps|budget|stuck|interrupted"
 
 enum {
 	LOOP_REPLY_BYTES = 256 << 10, /* more of a reply is not waited for */
@@ -26,16 +19,19 @@ enum {
 
 /* Texts are copied. */
 struct loop_config {
-	struct wire *wire; /* stays the caller's, and open until the loop is freed */
-	const char *task, *runtime;
-	const char *limits; /* what the model is told of them, or NULL */
+	struct wire *wire;	    /* stays the caller's, and open until the loop is freed */
+	const char *task, *runtime; /* of one that goes on, NULL: nothing more is said */
+	const char *limits;	    /* what the model is told of them, or NULL */
 	const char *check; /* what the answer has to meet, as criterion_parse() reads it, or NULL */
 	struct budget budget;
-	uint64_t context_tokens; /* 0: LOOP_CONTEXT_TOKENS */
-	const char *servers;	 /* of tools that code can call, as of struct prompt; or NULL */
+	const struct price *price; /* NULL: it is not known what the model costs */
+	uint64_t context_tokens;   /* 0: LOOP_CONTEXT_TOKENS */
+	const char *servers;	   /* of tools that code can call, as of struct prompt; or NULL */
 	uint64_t n_queries, query_bytes; /* what the model is told of query.h; 0: nothing */
 	unsigned best_of;		 /* candidates for each step; 0 or 1: one */
 	bool is_grounded;
+	bool no_images;		      /* the model reads none */
+	const struct loop_past *past; /* it goes on; or NULL: it begins */
 	struct loop_hooks hooks;
 };
 
@@ -44,7 +40,8 @@ struct loop;
 /*
  * Start it: it begins when @loop runs.
  * Owns:    the caller ends it with loop_close().
- * Errors:  ERR_NO_MEMORY, ERR_USAGE: there is no task, or the check is none.
+ * Errors:  ERR_NO_MEMORY, ERR_USAGE: there is no task, or the check is none; those of
+ *          loop_resume().
  */
 int loop_open(
 	struct loop **out, uv_loop_t *loop, const struct loop_config *config, struct err *err);
@@ -56,8 +53,9 @@ void loop_ran(struct loop *l, unsigned place, const json_t *record, const struct
 void loop_branched(struct loop *l, unsigned place, const struct err *err);
 void loop_adopted(struct loop *l, const struct err *err);
 
-/* What code asked a model: its tokens count as those of the loop. */
-void loop_spend(struct loop *l, const struct wire_usage *usage);
+/* What code asked a model: its tokens count as those of the loop, at its own price (NULL: it is
+ * not known). */
+void loop_spend(struct loop *l, const struct wire_usage *usage, const struct price *price);
 /* UINT64_MAX: any number. */
 uint64_t loop_tokens_left(const struct loop *l);
 

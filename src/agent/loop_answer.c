@@ -9,7 +9,7 @@ static void tell_answer(struct loop *l)
 {
 	json_t *event =
 		json_pack("{s:s, s:o}", "event", "answer", "answer", json_string(l->answer));
-	if (l->config.is_grounded && event) {
+	if (l->misses && event) {
 		(void)json_object_set_new(
 			event, "grounded", json_boolean(json_array_size(l->misses) == 0));
 		(void)json_object_set(event, "ungrounded", l->misses);
@@ -40,6 +40,7 @@ static enum loop_end good_end(const struct loop *l)
 	static const enum loop_end of[BUDGET_KINDS + 1] = {[BUDGET_STEPS] = LOOP_STEPS,
 		[BUDGET_WALL] = LOOP_BUDGET,
 		[BUDGET_TOKENS] = LOOP_BUDGET,
+		[BUDGET_COST] = LOOP_BUDGET,
 		[BUDGET_FAILURES] = LOOP_STUCK,
 		[BUDGET_NONE] = LOOP_OK};
 	return of[l->spent];
@@ -72,7 +73,7 @@ static void check_form(struct loop *l)
 	conclude(l, is_good, is_good ? "" : err.msg);
 }
 
-static void check(struct loop *l)
+void loop_check(struct loop *l)
 {
 	struct err err;
 	cleanup_buf struct buf code = BUF_INIT(REPLY_TEXT_BYTES);
@@ -91,6 +92,7 @@ static void check(struct loop *l)
 	order.bytes = code.bytes;
 	l->state = LOOP_CHECKING;
 	l->n_interrupts = 0;
+	loop_keep(l);
 	if (!order.runtime)
 		loop_starve(l);
 	else if (l->config.hooks.run(l->config.hooks.arg, &order, &err) < 0)
@@ -100,14 +102,16 @@ static void check(struct loop *l)
 void loop_judge(struct loop *l, const char *text, const json_t *bundle, const char *code)
 {
 	char *answer = strdup(text);
-	json_t *misses = l->config.is_grounded ? answer_misses(l->grounding, text, code) : NULL;
+	/* Of more numbers than can be remembered nothing is known, and nothing said. */
+	bool is_checked = l->config.is_grounded && !grounding_is_full(l->grounding);
+	json_t *misses = is_checked ? answer_misses(l->grounding, text, code) : NULL;
 	free(l->answer);
 	json_decref(l->bundle);
 	json_decref(l->misses);
 	l->answer = answer;
 	l->bundle = json_incref((json_t *)(uintptr_t)bundle);
 	l->misses = misses;
-	if (!answer || (l->config.is_grounded && !misses)) {
+	if (!answer || (is_checked && !misses)) {
 		loop_starve(l);
 		return;
 	}
@@ -115,7 +119,7 @@ void loop_judge(struct loop *l, const char *text, const json_t *bundle, const ch
 	if (json_array_size(misses) > 0 && !l->was_sent_back && !l->is_last)
 		send_back(l);
 	else if (l->check.kind != CRITERION_NONE)
-		check(l);
+		loop_check(l);
 	else
 		loop_finish(l, good_end(l));
 }

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "agent/loop_round.h"
 
+#include "agent/block.h"
+
 #include "base/attr.h"
 #include "base/utf8.h"
 
@@ -186,7 +188,10 @@ void candidate_heard(void *arg, struct reply *reply, const struct failure *why)
 	c->state = CANDIDATE_DONE;
 	c->stop = reply->stop;
 	c->is_cut = h->said.bytes > LOOP_REPLY_BYTES;
-	c->text = why ? NULL : reply_text(reply);
+	bool is_other = false;
+	c->text = why ? NULL : block_text(reply, &is_other);
+	if (c->text && is_other)
+		c->text[0] = '\0'; /* it calls what there is not: that is nothing */
 	if (why && why->class == FAILURE_REPLAY) {
 		loop_fail(l, &why->err); /* what was recorded is another run */
 		return;
@@ -198,6 +203,7 @@ void candidate_heard(void *arg, struct reply *reply, const struct failure *why)
 		return;
 	} else {
 		const struct said said = {.text = c->text, .stop = c->stop};
+		loop_has_seen(l);
 		loop_hear_rest(h);
 		loop_tell_message(l, h->place, &said, &reply->usage);
 		if (l->state != LOOP_TRYING)
@@ -222,7 +228,7 @@ static bool is_bad_answer(struct loop *l, const struct candidate *c)
 	struct err err;
 	const json_t *bundle = bundle_of(c);
 	const char *text = bundle ? answer_words(bundle) : c->answer;
-	json_t *misses = l->config.is_grounded
+	json_t *misses = l->config.is_grounded && !grounding_is_full(l->grounding)
 		? answer_misses(l->grounding, text, bundle ? buf_str(&c->code) : NULL)
 		: NULL;
 	bool is_bad = json_array_size(misses) > 0;

@@ -18,7 +18,8 @@ struct hearing {
 struct said {
 	const char *text;
 	enum reply_stop stop;
-	bool is_cut; /* it was longer than is waited for */
+	bool is_cut;   /* it was longer than is waited for */
+	bool is_other; /* it calls a tool that there is not */
 };
 
 extern const struct wire_watch loop_watch; /* its `arg` is a struct hearing */

@@ -36,4 +36,6 @@ struct loop_hooks {
 	/* The session goes on as that branch, or as it is: 0; the other branches go. loop_adopted()
 	 * follows once, possibly before this returns. */
 	void (*adopt)(void *arg, unsigned place);
+	/* All there is of it, borrowed, after every turn: to be kept. Or NULL. */
+	void (*keep)(void *arg, const json_t *state);
 };

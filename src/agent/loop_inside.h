@@ -20,7 +20,8 @@ struct loop {
 	struct stuck stuck;
 	struct grounding *grounding;
 	uint64_t started_ms, context_tokens;
-	uv_timer_t timer; /* of the wall limit; then of the last answer */
+	uint64_t budget_before_ms, earlier_ms; /* used before it went on; of the budget, of all */
+	uv_timer_t timer;		       /* of the wall limit; then of the last answer */
 
 	struct buf next; /* what the model is told next, with images */
 	json_t *images;
@@ -35,11 +36,12 @@ struct loop {
 	json_t *rounds; /* what the result tells of them */
 	json_t *refusal;
 
-	char *code;	       /* of the step that runs */
-	unsigned number;       /* of that step */
-	unsigned n_interrupts; /* of it */
-	bool is_unwanted;      /* the loop ends with it */
-	bool was_lost;
+	char *code;		  /* of the step that runs */
+	unsigned number;	  /* of that step */
+	unsigned n_interrupts;	  /* of it */
+	bool is_unwanted;	  /* the loop ends with it */
+	bool no_images, has_seen; /* it reads none; it has read some */
+	bool was_lost, is_untold; /* the step's end was not told the model yet */
 
 	char *answer;
 	json_t *bundle, *misses; /* of final_answer(), and its numbers; or NULL */
@@ -50,5 +52,10 @@ struct loop {
 	struct err err;
 	unsigned n_steps, n_replies;
 	struct wire_usage usage;
-	json_t *ended; /* the result, until it is told */
+	struct price price;
+	double cost_usd;
+	bool is_cost_partial; /* not all that was spent had a price */
+	enum loop_end end;
+	json_t *ended;	/* the result, until it is told */
+	json_t *record; /* of the step that ran when it was kept; until it goes on */
 };

@@ -1,5 +1,6 @@
 /* What the model says: heard until its first block is whole, then acted upon.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "agent/block.h"
 #include "agent/extract.h"
 #include "agent/loop_inside.h"
 
@@ -128,7 +129,7 @@ static void on_wait(void *arg, const struct failure *why, int64_t ms)
 
 void loop_count_usage(struct loop *l, const struct reply *reply)
 {
-	loop_spend(l, &reply->usage);
+	loop_spend(l, &reply->usage, l->config.price);
 	if (!reply->usage.is_estimated)
 		dialog_counted(&l->dialog, reply->usage.input);
 }
@@ -173,10 +174,25 @@ static void run(struct loop *l, const char *text, const struct extract *e)
 	buf_done(&code);
 }
 
+/* It calls what it was not given. */
+static void refuse_call(struct loop *l, const char *text)
+{
+	if (text[0] && dialog_add(&l->dialog, DIALOG_SAID, text, strlen(text), NULL) < 0)
+		loop_starve(l);
+	else
+		send_back(l,
+			"There is no such tool: nothing can be called here. Write one fenced block of "
+			"code, or your answer in plain text.\n");
+}
+
 void loop_act(struct loop *l, const struct said *said)
 {
 	const char *text = said->text;
 	struct extract e;
+	if (said->is_other && !l->is_last) {
+		refuse_call(l, text);
+		return;
+	}
 	extract_code(text, strlen(text), &e);
 	if (e.kind == EXTRACT_NOTHING) {
 		nudge(l);
@@ -217,7 +233,7 @@ static bool ask_shorter(struct loop *l, const struct failure *why)
 
 void loop_miss(struct loop *l, const struct failure *why)
 {
-	if (!ask_shorter(l, why))
+	if (!ask_shorter(l, why) && !loop_ask_blind(l, why))
 		loop_fail(l, &why->err);
 }
 
@@ -225,15 +241,19 @@ static void on_done(void *arg, struct reply *reply, const struct failure *why)
 {
 	struct hearing *h = arg;
 	struct loop *l = h->loop;
-	char *text = reply_text(reply);
-	const struct said said = {
-		.text = text, .stop = reply->stop, .is_cut = h->said.bytes > LOOP_REPLY_BYTES};
+	bool is_other;
+	char *text = block_text(reply, &is_other);
+	const struct said said = {.text = text,
+		.stop = reply->stop,
+		.is_cut = h->said.bytes > LOOP_REPLY_BYTES,
+		.is_other = is_other};
 	h->call = NULL;
 	l->n_replies++;
 	loop_count_usage(l, reply);
 	if (!text) {
 		loop_starve(l);
 	} else if (!why) {
+		loop_has_seen(l);
 		loop_hear_rest(h);
 		loop_tell_message(l, 0, &said, &reply->usage);
 		loop_act(l, &said);

@@ -34,6 +34,8 @@ void loop_run(struct loop *l, const char *runtime, const char *code, size_t byte
 		return;
 	l->state = LOOP_RUNNING;
 	l->n_interrupts = 0;
+	l->is_untold = true;
+	loop_keep(l);
 	if (l->config.hooks.run(l->config.hooks.arg, &order, &err) < 0)
 		loop_fail(l, &err);
 }
@@ -93,8 +95,11 @@ static void observe(struct loop *l, const json_t *record)
 	json_t *seen = l->config.hooks.observe(l->config.hooks.arg, record);
 	const char *hint = hint_find(record, l->was_lost), *text = member(seen, "text");
 	size_t at = l->next.bytes;
+	l->is_untold = false;
 	(void)buf_addf(&l->next, "[step %u] %s\n", l->number, text);
 	l->images = json_incref(json_object_get(seen, "images"));
+	if (l->no_images)
+		(void)loop_blind(l);
 	if (hint)
 		(void)buf_addf(&l->next, "Hint: %s\n", hint);
 	json_t *shown = json_string(buf_str(&l->next) + at);
@@ -129,6 +134,14 @@ void loop_stepped(struct loop *l, const json_t *record)
 		loop_ask(l);
 }
 
+/* Nobody goes on now; who does later, sees what it was stopped at. */
+static void give_up(struct loop *l, const json_t *record)
+{
+	if (l->state == LOOP_RUNNING && answer_remember(l->grounding, record) == 0)
+		observe(l, record);
+	loop_finish(l, LOOP_INTERRUPTED);
+}
+
 void loop_ran(struct loop *l, unsigned place, const json_t *record, const struct err *err)
 {
 	if (l->state == LOOP_OVER)
@@ -138,7 +151,7 @@ void loop_ran(struct loop *l, unsigned place, const json_t *record, const struct
 	else if (!record)
 		loop_fail(l, err);
 	else if (l->is_unwanted)
-		loop_finish(l, LOOP_INTERRUPTED);
+		give_up(l, record);
 	else if (l->state == LOOP_CHECKING)
 		loop_checked(l, record);
 	else

@@ -29,6 +29,9 @@ enum verdict { VERDICT_NONE, VERDICT_PASSED, VERDICT_FAILED };
 /* Take the reference. What is of a candidate is told as such. */
 void loop_tell(struct loop *l, json_t *event);
 void loop_tell_of(struct loop *l, unsigned place, json_t *event);
+int loop_flush(struct loop *l);	     /* what is told next becomes a message */
+void loop_note_time(struct loop *l); /* in the budget */
+uint64_t loop_wall_ms(const struct loop *l);
 /* Ask the model, telling it what is in `next`. May end the loop. */
 void loop_ask(struct loop *l);
 /* End it. Nothing may be done with @l afterwards. */
@@ -48,8 +51,18 @@ void loop_stepped(struct loop *l, const json_t *record);
 
 /* loop_answer.c: this may be the answer; @bundle and @code are those of the step, or NULL. */
 void loop_judge(struct loop *l, const char *text, const json_t *bundle, const char *code);
+void loop_check(struct loop *l);
 /* The check gave this. */
 void loop_checked(struct loop *l, const json_t *record);
+
+/* loop_resume.c: have it kept as it is now. */
+void loop_keep(struct loop *l);
+
+/* loop_images.c: take the images out of all that it is told. Returns: how many, or -ENOMEM. */
+int loop_blind(struct loop *l);
+void loop_has_seen(struct loop *l); /* it answered: did it see any? */
+/* Ask once more without images, when @why may be about those. Returns: whether it was asked. */
+bool loop_ask_blind(struct loop *l, const struct failure *why);
 
 /* loop_round.c, loop_candidate.c: several candidates. */
 int loop_round_ask(struct loop *l, const struct wire_request *q, unsigned n, struct err *err);

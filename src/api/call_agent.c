@@ -5,16 +5,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "agent/input.h"
-#include "agent/loop.h"
-#include "api/agent_query.h"
 #include "agent/vote.h"
-#include "api/call.h"
+#include "api/agent_call.h"
 #include "api/call_order.h"
 #include "api/models.h"
 #include "api/observation.h"
 #include "api/rows.h"
-#include "api/trials.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
@@ -32,24 +28,6 @@ enum {
 	SEEN_BYTES = 1 << 20
 };
 
-struct agent_call {
-	struct operation_call *call;
-	struct wire *wire;
-	struct loop *loop;
-	char *session, *runtime;
-	json_t *about; /* of the session, as it was at first */
-	struct inputs inputs;
-	struct agent_query query;
-	struct gate_handler handler; /* of its session */
-	struct waiter waiter;
-	struct trials *trials; /* NULL: there is one candidate for each step */
-	bool is_own;	       /* the session was made for this */
-	bool is_running;       /* a step */
-	bool is_unwanted;      /* before the loop began */
-	json_t *result;	       /* once the loop is over */
-	struct err err;
-};
-
 /* ---- the end: the step that runs, then the session, then the answer ---- */
 
 static void answer(struct agent_call *a)
@@ -59,6 +37,8 @@ static void answer(struct agent_call *a)
 	struct err err = a->err;
 	if (result && a->session && !a->is_own)
 		(void)json_object_set_new(result, "session", json_string(a->session));
+	if (result && a->is_kept)
+		(void)json_object_set_new(result, "agent", json_string(a->kept.id));
 	if (result && a->query.queries)
 		(void)json_object_set_new(result, "queries", queries_report(a->query.queries));
 	agent_query_close(&a->query);
@@ -66,6 +46,8 @@ static void answer(struct agent_call *a)
 	loop_close(a->loop);
 	if (a->wire)
 		wire_close(a->wire);
+	agent_kept_close(a);
+	json_decref(a->params);
 	json_decref(a->about);
 	free(a->session);
 	free(a->runtime);
@@ -118,7 +100,7 @@ static void on_spent(void *arg, const struct wire_usage *usage)
 {
 	struct agent_call *a = arg;
 	if (a->loop)
-		loop_spend(a->loop, usage);
+		loop_spend(a->loop, usage, a->has_query_price ? &a->query_price : NULL);
 }
 
 static void on_ran(void *arg, const json_t *record, const struct err *err)
@@ -150,8 +132,9 @@ static int run_in_session(struct agent_call *a, json_t *params, struct err *err)
 static int run(void *arg, const struct loop_code *code, struct err *err)
 {
 	struct agent_call *a = arg;
-	json_t *params = json_pack("{s:o, s:s*}", "code", json_stringn(code->code, code->bytes),
-		"runtime", code->runtime ? code->runtime : a->runtime);
+	json_t *params = json_pack("{s:o, s:s*, s:b}", "code",
+		json_stringn(code->code, code->bytes), "runtime",
+		code->runtime ? code->runtime : a->runtime, "variables", !code->is_check);
 	int r;
 	if (!params) {
 		r = err_set(err, ERR_NO_MEMORY, "no memory for a step");
@@ -177,8 +160,7 @@ static void interrupt(void *arg)
 static int branch(void *arg, unsigned place, struct err *err)
 {
 	struct agent_call *a = arg;
-	uint64_t ms =
-		param_count(a->call->params, "max_wall_ms", budget_default().limit[BUDGET_WALL]);
+	uint64_t ms = param_count(a->params, "max_wall_ms", budget_default().limit[BUDGET_WALL]);
 	(void)err;
 	trials_branch(a->trials, place, a->session, ms + TRIAL_MS);
 	return 0;
@@ -273,7 +255,7 @@ static int open_wire(struct agent_call *a, struct err *err)
 {
 	const struct models *models = a->call->context->models;
 	struct wire_config config = {.key_file = models ? models->key_file : NULL};
-	const char *spec = param_text(a->call->params, "model", NULL);
+	const char *spec = param_text(a->params, "model", NULL);
 	if (!a->call->context->loop)
 		return err_set(err, ERR_INTERNAL, "no loop to ask a model from");
 	int r = models_choose(models, "model", spec, &config.spec, err);
@@ -283,7 +265,7 @@ static int open_wire(struct agent_call *a, struct err *err)
 static int open_query(struct agent_call *a, struct err *err)
 {
 	const struct agent_query_config config = {.context = a->call->context,
-		.params = a->call->params,
+		.params = a->params,
 		.wire = a->wire,
 		.hooks = {.arg = a,
 			.tokens_left = tokens_left,
@@ -307,8 +289,9 @@ static void take_limits(const json_t *session, char out[LIMITS_BYTES])
 /* The task, and how long the inputs are. */
 static int write_task(const struct agent_call *a, struct buf *out)
 {
-	int r = buf_add(out, param_text(a->call->params, "task", ""));
-	return r < 0 ? r : inputs_show(&a->inputs, a->runtime, out);
+	int r = buf_add(out, param_text(a->params, "task", ""));
+	/* What goes on was told of them when it began. */
+	return r < 0 || agent_kept_loop(a) ? r : inputs_show(&a->inputs, a->runtime, out);
 }
 
 /* What of them the prompt names. */
@@ -320,32 +303,48 @@ static void write_servers(const struct agent_call *a, struct buf *out)
 		(void)gate_write_servers(context->gate, is_javascript, out);
 }
 
+static void tell_started(struct agent_call *a)
+{
+	call_event(a->call,
+		json_pack("{s:s, s:s, s:s*}", "event", "agent.started", "session", a->session,
+			"agent", a->is_kept ? a->kept.id : NULL));
+}
+
+static bool is_on(const json_t *params, const char *name)
+{
+	return !param_get(params, name) || param_flag(params, name);
+}
+
 static void begin(struct agent_call *a)
 {
-	const json_t *params = a->call->params;
+	const json_t *params = a->params;
 	char limits[LIMITS_BYTES] = "";
 	cleanup_buf struct buf servers = BUF_INIT(SERVERS_BYTES);
 	cleanup_buf struct buf task = BUF_INIT(TASK_BYTES + INPUTS_TEXT_BYTES);
 	unsigned best_of = (unsigned)param_count(params, "best_of", 1);
-	struct budget budget = budget_default();
+	struct budget budget;
+	struct loop_past past = {.state = agent_kept_loop(a),
+		.record = a->record,
+		.remark = a->remark[0] ? a->remark : NULL};
 	struct err err = {0};
-	for (int i = 0; i < BUDGET_KINDS; i++) {
-		char name[32];
-		(void)snprintf(name, sizeof name, "max_%s", budget_word((enum budget_kind)i));
-		budget.limit[i] = param_count(params, name, budget.limit[i]);
-	}
+	agent_take_budget(a, &budget, &past);
 	take_limits(a->about, limits);
+	tell_started(a);
 	write_servers(a, &servers);
 	bool has_task = write_task(a, &task) == 0;
 	const struct loop_config config = {.wire = a->wire,
-		.task = buf_str(&task),
+		.task = past.state && task.bytes == 0 ? NULL : buf_str(&task),
 		.runtime = a->runtime,
 		.limits = limits[0] ? limits : NULL,
 		.check = param_text(params, "check", NULL),
 		.budget = budget,
+		.price = a->has_price ? &a->price : NULL,
 		.best_of = best_of,
-		.context_tokens = param_count(params, "context_tokens", 0),
-		.is_grounded = !param_get(params, "grounded") || param_flag(params, "grounded"),
+		.context_tokens =
+			param_count(past.state ? a->call->params : params, "context_tokens", 0),
+		.is_grounded = is_on(params, "grounded"),
+		.no_images = !is_on(params, "images"),
+		.past = past.state ? &past : NULL,
 		.servers = servers.bytes > 0 ? buf_str(&servers) : NULL,
 		.n_queries = a->query.count,
 		.query_bytes = a->query.prompt_bytes,
@@ -356,7 +355,8 @@ static void begin(struct agent_call *a)
 			.event = on_event,
 			.done = on_done,
 			.branch = branch,
-			.adopt = adopt}};
+			.adopt = adopt,
+			.keep = agent_keep}};
 	if (!has_task)
 		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a task");
 	if (a->is_unwanted)
@@ -412,9 +412,8 @@ static int load_inputs(struct agent_call *a, struct err *err)
 static void on_session(void *arg, const json_t *session, const struct err *err)
 {
 	struct agent_call *a = arg;
-	const json_t *params = a->call->params;
+	const json_t *params = a->params;
 	struct err why;
-	a->is_own = session && !param_get(params, "session");
 	a->about = json_incref((json_t *)(uintptr_t)session);
 	if (session) {
 		a->session = strdup(param_text(session, "session", ""));
@@ -434,16 +433,63 @@ static void on_session(void *arg, const json_t *session, const struct err *err)
 
 static void make_session(struct agent_call *a)
 {
-	json_t *params =
-		json_pack("{s:s}", "runtime", param_text(a->call->params, "runtime", "python"));
+	json_t *params = json_pack("{s:s}", "runtime", param_text(a->params, "runtime", "python"));
 	struct call_order order;
 	struct err err;
+	a->is_own = true;
 	if (call_order_read(&order, params, &err) < 0)
 		fail(a, &err);
 	else
 		registry_create(a->call->context->registry, &order.create, on_session, a);
 	call_order_done(&order);
 	json_decref(params);
+}
+
+/* ---- it goes on ---- */
+
+/* The session of an agent that goes on has its box again, or cannot have it. */
+static void on_awaited(void *arg, const json_t *result, const struct err *err)
+{
+	struct agent_call *a = arg;
+	struct err why;
+	(void)result;
+	json_t *session =
+		err ? NULL : registry_get(a->call->context->registry, agent_kept_session(a), &why);
+	if (session)
+		agent_kept_session_open(a, session, a->was);
+	on_session(a, session, err ? err : &why);
+	json_decref(session);
+}
+
+/* In its session, or when that is gone in one of its own. */
+static void find_session(struct agent_call *a)
+{
+	struct registry *registry = a->call->context->registry;
+	struct err err;
+	json_t *session = registry_get(registry, agent_kept_session(a), &err);
+	(void)snprintf(
+		a->was, sizeof a->was, "%s", session ? param_text(session, "state", "") : "");
+	bool is_there = session && strcmp(a->was, "closed") != 0 && strcmp(a->was, "closing") != 0;
+	json_decref(session);
+	if (is_there) {
+		a->is_own = json_is_true(json_object_get(a->agent, "is_own"));
+		registry_await_box(registry, agent_kept_session(a), on_awaited, a);
+		return;
+	}
+	agent_kept_session_open(a, NULL, a->was);
+	make_session(a);
+}
+
+static int open_parts(struct agent_call *a, struct err *err)
+{
+	int r = agent_kept_open(a, err);
+	if (r == 0)
+		r = inputs_read(&a->inputs, param_get(a->params, "context"), err);
+	if (r == 0)
+		r = open_wire(a, err);
+	if (r == 0)
+		r = open_query(a, err);
+	return r < 0 ? r : agent_find_prices(a, err);
 }
 
 static void start_run(struct operation_call *call)
@@ -457,140 +503,54 @@ static void start_run(struct operation_call *call)
 		return;
 	}
 	a->call = call;
+	a->kept = KEPT_INIT;
+	a->params = json_copy(call->params);
 	call->waiter.arg = a;
 	call->cancel = on_cancel;
-	if (inputs_read(&a->inputs, param_get(call->params, "context"), &err) < 0 ||
-		open_wire(a, &err) < 0 || open_query(a, &err) < 0) {
+	if (open_parts(a, &err) < 0) {
 		fail(a, &err);
 		return;
 	}
-	if (!name) {
+	if (name) {
+		json_t *session = registry_get(call->context->registry, name, &err);
+		on_session(a, session, &err);
+		json_decref(session);
+	} else if (agent_kept_session(a)) {
+		find_session(a);
+	} else {
 		make_session(a);
-		return;
 	}
-	json_t *session = registry_get(call->context->registry, name, &err);
-	on_session(a, session, &err);
-	json_decref(session);
+}
+
+static void start_list(struct operation_call *call)
+{
+	const struct kept_place *place = call->context->agents;
+	struct err err = {0};
+	json_t *rows =
+		place && place->dir ? kept_list(place->dir, agent_owner(call)) : json_array();
+	json_t *out = json_pack("{s:o*}", "agents", rows);
+	if (!out)
+		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a list");
+	call_give(call, out, &err);
 }
 
 /* ---- the rows ---- */
 
-static const struct param input_rows[] = {
-	{"name", PARAM_TEXT, NEEDED, .min = 1, .max = INPUT_NAME_BYTES, .help = "of the variable"},
-	{"path", PARAM_TEXT, NEEDED, .min = 1, .max = INPUT_PATH_BYTES,
-		.help = "of a text file in the session"},
-};
-static const struct param run_rows[] = {
-	{"task", PARAM_TEXT, NEEDED, .min = 1, .max = TASK_BYTES, .help = "what is to be done"},
-	{"model", PARAM_TEXT, false, 1, MODEL_BYTES,
-		.help = "wire:model, as in openai:gpt-5.5; else the one the engine was started with"},
-	{"session", PARAM_TEXT, false, 1, SESSION_BYTES,
-		.help = "where the code runs, and what is there already; else one is made and ended"},
-	{"runtime", PARAM_TEXT, false, 1, NAME_BYTES,
-		.help = "language of code that does not say it; else the session's, or python"},
-	{"check", PARAM_TEXT, false, 1, TEXT_BYTES,
-		.help = "what the answer has to meet: a shell command, run in the workspace; "
-			"python:EXPRESSION, with answer; or schema:JSON"},
-	{"best_of", PARAM_COUNT, false, 1, LOOP_CANDIDATES_MAX, .fallback = "1",
-		.help = "candidates for each step, tried at once in branches: the best is kept"},
-	{"context", PARAM_OBJECTS, .max = INPUTS_MAX, FIELDS(input_rows),
-		.help = "texts that become variables, of which the model is told how long they are"},
-	{"max_steps", PARAM_COUNT, false, 1, STEPS_MAX, .fallback = "20", .help = "steps at most"},
-	{"max_wall_ms", PARAM_COUNT, false, 1, TIME_MS, .fallback = "600000",
-		.help = "wall time of all of it"},
-	{"max_tokens", PARAM_COUNT, false, 0, INT64_MAX, .fallback = "0",
-		.help = "tokens read and written, of all replies together; 0: any number"},
-	{"max_queries", PARAM_COUNT, false, 0, QUERIES_MAX, .fallback = "100",
-		.help = "questions that its code may put to a model, when there is `context` or this is given"},
-	{"query_model", PARAM_TEXT, false, 1, MODEL_BYTES,
-		.help = "which model those go to; else the same"},
-	{"max_failures", PARAM_COUNT, false, 1, STEPS_MAX, .fallback = "5",
-		.help = "failed steps in a row"},
-	{"context_tokens", PARAM_COUNT, false, 1000, INT64_MAX, .fallback = "100000",
-		.help = "how much the model can read: what is old is shortened when it fills up"},
-	{"grounded", PARAM_FLAG, .fallback = "true",
-		.help = "numbers of the answer must come from the run"},
-	{"approvals", PARAM_FLAG, .fallback = "false",
-		.help = "tool.approve will answer what calls of tools ask, as events tool.approval "
-			"tell; else they are denied"},
-	{"cancel_step", PARAM_FLAG, .fallback = "false",
-		.help = "given up once, only the step that runs is stopped, and the model goes on"},
-	{"stream", PARAM_FLAG, .fallback = "false", .help = "tell events while it runs"},
-	{"detach", PARAM_FLAG, .fallback = "false",
-		.help = "go on when the client is gone; else it is interrupted"},
-};
-static const struct param usage_rows[] = {
-	GIVES("input", PARAM_COUNT, "tokens the model read"),
-	GIVES("output", PARAM_COUNT, "tokens it wrote, with those of reasoning"),
-	GIVES("cached", PARAM_COUNT, "of the read ones: those that were cached"),
-	GIVES("reasoning", PARAM_COUNT, "of the written ones: those of reasoning"),
-	GIVES("is_estimated", PARAM_FLAG, "a server did not say: a token for every four bytes"),
-};
-static const struct param queries_rows[] = {
-	GIVES("model", PARAM_TEXT, "the model that was asked"),
-	GIVES("count", PARAM_COUNT, "questions that were asked"),
-	GIVES("failed", PARAM_COUNT, "of them: those without an answer, or with one of no use"),
-	GIVES("refused", PARAM_COUNT, "that were not asked: wrong, too long, too many"),
-	{"usage", PARAM_OBJECT, NEEDED, FIELDS(usage_rows),
-		.help = "tokens; part of those of the task"},
-};
-static const struct param error_rows[] = {
-	GIVES("code", PARAM_TEXT, "one of docs/errors.md"),
-	GIVES("message", PARAM_TEXT, "what failed"),
-	GIVES("hint", PARAM_TEXT, "what to do, or empty"),
-};
-static const struct param votes_usage_rows[] = {
-	GIVES("input", PARAM_COUNT, "tokens the model read, for all of them"),
-	GIVES("output", PARAM_COUNT, "tokens it wrote"),
-};
-static const struct param votes_rows[] = {
-	GIVES("asked", PARAM_COUNT, "candidates"),
-	GIVES("ran", PARAM_COUNT, "those whose code was run"),
-	GIVES("chosen", PARAM_COUNT, "the one that was kept, from 1"),
-	{"why", PARAM_CHOICE, NEEDED, .choices = VOTE_REASONS, .help = "by what it won"},
-	GIVES("votes", PARAM_COUNT, "candidates that say the same"),
-	GIVES("of", PARAM_COUNT, "candidates that it was compared with, itself included"),
-	MAY_GIVE("value", PARAM_TEXT, "what it says, or the beginning of that"),
-	{"usage", PARAM_OBJECT, NEEDED, FIELDS(votes_usage_rows), .help = "tokens"},
-};
-static const struct param refused_rows[] = {
-	GIVES("code", PARAM_TEXT, "one of docs/errors.md"),
-	GIVES("message", PARAM_TEXT, "why a branch was refused"),
-	GIVES("hint", PARAM_TEXT, "what to do, or empty"),
-	GIVES("left", PARAM_COUNT, "candidates for each step from then on"),
-};
-static const struct param candidates_rows[] = {
-	GIVES("best_of", PARAM_COUNT, "as it was asked for"),
-	{"rounds", PARAM_OBJECTS, FIELDS(votes_rows), .help = "step by step"},
-	{"refused", PARAM_OBJECT, FIELDS(refused_rows), .help = "there was no room for all"},
-};
-static const struct param result_rows[] = {
-	{"status", PARAM_CHOICE, NEEDED, .choices = LOOP_END_CHOICES, .help = "how it ended"},
-	MAY_GIVE("answer", PARAM_DATA, "the answer as text; of an unfinished task, the last one"),
-	MAY_GIVE("value", PARAM_ANY, "what final_answer() was given, as JSON"),
-	MAY_GIVE("grounded", PARAM_FLAG, "every number of the answer comes from the run"),
-	MAY_GIVE("ungrounded", PARAM_TEXTS, "those that do not"),
-	MAY_GIVE("spent", PARAM_TEXT, "what is used up: steps, wall_ms, tokens, failures"),
-	{"candidates", PARAM_OBJECT, FIELDS(candidates_rows), .help = "with best_of over 1"},
-	{"error", PARAM_OBJECT, FIELDS(error_rows), .help = "with status error"},
-	GIVES("model", PARAM_TEXT, "the model that was asked"),
-	MAY_GIVE("session", PARAM_TEXT, "id of the session, unless it was made for this"),
-	GIVES("steps", PARAM_COUNT, "steps that ran"),
-	GIVES("replies", PARAM_COUNT, "how often the model was asked"),
-	{"usage", PARAM_OBJECT, NEEDED, FIELDS(usage_rows), .help = "tokens"},
-	{"queries", PARAM_OBJECT, FIELDS(queries_rows),
-		.help = "what its code asked a model, where it could"},
-	GIVES("wall_ms", PARAM_COUNT, "wall time of all of it"),
-};
+#include "api/agent.def"
 
 static const struct operation rows[] = {
 	{"agent.run", TEXT_AGENT, ROWS(run_rows), RESULT(result_rows), .label = OPERATION_PROGRAM,
 		.limits = "One reply is read up to 256 KiB. What the model sees of a step has at "
 			  "most 10000 characters.",
-		.errors = "auth|box|denied|gone|limit|not_found|quota|runtime|unreachable",
+		.errors = "access|auth|box|busy|damaged|denied|gone|limit|no_space|not_found|quota|"
+			  "runtime|unreachable",
 		.example = "{'session': 'demo', 'task': 'What is 6 times 7?'}",
 		.answer = "{'status': 'ok', 'answer': '42', 'grounded': true, 'steps': 1}",
 		.has_events = true, .is_for_operator = true, .start = start_run},
+	{"agent.list", "List the agents that are kept, and can go on", RESULT(list_rows),
+		.label = OPERATION_PROGRAM, .limits = "The newest 100 are kept.", .example = "{}",
+		.answer = "{'agents': [{'task': 'What is 6 times 7?', 'status': 'ok'}]}",
+		.is_for_operator = true, .start = start_list},
 };
 
 const struct operation_family agent_family = FAMILY(rows);

@@ -213,6 +213,8 @@ static const struct param run_rows[] = {
 		.help = "how tracebacks call the program text"},
 	{"timeout_ms", PARAM_COUNT, false, 1, TIME_MS, .help = HELP_TIMEOUT},
 	{"atomic", PARAM_FLAG, .fallback = "false", .help = HELP_ATOMIC},
+	{"variables", PARAM_FLAG, .fallback = "false",
+		.help = "tell which variables are new or changed, of python and javascript"},
 	{"stdin", PARAM_DATA, false, 0, STDIN_BYTES, .help = "standard input; else it is empty"},
 	{"stream", PARAM_FLAG, .fallback = "false", .help = "tell events while it runs"},
 	{"detach", PARAM_FLAG, .fallback = "false",
@@ -290,6 +292,12 @@ static const struct param changed_file_rows[] = {
 	GIVES("size", PARAM_COUNT, "bytes"),
 	GIVES("mime", PARAM_TEXT, "what it seems to be, by its name"),
 };
+static const struct param variable_rows[] = {
+	GIVES("name", PARAM_TEXT, "its name"),
+	GIVES("type", PARAM_TEXT, "as the language calls it"),
+	MAY_GIVE("size", PARAM_TEXT, "how much it holds: 12, or 48 x 6"),
+	MAY_GIVE("change", PARAM_TEXT, "new or changed"),
+};
 static const struct param tool_rows[] = {
 	GIVES("tool", PARAM_TEXT, "its name"),
 	GIVES("calls", PARAM_COUNT, "how often it was called"),
@@ -335,6 +343,8 @@ static const struct param record_rows[] = {
 	{"state", PARAM_OBJECT, FIELDS(state_rows), .help = "what became of the session's state"},
 	{"files", PARAM_OBJECTS, FIELDS(changed_file_rows), .help = "files it changed"},
 	MAY_GIVE("files_lost", PARAM_TEXTS, "files that a rollback could not bring back"),
+	{"variables", PARAM_OBJECTS, FIELDS(variable_rows),
+		.help = "if they were asked for: those that are new or changed, 21 at most"},
 	{"tools", PARAM_OBJECTS, FIELDS(tool_rows), .help = "tools it called"},
 	{"approvals", PARAM_OBJECTS, FIELDS(asked_rows),
 		.help = "while it runs: calls of tools that wait for tool.approve; who waits for a "

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 
 /*
@@ -14,6 +15,7 @@
 struct models {
 	const char *fallback; /* as model_parse() reads it; NULL: there is none */
 	const char *key_file; /* NULL: the environment */
+	const json_t *prices; /* as price_check() wants them; NULL: there are none */
 	bool may_name;	      /* the caller is the runner of this process, and may name any */
 };
 

@@ -20,6 +20,8 @@ enum {
 	VERDICT_BYTES = 1024,
 	REST_BYTES = 200,
 	SHOWN_BYTES = 200,
+	VARIABLES_BYTES = 800,
+	VARIABLES_SHOWN = 20,
 	PLAIN_MAX = 64 << 20,
 	TEXT_MAX = 1 << 20,
 };
@@ -319,6 +321,32 @@ static void add_files(struct rendering *r)
 			r->options->has_tools ? ": list_files" : "");
 }
 
+/* ---- variables ---- */
+
+static void add_variables(struct rendering *r)
+{
+	const json_t *rows = json_object_get(r->record, "variables");
+	size_t i, n_shown = 0;
+	json_t *row;
+	cleanup_buf struct buf line = BUF_INIT(PLAIN_MAX);
+	json_array_foreach(rows, i, row)
+	{
+		const char *name = member(row, "name"), *size = member(row, "size");
+		bool is_new = strcmp(member(row, "change"), "changed") != 0;
+		if (line.bytes > VARIABLES_BYTES || n_shown == VARIABLES_SHOWN)
+			break;
+		n_shown++;
+		(void)buf_addf(&line, "%s%s: %s%s%s%s%s", i > 0 ? ", " : "", name,
+			member(row, "type"), size[0] ? " (" : "", size, size[0] ? ")" : "",
+			is_new ? "" : " changed");
+	}
+	if (n_shown == 0)
+		return;
+	(void)buf_add(&r->text, "variables: ");
+	(void)utf8_escape_terminal(&r->text, buf_str(&line), line.bytes, UTF8_ONE_LINE);
+	(void)buf_addf(&r->text, "%s\n", n_shown < json_array_size(rows) ? ", …" : "");
+}
+
 /* ---- all of it ---- */
 
 static void render_text(struct rendering *r)
@@ -334,6 +362,7 @@ static void render_text(struct rendering *r)
 	}
 	add_verdict(r);
 	add_files(r);
+	add_variables(r);
 	(void)buf_append(&r->text, buf_str(&r->notes), r->notes.bytes);
 	size_t used = utf8_count(buf_str(&r->text), r->text.bytes) + OVERHEAD_CHARACTERS;
 	/* What still runs is asked for again and again, and says the same each time. */

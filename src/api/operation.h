@@ -1,5 +1,4 @@
-/* The table of operations: everything retort does, once, for every front (command line, JSON-RPC,
- * and what comes). SPDX-License-Identifier: Apache-2.0 */
+/* The table of operations: all that retort does. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/operation_row.h"
@@ -11,6 +10,7 @@
 #include <uv.h>
 
 struct gate;
+struct kept_place;
 struct metrics;
 struct models;
 struct principal;
@@ -31,21 +31,21 @@ bool operation_is_last(const struct operation *op, const json_t *event);
 
 /* Returns: NULL when there is none of that name. */
 const struct operation *operation_find(const char *name);
-
-/* Say that there is no operation @name, and which was meant. Returns: negative errno. */
+/* Say that there is none @name, and which was meant. Returns: negative errno. */
 int operation_unknown(const char *name, struct err *err);
 
 /* What operations work on. Borrowed; outlives every call. */
 struct operation_context {
 	struct registry *registry;
-	struct runs *runs;	     /* of its steps */
-	struct metrics *metrics;     /* where answers are counted; NULL: nowhere */
-	uv_loop_t *loop;	     /* that threads report to; NULL: there are none */
-	const char *version;	     /* "0.1.0" */
-	struct principal *principal; /* who calls; NULL: the one who runs the engine */
-	const struct models *models; /* that agents may use; NULL: none */
-	struct gate *gate;	     /* of tools; NULL: there is none */
-	const char *plan_tools;	     /* file of tools of plans that bring none; NULL: none */
+	struct runs *runs;		 /* of its steps */
+	struct metrics *metrics;	 /* where answers are counted; NULL: nowhere */
+	uv_loop_t *loop;		 /* that threads report to; NULL: there are none */
+	const char *version;		 /* "0.1.0" */
+	struct principal *principal;	 /* who calls; NULL: the one who runs the engine */
+	const struct models *models;	 /* that agents may use; NULL: none */
+	const struct kept_place *agents; /* where they are kept; NULL: nowhere */
+	struct gate *gate;		 /* of tools; NULL: there is none */
+	const char *plan_tools;		 /* file of tools of plans that bring none; NULL: none */
 };
 
 /*

@@ -195,6 +195,7 @@ int runs_start(
 		.filename = param_text(params, "filename", NULL),
 		.timeout_ms = param_count(params, "timeout_ms", 0),
 		.is_atomic = param_flag(params, "atomic"),
+		.wants_variables = param_flag(params, "variables"),
 		.stdin_text = json_string_value(stdin_text),
 		.stdin_bytes = json_string_length(stdin_text),
 		.inlet = run->inlet,

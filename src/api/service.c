@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/service.h"
 
+#include "agent/price.h"
 #include "api/metrics.h"
 #include "api/runs.h"
 #include "api/skill.h"
@@ -33,6 +34,8 @@ struct service {
 	struct skills *skills; /* or NULL */
 	struct operation_context context;
 	struct models models;
+	struct kept_place agents;
+	char *agents_dir; /* or NULL */
 	uv_signal_t signals[N_SIGNALS];
 	struct watch watches[SERVICE_WATCHES];
 	int n_watches;
@@ -137,8 +140,10 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		.idle_ms = config->session_idle_ms,
 		.ended = on_ended,
 		.arg = s};
-	int r = engine_start(&s->engine, err);
+	int r = config->models.prices ? price_check(config->models.prices, err) : 0;
 	if (r < 0)
+		return r;
+	if ((r = engine_start(&s->engine, err)) < 0)
 		return r;
 	if ((r = uv_loop_init(&s->loop)) < 0)
 		return err_sys(err, ERR_INTERNAL, -r, "event loop");
@@ -167,9 +172,14 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		.loop = &s->loop,
 		.version = config->version,
 		.models = &s->models,
+		.agents = &s->agents,
 		.gate = s->gate,
 		.plan_tools = config->plan_tools ? config->plan_tools : config->tools};
 	s->models = config->models;
+	s->agents = config->agents;
+	if (!s->agents.dir && config->state_dir &&
+		asprintf(&s->agents_dir, "%s/served-agents", config->state_dir) >= 0)
+		s->agents.dir = s->agents_dir;
 	return r;
 }
 
@@ -219,6 +229,7 @@ void service_close(struct service *s)
 	}
 	gate_free(s->gate);
 	metrics_close(s->metrics);
+	free(s->agents_dir);
 	free(s);
 }
 

@@ -1,8 +1,8 @@
-/* An engine in this process: its loop, its warden, its sessions. SPDX-License-Identifier:
- * Apache-2.0 */
+/* An engine in this process, with its loop. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/gate.h"
+#include "api/kept.h"
 #include "api/models.h"
 #include "api/operation.h"
 
@@ -12,26 +12,25 @@
 struct service;
 
 struct service_config {
-	const char *state_dir; /* of the journal, or NULL: none is kept */
-	unsigned n_standby;
-	unsigned n_checkpoints;			  /* 0: the default */
+	const char *state_dir;			  /* of the journal, or NULL: none is kept */
+	unsigned n_standby, n_checkpoints;	  /* of checkpoints, 0: the default */
 	uint64_t session_ttl_ms, session_idle_ms; /* as of registry_config: 0 is none */
 	uint64_t max_sessions, max_memory_bytes;  /* likewise */
 	const char *version;
-	struct models models;	/* that agents may use */
-	const char *tools;	/* file that lists servers of tools for code in boxes; NULL: none */
-	const char *plan_tools; /* the same, or tools that answer, for plans; NULL: `tools` */
-	const char *skills;	/* directory of skills, as skills_open() has it; NULL: none */
-	struct gate_log log;	/* of their calls */
+	struct models models;	  /* that agents may use */
+	struct kept_place agents; /* where they are kept; else below state_dir */
+	const char *tools;	  /* file that lists servers of tools for code; NULL: none */
+	const char *plan_tools;	  /* the same, or tools that answer, for plans; NULL: `tools` */
+	const char *skills;	  /* directory of skills, as skills_open() has it; NULL: none */
+	struct gate_log log;	  /* of their calls */
 };
 
-/* Start it. SIGINT and SIGTERM belong to it from then on.
- * Errors: ERR_BOX and those of registry_open(). *@out is then NULL. */
+/* Start it. SIGINT and SIGTERM belong to it from then on. Errors: ERR_BOX and those of
+ * registry_open(), price_check(). *@out is then NULL. */
 int service_open(struct service **out, const struct service_config *config, struct err *err);
 
 /* End all sessions, then the engine. Blocks: until everything is gone. NULL is nothing. */
 void service_close(struct service *s);
-
 /* What fronts work with: the loop, and the context of operations. Valid until it is closed. */
 uv_loop_t *service_loop(struct service *s);
 const struct operation_context *service_context(struct service *s);

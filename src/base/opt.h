@@ -23,9 +23,10 @@ enum opt_type {
 };
 
 enum opt_flag {
-	OPT_HIDDEN = 1, /* in no help, completion, manual or hint */
-	OPT_ENDS = 2,	/* what follows its value is operands, as after python's -c */
-	OPT_NO_ENV = 4, /* only on the command line */
+	OPT_HIDDEN = 1,	   /* in no help, completion, manual or hint */
+	OPT_ENDS = 2,	   /* what follows its value is operands, as after python's -c */
+	OPT_NO_ENV = 4,	   /* only on the command line */
+	OPT_NO_CONFIG = 8, /* what the configuration has of that name is something else */
 };
 
 /* What the value completes to; the words of `choices` always do. */

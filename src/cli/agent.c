@@ -1,10 +1,12 @@
 /* `retort agent`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/service.h"
 #include "cli/agent_context.h"
+#include "cli/agent_past.h"
 #include "cli/agent_view.h"
 #include "cli/approver.h"
 #include "cli/box.h"
 #include "cli/cmd.h"
+#include "cli/prices.h"
 #include "cli/program.h"
 #include "cli/session.h"
 #include "cli/view.h"
@@ -27,140 +29,16 @@ enum {
 struct agent_args {
 	struct box_args box;
 	const char *model, *key_file, *query_model, *check, *record, *tools;
+	const char *resume, *max_cost, *prices;
 	struct opt_list contexts;
 	uint64_t max_steps, max_time_ms, max_tokens, max_failures, max_queries;
 	uint64_t context_tokens, best_of;
-	bool no_grounded, plain, json, jsonl, quiet, help;
+	bool no_grounded, no_images, go_on, list, no_journal, plain, json, jsonl, quiet, help;
 	int images, color;
 };
 
 static const struct opt agent_opts[] = {
-	{.name = "model",
-		.letter = 'M',
-		OPT_INTO_TEXT(struct agent_args, model),
-		.arg = "MODEL",
-		.group = "Model",
-		.help = "wire:name, as openai:gpt-5.5, anthropic:…, ollama:…, URL#name, "
-			"exec:PROGRAM, replay:FILE"},
-	{.name = "key-file",
-		OPT_INTO_TEXT(struct agent_args, key_file),
-		.arg = "FILE",
-		.group = "Model",
-		.complete = OPT_COMPLETE_FILE,
-		.help = "file with the key; else the variable of the model's provider"},
-	{.name = "context-tokens",
-		OPT_INTO_COUNT(struct agent_args, context_tokens),
-		.arg = "TOKENS",
-		.group = "Model",
-		.fallback = "100000",
-		.min = 1000,
-		.max = INT64_MAX,
-		.help = "how much it can read; what is old is shortened at 85 % of it"},
-	{.name = "context",
-		OPT_INTO_LIST(struct agent_args, contexts),
-		.arg = "[NAME=]FILE",
-		.flags = OPT_NO_ENV,
-		.group = "Long inputs",
-		.complete = OPT_COMPLETE_FILE,
-		.help = "put a text of any length in the variable `context`, or NAME; the model "
-			"sees how long it is, and looks at it by code"},
-	{.name = "max-queries",
-		OPT_INTO_COUNT(struct agent_args, max_queries),
-		.arg = "N",
-		.group = "Long inputs",
-		.fallback = "100 with --context, else 0",
-		.max = 100000,
-		.help = "how many questions the code may put to a model with llm_query()"},
-	{.name = "query-model",
-		OPT_INTO_TEXT(struct agent_args, query_model),
-		.arg = "MODEL",
-		.group = "Long inputs",
-		.help = "which model those go to, a cheaper one for instance; else the same"},
-	{.name = "max-steps",
-		OPT_INTO_COUNT(struct agent_args, max_steps),
-		.arg = "N",
-		.group = "Budget",
-		.fallback = "20",
-		.min = 1,
-		.max = 1000,
-		.help = "steps at most"},
-	{.name = "max-time",
-		OPT_INTO_MS(struct agent_args, max_time_ms),
-		.arg = "TIME",
-		.group = "Budget",
-		.fallback = "10m",
-		.min = 1,
-		.max = UINT64_C(1) << 40,
-		.help = "wall time of all of it"},
-	{.name = "max-tokens",
-		OPT_INTO_COUNT(struct agent_args, max_tokens),
-		.arg = "N",
-		.group = "Budget",
-		.max = INT64_MAX,
-		.help = "tokens read and written in all"},
-	{.name = "max-failures",
-		OPT_INTO_COUNT(struct agent_args, max_failures),
-		.arg = "N",
-		.group = "Budget",
-		.fallback = "5",
-		.min = 1,
-		.max = 1000,
-		.help = "failed steps in a row"},
-	{.name = "check",
-		OPT_INTO_TEXT(struct agent_args, check),
-		.arg = "CHECK",
-		.group = "Answer",
-		.help = "what decides whether an answer is good: a shell command, run in the "
-			"workspace; python:EXPRESSION, true of `answer`; schema:FILE or schema:{…}, "
-			"a JSON Schema"},
-	{.name = "best-of",
-		OPT_INTO_COUNT(struct agent_args, best_of),
-		.arg = "N",
-		.group = "Answer",
-		.fallback = "1",
-		.min = 1,
-		.max = 16,
-		.help = "ask for N candidates for each step, try all at once in branches, and keep "
-			"the best: by the check, by success, by what most of them say"},
-	{.name = "no-grounded",
-		OPT_INTO_FLAG(struct agent_args, no_grounded),
-		.group = "Answer",
-		.help = "do not compare the numbers of the answer with those of the run"},
-	{.name = "plain",
-		.letter = 'p',
-		OPT_INTO_FLAG(struct agent_args, plain),
-		.group = "Output",
-		.help = "the answer only, also on a terminal"},
-	{.name = "json",
-		OPT_INTO_FLAG(struct agent_args, json),
-		.flags = OPT_NO_ENV,
-		.group = "Output",
-		.help = "print one result object"},
-	{.name = "jsonl",
-		OPT_INTO_FLAG(struct agent_args, jsonl),
-		.flags = OPT_NO_ENV,
-		.group = "Output",
-		.help = "print one event per line while it runs"},
-	{.name = "record",
-		OPT_INTO_TEXT(struct agent_args, record),
-		.arg = "FILE",
-		.flags = OPT_NO_ENV,
-		.group = "Output",
-		.complete = OPT_COMPLETE_FILE,
-		.help = "write those events to FILE as well"},
-	{.name = "images",
-		OPT_INTO_CHOICE(struct agent_args, images),
-		.arg = "MODE",
-		.group = "Output",
-		.choices = PICTURE_CHOICES,
-		.fallback = "auto",
-		.help = "how plots are shown"},
-	{.name = "quiet",
-		.letter = 'q',
-		OPT_INTO_FLAG(struct agent_args, quiet),
-		.group = "Output",
-		.help = "say nothing but the answer and errors"},
-	TOOLS_OPT(struct agent_args, "Tools"),
+#include "cli/agent.def"
 #define BOX_ARGS struct agent_args
 #include "cli/box.def"
 #undef BOX_ARGS
@@ -250,6 +128,9 @@ struct agent {
 	struct agent_args args;
 	struct opt_set set;
 	struct agent_view view;
+	struct agent_past past;
+	json_t *prices;
+	double max_cost_usd;
 	struct service *service;
 	struct approver approver;
 	bool can_ask;
@@ -257,10 +138,34 @@ struct agent {
 	json_t *inputs; /* NULL: none */
 };
 
-static void put_count(json_t *params, const char *name, uint64_t value)
+/* Of one that goes on, only what was typed now: all else is as it was. */
+static bool is_said(const struct agent *agent, const char *name)
 {
-	if (value > 0)
-		(void)json_object_set_new(params, name, json_integer((json_int_t)value));
+	return !agent->past.is_resumed || opt_source(&agent->set, name) == OPT_FROM_ARG;
+}
+
+static void put_counts(const struct agent *agent, json_t *params)
+{
+	const struct agent_args *args = &agent->args;
+	const struct {
+		const char *opt, *param;
+		uint64_t value;
+	} rows[] = {
+		{"max-steps", "max_steps", args->max_steps},
+		{"max-time", "max_wall_ms", args->max_time_ms},
+		{"max-tokens", "max_tokens", args->max_tokens},
+		{"max-failures", "max_failures", args->max_failures},
+		{"context-tokens", "context_tokens", args->context_tokens},
+		{"best-of", "best_of", args->best_of},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (rows[i].value > 0 && is_said(agent, rows[i].opt))
+			(void)json_object_set_new(
+				params, rows[i].param, json_integer((json_int_t)rows[i].value));
+	/* Of these, none is a number too. */
+	if (opt_source(&agent->set, "max-queries") != OPT_UNSET && is_said(agent, "max-queries"))
+		(void)json_object_set_new(
+			params, "max_queries", json_integer((json_int_t)args->max_queries));
 }
 
 static void on_event(void *arg, const json_t *event)
@@ -270,40 +175,55 @@ static void on_event(void *arg, const json_t *event)
 	approver_event(&agent->approver, event);
 }
 
+/* @session NULL: it goes on in its own. */
 static json_t *call_params(const struct agent *agent, const char *session)
 {
 	const struct agent_args *args = &agent->args;
-	json_t *params = json_pack("{s:s, s:s, s:s*, s:s*, s:s*, s:s*, s:b, s:b, s:b}", "task",
-		buf_str(&agent->task), "session", session, "model", args->model, "runtime",
-		args->box.runtime, "query_model", args->query_model, "check",
-		args->check ? buf_str(&agent->check) : NULL, "grounded", !args->no_grounded,
-		"cancel_step", true, "approvals", agent->can_ask);
-	put_count(params, "max_steps", args->max_steps);
-	put_count(params, "max_wall_ms", args->max_time_ms);
-	put_count(params, "max_tokens", args->max_tokens);
-	put_count(params, "max_failures", args->max_failures);
-	put_count(params, "context_tokens", args->context_tokens);
-	put_count(params, "best_of", args->best_of);
-	/* Of these, none is a number too. */
-	if (params && opt_source(&agent->set, "max-queries") != OPT_UNSET)
-		(void)json_object_set_new(
-			params, "max_queries", json_integer((json_int_t)args->max_queries));
-	if (params && agent->inputs)
+	const struct agent_past *past = &agent->past;
+	json_t *params = json_pack("{s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:b, s:b}", "task",
+		agent->task.bytes > 0 ? buf_str(&agent->task) : NULL, "session", session, "resume",
+		past->is_resumed ? past->id : NULL, "model", args->model, "runtime",
+		past->is_resumed ? NULL : args->box.runtime, "query_model", args->query_model,
+		"check", args->check ? buf_str(&agent->check) : NULL, "cancel_step", true,
+		"approvals", agent->can_ask);
+	if (!params)
+		return NULL;
+	if (is_said(agent, "no-grounded"))
+		(void)json_object_set_new(params, "grounded", json_boolean(!args->no_grounded));
+	if (is_said(agent, "no-images"))
+		(void)json_object_set_new(params, "images", json_boolean(!args->no_images));
+	if (agent->max_cost_usd > 0 && is_said(agent, "max-cost"))
+		(void)json_object_set_new(params, "max_cost_usd", json_real(agent->max_cost_usd));
+	if (agent->inputs)
 		(void)json_object_set(params, "context", agent->inputs);
+	put_counts(agent, params);
 	return params;
+}
+
+static int open_service(struct agent *agent, struct err *err)
+{
+	const struct agent_past *past = &agent->past;
+	const bool is_kept = past->dir[0] != '\0';
+	const struct service_config config = {.version = version_text,
+		.state_dir = is_kept ? past->state : NULL,
+		.tools = agent->args.tools,
+		.skills = agent->args.box.skills,
+		.models = {.key_file = agent->args.key_file,
+			.prices = agent->prices,
+			.may_name = true},
+		.agents = {.dir = is_kept ? past->dir : NULL,
+			.id = past->id,
+			.directory = past->directory[0] ? past->directory : NULL}};
+	return service_open(&agent->service, &config, err);
 }
 
 static int call(struct agent *agent, json_t *create, json_t **result, struct err *err)
 {
 	const struct operation_listener listener = {.arg = agent, .event = on_event};
-	const struct service_config config = {.version = version_text,
-		.tools = agent->args.tools,
-		.skills = agent->args.box.skills,
-		.models = {.key_file = agent->args.key_file, .may_name = true}};
 	char id[SESSION_ID_BYTES];
 	json_t *session = NULL;
-	int r = service_open(&agent->service, &config, err);
-	if (r == 0)
+	int r = open_service(agent, err);
+	if (r == 0 && create)
 		r = service_call(
 			agent->service, "session.create", json_incref(create), NULL, &session, err);
 	if (r < 0)
@@ -312,8 +232,8 @@ static int call(struct agent *agent, json_t *create, json_t **result, struct err
 	json_decref(session);
 	agent->can_ask = agent->args.tools && !agent->args.json && !agent->args.jsonl &&
 		approver_open(&agent->approver, agent->service);
-	return service_call(
-		agent->service, "agent.run", call_params(agent, id), &listener, result, err);
+	return service_call(agent->service, "agent.run", call_params(agent, create ? id : NULL),
+		&listener, result, err);
 }
 
 /* ---- the end ---- */
@@ -345,9 +265,10 @@ static const struct {
 	{"failed", 1, "the model gave no answer: ask it in another way"},
 	{"check_failed", 1, "the check fails still: see what it says with --jsonl"},
 	{"steps", 7, "the steps are used up: give it more with --max-steps"},
-	{"budget", 8, "the budget is used up: give it more with --max-time or --max-tokens"},
+	{"budget", 8,
+		"the budget is used up: give it more with --max-time, --max-tokens or --max-cost"},
 	{"stuck", 9, "the model does not get on: say more in the task, or take another model"},
-	{"interrupted", 130, "it was interrupted: nothing of it goes on"},
+	{"interrupted", 130, "it was interrupted"},
 };
 
 /* Returns: the exit status. */
@@ -369,6 +290,13 @@ static int tell_end(const json_t *result)
 	return exit_of_error(result);
 }
 
+static void tell_how_to_go_on(const json_t *result)
+{
+	const char *id = session_text(result, "agent");
+	if (id[0] && strcmp(session_text(result, "status"), "ok") != 0)
+		(void)fprintf(stderr, "retort: go on with it: retort agent --resume %s\n", id);
+}
+
 static int finish(struct agent *agent, const json_t *result)
 {
 	int r = 0;
@@ -377,6 +305,8 @@ static int finish(struct agent *agent, const json_t *result)
 	else
 		r = agent_view_result(&agent->view, result, agent->args.quiet);
 	int exit_status = tell_end(result);
+	if (!agent->args.quiet)
+		tell_how_to_go_on(result);
 	if (r < 0 && exit_status == 0)
 		exit_status = r == -EPIPE ? 141 : 1;
 	return exit_status;
@@ -392,36 +322,82 @@ static int open_record(struct agent *agent, struct err *err)
 	return agent->view.record ? 0 : err_sys(err, ERR_ACCESS, errno, "--record %.150s", path);
 }
 
-static int check_args(const struct agent_args *args, struct err *err)
+static int no_model(const struct agent_past *past, struct err *err)
 {
+	(void)err_set(err, ERR_USAGE,
+		past->is_resumed ? "the model that it began with is not written down" : "no model");
+	return err_hint(err,
+		"name one: --model anthropic:NAME, openai:NAME, ollama:NAME, …; "
+		"or set RETORT_MODEL");
+}
+
+static int check_args(const struct agent *agent, struct err *err)
+{
+	const struct agent_args *args = &agent->args;
 	if (args->json && args->jsonl)
 		return err_set(err, ERR_USAGE, "--json and --jsonl exclude each other");
-	if (!args->model) {
-		(void)err_set(err, ERR_USAGE, "no model");
-		return err_hint(err,
-			"name one: --model anthropic:NAME, openai:NAME, ollama:NAME, …; "
-			"or set RETORT_MODEL");
-	}
-	return box_check(&args->box, err);
+	if (!args->model && !agent->past.has_model)
+		return no_model(&agent->past, err);
+	if (agent->past.is_resumed && args->contexts.n > 0)
+		return err_set(err, ERR_USAGE, "--context: an agent that goes on has its inputs");
+	return agent->past.is_resumed ? agent_past_check(&agent->set, err)
+				      : box_check(&args->box, err);
+}
+
+/* Where it is kept, or what it goes on from. */
+static int find_past(struct agent *agent, struct err *err)
+{
+	const struct agent_args *args = &agent->args;
+	struct agent_past *past = &agent->past;
+	bool is_resumed = args->go_on || args->resume;
+	if (args->go_on && args->resume)
+		return err_set(err, ERR_USAGE, "--continue and --resume exclude each other");
+	if (is_resumed && args->no_journal)
+		return err_set(err, ERR_USAGE, "--no-journal: what goes on is kept");
+	if (is_resumed)
+		return agent_past_find(past, args->resume, err);
+	int r = args->no_journal ? 0 : agent_past_new(past, err);
+	if (r == 0 && past->why.code && !args->quiet)
+		(void)fprintf(stderr, "retort: this task cannot go on later: %s\n", past->why.msg);
+	return r;
+}
+
+/* The box, and what is seen in it; one that goes on has both. */
+static int prepare_box(struct agent *agent, json_t **create, struct err *err)
+{
+	const struct agent_args *args = &agent->args;
+	if (agent->past.is_resumed)
+		return 0;
+	*create = box_params(&args->box, &agent->set, err);
+	int r = *create ? check_shared(args, *create, err) : -err_errno(err->code);
+	return r < 0 ? r : agent_context_add(&args->contexts, *create, &agent->inputs, err);
+}
+
+/* All that is needed before anything is started. */
+static int prepare(struct agent *agent, const char *operand, json_t **create, struct err *err)
+{
+	const struct agent_args *args = &agent->args;
+	int r = find_past(agent, err);
+	if (r == 0)
+		r = check_args(agent, err);
+	if (r == 0)
+		r = prices_load(args->prices, &agent->prices, err);
+	if (r == 0 && args->max_cost)
+		r = prices_read_usd(args->max_cost, &agent->max_cost_usd, err);
+	if (r == 0 && (operand || !agent->past.is_resumed))
+		r = read_task(operand, &agent->task, err);
+	if (r == 0)
+		r = open_record(agent, err);
+	if (r == 0 && (r = read_check(args->check, &agent->check, err)) < 0 && !err->code)
+		(void)err_set(err, ERR_NO_MEMORY, "no memory for a check");
+	return r < 0 ? r : prepare_box(agent, create, err);
 }
 
 static int perform(struct agent *agent, const char *operand, struct err *err)
 {
 	const struct agent_args *args = &agent->args;
 	json_t *create = NULL, *result = NULL;
-	int r = check_args(args, err), status = 0;
-	if (r == 0)
-		r = read_task(operand, &agent->task, err);
-	if (r == 0)
-		r = open_record(agent, err);
-	if (r == 0 && (r = read_check(args->check, &agent->check, err)) < 0 && !err->code)
-		(void)err_set(err, ERR_NO_MEMORY, "no memory for a check");
-	if (r == 0 && !(create = box_params(&args->box, &agent->set, err)))
-		r = -err_errno(err->code);
-	if (r == 0)
-		r = check_shared(args, create, err);
-	if (r == 0)
-		r = agent_context_add(&args->contexts, create, &agent->inputs, err);
+	int r = prepare(agent, operand, &create, err), status = 0;
 	agent_view_init(&agent->view, args->images);
 	agent->view.is_events = args->jsonl;
 	agent->view.is_live = isatty(STDERR_FILENO) && !args->plain && !args->json &&
@@ -454,7 +430,8 @@ static int agent_main(int argc, char **argv)
 	if (at > 0) {
 		status = config_apply(&agent->set, agent->args.box.profile, &err);
 		if (status == 0)
-			status = perform(agent, argv[at], &err);
+			status = agent->args.list ? agent_past_list(agent->args.json, &err)
+						  : perform(agent, argv[at], &err);
 	} else if (at < 0) {
 		status = at;
 	}
@@ -462,16 +439,21 @@ static int agent_main(int argc, char **argv)
 		status = cli_fail(&err, agent->args.json);
 	approver_close(&agent->approver);
 	service_close(agent->service);
+	if (agent->past.dir[0] && !agent->past.is_resumed)
+		kept_forget(agent->past.dir, agent->past.id);
 	agent_view_done(&agent->view);
 	if (agent->view.record)
 		(void)fclose(agent->view.record);
 	buf_done(&agent->task);
 	buf_done(&agent->check);
+	json_decref(agent->prices);
 	free(agent);
 	return status;
 }
 
-static const char *const usage[] = {"agent [options] TASK", "agent [options] -", NULL};
+static const char *const usage[] = {"agent [options] TASK", "agent [options] -",
+	"agent [options] --continue [TASK]", "agent [options] --resume ID [TASK]", "agent --list",
+	NULL};
 
 static const struct cmd_example examples[] = {
 	{"a question to a file",
@@ -479,6 +461,8 @@ static const struct cmd_example examples[] = {
 	{"a text that is longer than the model can read",
 		"retort agent --context novel.txt \"Who are the persons, and who knows whom?\""},
 	{"a model on this host", "retort agent -M ollama:qwen3 \"What is the 1000th prime?\""},
+	{"go on with what was interrupted, or ran out of steps",
+		"retort agent --continue --max-steps 40"},
 	{"work until the tests pass",
 		"retort agent -w . --check 'python3 -m unittest' \"Make the tests pass\""},
 	{"what most of five say",
@@ -494,7 +478,7 @@ static const struct cmd_exit exits[] = {
 	{"4", "the model cannot be reached"},
 	{"6", "denied by policy"},
 	{"7", "the steps are used up"},
-	{"8", "the time or the tokens are used up"},
+	{"8", "the time, the tokens or the money are used up"},
 	{"9", "stuck: the same again and again"},
 	{"125", "the box could not be made"},
 	{"130", "interrupted"},
@@ -510,6 +494,9 @@ const struct cmd cmd_agent = {
 		"the task.\n\n"
 		"Numbers of the answer have to come from the run: an answer with others goes back once, "
 		"and is marked when they stay. Ctrl-C stops the step that runs, a second one all.\n\n"
+		"A task is kept on disk after each turn, without keys. Whatever ended it, --continue "
+		"goes on with the last one of this directory, in the session it had; TASK is then "
+		"what is said next.\n\n"
 		"The key is read from the environment or a file, and is never in the box.",
 	.opts = agent_opts,
 	.n_opts = ARRAY_LEN(agent_opts),

@@ -139,8 +139,9 @@ static void show_restart(struct agent_view *view, const json_t *event)
 
 static void show_budget(struct agent_view *view, const json_t *event)
 {
-	note(view, YELLOW, "── %s: %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT " used",
-		member(event, "budget"), count(event, "used"), count(event, "limit"));
+	note(view, YELLOW, "── %s: %.6g of %.6g used", member(event, "budget"),
+		json_number_value(json_object_get(event, "used")),
+		json_number_value(json_object_get(event, "limit")));
 }
 
 static void show_stuck(struct agent_view *view, const json_t *event)
@@ -155,6 +156,24 @@ static void show_answer(struct agent_view *view, const json_t *event)
 	if (n > 0)
 		note(view, YELLOW, "── an answer with %zu numbers that no output gave, as %s", n,
 			json_string_value(json_array_get(json_object_get(event, "ungrounded"), 0)));
+}
+
+static void show_images(struct agent_view *view, const json_t *event)
+{
+	note(view, YELLOW, "── the model reads no images: %" JSON_INTEGER_FORMAT " are left out",
+		count(event, "left_out"));
+}
+
+static void show_resumed(struct agent_view *view, const json_t *event)
+{
+	const char *difference = member(event, "difference");
+	note(view, DIM, "── it goes on; its state is %s%s%s", member(event, "outcome"),
+		difference[0] ? ": " : "", difference);
+}
+
+static void show_unkept(struct agent_view *view, const json_t *event)
+{
+	note(view, YELLOW, "── it cannot go on later: %s", member(event, "message"));
 }
 
 static void show_check(struct agent_view *view, const json_t *event)
@@ -263,6 +282,9 @@ static const struct {
 	{"candidate", show_candidate},
 	{"candidates", show_candidates},
 	{"interrupt", show_interrupt},
+	{"images", show_images},
+	{"agent.resumed", show_resumed},
+	{"agent.unkept", show_unkept},
 };
 
 static void put_json(struct agent_view *view, const json_t *event)
@@ -320,12 +342,16 @@ static void warn_of_numbers(const json_t *result)
 static void show_cost(struct agent_view *view, const json_t *result)
 {
 	const json_t *usage = json_object_get(result, "usage");
+	const json_t *cost = json_object_get(usage, "cost_usd");
+	char money[40] = "";
+	if (cost)
+		(void)snprintf(money, sizeof money, ", %.4f USD", json_number_value(cost));
 	note(view, DIM,
 		"── %" JSON_INTEGER_FORMAT " steps, %.1f s, %s%" JSON_INTEGER_FORMAT
-		" tokens read, %" JSON_INTEGER_FORMAT " written",
+		" tokens read, %" JSON_INTEGER_FORMAT " written%s",
 		count(result, "steps"), (double)count(result, "wall_ms") / 1000,
 		json_is_true(json_object_get(usage, "is_estimated")) ? "about " : "",
-		count(usage, "input"), count(usage, "output"));
+		count(usage, "input"), count(usage, "output"), money);
 	const json_t *queries = json_object_get(result, "queries");
 	const json_t *part = json_object_get(queries, "usage");
 	if (count(queries, "count") > 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/config.h"
 
+#include "base/attr.h"
+
 #include <errno.h>
-#include <jansson.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@ static bool is_known(const struct opt_set *set, const char *name)
 {
 	for (size_t i = 0; i < set->n_opts; i++)
 		if (strcmp(set->opts[i].name, name) == 0)
-			return true;
+			return !(set->opts[i].flags & OPT_NO_CONFIG);
 	return false;
 }
 
@@ -101,12 +102,12 @@ static int apply_config(
 	return json_is_object(found) ? apply_object(set, found, err) : no_profile(profile, err);
 }
 
-int config_apply(struct opt_set *set, const char *profile, struct err *err)
+/* Returns: 1 when there is one, 0, or negative errno. */
+static int load(char path[PATH_MAX], json_t **out, struct err *err)
 {
-	char path[PATH_MAX];
 	json_error_t error;
 	if (!config_path(path) || access(path, F_OK) < 0)
-		return profile ? no_profile(profile, err) : 0;
+		return 0;
 	json_t *config = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
 	if (!config || !json_is_object(config)) {
 		err_set(err, ERR_USAGE, "%s:%d: %s", path, config ? 1 : error.line,
@@ -114,7 +115,29 @@ int config_apply(struct opt_set *set, const char *profile, struct err *err)
 		json_decref(config);
 		return err_hint(err, "write {\"memory\": \"2g\"}, or remove the file");
 	}
-	int r = apply_config(set, config, profile, err);
+	*out = config;
+	return 1;
+}
+
+int config_member(const char *name, json_t **out, struct err *err)
+{
+	char path[PATH_MAX];
+	json_t *config = NULL;
+	int r = load(path, &config, err);
+	if (r > 0)
+		*out = json_incref(json_object_get(config, name));
+	json_decref(config);
+	return MIN(r, 0);
+}
+
+int config_apply(struct opt_set *set, const char *profile, struct err *err)
+{
+	char path[PATH_MAX];
+	json_t *config = NULL;
+	int r = load(path, &config, err);
+	if (r <= 0)
+		return r == 0 && profile ? no_profile(profile, err) : r;
+	r = apply_config(set, config, profile, err);
 	json_decref(config);
 	return r < 0 ? err_wrap(err, "%s", path) : 0;
 }

@@ -5,6 +5,8 @@
 #include "base/err.h"
 #include "base/opt.h"
 
+#include <jansson.h>
+
 /*
  * Apply the file to @set, if there is one. It holds one object; its members are the long names of
  * options, their values texts, numbers, true or false, or arrays of texts for options that may be
@@ -16,3 +18,10 @@
  * profile.
  */
 int config_apply(struct opt_set *set, const char *profile, struct err *err);
+
+/*
+ * A member that is no option; *@out is left alone when there is none.
+ * Owns:    the caller decrefs.
+ * Errors:  ERR_USAGE: the file is no JSON object.
+ */
+int config_member(const char *name, json_t **out, struct err *err);

@@ -6,6 +6,7 @@
 #include "cli/client.h"
 #include "cli/cmd.h"
 #include "cli/config.h"
+#include "cli/prices.h"
 #include "cli/xdg.h"
 #include "serve/http/address.h"
 #include "serve/http/health.h"
@@ -24,7 +25,8 @@
 #include <unistd.h>
 
 struct serve_args {
-	const char *socket, *state, *profile, *token_file, *model, *key_file, *tools, *skills;
+	const char *socket, *state, *profile, *token_file, *model, *key_file, *prices;
+	const char *tools, *skills;
 	struct opt_list listen, allow_host, allow_origin;
 	bool no_socket, no_journal, quiet, help;
 	uint64_t session_ttl_ms, session_idle_ms, max_sessions, max_memory_bytes;
@@ -121,6 +123,7 @@ static const struct opt serve_opts[] = {
 		.group = "Options",
 		.complete = OPT_COMPLETE_FILE,
 		.help = "file with the model's key; else the variable of its provider"},
+	PRICES_OPT(struct serve_args, "Options"),
 	TOOLS_OPT(struct serve_args, "Options"),
 	{.name = "skills",
 		OPT_INTO_TEXT(struct serve_args, skills),
@@ -197,6 +200,7 @@ struct places {
 	int inet_fd[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX]; /* listening; -1: taken */
 	struct address_text inet[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX];
 	size_t n_inet;
+	json_t *prices;
 };
 
 static int exclude(const char *a, const char *b, struct err *err)
@@ -495,7 +499,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.max_sessions = args->max_sessions,
 		.max_memory_bytes = args->max_memory_bytes,
 		.version = version_text,
-		.models = {.fallback = args->model, .key_file = args->key_file},
+		.models = {args->model, args->key_file, places->prices, false},
 		.tools = args->tools,
 		.skills = args->skills,
 		.log = {&f, log_tool}};
@@ -554,11 +558,12 @@ static int serve_main(int argc, char **argv)
 		return 0;
 	if (r > 0)
 		r = config_apply(&set, args.profile, &err);
-	if (r == 0)
+	if (r == 0 && (r = prices_load(args.prices, &places.prices, &err)) == 0)
 		r = find_places(&args, &places, &err);
 	if (r == 0)
 		r = serve(&args, &places, &err);
 	places_close(&places);
+	json_decref(places.prices);
 	return r < 0 ? cli_fail(&err, false) : 0;
 }
 

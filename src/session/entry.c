@@ -96,6 +96,7 @@ static void run_step(struct job *job)
 		.filename = job->filename,
 		.timeout_ms = job->timeout_ms,
 		.is_atomic = job->is_atomic,
+		.wants_variables = job->wants_variables,
 		.inputs = job->inputs,
 		.stdin_fd = fd_take(&job->fd)};
 	if (session_run(e->session, &req, &err) < 0)
@@ -309,6 +310,7 @@ void registry_run(
 	job->filename = req->filename ? strdup(req->filename) : NULL;
 	job->timeout_ms = req->timeout_ms;
 	job->is_atomic = req->is_atomic;
+	job->wants_variables = req->wants_variables;
 	job->watch = req->watch;
 	job->inputs = inputs_json(req);
 	job->inlet = req->inlet;

@@ -18,7 +18,7 @@ struct job {
 	char *filename;
 	const struct runtime *runtime;
 	uint64_t timeout_ms;
-	bool is_atomic, is_forced, is_removal;
+	bool is_atomic, is_forced, is_removal, wants_variables;
 	bool is_trial; /* of a branch: that ends when timeout_ms are over */
 	int fd;	       /* what a step reads, or a file is to hold; or -1 */
 	unsigned count;

@@ -37,6 +37,7 @@ void record_done(struct record *r)
 	json_decref(r->displays);
 	json_decref(r->error);
 	json_decref(r->files);
+	json_decref(r->variables);
 	tool_log_done(&r->tools);
 	free(r->canonical);
 	for (size_t i = 0; i < r->n_paths; i++)
@@ -189,6 +190,8 @@ json_t *record_json(const struct record *r)
 	(void)json_object_set(out, "files", r->files);
 	if (r->files_lost)
 		(void)json_object_set(out, "files_lost", (json_t *)(uintptr_t)r->files_lost);
+	if (r->variables && r->outcome != RECORD_ROLLED_BACK && r->outcome != RECORD_LOST)
+		(void)json_object_set(out, "variables", r->variables);
 	(void)json_object_set_new(
 		out, "tools", r->tools.tools ? json_incref(r->tools.tools) : json_array());
 	(void)json_object_set_new(out, "usage", usage_json(r));

@@ -31,6 +31,7 @@ struct record {
 	const char *checkpoint;	  /* of the state before it, or NULL */
 	const json_t *files_lost; /* borrowed: paths a rollback could not bring back, or NULL */
 	json_t *files;		  /* array */
+	json_t *variables;	  /* array: new and changed ones; or NULL */
 	struct tool_log tools;	  /* the calls it made */
 	char **paths;		  /* beside `files`: the name as it is, NULL for one deleted */
 	size_t n_paths;

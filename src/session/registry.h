@@ -108,7 +108,7 @@ struct registry_run {
 	size_t code_bytes;
 	const char *filename; /* or NULL */
 	uint64_t timeout_ms;  /* 0: the session's limit */
-	bool is_atomic;
+	bool is_atomic, wants_variables;
 	const char *stdin_text; /* or NULL: nothing to read */
 	size_t stdin_bytes;
 	struct inlet *inlet; /* or NULL; what it reads instead, while it runs; lives until done */

@@ -76,6 +76,30 @@ static json_t *copy_error(const json_t *error)
 	return copy;
 }
 
+static bool is_short(const json_t *text)
+{
+	return json_is_string(text) && json_string_length(text) <= REPORT_NAME_BYTES;
+}
+
+/* Of what is no such thing nothing is taken: the step is as good without. */
+static json_t *copy_variables(const json_t *result)
+{
+	static const char *const members[] = {"name", "type", "size", "change"};
+	const json_t *rows = json_object_get(result, "variables");
+	json_t *out = json_is_array(rows) ? json_array() : NULL;
+	for (size_t i = 0; i < json_array_size(rows) && i < REPORT_VARIABLES_MAX; i++) {
+		json_t *row = json_array_get(rows, i), *copy = json_object();
+		for (size_t k = 0; k < ARRAY_LEN(members); k++)
+			if (is_short(json_object_get(row, members[k])))
+				(void)json_object_set(
+					copy, members[k], json_object_get(row, members[k]));
+		if (json_object_get(copy, "name") && json_object_get(copy, "type"))
+			(void)json_array_append(out, copy);
+		json_decref(copy);
+	}
+	return out;
+}
+
 static int check_result(const json_t *result, struct err *err)
 {
 	const char *status = json_string_value(json_object_get(result, "status"));
@@ -101,6 +125,7 @@ int report_result(const char *data, size_t bytes, struct record *record, struct 
 		const json_t *error = json_object_get(result, "error");
 		record->value = json_incref(json_object_get(result, "value"));
 		record->error = error ? copy_error(error) : NULL;
+		record->variables = copy_variables(result);
 		end->has_result = true;
 		end->is_error =
 			strcmp(json_string_value(json_object_get(result, "status")), "error") == 0;

@@ -8,7 +8,13 @@
 
 /* More than any honest report has; bounds what a hostile one costs to parse (about 100 bytes each).
  */
-enum { REPORT_TOKENS_MAX = 1000000, REPORT_MIMES_MAX = 32, REPORT_DISPLAYS_MAX = 256 };
+enum {
+	REPORT_TOKENS_MAX = 1000000,
+	REPORT_MIMES_MAX = 32,
+	REPORT_DISPLAYS_MAX = 256,
+	REPORT_VARIABLES_MAX = 21,
+	REPORT_NAME_BYTES = 256
+};
 
 /*
  * Take a RESULT into @record and @end.

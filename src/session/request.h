@@ -17,6 +17,7 @@ struct step_request {
 	uint64_t timeout_ms;	 /* 0: the session's limit */
 	const json_t *inputs;	 /* an object whose members its record keeps, or NULL */
 	bool is_atomic;		 /* an error rolls back, too */
+	bool wants_variables;	 /* its record says which it has made */
 	int stdin_fd;		 /* what the step reads (taken over), or -1 */
 	bool is_rebuild;	 /* its runtime's state is made again: no step of the session */
 	bool is_again;		 /* it was run before: its calls are answered from what was kept */

@@ -316,6 +316,8 @@ static int send_step(struct session *s, struct part *p, struct err *err)
 		return -EINVAL;
 	if (!s->is_once && s->points.max > 0)
 		(void)json_object_set_new(step, "checkpoint", json_true());
+	if (s->req.wants_variables)
+		(void)json_object_set_new(step, "variables", json_true());
 	int r = add_stdin(s, p->runtime, step, err);
 	if (r == 0)
 		r = driver_send_fd(p->driver, FRAME_STEP, step, s->req.stdin_fd, err);

@@ -2,9 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
+#include "agent/block.h"
 #include "agent/extract.h"
 #include "agent/grounding.h"
 #include "base/attr.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static void check_code(const char *text, size_t bytes)
 {
@@ -34,9 +38,31 @@ static void check_numbers(const char *text, size_t bytes)
 	grounding_free(g);
 }
 
+/* Whatever a text calls, it is a text afterwards, and a block stays the block it was. */
+static void check_calls(const char *data, size_t bytes)
+{
+	struct extract before, after;
+	struct reply reply = {0};
+	bool is_other;
+	size_t n = strnlen(data, bytes);
+	MUST(reply_add(&reply, PART_TEXT, NULL, NULL) == 0);
+	MUST(reply_append(&reply, 0, data, n) == 0);
+	MUST(reply_add(&reply, PART_TOOL_CALL, "c", n > 0 && data[0] == 'p' ? "python" : "f") == 1);
+	MUST(reply_append(&reply, 1, data, n) == 0);
+	char *text = block_text(&reply, &is_other);
+	MUST(text);
+	extract_code(data, n, &before);
+	extract_code(text, strlen(text), &after);
+	if (before.kind == EXTRACT_CODE && !before.is_bare)
+		MUST(after.code_at == before.code_at && after.code_bytes == before.code_bytes);
+	free(text);
+	reply_done(&reply);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	check_code((const char *)data, bytes);
 	check_numbers((const char *)data, bytes);
+	check_calls((const char *)data, bytes);
 	return 0;
 }

@@ -3,6 +3,8 @@
 
 #include "t.h"
 
+#include <errno.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -84,6 +86,7 @@ TEST(images_go_along_and_are_cut)
 	struct wire_request q = {0};
 	json_t *images = json_pack("[{s:s, s:s}]", "mime", "image/png", "data", "aGk=");
 	add(&d, DIALOG_TASK, "task");
+	add(&d, DIALOG_SAID, "look");
 	CHECK_INT(dialog_add(&d, DIALOG_TOLD, "seen", 4, images), 0);
 	json_decref(images);
 	for (int i = 0; i < DIALOG_WHOLE; i++) {
@@ -92,13 +95,58 @@ TEST(images_go_along_and_are_cut)
 	}
 	CHECK_INT(dialog_question(&d, &q), 0);
 	CHECK_INT(q.n_messages, d.n);
-	CHECK_INT(q.messages[1].n_parts, 2);
-	CHECK_INT(q.messages[1].parts[1].kind, PART_IMAGE);
-	CHECK_STR(q.messages[1].parts[1].text, "aGk=");
-	CHECK_INT(q.messages[2].role, ROLE_ASSISTANT);
-	CHECK_STR(q.messages[2].parts[0].text, "a");
+	CHECK_INT(q.messages[2].n_parts, 2);
+	CHECK_INT(q.messages[2].parts[1].kind, PART_IMAGE);
+	CHECK_STR(q.messages[2].parts[1].text, "aGk=");
+	CHECK_INT(q.messages[3].role, ROLE_ASSISTANT);
+	CHECK_STR(q.messages[3].parts[0].text, "a");
 	dialog_question_done(&q);
 	(void)dialog_compact(&d, 100);
-	CHECK(d.entries[1].images == NULL);
+	CHECK(d.entries[2].images == NULL);
 	dialog_done(&d);
+}
+
+TEST(the_two_sides_take_turns)
+{
+	struct dialog d = DIALOG_INIT;
+	struct wire_request q = {0};
+	json_t *images = json_pack("[{s:s, s:s}]", "mime", "image/png", "data", "aGk=");
+	add(&d, DIALOG_SYSTEM, "system");
+	add(&d, DIALOG_TASK, "task");
+	CHECK_INT(dialog_add(&d, DIALOG_TOLD, "seen", 4, images), 0);
+	add(&d, DIALOG_TASK, "another");
+	add(&d, DIALOG_SAID, "a");
+	CHECK_INT(dialog_question(&d, &q), 0);
+	CHECK_INT(q.n_messages, 3);
+	CHECK_INT(q.messages[1].n_parts, 4);
+	CHECK_INT(q.messages[1].parts[2].kind, PART_IMAGE);
+	CHECK_STR(q.messages[1].parts[3].text, "another");
+	CHECK_STR(q.messages[2].parts[0].text, "a");
+	dialog_question_done(&q);
+	json_decref(images);
+	dialog_done(&d);
+}
+
+TEST(what_is_written_down_is_read_again)
+{
+	struct dialog d = DIALOG_INIT, again = DIALOG_INIT;
+	json_t *images = json_pack("[{s:s, s:s}]", "mime", "image/png", "data", "aGk=");
+	add(&d, DIALOG_SYSTEM, "system");
+	add(&d, DIALOG_TASK, "task");
+	add(&d, DIALOG_SAID, "a\xff");
+	CHECK_INT(dialog_add(&d, DIALOG_TOLD, "old", 3, images), 0);
+	CHECK_INT(dialog_add(&d, DIALOG_TOLD, "new", 3, images), 0);
+	d.entries[2].is_cut = true;
+	json_t *rows = dialog_json(&d, 4);
+	CHECK_INT(dialog_read(&again, rows), 0);
+	CHECK_INT(again.n, d.n);
+	CHECK_STR(again.entries[2].text, "a\xef\xbf\xbd");
+	CHECK(again.entries[2].is_cut);
+	CHECK(again.entries[3].images == NULL); /* the older one: there was room for one */
+	CHECK_INT(json_array_size(again.entries[4].images), 1);
+	CHECK_INT(dialog_read(&(struct dialog){0}, json_array_get(rows, 0)), -EINVAL);
+	json_decref(rows);
+	json_decref(images);
+	dialog_done(&d);
+	dialog_done(&again);
 }

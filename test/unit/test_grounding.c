@@ -141,3 +141,164 @@ TEST(more_misses_than_asked_for_are_counted)
 	CHECK_INT(miss[1].at, 3);
 	grounding_free(g);
 }
+
+/* ---- properties: a value in every way of writing it ---- */
+
+/* Digits in groups of three, from the right: "1,234,567". */
+static void group_digits(char *out, size_t bytes, uint64_t n, const char *separator)
+{
+	char digits[32];
+	size_t n_digits = (size_t)snprintf(digits, sizeof digits, "%" PRIu64, n), at = 0;
+	for (size_t i = 0; i < n_digits; i++) {
+		if (i > 0 && (n_digits - i) % 3 == 0)
+			at += (size_t)snprintf(out + at, bytes - at, "%s", separator);
+		at += (size_t)snprintf(out + at, bytes - at, "%c", digits[i]);
+	}
+}
+
+/* How many numbers of @said are not in @shown. */
+static size_t n_missed(const char *shown, const char *said)
+{
+	struct grounding *g = grounding_new();
+	struct grounding_miss miss[4];
+	(void)grounding_add(g, shown, strlen(shown));
+	size_t n = grounding_check(g, said, strlen(said), miss, 4);
+	grounding_free(g);
+	return n;
+}
+
+static void check_found(const char *shown, const char *said)
+{
+	if (!CHECK_INT(n_missed(shown, said), 0))
+		printf("# \"%s\" is not in %s\n", said, shown);
+}
+
+static void check_missed(const char *shown, const char *said)
+{
+	if (!CHECK_INT(n_missed(shown, said), 1))
+		printf("# \"%s\" is in %s\n", said, shown);
+}
+
+TEST(thousands_and_currencies)
+{
+	static const char *const separators[] = {
+		",", "'", "_", " ", "\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x89"};
+	static const char *const shapes[] = {"%s", "$%s", "%s \xe2\x82\xac", "\xe2\x82\xac%s",
+		"\xc2\xa3%s", "%s USD", "CHF %s", "-%s", "(%s)", "**%s**", "%s.", "%s, all told",
+		"%s kg", "%s%%"};
+	uint64_t state = 7;
+	for (int round = 0; round < 4000; round++) {
+		uint64_t n = 1000 + next_random(&state) % 999000000;
+		const char *separator = separators[next_random(&state) % ARRAY_LEN(separators)];
+		const char *shape = shapes[next_random(&state) % ARRAY_LEN(shapes)];
+		char shown[64], grouped[64], wrong[64], said[160];
+		(void)snprintf(shown, sizeof shown, "%" PRIu64, n);
+		group_digits(grouped, sizeof grouped, n, separator);
+		group_digits(wrong, sizeof wrong, n + 1, separator);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		(void)snprintf(said, sizeof said, shape, grouped);
+		check_found(shown, said);
+		(void)snprintf(said, sizeof said, shape, wrong);
+#pragma GCC diagnostic pop
+		check_missed(shown, said);
+	}
+}
+
+TEST(thousands_with_cents)
+{
+	uint64_t state = 8;
+	for (int round = 0; round < 4000; round++) {
+		uint64_t whole = 1000 + next_random(&state) % 9999000;
+		unsigned cents = 10 + (unsigned)(next_random(&state) % 89);
+		char shown[64], grouped[64], said[160];
+		(void)snprintf(shown, sizeof shown, "%" PRIu64 ".%02u", whole, cents);
+		group_digits(grouped, sizeof grouped, whole, ",");
+		(void)snprintf(said, sizeof said, "$%s.%02u", grouped, cents);
+		check_found(shown, said);
+		(void)snprintf(said, sizeof said, "$%s.%02u", grouped, cents + 1);
+		check_missed(shown, said);
+		/* as most of Europe writes it */
+		group_digits(grouped, sizeof grouped, whole, ".");
+		(void)snprintf(said, sizeof said, "%s,%02u \xe2\x82\xac", grouped, cents);
+		check_found(shown, said);
+	}
+}
+
+TEST(percents)
+{
+	static const char *const shapes[] = {"%.1f%%", "%.1f %%", "%.1f percent", "%.1f per cent",
+		"up %.1f\xc2\xa0%%", "%.2f%%", "%.3f %%"};
+	uint64_t state = 9;
+	for (int round = 0; round < 4000; round++) {
+		double part = (double)(1 + next_random(&state) % 99999) / 100000;
+		const char *shape = shapes[next_random(&state) % ARRAY_LEN(shapes)];
+		char shown[64], said[96];
+		(void)snprintf(shown, sizeof shown, "%.17g", part);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		(void)snprintf(said, sizeof said, shape, part * 100);
+		check_found(shown, said);
+		(void)snprintf(said, sizeof said, shape, part * 100 + 1.2);
+#pragma GCC diagnostic pop
+		check_missed(shown, said);
+	}
+}
+
+TEST(powers_and_words_for_size)
+{
+	static const struct {
+		const char *shape;
+		double factor;
+	} forms[] = {{"%.2f million", 1e6}, {"%.2fM", 1e6}, {"$%.2f billion", 1e9}, {"%.2fbn", 1e9},
+		{"%.2fk", 1e3}, {"%.2f thousand", 1e3}, {"%.2f trillion", 1e12},
+		{"%.2f \xc3\x97 10^6", 1e6}, {"%.2f x 10**9", 1e9}, {"%.2f*10^3", 1e3},
+		{"%.2f\xc2\xb7"
+		 "10^-4",
+			1e-4},
+		{"%.2fe6", 1e6}, {"%.2fE-3", 1e-3}, {"%.2f GB", 1e9}, {"%.2f MiB", 1048576},
+		{"%.2f kB", 1e3}, {"%.2f TB", 1e12}};
+	uint64_t state = 10;
+	for (int round = 0; round < 6000; round++) {
+		double mantissa = (double)(100 + next_random(&state) % 900) / 100;
+		size_t i = next_random(&state) % ARRAY_LEN(forms);
+		char shown[64], said[96];
+		(void)snprintf(shown, sizeof shown, "%.17g",
+			(mantissa + 0.004 * ((double)(next_random(&state) % 3) - 1)) *
+				forms[i].factor);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		(void)snprintf(said, sizeof said, forms[i].shape, mantissa);
+		check_found(shown, said);
+		(void)snprintf(said, sizeof said, forms[i].shape, mantissa + 0.56);
+#pragma GCC diagnostic pop
+		check_missed(shown, said);
+	}
+}
+
+TEST(dates_times_and_versions_are_not_looked_at)
+{
+	static const char *const months[] = {"January", "February", "March", "April", "May", "June",
+		"July", "August", "September", "October", "November", "December"};
+	uint64_t state = 11;
+	for (int round = 0; round < 4000; round++) {
+		int year = 1900 + (int)(next_random(&state) % 200), hour = round % 24;
+		int month = (int)(next_random(&state) % 12),
+		    day = 1 + (int)(next_random(&state) % 28);
+		const char *name = months[month];
+		char said[8][96];
+		(void)snprintf(said[0], 96, "On %04d-%02d-%02d it was.", year, month + 1, day);
+		(void)snprintf(said[1], 96, "At %02d:%02d:%02d, on %d/%d/%d.", hour, day, month,
+			month + 1, day, year);
+		(void)snprintf(said[2], 96, "On %s %d, %d.", name, day, year);
+		(void)snprintf(said[3], 96, "On %d %s %d.", day, name, year);
+		(void)snprintf(said[4], 96, "On %d.%d.%d, in %.3s.", day, month + 1, year, name);
+		(void)snprintf(said[5], 96, "In %d, since %d (%d).", year, year, year);
+		(void)snprintf(said[6], 96, "%04d-%02d-%02dT%02d:%02d:00Z", year, month + 1, day,
+			hour, day);
+		(void)snprintf(
+			said[7], 96, "Python 3.%d.%d, version %d.%d", day, month, day, month);
+		for (int i = 0; i < 8; i++)
+			check_found("", said[i]);
+	}
+}

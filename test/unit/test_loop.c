@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "agent/grounding.h"
 #include "agent/loop.h"
 
 #include "t.h"
@@ -30,7 +31,7 @@ struct bench {
 	char places[200]; /* what was asked of branches */
 	uv_idle_t idle;	  /* what is done from the loop */
 	char codes[2000], events[8000];
-	json_t *result;
+	json_t *result, *kept;
 	char path[64];
 };
 
@@ -55,7 +56,8 @@ static int on_run(void *arg, const struct loop_code *code, struct err *err)
 	while (n > 0 && !b->records[n])
 		n--;
 	if (b->cost > 0)
-		loop_spend(b->loop, &(struct wire_usage){.input = b->cost, .is_estimated = true});
+		loop_spend(b->loop, &(struct wire_usage){.input = b->cost, .is_estimated = true},
+			NULL);
 	json_t *record = json_loads(b->records[n], 0, NULL);
 	CHECK(record != NULL);
 	loop_ran(b->loop, code->place, record, NULL);
@@ -614,4 +616,101 @@ TEST(a_check_that_is_none)
 	wire_close(b.wire);
 	(void)uv_run(&b.uv, UV_RUN_DEFAULT);
 	CHECK_INT(uv_loop_close(&b.uv), 0);
+}
+
+/* ---- what is kept, and gone on with ---- */
+
+static void on_keep(void *arg, const json_t *state)
+{
+	struct bench *b = arg;
+	json_decref(b->kept);
+	b->kept = json_deep_copy(state);
+}
+
+/* Run @lines after what was kept of @first, with @task. */
+static void bench_go_on(struct bench *b, const char *first, const char *lines, const char *task)
+{
+	bench_open(b, first);
+	b->config.hooks.keep = on_keep;
+	bench_run(b);
+	json_t *kept = b->kept;
+	bench_close(b);
+	bench_open(b, lines);
+	const struct loop_past past = {.state = kept, .remark = "All is there."};
+	b->config.task = task;
+	b->config.past = &past;
+	bench_run(b);
+	json_decref(kept);
+}
+
+#define DOWN "{\"failure\": {\"class\": \"auth\"}}\n"
+
+TEST(it_goes_on_where_it_was)
+{
+	struct bench b;
+	bench_go_on(&b, SAY(CODE("6 + 1")) DOWN,
+		"{\"expect\": [\"The task\", \"[step 1] ok 7\"], \"expect_last\": [\"All is there.\", "
+		"\"19 of 20\"], \"reply\": {\"text\": \"It is 7.\"}}\n",
+		NULL);
+	CHECK_STR(member(&b, "status"), "ok");
+	CHECK(json_is_true(json_object_get(b.result, "grounded")));
+	CHECK_INT(json_integer_value(json_object_get(b.result, "steps")), 1);
+	bench_close(&b);
+}
+
+TEST(more_can_be_asked)
+{
+	struct bench b;
+	bench_go_on(&b, SAY("Seven."),
+		"{\"expect_last\": [\"And then?\", \"20 of 20\"], \"reply\": {\"text\": "
+		"\"Eight.\"}}\n",
+		"And then?");
+	CHECK_STR(member(&b, "status"), "ok");
+	CHECK_STR(member(&b, "answer"), "Eight.");
+	CHECK_INT(json_integer_value(json_object_get(b.result, "replies")), 2);
+	bench_close(&b);
+}
+
+TEST(a_check_that_was_under_way_is_made_again)
+{
+	struct bench b;
+	bench_open(&b, SAY("Done."));
+	b.config.check = "make test";
+	b.config.hooks.keep = on_keep;
+	b.is_refused = true;
+	bench_run(&b);
+	(void)json_object_set_new(b.kept, "state", json_string("checking"));
+	(void)json_object_set_new(b.kept, "end", json_string(""));
+	json_t *kept = b.kept;
+	bench_close(&b);
+	bench_open(&b, DOWN);
+	const struct loop_past past = {.state = kept};
+	b.config.task = NULL;
+	b.config.check = "make test";
+	b.config.past = &past;
+	bench_run(&b);
+	CHECK_STR(member(&b, "status"), "ok");
+	CHECK_STR(member(&b, "answer"), "Done.");
+	CHECK_STR(b.codes, "shell:make test;");
+	bench_close(&b);
+	json_decref(kept);
+}
+
+TEST(more_numbers_than_can_be_remembered)
+{
+	enum { N = GROUNDING_NUMBERS_MAX + 10, BYTES = 9 * N + 100 };
+	struct bench b;
+	bench_open(&b, SAY(CODE("print")) SAY("It is 8.5."));
+	char *record = malloc(BYTES);
+	size_t at = (size_t)snprintf(record, BYTES, "{\"status\": \"ok\", \"stdout\": \"");
+	for (int i = 0; i < N; i++)
+		at += (size_t)snprintf(record + at, BYTES - at, "%d ", 1000000 + i);
+	(void)snprintf(record + at, BYTES - at, "\"}");
+	b.records[0] = record;
+	bench_run(&b);
+	CHECK_STR(member(&b, "answer"), "It is 8.5.");
+	CHECK(json_object_get(b.result, "grounded") == NULL);
+	CHECK_INT(json_integer_value(json_object_get(b.result, "replies")), 2);
+	bench_close(&b);
+	free(record);
 }

@@ -1,0 +1,70 @@
+/* Agents on disk: a directory for each, locked by who works with it. SPDX-License-Identifier:
+ * Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdbool.h>
+
+/* The newest that are not in use are kept; a file of more is not read. */
+enum { KEPT_ID_BYTES = 16, KEPT_MAX = 100, KEPT_BYTES_MAX = 256 << 20, KEPT_TASK_BYTES = 300 };
+
+/* Where agents are kept. Borrowed. */
+struct kept_place {
+	const char *dir;       /* NULL: nowhere */
+	const char *id;	       /* of the only one that this process runs; NULL: each gets one */
+	const char *directory; /* that it is run in, to be found by; or NULL */
+};
+
+/* One that is open, and locked until kept_close(). Starts as KEPT_INIT. */
+struct kept {
+	int fd, lock_fd; /* of its directory, and of a file there */
+	char id[KEPT_ID_BYTES];
+};
+#define KEPT_INIT ((struct kept){.fd = -1, .lock_fd = -1})
+
+/* "a-7k2mq4x5ta": by chance. */
+int kept_new_id(char id[KEPT_ID_BYTES], struct err *err);
+
+/*
+ * Make the directory DIR/ID, mode 0700, with its parents, and lock it. The oldest of more than
+ * KEPT_MAX go.
+ * Errors: ERR_ACCESS, ERR_NO_SPACE, ERR_IO.
+ */
+int kept_make(struct kept *out, const char *dir, const char *id, struct err *err);
+
+/*
+ * Open one that is there.
+ * Errors: ERR_NOT_FOUND; ERR_BUSY: it runs; ERR_ACCESS: it is somebody else's, or open to others.
+ */
+int kept_open(struct kept *out, const char *dir, const char *id, struct err *err);
+void kept_close(struct kept *k);
+/* Remove one that was made, and of which nothing was ever written. */
+void kept_forget(const char *dir, const char *id);
+
+/*
+ * The file of an agent: {"version", "agent", "owner", "task", "changed_ms", "session", "params",
+ * "loop", …}, mode 0600. Written whole beside its place and moved there: whoever reads it, also
+ * after a kill -9 or a loss of power, has this one or the one before.
+ * Errors: ERR_NO_SPACE, ERR_ACCESS, ERR_IO. Reading: also ERR_NOT_FOUND, ERR_DAMAGED, ERR_LIMIT,
+ * ERR_USAGE: a newer version's.
+ */
+int kept_write(const struct kept *k, const json_t *agent, struct err *err);
+json_t *kept_read(const struct kept *k, struct err *err);
+
+/*
+ * [{"agent", "task", "status", "model", "session", "directory"?, "steps", "changed_ms"}], the
+ * newest first; "status" is "running" for one that is in use, "interrupted" for one that just
+ * ended, "damaged" for one that cannot be read. Only those of @owner. Owns: the caller; NULL
+ * without memory.
+ */
+json_t *kept_list(const char *dir, const char *owner);
+
+/*
+ * The id that @start begins, or of the newest that was run in @directory (@start NULL).
+ * Errors: ERR_NOT_FOUND, ERR_USAGE: more than one begins so.
+ */
+int kept_find(char id[KEPT_ID_BYTES], const char *dir, const char *start, const char *directory,
+	struct err *err);
