@@ -15,6 +15,11 @@ engine may have sent meanwhile is skipped as an answer to nothing: a number is n
 import _thread
 import posix
 
+with driver.part("later").Genuine():  # once: while it lasts, other threads import with our sys.path
+    import select
+
+    driver.load_scanner()
+
 state = driver.state
 native = driver.native
 OUTSTANDING_MAX = 64
@@ -192,8 +197,6 @@ def receive():
 
 def await_frame():
     """Returns: whether there is something to read; if not, the step ends."""
-    with driver.part("later").Genuine():
-        import select
     if book.wake is None:
         pair = posix.pipe2(posix.O_CLOEXEC | posix.O_NONBLOCK)
         book.wake = tuple(native.dup_high(fd) for fd in pair)
@@ -437,7 +440,3 @@ class Plain:
         if isinstance(value, (bytes, bytearray, memoryview)):
             self.refuse(where, "%s is no JSON: give base64.b64encode(…).decode()" % kind)
         self.refuse(where, "%s is no JSON: give text, numbers, True, False, None, lists, dicts" % kind)
-
-
-with driver.part("later").Genuine():
-    driver.load_scanner()

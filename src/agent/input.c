@@ -179,10 +179,19 @@ int inputs_take(struct inputs *in, const json_t *record, struct err *err)
 	return 0;
 }
 
+json_t *input_event(const struct input *in)
+{
+	return json_pack("{s:s, s:s, s:s, s:I, s:I, s:I}", "event", "input", "name", in->name,
+		"path", in->path, "characters", (json_int_t)in->characters, "lines",
+		(json_int_t)in->lines, "bytes", (json_int_t)in->bytes);
+}
+
 int inputs_show(const struct inputs *in, const char *runtime, struct buf *out)
 {
+	if (in->n == 0)
+		return 0;
 	int r = buf_addf(out,
-		"\nWhat the task is about is too long to be shown to you. It is in %s in %s, as text:\n",
+		"\n\nWhat the task is about is too long to be shown to you. It is in %s in %s, as text:\n",
 		in->n == 1 ? "a variable" : "variables", inputs_runtime(runtime));
 	for (size_t i = 0; r == 0 && i < in->n; i++)
 		r = buf_addf(out, "%s: %" PRIu64 " characters, %" PRIu64 " lines; the file is %s\n",

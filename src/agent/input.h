@@ -48,5 +48,8 @@ int inputs_code(const struct inputs *in, const char *runtime, struct buf *out);
  */
 int inputs_take(struct inputs *in, const json_t *record, struct err *err);
 
-/* What a model is told of them, a paragraph. Returns: 0, -E2BIG, -ENOMEM. */
+/* {"event": "input", "name", "path", "characters", "lines", "bytes"}. Owns: the caller. */
+json_t *input_event(const struct input *in);
+
+/* What a model is told of them, a paragraph; of none, nothing. Returns: 0, -E2BIG, -ENOMEM. */
 int inputs_show(const struct inputs *in, const char *runtime, struct buf *out);

@@ -30,4 +30,3 @@ void loop_tell_message(
 /* Act upon a reply; upon there being none. */
 void loop_act(struct loop *l, const struct said *said);
 void loop_miss(struct loop *l, const struct failure *why);
-/* Thoughts are not part of an answer. */

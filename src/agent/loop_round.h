@@ -49,12 +49,19 @@ void candidate_heard(void *arg, struct reply *reply, const struct failure *why);
 bool candidate_is_code(const struct candidate *c);
 bool candidate_is_said(const struct candidate *c);
 
+/* In words, or by final_answer(). */
 bool candidate_is_answer(const struct candidate *c);
+
+/* How far it came. */
 enum vote_rank candidate_rank(struct loop *l, const struct candidate *c);
+
 /* Has its branch gone on from where the session stands? */
 bool candidate_has_moved(const struct candidate *c);
-/* What it says, as far as it is shown, or NULL; all that is told of it. Owns: the caller. */
+
+/* What it says, as far as it is shown. Owns: the caller. NULL: nothing. */
 json_t *candidate_shown(const struct candidate *c);
+
+/* All that an event tells of it. Owns: the caller. */
 json_t *candidate_json(const struct candidate *c);
 
 /* Conclude the round if all are done. */

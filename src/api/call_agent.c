@@ -307,11 +307,8 @@ static void take_limits(const json_t *session, char out[LIMITS_BYTES])
 /* The task, and how long the inputs are. */
 static int write_task(const struct agent_call *a, struct buf *out)
 {
-	const char *task = param_text(a->call->params, "task", "");
-	int r = buf_add(out, task);
-	if (r == 0 && a->inputs.n > 0)
-		r = buf_add(out, "\n");
-	return r < 0 || a->inputs.n == 0 ? r : inputs_show(&a->inputs, a->runtime, out);
+	int r = buf_add(out, param_text(a->call->params, "task", ""));
+	return r < 0 ? r : inputs_show(&a->inputs, a->runtime, out);
 }
 
 /* What of them the prompt names. */
@@ -373,12 +370,9 @@ static void begin(struct agent_call *a)
 static void tell_inputs(struct agent_call *a)
 {
 	for (size_t i = 0; i < a->inputs.n; i++) {
-		const struct input *in = &a->inputs.list[i];
-		json_t *event = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I}", "event", "input",
-			"name", in->name, "path", in->path, "characters",
-			(json_int_t)in->characters, "lines", (json_int_t)in->lines, "bytes",
-			(json_int_t)in->bytes);
-		on_event(a, event);
+		json_t *event = input_event(&a->inputs.list[i]);
+		if (event)
+			on_event(a, event);
 		json_decref(event);
 	}
 }

@@ -1,12 +1,15 @@
 /*
  * Operations on plans. They take texts, no paths, and run on a thread of the loop's: neither the
- * checker nor the evaluator has state of its own, and both are bounded by fuel and memory.
+ * checker nor the evaluator has state of its own, and both are bounded by fuel and memory. A plan
+ * that calls servers waits for them on that thread, with a loop and servers of its own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/call.h"
 #include "api/plan_check.h"
+#include "api/models.h"
 #include "api/plan_run.h"
+#include "api/plan_stop.h"
 #include "api/rows.h"
 #include "base/utf8.h"
 
@@ -24,12 +27,15 @@ enum {
 	MEMORY_MAX_BYTES = 1 << 30,
 };
 
+static const char no_tools[] = "{\"tools\": {}}";
+
 /* What a thread works on. Only the parameters are shared, and nobody changes them. */
 struct plan_work {
 	uv_work_t work;
 	struct operation_call *call;
 	const json_t *params;
 	bool is_run;
+	struct plan_stop stop;
 	struct buf printed, report;
 	bool is_cut;
 	int status; /* enum plan_status, or negative errno and `err` */
@@ -53,17 +59,26 @@ static bool may_call(void *arg, const char *tool)
 	return false;
 }
 
-static void perform(uv_work_t *work)
+/* Tools that a caller brings answer themselves. The engine's own are for its runner. */
+static bool has_own_tools(const struct plan_work *w)
 {
-	struct plan_work *w = work->data;
+	const struct operation_context *c = w->call->context;
+	return !param_get(w->params, "tools") && c->plan_tools && !c->principal;
+}
+
+static int perform(struct plan_work *w, const char *tools, bool is_own)
+{
 	const json_t *params = w->params;
+	const struct operation_context *context = w->call->context;
 	const char *plan = param_text(params, "plan", "");
-	const char *tools = param_text(params, "tools", "{\"tools\": {}}");
 	const struct plan_check_request check = {.plan = plan,
 		.policy = param_text(params, "policy", NULL),
 		.tools = tools,
 		.request = param_text(params, "request", NULL),
+		.tools_name = is_own ? context->plan_tools : NULL,
+		.stop = &w->stop,
 		.is_text = true,
+		.may_start = is_own,
 		.output = PLAN_JSON};
 	const struct plan_request run = {.path = plan,
 		.fuel = param_count(params, "fuel", FUEL),
@@ -73,19 +88,36 @@ static void perform(uv_work_t *work)
 		.tools_path = tools,
 		.policy_path = check.policy,
 		.request = check.request,
+		.tools_name = check.tools_name,
+		.model = is_own && context->models ? context->models->fallback : NULL,
+		.key_file = is_own && context->models ? context->models->key_file : NULL,
+		.may_start = is_own,
+		.stop = &w->stop,
 		.is_json = true,
 		.is_text = true,
 		.may_call = may_call};
-	w->status = w->is_run ? plan_perform(&run, true, &w->report, &w->err)
-			      : plan_check(&check, &w->report, &w->err);
+	return w->is_run ? plan_perform(&run, true, &w->report, &w->err)
+			 : plan_check(&check, &w->report, &w->err);
+}
+
+static void work(uv_work_t *request)
+{
+	struct plan_work *w = request->data;
+	cleanup_buf struct buf text = BUF_INIT(TOOLS_BYTES);
+	bool is_own = has_own_tools(w);
+	w->status = is_own ? plan_read(w->call->context->plan_tools, &text, &w->err) : 0;
+	if (w->status == 0)
+		w->status = perform(w,
+			is_own ? buf_str(&text) : param_text(w->params, "tools", no_tools), is_own);
 }
 
 static const char *status_word(int status)
 {
-	return status == PLAN_OK	? "ok"
-		: status == PLAN_DENIED ? "denied"
-		: status == PLAN_FAILED ? "failed"
-					: "invalid";
+	return status == PLAN_OK			       ? "ok"
+		: status == PLAN_DENIED			       ? "denied"
+		: status == PLAN_FAILED			       ? "failed"
+		: status == PLAN_LOST || status == PLAN_NO_KEY ? "lost"
+							       : "invalid";
 }
 
 /* What was found, and of a run what it printed. */
@@ -109,12 +141,24 @@ static json_t *result_of(const struct plan_work *w)
 static void done(uv_work_t *work, int status)
 {
 	struct plan_work *w = work->data;
-	(void)status;
+	/* It was given up while it stood in line. */
+	if (status < 0)
+		w->status =
+			err_set(&w->err, ERR_INTERRUPTED, "the plan was given up before it began");
 	json_t *result = w->status < 0 ? NULL : result_of(w);
 	call_give(w->call, result, &w->err);
+	plan_stop_done(&w->stop);
 	buf_done(&w->printed);
 	buf_done(&w->report);
 	free(w);
+}
+
+/* What it waits for does not come; a plan that computes ends by its fuel. */
+static void cancel(struct operation_call *call)
+{
+	struct plan_work *w = call->waiter.arg;
+	plan_stop_now(&w->stop);
+	(void)uv_cancel((uv_req_t *)&w->work);
 }
 
 static void start(struct operation_call *call, bool is_run)
@@ -131,9 +175,12 @@ static void start(struct operation_call *call, bool is_run)
 		.params = call->params,
 		.is_run = is_run,
 		.printed = BUF_INIT(PRINTED_BYTES)};
-	if (call->context->loop && uv_queue_work(call->context->loop, &w->work, perform, done) == 0)
+	plan_stop_init(&w->stop);
+	call->waiter.arg = w;
+	call->cancel = cancel;
+	if (call->context->loop && uv_queue_work(call->context->loop, &w->work, work, done) == 0)
 		return;
-	perform(&w->work);
+	work(&w->work);
 	done(&w->work, 0);
 }
 
@@ -149,15 +196,15 @@ static void start_run(struct operation_call *call)
 
 /* ---- the rows ---- */
 
-#define PLAN_ROWS                                                                                   \
-	{"plan", PARAM_TEXT, NEEDED, 0, PLAN_BYTES, .help = "text of the plan"},                    \
-		{"policy", PARAM_TEXT, false, 0, PLAN_BYTES,                                        \
-			.help = "text of the policy; else what tools say of themselves decides"},   \
-		{"tools", PARAM_TEXT, false, 1, TOOLS_BYTES,                                        \
-			.help = "JSON text: the tools, and what they answer; else there are none"}, \
-	{                                                                                           \
-		"request", PARAM_TEXT, false, 0, TEXT_BYTES,                                        \
-			.help = "what the user asked for, where values of the plan may come from"   \
+#define PLAN_ROWS                                                                                     \
+	{"plan", PARAM_TEXT, NEEDED, 0, PLAN_BYTES, .help = "text of the plan"},                      \
+		{"policy", PARAM_TEXT, false, 0, PLAN_BYTES,                                          \
+			.help = "text of the policy; else what tools say of themselves decides"},     \
+		{"tools", PARAM_TEXT, false, 1, TOOLS_BYTES,                                          \
+			.help = "JSON text: the tools, and what they answer; else the engine's own"}, \
+	{                                                                                             \
+		"request", PARAM_TEXT, false, 0, TEXT_BYTES,                                          \
+			.help = "what the user asked for, where values of the plan may come from"     \
 	}
 
 static const struct param check_rows[] = {PLAN_ROWS};
@@ -187,26 +234,39 @@ static const struct param checked_rows[] = {
 		.help = "whether it may run; invalid: it cannot be judged"},
 	FOUND_ROWS,
 };
+static const struct param token_rows[] = {
+	GIVES("model", PARAM_TEXT, "the model that answered"),
+	GIVES("questions", PARAM_COUNT, "how often it was asked"),
+	GIVES("input", PARAM_COUNT, "tokens it read"),
+	GIVES("output", PARAM_COUNT, "tokens it wrote"),
+	GIVES("is_estimated", PARAM_FLAG, "its server did not say: a token for every four bytes"),
+};
 static const struct param ran_rows[] = {
-	{"status", PARAM_CHOICE, NEEDED, .choices = "ok|failed|denied|invalid",
-		.help = "how it ended; denied, invalid: perhaps before it began"},
+	{"status", PARAM_CHOICE, NEEDED, .choices = "ok|failed|denied|invalid|lost",
+		.help = "how it ended; denied, invalid: perhaps before it began; lost: a server or "
+			"the model gave no answer"},
 	GIVES("stdout", PARAM_DATA, "what it printed"),
 	MAY_GIVE("truncated", PARAM_FLAG, "it printed more than 1 MiB; the start is given"),
+	{"tokens", PARAM_OBJECT, FIELDS(token_rows), .help = "what questions of ask() used"},
 	FOUND_ROWS,
 };
 
 static const struct operation rows[] = {
 	{"plan.check", "Prove a plan against a policy, without running it", ROWS(check_rows),
 		RESULT(checked_rows), .label = OPERATION_CALLER,
-		.limits = "Four plans at a time; others wait.", .errors = "limit",
+		.limits = "Four plans at a time; others wait.",
+		.errors = "auth|denied|limit|protocol|unreachable",
 		.example = "{'plan': 'print(1 + 2)\\n'}",
 		.answer = "{'status': 'ok', 'denied': 0, 'calls': [], 'diagnostics': []}",
 		.start = start_check},
 	{"plan.run", "Check a plan and run it when nothing is denied", ROWS(run_rows),
 		RESULT(ran_rows), .label = OPERATION_PROGRAM,
-		.limits = "Four plans at a time; others wait. Nobody is there to be asked: what "
-			  "`approve` does not name is denied.",
-		.errors = "limit", .example = "{'plan': 'print(1 + 2)\\n'}",
+		.limits =
+			"Four plans at a time; others wait. Nobody is there to be asked: what "
+			"`approve` does not name is denied. Servers are the runner's, started for "
+			"this plan and ended with it.",
+		.errors = "auth|denied|limit|protocol|unreachable",
+		.example = "{'plan': 'print(1 + 2)\\n'}",
 		.answer = "{'status': 'ok', 'stdout': '3\\n', 'diagnostics': []}",
 		.start = start_run},
 };

@@ -187,6 +187,11 @@ bool gate_call_is_tainted(const struct gate_call *call)
 	return call->is_tainted && *call->is_tainted;
 }
 
+bool gate_call_is_trial(const struct gate_call *call)
+{
+	return call->is_trial;
+}
+
 /* ---- calling ---- */
 
 static void on_answer(void *arg, const struct catalog_answer *answer)

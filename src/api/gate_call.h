@@ -32,6 +32,8 @@ const char *gate_call_name(const struct gate_call *call);
 const char *gate_call_owner(const struct gate_call *call);
 /* The session has read what others wrote. */
 bool gate_call_is_tainted(const struct gate_call *call);
+/* What its step does may not be kept. */
+bool gate_call_is_trial(const struct gate_call *call);
 const json_t *gate_call_arguments(const struct gate_call *call);
 const char *gate_call_session(const struct gate_call *call);
 const char *gate_call_approval(const struct gate_call *call); /* while it asks */

@@ -45,6 +45,7 @@ struct operation_context {
 	struct principal *principal; /* who calls; NULL: the one who runs the engine */
 	const struct models *models; /* that agents may use; NULL: none */
 	struct gate *gate;	     /* of tools; NULL: there is none */
+	const char *plan_tools;	     /* file of tools of plans that bring none; NULL: none */
 };
 
 /*

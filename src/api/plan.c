@@ -102,7 +102,9 @@ static int perform(
 int plan_perform(const struct plan_request *req, bool runs, struct buf *report, struct err *err)
 {
 	*report = BUF_INIT(REPORT_MAX_BYTES);
-	if (runs && (req->tools_path || req->policy_path || req->record_path || req->resume_path))
+	if (runs &&
+		(req->tools_path || req->policy_path || req->record_path || req->resume_path ||
+			req->model))
 		return plan_run(req, report, err);
 	cleanup_buf struct buf text = BUF_INIT(LEX_SOURCE_MAX_BYTES + READ_BYTES + 1);
 	int r = plan_read(req->path, &text, err);

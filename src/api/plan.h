@@ -8,10 +8,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct plan_stop;
+
 enum plan_dialect { PLAN_DIALECT_PLAN, PLAN_DIALECT_STARLARK };
 
 /* What `retort plan run` ends with, CONTRACT §4. */
-enum plan_status { PLAN_OK = 0, PLAN_FAILED = 1, PLAN_INVALID = 2, PLAN_DENIED = 6 };
+enum plan_status {
+	PLAN_OK = 0,
+	PLAN_FAILED = 1,
+	PLAN_INVALID = 2,
+	PLAN_NO_KEY = 3, /* a server or the model wants one */
+	PLAN_LOST = 4,	 /* a server or the model gave no answer */
+	PLAN_DENIED = 6
+};
 
 /* Everything is borrowed. A limit of 0 is the default. */
 struct plan_request {
@@ -24,8 +33,14 @@ struct plan_request {
 	int (*print)(void *arg, const char *text, size_t bytes);
 	/* Plans with tools, see plan_run.h; NULL: none. */
 	const char *tools_path, *policy_path, *request, *record_path, *resume_path;
-	bool is_json;				     /* diagnostics as JSON */
-	bool is_text;				     /* path, tools_path, policy_path: texts */
+	const char *tools_name;	      /* of a text, for messages; or NULL */
+	const char *model, *key_file; /* who answers ask(), see agent/model.h; NULL: the tools */
+	bool may_start;		/* servers that a text of tools lists; those of a file always */
+	bool is_again;		/* do again what may have been done when the record ends */
+	bool has_signals;	/* SIGINT and SIGTERM end waiting, with ERR_INTERRUPTED */
+	struct plan_stop *stop; /* or NULL */
+	bool is_json;		/* diagnostics as JSON */
+	bool is_text;		/* path, tools_path, policy_path: texts */
 	int (*approve)(void *arg, const char *text); /* Returns: 1 yes, 0 no */
 	/* May @tool be called where the policy asks? Before `approve`; or NULL. */
 	bool (*may_call)(void *arg, const char *tool);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/plan_check.h"
 
+#include "api/plan_tools.h"
 #include "plan/builtin.h"
 #include "plan/check_print.h"
-#include "tool/fixture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ enum {
 struct judging {
 	struct buf plan_text, policy_text, tools_text;
 	struct source plan, policy_src;
-	struct fixture *fixture;
+	struct plan_tools *opened;
 	const struct tool_set *tools;
 	struct labels *labels;
 	struct policy policy;
@@ -34,8 +34,7 @@ static void judging_free(struct judging *j)
 	policy_done(&j->policy);
 	heap_done(&j->heap);
 	labels_free(j->labels);
-	if (j->fixture)
-		fixture_free(j->fixture);
+	plan_tools_close(j->opened);
 	buf_done(&j->plan_text);
 	buf_done(&j->policy_text);
 	buf_done(&j->tools_text);
@@ -50,11 +49,25 @@ static int read_tools(struct judging *j, const struct plan_check_request *req, s
 		return err_hint(err, "--tools FILE: their names, parameters and schemas");
 	}
 	int r = plan_take(path, req->is_text, &j->tools_text, err);
+	/* Which servers are started depends on what they name. */
+	if (r == 0 && req->policy)
+		r = plan_take(req->policy, req->is_text, &j->policy_text, err);
+	if (r == 0 && req->plan)
+		r = plan_take(req->plan, req->is_text, &j->plan_text, err);
+	if (r < 0)
+		return r;
+	const struct plan_tools_config config = {.text = buf_str(&j->tools_text),
+		.name = req->tools_name ? req->tools_name
+			: req->is_text	? "tools"
+					: path,
+		.may_start = !req->is_text || req->may_start,
+		.has_signals = req->has_signals,
+		.plan = req->plan ? buf_str(&j->plan_text) : NULL,
+		.policy = req->policy ? buf_str(&j->policy_text) : NULL,
+		.stop = req->stop};
+	r = plan_tools_open(&j->opened, &config, err);
 	if (r == 0)
-		r = fixture_read(buf_str(&j->tools_text), j->tools_text.bytes,
-			req->is_text ? "tools" : path, &j->fixture, err);
-	if (r == 0)
-		j->tools = fixture_provider(j->fixture)->tools;
+		j->tools = plan_tools_provider(j->opened)->tools;
 	return r;
 }
 
@@ -68,9 +81,6 @@ static struct source source_of(const char *path, const struct buf *text)
 static int read_policy(struct judging *j, const struct plan_check_request *req, struct err *err)
 {
 	const char *path = req->policy;
-	int r = path ? plan_take(path, req->is_text, &j->policy_text, err) : 0;
-	if (r < 0)
-		return r;
 	if (path)
 		j->policy_src = source_of(req->is_text ? "policy" : path, &j->policy_text);
 	j->labels = labels_new(LABELS_MAX_BYTES);
@@ -88,9 +98,6 @@ static int read_plan(struct judging *j, const struct plan_check_request *req, st
 		.fuel = UINT64_C(1) << 32, .bytes = (size_t)1 << 30, .depth = 1000};
 	const uint64_t seed[2] = {0};
 	struct dialect dialect = DIALECT_PLAN;
-	int r = plan_take(req->plan, req->is_text, &j->plan_text, err);
-	if (r < 0)
-		return r;
 	dialect.while_loops = req->has_while;
 	j->plan = source_of(req->is_text ? "plan" : req->plan, &j->plan_text);
 	heap_init(&j->heap, &limits, seed);

@@ -10,9 +10,13 @@ enum plan_output { PLAN_TEXT, PLAN_EXPLAIN, PLAN_JSON };
 struct plan_check_request {
 	const char *plan;
 	const char *policy;	 /* NULL: what tools say of themselves decides */
-	const char *tools;	 /* a file of tools, see tool/fixture.h */
+	const char *tools;	 /* a file of tools or of servers, see api/plan_tools.h */
+	const char *tools_name;	 /* of a text, for messages; or NULL */
+	struct plan_stop *stop;	 /* or NULL */
 	const char *request;	 /* what the user asked for, or NULL */
 	bool has_while, is_text; /* is_text: the three are texts, not paths */
+	bool may_start;		 /* as in struct plan_request */
+	bool has_signals;
 	enum plan_output output;
 };
 

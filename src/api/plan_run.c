@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/plan_run.h"
+#include "api/plan_inside.h"
 
 #include "base/fd.h"
-#include "plan/call.h"
 #include "plan/check.h"
 #include "plan/flow.h"
-#include "plan/json.h"
-#include "tool/fixture.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,64 +12,12 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum { LABELS_MAX_BYTES = 64 << 20, ANSWER_MAX_BYTES = 16 << 20, PLAN_MAX_BYTES = 16 << 20 };
+enum { LABELS_MAX_BYTES = 64 << 20, PLAN_MAX_BYTES = 16 << 20 };
 static const char no_tools[] = "{\"tools\":{}}";
-
-/* One run: everything of it. */
-struct run {
-	const struct plan_request *req;
-	const char *plan, *policy_text, *tools_text, *request; /* texts; NULL: there is none */
-	const char *name, *policy_name;
-	struct program p;
-	struct diags policy_diags;
-	struct policy policy;
-	struct ground ground;
-	struct labels *labels;
-	struct fixture *fixture;
-	const struct tool_provider *tools;
-	struct plan_record record;
-	double *spent;
-	struct buf *report, printed;
-	json_int_t n_calls;
-	bool is_approved; /* a person said yes to all that the check would ask */
-	bool is_denied;
-};
 
 static int no_memory(struct err *err)
 {
 	return err_set(err, ERR_NO_MEMORY, "plan: no memory for the run");
-}
-
-/* Labels as a record has them. */
-static json_t *set_json(const struct labels *all, uint32_t set)
-{
-	uint32_t atom;
-	if (set == LABEL_ALL)
-		return json_null();
-	json_t *list = json_array();
-	for (size_t i = 0; (atom = label_nth(all, set, i)); i++)
-		(void)json_array_append_new(list, json_string(label_text(all, atom)));
-	return list;
-}
-
-static json_t *label_json(const struct labels *all, uint32_t id)
-{
-	static const char *const kinds[] = {
-		"const", "bool", "enum", "number", "date", "handle", "name", "text"};
-	struct label l = label_get(all, id);
-	return json_pack("{s:o, s:o, s:o, s:s}", "origins", set_json(all, l.origins), "readers",
-		set_json(all, l.readers), "endorsements", set_json(all, l.endorsements), "kind",
-		kinds[l.kind.rank]);
-}
-
-static int add_value(
-	struct run *r, json_t *line, const char *name, const char *text, struct err *err)
-{
-	char digest[RECORD_DIGEST_BYTES];
-	int rc = text ? run_record_value(&r->record, text, digest, err) : 0;
-	if (rc == 0)
-		(void)json_object_set_new(line, name, text ? json_string(digest) : json_null());
-	return rc;
 }
 
 static int begin(struct run *r, struct err *err)
@@ -83,19 +28,11 @@ static int begin(struct run *r, struct err *err)
 		(json_int_t)req->fuel, "memory", (json_int_t)req->memory_bytes);
 	if (!line)
 		return no_memory(err);
-	int rc = add_value(r, line, "plan", r->plan, err);
-	rc = rc ? rc : add_value(r, line, "policy", r->policy_text, err);
-	rc = rc ? rc : add_value(r, line, "tools", r->tools_text, err);
-	rc = rc ? rc : add_value(r, line, "request", r->request, err);
+	int rc = run_add_value(r, line, "plan", r->plan, err);
+	rc = rc ? rc : run_add_value(r, line, "policy", r->policy_text, err);
+	rc = rc ? rc : run_add_value(r, line, "tools", plan_tools_text(r->opened), err);
+	rc = rc ? rc : run_add_value(r, line, "request", r->request, err);
 	return rc ? (json_decref(line), rc) : run_record_line(&r->record, line, err);
-}
-
-static json_t *event(struct run *r, const char *what, const struct plan_call *call)
-{
-	uint32_t line, column;
-	source_place(&r->p.src, call->at, &line, &column);
-	return json_pack("{s:s, s:I, s:i, s:i, s:o}", "event", what, "n", r->n_calls, "line",
-		(int)line, "column", (int)column, "guard", label_json(r->labels, call->guard));
 }
 
 static int print_out(void *ctx, const char *text, size_t bytes)
@@ -106,203 +43,19 @@ static int print_out(void *ctx, const char *text, size_t bytes)
 	return r->req->print ? r->req->print(r->req->arg, text, bytes) : 0;
 }
 
-/* What came of it, from the record when it is there. Returns: enum tool_outcome, -1 with @err. */
-static int outcome(struct run *r, const struct plan_call *call, const char *arguments,
-	struct buf *out, struct err *err)
+/* It was cut off: its record has no end, so that it can go on. */
+static int cut(struct run *r, struct err *err)
 {
-	json_t *next = run_record_next(&r->record);
-	const char *what = json_string_value(json_object_get(next, "outcome"));
-	const char *text =
-		run_record_text(&r->record, json_string_value(json_object_get(next, "value")));
-	int rc = TOOL_RESULT;
-	if (what && !text)
-		rc = err_set(err, ERR_DAMAGED, "plan: a value of the record is missing: line %zu",
-			r->record.n_lines + 1);
-	else if (what)
-		rc = buf_add(out, text) < 0	     ? no_memory(err)
-			: strcmp(what, "error") == 0 ? TOOL_ERROR
-						     : TOOL_RESULT;
-	else if (r->record.n_known > 0 && r->record.n_lines == r->record.n_known &&
-		call->kind == CALL_TOOL && !call->tool->is_read_only)
-		rc = err_set(err, ERR_DAMAGED,
-			"plan: the record ends within the call of %.80s: whether it happened is not known",
-			call->tool->name);
-	else if (call->kind == CALL_TOOL)
-		rc = r->tools->call(r->tools->ctx, call->tool, arguments, out, err);
-	json_decref(next);
-	return rc;
-}
-
-static int record_outcome(struct run *r, const struct buf *out, bool is_error, struct err *err)
-{
-	json_t *line = json_pack("{s:s, s:I, s:s}", "event", "result", "n", r->n_calls, "outcome",
-		is_error ? "error" : "result");
-	int rc = line ? add_value(r, line, "value", buf_str(out), err) : no_memory(err);
-	return rc ? (json_decref(line), rc) : run_record_line(&r->record, line, err);
-}
-
-static int give(struct run *r, const struct plan_call *call, const struct buf *out, bool is_error)
-{
-	return is_error ? call_error(&r->p, call, &r->policy, buf_str(out), out->bytes)
-			: call_answer(&r->p, call, &r->policy, buf_str(out), out->bytes);
-}
-
-/* Ask a person, or look up what they said. Returns: 1 yes, 0 no. */
-static int person(struct run *r, const char *text)
-{
-	json_t *next = run_record_next(&r->record);
-	const json_t *said = json_object_get(next, "yes");
-	int yes = said		  ? json_is_true(said)
-		: r->req->approve ? r->req->approve(r->req->arg, text)
-				  : 0;
-	json_decref(next);
-	return yes;
-}
-
-static const char *const rulings[] = {"allow", "ask", "deny"};
-static const char *const checks[] = {"rule", "when", "allow", "deny", "readers", "limit"};
-
-static json_t *arguments_json(struct run *r, const struct plan_call *call, struct err *err, int *rc)
-{
-	json_t *all = json_object();
-	for (uint32_t i = 0; i < call->tool->n_params && *rc == 0; i++) {
-		struct text t = {.h = &r->p.heap};
-		if (!call->arg[i].is_given)
-			continue;
-		json_t *one =
-			json_pack("{s:o}", "label", label_json(r->labels, call->arg[i].label));
-		*rc = json_write(&t, call->arg[i].value, &JSON_CANONICAL) < 0 ||
-				text_add(&t, "", 1) < 0
-			? no_memory(err)
-			: add_value(r, one, "value", t.data, err);
-		(void)json_object_set_new(all, call->tool->param[i].name, one);
-		text_done(&t);
+	struct diags *all = &r->p.diags;
+	if (r->lost.code == ERR_INTERRUPTED) {
+		*err = r->lost;
+		return -err_errno(err->code);
 	}
-	return all;
-}
-
-/* The ruling on a call, asked and recorded. Returns: it, or negative errno. */
-static int rule_on(struct run *r, const struct plan_call *call, struct err *err)
-{
-	struct policy_answer answer[POLICY_ANSWERS_MAX];
-	const struct policy_call question = {
-		.tool = call->tool, .arg = call->arg, .guard = call->guard, .spent = r->spent};
-	size_t n = policy_decide(&r->policy, &question, answer);
-	int ruling = policy_ruling(answer, n), rc = 0;
-	json_t *line = event(r, "call", call), *open = json_array();
-	char text[512];
-	for (size_t i = 0; i < n; i++)
-		if (answer[i].proof != POLICY_PROVED)
-			(void)json_array_append_new(open, json_string(checks[answer[i].check]));
-	(void)json_object_set_new(line, "tool", json_string(call->tool->name));
-	(void)json_object_set_new(line, "arguments", arguments_json(r, call, err, &rc));
-	(void)json_object_set_new(line, "ruling", json_string(rulings[ruling]));
-	(void)json_object_set_new(line, "open", open);
-	if (rc == 0 && ruling == POLICY_ASK) {
-		(void)snprintf(text, sizeof text, "call %.200s?", call->tool->name);
-		bool yes = r->is_approved ||
-			(r->req->may_call && r->req->may_call(r->req->arg, call->tool->name)) ||
-			person(r, text);
-		(void)json_object_set_new(line, "yes", json_boolean(yes));
-		ruling = yes ? POLICY_ALLOW : POLICY_DENY;
-	}
-	if (rc == 0 && ruling == POLICY_ALLOW)
-		policy_spend(&r->policy, &question, r->spent);
-	if (rc < 0) {
-		json_decref(line);
-		return rc;
-	}
-	rc = run_record_line(&r->record, line, err);
-	return rc < 0 ? rc : ruling;
-}
-
-static int call_tool(struct run *r, const struct plan_call *call, struct err *err)
-{
-	cleanup_buf struct buf out = BUF_INIT(ANSWER_MAX_BYTES);
-	struct text arguments;
-	int rc = rule_on(r, call, err);
-	if (rc < 0)
-		return rc;
-	if (rc == POLICY_DENY) {
-		r->is_denied = true;
-		return heap_fail_kind(&r->p.heap, FAIL_TOOL,
-			       "the policy does not allow this call of %.100s", call->tool->name),
-		       1;
-	}
-	if (call_arguments(&r->p, call, &arguments) < 0 || text_add(&arguments, "", 1) < 0)
-		return 1;
-	rc = outcome(r, call, arguments.data, &out, err);
-	if (rc < 0)
-		return rc;
-	bool is_error = rc == TOOL_ERROR;
-	rc = record_outcome(r, &out, is_error, err);
-	return rc < 0 ? rc : give(r, call, &out, is_error) < 0;
-}
-
-static int call_ask(struct run *r, const struct plan_call *call, struct err *err)
-{
-	cleanup_buf struct buf out = BUF_INIT(ANSWER_MAX_BYTES);
-	struct text data = {.h = &r->p.heap}, schema = {.h = &r->p.heap};
-	json_t *line = event(r, "ask", call);
-	if (!line || json_write(&data, call->value, &JSON_CANONICAL) < 0 ||
-		text_add(&data, "", 1) < 0 ||
-		json_write(&schema, call->schema, &JSON_CANONICAL) < 0 ||
-		text_add(&schema, "", 1) < 0) {
-		json_decref(line);
-		return 1;
-	}
-	int rc = add_value(r, line, "question", call->text.str->data, err);
-	rc = rc ? rc : add_value(r, line, "data", data.data, err);
-	rc = rc ? rc : add_value(r, line, "schema", schema.data, err);
-	rc = rc ? (json_decref(line), rc) : run_record_line(&r->record, line, err);
-	if (rc < 0)
-		return rc;
-	bool is_known = r->record.n_lines < r->record.n_known;
-	const struct tool_question q = {call->text.str->data, data.data, schema.data};
-	rc = is_known ? outcome(r, call, "", &out, err)
-		      : r->tools->ask(r->tools->ctx, &q, &out, err);
-	if (rc < 0)
-		return rc;
-	bool is_error = rc == TOOL_ERROR;
-	rc = record_outcome(r, &out, is_error, err);
-	return rc < 0 ? rc : give(r, call, &out, is_error) < 0;
-}
-
-static int call_person(struct run *r, const struct plan_call *call, struct err *err)
-{
-	struct text t = {.h = &r->p.heap};
-	json_t *line = event(r, "approve", call);
-	int rc = line ? 0 : no_memory(err);
-	if (rc == 0 &&
-		(text_add(&t, call->text.str->data, call->text.str->n_bytes) < 0 ||
-			text_puts(&t, "\n") < 0 ||
-			json_write(&t, call->value, &JSON_CANONICAL) < 0 ||
-			text_add(&t, "", 1) < 0))
-		return json_decref(line), 1;
-	bool yes = rc == 0 && person(r, t.data);
-	rc = rc ? rc : add_value(r, line, "value", t.data, err);
-	if (rc < 0)
-		return json_decref(line), rc;
-	(void)json_object_set_new(line, "yes", json_boolean(yes));
-	rc = run_record_line(&r->record, line, err);
-	if (rc < 0)
-		return rc;
-	r->is_denied |= !yes;
-	if (!yes)
-		return heap_fail_kind(&r->p.heap, FAIL_TOOL, "approve: a person said no"), 1;
-	return call_yes(&r->p, call) < 0;
-}
-
-/* Answer what the machine waits for. Returns: 0, 1 the plan fails with it, negative errno. */
-static int answer(struct run *r, struct err *err)
-{
-	struct plan_call call;
-	r->n_calls++;
-	if (call_read(&r->p, &call) < 0)
-		return 1;
-	return call.kind == CALL_TOOL	? call_tool(r, &call, err)
-		: call.kind == CALL_ASK ? call_ask(r, &call, err)
-					: call_person(r, &call, err);
+	if (all->n > 0)
+		(void)snprintf(all->item[all->n - 1].hint, DIAG_HINT_BYTES, "%s", r->lost.hint);
+	return r->lost.code == ERR_AUTH	    ? PLAN_NO_KEY
+		: r->lost.code == ERR_USAGE ? PLAN_INVALID
+					    : PLAN_LOST;
 }
 
 static int end(struct run *r, enum vm_state state, struct err *err)
@@ -327,17 +80,23 @@ static int execute(struct run *r, struct err *err)
 {
 	const struct vm_host host = {.ctx = r, .print = print_out};
 	struct val result;
-	int rc = begin(r, err);
+	int rc = 0;
+	/* Only of what runs is there a record. */
+	if (r->record_path) {
+		run_record_done(&r->record);
+		rc = run_record_open(&r->record, r->record_path, err);
+	}
+	rc = rc ? rc : begin(r, err);
 	if (rc < 0)
 		return rc;
 	enum vm_state state = program_run(&r->p, &host, &result);
 	while (state == VM_CALLED) {
-		rc = answer(r, err);
+		rc = run_answer(r, err);
 		if (rc < 0)
 			return rc;
 		state = rc ? program_fail(&r->p) : program_resume(&r->p, &result);
 	}
-	return end(r, state, err);
+	return r->lost.code == ERR_NONE ? end(r, state, err) : cut(r, err);
 }
 
 static uint32_t of_literal(void *ctx, struct val literal)
@@ -370,10 +129,19 @@ static int prepare(struct run *r, struct err *err)
 	struct dialect dialect = DIALECT_PLAN;
 	struct heap_limits limits = PROGRAM_LIMITS;
 	uint64_t seed[2] = {0};
-	int rc = fixture_read(r->tools_text, strlen(r->tools_text), "the file", &r->fixture, err);
+	const struct plan_tools_config tools = {.text = r->tools_text,
+		.name = req->tools_name ? req->tools_name : "the file",
+		.may_start = r->may_start,
+		.has_signals = req->has_signals,
+		.plan = r->plan,
+		.policy = r->policy_text,
+		.model = r->may_start ? req->model : NULL,
+		.key_file = req->key_file,
+		.stop = req->stop};
+	int rc = plan_tools_open(&r->opened, &tools, err);
 	if (rc < 0)
 		return rc;
-	r->tools = fixture_provider(r->fixture);
+	r->tools = plan_tools_provider(r->opened);
 	r->labels = labels_new(LABELS_MAX_BYTES);
 	if (!r->labels)
 		return no_memory(err);
@@ -440,15 +208,43 @@ static int perform(struct run *r, struct err *err)
 		rc = check(r, err);
 	if (rc == 0)
 		rc = execute(r, err);
-	if (rc == PLAN_FAILED || (rc == PLAN_DENIED && r->p.diags.n > 0))
-		if (report_diags(r, &r->p.diags, &r->p.src) < 0)
+	if (rc == PLAN_FAILED || r->lost.code != ERR_NONE ||
+		(rc == PLAN_DENIED && r->p.diags.n > 0))
+		if (rc >= 0 && report_diags(r, &r->p.diags, &r->p.src) < 0)
 			rc = no_memory(err);
 	buf_done(&r->printed);
 	program_done(&r->p);
 	policy_done(&r->policy);
 	labels_free(r->labels);
-	fixture_free(r->fixture);
+	plan_tools_close(r->opened);
+	json_decref(r->tokens);
 	free(r->spent);
+	return rc;
+}
+
+/* What questions to the model used. */
+static int report_spent(const struct run *r)
+{
+	const struct plan_spent *s = &r->asked;
+	if (s->n_questions == 0)
+		return 0;
+	if (!r->req->is_json)
+		return buf_addf(r->report,
+			"ask(): %lld question%s, %lld tokens read, %lld written%s (%s)\n",
+			(long long)s->n_questions, s->n_questions == 1 ? "" : "s",
+			(long long)s->n_input, (long long)s->n_output,
+			s->is_estimated ? ", estimated" : "", s->model);
+	json_t *all = json_loadb(buf_str(r->report), r->report->bytes, 0, NULL);
+	all = all ? all : json_object();
+	(void)json_object_set_new(all, "tokens",
+		json_pack("{s:s, s:I, s:I, s:I, s:b}", "model", s->model, "questions",
+			s->n_questions, "input", s->n_input, "output", s->n_output, "is_estimated",
+			s->is_estimated));
+	char *text = json_dumps(all, JSON_COMPACT);
+	json_decref(all);
+	buf_clear(r->report);
+	int rc = text ? buf_addf(r->report, "%s\n", text) : -ENOMEM;
+	free(text);
 	return rc;
 }
 
@@ -469,13 +265,17 @@ int plan_run(const struct plan_request *req, struct buf *report, struct err *err
 	r->plan = buf_str(&plan);
 	r->policy_text = req->policy_path ? buf_str(&policy) : NULL;
 	r->tools_text = req->tools_path ? buf_str(&tools) : no_tools;
+	r->may_start = !req->is_text || req->may_start;
 	r->request = req->request;
 	r->name = req->is_text ? "plan" : req->path;
 	r->policy_name = req->is_text ? "policy" : req->policy_path;
 	rc = req->resume_path ? run_record_load(&r->record, req->resume_path, true, err)
-			      : run_record_open(&r->record, req->record_path, err);
+			      : run_record_open(&r->record, NULL, err);
+	r->record_path = req->resume_path ? NULL : req->record_path;
 	if (rc == 0)
 		rc = perform(r, err);
+	if (rc >= 0 && report_spent(r) < 0)
+		rc = no_memory(err);
 	run_record_done(&r->record);
 	free(r);
 	return rc;

@@ -167,7 +167,8 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		.loop = &s->loop,
 		.version = config->version,
 		.models = &s->models,
-		.gate = s->gate};
+		.gate = s->gate,
+		.plan_tools = config->plan_tools ? config->plan_tools : config->tools};
 	s->models = config->models;
 	return r;
 }

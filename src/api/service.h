@@ -1,5 +1,4 @@
-/* An engine in this process: its loop, its warden, its sessions. SPDX-License-Identifier:
- * Apache-2.0 */
+/* An engine in this process: loop, warden, sessions. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "api/gate.h"
@@ -18,10 +17,11 @@ struct service_config {
 	uint64_t session_ttl_ms, session_idle_ms; /* as of registry_config: 0 is none */
 	uint64_t max_sessions, max_memory_bytes;  /* likewise */
 	const char *version;
-	struct models models; /* that agents may use */
-	const char *tools;    /* file that lists servers of tools for code in boxes; NULL: none */
-	const char *skills;   /* directory of skills, as skills_open() has it; NULL: none */
-	struct gate_log log;  /* of their calls */
+	struct models models;	/* that agents may use */
+	const char *tools;	/* file that lists servers of tools for code in boxes; NULL: none */
+	const char *plan_tools; /* the same, or tools that answer, for plans; NULL: `tools` */
+	const char *skills;	/* directory of skills, as skills_open() has it; NULL: none */
+	struct gate_log log;	/* of their calls */
 };
 
 /* Start it. SIGINT and SIGTERM belong to it from then on.

@@ -280,6 +280,8 @@ static bool may_propose(struct skills *s, struct gate_call *call)
 	const char *why = !s->shelf.is_writable ? "retort.skills.save: skills are read-only here"
 		: gate_call_owner(call)[0] ? "retort.skills.save: skills are of who runs the engine"
 		: gate_call_is_tainted(call) ? "retort.skills.save: " TAINTED
+		: gate_call_is_trial(call)
+		? "retort.skills.save: a candidate that may not be kept saves no skill"
 		: is_of_test(s, gate_call_session(call))
 		? "retort.skills.save: a test saves no skill"
 		: NULL;

@@ -20,7 +20,7 @@ enum { PLAN_TEXT_BYTES = 4 << 20 };
 
 struct mcp_args {
 	struct box_args box;
-	const char *state, *tools, *policy, *plan_tools;
+	const char *state, *tools, *policy, *plan_tools, *model, *key_file;
 	bool structured, plans, help;
 	int offer, color;
 };
@@ -63,7 +63,20 @@ static const struct opt mcp_opts[] = {
 		.arg = "FILE",
 		.group = "Server",
 		.complete = OPT_COMPLETE_FILE,
-		.help = "the tools that plans may call, as `retort plan --tools` has them"},
+		.help = "the tools that plans may call, as `retort plan --tools` has them; else those of --tools"},
+	{.name = "model",
+		OPT_INTO_TEXT(struct mcp_args, model),
+		.arg = "MODEL",
+		.flags = OPT_NO_ENV,
+		.group = "Server",
+		.help = "the model that answers ask() of plans, as `retort agent --model`"},
+	{.name = "key-file",
+		OPT_INTO_TEXT(struct mcp_args, key_file),
+		.arg = "FILE",
+		.flags = OPT_NO_ENV,
+		.group = "Server",
+		.complete = OPT_COMPLETE_FILE,
+		.help = "file with the model's key; else the variable of its provider"},
 	BOX_PROFILE_OPT(struct mcp_args),
 	CMD_COMMON_OPTS(struct mcp_args),
 };
@@ -72,9 +85,9 @@ struct mcp {
 	struct mcp_args args;
 	struct opt_set set;
 	char state[PATH_MAX];
-	struct buf policy, plan_tools; /* texts */
-	struct service *service;       /* NULL until the first call that needs it */
-	struct err failed;	       /* why there is none */
+	struct buf policy;	 /* a text */
+	struct service *service; /* NULL until the first call that needs it */
+	struct err failed;	 /* why there is none */
 };
 
 /* ---- the engine, when it is needed ---- */
@@ -84,6 +97,8 @@ static const struct operation_context *open_engine(void *arg, struct err *err)
 	struct mcp *m = arg;
 	const struct service_config config = {.state_dir = m->args.state ? m->state : NULL,
 		.tools = m->args.tools,
+		.plan_tools = m->args.plan_tools,
+		.models = {.fallback = m->args.model, .key_file = m->args.key_file},
 		.skills = m->args.box.skills,
 		.version = version_text};
 	if (!m->service && m->args.state && xdg_make_dir(m->state, err) < 0)
@@ -136,7 +151,6 @@ static int serve(struct mcp *m, struct err *err)
 		.is_destructive = has_writable_volume(&m->args),
 		.has_plans = m->args.plans || m->args.policy || m->args.plan_tools,
 		.policy = m->args.policy ? buf_str(&m->policy) : NULL,
-		.plan_tools = m->args.plan_tools ? buf_str(&m->plan_tools) : NULL,
 		.create = create,
 		.arg = m,
 		.is_open = is_open};
@@ -168,8 +182,10 @@ static int prepare(struct mcp *m, struct err *err)
 		r = tools_check(m->args.tools, err);
 	if (r == 0 && m->args.policy)
 		r = plan_read(m->args.policy, &m->policy, err);
+	/* Whether it is there; it is read for each plan. */
+	cleanup_buf struct buf tools = BUF_INIT(PLAN_TEXT_BYTES);
 	if (r == 0 && m->args.plan_tools)
-		r = plan_read(m->args.plan_tools, &m->plan_tools, err);
+		r = plan_read(m->args.plan_tools, &tools, err);
 	if (r < 0 || !m->args.state)
 		return r;
 	if (snprintf(m->state, sizeof m->state, "%s", m->args.state) >= (int)sizeof m->state)
@@ -185,7 +201,7 @@ static int mcp_main(int argc, char **argv)
 		return err_exit(ERR_NO_MEMORY);
 	m->args.box = (struct box_args)BOX_ARGS_INIT;
 	m->args.offer = MCP_TIER_STANDARD;
-	m->policy = m->plan_tools = BUF_INIT(PLAN_TEXT_BYTES);
+	m->policy = BUF_INIT(PLAN_TEXT_BYTES);
 	int r = cmd_parse(&cmd_mcp, &m->set, &m->args, argc, argv, &err);
 	if (r > 0) {
 		r = prepare(m, &err);
@@ -193,7 +209,6 @@ static int mcp_main(int argc, char **argv)
 			r = serve(m, &err);
 	}
 	buf_done(&m->policy);
-	buf_done(&m->plan_tools);
 	free(m);
 	return r < 0 ? cli_fail(&err, false) : 0;
 }

@@ -11,7 +11,8 @@ struct plan_args {
 	bool has_while, has_recursion, help;
 	uint64_t fuel, memory_bytes;
 	const char *policy, *tools, *request, *record, *resume;
-	bool is_json, yes, no_prompt;
+	const char *model, *key_file;
+	bool is_json, yes, no_prompt, again;
 	int color;
 };
 
@@ -40,7 +41,8 @@ static const struct opt plan_opts[] = {
 		OPT_INTO_TEXT(struct plan_args, tools),
 		.arg = "FILE",
 		.group = "Flows",
-		.help = "the tools there are, as JSON; with it every flow is checked"},
+		.help = "the tools there are: some that answer themselves, or a list of MCP servers; "
+			"with it every flow is checked"},
 	{.name = "request",
 		OPT_INTO_TEXT(struct plan_args, request),
 		.arg = "TEXT",
@@ -60,6 +62,22 @@ static const struct opt plan_opts[] = {
 		.arg = "FILE",
 		.group = "Runs",
 		.help = "go on with the run of a record that was cut off"},
+	{.name = "again",
+		OPT_INTO_FLAG(struct plan_args, again),
+		.flags = OPT_NO_ENV,
+		.group = "Runs",
+		.help = "with --resume: call once more what may have been done when the record ends"},
+	{.name = "model",
+		OPT_INTO_TEXT(struct plan_args, model),
+		.arg = "MODEL",
+		.group = "Runs",
+		.help = "who answers ask(): a model, as `retort agent --model` has it; it gets no tools"},
+	{.name = "key-file",
+		OPT_INTO_TEXT(struct plan_args, key_file),
+		.arg = "FILE",
+		.group = "Runs",
+		.complete = OPT_COMPLETE_FILE,
+		.help = "file with its key; else the variable of its provider"},
 	{.name = "yes",
 		OPT_INTO_FLAG(struct plan_args, yes),
 		.flags = OPT_NO_ENV,
@@ -136,6 +154,10 @@ static int run_plan(const struct plan_args *args, const char *path, bool runs)
 		.request = args->request,
 		.record_path = args->record,
 		.resume_path = args->resume,
+		.model = args->model,
+		.key_file = args->key_file,
+		.is_again = args->again,
+		.has_signals = true,
 		.is_json = args->is_json,
 		.approve = approve};
 	int r = plan_perform(&req, runs, &report, &err);
@@ -155,6 +177,7 @@ static int judge_plan(const struct plan_args *args, const char *path, bool is_ex
 		.tools = args->tools,
 		.request = args->request,
 		.has_while = args->has_while,
+		.has_signals = true,
 		.output = args->is_json ? PLAN_JSON
 			: is_explained	? PLAN_EXPLAIN
 					: PLAN_TEXT};
@@ -169,6 +192,7 @@ static int test_policy(const struct plan_args *args, const char *path)
 	cleanup_buf struct buf report = BUF_INIT(1);
 	const struct plan_check_request req = {.policy = path,
 		.tools = args->tools,
+		.has_signals = true,
 		.output = args->is_json ? PLAN_JSON : PLAN_TEXT};
 	int r = plan_test(&req, &report, &err);
 	(void)fputs(buf_str(&report), r == PLAN_INVALID && !args->is_json ? stderr : stdout);
@@ -210,6 +234,8 @@ static const struct cmd_example examples[] = {
 	{"run a plan", "retort plan run plan.star"},
 	{"run one with tools, and write down what it does",
 		"retort plan run --tools tools.json --policy mail.policy.star --record r.jsonl plan.star"},
+	{"run one with the tools of MCP servers, and a model that answers ask()",
+		"retort plan run --tools mcp.json --model ollama:qwen3 --policy mail.policy.star plan.star"},
 	{"look for mistakes only", "retort plan check plan.star"},
 	{"check every flow against a policy",
 		"retort plan check plan.star --policy mail.policy.star --tools tools.json"},
@@ -222,7 +248,10 @@ static const struct cmd_exit exits[] = {
 	{"0", "done"},
 	{"1", "the plan stopped with an error, or a test of a policy fails"},
 	{"2", "the file is no plan or no policy, the plan cannot be checked, or wrong use"},
+	{"3", "a server or the model wants a key, or another one"},
+	{"4", "a server or the model gave no answer; a run with a record can be resumed"},
 	{"6", "the policy denies something, or a person said no"},
+	{"130", "interrupted; a run with a record can be resumed"},
 };
 
 const struct cmd cmd_plan = {

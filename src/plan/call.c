@@ -478,6 +478,21 @@ int call_error(struct program *p, const struct plan_call *call, const struct pol
 	return 0;
 }
 
+int call_fits(struct program *p, const struct plan_call *call, const char *json, size_t bytes)
+{
+	struct val v;
+	return json_read(p->vm.h, json, bytes, &v) < 0 ? -1 : ask_fits(&p->vm, call->asked, v);
+}
+
+int call_lost(struct program *p, const struct plan_call *call, const char *why)
+{
+	p->is_lost = true;
+	/* What a server wrote last may be in it. */
+	p->vm.is_private = true;
+	return heap_fail_kind(
+		&p->heap, FAIL_TOOL, "%.100s: %.300s", call->tool ? call->tool->name : "ask", why);
+}
+
 int call_yes(struct program *p, const struct plan_call *call)
 {
 	struct val v;

@@ -47,5 +47,11 @@ int call_answer(struct program *p, const struct plan_call *call, const struct po
 int call_error(struct program *p, const struct plan_call *call, const struct policy *policy,
 	const char *text, size_t bytes);
 
+/* Is @json what ask() asked for? Nothing is answered by it. Returns: 1, 0, or -1 as above. */
+int call_fits(struct program *p, const struct plan_call *call, const char *json, size_t bytes);
+
+/* No answer comes, also to a try_call(): the plan cannot go on. Returns: -1, as above. */
+int call_lost(struct program *p, const struct plan_call *call, const char *why);
+
 /* A person said yes: what was shown goes on, as a copy that nobody can change afterwards. */
 int call_yes(struct program *p, const struct plan_call *call);

@@ -15,6 +15,7 @@ enum {
 	P_DEPTH = 604,
 	P_CHANGE = 605,
 	P_TOOL = 606,
+	P_LOST = 607,
 	NAMES_MAX = 256
 };
 
@@ -105,7 +106,8 @@ static enum vm_state finish(struct program *p, enum vm_state state)
 		(void)heap_fail_kind(
 			&p->heap, FAIL_MEMORY, "out of memory: too many different labels");
 	}
-	struct diag d = {.code = code_of(p->heap.kind), .is_private = p->vm.is_private};
+	struct diag d = {.code = p->is_lost ? P_LOST : code_of(p->heap.kind),
+		.is_private = p->vm.is_private};
 	if (p->vm.n_trace > 0)
 		d.start = d.end = p->vm.trace[0].at;
 	(void)snprintf(d.msg, sizeof d.msg, "%.250s", p->heap.msg);

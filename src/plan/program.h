@@ -20,6 +20,7 @@ struct program {
 	struct check_call *const
 		*checked; /* what the check found of calls: set by whoever checks */
 	uint32_t n_checked;
+	bool is_lost; /* no answer came to the call that it failed with */
 };
 
 #define PROGRAM_LIMITS                                                                             \

@@ -1,8 +1,8 @@
 /*
  * The registry from the inside: shared by the files that carry it, seen by no other.
  *
- *   registry.c  sessions made and ended; the queue of each
- *   roll.c      sessions found, and opened again
+ *   registry.c  sessions made; the queue of each
+ *   roll.c      sessions found, opened again, ended
  *   entry.c     what is done in one: steps, branches, completions
  *   undo.c      going back to an earlier step
  *   trial.c     going on as a branch of its own

@@ -53,10 +53,10 @@ int entry_on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, 
 	if (e->replay)
 		return 0;
 	if (is_untrusted && !e->is_tainted) {
-		e->is_tainted = true;
 		int r = journal_session_taint(e->roll->journal, e->id, err);
 		if (r < 0)
 			return r;
+		e->is_tainted = true;
 	}
 	return journal_blob_put(e->roll->journal, text, bytes, digest, err);
 }

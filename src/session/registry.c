@@ -1,5 +1,5 @@
 /*
- * Sessions made and ended; the queue of each.
+ * Sessions made; the queue of each.
  *
  * Theory of operation. An entry is a session with a name, a place in the journal, and a queue of
  * what is to be done in it, one after the other. A session that is only in the journal, because the
@@ -455,26 +455,6 @@ void registry_warm(
 	else
 		done(arg, NULL, &err);
 	free(text);
-}
-
-/* ---- ending ---- */
-
-void registry_end(struct registry *r, const char *session, registry_done_fn *done, void *arg)
-{
-	struct err err = {0};
-	struct found found;
-	if (registry_look_up(r, session, &found, &err) < 0) {
-		done(arg, NULL, &err);
-		return;
-	}
-	struct entry *e = found.live;
-	int bad =
-		e && !e->is_kept ? 0 : journal_session_close(r->roll->journal, found.id, "", &err);
-	if (e)
-		entry_end(e);
-	json_t *nothing = json_object();
-	done(arg, bad < 0 ? NULL : nothing, bad < 0 ? &err : NULL);
-	json_decref(nothing);
 }
 
 /* ---- the registry ---- */

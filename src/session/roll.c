@@ -1,4 +1,5 @@
-/* Sessions found by what they are called, and opened again. SPDX-License-Identifier: Apache-2.0 */
+/* Sessions found by what they are called: opened again, ended. SPDX-License-Identifier: Apache-2.0
+ */
 #include "session/roll.h"
 
 #include "base/utf8.h"
@@ -269,4 +270,24 @@ const struct owner *registry_find_owner(const struct registry *r, const char *na
 	while (view && strcmp(view->owner->name, name) != 0)
 		view = view->next;
 	return view ? view->owner : NULL;
+}
+
+/* ---- ending ---- */
+
+void registry_end(struct registry *r, const char *session, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct found found;
+	if (registry_look_up(r, session, &found, &err) < 0) {
+		done(arg, NULL, &err);
+		return;
+	}
+	struct entry *e = found.live;
+	int bad =
+		e && !e->is_kept ? 0 : journal_session_close(r->roll->journal, found.id, "", &err);
+	if (e)
+		entry_end(e);
+	json_t *nothing = json_object();
+	done(arg, bad < 0 ? NULL : nothing, bad < 0 ? &err : NULL);
+	json_decref(nothing);
 }

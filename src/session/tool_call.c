@@ -168,14 +168,32 @@ static void taint(struct session *s)
 		w->call.is_tainted = true;
 }
 
-/* It is kept before the box gets it. */
-static char *keep(struct session *s, char *text, bool is_untrusted)
+static bool is_kept(const struct session *s, const char *text, bool is_untrusted)
 {
 	struct err err;
-	if (!s->events.keep ||
-		s->events.keep(s->events.arg, text, strlen(text), is_untrusted, &err) >= 0)
-		return text;
-	return replace(text, lost(err.msg));
+	return !s->events.keep ||
+		s->events.keep(s->events.arg, text, strlen(text), is_untrusted, &err) >= 0;
+}
+
+/* It is kept before the box gets it; why it cannot be is the host's affair. What the log then says
+ * the box was answered must be there when the step is run again. */
+static char *keep(struct waiting *w, char *text, bool is_untrusted)
+{
+	struct session *s = w->session;
+	if (is_kept(s, text, is_untrusted)) {
+		if (is_untrusted)
+			taint(s);
+	} else {
+		text = replace(text, lost("the engine could not keep the answer"));
+		if (!text || !is_kept(s, text, false)) {
+			tool_log_answer(&s->record.tools, w->place, NULL, 0, true);
+			return text;
+		}
+	}
+	size_t bytes = value_bytes(text);
+	s->calling.answer_bytes += bytes;
+	tool_log_answer(&s->record.tools, w->place, text, bytes, is_error_text(text));
+	return text;
 }
 
 static json_t *event_of(const struct waiting *w, const char *state)
@@ -211,16 +229,10 @@ void tool_call_answer(struct tool_call *call, json_t *answer, bool is_untrusted)
 	struct session *s = w->session;
 	char *text = text_of(answer);
 	unlink_waiting(w);
-	if (is_untrusted)
-		taint(s);
 	text = text ? fit(s, text) : NULL;
-	text = text ? keep(s, text, is_untrusted) : NULL;
-	if (text) {
-		size_t bytes = value_bytes(text);
-		s->calling.answer_bytes += bytes;
-		tool_log_answer(&s->record.tools, w->place, text, bytes, is_error_text(text));
+	text = text ? keep(w, text, is_untrusted) : NULL;
+	if (text)
 		send_answer(s, w->frame.number, text);
-	}
 	json_t *event = w->is_told ? finished_event(w, text) : NULL;
 	free(text);
 	free_waiting(w);

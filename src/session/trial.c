@@ -79,13 +79,14 @@ static void change_places(struct entry *e, struct entry *trial)
 	e->is_rebuilt_told = trial->is_rebuilt_told;
 }
 
-/* What it has read it goes on with. */
+/* What the trial has read, the session will know. */
 static int take_taint(struct entry *e, const struct entry *trial, struct err *err)
 {
-	if (e->is_tainted || !trial->is_tainted)
+	if (!trial->is_tainted || e->is_tainted)
 		return 0;
-	e->is_tainted = true;
-	return journal_session_taint(e->roll->journal, e->id, err);
+	int r = journal_session_taint(e->roll->journal, e->id, err);
+	e->is_tainted = r == 0;
+	return r;
 }
 
 void job_start_adopt(struct job *job)

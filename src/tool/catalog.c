@@ -480,7 +480,8 @@ static int check_output(
 static void on_answer(void *arg, const struct mcp_answer *answer)
 {
 	struct catalog_call *call = arg;
-	struct catalog_answer out = {.result = answer->result, .err = answer->err};
+	struct catalog_answer out = {
+		.result = answer->result, .err = answer->err, .is_unsent = answer->is_unsent};
 	json_t *value = NULL;
 	bool fails = false;
 	if (answer->end != MCP_RESULT)

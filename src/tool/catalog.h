@@ -54,6 +54,7 @@ struct catalog_answer {
 	const json_t *value;  /* see result_read(); of an error its text, or NULL */
 	const json_t *result; /* as the server sent it, or NULL */
 	struct err err;	      /* when it is no CATALOG_VALUE */
+	bool is_unsent;	      /* CATALOG_LOST: the server never got the call */
 };
 
 struct catalog_call;

@@ -115,7 +115,8 @@ void client_end(struct mcp_call *call, const struct mcp_answer *answer)
 
 void client_lose(struct mcp_call *call, const struct err *err)
 {
-	struct mcp_answer answer = {.end = MCP_LOST, .err = *err};
+	struct mcp_answer answer = {
+		.end = MCP_LOST, .err = *err, .is_unsent = call->id == MCP_NOTICE};
 	(void)err_wrap(&answer.err, "server %s", call->client->config.server->name);
 	client_end(call, &answer);
 }

@@ -27,6 +27,7 @@ struct mcp_answer {
 	enum mcp_end end;
 	const json_t *result; /* MCP_REFUSED: the error */
 	int status;	      /* MCP_LOST: of HTTP, or 0 */
+	bool is_unsent;	      /* MCP_LOST: the server never got the question */
 	struct err err;	      /* when it is no MCP_RESULT; names the server */
 };
 
@@ -48,8 +49,7 @@ struct mcp_client_config {
 	void (*on_tools_changed)(void *arg, const struct tool_server *server);
 };
 
-/* ask, on_progress, on_tools_changed may be NULL. Nothing is started. The process ignores SIGPIPE.
- */
+/* ask, on_progress, on_tools_changed may be NULL. Nothing is started. Callers ignore SIGPIPE. */
 int mcp_client_new(
 	struct mcp_client **out, const struct mcp_client_config *config, struct err *err);
 

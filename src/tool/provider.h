@@ -6,11 +6,18 @@
 #include "base/err.h"
 #include "label/tool.h"
 
-enum tool_outcome { TOOL_RESULT, TOOL_ERROR };
+/* What came of a call. Of the last two @err says why. */
+enum tool_outcome {
+	TOOL_RESULT,
+	TOOL_ERROR,  /* it says that it failed: the result is plain text */
+	TOOL_UNSENT, /* it was not called, so nothing has happened */
+	TOOL_LOST,   /* it was called, and no answer comes: nobody knows what has happened */
+};
 
-/* A question to the model that sees data and has no tools; all are JSON. */
+/* A question to the model that sees data and has no tools; question is a text, the others JSON. */
 struct tool_question {
 	const char *question, *data, *schema;
+	const char *wrong; /* what is wrong with the answer before; NULL: there is none */
 };
 
 /*

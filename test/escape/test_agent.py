@@ -105,6 +105,14 @@ class Trial(harness.Case):
             self.assertEqual((result["status"], result["steps"]), ("ok", 2), result)
             self.assertIn("ToolDenied", result["candidates"]["rounds"][0]["value"])
             self.assertNotIn("tools/call", test_gate.methods(shop))
+        where = harness.make_dir()
+        save = "```python\nimport retort\nretort.skills.save('one', 'def one():\\n    return 1\\n', 'assert one() == 1')\n```\n"
+        with service.Engine("--skills", where + ":rw", "--model", "replay:" + script(save, save, "No.", "No.")) as other:
+            result = other.call("agent.run", task="Go.", best_of=2)
+            self.assertIn("ToolDenied", result["candidates"]["rounds"][0]["value"], result)
+            self.assertEqual(os.listdir(where), [])
+        with service.Engine("--tools", path) as engine:
+            engine.call("session.create", name="demo")
             # One that is no candidate may.
             record = engine.call("step.run", session="demo", code="tools.shop.echo(**{'from': 'paid'})")
             self.assertEqual(record["value"]["text/plain"], "'paid'")

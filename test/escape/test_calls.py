@@ -127,7 +127,7 @@ class Calls(harness.Case):
 
     def test_T_CALL_CLOCK_one_that_is_never_answered(self):
         """Sleeps for ever behind a call that nobody answers."""
-        step = self.engine.run(self.engine.session(), "put('a.b')" + FOREVER, timeout_ms=300)
+        step = self.engine.run(self.engine.session(), "put('a.b')" + FOREVER, timeout_ms=800)
         self.engine.call()
         self.engine.cancel()
         self.assertEqual(self.engine.result(step)["status"], "timeout")

@@ -11,6 +11,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import attack  # noqa: E402,F401
 import harness  # noqa: E402
 
+sys.path.insert(0, os.path.join(harness.HERE, "system"))
+import rpc  # noqa: E402
+
 SERVER = """
 import json, os, subprocess, sys
 def say(**m):
@@ -30,13 +33,19 @@ for line in sys.stdin:
 """
 
 
-def tools(verb, *args, text="a tool", env=None):
+def server(text="a tool"):
+    """The file that lists one whose words are @text."""
     where = harness.make_dir()
     program, path = os.path.join(where, "server.py"), os.path.join(where, "mcp.json")
     with open(program, "w", encoding="utf-8") as f:
         f.write(SERVER.replace("TEXT_HERE", repr(text)))
     with open(path, "w", encoding="utf-8") as f:
         json.dump({"mcpServers": {"s": {"command": "/usr/bin/python3", "args": [program]}}}, f)
+    return path
+
+
+def tools(verb, *args, text="a tool", env=None):
+    path = server(text)
     return harness.retort("tools", verb, "--mcp-config", path, *args, env=env)
 
 
@@ -76,6 +85,20 @@ class Servers(harness.Case):
                 self.assertIn("/**", comment)
                 self.assertNotIn("*/", rest.replace(json.dumps(text), ""))
                 self.assertEqual(rest.strip().splitlines()[-1], "}")
+
+    def test_T_TOOL_SERVER_is_not_obeyed_in_a_box(self):
+        """A description, the name of a parameter, or a value is run by the driver that shows it to a program."""
+        python = "print(dir(tools.s)); help(tools.s); help(tools.s.t); tools.search('t'); tools.describe('s.t'); v = tools.s.t()"
+        script = "const t = tools.s.t; await tools.search('t'); await tools.describe(t); console.log(t, tools.s); const v = await t()"
+        for text in ('"""\nopen("canary", "w")\n"""', "__import__('pathlib').Path('canary').touch()", "require('fs').writeFileSync('canary', '')",
+                     "${require('fs').writeFileSync('canary', '')}", "*/ require('fs').writeFileSync('canary', '') /*", "__getattr__", "__proto__"):
+            with self.subTest(text=text), rpc.Engine("--tools", server(text)) as engine:
+                client = engine.client()
+                for runtime, code in (("python", python), ("javascript", script)):
+                    s = client("session.create", runtime=runtime)["session"]
+                    record = client.run(s, code)
+                    self.assertEqual((record["status"], record.get("files", [])), ("ok", []), record)
+                    self.assertEqual([t["tool"] for t in record["tools"]], ["s.t"])
 
     def test_T_TOOL_SERVER_sends_no_escape(self):
         """A description moves the cursor, hides text or turns its direction on the terminal of who lists tools."""

@@ -33,6 +33,7 @@
 enum { CALLS_MAX = 1024, LINE_MAX_BYTES = 64 << 20, CHUNK_BYTES = 64 << 10 };
 
 struct operating {
+	struct operating *next; /* all there were: a slot must stay where it is */
 	json_int_t id;
 	struct operation_call *call;
 };
@@ -43,6 +44,7 @@ static uv_poll_t poll_in;
 static struct operation_context context;
 static struct tool_call *waiting[CALLS_MAX];
 static size_t n_calls;
+static struct operating *operations;
 static bool is_closed;
 static struct buf in = BUF_INIT(LINE_MAX_BYTES);
 
@@ -115,7 +117,6 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 	struct operating *o = arg;
 	say(result ? json_pack("{s:I, s:O}", "id", o->id, "result", (json_t *)(uintptr_t)result)
 		   : json_pack("{s:I, s:s}", "id", o->id, "error", err->msg));
-	/* Its slot must stay until the call is over: it is, for a test's short life. */
 }
 
 static void operate(const json_t *line)
@@ -125,6 +126,8 @@ static void operate(const json_t *line)
 	struct operating *o = calloc(1, sizeof *o);
 	if (!op || !o)
 		exit(2);
+	o->next = operations;
+	operations = o;
 	o->id = json_integer_value(json_object_get(line, "id"));
 	const struct operation_listener listener = {.arg = o, .event = on_event, .done = on_done};
 	operation_start(&context, op, json_object_get(line, "params"), &listener, &o->call);
@@ -204,6 +207,8 @@ static int serve(const char *state_dir)
 	(void)uv_loop_close(&loop);
 	metrics_close(context.metrics);
 	buf_done(&in);
+	for (struct operating *o; (o = operations); free(o))
+		operations = o->next;
 	for (size_t i = 0; i < n_calls; i++)
 		if (waiting[i])
 			return 5; /* a call that nobody cancelled */

@@ -182,7 +182,9 @@ TEST(results_come_to_one_value)
 			"{\"text\": \"\", \"images\": [], \"links\": [{\"type\": \"resource_link\", \"uri\": "
 			"\"u\"}]}"},
 		{"{\"content\": [{\"type\": \"image\"}, {}, 5]}",
-			"{\"text\": \"\", \"images\": [{}], \"links\": []}"},
+			"{\"type\": \"image\"}"},
+		{"{\"content\": [" TEXT("a") ", {\"type\": \"image\"}]}",
+			"{\"text\": \"a\", \"images\": [{\"type\": \"image\"}], \"links\": []}"},
 		{"{\"content\": 1}", NULL},
 		{"{}", NULL},
 	};

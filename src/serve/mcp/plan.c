@@ -83,7 +83,8 @@ static void add_diagnostics(struct buf *out, const json_t *report)
 	json_t *d;
 	json_array_foreach(json_object_get(report, "diagnostics"), i, d)
 	{
-		const char *fix = member(d, "fix");
+		/* The check says how to mend it, the run what to do. */
+		const char *fix = param_text(d, "fix", member(d, "hint"));
 		if (i >= DIAGNOSTICS_MAX)
 			break;
 		(void)buf_addf(out,
@@ -117,9 +118,8 @@ static void give_report(struct mcp_job *job, const json_t *report)
 static json_t *plan_params(const struct mcp_job *job)
 {
 	const struct mcp_tools_config *config = mcp_tools_config(job->tools);
-	json_t *params =
-		json_pack("{s:s, s:s*, s:s*}", "plan", param_text(job->arguments, "plan", ""),
-			"policy", config->policy, "tools", config->plan_tools);
+	json_t *params = json_pack("{s:s, s:s*}", "plan", param_text(job->arguments, "plan", ""),
+		"policy", config->policy);
 	const char *request = param_text(job->arguments, "request", NULL);
 	if (request)
 		(void)json_object_set_new(params, "request", json_string(request));

@@ -14,11 +14,11 @@ enum { MCP_TOOLS_TOKENS_MAX = 1500, MCP_TOKEN_BYTES = 4, MCP_INSTRUCTIONS_MAX = 
 struct mcp_tools_config {
 	const char *version;
 	enum mcp_tier tier;
-	bool is_structured;  /* results also as structuredContent */
-	bool is_destructive; /* boxes may write to files of the host */
-	bool has_tools;	     /* code in boxes can call some: search_tools */
-	bool has_plans;	     /* check_plan and run_plan, under these texts; or NULL */
-	const char *policy, *plan_tools;
+	bool is_structured;   /* results also as structuredContent */
+	bool is_destructive;  /* boxes may write to files of the host */
+	bool has_tools;	      /* code in boxes can call some: search_tools */
+	bool has_plans;	      /* check_plan and run_plan, with the engine's tools */
+	const char *policy;   /* of theirs, as a text; or NULL */
 	const json_t *create; /* parameters of session.create for sessions that are made; or NULL */
 	void *arg;
 	bool (*is_open)(void *arg); /* is there an engine already? NULL: always */

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tool/declaration.h"
+
+#include "tool/fit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The schema that is reduced. */
+struct reduction {
+	const json_t *root;
+	bool is_trusted;
+	int *steps;
+};
+
+static const char *const types[] = {
+	"null", "boolean", "integer", "number", "string", "array", "object"};
+
+static json_t *reduce(const struct reduction *r, const json_t *schema, int depth);
+
+/* What it is declared elsewhere to be; a chain of those ends with the steps. */
+static const json_t *resolved(const struct reduction *r, const json_t *schema)
+{
+	const char *ref;
+	while (json_is_object(schema) &&
+		(ref = json_string_value(json_object_get(schema, "$ref"))) && *r->steps > 0) {
+		--*r->steps;
+		schema = fit_resolve(r->root, ref);
+	}
+	return schema;
+}
+
+static const char *type_of(const json_t *schema)
+{
+	const char *type = json_string_value(json_object_get(schema, "type"));
+	for (size_t i = 0; type && i < ARRAY_LEN(types); i++)
+		if (strcmp(type, types[i]) == 0)
+			return types[i];
+	return NULL;
+}
+
+static void reduce_text(const struct reduction *r, const json_t *schema, json_t *out)
+{
+	static const char *const believed[] = {"format", "x-handle"};
+	json_t *choices = json_object_get(schema, "enum"), *only = json_object_get(schema, "const");
+	if (json_array_size(choices) > 0)
+		(void)json_object_set(out, "enum", choices);
+	else if (json_is_string(only))
+		(void)json_object_set(out, "const", only);
+	for (size_t i = 0; r->is_trusted && i < ARRAY_LEN(believed); i++) {
+		json_t *word = json_object_get(schema, believed[i]);
+		if (json_is_string(word))
+			(void)json_object_set(out, believed[i], word);
+	}
+}
+
+static void reduce_fields(const struct reduction *r, const json_t *schema, int depth, json_t *out)
+{
+	json_t *fields = json_object(), *required = json_object_get(schema, "required"), *one;
+	const char *name;
+	json_object_foreach(json_object_get(schema, "properties"), name, one)
+	{
+		(void)json_object_set_new(fields, name, reduce(r, one, depth + 1));
+	}
+	(void)json_object_set_new(out, "properties", fields);
+	if (json_is_array(required))
+		(void)json_object_set(out, "required", required);
+}
+
+/* Returns: {}, which is anything, for whatever is not understood. */
+static json_t *reduce(const struct reduction *r, const json_t *schema, int depth)
+{
+	json_t *out = json_object();
+	if (depth > DECLARATION_DEPTH_MAX || --*r->steps < 0)
+		return out;
+	schema = resolved(r, schema);
+	const char *type = type_of(schema);
+	if (!type)
+		return out;
+	(void)json_object_set_new(out, "type", json_string(type));
+	if (strcmp(type, "string") == 0)
+		reduce_text(r, schema, out);
+	else if (strcmp(type, "object") == 0)
+		reduce_fields(r, schema, depth, out);
+	/* What comes behind the first few is of another type than those. */
+	else if (strcmp(type, "array") == 0 && json_is_object(json_object_get(schema, "items")) &&
+		!json_object_get(schema, "prefixItems"))
+		(void)json_object_set_new(
+			out, "items", reduce(r, json_object_get(schema, "items"), depth + 1));
+	return out;
+}
+
+/* ---- parameters ---- */
+
+/* A word that no parameter before it has. */
+static void make_id(const json_t *ids, const char *name, char out[IDENTIFIER_BYTES])
+{
+	const char *key;
+	json_t *one;
+	int count = 1;
+	bool is_taken = true;
+	identifier_make(IDENTIFIER_PYTHON, name, out);
+	size_t bytes = strlen(out);
+	while (is_taken) {
+		is_taken = false;
+		json_object_foreach((json_t *)ids, key, one)
+		{
+			is_taken |= strcmp(json_string_value(one), out) == 0;
+		}
+		if (is_taken)
+			(void)snprintf(out + bytes, IDENTIFIER_BYTES - bytes, "_%d", ++count);
+	}
+}
+
+static const json_t *parameters(const struct catalog_tool *tool, int *steps)
+{
+	const struct reduction r = {.root = tool->schema, .steps = steps};
+	return json_object_get(resolved(&r, tool->schema), "properties");
+}
+
+/* {its own name: word}. */
+static json_t *parameter_ids(const struct catalog_tool *tool, int *steps)
+{
+	json_t *ids = json_object(), *one;
+	const char *name;
+	json_object_foreach((json_t *)parameters(tool, steps), name, one)
+	{
+		char id[IDENTIFIER_BYTES];
+		make_id(ids, name, id);
+		(void)json_object_set_new(ids, name, json_string(id));
+	}
+	return ids;
+}
+
+static json_t *input(const struct catalog_tool *tool, int *steps)
+{
+	const struct reduction r = {.root = tool->schema,
+		.is_trusted = tool->server->config->is_trusted,
+		.steps = steps};
+	const json_t *schema = resolved(&r, tool->schema);
+	json_t *ids = parameter_ids(tool, steps), *fields = json_object(), *one;
+	json_t *required = json_array();
+	const char *name;
+	size_t i;
+	json_object_foreach(json_object_get(schema, "properties"), name, one)
+	{
+		const char *id = json_string_value(json_object_get(ids, name));
+		(void)json_object_set_new(fields, id, reduce(&r, one, 1));
+	}
+	json_array_foreach(json_object_get(schema, "required"), i, one)
+	{
+		json_t *id =
+			json_is_string(one) ? json_object_get(ids, json_string_value(one)) : NULL;
+		if (id)
+			(void)json_array_append(required, id);
+	}
+	json_decref(ids);
+	return json_pack(
+		"{s:s, s:o, s:o}", "type", "object", "properties", fields, "required", required);
+}
+
+/* ---- a tool ---- */
+
+json_t *declaration_make(const struct catalog_tool *tool, int *steps)
+{
+	const struct reduction r = {.root = tool->output,
+		.is_trusted = tool->server->config->is_trusted,
+		.steps = steps};
+	if (json_object_size(parameters(tool, steps)) > TOOL_PARAMS_MAX)
+		return NULL;
+	return json_pack("{s:o, s:o*, s:{s:b, s:b, s:b}}", "inputSchema", input(tool, steps),
+		"outputSchema", tool->output ? reduce(&r, tool->output, 0) : NULL, "annotations",
+		"readOnlyHint", tool->is_read_only, "destructiveHint", tool->is_destructive,
+		"openWorldHint", tool->is_open_world);
+}
+
+json_t *declaration_arguments(const struct catalog_tool *tool, const json_t *arguments)
+{
+	int steps = DECLARATION_STEPS_MAX;
+	json_t *ids = parameter_ids(tool, &steps), *out = json_object(), *value, *id;
+	const char *given, *name;
+	json_object_foreach((json_t *)arguments, given, value)
+	{
+		const char *own = given;
+		json_object_foreach(ids, name, id)
+		{
+			if (strcmp(json_string_value(id), given) == 0)
+				own = name;
+		}
+		(void)json_object_set(out, own, value);
+	}
+	json_decref(ids);
+	return out;
+}
+
+bool declaration_name(const struct catalog_tool *tool, char out[TOOL_NAME_MAX_BYTES + 1])
+{
+	int n = snprintf(out, TOOL_NAME_MAX_BYTES + 1, "%s.%s", tool->server->id, tool->id);
+	return n > 0 && n <= TOOL_NAME_MAX_BYTES;
+}
