@@ -498,4 +498,3 @@ def llm_query_batched(prompts, context, schema, return_exceptions):
         failures[0].results = answers
         raise failures[0]
     return answers
-

@@ -2,6 +2,7 @@
 #include "session/report.h"
 
 #include "base/json_parts.h"
+#include "base/num.h"
 
 #include <errno.h>
 #include <string.h>
@@ -116,12 +117,25 @@ static int check_result(const json_t *result, struct err *err)
 	return error ? check_error(error, err) : 0;
 }
 
-int report_result(const char *data, size_t bytes, struct record *record, struct step_end *end,
-	struct err *err)
+/* Returns: 1: it is; 0: it is an earlier one's. */
+static int is_of(const json_t *result, uint64_t step, struct err *err)
+{
+	const char *text = json_string_value(json_object_get(result, "id"));
+	uint64_t id;
+	struct err none;
+	if (!text || num_parse_count(text, (struct num_range){1, step}, &id, &none) < 0)
+		return err_set(err, ERR_PROTOCOL, "a result of no step that there was");
+	return id == step;
+}
+
+int report_result(const char *data, size_t bytes, uint64_t step, struct record *record,
+	struct step_end *end, struct err *err)
 {
 	json_t *result = parse(data, bytes, err);
 	int r = result ? check_result(result, err) : -EPROTO;
-	if (r == 0) {
+	if (r == 0)
+		r = is_of(result, step, err);
+	if (r > 0) {
 		const json_t *error = json_object_get(result, "error");
 		record->value = json_incref(json_object_get(result, "value"));
 		record->error = error ? copy_error(error) : NULL;

@@ -17,11 +17,13 @@ enum {
 };
 
 /*
- * Take a RESULT into @record and @end.
- * Errors: ERR_PROTOCOL; the record is then as before.
+ * Take the RESULT of @step into @record and @end.
+ * Returns: 1, or 0 when it is that of an earlier step, whose end somebody else had told: the record
+ *          is then as before.
+ * Errors:  ERR_PROTOCOL; likewise.
  */
-int report_result(const char *data, size_t bytes, struct record *record, struct step_end *end,
-	struct err *err);
+int report_result(const char *data, size_t bytes, uint64_t step, struct record *record,
+	struct step_end *end, struct err *err);
 
 /*
  * Take a DISPLAY. Beyond REPORT_DISPLAYS_MAX or the output limit it is counted and dropped.

@@ -128,6 +128,16 @@ class Calls(harness.Case):
         self.assertEqual((record["status"], record["tools"]), ("ok", []))
         self.works()
 
+    def test_T_CALL_FRAME_result_of_the_step_before(self):
+        """A step says that it is over and goes on: how it ends is not taken for what the next one gave."""
+        session = self.engine.session()
+        record = self.engine.result(self.engine.run(
+            session, "import time\nframe(21, json.dumps({'id': step, 'status': 'ok', 'exit_code': 0}).encode())\n"
+            "time.sleep(0.5)\n'the end of the first'"))
+        self.assertEqual((record["status"], record.get("value")), ("ok", None))
+        record = self.engine.result(self.engine.run(session, "'of the second'"))
+        self.assertEqual(record["value"]["text/plain"], "'of the second'")
+
     def test_T_CALL_CLOCK_one_that_is_never_answered(self):
         """Sleeps for ever behind a call that nobody answers."""
         step = self.engine.run(self.engine.session(), "put('a.b')" + FOREVER, timeout_ms=800)

@@ -182,7 +182,7 @@ class Frames(harness.Case):
 
     def test_T_FRAME_deep_json(self):
         """JSON that is nested a hundred thousand deep."""
-        for text in ("b'{\"status\":\"ok\",\"exit_code\":0,\"value\":{\"application/json\":' + b'[' * 100000"
+        for text in ("b'{\"id\":\"1\",\"status\":\"ok\",\"exit_code\":0,\"value\":{\"application/json\":' + b'[' * 100000"
                      " + b']' * 100000 + b'}}'", "b'{\"a\":' * 300000", "b'[' * 900000"):
             with self.subTest(text=text[:40]):
                 self.broken(f"frame(21, {text})")
@@ -191,7 +191,7 @@ class Frames(harness.Case):
         """As deep as the parser takes: writing it out must not overflow the stack."""
         head = subprocess.run(
             [harness.RETORT, "run", "--json", "-c", HEAD +
-             "frame(21, b'{\"status\":\"ok\",\"exit_code\":0,\"value\":{\"application/json\":' + b'[' * 2000"
+             "frame(21, b'{\"id\":\"1\",\"status\":\"ok\",\"exit_code\":0,\"value\":{\"application/json\":' + b'[' * 2000"
              " + b']' * 2000 + b'}}')\ntime.sleep(5)"], capture_output=True, check=False,
             timeout=60, env=harness.environment())
         self.assertIn(head.returncode, (0, 125), head.stderr)
@@ -202,25 +202,25 @@ class Frames(harness.Case):
         for text in ("b'[' + b'1,' * (15 << 20) + b'1]'", "b'[' + b'[],' * (10 << 20) + b'1]'",
                      "b'[' + b'{},' * (10 << 20) + b'1]'"):
             with self.subTest(text=text):
-                self.broken("frame(21, b'{\"status\":\"ok\",\"exit_code\":0,\"value\":"
+                self.broken("frame(21, b'{\"id\":\"1\",\"status\":\"ok\",\"exit_code\":0,\"value\":"
                             "{\"application/json\":' + " + text + " + b'}}')")
 
     def test_T_FRAME_many_members(self):
         """As many values as are allowed, as members with long names."""
-        self.attack("frame(21, b'{\"status\":\"ok\",\"exit_code\":0,\"value\":{\"application/json\":{'"
+        self.attack("frame(21, b'{\"id\":\"1\",\"status\":\"ok\",\"exit_code\":0,\"value\":{\"application/json\":{'"
                     " + b','.join(b'\"%028d\":0' % i for i in range(900000)) + b'}}}')\ntime.sleep(5)")
 
     def test_T_FRAME_many_tokens_hidden_in_a_string(self):
         """Quotes and backslashes that make a count of values go wrong."""
-        self.attack("frame(21, b'{\"status\":\"ok\",\"exit_code\":0,\"value\":{\"application/json\":[\"\\\\\\\\\"'"
+        self.attack("frame(21, b'{\"id\":\"1\",\"status\":\"ok\",\"exit_code\":0,\"value\":{\"application/json\":[\"\\\\\\\\\"'"
                     " + b',1' * (14 << 20) + b']}}')\ntime.sleep(5)")
 
     def test_T_FRAME_long_string(self):
         """One string of 31 MB, of characters that are written as six."""
-        record = self.attack("frame(21, b'{\"status\":\"ok\",\"exit_code\":0,\"value\":{\"text/plain\":\"'"
+        record = self.attack("frame(21, b'{\"id\":\"1\",\"status\":\"ok\",\"exit_code\":0,\"value\":{\"text/plain\":\"'"
                              " + b'x' * (31 << 20) + b'\"}}')\ntime.sleep(5)")
         self.assertEqual(record["status"], "ok")
-        self.attack("frame(21, b'{\"status\":\"ok\",\"exit_code\":0,\"value\":{\"text/plain\":\"'"
+        self.attack("frame(21, b'{\"id\":\"1\",\"status\":\"ok\",\"exit_code\":0,\"value\":{\"text/plain\":\"'"
                     " + b'\\\\u0001' * (5 << 20) + b'\"}}')\ntime.sleep(5)")
 
     def test_T_FRAME_long_number(self):
@@ -228,7 +228,7 @@ class Frames(harness.Case):
         for text in ("b'9' * (30 << 20)", "b'0.' + b'1' * (30 << 20)", "b'1e' + b'9' * (30 << 20)",
                      "b'-' * (30 << 20)"):
             with self.subTest(text=text):
-                self.attack("frame(21, b'{\"status\":\"ok\",\"exit_code\":0,\"value\":"
+                self.attack("frame(21, b'{\"id\":\"1\",\"status\":\"ok\",\"exit_code\":0,\"value\":"
                             "{\"application/json\":' + " + text + " + b'}}')\ntime.sleep(5)")
 
     def test_T_FRAME_display_without_end(self):
@@ -265,11 +265,15 @@ class Frames(harness.Case):
         self.broken("frame(21, b'{\"status\":\"ok\\0\",\\0\"exit_code\":0}')")
         self.broken("frame(21, b'{\"sta\\\\u0000tus\":\"ok\",\"exit_code\":0}')")
 
+    def test_T_FRAME_result_of_a_step_to_come(self):
+        """A result of a step that there was not yet."""
+        self.broken("OK['id'] = '2'; result()")
+
     def test_T_FRAME_invalid_utf8(self):
         """Bytes that are no UTF-8, overlong forms, surrogates."""
         for text in (b"\xff\xfe", b"\xc0\x80", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"\\ud800"):
             with self.subTest(text=text):
-                self.broken("frame(21, b'{\"status\":\"ok\",\"exit_code\":0,\"value\":{\"text/plain\":\"' + "
+                self.broken("frame(21, b'{\"id\":\"1\",\"status\":\"ok\",\"exit_code\":0,\"value\":{\"text/plain\":\"' + "
                             f"{text!r} + b'\"}}}}')")
 
     def test_T_FRAME_descriptors_sent_along(self):

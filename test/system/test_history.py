@@ -585,7 +585,7 @@ class Records(HistoryCase):
                "line 1: it is not what was written": [lines[0].replace('"steps":3', '"steps":2')] + lines[1:],
                "line 2": [lines[0]] + lines[2:],
                "line 1: it does not begin as one": ["hello\n"],
-               "knows 2": [lines[0].replace('"retort_record":1', '"retort_record":3')]}
+               "knows 3": [lines[0].replace('"retort_record":1', '"retort_record":4')]}
         for text, content in bad.items():
             with open(path, "w", encoding="utf-8") as f:
                 f.writelines(content)

@@ -50,7 +50,9 @@ ALONE = {
     "tool.list": "tools are not anybody's",
     "tool.call": "tools are not anybody's",
     "tool.search": "tools are not anybody's",
+    "tool.approve": "by the id of what is asked; see T-TOOL-PRINCIPAL",
     "agent.run": "refused; see test_the_host_is_not_theirs",
+    "agent.list": "refused; see test_the_host_is_not_theirs",
 }
 
 
@@ -228,7 +230,8 @@ class Apart(PrincipalCase):
                 said = self.fails("denied", self.ann, "session.create", **{name: value})
                 self.assertIn(name, said)
         self.fails("denied", self.ann, "engine.doctor")
-        self.assertIn("holders of a token", self.fails("denied", self.ann, "agent.run", task="Go."))
+        for method, params in (("agent.run", {"task": "Go."}), ("agent.run", {"resume": "a-1"}), ("agent.list", {})):
+            self.assertIn("holders of a token", self.fails("denied", self.ann, method, **params))
         # Nor in a record that was made by somebody who may.
         s = self.e.operator("session.create", volumes=asked["volumes"])["session"]
         self.e.operator.run(s, "open('host/host.txt').read()")

@@ -21,7 +21,7 @@ static struct took take_result(const char *text, size_t bytes)
 {
 	struct took t = {.end = {.exit_code = 77}};
 	record_init(&t.record, &some);
-	t.r = report_result(text, bytes, &t.record, &t.end, &t.err);
+	t.r = report_result(text, bytes, 3, &t.record, &t.end, &t.err);
 	return t;
 }
 
@@ -31,7 +31,7 @@ static void took_done(struct took *t)
 }
 #define TOOK cleanup(took_done) struct took
 
-#define OK "\"status\":\"ok\",\"exit_code\":0"
+#define OK "\"id\":\"3\",\"status\":\"ok\",\"exit_code\":0"
 
 TEST(good_results)
 {
@@ -40,7 +40,7 @@ TEST(good_results)
 		int is_error, exit_code, has_value, has_error;
 	} rows[] = {
 		{"{" OK "}", 0, 0, 0, 0},
-		{"{\"exit_code\":255,\"status\":\"error\"}", 1, 255, 0, 0},
+		{"{\"id\":\"3\",\"exit_code\":255,\"status\":\"error\"}", 1, 255, 0, 0},
 		{"{" OK ",\"value\":{}}", 0, 0, 1, 0},
 		{"{" OK ",\"value\":{\"text/plain\":\"1\",\"image/png\":\"\"}}", 0, 0, 1, 0},
 		{"{" OK ",\"value\":{\"application/json\":[1,{\"a\":null}]}}", 0, 0, 1, 0},
@@ -56,7 +56,7 @@ TEST(good_results)
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		TOOK t = take_result(rows[i].text, strlen(rows[i].text));
-		int good = CHECK_INT(t.r, 0) & CHECK(t.end.has_result) &
+		int good = CHECK_INT(t.r, 1) & CHECK(t.end.has_result) &
 			CHECK_INT(t.end.is_error, rows[i].is_error) &
 			CHECK_INT(t.end.exit_code, rows[i].exit_code) &
 			CHECK_INT(t.record.value != NULL, rows[i].has_value) &
@@ -137,7 +137,7 @@ TEST(only_known_members_of_an_error_are_kept)
 		"{" OK ",\"error\":{\"name\":\"E\",\"message\":\"m\",\"status\":\"ok\","
 		"\"line\":2,\"html\":\"<script>\"}}";
 	TOOK t = take_result(text, sizeof text - 1);
-	CHECK_INT(t.r, 0);
+	CHECK_INT(t.r, 1);
 	CHECK_INT(json_object_size(t.record.error), 3);
 	CHECK(json_object_get(t.record.error, "html") == NULL);
 	CHECK_INT(json_integer_value(json_object_get(t.record.error, "line")), 2);
@@ -160,7 +160,7 @@ static int result_of_repeat(const char *head, const char *part, size_t n, const 
 	size_t bytes;
 	char *text = repeat(head, part, n, foot, &bytes);
 	TOOK t = take_result(text, bytes);
-	CHECK_INT(t.end.has_result, t.r == 0);
+	CHECK_INT(t.end.has_result, t.r == 1);
 	free(text);
 	return t.r;
 }
@@ -174,24 +174,44 @@ TEST(counts_are_bounded)
 		char whole[sizeof mimes + 4];
 		(void)snprintf(whole, sizeof whole, "%s}}", mimes);
 		TOOK t = take_result(whole, strlen(whole));
-		CHECK_INT(t.r, i < REPORT_MIMES_MAX ? 0 : -EPROTO);
+		CHECK_INT(t.r, i < REPORT_MIMES_MAX ? 1 : -EPROTO);
 	}
 	const char *error =
 		"{" OK ",\"error\":{\"name\":\"E\",\"message\":\"m\",\"traceback\":[\"\"";
-	CHECK_INT(result_of_repeat(error, ",\"\"", 999, "]}}"), 0);
+	CHECK_INT(result_of_repeat(error, ",\"\"", 999, "]}}"), 1);
 	CHECK_INT(result_of_repeat(error, ",\"\"", 1000, "]}}"), -EPROTO);
-	CHECK_INT(result_of_repeat("{" OK ",\"value\":{\"", "x", 128, "\":0}}"), 0);
+	CHECK_INT(result_of_repeat("{" OK ",\"value\":{\"", "x", 128, "\":0}}"), 1);
 	CHECK_INT(result_of_repeat("{" OK ",\"value\":{\"", "x", 129, "\":0}}"), -EPROTO);
+}
+
+TEST(results_of_other_steps)
+{
+	static const struct {
+		const char *id;
+		int r;
+	} rows[] = {{"\"3\"", 1}, {"\"2\"", 0}, {"\"1\"", 0}, {"\"4\"", -EPROTO},
+		{"\"0\"", -EPROTO}, {"\"\"", -EPROTO}, {"\"-1\"", -EPROTO}, {"\"3x\"", -EPROTO},
+		{"3", -EPROTO}, {"null", -EPROTO}, {"\"99999999999999999999\"", -EPROTO}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char text[100];
+		int n = snprintf(text, sizeof text,
+			"{\"id\":%s,\"status\":\"ok\",\"exit_code\":0,\"value\":{}}", rows[i].id);
+		TOOK t = take_result(text, (size_t)n);
+		int good = CHECK_INT(t.r, rows[i].r) & CHECK(t.end.has_result == (rows[i].r == 1)) &
+			CHECK((t.record.value != NULL) == (rows[i].r == 1));
+		if (!good)
+			(void)printf("# %s\n", rows[i].id);
+	}
 }
 
 /* A long text is one part; a million little ones are refused before they are parsed. */
 TEST(bombs)
 {
-	CHECK_INT(result_of_repeat("{" OK ",\"x\":[0", ",0", 900000, "]}"), 0);
+	CHECK_INT(result_of_repeat("{" OK ",\"x\":[0", ",0", 900000, "]}"), 1);
 	CHECK_INT(result_of_repeat("{" OK ",\"x\":[0", ",0", 1000000, "]}"), -EPROTO);
 	CHECK_INT(result_of_repeat("{" OK ",\"x\":[[]", ",[]", 500000, "]}"), -EPROTO);
-	CHECK_INT(result_of_repeat("{" OK ",\"x\":\"", ",[{", 1000000, "\"}"), 0);
-	CHECK_INT(result_of_repeat("{" OK ",\"x\":\"", "\\\",", 1000000, "\"}"), 0);
+	CHECK_INT(result_of_repeat("{" OK ",\"x\":\"", ",[{", 1000000, "\"}"), 1);
+	CHECK_INT(result_of_repeat("{" OK ",\"x\":\"", "\\\",", 1000000, "\"}"), 1);
 	CHECK_INT(
 		result_of_repeat("{" OK ",\"x\":\"\\\\\",\"y\":[0", ",0", 1000000, "]}"), -EPROTO);
 	CHECK_INT(
