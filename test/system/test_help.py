@@ -12,7 +12,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import harness  # noqa: E402
 
-COMMANDS = ["run", "repl", "session", "serve", "mcp", "plan", "replay", "doctor", "completion", "version", "help"]
+COMMANDS = ["run", "repl", "session", "serve", "mcp", "agent", "plan", "tools", "replay", "doctor", "completion", "version",
+            "help"]
 # Below `retort session`.
 SESSION = ["new", "ls", "exec", "branch", "undo", "log", "files", "rm", "export"]
 
@@ -47,6 +48,8 @@ class Help(harness.Case):
                 self.assertEqual((done.status, done.err), (0, ""))
                 self.assertEqual(done.out, harness.retort("help", name).out)
                 self.assertIn(f"retort {name}", done.out)
+                groups = re.findall(r"^(\w.*):$", done.out, re.M)
+                self.assertEqual(sorted(groups), sorted(set(groups)))  # options of a group stand together
 
     def test_of_each_command_below_session(self):
         text = harness.retort("help", "session").out
