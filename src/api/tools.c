@@ -3,6 +3,7 @@
 
 #include "api/tool_json.h"
 #include "base/utf8.h"
+#include "tool/form.h"
 #include "tool/approval.h"
 #include "tool/catalog_search.h"
 #include "tool/stub.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_BYTES = 100 };
+enum { LINE_BYTES = 100, FORM_TRIES = 3 };
 
 struct performance {
 	const struct tools_request *request;
@@ -246,12 +247,79 @@ static void on_progress(void *arg, const struct tool_server *server, const json_
 		p->request->progress(p->request->arg, buf_str(&shown));
 }
 
+/* ---- forms ---- */
+
+/* Returns: 1: *@value; 0: nothing was said; -1: nobody answers any more. */
+static int ask_field(
+	const struct tools_request *q, const char *name, const json_t *field, json_t **value)
+{
+	struct err err = {0};
+	int r = -EINVAL;
+	for (int i = 0; r == -EINVAL && i < FORM_TRIES; i++) {
+		cleanup_buf struct buf prompt = BUF_INIT(16 * FORM_TEXT_BYTES);
+		if (i > 0)
+			(void)buf_addf(&prompt, "%s\n", err.msg);
+		if (form_ask_field(&prompt, name, field) < 0)
+			return -1;
+		char *line = q->answer(q->arg, buf_str(&prompt));
+		r = line ? form_read(field, line, value, &err) : -1;
+		free(line);
+	}
+	return r < 0 ? -1 : r;
+}
+
+/* Returns: whether somebody said what there is in @content. */
+static bool ask_fields(const struct performance *p, const struct tool_server *server,
+	const json_t *params, json_t *content)
+{
+	const struct tools_request *q = p->request;
+	cleanup_buf struct buf prompt = BUF_INIT(16 * FORM_TEXT_BYTES);
+	const char *name;
+	json_t *field, *value = NULL;
+	if (!q->answer || form_ask(&prompt, server->name, params) < 0 ||
+		buf_add(&prompt, "\nAnswer? [y/N] ") < 0)
+		return false;
+	char *line = q->answer(q->arg, buf_str(&prompt));
+	bool is_yes = line && (*line == 'y' || *line == 'Y');
+	free(line);
+	if (!is_yes)
+		return false;
+	json_object_foreach((json_t *)(uintptr_t)form_fields(params), name, field)
+	{
+		int r = ask_field(q, name, field, &value);
+		if (r < 0)
+			return false;
+		if (r > 0)
+			(void)json_object_set_new(content, name, value);
+	}
+	return true;
+}
+
+/* What a server asks in the middle of a call. */
+static json_t *on_ask(void *arg, const struct tool_server *server, const json_t *params)
+{
+	const struct performance *p = arg;
+	struct err err = {0};
+	json_t *content = json_object();
+	bool is_said = form_fields(params) &&
+		(p->request->is_allowed || ask_fields(p, server, params, content));
+	if (is_said && form_complete(params, content, &err) == 0)
+		return json_pack("{s:s, s:o}", "action", "accept", "content", content);
+	json_decref(content);
+	if (err.code && p->request->warn)
+		p->request->warn(p->request->arg, &err);
+	return NULL;
+}
+
 static int begin(struct performance *p, struct err *err)
 {
 	const struct tools_request *q = p->request;
 	bool is_call = q->verb == TOOLS_CALL;
-	const struct catalog_config config = {
-		.loop = &p->loop, .servers = &p->servers, .arg = p, .on_progress = on_progress};
+	const struct catalog_config config = {.loop = &p->loop,
+		.servers = &p->servers,
+		.arg = p,
+		.ask = on_ask,
+		.on_progress = on_progress};
 	int r = catalog_new(&p->catalog, &config, err);
 	if (r < 0)
 		return r;

@@ -23,6 +23,10 @@ struct tools_request {
 	void *arg;
 	/* May it be called? @text is safe to show. Not asked of what is read-only. */
 	bool (*approve)(void *arg, const char *text);
+	/* A server asks a person: the line that answers @prompt, which is safe to show, to be
+	 * freed. Returns: NULL: nobody does. Where all is allowed it is not asked: fields get their
+	 * defaults. */
+	char *(*answer)(void *arg, const char *prompt);
 	/* Something went wrong that does not stop the rest; how far a call is. */
 	void (*warn)(void *arg, const struct err *err);
 	void (*progress)(void *arg, const char *text);

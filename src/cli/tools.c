@@ -69,17 +69,33 @@ static const struct opt call_opts[] = {
 
 /* ---- what the performance asks and tells ---- */
 
-static bool approve(void *arg, const char *text)
+static char *answer(void *arg, const char *prompt)
 {
 	const struct tools_args *args = arg;
-	char answer[16] = "";
+	char *line = NULL;
+	size_t room = 0;
 	FILE *terminal = args->no_prompt || args->is_json ? NULL : fopen("/dev/tty", "r+e");
 	if (!terminal)
-		return false;
-	(void)fprintf(terminal, "%s [y/N] ", text);
+		return NULL;
+	(void)fputs(prompt, terminal);
 	(void)fflush(terminal);
-	bool is_yes = fgets(answer, sizeof answer, terminal) && (*answer == 'y' || *answer == 'Y');
+	ssize_t n = getline(&line, &room, terminal);
 	(void)fclose(terminal);
+	if (n > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		return line;
+	}
+	free(line);
+	return NULL;
+}
+
+static bool approve(void *arg, const char *text)
+{
+	cleanup_buf struct buf prompt = BUF_INIT(TOOLS_TEXT_BYTES);
+	char *line =
+		buf_addf(&prompt, "%s [y/N] ", text) == 0 ? answer(arg, buf_str(&prompt)) : NULL;
+	bool is_yes = line && (*line == 'y' || *line == 'Y');
+	free(line);
 	return is_yes;
 }
 
@@ -259,6 +275,7 @@ static int call_main(int argc, char **argv)
 		.is_allowed = c.args.yes,
 		.arg = &c.args,
 		.approve = approve,
+		.answer = answer,
 		.warn = warn,
 		.progress = progress};
 	int status = show(&c.args, &q);

@@ -33,7 +33,7 @@ def tools(servers, verb, *args):
 class Servers(interop.Case):
     def test_everything(self):
         servers = {"e": server("everything", "stdio")}
-        self.assertEqual(len(tools(servers, "list", "--json").json()["tools"]), 13)
+        self.assertEqual(len(tools(servers, "list", "--json").json()["tools"]), 14)
         done = tools(servers, "call", "e.get_sum", '{"a": 2, "b": 3}', "--yes")
         self.assertEqual((done.status, done.out), (0, "The sum of 2 and 3 is 5.\n"), done)
         done = tools(servers, "call", "e.get-structured-content", '{"location": "New York"}', "--yes")
@@ -74,7 +74,7 @@ class Servers(interop.Case):
         servers = {"e": server("everything", "stdio"), "f": server("filesystem", "/tmp"), "m": server("memory")}
         tree = ast.parse(tools(servers, "stub").out)
         classes = {c.name: len(c.body) - 1 for c in tree.body if isinstance(c, ast.ClassDef)}
-        self.assertEqual(classes, {"e": 13, "f": 14, "m": 9})
+        self.assertEqual(classes, {"e": 14, "f": 14, "m": 9})
 
 
 class Conformance(interop.Case):

@@ -3,12 +3,15 @@
 outlive retort."""
 
 import ast
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
+import termios
 import time
+import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -49,6 +52,30 @@ def tools(verb, *args, servers=None, path=None, **more):
 
 def call(tool, arguments=None, *options, mode="plain", env=None, **more):
     return tools("call", tool, json.dumps(arguments or {}), *options, servers={"t": ours(mode, **more)}, env=env)
+
+
+def at_terminal(argv, lines):
+    """Run it with a terminal, where somebody types @lines. Returns: what is shown, its output, its status."""
+    master, slave = os.openpty()
+
+    def own():
+        os.setsid()
+        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+
+    with subprocess.Popen(argv, stdin=slave, stdout=subprocess.PIPE, stderr=slave, preexec_fn=own,
+                          env=harness.environment()) as process:
+        os.close(slave)
+        os.write(master, "".join(line + "\n" for line in lines).encode())
+        out = process.stdout.read().decode()
+        status = process.wait()
+    shown = b""
+    try:
+        while data := os.read(master, 65536):
+            shown += data
+    except OSError:
+        pass  # nobody has the other end any more
+    os.close(master)
+    return shown.decode(), out, status
 
 
 class Listing(harness.Case):
@@ -195,6 +222,27 @@ class Eras(harness.Case):
         first, second = json.loads(call("t.ask").out)
         self.assertEqual((first["id"], first["result"]), ("q", {"action": "decline"}))
         self.assertEqual((second["id"], second["error"]["code"]), (0, -32601))
+
+    def test_forms(self):
+        """With --yes fields get what the server proposes; without a person nothing is sent."""
+        done = call("t.ask", {}, "--yes", mode="form")
+        self.assertEqual(json.loads(done.out), {"action": "accept", "content": {"name": "Ann", "age": 30}}, done)
+        self.assertEqual(json.loads(call("t.ask", {}, mode="form").out), {"action": "decline"})
+        done = call("t.ask", {"needed": ["more"]}, "--yes", mode="form")
+        self.assertEqual(json.loads(done.out), {"action": "decline"})
+        self.assertIn("more", done.err)
+
+    @unittest.skipUnless(hasattr(os, "openpty"), "no terminals here")
+    def test_forms_at_a_terminal(self):
+        said, out, status = at_terminal(
+            [harness.RETORT, "tools", "call", "--mcp-config", config({"t": ours("form")}), "t.ask", "{}"],
+            ["y", "Eve", "many", "7", ""])
+        self.assertEqual((json.loads(out), status), ({"action": "accept", "content": {"name": "Eve", "age": 7}}, 0), said)
+        self.assertIn("t asks: Who?", said)
+        self.assertNotIn("\x1b[2J", said)
+        said, out, _ = at_terminal(
+            [harness.RETORT, "tools", "call", "--mcp-config", config({"t": ours("form")}), "t.ask", "{}"], ["n"])
+        self.assertEqual(json.loads(out), {"action": "decline"}, said)
 
     def test_questions_of_the_modern_era(self):
         done = call("t.ask", mode="modern", protocol="modern")

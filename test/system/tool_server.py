@@ -37,7 +37,7 @@ TOOLS = [
     {"name": "picture", "annotations": READ_ONLY, "inputSchema": schema()},
     {"name": "slow", "annotations": READ_ONLY, "inputSchema": schema(n={"type": "integer"})},
     {"name": "environment", "annotations": READ_ONLY, "inputSchema": schema()},
-    {"name": "ask", "annotations": READ_ONLY, "inputSchema": schema()},
+    {"name": "ask", "annotations": READ_ONLY, "inputSchema": {"type": "object"}},
     {"name": "import", "annotations": READ_ONLY, "inputSchema": schema(
         mode={"enum": ["a", "b"]}, deep={"type": "object", "properties": {"k": {"type": ["string", "null"]}}})},
     {"name": "secret_key", "inputSchema": schema()},
@@ -114,6 +114,13 @@ def ask(request, _arguments):
             return {"resultType": "input_required", "requestState": "täg",
                     "inputRequests": {"k": {"method": "elicitation/create", "params": {"message": "?"}}}}
         return text(json.dumps([given, request["params"].get("requestState")]))
+    if MODE == "form":
+        fields = {"name": {"type": "string", "title": "Na\x1b[2Jme", "default": "Ann"}, "age": {"type": "integer", "default": 30},
+                  "more": {"type": "string"}}
+        needed = request["params"]["arguments"].get("needed", [])
+        write({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create",
+               "params": {"message": "Who?", "requestedSchema": {"type": "object", "properties": fields, "required": needed}}})
+        return text(json.dumps(read()["result"]))
     write({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": {"message": "?"}})
     write({"jsonrpc": "2.0", "id": 0, "method": "sampling/createMessage", "params": {}})
     return text(json.dumps([read(), read()]))
