@@ -266,8 +266,11 @@ class Sessions(harness.Case):
         # init's own child, as a guard is: its parent ends at once
         code = ("import subprocess\nmark = '8' + str(os.getpid()) + '77'\n"
                 "pid = int(subprocess.run(['sh', '-c', f'sleep {mark} >&- 2>&- & echo $!'], capture_output=True).stdout)\n"
+                "f = sys._getframe()\n"
+                "while not ('state' in f.f_globals and 'native' in f.f_globals): f = f.f_back\n"
+                "step = str(f.f_globals['state'].step.id)\n"
                 "a, b = socket.socketpair()\n"  # after a result, and before the driver's own guard
-                "frame(RESULT, {'id': '1', 'status': 'ok', 'exit_code': 0, 'value': {'text/plain': mark}})\n"
+                "frame(RESULT, {'id': step, 'status': 'ok', 'exit_code': 0, 'value': {'text/plain': mark}})\n"
                 "for i in ids: frame(GUARD, {'id': i, 'pid': pid, 'lost': 0}, [a.fileno()])\n")
         mark = self.client.value(session, CHANNEL + code)
         self.assertEqual(len(self.named(mark)), 1)

@@ -159,7 +159,7 @@ class Eras(harness.Case):
                 news = {"method": "notifications/progress", "params": {"progressToken": token, "progress": 1}}
                 assert headers["Mcp-Name"] == "add" and headers["Mcp-Method"] == "tools/call"
                 assert meta["io.modelcontextprotocol/protocolVersion"] == headers["MCP-Protocol-Version"] == MODERN
-                assert meta["io.modelcontextprotocol/clientCapabilities"] == {}
+                assert meta["io.modelcontextprotocol/clientCapabilities"] == {"elicitation": {}}
                 value = {"content": [{"type": "text", "text": "x"}], "resultType": "complete"}
                 return self.stream(event(news), event(result(message, value)))
 
