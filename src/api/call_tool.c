@@ -36,11 +36,12 @@ static json_t *result_of(const struct operation_call *call, json_t *answer, stru
 		take_error(error, err);
 		return NULL;
 	}
-	json_t *value = error ? json_object_get(error, "message") : json_object_get(answer, "value");
+	json_t *value =
+		error ? json_object_get(error, "message") : json_object_get(answer, "value");
 	if (!is_call)
 		return json_incref(value);
-	return json_pack("{s:s, s:b, s:O}", "tool", param_text(call->params, "name", ""), "is_error",
-		error != NULL, "value", value);
+	return json_pack("{s:s, s:b, s:O}", "tool", param_text(call->params, "name", ""),
+		"is_error", error != NULL, "value", value);
 }
 
 static void on_answer(void *arg, json_t *answer, bool is_untrusted)
@@ -127,9 +128,8 @@ static struct gate_call *find_asking(const struct operation_call *call, struct e
 	const char *id = param_text(call->params, "approval", "");
 	struct gate_call *asking = context->gate ? gate_asking(context->gate, id) : NULL;
 	struct err unseen;
-	json_t *session = asking
-		? registry_get(context->registry, gate_call_session(asking), &unseen)
-		: NULL;
+	json_t *session =
+		asking ? registry_get(context->registry, gate_call_session(asking), &unseen) : NULL;
 	if (session) {
 		json_decref(session);
 		return asking;
@@ -143,8 +143,7 @@ static void start_approve(struct operation_call *call)
 {
 	struct err err = {0};
 	struct gate_call *asking = find_asking(call, &err);
-	json_t *result =
-		asking ? json_pack("{s:s}", "tool", gate_call_name(asking)) : NULL;
+	json_t *result = asking ? json_pack("{s:s}", "tool", gate_call_name(asking)) : NULL;
 	bool is_allowed = param_flag(call->params, "allow");
 	if (asking)
 		gate_approve(asking, is_allowed);
@@ -205,7 +204,8 @@ static const struct operation rows[] = {
 	{"tool.list", "List or search the tools of the configured servers", ROWS(list_rows),
 		RESULT(listed_rows), .label = OPERATION_PROGRAM,
 		.limits = "A server that has not answered after 10 s is listed without tools.",
-		.errors = "denied|quota|unreachable", .example = "{'query': 'add numbers', 'limit': 1}",
+		.errors = "denied|quota|unreachable",
+		.example = "{'query': 'add numbers', 'limit': 1}",
 		.answer = "{'tools': [{'name': 'demo.add', 'read_only': true}], "
 			  "'servers': [{'name': 'demo'}]}",
 		.start = start_list},

@@ -27,8 +27,8 @@ struct owner {
 	struct owner_limits limits;
 	bool may_name_host_paths; /* volumes, workspace, rootfs, interpreter */
 	bool may_use_tools;
-	double steps_left;	  /* of this minute; a bucket that fills all the time */
-	uint64_t filled_ns;	  /* when it was filled last; 0: it is full */
+	double steps_left;  /* of this minute; a bucket that fills all the time */
+	uint64_t filled_ns; /* when it was filled last; 0: it is full */
 };
 
 /*

@@ -152,8 +152,7 @@ static int take_step_frame(struct part *p, const struct frame *frame, struct err
 			s->events.display(s->events.arg, display);
 		break;
 	default:
-		r = report_result(
-			frame->data, frame->bytes, s->step_id, &s->record, &s->end, err);
+		r = report_result(frame->data, frame->bytes, s->step_id, &s->record, &s->end, err);
 		if (r == 1)
 			step_event(s, STEP_RESULT);
 	}

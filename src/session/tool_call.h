@@ -23,7 +23,7 @@ struct tool_call {
 	 * answer to another one does that: look when it is decided, not when it comes. */
 	bool is_tainted;
 	bool is_trial; /* what the step does may not be kept: session/trial.h */
-	void *user; /* the gate's own; NULL at first */
+	void *user;    /* the gate's own; NULL at first */
 };
 
 /*

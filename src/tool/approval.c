@@ -27,12 +27,14 @@ void approval_ask(
 	char *text = json_dumps(arguments, JSON_COMPACT | JSON_ENSURE_ASCII);
 	size_t bytes = text ? strlen(text) : 0;
 	add_plain(out, tool->name);
-	(void)buf_addf(out, " can change something%s.%s\n", tool->is_destructive ? ", and destroy" : "",
+	(void)buf_addf(out, " can change something%s.%s\n",
+		tool->is_destructive ? ", and destroy" : "",
 		is_tainted ? "\nWho calls it has read what others wrote, and may do what that said."
 			   : "");
 	if (text)
-		add_plain(out, bytes > APPROVAL_SHOWN_BYTES ? (text[APPROVAL_SHOWN_BYTES] = '\0', text)
-							    : text);
+		add_plain(out,
+			bytes > APPROVAL_SHOWN_BYTES ? (text[APPROVAL_SHOWN_BYTES] = '\0', text)
+						     : text);
 	if (bytes > APPROVAL_SHOWN_BYTES)
 		(void)buf_addf(out, "\n... and %zu bytes more that are not shown",
 			bytes - APPROVAL_SHOWN_BYTES);

@@ -39,8 +39,8 @@ static int add_other(json_t *images, json_t *links, const json_t *block)
 		const json_t *mime = json_object_get(block, "mimeType");
 		const json_t *data = json_object_get(block, "data");
 		return json_array_append_new(images,
-			json_pack("{s:s, s:O*, s:O*}", "type", type, "mimeType", mime, "data",
-				data));
+			json_pack(
+				"{s:s, s:O*, s:O*}", "type", type, "mimeType", mime, "data", data));
 	}
 	if (strcmp(type, "resource_link") == 0)
 		return json_array_append(links, (json_t *)block);

@@ -321,8 +321,8 @@ static int check_name(const struct reader *r, const char *name)
 
 static int read_server(struct reader *r, struct tool_servers *out, const char *name, json_t *value)
 {
-	struct draft d = {.server = {.timeout_ms = SERVER_TIMEOUT_MS,
-				  .per_minute = SERVER_CALLS_PER_MINUTE},
+	struct draft d = {
+		.server = {.timeout_ms = SERVER_TIMEOUT_MS, .per_minute = SERVER_CALLS_PER_MINUTE},
 		.is_enabled = true};
 	const char *member;
 	json_t *item;

@@ -1,5 +1,5 @@
-/* Calls as drivers write them, honest and hostile; and what is kept of them. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Calls as drivers write them, honest and hostile; and what is kept of them.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "session/tool_frame.h"
 #include "session/tool_log.h"
 
@@ -24,8 +24,9 @@ static int take(struct tool_frame *f, const char *text)
 TEST(a_call)
 {
 	struct tool_frame f;
-	CHECK_INT(take(&f, " { \"id\" : \"7\" ,\n\"call\": 3, \"arguments\": {\"x\": [1, null]}, "
-			   "\"name\": \"caf\303\251.b c\"}"),
+	CHECK_INT(take(&f,
+			  " { \"id\" : \"7\" ,\n\"call\": 3, \"arguments\": {\"x\": [1, null]}, "
+			  "\"name\": \"caf\303\251.b c\"}"),
 		0);
 	CHECK_INT(f.step, 7);
 	CHECK_INT(f.number, 3);
@@ -38,13 +39,14 @@ TEST(a_call)
 /* They break the protocol: nobody could be answered. */
 TEST(calls_that_do_not_say_which_they_are)
 {
-	static const char *const bad[] = {"", "{", "{}", "[]", "7", "{\"call\":3,\"id\":\"7\"," TAIL,
-		"{\"id\":7,\"call\":3," TAIL, "{\"id\":\"7\",\"call\":\"3\"," TAIL,
-		"{\"id\":\"7\",\"call\":0," TAIL, "{\"id\":\"7\",\"call\":-1," TAIL,
-		"{\"id\":\"7\",\"call\":03," TAIL, "{\"id\":\"7\",\"call\":1.5," TAIL,
-		"{\"id\":\"7\",\"call\":1e3," TAIL, "{\"id\":\"07\",\"call\":3," TAIL,
-		"{\"id\":\"7\",\"call\":1234567890123456," TAIL, "{\"id\":\"\",\"call\":3," TAIL,
-		"{\"id\":\"7\",\"call\":3}", "{\"id\":\"7\",\"call\":3", "{\"id\":\"7", "\"id\""};
+	static const char *const bad[] = {"", "{", "{}", "[]", "7",
+		"{\"call\":3,\"id\":\"7\"," TAIL, "{\"id\":7,\"call\":3," TAIL,
+		"{\"id\":\"7\",\"call\":\"3\"," TAIL, "{\"id\":\"7\",\"call\":0," TAIL,
+		"{\"id\":\"7\",\"call\":-1," TAIL, "{\"id\":\"7\",\"call\":03," TAIL,
+		"{\"id\":\"7\",\"call\":1.5," TAIL, "{\"id\":\"7\",\"call\":1e3," TAIL,
+		"{\"id\":\"07\",\"call\":3," TAIL, "{\"id\":\"7\",\"call\":1234567890123456," TAIL,
+		"{\"id\":\"\",\"call\":3," TAIL, "{\"id\":\"7\",\"call\":3}",
+		"{\"id\":\"7\",\"call\":3", "{\"id\":\"7", "\"id\""};
 	struct tool_frame f;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		if (!CHECK(take(&f, bad[i]) < 0))
@@ -131,8 +133,9 @@ TEST(a_log)
 	tool_log_answer(&log, 1, "{\"value\":5}", 1, false);
 	tool_log_answer(&log, 3, NULL, 0, true);
 	char *text = json_dumps(log.tools, JSON_COMPACT | JSON_SORT_KEYS);
-	CHECK_STR(text, "[{\"bytes_in\":39,\"bytes_out\":1,\"calls\":3,\"errors\":2,"
-			"\"tool\":\"crm.search\"}]");
+	CHECK_STR(text,
+		"[{\"bytes_in\":39,\"bytes_out\":1,\"calls\":3,\"errors\":2,"
+		"\"tool\":\"crm.search\"}]");
 	free(text);
 	const json_t *calls = log.calls;
 	const char *const same[][3] = {{"arguments", "0", "1"}, {"answer", "1", "2"}};

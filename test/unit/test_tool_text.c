@@ -181,8 +181,7 @@ TEST(results_come_to_one_value)
 		{"{\"content\": [{\"type\": \"resource_link\", \"uri\": \"u\"}]}",
 			"{\"text\": \"\", \"images\": [], \"links\": [{\"type\": \"resource_link\", \"uri\": "
 			"\"u\"}]}"},
-		{"{\"content\": [{\"type\": \"image\"}, {}, 5]}",
-			"{\"type\": \"image\"}"},
+		{"{\"content\": [{\"type\": \"image\"}, {}, 5]}", "{\"type\": \"image\"}"},
 		{"{\"content\": [" TEXT("a") ", {\"type\": \"image\"}]}",
 			"{\"text\": \"a\", \"images\": [{\"type\": \"image\"}], \"links\": []}"},
 		{"{\"content\": 1}", NULL},

@@ -99,7 +99,7 @@ static int take_setting(const struct place *at, const char *word, struct princip
 	}
 	return bad(at, err, "a word that is no setting",
 		"NAME TOKEN sessions=N steps=N memory=SIZE rate=N/min paths=yes metrics=yes "
-			"tools=yes");
+		"tools=yes");
 }
 
 static bool is_name(const char *word)

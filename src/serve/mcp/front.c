@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/front.h"
 
-int mcp_front_open(
-	struct mcp_front *f, uv_loop_t *loop, const struct mcp_tools_config *config, struct err *err)
+int mcp_front_open(struct mcp_front *f, uv_loop_t *loop, const struct mcp_tools_config *config,
+	struct err *err)
 {
 	*f = (struct mcp_front){0};
 	f->tools = mcp_tools_new(config);

@@ -11,8 +11,8 @@ struct mcp_front {
 };
 
 /* @config is borrowed for the call. Errors: ERR_NO_MEMORY. To be closed in any case. */
-int mcp_front_open(
-	struct mcp_front *f, uv_loop_t *loop, const struct mcp_tools_config *config, struct err *err);
+int mcp_front_open(struct mcp_front *f, uv_loop_t *loop, const struct mcp_tools_config *config,
+	struct err *err);
 
 /* After the HTTP server: who waits is let go, and their runs stopped. */
 void mcp_front_close(struct mcp_front *f);

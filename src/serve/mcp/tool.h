@@ -8,8 +8,14 @@
 
 enum { MCP_WAIT_MS = 45000, MCP_WAIT_MAX_MS = 55000, MCP_READ_BYTES = 10000, MCP_FOUND = 10 };
 
-enum { MCP_READ_ONLY = 1, MCP_IDEMPOTENT = 2, MCP_RUNS_CODE = 4, MCP_ON_PLANS = 8, MCP_WORLD = 16,
-	MCP_ON_TOOLS = 32 };
+enum {
+	MCP_READ_ONLY = 1,
+	MCP_IDEMPOTENT = 2,
+	MCP_RUNS_CODE = 4,
+	MCP_ON_PLANS = 8,
+	MCP_WORLD = 16,
+	MCP_ON_TOOLS = 32
+};
 
 struct mcp_tool {
 	const char *name, *title, *description;

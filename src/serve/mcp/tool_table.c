@@ -47,16 +47,14 @@ static const struct param run_code_rows[] = {
 	{"timeout_ms", PARAM_COUNT, false, 100, 600000,
 		.help = "default: the session's limit, 30000"},
 	WAIT,
-	{"interactive", PARAM_FLAG, .fallback = "false",
-		.help = "keep stdin open for run_wait"},
+	{"interactive", PARAM_FLAG, .fallback = "false", .help = "keep stdin open for run_wait"},
 	{"reset", PARAM_FLAG, .fallback = "false", .help = "start with an empty session"},
 };
 
 static const struct param run_wait_rows[] = {
 	RUN_ID,
 	WAIT,
-	{"stdin", PARAM_DATA, false, 0, CODE_BYTES,
-		.help = "for an interactive program"},
+	{"stdin", PARAM_DATA, false, 0, CODE_BYTES, .help = "for an interactive program"},
 	{"action", PARAM_CHOICE, .choices = "wait|interrupt|kill", .fallback = "wait",
 		.help = "kill: at once"},
 };
