@@ -333,7 +333,7 @@ int loop_restore(struct loop *l, const json_t *state, struct err *err)
 	int r = check_version(state, err);
 	if (r < 0)
 		return r;
-	if ((r = read_state(l, state)) < 0)
+	if (read_state(l, state) < 0)
 		return bad(err, "state and end");
 	if ((r = dialog_read(&l->dialog, json_object_get(state, "dialog"))) == -EINVAL)
 		return bad(err, "messages");

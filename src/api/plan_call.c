@@ -130,12 +130,12 @@ static int ask(struct run *r, const struct plan_call *call, struct tool_question
 	struct buf *out, struct err *err)
 {
 	bool has_model = plan_tools_has_model(r->opened);
-	int rc = r->tools->ask(r->tools->ctx, q, out, err), fits = 0;
+	int rc = r->tools->ask(r->tools->ctx, q, out, err);
 	if (has_model)
 		count_tokens(r);
 	if (!has_model || rc < 0 || rc > TOOL_ERROR)
 		return rc;
-	if (rc == TOOL_RESULT && (fits = call_fits(&r->p, call, buf_str(out), out->bytes)) != 0)
+	if (rc == TOOL_RESULT && call_fits(&r->p, call, buf_str(out), out->bytes) != 0)
 		return TOOL_RESULT;
 	cleanup_buf struct buf wrong = BUF_INIT(WRONG_BYTES);
 	(void)buf_add(

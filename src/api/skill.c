@@ -456,6 +456,7 @@ void skills_close(struct skills *s)
 		return;
 	gate_detach(&s->handler);
 	while (s->proposals)
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what is freed has left the list */
 		free_proposal(s->proposals);
 	shelf_close(&s->shelf);
 	free(s);
