@@ -13,6 +13,7 @@ import concurrent.futures
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -160,6 +161,10 @@ def main():
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1)
     parser.add_argument("-v", action="store_true", help="show all output")
     args = parser.parse_args()
+    # Under nohup, or in the background of a script, these are ignored, and tests would inherit that.
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     identities = ["root", "user"] if os.geteuid() == 0 else ["user"]
     if args.identity:
         identities = [args.identity]

@@ -122,6 +122,16 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 	return 0;
 }
 
+/* An empty line: these were all. What comes after the body, or before the answer, is not it. */
+static void end_headers(struct net_call *c)
+{
+	if (c->is_headed || c->is_cancelled || net_status(c) < 200)
+		return;
+	c->is_headed = true;
+	if (c->request.on_headers)
+		c->request.on_headers(c->request.arg);
+}
+
 static size_t on_header(char *data, size_t size, size_t n, void *arg)
 {
 	struct net_call *c = arg;
@@ -129,8 +139,11 @@ static size_t on_header(char *data, size_t size, size_t n, void *arg)
 	/* A proxy's answer, or "100 Continue", came before. */
 	if (bytes > 5 && strncasecmp(data, "HTTP/", 5) == 0)
 		buf_clear(&c->answer_headers);
-	if (buf_append(&c->answer_headers, data, bytes) == 0)
+	if (buf_append(&c->answer_headers, data, bytes) == 0) {
+		if (*data == '\r' || *data == '\n')
+			end_headers(c);
 		return bytes;
+	}
 	(void)err_set(&c->err, ERR_LIMIT, "%s: the headers of the answer are over %s", c->host,
 		num_format_bytes(NET_HEADER_BYTES).text);
 	return 0;
@@ -237,6 +250,7 @@ int call_new(
 		.idle_ms = request->idle_ms,
 		.whole_ms = request->whole_ms,
 		.arg = request->arg,
+		.on_headers = request->on_headers,
 		.on_data = request->on_data,
 		.on_done = request->on_done};
 	int r = check_url(request->url, c->host, sizeof c->host, err);

@@ -28,7 +28,7 @@ struct net_call {
 	curl_off_t moved_bytes;
 	uv_timer_t idle;
 	struct err err; /* why we ended it; code ERR_NONE: we did not */
-	bool is_added, is_cancelled;
+	bool is_added, is_cancelled, is_headed;
 	char said[CURL_ERROR_SIZE]; /* by libcurl */
 };
 

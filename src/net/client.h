@@ -1,5 +1,4 @@
-/* HTTP client on the loop: requests go whole, answers come in pieces. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Requests of HTTP go whole, answers come in pieces. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/buf.h"
@@ -43,6 +42,7 @@ struct net_request {
 	uint64_t answer_max_bytes;		/* of the body of the answer */
 	uint64_t connect_ms, idle_ms, whole_ms; /* 0: no limit */
 	void *arg;
+	void (*on_headers)(void *arg); /* once, before the body; or NULL */
 	/* A piece of the body of the answer. Not 0: no more, the call ends with ERR_INTERRUPTED. */
 	int (*on_data)(void *arg, const char *data, size_t bytes);
 	/* Once, at the end, unless it was cancelled. */

@@ -1,8 +1,9 @@
 /*
  * Theory of operation: every message is a POST of its own, and its answer comes with it, whole or
  * as a stream. What is done is only marked, and freed when no callback of ours is under way. Of
- * the older era: a session that is named in every request and ended by a DELETE, and streams that
- * break off and go on with a GET.
+ * the older era: a session that is named in every request and ended by a DELETE, streams that break
+ * off and go on with a GET, and one that stands, a GET too, on which the server speaks unasked. It
+ * is asked for before the first call, which waits until it is there or refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +26,9 @@ enum {
 	ID_BYTES = 1024,
 	RETRY_MS = 1000,
 	RETRY_MAX_MS = 30000,
+	STAND_MS = 1000, /* the longest that a call waits for the stream that stands */
 	RESUMED_MAX = 10,
+	HTTP_ACCEPTED = 202,
 	HTTP_UNAUTHORIZED = 401,
 	HTTP_FORBIDDEN = 403,
 	HEADERS_MAX = 32, /* of ours, with those of arguments */
@@ -35,7 +38,7 @@ struct http {
 	struct mcp_link link;
 	struct net *net;
 	struct post *posts; /* a list */
-	uv_timer_t timer;   /* the next stream that goes on */
+	uv_timer_t timer;   /* the nearest wake_at_ms */
 	char session[SESSION_BYTES];
 	int n_inside; /* callbacks under way */
 	bool is_closing;
@@ -49,9 +52,9 @@ struct post {
 	struct sse sse;
 	struct buf body;
 	char version[32], last_event[ID_BYTES];
-	uint64_t whole_ms, resume_at_ms;
+	uint64_t whole_ms, wake_at_ms; /* 0: not */
 	int n_resumed;
-	bool is_stream, is_known, is_answered, is_modern, is_done, is_goodbye;
+	bool is_stream, is_answered, is_modern, is_standing, is_done;
 };
 
 static void on_timer_closed(uv_handle_t *h)
@@ -87,6 +90,20 @@ static void sweep(struct http *h)
 	(void)uv_timer_start(&h->timer, on_over, 0, 0);
 }
 
+static int on_event(void *arg, const struct sse_event *event);
+
+static struct post *new_post(struct http *h, int64_t id)
+{
+	struct post *p = calloc(1, sizeof *p);
+	if (!p)
+		return NULL;
+	*p = (struct post){
+		.next = h->posts, .http = h, .id = id, .body = BUF_INIT(MCP_MESSAGE_BYTES)};
+	sse_init(&p->sse, MCP_MESSAGE_BYTES, on_event, p);
+	h->posts = p;
+	return p;
+}
+
 static void end_post(struct post *p)
 {
 	if (p->call)
@@ -108,20 +125,9 @@ static void hand_on(struct post *p, const char *text, size_t bytes)
 		p->is_answered = true;
 	if (message)
 		h->link.user.on_message(h->link.user.arg, message);
-	else if (!p->is_done && !h->is_closing)
+	else if (!p->is_done && !h->is_closing && !p->is_standing)
 		h->link.user.on_loss(h->link.user.arg, &loss);
 	json_decref(message);
-}
-
-static int on_event(void *arg, const struct sse_event *event)
-{
-	struct post *p = arg;
-	if (strlen(event->id) < sizeof p->last_event)
-		(void)snprintf(p->last_event, sizeof p->last_event, "%s", event->id);
-	/* A stream may begin with an event that only names a place to go on from. */
-	if (event->data_bytes > 0)
-		hand_on(p, event->data, event->data_bytes);
-	return p->is_done;
 }
 
 static bool is_token(const char *text)
@@ -132,17 +138,48 @@ static bool is_token(const char *text)
 	return true;
 }
 
-static void look(struct post *p)
+static int on_event(void *arg, const struct sse_event *event)
 {
+	struct post *p = arg;
+	if (strlen(event->id) < sizeof p->last_event)
+		(void)snprintf(p->last_event, sizeof p->last_event, "%s",
+			is_token(event->id) ? event->id : "");
+	if (p->is_standing)
+		p->n_resumed = 0;
+	/* A stream may begin with an event that only names a place to go on from. */
+	if (event->data_bytes > 0)
+		hand_on(p, event->data, event->data_bytes);
+	return p->is_done;
+}
+
+/* The handshake is over: the stream that stands is there, or there is none. */
+static void tell_greeted(struct post *p)
+{
+	const struct mcp_link_user *user = &p->http->link.user;
+	p->wake_at_ms = 0;
+	if (p->id != MCP_GREETING || p->http->is_closing)
+		return;
+	p->id = MCP_NOTICE;
+	user->on_loss(user->arg, &(struct mcp_loss){.id = MCP_GREETING, .status = HTTP_ACCEPTED});
+}
+
+static void on_headers(void *arg)
+{
+	struct post *p = arg;
+	struct http *h = p->http;
 	char type[64] = "", session[SESSION_BYTES];
 	int status = net_status(p->call);
-	p->is_known = true;
 	(void)net_header(p->call, "content-type", type, sizeof type);
 	p->is_stream =
 		status >= 200 && status < 300 && strncasecmp(type, "text/event-stream", 17) == 0;
 	if (!p->is_modern && status >= 200 && status < 300 &&
 		net_header(p->call, "mcp-session-id", session, sizeof session) && is_token(session))
-		(void)snprintf(p->http->session, sizeof p->http->session, "%s", session);
+		(void)snprintf(h->session, sizeof h->session, "%s", session);
+	h->n_inside++;
+	if (p->is_standing && p->is_stream)
+		tell_greeted(p);
+	h->n_inside--;
+	sweep(h);
 }
 
 static int on_data(void *arg, const char *data, size_t bytes)
@@ -151,15 +188,16 @@ static int on_data(void *arg, const char *data, size_t bytes)
 	struct http *h = p->http;
 	struct mcp_loss loss = {.id = p->id};
 	int r;
-	if (!p->is_known)
-		look(p);
+	if (!p->is_stream && p->is_standing)
+		return -1;
 	if (!p->is_stream)
 		return buf_append(&p->body, data, bytes) < 0 ? -1 : 0;
 	h->n_inside++;
 	r = sse_feed(&p->sse, data, bytes, &loss.err);
 	if (r < 0 && !p->is_done) {
 		end_post(p);
-		h->link.user.on_loss(h->link.user.arg, &loss);
+		if (!p->is_standing)
+			h->link.user.on_loss(h->link.user.arg, &loss);
 	}
 	h->n_inside--;
 	bool is_done = p->is_done;
@@ -174,20 +212,23 @@ static int go(struct http *h, struct post *p, const struct mcp_message *m, const
 
 static void set_timer(struct http *h);
 
-static void on_resume(uv_timer_t *t)
+static void on_wake(uv_timer_t *t)
 {
 	struct http *h = t->data;
 	uint64_t now = uv_now(h->link.loop);
 	h->n_inside++;
 	for (struct post *p = h->posts; p; p = p->next) {
 		struct mcp_loss loss = {.id = p->id};
-		if (p->is_done || !p->resume_at_ms || p->resume_at_ms > now)
+		if (p->is_done || !p->wake_at_ms || p->wake_at_ms > now)
 			continue;
-		p->resume_at_ms = 0;
-		if (go(h, p, NULL, "GET", &loss.err) == 0)
+		p->wake_at_ms = 0;
+		if (p->call)
+			tell_greeted(p); /* It may still come. */
+		if (p->is_done || p->call || go(h, p, NULL, "GET", &loss.err) == 0)
 			continue;
 		p->is_done = true;
-		h->link.user.on_loss(h->link.user.arg, &loss);
+		if (!p->is_standing)
+			h->link.user.on_loss(h->link.user.arg, &loss);
 	}
 	h->n_inside--;
 	set_timer(h);
@@ -198,29 +239,63 @@ static void set_timer(struct http *h)
 {
 	uint64_t nearest = UINT64_MAX, now = uv_now(h->link.loop);
 	for (const struct post *p = h->posts; p; p = p->next)
-		if (!p->is_done && p->resume_at_ms)
-			nearest = MIN(nearest, p->resume_at_ms);
+		if (!p->is_done && p->wake_at_ms)
+			nearest = MIN(nearest, p->wake_at_ms);
 	if (nearest != UINT64_MAX && !h->is_closing)
-		(void)uv_timer_start(&h->timer, on_resume, nearest > now ? nearest - now : 0, 0);
+		(void)uv_timer_start(&h->timer, on_wake, nearest > now ? nearest - now : 0, 0);
 }
 
-/* The stream ended before the answer came, and said from where it can go on. */
-static bool resume(struct post *p)
+static bool is_good(const struct net_result *r)
+{
+	return r->end == NET_ANSWER && r->status >= 200 && r->status < 300;
+}
+
+/* It ended before the answer came, and said from where it can go on; one that stands has no end. */
+static bool can_resume(const struct post *p, const struct net_result *result)
+{
+	if (p->is_done || p->http->is_closing)
+		return false;
+	if (p->is_standing)
+		return is_good(result) ? p->is_stream
+				       : result->end != NET_ANSWER && result->end != NET_STOPPED;
+	return (is_good(result) || result->end == NET_CUT) && p->is_stream && !p->is_modern &&
+		!p->is_answered && p->id >= 0 && p->last_event[0] && p->n_resumed < RESUMED_MAX;
+}
+
+static void resume(struct post *p)
 {
 	struct http *h = p->http;
-	if (p->is_modern || !p->is_stream || p->is_answered || p->id < 0 || !p->last_event[0] ||
-		!is_token(p->last_event) || p->n_resumed++ == RESUMED_MAX)
-		return false;
-	int64_t wait = p->sse.retry_ms >= 0 ? p->sse.retry_ms : RETRY_MS;
-	int64_t retry_ms = p->sse.retry_ms;
-	p->resume_at_ms = uv_now(h->link.loop) + (uint64_t)MIN(wait, RETRY_MAX_MS) + 1;
+	int64_t retry_ms = p->sse.retry_ms, wait = retry_ms >= 0 ? retry_ms : RETRY_MS;
+	/* What never ends is asked for less and less often. */
+	for (int i = 0; p->is_standing && i < p->n_resumed && wait < RETRY_MAX_MS; i++)
+		wait = MAX(2 * wait, RETRY_MS);
+	p->n_resumed++;
+	p->wake_at_ms = uv_now(h->link.loop) + (uint64_t)MIN(wait, RETRY_MAX_MS) + 1;
 	sse_done(&p->sse);
 	sse_init(&p->sse, MCP_MESSAGE_BYTES, on_event, p);
 	p->sse.retry_ms = retry_ms;
-	p->is_known = p->is_stream = false;
+	p->is_stream = false;
 	set_timer(h);
-	return true;
 }
+
+/* ---- the stream that stands ---- */
+
+/* The greeting got there; who waits for it is told when this stream is there. */
+static bool stand(struct http *h, const struct post *greeting)
+{
+	struct err err = {0};
+	struct post *p = new_post(h, MCP_GREETING);
+	if (!p)
+		return false;
+	p->is_standing = true;
+	memcpy(p->version, greeting->version, sizeof p->version);
+	p->wake_at_ms = uv_now(h->link.loop) + STAND_MS;
+	p->is_done = go(h, p, NULL, "GET", &err) < 0;
+	set_timer(h);
+	return !p->is_done;
+}
+
+/* ---- the end of an answer ---- */
 
 static void describe(const struct post *p, const struct net_result *result, struct mcp_loss *loss)
 {
@@ -252,18 +327,20 @@ static void on_done(void *arg, const struct net_result *result)
 	struct mcp_loss loss = {.id = p->id};
 	json_error_t wrong;
 	json_t *body = NULL;
-	bool is_good = result->end == NET_ANSWER && result->status >= 200 && result->status < 300;
 	h->n_inside++;
-	if (!p->is_known && result->end == NET_ANSWER)
-		look(p);
 	p->call = NULL;
-	if (!p->is_done && (is_good || result->end == NET_CUT) && resume(p))
+	if (p->is_standing)
+		tell_greeted(p);
+	if (can_resume(p, result)) {
+		resume(p);
 		goto out;
-	if (is_good && !p->is_stream && p->body.bytes > 0 && p->id >= 0)
+	}
+	if (is_good(result) && !p->is_stream && p->body.bytes > 0 && p->id >= 0)
 		hand_on(p, p->body.data, p->body.bytes);
-	else if (!is_good && p->body.bytes > 0)
+	else if (!is_good(result) && p->body.bytes > 0)
 		body = json_loadb(p->body.data, p->body.bytes, 0, &wrong);
-	bool is_told = p->is_done || p->is_answered || p->id == MCP_NOTICE || h->is_closing;
+	bool is_told = p->is_done || p->is_answered || p->id == MCP_NOTICE || h->is_closing ||
+		(p->id == MCP_GREETING && is_good(result) && stand(h, p));
 	p->is_done = true;
 	if (!is_told) {
 		describe(p, result, &loss);
@@ -323,25 +400,14 @@ static int go(struct http *h, struct post *p, const struct mcp_message *m, const
 		.n_headers = headers.n,
 		.body = m ? m->text : NULL,
 		.body_bytes = m ? m->bytes : 0,
-		.answer_max_bytes = MCP_MESSAGE_BYTES,
+		.answer_max_bytes = p->is_standing ? UINT64_MAX : MCP_MESSAGE_BYTES,
 		.connect_ms = CONNECT_MS,
 		.whole_ms = p->whole_ms,
 		.arg = p,
+		.on_headers = on_headers,
 		.on_data = on_data,
 		.on_done = on_done};
 	return net_start(h->net, &request, &p->call, err);
-}
-
-static struct post *new_post(struct http *h, int64_t id)
-{
-	struct post *p = calloc(1, sizeof *p);
-	if (!p)
-		return NULL;
-	*p = (struct post){
-		.next = h->posts, .http = h, .id = id, .body = BUF_INIT(MCP_MESSAGE_BYTES)};
-	sse_init(&p->sse, MCP_MESSAGE_BYTES, on_event, p);
-	h->posts = p;
-	return p;
 }
 
 static int post_message(struct mcp_link *link, const struct mcp_message *m, struct err *err)
@@ -378,7 +444,6 @@ static void say_goodbye(struct http *h)
 	struct post *p = new_post(h, MCP_NOTICE);
 	if (!p)
 		return;
-	p->is_goodbye = true;
 	p->whole_ms = GOODBYE_MS;
 	if (go(h, p, NULL, "DELETE", &err) < 0)
 		p->is_done = true;

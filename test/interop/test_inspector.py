@@ -2,6 +2,7 @@
 """The inspector finds nothing to object to in any era, and calls a tool; the definitions are small."""
 
 import json
+import os
 import subprocess
 import unittest
 
@@ -56,8 +57,22 @@ class Inspector(interop.Case):
 
 class Definitions(interop.Case):
     def test_tokens(self):
+        for options in ([], ["--tools", self.catalog()]):
+            with self.subTest(options):
+                self.measure(options)
+
+    @staticmethod
+    def catalog():
+        path = os.path.join(interop.harness.make_dir(), "mcp.json")
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({"mcpServers": {"x": {"command": "true"}}}, f)
+        return path
+
+    def measure(self, options):
         """As a provider gets them: name, description and schema of each tool, as compact JSON."""
-        tools = inspect("--method", "tools/list").json()["result"]["tools"]
+        target = [interop.harness.RETORT, "mcp", *options]
+        tools = inspect("--method", "tools/list", target=target).json()["result"]["tools"]
+        self.assertEqual("search_tools" in [t["name"] for t in tools], bool(options))
         sent = [{"name": t["name"], "description": t["description"], "input_schema": t["inputSchema"]}
                 for t in tools]
         text = json.dumps(sent, separators=(",", ":"), ensure_ascii=False)

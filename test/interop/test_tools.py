@@ -13,7 +13,7 @@ import interop
 SUITE = "@modelcontextprotocol/conformance/dist/index.js"
 LINE = re.compile(r"^[✓✗] (\S+): (\d+) passed, (\d+) failed", re.M)
 # Scenarios that pass, and the checks that they are made of at least.
-PASSED = {"2025-11-25": ({"initialize", "tools_call", "sse-retry"}, 6),
+PASSED = {"2025-11-25": ({"initialize", "tools_call", "sse-retry", "elicitation-sep1034-client-defaults"}, 11),
           "2026-07-28": ({"tools_call", "request-metadata", "sep-2322-client-request-state", "http-standard-headers",
                           "http-custom-headers", "http-invalid-tool-headers", "json-schema-ref-no-deref"}, 45)}
 

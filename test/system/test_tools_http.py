@@ -4,6 +4,7 @@
 import http.server
 import json
 import os
+import queue
 import sys
 import threading
 
@@ -39,6 +40,8 @@ class Plain:
         self.asked.append((method, headers, message))
         if method != "POST":
             return self.other(method, headers)
+        if "method" not in message:
+            return self.answered(message)
         if "id" not in message:
             return 202, {}, b""
         handler = getattr(self, message["method"].replace("/", "_"), None)
@@ -46,6 +49,9 @@ class Plain:
 
     def other(self, _method, _headers):
         return 405, {}, b""
+
+    def answered(self, _message):
+        return 202, {}, b""
 
     def refuse(self, message, status=400, code=-32601):
         return self.json({"jsonrpc": "2.0", "id": message["id"], "error": {"code": code, "message": "no"}}, status)
@@ -70,7 +76,7 @@ class Plain:
         return self.json(result(message, {"content": [{"type": "text", "text": "three"}]}))
 
     def methods(self):
-        return [m["method"] for how, _, m in self.asked if how == "POST"]
+        return [m["method"] for how, _, m in self.asked if how == "POST" and "method" in m]
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -81,11 +87,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with self.server.lock:
             status, headers, data = self.server.script.answer(
                 self.command, self.headers, json.loads(body) if body else None)
+        if not isinstance(data, bytes):
+            self.pour(status, headers, data)
+            return
         self.send_response(status)
         for name, value in {"Content-Length": str(len(data)), **headers}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)
+
+    def pour(self, status, headers, pieces):
+        """Headers at once, pieces as they come, the end of the connection; without a status, headers never."""
+        self.close_connection = True
+        if status:
+            self.send_response(status)
+            for name, value in {"Content-Type": "text/event-stream", **headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+        for piece in pieces:
+            self.wfile.write(piece)
 
     do_GET = do_DELETE = do_POST  # noqa: N815
 
@@ -195,7 +215,7 @@ class Sessions(harness.Case):
         script.session = "s-1"
         self.assertEqual(talk(script, protocol="legacy").status, 0)
         ids = [headers["Mcp-Session-Id"] for _, headers, _ in script.asked]
-        self.assertEqual(ids, [None, "s-1", "s-1", "s-1", "s-1"])
+        self.assertEqual(ids, [None, "s-1", "s-1", "s-1", "s-1", "s-1"])
         self.assertEqual(script.asked[-1][0], "DELETE")
 
     def test_a_session_that_is_forgotten_begins_anew(self):
@@ -231,6 +251,8 @@ class Sessions(harness.Case):
                 if method != "GET":
                     return 405, {}, b""
                 self.last = headers["Last-Event-ID"]
+                if not self.last:
+                    return 405, {}, b""
                 if self.last == "e-1":
                     return self.stream(event({"jsonrpc": "2.0", "method": "notifications/message"}, "e-2", 10))
                 return self.stream(event(result(self.message, {"content": [{"type": "text", "text": "late"}]}), "e-3"))
@@ -239,6 +261,94 @@ class Sessions(harness.Case):
         done = talk(script, protocol="legacy")
         self.assertEqual((done.status, done.out), (0, "late\n"), done)
         self.assertEqual(script.last, "e-2")
+
+
+class Standing(harness.Case):
+    """The stream on which a server of the older era speaks unasked."""
+
+    FORM = {"message": "How many?", "requestedSchema": {
+        "type": "object", "properties": {"n": {"type": "integer", "default": 7}}, "required": ["n"]}}
+
+    class Asks(Plain):
+        """A call is answered with what was filled in; it is asked for on the stream that stands."""
+
+        def __init__(self):
+            super().__init__()
+            self.called, self.filled = threading.Event(), queue.Queue()
+
+        def other(self, method, headers):
+            return (200, {}, self.stand(headers)) if method == "GET" else (405, {}, b"")
+
+        def stand(self, _headers):
+            yield b": here\n\n"
+            yield from self.ask()
+
+        def ask(self):
+            self.called.wait(20)
+            yield event({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": Standing.FORM})
+
+        def answered(self, message):
+            self.filled.put(message)
+            return 202, {}, b""
+
+        def tools_call(self, _headers, message):
+            return 200, {}, self.say(message)
+
+        def say(self, message):
+            self.called.set()
+            content = self.filled.get(timeout=20)["result"]["content"]
+            yield event(result(message, {"content": [{"type": "text", "text": json.dumps(content)}]}))
+
+    def test_a_server_asks_on_it(self):
+        script = self.Asks()
+        done = talk(script, "call", "h.add", "--yes", protocol="legacy")
+        self.assertEqual((done.status, done.json()), (0, {"n": 7}), done)
+        ways = [how if how != "POST" else message.get("method", "answer") for how, _, message in script.asked]
+        self.assertEqual(ways, ["initialize", "notifications/initialized", "GET", "tools/list", "tools/call", "answer"])
+        self.assertEqual(script.asked[2][1]["MCP-Protocol-Version"], LEGACY)
+
+    def test_it_goes_on_from_where_it_was(self):
+        class Breaks(self.Asks):
+            places = []
+
+            def stand(self, headers):
+                self.places.append(headers["Last-Event-ID"])
+                if len(self.places) == 1:
+                    yield event(None, "e-1", 20)
+                elif len(self.places) > 2:
+                    yield from self.ask()
+
+        script = Breaks()
+        done = talk(script, "call", "h.add", "--yes", protocol="legacy")
+        self.assertEqual((done.status, done.json()), (0, {"n": 7}), done)
+        self.assertEqual(script.places, [None, "e-1", "e-1"])
+
+    def test_nonsense_on_it_is_nobodys(self):
+        class Babbles(self.Asks):
+            def stand(self, headers):
+                yield b"data: {\n\ndata: 7\n\n"
+                yield event({"jsonrpc": "2.0", "id": 99, "result": {}})
+                yield from self.ask()
+
+        done = talk(Babbles(), "call", "h.add", "--yes", protocol="legacy")
+        self.assertEqual((done.status, done.json()), (0, {"n": 7}), done)
+
+    def test_calls_do_not_need_it(self):
+        def never():
+            threading.Event().wait(3)
+            yield b""
+
+        for said in ((404, {}, b""), (500, {}, b"oh"), (200, {"Content-Type": "text/html"}, b"<html>"),
+                     (202, {}, b""), (200, {}, iter(())), (None, {}, never()), (None, {}, iter(()))):
+            class Without(Plain):
+                says = said
+
+                def other(self, method, _headers):
+                    return self.says if method == "GET" else (405, {}, b"")
+
+            with self.subTest(said=said):
+                done = talk(Without(), protocol="legacy")
+                self.assertEqual((done.status, done.out), (0, "three\n"), done)
 
 
 class Misbehaviour(harness.Case):
