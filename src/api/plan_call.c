@@ -231,8 +231,23 @@ static int lose(
 	return TOOL_LOST;
 }
 
+/* What greatest(…) and least(…) of the policy mean is decided by what comes back, before the plan
+ * has it. */
+static int keep_listed(struct run *r, const struct plan_call *call, const struct buf *out)
+{
+	const struct policy_call asked = {.tool = call->tool, .arg = call->arg};
+	struct val v;
+	if (call->kind != CALL_TOOL || !policy_lists(&r->policy, &asked))
+		return 0;
+	return json_read(&r->p.heap, buf_str(out), out->bytes, &v) < 0
+		? -1
+		: policy_list(&r->listed, &r->policy, call->tool, &r->p.heap, v);
+}
+
 static int give(struct run *r, const struct plan_call *call, const struct buf *out, bool is_error)
 {
+	if (!is_error && keep_listed(r, call, out) < 0)
+		return -1;
 	return is_error ? call_error(&r->p, call, &r->policy, buf_str(out), out->bytes)
 			: call_answer(&r->p, call, &r->policy, buf_str(out), out->bytes);
 }
@@ -289,8 +304,11 @@ static json_t *arguments_json(struct run *r, const struct plan_call *call, struc
 static int rule_on(struct run *r, const struct plan_call *call, struct err *err)
 {
 	struct policy_answer answer[POLICY_ANSWERS_MAX];
-	const struct policy_call question = {
-		.tool = call->tool, .arg = call->arg, .guard = call->guard, .spent = r->spent};
+	const struct policy_call question = {.tool = call->tool,
+		.arg = call->arg,
+		.guard = call->guard,
+		.spent = r->spent,
+		.listed = &r->listed};
 	size_t n = policy_decide(&r->policy, &question, answer);
 	int ruling = policy_ruling(answer, n), rc = 0;
 	json_t *line = event(r, "call", call), *open = json_array();
@@ -310,8 +328,10 @@ static int rule_on(struct run *r, const struct plan_call *call, struct err *err)
 		(void)json_object_set_new(line, "yes", json_boolean(yes));
 		ruling = yes ? POLICY_ALLOW : POLICY_DENY;
 	}
-	if (rc == 0 && ruling == POLICY_ALLOW)
+	if (rc == 0 && ruling == POLICY_ALLOW) {
 		policy_spend(&r->policy, &question, r->spent);
+		policy_change(&r->listed, &r->policy, call->tool);
+	}
 	if (rc < 0) {
 		json_decref(line);
 		return rc;

@@ -22,6 +22,7 @@ struct run {
 	struct diags policy_diags;
 	struct policy policy;
 	struct ground ground;
+	struct policy_listed listed;
 	struct labels *labels;
 	struct plan_tools *opened;
 	const struct tool_provider *tools;

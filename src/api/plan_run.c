@@ -150,7 +150,9 @@ static int prepare(struct run *r, struct err *err)
 		return report_diags(r, &r->policy_diags, &policy) < 0 ? no_memory(err)
 								      : PLAN_INVALID;
 	r->spent = calloc(r->policy.n_limits + 1, sizeof *r->spent);
-	if (!r->spent || ground_init(&r->ground, &r->policy.heap, r->request, &r->policy) < 0)
+	struct heap *h = &r->policy.heap;
+	if (!r->spent || ground_init(&r->ground, h, r->request, &r->policy) < 0 ||
+		policy_listed_init(&r->listed, &r->policy, h, ground_says, &r->ground) < 0)
 		return no_memory(err);
 	(void)!getrandom(seed, sizeof seed, GRND_NONBLOCK);
 	dialect.while_loops |= req->has_while;

@@ -328,6 +328,14 @@ static uint32_t sized(struct vm *vm, uint32_t label)
 	return label_choice(vm->flow.all, label_intern(vm->flow.all, &l));
 }
 
+static const struct tool_type *field_type(const struct tool_type *type, struct val name)
+{
+	for (uint32_t k = 0; type && type->shape == TOOL_DICT && k < type->n_fields; k++)
+		if (str_is(name, type->field[k].name))
+			return type->field[k].type;
+	return NULL;
+}
+
 /* What comes in is labelled as it is declared: how much it can say depends on its type. */
 static int paint(struct vm *vm, struct val *v, const struct tool_type *type, uint32_t label)
 {
@@ -348,14 +356,30 @@ static int paint(struct vm *vm, struct val *v, const struct tool_type *type, uin
 			type && type->shape == TOOL_LIST ? type->item : NULL, label);
 	for (; v->type == T_DICT && at < v->table->n_entries && r == 0; at++) {
 		struct entry *e = &v->table->entry[at];
-		const struct tool_type *of = NULL;
-		for (uint32_t k = 0; type && type->shape == TOOL_DICT && k < type->n_fields; k++)
-			if (str_is(e->key, type->field[k].name))
-				of = type->field[k].type;
 		e->key.label = label;
-		r = paint(vm, &e->value, of, label);
+		r = paint(vm, &e->value, field_type(type, e->key), label);
 	}
 	heap_leave(vm->h);
+	return r;
+}
+
+/* An item of a result, of which fields may be its owner's word and the rest not. */
+static int paint_item(struct vm *vm, const struct plan_call *call, const struct policy *policy,
+	struct val *v, const struct tool_type *type)
+{
+	uint32_t label = policy_item(policy, call->tool, call->label, *v), at = 0;
+	uint32_t said = policy_said(policy, call->tool, call->label, *v);
+	int r = 0;
+	if (v->type != T_DICT || said == label)
+		return paint(vm, v, type, label);
+	flow_new(vm, v, sized(vm, label));
+	for (; at < v->table->n_entries && r == 0; at++) {
+		struct entry *e = &v->table->entry[at];
+		bool is_said = e->key.type == T_STRING &&
+			policy_is_said(policy, call->tool, e->key.str->data);
+		e->key.label = label;
+		r = paint(vm, &e->value, field_type(type, e->key), is_said ? said : label);
+	}
 	return r;
 }
 
@@ -370,14 +394,12 @@ static int paint_result(struct vm *vm, const struct plan_call *call, const struc
 		return heap_fail_kind(
 			vm->h, FAIL_MEMORY, "out of memory: too many different labels");
 	if (v->type != T_LIST)
-		return paint(vm, v, type, policy_item(policy, call->tool, inputs, *v));
+		return paint_item(vm, call, policy, v, type);
 	int r = 0;
 	flow_new(vm, v, label_choice(vm->flow.all, flow_cap(vm, *label, T_INT)));
-	for (uint32_t i = 0; i < v->list->n && r == 0; i++) {
-		uint32_t one = policy_item(policy, call->tool, inputs, v->list->item[i]);
-		r = paint(vm, &v->list->item[i],
-			type && type->shape == TOOL_LIST ? type->item : NULL, one);
-	}
+	for (uint32_t i = 0; i < v->list->n && r == 0; i++)
+		r = paint_item(vm, call, policy, &v->list->item[i],
+			type && type->shape == TOOL_LIST ? type->item : NULL);
 	return r;
 }
 

@@ -170,7 +170,8 @@ int check_plan(struct check *out)
 	(void)cells_add(&c, 1);
 	file.first = cells_add(&c, scope->n_slots + 1);
 	c.file = c.frame = &file;
-	if (file.first && ground_init(&c.ground, c.h, out->request, out->policy) == 0) {
+	if (file.first && ground_init(&c.ground, c.h, out->request, out->policy) == 0 &&
+		policy_listed_init(&c.listed, out->policy, c.h, ground_says, &c.ground) == 0) {
 		c.own = label_union(c.labels, label_get(c.labels, c.ground.user).origins,
 			label_union(
 				c.labels, c.plan, label_get(c.labels, c.ground.by_policy).origins));

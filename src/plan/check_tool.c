@@ -115,7 +115,8 @@ static void judge(struct checker *c, struct check_call *call, const struct given
 	const struct mark *marks, const struct policy_arg *arg, struct mark guard)
 {
 	struct policy_answer answer[POLICY_ANSWERS_MAX];
-	const struct policy_call question = {.tool = call->tool, .arg = arg, .guard = guard.label};
+	const struct policy_call question = {
+		.tool = call->tool, .arg = arg, .guard = guard.label, .listed = &c->listed};
 	size_t n = policy_decide(c->out->policy, &question, answer);
 	for (size_t i = 0; i < n; i++) {
 		struct finding *f = finding_of(call, &answer[i]);
@@ -135,6 +136,8 @@ struct making {
 	const struct node *node;
 	struct mark m;
 	uint32_t tag, depth;
+	const struct tool *tool; /* of which this is an item; NULL further down */
+	struct mark said;	 /* of fields that are its owner's word */
 };
 
 static struct av shape(struct checker *c, struct making *made, const struct tool_type *type);
@@ -167,6 +170,8 @@ static struct av shape_list(struct checker *c, struct making *made, const struct
 
 static struct av shape_dict(struct checker *c, struct making *made, const struct tool_type *type)
 {
+	const struct tool *tool = made->tool;
+	struct mark m = made->m;
 	struct obj *o = obj_new(c, OBJ_DICT, made->node, made->tag++);
 	struct mark which = mark_choice(c, mark_capped(c, made->m, KIND_NUMBER));
 	struct av v = obj_value(c, o, which);
@@ -175,13 +180,17 @@ static struct av shape_dict(struct checker *c, struct making *made, const struct
 	cell_add(c, o->structure, av_of(which, N_TYPES));
 	cell_add(c, o->keys, av_of(made->m, N_TYPES));
 	o->beyond = av_join(c, o->beyond, any_value(c, made->node, made->tag++, made->m));
+	made->tool = NULL;
 	for (uint32_t i = 0; i < type->n_fields; i++) {
 		struct val name;
 		if (str_of(c->h, type->field[i].name, &name) < 0)
 			return v;
+		if (tool && policy_is_said(c->out->policy, tool, type->field[i].name))
+			made->m = made->said;
 		struct av x = shape(c, made, type->field[i].type);
 		struct field *field = field_at(c, o, name, true);
 		cell_add(c, field ? field->cell : o->rest, x);
+		made->m = m;
 	}
 	return v;
 }
@@ -226,7 +235,11 @@ static struct av result_of(
 	struct mark m = {policy_result(p, tool, inputs.label), event_new(c, &source)};
 	source.label = policy_item(p, tool, LABEL_BOTTOM, VAL_UNSET);
 	struct mark item = {policy_item(p, tool, inputs.label, VAL_UNSET), event_new(c, &source)};
+	source.label = policy_said(p, tool, LABEL_BOTTOM, VAL_UNSET);
+	made.said =
+		(struct mark){policy_said(p, tool, inputs.label, VAL_UNSET), event_new(c, &source)};
 	made.m = item;
+	made.tool = tool;
 	if (!type)
 		made.m = m.label == item.label ? item : mark_join(c, m, item);
 	if (!type || type->shape != TOOL_LIST)

@@ -134,6 +134,7 @@ struct checker {
 	struct labels *labels;
 	const struct tool_set *tools;
 	struct ground ground;
+	struct policy_listed listed;
 	uint32_t plan; /* the set of that origin */
 	uint32_t own;  /* and with those of the user and the policy */
 	struct place *cells;

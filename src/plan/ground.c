@@ -236,3 +236,8 @@ uint32_t ground_label(const struct ground *g, struct val v)
 		return g->planned[KIND_TEXT];
 	}
 }
+
+bool ground_says(const void *ground, struct val word)
+{
+	return is_users(ground, word);
+}

@@ -25,3 +25,6 @@ int ground_init(struct ground *g, struct heap *h, const char *request, const str
  * text is the place of a value: it stands for one word of the request, or for what is in {braces}.
  */
 uint32_t ground_label(const struct ground *g, struct val literal);
+
+/* Does the request say it, as a word of its own? @ground: a struct ground. */
+bool ground_says(const void *ground, struct val word);

@@ -46,7 +46,7 @@ static int default_rule(struct policy *p, size_t i)
 	if (!rule)
 		return -1;
 	rule->tool = tool;
-	rule->result.origin = rule->result.readers = VAL_UNSET;
+	rule->result.origin = rule->result.readers = rule->result.says = VAL_UNSET;
 	rule->effect = tool->is_read_only ? EFFECT_READ
 		: tool->is_destructive	  ? EFFECT_DESTRUCTIVE
 		: tool->is_open_world	  ? EFFECT_EXTERNAL

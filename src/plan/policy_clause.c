@@ -65,7 +65,8 @@ static int read_clause(struct policy_reader *r, const struct node *node, struct 
 		{"approved", CLAUSE_APPROVED}, {"chosen", CLAUSE_CHOSEN}, {NULL, 0}};
 	static const struct policy_word called[] = {{"at_most", CLAUSE_AT_MOST},
 		{"chosen", CLAUSE_CHOSEN}, {"ends_with", CLAUSE_ENDS_WITH},
-		{"member", CLAUSE_MEMBER}, {NULL, 0}};
+		{"member", CLAUSE_MEMBER}, {"greatest", CLAUSE_GREATEST},
+		{"least", CLAUSE_LEAST}, {NULL, 0}};
 	bool is_call = node->kind == NODE_CALL;
 	int kind;
 	if (policy_word(r, is_call ? node->kid[0] : node, is_call ? called : plain, &kind) < 0)
@@ -81,6 +82,8 @@ static int read_clause(struct policy_reader *r, const struct node *node, struct 
 			return -1;
 	if (kind == CLAUSE_CHOSEN && node->n > 1)
 		return 0;
+	if (kind == CLAUSE_GREATEST || kind == CLAUSE_LEAST)
+		return policy_extreme(r, node, out);
 	if (node->n != 2)
 		return policy_fail(r, P_VALUE, node, "", "one argument is needed");
 	return kind == CLAUSE_AT_MOST ? policy_kind(r, node->kid[1], &out->at_most)

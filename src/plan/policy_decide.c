@@ -81,18 +81,35 @@ enum policy_proof policy_trusts(const struct policy *p, uint32_t label)
 				  : POLICY_REFUTED;
 }
 
+/* Of items that are not known yet: may they be of one who may give? */
+static bool is_some_giver(const struct policy *p, const struct clause *c, const char *text)
+{
+	size_t n = strlen(text);
+	uint32_t atom;
+	if (n < 2 || strcmp(text + n - 2, "#*") != 0)
+		return false;
+	for (size_t i = 0; (atom = label_nth(p->labels, c->givers, i)); i++)
+		if (strncmp(label_text(p->labels, atom), text, n - 1) == 0)
+			return true;
+	return false;
+}
+
 /* Others may have chosen which of it, if what there was to choose from is trusted here. */
 static enum policy_proof gives_all(const struct policy *p, const struct clause *c, uint32_t label)
 {
+	enum policy_proof worst = POLICY_PROVED;
 	uint32_t givers = label_givers(p->labels, label), rest = 0, atom;
 	if (givers == LABEL_ALL)
 		return POLICY_REFUTED;
 	for (size_t i = 0; (atom = label_nth(p->labels, givers, i)); i++) {
 		uint32_t one = label_set(p->labels, atom);
-		if (!label_is_subset(p->labels, one, c->givers))
+		if (is_some_giver(p, c, label_text(p->labels, atom)))
+			worst = POLICY_DEPENDS;
+		else if (!label_is_subset(p->labels, one, c->givers))
 			rest = label_union(p->labels, rest, one);
 	}
-	return is_sound(p, label) ? trusts_all(p, rest, false) : POLICY_REFUTED;
+	enum policy_proof proof = trusts_all(p, rest, false);
+	return is_sound(p, label) ? MAX(proof, worst) : POLICY_REFUTED;
 }
 
 static bool is_approved(const struct policy *p, uint32_t set)
@@ -133,34 +150,60 @@ static bool ends_well(const void *arg, struct val v)
 	return false;
 }
 
+static bool is_same(struct val a, struct val b)
+{
+	if (a.type == T_STRING && b.type == T_STRING)
+		return str_equal(a.str, b.str);
+	bool are_numbers =
+		(val_is_int(a) || a.type == T_FLOAT) && (val_is_int(b) || b.type == T_FLOAT);
+	return are_numbers && num_compare(a, b) == 0;
+}
+
 static bool is_member(const void *arg, struct val v)
 {
 	const struct tuple *list = arg;
-	for (uint32_t i = 0; i < list->n; i++) {
-		struct val x = list->item[i];
-		if (v.type == T_STRING && x.type == T_STRING && str_equal(v.str, x.str))
+	for (uint32_t i = 0; i < list->n; i++)
+		if (is_same(v, list->item[i]))
 			return true;
-		bool is_number = (val_is_int(v) || v.type == T_FLOAT) &&
-			(val_is_int(x) || x.type == T_FLOAT);
-		if (is_number && num_compare(v, x) == 0)
-			return true;
-	}
 	return false;
 }
 
-static enum policy_proof prove(
-	const struct policy *p, const struct clause *c, const struct policy_arg *arg, bool is_guard)
+/* Is it what a word of the request means, of what the run has listed? */
+static enum policy_proof is_extreme(
+	const struct policy_listed *l, const struct extreme *e, struct val v)
 {
+	if (!l || !l->is_said[e->index])
+		return POLICY_REFUTED;
+	struct val item = l->item[e->index];
+	if (item.type == T_UNSET || v.type == T_UNSET)
+		return POLICY_DEPENDS;
+	return is_same(v, item) ? POLICY_PROVED : POLICY_REFUTED;
+}
+
+struct question {
+	const struct policy *p;
+	const struct policy_arg *arg;
+	const struct policy_listed *listed;
+	bool is_guard;
+};
+
+static enum policy_proof prove(const struct question *q, const struct clause *c)
+{
+	const struct policy *p = q->p;
+	const struct policy_arg *arg = q->arg;
 	struct label l = label_get(p->labels, arg->label);
 	bool holds;
 	switch ((int)c->kind) {
 	case CLAUSE_TRUSTED:
-		return trusts_all(p, l.origins, is_guard);
+		return trusts_all(p, l.origins, q->is_guard);
 	case CLAUSE_APPROVED:
 		holds = is_approved(p, l.endorsements);
 		break;
 	case CLAUSE_CHOSEN:
-		return is_guard ? POLICY_REFUTED : gives_all(p, c, arg->label);
+		return q->is_guard ? POLICY_REFUTED : gives_all(p, c, arg->label);
+	case CLAUSE_GREATEST:
+	case CLAUSE_LEAST:
+		return q->is_guard ? POLICY_REFUTED : is_extreme(q->listed, c->extreme, arg->value);
 	case CLAUSE_AT_MOST:
 		holds = kind_is_below(l.kind, c->at_most);
 		break;
@@ -174,26 +217,24 @@ static enum policy_proof prove(
 }
 
 /* The best of them: one is enough. */
-static enum policy_proof prove_any(const struct policy *p, const struct clauses *all,
-	const struct policy_arg *arg, bool is_guard)
+static enum policy_proof prove_any(const struct question *q, const struct clauses *all)
 {
 	enum policy_proof best = POLICY_REFUTED;
-	if (!is_sound(p, arg->label))
+	if (!is_sound(q->p, q->arg->label))
 		return POLICY_REFUTED;
 	for (uint32_t i = 0; i < all->n; i++) {
-		enum policy_proof one = prove(p, &all->item[i], arg, is_guard);
+		enum policy_proof one = prove(q, &all->item[i]);
 		best = MIN(best, one);
 	}
 	return best;
 }
 
-static enum policy_proof prove_none(
-	const struct policy *p, const struct clauses *all, const struct policy_arg *arg)
+static enum policy_proof prove_none(const struct question *q, const struct clauses *all)
 {
-	enum policy_proof best = prove_any(p, all, arg, false);
-	return best == POLICY_REFUTED && is_sound(p, arg->label) ? POLICY_PROVED
-		: best == POLICY_DEPENDS			 ? POLICY_DEPENDS
-								 : POLICY_REFUTED;
+	enum policy_proof best = prove_any(q, all);
+	return best == POLICY_REFUTED && is_sound(q->p, q->arg->label) ? POLICY_PROVED
+		: best == POLICY_DEPENDS			       ? POLICY_DEPENDS
+								       : POLICY_REFUTED;
 }
 
 struct reading {
@@ -268,13 +309,13 @@ static void decide_param(const struct policy *p, const struct rule *rule,
 {
 	const struct param_rule *one = &rule->param[i];
 	const struct policy_arg *arg = &call->arg[i];
+	const struct question q = {.p = p, .arg = arg, .listed = call->listed};
 	if (!arg->is_given)
 		return;
 	if (one->allow.n > 0)
-		answer(all, CHECK_ALLOW, prove_any(p, &one->allow, arg, false), one->asks, i,
-			one->at);
+		answer(all, CHECK_ALLOW, prove_any(&q, &one->allow), one->asks, i, one->at);
 	if (one->deny.n > 0)
-		answer(all, CHECK_DENY, prove_none(p, &one->deny, arg), false, i, one->at);
+		answer(all, CHECK_DENY, prove_none(&q, &one->deny), false, i, one->at);
 	if (one->covers >= 0)
 		answer(all, CHECK_READERS, prove_readers(p, arg, &call->arg[one->covers]),
 			one->asks, i, one->at);
@@ -295,14 +336,15 @@ size_t policy_decide(const struct policy *p, const struct policy_call *call,
 	const struct rule *rule = rule_of(p, call->tool);
 	const struct policy_arg guard = {
 		.is_given = true, .label = call->guard, .value = VAL_UNSET};
+	const struct question when = {.p = p, .arg = &guard, .is_guard = true};
 	if (!rule || call->tool->n_params > TOOL_PARAMS_MAX) {
 		answer(&all, CHECK_RULE, POLICY_REFUTED, false, 0, 0);
 		return all.n;
 	}
 	answer(&all, CHECK_RULE, POLICY_PROVED, false, 0, rule->start);
 	if (rule->when.n > 0)
-		answer(&all, CHECK_WHEN, prove_any(p, &rule->when, &guard, true), rule->when_asks,
-			0, rule->when.start);
+		answer(&all, CHECK_WHEN, prove_any(&when, &rule->when), rule->when_asks, 0,
+			rule->when.start);
 	for (uint32_t i = 0; i < call->tool->n_params; i++)
 		decide_param(p, rule, call, i, &all);
 	if (rule->has_limit) {
@@ -388,8 +430,7 @@ uint32_t policy_result(const struct policy *p, const struct tool *tool, uint32_t
 		readers, inputs);
 }
 
-/* A field of an item; T_UNSET when it has none. */
-static struct val field(struct val item, struct val name)
+struct val policy_member(struct val item, struct val name)
 {
 	if (item.type == T_DICT)
 		for (uint32_t i = 0; i < item.table->n_entries; i++) {
@@ -432,15 +473,16 @@ static void collect_all(const struct collected *to, struct val v)
 /* Whose it is: "?" when it does not say so in a way that can be believed. */
 static const char *owner_of(struct val item, struct val name)
 {
-	struct val v = field(item, name);
+	struct val v = policy_member(item, name);
 	bool is_text = v.type == T_STRING && v.str->n_bytes > 0 &&
 		v.str->n_bytes <= ITEM_NAME_MAX_BYTES && strlen(v.str->data) == v.str->n_bytes &&
 		!str_is(v, "*");
 	return is_text ? v.str->data : "?";
 }
 
-uint32_t policy_item(
-	const struct policy *p, const struct tool *tool, uint32_t inputs, struct val item)
+/* Of an item and what is the owner's in it, or of the rest: that is nobody's in particular. */
+static uint32_t item_label(const struct policy *p, const struct tool *tool, uint32_t inputs,
+	struct val item, bool is_said)
 {
 	const struct rule *rule = rule_of(p, tool);
 	if (!rule || !rule->result.is_each)
@@ -448,14 +490,43 @@ uint32_t policy_item(
 	const struct result_rule *r = &rule->result;
 	uint32_t readers = r->readers.type == T_UNSET ? LABEL_ALL : 0;
 	const struct collected to = {p, &readers};
+	bool is_nobodys = r->says.type != T_UNSET && !is_said, is_known = item.type != T_UNSET;
 	const char *of = r->origin.type == T_UNSET ? NULL
-		: item.type == T_UNSET		   ? "*"
+		: !is_known			   ? "*"
+		: is_nobodys			   ? "?"
 						   : owner_of(item, r->origin);
 	/* Without an owner, items still have readers of their own. */
 	if (!of && r->readers.type != T_UNSET)
-		of = item.type == T_UNSET ? "*" : "?";
-	for (uint32_t i = 0;
-		item.type != T_UNSET && r->readers.type == T_TUPLE && i < r->readers.tuple->n; i++)
-		collect_all(&to, field(item, r->readers.tuple->item[i]));
-	return declared(p, r, policy_atom(p, "tool", tool->name, of), readers, inputs);
+		of = is_known ? "?" : "*";
+	for (uint32_t i = 0; is_known && r->readers.type == T_TUPLE && i < r->readers.tuple->n; i++)
+		collect_all(&to, policy_member(item, r->readers.tuple->item[i]));
+	uint32_t id =
+		declared(p, r, policy_atom(p, "tool", tool->name, of), readers, inputs);
+	/* Before the run both: nobody's it is for sure, and of its readers nothing is known. */
+	return is_nobodys && !is_known
+		? label_join(p->labels, id,
+			  declared(p, r, policy_atom(p, "tool", tool->name, "?"), readers, inputs))
+		: id;
+}
+
+uint32_t policy_item(
+	const struct policy *p, const struct tool *tool, uint32_t inputs, struct val item)
+{
+	return item_label(p, tool, inputs, item, false);
+}
+
+uint32_t policy_said(
+	const struct policy *p, const struct tool *tool, uint32_t inputs, struct val item)
+{
+	return item_label(p, tool, inputs, item, true);
+}
+
+bool policy_is_said(const struct policy *p, const struct tool *tool, const char *name)
+{
+	const struct rule *rule = rule_of(p, tool);
+	struct val says = rule ? rule->result.says : VAL_UNSET;
+	for (uint32_t i = 0; says.type == T_TUPLE && i < says.tuple->n; i++)
+		if (str_is(says.tuple->item[i], name))
+			return true;
+	return false;
 }

@@ -53,11 +53,19 @@ int policy_word(struct policy_reader *r, const struct node *node, const struct p
 int policy_tool(struct policy_reader *r, const struct node *node, const struct tool **out);
 int policy_param(
 	struct policy_reader *r, const struct node *node, const struct tool *tool, int *out);
+/* A field of what the tool returns, by its name. Returns: 0 or -1. */
+int policy_field(struct policy_reader *r, const struct node *node, const struct tool *tool,
+	struct val name);
+/* greatest("size", of = "drive.list", field = "id", said = ["largest"]), least(…). */
+int policy_extreme(struct policy_reader *r, const struct node *call, struct clause *out);
 /* A kind, a clause list, an origin as a set, a whole value() of a test. Returns: 0 or -1. */
 int policy_kind(struct policy_reader *r, const struct node *node, struct kind *out);
 int policy_clauses(struct policy_reader *r, const struct node *node, struct clauses *out);
 int policy_origin(struct policy_reader *r, const struct node *node, uint32_t *set);
 int policy_value(struct policy_reader *r, const struct node *node, struct policy_arg *out);
+
+/* A field of an item of a result; T_UNSET when it has none. */
+struct val policy_member(struct val item, struct val name);
 
 /* Declarations. Returns: 0 or -1. */
 int policy_read_rule(struct policy_reader *r, const struct node *call);

@@ -1,6 +1,7 @@
 /* rule(…) and trust(…). SPDX-License-Identifier: Apache-2.0 */
 #include "plan/policy_reader.h"
 
+#include "base/word.h"
 #include "plan/int.h"
 #include "plan/str.h"
 
@@ -157,30 +158,38 @@ static int read_limit(struct policy_reader *r, const struct node *call, struct r
 	return 0;
 }
 
-static const struct tool_field *field_of(const struct tool_type *type, const char *name)
+/* A field of what the tool returns, or of its items, as far as it says what that is. */
+int policy_field(struct policy_reader *r, const struct node *node, const struct tool *tool,
+	struct val name)
 {
-	for (uint32_t i = 0; type && i < type->n_fields; i++)
-		if (strcmp(type->field[i].name, name) == 0)
-			return &type->field[i];
-	return NULL;
-}
-
-/* Fields that an each() names, as far as the tool says what it returns. */
-static int check_fields(struct policy_reader *r, const struct node *node, const struct rule *rule)
-{
-	const struct tool_type *type = rule->tool->result;
+	const struct tool_type *type = tool->result;
 	if (type && type->shape == TOOL_LIST)
 		type = type->item;
-	if (!rule->result.is_each || !type || type->n_fields == 0)
+	struct word_near near = WORD_NEAR(name.str->data);
+	for (uint32_t i = 0; type && i < type->n_fields; i++) {
+		if (strcmp(type->field[i].name, name.str->data) == 0)
+			return 0;
+		word_near_try(&near, type->field[i].name);
+	}
+	return !type || type->n_fields == 0 ? 0
+					    : policy_unknown(r, P_PARAM, node,
+						      "field of the result called",
+						      name.str->data, near.best);
+}
+
+/* Fields that an each() names. */
+static int check_fields(struct policy_reader *r, const struct node *node, const struct rule *rule)
+{
+	if (!rule->result.is_each)
 		return 0;
-	struct val origin = rule->result.origin, readers = rule->result.readers;
-	if (origin.type == T_STRING && !field_of(type, origin.str->data))
-		return policy_unknown(
-			r, P_PARAM, node, "field of the result called", origin.str->data, NULL);
-	for (uint32_t i = 0; readers.type == T_TUPLE && i < readers.tuple->n; i++)
-		if (!field_of(type, readers.tuple->item[i].str->data))
-			return policy_unknown(r, P_PARAM, node, "field of the result called",
-				readers.tuple->item[i].str->data, NULL);
+	const struct val all[] = {rule->result.readers, rule->result.says};
+	if (rule->result.origin.type == T_STRING &&
+		policy_field(r, node, rule->tool, rule->result.origin) < 0)
+		return -1;
+	for (size_t k = 0; k < ARRAY_LEN(all); k++)
+		for (uint32_t i = 0; all[k].type == T_TUPLE && i < all[k].tuple->n; i++)
+			if (policy_field(r, node, rule->tool, all[k].tuple->item[i]) < 0)
+				return -1;
 	return 0;
 }
 
@@ -204,6 +213,8 @@ static int read_result(struct policy_reader *r, const struct node *call, struct 
 			rc = policy_kind(r, arg->kid[0], &out->kind);
 		else if (str_is(arg->value, "origin") && out->is_each)
 			rc = policy_const(r, arg->kid[0], &out->origin);
+		else if (str_is(arg->value, "says") && out->is_each)
+			rc = policy_strings(r, arg->kid[0], &out->says);
 		else
 			return policy_unknown(
 				r, P_WORD, arg, "option called", arg->value.str->data, NULL);
@@ -214,6 +225,9 @@ static int read_result(struct policy_reader *r, const struct node *call, struct 
 	if (out->is_each && out->origin.type != T_UNSET && out->origin.type != T_STRING)
 		return policy_fail(r, P_VALUE, call, "each(origin = \"sender\")",
 			"origin is the name of a field");
+	if (out->says.type != T_UNSET && out->origin.type == T_UNSET)
+		return policy_fail(r, P_VALUE, call, "each(origin = \"owner\", says = [\"name\"])",
+			"says: whose word it is has to be said with origin");
 	return check_fields(r, call, rule);
 }
 
@@ -223,9 +237,9 @@ static int read_when(struct policy_reader *r, const struct node *node, struct ru
 	if (policy_clauses(r, node, &rule->when) < 0)
 		return -1;
 	for (uint32_t i = 0; i < rule->when.n; i++)
-		if (rule->when.item[i].kind == CLAUSE_CHOSEN)
+		if (rule->when.item[i].kind == CLAUSE_CHOSEN || rule->when.item[i].extreme)
 			return policy_fail(r, P_VALUE, node, "when = trusted | at_most(bool)",
-				"chosen is said of values, not of what decides");
+				"that is said of values, not of what decides");
 	return 0;
 }
 
@@ -310,7 +324,7 @@ int policy_read_rule(struct policy_reader *r, const struct node *call)
 	if (!rule)
 		return -1;
 	*rule = (struct rule){.tool = tool, .start = call->start, .end = call->end};
-	rule->result.origin = rule->result.readers = VAL_UNSET;
+	rule->result.origin = rule->result.readers = rule->result.says = VAL_UNSET;
 	rule->param = heap_zero(&r->p->heap, (tool->n_params + 1) * sizeof *rule->param);
 	for (uint32_t i = 0; rule->param && i < tool->n_params; i++)
 		rule->param[i].covers = -1;

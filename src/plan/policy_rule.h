@@ -10,8 +10,20 @@ enum clause_kind {
 	CLAUSE_CHOSEN,	  /* all of it is of origins that are, or of `givers`: others only chose */
 	CLAUSE_APPROVED,  /* a person said yes to it */
 	CLAUSE_AT_MOST,	  /* nobody could choose more than that */
+	CLAUSE_GREATEST,  /* of that item of a list, and the request has a word for it */
+	CLAUSE_LEAST,
 	CLAUSE_ENDS_WITH, /* a text, or a list of texts: each ends with one of `list` */
 	CLAUSE_MEMBER,	  /* the same: each is one of `list` */
+};
+
+/* CLAUSE_GREATEST, CLAUSE_LEAST: `field` of that item of what `tool` lists that has the most `by`. */
+struct extreme {
+	struct extreme *next;
+	const struct tool *tool;
+	struct val by, field; /* names of fields */
+	struct val said;      /* tuple of strings: words of a request that mean it */
+	bool is_least;
+	uint32_t index; /* in struct policy_listed */
 };
 
 struct clause {
@@ -19,6 +31,7 @@ struct clause {
 	struct kind at_most;
 	struct val list;	     /* tuple of strings (CLAUSE_MEMBER: or numbers) */
 	uint32_t givers, start, end; /* givers: a set of origins */
+	const struct extreme *extreme;
 };
 
 /* One of them is enough; none of them is in it: nothing is asked. */
@@ -46,6 +59,7 @@ enum effect { EFFECT_READ, EFFECT_WRITE, EFFECT_EXTERNAL, EFFECT_DESTRUCTIVE, EF
 struct result_rule {
 	bool is_each;
 	struct val origin;  /* is_each: name of the field that says whose it is; or T_UNSET */
+	struct val says;    /* is_each: tuple of fields that are its owner's word; T_UNSET: all */
 	struct val readers; /* tuple: of field names (is_each) or of readers; T_UNSET: public */
 	bool has_kind;
 	struct kind kind;
@@ -76,5 +90,6 @@ struct policy {
 	struct trusted_items *items; /* trust(tool("…", principals = […])) */
 	struct val literals;	     /* tuple of strings: literals that are the policy's */
 	struct policy_case *cases, *last_case;
-	uint32_t n_limits;
+	struct extreme *extremes;
+	uint32_t n_limits, n_extremes;
 };

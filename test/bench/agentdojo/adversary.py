@@ -86,6 +86,24 @@ def replaced(value, text, schema=None):
     return text if isinstance(value, str) and not is_bound else value
 
 
+def forged(items, text, said, schema=None):
+    """Every text of every item the attacker's but what only owners write, where the owner is believed; and before
+    them one each that looks the same and is the attacker's own. @said: see Policy."""
+    owner, fields, believed = said
+    out = []
+    for item in items:
+        own = {owner: text} | {f: {text: "rw"} for f in fields}
+        out.append({**{k: text if isinstance(v, str) and len(v) > 100 else v for k, v in item.items()}, **own})
+    for item in items:
+        kept = {owner, *fields} if item[owner] in believed else set()
+        other = replaced(item, text, schema)
+        out.append({**other, **{f: {text: "rw"} for f in fields}, **{k: v for k, v in item.items() if k in kept}})
+        # A name that the plan looks for is no secret either.
+        out.append({**out[-1], **{k: v for k, v in item.items() if isinstance(v, str) and len(v) <= 100
+                                  and k != owner}})
+    return out
+
+
 def wanted_texts(policy, calls):
     """The texts of an attack, those with which it takes control first."""
     first, then = [], []

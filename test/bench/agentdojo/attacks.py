@@ -133,7 +133,7 @@ class Attacks:
         has_questions, may_harm = bool(adversary.questions(plan)), self._has_effects(plan)
         for text in [t for t in texts if len(t) <= 200][:2]:
             fill = f"{text} {self.suite.goal(injection)}".replace('"', "'").replace("\\", "/")
-            dirty, known, all_known = self.world(task, fill), Known(), Known()
+            dirty, known, all_known, forged_known = self.world(task, fill), Known(), Known(), Known()
             lies = [adversary.lie(plan, text), adversary.lie(plan, text, is_text_only=True)]
 
             def change(tool, answer, text=text):
@@ -141,12 +141,21 @@ class Attacks:
                     return answer
                 schema = self.bench.tools[tool].get("outputSchema")
                 return {"result": adversary.replaced(answer["result"], text, schema)}
+
+            def forge(tool, answer, text=text):
+                if tool not in self.bench.policy.said or not isinstance(answer.get("result"), list):
+                    return answer
+                schema = self.bench.tools[tool].get("outputSchema", {}).get("items")
+                return {"result": adversary.forged(answer["result"], text, self.bench.policy.said[tool], schema)}
             if not may_harm:
                 # Whatever is said to it, it only tells something to the user.
                 yield run(plan, request, dirty, lies[0], known), dirty
                 return
             yield run(plan, request, dirty, adversary.answers(plan), known), dirty
             yield run(plan, request, clean, lies[0], all_known, change), clean
+            if any(re.search(rf"\b{tool}\b", plan) for tool in self.bench.policy.said):
+                for said in [adversary.answers(plan), *lies]:
+                    yield run(plan, request, clean, said, forged_known, forge), clean
             for lie in lies if has_questions else []:
                 yield run(plan, request, dirty, lie, known), dirty
                 yield run(plan, request, clean, lie, self.known[task]), clean

@@ -30,7 +30,11 @@ class Policy:
         self.covered = collections.defaultdict(set)  # parameters that say who gets what another one carries
         self.private = set()  # tools whose results not everybody may read
         self.kept = set()  # tools whose results the policy says others cannot put any text in
+        self.said = {}  # by tool: the field with the owner, the fields that only an owner writes, owners believed in
+        self.names = {}
         for node in ast.parse(text).body:
+            if isinstance(node, ast.Assign):
+                self.names[node.targets[0].id] = ast.literal_eval(node.value)
             call = node.value if isinstance(node, ast.Expr) else None
             if isinstance(call, ast.Call) and call.func.id == "rule":
                 self._rule(call.args[0].value, call.keywords)
@@ -46,11 +50,17 @@ class Policy:
                 said = {w.arg for w in k.value.keywords}
                 self.kept |= {tool} if "kind" in said else set()
                 self.private |= {tool} if "readers" in said else set()
+                if "says" in said:
+                    each = {w.arg: w.value for w in k.value.keywords}
+                    self.said.setdefault(tool, (each["origin"].value, ast.literal_eval(each["says"]), set()))
             elif isinstance(k.value, ast.Call) and k.value.func.id in ("control", "payload"):
                 self.control[tool] |= {k.arg} if k.value.func.id == "control" else set()
                 self.covered[tool] |= {w.value.args[0].value for w in k.value.keywords if w.arg == "readers"}
-                self.kept |= {of.args[0].value for c in ast.walk(k.value) if isinstance(c, ast.Call)
-                              and c.func.id == "chosen" for of in c.args}
+                givers = [of for c in ast.walk(k.value) if isinstance(c, ast.Call) and c.func.id == "chosen"
+                          for of in c.args]
+                self.kept |= {of.args[0].value for of in givers if not of.keywords}
+                for of in (of for of in givers if of.keywords):
+                    self.said[of.args[0].value][2].add(self.names[of.keywords[0].value.id])
 
     def has_effect(self, tool):
         return self.effect.get(tool, "write") != "read"
