@@ -41,7 +41,9 @@ struct plan_request {
 	struct plan_stop *stop; /* or NULL */
 	bool is_json;		/* diagnostics as JSON */
 	bool is_text;		/* path, tools_path, policy_path: texts */
-	int (*approve)(void *arg, const char *text); /* Returns: 1 yes, 0 no */
+	/* Returns: 1 yes, 0 no; with @can_see_each 2 before the run: yes, but ask at each call. */
+	int (*approve)(void *arg, const char *text);
+	bool can_see_each;
 	/* May @tool be called where the policy asks? Before `approve`; or NULL. */
 	bool (*may_call)(void *arg, const char *tool);
 };

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ANSWER_MAX_BYTES = 16 << 20, WRONG_BYTES = 4096 };
+enum { ANSWER_MAX_BYTES = 16 << 20, WRONG_BYTES = 4096, PROMPT_MAX_BYTES = 1 << 20 };
 
 static int no_memory(struct err *err)
 {
@@ -272,7 +272,7 @@ static int person(struct run *r, const char *text)
 	json_t *next = run_record_next(&r->record);
 	const json_t *said = json_object_get(next, "yes");
 	int yes = said		  ? json_is_true(said)
-		: r->req->approve ? r->req->approve(r->req->arg, text)
+		: r->req->approve ? r->req->approve(r->req->arg, text) == 1
 				  : 0;
 	json_decref(next);
 	return yes;
@@ -312,7 +312,6 @@ static int rule_on(struct run *r, const struct plan_call *call, struct err *err)
 	size_t n = policy_decide(&r->policy, &question, answer);
 	int ruling = policy_ruling(answer, n), rc = 0;
 	json_t *line = event(r, "call", call), *open = json_array();
-	char text[512];
 	for (size_t i = 0; i < n; i++)
 		if (answer[i].proof != POLICY_PROVED)
 			(void)json_array_append_new(open, json_string(checks[answer[i].check]));
@@ -321,10 +320,12 @@ static int rule_on(struct run *r, const struct plan_call *call, struct err *err)
 	(void)json_object_set_new(line, "ruling", json_string(rulings[ruling]));
 	(void)json_object_set_new(line, "open", open);
 	if (rc == 0 && ruling == POLICY_ASK) {
-		(void)snprintf(text, sizeof text, "call %.200s?", call->tool->name);
+		cleanup_buf struct buf text = BUF_INIT(PROMPT_MAX_BYTES);
+		/* Who cannot be shown all of it is not asked. */
+		bool is_shown = run_prompt_call(r, call, answer, n, &text) == 0;
 		bool yes = r->is_approved ||
 			(r->req->may_call && r->req->may_call(r->req->arg, call->tool->name)) ||
-			person(r, text);
+			(is_shown && person(r, buf_str(&text)));
 		(void)json_object_set_new(line, "yes", json_boolean(yes));
 		ruling = yes ? POLICY_ALLOW : POLICY_DENY;
 	}
@@ -391,7 +392,8 @@ static int call_person(struct run *r, const struct plan_call *call, struct err *
 			json_write(&t, call->value, &JSON_CANONICAL) < 0 ||
 			text_add(&t, "", 1) < 0))
 		return json_decref(line), 1;
-	bool yes = rc == 0 && person(r, t.data);
+	cleanup_buf struct buf shown = BUF_INIT(PROMPT_MAX_BYTES);
+	bool yes = rc == 0 && run_prompt_value(r, call, &shown) == 0 && person(r, buf_str(&shown));
 	rc = rc ? rc : run_add_value(r, line, "value", t.data, err);
 	if (rc < 0)
 		return json_decref(line), rc;

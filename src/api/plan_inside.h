@@ -41,5 +41,11 @@ struct run {
 /* The digest of @text as a member of a line; NULL is null. Returns: 0, negative errno. */
 int run_add_value(struct run *r, json_t *line, const char *name, const char *text, struct err *err);
 
+/* What a person who is asked is shown of a call, of what is given to approve(): the values, and
+ * whence they are. Returns: 0, negative errno. */
+int run_prompt_call(struct run *r, const struct plan_call *call, const struct policy_answer *answer,
+	size_t n, struct buf *out);
+int run_prompt_value(struct run *r, const struct plan_call *call, struct buf *out);
+
 /* Answer what the machine waits for. Returns: 0, 1 the plan fails with it, negative errno. */
 int run_answer(struct run *r, struct err *err);

@@ -13,6 +13,9 @@
 #include <sys/random.h>
 
 enum { LABELS_MAX_BYTES = 64 << 20, PLAN_MAX_BYTES = 16 << 20 };
+static const char see_each[] =
+	"What is not known yet is whatever comes from there: y agrees to all of it,\n"
+	"s shows each call with its values when it is made, and asks then.\n";
 static const char no_tools[] = "{\"tools\":{}}";
 
 static int no_memory(struct err *err)
@@ -193,9 +196,13 @@ static int check(struct run *r, struct err *err)
 		cleanup_buf struct buf text = BUF_INIT(1 << 20);
 		if (check_text(&c, &text) < 0)
 			return no_memory(err);
-		r->is_approved = r->req->approve(r->req->arg, buf_str(&text));
-		if (!r->is_approved)
-			return buf_addf(r->report, "%sa person said no\n", buf_str(&text)) < 0
+		size_t n = text.bytes;
+		if (r->req->can_see_each && buf_add(&text, see_each) < 0)
+			return no_memory(err);
+		int said = r->req->approve(r->req->arg, buf_str(&text));
+		r->is_approved = said == 1;
+		if (said == 0)
+			return buf_addf(r->report, "%.*sa person said no\n", (int)n, buf_str(&text)) < 0
 				? no_memory(err)
 				: PLAN_DENIED;
 	}

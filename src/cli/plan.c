@@ -121,9 +121,12 @@ static int approve(void *arg, const char *text)
 	(void)utf8_escape_terminal(&shown, text, strlen(text), UTF8_KEEP_LINES);
 	(void)fprintf(terminal, "%s\nIs that right? [y/N] ", buf_str(&shown));
 	(void)fflush(terminal);
-	bool is_yes = fgets(answer, sizeof answer, terminal) && (*answer == 'y' || *answer == 'Y');
+	bool is_read = fgets(answer, sizeof answer, terminal);
 	(void)fclose(terminal);
-	return is_yes;
+	return !is_read				   ? 0
+		: *answer == 'y' || *answer == 'Y' ? 1
+		: *answer == 's' || *answer == 'S' ? 2
+						   : 0;
 }
 
 static int wrong_use(const char *verb)
@@ -159,7 +162,8 @@ static int run_plan(const struct plan_args *args, const char *path, bool runs)
 		.is_again = args->again,
 		.has_signals = true,
 		.is_json = args->is_json,
-		.approve = approve};
+		.approve = approve,
+		.can_see_each = !args->yes && !args->no_prompt};
 	int r = plan_perform(&req, runs, &report, &err);
 	/* What the program printed comes before what is said of it. */
 	(void)fflush(stdout);

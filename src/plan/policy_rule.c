@@ -239,7 +239,9 @@ static int read_when(struct policy_reader *r, const struct node *node, struct ru
 	for (uint32_t i = 0; i < rule->when.n; i++)
 		if (rule->when.item[i].kind == CLAUSE_CHOSEN || rule->when.item[i].extreme)
 			return policy_fail(r, P_VALUE, node, "when = trusted | at_most(bool)",
-				"that is said of values, not of what decides");
+				"%s said of values, not of what decides",
+				rule->when.item[i].extreme ? "greatest and least are"
+							   : "chosen is");
 	return 0;
 }
 

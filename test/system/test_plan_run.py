@@ -4,6 +4,7 @@
 import hashlib
 import json
 import os
+import pty
 import sys
 import unittest
 
@@ -151,6 +152,60 @@ class Runs(unittest.TestCase):
         self.assertEqual(self.run_plan(source, "--no-prompt").status, 6)
         done = self.run_plan(source, "--yes")
         self.assertEqual((done.status, done.out), (0, "sent\n"), done)
+
+    def on_terminal(self, source, *answers):
+        """A run with a person at the terminal, who gives these answers. Returns: status, all that was shown."""
+        paths = [self.file(t) for t in (source, json.dumps(TOOLS), POLICY)]
+        argv = [harness.RETORT, "plan", "run", paths[0], "--tools", paths[1], "--policy", paths[2], "--request", REQUEST]
+        pid, terminal = pty.fork()
+        if pid == 0:
+            try:
+                os.execve(argv[0], argv, harness.environment())
+            finally:
+                os._exit(127)
+        shown, left = b"", list(answers)
+        while True:
+            try:
+                more = os.read(terminal, 65536)
+            except OSError:
+                more = b""
+            shown += more
+            if not more:
+                break
+            if left and shown.count(b"[y/N]") > len(answers) - len(left):
+                os.write(terminal, left.pop(0).encode() + b"\n")
+        os.close(terminal)
+        self.assertEqual(left, [], shown)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode().replace("\r", "")
+
+    def test_a_person_is_shown_what_they_decide_on(self):
+        """Who gets it, what, and whence both are; before the run what is known then."""
+        source = 'x = mail.search("x")[0]["sender"]\nmail.send(to = x)\nprint("sent")\n'
+        status, shown = self.on_terminal(source, "y")
+        self.assertEqual((status, shown.count("[y/N]")), (0, 1), shown)
+        self.assertIn("source: tool:mail.search", shown)
+        status, shown = self.on_terminal(source, "s", "y")
+        self.assertEqual((status, shown.count("[y/N]")), (0, 2), shown)
+        self.assertRegex(shown, r'call mail\.send\? \(line 2\)\n  ! to: "ann@example\.com"\n    from: .*tool:mail\.search')
+        for answers in (["n"], ["s", "n"], [""], ["s", "s"]):
+            status, shown = self.on_terminal(source, *answers)
+            self.assertEqual(status, 6, (answers, shown))
+            self.assertNotIn("sent\n", shown.split("?")[-1])
+
+    def test_a_person_sees_what_approve_is_given(self):
+        source = 'x = approve(mail.search("x")[0]["sender"], "to this one?")\nprint("went on")\n'
+        status, shown = self.on_terminal(source, "y")
+        self.assertRegex(shown, r'to this one\?\n  "ann@example\.com"\n    from: .*tool:mail\.search')
+        self.assertEqual((status, "went on" in shown.rpartition("]")[2]), (0, True), shown)
+        self.assertEqual(self.on_terminal(source, "n")[0], 6)
+
+    def test_what_is_shown_is_cut_aloud(self):
+        source = 'x = approve("a" * 5000 + "\\n\\x1b[2J" + "b" * 5000, "this?")\n'
+        _, shown = self.on_terminal(source, "n")
+        self.assertRegex(shown, r"a … and \d+ bytes more\n    from: plan")
+        _, shown = self.on_terminal('approve("\\x1b[2J\\nfrom: user", "this?\\x1b[2J")\n', "n")
+        self.assertNotIn("\x1b", shown)
+        self.assertNotIn("\nfrom: user", shown)
 
     def test_the_record_has_no_values(self):
         _, done, lines = self.record(THREE)

@@ -200,6 +200,22 @@ static const struct {
 		"only ends_with and member", ""},
 	{"rule('web.get', effect = read, when = trusted | chosen)\n", 505,
 		"chosen is said of values", "when = trusted | at_most(bool)"},
+	{"rule('web.get', effect = read, when = greatest('size', of = 'clock.today', field = 'id', said = ['most']))\n",
+		505, "are said of values", "when = trusted | at_most(bool)"},
+	{"rule('web.get', effect = read, url = control(allow = least('size', of = 'clock.today', said = ['most'])))\n",
+		505, "which field", "greatest("},
+	{"rule('web.get', effect = read, url = control(allow = least('size', of = 'mail.search', field = 'id', said = ['most'])))\n",
+		505, "lists what it is asked for", "lists all there is"},
+	{"rule('web.get', effect = read, url = control(allow = least('size', of = 'clock.tody', field = 'id', said = ['most'])))\n",
+		503, "no tool clock.tody", "clock.today"},
+	{"rule('web.get', effect = read, url = control(allow = least('size', by = 'clock.today')))\n", 502,
+		"no option called by", ""},
+	{"rule('web.get', effect = read, url = control(deny = greatest('size', of = 'clock.today', field = 'id', said = ['most'])))\n",
+		505, "only ends_with and member", ""},
+	{"rule('mail.search', effect = read, result = each(origin = 'sender', says = ['subjct']))\n", 504,
+		"no field of the result called subjct", "subject"},
+	{"rule('mail.search', effect = read, result = each(says = ['subject']))\n", 505,
+		"whose word it is", "origin"},
 	{"rule('bank.pay', effect = payment, limit = at_most_per_run(amount = -1), recipient = control(), amount = control())\n",
 		505, "from 0 on", ""},
 	{"A = f'{x}'\n", 505, "a constant is needed", ""},
@@ -322,6 +338,133 @@ TEST(results_are_labelled)
 	(void)origins_are(&f, policy_item(&f.policy, search, 0, mail), "tool:mail.search#?");
 	(void)origins_are(&f, policy_item(&f.policy, search, page, VAL_NONE),
 		"tool:web.get tool:mail.search#?");
+	tear_down(&f);
+}
+
+TEST(an_owner_says_what_the_rule_names)
+{
+	static struct fixture f;
+	set_up(&f,
+		"rule('mail.search', effect = read, result = each(origin = 'sender', says = ['recipients'],\n"
+		"     readers = ['recipients']))\n"
+		"rule('files.read', effect = read, file_id = control(allow = chosen(tool('mail.search', of = 'ann'))))\n"
+		"test('files.read', file_id = value(origin = tool('mail.search', of = 'ann'), chosen_by = model), expect = allow)\n"
+		"test('files.read', file_id = value(origin = tool('mail.search', of = 'bob')), expect = deny)\n"
+		"test('files.read', file_id = value(origin = tool('mail.search')), expect = deny)\n");
+	struct heap *h = &f.policy.heap;
+	const struct tool *search = tool_find(&test_set, "mail.search");
+	struct val mail;
+	size_t n_run;
+	CHECK_INT(f.rc, 0);
+	CHECK_INT(policy_test(&f.policy, &f.diags, &n_run), 0);
+	CHECK_INT(table_new(h, T_DICT, 0, &mail), 0);
+	(void)table_put(h, mail.table, text_of(h, "sender"), text_of(h, "ann"));
+	(void)origins_are(&f, policy_said(&f.policy, search, 0, mail), "tool:mail.search#ann");
+	(void)origins_are(&f, policy_item(&f.policy, search, 0, mail), "tool:mail.search#?");
+	(void)origins_are(
+		&f, policy_said(&f.policy, search, 0, VAL_UNSET), "tool:mail.search#*");
+	(void)origins_are(&f, policy_item(&f.policy, search, 0, VAL_UNSET),
+		"tool:mail.search#? tool:mail.search#*");
+	CHECK_INT(policy_is_said(&f.policy, search, "recipients"), true);
+	CHECK_INT(policy_is_said(&f.policy, search, "body"), false);
+	/* Whose it is is not known before the run: then it depends; what is nobody's never will be. */
+	struct policy_answer answer[POLICY_ANSWERS_MAX];
+	for (int k = 0; k < 2; k++) {
+		struct policy_arg arg = {.is_given = true, .value = VAL_UNSET};
+		arg.label = k ? policy_item(&f.policy, search, 0, VAL_UNSET)
+			      : policy_said(&f.policy, search, 0, VAL_UNSET);
+		const struct policy_call call = {
+			.tool = tool_find(&test_set, "files.read"), .arg = &arg};
+		CHECK_INT(policy_decide(&f.policy, &call, answer), 2);
+		CHECK_INT(answer[1].proof, k ? POLICY_REFUTED : POLICY_DEPENDS);
+	}
+	tear_down(&f);
+}
+
+static bool says_most(const void *arg, struct val word)
+{
+	return str_is(word, arg);
+}
+
+static struct val sized(struct heap *h, const char *id, struct val size)
+{
+	struct val item = VAL_NONE;
+	CHECK_INT(table_new(h, T_DICT, 0, &item), 0);
+	(void)table_put(h, item.table, text_of(h, "id"), text_of(h, id));
+	(void)table_put(h, item.table, text_of(h, "size"), size);
+	return item;
+}
+
+/* Items "a", "b", … of these sizes. */
+static struct val sizes(struct heap *h, size_t n, const struct val *size)
+{
+	struct val list;
+	char id[2] = "a";
+	CHECK_INT(list_new(h, 0, &list), 0);
+	for (size_t i = 0; i < n; i++, id[0]++)
+		(void)list_append(h, list.list, sized(h, id, size[i]));
+	return list;
+}
+
+static enum policy_proof is_the_one(struct fixture *f, struct policy_listed *l, struct val v)
+{
+	struct policy_answer answer[POLICY_ANSWERS_MAX];
+	struct policy_arg arg = {.is_given = true, .value = v};
+	const struct policy_call call = {
+		.tool = tool_find(&test_set, "files.delete"), .arg = &arg, .listed = l};
+	CHECK_INT(policy_decide(&f->policy, &call, answer), 3);
+	return answer[2].proof;
+}
+
+TEST(a_word_of_the_request_means_what_was_listed_first)
+{
+	static struct fixture f;
+	set_up(&f,
+		"rule('clock.today', effect = read)\nrule('web.get', effect = read)\n"
+		"rule('files.delete', effect = destructive, file_id = control(allow = \n"
+		"     greatest('size', of = 'clock.today', field = 'id', said = ['most', 'largest'])))\n");
+	struct heap *h = &f.policy.heap;
+	const struct tool *lists = tool_find(&test_set, "clock.today"),
+			  *web = tool_find(&test_set, "web.get"),
+			  *deletes = tool_find(&test_set, "files.delete");
+	const struct val one[] = {VAL_INT(1), VAL_INT(3), VAL_FLOAT(2.5)}, other[] = {VAL_INT(9), VAL_INT(3)},
+			 same[] = {VAL_INT(3), VAL_FLOAT(3)},
+			 nan[] = {VAL_INT(3), VAL_FLOAT(__builtin_nan(""))},
+			 texts[] = {VAL_INT(3), text_of(h, "4")};
+	struct policy_listed l;
+	CHECK_INT(f.rc, 0);
+	CHECK_INT(policy_listed_init(&l, &f.policy, h, says_most, "largest"), 0);
+	CHECK_INT(is_the_one(&f, &l, text_of(h, "b")), POLICY_DEPENDS);
+	policy_change(&l, &f.policy, web);
+	CHECK_INT(policy_list(&l, &f.policy, web, h, sizes(h, 2, other)), 0);
+	CHECK_INT(policy_list(&l, &f.policy, lists, h, sizes(h, 3, one)), 0);
+	CHECK_INT(is_the_one(&f, &l, text_of(h, "b")), POLICY_PROVED);
+	CHECK_INT(is_the_one(&f, &l, text_of(h, "a")), POLICY_REFUTED);
+	CHECK_INT(is_the_one(&f, &l, VAL_INT(3)), POLICY_REFUTED);
+	CHECK_INT(policy_list(&l, &f.policy, lists, h, sizes(h, 2, other)), 0);
+	CHECK_INT(is_the_one(&f, &l, text_of(h, "a")), POLICY_REFUTED);
+	/* Where no one has the most, none is meant. */
+	const struct {
+		size_t n;
+		const struct val *size;
+	} none[] = {{2, same}, {2, nan}, {2, texts}, {0, NULL}};
+	for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+		CHECK_INT(policy_listed_init(&l, &f.policy, h, says_most, "most"), 0);
+		CHECK_INT(policy_list(&l, &f.policy, lists, h, sizes(h, none[i].n, none[i].size)),
+			0);
+		CHECK_INT(is_the_one(&f, &l, text_of(h, "a")), POLICY_REFUTED);
+		CHECK_INT(is_the_one(&f, &l, VAL_NONE), POLICY_REFUTED);
+	}
+	/* Behind a change of the plan's own nothing that is listed counts. */
+	CHECK_INT(policy_listed_init(&l, &f.policy, h, says_most, "most"), 0);
+	policy_change(&l, &f.policy, deletes);
+	CHECK_INT(policy_list(&l, &f.policy, lists, h, sizes(h, 3, one)), 0);
+	CHECK_INT(is_the_one(&f, &l, text_of(h, "b")), POLICY_DEPENDS);
+	/* The request does not say it. */
+	CHECK_INT(policy_listed_init(&l, &f.policy, h, says_most, "least"), 0);
+	CHECK_INT(policy_list(&l, &f.policy, lists, h, sizes(h, 3, one)), 0);
+	CHECK_INT(is_the_one(&f, &l, text_of(h, "b")), POLICY_REFUTED);
+	CHECK_INT(is_the_one(&f, NULL, text_of(h, "b")), POLICY_REFUTED);
 	tear_down(&f);
 }
 
