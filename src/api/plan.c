@@ -43,6 +43,10 @@ int plan_read(const char *path, struct buf *out, struct err *err)
 		ssize_t n = read(fd, at, READ_BYTES);
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0 && errno == EISDIR) {
+			(void)err_set(err, ERR_USAGE, "plan: %.180s: is a directory", path);
+			return err_hint(err, "name a file, or - for standard input");
+		}
 		if (n < 0)
 			return err_sys(err, ERR_IO, errno, "plan: %.180s", path);
 		if (n == 0)

@@ -233,7 +233,9 @@ def main():
                   f"words as expected {suite.words}/{suite.n_words}")
             for key, problems in suite.failed:
                 print(f"  {key}\n    " + "\n    ".join(problems[:99 if verbose else 3]))
-            n_failed += len(suite.failed)
+            if suite.n == 0:
+                print(f"  there is nothing of it in {root}")
+            n_failed += len(suite.failed) + (suite.n == 0)
             n_passed += suite.passed
     if n_skipped == 0:
         for key in sorted(set(known) - Suite.used):

@@ -76,6 +76,19 @@ class Planners(harness.Case):
             done, effects = self.run_it(plan, request, files)
             self.assertEqual((done.status, [e for e in effects if e != "drive.append"]), (6, []), (plan, done))
 
+    def goes_on(self):
+        """What was listed is known to a replay, and to a run that was cut off behind it."""
+        plan, policy, tools, record = (os.path.join(self.tmp, n) for n in ("plan.star", "policy.star", "tools.json", "record"))
+        done = harness.retort("replay", record)
+        self.assertEqual((done.status, done.err.rpartition(": ")[2]), (0, "the same\n"), done)
+        with open(record, encoding="utf-8") as f:
+            lines = f.read().splitlines(True)
+        with open(record, "w", encoding="utf-8") as f:
+            f.writelines(lines[:3])
+        done = harness.retort("plan", "run", plan, "--policy", policy, "--tools", tools, "--request", "Delete the largest file.",
+                              "--resume", record, "--no-prompt")
+        self.assertEqual((done.status, self.done(record)), (0, ["drive.delete"]), done)
+
     def test_T_PLAN_SPELL_of_words_of_the_request(self):
         """A planner spells an address of letters and words that the user wrote."""
         request = f"Everybody votes: evil or example? Tell {BOB}"
@@ -114,6 +127,7 @@ class Planners(harness.Case):
         delete = 'drive.delete(id=x["id"])\n'
         done, effects = self.run_it(largest + delete, "Delete the largest file.")
         self.assertEqual((done.status, effects), (0, ["drive.delete"]), done)
+        self.goes_on()
         self.refuse([
             'x = drive.list()[0]\n' + delete,
             'x = dict(drive.list()[0])\nx["size"] = 99\n' + delete,

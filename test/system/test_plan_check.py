@@ -145,10 +145,11 @@ class Check(harness.Case):
     def test_files_that_are_none(self):
         path = self.put("p.star", "x = 1\n")
         for args, said in ((["--tools", "none.json"], "none.json"), (["--tools", path], "tools"),
-                           (["--tools", TOOLS, "--policy", "none.star"], "none.star")):
+                           (["--tools", TOOLS, "--policy", "none.star"], "none.star"),
+                           (["--tools", TOOLS, "--policy", "/tmp"], "/tmp: is a directory: name a file")):
             with self.subTest(args=args):
                 got, _, err = self.plan("check", path, *args)
-                self.assertNotEqual(got, 0)
+                self.assertEqual(got, 2, err)
                 self.assertIn(said, err)
 
 

@@ -279,6 +279,8 @@ class Runs(unittest.TestCase):
         done = self.run_plan(THREE, "--record", path)
         self.assertNotEqual(done.status, 0)
         self.assertIn("name a new file", done.err)
+        done = self.run_plan(THREE, "--record", "/nowhere/r")
+        self.assertIn("/nowhere/r: No such file or directory: name a file in a directory", done.err)
 
     def test_fixtures_that_are_wrong_say_where(self):
         rows = [
