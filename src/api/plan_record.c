@@ -41,7 +41,7 @@ int run_record_open(struct plan_record *r, const char *path, struct err *err)
 	if (!path)
 		return 0;
 	int rc = open_both(r, path, O_WRONLY | O_CREAT | O_EXCL, err);
-	return rc == -EEXIST   ? err_hint(err, "a record is not written over: name a new file")
+	return rc == -EEXIST	? err_hint(err, "a record is not written over: name a new file")
 		: rc == -ENOENT ? err_hint(err, "name a file in a directory that there is")
 				: rc;
 }

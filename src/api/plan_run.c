@@ -202,7 +202,8 @@ static int check(struct run *r, struct err *err)
 		int said = r->req->approve(r->req->arg, buf_str(&text));
 		r->is_approved = said == 1;
 		if (said == 0)
-			return buf_addf(r->report, "%.*sa person said no\n", (int)n, buf_str(&text)) < 0
+			return buf_addf(r->report, "%.*sa person said no\n", (int)n,
+				       buf_str(&text)) < 0
 				? no_memory(err)
 				: PLAN_DENIED;
 	}

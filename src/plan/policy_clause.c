@@ -65,8 +65,8 @@ static int read_clause(struct policy_reader *r, const struct node *node, struct 
 		{"approved", CLAUSE_APPROVED}, {"chosen", CLAUSE_CHOSEN}, {NULL, 0}};
 	static const struct policy_word called[] = {{"at_most", CLAUSE_AT_MOST},
 		{"chosen", CLAUSE_CHOSEN}, {"ends_with", CLAUSE_ENDS_WITH},
-		{"member", CLAUSE_MEMBER}, {"greatest", CLAUSE_GREATEST},
-		{"least", CLAUSE_LEAST}, {NULL, 0}};
+		{"member", CLAUSE_MEMBER}, {"greatest", CLAUSE_GREATEST}, {"least", CLAUSE_LEAST},
+		{NULL, 0}};
 	bool is_call = node->kind == NODE_CALL;
 	int kind;
 	if (policy_word(r, is_call ? node->kid[0] : node, is_call ? called : plain, &kind) < 0)

@@ -500,8 +500,7 @@ static uint32_t item_label(const struct policy *p, const struct tool *tool, uint
 		of = is_known ? "?" : "*";
 	for (uint32_t i = 0; is_known && r->readers.type == T_TUPLE && i < r->readers.tuple->n; i++)
 		collect_all(&to, policy_member(item, r->readers.tuple->item[i]));
-	uint32_t id =
-		declared(p, r, policy_atom(p, "tool", tool->name, of), readers, inputs);
+	uint32_t id = declared(p, r, policy_atom(p, "tool", tool->name, of), readers, inputs);
 	/* Before the run both: nobody's it is for sure, and of its readers nothing is known. */
 	return is_nobodys && !is_known
 		? label_join(p->labels, id,

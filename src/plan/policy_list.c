@@ -58,7 +58,8 @@ int policy_extreme(struct policy_reader *r, const struct node *call, struct clau
 		return policy_fail(r, P_VALUE, call,
 			"greatest(\"size\", of = \"drive.list\", field = \"id\", said = [\"largest\"])",
 			"by what, of what, which field, and which words say so are needed");
-	if (policy_field(r, call, e->tool, e->by) < 0 || policy_field(r, call, e->tool, e->field) < 0)
+	if (policy_field(r, call, e->tool, e->by) < 0 ||
+		policy_field(r, call, e->tool, e->field) < 0)
 		return -1;
 	r->p->extremes = e;
 	r->p->n_extremes++;

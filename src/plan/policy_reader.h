@@ -54,8 +54,8 @@ int policy_tool(struct policy_reader *r, const struct node *node, const struct t
 int policy_param(
 	struct policy_reader *r, const struct node *node, const struct tool *tool, int *out);
 /* A field of what the tool returns, by its name. Returns: 0 or -1. */
-int policy_field(struct policy_reader *r, const struct node *node, const struct tool *tool,
-	struct val name);
+int policy_field(
+	struct policy_reader *r, const struct node *node, const struct tool *tool, struct val name);
 /* greatest("size", of = "drive.list", field = "id", said = ["largest"]), least(…). */
 int policy_extreme(struct policy_reader *r, const struct node *call, struct clause *out);
 /* A kind, a clause list, an origin as a set, a whole value() of a test. Returns: 0 or -1. */

@@ -159,8 +159,8 @@ static int read_limit(struct policy_reader *r, const struct node *call, struct r
 }
 
 /* A field of what the tool returns, or of its items, as far as it says what that is. */
-int policy_field(struct policy_reader *r, const struct node *node, const struct tool *tool,
-	struct val name)
+int policy_field(
+	struct policy_reader *r, const struct node *node, const struct tool *tool, struct val name)
 {
 	const struct tool_type *type = tool->result;
 	if (type && type->shape == TOOL_LIST)
@@ -171,10 +171,10 @@ int policy_field(struct policy_reader *r, const struct node *node, const struct 
 			return 0;
 		word_near_try(&near, type->field[i].name);
 	}
-	return !type || type->n_fields == 0 ? 0
-					    : policy_unknown(r, P_PARAM, node,
-						      "field of the result called",
-						      name.str->data, near.best);
+	return !type || type->n_fields == 0
+		? 0
+		: policy_unknown(r, P_PARAM, node, "field of the result called", name.str->data,
+			  near.best);
 }
 
 /* Fields that an each() names. */

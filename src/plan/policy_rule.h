@@ -6,17 +6,18 @@
 #include "plan/value.h"
 
 enum clause_kind {
-	CLAUSE_TRUSTED,	  /* all of its origins are */
-	CLAUSE_CHOSEN,	  /* all of it is of origins that are, or of `givers`: others only chose */
-	CLAUSE_APPROVED,  /* a person said yes to it */
-	CLAUSE_AT_MOST,	  /* nobody could choose more than that */
-	CLAUSE_GREATEST,  /* of that item of a list, and the request has a word for it */
+	CLAUSE_TRUSTED,	 /* all of its origins are */
+	CLAUSE_CHOSEN,	 /* all of it is of origins that are, or of `givers`: others only chose */
+	CLAUSE_APPROVED, /* a person said yes to it */
+	CLAUSE_AT_MOST,	 /* nobody could choose more than that */
+	CLAUSE_GREATEST, /* of that item of a list, and the request has a word for it */
 	CLAUSE_LEAST,
 	CLAUSE_ENDS_WITH, /* a text, or a list of texts: each ends with one of `list` */
 	CLAUSE_MEMBER,	  /* the same: each is one of `list` */
 };
 
-/* CLAUSE_GREATEST, CLAUSE_LEAST: `field` of that item of what `tool` lists that has the most `by`. */
+/* CLAUSE_GREATEST, CLAUSE_LEAST: `field` of that item of what `tool` lists that has the most `by`.
+ */
 struct extreme {
 	struct extreme *next;
 	const struct tool *tool;

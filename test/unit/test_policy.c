@@ -208,12 +208,12 @@ static const struct {
 		505, "lists what it is asked for", "lists all there is"},
 	{"rule('web.get', effect = read, url = control(allow = least('size', of = 'clock.tody', field = 'id', said = ['most'])))\n",
 		503, "no tool clock.tody", "clock.today"},
-	{"rule('web.get', effect = read, url = control(allow = least('size', by = 'clock.today')))\n", 502,
-		"no option called by", ""},
+	{"rule('web.get', effect = read, url = control(allow = least('size', by = 'clock.today')))\n",
+		502, "no option called by", ""},
 	{"rule('web.get', effect = read, url = control(deny = greatest('size', of = 'clock.today', field = 'id', said = ['most'])))\n",
 		505, "only ends_with and member", ""},
-	{"rule('mail.search', effect = read, result = each(origin = 'sender', says = ['subjct']))\n", 504,
-		"no field of the result called subjct", "subject"},
+	{"rule('mail.search', effect = read, result = each(origin = 'sender', says = ['subjct']))\n",
+		504, "no field of the result called subjct", "subject"},
 	{"rule('mail.search', effect = read, result = each(says = ['subject']))\n", 505,
 		"whose word it is", "origin"},
 	{"rule('bank.pay', effect = payment, limit = at_most_per_run(amount = -1), recipient = control(), amount = control())\n",
@@ -361,13 +361,13 @@ TEST(an_owner_says_what_the_rule_names)
 	(void)table_put(h, mail.table, text_of(h, "sender"), text_of(h, "ann"));
 	(void)origins_are(&f, policy_said(&f.policy, search, 0, mail), "tool:mail.search#ann");
 	(void)origins_are(&f, policy_item(&f.policy, search, 0, mail), "tool:mail.search#?");
-	(void)origins_are(
-		&f, policy_said(&f.policy, search, 0, VAL_UNSET), "tool:mail.search#*");
+	(void)origins_are(&f, policy_said(&f.policy, search, 0, VAL_UNSET), "tool:mail.search#*");
 	(void)origins_are(&f, policy_item(&f.policy, search, 0, VAL_UNSET),
 		"tool:mail.search#? tool:mail.search#*");
 	CHECK_INT(policy_is_said(&f.policy, search, "recipients"), true);
 	CHECK_INT(policy_is_said(&f.policy, search, "body"), false);
-	/* Whose it is is not known before the run: then it depends; what is nobody's never will be. */
+	/* Whose it is is not known before the run: then it depends; what is nobody's never will be.
+	 */
 	struct policy_answer answer[POLICY_ANSWERS_MAX];
 	for (int k = 0; k < 2; k++) {
 		struct policy_arg arg = {.is_given = true, .value = VAL_UNSET};
@@ -427,8 +427,8 @@ TEST(a_word_of_the_request_means_what_was_listed_first)
 	const struct tool *lists = tool_find(&test_set, "clock.today"),
 			  *web = tool_find(&test_set, "web.get"),
 			  *deletes = tool_find(&test_set, "files.delete");
-	const struct val one[] = {VAL_INT(1), VAL_INT(3), VAL_FLOAT(2.5)}, other[] = {VAL_INT(9), VAL_INT(3)},
-			 same[] = {VAL_INT(3), VAL_FLOAT(3)},
+	const struct val one[] = {VAL_INT(1), VAL_INT(3), VAL_FLOAT(2.5)},
+			 other[] = {VAL_INT(9), VAL_INT(3)}, same[] = {VAL_INT(3), VAL_FLOAT(3)},
 			 nan[] = {VAL_INT(3), VAL_FLOAT(__builtin_nan(""))},
 			 texts[] = {VAL_INT(3), text_of(h, "4")};
 	struct policy_listed l;
@@ -450,8 +450,8 @@ TEST(a_word_of_the_request_means_what_was_listed_first)
 	} none[] = {{2, same}, {2, nan}, {2, texts}, {0, NULL}};
 	for (size_t i = 0; i < ARRAY_LEN(none); i++) {
 		CHECK_INT(policy_listed_init(&l, &f.policy, h, says_most, "most"), 0);
-		CHECK_INT(policy_list(&l, &f.policy, lists, h, sizes(h, none[i].n, none[i].size)),
-			0);
+		CHECK_INT(
+			policy_list(&l, &f.policy, lists, h, sizes(h, none[i].n, none[i].size)), 0);
 		CHECK_INT(is_the_one(&f, &l, text_of(h, "a")), POLICY_REFUTED);
 		CHECK_INT(is_the_one(&f, &l, VAL_NONE), POLICY_REFUTED);
 	}
