@@ -5,6 +5,7 @@
 #include "api/plan_tools.h"
 #include "plan/call.h"
 #include "plan/ground.h"
+#include "plan/policy_list.h"
 
 /* What questions to the model used, of all of a run. */
 struct plan_spent {

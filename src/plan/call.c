@@ -8,6 +8,7 @@
 #include "plan/endorse.h"
 #include "plan/flow.h"
 #include "plan/json.h"
+#include "plan/policy_result.h"
 #include "plan/table.h"
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #include "plan/checker.h"
 
 #include "base/word.h"
+#include "plan/policy_result.h"
 #include "plan/str.h"
 
 #include <stdio.h>

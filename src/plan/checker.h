@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plan/check.h"
+#include "plan/policy_list.h"
 
 /*
  * The plan is run on abstract values. A value is a label, the objects it may be, and the constant

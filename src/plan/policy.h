@@ -16,14 +16,7 @@ struct policy_call {
 	const struct policy_arg *arg; /* of each parameter of the tool */
 	uint32_t guard;		      /* of what decided that the call happens */
 	const double *spent; /* by number of the limit, see policy_spend(); NULL: not known yet */
-	const struct policy_listed *listed; /* see policy_list(); NULL: not known yet */
-};
-
-/* What greatest(…) and least(…) mean: what the request says, and what a run has listed. */
-struct policy_listed {
-	bool *is_said;	  /* by number of the clause: the request has a word for it */
-	struct val *item; /* and what it means; T_UNSET: nothing yet */
-	bool is_late;	  /* the run has changed something: what it lists now may be its own */
+	const struct policy_listed *listed; /* see policy_list.h; NULL: not known yet */
 };
 
 /* In order of severity. */
@@ -77,31 +70,3 @@ void policy_spend(const struct policy *p, const struct policy_call *call, double
 
 /* Is every origin trusted? POLICY_DEPENDS: it depends on whose items they are. */
 enum policy_proof policy_trusts(const struct policy *p, uint32_t label);
-
-/*
- * The label of what a tool returns, given that of its arguments and guard. With @item, an element
- * of it (or T_UNSET: any element), of a result that is labelled by item. Returns: LABEL_FAILED.
- */
-uint32_t policy_result(const struct policy *p, const struct tool *tool, uint32_t inputs);
-uint32_t policy_item(
-	const struct policy *p, const struct tool *tool, uint32_t inputs, struct val item);
-
-/* Of an item, the label of the fields that are its owner's word, and which those are. Else it is
- * that of the whole. */
-uint32_t policy_said(
-	const struct policy *p, const struct tool *tool, uint32_t inputs, struct val item);
-bool policy_is_said(const struct policy *p, const struct tool *tool, const char *field);
-
-/*
- * What a run knows of lists. policy_hears() is asked of each word that means something in a
- * request; policy_list() is told each result of a call without arguments, policy_change() each call
- * before it is made. Texts are copied into @h.
- *
- * Returns: 0, or -1 without memory.
- */
-int policy_listed_init(struct policy_listed *l, const struct policy *p, struct heap *h,
-	bool (*hears)(const void *arg, struct val word), const void *arg);
-bool policy_lists(const struct policy *p, const struct policy_call *call);
-int policy_list(struct policy_listed *l, const struct policy *p, const struct tool *tool,
-	struct heap *h, struct val result);
-void policy_change(struct policy_listed *l, const struct policy *p, const struct tool *tool);

@@ -2,6 +2,8 @@
 #include "plan/policy_reader.h"
 
 #include "plan/int.h"
+#include "plan/policy_list.h"
+#include "plan/policy_result.h"
 #include "plan/str.h"
 #include "plan/table.h"
 

@@ -1,9 +1,8 @@
-/* greatest(…) and least(…): a word of the request names one of what a tool lists. What the word
- * means stands in the policy, what there is the tool says: nothing of it is the plan's.
- * SPDX-License-Identifier: Apache-2.0 */
-#include "plan/policy_reader.h"
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/policy_list.h"
 
 #include "plan/int.h"
+#include "plan/policy_reader.h"
 #include "plan/str.h"
 #include "plan/table.h"
 

@@ -3,6 +3,8 @@
 
 #include "plan/ground.h"
 #include "plan/policy.h"
+#include "plan/policy_list.h"
+#include "plan/policy_result.h"
 #include "plan/str.h"
 #include "plan/table.h"
 #include "plan_tools.h"
