@@ -363,6 +363,28 @@ class Failures(harness.Case):
         self.assertEqual(done.status, 3, done)
         self.assertIn("ANTHROPIC_API_KEY", done.err)
 
+    def test_what_is_wrong_is_called_as_it_was_typed(self):
+        rows = {
+            ("--max-cost", "1"): "--max-cost: it is not known what",
+            ("--check", ""): "--check: empty",
+            ("--query-model", "nothing"): "--query-model: model: 'nothing'",
+            ("--tools", "/nonexistent"): "--tools /nonexistent: No such",
+            ("-M", "nothing"): "--model: 'nothing'",
+            ("-M", "replay:/nonexistent"): "the recording /nonexistent: No such file or directory\n",
+            ("-M", "anthropic:x", "--key-file", "/nonexistent"): "the key file /nonexistent: No such file or directory\n",
+        }
+        for options, said in rows.items():
+            with self.subTest(options=options):
+                done = plain("Go.", "Good.", options=options)
+                self.assertEqual(done.status, 2, done)
+                self.assertIn("retort: " + said, done.err)
+
+    def test_a_task_without_quotes(self):
+        """Of which only the first word would be done."""
+        done = harness.retort("agent", "-M", "replay:" + script("Good."), "What", "is", "it?")
+        self.assertEqual((done.status, done.out), (2, ""), done)
+        self.assertIn('unexpected "is": put the task in quotes', done.err)
+
     def test_the_key_is_in_no_box_and_no_event(self):
         env = {"OPENAI_API_KEY": "sk-test-5e11f00dcafe"}
         done = agent("Look.", python("import os\nprint(dict(os.environ), open('/proc/1/environ').read() if os.access('/proc/1/environ', 4) else '')"),
