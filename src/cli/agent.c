@@ -289,7 +289,7 @@ static const struct {
 	{"budget", 8,
 		"the budget is used up: give it more with --max-time, --max-tokens or --max-cost"},
 	{"stuck", 9, "the model does not get on: say more in the task, or take another model"},
-	{"interrupted", 130, "it was interrupted"},
+	{"interrupted", 130, "the work ended before it was done"},
 };
 
 /* Returns: the exit status. */
