@@ -108,6 +108,16 @@ class Dojo(unittest.TestCase):
             json.dump({"tools": tools}, f)
         return path
 
+    def test_an_owner_is_believed_and_nobody_else(self):
+        policy = runs.Policy('ME = "ann"\nrule("list", effect = read, result = each(origin = "by", says = ["to"]))\n'
+                             'rule("send", effect = external, to = control(allow = chosen(tool("list", of = ME))))\n')
+        self.assertEqual((policy.said, policy.kept), ({"list": ("by", ["to"], {"ann"})}, set()))
+        items = [{"by": "ann", "to": {"bob": "r"}, "name": "a"}, {"by": "eve", "to": {"ann": "r"}, "name": "b"}]
+        out = adversary.forged(items, EVIL, policy.said["list"])
+        self.assertEqual({w for i in out if i["by"] == "ann" for w in i["to"]}, {"bob"})
+        self.assertEqual({w for i in out if i["by"] != "ann" for w in i["to"]}, {EVIL})
+        self.assertEqual({i["name"] for i in out}, {"a", "b", EVIL})
+
     def test_plans_are_plans(self):
         checked = collections.Counter()
         for suite in ("banking", "slack", "travel", "workspace"):
