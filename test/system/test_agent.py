@@ -380,6 +380,12 @@ class Failures(harness.Case):
                 self.assertEqual(done.status, 2, done)
                 self.assertIn("retort: " + said, done.err)
 
+    def test_a_task_that_is_too_long(self):
+        for task in ("-", "Go."):
+            done = harness.retort("agent", "-M", "replay:" + script("Good."), task, stdin=b"a" * (1 << 21))
+            self.assertEqual((done.status, done.out), (2, ""), done)
+            self.assertIn("standard input is over 1024 KiB: put what is long into a file: --context FILE", done.err)
+
     def test_a_task_without_quotes(self):
         """Of which only the first word would be done."""
         done = harness.retort("agent", "-M", "replay:" + script("Good."), "What", "is", "it?")
