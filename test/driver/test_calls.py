@@ -303,6 +303,7 @@ class Catalog(Case):
         e.catalog = {"servers": [{"name": "crm", "id": "crm", "tools": [], "error": "server crm: it ended"}]}
         got = self.fails(e.step("tools.crm.find"), "AttributeError")
         self.assertEqual(got.error["message"], "tools.crm has no tool find: server crm: it ended")
+        e.catalog = CATALOG
         self.fails(e.step("tools['x.y']"), "KeyError")
         self.fails(e.step("from retort.tools import nothing"), "ImportError")
         self.fails(e.step("import retort.tools.nothing"), "ModuleNotFoundError")
