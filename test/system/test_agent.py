@@ -560,7 +560,9 @@ class Engine(harness.Case):
             n = len(engine.call("session.list")["sessions"])
             result = engine.call("agent.run", task="Add one.", max_steps=1)
             self.assertEqual(result["status"], "steps", "x is of the other session")
-            self.assertEqual(len(engine.call("session.list")["sessions"]), n, "its own session was ended")
+            engine.call("session.close", session=result["session"])  # which it could go on with
+            result = engine.call("agent.run", session="demo", task="Add one.")
+            self.assertEqual((result["status"], len(engine.call("session.list")["sessions"])), ("ok", n))
 
 
 if __name__ == "__main__":
