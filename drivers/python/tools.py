@@ -174,14 +174,15 @@ class Server(PLAIN):
     def __init__(self, ident):
         super().__init__("retort.tools." + ident)
         self.__tools__ = {}  # by the name that the server knows
+        self.__error__ = ""  # why it has told of none
 
     def __getattr__(self, name):
         found = None if name[:2] == "__" else find_tool(self, name)
         if found is None and name[:1] != "_" and load():
             found = find_tool(self, name)
         if found is None:
-            have = listing(dir(self)) or "none"
-            raise AttributeError("%s has no tool %s: there are %s" % (title(self), name, have))
+            have = "there are " + (listing(dir(self)) or "none")
+            raise AttributeError("%s has no tool %s: %s" % (title(self), name, self.__error__ or have))
         return found
 
     def __getitem__(self, name):
@@ -227,6 +228,7 @@ def fill(server, row):
     for name in [name for name in space if name[:2] != "__" and name not in words]:
         del space[name]
     space.update(words, __tools__=tools, __all__=sorted(words))
+    space["__error__"] = "" if tools else get(row, "error", str, "")
     space["__doc__"] = "\n".join(tool.row.signature for tool in tools.values())
 
 

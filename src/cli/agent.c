@@ -66,6 +66,10 @@ static int read_task(const char *operand, struct buf *out, struct err *err)
 			err, "say what is to be done: retort agent \"TASK\", or - to read it");
 	}
 	int r = is_all || has_input() ? program_read("-", &piped, err) : 0;
+	if (r < 0 && err->code == ERR_LIMIT) {
+		r = err_set(err, ERR_LIMIT, "standard input is over %d KiB", TASK_MAX_BYTES >> 10);
+		r = err_hint(err, "put what is long into a file: --context FILE, or -v FILE:FILE");
+	}
 	if (r == 0 && !utf8_is_valid(buf_str(&piped), piped.bytes))
 		r = err_set(err, ERR_USAGE, "standard input is not UTF-8");
 	else if (r == 0 && piped.bytes > 0 && memchr(piped.data, '\0', piped.bytes))

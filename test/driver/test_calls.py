@@ -300,6 +300,10 @@ class Catalog(Case):
         self.assertIn("tools has no server crn: there are crm, describe, my_files, search_", got.error["message"])
         got = self.fails(e.step("tools.crm.find"), "AttributeError")
         self.assertIn("tools.crm has no tool find: there are ", got.error["message"])
+        e.catalog = {"servers": [{"name": "crm", "id": "crm", "tools": [], "error": "server crm: it ended"}]}
+        got = self.fails(e.step("tools.crm.find"), "AttributeError")
+        self.assertEqual(got.error["message"], "tools.crm has no tool find: server crm: it ended")
+        e.catalog = CATALOG
         self.fails(e.step("tools['x.y']"), "KeyError")
         self.fails(e.step("from retort.tools import nothing"), "ImportError")
         self.fails(e.step("import retort.tools.nothing"), "ModuleNotFoundError")

@@ -380,6 +380,12 @@ class Failures(harness.Case):
                 self.assertEqual(done.status, 2, done)
                 self.assertIn("retort: " + said, done.err)
 
+    def test_a_task_that_is_too_long(self):
+        for task in ("-", "Go."):
+            done = harness.retort("agent", "-M", "replay:" + script("Good."), task, stdin=b"a" * (1 << 21))
+            self.assertEqual((done.status, done.out), (2, ""), done)
+            self.assertIn("standard input is over 1024 KiB: put what is long into a file: --context FILE", done.err)
+
     def test_a_task_without_quotes(self):
         """Of which only the first word would be done."""
         done = harness.retort("agent", "-M", "replay:" + script("Good."), "What", "is", "it?")
@@ -554,7 +560,9 @@ class Engine(harness.Case):
             n = len(engine.call("session.list")["sessions"])
             result = engine.call("agent.run", task="Add one.", max_steps=1)
             self.assertEqual(result["status"], "steps", "x is of the other session")
-            self.assertEqual(len(engine.call("session.list")["sessions"]), n, "its own session was ended")
+            engine.call("session.close", session=result["session"])  # which it could go on with
+            result = engine.call("agent.run", session="demo", task="Add one.")
+            self.assertEqual((result["status"], len(engine.call("session.list")["sessions"])), ("ok", n))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole tasks of `retort agent` by models that call tools from their code."""
 
+import json
 import os
 import random
 import statistics
@@ -101,6 +102,27 @@ class Candidates(harness.Case):
                      options=["--best-of", "2", "--tools", file_of(demo=demo)])
         self.assertEqual(done.status, 0, done)
         self.assertNotIn("tools/call", methods(demo))
+
+    def test_queries_of_candidates_that_lose_are_paid_for(self):
+        """And those of the one that is kept are not asked again when the task goes on in a new box."""
+        state, where = harness.make_dir(), harness.make_dir()
+        prices = os.path.join(where, "prices.json")
+        with open(prices, "w", encoding="utf-8") as f:
+            json.dump({"replay:*": {"input": 0, "output": 0}, "exec:*": {"input": 0, "output": 1000000}}, f)
+        count = os.path.join(where, "count")
+        ask = f"exec:cat > /dev/null; echo >> {count}; echo four"
+        code = "words = llm_query_batched(['1', '2'])\nwords"
+        down = {"failure": {"class": "server", "wait_ms": 1}, "times": 0}
+        options = ["--best-of", "3", "--max-queries", "9", "--query-model", ask, "--prices", prices]
+        done = agent("Ask.", python(code), python(code), python("words = ['five', llm_query('3')]\n1 / 0"), down,
+                     options=options, env={"XDG_STATE_HOME": state}, cwd=where)
+        self.assertEqual((done.status, done.result["queries"]["count"]), (4, 5), done)
+        self.assertEqual(done.result["candidates"]["rounds"][0]["votes"], 2)
+        self.assertEqual(done.result["usage"]["cost_usd"], float(done.result["queries"]["usage"]["output"]))
+        os.unlink(count)
+        again = agent("Go on.", python("final_answer(words)"), options=["--continue", "--best-of", "1", "--query-model", ask,
+                      "--prices", prices], env={"XDG_STATE_HOME": state}, cwd=where)
+        self.assertEqual((again.status, again.result["value"], os.path.exists(count)), (0, ["four", "four"], False), again)
 
     def test_what_a_candidate_has_read_taints_the_session(self):
         model = script(*[python("tools.demo.add(a=1, b=2)")] * 2, line("Done.", times=0))
