@@ -318,14 +318,14 @@ TEST(v2_second_warden_finds_the_room_of_the_first)
 {
 	TREE t = tree_new();
 	struct cgroup_host host;
-	put_v2(&t, "/a.scope/retort-engine-77");
-	put_v2_group(&t, "/a.scope", "cpu memory pids\n");
-	put_v2_group(&t, "/a.scope/retort-engine-77", "");
-	put_pids(&t, V2 "/a.scope/retort-engine-77/cgroup.procs", 0);
+	put_v2(&t, USERS "/a.scope/retort-engine-77");
+	put_v2_group(&t, USERS "/a.scope", "cpu memory pids\n");
+	put_v2_group(&t, USERS "/a.scope/retort-engine-77", "");
+	put_pids(&t, V2 USERS "/a.scope/retort-engine-77/cgroup.procs", 0);
 	cgroup_host_open(&host, t.root, -1);
-	CHECK_STR(base_of(&host, CGROUP_MEMORY), V2 "/a.scope");
+	CHECK_STR(base_of(&host, CGROUP_MEMORY), V2 USERS "/a.scope");
 	cgroup_host_close(&host);
-	CHECK_STR(tree_get(&t, V2 "/a.scope/cgroup.subtree_control"), "cpu memory pids\n");
+	CHECK_STR(tree_get(&t, V2 USERS "/a.scope/cgroup.subtree_control"), "cpu memory pids\n");
 }
 
 /* systemd would disable what no unit of the slice asks for, and running boxes had no limit. */
