@@ -50,9 +50,15 @@ uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b)
 
 bool flow_is_own(struct vm *vm, uint32_t label)
 {
-	return label != LABEL_FAILED &&
-		label_is_subset(
-			vm->flow.all, label_get(vm->flow.all, label).origins, vm->flow.quiet);
+	struct flow_memo *m = &vm->flow.own[label % FLOW_MEMO];
+	if (label == 0 || label == LABEL_FAILED)
+		return label == 0;
+	if (m->a != label) {
+		uint32_t origins = label_get(vm->flow.all, label).origins;
+		*m = (struct flow_memo){
+			label, 0, label_is_subset(vm->flow.all, origins, vm->flow.quiet)};
+	}
+	return m->result;
 }
 
 uint32_t flow_composed(struct vm *vm, uint32_t label)
@@ -175,7 +181,7 @@ static uint32_t *structure(struct vm *vm, struct val v)
 				: caught_up(vm, &v.table->label, &v.table->seen);
 }
 
-uint32_t flow_shape(struct vm *vm, struct val v)
+uint32_t flow_shape_slow(struct vm *vm, struct val v)
 {
 	return has_structure(v) ? flow_join(vm, v.label, *structure(vm, v)) : v.label;
 }
@@ -318,11 +324,9 @@ static int walk(struct walk *w, struct val *v)
 	return walk_val(w, v);
 }
 
-uint32_t flow_whole(struct vm *vm, struct val v)
+uint32_t flow_whole_slow(struct vm *vm, struct val v)
 {
 	struct walk w = {.vm = vm};
-	if (v.type < T_LIST)
-		return v.label;
 	return walk(&w, &v) < 0 ? LABEL_FAILED : w.label;
 }
 

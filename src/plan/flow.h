@@ -40,8 +40,16 @@ static inline uint32_t flow_made(struct vm *vm, uint32_t a, uint32_t b)
 bool flow_is_own(struct vm *vm, uint32_t label); /* of nobody but the plan, its user, the policy */
 uint32_t flow_composed(struct vm *vm, uint32_t label); /* see label_composed() */
 /* Of a value: without its elements; with all that is reachable. Returns: LABEL_FAILED: too deep. */
-uint32_t flow_shape(struct vm *vm, struct val v);
-uint32_t flow_whole(struct vm *vm, struct val v);
+uint32_t flow_shape_slow(struct vm *vm, struct val v);
+static inline uint32_t flow_shape(struct vm *vm, struct val v)
+{
+	return v.type < T_LIST ? v.label : flow_shape_slow(vm, v);
+}
+uint32_t flow_whole_slow(struct vm *vm, struct val v);
+static inline uint32_t flow_whole(struct vm *vm, struct val v)
+{
+	return v.type < T_LIST ? v.label : flow_whole_slow(vm, v);
+}
 /* Nobody chooses more than a value of the type can say; what the choice of a place says. */
 uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type);
 uint32_t flow_choice(struct vm *vm, uint32_t label);
@@ -75,6 +83,7 @@ int flow_paint(struct vm *vm, struct val *v, uint32_t label);
 /* Instructions, operations and built-ins with labels. Returns: 0 or -1. */
 int flow_slow(struct vm *vm, struct frame *f, const struct ins *i);
 int flow_binary(struct vm *vm, uint32_t op, struct val a, struct val b, struct val *out);
+int flow_join_texts(struct vm *vm, const struct val *item, size_t n, struct val *out);
 int flow_compare(struct vm *vm, uint32_t op, struct val a, struct val b, uint32_t *label);
 int flow_native(struct vm *vm, const struct native *native, struct val self,
 	const struct args *args, struct val *out);

@@ -2,6 +2,7 @@
 #include "plan/flow.h"
 
 #include "plan/compile.h"
+#include "plan/format.h"
 #include "plan/int.h"
 #include "plan/table.h"
 
@@ -137,18 +138,18 @@ static int format(struct vm *vm, const struct frame *f, const struct ins *i)
 	return 0;
 }
 
-static int join(struct vm *vm, const struct frame *f, const struct ins *i)
+int flow_join_texts(struct vm *vm, const struct val *item, size_t n, struct val *out)
 {
 	uint32_t label = 0;
-	for (uint32_t k = 0; k < i->c; k++)
-		label = flow_join(vm, label, f->base[i->b + k].label);
-	if (vm_slow(vm, f, i) < 0)
+	for (size_t i = 0; i < n; i++)
+		label = flow_join(vm, label, item[i].label);
+	if (format_join(vm, item, n, out) < 0)
 		return -1;
-	f->base[i->a].label = 0;
+	out->label = 0;
 	if (flow_is_own(vm, label))
-		flow_new(vm, &f->base[i->a], label);
+		flow_new(vm, out, label);
 	else
-		f->base[i->a].label = flow_composed(vm, label);
+		out->label = flow_composed(vm, label);
 	return 0;
 }
 
@@ -177,8 +178,6 @@ int flow_slow(struct vm *vm, struct frame *f, const struct ins *i)
 		return 0;
 	case OP_FORMAT:
 		return format(vm, f, i);
-	case OP_JOIN:
-		return join(vm, f, i);
 	case OP_COMPARE:
 		if (flow_compare(vm, i->x, r[i->b], r[i->c], &label) < 0)
 			return -1;

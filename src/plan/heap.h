@@ -71,7 +71,14 @@ static inline int heap_negative(int r)
 }
 
 /* Pay for @steps. Returns: 0, or -1 when there is no fuel left. */
-int heap_pay(struct heap *h, uint64_t steps);
+int heap_out_of_fuel(struct heap *h);
+static inline int heap_pay(struct heap *h, uint64_t steps)
+{
+	if (h->fuel < steps)
+		return heap_out_of_fuel(h);
+	h->fuel -= steps;
+	return 0;
+}
 
 /* One level further into a value, and back. Returns: 0, or -1 over HEAP_DEPTH_MAX. */
 int heap_enter(struct heap *h);
