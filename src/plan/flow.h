@@ -50,15 +50,28 @@ static inline uint32_t flow_whole(struct vm *vm, struct val v)
 {
 	return v.type < T_LIST ? v.label : flow_whole_slow(vm, v);
 }
-/* Nobody chooses more than a value of the type can say; what the choice of a place says. */
-uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type);
-uint32_t flow_choice(struct vm *vm, uint32_t label);
+/* Nobody chooses more than a value of the type can say. */
+uint32_t flow_cap_slow(struct vm *vm, uint32_t label, enum label_kind most);
+static inline uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type)
+{
+	enum label_kind most = type == T_BOOL || type == T_NONE ? KIND_BOOL : KIND_NUMBER;
+	const struct flow_memo *m = &vm->flow.caps[(label * 2 + most) % FLOW_MEMO];
+	if (label == 0 || type > T_BIG)
+		return label;
+	return m->a == label && m->b == most ? m->result : flow_cap_slow(vm, label, most);
+}
 /* What a condition of that label guards. */
 uint32_t flow_guard_slow(struct vm *vm, uint32_t label);
 static inline uint32_t flow_guard(struct vm *vm, uint32_t label)
 {
 	const struct flow_memo *m = &vm->flow.guards[label % FLOW_MEMO];
 	return label == 0 ? 0 : m->a == label ? m->result : flow_guard_slow(vm, label);
+}
+/* What the choice of a place says. */
+uint32_t flow_choice_slow(struct vm *vm, uint32_t label);
+static inline uint32_t flow_choice(struct vm *vm, uint32_t label)
+{
+	return flow_guard(vm, label) ? flow_choice_slow(vm, label) : 0;
 }
 /* A condition decides on what comes. Returns: 0 or -1. */
 int flow_raise(struct vm *vm, const struct frame *f, uint32_t label);
