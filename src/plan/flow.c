@@ -138,6 +138,8 @@ uint32_t flow_guard_slow(struct vm *vm, uint32_t label)
 	only_loud(vm, &l);
 	uint32_t guard = label_choice(vm->flow.all, label_intern(vm->flow.all, &l));
 	*m = (struct flow_memo){label, 0, guard};
+	if (guard == 0)
+		vm->flow.silent = label;
 	return guard;
 }
 

@@ -32,9 +32,9 @@ uint32_t flow_presumed(struct vm *vm, uint32_t label); /* see label_presumed() *
 uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b);
 static inline uint32_t flow_made(struct vm *vm, uint32_t a, uint32_t b)
 {
-	const struct flow_memo *m = &vm->flow.made[(a * 31 + b) % FLOW_MEMO];
 	if (a == b && (a == 0 || a == vm->flow.plain))
 		return a;
+	const struct flow_memo *m = &vm->flow.made[(a * 31 + b) % FLOW_MEMO];
 	return m->a == a && m->b == b ? m->result : flow_made_slow(vm, a, b);
 }
 bool flow_is_own(struct vm *vm, uint32_t label); /* of nobody but the plan, its user, the policy */
@@ -64,8 +64,10 @@ static inline uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type)
 uint32_t flow_guard_slow(struct vm *vm, uint32_t label);
 static inline uint32_t flow_guard(struct vm *vm, uint32_t label)
 {
+	if (label == 0 || label == vm->flow.silent)
+		return 0;
 	const struct flow_memo *m = &vm->flow.guards[label % FLOW_MEMO];
-	return label == 0 ? 0 : m->a == label ? m->result : flow_guard_slow(vm, label);
+	return m->a == label ? m->result : flow_guard_slow(vm, label);
 }
 /* What the choice of a place says. */
 uint32_t flow_choice_slow(struct vm *vm, uint32_t label);
