@@ -452,8 +452,7 @@ static inline uint32_t fresh(struct vm *vm, uint32_t label, uint32_t type, bool 
 void flow_new(struct vm *vm, struct val *out, uint32_t label)
 {
 	if (!has_structure(*out)) {
-		flow_old(vm, out,
-			out->type < T_LIST ? fresh(vm, label, out->type, false) : label);
+		flow_old(vm, out, out->type < T_LIST ? fresh(vm, label, out->type, false) : label);
 		return;
 	}
 	uint32_t *s = structure(vm, *out);

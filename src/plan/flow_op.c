@@ -269,8 +269,8 @@ static uint32_t native_label(
 		return flow_join(vm, flow_shape(vm, self),
 			args->n > 0 ? flow_choice(vm, flow_whole(vm, args->item[0])) : 0);
 	if (native->flow == FLOW_PART)
-		return flow_join(vm, flow_whole(vm, self),
-			flow_choice(vm, args_label(vm, args, 0, true)));
+		return flow_join(
+			vm, flow_whole(vm, self), flow_choice(vm, args_label(vm, args, 0, true)));
 	uint32_t label = is_whole ? flow_whole(vm, self) : flow_shape(vm, self);
 	if (native->flow == FLOW_NAMED)
 		return items_label(vm, args->item, args->n, label, true);

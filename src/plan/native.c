@@ -117,7 +117,7 @@ static attr_noinline int call_few(struct vm *vm, const struct native *native, st
 	return native->fn(vm, self, few, out);
 }
 
-/* What is called here is called last: this runs at every call, and so needs nothing of the stack. */
+/* It runs at every call: whatever is called here is called last, so that it needs no stack. */
 int native_run(struct vm *vm, const struct native *native, struct val self, const struct args *args,
 	struct val *out)
 {
