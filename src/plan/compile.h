@@ -10,6 +10,8 @@ enum op {
 	N_OPS
 };
 
+enum { NO_FORMAT = UINT16_MAX }; /* of OP_FORMAT */
+
 /* Whose the literals are, when values carry labels. */
 struct literals {
 	void *ctx;

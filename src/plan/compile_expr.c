@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { BATCH = 32, NO_FORMAT = UINT16_MAX };
+enum { BATCH = 32 };
 
 uint32_t compile_dest(struct compiler *c, int64_t want)
 {

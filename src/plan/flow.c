@@ -50,9 +50,15 @@ uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b)
 
 bool flow_is_own(struct vm *vm, uint32_t label)
 {
-	return label != LABEL_FAILED &&
-		label_is_subset(
-			vm->flow.all, label_get(vm->flow.all, label).origins, vm->flow.quiet);
+	struct flow_memo *m = &vm->flow.own[label % FLOW_MEMO];
+	if (label == 0 || label == LABEL_FAILED)
+		return label == 0;
+	if (m->a != label) {
+		uint32_t origins = label_get(vm->flow.all, label).origins;
+		*m = (struct flow_memo){
+			label, 0, label_is_subset(vm->flow.all, origins, vm->flow.quiet)};
+	}
+	return m->result;
 }
 
 uint32_t flow_composed(struct vm *vm, uint32_t label)
@@ -85,19 +91,15 @@ uint32_t flow_presumed(struct vm *vm, uint32_t label)
 	return id;
 }
 
-uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type)
+uint32_t flow_cap_slow(struct vm *vm, uint32_t label, enum label_kind most)
 {
-	enum label_kind rank = type == T_BOOL || type == T_NONE ? KIND_BOOL : KIND_NUMBER;
-	if (label == 0 || type > T_BIG || label == LABEL_FAILED)
+	if (label == LABEL_FAILED)
 		return label;
-	struct flow_memo *m = &vm->flow.caps[(label * 2 + rank) % FLOW_MEMO];
-	if (m->a == label && m->b == rank)
-		return m->result;
 	struct label l = label_get(vm->flow.all, label);
-	if (l.kind.rank > rank)
-		l.kind = (struct kind){.rank = rank};
+	if (l.kind.rank > most)
+		l.kind = (struct kind){.rank = most};
 	uint32_t capped = label_intern(vm->flow.all, &l);
-	*m = (struct flow_memo){label, rank, capped};
+	vm->flow.caps[(label * 2 + most) % FLOW_MEMO] = (struct flow_memo){label, most, capped};
 	return capped;
 }
 
@@ -136,18 +138,23 @@ uint32_t flow_guard_slow(struct vm *vm, uint32_t label)
 	only_loud(vm, &l);
 	uint32_t guard = label_choice(vm->flow.all, label_intern(vm->flow.all, &l));
 	*m = (struct flow_memo){label, 0, guard};
+	if (guard == 0)
+		vm->flow.silent = label;
 	return guard;
 }
 
-uint32_t flow_choice(struct vm *vm, uint32_t label)
+uint32_t flow_choice_slow(struct vm *vm, uint32_t label)
 {
-	if (label == LABEL_FAILED || flow_guard(vm, label) == 0)
-		return label == LABEL_FAILED ? label : 0;
+	struct flow_memo *m = &vm->flow.choices[label % FLOW_MEMO];
+	if (label == LABEL_FAILED || m->a == label)
+		return label == LABEL_FAILED ? label : m->result;
 	struct label l = label_get(vm->flow.all, flow_cap(vm, label, T_INT));
 	only_loud(vm, &l);
 	uint32_t choice = label_choice(vm->flow.all, label_intern(vm->flow.all, &l));
 	if (choice == LABEL_FAILED)
 		no_memory(vm);
+	else
+		*m = (struct flow_memo){label, 0, choice};
 	return choice;
 }
 
@@ -175,7 +182,7 @@ static uint32_t *structure(struct vm *vm, struct val v)
 				: caught_up(vm, &v.table->label, &v.table->seen);
 }
 
-uint32_t flow_shape(struct vm *vm, struct val v)
+uint32_t flow_shape_slow(struct vm *vm, struct val v)
 {
 	return has_structure(v) ? flow_join(vm, v.label, *structure(vm, v)) : v.label;
 }
@@ -318,11 +325,9 @@ static int walk(struct walk *w, struct val *v)
 	return walk_val(w, v);
 }
 
-uint32_t flow_whole(struct vm *vm, struct val v)
+uint32_t flow_whole_slow(struct vm *vm, struct val v)
 {
 	struct walk w = {.vm = vm};
-	if (v.type < T_LIST)
-		return v.label;
 	return walk(&w, &v) < 0 ? LABEL_FAILED : w.label;
 }
 
@@ -424,19 +429,30 @@ int flow_change(struct vm *vm, struct val v, uint32_t label)
 	return 0;
 }
 
-/* Of a text, or a number, that is computed of what has @label. */
-static uint32_t computed(struct vm *vm, uint32_t label, uint32_t type)
+static uint32_t fresh_slow(struct vm *vm, uint32_t label, bool is_text, bool is_part)
 {
-	if (label == vm->flow.planned && type >= T_STRING)
-		return label;
-	label = flow_made(vm, label, 0);
-	return type >= T_STRING ? flow_join(vm, label, vm->flow.planned) : label;
+	bool is_others = is_part && label != vm->flow.planned && !flow_is_own(vm, label);
+	uint32_t made = flow_made(vm, label, 0);
+	return is_text && !is_others ? flow_join(vm, made, vm->flow.planned) : made;
+}
+
+/* Of a text, or a number, that is computed of what has @label; or of a part of it. */
+static inline uint32_t fresh(struct vm *vm, uint32_t label, uint32_t type, bool is_part)
+{
+	uint32_t kind = 1u + is_part + 2u * (type >= T_STRING);
+	struct flow_memo *m = &vm->flow.fresh[(label * 4 + kind) % FLOW_MEMO];
+	if (m->a == label && m->b == kind)
+		return m->result;
+	uint32_t now = fresh_slow(vm, label, type >= T_STRING, is_part);
+	if (now != LABEL_FAILED)
+		*m = (struct flow_memo){label, kind, now};
+	return now;
 }
 
 void flow_new(struct vm *vm, struct val *out, uint32_t label)
 {
 	if (!has_structure(*out)) {
-		flow_old(vm, out, out->type < T_LIST ? computed(vm, label, out->type) : label);
+		flow_old(vm, out, out->type < T_LIST ? fresh(vm, label, out->type, false) : label);
 		return;
 	}
 	uint32_t *s = structure(vm, *out);
@@ -453,11 +469,11 @@ static void label_parts(struct vm *vm, struct val *item, uint32_t n, uint32_t la
 
 void flow_part(struct vm *vm, struct val *out, uint32_t label)
 {
-	bool is_whole = out->type >= T_LIST || label == vm->flow.planned;
-	if (is_whole || flow_is_own(vm, label))
-		flow_new(vm, out, label);
-	else
-		flow_old(vm, out, flow_made(vm, label, 0));
+	if (out->type < T_LIST) {
+		flow_old(vm, out, fresh(vm, label, out->type, true));
+		return;
+	}
+	flow_new(vm, out, label);
 	if (out->type == T_LIST)
 		label_parts(vm, out->list->item, out->list->n, label);
 	else if (out->type == T_TUPLE)
@@ -467,5 +483,5 @@ void flow_part(struct vm *vm, struct val *out, uint32_t label)
 void flow_old(struct vm *vm, struct val *out, uint32_t label)
 {
 	label = flow_join(vm, out->label, label);
-	out->label = out->type <= T_BIG ? flow_cap(vm, label, out->type) : label;
+	out->label = flow_cap(vm, label, out->type);
 }

@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "label/label.h"
-#include "plan/vm.h"
+#include "plan/flow_memo.h"
 
 /*
  * Theory of operation. The label of a list, dict or set itself is that of the choice of it; what it
@@ -19,39 +18,11 @@
 /* Turn labels on. @quiet: origins of the plan itself: they tell nothing when they guard. */
 void flow_init(struct vm *vm, struct labels *all, uint32_t quiet, const uint32_t number[4]);
 
-/* The least above both. Without memory the run fails at its next call. What a branch may have
- * written gets its guard as presumed only: of that the check may know better. */
-uint32_t flow_join_slow(struct vm *vm, uint32_t a, uint32_t b);
-static inline uint32_t flow_join(struct vm *vm, uint32_t a, uint32_t b)
-{
-	return a == b || b == 0 ? a : a == 0 ? b : flow_join_slow(vm, a, b);
-}
+/* Is @a below @b, when what is presumed of both is so? */
 bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b);
 uint32_t flow_presumed(struct vm *vm, uint32_t label); /* see label_presumed() */
-/* Of what is computed of both: whoever endorsed those has not seen it. */
-uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b);
-static inline uint32_t flow_made(struct vm *vm, uint32_t a, uint32_t b)
-{
-	const struct flow_memo *m = &vm->flow.made[(a * 31 + b) % FLOW_MEMO];
-	if (a == b && (a == 0 || a == vm->flow.plain))
-		return a;
-	return m->a == a && m->b == b ? m->result : flow_made_slow(vm, a, b);
-}
 bool flow_is_own(struct vm *vm, uint32_t label); /* of nobody but the plan, its user, the policy */
 uint32_t flow_composed(struct vm *vm, uint32_t label); /* see label_composed() */
-/* Of a value: without its elements; with all that is reachable. Returns: LABEL_FAILED: too deep. */
-uint32_t flow_shape(struct vm *vm, struct val v);
-uint32_t flow_whole(struct vm *vm, struct val v);
-/* Nobody chooses more than a value of the type can say; what the choice of a place says. */
-uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type);
-uint32_t flow_choice(struct vm *vm, uint32_t label);
-/* What a condition of that label guards. */
-uint32_t flow_guard_slow(struct vm *vm, uint32_t label);
-static inline uint32_t flow_guard(struct vm *vm, uint32_t label)
-{
-	const struct flow_memo *m = &vm->flow.guards[label % FLOW_MEMO];
-	return label == 0 ? 0 : m->a == label ? m->result : flow_guard_slow(vm, label);
-}
 /* A condition decides on what comes. Returns: 0 or -1. */
 int flow_raise(struct vm *vm, const struct frame *f, uint32_t label);
 /* Labels of all that is there now: it may have changed. Returns: 0 or -1. */
@@ -75,6 +46,7 @@ int flow_paint(struct vm *vm, struct val *v, uint32_t label);
 /* Instructions, operations and built-ins with labels. Returns: 0 or -1. */
 int flow_slow(struct vm *vm, struct frame *f, const struct ins *i);
 int flow_binary(struct vm *vm, uint32_t op, struct val a, struct val b, struct val *out);
+int flow_join_texts(struct vm *vm, const struct val *item, size_t n, struct val *out);
 int flow_compare(struct vm *vm, uint32_t op, struct val a, struct val b, uint32_t *label);
 int flow_native(struct vm *vm, const struct native *native, struct val self,
 	const struct args *args, struct val *out);

@@ -2,6 +2,7 @@
 #include "plan/flow.h"
 
 #include "plan/compile.h"
+#include "plan/format.h"
 #include "plan/int.h"
 #include "plan/table.h"
 
@@ -137,18 +138,18 @@ static int format(struct vm *vm, const struct frame *f, const struct ins *i)
 	return 0;
 }
 
-static int join(struct vm *vm, const struct frame *f, const struct ins *i)
+int flow_join_texts(struct vm *vm, const struct val *item, size_t n, struct val *out)
 {
 	uint32_t label = 0;
-	for (uint32_t k = 0; k < i->c; k++)
-		label = flow_join(vm, label, f->base[i->b + k].label);
-	if (vm_slow(vm, f, i) < 0)
+	for (size_t i = 0; i < n; i++)
+		label = flow_join(vm, label, item[i].label);
+	if (format_join(vm, item, n, out) < 0)
 		return -1;
-	f->base[i->a].label = 0;
+	out->label = 0;
 	if (flow_is_own(vm, label))
-		flow_new(vm, &f->base[i->a], label);
+		flow_new(vm, out, label);
 	else
-		f->base[i->a].label = flow_composed(vm, label);
+		out->label = flow_composed(vm, label);
 	return 0;
 }
 
@@ -177,8 +178,6 @@ int flow_slow(struct vm *vm, struct frame *f, const struct ins *i)
 		return 0;
 	case OP_FORMAT:
 		return format(vm, f, i);
-	case OP_JOIN:
-		return join(vm, f, i);
 	case OP_COMPARE:
 		if (flow_compare(vm, i->x, r[i->b], r[i->c], &label) < 0)
 			return -1;
@@ -232,13 +231,21 @@ bool flow_may_tell(struct vm *vm)
 	return label == LABEL_FAILED || flow_guard(vm, label) != 0;
 }
 
-static uint32_t args_label(struct vm *vm, const struct val *v, size_t n, bool is_whole)
+static inline uint32_t items_label(
+	struct vm *vm, const struct val *v, size_t n, uint32_t label, bool is_whole)
 {
-	uint32_t label = 0;
 	for (size_t i = 0; i < n; i++)
 		label = flow_join(
 			vm, label, is_whole ? flow_whole(vm, v[i]) : flow_shape(vm, v[i]));
 	return label;
+}
+
+/* Of @label and the arguments: all that is in them, or what they are. */
+static inline uint32_t args_label(
+	struct vm *vm, const struct args *args, uint32_t label, bool is_whole)
+{
+	label = items_label(vm, args->item, args->n, label, is_whole);
+	return items_label(vm, args->named, args->n_named, label, is_whole);
 }
 
 static uint32_t dated(struct vm *vm, uint32_t label)
@@ -261,16 +268,13 @@ static uint32_t native_label(
 	if (native->flow == FLOW_PICK)
 		return flow_join(vm, flow_shape(vm, self),
 			args->n > 0 ? flow_choice(vm, flow_whole(vm, args->item[0])) : 0);
-	if (native->flow == FLOW_PART) {
-		uint32_t by = flow_join(vm, args_label(vm, args->item, args->n, true),
-			args_label(vm, args->named, args->n_named, true));
-		return flow_join(vm, flow_whole(vm, self), flow_choice(vm, by));
-	}
+	if (native->flow == FLOW_PART)
+		return flow_join(
+			vm, flow_whole(vm, self), flow_choice(vm, args_label(vm, args, 0, true)));
 	uint32_t label = is_whole ? flow_whole(vm, self) : flow_shape(vm, self);
-	label = flow_join(vm, label, args_label(vm, args->item, args->n, is_whole));
 	if (native->flow == FLOW_NAMED)
-		return label;
-	label = flow_join(vm, label, args_label(vm, args->named, args->n_named, is_whole));
+		return items_label(vm, args->item, args->n, label, true);
+	label = args_label(vm, args, label, is_whole);
 	bool is_plain = native->flow == FLOW_DATE_TEXT && args->n > 1 &&
 		flow_choice(vm, flow_whole(vm, args->item[1])) == 0;
 	return native->flow == FLOW_DATE || is_plain ? dated(vm, label) : label;
@@ -286,10 +290,9 @@ static int change(
 			placed(vm, args->item[i], label);
 	}
 	if (native->change == CHANGE_SHAPE)
-		label = args_label(vm, args->item, args->n, false);
+		label = items_label(vm, args->item, args->n, 0, false);
 	if (native->change >= CHANGE_ARGS)
-		label = flow_join(vm, args_label(vm, args->item, args->n, true),
-			args_label(vm, args->named, args->n_named, true));
+		label = args_label(vm, args, 0, true);
 	if (native->change == CHANGE_WHOLE)
 		label = flow_join(vm, label, flow_whole(vm, self));
 	return label == LABEL_FAILED ? -1 : flow_change(vm, self, label);
@@ -311,7 +314,36 @@ static uint32_t guard_of(struct vm *vm, const struct args *args)
 		calls |= args->item[i].type == T_FUNCTION;
 	for (size_t i = 0; i < args->n_named; i++)
 		calls |= args->named[i].type == T_FUNCTION;
-	return calls ? flow_guard(vm, args_label(vm, args->item, args->n, false)) : 0;
+	return calls ? flow_guard(vm, items_label(vm, args->item, args->n, 0, false)) : 0;
+}
+
+static void label_result(struct vm *vm, enum native_flow flow, struct val *out, uint32_t label)
+{
+	switch (flow) {
+	case FLOW_PICK:
+	case FLOW_NOTHING:
+		flow_old(vm, out, label);
+		return;
+	case FLOW_CHOICE:
+		flow_old(vm, out, flow_choice(vm, label));
+		return;
+	case FLOW_PLACES:
+		label_places(vm, *out, label);
+		attr_fallthrough;
+	case FLOW_SHAPE:
+	case FLOW_NAMED:
+		flow_new(vm, out, label);
+		return;
+	case FLOW_PART:
+		flow_part(vm, out, flow_made(vm, label, 0));
+		return;
+	case FLOW_DATE:
+	case FLOW_DATE_TEXT:
+		flow_old(vm, out, flow_made(vm, label, 0));
+		return;
+	case FLOW_WHOLE:
+		flow_new(vm, out, flow_made(vm, label, 0));
+	}
 }
 
 int flow_native(struct vm *vm, const struct native *native, struct val self,
@@ -331,19 +363,7 @@ int flow_native(struct vm *vm, const struct native *native, struct val self,
 	if (native->change == CHANGE_WHOLE && vm->flow.called && r == 0)
 		r = flow_change(vm, self, vm->flow.called);
 	vm->flow.called = called;
-	if (native->flow == FLOW_PLACES && r == 0)
-		label_places(vm, *out, label);
-	if (native->flow == FLOW_PICK || native->flow == FLOW_CHOICE ||
-		native->flow == FLOW_NOTHING)
-		flow_old(vm, out, native->flow == FLOW_CHOICE ? flow_choice(vm, label) : label);
-	else if (native->flow == FLOW_PLACES || native->flow == FLOW_SHAPE ||
-		native->flow == FLOW_NAMED)
-		flow_new(vm, out, label);
-	else if (native->flow == FLOW_PART)
-		flow_part(vm, out, flow_made(vm, label, 0));
-	else if (native->flow == FLOW_DATE || native->flow == FLOW_DATE_TEXT)
-		flow_old(vm, out, flow_made(vm, label, 0));
-	else
-		flow_new(vm, out, flow_made(vm, label, 0));
+	if (r == 0)
+		label_result(vm, native->flow, out, label);
 	return r;
 }

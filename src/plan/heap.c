@@ -177,12 +177,8 @@ int heap_set_failure(struct heap *h, enum fail_kind kind, const char *fmt, ...)
 	return -1;
 }
 
-int heap_pay(struct heap *h, uint64_t steps)
+int heap_out_of_fuel(struct heap *h)
 {
-	if (h->fuel >= steps) {
-		h->fuel -= steps;
-		return 0;
-	}
 	h->fuel = 0;
 	return heap_fail_kind(h, FAIL_FUEL, "too many steps: the limit of fuel was reached");
 }

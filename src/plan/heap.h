@@ -50,10 +50,8 @@ void heap_done(struct heap *h);
 /* Memory, not cleared, aligned to 16 bytes. Returns: NULL over the limit, with the failure set. */
 void *heap_alloc(struct heap *h, size_t bytes);
 void *heap_zero(struct heap *h, size_t bytes);
-
 /* Give back what heap_alloc() gave for the same @bytes, so that it can be used again. */
 void heap_release(struct heap *h, void *p, size_t bytes);
-
 /*
  * A larger array, into which @n elements of @p are copied. @p is as it was: its memory is used
  * again after heap_release() only. Returns: NULL over the limit.
@@ -71,7 +69,11 @@ static inline int heap_negative(int r)
 }
 
 /* Pay for @steps. Returns: 0, or -1 when there is no fuel left. */
-int heap_pay(struct heap *h, uint64_t steps);
+int heap_out_of_fuel(struct heap *h);
+static inline int heap_pay(struct heap *h, uint64_t steps)
+{
+	return h->fuel >= steps ? (h->fuel -= steps, 0) : heap_out_of_fuel(h);
+}
 
 /* One level further into a value, and back. Returns: 0, or -1 over HEAP_DEPTH_MAX. */
 int heap_enter(struct heap *h);

@@ -16,6 +16,10 @@
 /* Arguments start and end, in characters, as offsets. Returns: 0 or -1. */
 static int span(struct vm *vm, struct val self, const struct val *arg, size_t *from, size_t *to)
 {
+	*from = 0;
+	*to = self.str->n_bytes;
+	if (arg[0].type == T_UNSET && arg[1].type == T_UNSET)
+		return heap_pay(vm->h, self.str->n_bytes / 64);
 	int64_t n = val_len(self), start = 0, end = n;
 	if (arg_int(vm, "start", arg[0], &start) < 0 || arg_int(vm, "end", arg[1], &end) < 0)
 		return -1;

@@ -95,6 +95,9 @@ static attr_noinline void read_arity(const struct native *native, struct arity *
 	}
 }
 
+static attr_noinline int call_anew(struct vm *vm, const struct native *native, struct val self,
+	const struct args *args, struct val *out);
+
 static attr_noinline int call_sorted(struct vm *vm, const struct native *native, struct val self,
 	const struct args *args, struct val *out)
 {
@@ -104,6 +107,17 @@ static attr_noinline int call_sorted(struct vm *vm, const struct native *native,
 
 enum { FEW = 4 };
 
+/* Without the last of them, which are optional. */
+static attr_noinline int call_few(struct vm *vm, const struct native *native, struct val self,
+	const struct args *args, struct val *out)
+{
+	struct val few[FEW] = {VAL_UNSET};
+	for (size_t i = 0; i < args->n; i++)
+		few[i] = args->item[i];
+	return native->fn(vm, self, few, out);
+}
+
+/* It runs at every call: whatever is called here is called last, so that it needs no stack. */
 int native_run(struct vm *vm, const struct native *native, struct val self, const struct args *args,
 	struct val *out)
 {
@@ -112,16 +126,20 @@ int native_run(struct vm *vm, const struct native *native, struct val self, cons
 	if (native->raw)
 		return native->raw(vm, self, args, out);
 	if (arity->native != native)
-		read_arity(native, arity);
+		return call_anew(vm, native, self, args, out);
 	if (args->n_named > 0 || args->n < arity->n_required || args->n > arity->n_positional ||
 		arity->n > FEW)
 		return call_sorted(vm, native, self, args, out);
 	if (args->n == arity->n)
 		return native->fn(vm, self, args->item, out);
-	struct val few[FEW];
-	for (size_t i = 0; i < FEW; i++)
-		few[i] = i < args->n ? args->item[i] : VAL_UNSET;
-	return native->fn(vm, self, few, out);
+	return call_few(vm, native, self, args, out);
+}
+
+static int call_anew(struct vm *vm, const struct native *native, struct val self,
+	const struct args *args, struct val *out)
+{
+	read_arity(native, &vm->arities[((uintptr_t)native >> 5) % VM_METHODS]);
+	return native_run(vm, native, self, args, out);
 }
 
 int module_new(struct heap *h, const char *name, const struct native *table, struct val *out)

@@ -53,9 +53,15 @@ int str_alloc(struct heap *h, uint32_t type, size_t bytes, char **data, struct v
 
 static uint32_t count_chars(const char *data, size_t bytes)
 {
-	size_t n = 0;
-	for (size_t i = 0; i < bytes; i++)
-		n += ((unsigned char)data[i] & 0xc0) != 0x80;
+	const uint64_t each = 0x0101010101010101u;
+	size_t n = bytes, i = 0;
+	/* Eight at once: all bytes but those that continue a character. */
+	for (uint64_t word; i + sizeof word <= bytes; i += sizeof word) {
+		memcpy(&word, data + i, sizeof word);
+		n -= (word >> 7 & ~word >> 6 & each) * each >> 56;
+	}
+	for (; i < bytes; i++)
+		n -= ((unsigned char)data[i] & 0xc0) == 0x80;
 	return (uint32_t)n;
 }
 
@@ -264,7 +270,9 @@ int64_t str_find(const struct str *s, const struct str *part, size_t from, size_
 		return -1;
 	if (part->n_bytes == 0)
 		return (int64_t)from;
-	const char *found = memmem(s->data + from, to - from, part->data, part->n_bytes);
+	const char *found = part->n_bytes == 1
+		? memchr(s->data + from, part->data[0], to - from)
+		: memmem(s->data + from, to - from, part->data, part->n_bytes);
 	return found ? found - s->data : -1;
 }
 

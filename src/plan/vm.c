@@ -3,6 +3,7 @@
 
 #include "plan/compile.h"
 #include "plan/flow.h"
+#include "plan/format.h"
 #include "plan/int.h"
 #include "plan/str.h"
 #include "plan/table.h"

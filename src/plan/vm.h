@@ -67,16 +67,18 @@ enum { FLOW_MEMO = 64 };
 
 /* Labels at run time, see flow.h. */
 struct flow_state {
-	struct labels *all;    /* NULL: values carry no labels */
-	uint32_t quiet, plain; /* plain: a label without endorsements, the one last seen */
-	uint32_t number[4];    /* of small literals */
-	uint32_t planned;      /* a text that the plan made up */
-	uint32_t called;       /* of what functions gave to the built-in that called them */
+	struct labels *all; /* NULL: values carry no labels */
+	uint32_t quiet;
+	uint32_t plain;	    /* a label without endorsements, the one last seen */
+	uint32_t silent;    /* a label that guards nothing, the one last seen */
+	uint32_t number[4]; /* of small literals */
+	uint32_t planned;   /* a text that the plan made up */
+	uint32_t called;    /* of what functions gave to the built-in that called them */
 	uint32_t n_walks;
 	struct flow_event *events;
 	uint32_t n_events, event_room;
 	struct flow_memo joins[FLOW_MEMO], made[FLOW_MEMO], caps[FLOW_MEMO], guards[FLOW_MEMO],
-		composed[FLOW_MEMO];
+		choices[FLOW_MEMO], composed[FLOW_MEMO], own[FLOW_MEMO], fresh[FLOW_MEMO];
 };
 
 /* How many arguments a built-in takes by place. */

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-enum { NO_FORMAT = UINT16_MAX };
-
 static int make_function(struct vm *vm, const struct frame *f, const struct ins *ins)
 {
 	struct code *code = f->code->functions[ins->b];
@@ -156,14 +154,7 @@ int vm_slow(struct vm *vm, const struct frame *f, const struct ins *i)
 	case OP_UNPACK:
 		return op_unpack(vm, *a, &r[i->b], i->c, i->x);
 	case OP_FORMAT:
-		if (i->x == 0 && i->c == NO_FORMAT &&
-			(r[i->b].type == T_INT || r[i->b].type == T_STRING)) {
-			*a = r[i->b]; /* OP_JOIN writes it */
-			return 0;
-		}
 		return format_part(vm, r[i->b], i->x, i->c == NO_FORMAT ? NULL : &k[i->c], a);
-	case OP_JOIN:
-		return format_join(vm, &r[i->b], i->c, a);
 	case OP_LOAD:
 		if (!vm->host->load)
 			return heap_fail(vm->h, "load not implemented by this application");

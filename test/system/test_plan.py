@@ -22,6 +22,11 @@ SAME = [
     "print([i * j for i in range(3) for j in range(i) if j != 1], {k: v for k, v in [(1, 2)]}, {1, 2, 2})",
     "print('a,b,,c'.split(','), ' a b '.split(), 'abc'.find('c'), 'x'.join(['1', '2']), 'aXb'.lower(), 'ab'.center(6))",
     "print('héllo wörld'.upper(), 'héllo'[1], 'héllo'[::-1], len('日本'), 'Straße'.upper(), '日本語'[1:], 'ÿ'.upper())",
+    # Text is looked at eight bytes at a time: every ASCII character, and others at every place of the eight.
+    "s = ''.join([chr(i) for i in range(1, 128)])\n"
+    "print([s[i:i + n].upper() + s[i:i + n].lower() for i in range(127) for n in (1, 8, 13)])",
+    "for n in range(20):\n    for c in ('é', '日', '\\U0001f600'):\n        s = 'a' * n + c + 'b' * (20 - n)\n"
+    "        print(len(s), len(s + str(n)), s.find('b'), (s + ',' + s).split(',')[1] == s, s[n], s.upper())",
     "print(sorted([3, 1, 2], reverse=True), sorted('b a'.split(), key=lambda s: s), min(3, 1), max([1, 5]), sum([1, 2]))",
     "d = {'a': 1}\nd['b'] = 2\nd.update({'c': 3})\nprint(d, d.get('z'), d.pop('a'), list(d), d.items() == d.items(), len(d))",
     "def f(a, b=2, *args, c=3, **kw):\n    return (a, b, args, c, kw)\nprint(f(1), f(1, 3, 4, c=5, z=6), f(*[1], **{'b': 9}))",

@@ -53,6 +53,7 @@ struct heard {
 	} item[SEEN_MAX];
 };
 static struct heard *hears;
+static char wrote[SEEN_MAX]; /* per sink(): 'p' when what it got is of the plan as well */
 
 static void hear(struct val v, bool is_dirty)
 {
@@ -71,7 +72,8 @@ static void hear(struct val v, bool is_dirty)
 
 /*
  * Run @text with labels. @out gets a letter for each sink(): "-" clean, "T" what came of src(), and
- * "!" behind it when what came of src() decided that it is called. @flip: src(a, b) gives b.
+ * "!" behind it when what came of src() decided that it is called. @flip: src(a, b) gives b; src()
+ * gives a text that nobody of the plan wrote.
  */
 static int run(const char *text, bool flip, char out[SEEN_MAX])
 {
@@ -82,7 +84,7 @@ static int run(const char *text, bool flip, char out[SEEN_MAX])
 	const struct predeclared names[] = {{"src", VAL_PTR(T_NATIVE, (void *)&src_native)},
 		{"sink", VAL_PTR(T_NATIVE, (void *)&sink_native)}};
 	struct dialect dialect = DIALECT_PLAN;
-	size_t n = 0;
+	size_t n = 0, n_sinks = 0;
 	dialect.while_loops = true;
 	all = labels_new(max_label_bytes);
 	if (!all)
@@ -102,10 +104,15 @@ static int run(const char *text, bool flip, char out[SEEN_MAX])
 		const struct args *args = &p.vm.call_args;
 		given = VAL_NONE;
 		if (p.vm.called == &src_native) {
-			given = args->item[flip && args->n > 1];
+			if (args->n > 0)
+				given = args->item[flip && args->n > 1];
+			else
+				CHECK(str_of(p.vm.h, "a b", &given) == 0);
 			CHECK(flow_paint(&p.vm, &given, dirty) == 0);
 		} else if (n < SEEN_MAX - 3) {
-			bool is = has_origin(flow_whole(&p.vm, args->item[0]), dirty);
+			uint32_t label = flow_whole(&p.vm, args->item[0]);
+			bool is = has_origin(label, dirty);
+			wrote[n_sinks++] = has_origin(label, planned) ? 'p' : '-';
 			out[n++] = is ? 'T' : '-';
 			if (has_origin(p.heap.guard, dirty))
 				out[n++] = '!';
@@ -114,7 +121,7 @@ static int run(const char *text, bool flip, char out[SEEN_MAX])
 		vm_answer(&p.vm, given);
 		state = program_resume(&p, &result);
 	}
-	out[n] = '\0';
+	out[n] = wrote[n_sinks] = '\0';
 	if (state == VM_FAILED && n < SEEN_MAX - 10)
 		(void)snprintf(out + n, 10, "P%d", p.diags.item[0].code);
 	int code = p.diags.n > 0 ? p.diags.item[0].code : 0;
@@ -247,6 +254,19 @@ TEST(labels_follow_values)
 }
 
 /* Memory may end anywhere: of values, and of labels. */
+/* Numbers, parts and new texts of one label, in either order. */
+TEST(text_that_is_put_together_is_of_the_plan_too)
+{
+	char seen[SEEN_MAX];
+	CHECK(run("s = src()\nsink(len(s))\nsink(s[0])\nsink(s + s)\nsink(s[1:])\nsink(s.find('a'))\n",
+		      false, seen) == 0);
+	CHECK_STR(seen, "TTTTT");
+	CHECK_STR(wrote, "--p--");
+	CHECK(run("s = src()\nsink(s + s)\nsink(s.upper())\nsink(len(s))\nsink(s * 2)\n", false,
+		      seen) == 0);
+	CHECK_STR(wrote, "p--p");
+}
+
 TEST(no_allocation_may_fail_badly_with_labels)
 {
 	static const char text[] =
