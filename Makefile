@@ -47,6 +47,9 @@ hosts: all     ## show retort in two real agents, with a model that is a script 
 units: all     ## the systemd units under a systemd that runs (root, debootstrap, systemd-container)
 	@test/units/run $(BUILD) $(UNITSARGS)
 
+vm: all        ## a Debian with cgroup v2, emulated, and retort in it (root, debootstrap, qemu; VMARGS: --all)
+	@test/vm/run $(BUILD) $(VMARGS)
+
 bench: all      ## measure against peers; raw data in build/bench
 	@/usr/bin/python3 test/bench/bench.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/sessions.py $(BUILD)/retort
@@ -73,4 +76,4 @@ clean:
 help:
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
-.PHONY: all deps demo test check asan fuzz soak load hosts units bench lint docs format install clean help
+.PHONY: all deps demo test check asan fuzz soak load hosts units vm bench lint docs format install clean help

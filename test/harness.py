@@ -23,6 +23,8 @@ TMP = os.environ.get("RETORT_TEST_TMP") or tempfile.mkdtemp(prefix="retort-test-
 IS_ROOT = os.geteuid() == 0
 # AddressSanitizer keeps what was freed for a while: a process's memory says nothing then.
 IS_SANITIZED = "ASAN_OPTIONS" in os.environ
+# In test/vm, where nothing is quick.
+IS_EMULATED = "RETORT_TEST_EMULATED" in os.environ
 
 # A machine under load is slow; a test that hangs must still end.
 TIMEOUT_S = 120

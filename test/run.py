@@ -68,6 +68,10 @@ def find_jobs(build, identities):
 
 def install(build, where):
     """A copy that any user can read: the build tree may be in somebody's private directory."""
+    if not os.path.exists(os.path.join(build, "build.ninja")):
+        # Such a copy already, on a machine that has no meson.
+        shutil.copytree(build, where, dirs_exist_ok=True, symlinks=True)
+        return find_retort(where)
     env = dict(os.environ, DESTDIR=where)
     subprocess.run(["meson", "install", "-C", build, "--no-rebuild", "--quiet"], env=env, check=True,
                    stdout=subprocess.DEVNULL)
@@ -82,6 +86,10 @@ def install(build, where):
             if not os.path.islink(path):
                 os.chmod(path, os.stat(path).st_mode | (0o555 if name in dirs else 0o444))
     os.chmod(where, 0o755)
+    return find_retort(where)
+
+
+def find_retort(where):
     for top, _, files in os.walk(where):
         if "retort" in files and os.path.basename(top) == "bin":
             return os.path.join(top, "retort")
@@ -160,6 +168,8 @@ def main():
     parser.add_argument("--identity", choices=["root", "user"])
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1)
     parser.add_argument("-v", action="store_true", help="show all output")
+    parser.add_argument("--copy-to", metavar="DIR",
+                        help="make the copy only: there, test/run.py takes DIR for BUILD_DIR")
     args = parser.parse_args()
     # Under nohup, or in the background of a script, these are ignored, and tests would inherit that.
     for number in (signal.SIGHUP, signal.SIGQUIT):
@@ -168,6 +178,9 @@ def main():
     identities = ["root", "user"] if os.geteuid() == 0 else ["user"]
     if args.identity:
         identities = [args.identity]
+    if args.copy_to:
+        install(os.path.abspath(args.build), args.copy_to)
+        return 0
     where = tempfile.mkdtemp(prefix="retort-test-")
     os.mkdir(os.path.join(where, "tmp"))
     os.chmod(os.path.join(where, "tmp"), 0o711)

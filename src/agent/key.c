@@ -42,7 +42,7 @@ static int read_file(struct key *out, const char *file, struct err *err)
 	cleanup_fd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, errno,
-			"the key file %s: %s", file, strerror(errno));
+			"the key file %s", file);
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_USAGE, "the key file %s: not a regular file", file);
 	if (st.st_uid != geteuid() && st.st_uid != 0)
@@ -100,7 +100,8 @@ int key_find(
 	if (!out->text[0] && m->is_default && strncmp(p->base, "https:", 6) == 0) {
 		(void)err_set(err, ERR_AUTH, "%s wants a key, and %s is not set", p->name,
 			p->key_variables[0]);
-		return err_hint(err, "set %s in the environment, or name a file that holds the key",
+		return err_hint(err,
+			"set %s in the environment, or name a file that holds it: --key-file",
 			p->key_variables[0]);
 	}
 	if (out->text[0] && strncasecmp(m->base, "http:", 5) == 0 && !is_loopback(m->base)) {

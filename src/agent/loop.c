@@ -313,11 +313,13 @@ void loop_interrupt(struct loop *l, bool is_end)
 		return;
 	l->n_interrupts++;
 	l->is_unwanted = l->is_unwanted || is_end || l->n_interrupts > 1;
-	loop_tell(l,
-		json_pack(
-			"{s:s, s:I}", "event", "interrupt", "times", (json_int_t)l->n_interrupts));
 	bool is_trying = l->state == LOOP_TRYING;
-	if (l->state == LOOP_ASKING || (is_trying && (l->is_unwanted || loop_round_is_asking(l))))
+	bool is_over = l->state == LOOP_ASKING ||
+		(is_trying && (l->is_unwanted || loop_round_is_asking(l)));
+	loop_tell(l,
+		json_pack("{s:s, s:I, s:b}", "event", "interrupt", "times",
+			(json_int_t)l->n_interrupts, "ends", is_over || l->is_unwanted));
+	if (is_over)
 		loop_finish(l, LOOP_INTERRUPTED);
 	else
 		stop_running(l);

@@ -17,7 +17,7 @@ static int read_file(const char *file, char **out, size_t *bytes, struct err *er
 	cleanup_fd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, errno,
-			"the recording %s: %s", file, strerror(errno));
+			"the recording %s", file);
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_USAGE, "the recording %s: not a regular file", file);
 	if (st.st_size > RECORDING_BYTES_MAX)
@@ -27,8 +27,7 @@ static int read_file(const char *file, char **out, size_t *bytes, struct err *er
 	ssize_t n = text ? fd_read_all(fd, text, (size_t)st.st_size) : -ENOMEM;
 	if (n < 0) {
 		free(text);
-		return err_sys(
-			err, ERR_IO, (int)-n, "the recording %s: %s", file, strerror((int)-n));
+		return err_sys(err, ERR_IO, (int)-n, "the recording %s", file);
 	}
 	*out = text;
 	*bytes = (size_t)n;

@@ -66,6 +66,8 @@ void agent_keep(void *arg, const json_t *state);
 /* What it was, when it goes on; NULL: it begins. */
 const json_t *agent_kept_loop(const struct agent_call *a);
 const char *agent_kept_session(const struct agent_call *a);
+/* It can go on, and wants this session then. */
+bool agent_kept_is_unfinished(const struct agent_call *a);
 
 /* The session is there again, or (NULL) another was made for it: what is to be said of that? */
 void agent_kept_session_open(struct agent_call *a, const json_t *session, const char *was);

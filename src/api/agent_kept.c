@@ -159,6 +159,13 @@ const char *agent_kept_session(const struct agent_call *a)
 	return agent_kept_loop(a) ? member(a->agent, "session") : NULL;
 }
 
+bool agent_kept_is_unfinished(const struct agent_call *a)
+{
+	const char *session = agent_kept_session(a);
+	return session && a->session && strcmp(session, a->session) == 0 &&
+		strcmp(member(a->agent, "status"), "ok") != 0;
+}
+
 /* ---- after every turn ---- */
 
 static const char *end_of(const json_t *state)

@@ -25,7 +25,10 @@ static int open_wire(
 	if (!spec)
 		return 0;
 	int r = models_choose(models, "query_model", spec, &wire.spec, err);
-	return r < 0 ? r : wire_open(&q->wire, config->context->loop, &wire, err);
+	if (r < 0)
+		return r;
+	r = wire_open(&q->wire, config->context->loop, &wire, err);
+	return r < 0 ? err_wrap(err, "query_model") : r;
 }
 
 int agent_query_open(

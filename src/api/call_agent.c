@@ -30,12 +30,18 @@ enum {
 
 /* ---- the end: the step that runs, then the session, then the answer ---- */
 
+/* Is there no more use for the session? */
+static bool is_over(const struct agent_call *a)
+{
+	return a->is_own && !agent_kept_is_unfinished(a);
+}
+
 static void answer(struct agent_call *a)
 {
 	struct operation_call *call = a->call;
 	json_t *result = a->result;
 	struct err err = a->err;
-	if (result && a->session && !a->is_own)
+	if (result && a->session && !is_over(a))
 		(void)json_object_set_new(result, "session", json_string(a->session));
 	if (result && a->is_kept)
 		(void)json_object_set_new(result, "agent", json_string(a->kept.id));
@@ -69,7 +75,7 @@ static void end(struct agent_call *a)
 		return; /* on_gone() goes on */
 	if (a->is_running)
 		run_interrupt(a->waiter.run, true);
-	else if (a->is_own)
+	else if (is_over(a) && a->session)
 		registry_end(a->call->context->registry, a->session, on_closed, a);
 	else
 		answer(a);
@@ -434,13 +440,16 @@ static void on_session(void *arg, const json_t *session, const struct err *err)
 static void make_session(struct agent_call *a)
 {
 	json_t *params = json_pack("{s:s}", "runtime", param_text(a->params, "runtime", "python"));
+	const struct kept_place *place = a->call->context->agents;
 	struct call_order order;
 	struct err err;
 	a->is_own = true;
-	if (call_order_read(&order, params, &err) < 0)
+	if (call_order_read(&order, params, &err) < 0) {
 		fail(a, &err);
-	else
+	} else {
+		order.create.idle_ms = place && a->is_kept ? place->idle_ms : 0;
 		registry_create(a->call->context->registry, &order.create, on_session, a);
+	}
 	call_order_done(&order);
 	json_decref(params);
 }

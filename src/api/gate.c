@@ -20,6 +20,22 @@
 
 enum { SWEEP_MS = 500, MESSAGE_BYTES = 16 << 10, NS_PER_MS = 1000000 };
 
+/* ---- whose it is ---- */
+
+bool gate_is_shown(const struct catalog_server *s)
+{
+	return strcmp(s->config->name, "retort") != 0 && strcmp(s->id, "retort") != 0 &&
+		strcmp(s->js_id, "retort") != 0;
+}
+
+static const struct catalog_server *server_of(const struct gate_call *call)
+{
+	const struct gate *g = call->gate;
+	const struct catalog_server *s =
+		g->catalog ? catalog_server_of(g->catalog, call->name) : NULL;
+	return s && gate_is_shown(s) ? s : NULL;
+}
+
 /* ---- the end of a call ---- */
 
 static void call_free(struct gate_call *call)
@@ -43,19 +59,20 @@ static void finish(struct gate_call *call)
 static void log_end(const struct gate_call *call, const json_t *answer)
 {
 	const struct gate_config *config = &call->gate->config;
-	const json_t *error = json_object_get(answer, "error"), *value = answer;
+	const json_t *error = json_object_get(answer, "error");
 	const char *name = json_string_value(json_object_get(error, "name"));
+	const char *end = !answer ? "cancelled" : error ? (name ? name : "ToolLost") : "ok";
+	const struct catalog_server *s = server_of(call);
+	gate_count_end(call->gate, s ? s->config : NULL, end);
 	if (!config->log.write)
 		return;
 	const struct gate_line line = {.session = call->session,
 		.owner = call->owner,
 		.name = call->name,
-		.end = !answer	? "cancelled"
-			: error ? (name ? name : "ToolLost")
-				: "ok",
+		.end = end,
 		.ms = (uv_hrtime() - call->began_ns) / NS_PER_MS,
 		.bytes_in = json_dumpb(call->arguments, NULL, 0, JSON_COMPACT),
-		.bytes_out = value ? json_dumpb(value, NULL, 0, JSON_COMPACT) : 0};
+		.bytes_out = answer ? json_dumpb(answer, NULL, 0, JSON_COMPACT) : 0};
 	config->log.write(config->log.arg, &line);
 }
 
@@ -129,12 +146,6 @@ void gate_cancel(struct gate_call *call)
 
 /* ---- what it is for ---- */
 
-bool gate_is_shown(const struct catalog_server *s)
-{
-	return strcmp(s->config->name, "retort") != 0 && strcmp(s->id, "retort") != 0 &&
-		strcmp(s->js_id, "retort") != 0;
-}
-
 static void fail_unknown(struct gate_call *call, const struct catalog_server *s)
 {
 	char hint[ERR_HINT_BYTES] = "retort.tools.search() finds tools";
@@ -149,14 +160,6 @@ static void fail_unknown(struct gate_call *call, const struct catalog_server *s)
 			"no tool %.100s: there are none here", call->name);
 	else
 		gate_fail(call, "ToolArgumentError", hint, "no tool %.100s", call->name);
-}
-
-static const struct catalog_server *server_of(const struct gate_call *call)
-{
-	const struct gate *g = call->gate;
-	const struct catalog_server *s =
-		g->catalog ? catalog_server_of(g->catalog, call->name) : NULL;
-	return s && gate_is_shown(s) ? s : NULL;
 }
 
 /* Returns: the tool; NULL: the call is over. */
@@ -521,6 +524,8 @@ int gate_open(struct gate **out, const struct gate_config *config, struct err *e
 	int r = gate_ask_init(err);
 	if (r == 0)
 		r = open_catalog(g, err);
+	if (r == 0)
+		r = gate_count_open(g, err);
 	*out = g;
 	return r;
 }
@@ -561,5 +566,6 @@ void gate_free(struct gate *g)
 		return;
 	servers_done(&g->servers);
 	free(g->rates);
+	free(g->n_ends);
 	free(g);
 }

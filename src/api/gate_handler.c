@@ -54,15 +54,18 @@ static bool is_of(const struct gate_handler *h, const struct gate_call *call)
 
 bool gate_ask(struct gate_call *call)
 {
-	struct gate_handler *h = call->gate->handlers;
+	struct gate *g = call->gate;
+	struct gate_handler *h = g->handlers;
 	call->state = GATE_ASKING;
 	call->was_tainted = gate_call_is_tainted(call);
 	new_id(call->id);
 	for (; h; h = h->next)
 		if (is_of(h, call) && h->ask) {
 			call->handler = h;
-			if (h->ask(h->arg, call))
+			if (h->ask(h->arg, call)) {
+				gate_count_approval(g, GATE_ASKED);
 				return true;
+			}
 		}
 	call->handler = NULL;
 	return false;
@@ -90,6 +93,7 @@ struct gate_call *gate_asking(struct gate *g, const char *approval)
 
 void gate_approve(struct gate_call *call, bool is_allowed)
 {
+	gate_count_approval(call->gate, is_allowed ? GATE_ALLOWED : GATE_REFUSED);
 	if (!gate_leave(call, is_allowed))
 		return;
 	if (!is_allowed) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/gate.h"
+#include "api/gate_count.h"
 #include "api/gate_own.h"
 #include "base/attr.h"
 #include "tool/catalog.h"
@@ -54,6 +55,8 @@ struct gate {
 	struct gate_call *calls;
 	struct gate_handler *handlers; /* the newest first */
 	struct gate_session *sessions;
+	uint64_t (*n_ends)[GATE_ENDS]; /* of each server, and of what is retort's own */
+	uint64_t n_approvals[GATE_APPROVALS];
 	uv_timer_t timer; /* for lists that are waited for */
 	bool is_closing;
 };

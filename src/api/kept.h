@@ -7,15 +7,19 @@
 #include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The newest that are not in use are kept; a file of more is not read. */
 enum { KEPT_ID_BYTES = 16, KEPT_MAX = 100, KEPT_BYTES_MAX = 256 << 20, KEPT_TASK_BYTES = 300 };
+/* Of sessions of agents that nobody goes on with, where no other end is set to them. */
+enum { KEPT_IDLE_MS = 24 * 3600 * 1000 };
 
 /* Where agents are kept. Borrowed. */
 struct kept_place {
 	const char *dir;       /* NULL: nowhere */
 	const char *id;	       /* of the only one that this process runs; NULL: each gets one */
 	const char *directory; /* that it is run in, to be found by; or NULL */
+	uint64_t idle_ms;      /* how long the session made for one may be unused; 0: as others */
 };
 
 /* One that is open, and locked until kept_close(). Starts as KEPT_INIT. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/metrics.h"
 
+#include "api/gate_count.h"
 #include "api/principal.h"
 #include "base/fd.h"
 #include "session/stats.h"
@@ -210,6 +211,30 @@ static void put_answers(struct page *p, const struct metrics *m)
 					(double)m->answers[i][k]);
 }
 
+/* Servers are those of a file of who runs the engine, so there are few. */
+static void put_calls(struct page *p, const struct gate *gate)
+{
+	uint64_t n[GATE_ENDS], approvals[GATE_APPROVALS];
+	const char *server;
+	head(p, "retort_tool_calls_total", "counter", "Calls of tools, by how they ended.");
+	for (size_t i = 0; (server = gate_counted(gate, i, n)) != NULL; i++)
+		for (size_t k = 0; k < GATE_ENDS && p->bad == 0; k++) {
+			p->bad = buf_add(p->out, "retort_tool_calls_total");
+			label(p, "{", "end", gate_ends[k]);
+			if (server[0])
+				label(p, ",", "server", server);
+			if (p->bad == 0)
+				p->bad = buf_add(p->out, "}");
+			value(p, (double)n[k]);
+		}
+	gate_counted_approvals(gate, approvals);
+	head(p, "retort_tool_approvals_total", "counter",
+		"What people were asked of calls, and said.");
+	for (size_t i = 0; i < GATE_APPROVALS; i++)
+		row(p, "retort_tool_approvals_total", "state", gate_approvals[i],
+			(double)approvals[i]);
+}
+
 static double resident_bytes(void)
 {
 	char text[128] = "";
@@ -251,6 +276,8 @@ int metrics_write(struct buf *out, const struct operation_context *context)
 	registry_stats(context->registry, &stats);
 	put_sessions(&p, &stats);
 	put_steps(&p, &stats);
+	if (context->gate)
+		put_calls(&p, context->gate);
 	put_engine(&p, &stats, context->version);
 	if (context->metrics)
 		put_answers(&p, context->metrics);

@@ -177,6 +177,8 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		.plan_tools = config->plan_tools ? config->plan_tools : config->tools};
 	s->models = config->models;
 	s->agents = config->agents;
+	if (!config->session_ttl_ms && !config->session_idle_ms)
+		s->agents.idle_ms = KEPT_IDLE_MS;
 	if (!s->agents.dir && config->state_dir &&
 		asprintf(&s->agents_dir, "%s/served-agents", config->state_dir) >= 0)
 		s->agents.dir = s->agents_dir;

@@ -60,7 +60,7 @@ static int read_task(const char *operand, struct buf *out, struct err *err)
 {
 	struct buf piped = BUF_INIT(TASK_MAX_BYTES);
 	bool is_all = operand && strcmp(operand, "-") == 0;
-	if (!operand) {
+	if (!operand || !*operand) {
 		(void)err_set(err, ERR_USAGE, "no task");
 		return err_hint(
 			err, "say what is to be done: retort agent \"TASK\", or - to read it");
@@ -217,6 +217,27 @@ static int open_service(struct agent *agent, struct err *err)
 	return service_open(&agent->service, &config, err);
 }
 
+/* What an operation calls its parameter, whoever typed it called it by its option. */
+static int name_option(struct err *err)
+{
+	static const struct {
+		const char *param, *option;
+	} rows[] = {
+		{"max_cost_usd: ", "--max-cost: "},
+		{"query_model: ", "--query-model: "},
+		{"model: ", "--model: "},
+		{"check: ", "--check: "},
+		{"context: ", "--context: "},
+		{"tools: ", "--tools "},
+	};
+	const struct err was = *err;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (strncmp(was.msg, rows[i].param, strlen(rows[i].param)) == 0)
+			(void)snprintf(err->msg, sizeof err->msg, "%s%s", rows[i].option,
+				was.msg + strlen(rows[i].param));
+	return -err_errno(err->code);
+}
+
 static int call(struct agent *agent, json_t *create, json_t **result, struct err *err)
 {
 	const struct operation_listener listener = {.arg = agent, .event = on_event};
@@ -268,7 +289,7 @@ static const struct {
 	{"budget", 8,
 		"the budget is used up: give it more with --max-time, --max-tokens or --max-cost"},
 	{"stuck", 9, "the model does not get on: say more in the task, or take another model"},
-	{"interrupted", 130, "it was interrupted"},
+	{"interrupted", 130, "the work ended before it was done"},
 };
 
 /* Returns: the exit status. */
@@ -393,18 +414,31 @@ static int prepare(struct agent *agent, const char *operand, json_t **create, st
 	return r < 0 ? r : prepare_box(agent, create, err);
 }
 
-static int perform(struct agent *agent, const char *operand, struct err *err)
+/* A task is one word to the shell: of one without quotes, most would be passed over. */
+static int find_task(char **operands, const char **out, struct err *err)
+{
+	*out = operands[0];
+	if (!operands[0] || !operands[1])
+		return 0;
+	(void)err_set(err, ERR_USAGE, "agent: unexpected \"%.64s\"", operands[1]);
+	return err_hint(err, "put the task in quotes: retort agent \"TASK\"");
+}
+
+static int perform(struct agent *agent, char **operands, struct err *err)
 {
 	const struct agent_args *args = &agent->args;
 	json_t *create = NULL, *result = NULL;
-	int r = prepare(agent, operand, &create, err), status = 0;
+	const char *operand = NULL;
+	int r = find_task(operands, &operand, err), status = 0;
+	if (r == 0)
+		r = prepare(agent, operand, &create, err);
 	agent_view_init(&agent->view, args->images);
 	agent->view.is_events = args->jsonl;
 	agent->view.is_live = isatty(STDERR_FILENO) && !args->plain && !args->json &&
 		!args->jsonl && !args->quiet;
 	agent->view.has_color = term_has_color(STDERR_FILENO, (enum term_color)args->color);
-	if (r == 0)
-		r = call(agent, create, &result, err);
+	if (r == 0 && (r = call(agent, create, &result, err)) < 0)
+		r = name_option(err);
 	if (r == 0)
 		status = finish(agent, result);
 	json_decref(create);
@@ -431,7 +465,7 @@ static int agent_main(int argc, char **argv)
 		status = config_apply(&agent->set, agent->args.box.profile, &err);
 		if (status == 0)
 			status = agent->args.list ? agent_past_list(agent->args.json, &err)
-						  : perform(agent, argv[at], &err);
+						  : perform(agent, argv + at, &err);
 	} else if (at < 0) {
 		status = at;
 	}

@@ -257,8 +257,10 @@ static void show_candidates(struct agent_view *view, const json_t *event)
 
 static void show_interrupt(struct agent_view *view, const json_t *event)
 {
-	(void)event;
-	note(view, YELLOW, "── the step is stopped; Ctrl-C again ends all");
+	note(view, YELLOW,
+		json_is_true(json_object_get(event, "ends"))
+			? "── all is stopped"
+			: "── the step is stopped; Ctrl-C again ends all");
 }
 
 static const struct {
@@ -347,9 +349,10 @@ static void show_cost(struct agent_view *view, const json_t *result)
 	if (cost)
 		(void)snprintf(money, sizeof money, ", %.4f USD", json_number_value(cost));
 	note(view, DIM,
-		"── %" JSON_INTEGER_FORMAT " steps, %.1f s, %s%" JSON_INTEGER_FORMAT
+		"── %" JSON_INTEGER_FORMAT " step%s, %.1f s, %s%" JSON_INTEGER_FORMAT
 		" tokens read, %" JSON_INTEGER_FORMAT " written%s",
-		count(result, "steps"), (double)count(result, "wall_ms") / 1000,
+		count(result, "steps"), count(result, "steps") == 1 ? "" : "s",
+		(double)count(result, "wall_ms") / 1000,
 		json_is_true(json_object_get(usage, "is_estimated")) ? "about " : "",
 		count(usage, "input"), count(usage, "output"), money);
 	const json_t *queries = json_object_get(result, "queries");

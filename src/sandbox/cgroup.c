@@ -56,6 +56,12 @@ int cgroup_write(
 	return cgroup_file_write(path, text, cgroup_is_fake(host) ? O_CREAT | O_APPEND : 0);
 }
 
+uint64_t cgroup_own_namespace(void)
+{
+	struct stat st;
+	return stat("/proc/self/ns/pid", &st) < 0 ? 0 : st.st_ino;
+}
+
 int cgroup_probe(const char *dir)
 {
 	return faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) < 0 ? -errno : 0;
@@ -96,10 +102,9 @@ static int try_kind(struct cgroup_host *host, enum cgroup_kind kind, const struc
 	return r;
 }
 
-void cgroup_host_open(struct cgroup_host *host, const char *root, int force)
+static void host_open(struct cgroup_host *host, const char *root, int force)
 {
 	struct cgroup_self self;
-	*host = (struct cgroup_host){.kind = CGROUP_NONE};
 	if (cgroup_file_path(host->root, sizeof host->root, "%s", root) < 0) {
 		cgroup_why(host, "the root's path is too long");
 		return;
@@ -121,6 +126,25 @@ void cgroup_host_open(struct cgroup_host *host, const char *root, int force)
 	/* Of two reasons, keep that of the kind the host really has. */
 	if (try_kind(host, CGROUP_V1, &self) == -ENOENT)
 		memcpy(host->why, why, sizeof why);
+}
+
+void cgroup_host_open(struct cgroup_host *host, const char *root, int force)
+{
+	*host = (struct cgroup_host){.kind = CGROUP_NONE};
+	host_open(host, root, force);
+}
+
+void cgroup_host_look(struct cgroup_host *host, const char *root)
+{
+	*host = (struct cgroup_host){.kind = CGROUP_NONE, .is_looking = true};
+	host_open(host, root, -1);
+}
+
+void cgroup_host_close(struct cgroup_host *host)
+{
+	if (!host->is_looking && ops_of[host->kind]->leave)
+		ops_of[host->kind]->leave(host);
+	*host = (struct cgroup_host){.kind = CGROUP_NONE};
 }
 
 bool cgroup_is_first(const struct cgroup_host *host, size_t row)
@@ -376,17 +400,20 @@ void cgroup_leaf_close(struct cgroup_leaf *leaf)
 /* The warden's pid in the name of a leaf. Returns: 0 when it is no such name. */
 static uint64_t name_pid(const char *name)
 {
-	static const char prefix[] = "retort-", engine[] = "engine-";
-	uint64_t pid = 0;
-	if (strncmp(name, prefix, sizeof prefix - 1) != 0)
-		return 0;
-	name += sizeof prefix - 1;
-	bool is_engine = strncmp(name, engine, sizeof engine - 1) == 0;
-	name += is_engine ? sizeof engine - 1 : 0;
-	if (cgroup_file_number(name, NULL, &pid) < 0 || pid > PIDS_MAX)
-		return 0;
-	name += strspn(name, "0123456789");
-	return *name == (is_engine ? '\0' : '-') ? pid : 0;
+	static const struct {
+		const char *prefix;
+		char after; /* the pid */
+	} kinds[] = {{"retort-engine-", '\0'}, {"retort-hold-", '.'}, {"retort-", '-'}};
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		size_t bytes = strlen(kinds[i].prefix);
+		uint64_t pid = 0;
+		if (strncmp(name, kinds[i].prefix, bytes) != 0 ||
+			cgroup_file_number(name + bytes, NULL, &pid) < 0 || pid > PIDS_MAX)
+			continue;
+		const char *at = name + bytes;
+		return at[strspn(at, "0123456789")] == kinds[i].after ? pid : 0;
+	}
+	return 0;
 }
 
 /* When in doubt, it lives. */
@@ -405,17 +432,10 @@ static bool is_warden(const struct cgroup_host *host, uint64_t pid)
 	return state && state[strlen("(retort-warden) ")] != 'Z';
 }
 
-/* Pids mean something in one pid namespace only: its number is part of a leaf's name. */
-static uint64_t own_namespace(void)
-{
-	struct stat st;
-	return stat("/proc/self/ns/pid", &st) < 0 ? 0 : st.st_ino;
-}
-
 void cgroup_leaf_name(char out[CGROUP_NAME_BYTES], unsigned slot)
 {
 	(void)snprintf(out, CGROUP_NAME_BYTES, "retort-%d-%u.%" PRIu64, (int)getpid(), slot,
-		own_namespace());
+		cgroup_own_namespace());
 }
 
 /* Another container's, in a hierarchy that is shared: whether its warden lives, it must say. */
@@ -424,7 +444,8 @@ static bool is_foreign(const char *name)
 	const char *dot = strrchr(name, '.');
 	uint64_t namespace = 0;
 	return dot &&
-		(cgroup_file_number(dot + 1, NULL, &namespace) < 0 || namespace != own_namespace());
+		(cgroup_file_number(dot + 1, NULL, &namespace) < 0 ||
+			namespace != cgroup_own_namespace());
 }
 
 struct sweep {

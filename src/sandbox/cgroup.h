@@ -39,6 +39,8 @@ struct cgroup_host {
 	char base[CGROUP_CONTROLLER_END_][CGROUP_PATH_BYTES]; /* parent of the leaves, or empty */
 	char root[CGROUP_PATH_BYTES]; /* what stands for "/"; empty on a real host */
 	char why[ERR_MSG_BYTES];      /* when kind is none or a controller is missing: the reason */
+	bool is_looking;	      /* nothing is moved, enabled or made */
+	bool has_moved; /* v2: this process and its parent, into a leaf of their own */
 };
 
 struct cgroup_leaf {
@@ -52,10 +54,23 @@ struct cgroup_leaf {
  * under @root.
  * @force: use this kind or CGROUP_NONE (tests and RETORT_CGROUP); negative: the best there is.
  * Never fails: what cannot be used becomes CGROUP_NONE or an empty base, with the reason in `why`.
- * v2, when nothing is delegated yet but the own cgroup holds only this process and its parent:
- * moves both into a leaf "retort-engine-PID" there and enables the controllers.
+ * v2, when the own cgroup was delegated and holds only this process and its parent: moves both into
+ * a leaf "retort-engine-PID" there and enables the controllers, so that the limits of a unit bind
+ * its boxes too. Otherwise the nearest cgroup above that has them enabled, or if there is none the
+ * own one, delegated or not. Beside the leaves it makes "retort-hold-PID.NAMESPACE", by which the
+ * controllers stay enabled: a service manager that wants one no more would take the limits of
+ * running boxes away. Owns: cgroup_host_close() undoes that.
  */
 void cgroup_host_open(struct cgroup_host *host, const char *root, int force);
+
+/* The same, but nothing is moved, enabled or made: for cgroup_host_sweep() after a warden died. */
+void cgroup_host_look(struct cgroup_host *host, const char *root);
+
+/*
+ * Leave the host as it was found, when no leaf is left; what others still need stays. A host that
+ * is zeroed, or was only looked at, is fine.
+ */
+void cgroup_host_close(struct cgroup_host *host);
 
 /*
  * A name for the leaf of this warden's box number @slot: "retort-PID-SLOT.NAMESPACE". It tells
@@ -130,8 +145,9 @@ void cgroup_leaf_no_forks(const struct cgroup_leaf *leaf);
 void cgroup_leaf_close(struct cgroup_leaf *leaf);
 
 /*
- * Remove the leaves under each base that a warden which is no more left behind: "retort-PID-…" and
- * "retort-engine-PID" where PID is the warden's and no process named "retort-warden" has it. Only
- * empty leaves go: nothing is killed, so a warden that this /proc does not show loses no box.
+ * Remove the leaves under each base that a warden which is no more left behind: "retort-PID-…",
+ * "retort-hold-PID.…" and "retort-engine-PID" where PID is the warden's and no process named
+ * "retort-warden" has it. Only empty leaves go: nothing is killed, so a warden that this /proc does
+ * not show loses no box.
  */
 void cgroup_host_sweep(const struct cgroup_host *host);

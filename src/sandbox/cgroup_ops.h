@@ -45,6 +45,8 @@ struct cgroup_ops {
 	 * not use it. `why` is then the reason.
 	 */
 	int (*find)(struct cgroup_host *host, const struct cgroup_self *self);
+	/* Undo what find() made, or NULL. */
+	void (*leave)(struct cgroup_host *host);
 	/* Open what a process needs to join, as cgroup_leaf_join_fds() says. */
 	int (*join_fds)(const struct cgroup_leaf *leaf, int fds[CGROUP_JOIN_FDS]);
 	const struct cgroup_setting *settings;
@@ -85,6 +87,9 @@ void cgroup_why(struct cgroup_host *host, const char *fmt, ...) attr_printf(2, 3
 
 /* Is @row the first with its base? Rows may share a hierarchy, and some are empty. */
 bool cgroup_is_first(const struct cgroup_host *host, size_t row);
+
+/* Pids mean something in one pid namespace only: its number is part of names. */
+uint64_t cgroup_own_namespace(void);
 
 /* Does a directory of plain files stand for "/"? Then files are made, as the kernel would. */
 bool cgroup_is_fake(const struct cgroup_host *host);

@@ -1,6 +1,7 @@
 /*
  * cgroup v2: one hierarchy. A cgroup whose children have controllers may hold no process itself
- * (but for the root of all), so leaves need a parent that was delegated, or that we can empty.
+ * (but for the root of all), so leaves need a parent that we can empty, or one above that has its
+ * processes elsewhere.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,6 +14,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define WHAT_TO_DO "run `systemd-run --user --scope -p Delegate=yes retort …`"
@@ -57,8 +59,47 @@ static bool has_file(const char *dir, const char *file, int mode)
 		access(path, mode) == 0;
 }
 
+static int hold_path(char out[CGROUP_PATH_BYTES], const char *dir)
+{
+	return cgroup_file_path(out, CGROUP_PATH_BYTES, "%s/retort-hold-%d.%" PRIu64, dir,
+		(int)getpid(), cgroup_own_namespace());
+}
+
+static int switch_controllers(
+	const struct cgroup_host *host, const char *dir, char sign, bool has_cpu)
+{
+	char text[32];
+	(void)snprintf(text, sizeof text, "%cmemory %cpids%s\n", sign, sign,
+		!has_cpu	      ? ""
+			: sign == '+' ? " +cpu"
+				      : " -cpu");
+	return cgroup_write(host, dir, "cgroup.subtree_control", text);
+}
+
+/*
+ * A controller cannot be disabled in @dir while a child has it enabled for its own children.
+ * systemd disables in a slice what no unit of it asks for any more, whoever else is in there.
+ */
+static int hold(const struct cgroup_host *host, const char *dir, bool has_cpu)
+{
+	char path[CGROUP_PATH_BYTES];
+	int r = hold_path(path, dir);
+	if (r == 0)
+		r = cgroup_file_mkdir(path, cgroup_is_fake(host));
+	if (r < 0)
+		return r;
+	r = switch_controllers(host, path, '+', has_cpu);
+	if (r < 0)
+		(void)cgroup_file_rmdir(path, cgroup_is_fake(host));
+	return r;
+}
+
+/* Returns: 1, or negative errno. */
 static int take_base(struct cgroup_host *host, const char *dir, bool has_cpu)
 {
+	int r = host->is_looking ? 0 : hold(host, dir, has_cpu);
+	if (r < 0)
+		return r;
 	for (size_t c = 0; c < CGROUP_CONTROLLER_END_; c++)
 		if (c != CGROUP_CPU || has_cpu)
 			(void)cgroup_file_path(host->base[c], sizeof host->base[c], "%s", dir);
@@ -89,8 +130,7 @@ static int find_delegated(struct cgroup_host *host, const char *own, const char 
 	return -EPERM;
 }
 
-/* The pids in the own cgroup that are ours to move. Returns: how many, or -EPERM when others are
- * there. */
+/* The pids in @own that are ours to move. Returns: how many, or -EPERM when others are there. */
 static int list_movable(const char *own, pid_t pids[2])
 {
 	struct cgroup_lines lines;
@@ -140,8 +180,8 @@ static int make_room(struct cgroup_host *host, const char *own)
 	char leaf[CGROUP_PATH_BYTES];
 	pid_t pids[2];
 	int n = list_movable(own, pids);
-	if (n < 0)
-		return n;
+	if (n <= 0)
+		return -EPERM;
 	int r = cgroup_file_path(leaf, sizeof leaf, "%s/retort-engine-%d", own, getpid());
 	if (r < 0)
 		return r;
@@ -152,22 +192,82 @@ static int make_room(struct cgroup_host *host, const char *own)
 	if (r == 0)
 		r = enable(host, own);
 	if (r < 0) {
+		(void)switch_controllers(host, own, '-', true);
 		(void)move_all(host, own, pids, n);
 		(void)cgroup_file_rmdir(leaf, cgroup_is_fake(host));
 	}
+	host->has_moved = r > 0;
 	return r;
 }
 
-static int find_own(struct cgroup_host *host, const char *own)
+/* Only the root of all has no type, and only it may hold processes beside its children. */
+static bool is_top(const char *own)
 {
-	bool has_cpu;
-	if (!has_controllers(own, "cgroup.controllers", &has_cpu))
-		return -EPERM;
-	/* Only the root of all has no type, and only it may hold processes beside its children. */
-	if (has_file(own, "cgroup.type", F_OK))
+	return !has_file(own, "cgroup.type", F_OK);
+}
+
+/* Has an engine made room above already? */
+static bool is_engine(const char *own)
+{
+	static const char prefix[] = "/retort-engine-";
+	const char *slash = strrchr(own, '/');
+	return slash && strncmp(slash, prefix, sizeof prefix - 1) == 0;
+}
+
+/*
+ * Has systemd given us @own to divide? The system's manager marks such a cgroup. A user's may not,
+ * but enables every controller for it, and cpu for few others.
+ */
+static bool is_delegated(const char *own, bool has_cpu)
+{
+	static const char *const marks[] = {"trusted.delegate", "user.delegate"};
+	for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+		char mark = 0;
+		if (getxattr(own, marks[i], &mark, 1) == 1 && mark == '1')
+			return true;
+	}
+	return has_cpu && strstr(own, "/user@");
+}
+
+/*
+ * What was delegated comes first: the limits of a unit are to bind its boxes as well. One that was
+ * not comes last: systemd stops such a unit when a process in it was killed for memory, and can
+ * start none beside those we moved.
+ */
+static int find_base(struct cgroup_host *host, const char *own, const char *top)
+{
+	bool has_cpu = false;
+	bool can_divide = has_controllers(own, "cgroup.controllers", &has_cpu) &&
+		!host->is_looking && !is_engine(own);
+	int r = -EPERM;
+	if (can_divide && !is_top(own) && is_delegated(own, has_cpu))
+		r = make_room(host, own);
+	if (r < 0)
+		r = find_delegated(host, own, top);
+	if (r > 0 || !can_divide)
+		return r;
+	if (!is_top(own))
 		return make_room(host, own);
-	int r = cgroup_probe(own);
+	r = cgroup_probe(own);
 	return r < 0 ? r : enable(host, own);
+}
+
+static void v2_leave(struct cgroup_host *host)
+{
+	const char *base = host->base[CGROUP_MEMORY];
+	char path[CGROUP_PATH_BYTES];
+	pid_t pids[2];
+	if (hold_path(path, base) == 0)
+		(void)cgroup_file_rmdir(path, cgroup_is_fake(host));
+	if (!host->has_moved ||
+		cgroup_file_path(path, sizeof path, "%s/retort-engine-%d", base, getpid()) < 0)
+		return;
+	int n = list_movable(path, pids);
+	/* Refused while another warden holds them. */
+	if (n <= 0 || switch_controllers(host, base, '-', host->base[CGROUP_CPU][0]) < 0)
+		return;
+	(void)move_all(host, base, pids, n);
+	(void)cgroup_file_rmdir(path, cgroup_is_fake(host));
 }
 
 static int try_mount(struct cgroup_host *host, const struct cgroup_mount *mount, const char *path)
@@ -186,9 +286,7 @@ static int try_mount(struct cgroup_host *host, const struct cgroup_mount *mount,
 			mount->point);
 		return -EPERM;
 	}
-	r = find_delegated(host, own, top);
-	if (r < 0)
-		r = find_own(host, own);
+	r = find_base(host, own, top);
 	if (r > 0)
 		return r;
 	cgroup_why(host, WHAT_TO_DO ": cgroup %s is not ours to divide%s%s", path,
@@ -243,6 +341,7 @@ int cgroup_leaf_move(int dir, pid_t pid)
 const struct cgroup_ops cgroup_ops_v2 = {
 	.by = LIMIT_BY_CGROUP_V2,
 	.find = v2_find,
+	.leave = v2_leave,
 	.join_fds = v2_join_fds,
 	.settings = settings,
 	.n_settings = ARRAY_LEN(settings),

@@ -306,7 +306,7 @@ static void sweep_after(void)
 	enum { TRIES = 20, PAUSE_NS = 10000000 };
 	struct timespec pause = {.tv_nsec = PAUSE_NS};
 	struct cgroup_host host;
-	cgroup_host_open(&host, "", -1);
+	cgroup_host_look(&host, "");
 	for (int i = 0; host.kind != CGROUP_NONE && i < TRIES; i++) {
 		cgroup_host_sweep(&host);
 		(void)nanosleep(&pause, NULL);

@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 import model_server  # noqa: E402
 import service  # noqa: E402
+import test_repl as repl  # noqa: E402
 
 ORDERS = os.path.join(harness.ROOT, "demo", "orders.csv")
 
@@ -363,6 +364,28 @@ class Failures(harness.Case):
         self.assertEqual(done.status, 3, done)
         self.assertIn("ANTHROPIC_API_KEY", done.err)
 
+    def test_what_is_wrong_is_called_as_it_was_typed(self):
+        rows = {
+            ("--max-cost", "1"): "--max-cost: it is not known what",
+            ("--check", ""): "--check: empty",
+            ("--query-model", "nothing"): "--query-model: model: 'nothing'",
+            ("--tools", "/nonexistent"): "--tools /nonexistent: No such",
+            ("-M", "nothing"): "--model: 'nothing'",
+            ("-M", "replay:/nonexistent"): "the recording /nonexistent: No such file or directory\n",
+            ("-M", "anthropic:x", "--key-file", "/nonexistent"): "the key file /nonexistent: No such file or directory\n",
+        }
+        for options, said in rows.items():
+            with self.subTest(options=options):
+                done = plain("Go.", "Good.", options=options)
+                self.assertEqual(done.status, 2, done)
+                self.assertIn("retort: " + said, done.err)
+
+    def test_a_task_without_quotes(self):
+        """Of which only the first word would be done."""
+        done = harness.retort("agent", "-M", "replay:" + script("Good."), "What", "is", "it?")
+        self.assertEqual((done.status, done.out), (2, ""), done)
+        self.assertIn('unexpected "is": put the task in quotes', done.err)
+
     def test_the_key_is_in_no_box_and_no_event(self):
         env = {"OPENAI_API_KEY": "sk-test-5e11f00dcafe"}
         done = agent("Look.", python("import os\nprint(dict(os.environ), open('/proc/1/environ').read() if os.access('/proc/1/environ', 4) else '')"),
@@ -404,11 +427,34 @@ class Interrupts(harness.Case):
         process = self.start(deaf, "never asked")
         self.wait_for(process, "stdout", text="on\n")
         process.send_signal(signal.SIGINT)
-        self.wait_for(process, "interrupt", times=1)
+        self.wait_for(process, "interrupt", times=1, ends=False)
         process.send_signal(signal.SIGINT)
         result = self.wait_for(process, "agent.finished")["result"]
         self.assertEqual((process.wait(), result["status"]), (130, "interrupted"))
 
+    def test_ctrl_c_at_a_terminal(self):
+        """The view says what is stopped, and what another one would do."""
+        deaf = python("import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('o' + 'n', flush=True)\ntime.sleep(600)")
+        t = repl.Terminal(command=["agent", "-M", "replay:" + script(deaf), "--timeout", "10m", "Go."])
+        t.wait("on")
+        t.type("\x03")
+        t.wait("the step is stopped; Ctrl-C again ends all")
+        t.type("\x03")
+        t.wait("all is stopped")
+        t.wait("1 step, ")
+        self.assertEqual(t.end(), 130)
+        asked = os.path.join(harness.make_dir(), "asked")
+        t = repl.Terminal(command=["agent", "-M", f"exec:echo > {asked}; exec sleep 600", "Go."])
+        while not os.path.exists(asked):
+            self.assertTrue(t.read(0.01), t.out)
+        t.type("\x03")
+        self.assertNotIn("again", t.wait("all is stopped"))
+        self.assertEqual(t.end(), 130)
+
+    def test_plain_at_a_terminal_is_the_answer(self):
+        t = repl.Terminal(command=["agent", "-p", "-M", "replay:" + script(python("final_answer(6 * 7)")), "Go."])
+        t.wait("42\r\n")
+        self.assertEqual((t.end(), t.out), (0, b""))
 
     def test_sigterm_ends_all(self):
         process = self.start(self.SLEEP, "never asked")

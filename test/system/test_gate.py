@@ -274,6 +274,64 @@ class Principals(harness.Case):
             self.assertEqual(caught.exception.code, "denied")
 
 
+class Counted(harness.Case):
+    """GET /metrics: how calls end, of which server, and nothing of what was in them."""
+
+    def rows(self, watcher):
+        status, text = watcher.get("/metrics")
+        self.assertEqual(status, 200, text)
+        self.assertNotIn("sesame", text)
+        rows = (line.rsplit(" ", 1) for line in text.splitlines() if line.startswith("retort_tool_"))
+        return {name: int(number) for name, number in rows if number != "0"}
+
+    def test_calls_by_server_and_end(self):
+        servers = {"demo": server(rate=6), "retort": server(), 'a "b"': server("exit-on-call")}
+        with callers.Engine({"ann": "", "watcher": "metrics=yes"}, "--tools", file_of(**servers)) as e:
+            watcher, client = e.caller("watcher"), e.client()
+            self.assertEqual(self.rows(watcher), {})
+            s = client("session.create")["session"]
+            client.run(s, "import retort\nfrom retort import tools\n"
+                          "for call in (lambda: tools.demo.add(1, 2), lambda: tools.demo.add(3, 4), lambda: tools.demo.add(1, 'sesame'),\n"
+                          "             tools.demo.fail, lambda: tools.demo.echo('sesame'), lambda: retort.tools['a \"b\"'].add(1, 2),\n"
+                          "             lambda: retort.llm_query('sesame'), lambda: tools.search('sesame'),\n"
+                          "             lambda: tools.demo.add(5, 6), lambda: tools.demo.add(7, 8)):\n"
+                          "    try:\n        call()\n    except retort.ToolError:\n        pass")
+            for name in ("sesame", "sesame.x"):
+                with self.assertRaises(rpc.Failed):
+                    client("tool.call", name=name)
+            with self.assertRaises(rpc.Failed):
+                e.caller("ann")("tool.call", name="demo.add")
+            got = self.rows(watcher)
+            asked = got.pop('retort_tool_calls_total{end="ok"}')
+            self.assertGreaterEqual(asked, 2)  # which there are, and what was searched for
+            demo = [f'retort_tool_calls_total{{end="{end}",server="demo"}}' for end in (
+                "ok", "ToolError", "ToolDenied", "ToolArgumentError", "ToolLimit")]
+            self.assertEqual(got, {
+                **dict(zip(demo, (3, 1, 2, 1, 1))),
+                'retort_tool_calls_total{end="ToolLost",server="a \\"b\\""}': 1,
+                'retort_tool_calls_total{end="ToolDenied"}': 1,
+                'retort_tool_calls_total{end="ToolArgumentError"}': 2,
+            })
+
+    def test_what_people_are_asked(self):
+        with callers.Engine({"watcher": "metrics=yes"}, "--tools", file_of(demo=server())) as e:
+            client, watcher = e.client(), e.caller("watcher")
+            s = client("session.create")["session"]
+            for answer in (True, False, None):
+                run = client.run(s, "import retort\nretort.tools.demo.echo('sesame')", approvals=True, wait_ms=0)["run"]
+                question = client("step.get", run=run, wait_ms=60000)["approvals"][0]["approval"]
+                if answer is None:
+                    client("step.interrupt", run=run, kill=True)
+                else:
+                    client("tool.approve", approval=question, allow=answer)
+                client("step.get", run=run, wait_ms=60000)
+            rows = self.rows(watcher)
+            self.assertEqual([rows.get(f'retort_tool_approvals_total{{state="{state}"}}') for state in (
+                "asked", "allowed", "refused")], [3, 1, 1])
+            self.assertEqual([rows.get(f'retort_tool_calls_total{{end="{end}",server="demo"}}') for end in (
+                "ok", "ToolDenied", "cancelled")], [1, 1, 1])
+
+
 class Boxes(harness.Case):
     """Code in a box calls tools."""
 

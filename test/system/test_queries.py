@@ -88,6 +88,14 @@ class Tasks(harness.Case):
                      options=["--max-queries", "1"])
         self.assertEqual((done.status, done.result["queries"]["count"]), (0, 1), done)
 
+    def test_each_model_has_its_price(self):
+        prices = text_file(json.dumps({"replay:*": {"input": 0, "output": 0}, "exec:*": {"input": 0, "output": 1000000}}))
+        done = agent("Ask.", python("llm_query_batched(['1', '2'])"), "Done.",
+                     options=["--max-queries", "2", "--prices", prices, "--query-model", asked("return 'four'")])
+        self.assertEqual(done.status, 0, done)
+        self.assertEqual(done.result["usage"]["cost_usd"], float(done.result["queries"]["usage"]["output"]))
+        self.assertGreater(done.result["usage"]["cost_usd"], 0)
+
     def test_javascript(self):
         done = agent("Ask.",
                      line("```javascript\nconst many = await llm_query_batched(['1', '2', '3']);\n"

@@ -509,14 +509,53 @@ class Engine(harness.Case):
             result = engine.call("agent.run", resume=first["agent"])
             self.assertEqual((result["status"], result["answer"], result["agent"]), ("ok", "42", first["agent"]), result)
 
-    def test_a_session_made_for_it_is_gone(self):
-        answer = line("Good.", expect_last=["The session is gone"])
-        with service.Engine("--model", "replay:" + script(python("x = 41"), DOWN, ), ) as engine:
+    def sessions(self, engine):
+        return [s["session"] for s in engine.call("session.list")["sessions"]]
+
+    def test_a_session_made_for_it_stays_until_it_is_done(self):
+        answers = [python("x += 1"), DOWN]
+        with service.Engine("--model", "replay:" + script(python("x = 40"), DOWN)) as engine:
             first = engine.call("agent.run", task="Go.")
+            self.assertEqual((first["status"], self.sessions(engine)), ("error", [first["session"]]), first)
+            about = engine.call("session.get", session=first["session"])
+            self.assertEqual((about["state"], about["idle_ms"]), ("idle", 24 * 3600 * 1000))
+            # what cannot go on takes nothing away
+            with self.assertRaises(service.Refused):
+                engine.call("agent.run", resume=first["agent"], check="schema:{")
+            self.assertEqual(self.sessions(engine), [first["session"]])
             state = engine.dir + "/state"
-        with service.Engine("--model", "replay:" + script(answer), state=state) as engine:
-            self.assertEqual(engine.call("agent.run", resume=first["agent"])["answer"], "Good.")
-            self.assertEqual(len(engine.call("session.list")["sessions"]), 0)
+        with service.Engine("--model", "replay:" + script(*answers), state=state) as engine:
+            again = engine.call("agent.run", resume=first["agent"])
+            self.assertEqual((again["status"], again["session"]), ("error", first["session"]), again)
+        with service.Engine("--model", "replay:" + script(python("final_answer(x + 1)")), state=state) as engine:
+            done = engine.call("agent.run", resume=first["agent"])
+            self.assertEqual((done["status"], done["answer"], done.get("session")), ("ok", "42", None), done)
+            self.assertEqual(self.sessions(engine), [])
+
+    def test_a_session_of_one_that_is_done_is_gone(self):
+        answers = [python("final_answer(6 * 7)"), line("Good.", expect_last=["The session is gone", "Twice?"])]
+        with service.Engine("--model", "replay:" + script(answers[0])) as engine:
+            first = engine.call("agent.run", task="Go.")
+            self.assertEqual((first["status"], first.get("session"), self.sessions(engine)), ("ok", None, []), first)
+            state = engine.dir + "/state"
+        with service.Engine("--model", "replay:" + script(answers[1]), state=state) as engine:
+            self.assertEqual(engine.call("agent.run", resume=first["agent"], task="Twice?")["answer"], "Good.")
+            self.assertEqual(self.sessions(engine), [])
+
+    def test_the_engine_says_how_long_it_stays(self):
+        with service.Engine("--model", "replay:" + script(python("x = 1"), DOWN), "--session-idle", "7m") as engine:
+            first = engine.call("agent.run", task="Go.")
+            self.assertEqual(engine.call("session.get", session=first["session"])["idle_ms"], 7 * 60000)
+            engine.call("session.close", session=first["session"])
+            self.assertEqual(engine.call("agent.run", resume=first["agent"])["status"], "error")
+
+    def test_no_room_for_a_session(self):
+        with service.Engine("--model", "replay:" + script("never asked"), "--max-sessions", "1") as engine:
+            engine.call("session.create")
+            with self.assertRaises(service.Refused) as refused:
+                engine.call("agent.run", task="Go.")
+            self.assertEqual(refused.exception.code, "quota")
+            self.assertEqual(engine.call("agent.list")["agents"], [])
 
     def test_without_a_state_directory_nothing_is_kept(self):
         path = harness.make_dir()

@@ -410,8 +410,8 @@ TEST(sweep_removes_the_dead_only)
 		"retort-101-1", "retort-102-x", "retort-105-1", "retort-engine-101"};
 	static const char *const kept[] = {"retort-103-1", "retort-engine-103", "retort-x-1",
 		"retort-101", "retort-engine-101-1", "retort--1", "retort-0-1", "xretort-101-1",
-		"retort-99999999999999999999-1", "other", "retort-104-1",
-		"retort-101-1.4294967290"};
+		"retort-99999999999999999999-1", "other", "retort-104-1", "retort-101-1.4294967290",
+		"retort-hold-101.4294967290", "retort-hold-101", "retort-hold-103.1"};
 	TREE t = tree_new();
 	struct cgroup_host host;
 	char path[128];
@@ -429,10 +429,17 @@ TEST(sweep_removes_the_dead_only)
 		(void)snprintf(path, sizeof path, V1 "/pids/p/%s/tasks", kept[i]);
 		tree_put(&t, path, "");
 	}
+	struct stat st;
+	CHECK_INT(stat("/proc/self/ns/pid", &st), 0);
+	char held[128];
+	(void)snprintf(
+		held, sizeof held, V1 "/pids/p/retort-hold-101.%ju/tasks", (uintmax_t)st.st_ino);
+	tree_put(&t, held, "");
 	(void)snprintf(path, sizeof path, V1 "/pids/p/retort-%d-1/tasks", getpid());
 	tree_put(&t, path, "");
 	cgroup_host_sweep(&host);
 	CHECK(tree_has(&t, path));
+	CHECK(!tree_has(&t, held));
 	for (size_t i = 0; i < ARRAY_LEN(dead); i++) {
 		(void)snprintf(path, sizeof path, V1 "/pids/p/%s", dead[i]);
 		CHECK(!tree_has(&t, path));

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static void put_pids(struct tree *t, const char *path, pid_t extra)
@@ -257,6 +258,118 @@ TEST(v2_own_process_only_moves_aside)
 		procs, sizeof procs, V2 "/box.scope/retort-engine-%d/cgroup.procs", getpid());
 	(void)snprintf(want, sizeof want, "%d\n%d\n", getppid(), getpid());
 	CHECK_STR(tree_get(&t, procs), want);
+}
+
+static const char *hold_of(const char *base)
+{
+	static char path[600];
+	struct stat st;
+	CHECK_INT(stat("/proc/self/ns/pid", &st), 0);
+	(void)snprintf(path, sizeof path, V2 "%s/retort-hold-%d.%ju/cgroup.subtree_control", base,
+		getpid(), (uintmax_t)st.st_ino);
+	return path;
+}
+
+#define USERS "/user@1000.service/app.slice"
+
+/* The limits of a unit bind its boxes: leaves do not go beside it where they can be in it. */
+TEST(v2_delegated_group_comes_before_those_above)
+{
+	TREE t = tree_new();
+	struct cgroup_host host;
+	put_v2(&t, USERS "/retort.service");
+	put_v2_group(&t, USERS, "cpu memory pids\n");
+	put_v2_group(&t, USERS "/retort.service", "");
+	put_pids(&t, V2 USERS "/retort.service/cgroup.procs", 0);
+	cgroup_host_open(&host, t.root, -1);
+	CHECK_STR(base_of(&host, CGROUP_MEMORY), V2 USERS "/retort.service");
+	CHECK_STR(base_of(&host, CGROUP_CPU), V2 USERS "/retort.service");
+	/* With others in it, it is the one above. */
+	put_pids(&t, V2 USERS "/retort.service/cgroup.procs", 1);
+	cgroup_host_open(&host, t.root, -1);
+	CHECK_STR(base_of(&host, CGROUP_MEMORY), V2 USERS);
+	/* Also without cpu: then nobody gave it to us. */
+	put_pids(&t, V2 USERS "/retort.service/cgroup.procs", 0);
+	tree_put(&t, V2 USERS "/retort.service/cgroup.controllers", "memory pids\n");
+	cgroup_host_open(&host, t.root, -1);
+	CHECK_STR(base_of(&host, CGROUP_MEMORY), V2 USERS);
+}
+
+TEST(v2_mark_of_delegation)
+{
+	TREE t = tree_new();
+	struct cgroup_host host;
+	put_v2(&t, "/system.slice/a.service");
+	put_v2_group(&t, "/system.slice", "cpu memory pids\n");
+	put_v2_group(&t, "/system.slice/a.service", "");
+	put_pids(&t, V2 "/system.slice/a.service/cgroup.procs", 0);
+	cgroup_host_open(&host, t.root, -1);
+	CHECK_STR(base_of(&host, CGROUP_MEMORY), V2 "/system.slice");
+	const char *own = tree_path(&t, V2 "/system.slice/a.service");
+	if (setxattr(own, "user.delegate", "1", 1, 0) < 0) {
+		t_skip("no extended attributes for temporary files");
+		return;
+	}
+	cgroup_host_open(&host, t.root, -1);
+	CHECK_STR(base_of(&host, CGROUP_MEMORY), V2 "/system.slice/a.service");
+}
+
+TEST(v2_second_warden_finds_the_room_of_the_first)
+{
+	TREE t = tree_new();
+	struct cgroup_host host;
+	put_v2(&t, "/a.scope/retort-engine-77");
+	put_v2_group(&t, "/a.scope", "cpu memory pids\n");
+	put_v2_group(&t, "/a.scope/retort-engine-77", "");
+	put_pids(&t, V2 "/a.scope/retort-engine-77/cgroup.procs", 0);
+	cgroup_host_open(&host, t.root, -1);
+	CHECK_STR(base_of(&host, CGROUP_MEMORY), V2 "/a.scope");
+	cgroup_host_close(&host);
+	CHECK_STR(tree_get(&t, V2 "/a.scope/cgroup.subtree_control"), "cpu memory pids\n");
+}
+
+/* systemd would disable what no unit of the slice asks for, and running boxes had no limit. */
+TEST(v2_controllers_are_held_while_there_are_boxes)
+{
+	TREE t = tree_new();
+	struct cgroup_host host;
+	put_v2(&t, "/a.slice/b.scope");
+	put_v2_group(&t, "/a.slice", "cpu memory pids\n");
+	put_v2_group(&t, "/a.slice/b.scope", "");
+	cgroup_host_look(&host, t.root);
+	CHECK_STR(base_of(&host, CGROUP_MEMORY), V2 "/a.slice");
+	CHECK(!tree_has(&t, hold_of("/a.slice")));
+	cgroup_host_close(&host);
+	cgroup_host_open(&host, t.root, -1);
+	CHECK_STR(base_of(&host, CGROUP_MEMORY), V2 "/a.slice");
+	CHECK_STR(tree_get(&t, hold_of("/a.slice")), "+memory +pids +cpu\n");
+	cgroup_host_close(&host);
+	CHECK(!tree_has(&t, hold_of("/a.slice")));
+	CHECK_STR(tree_get(&t, V2 "/a.slice/cgroup.subtree_control"), "cpu memory pids\n");
+}
+
+TEST(v2_own_group_is_left_as_it_was)
+{
+	TREE t = tree_new();
+	struct cgroup_host host;
+	char engine[128], want[128];
+	put_v2(&t, "/box.scope");
+	put_v2_group(&t, "/box.scope", "");
+	put_pids(&t, V2 "/box.scope/cgroup.procs", 0);
+	cgroup_host_look(&host, t.root);
+	CHECK_INT(host.kind, CGROUP_NONE);
+	CHECK_STR(tree_get(&t, V2 "/box.scope/cgroup.subtree_control"), "");
+	cgroup_host_open(&host, t.root, -1);
+	CHECK(tree_has(&t, hold_of("/box.scope")));
+	cgroup_host_close(&host);
+	CHECK(!tree_has(&t, hold_of("/box.scope")));
+	CHECK_STR(tree_get(&t, V2 "/box.scope/cgroup.subtree_control"),
+		"+memory +pids\n+cpu\n-memory -pids -cpu\n");
+	(void)snprintf(engine, sizeof engine, V2 "/box.scope/retort-engine-%d", getpid());
+	CHECK(!tree_has(&t, engine));
+	(void)snprintf(
+		want, sizeof want, "%d\n%d\n%d\n%d\n", getppid(), getpid(), getppid(), getpid());
+	CHECK_STR(tree_get(&t, V2 "/box.scope/cgroup.procs"), want);
 }
 
 struct host_run {

@@ -2,6 +2,7 @@
  * here never answer, or end. SPDX-License-Identifier: Apache-2.0 */
 #include "api/gate.h"
 
+#include "api/gate_count.h"
 #include "base/attr.h"
 #include "t.h"
 #include "tool/catalog.h"
@@ -158,6 +159,33 @@ TEST(what_no_tool_has_is_for_who_stands_by_the_session)
 	gate_detach(&new.handler);
 	CHECK(call(&b, "retort.llm_query") == NULL);
 	CHECK_STR(b.last, "ToolDenied");
+}
+
+TEST(calls_are_counted_by_how_they_end)
+{
+	BENCH b;
+	struct standing s;
+	uint64_t n[GATE_ENDS];
+	bench_open(&b, silent);
+	stand(&b, &s, "s-1", true);
+	gate_cancel(call(&b, "retort.llm_query"));
+	gate_cancel(call(&b, "b.x"));
+	gate_cancel(call(&b, "b.x"));
+	(void)call(&b, "retort.llm_query");
+	gate_answer(s.taken, json_pack("{s:i}", "value", 1));
+	(void)call(&b, "nobody.x");
+	(void)call_as(&b, "eve", "a.x");
+	static const struct {
+		const char *server;
+		uint64_t n[GATE_ENDS]; /* as gate_ends has them */
+	} rows[] = {{"a", {[2] = 1}}, {"b", {[6] = 2}}, {"", {[0] = 1, [3] = 1, [6] = 1}}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CHECK_STR(gate_counted(b.gate, i, n), rows[i].server);
+		for (size_t k = 0; k < GATE_ENDS; k++)
+			CHECK_INT(n[k], rows[i].n[k]);
+	}
+	CHECK(gate_counted(b.gate, ARRAY_LEN(rows), n) == NULL);
+	gate_detach(&s.handler);
 }
 
 TEST(no_memory_for_an_answer_is_an_answer)

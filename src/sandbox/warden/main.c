@@ -533,5 +533,6 @@ int main(void)
 	while (turn(&w) == 0)
 		;
 	destroy_all(&w);
+	cgroup_host_close(&w.host.cgroup);
 	return 0;
 }
