@@ -63,9 +63,7 @@ TEST(a_process_is_over_when_its_last_thread_is)
 		unsigned flags, n_threads;
 		bool is_over;
 	} cases[] = {
-		{'S', 0x400100, 1, false},
-		{'Z', 0x40800c, 1, true},
-		{'R', 0x400104, 1, true},
+		{'S', 0x400100, 1, false}, {'Z', 0x40800c, 1, true}, {'R', 0x400104, 1, true},
 		{'Z', 0x40800c, 2, false}, /* the first thread has ended, another runs on */
 		{'R', 0x400104, 2, false},
 		{'Z', 0x40800c, 0, false}, /* the kernel does not say how many there are */
