@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { PID_MAX = 4194304 };
+enum { PID_MAX = 4194304, FLAG_EXITING = 0x4 };
 
 bool proc_nspid(const char *status, unsigned *n, uint64_t *last)
 {
@@ -24,12 +24,16 @@ bool proc_nspid(const char *status, unsigned *n, uint64_t *last)
 	return *n > 0;
 }
 
-/* After the name, which may hold anything and ends at the last ')': state, ppid, …, starttime. */
+/*
+ * After the name, which may hold anything and ends at the last ')': state, ppid, …, starttime. The
+ * state and the flags are those of the first thread, which may have ended, as a zombie, long before
+ * the others. Where no thread is counted the kernel could not tell, and we do not know.
+ */
 static bool parse_stat(struct proc_entry *out, const char *text)
 {
-	enum { FIELD_STATE, FIELD_PPID, FIELD_START = 19 };
+	enum { FIELD_STATE, FIELD_PPID, FIELD_FLAGS = 6, FIELD_THREADS = 17, FIELD_START = 19 };
 	const char *at = strrchr(text, ')');
-	uint64_t value;
+	uint64_t value, flags = 0, n_threads = 0;
 	if (!at)
 		return false;
 	at++;
@@ -41,10 +45,15 @@ static bool parse_stat(struct proc_entry *out, const char *text)
 			out->state = *at;
 		if (field == FIELD_PPID && cgroup_file_number(at, NULL, &value) == 0)
 			out->ppid = (pid_t)value;
+		if (field == FIELD_FLAGS)
+			(void)cgroup_file_number(at, NULL, &flags);
+		if (field == FIELD_THREADS)
+			(void)cgroup_file_number(at, NULL, &n_threads);
 		if (field == FIELD_START && cgroup_file_number(at, NULL, &out->start_ticks) < 0)
 			return false;
 		at += strcspn(at, " ");
 	}
+	out->is_over = n_threads == 1 && (out->state == 'Z' || (flags & FLAG_EXITING));
 	return true;
 }
 

@@ -7,10 +7,11 @@
 
 struct proc_entry {
 	pid_t pid, ppid;
-	char state;	      /* as in stat: R, S, D, T, Z… */
-	bool is_nested;	      /* in a pid namespace below that of this /proc */
-	bool is_child_ns;     /* in one right below */
-	bool is_first;	      /* process 1 of its own pid namespace */
+	char state;	  /* as in stat: R, S, D, T, Z… */
+	bool is_nested;	  /* in a pid namespace below that of this /proc */
+	bool is_child_ns; /* in one right below */
+	bool is_first;	  /* process 1 of its own pid namespace */
+	bool is_over;	  /* its last thread is ending, or has: it runs no more of its program */
 	uint64_t start_ticks; /* since the host started */
 };
 

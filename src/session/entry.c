@@ -33,7 +33,7 @@ void job_free(struct job *job)
 void job_fail(struct job *job, const struct err *err)
 {
 	struct err why = *err;
-	entry_answer(job->entry, NULL, &why);
+	entry_answer_job(job, NULL, &why);
 }
 
 struct job *job_new(
@@ -350,7 +350,7 @@ static void on_branch_open(void *arg, const json_t *result, const struct err *er
 	}
 	session_inherit(child->session, job->entry->session);
 	json_t *out = json_deep_copy(result);
-	entry_answer(job->entry, out, NULL);
+	entry_answer_job(job, out, NULL);
 	json_decref(out);
 }
 
@@ -396,7 +396,10 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 	child->made = e->made;
 	if (e->made)
 		e->made->n_refs++;
-	entry_open(child, stem);
+	entry_hold(e);
+	entry_open(child, stem); /* after which the job may be over */
+	entry_branch_on(e);
+	entry_release(e);
 }
 
 void registry_branch(struct registry *r, const char *session, const char *name, bool is_forced,

@@ -45,7 +45,7 @@ struct entry {
 	struct template *template; /* else whose order it has; held */
 	const struct order_checked *order;
 	struct session *session;   /* NULL while there is none */
-	struct job *first, **last; /* the first is under way when the state is WORKING */
+	struct job *first, **last; /* when WORKING, the first is under way, or some branches are */
 	struct replay *replay;
 	enum record_outcome rebuilt; /* how its state was made last: COMMITTED: by running it */
 	bool is_rebuilt_told;	     /* by the record of a step */
@@ -74,5 +74,7 @@ void entry_hold(struct entry *e), entry_release(struct entry *e);
 /* Its state was made again by @result. */
 void entry_note_rebuilt(struct entry *e, const struct replay *result);
 void entry_add_job(struct entry *e, struct job *job);
-void entry_answer(struct entry *e, const json_t *result, const struct err *err);
+void entry_answer(struct entry *e, const json_t *result, const struct err *err); /* its first job */
+void entry_answer_job(struct job *job, const json_t *result, const struct err *err);
+void entry_branch_on(struct entry *e); /* make another branch side by side, if one comes next */
 json_t *entry_json(const struct entry *e);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,8 +15,10 @@ static void go_on(struct feed *f);
 static void closed(uv_handle_t *handle)
 {
 	struct feed *f = handle->data;
-	if (--f->n_open == 0)
-		f->closed(f);
+	if (--f->n_open > 0)
+		return;
+	free(take_ptr(f->data));
+	f->closed(f);
 }
 
 void feed_stop(struct feed *f)
@@ -48,7 +51,7 @@ static void on_writable(uv_poll_t *poll, int status, int events)
 
 static void take(struct feed *f)
 {
-	ssize_t n = read(f->from, f->data, sizeof f->data);
+	ssize_t n = read(f->from, f->data, FEED_BYTES);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
@@ -94,14 +97,19 @@ int feed_start(struct feed *f, uv_loop_t *loop, int from, int to, struct err *er
 		return err_sys(err, ERR_IO, errno, "open the standard input");
 	if (S_ISREG(st.st_mode))
 		(void)lseek(own, lseek(from, 0, SEEK_CUR), SEEK_SET);
+	f->data = malloc(FEED_BYTES);
+	if (!f->data)
+		return err_set(err, ERR_NO_MEMORY, "no memory for the standard input");
 	f->is_regular = S_ISREG(st.st_mode);
 	f->is_closing = false;
 	f->from_poll.data = f->to_poll.data = f;
 	int r = fd_set_nonblock(to_fd, true);
 	if (r == 0)
 		r = uv_poll_init(loop, &f->to_poll, to_fd);
-	if (r < 0)
+	if (r < 0) {
+		free(take_ptr(f->data));
 		return err_sys(err, ERR_IO, -r, "watch the standard input");
+	}
 	f->n_open = 1;
 	if (!f->is_regular) {
 		r = uv_poll_init(loop, &f->from_poll, own);

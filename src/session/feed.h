@@ -20,12 +20,12 @@ struct feed {
 	bool is_regular, is_closing;
 	void (*closed)(struct feed *f); /* set by the caller: all handles are gone, once */
 	size_t at, bytes;
-	char data[FEED_BYTES];
+	char *data; /* of FEED_BYTES; there is no feed in most sessions */
 };
 
 /*
  * Copy from @from (borrowed: opened anew) into @to (taken over) until either ends.
- * Errors: ERR_IO.
+ * Errors: ERR_IO, ERR_NO_MEMORY.
  */
 int feed_start(struct feed *f, uv_loop_t *loop, int from, int to, struct err *err);
 

@@ -336,12 +336,11 @@ static void add_entry(struct stats *out, const struct entry *e)
 	if (e->state != ENTRY_ENDING)
 		out->memory_bytes += e->memory_bytes;
 	const struct job *job = e->first;
-	if (job && e->state == ENTRY_WORKING) {
-		out->n_working += job->kind == JOB_RUN;
-		job = job->next;
-	}
 	for (; job; job = job->next)
-		out->n_queued++;
+		if (job->is_started)
+			out->n_working += job->kind == JOB_RUN;
+		else
+			out->n_queued++;
 }
 
 void registry_stats(const struct registry *r, struct stats *out)

@@ -29,6 +29,7 @@ struct job {
 	struct err why; /* to be told when the state before is there again */
 	const struct registry_watch *watch;
 	struct inlet *inlet; /* or NULL */
+	bool is_started;
 	struct entry *child; /* the branch being made */
 	registry_done_fn *done;
 	void *arg;

@@ -28,7 +28,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { IDLE_MS = 100 };
+/* The stem makes one after the other; but one arrives, and is told of, while the next is made. */
+enum { IDLE_MS = 100, BRANCHES_AT_ONCE = 4 };
 
 /* ---- entries ---- */
 
@@ -108,12 +109,35 @@ json_t *entry_json(const struct entry *e)
 
 /* ---- the queue ---- */
 
+static void begin(struct job *job)
+{
+	job->is_started = true;
+	job_start(job);
+}
+
+/* Those under way come first in the queue, and are more than one only when all are branches. */
+void entry_branch_on(struct entry *e)
+{
+	struct job *job = e->first;
+	unsigned n = 0;
+	while (job && job->is_started && job->child) {
+		job = job->next;
+		n++;
+	}
+	bool is_branch = job && !job->is_started && job->kind == JOB_BRANCH;
+	if (is_branch && n < BRANCHES_AT_ONCE && e->state == ENTRY_WORKING &&
+		!session_is_lost(e->session))
+		begin(job);
+}
+
 static void next_job(struct entry *e)
 {
+	if (e->state == ENTRY_WORKING)
+		entry_branch_on(e);
 	if (e->state != ENTRY_IDLE || !e->first)
 		return;
 	e->state = ENTRY_WORKING;
-	job_start(e->first);
+	begin(e->first);
 }
 
 void entry_add_job(struct entry *e, struct job *job)
@@ -126,14 +150,22 @@ void entry_add_job(struct entry *e, struct job *job)
 	next_job(e);
 }
 
-/* The job under way is done. */
-void entry_answer(struct entry *e, const json_t *result, const struct err *err)
+static void take_out(struct job *job)
 {
-	struct job *job = e->first;
-	e->first = job->next;
-	if (!e->first)
-		e->last = &e->first;
-	if (e->state == ENTRY_WORKING)
+	struct entry *e = job->entry;
+	struct job **at = &e->first;
+	while (*at != job)
+		at = &(*at)->next;
+	*at = job->next;
+	if (e->last == &job->next)
+		e->last = at;
+}
+
+void entry_answer_job(struct job *job, const json_t *result, const struct err *err)
+{
+	struct entry *e = job->entry;
+	take_out(job);
+	if (e->state == ENTRY_WORKING && !(e->first && e->first->is_started))
 		e->state = ENTRY_IDLE;
 	lifetime_use(e);
 	entry_hold(e);
@@ -145,13 +177,16 @@ void entry_answer(struct entry *e, const json_t *result, const struct err *err)
 	entry_release(e);
 }
 
+void entry_answer(struct entry *e, const json_t *result, const struct err *err)
+{
+	entry_answer_job(e->first, result, err);
+}
+
 static void fail_jobs(struct entry *e, const struct err *err)
 {
 	while (e->first) {
 		struct job *job = e->first;
-		e->first = job->next;
-		if (!e->first)
-			e->last = &e->first;
+		take_out(job);
 		/* A branch that is still being made has nobody who waits for it now. */
 		if (job->child && job->child->done) {
 			job->child->done = NULL;

@@ -4,6 +4,7 @@
 User code shares its driver's process, so it can find the channel and play the driver.
 """
 
+import glob
 import os
 import sys
 import time
@@ -280,6 +281,40 @@ class Sessions(harness.Case):
             self.assertEqual(self.client.value(one, "1 + 1"), 2)
             self.client("session.close", session=one)
         self.others_work()
+
+    def test_T_BRANCH_OUTLIVE_without_its_first_thread(self):
+        """A process whose first thread has ended looks like a zombie, while another runs: it is none."""
+        session = self.create()
+        mark = f"above-{os.getpid()}"
+        code = ("import ctypes, threading, time\nlibc = ctypes.CDLL(None)\n"
+                f"libc.prctl(15, b'{mark}')\n"  # PR_SET_NAME; threads have it from there
+                "threading.Thread(target=time.sleep, args=(60,)).start()\nlibc.syscall(60 if "
+                "__import__('platform').machine() == 'x86_64' else 93, 0)\n")  # exit, of this thread
+        self.client.value(session, f"import subprocess, sys, time\np = subprocess.Popen([sys.executable, '-c', {code!r}])\n"
+                                   "while ') Z ' not in open(f'/proc/{p.pid}/stat').read(): time.sleep(0.01)")
+        self.assertEqual(len(self.threads_named(mark)), 1)
+        with self.assertRaises(rpc.Failed) as refused:
+            self.client("session.branch", session=session)
+        self.assertRegex(str(refused.exception), "1 process")
+        branch = self.client("session.branch", session=session, force=True)["session"]
+        self.assertEqual(self.threads_named(mark), [])
+        for one in (session, branch):
+            self.assertEqual(self.client.value(one, "1 + 1"), 2)
+            self.client("session.close", session=one)
+        self.others_work()
+
+    def threads_named(self, mark):
+        """Threads of that name that run, of all the engine's processes."""
+        found = []
+        for pid in rpc.descendants(self.engine.process.pid):
+            for stat in glob.glob(f"/proc/{pid}/task/*/stat"):
+                try:
+                    with open(stat, encoding="utf-8") as f:
+                        text = f.read()
+                except OSError:
+                    continue
+                found += [stat] if f"({mark}) " in text and f"({mark}) Z" not in text else []
+        return found
 
     def named(self, mark):
         found = []

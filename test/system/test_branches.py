@@ -284,6 +284,48 @@ random.seed(5); ssl.RAND_bytes(8); uuid.uuid1(); tempfile.mktemp(); None
             self.assertEqual(list(pool.map(one, range(16))), [5 + i for i in range(16)])
         self.assertEqual(self.value(parent, "x"), 5)
 
+    def test_steps_between_branches_keep_their_place(self):
+        """Branches asked for at once are made side by side; what was asked before and after them is not moved."""
+        parent = self.create()
+        client = self.engine.client()
+        self.addCleanup(client.close)
+        asked = {}
+        for x in (1, 2, 3):
+            asked[client.send("step.run", session=parent, code=f"x = {x}")] = None
+            for _ in range(6):
+                asked[client.send("session.branch", session=parent)] = x
+        for _ in range(len(asked)):
+            number, said = client.receive()
+            made = client.result(said)
+            if asked[number] is None:
+                self.assertEqual(made["status"], "ok")
+            else:
+                asked[number] = (asked[number], made["session"])
+        for x, child in filter(None, asked.values()):
+            self.assertEqual(self.value(child, "x"), x)
+            self.close(child)
+        self.assertEqual(self.value(parent, "x"), 3)
+
+    def test_closed_while_branches_of_it_are_made(self):
+        """Whoever waits is answered, whichever of the branches were done, and none is left half made."""
+        for pause_s in (0, 0.005, 0.02, 0.04):
+            parent = self.create()
+            self.run_(parent, "x = 1")
+            client = self.engine.client()
+            asked = [client.send("session.branch", session=parent) for _ in range(8)]
+            time.sleep(pause_s)
+            asked.append(client.send("session.close", session=parent))
+            answers = dict(client.receive() for _ in asked)
+            client.close()
+            self.assertEqual(sorted(answers), asked)
+            for said in answers.values():
+                if "error" in said:
+                    self.assertEqual(said["error"]["data"]["code"], "gone")
+                elif "session" in said["result"]:
+                    self.assertEqual(self.value(said["result"]["session"], "x"), 1)
+                    self.close(said["result"]["session"])
+        self.assertEqual([s for s in self.client("session.list")["sessions"] if s["state"] == "opening"], [])
+
     def test_numerical_threads_do_not_hinder(self):
         """OpenBLAS with two CPUs starts threads of its own: checkpoints and branches all the same."""
         parent = self.create(limits={"cpus": 2})

@@ -56,6 +56,31 @@ TEST(a_name_may_hold_anything)
 	CHECK(e.is_nested && e.is_child_ns && e.is_first);
 }
 
+TEST(a_process_is_over_when_its_last_thread_is)
+{
+	static const struct {
+		char state;
+		unsigned flags, n_threads;
+		bool is_over;
+	} cases[] = {
+		{'S', 0x400100, 1, false}, {'Z', 0x40800c, 1, true}, {'R', 0x400104, 1, true},
+		{'Z', 0x40800c, 2, false}, /* the first thread has ended, another runs on */
+		{'R', 0x400104, 2, false},
+		{'Z', 0x40800c, 0, false}, /* the kernel does not say how many there are */
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct proc_entry e = {0};
+		char stat[128];
+		TREE t = tree_new();
+		(void)snprintf(stat, sizeof stat,
+			"7 (x) %c 3 7 7 0 -1 %u 1 0 0 0 5 6 0 0 20 0 %u 0 4242 1 2 3\n",
+			cases[i].state, cases[i].flags, cases[i].n_threads);
+		put(&t, "7", stat, "Name:\tx\nNSpid:\t7\n");
+		CHECK_INT(proc_entry_read(&e, t.fd, 7), 0);
+		CHECK_INT(e.is_over, cases[i].is_over);
+	}
+}
+
 TEST(what_is_cut_or_missing_is_no_process)
 {
 	static const char *const bad[] = {

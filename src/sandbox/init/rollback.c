@@ -194,7 +194,7 @@ struct killing {
 static bool kill_member(void *arg, const struct proc_entry *entry)
 {
 	struct killing *k = arg;
-	if (entry->is_nested || entry->pid == 1 || entry->state == 'Z')
+	if (entry->is_nested || entry->pid == 1 || entry->is_over)
 		return true;
 	for (size_t i = 0; i < k->n_kept; i++)
 		if (k->kept[i] == entry->pid)
@@ -219,7 +219,8 @@ int rollback_clear(const pid_t *kept, size_t n_kept, bool is_forced)
 		n_last = k.n;
 		if (r < 0 || k.n == 0)
 			break;
-		(void)nanosleep(&pause, NULL);
+		if (i > 0) /* what is killed mostly ends while we look at the others */
+			(void)nanosleep(&pause, NULL);
 	}
 	return is_forced && n_last > 0 ? -EBUSY : n_first;
 }
