@@ -11,7 +11,9 @@ struct hearing {
 	unsigned place; /* of the candidate; 0: there is one only */
 	struct wire_call *call;
 	struct buf said;
-	size_t n_told, line_at, n_looks; /* bytes; where the last line begins; marks */
+	size_t n_told, n_looks; /* bytes; marks */
+	size_t line_at, seen;	/* where the last line begins, and what of it was looked at */
+	bool has_tag;		/* "</" is in that */
 };
 
 /* A reply that is whole. Borrowed. */

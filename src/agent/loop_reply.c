@@ -16,7 +16,8 @@ enum { LOOKS_MAX = 500, OVERFLOWS_MAX = 3 };
 void loop_hear_anew(struct hearing *h)
 {
 	buf_clear(&h->said);
-	h->n_told = h->line_at = h->n_looks = 0;
+	h->n_told = h->line_at = h->seen = h->n_looks = 0;
+	h->has_tag = false;
 }
 
 /* ---- while it comes ---- */
@@ -53,14 +54,13 @@ void loop_hear_rest(struct hearing *h)
 }
 
 /* May this line end a block? */
-static bool is_mark(const char *line, size_t bytes)
+static bool is_fence(const char *line, size_t bytes)
 {
 	size_t n = 0;
 	while (n < bytes && n < 3 && line[n] == ' ')
 		n++;
-	bool is_fence = bytes >= n + 3 && (line[n] == '`' || line[n] == '~') &&
-		line[n + 1] == line[n] && line[n + 2] == line[n];
-	return is_fence || memmem(line, bytes, "</", 2);
+	return bytes >= n + 3 && (line[n] == '`' || line[n] == '~') && line[n + 1] == line[n] &&
+		line[n + 2] == line[n];
 }
 
 /* Is the first block of code whole? Looked at from the line under way on; what belongs to it stays.
@@ -69,18 +69,22 @@ static bool is_enough(struct hearing *h)
 {
 	const char *text = buf_str(&h->said);
 	while (h->line_at < h->said.bytes) {
-		const char *line = text + h->line_at;
-		const char *newline = memchr(line, '\n', h->said.bytes - h->line_at);
-		size_t bytes = newline ? (size_t)(newline + 1 - line) : h->said.bytes - h->line_at;
-		if (is_mark(line, bytes) && h->n_looks++ < LOOKS_MAX &&
-			extract_is_whole(text, h->line_at + bytes)) {
-			h->said.bytes = h->line_at + bytes;
-			h->said.data[h->said.bytes] = '\0';
+		/* A line may come byte by byte, and be all there is. */
+		size_t from = MAX(h->line_at, h->seen), back = from > h->line_at ? from - 1 : from;
+		const char *newline = memchr(text + from, '\n', h->said.bytes - from);
+		size_t end = newline ? (size_t)(newline + 1 - text) : h->said.bytes;
+		h->has_tag = h->has_tag || memmem(text + back, end - back, "</", 2);
+		h->seen = end;
+		if ((h->has_tag || is_fence(text + h->line_at, end - h->line_at)) &&
+			h->n_looks++ < LOOKS_MAX && extract_is_whole(text, end)) {
+			h->said.bytes = end;
+			h->said.data[end] = '\0';
 			return true;
 		}
 		if (!newline)
 			return false;
-		h->line_at += bytes;
+		h->line_at = end;
+		h->has_tag = false;
 	}
 	return false;
 }
@@ -199,16 +203,21 @@ void loop_act(struct loop *l, const struct said *said)
 		return;
 	}
 	size_t bytes = e.kind == EXTRACT_CODE ? e.end : strlen(text);
+	bool is_half = said->stop == REPLY_LENGTH || said->is_cut;
 	l->n_empty = 0;
 	if (dialog_add(&l->dialog, DIALOG_SAID, text, bytes, NULL) < 0)
 		loop_starve(l);
 	else if (e.kind == EXTRACT_TEXT && said->stop == REPLY_REFUSAL)
 		loop_finish(l, LOOP_FAILED);
+	else if (e.kind == EXTRACT_TEXT && is_half && !l->is_last)
+		send_back(l,
+			"Your answer was cut, for it was too long, and is not taken. Give a shorter "
+			"one; what is long belongs into a file.\n");
 	else if (e.kind == EXTRACT_TEXT)
 		loop_judge(l, reply_behind_thoughts(text), NULL, NULL);
 	else if (l->is_last)
 		loop_give_up(l);
-	else if (!e.is_closed && (said->stop == REPLY_LENGTH || said->is_cut))
+	else if (!e.is_closed && is_half)
 		send_back(l,
 			"Your reply was cut, for it was too long, and the code was not run. Write a "
 			"shorter block: one small step.\n");

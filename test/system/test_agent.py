@@ -266,6 +266,20 @@ class Wrong(harness.Case):
         done = agent("Go.", cut, line("Good.", expect_last=["was cut"]))
         self.assertEqual((done.status, done.result["steps"]), (0, 0), done)
 
+    def test_an_answer_that_was_cut_is_not_taken(self):
+        cut = {"reply": {"text": "The reasons are: first, that", "stop": "length"}}
+        done = agent("Why?", cut, line("It is so.", expect_last=["was cut", "shorter"]))
+        self.assertEqual((done.status, done.result["answer"]), (0, "It is so."), done)
+
+    def test_a_model_that_floods(self):
+        """A line without end is read up to a limit, and is no answer."""
+        path = os.path.join(harness.make_dir(), "flood")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\ncat >/dev/null\nexec cat /dev/zero\n")
+        os.chmod(path, 0o755)
+        done = harness.retort("agent", "-M", f"exec:{path}", "--json", "Why?")
+        self.assertEqual((done.status, done.json()["status"], done.json()["steps"]), (9, "stuck", 0), done)
+
     def test_long_runs_are_shortened(self):
         lines = [python(f"print('row {i}', 'z' * 6000)") for i in range(12)]
         done = agent("Look.", *lines, line("Done.", expect=["Look.", "row 11", "left out later"], reject=["row 0 zzz"]),
