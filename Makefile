@@ -35,6 +35,9 @@ fuzz:           ## each fuzz target for SECONDS_EACH
 	@ninja -C $(BUILD) test/test-plan_flow test/test-plan_foreseen >/dev/null
 	@for name in flow foreseen; do RETORT_PLANS=100000 $(BUILD)/test/test-plan_$$name || exit 1; done
 
+mutants:        ## leave out each join of labels once: does a test notice? (MUTANTARGS: -k PATTERN, --seconds N)
+	@/usr/bin/python3 test/mutants/mutants.py $(MUTANTARGS)
+
 soak: all      ## thousands of sessions with random kills: leaks, stuck sessions (SOAKARGS: counts)
 	@RETORT=$(BUILD)/retort /usr/bin/python3 test/soak/soak.py $(SOAKARGS)
 
@@ -76,4 +79,4 @@ clean:
 help:
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
-.PHONY: all deps demo test check asan fuzz soak load hosts units vm bench lint docs format install clean help
+.PHONY: all deps demo test check asan fuzz mutants soak load hosts units vm bench lint docs format install clean help
