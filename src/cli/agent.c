@@ -67,7 +67,8 @@ static int read_task(const char *operand, struct buf *out, struct err *err)
 	}
 	int r = is_all || has_input() ? program_read("-", &piped, err) : 0;
 	if (r < 0 && err->code == ERR_LIMIT) {
-		r = err_set(err, ERR_LIMIT, "standard input is over %d KiB", TASK_MAX_BYTES >> 10);
+		(void)err_set(
+			err, ERR_LIMIT, "standard input is over %d KiB", TASK_MAX_BYTES >> 10);
 		r = err_hint(err, "put what is long into a file: --context FILE, or -v FILE:FILE");
 	}
 	if (r == 0 && !utf8_is_valid(buf_str(&piped), piped.bytes))
