@@ -151,6 +151,30 @@ TEST(a_choice_is_no_gift)
 	labels_free(all);
 }
 
+/* What is presumed, and what is put together, is told by the same rules. */
+TEST(what_is_made_is_not_endorsed)
+{
+	struct labels *all = labels_new(MAX_BYTES);
+	uint32_t mail = label_set(all, atom(all, "mail")), user = label_set(all, atom(all, "user"));
+	struct label x = {.origins = mail, .readers = LABEL_ALL, .endorsements = user},
+		     odd = {.origins = mail, .readers = LABEL_ALL, .choosers = user},
+		     number = {.origins = mail, .readers = LABEL_ALL, .kind = {KIND_NUMBER, 0, 0}};
+	uint32_t seen = label_intern(all, &x), presumed = label_presumed(all, seen);
+	CHECK_INT(label_get(all, label_made(all, seen)).endorsements, 0);
+	CHECK_INT(label_get(all, label_composed(all, seen)).endorsements, 0);
+	CHECK_INT(label_made(all, presumed), label_presumed(all, label_made(all, seen)));
+	CHECK_INT(label_composed(all, presumed), label_presumed(all, label_composed(all, seen)));
+	/* Nobody has chosen what is not theirs. */
+	CHECK_INT(label_get(all, label_intern(all, &odd)).choosers, 0);
+	/* In either order. */
+	uint32_t before = label_intern(all, &number), form = label_composed(all, before);
+	number.origins = user;
+	uint32_t after = label_intern(all, &number);
+	CHECK(label_get(all, label_join(all, before, form)).is_composed);
+	CHECK(label_get(all, label_join(all, form, after)).is_composed);
+	labels_free(all);
+}
+
 TEST(kinds_of_two_types_are_of_any)
 {
 	struct kind a = {KIND_HANDLE, 0, 1}, b = {KIND_HANDLE, 0, 2}, name = {KIND_NAME, 0, 1},
