@@ -72,7 +72,7 @@ PATTERNS = [
     ("src/plan/flow.c", r"!?w->is_left\b", ["false", "true"]),
     ("src/plan/flow.c", r"w->is_unknown\b", ["false"]),
     ("src/label/label.c", r"x\.is_composed \| y\.is_composed", ["x.is_composed", "y.is_composed"]),
-    ("src/plan/compile_flow.c", r"(?<=\t)(?:k->changes|k->is_unknown|set\.is_unknown|set->is_unknown) \|?= [^;]+(?=;)", ["(void)0"]),
+    ("src/plan/compile_flow.c", r"(?<=\t)(?:k->changes|(?:k->|set\.|set->)is_unknown) \|?= [^;]+(?=;)", ["(void)0"]),
 ]
 
 PRELUDE = """#pragma once
@@ -124,11 +124,11 @@ def sites(path, text):
             if line.endswith("#define ") or not re.match(r"[\s#]", line or "x"):
                 continue
             args, end = arguments(bare, m.end())
-            yield m.start(), end, args, templates
+            yield m.start(), end, tuple(args), tuple(templates)
     for where, pattern, templates in PATTERNS:
         if fnmatch.fnmatch(path, where):
             for m in re.finditer(pattern, bare):
-                yield m.start(), m.end(), [], [m.expand(t) for t in templates]
+                yield m.start(), m.end(), (), tuple(m.expand(t) for t in templates)
 
 
 def function_at(text, at):
@@ -148,17 +148,14 @@ class Source:
         self.path, self.text, self.mutants = path, text, mutants
         self.sites = sorted(sites(path, text), key=lambda s: (s[0], -s[1]))
         self.names = {}
-        self.numbers = {s: [self.make(s, t) for t in s[3]] for s in map(self.key, self.sites)}
+        self.numbers = {site: [self.make(site, t) for t in site[3]] for site in self.sites}
         self.result = self.within(0, len(text))
-
-    @staticmethod
-    def key(site):
-        return site[0], site[1], tuple(site[2]), tuple(site[3])
 
     def make(self, site, template):
         given = [brief(self.text[a:b]) for a, b in site[2]]
         said = template.format(*given) if given else template
-        name = "%s %s: %s -> %s" % (os.path.basename(self.path), function_at(self.text, site[0]), brief(self.text[site[0] : site[1]]), said)
+        where = "%s %s" % (os.path.basename(self.path), function_at(self.text, site[0]))
+        name = "%s: %s -> %s" % (where, brief(self.text[site[0] : site[1]]), said)
         self.names[name] = self.names.get(name, 0) + 1
         if self.names[name] > 1:
             name += " (%d)" % self.names[name]
@@ -176,7 +173,7 @@ class Source:
 
     def changed(self, site):
         start, end, args, templates = site
-        numbers = self.numbers[self.key(site)]
+        numbers = self.numbers[site]
         given = [self.within(a, b).strip() for a, b in args]
         if not args:
             same, ways = self.text[start:end], list(templates)
@@ -225,7 +222,8 @@ def run(tree, test, number, limit_s):
     program, name, n_plans = test
     env = dict(os.environ, MUTANT=str(number), RETORT_PLANS=str(n_plans))
     command = ["timeout", str(limit_s), os.path.join(tree, "build", "test", program), name]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True, errors="replace") as child:
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          errors="replace") as child:
         for line in child.stdout:
             if line.startswith("not ok"):
                 child.terminate()
@@ -246,14 +244,8 @@ def baseline(tree):
 
 
 def known_survivors():
-    known = {}
     with open(os.path.join(HERE, "survivors"), encoding="utf-8") as f:
-        for line in f:
-            if line.startswith("\t"):
-                known[line.strip()] = reason
-            elif line.strip() and not line.startswith("#"):
-                reason = line.strip()
-    return known
+        return {line.strip() for line in f if line.startswith("\t")}
 
 
 def look(tree, mutants, args):
@@ -271,8 +263,10 @@ def look(tree, mutants, args):
             survivors.append(mutant)
         if why and mutant.name in known:
             why += " (no survivor any more)"
-        print("%-8s %s:%d %s%s" % (verdict, mutant.path, mutant.line, mutant.name, "  # " + why if why else ""), flush=True)
-    print("%d of %d mutants looked at: %d red, %d survive for a known reason, %d survive" % (sum(n.values()), len(mutants), n["red"], n["known"], n["survivor"]))
+        place = "%s:%d" % (mutant.path, mutant.line)
+        print("%-8s %s %s%s" % (verdict, place, mutant.name, "  # " + why if why else ""), flush=True)
+    print("%d of %d mutants looked at: %d red, %d survive for a known reason, %d for none that is known" % (
+        sum(n.values()), len(mutants), n["red"], n["known"], n["survivor"]))
     for mutant in survivors:
         print("  %s:%d\n\t%s" % (mutant.path, mutant.line, mutant.name))
     return 1 if survivors else 0
