@@ -31,7 +31,7 @@ TESTS = [
     ("test-plan_flow", "", 200),
     ("test-plan_foreseen", "", 200),
     ("test-plan_flow", "", 4000),
-    ("test-plan_foreseen", "", 4000),
+    ("test-plan_foreseen", "", 2000),
 ]
 SHOWN_ONLY = ["src/plan/check_print.c", "src/plan/check_json.c", "src/plan/check_explain.c"]
 
