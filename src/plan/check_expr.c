@@ -391,7 +391,10 @@ static struct av eval_slice(struct checker *c, const struct node *node)
 			m = mark_join(c, m, chosen(c, eval(c, node->kid[i])));
 	if (!v.refs)
 		return av_of(part_mark(c, mark_join(c, v.m, m)), v.type);
-	struct av out = any_value(c, node, 0, mark_made(c, mark_join(c, m, v.m)));
+	/* It may be a text, of which this is a part. */
+	struct mark whole = mark_join(c, m, v.m);
+	struct av out = any_value(
+		c, node, 0, mark_is_own(c, whole) ? part_mark(c, whole) : mark_made(c, whole));
 	element_add(c, out, element_of(c, v));
 	if (is_sequence(v)) {
 		struct obj *o = obj_new(c, v.type == T_LIST ? OBJ_LIST : OBJ_TUPLE, node, 1);
