@@ -104,6 +104,7 @@ class Tasks(harness.Case):
         self.assertEqual((done.status, done.result["answer"]), (0, "42.0"), done)
         self.assertEqual([e["result"]["status"] for e in done.all("step.finished")], ["error", "ok"])
 
+    @harness.needs_shell_or_sql
     def test_data_in_stages(self):
         """State goes from step to step, in each language; files are of all."""
         done = agent(
@@ -121,6 +122,7 @@ class Tasks(harness.Case):
         self.assertEqual([e["runtime"] for e in done.all("step.code")], ["shell", "python", "python", "javascript"])
         self.assertTrue(done.result["answer"].strip())
 
+    @harness.needs_shell_or_sql
     def test_a_check_that_fails_is_an_observation(self):
         done = agent(
             "Write add.py with add(a, b).",
@@ -327,6 +329,7 @@ class Wires(harness.Case):
 
 
 class Coding(harness.Case):
+    @harness.needs_shell_or_sql
     def test_a_test_suite_fails_and_then_passes(self):
         where = harness.make_dir()
         with open(os.path.join(where, "stack.py"), "w", encoding="utf-8") as f:

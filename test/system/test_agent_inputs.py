@@ -49,6 +49,7 @@ class Inputs(harness.Case):
                      options=["-r", "javascript", "--context", text_file("one\ntwo\u20ac")])
         self.assertEqual(done.status, 0, done)
 
+    @harness.needs_shell_or_sql
     def test_it_is_in_python_when_the_session_has_no_variables(self):
         done = agent("Look.", line(python("final_answer(len(context))"), expect=["a variable in python"]),
                      options=["-r", "shell", "--context", text_file("four")])

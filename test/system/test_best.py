@@ -76,6 +76,7 @@ class Chosen(harness.Case):
         self.assertEqual((done.status, done.result["answer"], done.result["grounded"]), (0, "42", True), done)
         self.assertEqual(chosen(done)[0]["why"], "success")
 
+    @harness.needs_shell_or_sql
     def test_the_check_is_above_the_majority(self):
         fix = "open('add.py', 'w').write('def add(a, b): return a {} b\\n')"
         done = best(3, "Write add.py.",
@@ -87,6 +88,7 @@ class Chosen(harness.Case):
         self.assertEqual([c["passed"] for c in chosen(done)[0]["candidates"]], [False, False, True])
         self.assertEqual([e["passed"] for e in done.all("check")], [True])
 
+    @harness.needs_shell_or_sql
     def test_all_miss_the_check_and_the_model_is_told(self):
         done = best(2, "Write f.", python("final_answer('a')"), python("final_answer('b')"),
                     line(python("open('f', 'w').write('x')\nfinal_answer('c')"), expect_last=["was checked", "test -s f"]),
@@ -408,6 +410,7 @@ class Engine(harness.Case):
             self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("42", "replayed"), record)
             self.assertEqual(len(engine.call("session.list")["sessions"]), 1)
 
+    @harness.needs_shell_or_sql
     def test_other_languages_come_along(self):
         model = "replay:" + script("```bash\nY=2\n```\n", "```javascript\nvar z = 3; z\n```\n", "```javascript\nvar z = 3; z\n```\n",
                                    *["```javascript\nfinal_answer(z + 4)\n```\n"] * 3)

@@ -55,6 +55,7 @@ class Variables(harness.Case):
             self.skipTest("no numpy on this host")
         self.assertEqual(self.told(s, "a = numpy.zeros((3, 4))"), {"a": ("ndarray", "3 x 4", "new")})
 
+    @harness.needs_shell_or_sql
     def test_who_does_not_ask_is_not_told(self):
         for runtime in ("python", "javascript"):
             self.assertNotIn("variables", self.session(runtime).run("x = 1"))
