@@ -167,16 +167,29 @@ static int await_end(struct members *all, const struct rollback *back, struct er
 		err, ERR_BOX, "killed processes did not end within %d s", ROLLBACK_MS / 1000);
 }
 
+static int kill_marked(struct members *all, const struct rollback *back, struct err *err)
+{
+	int n = read_members(all, err);
+	if (n == 0)
+		n = mark(all, back, err);
+	for (size_t i = 0; n > 0 && i < all->n; i++)
+		if (all->v[i].is_killed)
+			(void)kill(all->v[i].entry.pid, SIGKILL);
+	return n;
+}
+
+/*
+ * A fork that is under way when all are stopped comes to its end: the child is stopped too, but it
+ * may be there only after we looked. Once its parent is killed there comes none any more, so
+ * whoever is seen then is the last. Source: copy_process() of Linux, since 4.19.
+ */
 int rollback(const struct rollback *back, struct err *err)
 {
 	static struct members all;
 	(void)kill(-1, SIGSTOP);
-	int n = read_members(&all, err);
-	if (n == 0)
-		n = mark(&all, back, err);
-	for (size_t i = 0; n > 0 && i < all.n; i++)
-		if (all.v[i].is_killed)
-			(void)kill(all.v[i].entry.pid, SIGKILL);
+	int n = kill_marked(&all, back, err);
+	if (n > 0)
+		n = kill_marked(&all, back, err);
 	(void)kill(-1, SIGCONT);
 	if (n <= 0)
 		return n;
