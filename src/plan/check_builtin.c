@@ -238,7 +238,8 @@ static void key_round(struct checker *c, struct loop *loop)
 	struct keying *k = loop->arg;
 	struct av x = iterated(c, k->from);
 	const struct call_args one = {.node = k->args->node, .positional = &x, .n = 1};
-	k->result = av_join(c, k->result, call_value(c, k->fn, &one));
+	/* The last round begins with all that any of them began with. */
+	k->result = call_value(c, k->fn, &one);
 }
 
 static struct mark key_mark(struct checker *c, const struct call_args *args, struct av from)
@@ -319,7 +320,7 @@ static struct av items(struct checker *c, const struct node *node, struct av sel
 	return v;
 }
 
-/* dict(…), d.update(…): of a mapping or of pairs, and by name. */
+/* dict(…), d.update(…), both without *: of a mapping or of pairs, and by name. */
 static void update(struct checker *c, struct av v, const struct call_args *args)
 {
 	for (uint32_t i = 0; i < args->n; i++) {
@@ -333,8 +334,6 @@ static void update(struct checker *c, struct av v, const struct call_args *args)
 		key.konst = args->named_at[i]->value;
 		item_set(c, v, key, args->named[i]);
 	}
-	if (args->has_star)
-		element_add(c, v, any_value(c, args->node, 102, whole(c, args->star)));
 	if (args->has_starstar)
 		contents_add(c, v, args->starstar);
 }
@@ -505,17 +504,16 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 	}
 }
 
-/* Methods that change their receiver. */
+/* Methods that change their receiver; they are refused with *. */
 static struct av change(
 	struct checker *c, enum model model, struct av self, const struct call_args *args)
 {
 	struct av x = args_nth(args, 0), v = element_of(c, self);
-	struct mark m = args_whole(c, args, true);
-	struct mark order = mark_capped(c, m, KIND_NUMBER);
+	struct mark m, order = mark_capped(c, args_whole(c, args, true), KIND_NUMBER);
 	switch ((int)model) {
 	case M_ADD:
 		if (args->n > 1)
-			places_lost(c, self, mark_capped(c, whole(c, x), KIND_NUMBER));
+			places_lost(c, self, mark_capped(c, x.m, KIND_NUMBER));
 		element_add(c, self, args_nth(args, args->n ? args->n - 1 : 0));
 		break;
 	case M_EXTEND:
@@ -526,7 +524,7 @@ static struct av change(
 		v = args->n > 1 ? args_nth(args, 1) : av_of(public, T_NONE);
 		v = av_join(c, item_of(c, self, x), v);
 		item_set(c, self, x, av_with(c, v, structure_of(c, self)));
-		return av_join(c, item_of(c, self, x), element_of(c, self));
+		return item_of(c, self, x);
 	case M_POP:
 		v = args->n ? item_of(c, self, x) : v;
 		places_lost(c, self, order);
@@ -543,8 +541,6 @@ static struct av change(
 		places_lost(
 			c, self, mark_join(c, order, mark_capped(c, whole(c, self), KIND_NUMBER)));
 	}
-	if (args->has_star || args->has_starstar)
-		element_add(c, self, any_value(c, args->node, 104, m));
 	return av_constant(c, args->node, VAL_NONE);
 }
 

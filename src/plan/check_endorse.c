@@ -22,7 +22,7 @@ struct av model_approve(struct checker *c, const struct call_args *args)
 			"approve takes texts, numbers, lists and dicts of them");
 	struct label l = label_get(c->labels, m.label);
 	if (m.label != LABEL_BOTTOM)
-		l.endorsements = label_union(c->labels, l.endorsements, label_set(c->labels, atom));
+		l.endorsements = label_set(c->labels, atom);
 	m.label = label_intern(c->labels, &l);
 	const struct event through = {EVENT_THROUGH, m.event, 0, m.label, args->node, NULL};
 	m.event = event_new(c, &through);
@@ -93,7 +93,6 @@ static struct av list_of(struct checker *c, const struct node *node, struct av x
 	struct av v = obj_value(c, o, m);
 	if (o) {
 		o->is_fuzzy = true;
-		cell_add(c, o->structure, av_of(m, N_TYPES));
 		cell_add(c, o->rest, x);
 	}
 	return v;
