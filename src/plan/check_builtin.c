@@ -269,9 +269,9 @@ static struct av collect(struct checker *c, enum obj_kind kind, const struct cal
 	struct obj *o = obj_nth(c, v, 0);
 	struct mark m = public;
 	if (is_ordered) {
+		struct av from = args->n ? args_nth(args, 0) : element_of(c, args->star);
 		m = mark_made(c, mark_capped(c, all_of(c, self, args, false), KIND_NUMBER));
-		m = mark_join(
-			c, m, mark_capped(c, key_mark(c, args, args_nth(args, 0)), KIND_NUMBER));
+		m = mark_join(c, m, mark_capped(c, key_mark(c, args, from), KIND_NUMBER));
 	}
 	if (o)
 		cell_add(c, o->structure, av_of(m, N_TYPES));
@@ -285,6 +285,8 @@ static struct av pairs(struct checker *c, const struct call_args *args, bool is_
 	struct obj *pair = obj_new(c, OBJ_TUPLE, args->node, 101);
 	for (uint32_t i = 0; i < args->n; i++)
 		m = mark_join(c, m, structure_of(c, args->positional[i]));
+	for (uint32_t i = 0; i < args->n_named; i++)
+		m = mark_join(c, m, structure_of(c, args->named[i]));
 	struct av v = new_object(c, OBJ_LIST, args->node, m);
 	struct obj *o = obj_nth(c, v, 0);
 	if (!pair || !o)
@@ -292,12 +294,13 @@ static struct av pairs(struct checker *c, const struct call_args *args, bool is_
 	/* Numbers of enumerate say how many there were before. */
 	struct field *number = is_zip ? NULL : field_at(c, pair, VAL_INT(0), true);
 	if (!is_zip)
-		cell_add(c, number ? number->cell : pair->rest,
-			av_of(mark_made(c, mark_join(c, m, args_whole(c, args, false))), N_TYPES));
+		cell_add(c, number ? number->cell : pair->rest, av_of(mark_made(c, m), N_TYPES));
 	for (uint32_t i = 0; i < args->n; i++) {
 		struct field *field = field_at(c, pair, VAL_INT(i + !is_zip), true);
 		cell_add(c, field ? field->cell : pair->rest, iterated(c, args->positional[i]));
 	}
+	for (uint32_t i = 0; i < args->n_named; i++)
+		cell_add(c, pair->rest, iterated(c, args->named[i]));
 	if (args->has_star)
 		cell_add(c, pair->rest, iterated(c, element_of(c, args->star)));
 	cell_add(c, o->rest, obj_value(c, pair, public));
@@ -340,31 +343,40 @@ static void update(struct checker *c, struct av v, const struct call_args *args)
 
 static struct av extreme(struct checker *c, const struct call_args *args)
 {
-	struct av v = AV_NONE, from = args_nth(args, 0);
-	if (args->n > 1) {
+	struct av from = args_nth(args, 0);
+	if (args->n > 1 || args->has_star) {
 		from = new_object(c, OBJ_LIST, args->node, public);
 		for (uint32_t i = 0; i < args->n; i++)
 			element_add(c, from, args->positional[i]);
 	}
-	v = av_join(c, v, iterated(c, from));
-	for (uint32_t i = 0; i < args->n_named; i++)
-		v = av_join(c, v, args->named[i]);
-	/* sum() of lists makes a new one, of which only the mark is known. */
+	/* With *, one may be all there are: then its elements are meant. */
+	if (args->has_star) {
+		contents_add(c, from, args->star);
+		contents_add(c, from, args->n ? args_nth(args, 0) : iterated(c, args->star));
+	}
+	struct av v = av_join(c, iterated(c, from), args_named(args, "default"));
 	struct mark m = mark_capped(c, args_whole(c, args, true), KIND_NUMBER);
 	m = mark_join(c, m, mark_capped(c, key_mark(c, args, from), KIND_NUMBER));
-	v = av_with(c, v, mark_choice(c, m));
-	return v.type == T_UNSET ? av_of(args_whole(c, args, true), N_TYPES) : v;
+	return av_with(c, v, mark_choice(c, m));
 }
 
 static struct av sum(struct checker *c, const struct call_args *args)
 {
-	struct av from = args_nth(args, 0), x = iterated(c, from);
+	struct av from = args_get(args, 0, "iterable"), start = args_get(args, 1, "start");
 	struct mark m = mark_made(c, args_whole(c, args, true));
-	if (x.type == T_INT || x.type == T_FLOAT)
+	if (args->has_star) {
+		struct av more = iterated(c, args->star);
+		from = av_join(c, from, more);
+		start = av_join(c, start, more);
+	}
+	struct av x = iterated(c, from);
+	if ((x.type == T_INT || x.type == T_FLOAT) && !start.refs)
 		return av_of(mark_raised(c, mark_capped(c, m, KIND_NUMBER), KIND_NUMBER), x.type);
 	struct av v = any_value(c, args->node, 103, text_mark(c, m, args->node));
 	element_add(c, v, element_of(c, x));
-	return v;
+	element_add(c, v, element_of(c, start));
+	/* Of nothing it is what it starts with. */
+	return av_join(c, v, start);
 }
 
 static struct av make_range(struct checker *c, const struct call_args *args)
@@ -438,9 +450,14 @@ static struct av plain(
 			v = av_join(c, v, args->positional[i]);
 		for (uint32_t i = 0; i < args->n_named; i++)
 			v = av_join(c, v, args->named[i]);
-		v = args->has_star ? av_join(c, v, iterated(c, args->star)) : v;
-		return args->has_starstar ? av_join(c, v, element_of(c, args->starstar)) : v;
+		return args->has_star ? av_join(c, v, iterated(c, args->star)) : v;
 	}
+}
+
+/* Do they call what has a name, or give it back? */
+static bool takes_names(enum model model)
+{
+	return model == M_ORDERED || model == M_EXTREME || model == M_PAIRS;
 }
 
 struct av call_native(struct checker *c, const char *name, const struct call_args *args)
@@ -452,6 +469,9 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 	struct mark m;
 	if (!row)
 		return refuse(c, P_UNKNOWN, args->node, "", "%.80s is not known here", name);
+	if (args->has_starstar && takes_names(row->model))
+		return refuse(c, P_UNKNOWN, args->node, "name the arguments",
+			"the checker does not know what %.80s does with **", name);
 	switch ((int)row->model) {
 	case M_LENGTH:
 		m = is_star ? args_whole(c, args, true)
@@ -473,9 +493,7 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 	case M_RANGE:
 		return make_range(c, args);
 	case M_EXTREME:
-		return is_star			   ? plain(c, M_ANY, none, args)
-			: strcmp(name, "sum") == 0 ? sum(c, args)
-						   : extreme(c, args);
+		return strcmp(name, "sum") == 0 ? sum(c, args) : extreme(c, args);
 	case M_DICT:
 		if (args->has_star)
 			return refuse(c, P_UNKNOWN, args->node, "dict(pairs)",

@@ -290,6 +290,12 @@ struct av args_named(const struct call_args *args, const char *name)
 	return AV_NONE;
 }
 
+/* The one at that place, or of that name. */
+struct av args_get(const struct call_args *args, uint32_t i, const char *name)
+{
+	return i < args->n ? args->positional[i] : args_named(args, name);
+}
+
 /* All arguments as one mark. Constants may be left out where they only choose. */
 struct mark args_whole(struct checker *c, const struct call_args *args, bool has_constants)
 {

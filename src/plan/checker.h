@@ -268,6 +268,7 @@ bool model_endorse(
 	struct checker *c, const char *name, const struct call_args *args, struct av *out);
 struct av args_nth(const struct call_args *args, uint32_t i);
 struct av args_named(const struct call_args *args, const char *name);
+struct av args_get(const struct call_args *args, uint32_t i, const char *name);
 bool is_suspended(struct checker *c, const struct call_args *args, const char *name);
 struct mark args_whole(struct checker *c, const struct call_args *args, bool has_constants);
 bool native_is_known(const char *name);
