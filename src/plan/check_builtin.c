@@ -567,6 +567,7 @@ struct av call_method(
 {
 	const struct row *row = find(methods, ARRAY_LEN(methods), name);
 	struct av x = args_nth(args, 0), v;
+	struct mark m;
 	bool is_star = args->has_star || args->has_starstar;
 	if (!row || (is_star && row->model >= M_LIST))
 		return refuse(c, P_UNKNOWN, args->node, is_star ? "name the arguments" : "",
@@ -595,7 +596,8 @@ struct av call_method(
 					: self.type == T_DICT ? OBJ_DICT
 							      : OBJ_SET,
 				args, self, row->model == M_UNION);
-		v = any_value(c, args->node, 0, mark_made(c, all_of(c, self, args, true)));
+		m = mark_anyones(mark_made(c, all_of(c, self, args, true)));
+		v = any_value(c, args->node, 0, m);
 		element_add(c, v, element_of(c, self));
 		return v;
 	case M_ADD:
