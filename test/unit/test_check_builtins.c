@@ -233,6 +233,24 @@ TEST(what_is_measured_is_made)
 	run_flows(measured, ARRAY_LEN(measured), RULES "trust(plan)\n");
 }
 
+/* Constants choose the same in every run, whose they ever are: a date is still one. */
+#define DATE "d = date.parse(t)\n"
+static const struct flow written[] = {
+	{"as the plan says", DATE "files.delete(file_id=date.format(d, '%Y'))\n", "allow", ""},
+	{"as the user says", DATE "files.delete(file_id=date.format(d, 'k'))\n", "allow", ""},
+	{"as the policy says", DATE "files.delete(file_id=date.format(d, '%d.%m.'))\n", "allow",
+		""},
+	{"as data says", DATE "files.delete(file_id=date.format(d, t))\n", "deny", NULL},
+};
+
+TEST(constants_only_choose)
+{
+	run_flows(written, ARRAY_LEN(written),
+		"literals(['%d.%m.'])\nrule('web.get', effect = read)\n"
+		"rule('contacts.search', effect = read)\n"
+		"rule('files.delete', effect = destructive, file_id = control(allow = at_most(date)))\n");
+}
+
 /* What a def gets by default within two loops stays what it was: or it would go on for ever. */
 TEST(defaults_of_all_times)
 {
