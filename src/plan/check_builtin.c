@@ -216,7 +216,8 @@ static struct mark all_of(
 		args_whole(c, args, has_constants));
 }
 
-static struct av new_object(
+/* One of which the places are not known. */
+struct av new_object(
 	struct checker *c, enum obj_kind kind, const struct node *node, struct mark structure)
 {
 	struct obj *o = obj_new(c, kind, node, 100);
@@ -225,34 +226,6 @@ static struct av new_object(
 		cell_add(c, o->structure, av_of(structure, N_TYPES));
 	}
 	return obj_value(c, o, public);
-}
-
-/* A key function: it is called for each element, as often as there are. */
-struct keying {
-	const struct call_args *args;
-	struct av fn, from, result;
-};
-
-static void key_round(struct checker *c, struct loop *loop)
-{
-	struct keying *k = loop->arg;
-	struct av x = iterated(c, k->from);
-	const struct call_args one = {.node = k->args->node, .positional = &x, .n = 1};
-	/* The last round begins with all that any of them began with. */
-	k->result = call_value(c, k->fn, &one);
-}
-
-static struct mark key_mark(struct checker *c, const struct call_args *args, struct av from)
-{
-	struct keying k = {args, args_named(args, "key"), from, AV_NONE};
-	if (k.fn.type == T_UNSET || k.fn.konst.type == T_NONE)
-		return public;
-	struct loop loop = {
-		.node = args->node, .guard = structure_of(c, from), .arg = &k, .round = key_round};
-	c->n_built_in++;
-	run_loop(c, &loop);
-	c->n_built_in--;
-	return whole(c, k.result);
 }
 
 /* A new list, tuple or set of the elements of all arguments. */
@@ -341,44 +314,6 @@ static void update(struct checker *c, struct av v, const struct call_args *args)
 		contents_add(c, v, args->starstar);
 }
 
-static struct av extreme(struct checker *c, const struct call_args *args)
-{
-	struct av from = args_nth(args, 0);
-	if (args->n > 1 || args->has_star) {
-		from = new_object(c, OBJ_LIST, args->node, public);
-		for (uint32_t i = 0; i < args->n; i++)
-			element_add(c, from, args->positional[i]);
-	}
-	/* With *, one may be all there are: then its elements are meant. */
-	if (args->has_star) {
-		contents_add(c, from, args->star);
-		contents_add(c, from, args->n ? args_nth(args, 0) : iterated(c, args->star));
-	}
-	struct av v = av_join(c, iterated(c, from), args_named(args, "default"));
-	struct mark m = mark_capped(c, args_whole(c, args, true), KIND_NUMBER);
-	m = mark_join(c, m, mark_capped(c, key_mark(c, args, from), KIND_NUMBER));
-	return av_with(c, v, mark_choice(c, m));
-}
-
-static struct av sum(struct checker *c, const struct call_args *args)
-{
-	struct av from = args_get(args, 0, "iterable"), start = args_get(args, 1, "start");
-	struct mark m = mark_made(c, args_whole(c, args, true));
-	if (args->has_star) {
-		struct av more = iterated(c, args->star);
-		from = av_join(c, from, more);
-		start = av_join(c, start, more);
-	}
-	struct av x = iterated(c, from);
-	if ((x.type == T_INT || x.type == T_FLOAT) && !start.refs)
-		return av_of(mark_raised(c, mark_capped(c, m, KIND_NUMBER), KIND_NUMBER), x.type);
-	struct av v = any_value(c, args->node, 103, text_mark(c, m, args->node));
-	element_add(c, v, element_of(c, x));
-	element_add(c, v, element_of(c, start));
-	/* Of nothing it is what it starts with. */
-	return av_join(c, v, start);
-}
-
 static struct av make_range(struct checker *c, const struct call_args *args)
 {
 	struct av v = new_object(c, OBJ_LIST, args->node, mark_made(c, args_whole(c, args, false)));
@@ -463,15 +398,14 @@ static bool takes_names(enum model model)
 struct av call_native(struct checker *c, const char *name, const struct call_args *args)
 {
 	const struct row *row = find(natives, ARRAY_LEN(natives), name);
-	const struct av none = AV_NONE;
 	struct av x = args_nth(args, 0), v;
 	bool is_star = args->has_star || args->has_starstar;
 	struct mark m;
-	if (!row)
-		return refuse(c, P_UNKNOWN, args->node, "", "%.80s is not known here", name);
-	if (args->has_starstar && takes_names(row->model))
-		return refuse(c, P_UNKNOWN, args->node, "name the arguments",
-			"the checker does not know what %.80s does with **", name);
+	if (!row || (args->has_starstar && takes_names(row->model)))
+		return refuse(c, P_UNKNOWN, args->node, row ? "name the arguments" : "",
+			row ? "the checker does not know what %.80s does with **"
+			    : "%.80s is not known here",
+			name);
 	switch ((int)row->model) {
 	case M_LENGTH:
 		m = is_star ? args_whole(c, args, true)
@@ -484,16 +418,16 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 		return av_of(mark_made(c, m), T_BOOL);
 	case M_LIST:
 	case M_ORDERED:
-		return collect(c, OBJ_LIST, args, none, row->model == M_ORDERED);
+		return collect(c, OBJ_LIST, args, AV_NONE, row->model == M_ORDERED);
 	case M_TUPLE:
 	case M_SET:
-		return collect(c, row->model == M_SET ? OBJ_SET : OBJ_TUPLE, args, none, false);
+		return collect(c, row->model == M_SET ? OBJ_SET : OBJ_TUPLE, args, AV_NONE, false);
 	case M_PAIRS:
 		return pairs(c, args, strcmp(name, "zip") == 0);
 	case M_RANGE:
 		return make_range(c, args);
 	case M_EXTREME:
-		return strcmp(name, "sum") == 0 ? sum(c, args) : extreme(c, args);
+		return strcmp(name, "sum") == 0 ? model_sum(c, args) : model_extreme(c, args);
 	case M_DICT:
 		if (args->has_star)
 			return refuse(c, P_UNKNOWN, args->node, "dict(pairs)",
@@ -508,7 +442,7 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 	case M_NOTHING:
 		return av_constant(c, args->node, VAL_NONE);
 	case M_ENDORSE:
-		return model_endorse(c, name, args, &v) ? v : plain(c, M_ANY, none, args);
+		return model_endorse(c, name, args, &v) ? v : plain(c, M_ANY, AV_NONE, args);
 	case M_APPROVE:
 	case M_ASK:
 	case M_TRY:
@@ -518,7 +452,7 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 			: row->model == M_TRY ? model_try(c, args)
 					      : model_approve(c, args);
 	default:
-		return plain(c, row->model, none, args);
+		return plain(c, row->model, AV_NONE, args);
 	}
 }
 
