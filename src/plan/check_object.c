@@ -100,7 +100,7 @@ struct av any_value(struct checker *c, const struct node *node, uint32_t tag, st
 
 static struct mark cell_mark(const struct checker *c, uint32_t cell)
 {
-	return c->cells[cell].v.m;
+	return mark_anyones(c->cells[cell].v.m);
 }
 
 /* Length and order of a value, and which one it is. */
@@ -130,7 +130,7 @@ struct walk {
 static void walk_add(struct checker *c, struct walk *w, struct av v)
 {
 	struct obj *o;
-	w->m = mark_join(c, w->m, v.m);
+	w->m = mark_join(c, w->m, mark_anyones(v.m));
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++)
 		if (o->walk != w->stamp) {
 			o->walk = w->stamp;

@@ -48,20 +48,28 @@ uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b)
 	return label;
 }
 
-bool flow_is_own(struct vm *vm, uint32_t label)
+static bool is_quiet(struct vm *vm, uint32_t label)
 {
-	struct flow_memo *m = &vm->flow.own[label % FLOW_MEMO];
-	if (label == 0 || label == LABEL_FAILED)
-		return label == 0;
-	if (m->a != label) {
-		uint32_t origins = label_get(vm->flow.all, label).origins;
-		*m = (struct flow_memo){
-			label, 0, label_is_subset(vm->flow.all, origins, vm->flow.quiet)};
-	}
-	return m->result;
+	uint32_t origins = label_get(vm->flow.all, label).origins;
+	return label_is_subset(vm->flow.all, origins, vm->flow.quiet);
 }
 
-uint32_t flow_composed(struct vm *vm, uint32_t label)
+enum flow_whose flow_whose(struct vm *vm, uint32_t label)
+{
+	struct flow_memo *m = &vm->flow.whose[label % FLOW_MEMO];
+	if (label == 0 || label == LABEL_FAILED)
+		return label ? FLOW_OTHERS : FLOW_OWN;
+	if (m->a != label) {
+		uint32_t presumed = label_get(vm->flow.all, label).presumed;
+		*m = (struct flow_memo){label, 0,
+			!is_quiet(vm, label)		 ? FLOW_OTHERS
+				: is_quiet(vm, presumed) ? FLOW_OWN
+							 : FLOW_PRESUMED};
+	}
+	return (enum flow_whose)m->result;
+}
+
+static uint32_t composed(struct vm *vm, uint32_t label)
 {
 	struct flow_memo *m = &vm->flow.composed[label % FLOW_MEMO];
 	if (label == 0 || m->a == label)
@@ -421,9 +429,11 @@ int flow_change(struct vm *vm, struct val v, uint32_t label)
 
 static uint32_t fresh_slow(struct vm *vm, uint32_t label, bool is_text, bool is_part)
 {
-	bool is_others = is_part && label != vm->flow.planned && !flow_is_own(vm, label);
-	uint32_t made = flow_made(vm, label, 0);
-	return is_text && !is_others ? flow_join(vm, made, vm->flow.planned) : made;
+	enum flow_whose whose = is_part ? flow_whose(vm, label) : FLOW_OWN;
+	uint32_t made = flow_made(vm, label, 0), planned = vm->flow.planned;
+	if (!is_text || whose == FLOW_OTHERS)
+		return made;
+	return flow_join(vm, made, whose == FLOW_OWN ? planned : flow_presumed(vm, planned));
 }
 
 /* Of a text, or a number, that is computed of what has @label; or of a part of it. */
@@ -437,6 +447,16 @@ static inline uint32_t fresh(struct vm *vm, uint32_t label, uint32_t type, bool 
 	if (now != LABEL_FAILED)
 		*m = (struct flow_memo){label, kind, now};
 	return now;
+}
+
+uint32_t flow_form(struct vm *vm, uint32_t label)
+{
+	enum flow_whose whose = flow_whose(vm, label);
+	if (whose == FLOW_OTHERS)
+		return composed(vm, label);
+	uint32_t text = fresh(vm, label, T_STRING, false);
+	return whose == FLOW_OWN ? text
+				 : flow_join(vm, composed(vm, label), flow_presumed(vm, text));
 }
 
 void flow_new(struct vm *vm, struct val *out, uint32_t label)
