@@ -59,6 +59,11 @@ static const struct labelled computed[] = {
 		"plan ?a; plan ?a"},
 	{"y = [{'k': 'x'}, {'k': 'y'}][b(v=0)]\nraw(v=y['k'])\n", "plan ?b(?b/number)"},
 	{"l = [1]\nd = {a(v='k'): l}\nlog(v=l)\n", "plan ?a/number"},
+	/* Where a branch may have put what others gave, it is that of both, as presumed. */
+	{"y = 'ann'\nif a(v='x') == 'q':\n    y = 'x'\nraw(v=y)\nraw(v=y[0])\nraw(v=f'{y}')\n",
+		"user/const(?a/bool); user/const(plan a); user/const(plan user a)"},
+	{"y = '%d'\nif a(v='x') == 'q':\n    y = '%m'\nraw(v=date.format(b(v='2026-11-22'), y))\n",
+		"plan b/date(plan a b)"},
 	/* All that is within. */
 	{"log(v=[a(v='x'), [b(v='y')]])\nlog(v=(a(v='x'), (b(v='y'),)))\n", "a b; a b"},
 	{"log(v=len({a(v='x')}.union([1])))\nlog(v={a(v=1), 2}.issubset([1]))\n",
