@@ -6,11 +6,12 @@
 #include "plan_tools.h"
 
 /* `f` is another text that nobody trusts. */
-#define FILE_TEXT "f = files.read(file_id='f1')\n"
-#define CLEARED	  "d = {'k': 'f1'}\nif t == 'a':\n    d.clear()\n"
-#define NUMBERED  "l = [(len(t), 'f1'), (1, 'f2')]\n"
-#define LONG	  "l = []\nfor x in t.split():\n    l.append('f1')\n"
-#define SENT	  ", subject='s', body='b')\n"
+#define FILE_TEXT   "f = files.read(file_id='f1')\n"
+#define CLEARED	    "d = {'k': 'f1'}\nif t == 'a':\n    d.clear()\n"
+#define NUMBERED    "l = [(len(t), 'f1'), (1, 'f2')]\n"
+#define LONG	    "l = []\nfor x in t.split():\n    l.append('f1')\n"
+#define SET_OR_LIST "a = approve(t, 'r')\ns = set()\ns.add(a)\nx = s if a else [a]\n"
+#define SENT	    ", subject='s', body='b')\n"
 
 static const struct flow joined[] = {
 	/* places */
@@ -130,11 +131,9 @@ static const struct flow joined[] = {
 		"deny", NULL},
 	{"set by default", "files.delete(file_id={'k': 'f1'}.setdefault('a', t))\n", "deny", NULL},
 	/* whoever endorsed it has not seen what is made of it */
-	{"an endorsed value that nothing is known of",
-		"x = approve(contacts.search(query=t), 'r')\nmail.send(recipients=x" SENT, "allow",
-		""},
-	{"the union of two such",
-		"x = approve(contacts.search(query=t), 'r')\nmail.send(recipients=x.union(x)" SENT,
+	{"a set of an endorsed value, or a list", SET_OR_LIST "mail.send(recipients=x" SENT,
+		"allow", ""},
+	{"the union of that and the set", SET_OR_LIST "mail.send(recipients=x.union(s)" SENT,
 		"depends", NULL},
 	{"endorsed values in another order",
 		"x = approve([t, 'f1'], 'r')\nmail.send(recipients=sorted(x)" SENT, "depends",
