@@ -72,6 +72,7 @@ class State:
     early = []  # frames that were read while a step ran, and are for afterwards
     handler = _signal.default_int_handler
     futures = 0
+    had_guard = False  # since this is a process of its own
     crowded = False  # there were other threads when a guard was wanted last
     started = False
     main = None

@@ -246,6 +246,22 @@ class Checkpoints(Case):
             s.rollback()
             self.value(s, code, first)
 
+    def test_memory_is_shared_after_the_first_step(self):
+        """Pages are copied ahead for the next step, but not before there was a second."""
+        def own_kb():
+            while True:  # until it waits for a frame
+                with open("/proc/%d/stat" % s.pid) as file:
+                    if file.read().rpartition(")")[2].split()[0] == "S":
+                        break
+            with open("/proc/%d/smaps_rollup" % s.pid) as file:
+                return next(int(line.split()[1]) for line in file if line.startswith("Private_Dirty:"))
+
+        with Session() as s:
+            self.ok(s.run("x = 1"))
+            first = own_kb()
+            self.ok(s.run("x += 1"))
+            self.assertLess(3 * first, own_kb())
+
     def test_ways_to_die(self):
         for code, status in (("import os; os._exit(7)", 7), ("import os; os.abort()", -signal.SIGABRT),
                              ("import os; os.kill(os.getpid(), 9)", -signal.SIGKILL),
