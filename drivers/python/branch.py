@@ -65,6 +65,7 @@ def be_stem():
 
 def be_branch(stem, is_continuation):
     """What is different here. The stem is another process, with other streams and another loop."""
+    state.stem = stem  # kept: what is let go of is freed, and the pages it lies in copied
     kept, generators, ready = stem
     native.new_box()
     if state.home != posix.getpid():

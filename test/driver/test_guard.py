@@ -638,6 +638,21 @@ class Setup(Case):
             self.assertEqual(got.stderr, b"")
             self.value(s, "sorted(n for n in globals() if n[0] != '_')", "['gc', 'sys']")
 
+    def test_template_says_what_others_say(self):
+        """It writes JSON in another way."""
+        codes = (r"'\ud83d\ude00 \udcff \xe9'", r"'\0\x1f\x7f\"\\/\n\u2028'", "{'a': [1.5, -0.0, 1e300, None, True, {}]}",
+                 "(1 << 62) - 1", "10 ** 30", "[float('inf'), float('nan')]", "1/0", r"raise ValueError('\ud800')",
+                 r"display({'text/plain': '\udc80', 'application/json': {'\udc81': [2.5]}}, raw=True, metadata={'m': (1,)})")
+
+        def say():
+            return [(g.result.get("value"), g.result.get("error", {}).get("message"),
+                     [(d["data"], d["metadata"]) for d in g.displays]) for g in map(s.run, codes)]
+
+        with Session() as s:
+            before = say()
+            self.assertEqual(s.ask(SETUP, template=True), {})
+            self.assertEqual(say(), before)
+
     def test_seed(self):
         def draw(early):
             with Session() as s:
