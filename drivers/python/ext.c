@@ -336,6 +336,7 @@ static PyObject *settle_pages(PyObject *self, PyObject *args)
 {
 	(void)self;
 	(void)args;
+	arena_fill();
 	pages_collapse();
 	pages_small();
 	Py_RETURN_NONE;
