@@ -124,6 +124,7 @@ TEST(choices_add_up)
 /* Who gave a key has given it, wherever it goes. */
 static const struct flow given[] = {
 	{"a key, by |", "d = {t: 1} | {'a': 1}\nfiles.delete(file_id=list(d)[0])\n", "deny", NULL},
+	{"keys with values, by |", "files.delete(file_id={t: 1} | {'a': 1})\n", "deny", NULL},
 	{"a key behind |", "d = {'a': 1} | {t: 1}\nfiles.delete(file_id=list(d)[0])\n", "deny",
 		NULL},
 	{"keys of others", "d = {v: t} | {'a': t}\nfor k in d:\n    web.get(url=k)\n", "allow",
