@@ -44,8 +44,6 @@ int flow_change(struct vm *vm, struct val v, uint32_t label);
 void flow_new(struct vm *vm, struct val *out, uint32_t label);
 void flow_part(struct vm *vm, struct val *out, uint32_t label);
 void flow_old(struct vm *vm, struct val *out, uint32_t label);
-/* Label all that is reachable, which is new. Returns: 0 or -1. */
-int flow_paint(struct vm *vm, struct val *v, uint32_t label);
 
 /* Instructions, operations and built-ins with labels. Returns: 0 or -1. */
 int flow_slow(struct vm *vm, struct frame *f, const struct ins *i);
