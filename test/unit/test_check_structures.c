@@ -67,6 +67,8 @@ static const struct flow parts[] = {
 	{"what the schema does not name", MAIL "bank.pay(recipient=u, amount=m['more'])\n", "ask",
 		NULL},
 	{"what it names", MAIL "bank.pay(recipient=u, amount=m['size'])\n", "depends", NULL},
+	{"a key of more than one thing",
+		"d = {}\nd[(t,)] = 1\nbank.pay(recipient=u, amount=list(d)[0])\n", "ask", NULL},
 	{"how many there are",
 		"bank.pay(recipient=u, amount=len(mail.search(query='a')[0]['recipients']))\n",
 		"depends", NULL},
@@ -77,7 +79,7 @@ TEST(parts_of_results_say_as_much_as_their_types)
 	run_flows(parts, ARRAY_LEN(parts), TEST_POLICY);
 }
 
-/* A person has seen the number, and not what is computed of it. */
+/* A person has seen the value, and not what is computed of it. */
 static const struct flow approved[] = {
 	{"a number", "mail.send(recipients=approve(7, 'r'), subject='s', body='b')\n", "allow", ""},
 	{"another",
@@ -86,9 +88,20 @@ static const struct flow approved[] = {
 	{"less than nothing",
 		"n = approve(7, 'r')\nmail.send(recipients=-n, subject='s', body='b')\n", "ask",
 		NULL},
+	{"what may hold many",
+		"x = approve(json.decode(t), 'r')\nmail.send(recipients=x, subject='s', body='b')\n",
+		"allow", ""},
+	{"one of them, or a letter",
+		"x = approve(json.decode(t), 'r')\nmail.send(recipients=x[0], subject='s', body='b')\n",
+		"depends", NULL},
+	{"some of them, or a word",
+		"x = approve(json.decode(t), 'r')\nmail.send(recipients=x[0:2], subject='s', body='b')\n",
+		"depends", NULL},
+	{"some of what a tool gave", "mail.send(recipients=v[0:2], subject='s', body='b')\n",
+		"allow", ""},
 };
 
-TEST(what_is_computed_of_an_approved_constant_is_not_approved)
+TEST(what_is_computed_of_approved_values_is_not_approved)
 {
 	run_flows(approved, ARRAY_LEN(approved), TEST_POLICY);
 }
