@@ -369,10 +369,16 @@ static int raise_one(struct vm *vm, const struct frame *f, struct write what)
 	return 0;
 }
 
+bool flow_is_still(struct vm *vm, uint32_t before)
+{
+	uint32_t guard = vm->h->guard;
+	return guard == before && (guard == 0 || label_get(vm->flow.all, guard).presumed == 0);
+}
+
 int flow_raise(struct vm *vm, const struct frame *f, uint32_t label)
 {
 	uint32_t guard = flow_join(vm, vm->h->guard, label), at = f->region;
-	if (guard == vm->h->guard)
+	if (guard == vm->h->guard && flow_is_still(vm, guard))
 		return 0;
 	vm->h->guard = guard;
 	for (;;) {
@@ -393,7 +399,7 @@ void flow_merge(struct vm *vm, struct frame *f, uint32_t region)
 	const struct writes *w = &f->code->writes[region];
 	uint32_t before = f->base[w->saved].label, guard = vm->h->guard;
 	f->region = w->outer;
-	if (guard == before)
+	if (flow_is_still(vm, before))
 		return;
 	uint32_t more = flow_presumed(vm, guard);
 	for (uint32_t i = 0; i < w->n; i++)
