@@ -203,13 +203,8 @@ static struct av known(struct av v, struct av from, struct mark m)
 /* What is taken from @v, with what that says: if it may be a text, this may be a part of it. */
 static struct mark taken(struct checker *c, struct av v, struct mark m)
 {
-	const struct obj *o;
-	bool is_text = !v.refs;
-	if (v.type != N_TYPES)
-		return m;
-	for (size_t i = 0; (o = obj_nth(c, v, i)); i++)
-		is_text |= o->kind == OBJ_ANY;
-	if (!is_text)
+	/* A text is somebody's, whatever else it may be; None and what is new are nobody's. */
+	if (v.type != N_TYPES || v.m.label == LABEL_BOTTOM)
 		return m;
 	return m.is_others ? mark_made(c, m) : text_mark(c, m, c->at);
 }

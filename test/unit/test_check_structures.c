@@ -97,6 +97,12 @@ static const struct flow approved[] = {
 	{"some of them, or a word",
 		"x = approve(json.decode(t), 'r')\nmail.send(recipients=x[0:2], subject='s', body='b')\n",
 		"depends", NULL},
+	{"a list, or a letter",
+		"x = []\nfor i in ['a']:\n    x = approve(t, 'r')\nmail.send(recipients=x[0], subject='s', body='b')\n",
+		"depends", NULL},
+	{"a list, or letters",
+		"x = []\nfor i in ['a']:\n    x = approve(t, 'r')\nmail.send(recipients=[*x][0], subject='s', body='b')\n",
+		"depends", NULL},
 	{"some of what a tool gave", "mail.send(recipients=v[0:2], subject='s', body='b')\n",
 		"allow", ""},
 };
