@@ -364,15 +364,39 @@ static const struct flow_case cases[] = {
 		"T"},
 };
 
-TEST(labels_follow_values)
+/* A set that takes what another one holds is the same set: how many there are is still whose it
+ * was. */
+static const struct flow_case updated[] = {
+	{"x = set([1])\nx.update(src([2]))\nsink(len(x))\nx.update([3])\nsink(len(x))\nsink(set([1]))\n",
+		"TT-"},
+	{"x = set([1, 2])\nx.difference_update(src([2]))\nsink(len(x))\n", "T"},
+	{"x = set([1, 2])\nx.intersection_update(src([2]))\nsink(len(x))\n", "T"},
+	{"x = set([1, 2])\nx.symmetric_difference_update(src([2]))\nsink(len(x))\n", "T"},
+	{"s = src('a')\nx = set([1])\nl = [1]\nif s == 'evil':\n    l.append(2)\nx.update(l)\nx.update([3])\nsink(len(x))\n",
+		"T"},
+	{"x = set([1])\ns = src('a')\nif s == 'a':\n    y = set([1])\n    y.update([2])\n    x = y\nx.update([3])\nsink(len(x))\n",
+		"T"},
+};
+
+static void follow(const struct flow_case *rows, size_t n)
 {
 	char seen[SEEN_MAX];
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		(void)run(cases[i].text, false, seen);
-		if (strcmp(seen, cases[i].want) != 0)
-			fprintf(stderr, "# %s", cases[i].text);
-		CHECK_STR(seen, cases[i].want);
+	for (size_t i = 0; i < n; i++) {
+		(void)run(rows[i].text, false, seen);
+		if (strcmp(seen, rows[i].want) != 0)
+			fprintf(stderr, "# %s", rows[i].text);
+		CHECK_STR(seen, rows[i].want);
 	}
+}
+
+TEST(sets_keep_their_labels_when_they_are_updated)
+{
+	follow(updated, ARRAY_LEN(updated));
+}
+
+TEST(labels_follow_values)
+{
+	follow(cases, ARRAY_LEN(cases));
 }
 
 /* Memory may end anywhere: of values, and of labels. */

@@ -49,7 +49,7 @@ static const struct forms forms[] = {
 		"(%e if %c else %e)", "sum(%l)", "min(%e, %e)", "(nums.get(q=%s) + [1])[0]",
 		"sum([x for x in %l if x < %e])", "d.get(%e, 0)", "len(g.get(%e, []))", "f(%e, %l)",
 		"h(%e)", "max(%l + [%e])", "(%v * %e)", "(%c and %e or 1)", "len(sorted(%l))",
-		"len(set(%l))", "(%l + [0])[0]", "[0, 1, 2][min(max(%v, 0), 2)]",
+		"len(set(%l))", "len(z)", "(%l + [0])[0]", "[0, 1, 2][min(max(%v, 0), 2)]",
 		"struct(x=%e, y=%e).x", "%s.find('a')", "%s.count(%s)", "ask('how many?', %s, int)",
 		"one.get(q=%s)['size']", "abs(%e)", "approve(%l + [%e], 'r')[0]", "(-%v)",
 		"(%e, %e)[1]", "{'x': %e, 'y': %e}['x']", "len(w)", "round(%e)", "ord('a')",
@@ -91,8 +91,10 @@ static const struct forms forms[] = {
 		"%l = list(d.values())", "%l = [x for x, y in d.items() if y == %e]",
 		"%l = list(reversed(%l))", "%l = list(range(min(%e, 5)))",
 		"%l = ask('which?', %s, [int])", "q[%s] = %s", "q['k'] = %s", "q.pop(%s + 'y', 0)",
-		"q.update({%s: %s})", "q = {'k': %s, 'ann': 'x'}", "q.setdefault(%s, %s)",
-		"%l = sum([%l, %l], start=[])", "sum([], %l).append(%e)",
+		"q.update({%s: %s})", "z.add(%e)", "z.update(%l)", "z |= set(%l)",
+		"z.difference_update(%l)", "z.intersection_update(%l + [%e])", "z = set(%l)",
+		"z.discard(%e)", "%l = list(z)", "q = {'k': %s, 'ann': 'x'}",
+		"q.setdefault(%s, %s)", "%l = sum([%l, %l], start=[])", "sum([], %l).append(%e)",
 		"max(*[%l, %l]).append(%e)", "max([], default=%l).append(%e)",
 		"json.decode(%s, %l).append(%e)", "%l = ask(*['which?', %s, [int]])",
 		"l.append(max(m, *[m], key=len)[0])",
@@ -144,12 +146,12 @@ static void make_program(struct maker *m, uint64_t seed)
 	put(m, " for i in y:\n  if i == x:\n   z += 1\n   break\n return z\n");
 	put(m,
 		"a = 1\nb = 2\nc = 0\nl = []\nm = [1]\nd = {}\ng = {}\ns = 'ann'\nt = 'zoe'\nw = []\n"
-		"q = {'k': 'bob'}\n");
+		"q = {'k': 'bob'}\nz = set()\n");
 	for (unsigned i = 0, n = 3 + pick(m, 12); i < n; i++)
 		make_line(m, 0);
 	put(m,
 		"log(v=a)\nlog(v=b)\nlog(v=c)\nlog(v=l)\nlog(v=m)\nlog(v=d)\nlog(v=g)\nlog(v=s)\n"
-		"log(v=t)\nlog(v=w)\nlog(v=q['k'])\nlog(v=q)\n");
+		"log(v=t)\nlog(v=w)\nlog(v=q['k'])\nlog(v=q)\nlog(v=z)\n");
 }
 
 /* What is said of results differs from policy to policy. */
@@ -546,8 +548,8 @@ TEST(what_is_made_of_approved_values_is_not_approved)
 
 /*
  * A run presumes that what it does not know may have changed the list, so that it may decide how
- * often there is a round. The check knows better. What the same data decides within is none the less
- * said of what is written, returned or left there.
+ * often there is a round. The check knows better. What the same data decides within is none the
+ * less said of what is written, returned or left there.
  */
 TEST(what_decides_within_is_not_lost_with_what_is_presumed_around)
 {
