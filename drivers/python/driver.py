@@ -88,6 +88,7 @@ class State:
     loop = None
     recursion = None
     scan = None
+    name = None  # of the session
 
 
 state = State()
@@ -588,6 +589,8 @@ def run_step(request, fds):
     if n_wanted or state.has_stdin:
         part("streams").set_stdin(fds[:n_wanted])
     keep_source(step)
+    if request.get("session"):
+        part("setup").set_name(request["session"])
     if request.get("variables"):
         try:
             step.variables = part("variables").snapshot()
