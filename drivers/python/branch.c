@@ -207,9 +207,9 @@ static int c1_main(void *arg)
 	if (r == 0)
 		r = tell_warden(p->fds);
 	if (r == 0)
-		r = await_word(p->fds, WORD_CLONE);
-	if (r == 0)
 		r = drop_capabilities();
+	if (r == 0)
+		r = await_word(p->fds, WORD_CLONE);
 	if (r == 0) {
 		pid_t driver = clone_copy(p);
 		if (driver == 0)

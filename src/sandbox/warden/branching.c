@@ -231,11 +231,11 @@ static int take_c1(struct branching *b, pid_t pid, const struct boxes *all, stru
 	/* All of that went by number; it was the same process if it is still there. */
 	if (r == 0 && syscall(SYS_pidfd_send_signal, b->c1_fd, 0, NULL, 0) < 0)
 		r = err_sys(err, ERR_BOX, errno, "the branch's first process is gone");
-	if (r == 0)
-		r = furnish_start(&b->furnish, &b->making, pid, b->c1_fd, err);
 	/* A copy of a large process takes as long as the furnishing: both at once. */
 	if (r == 0 && !furnish_must_move(&b->making))
 		r = tell(b, WORD_CLONE, err);
+	if (r == 0)
+		r = furnish_start(&b->furnish, &b->making, pid, b->c1_fd, err);
 	if (r < 0)
 		return r;
 	b->state = BRANCHING_FURNISH;
