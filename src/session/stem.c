@@ -24,6 +24,8 @@
 #include <unistd.h>
 
 enum {
+	LEAVE_MS = 20,
+	LEAVE_TRIES = 10,
 	PREPARED_FDS_MIN = 4,
 	PREPARED_FDS_MAX = 12,
 	READY_MS =
@@ -43,7 +45,8 @@ struct stem {
 	struct queue arriving; /* furnished, and not ready yet; the stem can do the next */
 	uint64_t last_id;
 	struct engine *engine;
-	uv_timer_t late; /* the first that arrives does not */
+	uv_timer_t late; /* the first that arrives does not; later: there is time to leave */
+	unsigned n_tries;
 };
 
 struct branching {
@@ -105,16 +108,34 @@ static void free_stem(uv_handle_t *handle)
 	engine_release(e);
 }
 
-void stem_let_go(struct stem *s)
+static void leave(struct stem *s)
 {
-	if (--s->n_refs > 0)
-		return;
 	struct driver *d = take_ptr(s->driver);
 	if (d) {
 		driver_signal(d, SIGKILL);
 		driver_let_go(d);
 	}
 	uv_close((uv_handle_t *)&s->late, free_stem);
+}
+
+static void on_leave(uv_timer_t *timer)
+{
+	struct stem *s = timer->data;
+	if (s->engine->n_urgent == 0 || ++s->n_tries == LEAVE_TRIES)
+		leave(s);
+	else
+		(void)uv_timer_start(&s->late, on_leave, LEAVE_MS, 0);
+}
+
+/* The end of a process, and of the box that only it held, takes as long as making a branch. */
+void stem_let_go(struct stem *s)
+{
+	if (--s->n_refs > 0)
+		return;
+	if (s->engine->n_urgent == 0)
+		leave(s);
+	else
+		(void)uv_timer_start(&s->late, on_leave, LEAVE_MS, 0);
 }
 
 /* ---- the branch's own driver ---- */
@@ -253,6 +274,7 @@ static const struct driver_events stem_events = {
 struct stem *stem_new(struct driver *d)
 {
 	struct stem *s = calloc(1, sizeof *s);
+	struct err none; /* the first branch finds out */
 	if (!s)
 		return NULL;
 	s->n_refs = 1;
@@ -264,6 +286,7 @@ struct stem *stem_new(struct driver *d)
 	s->late.data = s;
 	engine_hold(s->engine);
 	driver_listen(d, &stem_events, s);
+	(void)driver_send(d, FRAME_STEM, NULL, &none);
 	return s;
 }
 
