@@ -78,17 +78,17 @@ enum { WARDEN_FD_INIT, WARDEN_FD_WORKSPACE, WARDEN_FD_END_ };
 
 /*
  * Order of those that come with the reply to WARDEN_BRANCH: the engine keeps the first, the end of
- * the conversation with the branch's init, and sends the driver the others, followed by none to
- * four `tasks` files of cgroup v1.
+ * the conversation with the branch's init, and sends the driver the others.
  */
 enum {
 	WARDEN_PREPARED_CONTROL,
 	WARDEN_PREPARED_SYNC,
 	WARDEN_PREPARED_INIT,
 	WARDEN_PREPARED_INIT_EXE,
-	WARDEN_PREPARED_JOIN,
-	WARDEN_PREPARED_MAX = WARDEN_PREPARED_JOIN + 4
+	WARDEN_PREPARED_END_
 };
+
+enum { WARDEN_FDS_MAX = 8 }; /* with any reply */
 
 struct warden_reply {
 	uint32_t version;

@@ -26,8 +26,7 @@
 enum {
 	LEAVE_MS = 20,
 	LEAVE_TRIES = 10,
-	PREPARED_FDS_MIN = 4,
-	PREPARED_FDS_MAX = 12,
+	PREPARED_FDS = 4,
 	READY_MS =
 		10000, /* for what the program does in a new process of its own (at-fork hooks) */
 };
@@ -295,18 +294,17 @@ struct stem *stem_new(struct driver *d)
 static int send_branch(struct branching *b, const int *fds, size_t n_fds, struct err *err)
 {
 	struct driver_ends ends;
-	int all[PREPARED_FDS_MAX + WIRE_SPAWN_FDS], n = 0;
+	int all[PREPARED_FDS + WIRE_SPAWN_FDS], n = 0;
 	int r = driver_new(&b->driver, b->box, b->stem->driver->runtime, -1, &ends, err);
 	if (r < 0)
 		return r;
 	driver_listen(b->driver, &branch_events, b);
 	b->driver->id = 1; /* what init of a branch calls its first process */
 	b->box->last_id = 1;
-	for (size_t i = 1; i < n_fds; i++) {
+	for (size_t i = 1; i < n_fds; i++)
 		all[n++] = fds[i];
-		for (int j = 0; i + 1 == PREPARED_FDS_MIN && j < WIRE_SPAWN_FDS; j++)
-			all[n++] = ends.fds[j];
-	}
+	for (int i = 0; i < WIRE_SPAWN_FDS; i++)
+		all[n++] = ends.fds[i];
 	char order[64];
 	(void)snprintf(order, sizeof order, "{\"id\":\"%llu\"%s}", (unsigned long long)b->id,
 		b->order.is_continuation ? ",\"reseed\":false" : "");
@@ -320,7 +318,7 @@ static void on_prepared(struct warden_call *call, const int *fds, size_t n_fds)
 	struct box *box = container_of(call, struct box, call);
 	struct branching *b = box->arg;
 	struct err err = {0};
-	int r = n_fds < PREPARED_FDS_MIN || n_fds > PREPARED_FDS_MAX
+	int r = n_fds != PREPARED_FDS
 		? err_set(&err, ERR_PROTOCOL, "the warden gave %zu descriptors", n_fds)
 		: box_take_init(box, fds[0], &err);
 	if (r == 0 && !b->stem->driver)
