@@ -68,7 +68,7 @@ static struct av eval_if_else(struct checker *c, const struct node *node)
 	join_branches(c, &first, false, &second, false, guard);
 	changes_done(c, &first);
 	changes_done(c, &second);
-	return av_decided(c, a, b, guard);
+	return av_decided(c, av_choice(c, a, b, guard), guard);
 }
 
 /* The same in every run, as far as it can be told without running. */

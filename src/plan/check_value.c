@@ -74,7 +74,7 @@ struct mark mark_capped(struct checker *c, struct mark m, enum label_kind rank)
 struct mark mark_choice(struct checker *c, struct mark m)
 {
 	m.label = label_choice(c->labels, m.label);
-	return mark_anyones(m);
+	return m;
 }
 
 /* Of what says as much as a value of that kind, unless it is a constant of the policy's words. */
@@ -110,10 +110,9 @@ struct mark mark_guard(struct checker *c, struct mark m, const struct node *node
 		return m;
 	/* In a loop it is told again and again. */
 	m = mark_capped(c, m, c->n_loops ? KIND_NUMBER : KIND_BOOL);
-	bool is_others = m.is_others;
 	m = mark_choice(c, m);
 	const struct event guard = {EVENT_GUARD, m.event, 0, m.label, node, NULL};
-	return (struct mark){m.label, event_new(c, &guard), is_others};
+	return (struct mark){m.label, event_new(c, &guard), m.is_others};
 }
 
 /* Everything that decided that control is here. */
@@ -205,9 +204,8 @@ struct av av_choice(struct checker *c, struct av a, struct av b, struct mark gua
  * One of two, both of which are there: who has decided has chosen it, whichever it is, unless they
  * have decided before that control is here.
  */
-struct av av_decided(struct checker *c, struct av a, struct av b, struct mark guard)
+struct av av_decided(struct checker *c, struct av v, struct mark guard)
 {
-	struct av v = av_choice(c, a, b, guard);
 	v.m.is_others |= guard.is_others && mark_now(c).label == LABEL_BOTTOM;
 	return v;
 }

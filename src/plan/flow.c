@@ -84,7 +84,7 @@ static uint32_t composed(struct vm *vm, uint32_t label)
 
 bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b)
 {
-	if (flow_join(vm, a, b) == b)
+	if (a == 0 || a == b)
 		return true;
 	a = label_settle(vm->flow.all, a, LABEL_FAILED);
 	b = label_settle(vm->flow.all, b, LABEL_FAILED);
@@ -223,7 +223,7 @@ struct walk {
 	uint32_t mark;
 	uint32_t label;	 /* with @raises given to what is found, else of all that was found */
 	uint32_t choice; /* of the way to here */
-	bool raises, paints;
+	bool raises;
 };
 
 static int walk_val(struct walk *w, struct val *v);
@@ -232,7 +232,7 @@ static int walk_items(struct walk *w, struct val *item, size_t n)
 {
 	int r = heap_pay(w->vm->h, n / 16);
 	for (size_t i = 0; i < n && r == 0; i++)
-		if (w->paints || item[i].label || item[i].type >= T_LIST)
+		if (item[i].label || item[i].type >= T_LIST)
 			r = walk_val(w, &item[i]);
 	return r;
 }
@@ -288,9 +288,7 @@ static int walk_inside(struct walk *w, struct val v)
 static void look_at_structure(struct walk *w, struct val v, uint32_t *structure)
 {
 	struct vm *vm = w->vm;
-	if (w->paints) {
-		*structure = flow_join(vm, *structure, w->label);
-	} else if (w->raises) {
+	if (w->raises) {
 		w->choice = flow_join(vm, w->choice, v.label);
 		if (flow_is_below(vm, w->choice, *structure))
 			*structure = flow_join(vm, *structure, w->label);
@@ -306,8 +304,6 @@ static int walk_val(struct walk *w, struct val *v)
 	uint32_t before = w->choice;
 	if (has_structure(*v))
 		look_at_structure(w, *v, structure(vm, *v));
-	else if (w->paints)
-		v->label = flow_cap(vm, flow_join(vm, v->label, w->label), v->type);
 	else if (w->raises)
 		w->choice = flow_join(vm, w->choice, v->label);
 	else
@@ -337,12 +333,6 @@ uint32_t flow_whole_slow(struct vm *vm, struct val v)
 {
 	struct walk w = {.vm = vm};
 	return walk(&w, &v) < 0 ? LABEL_FAILED : w.label;
-}
-
-int flow_paint(struct vm *vm, struct val *v, uint32_t label)
-{
-	struct walk w = {.vm = vm, .label = label, .paints = true};
-	return walk(&w, v);
 }
 
 static struct val *write_at(const struct frame *f, struct write w)
@@ -379,10 +369,16 @@ static int raise_one(struct vm *vm, const struct frame *f, struct write what)
 	return 0;
 }
 
+bool flow_is_still(struct vm *vm, uint32_t before)
+{
+	uint32_t guard = vm->h->guard;
+	return guard == before && (guard == 0 || label_get(vm->flow.all, guard).presumed == 0);
+}
+
 int flow_raise(struct vm *vm, const struct frame *f, uint32_t label)
 {
 	uint32_t guard = flow_join(vm, vm->h->guard, label), at = f->region;
-	if (guard == vm->h->guard)
+	if (guard == vm->h->guard && flow_is_still(vm, guard))
 		return 0;
 	vm->h->guard = guard;
 	for (;;) {
@@ -403,7 +399,7 @@ void flow_merge(struct vm *vm, struct frame *f, uint32_t region)
 	const struct writes *w = &f->code->writes[region];
 	uint32_t before = f->base[w->saved].label, guard = vm->h->guard;
 	f->region = w->outer;
-	if (guard == before)
+	if (flow_is_still(vm, before))
 		return;
 	uint32_t more = flow_presumed(vm, guard);
 	for (uint32_t i = 0; i < w->n; i++)

@@ -27,6 +27,9 @@ enum flow_whose { FLOW_OWN, FLOW_OTHERS, FLOW_PRESUMED };
 enum flow_whose flow_whose(struct vm *vm, uint32_t label);
 /* Of an f-string whose pieces have @label together: the plan's word, or see label_composed(). */
 uint32_t flow_form(struct vm *vm, uint32_t label);
+/* Does the guard say the same of what happened since it was @before as of what happens to a value
+ * until it is told? Of what is presumed the check may find one impossible, and not the other. */
+bool flow_is_still(struct vm *vm, uint32_t before);
 /* A condition decides on what comes. Returns: 0 or -1. */
 int flow_raise(struct vm *vm, const struct frame *f, uint32_t label);
 /* Labels of all that is there now: it may have changed. Returns: 0 or -1. */
@@ -44,8 +47,6 @@ int flow_change(struct vm *vm, struct val v, uint32_t label);
 void flow_new(struct vm *vm, struct val *out, uint32_t label);
 void flow_part(struct vm *vm, struct val *out, uint32_t label);
 void flow_old(struct vm *vm, struct val *out, uint32_t label);
-/* Label all that is reachable, which is new. Returns: 0 or -1. */
-int flow_paint(struct vm *vm, struct val *v, uint32_t label);
 
 /* Instructions, operations and built-ins with labels. Returns: 0 or -1. */
 int flow_slow(struct vm *vm, struct frame *f, const struct ins *i);

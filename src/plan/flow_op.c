@@ -282,7 +282,7 @@ static uint32_t native_label(
 		return items_label(vm, args->item, args->n, label, true);
 	label = args_label(vm, args, label, is_whole);
 	if (native->flow == FLOW_DATE_TEXT && args->n > 1)
-		return written(vm, label, flow_choice(vm, flow_whole(vm, args->item[1])));
+		return written(vm, label, flow_choice(vm, args->item[1].label));
 	return native->flow == FLOW_DATE ? dated(vm, label) : label;
 }
 
@@ -307,7 +307,6 @@ static int change(
 /* What is chosen of the list is a number by itself. */
 static void label_places(struct vm *vm, struct val pairs, uint32_t label)
 {
-	label = flow_made(vm, label, 0);
 	for (uint32_t i = 0; label && pairs.type == T_LIST && i < pairs.list->n; i++)
 		flow_new(vm, &pairs.list->item[i].tuple->item[0], label);
 }
