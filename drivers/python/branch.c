@@ -103,23 +103,13 @@ static int map_ids(void)
 }
 
 /*
- * The warden says two words: when C1 has the limits and the cgroup that C2 is to inherit, and, to
- * both of them, when the box is furnished. Its end being closed is an answer too.
+ * The warden says two words: when C1 has the limits that C2 is to inherit, and, to both of them,
+ * when the box is furnished. With the first come the `tasks` files of C1's cgroup, if it is to
+ * write itself into any. Its end being closed is an answer too.
  */
 enum { WORD_CLONE = 'c', WORD_GO = 'g', JOIN_MAX = 4 };
 
 static int await_word(const struct branch_fds *fds, char word)
-{
-	char said = 0;
-	ssize_t n;
-	do
-		n = recv(fds->sync, &said, 1, 0);
-	while (n < 0 && errno == EINTR);
-	return n == 1 && said == word ? 0 : -ECONNABORTED;
-}
-
-/* With the first word come the `tasks` files of cgroup v1, if there are any. */
-static int await_leaf(const struct branch_fds *fds)
 {
 	union {
 		struct cmsghdr align;
@@ -135,10 +125,9 @@ static int await_leaf(const struct branch_fds *fds)
 	do
 		n = recvmsg(fds->sync, &msg, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
-	const struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-	size_t n_join = n == 1 && c ? (c->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
-	int r = n == 1 && said == WORD_CLONE ? 0 : -ECONNABORTED;
-	for (size_t i = 0; i < n_join; i++) {
+	int r = n == 1 && said == word ? 0 : -ECONNABORTED;
+	struct cmsghdr *c = n == 1 ? CMSG_FIRSTHDR(&msg) : NULL;
+	for (size_t i = 0; c && CMSG_LEN(sizeof(int) * (i + 1)) <= c->cmsg_len; i++) {
 		int fd = ((const int *)(const void *)CMSG_DATA(c))[i];
 		if (r == 0 && write(fd, "0", 1) < 0)
 			r = -errno;
@@ -221,7 +210,7 @@ static int c1_main(void *arg)
 	if (r == 0)
 		r = drop_capabilities();
 	if (r == 0)
-		r = await_leaf(p->fds);
+		r = await_word(p->fds, WORD_CLONE);
 	if (r == 0) {
 		pid_t driver = clone_copy(p);
 		if (driver == 0)

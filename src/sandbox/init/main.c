@@ -49,7 +49,7 @@ struct init {
 	bool has_branches; /* or may have */
 	struct rollback_mark marks[ROLLBACK_MARKS_MAX];
 	uint64_t n_marks;
-	bool is_alone; /* nobody is at the other end any more */
+	bool is_alone;	      /* nobody is at the other end any more */
 	bool is_clearing;     /* what was stopped is still to be ended, when nothing happens */
 	uint64_t cleared_for; /* which driver stays */
 	struct child children[INIT_CHILDREN_MAX];

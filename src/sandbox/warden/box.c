@@ -234,8 +234,7 @@ static int open_sockets(struct making *m, struct ends *ours, struct err *err)
 	return 0;
 }
 
-int making_open(
-	struct making *m, const struct box_spec *spec, struct ends *ours, struct err *err)
+int making_open(struct making *m, const struct box_spec *spec, struct ends *ours, struct err *err)
 {
 	int r = take_binds(m, spec->ids_slot, spec, err);
 	m->is_branchable = spec->is_branchable;

@@ -28,8 +28,8 @@ struct branching {
 	uint32_t by[LIMIT_END_];
 	struct making making;
 	struct err leaf_err; /* why there is no cgroup leaf; told when C1 is there */
-	struct ends ends; /* without the control socket's, which the engine has */
-	pid_t stem;	  /* who said 'P'; 0: nobody yet */
+	struct ends ends;    /* without the control socket's, which the engine has */
+	pid_t stem;	     /* who said 'P'; 0: nobody yet */
 	pid_t c1;
 	int c1_fd;
 	struct furnish furnish;

@@ -36,8 +36,7 @@ void making_init(struct making *m, const struct box_host *host, const struct lim
 void making_done(struct making *m);
 
 /* Detach the binds from the host and make the sockets. Errors: as box_create(). */
-int making_open(
-	struct making *m, const struct box_spec *spec, struct ends *ours, struct err *err);
+int making_open(struct making *m, const struct box_spec *spec, struct ends *ours, struct err *err);
 
 /* After that: the cgroup leaf, in @box. Fills: @by. Errors: the same, with @box as it was. */
 int making_leaf(struct making *m, struct box *box, uint32_t by[LIMIT_END_], struct err *err);
