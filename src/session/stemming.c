@@ -24,9 +24,9 @@ static void tell_stem(struct session *s, const struct err *err)
 {
 	session_stem_fn *stemmed = take_ptr(s->stemmed);
 	(void)uv_timer_stop(&s->wall);
+	session_set_urgent(s, false);
 	if (stemmed)
 		stemmed(s->stemmed_arg, err ? NULL : s->stem, err);
-	session_set_urgent(s, false);
 }
 
 /* The driver that was to become a stem has died: whoever waits for the stem hears it. */
