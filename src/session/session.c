@@ -300,8 +300,12 @@ void session_take(struct session *s, const char *id, const struct session_events
 {
 	s->events = *events;
 	(void)snprintf(s->id, sizeof s->id, "%s", id);
+	/* One that has waited is told at once: it is awake then when its first step comes. */
 	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
-		s->parts[i].is_unnamed = true;
+		if (s->parts[i].driver && !s->is_warm_due)
+			(void)part_setup(&s->parts[i], SETUP_NAME, NULL);
+		else
+			s->parts[i].is_unnamed = true;
 }
 
 void session_let_go_box(struct session *s)
