@@ -27,9 +27,10 @@ enum flow_whose { FLOW_OWN, FLOW_OTHERS, FLOW_PRESUMED };
 enum flow_whose flow_whose(struct vm *vm, uint32_t label);
 /* Of an f-string whose pieces have @label together: the plan's word, or see label_composed(). */
 uint32_t flow_form(struct vm *vm, uint32_t label);
-/* Does the guard say the same of what happened since it was @before as of what happens to a value
- * until it is told? Of what is presumed the check may find one impossible, and not the other. */
-bool flow_is_still(struct vm *vm, uint32_t before);
+/* What is only presumed of a guard. Where it stays the same, so that a value need not get it to be
+ * what it says, it needs this: the check may find it impossible of the calls there, and so nobody
+ * would be told of it, though it is possible of what the same data decided of the value within. */
+uint32_t flow_unsure(struct vm *vm, uint32_t guard);
 /* A condition decides on what comes. Returns: 0 or -1. */
 int flow_raise(struct vm *vm, const struct frame *f, uint32_t label);
 /* Labels of all that is there now: it may have changed. Returns: 0 or -1. */

@@ -240,6 +240,11 @@ static const struct flow_case cases[] = {
 	{"s = src('a')\ndef f():\n    n = 1\n    g = lambda: n\n    if s == 'evil':\n        n = 2\n    return g()\nsink(f())\n",
 		"T"},
 	/* the choice of what is changed */
+	{"x = [1]\ny = [2]\nz = x\nif src('a') == 'evil':\n    z = y\nsum([], z).append(3)\nsink(x)\nsink(y)\n",
+		"P605"},
+	{"x = {}\ny = {}\nz = x\nif src('a') == 'evil':\n    z = y\njson.decode('', z).update({'k': 1})\nsink(x)\nsink(y)\n",
+		"P605"},
+	{"x = [1]\ny = sum(src([]), start=x)\ny.append(3)\nsink(x)\n", "P605"},
 	{"a = []\nb = []\ns = src('a')\nx = a if s == 'a' else b\nsink(len(x))\nx.append(1)\nsink(a)\n",
 		"TP605"},
 	{"s = src(['k', 'l'])\ng = {}\nfor k in s:\n    g.setdefault(k, []).append(1)\nsink(g)\nr = [1]\nsink(r)\n",

@@ -54,7 +54,8 @@ static const struct forms forms[] = {
 		"one.get(q=%s)['size']", "abs(%e)", "approve(%l + [%e], 'r')[0]", "(-%v)",
 		"(%e, %e)[1]", "{'x': %e, 'y': %e}['x']", "len(w)", "round(%e)", "ord('a')",
 		"len(list(zip(%l, w)))", "sum([i for i, x in enumerate(%l)])", "date.weekday(%y)",
-		"date.diff(%y, %y)"),
+		"date.diff(%y, %y)", "max(%e, *%l)",
+		"sum([i * x for i, x in enumerate(iterable=%l, start=%e)])"),
 	FORMS('s', "%t", "%t", "'ann'", "'bob'", "(%s + %s)", "%s.upper()", "%s[1:]", "str(%e)",
 		"f'{%t}-{%v}'", "('%%s' %% %s)", "'-'.join([%s, %s])", "(%s.split('a') + ['x'])[0]",
 		"%s.replace('a', %s)", "web.get(q=%s)", "approve([%s, %s], 'r')[0]",
@@ -69,7 +70,8 @@ static const struct forms forms[] = {
 		"(try_call(web.get, q=%s).error or 'e')", "str(try_call(web.get, q=%s).ok)",
 		"member(%s, ['ann', 'bob', 'x', ''])", "type(%e)",
 		"','.join([x['body'] for x in w])", "{'k': %s}.get(%s, %s)", "chr(97)",
-		"('a' * %v)", "str(w)", "%y", "date.format(%y, '%%d.%%m.')", "date.format(%y, %s)"),
+		"('a' * %v)", "str(w)", "%y", "date.format(%y, '%%d.%%m.')", "date.format(%y, %s)",
+		"sorted(*[[%s, %s]], key=lambda x: x)[0]"),
 	FORMS('y', "'2026-11-22'", "date.add(%y, %e)", "ask('when?', %s, date)",
 		"date.parse((w + [{'body': '2026-11-22'}])[0]['body'])"),
 	FORMS('c', "%v", "(%e == %e)", "%v < %e", "%e in %l", "%l", "not %e", "%e in d",
@@ -89,7 +91,12 @@ static const struct forms forms[] = {
 		"%l = list(d.values())", "%l = [x for x, y in d.items() if y == %e]",
 		"%l = list(reversed(%l))", "%l = list(range(min(%e, 5)))",
 		"%l = ask('which?', %s, [int])", "q[%s] = %s", "q['k'] = %s", "q.pop(%s + 'y', 0)",
-		"q.update({%s: %s})", "q = {'k': %s, 'ann': 'x'}", "q.setdefault(%s, %s)"),
+		"q.update({%s: %s})", "q = {'k': %s, 'ann': 'x'}", "q.setdefault(%s, %s)",
+		"%l = sum([%l, %l], start=[])", "sum([], %l).append(%e)",
+		"max(*[%l, %l]).append(%e)", "max([], default=%l).append(%e)",
+		"json.decode(%s, %l).append(%e)", "%l = ask(*['which?', %s, [int]])",
+		"l.append(max(m, *[m], key=len)[0])",
+		"sorted(*[%l], key=lambda x: m.append(x) or x)"),
 	FORMS('o', "log(v=%v)", "log(v=%l)", "log(v=%t)", "log(v=w)", "log(v=d)", "log(v=g)",
 		"log(v=%e)", "log(v=%s)", "log(v=%c)", "log(v=[x for x in %l if %c])"),
 	FORMS('h', "if %c:", "for c in range(3):", "for b in %l:", "for a in [1, %e]:",
@@ -286,8 +293,8 @@ static void keep_logged(struct trial *t, const struct plan_call *call, const str
 	t->last = (struct labels_seen){call->arg[0].label, of->arg[0].label};
 	if (t->n_logged == LOGGED_MAX)
 		return;
-	t->logged[t->n_logged++] = (struct logged){call->at, t->texts.bytes,
-		is_own(t, call->arg[0].label), !is_own(t, call->guard)};
+	t->logged[t->n_logged++] = (struct logged){
+		call->at, t->texts.bytes, is_own(t, call->arg[0].label), !is_own(t, call->guard)};
 	if (format_value(&t->p.vm, &one, call->arg[0].value, true) == 0)
 		(void)buf_append(&t->texts, one.data, one.n);
 	(void)buf_append(&t->texts, "", 1);
