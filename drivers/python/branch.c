@@ -55,17 +55,13 @@ struct passage {
 
 int branch_fds_parse(struct branch_fds *out, const int *fds, size_t n)
 {
-	const size_t n_fixed = 3 + BRANCH_STDIO + 1;
-	if (n < n_fixed || n > n_fixed + BRANCH_JOIN_MAX)
+	if (n != 3 + BRANCH_STDIO + 1)
 		return -EPROTO;
 	*out = (struct branch_fds){.sync = fds[0],
 		.init_sock = fds[1],
 		.init_exe = fds[2],
 		.stdio = {fds[3], fds[4], fds[5]},
-		.channel = fds[6],
-		.n_join = n - n_fixed};
-	for (size_t i = 0; i < out->n_join; i++)
-		out->join[i] = fds[n_fixed + i];
+		.channel = fds[6]};
 	return 0;
 }
 
@@ -84,9 +80,6 @@ void branch_fds_close(struct branch_fds *fds)
 	for (int i = 0; i < BRANCH_STDIO; i++)
 		close_one(&fds->stdio[i]);
 	close_one(&fds->channel);
-	for (size_t i = 0; i < fds->n_join; i++)
-		close_one(&fds->join[i]);
-	fds->n_join = 0;
 }
 
 static int write_file(const char *path, const char *text)
@@ -109,28 +102,38 @@ static int map_ids(void)
 	return r < 0 ? r : write_file("/proc/self/gid_map", "1000 1000 1");
 }
 
-static int join_cgroup(const struct branch_fds *fds)
-{
-	for (size_t i = 0; i < fds->n_join; i++)
-		if (write(fds->join[i], "0", 1) < 0)
-			return -errno;
-	return 0;
-}
-
 /*
- * The warden says two words: when C1 has the limits and the cgroup that C2 is to inherit, and, to
- * both of them, when the box is furnished. Its end being closed is an answer too.
+ * The warden says two words: when C1 has the limits that C2 is to inherit, and, to both of them,
+ * when the box is furnished. With the first come the `tasks` files of C1's cgroup, if it is to
+ * write itself into any. Its end being closed is an answer too.
  */
-enum { WORD_CLONE = 'c', WORD_GO = 'g' };
+enum { WORD_CLONE = 'c', WORD_GO = 'g', JOIN_MAX = 4 };
 
 static int await_word(const struct branch_fds *fds, char word)
 {
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int) * JOIN_MAX)];
+	} control;
 	char said = 0;
+	struct iovec iov = {.iov_base = &said, .iov_len = 1};
+	struct msghdr msg = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof control.bytes};
 	ssize_t n;
 	do
-		n = recv(fds->sync, &said, 1, 0);
+		n = recvmsg(fds->sync, &msg, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
-	return n == 1 && said == word ? 0 : -ECONNABORTED;
+	int r = n == 1 && said == word ? 0 : -ECONNABORTED;
+	struct cmsghdr *c = n == 1 ? CMSG_FIRSTHDR(&msg) : NULL;
+	for (size_t i = 0; c && CMSG_LEN(sizeof(int) * (i + 1)) <= c->cmsg_len; i++) {
+		int fd = ((const int *)(const void *)CMSG_DATA(c))[i];
+		if (r == 0 && write(fd, "0", 1) < 0)
+			r = -errno;
+		(void)close(fd);
+	}
+	return r;
 }
 
 static int tell_warden(const struct branch_fds *fds)
@@ -203,13 +206,11 @@ static int c1_main(void *arg)
 	struct passage *p = arg;
 	int r = map_ids();
 	if (r == 0)
-		r = join_cgroup(p->fds);
-	if (r == 0)
 		r = tell_warden(p->fds);
 	if (r == 0)
-		r = await_word(p->fds, WORD_CLONE);
-	if (r == 0)
 		r = drop_capabilities();
+	if (r == 0)
+		r = await_word(p->fds, WORD_CLONE);
 	if (r == 0) {
 		pid_t driver = clone_copy(p);
 		if (driver == 0)

@@ -3,10 +3,11 @@
  *
  * Theory of operation. The process that is branched, P, must be alone (one thread). It says who it
  * is to the warden and clones C1 into new namespaces, in P's own memory while P stands still, as
- * vfork does; only the warden can let that clone pass. C1 maps the one id, joins its cgroup, waits
- * until the warden has furnished the new namespaces, gives up every capability they brought, and
- * forks C2, the copy of P; then C1 becomes the new box's init. So P returns from branch_clone()
- * with a pid, and C2 returns from the same call with 0, on its own copy of P's stack.
+ * vfork does; only the warden can let that clone pass. C1 maps the one id, gives up every
+ * capability that the namespaces brought, joins its cgroup and forks C2, the copy of P; when the
+ * warden has furnished the namespaces, C1 becomes the new box's init. So P returns from
+ * branch_clone() with a pid, and C2 returns from the same call with 0, on its own copy of P's
+ * stack.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,17 +15,15 @@
 
 #include <stddef.h>
 
-enum { BRANCH_JOIN_MAX = 4, BRANCH_STDIO = 3 };
+enum { BRANCH_STDIO = 3 };
 
 /* The descriptors of a BRANCH frame, in its order. */
 struct branch_fds {
-	int sync;		   /* SOCK_SEQPACKET to the warden */
-	int init_sock;		   /* becomes descriptor 3 of the new init */
-	int init_exe;		   /* O_PATH */
-	int stdio[BRANCH_STDIO];   /* the new stdin, stdout, stderr */
-	int channel;		   /* the new channel to the engine */
-	int join[BRANCH_JOIN_MAX]; /* cgroup v1: `tasks` files to write "0" to */
-	size_t n_join;		   /* how many of @join there are */
+	int sync;		 /* SOCK_SEQPACKET to the warden */
+	int init_sock;		 /* becomes descriptor 3 of the new init */
+	int init_exe;		 /* O_PATH */
+	int stdio[BRANCH_STDIO]; /* the new stdin, stdout, stderr */
+	int channel;		 /* the new channel to the engine */
 };
 
 /* Fill @out from the @n descriptors that came with a BRANCH frame. Returns: 0, or -EPROTO. */

@@ -9,16 +9,25 @@ state = driver.state
 native = driver.native
 
 
+def get_ready():
+    """Do what can be done before the first BRANCH comes. What cannot is found out by that."""
+    try:
+        if native.alone():
+            state.stem = be_stem()
+    except BaseException:
+        pass
+
+
 def answer(request, fds):
     """
     Branch. The process that is asked does not return from this: it stays as the stem of its
     branches. It returns in each branch, which is ready for steps then, and when it has failed.
     """
-    stem = None
+    stem, state.stem = state.stem, None
     try:
         if not native.alone():
             raise RuntimeError(describe_threads())
-        stem = be_stem()
+        stem = stem or be_stem()
         name = driver.encode(request["id"])
         reseed = request.get("reseed") is False
         is_kept = native.branch(name, reseed, state.channel, fds, (state.out, state.err))

@@ -31,7 +31,7 @@ import atexit  # noqa: E402
 import builtins  # noqa: E402
 import posix  # noqa: E402
 
-STEP, TOOL_RESULT, BYE, BRANCH, SETUP, NAMES, CHECKPOINT = 1, 4, 5, 6, 7, 8, 9
+STEP, TOOL_RESULT, BYE, BRANCH, SETUP, NAMES, CHECKPOINT, STEM = 1, 4, 5, 6, 7, 8, 9, 10
 READY, BEGIN, GUARD, DISPLAY, TOOL, RESULT, BRANCHED, DONE = 16, 17, 18, 19, 20, 21, 22, 23
 FRAME_MAX = 32 << 20
 VALUE_BYTES, VALUE_BYTES_MAX = 1 << 20, 4 << 20
@@ -90,6 +90,8 @@ class State:
     loop = None
     recursion = None
     scan = dump = None
+    name = None  # of the session
+    stem = None  # what branch has made ready
 
 
 state = State()
@@ -605,6 +607,8 @@ def run_step(request, fds):
     if n_wanted or state.has_stdin:
         part("streams").set_stdin(fds[:n_wanted])
     keep_source(step)
+    if request.get("session"):
+        part("setup").set_name(request["session"])
     if request.get("variables"):
         try:
             step.variables = part("variables").snapshot()
@@ -649,6 +653,8 @@ def serve():
             part("branch").close_all(fds)
         if kind == SETUP:
             part("setup").answer(decode(payload))
+        elif kind == STEM:
+            part("branch").get_ready()
         elif kind == NAMES:
             part("names").answer(decode(payload))
         elif kind == CHECKPOINT:

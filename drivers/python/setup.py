@@ -36,7 +36,7 @@ def answer(request):
 
 def carry_out(request):
     if request.get("session"):
-        set_variable("RETORT_SESSION", driver.join(request["session"]))
+        set_name(request["session"])
     if request.get("seed") is not None:
         driver.set_seed(request["seed"])
     if request.get("template"):
@@ -45,6 +45,13 @@ def carry_out(request):
         __import__(driver.join(name))
     if request.get("template"):
         be_template()
+
+
+def set_name(name):
+    """Of the session; what a step has made of the variable since stays."""
+    if name != state.name:
+        state.name = name
+        set_variable("RETORT_SESSION", driver.join(name))
 
 
 def set_variable(name, value):

@@ -152,13 +152,15 @@ int init_file(struct init_link *link, const struct init_file *file)
 	return sent < 0 ? (int)sent : 0;
 }
 
-void init_clear(struct init_link *link, const int32_t *pids, size_t n_pids, bool is_forced)
+void init_clear(
+	struct init_link *link, uint64_t id, const int32_t *pids, size_t n_pids, bool is_forced)
 {
 	struct init_request *req = calloc(1, sizeof *req);
 	if (!req)
 		return;
 	*req = (struct init_request){.version = WIRE_VERSION,
 		.op = INIT_CLEAR,
+		.id = id,
 		.is_forced = is_forced,
 		.n_guards = (uint32_t)MIN(n_pids, (size_t)WIRE_PIDS_MAX)};
 	memcpy(req->guards, pids, req->n_guards * sizeof *pids);

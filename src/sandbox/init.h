@@ -60,10 +60,12 @@ struct init_file {
 int init_file(struct init_link *link, const struct init_file *file);
 
 /*
- * Processes of the box that are neither what init has spawned, nor the guards @pids (at most
- * WIRE_PIDS_MAX): count them, and end them if @is_forced. Answered by INIT_CLEARED.
+ * End all processes of the box but the one called @id; unless @is_forced, only if there are no
+ * others than init has spawned, and the guards @pids (at most WIRE_PIDS_MAX). Answered by
+ * INIT_CLEARED.
  */
-void init_clear(struct init_link *link, const int32_t *pids, size_t n_pids, bool is_forced);
+void init_clear(
+	struct init_link *link, uint64_t id, const int32_t *pids, size_t n_pids, bool is_forced);
 
 /* Close the socket, on which init leaves and the box ends; @done runs from the loop. */
 void init_link_close(struct init_link *link, uv_close_cb done);

@@ -79,7 +79,7 @@ static void dispatch(
 	bool is_made = reply->op == WARDEN_BRANCHED && n_fds == 1;
 	const int made[WARDEN_FD_END_] = {
 		[WARDEN_FD_INIT] = -1, [WARDEN_FD_WORKSPACE] = is_made ? fds[0] : -1};
-	bool is_prepared = reply->op == WARDEN_BRANCH && n_fds >= WARDEN_PREPARED_JOIN;
+	bool is_prepared = reply->op == WARDEN_BRANCH && n_fds == WARDEN_PREPARED_END_;
 	bool has_books = reply->op == WARDEN_USAGE && n_fds > 0 &&
 		n_fds == (size_t)cgroup_books_count((enum cgroup_kind)reply->books);
 	if (*at && has_books)
@@ -100,7 +100,7 @@ static void on_socket(uv_poll_t *poll, int status, int events)
 {
 	struct warden *w = poll->data;
 	struct warden_reply reply;
-	int fds[WARDEN_PREPARED_MAX];
+	int fds[WARDEN_FDS_MAX];
 	size_t n_fds = 0;
 	if (status == 0 && (events & UV_WRITABLE)) {
 		flush(w);

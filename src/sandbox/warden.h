@@ -20,7 +20,7 @@ typedef void warden_done_fn(
 
 /*
  * In the middle of a warden_branch(): hand @fds to the driver of the box. They are in the order of
- * WARDEN_PREPARED_…, at least WARDEN_PREPARED_JOIN of them: the callee owns them.
+ * WARDEN_PREPARED_…, WARDEN_PREPARED_END_ of them: the callee owns them.
  */
 typedef void warden_prepared_fn(struct warden_call *call, const int *fds, size_t n_fds);
 

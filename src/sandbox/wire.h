@@ -78,17 +78,17 @@ enum { WARDEN_FD_INIT, WARDEN_FD_WORKSPACE, WARDEN_FD_END_ };
 
 /*
  * Order of those that come with the reply to WARDEN_BRANCH: the engine keeps the first, the end of
- * the conversation with the branch's init, and sends the driver the others, followed by none to
- * four `tasks` files of cgroup v1.
+ * the conversation with the branch's init, and sends the driver the others.
  */
 enum {
 	WARDEN_PREPARED_CONTROL,
 	WARDEN_PREPARED_SYNC,
 	WARDEN_PREPARED_INIT,
 	WARDEN_PREPARED_INIT_EXE,
-	WARDEN_PREPARED_JOIN,
-	WARDEN_PREPARED_MAX = WARDEN_PREPARED_JOIN + 4
+	WARDEN_PREPARED_END_
 };
+
+enum { WARDEN_FDS_MAX = 8 }; /* with any reply */
 
 struct warden_reply {
 	uint32_t version;
@@ -110,7 +110,7 @@ enum init_op {
 	INIT_ROLLBACK,	/* end the process `id`, those in `guards`, and all that came later */
 	INIT_MARK,	/* this moment is called `mark` from now on */
 	INIT_FILE,	/* change a file of the workspace; for INIT_FILE_WRITE with a descriptor */
-	INIT_CLEAR,	/* count, or end, what is neither a driver nor a guard */
+	INIT_CLEAR,	/* end all but `id`; not when there is more than drivers and guards */
 	INIT_OP_END_
 };
 
@@ -131,7 +131,7 @@ struct init_request {
 
 	uint32_t is_fixed;	  /* 1: the same addresses in every run, no ASLR; else 0 */
 	uint32_t act, root, mode; /* of INIT_FILE; the text is its path, and a link's target */
-	uint32_t is_forced;	  /* of INIT_CLEAR: end them */
+	uint32_t is_forced;	  /* of INIT_CLEAR: whatever there is */
 	uint32_t n_guards;
 	/* As the box sees them: the guards, of INIT_CLEAR; of INIT_ROLLBACK what belongs to
 	 * drivers. */
@@ -167,7 +167,7 @@ enum init_event_kind {
 	INIT_EXITED,
 	INIT_ROLLED_BACK, /* status: how many processes were killed */
 	INIT_FILE_DONE,	  /* status: 0, or negative errno */
-	INIT_CLEARED,	  /* status: how many there were */
+	INIT_CLEARED,	  /* status: 0, how many are in the way, or negative errno */
 	INIT_MARKED,	  /* id: the mark */
 	INIT_EVENT_END_
 };

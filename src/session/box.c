@@ -292,8 +292,9 @@ int box_file(struct box *b, const struct init_file *file)
 	return b->is_over ? -EPIPE : init_file(&b->init, file);
 }
 
-void box_clear(struct box *b, const int32_t *pids, size_t n_pids, bool is_forced,
-	box_cleared_fn *cleared, void *arg)
+/* NOLINTNEXTLINE(readability-function-size): one caller, and all is handed on as it is */
+void box_clear(struct box *b, const struct driver *d, const int32_t *pids, size_t n_pids,
+	bool is_forced, box_cleared_fn *cleared, void *arg)
 {
 	if (b->is_over) {
 		cleared(arg, -1);
@@ -301,5 +302,5 @@ void box_clear(struct box *b, const int32_t *pids, size_t n_pids, bool is_forced
 	}
 	b->cleared = cleared;
 	b->cleared_arg = arg;
-	init_clear(&b->init, pids, n_pids, is_forced);
+	init_clear(&b->init, d ? d->id : 0, pids, n_pids, is_forced);
 }

@@ -12,8 +12,9 @@ void box_forget(struct box *b);
 int box_file(struct box *b, const struct init_file *file);
 
 /*
- * Processes that are neither init, nor drivers, nor the guards @pids: how many, and an end to them
- * if @is_forced; @cleared follows, with -1 when the box is over.
+ * An end to all of its processes but init and the driver @d. Unless @is_forced, only if there are
+ * no others than drivers and the guards @pids. @cleared follows: with 0, how many there are of
+ * those, or less than 0 when some would not end, or the box is over.
  */
-void box_clear(struct box *b, const int32_t *pids, size_t n_pids, bool is_forced,
-	box_cleared_fn *cleared, void *arg);
+void box_clear(struct box *b, const struct driver *d, const int32_t *pids, size_t n_pids,
+	bool is_forced, box_cleared_fn *cleared, void *arg);

@@ -41,6 +41,7 @@ struct part {
 	int32_t arm_pid;       /* of the process that it works by, or 0 */
 	bool is_going;	       /* in the rollback under way */
 	bool is_live;	       /* the driver has the state of the session's steps */
+	bool is_unnamed;       /* the driver may not know what the session is called */
 	uint64_t version;      /* the last step of it that counts; 0: none in this box */
 	struct text *state;    /* what it last said of itself, for the next driver; or NULL */
 	struct guard *guard;   /* of the state it has; held, or NULL */
@@ -82,6 +83,7 @@ struct session {
 	struct workspace scratch[RESTORE_SCRATCH]; /* /tmp and /dev/shm, when the last step ended */
 	struct shadow *shadow; /* the same with their bytes; behind `before` until idle */
 	bool is_shadow_due;    /* `before` is newer than `shadow` */
+	bool is_warm_due;      /* its driver has run nothing since it was branched */
 	bool is_urgent;	       /* its step is among the engine's n_urgent */
 	uint64_t idle_ns;      /* since when there is time */
 	uv_timer_t idle;

@@ -165,6 +165,7 @@ static int take_ready(struct part *p, const struct frame *frame, struct err *err
 	if (!said)
 		return -EPROTO;
 	p->pid = (int32_t)json_integer_value(json_object_get(said, "pid"));
+	p->is_unnamed = true;
 	json_decref(said);
 	transaction_ready(p->session, p);
 	return 0;
@@ -369,6 +370,7 @@ struct part *part_adopt(struct session *s, struct driver *d)
 	struct part *p = part_of(s, d->runtime);
 	p->driver = d;
 	p->is_live = true;
+	p->is_unnamed = true;
 	driver_listen(d, &part_events, p);
 	return p;
 }
@@ -394,6 +396,7 @@ int part_setup(struct part *p, enum setup what, struct err *err)
 	struct err none;
 	char id[24];
 	p->setup_id = ++s->last_id;
+	p->is_unnamed = false;
 	(void)snprintf(id, sizeof id, "%llu", (unsigned long long)p->setup_id);
 	json_t *setup = json_pack("{s:s, s:s, s:b}", "id", id, "session", s->id, "template",
 		s->is_template && p->runtime->carry == CARRY_MEMORY);

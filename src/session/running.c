@@ -316,6 +316,10 @@ static int send_step(struct session *s, struct part *p, struct err *err)
 		return -EINVAL;
 	if (!s->is_once && s->points.max > 0)
 		(void)json_object_set_new(step, "checkpoint", json_true());
+	if (p->is_unnamed && p->runtime->carry == CARRY_MEMORY && !s->order->has_seed &&
+		!s->is_once)
+		(void)json_object_set_new(step, "session", json_string(s->id));
+	p->is_unnamed = s->is_warm_due = false;
 	if (s->req.wants_variables)
 		(void)json_object_set_new(step, "variables", json_true());
 	int r = add_stdin(s, p->runtime, step, err);

@@ -32,7 +32,7 @@
 #include <unistd.h>
 
 /* How soon a session looks again whether there is time, and how long it lets others go first. */
-enum { AGAIN_MS = 4, PATIENCE_NS = 200000000 };
+enum { AGAIN_MS = 4, PATIENCE_NS = 200000000, WARM_MS = 2, WARM_AGAIN_MS = 20 };
 
 enum {
 	OPEN_MS = 120000, /* for imports, before a session counts as not opened */
@@ -132,6 +132,19 @@ static void on_made(void *arg, const struct err *err)
 	}
 }
 
+/* There is nothing to be told to the driver before the first step; unless a seed has it warm up,
+ * since what such a step finds must not depend on whether there was time. */
+static void begin_as_branch(struct session *s)
+{
+	s->idle_ns = uv_hrtime();
+	s->is_warm_due = !s->order->has_seed;
+	(void)uv_timer_start(&s->idle, session_on_idle, WARM_MS, 0);
+	if (s->state == SESSION_OPEN)
+		step_proceed(s);
+	else if (!s->order->has_seed)
+		session_opened(s, NULL);
+}
+
 static void on_branched(void *arg, struct driver *d, const struct err *err)
 {
 	struct session *s = arg;
@@ -147,7 +160,7 @@ static void on_branched(void *arg, struct driver *d, const struct err *err)
 		workspace_done(&s->before);
 		r = workspace_scan(&s->before, s->box->workspace_fd, &error);
 		s->is_shadow_due = true;
-		if (r == 0)
+		if (r == 0 && s->order->has_seed)
 			r = part_setup(p, SETUP_WARM, &error);
 		if (r == 0)
 			keep_begin(s);
@@ -161,8 +174,8 @@ static void on_branched(void *arg, struct driver *d, const struct err *err)
 		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err->msg);
 	} else if (err) {
 		session_opened(s, err);
-	} else if (s->state == SESSION_OPEN) {
-		step_proceed(s);
+	} else {
+		begin_as_branch(s);
 	}
 }
 
@@ -202,8 +215,19 @@ static bool must_wait(struct session *s)
 	if (s->engine->n_urgent == 0 || s->state != SESSION_OPEN ||
 		uv_hrtime() - s->idle_ns > PATIENCE_NS)
 		return false;
-	(void)uv_timer_start(&s->idle, session_on_idle, AGAIN_MS, 0);
+	(void)uv_timer_start(
+		&s->idle, session_on_idle, s->is_warm_due ? WARM_AGAIN_MS : AGAIN_MS, 0);
 	return true;
+}
+
+/* A driver does what a step does before the first one comes, unless somebody waits for another. */
+static void warm(struct session *s)
+{
+	struct part *python = python_part(s);
+	if (s->is_warm_due && python->driver && s->engine->n_urgent == 0) {
+		s->is_warm_due = false;
+		(void)part_setup(python, SETUP_WARM, NULL);
+	}
 }
 
 /* There is time: for a box, if the session was branched; for a copy of the files. */
@@ -216,6 +240,7 @@ void session_on_idle(uv_timer_t *timer)
 	if (s->state == SESSION_OPEN && s->stem && !s->box)
 		(void)session_get_box(s, &err); /* tried again when a step wants it */
 	else if (session_is_idle(s)) {
+		warm(s);
 		keep_done(s);
 		keep_idle(s);
 		session_notice(s);
@@ -275,9 +300,12 @@ void session_take(struct session *s, const char *id, const struct session_events
 {
 	s->events = *events;
 	(void)snprintf(s->id, sizeof s->id, "%s", id);
+	/* One that has waited is told at once: it is awake then when its first step comes. */
 	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
-		if (s->parts[i].driver)
+		if (s->parts[i].driver && !s->is_warm_due)
 			(void)part_setup(&s->parts[i], SETUP_NAME, NULL);
+		else
+			s->parts[i].is_unnamed = true;
 }
 
 void session_let_go_box(struct session *s)

@@ -24,8 +24,9 @@
 #include <unistd.h>
 
 enum {
-	PREPARED_FDS_MIN = 4,
-	PREPARED_FDS_MAX = 12,
+	LEAVE_MS = 20,
+	LEAVE_TRIES = 10,
+	PREPARED_FDS = 4,
 	READY_MS =
 		10000, /* for what the program does in a new process of its own (at-fork hooks) */
 };
@@ -43,7 +44,8 @@ struct stem {
 	struct queue arriving; /* furnished, and not ready yet; the stem can do the next */
 	uint64_t last_id;
 	struct engine *engine;
-	uv_timer_t late; /* the first that arrives does not */
+	uv_timer_t late; /* the first that arrives does not; later: there is time to leave */
+	unsigned n_tries;
 };
 
 struct branching {
@@ -105,16 +107,34 @@ static void free_stem(uv_handle_t *handle)
 	engine_release(e);
 }
 
-void stem_let_go(struct stem *s)
+static void leave(struct stem *s)
 {
-	if (--s->n_refs > 0)
-		return;
 	struct driver *d = take_ptr(s->driver);
 	if (d) {
 		driver_signal(d, SIGKILL);
 		driver_let_go(d);
 	}
 	uv_close((uv_handle_t *)&s->late, free_stem);
+}
+
+static void on_leave(uv_timer_t *timer)
+{
+	struct stem *s = timer->data;
+	if (s->engine->n_urgent == 0 || ++s->n_tries == LEAVE_TRIES)
+		leave(s);
+	else
+		(void)uv_timer_start(&s->late, on_leave, LEAVE_MS, 0);
+}
+
+/* The end of a process, and of the box that only it held, takes as long as making a branch. */
+void stem_let_go(struct stem *s)
+{
+	if (--s->n_refs > 0)
+		return;
+	if (s->engine->n_urgent == 0)
+		leave(s);
+	else
+		(void)uv_timer_start(&s->late, on_leave, LEAVE_MS, 0);
 }
 
 /* ---- the branch's own driver ---- */
@@ -253,6 +273,7 @@ static const struct driver_events stem_events = {
 struct stem *stem_new(struct driver *d)
 {
 	struct stem *s = calloc(1, sizeof *s);
+	struct err none; /* the first branch finds out */
 	if (!s)
 		return NULL;
 	s->n_refs = 1;
@@ -264,6 +285,7 @@ struct stem *stem_new(struct driver *d)
 	s->late.data = s;
 	engine_hold(s->engine);
 	driver_listen(d, &stem_events, s);
+	(void)driver_send(d, FRAME_STEM, NULL, &none);
 	return s;
 }
 
@@ -272,18 +294,17 @@ struct stem *stem_new(struct driver *d)
 static int send_branch(struct branching *b, const int *fds, size_t n_fds, struct err *err)
 {
 	struct driver_ends ends;
-	int all[PREPARED_FDS_MAX + WIRE_SPAWN_FDS], n = 0;
+	int all[PREPARED_FDS + WIRE_SPAWN_FDS], n = 0;
 	int r = driver_new(&b->driver, b->box, b->stem->driver->runtime, -1, &ends, err);
 	if (r < 0)
 		return r;
 	driver_listen(b->driver, &branch_events, b);
 	b->driver->id = 1; /* what init of a branch calls its first process */
 	b->box->last_id = 1;
-	for (size_t i = 1; i < n_fds; i++) {
+	for (size_t i = 1; i < n_fds; i++)
 		all[n++] = fds[i];
-		for (int j = 0; i + 1 == PREPARED_FDS_MIN && j < WIRE_SPAWN_FDS; j++)
-			all[n++] = ends.fds[j];
-	}
+	for (int i = 0; i < WIRE_SPAWN_FDS; i++)
+		all[n++] = ends.fds[i];
 	char order[64];
 	(void)snprintf(order, sizeof order, "{\"id\":\"%llu\"%s}", (unsigned long long)b->id,
 		b->order.is_continuation ? ",\"reseed\":false" : "");
@@ -297,7 +318,7 @@ static void on_prepared(struct warden_call *call, const int *fds, size_t n_fds)
 	struct box *box = container_of(call, struct box, call);
 	struct branching *b = box->arg;
 	struct err err = {0};
-	int r = n_fds < PREPARED_FDS_MIN || n_fds > PREPARED_FDS_MAX
+	int r = n_fds != PREPARED_FDS
 		? err_set(&err, ERR_PROTOCOL, "the warden gave %zu descriptors", n_fds)
 		: box_take_init(box, fds[0], &err);
 	if (r == 0 && !b->stem->driver)

@@ -24,6 +24,7 @@ static void tell_stem(struct session *s, const struct err *err)
 {
 	session_stem_fn *stemmed = take_ptr(s->stemmed);
 	(void)uv_timer_stop(&s->wall);
+	session_set_urgent(s, false);
 	if (stemmed)
 		stemmed(s->stemmed_arg, err ? NULL : s->stem, err);
 }
@@ -35,13 +36,27 @@ void session_no_stem(struct session *s, const struct err *err)
 	tell_stem(s, &why);
 }
 
-/* Only the driver and its guards are left in the box: nothing in it runs code any more. */
+/* How many processes there are that are neither drivers nor guards. */
+static void refuse(struct session *s, int n)
+{
+	struct err err;
+	err_set(&err, ERR_BUSY, "the session has %d process%s of its own, which a branch would end",
+		n, n == 1 ? "" : "es");
+	err_hint(&err, "end them first, or ask with \"force\": true");
+	tell_stem(s, &err);
+}
+
+/* Only the driver is left in the box. */
 static void on_cleared(void *arg, int n)
 {
 	struct session *s = arg;
+	struct err err;
+	if (n > 0) {
+		refuse(s, n);
+		return;
+	}
 	struct driver *d = take_ptr(python_part(s)->driver);
 	bool is_dead = n < 0 || !d || d->is_over;
-	struct err err;
 	part_lose(python_part(s));
 	s->stem = is_dead ? NULL : stem_new(d);
 	if (!s->stem) {
@@ -55,7 +70,6 @@ static void on_cleared(void *arg, int n)
 	}
 	parts_lose(s);
 	keep_idle(s);
-	/* A guard here would go on above the branches, where nothing of a user may run. */
 	checkpoints_cut(&s->points, 0);
 	session_let_go_box(s);
 	s->idle_ns = uv_hrtime();
@@ -64,11 +78,11 @@ static void on_cleared(void *arg, int n)
 	tell_stem(s, NULL);
 }
 
-static void clear_box(struct session *s, bool is_forced, box_cleared_fn *cleared)
+/* What is to be known as one that may be there, and runs no code. */
+static size_t list_known(struct session *s, int32_t pids[CHECKPOINTS_MAX + RUNTIMES_MAX])
 {
-	int32_t pids[CHECKPOINTS_MAX + RUNTIMES_MAX];
 	size_t n = 0;
-	for (size_t i = 0; !is_forced && i < ARRAY_LEN(s->parts); i++)
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
 		if (s->parts[i].arm_pid > 0)
 			pids[n++] = s->parts[i].arm_pid;
 	const struct guard *last = NULL;
@@ -78,33 +92,14 @@ static void clear_box(struct session *s, bool is_forced, box_cleared_fn *cleared
 			pids[n++] = g->pid;
 		last = g;
 	}
-	box_clear(s->box, pids, n, is_forced, cleared, s);
+	return n;
 }
 
-static void on_counted(void *arg, int n)
+static void clear_box(struct session *s)
 {
-	struct session *s = arg;
-	struct err err;
-	if (n < 0) {
-		err_set(&err, ERR_GONE, "the session's box is gone");
-		tell_stem(s, &err);
-		return;
-	}
-	if (n > 0 && !s->is_forced) {
-		err_set(&err, ERR_BUSY,
-			"the session has %d process%s of its own, which a branch would end", n,
-			n == 1 ? "" : "es");
-		err_hint(&err, "end them first, or ask with \"force\": true");
-		tell_stem(s, &err);
-		return;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
-		if (s->parts[i].driver && &s->parts[i] != python_part(s))
-			driver_signal(s->parts[i].driver, SIGKILL);
-	/* Which processes are guards is the driver's word: now that they are of no use, none is
-	 * spared. */
-	checkpoints_cut(&s->points, 0);
-	clear_box(s, true, on_cleared);
+	int32_t pids[CHECKPOINTS_MAX + RUNTIMES_MAX];
+	size_t n = s->is_forced ? 0 : list_known(s, pids);
+	box_clear(s->box, python_part(s)->driver, pids, n, s->is_forced, on_cleared, s);
 }
 
 static int check_stem(struct session *s, struct err *err)
@@ -161,6 +156,7 @@ void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done,
 	s->stemmed_arg = arg;
 	s->is_forced = is_forced;
 	s->is_count_due = true;
+	session_set_urgent(s, true);
 	keep_done(s);
 	(void)uv_timer_start(&s->wall, on_guard_late, GUARD_MS, 0);
 	/* It had threads when its last step ended: whether it has still is told by another guard.
@@ -199,7 +195,7 @@ void session_count(struct session *s)
 		return;
 	if (!has_threads(python_part(s))) {
 		(void)uv_timer_start(&s->wall, on_clear_late, CLEAR_MS, 0);
-		clear_box(s, false, on_counted);
+		clear_box(s);
 		return;
 	}
 	err_set(&err, ERR_BUSY, "the session cannot be branched: the program has other threads");

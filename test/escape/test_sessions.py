@@ -262,7 +262,13 @@ class Sessions(harness.Case):
                   ("import os; os._exit(1)", "1"))
 
     def test_T_BRANCH_OUTLIVE_as_a_guard(self):
-        """A process passes for a guard, which a branch leaves alone: above the branch it would have power over it."""
+        """A process passes for a guard, which no branch is refused for: above the branch it would have power over it."""
+        for is_forced in (True, False):
+            with self.subTest(is_forced=is_forced):
+                self.pass_for_a_guard(is_forced)
+        self.others_work()
+
+    def pass_for_a_guard(self, is_forced):
         session = self.create()
         # init's own child, as a guard is: its parent ends at once
         code = ("import subprocess\nmark = '8' + str(os.getpid()) + '77'\n"
@@ -275,12 +281,23 @@ class Sessions(harness.Case):
                 "for i in ids: frame(GUARD, {'id': i, 'pid': pid, 'lost': 0}, [a.fileno()])\n")
         mark = self.client.value(session, CHANNEL + code)
         self.assertEqual(len(self.named(mark)), 1)
-        branch = self.client("session.branch", session=session, force=True)["session"]
+        branch = self.client("session.branch", session=session, force=is_forced)["session"]
+        self.assertEqual([pid for pid in self.named(mark) if is_forced or not self.stands_still(pid)], [])
+        for _ in range(500):
+            if self.named(mark):
+                time.sleep(0.02)
         self.assertEqual(self.named(mark), [])
         for one in (session, branch):
             self.assertEqual(self.client.value(one, "1 + 1"), 2)
             self.client("session.close", session=one)
-        self.others_work()
+
+    @staticmethod
+    def stands_still(pid):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+                return f.read().rpartition(")")[2].split()[0] in "TZX"
+        except OSError:
+            return True
 
     def test_T_BRANCH_OUTLIVE_without_its_first_thread(self):
         """A process whose first thread has ended looks like a zombie, while another runs: it is none."""

@@ -594,6 +594,8 @@ class Records(harness.Case):
         again = best(3, "What is 6 times 7?", *said)
         self.assertEqual(again.result["answer"], done.result["answer"])
         for a, b in zip(chosen(again), chosen(done)):
+            for row in a["candidates"] + b["candidates"]:
+                row.pop("number", None)  # which of two begins first, side by side, is chance
             self.assertEqual(a["candidates"], b["candidates"])
 
 

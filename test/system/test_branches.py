@@ -221,6 +221,20 @@ random.seed(5); ssl.RAND_bytes(8); uuid.uuid1(); tempfile.mktemp(); None
         for name, *values in zip(names, *drawn):
             self.assertEqual(len(set(values)), 3, f"{name}: {values}")
 
+    def test_knows_its_name(self):
+        """It is told with the first step, be it one that fails, and to nobody twice."""
+        name = "import os; [os.environ['RETORT_SESSION'], os.popen('echo $RETORT_SESSION').read().strip()]"
+        parent = self.create()
+        self.run_(parent, "import os; os.abort()")
+        self.assertEqual(self.value(parent, name), [parent] * 2)
+        child = self.branch(parent)
+        self.assertEqual(self.value(child, name), [child] * 2)
+        self.assertEqual(self.value(parent, name), [parent] * 2)
+        self.run_(child, "os.environ['RETORT_SESSION'] = 'mine'")
+        self.run_(child, "os.abort()")
+        self.assertEqual(self.value(child, name), ["mine"] * 2)
+        self.assertEqual(self.value(self.branch(child), name)[0][:2], "s-")
+
     def test_open_file_is_the_branchs_own_copy(self):
         parent = self.create()
         self.run_(parent, "f = open('f', 'w+'); f.write('0123456789'); f.flush(); f.seek(4)\n"

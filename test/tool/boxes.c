@@ -43,7 +43,7 @@ static struct warden *warden;
 static const char *probe;
 static bool is_done, is_prepared;
 static struct warden_reply reply;
-static int made_fds[WARDEN_FD_END_], prepared_fds[WARDEN_PREPARED_MAX];
+static int made_fds[WARDEN_FD_END_], prepared_fds[WARDEN_PREPARED_END_];
 static size_t n_prepared;
 static struct warden_bind binds[BINDS_MAX];
 static size_t n_binds;
@@ -225,13 +225,11 @@ static int hand_to_driver(const struct box *parent, const char *word)
 	int fds[FD_PASS_MAX], pair[2], n = 0;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	(void)socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
-	for (int i = WARDEN_PREPARED_SYNC; i < WARDEN_PREPARED_JOIN; i++)
+	for (int i = WARDEN_PREPARED_SYNC; i < WARDEN_PREPARED_END_; i++)
 		fds[n++] = prepared_fds[i];
 	for (int i = 0; i < 3; i++)
 		fds[n++] = null;
 	fds[n++] = pair[1];
-	for (size_t i = WARDEN_PREPARED_JOIN; i < n_prepared; i++)
-		fds[n++] = prepared_fds[i];
 	(void)fd_send(parent->channel, word, strlen(word), fds, (size_t)n);
 	for (size_t i = WARDEN_PREPARED_SYNC; i < n_prepared; i++)
 		(void)close(prepared_fds[i]);

@@ -89,8 +89,6 @@ static int c1(void *arg)
 	put("/proc/self/setgroups", "deny");
 	put("/proc/self/uid_map", "1000 1000 1");
 	put("/proc/self/gid_map", "1000 1000 1");
-	for (size_t i = 0; i < b.n_join; i++)
-		(void)!write(b.join[i], "0", 1);
 	(void)!write(b.sync, "C", 1);
 	if (strcmp(name, "dies") == 0)
 		_exit(1);

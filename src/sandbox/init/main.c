@@ -37,7 +37,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { INIT_CHILDREN_MAX = 64 };
+enum { INIT_CHILDREN_MAX = 64, CLEAR_LATER_MS = 50 };
 
 struct child {
 	pid_t pid; /* 0: free */
@@ -49,7 +49,9 @@ struct init {
 	bool has_branches; /* or may have */
 	struct rollback_mark marks[ROLLBACK_MARKS_MAX];
 	uint64_t n_marks;
-	bool is_alone; /* nobody is at the other end any more */
+	bool is_alone;	      /* nobody is at the other end any more */
+	bool is_clearing;     /* what was stopped is still to be ended, when nothing happens */
+	uint64_t cleared_for; /* which driver stays */
 	struct child children[INIT_CHILDREN_MAX];
 };
 
@@ -165,16 +167,35 @@ static void do_rollback(struct init *in, const struct init_request *req)
 		report(in, INIT_ROLLED_BACK, req->id, r, NULL);
 }
 
+static pid_t pid_of(struct init *in, uint64_t id)
+{
+	const struct child *child = child_of_id(in, id);
+	return child ? child->pid : 0;
+}
+
 static void do_clear(struct init *in, const struct init_request *req)
 {
-	pid_t kept[INIT_CHILDREN_MAX + WIRE_PIDS_MAX];
-	size_t n = 0;
+	pid_t drivers[INIT_CHILDREN_MAX];
+	struct rollback_clearing clearing = {.driver = pid_of(in, req->id),
+		.drivers = drivers,
+		.guards = req->guards,
+		.n_guards = MIN(req->n_guards, (uint32_t)WIRE_PIDS_MAX),
+		.is_forced = req->is_forced != 0};
 	for (size_t i = 0; i < ARRAY_LEN(in->children); i++)
 		if (in->children[i].pid > 0)
-			kept[n++] = in->children[i].pid;
-	for (size_t i = 0; i < MIN(req->n_guards, (uint32_t)WIRE_PIDS_MAX); i++)
-		kept[n++] = req->guards[i];
-	report(in, INIT_CLEARED, 0, rollback_clear(kept, n, req->is_forced), NULL);
+			drivers[clearing.n_drivers++] = in->children[i].pid;
+	int r = rollback_clear(&clearing);
+	report(in, INIT_CLEARED, 0, r, NULL);
+	in->is_clearing = r == 0;
+	in->cleared_for = req->id;
+}
+
+/* There is time now for what was stopped. */
+static void finish_clear(struct init *in)
+{
+	in->is_clearing = false;
+	(void)rollback_clear(&(struct rollback_clearing){
+		.driver = pid_of(in, in->cleared_for), .is_forced = true});
 }
 
 static void do_request(struct init *in, const struct init_request *req, int *fds, size_t n_fds)
@@ -306,8 +327,11 @@ int main(int argc attr_unused, char **argv)
 		{.fd = WIRE_SOCK_FD, .events = POLLIN}, {.fd = in.signal_fd, .events = POLLIN}};
 	for (;;) {
 		struct signalfd_siginfo info;
-		if (poll(polls, ARRAY_LEN(polls), -1) < 0 && errno != EINTR)
+		int n = poll(polls, ARRAY_LEN(polls), in.is_clearing ? CLEAR_LATER_MS : -1);
+		if (n < 0 && errno != EINTR)
 			return 1;
+		if (n == 0)
+			finish_clear(&in);
 		if (polls[1].revents) {
 			while (read(in.signal_fd, &info, sizeof info) > 0)
 				;

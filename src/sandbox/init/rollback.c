@@ -197,48 +197,96 @@ int rollback(const struct rollback *back, struct err *err)
 	return r < 0 ? r : n;
 }
 
-struct killing {
-	const pid_t *kept;
-	size_t n_kept;
-	bool is_forced;
-	int n;
-};
-
-static bool kill_member(void *arg, const struct proc_entry *entry)
+static bool is_guard(const struct rollback_clearing *c, pid_t pid)
 {
-	struct killing *k = arg;
-	if (entry->is_nested || entry->pid == 1 || entry->is_over)
-		return true;
-	for (size_t i = 0; i < k->n_kept; i++)
-		if (k->kept[i] == entry->pid)
+	for (size_t i = 0; i < c->n_guards; i++)
+		if (c->guards[i] == pid)
 			return true;
-	if (k->is_forced)
-		(void)kill(entry->pid, SIGKILL);
-	k->n++;
-	return true;
+	return false;
 }
 
-/* One that ends can still be seen for a moment, and one that is killed may have made another. */
-int rollback_clear(const pid_t *kept, size_t n_kept, bool is_forced)
+static bool is_known(const struct rollback_clearing *c, pid_t pid)
+{
+	for (size_t i = 0; i < c->n_drivers; i++)
+		if (c->drivers[i] == pid)
+			return true;
+	return pid == c->driver || is_guard(c, pid);
+}
+
+static void nap(void)
 {
 	struct timespec pause = {.tv_nsec = PAUSE_NS};
-	int n_first = 0, n_last = 0;
-	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int n_rounds = is_forced ? CLEAR_ROUNDS_MAX : COUNT_ROUNDS_MAX;
-	for (int i = 0; proc >= 0 && i < n_rounds; i++) {
-		struct killing k = {.kept = kept, .n_kept = n_kept, .is_forced = is_forced};
-		int r = proc_list(proc, kill_member, &k);
-		n_first = i == 0 || !is_forced ? k.n : n_first;
-		n_last = k.n;
-		if (r < 0 || k.n == 0)
-			break;
-		if (i > 0) /* what is killed mostly ends while we look at the others */
-			(void)nanosleep(&pause, NULL);
+	(void)nanosleep(&pause, NULL);
+}
+
+/* One that ends can still be seen for a moment. */
+static int count_unknown(struct members *all, const struct rollback_clearing *c)
+{
+	struct err err;
+	int n = 0;
+	for (int round = 0; round < COUNT_ROUNDS_MAX; round++) {
+		if (round > 0)
+			nap();
+		int r = read_members(all, &err);
+		n = 0;
+		for (size_t i = 0; r == 0 && i < all->n; i++)
+			n += !all->v[i].entry.is_over && !is_known(c, all->v[i].entry.pid);
+		if (r < 0)
+			return all->is_full ? ROLLBACK_MAX : -EBUSY;
+		if (n == 0)
+			return 0;
 	}
-	return is_forced && n_last > 0 ? -EBUSY : n_first;
+	return n;
+}
+
+/* A guard is a child of ours, and nothing can refuse to stop. */
+static void stop(pid_t pid)
+{
+	siginfo_t info;
+	(void)kill(pid, SIGSTOP);
+	(void)waitid(P_PID, (id_t)pid, &info, WSTOPPED | WEXITED | WNOWAIT);
+}
+
+/* Returns: how many could still run when we looked. */
+static int quieten(const struct members *all, const struct rollback_clearing *c)
+{
+	int n = 0;
+	for (size_t i = 0; i < all->n; i++) {
+		const struct proc_entry *entry = &all->v[i].entry;
+		bool may_stop = is_guard(c, entry->pid);
+		if (entry->is_over || entry->pid == c->driver || (may_stop && entry->state == 'T'))
+			continue;
+		if (may_stop)
+			stop(entry->pid);
+		else
+			(void)kill(entry->pid, SIGKILL);
+		n++;
+	}
+	return n;
+}
+
+/* One that is killed may have made another. */
+int rollback_clear(const struct rollback_clearing *c)
+{
+	static struct members all;
+	struct err err;
+	int n = c->is_forced ? 0 : count_unknown(&all, c);
+	if (n != 0)
+		return n;
+	if (!c->is_forced) /* these have just been seen */
+		(void)quieten(&all, c);
+	for (int round = 0; round < CLEAR_ROUNDS_MAX; round++) {
+		if (read_members(&all, &err) < 0 && !all.is_full)
+			return -EBUSY;
+		if (quieten(&all, c) == 0)
+			return 0;
+		if (round > 0) /* what is killed mostly ends while we look at the others */
+			nap();
+	}
+	return -EBUSY;
 }
 
 void rollback_kill_own(void)
 {
-	(void)rollback_clear(NULL, 0, true);
+	(void)rollback_clear(&(struct rollback_clearing){.is_forced = true});
 }

@@ -54,11 +54,22 @@ int rollback_check(const struct rollback *back, struct err *err);
 enum { ROLLBACK_MAX = 8192, ROLLBACK_MS = 20000 };
 int rollback(const struct rollback *back, struct err *err);
 
+/* What is to be alone with process 1 in its pid namespace. */
+struct rollback_clearing {
+	pid_t driver;	      /* 0: nothing */
+	const pid_t *drivers; /* of other runtimes: they end without further ado */
+	size_t n_drivers;
+	const int32_t *guards; /* are stopped only: the end of a large process takes long */
+	size_t n_guards;
+	bool is_forced; /* all others end as well; or else nothing does, when there are any */
+};
+
 /*
- * Processes of this pid namespace but process 1 and @kept: how many there are; SIGKILL to them if
- * @is_forced, until there are none. Returns: also -EBUSY when some would not end.
+ * Do it. What was stopped is for the caller to end, by another clearing without guards.
+ * Blocks:  until all have ended, or stand still.
+ * Returns: 0, how many others there are, or -EBUSY when some would not end.
  */
-int rollback_clear(const pid_t *kept, size_t n_kept, bool is_forced);
+int rollback_clear(const struct rollback_clearing *c);
 
 /* SIGKILL to every process of this pid namespace but process 1, and to none of those below it. */
 void rollback_kill_own(void);

@@ -220,12 +220,8 @@ static void report_limits(const struct limits *limits, bool own_workspace, uint3
 	by[LIMIT_disk_inodes] = own_workspace ? LIMIT_BY_MOUNT : LIMIT_BY_NONE;
 }
 
-/* Everything made before the clone: sockets, the cgroup leaf and its descriptors. */
-static int prepare(struct making *m, struct box *box, const struct box_spec *spec,
-	struct ends *ours, uint32_t by[LIMIT_END_], struct err *err)
+static int open_sockets(struct making *m, struct ends *ours, struct err *err)
 {
-	char name[CGROUP_NAME_BYTES];
-	enum limit_by who[LIMIT_END_] = {0};
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, ERR_BOX, errno, "socketpair");
@@ -235,18 +231,34 @@ static int prepare(struct making *m, struct box *box, const struct box_spec *spe
 		return err_sys(err, ERR_BOX, errno, "socketpair");
 	ours->control = pair[0];
 	m->init_sock = pair[1];
+	return 0;
+}
+
+int making_open(struct making *m, const struct box_spec *spec, struct ends *ours, struct err *err)
+{
+	int r = take_binds(m, spec->ids_slot, spec, err);
+	m->is_branchable = spec->is_branchable;
+	return r < 0 ? r : open_sockets(m, ours, err);
+}
+
+int making_leaf(struct making *m, struct box *box, uint32_t by[LIMIT_END_], struct err *err)
+{
+	char name[CGROUP_NAME_BYTES];
+	enum limit_by who[LIMIT_END_] = {0};
+	const struct limits *limits = m->root.limits;
+	m->slot = box->slot;
 	cgroup_leaf_name(name, box->slot);
-	int r = cgroup_leaf_open(&box->leaf, &m->host->cgroup, name, spec->limits, who, err);
+	int r = cgroup_leaf_open(&box->leaf, &m->host->cgroup, name, limits, who, err);
 	if (r < 0)
 		return r;
 	for (int i = 0; i < LIMIT_END_; i++)
 		by[i] = who[i];
-	report_limits(spec->limits, m->root.workspace_fd < 0, by);
+	report_limits(limits, m->root.workspace_fd < 0, by);
 	/* RLIMIT_NPROC is then that of a box and all its branches: many times this limit. */
 	if (m->is_branchable && by[LIMIT_pids] == LIMIT_BY_RLIMIT)
 		by[LIMIT_pids] = LIMIT_BY_NONE;
 	if (by[LIMIT_cpu_milli] == LIMIT_BY_AFFINITY)
-		m->n_cpus = (unsigned)(spec->limits->value[LIMIT_cpu_milli] / 1000);
+		m->n_cpus = (unsigned)(limits->value[LIMIT_cpu_milli] / 1000);
 	m->is_uncounted = by[LIMIT_memory_bytes] == LIMIT_BY_ENGINE;
 	r = cgroup_leaf_join_fds(&box->leaf, m->join_fds);
 	if (r < 0) {
@@ -255,15 +267,6 @@ static int prepare(struct making *m, struct box *box, const struct box_spec *spe
 	}
 	m->n_join_fds = r;
 	return 0;
-}
-
-int making_open(struct making *m, struct box *box, const struct box_spec *spec, struct ends *ours,
-	uint32_t by[LIMIT_END_], struct err *err)
-{
-	int r = take_binds(m, spec->ids_slot, spec, err);
-	m->slot = box->slot;
-	m->is_branchable = spec->is_branchable;
-	return r < 0 ? r : prepare(m, box, spec, ours, by, err);
 }
 
 void box_init(struct box *box, unsigned slot)
@@ -285,7 +288,9 @@ int box_create(struct box *box, const struct box_host *host, const struct box_sp
 	cleanup(ends_done) struct ends ours = {-1, -1};
 	cleanup(making_done) struct making m;
 	making_init(&m, host, spec->limits);
-	int r = making_open(&m, box, spec, &ours, by, err);
+	int r = making_open(&m, spec, &ours, err);
+	if (r == 0)
+		r = making_leaf(&m, box, by, err);
 	if (r < 0)
 		return r;
 	r = start_child(&m, box, host, &ours, fds, err);

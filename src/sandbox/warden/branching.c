@@ -68,30 +68,20 @@ static void settle_cpus(struct branching *b)
 	b->making.n_cpus = 0;
 }
 
-static int give_out(struct branching *b, int fds[WARDEN_PREPARED_MAX], struct err *err)
+static int give_out(struct branching *b, int fds[WARDEN_PREPARED_END_], struct err *err)
 {
 	struct making *m = &b->making;
-	int n = WARDEN_PREPARED_JOIN;
 	fds[WARDEN_PREPARED_INIT_EXE] = fcntl(m->host->init_fd, F_DUPFD_CLOEXEC, 0);
 	if (fds[WARDEN_PREPARED_INIT_EXE] < 0)
 		return err_sys(err, ERR_BOX, errno, "descriptor of init");
-	for (int i = 0; m->is_v1 && i < m->n_join_fds; i++, n++) {
-		fds[n] = fcntl(m->join_fds[i], F_DUPFD_CLOEXEC, 0);
-		if (fds[n] < 0) {
-			int r = err_sys(err, ERR_BOX, errno, "descriptor of a cgroup");
-			while (--n >= WARDEN_PREPARED_INIT_EXE)
-				fd_close(&fds[n]);
-			return r;
-		}
-	}
 	fds[WARDEN_PREPARED_CONTROL] = take_fd(b->ends.control);
 	fds[WARDEN_PREPARED_SYNC] = take_fd(m->sync);
 	fds[WARDEN_PREPARED_INIT] = take_fd(m->init_sock);
-	return n;
+	return WARDEN_PREPARED_END_;
 }
 
 int branching_open(struct branching *b, const struct box_host *host, const struct box_spec *spec,
-	int fds[WARDEN_PREPARED_MAX], struct err *err)
+	int fds[WARDEN_PREPARED_END_], struct err *err)
 {
 	struct box *box = b->box, *parent = b->parent;
 	int r = check_spec(parent, spec, err), on = 1;
@@ -104,7 +94,8 @@ int branching_open(struct branching *b, const struct box_host *host, const struc
 	b->c1_fd = -1;
 	b->furnish = FURNISH_NONE;
 	making_init(&b->making, host, &b->limits);
-	r = making_open(&b->making, box, spec, &b->ends, b->by, err);
+	b->leaf_err = (struct err){0};
+	r = making_open(&b->making, spec, &b->ends, err);
 	for (unsigned i = 0; i < b->making.root.n_mounts; i++) {
 		(void)snprintf(b->dst[i], sizeof b->dst[i], "%s", b->making.mounts[i].dst);
 		b->making.mounts[i].dst = b->dst[i];
@@ -114,11 +105,9 @@ int branching_open(struct branching *b, const struct box_host *host, const struc
 	if (r == 0)
 		r = give_out(b, fds, err);
 	if (r < 0) {
-		cgroup_leaf_close(&box->leaf);
 		free_branching(b);
 		return r;
 	}
-	settle_cpus(b);
 	box->state = BOX_MAKING;
 	box->parent = parent->slot;
 	box->root = parent->root;
@@ -217,13 +206,25 @@ static int tell(struct branching *b, char word, struct err *err)
 	return err_set(err, ERR_GONE, "the branch's first process ended");
 }
 
+/* On v1 with the leaf, which C1 is to join by itself. */
+static int tell_clone(struct branching *b, struct err *err)
+{
+	const struct making *m = &b->making;
+	const char word = WORD_CLONE;
+	size_t n_fds = m->is_v1 ? (size_t)m->n_join_fds : 0;
+	if (fd_send(b->ends.sync, &word, 1, m->join_fds, n_fds) == 1)
+		return 0;
+	return err_set(err, ERR_GONE, "the branch's first process ended");
+}
+
 static int take_c1(struct branching *b, pid_t pid, const struct boxes *all, struct err *err)
 {
 	b->c1 = pid;
 	b->c1_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (b->c1_fd < 0)
 		return err_sys(err, ERR_BOX, errno, "the branch's first process is gone");
-	int r = check_user_ns(b, all, err);
+	*err = b->leaf_err;
+	int r = err->code == ERR_NONE ? check_user_ns(b, all, err) : -err_errno(err->code);
 	if (r == 0)
 		r = check_first(pid, err);
 	if (r == 0)
@@ -231,11 +232,11 @@ static int take_c1(struct branching *b, pid_t pid, const struct boxes *all, stru
 	/* All of that went by number; it was the same process if it is still there. */
 	if (r == 0 && syscall(SYS_pidfd_send_signal, b->c1_fd, 0, NULL, 0) < 0)
 		r = err_sys(err, ERR_BOX, errno, "the branch's first process is gone");
-	if (r == 0)
-		r = furnish_start(&b->furnish, &b->making, pid, b->c1_fd, err);
 	/* A copy of a large process takes as long as the furnishing: both at once. */
 	if (r == 0 && !furnish_must_move(&b->making))
-		r = tell(b, WORD_CLONE, err);
+		r = tell_clone(b, err);
+	if (r == 0)
+		r = furnish_start(&b->furnish, &b->making, pid, b->c1_fd, err);
 	if (r < 0)
 		return r;
 	b->state = BRANCHING_FURNISH;
@@ -282,6 +283,8 @@ void branching_granted(struct branching *b)
 {
 	b->state = BRANCHING_CLONE;
 	b->deadline_ms = branching_now_ms() + BRANCHING_HELLO_MS;
+	if (making_leaf(&b->making, b->box, b->by, &b->leaf_err) == 0)
+		settle_cpus(b);
 }
 
 int branching_hear_c1(struct branching *b attr_unused, struct err *err)
@@ -298,7 +301,7 @@ int branching_hear_helper(struct branching *b, int *workspace_fd, struct err *er
 		return r;
 	box->proc_fd = fds[SEEN_PROC];
 	box->store_fd = fds[SEEN_STORE];
-	r = furnish_must_move(&b->making) ? tell(b, WORD_CLONE, err) : 0;
+	r = furnish_must_move(&b->making) ? tell_clone(b, err) : 0;
 	/* For the first process, and for its copy. */
 	for (int i = 0; r == 0 && i < 2; i++)
 		r = tell(b, WORD_GO, err);

@@ -27,8 +27,9 @@ struct branching {
 	struct limits limits;
 	uint32_t by[LIMIT_END_];
 	struct making making;
-	struct ends ends; /* without the control socket's, which the engine has */
-	pid_t stem;	  /* who said 'P'; 0: nobody yet */
+	struct err leaf_err; /* why there is no cgroup leaf; told when C1 is there */
+	struct ends ends;    /* without the control socket's, which the engine has */
+	pid_t stem;	     /* who said 'P'; 0: nobody yet */
 	pid_t c1;
 	int c1_fd;
 	struct furnish furnish;
@@ -47,7 +48,7 @@ struct boxes {
  * Returns: how many, or negative errno with @b and the box free. Errors: as warden_branch().
  */
 int branching_open(struct branching *b, const struct box_host *host, const struct box_spec *spec,
-	int fds[WARDEN_PREPARED_MAX], struct err *err);
+	int fds[WARDEN_PREPARED_END_], struct err *err);
 
 /*
  * Something can be read from its sync socket, C1's descriptor or the helper's socket.
@@ -61,7 +62,7 @@ int branching_hear_helper(struct branching *b, int *workspace_fd, struct err *er
 /* Is this the clone that @b waits for? Reads the 'P' that was sent before it. */
 bool branching_is_stem(struct branching *b, pid_t tid);
 
-/* The clone goes on. */
+/* The clone goes on; while the kernel makes it, so does the cgroup leaf. */
 void branching_granted(struct branching *b);
 
 /* Undo everything. */

@@ -322,7 +322,6 @@ int furnish_result(struct furnish *f, int fds[SEEN_LISTENER], struct err *err)
 	struct err said = {0};
 	size_t n_fds = 0;
 	ssize_t n = fd_recv(f->sock, &said, sizeof said, fds, SEEN_LISTENER, &n_fds);
-	furnish_stop(f);
 	if (n != (ssize_t)sizeof said)
 		return err_set(err, ERR_BOX, "the helper that furnishes a branch died");
 	if (n_fds == SEEN_LISTENER)

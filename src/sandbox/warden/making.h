@@ -35,12 +35,11 @@ void ends_done(struct ends *ends);
 void making_init(struct making *m, const struct box_host *host, const struct limits *limits);
 void making_done(struct making *m);
 
-/*
- * Detach the binds from the host; make the sockets and, in
- * @box, the cgroup leaf. Fills: @by. Errors: as box_create(), with @box as it was.
- */
-int making_open(struct making *m, struct box *box, const struct box_spec *spec, struct ends *ours,
-	uint32_t by[LIMIT_END_], struct err *err);
+/* Detach the binds from the host and make the sockets. Errors: as box_create(). */
+int making_open(struct making *m, const struct box_spec *spec, struct ends *ours, struct err *err);
+
+/* After that: the cgroup leaf, in @box. Fills: @by. Errors: the same, with @box as it was. */
+int making_leaf(struct making *m, struct box *box, uint32_t by[LIMIT_END_], struct err *err);
 
 /* Be the first process of a box: does not return. @wardens are the ends that are not ours. */
 attr_noreturn void child_main(struct making *m, struct ends *wardens);
