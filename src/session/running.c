@@ -359,6 +359,7 @@ static int try_send(struct session *s, struct err *err)
 		r = send_step(s, s->part, err);
 	if (r == 0)
 		set_meter(s, 0);
+	record_say_limits(&s->record); /* while the driver is at work */
 	return r;
 }
 
@@ -388,7 +389,9 @@ int session_run(struct session *s, const struct step_request *req, struct err *e
 		return err_set(err, ERR_GONE, "the session is not open and idle");
 	}
 	if (s->has_record)
-		record_done(&s->record);
+		record_renew(&s->record, &s->limits);
+	else
+		record_init(&s->record, &s->limits);
 	s->req = *req;
 	s->end = (struct step_end){.is_session = !s->is_once};
 	s->display_bytes = s->began_ns = 0;
@@ -396,7 +399,6 @@ int session_run(struct session *s, const struct step_request *req, struct err *e
 	s->asked_ns = uv_hrtime();
 	s->base_cpu_us = s->last_cpu_us;
 	s->base_ooms = s->last_ooms;
-	record_init(&s->record, &s->limits);
 	s->has_record = true;
 	s->no_guard[0] = '\0';
 	s->record.runtime = (req->runtime ? req->runtime : s->order->runtime)->name;
