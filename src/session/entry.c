@@ -101,6 +101,8 @@ static void run_step(struct job *job)
 		.stdin_fd = fd_take(&job->fd)};
 	if (session_run(e->session, &req, &err) < 0)
 		job_fail(job, &err);
+	else
+		journal_prepare(e->roll->journal, e->id, e->head);
 }
 
 static void on_put_back(void *arg)
