@@ -544,7 +544,7 @@ static struct av change(
 			c, self, mark_join(c, order, mark_capped(c, whole(c, self), KIND_NUMBER)));
 	}
 	if (args->has_star || args->has_starstar)
-		element_add(c, self, any_value(c, args->node, 104, m));
+		element_add(c, self, any_value(c, args->node, 104, mark_anyones(m)));
 	return av_constant(c, args->node, VAL_NONE);
 }
 
@@ -553,6 +553,7 @@ struct av call_method(
 {
 	const struct row *row = find(methods, ARRAY_LEN(methods), name);
 	struct av x = args_nth(args, 0), v;
+	struct mark m;
 	bool is_star = args->has_star || args->has_starstar;
 	if (!row || (is_star && row->model >= M_LIST))
 		return refuse(c, P_UNKNOWN, args->node, is_star ? "name the arguments" : "",
@@ -581,7 +582,8 @@ struct av call_method(
 					: self.type == T_DICT ? OBJ_DICT
 							      : OBJ_SET,
 				args, self, row->model == M_UNION);
-		v = any_value(c, args->node, 0, mark_made(c, all_of(c, self, args, true)));
+		m = mark_anyones(mark_made(c, all_of(c, self, args, true)));
+		v = any_value(c, args->node, 0, m);
 		element_add(c, v, element_of(c, self));
 		return v;
 	case M_ADD:

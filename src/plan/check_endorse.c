@@ -28,6 +28,7 @@ struct av model_approve(struct checker *c, const struct call_args *args)
 	m.event = event_new(c, &through);
 	if (from.refs) {
 		uint32_t type = from.type;
+		m.is_others &= element_of(c, from).m.is_others;
 		from = any_value(c, args->node, 0, m);
 		from.type = type;
 	}
@@ -114,7 +115,7 @@ struct av model_ask(struct checker *c, const struct call_args *args)
 	l.kind = a.kind;
 	uint32_t label = label_intern(c->labels, &l);
 	const struct event through = {EVENT_THROUGH, m.event, 0, label, args->node, NULL};
-	m = (struct mark){label, event_new(c, &through)};
+	m = (struct mark){label, event_new(c, &through), true};
 	if (a.is_list && a.type != N_TYPES)
 		return list_of(c, args->node, av_of(m, a.type));
 	return a.type == N_TYPES ? any_value(c, args->node, 0, m) : av_of(m, a.type);
@@ -140,7 +141,7 @@ struct av model_try(struct checker *c, const struct call_args *args)
 		.kind = {.rank = KIND_TEXT}};
 	const struct event source = {
 		EVENT_SOURCE, 0, 0, label_intern(c->labels, &l), args->node, fn->tool};
-	struct mark error = {source.label, event_new(c, &source)};
+	struct mark error = {source.label, event_new(c, &source), false};
 	error = mark_join(c, error, whole(c, value));
 	error = mark_made(c, mark_join(c, error, args_whole(c, &rest, true)));
 	struct obj *o = obj_new(c, OBJ_STRUCT, args->node, 0);

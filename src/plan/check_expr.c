@@ -68,7 +68,7 @@ static struct av eval_if_else(struct checker *c, const struct node *node)
 	join_branches(c, &first, false, &second, false, guard);
 	changes_done(c, &first);
 	changes_done(c, &second);
-	return av_choice(c, a, b, guard);
+	return av_decided(c, av_choice(c, a, b, guard), guard);
 }
 
 /* The same in every run, as far as it can be told without running. */
@@ -210,7 +210,7 @@ static struct mark form_mark(struct checker *c, const struct node *node)
 	if (i == node->n)
 		return public;
 	if (tree_form(c->h, node, &form) < 0)
-		return (struct mark){LABEL_FAILED, 0};
+		return (struct mark){.label = LABEL_FAILED};
 	return av_constant(c, node, form).m;
 }
 
@@ -231,8 +231,9 @@ static struct av eval_f_string(struct checker *c, const struct node *node)
 	}
 	if (is_many || mark_is_own(c, m))
 		return av_of(text_mark(c, m, node), T_STRING);
-	m.label = label_composed(c->labels, m.label);
-	return av_of(m, T_STRING);
+	struct mark composed = m;
+	composed.label = label_composed(c->labels, m.label);
+	return av_of(m.is_others ? composed : mark_join(c, composed, text_mark(c, m, node)), T_STRING);
 }
 
 /* Everything of @from into @v: the elements, and what its order says. */
@@ -244,7 +245,7 @@ void contents_add(struct checker *c, struct av v, struct av from)
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
 		bool has_keys = o->kind == OBJ_DICT || o->kind == OBJ_ANY;
 		if (has_keys)
-			cell_add(c, o->keys, av_of(whole(c, from), N_TYPES));
+			cell_add(c, o->keys, av_of(mark_anyones(whole(c, from)), N_TYPES));
 		if (o->kind == OBJ_SET)
 			m = mark_join(
 				c, m, mark_capped(c, mark_made(c, whole(c, from)), KIND_NUMBER));
@@ -394,7 +395,7 @@ static struct av eval_slice(struct checker *c, const struct node *node)
 	/* It may be a text, of which this is a part. */
 	struct mark whole = mark_join(c, m, v.m);
 	struct av out = any_value(
-		c, node, 0, mark_is_own(c, whole) ? part_mark(c, whole) : mark_made(c, whole));
+		c, node, 0, whole.is_others ? mark_made(c, whole) : part_mark(c, whole));
 	element_add(c, out, element_of(c, v));
 	if (is_sequence(v)) {
 		struct obj *o = obj_new(c, v.type == T_LIST ? OBJ_LIST : OBJ_TUPLE, node, 1);

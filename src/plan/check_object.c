@@ -100,7 +100,7 @@ struct av any_value(struct checker *c, const struct node *node, uint32_t tag, st
 
 static struct mark cell_mark(const struct checker *c, uint32_t cell)
 {
-	return c->cells[cell].v.m;
+	return mark_anyones(c->cells[cell].v.m);
 }
 
 /* Length and order of a value, and which one it is. */
@@ -130,7 +130,7 @@ struct walk {
 static void walk_add(struct checker *c, struct walk *w, struct av v)
 {
 	struct obj *o;
-	w->m = mark_join(c, w->m, v.m);
+	w->m = mark_join(c, w->m, mark_anyones(v.m));
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++)
 		if (o->walk != w->stamp) {
 			o->walk = w->stamp;
@@ -202,6 +202,20 @@ static struct av known(struct av v, struct av from, struct mark m)
 	return v.type == T_UNSET ? av_of(m, from.refs ? T_NONE : N_TYPES) : v;
 }
 
+/* What is taken from @v, with what that says: if it may be a text, this may be a part of it. */
+static struct mark taken(struct checker *c, struct av v, struct mark m)
+{
+	const struct obj *o;
+	bool is_text = !v.refs;
+	if (v.type != N_TYPES)
+		return m;
+	for (size_t i = 0; (o = obj_nth(c, v, i)); i++)
+		is_text |= o->kind == OBJ_ANY;
+	if (!is_text)
+		return m;
+	return m.is_others ? mark_made(c, m) : text_mark(c, m, c->at);
+}
+
 /* Any of what is in it. */
 struct av element_of(struct checker *c, struct av v)
 {
@@ -212,6 +226,7 @@ struct av element_of(struct checker *c, struct av v)
 	struct mark m = structure_of(c, v);
 	if (!v.refs && v.type == T_STRING)
 		return av_of(part_mark(c, m), T_STRING);
+	m = taken(c, v, m);
 	return av_with(c, known(all, v, m), m);
 }
 
@@ -227,6 +242,7 @@ struct av iterated(struct checker *c, struct av v)
 	struct mark m = structure_of(c, v);
 	if (!v.refs && v.type == T_STRING)
 		return av_of(part_mark(c, m), T_STRING);
+	m = taken(c, v, m);
 	return av_with(c, known(all, v, m), m);
 }
 
@@ -286,11 +302,9 @@ struct av item_of(struct checker *c, struct av v, struct av key)
 	struct mark m = v.m;
 	struct av all = AV_NONE;
 	struct obj *o;
-	bool is_text = v.type == N_TYPES && !v.refs;
 	m = mark_join(c, m, mark_capped(c, mark_unplanned(c, chosen(c, key)), KIND_NUMBER));
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
 		all = av_join(c, all, item_in(c, o, key.konst));
-		is_text |= o->kind == OBJ_ANY && v.type == N_TYPES;
 		/* A key that is not there ends the run; what is first is a matter of order. */
 		bool is_named = (o->kind == OBJ_DICT || o->kind == OBJ_STRUCT) &&
 			key.konst.type == T_STRING;
@@ -299,9 +313,8 @@ struct av item_of(struct checker *c, struct av v, struct av key)
 	}
 	if (!v.refs && v.type == T_STRING)
 		return av_of(part_mark(c, m), T_STRING);
-	/* It may be a text, of which this is a part. */
-	if (is_text && key.konst.type != T_STRING)
-		m = mark_made(c, m);
+	if (key.konst.type != T_STRING)
+		m = taken(c, v, m);
 	return av_with(c, known(all, v, m), m);
 }
 

@@ -178,6 +178,15 @@ static struct av joined(
 						     : av_choice(c, old, change->v, guard);
 }
 
+/* Of two branches: a variable is somebody's choice then. */
+static struct av decided(
+	struct checker *c, struct av old, const struct change *change, struct mark guard)
+{
+	struct av v = joined(c, old, change, guard);
+	bool is_variable = old.type != T_UNSET && c->cells[change->cell].owner == 0;
+	return is_variable ? av_decided(c, v, guard) : v;
+}
+
 /* Control comes on one of two ways. */
 void join_branches(struct checker *c, struct changes *a, bool is_a_dead, struct changes *b,
 	bool is_b_dead, struct mark guard)
@@ -196,13 +205,13 @@ void join_branches(struct checker *c, struct changes *a, bool is_a_dead, struct 
 	for (uint32_t i = 0; i < b->n; i++) {
 		uint32_t cell = b->item[i].cell, at = c->cells[cell].other;
 		struct av other = at ? a->item[at - 1].v : c->cells[cell].v;
-		cell_put(c, cell, joined(c, other, &b->item[i], guard));
+		cell_put(c, cell, decided(c, other, &b->item[i], guard));
 		c->cells[cell].other = UINT32_MAX;
 	}
 	for (uint32_t i = 0; i < a->n; i++) {
 		uint32_t cell = a->item[i].cell;
 		if (c->cells[cell].other != UINT32_MAX)
-			cell_put(c, cell, joined(c, c->cells[cell].v, &a->item[i], guard));
+			cell_put(c, cell, decided(c, c->cells[cell].v, &a->item[i], guard));
 		c->cells[cell].other = 0;
 	}
 	for (uint32_t i = 0; i < b->n; i++)

@@ -233,12 +233,11 @@ static struct av result_of(
 	struct making made = {.node = node};
 	struct event source = {
 		EVENT_SOURCE, inputs.event, 0, policy_result(p, tool, LABEL_BOTTOM), node, tool};
-	struct mark m = {policy_result(p, tool, inputs.label), event_new(c, &source)};
+	struct mark m = mark_source(c, policy_result(p, tool, inputs.label), &source);
 	source.label = policy_item(p, tool, LABEL_BOTTOM, VAL_UNSET);
-	struct mark item = {policy_item(p, tool, inputs.label, VAL_UNSET), event_new(c, &source)};
+	struct mark item = mark_source(c, policy_item(p, tool, inputs.label, VAL_UNSET), &source);
 	source.label = policy_said(p, tool, LABEL_BOTTOM, VAL_UNSET);
-	made.said =
-		(struct mark){policy_said(p, tool, inputs.label, VAL_UNSET), event_new(c, &source)};
+	made.said = mark_source(c, policy_said(p, tool, inputs.label, VAL_UNSET), &source);
 	made.m = item;
 	made.tool = tool;
 	if (!type)

@@ -21,15 +21,28 @@ uint32_t event_new(struct checker *c, const struct event *event)
 	return c->n_events++;
 }
 
-struct mark mark_join(struct checker *c, struct mark a, struct mark b)
+static struct mark above(struct checker *c, struct mark a, struct mark b, bool is_others)
 {
 	uint32_t label = label_join(c->labels, a.label, b.label);
 	if (label == a.label)
-		return a;
+		return (struct mark){label, a.event, is_others};
 	if (label == b.label)
-		return b;
+		return (struct mark){label, b.event, is_others};
 	const struct event join = {EVENT_JOIN, a.event, b.event, label, NULL, NULL};
-	return (struct mark){label, event_new(c, &join)};
+	return (struct mark){label, event_new(c, &join), is_others};
+}
+
+/* Of what both are in. */
+struct mark mark_join(struct checker *c, struct mark a, struct mark b)
+{
+	return above(c, a, b, a.is_others || b.is_others);
+}
+
+/* Of something that is in it: who gave the whole need not have given that. */
+struct mark mark_anyones(struct mark m)
+{
+	m.is_others = false;
+	return m;
 }
 
 static struct mark of_rank(struct checker *c, struct mark m, enum label_kind rank, bool is_least)
@@ -99,7 +112,7 @@ struct mark mark_guard(struct checker *c, struct mark m, const struct node *node
 	m = mark_capped(c, m, c->n_loops ? KIND_NUMBER : KIND_BOOL);
 	m = mark_choice(c, m);
 	const struct event guard = {EVENT_GUARD, m.event, 0, m.label, node, NULL};
-	return (struct mark){m.label, event_new(c, &guard)};
+	return (struct mark){m.label, event_new(c, &guard), m.is_others};
 }
 
 /* Everything that decided that control is here. */
@@ -130,8 +143,8 @@ static bool is_const(struct av v)
 
 bool av_equal(struct av a, struct av b)
 {
-	return a.m.label == b.m.label && a.refs == b.refs && a.type == b.type &&
-		const_equal(a.konst, b.konst);
+	return a.m.label == b.m.label && a.m.is_others == b.m.is_others && a.refs == b.refs &&
+		a.type == b.type && const_equal(a.konst, b.konst);
 }
 
 /* A value says no more than its type has values. */
@@ -148,7 +161,7 @@ struct av av_with(struct checker *c, struct av v, struct mark m)
 {
 	if (m.label == LABEL_BOTTOM)
 		return v;
-	v.m = mark_join(c, v.m, m);
+	v.m = above(c, v.m, m, v.m.is_others);
 	return capped(c, v);
 }
 
@@ -158,7 +171,7 @@ struct av av_join(struct checker *c, struct av a, struct av b)
 		return b;
 	if (b.type == T_UNSET)
 		return a;
-	struct av v = {.m = mark_join(c, a.m, b.m),
+	struct av v = {.m = above(c, a.m, b.m, a.m.is_others && b.m.is_others),
 		.refs = label_union(c->labels, a.refs, b.refs),
 		.type = a.type == b.type ? a.type : N_TYPES,
 		.konst = const_equal(a.konst, b.konst) ? a.konst : VAL_UNSET};
@@ -181,10 +194,20 @@ struct av av_choice(struct checker *c, struct av a, struct av b, struct mark gua
 		(is_const(v) && const_equal(a.konst, b.konst)))
 		return v;
 	bool is_bit = is_const(a) && is_const(b);
-	v.m = mark_join(c, v.m, guard);
+	v.m = above(c, v.m, guard, v.m.is_others);
 	if (rank_of(c, v.m) < KIND_NUMBER)
 		v.m = mark_raised(c, v.m, is_bit ? KIND_BOOL : KIND_NUMBER);
 	return capped(c, v);
+}
+
+/*
+ * One of two, both of which are there: who has decided has chosen it, whichever it is, unless they
+ * have decided before that control is here.
+ */
+struct av av_decided(struct checker *c, struct av v, struct mark guard)
+{
+	v.m.is_others |= guard.is_others && mark_now(c).label == LABEL_BOTTOM;
+	return v;
 }
 
 /* What the plan makes up without writing it down: a number of a length, a text of None. */
@@ -192,14 +215,14 @@ struct mark mark_planned(struct checker *c, const struct node *node, enum label_
 {
 	uint32_t label = c->ground.planned[rank];
 	const struct event source = {EVENT_SOURCE, 0, 0, label, node, NULL};
-	return (struct mark){label, event_new(c, &source)};
+	return (struct mark){label, event_new(c, &source), false};
 }
 
 struct av av_constant(struct checker *c, const struct node *node, struct val v)
 {
 	uint32_t label = ground_label(&c->ground, v);
 	struct event source = {EVENT_SOURCE, 0, 0, label, node, NULL};
-	struct mark m = {label, label == LABEL_BOTTOM ? 0 : event_new(c, &source)};
+	struct mark m = {label, label == LABEL_BOTTOM ? 0 : event_new(c, &source), false};
 	struct av out = av_of(m, v.type);
 	if (v.type != T_BIG && v.type != T_BYTES)
 		out.konst = v;
@@ -228,8 +251,15 @@ bool mark_is_own(struct checker *c, struct mark m)
 		label_is_subset(c->labels, label_get(c->labels, m.label).origins, c->own);
 }
 
+/* Of what comes in: @event has the label that it has at least, whatever went out for it. */
+struct mark mark_source(struct checker *c, uint32_t label, const struct event *event)
+{
+	const struct mark least = {event->label, 0, false};
+	return (struct mark){label, event_new(c, event), !mark_is_own(c, least)};
+}
+
 /* A part of one: of what a tool gave it is still that, of a literal it is another literal. */
 struct mark part_mark(struct checker *c, struct mark m)
 {
-	return mark_is_own(c, m) ? text_mark(c, m, c->at) : mark_derived(c, m, KIND_TEXT);
+	return m.is_others ? mark_derived(c, m, KIND_TEXT) : text_mark(c, m, c->at);
 }

@@ -13,6 +13,8 @@
 struct mark {
 	uint32_t label;
 	uint32_t event; /* why: every origin of the label is found from here */
+	/* In every run somebody else has given it: a part of it is theirs, too, not a literal's. */
+	bool is_others;
 };
 
 struct av {
@@ -183,6 +185,7 @@ uint32_t *map_at(struct checker *c, struct map *map, uint64_t a, uint64_t b, uin
 /* check_value.c: marks and values. */
 uint32_t event_new(struct checker *c, const struct event *event);
 struct mark mark_join(struct checker *c, struct mark a, struct mark b);
+struct mark mark_anyones(struct mark m);
 struct mark mark_capped(struct checker *c, struct mark m, enum label_kind rank);
 struct mark mark_raised(struct checker *c, struct mark m, enum label_kind rank);
 struct mark mark_guard(struct checker *c, struct mark m, const struct node *node);
@@ -193,11 +196,13 @@ struct mark mark_planned(struct checker *c, const struct node *node, enum label_
 struct mark mark_now(struct checker *c);
 struct mark mark_derived(struct checker *c, struct mark m, enum label_kind rank);
 bool mark_is_own(struct checker *c, struct mark m);
+struct mark mark_source(struct checker *c, uint32_t label, const struct event *event);
 struct mark text_mark(struct checker *c, struct mark m, const struct node *node);
 struct mark part_mark(struct checker *c, struct mark m);
 struct av av_of(struct mark m, uint32_t type);
 struct av av_join(struct checker *c, struct av a, struct av b);
 struct av av_choice(struct checker *c, struct av a, struct av b, struct mark guard);
+struct av av_decided(struct checker *c, struct av v, struct mark guard);
 struct av av_with(struct checker *c, struct av v, struct mark m);
 bool av_equal(struct av a, struct av b);
 struct av av_constant(struct checker *c, const struct node *node, struct val v);

@@ -42,7 +42,7 @@ static bool add(struct compiler *c, struct writes *set, struct write w)
 		if (set->item[i].what == w.what && set->item[i].where == w.where &&
 			set->item[i].index == w.index)
 			return false;
-	if (set->n == SEARCHES_MAX * 4) {
+	if (set->n >= SEARCHES_MAX * 4) {
 		/* Too many to be looked at one by one. */
 		set->is_unknown = true;
 		if (w.what != WRITE_NAME)

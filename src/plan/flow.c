@@ -48,20 +48,28 @@ uint32_t flow_made_slow(struct vm *vm, uint32_t a, uint32_t b)
 	return label;
 }
 
-bool flow_is_own(struct vm *vm, uint32_t label)
+static bool is_quiet(struct vm *vm, uint32_t label)
 {
-	struct flow_memo *m = &vm->flow.own[label % FLOW_MEMO];
-	if (label == 0 || label == LABEL_FAILED)
-		return label == 0;
-	if (m->a != label) {
-		uint32_t origins = label_get(vm->flow.all, label).origins;
-		*m = (struct flow_memo){
-			label, 0, label_is_subset(vm->flow.all, origins, vm->flow.quiet)};
-	}
-	return m->result;
+	uint32_t origins = label_get(vm->flow.all, label).origins;
+	return label_is_subset(vm->flow.all, origins, vm->flow.quiet);
 }
 
-uint32_t flow_composed(struct vm *vm, uint32_t label)
+enum flow_whose flow_whose(struct vm *vm, uint32_t label)
+{
+	struct flow_memo *m = &vm->flow.whose[label % FLOW_MEMO];
+	if (label == 0 || label == LABEL_FAILED)
+		return label ? FLOW_OTHERS : FLOW_OWN;
+	if (m->a != label) {
+		uint32_t presumed = label_get(vm->flow.all, label).presumed;
+		*m = (struct flow_memo){label, 0,
+			!is_quiet(vm, label)		 ? FLOW_OTHERS
+				: is_quiet(vm, presumed) ? FLOW_OWN
+							 : FLOW_PRESUMED};
+	}
+	return (enum flow_whose)m->result;
+}
+
+static uint32_t composed(struct vm *vm, uint32_t label)
 {
 	struct flow_memo *m = &vm->flow.composed[label % FLOW_MEMO];
 	if (label == 0 || m->a == label)
@@ -76,7 +84,7 @@ uint32_t flow_composed(struct vm *vm, uint32_t label)
 
 bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b)
 {
-	if (flow_join(vm, a, b) == b)
+	if (a == 0 || a == b)
 		return true;
 	a = label_settle(vm->flow.all, a, LABEL_FAILED);
 	b = label_settle(vm->flow.all, b, LABEL_FAILED);
@@ -215,7 +223,7 @@ struct walk {
 	uint32_t mark;
 	uint32_t label;	 /* with @raises given to what is found, else of all that was found */
 	uint32_t choice; /* of the way to here */
-	bool raises, paints;
+	bool raises;
 };
 
 static int walk_val(struct walk *w, struct val *v);
@@ -224,7 +232,7 @@ static int walk_items(struct walk *w, struct val *item, size_t n)
 {
 	int r = heap_pay(w->vm->h, n / 16);
 	for (size_t i = 0; i < n && r == 0; i++)
-		if (w->paints || item[i].label || item[i].type >= T_LIST)
+		if (item[i].label || item[i].type >= T_LIST)
 			r = walk_val(w, &item[i]);
 	return r;
 }
@@ -280,9 +288,7 @@ static int walk_inside(struct walk *w, struct val v)
 static void look_at_structure(struct walk *w, struct val v, uint32_t *structure)
 {
 	struct vm *vm = w->vm;
-	if (w->paints) {
-		*structure = flow_join(vm, *structure, w->label);
-	} else if (w->raises) {
+	if (w->raises) {
 		w->choice = flow_join(vm, w->choice, v.label);
 		if (flow_is_below(vm, w->choice, *structure))
 			*structure = flow_join(vm, *structure, w->label);
@@ -298,8 +304,6 @@ static int walk_val(struct walk *w, struct val *v)
 	uint32_t before = w->choice;
 	if (has_structure(*v))
 		look_at_structure(w, *v, structure(vm, *v));
-	else if (w->paints)
-		v->label = flow_cap(vm, flow_join(vm, v->label, w->label), v->type);
 	else if (w->raises)
 		w->choice = flow_join(vm, w->choice, v->label);
 	else
@@ -329,12 +333,6 @@ uint32_t flow_whole_slow(struct vm *vm, struct val v)
 {
 	struct walk w = {.vm = vm};
 	return walk(&w, &v) < 0 ? LABEL_FAILED : w.label;
-}
-
-int flow_paint(struct vm *vm, struct val *v, uint32_t label)
-{
-	struct walk w = {.vm = vm, .label = label, .paints = true};
-	return walk(&w, v);
 }
 
 static struct val *write_at(const struct frame *f, struct write w)
@@ -431,9 +429,11 @@ int flow_change(struct vm *vm, struct val v, uint32_t label)
 
 static uint32_t fresh_slow(struct vm *vm, uint32_t label, bool is_text, bool is_part)
 {
-	bool is_others = is_part && label != vm->flow.planned && !flow_is_own(vm, label);
-	uint32_t made = flow_made(vm, label, 0);
-	return is_text && !is_others ? flow_join(vm, made, vm->flow.planned) : made;
+	enum flow_whose whose = is_part ? flow_whose(vm, label) : FLOW_OWN;
+	uint32_t made = flow_made(vm, label, 0), planned = vm->flow.planned;
+	if (!is_text || whose == FLOW_OTHERS)
+		return made;
+	return flow_join(vm, made, whose == FLOW_OWN ? planned : flow_presumed(vm, planned));
 }
 
 /* Of a text, or a number, that is computed of what has @label; or of a part of it. */
@@ -447,6 +447,16 @@ static inline uint32_t fresh(struct vm *vm, uint32_t label, uint32_t type, bool 
 	if (now != LABEL_FAILED)
 		*m = (struct flow_memo){label, kind, now};
 	return now;
+}
+
+uint32_t flow_form(struct vm *vm, uint32_t label)
+{
+	enum flow_whose whose = flow_whose(vm, label);
+	if (whose == FLOW_OTHERS)
+		return composed(vm, label);
+	uint32_t text = fresh(vm, label, T_STRING, false);
+	return whose == FLOW_OWN ? text
+				 : flow_join(vm, composed(vm, label), flow_presumed(vm, text));
 }
 
 void flow_new(struct vm *vm, struct val *out, uint32_t label)

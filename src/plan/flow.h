@@ -21,8 +21,12 @@ void flow_init(struct vm *vm, struct labels *all, uint32_t quiet, const uint32_t
 /* Is @a below @b, when what is presumed of both is so? */
 bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b);
 uint32_t flow_presumed(struct vm *vm, uint32_t label); /* see label_presumed() */
-bool flow_is_own(struct vm *vm, uint32_t label); /* of nobody but the plan, its user, the policy */
-uint32_t flow_composed(struct vm *vm, uint32_t label); /* see label_composed() */
+/* Is it of nobody but the plan, its user, the policy; or of others; or of others if the check says
+ * that they may have chosen it? */
+enum flow_whose { FLOW_OWN, FLOW_OTHERS, FLOW_PRESUMED };
+enum flow_whose flow_whose(struct vm *vm, uint32_t label);
+/* Of an f-string whose pieces have @label together: the plan's word, or see label_composed(). */
+uint32_t flow_form(struct vm *vm, uint32_t label);
 /* A condition decides on what comes. Returns: 0 or -1. */
 int flow_raise(struct vm *vm, const struct frame *f, uint32_t label);
 /* Labels of all that is there now: it may have changed. Returns: 0 or -1. */
@@ -40,8 +44,6 @@ int flow_change(struct vm *vm, struct val v, uint32_t label);
 void flow_new(struct vm *vm, struct val *out, uint32_t label);
 void flow_part(struct vm *vm, struct val *out, uint32_t label);
 void flow_old(struct vm *vm, struct val *out, uint32_t label);
-/* Label all that is reachable, which is new. Returns: 0 or -1. */
-int flow_paint(struct vm *vm, struct val *v, uint32_t label);
 
 /* Instructions, operations and built-ins with labels. Returns: 0 or -1. */
 int flow_slow(struct vm *vm, struct frame *f, const struct ins *i);

@@ -40,10 +40,11 @@ uint32_t flow_cap_slow(struct vm *vm, uint32_t label, enum label_kind most);
 static inline uint32_t flow_cap(struct vm *vm, uint32_t label, uint32_t type)
 {
 	enum label_kind most = type == T_BOOL || type == T_NONE ? KIND_BOOL : KIND_NUMBER;
+	/* The two of one label are not in one place. */
 	const struct flow_memo *m = &vm->flow.caps[(label * 2 + most) % FLOW_MEMO];
 	if (label == 0 || type > T_BIG)
 		return label;
-	return m->a == label && m->b == most ? m->result : flow_cap_slow(vm, label, most);
+	return m->a == label ? m->result : flow_cap_slow(vm, label, most);
 }
 
 /* What a condition of that label guards. */

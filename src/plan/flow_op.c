@@ -145,11 +145,7 @@ int flow_join_texts(struct vm *vm, const struct val *item, size_t n, struct val 
 		label = flow_join(vm, label, item[i].label);
 	if (format_join(vm, item, n, out) < 0)
 		return -1;
-	out->label = 0;
-	if (flow_is_own(vm, label))
-		flow_new(vm, out, label);
-	else
-		out->label = flow_composed(vm, label);
+	out->label = flow_form(vm, label);
 	return 0;
 }
 
@@ -259,6 +255,16 @@ static uint32_t dated(struct vm *vm, uint32_t label)
 	return label_intern(vm->flow.all, &l);
 }
 
+/* A date as a form says: it is one unless somebody else has chosen the form, or may have. */
+static uint32_t written(struct vm *vm, uint32_t label, uint32_t form)
+{
+	if (form == 0)
+		return dated(vm, label);
+	if (form != flow_presumed(vm, form))
+		return label;
+	return flow_join(vm, dated(vm, label), flow_presumed(vm, label));
+}
+
 static uint32_t native_label(
 	struct vm *vm, const struct native *native, struct val self, const struct args *args)
 {
@@ -275,9 +281,9 @@ static uint32_t native_label(
 	if (native->flow == FLOW_NAMED)
 		return items_label(vm, args->item, args->n, label, true);
 	label = args_label(vm, args, label, is_whole);
-	bool is_plain = native->flow == FLOW_DATE_TEXT && args->n > 1 &&
-		flow_choice(vm, flow_whole(vm, args->item[1])) == 0;
-	return native->flow == FLOW_DATE || is_plain ? dated(vm, label) : label;
+	if (native->flow == FLOW_DATE_TEXT && args->n > 1)
+		return written(vm, label, flow_choice(vm, args->item[1].label));
+	return native->flow == FLOW_DATE ? dated(vm, label) : label;
 }
 
 static int change(
@@ -301,7 +307,6 @@ static int change(
 /* What is chosen of the list is a number by itself. */
 static void label_places(struct vm *vm, struct val pairs, uint32_t label)
 {
-	label = flow_made(vm, label, 0);
 	for (uint32_t i = 0; label && pairs.type == T_LIST && i < pairs.list->n; i++)
 		flow_new(vm, &pairs.list->item[i].tuple->item[0], label);
 }

@@ -246,7 +246,7 @@ static int spread_list(struct vm *vm, struct args *args, struct val from, uint32
 		return -1;
 	args->item = all.list->item;
 	args->n = all.list->n;
-	*guard = flow_join(vm, *guard, chosen(vm, from, all.list->item, args->n));
+	*guard = chosen(vm, from, all.list->item, args->n);
 	return 0;
 }
 

@@ -78,7 +78,7 @@ struct flow_state {
 	struct flow_event *events;
 	uint32_t n_events, event_room;
 	struct flow_memo joins[FLOW_MEMO], made[FLOW_MEMO], caps[FLOW_MEMO], guards[FLOW_MEMO],
-		choices[FLOW_MEMO], composed[FLOW_MEMO], own[FLOW_MEMO], fresh[FLOW_MEMO];
+		choices[FLOW_MEMO], composed[FLOW_MEMO], whose[FLOW_MEMO], fresh[FLOW_MEMO];
 };
 
 /* How many arguments a built-in takes by place. */

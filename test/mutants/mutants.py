@@ -27,6 +27,7 @@ TESTS = [
     ("test-policy", "", 0),
     ("test-check", "", 0),
     ("test-check_joins", "", 0),
+    ("test-flow_joins", "", 0),
     ("test-plan_flow", "labels_follow_values", 0),
     ("test-plan_flow", "", 200),
     ("test-plan_foreseen", "", 200),
@@ -66,7 +67,7 @@ CALLS = [
 # The same of what is no call: an expression and what is there instead of it.
 PATTERNS = [
     ("*", r"\b(\w+->a == [\w.]+) && (\w+->b == [\w.]+)", [r"\1", r"\2"]),  # memos
-    ("src/plan/flow*", r"\bm->a == label\b", ["m->a"]),
+    ("src/plan/flow*", r"\bm->a == label\b(?! &&)", ["m->a"]),
     ("src/plan/flow*", r"\bm->a != label\b", ["!m->a"]),
     ("src/plan/flow.c", r"vm->flow\.events\[i\]\.epoch > \*seen", ["false"]),
     ("src/plan/flow.c", r"!?w->is_left\b", ["false", "true"]),
@@ -147,9 +148,12 @@ class Source:
     def __init__(self, path, text, mutants):
         self.path, self.text, self.mutants = path, text, mutants
         self.sites = sorted(sites(path, text), key=lambda s: (s[0], -s[1]))
-        self.names = {}
+        self.names, before = {}, len(mutants)
         self.numbers = {site: [self.make(site, t) for t in site[3]] for site in self.sites}
         self.result = self.within(0, len(text))
+        for mutant in mutants[before:]:
+            if "mutant == %d " % mutant.number not in self.result:
+                raise SystemExit("mutants: not in the text, for it is within another: " + mutant.name)
 
     def make(self, site, template):
         given = [brief(self.text[a:b]) for a, b in site[2]]

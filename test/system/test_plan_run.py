@@ -73,6 +73,30 @@ class Runs(unittest.TestCase):
          [{"n": 1}, {"n": "1", "m": []}, {"n": 1, "m": ["x"]}, {"n": 1, "m": [], "more": 1}, []]),
     ]
 
+    def test_a_form_with_a_word_that_data_has_chosen_is_what_the_check_says(self):
+        policy = POLICY.replace("to = control(allow = trusted", "to = control(allow = chosen")
+        for choice in ("x = 'bob' if n > 5 else 'eva'",
+                       "x = 'bob'\nif n > 5:\n    x = 'eva'",
+                       "x = 'bob'\nif n < 5:\n    x = 'eva'"):
+            plan = "n = len(mail.search(query = 'hello'))\n" + choice + "\nmail.send(to = f'write to {x}')\n"
+            done = self.run_plan(plan, "--no-prompt", policy=policy, request="write to bob or eva, hello")
+            self.assertEqual(done.status, 0, done.err)
+            done = self.run_plan(plan.replace("write", "zzz"), "--no-prompt", policy=policy, request="write to bob or eva, hello")
+            self.assertEqual(done.status, 6, plan)
+            self.assertIn("P401", done.err)
+
+    def test_a_date_in_a_form_that_a_branch_may_have_changed(self):
+        policy = POLICY + 'rule("log", effect = write, v = control(allow = at_most(date)))\n'
+        tools = {**TOOLS, "tools": {**TOOLS["tools"], "log": {
+            "inputSchema": {"type": "object", "properties": {"v": {"type": "string"}}}, "answers": [{"result": None}]}}}
+        plan = ("m = mail.search(query = 'hello')\nf = ['%d.%m.']\ndef g():\n    return 0\nh = [g]\n{}\n"
+                "log(v = date.format(ask('when?', str(m), date), f[0]))\n")
+        tools["ask"] = [{"question": "when", "answer": "2026-11-22"}]
+        for branch, rc in (("", 0), ("if len(m) > 5:\n    h[0]()", 0),
+                           ("if len(m) > 5:\n    f = ['%Y']", 6)):
+            done = self.run_plan(plan.format(branch), "--no-prompt", policy=policy, tools=tools)
+            self.assertEqual(done.status, rc, branch + done.err)
+
     def test_answers_fit_what_is_asked(self):
         for schema, good, bad in self.SCHEMAS:
             for answer in good + bad:

@@ -227,7 +227,8 @@ struct trial {
 		uint32_t at;
 		size_t text; /* in `texts` */
 		bool is_clean;
-	} logged[LOGGED_MAX]; /* where nothing of tools decided that it is */
+		bool is_decided; /* by something of tools, as far as the labels say */
+	} logged[LOGGED_MAX];
 	size_t n_logged;
 	struct buf texts;
 };
@@ -283,10 +284,10 @@ static void keep_logged(struct trial *t, const struct plan_call *call, const str
 	if (strcmp(call->tool->name, "log") != 0)
 		return;
 	t->last = (struct labels_seen){call->arg[0].label, of->arg[0].label};
-	if (!is_own(t, call->guard) || t->n_logged == LOGGED_MAX)
+	if (t->n_logged == LOGGED_MAX)
 		return;
-	t->logged[t->n_logged++] =
-		(struct logged){call->at, t->texts.bytes, is_own(t, call->arg[0].label)};
+	t->logged[t->n_logged++] = (struct logged){call->at, t->texts.bytes,
+		is_own(t, call->arg[0].label), !is_own(t, call->guard)};
 	if (format_value(&t->p.vm, &one, call->arg[0].value, true) == 0)
 		(void)buf_append(&t->texts, one.data, one.n);
 	(void)buf_append(&t->texts, "", 1);
@@ -302,6 +303,8 @@ static bool is_within(const struct trial *one, const struct trial *other, size_t
 	size_t k = 0;
 	for (size_t i = 0; i < one->n_logged; i++) {
 		const struct logged *a = &one->logged[i];
+		if (a->is_decided)
+			continue;
 		for (; k < other->n_logged; k++) {
 			const struct logged *b = &other->logged[k];
 			bool is_same = strcmp(buf_str(&one->texts) + a->text,

@@ -80,6 +80,7 @@ static const char *const decisions[] = {
 	"test('mail.send', recipients = 'a@b.c', subject = value(" WEB "), expect = allow)",
 	"test('mail.send', recipients = 'a@b.c', body = value(readers = ['a@b.c']), expect = allow)",
 	"test('mail.send', recipients = ['a@b.c', 'e@b.c'], body = value(readers = ['a@b.c']), expect = deny)",
+	"test('mail.send', recipients = ['a@b.c', 'e@b.c'], body = value(readers = ['a@b.c', 'e@b.c']), expect = allow)",
 	"test('mail.send', recipients = 'e@b.c', body = value(readers = ['a@b.c']), expect = deny)",
 	"test('mail.send', recipients = value(), body = value(readers = ['a@b.c']), expect = deny)",
 	"test('mail.send', body = value(readers = ['a@b.c']), expect = allow)",
@@ -90,6 +91,7 @@ static const char *const decisions[] = {
 	"test('mail.send', when = value(" WEB ", kind = enum(2)), expect = deny)",
 	"test('files.delete', when = value(" WEB ", kind = bool), file_id = '1', expect = deny)",
 	"test('files.delete', when = value(origin = plan), file_id = '1', expect = allow)",
+	"test('files.delete', file_id = value('1', origin = user, chosen_by = tool('web.get')), expect = deny)",
 	"test('files.delete', file_id = value(origin = tool('files.read'), kind = text), expect = deny)",
 	"test('files.delete', file_id = value(origin = tool('files.read'), kind = handle('file')), expect = deny)",
 	/* Amounts and their sum. */
@@ -126,6 +128,23 @@ TEST(decisions_are_as_the_rules_say)
 			printf("# %s\n", decisions[i]);
 		tear_down(&f);
 	}
+}
+
+/* The policy's own words need no trust(); of those who gave something all are trusted, or none. */
+TEST(who_is_trusted)
+{
+	run_cases("rule('files.delete', effect = destructive, file_id = control(otherwise = ask))\n"
+		  "test('files.delete', file_id = value(origin = policy), expect = allow)\n"
+		  "test('files.delete', file_id = value(origin = [user, policy]), expect = allow)\n"
+		  "test('files.delete', file_id = value(origin = plan), expect = ask)\n",
+		0, "");
+	run_cases(
+		"rule('files.delete', effect = destructive,\n"
+		"     file_id = control(allow = chosen(tool('files.read')), otherwise = ask))\n"
+		"test('files.delete', file_id = value(origin = [tool('web.get'), tool('clock.today')]), expect = ask)\n"
+		"test('files.delete', file_id = value(origin = tool('clock.today')), expect = allow)\n"
+		"trust(tool('clock.today'))\n",
+		0, "");
 }
 
 TEST(trusted_principals)
