@@ -5,19 +5,12 @@
 #include "sandbox/wire.h"
 #include "session/capture.h"
 #include "session/outcome.h"
+#include "session/said.h"
 #include "session/tool_log.h"
 
 #include <jansson.h>
 
 enum { RECORD_ID_BYTES = 72 };
-
-/* The limits as records say them, and for whom that holds. */
-struct record_limits {
-	struct limits limits;
-	uint32_t by[LIMIT_END_];
-	json_t *json;
-	char *text; /* the same */
-};
 
 struct record {
 	char session[RECORD_ID_BYTES];
