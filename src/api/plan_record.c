@@ -26,11 +26,15 @@ static int open_both(struct plan_record *r, const char *path, int flags, struct 
 	if (snprintf(beside, sizeof beside, "%s.values", path) >= (int)sizeof beside)
 		return err_set(err, ERR_LIMIT, "plan: %.100s…: the path is too long", path);
 	r->fd = open(path, flags | O_CLOEXEC, 0600);
-	if (r->fd >= 0)
-		r->values_fd = open(beside, flags | O_CLOEXEC, 0600);
-	return r->fd < 0 || r->values_fd < 0
-		? err_sys(err, ERR_IO, errno, "plan: the record %.180s", path)
-		: 0;
+	if (r->fd < 0)
+		return err_sys(err, ERR_IO, errno, "plan: the record %.180s", path);
+	r->values_fd = open(beside, flags | O_CLOEXEC, 0600);
+	if (r->values_fd >= 0)
+		return 0;
+	int rc = err_sys(err, ERR_IO, errno, "plan: the record's values %.180s", beside);
+	if (flags & O_CREAT)
+		(void)unlink(path);
+	return rc;
 }
 
 int run_record_open(struct plan_record *r, const char *path, struct err *err)

@@ -99,6 +99,18 @@ uint32_t flow_presumed(struct vm *vm, uint32_t label)
 	return id;
 }
 
+uint32_t flow_unsure(struct vm *vm, uint32_t guard)
+{
+	struct label l = {.readers = LABEL_ALL, .endorsements = LABEL_ALL};
+	l.presumed = label_get(vm->flow.all, guard).presumed;
+	if (l.presumed == LABEL_BOTTOM)
+		return 0;
+	uint32_t id = label_intern(vm->flow.all, &l);
+	if (id == LABEL_FAILED)
+		no_memory(vm);
+	return id;
+}
+
 uint32_t flow_cap_slow(struct vm *vm, uint32_t label, enum label_kind most)
 {
 	if (label == LABEL_FAILED)
@@ -372,7 +384,7 @@ static int raise_one(struct vm *vm, const struct frame *f, struct write what)
 int flow_raise(struct vm *vm, const struct frame *f, uint32_t label)
 {
 	uint32_t guard = flow_join(vm, vm->h->guard, label), at = f->region;
-	if (guard == vm->h->guard)
+	if (guard == vm->h->guard && flow_unsure(vm, guard) == 0)
 		return 0;
 	vm->h->guard = guard;
 	for (;;) {
@@ -393,9 +405,9 @@ void flow_merge(struct vm *vm, struct frame *f, uint32_t region)
 	const struct writes *w = &f->code->writes[region];
 	uint32_t before = f->base[w->saved].label, guard = vm->h->guard;
 	f->region = w->outer;
-	if (guard == before)
+	uint32_t more = guard == before ? flow_unsure(vm, guard) : flow_presumed(vm, guard);
+	if (more == 0)
 		return;
-	uint32_t more = flow_presumed(vm, guard);
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->item[i].what == WRITE_NAME) {
 			struct val *v = write_at(f, w->item[i]);

@@ -27,6 +27,10 @@ enum flow_whose { FLOW_OWN, FLOW_OTHERS, FLOW_PRESUMED };
 enum flow_whose flow_whose(struct vm *vm, uint32_t label);
 /* Of an f-string whose pieces have @label together: the plan's word, or see label_composed(). */
 uint32_t flow_form(struct vm *vm, uint32_t label);
+/* What is only presumed of a guard. Where it stays the same, so that a value need not get it to be
+ * what it says, it needs this: the check may find it impossible of the calls there, and so nobody
+ * would be told of it, though it is possible of what the same data decided of the value within. */
+uint32_t flow_unsure(struct vm *vm, uint32_t guard);
 /* A condition decides on what comes. Returns: 0 or -1. */
 int flow_raise(struct vm *vm, const struct frame *f, uint32_t label);
 /* Labels of all that is there now: it may have changed. Returns: 0 or -1. */

@@ -73,6 +73,18 @@ class Runs(unittest.TestCase):
          [{"n": 1}, {"n": "1", "m": []}, {"n": 1, "m": ["x"]}, {"n": 1, "m": [], "more": 1}, []]),
     ]
 
+    def test_nothing_is_left_where_the_values_of_a_record_stand_in_the_way(self):
+        record = self.file("")
+        os.unlink(record)
+        with open(record + ".values", "w", encoding="utf-8") as f:
+            f.write("old")
+        done = self.run_plan("print(1)\n", "--record", record)
+        self.assertEqual(done.status, 1, done.out)
+        self.assertIn(record + ".values: File exists", done.err)
+        self.assertFalse(os.path.exists(record))
+        with open(record + ".values", encoding="utf-8") as f:
+            self.assertEqual(f.read(), "old")
+
     def test_a_form_with_a_word_that_data_has_chosen_is_what_the_check_says(self):
         policy = POLICY.replace("to = control(allow = trusted", "to = control(allow = chosen")
         for choice in ("x = 'bob' if n > 5 else 'eva'",

@@ -93,7 +93,7 @@ static const struct labelled guards[] = {
 	/* What a loop gives, and that it ends. */
 	{"x = [i for i in ['p', 'q'] if a(v='z') == 'z']\nfor i in x:\n    raw(v=i)\nraw(v=i)\n",
 		"plan(?a/bool)!-(?a/bool); plan(?a/bool)!-(?a/bool); plan(?a/bool)"},
-	{"i = 'p'\nfor i in a(v=[]):\n    pass\nraw(v=i)\n", "plan ?a(?a/bool)"},
+	{"i = 'p'\nfor i in a(v=[]):\n    pass\nraw(v=i)\n", "plan(?a/bool)"},
 	/* A built-in that calls functions stands where it stands: what they make may be changed. */
 	{"if b(v='y') == 'y':\n    t = []\n    u = sorted([1], key=lambda v: t.append([]) or v)\n    t[0].append(1)\n    log(v=t)\n",
 		"plan/number!?b/bool"},

@@ -537,6 +537,37 @@ TEST(what_is_made_of_approved_values_is_not_approved)
 	}
 }
 
+/*
+ * A run presumes that what it does not know may have changed the list, so that it may decide how
+ * often there is a round. The check knows better. What the same data decides within is none the less
+ * said of what is written, returned or left there.
+ */
+TEST(what_decides_within_is_not_lost_with_what_is_presumed_around)
+{
+	static const char *const within[] = {
+		" log(v=k(t))\n",
+		" log(v='ann' if t == 'x' else 'bob')\n",
+		" z = 'ann'\n if t == 'x':\n  z = 'bob'\n log(v=z)\n",
+		" z = 'ann'\n for c in [1]:\n  if t == 'x': break\n  z = 'bob'\n log(v=z)\n",
+		" z = []\n for c in [1]:\n  if t == 'x': continue\n  z.append('bob')\n log(v=z)\n",
+	};
+	static struct trial t;
+	for (size_t i = 0; i < ARRAY_LEN(within); i++) {
+		char plan[400];
+		(void)snprintf(plan, sizeof plan,
+			"def g():\n return 0\ndef k(x):\n if x == 'x':\n  return 'bob'\n return 'ann'\n"
+			"l = ['x']\nh = [g]\nt = web.get(q='x')\nif t == 'x':\n h[0]()\nfor i in l:\n%s",
+			within[i]);
+		try_one(&t, plan, "rule('web.get', effect = read)\nrule('log', effect = read)\n",
+			5);
+		bool ok = CHECK(t.is_ended && t.n_wrong == 0);
+		ok &= CHECK(t.n_logged == 1 && !t.logged[0].is_decided && !t.logged[0].is_clean);
+		if (!ok)
+			fprintf(stderr, "# %s\n", plan);
+		trial_done(&t);
+	}
+}
+
 /* Where check and run together find nothing of tools, whatever those give makes no difference. */
 TEST(what_is_called_clean_stays_the_same)
 {
