@@ -101,8 +101,6 @@ static void run_step(struct job *job)
 		.stdin_fd = fd_take(&job->fd)};
 	if (session_run(e->session, &req, &err) < 0)
 		job_fail(job, &err);
-	else
-		journal_prepare(e->roll->journal, e->id, e->head);
 }
 
 static void on_put_back(void *arg)
@@ -155,6 +153,8 @@ void entry_on_begin(void *arg)
 {
 	struct entry *e = arg;
 	const struct job *job = e->first;
+	if (!e->replay)
+		journal_prepare(e->roll->journal, e->id, e->head);
 	if (!e->replay && job && job->watch && job->watch->started)
 		job->watch->started(job->watch->arg, e->id);
 }

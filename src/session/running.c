@@ -96,6 +96,9 @@ void step_began(struct session *s)
 	s->began_ns = uv_hrtime();
 	/* Until here the limit covered the start of the interpreter; the step has it whole. */
 	start_wall(s, s->record.limits.value[LIMIT_timeout_ms], STEP_CAUSE_WALL);
+	/* What can be done before the end is done now: the driver is at work, where right behind
+	 * the STEP frame it may still wait for this very CPU. */
+	record_say_limits(&s->record);
 	if (s->events.begin)
 		s->events.begin(s->events.arg);
 }
@@ -359,7 +362,6 @@ static int try_send(struct session *s, struct err *err)
 		r = send_step(s, s->part, err);
 	if (r == 0)
 		set_meter(s, 0);
-	record_say_limits(&s->record); /* while the driver is at work */
 	return r;
 }
 
