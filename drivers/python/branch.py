@@ -56,7 +56,7 @@ def be_stem():
     """Do now, once, what is the same in every branch: what is written here, they all share."""
     kept = keep_numbers()
     native.be_forked()
-    state.crowded = False
+    state.crowded = state.had_guard = False
     state.stdin = None  # what the old one has read ahead was not written to a branch's
     driver.part("streams").restore()
     renew_names()
@@ -65,6 +65,7 @@ def be_stem():
 
 def be_branch(stem, is_continuation):
     """What is different here. The stem is another process, with other streams and another loop."""
+    state.stem = stem  # kept: what is let go of is freed, and the pages it lies in copied
     kept, generators, ready = stem
     native.new_box()
     if state.home != posix.getpid():

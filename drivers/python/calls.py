@@ -18,7 +18,7 @@ import posix
 with driver.part("later").Genuine():  # once: while it lasts, other threads import with our sys.path
     import select
 
-    driver.load_scanner()
+    driver.load_json()
 
 state = driver.state
 native = driver.native

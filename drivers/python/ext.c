@@ -50,6 +50,8 @@ static PyObject *send_frame(PyObject *self, PyObject *args)
 		PyErr_SetString(PyExc_ValueError, "frame too long");
 		return NULL;
 	}
+	if (fd < 0) /* in a rehearsal; an exception would write to more pages than a step does */
+		Py_RETURN_NONE;
 	Py_BEGIN_ALLOW_THREADS r = frame_write(fd, type, payload, (size_t)bytes, passed);
 	Py_END_ALLOW_THREADS if (r < 0)
 	{
@@ -152,6 +154,19 @@ static PyObject *is_readable(PyObject *self, PyObject *args)
 	return PyBool_FromLong(poll(&poll_fd, 1, 0) != 0);
 }
 
+/* Do both descriptors lead to the same file? Not when one is closed. */
+static PyObject *is_same_file(PyObject *self, PyObject *args)
+{
+	struct stat a, b;
+	int fd, other;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "ii:is_same_file", &fd, &other))
+		return NULL;
+	return PyBool_FromLong(fstat(fd, &a) == 0 && fstat(other, &b) == 0 &&
+		a.st_dev == b.st_dev && a.st_ino == b.st_ino);
+}
+
 static PyObject *flush_c(PyObject *self, PyObject *args)
 {
 	(void)self;
@@ -237,25 +252,23 @@ static PyObject *unblock_signals(PyObject *self, PyObject *args)
 /* Functions of drivers/still, where that is loaded. It is there from the start, or never. */
 enum { STILL_STEP, STILL_BRANCH, STILL_END_ };
 
-static void tell_still(int which)
+static void (*still[STILL_END_])(void);
+
+static void find_still(void)
 {
 	static const char *const names[STILL_END_] = {
 		[STILL_STEP] = "retort_still_step", [STILL_BRANCH] = "retort_still_branch"};
-	static void (*tell[STILL_END_])(void);
-	static int is_known;
 
-	for (int i = 0; i < STILL_END_ && !is_known; i++)
-		tell[i] = (void (*)(void))dlsym(RTLD_DEFAULT, names[i]);
-	is_known = 1;
-	if (tell[which])
-		tell[which]();
+	for (int i = 0; i < STILL_END_; i++)
+		still[i] = (void (*)(void))dlsym(RTLD_DEFAULT, names[i]);
 }
 
 static PyObject *new_step(PyObject *self, PyObject *args)
 {
 	(void)self;
 	(void)args;
-	tell_still(STILL_STEP);
+	if (still[STILL_STEP])
+		still[STILL_STEP]();
 	Py_RETURN_NONE;
 }
 
@@ -263,7 +276,8 @@ static PyObject *new_box(PyObject *self, PyObject *args)
 {
 	(void)self;
 	(void)args;
-	tell_still(STILL_BRANCH);
+	if (still[STILL_BRANCH])
+		still[STILL_BRANCH]();
 	Py_RETURN_NONE;
 }
 
@@ -279,6 +293,28 @@ static PyObject *draw(PyObject *self, PyObject *args)
 	if (bytes > DRAW_BYTES_MAX ||
 		getrandom((void *)(uintptr_t)address, bytes, 0) != (ssize_t)bytes)
 		return PyErr_SetFromErrno(PyExc_OSError);
+	Py_RETURN_NONE;
+}
+
+/*
+ * Give each name in @wanted its value where @space does not have it. Where nothing is missing,
+ * nothing is written: in Python the references to each name and value would be counted up and down,
+ * and the page of each copied.
+ */
+static PyObject *put_back(PyObject *self, PyObject *args)
+{
+	PyObject *space, *wanted, *name, *value;
+	Py_ssize_t at = 0;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "O!O!:put_back", &PyDict_Type, &space, &PyDict_Type, &wanted))
+		return NULL;
+	while (PyDict_Next(wanted, &at, &name, &value)) {
+		if (PyDict_GetItemWithError(space, name))
+			continue;
+		if (PyErr_Occurred() || PyDict_SetItem(space, name, value) < 0)
+			return NULL;
+	}
 	Py_RETURN_NONE;
 }
 
@@ -300,6 +336,7 @@ static PyObject *settle_pages(PyObject *self, PyObject *args)
 {
 	(void)self;
 	(void)args;
+	arena_fill();
 	pages_collapse();
 	pages_small();
 	Py_RETURN_NONE;
@@ -314,12 +351,14 @@ static PyMethodDef methods[] = {
 	{"be_forked", be_forked, METH_NOARGS, "be_forked(): run the hooks of a fork's child"},
 	{"guard", guard, METH_VARARGS, "guard(channel, out, err, pairs, bytes, patient)"},
 	{"alone", alone, METH_NOARGS, "alone() -> bool"},
+	{"is_same_file", is_same_file, METH_VARARGS, "is_same_file(fd, fd) -> bool"},
 	{"flush_c", flush_c, METH_NOARGS, "flush_c(): fflush(NULL)"},
 	{"dup_high", dup_high, METH_VARARGS, "dup_high(fd) -> fd"},
 	{"block_signals", block_signals, METH_NOARGS, "block_signals()"},
 	{"unblock_signals", unblock_signals, METH_NOARGS, "unblock_signals()"},
 	{"new_step", new_step, METH_NOARGS, "new_step(): a step of a session begins"},
 	{"new_box", new_box, METH_NOARGS, "new_box(): this process is in another box now"},
+	{"put_back", put_back, METH_VARARGS, "put_back(space, wanted)"},
 	{"gather", gather, METH_NOARGS, "gather(): what is loaded from now on lies together"},
 	{"settle_pages", settle_pages, METH_NOARGS, "settle_pages()"},
 	{"draw", draw, METH_VARARGS, "draw(address, bytes)"},
@@ -335,5 +374,6 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__retort(void)
 {
+	find_still();
 	return PyModuleDef_Init(&definition);
 }

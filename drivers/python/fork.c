@@ -28,7 +28,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RESUME_BYTES_MAX = 4096, PAIRS_MAX = 16, NAP_NS = 50000, NAPS_MAX = 40, SCORE_BYTES = 16 };
+enum {
+	RESUME_BYTES_MAX = 4096,
+	TEXT_BYTES = 512,
+	PAIRS_MAX = 16,
+	NAP_NS = 50000,
+	NAPS_MAX = 40,
+	SCORE_BYTES = 16
+};
 
 static const char score_path[] = "/proc/self/oom_score_adj";
 
@@ -232,19 +239,36 @@ static pid_t make_guard(struct clone *clone, int *lost, const char **reason)
 	return -1;
 }
 
+/*
+ * Say that there is a guard. Not in Python: what the live process writes to from here on, it no
+ * longer shares with its guard.
+ */
+static const char *announce(const struct clone *clone, const char *id, pid_t pid, int lost)
+{
+	char text[TEXT_BYTES];
+	int n = snprintf(
+		text, sizeof(text), "{\"id\":%s,\"pid\":%d,\"lost\":%d}", id, (int)pid, lost);
+
+	if (n >= (int)sizeof(text))
+		return "its name is too long";
+	(void)frame_write(clone->channel, FRAME_GUARD, text, (size_t)n, clone->engine_fd);
+	return NULL;
+}
+
 PyObject *guard(PyObject *self, PyObject *args)
 {
 	struct clone clone = {.engine_fd = -1, .guard_fd = -1};
 	struct plan_order order = {0};
 	int pairs[PAIRS_MAX], is_patient, lost = 0;
+	const char *id;
 	unsigned long long bytes;
 	const char *reason = NULL;
 	PyObject *list;
 	pid_t pid = -1;
 
 	(void)self;
-	if (!PyArg_ParseTuple(args, "iiiOKp:guard", &order.channel, &order.out, &order.err, &list,
-		    &bytes, &is_patient))
+	if (!PyArg_ParseTuple(args, "siiiOKp:guard", &id, &order.channel, &order.out, &order.err,
+		    &list, &bytes, &is_patient))
 		return NULL;
 	order.pairs = pairs;
 	order.n_pairs = ext_numbers(list, pairs, PAIRS_MAX);
@@ -259,13 +283,13 @@ PyObject *guard(PyObject *self, PyObject *args)
 	if (!reason)
 		pid = make_guard(&clone, &lost, &reason);
 	plan_done(&clone.plan);
-	if (pid > 0)
-		return Py_BuildValue("iii", clone.engine_fd, (int)pid, lost);
 	if (pid == 0)
 		Py_RETURN_NONE;
+	if (pid > 0)
+		reason = announce(&clone, id, pid, lost);
 	if (clone.engine_fd >= 0)
 		(void)close(clone.engine_fd);
 	if (clone.guard_fd >= 0)
 		(void)close(clone.guard_fd);
-	return PyUnicode_FromString(reason);
+	return PyUnicode_FromString(reason ? reason : "");
 }

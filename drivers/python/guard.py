@@ -17,28 +17,29 @@ def checkpoint(name, limit):
     """
     Make a guard and tell the engine, in a frame for @name. In a guard that is resumed this returns
     as well, days later perhaps: the process is then the live one.
+
+    The two share their memory until one of them writes. Many sessions run one step and are idle then,
+    for long or for good, so it takes a second guard before the pages of the next step are copied ahead.
     """
     posix.sched_yield()  # the engine has a result to read, maybe on this CPU; a clone takes long
-    made = native.guard(
-        state.channel, state.out, state.err, loop_pairs(), limit, not state.crowded
+    is_patient, is_first = not state.crowded, not state.had_guard
+    state.crowded, state.had_guard = False, True
+    failure = native.guard(
+        driver.encode(name), state.channel, state.out, state.err, loop_pairs(), limit, is_patient
     )
-    if made is None:
+    if failure is None:
         go_on()
-        return
-    if type(made) is str:
-        state.crowded = made == "threads"
-        driver.send(driver.GUARD, {"id": name, "reason": made})
-        return
-    state.crowded = False
-    fd, pid, lost = made
-    sent = driver.send(driver.GUARD, {"id": name, "pid": pid, "lost": lost}, fd)
-    posix.close(fd)
-    if sent and not native.is_readable(state.channel):
+    elif failure:
+        state.crowded = failure == "threads"
+        driver.send(driver.GUARD, {"id": name, "reason": failure})
+    elif not is_first and not native.is_readable(state.channel):
         warm()
 
 
 def loop_pairs():
     """The descriptors by which the loop of top-level await wakes itself."""
+    if state.loop is None:
+        return ()
     try:
         return [state.loop._ssock.fileno(), state.loop._csock.fileno()]
     except BaseException:

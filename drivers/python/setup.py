@@ -7,6 +7,9 @@ import builtins
 import gc
 import posix
 
+# After these the interpreter has specialized the code of a step, which it would else do in each branch.
+WARM_STEPS = 20
+
 state = driver.state
 native = driver.native
 
@@ -45,12 +48,9 @@ def carry_out(request):
 
 
 def set_variable(name, value):
-    """An environment variable, for C, for os.environ if that is there, and for when it is made."""
+    """An environment variable, for C and for Python: os.environ shows what is in posix.environ."""
     posix.putenv(name.encode(), value.encode())
     posix.environ[name.encode()] = value.encode()
-    environ = getattr(sys.modules.get("os"), "environ", None)
-    if environ is not None:
-        environ[name] = value
 
 
 def be_template():
@@ -60,13 +60,14 @@ def be_template():
     """
     for name in ("program", "streams", "later", "blame", "rich", "guard", "names", "tools"):
         driver.part(name)
-    driver.load_scanner()
+    driver.load_json()
     for exercise in (show_error, show_values, show_table, show_figure):
         try:
             exercise()
         except Exception:
             pass  # then the first step that needs it finds out why
-    driver.part("guard").warm()
+    for _ in range(WARM_STEPS):
+        driver.part("guard").warm()
     gc.collect()
     gc.freeze()
     driver.native.settle_pages()

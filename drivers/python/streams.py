@@ -6,14 +6,7 @@ import sys
 import posix
 
 state = driver.state
-
-
-def same_file(a, b):
-    try:
-        x, y = posix.fstat(a), posix.fstat(b)
-        return (x.st_dev, x.st_ino) == (y.st_dev, y.st_ino)
-    except OSError:
-        return False
+native = driver.native
 
 
 def is_open(stream):
@@ -52,11 +45,9 @@ def set_stdin(fds):
 def restore():
     """Make fds 0–2 and sys.stdin, stdout and stderr what they were at the start."""
     for fd, copy in ((1, state.out), (2, state.err)):
-        if not same_file(fd, copy):
+        if not native.is_same_file(fd, copy):
             posix.dup2(copy, fd)
-    try:
-        posix.fstat(0)
-    except OSError:
+    if not native.is_same_file(0, 0):
         posix.open("/dev/null", posix.O_RDONLY)
     if not is_open(state.stdin):
         state.stdin = open_stream(0, "r")
@@ -64,6 +55,15 @@ def restore():
         state.stdout = open_stream(1, "w")
     if not is_open(state.stderr):
         state.stderr = open_stream(2, "w")
+    try:
+        if (
+            sys.stdin is sys.__stdin__ is state.stdin
+            and sys.stdout is sys.__stdout__ is state.stdout
+            and sys.stderr is sys.__stderr__ is state.stderr
+        ):
+            return
+    except AttributeError:
+        pass  # a step has deleted one
     sys.stdin = sys.__stdin__ = state.stdin
     sys.stdout = sys.__stdout__ = state.stdout
     sys.stderr = sys.__stderr__ = state.stderr

@@ -216,7 +216,8 @@ static struct mark all_of(
 		args_whole(c, args, has_constants));
 }
 
-static struct av new_object(
+/* One of which the places are not known. */
+struct av new_object(
 	struct checker *c, enum obj_kind kind, const struct node *node, struct mark structure)
 {
 	struct obj *o = obj_new(c, kind, node, 100);
@@ -225,33 +226,6 @@ static struct av new_object(
 		cell_add(c, o->structure, av_of(structure, N_TYPES));
 	}
 	return obj_value(c, o, public);
-}
-
-/* A key function: it is called for each element, as often as there are. */
-struct keying {
-	const struct call_args *args;
-	struct av fn, from, result;
-};
-
-static void key_round(struct checker *c, struct loop *loop)
-{
-	struct keying *k = loop->arg;
-	struct av x = iterated(c, k->from);
-	const struct call_args one = {.node = k->args->node, .positional = &x, .n = 1};
-	k->result = av_join(c, k->result, call_value(c, k->fn, &one));
-}
-
-static struct mark key_mark(struct checker *c, const struct call_args *args, struct av from)
-{
-	struct keying k = {args, args_named(args, "key"), from, AV_NONE};
-	if (k.fn.type == T_UNSET || k.fn.konst.type == T_NONE)
-		return public;
-	struct loop loop = {
-		.node = args->node, .guard = structure_of(c, from), .arg = &k, .round = key_round};
-	c->n_built_in++;
-	run_loop(c, &loop);
-	c->n_built_in--;
-	return whole(c, k.result);
 }
 
 /* A new list, tuple or set of the elements of all arguments. */
@@ -268,9 +242,9 @@ static struct av collect(struct checker *c, enum obj_kind kind, const struct cal
 	struct obj *o = obj_nth(c, v, 0);
 	struct mark m = public;
 	if (is_ordered) {
+		struct av from = args->n ? args_nth(args, 0) : element_of(c, args->star);
 		m = mark_made(c, mark_capped(c, all_of(c, self, args, false), KIND_NUMBER));
-		m = mark_join(
-			c, m, mark_capped(c, key_mark(c, args, args_nth(args, 0)), KIND_NUMBER));
+		m = mark_join(c, m, mark_capped(c, key_mark(c, args, from), KIND_NUMBER));
 	}
 	if (o)
 		cell_add(c, o->structure, av_of(m, N_TYPES));
@@ -284,6 +258,8 @@ static struct av pairs(struct checker *c, const struct call_args *args, bool is_
 	struct obj *pair = obj_new(c, OBJ_TUPLE, args->node, 101);
 	for (uint32_t i = 0; i < args->n; i++)
 		m = mark_join(c, m, structure_of(c, args->positional[i]));
+	for (uint32_t i = 0; i < args->n_named; i++)
+		m = mark_join(c, m, structure_of(c, args->named[i]));
 	struct av v = new_object(c, OBJ_LIST, args->node, m);
 	struct obj *o = obj_nth(c, v, 0);
 	if (!pair || !o)
@@ -291,12 +267,13 @@ static struct av pairs(struct checker *c, const struct call_args *args, bool is_
 	/* Numbers of enumerate say how many there were before. */
 	struct field *number = is_zip ? NULL : field_at(c, pair, VAL_INT(0), true);
 	if (!is_zip)
-		cell_add(c, number ? number->cell : pair->rest,
-			av_of(mark_made(c, mark_join(c, m, args_whole(c, args, false))), N_TYPES));
+		cell_add(c, number ? number->cell : pair->rest, av_of(mark_made(c, m), N_TYPES));
 	for (uint32_t i = 0; i < args->n; i++) {
 		struct field *field = field_at(c, pair, VAL_INT(i + !is_zip), true);
 		cell_add(c, field ? field->cell : pair->rest, iterated(c, args->positional[i]));
 	}
+	for (uint32_t i = 0; i < args->n_named; i++)
+		cell_add(c, pair->rest, iterated(c, args->named[i]));
 	if (args->has_star)
 		cell_add(c, pair->rest, iterated(c, element_of(c, args->star)));
 	cell_add(c, o->rest, obj_value(c, pair, public));
@@ -319,7 +296,7 @@ static struct av items(struct checker *c, const struct node *node, struct av sel
 	return v;
 }
 
-/* dict(…), d.update(…): of a mapping or of pairs, and by name. */
+/* dict(…), d.update(…), both without *: of a mapping or of pairs, and by name. */
 static void update(struct checker *c, struct av v, const struct call_args *args)
 {
 	for (uint32_t i = 0; i < args->n; i++) {
@@ -333,39 +310,8 @@ static void update(struct checker *c, struct av v, const struct call_args *args)
 		key.konst = args->named_at[i]->value;
 		item_set(c, v, key, args->named[i]);
 	}
-	if (args->has_star)
-		element_add(c, v, any_value(c, args->node, 102, whole(c, args->star)));
 	if (args->has_starstar)
 		contents_add(c, v, args->starstar);
-}
-
-static struct av extreme(struct checker *c, const struct call_args *args)
-{
-	struct av v = AV_NONE, from = args_nth(args, 0);
-	if (args->n > 1) {
-		from = new_object(c, OBJ_LIST, args->node, public);
-		for (uint32_t i = 0; i < args->n; i++)
-			element_add(c, from, args->positional[i]);
-	}
-	v = av_join(c, v, iterated(c, from));
-	for (uint32_t i = 0; i < args->n_named; i++)
-		v = av_join(c, v, args->named[i]);
-	/* sum() of lists makes a new one, of which only the mark is known. */
-	struct mark m = mark_capped(c, args_whole(c, args, true), KIND_NUMBER);
-	m = mark_join(c, m, mark_capped(c, key_mark(c, args, from), KIND_NUMBER));
-	v = av_with(c, v, mark_choice(c, m));
-	return v.type == T_UNSET ? av_of(args_whole(c, args, true), N_TYPES) : v;
-}
-
-static struct av sum(struct checker *c, const struct call_args *args)
-{
-	struct av from = args_nth(args, 0), x = iterated(c, from);
-	struct mark m = mark_made(c, args_whole(c, args, true));
-	if (x.type == T_INT || x.type == T_FLOAT)
-		return av_of(mark_raised(c, mark_capped(c, m, KIND_NUMBER), KIND_NUMBER), x.type);
-	struct av v = any_value(c, args->node, 103, text_mark(c, m, args->node));
-	element_add(c, v, element_of(c, x));
-	return v;
 }
 
 static struct av make_range(struct checker *c, const struct call_args *args)
@@ -439,20 +385,27 @@ static struct av plain(
 			v = av_join(c, v, args->positional[i]);
 		for (uint32_t i = 0; i < args->n_named; i++)
 			v = av_join(c, v, args->named[i]);
-		v = args->has_star ? av_join(c, v, iterated(c, args->star)) : v;
-		return args->has_starstar ? av_join(c, v, element_of(c, args->starstar)) : v;
+		return args->has_star ? av_join(c, v, iterated(c, args->star)) : v;
 	}
+}
+
+/* Do they call what has a name, or give it back? */
+static bool takes_names(enum model model)
+{
+	return model == M_ORDERED || model == M_EXTREME || model == M_PAIRS;
 }
 
 struct av call_native(struct checker *c, const char *name, const struct call_args *args)
 {
 	const struct row *row = find(natives, ARRAY_LEN(natives), name);
-	const struct av none = AV_NONE;
 	struct av x = args_nth(args, 0), v;
 	bool is_star = args->has_star || args->has_starstar;
 	struct mark m;
-	if (!row)
-		return refuse(c, P_UNKNOWN, args->node, "", "%.80s is not known here", name);
+	if (!row || (args->has_starstar && takes_names(row->model)))
+		return refuse(c, P_UNKNOWN, args->node, row ? "name the arguments" : "",
+			row ? "the checker does not know what %.80s does with **"
+			    : "%.80s is not known here",
+			name);
 	switch ((int)row->model) {
 	case M_LENGTH:
 		m = is_star ? args_whole(c, args, true)
@@ -465,18 +418,16 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 		return av_of(mark_made(c, m), T_BOOL);
 	case M_LIST:
 	case M_ORDERED:
-		return collect(c, OBJ_LIST, args, none, row->model == M_ORDERED);
+		return collect(c, OBJ_LIST, args, AV_NONE, row->model == M_ORDERED);
 	case M_TUPLE:
 	case M_SET:
-		return collect(c, row->model == M_SET ? OBJ_SET : OBJ_TUPLE, args, none, false);
+		return collect(c, row->model == M_SET ? OBJ_SET : OBJ_TUPLE, args, AV_NONE, false);
 	case M_PAIRS:
 		return pairs(c, args, strcmp(name, "zip") == 0);
 	case M_RANGE:
 		return make_range(c, args);
 	case M_EXTREME:
-		return is_star			   ? plain(c, M_ANY, none, args)
-			: strcmp(name, "sum") == 0 ? sum(c, args)
-						   : extreme(c, args);
+		return strcmp(name, "sum") == 0 ? model_sum(c, args) : model_extreme(c, args);
 	case M_DICT:
 		if (args->has_star)
 			return refuse(c, P_UNKNOWN, args->node, "dict(pairs)",
@@ -491,7 +442,7 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 	case M_NOTHING:
 		return av_constant(c, args->node, VAL_NONE);
 	case M_ENDORSE:
-		return model_endorse(c, name, args, &v) ? v : plain(c, M_ANY, none, args);
+		return model_endorse(c, name, args, &v) ? v : plain(c, M_ANY, AV_NONE, args);
 	case M_APPROVE:
 	case M_ASK:
 	case M_TRY:
@@ -501,21 +452,20 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 			: row->model == M_TRY ? model_try(c, args)
 					      : model_approve(c, args);
 	default:
-		return plain(c, row->model, none, args);
+		return plain(c, row->model, AV_NONE, args);
 	}
 }
 
-/* Methods that change their receiver. */
+/* Methods that change their receiver; they are refused with *. */
 static struct av change(
 	struct checker *c, enum model model, struct av self, const struct call_args *args)
 {
 	struct av x = args_nth(args, 0), v = element_of(c, self);
-	struct mark m = args_whole(c, args, true);
-	struct mark order = mark_capped(c, m, KIND_NUMBER);
+	struct mark m, order = mark_capped(c, args_whole(c, args, true), KIND_NUMBER);
 	switch ((int)model) {
 	case M_ADD:
 		if (args->n > 1)
-			places_lost(c, self, mark_capped(c, whole(c, x), KIND_NUMBER));
+			places_lost(c, self, mark_capped(c, x.m, KIND_NUMBER));
 		element_add(c, self, args_nth(args, args->n ? args->n - 1 : 0));
 		break;
 	case M_EXTEND:
@@ -526,7 +476,7 @@ static struct av change(
 		v = args->n > 1 ? args_nth(args, 1) : av_of(public, T_NONE);
 		v = av_join(c, item_of(c, self, x), v);
 		item_set(c, self, x, av_with(c, v, structure_of(c, self)));
-		return av_join(c, item_of(c, self, x), element_of(c, self));
+		return item_of(c, self, x);
 	case M_POP:
 		v = args->n ? item_of(c, self, x) : v;
 		places_lost(c, self, order);
@@ -543,8 +493,6 @@ static struct av change(
 		places_lost(
 			c, self, mark_join(c, order, mark_capped(c, whole(c, self), KIND_NUMBER)));
 	}
-	if (args->has_star || args->has_starstar)
-		element_add(c, self, any_value(c, args->node, 104, mark_anyones(m)));
 	return av_constant(c, args->node, VAL_NONE);
 }
 

@@ -129,7 +129,7 @@ static void bind_one(struct binding *b, const struct node *param, struct av valu
 	b->at += !b->is_named_only && b->at < args->n;
 	for (uint32_t i = 0; i < args->n_named; i++)
 		if (str_equal(args->named_at[i]->value.str, param->value.str))
-			v = av_join(c, v, args->named[i]);
+			v = args->named[i];
 	if (v.type == T_UNSET)
 		v = value;
 	if (args->has_starstar)
@@ -264,7 +264,7 @@ struct av call_value(struct checker *c, struct av fn, const struct call_args *ar
 		v = av_choice(c, v, one, guard);
 	}
 	c->pc = pc;
-	return av_with(c, v, guard);
+	return v;
 }
 
 /* A built-in cannot wait for an answer: what it calls must not ask. It is refused then. */
@@ -288,6 +288,12 @@ struct av args_named(const struct call_args *args, const char *name)
 		if (str_is(args->named_at[i]->value, name))
 			return args->named[i];
 	return AV_NONE;
+}
+
+/* The one at that place, or of that name. */
+struct av args_get(const struct call_args *args, uint32_t i, const char *name)
+{
+	return i < args->n ? args->positional[i] : args_named(args, name);
 }
 
 /* All arguments as one mark. Constants may be left out where they only choose. */

@@ -22,7 +22,7 @@ struct av model_approve(struct checker *c, const struct call_args *args)
 			"approve takes texts, numbers, lists and dicts of them");
 	struct label l = label_get(c->labels, m.label);
 	if (m.label != LABEL_BOTTOM)
-		l.endorsements = label_union(c->labels, l.endorsements, label_set(c->labels, atom));
+		l.endorsements = label_set(c->labels, atom);
 	m.label = label_intern(c->labels, &l);
 	const struct event through = {EVENT_THROUGH, m.event, 0, m.label, args->node, NULL};
 	m.event = event_new(c, &through);
@@ -94,7 +94,6 @@ static struct av list_of(struct checker *c, const struct node *node, struct av x
 	struct av v = obj_value(c, o, m);
 	if (o) {
 		o->is_fuzzy = true;
-		cell_add(c, o->structure, av_of(m, N_TYPES));
 		cell_add(c, o->rest, x);
 	}
 	return v;
@@ -103,7 +102,7 @@ static struct av list_of(struct checker *c, const struct node *node, struct av x
 struct av model_ask(struct checker *c, const struct call_args *args)
 {
 	struct mark m = args_whole(c, args, true);
-	struct av schema = args_nth(args, 2), by_name = args_named(args, "schema");
+	struct av schema = args_get(args, 2, "schema");
 	uint32_t atom = label_atom(c->labels, "model", 5);
 	struct label l = {.origins = label_set(c->labels, atom), .readers = LABEL_ALL};
 	if (m.label == LABEL_FAILED || labels_has_failed(c->labels))
@@ -111,7 +110,10 @@ struct av model_ask(struct checker *c, const struct call_args *args)
 	struct label in = label_get(c->labels, m.label);
 	l.origins = label_union(c->labels, l.origins, in.origins);
 	l.readers = in.readers;
-	const struct asked a = asked_of(c, by_name.type == T_UNSET ? schema : by_name);
+	struct asked a = asked_of(c, schema);
+	/* There may be one behind *. */
+	if (schema.type == T_UNSET && (args->has_star || args->has_starstar))
+		a.type = N_TYPES;
 	l.kind = a.kind;
 	uint32_t label = label_intern(c->labels, &l);
 	const struct event through = {EVENT_THROUGH, m.event, 0, label, args->node, NULL};
@@ -199,16 +201,9 @@ bool model_endorse(
 	struct checker *c, const char *name, const struct call_args *args, struct av *out)
 {
 	bool is_member_of = strcmp(name, "member") == 0;
-	struct av v = args_nth(args, 0), by = args_nth(args, 1);
-	if (args->has_star || args->has_starstar)
-		return false;
-	if (v.type == T_UNSET)
-		v = args_named(args, "value");
-	if (by.type == T_UNSET)
-		by = args_named(args, is_member_of ? "list" : "pattern");
-	struct mark m = whole(c, by);
-	if (v.konst.type == T_UNSET || m.label == LABEL_FAILED ||
-		!label_is_subset(c->labels, label_get(c->labels, m.label).origins, c->own))
+	struct av v = args_get(args, 0, "value");
+	struct av by = args_get(args, 1, is_member_of ? "list" : "pattern");
+	if (args->has_star || args->has_starstar || v.konst.type == T_UNSET)
 		return false;
 	struct val known = concrete(c, by, 0);
 	int is = is_member_of ? is_member(c, v.konst, known) : is_match(c, v.konst, known);

@@ -150,7 +150,8 @@ struct av eval_operation(
 static struct av eval_unary(struct checker *c, const struct node *node)
 {
 	struct av v = eval(c, node->kid[0]);
-	struct av out = av_of(mark_derived(c, whole(c, v), KIND_NUMBER), v.type);
+	/* Of what is no number it ends the run. */
+	struct av out = av_of(mark_derived(c, v.m, KIND_NUMBER), v.type);
 	if (v.konst.type == T_INT && node->op == TOK_MINUS && v.konst.i != INT64_MIN) {
 		/* Written with its sign it may be another number than the request has. */
 		out = av_constant(c, node, VAL_INT(-v.konst.i));
@@ -233,7 +234,8 @@ static struct av eval_f_string(struct checker *c, const struct node *node)
 		return av_of(text_mark(c, m, node), T_STRING);
 	struct mark composed = m;
 	composed.label = label_composed(c->labels, m.label);
-	return av_of(m.is_others ? composed : mark_join(c, composed, text_mark(c, m, node)), T_STRING);
+	return av_of(
+		m.is_others ? composed : mark_join(c, composed, text_mark(c, m, node)), T_STRING);
 }
 
 /* Everything of @from into @v: the elements, and what its order says. */
@@ -247,13 +249,14 @@ void contents_add(struct checker *c, struct av v, struct av from)
 		if (has_keys)
 			cell_add(c, o->keys, av_of(mark_anyones(whole(c, from)), N_TYPES));
 		if (o->kind == OBJ_SET)
-			m = mark_join(
-				c, m, mark_capped(c, mark_made(c, whole(c, from)), KIND_NUMBER));
+			cell_add(c, o->structure,
+				av_of(mark_capped(c, mark_made(c, whole(c, from)), KIND_NUMBER),
+					N_TYPES));
 		cell_add(c, o->structure, av_of(m, N_TYPES));
 		if (has_keys)
 			cell_add(c, o->rest, av_with(c, element_of(c, from), which));
 		if (o->kind != OBJ_DICT)
-			cell_add(c, o->rest, av_with(c, iterated(c, from), which));
+			cell_add(c, o->rest, iterated(c, from));
 	}
 }
 
@@ -394,8 +397,8 @@ static struct av eval_slice(struct checker *c, const struct node *node)
 		return av_of(part_mark(c, mark_join(c, v.m, m)), v.type);
 	/* It may be a text, of which this is a part. */
 	struct mark whole = mark_join(c, m, v.m);
-	struct av out = any_value(
-		c, node, 0, whole.is_others ? mark_made(c, whole) : part_mark(c, whole));
+	struct av out =
+		any_value(c, node, 0, whole.is_others ? mark_made(c, whole) : part_mark(c, whole));
 	element_add(c, out, element_of(c, v));
 	if (is_sequence(v)) {
 		struct obj *o = obj_new(c, v.type == T_LIST ? OBJ_LIST : OBJ_TUPLE, node, 1);

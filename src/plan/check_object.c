@@ -92,8 +92,6 @@ struct av any_value(struct checker *c, const struct node *node, uint32_t tag, st
 	struct av v = obj_value(c, o, m);
 	if (!o)
 		return v;
-	cell_add(c, o->structure, av_of(m, N_TYPES));
-	cell_add(c, o->keys, av_of(m, N_TYPES));
 	cell_add(c, o->rest, v);
 	return v;
 }
@@ -205,13 +203,8 @@ static struct av known(struct av v, struct av from, struct mark m)
 /* What is taken from @v, with what that says: if it may be a text, this may be a part of it. */
 static struct mark taken(struct checker *c, struct av v, struct mark m)
 {
-	const struct obj *o;
-	bool is_text = !v.refs;
-	if (v.type != N_TYPES)
-		return m;
-	for (size_t i = 0; (o = obj_nth(c, v, i)); i++)
-		is_text |= o->kind == OBJ_ANY;
-	if (!is_text)
+	/* A text is somebody's, whatever else it may be; None and what is new are nobody's. */
+	if (v.type != N_TYPES || v.m.label == LABEL_BOTTOM)
 		return m;
 	return m.is_others ? mark_made(c, m) : text_mark(c, m, c->at);
 }
@@ -321,7 +314,7 @@ struct av item_of(struct checker *c, struct av v, struct av key)
 static void touch(struct checker *c, uint32_t cell)
 {
 	/* It is among what a branch changed, so that the guard is joined to it. */
-	cell_write(c, cell, av_join(c, c->cells[cell].v, av_of((struct mark){0}, N_TYPES)));
+	cell_add(c, cell, av_of((struct mark){0}, N_TYPES));
 }
 
 static void set_in(struct checker *c, struct obj *o, struct av key, struct av x, bool is_only)
@@ -335,7 +328,6 @@ static void set_in(struct checker *c, struct obj *o, struct av key, struct av x,
 		cell_write(c, field->cell, x);
 	else
 		cell_add(c, field ? field->cell : o->rest, x);
-	touch(c, o->structure);
 	struct mark said = whole(c, key);
 	if (!is_place)
 		cell_add(c, o->keys, av_of(said, N_TYPES));
@@ -369,8 +361,6 @@ void element_add(struct checker *c, struct av v, struct av x)
 {
 	bool is_only = is_sure(c, v);
 	struct obj *o;
-	if (!is_only)
-		x = av_with(c, x, v.m);
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
 		cell_add(c, o->rest, x);
 		touch(c, o->structure);
@@ -388,11 +378,9 @@ void places_lost(struct checker *c, struct av v, struct mark why)
 {
 	struct obj *o;
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
-		touch(c, o->structure);
 		cell_add(c, o->structure, av_of(mark_join(c, why, v.m), N_TYPES));
 		if (o->kind != OBJ_LIST)
 			continue;
-		cell_add(c, o->rest, all_fields(c, o));
 		c->n_facts += !o->is_fuzzy;
 		o->is_fuzzy = true;
 	}

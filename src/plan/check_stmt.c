@@ -121,11 +121,8 @@ static bool is_container(struct av v)
 /* x += y: lists, sets and dicts change in place, and others see it. */
 static struct av augmented(struct checker *c, const struct node *node, struct av old, struct av x)
 {
-	if (old.refs && old.type != T_TUPLE) {
+	if (old.refs && old.type != T_TUPLE)
 		contents_add(c, old, x);
-		if (is_container(old) && old.type != T_LIST)
-			places_lost(c, old, whole(c, x));
-	}
 	if (is_container(old))
 		return old;
 	struct av now = eval_operation(c, node, node->op, old, x);
@@ -203,9 +200,9 @@ static bool one_round(struct checker *c, struct loop *loop, struct mark pc)
 	c->continues = outer;
 	struct changes all = state_end(c, before);
 	bool is_changed = !is_dead && join_changes(c, &all, loop->guard);
-	struct mark left = mark_join(c, loop->guard, c->broken);
+	/* Whoever leaves a round tells that there was one: see leave(). */
 	if (ends.is_used)
-		is_changed |= join_changes(c, &ends.all, left);
+		is_changed |= join_changes(c, &ends.all, c->broken);
 	changes_done(c, &all);
 	changes_done(c, &ends.all);
 	return is_changed || facts != c->n_facts || broken.label != c->broken.label ||
@@ -228,7 +225,7 @@ void run_loop(struct checker *c, struct loop *loop)
 		;
 	c->n_loops--;
 	if (breaks.is_used)
-		(void)join_changes(c, &breaks.all, mark_join(c, loop->guard, c->broken));
+		(void)join_changes(c, &breaks.all, c->broken);
 	changes_done(c, &breaks.all);
 	c->breaks = outer;
 	c->broken = broken;
@@ -278,7 +275,7 @@ static void leave(struct checker *c, struct exits *to)
 {
 	struct mark now = mark_now(c);
 	if (now.label != LABEL_BOTTOM)
-		c->broken = mark_join(c, c->broken, mark_raised(c, now, KIND_NUMBER));
+		c->broken = mark_raised(c, now, KIND_NUMBER);
 	exits_add(c, to);
 	c->is_dead = true;
 }
@@ -295,7 +292,7 @@ static void exec_return(struct checker *c, const struct node *node)
 		a->is_final = true;
 		return;
 	}
-	c->returned = mark_join(c, c->returned, mark_now(c));
+	c->returned = mark_now(c);
 	exits_add(c, &a->returns);
 }
 

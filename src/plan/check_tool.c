@@ -62,7 +62,7 @@ static int sort_args(struct checker *c, const struct tool *tool, const struct ca
 		int at = tool_param(tool, args->named_at[i]->value.str->data);
 		if (at < 0)
 			return wrong_name(c, tool, args->named_at[i]);
-		given->value[at] = av_join(c, given->value[at], args->named[i]);
+		given->value[at] = args->named[i]; /* both ways at once ends the run */
 		given->at[at] = args->named_at[i]->kid[0];
 	}
 	return 0;
@@ -164,7 +164,6 @@ static struct av shape_list(struct checker *c, struct making *made, const struct
 	if (!o)
 		return v;
 	o->is_fuzzy = true;
-	cell_add(c, o->structure, av_of(which, N_TYPES));
 	cell_add(c, o->rest, shape(c, made, item));
 	return v;
 }
@@ -178,7 +177,6 @@ static struct av shape_dict(struct checker *c, struct making *made, const struct
 	struct av v = obj_value(c, o, which);
 	if (!o)
 		return v;
-	cell_add(c, o->structure, av_of(which, N_TYPES));
 	cell_add(c, o->keys, av_of(made->m, N_TYPES));
 	o->beyond = av_join(c, o->beyond, any_value(c, made->node, made->tag++, made->m));
 	made->tool = NULL;
@@ -249,7 +247,6 @@ static struct av result_of(
 	struct av v = obj_value(c, o, which);
 	if (o) {
 		o->is_fuzzy = true;
-		cell_add(c, o->structure, av_of(which, N_TYPES));
 		made.depth = 1;
 		cell_add(c, o->rest, shape(c, &made, type->item));
 	}

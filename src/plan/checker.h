@@ -258,7 +258,7 @@ struct call_args {
 	struct av star, starstar;
 };
 
-/* check_call.c, check_builtin.c, check_endorse.c, check_tool.c. */
+/* check_call.c, check_builtin.c, check_pick.c, check_endorse.c, check_tool.c. */
 struct av function_value(struct checker *c, const struct node *node);
 struct av eval_call(struct checker *c, const struct node *node);
 struct av call_value(struct checker *c, struct av fn, const struct call_args *args);
@@ -266,6 +266,11 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 struct av call_method(
 	struct checker *c, struct av self, const char *name, const struct call_args *args);
 struct av call_tool(struct checker *c, const struct tool *tool, const struct call_args *args);
+struct av new_object(
+	struct checker *c, enum obj_kind kind, const struct node *node, struct mark structure);
+struct mark key_mark(struct checker *c, const struct call_args *args, struct av from);
+struct av model_extreme(struct checker *c, const struct call_args *args);
+struct av model_sum(struct checker *c, const struct call_args *args);
 struct av model_approve(struct checker *c, const struct call_args *args);
 struct av model_ask(struct checker *c, const struct call_args *args);
 struct av model_try(struct checker *c, const struct call_args *args);
@@ -273,6 +278,7 @@ bool model_endorse(
 	struct checker *c, const char *name, const struct call_args *args, struct av *out);
 struct av args_nth(const struct call_args *args, uint32_t i);
 struct av args_named(const struct call_args *args, const char *name);
+struct av args_get(const struct call_args *args, uint32_t i, const char *name);
 bool is_suspended(struct checker *c, const struct call_args *args, const char *name);
 struct mark args_whole(struct checker *c, const struct call_args *args, bool has_constants);
 bool native_is_known(const char *name);

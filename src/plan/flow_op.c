@@ -322,7 +322,23 @@ static uint32_t guard_of(struct vm *vm, const struct args *args)
 	return calls ? flow_guard(vm, items_label(vm, args->item, args->n, 0, false)) : 0;
 }
 
-static void label_result(struct vm *vm, enum native_flow flow, struct val *out, uint32_t label)
+static bool is_among(struct val v, const struct val *item, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (item[i].type == v.type && item[i].list == v.list)
+			return true;
+	return false;
+}
+
+/* sum() and json.decode() may give back a list, dict or set that they were given. */
+static bool is_given(struct val v, const struct args *args)
+{
+	return v.type >= T_LIST &&
+		(is_among(v, args->item, args->n) || is_among(v, args->named, args->n_named));
+}
+
+static void label_result(struct vm *vm, enum native_flow flow, const struct args *args,
+	struct val *out, uint32_t label)
 {
 	switch (flow) {
 	case FLOW_PICK:
@@ -347,7 +363,11 @@ static void label_result(struct vm *vm, enum native_flow flow, struct val *out, 
 		flow_old(vm, out, flow_made(vm, label, 0));
 		return;
 	case FLOW_WHOLE:
-		flow_new(vm, out, flow_made(vm, label, 0));
+		label = flow_made(vm, label, 0);
+		if (is_given(*out, args))
+			flow_old(vm, out, label);
+		else
+			flow_new(vm, out, label);
 	}
 }
 
@@ -369,6 +389,6 @@ int flow_native(struct vm *vm, const struct native *native, struct val self,
 		r = flow_change(vm, self, vm->flow.called);
 	vm->flow.called = called;
 	if (r == 0)
-		label_result(vm, native->flow, out, label);
+		label_result(vm, native->flow, args, out, label);
 	return r;
 }

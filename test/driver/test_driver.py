@@ -873,6 +873,11 @@ class Abuse(Case):
         self.survives("import sys; sys.path.clear(); sys.meta_path.clear(); sys.path_hooks.clear()")
         self.survives("import sys; sys.displayhook = sys.excepthook = None; sys.excepthook = sys.__excepthook__")
         self.survives("import sys\nfor m in list(sys.modules):\n  if m not in ('sys', 'builtins'): del sys.modules[m]")
+        with Driver() as driver:
+            self.ok(driver.step("import sys; had = {m: sys.modules.pop(m) for m in ('posix', 'retort', '_codecs')}"))
+            self.ok(driver.step("assert all(sys.modules[m] is had[m] for m in had)"))
+            self.ok(driver.step("sys.modules['posix'] = None"))
+            self.ok(driver.step("assert sys.modules['posix'] is None"))
         self.survives("import sys; sys.getrecursionlimit = sys.settrace = None") if 0 else None
 
     def test_main(self):

@@ -246,6 +246,22 @@ class Checkpoints(Case):
             s.rollback()
             self.value(s, code, first)
 
+    def test_memory_is_shared_after_the_first_step(self):
+        """Pages are copied ahead for the next step, but not before there was a second."""
+        def own_kb():
+            while True:  # until it waits for a frame
+                with open("/proc/%d/stat" % s.pid) as file:
+                    if file.read().rpartition(")")[2].split()[0] == "S":
+                        break
+            with open("/proc/%d/smaps_rollup" % s.pid) as file:
+                return next(int(line.split()[1]) for line in file if line.startswith("Private_Dirty:"))
+
+        with Session() as s:
+            self.ok(s.run("x = 1"))
+            first = own_kb()
+            self.ok(s.run("x += 1"))
+            self.assertLess(3 * first, own_kb())
+
     def test_ways_to_die(self):
         for code, status in (("import os; os._exit(7)", 7), ("import os; os.abort()", -signal.SIGABRT),
                              ("import os; os.kill(os.getpid(), 9)", -signal.SIGKILL),
@@ -621,6 +637,21 @@ class Setup(Case):
             got = s.output()
             self.assertEqual(got.stderr, b"")
             self.value(s, "sorted(n for n in globals() if n[0] != '_')", "['gc', 'sys']")
+
+    def test_template_says_what_others_say(self):
+        """It writes JSON in another way."""
+        codes = (r"'\ud83d\ude00 \udcff \xe9'", r"'\0\x1f\x7f\"\\/\n\u2028'", "{'a': [1.5, -0.0, 1e300, None, True, {}]}",
+                 "(1 << 62) - 1", "10 ** 30", "[float('inf'), float('nan')]", "1/0", r"raise ValueError('\ud800')",
+                 r"display({'text/plain': '\udc80', 'application/json': {'\udc81': [2.5]}}, raw=True, metadata={'m': (1,)})")
+
+        def say():
+            return [(g.result.get("value"), g.result.get("error", {}).get("message"),
+                     [(d["data"], d["metadata"]) for d in g.displays]) for g in map(s.run, codes)]
+
+        with Session() as s:
+            before = say()
+            self.assertEqual(s.ask(SETUP, template=True), {})
+            self.assertEqual(say(), before)
 
     def test_seed(self):
         def draw(early):

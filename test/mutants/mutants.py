@@ -27,6 +27,8 @@ TESTS = [
     ("test-policy", "", 0),
     ("test-check", "", 0),
     ("test-check_joins", "", 0),
+    ("test-check_structures", "", 0),
+    ("test-check_builtins", "", 0),
     ("test-flow_joins", "", 0),
     ("test-plan_flow", "labels_follow_values", 0),
     ("test-plan_flow", "", 200),

@@ -12,8 +12,8 @@ enum { TEXT_BYTES = 1 << 20 };
 
 const struct heap_limits plenty = {.fuel = UINT64_C(1) << 32, .bytes = 256 << 20, .depth = 1000};
 
-void set_up_within(struct fixture *f, const char *plan, const char *policy, const char *request,
-	struct heap_limits limits, size_t label_bytes)
+static void set_up_all(struct fixture *f, const char *plan, const char *policy, const char *request,
+	struct heap_limits limits, size_t label_bytes, const struct tool_set *tools)
 {
 	static const uint64_t seed[2] = {1, 2};
 	struct source rules = {"p.star", policy, policy ? strlen(policy) : 0};
@@ -23,9 +23,9 @@ void set_up_within(struct fixture *f, const char *plan, const char *policy, cons
 	*f = (struct fixture){.labels = labels_new(label_bytes), .text = BUF_INIT(TEXT_BYTES)};
 	f->src = (struct source){"plan.star", plan, strlen(plan)};
 	heap_init(&f->heap, &limits, seed);
-	f->rc = policy_parse(&f->policy, policy ? &rules : NULL, &test_set, f->labels, &f->diags);
+	f->rc = policy_parse(&f->policy, policy ? &rules : NULL, tools, f->labels, &f->diags);
 	size_t n = builtin_names(&dialect, names, NAMES);
-	n += check_names(&test_set, &f->heap, names + n, NAMES - n, names, n);
+	n += check_names(tools, &f->heap, names + n, NAMES - n, names, n);
 	if (f->rc == 0)
 		f->rc = tree_parse(&f->heap, &f->src, &dialect, &f->diags, &f->tree);
 	if (f->rc == 0)
@@ -35,10 +35,23 @@ void set_up_within(struct fixture *f, const char *plan, const char *policy, cons
 		.tree = f->tree,
 		.policy = &f->policy,
 		.request = request,
-		.diags = &f->diags};
+		.diags = &f->diags,
+		.has_margin = true};
 	if (f->rc == 0)
 		f->rc = check_plan(&f->check);
 	(void)check_text(&f->check, &f->text);
+}
+
+void set_up_within(struct fixture *f, const char *plan, const char *policy, const char *request,
+	struct heap_limits limits, size_t label_bytes)
+{
+	set_up_all(f, plan, policy, request, limits, label_bytes, &test_set);
+}
+
+void set_up_with(
+	struct fixture *f, const char *plan, const char *policy, const struct tool_set *tools)
+{
+	set_up_all(f, plan, policy, REQUEST, plenty, LABELS_BYTES, tools);
 }
 
 void set_up(struct fixture *f, const char *plan, const char *policy, const char *request)

@@ -25,6 +25,9 @@ extern const struct heap_limits plenty;
 void set_up_within(struct fixture *f, const char *plan, const char *policy, const char *request,
 	struct heap_limits limits, size_t label_bytes);
 void set_up(struct fixture *f, const char *plan, const char *policy, const char *request);
+/* With other @tools than those of plan_tools.h. */
+void set_up_with(
+	struct fixture *f, const char *plan, const char *policy, const struct tool_set *tools);
 void tear_down(struct fixture *f);
 
 /* The steps of the first finding that is not proved: "source 1 guard 2 sink 3", by line. */

@@ -240,6 +240,11 @@ static const struct flow_case cases[] = {
 	{"s = src('a')\ndef f():\n    n = 1\n    g = lambda: n\n    if s == 'evil':\n        n = 2\n    return g()\nsink(f())\n",
 		"T"},
 	/* the choice of what is changed */
+	{"x = [1]\ny = [2]\nz = x\nif src('a') == 'evil':\n    z = y\nsum([], z).append(3)\nsink(x)\nsink(y)\n",
+		"P605"},
+	{"x = {}\ny = {}\nz = x\nif src('a') == 'evil':\n    z = y\njson.decode('', z).update({'k': 1})\nsink(x)\nsink(y)\n",
+		"P605"},
+	{"x = [1]\ny = sum(src([]), start=x)\ny.append(3)\nsink(x)\n", "P605"},
 	{"a = []\nb = []\ns = src('a')\nx = a if s == 'a' else b\nsink(len(x))\nx.append(1)\nsink(a)\n",
 		"TP605"},
 	{"s = src(['k', 'l'])\ng = {}\nfor k in s:\n    g.setdefault(k, []).append(1)\nsink(g)\nr = [1]\nsink(r)\n",
@@ -359,15 +364,39 @@ static const struct flow_case cases[] = {
 		"T"},
 };
 
-TEST(labels_follow_values)
+/* A set that takes what another one holds is the same set: how many there are is still whose it
+ * was. */
+static const struct flow_case updated[] = {
+	{"x = set([1])\nx.update(src([2]))\nsink(len(x))\nx.update([3])\nsink(len(x))\nsink(set([1]))\n",
+		"TT-"},
+	{"x = set([1, 2])\nx.difference_update(src([2]))\nsink(len(x))\n", "T"},
+	{"x = set([1, 2])\nx.intersection_update(src([2]))\nsink(len(x))\n", "T"},
+	{"x = set([1, 2])\nx.symmetric_difference_update(src([2]))\nsink(len(x))\n", "T"},
+	{"s = src('a')\nx = set([1])\nl = [1]\nif s == 'evil':\n    l.append(2)\nx.update(l)\nx.update([3])\nsink(len(x))\n",
+		"T"},
+	{"x = set([1])\ns = src('a')\nif s == 'a':\n    y = set([1])\n    y.update([2])\n    x = y\nx.update([3])\nsink(len(x))\n",
+		"T"},
+};
+
+static void follow(const struct flow_case *rows, size_t n)
 {
 	char seen[SEEN_MAX];
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		(void)run(cases[i].text, false, seen);
-		if (strcmp(seen, cases[i].want) != 0)
-			fprintf(stderr, "# %s", cases[i].text);
-		CHECK_STR(seen, cases[i].want);
+	for (size_t i = 0; i < n; i++) {
+		(void)run(rows[i].text, false, seen);
+		if (strcmp(seen, rows[i].want) != 0)
+			fprintf(stderr, "# %s", rows[i].text);
+		CHECK_STR(seen, rows[i].want);
 	}
+}
+
+TEST(sets_keep_their_labels_when_they_are_updated)
+{
+	follow(updated, ARRAY_LEN(updated));
+}
+
+TEST(labels_follow_values)
+{
+	follow(cases, ARRAY_LEN(cases));
 }
 
 /* Memory may end anywhere: of values, and of labels. */

@@ -49,12 +49,13 @@ static const struct forms forms[] = {
 		"(%e if %c else %e)", "sum(%l)", "min(%e, %e)", "(nums.get(q=%s) + [1])[0]",
 		"sum([x for x in %l if x < %e])", "d.get(%e, 0)", "len(g.get(%e, []))", "f(%e, %l)",
 		"h(%e)", "max(%l + [%e])", "(%v * %e)", "(%c and %e or 1)", "len(sorted(%l))",
-		"len(set(%l))", "(%l + [0])[0]", "[0, 1, 2][min(max(%v, 0), 2)]",
+		"len(set(%l))", "len(z)", "(%l + [0])[0]", "[0, 1, 2][min(max(%v, 0), 2)]",
 		"struct(x=%e, y=%e).x", "%s.find('a')", "%s.count(%s)", "ask('how many?', %s, int)",
 		"one.get(q=%s)['size']", "abs(%e)", "approve(%l + [%e], 'r')[0]", "(-%v)",
 		"(%e, %e)[1]", "{'x': %e, 'y': %e}['x']", "len(w)", "round(%e)", "ord('a')",
 		"len(list(zip(%l, w)))", "sum([i for i, x in enumerate(%l)])", "date.weekday(%y)",
-		"date.diff(%y, %y)"),
+		"date.diff(%y, %y)", "max(%e, *%l)",
+		"sum([i * x for i, x in enumerate(iterable=%l, start=%e)])"),
 	FORMS('s', "%t", "%t", "'ann'", "'bob'", "(%s + %s)", "%s.upper()", "%s[1:]", "str(%e)",
 		"f'{%t}-{%v}'", "('%%s' %% %s)", "'-'.join([%s, %s])", "(%s.split('a') + ['x'])[0]",
 		"%s.replace('a', %s)", "web.get(q=%s)", "approve([%s, %s], 'r')[0]",
@@ -69,7 +70,8 @@ static const struct forms forms[] = {
 		"(try_call(web.get, q=%s).error or 'e')", "str(try_call(web.get, q=%s).ok)",
 		"member(%s, ['ann', 'bob', 'x', ''])", "type(%e)",
 		"','.join([x['body'] for x in w])", "{'k': %s}.get(%s, %s)", "chr(97)",
-		"('a' * %v)", "str(w)", "%y", "date.format(%y, '%%d.%%m.')", "date.format(%y, %s)"),
+		"('a' * %v)", "str(w)", "%y", "date.format(%y, '%%d.%%m.')", "date.format(%y, %s)",
+		"sorted(*[[%s, %s]], key=lambda x: x)[0]"),
 	FORMS('y', "'2026-11-22'", "date.add(%y, %e)", "ask('when?', %s, date)",
 		"date.parse((w + [{'body': '2026-11-22'}])[0]['body'])"),
 	FORMS('c', "%v", "(%e == %e)", "%v < %e", "%e in %l", "%l", "not %e", "%e in d",
@@ -89,7 +91,14 @@ static const struct forms forms[] = {
 		"%l = list(d.values())", "%l = [x for x, y in d.items() if y == %e]",
 		"%l = list(reversed(%l))", "%l = list(range(min(%e, 5)))",
 		"%l = ask('which?', %s, [int])", "q[%s] = %s", "q['k'] = %s", "q.pop(%s + 'y', 0)",
-		"q.update({%s: %s})", "q = {'k': %s, 'ann': 'x'}", "q.setdefault(%s, %s)"),
+		"q.update({%s: %s})", "z.add(%e)", "z.update(%l)", "z |= set(%l)",
+		"z.difference_update(%l)", "z.intersection_update(%l + [%e])", "z = set(%l)",
+		"z.discard(%e)", "%l = list(z)", "q = {'k': %s, 'ann': 'x'}",
+		"q.setdefault(%s, %s)", "%l = sum([%l, %l], start=[])", "sum([], %l).append(%e)",
+		"max(*[%l, %l]).append(%e)", "max([], default=%l).append(%e)",
+		"json.decode(%s, %l).append(%e)", "%l = ask(*['which?', %s, [int]])",
+		"l.append(max(m, *[m], key=len)[0])",
+		"sorted(*[%l], key=lambda x: m.append(x) or x)"),
 	FORMS('o', "log(v=%v)", "log(v=%l)", "log(v=%t)", "log(v=w)", "log(v=d)", "log(v=g)",
 		"log(v=%e)", "log(v=%s)", "log(v=%c)", "log(v=[x for x in %l if %c])"),
 	FORMS('h', "if %c:", "for c in range(3):", "for b in %l:", "for a in [1, %e]:",
@@ -137,12 +146,12 @@ static void make_program(struct maker *m, uint64_t seed)
 	put(m, " for i in y:\n  if i == x:\n   z += 1\n   break\n return z\n");
 	put(m,
 		"a = 1\nb = 2\nc = 0\nl = []\nm = [1]\nd = {}\ng = {}\ns = 'ann'\nt = 'zoe'\nw = []\n"
-		"q = {'k': 'bob'}\n");
+		"q = {'k': 'bob'}\nz = set()\n");
 	for (unsigned i = 0, n = 3 + pick(m, 12); i < n; i++)
 		make_line(m, 0);
 	put(m,
 		"log(v=a)\nlog(v=b)\nlog(v=c)\nlog(v=l)\nlog(v=m)\nlog(v=d)\nlog(v=g)\nlog(v=s)\n"
-		"log(v=t)\nlog(v=w)\nlog(v=q['k'])\nlog(v=q)\n");
+		"log(v=t)\nlog(v=w)\nlog(v=q['k'])\nlog(v=q)\nlog(v=z)\n");
 }
 
 /* What is said of results differs from policy to policy. */
@@ -286,8 +295,8 @@ static void keep_logged(struct trial *t, const struct plan_call *call, const str
 	t->last = (struct labels_seen){call->arg[0].label, of->arg[0].label};
 	if (t->n_logged == LOGGED_MAX)
 		return;
-	t->logged[t->n_logged++] = (struct logged){call->at, t->texts.bytes,
-		is_own(t, call->arg[0].label), !is_own(t, call->guard)};
+	t->logged[t->n_logged++] = (struct logged){
+		call->at, t->texts.bytes, is_own(t, call->arg[0].label), !is_own(t, call->guard)};
 	if (format_value(&t->p.vm, &one, call->arg[0].value, true) == 0)
 		(void)buf_append(&t->texts, one.data, one.n);
 	(void)buf_append(&t->texts, "", 1);
@@ -539,8 +548,8 @@ TEST(what_is_made_of_approved_values_is_not_approved)
 
 /*
  * A run presumes that what it does not know may have changed the list, so that it may decide how
- * often there is a round. The check knows better. What the same data decides within is none the less
- * said of what is written, returned or left there.
+ * often there is a round. The check knows better. What the same data decides within is none the
+ * less said of what is written, returned or left there.
  */
 TEST(what_decides_within_is_not_lost_with_what_is_presumed_around)
 {
