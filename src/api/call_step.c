@@ -19,9 +19,8 @@ enum {
 
 static void on_event(void *arg, const json_t *event)
 {
-	struct operation_call *call = arg;
-	if (call->listener.event)
-		call->listener.event(call->listener.arg, event);
+	const struct operation_call *call = arg;
+	call->listener.event(call->listener.arg, event);
 }
 
 static void interrupt(struct operation_call *call)
@@ -43,7 +42,8 @@ static void start_run(struct operation_call *call)
 	struct err err = {0};
 	if (!context->runs)
 		(void)err_set(&err, ERR_INTERNAL, "an engine without a book of runs");
-	call->waiter = (struct waiter){.arg = call, .event = on_event, .done = call_done};
+	call->waiter = (struct waiter){
+		.arg = call, .event = call->listener.event ? on_event : NULL, .done = call_done};
 	call->cancel = interrupt;
 	if (err.code || runs_start(context->runs, &order, &call->waiter, &err) < 0)
 		call_fail(call, &err);

@@ -23,9 +23,14 @@ static int new_id(char id[RUN_ID_BYTES], struct err *err)
 	return 0;
 }
 
+static bool is_heard(const struct run *run)
+{
+	return run->starter && run->starter->event;
+}
+
 void run_tell(struct run *run, json_t *event)
 {
-	if (event && run->starter && run->starter->event)
+	if (event && is_heard(run))
 		run->starter->event(run->starter->arg, event);
 	json_decref(event);
 }
@@ -88,7 +93,7 @@ static void on_tool(void *arg, const json_t *about)
 static void on_done(void *arg, const json_t *record, const struct err *err)
 {
 	struct run *run = arg;
-	for (int i = 0; record && i < 2; i++)
+	for (int i = 0; record && is_heard(run) && i < 2; i++)
 		run_tell(run, event_text(&run->rest[i], i, "", 0, true));
 	run->is_done = true;
 	run_ask_end(run);
@@ -100,7 +105,7 @@ static void on_done(void *arg, const json_t *record, const struct err *err)
 		buf_done(&run->out[i]);
 	json_decref(run->displays);
 	run->displays = NULL;
-	if (record) {
+	if (record && is_heard(run)) {
 		json_t *finished = run_record(run);
 		run_tell(run, event_finished(finished));
 		json_decref(finished);

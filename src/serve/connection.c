@@ -28,6 +28,7 @@ struct connection {
 	struct connection_config config;
 	int fd;
 	uv_poll_t poll;
+	int events; /* that it waits for */
 	struct buf in, out;
 	size_t in_seen, out_at;
 	struct request *requests;
@@ -62,7 +63,7 @@ static void on_event(void *arg, const json_t *event)
 {
 	struct request *q = arg;
 	struct connection *c = q->connection;
-	if (!c || !q->is_streaming || operation_is_last(q->op, event))
+	if (!c || operation_is_last(q->op, event))
 		return;
 	q->is_cut = q->is_cut || owed_bytes(c) > CONNECTION_SOFT_BYTES;
 	if (!q->is_cut && rpc_put_event(&c->out, q->id, event) < 0)
@@ -135,7 +136,8 @@ static void start(struct connection *c, const struct rpc_request *r)
 		q->next->link = &q->next;
 	c->requests = q;
 	c->n_requests++;
-	const struct operation_listener listener = {.arg = q, .event = on_event, .done = on_done};
+	const struct operation_listener listener = {
+		.arg = q, .event = q->is_streaming ? on_event : NULL, .done = on_done};
 	operation_start(c->config.context, op, r->params, &listener, &q->call);
 }
 
@@ -241,6 +243,10 @@ static void watch(struct connection *c)
 	int events = owed_bytes(c) > 0 ? UV_WRITABLE : 0;
 	if (!c->is_ended && may_take(c))
 		events |= UV_READABLE;
+	/* To start it anew takes two calls of the kernel, also when nothing changes. */
+	if (events == c->events)
+		return;
+	c->events = events;
 	if (events)
 		(void)uv_poll_start(&c->poll, events, on_poll);
 	else

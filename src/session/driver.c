@@ -27,6 +27,7 @@ enum {
 struct channel {
 	uv_poll_t poll;
 	int fd;
+	int events; /* that it waits for */
 	struct driver *driver;
 };
 
@@ -113,9 +114,17 @@ static void on_output(uv_poll_t *poll, int status, int events);
 
 static void watch_channel(struct driver *d)
 {
+	struct channel *c = d->channel;
 	int events = UV_READABLE | (d->out.bytes > 0 ? UV_WRITABLE : 0);
-	if (d->channel)
-		(void)uv_poll_start(&d->channel->poll, events, on_channel);
+	/* To start it anew takes two calls of the kernel, also when nothing changes. */
+	if (c && c->events != events)
+		(void)uv_poll_start(&c->poll, c->events = events, on_channel);
+}
+
+static void unwatch_channel(struct driver *d)
+{
+	d->channel->events = 0;
+	(void)uv_poll_stop(&d->channel->poll);
 }
 
 /* A descriptor travels with the first byte of its frame. */
@@ -147,7 +156,7 @@ static void flush(struct driver *d)
 static void break_channel(struct driver *d, const struct err *err)
 {
 	if (d->channel)
-		(void)uv_poll_stop(&d->channel->poll);
+		unwatch_channel(d);
 	driver_on_broken(d, err);
 }
 
@@ -197,7 +206,7 @@ static bool receive(struct driver *d)
 		return false;
 	if (n <= 0) {
 		/* The driver's end tells init, and init tells us. */
-		(void)uv_poll_stop(&d->channel->poll);
+		unwatch_channel(d);
 		return false;
 	}
 	buf_grown(&d->in, (size_t)n);
@@ -210,6 +219,8 @@ static bool receive(struct driver *d)
 static void on_channel(uv_poll_t *poll, int status, int events)
 {
 	struct driver *d = poll->data;
+	if (status < 0)
+		d->channel->events = 0; /* libuv waits no more */
 	if (status == 0 && (events & UV_WRITABLE)) {
 		flush(d);
 		watch_channel(d);
@@ -357,6 +368,7 @@ static int take_channel(struct driver *d, int fd, struct err *err)
 		return err_sys(err, ERR_IO, -r, "watch a channel");
 	}
 	c->fd = fd;
+	c->events = 0;
 	c->driver = d;
 	c->poll.data = d;
 	d->channel = c;

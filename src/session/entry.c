@@ -153,6 +153,8 @@ void entry_on_begin(void *arg)
 {
 	struct entry *e = arg;
 	const struct job *job = e->first;
+	if (!e->replay)
+		journal_prepare(e->roll->journal, e->id, e->head);
 	if (!e->replay && job && job->watch && job->watch->started)
 		job->watch->started(job->watch->arg, e->id);
 }
@@ -240,9 +242,7 @@ void entry_on_done(void *arg, const struct record *told)
 		job_fail(job, &err);
 		return;
 	}
-	json_t *usage = record_usage_json(record);
-	char *extra = usage ? json_dumps(usage, JSON_COMPACT) : NULL;
-	json_decref(usage);
+	char *extra = record_usage_text(record);
 	int r = extra ? commit(e, job, record, extra, &err)
 		      : err_set(&err, ERR_NO_MEMORY, "no memory for the record");
 	free(extra);

@@ -29,8 +29,15 @@ void record_init(struct record *r, const struct limits *limits)
 		capture_init(&r->out[i], limits->value[LIMIT_output_bytes]);
 }
 
+static void said_done(struct record_limits *said)
+{
+	json_decref(said->json);
+	free(said->text);
+}
+
 void record_done(struct record *r)
 {
+	said_done(&r->said);
 	for (int i = 0; i < 2; i++)
 		capture_done(&r->out[i]);
 	json_decref(r->value);
@@ -43,6 +50,15 @@ void record_done(struct record *r)
 	for (size_t i = 0; i < r->n_paths; i++)
 		free(r->paths[i]);
 	free(r->paths);
+}
+
+void record_renew(struct record *r, const struct limits *limits)
+{
+	struct record_limits said = r->said;
+	r->said = (struct record_limits){0};
+	record_done(r);
+	record_init(r, limits);
+	r->said = said;
 }
 
 int record_add_path(struct record *r, const char *path)
@@ -118,6 +134,23 @@ static json_t *limits_json(const struct record *r)
 	return limits;
 }
 
+static bool is_said(const struct record *r)
+{
+	return r->said.text && memcmp(&r->said.limits, &r->limits, sizeof r->limits) == 0 &&
+		memcmp(r->said.by, r->by, sizeof r->by) == 0;
+}
+
+void record_say_limits(struct record *r)
+{
+	struct record_limits *said = &r->said;
+	if (is_said(r))
+		return;
+	said_done(said);
+	*said = (struct record_limits){.limits = r->limits, .json = limits_json(r)};
+	memcpy(said->by, r->by, sizeof said->by);
+	said->text = json_dumps(said->json, JSON_COMPACT);
+}
+
 static double round_ms(double ms)
 {
 	return (double)(int64_t)(ms * 1000 + 0.5) / 1000;
@@ -158,9 +191,18 @@ static void set_outputs(const struct record *r, json_t *out)
 	(void)json_object_set_new(out, "truncated", truncated);
 }
 
-json_t *record_usage_json(const struct record *r)
+char *record_usage_text(struct record *r)
 {
-	return json_pack("{s:o, s:o}", "usage", usage_json(r), "limits", limits_json(r));
+	char *text = NULL;
+	json_t *usage = usage_json(r);
+	char *used = usage ? json_dumps(usage, JSON_COMPACT) : NULL;
+	json_decref(usage);
+	record_say_limits(r);
+	if (used && r->said.text &&
+		asprintf(&text, "{\"usage\":%s,\"limits\":%s}", used, r->said.text) < 0)
+		text = NULL;
+	free(used);
+	return text;
 }
 
 const char *record_outcome_word(enum record_outcome outcome)
@@ -195,7 +237,8 @@ json_t *record_json(const struct record *r)
 	(void)json_object_set_new(
 		out, "tools", r->tools.tools ? json_incref(r->tools.tools) : json_array());
 	(void)json_object_set_new(out, "usage", usage_json(r));
-	(void)json_object_set_new(out, "limits", limits_json(r));
+	(void)json_object_set_new(
+		out, "limits", is_said(r) ? json_incref(r->said.json) : limits_json(r));
 	return out;
 }
 

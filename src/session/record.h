@@ -5,6 +5,7 @@
 #include "sandbox/wire.h"
 #include "session/capture.h"
 #include "session/outcome.h"
+#include "session/said.h"
 #include "session/tool_log.h"
 
 #include <jansson.h>
@@ -41,10 +42,17 @@ struct record {
 	struct box_usage usage;
 	struct limits limits;
 	uint32_t by[LIMIT_END_];
+	struct record_limits said; /* or nothing yet */
 };
 
 void record_init(struct record *r, const struct limits *limits);
 void record_done(struct record *r);
+
+/* The next one in its place; what is said of limits stays. */
+void record_renew(struct record *r, const struct limits *limits);
+
+/* Make what is said of its limits, unless that is there: what can be done before the step ends. */
+void record_say_limits(struct record *r);
 
 /* Who enforces: "cgroup v2", "rlimit", …; NULL for LIMIT_BY_NONE. */
 const char *record_by_word(uint32_t by);
@@ -58,8 +66,9 @@ json_t *record_json(const struct record *r);
 /* Replace error by {name, message}, keeping line and traceback of the old one. */
 void record_set_error(struct record *r, const char *name, const char *fmt, ...) attr_printf(3, 4);
 
-/* {usage, limits}: what differs from run to run. Owns: the caller decrefs. */
-json_t *record_usage_json(const struct record *r);
+/* {usage, limits} as JSON: what differs from run to run. Owns: the caller frees. Returns: NULL
+ * without memory. */
+char *record_usage_text(struct record *r);
 
 /*
  * Name the step by what it was, as journal_digest() does: parent, runtime, code, and as canonical

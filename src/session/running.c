@@ -96,6 +96,9 @@ void step_began(struct session *s)
 	s->began_ns = uv_hrtime();
 	/* Until here the limit covered the start of the interpreter; the step has it whole. */
 	start_wall(s, s->record.limits.value[LIMIT_timeout_ms], STEP_CAUSE_WALL);
+	/* What can be done before the end is done now: the driver is at work, where right behind
+	 * the STEP frame it may still wait for this very CPU. */
+	record_say_limits(&s->record);
 	if (s->events.begin)
 		s->events.begin(s->events.arg);
 }
@@ -392,7 +395,9 @@ int session_run(struct session *s, const struct step_request *req, struct err *e
 		return err_set(err, ERR_GONE, "the session is not open and idle");
 	}
 	if (s->has_record)
-		record_done(&s->record);
+		record_renew(&s->record, &s->limits);
+	else
+		record_init(&s->record, &s->limits);
 	s->req = *req;
 	s->end = (struct step_end){.is_session = !s->is_once};
 	s->display_bytes = s->began_ns = 0;
@@ -400,7 +405,6 @@ int session_run(struct session *s, const struct step_request *req, struct err *e
 	s->asked_ns = uv_hrtime();
 	s->base_cpu_us = s->last_cpu_us;
 	s->base_ooms = s->last_ooms;
-	record_init(&s->record, &s->limits);
 	s->has_record = true;
 	s->no_guard[0] = '\0';
 	s->record.runtime = (req->runtime ? req->runtime : s->order->runtime)->name;

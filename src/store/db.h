@@ -4,6 +4,7 @@
 
 #include "store/journal.h"
 #include "store/page.h"
+#include "store/row.h"
 #include "store/seal.h"
 
 #include <limits.h>
@@ -31,6 +32,7 @@ struct journal {
 	char dir[PATH_MAX - 32];
 	int lock_fd, head_fd;
 	struct chain_end last, next; /* committed; of the transaction that runs */
+	struct ahead ahead;
 	int64_t synced_seq, n_lost;
 	int wal_pages;
 	char boot[40]; /* which start of the machine this is, or "" */

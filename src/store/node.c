@@ -3,6 +3,7 @@
 #include "store/parts.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -326,26 +327,50 @@ static void bind_word(sqlite3_stmt *s, int column, const char *word)
 	(void)sqlite3_bind_text(s, 1 + column, word, -1, SQLITE_STATIC);
 }
 
-static int add_node(struct journal *j, struct journal_node *node, int64_t session, struct err *err)
+static int read_ahead(struct journal *j, const char *session, const char *parent, struct err *err)
+{
+	struct ahead *a = &j->ahead;
+	if (a->change == j->last.seq && strcmp(a->row.id, session) == 0 &&
+		strcmp(a->parent, parent) == 0)
+		return 0;
+	a->change = -1;
+	int r = session_find(j, session, &a->row, err);
+	if (r == 0 && a->row.closed_ms)
+		r = err_set(err, ERR_USAGE, "session %s: it is closed", session);
+	if (r < 0)
+		return r;
+	a->parent_seq = parent[0] ? node_seq(j, parent, err) : 0;
+	a->seq = a->parent_seq < 0 ? a->parent_seq : next_seq(j, err);
+	if (a->seq < 0)
+		return (int)a->seq;
+	(void)snprintf(a->parent, sizeof a->parent, "%s", parent);
+	a->change = j->last.seq;
+	return 0;
+}
+
+void journal_prepare(struct journal *j, const char *session, const char *parent)
+{
+	struct err ignored; /* the commit will meet it again */
+	(void)read_ahead(j, session, parent, &ignored);
+}
+
+static int add_node(struct journal *j, struct journal_node *node, struct err *err)
 {
 	unsigned char digest[SHA_BYTES], parent[SHA_BYTES], seal[SEAL_BYTES];
 	unsigned char digests[NODE_TEXTS][SHA_BYTES];
 	bool is_first = node->parent[0] == '\0';
-	int64_t parent_seq = is_first ? 0 : node_seq(j, node->parent, err);
-	int64_t seq = parent_seq < 0 ? parent_seq : next_seq(j, err);
-	if (seq < 0)
-		return (int)seq;
+	int64_t parent_seq = j->ahead.parent_seq, session = j->ahead.row.n;
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_NODE_ADD, err);
 	if (!s)
 		return -EIO;
 	int large = bind_texts(j, s, node, digests, err);
 	if (large < 0)
 		return large;
-	node->seq = seq;
+	node->seq = j->ahead.seq;
 	const int64_t numbers[3] = {parent_seq, session, large};
 	node_seal(seal, node, numbers);
 	(void)hex_read(digest, node->digest);
-	(void)sqlite3_bind_int64(s, 1 + COL_SEQ, seq);
+	(void)sqlite3_bind_int64(s, 1 + COL_SEQ, node->seq);
 	db_bind(s, 1 + COL_DIGEST, digest, sizeof digest);
 	(void)sqlite3_bind_int64(s, 1 + COL_PARENT_SEQ, parent_seq);
 	(void)sqlite3_bind_int64(s, 1 + COL_SESSION, session);
@@ -382,15 +407,13 @@ static int find_same(struct journal *j, struct journal_node *node, struct err *e
 
 static int commit(struct journal *j, struct journal_node *node, const char *head, struct err *err)
 {
-	struct session_row row;
 	unsigned char digest[SHA_BYTES];
-	int r = session_find(j, node->session, &row, err);
+	int r = read_ahead(j, node->session, node->parent, err);
 	if (r < 0)
 		return r;
-	if (row.closed_ms)
-		return err_set(err, ERR_USAGE, "session %s: it is closed", node->session);
+	struct session_row row = j->ahead.row;
 	int is_old = find_same(j, node, err);
-	r = is_old == 0 ? add_node(j, node, row.n, err) : is_old;
+	r = is_old == 0 ? add_node(j, node, err) : is_old;
 	if (r < 0)
 		return r;
 	if (head && (r = head_check(j, head, err)) < 0)

@@ -42,6 +42,10 @@ struct journal_node {
  */
 void journal_digest(char out[JOURNAL_DIGEST_BYTES], const struct journal_node *node);
 
+/* Read now what journal_commit() of a step of @session behind @parent will have to know: while the
+ * step runs there is time. */
+void journal_prepare(struct journal *j, const char *session, const char *parent);
+
 /*
  * Keep the step and move the head of its session in one transaction; when it returns, the step
  * survives kill -9. Fills node->digest, created_ms and seq. @head is where the session stands then:

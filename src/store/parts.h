@@ -50,16 +50,7 @@ int blob_check(sqlite3_stmt *s, struct err *err);
 int64_t node_seq(struct journal *j, const char *digest, struct err *err);
 int node_read(struct journal *j, int64_t seq, struct journal_node *out, struct err *err);
 
-/* session.c: a row as it is in the database. */
-struct session_row {
-	int64_t n, created_ms, closed_ms, change;
-	char id[JOURNAL_ID_BYTES], name[JOURNAL_NAME_BYTES], parent[JOURNAL_ID_BYTES];
-	char fork[JOURNAL_DIGEST_BYTES], head[JOURNAL_DIGEST_BYTES];
-	char owner[JOURNAL_OWNER_BYTES], ended[JOURNAL_WORD_BYTES];
-	int64_t ttl_ms, idle_ms;
-	bool is_tainted;
-	unsigned char order_digest[SHA_BYTES];
-};
+/* session.c */
 int session_find(struct journal *j, const char *id, struct session_row *row, struct err *err);
 
 /* Read and check the row that @s stands on. */

@@ -164,14 +164,36 @@ static int write_row(struct journal *j, enum stmt how, const struct session_row 
 	return db_step(j, s, "session", err);
 }
 
+/* All that a step changes of it. A column of an index that is set is written to the index, too,
+ * even when it stays what it was. */
+static int write_head(struct journal *j, const struct session_row *row,
+	const unsigned char seal[SEAL_BYTES], struct err *err)
+{
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_SESSION_HEAD, err);
+	if (!s)
+		return -EIO;
+	(void)sqlite3_bind_text(s, 1, row->head, -1, SQLITE_STATIC);
+	(void)sqlite3_bind_int64(s, 2, row->change);
+	db_bind(s, 3, seal, SEAL_BYTES);
+	(void)sqlite3_bind_int64(s, 4, row->n);
+	return db_step(j, s, "session", err);
+}
+
+static bool is_of_head(enum change_kind kind)
+{
+	return kind == CHANGE_MOVE || kind == CHANGE_STEP || kind == CHANGE_AGAIN ||
+		kind == CHANGE_AGAIN_BACK;
+}
+
 int session_write(struct journal *j, struct session_row *row, enum change_kind kind,
 	const unsigned char *digest, struct err *err)
 {
 	unsigned char seal[SEAL_BYTES];
 	row->change = j->next.seq + 1;
 	row_seal(seal, row);
-	int r = write_row(
-		j, kind == CHANGE_SESSION ? STMT_SESSION_ADD : STMT_SESSION_SET, row, seal, err);
+	enum stmt how = kind == CHANGE_SESSION ? STMT_SESSION_ADD : STMT_SESSION_SET;
+	int r = is_of_head(kind) ? write_head(j, row, seal, err)
+				 : write_row(j, how, row, seal, err);
 	return r < 0 ? r : log_add(j, kind, row->n, digest, seal, err);
 }
 

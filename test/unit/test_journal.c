@@ -266,6 +266,48 @@ TEST(sessions)
 	CHECK_INT(verify(j), 0);
 }
 
+/* What was read while a step ran is used only when nothing has changed since. */
+TEST(what_is_read_ahead_is_read_anew_after_a_change)
+{
+	SHELF;
+	char a[JOURNAL_DIGEST_BYTES], b[JOURNAL_DIGEST_BYTES], c[JOURNAL_DIGEST_BYTES];
+	JOURNAL j = shelf_open(dir);
+	struct journal_session s;
+	struct journal_node n;
+	journal_prepare(j, "s-a", ""); /* there is none yet */
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	CHECK_INT(shelf_session(j, "s-b", ""), 0);
+	CHECK_INT(shelf_step(j, "s-a", "", "a", a), 0);
+	journal_prepare(j, "s-a", a);
+	CHECK_INT(shelf_step(j, "s-b", "", "b", b), 0);
+	CHECK_INT(journal_session_rename(j, "s-a", "named", &err), 0);
+	CHECK_INT(shelf_step(j, "s-a", a, "c", c), 0);
+	CHECK_INT(journal_node_get(j, c, &n, &err), 0);
+	CHECK_INT(n.seq, 3);
+	CHECK_STR(n.parent, a);
+	journal_node_done(&n);
+	CHECK_INT(journal_session_get(j, "s-a", &s, &err), 0);
+	CHECK_STR(s.name, "named");
+	CHECK_STR(s.head, c);
+	journal_session_done(&s);
+	journal_prepare(j, "s-a", c);
+	CHECK_INT(shelf_step(j, "s-b", c, "d", b), 0); /* another session */
+	CHECK_INT(journal_session_get(j, "s-b", &s, &err), 0);
+	CHECK_STR(s.head, b);
+	journal_session_done(&s);
+	journal_prepare(j, "s-a", c); /* and another parent */
+	CHECK_INT(shelf_step(j, "s-a", a, "e", b), 0);
+	CHECK_INT(journal_node_get(j, b, &n, &err), 0);
+	CHECK_STR(n.parent, a);
+	journal_node_done(&n);
+	journal_prepare(j, "s-a", b);
+	CHECK_INT(journal_session_close(j, "s-a", "", &err), 0);
+	CHECK(shelf_step(j, "s-a", b, "f", c) < 0);
+	journal_prepare(j, "s-a", b);
+	CHECK(shelf_step(j, "s-a", b, "f", c) < 0);
+	CHECK_INT(verify(j), 0);
+}
+
 /* What is refused leaves nothing behind, and the journal goes on. */
 TEST(bad_steps_are_refused)
 {

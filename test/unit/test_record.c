@@ -195,3 +195,28 @@ TEST(name_does_not_depend_on_how_output_arrived)
 		CHECK_STR(b, a);
 	}
 }
+
+TEST(limits_are_said_once_and_never_wrong)
+{
+	RECORD r = new_record();
+	record_say_limits(&r);
+	const json_t *first = r.said.json;
+	JSON json = record_json(&r);
+	CHECK(at(json, "limits") == first);
+	record_renew(&r, &some);
+	r.runtime = "python";
+	record_say_limits(&r);
+	CHECK(r.said.json == first);
+	r.limits.value[LIMIT_timeout_ms] = 1234;
+	JSON other = record_json(&r);
+	CHECK_INT(json_integer_value(at(other, "limits.timeout_ms.value")), 1234);
+	CHECK_INT(json_integer_value(at(json, "limits.timeout_ms.value")), 0);
+	record_say_limits(&r);
+	r.by[LIMIT_timeout_ms] = LIMIT_BY_ENGINE;
+	char *text = record_usage_text(&r);
+	JSON both = json_loads(text, 0, NULL);
+	CHECK_STR(json_string_value(at(both, "limits.timeout_ms.by")), "engine");
+	CHECK_INT(json_integer_value(at(both, "limits.timeout_ms.value")), 1234);
+	CHECK(json_is_real(at(both, "usage.wall_ms")));
+	free(text);
+}
