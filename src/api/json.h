@@ -1,8 +1,6 @@
 /* JSON as text. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/buf.h"
-
 #include <jansson.h>
 
 /*
@@ -11,12 +9,6 @@
  * memory.
  */
 char *json_text(const json_t *json, size_t flags);
-
-/*
- * Append to @out what json_text() makes of @json with JSON_COMPACT. Errors: -E2BIG when it is full,
- * or @json deeper than what is read from outside can be, -ENOMEM; a part may stand there then.
- */
-int json_put(struct buf *out, const json_t *json);
 
 /* Anybody's bytes as a text: cut at @max_bytes, what is no UTF-8 becomes U+FFFD. Returns: NULL
  * without memory. */

@@ -86,15 +86,17 @@ int rpc_parse(const char *line, size_t bytes, struct rpc_request *out, struct er
 /* Append @message, whose reference is taken, as one line. */
 static int put(struct buf *out, json_t *message)
 {
+	char *text = message ? json_text(message, JSON_COMPACT) : NULL;
+	int r = text ? 0 : -ENOMEM;
 	size_t before = out->bytes;
-	int r = message ? json_put(out, message) : -ENOMEM;
 	if (r == 0)
-		r = buf_add(out, "\n");
-	if (r < 0 && out->data) {
+		r = buf_add(out, text);
+	if (r == 0 && (r = buf_add(out, "\n")) < 0) {
 		/* All or nothing. */
 		out->bytes = before;
 		out->data[before] = '\0';
 	}
+	free(text);
 	json_decref(message);
 	return r;
 }
