@@ -779,8 +779,8 @@ TEST(schemas_limit_answers)
 }
 
 /* Words of the request do not make others the user's, however a planner puts them together. */
-#define X "x = 'f1' if v == 'a' else 'f2'\n"
-#define TODAY "c = clock.today()\n"
+#define X      "x = 'f1' if v == 'a' else 'f2'\n"
+#define TODAY  "c = clock.today()\n"
 #define EITHER TODAY "x = c if 'f1' in 'delete f1' else 'f1'\n"
 static const struct flow spelled[] = {
 	{"letters", "files.delete(file_id='delete'[0] + 'f1'[1])\n", "deny", "source 3 sink 3"},
@@ -805,13 +805,20 @@ static const struct flow spelled[] = {
 		NULL},
 	{"approved together", TODAY "files.delete(file_id=approve([c, 'f1'], 'k')[1][0])\n", "deny",
 		NULL},
-	{"what a tool gave", TODAY "x = c\nif 'f1' in 'delete f1':\n    x = c[1:]\n"
-	 "files.delete(file_id=x[0])\n", "allow", ""},
-	{"what it gave in a form", TODAY "files.delete(file_id=f'delete {c} or f2')\n", "allow", ""},
-	{"either, as it says", TODAY "x = c if c == 'a' else 'f1'\n"
-	 "files.delete(file_id=f'delete {x} or f2')\n", "allow", ""},
-	{"either, as it has said before", TODAY "if c == 'a':\n    x = 'f2' if c == 'a' else 'f1'\n"
-	 "    files.delete(file_id=f'delete {x} or f2')\n", "deny", NULL},
+	{"what a tool gave",
+		TODAY "x = c\nif 'f1' in 'delete f1':\n    x = c[1:]\n"
+		      "files.delete(file_id=x[0])\n",
+		"allow", ""},
+	{"what it gave in a form", TODAY "files.delete(file_id=f'delete {c} or f2')\n", "allow",
+		""},
+	{"either, as it says",
+		TODAY "x = c if c == 'a' else 'f1'\n"
+		      "files.delete(file_id=f'delete {x} or f2')\n",
+		"allow", ""},
+	{"either, as it has said before",
+		TODAY "if c == 'a':\n    x = 'f2' if c == 'a' else 'f1'\n"
+		      "    files.delete(file_id=f'delete {x} or f2')\n",
+		"deny", NULL},
 	{"one of the words", "for x in ['f1', 'f2']:\n    files.delete(file_id=x)\n", "allow", ""},
 	{"a form of the request", X "files.delete(file_id=f'delete {x} or f2')\n", "allow", ""},
 	{"with two places", X "files.delete(file_id=f'{x} f1 or {x} with')\n", "allow", ""},
