@@ -530,7 +530,8 @@ struct av call_method(
 					: self.type == T_DICT ? OBJ_DICT
 							      : OBJ_SET,
 				args, self, row->model == M_UNION);
-		m = mark_anyones(mark_made(c, all_of(c, self, args, true)));
+		/* What is taken of what may be a text is made. */
+		m = mark_anyones(all_of(c, self, args, true));
 		v = any_value(c, args->node, 0, m);
 		element_add(c, v, element_of(c, self));
 		return v;

@@ -559,15 +559,19 @@ TEST(what_decides_within_is_not_lost_with_what_is_presumed_around)
 		" z = 'ann'\n if t == 'x':\n  z = 'bob'\n log(v=z)\n",
 		" z = 'ann'\n for c in [1]:\n  if t == 'x': break\n  z = 'bob'\n log(v=z)\n",
 		" z = []\n for c in [1]:\n  if t == 'x': continue\n  z.append('bob')\n log(v=z)\n",
+		" log(v=same(one.get(q='x')['body']))\n",
 	};
 	static struct trial t;
 	for (size_t i = 0; i < ARRAY_LEN(within); i++) {
 		char plan[400];
 		(void)snprintf(plan, sizeof plan,
 			"def g():\n return 0\ndef k(x):\n if x == 'x':\n  return 'bob'\n return 'ann'\n"
+			"def same(x):\n return x\n"
 			"l = ['x']\nh = [g]\nt = web.get(q='x')\nif t == 'x':\n h[0]()\nfor i in l:\n%s",
 			within[i]);
-		try_one(&t, plan, "rule('web.get', effect = read)\nrule('log', effect = read)\n",
+		try_one(&t, plan,
+			"rule('web.get', effect = read)\nrule('one.get', effect = read)\n"
+			"rule('log', effect = read)\n",
 			5);
 		bool ok = CHECK(t.is_ended && t.n_wrong == 0);
 		ok &= CHECK(t.n_logged == 1 && !t.logged[0].is_decided && !t.logged[0].is_clean);
