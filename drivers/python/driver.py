@@ -625,6 +625,8 @@ def run_step(request, fds):
         state.calls.end_step()
     with state.lock:
         state.step = None
+        if state.calls is not None:
+            state.calls.book.ended = None  # the next may be a branch's, which counts anew
         if not send(RESULT, step.message()):
             posix._exit(step.exit_code)
     if state.has_stdin:
