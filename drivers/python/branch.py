@@ -151,7 +151,7 @@ def find_words(numpy):
         raise ValueError(name)
     native.draw(address, words.nbytes)
     after = numpy.get_state()
-    if sum(after[1] == words) > 2 or after[2] != position:
+    if (after[1] == words).sum() > 2 or after[2] != position:
         raise ValueError("its words are elsewhere")
     return address, words.nbytes
 
