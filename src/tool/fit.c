@@ -65,7 +65,7 @@ static bool is_of(const json_t *value, const char *type)
 		: strcmp(type, "array") == 0   ? json_is_array(value)
 		: strcmp(type, "object") == 0  ? json_is_object(value)
 		: strcmp(type, "null") == 0    ? json_is_null(value)
-					       : true;
+					       : false;
 }
 
 static int on_type(struct fit *f, const json_t *word, const json_t *value, int depth)
@@ -79,10 +79,10 @@ static int on_type(struct fit *f, const json_t *word, const json_t *value, int d
 			: bad(f, "it has to be of type ", json_string_value(word));
 	json_array_foreach(word, i, item)
 	{
-		if (!json_is_string(item) || is_of(value, json_string_value(item)))
+		if (json_is_string(item) && is_of(value, json_string_value(item)))
 			return 0;
 	}
-	return json_array_size(word) > 0 ? bad(f, "it is of none of the types", "") : 0;
+	return bad(f, "it is of none of the types", "");
 }
 
 static bool is_same(const json_t *a, const json_t *b)

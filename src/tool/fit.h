@@ -11,7 +11,7 @@ enum { FIT_DEPTH_MAX = 32, FIT_STEPS_MAX = 200000 };
  * Known are type, enum, const, properties, required, additionalProperties, items, prefixItems,
  * minItems, maxItems, minLength, maxLength, minimum, maximum, exclusiveMinimum, exclusiveMaximum,
  * anyOf, oneOf, allOf, not and $ref within @schema. Other keywords, and a $ref to anywhere else,
- * ask nothing: nothing is fetched.
+ * ask nothing: nothing is fetched. Of a type that there is not is no value.
  *
  * Limits:  FIT_DEPTH_MAX, FIT_STEPS_MAX; beyond them nothing fits.
  * Returns: 0, or -EINVAL with the place in @value and what is needed there.
