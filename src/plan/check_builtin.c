@@ -395,12 +395,33 @@ static bool takes_names(enum model model)
 	return model == M_ORDERED || model == M_EXTREME || model == M_PAIRS;
 }
 
+static bool has_stars(const struct call_args *args)
+{
+	return args->has_star || args->has_starstar;
+}
+
+static struct av length(struct checker *c, const struct call_args *args)
+{
+	struct mark m = has_stars(args)
+		? args_whole(c, args, true)
+		: mark_capped(c, structure_of(c, args_nth(args, 0)), KIND_NUMBER);
+	m = mark_join(c, mark_made(c, m), mark_planned(c, args->node, KIND_NUMBER));
+	return av_of(m, T_INT);
+}
+
+static struct av truth(struct checker *c, const struct call_args *args)
+{
+	struct av x = args_nth(args, 0);
+	bool is_whole = has_stars(args) || x.konst.type != T_UNSET;
+	struct mark m =
+		is_whole ? mark_capped(c, args_whole(c, args, true), KIND_BOOL) : truth_of(c, x);
+	return av_of(mark_made(c, m), T_BOOL);
+}
+
 struct av call_native(struct checker *c, const char *name, const struct call_args *args)
 {
 	const struct row *row = find(natives, ARRAY_LEN(natives), name);
-	struct av x = args_nth(args, 0), v;
-	bool is_star = args->has_star || args->has_starstar;
-	struct mark m;
+	struct av v;
 	if (!row || (args->has_starstar && takes_names(row->model)))
 		return refuse(c, P_UNKNOWN, args->node, row ? "name the arguments" : "",
 			row ? "the checker does not know what %.80s does with **"
@@ -408,14 +429,9 @@ struct av call_native(struct checker *c, const char *name, const struct call_arg
 			name);
 	switch ((int)row->model) {
 	case M_LENGTH:
-		m = is_star ? args_whole(c, args, true)
-			    : mark_capped(c, structure_of(c, x), KIND_NUMBER);
-		m = mark_join(c, mark_made(c, m), mark_planned(c, args->node, KIND_NUMBER));
-		return av_of(m, T_INT);
+		return length(c, args);
 	case M_TRUTH:
-		is_star |= x.konst.type != T_UNSET;
-		m = is_star ? mark_capped(c, args_whole(c, args, true), KIND_BOOL) : truth_of(c, x);
-		return av_of(mark_made(c, m), T_BOOL);
+		return truth(c, args);
 	case M_LIST:
 	case M_ORDERED:
 		return collect(c, OBJ_LIST, args, AV_NONE, row->model == M_ORDERED);
@@ -502,7 +518,7 @@ struct av call_method(
 	const struct row *row = find(methods, ARRAY_LEN(methods), name);
 	struct av x = args_nth(args, 0), v;
 	struct mark m;
-	bool is_star = args->has_star || args->has_starstar;
+	bool is_star = has_stars(args);
 	if (!row || (is_star && row->model >= M_LIST))
 		return refuse(c, P_UNKNOWN, args->node, is_star ? "name the arguments" : "",
 			"the checker does not know what %.80s does%s", name,
