@@ -12,6 +12,7 @@ const LINE_BYTES = 10000;
 const LINES_MAX = 900;
 const SOURCE_CHARS_MAX = 300;
 const CAUSES_MAX = 5;
+const OTHERS_MAX = 10;
 
 function get(object, name) {
   try {
@@ -53,12 +54,12 @@ function isUsers(line) {
     indexOf(line, '/node_modules/') < 0;
 }
 
-// An error's stack as {head: "Name: message", frames: [line]}.
+// An error's stack as {head: "Name: message", frames: [line], where: what node shows above it}.
 function stackOf(error) {
   const stack = get(error, 'stack');
   const message = messageOf(error);
   const plain = nameOf(error) + (message === '' ? '' : ': ' + message);
-  if (typeof stack !== 'string') return { head: plain, frames: [] };
+  if (typeof stack !== 'string') return { head: plain, frames: [], where: '' };
   // The message may hold lines that look like frames.
   const known = message === '' ? -1 : indexOf(stack, message);
   const at = indexOf(stack, '\n    at ', known < 0 ? 0 : known + message.length);
@@ -71,8 +72,11 @@ function stackOf(error) {
   while (frames.length && genuine.exec(native, frames[frames.length - 1]) !== null)
     frames.length--;
   // node shows the line of a syntax error in a required file above the error's name.
-  const own = indexOf(head, plain);
-  return { head: own > 0 && genuine.types.isNativeError(error) ? slice(head, own) : head, frames };
+  const own = genuine.types.isNativeError(error) ? indexOf(head, plain) : 0;
+  if (own <= 0) return { head, frames, where: '' };
+  const above = slice(head, 0, own);
+  const isPlace = genuine.exec(/^\/[^\n]+:\d+\n/, above) !== null;
+  return { head: slice(head, own), frames, where: isPlace ? genuine.trimEnd(above) : '' };
 }
 
 // Where in the step's source: {name, line, column} of the innermost frame, or null.
@@ -111,15 +115,27 @@ function pushLines(out, text) {
     if (out.length < LINES_MAX) push(out, cut(lines[i], LINE_BYTES));
 }
 
+// Those that an AggregateError holds.
+function pushOthers(out, error, depth) {
+  const others = get(error, 'errors');
+  if (!genuine.isArray(others)) return;
+  for (let i = 0; i < others.length && i < OTHERS_MAX; i++) pushNext(out, others[i], '[error]: ', depth);
+}
+
+function pushNext(out, error, prefix, depth) {
+  if (depth > CAUSES_MAX || out.length >= LINES_MAX) return;
+  if (isError(error)) pushError(out, error, prefix, depth);
+  else pushLines(out, prefix + cut(show(error), MESSAGE_BYTES));
+}
+
 function pushError(out, error, prefix, depth) {
   const { head, frames } = stackOf(error);
   pushLines(out, prefix + cut(head, MESSAGE_BYTES));
   for (let i = 0; i < frames.length && out.length < LINES_MAX; i++)
     push(out, cut(frames[i], LINE_BYTES));
+  pushOthers(out, error, depth + 1);
   const cause = get(error, 'cause');
-  if (cause === undefined || depth >= CAUSES_MAX) return;
-  if (isError(cause)) pushError(out, cause, '[cause]: ', depth + 1);
-  else pushLines(out, '[cause]: ' + cut(show(cause), MESSAGE_BYTES));
+  if (cause !== undefined) pushNext(out, cause, '[cause]: ', depth + 1);
 }
 
 // {name, message, line?, traceback} of what has been thrown. @sources: name → {code, text}
@@ -130,8 +146,10 @@ function describe(thrown, sources) {
     pushLines(lines, 'Uncaught ' + text);
     return { __proto__: null, name: 'Uncaught', message: text, traceback: lines };
   }
-  const place = placeOf(stackOf(thrown).frames, sources);
-  const lines = codeFrame(place, sources);
+  const { frames, where } = stackOf(thrown);
+  const place = placeOf(frames, sources);
+  const lines = where === '' ? codeFrame(place, sources) : [];
+  if (where !== '') pushLines(lines, cut(where, MESSAGE_BYTES));
   if (lines.length) push(lines, '');
   pushError(lines, thrown, '', 0);
   const out = { __proto__: null, name: cut(nameOf(thrown), 200) };
@@ -141,13 +159,23 @@ function describe(thrown, sources) {
   return out;
 }
 
+// A program that ends too early fails behind its end: that is the end of its last line with code.
+function withinSource(place, sources) {
+  const { text } = genuine.mapGet(sources, place.name);
+  const lines = split(text, '\n');
+  if (place.line <= lines.length) return place;
+  while (lines.length > 1 && genuine.trim(lines[lines.length - 1]) === '') lines.length--;
+  return { name: place.name, line: lines.length, column: lines[lines.length - 1].length + 1 };
+}
+
 // The same of code that did not compile: @details are the inspector's.
 function describeSyntax(details, name, sources) {
   const text = details.exception && details.exception.description || 'SyntaxError';
   const at = indexOf(text, '\n    at ');
   const head = at < 0 ? text : slice(text, 0, at);
   const colon = indexOf(head, ': ');
-  const place = { name, line: details.lineNumber + 1, column: details.columnNumber + 1 };
+  const place = withinSource(
+    { name, line: details.lineNumber + 1, column: details.columnNumber + 1 }, sources);
   const lines = codeFrame(place, sources);
   if (lines.length) push(lines, '');
   pushLines(lines, cut(head, MESSAGE_BYTES));

@@ -41,6 +41,7 @@ module.exports = {
   startsWith: uncurry(text.startsWith),
   endsWith: uncurry(text.endsWith),
   trim: uncurry(text.trim),
+  trimEnd: uncurry(text.trimEnd),
   lower: uncurry(text.toLowerCase),
   repeat: uncurry(text.repeat),
   codeAt: uncurry(text.charCodeAt),

@@ -339,7 +339,7 @@ function stripTypes(source) {
   const { stripTypeScriptTypes: strip } = require('module');
   if (typeof strip !== 'function') {
     const error = new SyntaxError('node ' + process.versions.node + ' of this host cannot strip ' +
-      'types: install node 22.18 or newer, or run the JavaScript');
+      'types: install node 22.13 or newer, or run the JavaScript');
     error.stack = 'SyntaxError: ' + error.message;
     throw error;
   }

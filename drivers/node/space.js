@@ -261,6 +261,25 @@ function offerTools(retort, load) {
   for (let i = 0; i < own.length; i++) offer(retort, own[i], own[i]);
 }
 
+// ---- warnings ------------------------------------------------------------------------------------
+
+/* As node's own, but for the id of the process: it is another when the steps are run again. */
+function onWarning(warning) {
+  const isDeprecation = warning.name === 'DeprecationWarning';
+  if (isDeprecation && process.noDeprecation) return;
+  const isTraced = process.traceProcessWarnings || (isDeprecation && process.traceDeprecation);
+  process.stderr.write('(node) ' + (warning.code ? '[' + warning.code + '] ' : '') +
+    (isTraced && warning.stack ? warning.stack : warning.name + ': ' + warning.message) +
+    (typeof warning.detail === 'string' ? '\n' + warning.detail : '') + '\n');
+}
+
+function plainWarnings() {
+  const nodes = process.listeners('warning');
+  if (nodes.length !== 1) return; // none are wanted
+  process.removeListener('warning', nodes[0]);
+  process.on('warning', onWarning);
+}
+
 // ---- all of it ----------------------------------------------------------------------------------
 
 /* @host: {display(json) → was sent, settled(promise), limit()} */
@@ -302,6 +321,7 @@ function install(host) {
   blockStream('stdout');
   blockStream('stderr');
   plainConsole();
+  plainWarnings();
   offerLast();
   const own = genuine.keys(require.cache);
   for (let i = 0; i < own.length; i++) delete require.cache[own[i]];

@@ -8,7 +8,9 @@
 #endif
 #include "branch.h"
 
+#include "nameless.h"
 #include "pages.h"
+#include "shared.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -279,15 +281,17 @@ struct settling {
 	int channel_fd;
 	const int *keep;
 	size_t n_keep;
-	int own;  /* the descriptor of the list itself */
-	int dead; /* one end of a closed pair, made when the first is needed */
+	int own;	/* the descriptor of the list itself */
+	int dead;	/* one end of a closed pair, made when the first is needed */
+	bool has_epoll; /* there is one, for later */
 	struct stat stdio[BRANCH_STDIO]; /* what stood there before */
 	struct branch_report *report;
 };
 
 static bool is_kept(const struct settling *s, int fd)
 {
-	if (fd < BRANCH_STDIO || fd == s->channel_fd || fd == s->own || fd == s->dead)
+	if (fd < BRANCH_STDIO || fd == s->channel_fd || fd == s->own || fd == s->dead ||
+		shared_has(fd))
 		return true;
 	for (size_t i = 0; i < s->n_keep; i++)
 		if (s->keep[i] == fd)
@@ -319,69 +323,35 @@ static void lose(struct settling *s, int fd)
 		(void)close(fd);
 }
 
-static bool is_below(const char *path, const char *dir)
-{
-	size_t n = strlen(dir);
-	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
-static bool is_own_path(const char *path)
-{
-	return is_below(path, "/home/user") || is_below(path, "/tmp") || is_below(path, "/dev/shm");
-}
-
 static void proc_path(char out[LINE_BYTES], const char *dir, int fd)
 {
 	(void)snprintf(out, LINE_BYTES, "/proc/self/%s/%d", dir, fd);
 }
 
-static int anonymous_file(void)
-{
-	int fd = memfd_create("branch", MFD_CLOEXEC);
-	return fd >= 0 ? fd : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-}
-
-static bool copy_all(int from, int to, off_t bytes)
-{
-	char data[16 << 10];
-	for (off_t at = 0; at < bytes;) {
-		ssize_t n = pread(from, data, sizeof data, at);
-		if (n <= 0 || pwrite(to, data, (size_t)n, at) != n)
-			return n == 0;
-		at += n;
-	}
-	return true;
-}
-
 /* What has no name any more, or not this one. Returns: a descriptor, or -1. */
-static int copy_nameless(int fd, off_t bytes)
+static int copy_nameless(int fd, const struct stat *st, int flags)
 {
 	char path[LINE_BYTES];
-	proc_path(path, "fd", fd);
-	if (bytes > BRANCH_COPY_MAX)
-		return -1;
-	int from = open(path, O_RDONLY | O_CLOEXEC); /* @fd may be for writing only */
-	int to = from < 0 ? -1 : anonymous_file();
-	if (to >= 0 && (ftruncate(to, bytes) < 0 || !copy_all(from, to, bytes))) {
-		(void)close(to);
-		to = -1;
+	int copy = shared_copy_of(st->st_dev, st->st_ino);
+	if (copy >= 0) {
+		proc_path(path, "fd", copy);
+		return open(path, flags);
 	}
-	if (from >= 0)
-		(void)close(from);
-	return to;
+	return st->st_size > BRANCH_COPY_MAX ? -1 : nameless_copy(fd, st->st_size);
 }
 
 static void renew_file(struct settling *s, int fd, const struct stat *st)
 {
 	char link[LINE_BYTES], path[PATH_BYTES];
-	const int not_again = O_CREAT | O_EXCL | O_TRUNC;
+	/* O_TMPFILE holds O_DIRECTORY, which says nothing of what is open already. */
+	const int not_again = O_CREAT | O_EXCL | O_TRUNC | O_TMPFILE;
 	struct stat now;
 	off_t at = lseek(fd, 0, SEEK_CUR);
 	int flags = fcntl(fd, F_GETFL), new_fd = -1;
 	proc_path(link, "fd", fd);
 	ssize_t n = readlink(link, path, sizeof path - 1);
 	path[n < 0 ? 0 : n] = '\0';
-	bool is_own = is_own_path(path);
+	bool is_own = shared_is_own_path(path);
 	if (flags >= 0 && st->st_nlink > 0)
 		new_fd = open(is_own ? path : link,
 			(flags & ~not_again) | O_CLOEXEC | (is_own ? O_NOFOLLOW : 0));
@@ -389,10 +359,12 @@ static void renew_file(struct settling *s, int fd, const struct stat *st)
 		(void)close(new_fd); /* another thing has the name now */
 		new_fd = -1;
 	}
+	if (new_fd >= 0 && is_own && s->report->reopened)
+		s->report->reopened(st, &now);
 	if (new_fd < 0 && !is_own && st->st_nlink > 0)
 		return; /* read-only, or the volume's: nobody's but the host's */
 	if (new_fd < 0 && S_ISREG(st->st_mode))
-		new_fd = copy_nameless(fd, st->st_size);
+		new_fd = copy_nameless(fd, st, (flags & ~not_again) | O_CLOEXEC);
 	if (new_fd >= 0 && at > 0 && S_ISREG(st->st_mode))
 		(void)lseek(new_fd, at, SEEK_SET);
 	if (replace(fd, new_fd))
@@ -494,6 +466,7 @@ static void renew(struct settling *s, int fd, bool is_last)
 	if (fstat(fd, &st) < 0)
 		return;
 	bool is_epoll = !(st.st_mode & S_IFMT) && has_link(fd, "anon_inode:[eventpoll]");
+	s->has_epoll |= is_epoll;
 	if (is_epoll != is_last)
 		return;
 	if (is_epoll)
@@ -575,7 +548,7 @@ int branch_settle(struct branch_fds *fds, int channel_fd, const int *keep, size_
 		.own = -1,
 		.dead = -1,
 		.report = report};
-	*report = (struct branch_report){0};
+	report->n_reopened = report->n_lost = 0;
 	int r = check_capabilities();
 	if (r == 0 && setsid() < 0)
 		r = -errno;
@@ -587,9 +560,12 @@ int branch_settle(struct branch_fds *fds, int channel_fd, const int *keep, size_
 	if (r == 0)
 		r = place(fds, channel_fd);
 	if (r == 0)
-		r = renew_all(&s, false);
+		r = shared_renew();
 	if (r == 0)
+		r = renew_all(&s, false);
+	if (r == 0 && s.has_epoll)
 		r = renew_all(&s, true);
+	shared_done();
 	if (s.dead >= 0)
 		(void)close(s.dead);
 	return r;

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <sys/stat.h>
 
 enum { BRANCH_STDIO = 3 };
 
@@ -47,6 +48,8 @@ int branch_clone(const struct branch_fds *fds);
 
 /* What C2 made of the descriptors it inherited. */
 struct branch_report {
+	/* In: who is to hear of each file that has been opened anew in the new box; or NULL. */
+	void (*reopened)(const struct stat *was, const struct stat *now);
 	unsigned n_reopened; /* files that have a description of their own now */
 	unsigned n_lost;     /* pipes, sockets and others that lead nowhere now */
 };
@@ -65,9 +68,9 @@ struct branch_report {
  *       with the same count;
  *       pipes, sockets, fifos, pidfds and all else become one end of a closed socket pair: the
  *       number stays taken, reading gives the end, writing EPIPE; those are counted as lost.
- * Devices stay. Shared mappings stay shared with P; nothing here can tell who needs them.
+ * Devices stay. Shared mappings that P has listed by shared_find() are the branch's own.
  *
- * Fills:   @report, also on failure.
+ * Fills:   the numbers in @report, also on failure.
  * Returns: 0, or negative errno when the branch must not go on (_exit).
  */
 enum { BRANCH_COPY_MAX = 64 << 20 };

@@ -28,18 +28,25 @@ def answer(request, fds):
         if not native.alone():
             raise RuntimeError(describe_threads())
         stem = stem or be_stem()
+    except BaseException as error:
+        refuse(request, error)
+        posix._exit(0)  # it runs no code any more, and will make no branch either
+    try:
         name = driver.encode(request["id"])
         reseed = request.get("reseed") is False
         is_kept = native.branch(name, reseed, state.channel, fds, (state.out, state.err))
     except BaseException as error:
-        if stem is not None:
-            quietly(restore_numbers, stem[0])
-        close_all(fds)
-        message = driver.part("blame").safe_str(error)
-        driver.send(driver.BRANCHED, {"id": request["id"], "error": message})
+        quietly(restore_numbers, stem[0])
+        refuse(request, error)
+        close_all(fds)  # by which the warden learns of it
         return
     # Which of the stem's BRANCH frames this is the branch of, only the native part knows.
     be_branch(stem, is_kept or state.seed is not None)
+
+
+def refuse(request, error):
+    message = driver.part("blame").safe_str(error)
+    driver.send(driver.BRANCHED, {"id": request["id"], "error": message})
 
 
 def close_all(fds):
@@ -47,7 +54,7 @@ def close_all(fds):
         try:
             posix.close(fd)
         except OSError:
-            pass  # the one that has failed has closed it
+            pass
 
 
 def describe_threads():
@@ -63,10 +70,13 @@ def describe_threads():
 
 def be_stem():
     """Do now, once, what is the same in every branch: what is written here, they all share."""
+    state.inherited = None
     kept = keep_numbers()
     native.be_forked()
+    native.find_shared()
     state.crowded = state.had_guard = False
-    state.stdin = None  # what the old one has read ahead was not written to a branch's
+    if state.has_stdin:
+        state.stdin = None  # what the old one has read ahead was not written to a branch's
     driver.part("streams").restore()
     renew_names()
     return kept, find_generators(), driver.encode_ready()
@@ -74,7 +84,7 @@ def be_stem():
 
 def be_branch(stem, is_continuation):
     """What is different here. The stem is another process, with other streams and another loop."""
-    state.stem = stem  # kept: what is let go of is freed, and the pages it lies in copied
+    state.inherited = stem  # kept: what is let go of is freed, and the pages it lies in copied
     kept, generators, ready = stem
     native.new_box()
     if state.home != posix.getpid():
@@ -107,15 +117,25 @@ def renew_thread():
 
 
 def keep_numbers():
-    """Generators of random numbers: how to set the state, and the state."""
+    """
+    Generators of random numbers that are seeded on the way to a branch: how to set the state, and the
+    state. That of random is, by its own hook. That of numpy only where it keeps the second number of
+    a pair, which all branches would draw.
+    """
     kept = []
-    for name, get, put in (("random", "getstate", "setstate"),
-                           ("numpy.random", "get_state", "set_state")):
-        module = sys.modules.get(name)
-        try:
-            kept.append((getattr(module, put), getattr(module, get)()))
-        except BaseException:
-            pass  # it is not loaded, or is not what it is called
+    try:
+        random = sys.modules["random"]
+        kept.append((random.setstate, random.getstate()))
+    except BaseException:
+        pass  # it is not loaded, or is not what it is called
+    try:
+        numpy = sys.modules["numpy.random"]
+        numbers = numpy.get_state(legacy=False)
+        if numbers["has_gauss"]:
+            kept.append((numpy.set_state, numbers))
+            numpy.seed()
+    except BaseException:
+        pass
     return kept
 
 
@@ -135,7 +155,6 @@ def find_generators():
         found.append((inner.seed, (sys.modules["random"]._inst,)))
     numpy = sys.modules.get("numpy.random")
     if numpy is not None:
-        numpy.seed()  # no second number of a pair is left over
         try:
             found.append((native.draw, find_words(numpy)))
         except BaseException:
@@ -144,16 +163,24 @@ def find_generators():
 
 
 def find_words(numpy):
-    """Address and size of the words of numpy's global generator, if they are what we think."""
-    name, words, position = numpy.get_state()[:3]
-    address = numpy.mtrand._rand._bit_generator.ctypes.state_address
-    if name != "MT19937":
-        raise ValueError(name)
-    native.draw(address, words.nbytes)
-    after = numpy.get_state()
-    if (after[1] == words).sum() > 2 or after[2] != position:
-        raise ValueError("its words are elsewhere")
-    return address, words.nbytes
+    """
+    Address and size of the words of numpy's global generator, if they are what we think. A process and
+    its branches have them in the same place, and look once.
+    """
+    generator = numpy.mtrand._rand._bit_generator
+    if state.words is None or state.words[0] is not generator:
+        numbers = numpy.get_state()
+        name, words, position = numbers[:3]
+        if name != "MT19937":
+            raise ValueError(name)
+        address = generator.ctypes.state_address
+        native.draw(address, words.nbytes)
+        after = numpy.get_state()
+        if (after[1] == words).sum() > 2 or after[2] != position:
+            raise ValueError("its words are elsewhere")
+        numpy.set_state(numbers)
+        state.words = generator, address, words.nbytes
+    return state.words[1:]
 
 
 def renew_numbers(generators):

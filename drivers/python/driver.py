@@ -73,7 +73,8 @@ class State:
     handler = _signal.default_int_handler
     futures = 0
     had_guard = False  # since this is a process of its own
-    stem = None  # what a branch has from its stem
+    stem = None  # what is ready for branches
+    inherited = None  # what a branch has from its stem
     crowded = False  # there were other threads when a guard was wanted last
     started = False
     main = None
@@ -91,7 +92,7 @@ class State:
     recursion = None
     scan = dump = None
     name = None  # of the session
-    stem = None  # what branch has made ready
+    words = None  # numpy's global generator, where its words are, and how many bytes
 
 
 state = State()
@@ -359,10 +360,11 @@ def stage_run(step):
             __import__(name)
         codes, has_value = part("program").split(step.code, step.filename)
         value = None
-        for code in codes:
-            value = eval(code, space)
-            if code.co_flags & COROUTINE:
-                value = part("later").run_coroutine(value)
+        if any([code.co_flags & COROUTINE for code in codes]):
+            value = part("later").run_async(codes, space)
+        else:
+            for code in codes:
+                value = eval(code, space)
         if has_value:
             step.value = value
     except BaseException as error:

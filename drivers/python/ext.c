@@ -349,6 +349,7 @@ static PyMethodDef methods[] = {
 	{"branch", branch, METH_VARARGS,
 		"branch(id, is_continuation, channel, fds, keep) -> is_continuation"},
 	{"be_forked", be_forked, METH_NOARGS, "be_forked(): run the hooks of a fork's child"},
+	{"find_shared", find_shared, METH_NOARGS, "find_shared(): what each branch has to renew"},
 	{"guard", guard, METH_VARARGS, "guard(channel, out, err, pairs, bytes, patient)"},
 	{"alone", alone, METH_NOARGS, "alone() -> bool"},
 	{"is_same_file", is_same_file, METH_VARARGS, "is_same_file(fd, fd) -> bool"},

@@ -32,10 +32,11 @@ PyObject *guard(PyObject *self, PyObject *args);
  * @id: JSON, for the answer; @keep: descriptors the branch shares with the stem.
  * Returns: the number of descriptors lost, in each branch; not in the process that was branched,
  * which answers further BRANCH frames, and ends at the end of its channel. When the first branch
- * fails it raises OSError, and the process goes on. Owns: @fds, but those it could not parse.
+ * fails it raises OSError, and the process goes on. Owns: @fds, unless it raises.
  */
 PyObject *branch(PyObject *self, PyObject *args);
 PyObject *be_forked(PyObject *self, PyObject *args);
+PyObject *find_shared(PyObject *self, PyObject *args);
 
 /* alone(): is this thread the process's only one? */
 PyObject *alone(PyObject *self, PyObject *args);

@@ -216,6 +216,20 @@ def run_coroutine(coroutine):
         raise
 
 
+def run_async(codes, space):
+    """Run a step that awaits: all of it on the loop, so that what comes before can start tasks."""
+
+    async def run():
+        value = None
+        for code in codes:
+            value = eval(code, space)
+            if code.co_flags & driver.COROUTINE:
+                value = await value
+        return value
+
+    return run_coroutine(run())
+
+
 def close_loop():
     """As asyncio.run() does at its end."""
     import asyncio

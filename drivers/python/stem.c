@@ -9,6 +9,8 @@
 #include "branch.h"
 #include "ext.h"
 #include "frame.h"
+#include "shared.h"
+#include "sqlite.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -18,6 +20,8 @@
 #include <unistd.h>
 
 enum { ID_BYTES = 256, PAYLOAD_BYTES = 4096, KEEP_MAX = 8, ANSWER_BYTES = 1024 };
+
+static int has_sqlite; /* when it became a stem */
 
 /* One BRANCH, and what there is to say of it. */
 struct order {
@@ -34,6 +38,8 @@ static const char *explain(int r)
 		return "the making of its box was given up";
 	if (r == -EPROTO)
 		return "not the descriptors of a branch";
+	if (r == -EAGAIN)
+		return "it and its branches have too many processes: close some";
 	return strerror(-r);
 }
 
@@ -104,9 +110,9 @@ static void be_stem(int channel, struct order *order)
 		r = branch_clone(&order->fds);
 		if (r == 0)
 			return;
-		branch_fds_close(&order->fds);
 		if (answer(channel, order, r) < 0)
 			_exit(0);
+		branch_fds_close(&order->fds); /* by which the warden learns of it */
 	}
 }
 
@@ -114,10 +120,11 @@ static void be_stem(int channel, struct order *order)
 static PyObject *be_branch(
 	struct order *order, int channel, const int *keep, int n_keep, const sigset_t *mask)
 {
-	struct branch_report report = {0};
+	struct branch_report report = {.reopened = has_sqlite ? sqlite_renumber : NULL};
 
 	if (branch_settle(&order->fds, channel, keep, (size_t)n_keep, &report) < 0)
 		_exit(1);
+	sqlite_settle();
 	pthread_sigmask(SIG_SETMASK, mask, NULL);
 	return PyBool_FromLong(order->is_continuation);
 }
@@ -132,6 +139,19 @@ PyObject *be_forked(PyObject *self, PyObject *args)
 	(void)args;
 	PyOS_BeforeFork();
 	PyOS_AfterFork_Child();
+	Py_RETURN_NONE;
+}
+
+PyObject *find_shared(PyObject *self, PyObject *args)
+{
+	int r = shared_find();
+
+	(void)self;
+	(void)args;
+	has_sqlite = sqlite_is_loaded();
+	if (r < 0)
+		return PyErr_Format(PyExc_OSError, "its shared mappings: %s",
+			r == -E2BIG ? "too many" : strerror(-r));
 	Py_RETURN_NONE;
 }
 
@@ -162,8 +182,8 @@ PyObject *branch(PyObject *self, PyObject *args)
 	r = branch_clone(&order.fds);
 	if (r == 0)
 		return be_branch(&order, channel, keep, n_keep, &mask);
-	branch_fds_close(&order.fds);
 	if (r > 0) {
+		branch_fds_close(&order.fds);
 		if (answer(channel, &order, r) < 0)
 			_exit(0);
 		be_stem(channel, &order);

@@ -98,8 +98,9 @@ int bash_init(struct bash *b, int signal_fd, int channel_fd)
 	r = r ? r : report_script(b, &hook, "");
 	r = r ? r : buf_add(&hook, "} >/dev/null 2>&1\n" HOOK_END);
 	b->hook_fd = r ? -1 : bash_file("hook", buf_str(&hook), hook.bytes);
-	(void)snprintf(b->exit_hook, sizeof b->exit_hook, "'" COLLECT "\\. /proc/%d/fd/%d;'",
-		(int)getpid(), b->hook_fd);
+	/* By the name bash has for us: `trap` shows it, and our number is another in a replay. */
+	(void)snprintf(b->exit_hook, sizeof b->exit_hook, "'" COLLECT "\\. \"/proc/$PPID/fd/%d\";'",
+		b->hook_fd);
 	bool is_whole = b->home && b->code_fd >= 0 && b->script_fd >= 0 && b->report_fd >= 0 &&
 		b->traps_fd >= 0 && b->hook_fd >= 0;
 	return is_whole ? 0 : -ENOMEM;
@@ -295,8 +296,9 @@ enum bash_end bash_run(struct bash *b, const char *code, size_t bytes)
 		"%s\\builtin eval \"${BASH_EXECUTION_STRING?}\";",
 		(int)getpid(), b->code_fd,
 		b->state.has_aliases ? "\\builtin shopt -s expand_aliases;" : "");
-	/* All on the code's first line, and the script last of what sets $?. */
-	int r = buf_addf(&text, "\\. /proc/%d/fd/%d 2>/dev/null;", (int)getpid(), b->script_fd);
+	/* All on the code's first line, and the script last of what sets $?. A syntax error shows
+	 * it. */
+	int r = buf_addf(&text, "\\. \"/proc/$PPID/fd/%d\" 2>/dev/null;", b->script_fd);
 	r = r ? r : buf_append(&text, buf_str(&b->state.prefix), b->state.prefix.bytes);
 	r = r ? r : buf_append(&text, code, bytes);
 	r = r ? r : buf_append(&text, "", 1);
@@ -311,10 +313,13 @@ enum bash_end bash_run(struct bash *b, const char *code, size_t bytes)
 	return end;
 }
 
-enum bash_end bash_ask(struct bash *b, const char *line, int limit_ms)
+enum bash_end bash_ask(struct bash *b, const char *commands, int limit_ms)
 {
+	cleanup_buf struct buf line = BUF_INIT(LINE_BYTES_MAX);
 	clear_files(b);
-	if (write_line(b, line, strlen(line)) < 0)
+	if (commands[0] && buf_addf(&line, "{ %s;} " FIRST_LINE "\n ", commands) < 0)
+		return BASH_LOST;
+	if (write_line(b, buf_str(&line), line.bytes) < 0)
 		return BASH_LOST;
 	return wait_line(b, limit_ms, false);
 }

@@ -57,8 +57,11 @@ void bash_drop_signals(struct bash *b);
 /* Run @code at top level. Blocks: until it is over. An interrupt of the driver is passed on. */
 enum bash_end bash_run(struct bash *b, const char *code, size_t bytes);
 
-/* Run a line of the driver's own, at most @limit_ms; its output (by `>`) is in the report file. */
-enum bash_end bash_ask(struct bash *b, const char *line, int limit_ms);
+/*
+ * Run commands of the driver's own, on one line, at most @limit_ms; what they print (by `>`) is in
+ * the report file.
+ */
+enum bash_end bash_ask(struct bash *b, const char *commands, int limit_ms);
 
 /* Read the report file. */
 int bash_report(const struct bash *b, struct buf *out);

@@ -60,8 +60,7 @@ json_t *complete_names(struct bash *b, const char *text)
 	/* In a child, so that what takes too long can be ended. */
 	int r = buf_addf(&line, "(\\builtin echo $BASHPID;\\builtin compgen %s -- ", actions);
 	r = r ? r : state_quote(&line, word + strlen(prefix), strlen(word + strlen(prefix)));
-	r = r ? r
-	      : buf_addf(&line, ") 2>/dev/null 1<>/proc/%d/fd/%d\n ", (int)getpid(), b->report_fd);
+	r = r ? r : buf_addf(&line, ") 2>/dev/null 1<>/proc/%d/fd/%d", (int)getpid(), b->report_fd);
 	enum bash_end end = r < 0 ? BASH_RAN : bash_ask(b, buf_str(&line), ASK_MS);
 	(void)bash_report(b, &report);
 	report.bytes = strlen(buf_str(&report));

@@ -329,7 +329,6 @@ static const char *set_up(struct driver *d, const json_t *setup)
 	}
 	if (r == 0 && json_is_integer(seed))
 		r = buf_addf(&line, ";RANDOM=%d", (int)(json_integer_value(seed) & 0x7fff));
-	r = r ? r : buf_add(&line, "\n ");
 	if (r < 0 || bash_ask(&d->bash, buf_str(&line), ASK_MS) != BASH_RAN)
 		return "session and seed could not be set";
 	return NULL;
@@ -342,6 +341,8 @@ static void do_setup(struct driver *d, const json_t *setup)
 	id = id ? id : "";
 	json_t *error =
 		wrong ? json_pack("{s:s, s:s}", "name", "SetupError", "message", wrong) : NULL;
+	if (!wrong)
+		send_guard(d, id); /* which process is ours, before anybody branches the session */
 	(void)channel_send(
 		&d->channel, FRAME_DONE, json_pack("{s:s, s:o*}", "id", id, "error", error));
 }

@@ -155,8 +155,10 @@ int access_check(void *arg, int action, const char *a, const char *b, const char
 	default:
 		break;
 	}
+	/* DROP TABLE is asked about as a change of the schema's own table. */
+	bool is_schema = a && sqlite3_stricmp(a, "sqlite_master") == 0;
 	if (is_files(schema) && action != SQLITE_TRANSACTION && action != SQLITE_SAVEPOINT)
-		return refuse(db, "table", a ? a : "files",
+		return refuse(db, "table", a && !is_schema ? a : "files",
 			"it is a file, which SQL here only reads: CREATE TABLE … AS SELECT makes a "
 			"table of it");
 	db->wants_file = true;

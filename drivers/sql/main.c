@@ -275,6 +275,7 @@ int main(void)
 	struct driver d;
 	(void)sigaction(SIGINT, &interrupt, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN); /* a file that is too large is an error of the statement */
 	(void)setlocale(LC_CTYPE, "C.UTF-8"); /* for wcwidth() */
 	db_setup(&d.db);
 	if (seed)

@@ -94,6 +94,26 @@ int step_fail(struct step *s, const char *at, const char *name, const char *fmt,
 	return -1;
 }
 
+/* The table that SQLite did not find. Returns: NULL when that is not what it says. */
+static const char *unknown_table(sqlite3 *h)
+{
+	static const char says[] = "no such table: ";
+	const char *text = sqlite3_errmsg(h);
+	return strncmp(text, says, sizeof says - 1) == 0 ? text + sizeof says - 1 : NULL;
+}
+
+/* What to do about an error of SQLite's, to stand behind its message, or "". */
+static const char *hint(struct db *db, int rc)
+{
+	char path[FILES_PATH_BYTES];
+	const char *unknown = rc == SQLITE_ERROR ? unknown_table(db->h) : NULL;
+	if (unknown && files_is_table(unknown) && files_find(unknown, path))
+		return ": the name of a file stands in quotes";
+	if ((rc & 0xff) == SQLITE_IOERR && sqlite3_system_errno(db->h) == EFBIG)
+		return ": the file would be larger than its limit: give it more with --file-size";
+	return "";
+}
+
 int step_fail_sql(struct step *s, const char *at, int rc)
 {
 	struct db *db = s->db;
@@ -109,7 +129,8 @@ int step_fail_sql(struct step *s, const char *at, int rc)
 		text = sqlite3_errmsg(db->h);
 	}
 	int offset = is_current ? sqlite3_error_offset(db->h) : -1;
-	(void)step_fail(s, at, error_name(rc), "%s (%s)", text, code_name(rc));
+	(void)step_fail(s, at, error_name(rc), "%s%s (%s)", text, is_current ? hint(db, rc) : "",
+		code_name(rc));
 	if (offset >= 0 && (size_t)offset <= strlen(at))
 		locate(s, at + offset, true);
 	return -1;
@@ -194,14 +215,6 @@ static bool changes_rows(const char *sql)
 		if (scan_is(&t, words[i]))
 			return true;
 	return false;
-}
-
-/* The table that SQLite did not find. Returns: NULL when that is not what it says. */
-static const char *unknown_table(sqlite3 *h)
-{
-	static const char says[] = "no such table: ";
-	const char *text = sqlite3_errmsg(h);
-	return strncmp(text, says, sizeof says - 1) == 0 ? text + sizeof says - 1 : NULL;
 }
 
 /* Prepare, making tables of files it names, and the database file if it writes. */

@@ -168,6 +168,13 @@ static int connect_table(
 	return rc;
 }
 
+/* Other than connect_table(): else SQLite takes the module for a table, in `FROM a.csv` too. */
+static int create_table(
+	sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out, char **error)
+{
+	return connect_table(db, aux, argc, argv, out, error);
+}
+
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	struct table *t = container_of(base, struct table, base);
@@ -357,7 +364,7 @@ int table_register(sqlite3 *db, volatile sig_atomic_t *stop)
 {
 	static const sqlite3_module module = {
 		.iVersion = 1,
-		.xCreate = connect_table,
+		.xCreate = create_table,
 		.xConnect = connect_table,
 		.xBestIndex = best_index,
 		.xDisconnect = disconnect,

@@ -175,7 +175,7 @@ static const struct param logged_rows[] = {
 static const struct param graph_rows[] = {
 	{"steps", PARAM_OBJECTS, NEEDED, FIELDS(step_rows), .help = "newest first"},
 	{"heads", PARAM_OBJECTS, NEEDED, FIELDS(about_rows), .help = "the sessions"},
-	MAY_GIVE("truncated", PARAM_FLAG, "there are more, older ones"),
+	MAY_GIVE("truncated", PARAM_FLAG, "there are more"),
 };
 static const struct param exported_rows[] = {
 	GIVES("record", PARAM_DATA, "lines of JSON, for replay.run and `retort replay`"),
@@ -221,7 +221,7 @@ static const struct operation rows[] = {
 		.answer = "{'steps': [{'status': 'ok', 'outcome': 'committed', 'code': '6 * 7'}]}",
 		.start = start_log},
 	{"session.graph", "List the steps of all sessions, newest first", RESULT(graph_rows),
-		.label = OPERATION_CALLER, .limits = "The newest 10000 steps.", .errors = "damaged",
+		.label = OPERATION_CALLER, .limits = "At most 10000 steps.", .errors = "damaged",
 		.example = "{}",
 		.answer = "{'steps': [{'status': 'ok', 'code': '6 * 7'}], "
 			  "'heads': [{'name': 'demo'}]}",

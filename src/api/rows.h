@@ -8,6 +8,7 @@
 enum {
 	SESSION_BYTES = 128, /* of a name, an id or a digest */
 	NAME_BYTES = 64,
+	SESSION_NAME_BYTES = 63, /* as roll_check_name() has it */
 	RUN_BYTES = 64,
 	PATH_BYTES = 4095,
 	CODE_BYTES = 16 << 20,
@@ -35,7 +36,7 @@ enum {
 	}
 #define SESSION_NAME                                                                               \
 	{                                                                                          \
-		.name = "name", .type = PARAM_TEXT, .min = 1, .max = NAME_BYTES,                   \
+		.name = "name", .type = PARAM_TEXT, .min = 1, .max = SESSION_NAME_BYTES,           \
 		.help = "a name of its own, unique among the caller's sessions"                    \
 	}
 #define LANGUAGE                                                                                   \

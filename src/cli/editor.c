@@ -35,6 +35,8 @@ struct editor {
 	int failure; /* of `wait`, while libedit reads */
 	int n_early; /* bytes still to be read that came before the terminal was ours */
 	bool is_reading, is_ended;
+	bool has_ahead;
+	char ahead;    /* a byte that was read and begins the next character */
 	struct buf in; /* what came and is no line yet */
 };
 
@@ -48,6 +50,11 @@ static char *prompt_of(EditLine *el)
 static int next_byte(struct editor *e, char *out)
 {
 	ssize_t n;
+	if (e->has_ahead) {
+		e->has_ahead = false;
+		*out = e->ahead;
+		return 1;
+	}
 	do {
 		e->failure = e->config.wait(e->config.arg, STDIN_FILENO);
 		if (e->failure < 0)
@@ -61,6 +68,12 @@ static int next_byte(struct editor *e, char *out)
 	return (int)n;
 }
 
+/* How many bytes a character has that begins with @first; what is none has one. */
+static size_t char_bytes(unsigned char first)
+{
+	return first < 0xc2 || first > 0xf4 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
 /* One character for libedit; the loop runs while nobody types. */
 static int next_char(EditLine *el, wchar_t *out)
 {
@@ -68,13 +81,17 @@ static int next_char(EditLine *el, wchar_t *out)
 	char bytes[UTF8_MAX_BYTES];
 	int32_t c = -1;
 	(void)el_get(el, EL_CLIENTDATA, &e);
-	for (size_t n = 0; n < sizeof bytes;) {
+	for (size_t n = 0; n == 0 || n < char_bytes((unsigned char)bytes[0]); n++) {
 		int r = next_byte(e, &bytes[n]);
 		if (r <= 0)
 			return r;
-		(void)utf8_decode(bytes, ++n, &c);
-		if (c >= 0 || (unsigned char)bytes[0] < 0xc2)
+		/* Of a character that breaks off, the key that follows is not part. */
+		if (n > 0 && ((unsigned char)bytes[n] & 0xc0) != 0x80) {
+			e->has_ahead = true;
+			e->ahead = bytes[n];
 			break;
+		}
+		(void)utf8_decode(bytes, n + 1, &c);
 	}
 	*out = c >= 0 ? (wchar_t)c : UTF8_REPLACEMENT;
 	return 1;
@@ -92,7 +109,8 @@ const char *editor_addition(const char *text, const char *name)
 	size_t n_text = strlen(text), n_name = strlen(name);
 	for (size_t n = MIN(n_text, n_name); n > 0; n--) {
 		const char *at = text + n_text - n;
-		bool is_start = n == n_text || !is_part(at[-1]);
+		/* A name may begin with `$`, and a shell's stands behind one. */
+		bool is_start = n == n_text || !is_part(at[-1]) || at[-1] == '$';
 		if (is_start && strncmp(at, name, n) == 0)
 			return name + n;
 	}

@@ -20,8 +20,7 @@ static int read_file(int fd, const char *name, struct buf *out, struct err *err)
 		char *at = buf_reserve(out, 1 << 16);
 		ssize_t n = at ? read(fd, at, 1 << 16) : 0;
 		if (!at) {
-			err_set(err, ERR_LIMIT, "%s is over %d MiB of code", name,
-				PROGRAM_MAX_BYTES >> 20);
+			err_set(err, ERR_LIMIT, "%s is over %zu MiB", name, out->max_bytes >> 20);
 			return err_hint(err, "put data into a file of its own: -v data:data");
 		}
 		if (n < 0 && errno == EINTR)

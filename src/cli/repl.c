@@ -348,10 +348,7 @@ static bool is_over(struct repl *repl, const struct buf *text, const char *line,
 	return *is_next;
 }
 
-/*
- * Read a statement, of as many lines as it has. Returns: as editor_read(); at the end of the input,
- * what is there is one.
- */
+/* Read a statement, all its lines. What is there at the end is one. Returns: as editor_read(). */
 static int read_statement(struct repl *repl, struct buf *text)
 {
 	size_t n_blank = 0;
@@ -454,10 +451,20 @@ static void on_resized(void *arg)
 		editor_resize(repl->editor);
 }
 
+/* Its terminal is gone: as when it is told to end, what was typed is remembered. */
+static void on_hung_up(void *arg)
+{
+	(void)arg;
+	(void)raise(SIGTERM);
+}
+
 static int watch_terminal(struct repl *repl, struct err *err)
 {
 	int r = service_watch(repl->service, SIGCONT, on_continued, repl, err);
-	return r < 0 ? r : service_watch(repl->service, SIGWINCH, on_resized, repl, err);
+	r = r < 0 ? r : service_watch(repl->service, SIGWINCH, on_resized, repl, err);
+	return r < 0 || !editor_is_terminal(repl->editor)
+		? r
+		: service_watch(repl->service, SIGHUP, on_hung_up, repl, err);
 }
 
 static int prepare(struct repl *repl, struct err *err)

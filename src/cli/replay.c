@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECORD_MAX_BYTES = 64 << 20, SHOWN_BYTES = 400 };
+/* As large as a record can be that is written. */
+enum { RECORD_MAX_BYTES = 256 << 20, SHOWN_BYTES = 400 };
 
 struct replay_args {
 	bool json, quiet, help;
@@ -139,8 +140,8 @@ static int replay_main(int argc, char **argv)
 		(void)err_set(&err, ERR_USAGE, "replay: %d records named", argc - at);
 		r = err_hint(&err, "name one that `retort session export` wrote, or -");
 	}
-	if (r == 0)
-		r = program_read(argv[at], &record, &err);
+	if (r == 0 && (r = program_read(argv[at], &record, &err)) < 0)
+		r = err_hint(&err, "name a file that `retort session export` wrote, or -");
 	if (r == 0 && is_plan(&record))
 		return replay_plan(argv[at], &args);
 	if (r == 0)

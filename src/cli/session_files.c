@@ -130,7 +130,12 @@ static int put_file(struct session_run *run, const char *path, struct err *err)
 		return err_hint(err, "give it another: write PATH behind SESSION");
 	}
 	int r = program_read(run->args.put, &data, err);
-	if (r < 0 && err->code == ERR_NOT_FOUND)
+	if (r < 0 && err->code == ERR_LIMIT) {
+		(void)err_set(
+			err, ERR_LIMIT, "%s is over %d MiB", run->args.put, PUT_MAX_BYTES >> 20);
+		return err_hint(err, "show it to a new session: retort session new -v FILE:/data");
+	}
+	if (r < 0 && (err->code == ERR_NOT_FOUND || err->code == ERR_USAGE))
 		return err_hint(err, "name a file of this host");
 	if (r == 0 && base64_write(&text, buf_str(&data), data.bytes) < 0)
 		r = err_set(err, ERR_NO_MEMORY, "no memory for %s", run->args.put);

@@ -110,6 +110,14 @@ int session_print_list(const json_t *list)
 	return print_cells(&c, 0);
 }
 
+/* What is not there is said; on stderr, where no program that reads the list takes it for a row. */
+static int tell_cut(int status, const json_t *list, const char *what, const char *hint)
+{
+	if (json_is_true(json_object_get(list, "truncated")))
+		(void)fprintf(stderr, "retort: there are more %s: %s\n", what, hint);
+	return status;
+}
+
 int session_print_log(const json_t *log)
 {
 	static const char *const heads[] = {"STEP", "STATUS", "OUTCOME", "RUNTIME", "CODE"};
@@ -125,7 +133,8 @@ int session_print_log(const json_t *log)
 		add_text(&c, session_text(row, "runtime"));
 		add(&c, code, bytes);
 	}
-	return print_cells(&c, columns());
+	return tell_cut(print_cells(&c, columns()), log, "steps, older ones",
+		"`retort session export` writes all down");
 }
 
 int session_print_files(const json_t *files)
@@ -140,7 +149,7 @@ int session_print_files(const json_t *files)
 		add_time(&c, json_object_get(row, "modified_ms"));
 		add_text(&c, session_text(row, "path"));
 	}
-	return print_cells(&c, 0);
+	return tell_cut(print_cells(&c, 0), files, "files", "list them with a step");
 }
 
 /* ---- the tree ---- */
@@ -201,5 +210,6 @@ int session_print_graph(const json_t *graph, bool color)
 		if (nodes[i].text[0])
 			free((char *)(uintptr_t)nodes[i].text);
 	free(nodes);
-	return r < 0 ? 1 : print(&out);
+	return tell_cut(r < 0 ? 1 : print(&out), graph, "steps",
+		"`retort session log SESSION` lists those of one");
 }

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What differs between languages in what a scanner skips. */
@@ -127,8 +128,8 @@ static int word_weight(const char *word, size_t bytes)
 	static const struct {
 		const char *word;
 		int weight;
-	} rows[] = {{"if", 1}, {"fi", -1}, {"do", 1}, {"done", -1}, {"case", 1}, {"esac", -1},
-		{"{", 1}, {"}", -1}};
+	} rows[] = {{"if", 1}, {"fi", -1}, {"for", 1}, {"while", 1}, {"until", 1}, {"select", 1},
+		{"done", -1}, {"case", 1}, {"esac", -1}, {"{", 1}, {"}", -1}};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (strlen(rows[i].word) == bytes && strncmp(rows[i].word, word, bytes) == 0)
 			return rows[i].weight;
@@ -176,6 +177,108 @@ static bool ends_with_operator(const char *text)
 	return n > 0 && (text[n - 1] == '|' || (n > 1 && strncmp(text + n - 2, "&&", 2) == 0));
 }
 
+/* ---- shell: here-documents ---- */
+
+enum { HERE_MAX = 4, HERE_WORD_BYTES = 64 };
+
+/* What ends the text behind a line that has <<WORD in it. */
+struct here {
+	char word[HERE_WORD_BYTES];
+	bool is_indented; /* <<-WORD: tabs may stand before it */
+};
+
+/* <<WORD at *@at, which goes behind it. Returns: false when there is no such thing. */
+static bool take_here(const char **at, struct here *here)
+{
+	const char *p = *at + 2;
+	size_t n = 0;
+	here->is_indented = *p == '-';
+	p += here->is_indented;
+	p += strspn(p, " \t");
+	for (; *p && !strchr(" \t\n;&|<>()", *p); p++)
+		if (!strchr("\"'\\", *p) && n < HERE_WORD_BYTES)
+			here->word[n++] = *p;
+	if (n == 0 || n == HERE_WORD_BYTES)
+		return false;
+	here->word[n] = '\0';
+	*at = p;
+	return true;
+}
+
+/* Blank lines from *@at on, to the one that ends @here. Returns: whether there is one. */
+static bool blank_body(char **at, const struct here *here)
+{
+	while (**at) {
+		char *line = *at;
+		size_t bytes = strcspn(line, "\n");
+		size_t indent = here->is_indented ? strspn(line, "\t") : 0;
+		bool is_end = bytes - indent == strlen(here->word) &&
+			memcmp(line + indent, here->word, bytes - indent) == 0;
+		memset(line, ' ', bytes);
+		*at += bytes + (line[bytes] == '\n');
+		if (is_end)
+			return true;
+	}
+	return false;
+}
+
+static bool is_arithmetic(const char *text, const char *at)
+{
+	for (; at > text && at[-1] != '\n'; at--)
+		if (at[0] == '(' && at[-1] == '(')
+			return true;
+	return false;
+}
+
+/* Blank what stands in here-documents. Returns: whether all of them have their ends. */
+static bool blank_bodies(const struct syntax *syntax, char *text)
+{
+	struct scan unused = {0};
+	struct here heres[HERE_MAX];
+	size_t n = 0;
+	for (char *at = text; *at;) {
+		const char *next = at + 1;
+		if (*at == '\n' && n > 0) {
+			at++;
+			for (size_t i = 0; i < n; i++)
+				if (!blank_body(&at, &heres[i]))
+					return false;
+			n = 0;
+			continue;
+		}
+		if (strchr(syntax->quotes, *at))
+			next = skip_string(syntax, at, &unused);
+		else if (begins_comment(syntax, text, at))
+			next = skip_comment(syntax, at, &unused);
+		else if (*at == '\\')
+			next += at[1] != '\0';
+		else if (strncmp(at, "<<<", 3) == 0)
+			next = at + 3;
+		else if (strncmp(at, "<<", 2) == 0 && n < HERE_MAX && !is_arithmetic(text, at)) {
+			next = at;
+			if (take_here(&next, &heres[n]))
+				n++;
+			else
+				next = at + 2;
+		}
+		at += next - at;
+	}
+	return n == 0;
+}
+
+static enum statement_state look_shell(const struct syntax *syntax, const char *text)
+{
+	char *copy = strdup(text);
+	if (!copy)
+		return STATEMENT_COMPLETE;
+	bool is_whole = blank_bodies(syntax, copy);
+	const struct scan scan = scan_text(syntax, copy);
+	is_whole = is_whole && !scan.is_open && !scan.ends_joined &&
+		shell_depth(syntax, copy) <= 0 && !ends_with_operator(copy);
+	free(copy);
+	return is_whole ? STATEMENT_COMPLETE : STATEMENT_MORE;
+}
+
 /* ---- all together ---- */
 
 static bool is_blank(const char *text)
@@ -192,9 +295,11 @@ static enum statement_state look_python(const struct scan *scan, const char *tex
 enum statement_state statement_look(const char *runtime, const char *text)
 {
 	const struct syntax *syntax = syntax_of(runtime);
-	struct scan scan = scan_text(syntax, text);
 	if (is_blank(text))
 		return STATEMENT_COMPLETE;
+	if (strcmp(syntax->name, "shell") == 0)
+		return look_shell(syntax, text);
+	struct scan scan = scan_text(syntax, text);
 	if (scan.is_open || scan.depth > 0 || scan.ends_joined)
 		return STATEMENT_MORE;
 	if (strcmp(syntax->name, "python") == 0)
@@ -203,10 +308,6 @@ enum statement_state statement_look(const char *runtime, const char *text)
 		return scan.last == ';' || scan.last == '\0' || text[strspn(text, " \t\n")] == '.'
 			? STATEMENT_COMPLETE
 			: STATEMENT_MORE;
-	if (strcmp(syntax->name, "shell") == 0)
-		return shell_depth(syntax, text) > 0 || ends_with_operator(text)
-			? STATEMENT_MORE
-			: STATEMENT_COMPLETE;
 	return STATEMENT_COMPLETE;
 }
 

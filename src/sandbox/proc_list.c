@@ -100,7 +100,7 @@ static bool visit_name(void *arg, const char *name)
 	struct proc_entry entry;
 	uint64_t pid;
 	if (!*name || name[strspn(name, "0123456789")] != '\0' ||
-		cgroup_file_number(name, NULL, &pid) < 0 || pid == 0 || pid > PID_MAX)
+		cgroup_file_number(name, NULL, &pid) < 0 || pid <= 1 || pid > PID_MAX)
 		return true;
 	if (proc_entry_read(&entry, l->proc_fd, (pid_t)pid) < 0)
 		return true;

@@ -25,8 +25,8 @@ bool proc_nspid(const char *status, unsigned *n, uint64_t *last);
 int proc_entry_read(struct proc_entry *out, int proc_fd, pid_t pid);
 
 /*
- * Call @visit for each process until it returns false. One that comes or goes meanwhile may be
- * missed. Returns: 0, or negative errno.
+ * Call @visit for each process but process 1 until it returns false. One that comes or goes
+ * meanwhile may be missed. Returns: 0, or negative errno.
  */
 typedef bool proc_visit_fn(void *arg, const struct proc_entry *entry);
 int proc_list(int proc_fd, proc_visit_fn *visit, void *arg);

@@ -76,21 +76,20 @@ static void dispatch(
 	struct warden *w, const struct warden_reply *reply, const int *fds, size_t n_fds)
 {
 	struct warden_call **at = find_call(w, reply->id);
-	bool is_made = reply->op == WARDEN_BRANCHED && n_fds == 1;
-	const int made[WARDEN_FD_END_] = {
-		[WARDEN_FD_INIT] = -1, [WARDEN_FD_WORKSPACE] = is_made ? fds[0] : -1};
+	const int n_books = cgroup_books_count((enum cgroup_kind)reply->books);
+	const size_t skip = reply->op == WARDEN_BRANCHED ? WARDEN_FD_WORKSPACE : WARDEN_FD_INIT;
+	int made[WARDEN_FD_WORKSPACE + WARDEN_FDS_MAX] = {[WARDEN_FD_INIT] = -1};
 	bool is_prepared = reply->op == WARDEN_BRANCH && n_fds == WARDEN_PREPARED_END_;
-	bool has_books = reply->op == WARDEN_USAGE && n_fds > 0 &&
-		n_fds == (size_t)cgroup_books_count((enum cgroup_kind)reply->books);
-	if (*at && has_books)
-		answer(at, reply, fds);
-	else if (*at && is_prepared)
+	bool is_made = n_fds > 0 && skip + n_fds == WARDEN_FD_END_ + (size_t)n_books;
+	memcpy(made + skip, fds, n_fds * sizeof *fds);
+	if (*at && is_prepared) {
 		(*at)->prepared(*at, fds, n_fds);
-	else if (*at)
-		answer(at, reply, is_made ? made : n_fds == WARDEN_FD_END_ ? fds : NULL);
-	else
-		for (size_t i = 0; i < n_fds; i++)
-			(void)close(fds[i]);
+		return;
+	}
+	for (size_t i = 0; i < n_fds && !(*at && is_made); i++)
+		(void)close(fds[i]);
+	if (*at)
+		answer(at, reply, is_made ? made : NULL);
 }
 
 static void flush(struct warden *w);
@@ -256,30 +255,27 @@ void warden_branch(struct warden *w, struct warden_call *call, uint32_t parent,
 	start_call(w, call);
 	send_binds(w, binds, n_binds);
 	w->req.op = WARDEN_BRANCH;
-	w->req.flags = 0;
 	w->req.box = parent;
 	w->req.limits = *limits;
 	send_request(w);
 }
 
-static void call_box(
-	struct warden *w, struct warden_call *call, uint32_t op, uint32_t box, uint32_t flags)
+static void call_box(struct warden *w, struct warden_call *call, uint32_t op, uint32_t box)
 {
 	start_call(w, call);
 	w->req.op = op;
 	w->req.box = box;
-	w->req.flags = flags;
 	send_request(w);
 }
 
-void warden_usage(struct warden *w, struct warden_call *call, uint32_t box, uint32_t flags)
+void warden_usage(struct warden *w, struct warden_call *call, uint32_t box)
 {
-	call_box(w, call, WARDEN_USAGE, box, flags);
+	call_box(w, call, WARDEN_USAGE, box);
 }
 
 void warden_destroy(struct warden *w, struct warden_call *call, uint32_t box)
 {
-	call_box(w, call, WARDEN_DESTROY, box, 0);
+	call_box(w, call, WARDEN_DESTROY, box);
 }
 
 void warden_forget(struct warden *w, struct warden_call *call)

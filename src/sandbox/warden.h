@@ -12,8 +12,9 @@ struct warden_call;
 
 /*
  * The answer to a call. @reply's status is 0 or negative errno with its `err` filled; @fds are the
- * WARDEN_FD_END_ descriptors of a create or branch that went well (else NULL): the callee owns
- * them. After a branch, WARDEN_FD_INIT is -1: init's end came with `prepared`.
+ * descriptors of a create or branch that went well (else NULL), WARDEN_FD_END_ and those of the
+ * reply's books: the callee owns them. After a branch, WARDEN_FD_INIT is -1: init's end came with
+ * `prepared`.
  */
 typedef void warden_done_fn(
 	struct warden_call *call, const struct warden_reply *reply, const int *fds);
@@ -45,8 +46,7 @@ int warden_attach(struct warden *w, uv_loop_t *loop, struct err *err);
  */
 void warden_create(struct warden *w, struct warden_call *call, uint32_t flags,
 	const struct limits *limits, const struct warden_bind *binds, size_t n_binds);
-/* @flags are WARDEN_BOOKS or 0: with it `done` gets the reply's books, when there are any. */
-void warden_usage(struct warden *w, struct warden_call *call, uint32_t box, uint32_t flags);
+void warden_usage(struct warden *w, struct warden_call *call, uint32_t box);
 
 /*
  * Make a box of the driver of box @parent, which must be branchable or a branch. What it has of

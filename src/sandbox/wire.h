@@ -49,13 +49,11 @@ struct warden_bind {
 
 /* Of WARDEN_CREATE. A branch of a box can always be branched. */
 enum warden_flag { WARDEN_BRANCHABLE = 1, WARDEN_FLAGS_ALL = WARDEN_BRANCHABLE };
-/* Of WARDEN_USAGE: the reply is to bring what the books are read from. */
-enum { WARDEN_BOOKS = 1 };
 
 enum warden_op {
 	WARDEN_BIND = 1, /* add a bind to the next box; no reply, see WARDEN_CREATE */
-	WARDEN_CREATE,	 /* make a box of the binds so far; reply carries init, workspace */
-	WARDEN_USAGE,	 /* what a box has used so far; reply may carry a cgroup's books */
+	WARDEN_CREATE,	 /* make a box of the binds so far; reply carries init, workspace, books */
+	WARDEN_USAGE,	 /* what a box has used so far */
 	WARDEN_DESTROY,	 /* kill a box and remove what it had; reply carries the last usage */
 	WARDEN_BRANCH,	 /* make a box of a box's driver; this reply carries WARDEN_PREPARED_… */
 	WARDEN_BRANCHED, /* in the second reply only: the branch is made, or why it is not */
@@ -67,13 +65,16 @@ struct warden_request {
 	uint32_t op;
 	uint64_t id;	/* echoed in the reply */
 	uint32_t box;	/* for usage, destroy and branch */
-	uint32_t flags; /* enum warden_flag, for create; WARDEN_BOOKS, for usage */
+	uint32_t flags; /* enum warden_flag, for create */
 	struct limits limits;
 	struct warden_bind bind;
 };
 
-/* Order of the descriptors that come with the reply to WARDEN_CREATE; WARDEN_BRANCHED has only the
- * workspace. */
+/*
+ * Order of the descriptors that come with the reply to WARDEN_CREATE; WARDEN_BRANCHED has no init.
+ * From WARDEN_FD_END_ on follow the files that its cgroup's books are read from, if it has a cgroup
+ * that counts all there is to count.
+ */
 enum { WARDEN_FD_INIT, WARDEN_FD_WORKSPACE, WARDEN_FD_END_ };
 
 /*
@@ -98,7 +99,7 @@ struct warden_reply {
 	int32_t status;		 /* 0, or negative errno and `err` says why */
 	int32_t pid;		 /* of init, in the warden's pid namespace */
 	uint32_t by[LIMIT_END_]; /* enum limit_by */
-	uint32_t books;		 /* enum cgroup_kind of those that come along; 0: none do */
+	uint32_t books;		 /* enum cgroup_kind of the books that come along; 0: none do */
 	struct box_usage usage;
 	struct err err;
 };

@@ -96,7 +96,7 @@ static void on_created(struct warden_call *call, const struct warden_reply *repl
 	if (reply->status < 0 || !fds) {
 		tell_made(b, &reply->err);
 	} else {
-		box_take_reply(b, reply, fds[WARDEN_FD_WORKSPACE]);
+		box_take_reply(b, reply, fds);
 		int r = box_take_init(b, fds[WARDEN_FD_INIT], &err);
 		tell_made(b, r < 0 ? &err : NULL);
 	}
@@ -120,11 +120,25 @@ int box_create(struct box **out, struct engine *e, uint32_t flags, const struct 
 	return 0;
 }
 
-void box_take_reply(struct box *b, const struct warden_reply *reply, int workspace_fd)
+/* Descriptors are for boxes in the first place. */
+static void take_books(struct box *b, const struct warden_reply *reply, const int *fds)
+{
+	struct rlimit limit;
+	b->books.kind = (enum cgroup_kind)reply->books;
+	if (b->books.kind == CGROUP_NONE)
+		return;
+	memcpy(b->books.fds, fds,
+		(size_t)cgroup_books_count(b->books.kind) * sizeof b->books.fds[0]);
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || (rlim_t)fds[0] > limit.rlim_cur / 2)
+		cgroup_books_close(&b->books);
+}
+
+void box_take_reply(struct box *b, const struct warden_reply *reply, const int *fds)
 {
 	b->has_number = true;
 	b->number = reply->box;
-	b->workspace_fd = workspace_fd;
+	b->workspace_fd = fds[WARDEN_FD_WORKSPACE];
+	take_books(b, reply, fds + WARDEN_FD_END_);
 	memcpy(b->by, reply->by, sizeof b->by);
 	/* The kernel counts the processes of a box with those of its branches: then we do. */
 	if (b->by[LIMIT_pids] == LIMIT_BY_NONE)
@@ -228,17 +242,6 @@ void box_end(struct box *b, box_usage_fn *ended, void *arg)
 	end_now(b);
 }
 
-/* Descriptors are for boxes in the first place. */
-static void take_books(struct box *b, const struct warden_reply *reply, const int *fds)
-{
-	struct rlimit limit;
-	b->books.kind = (enum cgroup_kind)reply->books;
-	memcpy(b->books.fds, fds,
-		(size_t)cgroup_books_count(b->books.kind) * sizeof b->books.fds[0]);
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || (rlim_t)fds[0] > limit.rlim_cur / 2)
-		cgroup_books_close(&b->books);
-}
-
 /* What the kernel counts is read without asking anybody. */
 static bool read_books(struct box *b)
 {
@@ -255,10 +258,9 @@ static bool read_books(struct box *b)
 static void on_usage(struct warden_call *call, const struct warden_reply *reply, const int *fds)
 {
 	struct box *b = container_of(call, struct box, watch);
+	(void)fds;
 	b->is_watching = false;
 	b->usage = reply->usage;
-	if (fds)
-		take_books(b, reply, fds);
 	box_usage_fn *used = take_ptr(b->used);
 	if (used)
 		used(b->used_arg, reply->status < 0 ? NULL : &reply->usage);
@@ -277,7 +279,7 @@ bool box_ask_usage(struct box *b, box_usage_fn *used, void *arg)
 	b->used = used;
 	b->used_arg = arg;
 	b->watch.done = on_usage;
-	warden_usage(b->engine->warden, &b->watch, b->number, WARDEN_BOOKS);
+	warden_usage(b->engine->warden, &b->watch, b->number);
 	return true;
 }
 

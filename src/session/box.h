@@ -39,8 +39,8 @@ struct box {
 	box_made_fn *made;
 	void *arg;
 	struct warden_call watch;
-	struct cgroup_books books; /* from the first answer on; the last that was read there */
-	struct box_usage usage;
+	struct cgroup_books books;
+	struct box_usage usage; /* the last that was read there */
 	bool is_watching;
 	box_usage_fn *used;
 	void *used_arg;
@@ -65,8 +65,8 @@ struct box *box_new(struct engine *e, const struct limits *limits);
 /* Take the engine's end of init's socket. Errors: ERR_BOX. */
 int box_take_init(struct box *b, int fd, struct err *err);
 
-/* What the warden says of a box that was made. */
-void box_take_reply(struct box *b, const struct warden_reply *reply, int workspace_fd);
+/* What the warden says of a box that was made, and its descriptors: warden_done_fn. */
+void box_take_reply(struct box *b, const struct warden_reply *reply, const int *fds);
 
 /* One more holds it; each lets go of it once. */
 struct box *box_hold(struct box *b);

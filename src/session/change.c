@@ -31,7 +31,10 @@ int change_judge(int status, const char *path, struct err *err)
 	enum err_code code = status == -ENOENT				     ? ERR_NOT_FOUND
 		: status == -ENOSPC || status == -EDQUOT || status == -EFBIG ? ERR_NO_SPACE
 									     : ERR_ACCESS;
-	return status < 0 ? err_sys(err, code, -status, "change %s", path) : 0;
+	if (status >= 0)
+		return 0;
+	int r = err_sys(err, code, -status, "change %s", path);
+	return status == -ENOENT ? err_hint(err, "`retort session files` lists them") : r;
 }
 
 void change_cancel(struct session *s)

@@ -402,6 +402,26 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 	entry_release(e);
 }
 
+static void make_stem(void *arg, const struct err *err)
+{
+	struct job *job = arg;
+	if (err)
+		job_fail(job, err);
+	else
+		session_make_stem(job->entry->session, job->is_forced, on_stem, job);
+}
+
+/* One that is back at its beginning and has no template to begin with needs a box first. */
+static void start_branch(struct job *job)
+{
+	struct session *s = job->entry->session;
+	struct err err;
+	if (!session_is_lost(s))
+		make_stem(job, NULL);
+	else if (session_await_box(s, make_stem, job, &err) < 0)
+		job_fail(job, &err);
+}
+
 void registry_branch(struct registry *r, const char *session, const char *name, bool is_forced,
 	registry_done_fn *done, void *arg)
 {
@@ -546,7 +566,7 @@ static void start(struct job *job)
 		start_step(job);
 		break;
 	case JOB_BRANCH:
-		session_make_stem(e->session, job->is_forced, on_stem, job);
+		start_branch(job);
 		break;
 	case JOB_UNDO:
 		job_start_undo(job);

@@ -369,13 +369,15 @@ int registry_export(
 	int bad = stored(r, session, &row, err);
 	if (bad < 0)
 		return bad;
-	FILE *f = open_memstream(out, bytes);
+	char *text = NULL;
+	FILE *f = open_memstream(&text, bytes);
 	bad = f ? journal_export(r->roll->journal, row.id, NULL, f, err)
 		: err_set(err, ERR_NO_MEMORY, "no memory for the record");
 	if (f && fclose(f) != 0 && bad == 0)
 		bad = err_set(err, ERR_NO_MEMORY, "no memory for the record");
-	if (bad < 0 && f)
-		free(*out);
+	if (bad == 0)
+		*out = take_ptr(text);
+	free(text);
 	journal_session_done(&row);
 	return bad;
 }
@@ -449,7 +451,10 @@ json_t *registry_file_read(struct registry *r, const char *session, const char *
 	cleanup_fd int fd =
 		sys_open_beneath(dir, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 	if (fd < 0 || fstat(fd, &st) < 0) {
-		err_sys(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, errno, "read %s", path);
+		bool is_missing = errno == ENOENT;
+		err_sys(err, is_missing ? ERR_NOT_FOUND : ERR_ACCESS, errno, "read %s", path);
+		if (is_missing)
+			err_hint(err, "`retort session files` lists them");
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode)) {

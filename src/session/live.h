@@ -63,7 +63,8 @@ struct session {
 	const struct order_checked *order;
 	const char *const *preload;
 	bool is_once, is_template;
-	bool is_lost; /* its state is not what its head says; see session_is_lost() */
+	unsigned n_refused; /* how often in a row its stem has made no branch for it */
+	bool is_lost;	    /* its state is not what its head says; see session_is_lost() */
 	enum session_state state;
 	char id[RECORD_ID_BYTES];
 	char head[JOURNAL_DIGEST_BYTES];
@@ -75,7 +76,7 @@ struct session {
 	struct stem *stem;    /* what its box will be branched from; held */
 	struct stem *base;    /* held: what its box was branched from, while it is still the same */
 	bool is_continuation; /* of its box: chance goes on where the stem's stood */
-	bool is_returning;    /* to what the box was branched from: until there is another box */
+	bool is_returning;    /* to what a box was branched from: until there is another box */
 	struct branching *branching;
 	struct part parts[RUNTIMES_MAX];
 	struct checkpoints points;

@@ -114,6 +114,7 @@ static void take_setup(struct part *p, const json_t *said)
 		err_hint(&err, "name modules that this interpreter has: --preload numpy,pandas");
 	}
 	session_opened(s, error ? &err : NULL);
+	session_count(s); /* a branch may have waited for it */
 }
 
 static int take_done(struct part *p, const struct frame *frame, struct err *err)

@@ -51,7 +51,8 @@ int roll_check_name(struct roll *roll, const char *owner, const char *name, stru
 		}
 	if (n == 0 || n >= JOURNAL_NAME_BYTES || !utf8_is_valid(name, n) || name[0] == '-' ||
 		strncmp(name, "s-", 2) == 0) {
-		err_set(err, ERR_USAGE, "\"%.20s\" cannot be a session's name", name);
+		err_set(err, ERR_USAGE, "\"%.*s\" cannot be a session's name",
+			(int)utf8_cut(name, n, 20), name);
 		return err_hint(err, "1 to %d bytes, not beginning with \"-\" or \"s-\"",
 			JOURNAL_NAME_BYTES - 1);
 	}

@@ -32,6 +32,7 @@
 #include <unistd.h>
 
 /* How soon a session looks again whether there is time, and how long it lets others go first. */
+enum { REFUSALS_MAX = 2 }; /* then the stem is given up, and the steps are run again */
 enum { AGAIN_MS = 4, PATIENCE_NS = 200000000, WARM_MS = 2, WARM_AGAIN_MS = 20 };
 
 enum {
@@ -169,7 +170,9 @@ static void on_branched(void *arg, struct driver *d, const struct err *err)
 		session_lose_box(s);
 		err = &error;
 	}
+	s->n_refused = err ? s->n_refused + 1 : 0;
 	if (err && s->state == SESSION_OPEN) {
+		s->is_lost |= s->n_refused >= REFUSALS_MAX;
 		s->end.why_code = err->code;
 		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err->msg);
 	} else if (err) {
@@ -186,12 +189,12 @@ static int get_box(struct session *s, struct err *err)
 		stem_let_go(take_ptr(s->stem));
 		return err_set(err, ERR_GONE, "what was to be branched is gone");
 	}
+	s->is_continuation = s->state == SESSION_OPEN && (!s->is_returning || s->is_continuation);
+	s->is_returning = false;
 	if (!s->stem)
 		return box_create(&s->box, s->engine, s->is_once ? 0 : WARDEN_BRANCHABLE,
 			&s->limits, o->binds, s->is_template ? o->n_template : o->n_binds, on_made,
 			s, err);
-	s->is_continuation = s->state == SESSION_OPEN && (!s->is_returning || s->is_continuation);
-	s->is_returning = false;
 	const struct branch_order order = {.limits = s->limits,
 		.binds = o->binds + o->n_shared,
 		.n_binds = o->n_binds - o->n_shared,
@@ -303,7 +306,8 @@ void session_take(struct session *s, const char *id, const struct session_events
 	/* One that has waited is told at once: it is awake then when its first step comes. */
 	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
 		if (s->parts[i].driver && !s->is_warm_due)
-			(void)part_setup(&s->parts[i], SETUP_NAME, NULL);
+			(void)part_setup(
+				&s->parts[i], s->order->has_seed ? SETUP_NAME : SETUP_WARM, NULL);
 		else
 			s->parts[i].is_unnamed = true;
 }
@@ -364,6 +368,8 @@ struct box *session_box(const struct session *s)
 
 void session_renew(struct session *s, struct stem *stem)
 {
+	if (s->branching) /* what it is going to have is the state that is to be thrown away */
+		branching_forget(take_ptr(s->branching));
 	session_lose_box(s);
 	shadow_let_go(take_ptr(s->shadow));
 	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
@@ -373,6 +379,10 @@ void session_renew(struct session *s, struct stem *stem)
 		stem_let_go(take_ptr(s->stem));
 	s->stem = stem ? stem_hold(stem) : NULL;
 	s->last_cpu_us = s->last_ooms = 0;
+	/* To a template's beginning, as when it was made: chance is its own. */
+	s->is_returning = true;
+	s->is_continuation = false;
+	s->n_refused = 0;
 	s->is_lost = false;
 	s->head[0] = '\0'; /* what its first checkpoint will be of */
 }

@@ -63,6 +63,17 @@ static int64_t now_ns(void)
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
+/*
+ * SQLite writes its index of a write-ahead log through a shared mapping, which changes no time of a
+ * file in memory; put back without it, the log would be another than the one that it describes.
+ */
+static bool is_written_unseen(const char *path)
+{
+	static const char ending[] = "-shm";
+	size_t n = strlen(path), n_ending = sizeof ending - 1;
+	return n > n_ending && strcmp(path + n - n_ending, ending) == 0;
+}
+
 /* Returns: NULL when it cannot be read, or is not what it was when it was listed. */
 static struct blob *read_blob(int fd, const struct workspace_file *f)
 {
@@ -82,7 +93,7 @@ static struct blob *read_blob(int fd, const struct workspace_file *f)
 	}
 	b->n_refs = 1;
 	b->bytes = (size_t)n;
-	b->is_racy = f->changed_ns > now_ns() - RACY_NS;
+	b->is_racy = f->changed_ns > now_ns() - RACY_NS || is_written_unseen(f->path);
 	return b;
 }
 
@@ -222,9 +233,12 @@ void shadow_diff(
 	for (size_t i = 0; i < then->files.n_files; i++) {
 		const struct workspace_file *f = &then->files.files[i];
 		const struct workspace_file *is = find(now, f->path);
-		bool is_there =
-			is && is->kind == f->kind && (f->kind == WORKSPACE_DIR || is_same(is, f));
-		if (!is_there && f->kind != WORKSPACE_MOUNT && f->kind != WORKSPACE_OTHER)
+		bool is_unsure = then->blobs[i] && is_written_unseen(f->path);
+		bool is_there = is && is->kind == f->kind &&
+			(f->kind == WORKSPACE_DIR || (is_same(is, f) && !is_unsure));
+		if (f->kind == WORKSPACE_OTHER) /* a fifo says nothing by having changed */
+			is_there = is && is->kind == f->kind;
+		if (!is_there && f->kind != WORKSPACE_MOUNT)
 			restore(then, i, fn, arg);
 	}
 	restore_modes(then, now, fn, arg);

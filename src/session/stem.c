@@ -56,6 +56,7 @@ struct branching {
 	uint64_t late_ms;    /* when it should have been ready, by the loop's clock */
 	struct box *box;
 	struct driver *driver;
+	struct driver_ends ends; /* of it, until they are sent */
 	struct branch_order order;
 	bool is_furnished, is_ready;
 	struct err err; /* the first that went wrong */
@@ -96,7 +97,7 @@ struct stem *stem_hold(struct stem *s)
 
 bool stem_is_dead(const struct stem *s)
 {
-	return !s->driver || s->driver->is_over;
+	return !s->driver || driver_has_ended(s->driver);
 }
 
 static void free_stem(uv_handle_t *handle)
@@ -169,6 +170,7 @@ static void finish(struct branching *b)
 	}
 	if (b->done)
 		b->done(b->arg, d, is_good ? NULL : &b->err);
+	driver_ends_close(&b->ends);
 	free(b);
 	start_next(s);
 	stem_let_go(s);
@@ -211,6 +213,7 @@ static void on_branch_exited(void *arg, struct driver *d, int status)
 	(void)d;
 	(void)status;
 	err_set(&err, ERR_GONE, "the branch's driver died at its start");
+	err_hint(&err, "it may need more memory than its limit");
 	fail(arg, &err);
 }
 
@@ -236,9 +239,9 @@ static int on_stem_frame(void *arg, struct driver *d, const struct frame *frame,
 	const char *id = json_string_value(json_object_get(said, "id"));
 	const char *error = json_string_value(json_object_get(said, "error"));
 	struct branching *b = s->is_busy ? s->wanted.first : NULL;
-	if (b && id && error && b->err.code == ERR_NONE && strtoull(id, NULL, 10) == b->id) {
+	if (b && id && error && strtoull(id, NULL, 10) == b->id) {
 		err_set(&b->err, ERR_GONE, "cannot be branched: %.200s", error);
-		err_hint(&b->err, "wait until its threads have ended, then branch");
+		err_hint(&b->err, "end or close what stands in the way, then branch");
 	}
 	json_decref(said);
 	return 0;
@@ -291,25 +294,28 @@ struct stem *stem_new(struct driver *d)
 
 /* ---- the warden's two answers ---- */
 
-static int send_branch(struct branching *b, const int *fds, size_t n_fds, struct err *err)
+/* What can be made while the warden prepares. */
+static void make_driver(struct branching *b)
 {
-	struct driver_ends ends;
-	int all[PREPARED_FDS + WIRE_SPAWN_FDS], n = 0;
-	int r = driver_new(&b->driver, b->box, b->stem->driver->runtime, -1, &ends, err);
-	if (r < 0)
-		return r;
+	if (driver_new(&b->driver, b->box, b->stem->driver->runtime, -1, &b->ends, &b->err) < 0)
+		return;
 	driver_listen(b->driver, &branch_events, b);
 	b->driver->id = 1; /* what init of a branch calls its first process */
 	b->box->last_id = 1;
+}
+
+static int send_branch(struct branching *b, const int *fds, size_t n_fds, struct err *err)
+{
+	int all[PREPARED_FDS + WIRE_SPAWN_FDS], n = 0;
 	for (size_t i = 1; i < n_fds; i++)
 		all[n++] = fds[i];
 	for (int i = 0; i < WIRE_SPAWN_FDS; i++)
-		all[n++] = ends.fds[i];
+		all[n++] = b->ends.fds[i];
 	char order[64];
 	(void)snprintf(order, sizeof order, "{\"id\":\"%llu\"%s}", (unsigned long long)b->id,
 		b->order.is_continuation ? ",\"reseed\":false" : "");
-	r = driver_send_fds(b->stem->driver, FRAME_BRANCH, order, all, (size_t)n, err);
-	driver_ends_close(&ends);
+	int r = driver_send_fds(b->stem->driver, FRAME_BRANCH, order, all, (size_t)n, err);
+	driver_ends_close(&b->ends);
 	return r;
 }
 
@@ -324,11 +330,23 @@ static void on_prepared(struct warden_call *call, const int *fds, size_t n_fds)
 	if (r == 0 && !b->stem->driver)
 		r = err_set(&err, ERR_GONE, "the driver to be branched has died");
 	if (r == 0)
-		r = send_branch(b, fds, n_fds, &err);
+		r = b->err.code == ERR_NONE ? send_branch(b, fds, n_fds, &err) : -1;
 	for (size_t i = box->has_init ? 1 : 0; i < n_fds; i++)
 		(void)close(fds[i]);
 	if (r < 0)
 		fail(b, &err); /* the warden sees the end of a socket, and gives up too */
+}
+
+/* What failed in the making says more than that the two ends of it are gone, and the driver most.
+ */
+static void take_refusal(struct branching *b, const struct err *err)
+{
+	if (b->stem->driver)
+		driver_look(b->stem->driver);
+	if (b->err.code == ERR_NONE || (b->err.code == ERR_GONE && err->code != ERR_GONE))
+		b->err = *err;
+	if (b->err.code == ERR_GONE && !b->err.hint[0])
+		err_hint(&b->err, "see what os.register_at_fork() was given");
 }
 
 static void on_furnished(struct warden_call *call, const struct warden_reply *reply, const int *fds)
@@ -338,11 +356,9 @@ static void on_furnished(struct warden_call *call, const struct warden_reply *re
 	box->is_calling = false;
 	b->is_furnished = true;
 	if (reply->status == 0 && fds)
-		box_take_reply(box, reply, fds[WARDEN_FD_WORKSPACE]);
-	/* What failed in the making says more than that the two ends of it are gone. */
-	else if (b->err.code == ERR_NONE ||
-		(b->err.code == ERR_GONE && reply->err.code != ERR_GONE))
-		b->err = reply->err;
+		box_take_reply(box, reply, fds);
+	else
+		take_refusal(b, &reply->err);
 	if (b->is_ready || b->err.code != ERR_NONE) {
 		finish(b);
 		return;
@@ -385,6 +401,7 @@ static void start_next(struct stem *s)
 	b->box->call.done = on_furnished;
 	warden_branch(b->box->engine->warden, &b->box->call, s->driver->box->number,
 		&b->order.limits, b->order.binds, b->order.n_binds);
+	make_driver(b);
 }
 
 struct branching *stem_branch(
@@ -393,8 +410,12 @@ struct branching *stem_branch(
 	struct branching *b = stem_is_dead(s) ? NULL : calloc(1, sizeof *b);
 	if (!b)
 		return NULL;
-	*b = (struct branching){
-		.stem = hold(s), .order = *order, .id = ++s->last_id, .done = done, .arg = arg};
+	*b = (struct branching){.stem = hold(s),
+		.ends = {{-1, -1, -1, -1}},
+		.order = *order,
+		.id = ++s->last_id,
+		.done = done,
+		.arg = arg};
 	add(&s->wanted, b);
 	start_next(s);
 	return b;

@@ -180,12 +180,18 @@ static void on_clear_late(uv_timer_t *timer)
 	tell_stem(s, &err);
 }
 
+/* A driver that begins says by which process it works before it is done with that. */
+static bool is_arm_due(const struct part *p)
+{
+	return p->setup_id && p->runtime->carry != CARRY_MEMORY;
+}
+
 /* Go on with making a stem, if that waits for a guard. */
 void session_count(struct session *s)
 {
 	struct err err;
 	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
-		if (s->parts[i].due_id)
+		if (s->parts[i].due_id || is_arm_due(&s->parts[i]))
 			return;
 	if (!s->is_count_due)
 		return;

@@ -331,7 +331,7 @@ void transaction_settle(struct session *s)
 		box_end(s->box, on_ended, s);
 	} else if (!s->box &&
 		s->stem) { /* it did not get as far as a box; the state is in the stem */
-		s->end.outcome = RECORD_ROLLED_BACK;
+		s->end.outcome = s->is_lost ? RECORD_LOST : RECORD_ROLLED_BACK;
 		step_event(s, STEP_SETTLED);
 	} else if (s->box && s->box->is_over && s->part && return_to_stem(s, s->part)) {
 		s->end.outcome = RECORD_ROLLED_BACK;

@@ -155,10 +155,24 @@ static int run(struct journal *j, enum stmt which, struct err *err)
 	return s ? db_step(j, s, "journal", err) : -EIO;
 }
 
+/* What is written to a file that has been removed is kept for as long as we live, and no longer. */
+static int check_place(struct journal *j, struct err *err)
+{
+	int has_moved = 0;
+	if (j->is_nameless ||
+		sqlite3_file_control(j->db, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved) !=
+			SQLITE_OK ||
+		!has_moved)
+		return 0;
+	err_set(err, ERR_ACCESS, "%.150s/journal.db: it is not there any more", j->dir);
+	return err_hint(err, "move it back; or export what you need, and start the engine anew");
+}
+
 int db_begin(struct journal *j, struct err *err)
 {
 	j->next = j->last;
-	return run(j, STMT_BEGIN, err);
+	int r = check_place(j, err);
+	return r < 0 ? r : run(j, STMT_BEGIN, err);
 }
 
 int db_commit(struct journal *j, int so_far, struct err *err)

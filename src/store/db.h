@@ -27,7 +27,8 @@ struct journal {
 	sqlite3 *db;
 	struct page_vfs vfs;
 	bool has_vfs;
-	bool is_open; /* all was found to be well: closing may tidy up */
+	bool is_open;	  /* all was found to be well: closing may tidy up */
+	bool is_nameless; /* meant to go with us */
 	sqlite3_stmt *stmts[STMT_END_];
 	char dir[PATH_MAX - 32];
 	int lock_fd, head_fd;

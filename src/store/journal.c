@@ -407,6 +407,8 @@ int journal_open_nameless(struct journal **out, struct err *err)
 		return err_sys(err, ERR_IO, errno, "make a directory in /tmp");
 	int bad = journal_open(out, dir, err);
 	remove_names(dir);
+	if (bad == 0)
+		(*out)->is_nameless = true;
 	return bad;
 }
 
@@ -432,6 +434,11 @@ int journal_idle(struct journal *j, struct err *err)
 	if (j->wal_pages < WAL_MIN_PAGES)
 		return db_sync_log(j, err);
 	return db_checkpoint(j, SQLITE_CHECKPOINT_PASSIVE, err);
+}
+
+unsigned journal_fill(const struct journal *j)
+{
+	return (unsigned)MIN(j->wal_pages, (int)WAL_MAX_PAGES) * 100 / WAL_MAX_PAGES;
 }
 
 int64_t journal_bytes(const struct journal *j)

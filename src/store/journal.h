@@ -69,12 +69,12 @@ struct journal_size {
 };
 int journal_size(struct journal *j, struct journal_size *out, struct err *err);
 
-/* What costs nothing to tell: bytes of the files; changes since the journal was made. */
+/* What costs nothing to tell: bytes of the files; changes since the journal was made; how far its
+ * log has got, in percent, to where a commit does the work of journal_idle(). */
 int64_t journal_bytes(const struct journal *j), journal_changes(const struct journal *j);
+unsigned journal_fill(const struct journal *j);
 
-/*
- * Write the steps from the first to @digest (NULL: the session's head) as store/recording.h reads
- * them.
- */
+/* Write the steps from the first to @digest (NULL: the session's head) as store/recording.h reads
+ * them. */
 int journal_export(
 	struct journal *j, const char *session, const char *digest, FILE *to, struct err *err);

@@ -37,10 +37,11 @@ def forks(n):
 
 
 class PipeLoop:
-    """`exec` in a loop over pipes."""
+    """`exec` in a loop over pipes; @through is a program that stands between."""
 
-    def __init__(self, preload=""):
-        self.process = subprocess.Popen([PYTHON, "-c", LOOP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    def __init__(self, preload="", through=()):
+        self.process = subprocess.Popen(
+            [*through, PYTHON, "-c", LOOP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         if preload:
             self.run(f"import {preload}")
 

@@ -152,23 +152,30 @@ class Bench:
             self.step_times(c, s, 20, 10)
             loop = peers.PipeLoop("pandas")
             loop.run("x = 0")
+            relay = peers.PipeLoop("pandas", [os.path.join(os.path.dirname(self.retort), "test", "tool-relay")])
+            relay.run("x = 0")
             kernel = peers.Kernel() if self.has_kernel else None
             if kernel:
                 kernel.run("import pandas; x = 0")
-            ours, floor, theirs = [], [], []
+            ours, floor, between, theirs = [], [], [], []
             for _ in range(n // 10):
                 ours += self.step_times(c, s, 10, 10)
                 for _ in range(10):
                     peers.pause(10)
                     floor.append(loop.run("x += 1"))
+                for _ in range(10):
+                    peers.pause(10)
+                    between.append(relay.run("x += 1"))
                 for _ in range(2 if kernel else 0):
                     peers.pause(10)
                     theirs.append(kernel.run("x += 1"))
             report("a session with pandas", ours, 0.15)
             report("pipe loop (the client's floor)", floor)
+            report("the same with a process between that does nothing", between)
             if kernel:
                 report("ipykernel", theirs)
                 kernel.close()
+            relay.close()
             loop.close()
 
     def busy(self):

@@ -184,6 +184,38 @@ class Session(Case):
         self.assertIn("caused", "\n".join(d.step("throw new Error('a', {cause: new Error('caused')})")
                                           ["error"]["traceback"]))
 
+    def test_a_program_that_ends_too_early(self):
+        d = self.session()
+        for code, line, shown, column in (("let x = {", 1, "let x = {", 9), ("{\n  2\n\n", 2, "  2", 3),
+                                          ("1;\n`abc", 2, "`abc", 4), ("await", 1, "await", 5)):
+            with self.subTest(code=code):
+                error = d.step(code)["error"]
+                self.assertEqual((error["name"], error["line"]), ("SyntaxError", line))
+                self.assertEqual(error["traceback"][1:3], [shown, " " * column + "^"])
+
+    def test_errors_that_hold_others(self):
+        d = self.session(files={"bad.js": "let ok;\nlet x = ;\n"})
+        for code in ("require('./bad.js')", "await import('./bad.js')"):
+            with self.subTest(code=code):
+                lines = d.step(code)["error"]["traceback"]
+                self.assertTrue(lines[0].endswith("/bad.js:2"), lines)
+                self.assertEqual(lines[1:5], ["let x = ;", "        ^", "", "SyntaxError: Unexpected token ';'"])
+        lines = d.step("await Promise.any([Promise.reject(new Error('one')), Promise.reject(2)])")["error"]["traceback"]
+        self.assertIn("[error]: Error: one", lines)
+        self.assertIn("[error]: 2", lines)
+        self.assertEqual(d.step("const e = new AggregateError([]); e.errors = [e, {}, null]; throw e")["error"]["name"],
+                         "AggregateError")
+
+    def test_warnings_are_the_same_when_they_are_run_again(self):
+        d = self.session()
+        d.step("process.emitWarning('old', {type: 'DeprecationWarning', code: 'DEP1', detail: 'more'})")
+        d.step("new Promise((done) => setTimeout(done, 10))")
+        d.step("process.noDeprecation = true; process.emitWarning('no', 'DeprecationWarning')")
+        d.step("process.removeAllListeners('warning'); process.emitWarning('gone')")
+        d.step("1")
+        d.__exit__()
+        self.assertEqual(d.output[2].decode(), "(node) [DEP1] DeprecationWarning: old\nmore\n")
+
     def test_background_work_goes_on(self):
         d = self.session()
         d.step("globalThis.n = 0; setInterval(() => n++, 5)")

@@ -184,6 +184,22 @@ class Steps(Case):
         self.says("\necho $LINENO", "2\n")
         self.says("echo $LINENO", "1\n")
 
+    def test_lines_begin_at_one_whatever_was_asked_before(self):
+        self.assertNotIn("error", self.driver.ask(SETUP, session="s-1").done)
+        self.says("echo $LINENO", "1\n")
+        self.driver.ask(NAMES, text="echo $HO")
+        self.says("echo $LINENO", "1\n")
+        state = self.step("a=1; exit 3").states[-1]["state"]
+        other = Driver()
+        self.addCleanup(other.__exit__)
+        self.assertNotIn("error", other.ask(SETUP, state=state).done)
+        self.assertEqual(other.step("nosuch").err, b"bash: line 1: nosuch: command not found\n")
+
+    def test_no_number_of_a_process_is_shown(self):
+        for code in ("for", "trap", "exit 3", "trap"):
+            got = self.step(code)
+            self.assertNotRegex(got.out + got.err, rb"/proc/\d")
+
     def test_syntax_error_has_its_line(self):
         for _ in range(2):
             got = self.says("echo a\nif true; then\n)\n", "a\n", 2)

@@ -241,10 +241,7 @@ class Rollback(harness.Case):
         self.boxes.say(self.box, "fork twice")
         later = self.guard()
         self.assertRegex(self.back(guard), r"rolled-back 1 5 ")  # driver, child, orphan with child gone, guard
-        init = self.boxes.ask("pid", self.box)
-        with open(f"/proc/{init}/task/{init}/children", encoding="ascii") as f:
-            left = f.read().split()
-        self.assertEqual(len(left), 2)  # the guard, and the old child that has no parent now
+        self.assertEqual(len(self.children()), 2)  # the guard, and the old child that has no parent now
         self.assertNotEqual(old, later)
 
     def test_driver_that_is_gone(self):
@@ -263,6 +260,22 @@ class Rollback(harness.Case):
         self.boxes.shell(self.box, f"kill -9 {guard}")
         self.assertEqual(self.boxes.ask("events", self.box, 100).replace("ready", "").strip(), "")
         self.assertIn("failed 1 0", self.back(guard))
+
+    def children(self):
+        init = self.boxes.ask("pid", self.box)
+        with open(f"/proc/{init}/task/{init}/children", encoding="ascii") as f:
+            return f.read().split()
+
+    def test_a_stopped_guard_ends_though_init_is_kept_busy(self):
+        guard = self.guard()
+        self.assertEqual(len(self.children()), 2)
+        self.boxes.ask("clear", self.box, guard)
+        heard, end = "", time.monotonic() + 20
+        while len(self.children()) > 1 and time.monotonic() < end:
+            self.boxes.ask("mark", self.box)
+            heard += self.boxes.ask("events", self.box, 2)
+        self.assertIn("cleared 0 0", heard)
+        self.assertEqual(len(self.children()), 1)
 
     def test_the_guard_is_the_driver_then(self):
         guard = self.guard()

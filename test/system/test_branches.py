@@ -3,8 +3,10 @@
 
 import concurrent.futures
 import contextlib
+import glob
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -181,6 +183,23 @@ b = bytearray(40 << 20)
         self.assertRegex(str(refused.exception), r"2[78]|deep|depth")
         self.assertEqual(self.value(at, "x"), depth - 1)
 
+    def test_more_branches_than_processes(self):
+        """Those of a session and all its branches are bounded together: the caller hears what to do, and can."""
+        parent = self.create(limits={"pids": 16})
+        self.run_(parent, "x = 1")
+        children = []
+        with self.assertRaises(rpc.Failed) as refused:
+            for _ in range(300):
+                children.append(self.branch(parent))
+        self.assertRegex(str(refused.exception), "too many processes")
+        self.assertTrue(refused.exception.data.get("hint"))
+        for child in children[:20]:
+            self.close(child)
+        self.assertEqual(self.value(children[-1], "x"), 1)
+        said = [self.run_(parent, "x")["status"] for _ in range(3)]
+        self.assertEqual(said[-1], "ok", said)
+        self.assertEqual(self.value(self.branch(parent), "x"), 1)
+
     def test_branches_outlive_the_parent(self):
         parent = self.create()
         self.run_(parent, "x = 7")
@@ -221,6 +240,36 @@ random.seed(5); ssl.RAND_bytes(8); uuid.uuid1(); tempfile.mktemp(); None
         for name, *values in zip(names, *drawn):
             self.assertEqual(len(set(values)), 3, f"{name}: {values}")
 
+    def test_chance_differs_when_steps_are_run_again(self):
+        """The template's chance is nobody's: its next box is not the session's own one that goes on."""
+        seen = set()
+        for _ in range(2):
+            session = self.create(preload=["random"])
+            for i in range(6):
+                self.run_(session, f"x = {i}")
+            self.assertEqual(self.client("session.undo", session=session, count=5)["outcome"], "replayed")
+            seen.add(self.value(session, "import random; random.random()"))
+        self.assertEqual(len(seen), 2)
+
+    def test_numbers_go_on_in_the_parent(self):
+        """As in plain Python, whatever is branched from it, and of a pair of normals the second as well."""
+        begin = "import numpy, random; numpy.random.seed(5); random.seed(5); float(numpy.random.normal())"
+        draw = ("[float(numpy.random.normal()), float(numpy.random.random()), float(numpy.random.normal()),"
+                " random.random(), random.gauss(0, 1)]")
+        plain = self.create()
+        if self.run_(plain, "import numpy")["status"] != "ok":
+            self.skipTest("numpy is not installed")
+        first = self.value(plain, begin)
+        expected = [self.value(plain, draw) for _ in range(3)]
+        parent = self.create()
+        self.assertEqual(self.value(parent, begin), first)
+        for numbers in expected:
+            children = [self.branch(parent), self.branch(parent)]
+            drawn = [self.value(s, draw) for s in (parent, *children)]
+            self.assertEqual(drawn[0], numbers)
+            for values in zip(*drawn):
+                self.assertEqual(len(set(values)), 3, drawn)
+
     def test_knows_its_name(self):
         """It is told with the first step, be it one that fails, and to nobody twice."""
         name = "import os; [os.environ['RETORT_SESSION'], os.popen('echo $RETORT_SESSION').read().strip()]"
@@ -247,6 +296,115 @@ random.seed(5); ssl.RAND_bytes(8); uuid.uuid1(); tempfile.mktemp(); None
         self.run_(parent, "f.seek(0); f.write('PARENT'); f.flush()")
         self.assertEqual(self.value(child, "open('f').read()"), "child56789")
         self.assertEqual(self.value(parent, "open('f').read()"), "PARENT6789")
+
+    SHARED = """
+import ctypes, mmap, multiprocessing, os, tempfile
+def file(name, flags=0):
+    fd = os.open(name, os.O_RDWR | os.O_CREAT | flags)
+    os.write(fd, b'.' * 10000)
+    return fd
+named, below, gone, hidden = file('named'), file('/tmp/a\\nb (deleted)'), file('gone'), tempfile.TemporaryFile()
+os.unlink('gone'); hidden.write(b'.' * 10000); hidden.flush()
+maps = [mmap.mmap(-1, 10000), *(mmap.mmap(fd, 10000) for fd in (named, below, gone, hidden.fileno())),
+        mmap.mmap(named, 4096, offset=4096), mmap.mmap(gone, 0), mmap.mmap(-1, 1 << 20)]
+os.close(below); hidden.close()
+os.truncate('/tmp/a\\nb (deleted)', 5000)  # what is behind the end cannot be read
+number, lock = multiprocessing.Value('i', 1), multiprocessing.Lock()
+guarded = mmap.mmap(-1, 4096); guarded[:6] = b'closed'
+at = ctypes.addressof(ctypes.c_char.from_buffer(guarded))
+protect = ctypes.CDLL(None).mprotect
+protect(ctypes.c_void_p(at), 4096, 0)
+def write(text):
+    for m in maps: m[:1] = text
+    lock.acquire(); number.value += 1
+def look():
+    return [b''.join(m[:1] for m in maps).decode(), number.value, open('named').read(2), os.pread(gone, 2, 0).decode()]
+for m in maps: m[:2] = b'-.'
+"""
+
+    def test_shared_memory_is_the_branchs_own(self):
+        """And what it is shared with in there still is: the file by its name, other mappings, descriptors, children."""
+        parent = self.create()
+        self.run_(parent, self.SHARED)
+        before = ["-" * 8, 1, "-.", "-."]
+        self.assertEqual(self.value(parent, "look()"), before)
+        child = self.branch(parent)
+        self.run_(child, "write(b'c')")
+        self.assertEqual(self.value(child, "look()"), ["c" * 8, 2, "c.", "c."])
+        self.assertEqual(self.value(parent, "look()"), before)
+        grandchild = self.branch(child)
+        for session, sign, n in ((parent, "p", 2), (grandchild, "g", 3)):
+            self.run_(session, f"if {n} == 3: lock.release()\nif os.fork() == 0: write(b'{sign}'); os._exit(0)\nos.wait()")
+            self.assertEqual(self.value(session, "look()"), [sign * 8, n, sign + ".", sign + "."])
+            self.assertEqual(self.value(session, "protect(ctypes.c_void_p(at), 4096, 1); guarded[:6].decode()"), "closed")
+        self.assertEqual(self.value(child, "look()"), ["c" * 8, 2, "c.", "c."])
+
+    def test_sqlite_connections_go_on(self):
+        """SQLite writes to no file whose number has changed, and in a branch all have others."""
+        parent = self.create()
+        self.run_(parent, """
+import sqlite3
+for name in 'one', 'two', 'three': open(name, 'w').close()
+def write(value):
+    c.execute('insert into t values(?)', [value]); c.commit()
+    return [[row[0] for row in k.execute('select a from t')] for k in (c, sqlite3.connect('d.db'))]
+c = sqlite3.connect('d.db'); c.execute('create table t(a)'); c.execute('insert into t values(0)')
+""")  # its journal is there when it is branched
+        child = self.branch(parent)
+        self.assertEqual(self.value(parent, "write(1)"), [[0, 1]] * 2)
+        self.assertEqual(self.value(parent, "write(8)"), [[0, 1, 8]] * 2)
+        self.assertEqual(self.value(child, "write(2)"), [[0, 2]] * 2)
+        grandchild = self.branch(child)
+        self.assertEqual(self.run_(child, "write(3); import os; os._exit(1)")["state"]["outcome"], "rolled_back")
+        for session, value in ((child, 4), (grandchild, 5)):
+            self.assertEqual(self.value(session, f"write({value})"), [[0, 2, value]] * 2)
+        self.client("session.undo", session=grandchild)
+        self.assertEqual(self.value(grandchild, "write(6)"), [[0, 2, 6]] * 2)
+        moved = "os.rename('d.db', 'e.db'); sqlite3.connect('d.db').execute('create table t(a)'); write(7)"
+        self.assertEqual(self.run_(grandchild, "import os; " + moved)["error"]["name"], "OperationalError")
+
+    def test_a_branch_that_fails_costs_no_state(self):
+        """The caller hears why; the session goes on, if need be by its journal, and can be undone."""
+        register = "import mmap, os, threading, time; x = 5; os.register_at_fork(after_in_child=lambda: "
+        memory = {"memory_bytes": 128 << 20}
+        cases = {
+            "ends": (register + "os._exit(3))", {}, "gone|ended|died|message|gave up", "os.register_at_fork"),
+            "thread": (register + "threading.Thread(target=time.sleep, args=(99,), name='late').start())", {},
+                       "other threads are alive: late", "then branch"),
+            "mappings": ("import mmap; x = 5; y = [mmap.mmap(-1, 4096) for _ in range(5000)]", {},
+                         "shared mappings: too many", "then branch"),
+            "memory": ("import mmap; x = 5; y = mmap.mmap(-1, 100 << 20)", memory, "died|memory|ended", "memory"),
+        }
+        for name, (code, limits, message, hint) in cases.items():
+            with self.subTest(name):
+                session = self.create(limits=limits)
+                self.run_(session, "w = 4")
+                self.assertEqual(self.run_(session, code)["status"], "ok")
+                try:
+                    self.branch(session)
+                except rpc.Failed as e:
+                    self.assertRegex(str(e), message)
+                    self.assertIn(hint, e.data.get("hint", ""))
+                else:
+                    self.assertEqual(name, "memory")  # where the limit is the engine's own, it may be too fast
+                said = [self.run_(session, "w, x") for _ in range(3)]
+                self.assertEqual(said[-1]["value"]["text/plain"], "(4, 5)", said)
+                n_done = sum(record["status"] == "ok" for record in said)
+                self.client("session.undo", session=session, count=n_done + 1)
+                self.assertEqual(self.value(session, "[w, 'x' in globals()]"), [4, False])
+
+    def test_shared_memory_of_a_template(self):
+        """Sessions with the same preloads have nothing in common but what none of them has written to."""
+        venv = os.path.join(harness.make_dir(), "venv")
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", venv], check=True)
+        where = glob.glob(venv + "/lib/python*/site-packages")[0]
+        with open(where + "/channel.py", "w", encoding="utf-8") as f:
+            f.write("import mmap\nshared = mmap.mmap(-1, 4096)\n")
+        one, other = (self.create(preload=["channel"], python=venv) for _ in range(2))
+        self.run_(one, "import channel; channel.shared[:6] = b'secret'")
+        self.assertEqual(self.value(other, "import channel; channel.shared[:6] == bytes(6)"), True)
+        self.assertEqual(self.value(self.create(preload=["channel"], python=venv),
+                                    "import channel; channel.shared[:6] == bytes(6)"), True)
 
     def test_a_running_step_is_waited_for(self):
         parent = self.create()
@@ -351,6 +509,41 @@ random.seed(5); ssl.RAND_bytes(8); uuid.uuid1(); tempfile.mktemp(); None
         self.assertEqual(done["state"]["outcome"], "rolled_back", done["state"])
         self.assertEqual(self.value(self.branch(parent), "[x, float((a @ a)[0, 0])]"), [1, 300.0])
 
+
+    @harness.needs_shell_or_sql
+    def test_one_that_has_run_nothing(self):
+        for runtime, code in (("python", "1"), ("sql", "select 1"), ("shell", "echo 1")):
+            parent = self.create(runtime=runtime)
+            child = self.branch(parent)
+            for session in (parent, child):
+                self.assertEqual(self.run_(session, code)["status"], "ok", runtime)
+
+    @harness.needs_shell_or_sql
+    def test_one_that_has_gone_back_to_its_beginning(self):
+        """It has nothing left, nor a template to begin with: it gets a box before it is branched."""
+        for options, code in (({"runtime": "sql"}, "select 1"), ({"runtime": "shell"}, "echo 1"),
+                              ({"fresh": True}, "x = 1")):
+            with self.subTest(options=options):
+                parent = self.create(**options)
+                self.run_(parent, code)
+                child = self.branch(parent)
+                for session in (child, parent):
+                    self.client("session.undo", session=session)
+                    again = self.branch(session)
+                    for each in (session, again):
+                        self.assertEqual(self.run_(each, code)["status"], "ok")
+
+    def test_undone_while_its_own_box_is_being_made(self):
+        """A session that was branched goes on in a new box: one with the state of before the undo is of no use."""
+        for _ in range(5):
+            for gap_s in (0.001, 0.002, 0.003, 0.004, 0.005):
+                session = self.create()
+                for code in ("n = 1", "n += 1"):
+                    self.run_(session, code)
+                self.branch(session)
+                time.sleep(gap_s)
+                self.client("session.undo", session=session)
+                self.assertEqual(self.value(session, "n"), 1, gap_s)
 
     def test_a_file_written_before_the_first_step_of_a_branch(self):
         """The stem does not know of the file: what comes back is the branch's own Python."""

@@ -109,6 +109,20 @@ class Tree(HistoryCase):
         self.assertEqual([row["steps"] for row in done.json()["sessions"]], [2, 2])
 
 
+    @harness.needs_shell_or_sql
+    def test_what_is_left_out_is_said(self):
+        e = self.engine(None, "--checkpoints", "1")
+        s = e("session.create", runtime="shell", name="long")["session"]
+        for _ in range(100):  # a step that is over leaves room for the next
+            calls = [e.client.send("step.run", session=s, code=":") for _ in range(101)]
+            for _ in calls:
+                self.assertEqual(e.client.answer()[1]["status"], "ok")
+        for args, rows in ((["long"], 10001), (["--graph"], 10000)):
+            done = harness.retort("session", "log", *args, "--socket", e.path)
+            self.assertEqual((done.status, len(done.out.splitlines())), (0, rows), done.err)
+            self.assertIn("there are more steps", done.err)
+
+
 class Killed(HistoryCase):
     @harness.needs_shell_or_sql
     def test_no_acknowledged_step_is_lost(self):
@@ -593,6 +607,19 @@ class Records(HistoryCase):
             self.assertEqual((done.status, done.out), (2, ""), (text, done))
             self.assertIn(text, done.err)
 
+    def test_a_large_one(self):
+        """Whatever can be written down can be run again."""
+        path = self.record(*["print('y' * 9_900_000)"] * 7)
+        self.assertGreater(os.path.getsize(path), 64 << 20)
+        done = harness.retort("replay", path)
+        self.assertEqual((done.status, done.out), (0, "replayed: 7 steps\n"), done)
+
+    def test_what_is_no_record(self):
+        for path in ("/nowhere", "/etc", "/dev/zero"):
+            done = harness.retort("replay", path)
+            self.assertEqual(done.status, 2, done)
+            self.assertIn("session export", done.err)
+
     def test_one_that_would_write_to_the_host_is_refused(self):
         where = tempfile.mkdtemp(dir=harness.TMP)
         path = self.record("1", volumes=[{"src": where, "dst": "/data", "mode": "rw"}])
@@ -722,6 +749,24 @@ class Damaged(HistoryCase):
         with open(self.db, "wb") as f:
             f.write(data)
         self.assertEqual(self.refused(), "")
+
+    def test_a_changed_byte_costs_one_session_alone(self):
+        """What cannot be read is told to each who asks for it; the engine goes on."""
+        e = self.engine(self.old.where)
+        for _ in range(2):
+            e.run(self.session, f"'another text to be found {random.randbytes(8000).hex()}'")
+        e.stop()
+        with open(self.db, "r+b") as f:
+            at = f.read().index(b"another text to be found")
+            f.seek(at)
+            f.write(b"A")
+        e = self.engine(self.old.where)
+        for method, params in (("session.export", {}), ("session.log", {}), ("step.run", {"code": "x"}),
+                               ("session.branch", {}), ("session.undo", {"count": 1}), ("session.export", {})):
+            self.fails("damaged", method, e, f"page {at // 4096 + 1} ", session=self.session, **params)
+        other = e("session.create")["session"]
+        e.run(other, "1")
+        self.assertIn("retort_record", e("session.export", session=other)["record"])
 
     def test_cut_newer_and_no_journal(self):
         with open(self.db, "rb") as f:

@@ -205,6 +205,26 @@ class Person(harness.Case):
         t.type("\x04")
         self.assertEqual(t.end(), 0)
 
+    def test_lines_are_remembered_when_the_terminal_is_closed(self):
+        state = harness.make_dir()
+        t = Terminal(state=state)
+        t.wait(">>> ")
+        t.type("6 * 107\r")
+        t.wait("642\r\n")
+        os.kill(t.pid, signal.SIGHUP)
+        t.end()
+        with open(os.path.join(state, "retort", "history"), encoding="utf-8") as f:
+            self.assertIn("107", f.read())
+
+    def test_bytes_that_are_no_character_take_no_keys_along(self):
+        t = Terminal()
+        t.wait(">>> ")
+        for cut in (b"\xff", b"\xe9", b"\xf0\x9f", b"\x80"):
+            os.write(t.fd, b"'" + cut + b"'.isascii(), 6 * 7\r")
+            t.wait("(False, 42)\r\n")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+
     def test_ctrl_d_leaves_whenever_it_is_typed(self):
         started = "import time; print('st' + 'art', flush=True); time.sleep(0.2)\r"
         cases = {
@@ -339,7 +359,9 @@ class Person(harness.Case):
         shown = t.wait("%runtime s")
         self.assertRegex(shown, r"\nsql +shell\r\n")
         self.assertNotIn("python", shown)
-        t.type("\x15\x04")
+        t.type("\x15%runtime shell\rvariable_one=$((8+9))\recho $vari\t\r")
+        t.wait("17\r\n")
+        t.type("\x04")
         self.assertEqual(t.end(), 0)
 
     def test_sigterm_ends_it(self):

@@ -327,11 +327,38 @@ with c: print(c.wait(.05))
 try: f.ThreadPoolExecutor(1).submit(time.sleep, .5).result(.1)
 except f.TimeoutError: print('late')""", "--seed", "1"), "False\nTrue\n1\nFalse\nlate")
 
+    def test_names_of_temporary_files(self):
+        """libc chooses them with chance of its own."""
+        out = self.same("""
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+def make(function, name, *more):
+    text = ctypes.create_string_buffer(name)
+    made = getattr(libc, function)(text, *more)
+    print(text.value.decode(), made > 0, os.path.exists(text.value), ctypes.get_errno())
+for function, *more in (("mkstemp",), ("mkstemp64",), ("mkostemp", os.O_CLOEXEC), ("mkostemp64", 0)):
+    make(function, b"aXXXXXX", *more)
+make("mkstemps", b"aXXXXXX.c", 2)
+make("mkostemps64", b"aXXXXXX.c", 2, 0)
+libc.mkdtemp.restype = ctypes.c_void_p
+name = ctypes.create_string_buffer(b"dXXXXXX")
+libc.mkdtemp(name)
+print(name.value.decode(), os.path.isdir(name.value), oct(os.stat(name.value).st_mode & 0o777))
+for name, more in ((b"aXXXXX", 0), (b"aXXXXXX", 3), (b"XXXXXX", 1 << 30)):
+    make("mkstemps", name, more)
+""")
+        lines = out.splitlines()
+        self.assertEqual(len({line.split()[0] for line in lines[:7]}), 7, out)
+        self.assertTrue(all(line.split()[1:3] == ["True", "True"] for line in lines[:6]), out)
+        self.assertIn("True 0o700", lines[6])
+        self.assertTrue(all(line.endswith("False False 22") for line in lines[7:]), out)
+
     def test_other_runtimes(self):
         out = self.same(HEAD + """
 import shutil
 if shutil.which('node'):
-    print(sub(['node', '-e', 'console.log(Date.now() / 1000 | 0, fs.readdirSync("/usr/lib").length > 1);'
+    print(sub(['node', '-e', 'console.log(Date.now() / 1000 | 0, fs.readdirSync("/usr/lib").length > 1,'
+               'fs.mkdtempSync("/tmp/x"));'
                'setTimeout(() => console.log(Date.now() / 1000 | 0), 1000)']))
 if shutil.which('sqlite3'):
     print(sub(['sqlite3', ':memory:', 'select random(), hex(randomblob(8)), datetime()']))

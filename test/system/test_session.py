@@ -137,6 +137,20 @@ class Sessions(harness.Case):
         self.good("files", s, "--remove", "in.bin")
         self.assertNotIn("in.bin", self.good("files", s))
 
+    def test_files_that_are_not_there_or_too_large(self):
+        s = self.new()
+        large = os.path.join(harness.make_dir(), "large")
+        with open(large, "wb") as f:
+            f.truncate(41 << 20)
+        for args, words in (((s, "none.csv"), "read none.csv: No such file or directory: `retort session files` lists them"),
+                            ((s, "--remove", "none.csv"), "No such file or directory: `retort session files` lists them"),
+                            ((s, "--put", "/usr"), "/usr is a directory: name a file of this host"),
+                            ((s, "--put", large), "large is over 40 MiB: show it to a new session: ")):
+            with self.subTest(args=args):
+                done = self.engine.run("files", *args)
+                self.assertEqual(done.status, 2, repr(done))
+                self.assertIn(words, done.err)
+
     def test_ctrl_c_stops_the_step_and_not_the_session(self):
         s = self.new()
         self.good("exec", s, "-c", "x = 5")

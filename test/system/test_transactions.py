@@ -262,6 +262,22 @@ class Carried(Case):
         self.assertEqual(self.value(s, "c.commit(); c.execute('select a from t').fetchall()"), [(1,), (3,)])
         self.assertEqual(s.value("sqlite3.connect('d.db').execute('pragma integrity_check').fetchone()[0]"), "'ok'")
 
+    def test_sqlite_with_a_write_ahead_log(self):
+        """Its index is written through a mapping, which no time of the file tells of."""
+        s = self.session()
+        s.run("import sqlite3; c = sqlite3.connect('d.db'); c.execute('pragma journal_mode=wal').fetchall()\n"
+              "c.execute('create table t(a)'); c.execute('insert into t values(1)'); c.commit()")
+        count = "[k.execute('select count(*) from t').fetchone()[0] for k in (c, sqlite3.connect('d.db'))]"
+        fill = "c.executemany('insert into t values(?)', [('x' * 300,)] * 200); c.commit()\n"
+        self.fails(s, fill + "import os; os._exit(1)", "error")
+        self.assertEqual(self.value(s, count), [1, 1])
+        s.run("c.execute('insert into t values(2)'); c.commit()")
+        s.run(fill)
+        self.assertEqual(self.value(s, count), [202, 202])
+        self.undone(s, count=2)
+        self.assertEqual(self.value(s, count), [2, 2])
+        self.assertEqual(s.value("c.execute('pragma integrity_check').fetchone()[0]"), "'ok'")
+
     def test_generator(self):
         s = self.session()
         s.run("g = (i * i for i in range(100)); it = iter(range(9)); next(g)")
@@ -278,6 +294,7 @@ class Carried(Case):
         self.assertEqual(s.value("n = len(ticks); await asyncio.sleep(0.1); len(ticks) > n, t.cancelled()"), "(True, False)")
         s.run("await q.put(5)")
         self.assertEqual(s.value("await q.get()"), "5")
+        self.assertEqual(s.value("u = asyncio.create_task(q.get()); q.put_nowait(6)\nawait u"), "6")
 
     @unittest.skipUnless(has("matplotlib"), "no matplotlib")
     def test_matplotlib(self):

@@ -12,6 +12,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/fd.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/init.h"
 #include "sandbox/rollback.h"
 #include "sandbox/warden.h"
@@ -67,6 +68,8 @@ static void on_done(struct warden_call *call, const struct warden_reply *r, cons
 	is_done = true;
 	for (int i = 0; i < WARDEN_FD_END_; i++)
 		made_fds[i] = fds ? fds[i] : -1;
+	for (int i = 0; fds && i < cgroup_books_count((enum cgroup_kind)r->books); i++)
+		(void)close(fds[WARDEN_FD_END_ + i]);
 }
 
 static void on_prepared(struct warden_call *call, const int *fds, size_t n)
@@ -79,7 +82,8 @@ static void on_prepared(struct warden_call *call, const int *fds, size_t n)
 
 static void on_event(struct init_link *link, const struct init_event *event)
 {
-	static const char *const words[] = {"?", "ready", "failed", "exited", "rolled-back"};
+	static const char *const words[] = {
+		"?", "ready", "failed", "exited", "rolled-back", "filed", "cleared", "marked"};
 	struct box *box = container_of(link, struct box, init);
 	size_t n = strlen(box->events);
 	(void)snprintf(
@@ -318,7 +322,7 @@ static void usage(const struct box *box)
 {
 	struct warden_call call = {.done = on_done};
 	is_done = false;
-	warden_usage(warden, &call, box->id, 0);
+	warden_usage(warden, &call, box->id);
 	run_until(&is_done);
 	printf("ok memory %" PRIu64 " cpu_us %" PRIu64 " pids %" PRIu64 "\n",
 		reply.usage.memory_bytes, reply.usage.cpu_us, reply.usage.n_pids);
@@ -347,6 +351,13 @@ static void with_box(const char *op, char *rest)
 	} else if (strcmp(op, "rollback") == 0) {
 		init_rollback(&box->init,
 			&(struct init_back){.id = 1, .guard_pid = rest ? atoi(rest) : 0});
+		printf("ok\n");
+	} else if (strcmp(op, "clear") == 0) { /* of all but the driver, and this guard */
+		const int32_t guard = rest ? atoi(rest) : 0;
+		init_clear(&box->init, 1, &guard, 1, false);
+		printf("ok\n");
+	} else if (strcmp(op, "mark") == 0) {
+		init_mark(&box->init, 1);
 		printf("ok\n");
 	} else if (strcmp(op, "pid") == 0) {
 		printf("ok %d\n", box->pid);

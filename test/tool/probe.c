@@ -53,7 +53,7 @@ static long ms_now(void)
 static void do_branch(const int *fds, size_t n_fds)
 {
 	struct branch_fds b;
-	struct branch_report report;
+	struct branch_report report = {0};
 	int r = branch_fds_parse(&b, fds, n_fds);
 	if (r == 0)
 		r = branch_clone(&b);

@@ -521,6 +521,36 @@ TEST(a_database_that_is_gone_is_not_made_anew)
 	CHECK_HAS(err.msg, "gone");
 }
 
+/* What is written to a file without a name ends with the engine: nothing is acknowledged. */
+TEST(a_directory_that_goes_under_an_engine)
+{
+	SHELF;
+	char sub[96], away[96], new[96];
+	char first[JOURNAL_DIGEST_BYTES], digest[JOURNAL_DIGEST_BYTES];
+	(void)snprintf(sub, sizeof sub, "%s/there", dir);
+	(void)snprintf(away, sizeof away, "%s/away", dir);
+	(void)snprintf(new, sizeof new, "%s/new", dir);
+	struct journal *j = shelf_open(sub);
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	CHECK_INT(shelf_step(j, "s-a", "", "1", first), 0);
+	CHECK_INT(rename(sub, away), 0);
+	CHECK(journal_session_rename(j, "s-a", "b", &err) < 0);
+	CHECK_INT(err.code, ERR_ACCESS);
+	CHECK_HAS(err.msg, "there/journal.db");
+	CHECK_HAS(err.hint, "move it back");
+	CHECK(shelf_step(j, "s-a", first, "2", digest) < 0);
+	CHECK_INT(journal_depth(j, first, &err), 1); /* what there was can be read */
+	/* Another engine's, in its place. */
+	struct journal *other = shelf_open(sub);
+	CHECK(other != NULL);
+	CHECK(shelf_step(j, "s-a", first, "2", digest) < 0);
+	journal_close(other);
+	CHECK_INT(rename(sub, new), 0);
+	CHECK_INT(rename(away, sub), 0);
+	CHECK_INT(shelf_step(j, "s-a", first, "2", digest), 0);
+	journal_close(j);
+}
+
 /* As nobody, below a directory that nobody may not write. */
 TEST(a_directory_that_cannot_be_written)
 {
@@ -786,6 +816,30 @@ TEST(a_read_only_file_system)
 {
 	SHELF;
 	in_child(read_only, dir);
+}
+
+TEST(an_idle_moment_empties_the_log)
+{
+	SHELF;
+	char last[JOURNAL_DIGEST_BYTES] = "", code[16];
+	unsigned most = 0;
+	JOURNAL j = shelf_open(dir);
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	CHECK_INT(journal_fill(j), 0);
+	for (int i = 0; i < 20000 && most <= journal_fill(j); i++) {
+		most = journal_fill(j);
+		(void)snprintf(code, sizeof code, "%d", i);
+		CHECK_INT(shelf_step(j, "s-a", last, code, last), 0);
+	}
+	CHECK(most >= 99 && most < 100); /* then a commit has done it */
+	CHECK_INT(journal_fill(j), 0);
+	for (int i = 0; i < 2000 && journal_fill(j) < 50; i++) {
+		(void)snprintf(code, sizeof code, "again %d", i);
+		CHECK_INT(shelf_step(j, "s-a", last, code, last), 0);
+	}
+	CHECK_INT(journal_fill(j), 50);
+	CHECK_INT(journal_idle(j, &err), 0);
+	CHECK_INT(journal_fill(j), 0);
 }
 
 TEST(a_start_of_a_name_finds_a_session)

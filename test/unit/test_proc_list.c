@@ -105,7 +105,7 @@ static bool add_up(void *arg, const struct proc_entry *e)
 
 TEST(only_numbers_are_processes)
 {
-	static const char *const names[] = {"7", "8", "x", "9x", "0", "99999999"};
+	static const char *const names[] = {"7", "8", "x", "9x", "0", "1", "99999999"};
 	int sum = 0;
 	TREE t = tree_new();
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)

@@ -119,6 +119,19 @@ static const struct {
 	{"shell", "f() {", STATEMENT_MORE},
 	{"shell", "f() {\necho\n}", STATEMENT_COMPLETE},
 	{"shell", "echo \\", STATEMENT_MORE},
+	{"shell", "for i in 1 2", STATEMENT_MORE},
+	{"shell", "while read x\ndo echo $x", STATEMENT_MORE},
+	{"shell", "while read x\ndo echo $x\ndone", STATEMENT_COMPLETE},
+	{"shell", "cat <<E", STATEMENT_MORE},
+	{"shell", "cat <<E\ndon't\n E", STATEMENT_MORE},
+	{"shell", "cat <<E\ndon't if\nE", STATEMENT_COMPLETE},
+	{"shell", "cat <<-'E F' | wc", STATEMENT_MORE},
+	{"shell", "cat <<-\"E\" <<F\n1\n\tE\n2\nF\n", STATEMENT_COMPLETE},
+	{"shell", "cat <<E && if true; then\nE\necho", STATEMENT_MORE},
+	{"shell", "cat <<< E", STATEMENT_COMPLETE},
+	{"shell", "echo '<<E' # <<E", STATEMENT_COMPLETE},
+	{"shell", "echo $((1<<x))", STATEMENT_COMPLETE},
+	{"shell", "cat <<", STATEMENT_COMPLETE},
 };
 
 TEST(statements_end_where_they_do)
@@ -170,6 +183,8 @@ TEST(completions_add_what_is_missing)
 		{"spri", "print", NULL},
 		{"abc", "xyz", NULL},
 		{"f(", "x", "x"},
+		{"echo $va", "var", "r"},
+		{"$fo", "$foo", "o"},
 		{"", "x", NULL},
 		{"naïve = caf", "café", "é"},
 	};

@@ -146,6 +146,27 @@ TEST(same_size_and_old_times_are_no_disguise)
 	CHECK_STR(way(s, &t), "w f=one");
 }
 
+TEST(what_sqlite_maps_is_put_back_always)
+{
+	TREE t = tree_new();
+	tree_put(&t, "/d.db-shm", "one");
+	SHADOW *s = take(&t, NULL);
+	CHECK_STR(way(s, &t), "w d.db-shm=one");
+}
+
+TEST(a_fifo_that_is_gone_is_lost)
+{
+	TREE t = tree_new();
+	CHECK_INT(mkfifo(tree_path(&t, "/fifo"), 0600), 0);
+	SHADOW *s = take(&t, NULL);
+	CHECK_INT(chmod(tree_path(&t, "/fifo"), 0644), 0);
+	CHECK_STR(way(s, &t), "");
+	CHECK_INT(unlink(tree_path(&t, "/fifo")), 0);
+	CHECK_STR(way(s, &t), "? fifo");
+	tree_put(&t, "/fifo", "f");
+	CHECK_STR(way(s, &t), "- fifo,? fifo");
+}
+
 TEST(large_files_are_lost_when_they_change)
 {
 	TREE t = tree_new();

@@ -3,6 +3,7 @@
 #include "sandbox/wire.h"
 
 #include "base/fd.h"
+#include "sandbox/cgroup.h"
 #include "t.h"
 
 #include <errno.h>
@@ -87,7 +88,7 @@ TEST(no_gaps_in_what_is_sent)
 /* The longest message of each kind goes through a socket with its descriptors, in one piece. */
 static void check_carried(size_t bytes, size_t n_fds)
 {
-	int pair[2], got[FD_PASS_MAX], null[WIRE_SPAWN_FDS];
+	int pair[2], got[FD_PASS_MAX], null[FD_PASS_MAX];
 	size_t n_got = 99;
 	CHECK_INT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
 	char *out = malloc(bytes), *in = calloc(1, bytes);
@@ -111,7 +112,7 @@ static void check_carried(size_t bytes, size_t n_fds)
 TEST(messages_fit_a_packet)
 {
 	check_carried(sizeof(struct warden_request), 0);
-	check_carried(sizeof(struct warden_reply), WARDEN_FD_END_);
+	check_carried(sizeof(struct warden_reply), WARDEN_FDS_MAX);
 	check_carried(sizeof(struct init_request), WIRE_SPAWN_FDS);
 	check_carried(offsetof(struct init_request, text), 0);
 	check_carried(sizeof(struct init_event), 0);
@@ -119,6 +120,7 @@ TEST(messages_fit_a_packet)
 
 TEST(descriptors_fit_a_message)
 {
-	const int spawn_fds = WIRE_SPAWN_FDS, warden_fds = WARDEN_FD_END_, most = FD_PASS_MAX;
-	CHECK(spawn_fds <= most && warden_fds <= most);
+	const int spawn_fds = WIRE_SPAWN_FDS, warden_fds = WARDEN_FDS_MAX, most = FD_PASS_MAX;
+	const int made_fds = WARDEN_FD_END_ + CGROUP_BOOKS_MAX;
+	CHECK(spawn_fds <= most && warden_fds <= most && made_fds <= warden_fds);
 }

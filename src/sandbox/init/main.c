@@ -35,9 +35,11 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { INIT_CHILDREN_MAX = 64, CLEAR_LATER_MS = 50 };
+/* What was stopped is ended when nothing has happened for a while, and soon whatever happens. */
+enum { INIT_CHILDREN_MAX = 64, CLEAR_PAUSE_MS = 50, CLEAR_LATEST_MS = 1000 };
 
 struct child {
 	pid_t pid; /* 0: free */
@@ -50,7 +52,8 @@ struct init {
 	struct rollback_mark marks[ROLLBACK_MARKS_MAX];
 	uint64_t n_marks;
 	bool is_alone;	      /* nobody is at the other end any more */
-	bool is_clearing;     /* what was stopped is still to be ended, when nothing happens */
+	bool is_clearing;     /* what was stopped is still to be ended */
+	int64_t clear_by_ms;  /* at the latest */
 	uint64_t cleared_for; /* which driver stays */
 	struct child children[INIT_CHILDREN_MAX];
 };
@@ -173,6 +176,13 @@ static pid_t pid_of(struct init *in, uint64_t id)
 	return child ? child->pid : 0;
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 static void do_clear(struct init *in, const struct init_request *req)
 {
 	pid_t drivers[INIT_CHILDREN_MAX];
@@ -187,6 +197,7 @@ static void do_clear(struct init *in, const struct init_request *req)
 	int r = rollback_clear(&clearing);
 	report(in, INIT_CLEARED, 0, r, NULL);
 	in->is_clearing = r == 0;
+	in->clear_by_ms = now_ms() + CLEAR_LATEST_MS;
 	in->cleared_for = req->id;
 }
 
@@ -327,10 +338,10 @@ int main(int argc attr_unused, char **argv)
 		{.fd = WIRE_SOCK_FD, .events = POLLIN}, {.fd = in.signal_fd, .events = POLLIN}};
 	for (;;) {
 		struct signalfd_siginfo info;
-		int n = poll(polls, ARRAY_LEN(polls), in.is_clearing ? CLEAR_LATER_MS : -1);
+		int n = poll(polls, ARRAY_LEN(polls), in.is_clearing ? CLEAR_PAUSE_MS : -1);
 		if (n < 0 && errno != EINTR)
 			return 1;
-		if (n == 0)
+		if (in.is_clearing && (n == 0 || now_ms() >= in.clear_by_ms))
 			finish_clear(&in);
 		if (polls[1].revents) {
 			while (read(in.signal_fd, &info, sizeof info) > 0)

@@ -31,7 +31,7 @@ struct members {
 static bool add_member(void *arg, const struct proc_entry *entry)
 {
 	struct members *all = arg;
-	if (entry->is_nested || entry->pid == 1)
+	if (entry->is_nested)
 		return true;
 	if (all->n == ROLLBACK_MAX) {
 		all->is_full = true;

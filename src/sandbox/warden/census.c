@@ -41,7 +41,7 @@ struct killing {
 static bool kill_own(void *arg, const struct proc_entry *entry)
 {
 	struct killing *k = arg;
-	if (!entry->is_nested && entry->pid != 1 && !entry->is_over)
+	if (!entry->is_nested && !entry->is_over)
 		k->n += kill_entry(k->proc_fd, entry->pid);
 	return true;
 }

@@ -141,6 +141,12 @@ static int step_proc(struct work *w attr_unused, struct err *err)
 {
 	int status = 0;
 	pid_t pid = enter_pids();
+	if (pid < 0 && errno == EAGAIN) { /* RLIMIT_NPROC of a namespace above */
+		err_set(err, ERR_LIMIT,
+			"the session and its branches have too many processes for another one");
+		return err_hint(
+			err, "close some of its branches, or make sessions with more --pids");
+	}
 	if (pid < 0)
 		return err_sys(err, ERR_BOX, errno, "fork in the branch");
 	if (pid == 0)

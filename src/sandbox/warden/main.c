@@ -176,6 +176,14 @@ static int take_spec(struct warden *w, const struct warden_request *req, struct 
 	return 0;
 }
 
+/* Returns: how many there are. */
+static int add_books(const struct box *box, struct warden_reply *reply, int fds[CGROUP_BOOKS_MAX])
+{
+	int n = cgroup_leaf_books(&box->leaf, fds);
+	reply->books = n > 0 ? (uint32_t)box->leaf.host->kind : CGROUP_NONE;
+	return n;
+}
+
 static int do_create(struct warden *w, const struct warden_request *req, struct warden_reply *reply,
 	int *fds, struct err *err)
 {
@@ -188,7 +196,7 @@ static int do_create(struct warden *w, const struct warden_request *req, struct 
 		return r;
 	reply->box = box->slot;
 	reply->pid = box->pid;
-	return WARDEN_FD_END_;
+	return WARDEN_FD_END_ + add_books(box, reply, fds + WARDEN_FD_END_);
 }
 
 static struct branching *free_branching(struct warden *w)
@@ -266,11 +274,9 @@ static void destroy_box(struct warden *w, struct box *box)
 	}
 }
 
-/* Returns: how many descriptors go with the reply, or negative errno. */
 static int do_box(struct warden *w, const struct warden_request *req, struct warden_reply *reply,
-	int *fds, struct err *err)
+	struct err *err)
 {
-	int n_fds = 0;
 	struct box *box = live_box(w, req->box);
 	if (!box)
 		return err_set(err, ERR_GONE, "no box %u", req->box);
@@ -279,10 +285,7 @@ static int do_box(struct warden *w, const struct warden_request *req, struct war
 	else
 		box_usage(box);
 	reply->usage = box->usage;
-	if (req->op == WARDEN_USAGE && (req->flags & WARDEN_BOOKS))
-		n_fds = cgroup_leaf_books(&box->leaf, fds);
-	reply->books = n_fds > 0 ? (uint32_t)box->leaf.host->kind : CGROUP_NONE;
-	return n_fds;
+	return 0;
 }
 
 /* Returns: how many descriptors go with the reply, or negative errno. */
@@ -299,7 +302,7 @@ static int answer(struct warden *w, const struct warden_request *req, struct war
 		return do_branch(w, req, fds, err);
 	case WARDEN_USAGE:
 	case WARDEN_DESTROY:
-		return do_box(w, req, reply, fds, err);
+		return do_box(w, req, reply, err);
 	case WARDEN_BIND:
 	case WARDEN_BRANCHED:
 	case WARDEN_OP_END_:
@@ -354,7 +357,7 @@ static void serve_branching(struct warden *w, struct branching *b, const struct 
 	struct err err = {0};
 	const struct boxes all = {w->boxes, w->n_used};
 	struct box *box = b->box;
-	int workspace_fd = -1, r = 0;
+	int fds[1 + CGROUP_BOOKS_MAX] = {-1}, r = 0;
 	struct warden_reply reply = {
 		.version = WIRE_VERSION, .op = WARDEN_BRANCHED, .id = b->id, .box = box->slot};
 	if (polls[0].revents)
@@ -362,7 +365,7 @@ static void serve_branching(struct warden *w, struct branching *b, const struct 
 	if (r == 0 && polls[1].revents)
 		r = branching_hear_c1(b, &err);
 	if (r == 0 && polls[2].revents && b->state == BRANCHING_FURNISH)
-		r = branching_hear_helper(b, &workspace_fd, &err);
+		r = branching_hear_helper(b, &fds[0], &err);
 	if (r == 0 && b->deadline_ms <= branching_now_ms())
 		r = be_late(b, &err);
 	if (r < 0)
@@ -371,7 +374,8 @@ static void serve_branching(struct warden *w, struct branching *b, const struct 
 		return;
 	reply.pid = box->pid;
 	memcpy(reply.by, b->by, sizeof reply.by);
-	(void)send_reply(&reply, &workspace_fd, 1);
+	int n_books = add_books(box, &reply, fds + 1);
+	(void)send_reply(&reply, fds, 1 + (size_t)n_books);
 }
 
 static struct branching *asked_for(struct warden *w, const struct box *root, pid_t tid)

@@ -58,19 +58,12 @@ static int check_bind(const struct warden_bind *bind, struct err *err)
 					 : root_check_dst(bind->dst, err);
 }
 
-static uint32_t flags_of(uint32_t op)
-{
-	if (op == WARDEN_USAGE)
-		return WARDEN_BOOKS;
-	return op == WARDEN_CREATE ? WARDEN_FLAGS_ALL : 0;
-}
-
 int message_check(const struct warden_request *req, struct err *err)
 {
 	if (req->version != WIRE_VERSION)
 		return err_set(
 			err, ERR_PROTOCOL, "version %u, want %d", req->version, WIRE_VERSION);
-	if (req->flags & ~flags_of(req->op))
+	if (req->flags & ~(uint32_t)(req->op == WARDEN_CREATE ? WARDEN_FLAGS_ALL : 0))
 		return err_set(err, ERR_PROTOCOL, "unknown flags %#x", req->flags);
 	switch (req->op) {
 	case WARDEN_BIND:

@@ -1,0 +1,13 @@
+/* Files without a name. libc only. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <sys/types.h>
+
+/* Returns: a new, empty one, open for both and closed by exec; -1 when there is none to be had. */
+int nameless_new(void);
+
+/*
+ * A copy of the first @bytes of the regular file @fd, which may be open for writing only.
+ * Returns: a descriptor, or -1.
+ */
+int nameless_copy(int fd, off_t bytes);

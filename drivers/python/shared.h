@@ -1,0 +1,38 @@
+/*
+ * Shared mappings of a process that is branched. What it has mapped so, its branches would write to
+ * together; so each makes them its own. libc only. SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Is @path below a directory that each box has for itself: /home/user, /tmp, /dev/shm? */
+bool shared_is_own_path(const char *path);
+
+/*
+ * In the process that is to be branched, when it runs no code any more: list its mappings of files
+ * below those directories, and of memory and files without a name. Those of others stay as they
+ * are: the system's are read-only, and a volume is everybody's.
+ * Returns: 0, or negative errno (-E2BIG: more than 4096).
+ */
+int shared_find(void);
+
+/*
+ * In a branch, in the directories of its own and before descriptors are renewed: put in the place
+ * of each mapping that shared_find() has found one of the same file in the new box, or of a copy of
+ * what has no name. Other processes that had it mapped are not in the branch.
+ * Returns: 0, or negative errno.
+ */
+int shared_renew(void);
+
+/*
+ * The copy that shared_renew() has made of the file @dev, @ino, which it keeps open until
+ * shared_done(). Returns: a descriptor, or -1.
+ */
+int shared_copy_of(dev_t dev, ino_t ino);
+
+/* Is @fd one of those copies? */
+bool shared_has(int fd);
+
+void shared_done(void);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "sqlite.h"
+
+#include <dlfcn.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+
+struct number {
+	dev_t dev;
+	ino_t ino;
+};
+
+struct pair {
+	struct number now, then; /* @then: as SQLite knows it */
+};
+
+struct table {
+	struct pair *pairs;
+	size_t n;
+};
+
+static struct table told, next;
+
+static void *library(void)
+{
+	return dlopen("libsqlite3.so.0", RTLD_LAZY | RTLD_NOLOAD);
+}
+
+bool sqlite_is_loaded(void)
+{
+	void *lib = library();
+	if (lib)
+		(void)dlclose(lib);
+	return lib != NULL;
+}
+
+static struct number then_of(dev_t dev, ino_t ino)
+{
+	for (size_t i = 0; i < told.n; i++)
+		if (told.pairs[i].now.dev == dev && told.pairs[i].now.ino == ino)
+			return told.pairs[i].then;
+	return (struct number){dev, ino};
+}
+
+static int tell(int r, struct stat *st)
+{
+	if (r == 0) {
+		struct number then = then_of(st->st_dev, st->st_ino);
+		st->st_dev = then.dev;
+		st->st_ino = then.ino;
+	}
+	return r;
+}
+
+static int told_stat(const char *path, struct stat *st)
+{
+	return tell(stat(path, st), st);
+}
+
+static int told_fstat(int fd, struct stat *st)
+{
+	return tell(fstat(fd, st), st);
+}
+
+void sqlite_renumber(const struct stat *was, const struct stat *now)
+{
+	struct pair *more = realloc(next.pairs, (next.n + 1) * sizeof *more);
+	if (!more)
+		return;
+	next.pairs = more;
+	next.pairs[next.n++] = (struct pair){
+		.now = {now->st_dev, now->st_ino}, .then = then_of(was->st_dev, was->st_ino)};
+}
+
+/* Source: https://www.sqlite.org/c3ref/vfs.html; all of its own systems share one table. */
+static void replace_calls(void *lib)
+{
+	sqlite3_vfs *(*find)(const char *) =
+		(sqlite3_vfs * (*)(const char *)) dlsym(lib, "sqlite3_vfs_find");
+	sqlite3_vfs *vfs = find ? find("unix") : NULL;
+	if (!vfs || vfs->iVersion < 3)
+		return;
+	(void)vfs->xSetSystemCall(vfs, "stat", (sqlite3_syscall_ptr)told_stat);
+	(void)vfs->xSetSystemCall(vfs, "fstat", (sqlite3_syscall_ptr)told_fstat);
+}
+
+void sqlite_settle(void)
+{
+	void *lib = next.n > 0 ? library() : NULL;
+	if (told.n == 0 && next.n == 0)
+		return;
+	free(told.pairs);
+	told = next;
+	next = (struct table){0};
+	if (!lib)
+		return;
+	replace_calls(lib);
+	(void)dlclose(lib);
+}
