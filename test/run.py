@@ -155,6 +155,13 @@ def run_job(job, where, retort):
     return job, passed, failed, skipped, output, time.monotonic() - start
 
 
+def what_failed(output):
+    """Of a test's output what says what failed, without the names of all that passed."""
+    lines = output.splitlines()
+    details = next((i for i, line in enumerate(lines) if line == "=" * 70), None)
+    return lines[details:][:200] if details is not None else lines[-200:]
+
+
 def skip_reasons(output):
     found = re.findall(r"# SKIP (.*)$|\.\.\. skipped ['\"](.*)['\"]$", output, re.M)
     return sorted({a or b for a, b in found})
@@ -216,7 +223,8 @@ def show(result, verbose):
     print(f"{word:5}{str(job):40} {passed:4} passed {failed:3} failed {skipped:3} skipped {seconds:6.1f} s",
           flush=True)
     if failed or verbose:
-        print("\n".join("    " + line for line in output.splitlines()[-200:]), flush=True)
+        lines = output.splitlines()[-200:] if verbose else what_failed(output)
+        print("\n".join("    " + line for line in lines), flush=True)
     return result
 
 

@@ -453,6 +453,8 @@ void transaction_rolled_back(struct session *s, struct part *told)
 
 bool session_undo(struct session *s, const char *step, session_undone_fn *done, void *arg)
 {
+	/* There was perhaps no time for it since the last step. */
+	checkpoints_evict(&s->points, s->points.max + 1);
 	struct checkpoint *to =
 		session_is_idle(s) && s->box && !s->box->is_over ? usable_point(s, step) : NULL;
 	if (!to)
