@@ -92,6 +92,7 @@ def shell(commands, cwd):
 
 @needs_source
 class Examples(harness.Case):
+    @harness.needs_shell_or_sql
     def test_examples_print_what_they_say(self):
         n = 0
         for document in documents():

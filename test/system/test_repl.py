@@ -347,6 +347,7 @@ class Person(harness.Case):
         t.type("\x04")
         self.assertEqual(t.end(), 0)
 
+    @harness.needs_shell_or_sql
     def test_commands_are_completed(self):
         t = Terminal()
         t.wait(">>> ")
