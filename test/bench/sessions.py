@@ -97,22 +97,21 @@ class Bench:
             c.close(child["session"])
         return times
 
-    def branch_again(self, c, setup, n, **limits):
-        """A branch of a session that has run a step since the last one: its driver becomes a stem."""
+    def branch_live(self, c, setup, n, of_each=1, **limits):
+        """@n branches, each of a session that has run a step since its last: its driver becomes a stem.
+        A session is branched @of_each times: the kernel's chains of ancestors grow with each."""
         times = []
-        parent = c.create(preload=["pandas"], **limits)
-        c.run(parent, setup)
-        for i in range(n):
-            c.run(parent, f"n = {i}")
-            peers.pause(60)
-            ms, child = c.timed(c.make("session.branch", session=parent))
-            first, _ = c.run(child["session"], "print(1+1)")
-            times.append(ms + first)
-            c.close(child["session"])
-            if i % 10 == 9:  # the depth has an end
-                c.close(parent)
-                parent = c.create(preload=["pandas"], **limits)
-                c.run(parent, setup)
+        while len(times) < n:
+            parent = c.create(preload=["pandas"], **limits)
+            c.run(parent, setup)
+            for i in range(of_each):
+                c.run(parent, f"n = {i}")
+                peers.pause(60)
+                ms, child = c.timed(c.make("session.branch", session=parent))
+                first, _ = c.run(child["session"], "print(1+1)")
+                times.append(ms + first)
+                c.close(child["session"])
+            c.close(parent)
         return times
 
     def branch(self):
@@ -120,13 +119,14 @@ class Bench:
         frame = "import pandas as pd; df = pd.DataFrame({'a': range(1000)})"
         big = "import numpy as np; a = np.ones(1 << 27)"
         with self.engine() as c:
-            report("a live pandas session", self.branch_again(c, frame, self.rounds), 3.0)
+            report("a live pandas session", self.branch_live(c, frame, self.rounds), 3.0)
+            report("one that goes on and is branched ten times", self.branch_live(c, frame, self.rounds, 10), 3.0)
             parent = c.create(preload=["pandas"])
             c.run(parent, frame)
             report("the same, nothing run since its last branch", self.branch_of(c, parent, self.rounds), 3.0)
         limits = {"limits": {"memory_bytes": 4 << 30}}
         with self.engine() as c:
-            times = self.branch_again(c, big, max(self.rounds // 5, 5), **limits)
+            times = self.branch_live(c, big, max(self.rounds // 5, 5), **limits)
             report("with 1 GB of numpy", times, 5.0)
 
     # ---- steps ----
