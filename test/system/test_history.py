@@ -193,6 +193,17 @@ class Reopened(HistoryCase):
             self.assertEqual(e.run(b, "x")["value"]["text/plain"], "'b'")
             e("session.undo", session=s)
 
+    def test_they_are_listed_as_before(self):
+        e = self.engine()
+        made = [e("session.create")["session"] for _ in range(4)]
+        for run in ((), made[:1], made[2:3]):
+            for session in run:
+                e.run(session, "1")
+            made.append(e("session.branch", session=made[0])["session"])
+            self.assertEqual([row["session"] for row in e("session.list")["sessions"]], made[::-1])
+            e = self.again(e)
+            self.assertEqual([row["session"] for row in e("session.list")["sessions"]], made[::-1])
+
     def test_what_differs_is_said(self):
         e = self.engine()
         s = e("session.create")["session"]
