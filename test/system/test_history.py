@@ -241,6 +241,16 @@ class Reopened(HistoryCase):
         self.assertEqual([getattr(answers[c], "code", None) for c in calls], ["gone", "gone", None])
         self.assertEqual(e("session.list")["sessions"], [])
 
+    def test_closing_it_while_what_it_lost_is_made_again(self):
+        e = self.engine()
+        s = e("session.create")["session"]
+        e.run(s, "import threading, time; time.sleep(0.5); threading.Thread(target=time.sleep, args=(600,)).start()")
+        self.assertEqual(e.run(s, "import os; os._exit(1)")["state"]["outcome"], "lost")
+        calls = [e.client.send("step.run", session=s, code="1"), e.client.send("session.close", session=s)]
+        answers = dict(e.client.answer() for _ in calls)
+        self.assertEqual((answers[calls[0]].code, str(answers[calls[0]])), ("gone", "the session was closed"))
+        self.assertEqual(answers[calls[1]], {})
+
     def kill_between_steps(self, e, volume, driver):
         """End a driver when the step that it runs has its result, but is not over yet."""
         warden = next(p for p in rpc.children(e.process.pid) if rpc.name_of(p) == "retort-warden")

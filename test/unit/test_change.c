@@ -11,11 +11,10 @@ TEST(what_init_answers)
 		int status;
 		enum err_code code;
 	} rows[] = {
-		{-ENOENT, ERR_NOT_FOUND},
-		{-ENOSPC, ERR_NO_SPACE},
-		{-EFBIG, ERR_NO_SPACE},
+		{-ENOENT, ERR_NOT_FOUND}, {-ENOSPC, ERR_NO_SPACE}, {-EFBIG, ERR_NO_SPACE},
 		{-EISDIR, ERR_ACCESS},
-		{-ECANCELED, ERR_BUSY}, /* a step was rolled back meanwhile: it is to be asked again */
+		{-ECANCELED,
+			ERR_BUSY}, /* a step was rolled back meanwhile: it is to be asked again */
 	};
 	struct err err;
 	CHECK_INT(change_judge(0, "a", &err), 0);
