@@ -5,6 +5,7 @@ import concurrent.futures
 import contextlib
 import glob
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -599,6 +600,38 @@ c = sqlite3.connect('d.db'); c.execute('create table t(a)'); c.execute('insert i
                     self.assertEqual((done["status"], done["state"]["outcome"]), ("killed", "rolled_back"))
                 self.assertEqual(self.value(session, "[x, j.__name__, open('f').read()]"), [5, "json", spoil])
                 session = self.branch(session)
+
+class Full(harness.Case):
+    """An engine that may open no more files says so; it and its sessions live on."""
+
+    def test_no_descriptor_is_left(self):
+        with rpc.Engine("--standby", "0") as engine:
+            client = engine.client()
+            kept = client("session.create")["session"]
+            self.assertEqual(client.value(kept, "x = 1; x"), 1)
+            client("session.close", session=client("session.branch", session=kept)["session"])
+            self.assertEqual(client.value(kept, "x"), 1)
+            pid, hard = engine.process.pid, resource.prlimit(engine.process.pid, resource.RLIMIT_NOFILE)[1]
+            n_failed = 0
+            for limit in range(16, 64):
+                for method, params in (("session.create", {"fresh": True}), ("session.branch", {"session": kept})):
+                    resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, hard))
+                    try:
+                        client("session.close", session=client(method, **params)["session"])
+                    except rpc.Failed as e:
+                        self.assertNotEqual(e.code, "internal", str(e))
+                        n_failed += 1
+                    resource.prlimit(pid, resource.RLIMIT_NOFILE, (hard, hard))
+                    client.run(kept, "0")  # it may be told what its own next box met with
+                    self.assertEqual(client.value(kept, "x"), 1)
+            self.assertGreater(n_failed, 5)
+            self.assertEqual([s["session"] for s in client("session.list")["sessions"]], [kept])
+            client("session.close", session=kept)
+            until = time.monotonic() + 30
+            while len(rpc.descendants(pid)) > 3:  # the warden, init and driver of the template
+                self.assertLess(time.monotonic(), until, "a box was forgotten")
+                time.sleep(0.05)
+
 
 class Templates(Case):
     def init_count(self):
