@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -821,6 +822,22 @@ class Damaged(HistoryCase):
         self.assertEqual(self.refused(), "")
         with self.assertRaises(RuntimeError):
             Engine(self.old.where, "--state", "/root/nowhere")
+
+    def test_a_file_that_may_not_grow(self):
+        e = self.engine(self.old.where)
+        pid, (soft, hard) = e.process.pid, resource.prlimit(e.process.pid, resource.RLIMIT_FSIZE)
+        kept = len(e("session.log", session=self.session)["steps"])
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (200000, hard))
+        with self.assertRaises(Failed) as caught:
+            for i in range(400):
+                e.run(self.session, f"x = {i} #{random.randbytes(1500).hex()}")
+                kept += 1
+        self.assertEqual(caught.exception.code, "no_space", caught.exception)
+        self.fails("no_space", "step.run", e, session=self.session, code=f"x = 1000 #{random.randbytes(1500).hex()}")
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, hard))
+        self.assertEqual(e.run(self.session, "x + 1")["value"]["application/json"], i)
+        e = self.again(e)
+        self.assertEqual(len(e("session.log", session=self.session)["steps"]), kept + 1)
 
     @harness.unittest.skipUnless(harness.IS_ROOT, "only root can mount")
     def test_a_full_disk_and_a_read_only_one(self):
