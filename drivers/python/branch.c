@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/magic.h>
 #include <linux/securebits.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -32,8 +33,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+enum { MESSAGE_QUEUES = 0x19800202 }; /* MQUEUE_MAGIC of the kernel, in none of its headers */
 enum { BRANCH_STACK_BYTES = 64 << 10, BRANCH_CAP_MAX = 63, BRANCH_INIT_FD = 3 };
 enum {
 	BRANCH_FLAGS = CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD | CLONE_NEWUSER |
@@ -340,7 +343,24 @@ static int copy_nameless(int fd, const struct stat *st, int flags)
 	return st->st_size > BRANCH_COPY_MAX ? -1 : nameless_copy(fd, st->st_size);
 }
 
-static void renew_file(struct settling *s, int fd, const struct stat *st)
+/* By its name, in the mounts of this box: a directory of the old ones leads to what is below them.
+ */
+static int open_again(
+	const char *path, const char *link, int flags, const struct stat *st, bool is_own)
+{
+	struct stat now;
+	int fd = open(path, flags | O_NOFOLLOW);
+	if (is_own ||
+		(fd >= 0 && fstat(fd, &now) == 0 && now.st_dev == st->st_dev &&
+			now.st_ino == st->st_ino))
+		return fd;
+	if (fd >= 0)
+		(void)close(fd);
+	return S_ISDIR(st->st_mode) ? -1 : open(link, flags);
+}
+
+/* @file_system: by its magic number. */
+static void renew_file(struct settling *s, int fd, const struct stat *st, long file_system)
 {
 	char link[LINE_BYTES], path[PATH_BYTES];
 	/* O_TMPFILE holds O_DIRECTORY, which says nothing of what is open already. */
@@ -351,19 +371,19 @@ static void renew_file(struct settling *s, int fd, const struct stat *st)
 	proc_path(link, "fd", fd);
 	ssize_t n = readlink(link, path, sizeof path - 1);
 	path[n < 0 ? 0 : n] = '\0';
-	bool is_own = shared_is_own_path(path);
+	bool is_proc = file_system == PROC_SUPER_MAGIC; /* the old one tells of other processes */
+	bool is_own = is_proc || shared_is_own_path(path);
 	if (flags >= 0 && st->st_nlink > 0)
-		new_fd = open(is_own ? path : link,
-			(flags & ~not_again) | O_CLOEXEC | (is_own ? O_NOFOLLOW : 0));
+		new_fd = open_again(path, link, (flags & ~not_again) | O_CLOEXEC, st, is_own);
 	if (new_fd >= 0 && (fstat(new_fd, &now) < 0 || ((now.st_mode ^ st->st_mode) & S_IFMT))) {
 		(void)close(new_fd); /* another thing has the name now */
 		new_fd = -1;
 	}
 	if (new_fd >= 0 && is_own && s->report->reopened)
 		s->report->reopened(st, &now);
-	if (new_fd < 0 && !is_own && st->st_nlink > 0)
+	if (new_fd < 0 && !is_own && st->st_nlink > 0 && !S_ISDIR(st->st_mode))
 		return; /* read-only, or the volume's: nobody's but the host's */
-	if (new_fd < 0 && S_ISREG(st->st_mode))
+	if (new_fd < 0 && S_ISREG(st->st_mode) && !is_proc)
 		new_fd = copy_nameless(fd, st, (flags & ~not_again) | O_CLOEXEC);
 	if (new_fd >= 0 && at > 0 && S_ISREG(st->st_mode))
 		(void)lseek(new_fd, at, SEEK_SET);
@@ -463,16 +483,20 @@ static bool has_link(int fd, const char *wanted)
 static void renew(struct settling *s, int fd, bool is_last)
 {
 	struct stat st;
+	struct statfs fs = {0};
 	if (fstat(fd, &st) < 0)
 		return;
+	(void)fstatfs(fd, &fs);
 	bool is_epoll = !(st.st_mode & S_IFMT) && has_link(fd, "anon_inode:[eventpoll]");
 	s->has_epoll |= is_epoll;
 	if (is_epoll != is_last)
 		return;
 	if (is_epoll)
 		renew_epoll(s, fd);
+	else if (fs.f_type == MESSAGE_QUEUES)
+		lose(s, fd);
 	else if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
-		renew_file(s, fd, &st);
+		renew_file(s, fd, &st, fs.f_type);
 	else if (!(st.st_mode & S_IFMT) && has_link(fd, "anon_inode:[eventfd]"))
 		renew_eventfd(s, fd);
 	else if (!S_ISCHR(st.st_mode) && !renew_stdio(s, fd, &st))

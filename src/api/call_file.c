@@ -140,11 +140,11 @@ static const struct operation rows[] = {
 		.start = start_read},
 	{"file.write", "Write a file of a workspace", ROWS(write_rows), RESULT(changed_rows),
 		.label = OPERATION_ENGINE, .limits = "64 MiB at once; a message has 64 MiB in all.",
-		.errors = "not_found|access|limit|no_space|gone|box",
+		.errors = "not_found|access|busy|limit|no_space|gone|box",
 		.example = "{'session': 'demo', 'path': 'data/in.csv', 'content': 'a,b\\n1,2\\n'}",
 		.answer = "{'path': 'data/in.csv'}", .start = start_write},
 	{"file.remove", "Remove a file of a workspace", ROWS(file_rows), RESULT(changed_rows),
-		.label = OPERATION_ENGINE, .errors = "not_found|access|gone|box",
+		.label = OPERATION_ENGINE, .errors = "not_found|access|busy|gone|box",
 		.example = "{'session': 'demo', 'path': 'notes.txt'}",
 		.answer = "{'path': 'notes.txt'}", .start = start_remove},
 };

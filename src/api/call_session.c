@@ -143,7 +143,7 @@ static const struct param undo_rows[] = {
 
 static const struct param about_rows[] = {ABOUT_SESSION};
 static const struct param list_rows[] = {
-	{"sessions", PARAM_OBJECTS, NEEDED, FIELDS(about_rows), .help = "the sessions"},
+	{"sessions", PARAM_OBJECTS, NEEDED, FIELDS(about_rows), .help = "the newest first"},
 };
 static const struct param undone_rows[] = {
 	GIVES_SESSION,

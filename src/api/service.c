@@ -185,14 +185,21 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	return r;
 }
 
+static void ignore(int number)
+{
+	(void)number;
+}
+
 int service_open(struct service **out, const struct service_config *config, struct err *err)
 {
 	*out = NULL;
 	struct service *s = calloc(1, sizeof *s);
 	if (!s)
 		return err_set(err, ERR_NO_MEMORY, "no memory for an engine");
-	/* Whoever reads from us may be gone at any time: that is an error of a write. */
+	/* Whoever reads from us may be gone at any time: that is an error of a write. So is a file
+	 * that grows beyond what `ulimit -f` allows; but what we start is to have the default. */
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, ignore);
 	int r = open_parts(s, config, err);
 	if (r < 0) {
 		service_close(s);

@@ -151,7 +151,7 @@ ssize_t fd_recv(int sock, void *out, size_t max_bytes, int *fds, size_t max_fds,
 	if (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
 		for (size_t i = 0; i < got; i++)
 			(void)close(fds[i]);
-		return -EMSGSIZE;
+		return msg.msg_flags & MSG_TRUNC || got == FD_PASS_MAX ? -EMSGSIZE : -EMFILE;
 	}
 	if (n_fds)
 		*n_fds = got;

@@ -43,7 +43,8 @@ ssize_t fd_send(int sock, const void *data, size_t bytes, const int *fds, size_t
 /*
  * Receive one message. Descriptors are close-on-exec and owned by the caller; those beyond
  * @max_fds are closed, and a message cut short by @max is an error.
- * Returns: bytes received (0 at end of stream), -EAGAIN, -EMSGSIZE, or negative errno.
+ * Returns: bytes received (0 at end of stream), -EAGAIN, -EMSGSIZE, -EMFILE (@out has the message,
+ * whose descriptors found no room and are gone), or negative errno.
  */
 ssize_t fd_recv(int sock, void *out, size_t max_bytes, int *fds, size_t max_fds, size_t *n_fds);
 

@@ -90,11 +90,12 @@ static const struct filter_row table[] = {
 #define BRANCH                                                                                     \
 	GUARD(FILTER_NOTIFY, clone, 0, ANY, 0, "a branch: the warden knows when it is to be",      \
 		FILTER_BRANCH_FLAGS)
-#define PINNED DENY(sched_setaffinity, "affinity is what enforces the CPU limit of this box")
+#define PINNED	    DENY(sched_setaffinity, "affinity is what enforces the CPU limit of this box")
+#define NOT_COUNTED "memory that the engine cannot count"
 /* What keeps memory that no process maps can be counted by a memory cgroup only. */
 #define UNCOUNTED                                                                                  \
-	PINNED ABSENT(memfd_create, "memory that the engine cannot count")                         \
-		DENY(shmget, "memory that the engine cannot count")
+	PINNED ABSENT(memfd_create, NOT_COUNTED) DENY(shmget, NOT_COUNTED)                         \
+		DENY(semget, NOT_COUNTED) DENY(msgget, NOT_COUNTED)
 
 static const struct filter_row pinned_rows[] = {PINNED};
 static const struct filter_row uncounted_rows[] = {UNCOUNTED};

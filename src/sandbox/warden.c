@@ -95,10 +95,16 @@ static void dispatch(
 static void flush(struct warden *w);
 static void watch(struct warden *w);
 
+static void fail_full(struct err *err)
+{
+	err_sys(err, ERR_IO, EMFILE, "take a box");
+	err_hint(err, "close some sessions, or start the engine with a higher `ulimit -n`");
+}
+
 static void on_socket(uv_poll_t *poll, int status, int events)
 {
 	struct warden *w = poll->data;
-	struct warden_reply reply;
+	struct warden_reply reply = {0};
 	int fds[WARDEN_FDS_MAX];
 	size_t n_fds = 0;
 	if (status == 0 && (events & UV_WRITABLE)) {
@@ -109,13 +115,15 @@ static void on_socket(uv_poll_t *poll, int status, int events)
 			       : fd_recv(w->fd, &reply, sizeof reply, fds, ARRAY_LEN(fds), &n_fds);
 	if (n == -EAGAIN)
 		return;
-	if (n != (ssize_t)sizeof reply || reply.version != WIRE_VERSION) {
+	if ((n != (ssize_t)sizeof reply && n != -EMFILE) || reply.version != WIRE_VERSION) {
 		(void)uv_poll_stop(poll);
 		fail_all(w);
 		return;
 	}
 	if (reply.status < 0)
 		err_check(&reply.err);
+	else if (n == -EMFILE)
+		fail_full(&reply.err);
 	dispatch(w, &reply, fds, n_fds);
 }
 

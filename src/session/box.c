@@ -94,6 +94,7 @@ static void on_created(struct warden_call *call, const struct warden_reply *repl
 	b->is_calling = false;
 	b->n_refs++; /* whom it tells may let go */
 	if (reply->status < 0 || !fds) {
+		box_take_number(b, reply);
 		tell_made(b, &reply->err);
 	} else {
 		box_take_reply(b, reply, fds);
@@ -133,10 +134,15 @@ static void take_books(struct box *b, const struct warden_reply *reply, const in
 		cgroup_books_close(&b->books);
 }
 
+void box_take_number(struct box *b, const struct warden_reply *reply)
+{
+	b->has_number = reply->status >= 0;
+	b->number = reply->box;
+}
+
 void box_take_reply(struct box *b, const struct warden_reply *reply, const int *fds)
 {
-	b->has_number = true;
-	b->number = reply->box;
+	box_take_number(b, reply);
 	b->workspace_fd = fds[WARDEN_FD_WORKSPACE];
 	take_books(b, reply, fds + WARDEN_FD_END_);
 	memcpy(b->by, reply->by, sizeof b->by);

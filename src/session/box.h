@@ -65,8 +65,10 @@ struct box *box_new(struct engine *e, const struct limits *limits);
 /* Take the engine's end of init's socket. Errors: ERR_BOX. */
 int box_take_init(struct box *b, int fd, struct err *err);
 
-/* What the warden says of a box that was made, and its descriptors: warden_done_fn. */
+/* What the warden says of a box that was made, and its descriptors: warden_done_fn. Without them
+ * its number is what it can be ended by. */
 void box_take_reply(struct box *b, const struct warden_reply *reply, const int *fds);
+void box_take_number(struct box *b, const struct warden_reply *reply);
 
 /* One more holds it; each lets go of it once. */
 struct box *box_hold(struct box *b);

@@ -517,7 +517,7 @@ static void start(struct job *job);
 static void on_made_anew(struct entry *e, const struct replay *result)
 {
 	struct job *job = e->first;
-	if (session_is_lost(e->session)) {
+	if (session_is_lost(e->session) || e->state == ENTRY_ENDING) {
 		struct err err = result->err;
 		if (!err.code)
 			err_set(&err, ERR_GONE,

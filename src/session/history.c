@@ -27,14 +27,6 @@ enum { LOG_MAX = 10000, READ_MAX = 16 << 20 };
 
 /* ---- sessions ---- */
 
-static bool is_live(const struct roll *r, const char *id)
-{
-	for (const struct entry *e = r->first; e; e = e->next)
-		if (strcmp(e->id, id) == 0 && e->state != ENTRY_ENDING)
-			return true;
-	return false;
-}
-
 struct listing {
 	struct registry *registry;
 	json_t *rows;
@@ -68,27 +60,32 @@ static json_t *with_owner(const struct registry *r, const char *owner, json_t *r
 	return row;
 }
 
-static int add_stored(void *user, const struct journal_session *s, struct err *err)
+static int add_listed(void *user, const struct journal_session *s, struct err *err)
 {
 	struct listing *l = user;
 	struct roll *roll = l->registry->roll;
 	(void)err;
-	if (registry_sees(l->registry, s->owner) && !is_live(roll, s->id))
-		(void)json_array_append_new(
-			l->rows, with_owner(l->registry, s->owner, row_json(roll, s, "stored")));
+	if (!registry_sees(l->registry, s->owner))
+		return 0;
+	const struct entry *live = roll_live(roll, s->id);
+	json_t *row = live ? entry_json(live) : row_json(roll, s, "stored");
+	(void)json_array_insert_new(l->rows, 0, with_owner(l->registry, s->owner, row));
 	return 0;
 }
 
 json_t *registry_list(struct registry *r, struct err *err)
 {
 	struct listing l = {r, json_array()};
-	if (journal_sessions(r->roll->journal, true, add_stored, &l, err) < 0) {
+	size_t n = 0;
+	if (journal_sessions(r->roll->journal, true, add_listed, &l, err) < 0) {
 		json_decref(l.rows);
 		return NULL;
 	}
 	for (const struct entry *e = r->roll->first; e; e = e->next)
-		if (e->state != ENTRY_ENDING && !e->is_unkept && registry_sees(r, e->owner))
-			(void)json_array_append_new(l.rows, with_owner(r, e->owner, entry_json(e)));
+		if (e->state != ENTRY_ENDING && !e->is_kept && !e->is_unkept &&
+			registry_sees(r, e->owner))
+			(void)json_array_insert_new(
+				l.rows, n++, with_owner(r, e->owner, entry_json(e)));
 	return json_pack("{s:o}", "sessions", l.rows);
 }
 

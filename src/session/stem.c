@@ -355,10 +355,13 @@ static void on_furnished(struct warden_call *call, const struct warden_reply *re
 	struct branching *b = box->arg;
 	box->is_calling = false;
 	b->is_furnished = true;
-	if (reply->status == 0 && fds)
+	if (reply->status == 0 && fds) {
 		box_take_reply(box, reply, fds);
-	else
+	} else {
+		if (reply->op == WARDEN_BRANCHED)
+			box_take_number(box, reply);
 		take_refusal(b, &reply->err);
+	}
 	if (b->is_ready || b->err.code != ERR_NONE) {
 		finish(b);
 		return;

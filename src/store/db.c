@@ -4,7 +4,9 @@
 #include "store/parts.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char *const sql[STMT_END_] = {
 #define X(symbol, text) [symbol] = (text),
@@ -155,17 +157,34 @@ static int run(struct journal *j, enum stmt which, struct err *err)
 	return s ? db_step(j, s, "journal", err) : -EIO;
 }
 
+int64_t db_wal_ino(struct journal *j)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	(void)snprintf(path, sizeof path, "%s/journal.db-wal", j->dir);
+	return stat(path, &st) == 0 ? (int64_t)st.st_ino : 0;
+}
+
 /* What is written to a file that has been removed is kept for as long as we live, and no longer. */
 static int check_place(struct journal *j, struct err *err)
 {
 	int has_moved = 0;
-	if (j->is_nameless ||
-		sqlite3_file_control(j->db, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved) !=
-			SQLITE_OK ||
-		!has_moved)
+	if (j->is_nameless)
 		return 0;
-	err_set(err, ERR_ACCESS, "%.150s/journal.db: it is not there any more", j->dir);
-	return err_hint(err, "move it back; or export what you need, and start the engine anew");
+	(void)sqlite3_file_control(j->db, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
+	if (has_moved) {
+		err_set(err, ERR_ACCESS, "%.150s/journal.db: it is not there any more", j->dir);
+		return err_hint(
+			err, "move it back; or export what you need, and start the engine anew");
+	}
+	if (!j->wal_ino || db_wal_ino(j) == j->wal_ino)
+		return 0;
+	/* We have it still: what was kept is to outlive us. */
+	int r = db_checkpoint(j, SQLITE_CHECKPOINT_PASSIVE, err);
+	if (r < 0)
+		return r;
+	err_set(err, ERR_ACCESS, "%.150s/journal.db-wal: it is not there any more", j->dir);
+	return err_hint(err, "start the engine anew: nothing that was kept is lost");
 }
 
 int db_begin(struct journal *j, struct err *err)

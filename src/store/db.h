@@ -34,7 +34,7 @@ struct journal {
 	int lock_fd, head_fd;
 	struct chain_end last, next; /* committed; of the transaction that runs */
 	struct ahead ahead;
-	int64_t synced_seq, n_lost;
+	int64_t synced_seq, n_lost, wal_ino;
 	int wal_pages;
 	char boot[40]; /* which start of the machine this is, or "" */
 };

@@ -163,6 +163,21 @@ class Memory(Bombs):
                     "    p = libc.shmat(n, None, 0); ctypes.memset(p, 1, 64 << 20)\n"
                     "    libc.shmdt(ctypes.c_void_p(p))\ntime.sleep(60)", statuses=("oom", "error"))
 
+    def test_T_BOMB_MEMORY_semaphores(self):
+        """System V semaphores: two MiB of the kernel's memory each set."""
+        self.memory("import ctypes, time\nlibc = ctypes.CDLL(None)\n"
+                    "for _ in range(400):\n    if libc.semget(0, 32000, 0o600) < 0: raise MemoryError\n"
+                    "time.sleep(60)", statuses=("oom", "error"))
+
+    def test_T_BOMB_MEMORY_messages(self):
+        """System V messages that nobody takes."""
+        self.memory("import ctypes, time\nlibc = ctypes.CDLL(None)\n"
+                    "message = ctypes.create_string_buffer(b'1' * 8000)\n"
+                    "for _ in range(32000):\n    queue = libc.msgget(0, 0o600)\n"
+                    "    if queue < 0: raise MemoryError\n"
+                    "    for _ in range(2): libc.msgsnd(queue, message, 7992, 0o4000)\n"
+                    "time.sleep(60)", statuses=("oom", "error", "timeout"))
+
     def test_T_BOMB_MEMORY_files_in_dev_shm(self):
         """Files in /dev/shm: they count as memory and as disk."""
         self.memory("f = open('/dev/shm/x', 'wb')\nwhile True: f.write(b'1' * (1 << 20))",

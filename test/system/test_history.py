@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -193,6 +194,17 @@ class Reopened(HistoryCase):
             self.assertEqual(e.run(b, "x")["value"]["text/plain"], "'b'")
             e("session.undo", session=s)
 
+    def test_they_are_listed_as_before(self):
+        e = self.engine()
+        made = [e("session.create")["session"] for _ in range(4)]
+        for run in ((), made[:1], made[2:3]):
+            for session in run:
+                e.run(session, "1")
+            made.append(e("session.branch", session=made[0])["session"])
+            self.assertEqual([row["session"] for row in e("session.list")["sessions"]], made[::-1])
+            e = self.again(e)
+            self.assertEqual([row["session"] for row in e("session.list")["sessions"]], made[::-1])
+
     def test_what_differs_is_said(self):
         e = self.engine()
         s = e("session.create")["session"]
@@ -229,6 +241,16 @@ class Reopened(HistoryCase):
         answers = dict(e.client.answer() for _ in calls)
         self.assertEqual([getattr(answers[c], "code", None) for c in calls], ["gone", "gone", None])
         self.assertEqual(e("session.list")["sessions"], [])
+
+    def test_closing_it_while_what_it_lost_is_made_again(self):
+        e = self.engine()
+        s = e("session.create")["session"]
+        e.run(s, "import threading, time; time.sleep(0.5); threading.Thread(target=time.sleep, args=(600,)).start()")
+        self.assertEqual(e.run(s, "import os; os._exit(1)")["state"]["outcome"], "lost")
+        calls = [e.client.send("step.run", session=s, code="1"), e.client.send("session.close", session=s)]
+        answers = dict(e.client.answer() for _ in calls)
+        self.assertEqual((answers[calls[0]].code, str(answers[calls[0]])), ("gone", "the session was closed"))
+        self.assertEqual(answers[calls[1]], {})
 
     def kill_between_steps(self, e, volume, driver):
         """End a driver when the step that it runs has its result, but is not over yet."""
@@ -800,6 +822,22 @@ class Damaged(HistoryCase):
         self.assertEqual(self.refused(), "")
         with self.assertRaises(RuntimeError):
             Engine(self.old.where, "--state", "/root/nowhere")
+
+    def test_a_file_that_may_not_grow(self):
+        e = self.engine(self.old.where)
+        pid, (soft, hard) = e.process.pid, resource.prlimit(e.process.pid, resource.RLIMIT_FSIZE)
+        kept = len(e("session.log", session=self.session)["steps"])
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (200000, hard))
+        with self.assertRaises(Failed) as caught:
+            for i in range(400):
+                e.run(self.session, f"x = {i} #{random.randbytes(1500).hex()}")
+                kept += 1
+        self.assertEqual(caught.exception.code, "no_space", caught.exception)
+        self.fails("no_space", "step.run", e, session=self.session, code=f"x = 1000 #{random.randbytes(1500).hex()}")
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, hard))
+        self.assertEqual(e.run(self.session, "x + 1")["value"]["application/json"], i)
+        e = self.again(e)
+        self.assertEqual(len(e("session.log", session=self.session)["steps"]), kept + 1)
 
     @harness.unittest.skipUnless(harness.IS_ROOT, "only root can mount")
     def test_a_full_disk_and_a_read_only_one(self):

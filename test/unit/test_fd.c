@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -231,6 +232,25 @@ TEST(more_descriptors_than_we_take_is_an_error_and_closes)
 	CHECK_INT(sendmsg(p.a, &msg, 0), 1);
 	CHECK_INT(fd_recv(p.b, data, sizeof data, got, ARRAY_LEN(got), &n_got), -EMSGSIZE);
 	CHECK_INT(count_open(), before);
+}
+
+TEST(a_message_comes_without_descriptors_that_find_no_room)
+{
+	PAIR p = pair_new(SOCK_SEQPACKET);
+	struct rlimit was, low;
+	int got[FD_PASS_MAX];
+	size_t n_got = 0;
+	char data[4] = "";
+	CHECK_INT(getrlimit(RLIMIT_NOFILE, &was), 0);
+	int next = dup(p.a);
+	(void)close(next);
+	low = (struct rlimit){(rlim_t)next, was.rlim_max};
+	CHECK_INT(fd_send(p.a, "x", 1, &p.a, 1), 1);
+	CHECK_INT(setrlimit(RLIMIT_NOFILE, &low), 0);
+	ssize_t n = fd_recv(p.b, data, sizeof data, got, ARRAY_LEN(got), &n_got);
+	CHECK_INT(setrlimit(RLIMIT_NOFILE, &was), 0);
+	CHECK_INT(n, -EMFILE);
+	CHECK_INT(data[0], 'x');
 }
 
 TEST(ends_and_full_sockets)

@@ -521,6 +521,34 @@ TEST(a_database_that_is_gone_is_not_made_anew)
 	CHECK_HAS(err.msg, "gone");
 }
 
+/* The same of the log alone; but what it had can be brought to the database before that is told. */
+TEST(a_log_that_goes_under_an_engine)
+{
+	SHELF;
+	char path[128], command[256], first[JOURNAL_DIGEST_BYTES], digest[JOURNAL_DIGEST_BYTES];
+	struct journal *j = shelf_open(dir);
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	CHECK_INT(shelf_step(j, "s-a", "", "1", first), 0);
+	(void)snprintf(path, sizeof path, "%s/journal.db-wal", dir);
+	CHECK_INT(unlink(path), 0);
+	CHECK(shelf_step(j, "s-a", first, "2", digest) < 0);
+	CHECK(journal_session_rename(j, "s-a", "b", &err) < 0);
+	CHECK_INT(err.code, ERR_ACCESS);
+	CHECK_HAS(err.msg, "journal.db-wal: it is not there any more");
+	CHECK_HAS(err.hint, "start the engine anew");
+	CHECK_INT(journal_depth(j, first, &err), 1);
+	/* What a killed engine would leave. */
+	(void)snprintf(command, sizeof command, "cd %s && mkdir copy && cp journal.* copy", dir);
+	CHECK_INT(system(command), 0);
+	journal_close(j);
+	(void)snprintf(path, sizeof path, "%s/copy", dir);
+	j = shelf_open(path);
+	CHECK(j != NULL);
+	CHECK_INT(journal_depth(j, first, &err), 1);
+	CHECK_INT(shelf_step(j, "s-a", first, "2", digest), 0);
+	journal_close(j);
+}
+
 /* What is written to a file without a name ends with the engine: nothing is acknowledged. */
 TEST(a_directory_that_goes_under_an_engine)
 {
