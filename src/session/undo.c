@@ -30,8 +30,8 @@ static int find_count(struct job *job, struct err *err)
 	if (n < 0)
 		return (int)n;
 	if (back.left > 0) {
-		err_set(err, ERR_USAGE, "cannot undo %u step%s: the session has %lld",
-			job->count, job->count == 1 ? "" : "s", (long long)n);
+		err_set(err, ERR_USAGE, "cannot undo %u step%s: the session has %lld", job->count,
+			job->count == 1 ? "" : "s", (long long)n);
 		return err_hint(err, "`retort session log` lists them");
 	}
 	memcpy(job->step, back.step, sizeof job->step);
