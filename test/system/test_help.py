@@ -14,8 +14,9 @@ import harness  # noqa: E402
 
 COMMANDS = ["run", "repl", "session", "serve", "mcp", "agent", "plan", "tools", "replay", "doctor", "completion", "version",
             "help"]
-# Below `retort session`.
+# Below `retort session` and `retort tools`.
 SESSION = ["new", "ls", "exec", "branch", "undo", "log", "files", "rm", "export"]
+TOOLS = ["list", "search", "stub", "call"]
 
 
 def options():
@@ -94,9 +95,19 @@ class Manual(harness.Case):
         for option in options():
             self.assertIn(option.lstrip("-"), page)
 
+    def test_each_page_that_is_named_is_there(self):
+        where = os.path.dirname(harness.RETORT)
+        folder = next(d for d in (os.path.join(where, "..", "share", "man", "man1"), os.path.join(where, "man"))
+                      if os.path.isdir(d))
+        names = {"retort"}
+        for command in [[], *([c] for c in COMMANDS)]:
+            names.update(re.findall(r"^\.Xr (\S+) 1", harness.retort("help", "--man", *command).out, re.M))
+        self.assertGreater(len(names), len(COMMANDS) + len(SESSION))
+        self.assertEqual({n for n in names if not os.path.isfile(os.path.join(folder, n + ".1"))}, set())
+
     @unittest.skipUnless(shutil.which("mandoc"), "no mandoc to read the pages with")
     def test_mandoc_finds_no_error(self):
-        for name in [[], *([c] for c in COMMANDS), *(["session", c] for c in SESSION)]:
+        for name in [[], *([c] for c in COMMANDS), *(["session", c] for c in SESSION), *(["tools", c] for c in TOOLS)]:
             with self.subTest(page=name):
                 page = harness.retort("help", "--man", *name)
                 done = subprocess.run(["mandoc", "-Tlint", "-Wwarning"], input=page.stdout, capture_output=True,
