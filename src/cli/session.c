@@ -375,6 +375,14 @@ static int log_main(int argc, char **argv)
 
 /* ---- the rows ---- */
 
+const struct cmd_exit session_exits[SESSION_EXITS] = {
+	{"0", "done"},
+	{"1", "it failed"},
+	{"2", "the call is wrong: an option, a value or a name"},
+	{"4", "no engine listens there"},
+	{"125", "the engine is gone, or could not make a box"},
+};
+
 #define SUB(id, words, what, rows, kind, use, main_, ...)                                          \
 	static const char *const id##_usage[] = {use, NULL};                                       \
 	const struct cmd cmd_session_##id = {.name = words,                                        \
@@ -382,6 +390,8 @@ static int log_main(int argc, char **argv)
 		.usage = id##_usage,                                                               \
 		.opts = rows,                                                                      \
 		.n_opts = ARRAY_LEN(rows),                                                         \
+		.exits = session_exits,                                                            \
+		.n_exits = SESSION_EXITS,                                                          \
 		.operand = CMD_OPERAND_##kind,                                                     \
 		.run = main_,                                                                      \
 		__VA_ARGS__}

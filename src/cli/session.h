@@ -62,6 +62,10 @@ int session_end(struct session_run *run, int r, const struct err *err, int statu
 int session_call(struct session_run *run, const char *method, json_t *params, json_t **result,
 	struct err *err);
 
+/* What all but `exec` end with. */
+enum { SESSION_EXITS = 5 };
+extern const struct cmd_exit session_exits[SESSION_EXITS];
+
 /* Text of a member, or "". */
 const char *session_text(const json_t *row, const char *name);
 

@@ -299,7 +299,7 @@ class Serving(harness.Case):
 
     def test_no_engine_is_told(self):
         done = harness.retort("session", "ls", "--socket", "/tmp/retort-nobody-here")
-        self.assertEqual(done.status, 2)
+        self.assertEqual(done.status, 4)
         self.assertRegex(done.err, r"^retort: no engine at [^\n]*retort serve[^\n]*\n$")
 
 
