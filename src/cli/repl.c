@@ -43,6 +43,7 @@ struct repl {
 	bool is_leaving;
 	bool is_branched; /* the name of the session is of interest */
 	int failures;	  /* statements that did not go well */
+	int gone;	  /* what to end with when no step can run any more, or 0 */
 };
 
 static const struct opt repl_opts[] = {
@@ -124,16 +125,17 @@ static int run(struct repl *repl, const char *code, json_t **record, struct err 
 	return service_call(repl->service, "step.run", params, &listener, record, err);
 }
 
-/* Returns: 0, or negative errno when the engine failed, which is reported. */
-static int do_step(struct repl *repl, const char *code, bool with_time)
+static void do_step(struct repl *repl, const char *code, bool with_time)
 {
 	struct err err;
 	json_t *record = NULL;
 	int r = run(repl, code, &record, &err);
 	if (r < 0) {
-		(void)cli_fail(&err, false);
+		int status = cli_fail(&err, false);
 		repl->failures++;
-		return err.code == ERR_GONE ? r : 0;
+		repl->gone = err.code == ERR_GONE ? status : 0;
+		repl->is_leaving = repl->gone != 0;
+		return;
 	}
 	if (view_record(&repl->view, record) != 0)
 		repl->failures++;
@@ -145,7 +147,6 @@ static int do_step(struct repl *repl, const char *code, bool with_time)
 			json_number_value(json_object_get(usage, "cpu_ms")));
 	}
 	json_decref(record);
-	return 0;
 }
 
 /* ---- commands ---- */
@@ -246,8 +247,7 @@ static int do_runtime(struct repl *repl, const struct magic *m, struct err *err)
 static int do_time(struct repl *repl, const struct magic *m, struct err *err)
 {
 	(void)err;
-	if (do_step(repl, m->arg, true) < 0)
-		repl->is_leaving = true;
+	do_step(repl, m->arg, true);
 	return 0;
 }
 
@@ -396,8 +396,8 @@ static int do_statement(struct repl *repl)
 	else if (statement_leaves(repl->runtime, code))
 		return 0;
 	else
-		r = do_step(repl, code, false);
-	return r < 0 ? r : !repl->is_leaving;
+		do_step(repl, code, false);
+	return !repl->is_leaving;
 }
 
 /* ---- completion ---- */
@@ -525,6 +525,8 @@ static int repl_loop(struct repl *repl, struct err *err)
 	do
 		r = do_statement(repl);
 	while (r > 0);
+	if (repl->gone)
+		return repl->gone;
 	if (r == -ECANCELED)
 		return 128 + SIGTERM;
 	if (repl->view.out.error == EPIPE)
@@ -575,7 +577,7 @@ static const struct cmd_exit exits[] = {
 	{"0", "left with Ctrl-D or %quit"},
 	{"1", "standard input is no terminal, and a statement failed"},
 	{"2", "wrong use"},
-	{"125", "the box could not be made"},
+	{"125", "the box could not be made, or is gone"},
 	{"141", "nobody reads the output any more"},
 	{"143", "ended by SIGTERM"},
 };

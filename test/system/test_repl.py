@@ -15,6 +15,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
+import rpc  # noqa: E402
 
 
 def pipe(text, *options, **kwargs):
@@ -363,6 +364,20 @@ class Person(harness.Case):
         t.wait("17\r\n")
         t.type("\x04")
         self.assertEqual(t.end(), 0)
+
+    def test_it_ends_when_its_warden_is_gone(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("6 * 7\r")
+        t.wait("42\r\n>>> ")
+        warden, = rpc.children(t.pid)
+        box = rpc.descendants(warden)
+        os.kill(warden, signal.SIGKILL)
+        while any(os.path.exists(f"/proc/{pid}") for pid in box):
+            time.sleep(0.01)
+        t.type("6 * 7\r")
+        self.assertEqual(t.end(), 125)
+        self.assertNotIn("standard input", t.out.decode())
 
     def test_sigterm_ends_it(self):
         t = Terminal()
