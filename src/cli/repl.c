@@ -487,6 +487,7 @@ static int prepare(struct repl *repl, struct err *err)
 	if (!repl->create)
 		return -err_errno(err->code);
 	(void)json_object_set_new(repl->create, "name", json_string("main"));
+	picture_ask(repl->args.images, repl->create);
 	view_init(&repl->view, &options);
 	/* The terminal before the box: what is typed meanwhile is for the first line. */
 	int r = service_open(&repl->service, &config, err);

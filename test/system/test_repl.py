@@ -309,12 +309,13 @@ class Person(harness.Case):
 
     def test_plots_are_shown_where_the_terminal_can(self):
         png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-        for env, begin in (({"KITTY_WINDOW_ID": "1"}, "\033_Ga=T,f=100,m=0;"),
-                           ({"TERM_PROGRAM": "iTerm.app"}, "\033]1337;File=inline=1:")):
-            t = Terminal(**env)
+        for options, env, shown in (((), {"KITTY_WINDOW_ID": "1"}, "\033_Ga=T,f=100,m=0;" + png),
+                                    ((), {"TERM_PROGRAM": "iTerm.app"}, "\033]1337;File=inline=1:" + png),
+                                    (("--images", "sixel"), {}, "\033Pq\"1;1;1;1#")):
+            t = Terminal(*options, **env)
             t.wait(">>> ")
             t.type(f"class P: _repr_png_ = lambda self: __import__('base64').b64decode('{png}')\r\rP()\r")
-            t.wait(begin + png)
+            t.wait(shown)
             t.type("\x04")
             self.assertEqual(t.end(), 0)
 
