@@ -43,7 +43,7 @@ struct repl {
 	bool is_leaving;
 	bool is_branched; /* the name of the session is of interest */
 	int failures;	  /* statements that did not go well */
-	int gone;	  /* what to end with when no step can run any more, or 0 */
+	bool is_gone;	  /* no step can run any more */
 };
 
 static const struct opt repl_opts[] = {
@@ -131,10 +131,9 @@ static void do_step(struct repl *repl, const char *code, bool with_time)
 	json_t *record = NULL;
 	int r = run(repl, code, &record, &err);
 	if (r < 0) {
-		int status = cli_fail(&err, false);
+		(void)cli_fail(&err, false);
 		repl->failures++;
-		repl->gone = err.code == ERR_GONE ? status : 0;
-		repl->is_leaving = repl->gone != 0;
+		repl->is_leaving = repl->is_gone = err.code == ERR_GONE;
 		return;
 	}
 	if (view_record(&repl->view, record) != 0)
@@ -491,10 +490,8 @@ static int prepare(struct repl *repl, struct err *err)
 	view_init(&repl->view, &options);
 	/* The terminal before the box: what is typed meanwhile is for the first line. */
 	int r = service_open(&repl->service, &config, err);
-	if (r == 0)
-		r = editor_open(&repl->editor, &editor, err);
-	if (r == 0)
-		r = watch_terminal(repl, err);
+	r = r < 0 ? r : editor_open(&repl->editor, &editor, err);
+	r = r < 0 ? r : watch_terminal(repl, err);
 	if (r == 0)
 		repl->can_ask = repl->args.tools && editor_is_terminal(repl->editor) &&
 			approver_open(&repl->approver, repl->service);
@@ -515,8 +512,7 @@ static int find_history(struct repl *repl, struct err *err)
 static int repl_loop(struct repl *repl, struct err *err)
 {
 	int r = find_history(repl, err);
-	if (r == 0)
-		r = prepare(repl, err);
+	r = r < 0 ? r : prepare(repl, err);
 	if (r < 0)
 		return cli_fail(err, false);
 	bool is_terminal = editor_is_terminal(repl->editor);
@@ -526,14 +522,17 @@ static int repl_loop(struct repl *repl, struct err *err)
 	do
 		r = do_statement(repl);
 	while (r > 0);
-	if (repl->gone)
-		return repl->gone;
+	if (repl->is_gone)
+		return err_exit(ERR_GONE);
 	if (r == -ECANCELED)
 		return 128 + SIGTERM;
 	if (repl->view.out.error == EPIPE)
 		return 128 + SIGPIPE;
 	if (r < 0) {
 		(void)err_sys(err, ERR_IO, -r, "standard input");
+		if (r == -E2BIG)
+			(void)err_set(err, ERR_LIMIT, "a statement over %d MiB",
+				STATEMENT_MAX_BYTES >> 20);
 		return cli_fail(err, false);
 	}
 	return is_terminal || repl->failures == 0 ? 0 : 1;
@@ -551,8 +550,7 @@ static int repl_main(int argc, char **argv)
 	int r = cmd_parse(&cmd_repl, &repl->set, &repl->args, argc, argv, &err);
 	if (r > 0) {
 		r = config_apply(&repl->set, repl->args.box.profile, &err);
-		if (r == 0)
-			r = box_check(&repl->args.box, &err);
+		r = r < 0 ? r : box_check(&repl->args.box, &err);
 		status = r < 0 ? cli_fail(&err, false) : repl_loop(repl, &err);
 	} else if (r < 0) {
 		status = cli_fail(&err, false);

@@ -134,6 +134,10 @@ class Pipe(harness.Case):
         self.assertEqual(done.err, "retort: rolled back: variables and files are as before this step\n")
         self.assertEqual(pipe("import os; os._exit(0)\n", "--quiet").err, "")
 
+    def test_a_statement_may_be_too_long(self):
+        done = pipe("'" + "x" * (17 << 20) + "'\n")
+        self.assertEqual((done.status, done.out, done.err), (2, "", "retort: a statement over 16 MiB\n"))
+
     def test_it_ends_when_nobody_reads(self):
         read, write = os.pipe()
         os.close(read)
