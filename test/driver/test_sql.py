@@ -555,6 +555,8 @@ class Files(Case):
                      "SELECT * FROM read_csv('.')"):
             with self.subTest(code=code):
                 self.fails(d, code, "SQLError")
+                traceback = self.fails(d, "SELECT 1;\n" + code, "SQLError")["error"]["traceback"]
+                self.assertIn(code, "\n".join(traceback))
         self.assertEqual(self.rows(d, "SELECT 'read_csv(5)' -- read_csv(5)"), [["read_csv(5)"]])
 
     def test_hostile(self):
