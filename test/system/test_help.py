@@ -125,7 +125,8 @@ class Completion(harness.Case):
         for line, want in (("run --mem", {"--memory"}), ("ru", {"run"}), ("run --images i", {"iterm"}),
                            ("run -r py", {"python"}), ("completion f", {"fish"}),
                            ("session ex", {"exec", "export"}), ("session exec --js", {"--json", "--jsonl"}),
-                           ("session new --preload x --mem", {"--memory"})):
+                           ("session new --preload x --mem", {"--memory"}), ("plan ex", {"explain"}),
+                           ("plan --fuel 5 te", {"test"}), ("plan check /etc/os-rel", {"/etc/os-release"})):
             with self.subTest(line=line):
                 self.assertEqual(self.bash(script, "retort", line), want)
 
@@ -174,7 +175,8 @@ class Completion(harness.Case):
         env = harness.environment({"RETORT_SOCKET": self.socket, "HOME": where})
         env["PATH"] = where + ":" + env["PATH"]
         for line, want in (("session ex", {"exec", "export"}), ("session exec wo", {"work"}),
-                           ("session undo u", set()), ("session exec -r sh", {"shell"}), ("session undo w", {"work"})):
+                           ("session undo u", set()), ("session exec -r sh", {"shell"}), ("session undo w", {"work"}),
+                           ("plan ex", {"explain"})):
             with self.subTest(line=line):
                 done = subprocess.run(["fish", "-c", f"retort completion fish | source; complete -C 'retort {line}'"],
                                       capture_output=True, check=False, env=env, cwd=where)
