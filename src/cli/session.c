@@ -393,6 +393,7 @@ const struct cmd_exit session_exits[SESSION_EXITS] = {
 	{"2", "the call is wrong: an option, a value or a name"},
 	{"4", "no engine listens there"},
 	{"125", "the engine is gone, or could not make a box"},
+	{"127", "no such runtime on its host"},
 };
 
 #define SUB(id, words, what, rows, kind, use, main_, ...)                                          \

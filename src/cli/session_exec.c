@@ -157,6 +157,7 @@ static const struct cmd_exit exits[] = {
 	{"124", "the time limit"},
 	{"125", "the engine is gone, or could not start the box"},
 	{"126", "denied by policy"},
+	{"127", "no such runtime on its host"},
 	{"128+n", "signal n; 137 also for the memory limit, --json says which"},
 	{"130", "interrupted"},
 };
