@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 
-// What went wrong: name, message, line, and a traceback of the user's frames with the source.
+// What went wrong: name, message, line, and a traceback of the user's frames with the source; what stacks show.
 
 const genuine = require('./genuine.js');
 const { cut } = require('./rich.js');
@@ -193,4 +193,44 @@ function textOf(error) {
   return join(error.traceback, '\n') + '\n';
 }
 
-module.exports = { __proto__: null, describe, describeSyntax, textOf };
+// ---- what `stack` is ----------------------------------------------------------------------------
+
+// Without the driver's frames, and those of node that are below all of the program's.
+function withoutDriver(frames) {
+  const out = [];
+  let n = 0; // up to the last of the program
+  for (let i = 0; i < frames.length; i++) {
+    const file = frames[i].getFileName();
+    const isFile = typeof file === 'string'; // else code of V8
+    if (isFile && startsWith(file, __dirname + '/')) continue;
+    push(out, frames[i]);
+    if (isFile && !startsWith(file, 'node:')) n = out.length;
+  }
+  if (n > 0) out.length = n;
+  return out;
+}
+
+// As node 18 writes it, which has no function for that.
+function writeStack(error, frames) {
+  const symbols = genuine.symbols(error);
+  let head = '';
+  for (let i = 0; i < symbols.length; i++) {
+    if (genuine.String(symbols[i]) === 'Symbol(kIsNodeError)')
+      head = error.name + ' [' + error.code + ']: ' + error.message;
+  }
+  if (head === '') head = genuine.errorText(error);
+  return frames.length === 0 ? head : head + '\n    at ' + join(frames, '\n    at ');
+}
+
+// Let no error of the program show the driver.
+function install() {
+  const own = genuine.describe(genuine.Error, 'prepareStackTrace');
+  const write = own !== undefined && typeof own.value === 'function' ? own.value : writeStack;
+  const value = function prepareStackTrace(error, frames) {
+    return genuine.apply(write, genuine.Error, [error, withoutDriver(frames)]);
+  };
+  genuine.define(genuine.Error, 'prepareStackTrace',
+    { value, writable: true, enumerable: false, configurable: true });
+}
+
+module.exports = { __proto__: null, describe, describeSyntax, install, textOf };

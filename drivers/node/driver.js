@@ -644,6 +644,7 @@ function main() {
     reallyExit.call(process, 127);
   }
   genuine.define(globalThis, ENTRANCE, { value: enter });
+  blame.install();
   space.install({ display, settled, loadTools,
     limit: () => (current && current.limit) || VALUE_BYTES });
   process.exit = function (code) {

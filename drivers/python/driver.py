@@ -553,6 +553,12 @@ class Source:
         return state.sources.get(state.newest)
 
 
+def source_lines(code):
+    """As linecache has those of a file: what else splits a text is no end of a line, and each has its newline."""
+    lines = code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return [line + "\n" for line in (lines if lines[-1] else lines[:-1])]
+
+
 def keep_source(step):
     """Remember the code for tracebacks and inspect; give a name that is taken a number."""
     name, number = step.filename, 1
@@ -570,7 +576,7 @@ def keep_source(step):
     linecache = sys.modules.get("linecache")
     if linecache is not None:
         try:
-            linecache.cache[name] = (len(step.code), None, step.code.splitlines(True), name)
+            linecache.cache[name] = (len(step.code), None, source_lines(step.code), name)
         except Exception:
             pass  # it is not the standard library's, or is broken
 

@@ -189,8 +189,7 @@ def register_sources(*_):
     with Genuine():
         import linecache
     for name, text in driver.state.sources.items():
-        lines = text.replace("\r\n", "\n").replace("\r", "\n").splitlines(True)
-        linecache.cache[name] = (len(text), None, lines, name)
+        linecache.cache[name] = (len(text), None, driver.source_lines(text), name)
 
 
 def run_coroutine(coroutine):

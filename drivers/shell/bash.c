@@ -43,12 +43,8 @@ enum { START_MS = 20000, LINE_BYTES_MAX = 4096, FD_MIN = 64 };
 #define END_POSIX "\\unset -v POSIXLY_CORRECT;"
 #define HOOK_END  "\\eval \"\\unset -v POSIXLY_CORRECT;\\return ${POSIXLY_CORRECT%%:*}\"\n"
 
-/*
- * Lines of code are counted from 1 in each step: the next line of the pipe is line 1. A command
- * puts the number back when it is over; an assignment in the redirection of a group is outside of
- * all.
- */
-#define FIRST_LINE "<\"/dev/null${LINENO:0:LINENO=0}\""
+/* Lines of code are counted from 1 in each step, behind a line of ours. */
+#define FIRST_LINE BASH_NEXT_LINE("-1")
 
 int bash_file_set(int fd, const char *text, size_t bytes)
 {
@@ -296,10 +292,11 @@ enum bash_end bash_run(struct bash *b, const char *code, size_t bytes)
 		"%s\\builtin eval \"${BASH_EXECUTION_STRING?}\";",
 		(int)getpid(), b->code_fd,
 		b->state.has_aliases ? "\\builtin shopt -s expand_aliases;" : "");
-	/* All on the code's first line, and the script last of what sets $?. A syntax error shows
-	 * it. */
+	/* On a line of its own: it has run, and is not shown, when the code's first is no syntax.
+	 */
 	int r = buf_addf(&text, "\\. \"/proc/$PPID/fd/%d\" 2>/dev/null;", b->script_fd);
 	r = r ? r : buf_append(&text, buf_str(&b->state.prefix), b->state.prefix.bytes);
+	r = r ? r : buf_add(&text, "\n");
 	r = r ? r : buf_append(&text, code, bytes);
 	r = r ? r : buf_append(&text, "", 1);
 	r = r ? r : bash_file_set(b->code_fd, text.data, text.bytes);

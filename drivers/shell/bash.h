@@ -26,6 +26,12 @@ enum bash_end {
 	BASH_GONE,   /* the engine is gone */
 };
 
+/*
+ * A redirection for a group of commands: the line after it is the one after line @number. A command
+ * puts the number back when it is over; this assignment is outside of all.
+ */
+#define BASH_NEXT_LINE(number) "<\"/dev/null${LINENO:0:0&(LINENO=" number ")}\""
+
 struct bash {
 	pid_t pid; /* 0: none */
 	int wait_status;

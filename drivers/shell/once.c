@@ -19,18 +19,21 @@
 enum { CHECK_MS = 3000, PATH_BYTES = 64 };
 
 /*
- * The script with something before its first line: bash is started where the name leads to the
- * script, and must go back to where it belongs. The byte in the pipe says that the script is open.
+ * The script behind a line of ours: bash is started where the name leads to the script, and must go
+ * back to where it belongs. The byte in the pipe says that the script is open. What follows is line
+ * 1 again.
  */
 static int make_script(const struct once *o, const char *name, int ready_fd)
 {
 	cleanup_buf struct buf text = BUF_INIT(o->code_bytes + 64 * 1024);
 	char *home = getcwd(NULL, 0);
-	int r = buf_add(&text, "\\builtin cd -- ");
+	int r = buf_add(&text, "{ \\builtin cd -- ");
 	r = r ? r : state_quote(&text, home ? home : "/", home ? strlen(home) : 1);
 	r = r ? r : buf_add(&text, ";\\builtin unset OLDPWD;BASH_ARGV0=");
 	r = r ? r : state_quote(&text, name, strlen(name));
-	r = r ? r : buf_addf(&text, ";\\builtin echo >/proc/%d/fd/%d;", (int)getpid(), ready_fd);
+	r = r ? r
+	      : buf_addf(&text, ";\\builtin echo >/proc/%d/fd/%d;} " BASH_NEXT_LINE("0") "\n",
+			(int)getpid(), ready_fd);
 	r = r ? r : buf_append(&text, o->code, o->code_bytes);
 	free(home);
 	return r < 0 ? r : bash_file("script", buf_str(&text), text.bytes);

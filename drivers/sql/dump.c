@@ -5,7 +5,11 @@
 #include <string.h>
 #include <strings.h>
 
-/* Every row as INSERT INTO, values by SQLite's own quote(). */
+/* A value as SQL reads it. What quote() writes for an infinity is no number. */
+#define VALUE                                                                                      \
+	"SELECT CASE ?1 WHEN 9e999 THEN '9.0e+999' WHEN -9e999 THEN '-9.0e+999' ELSE quote(?1) END"
+
+/* Every row as INSERT INTO. */
 static int dump_rows(struct db *db, const char *table)
 {
 	sqlite3_stmt *stmt = NULL, *quote = NULL;
@@ -13,7 +17,7 @@ static int dump_rows(struct db *db, const char *table)
 	int rc = sql ? sqlite3_prepare_v2(db->h, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
 	sqlite3_free(sql);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(db->h, "SELECT quote(?)", -1, &quote, NULL);
+		rc = sqlite3_prepare_v2(db->h, VALUE, -1, &quote, NULL);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		char *name = sqlite3_mprintf("\"%w\"", table);
 		(void)printf("INSERT INTO %s VALUES(", name ? name : "");

@@ -70,7 +70,9 @@ static void locate(struct step *s, const char *at, bool is_exact)
 			e->line++;
 			start = p + 1;
 		}
-	size_t bytes = strcspn(start, "\r\n"), column = (size_t)(at - start);
+	size_t column = (size_t)(at - start);
+	start = s->typed ? s->typed + (start - s->code) : start;
+	size_t bytes = strcspn(start, "\r\n");
 	if (bytes >= sizeof e->source)
 		bytes = utf8_cut(start, bytes, sizeof e->source - 1);
 	memcpy(e->source, start, bytes);
@@ -304,6 +306,7 @@ static int run_all(struct step *s)
 	int r = 0;
 	if (at[0] == '#' && at[1] == '!')
 		at += strcspn(at, "\n");
+	s->typed = strcasestr(at, "read_csv") ? strdup(s->code) : NULL;
 	if (files_rewrite(&s->db->files, s->code, &place, &problem) < 0)
 		return step_fail(s, s->code + place, "SQLError", "read_csv: %s", problem);
 	while (r == 0 && !s->is_done) {
@@ -350,5 +353,6 @@ void step_run(struct step *s)
 void step_done(struct step *s)
 {
 	buf_done(&s->value);
+	free(s->typed);
 	free(s->code);
 }

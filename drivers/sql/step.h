@@ -22,6 +22,7 @@ struct step {
 	void *arg;
 	size_t value_bytes;
 	char *code;	  /* changed: read_csv(…) */
+	char *typed;	  /* what it was, when it may be changed, or NULL */
 	struct buf value; /* the last result so far, as JSON, or empty */
 	uint64_t n_changed;
 	bool has_changed;

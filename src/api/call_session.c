@@ -112,8 +112,7 @@ static const struct param log_rows[] = {
 static const struct param branch_rows[] = {
 	SESSION,
 	SESSION_NAME,
-	{"force", PARAM_FLAG, .fallback = "false",
-		.help = "end processes of the session's own, which cannot come along"},
+	{"force", PARAM_FLAG, .fallback = "false", .help = HELP_FORCE},
 };
 static const struct param undo_rows[] = {
 	SESSION,

@@ -12,6 +12,7 @@
 
 #define HELP_UNDO_TO  "step to go back to: its id, or a unique start of it"
 #define HELP_LOG_ALL  "also the steps that were rolled back or undone"
+#define HELP_FORCE    "end processes of the session's own, which cannot come along"
 #define HELP_LANGUAGE "language; else the session's"
 #define HELP_TIMEOUT  "wall time of this step; else the session's limit"
 #define HELP_ATOMIC   "after an error, be as if the step had not been"

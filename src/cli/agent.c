@@ -396,6 +396,7 @@ static int prepare_box(struct agent *agent, json_t **create, struct err *err)
 		return 0;
 	*create = box_params(&args->box, &agent->set, err);
 	int r = *create ? check_shared(args, *create, err) : -err_errno(err->code);
+	picture_ask(args->images, *create);
 	return r < 0 ? r : agent_context_add(&args->contexts, *create, &agent->inputs, err);
 }
 

@@ -29,7 +29,7 @@ int client_usual_path(char *out, size_t bytes, struct err *err)
 static int fail_connect(const char *path, int sys, struct err *err)
 {
 	bool is_absent = sys == ENOENT || sys == ECONNREFUSED;
-	(void)err_sys(err, is_absent ? ERR_NOT_FOUND : ERR_ACCESS, sys, "no engine at %s", path);
+	(void)err_sys(err, is_absent ? ERR_UNREACHABLE : ERR_ACCESS, sys, "no engine at %s", path);
 	return err_hint(err,
 		is_absent ? "start one: retort serve, or name its --socket"
 			  : "name the --socket of an engine of yours");

@@ -25,6 +25,7 @@ enum cmd_operand {
 	CMD_OPERAND_NAME, /* of something that nobody here knows */
 	CMD_OPERAND_FILE,
 	CMD_OPERAND_CHOICE,
+	CMD_OPERAND_CHOICE_FILE, /* then a file */
 	CMD_OPERAND_COMMAND,
 	CMD_OPERAND_SESSION,	  /* then nothing that can be completed */
 	CMD_OPERAND_SESSION_FILE, /* then a file */
@@ -47,7 +48,7 @@ struct cmd {
 	const struct cmd_exit *exits; /* none: the usual 0, 1 and 2 */
 	size_t n_exits;
 	enum cmd_operand operand;
-	const char *operand_choices; /* CMD_OPERAND_CHOICE: "bash|zsh|fish" */
+	const char *operand_choices; /* CMD_OPERAND_CHOICE, _CHOICE_FILE: "bash|zsh|fish" */
 	bool stop_at_operand;	     /* what follows the first operand is not retort's */
 	bool is_hidden;
 	const struct cmd *const *subs; /* of `retort session`: "session new", …; NULL at the end */

@@ -91,6 +91,8 @@ static const char bash_body[] =
 	"\t\t_retort_operand \"$cmd\"\n"
 	"\t\tif [[ $kind == sessions* && -n $operand ]]; then\n"
 	"\t\t\tkind=${kind#sessions} kind=${kind# }\n"
+	"\t\telif [[ $kind == 'verbs '* ]]; then\n"
+	"\t\t\t[[ -n $operand ]] && kind=file || kind=${kind/verbs/words}\n"
 	"\t\telif [[ -n $operand && $kind != file ]]; then\n"
 	"\t\t\tkind=''\n"
 	"\t\tfi\n"
@@ -154,7 +156,8 @@ static void bash_operand_row(const struct cmd *cmd)
 		printf("file");
 		break;
 	case CMD_OPERAND_CHOICE:
-		printf("words ");
+	case CMD_OPERAND_CHOICE_FILE:
+		printf(cmd->operand == CMD_OPERAND_CHOICE ? "words " : "verbs ");
 		put_words(cmd->operand_choices);
 		break;
 	case CMD_OPERAND_COMMAND:
@@ -268,9 +271,10 @@ static void zsh_operand(const struct cmd *cmd)
 		printf(" \\\n\t\t'1:file:_files' '*:argument:_files'");
 		break;
 	case CMD_OPERAND_CHOICE:
+	case CMD_OPERAND_CHOICE_FILE:
 		printf(" \\\n\t\t'1:word:(");
 		put_words(cmd->operand_choices);
-		printf(")'");
+		printf(cmd->operand == CMD_OPERAND_CHOICE ? ")'" : ")' '2:file:_files'");
 		break;
 	case CMD_OPERAND_COMMAND:
 		if (cmd == &cmd_root)
@@ -413,11 +417,11 @@ static void fish_operand(const struct cmd *cmd)
 			cmd->operand == CMD_OPERAND_SESSION_FILE ? " -F" : "");
 	else {
 		printf(" -a '");
-		if (cmd->operand == CMD_OPERAND_CHOICE)
+		if (cmd->operand_choices)
 			put_words(cmd->operand_choices);
 		else
 			put_commands();
-		printf("'");
+		printf(cmd->operand == CMD_OPERAND_CHOICE_FILE ? "' -F" : "'");
 	}
 	printf("\n");
 }

@@ -49,7 +49,7 @@ static void put_arg(FILE *out, const char *text)
 
 static bool ends_sentence(const char *word, size_t bytes)
 {
-	return bytes > 1 && strchr(".!?", word[bytes - 1]);
+	return bytes > 1 && strchr(".!?", word[bytes - 1]) && word[0] != '#';
 }
 
 /* Text lines: wrapped, a new sentence on a new line, no line that looks like a request. */

@@ -34,6 +34,13 @@ void picture_init(struct picture *p, int mode, const char *dir, struct sink *out
 		p->mode = guess(dir);
 }
 
+void picture_ask(int mode, json_t *create)
+{
+	json_t *env = json_object_get(create, "env");
+	if (mode == PICTURE_SIXEL && env)
+		(void)json_object_set_new(env, "RETORT_IMAGES", json_string("sixel"));
+}
+
 static void put(struct picture *p, const char *text)
 {
 	sink_add(p->out, text, strlen(text));

@@ -32,6 +32,9 @@ struct picture {
  */
 void picture_init(struct picture *p, int mode, const char *dir, struct sink *out);
 
+/* Ask the drivers of a session, by what @create makes it with, for what @mode needs: sixels. */
+void picture_ask(int mode, json_t *create);
+
 /*
  * Show the image of @mimes, if it has one, or its text/plain.
  * The bytes come from a box: only well-formed base64 goes to the terminal.

@@ -272,6 +272,7 @@ const struct cmd cmd_plan = {
 	.n_examples = ARRAY_LEN(examples),
 	.exits = exits,
 	.n_exits = ARRAY_LEN(exits),
-	.operand = CMD_OPERAND_FILE,
+	.operand = CMD_OPERAND_CHOICE_FILE,
+	.operand_choices = "check|run|explain|test",
 	.run = plan_main,
 };

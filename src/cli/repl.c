@@ -43,6 +43,7 @@ struct repl {
 	bool is_leaving;
 	bool is_branched; /* the name of the session is of interest */
 	int failures;	  /* statements that did not go well */
+	bool is_gone;	  /* no step can run any more */
 };
 
 static const struct opt repl_opts[] = {
@@ -124,8 +125,7 @@ static int run(struct repl *repl, const char *code, json_t **record, struct err 
 	return service_call(repl->service, "step.run", params, &listener, record, err);
 }
 
-/* Returns: 0, or negative errno when the engine failed, which is reported. */
-static int do_step(struct repl *repl, const char *code, bool with_time)
+static void do_step(struct repl *repl, const char *code, bool with_time)
 {
 	struct err err;
 	json_t *record = NULL;
@@ -133,7 +133,8 @@ static int do_step(struct repl *repl, const char *code, bool with_time)
 	if (r < 0) {
 		(void)cli_fail(&err, false);
 		repl->failures++;
-		return err.code == ERR_GONE ? r : 0;
+		repl->is_leaving = repl->is_gone = err.code == ERR_GONE;
+		return;
 	}
 	if (view_record(&repl->view, record) != 0)
 		repl->failures++;
@@ -145,7 +146,6 @@ static int do_step(struct repl *repl, const char *code, bool with_time)
 			json_number_value(json_object_get(usage, "cpu_ms")));
 	}
 	json_decref(record);
-	return 0;
 }
 
 /* ---- commands ---- */
@@ -246,8 +246,7 @@ static int do_runtime(struct repl *repl, const struct magic *m, struct err *err)
 static int do_time(struct repl *repl, const struct magic *m, struct err *err)
 {
 	(void)err;
-	if (do_step(repl, m->arg, true) < 0)
-		repl->is_leaving = true;
+	do_step(repl, m->arg, true);
 	return 0;
 }
 
@@ -396,8 +395,8 @@ static int do_statement(struct repl *repl)
 	else if (statement_leaves(repl->runtime, code))
 		return 0;
 	else
-		r = do_step(repl, code, false);
-	return r < 0 ? r : !repl->is_leaving;
+		do_step(repl, code, false);
+	return !repl->is_leaving;
 }
 
 /* ---- completion ---- */
@@ -487,13 +486,12 @@ static int prepare(struct repl *repl, struct err *err)
 	if (!repl->create)
 		return -err_errno(err->code);
 	(void)json_object_set_new(repl->create, "name", json_string("main"));
+	picture_ask(repl->args.images, repl->create);
 	view_init(&repl->view, &options);
 	/* The terminal before the box: what is typed meanwhile is for the first line. */
 	int r = service_open(&repl->service, &config, err);
-	if (r == 0)
-		r = editor_open(&repl->editor, &editor, err);
-	if (r == 0)
-		r = watch_terminal(repl, err);
+	r = r < 0 ? r : editor_open(&repl->editor, &editor, err);
+	r = r < 0 ? r : watch_terminal(repl, err);
 	if (r == 0)
 		repl->can_ask = repl->args.tools && editor_is_terminal(repl->editor) &&
 			approver_open(&repl->approver, repl->service);
@@ -514,8 +512,7 @@ static int find_history(struct repl *repl, struct err *err)
 static int repl_loop(struct repl *repl, struct err *err)
 {
 	int r = find_history(repl, err);
-	if (r == 0)
-		r = prepare(repl, err);
+	r = r < 0 ? r : prepare(repl, err);
 	if (r < 0)
 		return cli_fail(err, false);
 	bool is_terminal = editor_is_terminal(repl->editor);
@@ -525,12 +522,17 @@ static int repl_loop(struct repl *repl, struct err *err)
 	do
 		r = do_statement(repl);
 	while (r > 0);
+	if (repl->is_gone)
+		return err_exit(ERR_GONE);
 	if (r == -ECANCELED)
 		return 128 + SIGTERM;
 	if (repl->view.out.error == EPIPE)
 		return 128 + SIGPIPE;
 	if (r < 0) {
 		(void)err_sys(err, ERR_IO, -r, "standard input");
+		if (r == -E2BIG)
+			(void)err_set(err, ERR_LIMIT, "a statement over %d MiB",
+				STATEMENT_MAX_BYTES >> 20);
 		return cli_fail(err, false);
 	}
 	return is_terminal || repl->failures == 0 ? 0 : 1;
@@ -548,8 +550,7 @@ static int repl_main(int argc, char **argv)
 	int r = cmd_parse(&cmd_repl, &repl->set, &repl->args, argc, argv, &err);
 	if (r > 0) {
 		r = config_apply(&repl->set, repl->args.box.profile, &err);
-		if (r == 0)
-			r = box_check(&repl->args.box, &err);
+		r = r < 0 ? r : box_check(&repl->args.box, &err);
 		status = r < 0 ? cli_fail(&err, false) : repl_loop(repl, &err);
 	} else if (r < 0) {
 		status = cli_fail(&err, false);
@@ -575,7 +576,7 @@ static const struct cmd_exit exits[] = {
 	{"0", "left with Ctrl-D or %quit"},
 	{"1", "standard input is no terminal, and a statement failed"},
 	{"2", "wrong use"},
-	{"125", "the box could not be made"},
+	{"125", "the box could not be made, or is gone"},
 	{"141", "nobody reads the output any more"},
 	{"143", "ended by SIGTERM"},
 };

@@ -209,6 +209,16 @@ static int rm_main(int argc, char **argv)
 	return session_end(&run, 0, &err, status);
 }
 
+static const struct opt branch_opts[] = {
+	{.name = "force",
+		OPT_INTO_FLAG(struct session_args, force),
+		.flags = OPT_NO_ENV,
+		.group = "Options",
+		.help = HELP_FORCE},
+	JSON_OPT,
+	ENDING_OPTS,
+};
+
 static int branch_main(int argc, char **argv)
 {
 	struct session_run run;
@@ -223,6 +233,8 @@ static int branch_main(int argc, char **argv)
 		json_t *params = one_session(&run);
 		if (run.n_operands > 1)
 			(void)json_object_set_new(params, "name", json_string(run.operands[1]));
+		if (run.args.force)
+			(void)json_object_set_new(params, "force", json_true());
 		r = session_call(&run, "session.branch", params, &result, &err);
 	}
 	if (r == 0)
@@ -375,6 +387,15 @@ static int log_main(int argc, char **argv)
 
 /* ---- the rows ---- */
 
+const struct cmd_exit session_exits[SESSION_EXITS] = {
+	{"0", "done"},
+	{"1", "it failed"},
+	{"2", "the call is wrong: an option, a value or a name"},
+	{"4", "no engine listens there"},
+	{"125", "the engine is gone, or could not make a box"},
+	{"127", "no such runtime on its host"},
+};
+
 #define SUB(id, words, what, rows, kind, use, main_, ...)                                          \
 	static const char *const id##_usage[] = {use, NULL};                                       \
 	const struct cmd cmd_session_##id = {.name = words,                                        \
@@ -382,6 +403,8 @@ static int log_main(int argc, char **argv)
 		.usage = id##_usage,                                                               \
 		.opts = rows,                                                                      \
 		.n_opts = ARRAY_LEN(rows),                                                         \
+		.exits = session_exits,                                                            \
+		.n_exits = SESSION_EXITS,                                                          \
 		.operand = CMD_OPERAND_##kind,                                                     \
 		.run = main_,                                                                      \
 		__VA_ARGS__}
@@ -391,8 +414,8 @@ SUB(new, "session new", TEXT_CREATE, new_opts, NAME, "session new [options] [NAM
 		"rm`, or until the engine ends.");
 SUB(ls, "session ls", TEXT_LIST, ls_opts, NAME, "session ls [--quiet | --json]", ls_main, );
 SUB(rm, "session rm", "End sessions", plain_opts, SESSIONS, "session rm SESSION...", rm_main, );
-SUB(branch, "session branch", TEXT_BRANCH, plain_opts, SESSION, "session branch SESSION [NAME]",
-	branch_main,
+SUB(branch, "session branch", TEXT_BRANCH, branch_opts, SESSION,
+	"session branch [--force] SESSION [NAME]", branch_main,
 	.text = "Prints the id of the new session. Both have the same variables and files from then on, "
 		"and neither sees what the other does.");
 SUB(undo, "session undo", TEXT_UNDO, undo_opts, SESSION, "session undo SESSION [N | --to STEP]",

@@ -14,7 +14,7 @@ struct session_args {
 	struct output_args output;
 	const char *code, *stdin_file, *runtime, *to, *put, *remove;
 	uint64_t timeout_ms;
-	bool atomic, graph, all, help;
+	bool atomic, graph, all, force, help;
 	int color;
 };
 
@@ -61,6 +61,10 @@ int session_end(struct session_run *run, int r, const struct err *err, int statu
 /* Call an operation; the caller decrefs *@result. As client_call(). */
 int session_call(struct session_run *run, const char *method, json_t *params, json_t **result,
 	struct err *err);
+
+/* What all but `exec` end with. */
+enum { SESSION_EXITS = 6 };
+extern const struct cmd_exit session_exits[SESSION_EXITS];
 
 /* Text of a member, or "". */
 const char *session_text(const json_t *row, const char *name);

@@ -153,9 +153,11 @@ static const char *const usage[] = {"session exec [options] SESSION FILE",
 static const struct cmd_exit exits[] = {
 	{"0-255", "the step's own: 0, or 1 after an error"},
 	{"2", "wrong use: an option, a session or a file"},
+	{"4", "no engine listens there"},
 	{"124", "the time limit"},
 	{"125", "the engine is gone, or could not start the box"},
 	{"126", "denied by policy"},
+	{"127", "no such runtime on its host"},
 	{"128+n", "signal n; 137 also for the memory limit, --json says which"},
 	{"130", "interrupted"},
 };

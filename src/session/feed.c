@@ -29,6 +29,8 @@ void feed_stop(struct feed *f)
 	uv_close((uv_handle_t *)&f->to_poll, closed);
 	if (!f->is_regular)
 		uv_close((uv_handle_t *)&f->from_poll, closed);
+	if (f->was_blocking)
+		(void)fd_set_nonblock(f->from, false);
 	fd_close(&f->to);
 	fd_close(&f->from);
 }
@@ -84,15 +86,25 @@ static void go_on(struct feed *f)
 		(void)uv_poll_start(&f->from_poll, UV_READABLE, on_readable);
 }
 
-int feed_start(struct feed *f, uv_loop_t *loop, int from, int to, struct err *err)
+/*
+ * A description of our own: O_NONBLOCK on the given one would be seen by its other holders. A
+ * socket has one only, and a terminal or file of another user is not opened again.
+ */
+static int open_again(struct feed *f, int from)
 {
 	char path[64];
+	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", from);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	int flags = fcntl(from, F_GETFL);
+	f->was_blocking = fd < 0 && flags >= 0 && !(flags & O_NONBLOCK);
+	return fd < 0 ? fcntl(from, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : fd;
+}
+
+int feed_start(struct feed *f, uv_loop_t *loop, int from, int to, struct err *err)
+{
 	struct stat st;
 	cleanup_fd int to_fd = to;
-	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", from);
-	/* A description of our own: O_NONBLOCK on the given one would be seen by its other holders.
-	 */
-	cleanup_fd int own = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	cleanup_fd int own = open_again(f, from);
 	if (own < 0 || fstat(own, &st) < 0)
 		return err_sys(err, ERR_IO, errno, "open the standard input");
 	if (S_ISREG(st.st_mode))

@@ -18,14 +18,15 @@ struct feed {
 	uv_poll_t from_poll, to_poll;
 	int n_open; /* handles whose close is not done yet */
 	bool is_regular, is_closing;
+	bool was_blocking;		/* others hold what is read: it is put back */
 	void (*closed)(struct feed *f); /* set by the caller: all handles are gone, once */
 	size_t at, bytes;
 	char *data; /* of FEED_BYTES; there is no feed in most sessions */
 };
 
 /*
- * Copy from @from (borrowed: opened anew) into @to (taken over) until either ends.
- * Errors: ERR_IO, ERR_NO_MEMORY.
+ * Copy from @from (borrowed: opened anew, where that can be) into @to (taken over) until either
+ * ends. Errors: ERR_IO, ERR_NO_MEMORY.
  */
 int feed_start(struct feed *f, uv_loop_t *loop, int from, int to, struct err *err);
 

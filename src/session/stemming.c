@@ -42,7 +42,7 @@ static void refuse(struct session *s, int n)
 	struct err err;
 	err_set(&err, ERR_BUSY, "the session has %d process%s of its own, which a branch would end",
 		n, n == 1 ? "" : "es");
-	err_hint(&err, "end them first, or ask with \"force\": true");
+	err_hint(&err, "end them first, or ask with force");
 	tell_stem(s, &err);
 }
 

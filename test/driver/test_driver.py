@@ -566,6 +566,10 @@ class Errors(Case):
         self.assertTrue(got.trace.endswith("\nZeroDivisionError: division by zero"))
         self.assertEqual(got.err, got.trace + "\n")
 
+    def test_lines_are_those_of_python(self):
+        got = self.fails(once("x = '\x1c\u2028'\n\x0cy = 1\r\n1/0"), "ZeroDivisionError")
+        self.assertRegex(got.trace, r"line 3, in <module>\n    1/0\n(    ~\^~\n)?Zero")  # no marks before 3.11
+
     def test_only_user_frames(self):
         got = self.fails(once("import json\njson.loads('{')"), "JSONDecodeError")
         self.assertNotIn("json/", got.trace)

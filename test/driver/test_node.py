@@ -6,6 +6,7 @@ DRIVER_DIR is any driver's directory in the build tree. RETORT_TEST_NODE names a
 
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -183,6 +184,29 @@ class Session(Case):
                                 "await new Promise(() => {})")["error"]["message"], "late")
         self.assertIn("caused", "\n".join(d.step("throw new Error('a', {cause: new Error('caused')})")
                                           ["error"]["traceback"]))
+
+    def test_stacks_show_the_program_alone(self):
+        d = self.session()
+        for code, want in (("new Error('x').stack", "Error: x\n    at <step>:1:1"),
+                           ("util.inspect((() => { const own = new Error('x'); return own })())",
+                            "Error: x\n    at <step>:1:35\n    at <step>:1:64"),
+                           ("let o = {}; Error.captureStackTrace(o); o.stack", "Error\n    at <step>:1:19"),
+                           ("await null; new Error('x').stack", "Error: x\n    at <step>:1:13"),
+                           ("await new Promise((done) => setTimeout(() => done(new Error('x').stack), 1))",
+                            "Error: x\n    at Timeout._onTimeout (<step>:1:51)"),
+                           ("new Promise((done) => done(new Error('x').stack))",
+                            "Error: x\n    at <step>:1:28\n    at new Promise (<anonymous>)\n    at <step>:1:1"),
+                           ("try { Buffer.alloc('') } catch (e) { e.stack.replace(/\\n +at [^<]*node:.*/, '') }",
+                            "TypeError [ERR_INVALID_ARG_TYPE]: The \"size\" argument must be of type number. "
+                            "Received type string ('')\n    at <step>:1:14")):
+            with self.subTest(code=code):
+                value = d.step(code)["value"]["application/json"]
+                self.assertEqual(re.sub(r"<step-\d+>", "<step>", value), want)
+        d.step("console.trace('x')")
+        self.assertEqual(d.text("const of = Error.prepareStackTrace; Error.prepareStackTrace = (e, frames) => frames; "
+                                "const all = new Error('x').stack; Error.prepareStackTrace = of; Array.isArray(all)"), "true")
+        d.__exit__()
+        self.assertRegex(d.output[2].decode(), r"^Trace: x\n    at <step-\d+>:1:9\n$")
 
     def test_a_program_that_ends_too_early(self):
         d = self.session()

@@ -208,6 +208,13 @@ class Steps(Case):
         self.assertEqual(self.says("echo 'open", "", 2).result["error"]["name"], "SyntaxError")
         self.assertEqual(self.says("grep x /nosuch 2>/dev/null", "", 2).result["error"]["name"], "ExitStatus")
 
+    def test_a_first_line_that_is_no_syntax(self):
+        self.step("set -u; trap 'echo D' DEBUG; trap 'echo bye' EXIT")
+        got = self.says("if then", "", 2)
+        self.assertRegex(got.err, rb"^bash: (eval: )?line 1: syntax error near unexpected token `then'\n[^\n]* `if then'\n$")
+        self.says("trap - DEBUG", "D\n")
+        self.says("[[ $- == *u* ]] && trap -p EXIT | grep -c bye; echo $LINENO", "1\n1\n")
+
     def test_nul_is_refused(self):
         got = self.says("echo a\necho \0b", "", 2)
         self.assertEqual(got.result["error"]["line"], 2)
@@ -359,6 +366,8 @@ class Ends(Case):
                         argv=["sub/a b.sh", "1", "x y"])
         self.assertEqual((got.out, got.result["exit_code"]), (b"sub/a b.sh 2 x y sub/a b.sh\n", 9))
         self.assertEqual(got.err, b"sub/a b.sh: line 1: nosuch: command not found\n")
+        got = self.step("if then", "once", filename="a.sh")
+        self.assertEqual(got.err.decode(), "a.sh: line 1: syntax error near unexpected token `then'\na.sh: line 1: `if then'\n")
         for name in ("/abs/x.sh", "../x.sh", "a/../../x.sh", "-n", "x" * 300, "a//b"):
             got = self.step("printf %s \"$0\"", "once", filename=name)
             self.assertEqual(got.out.decode(), name, got.err)
@@ -439,7 +448,7 @@ class Hostile(Case):
         self.assertRegex(got.err, rb"^\++ echo a\n$")
         got = self.step("{ set +x; } 2>/dev/null; set -v")
         got = self.step("echo a")
-        self.assertEqual((got.out, got.err), (b"a\n", b""))
+        self.assertEqual((got.out, got.err), (b"a\n", b"echo a\n"))
 
     def test_frames_that_are_none(self):
         for data in (b"\x00\x00\x00\x00", b"\xff\xff\xff\xff\x01", b"\x00\x00\x00\x05\x01nope"):

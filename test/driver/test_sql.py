@@ -555,6 +555,8 @@ class Files(Case):
                      "SELECT * FROM read_csv('.')"):
             with self.subTest(code=code):
                 self.fails(d, code, "SQLError")
+                traceback = self.fails(d, "SELECT 1;\n" + code, "SQLError")["error"]["traceback"]
+                self.assertIn(code, "\n".join(traceback))
         self.assertEqual(self.rows(d, "SELECT 'read_csv(5)' -- read_csv(5)"), [["read_csv(5)"]])
 
     def test_hostile(self):
@@ -626,14 +628,15 @@ class Dots(Case):
 
     def test_dump_reads_back(self):
         d = self.driver()
-        d.step("CREATE TABLE t(a, b); INSERT INTO t VALUES (1, 'it''s'), (NULL, x'00ff'), (2.5, 'é\n'); "
-               "CREATE INDEX i ON t(a); CREATE VIEW v AS SELECT a FROM t")
+        d.step("CREATE TABLE t(a, b); INSERT INTO t VALUES (1, 'it''s'), (NULL, x'00ff'), (2.5, 'é\n'), "
+               "(9e999, -9e999); CREATE INDEX i ON t(a); CREATE VIEW v AS SELECT a FROM t")
         d.step(".dump")
         d.send(BYE)
         out = d.process.stdout.read().decode()
         copy = sqlite3.connect(":memory:")
         copy.executescript(out)
-        self.assertEqual(copy.execute("SELECT * FROM t").fetchall(), [(1, "it's"), (None, b"\0\xff"), (2.5, "é\n")])
+        self.assertEqual(copy.execute("SELECT * FROM t").fetchall(), [(1, "it's"), (None, b"\0\xff"), (2.5, "é\n"),
+                                                                      (float("inf"), float("-inf"))])
         self.assertEqual(copy.execute("SELECT count(*) FROM sqlite_schema").fetchone(), (3,))
         copy.close()
 

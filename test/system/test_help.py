@@ -14,8 +14,9 @@ import harness  # noqa: E402
 
 COMMANDS = ["run", "repl", "session", "serve", "mcp", "agent", "plan", "tools", "replay", "doctor", "completion", "version",
             "help"]
-# Below `retort session`.
+# Below `retort session` and `retort tools`.
 SESSION = ["new", "ls", "exec", "branch", "undo", "log", "files", "rm", "export"]
+TOOLS = ["list", "search", "stub", "call"]
 
 
 def options():
@@ -94,9 +95,19 @@ class Manual(harness.Case):
         for option in options():
             self.assertIn(option.lstrip("-"), page)
 
+    def test_each_page_that_is_named_is_there(self):
+        where = os.path.dirname(harness.RETORT)
+        folder = next(d for d in (os.path.join(where, "..", "share", "man", "man1"), os.path.join(where, "man"))
+                      if os.path.isdir(d))
+        names = {"retort"}
+        for command in [[], *([c] for c in COMMANDS)]:
+            names.update(re.findall(r"^\.Xr (\S+) 1", harness.retort("help", "--man", *command).out, re.M))
+        self.assertGreater(len(names), len(COMMANDS) + len(SESSION))
+        self.assertEqual({n for n in names if not os.path.isfile(os.path.join(folder, n + ".1"))}, set())
+
     @unittest.skipUnless(shutil.which("mandoc"), "no mandoc to read the pages with")
     def test_mandoc_finds_no_error(self):
-        for name in [[], *([c] for c in COMMANDS), *(["session", c] for c in SESSION)]:
+        for name in [[], *([c] for c in COMMANDS), *(["session", c] for c in SESSION), *(["tools", c] for c in TOOLS)]:
             with self.subTest(page=name):
                 page = harness.retort("help", "--man", *name)
                 done = subprocess.run(["mandoc", "-Tlint", "-Wwarning"], input=page.stdout, capture_output=True,
@@ -114,7 +125,8 @@ class Completion(harness.Case):
         for line, want in (("run --mem", {"--memory"}), ("ru", {"run"}), ("run --images i", {"iterm"}),
                            ("run -r py", {"python"}), ("completion f", {"fish"}),
                            ("session ex", {"exec", "export"}), ("session exec --js", {"--json", "--jsonl"}),
-                           ("session new --preload x --mem", {"--memory"})):
+                           ("session new --preload x --mem", {"--memory"}), ("plan ex", {"explain"}),
+                           ("plan --fuel 5 te", {"test"}), ("plan check /etc/os-rel", {"/etc/os-release"})):
             with self.subTest(line=line):
                 self.assertEqual(self.bash(script, "retort", line), want)
 
@@ -163,7 +175,8 @@ class Completion(harness.Case):
         env = harness.environment({"RETORT_SOCKET": self.socket, "HOME": where})
         env["PATH"] = where + ":" + env["PATH"]
         for line, want in (("session ex", {"exec", "export"}), ("session exec wo", {"work"}),
-                           ("session undo u", set()), ("session exec -r sh", {"shell"}), ("session undo w", {"work"})):
+                           ("session undo u", set()), ("session exec -r sh", {"shell"}), ("session undo w", {"work"}),
+                           ("plan ex", {"explain"})):
             with self.subTest(line=line):
                 done = subprocess.run(["fish", "-c", f"retort completion fish | source; complete -C 'retort {line}'"],
                                       capture_output=True, check=False, env=env, cwd=where)

@@ -3,6 +3,7 @@
 
 import base64
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -427,6 +428,17 @@ class Input(RecordCase):
             done = subprocess.run([harness.RETORT, "run", "--stdin", "-", "-c", "print(input())"], stdin=f,
                                   capture_output=True, env=harness.environment(), check=False)
         self.assertEqual((done.stdout, done.stderr), (b"second\n", b""))
+
+    def test_a_socket_is_read(self):
+        """Programs of node give their children such a standard input."""
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            ours.sendall(b"one\ntwo\n")
+            ours.shutdown(socket.SHUT_WR)
+            done = subprocess.run([harness.RETORT, "run", "--stdin", "-", "-c", "print(input() + input())"], stdin=theirs,
+                                  capture_output=True, check=False, env=harness.environment())
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"onetwo\n", b""))
+            self.assertTrue(os.get_blocking(theirs.fileno()))
 
     def test_empty_file(self):
         record = self.record("import sys; print(repr(sys.stdin.read()))", "--stdin", "/dev/null")

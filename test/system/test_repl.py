@@ -15,6 +15,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
+import rpc  # noqa: E402
 
 
 def pipe(text, *options, **kwargs):
@@ -132,6 +133,10 @@ class Pipe(harness.Case):
         self.assertEqual(done.out, "1\n")
         self.assertEqual(done.err, "retort: rolled back: variables and files are as before this step\n")
         self.assertEqual(pipe("import os; os._exit(0)\n", "--quiet").err, "")
+
+    def test_a_statement_may_be_too_long(self):
+        done = pipe("'" + "x" * (17 << 20) + "'\n")
+        self.assertEqual((done.status, done.out, done.err), (2, "", "retort: a statement over 16 MiB\n"))
 
     def test_it_ends_when_nobody_reads(self):
         read, write = os.pipe()
@@ -308,12 +313,13 @@ class Person(harness.Case):
 
     def test_plots_are_shown_where_the_terminal_can(self):
         png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-        for env, begin in (({"KITTY_WINDOW_ID": "1"}, "\033_Ga=T,f=100,m=0;"),
-                           ({"TERM_PROGRAM": "iTerm.app"}, "\033]1337;File=inline=1:")):
-            t = Terminal(**env)
+        for options, env, shown in (((), {"KITTY_WINDOW_ID": "1"}, "\033_Ga=T,f=100,m=0;" + png),
+                                    ((), {"TERM_PROGRAM": "iTerm.app"}, "\033]1337;File=inline=1:" + png),
+                                    (("--images", "sixel"), {}, "\033Pq\"1;1;1;1#")):
+            t = Terminal(*options, **env)
             t.wait(">>> ")
             t.type(f"class P: _repr_png_ = lambda self: __import__('base64').b64decode('{png}')\r\rP()\r")
-            t.wait(begin + png)
+            t.wait(shown)
             t.type("\x04")
             self.assertEqual(t.end(), 0)
 
@@ -364,6 +370,20 @@ class Person(harness.Case):
         t.wait("17\r\n")
         t.type("\x04")
         self.assertEqual(t.end(), 0)
+
+    def test_it_ends_when_its_warden_is_gone(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("6 * 7\r")
+        t.wait("42\r\n>>> ")
+        warden, = rpc.children(t.pid)
+        box = rpc.descendants(warden)
+        os.kill(warden, signal.SIGKILL)
+        while any(os.path.exists(f"/proc/{pid}") for pid in box):
+            time.sleep(0.01)
+        t.type("6 * 7\r")
+        self.assertEqual(t.end(), 125)
+        self.assertNotIn("standard input", t.out.decode())
 
     def test_sigterm_ends_it(self):
         t = Terminal()

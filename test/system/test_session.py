@@ -84,6 +84,15 @@ class Sessions(harness.Case):
         self.assertEqual(self.good("exec", b, "-c", "x"), "2\n")
         self.assertNotIn("only-here", self.good("files", s))
 
+    def test_a_branch_ends_processes_when_it_is_told_to(self):
+        s = self.new()
+        self.good("exec", s, "-r", "shell", "-c", "sleep 600 & echo $! >pid")
+        done = self.engine.run("branch", s)
+        self.assertEqual((done.status, done.out), (1, ""))
+        self.assertIn("force", done.err)
+        b = self.good("branch", "--force", s).strip()
+        self.assertEqual(self.engine.run("exec", b, "-r", "shell", "-c", "kill -0 $(<pid)").status, 1)
+
     def test_undo_takes_back_variables_and_files(self):
         s = self.new()
         self.good("exec", s, "-c", "x = 1; open('f', 'w').write('old')")
@@ -299,7 +308,7 @@ class Serving(harness.Case):
 
     def test_no_engine_is_told(self):
         done = harness.retort("session", "ls", "--socket", "/tmp/retort-nobody-here")
-        self.assertEqual(done.status, 2)
+        self.assertEqual(done.status, 4)
         self.assertRegex(done.err, r"^retort: no engine at [^\n]*retort serve[^\n]*\n$")
 
 
