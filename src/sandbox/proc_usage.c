@@ -8,11 +8,16 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+/* A share is read under a lock that a process which forks holds, be it its turn to run or not. */
+enum { SHARES_MS = 500 };
 
 struct totals {
 	int proc_fd;
-	bool by_share; /* memory as each process's share of its pages */
+	int64_t shares_until_ms; /* memory as each process's share of its pages; 0: as it says */
+	uint64_t pids_max;
 	int n_seen, n_processes;
 	uint64_t memory_bytes, cpu_ticks, n_threads;
 };
@@ -27,6 +32,13 @@ static uint64_t mul(uint64_t a, uint64_t b)
 {
 	uint64_t product;
 	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static ssize_t read_entry(
@@ -95,7 +107,8 @@ static uint64_t memory_of(const struct totals *t, const char *pid, const char *s
 	static const char *const share[3] = {"Pss_Anon", "Pss_Shmem", "SwapPss"};
 	static const char *const whole[3] = {"RssAnon", "RssShmem", "VmSwap"};
 	char rollup[CGROUP_LINE_BYTES];
-	if (t->by_share && read_entry(t, pid, "smaps_rollup", rollup, sizeof rollup) > 0 &&
+	if (t->shares_until_ms > now_ms() &&
+		read_entry(t, pid, "smaps_rollup", rollup, sizeof rollup) > 0 &&
 		strstr(rollup, "\nPss_Anon:"))
 		return kib_sum(rollup, share);
 	return kib_sum(status, whole);
@@ -116,27 +129,38 @@ static bool count_entry(void *arg, const char *name)
 		return true;
 	t->memory_bytes = add(t->memory_bytes, memory_of(t, name, status));
 	t->n_processes++;
-	return true;
+	return t->n_threads <= t->pids_max;
 }
 
-int proc_usage_read(int proc_fd, uint64_t refine_bytes, struct box_usage *usage)
+static int add_up(struct totals *t)
 {
-	struct totals all = {.proc_fd = proc_fd};
+	return cgroup_file_each(t->proc_fd, ".", count_entry, t);
+}
+
+int proc_usage_read(int proc_fd, const struct proc_bounds *bounds, struct box_usage *usage)
+{
+	struct totals all = {.proc_fd = proc_fd, .pids_max = bounds->pids}, later = all;
 	uint64_t hz = (uint64_t)MAX(sysconf(_SC_CLK_TCK), 1L);
-	int r = cgroup_file_each(proc_fd, ".", count_entry, &all);
+	int r = add_up(&all);
 	if (r < 0)
 		return r;
-	uint64_t memory_bytes = all.memory_bytes;
-	if (memory_bytes > refine_bytes) {
-		struct totals shares = {.proc_fd = proc_fd, .by_share = true};
-		r = cgroup_file_each(proc_fd, ".", count_entry, &shares);
+	uint64_t memory_bytes = all.memory_bytes, n_pids = all.n_threads;
+	if (n_pids <= bounds->pids && memory_bytes > bounds->memory_bytes) {
+		struct totals shares = later;
+		shares.shares_until_ms = now_ms() + SHARES_MS;
+		r = add_up(&shares);
+		memory_bytes = MIN(memory_bytes, shares.memory_bytes);
+		if (r >= 0 && now_ms() >= shares.shares_until_ms)
+			r = add_up(&later);
 		if (r < 0)
 			return r;
-		memory_bytes = MIN(memory_bytes, shares.memory_bytes);
+		n_pids = MAX(shares.n_threads, later.n_threads);
 	}
+	if (n_pids > bounds->pids)
+		memory_bytes = MIN(memory_bytes, bounds->memory_bytes);
 	usage->memory_bytes = memory_bytes;
 	usage->memory_peak_bytes = MAX(usage->memory_peak_bytes, memory_bytes);
 	usage->cpu_us = MAX(usage->cpu_us, mul(all.cpu_ticks, 1000000) / hz);
-	usage->n_pids = all.n_threads;
+	usage->n_pids = n_pids;
 	return all.n_processes;
 }

@@ -23,14 +23,21 @@
 
 enum { PROC_USAGE_ENTRIES_MAX = 4096 };
 
+/* Above this much memory, shared pages are to count once; with more processes than this many, their
+ * number is all that is asked for. */
+struct proc_bounds {
+	uint64_t memory_bytes, pids;
+};
+
 /*
  * Add up the processes of the /proc at @proc_fd that are in its own pid namespace; those of
- * branches, which are in a nested one, are not the box's. Above @refine_bytes of memory look at
- * each process's share (smaps_rollup) where that may be read. Of @usage, n_oom_kills is left alone;
- * cpu_us and memory_peak_bytes never go down, so pass the same struct each time. Limits: the first
- * PROC_USAGE_ENTRIES_MAX processes. Blocks: some 20 µs for each process; with the slower look some
- * ms for each GB. Returns: how many processes were counted, or negative errno with @usage
- * untouched. Source: proc_pid_stat(5), proc_pid_status(5), proc_pid_smaps_rollup in
- * proc_pid_smaps(5).
+ * branches, which are in a nested one, are not the box's. Above @bounds' memory look at each
+ * process's share (smaps_rollup) where that may be read, for half a second. With more processes
+ * than @bounds has, the others are not looked at, and no more memory than @bounds' is told. Of
+ * @usage, n_oom_kills is left alone; cpu_us and memory_peak_bytes never go down, so pass the same
+ * struct each time. Limits: the first PROC_USAGE_ENTRIES_MAX processes. Blocks: some 20 µs for each
+ * process; with the slower look some ms for each GB. Returns: how many processes were counted, or
+ * negative errno with @usage untouched. Source: proc_pid_stat(5), proc_pid_status(5),
+ * proc_pid_smaps_rollup in proc_pid_smaps(5).
  */
-int proc_usage_read(int proc_fd, uint64_t refine_bytes, struct box_usage *usage);
+int proc_usage_read(int proc_fd, const struct proc_bounds *bounds, struct box_usage *usage);

@@ -149,6 +149,9 @@ struct init_request {
  */
 enum { SPAWN_FAMILY = 32, SPAWN_ROOM = 128 };
 
+/* What a box has beside its program's own processes at most: init, drivers, guards. */
+enum { SPAWN_OWN = 25 };
+
 enum init_file_act {
 	INIT_FILE_REMOVE = 1,
 	INIT_FILE_DIR,

@@ -21,9 +21,9 @@ enum {
 	MEMORY_WATCH_MS = 20, /* how stale the engine's knowledge of memory may be */
 	CPU_WATCH_MIN_MS = 10,
 	STDIN_CHUNK_BYTES = 64 << 10,
-	OWN_PIDS = 1 + 2 * RUNTIMES_MAX + CHECKPOINTS_MAX, /* init, drivers, guards */
 	GUARD_WATCH_MS = 50, /* how soon old checkpoints go when memory gets tight */
 };
+_Static_assert(1 + 2 * RUNTIMES_MAX + CHECKPOINTS_MAX <= SPAWN_OWN, "init, drivers, guards");
 
 /* ---- what the step table asks for ---- */
 
@@ -244,11 +244,12 @@ static void on_usage(void *arg, const struct box_usage *u)
 	/* What checkpoints hold of the memory is better used by the step. */
 	if (u->memory_bytes > limit / 4 * 3)
 		checkpoints_evict(&s->points, 1);
-	if (s->box->by[LIMIT_memory_bytes] == LIMIT_BY_ENGINE && u->memory_bytes > limit)
-		step_stop(s, STEP_CAUSE_MEMORY, STEP_MEMORY, NULL);
-	else if (s->box->by[LIMIT_pids] == LIMIT_BY_ENGINE &&
-		u->n_pids > s->limits.value[LIMIT_pids] + OWN_PIDS)
+	/* Of too many processes the memory is not looked at: see proc_usage_read(). */
+	if (s->box->by[LIMIT_pids] == LIMIT_BY_ENGINE &&
+		u->n_pids > s->limits.value[LIMIT_pids] + SPAWN_OWN)
 		step_stop(s, STEP_CAUSE_PIDS, STEP_MEMORY, NULL);
+	else if (s->box->by[LIMIT_memory_bytes] == LIMIT_BY_ENGINE && u->memory_bytes > limit)
+		step_stop(s, STEP_CAUSE_MEMORY, STEP_MEMORY, NULL);
 	else if (cpu_us >= s->limits.value[LIMIT_cpu_ms] * 1000)
 		step_stop(s, STEP_CAUSE_CPU, STEP_LIMIT, NULL);
 	if (s->step_state == STEP_RUNNING || s->step_state == STEP_STOPPING)

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		fuzz_put(files[i], part, n);
 	}
 	cleanup_fd int proc = open(fuzz_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int r = proc_usage_read(proc, 0, &usage);
+	int r = proc_usage_read(proc, &(struct proc_bounds){0, 3}, &usage);
 	MUST(r <= 1);
 	MUST(usage.n_oom_kills == 3 && usage.cpu_us >= 7 && usage.memory_peak_bytes >= 5);
 	return 0;

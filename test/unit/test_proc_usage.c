@@ -74,6 +74,11 @@ static void put_process(struct tree *t, const char *pid, const char *comm, const
 	put(t, pid, "status", text);
 }
 
+static int read_usage(int fd, uint64_t memory_bytes, struct box_usage *usage)
+{
+	return proc_usage_read(fd, &(struct proc_bounds){memory_bytes, UINT64_MAX}, usage);
+}
+
 static uint64_t us(uint64_t ticks)
 {
 	return ticks * 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -88,7 +93,7 @@ TEST(sums_every_process)
 	put_process(&t, "8", "sh", "1 1 30 40", 0, 0);
 	put(&t, "self", "stat", "nothing");
 	put(&t, "7x", "stat", "nothing");
-	CHECK_INT(proc_usage_read(t.fd, UINT64_MAX, &usage), 3);
+	CHECK_INT(read_usage(t.fd, UINT64_MAX, &usage), 3);
 	CHECK_INT(usage.cpu_us, us(303 + 30 + 72));
 	CHECK_INT(usage.memory_bytes, (11 + 1001 + 1) * 1024);
 	CHECK_INT(usage.memory_peak_bytes, usage.memory_bytes);
@@ -96,7 +101,7 @@ TEST(sums_every_process)
 	CHECK_INT(usage.n_oom_kills, 3);
 	/* Twice with one descriptor, and the books never go down. */
 	put_process(&t, "7", "python3", "0 0 0 0", 1, 10);
-	CHECK_INT(proc_usage_read(t.fd, UINT64_MAX, &usage), 3);
+	CHECK_INT(read_usage(t.fd, UINT64_MAX, &usage), 3);
 	CHECK_INT(usage.cpu_us, us(405));
 	CHECK_INT(usage.memory_bytes, 23 * 1024);
 	CHECK_INT(usage.memory_peak_bytes, 1013 * 1024);
@@ -110,7 +115,7 @@ TEST(hostile_names)
 		TREE t = tree_new();
 		struct box_usage usage = {0};
 		put_process(&t, "5", names[i], "1 2 3 4", 2, 10);
-		CHECK_INT(proc_usage_read(t.fd, UINT64_MAX, &usage), 1);
+		CHECK_INT(read_usage(t.fd, UINT64_MAX, &usage), 1);
 		CHECK_INT(usage.cpu_us, us(10));
 		CHECK_INT(usage.n_pids, 2);
 	}
@@ -125,7 +130,7 @@ TEST(malformed_files_are_left_out)
 		struct box_usage usage = {0};
 		put_process(&t, "5", "x", "1 2 3 4", 2, 10);
 		put(&t, "5", "stat", bad[i]);
-		CHECK_INT(proc_usage_read(t.fd, 0, &usage), 0);
+		CHECK_INT(read_usage(t.fd, 0, &usage), 0);
 		CHECK_INT(usage.cpu_us, 0);
 	}
 }
@@ -136,7 +141,7 @@ TEST(numbers_out_of_range)
 	struct box_usage usage = {0};
 	put_process(&t, "5", "x", "18446744073709551615 18446744073709551615 -5 x", -1, -7);
 	put_process(&t, "6", "x", "99999999999999999999999 1 1 1", 1, 5);
-	CHECK_INT(proc_usage_read(t.fd, UINT64_MAX, &usage), 2);
+	CHECK_INT(read_usage(t.fd, UINT64_MAX, &usage), 2);
 	CHECK_INT(usage.cpu_us, UINT64_MAX / (uint64_t)sysconf(_SC_CLK_TCK));
 	CHECK_INT(usage.n_pids, 2);
 	CHECK_INT(usage.memory_bytes, 7 * 1024);
@@ -149,7 +154,7 @@ TEST(branches_are_not_counted)
 	put_process(&t, "1", "init", "1 1 0 0", 1, 10);
 	put_process(&t, "9", "branch", "50 50 0 0", 1, 1000);
 	put(&t, "9", "status", "Name:\tx\nNSpid:\t9\t1\nRssAnon:\t 1000 kB\n");
-	CHECK_INT(proc_usage_read(t.fd, UINT64_MAX, &usage), 1);
+	CHECK_INT(read_usage(t.fd, UINT64_MAX, &usage), 1);
 	CHECK_INT(usage.cpu_us, us(2));
 }
 
@@ -166,9 +171,9 @@ TEST(large_sums_are_refined)
 	put(&t, "1", "smaps_rollup", rollup);
 	put(&t, "2", "smaps_rollup", rollup);
 	put(&t, "4", "smaps_rollup", "1-2 ---p [rollup]\nRss: 1 kB\n");
-	CHECK_INT(proc_usage_read(t.fd, 1 << 20, &usage), 4);
+	CHECK_INT(read_usage(t.fd, 1 << 20, &usage), 4);
 	CHECK_INT(usage.memory_bytes, (502 + 502 + 100 + 10) * 1024);
-	CHECK_INT(proc_usage_read(t.fd, 4 << 20, &usage), 4);
+	CHECK_INT(read_usage(t.fd, 4 << 20, &usage), 4);
 	CHECK_INT(usage.memory_bytes, (1000 + 1000 + 100 + 10) * 1024);
 }
 
@@ -181,14 +186,31 @@ TEST(bounded)
 		(void)snprintf(pid, sizeof pid, "%d", i);
 		put_process(&t, pid, "x", "1 0 0 0", 1, 1);
 	}
-	CHECK_INT(proc_usage_read(t.fd, 0, &usage), PROC_USAGE_ENTRIES_MAX);
+	CHECK_INT(read_usage(t.fd, 0, &usage), PROC_USAGE_ENTRIES_MAX);
 	CHECK_INT(usage.cpu_us, us(PROC_USAGE_ENTRIES_MAX));
+}
+
+/* A fork bomb is told from its number: shares are not waited for, which it can make slow. */
+TEST(too_many)
+{
+	TREE t = tree_new();
+	struct box_usage usage = {0};
+	const struct proc_bounds bounds = {.memory_bytes = 150 << 10, .pids = 5};
+	for (int i = 1; i <= 9; i++) {
+		char pid[16];
+		(void)snprintf(pid, sizeof pid, "%d", i);
+		put_process(&t, pid, "x", "1 0 0 0", 1, 99);
+		put(&t, pid, "smaps_rollup", "1-2 ---p [rollup]\nPss_Anon: 1 kB\n");
+	}
+	CHECK_INT(proc_usage_read(t.fd, &bounds, &usage), 6);
+	CHECK_INT(usage.n_pids, 6);
+	CHECK_INT(usage.memory_bytes, bounds.memory_bytes);
 }
 
 TEST(no_directory)
 {
 	struct box_usage usage = {.cpu_us = 4};
-	CHECK_INT(proc_usage_read(-1, 0, &usage), -EBADF);
+	CHECK_INT(read_usage(-1, 0, &usage), -EBADF);
 	CHECK_INT(usage.cpu_us, 4);
 }
 
@@ -212,7 +234,7 @@ static int in_namespace(void)
 		return 2;
 	cleanup_fd int fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	/* What a sanitizer takes is part of every process. */
-	if (proc_usage_read(fd, UINT64_MAX, &before) != 1)
+	if (read_usage(fd, UINT64_MAX, &before) != 1)
 		return 1;
 	char *data = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int ready[2];
@@ -238,14 +260,14 @@ static int in_namespace(void)
 	(void)waitpid(reaped, NULL, 0);
 	char byte;
 	(void)!read(ready[0], &byte, 1);
-	if (proc_usage_read(fd, UINT64_MAX, &usage) != 2 || usage.n_pids != 2)
+	if (read_usage(fd, UINT64_MAX, &usage) != 2 || usage.n_pids != 2)
 		return 4;
 	if (usage.cpu_us < 270000 || usage.cpu_us > 450000)
 		return 5;
 	uint64_t once = before.memory_bytes + BYTES;
 	if (usage.memory_bytes < 2 * BYTES || usage.memory_bytes > 2 * once + SLACK)
 		return 6;
-	if (proc_usage_read(fd, BYTES, &shared) != 2 || shared.memory_bytes < BYTES ||
+	if (read_usage(fd, BYTES, &shared) != 2 || shared.memory_bytes < BYTES ||
 		shared.memory_bytes > once + SLACK)
 		return 7;
 	return 0;

@@ -280,6 +280,12 @@ void box_init(struct box *box, unsigned slot)
 		.listener_fd = -1};
 }
 
+void box_bound(struct box *box, const struct limits *limits)
+{
+	box->bounds = (struct proc_bounds){.memory_bytes = limits->value[LIMIT_memory_bytes],
+		.pids = limits->value[LIMIT_pids] + SPAWN_OWN};
+}
+
 int box_create(struct box *box, const struct box_host *host, const struct box_spec *spec,
 	uint32_t by[LIMIT_END_], int out_fds[WARDEN_FD_END_], struct err *err)
 {
@@ -298,7 +304,7 @@ int box_create(struct box *box, const struct box_host *host, const struct box_sp
 		cgroup_leaf_close(&box->leaf);
 		return r;
 	}
-	box->refine_bytes = spec->limits->value[LIMIT_memory_bytes];
+	box_bound(box, spec->limits);
 	box->proc_fd = fds[SEEN_PROC];
 	box->store_fd = fds[SEEN_STORE];
 	box->listener_fd = fds[SEEN_LISTENER];
@@ -328,7 +334,7 @@ void box_usage(struct box *box)
 	struct box_usage now = {0};
 	uint64_t peak = box->usage.memory_peak_bytes, cpu = box->usage.cpu_us;
 	if (!cgroup_leaf_counts_all(&box->leaf)) {
-		(void)proc_usage_read(box->proc_fd, box->refine_bytes, &now);
+		(void)proc_usage_read(box->proc_fd, &box->bounds, &now);
 		now.memory_bytes += store_bytes(box);
 	}
 	(void)cgroup_leaf_usage(&box->leaf, &now);

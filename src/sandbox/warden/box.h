@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/proc_usage.h"
 #include "sandbox/warden/idmap.h"
 #include "sandbox/warden/root.h"
 #include "sandbox/wire.h"
@@ -17,22 +18,22 @@ enum box_state { BOX_FREE, BOX_MAKING, BOX_LIVE, BOX_ANCHOR };
 struct box {
 	enum box_state state;
 	unsigned slot;
-	uint32_t parent;	/* the box it is a branch of, or BOX_NONE */
-	uint32_t root;		/* the box that it and its parents come from; itself when none */
-	unsigned depth;		/* how many branches it is away from that */
-	unsigned n_branches;	/* of itself, that are made or being made */
-	bool is_branchable;	/* and so are its branches */
-	bool is_branching;	/* one is being made */
-	bool is_pinned;		/* the filter forbids changing the CPU affinity */
-	ino_t user_ns;		/* which user namespace it is */
-	pid_t pid;		/* of init */
-	int pid_fd;		/* of a branch's init, which is no child of ours; else -1 */
-	int listener_fd;	/* of a root that can be branched; else -1 */
-	int64_t quiet_until_ms; /* until then its listener is not looked at */
-	int proc_fd;		/* the box's own /proc */
-	int store_fd;		/* on the file system behind its workspace, /tmp and /dev/shm */
-	bool is_uncounted;	/* no cgroup counts its memory */
-	uint64_t refine_bytes;	/* count shared pages once when memory seems to be above */
+	uint32_t parent;	   /* the box it is a branch of, or BOX_NONE */
+	uint32_t root;		   /* the box that it and its parents come from; itself when none */
+	unsigned depth;		   /* how many branches it is away from that */
+	unsigned n_branches;	   /* of itself, that are made or being made */
+	bool is_branchable;	   /* and so are its branches */
+	bool is_branching;	   /* one is being made */
+	bool is_pinned;		   /* the filter forbids changing the CPU affinity */
+	ino_t user_ns;		   /* which user namespace it is */
+	pid_t pid;		   /* of init */
+	int pid_fd;		   /* of a branch's init, which is no child of ours; else -1 */
+	int listener_fd;	   /* of a root that can be branched; else -1 */
+	int64_t quiet_until_ms;	   /* until then its listener is not looked at */
+	int proc_fd;		   /* the box's own /proc */
+	int store_fd;		   /* on the file system behind its workspace, /tmp and /dev/shm */
+	bool is_uncounted;	   /* no cgroup counts its memory */
+	struct proc_bounds bounds; /* for what is counted without a cgroup */
 	struct cgroup_leaf leaf;
 	struct box_usage usage; /* peaks seen so far, where the kernel keeps none */
 };
@@ -55,6 +56,9 @@ struct box_spec {
 
 /* An empty box in @box: no descriptor, no relation. */
 void box_init(struct box *box, unsigned slot);
+
+/* Of what it uses without a cgroup, how much is looked at closely. */
+void box_bound(struct box *box, const struct limits *limits);
 
 /*
  * Make a box in @box (free, its slot set): cgroup leaf, namespaces, root, init as pid 1.
