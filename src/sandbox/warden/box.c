@@ -247,6 +247,8 @@ int making_leaf(struct making *m, struct box *box, uint32_t by[LIMIT_END_], stru
 	enum limit_by who[LIMIT_END_] = {0};
 	const struct limits *limits = m->root.limits;
 	m->slot = box->slot;
+	box->bounds = (struct proc_bounds){.memory_bytes = limits->value[LIMIT_memory_bytes],
+		.pids = limits->value[LIMIT_pids] + SPAWN_OWN};
 	cgroup_leaf_name(name, box->slot);
 	int r = cgroup_leaf_open(&box->leaf, &m->host->cgroup, name, limits, who, err);
 	if (r < 0)
@@ -280,12 +282,6 @@ void box_init(struct box *box, unsigned slot)
 		.listener_fd = -1};
 }
 
-void box_bound(struct box *box, const struct limits *limits)
-{
-	box->bounds = (struct proc_bounds){.memory_bytes = limits->value[LIMIT_memory_bytes],
-		.pids = limits->value[LIMIT_pids] + SPAWN_OWN};
-}
-
 int box_create(struct box *box, const struct box_host *host, const struct box_spec *spec,
 	uint32_t by[LIMIT_END_], int out_fds[WARDEN_FD_END_], struct err *err)
 {
@@ -304,7 +300,6 @@ int box_create(struct box *box, const struct box_host *host, const struct box_sp
 		cgroup_leaf_close(&box->leaf);
 		return r;
 	}
-	box_bound(box, spec->limits);
 	box->proc_fd = fds[SEEN_PROC];
 	box->store_fd = fds[SEEN_STORE];
 	box->listener_fd = fds[SEEN_LISTENER];

@@ -57,9 +57,6 @@ struct box_spec {
 /* An empty box in @box: no descriptor, no relation. */
 void box_init(struct box *box, unsigned slot);
 
-/* Of what it uses without a cgroup, how much is looked at closely. */
-void box_bound(struct box *box, const struct limits *limits);
-
 /*
  * Make a box in @box (free, its slot set): cgroup leaf, namespaces, root, init as pid 1.
  *

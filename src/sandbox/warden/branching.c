@@ -314,7 +314,6 @@ int branching_hear_helper(struct branching *b, int *workspace_fd, struct err *er
 	box->is_branchable = true;
 	box->is_uncounted = b->making.is_uncounted;
 	box->is_pinned = b->parent->is_pinned;
-	box_bound(box, &b->limits);
 	box->state = BOX_LIVE;
 	*workspace_fd = fds[SEEN_WORKSPACE];
 	free_branching(b);
