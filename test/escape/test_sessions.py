@@ -188,6 +188,52 @@ class Sessions(harness.Case):
     def create(self, **options):
         return self.client("session.create", **options)["session"]
 
+    def branch(self, session):
+        return self.client("session.branch", session=session)["session"]
+
+    def test_T_BRANCH_OPEN_directories(self):
+        """A directory above or beside the workspace is the branch's own."""
+        below = {"/": "home/user", "/home": "user", "/dev": "shm", "/home/user/data": "..", "/tmp": "."}
+        volume = harness.make_dir()
+        parent = self.create(volumes=[{"src": volume, "dst": "/home/user/data", "mode": "rw"}])
+        self.client.run(parent, f"""
+import os
+ways = {{(name, flag): (os.open(name, flag), below)
+        for name, below in {below!r}.items() for flag in (os.O_RDONLY, os.O_PATH)}}
+def there(name):
+    return [n for n, (fd, b) in ways.items() if name in os.listdir(f'/proc/self/fd/{{fd}}/{{b}}')]
+def make(name):
+    for fd, b in ways.values(): open(f'/proc/self/fd/{{fd}}/{{b}}/{{name}}', 'w').close()
+""")
+        first, second = self.branch(parent), self.branch(parent)
+        for name, session in (("one", first), ("two", parent), ("three", second)):
+            self.client.run(session, f"make('{name}')")
+        others = {first: ("two", "three"), parent: ("one", "three"), second: ("one", "two")}
+        for (session, names), own in zip(others.items(), ("one", "two", "three")):
+            self.assertEqual(self.client.value(session, f"[there(n) for n in {names!r}]"), [[], []])
+            self.assertEqual(self.client.value(session, f"len(there('{own}'))"), 2 * len(below))
+
+    def test_T_BRANCH_OPEN_proc_and_queues(self):
+        """What was open of them tells of no other box, and nothing passes."""
+        parent = self.create()
+        self.client.run(parent, """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+proc, status = os.open('/proc', os.O_RDONLY), os.open('/proc/self/status', os.O_RDONLY)
+queue = libc.mq_open(b'/retort', os.O_CREAT | os.O_RDWR | os.O_NONBLOCK, 0o600, None)
+assert queue >= 0
+def take(): return libc.mq_receive(queue, ctypes.create_string_buffer(9000), 9000, None)
+def pids(of): return sorted(n for n in os.listdir(of) if n.isdigit())
+""")
+        child = self.branch(parent)
+        self.client.run(child, "libc.mq_send(queue, b'child', 5, 0)")
+        self.assertEqual(self.client.value(parent, "take()"), -1)
+        for session in (parent, child):
+            self.client.run(session, "import subprocess\np = subprocess.Popen(['sleep', '60'])")
+        for session in (parent, child):
+            self.assertTrue(self.client.value(session, "pids(proc) == pids('/proc') and str(p.pid) in pids(proc)"))
+            self.assertTrue(self.client.value(session, "os.pread(status, 99, 0).decode() in open('/proc/self/status').read()"))
+
     def others_work(self):
         self.assertEqual(self.client.value(self.other, "y"), 77)
         session = self.create()

@@ -298,44 +298,6 @@ random.seed(5); ssl.RAND_bytes(8); uuid.uuid1(); tempfile.mktemp(); None
         self.assertEqual(self.value(child, "open('f').read()"), "child56789")
         self.assertEqual(self.value(parent, "open('f').read()"), "PARENT6789")
 
-    def test_open_directories_lead_to_what_is_its_own(self):
-        below = {"/": "home/user", "/home": "user", "/dev": "shm", "/home/user/data": "..", "/tmp": "."}
-        volume = harness.make_dir()
-        parent = self.create(volumes=[{"src": volume, "dst": "/home/user/data", "mode": "rw"}])
-        self.run_(parent, f"import os\nways = {{(name, flag): (os.open(name, flag), below)\n"
-                          f"        for name, below in {below!r}.items() for flag in (os.O_RDONLY, os.O_PATH)}}\n"
-                          "def there(name):\n"
-                          "    return [n for n, (fd, b) in ways.items() if name in os.listdir(f'/proc/self/fd/{fd}/{b}')]\n"
-                          "def make(name):\n"
-                          "    for fd, b in ways.values(): open(f'/proc/self/fd/{fd}/{b}/{name}', 'w').close()\n")
-        first, second = self.branch(parent), self.branch(parent)
-        for name, session in (("one", first), ("two", parent), ("three", second)):
-            self.run_(session, f"make('{name}')")
-        others = {first: ("two", "three"), parent: ("one", "three"), second: ("one", "two")}
-        for (session, names), own in zip(others.items(), ("one", "two", "three")):
-            self.assertEqual(self.value(session, f"[there(n) for n in {names!r}]"), [[], []])
-            self.assertEqual(self.value(session, f"len(there('{own}'))"), 2 * len(below))
-
-    def test_proc_and_message_queues_are_its_own(self):
-        parent = self.create()
-        self.run_(parent, """
-import ctypes, os
-libc = ctypes.CDLL(None, use_errno=True)
-proc, status = os.open('/proc', os.O_RDONLY), os.open('/proc/self/status', os.O_RDONLY)
-queue = libc.mq_open(b'/retort', os.O_CREAT | os.O_RDWR | os.O_NONBLOCK, 0o600, None)
-assert queue >= 0
-def take(): return libc.mq_receive(queue, ctypes.create_string_buffer(9000), 9000, None)
-def pids(of): return sorted(n for n in os.listdir(of) if n.isdigit())
-""")
-        child = self.branch(parent)
-        self.run_(child, "libc.mq_send(queue, b'child', 5, 0)")
-        self.assertEqual(self.value(parent, "take()"), -1)
-        for session in (parent, child):
-            self.run_(session, "import subprocess\np = subprocess.Popen(['sleep', '60'])")
-        for session in (parent, child):
-            self.assertTrue(self.value(session, "pids(proc) == pids('/proc') and str(p.pid) in pids(proc)"))
-            self.assertTrue(self.value(session, "os.pread(status, 99, 0).decode() in open('/proc/self/status').read()"))
-
     SHARED = """
 import ctypes, mmap, multiprocessing, os, tempfile
 def file(name, flags=0):
