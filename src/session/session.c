@@ -182,12 +182,18 @@ static void on_branched(void *arg, struct driver *d, const struct err *err)
 	}
 }
 
+static int fail_stem(struct err *err)
+{
+	err_set(err, ERR_GONE, "what was to be branched is gone");
+	return err_hint(err, "see what os.register_at_fork() was given");
+}
+
 static int get_box(struct session *s, struct err *err)
 {
 	const struct order_checked *o = s->order;
 	if (s->stem && stem_is_dead(s->stem)) { /* told once; then from the beginning */
 		stem_let_go(take_ptr(s->stem));
-		return err_set(err, ERR_GONE, "what was to be branched is gone");
+		return fail_stem(err);
 	}
 	s->is_continuation = s->state == SESSION_OPEN && (!s->is_returning || s->is_continuation);
 	s->is_returning = false;
@@ -200,7 +206,7 @@ static int get_box(struct session *s, struct err *err)
 		.n_binds = o->n_binds - o->n_shared,
 		.is_continuation = s->is_continuation};
 	s->branching = stem_branch(s->stem, &order, on_branched, s);
-	return s->branching ? 0 : err_set(err, ERR_GONE, "what was to be branched is gone");
+	return s->branching ? 0 : fail_stem(err);
 }
 
 void session_set_urgent(struct session *s, bool is_urgent)
