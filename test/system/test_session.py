@@ -84,6 +84,7 @@ class Sessions(harness.Case):
         self.assertEqual(self.good("exec", b, "-c", "x"), "2\n")
         self.assertNotIn("only-here", self.good("files", s))
 
+    @harness.needs_shell_or_sql
     def test_a_branch_ends_processes_when_it_is_told_to(self):
         s = self.new()
         self.good("exec", s, "-r", "shell", "-c", "sleep 600 & echo $! >pid")
