@@ -1,6 +1,5 @@
 /* `retort repl`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/service.h"
-#include "base/num.h"
 #include "base/utf8.h"
 #include "cli/approver.h"
 #include "cli/box.h"
@@ -531,7 +530,8 @@ static int repl_loop(struct repl *repl, struct err *err)
 	if (r < 0) {
 		(void)err_sys(err, ERR_IO, -r, "standard input");
 		if (r == -E2BIG)
-			(void)err_set(err, ERR_LIMIT, "a statement over %d MiB",
+			err_set(err, ERR_LIMIT,
+				"a statement over %d MiB: read what is large from a file",
 				STATEMENT_MAX_BYTES >> 20);
 		return cli_fail(err, false);
 	}

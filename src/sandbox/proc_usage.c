@@ -3,12 +3,12 @@
 #include "sandbox/proc_usage.h"
 
 #include "base/attr.h"
+#include "base/clock.h"
 #include "sandbox/cgroup_file.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A share is read under a lock that a process which forks holds, be it its turn to run or not. */
@@ -32,13 +32,6 @@ static uint64_t mul(uint64_t a, uint64_t b)
 {
 	uint64_t product;
 	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static ssize_t read_entry(
@@ -107,7 +100,7 @@ static uint64_t memory_of(const struct totals *t, const char *pid, const char *s
 	static const char *const share[3] = {"Pss_Anon", "Pss_Shmem", "SwapPss"};
 	static const char *const whole[3] = {"RssAnon", "RssShmem", "VmSwap"};
 	char rollup[CGROUP_LINE_BYTES];
-	if (t->shares_until_ms > now_ms() &&
+	if (t->shares_until_ms > clock_now_ms() &&
 		read_entry(t, pid, "smaps_rollup", rollup, sizeof rollup) > 0 &&
 		strstr(rollup, "\nPss_Anon:"))
 		return kib_sum(rollup, share);
@@ -147,10 +140,10 @@ int proc_usage_read(int proc_fd, const struct proc_bounds *bounds, struct box_us
 	uint64_t memory_bytes = all.memory_bytes, n_pids = all.n_threads;
 	if (n_pids <= bounds->pids && memory_bytes > bounds->memory_bytes) {
 		struct totals shares = later;
-		shares.shares_until_ms = now_ms() + SHARES_MS;
+		shares.shares_until_ms = clock_now_ms() + SHARES_MS;
 		r = add_up(&shares);
 		memory_bytes = MIN(memory_bytes, shares.memory_bytes);
-		if (r >= 0 && now_ms() >= shares.shares_until_ms)
+		if (r >= 0 && clock_now_ms() >= shares.shares_until_ms)
 			r = add_up(&later);
 		if (r < 0)
 			return r;

@@ -33,9 +33,11 @@ int change_judge(int status, const char *path, struct err *err)
 									     : ERR_ACCESS;
 	if (status >= 0)
 		return 0;
-	if (status == -ECANCELED)
-		return err_set(err, ERR_BUSY,
+	if (status == -ECANCELED) {
+		err_set(err, ERR_BUSY,
 			"change %s: the step that ran was rolled back, and this with it", path);
+		return err_hint(err, "change it again");
+	}
 	int r = err_sys(err, code, -status, "change %s", path);
 	return status == -ENOENT ? err_hint(err, "`retort session files` lists them") : r;
 }

@@ -69,24 +69,26 @@ static int add_listed(void *user, const struct journal_session *s, struct err *e
 		return 0;
 	const struct entry *live = roll_live(roll, s->id);
 	json_t *row = live ? entry_json(live) : row_json(roll, s, "stored");
-	(void)json_array_insert_new(l->rows, 0, with_owner(l->registry, s->owner, row));
+	(void)json_array_append_new(l->rows, with_owner(l->registry, s->owner, row));
 	return 0;
 }
 
 json_t *registry_list(struct registry *r, struct err *err)
 {
 	struct listing l = {r, json_array()};
-	size_t n = 0;
 	if (journal_sessions(r->roll->journal, true, add_listed, &l, err) < 0) {
 		json_decref(l.rows);
 		return NULL;
 	}
+	json_t *rows = json_array(); /* those that are not kept yet are the newest */
 	for (const struct entry *e = r->roll->first; e; e = e->next)
 		if (e->state != ENTRY_ENDING && !e->is_kept && !e->is_unkept &&
 			registry_sees(r, e->owner))
-			(void)json_array_insert_new(
-				l.rows, n++, with_owner(r, e->owner, entry_json(e)));
-	return json_pack("{s:o}", "sessions", l.rows);
+			(void)json_array_append_new(rows, with_owner(r, e->owner, entry_json(e)));
+	for (size_t i = json_array_size(l.rows); i-- > 0;)
+		(void)json_array_append(rows, json_array_get(l.rows, i));
+	json_decref(l.rows);
+	return json_pack("{s:o}", "sessions", rows);
 }
 
 static int stored(

@@ -6,8 +6,8 @@
 
 /* At once. Owns: the caller decrefs. Returns: NULL and @err. */
 
-/* {"sessions": [{session, name?, parent?, runtime, state, head, steps, created_ms, …}]} */
-/* {"sessions": [… newest first]} */
+/* {"sessions": [{session, name?, parent?, runtime, state, head, steps, created_ms, …}]}, the newest
+ * first */
 json_t *registry_list(struct registry *r, struct err *err);
 json_t *registry_get(struct registry *r, const char *session, struct err *err);
 /*

@@ -185,7 +185,7 @@ static void on_branched(void *arg, struct driver *d, const struct err *err)
 static int fail_stem(struct err *err)
 {
 	err_set(err, ERR_GONE, "what was to be branched is gone");
-	return err_hint(err, "see what os.register_at_fork() was given");
+	return err_hint(err, STEM_DEATH_HINT);
 }
 
 static int get_box(struct session *s, struct err *err)

@@ -190,7 +190,7 @@ static void on_late(uv_timer_t *timer)
 	struct stem *s = timer->data;
 	struct err err;
 	err_set(&err, ERR_GONE, "the branch was not ready within %d s", READY_MS / 1000);
-	err_hint(&err, "see what os.register_at_fork() was given");
+	err_hint(&err, STEM_DEATH_HINT);
 	if (s->arriving.first)
 		fail(s->arriving.first, &err);
 }
@@ -346,7 +346,7 @@ static void take_refusal(struct branching *b, const struct err *err)
 	if (b->err.code == ERR_NONE || (b->err.code == ERR_GONE && err->code != ERR_GONE))
 		b->err = *err;
 	if (b->err.code == ERR_GONE && !b->err.hint[0])
-		err_hint(&b->err, "see what os.register_at_fork() was given");
+		err_hint(&b->err, STEM_DEATH_HINT);
 }
 
 static void on_furnished(struct warden_call *call, const struct warden_reply *reply, const int *fds)

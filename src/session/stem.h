@@ -23,6 +23,9 @@ struct stem *stem_new(struct driver *d);
 struct stem *stem_hold(struct stem *s);
 void stem_let_go(struct stem *s);
 
+/* What to do when one dies while it is branched. */
+#define STEM_DEATH_HINT "see what os.register_at_fork() was given"
+
 /* Has its driver died? Then nothing can be branched from it. */
 bool stem_is_dead(const struct stem *s);
 

@@ -18,6 +18,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/clock.h"
 #include "base/fd.h"
 #include "sandbox/init/file.h"
 #include "sandbox/init/lock.h"
@@ -35,7 +36,6 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* What was stopped is ended when nothing has happened for a while, and soon whatever happens. */
@@ -176,13 +176,6 @@ static pid_t pid_of(struct init *in, uint64_t id)
 	return child ? child->pid : 0;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void do_clear(struct init *in, const struct init_request *req)
 {
 	pid_t drivers[INIT_CHILDREN_MAX];
@@ -197,7 +190,7 @@ static void do_clear(struct init *in, const struct init_request *req)
 	int r = rollback_clear(&clearing);
 	report(in, INIT_CLEARED, 0, r, NULL);
 	in->is_clearing = r == 0;
-	in->clear_by_ms = now_ms() + CLEAR_LATEST_MS;
+	in->clear_by_ms = clock_now_ms() + CLEAR_LATEST_MS;
 	in->cleared_for = req->id;
 }
 
@@ -341,7 +334,7 @@ int main(int argc attr_unused, char **argv)
 		int n = poll(polls, ARRAY_LEN(polls), in.is_clearing ? CLEAR_PAUSE_MS : -1);
 		if (n < 0 && errno != EINTR)
 			return 1;
-		if (in.is_clearing && (n == 0 || now_ms() >= in.clear_by_ms))
+		if (in.is_clearing && (n == 0 || clock_now_ms() >= in.clear_by_ms))
 			finish_clear(&in);
 		if (polls[1].revents) {
 			while (read(in.signal_fd, &info, sizeof info) > 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/warden/branching.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "sandbox/cgroup_file.h"
 #include "sandbox/proc_list.h"
@@ -21,13 +22,6 @@
 
 /* What the first process of a branch waits for; see drivers/python/branch.c. */
 enum { WORD_CLONE = 'c', WORD_GO = 'g' };
-
-int64_t branching_now_ms(void)
-{
-	struct timespec now;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static void free_branching(struct branching *b)
 {
@@ -115,7 +109,7 @@ int branching_open(struct branching *b, const struct box_host *host, const struc
 	parent->n_branches++;
 	parent->is_branching = true;
 	b->state = BRANCHING_HELLO;
-	b->deadline_ms = branching_now_ms() + BRANCHING_HELLO_MS;
+	b->deadline_ms = clock_now_ms() + BRANCHING_HELLO_MS;
 	return r;
 }
 
@@ -240,7 +234,7 @@ static int take_c1(struct branching *b, pid_t pid, const struct boxes *all, stru
 	if (r < 0)
 		return r;
 	b->state = BRANCHING_FURNISH;
-	b->deadline_ms = branching_now_ms() + BRANCHING_FURNISH_MS;
+	b->deadline_ms = clock_now_ms() + BRANCHING_FURNISH_MS;
 	return 0;
 }
 
@@ -282,7 +276,7 @@ bool branching_is_stem(struct branching *b, pid_t tid)
 void branching_granted(struct branching *b)
 {
 	b->state = BRANCHING_CLONE;
-	b->deadline_ms = branching_now_ms() + BRANCHING_HELLO_MS;
+	b->deadline_ms = clock_now_ms() + BRANCHING_HELLO_MS;
 	if (making_leaf(&b->making, b->box, b->by, &b->leaf_err) == 0)
 		settle_cpus(b);
 }

@@ -67,6 +67,3 @@ void branching_granted(struct branching *b);
 
 /* Undo everything. */
 void branching_fail(struct branching *b, const struct boxes *all);
-
-/* The clock of the deadlines. */
-int64_t branching_now_ms(void);

@@ -11,6 +11,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/clock.h"
 #include "base/fd.h"
 #include "sandbox/warden/box.h"
 #include "sandbox/warden/branching.h"
@@ -318,7 +319,7 @@ static int serve_one(struct warden *w)
 	int fds[WARDEN_FDS_MAX];
 	struct err err = {0};
 	ssize_t n = fd_recv(WIRE_SOCK_FD, &req, sizeof req, NULL, 0, NULL);
-	if (n <= 0 && n != -EMSGSIZE)
+	if (n <= 0 && n != -EMSGSIZE && n != -EMFILE)
 		return -1;
 	if (n == (ssize_t)sizeof req && req.op == WARDEN_BIND) {
 		do_bind(w, &req);
@@ -366,7 +367,7 @@ static void serve_branching(struct warden *w, struct branching *b, const struct 
 		r = branching_hear_c1(b, &err);
 	if (r == 0 && polls[2].revents && b->state == BRANCHING_FURNISH)
 		r = branching_hear_helper(b, &fds[0], &err);
-	if (r == 0 && b->deadline_ms <= branching_now_ms())
+	if (r == 0 && b->deadline_ms <= clock_now_ms())
 		r = be_late(b, &err);
 	if (r < 0)
 		fail_branching(w, b, &err);
@@ -422,7 +423,7 @@ static void serve_listener(struct warden *w, struct box *root)
 		if (r > 0 && !b)
 			listener_refuse(root->listener_fd, &question);
 	}
-	root->quiet_until_ms = branching_now_ms() + QUIET_MS;
+	root->quiet_until_ms = clock_now_ms() + QUIET_MS;
 }
 
 /* What to wait for, and how long. */
@@ -456,7 +457,7 @@ static size_t set_waiting(const struct warden *w, struct waiting *at)
 		if (is_on)
 			wait_until(at, b->deadline_ms);
 	}
-	int64_t now = branching_now_ms();
+	int64_t now = clock_now_ms();
 	for (uint32_t i = 0; i < w->n_used; i++) {
 		const struct box *box = &w->boxes[i];
 		if (box->state == BOX_FREE || box->listener_fd < 0)
@@ -477,7 +478,7 @@ static int turn(struct warden *w)
 {
 	static struct waiting at;
 	size_t n = set_waiting(w, &at);
-	int64_t left = at.until_ms < 0 ? -1 : MAX(at.until_ms - branching_now_ms(), (int64_t)0);
+	int64_t left = at.until_ms < 0 ? -1 : MAX(at.until_ms - clock_now_ms(), (int64_t)0);
 	if (poll(at.polls, n, (int)left) < 0)
 		return errno == EINTR ? 0 : -1;
 	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)

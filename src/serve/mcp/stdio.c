@@ -3,6 +3,7 @@
 
 #include "api/json.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "serve/rpc.h"
 
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 /* PIPE_BYTES: a pipe that is ready takes so much without waiting. Source: pipe(7), PIPE_BUF. */
@@ -27,13 +27,6 @@ struct stdio {
 	bool is_no_socket;
 	int64_t until_ms;
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static size_t owed_bytes(const struct stdio *s)
 {
@@ -154,8 +147,8 @@ static bool is_over(struct stdio *s)
 	if (mcp_peer_n_calls(s->peer) == 0)
 		return true;
 	if (!s->until_ms)
-		s->until_ms = now_ms() + GRACE_MS;
-	return now_ms() >= s->until_ms;
+		s->until_ms = clock_now_ms() + GRACE_MS;
+	return clock_now_ms() >= s->until_ms;
 }
 
 /* The loop of the engine is one more descriptor to wait for. Source: libuv, uv_backend_fd(). */
@@ -170,7 +163,7 @@ static void wait_for_something(struct stdio *s, uv_loop_t *loop)
 	};
 	int timeout = loop ? uv_backend_timeout(loop) : -1;
 	if (s->until_ms) {
-		int left = (int)MAX(s->until_ms - now_ms(), 0);
+		int left = (int)MAX(s->until_ms - clock_now_ms(), 0);
 		timeout = timeout < 0 ? left : MIN(timeout, left);
 	}
 	if (poll(fds, ARRAY_LEN(fds), timeout) <= 0)

@@ -1,0 +1,13 @@
+/* How time passes, whatever the time of day is. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+#include <time.h>
+
+/* Milliseconds since some point in the past: for deadlines. */
+static inline int64_t clock_now_ms(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
