@@ -18,6 +18,12 @@ def get_ready():
         pass
 
 
+def stay():
+    """There will be no branch after all."""
+    stem, state.stem = state.stem, None
+    quietly(restore_numbers, stem[0])
+
+
 def answer(request, fds):
     """
     Branch. The process that is asked does not return from this: it stays as the stem of its
@@ -36,7 +42,8 @@ def answer(request, fds):
         reseed = request.get("reseed") is False
         is_kept = native.branch(name, reseed, state.channel, fds, (state.out, state.err))
     except BaseException as error:
-        quietly(restore_numbers, stem[0])
+        state.stem = stem
+        stay()
         refuse(request, error)
         close_all(fds)  # by which the warden learns of it
         return
@@ -124,19 +131,41 @@ def keep_numbers():
     """
     kept = []
     try:
-        random = sys.modules["random"]
-        kept.append((random.setstate, random.getstate()))
+        kept.append(keep_random(sys.modules["random"]))
     except BaseException:
         pass  # it is not loaded, or is not what it is called
     try:
         numpy = sys.modules["numpy.random"]
-        numbers = numpy.get_state(legacy=False)
-        if numbers["has_gauss"]:
-            kept.append((numpy.set_state, numbers))
-            numpy.seed()
+        if state.words is None or not native.is_drawn(*find_words(numpy)):
+            numbers = numpy.get_state(legacy=False)
+            if numbers["has_gauss"]:
+                kept.append((numpy.set_state, numbers))
+                numpy.seed()
     except BaseException:
         pass
     return kept
+
+
+def keep_random(random):
+    """
+    As a tuple of numbers it is two hundred times as large. So its words are kept, where they are in
+    the object as we think; a process and its branches look once.
+    """
+    generator = random._inst
+    if state.numbers is None or state.numbers[0] is not generator:
+        first = object.__basicsize__
+        n = sys.modules["_random"].Random.__basicsize__ - first
+        _, (*numbers, position), _ = generator.getstate()
+        words = memoryview(native.get_words(id(generator) + first, n)).cast("I").tolist()
+        if words[: len(numbers) + 1] != [position, *numbers]:
+            return generator.setstate, generator.getstate()
+        state.numbers = generator, id(generator) + first, n
+    return set_random, (generator.gauss_next, state.numbers[1], native.get_words(*state.numbers[1:]))
+
+
+def set_random(kept):
+    state.numbers[0].gauss_next, *words = kept
+    native.set_words(*words)
 
 
 def restore_numbers(kept):
@@ -178,6 +207,8 @@ def find_words(numpy):
         after = numpy.get_state()
         if (after[1] == words).sum() > 2 or after[2] != position:
             raise ValueError("its words are elsewhere")
+        if memoryview(native.get_words(address, words.nbytes + 4)).cast("I")[-1] != position:
+            raise ValueError("what is next is elsewhere")
         numpy.set_state(numbers)
         state.words = generator, address, words.nbytes
     return state.words[1:]

@@ -93,6 +93,7 @@ class State:
     scan = dump = None
     name = None  # of the session
     words = None  # numpy's global generator, where its words are, and how many bytes
+    numbers = None  # the same of random's
 
 
 state = State()
@@ -655,6 +656,8 @@ def serve():
             return
         kind, payload, fds = frame
         frame = None
+        if state.stem is not None and kind != BRANCH:
+            part("branch").stay()
         if kind == STEP:
             run_step(decode(payload), fds)
         elif kind == BRANCH:

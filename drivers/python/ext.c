@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HIGH_FD = 500, SCAN_FDS = 256, DRAW_BYTES_MAX = 4096 };
+enum { HIGH_FD = 500, SCAN_FDS = 256, DRAW_BYTES_MAX = 4096, DRAWN_FIRST = 16, DRAWN_NEXT = 4 };
 
 int ext_numbers(PyObject *list, int *out, int max)
 {
@@ -281,18 +281,76 @@ static PyObject *new_box(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-/* Fill the memory at an address, which a library says is the state of its generator. */
-static PyObject *draw(PyObject *self, PyObject *args)
+/*
+ * A library's generator: the memory at an address, which it says is the generator's state. The
+ * words are at its beginning, where the next is taken from stands behind them.
+ */
+static struct {
+	unsigned char first[DRAWN_FIRST], next[DRAWN_NEXT];
+} drawn;
+
+static int parse_words(PyObject *args, unsigned char **words, unsigned *bytes)
 {
 	unsigned long long address;
+
+	if (!PyArg_ParseTuple(args, "KI", &address, bytes))
+		return -1;
+	*words = (unsigned char *)(uintptr_t)address;
+	if (*bytes >= DRAWN_FIRST && *bytes <= DRAW_BYTES_MAX)
+		return 0;
+	PyErr_Format(PyExc_ValueError, "%u bytes of words", *bytes);
+	return -1;
+}
+
+static PyObject *draw(PyObject *self, PyObject *args)
+{
+	unsigned char *words;
 	unsigned bytes;
 
 	(void)self;
-	if (!PyArg_ParseTuple(args, "KI:draw", &address, &bytes))
+	if (parse_words(args, &words, &bytes) < 0)
 		return NULL;
-	if (bytes > DRAW_BYTES_MAX ||
-		getrandom((void *)(uintptr_t)address, bytes, 0) != (ssize_t)bytes)
+	if (getrandom(words, bytes, 0) != (ssize_t)bytes)
 		return PyErr_SetFromErrno(PyExc_OSError);
+	memcpy(drawn.first, words, DRAWN_FIRST);
+	memcpy(drawn.next, words + bytes, DRAWN_NEXT);
+	Py_RETURN_NONE;
+}
+
+/* Has nobody used the generator since draw()? When it goes round all its words are others. */
+static PyObject *is_drawn(PyObject *self, PyObject *args)
+{
+	unsigned char *words;
+	unsigned bytes;
+
+	(void)self;
+	if (parse_words(args, &words, &bytes) < 0)
+		return NULL;
+	return PyBool_FromLong(memcmp(drawn.first, words, DRAWN_FIRST) == 0 &&
+		memcmp(drawn.next, words + bytes, DRAWN_NEXT) == 0);
+}
+
+static PyObject *get_words(PyObject *self, PyObject *args)
+{
+	unsigned char *words;
+	unsigned bytes;
+
+	(void)self;
+	if (parse_words(args, &words, &bytes) < 0)
+		return NULL;
+	return PyBytes_FromStringAndSize((const char *)words, (Py_ssize_t)bytes);
+}
+
+static PyObject *set_words(PyObject *self, PyObject *args)
+{
+	unsigned long long address;
+	const char *words;
+	Py_ssize_t bytes;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "Ky#:set_words", &address, &words, &bytes))
+		return NULL;
+	memcpy((void *)(uintptr_t)address, words, (size_t)bytes);
 	Py_RETURN_NONE;
 }
 
@@ -362,7 +420,11 @@ static PyMethodDef methods[] = {
 	{"put_back", put_back, METH_VARARGS, "put_back(space, wanted)"},
 	{"gather", gather, METH_NOARGS, "gather(): what is loaded from now on lies together"},
 	{"settle_pages", settle_pages, METH_NOARGS, "settle_pages()"},
-	{"draw", draw, METH_VARARGS, "draw(address, bytes)"},
+	{"draw", draw, METH_VARARGS, "draw(address, bytes): other words"},
+	{"is_drawn", is_drawn, METH_VARARGS,
+		"is_drawn(address, bytes) -> bool: as draw() left them"},
+	{"get_words", get_words, METH_VARARGS, "get_words(address, bytes) -> bytes"},
+	{"set_words", set_words, METH_VARARGS, "set_words(address, words)"},
 	{"has_files", has_files, METH_NOARGS, "has_files() -> bool"},
 	{NULL, NULL, 0, NULL},
 };

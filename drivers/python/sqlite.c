@@ -5,8 +5,10 @@
 #include "sqlite.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <sqlite3.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct number {
 	dev_t dev;
@@ -29,9 +31,17 @@ static void *library(void)
 	return dlopen("libsqlite3.so.0", RTLD_LAZY | RTLD_NOLOAD);
 }
 
+static int is_sqlite(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+	(void)bytes;
+	(void)arg;
+	return strstr(info->dlpi_name, "/libsqlite3.so") != NULL;
+}
+
+/* For one that is not, dlopen() would look on the disk. */
 bool sqlite_is_loaded(void)
 {
-	void *lib = library();
+	void *lib = dl_iterate_phdr(is_sqlite, NULL) ? library() : NULL;
 	if (lib)
 		(void)dlclose(lib);
 	return lib != NULL;

@@ -43,12 +43,11 @@ static const char *explain(int r)
 	return strerror(-r);
 }
 
-static int answer(int channel, const struct order *order, int r)
+/* Why there is no branch. One that is there speaks for itself. */
+static int refuse(int channel, const struct order *order, int r)
 {
 	char text[ANSWER_BYTES];
-	int n = r < 0 ? snprintf(text, sizeof(text), "{\"id\":%s,\"error\":\"%s\"}", order->id,
-				explain(r))
-		      : snprintf(text, sizeof(text), "{\"id\":%s}", order->id);
+	int n = snprintf(text, sizeof(text), "{\"id\":%s,\"error\":\"%s\"}", order->id, explain(r));
 
 	return frame_write(channel, FRAME_BRANCHED, text, (size_t)n, -1);
 }
@@ -94,7 +93,7 @@ static int next_order(int channel, struct order *order)
 	if (branch_fds_parse(&order->fds, fds.fds, (size_t)fds.n) == 0)
 		return 0;
 	frame_fds_close(&fds);
-	return answer(channel, order, -EPROTO) < 0 ? -1 : 1;
+	return refuse(channel, order, -EPROTO) < 0 ? -1 : 1;
 }
 
 /* Returns in a branch only. */
@@ -110,7 +109,7 @@ static void be_stem(int channel, struct order *order)
 		r = branch_clone(&order->fds);
 		if (r == 0)
 			return;
-		if (answer(channel, order, r) < 0)
+		if (r < 0 && refuse(channel, order, r) < 0)
 			_exit(0);
 		branch_fds_close(&order->fds); /* by which the warden learns of it */
 	}
@@ -184,8 +183,6 @@ PyObject *branch(PyObject *self, PyObject *args)
 		return be_branch(&order, channel, keep, n_keep, &mask);
 	if (r > 0) {
 		branch_fds_close(&order.fds);
-		if (answer(channel, &order, r) < 0)
-			_exit(0);
 		be_stem(channel, &order);
 		return be_branch(&order, channel, keep, n_keep, &mask);
 	}

@@ -261,6 +261,13 @@ static bool read_books(struct box *b)
 	return true;
 }
 
+bool box_has_just(struct box *b, uint64_t n)
+{
+	enum limit_by by = (enum limit_by)b->by[LIMIT_pids];
+	bool is_counted = by == LIMIT_BY_CGROUP_V1 || by == LIMIT_BY_CGROUP_V2;
+	return is_counted && read_books(b) && b->usage.n_pids == n;
+}
+
 static void on_usage(struct warden_call *call, const struct warden_reply *reply, const int *fds)
 {
 	struct box *b = container_of(call, struct box, watch);

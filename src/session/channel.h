@@ -21,6 +21,9 @@ int driver_send_fd(
 int driver_send_fds(struct driver *d, enum frame_type type, const char *payload, const int *fds,
 	size_t n_fds, struct err *err);
 
+/* Tell it, once, to get ready for branches. */
+void driver_be_stem(struct driver *d);
+
 /* The descriptor that came with the frame being told, or -1. Owns: the caller. */
 int driver_take_fd(struct driver *d);
 

@@ -324,6 +324,14 @@ int driver_send(struct driver *d, enum frame_type type, const json_t *payload, s
 	return driver_send_fd(d, type, payload, -1, err);
 }
 
+void driver_be_stem(struct driver *d)
+{
+	struct err none; /* the first branch finds out */
+	if (!d->is_stem)
+		(void)driver_send(d, FRAME_STEM, NULL, &none);
+	d->is_stem = true;
+}
+
 int driver_send_fds(struct driver *d, enum frame_type type, const char *payload, const int *fds,
 	size_t n_fds, struct err *err)
 {

@@ -55,6 +55,7 @@ struct driver {
 	int late_fd; /* goes out behind @late_at bytes that are queued; or -1 */
 	size_t late_at;
 	size_t n_handles;
+	bool is_stem; /* it was told to get ready for branches */
 	bool is_let_go, is_over;
 };
 

@@ -2,6 +2,7 @@
 #include "session/engine.h"
 
 #include "base/attr.h"
+#include "base/sched.h"
 #include "sandbox/privilege.h"
 #include "sandbox/warden.h"
 
@@ -23,6 +24,7 @@ int engine_start(struct engine *e, struct err *err)
 {
 	*e = (struct engine){0};
 	raise_open_files();
+	sched_be_brief();
 	e->chunk = malloc(ENGINE_CHUNK_BYTES);
 	if (!e->chunk)
 		return err_set(err, ERR_NO_MEMORY, "no memory for the engine");

@@ -276,7 +276,6 @@ static const struct driver_events stem_events = {
 struct stem *stem_new(struct driver *d)
 {
 	struct stem *s = calloc(1, sizeof *s);
-	struct err none; /* the first branch finds out */
 	if (!s)
 		return NULL;
 	s->n_refs = 1;
@@ -288,7 +287,7 @@ struct stem *stem_new(struct driver *d)
 	s->late.data = s;
 	engine_hold(s->engine);
 	driver_listen(d, &stem_events, s);
-	(void)driver_send(d, FRAME_STEM, NULL, &none);
+	driver_be_stem(d);
 	return s;
 }
 

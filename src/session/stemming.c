@@ -40,6 +40,9 @@ void session_no_stem(struct session *s, const struct err *err)
 static void refuse(struct session *s, int n)
 {
 	struct err err;
+	struct driver *d = python_part(s)->driver;
+	if (d)
+		d->is_stem = false; /* it goes on with its next step */
 	err_set(&err, ERR_BUSY, "the session has %d process%s of its own, which a branch would end",
 		n, n == 1 ? "" : "es");
 	err_hint(&err, "end them first, or ask with force");
@@ -95,10 +98,22 @@ static size_t list_known(struct session *s, int32_t pids[CHECKPOINTS_MAX + RUNTI
 	return n;
 }
 
+/* Only init, and what is known: then nothing can stand in the way, and the driver gets ready while
+ * the box is cleared. */
+static bool is_tidy(struct session *s, size_t n_known)
+{
+	uint64_t n = 1 + n_known;
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
+		n += s->parts[i].driver != NULL;
+	return box_has_just(s->box, n);
+}
+
 static void clear_box(struct session *s)
 {
 	int32_t pids[CHECKPOINTS_MAX + RUNTIMES_MAX];
 	size_t n = s->is_forced ? 0 : list_known(s, pids);
+	if (!s->is_forced && is_tidy(s, n))
+		driver_be_stem(python_part(s)->driver);
 	box_clear(s->box, python_part(s)->driver, pids, n, s->is_forced, on_cleared, s);
 }
 

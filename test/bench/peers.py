@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sessions are compared with: a plain pipe loop, a Jupyter kernel, fork of the same process."""
+"""What sessions are compared with: a plain pipe loop, a Jupyter kernel, forks and bare branches of the same process."""
 
 import os
 import subprocess
@@ -55,6 +55,54 @@ class PipeLoop:
         self.process.stdin.close()
         self.process.stdout.close()
         self.process.wait()
+
+
+class Bare:
+    """Branches that are nothing else, of a process that has run @code; see bare.py."""
+
+    def __init__(self, module, code=""):
+        lean = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "OPENBLAS_NUM_THREADS": "1"}
+        self.process = subprocess.Popen(
+            [PYTHON, "-I", os.path.join(os.path.dirname(__file__), "bare.py"), module, code],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | lean)
+        self.expect(b"ready\n")
+
+    def expect(self, wanted):
+        line = self.process.stdout.readline()
+        if line != wanted:
+            raise RuntimeError(f"bare.py: {line}")
+
+    def say(self, text):
+        self.process.stdin.write(text)
+        self.process.stdin.flush()
+
+    def run(self, code="print(1+1)", answer=b"2\n", n=1):
+        """ms to the last answer of @n branches."""
+        start = clock_ms()
+        self.say((code.encode() + b"\n") * n)
+        for _ in range(n):
+            self.expect(answer)
+        took = clock_ms() - start
+        self.say(b"\n")
+        self.expect(b"ended\n")
+        return took
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait()
+
+
+def bare_is_possible():
+    """May this user make namespaces, with a /proc of their own? Says so if not."""
+    try:
+        bare = Bare("os")
+        bare.run()
+        bare.close()
+    except (OSError, RuntimeError) as e:
+        print(f"  bare branches: left out: {e}", file=sys.stderr)
+        return False
+    return True
 
 
 class Kernel:

@@ -10,6 +10,7 @@ Python with a raw socket: what it costs is in the row "floor", a pipe loop drive
 """
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -45,9 +46,29 @@ class Bench:
     def __init__(self, retort, rounds):
         self.retort, self.rounds = retort, rounds
         self.has_kernel = peers.kernel_is_here()
+        self.has_bare = peers.bare_is_possible()
 
     def engine(self, *options):
         return Engine(self.retort, *options)
+
+    @contextlib.contextmanager
+    def beside(self, *what):
+        """Bare branches, one after each of ours: yields what makes one after a nap, and its times."""
+        bare, times = peers.Bare(*what) if self.has_bare else None, []
+
+        def measure(nap_ms, n=1):
+            if bare:
+                peers.pause(nap_ms)
+                times.append(bare.run(n=n))
+
+        yield measure, times
+        if bare:
+            bare.close()
+
+    @staticmethod
+    def report_beside(ours, bare, title="  a bare branch: namespaces, mounts, copy, nothing else"):
+        if bare:
+            report(title, bare, note=f"ours {ours['median_ms'] / median(bare):.2f} times that")
 
     # ---- fresh sessions ----
 
@@ -58,7 +79,7 @@ class Bench:
             ("without pool: branch of the template", ("--standby", "0"), 30, 3.0),
         ):
             times = []
-            with self.engine(*options) as c:
+            with self.engine(*options) as c, self.beside("pandas") as (bare, bare_times):
                 c.close(c.create(preload=["pandas"]))
                 for _ in range(self.rounds):
                     peers.pause(nap_ms)
@@ -67,7 +88,8 @@ class Bench:
                     ms, _ = c.run(made["session"], "print(1+1)")
                     times.append(made_ms + ms)
                     c.close(made["session"])
-            report(title, times, aim)
+                    bare(nap_ms)
+            self.report_beside(report(title, times, aim), bare_times)
         if self.has_kernel:
             times = []
             for _ in range(3):
@@ -87,7 +109,7 @@ class Bench:
 
     # ---- branches ----
 
-    def branch_of(self, c, parent, n):
+    def branch_of(self, c, parent, n, bare):
         times = []
         for _ in range(n):
             peers.pause(30)
@@ -95,9 +117,10 @@ class Bench:
             first, _ = c.run(child["session"], "print(1+1)")
             times.append(ms + first)
             c.close(child["session"])
+            bare(30)
         return times
 
-    def branch_live(self, c, setup, n, of_each=1, **limits):
+    def branch_live(self, c, setup, n, bare, of_each=1, **limits):
         """@n branches, each of a session that has run a step since its last: its driver becomes a stem.
         A session is branched @of_each times: the kernel's chains of ancestors grow with each."""
         times = []
@@ -111,6 +134,7 @@ class Bench:
                 first, _ = c.run(child["session"], "print(1+1)")
                 times.append(ms + first)
                 c.close(child["session"])
+                bare(60)
             c.close(parent)
         return times
 
@@ -118,16 +142,17 @@ class Bench:
         heading("a branch of a live pandas session, to the first result in the child")
         frame = "import pandas as pd; df = pd.DataFrame({'a': range(1000)})"
         big = "import numpy as np; a = np.ones(1 << 27)"
-        with self.engine() as c:
-            report("a live pandas session", self.branch_live(c, frame, self.rounds), 3.0)
-            report("one that goes on and is branched ten times", self.branch_live(c, frame, self.rounds, 10), 3.0)
+        with self.engine() as c, self.beside("pandas", frame) as (bare, bare_times):
+            live = report("a live pandas session", self.branch_live(c, frame, self.rounds, bare), 3.0)
+            self.report_beside(live, bare_times)
+            report("one that goes on and is branched ten times", self.branch_live(c, frame, self.rounds, bare, 10), 3.0)
             parent = c.create(preload=["pandas"])
             c.run(parent, frame)
-            report("the same, nothing run since its last branch", self.branch_of(c, parent, self.rounds), 3.0)
+            report("the same, nothing run since its last branch", self.branch_of(c, parent, self.rounds, bare), 3.0)
         limits = {"limits": {"memory_bytes": 4 << 30}}
-        with self.engine() as c:
-            times = self.branch_live(c, big, max(self.rounds // 5, 5), **limits)
-            report("with 1 GB of numpy", times, 5.0)
+        with self.engine() as c, self.beside("pandas", big) as (bare, bare_times):
+            times = self.branch_live(c, big, max(self.rounds // 5, 5), bare, **limits)
+            self.report_beside(report("with 1 GB of numpy", times, 5.0), bare_times)
 
     # ---- steps ----
 
@@ -286,10 +311,11 @@ class Bench:
         heading("best of 8: branch 8, run 8 candidates, keep one")
         times, own = [], []
         candidate = "r = sum(i * i for i in range(20000)); r"
-        with self.engine() as c:
+        frame = "import pandas as pd; df = pd.DataFrame({'a': range(1000)})"
+        with self.engine() as c, self.beside("pandas", frame) as (bare, bare_times):
             for _ in range(max(self.rounds // 10, 5)):
                 s = c.create(preload=["pandas"])
-                c.run(s, "import pandas as pd; df = pd.DataFrame({'a': range(1000)})")
+                c.run(s, frame)
                 peers.pause(150)
                 own_ms = sum(c.run(s, candidate)[0] for _ in range(8))
                 peers.pause(150)
@@ -304,7 +330,10 @@ class Bench:
                 own.append(own_ms)
                 c.close(ids[0])
                 c.close(s)
-        report("over the candidates' own time on all CPUs", times, 30.0, f"the candidates one by one {median(own):.1f} ms")
+                bare(150, 8)
+        note = f"the candidates one by one {median(own):.1f} ms"
+        ours = report("over the candidates' own time on all CPUs", times, 30.0, note)
+        self.report_beside(ours, bare_times, "  eight bare branches, no candidates")
 
 
 ROWS = ("fresh", "branch", "step", "busy", "thousand", "rollback", "hundred", "best", "memory")

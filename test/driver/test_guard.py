@@ -6,6 +6,7 @@ siblings.
 """
 
 import array
+import importlib.util
 import json
 import os
 import select
@@ -23,7 +24,7 @@ import test_driver  # noqa: E402
 from test_driver import BEGIN, DISPLAY, READY, RESULT, STEP, Driver, Outcome, has  # noqa: E402
 
 RESUME, SETUP, NAMES, GUARD, BRANCHED, DONE = 3, 7, 8, 18, 22, 23
-BRANCH, CHECKPOINT = 6, 9
+BRANCH, CHECKPOINT, STEM = 6, 9, 10
 
 
 class Guard:
@@ -768,6 +769,21 @@ class Branches(Case):
             for n in (0, 3, 30):
                 self.assertIn("descriptors", self.branch(s, n))
             self.value(s, "len(os.listdir('/proc/self/fd')) - n", "0")
+
+    def test_got_ready_for_nothing(self):
+        """Its generators go on, though what os.register_at_fork() was given has seeded them."""
+        begin, draw = "import random; random.seed(3); random.gauss(0, 1)", "[random.gauss(0, 1), random.random()]"
+        if importlib.util.find_spec("numpy"):
+            begin += "; import numpy.random as more; more.seed(3); more.normal()"
+            draw += " + [more.normal(), more.random()]"
+        with Session() as plain, Session() as s:
+            self.ok(s.run("import os; hooks = []; os.register_at_fork(after_in_child=lambda: hooks.append(1))"))
+            for each in (plain, s):
+                self.ok(each.run(begin))
+            for times in range(1, 4):
+                s.send(STEM, b"")
+                self.assertEqual(self.ok(s.run(draw)).text, self.ok(plain.run(draw)).text)
+                self.value(s, "len(hooks)", str(times))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
  */
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/sched.h"
 #include "sandbox/warden/box.h"
 #include "sandbox/warden/branching.h"
 #include "sandbox/warden/message.h"
@@ -535,6 +536,7 @@ int main(void)
 	if (warden_open(&w, &w.broken) == 0)
 		w.broken = (struct err){0};
 	raise_open_files();
+	sched_be_brief();
 	while (turn(&w) == 0)
 		;
 	destroy_all(&w);
