@@ -159,6 +159,20 @@ function plainConsole() {
   }
 }
 
+/* Of a timer node shows its own notes, which are others each time: a replay would seem to diverge. */
+function plainTimers() {
+  const timeout = setTimeout(() => {});
+  const immediate = setImmediate(() => {});
+  const show = (timer, text) => define(genuine.getPrototypeOf(timer), genuine.inspect.custom,
+    { value: text, writable: true, configurable: true });
+  clearTimeout(timeout);
+  clearImmediate(immediate);
+  show(timeout, function custom() {
+    return 'Timeout { _idleTimeout: ' + this._idleTimeout + ', _repeat: ' + this._repeat + ' }';
+  });
+  show(immediate, () => 'Immediate {}');
+}
+
 // ---- the value of the last step -----------------------------------------------------------------
 
 let last;
@@ -321,6 +335,7 @@ function install(host) {
   blockStream('stdout');
   blockStream('stderr');
   plainConsole();
+  plainTimers();
   plainWarnings();
   offerLast();
   const own = genuine.keys(require.cache);

@@ -9,13 +9,32 @@
 #define VALUE                                                                                      \
 	"SELECT CASE ?1 WHEN 9e999 THEN '9.0e+999' WHEN -9e999 THEN '-9.0e+999' ELSE quote(?1) END"
 
+/* Columns that are generated can be read, and not be inserted. Source: pragma_table_info omits them
+ */
+#define COLUMNS                                                                                    \
+	"SELECT group_concat(printf('\"%%w\"', name), ',') FROM pragma_table_info(%Q, 'main')"
+
+static int prepare_rows(struct db *db, const char *table, sqlite3_stmt **out)
+{
+	sqlite3_stmt *columns = NULL;
+	char *sql = sqlite3_mprintf(COLUMNS, table);
+	int rc = sql ? sqlite3_prepare_v2(db->h, sql, -1, &columns, NULL) : SQLITE_NOMEM;
+	sqlite3_free(sql);
+	if (rc == SQLITE_OK && sqlite3_step(columns) == SQLITE_ROW) {
+		sql = sqlite3_mprintf(
+			"SELECT %s FROM main.\"%w\"", sqlite3_column_text(columns, 0), table);
+		rc = sql ? sqlite3_prepare_v2(db->h, sql, -1, out, NULL) : SQLITE_NOMEM;
+		sqlite3_free(sql);
+	}
+	(void)sqlite3_finalize(columns);
+	return rc;
+}
+
 /* Every row as INSERT INTO. */
 static int dump_rows(struct db *db, const char *table)
 {
 	sqlite3_stmt *stmt = NULL, *quote = NULL;
-	char *sql = sqlite3_mprintf("SELECT * FROM main.\"%w\"", table);
-	int rc = sql ? sqlite3_prepare_v2(db->h, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
-	sqlite3_free(sql);
+	int rc = prepare_rows(db, table, &stmt);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(db->h, VALUE, -1, &quote, NULL);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {

@@ -17,9 +17,10 @@ struct sched_turns {
 enum { SCHED_TURN_NS = 100000, SCHED_NOT_INHERITED = 1 };
 
 /*
- * This thread works for a moment each time it is woken, and should not wait behind one that computes:
- * it asks for short turns, and so comes first (Linux 6.12 and later; before, nothing changes). What it
- * starts has the usual ones. Where somebody has chosen how it is scheduled, it stays so.
+ * This thread works for a moment each time it is woken, and should not wait behind one that
+ * computes: it asks for short turns, and so comes first (Linux 6.12 and later; before, nothing
+ * changes). What it starts has the usual ones. Where somebody has chosen how it is scheduled, it
+ * stays so.
  */
 static inline void sched_be_brief(void)
 {

@@ -152,6 +152,14 @@ class Session(Case):
             with self.subTest(code=code):
                 self.assertNotIn("application/json", d.step(code)["value"])
 
+    def test_timers_are_shown_without_what_differs(self):
+        d = self.session()
+        for code, text in (("setTimeout(() => 1, 1000)", "Timeout { _idleTimeout: 1000, _repeat: null }"),
+                           ("[setInterval(() => 1, 1e5)]", "[ Timeout { _idleTimeout: 100000, _repeat: 100000 } ]"),
+                           ("setImmediate(() => 1)", "Immediate {}")):
+            with self.subTest(code=code):
+                self.assertEqual(d.text(code), text)
+
     def test_imports(self):
         d = self.session(files={"m.mjs": "export const x = 1; export default 2;\nexport const a = 3;",
                                 "c.cjs": "exports.y = 4;", "j.json": '{"k": 5}'})

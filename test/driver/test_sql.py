@@ -630,6 +630,8 @@ class Dots(Case):
         d = self.driver()
         d.step("CREATE TABLE t(a, b); INSERT INTO t VALUES (1, 'it''s'), (NULL, x'00ff'), (2.5, 'é\n'), "
                "(9e999, -9e999); CREATE INDEX i ON t(a); CREATE VIEW v AS SELECT a FROM t")
+        d.step('CREATE TABLE "a ""b"(x, y AS (x + 1), "z "" z" AS (x * 2) STORED, w);'
+               """INSERT INTO "a ""b" VALUES (1, 'w')""")
         d.step(".dump")
         d.send(BYE)
         out = d.process.stdout.read().decode()
@@ -637,7 +639,8 @@ class Dots(Case):
         copy.executescript(out)
         self.assertEqual(copy.execute("SELECT * FROM t").fetchall(), [(1, "it's"), (None, b"\0\xff"), (2.5, "é\n"),
                                                                       (float("inf"), float("-inf"))])
-        self.assertEqual(copy.execute("SELECT count(*) FROM sqlite_schema").fetchone(), (3,))
+        self.assertEqual(copy.execute("SELECT count(*) FROM sqlite_schema").fetchone(), (4,))
+        self.assertEqual(copy.execute('SELECT * FROM "a ""b"').fetchall(), [(1, 2, 2, "w")])
         copy.close()
 
     def test_others(self):

@@ -563,8 +563,15 @@ c = sqlite3.connect('d.db'); c.execute('create table t(a)'); c.execute('insert i
                 self.assertEqual(self.value(session, "[x, j.__name__, open('f').read()]"), [5, "json", spoil])
                 session = self.branch(session)
 
+
 class Full(harness.Case):
     """An engine that may open no more files says so; it and its sessions live on."""
+
+    def test_started_with_few(self):
+        """Fewer than the branches that the warden may have in the making."""
+        few = ["sh", "-c", 'ulimit -n 48 && exec "$0" run -c "print(6 * 7)"', harness.RETORT]
+        done = subprocess.run(few, capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "42\n", ""))
 
     def test_no_descriptor_is_left(self):
         with rpc.Engine("--standby", "0") as engine:

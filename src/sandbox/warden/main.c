@@ -429,7 +429,11 @@ static void serve_listener(struct warden *w, struct box *root)
 
 /* What to wait for, and how long. */
 struct waiting {
-	struct pollfd polls[POLLS_MAX];
+	struct pollfd
+		polls[POLLS_MAX]; /* the engine's socket, then those of branchings and roots */
+	size_t n;
+	struct branching *branchings[BRANCHINGS_MAX]; /* three each, from @polls[1] on */
+	size_t n_branchings;
 	uint32_t roots[WIRE_BOXES_MAX]; /* whose listener stands there */
 	size_t n_roots;
 	int64_t until_ms; /* or negative: for ever */
@@ -440,23 +444,26 @@ static void wait_until(struct waiting *at, int64_t ms)
 	at->until_ms = at->until_ms < 0 ? ms : MIN(at->until_ms, ms);
 }
 
-enum { POLL_BRANCHINGS = 1, POLL_ROOTS = 1 + 3 * BRANCHINGS_MAX };
+static void wait_for(struct waiting *at, int fd)
+{
+	at->polls[at->n++] = (struct pollfd){.fd = fd, .events = POLLIN};
+}
 
-static size_t set_waiting(const struct warden *w, struct waiting *at)
+/* No more than there are: as many as a process may have open is what poll() takes. */
+static void set_waiting(struct warden *w, struct waiting *at)
 {
 	at->until_ms = -1;
-	at->n_roots = 0;
-	at->polls[0] = (struct pollfd){.fd = WIRE_SOCK_FD, .events = POLLIN};
+	at->n = at->n_branchings = at->n_roots = 0;
+	wait_for(at, WIRE_SOCK_FD);
 	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++) {
-		const struct branching *b = &w->branchings[i];
-		bool is_on = b->state != BRANCHING_FREE;
-		const int fds[3] = {is_on ? b->ends.sync : -1, is_on ? b->c1_fd : -1,
-			is_on ? b->furnish.sock : -1};
-		for (size_t k = 0; k < 3; k++)
-			at->polls[POLL_BRANCHINGS + 3 * i + k] =
-				(struct pollfd){.fd = fds[k], .events = POLLIN};
-		if (is_on)
-			wait_until(at, b->deadline_ms);
+		struct branching *b = &w->branchings[i];
+		if (b->state == BRANCHING_FREE)
+			continue;
+		at->branchings[at->n_branchings++] = b;
+		wait_for(at, b->ends.sync);
+		wait_for(at, b->c1_fd);
+		wait_for(at, b->furnish.sock);
+		wait_until(at, b->deadline_ms);
 	}
 	int64_t now = clock_now_ms();
 	for (uint32_t i = 0; i < w->n_used; i++) {
@@ -467,26 +474,25 @@ static size_t set_waiting(const struct warden *w, struct waiting *at)
 			wait_until(at, box->quiet_until_ms);
 			continue;
 		}
-		at->roots[at->n_roots] = i;
-		at->polls[POLL_ROOTS + at->n_roots++] =
-			(struct pollfd){.fd = box->listener_fd, .events = POLLIN};
+		at->roots[at->n_roots++] = i;
+		wait_for(at, box->listener_fd);
 	}
-	return POLL_ROOTS + at->n_roots;
 }
 
 /* Listeners last: by then what was said before a question has been heard. */
 static int turn(struct warden *w)
 {
 	static struct waiting at;
-	size_t n = set_waiting(w, &at);
+	set_waiting(w, &at);
 	int64_t left = at.until_ms < 0 ? -1 : MAX(at.until_ms - clock_now_ms(), (int64_t)0);
-	if (poll(at.polls, n, (int)left) < 0)
+	if (poll(at.polls, at.n, (int)left) < 0)
 		return errno == EINTR ? 0 : -1;
-	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
-		if (w->branchings[i].state != BRANCHING_FREE)
-			serve_branching(w, &w->branchings[i], &at.polls[POLL_BRANCHINGS + 3 * i]);
-	for (size_t i = 0; i < at.n_roots; i++)
-		if (at.polls[POLL_ROOTS + i].revents)
+	const struct pollfd *poll_of = at.polls + 1;
+	for (size_t i = 0; i < at.n_branchings; i++, poll_of += 3)
+		if (at.branchings[i]->state != BRANCHING_FREE)
+			serve_branching(w, at.branchings[i], poll_of);
+	for (size_t i = 0; i < at.n_roots; i++, poll_of++)
+		if (poll_of->revents)
 			serve_listener(w, &w->boxes[at.roots[i]]);
 	return at.polls[0].revents ? serve_one(w) : 0;
 }
