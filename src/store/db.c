@@ -8,6 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Source: https://www.sqlite.org/fileformat2.html#the_write_ahead_log */
+enum { WAL_HEAD_BYTES = 32, WAL_FRAME_BYTES = 24 + PAGE_BYTES };
+
 static const char *const sql[STMT_END_] = {
 #define X(symbol, text) [symbol] = (text),
 #include "store/stmt.def"
@@ -157,18 +160,40 @@ static int run(struct journal *j, enum stmt which, struct err *err)
 	return s ? db_step(j, s, "journal", err) : -EIO;
 }
 
-int64_t db_wal_ino(struct journal *j)
+int64_t db_wal_ino(struct journal *j, int64_t *bytes)
 {
 	char path[PATH_MAX];
 	struct stat st;
 	(void)snprintf(path, sizeof path, "%s/journal.db-wal", j->dir);
-	return stat(path, &st) == 0 ? (int64_t)st.st_ino : 0;
+	*bytes = 0;
+	if (stat(path, &st) < 0)
+		return 0;
+	*bytes = st.st_size;
+	return (int64_t)st.st_ino;
 }
 
-/* What is written to a file that has been removed is kept for as long as we live, and no longer. */
+static int log_gone(struct journal *j, struct err *err)
+{
+	/* We have it still: what was kept is to outlive us. */
+	int r = db_checkpoint(j, SQLITE_CHECKPOINT_PASSIVE, err);
+	if (r < 0)
+		return r;
+	err_set(err, ERR_ACCESS, "%.150s/journal.db-wal: it is not there any more", j->dir);
+	return err_hint(err, "start the engine anew: nothing that was kept is lost");
+}
+
+static int log_cut(struct journal *j, struct err *err)
+{
+	err_set(err, ERR_DAMAGED, "%.150s/journal.db-wal: it was cut short by somebody", j->dir);
+	return err_hint(err, "start the engine anew: it tells what is lost");
+}
+
+/* What is written to a file that has been removed is kept for as long as we live, and no longer;
+ * behind a gap in the log, not even that long. */
 static int check_place(struct journal *j, struct err *err)
 {
 	int has_moved = 0;
+	int64_t bytes, least = WAL_HEAD_BYTES + (int64_t)j->wal_pages * WAL_FRAME_BYTES;
 	if (j->is_nameless)
 		return 0;
 	(void)sqlite3_file_control(j->db, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
@@ -177,14 +202,11 @@ static int check_place(struct journal *j, struct err *err)
 		return err_hint(
 			err, "move it back; or export what you need, and start the engine anew");
 	}
-	if (!j->wal_ino || db_wal_ino(j) == j->wal_ino)
+	if (!j->wal_ino)
 		return 0;
-	/* We have it still: what was kept is to outlive us. */
-	int r = db_checkpoint(j, SQLITE_CHECKPOINT_PASSIVE, err);
-	if (r < 0)
-		return r;
-	err_set(err, ERR_ACCESS, "%.150s/journal.db-wal: it is not there any more", j->dir);
-	return err_hint(err, "start the engine anew: nothing that was kept is lost");
+	if (db_wal_ino(j, &bytes) != j->wal_ino)
+		return log_gone(j, err);
+	return j->wal_pages > 0 && bytes < least ? log_cut(j, err) : 0;
 }
 
 int db_begin(struct journal *j, struct err *err)

@@ -341,6 +341,7 @@ static int on_wal(void *user, sqlite3 *db, const char *name, int n_pages)
 
 static int open_all(struct journal *j, struct err *err)
 {
+	int64_t bytes;
 	int r = make_dirs(j, err);
 	if (r == 0)
 		r = lock(j, err);
@@ -364,7 +365,7 @@ static int open_all(struct journal *j, struct err *err)
 		return r;
 	(void)sqlite3_db_config(j->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
 	(void)sqlite3_wal_hook(j->db, on_wal, j);
-	j->wal_ino = db_wal_ino(j);
+	j->wal_ino = db_wal_ino(j, &bytes);
 	j->is_open = true;
 	return 0;
 }

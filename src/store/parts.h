@@ -17,8 +17,9 @@ enum change_kind {
 	CHANGE_TAINT = 9,
 };
 
-/* db.c: which file has the name of the write-ahead log? Returns: 0 when there is none. */
-int64_t db_wal_ino(struct journal *j);
+/* db.c: which file has the name of the write-ahead log, and how large is it? Returns: 0 when there
+ * is none. */
+int64_t db_wal_ino(struct journal *j, int64_t *bytes);
 
 /* log.c: add to the log of changes. @digest may be NULL. */
 int log_add(struct journal *j, enum change_kind kind, int64_t session, const unsigned char *digest,

@@ -549,6 +549,34 @@ TEST(a_log_that_goes_under_an_engine)
 	journal_close(j);
 }
 
+/* Behind the gap nothing would be found again: so nothing is acknowledged, and what is lost is
+ * told. */
+TEST(a_log_that_is_cut_under_an_engine)
+{
+	SHELF;
+	char path[128], command[256], first[JOURNAL_DIGEST_BYTES], digest[JOURNAL_DIGEST_BYTES];
+	struct journal *j = shelf_open(dir);
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	CHECK_INT(journal_idle(j, &err), 0);
+	CHECK_INT(shelf_step(j, "s-a", "", "1", first), 0);
+	(void)snprintf(path, sizeof path, "%s/journal.db-wal", dir);
+	CHECK_INT(truncate(path, 5000), 0);
+	CHECK(shelf_step(j, "s-a", first, "2", digest) < 0);
+	CHECK(journal_session_rename(j, "s-a", "b", &err) < 0);
+	CHECK_INT(err.code, ERR_DAMAGED);
+	CHECK_HAS(err.msg, "journal.db-wal: it was cut short");
+	CHECK_HAS(err.hint, "what is lost");
+	/* What a killed engine would leave. */
+	(void)snprintf(command, sizeof command, "cd %s && mkdir copy && cp journal.* copy", dir);
+	CHECK_INT(system(command), 0);
+	journal_close(j);
+	(void)snprintf(path, sizeof path, "%s/copy", dir);
+	CHECK(journal_open(&j, path, &err) < 0);
+	CHECK_INT(err.code, ERR_DAMAGED);
+	CHECK_HAS(err.msg, "are missing");
+	CHECK_HAS(err.hint, "to go on without them");
+}
+
 /* What is written to a file without a name ends with the engine: nothing is acknowledged. */
 TEST(a_directory_that_goes_under_an_engine)
 {
