@@ -352,6 +352,8 @@ static int read_pipe(struct editor *e, char **line)
 		const char *end = memchr(data, '\n', e->in.bytes);
 		if (end || (e->is_ended && e->in.bytes > 0)) {
 			size_t bytes = end ? (size_t)(end - data) : e->in.bytes;
+			if (memchr(data, '\0', bytes))
+				return -EILSEQ;
 			*line = strndup(data, bytes);
 			buf_consume(&e->in, bytes + 1);
 			return *line ? 1 : -ENOMEM;

@@ -527,14 +527,15 @@ static int repl_loop(struct repl *repl, struct err *err)
 		return 128 + SIGTERM;
 	if (repl->view.out.error == EPIPE)
 		return 128 + SIGPIPE;
-	if (r < 0) {
+	if (r == -E2BIG)
+		err_set(err, ERR_LIMIT, "a statement over %d MiB: read what is large from a file",
+			STATEMENT_MAX_BYTES >> 20);
+	else if (r == -EILSEQ)
+		err_set(err, ERR_USAGE, "standard input: a statement with a NUL byte");
+	else if (r < 0)
 		(void)err_sys(err, ERR_IO, -r, "standard input");
-		if (r == -E2BIG)
-			err_set(err, ERR_LIMIT,
-				"a statement over %d MiB: read what is large from a file",
-				STATEMENT_MAX_BYTES >> 20);
+	if (r < 0)
 		return cli_fail(err, false);
-	}
 	return is_terminal || repl->failures == 0 ? 0 : 1;
 }
 
@@ -546,8 +547,7 @@ static int repl_main(int argc, char **argv)
 		return err_exit(ERR_NO_MEMORY);
 	repl->args.box = (struct box_args)BOX_ARGS_INIT;
 	repl->approver = APPROVER_NONE;
-	int status = 0;
-	int r = cmd_parse(&cmd_repl, &repl->set, &repl->args, argc, argv, &err);
+	int status = 0, r = cmd_parse(&cmd_repl, &repl->set, &repl->args, argc, argv, &err);
 	if (r > 0) {
 		r = config_apply(&repl->set, repl->args.box.profile, &err);
 		r = r < 0 ? r : box_check(&repl->args.box, &err);

@@ -139,6 +139,11 @@ class Pipe(harness.Case):
         self.assertEqual((done.status, done.out), (2, ""))
         self.assertEqual(done.err, "retort: a statement over 16 MiB: read what is large from a file\n")
 
+    def test_a_statement_has_no_nul(self):
+        done = pipe("x = 1\nx\ny = 2\0 + 1\ny\n")
+        self.assertEqual((done.status, done.out), (2, "1\n"))
+        self.assertEqual(done.err, "retort: standard input: a statement with a NUL byte\n")
+
     def test_it_ends_when_nobody_reads(self):
         read, write = os.pipe()
         os.close(read)
