@@ -4,6 +4,7 @@
 #endif
 #include "nameless.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,14 +19,29 @@ int nameless_new(void)
 	return fd >= 0 ? fd : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }
 
-static bool copy_all(int from, int to, off_t bytes)
+static bool copy_part(int from, int to, off_t at, off_t end)
 {
 	char data[16 << 10];
-	for (off_t at = 0; at < bytes;) {
-		ssize_t n = pread(from, data, sizeof data, at);
+	while (at < end) {
+		size_t room = end - at < (off_t)sizeof data ? (size_t)(end - at) : sizeof data;
+		ssize_t n = pread(from, data, room, at);
 		if (n <= 0 || pwrite(to, data, (size_t)n, at) != n)
 			return n == 0;
 		at += n;
+	}
+	return true;
+}
+
+/* What is a hole there stays one here: it takes no memory. */
+static bool copy_all(int from, int to, off_t bytes)
+{
+	for (off_t at = 0, end; at < bytes; at = end) {
+		at = lseek(from, at, SEEK_DATA);
+		if (at < 0)
+			return errno == ENXIO;
+		end = lseek(from, at, SEEK_HOLE);
+		if (end <= at || !copy_part(from, to, at, end < bytes ? end : bytes))
+			return false;
 	}
 	return true;
 }

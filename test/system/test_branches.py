@@ -340,6 +340,16 @@ for m in maps: m[:2] = b'-.'
             self.assertEqual(self.value(session, "protect(ctypes.c_void_p(at), 4096, 1); guarded[:6].decode()"), "closed")
         self.assertEqual(self.value(child, "look()"), ["c" * 8, 2, "c.", "c."])
 
+    def test_holes_take_no_memory(self):
+        parent = self.create(limits={"memory_bytes": 128 << 20})
+        self.run_(parent, "import mmap, os; fd = os.memfd_create('m'); os.ftruncate(fd, 250 << 20)\n"
+                          "m = mmap.mmap(fd, 250 << 20); m[5] = 7; m[150 << 20] = 8; m[-1] = 9")
+        child = self.branch(parent)
+        look = "[[m[i] for i in (4, 5, 6, 150 << 20, -1)], os.fstat(fd).st_size, os.fstat(fd).st_blocks * 512 < 1 << 20]"
+        self.assertEqual(self.value(child, look), [[0, 7, 0, 8, 9], 250 << 20, True])
+        self.run_(child, "m[5] = 1")
+        self.assertEqual(self.value(parent, "m[5]"), 7)
+
     def test_sqlite_connections_go_on(self):
         """SQLite writes to no file whose number has changed, and in a branch all have others."""
         parent = self.create()
