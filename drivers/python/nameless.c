@@ -35,12 +35,16 @@ static bool copy_part(int from, int to, off_t at, off_t end)
 /* What is a hole there stays one here: it takes no memory. */
 static bool copy_all(int from, int to, off_t bytes)
 {
-	for (off_t at = 0, end; at < bytes; at = end) {
-		at = lseek(from, at, SEEK_DATA);
-		if (at < 0)
-			return errno == ENXIO;
-		end = lseek(from, at, SEEK_HOLE);
-		if (end <= at || !copy_part(from, to, at, end < bytes ? end : bytes))
+	for (off_t at = 0; at < bytes;) {
+		off_t data = lseek(from, at, SEEK_DATA);
+		if (data < 0 && errno == ENXIO)
+			return true;
+		if (data < 0)
+			data = at; /* a file system without holes */
+		at = lseek(from, data, SEEK_HOLE);
+		if (at <= data || at > bytes)
+			at = bytes;
+		if (!copy_part(from, to, data, at))
 			return false;
 	}
 	return true;
