@@ -136,7 +136,7 @@ def keep_numbers():
         pass  # it is not loaded, or is not what it is called
     try:
         numpy = sys.modules["numpy.random"]
-        if state.words is None or not native.is_drawn(*find_words(numpy)):
+        if not is_untouched(numpy):
             numbers = numpy.get_state(legacy=False)
             if numbers["has_gauss"]:
                 kept.append((numpy.set_state, numbers))
@@ -144,6 +144,15 @@ def keep_numbers():
     except BaseException:
         pass
     return kept
+
+
+def is_untouched(numpy):
+    """Has nothing been drawn from its global generator since this box was made?"""
+    try:
+        generator, *words = state.words
+        return generator is numpy.mtrand._rand._bit_generator and native.is_drawn(*words)
+    except BaseException:
+        return False
 
 
 def keep_random(random):

@@ -9,8 +9,7 @@
 #define VALUE                                                                                      \
 	"SELECT CASE ?1 WHEN 9e999 THEN '9.0e+999' WHEN -9e999 THEN '-9.0e+999' ELSE quote(?1) END"
 
-/* Columns that are generated can be read, and not be inserted. Source: pragma_table_info omits them
- */
+/* Those that are generated can be read and not be inserted: table_info leaves them out. */
 #define COLUMNS                                                                                    \
 	"SELECT group_concat(printf('\"%%w\"', name), ',') FROM pragma_table_info(%Q, 'main')"
 

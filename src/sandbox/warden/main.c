@@ -429,10 +429,10 @@ static void serve_listener(struct warden *w, struct box *root)
 
 /* What to wait for, and how long. */
 struct waiting {
-	struct pollfd
-		polls[POLLS_MAX]; /* the engine's socket, then those of branchings and roots */
+	/* the engine's socket, three for each branching, one for each root */
+	struct pollfd polls[POLLS_MAX];
 	size_t n;
-	struct branching *branchings[BRANCHINGS_MAX]; /* three each, from @polls[1] on */
+	struct branching *branchings[BRANCHINGS_MAX];
 	size_t n_branchings;
 	uint32_t roots[WIRE_BOXES_MAX]; /* whose listener stands there */
 	size_t n_roots;
