@@ -271,6 +271,16 @@ random.seed(5); ssl.RAND_bytes(8); uuid.uuid1(); tempfile.mktemp(); None
             for values in zip(*drawn):
                 self.assertEqual(len(set(values)), 3, drawn)
 
+    def test_numbers_of_another_generator(self):
+        """numpy's global one may be of any kind; branches do not share the second of its pair of normals."""
+        parent = self.create()
+        begin = "import numpy.random as n; n.seed(1); n.set_bit_generator(n.PCG64(3)); float(n.normal())"
+        if self.run_(parent, begin)["status"] != "ok":
+            self.skipTest("numpy is not installed, or older than 1.24")
+        children = [self.branch(parent), self.branch(parent)]
+        drawn = [self.value(s, "float(n.normal())") for s in (parent, *children)]
+        self.assertEqual(len(set(drawn)), 3, drawn)
+
     def test_knows_its_name(self):
         """It is told with the first step, be it one that fails, and to nobody twice."""
         name = "import os; [os.environ['RETORT_SESSION'], os.popen('echo $RETORT_SESSION').read().strip()]"
