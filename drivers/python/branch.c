@@ -363,8 +363,9 @@ static int open_again(
 static void renew_file(struct settling *s, int fd, const struct stat *st, long file_system)
 {
 	char link[LINE_BYTES], path[PATH_BYTES];
-	/* O_TMPFILE holds O_DIRECTORY, which says nothing of what is open already. */
-	const int not_again = O_CREAT | O_EXCL | O_TRUNC | O_TMPFILE;
+	/* O_TMPFILE holds O_DIRECTORY, which says nothing of what is open already; and it is by a
+	 * link that some are opened. */
+	const int not_again = O_CREAT | O_EXCL | O_TRUNC | O_TMPFILE | O_NOFOLLOW;
 	struct stat now;
 	off_t at = lseek(fd, 0, SEEK_CUR);
 	int flags = fcntl(fd, F_GETFL), new_fd = -1;

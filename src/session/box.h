@@ -76,8 +76,5 @@ struct box *box_hold(struct box *b);
 /* Whoever lets go of it last ends it. Whom it had not told yet is not told any more. */
 void box_let_go(struct box *b);
 
-/* Are there exactly @n processes and threads in it? Told by its cgroup; without one: no. */
-bool box_has_just(struct box *b, uint64_t n);
-
 /* Everything in it ends now; @ended with the last usage, from the loop. It stays to be let go. */
 void box_end(struct box *b, box_usage_fn *ended, void *arg);

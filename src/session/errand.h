@@ -8,6 +8,9 @@ bool box_ask_usage(struct box *b, box_usage_fn *used, void *arg);
 /* Whoever asked for books or a clearing does not hear the answer. */
 void box_forget(struct box *b);
 
+/* Are there exactly @n processes and threads in it? Told by its cgroup; without one: no. */
+bool box_has_just(struct box *b, uint64_t n);
+
 /* Change a file of the workspace; `filed` hears how it went. Returns: 0, or negative errno. */
 int box_file(struct box *b, const struct init_file *file);
 
