@@ -345,19 +345,24 @@ static int read_terminal(struct editor *e, const char *prompt, char **line)
 	return *line ? 1 : -ENOMEM;
 }
 
+/* The first @bytes of what is there, and the end of the line. */
+static int take_line(struct editor *e, size_t bytes, char **line)
+{
+	const char *data = buf_str(&e->in);
+	if (memchr(data, '\0', bytes))
+		return -EILSEQ;
+	*line = strndup(data, bytes);
+	buf_consume(&e->in, bytes + 1);
+	return *line ? 1 : -ENOMEM;
+}
+
 static int read_pipe(struct editor *e, char **line)
 {
 	for (;;) {
 		const char *data = buf_str(&e->in);
 		const char *end = memchr(data, '\n', e->in.bytes);
-		if (end || (e->is_ended && e->in.bytes > 0)) {
-			size_t bytes = end ? (size_t)(end - data) : e->in.bytes;
-			if (memchr(data, '\0', bytes))
-				return -EILSEQ;
-			*line = strndup(data, bytes);
-			buf_consume(&e->in, bytes + 1);
-			return *line ? 1 : -ENOMEM;
-		}
+		if (end || (e->is_ended && e->in.bytes > 0))
+			return take_line(e, end ? (size_t)(end - data) : e->in.bytes, line);
 		if (e->is_ended)
 			return 0;
 		int r = e->config.wait(e->config.arg, STDIN_FILENO);

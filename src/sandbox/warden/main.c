@@ -317,7 +317,7 @@ static int serve_one(struct warden *w)
 {
 	static struct warden_request req;
 	struct warden_reply reply = {.version = WIRE_VERSION};
-	int fds[WARDEN_FDS_MAX];
+	int fds[WARDEN_FDS_MAX] = {-1};
 	struct err err = {0};
 	ssize_t n = fd_recv(WIRE_SOCK_FD, &req, sizeof req, NULL, 0, NULL);
 	if (n <= 0 && n != -EMSGSIZE && n != -EMFILE)
