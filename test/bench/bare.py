@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The least a branch can be: one copy of this process in new namespaces, three mounts, loopback, and a line of code.
+"""Bare branches: a copy of this process in new namespaces, three mounts, loopback, and a line of code.
 
-No filter, no limits, no cgroup, no init, no check of anything, nothing kept: only what the kernel has to do.
+No filter, no limits, no cgroup, no init, no check of anything, nothing kept.
 Reads lines from standard input. What a line prints in its copy goes to standard output; the copies then wait until
 an empty line ends them.
 
