@@ -33,6 +33,8 @@ static void tell_stem(struct session *s, const struct err *err)
 void session_no_stem(struct session *s, const struct err *err)
 {
 	struct err why = *err;
+	if (!why.hint[0]) /* its hooks run for a guard, and as it gets ready to be branched */
+		err_hint(&why, STEM_DEATH_HINT);
 	tell_stem(s, &why);
 }
 
@@ -54,6 +56,8 @@ static void on_cleared(void *arg, int n)
 {
 	struct session *s = arg;
 	struct err err;
+	if (!s->stemmed) /* its driver died meanwhile, and a new one is none of this */
+		return;
 	if (n > 0) {
 		refuse(s, n);
 		return;

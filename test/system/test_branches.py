@@ -9,6 +9,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -413,6 +414,21 @@ c = sqlite3.connect('d.db'); c.execute('create table t(a)'); c.execute('insert i
                 n_done = sum(record["status"] == "ok" for record in said)
                 self.client("session.undo", session=session, count=n_done + 1)
                 self.assertEqual(self.value(session, "[w, 'x' in globals()]"), [4, False])
+
+    def test_a_driver_that_dies_while_its_box_is_cleared(self):
+        """Whoever hears of it first, the caller is told what may have been the cause."""
+        session = self.create(fresh=True)
+        self.run_(session, "w = 4")
+        self.run_(session, "import os; os.register_at_fork(after_in_child=lambda: os._exit(3))")
+        init, = rpc.inits_of(self.engine.process.pid, session)
+        os.kill(init, signal.SIGSTOP)  # until the driver is dead
+        late = threading.Timer(0.5, os.kill, (init, signal.SIGCONT))
+        late.start()
+        with self.assertRaises(rpc.Failed) as caught:
+            self.branch(session)
+        late.join()
+        self.assertIn("os.register_at_fork", caught.exception.data.get("hint", ""))
+        self.assertEqual(self.value(session, "w"), 4)
 
     def test_shared_memory_of_a_template(self):
         """Sessions with the same preloads have nothing in common but what none of them has written to."""
