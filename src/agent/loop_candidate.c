@@ -63,7 +63,8 @@ static void run(struct loop *l, struct candidate *c)
 		.bytes = c->code.bytes,
 		.place = c->heard.place};
 	c->state = CANDIDATE_RUNNING;
-	c->number = ++l->n_steps;
+	c->number = l->last_number + c->heard.place;
+	l->n_steps++;
 	l->round->n_ran++;
 	l->budget.used[BUDGET_STEPS]++;
 	loop_tell_code(l, c->heard.place, c->number, &order);

@@ -51,6 +51,7 @@ struct loop {
 	enum budget_kind spent;
 	struct err err;
 	unsigned n_steps, n_replies;
+	unsigned last_number; /* of a step, be it only a candidate's */
 	struct wire_usage usage;
 	struct price price;
 	double cost_usd;

@@ -47,7 +47,7 @@ static int add_remarks(struct loop *l, const struct loop_past *past)
 		r = buf_addf(&l->next,
 			"[step %u] It was interrupted: what it gave is not known, and what it did "
 			"may be undone. Look at what is there before you go on.\n",
-			l->n_steps);
+			l->last_number);
 	return r;
 }
 
@@ -85,7 +85,7 @@ int loop_resume(struct loop *l, const struct loop_past *past, const char *task, 
 	if (task)
 		l->state = LOOP_ASKING;
 	l->is_untold = false;
-	l->number = l->n_steps;
+	l->number = l->last_number;
 	if (l->state == LOOP_RUNNING && past->record)
 		l->record = json_incref((json_t *)(uintptr_t)past->record);
 	if (task && add_task(l, task) < 0)

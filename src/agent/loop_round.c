@@ -180,6 +180,8 @@ static void conclude(struct loop *l)
 	struct ballot ballots[LOOP_CANDIDATES_MAX];
 	r->is_concluded = true;
 	r->winner = -1;
+	if (r->n_ran > 0)
+		l->last_number += r->n;
 	note_refusals(l);
 	if (l->state != LOOP_TRYING)
 		return;

@@ -24,7 +24,7 @@ struct candidate {
 	const char *answer; /* of a reply without code: within `text` */
 	struct buf code;
 	bool is_stopped, is_refused, has_branch;
-	unsigned number; /* of its step; 0: none ran */
+	unsigned number; /* of its step, by its place, whenever it ran; 0: none ran */
 	json_t *record, *checked;
 	enum verdict verdict;
 	struct failure why; /* there was no reply */

@@ -140,12 +140,13 @@ json_t *loop_state(struct loop *l)
 {
 	json_t *numbers = numbers_json(l->grounding);
 	json_t *next = json_stringn(buf_str(&l->next), l->next.bytes);
-	json_t *out = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s}",
+	json_t *out = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:s}",
 		"version", LOOP_STATE_VERSION, "state", states[l->state], "dialog",
 		dialog_json(&l->dialog, LOOP_STATE_IMAGE_BYTES), "next",
 		next ? next : json_string(""), "budget", budget_json(&l->budget), "stuck",
 		stuck_json(&l->stuck), "numbers", numbers, "exact", exact_json(l->grounding),
-		"steps", (json_int_t)l->n_steps, "replies", (json_int_t)l->n_replies, "end",
+		"steps", (json_int_t)l->n_steps, "last_number", (json_int_t)l->last_number,
+		"replies", (json_int_t)l->n_replies, "end",
 		l->state == LOOP_OVER ? loop_end_word(l->end) : "");
 	if (out)
 		put_some(out, l);
@@ -233,6 +234,14 @@ static int read_numbers(struct grounding *g, const json_t *text, const json_t *e
 	return r;
 }
 
+/* Before it was written, it was the number of steps. */
+static int read_last_number(uint64_t *out, uint64_t n_steps, const json_t *state)
+{
+	const json_t *last = json_object_get(state, "last_number");
+	*out = n_steps;
+	return last ? read_count(out, last) : 0;
+}
+
 static int read_flags(struct loop *l, const json_t *state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++)
@@ -240,11 +249,12 @@ static int read_flags(struct loop *l, const json_t *state)
 	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
 		if (read_count(count_of(l, i), json_object_get(state, counts[i].name)) < 0)
 			return -EINVAL;
-	uint64_t n_steps, n_replies;
+	uint64_t n_steps, n_replies, last;
 	if (read_count(&n_steps, json_object_get(state, "steps")) < 0 ||
 		read_count(&n_replies, json_object_get(state, "replies")) < 0 ||
-		n_steps > UINT32_MAX || n_replies > UINT32_MAX || l->dialog.scale_pct < 100 ||
-		l->dialog.scale_pct > 1000)
+		read_last_number(&last, n_steps, state) < 0 || n_steps > UINT32_MAX ||
+		last > UINT32_MAX - LOOP_CANDIDATES_MAX || n_replies > UINT32_MAX ||
+		l->dialog.scale_pct < 100 || l->dialog.scale_pct > 1000)
 		return -EINVAL;
 	const json_t *cost = json_object_get(state, "cost_usd");
 	l->cost_usd = json_number_value(cost);
@@ -252,6 +262,7 @@ static int read_flags(struct loop *l, const json_t *state)
 		return -EINVAL;
 	l->n_steps = (unsigned)n_steps;
 	l->n_replies = (unsigned)n_replies;
+	l->last_number = (unsigned)last;
 	return 0;
 }
 

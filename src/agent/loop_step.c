@@ -28,7 +28,8 @@ void loop_run(struct loop *l, const char *runtime, const char *code, size_t byte
 		return;
 	}
 	const struct loop_code order = {.runtime = runtime, .code = l->code, .bytes = bytes};
-	l->number = ++l->n_steps;
+	l->n_steps++;
+	l->number = ++l->last_number;
 	loop_tell_code(l, 0, l->number, &order);
 	if (l->state == LOOP_OVER)
 		return;

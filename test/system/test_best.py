@@ -65,6 +65,18 @@ class Chosen(harness.Case):
         self.assertEqual((done.status, done.result["answer"]), (0, "minemine"), done)
         self.assertEqual([r["why"] for r in done.result["candidates"]["rounds"]], ["success", "success", "majority"])
 
+    def test_a_step_is_numbered_by_its_place(self):
+        """Not by when its code ran, which no recording says; and no number is given twice."""
+        done = best(3, "Go.", "It is 2.", python("x = 2\nx"), python("x = 2\nx"),
+                    *[line(python("x += 1\nx"), expect_last=["[step 2] ok"])] * 3,
+                    line("I have 3.", expect_last=["[step 4] ok"]), options=["--no-grounded", "--max-steps", "5"])
+        self.assertEqual((done.status, done.result["answer"]), (7, "I have 3."), done)
+        self.assertEqual(sorted((e["number"], which) for which, e in of(done, "step.code")),
+                         [(2, 2), (3, 3), (4, 1), (5, 2), (6, 3)])
+        done = best(3, "More.", *[python("x += 1\nx")] * 3, line("I have 4.", expect_last=["[step 7] ok"]),
+                    options=["--no-grounded", "--max-steps", "3", "--resume", done.result["agent"]])
+        self.assertEqual((done.status, done.result["answer"]), (7, "I have 4."), done)
+
     def test_an_answer_in_words_is_a_vote(self):
         done = best(3, "What is 6 times 7?", python("6 * 6 + 1"), python("final_answer(6 * 7)"), "42",
                     options=["--no-grounded"])
