@@ -82,7 +82,8 @@ class Case(harness.Case):
         return self.file("mcp.json", {"mcpServers": servers or {"mail": self.mail()}})
 
     def hostile(self, mode):
-        return {"command": "/usr/bin/python3", "args": [os.path.join(HERE, "tool_server.py"), mode], "timeout": 800}
+        ms = 800 if mode.startswith("hang") else harness.TIMEOUT_S * 500
+        return {"command": "/usr/bin/python3", "args": [os.path.join(HERE, "tool_server.py"), mode], "timeout": ms}
 
     def plan(self, verb, source, *options, tools=None, policy=POLICY, request=REQUEST, **kwargs):
         files = ["--policy", self.file("policy", policy)] if policy else []
