@@ -3,7 +3,7 @@
  *
  *   registry.c  sessions made; the queue of each
  *   roll.c      sessions found, opened again, ended
- *   entry.c     what is done in one: steps, branches, completions
+ *   entry.c     what is done in one: steps, completions; branch.c, standby.c: branches
  *   outside.c   calls that its steps make; undo.c: going back; trial.c: going on as a branch
  *   replay.c    steps run again, to rebuild a session or to check a record
  *   put.c       files that a client writes and removes; history.c: what can be told at once
@@ -37,9 +37,9 @@ struct entry {
 	char head[JOURNAL_DIGEST_BYTES], fork[JOURNAL_DIGEST_BYTES];
 	int64_t created_ms;
 	uint64_t n_steps;
-	uint64_t memory_bytes;	 /* of its limits */
-	int64_t ttl_ms, idle_ms; /* 0: any time */
-	uint64_t used_ns;	 /* when something was asked for or done last; of uv_hrtime() */
+	uint64_t memory_bytes;	       /* of its limits */
+	int64_t ttl_ms, idle_ms;       /* 0: any time */
+	uint64_t used_ns, branched_ns; /* uv_hrtime() of its last use; of its last branch, or 0 */
 	char *order_text;
 	struct made *made;	   /* a fresh one's own order, shared with its branches */
 	struct template *template; /* else whose order it has; held */

@@ -47,7 +47,8 @@ void job_fail(struct job *job, const struct err *err);
 void job_take_back(struct job *job, const struct err *why);
 /* There is no job to be answered. */
 void job_no_memory(registry_done_fn *done, void *arg);
-/* undo.c, trial.c */
+/* branch.c, undo.c, trial.c */
+void job_start_branch(struct job *job);
 void job_start_undo(struct job *job);
 void job_start_adopt(struct job *job);
 
@@ -64,5 +65,7 @@ void entry_on_tool(void *arg, const json_t *event);
 void entry_on_done(void *arg, const struct record *record);
 /* @s, which was another's, is its session from now on: those are what is heard of it. */
 void entry_take_session(struct entry *e, struct session *s);
+/* The same for @s that was kept ready: it is told what it is called. */
+void entry_take_ready(struct entry *e, struct session *s);
 /* A file that holds @text, at its start. Returns: a descriptor, or -1. */
 int entry_memory(const char *text, size_t bytes);

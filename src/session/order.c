@@ -271,6 +271,15 @@ int order_check(struct order_checked *out, const struct order *order, const stru
 	return r;
 }
 
+const struct warden_bind *order_host_bind(const struct order_checked *order)
+{
+	for (size_t i = 0; i < order->n_binds; i++)
+		if (order->binds[i].kind == BIND_WORKSPACE ||
+			order->binds[i].kind == BIND_VOLUME_RW)
+			return &order->binds[i];
+	return NULL;
+}
+
 void order_done(struct order_checked *c)
 {
 	for (size_t i = 0; i < RUNTIMES_MAX; i++)

@@ -64,6 +64,8 @@ struct order_checked {
  */
 int order_check(struct order_checked *out, const struct order *order, const struct install *install,
 	struct err *err);
+/* The first that is the host's and written to by the session, borrowed; or NULL. */
+const struct warden_bind *order_host_bind(const struct order_checked *order);
 void order_done(struct order_checked *c);
 
 /* How to start @runtime. Returns: NULL and @err when it is not to be had. */
@@ -72,9 +74,7 @@ const struct runtime_start *order_start(
 
 /* A new session id. Errors: ERR_INTERNAL. */
 int order_new_id(char id[ORDER_ID_BYTES], struct err *err);
-
 /* The limits as they are when nothing else is asked for. */
 struct limits order_default_limits(void);
-
 /* Names of the runtimes there are, for messages. */
 const char *order_runtimes(void);

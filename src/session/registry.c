@@ -20,6 +20,7 @@
 #include "session/replay.h"
 #include "session/rewind.h"
 #include "session/roll.h"
+#include "session/standby.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -217,6 +218,7 @@ void entry_end_because(struct entry *e, const struct err *why)
 	if (e->is_kept)
 		lifetime_watch(e);
 	entry_hold(e);
+	standby_drop(e);
 	if (e->session)
 		session_close(e->session);
 	replay_abort(e, why);
@@ -359,11 +361,22 @@ void entry_take_session(struct entry *e, struct session *s)
 	session_silence(s, &events);
 }
 
+static const char *inner_id(const struct entry *e)
+{
+	return e->is_trial ? e->parent : e->id;
+}
+
+void entry_take_ready(struct entry *e, struct session *s)
+{
+	struct session_events events = entry_events;
+	events.arg = e;
+	e->session = s;
+	session_take(s, inner_id(e), &events);
+}
+
 static void on_template(void *arg, struct session *s, struct template *t, const struct err *err)
 {
 	struct entry *e = arg;
-	struct session_events events = entry_events;
-	events.arg = e;
 	e->is_waiting = false;
 	if (!s) {
 		if (e->state == ENTRY_ENDING)
@@ -372,10 +385,9 @@ static void on_template(void *arg, struct session *s, struct template *t, const 
 			entry_opened(e, err);
 		return;
 	}
-	e->session = s;
 	e->template = t;
 	e->order = template_order(t);
-	session_take(s, e->id, &events);
+	entry_take_ready(e, s);
 	if (e->state == ENTRY_ENDING)
 		session_close(s);
 	else
@@ -388,7 +400,7 @@ void entry_open(struct entry *e, struct stem *stem)
 	struct session_events events = entry_events;
 	const struct session_config config = {.engine = e->roll->engine,
 		.order = e->order,
-		.id = e->is_trial ? e->parent : e->id,
+		.id = inner_id(e),
 		.stem = stem,
 		.preload = stem || !e->made ? NULL : e->made->kept.preload,
 		.n_checkpoints = e->roll->n_checkpoints,
@@ -496,13 +508,6 @@ void registry_warm(
 
 /* ---- the registry ---- */
 
-static void on_idle(uv_timer_t *timer)
-{
-	struct roll *r = timer->data;
-	struct err err;
-	(void)journal_idle(r->journal, &err); /* what failed now is tried again */
-}
-
 int registry_open(struct registry **out, const struct registry_config *config, struct err *err)
 {
 	struct roll *r = calloc(1, sizeof *r);
@@ -510,11 +515,12 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 		return err_set(err, ERR_NO_MEMORY, "no memory for the sessions");
 	r->engine = config->engine;
 	r->n_checkpoints = config->n_checkpoints;
+	r->n_standby = config->n_standby;
 	r->max_sessions = config->max_sessions;
 	r->max_memory_bytes = config->max_memory_bytes;
 	r->ttl_ms = config->ttl_ms;
 	r->idle_ms = config->idle_ms;
-	r->on_idle = on_idle;
+	r->on_idle = roll_on_idle;
 	r->ended = config->ended;
 	r->ended_arg = config->arg;
 	r->gate = config->gate;
@@ -535,16 +541,6 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 	r->all.roll = r;
 	*out = &r->all;
 	return 0;
-}
-
-struct registry *registry_view(struct registry *r, struct owner *owner)
-{
-	struct registry **at = &r->roll->all.next;
-	while (*at && (*at)->owner != owner)
-		at = &(*at)->next;
-	if (!*at && (*at = calloc(1, sizeof **at)))
-		**at = (struct registry){.roll = r->roll, .owner = owner};
-	return *at;
 }
 
 static void on_idle_closed(uv_handle_t *handle)

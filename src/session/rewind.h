@@ -40,6 +40,9 @@ void session_touch(struct session *s);
 typedef void session_stem_fn(void *arg, struct stem *stem, const struct err *err);
 void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done, void *arg);
 
+/* What others can be branched from at once, borrowed: nothing has changed since; or NULL. */
+struct stem *session_stem(const struct session *s);
+
 /* Give @s, just branched from @of, the checkpoints and the other runtimes' states of @of. */
 void session_inherit(struct session *s, const struct session *of);
 

@@ -6,6 +6,7 @@
 #include "session/admit.h"
 #include "session/entry.h"
 #include "session/lifetime.h"
+#include "session/standby.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -291,4 +292,22 @@ void registry_end(struct registry *r, const char *session, registry_done_fn *don
 	json_t *nothing = json_object();
 	done(arg, bad < 0 ? NULL : nothing, bad < 0 ? &err : NULL);
 	json_decref(nothing);
+}
+
+struct registry *registry_view(struct registry *r, struct owner *owner)
+{
+	struct registry **at = &r->roll->all.next;
+	while (*at && (*at)->owner != owner)
+		at = &(*at)->next;
+	if (!*at && (*at = calloc(1, sizeof **at)))
+		**at = (struct registry){.roll = r->roll, .owner = owner};
+	return *at;
+}
+
+void roll_on_idle(uv_timer_t *timer)
+{
+	struct roll *r = timer->data;
+	struct err err;
+	(void)journal_idle(r->journal, &err); /* what failed now is tried again */
+	standby_tend(r);
 }

@@ -24,7 +24,8 @@ struct roll {
 	struct engine *engine;
 	struct journal *journal;
 	struct templates *templates;
-	unsigned n_checkpoints;
+	struct standby *standbys;
+	unsigned n_standby, n_checkpoints;
 	uint64_t max_sessions, max_memory_bytes, ttl_ms, idle_ms; /* as of registry_config */
 	uint64_t n_refused[ADMIT_END_];
 	struct stats_steps steps;
@@ -60,6 +61,9 @@ struct found {
 	char id[JOURNAL_ID_BYTES];
 };
 int registry_look_up(struct registry *r, const char *session, struct found *out, struct err *err);
+
+/* When nobody has waited for a while: what is better done then. */
+void roll_on_idle(uv_timer_t *timer);
 
 /* Is @name (NULL: none) one for a new session of @owner, and free? Errors: ERR_USAGE. */
 int roll_check_name(struct roll *roll, const char *owner, const char *name, struct err *err);

@@ -159,11 +159,17 @@ static bool has_threads(const struct part *p)
 	return strstr(p->no_guard, "threads") != NULL;
 }
 
+struct stem *session_stem(const struct session *s)
+{
+	struct stem *stem = s->stem ? s->stem : s->base;
+	return stem && session_is_idle(s) && !stem_is_dead(stem) ? stem : NULL;
+}
+
 void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done, void *arg)
 {
 	struct err err;
-	struct stem *stem = s->stem ? s->stem : s->base;
-	if (stem && session_is_idle(s) && !stem_is_dead(stem)) {
+	struct stem *stem = session_stem(s);
+	if (stem) {
 		done(arg, stem, NULL);
 		return;
 	}

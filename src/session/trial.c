@@ -12,15 +12,11 @@
  * stay. */
 static int check_shared(const struct entry *e, struct err *err)
 {
-	for (size_t i = 0; e->order && i < e->order->n_binds; i++) {
-		uint32_t kind = e->order->binds[i].kind;
-		if (kind != BIND_WORKSPACE && kind != BIND_VOLUME_RW)
-			continue;
-		err_set(err, ERR_USAGE, "trials of session %s would all write to %.100s", e->id,
-			e->order->binds[i].src);
-		return err_hint(err, "give it the files of the host to read only");
-	}
-	return 0;
+	const struct warden_bind *bind = e->order ? order_host_bind(e->order) : NULL;
+	if (!bind)
+		return 0;
+	err_set(err, ERR_USAGE, "trials of session %s would all write to %.100s", e->id, bind->src);
+	return err_hint(err, "give it the files of the host to read only");
 }
 
 void registry_try(

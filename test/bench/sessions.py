@@ -110,10 +110,10 @@ class Bench:
 
     # ---- branches ----
 
-    def branch_of(self, c, parent, n, bare):
+    def branch_of(self, c, parent, n, bare, pause_ms=30):
         times = []
         for _ in range(n):
-            peers.pause(30)
+            peers.pause(pause_ms)
             ms, child = c.timed(c.make("session.branch", session=parent))
             first, _ = c.run(child["session"], "print(1+1)")
             times.append(ms + first)
@@ -150,6 +150,9 @@ class Bench:
             parent = c.create(preload=["pandas"])
             c.run(parent, frame)
             report("the same, nothing run since its last branch", self.branch_of(c, parent, self.rounds, bare), 3.0)
+            self.branch_of(c, parent, 1, bare)
+            times = self.branch_of(c, parent, self.rounds, bare, 300)
+            report("the same, branched every third of a second: one is ready", times, 3.0)
         limits = {"limits": {"memory_bytes": 4 << 30}}
         with self.engine() as c, self.beside("pandas", big) as (bare, bare_times):
             times = self.branch_live(c, big, max(self.rounds // 5, 5), bare, **limits)
