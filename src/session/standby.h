@@ -11,7 +11,8 @@
 
 /* Make those that are wanted, and close those whose session has gone on. */
 void standby_tend(struct roll *roll);
-/* The one of @e, when it is a branch of @stem: to be given its events by session_take(). Or NULL. */
+/* The one of @e, when it is a branch of @stem: to be given its events by session_take(). Or NULL.
+ */
 struct session *standby_take(struct entry *e, const struct stem *stem);
 /* @e ends, and it with it. */
 void standby_drop(struct entry *e);
