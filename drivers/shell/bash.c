@@ -129,6 +129,9 @@ static long stat_field(const char *pid, int index)
 
 void bash_interrupt(pid_t group)
 {
+	/* The shell first: later it would meet it as it writes down its state, when that child was
+	 * what it waited for. */
+	(void)kill(-group, SIGINT);
 	DIR *dir = opendir("/proc");
 	for (struct dirent *e; dir && (e = readdir(dir));) {
 		if (e->d_name[0] < '0' || e->d_name[0] > '9' || stat_field(e->d_name, 1) != group)
@@ -139,7 +142,6 @@ void bash_interrupt(pid_t group)
 	}
 	if (dir)
 		(void)closedir(dir);
-	(void)kill(-group, SIGINT);
 }
 
 bool bash_is_child(const struct bash *b, pid_t pid)
