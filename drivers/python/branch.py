@@ -7,6 +7,8 @@ import posix
 
 state = driver.state
 native = driver.native
+KEEPS, WARMS = 1, 2  # as in ext.h
+POSITION_BYTES, MT_BYTES = 4, 624 * 4  # of the generator that random has; see keep_random()
 
 
 def get_ready():
@@ -21,7 +23,7 @@ def get_ready():
 def stay():
     """There will be no branch after all."""
     stem, state.stem = state.stem, None
-    quietly(restore_numbers, stem[0])
+    quietly(restore_numbers, stem.kept)
 
 
 def answer(request, fds):
@@ -39,8 +41,10 @@ def answer(request, fds):
         posix._exit(0)  # it runs no code any more, and will make no branch either
     try:
         name = driver.encode(request["id"])
-        reseed = request.get("reseed") is False
-        is_kept = native.branch(name, reseed, state.channel, fds, (state.out, state.err))
+        traits = (request.get("reseed") is False) * KEEPS + (request.get("warm") is True) * WARMS
+        words = () if state.seed is not None else stem.words
+        streams = (state.out, state.err)
+        traits = native.branch(name, traits, state.channel, fds, streams, words, stem.ready)
     except BaseException as error:
         state.stem = stem
         stay()
@@ -48,7 +52,7 @@ def answer(request, fds):
         close_all(fds)  # by which the warden learns of it
         return
     # Which of the stem's BRANCH frames this is the branch of, only the native part knows.
-    be_branch(stem, is_kept or state.seed is not None)
+    be_branch(stem, traits)
 
 
 def refuse(request, error):
@@ -75,6 +79,16 @@ def describe_threads():
     return "other threads are alive%s: let them end, then branch" % known[:500]
 
 
+class Stem:
+    """What branches need to know of the process that they were."""
+
+    def __init__(self, kept):
+        self.kept = kept  # how to set generators of numbers, and to what
+        self.words, self.reseeds = find_generators()
+        self.renewals = find_renewals()
+        self.ready = driver.begin_ready()
+
+
 def be_stem():
     """Do now, once, what is the same in every branch: what is written here, they all share."""
     state.inherited = None
@@ -86,29 +100,39 @@ def be_stem():
         state.stdin = None  # what the old one has read ahead was not written to a branch's
     driver.part("streams").restore()
     renew_names()
-    return kept, find_generators(), driver.encode_ready()
+    return Stem(kept)
 
 
-def be_branch(stem, is_continuation):
-    """What is different here. The stem is another process, with other streams and another loop."""
+def be_branch(stem, traits):
+    """
+    What is different here, where the native part has not seen to it. READY has been said, and the
+    engine and its client are busy with that: meanwhile is done what every first step does.
+    """
     state.inherited = stem  # kept: what is let go of is freed, and the pages it lies in copied
-    kept, generators, ready = stem
-    native.new_box()
     if state.home != posix.getpid():
         state.home = posix.getpid()
-        ready = driver.encode_ready()
         quietly(renew_thread)
-    for fd, copy in ((1, state.out), (2, state.err)):
-        posix.dup2(fd, copy, False)
-    if state.loop is not None:
-        quietly(renew_loop)
-    if "_ssl" in sys.modules:
-        quietly(renew_secrets)
-    if is_continuation:
-        quietly(restore_numbers, kept)
+    for renew, args in stem.renewals:
+        quietly(renew, *args)
+    if traits & KEEPS or state.seed is not None:
+        quietly(restore_numbers, stem.kept)
     else:
-        renew_numbers(generators)
-    driver.send_ready(ready)
+        for reseed, args in stem.reseeds:
+            quietly(reseed, *args)
+    if traits & WARMS:
+        posix.sched_yield()  # to those who wait for READY
+        if not native.is_readable(state.channel):
+            driver.part("guard").warm()
+
+
+def find_renewals():
+    """The stem's loop and secrets are not for its branches."""
+    renewals = []
+    if state.loop is not None:
+        renewals.append((renew_loop, ()))
+    if "_ssl" in sys.modules:
+        renewals.append((renew_secrets, ()))
+    return renewals
 
 
 def quietly(do, *args):
@@ -184,20 +208,24 @@ def restore_numbers(kept):
 
 def find_generators():
     """
-    How each branch gets numbers of its own. Seeding in the usual way writes to two hundred pages;
-    where numpy says where its generator's words are, drawing new ones writes to one or two.
+    How each branch gets numbers of its own: addresses and sizes of words that are drawn anew, and
+    where we do not know them, what to call. Seeding in the usual way writes to two hundred pages,
+    drawing words to one or two. numpy's come last: is_untouched() asks for what was drawn last.
     """
-    found = []
-    if "random" in sys.modules:
-        inner = sys.modules["_random"].Random
-        found.append((inner.seed, (sys.modules["random"]._inst,)))
+    words, reseeds = [], []
+    random = sys.modules.get("random")
+    if random is not None:
+        if state.numbers is not None and state.numbers[0] is random._inst:
+            words.append((state.numbers[1] + POSITION_BYTES, MT_BYTES))
+        else:
+            reseeds.append((sys.modules["_random"].Random.seed, (random._inst,)))
     numpy = sys.modules.get("numpy.random")
     if numpy is not None:
         try:
-            found.append((native.draw, find_words(numpy)))
+            words.append(find_words(numpy))
         except BaseException:
-            found.append((renew_numpy, (numpy,)))
-    return found
+            reseeds.append((renew_numpy, (numpy,)))
+    return words, reseeds
 
 
 def renew_numpy(numpy):
@@ -227,12 +255,6 @@ def find_words(numpy):
         numpy.set_state(numbers)
         state.words = generator, address, words.nbytes
     return state.words[1:]
-
-
-def renew_numbers(generators):
-    """Numbers of their own for each branch."""
-    for draw, args in generators:
-        quietly(draw, *args)
 
 
 def renew_names():

@@ -843,15 +843,16 @@ def set_seed(seed):
             apply(sys.modules[name])
 
 
-def encode_ready():
+def begin_ready():
+    """READY up to the process id, which a branch learns late."""
     version = "%d.%d.%d" % sys.version_info[:3]
-    name = sys.implementation.name
-    return encode({"version": version, "implementation": name, "pid": state.home}).encode()
+    about = encode({"version": version, "implementation": sys.implementation.name})
+    return about[:-1] + ', "pid": '
 
 
-def send_ready(frame=None):
+def send_ready():
     try:
-        native.send_frame(state.channel, READY, frame or encode_ready())
+        native.send_frame(state.channel, READY, ("%s%d}" % (begin_ready(), state.home)).encode())
     except OSError:
         pass  # who was to read it has gone
 

@@ -272,13 +272,10 @@ static PyObject *new_step(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-static PyObject *new_box(PyObject *self, PyObject *args)
+void ext_new_box(void)
 {
-	(void)self;
-	(void)args;
 	if (still[STILL_BRANCH])
 		still[STILL_BRANCH]();
-	Py_RETURN_NONE;
 }
 
 /*
@@ -289,56 +286,76 @@ static struct {
 	unsigned char first[DRAWN_FIRST], next[DRAWN_NEXT];
 } drawn;
 
-static int parse_words(PyObject *args, unsigned char **words, unsigned *bytes)
+static int parse_words(PyObject *args, struct ext_words *words)
 {
 	unsigned long long address;
 
-	if (!PyArg_ParseTuple(args, "KI", &address, bytes))
+	if (!PyArg_ParseTuple(args, "KI", &address, &words->bytes))
 		return -1;
-	*words = (unsigned char *)(uintptr_t)address;
-	if (*bytes >= DRAWN_FIRST && *bytes <= DRAW_BYTES_MAX)
+	words->at = (unsigned char *)(uintptr_t)address;
+	if (words->bytes >= DRAWN_FIRST && words->bytes <= DRAW_BYTES_MAX)
 		return 0;
-	PyErr_Format(PyExc_ValueError, "%u bytes of words", *bytes);
+	PyErr_Format(PyExc_ValueError, "%u bytes of words", words->bytes);
 	return -1;
+}
+
+int ext_words_list(PyObject *list, struct ext_words *out, int max)
+{
+	Py_ssize_t n = PySequence_Size(list);
+
+	if (n > max)
+		PyErr_Format(PyExc_ValueError, "%d generators", (int)n);
+	for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++) {
+		PyObject *item = PySequence_GetItem(list, i);
+
+		if (item)
+			(void)parse_words(item, &out[i]);
+		Py_XDECREF(item);
+	}
+	return PyErr_Occurred() ? -1 : (int)n;
+}
+
+int ext_draw(const struct ext_words *words)
+{
+	if (getrandom(words->at, words->bytes, 0) != (ssize_t)words->bytes)
+		return -1;
+	memcpy(drawn.first, words->at, DRAWN_FIRST);
+	memcpy(drawn.next, words->at + words->bytes, DRAWN_NEXT);
+	return 0;
 }
 
 static PyObject *draw(PyObject *self, PyObject *args)
 {
-	unsigned char *words;
-	unsigned bytes;
+	struct ext_words words;
 
 	(void)self;
-	if (parse_words(args, &words, &bytes) < 0)
+	if (parse_words(args, &words) < 0)
 		return NULL;
-	if (getrandom(words, bytes, 0) != (ssize_t)bytes)
+	if (ext_draw(&words) < 0)
 		return PyErr_SetFromErrno(PyExc_OSError);
-	memcpy(drawn.first, words, DRAWN_FIRST);
-	memcpy(drawn.next, words + bytes, DRAWN_NEXT);
 	Py_RETURN_NONE;
 }
 
 /* Has nobody used the generator since draw()? When it goes round all its words are others. */
 static PyObject *is_drawn(PyObject *self, PyObject *args)
 {
-	unsigned char *words;
-	unsigned bytes;
+	struct ext_words words;
 
 	(void)self;
-	if (parse_words(args, &words, &bytes) < 0)
+	if (parse_words(args, &words) < 0)
 		return NULL;
-	return PyBool_FromLong(memcmp(drawn.first, words, DRAWN_FIRST) == 0 &&
-		memcmp(drawn.next, words + bytes, DRAWN_NEXT) == 0);
+	return PyBool_FromLong(memcmp(drawn.first, words.at, DRAWN_FIRST) == 0 &&
+		memcmp(drawn.next, words.at + words.bytes, DRAWN_NEXT) == 0);
 }
 
 static PyObject *get_words(PyObject *self, PyObject *args)
 {
-	unsigned char *words;
-	unsigned bytes;
+	struct ext_words words;
 
 	(void)self;
-	if (parse_words(args, &words, &bytes) < 0)
+	if (parse_words(args, &words) < 0)
 		return NULL;
-	return PyBytes_FromStringAndSize((const char *)words, (Py_ssize_t)bytes);
+	return PyBytes_FromStringAndSize((const char *)words.at, (Py_ssize_t)words.bytes);
 }
 
 static PyObject *set_words(PyObject *self, PyObject *args)
@@ -405,7 +422,7 @@ static PyMethodDef methods[] = {
 	{"recv_frame", recv_frame, METH_VARARGS, "recv_frame(fd, max) -> (type, payload, fds)"},
 	{"is_readable", is_readable, METH_VARARGS, "is_readable(fd) -> bool"},
 	{"branch", branch, METH_VARARGS,
-		"branch(id, is_continuation, channel, fds, keep) -> is_continuation"},
+		"branch(id, traits, channel, fds, keep, words, ready) -> traits"},
 	{"be_forked", be_forked, METH_NOARGS, "be_forked(): run the hooks of a fork's child"},
 	{"find_shared", find_shared, METH_NOARGS, "find_shared(): what each branch has to renew"},
 	{"guard", guard, METH_VARARGS, "guard(channel, out, err, pairs, bytes, patient)"},
@@ -416,7 +433,6 @@ static PyMethodDef methods[] = {
 	{"block_signals", block_signals, METH_NOARGS, "block_signals()"},
 	{"unblock_signals", unblock_signals, METH_NOARGS, "unblock_signals()"},
 	{"new_step", new_step, METH_NOARGS, "new_step(): a step of a session begins"},
-	{"new_box", new_box, METH_NOARGS, "new_box(): this process is in another box now"},
 	{"put_back", put_back, METH_VARARGS, "put_back(space, wanted)"},
 	{"gather", gather, METH_NOARGS, "gather(): what is loaded from now on lies together"},
 	{"settle_pages", settle_pages, METH_NOARGS, "settle_pages()"},

@@ -27,12 +27,33 @@ int ext_numbers(PyObject *list, int *out, int max);
  */
 PyObject *guard(PyObject *self, PyObject *args);
 
+/* Memory of a library's generator of random numbers, which is filled with others. */
+struct ext_words {
+	unsigned char *at;
+	unsigned bytes;
+};
+
+/* The pairs of address and size in a sequence. Returns: how many, or -1 with an exception set. */
+int ext_words_list(PyObject *list, struct ext_words *out, int max);
+
+/* Returns: 0, or -1 with errno. */
+int ext_draw(const struct ext_words *words);
+
+/* This process is in another box now: so that what --seed keeps still is still there, too. */
+void ext_new_box(void);
+
+/* Of a branch. Its numbers go on where the stem's stood; it does what a step does, at once. */
+enum { BRANCH_KEEPS = 1, BRANCH_WARMS = 2 };
+
 /*
- * branch(id, channel, fds, keep): branch the process, with the descriptors of a BRANCH frame.
- * @id: JSON, for the answer; @keep: descriptors the branch shares with the stem.
- * Returns: the number of descriptors lost, in each branch; not in the process that was branched,
- * which answers further BRANCH frames, and ends at the end of its channel. When the first branch
- * fails it raises OSError, and the process goes on. Owns: @fds, unless it raises.
+ * branch(id, traits, channel, fds, keep, words, ready): branch the process, with the
+ * descriptors of a BRANCH frame.
+ * @id: JSON, for the answer; @keep: descriptors the branch shares with the stem, copies of its
+ * standard output and error first; @words: (address, bytes) of the generators that each branch has
+ * its own numbers in, unless it keeps the stem's; @ready: what READY says, up to the process id.
+ * Returns: the traits, in each branch, which has said READY then; not in the process that was
+ * branched, which answers further BRANCH frames, and ends at the end of its channel. When the
+ * first branch fails it raises OSError, and the process goes on. Owns: @fds, unless it raises.
  */
 PyObject *branch(PyObject *self, PyObject *args);
 PyObject *be_forked(PyObject *self, PyObject *args);

@@ -14,6 +14,7 @@ enum {
 	FRAME_BYE = 5,
 	FRAME_STEP = 1,	  /* may bring the standard input */
 	FRAME_BRANCH = 6, /* brings descriptors */
+	FRAME_READY = 16,
 	FRAME_GUARD = 18,
 	FRAME_BRANCHED = 22
 };

@@ -6,6 +6,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
 #include "branch.h"
 #include "ext.h"
 #include "frame.h"
@@ -13,20 +16,29 @@
 #include "sqlite.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { ID_BYTES = 256, PAYLOAD_BYTES = 4096, KEEP_MAX = 8, ANSWER_BYTES = 1024 };
+enum {
+	ID_BYTES = 256,
+	PAYLOAD_BYTES = 4096,
+	KEEP_MAX = 8,
+	ANSWER_BYTES = 1024,
+	READY_BYTES = 512,
+	WORDS_MAX = 4
+};
 
 static int has_sqlite; /* when it became a stem */
 
 /* One BRANCH, and what there is to say of it. */
 struct order {
 	char id[ID_BYTES];   /* a JSON string, with its quotes */
-	int is_continuation; /* "reseed": false */
+	int traits;
 	struct branch_fds fds;
 };
 
@@ -87,7 +99,8 @@ static int next_order(int channel, struct order *order)
 		frame_read(channel, payload, length - 1, NULL) < 0)
 		return -1;
 	payload[length - 1] = '\0';
-	order->is_continuation = strstr(payload, "\"reseed\":false") != NULL;
+	order->traits = (strstr(payload, "\"reseed\":false") ? BRANCH_KEEPS : 0) |
+		(strstr(payload, "\"warm\":true") ? BRANCH_WARMS : 0);
 	if (find_id(payload, order->id) < 0)
 		return -1;
 	if (branch_fds_parse(&order->fds, fds.fds, (size_t)fds.n) == 0)
@@ -115,17 +128,57 @@ static void be_stem(int channel, struct order *order)
 	}
 }
 
-/* In the branch: at home there. Returns: is it a continuation? */
-static PyObject *be_branch(
-	struct order *order, int channel, const int *keep, int n_keep, const sigset_t *mask)
+/* What is the same in all branches of a stem. */
+struct home {
+	int channel;
+	int keep[KEEP_MAX];
+	int n_keep; /* the first two are copies of standard output and error */
+	struct ext_words words[WORDS_MAX];
+	int n_words;
+	const char *ready; /* READY up to the process id, which comes last */
+};
+
+/*
+ * As soon as the box is ready. What else a branch does at first goes on while the engine and its
+ * client speak to each other; a frame that comes early waits.
+ */
+static void send_ready(const struct home *home)
+{
+	char text[READY_BYTES];
+	int n = snprintf(text, sizeof(text), "%s%d}", home->ready, (int)getpid());
+
+	if (n < 0 || (size_t)n >= sizeof(text) ||
+		frame_write(home->channel, FRAME_READY, text, (size_t)n, -1) < 0)
+		_exit(1);
+	(void)sched_yield(); /* the engine may have to read it on this CPU */
+}
+
+/* Streams and numbers of its own. */
+static int renew(const struct home *home, int traits)
+{
+	ext_new_box();
+	for (int i = 0; i < 2 && i < home->n_keep; i++)
+		if (dup3(STDOUT_FILENO + i, home->keep[i], O_CLOEXEC) < 0)
+			return -1;
+	for (int i = 0; i < home->n_words && !(traits & BRANCH_KEEPS); i++)
+		if (ext_draw(&home->words[i]) < 0)
+			return -1;
+	return 0;
+}
+
+/* In the branch: at home there. Returns: its traits. */
+static PyObject *be_branch(struct order *order, const struct home *home, const sigset_t *mask)
 {
 	struct branch_report report = {.reopened = has_sqlite ? sqlite_renumber : NULL};
 
-	if (branch_settle(&order->fds, channel, keep, (size_t)n_keep, &report) < 0)
+	if (branch_settle(&order->fds, home->channel, home->keep, (size_t)home->n_keep, &report) < 0)
+		_exit(1);
+	send_ready(home);
+	if (renew(home, order->traits) < 0)
 		_exit(1);
 	sqlite_settle();
 	pthread_sigmask(SIG_SETMASK, mask, NULL);
-	return PyBool_FromLong(order->is_continuation);
+	return PyLong_FromLong(order->traits);
 }
 
 /*
@@ -157,18 +210,20 @@ PyObject *find_shared(PyObject *self, PyObject *args)
 PyObject *branch(PyObject *self, PyObject *args)
 {
 	struct order order;
-	int fds[FRAME_FDS_MAX], keep[KEEP_MAX], channel, n_fds, n_keep, r;
-	PyObject *fd_list, *keep_list;
+	struct home home;
+	int fds[FRAME_FDS_MAX], n_fds, r;
+	PyObject *fd_list, *keep_list, *words;
 	const char *id;
 	sigset_t all, mask;
 
 	(void)self;
-	if (!PyArg_ParseTuple(args, "spiOO:branch", &id, &order.is_continuation, &channel, &fd_list,
-		    &keep_list))
+	if (!PyArg_ParseTuple(args, "siiOOOs:branch", &id, &order.traits, &home.channel,
+		    &fd_list, &keep_list, &words, &home.ready))
 		return NULL;
 	n_fds = ext_numbers(fd_list, fds, FRAME_FDS_MAX);
-	n_keep = ext_numbers(keep_list, keep, KEEP_MAX);
-	if (n_fds < 0 || n_keep < 0)
+	home.n_keep = ext_numbers(keep_list, home.keep, KEEP_MAX);
+	home.n_words = ext_words_list(words, home.words, WORDS_MAX);
+	if (n_fds < 0 || home.n_keep < 0 || home.n_words < 0)
 		return NULL;
 	if (strlen(id) >= sizeof(order.id))
 		return PyErr_Format(PyExc_ValueError, "id of %d bytes", (int)strlen(id));
@@ -180,11 +235,11 @@ PyObject *branch(PyObject *self, PyObject *args)
 	pthread_sigmask(SIG_SETMASK, &all, &mask);
 	r = branch_clone(&order.fds);
 	if (r == 0)
-		return be_branch(&order, channel, keep, n_keep, &mask);
+		return be_branch(&order, &home, &mask);
 	if (r > 0) {
 		branch_fds_close(&order.fds);
-		be_stem(channel, &order);
-		return be_branch(&order, channel, keep, n_keep, &mask);
+		be_stem(home.channel, &order);
+		return be_branch(&order, &home, &mask);
 	}
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	return PyErr_Format(PyExc_OSError, "%s", explain(r));

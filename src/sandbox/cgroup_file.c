@@ -163,7 +163,7 @@ int cgroup_file_each(int dir_fd, const char *path, cgroup_visit_fn *visit, void 
 	if (fd < 0)
 		return -errno;
 	for (;;) {
-		ssize_t n = getdents64(fd, data, sizeof data);
+		ssize_t n = getdents64(fd, (void *)data, sizeof data);
 		if (n <= 0)
 			return n < 0 ? -errno : 0;
 		for (ssize_t at = 0; at < n;) {

@@ -33,7 +33,7 @@
 
 /* How soon a session looks again whether there is time, and how long it lets others go first. */
 enum { REFUSALS_MAX = 2 }; /* then the stem is given up, and the steps are run again */
-enum { AGAIN_MS = 4, PATIENCE_NS = 200000000, WARM_MS = 2, WARM_AGAIN_MS = 20 };
+enum { AGAIN_MS = 4, PATIENCE_NS = 200000000, WARM_MS = 2, WARM_AGAIN_MS = 20, WAITED_NS = 5000000 };
 
 enum {
 	OPEN_MS = 120000, /* for imports, before a session counts as not opened */
@@ -138,7 +138,6 @@ static void on_made(void *arg, const struct err *err)
 static void begin_as_branch(struct session *s)
 {
 	s->idle_ns = uv_hrtime();
-	s->is_warm_due = !s->order->has_seed;
 	(void)uv_timer_start(&s->idle, session_on_idle, WARM_MS, 0);
 	if (s->state == SESSION_OPEN)
 		step_proceed(s);
@@ -201,10 +200,13 @@ static int get_box(struct session *s, struct err *err)
 		return box_create(&s->box, s->engine, s->is_once ? 0 : WARDEN_BRANCHABLE,
 			&s->limits, o->binds, s->is_template ? o->n_template : o->n_binds, on_made,
 			s, err);
+	/* Where others wait for theirs, that comes later. A seeded one is told by its SETUP. */
+	s->is_warm_due = !o->has_seed && s->engine->n_urgent > 0;
 	const struct branch_order order = {.limits = s->limits,
 		.binds = o->binds + o->n_shared,
 		.n_binds = o->n_binds - o->n_shared,
-		.is_continuation = s->is_continuation};
+		.is_continuation = s->is_continuation,
+		.is_warm = !o->has_seed && !s->is_warm_due};
 	s->branching = stem_branch(s->stem, &order, on_branched, s);
 	return s->branching ? 0 : fail_stem(err);
 }
@@ -310,8 +312,9 @@ void session_take(struct session *s, const char *id, const struct session_events
 	s->events = *events;
 	(void)snprintf(s->id, sizeof s->id, "%s", id);
 	/* One that has waited is told at once: it is awake then when its first step comes. */
+	bool is_told = s->order->has_seed || uv_hrtime() - s->idle_ns > WAITED_NS;
 	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
-		if (s->parts[i].driver && !s->is_warm_due)
+		if (s->parts[i].driver && is_told)
 			(void)part_setup(
 				&s->parts[i], s->order->has_seed ? SETUP_NAME : SETUP_WARM, NULL);
 		else

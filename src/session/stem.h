@@ -35,6 +35,7 @@ struct branch_order {
 	const struct warden_bind *binds; /* the workspace of a host, volumes below it */
 	size_t n_binds;
 	bool is_continuation; /* of what the stem was: chance goes on where it stood */
+	bool is_warm;	      /* it does what a step does at once, before one comes */
 };
 
 /*

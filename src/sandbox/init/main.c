@@ -35,6 +35,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -313,7 +314,7 @@ static int start(struct init *in, char **argv, struct err *err)
 		return err_sys(err, ERR_BOX, errno, "become not dumpable");
 	(void)prctl(PR_SET_NAME, "retort-init");
 	(void)fcntl(WIRE_SOCK_FD, F_SETFD, FD_CLOEXEC);
-	(void)close_range(WIRE_SOCK_FD + 1, ~0u, 0);
+	(void)syscall(SYS_close_range, WIRE_SOCK_FD + 1, ~0u, 0); /* musl 1.2 has no name for it */
 	int r = take_signals(in, err);
 	return r < 0 ? r : lock_process(&lock, err);
 }

@@ -136,11 +136,29 @@ static pid_t enter_pids(void)
 	return sys_clone3(&args);
 }
 
+/*
+ * The same, on the CPU that this process is on: it runs as soon as this one waits for it. The
+ * kernel may think another CPU freer, on which the driver is being copied, and that nothing
+ * interrupts.
+ */
+static pid_t enter_pids_here(void)
+{
+	cpu_set_t here, allowed;
+	bool is_moved = sched_getaffinity(0, sizeof allowed, &allowed) == 0;
+	CPU_ZERO(&here);
+	CPU_SET((unsigned)sched_getcpu(), &here);
+	is_moved = is_moved && sched_setaffinity(0, sizeof here, &here) == 0;
+	pid_t pid = enter_pids();
+	if (pid != 0 && is_moved)
+		(void)sched_setaffinity(0, sizeof allowed, &allowed);
+	return pid;
+}
+
 /* /proc shows the namespace of the process that mounts it. */
 static int step_proc(struct work *w attr_unused, struct err *err)
 {
 	int status = 0;
-	pid_t pid = enter_pids();
+	pid_t pid = enter_pids_here();
 	if (pid < 0 && errno == EAGAIN) { /* RLIMIT_NPROC of a namespace above */
 		err_set(err, ERR_LIMIT,
 			"the session and its branches have too many processes for another one");
