@@ -432,9 +432,9 @@ static bool is_warden(const struct cgroup_host *host, uint64_t pid)
 	return state && state[strlen("(retort-warden) ")] != 'Z';
 }
 
-void cgroup_leaf_name(char out[CGROUP_NAME_BYTES], unsigned slot)
+void cgroup_leaf_name(char out[CGROUP_NAME_BYTES], unsigned number)
 {
-	(void)snprintf(out, CGROUP_NAME_BYTES, "retort-%d-%u.%" PRIu64, (int)getpid(), slot,
+	(void)snprintf(out, CGROUP_NAME_BYTES, "retort-%d-%u.%" PRIu64, (int)getpid(), number,
 		cgroup_own_namespace());
 }
 

@@ -73,10 +73,10 @@ void cgroup_host_look(struct cgroup_host *host, const char *root);
 void cgroup_host_close(struct cgroup_host *host);
 
 /*
- * A name for the leaf of this warden's box number @slot: "retort-PID-SLOT.NAMESPACE". It tells
+ * A name for this warden's leaf number @number: "retort-PID-NUMBER.NAMESPACE". It tells
  * cgroup_host_sweep() of a later warden whether this one is dead.
  */
-void cgroup_leaf_name(char out[CGROUP_NAME_BYTES], unsigned slot);
+void cgroup_leaf_name(char out[CGROUP_NAME_BYTES], unsigned number);
 
 /*
  * Make a leaf named @name under each base and set @limits. Fills `by` for memory_bytes, cpu_milli,

@@ -243,16 +243,16 @@ int making_open(struct making *m, const struct box_spec *spec, struct ends *ours
 
 int making_leaf(struct making *m, struct box *box, uint32_t by[LIMIT_END_], struct err *err)
 {
-	char name[CGROUP_NAME_BYTES];
 	enum limit_by who[LIMIT_END_] = {0};
 	const struct limits *limits = m->root.limits;
 	m->slot = box->slot;
 	box->bounds = (struct proc_bounds){.memory_bytes = limits->value[LIMIT_memory_bytes],
 		.pids = limits->value[LIMIT_pids] + SPAWN_OWN};
-	cgroup_leaf_name(name, box->slot);
-	int r = cgroup_leaf_open(&box->leaf, &m->host->cgroup, name, limits, who, err);
+	int r = spare_take(m->host->spare, &m->host->cgroup, limits, &box->leaf, who, err);
 	if (r < 0)
 		return r;
+	if (m->is_branchable)
+		spare_want(m->host->spare, &m->host->cgroup, limits);
 	for (int i = 0; i < LIMIT_END_; i++)
 		by[i] = who[i];
 	report_limits(limits, m->root.workspace_fd < 0, by);

@@ -6,6 +6,7 @@
 #include "sandbox/proc_usage.h"
 #include "sandbox/warden/idmap.h"
 #include "sandbox/warden/root.h"
+#include "sandbox/warden/spare.h"
 #include "sandbox/wire.h"
 
 #include <sys/types.h>
@@ -42,6 +43,7 @@ struct box {
 struct box_host {
 	struct idmap ids;
 	struct cgroup_host cgroup;
+	struct spare *spare;
 	int init_fd; /* the executable of init */
 };
 

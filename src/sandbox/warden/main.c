@@ -34,12 +34,14 @@
 
 enum {
 	QUIET_MS = 10,	     /* after refusing an idle box, before it is looked at again */
+	SPARE_MS = 4,	     /* without anything to do, before a cgroup leaf is made ahead */
 	QUESTIONS_MAX = 256, /* of one box that is being branched, before that */
 	POLLS_MAX = 1 + WIRE_BOXES_MAX + 3 * BRANCHINGS_MAX
 };
 
 struct warden {
 	struct box_host host;
+	struct spare spare;
 	struct err broken; /* why no box can be made at all; code ERR_NONE when all is well */
 	struct warden_bind binds[WIRE_BINDS_MAX];
 	unsigned n_binds;
@@ -113,6 +115,7 @@ static int cgroup_forced(void)
 
 static int warden_open(struct warden *w, struct err *err)
 {
+	w->host.spare = &w->spare;
 	/* Before the namespaces change what of the hierarchy can be seen and written. */
 	cgroup_host_open(&w->host.cgroup, "", cgroup_forced());
 	int r = open_init(err);
@@ -466,6 +469,8 @@ static void set_waiting(struct warden *w, struct waiting *at)
 		wait_until(at, b->deadline_ms);
 	}
 	int64_t now = clock_now_ms();
+	if (w->spare.is_due && at->n_branchings == 0)
+		wait_until(at, now + SPARE_MS);
 	for (uint32_t i = 0; i < w->n_used; i++) {
 		const struct box *box = &w->boxes[i];
 		if (box->state == BOX_FREE || box->listener_fd < 0)
@@ -485,8 +490,11 @@ static int turn(struct warden *w)
 	static struct waiting at;
 	set_waiting(w, &at);
 	int64_t left = at.until_ms < 0 ? -1 : MAX(at.until_ms - clock_now_ms(), (int64_t)0);
-	if (poll(at.polls, at.n, (int)left) < 0)
+	int n = poll(at.polls, at.n, (int)left);
+	if (n < 0)
 		return errno == EINTR ? 0 : -1;
+	if (n == 0 && at.n_branchings == 0)
+		spare_make(&w->spare, &w->host.cgroup);
 	const struct pollfd *poll_of = at.polls + 1;
 	for (size_t i = 0; i < at.n_branchings; i++, poll_of += 3)
 		if (at.branchings[i]->state != BRANCHING_FREE)
@@ -510,6 +518,7 @@ static void destroy_all(struct warden *w)
 	for (unsigned i = 0; i < w->n_used; i++)
 		if (w->boxes[i].state != BOX_FREE)
 			box_destroy(&w->boxes[i]);
+	spare_done(&w->spare);
 }
 
 /* A box costs some descriptors here. */

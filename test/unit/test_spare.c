@@ -1,0 +1,110 @@
+/* A cgroup leaf that is made ahead, in trees made of plain files. SPDX-License-Identifier: Apache-2.0
+ */
+#include "sandbox/warden/spare.h"
+
+#include "t.h"
+#include "tree.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define V1 "/sys/fs/cgroup"
+
+static const struct limits small = {.value = {[LIMIT_memory_bytes] = 64 << 20, [LIMIT_pids] = 10}},
+			   large = {.value = {[LIMIT_memory_bytes] = 96 << 20, [LIMIT_pids] = 10}};
+
+static void open_host(struct tree *t, struct cgroup_host *host)
+{
+	tree_put(t, "/proc/self/cgroup", "4:memory:/m\n0::/\n");
+	tree_put(t, "/proc/self/mountinfo",
+		"32 31 0:30 / " V1 "/memory rw - cgroup cgroup rw,memory\n");
+	tree_put(t, V1 "/memory/m/tasks", "");
+	cgroup_host_open(host, t->root, -1);
+	CHECK_INT(host->kind, CGROUP_V1);
+}
+
+/* The memory limit of leaf @number, or NULL when there is no such leaf. */
+static const char *limit_of(struct tree *t, unsigned number)
+{
+	char name[CGROUP_NAME_BYTES], path[256];
+	cgroup_leaf_name(name, number);
+	(void)snprintf(path, sizeof path, V1 "/memory/m/%s/memory.limit_in_bytes", name);
+	return tree_has(t, path) ? tree_get(t, path) : NULL;
+}
+
+TEST(made_when_wanted)
+{
+	TREE t = tree_new();
+	struct cgroup_host host;
+	struct spare s = {0};
+	open_host(&t, &host);
+	spare_make(&s, &host);
+	CHECK(!s.is_there);
+	spare_want(&s, &host, &small);
+	CHECK(s.is_due && !limit_of(&t, 0)); /* not at once */
+	spare_make(&s, &host);
+	CHECK(!s.is_due);
+	CHECK_STR(limit_of(&t, 0), "67108864");
+	spare_want(&s, &host, &small);
+	spare_make(&s, &host);
+	CHECK(!limit_of(&t, 1)); /* one is enough */
+	spare_done(&s);
+	CHECK(!limit_of(&t, 0));
+	cgroup_host_close(&host);
+}
+
+TEST(taken_once)
+{
+	TREE t = tree_new();
+	struct cgroup_host host;
+	struct cgroup_leaf first, second;
+	enum limit_by by[LIMIT_END_] = {0};
+	struct spare s = {0};
+	struct err err;
+	open_host(&t, &host);
+	spare_want(&s, &host, &small);
+	spare_make(&s, &host);
+	CHECK_INT(spare_take(&s, &host, &small, &first, by, &err), 0);
+	CHECK_INT(by[LIMIT_memory_bytes], LIMIT_BY_CGROUP_V1);
+	CHECK(!limit_of(&t, 1));
+	CHECK_INT(spare_take(&s, &host, &small, &second, by, &err), 0);
+	CHECK_STR(limit_of(&t, 1), "67108864");
+	spare_done(&s);
+	CHECK_STR(limit_of(&t, 0), "67108864"); /* a box's now */
+	cgroup_leaf_close(&first);
+	cgroup_leaf_close(&second);
+	cgroup_host_close(&host);
+}
+
+TEST(other_limits)
+{
+	TREE t = tree_new();
+	struct cgroup_host host;
+	struct cgroup_leaf leaf;
+	enum limit_by by[LIMIT_END_] = {0};
+	struct spare s = {0};
+	struct err err;
+	open_host(&t, &host);
+	spare_want(&s, &host, &small);
+	spare_make(&s, &host);
+	CHECK_INT(spare_take(&s, &host, &large, &leaf, by, &err), 0);
+	CHECK_STR(limit_of(&t, 1), "100663296");
+	CHECK_STR(limit_of(&t, 0), "67108864");
+	spare_want(&s, &host, &large);
+	spare_make(&s, &host);
+	CHECK(!limit_of(&t, 0)); /* nobody has asked for that any more */
+	CHECK_STR(limit_of(&t, 2), "100663296");
+	spare_done(&s);
+	cgroup_leaf_close(&leaf);
+	cgroup_host_close(&host);
+}
+
+TEST(none_without_cgroups)
+{
+	TREE t = tree_new();
+	struct cgroup_host host;
+	struct spare s = {0};
+	cgroup_host_open(&host, t.root, CGROUP_NONE);
+	spare_want(&s, &host, &small);
+	CHECK(!s.is_due);
+}
