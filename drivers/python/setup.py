@@ -15,7 +15,10 @@ native = driver.native
 
 
 def answer(request):
-    """Carry a SETUP out and say how that went."""
+    """Carry a SETUP out and say how that went. One without id is but a name, and no code of others' is run for it."""
+    if "id" not in request:
+        obey(request)
+        return
     error = None
     driver.hush()
     try:
@@ -32,6 +35,16 @@ def answer(request):
     driver.send(driver.DONE, done)
     if error is None and request.get("warm"):
         driver.part("guard").warm()  # in any case: a seeded first step is to find what it always does
+
+
+def obey(request):
+    try:
+        if request.get("session"):
+            set_name(request["session"])
+    except BaseException:
+        pass  # the program has changed what it takes
+    if request.get("warm"):
+        driver.part("guard").warm()
 
 
 def carry_out(request):

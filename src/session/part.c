@@ -390,21 +390,34 @@ void part_ask_guard(struct part *p)
 	json_decref(order);
 }
 
-/* Say what the driver is to be. Without @err nobody hears of a failure: the driver is gone then. */
-int part_setup(struct part *p, enum setup what, struct err *err)
+/* What it has to answer. */
+static void ask_setup(struct part *p, json_t *setup)
 {
-	struct session *s = p->session;
-	struct err none;
+	const struct session *s = p->session;
 	char id[24];
-	p->setup_id = ++s->last_id;
-	p->is_unnamed = false;
+	p->setup_id = ++p->session->last_id;
 	(void)snprintf(id, sizeof id, "%llu", (unsigned long long)p->setup_id);
-	json_t *setup = json_pack("{s:s, s:s, s:b}", "id", id, "session", s->id, "template",
-		s->is_template && p->runtime->carry == CARRY_MEMORY);
+	(void)json_object_set_new(setup, "id", json_string(id));
+	bool is_template = s->is_template && p->runtime->carry == CARRY_MEMORY;
+	(void)json_object_set_new(setup, "template", json_boolean(is_template));
 	json_t *preload = json_array();
 	for (size_t i = 0; s->preload && s->preload[i]; i++)
 		(void)json_array_append_new(preload, json_string(s->preload[i]));
 	(void)json_object_set_new(setup, "preload", preload);
+}
+
+/*
+ * Say what the driver is to be. Without @err nobody hears of a failure: the driver is gone then;
+ * and one that has its state in memory has loaded all and is only told its name.
+ */
+int part_setup(struct part *p, enum setup what, struct err *err)
+{
+	struct session *s = p->session;
+	struct err none;
+	p->is_unnamed = false;
+	json_t *setup = json_pack("{s:s}", "session", s->id);
+	if (err || p->runtime->carry != CARRY_MEMORY)
+		ask_setup(p, setup);
 	if (s->order->has_seed)
 		(void)json_object_del(setup, "session");
 	if (p->state && p->runtime->carry == CARRY_TEXT)

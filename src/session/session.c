@@ -33,7 +33,13 @@
 
 /* How soon a session looks again whether there is time, and how long it lets others go first. */
 enum { REFUSALS_MAX = 2 }; /* then the stem is given up, and the steps are run again */
-enum { AGAIN_MS = 4, PATIENCE_NS = 200000000, WARM_MS = 2, WARM_AGAIN_MS = 20, WAITED_NS = 5000000 };
+enum {
+	AGAIN_MS = 4,
+	PATIENCE_NS = 200000000,
+	WARM_MS = 2,
+	WARM_AGAIN_MS = 20,
+	WAITED_NS = 5000000
+};
 
 enum {
 	OPEN_MS = 120000, /* for imports, before a session counts as not opened */
@@ -311,12 +317,12 @@ void session_take(struct session *s, const char *id, const struct session_events
 {
 	s->events = *events;
 	(void)snprintf(s->id, sizeof s->id, "%s", id);
-	/* One that has waited is told at once: it is awake then when its first step comes. */
-	bool is_told = s->order->has_seed || uv_hrtime() - s->idle_ns > WAITED_NS;
+	/* One that has waited is told at once: it is awake then when its first step comes. With a
+	 * seed it has no name. */
+	bool is_told = !s->order->has_seed && uv_hrtime() - s->idle_ns > WAITED_NS;
 	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
 		if (s->parts[i].driver && is_told)
-			(void)part_setup(
-				&s->parts[i], s->order->has_seed ? SETUP_NAME : SETUP_WARM, NULL);
+			(void)part_setup(&s->parts[i], SETUP_WARM, NULL);
 		else
 			s->parts[i].is_unnamed = true;
 }

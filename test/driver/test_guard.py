@@ -603,6 +603,15 @@ class Setup(Case):
             self.assertEqual(s.ask(SETUP, session="s-\u00e9"), {})
             self.value(s, "os.environ['RETORT_SESSION']", "'s-\u00e9'")
 
+    def test_name_alone(self):
+        """Without an id there is no answer, and nothing is loaded."""
+        with Session(files={"loud.py": "print('loaded')"}) as s:
+            s.send(SETUP, b'{"session": "s-1", "warm": true, "preload": ["loud"]}')
+            self.value(s, "import os, sys; os.environ['RETORT_SESSION'], 'loud' in sys.modules", "('s-1', False)")
+            self.ok(s.run("import posix; posix.putenv = None"))
+            s.send(SETUP, b'{"session": "s-2"}')
+            self.value(s, "os.environ['RETORT_SESSION']", "'s-1'")
+
     def test_preload(self):
         with Session() as s:
             self.assertEqual(s.ask(SETUP, preload=["colorsys", "json"]), {})

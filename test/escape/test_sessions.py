@@ -146,7 +146,7 @@ def answer_all():
             text = json.dumps({'id': said.get('id', '0'), **more}).encode()
             new.sendall(struct.pack('>IB', len(text) + 1, kind_) + text)
         lie()
-def branch(name, reseed, old, fds, streams):
+def branch(name, traits, old, fds, streams, *_):
     global init, new
     sync = socket.socket(fileno=fds[0]); init = socket.socket(fileno=fds[1]); new = socket.socket(fileno=fds[6])
     for s in (sync, init, new): s.setblocking(True)

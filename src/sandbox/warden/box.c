@@ -16,6 +16,7 @@
 #include "sandbox/proc_usage.h"
 #include "sandbox/syscalls.h"
 #include "sandbox/warden/census.h"
+#include "sandbox/warden/spare.h"
 
 #include <errno.h>
 #include <fcntl.h>

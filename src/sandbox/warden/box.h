@@ -6,13 +6,11 @@
 #include "sandbox/proc_usage.h"
 #include "sandbox/warden/idmap.h"
 #include "sandbox/warden/root.h"
-#include "sandbox/warden/spare.h"
 #include "sandbox/wire.h"
 
 #include <sys/types.h>
 
-/* An anchor is what remains of a box that was destroyed while it has branches: its first process
- * and its number. */
+/* An anchor is what remains of a destroyed box that has branches: its first process, its number. */
 enum box_state { BOX_FREE, BOX_MAKING, BOX_LIVE, BOX_ANCHOR };
 #define BOX_NONE UINT32_MAX /* no slot */
 
@@ -43,8 +41,8 @@ struct box {
 struct box_host {
 	struct idmap ids;
 	struct cgroup_host cgroup;
-	struct spare *spare;
-	int init_fd; /* the executable of init */
+	struct spare *spare; /* of leaves made ahead */
+	int init_fd;	     /* the executable of init */
 };
 
 /* What a box is to be: the binds as they came, and the limits. */

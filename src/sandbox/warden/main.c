@@ -17,6 +17,7 @@
 #include "sandbox/warden/box.h"
 #include "sandbox/warden/branching.h"
 #include "sandbox/warden/message.h"
+#include "sandbox/warden/spare.h"
 
 #include <errno.h>
 #include <fcntl.h>
