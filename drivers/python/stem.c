@@ -37,7 +37,7 @@ static int has_sqlite; /* when it became a stem */
 
 /* One BRANCH, and what there is to say of it. */
 struct order {
-	char id[ID_BYTES];   /* a JSON string, with its quotes */
+	char id[ID_BYTES]; /* a JSON string, with its quotes */
 	int traits;
 	struct branch_fds fds;
 };
@@ -171,7 +171,8 @@ static PyObject *be_branch(struct order *order, const struct home *home, const s
 {
 	struct branch_report report = {.reopened = has_sqlite ? sqlite_renumber : NULL};
 
-	if (branch_settle(&order->fds, home->channel, home->keep, (size_t)home->n_keep, &report) < 0)
+	if (branch_settle(&order->fds, home->channel, home->keep, (size_t)home->n_keep, &report) <
+		0)
 		_exit(1);
 	send_ready(home);
 	if (renew(home, order->traits) < 0)
@@ -217,8 +218,8 @@ PyObject *branch(PyObject *self, PyObject *args)
 	sigset_t all, mask;
 
 	(void)self;
-	if (!PyArg_ParseTuple(args, "siiOOOs:branch", &id, &order.traits, &home.channel,
-		    &fd_list, &keep_list, &words, &home.ready))
+	if (!PyArg_ParseTuple(args, "siiOOOs:branch", &id, &order.traits, &home.channel, &fd_list,
+		    &keep_list, &words, &home.ready))
 		return NULL;
 	n_fds = ext_numbers(fd_list, fds, FRAME_FDS_MAX);
 	home.n_keep = ext_numbers(keep_list, home.keep, KEEP_MAX);

@@ -1,5 +1,4 @@
-/* A cgroup leaf that is made ahead, in trees made of plain files. SPDX-License-Identifier: Apache-2.0
- */
+/* A cgroup leaf that is made ahead, in trees of plain files. SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/warden/spare.h"
 
 #include "t.h"
