@@ -282,6 +282,31 @@ random.seed(5); ssl.RAND_bytes(8); uuid.uuid1(); tempfile.mktemp(); None
         drawn = [self.value(s, "float(n.normal())") for s in (parent, *children)]
         self.assertEqual(len(set(drawn)), 3, drawn)
 
+    def test_streams_are_its_own(self):
+        """What it prints is said of it alone, and the streams come back when the program has closed them."""
+        parent = self.create()
+        self.run_(parent, "import os, subprocess, sys; print('parent')")
+        child = self.branch(parent)
+        third = self.branch(child)
+        for step, code in enumerate(("print(name); print(name, file=sys.stderr)", "os.write(1, name.encode()); os.close(1)",
+                                     "subprocess.run(['echo', name]); os.dup2(1, 2)", "os.write(2, name.encode())")):
+            said = {}
+            for session in (parent, child, third):
+                done = self.run_(session, f"name = {session!r}; {code}; None")
+                said[session] = (done["stdout"].strip(), done["stderr"].strip())
+            wanted = {0: lambda s: (s, s), 3: lambda s: ("", s)}.get(step, lambda s: (s, ""))
+            self.assertEqual(said, {s: wanted(s) for s in said}, code)
+
+    def test_clock_is_its_own(self):
+        """With a time given, all programs of a box have one clock, and what they sleep has not passed in another box."""
+        parent = self.create(time=1000000000)
+        self.run_(parent, "import subprocess, time; time.sleep(0.1); then = time.time()")
+        child = self.branch(parent)
+        for session, sleep in ((child, 1), (parent, 3)):
+            self.run_(session, f"subprocess.run(['sleep', '{sleep}'])")
+        passed = [int(float(self.value(s, "time.time() - then"))) for s in (parent, child)]
+        self.assertEqual(passed, [3, 1])
+
     def test_knows_its_name(self):
         """It is told with the first step, be it one that fails, and to nobody twice."""
         name = "import os; [os.environ['RETORT_SESSION'], os.popen('echo $RETORT_SESSION').read().strip()]"
