@@ -229,18 +229,18 @@ class Bench:
         heading("the 1,000th step against the 10th")
         with self.engine() as c:
             ratios, firsts, lasts = [], [], []
-            for _ in range(3):
+            for _ in range(5):
                 s = c.create(preload=["pandas"])
                 c.run(s, "x = 0")
                 self.step_times(c, s, 4, 5)
-                firsts += (first := self.step_times(c, s, 10, 5))
-                self.step_times(c, s, 976, 0)
+                firsts += (first := self.step_times(c, s, 20, 5))
+                self.step_times(c, s, 956, 0)
                 peers.pause(200)
-                lasts += (last := self.step_times(c, s, 10, 5))
+                lasts += (last := self.step_times(c, s, 20, 5))
                 ratios.append(median(last) / median(first))
                 c.close(s)
-            row = report("steps 5 to 14", firsts)
-            report("steps 990 to 1,000", lasts, aim=row["median_ms"] * 1.1, note=f"ratio {median(ratios):.2f}")
+            row = report("steps 5 to 24", firsts)
+            report("steps 981 to 1,000", lasts, aim=row["median_ms"] * 1.1, note=f"ratio {median(ratios):.2f}")
 
     # ---- rollback ----
 
