@@ -338,6 +338,17 @@ void cgroup_books_close(struct cgroup_books *books)
 	books->kind = CGROUP_NONE;
 }
 
+bool cgroup_leaf_is_there(const struct cgroup_leaf *leaf)
+{
+	for (size_t row = 0; row < CGROUP_CONTROLLER_END_; row++) {
+		char dir[CGROUP_FILE_BYTES];
+		if (cgroup_is_first(leaf->host, row) &&
+			(leaf_dir(dir, leaf, row) < 0 || access(dir, F_OK) < 0))
+			return false;
+	}
+	return true;
+}
+
 bool cgroup_leaf_counts_all(const struct cgroup_leaf *leaf)
 {
 	if (!leaf->host || leaf->host->kind == CGROUP_NONE)

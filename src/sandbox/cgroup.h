@@ -91,6 +91,9 @@ void cgroup_leaf_name(char out[CGROUP_NAME_BYTES], unsigned number);
 int cgroup_leaf_open(struct cgroup_leaf *leaf, const struct cgroup_host *host, const char *name,
 	const struct limits *limits, enum limit_by by[LIMIT_END_], struct err *err);
 
+/* Is it as it was made? An empty one may be removed by whoever owns the cgroup above it. */
+bool cgroup_leaf_is_there(const struct cgroup_leaf *leaf);
+
 /*
  * v1: open the `tasks` files for the first process to write "0" into, one per hierarchy.
  * v2: open the leaf directory, for CLONE_INTO_CGROUP, into fds[0]. none: nothing.

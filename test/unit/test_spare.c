@@ -98,6 +98,29 @@ TEST(other_limits)
 	cgroup_host_close(&host);
 }
 
+TEST(removed_by_somebody)
+{
+	TREE t = tree_new();
+	struct cgroup_host host;
+	struct cgroup_leaf leaf;
+	enum limit_by by[LIMIT_END_] = {0};
+	struct spare s = {0};
+	struct err err;
+	open_host(&t, &host);
+	spare_want(&s, &host, &small);
+	spare_make(&s, &host);
+	struct cgroup_leaf gone = s.leaf;
+	cgroup_leaf_close(&gone);
+	CHECK_INT(spare_take(&s, &host, &small, &leaf, by, &err), 0);
+	CHECK_STR(limit_of(&t, 1), "67108864");
+	spare_want(&s, &host, &small);
+	spare_make(&s, &host);
+	CHECK_STR(limit_of(&t, 2), "67108864"); /* the one that is gone counts for none */
+	spare_done(&s);
+	cgroup_leaf_close(&leaf);
+	cgroup_host_close(&host);
+}
+
 TEST(none_without_cgroups)
 {
 	TREE t = tree_new();

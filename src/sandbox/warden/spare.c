@@ -13,7 +13,8 @@ static int make(struct spare *s, const struct cgroup_host *host, const struct li
 
 static bool is_fit(const struct spare *s, const struct limits *limits)
 {
-	return s->is_there && memcmp(&s->limits, limits, sizeof *limits) == 0;
+	return s->is_there && memcmp(&s->limits, limits, sizeof *limits) == 0 &&
+		cgroup_leaf_is_there(&s->leaf);
 }
 
 int spare_take(struct spare *s, const struct cgroup_host *host, const struct limits *limits,

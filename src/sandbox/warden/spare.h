@@ -21,7 +21,7 @@ struct spare {
 };
 
 /*
- * The leaf for a box with @limits: the spare one, or a new one.
+ * The leaf for a box with @limits: the spare one if it is still there, or a new one.
  * Owns: the caller closes @leaf. Returns, errors: as cgroup_leaf_open().
  */
 int spare_take(struct spare *s, const struct cgroup_host *host, const struct limits *limits,
