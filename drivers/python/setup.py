@@ -38,9 +38,9 @@ def answer(request):
 
 
 def obey(request):
+    """A name, and a step to be ready for: nothing in it can be missing."""
     try:
-        if request.get("session"):
-            set_name(request["session"])
+        set_name(request.get("session"))
     except BaseException:
         pass  # the program has changed what it takes
     if request.get("warm"):
@@ -48,8 +48,7 @@ def obey(request):
 
 
 def carry_out(request):
-    if request.get("session"):
-        set_name(request["session"])
+    set_name(request.get("session"))
     if request.get("seed") is not None:
         driver.set_seed(request["seed"])
     if request.get("template"):
@@ -62,7 +61,7 @@ def carry_out(request):
 
 def set_name(name):
     """Of the session; what a step has made of the variable since stays."""
-    if name != state.name:
+    if name and name != state.name:
         state.name = name
         set_variable("RETORT_SESSION", driver.join(name))
 

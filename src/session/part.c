@@ -393,9 +393,9 @@ void part_ask_guard(struct part *p)
 /* What it has to answer. */
 static void ask_setup(struct part *p, json_t *setup)
 {
-	const struct session *s = p->session;
+	struct session *s = p->session;
 	char id[24];
-	p->setup_id = ++p->session->last_id;
+	p->setup_id = ++s->last_id;
 	(void)snprintf(id, sizeof id, "%llu", (unsigned long long)p->setup_id);
 	(void)json_object_set_new(setup, "id", json_string(id));
 	bool is_template = s->is_template && p->runtime->carry == CARRY_MEMORY;

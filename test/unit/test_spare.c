@@ -31,6 +31,15 @@ static const char *limit_of(struct tree *t, unsigned number)
 	return tree_has(t, path) ? tree_get(t, path) : NULL;
 }
 
+/* The same, and a spare leaf there. */
+static void open_with_one(struct tree *t, struct cgroup_host *host, struct spare *s)
+{
+	open_host(t, host);
+	spare_want(s, host, &small);
+	spare_make(s, host);
+	CHECK(s->is_there);
+}
+
 TEST(made_when_wanted)
 {
 	TREE t = tree_new();
@@ -60,9 +69,7 @@ TEST(taken_once)
 	enum limit_by by[LIMIT_END_] = {0};
 	struct spare s = {0};
 	struct err err;
-	open_host(&t, &host);
-	spare_want(&s, &host, &small);
-	spare_make(&s, &host);
+	open_with_one(&t, &host, &s);
 	CHECK_INT(spare_take(&s, &host, &small, &first, by, &err), 0);
 	CHECK_INT(by[LIMIT_memory_bytes], LIMIT_BY_CGROUP_V1);
 	CHECK(!limit_of(&t, 1));
@@ -83,9 +90,7 @@ TEST(other_limits)
 	enum limit_by by[LIMIT_END_] = {0};
 	struct spare s = {0};
 	struct err err;
-	open_host(&t, &host);
-	spare_want(&s, &host, &small);
-	spare_make(&s, &host);
+	open_with_one(&t, &host, &s);
 	CHECK_INT(spare_take(&s, &host, &large, &leaf, by, &err), 0);
 	CHECK_STR(limit_of(&t, 1), "100663296");
 	CHECK_STR(limit_of(&t, 0), "67108864");
@@ -106,9 +111,7 @@ TEST(removed_by_somebody)
 	enum limit_by by[LIMIT_END_] = {0};
 	struct spare s = {0};
 	struct err err;
-	open_host(&t, &host);
-	spare_want(&s, &host, &small);
-	spare_make(&s, &host);
+	open_with_one(&t, &host, &s);
 	struct cgroup_leaf gone = s.leaf;
 	cgroup_leaf_close(&gone);
 	CHECK_INT(spare_take(&s, &host, &small, &leaf, by, &err), 0);
