@@ -601,6 +601,7 @@ class Setup(Case):
             self.value(s, "import os; os.environ['RETORT_SESSION'], os.popen('echo $RETORT_SESSION').read()",
                        r"('s-1', 's-1\n')")
             self.assertEqual(s.ask(SETUP, session="s-\u00e9"), {})
+            self.assertEqual(s.ask(SETUP, preload=["json"]), {})
             self.value(s, "os.environ['RETORT_SESSION']", "'s-\u00e9'")
 
     def test_name_alone(self):
