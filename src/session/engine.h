@@ -11,12 +11,16 @@
 
 enum { ENGINE_CHUNK_BYTES = 256 << 10 };
 
+struct stem;
+
 struct engine {
 	struct install install;
 	struct warden *warden; /* NULL before engine_start() and after engine_stop() */
 	uv_loop_t *loop;       /* from engine_attach() on */
 	char *chunk;	       /* ENGINE_CHUNK_BYTES: where output is read to before it is kept */
 	unsigned n_urgent;     /* steps that run, branches in the making: somebody waits for them */
+	unsigned n_branching;  /* branches that the warden is making */
+	struct stem *waiting;  /* those that would have it make more than it does at once */
 	size_t n_alive;	       /* boxes and drivers that are not freed yet */
 	void (*emptied)(struct engine *e); /* or NULL: n_alive became 0, from the loop */
 	void *arg;			   /* of whoever set `emptied` */

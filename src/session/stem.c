@@ -9,6 +9,9 @@
  * second answer every failure ends in it, because the warden has a deadline for each of its waits;
  * from then on the stem has one.
  *
+ * A stem makes one branch after the other. The warden makes so many at once, of all stems: whose
+ * would be one more waits until one is furnished.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "session/stem.h"
@@ -44,6 +47,8 @@ struct stem {
 	struct queue arriving; /* furnished, and not ready yet; the stem can do the next */
 	uint64_t last_id;
 	struct engine *engine;
+	struct stem *next_waiting; /* of the engine's, which hold each other */
+	bool is_waiting;
 	uv_timer_t late; /* the first that arrives does not; later: there is time to leave */
 	unsigned n_tries;
 };
@@ -349,12 +354,37 @@ static void take_refusal(struct branching *b, const struct err *err)
 		err_hint(&b->err, STEM_DEATH_HINT);
 }
 
+static void wait_for_turn(struct stem *s)
+{
+	struct stem **at = &s->engine->waiting;
+	if (s->is_waiting)
+		return;
+	while (*at)
+		at = &(*at)->next_waiting;
+	*at = hold(s);
+	s->is_waiting = true;
+}
+
+/* Those that have waited, before the one that has just had its turn. */
+static void give_turns(struct engine *e)
+{
+	while (e->waiting && e->n_branching < WIRE_BRANCHINGS_MAX) {
+		struct stem *s = e->waiting;
+		e->waiting = take_ptr(s->next_waiting);
+		s->is_waiting = false;
+		start_next(s);
+		stem_let_go(s);
+	}
+}
+
 static void on_furnished(struct warden_call *call, const struct warden_reply *reply, const int *fds)
 {
 	struct box *box = container_of(call, struct box, call);
 	struct branching *b = box->arg;
 	box->is_calling = false;
 	b->is_furnished = true;
+	box->engine->n_branching--;
+	give_turns(box->engine);
 	if (reply->status == 0 && fds) {
 		box_take_reply(box, reply, fds);
 	} else {
@@ -380,6 +410,10 @@ static void start_next(struct stem *s)
 	struct branching *b = s->wanted.first;
 	if (!b || s->is_busy)
 		return;
+	if (s->engine->n_branching == WIRE_BRANCHINGS_MAX) {
+		wait_for_turn(s);
+		return;
+	}
 	s->is_busy = true;
 	s->engine->n_urgent++;
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what was freed has been taken out */
@@ -402,6 +436,7 @@ static void start_next(struct stem *s)
 	b->box->is_calling = true;
 	b->box->call.prepared = on_prepared;
 	b->box->call.done = on_furnished;
+	s->engine->n_branching++;
 	warden_branch(b->box->engine->warden, &b->box->call, s->driver->box->number,
 		&b->order.limits, b->order.binds, b->order.n_binds);
 	make_driver(b);

@@ -560,6 +560,37 @@ c = sqlite3.connect('d.db'); c.execute('create table t(a)'); c.execute('insert i
                     self.close(said["result"]["session"])
         self.assertEqual([s for s in self.client("session.list")["sessions"] if s["state"] == "opening"], [])
 
+    def test_more_sessions_at_once_than_the_warden_makes(self):
+        """Each asks for one branch: who has no turn yet waits for it, also while parents are closed."""
+        parents = [self.create() for _ in range(80)]
+        for i, parent in enumerate(parents):
+            self.run_(parent, f"x = {i}")
+        client = self.engine.client()
+        self.addCleanup(client.close)
+        asked = {client.send("session.branch", session=parent): i for i, parent in enumerate(parents)}
+        closed = {client.send("session.close", session=parents[i]) for i in range(0, len(parents), 4)}
+        for _ in range(len(asked) + len(closed)):
+            number, said = client.receive()
+            if number in closed:
+                client.result(said)
+            elif asked[number] % 4 == 0 and "error" in said:
+                self.assertEqual(said["error"]["data"]["code"], "gone")
+            else:
+                child = client.result(said)["session"]
+                self.addCleanup(self.close, child)
+                self.assertEqual(self.value(child, "x"), asked[number])
+
+    def test_ends_while_branches_wait_for_their_turn(self):
+        with rpc.Engine() as engine:
+            client = engine.client()
+            parents = [client("session.create")["session"] for _ in range(48)]
+            for parent in parents:
+                client.run(parent, "x = 1")
+            for parent in parents:
+                client.send("session.branch", session=parent)
+            client.receive()
+            self.assertEqual(engine.stop(), 0, engine.said())
+
     def test_numerical_threads_do_not_hinder(self):
         """OpenBLAS with two CPUs starts threads of its own: checkpoints and branches all the same."""
         parent = self.create(limits={"cpus": 2})

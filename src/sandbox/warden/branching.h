@@ -17,7 +17,7 @@
 #include "sandbox/warden/making.h"
 
 enum branching_state { BRANCHING_FREE, BRANCHING_HELLO, BRANCHING_CLONE, BRANCHING_FURNISH };
-enum { BRANCHINGS_MAX = 32, BRANCHING_HELLO_MS = 10000, BRANCHING_FURNISH_MS = 60000 };
+enum { BRANCHING_HELLO_MS = 10000, BRANCHING_FURNISH_MS = 60000 };
 
 struct branching {
 	enum branching_state state;

@@ -37,7 +37,7 @@ enum {
 	QUIET_MS = 10,	     /* after refusing an idle box, before it is looked at again */
 	SPARE_MS = 4,	     /* without anything to do, before a cgroup leaf is made ahead */
 	QUESTIONS_MAX = 256, /* of one box that is being branched, before that */
-	POLLS_MAX = 1 + WIRE_BOXES_MAX + 3 * BRANCHINGS_MAX
+	POLLS_MAX = 1 + WIRE_BOXES_MAX + 3 * WIRE_BRANCHINGS_MAX
 };
 
 struct warden {
@@ -49,7 +49,7 @@ struct warden {
 	bool is_swept;
 	struct err bad_bind; /* of a bind since the last box: the next box is then not made */
 	struct box boxes[WIRE_BOXES_MAX];
-	struct branching branchings[BRANCHINGS_MAX];
+	struct branching branchings[WIRE_BRANCHINGS_MAX];
 	unsigned n_used; /* no box from here on was ever made */
 };
 
@@ -224,7 +224,7 @@ static int do_branch(struct warden *w, const struct warden_request *req, int *fd
 	if (!parent)
 		return err_set(err, ERR_GONE, "no box %u", req->box);
 	if (!b)
-		return err_set(err, ERR_LIMIT, "more than %d branches at once", BRANCHINGS_MAX);
+		return err_set(err, ERR_LIMIT, "more than %d branches at once", WIRE_BRANCHINGS_MAX);
 	spec.ids_slot = parent->root;
 	b->box = box;
 	b->parent = parent;
@@ -436,7 +436,7 @@ struct waiting {
 	/* the engine's socket, three for each branching, one for each root */
 	struct pollfd polls[POLLS_MAX];
 	size_t n;
-	struct branching *branchings[BRANCHINGS_MAX];
+	struct branching *branchings[WIRE_BRANCHINGS_MAX];
 	size_t n_branchings;
 	uint32_t roots[WIRE_BOXES_MAX]; /* whose listener stands there */
 	size_t n_roots;
