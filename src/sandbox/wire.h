@@ -18,8 +18,8 @@ enum {
 	WIRE_PATH_BYTES = 4096, /* PATH_MAX of Linux */
 	WIRE_BINDS_MAX = 64,	/* more volumes than anyone asked for; bounds the warden's table */
 	WIRE_BOXES_MAX = 4096,	/* boxes of one warden */
-	WIRE_BRANCHINGS_MAX = 32, /* branches that it makes at once */
-	WIRE_DEPTH_MAX = 28,	/* branches of branches; the kernel nests 32 namespaces */
+	WIRE_BRANCHINGS_MAX = 32,   /* branches that it makes at once */
+	WIRE_DEPTH_MAX = 28,	    /* branches of branches; the kernel nests 32 namespaces */
 	WIRE_TEXT_BYTES = 96 << 10, /* argv and environment of one spawn, NUL-separated */
 	WIRE_SOCK_FD = 3,	    /* where warden and init find their socket */
 	WIRE_PIDS_MAX = 24,

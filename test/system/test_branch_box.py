@@ -15,11 +15,11 @@ import harness  # noqa: E402
 
 
 def leaves(of):
-    """The leaves of one warden's boxes: others may be at work here. It may have one more, for the next box."""
+    """The leaves of one warden's boxes: others may be at work here. It may have some more, for the next boxes."""
     found = glob.glob(f"/sys/fs/cgroup/**/retort-{of.warden_pid()}-*.*", recursive=True)
     used = {leaf for leaf in found if pathlib.Path(leaf, "cgroup.procs").read_text()}
     spare = {os.path.basename(leaf) for leaf in found if leaf not in used}
-    assert len(spare) <= 1, spare
+    assert len(spare) <= 8, spare
     return used
 
 

@@ -1,4 +1,5 @@
-/* A cgroup leaf that is made ahead, in trees of plain files. SPDX-License-Identifier: Apache-2.0 */
+/* Cgroup leaves that are made ahead, in trees of plain files. SPDX-License-Identifier: Apache-2.0
+ */
 #include "sandbox/warden/spare.h"
 
 #include "t.h"
@@ -37,7 +38,7 @@ static void open_with_one(struct tree *t, struct cgroup_host *host, struct spare
 	open_host(t, host);
 	spare_want(s, host, &small);
 	spare_make(s, host);
-	CHECK(s->is_there);
+	CHECK_INT(s->n, 1);
 }
 
 TEST(made_when_wanted)
@@ -47,7 +48,7 @@ TEST(made_when_wanted)
 	struct spare s = {0};
 	open_host(&t, &host);
 	spare_make(&s, &host);
-	CHECK(!s.is_there);
+	CHECK_INT(s.n, 0);
 	spare_want(&s, &host, &small);
 	CHECK(s.is_due && !limit_of(&t, 0)); /* not at once */
 	spare_make(&s, &host);
@@ -58,6 +59,38 @@ TEST(made_when_wanted)
 	CHECK(!limit_of(&t, 1)); /* one is enough */
 	spare_done(&s);
 	CHECK(!limit_of(&t, 0));
+	cgroup_host_close(&host);
+}
+
+TEST(as_many_as_were_taken)
+{
+	TREE t = tree_new();
+	struct cgroup_host host;
+	struct cgroup_leaf leaf;
+	enum limit_by by[LIMIT_END_] = {0};
+	struct spare s = {0};
+	struct err err;
+	open_with_one(&t, &host, &s);
+	for (int i = 0; i < 3; i++) {
+		CHECK_INT(spare_take(&s, &host, &small, &leaf, by, &err), 0);
+		spare_want(&s, &host, &small);
+		cgroup_leaf_close(&leaf);
+	}
+	for (unsigned i = 1; i <= 3; i++) {
+		CHECK(s.is_due);
+		spare_make(&s, &host); /* one at a time: somebody may come */
+		CHECK_INT(s.n, i);
+	}
+	CHECK(!s.is_due);
+	for (int i = 0; i < 3 * SPARE_MAX; i++)
+		spare_want(&s, &host, &small);
+	for (int i = 0; i < 3 * SPARE_MAX; i++)
+		spare_make(&s, &host);
+	CHECK_INT(s.n, SPARE_MAX);
+	CHECK_STR(limit_of(&t, s.n_made - 1), "67108864");
+	spare_done(&s);
+	for (unsigned i = 0; i < s.n_made; i++)
+		CHECK(!limit_of(&t, i));
 	cgroup_host_close(&host);
 }
 
@@ -112,7 +145,7 @@ TEST(removed_by_somebody)
 	struct spare s = {0};
 	struct err err;
 	open_with_one(&t, &host, &s);
-	struct cgroup_leaf gone = s.leaf;
+	struct cgroup_leaf gone = s.leaves[0];
 	cgroup_leaf_close(&gone);
 	CHECK_INT(spare_take(&s, &host, &small, &leaf, by, &err), 0);
 	CHECK_STR(limit_of(&t, 1), "67108864");

@@ -41,7 +41,7 @@ struct box {
 struct box_host {
 	struct idmap ids;
 	struct cgroup_host cgroup;
-	struct spare *spare; /* of leaves made ahead */
+	struct spare *spare; /* leaves made ahead */
 	int init_fd;	     /* the executable of init */
 };
 

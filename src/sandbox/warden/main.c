@@ -224,7 +224,8 @@ static int do_branch(struct warden *w, const struct warden_request *req, int *fd
 	if (!parent)
 		return err_set(err, ERR_GONE, "no box %u", req->box);
 	if (!b)
-		return err_set(err, ERR_LIMIT, "more than %d branches at once", WIRE_BRANCHINGS_MAX);
+		return err_set(
+			err, ERR_LIMIT, "more than %d branches at once", WIRE_BRANCHINGS_MAX);
 	spec.ids_slot = parent->root;
 	b->box = box;
 	b->parent = parent;

@@ -11,10 +11,11 @@ static int make(struct spare *s, const struct cgroup_host *host, const struct li
 	return cgroup_leaf_open(leaf, host, name, limits, by, err);
 }
 
+/* Are those that are there of use, by the next of them? */
 static bool is_fit(const struct spare *s, const struct limits *limits)
 {
-	return s->is_there && memcmp(&s->limits, limits, sizeof *limits) == 0 &&
-		cgroup_leaf_is_there(&s->leaf);
+	return s->n > 0 && memcmp(&s->limits, limits, sizeof *limits) == 0 &&
+		cgroup_leaf_is_there(&s->leaves[s->n - 1]);
 }
 
 int spare_take(struct spare *s, const struct cgroup_host *host, const struct limits *limits,
@@ -22,15 +23,17 @@ int spare_take(struct spare *s, const struct cgroup_host *host, const struct lim
 {
 	if (!is_fit(s, limits))
 		return make(s, host, limits, leaf, by, err);
-	*leaf = s->leaf;
+	*leaf = s->leaves[--s->n];
 	memcpy(by, s->by, sizeof s->by);
-	s->is_there = false;
 	return 0;
 }
 
 void spare_want(struct spare *s, const struct cgroup_host *host, const struct limits *limits)
 {
+	if (!s->is_due)
+		s->n_wanted = 0;
 	s->wanted = *limits;
+	s->n_wanted = MIN(s->n_wanted + 1, (unsigned)SPARE_MAX);
 	s->is_due = host->kind != CGROUP_NONE;
 }
 
@@ -39,18 +42,18 @@ void spare_make(struct spare *s, const struct cgroup_host *host)
 	struct err err;
 	if (!s->is_due)
 		return;
-	s->is_due = false;
-	if (is_fit(s, &s->wanted))
-		return;
-	spare_done(s);
+	if (!is_fit(s, &s->wanted))
+		spare_done(s);
 	s->limits = s->wanted;
 	memset(s->by, 0, sizeof s->by);
-	s->is_there = make(s, host, &s->limits, &s->leaf, s->by, &err) == 0;
+	bool is_made =
+		s->n < s->n_wanted && make(s, host, &s->limits, &s->leaves[s->n], s->by, &err) == 0;
+	s->n += is_made;
+	s->is_due = is_made && s->n < s->n_wanted;
 }
 
 void spare_done(struct spare *s)
 {
-	if (s->is_there)
-		cgroup_leaf_close(&s->leaf);
-	s->is_there = false;
+	while (s->n > 0)
+		cgroup_leaf_close(&s->leaves[--s->n]);
 }
