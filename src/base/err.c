@@ -40,6 +40,8 @@ int err_set_at(struct err *err, enum err_code code, int sys, const char *file, i
 	memcpy(err->msg, msg, n >= 0 ? sizeof msg : 0);
 	if (sys && n >= 0 && (size_t)n < sizeof err->msg)
 		(void)snprintf(err->msg + n, sizeof err->msg - (size_t)n, ": %s", strerror(sys));
+	if (sys == EMFILE)
+		err_hint(err, "close some sessions, or start the engine with a higher `ulimit -n`");
 	return err_result(err);
 }
 

@@ -13,7 +13,7 @@ enum { UNDO_MAX = 1000000 };
 /* ORDER enum magic_kind */
 const struct magic_row magic_rows[MAGIC_END_] = {
 	{"undo", "[N]", "go back N steps, variables and files"},
-	{"branch", "NAME", "make a session NAME from here, and go on in it"},
+	{"branch", "[--force] NAME", "make a session NAME from here, and go on in it"},
 	{"switch", "[NAME]", "go on in another session; list them"},
 	{"log", "[all]", "list the steps; all: of all sessions, as a tree"},
 	{"files", "", "list the files of the workspace"},
@@ -44,12 +44,25 @@ static int fail_unknown(const char *name, size_t bytes, struct err *err)
 	return err_hint(err, "%%help lists them");
 }
 
+static void take_force(struct magic *m)
+{
+	static const char word[] = "--force";
+	const char *after = m->arg + strlen(word);
+	m->is_forced =
+		strncmp(m->arg, word, strlen(word)) == 0 && (!*after || strchr(" \t", *after));
+	if (m->is_forced)
+		m->arg = after + strspn(after, " \t");
+}
+
 static int check_arg(struct magic *m, struct err *err)
 {
 	const struct magic_row *row = &magic_rows[m->kind];
 	struct num_range range = {1, UNDO_MAX};
-	bool is_needed = row->arg[0] && row->arg[0] != '[';
+	size_t arg_bytes = strlen(row->arg);
+	bool is_needed = arg_bytes > 0 && row->arg[arg_bytes - 1] != ']';
 	m->count = 1;
+	if (m->kind == MAGIC_BRANCH)
+		take_force(m);
 	if (m->kind == MAGIC_UNDO && m->arg[0])
 		return num_parse_count(m->arg, range, &m->count, err) < 0 ? err_wrap(err, "%%undo")
 									  : 0;

@@ -27,6 +27,7 @@ struct magic {
 	enum magic_kind kind;
 	const char *arg; /* without spaces around it, in `text`; "" when there is none */
 	uint64_t count;	 /* of MAGIC_UNDO */
+	bool is_forced;	 /* MAGIC_BRANCH: whatever processes there are */
 	char *text;	 /* Owns: free() */
 };
 

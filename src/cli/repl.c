@@ -176,6 +176,7 @@ static int do_branch(struct repl *repl, const struct magic *m, struct err *err)
 {
 	json_t *params = here(repl), *result = NULL;
 	(void)json_object_set_new(params, "name", json_string(m->arg));
+	(void)json_object_set_new(params, "force", json_boolean(m->is_forced));
 	int r = call(repl, "session.branch", params, &result, err);
 	if (r == 0) {
 		take_session(repl, result);
@@ -267,7 +268,7 @@ static int do_help(struct repl *repl, const struct magic *m, struct err *err)
 	(void)err;
 	for (int i = 0; i < MAGIC_END_; i++) {
 		const struct magic_row *row = &magic_rows[i];
-		(void)printf("%%%s %-*s%s\n", row->name, (int)(14 - strlen(row->name)), row->arg,
+		(void)printf("%%%s %-*s%s\n", row->name, (int)(23 - strlen(row->name)), row->arg,
 			row->help);
 	}
 	(void)puts("Tab completes a name. Ctrl-C stops the step, Ctrl-D leaves.");

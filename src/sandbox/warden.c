@@ -95,12 +95,6 @@ static void dispatch(
 static void flush(struct warden *w);
 static void watch(struct warden *w);
 
-static void fail_full(struct err *err)
-{
-	err_sys(err, ERR_IO, EMFILE, "take a box");
-	err_hint(err, "close some sessions, or start the engine with a higher `ulimit -n`");
-}
-
 static void on_socket(uv_poll_t *poll, int status, int events)
 {
 	struct warden *w = poll->data;
@@ -123,7 +117,7 @@ static void on_socket(uv_poll_t *poll, int status, int events)
 	if (reply.status < 0)
 		err_check(&reply.err);
 	else if (n == -EMFILE)
-		fail_full(&reply.err);
+		err_sys(&reply.err, ERR_IO, EMFILE, "take a box");
 	dispatch(w, &reply, fds, n_fds);
 }
 

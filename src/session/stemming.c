@@ -47,7 +47,7 @@ static void refuse(struct session *s, int n)
 		d->is_stem = false; /* it goes on with its next step */
 	err_set(&err, ERR_BUSY, "the session has %d process%s of its own, which a branch would end",
 		n, n == 1 ? "" : "es");
-	err_hint(&err, "end them first, or ask with force");
+	err_hint(&err, "end them first, or ask with force (--force)");
 	tell_stem(s, &err);
 }
 

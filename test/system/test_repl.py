@@ -99,6 +99,16 @@ class Pipe(harness.Case):
         self.assertIn("(other) x = 9", done.out)
         self.assertNotIn("no", done.out.splitlines())
 
+    def test_a_branch_that_ends_processes_is_forced(self):
+        start = "import subprocess; p = subprocess.Popen(['sleep', '60']); x = 7\n"
+        done = pipe(start + "%branch other\nx\n")
+        self.assertEqual((done.status, done.out), (1, "7\n"), repr(done))
+        self.assertIn("would end: end them first, or ask with force (--force)\n", done.err)
+        done = pipe(start + "%branch --force other\nx, p.poll() is None\n%switch\n")
+        self.assertEqual((done.status, done.err), (0, ""), repr(done))
+        self.assertIn(" other ", done.out)
+        self.assertTrue(done.out.startswith("(7, "), done.out)
+
     def test_wrong_commands(self):
         done = pipe("%udno\n%undo 99\n%switch nobody\n")
         self.assertEqual(done.status, 1)

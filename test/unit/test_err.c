@@ -25,6 +25,10 @@ TEST(err_tells_the_errno)
 	CHECK_INT(err_sys(&err, ERR_IO, ENOSPC, "write %s", "f"), -ENOSPC);
 	CHECK_INT(err.sys, ENOSPC);
 	CHECK_STR(err.msg, "write f: No space left on device");
+	CHECK_STR(err.hint, "");
+	CHECK_INT(err_sys(&err, ERR_BOX, EMFILE, "pipe"), -EMFILE);
+	CHECK_STR(err.msg, "pipe: Too many open files");
+	CHECK_HAS(err.hint, "`ulimit -n`"); /* what it takes to get on is the same everywhere */
 }
 
 TEST(err_wraps_and_hints)

@@ -15,10 +15,13 @@ TEST(commands_are_read)
 		enum magic_kind kind;
 		const char *arg;
 		unsigned count;
+		bool is_forced;
 	} rows[] = {
 		{"%undo", MAGIC_UNDO, "", 1},
 		{"%undo 3", MAGIC_UNDO, "3", 3},
 		{"  %branch  my trial \t", MAGIC_BRANCH, "my trial", 1},
+		{"%branch --force  my trial", MAGIC_BRANCH, "my trial", 1, true},
+		{"%branch --forced", MAGIC_BRANCH, "--forced", 1},
 		{"%time x = 1\ny", MAGIC_TIME, "x = 1\ny", 1},
 		{"%log all", MAGIC_LOG, "all", 1},
 		{"%quit", MAGIC_QUIT, "", 1},
@@ -32,6 +35,7 @@ TEST(commands_are_read)
 		CHECK_INT(m.kind, rows[i].kind);
 		CHECK_STR(m.arg, rows[i].arg);
 		CHECK_INT(m.count, rows[i].count);
+		CHECK_INT(m.is_forced, rows[i].is_forced);
 		free(m.text);
 	}
 	CHECK(!magic_is("x % 2"));
@@ -48,7 +52,8 @@ TEST(wrong_commands_are_explained)
 		{"%und", "unknown command %und", "did you mean %undo?"},
 		{"%undo x", "%undo", "3"},
 		{"%undo 0", "%undo", ""},
-		{"%branch", "%branch: nothing named", "write %branch NAME"},
+		{"%branch", "%branch: nothing named", "write %branch [--force] NAME"},
+		{"%branch --force ", "%branch: nothing named", "write %branch [--force] NAME"},
 		{"%files x", "%files: unexpected \"x\"", "leave it out"},
 		{"%log some", "%log: \"some\"", "%log all"},
 		{"%\xff\xff", "unknown command %", ""},
