@@ -32,7 +32,7 @@ struct err {
 /*
  * Record a failure and return it, so that each failure is one line: `return err_set(err, …);`
  * Limits:  the message is cut at ERR_MSG_BYTES.
- * Returns: the negative errno of @code; for err_sys() the negative of @sys.
+ * Returns: the negative errno of @code; for err_sys() the negative of @sys. EMFILE brings its hint.
  */
 #define err_set(err, code, ...)                                                                    \
 	err_negative(err_set_at((err), (code), 0, __FILE__, __LINE__, __VA_ARGS__))

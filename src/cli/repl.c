@@ -261,11 +261,9 @@ static int do_reset(struct repl *repl, const struct magic *m, struct err *err)
 	return create(repl, err);
 }
 
-static int do_help(struct repl *repl, const struct magic *m, struct err *err)
+static int do_help(struct repl *repl attr_unused, const struct magic *m attr_unused,
+	struct err *err attr_unused)
 {
-	(void)repl;
-	(void)m;
-	(void)err;
 	for (int i = 0; i < MAGIC_END_; i++) {
 		const struct magic_row *row = &magic_rows[i];
 		(void)printf("%%%s %-*s%s\n", row->name, (int)(23 - strlen(row->name)), row->arg,
