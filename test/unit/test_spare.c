@@ -57,6 +57,12 @@ TEST(made_when_wanted)
 	spare_want(&s, &host, &small);
 	spare_make(&s, &host);
 	CHECK(!limit_of(&t, 1)); /* one is enough */
+	struct cgroup_leaf leaf;
+	enum limit_by by[LIMIT_END_] = {0};
+	struct err err;
+	CHECK_INT(spare_take(&s, &host, &small, &leaf, by, &err), 0);
+	CHECK_INT(by[LIMIT_memory_bytes], LIMIT_BY_CGROUP_V1); /* and is what it was */
+	cgroup_leaf_close(&leaf);
 	spare_done(&s);
 	CHECK(!limit_of(&t, 0));
 	cgroup_host_close(&host);
@@ -145,7 +151,7 @@ TEST(removed_by_somebody)
 	struct spare s = {0};
 	struct err err;
 	open_with_one(&t, &host, &s);
-	struct cgroup_leaf gone = s.leaves[0];
+	struct cgroup_leaf gone = s.leaves[0].leaf;
 	cgroup_leaf_close(&gone);
 	CHECK_INT(spare_take(&s, &host, &small, &leaf, by, &err), 0);
 	CHECK_STR(limit_of(&t, 1), "67108864");

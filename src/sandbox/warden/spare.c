@@ -15,7 +15,7 @@ static int make(struct spare *s, const struct cgroup_host *host, const struct li
 static bool is_fit(const struct spare *s, const struct limits *limits)
 {
 	return s->n > 0 && memcmp(&s->limits, limits, sizeof *limits) == 0 &&
-		cgroup_leaf_is_there(&s->leaves[s->n - 1]);
+		cgroup_leaf_is_there(&s->leaves[s->n - 1].leaf);
 }
 
 int spare_take(struct spare *s, const struct cgroup_host *host, const struct limits *limits,
@@ -23,8 +23,9 @@ int spare_take(struct spare *s, const struct cgroup_host *host, const struct lim
 {
 	if (!is_fit(s, limits))
 		return make(s, host, limits, leaf, by, err);
-	*leaf = s->leaves[--s->n];
-	memcpy(by, s->by, sizeof s->by);
+	const struct spare_leaf *spare = &s->leaves[--s->n];
+	*leaf = spare->leaf;
+	memcpy(by, spare->by, sizeof spare->by);
 	return 0;
 }
 
@@ -37,23 +38,28 @@ void spare_want(struct spare *s, const struct cgroup_host *host, const struct li
 	s->is_due = host->kind != CGROUP_NONE;
 }
 
+static int make_one(struct spare *s, const struct cgroup_host *host)
+{
+	struct spare_leaf *spare = &s->leaves[s->n];
+	struct err err;
+	memset(spare->by, 0, sizeof spare->by);
+	int r = make(s, host, &s->limits, &spare->leaf, spare->by, &err);
+	s->n += r == 0;
+	return r;
+}
+
 void spare_make(struct spare *s, const struct cgroup_host *host)
 {
-	struct err err;
 	if (!s->is_due)
 		return;
 	if (!is_fit(s, &s->wanted))
 		spare_done(s);
 	s->limits = s->wanted;
-	memset(s->by, 0, sizeof s->by);
-	bool is_made =
-		s->n < s->n_wanted && make(s, host, &s->limits, &s->leaves[s->n], s->by, &err) == 0;
-	s->n += is_made;
-	s->is_due = is_made && s->n < s->n_wanted;
+	s->is_due = s->n < s->n_wanted && make_one(s, host) == 0 && s->n < s->n_wanted;
 }
 
 void spare_done(struct spare *s)
 {
 	while (s->n > 0)
-		cgroup_leaf_close(&s->leaves[--s->n]);
+		cgroup_leaf_close(&s->leaves[--s->n].leaf);
 }

@@ -17,10 +17,12 @@
 enum { SPARE_MAX = 8 };
 
 struct spare {
-	struct cgroup_leaf leaves[SPARE_MAX];
+	struct spare_leaf {
+		struct cgroup_leaf leaf;
+		enum limit_by by[LIMIT_END_];
+	} leaves[SPARE_MAX];
 	unsigned n, n_wanted;
 	struct limits limits, wanted; /* theirs; those of the next */
-	enum limit_by by[LIMIT_END_];
 	bool is_due;
 	unsigned n_made; /* of all leaves: the number of the next */
 };
