@@ -97,6 +97,7 @@ function newStep(message) {
     variables: field(message, 'variables', false) ? [] : null,
     name: '',
     settled: false,
+    begun: false,
     over: false,
     value: undefined,
     error: null,
@@ -270,15 +271,23 @@ function interrupt(step) {
   setImmediate(finish, step);
 }
 
+/* From now on the engine sends its interrupts. */
+function begin(step) {
+  if (!step.begun) send(BEGIN, '{"id":' + quote(step.id) + '}');
+  step.begun = true;
+}
+
 function runStep(step) {
   let text;
   try {
     text = prepare(step);
   } catch (error) {
+    begin(step);
     fail(step, error);
     return;
   }
   const isWhole = guard(() => {
+    begin(step); // not before: what comes while nobody watches waits until the code lets go
     startScript(step, text);
     tick.call(process);
   });
@@ -299,7 +308,7 @@ async function start(step) {
   if (!isListening()) process.on('SIGINT', onSigint);
   if (step.input !== null || input.isOwn) input.give(step.input);
   if (step.variables !== null) step.variables = inspected((ask) => variables().snapshot(ask), null);
-  send(BEGIN, '{"id":' + quote(step.id) + '}');
+  if (step.preload !== '') begin(step);
   const wanted = genuine.split(step.preload, ',');
   for (let i = 0; i < wanted.length && !step.over; i++) {
     const name = genuine.trim(wanted[i]);

@@ -71,6 +71,7 @@ class State:
     calls = None  # the part, when it is loaded
     early = []  # frames that were read while a step ran, and are for afterwards
     handler = _signal.default_int_handler
+    interrupted = False  # while no code ran, by a signal that another thread took
     futures = 0
     had_guard = False  # since this is a process of its own
     stem = None  # what is ready for branches
@@ -322,6 +323,7 @@ class Step:
         self.filename = join(request.get("filename") or "<step>")
         self.argv = [join(arg) for arg in request.get("argv") or []]
         self.once = request.get("mode") != "session"
+        self.begun = request.get("begun") is True
         self.preload = [m.strip() for m in request.get("preload", "").split(",") if m.strip()]
         self.limit = min(request.get("value_bytes") or VALUE_BYTES, VALUE_BYTES_MAX)
         self.position = 0
@@ -486,6 +488,8 @@ def perform(step):
             if isinstance(error, KeyboardInterrupt) and step.position <= 3:
                 if error.__traceback__.tb_next is not None and step.failure is None:
                     step.failure = error
+                    if step.position == 0:  # its code does not run any more
+                        step.position, error.__traceback__ = 1, None
 
 
 def settle():
@@ -500,12 +504,23 @@ def settle():
 
 def ignore(*_):
     """The handler of SIGINT while no code runs."""
+    state.interrupted = True
+
+
+def drop_interrupts():
+    """Those that have come were meant for the step before, or for nobody."""
+    native.take_interrupts()
+    state.interrupted = False
 
 
 def wake():
-    """Let signals in. An interrupt that came while no code ran is dropped."""
-    native.unblock_signals()
+    """Let signals in. An interrupt that the engine has sent while they were kept out comes now."""
     _signal.signal(_signal.SIGINT, state.handler)
+    interrupted = native.take_interrupts() or state.interrupted
+    state.interrupted = False
+    native.unblock_signals()
+    if interrupted:
+        _signal.raise_signal(_signal.SIGINT)
 
 
 def hush():
@@ -624,7 +639,10 @@ def run_step(request, fds):
         except BaseException:
             pass
     state.step = step
-    send(BEGIN, {"id": step.id})
+    if not step.begun:
+        if not step.once:
+            drop_interrupts()
+        send(BEGIN, {"id": step.id})
     if not step.once:
         native.new_step()
     carry_out(step)

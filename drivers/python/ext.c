@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -230,21 +231,33 @@ static PyObject *block_signals(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-/* Undo block_signals(); interrupts and alarms that came meanwhile were meant for nobody. */
-static PyObject *unblock_signals(PyObject *self, PyObject *args)
+/* Interrupts and alarms that have come since block_signals(); of those, only init's are told of. */
+static PyObject *take_interrupts(PyObject *self, PyObject *args)
 {
 	static const struct timespec now = {0};
-	sigset_t set, stale;
+	bool was_init = false;
+	sigset_t stale;
+	siginfo_t info;
+	int number;
 
 	(void)self;
 	(void)args;
-	held_signals(&set);
 	sigemptyset(&stale);
 	sigaddset(&stale, SIGINT);
 	sigaddset(&stale, SIGALRM);
 	pthread_sigmask(SIG_BLOCK, &stale, NULL);
-	while (sigtimedwait(&stale, NULL, &now) > 0)
-		continue;
+	while ((number = sigtimedwait(&stale, &info, &now)) > 0)
+		was_init |= number == SIGINT && info.si_code == SI_USER && info.si_pid == getppid();
+	return PyBool_FromLong(was_init);
+}
+
+static PyObject *unblock_signals(PyObject *self, PyObject *args)
+{
+	sigset_t set;
+
+	(void)self;
+	(void)args;
+	held_signals(&set);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	Py_RETURN_NONE;
 }
@@ -431,6 +444,8 @@ static PyMethodDef methods[] = {
 	{"flush_c", flush_c, METH_NOARGS, "flush_c(): fflush(NULL)"},
 	{"dup_high", dup_high, METH_VARARGS, "dup_high(fd) -> fd"},
 	{"block_signals", block_signals, METH_NOARGS, "block_signals()"},
+	{"take_interrupts", take_interrupts, METH_NOARGS,
+		"take_interrupts() -> bool: was there one by our parent, init"},
 	{"unblock_signals", unblock_signals, METH_NOARGS, "unblock_signals()"},
 	{"new_step", new_step, METH_NOARGS, "new_step(): a step of a session begins"},
 	{"put_back", put_back, METH_VARARGS, "put_back(space, wanted)"},

@@ -69,7 +69,6 @@ def warm():
         driver.set_process(step)
         driver.keep_source(step)
         state.step = step
-        driver.send(driver.BEGIN, {"id": step.id})
         for stage in EXERCISED:
             stage(step)
         driver.settle()

@@ -333,8 +333,12 @@ int registry_interrupt(struct registry *r, const char *session, struct err *err)
 	struct entry *e = bad < 0 ? NULL : found.live;
 	if (!e)
 		return bad;
-	if (e->session && e->state == ENTRY_WORKING)
-		session_interrupt(e->session);
+	if (!e->session || e->state != ENTRY_WORKING)
+		return 0;
+	if (e->replay)
+		err_set(&e->replay->err, ERR_INTERRUPTED,
+			"interrupted while the state it needs was made again");
+	session_interrupt(e->session);
 	return 0;
 }
 

@@ -42,6 +42,7 @@ struct part {
 	bool is_going;	       /* in the rollback under way */
 	bool is_live;	       /* the driver has the state of the session's steps */
 	bool is_unnamed;       /* the driver may not know what the session is called */
+	bool is_interrupted;   /* an interrupt was sent for its last step, and may come late */
 	uint64_t version;      /* the last step of it that counts; 0: none in this box */
 	struct text *state;    /* what it last said of itself, for the next driver; or NULL */
 	struct guard *guard;   /* of the state it has; held, or NULL */
@@ -166,6 +167,10 @@ struct part *python_part(struct session *s);
 int part_setup(struct part *p, enum setup what, struct err *err);
 /* The driver is to make the guard that is due, if it has not been told yet. */
 void part_ask_guard(struct part *p);
+/* Does its driver wait for a frame, so that it reads a STEP as soon as that is sent? Where it may
+ * have other work, where threads may take its signals, and where an old interrupt may be on its
+ * way, no. */
+bool part_is_waiting(const struct part *p);
 void part_lose(struct part *p);
 void parts_lose(struct session *s);
 

@@ -390,6 +390,13 @@ void part_ask_guard(struct part *p)
 	json_decref(order);
 }
 
+bool part_is_waiting(const struct part *p)
+{
+	bool may_be_told = p->runtime->carry == CARRY_MEMORY && !p->session->is_once;
+	return may_be_told && p->is_live && !p->due_id && !p->setup_id && !p->no_guard[0] &&
+		!p->is_interrupted;
+}
+
 /* What it has to answer. */
 static void ask_setup(struct part *p, json_t *setup)
 {
@@ -443,7 +450,7 @@ void part_lose(struct part *p)
 	guard_let_go(take_ptr(p->guard));
 	p->setup_id = p->due_id = p->last_call = 0;
 	p->pid = p->arm_pid = 0;
-	p->is_live = false;
+	p->is_live = p->is_interrupted = false;
 	p->no_guard[0] = '\0';
 	if (d)
 		driver_let_go(d);

@@ -89,15 +89,23 @@ void step_resume(struct session *s)
 		start_wall(s, left, STEP_CAUSE_WAIT);
 }
 
+static void send_interrupt(struct session *s)
+{
+	s->part->is_interrupted = true;
+	driver_signal(s->part->driver, SIGINT);
+}
+
 void step_began(struct session *s)
 {
-	if (s->began_ns || s->step_state != STEP_RUNNING)
+	if (s->began_ns || (s->step_state != STEP_RUNNING && s->step_state != STEP_STOPPING))
 		return;
 	s->began_ns = uv_hrtime();
 	/* Until here the limit covered the start of the interpreter; the step has it whole. */
-	start_wall(s, s->record.limits.value[LIMIT_timeout_ms], STEP_CAUSE_WALL);
-	/* What can be done before the end is done now: the driver is at work, where right behind
-	 * the STEP frame it may still wait for this very CPU. */
+	if (s->step_state == STEP_RUNNING)
+		start_wall(s, s->record.limits.value[LIMIT_timeout_ms], STEP_CAUSE_WALL);
+	else if (!s->is_once)
+		send_interrupt(s);
+	/* What can be done before the end is done now, while the driver is at work. */
 	record_say_limits(&s->record);
 	if (s->events.begin)
 		s->events.begin(s->events.arg);
@@ -106,10 +114,10 @@ void step_began(struct session *s)
 static void do_interrupt(struct session *s)
 {
 	bool is_waiting = calling_stop(s);
-	if (s->part && s->part->driver)
-		driver_signal(s->part->driver, SIGINT);
-	else
-		step_event(s, STEP_GRACE); /* it has not begun */
+	if (!s->part || !s->part->driver)
+		step_event(s, STEP_GRACE); /* nothing was sent */
+	else if (s->began_ns || s->is_once)
+		send_interrupt(s); /* else when it begins: before, the driver would not heed it */
 	if (s->step_state == STEP_STOPPING)
 		(void)uv_timer_start(&s->wall, on_wall, is_waiting ? REFUSE_MS : GRACE_MS, 0);
 }
@@ -315,9 +323,12 @@ static int add_stdin(
 static int send_step(struct session *s, struct part *p, struct err *err)
 {
 	uint64_t id = ++s->last_id;
+	bool is_begun = part_is_waiting(p);
 	json_t *step = step_json(s, id, err);
 	if (!step)
 		return -EINVAL;
+	if (is_begun)
+		(void)json_object_set_new(step, "begun", json_true());
 	if (!s->is_once && s->points.max > 0)
 		(void)json_object_set_new(step, "checkpoint", json_true());
 	if (p->is_unnamed && p->runtime->carry == CARRY_MEMORY && !s->order->has_seed &&
@@ -332,7 +343,10 @@ static int send_step(struct session *s, struct part *p, struct err *err)
 	fd_close(&s->req.stdin_fd);
 	json_decref(step);
 	s->step_id = id;
+	p->is_interrupted = false;
 	memcpy(s->no_guard, p->no_guard, sizeof s->no_guard);
+	if (r == 0 && is_begun)
+		step_began(s);
 	return r;
 }
 

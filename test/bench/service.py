@@ -45,7 +45,7 @@ class Client:
             if newline:
                 self.rest = rest
                 return line
-            got = self.socket.recv(1 << 20)
+            got = self.socket.recv(1 << 16)
             if not got:
                 raise RuntimeError("the engine has closed the connection")
             self.rest += got

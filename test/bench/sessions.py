@@ -22,11 +22,13 @@ from service import (
 )
 
 FAST_MS = 14.7
+SETTLE_MS = 500  # until what was closed has gone: the calibration would be slow beside that, and the aim too easy
 rows = []
 
 
 def report(name, times, aim_ms=None, note="", aim=None):
     """Print one row; @times are its samples in ms; @aim_ms the aim on the machine of the aims."""
+    peers.pause(SETTLE_MS)
     speed = calibration()
     scaled = aim_ms * max(speed / FAST_MS, 1) if aim_ms else aim
     row = {"row": name, "median_ms": median(times), "p95_ms": p95(times), "n": len(times), "bare_python_ms": speed,

@@ -119,20 +119,19 @@ class Driver:
     def send(self, kind, payload=b""):
         self.channel.sendall(struct.pack(">IB", len(payload) + 1, kind) + payload)
 
-    def start(self, code, mode="once", filename="<step>", argv=("<step>",), value_bytes=1 << 20):
+    def start(self, code, mode="once", filename="<step>", argv=("<step>",), value_bytes=1 << 20, **more):
         self.count += 1
         self.id = "s%d" % self.count
         request = {"id": self.id, "code": code, "filename": filename, "argv": list(argv),
-                   "mode": mode, "value_bytes": value_bytes}
+                   "mode": mode, "value_bytes": value_bytes, **more}
         self.send(STEP, json.dumps(request).encode())
 
     def step(self, code, mode="session", wait=30, at_begin=None, **rest):
         self.start(textwrap.dedent(code) if code[:2] == "\n " else code, mode, **rest)
         return self.finish(wait, at_begin)
 
-    def finish(self, wait=30, at_begin=None):
+    def finish(self, wait=30, at_begin=None, began=False):
         got = Outcome()
-        began = False
         end = time.monotonic() + wait
         while got.result is None and not got.eof:
             left = end - time.monotonic()
@@ -641,6 +640,30 @@ class Errors(Case):
                 driver.interrupt()
                 time.sleep(0.01)
             self.assertEqual(self.ok(driver.step("5")).text, "5")
+
+    def test_step_that_is_begun(self):
+        """No BEGIN is said; and an interrupt of the parent's is its, also before the code runs. Others' are not."""
+
+        def begun(code):
+            driver.start(code, "session", begun=True)
+            return driver.finish(began=True)
+
+        with Driver() as driver:
+            self.assertEqual(driver.step("x = 5; x").text, "5")
+            self.assertEqual(self.ok(begun("x + 1")).text, "6")
+            driver.interrupt()
+            got = self.fails(begun("x = 9"), "KeyboardInterrupt")
+            self.assertEqual(got.error["message"], "")
+            self.assertEqual(self.ok(begun("x")).text, "5")
+            subprocess.run(["sh", "-c", "kill -INT %d" % driver.process.pid], check=True)
+            self.assertEqual(self.ok(begun("x")).text, "5")
+            driver.interrupt()
+            self.assertEqual(self.ok(driver.step("x")).text, "5")
+            driver.start("import time\ntry: time.sleep(9)\nexcept KeyboardInterrupt: x = 7", "session", begun=True)
+            time.sleep(0.2)
+            driver.interrupt()
+            self.ok(driver.finish(began=True))
+            self.assertEqual(driver.step("x").text, "7")
 
     def test_interrupts_at_the_worst_time(self):
         with Driver() as driver:

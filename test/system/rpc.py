@@ -148,17 +148,27 @@ class Engine:
         self.stop()
 
 
+def parents():
+    """The parent of each process. What /proc says of children leaves some out while others end."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+                found[int(pid)] = int(f.read().rpartition(")")[2].split()[1])
+        except OSError:
+            pass  # it has ended
+    return found
+
+
 def children(pid):
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
-            return [int(word) for word in f.read().split()]
-    except OSError:
-        return []
+    return [child for child, parent in parents().items() if parent == pid]
 
 
 def descendants(pid):
-    found = children(pid)
-    return found + [below for child in found for below in descendants(child)]
+    known, found = parents(), {pid}
+    while more := {child for child, parent in known.items() if parent in found} - found:
+        found |= more
+    return sorted(found - {pid})
 
 
 def name_of(pid):

@@ -36,6 +36,7 @@ class Client:
         self.sock.connect(path)
         self.file = self.sock.makefile("rwb")
         self.ids = itertools.count(1)
+        self.answers = {}  # those that came before somebody asked for them
 
     def send(self, method, **params):
         number = next(self.ids)
@@ -45,16 +46,16 @@ class Client:
         return number
 
     def receive(self, number):
-        while True:
+        while number not in self.answers:
             line = self.file.readline()
             if not line:
                 raise ConnectionError("the engine closed the connection")
             answer = json.loads(line)
-            if answer.get("id") != number:
-                continue
-            if "error" in answer:
-                raise Refused(answer["error"])
-            return answer["result"]
+            self.answers[answer.get("id")] = answer
+        answer = self.answers.pop(number)
+        if "error" in answer:
+            raise Refused(answer["error"])
+        return answer["result"]
 
     def call(self, method, **params):
         return self.receive(self.send(method, **params))

@@ -256,6 +256,20 @@ class Runtimes(harness.Case):
             self.assertIn(record["error"]["name"], ("Interrupted", "KeyboardInterrupt"), name)
         self.assertEqual(self.state(s), ["1"] * 4)
 
+    def test_interrupt_while_a_state_is_made_again(self):
+        """It ends the call that waits for that, no step of before: the next call finds what there was."""
+        s = self.session(make=False, runtime="javascript")
+        s.run("let x = 41; await new Promise((r) => setTimeout(r, 1500)); 0")
+        s.run("while (true);", timeout_ms=200)  # node ends with it
+        number = s.engine.client.send("step.run", session=s.id, code="x = 0")
+        time.sleep(0.4)
+        s.engine.client.receive(s.engine.client.send("step.interrupt", session=s.id))
+        with self.assertRaises(service.Refused) as refused:
+            s.engine.client.receive(number)
+        self.assertIn("made again", str(refused.exception))
+        record = s.run("x + 1")
+        self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("42", "replayed"), record)
+
     def test_completion_gives_last_parts(self):
         s = self.session(make=False)
         s.run("import os.path")
