@@ -19,6 +19,7 @@ MAKE = {"python": "n = 1", "javascript": "let n = 1", "shell": "n=1",
 SET = {"python": "n = %d", "javascript": "n = %d", "shell": "n=%d", "sql": "UPDATE t SET n = %d"}
 SPIN = {"python": "while True: pass", "javascript": "for (;;);", "shell": "while :; do :; done",
         "sql": "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"}
+SAY = {"python": "print('on', flush=True)", "javascript": "console.log('on');", "shell": "echo on", "sql": "SELECT 'on';"}
 DIE = {"python": "import os; os.kill(os.getpid(), 9)", "javascript": "process.kill(process.pid, 'SIGKILL')",
        "shell": "kill -9 $$"}
 HOG = {"python": "b = bytearray(1 << 30)", "shell": "x=$(head -c 600000000 /dev/zero | tr '\\0' x)",
@@ -255,6 +256,22 @@ class Runtimes(harness.Case):
             other.close()
             self.assertIn(record["error"]["name"], ("Interrupted", "KeyboardInterrupt"), name)
         self.assertEqual(self.state(s), ["1"] * 4)
+
+    def test_interrupt_at_once(self):
+        """One that comes before the code runs is not lost, so that the step would have to be killed for it."""
+        thread = "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()"
+        for name, first in [(name, SAY[name]) for name in NAMES] + [("python", thread)]:
+            s = self.session(make=False, runtime=name)
+            for nap_s in [0, 0.02] * 10:
+                self.assertEqual(s.run(first)["status"], "ok")
+                time.sleep(nap_s)  # its checkpoint is being made, or is there
+                number = s.engine.client.send("step.run", session=s.id, code=SAY[name] + "\n" + SPIN[name])
+                s.engine.client.receive(s.engine.client.send("step.interrupt", session=s.id))
+                record = s.engine.client.receive(number)
+                self.assertEqual(record["status"], "killed")
+                if record["state"]["outcome"] != "committed":  # it was never sent
+                    self.assertEqual((record["state"]["outcome"], record["stdout"], record["displays"]),
+                                     ("rolled_back", "", []), record)
 
     def test_interrupt_while_a_state_is_made_again(self):
         """It ends the call that waits for that, no step of before: the next call finds what there was."""

@@ -202,27 +202,6 @@ class Errors(Case):
         self.assertEqual(record["stdout"], "here\n")
         self.assertEqual(s.value("x"), "2")
 
-    def test_interrupt_at_once(self):
-        """One that comes before the code runs is not lost, so that the step would have to be killed for it."""
-        thread = "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()"
-        python = "print('on', flush=True)\nwhile True: pass"
-        rows = (("python", "1", python), ("python", thread, python),
-                ("javascript", "1", "console.log('on'); while (true);"),
-                ("sql", "select 1", "select 'on'; with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n"),
-                ("shell", "true", "echo on; while true; do :; done"))
-        for runtime, first, code in rows:
-            s = self.session(runtime=runtime)
-            for nap_s in [0, 0.02] * 10:
-                s.run(first)
-                time.sleep(nap_s)  # its checkpoint is being made, or is there
-                number = engine.client.send("step.run", session=s.id, code=code)
-                engine.client.receive(engine.client.send("step.interrupt", session=s.id))
-                record = engine.client.receive(number)
-                self.assertEqual(record["status"], "killed")
-                if record["state"]["outcome"] != "committed":  # it was never sent
-                    self.assertEqual((record["state"]["outcome"], record["stdout"], record["displays"]),
-                                     ("rolled_back", "", []), record)
-
     def test_interrupt_not_heard(self):
         s = self.session()
         s.run("x = 1")
