@@ -137,7 +137,8 @@ static void born(struct birth *b, const struct err *err)
 	} else if (!err && t->state == TEMPLATE_READY && t->n_ready < STANDBY_MAX) {
 		t->ready[t->n_ready++] = b->session;
 	} else {
-		close_own(t, b->session);
+		if (b->session)
+			close_own(t, b->session);
 		if (b->done)
 			b->done(b->arg, NULL, NULL, err);
 	}
@@ -196,13 +197,11 @@ static void give_birth(struct birth *b)
 		.stdin_fd = -1};
 	const struct session_events events = {.arg = b, .opened = on_opened, .done = on_done};
 	t->n_making++;
-	if (session_open(&b->session, &config, &events, &err) == 0)
+	if (t->state == TEMPLATE_OVER)
+		err_set(&err, ERR_GONE, "the template's process has ended");
+	else if (session_open(&b->session, &config, &events, &err) == 0)
 		return;
-	t->n_making--;
-	if (b->done)
-		b->done(b->arg, NULL, NULL, &err);
-	free(b);
-	template_let_go(t);
+	on_opened(b, &err);
 }
 
 static struct birth *new_birth(struct template *t, const struct birth *asked)
@@ -255,13 +254,10 @@ static void on_stem(void *arg, struct stem *stem, const struct err *err)
 	}
 	t->stem = stem_hold(stem);
 	t->state = TEMPLATE_READY;
-	template_hold(t);
-	while (t->state == TEMPLATE_READY && t->waiting) {
-		struct birth *b = t->waiting;
-		t->waiting = b->next;
-		give_birth(b);
+	for (struct birth *b = take_ptr(t->waiting), *next; b; b = next) {
+		next = b->next;
+		give_birth(b); /* the others hold the template, which may end meanwhile */
 	}
-	template_let_go(t);
 }
 
 static void on_template_opened(void *arg, const struct err *err)
