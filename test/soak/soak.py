@@ -239,9 +239,15 @@ class Soak:
                 out[name + " mounts"] = len(f.read().splitlines())
         out["processes"] = len(rpc.descendants(warden))
         host = harness.host_state()
-        out["mounts"] = len(host["mounts"])
+        self.mounts = host["mounts"]
+        out["mounts"] = len(self.mounts)
         out["cgroups"] = len([c for c in host["cgroups"] if f"-{warden}-" in c])
         return out
+
+    def judge(self, first, now, mounts):
+        for what, (was, is_) in self.grown(first, now).items():
+            new = f": {sorted(set(self.mounts) - set(mounts))}" if "mounts" in what else ""
+            self.problem(f"{what} grew from {was} to {is_}{new}")
 
     def settled(self, first):
         """The holdings, once they are no more than @first or the time to settle is over."""
@@ -288,7 +294,7 @@ class Soak:
         killer = threading.Thread(target=self.sabotage, daemon=True)
         if o.kills:
             killer.start()
-        first = None
+        first, mounts = None, []
         wardens = set(random.sample(range(o.rounds - 1), min(o.wardens, o.rounds - 1)))
         for n in range(o.rounds):
             self.round(o.sessions // o.rounds, o.steps // o.rounds)
@@ -297,10 +303,10 @@ class Soak:
                 break
             self.check_open()
             now = self.settled(first)
-            first = first or now
+            if not first:
+                first, mounts = now, self.mounts
             if n in wardens:
-                for what, (was, is_) in self.grown(first, now).items():
-                    self.problem(f"{what} grew from {was} to {is_}")
+                self.judge(first, now, mounts)
                 self.is_paused = True
                 self.kill_warden()
                 self.is_paused = False
@@ -310,8 +316,7 @@ class Soak:
                      f"{time.monotonic() - start:.0f} s; {now}")
         self.is_over = True
         if first and self.engine.process.poll() is None:
-            for what, (was, is_) in self.grown(first, self.settled(first)).items():
-                self.problem(f"{what} grew from {was} to {is_}")
+            self.judge(first, self.settled(first), mounts)
         self.finish()
         return not self.problems
 

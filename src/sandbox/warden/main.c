@@ -25,9 +25,11 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -545,10 +547,18 @@ static void detach_from_terminal(void)
 		(void)signal(ignored[i], SIG_IGN);
 }
 
+/* Most of it is never touched: a huge page would hold that, too. */
+static void stay_small(struct warden *w)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)w & ~(page - 1);
+	(void)madvise((void *)start, (uintptr_t)(w + 1) - start, MADV_NOHUGEPAGE);
+}
+
 int main(void)
 {
 	static struct warden w;
 	(void)prctl(PR_SET_NAME, "retort-warden");
+	stay_small(&w);
 	detach_from_terminal();
 	if (warden_open(&w, &w.broken) == 0)
 		w.broken = (struct err){0};
