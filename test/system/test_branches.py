@@ -702,14 +702,14 @@ class Templates(Case):
         """How many pid namespaces deep the session's processes are, seen from the host."""
         client = self.engine.client()
         mark = str(time.monotonic_ns())
-        client.send("step.run", session=session, code=f"import subprocess; subprocess.run(['sleep', '0.{mark[-9:]}1'])")
+        client.send("step.run", session=session, code=f"import subprocess; subprocess.run(['sleep', '2.{mark[-9:]}1'])")
         deadline = time.monotonic() + 10
         found = []
         while not found and time.monotonic() < deadline:
             for pid in rpc.descendants(self.engine.warden):
                 try:
                     with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as f:
-                        if f"0.{mark[-9:]}1" in f.read():
+                        if f"2.{mark[-9:]}1" in f.read():
                             found = rpc.nested(pid) or found
                 except OSError:
                     continue

@@ -41,7 +41,8 @@ class Case(harness.Case):
         return self.client.value(session, code)
 
     def inits(self):
-        return {p for p in rpc.descendants(self.engine.warden) if rpc.name_of(p) == "retort-init"}
+        """The first processes of the boxes; that of a new branch is called so only when it has run for a moment."""
+        return {p for p in rpc.descendants(self.engine.warden) if rpc.nested(p)[-1:] == [1]}
 
     def settled(self):
         """The boxes there are, when their number has stayed for a while."""

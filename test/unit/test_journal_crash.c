@@ -76,8 +76,10 @@ static void print(void *user, const char *what, const char *why)
 	printf("# %s: %s\n", what, why);
 }
 
-/* The head is the last acknowledged step, or one step on, whose acknowledgement was under way. */
-static void check_after(const char *dir, const char *last, int64_t n_acked, bool deep)
+/* The head is the last acknowledged step, or one step on, whose acknowledgement was under way; and
+ * the next run goes on from there, acknowledged or not. */
+static void check_after(
+	const char *dir, char last[JOURNAL_DIGEST_BYTES], int64_t n_acked, bool deep)
 {
 	struct err err = {0};
 	struct journal_session s;
@@ -92,6 +94,7 @@ static void check_after(const char *dir, const char *last, int64_t n_acked, bool
 		CHECK(strcmp(s.head, last) == 0 || strcmp(n.parent, last) == 0);
 		if (deep)
 			CHECK(journal_ancestors(j, s.head, 0, count, &n_steps, &err) >= n_acked);
+		memcpy(last, s.head, JOURNAL_DIGEST_BYTES);
 		journal_node_done(&n);
 		journal_session_done(&s);
 	}
