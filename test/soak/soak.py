@@ -56,6 +56,7 @@ class Soak:
         self.left_sessions, self.left_steps = options.sessions, options.steps
         self.epoch = 0  # goes up with each kill that may have hit anybody
         self.is_over = self.is_paused = False
+        self.killing = threading.Lock()
 
     def problem(self, text):
         with self.lock:
@@ -188,14 +189,15 @@ class Soak:
         random_ = random.Random(self.options.seed)
         while not self.is_over:
             time.sleep(random_.expovariate(1 / self.options.kills))
-            found = None if self.is_paused else self.victim(random_)
-            if found:
-                try:
-                    os.kill(found[1], signal.SIGKILL)
-                    self.epoch += 1
-                    self.count("killed: " + found[0])
-                except OSError:
-                    pass
+            with self.killing:  # nobody dies who was chosen before the pause
+                found = None if self.is_paused else self.victim(random_)
+                if found:
+                    try:
+                        os.kill(found[1], signal.SIGKILL)
+                        self.epoch += 1
+                        self.count("killed: " + found[0])
+                    except OSError:
+                        pass
 
     def kill_warden(self):
         """The engine ends with a clear message; another opens the sessions from the journal."""
@@ -307,7 +309,8 @@ class Soak:
                 first, mounts = now, self.mounts
             if n in wardens:
                 self.judge(first, now, mounts)
-                self.is_paused = True
+                with self.killing:
+                    self.is_paused = True
                 self.kill_warden()
                 self.is_paused = False
                 first = None
