@@ -335,9 +335,11 @@ int registry_interrupt(struct registry *r, const char *session, struct err *err)
 		return bad;
 	if (!e->session || e->state != ENTRY_WORKING)
 		return 0;
-	if (e->replay)
+	if (e->replay) {
 		err_set(&e->replay->err, ERR_INTERRUPTED,
 			"interrupted while the state it needs was made again");
+		err_hint(&e->replay->err, "run it again: the state is made anew for it");
+	}
 	session_interrupt(e->session);
 	return 0;
 }

@@ -284,6 +284,7 @@ class Runtimes(harness.Case):
         with self.assertRaises(service.Refused) as refused:
             s.engine.client.receive(number)
         self.assertIn("made again", str(refused.exception))
+        self.assertIn("run it again", refused.exception.hint)
         record = s.run("x + 1")
         self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("42", "replayed"), record)
 
