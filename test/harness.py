@@ -108,6 +108,23 @@ def make_dir():
     return tempfile.mkdtemp(dir=TMP)
 
 
+def processes():
+    """
+    {pid: (parent, name, state, start time)} of every process. What /proc/PID/task/PID/children says is
+    not the same: it leaves some out while others end.
+    """
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+                text = f.read()
+        except OSError:
+            continue  # it has ended
+        fields = text[text.rindex(")") + 2 :].split()
+        found[int(pid)] = int(fields[1]), text[text.index("(") + 1 : text.rindex(")")], fields[0], fields[19]
+    return found
+
+
 def host_state():
     """What must not grow: mounts, cgroups, processes of retort, temporary files."""
     with open("/proc/self/mountinfo", encoding="utf-8") as f:
@@ -115,19 +132,10 @@ def host_state():
     cgroups = []
     for top, dirs, _ in os.walk("/sys/fs/cgroup"):
         cgroups += [os.path.join(top, d) for d in dirs if d.startswith("retort-")]
-    processes = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/comm", encoding="utf-8") as f:
-                name = f.read().strip()
-            with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
-                state = f.read().rpartition(")")[2].split()[0]
-        except OSError:
-            continue
-        if name.startswith("retort") and state != "Z":
-            processes.append((int(pid), name))
+    ours = [(pid, name) for pid, (_, name, state, _) in processes().items()
+            if name.startswith("retort") and state != "Z"]
     temporary = sorted(n for n in os.listdir("/tmp") if n.startswith("retort-") and "test" not in n)
-    return {"mounts": mounts, "cgroups": cgroups, "processes": processes, "temporary": temporary}
+    return {"mounts": mounts, "cgroups": cgroups, "processes": ours, "temporary": temporary}
 
 
 class Case(unittest.TestCase):

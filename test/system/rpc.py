@@ -148,25 +148,13 @@ class Engine:
         self.stop()
 
 
-def parents():
-    """The parent of each process. What /proc says of children leaves some out while others end."""
-    found = {}
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
-                found[int(pid)] = int(f.read().rpartition(")")[2].split()[1])
-        except OSError:
-            pass  # it has ended
-    return found
-
-
 def children(pid):
-    return [child for child, parent in parents().items() if parent == pid]
+    return [child for child, (parent, *_) in harness.processes().items() if parent == pid]
 
 
 def descendants(pid):
-    known, found = parents(), {pid}
-    while more := {child for child, parent in known.items() if parent in found} - found:
+    known, found = harness.processes(), {pid}
+    while more := {child for child, (parent, *_) in known.items() if parent in found} - found:
         found |= more
     return sorted(found - {pid})
 

@@ -23,18 +23,8 @@ MARK = f"mark-{os.getpid()}-{time.monotonic_ns()}"
 
 def processes():
     """{pid: (parent, name, start time)} of every process that is not a zombie."""
-    found = {}
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
-                text = f.read()
-        except OSError:
-            continue
-        name = text[text.index("(") + 1 : text.rindex(")")]
-        fields = text[text.rindex(")") + 2 :].split()
-        if fields[0] != "Z":
-            found[int(pid)] = (int(fields[1]), name, fields[19])
-    return found
+    return {pid: (parent, name, start)
+            for pid, (parent, name, state, start) in harness.processes().items() if state != "Z"}
 
 
 def is_marked(pid):
@@ -123,6 +113,21 @@ class Leaks(harness.Case):
         ("1", ("--rootfs", "/proc"), {127}),
         ("print('x' * (1 << 20))", ("--output-limit", "10"), {0}),
     ]
+
+    @harness.unittest.skipUnless(harness.IS_ROOT, "only root may look into the warden")
+    def test_the_warden_takes_no_huge_pages(self):
+        """Where the host gives them unasked, each would hold 2 MiB of tables that are never touched."""
+        process = start("print('on', flush=True)\nimport time; time.sleep(60)", stdout=subprocess.PIPE)
+        try:
+            self.assertEqual(process.stdout.readline(), b"on\n")
+            warden, = children(process.pid, "retort-warden")
+            with open(f"/proc/{warden}/smaps", encoding="ascii") as f:
+                flags = [line.split()[1:] for line in f if line.startswith("VmFlags:")]
+            self.assertTrue(any("nh" in of_one for of_one in flags), flags)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+            process.stdout.close()
 
     def test_five_hundred_runs(self):
         """Runs of every kind, two at a time, and some whose engine is killed."""
