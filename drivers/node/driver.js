@@ -151,18 +151,22 @@ function hideToJson() {
 }
 
 function showToJson() {
-  const { hidden } = live;
+  if (live.hidden !== null) genuine.define(genuine.ObjectPrototype, 'toJSON', live.hidden);
   live.hidden = null;
-  if (hidden !== null) genuine.define(genuine.ObjectPrototype, 'toJSON', hidden);
 }
 
+function stopHook() {
+  if (live.stop !== null) live.stop();
+  live.stop = null;
+}
+
+/* An interrupt may end it anywhere: what it has not noted as done is done again. */
 function stopLive() {
   if (live === null) return;
   showToJson();
-  const { session, stop } = live;
+  stopHook();
+  disconnect(live.session);
   live = null;
-  if (stop) stop();
-  if (session) disconnect(session);
 }
 
 /*
@@ -170,22 +174,22 @@ function stopLive() {
  * it does not compile. The first promise V8 makes is that of the script: the inspector's own
  * reply would be another copy of the value, and drop a promise that nobody else holds.
  */
-function evaluate(text, name) {
+function evaluate(step, text) {
   const session = new Session();
   let first = null;
   let details = null;
   let isSync = true;
   connect(session);
-  live = { __proto__: null, session, stop: null, hidden: hideToJson() };
+  const ours = { __proto__: null, session, stop: null, hidden: hideToJson() };
+  live = ours;
   live.stop = onInit((promise) => {
-    if (first !== null) return;
+    if (first !== null || live !== ours) return;
     first = promise;
     showToJson(); // the program begins here
-    const { stop } = live;
-    live.stop = null;
-    stop();
+    stopHook();
   });
-  const request = { expression: text + '\n//# sourceURL=' + name, replMode: true };
+  begin(step); // not before: an interrupt would leave a hook that nobody could stop
+  const request = { expression: text + '\n//# sourceURL=' + step.name, replMode: true };
   post(session, 'Runtime.evaluate', request, (error, reply) => {
     if (!isSync) return;
     details = error ? { exception: { description: 'Error: ' + error.message }, lineNumber: 0,
@@ -234,12 +238,12 @@ async function follow(step, promise) {
 }
 
 function startScript(step, text) {
-  const { details, promise } = evaluate(text, step.name);
+  const { details, promise } = evaluate(step, text);
   if (details && step.once && details.exception &&
     genuine.startsWith(details.exception.description, 'SyntaxError: Illegal return')) {
     // A file may return, as the body of node's function for it.
     const body = 'await (async function () {' + text + '\n}).call(module.exports)';
-    const second = evaluate(body, step.name);
+    const second = evaluate(step, body);
     if (!second.details) return follow(step, second.promise);
   }
   if (details) failSyntax(step, details);
@@ -287,7 +291,6 @@ function runStep(step) {
     return;
   }
   const isWhole = guard(() => {
-    begin(step); // not before: what comes while nobody watches waits until the code lets go
     startScript(step, text);
     tick.call(process);
   });

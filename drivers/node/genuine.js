@@ -32,6 +32,7 @@ module.exports = {
   describe: Object.getOwnPropertyDescriptor,
   define: Object.defineProperty,
   keys: Object.keys,
+  assign: Object.assign,
   ObjectPrototype: Object.prototype,
   ArrayPrototype: Array.prototype,
   has: uncurry(Object.prototype.hasOwnProperty),

@@ -272,6 +272,42 @@ class Session(Case):
                 self.assertEqual((result["error"]["name"], result["exit_code"]), ("Interrupted", 130))
                 self.assertEqual(d.text("kept"), "7")
 
+    def test_interrupt_in_the_driver(self):
+        """One that ends node's own onInit leaves a hook that node calls from the next one on."""
+        files = {"late.js": """const hooks = require('v8').promiseHooks, { onInit } = hooks;
+            let late = null;
+            hooks.onInit = (hook) => {
+              if (late === null) {
+                late = hook;
+                console.log('go');
+                for (;;);
+              }
+              if (late !== undefined) onInit(late);
+              late = undefined;
+              return onInit(hook);
+            };"""}
+        with Driver(files=files, flags=("--require", "./late.js")) as d:
+            d.start("1")
+            while b"go" not in d.output[1]:
+                time.sleep(0.01)
+            d.process.send_signal(signal.SIGINT)
+            self.assertEqual(d.finish(10)["error"]["name"], "Interrupted")
+            for _ in range(3):
+                self.assertEqual(d.text("await 1; await 2"), "2")
+
+    def test_signals_to_itself(self):
+        d = self.session()
+        for name in ("SIGWINCH", "SIGCHLD", "SIGCONT", 28):
+            self.assertEqual(d.text("process.kill(process.pid, %s)" % json.dumps(name)), "true")
+        self.assertEqual(d.text("process.once('SIGUSR2', () => { globalThis.heard = 7 });"
+                                "process.kill(process.pid, 'SIGUSR2'); await new Promise((r) => setTimeout(r, 50)); heard"), "7")
+        self.assertEqual(d.step("process.kill(process.pid, 'SIGINT'); for (;;);")["error"]["name"], "Interrupted")
+        self.assertEqual(d.text("process.kill(process.pid, 0)"), "true")
+        for wrong in ("'SIGNONE'", "99", "{}"):
+            self.assertEqual(d.step("process.kill(process.pid, %s)" % wrong)["status"], "error", wrong)
+        self.assertIsNone(d.step("process.kill(process.pid)"))
+        self.assertEqual(d.process.wait(10), -signal.SIGTERM)
+
     def test_exit_ends_the_process(self):
         d = self.session()
         self.assertIsNone(d.step("process.stdout.write('x'.repeat(1 << 20)); process.exit(3)"))

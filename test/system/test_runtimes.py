@@ -263,7 +263,8 @@ class Runtimes(harness.Case):
         for name, first in [(name, SAY[name]) for name in NAMES] + [("python", thread)]:
             s = self.session(make=False, runtime=name)
             for nap_s in [0, 0.02] * 10:
-                self.assertEqual(s.run(first)["status"], "ok")
+                record = s.run(first)
+                self.assertEqual(record["status"], "ok", record)
                 time.sleep(nap_s)  # its checkpoint is being made, or is there
                 number = s.engine.client.send("step.run", session=s.id, code=SAY[name] + "\n" + SPIN[name])
                 s.engine.client.receive(s.engine.client.send("step.interrupt", session=s.id))
