@@ -309,7 +309,7 @@ function plainKill() {
     if (target !== pid || typeof number !== 'number' || number < 1 ||
       genuine.apply(listenerCount, process, [name]) > 0)
       return genuine.apply(kill, process, [target, name]);
-    const { spawnSync } = require('child_process'); // late: it takes a millisecond to load
+    const { spawnSync } = require('child_process'); // late: it takes milliseconds to load
     const { status, error } = spawnSync('/bin/sh', ['-c', 'kill -' + number + ' ' + pid]);
     if (status === 0) return true;
     const wrong = new genuine.Error('kill EINVAL');
