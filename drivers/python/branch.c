@@ -37,7 +37,8 @@
 #include <unistd.h>
 
 enum { MESSAGE_QUEUES = 0x19800202 }; /* MQUEUE_MAGIC of the kernel, in none of its headers */
-enum { BRANCH_STACK_BYTES = 64 << 10, BRANCH_CAP_MAX = 63, BRANCH_INIT_FD = 3 };
+enum { BRANCH_STACK_BYTES = 64 << 10, BRANCH_CAP_MAX = 63 };
+enum { BRANCH_INIT_FD = 3, BRANCH_SYNC_FD = 4, BRANCH_OTHER_FD = 10 };
 enum {
 	BRANCH_FLAGS = CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD | CLONE_NEWUSER |
 		CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS
@@ -108,9 +109,9 @@ static int map_ids(void)
 }
 
 /*
- * The warden says two words: when C1 has the limits that C2 is to inherit, and, to both of them,
- * when the box is furnished. With the first come the `tasks` files of C1's cgroup, if it is to
- * write itself into any. Its end being closed is an answer too.
+ * The warden says two words: when C1 has the limits that C2 is to inherit, and, to C2 and to the
+ * init that C1 is by then, when the box is furnished. With the first come the `tasks` files of C1's
+ * cgroup, if it is to write itself into any. Its end being closed is an answer too.
  */
 enum { WORD_CLONE = 'c', WORD_GO = 'g', JOIN_MAX = 4 };
 
@@ -192,12 +193,14 @@ static int become_init(struct passage *p, pid_t driver)
 	for (int n = driver; n > 0; n /= 10)
 		*--at = (char)('0' + n % 10);
 	char *const argv[] = {name, branch, at, NULL};
-	if (dup3(fds->init_sock, BRANCH_INIT_FD, 0) < 0 && fds->init_sock != BRANCH_INIT_FD)
-		return -errno;
-	if (fds->init_sock == BRANCH_INIT_FD && fcntl(BRANCH_INIT_FD, F_SETFD, 0) < 0)
+	int sock = fcntl(fds->init_sock, F_DUPFD_CLOEXEC, BRANCH_OTHER_FD);
+	int sync = fcntl(fds->sync, F_DUPFD_CLOEXEC, BRANCH_OTHER_FD);
+	int exe = fcntl(fds->init_exe, F_DUPFD_CLOEXEC, BRANCH_OTHER_FD);
+	if (sock < 0 || sync < 0 || exe < 0 || dup3(sock, BRANCH_INIT_FD, 0) < 0 ||
+		dup3(sync, BRANCH_SYNC_FD, 0) < 0)
 		return -errno;
 	p->error = 0;
-	(void)syscall(SYS_execveat, fds->init_exe, "", argv, envp, AT_EMPTY_PATH);
+	(void)syscall(SYS_execveat, exe, "", argv, envp, AT_EMPTY_PATH);
 	return -errno;
 }
 
@@ -220,9 +223,7 @@ static int c1_main(void *arg)
 		pid_t driver = clone_copy(p);
 		if (driver == 0)
 			longjmp(p->back, 1); /* NOLINT(cert-err52-cpp) */
-		r = driver < 0 ? -errno : await_word(p->fds, WORD_GO);
-		if (r == 0)
-			r = become_init(p, driver);
+		r = driver < 0 ? -errno : become_init(p, driver);
 	}
 	p->error = -r;
 	_exit(1); /* and with process 1 of the namespace all others */

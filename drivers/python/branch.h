@@ -4,9 +4,9 @@
  * Theory of operation. The process that is branched, P, must be alone (one thread). It says who it
  * is to the warden and clones C1 into new namespaces, in P's own memory while P stands still, as
  * vfork does; only the warden can let that clone pass. C1 maps the one id, gives up every
- * capability that the namespaces brought, joins its cgroup and forks C2, the copy of P; when the
- * warden has furnished the namespaces, C1 becomes the new box's init. So P returns from
- * branch_clone() with a pid, and C2 returns from the same call with 0, on its own copy of P's
+ * capability that the namespaces brought, joins its cgroup, forks C2, the copy of P, and becomes
+ * the new box's init. Init and C2 wait until the warden has furnished the namespaces. So P returns
+ * from branch_clone() with a pid, and C2 returns from the same call with 0, on its own copy of P's
  * stack.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -40,7 +40,7 @@ void branch_fds_close(struct branch_fds *fds);
  * signal handlers, descriptors; no capability; still in P's session and directory, until
  * branch_settle().
  *
- * Blocks:  until the warden has furnished the new box, or given up.
+ * Blocks:  until the copy is made, or the warden has given up.
  * Returns: C1's pid as P sees it, 0 in C2, or negative errno in P: -EPERM when the warden did not
  *          expect it, -ECONNABORTED when it gave up in the middle. Nothing is left then.
  */

@@ -9,8 +9,9 @@
  * second answer every failure ends in it, because the warden has a deadline for each of its waits;
  * from then on the stem has one.
  *
- * A stem makes one branch after the other. The warden makes so many at once, of all stems: whose
- * would be one more waits until one is furnished.
+ * A stem makes one branch after the other; the next one is asked for meanwhile, so that its BRANCH
+ * is there when the stem comes to it. The warden makes so many at once, of all stems: whose would
+ * be one more waits until one is furnished.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,14 +38,15 @@ enum {
 /* In the order in which they were asked for. */
 struct queue {
 	struct branching *first, **last;
+	unsigned n;
 };
 
 struct stem {
 	unsigned n_refs;
 	struct driver *driver; /* NULL when it has died */
 	struct queue wanted;
-	bool is_busy;	       /* the first of @wanted is under way */
-	struct queue arriving; /* furnished, and not ready yet; the stem can do the next */
+	struct queue making;   /* the driver does the first, the warden prepares the next */
+	struct queue arriving; /* furnished, and not ready yet */
 	uint64_t last_id;
 	struct engine *engine;
 	struct stem *next_waiting; /* of the engine's, which hold each other */
@@ -77,11 +79,13 @@ static void add(struct queue *q, struct branching *b)
 	b->queue = q;
 	*q->last = b;
 	q->last = &b->next;
+	q->n++;
 }
 
 static void take_out(struct branching *b)
 {
 	struct branching **at = &b->queue->first;
+	b->queue->n--;
 	while (*at != b)
 		at = &(*at)->next;
 	*at = b->next;
@@ -163,8 +167,6 @@ static void finish(struct branching *b)
 	struct stem *s = b->stem;
 	struct driver *d = take_ptr(b->driver);
 	bool is_good = b->err.code == ERR_NONE;
-	if (b->queue == &s->wanted)
-		s->is_busy = false;
 	take_out(b);
 	watch_arrivals(s);
 	s->engine->n_urgent--;
@@ -243,8 +245,10 @@ static int on_stem_frame(void *arg, struct driver *d, const struct frame *frame,
 	json_t *said = json_loadb(frame->data, frame->bytes, JSON_REJECT_DUPLICATES, NULL);
 	const char *id = json_string_value(json_object_get(said, "id"));
 	const char *error = json_string_value(json_object_get(said, "error"));
-	struct branching *b = s->is_busy ? s->wanted.first : NULL;
-	if (b && id && error && strtoull(id, NULL, 10) == b->id) {
+	struct branching *b = s->making.first;
+	while (b && id && strtoull(id, NULL, 10) != b->id)
+		b = b->next;
+	if (b && id && error) {
 		err_set(&b->err, ERR_GONE, "cannot be branched: %.200s", error);
 		err_hint(&b->err, "end or close what stands in the way, then branch");
 	}
@@ -257,7 +261,7 @@ static void lose_driver(struct stem *s)
 	struct driver *d = take_ptr(s->driver);
 	if (d)
 		driver_let_go(d);
-	if (!s->is_busy)
+	if (s->making.n == 0)
 		start_next(s); /* to tell who waits */
 }
 
@@ -286,6 +290,7 @@ struct stem *stem_new(struct driver *d)
 	s->n_refs = 1;
 	s->driver = d;
 	s->wanted.last = &s->wanted.first;
+	s->making.last = &s->making.first;
 	s->arriving.last = &s->arriving.first;
 	s->engine = d->box->engine;
 	(void)uv_timer_init(s->engine->loop, &s->late);
@@ -401,45 +406,58 @@ static void on_furnished(struct warden_call *call, const struct warden_reply *re
 	add(&s->arriving, b);
 	b->late_ms = uv_now(s->engine->loop) + READY_MS;
 	watch_arrivals(s);
-	s->is_busy = false;
 	start_next(s);
 }
 
-static void start_next(struct stem *s)
+/* There is no box for it: its end, before it has begun. */
+static void refuse(struct branching *b, enum err_code code, const char *why)
 {
-	struct branching *b = s->wanted.first;
-	if (!b || s->is_busy)
-		return;
-	if (s->engine->n_branching == WIRE_BRANCHINGS_MAX) {
-		wait_for_turn(s);
+	struct stem *s = b->stem;
+	err_set(&b->err, code, "%s", why);
+	if (b->done)
+		b->done(b->arg, NULL, &b->err);
+	take_out(b);
+	free(b);
+	stem_let_go(s);
+}
+
+static void start_one(struct branching *b)
+{
+	struct stem *s = b->stem;
+	if (!s->driver) {
+		refuse(b, ERR_GONE, "the driver to be branched has died");
 		return;
 	}
-	s->is_busy = true;
-	s->engine->n_urgent++;
-	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what was freed has been taken out */
-	b->box = s->driver ? box_new(s->driver->box->engine, &b->order.limits) : NULL;
+	b->box = box_new(s->engine, &b->order.limits);
 	if (!b->box) {
-		err_set(&b->err, s->driver ? ERR_NO_MEMORY : ERR_GONE,
-			s->driver ? "no memory for a box" : "the driver to be branched has died");
-		if (b->done)
-			b->done(b->arg, NULL, &b->err);
-		take_out(b);
-		s->is_busy = false;
-		s->engine->n_urgent--;
-		free(b);
-		start_next(s);
-		stem_let_go(s);
+		refuse(b, ERR_NO_MEMORY, "no memory for a box");
 		return;
 	}
+	take_out(b);
+	add(&s->making, b);
+	s->engine->n_urgent++;
+	s->engine->n_branching++;
 	b->box->depth = s->driver->box->depth + 1;
 	b->box->arg = b;
 	b->box->is_calling = true;
 	b->box->call.prepared = on_prepared;
 	b->box->call.done = on_furnished;
-	s->engine->n_branching++;
-	warden_branch(b->box->engine->warden, &b->box->call, s->driver->box->number,
-		&b->order.limits, b->order.binds, b->order.n_binds);
+	warden_branch(s->engine->warden, &b->box->call, s->driver->box->number, &b->order.limits,
+		b->order.binds, b->order.n_binds);
 	make_driver(b);
+}
+
+static void start_next(struct stem *s)
+{
+	hold(s);
+	while (s->wanted.first && s->making.n < WIRE_AHEAD_MAX) {
+		if (s->engine->n_branching == WIRE_BRANCHINGS_MAX) {
+			wait_for_turn(s);
+			break;
+		}
+		start_one(s->wanted.first);
+	}
+	stem_let_go(s);
 }
 
 struct branching *stem_branch(

@@ -85,6 +85,15 @@ class Window(harness.Case):
         self.assertEqual(self.boxes.ask("hear", self.box), "cloned done")
         self.assertEqual(self.boxes.ask("hear", self.box), "again EPERM")
 
+    def test_T_BRANCH_WINDOW_out_of_order(self):
+        """Of two branches that are asked for at once, the second one's clone is refused in the first one's time."""
+        box, _, said = self.boxes.ask("out-of-turn", self.box).partition(" ")
+        self.assertEqual(self.boxes.ask("hear", box)[:8], "ready 0 ")
+        self.boxes.ask("destroy", box)
+        self.assertRegex(said, r"^first branched \d+: ; second branched -1: the driver gave up the branch; "
+                               r"third: box \d+ is being branched already$")
+        self.is_as_before()
+
     def test_T_BRANCH_WINDOW_names_another(self):
         """A process of the box passes itself off as the branch's first."""
         self.failed("wrong-c", "^protocol: byte 67")

@@ -5,6 +5,7 @@
  *   branch BOX [KEY=VALUE…]            a branch of it; `hostile NAME` in front: by a driver that…
  *   say BOX TEXT                       to the driver; its answer
  *   hear BOX                           the driver's next message
+ *   out-of-turn BOX                    two branches at once, the second one first; what came of it
  *   usage BOX · destroy BOX · kill BOX · rollback BOX GUARD · events BOX · pid BOX
  *
  * KEY: a limit; workspace=DIR; rw=SRC:DST. Answers: one line, "ok …" or "error CODE: message".
@@ -38,14 +39,19 @@ struct box {
 	bool is_open;
 };
 
+/* What the warden was asked for, and has answered. */
+struct asked {
+	struct warden_call call;
+	bool is_done, is_prepared;
+	struct warden_reply reply;
+	int made_fds[WARDEN_FD_END_], prepared_fds[WARDEN_PREPARED_END_];
+	size_t n_prepared;
+};
+
 static struct box boxes[BOXES_MAX];
 static uv_loop_t *loop;
 static struct warden *warden;
 static const char *probe;
-static bool is_done, is_prepared;
-static struct warden_reply reply;
-static int made_fds[WARDEN_FD_END_], prepared_fds[WARDEN_PREPARED_END_];
-static size_t n_prepared;
 static struct warden_bind binds[BINDS_MAX];
 static size_t n_binds;
 static char text[TEXT_BYTES];
@@ -63,21 +69,21 @@ static const char *const limit_names[] = {
 
 static void on_done(struct warden_call *call, const struct warden_reply *r, const int *fds)
 {
-	(void)call;
-	reply = *r;
-	is_done = true;
+	struct asked *a = container_of(call, struct asked, call);
+	a->reply = *r;
+	a->is_done = true;
 	for (int i = 0; i < WARDEN_FD_END_; i++)
-		made_fds[i] = fds ? fds[i] : -1;
+		a->made_fds[i] = fds ? fds[i] : -1;
 	for (int i = 0; fds && i < cgroup_books_count((enum cgroup_kind)r->books); i++)
 		(void)close(fds[WARDEN_FD_END_ + i]);
 }
 
 static void on_prepared(struct warden_call *call, const int *fds, size_t n)
 {
-	(void)call;
-	memcpy(prepared_fds, fds, n * sizeof *fds);
-	n_prepared = n;
-	is_prepared = true;
+	struct asked *a = container_of(call, struct asked, call);
+	memcpy(a->prepared_fds, fds, n * sizeof *fds);
+	a->n_prepared = n;
+	a->is_prepared = true;
 }
 
 static void on_event(struct init_link *link, const struct init_event *event)
@@ -116,7 +122,7 @@ static struct box *free_box(void)
 	for (size_t i = 0; i < BOXES_MAX; i++)
 		if (!boxes[i].is_open)
 			return &boxes[i];
-	return NULL;
+	abort();
 }
 
 static struct box *find(const char *word)
@@ -177,23 +183,22 @@ static void create(char *rest)
 	struct err err = {0};
 	uint32_t flags = 0;
 	int pair[2];
-	struct warden_call call = {.done = on_done};
+	struct asked a = {.call = {.done = on_done}};
 	struct box *box = free_box();
 	n_binds = 0;
 	add_bind(BIND_DRIVER, probe, "/retort/probe");
 	take_options(&limits, rest, &flags);
-	is_done = false;
-	warden_create(warden, &call, flags, &limits, binds, n_binds);
-	run_until(&is_done);
-	if (reply.status < 0) {
-		print_error(&reply.err);
+	warden_create(warden, &a.call, flags, &limits, binds, n_binds);
+	run_until(&a.is_done);
+	if (a.reply.status < 0) {
+		print_error(&a.reply.err);
 		return;
 	}
 	static const char *const argv[] = {"/retort/probe", NULL};
 	static const char *const envp[] = {"PATH=/usr/bin:/bin", "HOME=/home/user", NULL};
-	*box = (struct box){.id = reply.box,
-		.pid = reply.pid,
-		.workspace = made_fds[1],
+	*box = (struct box){.id = a.reply.box,
+		.pid = a.reply.pid,
+		.workspace = a.made_fds[1],
 		.is_open = true,
 		.init.on_event = on_event};
 	(void)socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
@@ -205,7 +210,7 @@ static void create(char *rest)
 		.limits = &limits,
 		.is_session = flags != 0,
 		.fds = {null, null, null, pair[1]}};
-	int r = init_link_open(&box->init, loop, made_fds[0], &err);
+	int r = init_link_open(&box->init, loop, a.made_fds[0], &err);
 	if (r == 0)
 		r = init_spawn(&box->init, &spawn, &err);
 	(void)close(null);
@@ -224,63 +229,95 @@ static int64_t now_us(void)
 }
 
 /* The frame to the driver, and the new box's own channel. */
-static int hand_to_driver(const struct box *parent, const char *word)
+static int hand_to_driver(const struct asked *a, const struct box *parent, const char *word)
 {
 	int fds[FD_PASS_MAX], pair[2], n = 0;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	(void)socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
 	for (int i = WARDEN_PREPARED_SYNC; i < WARDEN_PREPARED_END_; i++)
-		fds[n++] = prepared_fds[i];
+		fds[n++] = a->prepared_fds[i];
 	for (int i = 0; i < 3; i++)
 		fds[n++] = null;
 	fds[n++] = pair[1];
 	(void)fd_send(parent->channel, word, strlen(word), fds, (size_t)n);
-	for (size_t i = WARDEN_PREPARED_SYNC; i < n_prepared; i++)
-		(void)close(prepared_fds[i]);
+	for (size_t i = WARDEN_PREPARED_SYNC; i < a->n_prepared; i++)
+		(void)close(a->prepared_fds[i]);
 	(void)close(null);
 	(void)close(pair[1]);
 	return pair[0];
 }
 
+static void keep_branch(struct box *box, const struct asked *a, int channel)
+{
+	struct err err;
+	*box = (struct box){.id = a->reply.box,
+		.pid = a->reply.pid,
+		.workspace = a->made_fds[1],
+		.channel = channel,
+		.is_open = true,
+		.init.on_event = on_event};
+	(void)init_link_open(&box->init, loop, a->prepared_fds[0], &err);
+}
+
 static void branch(char *rest, const char *word)
 {
 	struct limits limits;
-	struct err err = {0};
 	uint32_t flags = 0;
-	struct warden_call call = {.done = on_done, .prepared = on_prepared};
+	struct asked a = {.call = {.done = on_done, .prepared = on_prepared}};
 	struct box *parent = find(strsep(&rest, " ")), *box = free_box();
 	int channel = -1;
 	n_binds = 0;
 	take_options(&limits, rest, &flags);
-	is_done = is_prepared = false;
 	int64_t start = now_us();
-	warden_branch(warden, &call, parent ? parent->id : 4000, &limits, binds, n_binds);
-	while (!is_prepared && !is_done)
+	warden_branch(warden, &a.call, parent ? parent->id : 4000, &limits, binds, n_binds);
+	while (!a.is_prepared && !a.is_done)
 		(void)uv_run(loop, UV_RUN_ONCE);
 	int64_t prepared = now_us() - start;
-	if (is_prepared)
-		channel = hand_to_driver(parent, word);
-	run_until(&is_done);
+	if (a.is_prepared)
+		channel = hand_to_driver(&a, parent, word);
+	run_until(&a.is_done);
 	int64_t took = now_us() - start;
-	if (reply.status < 0) {
+	if (a.reply.status < 0) {
 		if (channel >= 0) {
 			(void)close(channel);
-			(void)close(prepared_fds[0]);
+			(void)close(a.prepared_fds[0]);
 		}
-		print_error(&reply.err);
+		print_error(&a.reply.err);
 		return;
 	}
-	*box = (struct box){.id = reply.box,
-		.pid = reply.pid,
-		.workspace = made_fds[1],
-		.channel = channel,
-		.is_open = true,
-		.init.on_event = on_event};
-	(void)init_link_open(&box->init, loop, prepared_fds[0], &err);
+	keep_branch(box, &a, channel);
 	printf("ok %u us %" PRId64 " prepared_us=%" PRId64, box->id, took, prepared);
 	for (int i = 0; i < LIMIT_END_; i++)
-		printf(" %s=%u", limit_names[i], reply.by[i]);
+		printf(" %s=%u", limit_names[i], a.reply.by[i]);
 	printf("\n");
+}
+
+/* Three branches of one box are asked for; the driver begins with the second. */
+static void out_of_turn(struct box *parent)
+{
+	const struct limits limits = defaults;
+	struct asked v[3];
+	char said[2][128] = {"", ""};
+	int channels[2] = {-1, -1};
+	for (size_t i = 0; i < 3; i++) {
+		v[i] = (struct asked){.call = {.done = on_done, .prepared = on_prepared}};
+		warden_branch(warden, &v[i].call, parent->id, &limits, NULL, 0);
+		while (!v[i].is_prepared && !v[i].is_done)
+			(void)uv_run(loop, UV_RUN_ONCE);
+	}
+	for (int i = 1; i >= 0 && v[0].is_prepared && v[1].is_prepared; i--) {
+		channels[i] = hand_to_driver(&v[i], parent, "branch");
+		ssize_t n = fd_recv(parent->channel, said[i], sizeof said[i] - 1, NULL, 0, NULL);
+		said[i][MAX(n, 0)] = '\0';
+	}
+	run_until(&v[0].is_done);
+	run_until(&v[1].is_done);
+	if (v[0].reply.status == 0)
+		keep_branch(free_box(), &v[0], channels[0]);
+	printf("ok %u first %s: %s; second %s: %s; third: %s\n", v[0].reply.box, said[0],
+		v[0].reply.err.msg, said[1], v[1].reply.err.msg, v[2].reply.err.msg);
+	fd_close(&v[1].prepared_fds[0]);
+	fd_close(&channels[1]);
 }
 
 static void hear(struct box *box)
@@ -306,11 +343,10 @@ static void closed(uv_handle_t *handle)
 
 static void destroy(struct box *box)
 {
-	struct warden_call call = {.done = on_done};
-	is_done = false;
+	struct asked a = {.call = {.done = on_done}};
 	int64_t start = now_us();
-	warden_destroy(warden, &call, box->id);
-	run_until(&is_done);
+	warden_destroy(warden, &a.call, box->id);
+	run_until(&a.is_done);
 	(void)close(box->channel);
 	(void)close(box->workspace);
 	init_link_close(&box->init, closed);
@@ -320,12 +356,11 @@ static void destroy(struct box *box)
 
 static void usage(const struct box *box)
 {
-	struct warden_call call = {.done = on_done};
-	is_done = false;
-	warden_usage(warden, &call, box->id);
-	run_until(&is_done);
+	struct asked a = {.call = {.done = on_done}};
+	warden_usage(warden, &a.call, box->id);
+	run_until(&a.is_done);
 	printf("ok memory %" PRIu64 " cpu_us %" PRIu64 " pids %" PRIu64 "\n",
-		reply.usage.memory_bytes, reply.usage.cpu_us, reply.usage.n_pids);
+		a.reply.usage.memory_bytes, a.reply.usage.cpu_us, a.reply.usage.n_pids);
 }
 
 static void with_box(const char *op, char *rest)
@@ -343,6 +378,8 @@ static void with_box(const char *op, char *rest)
 		hear(box);
 	} else if (strcmp(op, "destroy") == 0) {
 		destroy(box);
+	} else if (strcmp(op, "out-of-turn") == 0) {
+		out_of_turn(box);
 	} else if (strcmp(op, "usage") == 0) {
 		usage(box);
 	} else if (strcmp(op, "kill") == 0) {

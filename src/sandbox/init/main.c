@@ -12,9 +12,9 @@
  *
  * In a box that can be branched the filter is loaded before init starts, and inherited. The init of
  * a branch was a process of the box that was branched a moment ago (drivers/python/branch.c): it
- * has the filter and the Landlock domain of that, and finds the driver already there. Where there
- * may be branches, init stays when its socket closes, since they go when it goes; it is then the
- * warden that ends it.
+ * has the filter and the Landlock domain of that, finds the driver already there, and waits until
+ * the warden has furnished the box. Where there may be branches, init stays when its socket closes,
+ * since they go when it goes; it is then the warden that ends it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,6 +35,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -273,6 +274,11 @@ static int take_signals(struct init *in, struct err *err)
 	return in->signal_fd < 0 ? err_sys(err, ERR_BOX, errno, "signalfd") : 0;
 }
 
+static bool is_branch(char **argv)
+{
+	return argv[0] && argv[1] && strcmp(argv[1], "branch") == 0 && argv[2];
+}
+
 /*
  * The warden says by an argument what it could not give a cgroup for ("pinned", "uncounted"), or
  * that the filter is there already ("branchable"). C1 of a branch says "branch" and the driver's
@@ -286,11 +292,11 @@ static struct lock lock_of(struct init *in, char **argv)
 		lock.filter = FILTER_UNCOUNTED;
 	else if (strcmp(word, "pinned") == 0)
 		lock.filter = FILTER_PINNED;
-	bool is_branch = strcmp(word, "branch") == 0 && argv[2];
-	in->has_branches = is_branch || strcmp(word, "branchable") == 0;
+	in->has_branches = is_branch(argv) || strcmp(word, "branchable") == 0;
 	lock.is_filter_inherited = in->has_branches;
-	lock.has_landlock = !is_branch; /* domains nest 16 deep: not one for each generation */
-	if (is_branch) {
+	/* Domains nest 16 deep: not one for each generation. */
+	lock.has_landlock = !is_branch(argv);
+	if (is_branch(argv)) {
 		in->children[0].pid = (pid_t)strtol(argv[2], NULL, 10);
 		in->children[0].id = INIT_BRANCH_ID;
 	}
@@ -305,18 +311,33 @@ static void resign_from_oom(void)
 		(void)fd_write_all(fd, "0", 1);
 }
 
+/* A branch's namespaces are furnished while its init starts. */
+static int await_go(struct err *err)
+{
+	cleanup_fd int fd = WIRE_SYNC_FD;
+	char word;
+	ssize_t n;
+	do
+		n = recv(fd, &word, 1, 0);
+	while (n < 0 && errno == EINTR);
+	return n == 1 ? 0 : err_set(err, ERR_GONE, "the making of the box was given up");
+}
+
 static int start(struct init *in, char **argv, struct err *err)
 {
 	const struct lock lock = lock_of(in, argv);
-	if (!lock.has_landlock)
+	if (is_branch(argv))
 		resign_from_oom();
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, ERR_BOX, errno, "become not dumpable");
 	(void)prctl(PR_SET_NAME, "retort-init");
 	(void)fcntl(WIRE_SOCK_FD, F_SETFD, FD_CLOEXEC);
-	(void)syscall(SYS_close_range, WIRE_SOCK_FD + 1, ~0u, 0); /* musl 1.2 has no name for it */
+	unsigned first = is_branch(argv) ? WIRE_SYNC_FD + 1 : WIRE_SOCK_FD + 1;
+	(void)syscall(SYS_close_range, first, ~0u, 0); /* musl 1.2 has no name for it */
 	int r = take_signals(in, err);
-	return r < 0 ? r : lock_process(&lock, err);
+	if (r == 0)
+		r = lock_process(&lock, err);
+	return r == 0 && is_branch(argv) ? await_go(err) : r;
 }
 
 int main(int argc attr_unused, char **argv)

@@ -22,7 +22,7 @@ struct box {
 	unsigned depth;		   /* how many branches it is away from that */
 	unsigned n_branches;	   /* of itself, that are made or being made */
 	bool is_branchable;	   /* and so are its branches */
-	bool is_branching;	   /* one is being made */
+	unsigned n_branchings;	   /* of those, that are being made */
 	bool is_pinned;		   /* the filter forbids changing the CPU affinity */
 	ino_t user_ns;		   /* which user namespace it is */
 	pid_t pid;		   /* of init */

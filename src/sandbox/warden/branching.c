@@ -22,6 +22,7 @@
 
 /* What the first process of a branch waits for; see drivers/python/branch.c. */
 enum { WORD_CLONE = 'c', WORD_GO = 'g' };
+enum { WAIT_MS = 3 * BRANCHING_HELLO_MS }; /* longer than another one's HELLO and CLONE */
 
 static void free_branching(struct branching *b)
 {
@@ -29,7 +30,7 @@ static void free_branching(struct branching *b)
 	ends_done(&b->ends);
 	furnish_stop(&b->furnish);
 	fd_close(&b->c1_fd);
-	b->parent->is_branching = false;
+	b->parent->n_branchings--;
 	b->state = BRANCHING_FREE;
 }
 
@@ -37,7 +38,7 @@ static int check_spec(const struct box *parent, const struct box_spec *spec, str
 {
 	if (!parent->is_branchable)
 		return err_set(err, ERR_USAGE, "box %u is not made to be branched", parent->slot);
-	if (parent->is_branching)
+	if (parent->n_branchings >= WIRE_AHEAD_MAX)
 		return err_set(err, ERR_LIMIT, "box %u is being branched already", parent->slot);
 	if (parent->depth >= WIRE_DEPTH_MAX) {
 		int r = err_set(
@@ -107,10 +108,16 @@ int branching_open(struct branching *b, const struct box_host *host, const struc
 	box->root = parent->root;
 	box->depth = parent->depth + 1;
 	parent->n_branches++;
-	parent->is_branching = true;
+	parent->n_branchings++;
+	b->state = BRANCHING_WAIT;
+	b->deadline_ms = clock_now_ms() + WAIT_MS;
+	return r;
+}
+
+void branching_begin(struct branching *b)
+{
 	b->state = BRANCHING_HELLO;
 	b->deadline_ms = clock_now_ms() + BRANCHING_HELLO_MS;
-	return r;
 }
 
 /* One byte, and who sent it as the kernel knows it. Descriptors that come along find no room.
@@ -296,7 +303,7 @@ int branching_hear_helper(struct branching *b, int *workspace_fd, struct err *er
 	box->proc_fd = fds[SEEN_PROC];
 	box->store_fd = fds[SEEN_STORE];
 	r = furnish_must_move(&b->making) ? tell_clone(b, err) : 0;
-	/* For the first process, and for its copy. */
+	/* For init, and for the driver. */
 	for (int i = 0; r == 0 && i < 2; i++)
 		r = tell(b, WORD_GO, err);
 	if (r < 0) {
@@ -322,7 +329,7 @@ void branching_fail(struct branching *b, const struct boxes *all)
 		(void)syscall(SYS_pidfd_send_signal, b->c1_fd, SIGKILL, NULL, 0);
 	fd_close(&b->ends.sync); /* who waits there gives up */
 	box->user_ns = 0;
-	if (b->state != BRANCHING_HELLO)
+	if (b->state == BRANCHING_CLONE)
 		census_kill_strays(b->parent, all->v, all->n);
 	b->parent->n_branches--;
 	box_destroy(box);

@@ -1,7 +1,8 @@
 /*
  * A branch while it is made: a state machine that never waits for a box.
  *
- *   HELLO     the engine has the descriptors; the driver is to say 'P', and to ask for its clone
+ *   WAIT      the engine has the descriptors; another branch of the box is before FURNISH
+ *   HELLO     the driver is to say 'P', and to ask for its clone
  *   CLONE     the clone may go on, once; its child C1 is to say 'C'
  *   FURNISH   C1 is who it should be; the helper works
  *
@@ -16,7 +17,13 @@
 #include "sandbox/warden/listener.h"
 #include "sandbox/warden/making.h"
 
-enum branching_state { BRANCHING_FREE, BRANCHING_HELLO, BRANCHING_CLONE, BRANCHING_FURNISH };
+enum branching_state {
+	BRANCHING_FREE,
+	BRANCHING_WAIT,
+	BRANCHING_HELLO,
+	BRANCHING_CLONE,
+	BRANCHING_FURNISH
+};
 enum { BRANCHING_HELLO_MS = 10000, BRANCHING_FURNISH_MS = 60000 };
 
 struct branching {
@@ -49,6 +56,9 @@ struct boxes {
  */
 int branching_open(struct branching *b, const struct box_host *host, const struct box_spec *spec,
 	int fds[WARDEN_PREPARED_END_], struct err *err);
+
+/* From WAIT to HELLO. The caller sees to it that of one box no two are in HELLO or CLONE. */
+void branching_begin(struct branching *b);
 
 /*
  * Something can be read from its sync socket, C1's descriptor or the helper's socket.

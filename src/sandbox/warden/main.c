@@ -215,6 +215,25 @@ static struct branching *free_branching(struct warden *w)
 	return NULL;
 }
 
+/* Of one box no two may be asked for or cloned at the same time: whose clone would it be? */
+static void give_window(struct warden *w, const struct box *parent)
+{
+	struct branching *next = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++) {
+		struct branching *b = &w->branchings[i];
+		if (b->state == BRANCHING_FREE || b->parent != parent)
+			continue;
+		if (b->state == BRANCHING_HELLO || b->state == BRANCHING_CLONE)
+			return;
+		if (b->state == BRANCHING_WAIT)
+			next = b;
+	}
+	if (!next)
+		return;
+	branching_begin(next);
+	w->boxes[parent->root].quiet_until_ms = 0; /* whatever it has asked before */
+}
+
 static int do_branch(struct warden *w, const struct warden_request *req, int *fds, struct err *err)
 {
 	struct box_spec spec;
@@ -235,7 +254,7 @@ static int do_branch(struct warden *w, const struct warden_request *req, int *fd
 	if (r <= 0)
 		return r;
 	b->id = req->id;
-	w->boxes[parent->root].quiet_until_ms = 0; /* whatever it has asked before */
+	give_window(w, parent);
 	return r;
 }
 
@@ -255,6 +274,7 @@ static void fail_branching(struct warden *w, struct branching *b, const struct e
 	reply.status = -err_errno(err->code);
 	reply.err = *err;
 	branching_fail(b, &all);
+	give_window(w, b->parent);
 	(void)send_reply(&reply, NULL, 0);
 }
 
@@ -264,7 +284,7 @@ static void destroy_box(struct warden *w, struct box *box)
 {
 	struct err gone;
 	(void)err_set(&gone, ERR_GONE, "box %u was destroyed while it was branched", box->slot);
-	for (size_t i = 0; box->is_branching && i < ARRAY_LEN(w->branchings); i++)
+	for (size_t i = 0; box->n_branchings > 0 && i < ARRAY_LEN(w->branchings); i++)
 		if (w->branchings[i].state != BRANCHING_FREE && w->branchings[i].parent == box)
 			fail_branching(w, &w->branchings[i], &gone);
 	if (box->n_branches > 0) {
@@ -352,7 +372,8 @@ static int serve_one(struct warden *w)
 
 static int be_late(const struct branching *b, struct err *err)
 {
-	static const char *const words[] = {[BRANCHING_HELLO] = "asked for",
+	static const char *const words[] = {[BRANCHING_WAIT] = "begun",
+		[BRANCHING_HELLO] = "asked for",
 		[BRANCHING_CLONE] = "started",
 		[BRANCHING_FURNISH] = "furnished"};
 	int r = err_set(err, ERR_BOX, "the branch was not %s in time", words[b->state]);
@@ -371,6 +392,8 @@ static void serve_branching(struct warden *w, struct branching *b, const struct 
 		.version = WIRE_VERSION, .op = WARDEN_BRANCHED, .id = b->id, .box = box->slot};
 	if (polls[0].revents)
 		r = branching_hear(b, &all, &err);
+	if (r == 0 && b->state == BRANCHING_FURNISH)
+		give_window(w, b->parent);
 	if (r == 0 && polls[1].revents)
 		r = branching_hear_c1(b, &err);
 	if (r == 0 && polls[2].revents && b->state == BRANCHING_FURNISH)
@@ -467,7 +490,7 @@ static void set_waiting(struct warden *w, struct waiting *at)
 		if (b->state == BRANCHING_FREE)
 			continue;
 		at->branchings[at->n_branchings++] = b;
-		wait_for(at, b->ends.sync);
+		wait_for(at, b->state == BRANCHING_WAIT ? -1 : b->ends.sync);
 		wait_for(at, b->c1_fd);
 		wait_for(at, b->furnish.sock);
 		wait_until(at, b->deadline_ms);
