@@ -333,7 +333,7 @@ int registry_interrupt(struct registry *r, const char *session, struct err *err)
 	struct entry *e = bad < 0 ? NULL : found.live;
 	if (!e)
 		return bad;
-	if (!e->session || e->state != ENTRY_WORKING)
+	if (!e->session || (e->state != ENTRY_WORKING && !e->replay))
 		return 0;
 	if (e->replay) {
 		err_set(&e->replay->err, ERR_INTERRUPTED,

@@ -302,6 +302,11 @@ static void on_rebuilt(struct entry *e, const struct replay *result)
 {
 	if (e->state != ENTRY_OPENING)
 		return;
+	if (result->err.code == ERR_INTERRUPTED) { /* the next call opens it again */
+		const struct err why = result->err;
+		entry_end_because(e, &why);
+		return;
+	}
 	entry_note_rebuilt(e, result);
 	session_move_head(e->session, e->head);
 	answer_open(e);

@@ -326,6 +326,27 @@ class Restart(harness.Case):
         self.assertEqual((text(first), first["state"]["outcome"]), ("2", "replayed"))
         self.assertEqual([get(s, name) for name in NAMES], ["2"] * 4)
 
+    def test_interrupt_while_a_session_is_opened_again(self):
+        state = os.path.join(harness.make_dir(), "state")
+        engine = service.Engine(state=state)
+        s = engine.session()
+        s.run("import time; x = 41; time.sleep(1.5)")
+        engine.process.send_signal(signal.SIGKILL)
+        engine.process.wait()
+        engine.stop()
+        engine = service.Engine(state=state)
+        self.addCleanup(engine.stop)
+        s = service.Session(engine, {"session": s.id})
+        number = engine.client.send("step.run", session=s.id, code="x = 0")
+        time.sleep(0.7)
+        engine.client.receive(engine.client.send("step.interrupt", session=s.id))
+        with self.assertRaises(service.Refused) as refused:
+            engine.client.receive(number)
+        self.assertIn("made again", str(refused.exception))
+        self.assertEqual([row["session"] for row in engine.call("session.list")["sessions"]], [s.id])
+        record = s.run("x + 1")
+        self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("42", "replayed"))
+
 
 if __name__ == "__main__":
     harness.main()
