@@ -414,9 +414,9 @@ static void refuse(struct branching *b, enum err_code code, const char *why)
 {
 	struct stem *s = b->stem;
 	err_set(&b->err, code, "%s", why);
+	take_out(b); /* first: who hears of it may ask for another */
 	if (b->done)
 		b->done(b->arg, NULL, &b->err);
-	take_out(b);
 	free(b);
 	stem_let_go(s);
 }

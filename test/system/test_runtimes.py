@@ -309,34 +309,29 @@ class Runtimes(harness.Case):
 
 @harness.needs_shell_or_sql
 class Restart(harness.Case):
-    def test_all_are_replayed(self):
+    def killed_after(self, *steps):
+        """A session that has run @steps, (code, runtime), in an engine that has begun anew."""
         state = os.path.join(harness.make_dir(), "state")
         engine = service.Engine(state=state)
         s = engine.session()
-        for name in NAMES:
-            s.run(MAKE[name], runtime=name)
-            s.run(SET[name] % 2, runtime=name)
+        for code, name in steps:
+            s.run(code, runtime=name)
         engine.process.send_signal(signal.SIGKILL)
         engine.process.wait()
         engine.stop()
         engine = service.Engine(state=state)
         self.addCleanup(engine.stop)
-        s = service.Session(engine, {"session": s.id})
+        return service.Session(engine, {"session": s.id})
+
+    def test_all_are_replayed(self):
+        s = self.killed_after(*[(code, name) for name in NAMES for code in (MAKE[name], SET[name] % 2)])
         first = s.run("echo $n", runtime="shell")
         self.assertEqual((text(first), first["state"]["outcome"]), ("2", "replayed"))
         self.assertEqual([get(s, name) for name in NAMES], ["2"] * 4)
 
     def test_interrupt_while_a_session_is_opened_again(self):
-        state = os.path.join(harness.make_dir(), "state")
-        engine = service.Engine(state=state)
-        s = engine.session()
-        s.run("import time; x = 41; time.sleep(1.5)")
-        engine.process.send_signal(signal.SIGKILL)
-        engine.process.wait()
-        engine.stop()
-        engine = service.Engine(state=state)
-        self.addCleanup(engine.stop)
-        s = service.Session(engine, {"session": s.id})
+        s = self.killed_after(("import time; x = 41; time.sleep(1.5)", "python"))
+        engine = s.engine
         number = engine.client.send("step.run", session=s.id, code="x = 0")
         time.sleep(0.7)
         engine.client.receive(engine.client.send("step.interrupt", session=s.id))
