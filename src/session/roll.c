@@ -287,7 +287,7 @@ void registry_end(struct registry *r, const char *session, registry_done_fn *don
 	struct entry *e = found.live;
 	int bad =
 		e && !e->is_kept ? 0 : journal_session_close(r->roll->journal, found.id, "", &err);
-	if (e)
+	if (e && bad >= 0)
 		entry_end(e);
 	json_t *nothing = json_object();
 	done(arg, bad < 0 ? NULL : nothing, bad < 0 ? &err : NULL);

@@ -409,14 +409,15 @@ static void on_furnished(struct warden_call *call, const struct warden_reply *re
 	start_next(s);
 }
 
-/* There is no box for it: its end, before it has begun. */
-static void refuse(struct branching *b, enum err_code code, const char *why)
+/* Its end, before it has begun. */
+static void refuse(struct branching *b)
 {
 	struct stem *s = b->stem;
-	err_set(&b->err, code, "%s", why);
+	err_set(&b->err, ERR_GONE, "the driver to be branched has died");
 	take_out(b); /* first: who hears of it may ask for another */
 	if (b->done)
 		b->done(b->arg, NULL, &b->err);
+	box_let_go(b->box);
 	free(b);
 	stem_let_go(s);
 }
@@ -425,12 +426,7 @@ static void start_one(struct branching *b)
 {
 	struct stem *s = b->stem;
 	if (!s->driver) {
-		refuse(b, ERR_GONE, "the driver to be branched has died");
-		return;
-	}
-	b->box = box_new(s->engine, &b->order.limits);
-	if (!b->box) {
-		refuse(b, ERR_NO_MEMORY, "no memory for a box");
+		refuse(b);
 		return;
 	}
 	take_out(b);
@@ -465,9 +461,13 @@ struct branching *stem_branch(
 	struct stem *s, const struct branch_order *order, stem_branched_fn *done, void *arg)
 {
 	struct branching *b = stem_is_dead(s) ? NULL : calloc(1, sizeof *b);
-	if (!b)
+	struct box *box = b ? box_new(s->engine, &order->limits) : NULL;
+	if (!box) {
+		free(b);
 		return NULL;
+	}
 	*b = (struct branching){.stem = hold(s),
+		.box = box,
 		.ends = {{-1, -1, -1, -1}},
 		.order = *order,
 		.id = ++s->last_id,

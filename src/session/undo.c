@@ -91,17 +91,19 @@ static int find_step(struct job *job, struct err *err)
 	return 0;
 }
 
-static void finish_undo(struct job *job, const json_t *lost, const char *outcome)
+static void move_head(struct job *job)
 {
 	struct entry *e = job->entry;
 	struct err err;
-	if (journal_session_move(e->roll->journal, e->id, job->step, &err) < 0) {
-		job_fail(job, &err);
-		return;
-	}
 	memcpy(e->head, job->step, sizeof e->head);
 	int64_t n_steps = journal_depth(e->roll->journal, e->head, &err);
 	e->n_steps = (uint64_t)MAX(n_steps, 0);
+}
+
+static void finish_undo(struct job *job, const json_t *lost, const char *outcome)
+{
+	struct entry *e = job->entry;
+	move_head(job);
 	session_move_head(e->session, e->head);
 	json_t *out =
 		json_pack("{s:s, s:s, s:s}", "session", e->id, "head", e->head, "outcome", outcome);
@@ -113,11 +115,23 @@ static void finish_undo(struct job *job, const json_t *lost, const char *outcome
 	json_decref(out);
 }
 
+/* It stays where it was. If the journal cannot be told, its state is made again where it has it. */
+static void stay(struct job *job, const struct err *why)
+{
+	struct entry *e = job->entry;
+	struct err err;
+	if (journal_session_move(e->roll->journal, e->id, e->head, &err) < 0) {
+		move_head(job);
+		session_spoil(e->session);
+	}
+	job_fail(job, why);
+}
+
 static void on_undone(void *arg, const json_t *lost, const struct err *err)
 {
 	struct job *job = arg;
 	if (err)
-		job_fail(job, err);
+		stay(job, err);
 	else
 		finish_undo(job, lost, "rolled_back");
 }
@@ -127,7 +141,7 @@ static void on_back_again(struct entry *e, const struct replay *result)
 	struct job *job = e->first;
 	entry_note_rebuilt(e, result);
 	session_move_head(e->session, e->head);
-	job_fail(job, &job->why);
+	stay(job, &job->why);
 }
 
 /* Half of the way was gone: the state that it stands for is made again. */
@@ -138,7 +152,7 @@ static void undo_failed(struct job *job, const struct err *why)
 	struct err err;
 	job->why = *why;
 	if (e->state == ENTRY_ENDING || replay_load(e->roll, e->head, NULL, &replay, &err) < 0)
-		job_fail(job, &job->why);
+		stay(job, &job->why);
 	else
 		replay_anew(e, replay, on_back_again);
 }
@@ -162,17 +176,20 @@ static void undo_by_replay(struct job *job)
 	struct replay *replay;
 	struct err err;
 	if (replay_load(e->roll, job->step, NULL, &replay, &err) < 0) {
-		job_fail(job, &err);
+		stay(job, &err);
 		return;
 	}
 	replay_anew(e, replay, on_undo_replayed);
 }
 
+/* The journal is told first: where it cannot be, nothing has changed. */
 void job_start_undo(struct job *job)
 {
 	struct entry *e = job->entry;
 	struct err err;
 	int r = job->text ? find_step(job, &err) : find_count(job, &err);
+	if (r == 0)
+		r = journal_session_move(e->roll->journal, e->id, job->step, &err);
 	if (r < 0)
 		job_fail(job, &err);
 	else if (session_is_lost(e->session) ||

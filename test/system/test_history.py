@@ -834,8 +834,15 @@ class Damaged(HistoryCase):
                 kept += 1
         self.assertEqual(caught.exception.code, "no_space", caught.exception)
         self.fails("no_space", "step.run", e, session=self.session, code=f"x = 1000 #{random.randbytes(1500).hex()}")
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (1000, hard))
+        for back in (1, 6):  # from a checkpoint; by running the steps again
+            self.fails("no_space", "session.undo", e, session=self.session, count=back)
+        self.fails("no_space", "session.close", e, session=self.session)
+        self.assertEqual(len(e("session.log", session=self.session)["steps"]), kept, "nothing is undone")
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, hard))
-        self.assertEqual(e.run(self.session, "x + 1")["value"]["application/json"], i)
+        record = e.run(self.session, "x + 1")
+        self.assertEqual((record["value"]["application/json"], record["state"]["outcome"]), (i, "committed"),
+                         "what could not be written down has not been done")
         e = self.again(e)
         self.assertEqual(len(e("session.log", session=self.session)["steps"]), kept + 1)
 
