@@ -127,7 +127,8 @@ static const struct param undo_rows[] = {
 		GIVES("runtime", PARAM_TEXT, "its language"),                                      \
 		GIVES("state", PARAM_TEXT,                                                         \
 			"opening, idle, working or closing; stored when only "                     \
-			"the journal has it; open in a graph; closed"),                            \
+			"the journal has it; damaged when that cannot be read; "                   \
+			"open in a graph; closed"),                                                \
 		GIVES("head", PARAM_TEXT, "the step it stands at; empty before the first"),        \
 		GIVES("steps", PARAM_COUNT, "steps from its beginning to the head"),               \
 		GIVES("created_ms", PARAM_COUNT, "when it was made: milliseconds since 1970"),     \

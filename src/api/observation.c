@@ -17,6 +17,7 @@ enum {
 	RUNNING_CHARACTERS = 4000,
 	SECTION_MIN = 200,
 	FILES_SHOWN = 20,
+	LOST_SHOWN = 3,
 	VERDICT_BYTES = 1024,
 	REST_BYTES = 200,
 	SHOWN_BYTES = 200,
@@ -95,6 +96,22 @@ static void add_failure(struct buf *b, const json_t *record)
 	buf_done(&plain);
 }
 
+void observation_add_lost(struct buf *b, const json_t *result)
+{
+	const json_t *lost = json_object_get(result, "files_lost");
+	size_t n = json_array_size(lost), n_shown = MIN(n, LOST_SHOWN);
+	for (size_t i = 0; i < n_shown; i++) {
+		const char *path = json_string_value(json_array_get(lost, i));
+		(void)buf_addf(b, "%s", i == 0 ? ", but for " : ", ");
+		if (path && strcmp(path, ".") != 0)
+			(void)utf8_escape_terminal(b, path, strlen(path), UTF8_ONE_LINE);
+		else
+			(void)buf_addf(b, "files that were too many to be listed");
+	}
+	if (n > n_shown)
+		(void)buf_addf(b, " and %zu more", n - n_shown);
+}
+
 /* What became of the session's state, when that is not plain. */
 static void add_state(struct buf *b, const json_t *record)
 {
@@ -113,6 +130,7 @@ static void add_state(struct buf *b, const json_t *record)
 	for (size_t i = 0; i < ARRAY_LEN(rows) && !is_plain; i++)
 		if (strcmp(rows[i].outcome, outcome) == 0)
 			(void)buf_addf(b, ", %s", rows[i].text);
+	observation_add_lost(b, record);
 	if (reason[0] && !is_plain)
 		(void)buf_addf(
 			b, " (%.*s)", (int)utf8_cut(reason, strlen(reason), SHOWN_BYTES), reason);

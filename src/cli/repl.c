@@ -1,4 +1,5 @@
 /* `retort repl`. SPDX-License-Identifier: Apache-2.0 */
+#include "api/observation.h"
 #include "api/service.h"
 #include "base/utf8.h"
 #include "cli/approver.h"
@@ -152,13 +153,12 @@ static void do_step(struct repl *repl, const char *code, bool with_time)
 static void tell_undo(const json_t *result)
 {
 	const char *head = session_text(result, "head"), *outcome = session_text(result, "outcome");
-	size_t n_lost = json_array_size(json_object_get(result, "files_lost"));
+	cleanup_buf struct buf lost = BUF_INIT(OBSERVATION_LOST_BYTES);
 	(void)fprintf(stderr, "back at %.12s", head[0] ? head : "the start");
 	if (strcmp(outcome, "rolled_back") != 0)
 		(void)fprintf(stderr, " (%s)", outcome);
-	if (n_lost > 0)
-		(void)fprintf(stderr, ", but for %zu large files", n_lost);
-	(void)fputc('\n', stderr);
+	observation_add_lost(&lost, result);
+	(void)fprintf(stderr, "%s\n", buf_str(&lost));
 }
 
 static int do_undo(struct repl *repl, const struct magic *m, struct err *err)

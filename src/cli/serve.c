@@ -587,7 +587,7 @@ const struct cmd cmd_serve = {
 	.usage = usage,
 	.text = "Listens on a unix socket, for processes of the same user, and speaks JSON-RPC 2.0: one "
 		"message per line. `retort session` is a client of it. It stays in the foreground; SIGTERM "
-		"and SIGINT end it, and with it all sessions.",
+		"and SIGINT end it; what is kept of its sessions is there again with the next.",
 	.opts = serve_opts,
 	.n_opts = ARRAY_LEN(serve_opts),
 	.examples = examples,

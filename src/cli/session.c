@@ -286,6 +286,8 @@ static int undo_main(int argc, char **argv)
 		r = undo_params(&run, &params, &err);
 	if (r == 0)
 		r = session_call(&run, "session.undo", params, &result, &err);
+	if (r == 0 && !run.args.output.json && json_object_get(result, "files_lost"))
+		view_tell("undone", "variables and files are as after that step", result);
 	if (r == 0)
 		status = show(&run, result, "head");
 	return session_end(&run, r, &err, status);
@@ -411,7 +413,7 @@ const struct cmd_exit session_exits[SESSION_EXITS] = {
 
 SUB(new, "session new", TEXT_CREATE, new_opts, NAME, "session new [options] [NAME]", new_main,
 	.text = "Prints the id of the session. Its box, its variables and its files stay until `session "
-		"rm`, or until the engine ends.");
+		"rm`. After a restart of the engine they are made again, by running its steps.");
 SUB(ls, "session ls", TEXT_LIST, ls_opts, NAME, "session ls [--quiet | --json]", ls_main, );
 SUB(rm, "session rm", "End sessions", plain_opts, SESSIONS, "session rm SESSION...", rm_main, );
 SUB(branch, "session branch", TEXT_BRANCH, branch_opts, SESSION,

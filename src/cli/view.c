@@ -2,6 +2,7 @@
 #include "cli/view.h"
 
 #include "api/json.h"
+#include "api/observation.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
@@ -163,6 +164,13 @@ static void show_end(const struct view *view, const json_t *record)
 				has_hint ? ": " : "", has_hint ? hints[i].hint : "");
 }
 
+void view_tell(const char *head, const char *words, const json_t *result)
+{
+	cleanup_buf struct buf lost = BUF_INIT(OBSERVATION_LOST_BYTES);
+	observation_add_lost(&lost, result);
+	(void)fprintf(stderr, "retort: %s: %s%s\n", head, words, buf_str(&lost));
+}
+
 static void show_state(const struct view *view, const json_t *record)
 {
 	static const struct {
@@ -183,7 +191,7 @@ static void show_state(const struct view *view, const json_t *record)
 		const char *words = rows[i].words ? rows[i].words : reason;
 		if (strcmp(outcome, rows[i].outcome) == 0 && words &&
 			utf8_escape_terminal(&safe, words, strlen(words), UTF8_ONE_LINE) == 0)
-			(void)fprintf(stderr, "retort: %s: %s\n", rows[i].head, buf_str(&safe));
+			view_tell(rows[i].head, buf_str(&safe), record);
 	}
 }
 

@@ -61,5 +61,8 @@ int view_record(struct view *view, const json_t *record);
 /* What `retort run` exits with after a step like this. */
 int view_status(const json_t *record);
 
+/* Say on stderr that @head: @words, but for what @result has lost of files. */
+void view_tell(const char *head, const char *words, const json_t *result);
+
 /* Print @json on stdout as a program reads it. Returns: 0 or 1. */
 int view_json(const json_t *json);

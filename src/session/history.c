@@ -36,6 +36,8 @@ static json_t *row_json(struct roll *r, const struct journal_session *s, const c
 {
 	struct err err;
 	int64_t n_steps = journal_depth(r->journal, s->head, &err);
+	if (n_steps < 0)
+		state = "damaged"; /* its log says where */
 	json_t *order = json_loadb(s->order, s->order_bytes, 0, NULL);
 	const char *runtime = json_string_value(json_object_get(order, "runtime"));
 	json_t *row = json_pack("{s:s, s:s, s:s, s:I, s:I, s:s}", "session", s->id, "state", state,

@@ -43,7 +43,8 @@ struct restore {
 	struct workspace now, scratch[RESTORE_SCRATCH]; /* likewise */
 	enum init_file_root root;			/* of the actions that are added */
 	struct act *actions;
-	size_t n, room, n_sent, n_answered;
+	size_t n, room, n_sent, n_answered, n_good;
+	bool is_partial; /* there is more than could be listed: first what is new goes */
 	json_t *lost;
 	void (*done)(struct session *s, json_t *lost);
 };
@@ -179,14 +180,82 @@ static void finish(struct restore *r)
 	done(s, lost);
 }
 
+static int scan_scratch(struct workspace *out, const struct box *box, size_t i)
+{
+	struct err err;
+	cleanup_fd int fd = openat(box->workspace_fd, scratch[i].from_workspace,
+		O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : workspace_scan(out, fd, &err);
+}
+
+/* Where not everything can be listed, nothing is known, and nothing will be removed. */
+void restore_note(struct session *s)
+{
+	for (size_t i = 0; i < RESTORE_SCRATCH; i++) {
+		workspace_done(&s->scratch[i]);
+		if (scan_scratch(&s->scratch[i], s->box, i) < 0)
+			s->scratch[i].is_cut = true;
+	}
+}
+
+static void clear_scratch(struct restore *r, const struct session *s)
+{
+	for (size_t i = 0; i < RESTORE_SCRATCH; i++) {
+		workspace_done(&r->scratch[i]);
+		if (s->scratch[i].is_cut || scan_scratch(&r->scratch[i], s->box, i) < 0)
+			continue;
+		r->is_partial |= r->scratch[i].is_cut;
+		r->root = scratch[i].root;
+		shadow_diff_new(&s->scratch[i], &r->scratch[i], add_action, r);
+	}
+}
+
+/* Of more files than can be listed, first those go that are new, as often as some have gone. */
+static void plan_home(struct restore *r, bool is_stuck)
+{
+	const struct workspace *then = shadow_files(r->then);
+	r->root = INIT_FILE_HOME;
+	r->is_partial = r->now.is_cut && !then->is_cut && !is_stuck;
+	if (r->is_partial) {
+		shadow_diff_new(then, &r->now, add_action, r);
+		return;
+	}
+	if (then->is_cut || r->now.is_cut)
+		add_lost(r, "."); /* not all of it is known */
+	shadow_diff(r->then, &r->now, add_action, r);
+	keep_journals(r);
+}
+
+/* What is to be done, by what is there now. Returns: false when that cannot be read. */
+static bool plan(struct restore *r)
+{
+	const struct session *s = r->session;
+	struct err err;
+	bool is_stuck = r->is_partial && r->n_good == 0;
+	r->n = r->n_sent = r->n_answered = r->n_good = 0;
+	json_decref(take_ptr(r->lost));
+	workspace_done(&r->now);
+	if (workspace_scan(&r->now, s->box->workspace_fd, &err) < 0)
+		return false;
+	plan_home(r, is_stuck);
+	if (!s->undone && !is_stuck)
+		clear_scratch(r, s);
+	return true;
+}
+
 static void go_on(struct restore *r)
 {
-	while (r->n_sent < r->n && r->n_sent - r->n_answered < UNDER_WAY_MAX) {
-		if (!send_one(r, r->n_sent++))
-			r->n_answered++;
-	}
-	if (r->n_answered == r->n)
-		finish(r);
+	do {
+		while (r->n_sent < r->n && r->n_sent - r->n_answered < UNDER_WAY_MAX) {
+			if (!send_one(r, r->n_sent++))
+				r->n_answered++;
+		}
+		if (r->n_answered < r->n)
+			return;
+	} while (r->is_partial && plan(r));
+	if (r->is_partial)
+		add_lost(r, ".");
+	finish(r);
 }
 
 /* Nobody answers any more. */
@@ -216,59 +285,27 @@ static void on_filed(void *arg, uint64_t id, int status)
 	bool is_so = a &&
 		((a->action.act == SHADOW_REMOVE && status == -ENOENT) ||
 			(a->action.act == SHADOW_MAKE && status == -EEXIST));
-	if (status < 0 && a && !is_so && a->root == INIT_FILE_HOME)
+	r->n_good += status == 0;
+	if (status < 0 && a && !is_so && a->root == INIT_FILE_HOME && !r->is_partial)
 		add_lost(r, a->action.path);
 	r->n_answered++;
 	go_on(r);
 }
 
-static int scan_scratch(struct workspace *out, const struct box *box, size_t i)
-{
-	struct err err;
-	cleanup_fd int fd = openat(box->workspace_fd, scratch[i].from_workspace,
-		O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? -errno : workspace_scan(out, fd, &err);
-}
-
-/* Where not everything can be listed, nothing is known, and nothing will be removed. */
-void restore_note(struct session *s)
-{
-	for (size_t i = 0; i < RESTORE_SCRATCH; i++) {
-		workspace_done(&s->scratch[i]);
-		if (scan_scratch(&s->scratch[i], s->box, i) < 0)
-			s->scratch[i].is_cut = true;
-	}
-}
-
-static void clear_scratch(struct restore *r, const struct session *s)
-{
-	for (size_t i = 0; i < RESTORE_SCRATCH; i++) {
-		if (s->scratch[i].is_cut || scan_scratch(&r->scratch[i], s->box, i) < 0)
-			continue;
-		r->root = scratch[i].root;
-		shadow_diff_new(&s->scratch[i], &r->scratch[i], add_action, r);
-	}
-}
-
 void restore_files(
 	struct session *s, struct shadow *then, void (*done)(struct session *s, json_t *lost))
 {
-	struct err err;
 	struct restore *r = calloc(1, sizeof *r);
-	if (!r || workspace_scan(&r->now, s->box->workspace_fd, &err) < 0) {
+	if (r)
+		*r = (struct restore){.session = s, .then = then, .done = done};
+	if (!r || !plan(r)) {
 		free(r);
 		done(s, json_pack("[s]", "."));
 		return;
 	}
-	r->session = s;
 	r->box = box_hold(s->box);
-	r->then = shadow_hold(then);
-	r->done = done;
+	(void)shadow_hold(then);
 	s->restoring = r;
-	shadow_diff(then, &r->now, add_action, r);
-	keep_journals(r);
-	if (!s->undone)
-		clear_scratch(r, s);
 	if (r->box->filed) /* a client's change: what it did does not last */
 		r->box->filed(r->box->filed_arg, 0, -ECANCELED);
 	r->box->filed = on_filed;

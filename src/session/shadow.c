@@ -227,7 +227,8 @@ void shadow_diff(
 	for (size_t i = now->n_files; i-- > 0;) {
 		const struct workspace_file *f = &now->files[i];
 		const struct workspace_file *old = find(&then->files, f->path);
-		if (must_go(f, old) && !(old && is_same(f, old)))
+		bool is_unknown = !old && then->files.is_cut; /* it may have been there */
+		if (must_go(f, old) && !is_unknown && !(old && is_same(f, old)))
 			remove_one(f, fn, arg);
 	}
 	for (size_t i = 0; i < then->files.n_files; i++) {

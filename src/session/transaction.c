@@ -103,6 +103,13 @@ static bool must_return(struct session *s, const struct checkpoint *c)
 	return c->stem && !c->guard && python->runtime && is_changed(python, c);
 }
 
+/* Something else in the box may have killed it: then nobody reads what it is sent. */
+static bool is_guard_alive(int fd)
+{
+	char byte;
+	return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
 static struct checkpoint *usable_point(struct session *s, const char *step)
 {
 	struct checkpoint *c = checkpoints_find(&s->points, step);
@@ -364,13 +371,6 @@ static void finish_rollback(struct session *s)
 	}
 }
 
-/* Something else in the box may have killed it: then nobody reads what it is sent. */
-static bool is_guard_alive(int fd)
-{
-	char byte;
-	return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
-}
-
 /* Its files are back; now its memory. */
 static void on_restored(struct session *s, json_t *lost)
 {
@@ -457,7 +457,7 @@ bool session_undo(struct session *s, const char *step, session_undone_fn *done, 
 	checkpoints_evict(&s->points, s->points.max + 1);
 	struct checkpoint *to =
 		session_is_idle(s) && s->box && !s->box->is_over ? usable_point(s, step) : NULL;
-	if (!to)
+	if (!to || (must_resume(s, to) && !is_guard_alive(to->guard->fd)))
 		return false;
 	if (must_return(s, to)) {
 		s->target = checkpoint_hold(to);

@@ -768,6 +768,8 @@ class Damaged(HistoryCase):
             f.seek(at)
             f.write(b"A")
         self.assertRegex(self.refused(), rf"page {at // 4096 + 1}\b")
+        with Engine(self.old.where) as e:
+            self.assertEqual([x["state"] for x in e("session.list")["sessions"]], ["damaged"])
         with open(self.db, "wb") as f:
             f.write(data)
         self.assertEqual(self.refused(), "")
@@ -783,6 +785,7 @@ class Damaged(HistoryCase):
             f.seek(at)
             f.write(b"A")
         e = self.engine(self.old.where)
+        self.assertEqual([x["state"] for x in e("session.list")["sessions"]], ["stored"])
         for method, params in (("session.export", {}), ("session.log", {}), ("step.run", {"code": "x"}),
                                ("session.branch", {}), ("session.undo", {"count": 1}), ("session.export", {})):
             self.fails("damaged", method, e, f"page {at // 4096 + 1} ", session=self.session, **params)

@@ -236,6 +236,15 @@ class Sessions(harness.Case):
         self.assertEqual((done.status, done.out), (3, ""))
         self.assertEqual(done.err, "retort: rolled back: variables and files are as before this step\n")
         self.assertEqual(self.engine.run("exec", "-q", s, "-c", "import os; os._exit(3)").err, "")
+        self.engine.run("exec", s, "-c", "[open(f'b\\n{i}', 'w').write('1' * (2 << 20)) for i in range(5)]")
+        done = self.engine.run("exec", s, "-c", "import os; [os.remove(n) for n in os.listdir()]; os._exit(3)")
+        lost = r", but for b\\x0a\d, b\\x0a\d, b\\x0a\d and 2 more\n"
+        self.assertRegex(done.err, r"^retort: rolled back: variables and files are as before this step" + lost)
+        self.engine.run("exec", s, "-c", "open('big', 'w').write('1' * (2 << 20))")
+        self.engine.run("exec", s, "-c", "import os; os.remove('big')")
+        done = self.engine.run("undo", s)
+        self.assertEqual((done.status, done.err),
+                         (0, "retort: undone: variables and files are as after that step, but for big\n"))
 
     def test_rpc_answers_each_request(self):
         got = self.engine.call(request(1, "engine.info"), b"garbage\n", request("a", "session.lst"),

@@ -647,6 +647,29 @@ os.remove('dirlink'); os.mkdir('dirlink'); os.remove('sp ace\\n'); os.mkfifo('fi
         self.assertEqual(record["files_lost"], ["still"])
         self.assertEqual(record["files"], [])
 
+    def test_when_the_program_has_ended_its_checkpoints(self):
+        s = self.session()
+        for x in (1, 2):
+            s.run(f"import os; x = {x}; open('f', 'w').write('{x}')")
+        s.run("os.kill(-1, 9)")
+        self.assertEqual(s.undo(count=2)["outcome"], "replayed")
+        self.assertEqual(s.value("x, open('f').read()"), "(1, '1')")
+
+    def test_more_files_than_are_listed(self):
+        """At most 10,000 are: what is new goes all the same, and nothing that may have been there."""
+        s = self.session()
+        s.run("import os; open('keep', 'w').write('kept')")
+        many = "for i in range(23000): open(f'{at}/n{i}', 'w').close()\n"
+        for at in (".", "/tmp"):
+            record = s.run(f"at = '{at}'\n{many}os.remove('keep'); os._exit(1)")
+            self.assertEqual((record["state"]["outcome"], record.get("files_lost")), ("rolled_back", None))
+            self.assertEqual(s.value("os.listdir(), os.listdir('/tmp'), open('keep').read()"), "(['keep'], [], 'kept')")
+        s.run(f"at = '.'\n{many}")
+        record = s.run("for i in range(12000): os.remove(f'n{i}')\nos._exit(1)")
+        self.assertEqual((record["state"]["outcome"], record["files_lost"]), ("rolled_back", ["."]))
+        self.assertEqual(s.value("set(f'n{i}' for i in range(12000, 23000)) - set(os.listdir())"), "set()")
+        self.assertEqual(s.value("open('keep').read()"), "'kept'")
+
     def test_under_memory_pressure(self):
         s = self.session()
         for i in range(3):
