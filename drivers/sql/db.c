@@ -79,7 +79,9 @@ static int configure(struct db *db)
 
 static int open_as(struct db *db, const char *name)
 {
-	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE;
+	/* A link may lead out of the workspace, to what no rollback puts back. */
+	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE |
+		SQLITE_OPEN_NOFOLLOW;
 	(void)sqlite3_close_v2(db->h);
 	db->h = NULL;
 	db->has_point = false;
@@ -134,7 +136,7 @@ static bool has_own_state(struct db *db)
 int db_begin(struct db *db)
 {
 	struct stat st;
-	bool is_there = stat(DB_FILE, &st) == 0;
+	bool is_there = lstat(DB_FILE, &st) == 0;
 	if (db->is_open && db->is_file && is_there && st.st_dev == db->seen.st_dev &&
 		st.st_ino == db->seen.st_ino) {
 		if (is_same_time(&st, &db->seen))
@@ -188,7 +190,7 @@ int db_end(struct db *db, bool is_kept)
 		db->has_point = false;
 	}
 	files_drop(&db->files, db);
-	if (db->is_file && stat(DB_FILE, &db->seen) < 0)
+	if (db->is_file && lstat(DB_FILE, &db->seen) < 0)
 		db->seen = (struct stat){0};
 	return rc;
 }

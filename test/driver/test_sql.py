@@ -403,6 +403,19 @@ class Access(Case):
         self.fails(d, "SELECT readfile('/etc/passwd')", "SQLError", "no such function")
         self.fails(d, "UPDATE sqlite_schema SET sql = 'x'", "SQLError", "may not be modified")
 
+    def test_the_database_is_no_link(self):
+        d = self.driver()
+        main, outside = os.path.join(d.home, "retort.db"), tempfile.TemporaryDirectory()
+        self.addCleanup(outside.cleanup)
+        moved = os.path.join(outside.name, "moved.db")
+        d.step("CREATE TABLE t(a)")
+        os.rename(main, moved)
+        os.symlink(moved, main)
+        self.fails(d, "INSERT INTO t VALUES (1)", "DatabaseError", "unable to open")
+        os.remove(main)
+        os.rename(moved, main)
+        self.assertEqual(self.rows(d, "SELECT count(*) FROM t"), [[0]])
+
     def test_allowed(self):
         d = self.driver()
         os.mkdir(os.path.join(d.home, "sub"))
