@@ -106,6 +106,11 @@ static bool is_kept(struct members *all, const struct rollback *back, const stru
 	return false;
 }
 
+static int fail_guard(struct err *err)
+{
+	return err_set(err, ERR_GONE, "the checkpoint's process has been killed");
+}
+
 int rollback_check(const struct rollback *back, struct err *err)
 {
 	struct proc_entry guard = {0};
@@ -114,8 +119,7 @@ int rollback_check(const struct rollback *back, struct err *err)
 	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int r = proc < 0 ? -errno : proc_entry_read(&guard, proc, back->guard);
 	if (r < 0 || guard.ppid != getpid() || guard.state == 'Z' || back->guard == back->driver)
-		return err_set(
-			err, ERR_GONE, "the process that kept the state before it has ended");
+		return fail_guard(err);
 	return 0;
 }
 
@@ -125,8 +129,7 @@ static int mark(struct members *all, const struct rollback *back, struct err *er
 	struct rollback_mark mark = back->mark ? *back->mark : (struct rollback_mark){0};
 	int n = 0;
 	if (!guard && back->guard)
-		return err_set(
-			err, ERR_GONE, "the process that kept the state before it has ended");
+		return fail_guard(err);
 	if (guard && !back->mark)
 		mark = (struct rollback_mark){guard->entry.start_ticks, guard->entry.pid, 0};
 	for (size_t i = 0; i < all->n; i++) {
