@@ -449,6 +449,13 @@ static void mend(struct job *job)
 	}
 }
 
+void entry_on_unbegun(void *arg, int stdin_fd)
+{
+	struct entry *e = arg;
+	e->first->fd = stdin_fd;
+	mend(e->first);
+}
+
 void job_start(struct job *job)
 {
 	session_notice(job->entry->session);

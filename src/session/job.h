@@ -55,6 +55,7 @@ void job_start_adopt(struct job *job);
 /* What an entry hears of its session while a job runs. */
 void entry_on_output(void *arg, int stream, const char *data, size_t bytes, size_t n_head);
 void entry_on_display(void *arg, const json_t *display);
+void entry_on_unbegun(void *arg, int stdin_fd);
 void entry_on_begin(void *arg);
 void entry_on_ending(void *arg);
 /* outside.c */

@@ -179,6 +179,9 @@ void step_event(struct session *s, enum step_event event);
 void step_stop(struct session *s, enum step_cause cause, enum step_event event, const char *why);
 void step_began(struct session *s);
 void step_proceed(struct session *s);
+/* A step that waits for a box is given back, to be run when the state has been made again. Returns:
+ * whether there is one. */
+bool step_give_back(struct session *s);
 /* The wall clock stands still while calls wait, but for no longer than WALL_TIMES its limit in all.
  */
 void step_pause(struct session *s);

@@ -347,6 +347,7 @@ static void on_opened(void *arg, const struct err *err)
 }
 
 static const struct session_events entry_events = {.opened = on_opened,
+	.unbegun = entry_on_unbegun,
 	.begin = entry_on_begin,
 	.output = entry_on_output,
 	.display = entry_on_display,

@@ -27,6 +27,8 @@ struct step_request {
  * What is heard of a session, from its loop. Any may be NULL but `opened` and `done`.
  *
  * opened   the box is made and the driver started (@err NULL), or not.
+ * unbegun  the step cannot begin where the session stands, and is none any more: to be run again
+ *          when the state has been made again. @stdin_fd is the callee's.
  * begin    the code is about to run.
  * output   bytes as they came; @n_head of them are within the head that the record keeps.
  * display  {mime: value}, borrowed.
@@ -42,6 +44,7 @@ struct step_request {
 struct session_events {
 	void *arg;
 	void (*opened)(void *arg, const struct err *err);
+	void (*unbegun)(void *arg, int stdin_fd);
 	void (*begin)(void *arg);
 	void (*output)(void *arg, int stream, const char *data, size_t bytes, size_t n_head);
 	void (*display)(void *arg, const json_t *display);

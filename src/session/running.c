@@ -395,6 +395,25 @@ void step_proceed(struct session *s)
 	step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err.msg);
 }
 
+/* The step that was asked for is none. */
+static void withdraw(struct session *s)
+{
+	(void)uv_timer_stop(&s->wall);
+	s->step_state = STEP_NONE;
+	s->is_asked = false;
+	s->part = NULL;
+	session_set_urgent(s, false);
+}
+
+bool step_give_back(struct session *s)
+{
+	if (s->step_state != STEP_RUNNING || !s->is_asked || s->req.is_again || !s->events.unbegun)
+		return false;
+	withdraw(s);
+	s->events.unbegun(s->events.arg, fd_take(&s->req.stdin_fd));
+	return true;
+}
+
 bool session_is_idle(const struct session *s)
 {
 	return s->state == SESSION_OPEN && s->step_state == STEP_NONE && !s->restoring &&
@@ -433,10 +452,7 @@ int session_run(struct session *s, const struct step_request *req, struct err *e
 	int r = try_send(s, err);
 	if (r >= 0)
 		return 0;
-	(void)uv_timer_stop(&s->wall);
-	s->step_state = STEP_NONE;
-	session_set_urgent(s, false);
-	s->part = NULL;
+	withdraw(s);
 	return r;
 }
 

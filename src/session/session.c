@@ -31,8 +31,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { REFUSALS_MAX = 2 }; /* then the stem is given up in any case */
 /* How soon a session looks again whether there is time, and how long it lets others go first. */
-enum { REFUSALS_MAX = 2 }; /* then the stem is given up, and the steps are run again */
 enum {
 	AGAIN_MS = 4,
 	PATIENCE_NS = 200000000,
@@ -151,6 +151,18 @@ static void begin_as_branch(struct session *s)
 		session_opened(s, NULL);
 }
 
+/* What would have gone on dies, or its stem has: it would again, and the steps can be run again. */
+static void not_branched(struct session *s, const struct err *err)
+{
+	bool is_hopeless = err->code == ERR_GONE || s->n_refused >= REFUSALS_MAX || !s->stem ||
+		stem_is_dead(s->stem);
+	s->is_lost |= is_hopeless;
+	if (is_hopeless && s->is_continuation && step_give_back(s))
+		return;
+	s->end.why_code = err->code;
+	step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err->msg);
+}
+
 static void on_branched(void *arg, struct driver *d, const struct err *err)
 {
 	struct session *s = arg;
@@ -177,9 +189,7 @@ static void on_branched(void *arg, struct driver *d, const struct err *err)
 	}
 	s->n_refused = err ? s->n_refused + 1 : 0;
 	if (err && s->state == SESSION_OPEN) {
-		s->is_lost |= s->n_refused >= REFUSALS_MAX;
-		s->end.why_code = err->code;
-		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err->msg);
+		not_branched(s, err);
 	} else if (err) {
 		session_opened(s, err);
 	} else {

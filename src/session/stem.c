@@ -21,6 +21,7 @@
 #include "session/channel.h"
 #include "session/ends.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -359,6 +360,15 @@ static void take_refusal(struct branching *b, const struct err *err)
 		err_hint(&b->err, STEM_DEATH_HINT);
 }
 
+/* The driver has not even begun: it hangs, and would in each branch to come. */
+static void end_hanging(struct stem *s, const struct err *err)
+{
+	if (err->sys != ETIMEDOUT || !s->driver)
+		return;
+	driver_signal(s->driver, SIGKILL);
+	lose_driver(s);
+}
+
 static void wait_for_turn(struct stem *s)
 {
 	struct stem **at = &s->engine->waiting;
@@ -396,6 +406,7 @@ static void on_furnished(struct warden_call *call, const struct warden_reply *re
 		if (reply->op == WARDEN_BRANCHED)
 			box_take_number(box, reply);
 		take_refusal(b, &reply->err);
+		end_hanging(b->stem, &reply->err);
 	}
 	if (b->is_ready || b->err.code != ERR_NONE) {
 		finish(b);

@@ -418,6 +418,7 @@ c = sqlite3.connect('d.db'); c.execute('create table t(a)'); c.execute('insert i
             "ends": (register + "os._exit(3))", {}, "gone|ended|died|message|gave up", "os.register_at_fork"),
             "thread": (register + "threading.Thread(target=time.sleep, args=(99,), name='late').start())", {},
                        "other threads are alive: late", "then branch"),
+            "hangs": (register + "time.sleep(1000))", {}, "in time", "os.register_at_fork"),
             "mappings": ("import mmap; x = 5; y = [mmap.mmap(-1, 4096) for _ in range(5000)]", {},
                          "shared mappings: too many", "then branch"),
             "memory": ("import mmap; x = 5; y = mmap.mmap(-1, 100 << 20)", memory, "died|memory|ended", "memory"),
@@ -434,10 +435,10 @@ c = sqlite3.connect('d.db'); c.execute('create table t(a)'); c.execute('insert i
                     self.assertIn(hint, e.data.get("hint", ""))
                 else:
                     self.assertEqual(name, "memory")  # where the limit is the engine's own, it may be too fast
-                said = [self.run_(session, "w, x") for _ in range(3)]
-                self.assertEqual(said[-1]["value"]["text/plain"], "(4, 5)", said)
-                n_done = sum(record["status"] == "ok" for record in said)
-                self.client("session.undo", session=session, count=n_done + 1)
+                said = [self.run_(session, "w, x, input()", stdin="in") for _ in range(3)]
+                self.assertEqual([record.get("value", {}).get("text/plain") for record in said],
+                                 ["(4, 5, 'in')"] * 3, said)
+                self.client("session.undo", session=session, count=4)
                 self.assertEqual(self.value(session, "[w, 'x' in globals()]"), [4, False])
 
     def test_a_driver_that_dies_while_its_box_is_cleared(self):

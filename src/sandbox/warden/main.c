@@ -377,8 +377,10 @@ static int be_late(const struct branching *b, struct err *err)
 		[BRANCHING_CLONE] = "started",
 		[BRANCHING_FURNISH] = "furnished"};
 	int r = err_set(err, ERR_BOX, "the branch was not %s in time", words[b->state]);
-	if (b->state == BRANCHING_HELLO)
+	if (b->state == BRANCHING_HELLO) {
+		err->sys = ETIMEDOUT; /* by which the engine knows that the driver hangs */
 		err_hint(err, "see what os.register_at_fork() was given: that runs first");
+	}
 	return r;
 }
 
