@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { UNDER_WAY_MAX = 16 };
@@ -44,7 +45,7 @@ struct restore {
 	enum init_file_root root;			/* of the actions that are added */
 	struct act *actions;
 	size_t n, room, n_sent, n_answered, n_good;
-	bool is_partial; /* there is more than could be listed: first what is new goes */
+	bool is_partial; /* there is more to come, when these have made it possible to list it */
 	json_t *lost;
 	void (*done)(struct session *s, json_t *lost);
 };
@@ -207,7 +208,31 @@ static void clear_scratch(struct restore *r, const struct session *s)
 		r->is_partial |= r->scratch[i].is_cut;
 		r->root = scratch[i].root;
 		shadow_diff_new(&s->scratch[i], &r->scratch[i], add_action, r);
+		shadow_diff_mode(&s->scratch[i], &r->scratch[i], add_action, r);
 	}
+}
+
+/* What is closed can be neither listed nor changed. Returns: whether it is to be opened first. */
+static bool open_closed(struct restore *r, enum init_file_root root, const char *from_workspace)
+{
+	struct stat st;
+	if (fstatat(r->session->box->workspace_fd, from_workspace, &st,
+		    AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0 ||
+		(st.st_mode & S_IRWXU) == S_IRWXU)
+		return false;
+	r->root = root;
+	add_action(r,
+		&(struct shadow_action){
+			.act = SHADOW_MODE, .path = ".", .mode = (st.st_mode & 07777) | S_IRWXU});
+	return true;
+}
+
+static bool open_all_closed(struct restore *r)
+{
+	bool is_any = open_closed(r, INIT_FILE_HOME, "");
+	for (size_t i = 0; i < RESTORE_SCRATCH && !r->session->undone; i++)
+		is_any |= open_closed(r, scratch[i].root, scratch[i].from_workspace);
+	return is_any;
 }
 
 /* Of more files than can be listed, first those go that are new, as often as some have gone. */
@@ -235,6 +260,9 @@ static bool plan(struct restore *r)
 	r->n = r->n_sent = r->n_answered = r->n_good = 0;
 	json_decref(take_ptr(r->lost));
 	workspace_done(&r->now);
+	r->is_partial = !is_stuck && open_all_closed(r);
+	if (r->is_partial)
+		return true;
 	if (workspace_scan(&r->now, s->box->workspace_fd, &err) < 0)
 		return false;
 	plan_home(r, is_stuck);

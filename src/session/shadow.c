@@ -192,6 +192,17 @@ static bool must_go(const struct workspace_file *now, const struct workspace_fil
 	return !then || now->kind != then->kind || now->kind == WORKSPACE_LINK;
 }
 
+void shadow_diff_mode(
+	const struct workspace *then, const struct workspace *now, shadow_action_fn *fn, void *arg)
+{
+	if (then->mode && then->mode != now->mode)
+		fn(arg,
+			&(struct shadow_action){.act = SHADOW_MODE,
+				.path = ".",
+				.is_dir = true,
+				.mode = then->mode & 07777});
+}
+
 /* Backwards: a directory may forbid the way to those in it. */
 static void restore_modes(
 	const struct shadow *then, const struct workspace *now, shadow_action_fn *fn, void *arg)
@@ -209,6 +220,7 @@ static void restore_modes(
 					.is_dir = true,
 					.mode = f->mode});
 	}
+	shadow_diff_mode(&then->files, now, fn, arg);
 }
 
 void shadow_diff_new(

@@ -35,7 +35,7 @@ const struct workspace *shadow_files(const struct shadow *s);
  * MAKE    the directory
  * WRITE   the file, with these bytes and mode
  * LINK    the symbolic link, with these bytes as its target
- * MODE    the directory's mode, when all is in it
+ * MODE    the directory's mode, when all is in it; "." is the workspace itself
  * LOST    cannot be brought back: too large, or not readable then
  */
 enum shadow_act { SHADOW_REMOVE, SHADOW_MAKE, SHADOW_WRITE, SHADOW_LINK, SHADOW_MODE, SHADOW_LOST };
@@ -51,6 +51,9 @@ struct shadow_action {
 typedef void shadow_action_fn(void *arg, const struct shadow_action *action);
 void shadow_diff(
 	const struct shadow *then, const struct workspace *now, shadow_action_fn *fn, void *arg);
+/* Only the mode of the directory itself. */
+void shadow_diff_mode(
+	const struct workspace *then, const struct workspace *now, shadow_action_fn *fn, void *arg);
 /* Only what was not there: REMOVE it. */
 void shadow_diff_new(
 	const struct workspace *then, const struct workspace *now, shadow_action_fn *fn, void *arg);

@@ -137,6 +137,7 @@ int workspace_scan(struct workspace *out, int fd, struct err *err)
 	if (dir_fd < 0 || fstat(dir_fd, &st) < 0)
 		return err_sys(err, ERR_IO, errno, "read the workspace");
 	w.dev = st.st_dev;
+	found.mode = st.st_mode;
 	int r = walk_dir(&w, dir_fd, 0);
 	buf_done(&w.path);
 	if (r < 0) {

@@ -33,7 +33,8 @@ struct workspace_file {
 struct workspace {
 	struct workspace_file *files; /* sorted by path */
 	size_t n_files;
-	bool is_cut; /* a limit was reached: there is more */
+	bool is_cut;   /* a limit was reached: there is more */
+	uint32_t mode; /* of the directory itself, with its type; 0: not known */
 };
 
 enum workspace_change { WORKSPACE_CREATED, WORKSPACE_MODIFIED, WORKSPACE_DELETED };

@@ -135,6 +135,26 @@ os._exit(1)"""
         self.assertEqual(self.value(s, "open('b', 'wb').write(bytes(4 << 20)); import os; os.listdir('/tmp'), os.listdir('/dev/shm')"),
                          (["mine"], ["mine"]))
 
+    def test_modes_of_directories(self):
+        """A step that closes the workspace takes nothing of it along; that of one that was kept stays."""
+        s = self.session()
+        self.value(s, "import os; open('f', 'w').write('1')")
+        state = "[(oct(os.stat(d).st_mode & 0o7777), os.listdir(d)) for d in ('.', '/tmp', '/dev/shm')], open('f').read()"
+        before = self.value(s, state)
+        for mode in 0, 0o500, 0o111, 0o1777:
+            record = self.fails(s, f"""
+for d in ('.', '/tmp', '/dev/shm'):
+    open(d + '/new', 'w').write('2')
+open('f', 'w').write('2')
+for d in ('.', '/tmp', '/dev/shm'):
+    os.chmod(d, {mode})
+os._exit(1)""", "error")
+            self.assertNotIn("files_lost", record)
+            self.assertEqual(self.value(s, state), before)
+        s.run("os.chmod('.', 0o500)")
+        self.fails(s, "os.chmod('.', 0o700); os.unlink('f'); os._exit(1)", "error")
+        self.assertEqual(self.value(s, state)[0][0], ("0o500", ["f"]))
+
     def test_ignored_interrupt(self):
         start = time.monotonic()
         self.check("import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: time.sleep(60)",

@@ -27,7 +27,10 @@ TEST(files_directories_links_and_fifos)
 	CHECK_INT(mkfifoat(from.fd, "fifo", 0600), 0);
 	CHECK_INT(utimensat(from.fd, "d/e/f", times, 0), 0);
 	CHECK_INT(utimensat(from.fd, "d", times, 0), 0);
+	CHECK_INT(fchmod(from.fd, 0511), 0);
 	CHECK_INT(copy_tree(from.fd, to.fd, &err), 0);
+	CHECK_INT(fstat(to.fd, &st), 0);
+	CHECK_INT(st.st_mode & 07777, 0711); /* never closed */
 	CHECK_STR(tree_get(&to, "/d/e/f"), "text");
 	CHECK_INT(fstatat(to.fd, "d/e/f", &st, 0), 0);
 	CHECK_INT(st.st_mode & 07777, 0750); /* without setuid */

@@ -130,8 +130,21 @@ TEST(only_permissions_are_set)
 	req = request(INIT_FILE_MODE, "d\0", 3);
 	req->mode = 07705;
 	CHECK_INT(file_change_below(t.root, req, -1), 0);
-	CHECK_INT(mode_of(&t, "/d"), S_IFDIR | 0705);
+	CHECK_INT(mode_of(&t, "/d"), S_IFDIR | 01705);
 	CHECK_INT(CHANGE(&t, INIT_FILE_MODE, "none\0"), -ENOENT);
+}
+
+TEST(a_root_has_but_a_mode)
+{
+	TREE t = tree_new();
+	CHECK_INT(chmod(t.root, 0), 0);
+	CHECK_INT(CHANGE(&t, INIT_FILE_MODE, ".\0"), 0);
+	CHECK_INT(mode_of(&t, ""), S_IFDIR | 0640);
+	CHECK_INT(CHANGE(&t, INIT_FILE_REMOVE, ".\0"), -EINVAL);
+	CHECK_INT(CHANGE(&t, INIT_FILE_DIR, ".\0"), -EINVAL);
+	CHECK_INT(CHANGE(&t, INIT_FILE_MODE, "..\0"), -EINVAL);
+	CHECK_INT(CHANGE(&t, INIT_FILE_MODE, "./.\0"), -EINVAL);
+	CHECK_INT(chmod(t.root, 0700), 0);
 }
 
 TEST(links)

@@ -124,11 +124,14 @@ TEST(modes)
 	tree_put(&t, "/f", "f");
 	CHECK_INT(mkdir(tree_path(&t, "/d"), 0700), 0);
 	CHECK_INT(mkdir(tree_path(&t, "/closed"), 0500), 0);
+	CHECK_INT(chmod(t.root, 0750), 0);
 	SHADOW *s = take(&t, NULL);
 	CHECK_INT(chmod(tree_path(&t, "/f"), 0600), 0);
 	CHECK_INT(chmod(tree_path(&t, "/d"), 0755), 0);
 	/* Init may have opened the closed one on the way. */
 	CHECK_STR(way(s, &t), "w f=f,m d=700,m closed=500");
+	CHECK_INT(chmod(t.root, 0711), 0);
+	CHECK_STR(way(s, &t), "w f=f,m d=700,m closed=500,m .=750");
 }
 
 TEST(same_size_and_old_times_are_no_disguise)

@@ -19,7 +19,7 @@ enum { COPY_BYTES = 1 << 20, REMOVE_DEPTH_MAX = 100 };
 static const char *const roots[INIT_FILE_ROOT_END_] = {
 	[INIT_FILE_HOME] = "/home/user", [INIT_FILE_TMP] = "/tmp", [INIT_FILE_SHM] = "/dev/shm"};
 
-/* Is the text two strings, the path a plain relative one? */
+/* Is the text two strings, the path a plain relative one? The root itself has but a mode. */
 static bool is_valid(const struct init_request *req, const char **path, const char **target)
 {
 	const char *end = memchr(req->text, '\0', req->text_bytes);
@@ -28,6 +28,8 @@ static bool is_valid(const struct init_request *req, const char **path, const ch
 		return false;
 	*path = req->text;
 	*target = end + 1 < req->text + req->text_bytes ? end + 1 : "";
+	if (req->act == INIT_FILE_MODE && strcmp(*path, ".") == 0)
+		return true;
 	for (const char *p = *path; *p;) {
 		size_t n = strcspn(p, "/");
 		if (n == 0 || n > NAME_MAX || (n == 1 && p[0] == '.') ||
@@ -120,6 +122,8 @@ static int remove_tree(int dir, const char *name, int depth)
 
 static int change_mode(int dir, const char *name, mode_t mode)
 {
+	if (strcmp(name, ".") == 0) /* which a closed one would not find in itself */
+		return set_mode(dir, mode);
 	cleanup_fd int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? -errno : set_mode(fd, mode);
 }
@@ -194,7 +198,7 @@ int file_change_below(const char *root, const struct init_request *req, int fd)
 	case INIT_FILE_REMOVE:
 		return remove_tree(dir, name, 0);
 	case INIT_FILE_MODE:
-		return change_mode(dir, name, req->mode & 0777);
+		return change_mode(dir, name, req->mode & 01777);
 	case INIT_FILE_DIR:
 		r = mkdirat(dir, name, req->mode & 0777);
 		break;

@@ -193,5 +193,10 @@ int copy_tree(int from, int to, struct err *err)
 	int r = cgroup_file_each(from, ".", copy_entry, &c);
 	if (c.result < 0)
 		return c.result;
-	return r < 0 ? failed(err, -r, "read", "the workspace") : 0;
+	if (r < 0)
+		return failed(err, -r, "read", "the workspace");
+	struct stat st;
+	if (fstat(from, &st) < 0 || fchmod(to, (st.st_mode & COPY_MODE) | S_IRWXU) < 0)
+		return failed(err, errno, "set mode of", "the workspace");
+	return 0;
 }
