@@ -212,13 +212,15 @@ static void clear_scratch(struct restore *r, const struct session *s)
 	}
 }
 
-/* What is closed can be neither listed nor changed. Returns: whether it is to be opened first. */
-static bool open_closed(struct restore *r, enum init_file_root root, const char *from_workspace)
+/* What the step has closed can be neither listed nor changed. Returns: whether it is to be opened
+ * first. */
+static bool open_closed(struct restore *r, enum init_file_root root, const struct workspace *then,
+	const char *from_workspace)
 {
 	struct stat st;
 	if (fstatat(r->session->box->workspace_fd, from_workspace, &st,
 		    AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0 ||
-		(st.st_mode & S_IRWXU) == S_IRWXU)
+		(st.st_mode & S_IRWXU) == S_IRWXU || st.st_mode == then->mode)
 		return false;
 	r->root = root;
 	add_action(r,
@@ -229,9 +231,11 @@ static bool open_closed(struct restore *r, enum init_file_root root, const char 
 
 static bool open_all_closed(struct restore *r)
 {
-	bool is_any = open_closed(r, INIT_FILE_HOME, "");
-	for (size_t i = 0; i < RESTORE_SCRATCH && !r->session->undone; i++)
-		is_any |= open_closed(r, scratch[i].root, scratch[i].from_workspace);
+	const struct session *s = r->session;
+	bool is_any = open_closed(r, INIT_FILE_HOME, shadow_files(r->then), "");
+	for (size_t i = 0; i < RESTORE_SCRATCH && !s->undone; i++)
+		is_any |=
+			open_closed(r, scratch[i].root, &s->scratch[i], scratch[i].from_workspace);
 	return is_any;
 }
 
