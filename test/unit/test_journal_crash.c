@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { N_KILLS = 200, N_SPEED = 10000 };
+enum { N_KILLS = 200, N_SPEED = 10000, SAID_BYTES = 64 };
+static const char is_open[SAID_BYTES + 1] =
+	"----------------------------------------------------------------";
 
 static int64_t now_us(void)
 {
@@ -15,7 +17,7 @@ static int64_t now_us(void)
 	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* Commit without end and say each digest when it is kept. */
+/* Say when it is open; commit without end and say each digest when it is kept. */
 static void work(const char *dir, int out)
 {
 	struct err err = {0};
@@ -29,34 +31,43 @@ static void work(const char *dir, int out)
 			_exit(4);
 	}
 	memcpy(at, s.head, sizeof at);
+	if (write(out, is_open, SAID_BYTES) != SAID_BYTES)
+		_exit(5);
 	for (int i = 0;; i++) {
 		size_t n = i % 16 == 15 ? sizeof code - 1 : 32;
 		memset(code, 'a' + i % 26, n);
 		code[n] = '\0';
-		if (shelf_step(j, "s-a", at, code, at) < 0 || write(out, at, 64) != 64)
+		if (shelf_step(j, "s-a", at, code, at) < 0 ||
+			write(out, at, SAID_BYTES) != SAID_BYTES)
 			_exit(5);
 		if (i % 40 == 39)
 			(void)journal_idle(j, &err);
 	}
 }
 
-/* Returns: how many steps were acknowledged; the last one is in @last. */
-static int run_and_kill(const char *dir, unsigned delay_us, char last[JOURNAL_DIGEST_BYTES])
+/* @delay_us later than it began, or than it was open. Returns: how many steps were acknowledged;
+ * the last one is in @last. */
+static int run_and_kill(
+	const char *dir, bool when_open, unsigned delay_us, char last[JOURNAL_DIGEST_BYTES])
 {
-	char digest[64];
+	char said[SAID_BYTES];
 	int ends[2], n = 0, status = 0;
 	CHECK_INT(pipe(ends), 0);
 	pid_t child = fork();
 	if (child == 0)
 		work(dir, ends[1]);
 	(void)close(ends[1]);
+	if (when_open)
+		CHECK_INT(read(ends[0], said, SAID_BYTES), SAID_BYTES);
 	(void)usleep(delay_us);
 	(void)kill(child, SIGKILL);
-	while (read(ends[0], digest, 64) == 64) {
-		memcpy(last, digest, 64);
+	while (read(ends[0], said, SAID_BYTES) == SAID_BYTES) {
+		if (memcmp(said, is_open, SAID_BYTES) == 0)
+			continue;
+		memcpy(last, said, SAID_BYTES);
 		n++;
 	}
-	last[64] = '\0';
+	last[SAID_BYTES] = '\0';
 	(void)close(ends[0]);
 	CHECK_INT(waitpid(child, &status, 0), child);
 	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
@@ -110,7 +121,7 @@ TEST(killed_at_random_points)
 	unsigned state = 5;
 	for (int i = 0; i < N_KILLS; i++) {
 		state = state * 1103515245 + 12345;
-		n_acked += run_and_kill(dir, state >> 16 & 0x1fff, last);
+		n_acked += run_and_kill(dir, i % 2, state >> 16 & 0x1fff, last);
 		check_after(dir, last, n_acked, i % 20 == 19);
 	}
 	printf("# %lld steps were acknowledged\n", (long long)n_acked);
