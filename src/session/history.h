@@ -41,7 +41,7 @@ void registry_file_remove(struct registry *r, const char *session, const char *p
 
 /*
  * Run the steps of an exported record again in a fresh session and compare: {"outcome": "replayed"
- * or "diverged", "steps": n, "first_difference"?: {step, number, field, was, is}}.
+ * or "diverged", "steps": n, "first_difference"?: {step, number, field, place, was, is}}.
  */
 void registry_replay(
 	struct registry *r, const char *record, size_t bytes, registry_done_fn *done, void *arg);
