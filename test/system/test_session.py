@@ -3,6 +3,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -187,6 +188,38 @@ class Sessions(harness.Case):
         self.good("export", s, "-o", path)
         done = harness.retort("replay", path)
         self.assertEqual((done.status, done.out), (0, "replayed: 2 steps\n"), repr(done))
+
+    def test_a_record_that_cannot_be_written(self):
+        """What was there stays, and nothing half-written beside it."""
+        s = self.new()
+        self.good("exec", s, "-c", "x = 2")
+        where = harness.make_dir()
+        path, link, new = (os.path.join(where, name) for name in ("record", "link", "new"))
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("old")
+        os.chmod(path, 0o640)
+        os.symlink("record", link)
+
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+
+        for name in (path, link, new):
+            done = subprocess.run([harness.RETORT, "session", "export", s, "-o", name], preexec_fn=limit,
+                                  capture_output=True, check=False,
+                                  env=harness.environment({"RETORT_SOCKET": self.engine.path}))
+            self.assertNotEqual(done.returncode, 0)
+            self.assertRegex(done.stderr, rb"^retort: [^\n]*File too large[^\n]*\n$")
+            self.assertEqual(sorted(os.listdir(where)), ["link", "record"])
+            with open(path, encoding="utf-8") as f:
+                self.assertEqual(f.read(), "old")
+        self.assertIn("No space left", self.engine.run("export", s, "-o", "/dev/full").err)
+        self.good("export", s, "-o", link)
+        self.assertTrue(os.path.islink(link))
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o640)
+        self.assertTrue(os.path.getsize(path) > 64)
+        self.assertIn("retort_record", self.good("export", s, "-o", "/dev/stdout"))
+        self.assertIn("is a directory", self.engine.run("export", s, "-o", where).err.lower())
 
     def test_names_are_explained(self):
         for args, status, words in ((("exec", "nobody", "-c", "1"), 2, "nobody"), (("exce",), 2, "did you mean exec"),
