@@ -50,7 +50,6 @@ int client_open(struct client *c, const char *path, struct err *err)
 		return err_hint(err, "name it from a directory nearer to it");
 	}
 	memcpy(address.sun_path, path, strlen(path));
-	(void)signal(SIGPIPE, SIG_IGN);
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (c->fd < 0)
 		return err_sys(err, ERR_IO, errno, "socket");
@@ -71,6 +70,19 @@ static int fail_gone(struct err *err)
 	return err_hint(err, "see what `retort serve` says, and start it again");
 }
 
+/* A peer that is gone is no signal, whatever is done about one for standard output. */
+static int send_all(const struct client *c, const char *data, size_t bytes)
+{
+	while (bytes > 0) {
+		ssize_t n = fd_send(c->fd, data, bytes, NULL, 0);
+		if (n < 0)
+			return (int)n;
+		data += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
 static int send_request(struct client *c, const char *method, const json_t *params, struct err *err)
 {
 	json_t *request = json_pack("{s:s, s:I, s:s, s:O*}", "jsonrpc", "2.0", "id", ++c->last_id,
@@ -79,9 +91,9 @@ static int send_request(struct client *c, const char *method, const json_t *para
 	json_decref(request);
 	if (!text)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a request");
-	int r = fd_write_all(c->fd, text, strlen(text));
+	int r = send_all(c, text, strlen(text));
 	if (r == 0)
-		r = fd_write_all(c->fd, "\n", 1);
+		r = send_all(c, "\n", 1);
 	free(text);
 	/* A peer that refuses us says why before it closes. */
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET)

@@ -396,6 +396,7 @@ const struct cmd_exit session_exits[SESSION_EXITS] = {
 	{"4", "no engine listens there"},
 	{"125", "the engine is gone, or could not make a box"},
 	{"127", "no such runtime on its host"},
+	{"141", "nobody reads the output any more"},
 };
 
 #define SUB(id, words, what, rows, kind, use, main_, ...)                                          \

@@ -9,6 +9,7 @@
 #include "cli/session_copy.h"
 #include "cli/view.h"
 
+#include <signal.h>
 #include <string.h>
 
 static const struct opt exec_opts[] = {
@@ -136,6 +137,7 @@ static int exec_main(int argc, char **argv)
 		return session_end(&run, r, &err, 0);
 	const struct view_options options = {.output = args->output};
 	const struct client_events events = {.arg = &view, .event = view_event};
+	(void)signal(SIGPIPE, SIG_IGN); /* the step ends before we do */
 	view_init(&view, &options);
 	r = client_call(&run.client, "step.run", params, &events, &record, &err);
 	if (r == 0)

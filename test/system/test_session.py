@@ -221,6 +221,23 @@ class Sessions(harness.Case):
         self.assertIn("retort_record", self.good("export", s, "-o", "/dev/stdout"))
         self.assertIn("is a directory", self.engine.run("export", s, "-o", where).err.lower())
 
+    def test_a_reader_that_leaves(self):
+        """As with git and its like: nothing is said, and the status is that of SIGPIPE."""
+        s = self.new()
+        self.good("exec", s, "-c", "open('f', 'w').write('x' * 200_000)")
+        self.good("exec", s, "-c", "'" + "y" * 100_000 + "'")
+        for args in (("ls",), ("ls", "--json"), ("log", "--graph", "--json"), ("log", s), ("log", s, "--json"),
+                     ("files", s), ("files", s, "f"), ("export", s), ("exec", s, "-c", "1"),
+                     ("exec", s, "--json", "-c", "'z' * 100_000")):
+            for before in (signal.SIG_DFL, signal.SIG_IGN):
+                reader, writer = os.pipe()
+                os.close(reader)
+                with os.fdopen(writer) as out:
+                    done = subprocess.run([harness.RETORT, "session", *args], stdout=out, stderr=subprocess.PIPE,
+                                          env=harness.environment({"RETORT_SOCKET": self.engine.path}), check=False,
+                                          preexec_fn=lambda: signal.signal(signal.SIGPIPE, before))
+                self.assertIn((done.returncode, done.stderr), ((-13, b""), (141, b"")), (args, before))
+
     def test_names_are_explained(self):
         for args, status, words in ((("exec", "nobody", "-c", "1"), 2, "nobody"), (("exce",), 2, "did you mean exec"),
                                     (("exec", "x"), 2, "nothing to run"), (("rm",), 2, "missing"),
