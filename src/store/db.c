@@ -31,7 +31,10 @@ static int fail_damaged(struct journal *j, const char *what, const char *why, st
 			what, (long long)j->vfs.bad_page);
 	else
 		err_set(err, ERR_DAMAGED, "%s: journal.db: %s", what, why);
-	return err_hint(err, "restore %.120s from a copy, or move it away to begin anew", j->dir);
+	return err_hint(err,
+		j->is_open ? "restore %.120s from a copy; sessions that do not need it go on"
+			   : "restore %.120s from a copy, or move it away to begin anew",
+		j->dir);
 }
 
 static int fail_access(struct journal *j, const char *what, int sys, struct err *err)

@@ -105,7 +105,7 @@ static int find_id(struct journal *j, const char *id, struct session_row *row, s
 	if (!s)
 		return -EIO;
 	(void)sqlite3_bind_text(s, 1, id, -1, SQLITE_STATIC);
-	int r = db_step(j, s, "session", err);
+	int r = db_step(j, s, "sessions", err);
 	if (r > 0)
 		r = session_row_read(s, row, err) < 0 ? -EBADMSG : 1;
 	return r > 0 ? row_check(id, row->id, err) : r;
@@ -121,7 +121,7 @@ static int find_name(struct journal *j, const char *owner, const char *name,
 	(void)sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
 	if (owner)
 		(void)sqlite3_bind_text(s, 2, owner, -1, SQLITE_STATIC);
-	int r = db_step(j, s, "session", err);
+	int r = db_step(j, s, "sessions", err);
 	if (r > 0)
 		r = session_row_read(s, row, err) < 0 ? -EBADMSG : 1;
 	if (r > 0)

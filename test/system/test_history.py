@@ -800,6 +800,11 @@ class Damaged(HistoryCase):
         self.assertRegex(self.refused(), rf"page {at // 4096 + 1}\b")
         with Engine(self.old.where) as e:
             self.assertEqual([x["state"] for x in e("session.list")["sessions"]], ["damaged"])
+            for method, params in (("step.run", {"code": "x"}), ("session.log", {}), ("session.branch", {}),
+                                   ("session.export", {}), ("session.undo", {"count": 2})):
+                why = self.fails("damaged", method, e, f"page {at // 4096 + 1} ", session=self.session, **params)
+                self.assertRegex(str(why), "^step ([0-9a-f]{64}|number [0-9]+): ", method)
+                self.assertIn("from a copy; sessions", why.hint)
         with open(self.db, "wb") as f:
             f.write(data)
         self.assertEqual(self.refused(), "")
@@ -822,6 +827,22 @@ class Damaged(HistoryCase):
         other = e("session.create")["session"]
         e.run(other, "1")
         self.assertIn("retort_record", e("session.export", session=other)["record"])
+
+    def test_a_changed_byte_after_a_kill_is_told_with_what_to_do(self):
+        e = self.engine(self.old.where)
+        for i in range(2):
+            e.run(self.session, f"'said before the kill {i}'")
+        e.kill()
+        log = self.db + "-wal"
+        with open(log, "r+b") as f:
+            at = f.read().rindex(b"said before the kill 1")
+            f.seek(at)
+            f.write(b"S")
+        self.assertRegex(self.refused(), r"journal\.db-wal: change 9 is not whole: 1 change is missing: copy [^ ]*/state "
+                         r"first; then remove its journal\.head, and the engine goes on from change 8")
+        os.unlink(os.path.join(self.old.state, "journal.head"))
+        with Engine(self.old.where) as e:
+            self.assertEqual(len(codes(e("session.log", session=self.session))), 6)
 
     def test_cut_newer_and_no_journal(self):
         with open(self.db, "rb") as f:
