@@ -429,6 +429,20 @@ static void poke(const char *dir, const char *name, off_t at, const void *data, 
 	(void)close(fd);
 }
 
+/* What an engine that is gone has left there, or a copy: the lock is somebody's else. */
+TEST(who_does_not_hold_the_lock_is_not_named)
+{
+	SHELF;
+	struct journal *other = NULL;
+	JOURNAL j = shelf_open(dir);
+	poke(dir, "journal.lock", 0, "1\n       ", 9);
+	if (!CHECK(journal_open(&other, dir, &err) < 0))
+		journal_close(other);
+	CHECK_INT(err.code, ERR_LIMIT);
+	CHECK_HAS(err.msg, "another process is using it");
+	CHECK(j != NULL);
+}
+
 TEST(a_newer_version_is_told)
 {
 	SHELF;
