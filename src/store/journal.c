@@ -386,6 +386,7 @@ static int open_all(struct journal *j, struct err *err)
 	(void)sqlite3_db_config(j->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
 	(void)sqlite3_wal_hook(j->db, on_wal, j);
 	j->wal_ino = db_wal_ino(j, &bytes);
+	db_note_size(j);
 	j->is_open = true;
 	return 0;
 }

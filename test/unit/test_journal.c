@@ -563,6 +563,45 @@ TEST(a_log_that_goes_under_an_engine)
 	journal_close(j);
 }
 
+/* Behind a file that is gone, or is another now, or has a part only, nothing is acknowledged. */
+TEST(a_database_that_changes_under_an_engine)
+{
+	static const struct {
+		const char *command, *told;
+		enum err_code code;
+	} rows[] = {
+		{"mv journal.db away", "journal.db: it is not there any more", ERR_ACCESS},
+		{"cp journal.db new && mv -f new journal.db",
+			"journal.db: it is not there any more", ERR_ACCESS},
+		{"truncate -s -4096 journal.db", "journal.db: it was cut short by somebody",
+			ERR_DAMAGED},
+		{"truncate -s 0 journal.db", "journal.db: it was cut short by somebody",
+			ERR_DAMAGED},
+		{"cp /dev/null journal.db", "journal.db: it was cut short by somebody",
+			ERR_DAMAGED},
+	};
+	for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
+		SHELF;
+		char command[256], first[JOURNAL_DIGEST_BYTES], digest[JOURNAL_DIGEST_BYTES];
+		bool is_synced = i % 2;
+		struct journal *j = shelf_open(dir);
+		CHECK_INT(shelf_session(j, "s-a", ""), 0);
+		CHECK_INT(shelf_step(j, "s-a", "", "1", first), 0);
+		if (is_synced) { /* what is in the log comes to its pages */
+			journal_close(j);
+			j = shelf_open(dir);
+		}
+		(void)snprintf(command, sizeof command, "cd %s && %s", dir, rows[i / 2].command);
+		CHECK_INT(system(command), 0);
+		CHECK(shelf_step(j, "s-a", first, "2", digest) < 0);
+		CHECK(journal_session_rename(j, "s-a", "b", &err) < 0);
+		CHECK_INT(err.code, rows[i / 2].code);
+		CHECK_HAS(err.msg, rows[i / 2].told);
+		CHECK(err.hint[0]);
+		journal_close(j);
+	}
+}
+
 /* Behind the gap nothing would be found again: so nothing is acknowledged, and what is lost is
  * told. */
 TEST(a_log_that_is_cut_under_an_engine)
