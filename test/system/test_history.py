@@ -755,7 +755,13 @@ class Refused(HistoryCase):
             self.fails("gone", method, e, "is closed", session=s, **params)
         self.assertEqual(e("session.get", session=s)["state"], "closed")
         self.assertEqual(codes(e("session.log", session=s)), ["1"])
-        e("session.create", name="work")
+        for method in ("session.get", "session.log", "session.undo", "session.close"):
+            why = self.fails("not_found", method, e, f"no session work any more: {s} had that name, and is closed",
+                             session="work")
+            self.assertIn(f"`retort session log {s}`", why.hint)
+        new = e("session.create", name="work")["session"]
+        self.assertEqual(e("session.get", session="work")["session"], new)
+        self.fails("not_found", "session.get", e, "no session works", session="works")
 
     def test_the_root_is_a_checkpoint_too(self):
         e = self.engine()
