@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -28,7 +29,13 @@ int client_usual_path(char *out, size_t bytes, struct err *err)
 
 static int fail_connect(const char *path, int sys, struct err *err)
 {
-	bool is_absent = sys == ENOENT || sys == ECONNREFUSED;
+	struct stat st;
+	bool is_other = stat(path, &st) == 0 && !S_ISSOCK(st.st_mode);
+	bool is_absent = sys == ENOENT || sys == ENOTDIR || sys == ECONNREFUSED;
+	if (is_other) {
+		(void)err_set(err, ERR_UNREACHABLE, "no engine at %.150s: it is no socket", path);
+		return err_hint(err, "start one: retort serve, or name its --socket");
+	}
 	(void)err_sys(err, is_absent ? ERR_UNREACHABLE : ERR_ACCESS, sys, "no engine at %s", path);
 	return err_hint(err,
 		is_absent ? "start one: retort serve, or name its --socket"

@@ -245,7 +245,7 @@ static const struct opt undo_opts[] = {
 	{.name = "to",
 		OPT_INTO_TEXT(struct session_args, to),
 		.arg = "STEP",
-		.flags = OPT_NO_ENV,
+		.flags = OPT_NO_ENV | OPT_ONCE,
 		.group = "Options",
 		.help = HELP_UNDO_TO},
 	JSON_OPT,

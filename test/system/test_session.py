@@ -247,6 +247,14 @@ class Sessions(harness.Case):
                                     (("undo", "no\x1bpe"), 2, r"no\\x1bpe"), (("files", "nobody", "f"), 2, "nobody"),
                                     (("files", "x", "--put", "f", "--remove", "f"), 2, "exclude"),
                                     (("files", "x", "f", "--remove", "f"), 2, "both PATH"),
+                                    (("files", "x", "--remove", "f", "--remove", "g"), 2, "--remove: given twice"),
+                                    (("files", "x", "--put", "f", "--put", "g"), 2, "--put: given twice"),
+                                    (("exec", "x", "-c", "1", "-c", "2"), 2, "--code: given twice"),
+                                    (("exec", "x", "--stdin", "a", "--stdin", "a", "-c1"), 2, "--stdin: given twice"),
+                                    (("exec", "x", "-c", "1", "--stdin", "/nowhere"), 2,
+                                     "--stdin: /nowhere: No such file or directory: name a file that you may read, or -"),
+                                    (("undo", "x", "--to", "a", "--to", "b"), 2, "--to: given twice"),
+                                    (("undo", "x", "abc"), 2, "digits only, e.g. 3"),
                                     (("files", "x", "--put", "/nowhere"), 2, "file of this host"),
                                     (("log", "x", "--graph"), 2, "leave the name out"), (("export",), 2, "missing")):
             with self.subTest(args=args):
@@ -370,6 +378,15 @@ class Serving(harness.Case):
         done = harness.retort("session", "ls", "--socket", "/tmp/retort-nobody-here")
         self.assertEqual(done.status, 4)
         self.assertRegex(done.err, r"^retort: no engine at [^\n]*retort serve[^\n]*\n$")
+        where = harness.make_dir()
+        file = os.path.join(where, "file")
+        with open(file, "w", encoding="utf-8"):
+            os.chmod(file, 0o400)
+        self.assertEqual(harness.retort("session", "ls", "--socket", os.path.join(file, "s")).status, 4)
+        for path in ("/etc/passwd", file, where, "/dev/null"):
+            done = harness.retort("session", "ls", "--socket", path)
+            self.assertEqual(done.status, 4, done)
+            self.assertRegex(done.err, rf"^retort: no engine at {path}: it is no socket: [^\n]*retort serve[^\n]*\n$")
 
 
 if __name__ == "__main__":
