@@ -148,6 +148,14 @@ class Sessions(harness.Case):
         self.good("files", s, "--remove", "in.bin")
         self.assertNotIn("in.bin", self.good("files", s))
 
+    def test_a_link_is_called_one(self):
+        s = self.new()
+        self.good("exec", s, "-c", "import os; open('f', 'w').close(); os.symlink('f', 'link'); os.symlink('/', 'root')")
+        for name in ("link", "root/etc/passwd"):
+            done = self.engine.run("files", s, name)
+            self.assertEqual(done.status, 2, done)
+            self.assertRegex(done.err, f"^retort: read {name}: it is, or leads through, a symbolic link: [^\n]*\n$")
+
     def test_files_that_are_not_there_or_too_large(self):
         s = self.new()
         large = os.path.join(harness.make_dir(), "large")
