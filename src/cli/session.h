@@ -14,7 +14,7 @@ struct session_args {
 	struct output_args output;
 	const char *code, *stdin_file, *runtime, *to, *put, *remove;
 	uint64_t timeout_ms;
-	bool atomic, graph, all, force, help;
+	bool atomic, graph, all, force, recursive, help;
 	int color;
 };
 

@@ -148,6 +148,23 @@ class Sessions(harness.Case):
         self.good("files", s, "--remove", "in.bin")
         self.assertNotIn("in.bin", self.good("files", s))
 
+    def test_a_directory_goes_when_it_is_told_to(self):
+        s = self.new()
+        self.good("exec", s, "-c", "import os; os.makedirs('d/e'); open('d/e/f', 'w').close(); os.mkdir('empty')")
+        for name in ("d", "empty"):
+            done = self.engine.run("files", s, "--remove", name)
+            self.assertEqual(done.status, 2, done)
+            self.assertRegex(done.err, f"^retort: change {name}: it is a directory: [^\n]*--recursive[^\n]*\n$")
+        self.assertIn("d/e/f", self.good("files", s))
+        self.good("files", s, "--remove", "d", "--recursive")
+        self.good("files", s, "--remove", "empty", "--recursive")
+        self.assertEqual(self.good("exec", s, "-c", "os.listdir()"), "[]\n")
+        self.good("undo", s, "3")
+        self.assertEqual(self.good("exec", s, "-c", "os.listdir('d/e')"), "['f']\n")
+        self.good("exec", s, "-c", "os.symlink('d', 'link')")
+        self.good("files", s, "--remove", "link")
+        self.assertEqual(self.good("exec", s, "-c", "os.listdir('d/e')"), "['f']\n")
+
     def test_a_link_is_called_one(self):
         s = self.new()
         self.good("exec", s, "-c", "import os; open('f', 'w').close(); os.symlink('f', 'link'); os.symlink('/', 'root')")
@@ -255,6 +272,7 @@ class Sessions(harness.Case):
                                     (("undo", "no\x1bpe"), 2, r"no\\x1bpe"), (("files", "nobody", "f"), 2, "nobody"),
                                     (("files", "x", "--put", "f", "--remove", "f"), 2, "exclude"),
                                     (("files", "x", "f", "--remove", "f"), 2, "both PATH"),
+                                    (("files", "x", "--recursive"), 2, "--remove"),
                                     (("files", "x", "--remove", "f", "--remove", "g"), 2, "--remove: given twice"),
                                     (("files", "x", "--put", "f", "--put", "g"), 2, "--put: given twice"),
                                     (("exec", "x", "-c", "1", "-c", "2"), 2, "--code: given twice"),
