@@ -35,6 +35,7 @@ An error of the *program* is none of these: it is part of the record (`status`, 
 |---|---|---|---|
 | `TimeLimit` | `timeout` | 124 | the wall time or the CPU time of the step is used up |
 | `MemoryLimit` | `oom` | 137 | the box needed more memory than its limit |
+| `ProcessLimit` | `killed` | 137 | the box had more processes than its limit, where only the engine counts them |
 | `Killed` | `killed` | 128 + signal | a signal ended the driver, and no limit was the cause |
 | `Exit` | `error` | the program's | the program ended its process itself, with a status that is not 0 |
 | `Interrupted` | `killed` | 130 | SIGINT or SIGTERM was sent to retort, or somebody stopped the step of a session |

@@ -227,7 +227,7 @@ static pid_t make_guard(struct clone *clone, int *lost, const char **reason)
 	if (pid == 0)
 		be_guard(clone);
 	else if (pid < 0)
-		*reason = strerror(errno);
+		*reason = errno == EAGAIN ? "processes" : strerror(errno);
 	pthread_sigmask(SIG_SETMASK, &clone->mask, NULL);
 	if (pid <= 0)
 		return pid;

@@ -106,15 +106,17 @@ static bool is_in_workspace(const struct db *db, const char *path)
 
 static int check_attach(struct db *db, const char *path)
 {
+	/* An ATTACH is asked about when it is prepared, that of a VACUUM INTO when it runs. */
+	const char *what = db->is_running ? "VACUUM INTO" : "ATTACH";
 	if (!path)
-		return refuse(db, "ATTACH", "", "the file must be a plain string");
+		return refuse(db, what, "", "the file must be a plain string");
 	db->wants_file = true;
 	if (!path[0] || strcmp(path, ":memory:") == 0)
 		return SQLITE_OK;
 	if (strncmp(path, "file:", 5) == 0)
-		return refuse(db, "ATTACH", path, "a URI is not taken: name the file itself");
+		return refuse(db, what, path, "a URI is not taken: name the file itself");
 	if (!is_in_workspace(db, path))
-		return refuse(db, "ATTACH", path, "it is not in the workspace");
+		return refuse(db, what, path, "it is not in the workspace");
 	return SQLITE_OK;
 }
 

@@ -27,6 +27,7 @@ struct db {
 	bool is_own;		      /* a statement of ours: everything is allowed */
 	bool wants_file;	      /* the statement that was prepared does more than read */
 	bool has_point;		      /* our savepoint is set */
+	bool is_running;	      /* a statement that was prepared */
 	char root[4096];	      /* the workspace */
 	char reason[DB_REASON_BYTES]; /* why the last statement was refused, or empty */
 	struct stat seen;	      /* the file as we left it */

@@ -258,8 +258,10 @@ static int run_prepared(struct step *s, sqlite3_stmt *stmt, const char *sql)
 		rc = db_release(db);
 	else if (!sqlite3_stmt_readonly(stmt))
 		rc = db_point(db);
+	db->is_running = true;
 	if (rc == SQLITE_OK)
 		rc = sqlite3_column_count(stmt) > 0 ? take_rows(s, stmt) : take_change(s, stmt);
+	db->is_running = false;
 	if (rc == SQLITE_OK && sqlite3_column_count(stmt) == 0 && changes_rows(sql))
 		s->has_changed = true;
 	return rc;

@@ -74,8 +74,10 @@ static void start_write(struct operation_call *call)
 
 static void start_remove(struct operation_call *call)
 {
-	registry_file_remove(call->context->registry, text(call, "session"), text(call, "path"),
-		call_done, call);
+	const struct registry_file file = {.session = text(call, "session"),
+		.path = text(call, "path"),
+		.is_recursive = json_is_true(param_get(call->params, "recursive"))};
+	registry_file_remove(call->context->registry, &file, call_done, call);
 }
 
 /* ---- the rows ---- */
@@ -101,7 +103,12 @@ static const struct param write_rows[] = {
 	{"encoding", PARAM_CHOICE, .choices = "utf-8|base64", .fallback = "utf-8",
 		.help = "how content is written"},
 };
-static const struct param file_rows[] = {SESSION, FILE_PATH};
+static const struct param remove_rows[] = {
+	SESSION,
+	FILE_PATH,
+	{"recursive", PARAM_FLAG, .fallback = "false",
+		.help = "a directory too, with all that is in it"},
+};
 
 static const struct param one_file_rows[] = {
 	GIVES("path", PARAM_TEXT, "relative to the workspace"),
@@ -143,7 +150,7 @@ static const struct operation rows[] = {
 		.errors = "not_found|access|busy|limit|no_space|gone|box",
 		.example = "{'session': 'demo', 'path': 'data/in.csv', 'content': 'a,b\\n1,2\\n'}",
 		.answer = "{'path': 'data/in.csv'}", .start = start_write},
-	{"file.remove", "Remove a file of a workspace", ROWS(file_rows), RESULT(changed_rows),
+	{"file.remove", "Remove a file of a workspace", ROWS(remove_rows), RESULT(changed_rows),
 		.label = OPERATION_ENGINE, .errors = "not_found|access|busy|gone|box",
 		.example = "{'session': 'demo', 'path': 'notes.txt'}",
 		.answer = "{'path': 'notes.txt'}", .start = start_remove},

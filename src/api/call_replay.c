@@ -18,6 +18,7 @@ static const struct param difference_rows[] = {
 	GIVES_STEP,
 	GIVES("number", PARAM_COUNT, "its number, from 1"),
 	GIVES("field", PARAM_TEXT, "what differs"),
+	GIVES("place", PARAM_DATA, "the place in it, as in value[\"text/plain\"] or files[1].size"),
 	GIVES("was", PARAM_DATA, "in the record"),
 	GIVES("is", PARAM_DATA, "now"),
 };

@@ -62,7 +62,7 @@ static const struct kind bytes_kind = {
 static const struct kind ms_kind = {
 	"duration", "write a number with ms, s, m or h: 30s", ms_units, false, num_format_ms};
 static const struct kind count_kind = {
-	"whole number", "write digits only: 128", count_units, false, num_format_count};
+	"whole number", "write digits only", count_units, false, num_format_count};
 static const struct kind cpu_kind = {
 	"number of CPUs", "write a number: 1 or 0.5", cpu_units, false, num_format_cpu_milli};
 
@@ -112,9 +112,15 @@ static int shown_bytes(const char *text)
 	return (int)utf8_cut(text, strlen(text), NUM_SHOWN_BYTES);
 }
 
-static int fail_kind(const struct kind *kind, const char *text, struct err *err)
+/* A size or a time is shown as one; a number for its own sake has to be one that is allowed. */
+static int fail_kind(
+	const struct kind *kind, const char *text, struct num_range range, struct err *err)
 {
+	enum { USUAL_COUNT = 3 };
+	uint64_t count = MIN(MAX(USUAL_COUNT, range.min), range.max);
 	(void)err_set(err, ERR_USAGE, "\"%.*s\" is no %s", shown_bytes(text), text, kind->noun);
+	if (kind == &count_kind)
+		return err_hint(err, "%s, e.g. %s", kind->hint, kind->format(count).text);
 	return err_hint(err, "%s", kind->hint);
 }
 
@@ -131,12 +137,12 @@ static int parse(const struct kind *kind, const char *text, struct num_range ran
 	struct decimal d;
 	const char *rest = read_decimal(text, &d);
 	if (!rest)
-		return fail_kind(kind, text, err);
+		return fail_kind(kind, text, range, err);
 	if (rest[0] == ' ' && rest[1] != '\0')
 		rest++;
 	uint64_t scale = unit_scale(kind, rest);
 	if (scale == 0 || (d.has_fraction && scale == 1))
-		return fail_kind(kind, text, err);
+		return fail_kind(kind, text, range, err);
 	uint64_t value;
 	bool too_large = d.too_large;
 	too_large |= __builtin_mul_overflow(d.whole, scale, &value);

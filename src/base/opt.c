@@ -267,6 +267,10 @@ static int take_value(struct scan *scan, const struct opt *opt, const char *glue
 		return err_hint(err, "write --%s %s", opt->name, opt->arg ? opt->arg : "VALUE");
 	}
 	scan->ended |= (opt->flags & OPT_ENDS) != 0;
+	if ((opt->flags & OPT_ONCE) && scan->set->source[opt - scan->set->opts] == OPT_FROM_ARG) {
+		(void)err_set(err, ERR_USAGE, "--%s: given twice", opt->name);
+		return err_hint(err, "give it once");
+	}
 	return apply(scan->set, opt, value, OPT_FROM_ARG, err);
 }
 

@@ -27,6 +27,7 @@ enum opt_flag {
 	OPT_ENDS = 2,	   /* what follows its value is operands, as after python's -c */
 	OPT_NO_ENV = 4,	   /* only on the command line */
 	OPT_NO_CONFIG = 8, /* what the configuration has of that name is something else */
+	OPT_ONCE = 16,	   /* it says what to do: a second one does not take the first one back */
 };
 
 /* What the value completes to; the words of `choices` always do. */
@@ -86,8 +87,9 @@ struct opt_set {
 
 /*
  * Read argv[1..argc-1]: -m512m, -m 512m, -qm512m, --memory=512m, --memory 512m, -- (the rest is
- * operands). The last of repeated options wins; "-" is an operand. argv is rearranged so that the
- * operands stand at its end. Reading goes on after a mistake, so that a later --json still counts;
+ * operands). The last of repeated options wins, but for those that are OPT_ONCE; "-" is an operand.
+ * argv is rearranged so that the operands stand at its end. Reading goes on after a mistake, so
+ * that a later --json still counts;
  * @err tells of the first.
  *
  * Returns: the index in argv of the first operand (argc when there is none), or negative errno.

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -28,7 +29,13 @@ int client_usual_path(char *out, size_t bytes, struct err *err)
 
 static int fail_connect(const char *path, int sys, struct err *err)
 {
-	bool is_absent = sys == ENOENT || sys == ECONNREFUSED;
+	struct stat st;
+	bool is_other = stat(path, &st) == 0 && !S_ISSOCK(st.st_mode);
+	bool is_absent = sys == ENOENT || sys == ENOTDIR || sys == ECONNREFUSED;
+	if (is_other) {
+		(void)err_set(err, ERR_UNREACHABLE, "no engine at %.150s: it is no socket", path);
+		return err_hint(err, "start one: retort serve, or name its --socket");
+	}
 	(void)err_sys(err, is_absent ? ERR_UNREACHABLE : ERR_ACCESS, sys, "no engine at %s", path);
 	return err_hint(err,
 		is_absent ? "start one: retort serve, or name its --socket"
@@ -50,7 +57,6 @@ int client_open(struct client *c, const char *path, struct err *err)
 		return err_hint(err, "name it from a directory nearer to it");
 	}
 	memcpy(address.sun_path, path, strlen(path));
-	(void)signal(SIGPIPE, SIG_IGN);
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (c->fd < 0)
 		return err_sys(err, ERR_IO, errno, "socket");
@@ -71,6 +77,19 @@ static int fail_gone(struct err *err)
 	return err_hint(err, "see what `retort serve` says, and start it again");
 }
 
+/* A peer that is gone is no signal, whatever is done about one for standard output. */
+static int send_all(const struct client *c, const char *data, size_t bytes)
+{
+	while (bytes > 0) {
+		ssize_t n = fd_send(c->fd, data, bytes, NULL, 0);
+		if (n < 0)
+			return (int)n;
+		data += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
 static int send_request(struct client *c, const char *method, const json_t *params, struct err *err)
 {
 	json_t *request = json_pack("{s:s, s:I, s:s, s:O*}", "jsonrpc", "2.0", "id", ++c->last_id,
@@ -79,9 +98,9 @@ static int send_request(struct client *c, const char *method, const json_t *para
 	json_decref(request);
 	if (!text)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a request");
-	int r = fd_write_all(c->fd, text, strlen(text));
+	int r = send_all(c, text, strlen(text));
 	if (r == 0)
-		r = fd_write_all(c->fd, "\n", 1);
+		r = send_all(c, "\n", 1);
 	free(text);
 	/* A peer that refuses us says why before it closes. */
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET)

@@ -10,6 +10,12 @@
 
 enum { NONE = -1 };
 
+/* A column is two characters wide. */
+struct line {
+	char text[2 * GRAPH_COLUMNS_MAX + 2];
+	int bytes;
+};
+
 struct graph {
 	struct buf *out;
 	const struct graph_node *nodes;
@@ -19,6 +25,7 @@ struct graph {
 	int *order;
 	int columns[GRAPH_COLUMNS_MAX]; /* the node each one leads to */
 	int n_columns;
+	struct line last; /* when it led columns to the left; else empty */
 };
 
 /* ---- the order ---- */
@@ -85,12 +92,7 @@ static int sort(struct graph *g)
 	return n;
 }
 
-/* ---- the lines: a column is two characters wide ---- */
-
-struct line {
-	char text[2 * GRAPH_COLUMNS_MAX + 2];
-	int bytes;
-};
+/* ---- the lines ---- */
 
 static void mark(struct line *line, int at, char c)
 {
@@ -101,6 +103,7 @@ static void mark(struct line *line, int at, char c)
 
 static int put(struct graph *g, const struct line *line)
 {
+	g->last = *line;
 	int r = buf_append(g->out, line->text, (size_t)line->bytes);
 	return r < 0 ? r : buf_append(g->out, "\n", 1);
 }
@@ -154,6 +157,26 @@ static int find_column(const struct graph *g, int node)
 	return NONE;
 }
 
+/* A column that the line above led to the left, and that goes further, does not stand between. */
+static char edge(const struct graph *g, int column, int removed)
+{
+	int at = 2 * column + 1;
+	bool has_come = at < g->last.bytes && g->last.text[at] == '/';
+	return has_come && removed != NONE && column >= removed ? '/' : '|';
+}
+
+/* The node's line. @removed: the column that goes after it, or NONE. */
+static int draw_columns(struct graph *g, int node, int column, int removed)
+{
+	for (int i = 0; i < g->n_columns; i++) {
+		int r = buf_addf(g->out, "%c ", i == column ? '*' : edge(g, i, removed));
+		if (r < 0)
+			return r;
+	}
+	g->last.bytes = 0;
+	return buf_addf(g->out, "%s\n", g->nodes[node].text);
+}
+
 static int draw_node(struct graph *g, int node)
 {
 	int column = find_column(g, node);
@@ -163,13 +186,11 @@ static int draw_node(struct graph *g, int node)
 		column = g->n_columns++;
 		g->columns[column] = node;
 	}
-	for (int i = 0, r = 0; i < g->n_columns; i++)
-		if ((r = buf_add(g->out, i == column ? "* " : "| ")) < 0)
-			return r;
-	int r = buf_addf(g->out, "%s\n", g->nodes[node].text);
+	int parent = g->parents[node], other = parent == NONE ? NONE : find_column(g, parent);
+	bool is_moving = parent == NONE || other != NONE;
+	int r = draw_columns(g, node, column, is_moving ? MAX(column, other) : NONE);
 	if (r < 0)
 		return r;
-	int parent = g->parents[node], other = parent == NONE ? NONE : find_column(g, parent);
 	g->columns[column] = parent;
 	if (parent == NONE)
 		return draw_end(g, column);

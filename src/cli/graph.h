@@ -1,4 +1,4 @@
-/* A tree of steps as text, as `git log --graph --oneline --all` draws commits.
+/* A tree of steps as text, as `git log --graph --all --date-order` draws commits.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 

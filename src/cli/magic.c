@@ -63,9 +63,11 @@ static int check_arg(struct magic *m, struct err *err)
 	m->count = 1;
 	if (m->kind == MAGIC_BRANCH)
 		take_force(m);
-	if (m->kind == MAGIC_UNDO && m->arg[0])
-		return num_parse_count(m->arg, range, &m->count, err) < 0 ? err_wrap(err, "%%undo")
-									  : 0;
+	if (m->kind == MAGIC_UNDO && m->arg[0] &&
+		num_parse_count(m->arg, range, &m->count, err) < 0) {
+		(void)err_wrap(err, "%%undo");
+		return err_hint(err, "write %%undo %s, e.g. %%undo 3", row->arg);
+	}
 	if (m->kind == MAGIC_LOG && m->arg[0] && strcmp(m->arg, "all") != 0) {
 		(void)err_set(err, ERR_USAGE, "%%log: \"%.60s\"", m->arg);
 		return err_hint(err, "write %%log or %%log all");

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -123,13 +125,23 @@ static void hold_standard_streams(void)
 	fd_close(&fd);
 }
 
+/* Has who read our output had enough? */
+static bool is_unread(void)
+{
+	struct pollfd p = {.fd = STDOUT_FILENO};
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
 int main(int argc, char **argv)
 {
 	hold_standard_streams();
+	(void)signal(SIGPIPE, SIG_DFL); /* who started us may ignore it for itself */
 	int status = argc > 0 ? dispatch(argc, argv) : err_exit(ERR_USAGE);
 	errno = 0;
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
+	if (is_unread())
+		return status > 1 ? status : 128 + SIGPIPE;
 	struct err err;
 	(void)err_sys(&err, ERR_IO, errno ? errno : EIO, "standard output");
 	int failed = cli_fail(&err, false);

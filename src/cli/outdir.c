@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,23 +56,66 @@ static int open_parent(int dir_fd, char *path, char **name)
 	return at < 0 ? -errno : take_fd(at);
 }
 
-int outdir_put(int dir_fd, const char *path, const void *data, size_t bytes, struct err *err)
+/* Beside its place, then moved there; with the mode of a file that it replaces. */
+static int put(int dir, const char *name, const void *data, size_t bytes)
 {
-	char copy[PATH_MAX], temporary[64], *name = NULL;
-	if (strlen(path) >= sizeof copy)
-		return refuse(path, ENAMETOOLONG, err);
-	strcpy(copy, path);
-	cleanup_fd int dir = open_parent(dir_fd, copy, &name);
-	if (dir < 0)
-		return refuse(path, -dir, err);
+	char temporary[64];
+	struct stat st;
 	(void)snprintf(temporary, sizeof temporary, ".retort-%ld.part", (long)getpid());
 	(void)unlinkat(dir, temporary, 0);
 	cleanup_fd int to =
 		openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-	int r = to < 0 ? -errno : fd_write_all(to, data, bytes);
+	int r = to < 0 ? -errno : 0;
+	if (r == 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+		r = fchmod(to, st.st_mode & 0777) < 0 ? -errno : 0;
+	if (r == 0)
+		r = fd_write_all(to, data, bytes);
 	if (r == 0 && renameat(dir, temporary, dir, name) < 0)
 		r = -errno;
 	if (r < 0 && to >= 0)
 		(void)unlinkat(dir, temporary, 0);
+	return r;
+}
+
+int outdir_put(int dir_fd, const char *path, const void *data, size_t bytes, struct err *err)
+{
+	char copy[PATH_MAX], *name = NULL;
+	if (strlen(path) >= sizeof copy)
+		return refuse(path, ENAMETOOLONG, err);
+	strcpy(copy, path);
+	cleanup_fd int dir = open_parent(dir_fd, copy, &name);
+	int r = dir < 0 ? dir : put(dir, name, data, bytes);
+	return r < 0 ? refuse(path, -r, err) : 0;
+}
+
+/* Open the directory of @path, and find the name in it. Returns: it, or negative errno. */
+static int open_place(char path[PATH_MAX], const char **name)
+{
+	char *slash = strrchr(path, '/');
+	*name = slash ? slash + 1 : path;
+	const char *dir = !slash ? "." : slash == path ? "/" : path;
+	if (slash)
+		*slash = '\0';
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int outdir_put_at(const char *path, const void *data, size_t bytes, struct err *err)
+{
+	char place[PATH_MAX];
+	const char *name;
+	struct stat st;
+	int r;
+	if (strlen(path) >= sizeof place)
+		return refuse(path, ENAMETOOLONG, err);
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+		cleanup_fd int to = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		r = to < 0 ? -errno : fd_write_all(to, data, bytes);
+		return r < 0 ? refuse(path, -r, err) : 0;
+	}
+	if (!realpath(path, place))
+		strcpy(place, path);
+	cleanup_fd int dir = open_place(place, &name);
+	r = dir < 0 ? dir : put(dir, name, data, bytes);
 	return r < 0 ? refuse(path, -r, err) : 0;
 }

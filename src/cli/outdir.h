@@ -1,4 +1,4 @@
-/* Files from a workspace into a directory of the host. SPDX-License-Identifier: Apache-2.0 */
+/* Files of the host that are written. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -16,3 +16,10 @@ int outdir_open(const char *path, struct err *err);
  * Errors: ERR_ACCESS, ERR_NO_SPACE, ERR_IO.
  */
 int outdir_put(int dir_fd, const char *path, const void *data, size_t bytes, struct err *err);
+
+/*
+ * Write the file that the user named, whole or not at all: links are followed, and a device or a
+ * pipe is written to.
+ * Errors: ERR_ACCESS, ERR_NO_SPACE, ERR_IO.
+ */
+int outdir_put_at(const char *path, const void *data, size_t bytes, struct err *err);

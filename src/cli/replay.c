@@ -63,24 +63,43 @@ static int show(const json_t *result, bool is_json)
 		steps == 1 ? "" : "s");
 	if (difference) {
 		const char *step = json_string_value(json_object_get(difference, "step"));
-		const char *field = json_string_value(json_object_get(difference, "field"));
-		(void)printf("first difference: step %.12s, %s\n", step ? step : "?",
-			field ? field : "?");
+		const char *place = json_string_value(json_object_get(difference, "place"));
+		cleanup_buf struct buf safe = BUF_INIT(16 * SHOWN_BYTES);
+		if (place)
+			(void)utf8_escape_terminal(&safe, place, strlen(place), UTF8_ONE_LINE);
+		(void)printf(
+			"first difference: step %.12s, %s\n", step ? step : "?", buf_str(&safe));
 		print_side("was", difference, "was");
 		print_side("is", difference, "is");
 	}
 	return is_same ? 0 : 1;
 }
 
+/* What is wrong with a record is said with the name of its file. */
+static int wrap_name(const char *path, struct err *err)
+{
+	bool is_its_fault = err->code == ERR_USAGE || err->code == ERR_DAMAGED ||
+		err->code == ERR_LIMIT || err->code == ERR_ACCESS;
+	if (!is_its_fault)
+		return -1;
+	return err_wrap(err, "%.100s", strcmp(path, "-") == 0 ? "standard input" : path);
+}
+
+static int no_record(const char *why, struct err *err)
+{
+	(void)err_set(err, ERR_USAGE, "%s", why);
+	return err_hint(err, "name a file that `retort session export` wrote");
+}
+
 static int replay(const struct buf *record, json_t **result, struct err *err)
 {
 	const struct service_config config = {.version = version_text};
 	struct service *service;
+	if (record->bytes == 0)
+		return no_record("it is empty", err);
 	json_t *text = json_stringn(buf_str(record), record->bytes);
-	if (!text) {
-		(void)err_set(err, ERR_USAGE, "the record is not UTF-8");
-		return err_hint(err, "name a file that `retort session export` wrote");
-	}
+	if (!text)
+		return no_record("it is not UTF-8", err);
 	json_t *params = json_pack("{s:o}", "record", text);
 	int r = service_open(&service, &config, err);
 	if (r < 0)
@@ -144,8 +163,8 @@ static int replay_main(int argc, char **argv)
 		r = err_hint(&err, "name a file that `retort session export` wrote, or -");
 	if (r == 0 && is_plan(&record))
 		return replay_plan(argv[at], &args);
-	if (r == 0)
-		r = replay(&record, &result, &err);
+	if (r == 0 && (r = replay(&record, &result, &err)) < 0)
+		r = wrap_name(argv[at], &err);
 	int status = r < 0 ? cli_fail(&err, args.json) : show(result, args.json);
 	/* 1 says that a whole record came out differently. */
 	if (r < 0 && status == 1)

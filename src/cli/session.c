@@ -5,10 +5,9 @@
 #include "base/fd.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "cli/outdir.h"
 #include "cli/view.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,7 +245,7 @@ static const struct opt undo_opts[] = {
 	{.name = "to",
 		OPT_INTO_TEXT(struct session_args, to),
 		.arg = "STEP",
-		.flags = OPT_NO_ENV,
+		.flags = OPT_NO_ENV | OPT_ONCE,
 		.group = "Options",
 		.help = HELP_UNDO_TO},
 	JSON_OPT,
@@ -308,11 +307,12 @@ static const struct opt export_opts[] = {
 static int write_record(const char *path, const json_t *result, struct err *err)
 {
 	const json_t *record = json_object_get(result, "record");
-	cleanup_fd int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
-				 : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	int r = fd < 0 ? -errno
-		       : fd_write_all(fd, json_string_value(record), json_string_length(record));
-	return r < 0 ? err_sys(err, ERR_IO, -r, "%s", path ? path : "standard output") : 0;
+	const char *text = json_string_value(record);
+	size_t bytes = json_string_length(record);
+	if (path)
+		return outdir_put_at(path, text, bytes, err);
+	int r = fd_write_all(STDOUT_FILENO, text, bytes);
+	return r < 0 ? err_sys(err, ERR_IO, -r, "standard output") : 0;
 }
 
 static int export_main(int argc, char **argv)
@@ -396,6 +396,7 @@ const struct cmd_exit session_exits[SESSION_EXITS] = {
 	{"4", "no engine listens there"},
 	{"125", "the engine is gone, or could not make a box"},
 	{"127", "no such runtime on its host"},
+	{"141", "nobody reads the output any more"},
 };
 
 #define SUB(id, words, what, rows, kind, use, main_, ...)                                          \

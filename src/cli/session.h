@@ -14,7 +14,7 @@ struct session_args {
 	struct output_args output;
 	const char *code, *stdin_file, *runtime, *to, *put, *remove;
 	uint64_t timeout_ms;
-	bool atomic, graph, all, force, help;
+	bool atomic, graph, all, force, recursive, help;
 	int color;
 };
 
@@ -63,7 +63,7 @@ int session_call(struct session_run *run, const char *method, json_t *params, js
 	struct err *err);
 
 /* What all but `exec` end with. */
-enum { SESSION_EXITS = 6 };
+enum { SESSION_EXITS = 7 };
 extern const struct cmd_exit session_exits[SESSION_EXITS];
 
 /* Text of a member, or "". */

@@ -9,6 +9,7 @@
 #include "cli/session_copy.h"
 #include "cli/view.h"
 
+#include <signal.h>
 #include <string.h>
 
 static const struct opt exec_opts[] = {
@@ -16,7 +17,7 @@ static const struct opt exec_opts[] = {
 		.letter = 'c',
 		OPT_INTO_TEXT(struct session_args, code),
 		.arg = "CODE",
-		.flags = OPT_NO_ENV,
+		.flags = OPT_NO_ENV | OPT_ONCE,
 		.group = "Program",
 		.help = "run CODE"},
 	{.name = "runtime",
@@ -30,7 +31,7 @@ static const struct opt exec_opts[] = {
 	{.name = "stdin",
 		OPT_INTO_TEXT(struct session_args, stdin_file),
 		.arg = "FILE",
-		.flags = OPT_NO_ENV,
+		.flags = OPT_NO_ENV | OPT_ONCE,
 		.group = "Program",
 		.complete = OPT_COMPLETE_FILE,
 		.help = "standard input of the step, - for retort's own; else it is empty"},
@@ -84,6 +85,18 @@ static json_t *text_json(const struct buf *text, const char *name, struct err *e
 	return NULL;
 }
 
+static int read_input(const char *path, struct buf *out, struct err *err)
+{
+	int r = program_read(path, out, err);
+	if (r == 0)
+		return 0;
+	(void)err_wrap(err, "--stdin");
+	return err_hint(err,
+		err->code == ERR_LIMIT
+			? "bring it in: retort session files SESSION --put FILE"
+			: "name a file that you may read, or - for retort's own standard input");
+}
+
 static int make_params(const struct session_run *run, json_t **out, struct err *err)
 {
 	const struct session_args *args = &run->args;
@@ -94,7 +107,7 @@ static int make_params(const struct session_run *run, json_t **out, struct err *
 	if (r == 0)
 		r = program ? program_read(program, &code, err) : buf_add(&code, args->code);
 	if (r == 0 && args->stdin_file)
-		r = program_read(args->stdin_file, &input, err);
+		r = read_input(args->stdin_file, &input, err);
 	if (r < 0)
 		return err->code ? r : err_set(err, ERR_LIMIT, "the code is too long");
 	json_t *text = text_json(&code, program_name(program), err);
@@ -136,6 +149,7 @@ static int exec_main(int argc, char **argv)
 		return session_end(&run, r, &err, 0);
 	const struct view_options options = {.output = args->output};
 	const struct client_events events = {.arg = &view, .event = view_event};
+	(void)signal(SIGPIPE, SIG_IGN); /* the step ends before we do */
 	view_init(&view, &options);
 	r = client_call(&run.client, "step.run", params, &events, &record, &err);
 	if (r == 0)

@@ -92,16 +92,21 @@ static const struct opt files_opts[] = {
 	{.name = "put",
 		OPT_INTO_TEXT(struct session_args, put),
 		.arg = "FILE",
-		.flags = OPT_NO_ENV,
+		.flags = OPT_NO_ENV | OPT_ONCE,
 		.group = "Options",
 		.complete = OPT_COMPLETE_FILE,
 		.help = "write FILE of the host to PATH, or to its own name"},
 	{.name = "remove",
 		OPT_INTO_TEXT(struct session_args, remove),
 		.arg = "PATH",
-		.flags = OPT_NO_ENV,
+		.flags = OPT_NO_ENV | OPT_ONCE,
 		.group = "Options",
 		.help = "remove a file"},
+	{.name = "recursive",
+		OPT_INTO_FLAG(struct session_args, recursive),
+		.flags = OPT_NO_ENV,
+		.group = "Options",
+		.help = "with --remove: a directory too, with all that is in it"},
 	{.name = "out",
 		.letter = 'o',
 		OPT_INTO_TEXT(struct session_args, output.dir),
@@ -151,8 +156,8 @@ static int put_file(struct session_run *run, const char *path, struct err *err)
 static int remove_file(struct session_run *run, struct err *err)
 {
 	json_t *result = NULL;
-	json_t *params =
-		json_pack("{s:s, s:s}", "session", run->operands[0], "path", run->args.remove);
+	json_t *params = json_pack("{s:s, s:s, s:b}", "session", run->operands[0], "path",
+		run->args.remove, "recursive", run->args.recursive);
 	int r = session_call(run, "file.remove", params, &result, err);
 	json_decref(result);
 	return r;
@@ -192,6 +197,11 @@ static int check(const struct session_run *run, struct err *err)
 	if (args->put && args->remove) {
 		(void)err_set(err, ERR_USAGE, "--put and --remove exclude each other");
 		return err_hint(err, "one of them at a time");
+	}
+	if (args->recursive && !args->remove) {
+		(void)err_set(err, ERR_USAGE, "--recursive without --remove");
+		return err_hint(
+			err, "write: retort session files SESSION --remove PATH --recursive");
 	}
 	if (args->remove && run->n_operands > 1) {
 		(void)err_set(err, ERR_USAGE, "both PATH and --remove");

@@ -161,6 +161,7 @@ enum init_file_act {
 	INIT_FILE_WRITE,
 	INIT_FILE_LINK,
 	INIT_FILE_MODE,
+	INIT_FILE_UNLINK, /* as INIT_FILE_REMOVE, but no directory */
 };
 
 enum init_file_root { INIT_FILE_HOME, INIT_FILE_TMP, INIT_FILE_SHM, INIT_FILE_ROOT_END_ };

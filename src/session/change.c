@@ -38,6 +38,11 @@ int change_judge(int status, const char *path, struct err *err)
 			"change %s: the step that ran was rolled back, and this with it", path);
 		return err_hint(err, "change it again");
 	}
+	if (status == -EISDIR) {
+		err_set(err, ERR_ACCESS, "change %s: it is a directory", path);
+		return err_hint(err,
+			"to remove it with all that is in it, say so: --recursive, or \"recursive\": true");
+	}
 	int r = err_sys(err, code, -status, "change %s", path);
 	return status == -ENOENT ? err_hint(err, "`retort session files` lists them") : r;
 }

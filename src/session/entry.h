@@ -49,7 +49,7 @@ struct entry {
 	struct replay *replay;
 	enum record_outcome rebuilt; /* how its state was made last: COMMITTED: by running it */
 	bool is_rebuilt_told;	     /* by the record of a step */
-	char difference[160];
+	char difference[384];
 	registry_done_fn *done; /* who waits for it to open */
 	void *arg;
 	bool is_kept, is_waiting; /* in the journal; for its template */

@@ -453,6 +453,12 @@ json_t *registry_file_read(struct registry *r, const char *session, const char *
 		sys_open_beneath(dir, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		bool is_missing = errno == ENOENT;
+		if (errno == ELOOP) {
+			err_set(err, ERR_ACCESS,
+				"read %s: it is, or leads through, a symbolic link", path);
+			err_hint(err, "links are not followed: name the file itself");
+			return NULL;
+		}
 		err_sys(err, is_missing ? ERR_NOT_FOUND : ERR_ACCESS, errno, "read %s", path);
 		if (is_missing)
 			err_hint(err, "`retort session files` lists them");

@@ -33,15 +33,16 @@ struct registry_file {
 	const char *session, *path;
 	const char *data;
 	size_t bytes;
+	bool is_recursive; /* removed also when it is a directory */
 };
 void registry_file_write(
 	struct registry *r, const struct registry_file *file, registry_done_fn *done, void *arg);
-void registry_file_remove(struct registry *r, const char *session, const char *path,
-	registry_done_fn *done, void *arg);
+void registry_file_remove(
+	struct registry *r, const struct registry_file *file, registry_done_fn *done, void *arg);
 
 /*
  * Run the steps of an exported record again in a fresh session and compare: {"outcome": "replayed"
- * or "diverged", "steps": n, "first_difference"?: {step, number, field, was, is}}.
+ * or "diverged", "steps": n, "first_difference"?: {step, number, field, place, was, is}}.
  */
 void registry_replay(
 	struct registry *r, const char *record, size_t bytes, registry_done_fn *done, void *arg);

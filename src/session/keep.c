@@ -173,6 +173,7 @@ static void take_guard(struct part *p, const json_t *guard, int fd)
 	} reasons[] = {
 		{"threads", "no checkpoint: the program has other threads"},
 		{"memory", "no checkpoint: the program's memory is too large for a copy"},
+		{"processes", "no checkpoint: the session has as many processes as --pids allows"},
 	};
 	struct checkpoint *c = newest(p->session);
 	const char *reason = json_string_value(json_object_get(guard, "reason"));

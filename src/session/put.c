@@ -50,13 +50,15 @@ int file_path_check(const char **path, struct err *err)
 	return err_hint(err, "give a path relative to it, such as data/sales.csv");
 }
 
-static struct init_file file_of(bool is_removal, const char *path, int fd)
+static enum init_file_act act_of(bool is_removal, bool is_recursive)
 {
-	return (struct init_file){.act = is_removal ? INIT_FILE_REMOVE : INIT_FILE_WRITE,
-		.path = path,
-		.target = "",
-		.mode = FILE_MODE,
-		.fd = fd};
+	return !is_removal ? INIT_FILE_WRITE : is_recursive ? INIT_FILE_REMOVE : INIT_FILE_UNLINK;
+}
+
+static struct init_file file_of(enum init_file_act act, const char *path, int fd)
+{
+	return (struct init_file){
+		.act = act, .path = path, .target = "", .mode = FILE_MODE, .fd = fd};
 }
 
 static json_t *done_json(const char *path, const char *step)
@@ -191,7 +193,8 @@ static void on_changed(void *arg, const struct err *err)
 void job_start_file(struct job *job)
 {
 	struct err err;
-	const struct init_file file = file_of(job->is_removal, job->text, job->fd);
+	const struct init_file file =
+		file_of(act_of(job->is_removal, job->is_forced), job->text, job->fd);
 	int r = job->is_removal ? 0 : keep_content(job, &err);
 	if (r >= 0)
 		r = session_change(job->entry->session, &file, on_changed, job, &err);
@@ -211,7 +214,7 @@ static void change(struct registry *r, const struct registry_file *what, int fd,
 	if (e && admit_rate(r, 1, &err) < 0)
 		e = NULL;
 	if (e && is_running(e)) {
-		struct init_file file = file_of(is_removal, path, fd);
+		struct init_file file = file_of(act_of(is_removal, what->is_recursive), path, fd);
 		if (change_aside(e, &file, done, arg, &err) < 0)
 			done(arg, NULL, &err);
 		fd_close(&fd);
@@ -227,6 +230,7 @@ static void change(struct registry *r, const struct registry_file *what, int fd,
 		return;
 	}
 	job->is_removal = is_removal;
+	job->is_forced = what->is_recursive;
 	job->fd = fd;
 	entry_add_job(e, job);
 }
@@ -244,11 +248,10 @@ void registry_file_write(
 	change(r, file, fd, done, arg);
 }
 
-void registry_file_remove(struct registry *r, const char *session, const char *path,
-	registry_done_fn *done, void *arg)
+void registry_file_remove(
+	struct registry *r, const struct registry_file *file, registry_done_fn *done, void *arg)
 {
-	const struct registry_file file = {.session = session, .path = path};
-	change(r, &file, -1, done, arg);
+	change(r, file, -1, done, arg);
 }
 
 /* ---- again ---- */
@@ -283,6 +286,7 @@ int file_redo(
 		r = content_of(e, node, &step, &fd, err);
 	if (r < 0)
 		return r;
-	const struct init_file file = file_of(step.is_removal, path, fd);
+	/* What it was told then is what it did. */
+	const struct init_file file = file_of(act_of(step.is_removal, true), path, fd);
 	return session_change(e->session, &file, done, e, err);
 }

@@ -281,9 +281,6 @@ static void answer_open(struct entry *e)
 
 void entry_note_rebuilt(struct entry *e, const struct replay *result)
 {
-	enum { SIDE_BYTES = 56 };
-	size_t n_is = utf8_cut(result->is, strlen(result->is), SIDE_BYTES);
-	size_t n_was = utf8_cut(result->was, strlen(result->was), SIDE_BYTES);
 	bool is_diverged = result->is_diverged || result->err.code;
 	e->rebuilt = is_diverged ? RECORD_DIVERGED : RECORD_REPLAYED;
 	e->is_rebuilt_told = false;
@@ -293,9 +290,7 @@ void entry_note_rebuilt(struct entry *e, const struct replay *result)
 			(int)utf8_cut(result->err.msg, strlen(result->err.msg), 150),
 			result->err.msg);
 	else if (is_diverged)
-		(void)snprintf(e->difference, sizeof e->difference,
-			"step %.12s: %s: %.*s, was %.*s", result->nodes[result->first].digest,
-			result->field, (int)n_is, result->is, (int)n_was, result->was);
+		replay_tell(result, e->difference, sizeof e->difference);
 }
 
 static void on_rebuilt(struct entry *e, const struct replay *result)

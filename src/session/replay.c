@@ -98,18 +98,20 @@ static char *text_of(const json_t *value)
 	return value ? json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY) : NULL;
 }
 
-/* The text, without what long ones have in common before they differ. */
+/* The text, without what long ones have in common before they differ, and without their end. */
 static void say(char *out, size_t room, const char *text, size_t n_common)
 {
 	enum { CONTEXT_BYTES = 24 };
+	static const char mark[] = "…";
 	if (!text)
 		text = "absent";
-	bool is_cut = n_common > 2 * CONTEXT_BYTES;
-	const char *from = text + (is_cut ? n_common - CONTEXT_BYTES : 0);
-	while (is_cut && ((unsigned char)*from & 0xc0) == 0x80)
+	bool is_late = n_common > 2 * CONTEXT_BYTES;
+	const char *from = text + (is_late ? n_common - CONTEXT_BYTES : 0);
+	while (is_late && ((unsigned char)*from & 0xc0) == 0x80)
 		from++;
-	(void)snprintf(out, room, "%s%.*s", is_cut ? "…" : "",
-		(int)utf8_cut(from, strlen(from), room - 1 - strlen("…")), from);
+	size_t bytes = strlen(from), n = utf8_cut(from, bytes, room - 2 * sizeof mark);
+	(void)snprintf(
+		out, room, "%s%.*s%s", is_late ? mark : "", (int)n, from, n < bytes ? mark : "");
 }
 
 static void say_both(struct replay *r, const json_t *was, const json_t *is)
@@ -122,6 +124,70 @@ static void say_both(struct replay *r, const json_t *was, const json_t *is)
 	say(r->is, sizeof r->is, b, n);
 	free(a);
 	free(b);
+}
+
+static bool is_same(const json_t *a, const json_t *b)
+{
+	return (!a && !b) || json_equal(a, b);
+}
+
+/* Returns: the name of the first member that differs, NULL when one of them is no object. */
+static const char *differing_member(const json_t *was, const json_t *is)
+{
+	const json_t *const both[] = {was, is};
+	const char *name;
+	json_t *value;
+	if (!json_is_object(was) || !json_is_object(is))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(both); i++)
+		json_object_foreach((json_t *)(uintptr_t)both[i], name,
+			value) if (!is_same(json_object_get(was, name),
+					   json_object_get(is, name))) return name;
+	return NULL;
+}
+
+/* Go into @was and @is as far as they differ in one place, and write it down: `files[1].size`. */
+static void find_place(struct replay *r, const json_t *was, const json_t *is)
+{
+	enum { NAME_BYTES = 40 };
+	size_t at = (size_t)snprintf(r->place, sizeof r->place, "%s", r->field);
+	while (at + 2 * NAME_BYTES < sizeof r->place) {
+		char *end = r->place + at;
+		const char *name = differing_member(was, is);
+		size_t i = 0, room = sizeof r->place - at, n;
+		if (name) {
+			n = utf8_cut(name, strlen(name), NAME_BYTES);
+			bool is_word = strspn(name, "abcdefghijklmnopqrstuvwxyz_") == strlen(name);
+			at += (size_t)snprintf(
+				end, room, is_word ? ".%.*s" : "[\"%.*s\"]", (int)n, name);
+			was = json_object_get(was, name);
+			is = json_object_get(is, name);
+			continue;
+		}
+		if (!json_is_array(was) || !json_is_array(is))
+			break;
+		while (is_same(json_array_get(was, i), json_array_get(is, i)))
+			i++;
+		at += (size_t)snprintf(end, room, "[%zu]", i);
+		was = json_array_get(was, i);
+		is = json_array_get(is, i);
+	}
+	say_both(r, was, is);
+}
+
+static const char *place_of(const struct replay *r)
+{
+	return r->place[0] ? r->place : r->field;
+}
+
+void replay_tell(const struct replay *r, char *out, size_t room)
+{
+	enum { SIDE_BYTES = 64 };
+	char is[SIDE_BYTES], was[SIDE_BYTES];
+	say(is, sizeof is, r->is, 0);
+	say(was, sizeof was, r->was, 0);
+	(void)snprintf(out, room, "step %.12s: %s: %s, was %s", r->nodes[r->first].digest,
+		place_of(r), is, was);
 }
 
 /* Returns: whether one was found. */
@@ -138,10 +204,10 @@ static bool find_difference(struct replay *r, const char *was, const char *is)
 	for (size_t i = 0; i < n_fields && !is_found; i++) {
 		const json_t *a = json_object_get(old, fields[i]),
 			     *b = json_object_get(new, fields[i]);
-		if (json_equal(a, b) || (!a && !b))
+		if (is_same(a, b))
 			continue;
 		(void)snprintf(r->field, sizeof r->field, "%s", fields[i]);
-		say_both(r, a, b);
+		find_place(r, a, b);
 		is_found = true;
 	}
 	json_decref(old);
@@ -321,9 +387,10 @@ static void on_checked(struct entry *e, const struct replay *r)
 		"steps", (json_int_t)r->n);
 	if (r->is_diverged)
 		(void)json_object_set_new(out, "first_difference",
-			json_pack("{s:s, s:I, s:s, s:s, s:s}", "step", r->nodes[r->first].digest,
-				"number", (json_int_t)r->first + 1, "field", r->field, "was",
-				r->was, "is", r->is));
+			json_pack("{s:s, s:I, s:s, s:s, s:s, s:s}", "step",
+				r->nodes[r->first].digest, "number", (json_int_t)r->first + 1,
+				"field", r->field, "place", place_of(r), "was", r->was, "is",
+				r->is));
 	end_check(c, out, NULL);
 	json_decref(out);
 }
@@ -369,7 +436,7 @@ static int64_t admit(struct registry *r, const struct recording *recording, stru
 	struct order_kept kept;
 	int bad = order_parse(&kept, recording->order, recording->order_bytes, err);
 	if (bad < 0)
-		return err_wrap(err, "recording: line 1");
+		return err_wrap(err, "line 1 of the record");
 	uint64_t memory_bytes = kept.order.limits.value[LIMIT_memory_bytes];
 	bad = admit_order(r, &kept.order, err);
 	if (bad == 0)

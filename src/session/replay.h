@@ -17,6 +17,7 @@ struct replay {
 	bool is_diverged, is_borrowed;
 	size_t first; /* of those that differ */
 	char field[32], was[200], is[200];
+	char place[160];	 /* in the field, or "" */
 	json_t *inputs;		 /* of the step that runs */
 	json_t *calls, *answers; /* those of its calls that were not made yet; in a recording, what
 				  * they were answered */
@@ -35,5 +36,7 @@ void replay_call(struct entry *e, struct tool_call *call);
 void replay_end_calls(struct replay *r);
 void replay_step_done(struct entry *e, const struct record *record);
 void replay_free(struct replay *replay);
+/* The first difference in a line: "step 3f9a…: files[1].size: 2, was 3". */
+void replay_tell(const struct replay *r, char *out, size_t room);
 /* The session ends: tell whoever waits for the replay. */
 void replay_abort(struct entry *e, const struct err *why);

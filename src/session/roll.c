@@ -112,8 +112,18 @@ static const char *seen(const struct registry *r)
 	return r->owner ? r->owner->name : NULL;
 }
 
-static int not_found(const char *session, struct err *err)
+/* A closed session has no name: but whoever closed it may ask by that. */
+static int not_found(struct registry *r, const char *session, struct err *err)
 {
+	char id[JOURNAL_ID_BYTES];
+	struct err ignored;
+	if (journal_session_closed(r->roll->journal, seen(r), session, id, &ignored) > 0) {
+		err_set(err, ERR_NOT_FOUND,
+			"no session %s any more: %s had that name, and is closed", session, id);
+		return err_hint(err,
+			"make a new one; its steps are in the journal still: `retort session log %s`",
+			id);
+	}
 	err_set(err, ERR_NOT_FOUND, "no session %.*s", (int)utf8_cut(session, strlen(session), 80),
 		session);
 	return err_hint(err, "`retort session ls` lists them");
@@ -124,13 +134,13 @@ static int find_start(
 {
 	char other[JOURNAL_ID_BYTES];
 	if (strlen(start) < PREFIX_MIN || strncmp(start, "s-", 2) != 0)
-		return not_found(start, err);
+		return not_found(r, start, err);
 	int n = journal_session_begins(r->roll->journal, seen(r), start, id, err);
 	int n_live = n < 0 ? 0 : begins_live(r, start, n ? other : id);
 	if (n < 0)
 		return n;
 	if (n + n_live == 0)
-		return not_found(start, err);
+		return not_found(r, start, err);
 	if (n + n_live == 1)
 		return 0;
 	err_set(err, ERR_USAGE, "more than one session begins with %.40s", start);

@@ -11,6 +11,10 @@
 int journal_session_ended(struct journal *j, const char *owner, const char *name,
 	char id[JOURNAL_ID_BYTES], struct err *err);
 
+/* The same of those that somebody closed; only the newest 1000 sessions are looked at. */
+int journal_session_closed(struct journal *j, const char *owner, const char *name,
+	char id[JOURNAL_ID_BYTES], struct err *err);
+
 /* How many open ones @owner has (NULL: all), or negative errno. */
 int64_t journal_session_count(struct journal *j, const char *owner, struct err *err);
 

@@ -31,7 +31,10 @@ static int fail_damaged(struct journal *j, const char *what, const char *why, st
 			what, (long long)j->vfs.bad_page);
 	else
 		err_set(err, ERR_DAMAGED, "%s: journal.db: %s", what, why);
-	return err_hint(err, "restore %.120s from a copy, or move it away to begin anew", j->dir);
+	return err_hint(err,
+		j->is_open ? "restore %.120s from a copy; sessions that do not need it go on"
+			   : "restore %.120s from a copy, or move it away to begin anew",
+		j->dir);
 }
 
 static int fail_access(struct journal *j, const char *what, int sys, struct err *err)
@@ -160,16 +163,26 @@ static int run(struct journal *j, enum stmt which, struct err *err)
 	return s ? db_step(j, s, "journal", err) : -EIO;
 }
 
-int64_t db_wal_ino(struct journal *j, int64_t *bytes)
+static int64_t find_file(struct journal *j, const char *name, int64_t *bytes)
 {
 	char path[PATH_MAX];
 	struct stat st;
-	(void)snprintf(path, sizeof path, "%s/journal.db-wal", j->dir);
+	(void)snprintf(path, sizeof path, "%s/%s", j->dir, name);
 	*bytes = 0;
 	if (stat(path, &st) < 0)
 		return 0;
 	*bytes = st.st_size;
 	return (int64_t)st.st_ino;
+}
+
+int64_t db_wal_ino(struct journal *j, int64_t *bytes)
+{
+	return find_file(j, "journal.db-wal", bytes);
+}
+
+void db_note_size(struct journal *j)
+{
+	(void)find_file(j, "journal.db", &j->db_bytes);
 }
 
 static int log_gone(struct journal *j, struct err *err)
@@ -188,6 +201,16 @@ static int log_cut(struct journal *j, struct err *err)
 	return err_hint(err, "start the engine anew: it tells what is lost");
 }
 
+/* Only pages of ours make it longer, and nothing makes it shorter. */
+static int check_size(struct journal *j, struct err *err)
+{
+	int64_t bytes;
+	if (!find_file(j, "journal.db", &bytes) || bytes >= j->db_bytes)
+		return 0;
+	err_set(err, ERR_DAMAGED, "%.150s/journal.db: it was cut short by somebody", j->dir);
+	return err_hint(err, "end the engine, and restore the directory from a copy");
+}
+
 /* What is written to a file that has been removed is kept for as long as we live, and no longer;
  * behind a gap in the log, not even that long. */
 static int check_place(struct journal *j, struct err *err)
@@ -202,8 +225,9 @@ static int check_place(struct journal *j, struct err *err)
 		return err_hint(
 			err, "move it back; or export what you need, and start the engine anew");
 	}
-	if (!j->wal_ino)
-		return 0;
+	int r = check_size(j, err);
+	if (r < 0 || !j->wal_ino)
+		return r;
 	if (db_wal_ino(j, &bytes) != j->wal_ino)
 		return log_gone(j, err);
 	return j->wal_pages > 0 && bytes < least ? log_cut(j, err) : 0;
@@ -238,6 +262,7 @@ int db_checkpoint(struct journal *j, int mode, struct err *err)
 	if (sqlite3_wal_checkpoint_v2(j->db, "main", mode, NULL, NULL) != SQLITE_OK)
 		return db_fail(j, "sync the journal", err);
 	j->wal_pages = 0;
+	db_note_size(j);
 	j->synced_seq = j->last.seq;
 	log_mark(j);
 	return 0;

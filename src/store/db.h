@@ -35,6 +35,7 @@ struct journal {
 	struct chain_end last, next; /* committed; of the transaction that runs */
 	struct ahead ahead;
 	int64_t synced_seq, n_lost, wal_ino;
+	int64_t db_bytes; /* of journal.db, when its pages were last written */
 	int wal_pages;
 	char boot[40]; /* which start of the machine this is, or "" */
 };

@@ -124,6 +124,26 @@ static int open_file(struct journal *j, const char *name, int flags, struct err 
 	return fd < 0 ? fail_file(j, "open", name, errno, err) : fd;
 }
 
+/* Does the kernel know the lock as that process's? Who was there before may have left its pid. */
+static bool is_holder(struct journal *j, long pid)
+{
+	char *line = NULL;
+	size_t room = 0;
+	struct stat st;
+	bool is = false;
+	FILE *f = fopen("/proc/locks", "re");
+	while (f && fstat(j->lock_fd, &st) == 0 && !is && getline(&line, &room, f) > 0) {
+		long who;
+		unsigned long ino;
+		is = sscanf(line, "%*d: FLOCK ADVISORY WRITE %ld %*x:%*x:%lu", &who, &ino) == 2 &&
+			who == pid && ino == st.st_ino;
+	}
+	free(line);
+	if (f)
+		(void)fclose(f);
+	return is;
+}
+
 static int lock(struct journal *j, struct err *err)
 {
 	char pid[24] = "";
@@ -143,7 +163,7 @@ static int lock(struct journal *j, struct err *err)
 	ssize_t n = pread(j->lock_fd, pid, sizeof pid - 1, 0);
 	pid[n > 0 ? n : 0] = '\0';
 	long owner = strtol(pid, NULL, 10);
-	if (owner > 0)
+	if (owner > 0 && is_holder(j, owner))
 		err_set(err, ERR_LIMIT, "state directory %.150s: process %ld is using it", j->dir,
 			owner);
 	else
@@ -366,6 +386,7 @@ static int open_all(struct journal *j, struct err *err)
 	(void)sqlite3_db_config(j->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
 	(void)sqlite3_wal_hook(j->db, on_wal, j);
 	j->wal_ino = db_wal_ino(j, &bytes);
+	db_note_size(j);
 	j->is_open = true;
 	return 0;
 }

@@ -95,9 +95,22 @@ static int missing(struct journal *j, const struct head *h, struct err *err)
 		j->n_lost = h->seq - j->last.seq;
 		return 0;
 	}
-	err_set(err, ERR_DAMAGED, "journal.db: %lld changes behind number %lld are missing",
-		(long long)(h->seq - j->last.seq), (long long)j->last.seq);
-	return err_hint(err, "remove %.120s/journal.head to go on without them", j->dir);
+	char what[64];
+	int64_t bytes, last = j->last.seq, n = h->seq - last;
+	bool has_log = db_wal_ino(j, &bytes) && bytes > 0;
+	(void)snprintf(what, sizeof what,
+		has_log ? "journal.db-wal: change %lld is not whole"
+			: "journal.db: it ends with change %lld",
+		(long long)(has_log ? last + 1 : last));
+	err_set(err, ERR_DAMAGED, "%s: %lld change%s missing", what, (long long)n,
+		n == 1 ? " is" : "s are");
+	if (last == 0)
+		return err_hint(
+			err, "restore %.120s from a copy, or move it away to begin anew", j->dir);
+	return err_hint(err,
+		"copy %.100s first; then remove its journal.head, and the engine goes on from "
+		"change %lld",
+		j->dir, (long long)last);
 }
 
 static int compare(struct journal *j, const struct head *h, struct err *err)

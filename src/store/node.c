@@ -73,13 +73,20 @@ static void node_seal(
 	seal_end(&s, out);
 }
 
+static int step_number(struct journal *j, sqlite3_stmt *s, int64_t seq, struct err *err)
+{
+	char what[40];
+	(void)snprintf(what, sizeof what, "step number %lld", (long long)seq);
+	(void)sqlite3_bind_int64(s, 1, seq);
+	return db_step(j, s, what, err);
+}
+
 static int get_digest(struct journal *j, int64_t seq, unsigned char out[SHA_BYTES], struct err *err)
 {
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_NODE_DIGEST, err);
 	if (!s)
 		return -EIO;
-	(void)sqlite3_bind_int64(s, 1, seq);
-	int r = db_step(j, s, "step", err);
+	int r = step_number(j, s, seq, err);
 	return r > 0 && !db_copy(s, 0, out, SHA_BYTES) ? 0 : r;
 }
 
@@ -169,8 +176,7 @@ int node_read(struct journal *j, int64_t seq, struct journal_node *out, struct e
 	*out = (struct journal_node){0};
 	if (!s)
 		return -EIO;
-	(void)sqlite3_bind_int64(s, 1, seq);
-	int r = db_step(j, s, "step", err);
+	int r = step_number(j, s, seq, err);
 	if (r < 0)
 		return r;
 	if (r == 0 || !db_copy(s, COL_DIGEST, digest, sizeof digest))
@@ -249,15 +255,17 @@ int64_t node_seq(struct journal *j, const char *digest, struct err *err)
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_NODE_FIND, err);
 	if (!s)
 		return -EIO;
+	char what[80];
+	(void)snprintf(what, sizeof what, "step %s", digest);
 	db_bind(s, 1, low, sizeof low);
 	db_bind(s, 2, high, sizeof high);
-	r = db_step(j, s, "step", err);
+	r = db_step(j, s, what, err);
 	if (r == 0) {
 		err_set(err, ERR_NOT_FOUND, "step %s: there is none", digest);
 		return err_hint(err, "`retort session log` lists a session's steps");
 	}
 	int64_t seq = r > 0 ? sqlite3_column_int64(s, 0) : r;
-	r = r > 0 ? db_step(j, s, "step", err) : r;
+	r = r > 0 ? db_step(j, s, what, err) : r;
 	if (r > 0) {
 		err_set(err, ERR_USAGE, "step %s: more than one begins so", digest);
 		return err_hint(err, "give more digits of it");
@@ -318,7 +326,7 @@ static int64_t next_seq(struct journal *j, struct err *err)
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_NODE_LAST, err);
 	if (!s)
 		return -EIO;
-	int r = db_step(j, s, "step", err);
+	int r = db_step(j, s, "steps", err);
 	return r < 0 ? r : r > 0 ? sqlite3_column_int64(s, 0) + 1 : 1;
 }
 

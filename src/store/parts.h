@@ -21,6 +21,9 @@ enum change_kind {
  * is none. */
 int64_t db_wal_ino(struct journal *j, int64_t *bytes);
 
+/* db.c: remember how large the database is: smaller it must not become. */
+void db_note_size(struct journal *j);
+
 /* log.c: add to the log of changes. @digest may be NULL. */
 int log_add(struct journal *j, enum change_kind kind, int64_t session, const unsigned char *digest,
 	const unsigned char *seal, struct err *err);

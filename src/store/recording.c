@@ -50,8 +50,8 @@ struct line {
 
 static int damaged(const struct line *l, const char *why, struct err *err)
 {
-	err_set(err, ERR_DAMAGED, "recording: line %zu: %s", l->number, why);
-	return err_hint(err, "export it again: a recording is read whole or not at all");
+	err_set(err, ERR_DAMAGED, "line %zu of the record: %s", l->number, why);
+	return err_hint(err, "export it again: a record is read whole or not at all");
 }
 
 static int next_line(struct line *l, struct err *err)
@@ -118,10 +118,12 @@ static int read_head(
 	const json_t *version = json_object_get(l->json, "retort_record");
 	if (r < 0 && is_ours)
 		return r;
-	if (r < 0 || !json_is_integer(version))
-		return err_set(err, ERR_USAGE, "recording: line 1: it does not begin as one");
+	if (r < 0 || !json_is_integer(version)) {
+		err_set(err, ERR_USAGE, "line 1 of the record: it does not begin as one");
+		return err_hint(err, "name a file that `retort session export` wrote");
+	}
 	if (json_integer_value(version) > RECORDING_CALLS) {
-		err_set(err, ERR_USAGE, "recording: version %lld, and this retort knows %d",
+		err_set(err, ERR_USAGE, "record of version %lld, and this retort knows %d",
 			(long long)json_integer_value(version), RECORDING_CALLS);
 		return err_hint(err, "use the newer retort that wrote it");
 	}
@@ -132,7 +134,7 @@ static int read_head(
 		!take_word(l->json, "check", check, sizeof check))
 		return damaged(l, "it does not say what it must", err);
 	if (n > RECORDING_STEPS_MAX)
-		return err_set(err, ERR_LIMIT, "recording: %lld steps, at most %d", (long long)n,
+		return err_set(err, ERR_LIMIT, "record of %lld steps, at most %d", (long long)n,
 			RECORDING_STEPS_MAX);
 	l->version = json_integer_value(version);
 	out->order = take_text(l->json, "order", &out->order_bytes);
@@ -224,7 +226,7 @@ static int parse(struct recording *out, struct line *l, struct err *err)
 			size_t room = i ? 2 * (size_t)i : 1;
 			void *more = realloc(out->steps, room * sizeof *out->steps);
 			if (!more)
-				return err_set(err, ERR_NO_MEMORY, "recording of %d steps", n);
+				return err_set(err, ERR_NO_MEMORY, "record of %d steps", n);
 			out->steps = more;
 		}
 		out->steps[i] = (struct journal_node){0};
@@ -248,7 +250,7 @@ int recording_parse(struct recording *out, const char *data, size_t bytes, struc
 	*out = (struct recording){0};
 	if (bytes > RECORDING_MAX)
 		return err_set(
-			err, ERR_LIMIT, "recording of %zu bytes: at most %d", bytes, RECORDING_MAX);
+			err, ERR_LIMIT, "record of %zu bytes: at most %d", bytes, RECORDING_MAX);
 	int r = parse(out, &line, err);
 	json_decref(line.json);
 	if (r < 0)
@@ -261,7 +263,7 @@ static int fail_load(const char *path, int sys, struct err *err)
 	enum err_code code = sys == ENOENT || sys == ENOTDIR ? ERR_NOT_FOUND
 		: sys == EACCES || sys == EPERM		     ? ERR_ACCESS
 							     : ERR_IO;
-	return err_sys(err, code, sys, "recording %.180s", path);
+	return err_sys(err, code, sys, "record %.180s", path);
 }
 
 int recording_load(struct recording *out, const char *path, struct err *err)
@@ -272,13 +274,13 @@ int recording_load(struct recording *out, const char *path, struct err *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fail_load(path, errno, err);
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_USAGE, "recording %.180s: no regular file", path);
+		return err_set(err, ERR_USAGE, "record %.180s: no regular file", path);
 	if (st.st_size > RECORDING_MAX)
 		return err_set(
-			err, ERR_LIMIT, "recording %.180s: at most %d bytes", path, RECORDING_MAX);
+			err, ERR_LIMIT, "record %.180s: at most %d bytes", path, RECORDING_MAX);
 	char *data = malloc((size_t)st.st_size + 1);
 	if (!data)
-		return err_set(err, ERR_NO_MEMORY, "recording %.180s", path);
+		return err_set(err, ERR_NO_MEMORY, "record %.180s", path);
 	ssize_t n = fd_read_all(fd, data, (size_t)st.st_size);
 	int r = n < 0 ? fail_load(path, (int)-n, err) : recording_parse(out, data, (size_t)n, err);
 	free(data);

@@ -105,7 +105,7 @@ static int find_id(struct journal *j, const char *id, struct session_row *row, s
 	if (!s)
 		return -EIO;
 	(void)sqlite3_bind_text(s, 1, id, -1, SQLITE_STATIC);
-	int r = db_step(j, s, "session", err);
+	int r = db_step(j, s, "sessions", err);
 	if (r > 0)
 		r = session_row_read(s, row, err) < 0 ? -EBADMSG : 1;
 	return r > 0 ? row_check(id, row->id, err) : r;
@@ -121,7 +121,7 @@ static int find_name(struct journal *j, const char *owner, const char *name,
 	(void)sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
 	if (owner)
 		(void)sqlite3_bind_text(s, 2, owner, -1, SQLITE_STATIC);
-	int r = db_step(j, s, "session", err);
+	int r = db_step(j, s, "sessions", err);
 	if (r > 0)
 		r = session_row_read(s, row, err) < 0 ? -EBADMSG : 1;
 	if (r > 0)
@@ -317,10 +317,10 @@ int journal_session_get(
 	return journal_session_of(j, NULL, id_or_name, out, err);
 }
 
-int journal_session_ended(struct journal *j, const char *owner, const char *name,
+static int find_past(struct journal *j, enum stmt which, const char *owner, const char *name,
 	char id[JOURNAL_ID_BYTES], struct err *err)
 {
-	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_SESSION_ENDED, err);
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, which, err);
 	if (!s)
 		return -EIO;
 	(void)sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
@@ -330,6 +330,18 @@ int journal_session_ended(struct journal *j, const char *owner, const char *name
 	if (r > 0 && !db_text(s, 0, id, JOURNAL_ID_BYTES))
 		return err_set(err, ERR_DAMAGED, "session %.40s…: its id is too long", name);
 	return r;
+}
+
+int journal_session_ended(struct journal *j, const char *owner, const char *name,
+	char id[JOURNAL_ID_BYTES], struct err *err)
+{
+	return find_past(j, STMT_SESSION_ENDED, owner, name, id, err);
+}
+
+int journal_session_closed(struct journal *j, const char *owner, const char *name,
+	char id[JOURNAL_ID_BYTES], struct err *err)
+{
+	return find_past(j, STMT_SESSION_CLOSED, owner, name, id, err);
 }
 
 int64_t journal_session_count(struct journal *j, const char *owner, struct err *err)

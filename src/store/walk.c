@@ -65,7 +65,7 @@ static int64_t next_child(struct journal *j, int64_t parent, int64_t after, stru
 		return -EIO;
 	(void)sqlite3_bind_int64(s, 1, parent);
 	(void)sqlite3_bind_int64(s, 2, after);
-	int r = db_step_on(j, s, after, "step", err);
+	int r = db_step_on(j, s, after, "steps", err);
 	return r > 0 ? sqlite3_column_int64(s, 0) : r;
 }
 
@@ -95,19 +95,36 @@ int64_t journal_children(struct journal *j, const char *digest, uint64_t max, jo
 	return r < 0 ? r : n;
 }
 
+static int64_t get_depth(struct journal *j, const unsigned char name[SHA_BYTES], struct err *err)
+{
+	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_NODE_DEPTH, err);
+	if (!s)
+		return -EIO;
+	db_bind(s, 1, name, SHA_BYTES);
+	int r = db_step(j, s, "steps", err);
+	return r > 0 ? sqlite3_column_int64(s, 0) : r;
+}
+
+static int pass(void *user, const struct journal_node *node, struct err *err)
+{
+	(void)user, (void)node, (void)err;
+	return 0;
+}
+
 int64_t journal_depth(struct journal *j, const char *digest, struct err *err)
 {
 	unsigned char name[SHA_BYTES];
+	struct err named;
 	if (!digest[0])
 		return 0;
 	if (hex_read(name, digest) < 0)
 		return digest_check(digest, "step", err);
-	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_NODE_DEPTH, err);
-	if (!s)
-		return -EIO;
-	db_bind(s, 1, name, sizeof name);
-	int r = db_step(j, s, "step", err);
-	return r > 0 ? sqlite3_column_int64(s, 0) : r;
+	int64_t n = get_depth(j, name, err);
+	/* Which of them it is, is known to who reads one after the other. */
+	if (n < 0 && err->code == ERR_DAMAGED &&
+		journal_ancestors(j, digest, 0, pass, NULL, &named) < 0)
+		*err = named;
+	return n;
 }
 
 int journal_again(struct journal *j, const char *owner, const char *digest,
@@ -121,7 +138,7 @@ int journal_again(struct journal *j, const char *owner, const char *digest,
 		return -EIO;
 	db_bind(s, 1, name, sizeof name);
 	(void)sqlite3_bind_text(s, 2, owner, -1, SQLITE_STATIC);
-	int r = db_step(j, s, "step", err);
+	int r = db_step(j, s, "steps", err);
 	if (r <= 0)
 		return r;
 	*out = (struct journal_again){

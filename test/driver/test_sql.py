@@ -400,6 +400,8 @@ class Access(Case):
             with self.subTest(code=code):
                 self.fails(d, code, "DeniedError")
         self.assertEqual(os.listdir(outside.name), [])
+        self.fails(d, "VACUUM INTO '%s/copy.db'" % outside.name, "DeniedError", "VACUUM INTO ")
+        self.fails(d, "ATTACH '%s/copy.db' AS a" % outside.name, "DeniedError", "ATTACH ")
         self.fails(d, "SELECT readfile('/etc/passwd')", "SQLError", "no such function")
         self.fails(d, "UPDATE sqlite_schema SET sql = 'x'", "SQLError", "may not be modified")
 

@@ -181,6 +181,13 @@ class Documents(harness.Case):
                 printed = "\n".join(output for block in told[code] for _, output in examples(block))
                 self.assertRegex(printed, rf"(?m)^(?:error|ask|note)\[P{code}\]")
 
+    def test_every_name_of_an_error_is_documented(self):
+        names = set(re.findall(r"""record_set_error\(\s*\w+,\s*"(\w+)\"""", "".join(
+            read(os.path.join(SOURCE, "src/session", name)) for name in ("step.c", "running.c", "report.c"))))
+        self.assertIn("TimeLimit", names)
+        text = read(os.path.join(SOURCE, "docs/errors.md"))
+        self.assertEqual([name for name in sorted(names) if f"\n| `{name}` |" not in text], [])
+
     def test_names_in_architecture_are_of_the_source(self):
         text = read(os.path.join(SOURCE, "ARCHITECTURE.md"))
         source = ""

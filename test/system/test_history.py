@@ -214,10 +214,18 @@ class Reopened(HistoryCase):
         e = self.again(e)
         state = e.run(s, "x")["state"]
         self.assertEqual(state["outcome"], "diverged")
-        self.assertIn(f"step {first[:12]}: value: ", state["reason"])
+        self.assertIn(f'step {first[:12]}: value["application/json"]: ', state["reason"])
         row = e("session.get", session=s)
         self.assertEqual((row["outcome"], row["difference"]), ("diverged", state["reason"]))
         self.assertEqual(e.run(s, "2")["state"]["outcome"], "committed")
+
+    def test_what_is_shown_of_a_long_difference(self):
+        """Where it is; what is left out is told by an ellipsis."""
+        e = self.engine()
+        s = e("session.create")["session"]
+        e.run(s, "import os; {'at': [1, os.urandom(99).hex()]}")
+        reason = self.again(e).run(s, "1")["state"]["reason"]
+        self.assertRegex(reason, r'value\["application/json"\]\.at\[1\]: "[0-9a-f]{20,}…, was "[0-9a-f]{20,}…$')
 
     def test_who_comes_meanwhile_waits_in_line(self):
         e = self.engine()
@@ -610,24 +618,46 @@ class Records(HistoryCase):
         self.assertNotEqual(first["was"], first["is"])
         self.assertIn("first difference: step", harness.retort("replay", path).out)
 
+    def test_where_the_difference_is(self):
+        """By its place in the value; what of a text is not shown is told by an ellipsis."""
+        path = self.record("{'é' * 300: 1, 'at': [1, __import__('os').urandom(999).hex()]}")
+        first = harness.retort("replay", "--json", path).json()["first_difference"]
+        place = 'value["application/json"].at[1]'
+        self.assertEqual((first["field"], first["place"]), ("value", place))
+        for side in (first["was"], first["is"]):
+            self.assertRegex(side, '^"[0-9a-f]{9,}…$')
+        self.assertIn(place, harness.retort("replay", path).out)
+        path = self.record("print('é' * 300, __import__('os').urandom(999).hex())")
+        first = harness.retort("replay", "--json", path).json()["first_difference"]
+        for side in (first["was"], first["is"]):
+            self.assertRegex(side, "^…é+ [0-9a-f]{9,}…$")
+        path = self.record("open('a', 'w').write('1'); open('b', 'w').write('2' * (9 + __import__('os').urandom(1)[0])) and 0")
+        first = harness.retort("replay", "--json", path).json()["first_difference"]
+        self.assertEqual((first["field"], first["place"]), ("files", "files[1].size"), first)
+
     def test_a_damaged_one_names_the_line(self):
         path = self.record("x = 1", "x = 2", "x = 3")
         with open(path, encoding="utf-8") as f:
             lines = f.readlines()
-        bad = {"line 3: what it holds has another digest": lines[:2] + [lines[2].replace("x = 2", "x = 9")]
-               + lines[3:],
-               "line 4: it is missing": lines[:3],
-               "line 4: it is cut": lines[:3] + [lines[3][:-9]],
-               "line 1: it is not what was written": [lines[0].replace('"steps":3', '"steps":2')] + lines[1:],
-               "line 2": [lines[0]] + lines[2:],
-               "line 1: it does not begin as one": ["hello\n"],
+        bad = {"line 3 of the record: what it holds has another digest":
+               lines[:2] + [lines[2].replace("x = 2", "x = 9")] + lines[3:],
+               "line 4 of the record: it is missing": lines[:3],
+               "line 4 of the record: it is cut": lines[:3] + [lines[3][:-9]],
+               "line 1 of the record: it is not what was written":
+               [lines[0].replace('"steps":3', '"steps":2')] + lines[1:],
+               "line 2 of the record": [lines[0]] + lines[2:],
+               "line 1 of the record: it does not begin as one": ["hello\n"],
+               "it is empty": [],
                "knows 3": [lines[0].replace('"retort_record":1', '"retort_record":4')]}
         for text, content in bad.items():
             with open(path, "w", encoding="utf-8") as f:
                 f.writelines(content)
             done = harness.retort("replay", path)
             self.assertEqual((done.status, done.out), (2, ""), (text, done))
-            self.assertIn(text, done.err)
+            self.assertIn(f"{path}: ", done.err)
+            self.assertRegex(done.err, f"{text}.*: (name a file|export it again|use the newer)")
+        done = harness.retort("replay", "-", stdin=b"hello\n")
+        self.assertIn("standard input: line 1", done.err)
 
     def test_a_large_one(self):
         """Whatever can be written down can be run again."""
@@ -725,7 +755,13 @@ class Refused(HistoryCase):
             self.fails("gone", method, e, "is closed", session=s, **params)
         self.assertEqual(e("session.get", session=s)["state"], "closed")
         self.assertEqual(codes(e("session.log", session=s)), ["1"])
-        e("session.create", name="work")
+        for method in ("session.get", "session.log", "session.undo", "session.close"):
+            why = self.fails("not_found", method, e, f"no session work any more: {s} had that name, and is closed",
+                             session="work")
+            self.assertIn(f"`retort session log {s}`", why.hint)
+        new = e("session.create", name="work")["session"]
+        self.assertEqual(e("session.get", session="work")["session"], new)
+        self.fails("not_found", "session.get", e, "no session works", session="works")
 
     def test_the_root_is_a_checkpoint_too(self):
         e = self.engine()
@@ -770,6 +806,11 @@ class Damaged(HistoryCase):
         self.assertRegex(self.refused(), rf"page {at // 4096 + 1}\b")
         with Engine(self.old.where) as e:
             self.assertEqual([x["state"] for x in e("session.list")["sessions"]], ["damaged"])
+            for method, params in (("step.run", {"code": "x"}), ("session.log", {}), ("session.branch", {}),
+                                   ("session.export", {}), ("session.undo", {"count": 2})):
+                why = self.fails("damaged", method, e, f"page {at // 4096 + 1} ", session=self.session, **params)
+                self.assertRegex(str(why), "^step ([0-9a-f]{64}|number [0-9]+): ", method)
+                self.assertIn("from a copy; sessions", why.hint)
         with open(self.db, "wb") as f:
             f.write(data)
         self.assertEqual(self.refused(), "")
@@ -792,6 +833,22 @@ class Damaged(HistoryCase):
         other = e("session.create")["session"]
         e.run(other, "1")
         self.assertIn("retort_record", e("session.export", session=other)["record"])
+
+    def test_a_changed_byte_after_a_kill_is_told_with_what_to_do(self):
+        e = self.engine(self.old.where)
+        for i in range(2):
+            e.run(self.session, f"'said before the kill {i}'")
+        e.kill()
+        log = self.db + "-wal"
+        with open(log, "r+b") as f:
+            at = f.read().rindex(b"said before the kill 1")
+            f.seek(at)
+            f.write(b"S")
+        self.assertRegex(self.refused(), r"journal\.db-wal: change 9 is not whole: 1 change is missing: copy [^ ]*/state "
+                         r"first; then remove its journal\.head, and the engine goes on from change 8")
+        os.unlink(os.path.join(self.old.state, "journal.head"))
+        with Engine(self.old.where) as e:
+            self.assertEqual(len(codes(e("session.log", session=self.session))), 6)
 
     def test_cut_newer_and_no_journal(self):
         with open(self.db, "rb") as f:

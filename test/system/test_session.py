@@ -3,6 +3,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -147,6 +148,31 @@ class Sessions(harness.Case):
         self.good("files", s, "--remove", "in.bin")
         self.assertNotIn("in.bin", self.good("files", s))
 
+    def test_a_directory_goes_when_it_is_told_to(self):
+        s = self.new()
+        self.good("exec", s, "-c", "import os; os.makedirs('d/e'); open('d/e/f', 'w').close(); os.mkdir('empty')")
+        for name in ("d", "empty"):
+            done = self.engine.run("files", s, "--remove", name)
+            self.assertEqual(done.status, 2, done)
+            self.assertRegex(done.err, f"^retort: change {name}: it is a directory: [^\n]*--recursive[^\n]*\n$")
+        self.assertIn("d/e/f", self.good("files", s))
+        self.good("files", s, "--remove", "d", "--recursive")
+        self.good("files", s, "--remove", "empty", "--recursive")
+        self.assertEqual(self.good("exec", s, "-c", "os.listdir()"), "[]\n")
+        self.good("undo", s, "3")
+        self.assertEqual(self.good("exec", s, "-c", "os.listdir('d/e')"), "['f']\n")
+        self.good("exec", s, "-c", "os.symlink('d', 'link')")
+        self.good("files", s, "--remove", "link")
+        self.assertEqual(self.good("exec", s, "-c", "os.listdir('d/e')"), "['f']\n")
+
+    def test_a_link_is_called_one(self):
+        s = self.new()
+        self.good("exec", s, "-c", "import os; open('f', 'w').close(); os.symlink('f', 'link'); os.symlink('/', 'root')")
+        for name in ("link", "root/etc/passwd"):
+            done = self.engine.run("files", s, name)
+            self.assertEqual(done.status, 2, done)
+            self.assertRegex(done.err, f"^retort: read {name}: it is, or leads through, a symbolic link: [^\n]*\n$")
+
     def test_files_that_are_not_there_or_too_large(self):
         s = self.new()
         large = os.path.join(harness.make_dir(), "large")
@@ -188,6 +214,55 @@ class Sessions(harness.Case):
         done = harness.retort("replay", path)
         self.assertEqual((done.status, done.out), (0, "replayed: 2 steps\n"), repr(done))
 
+    def test_a_record_that_cannot_be_written(self):
+        """What was there stays, and nothing half-written beside it."""
+        s = self.new()
+        self.good("exec", s, "-c", "x = 2")
+        where = harness.make_dir()
+        path, link, new = (os.path.join(where, name) for name in ("record", "link", "new"))
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("old")
+        os.chmod(path, 0o640)
+        os.symlink("record", link)
+
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+
+        for name in (path, link, new):
+            done = subprocess.run([harness.RETORT, "session", "export", s, "-o", name], preexec_fn=limit,
+                                  capture_output=True, check=False,
+                                  env=harness.environment({"RETORT_SOCKET": self.engine.path}))
+            self.assertNotEqual(done.returncode, 0)
+            self.assertRegex(done.stderr, rb"^retort: [^\n]*File too large[^\n]*\n$")
+            self.assertEqual(sorted(os.listdir(where)), ["link", "record"])
+            with open(path, encoding="utf-8") as f:
+                self.assertEqual(f.read(), "old")
+        self.assertIn("No space left", self.engine.run("export", s, "-o", "/dev/full").err)
+        self.good("export", s, "-o", link)
+        self.assertTrue(os.path.islink(link))
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o640)
+        self.assertTrue(os.path.getsize(path) > 64)
+        self.assertIn("retort_record", self.good("export", s, "-o", "/dev/stdout"))
+        self.assertIn("is a directory", self.engine.run("export", s, "-o", where).err.lower())
+
+    def test_a_reader_that_leaves(self):
+        """As with git and its like: nothing is said, and the status is that of SIGPIPE."""
+        s = self.new()
+        self.good("exec", s, "-c", "open('f', 'w').write('x' * 200_000)")
+        self.good("exec", s, "-c", "'" + "y" * 100_000 + "'")
+        for args in (("ls",), ("ls", "--json"), ("log", "--graph", "--json"), ("log", s), ("log", s, "--json"),
+                     ("files", s), ("files", s, "f"), ("export", s), ("exec", s, "-c", "1"),
+                     ("exec", s, "--json", "-c", "'z' * 100_000")):
+            for before in (signal.SIG_DFL, signal.SIG_IGN):
+                reader, writer = os.pipe()
+                os.close(reader)
+                with os.fdopen(writer) as out:
+                    done = subprocess.run([harness.RETORT, "session", *args], stdout=out, stderr=subprocess.PIPE,
+                                          env=harness.environment({"RETORT_SOCKET": self.engine.path}), check=False,
+                                          preexec_fn=lambda: signal.signal(signal.SIGPIPE, before))
+                self.assertIn((done.returncode, done.stderr), ((-13, b""), (141, b"")), (args, before))
+
     def test_names_are_explained(self):
         for args, status, words in ((("exec", "nobody", "-c", "1"), 2, "nobody"), (("exce",), 2, "did you mean exec"),
                                     (("exec", "x"), 2, "nothing to run"), (("rm",), 2, "missing"),
@@ -197,6 +272,15 @@ class Sessions(harness.Case):
                                     (("undo", "no\x1bpe"), 2, r"no\\x1bpe"), (("files", "nobody", "f"), 2, "nobody"),
                                     (("files", "x", "--put", "f", "--remove", "f"), 2, "exclude"),
                                     (("files", "x", "f", "--remove", "f"), 2, "both PATH"),
+                                    (("files", "x", "--recursive"), 2, "--remove"),
+                                    (("files", "x", "--remove", "f", "--remove", "g"), 2, "--remove: given twice"),
+                                    (("files", "x", "--put", "f", "--put", "g"), 2, "--put: given twice"),
+                                    (("exec", "x", "-c", "1", "-c", "2"), 2, "--code: given twice"),
+                                    (("exec", "x", "--stdin", "a", "--stdin", "a", "-c1"), 2, "--stdin: given twice"),
+                                    (("exec", "x", "-c", "1", "--stdin", "/nowhere"), 2,
+                                     "--stdin: /nowhere: No such file or directory: name a file that you may read, or -"),
+                                    (("undo", "x", "--to", "a", "--to", "b"), 2, "--to: given twice"),
+                                    (("undo", "x", "abc"), 2, "digits only, e.g. 3"),
                                     (("files", "x", "--put", "/nowhere"), 2, "file of this host"),
                                     (("log", "x", "--graph"), 2, "leave the name out"), (("export",), 2, "missing")):
             with self.subTest(args=args):
@@ -320,6 +404,15 @@ class Serving(harness.Case):
         done = harness.retort("session", "ls", "--socket", "/tmp/retort-nobody-here")
         self.assertEqual(done.status, 4)
         self.assertRegex(done.err, r"^retort: no engine at [^\n]*retort serve[^\n]*\n$")
+        where = harness.make_dir()
+        file = os.path.join(where, "file")
+        with open(file, "w", encoding="utf-8"):
+            os.chmod(file, 0o400)
+        self.assertEqual(harness.retort("session", "ls", "--socket", os.path.join(file, "s")).status, 4)
+        for path in ("/etc/passwd", file, where, "/dev/null"):
+            done = harness.retort("session", "ls", "--socket", path)
+            self.assertEqual(done.status, 4, done)
+            self.assertRegex(done.err, rf"^retort: no engine at {path}: it is no socket: [^\n]*retort serve[^\n]*\n$")
 
 
 if __name__ == "__main__":

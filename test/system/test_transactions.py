@@ -363,6 +363,15 @@ os._exit(1)"""
         self.fails(s, daemons, "error")
         self.assertEqual(self.pids(s), [])
 
+    def test_too_many_for_a_checkpoint_are_told(self):
+        s = self.session()
+        if s.run("1")["limits"]["pids"]["by"] == "engine":
+            self.skipTest("without a cgroup they are counted, and ended")
+        s.run("import subprocess\ntry:\n while True: subprocess.Popen(['sleep', '1000'])\nexcept OSError: pass")
+        for _ in range(2):
+            reason = s.run("1")["state"]["reason"]
+        self.assertRegex(reason or "", "no checkpoint: the session has as many processes as --pids allows")
+
     def test_stopped_ones_are_gone(self):
         s = self.session()
         s.run("x = 1")

@@ -661,12 +661,13 @@ void registry_file_write(
 	give(done, arg, json_pack("{s:s, s:i}", "path", file->path, "size", (int)file->bytes));
 }
 
-void registry_file_remove(struct registry *r, const char *session, const char *path,
-	registry_done_fn *done, void *arg)
+void registry_file_remove(
+	struct registry *r, const struct registry_file *file, registry_done_fn *done, void *arg)
 {
 	struct err err;
-	struct file *f = file_of(r, session, path, &err);
-	struct fake_session *s = f ? find(r, session, &err) : NULL;
+	const char *path = file->path;
+	struct file *f = file_of(r, file->session, path, &err);
+	struct fake_session *s = f ? find(r, file->session, &err) : NULL;
 	if (!s) {
 		done(arg, NULL, &err);
 		return;

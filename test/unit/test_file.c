@@ -174,6 +174,21 @@ TEST(a_directory_goes_with_what_is_in_it)
 	CHECK(!tree_has(&t, "/no"));
 }
 
+TEST(a_directory_stays_when_a_file_is_asked_for)
+{
+	TREE t = tree_new();
+	tree_put(&t, "/d/a", "kept");
+	CHECK_INT(symlink("d", tree_path(&t, "/link")), 0);
+	CHECK_INT(CHANGE(&t, INIT_FILE_UNLINK, "d\0"), -EISDIR);
+	CHECK_STR(tree_get(&t, "/d/a"), "kept");
+	CHECK_INT(CHANGE(&t, INIT_FILE_UNLINK, "link\0"), 0);
+	CHECK_INT(CHANGE(&t, INIT_FILE_UNLINK, "d/a\0"), 0);
+	CHECK(!tree_has(&t, "/d/a"));
+	CHECK_INT(CHANGE(&t, INIT_FILE_UNLINK, "d\0"), -EISDIR);
+	CHECK_INT(CHANGE(&t, INIT_FILE_UNLINK, "no/such\0"), -ENOENT);
+	CHECK(!tree_has(&t, "/no"));
+}
+
 TEST(a_tree_too_deep_stays_and_says_so)
 {
 	TREE t = tree_new();

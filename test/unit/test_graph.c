@@ -118,6 +118,30 @@ TEST(columns_behind_one_that_ends_move_up)
 		"* s\n");
 }
 
+/* As git 2.39 draws them with --date-order: the line above led the edge here, and it goes on. */
+TEST(an_edge_goes_on_beside_a_node)
+{
+	check("6<2 5<3 4<1 3<1 2<1 1<0 0",
+		"* 6\n"
+		"| * 5\n"
+		"| | * 4\n"
+		"| * | 3\n"
+		"| |/\n"
+		"* / 2\n"
+		"|/\n"
+		"* 1\n"
+		"* 0\n");
+	check("5<1 4 3<0 2<0 1<0 0",
+		"* 5\n"
+		"| * 4\n"
+		"| * 3\n"
+		"| | * 2\n"
+		"| |/\n"
+		"* / 1\n"
+		"|/\n"
+		"* 0\n");
+}
+
 TEST(a_parent_comes_after_its_children_whatever_the_order)
 {
 	check("a b<a c<b", "* c\n* b\n* a\n");

@@ -429,6 +429,20 @@ static void poke(const char *dir, const char *name, off_t at, const void *data, 
 	(void)close(fd);
 }
 
+/* What an engine that is gone has left there, or a copy: the lock is somebody's else. */
+TEST(who_does_not_hold_the_lock_is_not_named)
+{
+	SHELF;
+	struct journal *other = NULL;
+	JOURNAL j = shelf_open(dir);
+	poke(dir, "journal.lock", 0, "1\n       ", 9);
+	if (!CHECK(journal_open(&other, dir, &err) < 0))
+		journal_close(other);
+	CHECK_INT(err.code, ERR_LIMIT);
+	CHECK_HAS(err.msg, "another process is using it");
+	CHECK(j != NULL);
+}
+
 TEST(a_newer_version_is_told)
 {
 	SHELF;
@@ -549,6 +563,45 @@ TEST(a_log_that_goes_under_an_engine)
 	journal_close(j);
 }
 
+/* Behind a file that is gone, or is another now, or has a part only, nothing is acknowledged. */
+TEST(a_database_that_changes_under_an_engine)
+{
+	static const struct {
+		const char *command, *told;
+		enum err_code code;
+	} rows[] = {
+		{"mv journal.db away", "journal.db: it is not there any more", ERR_ACCESS},
+		{"cp journal.db new && mv -f new journal.db",
+			"journal.db: it is not there any more", ERR_ACCESS},
+		{"truncate -s -4096 journal.db", "journal.db: it was cut short by somebody",
+			ERR_DAMAGED},
+		{"truncate -s 0 journal.db", "journal.db: it was cut short by somebody",
+			ERR_DAMAGED},
+		{"cp /dev/null journal.db", "journal.db: it was cut short by somebody",
+			ERR_DAMAGED},
+	};
+	for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
+		SHELF;
+		char command[256], first[JOURNAL_DIGEST_BYTES], digest[JOURNAL_DIGEST_BYTES];
+		bool is_synced = i % 2;
+		struct journal *j = shelf_open(dir);
+		CHECK_INT(shelf_session(j, "s-a", ""), 0);
+		CHECK_INT(shelf_step(j, "s-a", "", "1", first), 0);
+		if (is_synced) { /* what is in the log comes to its pages */
+			journal_close(j);
+			j = shelf_open(dir);
+		}
+		(void)snprintf(command, sizeof command, "cd %s && %s", dir, rows[i / 2].command);
+		CHECK_INT(system(command), 0);
+		CHECK(shelf_step(j, "s-a", first, "2", digest) < 0);
+		CHECK(journal_session_rename(j, "s-a", "b", &err) < 0);
+		CHECK_INT(err.code, rows[i / 2].code);
+		CHECK_HAS(err.msg, rows[i / 2].told);
+		CHECK(err.hint[0]);
+		journal_close(j);
+	}
+}
+
 /* Behind the gap nothing would be found again: so nothing is acknowledged, and what is lost is
  * told. */
 TEST(a_log_that_is_cut_under_an_engine)
@@ -573,8 +626,8 @@ TEST(a_log_that_is_cut_under_an_engine)
 	(void)snprintf(path, sizeof path, "%s/copy", dir);
 	CHECK(journal_open(&j, path, &err) < 0);
 	CHECK_INT(err.code, ERR_DAMAGED);
-	CHECK_HAS(err.msg, "are missing");
-	CHECK_HAS(err.hint, "to go on without them");
+	CHECK_HAS(err.msg, "journal.db-wal: change 1 is not whole: 3 changes are missing");
+	CHECK_HAS(err.hint, "from a copy"); /* there is nothing that could be gone on from */
 }
 
 /* What is written to a file without a name ends with the engine: nothing is acknowledged. */

@@ -49,7 +49,7 @@ static void check_bad(parse_fn *parse, struct num_range range, const struct bad 
 
 #define SIZE_HINT  "write a number with k, m or g: 512m"
 #define TIME_HINT  "write a number with ms, s, m or h: 30s"
-#define COUNT_HINT "write digits only: 128"
+#define COUNT_HINT "write digits only, e.g. 3"
 #define CPU_HINT   "write a number: 1 or 0.5"
 
 TEST(num_reads_sizes)

@@ -193,7 +193,7 @@ TEST(opt_says_what_is_wrong)
 			"write a number with ms, s, m or h: 30s"},
 		{"--timeout 0", "--timeout: \"0\" is too small", "write at least 1 ms"},
 		{"--pids 101", "--pids: \"101\" is too large", "write at most 100"},
-		{"--pids many", "--pids: \"many\" is no whole number", "write digits only: 128"},
+		{"--pids many", "--pids: \"many\" is no whole number", "write digits only, e.g. 3"},
 		{"--cpus 0", "--cpus: \"0\" is too small", "write at least 0.01"},
 		{"--cpus all", "--cpus: \"all\" is no number of CPUs", "write a number: 1 or 0.5"},
 		{"-r ruby", "--runtime: \"ruby\" is no choice", "choose python, javascript or sql"},

@@ -189,7 +189,8 @@ int file_change_below(const char *root, const struct init_request *req, int fd)
 	const char *path, *target, *name = "";
 	if (!is_valid(req, &path, &target) || (req->act == INIT_FILE_WRITE) != (fd >= 0))
 		return -EINVAL;
-	bool is_made = req->act != INIT_FILE_REMOVE && req->act != INIT_FILE_MODE;
+	bool is_made = req->act != INIT_FILE_REMOVE && req->act != INIT_FILE_UNLINK &&
+		req->act != INIT_FILE_MODE;
 	cleanup_fd int dir = open_parent(root, path, is_made, &name);
 	if (dir < 0)
 		return dir;
@@ -197,6 +198,9 @@ int file_change_below(const char *root, const struct init_request *req, int fd)
 	switch ((enum init_file_act)req->act) {
 	case INIT_FILE_REMOVE:
 		return remove_tree(dir, name, 0);
+	case INIT_FILE_UNLINK:
+		r = unlinkat(dir, name, 0);
+		break;
 	case INIT_FILE_MODE:
 		return change_mode(dir, name, req->mode & 01777);
 	case INIT_FILE_DIR:
