@@ -131,35 +131,44 @@ static bool is_same(const json_t *a, const json_t *b)
 	return (!a && !b) || json_equal(a, b);
 }
 
-/* Returns: the name of the first member that differs, NULL when one of them is no object. */
-static const char *differing_member(const json_t *was, const json_t *is)
+/* Returns: the name of the first member of @a that is another in @b, or NULL. */
+static const char *member_of(json_t *a, const json_t *b)
 {
-	const json_t *const both[] = {was, is};
-	const char *name;
-	json_t *value;
-	if (!json_is_object(was) || !json_is_object(is))
-		return NULL;
-	for (size_t i = 0; i < ARRAY_LEN(both); i++)
-		json_object_foreach((json_t *)(uintptr_t)both[i], name,
-			value) if (!is_same(json_object_get(was, name),
-					   json_object_get(is, name))) return name;
+	for (void *at = json_object_iter(a); at; at = json_object_iter_next(a, at)) {
+		const char *name = json_object_iter_key(at);
+		if (!is_same(json_object_iter_value(at), json_object_get(b, name)))
+			return name;
+	}
 	return NULL;
 }
 
-/* Go into @was and @is as far as they differ in one place, and write it down: `files[1].size`. */
-static void find_place(struct replay *r, const json_t *was, const json_t *is)
+/* Returns: the name of the first member that differs, NULL when one of them is no object. */
+static const char *differing_member(json_t *was, json_t *is)
+{
+	if (!json_is_object(was) || !json_is_object(is))
+		return NULL;
+	const char *name = member_of(was, is);
+	return name ? name : member_of(is, was);
+}
+
+static int add_name(char *out, size_t room, const char *name)
 {
 	enum { NAME_BYTES = 40 };
+	bool is_word = strspn(name, "abcdefghijklmnopqrstuvwxyz_") == strlen(name);
+	return snprintf(out, room, is_word ? ".%.*s" : "[\"%.*s\"]",
+		(int)utf8_cut(name, strlen(name), NAME_BYTES), name);
+}
+
+/* Go into @was and @is as far as they differ in one place, and write it down: `files[1].size`. */
+static void find_place(struct replay *r, json_t *was, json_t *is)
+{
+	enum { PART_BYTES = 48 };
 	size_t at = (size_t)snprintf(r->place, sizeof r->place, "%s", r->field);
-	while (at + 2 * NAME_BYTES < sizeof r->place) {
-		char *end = r->place + at;
+	while (at + PART_BYTES < sizeof r->place) {
 		const char *name = differing_member(was, is);
-		size_t i = 0, room = sizeof r->place - at, n;
+		size_t i = 0, room = sizeof r->place - at;
 		if (name) {
-			n = utf8_cut(name, strlen(name), NAME_BYTES);
-			bool is_word = strspn(name, "abcdefghijklmnopqrstuvwxyz_") == strlen(name);
-			at += (size_t)snprintf(
-				end, room, is_word ? ".%.*s" : "[\"%.*s\"]", (int)n, name);
+			at += (size_t)add_name(r->place + at, room, name);
 			was = json_object_get(was, name);
 			is = json_object_get(is, name);
 			continue;
@@ -168,7 +177,7 @@ static void find_place(struct replay *r, const json_t *was, const json_t *is)
 			break;
 		while (is_same(json_array_get(was, i), json_array_get(is, i)))
 			i++;
-		at += (size_t)snprintf(end, room, "[%zu]", i);
+		at += (size_t)snprintf(r->place + at, room, "[%zu]", i);
 		was = json_array_get(was, i);
 		is = json_array_get(is, i);
 	}
@@ -202,8 +211,7 @@ static bool find_difference(struct replay *r, const char *was, const char *is)
 	bool is_found = false;
 	(void)snprintf(r->field, sizeof r->field, "record");
 	for (size_t i = 0; i < n_fields && !is_found; i++) {
-		const json_t *a = json_object_get(old, fields[i]),
-			     *b = json_object_get(new, fields[i]);
+		json_t *a = json_object_get(old, fields[i]), *b = json_object_get(new, fields[i]);
 		if (is_same(a, b))
 			continue;
 		(void)snprintf(r->field, sizeof r->field, "%s", fields[i]);
