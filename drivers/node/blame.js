@@ -71,11 +71,11 @@ function stackOf(error) {
   const native = /^ {4}at .*\(<anonymous>\)$/; // "new Promise (<anonymous>)" below nothing of the user
   while (frames.length && genuine.exec(native, frames[frames.length - 1]) !== null)
     frames.length--;
-  // node shows the line of a syntax error in a required file above the error's name.
+  // The line of a syntax error in a required file, or in a module, is shown above the error's name.
   const own = genuine.types.isNativeError(error) ? indexOf(head, plain) : 0;
   if (own <= 0) return { head, frames, where: '' };
   const above = slice(head, 0, own);
-  const isPlace = genuine.exec(/^\/[^\n]+:\d+\n/, above) !== null;
+  const isPlace = genuine.exec(/^(?:file:\/\/)?\/[^\n]+:\d+\n/, above) !== null;
   return { head: slice(head, own), frames, where: isPlace ? genuine.trimEnd(above) : '' };
 }
 

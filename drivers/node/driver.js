@@ -13,7 +13,8 @@
  * channel  frames                                input    what a step reads from its standard input
  * space    the globals of a program: require, import, console, retort
  * calls    calls of the outside                  tools    retort.tools, llm_query
- * skills   retort.skills; these three are loaded when they are used
+ * skills   retort.skills; these three are loaded when they are used, and so is
+ * culprit  which module does not compile
  */
 const { process } = globalThis;
 const genuine = require('./genuine.js');
