@@ -168,11 +168,11 @@ function withinSource(place, sources) {
   return { name: place.name, line: lines.length, column: lines[lines.length - 1].length + 1 };
 }
 
-// The same of code that did not compile: @details are the inspector's.
+// The same of code that did not compile: @details are the inspector's, and perhaps a hint of ours.
 function describeSyntax(details, name, sources) {
   const text = details.exception && details.exception.description || 'SyntaxError';
   const at = indexOf(text, '\n    at ');
-  const head = at < 0 ? text : slice(text, 0, at);
+  const head = (at < 0 ? text : slice(text, 0, at)) + (details.hint || '');
   const colon = indexOf(head, ': ');
   const place = withinSource(
     { name, line: details.lineNumber + 1, column: details.columnNumber + 1 }, sources);

@@ -394,6 +394,26 @@ class Session(Case):
         else:
             self.assertIn("cannot strip types", result["error"]["message"])
 
+    def test_typescript_that_nobody_has_called_so(self):
+        d = self.session()
+        can_strip = tuple(map(int, d.ready["version"].split(".")[:2])) >= (22, 13)
+        for code, value in (("const n: number = 6;\nn", "6"), ("let a = 1\n let s: string[] = ['q']; s[0]", "'q'"),
+                            ("function f(a: number, b?: string): void {}; 1", "1"), ("function g<T>(x) { return x }; 2", "2"),
+                            ("function h(a): number { return a }; h(3)", "3"), ("interface A { a: string }; 4", "4"),
+                            ("type B = string | number; 5", "5"), ("const p = (a: number) => a; p(6)", "6"),
+                            ("enum E { X = 7 }; E.X", "7"), ("export const o: any = 8; o", "8")):
+            with self.subTest(code=code):
+                result = d.step(code)
+                if can_strip:
+                    self.assertEqual(result.get("value", {}).get("text/plain"), value, result)
+                else:
+                    self.assertRegex(result["error"]["message"], r"\(TypeScript needs node 22.13 or newer, this is [\d.]+\)$")
+        for code in ("const n: = 6", "const n: 6"):
+            self.assertEqual(d.step(code)["error"]["name"], "SyntaxError", code)
+        for code in ("let x = ;", "{a: 1, b: 2}", "5!", "f(a: 1)", "let type = ;", "let o = {a: 1 b: 2}", "x ? 1 :"):
+            with self.subTest(code=code):
+                self.assertNotIn("TypeScript", d.step(code)["error"]["message"])
+
 
 class Script(Case):
     def test_runs_to_its_end(self):
