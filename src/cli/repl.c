@@ -43,6 +43,7 @@ struct repl {
 	bool is_branched; /* the name of the session is of interest */
 	int failures;	  /* statements that did not go well */
 	bool is_gone;	  /* no step can run any more */
+	int ended_by;	  /* a signal, or 0 */
 };
 
 static const struct opt repl_opts[] = {
@@ -388,20 +389,35 @@ static void on_resized(void *arg)
 		editor_resize(repl->reader.editor);
 }
 
-/* Its terminal is gone: as when it is told to end, what was typed is remembered. */
+/* As when it is told to end: the terminal is as it was, and what was typed is remembered. */
+static void end_by(struct repl *repl, int number)
+{
+	repl->ended_by = number;
+	(void)raise(SIGTERM);
+}
+
 static void on_hung_up(void *arg)
 {
-	(void)arg;
-	(void)raise(SIGTERM);
+	end_by(arg, SIGHUP);
+}
+
+static void on_quit(void *arg)
+{
+	end_by(arg, SIGQUIT);
 }
 
 static int watch_terminal(struct repl *repl, struct err *err)
 {
-	int r = service_watch(repl->service, SIGCONT, on_continued, repl, err);
-	r = r < 0 ? r : service_watch(repl->service, SIGWINCH, on_resized, repl, err);
-	return r < 0 || !editor_is_terminal(repl->reader.editor)
-		? r
-		: service_watch(repl->service, SIGHUP, on_hung_up, repl, err);
+	const struct {
+		int number;
+		void (*told)(void *arg);
+	} rows[] = {{SIGCONT, on_continued}, {SIGWINCH, on_resized}, {SIGHUP, on_hung_up},
+		{SIGQUIT, on_quit}};
+	size_t n_rows = editor_is_terminal(repl->reader.editor) ? ARRAY_LEN(rows) : 2;
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < n_rows; i++)
+		r = service_watch(repl->service, rows[i].number, rows[i].told, repl, err);
+	return r;
 }
 
 static int prepare(struct repl *repl, struct err *err)
@@ -462,8 +478,12 @@ static int repl_loop(struct repl *repl, struct err *err)
 	while (r > 0);
 	if (repl->is_gone)
 		return err_exit(ERR_GONE);
-	if (r == -ECANCELED)
-		return 128 + SIGTERM;
+	if (r == -EIO && is_terminal && !repl->ended_by)
+		repl->ended_by = SIGHUP; /* the terminal was closed, which it may tell later */
+	if (r == -ECANCELED && !repl->ended_by)
+		repl->ended_by = SIGTERM;
+	if (repl->ended_by)
+		return 128 + repl->ended_by;
 	if (repl->view.out.error == EPIPE)
 		return 128 + SIGPIPE;
 	if (r == -E2BIG)
@@ -516,6 +536,8 @@ static const struct cmd_exit exits[] = {
 	{"1", "standard input is no terminal, and a statement failed"},
 	{"2", "wrong use"},
 	{"125", "the box could not be made, or is gone"},
+	{"129", "the terminal was closed"},
+	{"131", "ended by Ctrl-\\"},
 	{"141", "nobody reads the output any more"},
 	{"143", "ended by SIGTERM"},
 };

@@ -401,6 +401,34 @@ class Person(harness.Case):
         self.assertEqual(t.end(), 125)
         self.assertNotIn("standard input", t.out.decode())
 
+    def test_signals_end_it_as_they_do_a_shell(self):
+        for number in (signal.SIGHUP, signal.SIGQUIT):
+            for step in ("", "import time; print('g' + 'o'); time.sleep(60)\r"):
+                with self.subTest(number=number, step=step):
+                    fresh, other_end = pty.openpty()
+                    t = Terminal()
+                    t.wait(">>> ")
+                    if step:
+                        t.type(step)
+                        t.wait("go")
+                    os.kill(t.pid, number)
+                    self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]), 128 + number)
+                    self.assertEqual(termios.tcgetattr(t.fd), termios.tcgetattr(fresh))
+                    for fd in (fresh, other_end, t.fd):
+                        os.close(fd)
+
+    def test_keys_that_quit(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("\x1c")
+        self.assertEqual(t.end(), 128 + signal.SIGQUIT)
+
+    def test_a_terminal_that_is_closed(self):
+        t = Terminal()
+        t.wait(">>> ")
+        os.close(t.fd)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]), 128 + signal.SIGHUP)
+
     def test_sigterm_ends_it(self):
         t = Terminal()
         t.wait(">>> ")
