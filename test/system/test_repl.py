@@ -133,7 +133,8 @@ class Pipe(harness.Case):
         self.assertRegex(done.err, r"^retort: .*: %switch lists them\nretort: .*: %log lists them\n$")
 
     def test_what_people_type_to_leave(self):
-        for text in ("exit()", " quit\t", "%runtime shell\nexit", "%runtime sql\n.quit", "%runtime javascript\n.exit"):
+        for text in ("exit()", " quit\t", "sys.exit()", "exit(0)", "%runtime shell\nexit", "%runtime shell\nexit 0",
+                     "%runtime sql\n.quit", "%runtime javascript\n.exit", "%runtime javascript\nprocess.exit()"):
             with self.subTest(text):
                 done = pipe(text + "\n%nonsense\n")
                 self.assertEqual((done.status, done.out, done.err), (0, "", ""))
@@ -141,8 +142,24 @@ class Pipe(harness.Case):
     def test_a_step_that_is_rolled_back_is_told(self):
         done = pipe("x = 1\nimport os; x = 2; os._exit(0)\nx\n")
         self.assertEqual(done.out, "1\n")
-        self.assertEqual(done.err, "retort: rolled back: variables and files are as before this step\n")
+        self.assertEqual(done.err, "retort: exited: the step ended itself with status 0: Ctrl-D or %quit leaves\n"
+                         "retort: rolled back: variables and files are as before this step\n")
         self.assertEqual(pipe("import os; os._exit(0)\n", "--quiet").err, "")
+
+    def test_a_step_that_exits_is_told_with_its_status(self):
+        back = "retort: rolled back: variables and files are as before this step\n"
+        for runtime, code, status, more in (
+                ("python", "import os; os._exit(4)", 4, back), ("python", "exit(5)", 5, ""),
+                ("python", "if 1:\n  import sys; sys.exit(6)\n", 6, ""), ("javascript", "process.exit(2)", 2, back),
+                ("shell", "exit 3", 3, "")):
+            with self.subTest(code=code):
+                done = pipe(f"{code}\n", "-r", runtime)
+                self.assertEqual((done.status, done.out), (1, ""))
+                self.assertEqual(done.err, "retort: exited: the step ended itself with status "
+                                 f"{status}: Ctrl-D or %quit leaves\n{more}")
+        for code in ("class Exit(Exception): pass\n\nraise Exit\n", "1 / 0\n", "exit(5)\n"):
+            self.assertNotIn("Ctrl-D", pipe(code, *["--quiet"] * code.startswith("exit")).err)
+        self.assertEqual(pipe("false\n", "-r", "shell").err, "")
 
     def test_a_statement_may_be_too_long(self):
         done = pipe("'" + "x" * (17 << 20) + "'\n")
