@@ -71,11 +71,11 @@ function stackOf(error) {
   const native = /^ {4}at .*\(<anonymous>\)$/; // "new Promise (<anonymous>)" below nothing of the user
   while (frames.length && genuine.exec(native, frames[frames.length - 1]) !== null)
     frames.length--;
-  // node shows the line of a syntax error in a required file above the error's name.
+  // The line of a syntax error in a required file, or in a module, is shown above the error's name.
   const own = genuine.types.isNativeError(error) ? indexOf(head, plain) : 0;
   if (own <= 0) return { head, frames, where: '' };
   const above = slice(head, 0, own);
-  const isPlace = genuine.exec(/^\/[^\n]+:\d+\n/, above) !== null;
+  const isPlace = genuine.exec(/^(?:file:\/\/)?\/[^\n]+:\d+\n/, above) !== null;
   return { head: slice(head, own), frames, where: isPlace ? genuine.trimEnd(above) : '' };
 }
 
@@ -168,11 +168,11 @@ function withinSource(place, sources) {
   return { name: place.name, line: lines.length, column: lines[lines.length - 1].length + 1 };
 }
 
-// The same of code that did not compile: @details are the inspector's.
+// The same of code that did not compile: @details are the inspector's, and perhaps a hint of ours.
 function describeSyntax(details, name, sources) {
   const text = details.exception && details.exception.description || 'SyntaxError';
   const at = indexOf(text, '\n    at ');
-  const head = at < 0 ? text : slice(text, 0, at);
+  const head = (at < 0 ? text : slice(text, 0, at)) + (details.hint || '');
   const colon = indexOf(head, ': ');
   const place = withinSource(
     { name, line: details.lineNumber + 1, column: details.columnNumber + 1 }, sources);

@@ -13,7 +13,8 @@
  * channel  frames                                input    what a step reads from its standard input
  * space    the globals of a program: require, import, console, retort
  * calls    calls of the outside                  tools    retort.tools, llm_query
- * skills   retort.skills; these three are loaded when they are used
+ * skills   retort.skills; these three are loaded when they are used, and so is
+ * culprit  which module does not compile
  */
 const { process } = globalThis;
 const genuine = require('./genuine.js');
@@ -237,6 +238,22 @@ async function follow(step, promise) {
   }
 }
 
+/* Nobody has called it TypeScript, but it is. Returns: it without types, or '' when it cannot be run. */
+function asTypeScript(step, details) {
+  const line = genuine.split(step.code, '\n')[details.lineNumber];
+  if (isTypeScript(step) || line === undefined || !program.isTyped(line)) return '';
+  if (!program.canStrip()) {
+    details.hint = ' (TypeScript needs node 22.13 or newer, this is ' + process.versions.node + ')';
+    return '';
+  }
+  step.language = 'typescript';
+  try {
+    return program.toScript(program.stripTypes(step.code));
+  } catch (error) {
+    return ''; // what V8 says of it is told
+  }
+}
+
 function startScript(step, text) {
   const { details, promise } = evaluate(step, text);
   if (details && step.once && details.exception &&
@@ -246,16 +263,24 @@ function startScript(step, text) {
     const second = evaluate(step, body);
     if (!second.details) return follow(step, second.promise);
   }
+  const untyped = details ? asTypeScript(step, details) : '';
+  if (untyped !== '') {
+    genuine.mapGet(sources, step.name).text = untyped;
+    return startScript(step, untyped);
+  }
   if (details) failSyntax(step, details);
   else follow(step, promise);
   return undefined;
 }
 
+function isTypeScript(step) {
+  return step.language === 'typescript' || genuine.exec(/\.[mc]?ts$/, step.filename) !== null;
+}
+
 function prepare(step) {
   let text = step.code;
   keepSource(step, text);
-  if (step.language === 'typescript' || genuine.exec(/\.[mc]?ts$/, step.filename) !== null)
-    text = program.stripTypes(text);
+  if (isTypeScript(step)) text = program.stripTypes(text);
   text = program.toScript(text);
   genuine.mapGet(sources, step.name).text = text;
   return text;

@@ -334,10 +334,30 @@ function toScript(source) {
   return new Rewriter(text).run();
 }
 
+// Lines that declare something with its type: as JavaScript none of them compiles.
+const TYPED = new RegExp('^\\s*(?:export\\s+)?(?:default\\s+|declare\\s+|async\\s+)*(?:' + [
+  '(?:const|let|var)\\s+[\\w$]+\\s*:',
+  '(?:const|let|var)\\s+[\\w$]+\\s*=\\s*(?:async\\s*)?\\([\\w$\\s,]*[\\w$]\\??\\s*:.*=>',
+  'interface\\s+[\\w$]',
+  '(?:const\\s+)?enum\\s+[\\w$]+\\s*\\{',
+  'type\\s+[\\w$]+\\s*[<=]',
+  'function\\s*[\\w$]*\\s*<',
+  'function\\s*[\\w$]*\\s*\\([\\w$\\s,]*[\\w$]\\??\\s*:',
+  'function\\s*[\\w$]*\\s*\\([^(){}]*\\)\\s*:'].join('|') + ')');
+
+// Is a line of JavaScript that does not compile one of TypeScript?
+function isTyped(line) {
+  return genuine.exec(TYPED, line) !== null;
+}
+
+function canStrip() {
+  return typeof require('module').stripTypeScriptTypes === 'function';
+}
+
 // TypeScript without its types, every character left in its place.
 function stripTypes(source) {
   const { stripTypeScriptTypes: strip } = require('module');
-  if (typeof strip !== 'function') {
+  if (!canStrip()) {
     const error = new SyntaxError('node ' + process.versions.node + ' of this host cannot strip ' +
       'types: install node 22.13 or newer, or run the JavaScript');
     error.stack = 'SyntaxError: ' + error.message;
@@ -355,4 +375,4 @@ function stripTypes(source) {
   }
 }
 
-module.exports = { __proto__: null, IMPORT, Scanner, stripTypes, toScript };
+module.exports = { __proto__: null, IMPORT, Scanner, canStrip, isTyped, stripTypes, toScript };

@@ -17,7 +17,7 @@ const home = process.cwd();
 const bare = process.argv[0];
 const NAMES_MAX = 1000;
 let loader = null; // (specifier, options) => import(…), as from a file of the workspace
-let base = ''; // the file that relative names are relative to
+let base = path.join(home, '<step>'); // the file that relative names are relative to
 
 function hide(name, value) {
   define(globalThis, name, { value, writable: true, enumerable: false, configurable: true });
@@ -40,15 +40,28 @@ function makeLoader(file) {
   return holder.exports;
 }
 
-function load(name) {
-  if (loader === null) loader = makeLoader(base || path.join(home, '[step]'));
-  return loader(name);
+async function load(name, options) {
+  if (loader === null) loader = makeLoader(base);
+  try {
+    return await loader(name, options);
+  } catch (error) {
+    explain(error, name);
+    throw error;
+  }
+}
+
+/* Late: few need it. What user code has made of the language must not hide the error itself. */
+function explain(error, name) {
+  try {
+    require('./culprit.js').locate(error, name, path.dirname(base));
+  } catch (failure) {
+    // then it is told as node has told it
+  }
 }
 
 /* What import(…) and import declarations are rewritten to; @wanted: names that must be there. */
 async function importModule(name, options, wanted) {
-  if (loader === null) loader = makeLoader(base || path.join(home, '[step]'));
-  const found = await loader(name, options);
+  const found = await load(name, options);
   for (let i = 0; wanted !== undefined && i < wanted.length; i++) {
     if (!(wanted[i] in found))
       throw new SyntaxError("The requested module '" + name +
@@ -58,9 +71,9 @@ async function importModule(name, options, wanted) {
 }
 
 function makeRequire(file) {
-  const main = new Module(file || path.join(home, '[step]'), null);
+  const main = new Module(base, null);
   main.id = '.';
-  main.filename = file || path.join(home, '[step]');
+  main.filename = base;
   main.paths = Module._nodeModulePaths(home);
   process.mainModule = main;
   const require = Module.createRequire(main.filename);
@@ -68,7 +81,7 @@ function makeRequire(file) {
   hide('module', main);
   hide('exports', main.exports);
   hide('require', require);
-  hide('__filename', file || '[step]');
+  hide('__filename', file || path.basename(base));
   hide('__dirname', file ? path.dirname(file) : '.');
   return require;
 }
@@ -105,7 +118,7 @@ function prepare(step) {
   process.argv = [bare, ...first, ...rest];
   if (isPrepared) return;
   isPrepared = true;
-  base = file;
+  base = file || path.join(home, genuine.exec(/^<\w+>$/, step.filename) ? step.filename : '<step>');
   const require = makeRequire(file);
   if (!file) offerBuiltins(require);
 }
@@ -342,11 +355,11 @@ function install(host) {
   hide('retort', retort);
   hide('final_answer', retort.final_answer);
   offerTools(retort, host.loadTools);
-  const address = () => url.pathToFileURL(base || path.join(home, '[step]')).href;
+  const address = () => url.pathToFileURL(base).href;
   define(importModule, 'meta', { get: () => ({
     __proto__: null,
     dirname: home,
-    filename: base || path.join(home, '[step]'),
+    filename: base,
     url: address(),
     resolve: (name) => {
       if (genuine.exec(/^(\.{0,2}\/|[a-z]+:)/, name) !== null) return new URL(name, address()).href;

@@ -56,7 +56,7 @@ int service_wait(struct service *s, int fd);
  * Have the loop call @told whenever signal @number comes, which is neither SIGINT nor SIGTERM: one
  * of the terminal's. At most SERVICE_WATCHES.
  */
-enum { SERVICE_WATCHES = 3 };
+enum { SERVICE_WATCHES = 4 };
 int service_watch(
 	struct service *s, int number, void (*told)(void *arg), void *arg, struct err *err);
 

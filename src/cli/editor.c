@@ -32,7 +32,7 @@ struct editor {
 	EditLine *el; /* NULL: no terminal */
 	History *history;
 	const char *prompt;
-	int failure; /* of `wait`, while libedit reads */
+	int failure; /* of `wait` or read(), while libedit reads */
 	int n_early; /* bytes still to be read that came before the terminal was ours */
 	bool is_reading, is_ended;
 	bool has_ahead;
@@ -61,7 +61,9 @@ static int next_byte(struct editor *e, char *out)
 			return -1;
 		n = read(STDIN_FILENO, out, 1);
 	} while (n < 0 && (errno == EINTR || errno == EAGAIN));
-	e->is_ended = e->is_ended || n == 0;
+	/* Where a Ctrl-D is a byte, the end is that of the terminal. */
+	if (n <= 0)
+		e->failure = n < 0 ? -errno : -EIO;
 	/* A terminal that reads lines keeps a Ctrl-D as a NUL. */
 	if (n == 1 && e->n_early > 0 && e->n_early-- > 0 && *out == '\0')
 		*out = CTRL_D;

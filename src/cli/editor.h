@@ -31,7 +31,8 @@ bool editor_is_terminal(const struct editor *e);
 /*
  * Read a line, without its end; a statement from the history comes whole. Owns: *@line is the
  * caller's to free. Returns: 1, 0 at the end of the input, -EINTR after Ctrl-C (what was typed is
- * dropped), -EILSEQ for a line with a NUL, or another negative errno.
+ * dropped), -EILSEQ for a line with a NUL, -EIO when the terminal is gone, or another negative
+ * errno.
  */
 int editor_read(struct editor *e, const char *prompt, char **line);
 

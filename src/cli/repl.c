@@ -5,8 +5,8 @@
 #include "cli/approver.h"
 #include "cli/box.h"
 #include "cli/cmd.h"
-#include "cli/editor.h"
 #include "cli/magic.h"
+#include "cli/reader.h"
 #include "cli/session.h"
 #include "cli/statement.h"
 #include "cli/view.h"
@@ -32,18 +32,18 @@ struct repl {
 	struct repl_args args;
 	struct opt_set set;
 	struct service *service;
-	struct editor *editor;
+	struct reader reader;
 	struct approver approver;
 	bool can_ask;
 	struct view view;
 	json_t *create; /* the parameters of session.create, for %reset */
 	char session[SESSION_BYTES], name[SESSION_BYTES], runtime[NAME_BYTES];
 	char history[PATH_MAX];
-	char *ahead; /* a line that was read and begins the next statement */
 	bool is_leaving;
 	bool is_branched; /* the name of the session is of interest */
 	int failures;	  /* statements that did not go well */
 	bool is_gone;	  /* no step can run any more */
+	int ended_by;	  /* a signal, or 0 */
 };
 
 static const struct opt repl_opts[] = {
@@ -304,82 +304,23 @@ static void do_magic(struct repl *repl, const char *line)
 
 /* ---- statements ---- */
 
-static void make_prompt(const struct repl *repl, bool is_first, char out[PROMPT_BYTES])
+static void make_prompt(const struct repl *repl, char out[PROMPT_BYTES])
 {
 	bool is_python = strcmp(repl->runtime, "python") == 0;
 	cleanup_buf struct buf name = BUF_INIT(8 * SESSION_BYTES);
 	if (repl->is_branched)
 		(void)utf8_escape_terminal(&name, repl->name, strlen(repl->name), UTF8_ONE_LINE);
-	if (!is_first)
-		(void)snprintf(out, PROMPT_BYTES, "... ");
-	else
-		(void)snprintf(out, PROMPT_BYTES, "%.80s%s%s%s", buf_str(&name),
-			name.bytes ? " " : "", is_python ? "" : repl->runtime,
-			is_python ? ">>> " : "> ");
-}
-
-static int read_line(struct repl *repl, bool is_first, char **line)
-{
-	char prompt[PROMPT_BYTES];
-	if (repl->ahead) {
-		*line = take_ptr(repl->ahead);
-		return 1;
-	}
-	make_prompt(repl, is_first, prompt);
-	return editor_read(repl->editor, prompt, line);
-}
-
-/* Is @text with @line behind it all? From a pipe, a block ends where a line begins at the left. */
-static bool is_over(struct repl *repl, const struct buf *text, const char *line, bool *is_next)
-{
-	bool is_blank = line[strspn(line, " \t")] == '\0';
-	enum statement_state before = statement_look(repl->runtime, buf_str(text));
-	*is_next = false;
-	if (before != STATEMENT_BLOCK)
-		return false;
-	if (editor_is_terminal(repl->editor))
-		return is_blank;
-	*is_next = !is_blank && line[0] != ' ' && line[0] != '\t' && line[0] != '#' &&
-		strchr(buf_str(text), '\n') != NULL && buf_str(text)[0] != '@' &&
-		!statement_goes_on(line);
-	return *is_next;
-}
-
-/* Read a statement, all its lines. What is there at the end is one. Returns: as editor_read(). */
-static int read_statement(struct repl *repl, struct buf *text)
-{
-	size_t n_blank = 0;
-	for (bool is_first = true;; is_first = false) {
-		char *line = NULL;
-		bool is_next;
-		int r = read_line(repl, is_first, &line);
-		if (r <= 0)
-			return r == 0 && text->bytes > 0 ? 1 : r;
-		n_blank = line[strspn(line, " \t")] ? 0 : n_blank + 1;
-		if (!is_first && is_over(repl, text, line, &is_next)) {
-			if (is_next)
-				repl->ahead = line;
-			else
-				free(line);
-			return 1;
-		}
-		r = buf_addf(text, "%s%s", text->bytes > 0 ? "\n" : "", line);
-		free(line);
-		if (r < 0)
-			return r;
-		bool is_magic = is_first && magic_is(buf_str(text));
-		bool is_given_up = n_blank >= 2 && editor_is_terminal(repl->editor);
-		if (is_magic || is_given_up ||
-			statement_look(repl->runtime, buf_str(text)) == STATEMENT_COMPLETE)
-			return 1;
-	}
+	(void)snprintf(out, PROMPT_BYTES, "%.80s%s%s%s", buf_str(&name), name.bytes ? " " : "",
+		is_python ? "" : repl->runtime, is_python ? ">>> " : "> ");
 }
 
 /* Returns: 1 to go on, 0 at the end, negative errno. */
 static int do_statement(struct repl *repl)
 {
 	cleanup_buf struct buf text = BUF_INIT(STATEMENT_MAX_BYTES);
-	int r = read_statement(repl, &text);
+	char prompt[PROMPT_BYTES];
+	make_prompt(repl, prompt);
+	int r = reader_statement(&repl->reader, repl->runtime, prompt, &text);
 	if (r == -EINTR)
 		return 1;
 	if (r <= 0)
@@ -387,7 +328,7 @@ static int do_statement(struct repl *repl)
 	const char *code = buf_str(&text);
 	if (code[strspn(code, " \t\r\n")] == '\0')
 		return 1;
-	editor_remember(repl->editor, code);
+	editor_remember(repl->reader.editor, code);
 	if (magic_is(code))
 		do_magic(repl, code);
 	else if (statement_leaves(repl->runtime, code))
@@ -437,31 +378,46 @@ static int on_wait(void *arg, int fd)
 static void on_continued(void *arg)
 {
 	struct repl *repl = arg;
-	if (repl->editor)
-		editor_resume(repl->editor);
+	if (repl->reader.editor)
+		editor_resume(repl->reader.editor);
 }
 
 static void on_resized(void *arg)
 {
 	struct repl *repl = arg;
-	if (repl->editor)
-		editor_resize(repl->editor);
+	if (repl->reader.editor)
+		editor_resize(repl->reader.editor);
 }
 
-/* Its terminal is gone: as when it is told to end, what was typed is remembered. */
+/* As when it is told to end: the terminal is as it was, and what was typed is remembered. */
+static void end_by(struct repl *repl, int number)
+{
+	repl->ended_by = number;
+	(void)raise(SIGTERM);
+}
+
 static void on_hung_up(void *arg)
 {
-	(void)arg;
-	(void)raise(SIGTERM);
+	end_by(arg, SIGHUP);
+}
+
+static void on_quit(void *arg)
+{
+	end_by(arg, SIGQUIT);
 }
 
 static int watch_terminal(struct repl *repl, struct err *err)
 {
-	int r = service_watch(repl->service, SIGCONT, on_continued, repl, err);
-	r = r < 0 ? r : service_watch(repl->service, SIGWINCH, on_resized, repl, err);
-	return r < 0 || !editor_is_terminal(repl->editor)
-		? r
-		: service_watch(repl->service, SIGHUP, on_hung_up, repl, err);
+	const struct {
+		int number;
+		void (*told)(void *arg);
+	} rows[] = {{SIGCONT, on_continued}, {SIGWINCH, on_resized}, {SIGHUP, on_hung_up},
+		{SIGQUIT, on_quit}};
+	size_t n_rows = editor_is_terminal(repl->reader.editor) ? ARRAY_LEN(rows) : 2;
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < n_rows; i++)
+		r = service_watch(repl->service, rows[i].number, rows[i].told, repl, err);
+	return r;
 }
 
 static int prepare(struct repl *repl, struct err *err)
@@ -488,10 +444,10 @@ static int prepare(struct repl *repl, struct err *err)
 	view_init(&repl->view, &options);
 	/* The terminal before the box: what is typed meanwhile is for the first line. */
 	int r = service_open(&repl->service, &config, err);
-	r = r < 0 ? r : editor_open(&repl->editor, &editor, err);
+	r = r < 0 ? r : editor_open(&repl->reader.editor, &editor, err);
 	r = r < 0 ? r : watch_terminal(repl, err);
 	if (r == 0)
-		repl->can_ask = repl->args.tools && editor_is_terminal(repl->editor) &&
+		repl->can_ask = repl->args.tools && editor_is_terminal(repl->reader.editor) &&
 			approver_open(&repl->approver, repl->service);
 	return r < 0 ? r : create(repl, err);
 }
@@ -513,7 +469,7 @@ static int repl_loop(struct repl *repl, struct err *err)
 	r = r < 0 ? r : prepare(repl, err);
 	if (r < 0)
 		return cli_fail(err, false);
-	bool is_terminal = editor_is_terminal(repl->editor);
+	bool is_terminal = editor_is_terminal(repl->reader.editor);
 	if (is_terminal && !repl->args.quiet)
 		(void)printf("retort %s, %s: %%help tells more, Ctrl-D leaves.\n", version_text,
 			repl->runtime);
@@ -522,8 +478,12 @@ static int repl_loop(struct repl *repl, struct err *err)
 	while (r > 0);
 	if (repl->is_gone)
 		return err_exit(ERR_GONE);
-	if (r == -ECANCELED)
-		return 128 + SIGTERM;
+	if (r == -EIO && is_terminal && !repl->ended_by)
+		repl->ended_by = SIGHUP; /* the terminal was closed, which it may tell later */
+	if (r == -ECANCELED && !repl->ended_by)
+		repl->ended_by = SIGTERM;
+	if (repl->ended_by)
+		return 128 + repl->ended_by;
 	if (repl->view.out.error == EPIPE)
 		return 128 + SIGPIPE;
 	if (r == -E2BIG)
@@ -555,11 +515,11 @@ static int repl_main(int argc, char **argv)
 		status = cli_fail(&err, false);
 	}
 	approver_close(&repl->approver);
-	editor_close(take_ptr(repl->editor));
+	editor_close(take_ptr(repl->reader.editor));
 	service_close(repl->service);
 	json_decref(repl->create);
 	view_done(&repl->view);
-	free(repl->ahead);
+	free(repl->reader.ahead);
 	free(repl);
 	return status;
 }
@@ -576,6 +536,8 @@ static const struct cmd_exit exits[] = {
 	{"1", "standard input is no terminal, and a statement failed"},
 	{"2", "wrong use"},
 	{"125", "the box could not be made, or is gone"},
+	{"129", "the terminal was closed"},
+	{"131", "ended by Ctrl-\\"},
 	{"141", "nobody reads the output any more"},
 	{"143", "ended by SIGTERM"},
 };

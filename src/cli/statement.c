@@ -323,16 +323,19 @@ bool statement_goes_on(const char *line)
 
 bool statement_leaves(const char *runtime, const char *text)
 {
-	static const char *const rows[][2] = {{"python", "exit"}, {"python", "exit()"},
-		{"python", "quit"}, {"python", "quit()"}, {"javascript", ".exit"}, {"sql", ".exit"},
-		{"sql", ".quit"}, {"shell", "exit"}};
+	static const struct {
+		const char *runtime, *text;
+	} rows[] = {{"python", "exit"}, {"python", "exit()"}, {"python", "exit(0)"},
+		{"python", "quit"}, {"python", "quit()"}, {"python", "quit(0)"},
+		{"python", "sys.exit()"}, {"python", "sys.exit(0)"}, {"javascript", ".exit"},
+		{"javascript", "process.exit()"}, {"javascript", "process.exit(0)"},
+		{"sql", ".exit"}, {"sql", ".quit"}, {"shell", "exit"}, {"shell", "exit 0"}};
 	text += strspn(text, " \t\r\n");
-	size_t bytes = strcspn(text, " \t\r\n");
-	if (!is_blank(text + bytes))
-		return false;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (strcmp(rows[i][0], runtime) == 0 && strlen(rows[i][1]) == bytes &&
-			strncmp(rows[i][1], text, bytes) == 0)
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		size_t bytes = strlen(rows[i].text);
+		if (strcmp(rows[i].runtime, runtime) == 0 &&
+			strncmp(rows[i].text, text, bytes) == 0 && is_blank(text + bytes))
 			return true;
+	}
 	return false;
 }

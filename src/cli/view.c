@@ -136,6 +136,26 @@ static void show_unenforced(const struct view *view, const json_t *record)
 	}
 }
 
+/* A step that ends itself ends neither the session nor the repl. Who typed it may think so. */
+static void show_exit(const struct view *view, const json_t *record)
+{
+	const json_t *state = json_object_get(record, "state");
+	const json_t *error = json_object_get(record, "error");
+	const json_t *code = json_object_get(record, "exit_code");
+	const char *outcome = json_string_value(json_object_get(state, "outcome"));
+	const char *name = json_string_value(json_object_get(error, "name"));
+	/* An exception of such a name has a traceback. */
+	bool is_exit = name && (strcmp(name, "Exit") == 0 || strcmp(name, "SystemExit") == 0) &&
+		json_array_size(json_object_get(error, "traceback")) == 0;
+	bool is_good_end = !name && outcome && strcmp(outcome, "rolled_back") == 0;
+	if (view->options.is_typed && !view->options.output.quiet && json_is_integer(code) &&
+		(is_exit || is_good_end))
+		(void)fprintf(stderr,
+			"retort: exited: the step ended itself with status %d: Ctrl-D or %%quit "
+			"leaves\n",
+			(int)json_integer_value(code));
+}
+
 /* A program's own exception is on its stderr already; what retort did is said here. */
 static void show_end(const struct view *view, const json_t *record)
 {
@@ -218,6 +238,7 @@ static int show_result(struct view *view, const json_t *record)
 	(void)sink_flush(&view->err);
 	if (!view->options.output.json && !view->options.output.jsonl)
 		show_end(view, record);
+	show_exit(view, record);
 	if (!view->options.output.quiet && view->options.set)
 		show_unenforced(view, record);
 	return r;

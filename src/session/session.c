@@ -20,6 +20,7 @@
 #include "session/session.h"
 
 #include "base/fd.h"
+#include "session/channel.h"
 #include "session/errand.h"
 #include "session/live.h"
 
@@ -347,9 +348,11 @@ void session_let_go_box(struct session *s)
 	box_let_go(box);
 }
 
-/* What the box had is gone with it; the next step gets another. */
+/* What the box had is gone with it, but for what a step has printed; the next step gets another. */
 void session_lose_box(struct session *s)
 {
+	if (s->part && s->part->driver)
+		driver_drain(s->part->driver);
 	parts_lose(s);
 	checkpoints_cut(&s->points, 0);
 	if (s->box) { /* others may hold it on: it must not tell us any more */

@@ -238,6 +238,38 @@ class Session(Case):
         self.assertEqual(d.step("const e = new AggregateError([]); e.errors = [e, {}, null]; throw e")["error"]["name"],
                          "AggregateError")
 
+    def test_a_module_that_does_not_compile_is_shown(self):
+        d = self.session(files={
+            "bad.mjs": "export const a = 1;\nlet x = ;\n", "ok.mjs": "export default class {}\nexport const b = 2;",
+            "outer.mjs": "import {b} from './ok.mjs';\nexport * from './middle.mjs';", "late.mjs": "await import('./bad.mjs')",
+            "middle.mjs": "import './outer.mjs'; // in a circle\nexport {a} from \"./bad.mjs\"; export {b as c} from './ok.mjs'",
+            "first.mjs": "import {x from './ok.mjs'", "strict.mjs": "let ok = 1;\n  with (ok) {}",
+            "link.mjs": "\nexport {none} from './ok.mjs'"})
+        for code, place, shown, caret in (
+                ("await import('./bad.mjs')", "/bad.mjs:2", "let x = ;", 8),
+                ("import {a} from './bad.mjs'", "/bad.mjs:2", "let x = ;", 8),
+                ("import './outer.mjs'", "/bad.mjs:2", "let x = ;", 8),
+                ("await import('./late.mjs')", "/bad.mjs:2", "let x = ;", 8),
+                ("await import('./first.mjs')", "/first.mjs:1", "import {x from './ok.mjs'", 0),
+                ("await import('./strict.mjs')", "/strict.mjs:2", "  with (ok) {}", 2),
+                ("await import('./link.mjs')", "/link.mjs:2", "export {none} from './ok.mjs'", 8)):
+            with self.subTest(code=code):
+                lines = d.step("0;\n" + code)["error"]["traceback"]
+                self.assertTrue(lines[0].endswith(place), lines)
+                self.assertEqual(lines[1].rstrip(), shown)
+                self.assertRegex(lines[2], "^ {%d}\\^+$" % caret)
+                self.assertTrue(lines[4].startswith("SyntaxError: "), lines)
+        self.assertEqual(d.step("await import('data:text/javascript,let x = ;')")["error"]["traceback"],
+                         ["SyntaxError: Unexpected token ';'"])
+
+    def test_a_step_has_one_name(self):
+        for code in ("await import('./none.mjs')", "require('./none.js')"):
+            for name in ("<stdin>", "<string>", "<x/y>"):
+                with self.subTest(code=code, name=name):
+                    error = self.session().step(code, filename=name)["error"]
+                    self.assertIn("/" + ("<step>" if "/" in name else name), "\n".join(error["traceback"]))
+                    self.assertNotIn("[step]", error["message"])
+
     def test_warnings_are_the_same_when_they_are_run_again(self):
         d = self.session()
         d.step("process.emitWarning('old', {type: 'DeprecationWarning', code: 'DEP1', detail: 'more'})")
@@ -361,6 +393,26 @@ class Session(Case):
             self.assertEqual(result["value"]["text/plain"], "6")
         else:
             self.assertIn("cannot strip types", result["error"]["message"])
+
+    def test_typescript_that_nobody_has_called_so(self):
+        d = self.session()
+        can_strip = tuple(map(int, d.ready["version"].split(".")[:2])) >= (22, 13)
+        for code, value in (("const n: number = 6;\nn", "6"), ("let a = 1\n let s: string[] = ['q']; s[0]", "'q'"),
+                            ("function f(a: number, b?: string): void {}; 1", "1"), ("function g<T>(x) { return x }; 2", "2"),
+                            ("function h(a): number { return a }; h(3)", "3"), ("interface A { a: string }; 4", "4"),
+                            ("type B = string | number; 5", "5"), ("const p = (a: number) => a; p(6)", "6"),
+                            ("enum E { X = 7 }; E.X", "7"), ("export const o: any = 8; o", "8")):
+            with self.subTest(code=code):
+                result = d.step(code)
+                if can_strip:
+                    self.assertEqual(result.get("value", {}).get("text/plain"), value, result)
+                else:
+                    self.assertRegex(result["error"]["message"], r"\(TypeScript needs node 22.13 or newer, this is [\d.]+\)$")
+        for code in ("const n: = 6", "const n: 6"):
+            self.assertEqual(d.step(code)["error"]["name"], "SyntaxError", code)
+        for code in ("let x = ;", "{a: 1, b: 2}", "5!", "f(a: 1)", "let type = ;", "let o = {a: 1 b: 2}", "x ? 1 :"):
+            with self.subTest(code=code):
+                self.assertNotIn("TypeScript", d.step(code)["error"]["message"])
 
 
 class Script(Case):

@@ -133,7 +133,8 @@ class Pipe(harness.Case):
         self.assertRegex(done.err, r"^retort: .*: %switch lists them\nretort: .*: %log lists them\n$")
 
     def test_what_people_type_to_leave(self):
-        for text in ("exit()", " quit\t", "%runtime shell\nexit", "%runtime sql\n.quit", "%runtime javascript\n.exit"):
+        for text in ("exit()", " quit\t", "sys.exit()", "exit(0)", "%runtime shell\nexit", "%runtime shell\nexit 0",
+                     "%runtime sql\n.quit", "%runtime javascript\n.exit", "%runtime javascript\nprocess.exit()"):
             with self.subTest(text):
                 done = pipe(text + "\n%nonsense\n")
                 self.assertEqual((done.status, done.out, done.err), (0, "", ""))
@@ -141,8 +142,24 @@ class Pipe(harness.Case):
     def test_a_step_that_is_rolled_back_is_told(self):
         done = pipe("x = 1\nimport os; x = 2; os._exit(0)\nx\n")
         self.assertEqual(done.out, "1\n")
-        self.assertEqual(done.err, "retort: rolled back: variables and files are as before this step\n")
+        self.assertEqual(done.err, "retort: exited: the step ended itself with status 0: Ctrl-D or %quit leaves\n"
+                         "retort: rolled back: variables and files are as before this step\n")
         self.assertEqual(pipe("import os; os._exit(0)\n", "--quiet").err, "")
+
+    def test_a_step_that_exits_is_told_with_its_status(self):
+        back = "retort: rolled back: variables and files are as before this step\n"
+        for runtime, code, status, more in (
+                ("python", "import os; os._exit(4)", 4, back), ("python", "exit(5)", 5, ""),
+                ("python", "if 1:\n  import sys; sys.exit(6)\n", 6, ""), ("javascript", "process.exit(2)", 2, back),
+                ("shell", "exit 3", 3, "")):
+            with self.subTest(code=code):
+                done = pipe(f"{code}\n", "-r", runtime)
+                self.assertEqual((done.status, done.out), (1, ""))
+                self.assertEqual(done.err, "retort: exited: the step ended itself with status "
+                                 f"{status}: Ctrl-D or %quit leaves\n{more}")
+        for code in ("class Exit(Exception): pass\n\nraise Exit\n", "1 / 0\n", "exit(5)\n"):
+            self.assertNotIn("Ctrl-D", pipe(code, *["--quiet"] * code.startswith("exit")).err)
+        self.assertEqual(pipe("false\n", "-r", "shell").err, "")
 
     def test_a_statement_may_be_too_long(self):
         done = pipe("'" + "x" * (17 << 20) + "'\n")
@@ -400,6 +417,34 @@ class Person(harness.Case):
         t.type("6 * 7\r")
         self.assertEqual(t.end(), 125)
         self.assertNotIn("standard input", t.out.decode())
+
+    def test_signals_end_it_as_they_do_a_shell(self):
+        for number in (signal.SIGHUP, signal.SIGQUIT):
+            for step in ("", "import time; print('g' + 'o'); time.sleep(60)\r"):
+                with self.subTest(number=number, step=step):
+                    fresh, other_end = pty.openpty()
+                    t = Terminal()
+                    t.wait(">>> ")
+                    if step:
+                        t.type(step)
+                        t.wait("go")
+                    os.kill(t.pid, number)
+                    self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]), 128 + number)
+                    self.assertEqual(termios.tcgetattr(t.fd), termios.tcgetattr(fresh))
+                    for fd in (fresh, other_end, t.fd):
+                        os.close(fd)
+
+    def test_keys_that_quit(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("\x1c")
+        self.assertEqual(t.end(), 128 + signal.SIGQUIT)
+
+    def test_a_terminal_that_is_closed(self):
+        t = Terminal()
+        t.wait(">>> ")
+        os.close(t.fd)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]), 128 + signal.SIGHUP)
 
     def test_sigterm_ends_it(self):
         t = Terminal()

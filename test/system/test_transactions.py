@@ -176,6 +176,12 @@ os._exit(1)""", "error")
                             "import os; os._exit(1)", "error")
         self.assertEqual((record["stdout"], record["stderr"]), ("out\n", "err\n"))
 
+    def test_output_of_a_first_step_is_kept(self):
+        # As much as a pipe holds: it is not read yet when the process has ended, and its box goes with it.
+        write = "import os; os.write(2, b'x' * 1000000 + b'end'); os._exit(1)"
+        record = self.fails(self.session(limits={**LIMITS, "output_bytes": 8 * MIB}), write, "error")
+        self.assertEqual((len(record["stderr"]), record["stderr"][-3:]), (1000003, "end"))
+
     def test_first_step(self):
         s = self.session()
         self.fails(s, "import os; os._exit(1)", "error")

@@ -159,6 +159,9 @@ TEST(leaving_is_a_whole_statement)
 	CHECK(statement_leaves("shell", "exit"));
 	CHECK(statement_leaves("sql", ".quit"));
 	CHECK(statement_leaves("javascript", ".exit"));
+	CHECK(statement_leaves("python", "sys.exit(0) "));
+	CHECK(statement_leaves("shell", "exit 0\n"));
+	CHECK(!statement_leaves("shell", "exit 01"));
 	CHECK(!statement_leaves("python", "exit(3)"));
 	CHECK(!statement_leaves("python", "exit() or quit()"));
 	CHECK(!statement_leaves("python", "exiting"));

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+
+/*
+ * Where a syntax error of an imported module is. node tells it of files that are required; of modules only where
+ * it ends itself. So they are looked through, from the one that was imported on, as they are imported: the first
+ * that does not compile with the same message is the one.
+ */
+const genuine = require('./genuine.js');
+const { IMPORT, toScript } = require('./program.js');
+const fs = require('fs');
+const path = require('path');
+const vm = require('vm');
+const { fileURLToPath } = require('url');
+
+const { indexOf, push, slice, startsWith } = genuine;
+const MODULES_MAX = 200;
+const BEFORE = "'use strict'; async () => {\n";
+
+/* The file that @name is in one of @dir; '' for a package's or node's own. */
+function fileOf(name, dir) {
+  if (startsWith(name, 'file:')) return fileURLToPath(name);
+  return genuine.exec(/^\.{0,2}\//, name) === null ? '' : path.resolve(dir, name);
+}
+
+function addImports(script, dir, files) {
+  const call = new RegExp(IMPORT + '\\(\\s*(["\'])([^"\'\\n]+)\\1', 'g');
+  for (let found = genuine.exec(call, script); found !== null; found = genuine.exec(call, script)) {
+    const file = fileOf(found[2], dir);
+    let i = 0;
+    while (i < files.length && files[i] !== file) i++;
+    if (file !== '' && i === files.length && i < MODULES_MAX) push(files, file);
+  }
+}
+
+/* What node shows of a required file: "/home/user/m.mjs:2", the line, a caret; '' when it compiles. */
+function placeIn(file, script, message) {
+  try {
+    new vm.Script(BEFORE + script + '\n}', { filename: file, lineOffset: -1 });
+  } catch (error) {
+    // An import that could not be rewritten is none.
+    const isIt = error.message === message || startsWith(error.message, 'Cannot use import statement');
+    const end = indexOf(error.stack, '\n\nSyntaxError: ');
+    return isIt && end > 0 ? slice(error.stack, 0, end + 2) : '';
+  }
+  return '';
+}
+
+/* Let the stack of @error, from the import of @name, begin with the place as that of a required file does. */
+function locate(error, name, dir) {
+  if (!genuine.types.isNativeError(error) || !startsWith(error.stack, 'SyntaxError: ' + error.message + '\n'))
+    return;
+  const files = [fileOf(name, dir)];
+  for (let i = 0; i < files.length; i++) {
+    const script = toScript(fs.readFileSync(files[i], 'utf8'));
+    const place = placeIn(files[i], script, error.message);
+    if (place !== '') {
+      error.stack = place + error.stack;
+      return;
+    }
+    addImports(script, path.dirname(files[i]), files);
+  }
+}
+
+module.exports = { __proto__: null, locate };
