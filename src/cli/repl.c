@@ -361,6 +361,8 @@ static json_t *on_complete(void *arg, const char *text)
 	struct err err;
 	if (magic_is(text) && magic_at(text) != MAGIC_TIME)
 		return complete_magic(repl, magic_at(text));
+	if (statement_is_in_string(repl->runtime, text))
+		return NULL;
 	json_t *params = here(repl);
 	(void)json_object_set_new(params, "text", json_string(text));
 	(void)json_object_set_new(params, "runtime", json_string(repl->runtime));

@@ -386,6 +386,19 @@ class Person(harness.Case):
         t.type("\x04")
         self.assertEqual(t.end(), 0)
 
+    def test_in_a_string_no_name_is_completed(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("unusual = 7\r")
+        t.wait(">>> ")
+        t.type("'unus\t'\r")
+        t.wait("\n'unus'\r\n")
+        t.wait(">>> ")
+        t.type("f'{unus\t}'\r")
+        t.wait("\n'7'\r\n")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+
     @harness.needs_shell_or_sql
     def test_commands_are_completed(self):
         t = Terminal()
