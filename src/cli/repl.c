@@ -465,6 +465,13 @@ static int find_history(struct repl *repl, struct err *err)
 	return r;
 }
 
+/* What follows may need what cannot be run. */
+static void fail_nul(size_t line, struct err *err)
+{
+	(void)err_set(err, ERR_USAGE, "standard input: line %zu has a NUL byte", line);
+	(void)err_hint(err, "take it out: neither its statement nor what follows was run");
+}
+
 static int repl_loop(struct repl *repl, struct err *err)
 {
 	int r = find_history(repl, err);
@@ -492,7 +499,7 @@ static int repl_loop(struct repl *repl, struct err *err)
 		err_set(err, ERR_LIMIT, "a statement over %d MiB: read what is large from a file",
 			STATEMENT_MAX_BYTES >> 20);
 	else if (r == -EILSEQ)
-		err_set(err, ERR_USAGE, "standard input: a statement with a NUL byte");
+		fail_nul(editor_line(repl->reader.editor), err);
 	else if (r < 0)
 		(void)err_sys(err, ERR_IO, -r, "standard input");
 	if (r < 0)

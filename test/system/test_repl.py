@@ -169,7 +169,8 @@ class Pipe(harness.Case):
     def test_a_statement_has_no_nul(self):
         done = pipe("x = 1\nx\ny = 2\0 + 1\ny\n")
         self.assertEqual((done.status, done.out), (2, "1\n"))
-        self.assertEqual(done.err, "retort: standard input: a statement with a NUL byte\n")
+        self.assertEqual(done.err, "retort: standard input: line 3 has a NUL byte: take it out: neither its statement "
+                         "nor what follows was run\n")
 
     def test_it_ends_when_nobody_reads(self):
         read, write = os.pipe()
