@@ -419,18 +419,31 @@ class Person(harness.Case):
         self.assertEqual(t.end(), 0)
 
     def test_it_ends_when_its_warden_is_gone(self):
-        t = Terminal()
+        told = ("retort: the warden was ended, and every box with it: start `retort repl` again: "
+                "its history has what was typed\r\n")
+        for code in ("6 * 7", "%undo", "%reset"):
+            with self.subTest(code=code):
+                t = Terminal()
+                t.wait(">>> ")
+                t.type("6 * 7\r")
+                t.wait("42\r\n>>> ")
+                warden, = rpc.children(t.pid)
+                box = rpc.descendants(warden)
+                os.kill(warden, signal.SIGKILL)
+                while any(os.path.exists(f"/proc/{pid}") for pid in box):
+                    time.sleep(0.01)
+                t.type(code + "\r")
+                self.assertEqual(t.end(), 125)
+                self.assertTrue(t.out.decode().endswith(code + "\r\n" + told), t.out)
+
+    def test_a_step_that_loses_its_warden_is_the_last(self):
+        t = Terminal("--no-history")
         t.wait(">>> ")
-        t.type("6 * 7\r")
-        t.wait("42\r\n>>> ")
-        warden, = rpc.children(t.pid)
-        box = rpc.descendants(warden)
-        os.kill(warden, signal.SIGKILL)
-        while any(os.path.exists(f"/proc/{pid}") for pid in box):
-            time.sleep(0.01)
-        t.type("6 * 7\r")
+        t.type("import time; print('g' + 'o'); time.sleep(60)\r")
+        t.wait("go")
+        os.kill(*rpc.children(t.pid), signal.SIGKILL)
         self.assertEqual(t.end(), 125)
-        self.assertNotIn("standard input", t.out.decode())
+        self.assertTrue(t.out.decode().endswith("every box with it: start `retort repl` again\r\n"), t.out)
 
     def test_signals_end_it_as_they_do_a_shell(self):
         for number in (signal.SIGHUP, signal.SIGQUIT):
