@@ -38,6 +38,7 @@ struct editor {
 	bool has_ahead;
 	char ahead;    /* a byte that was read and begins the next character */
 	struct buf in; /* what came and is no line yet */
+	size_t n_lines;
 };
 
 static char *prompt_of(EditLine *el)
@@ -310,6 +311,11 @@ void editor_resize(struct editor *e)
 		el_resize(e->el);
 }
 
+size_t editor_line(const struct editor *e)
+{
+	return e->n_lines;
+}
+
 void editor_remember(struct editor *e, const char *text)
 {
 	HistEvent event;
@@ -351,6 +357,7 @@ static int read_terminal(struct editor *e, const char *prompt, char **line)
 static int take_line(struct editor *e, size_t bytes, char **line)
 {
 	const char *data = buf_str(&e->in);
+	e->n_lines++;
 	if (memchr(data, '\0', bytes))
 		return -EILSEQ;
 	*line = strndup(data, bytes);

@@ -36,6 +36,9 @@ bool editor_is_terminal(const struct editor *e);
  */
 int editor_read(struct editor *e, const char *prompt, char **line);
 
+/* The number of the line read last, of a pipe. */
+size_t editor_line(const struct editor *e);
+
 /* Somebody else had the terminal: take it back, and show what was typed so far. */
 void editor_resume(struct editor *e);
 

@@ -329,13 +329,16 @@ static int do_statement(struct repl *repl)
 	if (code[strspn(code, " \t\r\n")] == '\0')
 		return 1;
 	editor_remember(repl->reader.editor, code);
-	if (magic_is(code))
-		do_magic(repl, code);
-	else if (statement_leaves(repl->runtime, code))
+	if (statement_leaves(repl->runtime, code))
 		return 0;
+	if (service_is_over(repl->service))
+		repl->is_gone = true; /* it would fail in one way or another */
+	else if (magic_is(code))
+		do_magic(repl, code);
 	else
 		do_step(repl, code, false);
-	return !repl->is_leaving;
+	repl->is_gone = repl->is_gone || service_is_over(repl->service);
+	return !repl->is_leaving && !repl->is_gone;
 }
 
 /* ---- completion ---- */
@@ -361,6 +364,8 @@ static json_t *on_complete(void *arg, const char *text)
 	struct err err;
 	if (magic_is(text) && magic_at(text) != MAGIC_TIME)
 		return complete_magic(repl, magic_at(text));
+	if (statement_is_in_string(repl->runtime, text))
+		return NULL;
 	json_t *params = here(repl);
 	(void)json_object_set_new(params, "text", json_string(text));
 	(void)json_object_set_new(params, "runtime", json_string(repl->runtime));
@@ -463,6 +468,24 @@ static int find_history(struct repl *repl, struct err *err)
 	return r;
 }
 
+/* Without the warden no box can be made, and the steps were kept by this process alone. */
+static int fail_gone(const struct repl *repl, struct err *err)
+{
+	if (!service_is_over(repl->service))
+		return err_exit(ERR_GONE); /* what went wrong has been told */
+	(void)err_set(err, ERR_GONE, "the warden was ended, and every box with it");
+	(void)err_hint(err, "start `retort repl` again%s",
+		repl->history[0] ? ": its history has what was typed" : "");
+	return cli_fail(err, false);
+}
+
+/* What follows may need what cannot be run. */
+static void fail_nul(size_t line, struct err *err)
+{
+	(void)err_set(err, ERR_USAGE, "standard input: line %zu has a NUL byte", line);
+	(void)err_hint(err, "take it out: neither its statement nor what follows was run");
+}
+
 static int repl_loop(struct repl *repl, struct err *err)
 {
 	int r = find_history(repl, err);
@@ -477,7 +500,7 @@ static int repl_loop(struct repl *repl, struct err *err)
 		r = do_statement(repl);
 	while (r > 0);
 	if (repl->is_gone)
-		return err_exit(ERR_GONE);
+		return fail_gone(repl, err);
 	if (r == -EIO && is_terminal && !repl->ended_by)
 		repl->ended_by = SIGHUP; /* the terminal was closed, which it may tell later */
 	if (r == -ECANCELED && !repl->ended_by)
@@ -490,7 +513,7 @@ static int repl_loop(struct repl *repl, struct err *err)
 		err_set(err, ERR_LIMIT, "a statement over %d MiB: read what is large from a file",
 			STATEMENT_MAX_BYTES >> 20);
 	else if (r == -EILSEQ)
-		err_set(err, ERR_USAGE, "standard input: a statement with a NUL byte");
+		fail_nul(editor_line(repl->reader.editor), err);
 	else if (r < 0)
 		(void)err_sys(err, ERR_IO, -r, "standard input");
 	if (r < 0)

@@ -31,6 +31,7 @@ static const struct syntax syntaxes[] = {
 struct scan {
 	int depth;	  /* of brackets */
 	bool is_open;	  /* a string or comment is */
+	char quote;	  /* what the string began with that the end is in, or 0 */
 	bool ends_joined; /* with a backslash outside of strings and comments */
 	char last;	  /* the last character that is no space or comment */
 	bool opens_block; /* python: some line ends with a colon at depth 0 */
@@ -66,6 +67,7 @@ static const char *skip_string(const struct syntax *syntax, const char *at, stru
 		if (at[1] == quote && at[2] == quote)
 			return at + 3;
 	}
+	scan->quote = quote;
 	scan->is_open = is_triple || !syntax->has_line_strings;
 	/* "abc\ at the end of a line goes on in the next. */
 	scan->is_open |= at[-1] == '\\';
@@ -338,4 +340,16 @@ bool statement_leaves(const char *runtime, const char *text)
 			return true;
 	}
 	return false;
+}
+
+bool statement_is_in_string(const char *runtime, const char *text)
+{
+	const struct syntax *syntax = syntax_of(runtime);
+	char quote = scan_text(syntax, text).quote;
+	const char *end = text + strlen(text);
+	if (!quote || (quote == '"' && strcmp(syntax->name, "sql") == 0))
+		return false;
+	while (end > text && (isalnum((unsigned char)end[-1]) || strchr("_.", end[-1])))
+		end--;
+	return end == text || !strchr("${", end[-1]);
 }

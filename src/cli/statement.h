@@ -25,3 +25,9 @@ bool statement_goes_on(const char *line);
 
 /* Is @text what people type to leave? "exit()" in Python, "exit" in a shell, ".quit" in SQL. */
 bool statement_leaves(const char *runtime, const char *text);
+
+/*
+ * Does @text end in a string, where no name of the language stands? One does after $ and {, as in
+ * f"{name", `${name` and "$name", and SQL quotes names.
+ */
+bool statement_is_in_string(const char *runtime, const char *text);

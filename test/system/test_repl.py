@@ -169,7 +169,8 @@ class Pipe(harness.Case):
     def test_a_statement_has_no_nul(self):
         done = pipe("x = 1\nx\ny = 2\0 + 1\ny\n")
         self.assertEqual((done.status, done.out), (2, "1\n"))
-        self.assertEqual(done.err, "retort: standard input: a statement with a NUL byte\n")
+        self.assertEqual(done.err, "retort: standard input: line 3 has a NUL byte: take it out: neither its statement "
+                         "nor what follows was run\n")
 
     def test_it_ends_when_nobody_reads(self):
         read, write = os.pipe()
@@ -386,6 +387,19 @@ class Person(harness.Case):
         t.type("\x04")
         self.assertEqual(t.end(), 0)
 
+    def test_in_a_string_no_name_is_completed(self):
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("unusual = 7\r")
+        t.wait(">>> ")
+        t.type("'unus\t'\r")
+        t.wait("\n'unus'\r\n")
+        t.wait(">>> ")
+        t.type("f'{unus\t}'\r")
+        t.wait("\n'7'\r\n")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+
     @harness.needs_shell_or_sql
     def test_commands_are_completed(self):
         t = Terminal()
@@ -405,18 +419,31 @@ class Person(harness.Case):
         self.assertEqual(t.end(), 0)
 
     def test_it_ends_when_its_warden_is_gone(self):
-        t = Terminal()
+        told = ("retort: the warden was ended, and every box with it: start `retort repl` again: "
+                "its history has what was typed\r\n")
+        for code in ("6 * 7", "%undo", "%reset"):
+            with self.subTest(code=code):
+                t = Terminal()
+                t.wait(">>> ")
+                t.type("6 * 7\r")
+                t.wait("42\r\n>>> ")
+                warden, = rpc.children(t.pid)
+                box = rpc.descendants(warden)
+                os.kill(warden, signal.SIGKILL)
+                while any(os.path.exists(f"/proc/{pid}") for pid in box):
+                    time.sleep(0.01)
+                t.type(code + "\r")
+                self.assertEqual(t.end(), 125)
+                self.assertTrue(t.out.decode().endswith(code + "\r\n" + told), t.out)
+
+    def test_a_step_that_loses_its_warden_is_the_last(self):
+        t = Terminal("--no-history")
         t.wait(">>> ")
-        t.type("6 * 7\r")
-        t.wait("42\r\n>>> ")
-        warden, = rpc.children(t.pid)
-        box = rpc.descendants(warden)
-        os.kill(warden, signal.SIGKILL)
-        while any(os.path.exists(f"/proc/{pid}") for pid in box):
-            time.sleep(0.01)
-        t.type("6 * 7\r")
+        t.type("import time; print('g' + 'o'); time.sleep(60)\r")
+        t.wait("go")
+        os.kill(*rpc.children(t.pid), signal.SIGKILL)
         self.assertEqual(t.end(), 125)
-        self.assertNotIn("standard input", t.out.decode())
+        self.assertTrue(t.out.decode().endswith("every box with it: start `retort repl` again\r\n"), t.out)
 
     def test_signals_end_it_as_they_do_a_shell(self):
         for number in (signal.SIGHUP, signal.SIGQUIT):

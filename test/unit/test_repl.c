@@ -169,6 +169,33 @@ TEST(leaving_is_a_whole_statement)
 	CHECK(!statement_leaves("python", ""));
 }
 
+TEST(in_a_string_no_names_stand)
+{
+	static const struct {
+		const char *runtime, *text;
+		bool is_in;
+	} rows[] = {
+		{"python", "print('pri", true},
+		{"python", "print('pri' + pri", false},
+		{"python", "x = \"it's ", true},
+		{"python", "x = '''a", true},
+		{"python", "f'{na", false},
+		{"python", "x # don't", false},
+		{"python", "'a'", false},
+		{"javascript", "let a = `na", true},
+		{"javascript", "let a = `${o.na", false},
+		{"sql", "SELECT 'na", true},
+		{"sql", "SELECT \"na", false},
+		{"shell", "echo \"na", true},
+		{"shell", "echo \"$HO", false},
+		{"python", "", false},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (!CHECK_INT(
+			    statement_is_in_string(rows[i].runtime, rows[i].text), rows[i].is_in))
+			t_check(0, __FILE__, __LINE__, rows[i].text);
+}
+
 TEST(commands_know_what_is_typed_of_them)
 {
 	CHECK_INT(magic_at("%"), MAGIC_END_);
