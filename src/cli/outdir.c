@@ -79,7 +79,7 @@ static int put(int dir, const char *name, const void *data, size_t bytes)
 
 int outdir_put(int dir_fd, const char *path, const void *data, size_t bytes, struct err *err)
 {
-	char copy[PATH_MAX], *name = NULL;
+	char copy[PATH_MAX], *name = copy;
 	if (strlen(path) >= sizeof copy)
 		return refuse(path, ENAMETOOLONG, err);
 	strcpy(copy, path);

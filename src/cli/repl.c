@@ -13,6 +13,7 @@
 #include "cli/xdg.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -486,6 +487,13 @@ static void fail_nul(size_t line, struct err *err)
 	(void)err_hint(err, "take it out: neither its statement nor what follows was run");
 }
 
+/* Its other side is closed, whatever was tried first: to read, to write the prompt, or nothing. */
+static bool is_hung_up(void)
+{
+	struct pollfd p = {.fd = STDIN_FILENO};
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP);
+}
+
 static int repl_loop(struct repl *repl, struct err *err)
 {
 	int r = find_history(repl, err);
@@ -501,7 +509,7 @@ static int repl_loop(struct repl *repl, struct err *err)
 	while (r > 0);
 	if (repl->is_gone)
 		return fail_gone(repl, err);
-	if (r == -EIO && is_terminal && !repl->ended_by)
+	if (is_terminal && !repl->ended_by && (r == -EIO || is_hung_up()))
 		repl->ended_by = SIGHUP; /* the terminal was closed, which it may tell later */
 	if (r == -ECANCELED && !repl->ended_by)
 		repl->ended_by = SIGTERM;

@@ -205,7 +205,7 @@ class Runtimes(harness.Case):
         s.run("process.exit(3)", runtime="javascript")
         record = s.run("1", runtime="javascript")
         self.assertEqual(record["state"]["outcome"], "diverged")
-        self.assertRegex(record["state"]["reason"], r"^step [0-9a-f]{12}: value: .* was ")
+        self.assertRegex(record["state"]["reason"], r'^step [0-9a-f]{12}: value\["application/json"\]: .* was ')
 
     def test_a_driver_that_dies_between_steps(self):
         s = self.session()
