@@ -146,6 +146,7 @@ class Pipe(harness.Case):
                          "retort: rolled back: variables and files are as before this step\n")
         self.assertEqual(pipe("import os; os._exit(0)\n", "--quiet").err, "")
 
+    @harness.needs_shell_or_sql
     def test_a_step_that_exits_is_told_with_its_status(self):
         back = "retort: rolled back: variables and files are as before this step\n"
         for runtime, code, status, more in (
