@@ -419,7 +419,8 @@ static int watch_terminal(struct repl *repl, struct err *err)
 		void (*told)(void *arg);
 	} rows[] = {{SIGCONT, on_continued}, {SIGWINCH, on_resized}, {SIGHUP, on_hung_up},
 		{SIGQUIT, on_quit}};
-	size_t n_rows = editor_is_terminal(repl->reader.editor) ? ARRAY_LEN(rows) : 2;
+	enum { N_ALWAYS = 2 }; /* the others end what has no terminal, by default */
+	size_t n_rows = editor_is_terminal(repl->reader.editor) ? ARRAY_LEN(rows) : N_ALWAYS;
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < n_rows; i++)
 		r = service_watch(repl->service, rows[i].number, rows[i].told, repl, err);
@@ -509,7 +510,7 @@ static int repl_loop(struct repl *repl, struct err *err)
 	while (r > 0);
 	if (repl->is_gone)
 		return fail_gone(repl, err);
-	if (is_terminal && !repl->ended_by && (r == -EIO || is_hung_up()))
+	if (is_terminal && !repl->ended_by && is_hung_up())
 		repl->ended_by = SIGHUP; /* the terminal was closed, which it may tell later */
 	if (r == -ECANCELED && !repl->ended_by)
 		repl->ended_by = SIGTERM;

@@ -305,16 +305,19 @@ class Person(harness.Case):
         t.type("\x04")
         self.assertEqual(t.end(), 0)
 
-    def test_the_terminal_is_as_it_was(self):
+    def leaves_as_it_was(self, t, status):
         fresh, other_end = pty.openpty()
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]), status)
+        self.assertEqual(termios.tcgetattr(t.fd), termios.tcgetattr(fresh))
+        for fd in (fresh, other_end, t.fd):
+            os.close(fd)
+
+    def test_the_terminal_is_as_it_was(self):
         t = Terminal()
         t.wait(">>> ")
         self.assertFalse(termios.tcgetattr(t.fd)[3] & (termios.ICANON | termios.ECHO))
         t.type("\x04")
-        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]), 0)
-        self.assertEqual(termios.tcgetattr(t.fd), termios.tcgetattr(fresh))
-        for fd in (fresh, other_end, t.fd):
-            os.close(fd)
+        self.leaves_as_it_was(t, 0)
 
     def test_back_in_the_foreground_it_shows_what_was_typed(self):
         t = Terminal()
@@ -450,17 +453,13 @@ class Person(harness.Case):
         for number in (signal.SIGHUP, signal.SIGQUIT):
             for step in ("", "import time; print('g' + 'o'); time.sleep(60)\r"):
                 with self.subTest(number=number, step=step):
-                    fresh, other_end = pty.openpty()
                     t = Terminal()
                     t.wait(">>> ")
                     if step:
                         t.type(step)
                         t.wait("go")
                     os.kill(t.pid, number)
-                    self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]), 128 + number)
-                    self.assertEqual(termios.tcgetattr(t.fd), termios.tcgetattr(fresh))
-                    for fd in (fresh, other_end, t.fd):
-                        os.close(fd)
+                    self.leaves_as_it_was(t, 128 + number)
 
     def test_keys_that_quit(self):
         t = Terminal()
