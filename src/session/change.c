@@ -21,7 +21,7 @@ struct change {
 	void *arg;
 };
 
-enum { CHANGE_MS = 10000 };
+enum { CHANGE_MS = 10000, BOX_MS = 120000 /* the making of one has deadlines of its own */ };
 
 /* What restores files counts from 0. */
 static const uint64_t CHANGE_ID = UINT64_MAX;
@@ -52,7 +52,7 @@ void change_cancel(struct session *s)
 	struct change *c = take_ptr(s->change);
 	if (!c)
 		return;
-	(void)uv_timer_stop(&s->wall);
+	deadline_stop(&s->wall);
 	if (c->box) {
 		c->box->filed = NULL;
 		box_let_go(c->box);
@@ -86,7 +86,10 @@ static void on_late(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
 	struct err err;
-	err_set(&err, ERR_GONE, "the box did not answer within %d s", CHANGE_MS / 1000);
+	if (s->change->box)
+		err_set(&err, ERR_GONE, "the box did not answer within %d s", CHANGE_MS / 1000);
+	else
+		err_set(&err, ERR_GONE, "there was no box within %d s", BOX_MS / 1000);
 	session_spoil(s);
 	finish(s, &err);
 }
@@ -104,6 +107,7 @@ static int ask_init(struct session *s, struct err *err)
 	int r = box_file(box, &c->file);
 	if (r < 0)
 		return err_sys(err, ERR_GONE, -r, "ask the session's box");
+	deadline_start(&s->wall, on_late, CHANGE_MS);
 	c->box = box_hold(box);
 	box->filed = on_filed;
 	box->filed_arg = s;
@@ -141,7 +145,7 @@ static struct change *new_change(
 	c->done = done;
 	c->arg = arg;
 	s->change = c;
-	(void)uv_timer_start(&s->wall, on_late, CHANGE_MS, 0);
+	deadline_start(&s->wall, on_late, BOX_MS);
 	return c;
 }
 

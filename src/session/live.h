@@ -18,6 +18,7 @@
 
 #include "session/calling.h"
 #include "session/checkpoint.h"
+#include "session/deadline.h"
 #include "session/driver.h"
 #include "session/feed.h"
 #include "session/rewind.h"
@@ -107,7 +108,8 @@ struct session {
 	uint64_t asked_ns, began_ns;
 	uint64_t base_cpu_us, base_ooms, last_cpu_us, last_ooms;
 	struct calling calling;
-	uv_timer_t wall, meter;
+	struct deadline wall;
+	uv_timer_t meter;
 	enum step_cause wall_cause; /* of the step's end, when the clock gets there */
 	uint64_t wall_left_ms;	    /* while it stands still, since @paused_ns */
 	uint64_t paused_ns;
@@ -117,7 +119,7 @@ struct session {
 	struct part *failed;	       /* whose driver goes in any case, or NULL */
 	struct part *resumed;	       /* whose guard becomes its driver, or NULL */
 	uint32_t last_mark, marked;    /* said to init, and answered */
-	uv_timer_t back;	       /* ends a rollback that does not come to an end */
+	struct deadline back;	       /* ends a rollback that does not come to an end */
 	struct checkpoint *target;     /* what is gone back to; held */
 	struct restore *restoring;
 	struct change *change; /* from outside; see change.c */

@@ -91,7 +91,7 @@ static int take_guard(struct part *p, const struct frame *frame, struct err *err
 static void take_names(struct session *s, const json_t *said)
 {
 	session_names_fn *named = take_ptr(s->named);
-	(void)uv_timer_stop(&s->wall);
+	deadline_stop(&s->wall);
 	const json_t *names = json_object_get(said, "names");
 	struct err err;
 	bool is_good = json_is_array(names) && json_array_size(names) <= NAMES_MAX;
@@ -212,7 +212,7 @@ static void driver_gone(struct part *p, const struct err *err)
 	struct session *s = p->session;
 	if (s->named) {
 		session_names_fn *named = take_ptr(s->named);
-		(void)uv_timer_stop(&s->wall);
+		deadline_stop(&s->wall);
 		named(s->named_arg, NULL, err);
 	}
 	if (s->state == SESSION_MAKING) {
@@ -513,5 +513,5 @@ void session_names(struct session *s, const struct runtime *runtime, const char 
 	}
 	s->named = done;
 	s->named_arg = arg;
-	(void)uv_timer_start(&s->wall, on_names_late, NAMES_MS, 0);
+	deadline_start(&s->wall, on_names_late, NAMES_MS);
 }

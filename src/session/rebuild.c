@@ -40,7 +40,7 @@ static void on_kept(struct session *s, json_t *lost)
 	struct err err;
 	session_rebuilt_fn *rebuilt = take_ptr(s->rebuilt);
 	json_decref(lost);
-	(void)uv_timer_stop(&s->back);
+	deadline_stop(&s->back);
 	workspace_done(&s->before);
 	(void)workspace_scan(&s->before, s->box->workspace_fd, &err);
 	s->is_shadow_due = true;
@@ -69,7 +69,7 @@ static void put_back(struct session *s, session_rebuilt_fn *done, void *arg)
 	}
 	s->rebuilt = done;
 	s->rebuilt_arg = arg;
-	(void)uv_timer_start(&s->back, on_late, BACK_MS, 0);
+	deadline_start(&s->back, on_late, BACK_MS);
 	restore_files(s, kept, on_kept);
 	shadow_let_go(kept);
 }

@@ -48,7 +48,7 @@ static void on_wall(uv_timer_t *timer)
 	if (s->step_state != STEP_STOPPING) {
 		step_stop(s, s->wall_cause, STEP_LIMIT, NULL);
 	} else if (s->calling.first) {
-		(void)uv_timer_start(&s->wall, on_wall, GRACE_MS - REFUSE_MS, 0);
+		deadline_start_limit(&s->wall, on_wall, GRACE_MS - REFUSE_MS);
 		calling_refuse(s);
 	} else {
 		step_event(s, STEP_GRACE);
@@ -58,7 +58,10 @@ static void on_wall(uv_timer_t *timer)
 static void start_wall(struct session *s, uint64_t ms, enum step_cause cause)
 {
 	s->wall_cause = cause;
-	(void)uv_timer_start(&s->wall, on_wall, ms, 0);
+	if (cause == STEP_CAUSE_WAIT)
+		deadline_start(&s->wall, on_wall, ms);
+	else
+		deadline_start_limit(&s->wall, on_wall, ms);
 }
 
 /* What is left of the time that the step may take with all that it waits. */
@@ -73,7 +76,7 @@ static uint64_t left_ms(const struct session *s)
 void step_pause(struct session *s)
 {
 	s->paused_ns = uv_hrtime();
-	s->wall_left_ms = uv_timer_get_due_in(&s->wall);
+	s->wall_left_ms = uv_timer_get_due_in(&s->wall.timer);
 	start_wall(s, left_ms(s), STEP_CAUSE_WAIT);
 }
 
@@ -119,7 +122,7 @@ static void do_interrupt(struct session *s)
 	else if (s->began_ns || s->is_once)
 		send_interrupt(s); /* else when it begins: before, the driver would not heed it */
 	if (s->step_state == STEP_STOPPING)
-		(void)uv_timer_start(&s->wall, on_wall, is_waiting ? REFUSE_MS : GRACE_MS, 0);
+		deadline_start_limit(&s->wall, on_wall, is_waiting ? REFUSE_MS : GRACE_MS);
 }
 
 /* What is left of the step's time goes to its end; what was measured is kept now. */
@@ -130,7 +133,7 @@ static void do_settle(struct session *s)
 	s->record.queued_ms = s->began_ns ? (double)(s->began_ns - s->asked_ns) / 1e6 : 0;
 	s->is_asked = false;
 	calling_end(s);
-	(void)uv_timer_stop(&s->wall);
+	deadline_stop(&s->wall);
 	(void)uv_timer_stop(&s->meter);
 	transaction_settle(s);
 }
@@ -398,7 +401,7 @@ void step_proceed(struct session *s)
 /* The step that was asked for is none. */
 static void withdraw(struct session *s)
 {
-	(void)uv_timer_stop(&s->wall);
+	deadline_stop(&s->wall);
 	s->step_state = STEP_NONE;
 	s->is_asked = false;
 	s->part = NULL;

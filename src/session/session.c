@@ -68,7 +68,7 @@ void session_opened(struct session *s, const struct err *err)
 	if (s->state != SESSION_MAKING)
 		return;
 	s->state = err ? SESSION_ENDED : SESSION_OPEN;
-	(void)uv_timer_stop(&s->wall);
+	deadline_stop(&s->wall);
 	s->events.opened(s->events.arg, err);
 }
 
@@ -291,7 +291,7 @@ static struct session *new_session(const struct session_config *c)
 	s->points.max = c->n_checkpoints ? c->n_checkpoints : CHECKPOINTS_DEFAULT;
 	s->req.stdin_fd = -1;
 	(void)snprintf(s->id, sizeof s->id, "%s", c->id);
-	uv_timer_t *timers[] = {&s->wall, &s->meter, &s->idle, &s->back};
+	uv_timer_t *timers[] = {&s->wall.timer, &s->meter, &s->idle, &s->back.timer};
 	for (size_t i = 0; i < ARRAY_LEN(timers); i++) {
 		(void)uv_timer_init(s->engine->loop, timers[i]);
 		timers[i]->data = s;
@@ -308,7 +308,7 @@ int session_open(struct session **out, const struct session_config *c,
 	if (!s)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a session");
 	s->events = *events;
-	(void)uv_timer_start(&s->wall, on_open_late, OPEN_MS, 0);
+	deadline_start(&s->wall, on_open_late, OPEN_MS);
 	int r = get_box(s, err);
 	if (r < 0) {
 		s->events.closed = NULL;
@@ -493,8 +493,8 @@ void session_close(struct session *s)
 	if (s->box)
 		s->box->made = NULL;
 	session_lose_box(s);
-	close_handle(s, &s->wall);
+	close_handle(s, &s->wall.timer);
 	close_handle(s, &s->meter);
 	close_handle(s, &s->idle);
-	close_handle(s, &s->back);
+	close_handle(s, &s->back.timer);
 }

@@ -19,6 +19,7 @@
 
 #include "base/fd.h"
 #include "session/channel.h"
+#include "session/deadline.h"
 #include "session/ends.h"
 
 #include <errno.h>
@@ -34,6 +35,7 @@ enum {
 	PREPARED_FDS = 4,
 	READY_MS =
 		10000, /* for what the program does in a new process of its own (at-fork hooks) */
+	LEAST_MS = 1000,
 };
 
 /* In the order in which they were asked for. */
@@ -52,7 +54,7 @@ struct stem {
 	struct engine *engine;
 	struct stem *next_waiting; /* of the engine's, which hold each other */
 	bool is_waiting;
-	uv_timer_t late; /* the first that arrives does not; later: there is time to leave */
+	struct deadline late; /* the first that arrives does not; later: there is time to leave */
 	unsigned n_tries;
 };
 
@@ -125,7 +127,7 @@ static void leave(struct stem *s)
 		driver_signal(d, SIGKILL);
 		driver_let_go(d);
 	}
-	uv_close((uv_handle_t *)&s->late, free_stem);
+	uv_close((uv_handle_t *)&s->late.timer, free_stem);
 }
 
 static void on_leave(uv_timer_t *timer)
@@ -134,7 +136,7 @@ static void on_leave(uv_timer_t *timer)
 	if (s->engine->n_urgent == 0 || ++s->n_tries == LEAVE_TRIES)
 		leave(s);
 	else
-		(void)uv_timer_start(&s->late, on_leave, LEAVE_MS, 0);
+		(void)uv_timer_start(&s->late.timer, on_leave, LEAVE_MS, 0);
 }
 
 /* The end of a process, and of the box that only it held, takes as long as making a branch. */
@@ -145,7 +147,7 @@ void stem_let_go(struct stem *s)
 	if (s->engine->n_urgent == 0)
 		leave(s);
 	else
-		(void)uv_timer_start(&s->late, on_leave, LEAVE_MS, 0);
+		(void)uv_timer_start(&s->late.timer, on_leave, LEAVE_MS, 0);
 }
 
 /* ---- the branch's own driver ---- */
@@ -156,11 +158,11 @@ static void watch_arrivals(struct stem *s)
 {
 	const struct branching *b = s->arriving.first;
 	uint64_t now_ms = uv_now(s->engine->loop);
-	if (b)
-		(void)uv_timer_start(
-			&s->late, on_late, b->late_ms > now_ms ? b->late_ms - now_ms : 0, 0);
+	if (b) /* at least so long as to hear of it */
+		deadline_start(&s->late, on_late,
+			b->late_ms > now_ms + LEAST_MS ? b->late_ms - now_ms : LEAST_MS);
 	else
-		(void)uv_timer_stop(&s->late);
+		deadline_stop(&s->late);
 }
 
 static void finish(struct branching *b)
@@ -294,8 +296,8 @@ struct stem *stem_new(struct driver *d)
 	s->making.last = &s->making.first;
 	s->arriving.last = &s->arriving.first;
 	s->engine = d->box->engine;
-	(void)uv_timer_init(s->engine->loop, &s->late);
-	s->late.data = s;
+	(void)uv_timer_init(s->engine->loop, &s->late.timer);
+	s->late.timer.data = s;
 	engine_hold(s->engine);
 	driver_listen(d, &stem_events, s);
 	driver_be_stem(d);

@@ -23,7 +23,7 @@ enum {
 static void tell_stem(struct session *s, const struct err *err)
 {
 	session_stem_fn *stemmed = take_ptr(s->stemmed);
-	(void)uv_timer_stop(&s->wall);
+	deadline_stop(&s->wall);
 	session_set_urgent(s, false);
 	if (stemmed)
 		stemmed(s->stemmed_arg, err ? NULL : s->stem, err);
@@ -183,7 +183,7 @@ void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done,
 	s->is_count_due = true;
 	session_set_urgent(s, true);
 	keep_done(s);
-	(void)uv_timer_start(&s->wall, on_guard_late, GUARD_MS, 0);
+	deadline_start(&s->wall, on_guard_late, GUARD_MS);
 	/* It had threads when its last step ended: whether it has still is told by another guard.
 	 */
 	struct part *p = python_part(s);
@@ -221,11 +221,11 @@ void session_count(struct session *s)
 	if (!s->is_count_due)
 		return;
 	s->is_count_due = false;
-	(void)uv_timer_stop(&s->wall);
+	deadline_stop(&s->wall);
 	if (!s->stemmed || !s->box || s->box->cleared)
 		return;
 	if (!has_threads(python_part(s))) {
-		(void)uv_timer_start(&s->wall, on_clear_late, CLEAR_MS, 0);
+		deadline_start(&s->wall, on_clear_late, CLEAR_MS);
 		clear_box(s);
 		return;
 	}

@@ -130,7 +130,7 @@ static bool must_roll_back(const struct session *s)
 
 static void end_rollback(struct session *s)
 {
-	(void)uv_timer_stop(&s->back);
+	deadline_stop(&s->back);
 	s->is_rolling = s->is_resuming = false;
 	s->failed = s->resumed = NULL;
 	if (s->target)
@@ -219,7 +219,7 @@ static void begin_rollback(struct session *s, struct part *failed, struct checkp
 		put_back_files(s);
 		return;
 	}
-	(void)uv_timer_start(&s->back, on_stuck, ROLLBACK_MS, 0);
+	deadline_start(&s->back, on_stuck, ROLLBACK_MS);
 	/* A guard that was made right after the step tells exactly what came later. */
 	const struct init_back back = {.id = lead->driver->id,
 		.guard_pid = s->resumed ? to->guard->pid : 0,

@@ -32,7 +32,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { BOX_READY_MS = 10000, BOX_END_MS = 5000 };
+/* In parts, of which a stall of the machine takes one. */
+enum { BOX_READY_MS = 10000, READY_PARTS = 8, BOX_END_MS = 5000 };
 
 /* Detach one bind from the host's tree, with the attributes it is to have in the box. */
 static int detach_bind(const struct box_host *host, unsigned slot, const struct warden_bind *bind,
@@ -138,9 +139,10 @@ static int await_child(int sync, size_t n_wanted, int fds[SEEN_END_], struct err
 	struct err said;
 	size_t n_fds = 0;
 	struct pollfd p = {.fd = sync, .events = POLLIN};
-	int r;
-	while ((r = poll(&p, 1, BOX_READY_MS)) < 0 && errno == EINTR)
-		;
+	int r, n_parts = READY_PARTS;
+	do
+		r = poll(&p, 1, BOX_READY_MS / READY_PARTS);
+	while ((r < 0 && errno == EINTR) || (r == 0 && --n_parts > 0));
 	if (r == 0)
 		return err_set(
 			err, ERR_BOX, "the box was not ready within %d s", BOX_READY_MS / 1000);

@@ -22,7 +22,11 @@
 
 /* What the first process of a branch waits for; see drivers/python/branch.c. */
 enum { WORD_CLONE = 'c', WORD_GO = 'g' };
-enum { WAIT_MS = 3 * BRANCHING_HELLO_MS }; /* longer than another one's HELLO and CLONE */
+enum {
+	HELLO_MS = 10000,
+	WAIT_MS = 3 * HELLO_MS, /* longer than another one's HELLO and CLONE */
+	FURNISH_MS = 60000
+};
 
 static void free_branching(struct branching *b)
 {
@@ -117,7 +121,7 @@ int branching_open(struct branching *b, const struct box_host *host, const struc
 void branching_begin(struct branching *b)
 {
 	b->state = BRANCHING_HELLO;
-	b->deadline_ms = clock_now_ms() + BRANCHING_HELLO_MS;
+	b->deadline_ms = clock_now_ms() + HELLO_MS;
 }
 
 /* One byte, and who sent it as the kernel knows it. Descriptors that come along find no room.
@@ -241,7 +245,7 @@ static int take_c1(struct branching *b, pid_t pid, const struct boxes *all, stru
 	if (r < 0)
 		return r;
 	b->state = BRANCHING_FURNISH;
-	b->deadline_ms = clock_now_ms() + BRANCHING_FURNISH_MS;
+	b->deadline_ms = clock_now_ms() + FURNISH_MS;
 	return 0;
 }
 
@@ -283,7 +287,7 @@ bool branching_is_stem(struct branching *b, pid_t tid)
 void branching_granted(struct branching *b)
 {
 	b->state = BRANCHING_CLONE;
-	b->deadline_ms = clock_now_ms() + BRANCHING_HELLO_MS;
+	b->deadline_ms = clock_now_ms() + HELLO_MS;
 	if (making_leaf(&b->making, b->box, b->by, &b->leaf_err) == 0)
 		settle_cpus(b);
 }
@@ -319,6 +323,22 @@ int branching_hear_helper(struct branching *b, int *workspace_fd, struct err *er
 	*workspace_fd = fds[SEEN_WORKSPACE];
 	free_branching(b);
 	return 1;
+}
+
+int branching_check_late(const struct branching *b, struct err *err)
+{
+	static const char *const words[] = {[BRANCHING_WAIT] = "begun",
+		[BRANCHING_HELLO] = "asked for",
+		[BRANCHING_CLONE] = "started",
+		[BRANCHING_FURNISH] = "furnished"};
+	if (b->deadline_ms > clock_now_ms())
+		return 0;
+	int r = err_set(err, ERR_BOX, "the branch was not %s in time", words[b->state]);
+	if (b->state == BRANCHING_HELLO) {
+		err->sys = ETIMEDOUT; /* by which the engine knows that the driver hangs */
+		err_hint(err, "see what os.register_at_fork() was given: that runs first");
+	}
+	return r;
 }
 
 void branching_fail(struct branching *b, const struct boxes *all)

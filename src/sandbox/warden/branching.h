@@ -24,7 +24,6 @@ enum branching_state {
 	BRANCHING_CLONE,
 	BRANCHING_FURNISH
 };
-enum { BRANCHING_HELLO_MS = 10000, BRANCHING_FURNISH_MS = 60000 };
 
 struct branching {
 	enum branching_state state;
@@ -36,8 +35,7 @@ struct branching {
 	struct making making;
 	struct err leaf_err; /* why there is no cgroup leaf; told when C1 is there */
 	struct ends ends;    /* without the control socket's, which the engine has */
-	pid_t stem;	     /* who said 'P'; 0: nobody yet */
-	pid_t c1;
+	pid_t stem, c1;	     /* who said 'P', who is to say 'C'; 0: nobody yet */
 	int c1_fd;
 	struct furnish furnish;
 	char dst[WIRE_BINDS_MAX][WIRE_PATH_BYTES]; /* of the binds: the request is gone by then */
@@ -74,6 +72,9 @@ bool branching_is_stem(struct branching *b, pid_t tid);
 
 /* The clone goes on; while the kernel makes it, so does the cgroup leaf. */
 void branching_granted(struct branching *b);
+
+/* Returns: negative errno when its deadline has passed, with what did not come in time. */
+int branching_check_late(const struct branching *b, struct err *err);
 
 /* Undo everything. */
 void branching_fail(struct branching *b, const struct boxes *all);

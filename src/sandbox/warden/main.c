@@ -38,6 +38,7 @@
 enum {
 	QUIET_MS = 10,	     /* after refusing an idle box, before it is looked at again */
 	SPARE_MS = 4,	     /* without anything to do, before a cgroup leaf is made ahead */
+	STALL_MS = 500,	     /* how long it waits at most, to notice that it stood still */
 	QUESTIONS_MAX = 256, /* of one box that is being branched, before that */
 	POLLS_MAX = 1 + WIRE_BOXES_MAX + 3 * WIRE_BRANCHINGS_MAX
 };
@@ -52,7 +53,8 @@ struct warden {
 	struct err bad_bind; /* of a bind since the last box: the next box is then not made */
 	struct box boxes[WIRE_BOXES_MAX];
 	struct branching branchings[WIRE_BRANCHINGS_MAX];
-	unsigned n_used; /* no box from here on was ever made */
+	unsigned n_used;   /* no box from here on was ever made */
+	int64_t turned_ms; /* when it last looked who has said something */
 };
 
 static int enter_namespaces(struct warden *w, struct err *err)
@@ -370,20 +372,6 @@ static int serve_one(struct warden *w)
 	return sent;
 }
 
-static int be_late(const struct branching *b, struct err *err)
-{
-	static const char *const words[] = {[BRANCHING_WAIT] = "begun",
-		[BRANCHING_HELLO] = "asked for",
-		[BRANCHING_CLONE] = "started",
-		[BRANCHING_FURNISH] = "furnished"};
-	int r = err_set(err, ERR_BOX, "the branch was not %s in time", words[b->state]);
-	if (b->state == BRANCHING_HELLO) {
-		err->sys = ETIMEDOUT; /* by which the engine knows that the driver hangs */
-		err_hint(err, "see what os.register_at_fork() was given: that runs first");
-	}
-	return r;
-}
-
 static void serve_branching(struct warden *w, struct branching *b, const struct pollfd *polls)
 {
 	struct err err = {0};
@@ -400,8 +388,8 @@ static void serve_branching(struct warden *w, struct branching *b, const struct 
 		r = branching_hear_c1(b, &err);
 	if (r == 0 && polls[2].revents && b->state == BRANCHING_FURNISH)
 		r = branching_hear_helper(b, &fds[0], &err);
-	if (r == 0 && b->deadline_ms <= clock_now_ms())
-		r = be_late(b, &err);
+	if (r == 0)
+		r = branching_check_late(b, &err);
 	if (r < 0)
 		fail_branching(w, b, &err);
 	if (r <= 0)
@@ -513,13 +501,26 @@ static void set_waiting(struct warden *w, struct waiting *at)
 	}
 }
 
+/* While this process stood still, those that are waited for may have, too. */
+static void forgive_stall(struct warden *w, int64_t waited_ms)
+{
+	int64_t now = clock_now_ms(), stall_ms = now - w->turned_ms - waited_ms;
+	w->turned_ms = now;
+	if (stall_ms < STALL_MS)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
+		w->branchings[i].deadline_ms += stall_ms;
+}
+
 /* Listeners last: by then what was said before a question has been heard. */
 static int turn(struct warden *w)
 {
 	static struct waiting at;
 	set_waiting(w, &at);
 	int64_t left = at.until_ms < 0 ? -1 : MAX(at.until_ms - clock_now_ms(), (int64_t)0);
+	left = MIN(left, (int64_t)STALL_MS);
 	int n = poll(at.polls, at.n, (int)left);
+	forgive_stall(w, MAX(left, (int64_t)0));
 	if (n < 0)
 		return errno == EINTR ? 0 : -1;
 	if (n == 0 && at.n_branchings == 0)
