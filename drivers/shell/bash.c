@@ -2,6 +2,7 @@
 #include "bash.h"
 
 #include "base/fd.h"
+#include "file.h"
 #include "name.h"
 
 #include <dirent.h>
@@ -13,14 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { START_MS = 20000, LINE_BYTES_MAX = 4096, FD_MIN = 64 };
+enum { START_MS = 20000, LINE_BYTES_MAX = 4096, FD_MIN = 64, REPORT_ROOM_BYTES = 256 << 10 };
 
 /*
  * What ends each line: put the shell into a neutral state and write what it is.
@@ -46,60 +46,66 @@ enum { START_MS = 20000, LINE_BYTES_MAX = 4096, FD_MIN = 64 };
 /* Lines of code are counted from 1 in each step, behind a line of ours. */
 #define FIRST_LINE BASH_NEXT_LINE("-1")
 
-int bash_file_set(int fd, const char *text, size_t bytes)
-{
-	if (ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0)
-		return -errno;
-	return fd_write_all(fd, text, bytes);
-}
-
-int bash_file(const char *name, const char *text, size_t bytes)
-{
-	static const char *const places[] = {"/dev/shm", "/tmp"};
-	cleanup_fd int low = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	/* Where nobody counts such memory a box has none: a file without a name is counted as disk.
-	 */
-	for (size_t i = 0; low < 0 && i < ARRAY_LEN(places); i++)
-		low = open(places[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	cleanup_fd int fd = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, FD_MIN);
-	int r = fd < 0 ? -errno : 0;
-	if (r == 0 && text)
-		r = bash_file_set(fd, text, bytes);
-	else if (r == 0 && ftruncate(fd, (off_t)bytes) < 0)
-		r = -errno;
-	else if (r == 0) /* without seals the box's limits hold, and what is read is cut */
-		(void)fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
-	return r < 0 ? r : take_fd(fd);
-}
-
 static int report_script(const struct bash *b, struct buf *out, const char *params)
 {
 	return buf_addf(out, REPORT, (int)getpid(), b->traps_fd, b->report_fd, params);
 }
 
-int bash_init(struct bash *b, int signal_fd, int channel_fd)
+static void close_files(struct bash *b)
+{
+	int *const fds[] = {&b->code_fd, &b->script_fd, &b->report_fd, &b->traps_fd, &b->hook_fd};
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+		fd_close(fds[i]);
+}
+
+static void clear_files(const struct bash *b)
+{
+	file_clear(b->report_fd, REPORT_BYTES_MAX, REPORT_ROOM_BYTES);
+	file_clear(b->traps_fd, TRAPS_BYTES_MAX, FILE_ROOM_BYTES);
+}
+
+static int make_file(int *fd, const char *name, const char *text, size_t bytes)
+{
+	*fd = file_new(name, text, bytes);
+	return MIN(*fd, 0);
+}
+
+/* The last one is there when all are. */
+static int have_files(struct bash *b)
 {
 	cleanup_buf struct buf hook = BUF_INIT(LINE_BYTES_MAX);
+	if (b->hook_fd >= 0)
+		return 0;
+	int r = make_file(&b->code_fd, "code", "", 0);
+	r = r ? r : make_file(&b->script_fd, "script", "", 0);
+	r = r ? r : make_file(&b->report_fd, "report", NULL, REPORT_BYTES_MAX);
+	r = r ? r : make_file(&b->traps_fd, "traps", NULL, TRAPS_BYTES_MAX);
+	r = r ? r : buf_add(&hook, "{ ");
+	r = r ? r : report_script(b, &hook, "");
+	r = r ? r : buf_add(&hook, "} >/dev/null 2>&1\n" HOOK_END);
+	r = r ? r : make_file(&b->hook_fd, "hook", buf_str(&hook), hook.bytes);
+	/* By the name bash has for us: `trap` shows it, and our number is another in a replay. */
+	(void)snprintf(b->exit_hook, sizeof b->exit_hook, "'" COLLECT "\\. \"/proc/$PPID/fd/%d\";'",
+		b->hook_fd);
+	if (r < 0)
+		close_files(b);
+	return r;
+}
+
+int bash_init(struct bash *b, int signal_fd, int channel_fd)
+{
 	*b = (struct bash){.pipe_fds = {-1, -1},
+		.code_fd = -1,
+		.script_fd = -1,
+		.report_fd = -1,
+		.traps_fd = -1,
+		.hook_fd = -1,
 		.stdin_fd = -1,
 		.signal_fd = signal_fd,
 		.channel_fd = channel_fd};
 	state_init(&b->state);
 	b->home = getcwd(NULL, 0);
-	b->code_fd = bash_file("code", "", 0);
-	b->script_fd = bash_file("script", "", 0);
-	b->report_fd = bash_file("report", NULL, REPORT_BYTES_MAX);
-	b->traps_fd = bash_file("traps", NULL, TRAPS_BYTES_MAX);
-	int r = buf_add(&hook, "{ ");
-	r = r ? r : report_script(b, &hook, "");
-	r = r ? r : buf_add(&hook, "} >/dev/null 2>&1\n" HOOK_END);
-	b->hook_fd = r ? -1 : bash_file("hook", buf_str(&hook), hook.bytes);
-	/* By the name bash has for us: `trap` shows it, and our number is another in a replay. */
-	(void)snprintf(b->exit_hook, sizeof b->exit_hook, "'" COLLECT "\\. \"/proc/$PPID/fd/%d\";'",
-		b->hook_fd);
-	bool is_whole = b->home && b->code_fd >= 0 && b->script_fd >= 0 && b->report_fd >= 0 &&
-		b->traps_fd >= 0 && b->hook_fd >= 0;
-	return is_whole ? 0 : -ENOMEM;
+	return b->home ? 0 : -ENOMEM;
 }
 
 void bash_child(void)
@@ -204,16 +210,6 @@ int bash_report(const struct bash *b, struct buf *out)
 	return read_file(b->report_fd, out, REPORT_BYTES_MAX);
 }
 
-static void clear_files(const struct bash *b)
-{
-	const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-	/* The first is refused for what is sealed. */
-	int r = ftruncate(b->report_fd, 0) | ftruncate(b->traps_fd, 0);
-	r |= fallocate(b->report_fd, mode, 0, REPORT_BYTES_MAX);
-	r |= fallocate(b->traps_fd, mode, 0, TRAPS_BYTES_MAX);
-	(void)r;
-}
-
 static int take_report(struct bash *b)
 {
 	cleanup_buf struct buf report = BUF_INIT(REPORT_BYTES_MAX + (64 << 10));
@@ -258,6 +254,12 @@ static int write_line(struct bash *b, const char *line, size_t bytes)
 
 /* ---- lines ---- */
 
+/* Why a line was not even begun. */
+static enum bash_end end_of(int r)
+{
+	return r == -ENOSPC ? BASH_FULL : BASH_LOST;
+}
+
 static enum bash_end run_line(struct bash *b, const char *begin, int limit_ms)
 {
 	cleanup_buf struct buf line = BUF_INIT(LINE_BYTES_MAX);
@@ -282,7 +284,7 @@ static int set_resume(struct bash *b)
 		r = buf_add(&script, "\\exec </dev/null\n");
 	b->had_stdin = b->stdin_fd >= 0;
 	r = r ? r : buf_append(&script, buf_str(resume), resume->bytes);
-	return r ? r : bash_file_set(b->script_fd, buf_str(&script), script.bytes);
+	return r ? r : file_set(b->script_fd, buf_str(&script), script.bytes);
 }
 
 enum bash_end bash_run(struct bash *b, const char *code, size_t bytes)
@@ -301,14 +303,12 @@ enum bash_end bash_run(struct bash *b, const char *code, size_t bytes)
 	r = r ? r : buf_add(&text, "\n");
 	r = r ? r : buf_append(&text, code, bytes);
 	r = r ? r : buf_append(&text, "", 1);
-	r = r ? r : bash_file_set(b->code_fd, text.data, text.bytes);
+	r = r ? r : file_set(b->code_fd, text.data, text.bytes);
 	r = r ? r : set_resume(b);
-	if (r < 0)
-		return BASH_LOST;
-	b->is_step = true;
-	enum bash_end end = run_line(b, line, -1);
+	b->is_step = r == 0;
+	enum bash_end end = r == 0 ? run_line(b, line, -1) : end_of(r);
 	b->is_step = false;
-	(void)bash_file_set(b->code_fd, "", 0); /* 10 MB of code are not kept */
+	(void)file_set(b->code_fd, "", 0); /* 10 MB of code are not kept */
 	return end;
 }
 
@@ -380,9 +380,12 @@ enum bash_end bash_start(struct bash *b, const struct buf *script)
 		first_script(b, &first);
 		script = &first;
 	}
-	if (open_pipe(b) < 0 || bash_file_set(b->script_fd, buf_str(script), script->bytes) < 0 ||
-		name_make(&name, "bash", b->pipe_fds[0]) < 0)
-		return BASH_LOST;
+	int r = have_files(b);
+	r = r ? r : open_pipe(b);
+	r = r ? r : file_set(b->script_fd, buf_str(script), script->bytes);
+	r = r ? r : name_make(&name, "bash", b->pipe_fds[0]);
+	if (r < 0)
+		return end_of(r);
 	pid_t pid = fork();
 	if (pid == 0) {
 		bash_child();

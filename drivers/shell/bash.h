@@ -4,7 +4,7 @@
  * Theory of operation. bash reads its script from a pipe of one slot: each step is one line in it,
  * followed by a space. The pipe can be written again when bash has read the space, that is, when
  * the line has run; what user code does to descriptors, functions or traps cannot hide that. Code,
- * scripts and reports are files in memory, which bash opens by their names in the driver's
+ * scripts and reports are files (file.h), which bash opens by their names in the driver's
  * /proc/PID/fd, so that no descriptor of ours is open in bash or in what it starts.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -19,6 +19,7 @@
 enum bash_end {
 	BASH_RAN,    /* the line has run, the state is taken */
 	BASH_LARGE,  /* the same, but the state is too large to take */
+	BASH_FULL,   /* there is no room for what it takes: all is as it was */
 	BASH_LOST,   /* the line is over without a report: the shell cannot be used any more */
 	BASH_EXITED, /* the shell has ended and left its state */
 	BASH_DIED,   /* the shell has ended without one: exec, a signal, a trap of its own */
@@ -47,7 +48,7 @@ struct bash {
 	char *home;	     /* where the first shell starts */
 };
 
-/* Make the files; no shell yet. @signal_fd: a signalfd of SIGCHLD and SIGINT, both blocked. */
+/* No shell yet. @signal_fd: a signalfd of SIGCHLD and SIGINT, both blocked. */
 int bash_init(struct bash *b, int signal_fd, int channel_fd);
 
 /*
@@ -82,10 +83,6 @@ void bash_finish(struct bash *b, int limit_ms);
 
 /* Pass SIGINT to group @group and, of job control, to the groups of its leader's children. */
 void bash_interrupt(pid_t group);
-
-/* A file in memory, its content @text (NULL: @bytes zeros, and it cannot grow). */
-int bash_file(const char *name, const char *text, size_t bytes);
-int bash_file_set(int fd, const char *text, size_t bytes);
 
 /* In a child: signals as a program expects them, and death with the driver. */
 void bash_child(void);

@@ -31,8 +31,12 @@ struct driver {
 	struct channel channel;
 	struct bash bash;
 	struct buf sent; /* the state the engine has */
+	json_t *due;	 /* a SETUP for which there was no room yet, or NULL */
 	int signal_fd;
 };
+
+static const char no_room[] =
+	"there is no room for the shell's own files: remove something from the workspace, /tmp or /dev/shm";
 
 /* How a step has ended. */
 struct outcome {
@@ -162,31 +166,66 @@ static void send_state(struct driver *d, const char *id)
 
 /* ---- steps ---- */
 
-/* A shell that is ready for a step: the one that is there, or a new one with the last state. */
+static const char *set_up(struct driver *d, const json_t *setup);
+
+static int status_of(enum bash_end end)
+{
+	return end == BASH_RAN ? 0 : end == BASH_FULL ? -ENOSPC : -EIO;
+}
+
+/* What was asked for when there was no room. Returns: -ENOSPC when there is none yet. */
+static int catch_up(struct driver *d)
+{
+	json_t *due = take_ptr(d->due);
+	int r = due && set_up(d, due) == no_room ? -ENOSPC : 0;
+	if (r < 0)
+		d->due = due;
+	else
+		json_decref(due);
+	return r;
+}
+
+/* A shell that is ready for a step: the one that is there, or a new one with the last state.
+ * Returns: -ENOSPC when there is no room for one; the state is kept. */
 static int have_shell(struct driver *d)
 {
 	cleanup_buf struct buf script = BUF_INIT(2 * REPORT_BYTES_MAX);
 	struct bash *b = &d->bash;
-	if (b->pid > 0)
-		return 0;
-	if (b->state.text.bytes > 0 &&
-		buf_append(&script, buf_str(&b->state.text), b->state.text.bytes) == 0 &&
-		bash_start(b, &script) == BASH_RAN)
-		return 0;
+	int r = catch_up(d);
+	if (r < 0 || b->pid > 0)
+		return r;
+	r = b->state.text.bytes == 0
+		? -ENOENT
+		: buf_append(&script, buf_str(&b->state.text), b->state.text.bytes);
+	r = r ? r : status_of(bash_start(b, &script));
+	if (r == 0 || r == -ENOSPC)
+		return r;
 	if (b->state.text.bytes > 0)
 		say("retort: the state of the session could not be restored: it begins anew\n");
-	return bash_start(b, NULL) == BASH_RAN ? 0 : -EIO;
+	return status_of(bash_start(b, NULL));
+}
+
+/* The step was not run, or not to its end, for which the code is not to blame. */
+static void judge_failed(struct outcome *out, const char *name, const char *message)
+{
+	out->exit_code = 1;
+	out->name = name;
+	(void)snprintf(out->message, sizeof out->message, "%s", message);
+	say("retort: ");
+	say(message);
+	say("\n");
 }
 
 static void run_session(struct driver *d, const char *code, size_t bytes, struct outcome *out)
 {
 	struct bash *b = &d->bash;
-	enum bash_end end = have_shell(d) < 0 ? BASH_LOST : BASH_RAN;
+	int r = have_shell(d);
+	enum bash_end end = r == -ENOSPC ? BASH_FULL : r < 0 ? BASH_LOST : BASH_RAN;
 	if (b->was_interrupted) { /* before it began */
 		judge_interrupt(out);
 		return;
 	}
-	end = end == BASH_LOST ? end : bash_run(b, code, bytes);
+	end = end == BASH_RAN ? bash_run(b, code, bytes) : end;
 	switch (end) {
 	case BASH_LARGE:
 		say("retort: the state of this session is over 16 MiB: it is not kept\n");
@@ -203,12 +242,13 @@ static void run_session(struct driver *d, const char *code, size_t bytes, struct
 		say("retort: the shell is gone (exec, a signal or an EXIT trap): the session goes on "
 		    "with the state from before this step\n");
 		break;
+	case BASH_FULL:
+		judge_failed(out, "DiskError", no_room);
+		return;
 	case BASH_LOST:
 	case BASH_LATE:
 		bash_kill(b);
-		out->exit_code = 1;
-		out->name = "ShellLost";
-		(void)snprintf(out->message, sizeof out->message,
+		judge_failed(out, "ShellLost",
 			"the shell could not be used any more: the session goes on with the state "
 			"from before this step");
 		break;
@@ -245,6 +285,10 @@ static void run_once(
 		.signal_fd = d->signal_fd,
 		.channel_fd = d->channel.fd};
 	int status = once_run(&once);
+	if (status == -ENOSPC) {
+		judge_failed(out, "DiskError", no_room);
+		return;
+	}
 	if (status < 0)
 		leave(d, 1);
 	judge_wait(out, status, "the program");
@@ -300,7 +344,8 @@ static void do_step(struct driver *d, const json_t *step)
 	if (is_session)
 		send_state(d, id);
 	(void)send_result(d, id, &out);
-	if (is_session && d->bash.pid == 0 && have_shell(d) < 0)
+	int r = is_session && d->bash.pid == 0 ? have_shell(d) : 0;
+	if (r < 0 && r != -ENOSPC)
 		leave(d, 1);
 }
 
@@ -315,12 +360,16 @@ static const char *set_up(struct driver *d, const json_t *setup)
 	if (json_is_string(state) && json_string_length(state) > 0) {
 		if (state_decode(&script, json_string_value(state), json_string_length(state)) < 0)
 			return "this is no state of a shell";
-		if (bash_start(&d->bash, &script) != BASH_RAN) {
+		int r = status_of(bash_start(&d->bash, &script));
+		if (r < 0)
 			bash_kill(&d->bash);
-			return "the state could not be restored";
-		}
-	} else if (have_shell(d) < 0)
-		return "bash could not be started";
+		if (r < 0)
+			return r == -ENOSPC ? no_room : "the state could not be restored";
+	} else {
+		int r = have_shell(d);
+		if (r < 0)
+			return r == -ENOSPC ? no_room : "bash could not be started";
+	}
 	cleanup_buf struct buf line = BUF_INIT(4096);
 	int r = buf_add(&line, ":");
 	if (r == 0 && session) {
@@ -334,10 +383,18 @@ static const char *set_up(struct driver *d, const json_t *setup)
 	return NULL;
 }
 
-static void do_setup(struct driver *d, const json_t *setup)
+/* Without room for a shell the session begins all the same: each step says so until there is. */
+static void do_setup(struct driver *d, json_t *setup)
 {
 	const char *id = json_string_value(json_object_get(setup, "id"));
 	const char *wrong = set_up(d, setup);
+	if (wrong == no_room) {
+		wrong = NULL;
+		if (!d->due)
+			d->due = json_incref(setup);
+		else
+			(void)json_object_update(d->due, setup);
+	}
 	id = id ? id : "";
 	json_t *error =
 		wrong ? json_pack("{s:s, s:s}", "name", "SetupError", "message", wrong) : NULL;

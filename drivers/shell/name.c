@@ -44,16 +44,21 @@ int name_make(struct name *out, const char *path, int fd)
 	path = is_plain(path) ? path : last && is_plain(last + 1) ? last + 1 : "script";
 	(void)snprintf(out->path, sizeof out->path, "%s%s", path[0] == '-' ? "./" : "", path);
 	(void)snprintf(target, sizeof target, "/proc/%d/fd/%d", (int)getpid(), fd);
+	int r = -EIO;
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		(void)snprintf(out->dir, sizeof out->dir, "%s", places[i]);
-		if (!mkdtemp(out->dir))
+		if (!mkdtemp(out->dir)) {
+			r = -errno;
 			continue;
+		}
 		(void)snprintf(link, sizeof link, "%s/%s", out->dir, out->path);
-		if (make_parents(out) == 0 && symlink(target, link) == 0)
+		r = make_parents(out);
+		r = r == 0 && symlink(target, link) < 0 ? -errno : r;
+		if (r == 0)
 			return 0;
 		name_remove(out);
 	}
-	return -EIO;
+	return r;
 }
 
 void name_remove(const struct name *name)

@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "bash.h"
+#include "file.h"
 #include "name.h"
 
 #include <errno.h>
@@ -16,14 +17,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CHECK_MS = 3000, PATH_BYTES = 64 };
+enum { CHECK_MS = 3000, PATH_BYTES = 64, FD_MIN = 64 };
 
 /*
  * The script behind a line of ours: bash is started where the name leads to the script, and must go
- * back to where it belongs. The byte in the pipe says that the script is open. What follows is line
- * 1 again.
+ * back to where it belongs. A byte says that the script is open, and it goes on when @gone_fd is at
+ * its end: then the name is no more. What follows is line 1 again.
  */
-static int make_script(const struct once *o, const char *name, int ready_fd)
+static int make_script(const struct once *o, const char *name, int ready_fd, int gone_fd)
 {
 	cleanup_buf struct buf text = BUF_INIT(o->code_bytes + 64 * 1024);
 	char *home = getcwd(NULL, 0);
@@ -32,11 +33,13 @@ static int make_script(const struct once *o, const char *name, int ready_fd)
 	r = r ? r : buf_add(&text, ";\\builtin unset OLDPWD;BASH_ARGV0=");
 	r = r ? r : state_quote(&text, name, strlen(name));
 	r = r ? r
-	      : buf_addf(&text, ";\\builtin echo >/proc/%d/fd/%d;} " BASH_NEXT_LINE("0") "\n",
-			(int)getpid(), ready_fd);
+	      : buf_addf(&text,
+			";\\builtin echo >/proc/%1$d/fd/%2$d;\\builtin . /proc/%1$d/fd/%3$d;} " BASH_NEXT_LINE(
+				"0") "\n",
+			(int)getpid(), ready_fd, gone_fd);
 	r = r ? r : buf_append(&text, o->code, o->code_bytes);
 	free(home);
-	return r < 0 ? r : bash_file("script", buf_str(&text), text.bytes);
+	return r < 0 ? r : file_new("script", buf_str(&text), text.bytes);
 }
 
 static attr_noreturn void child(const struct once *o, const struct name *name)
@@ -58,7 +61,8 @@ static attr_noreturn void child(const struct once *o, const struct name *name)
 	_exit(127);
 }
 
-static int wait_script(const struct once *o, pid_t pid, int ready_fd, const struct name *name)
+static int wait_script(
+	const struct once *o, pid_t pid, int ready_fd, int *gone_fd, const struct name *name)
 {
 	int status = 0;
 	for (;;) {
@@ -69,6 +73,7 @@ static int wait_script(const struct once *o, pid_t pid, int ready_fd, const stru
 			return -1;
 		if (polls[0].revents && ready_fd >= 0) {
 			name_remove(name);
+			fd_close(gone_fd);
 			ready_fd = -1;
 		}
 		if (polls[2].revents) {
@@ -85,25 +90,38 @@ static int wait_script(const struct once *o, pid_t pid, int ready_fd, const stru
 	}
 }
 
+static int make_pipe(int *reader, int *writer)
+{
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	*reader = fcntl(ends[0], F_DUPFD_CLOEXEC, FD_MIN);
+	*writer = fcntl(ends[1], F_DUPFD_CLOEXEC, FD_MIN);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	return *reader < 0 || *writer < 0 ? -EMFILE : 0;
+}
+
 int once_run(const struct once *o)
 {
 	struct name name;
-	int ends[2];
+	cleanup_fd int ready = -1;
+	cleanup_fd int ready_writer = -1;
+	cleanup_fd int gone = -1;
+	cleanup_fd int gone_writer = -1;
 	bool is_text = o->filename[0] == '<';
 	const char *shown = is_text ? "bash" : o->filename;
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -1;
-	cleanup_fd int reader = fcntl(ends[0], F_DUPFD_CLOEXEC, 64);
-	cleanup_fd int writer = fcntl(ends[1], F_DUPFD_CLOEXEC, 64);
-	(void)close(ends[0]);
-	(void)close(ends[1]);
-	cleanup_fd int script = make_script(o, shown, writer);
-	if (reader < 0 || writer < 0 || script < 0 || name_make(&name, shown, script) < 0)
-		return -1;
+	int r = make_pipe(&ready, &ready_writer);
+	r = r ? r : make_pipe(&gone, &gone_writer);
+	cleanup_fd int script = r ? -1 : make_script(o, shown, ready_writer, gone);
+	r = r ? r : MIN(script, 0);
+	r = r ? r : name_make(&name, shown, script);
+	if (r < 0)
+		return r;
 	pid_t pid = fork();
 	if (pid == 0)
 		child(o, &name);
-	int status = pid < 0 ? -1 : wait_script(o, pid, reader, &name);
+	int status = pid < 0 ? -1 : wait_script(o, pid, ready, &gone_writer, &name);
 	name_remove(&name);
 	return status;
 }
@@ -122,7 +140,7 @@ static long parse_error(const char *text, char *message, size_t message_bytes)
 
 long once_check(const char *code, size_t code_bytes, char *message, size_t message_bytes)
 {
-	cleanup_fd int script = bash_file("check", code, code_bytes);
+	cleanup_fd int script = file_new("check", code, code_bytes);
 	char path[PATH_BYTES], text[2048] = "";
 	int ends[2], status;
 	(void)snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), script);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python, JavaScript, SQL and a shell in one session: what becomes of the state of each."""
 
+import errno
 import os
 import signal
 import sys
@@ -22,6 +23,17 @@ SPIN = {"python": "while True: pass", "javascript": "for (;;);", "shell": "while
 SAY = {"python": "print('on', flush=True)", "javascript": "console.log('on');", "shell": "echo on", "sql": "SELECT 'on';"}
 DIE = {"python": "import os; os.kill(os.getpid(), 9)", "javascript": "process.kill(process.pid, 'SIGKILL')",
        "shell": "kill -9 $$"}
+FILL = {"disk_bytes": """
+with open("big", "wb", 0) as f:
+    for size in 1 << 16, 1 << 12:
+        try:
+            while True: f.write(b"x" * size)
+        except OSError as error: full = error.errno
+""", "disk_inodes": """
+try:
+    for i in range(10000): open(f"f{i}", "w").close()
+except OSError as error: full = error.errno
+"""}
 HOG = {"python": "b = bytearray(1 << 30)", "shell": "x=$(head -c 600000000 /dev/zero | tr '\\0' x)",
        "javascript": "let b = []; for (;;) b.push(Buffer.alloc(1 << 22, 1))",
        "sql": "CREATE TEMP TABLE b AS WITH RECURSIVE c(x) AS (SELECT zeroblob(4000000) UNION ALL "
@@ -178,6 +190,23 @@ class Runtimes(harness.Case):
             # A first step of Python that fails leaves no Python behind.
             self.assertEqual(b.run("n = 1; import os; os.abort()", runtime="python")["state"]["outcome"], "rolled_back")
             self.assertEqual(b.run("n", runtime="python")["error"]["name"], "NameError")
+
+    def test_a_full_disk_costs_no_state(self):
+        for limit, value in ("disk_bytes", 8 << 20), ("disk_inodes", 100):
+            session = self.session(limits={limit: value})
+            session.run(FILL[limit])
+            self.assertEqual(session.value("full"), str(errno.ENOSPC))
+            for name in NAMES:
+                self.assertEqual(session.run(SPIN[name], runtime=name, timeout_ms=400)["status"], "timeout")
+                session.run(FILL[limit])  # what the driver that has ended had
+                state = [get(session, n) for n in NAMES if n != name]
+                self.assertEqual(state, ["1"] * 3, (limit, name))
+                if (limit, name) == ("disk_inodes", "shell"):  # it begins where the others' files are
+                    record = session.run("n=2; echo ran", runtime=name)
+                    self.assertEqual((record["error"]["name"], record["stdout"]), ("DiskError", ""), record)
+                    self.assertIn("remove something", record["stderr"])
+            session.run("import os\nfor name in os.listdir(): os.path.isfile(name) and name[0] in 'bf' and os.remove(name)")
+            self.assertEqual(self.state(session), ["1"] * 4, limit)
 
     def test_replaying_javascript_changes_no_file(self):
         s = self.session(make=False)
