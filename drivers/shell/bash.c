@@ -282,9 +282,11 @@ static int set_resume(struct bash *b)
 		r = buf_addf(&script, "\\exec </proc/%d/fd/%d\n", (int)getpid(), b->stdin_fd);
 	else if (b->had_stdin)
 		r = buf_add(&script, "\\exec </dev/null\n");
-	b->had_stdin = b->stdin_fd >= 0;
 	r = r ? r : buf_append(&script, buf_str(resume), resume->bytes);
-	return r ? r : file_set(b->script_fd, buf_str(&script), script.bytes);
+	r = r ? r : file_set(b->script_fd, buf_str(&script), script.bytes);
+	if (r == 0)
+		b->had_stdin = b->stdin_fd >= 0;
+	return r;
 }
 
 enum bash_end bash_run(struct bash *b, const char *code, size_t bytes)

@@ -357,21 +357,19 @@ static const char *set_up(struct driver *d, const json_t *setup)
 	const char *session = json_string_value(json_object_get(setup, "session"));
 	const json_t *seed = json_object_get(setup, "seed");
 	cleanup_buf struct buf script = BUF_INIT(2 * STATE_BYTES_MAX);
-	if (json_is_string(state) && json_string_length(state) > 0) {
-		if (state_decode(&script, json_string_value(state), json_string_length(state)) < 0)
-			return "this is no state of a shell";
-		int r = status_of(bash_start(&d->bash, &script));
-		if (r < 0)
-			bash_kill(&d->bash);
-		if (r < 0)
-			return r == -ENOSPC ? no_room : "the state could not be restored";
-	} else {
-		int r = have_shell(d);
-		if (r < 0)
-			return r == -ENOSPC ? no_room : "bash could not be started";
-	}
 	cleanup_buf struct buf line = BUF_INIT(4096);
-	int r = buf_add(&line, ":");
+	const char *text = json_string_value(state);
+	bool has_state = json_string_length(state) > 0;
+	if (has_state && state_decode(&script, text, json_string_length(state)) < 0)
+		return "this is no state of a shell";
+	int r = has_state ? status_of(bash_start(&d->bash, &script)) : have_shell(d);
+	if (r < 0 && has_state)
+		bash_kill(&d->bash);
+	if (r < 0)
+		return r == -ENOSPC ? no_room
+			: has_state ? "the state could not be restored"
+				    : "bash could not be started";
+	r = buf_add(&line, ":");
 	if (r == 0 && session) {
 		r = buf_add(&line, ";\\builtin export RETORT_SESSION=");
 		r = r ? r : state_quote(&line, session, strlen(session));
