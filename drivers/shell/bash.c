@@ -113,7 +113,7 @@ void bash_child(void)
 	sigset_t none;
 	(void)sigemptyset(&none);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	(void)setpgid(0, 0);
+	(void)setsid(); /* no SIGHUP for its jobs when it is killed: see kill_marked() of init */
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
@@ -133,14 +133,36 @@ static long stat_field(const char *pid, int index)
 	return at ? strtol(at, NULL, 10) : -1;
 }
 
-void bash_interrupt(pid_t group)
+static void set_moment(struct moment *out)
+{
+	struct timespec now;
+	char text[32];
+	long hz = sysconf(_SC_CLK_TCK);
+	cleanup_fd int fd = open("/proc/sys/kernel/ns_last_pid", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	text[MAX(n, 0)] = '\0';
+	(void)clock_gettime(CLOCK_BOOTTIME, &now);
+	out->ticks = now.tv_sec * hz + now.tv_nsec / (1000000000 / hz);
+	out->pid = (pid_t)strtol(text, NULL, 10);
+}
+
+/* Ticks are coarse; within one, pids tell, as they go up. */
+static bool is_newer(const char *pid, const struct moment *since)
+{
+	long ticks = stat_field(pid, 19);
+	return !since || ticks > since->ticks ||
+		(ticks == since->ticks && strtol(pid, NULL, 10) > since->pid);
+}
+
+void bash_interrupt(pid_t group, const struct moment *since)
 {
 	/* The shell first: later it would meet it as it writes down its state, when that child was
 	 * what it waited for. */
 	(void)kill(-group, SIGINT);
 	DIR *dir = opendir("/proc");
 	for (struct dirent *e; dir && (e = readdir(dir));) {
-		if (e->d_name[0] < '0' || e->d_name[0] > '9' || stat_field(e->d_name, 1) != group)
+		if (e->d_name[0] < '0' || e->d_name[0] > '9' || stat_field(e->d_name, 1) != group ||
+			!is_newer(e->d_name, since))
 			continue;
 		pid_t theirs = (pid_t)stat_field(e->d_name, 2);
 		if (theirs > 1 && theirs != group && theirs != getpgrp())
@@ -174,7 +196,7 @@ static bool take_signals(struct bash *b)
 		if (info.ssi_signo == SIGINT) {
 			b->was_interrupted = true;
 			if (b->is_step && b->pid > 0)
-				bash_interrupt(b->pid);
+				bash_interrupt(b->pid, &b->begin);
 		}
 	int status;
 	if (b->pid > 0 && waitpid(b->pid, &status, WNOHANG) == b->pid) {
@@ -307,6 +329,7 @@ enum bash_end bash_run(struct bash *b, const char *code, size_t bytes)
 	r = r ? r : buf_append(&text, "", 1);
 	r = r ? r : file_set(b->code_fd, text.data, text.bytes);
 	r = r ? r : set_resume(b);
+	set_moment(&b->begin);
 	b->is_step = r == 0;
 	enum bash_end end = r == 0 ? run_line(b, line, -1) : end_of(r);
 	b->is_step = false;

@@ -33,6 +33,12 @@ enum bash_end {
  */
 #define BASH_NEXT_LINE(number) "<\"/dev/null${LINENO:0:0&(LINENO=" number ")}\""
 
+/* A moment: what starts later is newer. */
+struct moment {
+	long ticks; /* since the host started, as in stat */
+	pid_t pid;  /* the last that was given by then */
+};
+
 struct bash {
 	pid_t pid; /* 0: none */
 	int wait_status;
@@ -42,6 +48,7 @@ struct bash {
 	bool had_stdin;
 	int signal_fd, channel_fd;
 	bool is_step;	      /* user code runs: interrupts are passed on */
+	struct moment begin;  /* of the step */
 	bool was_interrupted; /* since bash_drop_signals() */
 	struct state state;
 	char exit_hook[160]; /* a quoted word: what the EXIT trap begins with */
@@ -81,8 +88,11 @@ void bash_kill(struct bash *b);
 /* Let the shell end by itself, with its EXIT trap. Blocks: at most @limit_ms. */
 void bash_finish(struct bash *b, int limit_ms);
 
-/* Pass SIGINT to group @group and, of job control, to the groups of its leader's children. */
-void bash_interrupt(pid_t group);
+/*
+ * Pass SIGINT to group @group and, of job control, to the groups of those children of its leader
+ * that are newer than @since (NULL: of all): the jobs of earlier steps go on.
+ */
+void bash_interrupt(pid_t group, const struct moment *since);
 
 /* In a child: signals as a program expects them, and death with the driver. */
 void bash_child(void);

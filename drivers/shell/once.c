@@ -84,7 +84,7 @@ static int wait_script(
 		struct signalfd_siginfo info;
 		while (read(o->signal_fd, &info, sizeof info) == sizeof info)
 			if (info.ssi_signo == SIGINT)
-				bash_interrupt(pid);
+				bash_interrupt(pid, NULL);
 		if (waitpid(pid, &status, WNOHANG) == pid)
 			return status;
 	}

@@ -127,6 +127,22 @@ class Runtimes(harness.Case):
         self.assertEqual(sorted(line.split()[2] for line in seen), ["300", "301"])
         self.assertIn(f"{old} sleep 300", seen)
 
+    def test_jobs_hear_nothing_of_a_rollback(self):
+        """A group of processes that stand still is sent SIGHUP when it loses its last tie to its session."""
+        session = self.session(limits={"pids": 500})
+        session.run("sleep 1001 & set -m; sleep 1002 & sleep 1003 | sleep 1004 & set +m", runtime="shell")
+        session.run("import subprocess\nfor g in (0, None): subprocess.Popen(['sleep', '1005'], process_group=g)")
+        session.run("require('child_process').spawn('sleep', ['1006']); 0", runtime="javascript")
+        many = {"shell": "for i in {1..300}; do sleep 99 & done; wait",
+                "python": "for i in range(60): subprocess.Popen(['sleep', '99'])\nwhile True: pass",
+                "javascript": "for (let i = 0; i < 20; i++) require('child_process').spawn('sleep', ['99']); for (;;);"}
+        for name in "shell", "python", "shell", "python", "javascript":
+            record = session.run(many[name], runtime=name, timeout_ms=1000)
+            self.assertEqual((record["status"], record["state"]["outcome"]), ("timeout", "rolled_back"), record)
+            left = session.value("subprocess.getoutput('ps -eo args= | grep ^sleep | sort').split()")
+            expected = [w for n in (1001, 1002, 1003, 1004, 1005, 1005, 1006) for w in ("sleep", str(n))]
+            self.assertEqual(left, str(expected), name)
+
     def test_undo_takes_all_back_to_the_step(self):
         s = self.session()
         s.run("n=2; echo two > f; sleep 400 &", runtime="shell")

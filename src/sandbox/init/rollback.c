@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/init/rollback.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "sandbox/proc_list.h"
 
@@ -15,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CLEAR_ROUNDS_MAX = 1000, COUNT_ROUNDS_MAX = 50, PAUSE_NS = 200000 };
+enum { CLEAR_ROUNDS_MAX = 1000, COUNT_ROUNDS_MAX = 50, PAUSE_NS = 200000, STILL_MS = 20 };
 
 struct member {
 	struct proc_entry entry;
@@ -27,6 +28,12 @@ struct members {
 	size_t n;
 	bool is_full;
 };
+
+static void nap(void)
+{
+	struct timespec pause = {.tv_nsec = PAUSE_NS};
+	(void)nanosleep(&pause, NULL);
+}
 
 static bool add_member(void *arg, const struct proc_entry *entry)
 {
@@ -161,22 +168,47 @@ static bool are_gone(const struct members *all)
 
 static int await_end(struct members *all, const struct rollback *back, struct err *err)
 {
-	struct timespec pause = {.tv_nsec = PAUSE_NS};
 	for (int64_t ns = 0; ns < (int64_t)ROLLBACK_MS * 1000000; ns += PAUSE_NS) {
 		reap(all, back);
 		if (are_gone(all))
 			return 0;
-		(void)nanosleep(&pause, NULL);
+		nap();
 	}
 	return err_set(
 		err, ERR_BOX, "killed processes did not end within %d s", ROLLBACK_MS / 1000);
 }
 
+static bool are_still(const struct members *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (!all->v[i].entry.is_over && !strchr("TtZX", all->v[i].entry.state))
+			return false;
+	return true;
+}
+
+/* Those that have been stopped, when they stand still; or, when some are long about it, as they
+ * are. */
+static int read_still(struct members *all, struct err *err)
+{
+	int64_t end_ms = clock_now_ms() + STILL_MS;
+	int r = read_members(all, err);
+	while (r == 0 && !are_still(all) && clock_now_ms() < end_ms) {
+		nap();
+		r = read_members(all, err);
+	}
+	return r;
+}
+
+/*
+ * Who stays goes on before anything is killed: a process group whose last tie to the rest of its
+ * session is cut gets SIGHUP if one of it stands still then (setpgid(2)).
+ */
 static int kill_marked(struct members *all, const struct rollback *back, struct err *err)
 {
-	int n = read_members(all, err);
-	if (n == 0)
-		n = mark(all, back, err);
+	int n = mark(all, back, err);
+	for (size_t i = 0; n > 0 && i < all->n; i++)
+		if (!all->v[i].is_killed)
+			(void)kill(all->v[i].entry.pid, SIGCONT);
 	for (size_t i = 0; n > 0 && i < all->n; i++)
 		if (all->v[i].is_killed)
 			(void)kill(all->v[i].entry.pid, SIGKILL);
@@ -192,9 +224,13 @@ int rollback(const struct rollback *back, struct err *err)
 {
 	static struct members all;
 	(void)kill(-1, SIGSTOP);
-	int n = kill_marked(&all, back, err);
-	if (n > 0)
+	int n = read_still(&all, err);
+	if (n == 0)
 		n = kill_marked(&all, back, err);
+	if (n > 0) {
+		int r = read_members(&all, err);
+		n = r < 0 ? r : kill_marked(&all, back, err);
+	}
 	(void)kill(-1, SIGCONT);
 	if (n <= 0)
 		return n;
@@ -216,12 +252,6 @@ static bool is_known(const struct rollback_clearing *c, pid_t pid)
 		if (c->drivers[i] == pid)
 			return true;
 	return pid == c->driver || is_guard(c, pid);
-}
-
-static void nap(void)
-{
-	struct timespec pause = {.tv_nsec = PAUSE_NS};
-	(void)nanosleep(&pause, NULL);
 }
 
 /* One that ends can still be seen for a moment. */

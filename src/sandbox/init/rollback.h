@@ -3,8 +3,8 @@
  *
  * Theory of operation. A guard is a copy of the driver that stands still, a child of init. To go
  * back to it, init stops every process of the box at once (one that is just being made is made
- * after the stop or not at all), reads /proc, kills what is to go, lets the others go on, and waits
- * until the killed are gone.
+ * after the stop or not at all), reads /proc when all stand still, lets those go on that are to
+ * stay, kills the others, and waits until they are gone.
  *
  * Killed are the driver and each process that is newer than the guard (or the moment given), unless
  * it descends, by live parents, from an older process that is not the driver: a server that an
