@@ -21,6 +21,7 @@ enum {
 	WIRE_BRANCHINGS_MAX = 32,   /* branches that it makes at once */
 	WIRE_AHEAD_MAX = 2,	    /* of one box: the second's turn comes when the first has C1 */
 	WIRE_DEPTH_MAX = 28,	    /* branches of branches; the kernel nests 32 namespaces */
+	WIRE_DIRS_MAX = 128,	    /* directories below each other that a branch gets copied */
 	WIRE_TEXT_BYTES = 96 << 10, /* argv and environment of one spawn, NUL-separated */
 	WIRE_SOCK_FD = 3,	    /* where warden and init find their socket */
 	WIRE_SYNC_FD = 4,	    /* where the init of a branch hears that it is furnished */

@@ -152,10 +152,12 @@ static void begin_as_branch(struct session *s)
 		session_opened(s, NULL);
 }
 
-/* What would have gone on dies, or its stem has: it would again, and the steps can be run again. */
+/* What would have gone on dies, or its stem has, or its files cannot be copied: so it would be
+ * again, and the steps can be run again. */
 static void not_branched(struct session *s, const struct err *err)
 {
-	bool is_hopeless = err->code == ERR_GONE || s->n_refused >= REFUSALS_MAX || !s->stem ||
+	bool is_of_files = err->sys == ENAMETOOLONG || err->code == ERR_NO_SPACE;
+	bool is_hopeless = err->code == ERR_GONE || is_of_files || s->n_refused >= REFUSALS_MAX || !s->stem ||
 		stem_is_dead(s->stem);
 	s->is_lost |= is_hopeless;
 	if (is_hopeless && s->is_continuation && step_give_back(s))

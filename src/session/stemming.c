@@ -12,6 +12,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 /* A session that was branched goes on later than its branches, which somebody waits for. */
 enum {
@@ -121,6 +122,47 @@ static void clear_box(struct session *s)
 	box_clear(s->box, python_part(s)->driver, pids, n, s->is_forced, on_cleared, s);
 }
 
+static bool has_own_workspace(const struct session *s)
+{
+	for (size_t i = 0; i < s->order->n_binds; i++)
+		if (s->order->binds[i].kind == BIND_WORKSPACE)
+			return false;
+	return true;
+}
+
+/* The session goes on as a branch, too: files that cannot be copied would cost it its state. */
+static int check_copy(struct session *s, struct err *err)
+{
+	const struct workspace *all[1 + RESTORE_SCRATCH];
+	struct workspace_size size;
+	struct statvfs st;
+	uint64_t again_bytes = 0;
+	size_t n = 0;
+	keep_idle(s); /* lists them */
+	if (has_own_workspace(s))
+		all[n++] = session_files(s);
+	for (size_t i = 0; i < RESTORE_SCRATCH; i++)
+		all[n++] = &s->scratch[i];
+	for (size_t i = 0; i < n; i++) {
+		int r = workspace_measure(all[i], &size, err);
+		if (r < 0)
+			return r;
+		again_bytes += size.again_bytes;
+		if (size.n_dirs <= WIRE_DIRS_MAX)
+			continue;
+		err_set(err, ERR_LIMIT, "the session's files are more than %d directories deep",
+			WIRE_DIRS_MAX);
+		return err_hint(err, "remove such a tree, then branch");
+	}
+	if (again_bytes == 0 || fstatvfs(s->box->workspace_fd, &st) < 0 ||
+		again_bytes <= (uint64_t)st.f_bavail * st.f_frsize)
+		return 0;
+	err_set(err, ERR_NO_SPACE,
+		"the session's hard links become files of their own in a branch, "
+		"for which there is no room");
+	return err_hint(err, "remove some, or make the session with a larger --disk");
+}
+
 static int check_stem(struct session *s, struct err *err)
 {
 	struct part *p;
@@ -136,6 +178,9 @@ static int check_stem(struct session *s, struct err *err)
 			WIRE_DEPTH_MAX);
 		return err_hint(err, "branch one that is less deep, or make a new session");
 	}
+	int r = check_copy(s, err);
+	if (r < 0)
+		return r;
 	/* What is branched is a Python, whatever the session's own runtime is. */
 	return part_start(s, runtime_by_name("python"), &p, err);
 }

@@ -22,6 +22,8 @@ struct walk {
 	dev_t dev;	 /* of the workspace: another one is a volume */
 	struct buf path; /* of the directory being read, with a trailing slash */
 	size_t room;
+	size_t *due; /* which directories are still to be read: those too deep for one descent */
+	size_t n_due, due_room;
 };
 
 void workspace_done(struct workspace *w)
@@ -68,11 +70,56 @@ static int add_file(struct walk *w, const char *name, const struct stat *st)
 		.changed_ns = st->st_ctim.tv_sec * 1000000000LL + st->st_ctim.tv_nsec,
 		.ino = st->st_ino,
 		.mode = st->st_mode & 07777,
+		.is_linked = S_ISREG(st->st_mode) && st->st_nlink > 1,
 	};
 	return 0;
 }
 
+static bool is_full(const struct walk *w)
+{
+	return w->out->is_cut && w->out->n_files == WORKSPACE_FILES_MAX;
+}
+
+/* The one that was added last is read later, from the top. */
+static int put_off(struct walk *w)
+{
+	if (w->n_due == w->due_room) {
+		size_t room = w->due_room ? w->due_room * 2 : 16;
+		size_t *due = realloc(w->due, room * sizeof *due);
+		if (!due)
+			return -ENOMEM;
+		w->due = due;
+		w->due_room = room;
+	}
+	w->due[w->n_due++] = w->out->n_files - 1;
+	return 0;
+}
+
 static int walk_dir(struct walk *w, int dir_fd, int depth);
+
+/* Directory @i, which is @path below @at_fd. */
+static int walk_below(struct walk *w, int at_fd, const char *path, size_t i, int depth)
+{
+	int fd = sys_open_below(at_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0) { /* replaced, closed by its owner, or a volume of the same file system */
+		if (errno == EXDEV)
+			w->out->files[i].kind = WORKSPACE_MOUNT;
+		return 0;
+	}
+	size_t before = w->path.bytes;
+	int r = buf_addf(&w->path, "%s/", path);
+	if (r == 0) {
+		r = walk_dir(w, fd, depth); /* closes fd */
+	} else {
+		w->out->is_cut = true;
+		r = r == -E2BIG ? 0 : r;
+		(void)close(fd);
+	}
+	if (w->path.data)
+		w->path.data[before] = '\0';
+	w->path.bytes = before;
+	return r;
+}
 
 static int walk_entry(struct walk *w, int dir_fd, const char *name, int depth)
 {
@@ -82,31 +129,14 @@ static int walk_entry(struct walk *w, int dir_fd, const char *name, int depth)
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
 		return 0; /* gone in the meantime */
 	int r = add_file(w, name, &st);
-	if (r < 0 || !S_ISDIR(st.st_mode) || st.st_dev != w->dev)
+	if (r < 0 || is_full(w) || !S_ISDIR(st.st_mode) || st.st_dev != w->dev)
 		return r;
-	int fd = sys_open_below(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0) { /* replaced, made unreadable by its owner, or a volume of the same filesystem
-		       */
-		if (errno == EXDEV && !w->out->is_cut)
-			w->out->files[w->out->n_files - 1].kind = WORKSPACE_MOUNT;
-		return 0;
-	}
-	size_t before = w->path.bytes;
-	r = buf_addf(&w->path, "%s/", name);
-	if (r == -E2BIG || depth == WORKSPACE_DEPTH_MAX) {
-		w->out->is_cut = true;
-		(void)close(fd);
-		r = 0;
-	} else {
-		r = walk_dir(w, fd, depth + 1); /* closes fd */
-	}
-	if (w->path.data)
-		w->path.data[before] = '\0';
-	w->path.bytes = before;
-	return r;
+	return depth == WORKSPACE_DESCENT_MAX
+		? put_off(w)
+		: walk_below(w, dir_fd, name, w->out->n_files - 1, depth + 1);
 }
 
-/* Reads and closes @dir_fd. Depth is bounded by WORKSPACE_DEPTH_MAX. */
+/* Reads and closes @dir_fd. Depth is bounded by WORKSPACE_DESCENT_MAX. */
 static int walk_dir(struct walk *w, int dir_fd, int depth)
 {
 	struct dirent *entry;
@@ -116,7 +146,7 @@ static int walk_dir(struct walk *w, int dir_fd, int depth)
 		(void)close(dir_fd);
 		return -ENOMEM;
 	}
-	while (r == 0 && !w->out->is_cut && (entry = readdir(dir)))
+	while (r == 0 && !is_full(w) && (entry = readdir(dir)))
 		r = walk_entry(w, dirfd(dir), entry->d_name, depth);
 	(void)closedir(dir);
 	return r;
@@ -139,6 +169,9 @@ int workspace_scan(struct workspace *out, int fd, struct err *err)
 	w.dev = st.st_dev;
 	found.mode = st.st_mode;
 	int r = walk_dir(&w, dir_fd, 0);
+	for (size_t i = 0; r == 0 && i < w.n_due && !is_full(&w); i++)
+		r = walk_below(&w, fd, found.files[w.due[i]].path, w.due[i], 0);
+	free(w.due);
 	buf_done(&w.path);
 	if (r < 0) {
 		workspace_done(&found);
@@ -147,6 +180,47 @@ int workspace_scan(struct workspace *out, int fd, struct err *err)
 	if (found.n_files > 0)
 		qsort(found.files, found.n_files, sizeof *found.files, by_path);
 	*out = found;
+	return 0;
+}
+
+static int by_inode(const void *a, const void *b)
+{
+	const struct workspace_file *one = *(const struct workspace_file *const *)a;
+	const struct workspace_file *two = *(const struct workspace_file *const *)b;
+	return (one->ino > two->ino) - (one->ino < two->ino);
+}
+
+static unsigned depth_of(const struct workspace_file *f)
+{
+	unsigned n = f->kind == WORKSPACE_DIR;
+	for (const char *at = f->path; (at = strchr(at, '/')); at++)
+		n++;
+	return n;
+}
+
+int workspace_measure(const struct workspace *w, struct workspace_size *out, struct err *err)
+{
+	size_t n = 0;
+	const struct workspace_file **linked = NULL;
+	*out = (struct workspace_size){0};
+	for (size_t i = 0; i < w->n_files; i++) {
+		out->n_dirs = MAX(out->n_dirs, depth_of(&w->files[i]));
+		n += w->files[i].is_linked;
+	}
+	if (n < 2)
+		return 0;
+	linked = calloc(n, sizeof *linked);
+	if (!linked)
+		return err_set(err, ERR_NO_MEMORY, "no memory for a list of links");
+	n = 0;
+	for (size_t i = 0; i < w->n_files; i++)
+		if (w->files[i].is_linked)
+			linked[n++] = &w->files[i];
+	qsort(linked, n, sizeof *linked, by_inode);
+	for (size_t i = 1; i < n; i++)
+		out->again_bytes +=
+			linked[i]->ino == linked[i - 1]->ino ? linked[i]->size_bytes : 0;
+	free(linked);
 	return 0;
 }
 

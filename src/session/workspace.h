@@ -11,7 +11,7 @@
  * newlines, deep trees. The walk opens each entry beneath the last without following any link,
  * reads nothing but regular files, and stops at limits.
  */
-enum { WORKSPACE_FILES_MAX = 10000, WORKSPACE_DEPTH_MAX = 40 };
+enum { WORKSPACE_FILES_MAX = 10000, WORKSPACE_DESCENT_MAX = 40 /* descriptors open at once */ };
 
 enum workspace_kind {
 	WORKSPACE_FILE,
@@ -27,7 +27,8 @@ struct workspace_file {
 	uint64_t size_bytes;
 	int64_t changed_ns; /* of the inode: cannot be set by a program */
 	uint64_t ino;
-	uint32_t mode; /* permission bits */
+	uint32_t mode;	/* permission bits */
+	bool is_linked; /* a file that has other names, too */
 };
 
 struct workspace {
@@ -47,6 +48,13 @@ typedef void workspace_change_fn(
  */
 int workspace_scan(struct workspace *out, int fd, struct err *err);
 void workspace_done(struct workspace *w);
+
+/* What a copy would be in which each name is a file of its own. */
+struct workspace_size {
+	unsigned n_dirs;      /* below each other */
+	uint64_t again_bytes; /* of files that were copied for another name already */
+};
+int workspace_measure(const struct workspace *w, struct workspace_size *out, struct err *err);
 
 /* Call @change for each difference. Mount points are none: what a volume hides is not the program's
  * doing. */

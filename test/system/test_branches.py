@@ -19,6 +19,7 @@ import harness  # noqa: E402
 
 NAMESPACES = ("user", "mnt", "pid", "net", "ipc", "uts")
 DEPTH = 28
+DEEP = "import os; x = 5; [os.mkdir('d') or os.chdir('d') for i in range(200)]; os.chdir('/home/user')\n"
 
 
 class Case(harness.Case):
@@ -422,6 +423,10 @@ c = sqlite3.connect('d.db'); c.execute('create table t(a)'); c.execute('insert i
             "mappings": ("import mmap; x = 5; y = [mmap.mmap(-1, 4096) for _ in range(5000)]", {},
                          "shared mappings: too many", "then branch"),
             "memory": ("import mmap; x = 5; y = mmap.mmap(-1, 100 << 20)", memory, "died|memory|ended", "memory"),
+            "deep": (DEEP, {}, "128 directories deep", "remove"),
+            "deep and many": (DEEP + "[open(f'f{i}', 'w').close() for i in range(10001)]", {}, "128 directories deep", ""),
+            "links": ("import os; x = 5; open('a', 'wb').write(b'a' * (20 << 20)); os.link('a', 'b')",
+                      {"disk_bytes": 32 << 20}, "hard links", "--disk"),
         }
         for name, (code, limits, message, hint) in cases.items():
             with self.subTest(name):

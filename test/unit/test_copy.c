@@ -1,6 +1,7 @@
 /* Copying a workspace. SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/warden/copy.h"
 
+#include "sandbox/wire.h"
 #include "t.h"
 #include "tree.h"
 
@@ -87,7 +88,7 @@ TEST(depth_has_a_limit)
 	TREE from = tree_new();
 	TREE to = tree_new();
 	TREE again = tree_new();
-	for (int i = 0; i < COPY_DEPTH_MAX; i++)
+	for (int i = 0; i < WIRE_DIRS_MAX; i++)
 		strcat(path, "/d");
 	(void)strcat(path, "/f");
 	tree_put(&from, path, "deep");

@@ -105,11 +105,13 @@ static size_t n_of_kind(const struct workspace *w, enum workspace_kind kind)
 	return n;
 }
 
-/* Make @depth directories below each other with a file in the last, and scan. */
+/* Make @depth directories below each other with a file in the last, and one before and behind them,
+ * and scan. */
 static struct workspace scan_deep(int depth, const char *name)
 {
 	TREE t = tree_new();
 	int at = dup(t.fd);
+	tree_put(&t, "/a", "");
 	for (int i = 0; i < depth; i++) {
 		CHECK_INT(mkdirat(at, name, 0755), 0);
 		int next = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -120,17 +122,20 @@ static struct workspace scan_deep(int depth, const char *name)
 	CHECK(file >= 0);
 	(void)close(file);
 	(void)close(at);
+	tree_put(&t, "/z", "");
 	return scan(&t);
 }
 
-TEST(depth_is_bounded)
+TEST(deep_trees_are_listed)
 {
-	SCANNED deepest = scan_deep(WORKSPACE_DEPTH_MAX, "d");
-	CHECK_INT(n_of_kind(&deepest, WORKSPACE_FILE), 1);
-	CHECK(!deepest.is_cut);
-	SCANNED deeper = scan_deep(WORKSPACE_DEPTH_MAX + 1, "d");
-	CHECK_INT(n_of_kind(&deeper, WORKSPACE_FILE), 0);
-	CHECK(deeper.is_cut);
+	const int depths[] = {WORKSPACE_DESCENT_MAX, WORKSPACE_DESCENT_MAX + 1,
+		3 * (WORKSPACE_DESCENT_MAX + 1), 1000};
+	for (size_t i = 0; i < ARRAY_LEN(depths); i++) {
+		SCANNED w = scan_deep(depths[i], "d");
+		CHECK(!w.is_cut);
+		CHECK_INT(w.n_files, depths[i] + 3);
+		CHECK_INT(strlen(w.files[depths[i] + 1].path), 2 * depths[i] + 4);
+	}
 }
 
 TEST(long_paths_are_cut_not_truncated)
@@ -138,12 +143,31 @@ TEST(long_paths_are_cut_not_truncated)
 	char name[251];
 	memset(name, 'n', sizeof name - 1);
 	name[sizeof name - 1] = '\0';
-	SCANNED w = scan_deep(17, name); /* over PATH_MAX */
-	CHECK_INT(n_of_kind(&w, WORKSPACE_FILE), 0);
+	SCANNED w = scan_deep(17, name);	     /* over PATH_MAX */
+	CHECK_INT(n_of_kind(&w, WORKSPACE_FILE), 2); /* those beside it */
 	CHECK(w.is_cut);
 	SCANNED fits = scan_deep(16, name);
-	CHECK_INT(n_of_kind(&fits, WORKSPACE_FILE), 1);
-	CHECK_INT(strlen(fits.files[fits.n_files - 1].path), 16 * 251 + 4);
+	CHECK_INT(n_of_kind(&fits, WORKSPACE_FILE), 3);
+	CHECK_INT(strlen(fits.files[fits.n_files - 2].path), 16 * 251 + 4);
+}
+
+TEST(what_a_copy_would_be)
+{
+	struct err err;
+	struct workspace_size size;
+	TREE t = tree_new();
+	tree_put(&t, "/one/two/a", "12345");
+	tree_put(&t, "/b", "123");
+	SCANNED single = scan(&t);
+	CHECK_INT(workspace_measure(&single, &size, &err), 0);
+	CHECK_INT(size.n_dirs, 2);
+	CHECK_INT(size.again_bytes, 0);
+	CHECK_INT(linkat(t.fd, "one/two/a", t.fd, "c", 0), 0);
+	CHECK_INT(linkat(t.fd, "c", t.fd, "one/d", 0), 0);
+	CHECK_INT(linkat(t.fd, "b", t.fd, "e", 0), 0);
+	SCANNED linked = scan(&t);
+	CHECK_INT(workspace_measure(&linked, &size, &err), 0);
+	CHECK_INT(size.again_bytes, 2 * 5 + 3);
 }
 
 TEST(number_of_files_is_bounded)

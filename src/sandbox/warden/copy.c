@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "sandbox/cgroup_file.h"
 #include "sandbox/syscalls.h"
+#include "sandbox/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -120,9 +121,12 @@ static int copy_dir(const struct copying *c, const char *name, int from, const s
 	if (to < 0)
 		return failed(c->err, errno, "open directory", name);
 	struct copying below = {.from = from, .to = to, .depth = c->depth + 1, .err = c->err};
-	if (below.depth > COPY_DEPTH_MAX)
-		return err_set(c->err, ERR_LIMIT, "the workspace is more than %d directories deep",
-			COPY_DEPTH_MAX);
+	if (below.depth > WIRE_DIRS_MAX) {
+		err_set(c->err, ERR_LIMIT, "the workspace is more than %d directories deep",
+			WIRE_DIRS_MAX);
+		c->err->sys = ENAMETOOLONG; /* by which the engine knows that it is the files */
+		return -err_errno(ERR_LIMIT);
+	}
 	int r = from < 0 ? 0 : cgroup_file_each(from, ".", copy_entry, &below);
 	if (r < 0 || below.result < 0)
 		return below.result < 0 ? below.result : failed(c->err, -r, "read", name);

@@ -12,9 +12,8 @@
  * appears. Sockets and devices are left out, hard links become files of their own, extended
  * attributes are not copied; setuid and setgid bits are dropped. What goes away meanwhile is left
  * out.
- * Limits:  COPY_DEPTH_MAX directories deep; what @to's file system takes.
+ * Limits:  WIRE_DIRS_MAX directories deep; what @to's file system takes.
  * Blocks:  as long as the reading and writing takes.
  * Errors:  ERR_NO_SPACE, ERR_LIMIT (depth), ERR_IO.
  */
-enum { COPY_DEPTH_MAX = 128 };
 int copy_tree(int from, int to, struct err *err);
