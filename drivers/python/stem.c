@@ -22,6 +22,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -208,6 +209,14 @@ PyObject *find_shared(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
+/* Its processes have been ended. Until somebody hears of that they count as processes still; a
+ * branch has no children. */
+static void forget_children(void)
+{
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
 PyObject *branch(PyObject *self, PyObject *args)
 {
 	struct order order;
@@ -234,6 +243,7 @@ PyObject *branch(PyObject *self, PyObject *args)
 		return PyErr_Format(PyExc_OSError, "%s", explain(r));
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &mask);
+	forget_children();
 	r = branch_clone(&order.fds);
 	if (r == 0)
 		return be_branch(&order, &home, &mask);

@@ -186,6 +186,12 @@ int spawn(const struct init_request *req, const int fds[WIRE_SPAWN_FDS], struct 
 	cleanup_fd int reader = ends[0];
 	cleanup_fd int writer = ends[1];
 	pid_t pid = fork();
+	if (pid < 0 && errno == EAGAIN) {
+		err_set(err, ERR_LIMIT,
+			"no process is left for an interpreter: the box has as many as --pids allows");
+		return err_hint(
+			err, "end some of the session's processes, or allow more with --pids");
+	}
 	if (pid < 0)
 		return err_sys(err, ERR_BOX, errno, "fork");
 	if (pid == 0)
