@@ -157,8 +157,8 @@ static void begin_as_branch(struct session *s)
 static void not_branched(struct session *s, const struct err *err)
 {
 	bool is_of_files = err->sys == ENAMETOOLONG || err->code == ERR_NO_SPACE;
-	bool is_hopeless = err->code == ERR_GONE || is_of_files || s->n_refused >= REFUSALS_MAX || !s->stem ||
-		stem_is_dead(s->stem);
+	bool is_hopeless = err->code == ERR_GONE || is_of_files || s->n_refused >= REFUSALS_MAX ||
+		!s->stem || stem_is_dead(s->stem);
 	s->is_lost |= is_hopeless;
 	if (is_hopeless && s->is_continuation && step_give_back(s))
 		return;
