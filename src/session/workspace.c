@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "sandbox/syscalls.h"
+#include "sandbox/wire.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -190,10 +191,11 @@ static int by_inode(const void *a, const void *b)
 	return (one->ino > two->ino) - (one->ino < two->ino);
 }
 
-static unsigned depth_of(const struct workspace_file *f)
+/* How many directories it lies in. */
+static unsigned depth_of(const char *path)
 {
-	unsigned n = f->kind == WORKSPACE_DIR;
-	for (const char *at = f->path; (at = strchr(at, '/')); at++)
+	unsigned n = 0;
+	for (const char *at = path; (at = strchr(at, '/')); at++)
 		n++;
 	return n;
 }
@@ -204,8 +206,9 @@ int workspace_measure(const struct workspace *w, struct workspace_size *out, str
 	const struct workspace_file **linked = NULL;
 	*out = (struct workspace_size){0};
 	for (size_t i = 0; i < w->n_files; i++) {
-		out->n_dirs = MAX(out->n_dirs, depth_of(&w->files[i]));
-		n += w->files[i].is_linked;
+		const struct workspace_file *f = &w->files[i];
+		out->n_dirs = MAX(out->n_dirs, depth_of(f->path) + (f->kind == WORKSPACE_DIR));
+		n += f->is_linked;
 	}
 	if (n < 2)
 		return 0;
@@ -335,6 +338,9 @@ int workspace_copy_out(int fd, const char *path, int out_fd, struct err *err)
 		return err_sys(err, ERR_ACCESS, errno, "read %s in the workspace", path);
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_ACCESS, "%s in the workspace is no regular file", path);
+	if (depth_of(path) > WIRE_DIRS_MAX)
+		return err_set(err, ERR_ACCESS, "copy out: more than %d directories deep: %s",
+			WIRE_DIRS_MAX, path);
 	cleanup_fd int dir = make_parents(out_fd, path, &name);
 	if (dir < 0)
 		return out_failed(-dir, path, err);

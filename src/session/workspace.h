@@ -63,8 +63,8 @@ void workspace_compare(const struct workspace *before, const struct workspace *a
 
 /*
  * Copy the regular file @path out of the workspace @fd to the same path below directory @out_fd;
- * parent directories are made. Nothing half-written is left. Errors: ERR_IO, ERR_NO_SPACE,
- * ERR_ACCESS.
+ * parent directories are made, WIRE_DIRS_MAX at most. Nothing half-written is left. Errors: ERR_IO,
+ * ERR_NO_SPACE, ERR_ACCESS.
  */
 int workspace_copy_out(int fd, const char *path, int out_fd, struct err *err);
 

@@ -305,6 +305,7 @@ class Sizes(Workspace):
         done = self.go("import os\nfor i in range(1000):\n    os.mkdir('d'); os.chdir('d')\n"
                        "open('x', 'w').write('1')\n6 * 7", "-w", self.dir, "-o", self.out)
         self.assertEqual(done["status"], "ok", done)
+        self.assertEqual(os.listdir(self.out), [])  # such a tree is nothing for the programs of a host
 
     def test_T_WORKSPACE_SIZE_100000_files(self):
         """A hundred thousand files in the workspace before the run, as many names as disk allows."""
