@@ -133,25 +133,10 @@ static long stat_field(const char *pid, int index)
 	return at ? strtol(at, NULL, 10) : -1;
 }
 
-static void set_moment(struct moment *out)
-{
-	struct timespec now;
-	char text[32];
-	long hz = sysconf(_SC_CLK_TCK);
-	cleanup_fd int fd = open("/proc/sys/kernel/ns_last_pid", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	text[MAX(n, 0)] = '\0';
-	(void)clock_gettime(CLOCK_BOOTTIME, &now);
-	out->ticks = now.tv_sec * hz + now.tv_nsec / (1000000000 / hz);
-	out->pid = (pid_t)strtol(text, NULL, 10);
-}
-
-/* Ticks are coarse; within one, pids tell, as they go up. */
 static bool is_newer(const char *pid, const struct moment *since)
 {
-	long ticks = stat_field(pid, 19);
-	return !since || ticks > since->ticks ||
-		(ticks == since->ticks && strtol(pid, NULL, 10) > since->pid);
+	return !since ||
+		moment_is_newer((uint64_t)stat_field(pid, 19), (pid_t)strtol(pid, NULL, 10), since);
 }
 
 void bash_interrupt(pid_t group, const struct moment *since)
@@ -329,7 +314,7 @@ enum bash_end bash_run(struct bash *b, const char *code, size_t bytes)
 	r = r ? r : buf_append(&text, "", 1);
 	r = r ? r : file_set(b->code_fd, text.data, text.bytes);
 	r = r ? r : set_resume(b);
-	set_moment(&b->begin);
+	moment_set(&b->begin);
 	b->is_step = r == 0;
 	enum bash_end end = r == 0 ? run_line(b, line, -1) : end_of(r);
 	b->is_step = false;

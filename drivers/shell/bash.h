@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "base/moment.h"
 #include "state.h"
 
 #include <stdbool.h>
@@ -32,12 +33,6 @@ enum bash_end {
  * puts the number back when it is over; this assignment is outside of all.
  */
 #define BASH_NEXT_LINE(number) "<\"/dev/null${LINENO:0:0&(LINENO=" number ")}\""
-
-/* A moment: what starts later is newer. */
-struct moment {
-	long ticks; /* since the host started, as in stat */
-	pid_t pid;  /* the last that was given by then */
-};
 
 struct bash {
 	pid_t pid; /* 0: none */

@@ -44,6 +44,9 @@ int change_judge(int status, const char *path, struct err *err)
 			"to remove it with all that is in it, say so: --recursive, or \"recursive\": true");
 	}
 	int r = err_sys(err, code, -status, "change %s", path);
+	if (status == -ENOTEMPTY)
+		return err_hint(
+			err, "it is very deep, or something writes to it: remove it by a step");
 	return status == -ENOENT ? err_hint(err, "`retort session files` lists them") : r;
 }
 

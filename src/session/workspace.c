@@ -23,8 +23,6 @@ struct walk {
 	dev_t dev;	 /* of the workspace: another one is a volume */
 	struct buf path; /* of the directory being read, with a trailing slash */
 	size_t room;
-	size_t *due; /* which directories are still to be read: those too deep for one descent */
-	size_t n_due, due_room;
 };
 
 void workspace_done(struct workspace *w)
@@ -81,21 +79,6 @@ static bool is_full(const struct walk *w)
 	return w->out->is_cut && w->out->n_files == WORKSPACE_FILES_MAX;
 }
 
-/* The one that was added last is read later, from the top. */
-static int put_off(struct walk *w)
-{
-	if (w->n_due == w->due_room) {
-		size_t room = w->due_room ? w->due_room * 2 : 16;
-		size_t *due = realloc(w->due, room * sizeof *due);
-		if (!due)
-			return -ENOMEM;
-		w->due = due;
-		w->due_room = room;
-	}
-	w->due[w->n_due++] = w->out->n_files - 1;
-	return 0;
-}
-
 static int walk_dir(struct walk *w, int dir_fd, int depth);
 
 /* Directory @i, which is @path below @at_fd. */
@@ -132,8 +115,9 @@ static int walk_entry(struct walk *w, int dir_fd, const char *name, int depth)
 	int r = add_file(w, name, &st);
 	if (r < 0 || is_full(w) || !S_ISDIR(st.st_mode) || st.st_dev != w->dev)
 		return r;
+	/* Those at the end of a descent are read later, from the top. */
 	return depth == WORKSPACE_DESCENT_MAX
-		? put_off(w)
+		? 0
 		: walk_below(w, dir_fd, name, w->out->n_files - 1, depth + 1);
 }
 
@@ -153,6 +137,21 @@ static int walk_dir(struct walk *w, int dir_fd, int depth)
 	return r;
 }
 
+/* How many directories it lies in. */
+static unsigned depth_of(const char *path)
+{
+	unsigned n = 0;
+	for (const char *at = path; (at = strchr(at, '/')); at++)
+		n++;
+	return n;
+}
+
+static bool ends_descent(const struct workspace_file *f)
+{
+	return f->kind == WORKSPACE_DIR &&
+		depth_of(f->path) % (WORKSPACE_DESCENT_MAX + 1) == WORKSPACE_DESCENT_MAX;
+}
+
 static int by_path(const void *a, const void *b)
 {
 	return strcmp(
@@ -170,9 +169,9 @@ int workspace_scan(struct workspace *out, int fd, struct err *err)
 	w.dev = st.st_dev;
 	found.mode = st.st_mode;
 	int r = walk_dir(&w, dir_fd, 0);
-	for (size_t i = 0; r == 0 && i < w.n_due && !is_full(&w); i++)
-		r = walk_below(&w, fd, found.files[w.due[i]].path, w.due[i], 0);
-	free(w.due);
+	for (size_t i = 0; r == 0 && i < found.n_files && !is_full(&w); i++)
+		if (ends_descent(&found.files[i]))
+			r = walk_below(&w, fd, found.files[i].path, i, 0);
 	buf_done(&w.path);
 	if (r < 0) {
 		workspace_done(&found);
@@ -189,15 +188,6 @@ static int by_inode(const void *a, const void *b)
 	const struct workspace_file *one = *(const struct workspace_file *const *)a;
 	const struct workspace_file *two = *(const struct workspace_file *const *)b;
 	return (one->ino > two->ino) - (one->ino < two->ino);
-}
-
-/* How many directories it lies in. */
-static unsigned depth_of(const char *path)
-{
-	unsigned n = 0;
-	for (const char *at = path; (at = strchr(at, '/')); at++)
-		n++;
-	return n;
 }
 
 int workspace_measure(const struct workspace *w, struct workspace_size *out, struct err *err)

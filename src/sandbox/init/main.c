@@ -128,18 +128,19 @@ static void reap_one(void *arg, pid_t pid, int status)
 static void add_mark(struct init *in, uint32_t name)
 {
 	struct rollback_mark *mark = &in->marks[in->n_marks++ % ROLLBACK_MARKS_MAX];
-	rollback_set_mark(mark);
+	moment_set(&mark->at);
 	mark->name = name;
 }
 
 /* Returns: NULL: the guard's beginning counts. */
-static const struct rollback_mark *find_mark(const struct init *in, const struct init_request *req)
+static const struct moment *find_mark(const struct init *in, const struct init_request *req)
 {
 	for (size_t i = 0; req->mark && i < ROLLBACK_MARKS_MAX; i++)
 		if (in->marks[i].name == req->mark)
-			return &in->marks[i];
-	return req->guard_pid || !in->n_marks ? NULL
-					      : &in->marks[(in->n_marks - 1) % ROLLBACK_MARKS_MAX];
+			return &in->marks[i].at;
+	return req->guard_pid || !in->n_marks
+		? NULL
+		: &in->marks[(in->n_marks - 1) % ROLLBACK_MARKS_MAX].at;
 }
 
 static void do_rollback(struct init *in, const struct init_request *req)

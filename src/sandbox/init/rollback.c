@@ -69,26 +69,6 @@ static struct member *find(struct members *all, pid_t pid)
 	return NULL;
 }
 
-/* Ticks are coarse; within one, pids tell, as they go up. */
-static bool is_newer(const struct proc_entry *a, const struct rollback_mark *b)
-{
-	return a->start_ticks != b->ticks ? a->start_ticks > b->ticks : a->pid > b->pid;
-}
-
-void rollback_set_mark(struct rollback_mark *out)
-{
-	struct timespec now;
-	char text[32];
-	cleanup_fd int fd = open("/proc/sys/kernel/ns_last_pid", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : fd_read_all(fd, text, sizeof text - 1);
-	text[MAX(n, 0)] = '\0';
-	(void)clock_gettime(CLOCK_BOOTTIME, &now);
-	long hz = sysconf(_SC_CLK_TCK);
-	out->ticks = (uint64_t)now.tv_sec * (uint64_t)hz +
-		(uint64_t)now.tv_nsec / (1000000000 / (uint64_t)hz);
-	out->pid = n > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
-}
-
 static bool is_other(const struct rollback *back, pid_t pid)
 {
 	for (size_t i = 0; i < back->n_others; i++)
@@ -99,14 +79,14 @@ static bool is_other(const struct rollback *back, pid_t pid)
 
 /* Does it descend from something older than the guard that may stay? */
 static bool is_kept(struct members *all, const struct rollback *back, const struct member *m,
-	const struct rollback_mark *mark)
+	const struct moment *mark)
 {
 	for (size_t depth = 0; m && depth <= all->n; depth++) {
 		if (m->entry.pid == back->guard)
 			return true;
 		if (m->entry.pid == back->driver || is_other(back, m->entry.pid))
 			return false;
-		if (!is_newer(&m->entry, mark))
+		if (!moment_is_newer(m->entry.start_ticks, m->entry.pid, mark))
 			return true;
 		m = find(all, m->entry.ppid); /* init is not among them */
 	}
@@ -133,12 +113,12 @@ int rollback_check(const struct rollback *back, struct err *err)
 static int mark(struct members *all, const struct rollback *back, struct err *err)
 {
 	const struct member *guard = back->guard ? find(all, back->guard) : NULL;
-	struct rollback_mark mark = back->mark ? *back->mark : (struct rollback_mark){0};
+	struct moment mark = back->mark ? *back->mark : (struct moment){0};
 	int n = 0;
 	if (!guard && back->guard)
 		return fail_guard(err);
 	if (guard && !back->mark)
-		mark = (struct rollback_mark){guard->entry.start_ticks, guard->entry.pid, 0};
+		mark = (struct moment){guard->entry.start_ticks, guard->entry.pid};
 	for (size_t i = 0; i < all->n; i++) {
 		struct member *m = &all->v[i];
 		m->is_killed = !is_kept(all, back, m, &mark);

@@ -16,26 +16,24 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/moment.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A moment: what starts later is newer. */
 struct rollback_mark {
-	uint64_t ticks; /* since the host started */
-	pid_t pid;	/* the last that was given by then */
-	uint32_t name;	/* the engine's; not 0 */
+	struct moment at;
+	uint32_t name; /* the engine's; not 0 */
 };
 enum { ROLLBACK_MARKS_MAX = 64 };
-void rollback_set_mark(struct rollback_mark *out);
 
 struct rollback {
-	pid_t driver;			  /* 0 when it is gone already */
-	pid_t guard;			  /* 0: none */
-	const struct rollback_mark *mark; /* NULL: the guard's beginning, or that of the box */
-	const int32_t *others; /* go as well, and do not protect what they have started */
+	pid_t driver;		   /* 0 when it is gone already */
+	pid_t guard;		   /* 0: none */
+	const struct moment *mark; /* NULL: the guard's beginning, or that of the box */
+	const int32_t *others;	   /* go as well, and do not protect what they have started */
 	size_t n_others;
 	void (*reaped)(void *arg, pid_t pid, int status); /* a child other than the killed ended */
 	void *arg;

@@ -1,0 +1,45 @@
+/*
+ * A moment among the starts of processes: which are newer?
+ *
+ * The kernel says of a process in which tick of its clock it began, and ticks are coarse; within
+ * one its number tells, as numbers go up. Source: proc_pid_stat(5), ns_last_pid in
+ * proc_sys_kernel(5).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "base/fd.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+struct moment {
+	uint64_t ticks; /* since the host started */
+	pid_t pid;	/* the last that was given by then; 0: not known */
+};
+
+/* Now. */
+static inline void moment_set(struct moment *out)
+{
+	struct timespec now;
+	char text[32];
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
+	cleanup_fd int fd = open("/proc/sys/kernel/ns_last_pid", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : fd_read_all(fd, text, sizeof text - 1);
+	text[n > 0 ? n : 0] = '\0';
+	(void)clock_gettime(CLOCK_BOOTTIME, &now);
+	out->ticks = (uint64_t)now.tv_sec * hz + (uint64_t)now.tv_nsec / (1000000000 / hz);
+	out->pid = (pid_t)strtol(text, NULL, 10);
+}
+
+/* Did process @pid, which began at @ticks, begin after @than? */
+static inline bool moment_is_newer(uint64_t ticks, pid_t pid, const struct moment *than)
+{
+	return ticks != than->ticks ? ticks > than->ticks : pid > than->pid;
+}
