@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who may include whom: modules, libraries, and the programs that are trusted.
+"""Who may include whom: modules, libraries, and the programs that are trusted; and who may call what.
 
 usage: dev/check_layers.py [ROOT]
 """
@@ -36,9 +36,12 @@ ONLY = {
     r"seccomp\.h": r"sandbox/filter_\w+\.c",
     r"sodium": r"(session/|store/|serve/mcp/seal\.c|serve/http/token\.c|api/base64\.c|api/gate_handler\.c|api/plan_record\.c|api/run_step\.c|api/shelf\.c|api/skill\.c"
                r"|cli/picture\.c)",
-    r"uv\.h": r"(sandbox/\w+\.[ch]|session/|api/|serve/|agent/|net/|tool/)",
+    r"uv\.h": r"(base/timer\.h|sandbox/\w+\.[ch]|session/|api/|serve/|agent/|net/|tool/)",
     r"jansson\.h": r"(session/|store/|runtime/|api/|serve/|agent/|net/|tool/|cli/)",
 }
+
+# Calls that one place makes for all. The time of a loop is stale outside of its turn: base/timer.h.
+CALLS = {r"\b(uv_timer_start|uv_timer_again|uv_now|uv_update_time)\s*\(": r"base/timer\.h"}
 
 # Modules without effects: nothing of the system is within reach.
 PURE = ("label", "plan")
@@ -78,9 +81,18 @@ def check_system(path, target):
         yield f"<{target}> in a module without effects"
 
 
+def check_calls(path, line):
+    for call, places in CALLS.items():
+        found = re.search(call, line)
+        if found and not re.match(places, path):
+            yield f"{found[1]}() may be called in {places} only"
+
+
 def check_file(src, path):
     with open(os.path.join(src, path), encoding="utf-8") as f:
         for number, line in enumerate(f, 1):
+            for problem in check_calls(path, line):
+                yield f"src/{path}:{number}: {problem}"
             match = INCLUDE.match(line)
             if not match:
                 continue

@@ -2,6 +2,7 @@
 #include "agent/loop_inside.h"
 
 #include "agent/prompt.h"
+#include "base/timer.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -41,7 +42,7 @@ void loop_tell_of(struct loop *l, unsigned place, json_t *event)
 
 uint64_t loop_wall_ms(const struct loop *l)
 {
-	return l->earlier_ms + uv_now(l->uv) - l->started_ms;
+	return l->earlier_ms + timer_now() - l->started_ms;
 }
 
 /* ---- the end ---- */
@@ -103,7 +104,7 @@ void loop_finish(struct loop *l, enum loop_end end)
 	loop_keep(l);
 	/* Told from the loop: whoever called us need not think of our being gone. */
 	(void)uv_timer_stop(&l->timer);
-	(void)uv_timer_start(&l->timer, on_timer, 0, 0);
+	timer_start(&l->timer, on_timer, 0, 0);
 }
 
 void loop_fail(struct loop *l, const struct err *err)
@@ -129,7 +130,7 @@ void loop_count_failure(struct loop *l)
 
 void loop_note_time(struct loop *l)
 {
-	l->budget.used[BUDGET_WALL] = l->budget_before_ms + uv_now(l->uv) - l->started_ms;
+	l->budget.used[BUDGET_WALL] = l->budget_before_ms + timer_now() - l->started_ms;
 }
 
 static enum loop_end end_of(const struct loop *l)
@@ -172,7 +173,7 @@ static void begin_last(struct loop *l, enum budget_kind kind)
 	(void)buf_add(&l->next,
 		"\nNothing more can be run: the budget is used up. Answer now, in plain text and "
 		"without code, with what you have found; say what is missing or not certain.\n");
-	(void)uv_timer_start(&l->timer, on_timer, LOOP_LAST_MS, 0);
+	timer_start(&l->timer, on_timer, LOOP_LAST_MS, 0);
 }
 
 static void show_budget(struct loop *l)
@@ -277,7 +278,7 @@ static void on_timer(uv_timer_t *timer)
 		loop_ask(l);
 	} else {
 		stop_running(l);
-		(void)uv_timer_start(&l->timer, on_timer, LOOP_LAST_MS, 0);
+		timer_start(&l->timer, on_timer, LOOP_LAST_MS, 0);
 	}
 }
 
@@ -404,10 +405,9 @@ static void on_begin(uv_timer_t *timer)
 {
 	struct loop *l = timer->data;
 	uint64_t wall_ms = l->budget.limit[BUDGET_WALL];
-	l->started_ms = uv_now(l->uv);
+	l->started_ms = timer_now();
 	if (wall_ms > 0)
-		(void)uv_timer_start(
-			timer, on_timer, wall_ms - MIN(wall_ms, l->budget_before_ms), 0);
+		timer_start(timer, on_timer, wall_ms - MIN(wall_ms, l->budget_before_ms), 0);
 	loop_go_on(l);
 }
 
@@ -450,8 +450,8 @@ int loop_open(struct loop **out, uv_loop_t *loop, const struct loop_config *conf
 		return r;
 	}
 	let_go(&l->config, &l->price);
-	l->started_ms = uv_now(loop);
-	(void)uv_timer_start(&l->timer, on_begin, 0, 0);
+	l->started_ms = timer_now();
+	timer_start(&l->timer, on_begin, 0, 0);
 	*out = l;
 	return 0;
 }

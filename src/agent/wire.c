@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire_call.h"
 
+#include "base/timer.h"
 #include "net/client.h"
 
 #include <stdlib.h>
@@ -193,7 +194,7 @@ void call_over(struct wire_call *c, const struct failure *why)
 	if (c->watch.on_wait)
 		c->watch.on_wait(c->watch.arg, &f, ms);
 	if (!c->is_ended)
-		(void)uv_timer_start(&c->timer, on_timer, (uint64_t)ms, 0);
+		timer_start(&c->timer, on_timer, (uint64_t)ms, 0);
 }
 
 int wire_ask(struct wire *w, const struct wire_request *request, const struct wire_watch *watch,
@@ -222,7 +223,7 @@ int wire_ask(struct wire *w, const struct wire_request *request, const struct wi
 	w->n_refs++;
 	c->next = w->calls;
 	w->calls = c;
-	(void)uv_timer_start(&c->timer, on_timer, 0, 0);
+	timer_start(&c->timer, on_timer, 0, 0);
 	*out = c;
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include "agent/wire_call.h"
 
 #include "base/num.h"
+#include "base/timer.h"
 #include "base/utf8.h"
 
 #include <signal.h>
@@ -122,7 +123,7 @@ static void on_exit_of(uv_process_t *process, int64_t status, int signal)
 	close_one(process);
 	if (p->is_over)
 		return;
-	(void)uv_timer_start(&p->call->timer, on_linger, LINGER_MS, 0);
+	timer_start(&p->call->timer, on_linger, LINGER_MS, 0);
 	look(p);
 }
 
@@ -255,7 +256,7 @@ static void start(struct wire_call *c)
 	(void)uv_read_start((uv_stream_t *)&p->err, give_chunk, on_err);
 	if (uv_write(&p->write, (uv_stream_t *)&p->in, &body, 1, on_written) < 0)
 		close_one(&p->in);
-	(void)uv_timer_start(&c->timer, on_timeout, c->wire->config.whole_ms, 0);
+	timer_start(&c->timer, on_timeout, c->wire->config.whole_ms, 0);
 }
 
 static void stop(struct wire_call *c)

@@ -1,6 +1,7 @@
 /* The wires that are HTTP. SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire_call.h"
 
+#include "base/timer.h"
 #include "net/client.h"
 
 #include <ctype.h>
@@ -124,7 +125,7 @@ static int on_data(void *arg, const char *data, size_t bytes)
 	if (c->is_ended || t->fed < 0 || c->reduction.is_stopped)
 		return -1;
 	if (t->fed == 1)
-		(void)uv_timer_start(&c->timer, on_linger, LINGER_MS, 0);
+		timer_start(&c->timer, on_linger, LINGER_MS, 0);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
  */
 #include "api/gate_inside.h"
 
+#include "base/timer.h"
 #include "base/utf8.h"
 #include "base/word.h"
 #include "tool/approval.h"
@@ -314,7 +315,7 @@ static void set_timer(struct gate *g)
 	if (g->is_closing)
 		return;
 	if (is_needed)
-		(void)uv_timer_start(&g->timer, on_sweep, SWEEP_MS, 0);
+		timer_start(&g->timer, on_sweep, SWEEP_MS, 0);
 	else
 		(void)uv_timer_stop(&g->timer);
 }

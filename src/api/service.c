@@ -5,6 +5,7 @@
 #include "api/metrics.h"
 #include "api/runs.h"
 #include "api/skill.h"
+#include "base/timer.h"
 #include "session/engine.h"
 #include "session/owner.h"
 #include "session/registry.h"
@@ -364,7 +365,7 @@ static void linger(struct service *s)
 	uv_timer_t timer;
 	(void)uv_timer_init(&s->loop, &timer);
 	timer.data = s;
-	(void)uv_timer_start(&timer, on_linger, LINGER_MS, 0);
+	timer_start(&timer, on_linger, LINGER_MS, 0);
 	while (timer.data)
 		(void)uv_run(&s->loop, UV_RUN_ONCE);
 	timer.data = s;
@@ -406,7 +407,7 @@ int service_drain(struct service *s, bool (*is_over)(void *arg), void *arg, uint
 	unsigned n_signals = s->n_interrupts + s->n_terms;
 	(void)uv_timer_init(&s->loop, &timer);
 	timer.data = s;
-	(void)uv_timer_start(&timer, on_linger, ms, 0);
+	timer_start(&timer, on_linger, ms, 0);
 	while (timer.data && !is_over(arg) && s->n_interrupts + s->n_terms == n_signals &&
 		!engine_is_over(&s->engine))
 		(void)uv_run(&s->loop, UV_RUN_ONCE);

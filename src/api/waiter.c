@@ -2,6 +2,7 @@
 #include "api/waiter.h"
 
 #include "api/run_inside.h"
+#include "base/timer.h"
 
 #include <stdlib.h>
 
@@ -90,7 +91,7 @@ int waiter_hang(struct waiter *waiter, struct run *run, uint64_t wait_ms, struct
 			return err_set(err, ERR_NO_MEMORY, "no memory to wait");
 		(void)uv_timer_init(run->runs->loop, timer);
 		timer->data = waiter;
-		(void)uv_timer_start(timer, on_time, wait_ms, 0);
+		timer_start(timer, on_time, wait_ms, 0);
 	}
 	waiter->timer = timer;
 	waiter->run = run;

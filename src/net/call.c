@@ -2,6 +2,7 @@
 #include "net/call.h"
 
 #include "base/num.h"
+#include "base/timer.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -157,7 +158,7 @@ static int on_progress(
 	(void)all_up;
 	curl_off_t moved = down + up + (curl_off_t)c->answer_headers.bytes;
 	if (moved != c->moved_bytes)
-		c->last_ms = uv_now(c->net->loop);
+		c->last_ms = timer_now();
 	c->moved_bytes = moved;
 	return c->is_cancelled;
 }

@@ -8,6 +8,7 @@
 #include "net/client.h"
 
 #include "base/num.h"
+#include "base/timer.h"
 #include "net/call.h"
 
 #include <errno.h>
@@ -158,16 +159,18 @@ static int on_timeout(CURLM *multi, long ms, void *arg)
 	(void)multi;
 	if (n->is_closing)
 		return 0;
-	return ms < 0 ? uv_timer_stop(&n->timer)
-		      : uv_timer_start(&n->timer, on_timer, (uint64_t)ms, 0);
+	if (ms < 0)
+		return uv_timer_stop(&n->timer);
+	timer_start(&n->timer, on_timer, (uint64_t)ms, 0);
+	return 0;
 }
 
 static void on_idle(uv_timer_t *t)
 {
 	struct net_call *c = container_of(t, struct net_call, idle);
-	uint64_t quiet_ms = uv_now(c->net->loop) - c->last_ms;
+	uint64_t quiet_ms = timer_now() - c->last_ms;
 	if (quiet_ms < c->request.idle_ms) {
-		(void)uv_timer_start(&c->idle, on_idle, c->request.idle_ms - quiet_ms, 0);
+		timer_start(&c->idle, on_idle, c->request.idle_ms - quiet_ms, 0);
 		return;
 	}
 	struct net_result result;
@@ -181,10 +184,10 @@ static void add(struct net_call *c)
 {
 	struct net *n = c->net;
 	struct net_result result;
-	c->last_ms = uv_now(n->loop);
+	c->last_ms = timer_now();
 	c->is_added = n->curl.multi_add_handle(n->multi, c->easy) == CURLM_OK;
 	if (c->is_added && c->request.idle_ms > 0)
-		(void)uv_timer_start(&c->idle, on_idle, c->request.idle_ms, 0);
+		timer_start(&c->idle, on_idle, c->request.idle_ms, 0);
 	if (c->is_added)
 		return;
 	call_judge(c, CURLE_OUT_OF_MEMORY, &result);
@@ -266,7 +269,7 @@ void net_close(struct net *n)
 	for (struct net_call *c = n->calls; c; c = c->next)
 		c->is_cancelled = true;
 	(void)uv_timer_stop(&n->timer);
-	(void)uv_timer_start(&n->kick, on_kick, 0, 0);
+	timer_start(&n->kick, on_kick, 0, 0);
 }
 
 int net_start(
@@ -281,7 +284,7 @@ int net_start(
 	n->n_handles++;
 	c->next = n->calls;
 	n->calls = c;
-	(void)uv_timer_start(&n->kick, on_kick, 0, 0);
+	timer_start(&n->kick, on_kick, 0, 0);
 	*out = c;
 	return 0;
 }
@@ -289,5 +292,5 @@ int net_start(
 void net_cancel(struct net_call *c)
 {
 	c->is_cancelled = true;
-	(void)uv_timer_start(&c->net->kick, on_kick, 0, 0);
+	timer_start(&c->net->kick, on_kick, 0, 0);
 }

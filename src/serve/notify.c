@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "base/num.h"
+#include "base/timer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,7 +92,7 @@ void notify_watchdog_start(struct notify_watchdog *w, uv_loop_t *loop)
 	if (each_ms == 0 || (pid && number("WATCHDOG_PID") != (uint64_t)getpid()))
 		return;
 	(void)uv_timer_init(loop, &w->timer);
-	(void)uv_timer_start(&w->timer, on_watchdog, 0, each_ms);
+	timer_start(&w->timer, on_watchdog, 0, each_ms);
 	w->is_on = true;
 }
 

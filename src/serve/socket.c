@@ -2,6 +2,7 @@
 #include "serve/socket.h"
 
 #include "base/fd.h"
+#include "base/timer.h"
 #include "serve/connection.h"
 #include "serve/rpc.h"
 
@@ -238,7 +239,7 @@ static int start(struct socket_server *s, struct err *err)
 	s->n_handles = 2;
 	(void)uv_timer_init(s->loop, &s->timer);
 	s->poll.data = s->timer.data = s;
-	(void)uv_timer_start(&s->timer, on_timer, CHECK_MS, CHECK_MS);
+	timer_start(&s->timer, on_timer, CHECK_MS, CHECK_MS);
 	watch(s);
 	return 0;
 }

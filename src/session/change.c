@@ -2,6 +2,7 @@
 #include "session/change.h"
 
 #include "base/fd.h"
+#include "base/timer.h"
 #include "session/errand.h"
 #include "session/live.h"
 #include "session/rewind.h"
@@ -196,7 +197,7 @@ static bool look(struct session *s)
 	workspace_done(&s->before);
 	s->before = now;
 	s->is_shadow_due = true;
-	(void)uv_timer_start(&s->idle, session_on_idle, 0, 0);
+	timer_start(&s->idle, session_on_idle, 0, 0);
 	return true;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/deadline.h"
 
+#include "base/timer.h"
+
 enum { PARTS = 8, LOOK_MS = 1 /* 0 would be over before anything is read */ };
 
 static void on_part(uv_timer_t *timer)
@@ -11,7 +13,7 @@ static void on_part(uv_timer_t *timer)
 		return;
 	}
 	d->n_left--;
-	(void)uv_timer_start(timer, on_part, d->n_left ? d->part_ms : LOOK_MS, 0);
+	timer_start(timer, on_part, d->n_left ? d->part_ms : LOOK_MS, 0);
 }
 
 static void start(struct deadline *d, uv_timer_cb missed, uint64_t part_ms, unsigned n)
@@ -19,7 +21,7 @@ static void start(struct deadline *d, uv_timer_cb missed, uint64_t part_ms, unsi
 	d->missed = missed;
 	d->part_ms = part_ms;
 	d->n_left = n;
-	(void)uv_timer_start(&d->timer, on_part, part_ms, 0);
+	timer_start(&d->timer, on_part, part_ms, 0);
 }
 
 void deadline_start(struct deadline *d, uv_timer_cb missed, uint64_t ms)

@@ -8,6 +8,7 @@
 #include "session/lifetime.h"
 
 #include "base/num.h"
+#include "base/timer.h"
 
 #include <string.h>
 #include <time.h>
@@ -71,7 +72,7 @@ static void ring_at(struct roll *roll, int64_t at_ms)
 		return;
 	roll->ring_ms = at_ms;
 	in_ms = MAX(RING_MIN_MS, MIN(in_ms, RING_MAX_MS));
-	(void)uv_timer_start(&roll->lifetimes, on_ring, (uint64_t)in_ms, 0);
+	timer_start(&roll->lifetimes, on_ring, (uint64_t)in_ms, 0);
 }
 
 static int say(const char *id, const char *why, int64_t ttl_ms, int64_t idle_ms, struct err *err)

@@ -11,6 +11,7 @@
 #include "session/registry.h"
 
 #include "base/fd.h"
+#include "base/timer.h"
 #include "base/utf8.h"
 #include "session/admit.h"
 #include "session/entry.h"
@@ -175,7 +176,7 @@ void entry_answer_job(struct job *job, const json_t *result, const struct err *e
 	/* The more there is to do, the shorter the pause that is taken for an idle moment. */
 	uint64_t pause_ms = IDLE_MS * (100 - journal_fill(e->roll->journal)) / 100;
 	if (!e->roll->is_closing)
-		(void)uv_timer_start(&e->roll->idle, e->roll->on_idle, pause_ms, 0);
+		timer_start(&e->roll->idle, e->roll->on_idle, pause_ms, 0);
 	next_job(e);
 	entry_release(e);
 }

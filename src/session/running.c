@@ -1,4 +1,5 @@
 /* The step: the table's actions, clocks, the record. SPDX-License-Identifier: Apache-2.0 */
+#include "base/timer.h"
 #include "session/live.h"
 
 #include "base/fd.h"
@@ -189,7 +190,7 @@ static void do_finish(struct session *s)
 	s->events.done(s->events.arg, &s->record);
 	/* The next step may be under way already. */
 	if (s->step_state == STEP_NONE && s->state == SESSION_OPEN)
-		(void)uv_timer_start(&s->idle, session_on_idle, 0, 0);
+		timer_start(&s->idle, session_on_idle, 0, 0);
 }
 
 void step_event(struct session *s, enum step_event event)
@@ -242,7 +243,7 @@ static void set_meter(struct session *s, uint64_t cpu_us)
 		delay_ms = MIN(delay_ms, (uint64_t)GUARD_WATCH_MS);
 	if (s->box && s->box->by[LIMIT_memory_bytes] == LIMIT_BY_ENGINE)
 		delay_ms = MIN(delay_ms, (uint64_t)MEMORY_WATCH_MS);
-	(void)uv_timer_start(&s->meter, on_meter, delay_ms, 0);
+	timer_start(&s->meter, on_meter, delay_ms, 0);
 }
 
 static void on_usage(void *arg, const struct box_usage *u)

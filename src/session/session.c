@@ -16,6 +16,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/timer.h"
 #include "session/rewind.h"
 #include "session/session.h"
 
@@ -145,7 +146,7 @@ static void on_made(void *arg, const struct err *err)
 static void begin_as_branch(struct session *s)
 {
 	s->idle_ns = uv_hrtime();
-	(void)uv_timer_start(&s->idle, session_on_idle, WARM_MS, 0);
+	timer_start(&s->idle, session_on_idle, WARM_MS, 0);
 	if (s->state == SESSION_OPEN)
 		step_proceed(s);
 	else if (!s->order->has_seed)
@@ -245,8 +246,7 @@ static bool must_wait(struct session *s)
 	if (s->engine->n_urgent == 0 || s->state != SESSION_OPEN ||
 		uv_hrtime() - s->idle_ns > PATIENCE_NS)
 		return false;
-	(void)uv_timer_start(
-		&s->idle, session_on_idle, s->is_warm_due ? WARM_AGAIN_MS : AGAIN_MS, 0);
+	timer_start(&s->idle, session_on_idle, s->is_warm_due ? WARM_AGAIN_MS : AGAIN_MS, 0);
 	return true;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/standby.h"
 
+#include "base/timer.h"
 #include "session/rewind.h"
 #include "session/roll.h"
 
@@ -62,7 +63,7 @@ static void on_opened(void *arg, const struct err *err)
 		b->entry->branched_ns = 0; /* until it is branched again */
 		drop(b);
 	} else if (!roll->is_closing) {
-		(void)uv_timer_start(&roll->idle, roll->on_idle, 0, 0); /* perhaps another */
+		timer_start(&roll->idle, roll->on_idle, 0, 0); /* perhaps another */
 	}
 }
 

@@ -18,6 +18,7 @@
 #include "session/stem.h"
 
 #include "base/fd.h"
+#include "base/timer.h"
 #include "session/channel.h"
 #include "session/deadline.h"
 #include "session/ends.h"
@@ -136,7 +137,7 @@ static void on_leave(uv_timer_t *timer)
 	if (s->engine->n_urgent == 0 || ++s->n_tries == LEAVE_TRIES)
 		leave(s);
 	else
-		(void)uv_timer_start(&s->late.timer, on_leave, LEAVE_MS, 0);
+		timer_start(&s->late.timer, on_leave, LEAVE_MS, 0);
 }
 
 /* The end of a process, and of the box that only it held, takes as long as making a branch. */
@@ -147,7 +148,7 @@ void stem_let_go(struct stem *s)
 	if (s->engine->n_urgent == 0)
 		leave(s);
 	else
-		(void)uv_timer_start(&s->late.timer, on_leave, LEAVE_MS, 0);
+		timer_start(&s->late.timer, on_leave, LEAVE_MS, 0);
 }
 
 /* ---- the branch's own driver ---- */
@@ -157,7 +158,7 @@ static void on_late(uv_timer_t *timer);
 static void watch_arrivals(struct stem *s)
 {
 	const struct branching *b = s->arriving.first;
-	uint64_t now_ms = uv_now(s->engine->loop);
+	uint64_t now_ms = timer_now();
 	if (b) /* at least so long as to hear of it */
 		deadline_start(&s->late, on_late,
 			b->late_ms > now_ms + LEAST_MS ? b->late_ms - now_ms : LEAST_MS);
@@ -417,7 +418,7 @@ static void on_furnished(struct warden_call *call, const struct warden_reply *re
 	struct stem *s = b->stem;
 	take_out(b);
 	add(&s->arriving, b);
-	b->late_ms = uv_now(s->engine->loop) + READY_MS;
+	b->late_ms = timer_now() + READY_MS;
 	watch_arrivals(s);
 	start_next(s);
 }

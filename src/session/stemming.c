@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/timer.h"
 #include "session/live.h"
 
 #include "session/channel.h"
@@ -82,7 +83,7 @@ static void on_cleared(void *arg, int n)
 	session_let_go_box(s);
 	s->idle_ns = uv_hrtime();
 	if (!s->is_template)
-		(void)uv_timer_start(&s->idle, session_on_idle, CONTINUE_MS, 0);
+		timer_start(&s->idle, session_on_idle, CONTINUE_MS, 0);
 	tell_stem(s, NULL);
 }
 

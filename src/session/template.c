@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/template.h"
 
+#include "base/timer.h"
 #include "session/order_text.h"
 #include "session/rewind.h"
 
@@ -239,7 +240,7 @@ static bool is_any_empty(const struct templates *all)
 static void want_refill(struct templates *all)
 {
 	if (!all->is_closing && all->n_standby > 0)
-		(void)uv_timer_start(&all->refill, on_refill,
+		timer_start(&all->refill, on_refill,
 			is_any_empty(all) ? REFILL_MS : REFILL_STOCKED_MS, 0);
 }
 

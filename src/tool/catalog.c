@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tool/catalog.h"
 
+#include "base/timer.h"
 #include "base/utf8.h"
 #include "tool/fit.h"
 #include "tool/param_header.h"
@@ -233,7 +234,7 @@ static void on_gathered(uv_timer_t *t)
 static void count_down(struct gathering *g)
 {
 	if (--g->n_waiting == 0)
-		(void)uv_timer_start(&g->timer, on_gathered, 0, 0);
+		timer_start(&g->timer, on_gathered, 0, 0);
 }
 
 static void on_listed(void *arg, const struct mcp_answer *answer)

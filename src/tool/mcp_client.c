@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/timer.h"
 #include "tool/mcp_inside.h"
 
 #include "base/num.h"
@@ -44,7 +45,7 @@ static uint64_t deadline(const struct mcp_call *call)
 
 static void set_timer(struct mcp_client *c)
 {
-	uint64_t nearest = UINT64_MAX, now = uv_now(c->config.loop);
+	uint64_t nearest = UINT64_MAX, now = timer_now();
 	for (const struct mcp_call *call = c->calls; call; call = call->next)
 		nearest = MIN(nearest, deadline(call));
 	if (c->is_closed)
@@ -52,7 +53,7 @@ static void set_timer(struct mcp_client *c)
 	if (nearest == UINT64_MAX)
 		(void)uv_timer_stop(&c->timer);
 	else
-		(void)uv_timer_start(&c->timer, on_deadline, nearest > now ? nearest - now : 0, 0);
+		timer_start(&c->timer, on_deadline, nearest > now ? nearest - now : 0, 0);
 }
 
 struct mcp_call *client_add(
@@ -63,7 +64,7 @@ struct mcp_call *client_add(
 		json_decref(params);
 		return NULL;
 	}
-	uint64_t now = uv_now(c->config.loop);
+	uint64_t now = timer_now();
 	*call = (struct mcp_call){.client = c,
 		.id = MCP_NOTICE,
 		.method = method,
@@ -171,7 +172,7 @@ static void tell_cancelled(struct mcp_client *c, int64_t id, const char *reason)
 static void on_deadline(uv_timer_t *t)
 {
 	struct mcp_client *c = t->data;
-	uint64_t now = uv_now(c->config.loop);
+	uint64_t now = timer_now();
 	struct err err = {0};
 	struct mcp_call *call = c->calls;
 	while (call && deadline(call) > now)
@@ -245,7 +246,7 @@ int client_post(struct mcp_client *c, struct mcp_call *call, struct err *err)
 {
 	json_t *params = json_copy(call->params);
 	call->id = c->last_id++;
-	call->heard_ms = uv_now(c->config.loop);
+	call->heard_ms = timer_now();
 	if (!params || ((c->is_modern || !call->is_own) && add_meta(c, call, params) != 0)) {
 		json_decref(params);
 		return err_set(err, ERR_NO_MEMORY, "no memory for a message");

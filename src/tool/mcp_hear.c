@@ -1,4 +1,5 @@
 /* What a server says or asks by itself. SPDX-License-Identifier: Apache-2.0 */
+#include "base/timer.h"
 #include "tool/mcp_inside.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@ static void on_progress(struct mcp_client *c, const json_t *params)
 	for (struct mcp_call *call = c->calls; call; call = call->next) {
 		if (call->id != json_integer_value(token) || call->is_own)
 			continue;
-		call->heard_ms = uv_now(c->config.loop);
+		call->heard_ms = timer_now();
 		if (c->config.on_progress)
 			c->config.on_progress(c->config.arg, c->config.server, params);
 		return;

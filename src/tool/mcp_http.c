@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/timer.h"
 #include "tool/mcp_link.h"
 
 #include "net/client.h"
@@ -87,7 +88,7 @@ static void sweep(struct http *h)
 	if (!h->is_closing || h->posts || uv_is_closing((uv_handle_t *)&h->timer))
 		return;
 	/* Not here: this may be a callback of the HTTP client. */
-	(void)uv_timer_start(&h->timer, on_over, 0, 0);
+	timer_start(&h->timer, on_over, 0, 0);
 }
 
 static int on_event(void *arg, const struct sse_event *event);
@@ -215,7 +216,7 @@ static void set_timer(struct http *h);
 static void on_wake(uv_timer_t *t)
 {
 	struct http *h = t->data;
-	uint64_t now = uv_now(h->link.loop);
+	uint64_t now = timer_now();
 	h->n_inside++;
 	for (struct post *p = h->posts; p; p = p->next) {
 		struct mcp_loss loss = {.id = p->id};
@@ -237,12 +238,12 @@ static void on_wake(uv_timer_t *t)
 
 static void set_timer(struct http *h)
 {
-	uint64_t nearest = UINT64_MAX, now = uv_now(h->link.loop);
+	uint64_t nearest = UINT64_MAX, now = timer_now();
 	for (const struct post *p = h->posts; p; p = p->next)
 		if (!p->is_done && p->wake_at_ms)
 			nearest = MIN(nearest, p->wake_at_ms);
 	if (nearest != UINT64_MAX && !h->is_closing)
-		(void)uv_timer_start(&h->timer, on_wake, nearest > now ? nearest - now : 0, 0);
+		timer_start(&h->timer, on_wake, nearest > now ? nearest - now : 0, 0);
 }
 
 static bool is_good(const struct net_result *r)
@@ -270,7 +271,7 @@ static void resume(struct post *p)
 	for (int i = 0; p->is_standing && i < p->n_resumed && wait < RETRY_MAX_MS; i++)
 		wait = MAX(2 * wait, RETRY_MS);
 	p->n_resumed++;
-	p->wake_at_ms = uv_now(h->link.loop) + (uint64_t)MIN(wait, RETRY_MAX_MS) + 1;
+	p->wake_at_ms = timer_now() + (uint64_t)MIN(wait, RETRY_MAX_MS) + 1;
 	sse_done(&p->sse);
 	sse_init(&p->sse, MCP_MESSAGE_BYTES, on_event, p);
 	p->sse.retry_ms = retry_ms;
@@ -289,7 +290,7 @@ static bool stand(struct http *h, const struct post *greeting)
 		return false;
 	p->is_standing = true;
 	memcpy(p->version, greeting->version, sizeof p->version);
-	p->wake_at_ms = uv_now(h->link.loop) + STAND_MS;
+	p->wake_at_ms = timer_now() + STAND_MS;
 	p->is_done = go(h, p, NULL, "GET", &err) < 0;
 	set_timer(h);
 	return !p->is_done;

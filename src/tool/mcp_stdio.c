@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/timer.h"
 #include "tool/mcp_link.h"
 
 #include "base/json_parts.h"
@@ -127,7 +128,7 @@ static void linger(struct program *p)
 	if (p->is_exited && p->is_ended)
 		tell(p);
 	else if (!uv_is_active((uv_handle_t *)&p->timer))
-		(void)uv_timer_start(&p->timer, on_linger, LINGER_MS, 0);
+		timer_start(&p->timer, on_linger, LINGER_MS, 0);
 }
 
 static void on_exit_of(uv_process_t *process, int64_t status, int signal)
@@ -165,8 +166,7 @@ static void close_program(struct mcp_link *link)
 	close_one(&p->in);
 	if (p->why.code != ERR_NONE)
 		p->n_signals = 1;
-	(void)uv_timer_start(
-		&p->timer, on_patience, p->why.code == ERR_NONE ? PATIENCE_MS : 1, PATIENCE_MS);
+	timer_start(&p->timer, on_patience, p->why.code == ERR_NONE ? PATIENCE_MS : 1, PATIENCE_MS);
 }
 
 static void break_off(struct program *p, enum err_code code, const char *what, const char *which)

@@ -234,6 +234,22 @@ class Running(harness.Case):
         value = {"rolled_back": "1", "committed": "2"}[done.record["state"]["outcome"]]
         self.assertIn("value: " + value, self.mcp.run("c", session="slow").text)
 
+    def test_the_time_between_two_calls_counts_against_none(self):
+        """Clients think for longer than a limit, and few ask for progress."""
+        for session in ("limit", "wait"):
+            self.mcp.run("import time", session=session)
+        time.sleep(2)
+        began = time.monotonic()
+        limited = self.mcp.send("tools/call", name="run_code",
+                                arguments={"code": "time.sleep(60)", "session": "limit", "timeout_ms": 1000})
+        waited = self.mcp.run("time.sleep(60)", session="wait", timeout_ms=60000, wait_ms=1000)
+        self.assertGreaterEqual(time.monotonic() - began, 1)
+        self.assertEqual(waited.record["status"], "running")
+        record = Result(self.mcp.answer(limited)).record
+        self.assertEqual(record["status"], "timeout")
+        self.assertGreaterEqual(record["usage"]["wall_ms"], 1000)
+        self.mcp.tool("run_wait", run_id=waited.record["run"], action="kill")
+
     def test_a_crash_costs_the_step_only(self):
         self.mcp.run("e = 1", session="crash")
         done = self.mcp.run("import os\ne = 2\nos.kill(os.getpid(), 11)", session="crash")

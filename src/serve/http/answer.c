@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/timer.h"
 #include "serve/http/exchange.h"
 
 #include "api/json.h"
@@ -226,7 +227,7 @@ static int add(struct http_exchange *x, const char *data, size_t bytes)
 	int r = buf_append(&x->out, data, bytes);
 	if (r < 0)
 		return r;
-	x->told_ms = uv_now(x->server->config.loop);
+	x->told_ms = timer_now();
 	http_resume(x);
 	return 0;
 }

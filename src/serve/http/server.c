@@ -4,6 +4,7 @@
  * while it is being worked on, and a stream while there is nothing to send; the library does not
  * look at its socket then, so we do, now and then. SPDX-License-Identifier: Apache-2.0
  */
+#include "base/timer.h"
 #include "serve/http/exchange.h"
 
 #include "base/fd.h"
@@ -22,7 +23,7 @@ enum {
 
 static uint64_t now_ms(const struct http_server *s)
 {
-	return uv_now(s->config.loop);
+	return timer_now();
 }
 
 void http_count(const struct http_server *s, enum metrics_of what, int64_t by)
@@ -40,9 +41,9 @@ static void plan(struct http_server *s)
 	if (s->is_closing)
 		return;
 	if (s->is_due) /* resumed within its turn, which the library does not count as due */
-		(void)uv_timer_start(&s->wake, on_wake, 0, 0);
+		timer_start(&s->wake, on_wake, 0, 0);
 	else if (s->lib.get_timeout(s->mhd, &ms) == MHD_YES)
-		(void)uv_timer_start(&s->wake, on_wake, ms, 0);
+		timer_start(&s->wake, on_wake, ms, 0);
 }
 
 static void run(struct http_server *s)
@@ -147,7 +148,7 @@ static void linger(struct http_exchange *x)
 {
 	struct http_server *s = x->server;
 	linger_add(&s->lingerers, x->connection->fd, now_ms(s));
-	(void)uv_timer_start(&s->linger, on_linger, LINGER_EACH_MS, LINGER_EACH_MS);
+	timer_start(&s->linger, on_linger, LINGER_EACH_MS, LINGER_EACH_MS);
 }
 
 /* A body became too large on its way: the library takes no answer then, so it is written past it.
@@ -475,7 +476,7 @@ int http_server_open(struct http_server **out, const struct http_config *config,
 	s->n_handles = 4;
 	s->poll.data = s->wake.data = s->check.data = s->linger.data = s;
 	(void)uv_poll_start(&s->poll, UV_READABLE, on_poll);
-	(void)uv_timer_start(&s->check, on_check, HTTP_CHECK_MS, HTTP_CHECK_MS);
+	timer_start(&s->check, on_check, HTTP_CHECK_MS, HTTP_CHECK_MS);
 	*out = s;
 	return 0;
 }

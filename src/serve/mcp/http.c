@@ -3,6 +3,7 @@
 
 #include "api/json.h"
 #include "api/principal.h"
+#include "base/timer.h"
 #include "serve/mcp/call.h"
 #include "serve/mcp/head.h"
 #include "serve/mcp/peer.h"
@@ -159,7 +160,7 @@ static void on_check(uv_timer_t *timer)
 	for (struct mcp_session *s = h->sessions, *next; s; s = next) {
 		next = s->next;
 		bool is_used = s->stream || mcp_peer_n_calls(s->peer) > 0;
-		if (!is_used && uv_now(timer->loop) - s->used_ms > MCP_SESSION_IDLE_MS)
+		if (!is_used && timer_now() - s->used_ms > MCP_SESSION_IDLE_MS)
 			session_end(h, s);
 	}
 }
@@ -371,7 +372,7 @@ static void start_session(struct mcp_http *h, struct http_exchange *x, const jso
 		return;
 	}
 	s->context = context;
-	s->used_ms = uv_now(h->timer.loop);
+	s->used_ms = timer_now();
 	s->next = h->sessions;
 	s->link = &h->sessions;
 	if (s->next)
@@ -406,7 +407,7 @@ static struct mcp_session *take_session(
 			"no such session, or it has ended: initialize again");
 		return NULL;
 	}
-	s->used_ms = uv_now(h->timer.loop);
+	s->used_ms = timer_now();
 	return s;
 }
 
@@ -545,7 +546,7 @@ int mcp_http_open(
 	h->server = server;
 	(void)uv_timer_init(loop, &h->timer);
 	h->timer.data = h;
-	(void)uv_timer_start(&h->timer, on_check, MCP_CHECK_MS, MCP_CHECK_MS);
+	timer_start(&h->timer, on_check, MCP_CHECK_MS, MCP_CHECK_MS);
 	return 0;
 }
 

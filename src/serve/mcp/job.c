@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/job.h"
 
+#include "base/timer.h"
 #include "base/utf8.h"
 #include "serve/mcp/tool.h"
 
@@ -23,7 +24,7 @@ static void on_beat(uv_timer_t *timer)
 	struct mcp_beat *beat = timer->data;
 	struct mcp_job *job = beat->job;
 	char text[MCP_LINE_BYTES + 32];
-	uint64_t seconds = (uv_now(timer->loop) - beat->began_ms) / 1000;
+	uint64_t seconds = (timer_now() - beat->began_ms) / 1000;
 	size_t bytes = utf8_cut(job->line, job->line_bytes, MCP_LINE_BYTES);
 	(void)snprintf(text, sizeof text, "%.*s", (int)bytes, job->line);
 	mcp_call_progress(job->call, (double)seconds, -1, text[0] ? text : "running");
@@ -52,9 +53,8 @@ void mcp_job_beat(struct mcp_job *job)
 	beat->job = job;
 	(void)uv_timer_init(loop, &beat->timer);
 	beat->timer.data = beat;
-	uv_update_time(loop);
-	beat->began_ms = uv_now(loop);
-	(void)uv_timer_start(&beat->timer, on_beat, BEAT_MS, BEAT_MS);
+	beat->began_ms = timer_now();
+	timer_start(&beat->timer, on_beat, BEAT_MS, BEAT_MS);
 	job->beat = beat;
 }
 
