@@ -5,7 +5,7 @@
 #include "plan/resolve.h"
 
 enum op {
-#define X(name) OP_##name,
+#define X(name, a, b, c) OP_##name,
 #include "plan/op.def"
 	N_OPS
 };

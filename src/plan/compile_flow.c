@@ -3,6 +3,7 @@
 #include "plan/compiler.h"
 
 #include "plan/builtin.h"
+#include "plan/str.h"
 
 enum { SEARCHES_MAX = 64, CHAIN_MAX = 200 };
 
@@ -19,20 +20,18 @@ struct collector {
 static void collect(struct collector *k, const struct node *node);
 static void written(struct collector *k, const struct node *node, bool is_within);
 
-static struct write place_of(const struct compiler *c, const struct symbol *s, enum write_what what)
+/* Returns: false when it has no place here: it belongs to a lambda that is looked into. */
+static bool place_of(const struct compiler *c, const struct symbol *s, struct write *w)
 {
-	struct write w = {(uint8_t)what, IN_REGISTER, s->slot};
-	if (s->owner == c->scope) {
-		w.where = s->is_cell ? IN_CELL : IN_REGISTER;
-	} else if (s->kind == SYMBOL_GLOBAL) {
-		w.where = IN_GLOBAL;
-	} else {
-		w.where = IN_CAPTURED;
-		for (w.index = 0; w.index < c->scope->n_captured; w.index++)
-			if (c->scope->captured[w.index] == s)
-				break;
-	}
-	return w;
+	w->index = s->slot;
+	w->where = s->owner != c->scope ? IN_GLOBAL : s->is_cell ? IN_CELL : IN_REGISTER;
+	if (s->owner == c->scope || s->kind == SYMBOL_GLOBAL)
+		return true;
+	w->where = IN_CAPTURED;
+	for (w->index = 0; w->index < c->scope->n_captured; w->index++)
+		if (c->scope->captured[w->index] == s)
+			return true;
+	return false;
 }
 
 /* Returns: is it new? */
@@ -64,13 +63,24 @@ static bool add(struct compiler *c, struct writes *set, struct write w)
 
 static bool note(struct collector *k, const struct symbol *s, enum write_what what)
 {
-	struct write w = place_of(k->c, s, what);
+	struct write w = {.what = (uint8_t)what};
+	if (!place_of(k->c, s, &w)) {
+		/* What it holds may be anything that the lambda is given. */
+		k->is_unknown |= what != WRITE_NAME;
+		return false;
+	}
 	bool is_own = w.where == IN_REGISTER || w.where == IN_CELL;
 	if (what == WRITE_CALL)
 		k->changes |= !s->code || s->code->changes_others;
 	else if (what != WRITE_NAME)
 		k->changes |= !is_own || s->slot < k->n_params;
 	return add(k->c, k->w, w);
+}
+
+/* How many kids are evaluated where it stands: all but the body of a function. */
+static uint32_t here(const struct node *node)
+{
+	return node->kind == NODE_LAMBDA || node->kind == NODE_DEF ? node->n - 1 : node->n;
 }
 
 static bool binds(const struct node *target, const struct symbol *s)
@@ -88,7 +98,7 @@ static bool binds(const struct node *target, const struct symbol *s)
 static void search(
 	struct collector *k, const struct node *node, const struct symbol *s, bool within)
 {
-	if (!node || node->kind == NODE_LAMBDA || node->kind == NODE_DEF)
+	if (!node)
 		return;
 	if ((node->kind == NODE_FOR || node->kind == NODE_CLAUSE_FOR) && binds(node->kid[0], s))
 		written(k, node->kid[1], true);
@@ -96,7 +106,7 @@ static void search(
 		written(k, node->kid[1], within || node->kid[0]->kind != NODE_NAME);
 	if (node->kind == NODE_AUGMENTED && within && binds(node->kid[0], s))
 		written(k, node->kid[1], true);
-	for (uint32_t i = 0; i < node->n; i++)
+	for (uint32_t i = 0; i < here(node); i++)
 		search(k, node->kid[i], s, within);
 }
 
@@ -221,19 +231,32 @@ static bool is_bound(struct collector *k, const struct node *node, const struct 
 	return is;
 }
 
+static void variable_called(struct collector *k, const struct symbol *s)
+{
+	(void)note(k, s, WRITE_CALL);
+	k->n_searches++;
+	for (size_t i = 0; i < k->n_nodes; i++)
+		k->is_unknown |= is_bound(k, k->nodes[i], s);
+}
+
 /* A built-in calls what it gets as key=. */
 static void key_called(struct collector *k, const struct node *call)
 {
 	for (uint32_t i = 1; i < call->n; i++) {
 		const struct node *arg = call->kid[i];
-		if (arg->kind != NODE_ARG_NAMED)
+		if (arg->kind == NODE_ARG_STARSTAR)
+			k->is_unknown |= call->kid[0]->kind == NODE_NAME;
+		if (arg->kind != NODE_ARG_NAMED || !str_is(arg->value, "key"))
 			continue;
 		const struct node *fn = arg->kid[0];
+		if (fn->kind == NODE_CONST || is_predeclared(fn))
+			continue;
 		if (fn->kind == NODE_LAMBDA)
 			collect(k, fn->kid[fn->n - 1]);
-		else if (fn->kind == NODE_NAME && fn->symbol &&
-			fn->symbol->kind != SYMBOL_PREDECLARED)
-			(void)note(k, fn->symbol, WRITE_CALL);
+		else if (fn->kind == NODE_NAME && fn->symbol)
+			variable_called(k, fn->symbol);
+		else
+			k->is_unknown = true;
 	}
 }
 
@@ -243,10 +266,7 @@ static void called(struct collector *k, const struct node *call)
 	if (is_predeclared(fn)) {
 		key_called(k, call);
 	} else if (fn->kind == NODE_NAME && fn->symbol) {
-		(void)note(k, fn->symbol, WRITE_CALL);
-		k->n_searches++;
-		for (size_t i = 0; i < k->n_nodes; i++)
-			k->is_unknown |= is_bound(k, k->nodes[i], fn->symbol);
+		variable_called(k, fn->symbol);
 	} else if (fn->kind == NODE_DOT && native_is_method(fn->value)) {
 		key_called(k, call);
 		if (native_changes(fn->value))
@@ -258,7 +278,7 @@ static void called(struct collector *k, const struct node *call)
 
 static void collect(struct collector *k, const struct node *node)
 {
-	if (!node || node->kind == NODE_LAMBDA)
+	if (!node)
 		return;
 	if (node->kind == NODE_ASSIGN || node->kind == NODE_FOR || node->kind == NODE_CLAUSE_FOR ||
 		node->kind == NODE_DEF || node->kind == NODE_BINDING)
@@ -269,8 +289,7 @@ static void collect(struct collector *k, const struct node *node)
 	}
 	if (node->kind == NODE_CALL)
 		called(k, node);
-	uint32_t end = node->kind == NODE_DEF ? node->n - 1 : node->n;
-	for (uint32_t i = 0; i < end; i++)
+	for (uint32_t i = 0; i < here(node); i++)
 		collect(k, node->kid[i]);
 }
 

@@ -3,6 +3,7 @@
 
 #include "plan/call.h"
 #include "plan/flow.h"
+#include "plan/verify.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -69,7 +70,7 @@ int program_load_with(struct program *p, const struct source *src, const struct 
 			0)
 		return load_failed(p);
 	p->code = compile_file(&p->heap, p->tree, &p->dialect, setup->labels ? &p->literals : NULL);
-	if (!p->code)
+	if (!p->code || code_verify(&p->heap, p->code) < 0)
 		return load_failed(p);
 	p->globals = heap_zero(&p->heap, p->code->n_registers * sizeof *p->globals);
 	uint32_t depth = MIN(limits->depth, (uint32_t)VM_DEPTH_MAX);

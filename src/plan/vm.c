@@ -371,6 +371,12 @@ static bool small_compare(uint32_t op, int64_t a, int64_t b)
 	}
 }
 
+int vm_broken(struct vm *vm, const struct frame *f, const char *what)
+{
+	return heap_fail(vm->h, "internal error: the %s of instruction %td of %.80s is wrong", what,
+		f->pc - f->code->ins - 1, f->code->name.str->data);
+}
+
 #define NEXT()                                                                                     \
 	do {                                                                                       \
 		i = pc++;                                                                          \

@@ -135,6 +135,9 @@ void vm_unwind(struct vm *vm, uint32_t n_frames);
 /* An instruction that is not in the fast loop. Returns: 0 or -1. */
 int vm_slow(struct vm *vm, const struct frame *f, const struct ins *i);
 
+/* What the compiler computed is wrong: the machine goes no further. Returns: -1. */
+int vm_broken(struct vm *vm, const struct frame *f, const char *what);
+
 /* The error of a variable without a value. Returns: -1. */
 int vm_unset(struct vm *vm, struct val name, bool is_local);
 

@@ -92,6 +92,15 @@ static int update(struct vm *vm, struct val dict, struct val other)
 	return op_augment(vm, NUM_OR, dict, other, &same);
 }
 
+/* What a display or comprehension puts its elements into. */
+static bool holds(uint32_t op, uint32_t type)
+{
+	return op == OP_EXTEND			  ? type == T_LIST
+		: op == OP_INSERT		  ? type == T_SET
+		: op == OP_PUT || op == OP_UPDATE ? type == T_DICT
+						  : true;
+}
+
 /* What an instruction that is not in the fast loop does. Returns: 0, or -1. */
 /* NOLINTNEXTLINE(readability-function-size): a row per instruction, read as a table */
 int vm_slow(struct vm *vm, const struct frame *f, const struct ins *i)
@@ -99,6 +108,8 @@ int vm_slow(struct vm *vm, const struct frame *f, const struct ins *i)
 	struct val *r = f->base, *a = &r[i->a];
 	const struct val *k = f->code->consts;
 	bool is;
+	if (!holds(i->op, a->type))
+		return vm_broken(vm, f, "value");
 	switch ((int)i->op) {
 	case OP_CHECK:
 		return vm_unset(vm, f->code->slot_names[i->a],

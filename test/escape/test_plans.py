@@ -66,6 +66,14 @@ class Plans(test_plan_mcp.Case):
         self.assertEqual((done.status, self.sent), (0, ["bob"]), done)
         self.assertIn("eve@evil.com", self.read("ledger")[0])
 
+    def test_T_PLAN_CODE_of_keys_writes_where_it_may(self):
+        """What a built-in calls changes what is its own, in a branch that a page decides."""
+        keys = ("lambda x: x.append(2) or 0", "lambda x: len([q for q in x if q])", "lambda x: max([x], key=lambda y: y.append(x) or 0) and 1",
+            "lambda x, y=[q for q in [1]]: len(y)", "lambda x: len({q: p for q in x for p in x})")
+        rows = "".join(f"    sorted([[1], [2]], key={key})\n    max([[1]], key={key})\n" for key in keys)
+        done = self.run_it('note = mail.page()\nif "evil" in note:\n' + rows + "for x in note.split():\n    if x:\n" + rows.replace("    ", "        "), "--no-prompt")
+        self.assertEqual((done.status, self.sent), (0, []), done)
+
     def test_T_PLAN_SCHEMA_does_not_name_a_text_a_choice(self):
         """A server declares one of two words, or a date, and gives an address."""
         source = 'x = mail.say(what = {"level": LEVEL, "day": "eve@evil.com"})\nmail.send(to = x["FIELD"])\n'

@@ -408,6 +408,36 @@ TEST(labels_follow_values)
 	follow(cases, ARRAY_LEN(cases));
 }
 
+/* What a built-in calls, in a branch that is not taken, or is. */
+static const struct flow_case keys[] = {
+	{"s = src('a')\nx = [1]\nif s == 'evil':\n    max([x], key=lambda v: v.append(2) or 0)\nsink(len(x))\nsink(1)\n",
+		"T-"},
+	{"s = src('a')\nx = [[1], [2]]\nif s == 'a':\n    x = sorted(x, key=lambda v: v.append(2) or 0)\nsink(x)\n",
+		"T"},
+	{"s = src('a')\nx = [1]\nif s == 'evil':\n    x = max([3], key=lambda v: len([q for q in [1] if q]))\nsink(x)\nif s == 'b':\n    x = 2\nsink(1)\n",
+		"T-"},
+	{"s = src('a')\nx = [1]\nif s == 'evil':\n    max([3], key=lambda v: len([q.append(1) for q in [x]]))\nsink(len(x))\n",
+		"T"},
+	{"s = src('a')\nx = [1]\nif s == 'evil':\n    max([3], key=lambda v: max([x], key=lambda w: w.append(v) or 0) and 1)\nsink(len(x))\n",
+		"T"},
+	{"s = src('a')\nx = [1]\nif s == 'evil':\n    max([3], key=lambda v, w=x.append(2): v)\nsink(len(x))\n",
+		"T"},
+	{"s = src('a')\nx = [1]\nif s == 'evil':\n    max([3], key=x.append)\nsink(len(x))\n", "T"},
+	{"s = src('a')\nx = [1]\nif s == 'evil':\n    k = lambda v: x.append(v) or 0\n    max([3], key=k)\nsink(len(x))\n",
+		"T"},
+	{"s = src('a')\nx = [1]\nif s == 'evil':\n    max([3], **{'key': lambda v: x.append(v) or 0})\nsink(len(x))\n",
+		"T"},
+	{"def f(n):\n    l = [1]\n    def g():\n        return max([[1]], key=lambda v: v.append(n) or len([q for q in l if q]))\n    if src('a') == 'evil':\n        g()\n    return len(l)\nsink(f(1))\n",
+		"T"},
+	{"s = src('a')\nx = [1]\nif s == 'evil':\n    max([3], key=len)\n    max([3], key=None)\nsink(len(x))\n",
+		"-"},
+};
+
+TEST(so_does_what_a_key_may_change)
+{
+	follow(keys, ARRAY_LEN(keys));
+}
+
 /* Memory may end anywhere: of values, and of labels. */
 /* Numbers, parts and new texts of one label, in either order. */
 TEST(text_that_is_put_together_is_of_the_plan_too)
