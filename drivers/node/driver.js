@@ -13,8 +13,8 @@
  * channel  frames                                input    what a step reads from its standard input
  * space    the globals of a program: require, import, console, retort
  * calls    calls of the outside                  tools    retort.tools, llm_query
- * skills   retort.skills; these three are loaded when they are used, and so is
- * culprit  which module does not compile
+ * skills   retort.skills; these three are loaded when they are used, and so are
+ * file     a program that is a file, and culprit  which module does not compile
  */
 const { process } = globalThis;
 const genuine = require('./genuine.js');
@@ -84,7 +84,7 @@ function field(message, name, fallback) {
 
 function newStep(message) {
   const limit = field(message, 'value_bytes', VALUE_BYTES);
-  return {
+  const step = {
     __proto__: null,
     id: field(message, 'id', ''),
     code: field(message, 'code', ''),
@@ -104,6 +104,8 @@ function newStep(message) {
     error: null,
     exitCode: 0,
   };
+  step.file = space.fileOf(step);
+  return step;
 }
 
 /*
@@ -130,7 +132,7 @@ function enter() {
 
 /* Keep the source for tracebacks, under a name that V8 takes and no other step has. */
 function keepSource(step, text) {
-  const plain = space.fileOf(step.filename) || step.filename;
+  const plain = step.file || step.filename;
   let base = '';
   for (let i = 0; i < plain.length && i < 4000; i++)
     base += genuine.exec(/[\s'"()]/, plain[i]) === null ? plain[i] : '_';
@@ -222,6 +224,17 @@ function settle(step) {
   else setImmediate(finish, step);
 }
 
+/* As node does: who listens to uncaught errors gets it, and the script goes on to its end. */
+function failScript(step, error) {
+  if (step.over) return;
+  if (!hasHandlers()) {
+    fail(step, error);
+    return;
+  }
+  settle(step);
+  genuine.apply(fatal, process, [error, false]);
+}
+
 async function follow(step, promise) {
   try {
     const wrapped = await promise;
@@ -232,25 +245,29 @@ async function follow(step, promise) {
     step.value = value;
     settle(step);
   } catch (error) {
-    if (step.over) return;
-    if (step.once && hasHandlers()) genuine.apply(fatal, process, [error, false]);
-    else fail(step, error);
+    if (step.once) failScript(step, error);
+    else if (!step.over) fail(step, error);
   }
 }
 
-/* Nobody has called it TypeScript, but it is. Returns: it without types, or '' when it cannot be run. */
+/*
+ * Nobody has called it TypeScript, but as JavaScript it does not compile. Returns: it without types, or '' when
+ * that cannot be run either: then what V8 has said counts.
+ */
 function asTypeScript(step, details) {
   const line = genuine.split(step.code, '\n')[details.lineNumber];
-  if (isTypeScript(step) || line === undefined || !program.isTyped(line)) return '';
+  if (isTypeScript(step)) return '';
   if (!program.canStrip()) {
-    details.hint = ' (TypeScript needs node 22.13 or newer, this is ' + process.versions.node + ')';
+    if (line !== undefined && program.isTyped(line))
+      details.hint = ' (TypeScript needs node 22.13 or newer, this is ' + process.versions.node + ')';
     return '';
   }
-  step.language = 'typescript';
   try {
-    return program.toScript(program.stripTypes(step.code));
+    const text = program.toScript(program.stripTypes(step.code));
+    step.language = 'typescript';
+    return text === genuine.mapGet(sources, step.name).text ? '' : text;
   } catch (error) {
-    return ''; // what V8 says of it is told
+    return '';
   }
 }
 
@@ -265,8 +282,11 @@ function startScript(step, text) {
   }
   const untyped = details ? asTypeScript(step, details) : '';
   if (untyped !== '') {
-    genuine.mapGet(sources, step.name).text = untyped;
-    return startScript(step, untyped);
+    const second = evaluate(step, untyped);
+    if (!second.details) {
+      genuine.mapGet(sources, step.name).text = untyped;
+      return follow(step, second.promise);
+    }
   }
   if (details) failSyntax(step, details);
   else follow(step, promise);
@@ -306,8 +326,10 @@ function begin(step) {
   step.begun = true;
 }
 
-function runStep(step) {
+/* Start what is no file that node runs itself. */
+function startCode(step) {
   let text;
+  space.offerModule(step);
   try {
     text = prepare(step);
   } catch (error) {
@@ -315,8 +337,39 @@ function runStep(step) {
     fail(step, error);
     return;
   }
+  startScript(step, text);
+}
+
+async function followFile(step, promise) {
+  try {
+    await promise;
+    if (!step.over) settle(step);
+  } catch (error) {
+    failScript(step, error);
+  }
+}
+
+function startFile(step) {
+  const file = space.part('file')(genuine, space.load);
+  let promise;
+  if (!step.once || step.file === '' || !file.isPlain(step.file, step.code)) return startCode(step);
+  const source = { __proto__: null, code: step.code, text: step.code };
+  genuine.mapSet(sources, step.file, source);
+  genuine.mapSet(sources, file.urlOf(step.file), source);
+  begin(step);
+  try {
+    promise = file.start(step.file);
+  } catch (error) {
+    if (!file.isOpen(step.file, error)) return failScript(step, error);
+    genuine.mapDelete(sources, step.file);
+    return startCode(step);
+  }
+  return promise === undefined ? settle(step) : followFile(step, promise);
+}
+
+function runStep(step) {
   const isWhole = guard(() => {
-    startScript(step, text);
+    startFile(step);
     tick.call(process);
   });
   stopLive();
@@ -417,7 +470,7 @@ function inspected(job, fallback) {
 
 /* Only agents ask for it. */
 function variables() {
-  return require('./variables.js');
+  return space.part('variables');
 }
 
 function errorJson(error) {
@@ -657,9 +710,9 @@ function loadTools() {
     },
     complain: tell,
   };
-  calls = require('./calls.js')(genuine, channel, rich, host);
-  const tools = require('./tools.js')(genuine, calls);
-  const skills = require('./skills.js')(genuine, calls, tools.ask, space.load);
+  calls = space.part('calls')(genuine, channel, rich, host);
+  const tools = space.part('tools')(genuine, calls);
+  const skills = space.part('skills')(genuine, calls, tools.ask, space.load);
   return { __proto__: null, ...tools, skills, ...calls.errors, Image: calls.Image };
 }
 

@@ -244,12 +244,12 @@ class Rewriter {
     if (clause[0].kind === 'word') {
       push(pairs, 'default: ' + clause[0].text);
       push(out.wanted, '"default"');
-      i = clause.length > 2 && clause[1].text === ',' ? 2 : 1;
+      i = clause[1].text === ',' ? 2 : n === 1 ? 1 : -1; // else it is "import type {…}" of TypeScript
     }
-    if (i < n && clause[i].text === '*') {
+    if (i >= 0 && i < n && clause[i].text === '*') {
       space = i + 2 < clause.length ? clause[i + 2].text : '';
       i = n;
-    } else if (i < n && clause[i].text === '{') i = this.named(clause, i + 1, pairs, out.wanted);
+    } else if (i >= 0 && i < n && clause[i].text === '{') i = this.named(clause, i + 1, pairs, out.wanted);
     if (i !== n) return null;
     if (space !== '') {
       out.before = 'const ' + space + ' = ';
@@ -269,6 +269,7 @@ class Rewriter {
       push(wanted, name.kind === 'string' ? name.text : '"' + name.text + '"');
       i += isRenamed ? 3 : 1;
       if (i < clause.length && clause[i].text === ',') i++;
+      else if (i < clause.length && clause[i].text !== '}') return -1;
     }
     return i + 1;
   }
@@ -334,13 +335,17 @@ function toScript(source) {
   return new Rewriter(text).run();
 }
 
-// Lines that declare something with its type: as JavaScript none of them compiles.
+// Lines that declare something with its type, for nodes that can only be told to be too old for them.
 const TYPED = new RegExp('^\\s*(?:export\\s+)?(?:default\\s+|declare\\s+|async\\s+)*(?:' + [
   '(?:const|let|var)\\s+[\\w$]+\\s*:',
   '(?:const|let|var)\\s+[\\w$]+\\s*=\\s*(?:async\\s*)?\\([\\w$\\s,]*[\\w$]\\??\\s*:.*=>',
   'interface\\s+[\\w$]',
   '(?:const\\s+)?enum\\s+[\\w$]+\\s*\\{',
   'type\\s+[\\w$]+\\s*[<=]',
+  'abstract\\s+class\\s',
+  '(?:namespace|module)\\s+[\\w$]+\\s*\\{',
+  'import\\s+type\\s',
+  '.*\\([\\w$]+\\??\\s*:\\s*[\\w$<>[\\]|. ]+[,)].*=>',
   'function\\s*[\\w$]*\\s*<',
   'function\\s*[\\w$]*\\s*\\([\\w$\\s,]*[\\w$]\\??\\s*:',
   'function\\s*[\\w$]*\\s*\\([^(){}]*\\)\\s*:'].join('|') + ')');

@@ -23,10 +23,26 @@ function hide(name, value) {
   define(globalThis, name, { value, writable: true, enumerable: false, configurable: true });
 }
 
-/* The workspace's file for a program's name; '' for code that is in none. */
-function fileOf(filename) {
+/* The file that a step is in: of a script what its argv[0] leads to; '' for code that is in none. */
+function fileOf(step) {
+  const { filename } = step;
   if (filename === '' || filename === '-' || startsWith(filename, '<')) return '';
+  if (step.once && step.argv.length > 0) return path.resolve(home, step.argv[0]);
   return path.join(home, slice(filename, lastIndexOf(filename, '/') + 1));
+}
+
+/* The program does not find the driver among the modules that are loaded. */
+function hideModules() {
+  const loaded = genuine.keys(require.cache);
+  for (let i = 0; i < loaded.length; i++)
+    if (startsWith(loaded[i], __dirname + '/')) delete require.cache[loaded[i]];
+}
+
+/* A module of the driver that is loaded when it is first needed. */
+function part(name) {
+  const found = require('./' + name + '.js');
+  hideModules();
+  return found;
 }
 
 // ---- modules ----------------------------------------------------------------------------------
@@ -53,7 +69,7 @@ async function load(name, options) {
 /* Late: few need it. What user code has made of the language must not hide the error itself. */
 function explain(error, name) {
   try {
-    require('./culprit.js').locate(error, name, path.dirname(base));
+    part('culprit').locate(error, name, path.dirname(base));
   } catch (failure) {
     // then it is told as node has told it
   }
@@ -108,10 +124,11 @@ function offerBuiltins(require) {
 }
 
 let isPrepared = false;
+let isOffered = false;
 
 /* Before each step. */
 function prepare(step) {
-  const file = fileOf(step.filename);
+  const { file } = step;
   const rest = [];
   for (let i = 1; i < step.argv.length; i++) genuine.push(rest, genuine.String(step.argv[i]));
   const first = step.filename === '<stdin>' ? ['-'] : file ? [file] : [];
@@ -119,8 +136,14 @@ function prepare(step) {
   if (isPrepared) return;
   isPrepared = true;
   base = file || path.join(home, genuine.exec(/^<\w+>$/, step.filename) ? step.filename : '<step>');
-  const require = makeRequire(file);
-  if (!file) offerBuiltins(require);
+}
+
+/* What node gives a CommonJS file, as globals, since a step has no function around it. */
+function offerModule(step) {
+  if (isOffered) return;
+  isOffered = true;
+  const require = makeRequire(step.file);
+  if (!step.file) offerBuiltins(require);
 }
 
 // ---- streams and console ----------------------------------------------------------------------
@@ -375,8 +398,7 @@ function install(host) {
   plainWarnings();
   plainKill();
   offerLast();
-  const own = genuine.keys(require.cache);
-  for (let i = 0; i < own.length; i++) delete require.cache[own[i]];
+  hideModules();
 }
 
-module.exports = { __proto__: null, complete, fileOf, install, keep, load, prepare, seed };
+module.exports = { __proto__: null, complete, fileOf, install, keep, load, offerModule, part, prepare, seed };

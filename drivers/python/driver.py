@@ -353,12 +353,20 @@ class Step:
         return out
 
 
+def place_of(step):
+    """What __file__ says: of a script the path that its argv[0] leads to, as in Python."""
+    if not step.once or not step.argv:
+        return step.filename
+    name = step.argv[0]
+    return name if name[:1] == "/" else "%s/%s" % (posix.getcwd(), name[2:] if name[:2] == "./" else name)
+
+
 def stage_run(step):
     """Compile and run the code; the exception it ends with is the step's failure."""
     try:
         space = vars(state.main)
         if step.filename[:1] != "<":
-            space["__file__"] = step.filename
+            space["__file__"] = place_of(step)
         for name in step.preload:
             __import__(name)
         codes, has_value = part("program").split(step.code, step.filename)

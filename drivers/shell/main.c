@@ -278,8 +278,11 @@ static void run_once(
 	struct driver *d, const json_t *step, const char *code, size_t bytes, struct outcome *out)
 {
 	const char *filename = json_string_value(json_object_get(step, "filename"));
-	const struct once once = {.filename = filename ? filename : "<step>",
-		.argv = json_object_get(step, "argv"),
+	const json_t *argv = json_object_get(step, "argv");
+	const char *name = json_string_value(json_array_get(argv, 0));
+	bool is_file = filename && filename[0] != '<' && name;
+	const struct once once = {.name = is_file ? name : "bash",
+		.argv = argv,
 		.code = code,
 		.code_bytes = bytes,
 		.signal_fd = d->signal_fd,

@@ -109,13 +109,11 @@ int once_run(const struct once *o)
 	cleanup_fd int ready_writer = -1;
 	cleanup_fd int gone = -1;
 	cleanup_fd int gone_writer = -1;
-	bool is_text = o->filename[0] == '<';
-	const char *shown = is_text ? "bash" : o->filename;
 	int r = make_pipe(&ready, &ready_writer);
 	r = r ? r : make_pipe(&gone, &gone_writer);
-	cleanup_fd int script = r ? -1 : make_script(o, shown, ready_writer, gone);
+	cleanup_fd int script = r ? -1 : make_script(o, o->name, ready_writer, gone);
 	r = r ? r : MIN(script, 0);
-	r = r ? r : name_make(&name, shown, script);
+	r = r ? r : name_make(&name, o->name, script);
 	if (r < 0)
 		return r;
 	pid_t pid = fork();

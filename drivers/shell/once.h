@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 struct once {
-	const char *filename;
-	const json_t *argv; /* its first is the name, the rest are arguments */
+	const char *name;   /* its $0, and how bash calls it in messages */
+	const json_t *argv; /* from the second on, its arguments */
 	const char *code;
 	size_t code_bytes;
 	int signal_fd, channel_fd;

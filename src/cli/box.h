@@ -37,9 +37,10 @@ struct box_args {
 /* Say what is wrong with them before anything is started. Errors: ERR_USAGE. */
 int box_check(const struct box_args *args, struct err *err);
 
-/* Volumes and variables as an order has them. Owns its parts: box_pieces_done(). */
+/* Volumes and variables as an order has them, with room for the skills and for a program's file.
+ * Owns its parts: box_pieces_done(). */
 struct box_pieces {
-	struct volume volumes[OPT_LIST_MAX + 1];
+	struct volume volumes[OPT_LIST_MAX + 2];
 	char *copies[OPT_LIST_MAX + 1], *env[OPT_LIST_MAX + 1];
 	size_t n_env;
 };

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -51,4 +53,50 @@ int program_read(const char *path, struct buf *out, struct err *err)
 const char *program_name(const char *path)
 {
 	return !path ? "<string>" : strcmp(path, "-") == 0 ? "<stdin>" : path;
+}
+
+/* What of @path is below the directory @dir, or NULL; both are real paths. */
+static const char *below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+	while (n > 1 && dir[n - 1] == '/')
+		n--;
+	return strncmp(path, dir, n) == 0 && path[n] == '/' && path[n + 1] ? path + n + 1 : NULL;
+}
+
+static bool has_volume(const struct order *order, const char *name)
+{
+	for (size_t i = 0; i < order->n_volumes; i++) {
+		const char *dst = order->volumes[i].dst;
+		const char *rest = below(dst, "/home/user");
+		if (strcmp(rest ? rest : dst, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+void program_place(const char *path, const struct order *order, struct program_place *out)
+{
+	char dir[PATH_MAX], real[PATH_MAX];
+	struct stat st;
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	const char *rest = NULL;
+	*out = (struct program_place){0};
+	(void)snprintf(out->name, sizeof out->name, "%s", path);
+	if (!realpath(path, real) || stat(real, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	if (order->workspace && realpath(order->workspace, dir)) {
+		rest = below(real, dir);
+		name = rest ? rest : name;
+	}
+	if (!rest && !has_volume(order, name)) {
+		const char *where = order->workspace ? "/tmp/" : "";
+		(void)snprintf(out->src, sizeof out->src, "%s", real);
+		(void)snprintf(out->dst, sizeof out->dst, "%s%s", where, name);
+		name = out->dst;
+	}
+	/* "./x.py" leads to it as well. */
+	if (strncmp(path, "./", 2) != 0 || strcmp(path + 2, name) != 0)
+		(void)snprintf(out->name, sizeof out->name, "%s", name);
 }

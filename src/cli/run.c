@@ -105,8 +105,20 @@ static int run_request(
 
 struct pieces {
 	struct box_pieces box;
+	struct program_place place;
 	struct buf code;
 };
+
+/* The box sees the program's file, and argv[0] names it as the box sees it. */
+static void show_program(
+	const char *program, char **operands, struct pieces *p, struct order *order)
+{
+	program_place(program, order, &p->place);
+	operands[0] = p->place.name;
+	if (p->place.src[0])
+		p->box.volumes[order->n_volumes++] =
+			(struct volume){.src = p->place.src, .dst = p->place.dst};
+}
 
 static int gather(const struct run_args *args, const struct opt_set *set, char **operands,
 	struct pieces *p, struct run_request *req, struct err *err)
@@ -128,6 +140,8 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 		r = take_images(args, p->box.env, &p->box.n_env, err);
 	if (r < 0)
 		return r;
+	if (program && strcmp(program, "-") != 0)
+		show_program(program, operands, p, &order);
 	order.n_env = p->box.n_env;
 	order.filename = program_name(program);
 	order.code = program ? buf_str(&p->code) : args->code;

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+enum { ENDING_BYTES_MAX = 5 };
+
 static const struct runtime *const runtimes[] = {
 	&runtime_python, &runtime_node, &runtime_sql, &runtime_shell};
 
@@ -32,52 +34,100 @@ const struct runtime *runtime_at(unsigned index)
 	return index < ARRAY_LEN(runtimes) ? runtimes[index] : NULL;
 }
 
-/* Is the word in a list such as "|py|pyw|"? */
+/* Is the word in a list such as "|py|pyw|"? In capitals, too. */
 static bool has_word(const char *list, const char *word, size_t bytes)
 {
 	for (const char *at = list; bytes > 0 && (at = strchr(at, '|')) && at[1]; at++)
-		if (strncmp(at + 1, word, bytes) == 0 && at[1 + bytes] == '|')
+		if (strncasecmp(at + 1, word, bytes) == 0 && at[1 + bytes] == '|')
 			return true;
 	return false;
 }
 
-/* The last path part of the interpreter in a `#!` line; `env` is looked through. */
+/* The next word of a line at *@at, before @end; its last path part. Returns: NULL when there is
+ * none. */
+static const char *next_word(const char **at, const char *end, size_t *bytes)
+{
+	while (*at < end && (**at == ' ' || **at == '\t'))
+		(*at)++;
+	const char *from = *at;
+	for (; *at < end && **at != ' ' && **at != '\t' && **at != '\r'; (*at)++)
+		if (**at == '/')
+			from = *at + 1;
+	*bytes = (size_t)(*at - from);
+	return *bytes > 0 ? from : NULL;
+}
+
+/* The interpreter of a `#!` line, without its directory; behind `env`, its options and variables.
+ */
 static const char *shebang_word(const char *code, size_t bytes, size_t *word_bytes)
 {
 	if (bytes < 2 || code[0] != '#' || code[1] != '!')
 		return NULL;
 	const char *end = memchr(code, '\n', bytes);
 	end = end ? end : code + bytes;
-	const char *word = NULL;
-	for (const char *at = code + 2; at < end;) {
-		while (at < end && (*at == ' ' || *at == '\t'))
-			at++;
-		const char *from = at;
-		for (; at < end && *at != ' ' && *at != '\t' && *at != '\r'; at++)
-			if (*at == '/')
-				from = at + 1;
-		if (at == from || *from == '-')
-			break;
-		word = from;
-		*word_bytes = (size_t)(at - from);
-		if (*word_bytes != 3 || strncmp(word, "env", 3) != 0)
-			break;
-	}
+	const char *at = code + 2;
+	const char *word = next_word(&at, end, word_bytes);
+	bool is_env = word && *word_bytes == 3 && strncmp(word, "env", 3) == 0;
+	while (is_env && (word = next_word(&at, end, word_bytes)) &&
+		(word[0] == '-' || memchr(word, '=', *word_bytes)))
+		;
 	return word;
 }
 
-const struct runtime *runtime_guess(const char *filename, const char *code, size_t bytes)
+/* The bytes of "python3.12" without its version. */
+static size_t without_version(const char *word, size_t bytes)
+{
+	while (bytes > 0 && strchr("0123456789.", word[bytes - 1]))
+		bytes--;
+	return bytes;
+}
+
+/*
+ * Does a name end as those of files in some language do? "x.rb" does; a version, or what a tool
+ * makes up
+ * ("job.2024", "tmp.hT5xPq0aZk"), does not.
+ */
+static bool has_ending(const char *dot)
+{
+	size_t n = strspn(dot, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
+	return n > 0 && n <= ENDING_BYTES_MAX && !dot[n] && strspn(dot, "0123456789") < n;
+}
+
+static int fail_unknown(const char *filename, const char *what, int bytes, struct err *err)
+{
+	err_set(err, ERR_RUNTIME, "%.200s: no runtime for %.*s", filename, bytes, what);
+	if (strncmp(what, ".ipynb", 6) == 0)
+		return err_hint(err,
+			"a notebook is no program: make one with jupyter nbconvert --to script");
+	return err_hint(err, "say what it is: -r, with one of %s", runtime_names());
+}
+
+/* The runtime that knows this ending, or this word of a `#!` line; NULL. */
+static const struct runtime *find_by(bool by_ending, const char *word, size_t bytes)
+{
+	for (size_t i = 0; word && i < ARRAY_LEN(runtimes); i++)
+		if (has_word(by_ending ? runtimes[i]->endings : runtimes[i]->words, word, bytes))
+			return runtimes[i];
+	return NULL;
+}
+
+int runtime_guess(const char *filename, const char *code, size_t bytes, const struct runtime **out,
+	struct err *err)
 {
 	const char *dot = filename ? strrchr(filename, '.') : NULL;
 	size_t word_bytes = 0;
 	const char *word = shebang_word(code, bytes, &word_bytes);
-	for (size_t i = 0; dot && i < ARRAY_LEN(runtimes); i++)
-		if (has_word(runtimes[i]->endings, dot + 1, strlen(dot + 1)))
-			return runtimes[i];
-	for (size_t i = 0; word && i < ARRAY_LEN(runtimes); i++)
-		if (has_word(runtimes[i]->words, word, word_bytes))
-			return runtimes[i];
-	return &runtime_python;
+	const struct runtime *found =
+		find_by(true, dot ? dot + 1 : NULL, dot ? strlen(dot + 1) : 0);
+	found = found ? found : find_by(false, word, word_bytes);
+	found = found ? found : find_by(false, word, without_version(word, word_bytes));
+	filename = filename ? filename : "the code";
+	if (!found && word)
+		return fail_unknown(filename, word, (int)MIN(word_bytes, 60), err);
+	if (!found && dot && has_ending(dot + 1))
+		return fail_unknown(filename, dot, (int)strlen(dot), err);
+	*out = found ? found : &runtime_python;
+	return 0;
 }
 
 const char *runtime_names(void)

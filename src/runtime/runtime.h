@@ -58,9 +58,10 @@ const struct runtime *runtime_at(unsigned index);
 
 /*
  * The runtime for a program: by the ending of @filename (or NULL), else by its `#!` line, else
- * python. Returns: never NULL.
+ * python. Errors:  ERR_RUNTIME when the ending or the line is that of another language.
  */
-const struct runtime *runtime_guess(const char *filename, const char *code, size_t bytes);
+int runtime_guess(const char *filename, const char *code, size_t bytes, const struct runtime **out,
+	struct err *err);
 
 /* Names of all runtimes, "python, …", for messages. */
 const char *runtime_names(void);

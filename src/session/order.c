@@ -30,9 +30,10 @@ const char *order_runtimes(void)
 
 static int choose_runtime(struct order_checked *c, const struct order *order, struct err *err)
 {
-	c->runtime = order->runtime
-		? runtime_by_name(order->runtime)
-		: runtime_guess(order->filename, order->code, order->code_bytes);
+	if (!order->runtime)
+		return runtime_guess(
+			order->filename, order->code, order->code_bytes, &c->runtime, err);
+	c->runtime = runtime_by_name(order->runtime);
 	if (c->runtime)
 		return 0;
 	err_set(err, ERR_RUNTIME, "no runtime %s here", order->runtime);

@@ -75,12 +75,49 @@ class Programs(CliCase):
 
     def test_file_with_arguments(self):
         path = write(os.path.join(harness.make_dir(), "prog.py"), self.ARGV)
-        self.assert_ran(harness.retort("run", path, "a", "--json", "-c"), f"[{path!r}, 'a', '--json', '-c']\n")
+        self.assert_ran(harness.retort("run", path, "a", "--json", "-c"), "['prog.py', 'a', '--json', '-c']\n")
 
     def test_file_by_relative_path(self):
         folder = harness.make_dir()
         write(os.path.join(folder, "prog.py"), self.ARGV + "; print(__file__, __name__)")
-        self.assert_ran(harness.retort("run", "prog.py", "a", cwd=folder), "['prog.py', 'a']\nprog.py __main__\n")
+        self.assert_ran(harness.retort("run", "prog.py", "a", cwd=folder), "['prog.py', 'a']\n/home/user/prog.py __main__\n")
+
+    def test_file_is_in_the_box(self):
+        """Whatever reads the program again finds it, under the name that it has there."""
+        code = ("import multiprocessing, os, subprocess, sys\n"
+                "def square(x): return x * x\n"
+                "if __name__ == '__main__' and len(sys.argv) == 1:\n"
+                "    for how in ('spawn', 'forkserver'):\n"
+                "        with multiprocessing.get_context(how).Pool(2) as pool: print(pool.map(square, range(4)))\n"
+                "    print(__file__, open(__file__).read(6), flush=True)\n"
+                "    subprocess.run([sys.executable, sys.argv[0], 'again'])\n"
+                "elif __name__ == '__main__': print(sys.argv)\n")
+        folder = harness.make_dir()
+        path = write(os.path.join(folder, "sub", "prog.py"), code)
+        other = harness.make_dir()
+        pools = "[0, 1, 4, 9]\n" * 2
+        for options, name, where, place in (
+                ((), "sub/prog.py", "prog.py", "/home/user/prog.py"),
+                ((), path, "prog.py", "/home/user/prog.py"),
+                (("-v", f"{path}:prog.py"), path, "prog.py", "/home/user/prog.py"),
+                (("-w", folder), "./sub/prog.py", "./sub/prog.py", "/home/user/sub/prog.py"),
+                (("-w", other), path, "/tmp/prog.py", "/tmp/prog.py")):
+            with self.subTest(options=options, name=name):
+                self.assert_ran(harness.retort("run", *options, name, cwd=folder),
+                                f"{pools}{place} import\n['{where}', 'again']\n")
+        self.assertEqual(os.listdir(other), [])
+
+    def test_shell_file_is_in_the_box(self):
+        path = write(os.path.join(harness.make_dir(), "x.sh"), "[ $# = 1 ] && echo \"child $1\" || bash \"$0\" \"$0\"\n")
+        self.assert_ran(harness.retort("run", path), "child x.sh\n")
+
+    def test_file_of_another_language(self):
+        folder = harness.make_dir()
+        for name, code, what in (("x.rb", "puts 1", ".rb"), ("n.ipynb", "{}", ".ipynb"), ("x", "#!/usr/bin/awk -f\n", "awk")):
+            with self.subTest(name=name):
+                done = harness.retort("run", write(os.path.join(folder, name), code))
+                self.assert_failed(done, 127, f"no runtime for {what}: ")
+        self.assert_ran(harness.retort("run", "-r", "python", os.path.join(folder, "n.ipynb")), "{}\n")
 
     def test_file_after_two_dashes(self):
         folder = harness.make_dir()

@@ -39,6 +39,50 @@ class JavaScript(harness.Case):
         done = harness.retort("run", path, "a")
         self.assertEqual((done.status, done.out), (0, "[ 'a' ] file:///home/user/x.mjs\n"), done)
 
+    def file(self, name, text, *options, args=()):
+        """The done run of a program in a file."""
+        path = os.path.join(harness.make_dir(), name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return harness.retort("run", *options, path, *args)
+
+    def test_a_file_runs_as_with_node(self):
+        """Names at the top of CommonJS are its own, and there is no value; a module is strict."""
+        done = self.file("x.js", "var own = 1; const {createServer} = require('http');\n"
+                         "console.log(globalThis.own, require.main === module, this === module.exports, __filename);\n"
+                         "const s = createServer(); s.listen(0); setTimeout(() => s.close(), 10)")
+        self.assertEqual((done.status, done.out, done.err), (0, "undefined true true /home/user/x.js\n", ""))
+        done = self.file("x.mjs", "try { undeclared = 1 } catch (e) { console.log(e.message) }\n"
+                         "console.log(typeof require, this, import.meta.url); await 1; [1]")
+        self.assertEqual((done.status, done.out), (0, "undeclared is not defined\n"
+                                                   "undefined undefined file:///home/user/x.mjs\n"))
+
+    def test_a_file_that_waits_beside_a_require(self):
+        done = self.file("x.js", "#!/usr/bin/env node\nconst fs = require('fs');\n"
+                         "console.log(typeof fs, await Promise.resolve(2))")
+        self.assertEqual((done.status, done.out), (0, "object 2\n"), done)
+
+    def test_a_file_reads_itself_again(self):
+        done = self.file("x y.js", "const {Worker, isMainThread} = require('worker_threads');\n"
+                         "if (!isMainThread) console.log('thread'); else if (process.argv[2]) process.send(1)\n"
+                         "else new Worker(__filename).on('exit', () => require('child_process').fork(__filename, ['c'])\n"
+                         "  .on('message', (m) => { console.log('child', m); process.exit(5) }))")
+        self.assertEqual((done.status, done.out, done.err), (5, "thread\nchild 1\n", ""))
+
+    def test_errors_in_files(self):
+        for name, code, shown in (("x.js", "\nlet x = ;", "/home/user/x.js:2\nlet x = ;\n        ^\n\nSyntaxError: "),
+                                  ("x.cjs", "\nlet x = ;", "/home/user/x.cjs:2\nlet x = ;\n        ^\n\nSyntaxError: "),
+                                  ("x.mjs", "\nlet x = ;", "/home/user/x.mjs:2\nlet x = ;\n        ^\n\nSyntaxError: "),
+                                  ("x.mjs", "\nnull.x", "file:///home/user/x.mjs:2\nnull.x\n     ^\n\nTypeError: "),
+                                  ("x.js", "\nthrow 5", "Uncaught 5\n")):
+            with self.subTest(name=name, code=code):
+                done = self.file(name, code)
+                self.assertEqual((done.status, done.out, done.err[:len(shown)]), (1, "", shown))
+        done = self.file("x.js", "process.on('uncaughtException', (e) => console.log('heard', e)); throw 5")
+        self.assertEqual((done.status, done.out, done.err), (0, "heard 5\n", ""))
+        self.assertEqual(self.file("x.mjs", "await new Promise(() => {})").status, 13)
+        self.assertEqual(self.file("x.js", "for (;;);", "--timeout", "1s").status, 124)
+
     def test_interrupt_at_the_time_limit(self):
         out = self.js("for (;;);", "--timeout", "1s")
         self.assertEqual((out["status"], out["_status"]), ("timeout", 124))

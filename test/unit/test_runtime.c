@@ -25,35 +25,58 @@ TEST(by_name)
 	CHECK_HAS(runtime_names(), "javascript");
 }
 
+static const struct runtime *guess(const char *name, const char *code)
+{
+	const struct runtime *found = NULL;
+	struct err err = {0};
+	int r = runtime_guess(name, code, strlen(code), &found, &err);
+	CHECK((r == 0) == (found != NULL) && (r == 0) == (err.hint[0] == '\0'));
+	return found;
+}
+
 TEST(javascript_is_told)
 {
 	static const char *const names[] = {"x.js", "a/x.mjs", "x.cjs", "x.ts", "x.mts", "x.cts"};
-	static const char *const lines[] = {
-		"#!/usr/bin/node\n", "#!/usr/bin/env node", "#!/x/nodejs -x"};
+	static const char *const lines[] = {"#!/usr/bin/node\n", "#!/usr/bin/env node",
+		"#!/x/nodejs -x", "#!/usr/bin/env -S node --no-warnings\n",
+		"#!/usr/bin/env -i A=1 node22\n"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		CHECK(runtime_guess(names[i], "", 0) == &runtime_node);
+		CHECK(guess(names[i], "") == &runtime_node);
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
-		CHECK(runtime_guess("x", lines[i], strlen(lines[i])) == &runtime_node);
-	CHECK(runtime_guess("x.py", lines[0], strlen(lines[0])) == &runtime_python);
+		CHECK(guess("x", lines[i]) == &runtime_node);
+	CHECK(guess("x.py", lines[0]) == &runtime_python);
 }
 
 /* No name and no first line leads astray. */
 TEST(guesses)
 {
 	static const char *const names[] = {NULL, "", "x.py", "x.pyw", "x", "x.", ".py", "x.py/y",
-		"x.jsx", "x.py|pyw", "x.|", "-", "x.PY"};
+		"x.py|pyw", "x.|", "-", "x.PY", "x.2024", "tmp.hT5xPq0aZk", "a.rb/x"};
 	static const char *const lines[] = {"", "#!", "#!\n", "#! \n", "#!/usr/bin/python3\n",
 		"#!/usr/bin/env python3", "#!/usr/bin/env -S python3 -u\n", "#!/usr/bin/env\n",
-		"#!env env env\n", "#! /bin/awk -e\r\n", "#!/\n", "#!//////", "#!-\n", "print(1)\n",
-		"#", "#!\t\t", "#!\xff\xff", "#!python3\r\nimport x\n"};
+		"#!/usr/bin/env -S\n", "#! /bin/python3.12 -e\r\n", "#!/\n", "#!//////",
+		"print(1)\n", "#", "#!\t\t", "#!python3\r\nimport x\n"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		for (size_t k = 0; k < ARRAY_LEN(lines); k++)
-			CHECK(runtime_guess(names[i], lines[k], strlen(lines[k])) ==
-				&runtime_python);
-	CHECK(runtime_guess("x.sh", "", 0) == &runtime_shell);
-	CHECK(runtime_guess("x.bash", "", 0) == &runtime_shell);
-	CHECK(runtime_guess("x", "#! /bin/sh -e\r\n", 15) == &runtime_shell);
-	CHECK(runtime_guess("x.py", "#!/bin/sh\n", 10) == &runtime_python);
+			CHECK(guess(names[i], lines[k]) == &runtime_python);
+	CHECK(guess("x.sh", "") == &runtime_shell);
+	CHECK(guess("x.bash", "") == &runtime_shell);
+	CHECK(guess("x", "#! /bin/sh -e\r\n") == &runtime_shell);
+	CHECK(guess("x.py", "#!/bin/sh\n") == &runtime_python);
+}
+
+/* A program in another language is not run as Python. */
+TEST(other_languages)
+{
+	static const char *const names[] = {"x.rb", "a.b/x.pl", "n.ipynb", "x.jsx", "x.c", "x.F90"};
+	static const char *const lines[] = {"#!/usr/bin/awk -f\n", "#!/usr/bin/env perl",
+		"#!/usr/bin/env -S deno run\n", "#!/bin/pythonx\n", "#!\xff\xff"};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		CHECK(guess(names[i], "") == NULL);
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		CHECK(guess("x", lines[i]) == NULL);
+	CHECK(guess("x.rb", "#!/bin/sh\n") == &runtime_shell);
+	CHECK(guess("x.py", "#!/usr/bin/perl\n") == &runtime_python);
 }
 
 /* Not a byte behind the end is looked at. */
@@ -63,7 +86,10 @@ TEST(guess_of_a_line_without_end)
 	for (size_t n = 0; n <= strlen(line); n++) {
 		char *exact = malloc(n + (n == 0));
 		memcpy(exact, line, n);
-		CHECK(runtime_guess("x", exact, n) == &runtime_python);
+		const struct runtime *found = NULL;
+		struct err err = {0};
+		int r = runtime_guess("x", exact, n, &found, &err);
+		CHECK((r == 0) == (found != NULL) && (r == 0 || n < strlen(line) - 1));
 		free(exact);
 	}
 }
