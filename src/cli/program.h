@@ -1,9 +1,9 @@
 /* The text of a program: a file, or standard input. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "api/run.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "session/order.h"
 
 #include <limits.h>
 
