@@ -490,18 +490,19 @@ static void renew(struct settling *s, int fd, bool is_last)
 		return;
 	(void)fstatfs(fd, &fs);
 	bool is_epoll = !(st.st_mode & S_IFMT) && has_link(fd, "anon_inode:[eventpoll]");
+	bool is_terminal = fs.f_type == DEVPTS_SUPER_MAGIC || isatty(fd);
 	s->has_epoll |= is_epoll;
-	if (is_epoll != is_last)
-		return;
-	if (is_epoll)
+	if (is_epoll && is_last)
 		renew_epoll(s, fd);
+	else if (is_epoll != is_last)
+		return;
 	else if (fs.f_type == MESSAGE_QUEUES)
 		lose(s, fd);
 	else if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
 		renew_file(s, fd, &st, fs.f_type);
 	else if (!(st.st_mode & S_IFMT) && has_link(fd, "anon_inode:[eventfd]"))
 		renew_eventfd(s, fd);
-	else if (!S_ISCHR(st.st_mode) && !renew_stdio(s, fd, &st))
+	else if (S_ISCHR(st.st_mode) ? is_terminal : !renew_stdio(s, fd, &st))
 		lose(s, fd);
 }
 

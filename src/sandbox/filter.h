@@ -44,12 +44,13 @@ const struct filter_program *filter_program(enum filter_variant variant);
  * The rows of one syscall are tried in the order of the table. ALLOW and REFUSE end it; ONLY and
  * EXCEPT are guards that refuse, NOTIFY one that asks the warden, or let the next row decide.
  * Guards look at the low 32 bits of one argument, because every argument named in the table is a
- * 32-bit one for the kernel, which ignores the rest of the register. A guard may hold only when
- * another argument has a value: (args[when_arg] & when_mask) == when_value.
+ * 32-bit one for the kernel, or at the upper half of pointer N: argument FILTER_HIGH + N. A guard
+ * may hold only when another argument has a value: (args[when_arg] & when_mask) == when_value.
  */
+enum { FILTER_HIGH = 6 };
 enum filter_kind {
 	FILTER_ALLOW,
-	FILTER_REFUSE, /* with `error` */
+	FILTER_REFUSE, /* with `error`; 0: it answers 0 and does nothing */
 	FILTER_ONLY,   /* refuse with `error` unless (arg & mask) is one of `values` */
 	FILTER_EXCEPT, /* refuse with `error` when (arg & mask) is one of `values` */
 	FILTER_NOTIFY, /* the warden answers when (arg & mask) is one of `values` */

@@ -153,7 +153,9 @@ static int emit(
 
 static int emit_load(struct filter_code *out, unsigned arg, uint32_t mask, struct err *err)
 {
-	uint32_t at = (uint32_t)(offsetof(struct seccomp_data, args) + arg * sizeof(uint64_t));
+	bool is_high = arg >= FILTER_HIGH;
+	uint32_t at = (uint32_t)(offsetof(struct seccomp_data, args) +
+		(arg % FILTER_HIGH) * sizeof(uint64_t) + is_high * sizeof(uint32_t));
 	int r = emit(out, BPF_LD | BPF_W | BPF_ABS, 0, 0, at, err);
 	if (r == 0 && mask != UINT32_MAX)
 		r = emit(out, BPF_ALU | BPF_AND | BPF_K, 0, 0, mask, err);

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "sandbox/filter.h"
 
-enum { FILTER_NUMBER_MAX = 1023, FILTER_GUARD_MAX = 4 };
+enum { FILTER_NUMBER_MAX = 1023, FILTER_GUARD_MAX = 8 };
 
 /* Owns: nothing. `code` is as long as the kernel takes. */
 struct filter_code {

@@ -4,6 +4,7 @@
 #include "base/attr.h"
 
 #include <errno.h>
+#include <linux/netlink.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <linux/sockios.h>
@@ -78,6 +79,9 @@ enum {
  * owner. */
 /* {IP,ARP,IP6,EB}T_SO_{SET,GET}_… of linux/netfilter*: tables of rules, and IPsec policies. */
 #define NETFILTER	 "packet filters in the kernel: a history of bugs behind one capability"
+#define NO_OTHER_ID	 "as for a user without privileges, in place of the kernel's EINVAL"
+#define BOX_IDS		 1000, UINT32_MAX /* IDMAP_BOX_ID; -1: leave it as it is */
+#define HIGH(a)		 (FILTER_HIGH + (a))
 #define NO_SETUID	 "no setuid or setgid files: outside the box others could run them"
 #define EXCEPT(...)	 GUARD(FILTER_EXCEPT, __VA_ARGS__)
 #define ONLY_WHEN(...)	 GUARD_WHEN(FILTER_ONLY, __VA_ARGS__)
@@ -89,7 +93,10 @@ static const struct filter_row table[] = {
 
 #define BRANCH                                                                                     \
 	GUARD(FILTER_NOTIFY, clone, 0, ANY, 0, "a branch: the warden knows when it is to be",      \
-		FILTER_BRANCH_FLAGS)
+		FILTER_BRANCH_FLAGS)                                                               \
+	EXCEPT(socket, 0, ANY, EOPNOTSUPP,                                                         \
+		"who makes a branch has capabilities over its network, which netlink configures",  \
+		AF_NETLINK)
 #define PINNED	    DENY(sched_setaffinity, "affinity is what enforces the CPU limit of this box")
 #define NOT_COUNTED "memory that the engine cannot count"
 /* What keeps memory that no process maps can be counted by a memory cgroup only. */

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -346,18 +347,27 @@ int driver_send_fds(struct driver *d, enum frame_type type, const char *payload,
 
 /* ---- making one ---- */
 
+int box_pipe(int ends[2], struct err *err)
+{
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(err, ERR_IO, errno, "make a pipe");
+	(void)fchmod(ends[0], 0666); /* one inode for both ends */
+	return 0;
+}
+
 static int open_pipe(struct driver *d, int index, int *theirs, struct err *err)
 {
 	struct driver_pipe *pipe = &d->pipes[index];
 	int ends[2];
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_sys(err, ERR_IO, errno, "pipe");
+	int r = box_pipe(ends, err);
+	if (r < 0)
+		return r;
 	(void)fcntl(ends[0], F_SETPIPE_SZ, PIPE_BYTES);
 	*theirs = ends[1];
 	pipe->fd = ends[0];
 	pipe->index = index;
 	pipe->poll.data = d;
-	int r = uv_poll_init(d->box->engine->loop, &pipe->poll, pipe->fd);
+	r = uv_poll_init(d->box->engine->loop, &pipe->poll, pipe->fd);
 	if (r < 0)
 		return err_sys(err, ERR_IO, -r, "watch a pipe");
 	pipe->is_open = true;

@@ -20,3 +20,10 @@ int driver_new(struct driver **out, struct box *box, const struct runtime *runti
 int driver_spawn(struct driver *d, const struct runtime_start *start, unsigned is_session,
 	struct driver_ends *ends, struct err *err);
 void driver_ends_close(struct driver_ends *ends);
+
+/*
+ * A pipe for what the box reads or writes. The box's user, who is another than root, may open it
+ * again by /proc/self/fd, as /dev/stdout does; nobody outside of the box can name it.
+ * Owns: both ends are the caller's. Errors: ERR_IO.
+ */
+int box_pipe(int ends[2], struct err *err);

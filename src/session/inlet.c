@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/utf8.h"
+#include "session/ends.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,13 +63,13 @@ int inlet_open(struct inlet **out, uv_loop_t *loop, struct err *err)
 	struct inlet *in = calloc(1, sizeof *in);
 	if (!in)
 		return err_set(err, ERR_NO_MEMORY, "no memory for the step's input");
-	if (pipe2(ends, O_CLOEXEC) < 0) {
-		int sys = errno;
+	int r = box_pipe(ends, err);
+	if (r < 0) {
 		free(in);
-		return err_sys(err, ERR_IO, sys, "make a pipe");
+		return r;
 	}
 	*in = (struct inlet){.reader = ends[0], .writer = ends[1], .all = BUF_INIT(INLET_BYTES)};
-	int r = fd_set_nonblock(in->writer, true);
+	r = fd_set_nonblock(in->writer, true);
 	if (r == 0)
 		r = uv_poll_init(loop, &in->poll, in->writer);
 	if (r < 0) {

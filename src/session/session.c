@@ -22,6 +22,7 @@
 
 #include "base/fd.h"
 #include "session/channel.h"
+#include "session/ends.h"
 #include "session/errand.h"
 #include "session/live.h"
 
@@ -94,11 +95,12 @@ int session_open_stdin(struct session *s, int *theirs, struct err *err)
 	*theirs = -1;
 	if (s->stdin_fd < 0 || !s->is_once)
 		return 0;
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_sys(err, ERR_IO, errno, "pipe");
+	int r = box_pipe(ends, err);
+	if (r < 0)
+		return r;
 	*theirs = ends[0];
 	s->feed.closed = feed_closed;
-	int r = feed_start(&s->feed, s->engine->loop, s->stdin_fd, ends[1], err);
+	r = feed_start(&s->feed, s->engine->loop, s->stdin_fd, ends[1], err);
 	s->has_feed = s->feed.n_open > 0;
 	s->n_handles += s->has_feed;
 	return r;

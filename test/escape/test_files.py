@@ -223,8 +223,8 @@ class Proc(attack.Case):
         """Open the host's memory as a device."""
         return os.open("/dev/mem", os.O_RDONLY)
 
-    @attack.inside(["fd", "full", "null", "random", "shm", "stderr", "stdin", "stdout", "urandom",
-                    "zero"])
+    @attack.inside(["fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout", "tty",
+                    "urandom", "zero"])
     def test_T_DEVICE_lists_devices():
         """Find a disk, a terminal, KVM, FUSE, or any other device."""
         return sorted(os.listdir("/dev"))

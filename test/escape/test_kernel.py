@@ -433,6 +433,39 @@ class Calls(attack.Case):
         """Open the terminal that retort runs on."""
         return os.open("/dev/tty", os.O_RDWR)
 
+    @attack.inside(["ptmx"])
+    def test_T_TTY_lists_terminals():
+        """Open a terminal of the host, or of another box, by its number."""
+        return os.listdir("/dev/pts")
+
+    @attack.inside("EPERM")
+    def test_T_TTY_types_into_its_own():
+        """TIOCSTI at a terminal of the box, whose child might be trusted."""
+        master, slave = os.openpty()
+        return call("ioctl", slave, 0x5412, b"x")
+
+    @attack.inside("EPERM")
+    def test_T_TTY_sets_a_line_discipline():
+        """TIOCSETD: a line discipline is a module of the kernel (CVE-2017-2636 of n_hdlc, n_gsm since)."""
+        master, slave = os.openpty()
+        return call("ioctl", slave, 0x5423, struct.pack("i", 13))
+
+    @attack.inside("EPERM")
+    def test_T_TTY_takes_the_console():
+        """TIOCCONS: have what the kernel says of the host come out at a terminal of the box."""
+        master, slave = os.openpty()
+        return call("ioctl", slave, 0x541D, 0)
+
+    @attack.inside([32, "ENOSPC"])
+    def test_T_TTY_makes_many():
+        """Use up the terminals that the kernel has for all."""
+        made = []
+        try:
+            while len(made) < 200:
+                made.append(os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY))
+        except OSError as e:
+            return [len(made), errno.errorcode[e.errno]]
+
     @attack.inside("EPERM")
     def test_T_TTY_hangs_up():
         """Hang up the terminal."""

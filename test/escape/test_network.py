@@ -206,15 +206,34 @@ class Network(attack.Case):
         """Listen to the wire."""
         socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0).close()
 
-    @attack.inside("EAFNOSUPPORT", control=True)
-    def test_T_RAW_opens_netlink():
-        """Routes, netfilter, audit, udev."""
-        socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0).close()
+    @attack.inside([0])
+    def test_T_RAW_opens_any_other_netlink():
+        """Netfilter (CVE-2022-32250 and many more), IPsec, audit, udev: all but what lists interfaces."""
+        found = []
+        for protocol in list(range(64)) + [1 << 32]:
+            try:
+                socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol).close()
+                found.append(protocol)
+            except (OSError, OverflowError) as e:
+                if getattr(e, "errno", 95) != 95:
+                    found.append(e.errno)
+        return found
 
-    @attack.inside("EAFNOSUPPORT")
-    def test_T_RAW_opens_netfilter():
-        """nftables (CVE-2022-32250 and many more)."""
-        socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 12).close()
+    @attack.inside([-1, -1, -1])
+    def test_T_RAW_configures_by_netlink():
+        """Add an interface, an address, a queueing discipline: the kernel code of many holes asks for a capability."""
+        answers = []
+        for kind, body in ((16, bytes(16)), (20, struct.pack("BBBBi", 2, 8, 0, 0, 1)), (36, bytes(20))):
+            s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+            s.send(struct.pack("=IHHII", 16 + len(body), kind, 0x605, 1, 0) + body)
+            answers.append(struct.unpack_from("=i", s.recv(4096), 16)[0])
+            s.close()
+        return answers
+
+    @attack.inside(["lo"])
+    def test_T_NET_lists_interfaces():
+        """See an interface of the host."""
+        return [name for _, name in socket.if_nameindex()]
 
     @attack.inside("EAFNOSUPPORT")
     def test_T_RAW_opens_kernel_crypto():
@@ -228,14 +247,14 @@ class Network(attack.Case):
 
     @attack.inside([])
     def test_T_RAW_opens_any_other_family():
-        """Every family but unix and the two of IP."""
+        """Every family but unix and the two of IP, and netlink as far as it lists interfaces."""
         opened = []
         for family in range(64):
             for kind in (1, 2, 3, 5):
                 try:
                     fd = call("socket", family, kind, 0)
                     os.close(fd)
-                    if family not in (1, 2, 10) or kind == 3:
+                    if family not in (1, 2, 10) + ((16,) if kind in (2, 3) else ()) or (kind == 3 and family != 16):
                         opened.append([family, kind])
                 except OSError:
                     pass
@@ -249,7 +268,7 @@ class Network(attack.Case):
     @attack.inside("EAFNOSUPPORT")
     def test_T_RAW_hides_the_family_in_the_upper_half():
         """A family with bits above 32, which the kernel ignores."""
-        return call("socket", 16 | 1 << 32, 3, 0)
+        return call("socket", 17 | 1 << 32, 3, 0)
 
     @attack.inside("ECONNREFUSED", control=True)
     def test_T_ABSTRACT_connects_to_a_socket_of_the_host():

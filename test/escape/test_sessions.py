@@ -234,6 +234,28 @@ def pids(of): return sorted(n for n in os.listdir(of) if n.isdigit())
             self.assertTrue(self.client.value(session, "pids(proc) == pids('/proc') and str(p.pid) in pids(proc)"))
             self.assertTrue(self.client.value(session, "os.pread(status, 99, 0).decode() in open('/proc/self/status').read()"))
 
+    def test_T_BRANCH_OPEN_terminals(self):
+        """What was open of a terminal, or leads to one, leads to no terminal of another box."""
+        parent = self.create()
+        self.client.run(parent, """
+import fcntl, os, pty, termios
+master, slave = pty.openpty()
+name = os.ttyname(slave)
+path, folder = os.open(name, os.O_PATH), os.open('/dev/pts', os.O_PATH | os.O_DIRECTORY)
+fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+own = os.open('/dev/tty', os.O_RDWR)
+def write(way):
+    try:
+        fd = way if isinstance(way, int) else os.open(way, os.O_RDWR | os.O_NOCTTY)
+        return os.isatty(fd) and os.write(fd, b'from a branch')
+    except OSError: return False
+ways = [master, slave, own, f'/proc/self/fd/{path}', f'/proc/self/fd/{folder}/0', name, '/dev/tty']
+""")
+        self.assertNotIn(False, self.client.value(parent, "[write(w) for w in ways]"))
+        child = self.branch(parent)
+        for session in (child, parent):  # which goes on as a branch itself
+            self.assertEqual(self.client.value(session, "[write(w) for w in ways]"), [False] * 7)
+
     def others_work(self):
         self.assertEqual(self.client.value(self.other, "y"), 77)
         session = self.create()

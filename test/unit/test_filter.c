@@ -9,8 +9,11 @@
 #include <linux/seccomp.h>
 #include <seccomp.h>
 #include <stdbool.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 
 #define X32_BIT UINT32_C(0x40000000)
 
@@ -127,10 +130,15 @@ static uint32_t run(const struct filter_program *program, const struct seccomp_d
 	return 0;
 }
 
+static uint32_t half(const struct seccomp_data *data, unsigned arg)
+{
+	return (uint32_t)(data->args[arg % FILTER_HIGH] >> (arg < FILTER_HIGH ? 0 : 32));
+}
+
 static bool has_value(const struct filter_row *row, const struct seccomp_data *data)
 {
 	for (unsigned i = 0; i < row->n_values; i++)
-		if (((uint32_t)data->args[row->arg] & row->mask) == row->values[i])
+		if ((half(data, row->arg) & row->mask) == row->values[i])
 			return true;
 	return false;
 }
@@ -209,8 +217,8 @@ TEST(every_row_has_a_name_a_reason_and_a_number)
 		bool is_guard = rows[i].kind == FILTER_ONLY || rows[i].kind == FILTER_EXCEPT;
 		int ok = CHECK(rows[i].syscall && rows[i].reason && rows[i].reason[0] != '\0');
 		ok &= CHECK(filter_number(seccomp_arch_native(), rows[i].syscall) != -ENOENT);
-		ok &= CHECK(is_guard == (rows[i].n_values > 0) && rows[i].arg < 6);
-		ok &= CHECK((rows[i].kind == FILTER_ALLOW) == (rows[i].error == 0));
+		ok &= CHECK(is_guard == (rows[i].n_values > 0) && rows[i].arg < 2 * FILTER_HIGH);
+		ok &= CHECK(is_guard || (rows[i].kind == FILTER_ALLOW) == (rows[i].error == 0));
 		for (unsigned v = 0; v < rows[i].n_values; v++)
 			ok &= CHECK((rows[i].values[v] & ~rows[i].mask) == 0);
 		if (!ok)
@@ -274,14 +282,14 @@ static int n_guard_differences(
 			data.args[row->when_arg] = row->when_value;
 		for (unsigned i = 0; i < row->n_values; i++) {
 			for (uint64_t step = 0; step < 3; step++) {
-				data.args[row->arg] = row->values[i] + step - 1;
+				data.args[row->arg % FILTER_HIGH] = row->values[i] + step - 1;
 				n += n_differences(o, p, &data);
-				data.args[row->arg] |= UINT64_C(1) << 32;
+				data.args[row->arg % FILTER_HIGH] |= UINT64_C(1) << 32;
 				n += n_differences(o, p, &data);
 			}
 		}
 		for (unsigned bit = 0; bit < 64; bit++) {
-			data.args[row->arg] = UINT64_C(1) << bit;
+			data.args[row->arg % FILTER_HIGH] = UINT64_C(1) << bit;
 			n += n_differences(o, p, &data);
 		}
 	}
@@ -336,6 +344,50 @@ TEST(no_namespace_flag_passes_alone_or_in_company)
 	CHECK_INT(ask(FILTER_DEFAULT, "clone", 17, 0), SECCOMP_RET_ALLOW);
 	/* pthread_create of glibc */
 	CHECK_INT(ask(FILTER_DEFAULT, "clone", 0x3d0f00, 0), SECCOMP_RET_ALLOW);
+}
+
+static uint32_t ask_prlimit(uint32_t resource, uint64_t new)
+{
+	struct seccomp_data data = {.arch = seccomp_arch_native(), .args = {0, resource, new}};
+	data.nr = filter_number(data.arch, "prlimit64");
+	return run(filter_program(FILTER_DEFAULT), &data);
+}
+
+TEST(the_limit_of_core_files_is_read_and_never_set)
+{
+	const uint32_t nothing_done = SECCOMP_RET_ERRNO;
+	CHECK_INT(ask_prlimit(RLIMIT_CORE, 0), SECCOMP_RET_ALLOW);
+	CHECK_INT(ask_prlimit(RLIMIT_CORE, 0x1000), nothing_done);
+	/* A pointer whose lower half is zero is one as well. */
+	CHECK_INT(ask_prlimit(RLIMIT_CORE, UINT64_C(1) << 32), nothing_done);
+	CHECK_INT(ask_prlimit(RLIMIT_NOFILE, 0x1000), SECCOMP_RET_ALLOW);
+	CHECK_INT(ask(FILTER_DEFAULT, "setrlimit", RLIMIT_CORE, 0), nothing_done);
+	CHECK_INT(
+		ask(FILTER_DEFAULT, "setrlimit", RLIMIT_CORE | UINT64_C(1) << 32, 0), nothing_done);
+}
+
+static uint32_t ask_socket(
+	enum filter_variant variant, uint32_t family, uint32_t type, uint32_t protocol)
+{
+	struct seccomp_data data = {
+		.arch = seccomp_arch_native(), .args = {family, type, protocol}};
+	data.nr = filter_number(data.arch, "socket");
+	return run(filter_program(variant), &data);
+}
+
+TEST(netlink_lists_interfaces_where_nobody_can_configure_any)
+{
+	const uint32_t unsupported = SECCOMP_RET_ERRNO | EOPNOTSUPP;
+	const uint32_t raw = SOCK_RAW | SOCK_CLOEXEC;
+	for (uint32_t protocol = 0; protocol < 64; protocol++)
+		for (int v = 0; v < FILTER_VARIANT_END_; v++) {
+			bool is_let = protocol == 0 && v < FILTER_NOTIFY_OFFSET;
+			CHECK_INT(ask_socket((enum filter_variant)v, AF_NETLINK, raw, protocol),
+				is_let ? SECCOMP_RET_ALLOW : unsupported);
+		}
+	CHECK_INT(ask_socket(FILTER_DEFAULT, AF_INET, raw, 0), denied);
+	CHECK_INT(ask_socket(FILTER_DEFAULT, AF_INET6, raw, 0), denied);
+	CHECK_INT(ask_socket(FILTER_DEFAULT, AF_INET, SOCK_STREAM, IPPROTO_TCP), SECCOMP_RET_ALLOW);
 }
 
 TEST(variants_differ_in_affinity_only)

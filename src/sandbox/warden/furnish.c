@@ -180,6 +180,12 @@ static int step_proc(struct work *w attr_unused, struct err *err)
 		: err_sys(err, ERR_BOX, WEXITSTATUS(status), "mount the branch's /proc");
 }
 
+/* The box's own would show its terminals to the branch. */
+static int step_terminals(struct work *w attr_unused, struct err *err)
+{
+	return root_mount_terminals("/dev/pts", err);
+}
+
 static int step_loopback(struct work *w attr_unused, struct err *err)
 {
 	return child_loopback(err); /* the host name is the parent's, so it is ours */
@@ -282,6 +288,7 @@ static int (*const steps[])(struct work *w, struct err *err) = {
 	step_enter,
 	step_old,
 	step_proc,
+	step_terminals,
 	step_loopback,
 	step_quotas,
 	step_join,

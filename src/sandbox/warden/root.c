@@ -14,6 +14,7 @@
 #include "sandbox/warden/root.h"
 
 #include "base/fd.h"
+#include "sandbox/cgroup_file.h"
 #include "sandbox/syscalls.h"
 
 #include <errno.h>
@@ -25,15 +26,17 @@
 #include <sys/stat.h>
 
 enum root_op_kind {
-	OP_DIR,	    /* make a directory */
-	OP_FILE,    /* write a file with this text */
-	OP_LINK,    /* make a symbolic link to this text */
-	OP_SYSTEM,  /* bind the host's, read-only, or repeat its symbolic link; absent: leave out */
-	OP_SHARE,   /* bind one of the host's files of /etc, read-only; absent: leave out */
-	OP_DEVICE,  /* bind a device node */
-	OP_PROC,    /* mount a new /proc */
-	OP_STORE,   /* mount the store */
-	OP_WRITABLE /* bind a directory of the store */
+	OP_DIR,	   /* make a directory */
+	OP_FILE,   /* write a file with this text */
+	OP_LINK,   /* make a symbolic link to this text */
+	OP_SYSTEM, /* bind the host's, read-only, or repeat its symbolic link; absent: leave out */
+	OP_SHARE,  /* bind one of the host's files of /etc, read-only; absent: leave out */
+	OP_SHARE_ALL, /* the same with each name of the directory that begins with this text */
+	OP_DEVICE,    /* bind a device node */
+	OP_PROC,      /* mount a new /proc */
+	OP_TERMINALS, /* mount what makes pseudo-terminals, of the box's own */
+	OP_STORE,     /* mount the store */
+	OP_WRITABLE   /* bind a directory of the store */
 };
 
 struct root_op {
@@ -73,12 +76,33 @@ static const struct root_op root_ops[] = {
 	{OP_SHARE, "etc/mime.types", NULL},   /* mimetypes.guess_type() */
 	{OP_SHARE, "etc/services", NULL},     /* socket.getservbyname() */
 	{OP_SHARE, "etc/protocols", NULL},
+	/*
+	 * Links of /usr lead to these: what Debian calls the configuration of a program, and
+	 * without which it does not start. Nothing where a secret belongs: no /etc/environment, no
+	 * /etc/ssl/private, no settings.xml of Maven.
+	 */
+	{OP_SHARE_ALL, "etc", "java-"},
+	{OP_SHARE_ALL, "etc", "python3"},
+	{OP_SHARE_ALL, "etc", "ImageMagick-"},
+	{OP_SHARE, "etc/R", NULL},
+	{OP_SHARE, "etc/groff", NULL},
+	{OP_SHARE, "etc/locale.alias", NULL},
+	{OP_SHARE, "etc/manpath.config", NULL},
+	{OP_SHARE, "etc/maven/m2.conf", NULL},
+	{OP_SHARE, "etc/maven/logging", NULL},
+	{OP_SHARE, "etc/perl", NULL},
+	{OP_SHARE, "etc/texmf", NULL},
+	{OP_SHARE, "etc/X11/rgb.txt", NULL},
 	{OP_DIR, "dev", NULL},
 	{OP_DEVICE, "dev/null", NULL},
 	{OP_DEVICE, "dev/zero", NULL},
 	{OP_DEVICE, "dev/full", NULL},
 	{OP_DEVICE, "dev/random", NULL},
 	{OP_DEVICE, "dev/urandom", NULL},
+	{OP_DEVICE, "dev/tty", NULL}, /* whoever opens it has its own terminal, or none: ENXIO */
+	{OP_DIR, "dev/pts", NULL},
+	{OP_TERMINALS, "dev/pts", NULL},
+	{OP_LINK, "dev/ptmx", "pts/ptmx"},
 	{OP_LINK, "dev/fd", "/proc/self/fd"},
 	{OP_LINK, "dev/stdin", "/proc/self/fd/0"},
 	{OP_LINK, "dev/stdout", "/proc/self/fd/1"},
@@ -159,17 +183,49 @@ static int op_system(int host_fd, const struct root_op *op, struct err *err)
 	return bind_fd(fd, op->path, S_ISDIR(st.st_mode), attributes, err);
 }
 
-static int op_share(int host_fd, const struct root_op *op, struct err *err)
+static int share(int host_fd, const char *path, struct err *err)
 {
 	const uint64_t attributes =
 		MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+	char parent[WIRE_PATH_BYTES];
 	struct stat st;
-	cleanup_fd int fd = sys_open_in_root(host_fd, op->path, O_PATH | O_CLOEXEC);
+	cleanup_fd int fd = sys_open_in_root(host_fd, path, O_PATH | O_CLOEXEC);
 	/* Nothing in this list is needed by every program, so one that cannot be had is left out.
 	 */
 	if (fd < 0 || fstat(fd, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
 		return 0;
-	return bind_fd(fd, op->path, S_ISDIR(st.st_mode), attributes, err);
+	(void)snprintf(parent, sizeof parent, "%s", path);
+	*strrchr(parent, '/') = '\0';
+	(void)mkdir(parent, 0755); /* what went wrong shows in the next call */
+	return bind_fd(fd, path, S_ISDIR(st.st_mode), attributes, err);
+}
+
+struct sharing {
+	int host_fd;
+	const struct root_op *op;
+	struct err *err;
+	int result;
+};
+
+static bool share_alike(void *arg, const char *name)
+{
+	struct sharing *s = arg;
+	char path[WIRE_PATH_BYTES];
+	if (strncmp(name, s->op->text, strlen(s->op->text)) != 0)
+		return true;
+	(void)snprintf(path, sizeof path, "%s/%s", s->op->path, name);
+	s->result = share(s->host_fd, path, s->err);
+	return s->result == 0;
+}
+
+static int op_share_all(int host_fd, const struct root_op *op, struct err *err)
+{
+	struct sharing s = {.host_fd = host_fd, .op = op, .err = err};
+	cleanup_fd int dir =
+		sys_open_in_root(host_fd, op->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir >= 0)
+		(void)cgroup_file_each(dir, ".", share_alike, &s);
+	return s.result;
 }
 
 static int op_device(const struct root_op *op, struct err *err)
@@ -195,6 +251,16 @@ static int op_proc(const struct root_op *op, struct err *err)
 			"part of /proc is hidden here, as in most containers: start the "
 			"container with an unmasked /proc, or run on the host");
 	return r;
+}
+
+int root_mount_terminals(const char *path, struct err *err)
+{
+	char options[64];
+	(void)snprintf(options, sizeof options, "newinstance,ptmxmode=0666,mode=0620,max=%d",
+		ROOT_TERMINALS_MAX);
+	if (mount("devpts", path, "devpts", MS_NOSUID | MS_NOEXEC, options) < 0)
+		return err_sys(err, ERR_BOX, errno, "mount /dev/pts");
+	return 0;
 }
 
 static int op_store(const struct root *root, const struct root_op *op, struct err *err)
@@ -251,11 +317,15 @@ static int root_op_do(
 	case OP_SYSTEM:
 		return op_system(host_fd, op, err);
 	case OP_SHARE:
-		return op_share(host_fd, op, err);
+		return share(host_fd, op->path, err);
+	case OP_SHARE_ALL:
+		return op_share_all(host_fd, op, err);
 	case OP_DEVICE:
 		return op_device(op, err);
 	case OP_PROC:
 		return op_proc(op, err);
+	case OP_TERMINALS:
+		return root_mount_terminals(op->path, err);
 	case OP_STORE:
 		return op_store(root, op, err);
 	case OP_WRITABLE:

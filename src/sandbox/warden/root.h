@@ -40,6 +40,14 @@ int root_make(const struct root *root, struct err *err);
 enum { ROOT_MORE_FDS = 2 };
 int root_hand_out(int sock, const int *more, size_t n_more, struct err *err);
 
+/*
+ * Mount on @path a place where pseudo-terminals are made, one that shows no others.
+ * Limits: ROOT_TERMINALS_MAX of them; the kernel has 3072 for all such places together.
+ * Errors: ERR_BOX. Source: the kernel's filesystems/devpts.rst.
+ */
+enum { ROOT_TERMINALS_MAX = 32 };
+int root_mount_terminals(const char *path, struct err *err);
+
 /* Mount @mounts below the current directory, which is a box's root. Errors: ERR_USAGE, ERR_BOX. */
 int root_mount_volumes(const struct root_mount *mounts, unsigned n_mounts, struct err *err);
 
