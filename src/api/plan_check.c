@@ -11,7 +11,7 @@
 enum {
 	FILE_MAX_BYTES = 16 << 20,
 	REPORT_MAX_BYTES = 16 << 20,
-	LABELS_MAX_BYTES = 256 << 20,
+	LABELS_MAX_BYTES = 64 << 20,
 	ROOTS_MAX = 4096, /* first words of the names of tools */
 };
 
@@ -95,7 +95,7 @@ static int read_policy(struct judging *j, const struct plan_check_request *req, 
 static int read_plan(struct judging *j, const struct plan_check_request *req, struct err *err)
 {
 	static const struct heap_limits limits = {
-		.fuel = UINT64_C(1) << 32, .bytes = (size_t)1 << 30, .depth = 1000};
+		.fuel = UINT64_C(1) << 32, .bytes = (size_t)256 << 20, .depth = 1000};
 	const uint64_t seed[2] = {0};
 	struct dialect dialect = DIALECT_PLAN;
 	dialect.while_loops = req->has_while;

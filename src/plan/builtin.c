@@ -523,7 +523,7 @@ static const struct native functions[] = {
 	{"bytes", "x /", .fn = b_bytes},
 	{"chr", "i /", .fn = b_chr},
 	{"dict", .raw = b_dict, .flow = FLOW_NAMED},
-	{"dir", "x /", .fn = b_dir},
+	{"dir", "x /", .fn = b_dir, .flow = FLOW_PART},
 	{"enumerate", "iterable start?", .fn = b_enumerate, .flow = FLOW_PLACES},
 	{"fail", .raw = b_fail},
 	{"float", "x? /", .fn = b_float},

@@ -116,7 +116,7 @@ void find_path(struct checker *c, struct check_call *call, struct finding *f)
 		heap_alloc(c->h, bytes), heap_alloc(c->h, bytes), heap_alloc(c->h, bytes)};
 	uint32_t found = 0;
 	f->path = heap_zero(c->h, CHECK_PATH_MAX * sizeof *f->path);
-	if (!s.level || !s.next || !s.from || !f->path)
+	if (!s.level || !s.next || !s.from || !f->path || heap_pay(c->h, c->n_events / 8) < 0)
 		return;
 	for (int want = WANT_DATA; f->event && !found && want < N_WANTS; want++)
 		found = search_back(c, f, &s, (enum want)want);
@@ -149,13 +149,25 @@ static void conclude(struct checker *c)
 static int too_much(struct check *out)
 {
 	struct diag d = {.code = P_TOO_MUCH};
-	(void)snprintf(d.msg, sizeof d.msg, "the plan is too much to be checked: %.150s",
-		out->heap->kind != FAIL_NONE ? out->heap->msg
-					     : "out of memory: too many different labels");
+	enum fail_kind kind = out->heap->kind;
+	if (kind == FAIL_FUEL)
+		(void)snprintf(d.msg, sizeof d.msg,
+			"the plan takes too long to be checked: more than %d steps",
+			CHECK_STEPS_MAX);
+	else if (kind == FAIL_MEMORY)
+		(void)snprintf(d.msg, sizeof d.msg,
+			"the plan takes too much memory to be checked: more than %d MiB",
+			CHECK_BYTES_MAX >> 20);
+	else
+		(void)snprintf(d.msg, sizeof d.msg, "the plan is too much to be checked: %.150s",
+			kind != FAIL_NONE ? out->heap->msg
+					  : "out of memory: too many different labels");
+	(void)snprintf(d.hint, sizeof d.hint, "%s",
+		"call functions from fewer places, put what is alike into a loop");
 	return diag_add(out->diags, &out->src, &d);
 }
 
-int check_plan(struct check *out)
+static int check_within(struct check *out)
 {
 	struct checker c = {.out = out,
 		.h = out->heap,
@@ -183,4 +195,17 @@ int check_plan(struct check *out)
 	if (c.h->kind != FAIL_NONE || labels_has_failed(c.labels))
 		return too_much(out);
 	return out->diags->n_all > n_before ? -1 : 0;
+}
+
+int check_plan(struct check *out)
+{
+	struct heap *h = out->heap;
+	size_t bytes = h->max_bytes, now = h->used_bytes;
+	uint64_t fuel = h->fuel, steps = MIN(fuel, (uint64_t)CHECK_STEPS_MAX);
+	h->fuel = steps;
+	h->max_bytes = MIN(bytes, now + CHECK_BYTES_MAX);
+	int r = check_within(out);
+	h->max_bytes = bytes;
+	h->fuel = fuel - (steps - h->fuel);
+	return r;
 }

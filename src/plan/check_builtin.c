@@ -12,6 +12,7 @@ enum model {
 	M_TEXT,	 /* a text of all that went in */
 	M_PART,	 /* the same; constants only choose */
 	M_PARTS, /* a list of such */
+	M_NAMES, /* a list of texts that the plan, or the language, has written */
 	M_NUMBER,
 	M_DATE,
 	M_DATE_TEXT, /* a date when the plan says how it is written */
@@ -73,7 +74,7 @@ static const struct row natives[] = {
 	{"date.parse", M_DATE},
 	{"date.weekday", M_NUMBER},
 	{"dict", M_DICT},
-	{"dir", M_ANY},
+	{"dir", M_NAMES},
 	{"enum", M_ENUM},
 	{"enumerate", M_PAIRS},
 	{"fail", M_NOTHING},
@@ -306,9 +307,8 @@ static void update(struct checker *c, struct av v, const struct call_args *args)
 		places_lost(c, v, mark_capped(c, whole(c, from), KIND_NUMBER));
 	}
 	for (uint32_t i = 0; i < args->n_named; i++) {
-		struct av key = av_of(public, T_STRING);
-		key.konst = args->named_at[i]->value;
-		item_set(c, v, key, args->named[i]);
+		const struct node *name = args->named_at[i];
+		item_set(c, v, av_constant(c, name, name->value), args->named[i]);
 	}
 	if (args->has_starstar)
 		contents_add(c, v, args->starstar);
@@ -375,8 +375,11 @@ static struct av plain(
 	case M_BOOL:
 		return av_of(mark_capped(c, m, KIND_BOOL), T_BOOL);
 	case M_PARTS:
+	case M_NAMES:
 		v = new_object(c, OBJ_LIST, args->node, mark_capped(c, m, KIND_NUMBER));
-		element_add(c, v, av_of(part_mark(c, m), N_TYPES));
+		element_add(c, v,
+			av_of(model == M_PARTS ? part_mark(c, m) : text_mark(c, m, args->node),
+				N_TYPES));
 		return v;
 	default:
 		v = any_value(c, args->node, 0, part_mark(c, all_of(c, self, args, true)));

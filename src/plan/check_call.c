@@ -41,6 +41,13 @@ static struct frame *frame_of(struct checker *c, const struct obj *o, const stru
 		return NULL;
 	if (*at != UINT32_MAX)
 		return c->frames[*at - 1];
+	if (c->n_frames == CHECK_CONTEXTS_MAX) {
+		(void)refuse(c, P_TOO_MUCH, call,
+			"call one function in a loop, or from fewer places",
+			"there are too many ways to functions to be checked: more than %d",
+			CHECK_CONTEXTS_MAX);
+		return NULL;
+	}
 	if (c->n_frames == c->frame_room) {
 		uint32_t room = c->frame_room ? c->frame_room * 2 : 32;
 		struct frame **frames =
@@ -105,10 +112,9 @@ static void bind_rest(struct binding *b, const struct node *param)
 		cell_add(c, field ? field->cell : o->rest, b->args->positional[i]);
 	}
 	for (uint32_t i = 0; !is_args && i < b->args->n_named; i++) {
-		struct av key = av_of(public, T_STRING);
-		key.konst = b->args->named_at[i]->value;
-		if (!is_param_named(b->function->node, key.konst))
-			item_set(c, v, key, b->args->named[i]);
+		const struct node *name = b->args->named_at[i];
+		if (!is_param_named(b->function->node, name->value))
+			item_set(c, v, av_constant(c, name, name->value), b->args->named[i]);
 	}
 	if (is_args ? b->args->has_star : b->args->has_starstar) {
 		o->is_fuzzy = true;

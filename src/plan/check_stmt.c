@@ -18,7 +18,7 @@ struct av refuse(struct checker *c, int code, const struct node *node, const cha
 	va_end(args);
 	(void)snprintf(d.hint, sizeof d.hint, "%s", hint);
 	/* One is enough of what is too much; nothing more is looked at then. */
-	bool is_known = c->is_over || c->h->kind != FAIL_NONE;
+	bool is_known = c->is_over || c->h->kind != FAIL_NONE || labels_has_failed(c->labels);
 	c->is_over |= code == P_TOO_MUCH;
 	for (size_t i = 0; i < c->out->diags->n && !is_known; i++)
 		is_known = c->out->diags->item[i].start == d.start &&
@@ -118,15 +118,17 @@ static bool is_container(struct av v)
 	return v.type == T_LIST || v.type == T_DICT || v.type == T_SET;
 }
 
-/* x += y: lists, sets and dicts change in place, and others see it. */
+/* List += x, set |= set and dict |= dict change in place, and others see it; all else is new. */
 static struct av augmented(struct checker *c, const struct node *node, struct av old, struct av x)
 {
-	if (old.refs && old.type != T_TUPLE)
+	bool is_in_place =
+		(node->op == TOK_PLUS || node->op == TOK_PIPE) && old.refs && old.type != T_TUPLE;
+	if (is_in_place)
 		contents_add(c, old, x);
-	if (is_container(old))
+	if (is_in_place && is_container(old))
 		return old;
 	struct av now = eval_operation(c, node, node->op, old, x);
-	return old.refs && old.type != T_TUPLE ? av_join(c, old, now) : now;
+	return is_in_place ? av_join(c, old, now) : now;
 }
 
 static void exec_augmented(struct checker *c, const struct node *node)

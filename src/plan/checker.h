@@ -50,6 +50,8 @@ enum obj_kind {
 };
 
 enum { OBJ_FIELDS_MAX = 64, CHECK_DEPTH_MAX = 2500, CHECK_CALLS_MAX = 60, SHAPE_DEPTH_MAX = 4 };
+/* What one check may use, beside what is in its heap already: whoever asks for it waits for it. */
+enum { CHECK_CONTEXTS_MAX = 10000, CHECK_BYTES_MAX = 64 << 20, CHECK_STEPS_MAX = 1 << 26 };
 
 struct field {
 	struct val key;

@@ -39,6 +39,10 @@ static uint32_t call_shape(struct compiler *c, const struct node *node, uint32_t
 		const struct node *arg = node->kid[i];
 		if (arg->kind == NODE_ARG_NAMED) {
 			shape.names[n] = arg->value;
+			/* It is a literal, which may become the key of a dict. */
+			if (c->literals)
+				shape.names[n].label =
+					c->literals->label(c->literals->ctx, arg->value);
 			(void)expr_into(c, arg->kid[0], named + n++);
 		} else if (arg->kind == NODE_ARG_STAR) {
 			(void)expr_into(c, arg->kid[0], star);

@@ -35,6 +35,8 @@ def schema(**properties):
 
 
 class Planners(harness.Case):
+    policy = POLICY
+
     def setUp(self):
         super().setUp()
         self.tmp = harness.make_dir()
@@ -49,7 +51,7 @@ class Planners(harness.Case):
         for name, field in (("drive.append", "id"), ("drive.delete", "id"), ("mail.send", "to")):
             tools[name] = {"inputSchema": schema(**{field: TEXT}), "answers": [{"result": None}]}
         paths = []
-        for name, text in (("plan.star", plan), ("policy.star", POLICY), ("tools.json", json.dumps({"tools": tools}))):
+        for name, text in (("plan.star", plan), ("policy.star", self.policy), ("tools.json", json.dumps({"tools": tools}))):
             paths.append(os.path.join(self.tmp, name))
             with open(paths[-1], "w", encoding="utf-8") as f:
                 f.write(text)
@@ -104,6 +106,29 @@ class Planners(harness.Case):
         ], request)
         done, effects = self.run_it(f'mail.send(to="{BOB}")\n', request)
         self.assertEqual((done.status, effects), (0, ["mail.send"]), done)
+
+    def test_T_PLAN_SPELL_of_keyword_names(self):
+        """A name in a call is a word that the plan has written."""
+        rows = [f"mail.send(to={word})\n" for word in (
+            "dict(evil=1).keys()[0]", "list(dict(evil=1))[0]", "[k for k in dict(evil=1)][0]", "dict(evil=1).popitem()[0]",
+            "dict(evil=1).items()[0][0]", "(lambda **kw: list(kw)[0])(evil=1)", "dir(struct(evil=1))[0]", 'dir("a")[0]', "max(dict(evil=1))",
+            "min(dict(evil=1))", "sorted(dict(evil=1))[0]", "zip(dict(evil=1))[0][0]", "set(dict(evil=1)).pop()", "tuple(dict(evil=1))[0]",
+            "list({**dict(evil=1)})[0]", "enumerate(dict(evil=1))[0][1]", "list(dict([], evil=1))[0]", "list(dict(evil=1).copy())[0]",
+            "list(json.decode(json.encode(dict(evil=1))))[0]", "list(json.decode(json.encode(struct(evil=1))))[0]", "list(dict(évil=1))[0]",
+            "[*dict(evil=1)][0]", "(lambda a, **kw: [*kw])(a=1, **dict(evil=1))[0]", "list(dict(evil=1)|{})[0]")]
+        rows += ["def f(**kw):\n    for k in kw:\n        mail.send(to=k)\nf(evil=1)\n", "d = {}\nd.update(evil=1)\nfor k in d:\n    mail.send(to=k)\n",
+                 "for k, v in dict(evil=1).items():\n    mail.send(to=k)\n", "d = {}\nd |= dict(evil=1)\na, *b = d\nmail.send(to=a)\n"]
+        self.refuse(rows, f"Tell {BOB}, and the evil-doers")
+        done, effects = self.run_it("mail.send(to=list(dict(bob=1))[0])\n", "Tell Bob")
+        self.assertEqual((done.status, effects), (0, ["mail.send"]), done)
+
+    def test_T_PLAN_PLACES_of_a_list_that_was_changed(self):
+        """What a page decides is read at a place that was not there before."""
+        self.policy = POLICY.replace(' | chosen(tool("drive.list", of = "me@example.com"))', "")
+        page = 'drive.list()[1]["text"] == "x"'
+        changes = ("x *= 2", "x = x * 2", "x = 2 * x", "x += x", "x += (x[0], x[1])", "x.extend(x)", "x = x + x", "x = [*x, *x]", "x.insert(0, x[1])")
+        self.refuse([f'x = ["{BOB}", "{BOB}" if {page} else "{ME}"]\n{change}\nmail.send(to=x[{at}])\n'
+                     for change in changes for at in (2 if "insert" in change else 3, -1)], f"Tell {BOB} or {ME} 0 1 2 3 times")
 
     def test_T_PLAN_OWNER_of_an_item_is_not_who_writes_to_it(self):
         """A file of the user's names the attacker; a file of the attacker's is shared with the attacker."""

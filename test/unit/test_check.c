@@ -1020,6 +1020,38 @@ TEST(holes_of_others)
 }
 
 /* With too little of anything a plan is refused: what is denied is never allowed. */
+/* Whoever asks for a check has others wait for it. */
+TEST(a_check_has_bounds)
+{
+	static char plan[1 << 16];
+	static struct fixture f;
+	size_t n = (size_t)snprintf(plan, sizeof plan, "def f0(x): return x\n");
+	for (int i = 1; i < 36; i++)
+		n += (size_t)snprintf(plan + n, sizeof plan - n,
+			"def f%d(x): return f%d(x) + f%d(x)\n", i, i - 1, i - 1);
+	(void)snprintf(plan + n, sizeof plan - n, "print(f35(1))\n");
+	set_up(&f, plan, NULL, NULL);
+	CHECK(f.rc < 0 && f.diags.n == 1);
+	CHECK_INT(f.diags.item[0].code, P_TOO_MUCH);
+	CHECK(strstr(f.diags.item[0].msg, "too many ways to functions") != NULL);
+	CHECK(f.diags.item[0].hint[0] != '\0');
+	CHECK(f.heap.used_bytes < 64 << 20);
+	tear_down(&f);
+	/* Objects that hold each other, in loops within loops. */
+	n = (size_t)snprintf(plan, sizeof plan, "x = 1\n");
+	for (int i = 0; i < 40; i++)
+		n += (size_t)snprintf(plan + n, sizeof plan - n,
+			"%*sfor a%d in [1, x]:\n%*sl%d = [a%d]\n%*sx = [x, l%d]\n", i, "", i, i + 1,
+			"", i, i, i + 1, "", i);
+	set_up(&f, plan, NULL, NULL);
+	CHECK(f.rc < 0 && f.diags.n == 1);
+	CHECK_INT(f.diags.item[0].code, P_TOO_MUCH);
+	CHECK(strstr(f.diags.item[0].msg, "too much memory") != NULL ||
+		strstr(f.diags.item[0].msg, "too long") != NULL);
+	CHECK(f.heap.used_bytes < 80 << 20);
+	tear_down(&f);
+}
+
 TEST(limits_refuse)
 {
 	static const char plan[] =
