@@ -106,7 +106,7 @@ void observation_add_lost(struct buf *b, const json_t *result)
 		if (path && strcmp(path, ".") != 0)
 			(void)utf8_escape_terminal(b, path, strlen(path), UTF8_ONE_LINE);
 		else
-			(void)buf_addf(b, "what could not be listed");
+			(void)buf_addf(b, "files that were not looked at");
 	}
 	if (n > n_shown)
 		(void)buf_addf(b, " and %zu more", n - n_shown);

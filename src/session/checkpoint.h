@@ -35,6 +35,7 @@ void guard_let_go(struct guard *g);
 
 struct checkpoint {
 	unsigned n_refs;
+	int64_t made_ns;		 /* by the clock of leftover_now_ns() */
 	uint64_t id;			 /* of the STEP that it came with; 0: of none */
 	char step[JOURNAL_DIGEST_BYTES]; /* "" for before the first, "?" while that is not known */
 	uint32_t mark;			 /* of init: what is newer came later; 0: the guard tells */

@@ -9,6 +9,7 @@
 #include "sandbox/rollback.h"
 #include "session/channel.h"
 #include "session/errand.h"
+#include "session/leftover.h"
 #include "session/rewind.h"
 
 #include <stdio.h>
@@ -102,6 +103,7 @@ static void add(struct session *s, const char *step, uint64_t id)
 	struct checkpoint *c = checkpoint_new(step, id);
 	if (!c)
 		return;
+	c->made_ns = leftover_now_ns();
 	c->guard = guard_hold(python->guard);
 	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++) {
 		c->states[i] = text_hold(s->parts[i].state);
@@ -227,8 +229,8 @@ const struct workspace *session_files(const struct session *s)
 	return s->is_shadow_due || !s->shadow ? &s->before : shadow_files(s->shadow);
 }
 
-/* Between two steps: keep the files as they are now. */
-void keep_idle(struct session *s)
+/* @is_newer: instead of those that the checkpoint has. */
+static void keep_files(struct session *s, bool is_newer)
 {
 	struct err err;
 	struct shadow *now = NULL;
@@ -240,7 +242,30 @@ void keep_idle(struct session *s)
 	s->shadow = now;
 	s->is_shadow_due = false;
 	restore_note(s);
-	for (unsigned i = 0; i < s->points.n; i++)
-		if (!s->points.v[i]->files && strcmp(s->points.v[i]->step, s->head) == 0)
-			s->points.v[i]->files = shadow_hold(now);
+	for (unsigned i = 0; i < s->points.n; i++) {
+		struct checkpoint *c = s->points.v[i];
+		if ((c->files && !is_newer) || strcmp(c->step, s->head) != 0)
+			continue;
+		shadow_let_go(c->files);
+		c->files = shadow_hold(now);
+	}
+}
+
+/* Between two steps: keep the files as they are now. */
+void keep_idle(struct session *s)
+{
+	keep_files(s, false);
+}
+
+void keep_before(struct session *s)
+{
+	struct workspace now;
+	struct err err;
+	bool is_shared = !s->is_once && leftover_has_host_workspace(s->order);
+	if (is_shared && workspace_scan(&now, s->box->workspace_fd, &err) == 0) {
+		workspace_done(&s->before);
+		s->before = now;
+		s->is_shadow_due = true;
+	}
+	keep_files(s, is_shared);
 }

@@ -106,6 +106,7 @@ struct session {
 	bool has_record;
 	uint64_t display_bytes;
 	uint64_t asked_ns, began_ns;
+	int64_t sent_ns; /* by the clock of leftover_now_ns() */
 	uint64_t base_cpu_us, base_ooms, last_cpu_us, last_ooms;
 	struct calling calling;
 	struct deadline wall;
@@ -126,9 +127,10 @@ struct session {
 	struct shadow *kept;   /* held: the files when a rebuilding began */
 	session_rebuilt_fn *rebuilt;
 	void *rebuilt_arg;
-	bool is_resuming;    /* the guard was told to go on, and is waited for */
-	char checkpoint[24]; /* as the record calls it */
-	json_t *lost;	     /* paths that could not be put back */
+	bool is_putting_back; /* before the box goes and is branched anew: files of the host */
+	bool is_resuming;     /* the guard was told to go on, and is waited for */
+	char checkpoint[24];  /* as the record calls it */
+	json_t *lost;	      /* paths that could not be put back */
 
 	session_undone_fn *undone;
 	void *undone_arg;
@@ -211,6 +213,8 @@ void keep_committed(struct session *s);
 /* The result is out: now for what nobody waits for, in case it is not done yet; and the files. */
 void keep_done(struct session *s);
 void keep_idle(struct session *s);
+/* The same before a step: others write to a host's directory, too. */
+void keep_before(struct session *s);
 /* What GUARD says; @fd taken over, or -1. */
 void keep_guard(struct part *p, json_t *guard, int fd);
 /* Can a step of @runtime begin? If not, step_proceed() follows. */

@@ -3,15 +3,15 @@
  *
  * /tmp and /dev/shm are not kept, but they share the workspace's disk: what a failed step has put
  * there would leave no room for the next. So the names in them are noted between steps, and what is
- * new after a failure goes.
+ * new after a failure goes; what was changed there is told, and so are files of volumes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "session/live.h"
 
 #include "base/fd.h"
-#include "base/utf8.h"
 #include "session/errand.h"
+#include "session/leftover.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,10 +26,10 @@ enum { UNDER_WAY_MAX = 16 };
 /* Seen from the workspace, which is mounted at /home/user of the box. */
 static const struct {
 	enum init_file_root root;
-	const char *from_workspace;
+	const char *from_workspace, *prefix;
 } scratch[RESTORE_SCRATCH] = {
-	{INIT_FILE_TMP, "../../tmp"},
-	{INIT_FILE_SHM, "../../dev/shm"},
+	{INIT_FILE_TMP, "../../tmp", "/tmp/"},
+	{INIT_FILE_SHM, "../../dev/shm", "/dev/shm/"},
 };
 
 struct act {
@@ -93,11 +93,7 @@ static void keep_journals(struct restore *r)
 
 static void add_lost(struct restore *r, const char *path)
 {
-	cleanup_buf struct buf text = BUF_INIT(3 * 4096);
-	if (!r->lost)
-		r->lost = json_array();
-	if (utf8_repair(&text, path, strlen(path), NULL) == 0)
-		(void)json_array_append_new(r->lost, json_stringn(buf_str(&text), text.bytes));
+	leftover_add(&r->lost, "", path);
 }
 
 static void add_action(void *arg, const struct shadow_action *action)
@@ -178,6 +174,9 @@ static void finish(struct restore *r)
 		return;
 	}
 	s->restoring = NULL;
+	if (s->is_rolling && !s->is_reviving)
+		leftover_volumes(&lost, s->order, s->box->workspace_fd,
+			s->undone && s->target ? s->target->made_ns : s->sent_ns);
 	done(s, lost);
 }
 
@@ -203,8 +202,11 @@ static void clear_scratch(struct restore *r, const struct session *s)
 {
 	for (size_t i = 0; i < RESTORE_SCRATCH; i++) {
 		workspace_done(&r->scratch[i]);
-		if (s->scratch[i].is_cut || scan_scratch(&r->scratch[i], s->box, i) < 0)
+		if (s->scratch[i].is_cut || scan_scratch(&r->scratch[i], s->box, i) < 0) {
+			leftover_add(&r->lost, scratch[i].prefix, "");
 			continue;
+		}
+		leftover_compare(&r->lost, scratch[i].prefix, &s->scratch[i], &r->scratch[i]);
 		r->is_partial |= r->scratch[i].is_cut;
 		r->root = scratch[i].root;
 		shadow_diff_new(&s->scratch[i], &r->scratch[i], add_action, r);
@@ -270,7 +272,7 @@ static bool plan(struct restore *r)
 	if (workspace_scan(&r->now, s->box->workspace_fd, &err) < 0)
 		return false;
 	plan_home(r, is_stuck);
-	if (!s->undone && !is_stuck)
+	if (!s->undone && !is_stuck && !s->is_putting_back) /* those go with the box */
 		clear_scratch(r, s);
 	return true;
 }

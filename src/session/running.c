@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "session/channel.h"
 #include "session/errand.h"
+#include "session/leftover.h"
 #include "session/rewind.h"
 
 #include <errno.h>
@@ -179,7 +180,9 @@ static void do_finish(struct session *s)
 	record_name(
 		&s->record, s->head, s->req.code, s->req.code_bytes, s->req.argv, s->req.inputs);
 	s->record.checkpoint = keep_checkpoint(s);
-	s->record.files_lost = s->end.outcome == RECORD_ROLLED_BACK ? s->lost : NULL;
+	s->record.files_lost = s->end.outcome == RECORD_ROLLED_BACK || s->end.outcome == RECORD_LOST
+		? s->lost
+		: NULL;
 	if (s->record.outcome == RECORD_ROLLED_BACK && s->record.tools.tools)
 		s->record.reason = "what its calls of tools did outside is not taken back";
 	if (s->no_guard[0] && (!s->record.reason || s->record.outcome == RECORD_LOST))
@@ -341,6 +344,7 @@ static int send_step(struct session *s, struct part *p, struct err *err)
 	p->is_unnamed = s->is_warm_due = false;
 	if (s->req.wants_variables)
 		(void)json_object_set_new(step, "variables", json_true());
+	s->sent_ns = leftover_now_ns();
 	int r = add_stdin(s, p->runtime, step, err);
 	if (r == 0)
 		r = driver_send_fd(p->driver, FRAME_STEP, step, s->req.stdin_fd, err);
@@ -376,7 +380,7 @@ static int try_send(struct session *s, struct err *err)
 		int r = session_get_box(s, err);
 		return r < 0 ? r : 1;
 	}
-	keep_idle(s); /* the files as they are, before the step can change them */
+	keep_before(s); /* the files as they are, before the step can change them */
 	memcpy(s->record.by, s->box->by, sizeof s->record.by);
 	s->is_asked = false;
 	session_touch(s);

@@ -9,6 +9,7 @@
 
 #include "session/channel.h"
 #include "session/errand.h"
+#include "session/leftover.h"
 #include "session/rewind.h"
 
 #include <signal.h>
@@ -123,14 +124,6 @@ static void clear_box(struct session *s)
 	box_clear(s->box, python_part(s)->driver, pids, n, s->is_forced, on_cleared, s);
 }
 
-static bool has_own_workspace(const struct session *s)
-{
-	for (size_t i = 0; i < s->order->n_binds; i++)
-		if (s->order->binds[i].kind == BIND_WORKSPACE)
-			return false;
-	return true;
-}
-
 /* The session goes on as a branch, too: files that cannot be copied would cost it its state. */
 static int check_copy(struct session *s, struct err *err)
 {
@@ -140,7 +133,7 @@ static int check_copy(struct session *s, struct err *err)
 	uint64_t again_bytes = 0;
 	size_t n = 0;
 	keep_idle(s); /* lists them */
-	if (has_own_workspace(s))
+	if (!leftover_has_host_workspace(s->order))
 		all[n++] = session_files(s);
 	for (size_t i = 0; i < RESTORE_SCRATCH; i++)
 		all[n++] = &s->scratch[i];

@@ -15,6 +15,7 @@
 #include "sandbox/rollback.h"
 #include "session/channel.h"
 #include "session/errand.h"
+#include "session/leftover.h"
 #include "session/rewind.h"
 
 #include <errno.h>
@@ -40,9 +41,13 @@ static void go_back_to_stem(struct session *s);
 
 static void settled(struct session *s)
 {
+	session_undone_fn *undone = take_ptr(s->undone);
 	if (s->is_returning && s->target)
 		go_back_to_stem(s);
-	step_event(s, STEP_SETTLED);
+	if (undone)
+		undone(s->undone_arg, s->lost, NULL);
+	else
+		step_event(s, STEP_SETTLED);
 }
 
 static void on_books(void *arg, const struct box_usage *u)
@@ -131,7 +136,7 @@ static bool must_roll_back(const struct session *s)
 static void end_rollback(struct session *s)
 {
 	deadline_stop(&s->back);
-	s->is_rolling = s->is_resuming = false;
+	s->is_rolling = s->is_resuming = s->is_putting_back = false;
 	s->failed = s->resumed = NULL;
 	if (s->target)
 		checkpoint_let_go(take_ptr(s->target));
@@ -144,9 +149,22 @@ static bool take_reviving(struct session *s)
 	return is_reviving;
 }
 
+/* What was not put back before the box ended is told, and the state comes back all the same. */
+static void name_leftovers(struct session *s)
+{
+	const struct checkpoint *to = s->target;
+	int fd = s->box ? s->box->workspace_fd : -1;
+	json_decref(take_ptr(s->lost));
+	if (leftover_has_host_workspace(s->order))
+		leftover_workspace(&s->lost, to && to->files ? to->files : s->shadow, fd);
+	leftover_volumes(&s->lost, s->order, -1, 0);
+}
+
 static void lose(struct session *s, struct err *err)
 {
 	restore_cancel(s);
+	if (order_host_bind(s->order))
+		name_leftovers(s);
 	session_lose_box(s);
 	end_rollback(s);
 	s->is_returning = false;
@@ -170,8 +188,13 @@ static void lose(struct session *s, struct err *err)
 void transaction_failed(struct session *s, const struct err *err)
 {
 	struct err why = *err;
-	if (!s->is_returning || !s->target)
+	if (!s->is_returning || !s->target) {
 		lose(s, &why);
+	} else if (s->is_putting_back) {
+		restore_cancel(s);
+		name_leftovers(s);
+		settled(s);
+	}
 }
 
 static void put_back_files(struct session *s);
@@ -180,7 +203,7 @@ static void on_stuck(uv_timer_t *timer)
 {
 	struct err err;
 	err_set(&err, ERR_GONE, "the box did not come back within %d s", ROLLBACK_MS / 1000);
-	lose(timer->data, &err);
+	transaction_failed(timer->data, &err);
 }
 
 /* Who has to go: their processes, and the one by whose name init knows the guard afterwards. */
@@ -204,16 +227,11 @@ static struct part *choose(struct session *s, const struct checkpoint *to, int32
 	return lead;
 }
 
-/* The driver of @failed goes, and all that is not as it was at @to (NULL: and no more than that).
- */
-static void begin_rollback(struct session *s, struct part *failed, struct checkpoint *to)
+static void end_processes(struct session *s)
 {
 	int32_t pids[2 * RUNTIMES_MAX];
 	size_t n = 0;
-	s->is_rolling = true;
-	s->failed = failed;
-	s->target = to ? checkpoint_hold(to) : NULL;
-	s->resumed = to && must_resume(s, to) ? python_part(s) : NULL;
+	struct checkpoint *to = s->target;
 	struct part *lead = choose(s, to, pids, &n);
 	if (!lead) {
 		put_back_files(s);
@@ -227,6 +245,33 @@ static void begin_rollback(struct session *s, struct part *failed, struct checkp
 		.pids = pids,
 		.n_pids = n};
 	init_rollback(&s->box->init, &back);
+}
+
+/* The driver of @failed goes, and all that is not as it was at @to (NULL: and no more than that).
+ */
+static void begin_rollback(struct session *s, struct part *failed, struct checkpoint *to)
+{
+	s->is_rolling = true;
+	s->failed = failed;
+	s->target = to ? checkpoint_hold(to) : NULL;
+	s->resumed = to && must_resume(s, to) ? python_part(s) : NULL;
+	end_processes(s);
+}
+
+/* To the stem of @c target: what the box has goes with it, but for what the host has. */
+static void begin_return(struct session *s)
+{
+	s->is_putting_back = order_host_bind(s->order) && !s->box->is_over;
+	if (s->is_putting_back) {
+		end_processes(s);
+		return;
+	}
+	if (order_host_bind(s->order))
+		name_leftovers(s);
+	if (s->undone)
+		settled(s);
+	else
+		read_books(s);
 }
 
 /* What the other runtimes had said by then, and no checkpoint of what came later. */
@@ -267,7 +312,7 @@ static void go_back_to_stem(struct session *s)
 	end_rollback(s);
 }
 
-/* Once the books are read; nobody reads those of a box that is gone. */
+/* By begin_return(): once the books are read; nobody reads those of a box that is gone. */
 static bool return_to_stem(struct session *s, struct part *failed)
 {
 	s->failed = failed;
@@ -286,7 +331,7 @@ static void roll_back(struct session *s)
 	struct part *p = s->part;
 	if (return_to_stem(s, p)) {
 		s->end.outcome = RECORD_ROLLED_BACK;
-		read_books(s);
+		begin_return(s);
 		return;
 	}
 	if (!p || !p->driver) { /* it had not begun */
@@ -342,7 +387,7 @@ void transaction_settle(struct session *s)
 		step_event(s, STEP_SETTLED);
 	} else if (s->box && s->box->is_over && s->part && return_to_stem(s, s->part)) {
 		s->end.outcome = RECORD_ROLLED_BACK;
-		settled(s);
+		begin_return(s);
 	} else if (!s->box || s->box->is_over) {
 		struct err err;
 		err_set(&err, ERR_GONE, "the box is gone");
@@ -381,6 +426,15 @@ static void on_restored(struct session *s, json_t *lost)
 	workspace_done(&s->before);
 	(void)workspace_scan(&s->before, s->box->workspace_fd, &err);
 	s->is_shadow_due = true;
+	if (s->is_putting_back) {
+		s->is_putting_back = false;
+		deadline_stop(&s->back);
+		if (s->undone)
+			settled(s);
+		else
+			read_books(s);
+		return;
+	}
 	put_back_states(s);
 	if (!p) {
 		finish_rollback(s);
@@ -459,15 +513,16 @@ bool session_undo(struct session *s, const char *step, session_undone_fn *done, 
 		session_is_idle(s) && s->box && !s->box->is_over ? usable_point(s, step) : NULL;
 	if (!to || (must_resume(s, to) && !is_guard_alive(to->guard->fd)))
 		return false;
-	if (must_return(s, to)) {
-		s->target = checkpoint_hold(to);
-		go_back_to_stem(s);
-		done(arg, NULL, NULL);
-		return true;
-	}
+	json_decref(take_ptr(s->lost));
 	s->undone = done;
 	s->undone_arg = arg;
 	keep_idle(s);
-	begin_rollback(s, NULL, to);
+	if (must_return(s, to)) {
+		s->target = checkpoint_hold(to);
+		s->is_rolling = s->is_returning = true;
+		begin_return(s);
+	} else {
+		begin_rollback(s, NULL, to);
+	}
 	return true;
 }

@@ -255,6 +255,9 @@ class Running(harness.Case):
         done = self.mcp.run("import os\ne = 2\nos.kill(os.getpid(), 11)", session="crash")
         self.assertIn("rolled back: variables and files are as before this step", done.text)
         self.assertIn("value: 1", self.mcp.run("e", session="crash").text)
+        self.mcp.run("open('/tmp/t', 'w')", session="crash")
+        done = self.mcp.run("import os; open('/tmp/t', 'w').write('1'); os._exit(1)", session="crash")
+        self.assertIn("as before this step, but for /tmp/t\n", done.text)
 
     def test_reset(self):
         self.mcp.run("f = 1", session="again")

@@ -320,6 +320,9 @@ class Sessions(harness.Case):
         self.assertEqual((done.status, done.out), (3, ""))
         self.assertEqual(done.err, "retort: rolled back: variables and files are as before this step\n")
         self.assertEqual(self.engine.run("exec", "-q", s, "-c", "import os; os._exit(3)").err, "")
+        self.engine.run("exec", s, "-c", "open('/tmp/t', 'w')")
+        self.assertEqual(self.engine.run("exec", s, "-c", "import os; os.remove('/tmp/t'); os._exit(3)").err,
+                         "retort: rolled back: variables and files are as before this step, but for /tmp/t\n")
         self.engine.run("exec", s, "-c", "[open(f'b\\n{i}', 'w').write('1' * (2 << 20)) for i in range(5)]")
         done = self.engine.run("exec", s, "-c", "import os; [os.remove(n) for n in os.listdir()]; os._exit(3)")
         lost = r", but for b\\x0a\d, b\\x0a\d, b\\x0a\d and 2 more\n"

@@ -731,6 +731,110 @@ os.remove('dirlink'); os.mkdir('dirlink'); os.remove('sp ace\\n'); os.mkfifo('fi
         self.assertEqual(s.value("x"), "2")
 
 
+class Host(Case):
+    """What a box shares with the host is put back, or is named."""
+
+    def place(self, **files):
+        path = harness.make_dir()
+        os.chmod(path, 0o777)
+        for name, text in files.items():
+            self.put(os.path.join(path, name), text)
+        return path
+
+    def put(self, path, text):
+        with open(path, "w", encoding="ascii") as f:
+            f.write(text)
+        os.chmod(path, 0o666)
+
+    def look(self, top):
+        found = {}
+        for path, _, names in os.walk(top):
+            for name in names:
+                with open(os.path.join(path, name), encoding="ascii") as f:
+                    found[os.path.relpath(os.path.join(path, name), top)] = f.read()
+        return found
+
+    def destroys(self, s, end, status, **params):
+        code = "import os; open('e', 'w').write('DESTROYED'); os.remove('f'); open('made', 'w').write('1')\n"
+        record = self.fails(s, code + end, status, **params)
+        return record.get("files_lost")
+
+    def test_workspace_of_the_host(self):
+        """Also when the step is the first of its box."""
+        top = self.place(e="precious", f="too")
+        was = self.look(top)
+        s = self.session(workspace=top)
+        for end, status, params in (("while 1: pass", "timeout", {"timeout_ms": 300}), ("os._exit(3)", "error", {}),
+                                    ("os.kill(os.getpid(), 11)", "killed", {}), ("1 / 0", "error", {"atomic": True}),
+                                    ("os.fork() or [open('e', 'w').write(str(i)) for i in iter(int, 1)]; os._exit(1)",
+                                     "error", {})):
+            self.assertIsNone(self.destroys(s, end, status, **params), end)
+            self.assertEqual(self.look(top), was, end)
+        record = s.run("open('e', 'w').write('x')\nx = b'x' * (1 << 30)")
+        if record["state"]["outcome"] == "rolled_back":  # else it is a MemoryError, as any error
+            self.assertEqual((record["status"], self.look(top)), ("oom", was))
+        self.put(os.path.join(top, "e"), "precious")
+        child = service.Session(engine, engine.call("session.branch", session=s.id))
+        self.addCleanup(child.close)
+        for one in (child, s):
+            self.assertIsNone(self.destroys(one, "os._exit(1)", "error"))
+            self.assertEqual(self.look(top), was)
+        s.run("open('e', 'w').write('second')")
+        child.close()
+        self.assertNotIn("files_lost", self.undone(s))
+        self.assertEqual(self.look(top), was)
+        for i in range(7):
+            s.run(f"x = {i}")
+        back = s.undo(count=6)
+        self.assertEqual((back["outcome"], back["files_lost"]), ("replayed", ["."]), "its steps were run over what is there")
+
+    def test_what_others_wrote_in_the_meantime_stays(self):
+        top = self.place(e="precious", f="too")
+        s = self.session(workspace=top)
+        for text in ("1", "2"):
+            self.put(os.path.join(top, "e"), text)
+            self.put(os.path.join(top, "mine" + text), "m")
+            self.assertIsNone(self.destroys(s, "os._exit(1)", "error"))
+            self.assertEqual(self.look(top)["e"], text)
+            self.assertIn("mine" + text, self.look(top))
+            self.assertEqual(s.run("x = 1")["files"], [])
+
+    def test_what_is_not_put_back_is_named(self):
+        data, other = self.place(a="a", b="b", c="c"), self.place(x="x")
+        os.mkdir(os.path.join(data, "d"))
+        os.chmod(os.path.join(data, "d"), 0o777)
+        self.put(os.path.join(data, "d", "old"), "o")
+        s = self.session(volumes=[{"src": data, "dst": "data", "mode": "rw"}, {"src": other, "dst": "/o", "mode": "rw"},
+                                  {"src": os.path.join(other, "x"), "dst": "x", "mode": "rw"}])
+        for first in (True, False):
+            record = self.fails(s, "import os; os._exit(1)", "error")
+            self.assertNotIn("files_lost", record, "nothing was changed")
+            record = self.fails(s, "import os; open('data/a', 'w').write('1'); open('data/made', 'w'); open('x', 'w')\n"
+                                   "os.path.exists('data/d/old') and os.remove('data/d/old'); os._exit(1)", "error")
+            self.assertEqual(sorted(record["files_lost"]),
+                             ["/o/x", "data/a", *(["data/d"] if first else []), "data/made", "x"])
+            s.run("open('/tmp/t', 'w').write('t'); open('/dev/shm/s', 'w').write('s'); open('/tmp/same', 'w')")
+        record = self.fails(s, "import os; open('/tmp/t', 'w').write('new'); os.remove('/dev/shm/s'); open('/tmp/n', 'w'); os._exit(1)",
+                            "error")
+        self.assertEqual(record["files_lost"], ["/tmp/t", "/dev/shm/s"])
+        self.assertEqual(self.value(s, "import os; sorted(os.listdir('/tmp'))"), ["same", "t"])
+        s.run("open('data/b', 'w').write('1')")
+        self.assertEqual(self.undone(s)["files_lost"], ["data/b"])
+
+    def test_mode_of_the_workspace(self):
+        for params in ({}, {"workspace": self.place()}):
+            s = self.session(**params)
+            mode = s.value("import os; os.stat('.').st_mode")
+            for _ in range(2):
+                record = self.fails(s, "import os; os.chmod('.', 0); os._exit(1)", "error")
+                self.assertNotIn("files_lost", record)
+                self.assertEqual(s.value("os.stat('.').st_mode"), mode)
+            child = service.Session(engine, engine.call("session.branch", session=s.id))
+            self.addCleanup(child.close)
+            self.assertNotIn("files_lost", self.fails(child, "os.chmod('.', 0); os._exit(1)", "error"))
+            self.assertEqual(child.value("os.stat('.').st_mode"), mode)
+
+
 class Names(Case):
     def test_checkpoint_is_named(self):
         s = self.session()
