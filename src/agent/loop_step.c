@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { END_BYTES = 64 << 10 };
+enum { END_BYTES = 64 << 10, SUBSTITUTE = 0x1a /* for NUL */ };
 
 void loop_tell_code(struct loop *l, unsigned place, unsigned number, const struct loop_code *code)
 {
@@ -51,12 +51,16 @@ static const char *member(const json_t *object, const char *name)
 static void sum_up(const json_t *record, struct buf *out)
 {
 	const json_t *error = json_object_get(record, "error");
-	const char *message = member(error, "message"), *printed = member(record, "stdout");
+	const char *message = member(error, "message");
+	const json_t *printed = json_object_get(record, "stdout");
 	(void)buf_addf(out, "%s\n%s\n%.*s\n%" JSON_INTEGER_FORMAT "\n", member(record, "status"),
 		member(error, "name"), (int)strcspn(message, "\n"), message,
 		json_integer_value(json_object_get(error, "line")));
-	(void)buf_append(out, printed, MIN(strlen(printed), (size_t)END_BYTES / 2));
+	(void)buf_append(out, json_string_value(printed),
+		MIN(json_string_length(printed), (size_t)END_BYTES / 2));
 	(void)buf_addf(out, "\n%.4096s", member(json_object_get(record, "value"), "text/plain"));
+	for (size_t i = 0; i < out->bytes; i++)
+		out->data[i] = out->data[i] ? out->data[i] : SUBSTITUTE;
 }
 
 /* Returns: whether the loop goes on. */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* What is larger, or nested deeper, is compared as it was written. */
-enum { PARTS_MAX = 100000, DEPTH_MAX = 64 };
+enum { PARTS_MAX = 100000, DEPTH_MAX = 64, SUBSTITUTE = 0x1a };
 
 /* ---- what they say ---- */
 
@@ -90,13 +90,27 @@ char *vote_text(const char *text)
 	return out;
 }
 
+/* What a program printed may hold NUL: another character stands for it. */
+static char *text_says(const json_t *text)
+{
+	size_t bytes = json_string_length(text);
+	char *copy = malloc(bytes + 1);
+	if (!copy)
+		return NULL;
+	for (size_t i = 0; i < bytes; i++)
+		copy[i] = json_string_value(text)[i] ? json_string_value(text)[i] : SUBSTITUTE;
+	copy[bytes] = '\0';
+	char *out = vote_text(copy);
+	free(copy);
+	return out;
+}
+
 static char *bundle_says(const json_t *bundle)
 {
 	const json_t *value = json_object_get(bundle, "application/json");
-	const char *text = json_string_value(json_object_get(bundle, "text/plain"));
 	if (json_is_string(value))
-		return vote_text(json_string_value(value));
-	return value ? canonical(value) : vote_text(text ? text : "");
+		return text_says(value);
+	return value ? canonical(value) : text_says(json_object_get(bundle, "text/plain"));
 }
 
 static char *error_says(const json_t *record)
@@ -119,13 +133,12 @@ static char *error_says(const json_t *record)
 char *vote_record(const json_t *record)
 {
 	const char *status = json_string_value(json_object_get(record, "status"));
-	const char *printed = json_string_value(json_object_get(record, "stdout"));
 	const json_t *answer = answer_find(record), *value = json_object_get(record, "value");
 	if (!status || strcmp(status, "ok") != 0)
 		return error_says(record);
 	if (answer || value)
 		return bundle_says(answer ? answer : value);
-	return vote_text(printed ? printed : "");
+	return text_says(json_object_get(record, "stdout"));
 }
 
 /* ---- the count ---- */

@@ -53,6 +53,17 @@ static const char *member(const json_t *json, const char *name)
 	return text ? text : "";
 }
 
+/* Of a program: may hold NUL. */
+struct text {
+	const char *data;
+	size_t bytes;
+};
+
+static struct text text_of(const json_t *json)
+{
+	return (struct text){json_string_value(json), json_string_length(json)};
+}
+
 static double number(const json_t *json, const char *group, const char *name)
 {
 	return json_number_value(json_object_get(json_object_get(json, group), name));
@@ -73,27 +84,35 @@ static void add_time(struct buf *b, double ms)
 		(void)buf_addf(b, ", %.1f s", ms / 1000);
 }
 
+/* The first line of it. */
+static void add_line(struct buf *b, struct text text, size_t max_bytes)
+{
+	cleanup_buf struct buf plain = BUF_INIT(PLAIN_MAX);
+	const char *end = text.bytes ? memchr(text.data, '\n', text.bytes) : NULL;
+	(void)plain_add(&plain, text.data, end ? (size_t)(end - text.data) : text.bytes);
+	(void)buf_append(b, buf_str(&plain), utf8_cut(buf_str(&plain), plain.bytes, max_bytes));
+}
+
 static void add_failure(struct buf *b, const json_t *record)
 {
 	const json_t *error = json_object_get(record, "error");
 	const json_t *line = json_object_get(error, "line");
 	const json_t *status = json_object_get(record, "exit_code");
-	const char *signal = member(record, "signal"), *name = member(error, "name");
-	struct buf plain = BUF_INIT(PLAIN_MAX);
-	if (name[0] || member(error, "message")[0]) {
-		const char *message = member(error, "message");
-		(void)plain_add(&plain, message, strcspn(message, "\n"));
-		(void)buf_addf(b, ", %.*s%s%.*s", SHOWN_BYTES / 2, name,
-			name[0] && plain.bytes ? ": " : "",
-			(int)utf8_cut(buf_str(&plain), plain.bytes, SHOWN_BYTES), buf_str(&plain));
-	}
+	const char *signal = member(record, "signal");
+	struct text name = text_of(json_object_get(error, "name"));
+	struct text message = text_of(json_object_get(error, "message"));
+	if (name.bytes || message.bytes)
+		(void)buf_add(b, ", ");
+	add_line(b, name, SHOWN_BYTES / 2);
+	if (name.bytes && message.bytes && message.data[0] != '\n')
+		(void)buf_add(b, ": ");
+	add_line(b, message, SHOWN_BYTES);
 	if (json_is_integer(line))
 		(void)buf_addf(b, " (line %" JSON_INTEGER_FORMAT ")", json_integer_value(line));
 	if (signal[0])
 		(void)buf_addf(b, ", signal %.20s", signal);
 	else if (json_integer_value(status) != 0)
 		(void)buf_addf(b, ", exit %" JSON_INTEGER_FORMAT, json_integer_value(status));
-	buf_done(&plain);
 }
 
 void observation_add_lost(struct buf *b, const json_t *result)
@@ -101,10 +120,10 @@ void observation_add_lost(struct buf *b, const json_t *result)
 	const json_t *lost = json_object_get(result, "files_lost");
 	size_t n = json_array_size(lost), n_shown = MIN(n, LOST_SHOWN);
 	for (size_t i = 0; i < n_shown; i++) {
-		const char *path = json_string_value(json_array_get(lost, i));
+		struct text path = text_of(json_array_get(lost, i));
 		(void)buf_addf(b, "%s", i == 0 ? ", but for " : ", ");
-		if (path && strcmp(path, ".") != 0)
-			(void)utf8_escape_terminal(b, path, strlen(path), UTF8_ONE_LINE);
+		if (path.data && strcmp(path.data, ".") != 0)
+			(void)utf8_escape_terminal(b, path.data, path.bytes, UTF8_ONE_LINE);
 		else
 			(void)buf_addf(b, "files that were not looked at");
 	}
@@ -161,26 +180,25 @@ static void add_verdict(struct rendering *r)
 
 /* ---- the sections ---- */
 
-static void take_text(struct section *s, const char *text)
+static void take_text(struct section *s, struct text text)
 {
-	if (!text || !text[0])
+	if (text.bytes == 0)
 		return;
 	if (s->text.bytes > 0 && s->text.data[s->text.bytes - 1] != '\n')
 		(void)buf_add(&s->text, "\n");
-	(void)plain_add(&s->text, text, strlen(text));
+	(void)plain_add(&s->text, text.data, text.bytes);
 }
 
 static void take_bundle(struct section *s, const json_t *bundle)
 {
 	json_t *json = json_object_get(bundle, "application/json");
-	const char *text = json_string_value(json_object_get(bundle, "text/plain"));
+	const json_t *text = json_object_get(bundle, "text/plain");
 	if (text || !json) {
-		take_text(s,
-			text ? text : json_string_value(json_object_get(bundle, "text/markdown")));
+		take_text(s, text_of(text ? text : json_object_get(bundle, "text/markdown")));
 		return;
 	}
 	char *dump = json_text(json, JSON_ENCODE_ANY | JSON_INDENT(1));
-	take_text(s, dump);
+	take_text(s, (struct text){dump, dump ? strlen(dump) : 0});
 	free(dump);
 }
 
@@ -192,12 +210,12 @@ static void take_traceback(struct section *s, const json_t *error)
 	{
 		if (json_string_length(line) == 0)
 			(void)buf_add(&s->text, "\n\n"); /* ends the line before, and is one */
-		take_text(s, json_string_value(line));
+		take_text(s, text_of(line));
 	}
 	if (s->text.bytes > 0 || !error)
 		return;
-	take_text(s, member(error, "name"));
-	take_text(s, member(error, "message"));
+	take_text(s, text_of(json_object_get(error, "name")));
+	take_text(s, text_of(json_object_get(error, "message")));
 }
 
 /* A traceback that was printed as well is told once. */
@@ -245,8 +263,8 @@ static void collect(struct rendering *r)
 	const json_t *value = json_object_get(record, "value");
 	size_t i;
 	json_t *display;
-	take_text(&r->sections[OUT], member(record, "stdout"));
-	take_text(&r->sections[ERR], member(record, "stderr"));
+	take_text(&r->sections[OUT], text_of(json_object_get(record, "stdout")));
+	take_text(&r->sections[ERR], text_of(json_object_get(record, "stderr")));
 	r->sections[OUT].lost_bytes =
 		(uint64_t)json_integer_value(json_object_get(cut, "stdout_bytes"));
 	r->sections[ERR].lost_bytes =

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { ESC = 0x1b, BEL = 0x07, DEL = 0x7f, HEAD_PCT = 60 };
+enum { ESC = 0x1b, BEL = 0x07, BACKSPACE = 0x08, DEL = 0x7f, HEAD_PCT = 60 };
 
 /* How many bytes the escape sequence at @at takes. Source: ECMA-48. */
 static size_t escape_bytes(const char *at, size_t bytes)
@@ -33,6 +33,14 @@ static bool is_shown(char c)
 	return (unsigned char)c >= 0x20 ? c != DEL : c == '\n' || c == '\t';
 }
 
+/* A control character that no terminal moves by: shown by its picture, U+2400 and on. */
+static int add_picture(struct buf *out, unsigned char c)
+{
+	const char picture[] = {'\xe2', '\x90', (char)(0x80 + (c == DEL ? 0x21 : c))};
+	bool is_obeyed = c == BEL || c == BACKSPACE || c == '\r';
+	return is_obeyed ? 0 : buf_append(out, picture, sizeof picture);
+}
+
 int plain_add(struct buf *out, const char *text, size_t bytes)
 {
 	size_t line = out->bytes; /* where the line under way began */
@@ -58,6 +66,7 @@ int plain_add(struct buf *out, const char *text, size_t bytes)
 				out->bytes = line;
 				out->data[line] = '\0';
 			}
+			r = add_picture(out, (unsigned char)text[at]);
 			at++;
 		}
 	}

@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 /*
- * Append @text without what a terminal would obey, and without what was overwritten by "\r".
+ * Append @text without what a terminal would obey, and without what was overwritten by "\r". Other
+ * control characters, NUL too, are shown by a picture each ("␀"): nothing that was printed is lost.
  * Returns: 0, -E2BIG, -ENOMEM.
  */
 int plain_add(struct buf *out, const char *text, size_t bytes);

@@ -305,6 +305,29 @@ class Running(harness.Case):
         done = self.mcp.run("print('\\x1b[31mred\\x1b[0m 10%\\r100%')", session="colour")
         self.assertTrue(done.text.endswith("stdout: 100%"), done.text)
 
+    def test_what_a_program_prints_is_shown_whatever_it_is(self):
+        """None of it ends the text before its end."""
+        rows = [
+            ("print('a\\0b'); print('end1')", ["a\u2400b", "end1"]),
+            ("import sys; sys.stdout.buffer.write(b'c\\xff\\0d\\n'); print('end2')", ["c\ufffd\u2400d", "end2"]),
+            ("print('\\ud800'); print('end3')", ["end3"]),
+            ("print('\\x1b[2J\\x1b]0;title\\x07e\\x7f'); print('end4')", ["e\u2421", "end4"]),
+            ("for i in range(9): print(i, end='\\r')\nprint('end5')", ["end5"]),
+            ("print('x' * 300000); print('end6')", ["characters cut", "end6"]),
+            ("class R:\n  def __repr__(self): return 'r1\\0r2\\nend7'\nR()", ["r1\u2400r2", "end7"]),
+            ("raise ValueError('bad\\0byte end8')", ["ValueError: bad\u2400byte end8"]),
+            ("type('N\\0ame' if 0 else 'Name', (Exception,), {})('m\\ud800end9')", ["end9"]),
+            ("open('n\\x01\\ud800'.encode('utf-8', 'replace'), 'w'); print('end10')", ["end10"]),
+        ]
+        for code, wanted in rows:
+            done = self.mcp.run(code, session="bytes")
+            for part in wanted:
+                self.assertIn(part, done.text, code)
+        run = self.mcp.run("print('a\\0b'); print('end')", session="bytes").record["run"]
+        self.assertIn("a\u2400b\nend", self.mcp.tool("read_output", run_id=run).text)
+        done = self.mcp.run("printf 'a\\000b\\n'; echo end", session="bytes", runtime="shell")
+        self.assertIn("a\u2400b\nend", done.text)
+
     def test_long_runs_answer_and_go_on(self):
         done = self.mcp.run("import time\nprint('begun', flush=True)\ntime.sleep(600)", session="wait",
                             wait_ms=0, timeout_ms=600000)

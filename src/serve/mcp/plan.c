@@ -98,12 +98,13 @@ static void give_report(struct mcp_job *job, const json_t *report)
 {
 	cleanup_buf struct buf all = BUF_INIT(TEXT_MAX), plain = BUF_INIT(TEXT_MAX),
 			       out = BUF_INIT(TEXT_MAX);
-	const char *status = member(report, "status"), *printed = member(report, "stdout");
+	const char *status = member(report, "status");
+	const json_t *printed = json_object_get(report, "stdout");
 	bool is_good = strcmp(status, "ok") == 0;
 	(void)buf_addf(&all, "%s\n", status);
 	add_diagnostics(&all, report);
 	add_flows(&all, report, false);
-	(void)plain_add(&plain, printed, strlen(printed));
+	(void)plain_add(&plain, json_string_value(printed), json_string_length(printed));
 	if (plain.bytes > 0)
 		(void)buf_add(&all, "stdout:\n");
 	(void)buf_append(&all, buf_str(&plain), plain.bytes);

@@ -164,12 +164,12 @@ static void on_output(struct mcp_job *job, const json_t *result, const struct er
 {
 	struct buf out = BUF_INIT(1 << 20), plain = BUF_INIT(1 << 20);
 	const json_t *next = json_object_get(result, "next_offset");
-	const char *text = param_text(result, "text", "");
+	const json_t *text = json_object_get(result, "text");
 	if (!result) {
 		mcp_job_refuse(job, err);
 		return;
 	}
-	(void)plain_add(&plain, text, strlen(text));
+	(void)plain_add(&plain, json_string_value(text), json_string_length(text));
 	(void)buf_addf(&out, "%s: %" JSON_INTEGER_FORMAT " bytes", param_text(result, "stream", ""),
 		json_integer_value(json_object_get(result, "bytes")));
 	if (json_is_integer(next))

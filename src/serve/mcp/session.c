@@ -16,12 +16,14 @@ static void give(struct mcp_job *job, struct buf *out)
 	mcp_job_give(job, mcp_result_text(buf_str(out), out->bytes));
 }
 
-static void add_first_line(struct buf *out, const char *code)
+static void add_first_line(struct buf *out, const json_t *text)
 {
-	size_t bytes = strcspn(code, "\n");
-	size_t shown = utf8_cut(code, bytes, CODE_SHOWN);
+	const char *code = json_string_value(text);
+	size_t bytes = json_string_length(text);
+	const char *end = bytes ? memchr(code, '\n', bytes) : NULL;
+	size_t shown = utf8_cut(code, end ? (size_t)(end - code) : bytes, CODE_SHOWN);
 	(void)plain_add(out, code, shown);
-	(void)buf_add(out, code[shown] ? "…\n" : "\n");
+	(void)buf_add(out, shown < bytes ? "…\n" : "\n");
 }
 
 static void on_list(struct mcp_job *job, const json_t *result, const struct err *err)
@@ -61,7 +63,7 @@ static void on_log(struct mcp_job *job, const json_t *result, const struct err *
 			break;
 		(void)buf_addf(&out, "%.*s %s %s: ", ID_SHOWN, param_text(s, "step", ""),
 			param_text(s, "runtime", ""), param_text(s, "status", ""));
-		add_first_line(&out, param_text(s, "code", ""));
+		add_first_line(&out, json_object_get(s, "code"));
 	}
 	if (n == 0)
 		(void)buf_add(&out, "no steps yet");
