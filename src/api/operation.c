@@ -140,22 +140,23 @@ void operation_start(const struct operation_context *context, const struct opera
 	struct err err = {0};
 	struct operation_context seen;
 	struct operation_call *call = NULL;
+	json_t *usual = NULL;
 	*slot = NULL;
 	int r = see(context, op, &seen, &err);
 	if (r == 0)
 		r = param_check(op->params, op->n_params, params, &err);
+	if (r == 0 && params && !(usual = param_usual(op->params, op->n_params, params)))
+		r = err_set(&err, ERR_NO_MEMORY, "no memory for a call");
 	if (r == 0 && !(call = calloc(1, sizeof *call)))
 		r = err_set(&err, ERR_NO_MEMORY, "no memory for a call");
-	if (r < 0) {
+	if (r < 0 || !call) {
+		json_decref(usual);
 		metrics_answer(context->metrics, op, err.code);
 		listener->done(listener->arg, NULL, &err);
 		return;
 	}
-	*call = (struct operation_call){.seen = seen,
-		.op = op,
-		.params = json_incref(params),
-		.listener = *listener,
-		.slot = slot};
+	*call = (struct operation_call){
+		.seen = seen, .op = op, .params = usual, .listener = *listener, .slot = slot};
 	call->context = &call->seen;
 	*slot = call;
 	op->start(call);

@@ -4,7 +4,9 @@
 #include "base/opt.h"
 #include "base/utf8.h"
 #include "base/word.h"
+#include "session/order.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +15,11 @@ enum { SHOWN_BYTES = 64, PLACE_BYTES = 128 };
 
 static int check_value(
 	const struct param *row, const json_t *value, const char *place, struct err *err);
+
+const char *param_language(const char *word)
+{
+	return order_runtime(word);
+}
 
 const char *param_type_name(enum param_type type)
 {
@@ -111,6 +118,8 @@ static int check_choice(
 	char word[SHOWN_BYTES], best[SHOWN_BYTES];
 	struct word_near near = WORD_NEAR(text);
 	size_t bytes;
+	if (row->word && row->word(text) && strlen(text) == json_string_length(value))
+		return 0;
 	for (const char *w = NULL; (w = opt_choice_next(&words, w, &bytes));) {
 		(void)snprintf(word, sizeof word, "%.*s", (int)bytes, w);
 		if (strcmp(word, text) == 0 && strlen(text) == json_string_length(value))
@@ -230,9 +239,28 @@ static int check_value(
 static const struct param *find(const struct param *rows, size_t n_rows, const char *name)
 {
 	for (size_t i = 0; i < n_rows; i++)
-		if (strcmp(rows[i].name, name) == 0)
+		if (strcmp(rows[i].name, name) == 0 ||
+			(rows[i].also && strcmp(rows[i].also, name) == 0))
 			return &rows[i];
 	return NULL;
+}
+
+/* "memory" of session.create is memory_bytes of limits. Returns: whether a row was found. */
+static bool is_inside(const struct param *rows, size_t n_rows, const char *name, struct err *err)
+{
+	for (size_t i = 0; i < n_rows; i++) {
+		struct word_near near = WORD_NEAR(name);
+		if (rows[i].type != PARAM_OBJECT)
+			continue;
+		for (size_t k = 0; k < rows[i].n_fields; k++)
+			word_near_try(&near, rows[i].fields[k].name);
+		if (!near.best)
+			continue;
+		(void)err_hint(err, "did you mean %s.%s, as in {\"%s\": {\"%s\": …}}?",
+			rows[i].name, near.best, rows[i].name, near.best);
+		return true;
+	}
+	return false;
 }
 
 static int fail_unknown(const struct param *rows, size_t n_rows, const char *name, struct err *err)
@@ -244,6 +272,8 @@ static int fail_unknown(const struct param *rows, size_t n_rows, const char *nam
 		(int)utf8_cut(name, strlen(name), SHOWN_BYTES), name);
 	if (near.best)
 		return err_hint(err, "did you mean %s?", near.best);
+	if (is_inside(rows, n_rows, name, err))
+		return -EINVAL;
 	if (n_rows == 0)
 		return err_hint(err, "there are none: leave it out");
 	return err_hint(err, "leave it out");
@@ -262,9 +292,14 @@ int param_check(const struct param *rows, size_t n_rows, const json_t *params, s
 		const struct param *row = find(rows, n_rows, name);
 		if (!row)
 			return fail_unknown(rows, n_rows, name, err);
-		int r = json_is_null(value) ? 0 : check_value(row, value, row->name, err);
+		bool is_other = strcmp(row->name, name) != 0;
+		int r = json_is_null(value) ? 0 : check_value(row, value, name, err);
 		if (r < 0)
 			return r;
+		if (is_other && param_get(params, row->name)) {
+			(void)err_set(err, ERR_USAGE, "%s: the same as %s", name, row->name);
+			return err_hint(err, "give one of the two");
+		}
 	}
 	for (size_t i = 0; i < n_rows; i++) {
 		if (!rows[i].is_required || param_get(params, rows[i].name))
@@ -273,4 +308,26 @@ int param_check(const struct param *rows, size_t n_rows, const json_t *params, s
 		return err_hint(err, "%s", rows[i].help);
 	}
 	return 0;
+}
+
+json_t *param_usual(const struct param *rows, size_t n_rows, json_t *params)
+{
+	json_t *out = json_incref(params);
+	for (size_t i = 0; i < n_rows && params; i++) {
+		const json_t *other = rows[i].also ? param_get(params, rows[i].also) : NULL;
+		const json_t *given = other ? other : param_get(params, rows[i].name);
+		const char *text = json_string_value(given);
+		const char *word = text && rows[i].word ? rows[i].word(text) : NULL;
+		if (!other && (!word || strcmp(word, text) == 0))
+			continue;
+		if (out == params) {
+			json_decref(out);
+			out = json_copy(params);
+		}
+		json_t *value = word ? json_string(word) : json_incref((json_t *)(uintptr_t)given);
+		(void)json_object_set_new(out, rows[i].name, value);
+		if (other)
+			(void)json_object_del(out, rows[i].also);
+	}
+	return out;
 }

@@ -34,7 +34,14 @@ struct param {
 	const struct param *fields; /* NULL: any members */
 	size_t n_fields;
 	bool is_nullable; /* in results only: null says that there is none */
+	const char *also; /* another name that is understood */
+	/* The usual word for what another means as well, or NULL; static. */
+	const char *(*word)(const char *text);
 };
+
+/* Parameters named "runtime" take the names of languages that others use. */
+#define PARAM_OF_LANGUAGE .also = "language", .word = param_language
+const char *param_language(const char *word);
 
 /*
  * Is @params an object that the rows allow? NULL stands for an empty one. A null stands for a
@@ -44,6 +51,13 @@ struct param {
  *         order of the object.
  */
 int param_check(const struct param *rows, size_t n_rows, const json_t *params, struct err *err);
+
+/*
+ * What param_check() has passed, by the names and in the words that the rows have.
+ * Owns: the caller releases what it gets; @params itself when there is nothing to change. NULL: no
+ *       memory, or @params is.
+ */
+json_t *param_usual(const struct param *rows, size_t n_rows, json_t *params);
 
 /* "text", "whole number", …: the type as people call it. */
 const char *param_type_name(enum param_type type);

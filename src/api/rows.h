@@ -42,7 +42,7 @@ enum {
 #define LANGUAGE                                                                                   \
 	{                                                                                          \
 		.name = "runtime", .type = PARAM_TEXT, .min = 1, .max = NAME_BYTES,                \
-		.help = HELP_LANGUAGE                                                              \
+		.help = HELP_LANGUAGE, PARAM_OF_LANGUAGE                                           \
 	}
 
 /* Members of results. */

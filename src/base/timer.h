@@ -1,6 +1,8 @@
 /* Timers that count from now. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/attr.h"
+
 #include <stdint.h>
 #include <uv.h>
 

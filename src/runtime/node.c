@@ -89,7 +89,7 @@ static int node_start(const struct runtime_request *req, struct runtime_start *o
 const struct runtime runtime_node = {
 	.name = "javascript",
 	.endings = "|js|mjs|cjs|ts|mts|cts|",
-	.words = "|node|nodejs|",
+	.words = "|node|nodejs|typescript|ecmascript|",
 	.carry = CARRY_REPLAY,
 	.is_stdin_text = true,
 	.start = node_start,

@@ -128,7 +128,7 @@ static int python_start(
 const struct runtime runtime_python = {
 	.name = "python",
 	.endings = "|py|pyw|",
-	.words = "|python|python3|",
+	.words = "|python|python3|ipython|",
 	.carry = CARRY_MEMORY,
 	.start = python_start,
 };

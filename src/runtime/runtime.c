@@ -13,14 +13,6 @@ enum { ENDING_BYTES_MAX = 5 };
 static const struct runtime *const runtimes[] = {
 	&runtime_python, &runtime_node, &runtime_sql, &runtime_shell};
 
-const struct runtime *runtime_by_name(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(runtimes); i++)
-		if (strcmp(runtimes[i]->name, name) == 0)
-			return runtimes[i];
-	return NULL;
-}
-
 unsigned runtime_index(const struct runtime *runtime)
 {
 	unsigned i = 0;
@@ -37,10 +29,23 @@ const struct runtime *runtime_at(unsigned index)
 /* Is the word in a list such as "|py|pyw|"? In capitals, too. */
 static bool has_word(const char *list, const char *word, size_t bytes)
 {
+	if (memchr(word, '|', bytes))
+		return false;
 	for (const char *at = list; bytes > 0 && (at = strchr(at, '|')) && at[1]; at++)
 		if (strncasecmp(at + 1, word, bytes) == 0 && at[1 + bytes] == '|')
 			return true;
 	return false;
+}
+
+const struct runtime *runtime_by_name(const char *name)
+{
+	size_t bytes = strlen(name);
+	for (size_t i = 0; i < ARRAY_LEN(runtimes); i++)
+		if (strcasecmp(runtimes[i]->name, name) == 0 ||
+			has_word(runtimes[i]->words, name, bytes) ||
+			has_word(runtimes[i]->endings, name, bytes))
+			return runtimes[i];
+	return NULL;
 }
 
 /* The next word of a line at *@at, before @end; its last path part. Returns: NULL when there is

@@ -43,13 +43,14 @@ struct runtime_start;
 struct runtime {
 	const char *name;    /* as in -r and the record */
 	const char *endings; /* of files: "|py|pyw|" */
-	const char *words;   /* of a `#!` line: "|python|python3|" */
+	const char *words;   /* of a `#!` line, and other names: "|python|python3|" */
 	enum runtime_carry carry;
 	bool is_stdin_text; /* its driver takes a step's input as a text in STEP, no descriptor */
 	int (*start)(const struct runtime_request *req, struct runtime_start *out, struct err *err);
 };
 
-/* The runtime called @name, or NULL. */
+/* The runtime called @name, or NULL. Another word for it, or an ending of its files, is a name as
+ * well: "bash", "js", "PYTHON". */
 const struct runtime *runtime_by_name(const char *name);
 
 /* Its row in the table, below RUNTIMES_MAX; and the row's runtime, NULL past the last. */

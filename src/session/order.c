@@ -28,6 +28,12 @@ const char *order_runtimes(void)
 	return runtime_names();
 }
 
+const char *order_runtime(const char *word)
+{
+	const struct runtime *runtime = runtime_by_name(word);
+	return runtime ? runtime->name : NULL;
+}
+
 static int choose_runtime(struct order_checked *c, const struct order *order, struct err *err)
 {
 	if (!order->runtime)

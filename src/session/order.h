@@ -78,3 +78,5 @@ int order_new_id(char id[ORDER_ID_BYTES], struct err *err);
 struct limits order_default_limits(void);
 /* Names of the runtimes there are, for messages. */
 const char *order_runtimes(void);
+/* The usual name of the runtime that @word names ("bash": "shell"); NULL: of none. */
+const char *order_runtime(const char *word);

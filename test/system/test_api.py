@@ -432,6 +432,20 @@ class Live(harness.Case):
                 self.assertTrue(str(error).startswith(f"{path}: not of the right type"), f"{name} {path}: {error}")
                 self.assertTrue(error.hint)
 
+    def test_languages_and_limits_as_others_name_them(self):
+        for word, runtime in (("py", "python"), ("Python", "python"), ("python3", "python")):
+            with self.subTest(word):
+                session = self.call("session.create", language=word)
+                self.assertEqual(session["runtime"], runtime)
+                record = self.call("step.run", session=session["session"], code="1", language=word)
+                self.assertEqual(record["runtime"], runtime)
+                self.call("session.close", session=session["session"])
+        self.assertEqual(self.refused("session.create", language="py", runtime="python").hint, "give one of the two")
+        self.assertIn("python, javascript", self.refused("session.create", language="perl").hint)
+        error = self.refused("session.create", memory="4g")
+        self.assertIn('limits.memory_bytes, as in {"limits": {"memory_bytes": …}}', error.hint)
+        self.assertIn("limits.timeout_ms", self.refused("session.create", timeout=3).hint)
+
     def test_what_does_not_exist_is_not_found(self):
         n = 0
         for name, op in self.table.items():

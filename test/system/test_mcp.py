@@ -281,6 +281,17 @@ class Running(harness.Case):
                 self.assertIn(name, done.text)
 
     @harness.needs_shell_or_sql
+    def test_languages_have_more_than_one_name(self):
+        for name, runtime in (("bash", "shell"), ("sh", "shell"), ("py", "python"), ("python3", "python"),
+                              ("Python", "python"), ("sqlite", "sql"), ("sqlite3", "sql")):
+            for parameter in ("language", "runtime"):
+                code = "SELECT 1" if runtime == "sql" else "true" if runtime == "shell" else "1"
+                done = self.mcp.tool("run_code", code=code, session="names", **{parameter: name})
+                self.assertEqual((done.record["status"], done.record["runtime"]), ("ok", runtime), name)
+        done = self.mcp.tool("run_code", code="1", language="py", runtime="shell")
+        self.assertIn("language: the same as runtime: give one of the two", done.text)
+
+    @harness.needs_shell_or_sql
     def test_other_runtimes(self):
         self.mcp.run("open('t.csv', 'w').write('n\\n40\\n2\\n')", session="many")
         self.assertIn("40", self.mcp.run("cat t.csv", runtime="shell", session="many").text)

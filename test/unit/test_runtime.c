@@ -17,7 +17,16 @@
 TEST(by_name)
 {
 	CHECK(runtime_by_name("python") == &runtime_python);
-	static const char *const unknown[] = {"", "Python", "python3", "pytho", "pythonx", "|"};
+	static const char *const unknown[] = {
+		"", "pytho", "pythonx", "|", "py|pyw", "|py|", "perl"};
+	static const char *const others[] = {"Python", "python3", "py", "PY"};
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		CHECK(runtime_by_name(others[i]) == &runtime_python);
+	CHECK(runtime_by_name("ts") == &runtime_node);
+	CHECK(runtime_by_name("typescript") == &runtime_node);
+	CHECK(runtime_by_name("node") == &runtime_node);
+	CHECK(runtime_by_name("bash") == &runtime_shell);
+	CHECK(runtime_by_name("sqlite3") == &runtime_sql);
 	for (size_t i = 0; i < ARRAY_LEN(unknown); i++)
 		CHECK(runtime_by_name(unknown[i]) == NULL);
 	CHECK(runtime_by_name("javascript") == &runtime_node);

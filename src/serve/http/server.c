@@ -21,11 +21,6 @@ enum {
 	BODY_MAX = 1 << 30,
 };
 
-static uint64_t now_ms(const struct http_server *s)
-{
-	return timer_now();
-}
-
 void http_count(const struct http_server *s, enum metrics_of what, int64_t by)
 {
 	metrics_count(s->config.context->metrics, what, by);
@@ -115,7 +110,7 @@ static struct http_exchange *begin(struct http_connection *c, const char *method
 		.connection = c,
 		.next = s->exchanges,
 		.link = &s->exchanges,
-		.since_ms = now_ms(s),
+		.since_ms = timer_now(),
 		.body = BUF_INIT(BODY_MAX)};
 	copy_text(x->method, sizeof x->method, method);
 	copy_text(x->path, sizeof x->path, path);
@@ -125,7 +120,7 @@ static struct http_exchange *begin(struct http_connection *c, const char *method
 	http_count(s, METRICS_REQUESTS, 1);
 	c->x = x;
 	c->phase = HTTP_READING;
-	c->since_ms = now_ms(s);
+	c->since_ms = timer_now();
 	return x;
 }
 
@@ -139,7 +134,7 @@ static bool has_body(const struct http_exchange *x)
 static void on_linger(uv_timer_t *timer)
 {
 	struct http_server *s = timer->data;
-	linger_check(&s->lingerers, now_ms(s));
+	linger_check(&s->lingerers, timer_now());
 	if (s->lingerers.n == 0)
 		(void)uv_timer_stop(timer);
 }
@@ -147,7 +142,7 @@ static void on_linger(uv_timer_t *timer)
 static void linger(struct http_exchange *x)
 {
 	struct http_server *s = x->server;
-	linger_add(&s->lingerers, x->connection->fd, now_ms(s));
+	linger_add(&s->lingerers, x->connection->fd, timer_now());
 	timer_start(&s->linger, on_linger, LINGER_EACH_MS, LINGER_EACH_MS);
 }
 
@@ -227,7 +222,7 @@ static void wait_for_next(struct http_connection *c)
 	c->x = NULL;
 	c->phase = HTTP_WAITING;
 	c->has_begun = false;
-	c->since_ms = now_ms(c->server);
+	c->since_ms = timer_now();
 	c->heard_bytes = tcp_heard_bytes(c->fd);
 }
 
@@ -240,7 +235,7 @@ static void log_it(const struct http_exchange *x)
 		.path = x->path,
 		.what = x->note,
 		.status = x->status,
-		.ms = now_ms(x->server) - x->since_ms,
+		.ms = timer_now() - x->since_ms,
 		.bytes_in = x->body.bytes,
 		.bytes_out = x->sent_bytes};
 	http_log_write(x->server->config.log, &line);
@@ -309,7 +304,7 @@ static void take_client(struct http_server *s, int taken, const struct address *
 		.peer = *peer,
 		.next = s->connections,
 		.link = &s->connections,
-		.since_ms = now_ms(s)};
+		.since_ms = timer_now()};
 	c->is_surplus = s->n_connections >= max || n_of(s, peer) >= (max + 1) / 2;
 	tcp_set_options(fd);
 	if (c->next)
@@ -396,7 +391,7 @@ static bool is_late(struct http_connection *c, uint64_t now)
 static void on_check(uv_timer_t *timer)
 {
 	struct http_server *s = timer->data;
-	uint64_t now = now_ms(s);
+	uint64_t now = timer_now();
 	for (struct http_connection *c = s->connections; c; c = c->next) {
 		if (c->phase == HTTP_BUSY && c->x && c->x->is_suspended && tcp_has_left(c->fd)) {
 			struct http_exchange *x = c->x;

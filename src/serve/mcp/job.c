@@ -82,6 +82,7 @@ static void job_free(struct mcp_job *job)
 {
 	beat_stop(job);
 	mcp_call_on_cancel(job->call, NULL, NULL);
+	json_decref(job->arguments);
 	free(job->text);
 	free(job);
 }
@@ -160,10 +161,12 @@ struct mcp_job *mcp_job_new(struct mcp_call *call, const struct param *rows, siz
 		mcp_call_fail(call, MCP_INTERNAL, "no memory", NULL);
 		return NULL;
 	}
-	*job = (struct mcp_job){
-		.call = call, .tools = mcp_call_arg(call), .arguments = mcp_call_arguments(call)};
-	if (param_check(rows, n_rows, job->arguments, &err) < 0 ||
-		!(job->context = mcp_call_context(call, &err))) {
+	json_t *given = (json_t *)(uintptr_t)mcp_call_arguments(call);
+	*job = (struct mcp_job){.call = call, .tools = mcp_call_arg(call)};
+	if (param_check(rows, n_rows, given, &err) == 0 && given &&
+		!(job->arguments = param_usual(rows, n_rows, given)))
+		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a call");
+	if (err.code || !(job->context = mcp_call_context(call, &err))) {
 		mcp_job_refuse(job, &err);
 		return NULL;
 	}

@@ -41,7 +41,7 @@ enum {
 static const struct param run_code_rows[] = {
 	{"code", PARAM_DATA, true, 0, CODE_BYTES, .help = "the program"},
 	{"runtime", PARAM_CHOICE, .choices = "python|javascript|sql|shell",
-		.help = "default: the session's, python if new"},
+		.help = "default: the session's, python if new", PARAM_OF_LANGUAGE},
 	{"session", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "default",
 		.help = "a new name makes a new session"},
 	{"timeout_ms", PARAM_COUNT, false, 100, 600000,
