@@ -199,7 +199,7 @@ static void on_known(void *arg)
 	} else if (!t) {
 		r = err_set(&err, ERR_NOT_FOUND, "tools: %.64s has no tool \"%.100s\"",
 			s->config->name, name);
-		(void)err_hint(&err, "`retort tools list %.64s` lists them", s->config->name);
+		(void)err_hint(&err, "`tool.list %.64s` lists them", s->config->name);
 	} else if (!is_allowed(p, t, &err)) {
 		end = TOOLS_REFUSED;
 		r = -1;
@@ -326,7 +326,7 @@ static int begin(struct performance *p, struct err *err)
 	const struct catalog_server *s = is_call ? catalog_server_of(p->catalog, q->what) : NULL;
 	if (is_call && !s) {
 		(void)err_set(err, ERR_NOT_FOUND, "tools: no server has \"%.100s\"", q->what);
-		return err_hint(err, "a tool is named SERVER.TOOL; `retort tools list` lists them");
+		return err_hint(err, "a tool is named SERVER.TOOL; `tool.list` lists them");
 	}
 	const char *server = is_call ? s->config->name : q->verb == TOOLS_SEARCH ? NULL : q->what;
 	return catalog_load(p->catalog, server, is_call ? on_known : on_loaded, p, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd.h"
 
+#include "api/wording.h"
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "base/word.h"
@@ -143,9 +144,11 @@ static void print_json(const struct err *err, const char *msg)
 	json_decref(root);
 }
 
-int cli_fail(const struct err *err, bool json)
+int cli_fail(const struct err *failed, bool json)
 {
 	struct buf line cleanup_buf = BUF_INIT(FAIL_LINE_BYTES);
+	struct err own = *failed, *err = &own;
+	wording_apply(err, WORDING_COMMANDS);
 	const char *msg = err->msg[0] ? err->msg : err_meaning(err->code);
 	(void)utf8_escape_terminal(&line, msg, strlen(msg), UTF8_ONE_LINE);
 	if (err->hint[0]) {

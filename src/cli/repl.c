@@ -1,6 +1,7 @@
 /* `retort repl`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/observation.h"
 #include "api/service.h"
+#include "api/wording.h"
 #include "base/utf8.h"
 #include "cli/approver.h"
 #include "cli/box.h"
@@ -295,9 +296,8 @@ static void do_magic(struct repl *repl, const char *line)
 		r = rows[m.kind](repl, &m, &err);
 	(void)fflush(stdout);
 	free(m.text);
-	if (r < 0 && strstr(err.hint, "`retort session "))
-		(void)err_hint(&err, "%%%s lists them", m.kind == MAGIC_UNDO ? "log" : "switch");
 	if (r < 0) {
+		wording_apply(&err, WORDING_REPL);
 		(void)cli_fail(&err, false);
 		repl->failures++;
 	}

@@ -42,13 +42,13 @@ int change_judge(int status, const char *path, struct err *err)
 	if (status == -EISDIR) {
 		err_set(err, ERR_ACCESS, "change %s: it is a directory", path);
 		return err_hint(err,
-			"to remove it with all that is in it, say so: --recursive, or \"recursive\": true");
+			"name a file in it; or, to remove it with all that is in it, say so: --recursive, or \"recursive\": true");
 	}
 	int r = err_sys(err, code, -status, "change %s", path);
 	if (status == -ENOTEMPTY)
 		return err_hint(
 			err, "it is very deep, or something writes to it: remove it by a step");
-	return status == -ENOENT ? err_hint(err, "`retort session files` lists them") : r;
+	return status == -ENOENT ? err_hint(err, "`file.list` lists them") : r;
 }
 
 void change_cancel(struct session *s)

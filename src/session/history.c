@@ -461,7 +461,7 @@ json_t *registry_file_read(struct registry *r, const char *session, const char *
 		}
 		err_sys(err, is_missing ? ERR_NOT_FOUND : ERR_ACCESS, errno, "read %s", path);
 		if (is_missing)
-			err_hint(err, "`retort session files` lists them");
+			err_hint(err, "`file.list` lists them");
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode)) {

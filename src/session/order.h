@@ -1,5 +1,4 @@
-/* What a session is to be: as the caller says it, and checked. SPDX-License-Identifier: Apache-2.0
- */
+/* What a session is to be: as said, and checked. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -76,7 +75,6 @@ const struct runtime_start *order_start(
 int order_new_id(char id[ORDER_ID_BYTES], struct err *err);
 /* The limits as they are when nothing else is asked for. */
 struct limits order_default_limits(void);
-/* Names of the runtimes there are, for messages. */
+/* Names of the runtimes there are, for messages; the one that @word ("bash": "shell") is, or NULL. */
 const char *order_runtimes(void);
-/* The usual name of the runtime that @word names ("bash": "shell"); NULL: of none. */
 const char *order_runtime(const char *word);

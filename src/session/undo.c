@@ -33,7 +33,7 @@ static int find_count(struct job *job, struct err *err)
 	if (back.left > 0) {
 		err_set(err, ERR_USAGE, "cannot undo %u step%s: the session has %lld", job->count,
 			job->count == 1 ? "" : "s", (long long)n);
-		return err_hint(err, "`retort session log` lists them");
+		return err_hint(err, "`session.log` lists them");
 	}
 	memcpy(job->step, back.step, sizeof job->step);
 	return 0;
@@ -66,7 +66,7 @@ static int not_there(const struct job *job, struct err *err)
 	if (!e->owner[0])
 		journal_node_done(&node);
 	err_set(err, ERR_USAGE, "step %.12s is not in the session's past", job->text);
-	return err_hint(err, "`retort session log` lists what is");
+	return err_hint(err, "`session.log` lists what is");
 }
 
 /* Among its own: what other sessions did makes no start of an id ambiguous. */

@@ -262,7 +262,7 @@ int64_t node_seq(struct journal *j, const char *digest, struct err *err)
 	r = db_step(j, s, what, err);
 	if (r == 0) {
 		err_set(err, ERR_NOT_FOUND, "step %s: there is none", digest);
-		return err_hint(err, "`retort session log` lists a session's steps");
+		return err_hint(err, "`session.log` lists a session's steps");
 	}
 	int64_t seq = r > 0 ? sqlite3_column_int64(s, 0) : r;
 	r = r > 0 ? db_step(j, s, what, err) : r;

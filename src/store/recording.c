@@ -120,7 +120,7 @@ static int read_head(
 		return r;
 	if (r < 0 || !json_is_integer(version)) {
 		err_set(err, ERR_USAGE, "line 1 of the record: it does not begin as one");
-		return err_hint(err, "name a file that `retort session export` wrote");
+		return err_hint(err, "name a file that `session.export` wrote");
 	}
 	if (json_integer_value(version) > RECORDING_CALLS) {
 		err_set(err, ERR_USAGE, "record of version %lld, and this retort knows %d",

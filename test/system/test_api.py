@@ -446,6 +446,15 @@ class Live(harness.Case):
         self.assertIn('limits.memory_bytes, as in {"limits": {"memory_bytes": …}}', error.hint)
         self.assertIn("limits.timeout_ms", self.refused("session.create", timeout=3).hint)
 
+    def test_hints_name_operations(self):
+        session = self.call("session.create")["session"]
+        self.assertIn("`file.list`", self.refused("file.read", session=session, path="no.csv").hint)
+        self.assertIn("`session.list`", self.refused("session.get", session="no").hint)
+        self.assertIn("`session.log`", self.refused("session.undo", session=session, count=9).hint)
+        self.call("session.close", session=session)
+        self.assertIn("`session.log", self.refused("step.run", session=session, code="1").hint)
+        self.assertEqual(self.call("session.close", session=session), {})
+
     def test_what_does_not_exist_is_not_found(self):
         n = 0
         for name, op in self.table.items():

@@ -758,7 +758,7 @@ class Refused(HistoryCase):
         for method in ("session.get", "session.log", "session.undo", "session.close"):
             why = self.fails("not_found", method, e, f"no session work any more: {s} had that name, and is closed",
                              session="work")
-            self.assertIn(f"`retort session log {s}`", why.hint)
+            self.assertIn(f"`session.log {s}`", why.hint)
         new = e("session.create", name="work")["session"]
         self.assertEqual(e("session.get", session="work")["session"], new)
         self.fails("not_found", "session.get", e, "no session works", session="works")

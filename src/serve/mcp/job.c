@@ -2,6 +2,7 @@
 #include "serve/mcp/job.h"
 
 #include "base/timer.h"
+#include "api/wording.h"
 #include "base/utf8.h"
 #include "serve/mcp/tool.h"
 
@@ -94,9 +95,11 @@ void mcp_job_give(struct mcp_job *job, json_t *result)
 	mcp_call_give(call, result);
 }
 
-void mcp_job_refuse(struct mcp_job *job, const struct err *err)
+void mcp_job_refuse(struct mcp_job *job, const struct err *failed)
 {
 	struct mcp_call *call = job->call;
+	struct err own = *failed, *err = &own;
+	wording_apply(err, WORDING_MCP);
 	char text[REASON_BYTES];
 	(void)snprintf(text, sizeof text, "%s%s%s", err->msg[0] ? err->msg : err_meaning(err->code),
 		err->hint[0] ? ": " : "", err->hint);
