@@ -26,7 +26,8 @@ extern const struct param order_limit_rows[ORDER_N_LIMIT_ROWS];
 extern const struct param order_enforced_rows[ORDER_N_LIMIT_ROWS];
 
 #define ORDER_ROWS                                                                                 \
-	{"runtime", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "python", .help = "language", PARAM_OF_LANGUAGE},   \
+	{"runtime", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "python", .help = "language",    \
+		PARAM_OF_LANGUAGE},                                                                \
 		{"preload", PARAM_TEXTS, .max = 64, .help = "modules to import first"},            \
 		{"python", PARAM_TEXT, false, 1, PATH_BYTES,                                       \
 			.help = "interpreter, or the directory of a virtual environment"},         \

@@ -75,6 +75,7 @@ const struct runtime_start *order_start(
 int order_new_id(char id[ORDER_ID_BYTES], struct err *err);
 /* The limits as they are when nothing else is asked for. */
 struct limits order_default_limits(void);
-/* Names of the runtimes there are, for messages; the one that @word ("bash": "shell") is, or NULL. */
+/* Names of the runtimes there are, for messages; the one that @word ("bash": "shell") is, or NULL.
+ */
 const char *order_runtimes(void);
 const char *order_runtime(const char *word);

@@ -18,7 +18,7 @@ struct mcp_job {
 	struct mcp_call *call;
 	struct mcp_tools *tools;
 	const struct operation_context *context;
-	json_t *arguments; /* as the rows have them */
+	json_t *arguments;	   /* as the rows have them */
 	struct operation_call *op; /* under way */
 	mcp_next_fn *next;
 	void (*then)(struct mcp_job *job);
