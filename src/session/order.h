@@ -73,9 +73,8 @@ const struct runtime_start *order_start(
 
 /* A new session id. Errors: ERR_INTERNAL. */
 int order_new_id(char id[ORDER_ID_BYTES], struct err *err);
-/* The limits as they are when nothing else is asked for. */
+/* Limits that nobody asked for. */
 struct limits order_default_limits(void);
-/* Names of the runtimes there are, for messages; the one that @word ("bash": "shell") is, or NULL.
- */
+/* The runtimes, for messages; the name of the one that @word means ("bash": "shell"), or NULL. */
 const char *order_runtimes(void);
 const char *order_runtime(const char *word);
