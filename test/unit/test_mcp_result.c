@@ -285,7 +285,7 @@ TEST(nothing_a_terminal_obeys)
 		{"10%\r20%\r100%\nnext", "100%\nnext"},
 		{"one\r\ntwo\r\n", "one\ntwo\n"},
 		{"end\r", "end"},
-		{"a\bb\x7f\x01", "ab"},
+		{"a\bb\x7f\x01", "ab\u2421\u2401"},
 		{"t\tab", "t\tab"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
