@@ -6,7 +6,7 @@
 const genuine = require('./genuine.js');
 const { slice, push, join, has, describe, types } = genuine;
 
-const NODES_MAX = 500000;
+const NODES_MAX = 120000;
 const DEPTH_MAX = 64;
 const MARKER_CHARS = 64;
 const MIMES_MAX = 24;

@@ -21,7 +21,7 @@ METHODS = (
     ("_repr_javascript_", "application/javascript"),
 )
 CANARY = "_ipython_canary_method_should_not_exist_"
-JSON_NODES_MAX, JSON_DEPTH_MAX = 500_000, 64
+JSON_NODES_MAX, JSON_DEPTH_MAX = 120_000, 64  # of 250,000 parts that the engine takes
 ROWS_MAX, CELLS_MAX = 10_000, 200_000
 
 

@@ -126,7 +126,8 @@ const struct param order_volume_rows[ORDER_N_VOLUME_ROWS] = {
 		.help = "whether the box may write to it"},
 };
 
-/* The bounds of the command line's options, which say the same in units of people. */
+/* The bounds of the command line's options, which say the same in units of people; but of the
+ * output, which an engine holds for many. */
 const struct param order_limit_rows[ORDER_N_LIMIT_ROWS] = {
 	{"memory_bytes", PARAM_COUNT, false, 16 << 20, INT64_C(1) << 50,
 		.help = "memory of all processes and in-memory files"},
@@ -139,7 +140,7 @@ const struct param order_limit_rows[ORDER_N_LIMIT_ROWS] = {
 	{"open_files", PARAM_COUNT, false, 16, 1 << 20, .help = "open files of one process"},
 	{"timeout_ms", PARAM_COUNT, false, 1, TIME_MS, .help = "wall time of a step"},
 	{"cpu_ms", PARAM_COUNT, false, 1, TIME_MS, .help = "CPU time of a step"},
-	{"output_bytes", PARAM_COUNT, false, 0, 1 << 30,
+	{"output_bytes", PARAM_COUNT, false, 0, ORDER_OUTPUT_BYTES_MAX,
 		.help = "captured output of each stream; head and tail are kept"},
 };
 

@@ -19,7 +19,11 @@ struct call_order {
 int call_order_read(struct call_order *out, const json_t *params, struct err *err);
 void call_order_done(struct call_order *order);
 
-enum { ORDER_N_VOLUME_ROWS = 3, ORDER_N_LIMIT_ROWS = 10 };
+enum {
+	ORDER_N_VOLUME_ROWS = 3,
+	ORDER_N_LIMIT_ROWS = 10,
+	ORDER_OUTPUT_BYTES_MAX = 64 << 20, /* what an engine holds of a stream for others */
+};
 extern const struct param order_volume_rows[ORDER_N_VOLUME_ROWS];
 extern const struct param order_limit_rows[ORDER_N_LIMIT_ROWS];
 /* What of them is enforced, in results. */

@@ -2,9 +2,9 @@
 #include "api/run.h"
 
 #include "base/fd.h"
+#include "session/copy_out.h"
 #include "session/engine.h"
 #include "session/session.h"
-#include "session/workspace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -132,16 +132,16 @@ static void tell_tail(struct run *run, const struct record *record, int stream)
 /* Copy what the record lists. The first failure is kept; the rest is copied all the same. */
 static void copy_files(struct run *run, const struct record *record)
 {
+	struct copy_out copying = {.fd = session_workspace_fd(run->session),
+		.out_fd = run->out_fd,
+		.again_bytes_max = record->limits.value[LIMIT_disk_bytes]};
 	for (size_t i = 0; i < record->n_paths; i++) {
 		const char *path = record->paths[i];
 		struct err err;
-		if (!path)
-			continue;
-		int r = workspace_copy_out(
-			session_workspace_fd(run->session), path, run->out_fd, &err);
-		if (r < 0 && run->err.code == ERR_NONE)
+		if (path && copy_out_file(&copying, path, &err) < 0 && run->err.code == ERR_NONE)
 			run->err = err;
 	}
+	copy_out_done(&copying);
 }
 
 static void on_done(void *arg, const struct record *record)

@@ -113,6 +113,75 @@ int admit_session(struct registry *r, uint64_t memory_bytes, bool is_new, struct
 	return admit_to_engine(r, memory_bytes, err);
 }
 
+uint64_t admit_memory(const struct limits *limits)
+{
+	uint64_t output_bytes = limits->value[LIMIT_output_bytes];
+	uint64_t usual_bytes = order_default_limits().value[LIMIT_output_bytes];
+	return limits->value[LIMIT_memory_bytes] +
+		(output_bytes > usual_bytes ? 3 * (output_bytes - usual_bytes) : 0);
+}
+
+struct line {
+	uint64_t n, bytes;
+};
+
+static uint64_t job_bytes(const struct job *job)
+{
+	return job->bytes + job->fd_bytes;
+}
+
+static void add_line(struct line *line, const struct entry *e)
+{
+	for (const struct job *job = e->first; job; job = job->next) {
+		line->n++;
+		line->bytes += job_bytes(job);
+	}
+}
+
+static int line_full(struct roll *roll, const char *whose, uint64_t most, struct err *err)
+{
+	roll->n_refused[ADMIT_QUEUE]++;
+	err_set(err, ERR_QUOTA, "operations in line: %s may have %llu", whose,
+		(unsigned long long)most);
+	err_hint(err, "wait until some have ended, or cancel them");
+	return -err_errno(ERR_QUOTA);
+}
+
+static int line_heavy(struct roll *roll, const char *whose, uint64_t most, struct err *err)
+{
+	roll->n_refused[ADMIT_QUEUE]++;
+	err_set(err, ERR_QUOTA, "code, input and files in line: %s may have %s", whose,
+		num_format_bytes(most).text);
+	err_hint(err, "wait until some of it is done; write what is large to files first");
+	return -err_errno(ERR_QUOTA);
+}
+
+int admit_job(const struct entry *e, const struct job *job, struct err *err)
+{
+	struct line session = {0}, own = {0}, all = {0};
+	uint64_t bytes = job_bytes(job);
+	const char *who = e->owner[0] ? e->owner : "a caller";
+	add_line(&session, e);
+	for (const struct entry *o = e->roll->first; o; o = o->next) {
+		if (strcmp(o->owner, e->owner) == 0)
+			add_line(&own, o);
+		add_line(&all, o);
+	}
+	if (session.n >= QUEUE_SESSION_MAX)
+		return line_full(e->roll, "a session", QUEUE_SESSION_MAX, err);
+	if (own.n >= QUEUE_OWNER_MAX)
+		return line_full(e->roll, who, QUEUE_OWNER_MAX, err);
+	if (own.n == 0)
+		return 0;
+	if (all.n >= QUEUE_ALL_MAX)
+		return line_full(e->roll, "the engine", QUEUE_ALL_MAX, err);
+	if (own.bytes + bytes > QUEUE_OWNER_BYTES)
+		return line_heavy(e->roll, who, QUEUE_OWNER_BYTES, err);
+	if (all.bytes + bytes > QUEUE_ALL_BYTES)
+		return line_heavy(e->roll, "the engine", QUEUE_ALL_BYTES, err);
+	return 0;
+}
+
 int admit_rate(struct registry *r, uint64_t n, struct err *err)
 {
 	bool is_good = !r->owner || owner_take_steps(r->owner, n, uv_hrtime(), err) == 0;

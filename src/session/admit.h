@@ -20,6 +20,25 @@ int admit_order(struct registry *r, const struct order *order, struct err *err);
  */
 int admit_session(struct registry *r, uint64_t memory_bytes, bool is_new, struct err *err);
 
+/* What a session counts for: the memory of its box, and what of its output the engine holds beyond
+ * the default (stdout, stderr, displays). */
+uint64_t admit_memory(const struct limits *limits);
+
+/*
+ * What waits in line for a session, or is under way, is held by the engine: so many operations, and
+ * so many bytes of code, input and files, and no more. Whoever has nothing in line is not refused
+ * for what all others have.
+ */
+enum {
+	QUEUE_SESSION_MAX = 256,
+	QUEUE_OWNER_MAX = 1024,
+	QUEUE_ALL_MAX = 4096,
+	QUEUE_OWNER_BYTES = 64 << 20,
+	QUEUE_ALL_BYTES = 256 << 20
+};
+/* May @job wait in line? Errors: ERR_QUOTA. */
+int admit_job(const struct entry *e, const struct job *job, struct err *err);
+
 /* May it run @n steps, one after the other, now? Errors: ERR_QUOTA: at the same time, or in this
  * minute. */
 int admit_steps(struct registry *r, uint64_t n, struct err *err);

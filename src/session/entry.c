@@ -50,6 +50,16 @@ struct job *job_new(
 	return job;
 }
 
+bool job_may_wait(const struct entry *e, struct job *job)
+{
+	struct err err;
+	if (admit_job(e, job, &err) == 0)
+		return true;
+	job->done(job->arg, NULL, &err);
+	job_free(job);
+	return false;
+}
+
 void job_no_memory(registry_done_fn *done, void *arg)
 {
 	struct err err;
@@ -314,6 +324,7 @@ void registry_run(
 	job->watch = req->watch;
 	job->inputs = inputs_json(req);
 	job->inlet = req->inlet;
+	job->fd_bytes = req->inlet ? 0 : req->stdin_bytes;
 	if (req->inlet)
 		job->fd = inlet_take_reader(req->inlet);
 	else if (req->stdin_text)

@@ -37,7 +37,7 @@ struct entry {
 	char head[JOURNAL_DIGEST_BYTES], fork[JOURNAL_DIGEST_BYTES];
 	int64_t created_ms;
 	uint64_t n_steps;
-	uint64_t memory_bytes;	       /* of its limits */
+	uint64_t memory_bytes;	       /* of its limits: admit_memory() */
 	int64_t ttl_ms, idle_ms;       /* 0: any time */
 	uint64_t used_ns, branched_ns; /* uv_hrtime() of its last use; of its last branch, or 0 */
 	char *order_text;

@@ -22,7 +22,7 @@ struct job {
 	bool is_trial; /* of a branch: that ends when timeout_ms are over */
 	int fd;	       /* what a step reads, or a file is to hold; or -1 */
 	unsigned count;
-	size_t fd_bytes;
+	size_t fd_bytes;		 /* of those */
 	char step[JOURNAL_DIGEST_BYTES]; /* to go back to; or of what a file is to hold */
 	uint64_t asked_ns;
 	json_t *inputs; /* what else the step depends on, or NULL: step_request */
@@ -45,6 +45,8 @@ void job_free(struct job *job);
 void job_fail(struct job *job, const struct err *err);
 /* The same when what it did is taken back. */
 void job_take_back(struct job *job, const struct err *why);
+/* May it wait in line? If not, it is answered and freed. */
+bool job_may_wait(const struct entry *e, struct job *job);
 /* There is no job to be answered. */
 void job_no_memory(registry_done_fn *done, void *arg);
 /* branch.c, undo.c, trial.c */

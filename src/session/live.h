@@ -104,7 +104,6 @@ struct session {
 	char why[ERR_MSG_BYTES];
 	struct record record;
 	bool has_record;
-	uint64_t display_bytes;
 	uint64_t asked_ns, began_ns;
 	int64_t sent_ns; /* by the clock of leftover_now_ns() */
 	uint64_t base_cpu_us, base_ooms, last_cpu_us, last_ooms;

@@ -147,8 +147,7 @@ static int take_step_frame(struct part *p, const struct frame *frame, struct err
 		r = calling_take(p, frame, err);
 		break;
 	case FRAME_DISPLAY:
-		r = report_display(
-			frame->data, frame->bytes, &s->record, &s->display_bytes, &display, err);
+		r = report_display(frame->data, frame->bytes, &s->record, &display, err);
 		if (r == 1 && s->events.display)
 			s->events.display(s->events.arg, display);
 		break;

@@ -232,6 +232,7 @@ static void change(struct registry *r, const struct registry_file *what, int fd,
 	job->is_removal = is_removal;
 	job->is_forced = what->is_recursive;
 	job->fd = fd;
+	job->fd_bytes = what->bytes;
 	entry_add_job(e, job);
 }
 

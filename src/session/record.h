@@ -25,8 +25,9 @@ struct record {
 	json_t *value;	  /* object or NULL */
 	json_t *displays; /* array */
 	uint64_t n_displays_cut;
-	json_t *error;	       /* object or NULL */
-	struct capture out[2]; /* stdout, stderr */
+	uint64_t displays_bytes, n_display_parts; /* of their text; see session/report.h */
+	json_t *error;				  /* object or NULL */
+	struct capture out[2];			  /* stdout, stderr */
 	enum record_outcome outcome;
 	const char *reason;	  /* or NULL */
 	const char *checkpoint;	  /* of the state before it, or NULL */

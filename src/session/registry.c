@@ -144,6 +144,8 @@ static void next_job(struct entry *e)
 
 void entry_add_job(struct entry *e, struct job *job)
 {
+	if (!job_may_wait(e, job))
+		return;
 	job->entry = e;
 	job->asked_ns = uv_hrtime();
 	lifetime_use(e);
@@ -454,7 +456,7 @@ void registry_create(
 {
 	struct err err = {0};
 	char id[ORDER_ID_BYTES];
-	uint64_t memory_bytes = req->order.limits.value[LIMIT_memory_bytes];
+	uint64_t memory_bytes = admit_memory(&req->order.limits);
 	char *text = order_text_with(r->roll->skills, &req->order, req->preload, req->is_fresh);
 	int bad = r->roll->is_closing
 		? err_set(&err, ERR_GONE, "the engine is stopping")
@@ -491,7 +493,7 @@ void registry_warm(
 	int bad = r->roll->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
 				      : admit_order(r, &req->order, &err);
 	if (bad == 0)
-		bad = admit_session(r, req->order.limits.value[LIMIT_memory_bytes], true, &err);
+		bad = admit_session(r, admit_memory(&req->order.limits), true, &err);
 	if (bad == 0 && runtime && strcmp(runtime, "python") != 0) {
 		bad = err_set(
 			&err, ERR_USAGE, "runtime: sessions of %.40s are of no template", runtime);

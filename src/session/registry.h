@@ -65,6 +65,7 @@ enum admit_reason {
 	ADMIT_RATE,
 	ADMIT_ENGINE,
 	ADMIT_PATHS,
+	ADMIT_QUEUE,
 	ADMIT_END_
 };
 

@@ -445,7 +445,7 @@ static int64_t admit(struct registry *r, const struct recording *recording, stru
 	int bad = order_parse(&kept, recording->order, recording->order_bytes, err);
 	if (bad < 0)
 		return err_wrap(err, "line 1 of the record");
-	uint64_t memory_bytes = kept.order.limits.value[LIMIT_memory_bytes];
+	uint64_t memory_bytes = admit_memory(&kept.order.limits);
 	bad = admit_order(r, &kept.order, err);
 	if (bad == 0)
 		bad = check_writes(&kept.order, err);

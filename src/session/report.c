@@ -12,8 +12,8 @@ enum { MIME_BYTES_MAX = 128, TRACEBACK_LINES_MAX = 1000 };
 static json_t *parse(const char *data, size_t bytes, struct err *err)
 {
 	json_error_t error;
-	if (json_parts(data, bytes) > REPORT_TOKENS_MAX) {
-		err_set(err, ERR_PROTOCOL, "a report of more than %d parts", REPORT_TOKENS_MAX);
+	if (json_parts(data, bytes) > REPORT_PARTS_MAX) {
+		err_set(err, ERR_PROTOCOL, "a report of more than %d parts", REPORT_PARTS_MAX);
 		return NULL;
 	}
 	json_t *json = json_loadb(data, bytes, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
@@ -149,11 +149,13 @@ int report_result(const char *data, size_t bytes, uint64_t step, struct record *
 	return r;
 }
 
-int report_display(const char *data, size_t bytes, struct record *record, uint64_t *kept_bytes,
-	const json_t **out, struct err *err)
+int report_display(
+	const char *data, size_t bytes, struct record *record, const json_t **out, struct err *err)
 {
+	size_t n_parts = json_parts(data, bytes);
 	if (json_array_size(record->displays) >= REPORT_DISPLAYS_MAX ||
-		*kept_bytes + bytes > record->limits.value[LIMIT_output_bytes]) {
+		record->displays_bytes + bytes > record->limits.value[LIMIT_output_bytes] ||
+		record->n_display_parts + n_parts > REPORT_PARTS_MAX) {
 		record->n_displays_cut++;
 		return 0;
 	}
@@ -164,7 +166,8 @@ int report_display(const char *data, size_t bytes, struct record *record, uint64
 	int r = check_mimes(mimes, err);
 	if (r == 0) {
 		(void)json_array_append(record->displays, mimes);
-		*kept_bytes += bytes;
+		record->displays_bytes += bytes;
+		record->n_display_parts += n_parts;
 		*out = mimes;
 		r = 1;
 	}

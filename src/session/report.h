@@ -6,10 +6,10 @@
 #include "session/record.h"
 #include "session/step.h"
 
-/* More than any honest report has; bounds what a hostile one costs to parse (about 100 bytes each).
- */
+/* More than any honest report has; bounds what a hostile one costs to parse and to hold (about 100
+ * bytes each). All displays of a step together have no more either. */
 enum {
-	REPORT_TOKENS_MAX = 1000000,
+	REPORT_PARTS_MAX = 250000,
 	REPORT_MIMES_MAX = 32,
 	REPORT_DISPLAYS_MAX = 256,
 	REPORT_VARIABLES_MAX = 21,
@@ -26,9 +26,9 @@ int report_result(const char *data, size_t bytes, uint64_t step, struct record *
 	struct step_end *end, struct err *err);
 
 /*
- * Take a DISPLAY. Beyond REPORT_DISPLAYS_MAX or the output limit it is counted and dropped.
- * Returns: 1 and *out borrowed from the record when it was kept, 0 when dropped.
- * Errors:  ERR_PROTOCOL.
+ * Take a DISPLAY. Beyond REPORT_DISPLAYS_MAX, REPORT_PARTS_MAX or the output limit it is counted
+ * and dropped, unread. Returns: 1 and *out borrowed from the record when it was kept, 0 when
+ * dropped. Errors:  ERR_PROTOCOL.
  */
-int report_display(const char *data, size_t bytes, struct record *record, uint64_t *kept_bytes,
-	const json_t **out, struct err *err);
+int report_display(
+	const char *data, size_t bytes, struct record *record, const json_t **out, struct err *err);

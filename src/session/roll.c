@@ -213,7 +213,7 @@ static int64_t admit_row(struct registry *r, const struct journal_session *row, 
 	int bad = order_parse(&kept, row->order, row->order_bytes, err);
 	if (bad < 0)
 		return bad;
-	uint64_t memory_bytes = kept.order.limits.value[LIMIT_memory_bytes];
+	uint64_t memory_bytes = admit_memory(&kept.order.limits);
 	bad = admit_order(r, &kept.order, err);
 	if (bad == 0)
 		bad = admit_session(r, memory_bytes, false, err);

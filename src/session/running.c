@@ -192,8 +192,10 @@ static void do_finish(struct session *s)
 	s->idle_ns = uv_hrtime();
 	s->events.done(s->events.arg, &s->record);
 	/* The next step may be under way already. */
-	if (s->step_state == STEP_NONE && s->state == SESSION_OPEN)
-		timer_start(&s->idle, session_on_idle, 0, 0);
+	if (s->step_state != STEP_NONE || s->state != SESSION_OPEN)
+		return;
+	record_renew(&s->record, &s->limits); /* told: an idle session holds no output */
+	timer_start(&s->idle, session_on_idle, 0, 0);
 }
 
 void step_event(struct session *s, enum step_event event)
@@ -442,7 +444,7 @@ int session_run(struct session *s, const struct step_request *req, struct err *e
 		record_init(&s->record, &s->limits);
 	s->req = *req;
 	s->end = (struct step_end){.is_session = !s->is_once};
-	s->display_bytes = s->began_ns = 0;
+	s->began_ns = 0;
 	s->calling = (struct calling){0};
 	s->asked_ns = uv_hrtime();
 	s->base_cpu_us = s->last_cpu_us;

@@ -14,7 +14,8 @@ const char *const stats_reasons[ADMIT_END_] = {[ADMIT_SESSIONS] = "sessions",
 	[ADMIT_STEPS] = "steps",
 	[ADMIT_RATE] = "rate",
 	[ADMIT_ENGINE] = "engine",
-	[ADMIT_PATHS] = "paths"};
+	[ADMIT_PATHS] = "paths",
+	[ADMIT_QUEUE] = "queue"};
 
 static void add_time(struct stats_times *t, double seconds)
 {

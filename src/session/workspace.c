@@ -4,7 +4,6 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "sandbox/syscalls.h"
-#include "sandbox/wire.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,15 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 
 struct walk {
 	struct workspace *out;
 	dev_t dev;	 /* of the workspace: another one is a volume */
 	struct buf path; /* of the directory being read, with a trailing slash */
-	size_t room;
+	size_t room, paths_bytes;
+	bool is_full;
 };
 
 void workspace_done(struct workspace *w)
@@ -47,10 +45,12 @@ static enum workspace_kind kind_of(const struct walk *w, const struct stat *st)
 static int add_file(struct walk *w, const char *name, const struct stat *st)
 {
 	struct workspace *out = w->out;
-	if (out->n_files == WORKSPACE_FILES_MAX) {
-		out->is_cut = true;
+	size_t bytes = w->path.bytes + strlen(name) + 1;
+	if (out->n_files == WORKSPACE_FILES_MAX || w->paths_bytes + bytes > WORKSPACE_PATHS_BYTES) {
+		out->is_cut = w->is_full = true;
 		return 0;
 	}
+	w->paths_bytes += bytes;
 	if (out->n_files == w->room) {
 		size_t room = w->room ? w->room * 2 : 16;
 		struct workspace_file *files = realloc(out->files, room * sizeof *files);
@@ -72,11 +72,6 @@ static int add_file(struct walk *w, const char *name, const struct stat *st)
 		.is_linked = S_ISREG(st->st_mode) && st->st_nlink > 1,
 	};
 	return 0;
-}
-
-static bool is_full(const struct walk *w)
-{
-	return w->out->is_cut && w->out->n_files == WORKSPACE_FILES_MAX;
 }
 
 static int walk_dir(struct walk *w, int dir_fd, int depth);
@@ -113,7 +108,7 @@ static int walk_entry(struct walk *w, int dir_fd, const char *name, int depth)
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
 		return 0; /* gone in the meantime */
 	int r = add_file(w, name, &st);
-	if (r < 0 || is_full(w) || !S_ISDIR(st.st_mode) || st.st_dev != w->dev)
+	if (r < 0 || w->is_full || !S_ISDIR(st.st_mode) || st.st_dev != w->dev)
 		return r;
 	/* Those at the end of a descent are read later, from the top. */
 	return depth == WORKSPACE_DESCENT_MAX
@@ -131,14 +126,13 @@ static int walk_dir(struct walk *w, int dir_fd, int depth)
 		(void)close(dir_fd);
 		return -ENOMEM;
 	}
-	while (r == 0 && !is_full(w) && (entry = readdir(dir)))
+	while (r == 0 && !w->is_full && (entry = readdir(dir)))
 		r = walk_entry(w, dirfd(dir), entry->d_name, depth);
 	(void)closedir(dir);
 	return r;
 }
 
-/* How many directories it lies in. */
-static unsigned depth_of(const char *path)
+unsigned workspace_depth(const char *path)
 {
 	unsigned n = 0;
 	for (const char *at = path; (at = strchr(at, '/')); at++)
@@ -149,7 +143,7 @@ static unsigned depth_of(const char *path)
 static bool ends_descent(const struct workspace_file *f)
 {
 	return f->kind == WORKSPACE_DIR &&
-		depth_of(f->path) % (WORKSPACE_DESCENT_MAX + 1) == WORKSPACE_DESCENT_MAX;
+		workspace_depth(f->path) % (WORKSPACE_DESCENT_MAX + 1) == WORKSPACE_DESCENT_MAX;
 }
 
 static int by_path(const void *a, const void *b)
@@ -169,7 +163,7 @@ int workspace_scan(struct workspace *out, int fd, struct err *err)
 	w.dev = st.st_dev;
 	found.mode = st.st_mode;
 	int r = walk_dir(&w, dir_fd, 0);
-	for (size_t i = 0; r == 0 && i < found.n_files && !is_full(&w); i++)
+	for (size_t i = 0; r == 0 && i < found.n_files && !w.is_full; i++)
 		if (ends_descent(&found.files[i]))
 			r = walk_below(&w, fd, found.files[i].path, i, 0);
 	buf_done(&w.path);
@@ -197,7 +191,8 @@ int workspace_measure(const struct workspace *w, struct workspace_size *out, str
 	*out = (struct workspace_size){0};
 	for (size_t i = 0; i < w->n_files; i++) {
 		const struct workspace_file *f = &w->files[i];
-		out->n_dirs = MAX(out->n_dirs, depth_of(f->path) + (f->kind == WORKSPACE_DIR));
+		out->n_dirs =
+			MAX(out->n_dirs, workspace_depth(f->path) + (f->kind == WORKSPACE_DIR));
 		n += f->is_linked;
 	}
 	if (n < 2)
@@ -256,103 +251,6 @@ void workspace_compare(const struct workspace *before, const struct workspace *a
 		old = file_at(before, b);
 		new = file_at(after, a);
 	}
-}
-
-/* Make the parents of @path below @dir_fd. Returns: a descriptor of the last, or negative errno. */
-static int make_parents(int dir_fd, const char *path, const char **name)
-{
-	cleanup_fd int at = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
-	for (const char *slash; at >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
-		char part[NAME_MAX + 1];
-		size_t n = (size_t)(slash - path);
-		if (n >= sizeof part)
-			return -ENAMETOOLONG;
-		memcpy(part, path, n);
-		part[n] = '\0';
-		if (mkdirat(at, part, 0777) < 0 && errno != EEXIST)
-			return -errno;
-		int next = sys_open_beneath(at, part, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-		if (next < 0)
-			return -errno;
-		fd_close(&at);
-		at = next;
-	}
-	*name = path;
-	return at < 0 ? -errno : fd_take(&at);
-}
-
-static int copy_range(int from, int to, off_t at, off_t end)
-{
-	if (lseek(to, at, SEEK_SET) < 0)
-		return -errno;
-	while (at < end) {
-		ssize_t n = sendfile(to, from, &at, (size_t)MIN(end - at, (off_t)1 << 24));
-		if (n == 0)
-			return 0; /* it was cut meanwhile */
-		if (n < 0 && errno != EINTR)
-			return -errno;
-	}
-	return 0;
-}
-
-/* Holes stay holes: else a file that takes nothing in the box could fill the host. */
-static int copy_bytes(int from, int to, off_t size)
-{
-	int r = ftruncate(to, size) < 0 ? -errno : 0;
-	for (off_t at = 0; r == 0 && at < size;) {
-		off_t data = lseek(from, at, SEEK_DATA);
-		if (data < 0)
-			return errno == ENXIO ? 0 : -errno;
-		off_t hole = lseek(from, data, SEEK_HOLE);
-		at = hole < 0 ? size : hole;
-		r = copy_range(from, to, data, at);
-	}
-	return r;
-}
-
-static int out_failed(int sys, const char *path, struct err *err)
-{
-	enum err_code code = sys == ENOSPC || sys == EDQUOT ? ERR_NO_SPACE : ERR_IO;
-	return err_sys(err, code, sys, "copy %s out", path);
-}
-
-int workspace_copy_out(int fd, const char *path, int out_fd, struct err *err)
-{
-	struct stat st;
-	const char *name = path;
-	char temporary[64];
-	uint64_t random;
-	cleanup_fd int from =
-		sys_open_beneath(fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
-	if (from < 0 || fstat(from, &st) < 0)
-		return err_sys(err, ERR_ACCESS, errno, "read %s in the workspace", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_ACCESS, "%s in the workspace is no regular file", path);
-	if (depth_of(path) > WIRE_DIRS_MAX)
-		return err_set(err, ERR_ACCESS, "copy out: more than %d directories deep: %s",
-			WIRE_DIRS_MAX, path);
-	cleanup_fd int dir = make_parents(out_fd, path, &name);
-	if (dir < 0)
-		return out_failed(-dir, path, err);
-	if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
-		return out_failed(errno, path, err);
-	/* The place may be one that a box writes to: a name nobody can guess, and nothing there
-	 * before. */
-	(void)snprintf(
-		temporary, sizeof temporary, ".retort-%016llx.part", (unsigned long long)random);
-	cleanup_fd int to = openat(dir, temporary,
-		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
-	if (to < 0)
-		return out_failed(errno, path, err);
-	int r = copy_bytes(from, to, st.st_size);
-	if (r == 0 && (st.st_mode & S_IXUSR))
-		(void)fchmod(to, 0755);
-	if (r == 0 && renameat(dir, temporary, dir, name) < 0)
-		r = -errno;
-	if (r == 0)
-		return 0;
-	(void)unlinkat(dir, temporary, 0);
-	return out_failed(-r, path, err);
 }
 
 const char *workspace_mime(const char *path)

@@ -11,7 +11,11 @@
  * newlines, deep trees. The walk opens each entry beneath the last without following any link,
  * reads nothing but regular files, and stops at limits.
  */
-enum { WORKSPACE_FILES_MAX = 10000, WORKSPACE_DESCENT_MAX = 40 /* descriptors open at once */ };
+enum {
+	WORKSPACE_FILES_MAX = 10000,
+	WORKSPACE_PATHS_BYTES = 1 << 20, /* of the paths of all of them */
+	WORKSPACE_DESCENT_MAX = 40	 /* descriptors open at once */
+};
 
 enum workspace_kind {
 	WORKSPACE_FILE,
@@ -61,12 +65,8 @@ int workspace_measure(const struct workspace *w, struct workspace_size *out, str
 void workspace_compare(const struct workspace *before, const struct workspace *after,
 	workspace_change_fn *change, void *arg);
 
-/*
- * Copy the regular file @path out of the workspace @fd to the same path below directory @out_fd;
- * parent directories are made, WIRE_DIRS_MAX at most. Nothing half-written is left. Errors: ERR_IO,
- * ERR_NO_SPACE, ERR_ACCESS.
- */
-int workspace_copy_out(int fd, const char *path, int out_fd, struct err *err);
+/* How many directories a path lies in. */
+unsigned workspace_depth(const char *path);
 
 /* By the ending of a name; "application/octet-stream" when unknown. */
 const char *workspace_mime(const char *path);

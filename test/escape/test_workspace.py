@@ -325,6 +325,15 @@ class Sizes(Workspace):
                     for t, _, f in os.walk(self.out) for n in f)
         self.assertLess(taken, 256 << 20, "more than --disk on the host")
 
+    def test_T_WORKSPACE_SIZE_names_of_one_file(self):
+        """A thousand names of one file are copied out as a thousand names of one file."""
+        self.go("import os\nopen('a', 'wb').write(bytes(range(1, 256)) * (1 << 14))\n"
+                "for i in range(1000): os.link('a', f'l{i}')", "--disk", "8m", "-o", self.out)
+        self.assertEqual(len(os.listdir(self.out)), 1001)
+        self.assertEqual(len({os.lstat(os.path.join(self.out, n)).st_ino for n in os.listdir(self.out)}), 1)
+        with open(os.path.join(self.out, "l999"), "rb") as f:
+            self.assertEqual(f.read(), bytes(range(1, 256)) * (1 << 14))
+
     def test_T_WORKSPACE_SIZE_one_file_of_holes_in_a_directory_of_the_host(self):
         """RLIMIT_FSIZE holds for a workspace of the host, too."""
         done = self.go("try: open('s', 'wb').truncate(1 << 40)\nexcept OSError as e: print(e.errno)",

@@ -27,14 +27,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	struct step_end end = {0};
 	struct err err = {0};
 	const json_t *out = NULL;
-	uint64_t kept = 0;
 	const char *text = (const char *)data;
 	record_init(&record, &limits);
 	record.runtime = "python";
-	int r = report_display(text, bytes, &record, &kept, &out, &err);
+	int r = report_display(text, bytes, &record, &out, &err);
 	MUST((r == 1) == (out != NULL));
 	MUST((r == 1) == (json_array_size(record.displays) == 1));
-	MUST(kept == (r == 1 ? bytes : 0));
+	MUST(record.displays_bytes == (r == 1 ? bytes : 0));
 	MUST(r >= 0 || err.code == ERR_PROTOCOL);
 	r = report_result(text, bytes, 1, &record, &end, &err);
 	MUST(r == 1 || r == 0 || r == -EPROTO);

@@ -50,6 +50,16 @@ class Caller:
         said.pop("id", None)
         return said
 
+    def notify(self, method, **params):
+        """Without an id: nobody is told what comes of it."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=rpc.ANSWER_S)
+        try:
+            connection.request("POST", "/rpc", json.dumps({"jsonrpc": "2.0", "method": method, "params": params}), {
+                "Authorization": f"Bearer {self.token}", "Content-Type": "application/json"})
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
     def __call__(self, method, **params):
         return rpc.Client.result(self.said(method, **params))
 

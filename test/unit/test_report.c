@@ -207,7 +207,7 @@ TEST(results_of_other_steps)
 /* A long text is one part; a million little ones are refused before they are parsed. */
 TEST(bombs)
 {
-	CHECK_INT(result_of_repeat("{" OK ",\"x\":[0", ",0", 900000, "]}"), 1);
+	CHECK_INT(result_of_repeat("{" OK ",\"x\":[0", ",0", 240000, "]}"), 1);
 	CHECK_INT(result_of_repeat("{" OK ",\"x\":[0", ",0", 1000000, "]}"), -EPROTO);
 	CHECK_INT(result_of_repeat("{" OK ",\"x\":[[]", ",[]", 500000, "]}"), -EPROTO);
 	CHECK_INT(result_of_repeat("{" OK ",\"x\":\"", ",[{", 1000000, "\"}"), 1);
@@ -226,24 +226,22 @@ TEST(displays)
 	struct record record;
 	struct err err = {0};
 	const json_t *out = NULL;
-	uint64_t kept = 0;
 	const char *good = "{\"data\":{\"text/plain\":\"x\"},\"metadata\":{}}";
 	static const char *const bad[] = {"", "{}", "[]", "{\"data\":1}", "{\"data\":null}",
 		"{\"data\":{\"\":1}}", "{\"metadata\":{}}", "{\"data\":{}"};
 	record_init(&record, &some);
-	CHECK_INT(report_display(good, strlen(good), &record, &kept, &out, &err), 1);
-	CHECK_INT(kept, strlen(good));
+	CHECK_INT(report_display(good, strlen(good), &record, &out, &err), 1);
+	CHECK_INT(record.displays_bytes, strlen(good));
 	CHECK_STR(json_string_value(json_object_get(out, "text/plain")), "x");
 	CHECK(out == json_array_get(record.displays, 0));
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		out = NULL;
-		CHECK_INT(report_display(bad[i], strlen(bad[i]), &record, &kept, &out, &err),
-			-EPROTO);
+		CHECK_INT(report_display(bad[i], strlen(bad[i]), &record, &out, &err), -EPROTO);
 		CHECK_INT(err.code, ERR_PROTOCOL);
 		CHECK(out == NULL);
 	}
 	CHECK_INT(json_array_size(record.displays), 1);
-	CHECK_INT(kept, strlen(good));
+	CHECK_INT(record.displays_bytes, strlen(good));
 	CHECK_INT(record.n_displays_cut, 0);
 	record_done(&record);
 }
@@ -256,12 +254,12 @@ TEST(displays_over_the_output_limit_are_counted)
 	char text[2000];
 	record_init(&record, &some);
 	for (int over = 0; over < 2; over++) {
-		uint64_t kept = 500;
+		record.displays_bytes = 500;
 		int n = snprintf(
 			text, sizeof text, "{\"data\":{\"t\":\"%0*d\"}}", 500 - 17 + over, 0);
 		CHECK_INT(n, 500 + over);
-		CHECK_INT(report_display(text, (size_t)n, &record, &kept, &out, &err), !over);
-		CHECK_INT(kept, over ? 500 : 1000);
+		CHECK_INT(report_display(text, (size_t)n, &record, &out, &err), !over);
+		CHECK_INT(record.displays_bytes, over ? 500 : 1000);
 	}
 	CHECK_INT(record.n_displays_cut, 1);
 	CHECK_INT(json_array_size(record.displays), 1);
@@ -274,13 +272,34 @@ TEST(number_of_displays_is_bounded)
 	struct record record;
 	struct err err;
 	const json_t *out;
-	uint64_t kept = 0;
 	record_init(&record, &limits);
 	for (int i = 0; i < REPORT_DISPLAYS_MAX; i++)
-		CHECK_INT(report_display("{\"data\":{}}", 11, &record, &kept, &out, &err), 1);
+		CHECK_INT(report_display("{\"data\":{}}", 11, &record, &out, &err), 1);
 	for (int i = 0; i < 3; i++)
-		CHECK_INT(report_display("{\"data\":{}}", 11, &record, &kept, &out, &err), 0);
+		CHECK_INT(report_display("{\"data\":{}}", 11, &record, &out, &err), 0);
 	CHECK_INT(record.n_displays_cut, 3);
 	CHECK_INT(json_array_size(record.displays), REPORT_DISPLAYS_MAX);
+	record_done(&record);
+}
+
+/* Three bytes of a text are some 80 of memory. */
+TEST(parts_of_all_displays_together_are_bounded)
+{
+	enum { EACH = REPORT_PARTS_MAX / 4 };
+	const struct limits limits = {.value = {[LIMIT_output_bytes] = 10 << 20}};
+	struct record record;
+	struct err err;
+	const json_t *out;
+	cleanup_buf struct buf text = BUF_INIT(4 << 20);
+	record_init(&record, &limits);
+	CHECK_INT(buf_add(&text, "{\"data\":{\"application/json\":[{}"), 0);
+	for (int i = 0; i < EACH; i++)
+		CHECK_INT(buf_add(&text, ",1"), 0);
+	CHECK_INT(buf_add(&text, "]}}"), 0);
+	for (int i = 0; i < 6; i++)
+		CHECK_INT(report_display(buf_str(&text), text.bytes, &record, &out, &err), i < 3);
+	CHECK_INT(record.n_displays_cut, 3);
+	CHECK_INT(json_array_size(record.displays), 3);
+	CHECK_INT(report_display("{\"data\":{}}", 11, &record, &out, &err), 1);
 	record_done(&record);
 }

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "session/copy_out.h"
 #include "t.h"
 #include "tree.h"
 
@@ -189,6 +190,20 @@ TEST(number_of_files_is_bounded)
 		CHECK(strcmp(over.files[i - 1].path, over.files[i].path) < 0);
 }
 
+TEST(bytes_of_paths_are_bounded)
+{
+	TREE t = tree_new();
+	char name[256];
+	int n = WORKSPACE_PATHS_BYTES / 251 + 5;
+	for (int i = 0; i < n; i++) {
+		(void)snprintf(name, sizeof name, "%0250d", i);
+		CHECK_INT(mknodat(t.fd, name, S_IFREG | 0644, 0), 0);
+	}
+	SCANNED over = scan(&t);
+	CHECK_INT(over.n_files, WORKSPACE_PATHS_BYTES / 251);
+	CHECK(over.is_cut);
+}
+
 static void note_change(void *arg, enum workspace_change change, const struct workspace_file *file)
 {
 	CHECK_INT(buf_addf(arg, "%c%s ", "+*-"[change], file -> path), 0);
@@ -277,9 +292,17 @@ static void pair_done(struct pair *p)
 }
 #define PAIR cleanup(pair_done) struct pair
 
+static int copy_one(int fd, const char *path, int out_fd, struct err *err)
+{
+	struct copy_out one = {.fd = fd, .out_fd = out_fd};
+	int r = copy_out_file(&one, path, err);
+	copy_out_done(&one);
+	return r;
+}
+
 static int copy(struct pair *p, const char *path)
 {
-	return workspace_copy_out(p->from.fd, path, p->to.fd, &p->err);
+	return copy_one(p->from.fd, path, p->to.fd, &p->err);
 }
 
 /* Directories are no files. */
@@ -287,6 +310,40 @@ static size_t count_files(const struct tree *t)
 {
 	SCANNED w = scan(t);
 	return w.n_files - n_of_kind(&w, WORKSPACE_DIR);
+}
+
+TEST(names_of_one_file_are_copied_as_such)
+{
+	PAIR p = pair_new();
+	struct stat st, again;
+	struct err err = {0};
+	tree_put(&p.from, "/one", "hello");
+	CHECK_INT(mkdirat(p.from.fd, "dir", 0700), 0);
+	CHECK_INT(linkat(p.from.fd, "one", p.from.fd, "dir/two", 0), 0);
+	CHECK_INT(linkat(p.from.fd, "one", p.from.fd, "three", 0), 0);
+	tree_put(&p.to, "/three", "what was there");
+	struct copy_out all = {.fd = p.from.fd, .out_fd = p.to.fd};
+	CHECK_INT(copy_out_file(&all, "one", &err), 0);
+	CHECK_INT(copy_out_file(&all, "dir/two", &err), 0);
+	CHECK_INT(copy_out_file(&all, "three", &err), 0);
+	CHECK_INT(copy_out_file(&all, "three", &err), 0);
+	CHECK_INT(fstatat(p.to.fd, "one", &st, 0), 0);
+	CHECK_INT(fstatat(p.to.fd, "dir/two", &again, 0), 0);
+	CHECK_INT(again.st_ino, st.st_ino);
+	CHECK_INT(st.st_nlink, 3);
+	CHECK_STR(tree_get(&p.to, "/three"), "hello");
+	/* Somebody puts another in its place: what is copied then counts. */
+	CHECK_INT(unlinkat(p.to.fd, "one", 0), 0);
+	tree_put(&p.to, "/one", "another");
+	CHECK_INT(copy_out_file(&all, "three", &err), -err_errno(ERR_LIMIT));
+	CHECK_INT(err.code, ERR_LIMIT);
+	CHECK_STR(tree_get(&p.to, "/one"), "another");
+	all.again_bytes_max = 1 << 20;
+	CHECK_INT(copy_out_file(&all, "three", &err), 0);
+	CHECK_STR(tree_get(&p.to, "/three"), "hello");
+	CHECK(all.again_bytes > 0);
+	CHECK_INT(count_files(&p.to), 3);
+	copy_out_done(&all);
 }
 
 TEST(copies)
@@ -387,13 +444,13 @@ static int fill_disk(const char *mount_point)
 	memset(big, 'x', sizeof big);
 	tree_put_bytes(&from, "/dir/big", big, sizeof big);
 	tree_put(&from, "/small", "s");
-	int r = workspace_copy_out(from.fd, "dir/big", to, &err);
+	int r = copy_one(from.fd, "dir/big", to, &err);
 	if (r != -ENOSPC || err.code != ERR_NO_SPACE)
 		return 1;
 	struct workspace w;
 	if (workspace_scan(&w, to, &err) < 0 || w.n_files != n_of_kind(&w, WORKSPACE_DIR))
 		return 2; /* something half-written was left */
-	return workspace_copy_out(from.fd, "small", to, &err) == 0 ? 0 : 3;
+	return copy_one(from.fd, "small", to, &err) == 0 ? 0 : 3;
 }
 
 TEST(full_disk_leaves_nothing)

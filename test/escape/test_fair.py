@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is cheap for a box or a caller and dear for the engine costs that box or caller, and nobody else."""
+
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.join(HERE, "..", "system"))
+import attack  # noqa: E402,F401
+import harness  # noqa: E402
+import callers  # noqa: E402
+import rpc  # noqa: E402
+
+# What the engine may have taken at most, over all that is done here. It had 4 GiB by one of these.
+ENGINE_MAX = 700 << 20
+
+DISPLAYS = """
+class Many:
+    def __init__(self, n): self.n = n
+    def _repr_mimebundle_(self, **_): return {"text/plain": "x", "application/json": [{}] * self.n}
+"""
+
+
+def most_bytes(pid):
+    """Of memory, since the process began."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as f:
+        return next(int(line.split()[1]) << 10 for line in f if line.startswith("VmHWM:"))
+
+
+class Fair(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.engine = callers.Engine({"eve": "memory=3g", "bob": ""})
+        cls.eve, cls.bob = cls.engine.caller("eve"), cls.engine.caller("bob")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.engine.stop()
+        super().tearDownClass()
+
+    def refused(self, word, method, **params):
+        with self.assertRaises(rpc.Failed) as caught:
+            self.eve(method, **params)
+        self.assertEqual(caught.exception.code, word, caught.exception)
+        return caught.exception
+
+    def bounded(self):
+        """The engine has not grown, and answers another caller."""
+        self.assertLess(most_bytes(self.engine.process.pid), ENGINE_MAX)
+        self.bob("engine.info")
+
+    def test_T_FAIR_DISPLAY_of_nothing_takes_no_memory(self):
+        """Display lists of empty objects: three bytes of text are eighty in the engine."""
+        s = self.eve("session.create")["session"]
+        record = self.eve.run(s, DISPLAYS + "for _ in range(30): display(Many(30000))")
+        self.assertEqual(record["status"], "ok")
+        self.assertGreater(record["truncated"]["displays"], 20)
+        self.assertEqual(record["displays"][0]["application/json"], [{}] * 30000)
+        # The next step has room again.
+        self.assertEqual(len(self.eve.run(s, "display(Many(30000))")["displays"]), 1)
+        self.eve("session.close", session=s)
+        self.bounded()
+
+    def test_T_FAIR_OUTPUT_counts_for_whom_it_is_held(self):
+        """Ask for more output than an engine holds; and for so much that it is as dear as memory."""
+        self.refused("usage", "session.create", limits={"output_bytes": 1 << 30})
+        box = {"memory_bytes": 1536 << 20}
+        s = self.eve("session.create", limits=box)["session"]
+        self.eve("session.close", session=s)
+        self.eve("session.create", limits=box)
+        self.assertIn("memory", str(self.refused(
+            "quota", "session.create", limits={**box, "output_bytes": 64 << 20})))
+        for row in self.eve("session.list")["sessions"]:
+            if row["state"] != "closed":
+                self.eve("session.close", session=row["session"])
+
+    def test_T_FAIR_QUEUE_is_bounded(self):
+        """Put steps in line behind one that sleeps: many, and large ones, also without waiting for an answer."""
+        aside = {"detach": True, "wait_ms": 0}
+        s = self.eve("session.create")["session"]
+        self.eve.run(s, "import time; time.sleep(1000)", timeout_ms=10**6, **aside)
+        code = "#" + "y" * (15 << 20)
+        for _ in range(4):
+            self.eve.run(s, code, **aside)
+        for _ in range(3):  # they are no less refused when nobody is told
+            self.eve.notify("step.run", session=s, code=code, **aside)
+        self.assertIn("in line", str(self.refused("quota", "step.run", session=s, code=code)))
+        # A second session of hers has no other line; another caller has one.
+        t = self.eve("session.create")["session"]
+        self.refused("quota", "step.run", session=t, code=code)
+        b = self.bob("session.create")["session"]
+        self.assertEqual(self.bob.run(b, "#" + "y" * (15 << 20) + "\n6 * 7")["value"]["text/plain"], "42")
+        self.assertEqual(self.eve.run(t, "6 * 7")["value"]["text/plain"], "42")
+        # Small ones: by number.
+        with self.assertRaises(rpc.Failed) as caught:
+            for _ in range(300):
+                self.eve.run(s, "1", **aside)
+        self.assertEqual(caught.exception.code, "quota")
+        self.assertEqual(self.bob.run(b, "6 * 7")["value"]["text/plain"], "42")
+        for one in (s, t):
+            self.eve("session.close", session=one)
+        self.bob("session.close", session=b)
+        self.bounded()
+
+    def test_T_FAIR_FILES_with_long_names_are_cut(self):
+        """Touch thousands of files with long names in each step."""
+        s = self.eve("session.create")["session"]
+        self.eve.run(s, """
+import os
+for i in range(15):
+    os.mkdir('d' * 250); os.chdir('d' * 250)
+for i in range(9900): open('%0250d' % i, 'w').close()
+""")
+        for _ in range(3):
+            record = self.eve.run(s, "for f in os.listdir('.'): os.utime(f)")
+            self.assertTrue(record["truncated"]["files"])
+            self.assertLessEqual(sum(len(row["path"]) for row in record["files"]), 1 << 20)
+        self.eve("session.close", session=s)
+        self.bounded()
+
+
+if __name__ == "__main__":
+    harness.main()
