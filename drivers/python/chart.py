@@ -279,7 +279,7 @@ def pie(axes):
     return [
         {
             "label": name_of(wedge),
-            "angle": number(abs(wedge.theta2 - wedge.theta1)),
+            "angle": number(round(float(abs(wedge.theta2 - wedge.theta1)), 4)),
             "radius": number(wedge.r),
         }
         for wedge in wedges

@@ -95,6 +95,7 @@ class State:
     name = None  # of the session
     words = None  # numpy's global generator, where its words are, and how many bytes
     numbers = None  # the same of random's
+    captured = None  # displays, while %%capture or its like keeps them
 
 
 state = State()
@@ -254,18 +255,27 @@ def send_display(data, metadata):
     with state.lock:
         if state.step is None or posix.getpid() != state.home:
             return False
+        if state.captured is not None:
+            part("capture").keep(data, metadata)
+            return True
         send(DISPLAY, {"id": state.step.id, "data": data, "metadata": metadata})
         return True
 
 
-def display(*objects, metadata=None, raw=False, **_):
-    """Show objects as rich results. With raw=True each is a dict of MIME type to value."""
+def display(*objects, metadata=None, raw=False, display_id=None, **_):
+    """
+    Show objects as rich results. With raw=True each is a dict of MIME type to value. With a display_id
+    there is a handle for it, whose updates are further displays.
+    """
     limit = state.step.limit if state.step else VALUE_BYTES
     rich = part("rich")
     for value in objects:
+        if not raw and rich.displays_itself(value):
+            continue
         data = rich.from_raw(value, limit) if raw else rich.bundle(value, limit)
         if not send_display(data, rich.plain_dict(metadata)):
             builtins.print(data.get("text/plain", ""))
+    return None if display_id is None else part("ipython").DisplayHandle(display_id)
 
 
 def final_answer(value):
@@ -309,6 +319,14 @@ def bundle(value, limit):
     if kind is float and value - value == 0:
         return {"text/plain": repr(value), "application/json": value}
     return part("rich").bundle(value, limit)
+
+
+def bundle_of_value(value, limit):
+    """As bundle(), or None of what has displayed itself. A __repr__ that fails raises."""
+    kind = type(value)
+    if kind in (bool, int, str, float):
+        return bundle(value, limit)
+    return part("rich").bundle_of_value(value, limit)
 
 
 # ---- a step ---------------------------------------------------------------------------------------
@@ -389,9 +407,14 @@ def stage_value(step):
     value, step.value = step.value, None
     if value is None or step.failure is not None:
         return
-    step.shown = bundle(value, step.limit)
     if not step.once:
-        vars(state.main)["_"] = value
+        part("history").keep(value)
+    try:
+        step.shown = bundle_of_value(value, step.limit)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        step.failure = error  # of its __repr__
 
 
 def stage_figures(step):
@@ -639,6 +662,10 @@ def run_step(request, fds):
     if n_wanted or state.has_stdin:
         part("streams").set_stdin(fds[:n_wanted])
     keep_source(step)
+    if not step.once:
+        part("history").begin(step)
+    elif step.filename[:1] == "<":
+        builtins.get_ipython = get_ipython
     if request.get("session"):
         part("setup").set_name(request["session"])
     if request.get("variables"):
@@ -760,6 +787,12 @@ def llm_query_batched(prompts, context=None, schema=None, return_exceptions=Fals
     return part("tools").llm_query_batched(prompts, context, schema, return_exceptions)
 
 
+def get_ipython():
+    """What stands in for IPython's shell, for code of the user's; for a library there is none."""
+    return part("ipython").shell_for(sys._getframe(1))
+
+
+get_ipython.__module__ = "IPython.core.getipython"
 ERRORS = ("RetortError", "ToolError", "ToolDenied", "ToolArgumentError", "ToolLost", "ToolLimit")
 
 
@@ -811,6 +844,8 @@ class Finder:
             part("later").load_site()
         if name in cls.hooks:
             return part("later").hooked_spec(name, path, target)
+        if name[:7] == "IPython" or name == "nest_asyncio":
+            return part("ipython").find_spec(name, path, target)
         if name[:13] == "retort.tools.":
             return part("tools").find_spec(name)
         if name[:14] == "retort.skills.":
@@ -904,6 +939,7 @@ def main(fd):
     set_site()
     Finder.hooks = {
         "linecache": with_sources,
+        "matplotlib": lambda module: part("later").patch_matplotlib(module),
         "matplotlib.axes._axes": lambda module: part("later").patch_axes(module),
         "matplotlib.pyplot": lambda module: part("later").patch_pyplot(module),
         "PIL.ImageShow": lambda module: part("later").patch_pil(module),

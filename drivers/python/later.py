@@ -7,6 +7,12 @@ import builtins
 import posix
 
 
+NO_SCREEN = (
+    "gtk3agg gtk3cairo gtk4agg gtk4cairo macosx nbagg notebook ipympl widget inline qtagg qtcairo qt5agg qt5cairo "
+    "qt4agg qt4cairo tkagg tkcairo webagg wx wxagg wxcairo"
+).split()
+
+
 class Genuine:
     """
     While this is entered, builtins, sys.path and the standard library are what they were when the
@@ -141,6 +147,20 @@ def hooked_spec(name, path, target):
     return None
 
 
+def patch_matplotlib(matplotlib):
+    """use() of a backend that wants a screen or a notebook leaves the one that draws here."""
+    matplotlib.use = without_screen(matplotlib.use)
+
+
+def without_screen(switch):
+    def use(backend, *args, **kwargs):
+        if not (type(backend) is str and backend.lower() in NO_SCREEN or backend[:9] == "module://"):
+            switch(backend, *args, **kwargs)
+
+    use.__doc__, use.__name__, use.__wrapped__ = switch.__doc__, switch.__name__, switch
+    return use
+
+
 def patch_pyplot(pyplot):
     """show() displays the open figures instead of warning that there is no screen."""
 
@@ -149,6 +169,7 @@ def patch_pyplot(pyplot):
 
     show.__doc__ = pyplot.show.__doc__
     pyplot.show = show
+    pyplot.switch_backend = without_screen(pyplot.switch_backend)
 
 
 def patch_axes(module):

@@ -52,23 +52,68 @@ def last_statement(source):
 
 
 def split(source, filename):
-    """Code objects to run, and whether the last one's value is the step's."""
+    """
+    Code objects to run, and whether the last one's value is the step's. A step that is no Python may
+    be what a notebook understands; a file is Python or nothing.
+    """
     if source[:1] == "\ufeff":
         source = source[1:]
     source = source.replace("\r\n", "\n").replace("\r", "\n")
-    last = source.rstrip()
-    silent = last.endswith(";") and "#" not in last[last.rfind("\n") + 1 :]
-    if silent or not last:
-        return [translate(source, filename, "exec")], False
-    filters = _warnings.filters
-    quiet = ("ignore", None, Warning, None, 0)
-    filters.insert(0, quiet)  # a trial must not warn twice
-    touch_filters()
+    failure = None
     try:
-        found = last_statement(source)
-    finally:
-        filters.remove(quiet)
-        touch_filters()
+        if source[:4] != "In [":  # a prompt, which happens to be an annotation that means nothing
+            return split_python(source, filename, is_silent(source))
+    except SyntaxError as error:
+        failure = error
+    spoken = None
+    if filename[:1] == "<":
+        spoken = quietly(driver.part("notebook").translate, source)
+    if spoken is None and failure is not None:
+        raise failure
+    spoken = source if spoken is None else spoken
+    try:
+        return split_python(spoken, filename, is_silent(source))
+    except SyntaxError as error:
+        show_original(error, source)
+        raise
+
+
+def show_original(error, source):
+    """Have an error of the translated step show the line that was written."""
+    lines = source.split("\n")
+    if type(error.lineno) is int and 0 < error.lineno <= len(lines):
+        if "__notebook__" in (error.text or ""):
+            error.text, error.offset, error.end_offset = lines[error.lineno - 1], None, None
+
+
+def is_silent(source):
+    """
+    Is the last statement followed by a semicolon? What stands behind "#" is a comment if what stands
+    before is whole without it.
+    """
+    last = source.rstrip()
+    while last:
+        line = last[last.rfind("\n") + 1 :]
+        if "#" not in line:
+            return last.endswith(";")
+        if ";" not in last[-4096:]:
+            return False
+        base, at = len(last) - len(line), line.find("#")
+        while at >= 0:
+            before = last[: base + at].rstrip()
+            if not before or quietly(compiles, before + "\n", "exec"):
+                break
+            at = line.find("#", at + 1)
+        if at < 0:
+            return last.endswith(";")
+        last = before
+    return False
+
+
+def split_python(source, filename, silent):
+    if silent or not source.strip():
+        return [translate(source, filename, "exec")], False
+    found = quietly(last_statement, source)
     if found is None:
         return split_tree(source, filename)
     start, is_expression = found
@@ -77,6 +122,19 @@ def split(source, filename):
     tail = "\n" * source.count("\n", 0, start) + source[start:]
     codes = [translate(source[:start], filename, "exec")] if start else []
     return codes + [translate(tail, filename, "eval")], True
+
+
+def quietly(function, *args):
+    """Call @function without warnings: a trial must not warn twice."""
+    filters = _warnings.filters
+    quiet = ("ignore", None, Warning, None, 0)
+    filters.insert(0, quiet)
+    touch_filters()
+    try:
+        return function(*args)
+    finally:
+        filters.remove(quiet)
+        touch_filters()
 
 
 def touch_filters():

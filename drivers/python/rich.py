@@ -20,6 +20,7 @@ METHODS = (
     ("_repr_json_", "application/json"),
     ("_repr_javascript_", "application/javascript"),
 )
+SIMPLE = (str, int, float, bool, bytes)
 CANARY = "_ipython_canary_method_should_not_exist_"
 JSON_NODES_MAX, JSON_DEPTH_MAX = 120_000, 64  # of 250,000 parts that the engine takes
 ROWS_MAX, CELLS_MAX = 10_000, 200_000
@@ -37,7 +38,7 @@ def attempt(function, *args, **kwargs):
 
 def method(value, name):
     """A representation method that is really there, not made up by a __getattr__."""
-    if isinstance(value, type) or attempt(getattr, value, CANARY, None) is not None:
+    if issubclass(type(value), type) or attempt(getattr, value, CANARY, None) is not None:
         return None
     found = attempt(getattr, value, name, None)
     return found if callable(found) else None
@@ -120,15 +121,46 @@ def plain_dict(value):
 # ---- bundles --------------------------------------------------------------------------------------
 
 
-def bundle(value, limit):
-    """The MIME bundle of a value, each part within @limit bytes. Raises only KeyboardInterrupt."""
+def bundle(value, limit, text=None):
+    """
+    The MIME bundle of a value, each part within @limit bytes. Raises only KeyboardInterrupt, and what
+    @text does, which makes the text of a value that offers none.
+    """
     if is_figure(value):
         data = figure_data(value)
     else:
         data = attempt(offered, value, limit) or {}
+    if type(type(value).__module__) is str and type(value).__module__[:8] == "IPython.":
+        data = driver.part("ipython").plain_beside(data)
     if data.get("text/plain") is None:
-        data["text/plain"] = text_of(value, limit)
+        is_plain = text is None or type(value) in SIMPLE
+        data["text/plain"] = text_of(value, limit) if is_plain else text(value)
     return bounded(data, limit)
+
+
+def bundle_of_value(value, limit):
+    """
+    The bundle of a step's value, or None when it has displayed itself. What its __repr__ raises is raised, but
+    for one that ends in a depth which repr() cannot go: such a value is right.
+    """
+    if displays_itself(value):
+        return None
+    try:
+        return bundle(value, limit, repr)
+    except RecursionError:
+        return bundle(value, limit)
+
+
+def displays_itself(value):
+    """Does a value show itself, by its _ipython_display_()? It has done so then."""
+    show = None if type(value) in SIMPLE else method(value, "_ipython_display_")
+    if not show:
+        return False
+    try:
+        show()
+        return True
+    except NotImplementedError:
+        return False
 
 
 def answer(value, limit):
@@ -278,6 +310,8 @@ def figure_data(figure):
     from _io import BytesIO
 
     data = {"text/plain": attempt(repr, figure) or "<Figure>"}
+    if is_empty(figure):
+        return data
     out = BytesIO()
     try:
         figure.savefig(out, format="png", bbox_inches="tight")
@@ -294,6 +328,12 @@ def figure_data(figure):
     return data
 
 
+def is_empty(figure):
+    """Is nothing drawn in it? Tightening or clearing the current figure makes one."""
+    parts = ("axes", "lines", "images", "texts", "patches", "artists", "legends", "subfigs")
+    return not any([attempt(getattr, figure, name, None) for name in parts])
+
+
 def show_figures(step):
     """Display the open figures that the step has not shown yet, and close them all."""
     if step is None:
@@ -306,7 +346,7 @@ def show_figures(step):
             continue
         figure = manager.canvas.figure
         try:
-            if not any(figure is shown for shown in step.figures):
+            if not is_empty(figure) and not any(figure is shown for shown in step.figures):
                 driver.send_display(bundle(figure, step.limit), {})
         finally:
             pyplot.close(figure)

@@ -479,11 +479,15 @@ class Values(Case):
         self.assertIn("object at", got.text)
 
     def test_failing_reprs(self):
-        got = self.ok(once("class A:\n def __repr__(self): 1/0\n def _repr_html_(self): 1/0\nA()"))
-        self.assertRegex(got.text, r"^<__main__\.A object at 0x")
-        self.ok(once("class A:\n def __repr__(self): return 5\nA()"))
+        got = self.fails(once("class A:\n def __repr__(self): 1/0\n def _repr_html_(self): 1/0\nA()"),
+                         "ZeroDivisionError")
+        self.assertEqual(got.error["line"], 2)
+        self.fails(once("class A:\n def __repr__(self): 1/0\n[A()]"), "ZeroDivisionError")
+        self.fails(once("class A:\n def __repr__(self): return 5\nA()"), "TypeError")
+        got = self.ok(once("class A:\n def __repr__(self): 1/0\nx = [A()]\ndisplay(A())"))
+        self.assertRegex(got.displays[0]["data"]["text/plain"], r"^<__main__\.A object at 0x")
         self.ok(once("class A:\n def __getattr__(self, n): return lambda *a, **k: 5\nA()"))
-        self.ok(once("class A:\n def __repr__(self): raise SystemExit(4)\nA()"))
+        self.fails(once("class A:\n def __repr__(self): raise SystemExit(4)\nA()"), "SystemExit")
         self.ok(once("class A:\n @property\n def __class__(self): 1/0\nA()"))
         self.assertRegex(once("10**10000").text, "int|1000")
 
@@ -596,7 +600,8 @@ class Errors(Case):
         self.assertIn("if x", got.trace)
         self.assertIn("^", got.trace)
         self.assertNotIn("Traceback", got.trace)
-        self.fails(once("  x = 1"), "IndentationError")
+        self.fails(once("  x = 1", filename="a.py"), "IndentationError")
+        self.fails(once("x = 1\n  y = 1"), "IndentationError")
         self.fails(once("if 1:\n\tx\n        y"), "TabError")
         self.fails(once("return 5"), "SyntaxError")
         self.fails(once("x = 5\ny = '''"), "SyntaxError")
@@ -1070,7 +1075,7 @@ class Science(Case):
         self.assertEqual(got.displays, [])
         self.assertIn("image/png", got.value)
         self.assertEqual(got.value[CHART]["type"], "line")
-        got = self.ok(self.run_step("plt.plot([1]); plt.show(); print('after'); plt.plot([2]); plt.figure(); None"))
+        got = self.ok(self.run_step("plt.plot([1]); plt.show(); print('after'); plt.plot([2]); plt.figure().text(0, 0, 'x');"))
         self.assertEqual(len(got.displays), 3)
         self.assertEqual(got.err, "")
         got = self.ok(self.run_step("plt.get_fignums()"))
@@ -1153,7 +1158,7 @@ class Science(Case):
                          ("superchart", "S", ["line", "bar"]))
         chart = self.chart("plt.imshow(np.zeros((2, 2))); plt.colorbar();")
         self.assertEqual(chart["type"], "unknown")
-        self.assertEqual(self.chart("plt.figure(); None")["type"], "unknown")
+        self.assertEqual(self.chart("plt.figure().text(0, 0, 'x');")["type"], "unknown")
         self.chart("plt.figure().add_subplot(projection='3d').plot([1, 2], [1, 2], [1, 2]);")
 
     def test_many_points(self):

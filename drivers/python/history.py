@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+In, Out, _, __, ___, _N and _i of a session, which are variables like any: a branch and a rollback have them.
+
+What is kept alive has a bound. The last three values are, as `_`, `__` and `___`; of those before only small ones
+of plain types stay in Out, at most OUT_MAX. In keeps the last IN_MAX steps, and of a longer one than CODE_CHARS
+nothing. The numbers of what was dropped are not given again.
+"""
+
+import sys
+
+import builtins
+import posix
+
+state = driver.state
+IN_MAX, CODE_CHARS, OUT_MAX, SMALL_BYTES = 1_000, 1 << 16, 1_000, 1 << 12
+PLAIN = (int, float, complex, bool, str, bytes)
+codes, values, last = [""], {}, []  # In, Out, and the numbers of the last values
+
+
+def install():
+    """Offer the names. They are no names of the program: dir() does not show them."""
+    space = vars(builtins)
+    if space.get("In") is not codes:
+        space.update(In=codes, _ih=codes, Out=values, _oh=values, _dh=[posix.getcwd()], _i="", _ii="", _iii="")
+        space["get_ipython"] = driver.get_ipython
+
+
+def begin(step):
+    space = vars(builtins)
+    if space.get("In") is not codes:
+        install()
+    if len(codes) > 1:
+        space["_iii"], space["_ii"], space["_i"] = space.get("_ii", ""), space.get("_i", ""), codes[-1]
+    codes.append(step.code if len(step.code) <= CODE_CHARS else "")
+    if len(codes) > IN_MAX + 1:
+        codes[-IN_MAX - 1] = ""
+
+
+def keep(value):
+    """The value of the step that runs is an output."""
+    if value is values:
+        return
+    space, number = vars(state.main), len(codes) - 1
+    values[number] = value
+    if number not in last:
+        last.append(number)
+    space["_"] = space["_%d" % number] = value
+    for name, back in (("__", 2), ("___", 3)):
+        if len(last) >= back:
+            space[name] = values.get(last[-back])
+    if len(last) > 3:
+        old = last.pop(0)
+        if not is_small(values.get(old)):
+            drop(old)
+        if len(values) > OUT_MAX:
+            drop(next(iter(values)))
+
+
+def is_small(value):
+    return type(value) in PLAIN and sys.getsizeof(value) <= SMALL_BYTES
+
+
+def drop(number):
+    values.pop(number, None)
+    vars(state.main).pop("_%d" % number, None)
+
+
+def forget():
+    values.clear()
+    last.clear()
+
+
+def show(text):
+    """%history [-n] [-l N] [N] [N-M]"""
+    given = text.split()
+    first, end = 1, len(codes) - 1
+    for word in given:
+        if word.replace("-", "", 1).isdigit() and word[0] != "-":
+            low, _, high = word.partition("-")
+            first, end = int(low), int(high or low) + 1
+    if "-l" in given and given[-1].isdigit():
+        first, end = max(1, len(codes) - 1 - int(given[-1])), len(codes) - 1
+    for number in range(max(first, 1), min(end, len(codes))):
+        builtins.print(("%4d: " % number if "-n" in given else "") + codes[number])

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What get_ipython() gives: the part of IPython's InteractiveShell that programs use."""
+
+import sys
+
+import builtins
+
+state = driver.state
+
+
+class Nothing:
+    """Takes every call and does nothing: events, formatters and the like have nobody who would listen."""
+
+    def __getattr__(self, name):
+        if name[:2] == "__":
+            raise AttributeError(name)
+        return lambda *args, **kwargs: None
+
+
+class Result:
+    """What run_cell() gives."""
+
+    def __init__(self, value=None, error=None):
+        self.result, self.error_in_exec, self.error_before_exec = value, error, None
+
+    success = property(lambda self: self.error_in_exec is None)
+
+    def raise_error(self):
+        if self.error_in_exec is not None:
+            raise self.error_in_exec
+
+
+class Shell:
+    """Stands in for the shell of a notebook. It has no kernel, so that programs see that it is none."""
+
+    kernel = parent = None
+    ast_node_interactivity = "last_expr"
+    autoawait = True
+    config = {}
+
+    def __init__(self):
+        self.events = self.display_pub = self.hooks = self.history_manager = Nothing()
+
+    user_ns = user_global_ns = property(lambda self: vars(state.main))
+    user_module = property(lambda self: state.main)
+    execution_count = property(lambda self: len(driver.part("history").codes))
+
+    # Each calls what translated lines call, for the code that called it.
+
+    def run_line_magic(self, name, line, _stack_depth=1):
+        magic = driver.part("magic")
+        return magic.run_line(name, line, magic.users_space())
+
+    def run_cell_magic(self, name, line, cell):
+        magic = driver.part("magic")
+        return magic.run_cell(name, line, cell, magic.users_space())
+
+    def magic(self, text):
+        name, _, line = text.lstrip("%").partition(" ")
+        return self.run_line_magic(name, line)
+
+    def system(self, command):
+        driver.part("shell").system(command, driver.part("magic").users_space())
+
+    system_piped = system_raw = system
+
+    def getoutput(self, command, split=True, depth=0):
+        found = driver.part("shell").lines(command, driver.part("magic").users_space())
+        return found if split else found.n
+
+    def var_expand(self, text, depth=0):
+        return driver.part("shell").expand(text, driver.part("magic").users_space())
+
+    def run_cell(self, raw_cell, store_history=False, silent=False, **_):
+        space = vars(state.main)
+        try:
+            codes, has_value = driver.part("program").split(raw_cell, "<cell>")
+            value = None
+            if any([code.co_flags & driver.COROUTINE for code in codes]):
+                value = driver.part("later").run_async(codes, space)
+            else:
+                for code in codes:
+                    value = eval(code, space)
+        except Exception as error:
+            self.showtraceback()
+            return Result(error=error)
+        value = value if has_value else None
+        if value is not None and not silent:
+            builtins.print(driver.part("rich").text_of(value, driver.VALUE_BYTES))
+        return Result(value)
+
+    def ex(self, code):
+        exec(code, vars(state.main))
+
+    def ev(self, code):
+        return eval(code, vars(state.main))
+
+    def push(self, variables, interactive=True):
+        if isinstance(variables, dict):
+            vars(state.main).update(variables)
+            return
+        names = variables.split() if isinstance(variables, str) else variables
+        caller = sys._getframe(1)
+        vars(state.main).update({n: eval(n, caller.f_globals, caller.f_locals) for n in names})
+
+    def del_var(self, name, by_name=False):
+        del vars(state.main)[name]
+
+    def reset(self, new_session=True, aggressive=False):
+        driver.part("magic").reset("", None)
+
+    def showtraceback(self, *_, **__):
+        with driver.part("later").Genuine():
+            import traceback
+        driver.part("blame").complain(traceback.format_exc())
+
+    # Magics of the program's own.
+
+    def register_magic_function(self, func, magic_kind="line", magic_name=None):
+        name, theirs = magic_name or func.__name__, driver.part("magic").theirs
+        for kind in ("line", "cell"):
+            if magic_kind in (kind, "line_cell"):
+                theirs[kind][name] = func
+
+    def register_magics(self, *classes):
+        for each in classes:
+            made = made_of(each, self) if isinstance(each, type) else each
+            found = getattr(made, "magics", None) or {}
+            for kind in ("line", "cell"):
+                for name, function in dict(found.get(kind) or {}).items():
+                    bound = getattr(made, function) if isinstance(function, str) else function
+                    driver.part("magic").theirs[kind][name] = bound
+
+    def find_line_magic(self, name):
+        magic = driver.part("magic")
+        if name in magic.theirs["line"] or name in magic.LINES or name in magic.PASSED_OVER:
+            return lambda line="": self.run_line_magic(name, line)
+        return None
+
+    def find_cell_magic(self, name):
+        magic = driver.part("magic")
+        if name in magic.theirs["cell"] or name in magic.CELLS or name in magic.SHOWN:
+            return lambda line, cell: self.run_cell_magic(name, line, cell)
+        return None
+
+    find_magic = find_line_magic
+
+    def set_next_input(self, text, replace=False):
+        builtins.print(text)
+
+    def enable_gui(self, gui=None):
+        return None
+
+    def enable_matplotlib(self, gui=None):
+        return "agg", "agg"
+
+    def enable_pylab(self, *_, **__):
+        return "agg"
+
+    @property
+    def display_formatter(self):
+        return driver.part("standin").formatter
+
+    def ask_exit(self):
+        raise SystemExit
+
+
+def made_of(kind, shell):
+    """Magics of a class of the program's. IPython's own base class wants a shell of IPython's, or none."""
+    if kind.__mro__[-2].__module__[:10] != "traitlets.":
+        return kind(shell)
+    made = kind(None)
+    made.shell = shell
+    return made
+
+
+Shell.__module__ = "IPython.core.interactiveshell"
+Shell.__name__ = Shell.__qualname__ = "InteractiveShell"
+shell = Shell()

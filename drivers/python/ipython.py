@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+IPython and nest_asyncio, where code of the user's imports them. Installed ones are loaded, and what they show
+comes to display(). Where there are none, small modules answer: only to code of the user's, so that a library
+which looks for IPython sees what is so and behaves as in plain Python. For the same reason get_ipython() gives
+libraries None: there is no notebook whose widgets and JavaScript they could use.
+"""
+
+import sys
+
+import _frozen_importlib
+import builtins
+
+state = driver.state
+Genuine = driver.part("later").Genuine
+
+with Genuine():
+    import html
+    import re
+
+VERSION = (8, 12, 3)
+TAG = re.compile(r"<(script|style|audio|video)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.S | re.I)
+BREAK = re.compile(r"</?(?:br|p|tr|div|li|table|h\d)\b[^>]*>", re.I)
+CELL = re.compile(r"<t[dh]\b[^>]*>", re.I)
+
+
+# ---- display --------------------------------------------------------------------------------------------
+
+
+def plain_of_html(text):
+    text = BREAK.sub("\n", re.sub(r"\s+", " ", text))
+    text = html.unescape(TAG.sub("", re.sub(r" *\t *", "\t", CELL.sub("\t", text))))
+    lines = [line.strip() for line in text.split("\n")]
+    return "\n".join([line for line in lines if line])
+
+
+def plain_beside(data):
+    """A bundle with text that says something: of what is text by itself, that."""
+    html_text = data.get("text/html")
+    plain = plain_of_html(html_text) if type(html_text) is str else ""
+    for found in (data.get("text/markdown"), plain, data.get("text/latex")):
+        if type(found) is str and found:
+            return dict(data, **{"text/plain": found})
+    if "application/json" in data and "text/plain" not in data:
+        try:
+            return dict(data, **{"text/plain": driver.encode(data["application/json"])})
+        except TypeError:
+            pass
+    return data
+
+
+class DisplayHandle:
+    """What display(…, display_id=True) gives. An update is shown as another display."""
+
+    def __init__(self, display_id=None):
+        self.display_id = display_id if type(display_id) is str else "%032x" % id(self)
+
+    def display(self, obj, **kwargs):
+        driver.display(obj, **kwargs)
+
+    update = display
+
+    def __repr__(self):
+        return "<DisplayHandle display_id=%s>" % self.display_id
+
+
+display = driver.display
+
+
+def update_display(obj, *, display_id=None, **kwargs):
+    driver.display(obj, **kwargs)
+
+
+def publish_display_data(data, metadata=None, source=None, *, transient=None, **kwargs):
+    driver.display(data, metadata=metadata, raw=True)
+
+
+def clear_output(wait=False):
+    """What was shown stays: there is no page to be cleared."""
+
+
+for function in (update_display, publish_display_data, clear_output):
+    function.__module__ = "IPython.core.display_functions"
+
+
+# ---- IPython as installed -------------------------------------------------------------------------------
+
+
+def patch_display(module):
+    """IPython.core.display_functions, or IPython.core.display of before 7.23."""
+    for function in (display, update_display, publish_display_data, clear_output):
+        if hasattr(module, function.__name__):
+            setattr(module, function.__name__, function)
+
+
+def patch_getipython(module):
+    module.get_ipython = driver.get_ipython
+
+
+def patch_capture(module):
+    module.capture_output = driver.part("capture").capture_output
+
+
+def patch_nest_asyncio(module):
+    """apply() without a loop is given the session's: the main thread may have no current one."""
+    genuine = module.apply
+
+    def apply(loop=None):
+        import asyncio
+
+        if loop is None:
+            try:
+                loop = asyncio.get_running_loop()
+            except RuntimeError:
+                loop = state.loop
+                if loop is None or loop.is_closed():
+                    loop = state.loop = asyncio.new_event_loop()
+                asyncio.set_event_loop(loop)
+        return genuine(loop)
+
+    apply.__doc__ = genuine.__doc__
+    module.apply = apply
+
+
+HOOKS = {
+    "IPython.core.display_functions": patch_display,
+    "IPython.core.display": patch_display,
+    "IPython.core.getipython": patch_getipython,
+    "IPython.utils.capture": patch_capture,
+    "nest_asyncio": patch_nest_asyncio,
+}
+
+
+# ---- finding ----------------------------------------------------------------------------------------------
+
+
+class StandIn:
+    """The loader of modules of ours."""
+
+    @staticmethod
+    def create_module(spec):
+        return None
+
+    @staticmethod
+    def exec_module(module):
+        driver.part("standin").fill(module)
+
+
+def find_spec(name, path, target):
+    finder = driver.Finder
+    for other in sys.meta_path:
+        if other is finder:
+            continue
+        spec = other.find_spec(name, path, target)
+        if spec is not None:
+            if name in HOOKS and hasattr(spec.loader, "exec_module"):
+                spec.loader = driver.part("later").Hooked(spec, HOOKS[name])
+            if name == "IPython":
+                offer()
+            return spec
+    top = name.partition(".")[0]
+    if top == name:
+        if not is_users(importer()):
+            return None
+    elif not isinstance(sys.modules[top].__spec__.loader, type(StandIn)):
+        return None
+    standin = driver.part("standin")
+    if name not in standin.MODULES:
+        return None
+    offer()
+    spec = _frozen_importlib.ModuleSpec(name, StandIn, is_package=name in standin.PACKAGES)
+    return spec
+
+
+def offer():
+    """get_ipython() for a program of which nothing was a step of a session."""
+    if "get_ipython" not in vars(builtins):
+        builtins.get_ipython = driver.get_ipython
+
+
+def importer():
+    """The frame that imports."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(("<frozen ", driver.HERE + "/")) and "/importlib/" not in name:
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def is_users(frame):
+    return frame is not None and driver.part("trace").is_user(frame.f_code.co_filename)
+
+
+def shell_for(frame):
+    name = frame.f_globals.get("__name__", "")
+    if is_users(frame) or (type(name) is str and name.startswith("IPython.core.magic")):
+        return driver.part("interactive").shell
+    return None

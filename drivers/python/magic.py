@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+What the lines do that notebook.py has translated: __notebook__, with a method for each form, and the
+tables of magics. Loaded when a step first uses one.
+"""
+
+import sys
+
+import builtins
+
+state = driver.state
+Genuine = driver.part("later").Genuine
+
+with Genuine():
+    import difflib
+    import os
+    import shlex
+
+# What sets up a notebook's own display or its editor: there is nothing to be done.
+PASSED_OVER = (
+    "matplotlib config load_ext reload_ext unload_ext autoreload aimport precision colors xmode autosave "
+    "automagic autocall autoawait autoindent doctest_mode gui notebook page alias_magic colab logstart "
+    "logstop logon logoff logstate qtconsole connect_info killbgscripts rehashx watermark"
+).split()
+ALIASES = {
+    "ls": "ls", "ll": "ls -l", "la": "ls -a", "lf": "ls -l", "lx": "ls -l", "ldir": "ls -l",
+    "cat": "cat", "mkdir": "mkdir", "rm": "rm", "rmdir": "rmdir", "cp": "cp", "mv": "mv", "man": "man",
+    "less": "cat", "more": "cat", "pycat": "cat", "touch": "touch", "head": "head", "tail": "tail",
+    "du": "du", "df": "df", "wc": "wc", "grep": "grep", "find": "find", "tree": "tree",
+}
+PACKAGES = ("pip", "pip3", "conda", "mamba", "micromamba", "uv", "pipenv")
+SHOWN = {
+    "html": "text/html", "HTML": "text/html", "markdown": "text/markdown", "latex": "text/latex",
+    "svg": "image/svg+xml", "SVG": "image/svg+xml", "javascript": "application/javascript",
+    "js": "application/javascript",
+}
+SCRIPTS = ("bash", "sh", "perl", "ruby", "python", "python2", "python3", "pypy", "node", "zsh")
+OTHER_RUNTIMES = {"sql": "sql", "node": "javascript", "typescript": "javascript", "ts": "javascript"}
+
+
+class UsageError(Exception):
+    """A magic that is not known, or cannot do what it was told."""
+
+
+UsageError.__module__ = "builtins"  # where a traceback names no module
+theirs = {"line": {}, "cell": {}}  # those that the program has registered
+
+
+# ---- the object ---------------------------------------------------------------------------------------
+
+
+class Notebook:
+    """What translated lines call. Frames are counted: each method is called by the step itself."""
+
+    def line(self, name, text):
+        return run_line(name, text, space_of(sys._getframe(1)))
+
+    def cell(self, name, text, body):
+        return run_cell(name, text, body, space_of(sys._getframe(1)))
+
+    async def line_async(self, name, text):
+        space = space_of(sys._getframe(1))
+        return await driver.part("timing").time_async(text, space)
+
+    async def cell_async(self, name, text, body):
+        space = space_of(sys._getframe(1))
+        if name == "time":
+            return await driver.part("timing").time_async(body, space)
+        if name == "capture":
+            return await driver.part("capture").cell_async(text, body, space)
+        raise UsageError("%%%%%s does not take await; write it without the magic" % name)
+
+    def system(self, command):
+        driver.part("shell").system(command, space_of(sys._getframe(1)))
+
+    def lines(self, command):
+        return driver.part("shell").lines(command, space_of(sys._getframe(1)))
+
+    def help(self, name, detail):
+        driver.part("describe").describe(name, detail, space_of(sys._getframe(1)))
+
+
+class Space:
+    """Where names are looked up: globals, then the locals of a function that is running."""
+
+    def __init__(self, names, inner, filename, line):
+        self.names, self.inner, self.filename, self.line = names, inner, filename, line
+
+    def all(self):
+        return self.names if self.inner is None else {**self.names, **self.inner}
+
+
+def space_of(frame):
+    inner = frame.f_locals
+    inner = None if inner is frame.f_globals else inner
+    return Space(frame.f_globals, inner, frame.f_code.co_filename, frame.f_lineno)
+
+
+def users_space():
+    """The space of the code of the user's that is running now."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(driver.HERE + "/"):
+        frame = frame.f_back
+    if frame is None or frame.f_code.co_filename not in state.sources:
+        return Space(vars(state.main), None, "<step>", 1)
+    return space_of(frame)
+
+
+def offer():
+    """Have what translated code calls. It is no name of the program's."""
+    builtins.__notebook__ = Notebook()
+
+
+# ---- which magic it is ----------------------------------------------------------------------------------
+
+
+def run_line(name, text, space):
+    if name in theirs["line"]:
+        return theirs["line"][name](expand(text, space))
+    if name in PASSED_OVER:
+        return None
+    if name in ALIASES:
+        return driver.part("shell").system(ALIASES[name] + " " + text, space)
+    if name in PACKAGES:
+        return driver.part("shell").system(name + " " + text, space)
+    found = LINES.get(name)
+    if found is None:
+        raise UsageError(unknown(name, "%", [*LINES, *ALIASES, *PACKAGES, *PASSED_OVER, *theirs["line"]]))
+    where, is_expanded = found
+    return call(where)(expand(text, space) if is_expanded else text, space)
+
+
+def run_cell(name, text, body, space):
+    if name in theirs["cell"]:
+        return theirs["cell"][name](expand(text, space), body)
+    if name in SHOWN:
+        return show_text(SHOWN[name], body)
+    if name in SCRIPTS:
+        return driver.part("shell").script(name + " " + expand(text, space), body, space)
+    found = CELLS.get(name)
+    if found is not None:
+        return call(found)(expand(text, space), body, space)
+    if name in PASSED_OVER or name in LINES or name in ALIASES:
+        raise UsageError("%%%%%s is no cell magic: write it with one %%, as %%%s" % (name, name))
+    raise UsageError(unknown(name, "%%", [*CELLS, *SHOWN, *SCRIPTS, *theirs["cell"]]))
+
+
+def call(where):
+    """A function as "part.name"; without a part it is one of here."""
+    place, _, name = where.rpartition(".")
+    return vars(driver.part(place))[name] if place else globals()[name]
+
+
+def unknown(name, mark, names):
+    near = difflib.get_close_matches(name, names, 3, 0.6)
+    text = "%s%s is no magic that is known here" % (mark, name)
+    if near:
+        text += "; near: " + ", ".join([mark + n for n in near])
+    if name in OTHER_RUNTIMES:
+        return text + '. For %s give a step the runtime "%s"' % (name, OTHER_RUNTIMES[name])
+    if near:
+        return text + ". %lsmagic lists what is known"
+    known = [n for n in names if n not in PASSED_OVER and n not in ALIASES]
+    return text + ". Known: %s" % " ".join([mark + n for n in sorted(set(known))])
+
+
+def words(text, flags="", valued=""):
+    """Options of one letter and words: ({letter: value or True}, [word]). The rest of a line is words."""
+    options, rest = {}, shlex.split(text)
+    while rest and len(rest[0]) > 1 and rest[0][0] == "-" and rest[0] != "--":
+        letter, value = rest[0][1], rest[0][2:]
+        if letter in valued:
+            del rest[0]
+            options[letter] = value or (rest.pop(0) if rest else "")
+        elif letter in flags:
+            options.update({each: True for each in rest.pop(0)[1:]})
+        else:
+            break
+    return options, rest
+
+
+def expand(text, space):
+    if "{" not in text and "$" not in text:
+        return text
+    return driver.part("shell").expand(text, space)
+
+
+def show_text(mime, body):
+    data = driver.part("ipython").plain_beside({mime: body})
+    driver.display(dict({"text/plain": body}, **data), raw=True)
+
+
+# ---- magics ---------------------------------------------------------------------------------------------
+
+
+def cd(text, space):
+    text = text.strip().strip("\"'")
+    before = os.getcwd()
+    quiet = text.startswith("-q")
+    text = text[2:].strip() if quiet else text
+    target = getattr(state, "left", before) if text == "-" else os.path.expanduser(text or "~")
+    try:
+        os.chdir(target)
+    except OSError as error:
+        builtins.print(error, file=sys.stderr)  # IPython goes on, too
+        return
+    state.left = before
+    if not quiet:
+        builtins.print(os.getcwd())
+
+
+def pwd(text, space):
+    return os.getcwd()
+
+
+def env(text, space):
+    if not text.strip():
+        return dict(os.environ)
+    if "=" not in text and len(text.split()) == 1:
+        if text.strip() not in os.environ:
+            raise UsageError("Environment does not have key: %s" % text.strip())
+        return os.environ[text.strip()]
+    return set_env(text, space)
+
+
+def set_env(text, space):
+    name, _, value = (text if "=" in text else text.strip().replace(" ", "=", 1)).partition("=")
+    name, value = name.strip(), value.strip()
+    if not name or " " in name or "=" not in text and not value:
+        raise UsageError("write %set_env NAME=VALUE")
+    os.environ[name] = value
+    builtins.print("env: %s=%s" % (name, value))
+
+
+def names_of(space, wanted=""):
+    kinds = wanted.split()
+    return [
+        name
+        for name, value in sorted(vars(state.main).items(), key=lambda pair: str(pair[0]))
+        if type(name) is str and name[:1] != "_" and (not kinds or type(value).__name__ in kinds)
+    ]
+
+
+def who(text, space):
+    found = names_of(space, text)
+    builtins.print("\t ".join(found) if found else "Interactive namespace is empty.")
+
+
+def who_ls(text, space):
+    return names_of(space, text)
+
+
+def whos(text, space):
+    rows = [("Variable", "Type", "Data/Info")]
+    for name in names_of(space, text):
+        value = vars(state.main)[name]
+        rows.append((name, type(value).__name__, info(value)))
+    if len(rows) == 1:
+        builtins.print("Interactive namespace is empty.")
+        return
+    wide = [max([len(row[i]) for row in rows]) for i in (0, 1)]
+    rows.insert(1, ("-" * (wide[0] + wide[1] + 15), "", ""))
+    for row in rows:
+        builtins.print(("%-*s   %-*s   %s" % (wide[0], row[0], wide[1], row[1], row[2])).rstrip())
+
+
+def info(value):
+    size = driver.part("variables").size(value)
+    if isinstance(value, (str, int, float, bool, type(None))):
+        return driver.cut(" ".join(repr(value).split()), 60)
+    if size:
+        return "n=%s" % size if " x " not in size else size
+    return driver.cut(" ".join(driver.part("rich").text_of(value, 200).split()), 60)
+
+
+def reset(text, space):
+    main = vars(state.main)
+    for name in list(main):
+        if type(name) is str and (name[:2] != "__" or name in ("__", "___")):
+            del main[name]
+    driver.part("history").forget()
+
+
+def xdel(text, space):
+    for name in text.split():
+        if vars(state.main).pop(name, space) is space:
+            builtins.print("NameError: name %r is not defined" % name, file=sys.stderr)
+
+
+def history(text, space):
+    driver.part("history").show(text)
+
+
+def debugger(text, space):
+    builtins.print(
+        "There is no debugger in a box: nobody could answer its prompt. The traceback names the line; print what "
+        "matters, or look at variables in the next step.",
+        file=sys.stderr,
+    )
+
+
+def lsmagic(text, space):
+    builtins.print("Line: " + " ".join(sorted(["%" + n for n in [*LINES, *ALIASES, "pip"]])))
+    builtins.print("Cell: " + " ".join(sorted(["%%" + n for n in [*CELLS, *SHOWN, *SCRIPTS]])))
+    builtins.print("Passed over: " + " ".join(["%" + n for n in PASSED_OVER]))
+
+
+def system_line(text, space):
+    return driver.part("shell").lines(text, space)
+
+
+def pinfo(text, space):
+    driver.part("describe").describe(text.strip(), 1, space)
+
+
+def pinfo2(text, space):
+    driver.part("describe").describe(text.strip(), 2, space)
+
+
+def psearch(text, space):
+    driver.part("describe").describe(text.strip(), 1, space, True)
+
+
+def pylab(text, space):
+    import matplotlib.pyplot
+    import numpy
+
+    main = vars(state.main)
+    main.update({k: v for m in (numpy, matplotlib.pyplot) for k, v in vars(m).items() if k[:1] != "_"})
+    main.update(np=numpy, plt=matplotlib.pyplot)
+
+
+def load(text, space):
+    raise UsageError("%load and %save change a notebook's cells; read or write the file: open(NAME).read()")
+
+
+def write_file(text, body, space):
+    options, rest = words(text, flags="a")
+    if len(rest) != 1:
+        raise UsageError("write %%writefile [-a] FILE")
+    path = os.path.expanduser(rest[0])
+    doing = "Appending to" if "a" in options else "Overwriting"
+    builtins.print("%s %s" % (doing if os.path.exists(path) else "Writing", path))
+    with open(path, "a" if "a" in options else "w", encoding="utf-8") as file:
+        file.write(body if body.endswith("\n") or not body else body + "\n")
+
+
+def script(text, body, space):
+    return driver.part("shell").script(text, body, space)
+
+
+# Where a magic is done, and whether $name and {expr} of its line are replaced first.
+LINES = {
+    "cd": ("cd", True), "pwd": ("pwd", True), "env": ("env", True), "set_env": ("set_env", True),
+    "run": ("timing.run_file", True), "time": ("timing.time", False), "timeit": ("timing.timeit", False),
+    "prun": ("timing.prun", False), "who": ("who", True), "who_ls": ("who_ls", True),
+    "whos": ("whos", True), "reset": ("reset", True), "xdel": ("xdel", True),
+    "history": ("history", True), "hist": ("history", True), "debug": ("debugger", False),
+    "pdb": ("debugger", False), "system": ("system_line", False), "sx": ("system_line", False),
+    "lsmagic": ("lsmagic", False), "magic": ("lsmagic", False), "quickref": ("lsmagic", False),
+    "pinfo": ("pinfo", False), "pinfo2": ("pinfo2", False), "pdoc": ("pinfo", False),
+    "psource": ("pinfo2", False), "psearch": ("psearch", False), "pylab": ("pylab", False),
+    "load": ("load", False), "save": ("load", False), "edit": ("load", False),
+}
+CELLS = {
+    "time": "timing.time_cell", "timeit": "timing.timeit_cell", "prun": "timing.prun_cell",
+    "capture": "capture.cell", "writefile": "write_file", "file": "write_file", "script": "script",
+    "system": "shell.lines_cell", "sx": "shell.lines_cell",
+}

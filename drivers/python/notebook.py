@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+From the habits of notebooks to Python: magics, shell commands, help, Markdown fences, prompts.
+
+Asked only about a step that is no Python as it stands, so nothing here changes what Python means. A
+cell is walked by logical lines: the scanner knows strings, comments, brackets and line ends, and a
+line that begins inside one of them is left alone. At the begin of a logical line stands, or stands
+not, one of the forms below; each is no Python there. It is replaced by a call of __notebook__, which
+is an object of magic.py. The number of lines stays the same, so that errors name the right one.
+
+    %name text        %%name text + body     target = %name text
+    !command          !!command              target = !command
+    ?name  name?      name??                 pip install name
+"""
+
+import sys
+
+with driver.part("later").Genuine():
+    import re
+
+BODY_OF_CODE = ("time", "timeit", "capture", "prun")
+# Words that IPython takes for magics without their %, where the line is no Python.
+BARE = "cd|ls|ll|cat|mkdir|rm|rmdir|cp|mv|run|time|timeit|who|whos|env"
+INSTALL = r"(?:pip3?|conda|mamba|uv\s+pip|python3?\s+-m\s+pip)\s+(?:install|uninstall|list|show|freeze)\b"
+SHELLS = ("bash", "sh", "shell", "console", "zsh")
+
+TOKEN = re.compile(
+    r"(?P<string>\b[rRbBuUfFtT]{1,2}(?=[\"'])|)(?P<quote>\"\"\"|'''|\"|')"
+    r"|(?P<comment>#[^\n]*)|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<join>\\\n)|(?P<end>\n)"
+)
+REST = {
+    '"""': re.compile(r'(?:\\.|[^\\])*?"""', re.S),
+    "'''": re.compile(r"(?:\\.|[^\\])*?'''", re.S),
+    '"': re.compile(r'(?:\\.|[^\\\n"])*"', re.S),
+    "'": re.compile(r"(?:\\.|[^\\\n'])*'", re.S),
+}
+INDENT = re.compile(r"[ \t\f]*")
+PHYSICAL = re.compile(r"(?:[^\n\\]|\\\n|\\)*")
+MAGIC = re.compile(r"(%{1,2})([A-Za-z_][\w.]*|[!]|)[ \t]?(.*)", re.S)
+TARGET = re.compile(
+    r"((?:[A-Za-z_]\w*(?:\.\w+|\[[^\]\n=]*\])*[ \t]*,?[ \t]*)+)=[ \t]*(?:(!)(?!=)|%(\w+))(.*)", re.S
+)
+ASKED_BEFORE = re.compile(r"(\?\??)[ \t]*(%{0,2}[\w.*]+(?:\[-?\d+\])?)[ \t]*;?[ \t]*$")
+ASKED_AFTER = re.compile(r"(%{0,2}(?!\d)[\w*]+(?:\.(?!\d)[\w*]+|\[-?\d+\])*)[ \t]*(\?\??)[ \t]*(?:#.*)?$")
+BARE_MAGIC = re.compile(r"(%s)[ \t]+([^=,:(\[.\s].*)" % BARE, re.S)
+BARE_INSTALL = re.compile(INSTALL + r".*", re.S)
+FENCE = re.compile(r"\s*(`{3,}|~{3,})[ \t]*\{?\.?([\w+-]*)[^\n`]*\n(.*)", re.S)
+PROMPT = re.compile(r"[ \t]*(?:>>>|In \[\d*\]:)(?: |$)", re.M)
+PROMPTED = re.compile(r"[ \t]*(?:>>>|\.\.\.|In \[\d*\]:|\.\.\.+:)(?: (.*)|)$")
+
+
+def translate(source):
+    """The step as Python, or None when there is nothing in it that a notebook would understand."""
+    plain = unwrapped(source)
+    if plain is not None and driver.part("program").compiles(plain, "exec"):
+        return plain
+    lines = spoken(source if plain is None else plain)
+    if lines is not None:
+        driver.part("magic").offer()
+        return lines
+    return plain
+
+
+def awaits(body):
+    """Does a body of code await at its top level?"""
+    if "await" not in body and "async" not in body:
+        return False
+    program = driver.part("program")
+    body = translate(body) or body if not program.compiles(body, "exec") else body
+    try:
+        code = compile(body, "", "exec", program.TOP_LEVEL_AWAIT, True)
+    except SyntaxError:
+        return False
+    return bool(code.co_flags & driver.COROUTINE)
+
+
+# ---- what is wrapped around a cell --------------------------------------------------------------------
+
+
+def unwrapped(source):
+    """Without fence, prompts and common indentation; None where there is nothing of them."""
+    text = without_fence(source)
+    text = without_prompts(text)
+    text = without_indent(text)
+    return None if text == source else text
+
+
+def without_fence(text):
+    found = FENCE.match(text)
+    if not found:
+        return text
+    mark, language, rest = found.groups()
+    end = re.search(r"(?m)^[ \t]*%s[ \t]*$" % mark, rest)
+    if end is not None:
+        if rest[end.end() :].strip():
+            return text  # there is more than one, or other text
+        rest = rest[: end.start()]
+    head = "%%bash" if language.lower() in SHELLS else ""
+    return "\n" * (text.count("\n", 0, found.start(3)) - 1) + head + "\n" + rest
+
+
+def without_prompts(text):
+    first = text.lstrip()
+    if not PROMPT.match(first):
+        return text
+    lines = []
+    for line in text.split("\n"):
+        found = PROMPTED.match(line)
+        lines.append((found[1] or "") if found else "")  # without a prompt it is what was printed
+    return "\n".join(lines)
+
+
+def without_indent(text):
+    """As IPython does: what the first line is indented by is taken from all."""
+    first = re.search(r"(?m)^([ \t]*)\S", text)
+    if not first or not first[1]:
+        return text
+    return re.sub("(?m)^" + re.escape(first[1]), "", text)
+
+
+# ---- lines ----------------------------------------------------------------------------------------
+
+
+def spoken(source):
+    """The cell with each line of a notebook's own as a call; None when it has no such line."""
+    out, at, found = [], 0, False
+    while at < len(source):
+        end, call = special(source, at)
+        if call is None:
+            end = logical_end(source, at)
+            out.append(source[at:end])
+        else:
+            found = True
+            text = source[at:end]
+            out.append(call + "\n" * text.count("\n"))
+        at = end
+    return "".join(out) if found else None
+
+
+def logical_end(source, at):
+    """Where the logical line that begins at @at has ended."""
+    depth = 0
+    while True:
+        found = TOKEN.search(source, at)
+        if found is None:
+            return len(source)
+        at = found.end()
+        if found["quote"]:
+            rest = REST[found["quote"]].match(source, at)
+            at = rest.end() if rest else at
+        elif found["open"]:
+            depth += 1
+        elif found["close"]:
+            depth = max(0, depth - 1)
+        elif found["end"] and depth == 0:
+            return at
+
+
+def special(source, at):
+    """(end, call) for the line at @at, which begins a logical one: call is None for plain Python."""
+    indent = INDENT.match(source, at)[0]
+    start = at + len(indent)
+    end = PHYSICAL.match(source, start).end()
+    text = source[start:end].replace("\\\n", " ").rstrip()
+    first = text[:1]
+    if not first or first == "#":
+        return at, None
+    asked = ASKED_AFTER.match(text)
+    if asked:
+        return end, "%s__notebook__.help(%r, %r)" % (indent, asked[1], len(asked[2]))
+    if first == "%":
+        return percent(source, start, end, indent)
+    if first == "!":
+        what = "lines" if text[:2] == "!!" else "system"
+        return end, "%s__notebook__.%s(%r)" % (indent, what, text.lstrip("!").strip())
+    asked = ASKED_BEFORE.match(text)
+    if asked:
+        return end, "%s__notebook__.help(%r, %r)" % (indent, asked[2], len(asked[1]))
+    target = TARGET.match(text)
+    if target:
+        if target[2]:
+            call = "__notebook__.lines(%r)" % target[4].strip()
+        else:
+            call = line_call(target[3], target[4].strip())
+        return end, "%s%s = %s" % (indent, target[1].strip(), call)
+    return bare(text, end, indent) or (at, None)
+
+
+def percent(source, start, end, indent):
+    """%magic, and %%magic with all that follows."""
+    text = source[start:end].replace("\\\n", " ").rstrip()
+    mark, name, rest = MAGIC.match(text).groups()
+    if mark == "%%" and not indent:
+        body = source[end + 1 :]
+        waits = "await " if name in BODY_OF_CODE and awaits(body) else ""
+        method = "cell_async" if waits else "cell"
+        if name == "!":
+            name = "bash"
+        return len(source), "%s__notebook__.%s(%r, %r, %r)" % (waits, method, name, rest.strip(), body)
+    if name in ("time", "timeit") and mark == "%":
+        end = max(end, len(source[: logical_end(source, start)].rstrip("\n")))
+        rest = source[start:end].replace("\\\n", " ").partition(name)[2]
+    return end, indent + line_call(mark[1:] + name, rest.strip())
+
+
+def line_call(name, text):
+    if name == "time" and awaits(text):
+        return "await __notebook__.line_async(%r, %r)" % (name, text)
+    return "__notebook__.line(%r, %r)" % (name, text)
+
+
+def bare(text, end, indent):
+    """Magics without their %: only of a line that is no Python by itself."""
+    found = BARE_INSTALL.match(text) or BARE_MAGIC.match(text)
+    if not found or driver.part("program").compiles(text + "\n", "exec"):
+        return None
+    if found.re is BARE_INSTALL:
+        return end, "%s__notebook__.system(%r)" % (indent, text)
+    return end, indent + line_call(found[1], found[2].strip())

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What pip, conda and their like are answered: nothing can be installed; what is there, and how more comes."""
+
+import sys
+
+import builtins
+
+with driver.part("later").Genuine():
+    import difflib
+    import re
+    import shlex
+
+INSTALL = re.compile(
+    r"\s*(?:sudo\s+)?(?:(?:\S*python[\d.]*|uv)\s+(?:-m\s+)?)?(pip[\d.]*|conda|mamba|micromamba|pipenv|poetry|uv)\s+"
+    r"(install|uninstall|add|remove|download|update|upgrade|sync)\b(.*)", re.S,
+)
+# pip can do these by itself, without a network.
+LOCAL = re.compile(r"(?:^|\s)(?:--no-index|--target|-t|--find-links|-f|--prefix|--root|--user\s+\S*/|-e|\.{0,2}/\S*|\.|\S+\.whl|\S+\.tar\.gz)(?=[\s=]|$)")
+SEPARATOR = re.compile(r"&&|\|\||;|\||\d?>+|&|\n")
+REQUIREMENT = re.compile(r"([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*(?:([=<>!~]=?.*)|)$")
+VALUED = ("-i", "--index-url", "--extra-index-url", "-c", "-n", "--name", "--channel", "--timeout", "--retries")
+WELL_KNOWN = (
+    "numpy pandas scipy matplotlib seaborn plotly scikit-learn statsmodels sympy networkx pillow requests httpx "
+    "beautifulsoup4 lxml openpyxl xlsxwriter xlrd pyarrow polars duckdb sqlalchemy torch tensorflow jax keras "
+    "transformers xgboost lightgbm nltk spacy opencv-python scikit-image tqdm joblib pyyaml jinja2 pydantic "
+    "tabulate pypdf pypdf2 python-docx python-pptx reportlab pytest ipython rich numba cython dask bokeh altair"
+).split()
+HOW = (
+    "Nothing can be installed here: the box has no network. Packages are given to it by whoever starts it, with "
+    "--python VENV/bin/python, a virtual environment that has them."
+)
+
+
+def installed():
+    """Name in the spelling of packages → version."""
+    with driver.part("later").Genuine():
+        from importlib import metadata
+    if driver.Finder.site_pending:
+        driver.Finder.site_pending = False
+        driver.part("later").load_site()
+    found = {}
+    for package in metadata.distributions():
+        name = package.metadata["Name"]
+        if name:
+            found.setdefault(spelled(name), package.version)
+    return found
+
+
+def spelled(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def answer(command):
+    """
+    What a command that would install says. Returns: None for any other; else (exit status, what is left of the
+    command for the shell).
+    """
+    found = INSTALL.match(command)
+    if not found:
+        return None
+    text, rest = found[3], ""
+    cut = SEPARATOR.search(re.sub(r"(['\"])(?:(?!\1).)*\1", lambda m: "_" * len(m[0]), text))
+    if cut:
+        mark, rest = cut[0], text[cut.end() :].strip()
+        text = text[: cut.start()]
+        if mark not in ("&&", ";", "\n"):
+            further = re.search(r"&&|;|\n", rest)  # 2>/dev/null, | tail -1: only how it is shown
+            mark, rest = (further[0], rest[further.end() :]) if further else ("", "")
+    if LOCAL.search(text):
+        return None
+    status = reply(found[1], found[2], text)
+    if cut and mark == "&&" and status:
+        rest = (re.split(r";|\n", rest, maxsplit=1) + [""])[1]
+    return status, rest.strip()
+
+
+def wanted(text):
+    try:
+        given = shlex.split(text)
+    except ValueError:
+        given = text.split()
+    out = []
+    while given:
+        word = given.pop(0)
+        if word in ("-r", "--requirement"):
+            out += listed(given.pop(0) if given else "")
+        elif word in VALUED:
+            del given[:1]
+        elif word[:1] != "-":
+            out.append(word)
+    return out
+
+
+def listed(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return [line.strip() for line in file if line.strip() and line.strip()[0] not in "#-"]
+    except OSError as error:
+        builtins.print("ERROR: %s" % error, file=sys.stderr)
+        return []
+
+
+def reply(tool, verb, text):
+    there, missing, status = installed(), [], 0
+    if verb in ("uninstall", "remove"):
+        builtins.print("%s: the packages of a box are read-only; nothing was removed." % tool, file=sys.stderr)
+        return 1
+    for word in wanted(text):
+        found = REQUIREMENT.match(word)
+        name = spelled(found[1]) if found else word
+        if name in there:
+            note = "; asked for was %s, which cannot be had" % word if found[2] else ""
+            if (found[2] or "").strip("= ") == there[name] or not found[2]:
+                note = ""
+            builtins.print("Requirement already satisfied: %s %s%s" % (name, there[name], note))
+        else:
+            missing.append(word)
+    if not missing and not text.strip():
+        missing.append("(nothing named)")
+    for word in missing:
+        near = difflib.get_close_matches(spelled(word.split("=")[0]), list(there), 3, 0.6)
+        line = "ERROR: %s: %s is not installed." % (tool, word)
+        if near:
+            line += " Near: %s." % ", ".join(near)
+        builtins.print(line, file=sys.stderr)
+        status = 1
+    if missing:
+        builtins.print(HOW, file=sys.stderr)
+        known = ["%s %s" % (name, there[name]) for name in WELL_KNOWN if name in there]
+        if known:
+            builtins.print("There is: %s." % ", ".join(known), file=sys.stderr)
+    return status
