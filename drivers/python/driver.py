@@ -942,6 +942,7 @@ def main(fd):
         "matplotlib": lambda module: part("later").patch_matplotlib(module),
         "matplotlib.axes._axes": lambda module: part("later").patch_axes(module),
         "matplotlib.pyplot": lambda module: part("later").patch_pyplot(module),
+        "pandas": lambda module: part("later").patch_pandas(module),
         "PIL.ImageShow": lambda module: part("later").patch_pil(module),
     }
     seed = posix.environ.get(b"RETORT_SEED", b"")

@@ -7,6 +7,7 @@ import builtins
 import posix
 
 
+TABLE_COLUMNS = 200
 NO_SCREEN = (
     "gtk3agg gtk3cairo gtk4agg gtk4cairo macosx nbagg notebook ipympl widget inline qtagg qtcairo qt5agg qt5cairo "
     "qt4agg qt4cairo tkagg tkcairo webagg wx wxagg wxcairo"
@@ -145,6 +146,21 @@ def hooked_spec(name, path, target):
                 spec.loader = Hooked(spec, driver.Finder.hooks[name])
             return spec
     return None
+
+
+def patch_pandas(pandas):
+    """
+    Tables as wide as the terminal where there is one (COLUMNS), and wide for a model. A file is a
+    program like any. What the program sets afterwards holds.
+    """
+    given = posix.environ.get(b"COLUMNS", b"")
+    step = driver.state.step
+    if step is not None and step.once and step.filename[:1] != "<" and not given:
+        return
+    width = int(given) if given.isdigit() and 0 < int(given) < 10_000 else TABLE_COLUMNS
+    pandas.set_option("display.width", width)
+    if width >= TABLE_COLUMNS:
+        pandas.set_option("display.max_columns", 20)
 
 
 def patch_matplotlib(matplotlib):

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The habits of notebooks in sessions, for tools of agents, with -c and from a pipe; a FILE is Python or nothing."""
+
+import importlib.util
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+import service  # noqa: E402
+from test_mcp import Mcp  # noqa: E402
+
+HAS_PANDAS = importlib.util.find_spec("pandas") is not None
+WIDE = "import pandas as pd\ndf = pd.DataFrame([[1234567] * 20], columns=['column%d' % i for i in range(20)])\n"
+
+
+class Sessions(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.engine = service.Engine()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.engine.stop()
+
+    def test_habits_in_a_box(self):
+        s = self.engine.session()
+        record = s.run("%matplotlib inline\n!echo {1 + 1}; echo e >&2; exit 4\nn = _exit_code\nx = !pwd\n(x[0], n)")
+        self.assertEqual((record["status"], record["stdout"], record["stderr"]), ("ok", "2\n", "e\n"))
+        self.assertEqual(record["value"]["text/plain"], "('/home/user', 4)")
+        record = s.run("%%writefile a/b.py\n1")
+        self.assertEqual(record["error"]["name"], "FileNotFoundError")
+        record = s.run("%mkdir a\n%cd a")
+        self.assertEqual(record["stdout"], "/home/user/a\n")
+        record = s.run("%%writefile b.py\nimport sys\nmade = sys.argv[1]")
+        self.assertEqual([f["path"] for f in record["files"]], ["a/b.py"])
+        self.assertEqual(s.value("%run b.py 7\nmade"), "'7'")
+        self.assertEqual(s.run("%%bash\npwd; echo $RETORT_SESSION")["stdout"], "/home/user/a\n%s\n" % s.id)
+        record = s.run("!pip install nosuch | tail -1")
+        self.assertIn("Nothing can be installed here", record["stderr"])
+        self.assertEqual(s.run("!ls", filename="a.py")["error"]["name"], "SyntaxError")
+        record = s.run("from IPython.display import display, HTML, Markdown\ndisplay(HTML('<b>x</b>'), Markdown('*y*'))")
+        self.assertEqual([d["text/plain"] for d in record["displays"]], ["x", "*y*"])
+
+    def test_state_comes_over_branch_and_rollback(self):
+        s = self.engine.session()
+        s.run("41")
+        s.run("%cd -q /tmp")
+        s.run("%mkdir -p /home/user/kept")
+        copy = service.Session(self.engine, self.engine.call("session.branch", session=s.id))
+        self.assertEqual(copy.value("(_1, Out[1], In[1], %d)" % 5), "(41, 41, '41', 5)")
+        record = s.run("%env NB_LOST=1\n!touch /home/user/lost\n'gone'\n1/0", atomic=True)
+        self.assertEqual(record["state"]["outcome"], "rolled_back")
+        self.assertEqual(s.value("where = %pwd\n(where, _, len(Out), len(In))"), "('/tmp', 41, 1, 5)")
+        self.assertEqual(s.run("!ls /home/user; echo $NB_LOST")["stdout"], "kept\n\n")
+
+    def test_a_command_over_its_time_is_stopped(self):
+        s = self.engine.session()
+        s.run("x = 1")
+        record = s.run("!sleep 100; echo never", timeout_ms=1500)
+        self.assertEqual((record["status"], record["stdout"]), ("timeout", ""))
+        self.assertEqual(s.value("x"), "1")
+
+    @unittest.skipUnless(HAS_PANDAS, "needs pandas")
+    def test_tables_are_wide(self):
+        s = self.engine.session()
+        lines = s.run(WIDE + "df")["value"]["text/plain"].split("\n")
+        self.assertTrue(150 < max(map(len, lines)) <= 200, lines)
+        self.assertIn("column19", "".join(lines))
+        s.run("pd.set_option('display.width', 60)")
+        self.assertLessEqual(max(map(len, s.value("df").split("\n"))), 60)
+        s = self.engine.session(env={"COLUMNS": "100"})
+        self.assertTrue(80 < max(map(len, s.value(WIDE + "df").split("\n"))) < 120)
+
+
+class Fronts(harness.Case):
+    def test_programs(self):
+        done = harness.run("%time 6 * 7\n!echo $0")
+        self.assertEqual(done.status, 0, done)
+        self.assertRegex(done.out, r"(?s)Wall time: .*/bin/")
+        self.assertEqual(harness.run("get_ipython().getoutput('echo 1')").out, "['1']\n")
+        done = harness.retort("run", "-", stdin=b"```python\nx = !echo piped\nprint(x.s)\n```\n")
+        self.assertEqual((done.status, done.out), (0, "piped\n"))
+        with tempfile.TemporaryDirectory(dir=harness.TMP) as folder:
+            path = os.path.join(folder, "a.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("!ls\n")
+            done = harness.retort("run", path)
+            self.assertIn("SyntaxError", done.err)
+
+    def test_tool_of_agents(self):
+        with Mcp() as mcp:
+            found = mcp.tool("run_code", code="%matplotlib inline\nfiles = !echo a; echo b\nfiles")
+            self.assertIn("['a', 'b']", found.text)
+            found = mcp.tool("run_code", code="from IPython.display import Markdown, display\ndisplay(Markdown('# Title'))")
+            self.assertIn("# Title", found.text)
+            found = mcp.tool("run_code", code="%nosuch")
+            self.assertIn("UsageError", found.text)
+            if HAS_PANDAS:
+                found = mcp.tool("run_code", code=WIDE + "df")
+                self.assertGreater(max(map(len, found.text.split("\n"))), 150)
+
+
+if __name__ == "__main__":
+    harness.main()
