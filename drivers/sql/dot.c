@@ -29,6 +29,18 @@ static int show(struct step *s, const char *at, const char *fmt, const char *tex
 	return r;
 }
 
+/* A file by the name that a statement gives it: without its ending, unless that is the name of
+ * another. */
+static void add_file_row(struct db *db, sqlite3_str *sql, const char *file)
+{
+	char name[FILES_NAME_BYTES], path[FILES_PATH_BYTES];
+	(void)snprintf(name, sizeof name, "%.*s", (int)strlen(file) - 4, file);
+	bool is_other = sqlite3_table_column_metadata(db->h, "main", name, NULL, NULL, NULL, NULL,
+				NULL, NULL) == SQLITE_OK ||
+		!files_find(name, path) || strcmp(path, file) != 0;
+	sqlite3_str_appendf(sql, " UNION ALL VALUES (%Q, 'file %q')", is_other ? file : name, file);
+}
+
 static int run_tables(struct step *s, const char *at, int argc, char **argv)
 {
 	sqlite3_str *sql = sqlite3_str_new(s->db->h);
@@ -40,7 +52,7 @@ static int run_tables(struct step *s, const char *at, int argc, char **argv)
 	struct dirent *entry;
 	for (int n = 0; dir && n < LISTED_MAX && (entry = readdir(dir));)
 		if (files_is_table(entry->d_name) && entry->d_name[0] != '.') {
-			sqlite3_str_appendf(sql, " UNION ALL VALUES (%Q, 'file')", entry->d_name);
+			add_file_row(s->db, sql, entry->d_name);
 			if (++n % 400 == 0) /* a compound has at most 500 parts */
 				sqlite3_str_appendall(
 					sql, ") UNION ALL SELECT * FROM (VALUES ('', '')");

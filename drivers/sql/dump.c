@@ -13,15 +13,16 @@
 #define COLUMNS                                                                                    \
 	"SELECT group_concat(printf('\"%%w\"', name), ',') FROM pragma_table_info(%Q, 'main')"
 
-static int prepare_rows(struct db *db, const char *table, sqlite3_stmt **out)
+/* @before: a column more, and a comma; or "". */
+static int prepare_rows(struct db *db, const char *table, const char *before, sqlite3_stmt **out)
 {
 	sqlite3_stmt *columns = NULL;
 	char *sql = sqlite3_mprintf(COLUMNS, table);
 	int rc = sql ? sqlite3_prepare_v2(db->h, sql, -1, &columns, NULL) : SQLITE_NOMEM;
 	sqlite3_free(sql);
 	if (rc == SQLITE_OK && sqlite3_step(columns) == SQLITE_ROW) {
-		sql = sqlite3_mprintf(
-			"SELECT %s FROM main.\"%w\"", sqlite3_column_text(columns, 0), table);
+		sql = sqlite3_mprintf("SELECT %s%s FROM main.\"%w\"", before,
+			sqlite3_column_text(columns, 0), table);
 		rc = sql ? sqlite3_prepare_v2(db->h, sql, -1, out, NULL) : SQLITE_NOMEM;
 		sqlite3_free(sql);
 	}
@@ -29,17 +30,30 @@ static int prepare_rows(struct db *db, const char *table, sqlite3_stmt **out)
 	return rc;
 }
 
+/* What follows the table's name: of a search index the rows' numbers are kept, as those of another
+ * table. */
+static void write_names(sqlite3_stmt *stmt, bool has_rowid)
+{
+	for (int i = 0; has_rowid && i < sqlite3_column_count(stmt); i++) {
+		char *name = sqlite3_mprintf("\"%w\"", sqlite3_column_name(stmt, i));
+		(void)printf("%s%s", i > 0 ? "," : "(", i > 0 && name ? name : "rowid");
+		sqlite3_free(name);
+	}
+	(void)fputs(has_rowid ? ") VALUES(" : " VALUES(", stdout);
+}
+
 /* Every row as INSERT INTO. */
-static int dump_rows(struct db *db, const char *table)
+static int dump_rows(struct db *db, const char *table, bool has_rowid)
 {
 	sqlite3_stmt *stmt = NULL, *quote = NULL;
-	int rc = prepare_rows(db, table, &stmt);
+	int rc = prepare_rows(db, table, has_rowid ? "rowid," : "", &stmt);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(db->h, VALUE, -1, &quote, NULL);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		char *name = sqlite3_mprintf("\"%w\"", table);
-		(void)printf("INSERT INTO %s VALUES(", name ? name : "");
+		(void)printf("INSERT INTO %s", name ? name : "");
 		sqlite3_free(name);
+		write_names(stmt, has_rowid);
 		for (int i = 0; i < sqlite3_column_count(stmt); i++) {
 			(void)sqlite3_bind_value(quote, 1, sqlite3_column_value(stmt, i));
 			if (sqlite3_step(quote) == SQLITE_ROW)
@@ -55,27 +69,47 @@ static int dump_rows(struct db *db, const char *table)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+/*
+ * A virtual table keeps its rows in tables of its own, which it makes itself; so the definition and
+ * the rows are written, where such rows can be written again: those of a search index and of an
+ * R-tree. Of an index without its texts, and of other modules, the definition is all there is.
+ */
+static int dump_virtual(struct db *db, const char *name, const char *text)
+{
+	const char *using = strcasestr(text, "USING");
+	const char *module = using ? using + 5 + strspn(using + 5, " \t\n") : "";
+	bool is_search = strncasecmp(module, "fts", 3) == 0;
+	bool is_tree =
+		strncasecmp(module, "rtree", 5) == 0 || strncasecmp(module, "geopoly", 7) == 0;
+	bool is_bare = is_search && strcasestr(text, "content=");
+	(void)printf("%s;\n", text);
+	if ((is_search || is_tree) && !is_bare)
+		return dump_rows(db, name, is_search);
+	(void)printf("-- left out: the rows of %s\n", name);
+	return SQLITE_OK;
+}
+
 static int dump_schema(struct db *db, const char *pattern, const char *condition)
 {
 	sqlite3_stmt *stmt = NULL;
 	char *sql = sqlite3_mprintf(
 		"SELECT name, type, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE "
-		"'sqlite\\_%%' ESCAPE '\\' AND tbl_name LIKE %Q AND %s ORDER BY rowid",
+		"'sqlite\\_%%' ESCAPE '\\' AND tbl_name LIKE %Q AND name NOT IN (SELECT name FROM "
+		"pragma_table_list WHERE schema = 'main' AND type = 'shadow') AND %s ORDER BY rowid",
 		pattern, condition);
 	int rc = sql ? sqlite3_prepare_v2(db->h, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
 	sqlite3_free(sql);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(stmt, 0);
 		const char *text = (const char *)sqlite3_column_text(stmt, 2);
-		bool is_virtual = text && strncasecmp(text, "CREATE VIRTUAL", 14) == 0;
 		rc = SQLITE_OK;
-		if (is_virtual) {
-			(void)fputs("-- left out: a virtual table\n", stdout);
+		if (text && strncasecmp(text, "CREATE VIRTUAL", 14) == 0) {
+			rc = dump_virtual(db, name, text);
 			continue;
 		}
 		(void)printf("%s;\n", text ? text : "");
 		if (strcmp((const char *)sqlite3_column_text(stmt, 1), "table") == 0)
-			rc = dump_rows(db, name);
+			rc = dump_rows(db, name, false);
 	}
 	(void)sqlite3_finalize(stmt);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;

@@ -2,6 +2,8 @@
 #include "function.h"
 
 #include "base/attr.h"
+#include "regexp.h"
+#include "series.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -153,5 +155,7 @@ int function_register(sqlite3 *db, uint64_t *random)
 	if (rc == SQLITE_OK && random)
 		rc = sqlite3_create_function(
 			db, "randomblob", 1, varying, random, random_blob, NULL, NULL);
-	return rc;
+	if (rc == SQLITE_OK)
+		rc = regexp_register(db);
+	return rc == SQLITE_OK ? series_register(db) : rc;
 }

@@ -1,5 +1,5 @@
-/* Functions that SQLite has not: median, stddev; random() that can be repeated.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Functions that the library has not: median, stddev, REGEXP, a series; random() that can be
+ * repeated. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include <sqlite3.h>

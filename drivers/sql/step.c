@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 #include "dot.h"
+#include "note.h"
 #include "result.h"
 #include "scan.h"
 
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { TRIES_MAX = FILES_MAX + 8, DOT_LINE_BYTES = 8192 };
 
@@ -104,8 +106,24 @@ static const char *unknown_table(sqlite3 *h)
 	return strncmp(text, says, sizeof says - 1) == 0 ? text + sizeof says - 1 : NULL;
 }
 
-/* What to do about an error of SQLite's, to stand behind its message, or "". */
-static const char *hint(struct db *db, int rc)
+/* A statement of other databases that a command stands for. */
+static const char *foreign(const char *sql)
+{
+	static const struct {
+		const char *word, *hint;
+	} words[] = {{"DESCRIBE", ": here it is .schema TABLE"},
+		{"DESC", ": here it is .schema TABLE"},
+		{"SHOW", ": here it is .tables, or .schema TABLE"},
+		{"USE", ": there is one database, retort.db; .tables lists its tables"}};
+	struct token t = scan_token(&sql);
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (scan_is(&t, words[i].word))
+			return words[i].hint;
+	return t.bytes == 1 && *t.text == '\\' ? ": here it is .tables, or .schema TABLE" : "";
+}
+
+/* What to do about an error of SQLite's in @sql, to stand behind its message, or "". */
+static const char *hint(struct db *db, int rc, const char *sql)
 {
 	char path[FILES_PATH_BYTES];
 	const char *unknown = rc == SQLITE_ERROR ? unknown_table(db->h) : NULL;
@@ -113,7 +131,7 @@ static const char *hint(struct db *db, int rc)
 		return ": the name of a file stands in quotes";
 	if ((rc & 0xff) == SQLITE_IOERR && sqlite3_system_errno(db->h) == EFBIG)
 		return ": the file would be larger than its limit: give it more with --file-size";
-	return "";
+	return rc == SQLITE_ERROR ? foreign(sql) : "";
 }
 
 int step_fail_sql(struct step *s, const char *at, int rc)
@@ -131,8 +149,8 @@ int step_fail_sql(struct step *s, const char *at, int rc)
 		text = sqlite3_errmsg(db->h);
 	}
 	int offset = is_current ? sqlite3_error_offset(db->h) : -1;
-	(void)step_fail(s, at, error_name(rc), "%s%s (%s)", text, is_current ? hint(db, rc) : "",
-		code_name(rc));
+	(void)step_fail(s, at, error_name(rc), "%s%s (%s)", text,
+		is_current ? hint(db, rc, at) : "", code_name(rc));
 	if (offset >= 0 && (size_t)offset <= strlen(at))
 		locate(s, at + offset, true);
 	return -1;
@@ -182,16 +200,11 @@ static int take_rows(struct step *s, sqlite3_stmt *stmt)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static int take_change(struct step *s, sqlite3_stmt *stmt)
+static int take_change(sqlite3_stmt *stmt)
 {
-	int64_t before = sqlite3_total_changes64(s->db->h);
-	bool is_change = !sqlite3_stmt_readonly(stmt);
 	int rc;
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
 		;
-	if (rc == SQLITE_DONE && is_change) {
-		s->n_changed += (uint64_t)(sqlite3_total_changes64(s->db->h) - before);
-	}
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
@@ -209,6 +222,52 @@ static bool is_outside(const char *sql)
 	return false;
 }
 
+/* ---- how much has changed: what was rolled back has not ---- */
+
+static int on_commit(void *arg)
+{
+	struct step *s = arg;
+	s->n_committed = s->n_changed;
+	return 0;
+}
+
+static void on_rollback(void *arg)
+{
+	struct step *s = arg;
+	s->n_changed = s->n_committed;
+}
+
+/* SAVEPOINT a, and ROLLBACK [TRANSACTION] TO [SAVEPOINT] a, which no hook tells of. */
+static void see_savepoint(struct step *s, const char *sql)
+{
+	char name[STEP_NAME_BYTES];
+	struct token t = scan_token(&sql);
+	bool is_set = scan_is(&t, "SAVEPOINT"), is_back = scan_is(&t, "ROLLBACK");
+	bool has_to = false;
+	if (!is_set && !is_back)
+		return;
+	t = scan_token(&sql);
+	for (; is_back && t.kind == SCAN_WORD; t = scan_token(&sql)) {
+		bool is_to = scan_is(&t, "TO");
+		if (!is_to && !scan_is(&t, "TRANSACTION") && !(has_to && scan_is(&t, "SAVEPOINT")))
+			break;
+		has_to |= is_to;
+	}
+	if ((is_back && !has_to) || t.kind == SCAN_END || !scan_plain(&t, name, sizeof name))
+		return;
+	if (is_set && s->n_marks < STEP_MARKS_MAX) {
+		struct step_mark *mark = &s->marks[s->n_marks++];
+		strcpy(mark->name, name);
+		mark->n_changed = s->n_changed;
+	}
+	if (!is_back)
+		return;
+	while (s->n_marks > 0 && strcasecmp(s->marks[s->n_marks - 1].name, name) != 0)
+		s->n_marks--;
+	/* One that is not known is of an earlier step: all of this one is undone. */
+	s->n_changed = s->n_marks > 0 ? s->marks[s->n_marks - 1].n_changed : 0;
+}
+
 static bool changes_rows(const char *sql)
 {
 	static const char *const words[] = {"INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"};
@@ -219,12 +278,34 @@ static bool changes_rows(const char *sql)
 	return false;
 }
 
+/* PRAGMA table_info(orders) says nothing of a table that is not there: it may be that of a file. */
+static int resolve_asked(struct db *db, const char *sql)
+{
+	char name[FILES_NAME_BYTES];
+	struct token t = scan_token(&sql);
+	if (!scan_is(&t, "PRAGMA"))
+		return SQLITE_OK;
+	t = scan_token(&sql);
+	if (!scan_is(&t, "table_info") && !scan_is(&t, "table_xinfo"))
+		return SQLITE_OK;
+	t = scan_token(&sql);
+	t = scan_token(&sql); /* behind the bracket, or = */
+	if (t.kind == SCAN_END || !scan_plain(&t, name, sizeof name) ||
+		sqlite3_table_column_metadata(
+			db->h, NULL, name, NULL, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK)
+		return SQLITE_OK;
+	int r = files_resolve(&db->files, db, name);
+	return r < 0 ? -r : SQLITE_OK;
+}
+
 /* Prepare, making tables of files it names, and the database file if it writes. */
 static int prepare(struct step *s, const char *sql, sqlite3_stmt **out, const char **tail)
 {
 	struct db *db = s->db;
 	char name[FILES_NAME_BYTES];
-	int rc = SQLITE_ERROR;
+	int rc = resolve_asked(db, sql);
+	if (rc != SQLITE_OK)
+		return rc;
 	for (int i = 0; i < TRIES_MAX; i++) {
 		db->reason[0] = '\0';
 		db->wants_file = false;
@@ -254,16 +335,24 @@ static int run_prepared(struct step *s, sqlite3_stmt *stmt, const char *sql)
 {
 	struct db *db = s->db;
 	int rc = SQLITE_OK;
+	(void)sqlite3_commit_hook(db->h, on_commit, s);
+	(void)sqlite3_rollback_hook(db->h, on_rollback, s);
 	if (is_outside(sql))
 		rc = db_release(db);
 	else if (!sqlite3_stmt_readonly(stmt))
 		rc = db_point(db);
 	db->is_running = true;
 	if (rc == SQLITE_OK)
-		rc = sqlite3_column_count(stmt) > 0 ? take_rows(s, stmt) : take_change(s, stmt);
+		rc = sqlite3_column_count(stmt) > 0 ? take_rows(s, stmt) : take_change(stmt);
 	db->is_running = false;
-	if (rc == SQLITE_OK && sqlite3_column_count(stmt) == 0 && changes_rows(sql))
+	if (rc == SQLITE_OK && sqlite3_column_count(stmt) == 0 && changes_rows(sql)) {
 		s->has_changed = true;
+		s->n_changed += (uint64_t)sqlite3_changes64(db->h);
+	}
+	if (rc == SQLITE_OK)
+		see_savepoint(s, sql);
+	if (rc == SQLITE_OK && sqlite3_column_count(stmt) > 0)
+		note_sums(db, sqlite3_sql(stmt));
 	return rc;
 }
 
@@ -345,6 +434,10 @@ void step_run(struct step *s)
 			r = step_fail_sql(s, s->code, rc);
 	} else {
 		(void)db_end(s->db, false);
+	}
+	if (s->db->h) {
+		(void)sqlite3_commit_hook(s->db->h, NULL, NULL);
+		(void)sqlite3_rollback_hook(s->db->h, NULL, NULL);
 	}
 	if (r == 0)
 		say_changes(s);

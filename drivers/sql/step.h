@@ -5,7 +5,12 @@
 #include "base/buf.h"
 #include "db.h"
 
-enum { STEP_MESSAGE_BYTES = 2048, STEP_LINE_BYTES = 512 };
+enum {
+	STEP_MESSAGE_BYTES = 2048,
+	STEP_LINE_BYTES = 512,
+	STEP_MARKS_MAX = 32,
+	STEP_NAME_BYTES = 128
+};
 
 struct step_error {
 	const char *name; /* NULL: none */
@@ -15,16 +20,25 @@ struct step_error {
 	char caret[STEP_LINE_BYTES + 16]; /* blanks and ^, or empty */
 };
 
+/* How much had changed when the program set a savepoint. */
+struct step_mark {
+	char name[STEP_NAME_BYTES];
+	uint64_t n_changed;
+};
+
 struct step {
 	struct db *db;
 	/* Send a result that another one follows: an object of MIME types, as JSON. */
 	void (*display)(void *arg, const struct buf *mimes);
 	void *arg;
 	size_t value_bytes;
-	char *code;	  /* changed: read_csv(…) */
-	char *typed;	  /* what it was, when it may be changed, or NULL */
-	struct buf value; /* the last result so far, as JSON, or empty */
-	uint64_t n_changed;
+	char *code;	      /* changed: read_csv(…) */
+	char *typed;	      /* what it was, when it may be changed, or NULL */
+	struct buf value;     /* the last result so far, as JSON, or empty */
+	uint64_t n_changed;   /* rows, but for what was rolled back */
+	uint64_t n_committed; /* of them those that no ROLLBACK can undo any more */
+	struct step_mark marks[STEP_MARKS_MAX];
+	size_t n_marks;
 	bool has_changed;
 	bool is_done; /* .quit */
 	struct step_error error;

@@ -268,6 +268,52 @@ class Values(Case):
         self.assertEqual(d.step("DELETE FROM t WHERE a = 99")["value"][TABLE], {"changes": 0})
         self.assertEqual(self.rows(d, "INSERT INTO t VALUES (9) RETURNING a"), [[9]])
 
+    def test_what_was_rolled_back_has_not_changed(self):
+        d = self.driver()
+        for code, n in (("CREATE TABLE t(a); BEGIN; INSERT INTO t VALUES (5), (7); ROLLBACK", 0),
+                        ("INSERT INTO t VALUES (1); BEGIN; INSERT INTO t VALUES (2), (3); ROLLBACK", 1),
+                        ("BEGIN; INSERT INTO t VALUES (2), (3); COMMIT; BEGIN; DELETE FROM t; ROLLBACK TRANSACTION", 2),
+                        ("INSERT INTO t VALUES (4); SAVEPOINT a; DELETE FROM t; SAVEPOINT b; DELETE FROM t; "
+                         "ROLLBACK TRANSACTION TO SAVEPOINT \"A\"; RELEASE a", 1),
+                        ("BEGIN; SAVEPOINT c; INSERT INTO t VALUES (5)", 1),
+                        ("INSERT INTO t VALUES (6); ROLLBACK TO c; COMMIT", 0),
+                        ("CREATE VIRTUAL TABLE f USING fts5(x); INSERT INTO f VALUES ('a')", 1)):
+            with self.subTest(code=code):
+                self.assertEqual(d.step(code)["value"][TABLE], {"changes": n})
+        self.assertEqual(self.rows(d, "SELECT count(*) FROM t"), [[4]])
+
+    def test_regular_expressions(self):
+        d = self.driver()
+        self.assertEqual(self.rows(d, r"SELECT 'abc' REGEXP 'b', 'a1' REGEXP '^\w\d$', 'ab' NOT REGEXP 'c', NULL REGEXP 'x', "
+                                      r"regexpi('É', 'é'), 12 REGEXP '^1'"), [[1, 1, 1, None, 1, 1]])
+        self.assertEqual(self.rows(d, "WITH p(x) AS (VALUES ('a'), ('b'), ('^$')) SELECT group_concat(x) FROM p "
+                                      "WHERE 'ab' REGEXP x"), [["a,b"]])
+        self.fails(d, "SELECT 'x' REGEXP '('", "SQLError", "parenthesis")
+        self.fails(d, "SELECT (SELECT group_concat('a', '') FROM generate_series(1, 500)) REGEXP "
+                      r"'(a|aa)+\d'", "SQLError", "limit")
+
+    def test_series(self):
+        d = self.driver()
+        for asked, shown in (("1, 10, 3", "1,4,7,10"), ("3, 1, -1", "3,2,1"), ("1, 0", None), ("5, 5, 0", "5"), ("NULL, 3", None),
+                             ("9223372036854775806, 9223372036854775807", "9223372036854775806,9223372036854775807")):
+            self.assertEqual(self.rows(d, f"SELECT group_concat(value) FROM generate_series({asked})"), [[shown]])
+        self.assertEqual(self.rows(d, "WITH t(x) AS (VALUES (1), (2)) SELECT t.x, s.value FROM t, generate_series(1, t.x) s"),
+                         [[1, 1], [2, 1], [2, 2]])
+        self.assertEqual(self.rows(d, "SELECT value FROM generate_series(7) LIMIT 2"), [[7], [8]])
+
+    def test_a_sum_of_text_is_told(self):
+        d = self.driver({"o.csv": "who,paid,n\nA,\"2,232.00\",1\nB,$5,2\n"})
+        for code in ("SELECT who, sum(paid) FROM o GROUP BY 1", "SELECT avg(x.\"Paid\" * 2) FROM 'o.csv' AS x",
+                     "CREATE TABLE t AS SELECT * FROM o; SELECT total([paid]) FROM t"):
+            d.step(code)
+        for code in ("SELECT sum(replace(paid, ',', '')), max(paid) FROM o", "SELECT sum(n), min(paid) FROM o",
+                     "SELECT sum(who) FROM o", "SELECT 'sum(paid)' FROM o", "SELECT sum(CAST(paid AS REAL)) FROM o"):
+            d.step(code)
+        d.send(BYE)
+        notes = d.process.stderr.read().decode().splitlines()
+        self.assertEqual([line.split(":")[:2] for line in notes], [["retort", " note"]] * 3)
+        self.assertIn("paid is text, such as \"2,232.00\"", notes[0])
+
     def test_functions(self):
         d = self.driver()
         self.assertEqual(self.rows(d, "WITH v(x) AS (VALUES (2), (4), (4), (4), (5), (5), (7), (9), (NULL)) "
@@ -626,10 +672,17 @@ class Dots(Case):
         d = self.driver({"s.csv": "a,b\n1,x\n"})
         d.step("CREATE TABLE t(a INT);\nCREATE VIEW v AS SELECT 1; CREATE TEMP TABLE u(z)")
         self.assertEqual(self.rows(d, ".tables"),
-                         [["s.csv", "file"], ["t", "table"], ["u", "temp table"], ["v", "view"]])
+                         [["s", "file s.csv"], ["t", "table"], ["u", "temp table"], ["v", "view"]])
         self.assertEqual(d.step(".schema t;")["value"]["text/plain"], "CREATE TABLE t(a INT);")
         self.assertIn('"b" TEXT', d.step(".schema s")["value"]["text/plain"])
         self.fails(d, ".schema nowhere", "SQLError", "no such table or file")
+
+    def test_habits_of_other_databases(self):
+        d = self.driver({"s.csv": "a,b\n1,x\n"})
+        for code, hint in (("DESCRIBE s", ".schema TABLE"), ("SHOW TABLES", ".tables"), ("\\d s", ".schema"), ("USE x", "retort.db")):
+            self.fails(d, code, "SQLError", hint)
+        for code in ("PRAGMA table_info(s)", "PRAGMA table_xinfo('s')", "PRAGMA table_info = s"):
+            self.assertEqual([row[1] for row in self.rows(d, code)][:2], ["a", "b"])
 
     def test_import(self):
         d = self.driver({"s.csv": "a,b\n1,x\n2,y\n"})
@@ -657,6 +710,21 @@ class Dots(Case):
         self.assertEqual(copy.execute("SELECT count(*) FROM sqlite_schema").fetchone(), (4,))
         self.assertEqual(copy.execute('SELECT * FROM "a ""b"').fetchall(), [(1, 2, 2, "w")])
         copy.close()
+
+    def test_dump_of_virtual_tables_reads_back(self):
+        d = self.driver()
+        d.step("CREATE VIRTUAL TABLE f USING fts5(x, y); INSERT INTO f(rowid, x, y) VALUES (7, 'hello', 'it''s'); "
+               "CREATE VIRTUAL TABLE r USING rtree(id, a, b); INSERT INTO r VALUES (3, 1, 2); CREATE TABLE f_mine(a); "
+               "CREATE VIRTUAL TABLE bare USING fts5(x, content='')")
+        d.step(".dump")
+        d.send(BYE)
+        out = d.process.stdout.read().decode()
+        self.assertIn("-- left out: the rows of bare\n", out)
+        again = self.driver()
+        again.step(out)
+        self.assertEqual(self.rows(again, "SELECT rowid, x, y FROM f WHERE f MATCH 'hello'"), [[7, "hello", "it's"]])
+        self.assertEqual(self.rows(again, "SELECT id FROM r WHERE a < 2"), [[3]])
+        self.assertEqual(self.rows(again, "SELECT count(*) FROM f_mine"), [[0]])
 
     def test_others(self):
         d = self.driver()
