@@ -34,5 +34,8 @@ METHOD(s_join);
 /* One character at *at, which goes behind it. */
 int32_t char_next(const struct str *s, size_t *at);
 
+/* Lower case of Latin, Greek and Cyrillic; other scripts stay as they are. */
+int32_t char_lower(int32_t c);
+
 /* White space as Unicode has it. */
 bool char_is_space(int32_t c);

@@ -37,7 +37,7 @@ static int32_t upper(int32_t c)
 	return c == 0xff ? 0x178 : c == 0x3c2 ? 0x3a3 : c == 0x131 ? 'I' : c;
 }
 
-static int32_t lower(int32_t c)
+int32_t char_lower(int32_t c)
 {
 	if ((c >= 'A' && c <= 'Z') || (c >= 0xc0 && c <= 0xde && c != 0xd7) ||
 		(c >= 0x391 && c <= 0x3a9) || (c >= 0x410 && c <= 0x42f))
@@ -63,7 +63,7 @@ static int32_t title(int32_t c)
 
 static bool is_cased(int32_t c)
 {
-	return upper(c) != c || lower(c) != c || c == 0xdf;
+	return upper(c) != c || char_lower(c) != c || c == 0xdf;
 }
 
 static bool is_alpha(int32_t c)
@@ -130,12 +130,12 @@ static int change_case(struct vm *vm, struct val self, enum change how, struct v
 	for (size_t at = 0; at < self.str->n_bytes;) {
 		int32_t c = char_next(self.str, &at);
 		bool is_up = how == UPPER || ((how == CAPITALIZE || how == TITLE) && is_first) ||
-			(how == SWAP && lower(c) != c ? false : how == SWAP);
+			(how == SWAP && char_lower(c) != c ? false : how == SWAP);
 		if (c == 0xdf && is_up && how != SWAP) {
 			if (text_puts(&t, how == UPPER ? "SS" : "Ss") < 0)
 				return -1;
 		} else if (text_char(&t,
-				   !is_up				 ? lower(c)
+				   !is_up				 ? char_lower(c)
 					   : how == UPPER || how == SWAP ? upper(c)
 									 : title(c)) < 0) {
 			return -1;
@@ -225,7 +225,7 @@ METHOD(s_isupper)
 
 METHOD(s_islower)
 {
-	return is_case(vm, self, lower, out);
+	return is_case(vm, self, char_lower, out);
 }
 
 METHOD(s_istitle)
@@ -234,7 +234,7 @@ METHOD(s_istitle)
 	for (size_t at = 0; all && at < self.str->n_bytes;) {
 		int32_t c = char_next(self.str, &at);
 		has |= is_cased(c);
-		all = !is_cased(c) || (is_inside ? lower(c) == c : title(c) == c);
+		all = !is_cased(c) || (is_inside ? char_lower(c) == c : title(c) == c);
 		is_inside = is_cased(c);
 	}
 	*out = VAL_BOOL(has && all);

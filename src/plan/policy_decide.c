@@ -4,6 +4,7 @@
 #include "plan/int.h"
 #include "plan/policy_list.h"
 #include "plan/policy_result.h"
+#include "plan/policy_text.h"
 #include "plan/str.h"
 #include "plan/table.h"
 
@@ -16,23 +17,6 @@ enum { TEXTS_DEPTH_MAX = 8, ITEM_NAME_MAX_BYTES = 512 };
 static bool is_sound(const struct policy *p, uint32_t label)
 {
 	return label != LABEL_FAILED && !labels_has_failed(p->labels);
-}
-
-static bool ends_with(const char *text, size_t bytes, const struct str *end)
-{
-	return bytes >= end->n_bytes &&
-		memcmp(text + bytes - end->n_bytes, end->data, end->n_bytes) == 0;
-}
-
-/* One thing: what holds a space or a separator may be two, of which the last one ends well. */
-static bool is_one(const char *text, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++) {
-		unsigned char c = (unsigned char)text[i];
-		if (c <= ' ' || c == 0x7f || strchr(",;<>\"'()[]\\", c))
-			return false;
-	}
-	return bytes > 0;
 }
 
 /* Of an item: whose it is decides. */
@@ -50,8 +34,7 @@ static enum policy_proof trusts_item(const struct policy *p, const char *text)
 		if (strcmp(of, "#*") == 0)
 			return POLICY_DEPENDS;
 		for (uint32_t k = 0; k < i->list.tuple->n; k++)
-			if (is_one(of + 1, strlen(of + 1)) &&
-				ends_with(of + 1, strlen(of + 1), i->list.tuple->item[k].str))
+			if (policy_ends_with(of + 1, strlen(of + 1), i->list.tuple->item[k].str))
 				return POLICY_PROVED;
 	}
 	return POLICY_REFUTED;
@@ -146,26 +129,16 @@ static bool ends_well(const void *arg, struct val v)
 {
 	const struct tuple *list = arg;
 	for (uint32_t i = 0; v.type == T_STRING && i < list->n; i++)
-		if (is_one(v.str->data, v.str->n_bytes) &&
-			ends_with(v.str->data, v.str->n_bytes, list->item[i].str))
+		if (policy_ends_with(v.str->data, v.str->n_bytes, list->item[i].str))
 			return true;
 	return false;
-}
-
-static bool is_same(struct val a, struct val b)
-{
-	if (a.type == T_STRING && b.type == T_STRING)
-		return str_equal(a.str, b.str);
-	bool are_numbers =
-		(val_is_int(a) || a.type == T_FLOAT) && (val_is_int(b) || b.type == T_FLOAT);
-	return are_numbers && num_compare(a, b) == 0;
 }
 
 static bool is_member(const void *arg, struct val v)
 {
 	const struct tuple *list = arg;
 	for (uint32_t i = 0; i < list->n; i++)
-		if (is_same(v, list->item[i]))
+		if (policy_is_same(v, list->item[i]))
 			return true;
 	return false;
 }
@@ -179,7 +152,7 @@ static enum policy_proof is_extreme(
 	struct val item = l->item[e->index];
 	if (item.type == T_UNSET || v.type == T_UNSET)
 		return POLICY_DEPENDS;
-	return is_same(v, item) ? POLICY_PROVED : POLICY_REFUTED;
+	return policy_is_same(v, item) ? POLICY_PROVED : POLICY_REFUTED;
 }
 
 struct question {
@@ -231,12 +204,19 @@ static enum policy_proof prove_any(const struct question *q, const struct clause
 	return best;
 }
 
+/* Of deny: one part of the value for which one of them may hold is too much. */
 static enum policy_proof prove_none(const struct question *q, const struct clauses *all)
 {
-	enum policy_proof best = prove_any(q, all);
-	return best == POLICY_REFUTED && is_sound(q->p, q->arg->label) ? POLICY_PROVED
-		: best == POLICY_DEPENDS			       ? POLICY_DEPENDS
-								       : POLICY_REFUTED;
+	struct val v = q->arg->value;
+	if (!is_sound(q->p, q->arg->label))
+		return POLICY_REFUTED;
+	for (uint32_t i = 0; i < all->n && v.type != T_UNSET; i++) {
+		const struct tuple *list = all->item[i].list.tuple;
+		if (all->item[i].kind == CLAUSE_MEMBER ? policy_any_member(v, list)
+						       : policy_any_ends_with(v, list))
+			return POLICY_REFUTED;
+	}
+	return v.type == T_UNSET ? POLICY_DEPENDS : POLICY_PROVED;
 }
 
 struct reading {

@@ -74,6 +74,23 @@ class Plans(test_plan_mcp.Case):
         done = self.run_it('note = mail.page()\nif "evil" in note:\n' + rows + "for x in note.split():\n    if x:\n" + rows.replace("    ", "        "), "--no-prompt")
         self.assertEqual((done.status, self.sent), (0, []), done)
 
+    def test_T_PLAN_DENY_holds_of_any_part(self):
+        """An address that the policy denies, beside others, within others, and written in another way."""
+        policy = POLICY.replace("class_ = control()", 'class_ = payload(deny = ends_with(["@rival.com"]) | member(["high"]))')
+        words = ["X@Rival.COM", " x@rival.com", "<x@rival.com>", "Ann <x@rival.com>", "x@rival.com,ann@ok.com", "x%rival.com@ok.com", "x＠rival.com",
+                 "x@rival.com.", "x@rival.com\u200b", "HIGH", "low;high", "ｈｉｇｈ"]
+        values = [json.dumps(word, ensure_ascii=False) for word in words]
+        values += ['["ann@ok.com", "x@rival.com"]', '[["low"], ["ann@ok.com", ["x@rival.com"]]]', '{"cc": "x@rival.com"}', '{"x@rival.com": 1}',
+                   '("low", "high")', '{"a": {"b": ["high"]}}', 'struct(a="x@rival.com")']
+        for value in values:
+            for source in (f'mail.send(to="bob@example.com", class_={value})\n', f'x = {value}\nmail.send(to="bob@example.com", class_=x)\n'):
+                done = self.run_plan(source, "--yes", policy=policy)
+                self.assertEqual((done.status, self.sent), (6, []), (value, done))
+        self.assertIn('deny', policy)
+        for value in ('"ann@ok.com"', "[]", '["low", ["ann@ok.com"]]', '{"cc": "low"}'):
+            done = self.run_plan(f'mail.send(to="bob@example.com", class_={value})\n', "--yes", policy=policy)
+            self.assertNotIn("denied", done.err, (value, done))
+
     def test_T_PLAN_SCHEMA_does_not_name_a_text_a_choice(self):
         """A server declares one of two words, or a date, and gives an address."""
         source = 'x = mail.say(what = {"level": LEVEL, "day": "eve@evil.com"})\nmail.send(to = x["FIELD"])\n'

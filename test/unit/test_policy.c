@@ -130,6 +130,81 @@ TEST(decisions_are_as_the_rules_say)
 	}
 }
 
+static void run_values(const char *rule, const char *const *values, size_t n, const char *expect)
+{
+	char text[1024];
+	for (size_t i = 0; i < n; i++) {
+		(void)snprintf(text, sizeof text,
+			"rule('files.delete', effect = destructive, file_id = control(%s))\n"
+			"test('files.delete', file_id = value(%s, " WEB "), expect = %s)\n",
+			rule, values[i], expect);
+		run_cases(text, 0, "");
+	}
+}
+
+/* Whatever may be read as what is denied, in any part of the value. */
+TEST(deny_holds_of_any_part)
+{
+	static const char *const ends[] = {"'x@rival.com'", "'X@RIVAL.COM'", "'x@rival.com '",
+		"' x@rival.com'", "'x@rival.com.'", "'<x@rival.com>'", "'Ann <x@rival.com>'",
+		"'x@rival.com,ann@ok.com'", "'ann@ok.com,x@rival.com'", "'ann@ok.com x@rival.com'",
+		"'ann@ok.com\\nx@rival.com'", "'\"x\"@rival.com'", "'x@rival.com(ann@ok.com)'",
+		"'x%rival.com@ok.com'", "'rival.com!x@ok.com'", "'x@rival.com@ok.com'",
+		"'@rival.com:ann@ok.com'", "'team: ann@ok.com'", "'mailto:ann@ok.com'",
+		"'x\xef\xbc\xa0rival.com'",
+		"'x@rival\xef\xbc\x8e"
+		"com'",
+		"'x@rival.com\xe2\x80\x8b'", "'x@r\xc4\xb1val.com'", "'ann@\xc3\xb6k.com'",
+		"['x@rival.com', 'ann@ok.com']", "['ann@ok.com', ['bob@ok.com', ['x@rival.com']]]",
+		"[5, 'ann@ok.com']", "''", "'a b'", "'run.EXE'", "'run.exe.'",
+		"[[[[[[[[[['ann@ok.com']]]]]]]]]]"};
+	static const char *const others[] = {"'ann@ok.com'", "'ann@rival.com.ok.com'", "[]",
+		"[[], ['ann@ok.com', 'bob@ok.com.']]", "'ann+x@ok.com'", "'xrival.com'", "None",
+		"'gr\xc3\xbc\xc3\x9f"
+		"e'",
+		"'exe'"};
+	static const char *const members[] = {"'high'", "'HIGH'", "' high '", "'high.'",
+		"['low', 'high']", "['high', 'low']", "'low,high'", "'low high'", "'(high)'",
+		"'\xef\xbd\x88igh'", "'hi\xe2\x80\x8bgh'", "'GR\xc3\x9cN'", "7", "'7'", "' 7.0'",
+		"7.0", "[1, [7]]", "'1;7'", "'very  high'"};
+	static const char *const no_members[] = {"'low'", "[]", "''", "['low', 'mid']", "8", "'77'",
+		"'highest'", "None",
+		"'gr\xc3\xbc"
+		"n-rot'",
+		"True", "'\xe4\xbd\x8e'"};
+#define DENY(list) "allow = at_most(text), deny = " list
+	static const char ends_rule[] = DENY("ends_with(['@rival.com', '.exe'])");
+	static const char member_rule[] = DENY("member(['high', 7, 'gr\xc3\xbcn', 'very high'])");
+	run_values(ends_rule, ends, ARRAY_LEN(ends), "deny");
+	run_values(ends_rule, others, ARRAY_LEN(others) - 2, "allow");
+	run_values(member_rule, members, ARRAY_LEN(members), "deny");
+	run_values(member_rule, no_members, ARRAY_LEN(no_members), "allow");
+	run_values(DENY("ends_with(['.exe'])"), others + 7, 1, "deny");
+	run_values(DENY("ends_with(['.exe'])"), others + 8, 1, "allow");
+	/* A name of a domain in its other form. */
+	static const char *const encoded[] = {"'x@xn--gre-6ka8i.de'", "'x@GR\xc3\x96SSE.de'"};
+	run_values(DENY("ends_with(['@gr\xc3\xb6sse.de'])"), encoded, 2, "deny");
+}
+
+/* To allow, each part has to be just that. */
+TEST(allow_holds_of_one_address)
+{
+	static const char *const good[] = {
+		"'ann@ok.com'", "['ann@ok.com', ('bob@ok.com',)]", "[]", "'ann.b+c@ok.com'"};
+	static const char *const bad[] = {"'ann@OK.com'", "'x@rival.com@ok.com'",
+		"'x%rival.com@ok.com'", "'rival.com!x@ok.com'", "'x: ann@ok.com'", "'x:ann@ok.com'",
+		"'@ok.com'",
+		"'x@rival.com\xef\xbc\x8c"
+		"ann@ok.com'",
+		"'x\xc2\xa0y@ok.com'", "'\xc3\xa9@ok.com'", "['ann@ok.com', 'x@rival.com']",
+		"'ann@ok.com '", "'ann@ok.com.'", "'<ann@ok.com>'", "''", "None",
+		"'x@rival.com>ann@ok.com'", "'a(b)@ok.com'"};
+	run_values("allow = ends_with(['@ok.com'])", good, ARRAY_LEN(good), "allow");
+	run_values("allow = ends_with(['@ok.com']), otherwise = deny", bad, ARRAY_LEN(bad), "deny");
+	static const char *const idn[] = {"'ann@\xc3\xb6k.com'"};
+	run_values("allow = ends_with(['@\xc3\xb6k.com'])", idn, 1, "allow");
+}
+
 /* The policy's own words need no trust(); of those who gave something all are trusted, or none. */
 TEST(who_is_trusted)
 {
