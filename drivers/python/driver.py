@@ -230,7 +230,7 @@ def join(text):
 # ---- frames ---------------------------------------------------------------------------------------
 
 
-def send(kind, message, passed=-1):
+def send(kind, message):
     """Send a frame, with a descriptor, unless this is a child process that user code has forked."""
     payload = encode(message).encode()
     if len(payload) >= FRAME_MAX and "value" in message:
@@ -242,7 +242,7 @@ def send(kind, message, passed=-1):
     if posix.getpid() != state.home:
         return False
     try:
-        native.send_frame(state.channel, kind, payload, passed)
+        native.send_frame(state.channel, kind, payload)
     except OSError:
         return False  # user code has closed it
     return True
@@ -715,6 +715,9 @@ def serve():
             run_step(decode(payload), fds)
         elif kind == BRANCH:
             part("branch").answer(decode(payload), fds)
+        elif kind == CHECKPOINT:
+            request = decode(payload)
+            part("guard").checkpoint(request["id"], request.get("guard_bytes") or 0, fds)
         elif fds:
             part("branch").close_all(fds)
         if kind == SETUP:
@@ -723,9 +726,6 @@ def serve():
             part("branch").get_ready()
         elif kind == NAMES:
             part("names").answer(decode(payload))
-        elif kind == CHECKPOINT:
-            request = decode(payload)
-            part("guard").checkpoint(request["id"], request.get("guard_bytes") or 0)
 
 
 def leave():

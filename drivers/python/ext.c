@@ -42,10 +42,10 @@ static PyObject *send_frame(PyObject *self, PyObject *args)
 {
 	const char *payload;
 	Py_ssize_t bytes;
-	int fd, type, passed = -1, r;
+	int fd, type, r;
 
 	(void)self;
-	if (!PyArg_ParseTuple(args, "iiy#|i:send_frame", &fd, &type, &payload, &bytes, &passed))
+	if (!PyArg_ParseTuple(args, "iiy#:send_frame", &fd, &type, &payload, &bytes))
 		return NULL;
 	if (bytes >= FRAME_BYTES_MAX) {
 		PyErr_SetString(PyExc_ValueError, "frame too long");
@@ -53,7 +53,7 @@ static PyObject *send_frame(PyObject *self, PyObject *args)
 	}
 	if (fd < 0) /* in a rehearsal; an exception would write to more pages than a step does */
 		Py_RETURN_NONE;
-	Py_BEGIN_ALLOW_THREADS r = frame_write(fd, type, payload, (size_t)bytes, passed);
+	Py_BEGIN_ALLOW_THREADS r = frame_write(fd, type, payload, (size_t)bytes);
 	Py_END_ALLOW_THREADS if (r < 0)
 	{
 		errno = -r;
@@ -98,7 +98,7 @@ static PyObject *build_frame(int type, PyObject *payload, struct frame_fds *pass
 {
 	PyObject *fds;
 
-	if (type != FRAME_BRANCH && type != FRAME_STEP)
+	if (type != FRAME_BRANCH && type != FRAME_STEP && type != FRAME_CHECKPOINT)
 		frame_fds_close(passed);
 	fds = PyTuple_New(passed->n);
 	for (int i = 0; fds && i < passed->n; i++)
@@ -431,14 +431,15 @@ static PyObject *settle_pages(PyObject *self, PyObject *args)
 }
 
 static PyMethodDef methods[] = {
-	{"send_frame", send_frame, METH_VARARGS, "send_frame(fd, type, payload, passed=-1)"},
+	{"send_frame", send_frame, METH_VARARGS, "send_frame(fd, type, payload)"},
 	{"recv_frame", recv_frame, METH_VARARGS, "recv_frame(fd, max) -> (type, payload, fds)"},
 	{"is_readable", is_readable, METH_VARARGS, "is_readable(fd) -> bool"},
 	{"branch", branch, METH_VARARGS,
 		"branch(id, traits, channel, fds, keep, words, ready) -> traits"},
 	{"be_forked", be_forked, METH_NOARGS, "be_forked(): run the hooks of a fork's child"},
 	{"find_shared", find_shared, METH_NOARGS, "find_shared(): what each branch has to renew"},
-	{"guard", guard, METH_VARARGS, "guard(channel, out, err, pairs, bytes, patient)"},
+	{"guard", guard, METH_VARARGS,
+		"guard(id, channel, guard, out, err, pairs, bytes, patient)"},
 	{"alone", alone, METH_NOARGS, "alone() -> bool"},
 	{"is_same_file", is_same_file, METH_VARARGS, "is_same_file(fd, fd) -> bool"},
 	{"flush_c", flush_c, METH_NOARGS, "flush_c(): fflush(NULL)"},

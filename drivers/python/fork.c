@@ -43,8 +43,9 @@ static const char score_path[] = "/proc/self/oom_score_adj";
 struct clone {
 	struct plan plan;
 	int channel;
-	int engine_fd, guard_fd; /* the two ends of the guard's socket */
-	int *tid;		 /* where libc keeps the thread's id */
+	int guard_fd; /* the guard's end of its socket; the engine made it */
+	int said[2];  /* a pair: the guard has let go of what is shared */
+	int *tid;     /* where libc keeps the thread's id */
 	void *robust;
 	size_t robust_bytes;
 	pid_t group;
@@ -173,13 +174,14 @@ static void be_guard(const struct clone *clone)
 
 	(void)syscall(SYS_set_robust_list, clone->robust, clone->robust_bytes);
 	(void)setpgid(0, 0);
-	(void)close(clone->engine_fd);
 	lost = plan_carry_out(&clone->plan);
 	if (dup3(clone->guard_fd, clone->channel, O_CLOEXEC) < 0)
 		_exit(1);
 	(void)close(clone->guard_fd);
-	if (send(clone->channel, &lost, sizeof(lost), MSG_NOSIGNAL) != sizeof(lost))
+	if (send(clone->said[1], &lost, sizeof(lost), MSG_NOSIGNAL) != sizeof(lost))
 		_exit(0);
+	(void)close(clone->said[0]);
+	(void)close(clone->said[1]);
 	score = set_score(0);
 	wait_for_resume(clone->channel);
 	if (score > 0)
@@ -191,7 +193,7 @@ static void be_guard(const struct clone *clone)
 
 static const char *prepare(struct clone *clone, const struct plan_order *order)
 {
-	int fds[2], r;
+	int r;
 
 	clone->channel = order->channel;
 	clone->tid = find_tid();
@@ -202,10 +204,10 @@ static const char *prepare(struct clone *clone, const struct plan_order *order)
 	r = plan_make(&clone->plan, order);
 	if (r < 0)
 		return r == -E2BIG ? "descriptors" : strerror(-r);
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+	if (clone->guard_fd < 0)
+		return strerror(EMFILE); /* which the kernel had no room for */
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, clone->said) < 0)
 		return strerror(errno);
-	clone->engine_fd = fds[0];
-	clone->guard_fd = fds[1];
 	return NULL;
 }
 
@@ -231,9 +233,9 @@ static pid_t make_guard(struct clone *clone, int *lost, const char **reason)
 	pthread_sigmask(SIG_SETMASK, &clone->mask, NULL);
 	if (pid <= 0)
 		return pid;
-	(void)close(clone->guard_fd);
-	clone->guard_fd = -1;
-	if (frame_read(clone->engine_fd, lost, sizeof(*lost), NULL) == 0)
+	(void)close(clone->said[1]);
+	clone->said[1] = -1;
+	if (frame_read(clone->said[0], lost, sizeof(*lost), NULL) == 0)
 		return pid;
 	*reason = "the guard was killed";
 	return -1;
@@ -251,13 +253,13 @@ static const char *announce(const struct clone *clone, const char *id, pid_t pid
 
 	if (n >= (int)sizeof(text))
 		return "its name is too long";
-	(void)frame_write(clone->channel, FRAME_GUARD, text, (size_t)n, clone->engine_fd);
+	(void)frame_write(clone->channel, FRAME_GUARD, text, (size_t)n);
 	return NULL;
 }
 
 PyObject *guard(PyObject *self, PyObject *args)
 {
-	struct clone clone = {.engine_fd = -1, .guard_fd = -1};
+	struct clone clone = {.guard_fd = -1, .said = {-1, -1}};
 	struct plan_order order = {0};
 	int pairs[PAIRS_MAX], is_patient, lost = 0;
 	const char *id;
@@ -267,9 +269,10 @@ PyObject *guard(PyObject *self, PyObject *args)
 	pid_t pid = -1;
 
 	(void)self;
-	if (!PyArg_ParseTuple(args, "siiiOKp:guard", &id, &order.channel, &order.out, &order.err,
-		    &list, &bytes, &is_patient))
+	if (!PyArg_ParseTuple(args, "siiiiOKp:guard", &id, &order.channel, &order.guard, &order.out,
+		    &order.err, &list, &bytes, &is_patient))
 		return NULL;
+	clone.guard_fd = order.guard;
 	order.pairs = pairs;
 	order.n_pairs = ext_numbers(list, pairs, PAIRS_MAX);
 	if (order.n_pairs < 0)
@@ -287,8 +290,9 @@ PyObject *guard(PyObject *self, PyObject *args)
 		Py_RETURN_NONE;
 	if (pid > 0)
 		reason = announce(&clone, id, pid, lost);
-	if (clone.engine_fd >= 0)
-		(void)close(clone.engine_fd);
+	for (int i = 0; i < 2; i++)
+		if (clone.said[i] >= 0)
+			(void)close(clone.said[i]);
 	if (clone.guard_fd >= 0)
 		(void)close(clone.guard_fd);
 	return PyUnicode_FromString(reason ? reason : "");

@@ -28,28 +28,14 @@ uint32_t frame_length(const unsigned char head[FRAME_HEAD_BYTES])
 	return (uint32_t)head[0] << 24 | (uint32_t)head[1] << 16 | (uint32_t)head[2] << 8 | head[3];
 }
 
-static void attach(struct msghdr *msg, union control *control, int fd)
-{
-	memset(&control->head, 0, sizeof(control->head));
-	msg->msg_control = control;
-	msg->msg_controllen = CMSG_SPACE(sizeof(fd));
-	control->head.cmsg_level = SOL_SOCKET;
-	control->head.cmsg_type = SCM_RIGHTS;
-	control->head.cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(&control->head), &fd, sizeof(fd));
-}
-
-int frame_write(int fd, int type, const char *payload, size_t bytes, int passed)
+int frame_write(int fd, int type, const char *payload, size_t bytes)
 {
 	uint32_t length = (uint32_t)bytes + 1;
 	unsigned char head[FRAME_HEAD_BYTES] = {
 		length >> 24, length >> 16, length >> 8, length, (unsigned char)type};
 	struct iovec parts[2] = {{head, sizeof(head)}, {(void *)payload, bytes}};
 	struct msghdr msg = {.msg_iov = parts, .msg_iovlen = 2};
-	union control control;
 
-	if (passed >= 0)
-		attach(&msg, &control, passed);
 	while (parts[0].iov_len + parts[1].iov_len > 0) {
 		ssize_t n = sendmsg(fd, &msg, MSG_NOSIGNAL);
 
@@ -57,8 +43,6 @@ int frame_write(int fd, int type, const char *payload, size_t bytes, int passed)
 			continue;
 		if (n < 0)
 			return -errno;
-		msg.msg_control = NULL;
-		msg.msg_controllen = 0;
 		for (int i = 0; i < 2; i++) {
 			size_t part = (size_t)n < parts[i].iov_len ? (size_t)n : parts[i].iov_len;
 

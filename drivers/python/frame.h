@@ -12,8 +12,9 @@ enum {
 	FRAME_FDS_MAX = 64,
 	FRAME_RESUME = 3,
 	FRAME_BYE = 5,
-	FRAME_STEP = 1,	  /* may bring the standard input */
-	FRAME_BRANCH = 6, /* brings descriptors */
+	FRAME_STEP = 1,	      /* may bring the standard input */
+	FRAME_BRANCH = 6,     /* brings descriptors */
+	FRAME_CHECKPOINT = 9, /* brings the guard's socket */
 	FRAME_READY = 16,
 	FRAME_GUARD = 18,
 	FRAME_BRANCHED = 22
@@ -31,11 +32,11 @@ void frame_fds_close(struct frame_fds *fds);
 uint32_t frame_length(const unsigned char head[FRAME_HEAD_BYTES]);
 
 /*
- * Write a frame whole, with the descriptor @passed unless that is -1. Goes on after a signal: what
- * follows on the channel would else be read as payload.
+ * Write a frame whole. Goes on after a signal: what follows on the channel would else be read as
+ * payload.
  * Returns: 0, or a negative errno.
  */
-int frame_write(int fd, int type, const char *payload, size_t bytes, int passed);
+int frame_write(int fd, int type, const char *payload, size_t bytes);
 
 /*
  * One read of up to @bytes. Descriptors are added to @fds; without it the kernel drops them.

@@ -13,9 +13,10 @@ EXERCISED += (driver.stage_flush,)
 WARM = b'{"id":"","code":"None","filename":"<warm>","argv":[""],"mode":"session","value_bytes":0}'
 
 
-def checkpoint(name, limit):
+def checkpoint(name, limit, fds):
     """
-    Make a guard and tell the engine, in a frame for @name. In a guard that is resumed this returns
+    Make a guard and tell the engine, in a frame for @name; @fds has the socket that the guard waits at, and is
+    closed here. In a guard that is resumed this returns
     as well, days later perhaps: the process is then the live one.
 
     The two share their memory until one of them writes. Many sessions run one step and are idle then,
@@ -25,7 +26,7 @@ def checkpoint(name, limit):
     is_patient, is_first = not state.crowded, not state.had_guard
     state.crowded, state.had_guard = False, True
     failure = native.guard(
-        driver.encode(name), state.channel, state.out, state.err, loop_pairs(), limit, is_patient
+        driver.encode(name), state.channel, fds[0] if fds else -1, state.out, state.err, loop_pairs(), limit, is_patient
     )
     if failure is None:
         go_on()

@@ -175,7 +175,8 @@ static int plan_one(struct plan *plan, const struct plan_order *order, int fd)
 	struct plan_item item = {.fd = fd, .same = -1};
 	struct stat st;
 
-	if (fd == 0 || fd == order->channel || fd == order->out || fd == order->err)
+	if (fd == 0 || fd == order->channel || fd == order->guard || fd == order->out ||
+		fd == order->err)
 		return 0;
 	item.flags = fcntl(fd, F_GETFL);
 	item.fd_flags = fcntl(fd, F_GETFD);

@@ -41,7 +41,7 @@ struct plan {
 
 /* What the maker of a plan says: descriptors to leave alone, and socketpairs, two by two. */
 struct plan_order {
-	int channel, out, err;
+	int channel, guard, out, err;
 	const int *pairs;
 	int n_pairs;
 };

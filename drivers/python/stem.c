@@ -62,7 +62,7 @@ static int refuse(int channel, const struct order *order, int r)
 	char text[ANSWER_BYTES];
 	int n = snprintf(text, sizeof(text), "{\"id\":%s,\"error\":\"%s\"}", order->id, explain(r));
 
-	return frame_write(channel, FRAME_BRANCHED, text, (size_t)n, -1);
+	return frame_write(channel, FRAME_BRANCHED, text, (size_t)n);
 }
 
 /*
@@ -149,7 +149,7 @@ static void send_ready(const struct home *home)
 	int n = snprintf(text, sizeof(text), "%s%d}", home->ready, (int)getpid());
 
 	if (n < 0 || (size_t)n >= sizeof(text) ||
-		frame_write(home->channel, FRAME_READY, text, (size_t)n, -1) < 0)
+		frame_write(home->channel, FRAME_READY, text, (size_t)n) < 0)
 		_exit(1);
 	(void)sched_yield(); /* the engine may have to read it on this CPU */
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -48,7 +49,7 @@ int channel_receive(struct channel *ch, json_t **message)
 			ch->passed_fd = fcntl(fd, F_DUPFD_CLOEXEC, FD_MIN);
 			fd_close(&fd);
 		}
-		if (n == -EINTR)
+		if (n == -EAGAIN && fd_wait(ch->fd, POLLIN) == 0)
 			continue;
 		if (n <= 0)
 			return n == 0 ? 0 : -EIO;

@@ -3,10 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 /* Linux 6.16, all architectures that retort runs on */
+#endif
+
+enum { TRIES_MAX = 8 }; /* what does not sleep is hardly ever interrupted */
 
 void fd_close(int *fd)
 {
@@ -67,6 +74,18 @@ int fd_set_nonblock(int fd, bool on)
 	return fcntl(fd, F_SETFL, flags) < 0 ? -errno : 0;
 }
 
+int fd_wait(int fd, short events)
+{
+	struct pollfd p = {.fd = fd, .events = events};
+	return poll(&p, 1, -1) < 0 && errno != EINTR ? -errno : 0;
+}
+
+void fd_refuse_passed(int sock)
+{
+	int off = 0;
+	(void)setsockopt(sock, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof off);
+}
+
 union fd_control {
 	struct cmsghdr align;
 	char bytes[CMSG_SPACE(sizeof(int) * FD_PASS_MAX)];
@@ -88,11 +107,22 @@ ssize_t fd_send(int sock, const void *data, size_t bytes, const int *fds, size_t
 		c->cmsg_len = (socklen_t)CMSG_LEN(sizeof(int) * n_fds);
 		memcpy(CMSG_DATA(c), fds, sizeof(int) * n_fds);
 	}
-	for (;;) {
-		ssize_t n = sendmsg(sock, &msg, MSG_NOSIGNAL);
-		if (n >= 0 || errno != EINTR)
-			return n < 0 ? -errno : n;
+	ssize_t n = -1;
+	for (int i = 0; n < 0 && i < TRIES_MAX; i++) {
+		n = sendmsg(sock, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno != EINTR)
+			break;
 	}
+	return n < 0 ? -errno : n;
+}
+
+ssize_t fd_send_waiting(int sock, const void *data, size_t bytes, const int *fds, size_t n_fds)
+{
+	ssize_t n;
+	do
+		n = fd_send(sock, data, bytes, fds, n_fds);
+	while (n == -EAGAIN && fd_wait(sock, POLLOUT) == 0);
+	return n;
 }
 
 static size_t take_fds(struct msghdr *msg, int *fds, size_t max_fds)
@@ -116,34 +146,33 @@ static size_t take_fds(struct msghdr *msg, int *fds, size_t max_fds)
 
 static ssize_t receive(int sock, struct msghdr *msg)
 {
-	ssize_t n;
-	do
-		n = recvmsg(sock, msg, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	ssize_t n = -1;
+	for (int i = 0; n < 0 && i < TRIES_MAX; i++) {
+		n = recvmsg(sock, msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+		if (n < 0 && errno != EINTR)
+			break;
+	}
 	return n < 0 ? -errno : n;
 }
 
-ssize_t fd_read_fds(int sock, void *out, size_t max_bytes, int *fds, size_t max_fds, size_t *n_fds)
+/* The kernel closes what came along, and says so. */
+static ssize_t receive_without(int sock, struct msghdr *msg)
 {
-	union fd_control control;
-	struct iovec iov = {.iov_base = out, .iov_len = max_bytes};
-	struct msghdr msg = {.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof control.bytes};
-	ssize_t n = receive(sock, &msg);
-	*n_fds = n < 0 ? 0 : take_fds(&msg, fds, max_fds);
-	return n;
+	ssize_t n = receive(sock, msg);
+	if (n >= 0 && msg->msg_flags & MSG_TRUNC)
+		return -EMSGSIZE;
+	return n >= 0 && msg->msg_flags & MSG_CTRUNC ? -EPROTO : n;
 }
 
 ssize_t fd_recv(int sock, void *out, size_t max_bytes, int *fds, size_t max_fds, size_t *n_fds)
 {
 	union fd_control control;
 	struct iovec iov = {.iov_base = out, .iov_len = max_bytes};
-	struct msghdr msg = {.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof control.bytes};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	if (!fds)
+		return receive_without(sock, &msg);
+	msg.msg_control = control.bytes;
+	msg.msg_controllen = sizeof control.bytes;
 	ssize_t n = receive(sock, &msg);
 	if (n < 0)
 		return n;
@@ -153,10 +182,6 @@ ssize_t fd_recv(int sock, void *out, size_t max_bytes, int *fds, size_t max_fds,
 			(void)close(fds[i]);
 		return msg.msg_flags & MSG_TRUNC || got == FD_PASS_MAX ? -EMSGSIZE : -EMFILE;
 	}
-	if (n_fds)
-		*n_fds = got;
-	else
-		for (size_t i = 0; i < got; i++)
-			(void)close(fds[i]);
+	*n_fds = got;
 	return n;
 }

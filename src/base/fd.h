@@ -34,23 +34,37 @@ ssize_t fd_read_all(int fd, void *out, size_t max_bytes);
 int fd_set_nonblock(int fd, bool on);
 
 /*
+ * Messages and descriptors on unix sockets. None of these calls waits, whatever the socket's flags
+ * are: O_NONBLOCK belongs to the open file description, which a hostile peer may share. Who may
+ * wait calls fd_wait() after -EAGAIN.
+ */
+
+/* Wait until poll(2) has something to tell of @events. Returns: 0, or negative errno. */
+int fd_wait(int fd, short events);
+
+/*
+ * From now on a peer that sends descriptors to @sock is refused by the kernel (Linux 6.16; before,
+ * the kernel closes them while we receive, and the syscall filter sees to it that this never
+ * waits).
+ */
+void fd_refuse_passed(int sock);
+
+/*
  * Send one message with up to FD_PASS_MAX descriptors on a unix socket.
  * Owns:    nothing; the caller still owns @fds.
  * Returns: bytes sent, or negative errno (-EAGAIN when the socket is full).
  */
 ssize_t fd_send(int sock, const void *data, size_t bytes, const int *fds, size_t n_fds);
 
-/*
- * Receive one message. Descriptors are close-on-exec and owned by the caller; those beyond
- * @max_fds are closed, and a message cut short by @max is an error.
- * Returns: bytes received (0 at end of stream), -EAGAIN, -EMSGSIZE, -EMFILE (@out has the message,
- * whose descriptors found no room and are gone), or negative errno.
- */
-ssize_t fd_recv(int sock, void *out, size_t max_bytes, int *fds, size_t max_fds, size_t *n_fds);
+/* The same, but waits where that one answers -EAGAIN: for the warden, whose engine never waits for
+ * it, and for clients. */
+ssize_t fd_send_waiting(int sock, const void *data, size_t bytes, const int *fds, size_t n_fds);
 
 /*
- * Read from a stream socket, with the descriptors that came along: close-on-exec, owned by the
- * caller; those beyond @max_fds are closed, by us or the kernel.
- * Returns: bytes read (0 at end of stream), -EAGAIN, or negative errno.
+ * Receive one message. Descriptors are close-on-exec and owned by the caller; those beyond
+ * @max_fds are closed, and a message cut short by @max is an error. With NULL for @fds descriptors
+ * are refused.
+ * Returns: bytes received (0 at end of stream), -EAGAIN, -EMSGSIZE, -EMFILE (@out has the message,
+ * whose descriptors found no room and are gone), -EPROTO (refused: likewise), or negative errno.
  */
-ssize_t fd_read_fds(int sock, void *out, size_t max_bytes, int *fds, size_t max_fds, size_t *n_fds);
+ssize_t fd_recv(int sock, void *out, size_t max_bytes, int *fds, size_t max_fds, size_t *n_fds);

@@ -81,7 +81,7 @@ static int fail_gone(struct err *err)
 static int send_all(const struct client *c, const char *data, size_t bytes)
 {
 	while (bytes > 0) {
-		ssize_t n = fd_send(c->fd, data, bytes, NULL, 0);
+		ssize_t n = fd_send_waiting(c->fd, data, bytes, NULL, 0);
 		if (n < 0)
 			return (int)n;
 		data += n;

@@ -4,6 +4,7 @@
 #include "base/attr.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
@@ -43,6 +44,8 @@ enum {
 	ARCH_SHSTK_STATUS_ = 0x5005,
 	SOCKET_TYPE_MASK = 0xf,
 	RESET_ON_FORK = 0x40000000,
+	DONE = 0,
+	F_SETDELEG_ = 1040,
 };
 
 #define ANY UINT32_C(0xffffffff)

@@ -28,6 +28,7 @@ static void receive(uv_poll_t *poll, int status, int events)
 int init_link_open(struct init_link *link, uv_loop_t *loop, int fd, struct err *err)
 {
 	link->fd = fd;
+	fd_refuse_passed(fd);
 	int r = uv_poll_init(loop, &link->poll, fd);
 	if (r == 0)
 		r = uv_poll_start(&link->poll, UV_READABLE, receive);

@@ -155,7 +155,6 @@ int warden_start(struct warden **out, const char *path, struct err *err)
 	cleanup_fd int theirs = pair[1];
 	w->fd = pair[0];
 	w->last = &w->first;
-	(void)fd_set_nonblock(w->fd, true);
 	int r = spawn_warden(w, path, theirs, err);
 	if (r < 0) {
 		fd_close(&w->fd);

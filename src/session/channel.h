@@ -24,9 +24,6 @@ int driver_send_fds(struct driver *d, enum frame_type type, const char *payload,
 /* Tell it, once, to get ready for branches. */
 void driver_be_stem(struct driver *d);
 
-/* The descriptor that came with the frame being told, or -1. Owns: the caller. */
-int driver_take_fd(struct driver *d);
-
 /* Read what its pipes and its channel hold now. */
 void driver_drain(struct driver *d);
 void driver_look(struct driver *d);

@@ -35,7 +35,7 @@ struct guard *guard_new(struct box *box)
 {
 	struct guard *g = calloc(1, sizeof *g);
 	if (g)
-		*g = (struct guard){.n_refs = 1, .box = box_hold(box), .fd = -1};
+		*g = (struct guard){.n_refs = 1, .box = box_hold(box), .fd = -1, .due_fd = -1};
 	return g;
 }
 
@@ -51,6 +51,7 @@ void guard_let_go(struct guard *g)
 	if (!g || --g->n_refs > 0)
 		return;
 	fd_close(&g->fd); /* at which the guard exits */
+	fd_close(&g->due_fd);
 	box_let_go(g->box);
 	free(g);
 }

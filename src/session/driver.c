@@ -38,8 +38,6 @@ static void free_driver(struct driver *d)
 {
 	struct box *box = d->box;
 	struct engine *e = box->engine;
-	while (d->n_fds > 0)
-		(void)close(d->fds[--d->n_fds]);
 	fd_close(&d->late_fd);
 	buf_done(&d->in);
 	buf_done(&d->out);
@@ -183,37 +181,29 @@ static void take_frames(struct driver *d)
 		buf_done(&d->in);
 }
 
-static void close_fds(struct driver *d)
+/* No frame brings a descriptor: one that does is no frame of a driver's. */
+static void refuse_descriptors(struct driver *d)
 {
-	while (d->n_fds > 0)
-		(void)close(d->fds[--d->n_fds]);
+	struct err err;
+	err_set(&err, ERR_PROTOCOL, "a descriptor came over the channel");
+	break_channel(d, &err);
 }
 
 /* Returns: whether there may be more. */
 static bool receive(struct driver *d)
 {
-	size_t n_fds = 0;
-	int fds[DRIVER_FDS_MAX];
 	char *at = buf_reserve(&d->in, READ_BYTES);
-	ssize_t n = at ? fd_read_fds(d->channel->fd, at, READ_BYTES, fds, DRIVER_FDS_MAX, &n_fds)
-		       : -ENOMEM;
-	for (size_t i = 0; i < n_fds; i++) {
-		if (d->n_fds < DRIVER_FDS_MAX)
-			d->fds[d->n_fds++] = fds[i];
-		else
-			(void)close(fds[i]);
-	}
+	ssize_t n = at ? fd_recv(d->channel->fd, at, READ_BYTES, NULL, 0, NULL) : -ENOMEM;
 	if (n == -EAGAIN || n == -EINTR)
 		return false;
-	if (n <= 0) {
-		/* The driver's end tells init, and init tells us. */
+	if (n == -EPROTO)
+		refuse_descriptors(d);
+	else if (n <= 0) /* the driver's end tells init, and init tells us */
 		unwatch_channel(d);
+	if (n <= 0)
 		return false;
-	}
 	buf_grown(&d->in, (size_t)n);
 	take_frames(d);
-	if (!d->is_let_go && d->in.bytes == 0)
-		close_fds(d); /* the frames they came with did not want them */
 	return true;
 }
 
@@ -246,15 +236,6 @@ static void on_output(uv_poll_t *poll, int status, int events)
 	driver_look(d);
 	if (!d->is_let_go && (status < 0 || read_some(d, pipe) < 0))
 		(void)uv_poll_stop(poll);
-}
-
-int driver_take_fd(struct driver *d)
-{
-	if (d->n_fds == 0)
-		return -1;
-	int fd = d->fds[0];
-	memmove(d->fds, d->fds + 1, --d->n_fds * sizeof d->fds[0]);
-	return fd;
 }
 
 /* @fd with the frame that is queued behind @before bytes. */
@@ -307,6 +288,8 @@ size_t driver_room(const struct driver *d)
 int driver_send_fd(
 	struct driver *d, enum frame_type type, const json_t *payload, int fd, struct err *err)
 {
+	if (fd >= 0 && d->late_fd >= 0)
+		return err_set(err, ERR_GONE, "the driver takes no message");
 	char *text = payload ? json_dumps(payload, JSON_COMPACT) : strdup("");
 	if (!text)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a message to the driver");
@@ -385,6 +368,7 @@ static int take_channel(struct driver *d, int fd, struct err *err)
 		(void)close(fd);
 		return err_sys(err, ERR_IO, -r, "watch a channel");
 	}
+	fd_refuse_passed(fd);
 	c->fd = fd;
 	c->events = 0;
 	c->driver = d;
@@ -474,19 +458,10 @@ void driver_listen(struct driver *d, const struct driver_events *events, void *a
 int driver_resume(struct driver *d, int fd, struct err *err)
 {
 	close_channel(d);
-	close_fds(d);
 	fd_close(&d->late_fd);
 	buf_clear(&d->in);
 	buf_clear(&d->out);
 	d->is_over = false;
-	/* The box sent it: what else it may be could not be watched, and the loop would abort. */
-	int type = 0;
-	socklen_t bytes = sizeof type;
-	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) < 0 || type != SOCK_STREAM) {
-		(void)close(fd);
-		return err_set(err, ERR_PROTOCOL, "the checkpoint's descriptor is no socket");
-	}
-	(void)fd_set_nonblock(fd, true);
 	int r = take_channel(d, fd, err);
 	return r < 0 ? r : driver_send(d, FRAME_RESUME, NULL, err);
 }

@@ -9,8 +9,6 @@
 
 #include <jansson.h>
 
-enum { DRIVER_FDS_MAX = 4 };
-
 struct driver;
 
 /*
@@ -50,8 +48,6 @@ struct driver {
 	struct driver_pipe pipes[2];
 	struct channel *channel;
 	struct buf in, out;
-	int fds[DRIVER_FDS_MAX]; /* came with frames, not taken yet */
-	size_t n_fds;
 	int late_fd; /* goes out behind @late_at bytes that are queued; or -1 */
 	size_t late_at;
 	size_t n_handles;

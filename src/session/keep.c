@@ -168,7 +168,7 @@ void keep_done(struct session *s)
 		part_ask_guard(&s->parts[i]);
 }
 
-static void take_guard(struct part *p, const json_t *guard, int fd)
+static void take_guard(struct part *p, const json_t *guard)
 {
 	static const struct {
 		const char *word, *text;
@@ -183,6 +183,10 @@ static void take_guard(struct part *p, const json_t *guard, int fd)
 	p->due_id = 0;
 	if (p->runtime->carry != CARRY_MEMORY)
 		return; /* what it has is carried otherwise */
+	int fd = p->guard ? fd_take(&p->guard->due_fd) : -1;
+	const json_t *pid = json_object_get(guard, "pid");
+	if (!pid)
+		fd_close(&fd);
 	if (fd < 0) {
 		(void)snprintf(p->no_guard, sizeof p->no_guard, "no checkpoint: %.*s",
 			GUARD_TEXT_BYTES, reason ? reason : "the driver made none");
@@ -199,17 +203,17 @@ static void take_guard(struct part *p, const json_t *guard, int fd)
 	p->no_guard[0] = '\0';
 	fd_close(&p->guard->fd);
 	p->guard->fd = fd;
-	p->guard->pid = (int32_t)json_integer_value(json_object_get(guard, "pid"));
+	p->guard->pid = (int32_t)json_integer_value(pid);
 	if (c && c->guard == p->guard) {
 		c->is_guard_own = true;
 		c->mark = 0; /* the guard is newer than an older one */
 	}
 }
 
-void keep_guard(struct part *p, json_t *guard, int fd)
+void keep_guard(struct part *p, json_t *guard)
 {
 	struct session *s = p->session;
-	take_guard(p, guard, fd);
+	take_guard(p, guard);
 	mark_early(s);
 	session_count(s);
 	step_proceed(s);

@@ -215,7 +215,7 @@ void keep_idle(struct session *s);
 /* The same before a step: others write to a host's directory, too. */
 void keep_before(struct session *s);
 /* What GUARD says; @fd taken over, or -1. */
-void keep_guard(struct part *p, json_t *guard, int fd);
+void keep_guard(struct part *p, json_t *guard);
 /* Can a step of @runtime begin? If not, step_proceed() follows. */
 bool keep_is_marked(struct session *s, const struct runtime *runtime);
 /* What the record calls the checkpoint of the state before the step, or NULL. */

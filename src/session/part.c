@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,12 +79,10 @@ static int take_guard(struct part *p, const struct frame *frame, struct err *err
 		return -EPROTO;
 	const json_t *pid = json_object_get(said, "pid");
 	bool has_guard = p->runtime->carry == CARRY_MEMORY;
-	int fd = pid && has_guard ? driver_take_fd(p->driver) : -1;
 	if (!has_guard)
 		p->arm_pid = (int32_t)json_integer_value(pid);
 	if (p->due_id && id_of(said) == p->due_id)
-		keep_guard(p, said, fd_take(&fd));
-	fd_close(&fd);
+		keep_guard(p, said);
 	json_decref(said);
 	return 0;
 }
@@ -375,6 +374,22 @@ struct part *part_adopt(struct session *s, struct driver *d)
 	return p;
 }
 
+/*
+ * The guard's socket is ours: an end that the box had made could be one that it shares with us.
+ * Without one the driver answers that it has no guard.
+ */
+static int make_guard_socket(struct part *p)
+{
+	int pair[2];
+	if (p->runtime->carry != CARRY_MEMORY || !p->guard ||
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return -1;
+	fd_refuse_passed(pair[0]);
+	fd_close(&p->guard->due_fd);
+	p->guard->due_fd = pair[0];
+	return pair[1];
+}
+
 void part_ask_guard(struct part *p)
 {
 	struct err none;
@@ -385,7 +400,8 @@ void part_ask_guard(struct part *p)
 	json_t *order = json_pack(
 		"{s:s, s:I}", "id", id, "guard_bytes", (json_int_t)guard_bytes(p->session));
 	p->is_due_said = true;
-	(void)driver_send(p->driver, FRAME_CHECKPOINT, order, &none);
+	cleanup_fd int theirs = make_guard_socket(p);
+	(void)driver_send_fd(p->driver, FRAME_CHECKPOINT, order, theirs, &none);
 	json_decref(order);
 }
 

@@ -771,9 +771,9 @@ class Guarded(test_guard.Session):
 
     def frame(self, wait=30):
         while True:
-            kind, message, fds = super().frame(wait)
+            kind, message = super().frame(wait)
             if kind != test_driver.TOOL:
-                return kind, message, fds
+                return kind, message
             self.calls.append(message)
             value = CATALOG if message["name"] == "retort.tools" else echo(message["name"], message["arguments"])
             self.send(TOOL_RESULT, json.dumps({"call": message["call"], "value": value}).encode())

@@ -47,7 +47,6 @@ class Session(Driver):
         self.guards = []
         self.pid = self.process.pid
         self.guard = None
-        self.received = []
         self.inbox_bytes = b""
 
     def __exit__(self, *args):
@@ -57,7 +56,7 @@ class Session(Driver):
         reap()
 
     def frame(self, wait=30):
-        """The next frame: (type, message, descriptors)."""
+        """The next frame: (type, message). None brings a descriptor."""
         end = time.monotonic() + wait
         while len(self.inbox_bytes) < 5 or len(self.inbox_bytes) < 4 + self.size():
             if not select.select([self.channel], [], [], max(end - time.monotonic(), 0))[0]:
@@ -65,16 +64,11 @@ class Session(Driver):
             data, extra, flags, _ = self.channel.recvmsg(1 << 16, 4096)
             if not data:
                 raise EOFError("stderr: %r" % self.output().stderr[-2000:])
-            assert not flags & socket.MSG_CTRUNC
-            for level, kind, raw in extra:
-                self.received += array.array("i", raw)
+            assert not extra and not flags & socket.MSG_CTRUNC
             self.inbox_bytes += data
         kind, payload = self.inbox_bytes[4], self.inbox_bytes[5:4 + self.size()]
         self.inbox_bytes = self.inbox_bytes[4 + self.size():]
-        fds = []
-        if kind == GUARD:
-            fds, self.received = self.received, []
-        return kind, json.loads(payload), fds
+        return kind, json.loads(payload)
 
     def size(self):
         return struct.unpack(">I", self.inbox_bytes[:4])[0]
@@ -95,7 +89,7 @@ class Session(Driver):
         self.send(STEP, json.dumps(request).encode())
         got = Outcome()
         while got.result is None:
-            kind, message, fds = self.frame(wait)
+            kind, message = self.frame(wait)
             if kind == READY:
                 self.ready = message
                 continue
@@ -113,17 +107,20 @@ class Session(Driver):
         return got
 
     def ask_guard(self, name="q", guard_bytes=None):
-        self.send(CHECKPOINT, json.dumps({"id": name, "guard_bytes": guard_bytes}).encode())
+        ours, theirs = socket.socketpair()
+        payload = json.dumps({"id": name, "guard_bytes": guard_bytes}).encode()
+        frame = struct.pack(">IB", len(payload) + 1, CHECKPOINT) + payload
+        with theirs:
+            self.channel.sendmsg([frame], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [theirs.fileno()]))])
         kind = READY
         while kind == READY:
-            kind, message, fds = self.frame()
+            kind, message = self.frame()
         assert kind == GUARD and message["id"] == name, (kind, message)
         self.guard = message
         if "reason" in message:
-            assert not fds
+            ours.close()
             return
-        assert len(fds) == 1, fds
-        self.guards.append(Guard(socket.socket(fileno=fds[0]), message))
+        self.guards.append(Guard(ours, message))
         while len(self.guards) > self.keep:
             self.guards.pop(0).drop()
 
@@ -135,7 +132,7 @@ class Session(Driver):
         try:
             self.send(STEP, json.dumps(request).encode())
             while True:
-                kind, message, _ = self.frame(wait)
+                kind, message = self.frame(wait)
                 assert kind != RESULT, message
         except (EOFError, ConnectionResetError, BrokenPipeError):
             pass
@@ -155,7 +152,7 @@ class Session(Driver):
         self.channel.close()
         self.channel, self.inbox_bytes = guard.channel, b""
         self.send(RESUME, b"{}")
-        kind, self.ready, _ = self.frame()
+        kind, self.ready = self.frame()
         assert kind == READY, kind
         assert self.ready["pid"] == guard.pid, self.ready
         self.pid = guard.pid
@@ -163,7 +160,7 @@ class Session(Driver):
     def ask(self, kind, **request):
         self.send(kind, json.dumps(dict(request, id="q")).encode())
         while True:
-            kind, message, _ = self.frame()
+            kind, message = self.frame()
             if kind == READY:
                 self.ready = message
                 continue
@@ -569,7 +566,7 @@ class Surroundings(Case):
                 pass
             time.sleep(0.2)
             os.kill(s.pid, signal.SIGINT)
-            kind, message, _ = s.frame()
+            kind, message = s.frame()
             self.assertEqual((kind, message["error"]["name"]), (RESULT, "KeyboardInterrupt"))
 
     def test_unasked_descriptors_are_closed(self):
@@ -582,7 +579,7 @@ class Surroundings(Case):
             s.channel.sendmsg([frame], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
             kind = None
             while kind != RESULT:
-                kind, message, _ = s.frame()
+                kind, message = s.frame()
             self.assertEqual(message["value"]["text/plain"], "0")
 
 
@@ -635,7 +632,7 @@ class Setup(Case):
             s.send(SETUP, json.dumps({"id": "h", "preload": ["hangs"]}).encode())
             time.sleep(0.5)
             os.kill(s.pid, signal.SIGINT)
-            kind, message, _ = s.frame(5)
+            kind, message = s.frame(5)
             self.assertEqual((kind, message["error"]["name"]), (DONE, "KeyboardInterrupt"))
             self.value(s, "1", "1")
 
@@ -760,7 +757,7 @@ class Branches(Case):
         fds = array.array("i", [0] * n_fds)
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)] if n_fds else []
         session.channel.sendmsg([frame], rights)
-        kind, message, _ = session.frame(10)
+        kind, message = session.frame(10)
         self.assertEqual((kind, message["id"]), (BRANCHED, "b"))
         return message["error"]
 

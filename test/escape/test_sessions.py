@@ -106,8 +106,8 @@ channel.setblocking(True)
 def frame(kind, payload, fds=()):
     data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     data = struct.pack('>IB', len(data) + 1, kind) + data
-    if fds: n = channel.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', fds))])
-    else: n = 0
+    try: n = channel.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', fds))] if fds else [])
+    except PermissionError: n = 0  # the kernel refuses descriptors, not the frame
     channel.sendall(data[n:])
 READY, BEGIN, GUARD, DISPLAY, RESULT, BRANCHED, DONE, STATE = 16, 17, 18, 19, 21, 22, 23, 24
 ids = [str(i) for i in range(1, 40)]
@@ -343,10 +343,10 @@ ways = [master, slave, own, f'/proc/self/fd/{path}', f'/proc/self/fd/{folder}/0'
                 "pid = int(subprocess.run(['sh', '-c', f'sleep {mark} >&- 2>&- & echo $!'], capture_output=True).stdout)\n"
                 "f = sys._getframe()\n"
                 "while not ('state' in f.f_globals and 'native' in f.f_globals): f = f.f_back\n"
-                "step = str(f.f_globals['state'].step.id)\n"
-                "a, b = socket.socketpair()\n"  # after a result, and before the driver's own guard
-                "frame(RESULT, {'id': step, 'status': 'ok', 'exit_code': 0, 'value': {'text/plain': mark}})\n"
-                "for i in ids: frame(GUARD, {'id': i, 'pid': pid, 'lost': 0}, [a.fileno()])\n")
+                "def forge(name, channel, guard, *rest):\n"
+                "    os.dup(guard)\n"  # it has a socket that stays open, as a guard has
+                "    frame(GUARD, {'id': json.loads(name), 'pid': pid, 'lost': 0})\n    return ''\n"
+                "f.f_globals['native'].guard = forge\nmark\n")
         mark = self.client.value(session, CHANNEL + code)
         self.assertEqual(len(self.named(mark)), 1)
         branch = self.client("session.branch", session=session, force=is_forced)["session"]
@@ -480,10 +480,9 @@ ways = [master, slave, own, f'/proc/self/fd/{path}', f'/proc/self/fd/{folder}/0'
             "ends": "def play(): os._exit(0)",
             "ends when it is asked": "def lie(): os._exit(0)\ndef play(): as_driver(b'{\"pid\": 2}'); answer_all()",
             "ends when it is to go back": "def lie():\n"
-                "    a, b = socket.socketpair()\n"
                 "    text = json.dumps({'id': last, 'pid': 2, 'lost': 0}).encode()\n"
                 "    text = struct.pack('>IB', len(text) + 1, GUARD) + text\n"
-                "    new.sendmsg([text], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [a.fileno()]))])\n"
+                "    new.sendall(text)\n"
                 "    event(3, 1, 9)\n"
                 "    while struct.unpack_from('=II', init.recv(1 << 17))[1] != 4: pass\n"
                 "    os._exit(0)\n"
@@ -496,7 +495,8 @@ ways = [master, slave, own, f'/proc/self/fd/{path}', f'/proc/self/fd/{folder}/0'
             "says it of another version": "def lie(): event(1, version=9)\n"
                                           "def play(): as_driver(b'{\"pid\": 2}'); answer_all()",
             "sends descriptors": "def lie():\n    a = array.array('i', [0] * 200)\n"
-                                 "    init.sendmsg([bytes(EVENT_BYTES)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, a)])\n"
+                                 "    try: init.sendmsg([bytes(EVENT_BYTES)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, a)])\n"
+                                 "    except PermissionError: init.send(bytes(EVENT_BYTES))\n"
                                  "def play(): as_driver(b'{\"pid\": 2}'); answer_all()",
         }
         for name, play in plays.items():

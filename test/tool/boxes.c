@@ -307,6 +307,7 @@ static void out_of_turn(struct box *parent)
 	}
 	for (int i = 1; i >= 0 && v[0].is_prepared && v[1].is_prepared; i--) {
 		channels[i] = hand_to_driver(&v[i], parent, "branch");
+		(void)fd_wait(parent->channel, POLLIN);
 		ssize_t n = fd_recv(parent->channel, said[i], sizeof said[i] - 1, NULL, 0, NULL);
 		said[i][MAX(n, 0)] = '\0';
 	}

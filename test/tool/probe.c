@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -274,6 +275,8 @@ int main(void)
 		int fds[FD_PASS_MAX];
 		size_t n_fds = 0;
 		ssize_t n = fd_recv(CHANNEL, text, sizeof text - 1, fds, FD_PASS_MAX, &n_fds);
+		if (n == -EAGAIN && fd_wait(CHANNEL, POLLIN) == 0)
+			continue;
 		if (n <= 0)
 			return 0;
 		text[n] = '\0';

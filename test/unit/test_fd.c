@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -179,13 +180,43 @@ TEST(too_many_descriptors_are_not_sent)
 
 TEST(nobody_wants_the_descriptors)
 {
-	PAIR p = pair_new(SOCK_SEQPACKET);
-	int got[FD_PASS_MAX];
-	char c;
-	int before = count_open();
-	CHECK_INT(fd_send(p.a, "x", 1, &p.a, 1), 1);
-	CHECK_INT(fd_recv(p.b, &c, 1, got, ARRAY_LEN(got), NULL), 1);
-	CHECK_INT(count_open(), before);
+	static const int types[] = {SOCK_SEQPACKET, SOCK_STREAM};
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		PAIR p = pair_new(types[i]);
+		char c;
+		int before = count_open();
+		CHECK_INT(fd_send(p.a, "x", 1, &p.a, 1), 1);
+		CHECK_INT(fd_recv(p.b, &c, 1, NULL, 0, NULL), -EPROTO);
+		CHECK_INT(count_open(), before);
+		CHECK_INT(fd_send(p.a, "y", 1, NULL, 0), 1);
+		CHECK_INT(fd_recv(p.b, &c, 1, NULL, 0, NULL), 1);
+		CHECK_INT(c, 'y');
+		fd_refuse_passed(p.b);
+		ssize_t n = fd_send(p.a, "x", 1, &p.a, 1);
+		CHECK(n == -EPERM || (n == 1 && fd_recv(p.b, &c, 1, NULL, 0, NULL) == -EPROTO));
+	}
+}
+
+/* The flag is the open file description's, and so anybody's who has a copy. */
+TEST(nothing_waits_whatever_the_flags_say)
+{
+	static const int types[] = {SOCK_SEQPACKET, SOCK_STREAM};
+	static char big[32 << 10];
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		PAIR p = pair_new(types[i]);
+		int got[1];
+		size_t n_got;
+		ssize_t n;
+		char c;
+		(void)fd_set_nonblock(p.a, false);
+		(void)fd_set_nonblock(p.b, false);
+		CHECK_INT(fd_recv(p.b, &c, 1, NULL, 0, NULL), -EAGAIN);
+		CHECK_INT(fd_recv(p.b, &c, 1, got, 1, &n_got), -EAGAIN);
+		while ((n = fd_send(p.a, big, sizeof big, NULL, 0)) > 0)
+			;
+		CHECK_INT(n, -EAGAIN);
+		CHECK_INT(fd_wait(p.b, POLLIN), 0);
+	}
 }
 
 TEST(cut_message_is_an_error_and_closes)

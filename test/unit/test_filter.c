@@ -4,6 +4,7 @@
 #include "t.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
@@ -328,6 +329,29 @@ TEST(dangerous_calls_are_refused_by_name)
 	for (size_t i = 0; i < ARRAY_LEN(must_be_absent); i++)
 		if (!CHECK_INT(ask(FILTER_DEFAULT, must_be_absent[i], 0, 0), absent))
 			printf("# call %s\n", must_be_absent[i]);
+}
+
+/* What an option or a command is told by 32 bits; the kernel ignores the others. */
+TEST(nothing_lingers_and_nothing_is_leased)
+{
+	static const uint64_t high[] = {0, UINT64_C(1) << 32, UINT64_C(0xffffffff00000000)};
+	int set = filter_number(seccomp_arch_native(), "setsockopt");
+	int control = filter_number(seccomp_arch_native(), "fcntl");
+	for (int v = 0; v < FILTER_VARIANT_END_; v++)
+		for (size_t i = 0; i < ARRAY_LEN(high); i++) {
+			const struct filter_program *p = filter_program((enum filter_variant)v);
+			struct seccomp_data data = {.arch = seccomp_arch_native(), .nr = set};
+			data.args[1] = high[i] | SOL_SOCKET;
+			data.args[2] = high[i] | SO_LINGER;
+			CHECK_INT(run(p, &data), SECCOMP_RET_ERRNO);
+			data.args[2] = high[i] | SO_REUSEADDR;
+			CHECK_INT(run(p, &data), SECCOMP_RET_ALLOW);
+			data.nr = control;
+			data.args[1] = high[i] | F_SETLEASE;
+			CHECK_INT(run(p, &data), SECCOMP_RET_ERRNO | EINVAL);
+			data.args[1] = high[i] | F_SETLK;
+			CHECK_INT(run(p, &data), SECCOMP_RET_ALLOW);
+		}
 }
 
 TEST(no_namespace_flag_passes_alone_or_in_company)

@@ -254,6 +254,8 @@ static int serve_one(struct init *in)
 	size_t n_fds = 0;
 	memset(&req, 0, offsetof(struct init_request, text));
 	ssize_t n = fd_recv(WIRE_SOCK_FD, &req, sizeof req, fds, ARRAY_LEN(fds), &n_fds);
+	if (n == -EAGAIN)
+		return 0;
 	if (n <= 0)
 		return -1;
 	if ((size_t)n == offsetof(struct init_request, text) + req.text_bytes)

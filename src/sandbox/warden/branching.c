@@ -99,6 +99,8 @@ int branching_open(struct branching *b, const struct box_host *host, const struc
 		(void)snprintf(b->dst[i], sizeof b->dst[i], "%s", b->making.mounts[i].dst);
 		b->making.mounts[i].dst = b->dst[i];
 	}
+	if (r == 0)
+		fd_refuse_passed(b->ends.sync);
 	if (r == 0 && setsockopt(b->ends.sync, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
 		r = err_sys(err, ERR_BOX, errno, "ask for credentials");
 	if (r == 0)
@@ -124,7 +126,8 @@ void branching_begin(struct branching *b)
 	b->deadline_ms = clock_now_ms() + HELLO_MS;
 }
 
-/* One byte, and who sent it as the kernel knows it. Descriptors that come along find no room.
+/* One byte, and who sent it as the kernel knows it. Descriptors that come along find no room,
+ * if the kernel has not refused them.
  * Returns: 1, 0 when there is nothing, or -EPIPE. */
 static int hear_byte(int sock, char *byte, pid_t *pid)
 {

@@ -262,9 +262,9 @@ static int do_branch(struct warden *w, const struct warden_request *req, int *fd
 
 static int send_reply(const struct warden_reply *reply, const int *fds, size_t n_fds)
 {
-	ssize_t sent = fd_send(WIRE_SOCK_FD, reply, sizeof *reply, fds, n_fds);
-	for (size_t i = 0; i < n_fds; i++)
-		(void)close(fds[i]);
+	ssize_t sent = fd_send_waiting(WIRE_SOCK_FD, reply, sizeof *reply, fds, n_fds);
+	while (n_fds > 0)
+		(void)close(fds[--n_fds]);
 	return sent < 0 ? -1 : 0;
 }
 
@@ -349,8 +349,8 @@ static int serve_one(struct warden *w)
 	int fds[WARDEN_FDS_MAX] = {-1};
 	struct err err = {0};
 	ssize_t n = fd_recv(WIRE_SOCK_FD, &req, sizeof req, NULL, 0, NULL);
-	if (n <= 0 && n != -EMSGSIZE && n != -EMFILE)
-		return -1;
+	if (n <= 0 && n != -EMSGSIZE && n != -EPROTO)
+		return n == -EAGAIN ? 0 : -1;
 	if (n == (ssize_t)sizeof req && req.op == WARDEN_BIND) {
 		do_bind(w, &req);
 		return 0;
