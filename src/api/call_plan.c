@@ -10,8 +10,10 @@
 #include "api/models.h"
 #include "api/plan_run.h"
 #include "api/plan_stop.h"
+#include "api/principal.h"
 #include "api/rows.h"
 #include "base/utf8.h"
+#include "session/owner.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -164,6 +166,11 @@ static void cancel(struct operation_call *call)
 static void start(struct operation_call *call, bool is_run)
 {
 	struct err err = {0};
+	struct owner *caller = principal_owner(call->context->principal);
+	if (caller && owner_take_steps(caller, 1, uv_hrtime(), &err) < 0) {
+		call_fail(call, &err);
+		return;
+	}
 	struct plan_work *w = calloc(1, sizeof *w);
 	if (!w) {
 		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a plan");
@@ -255,7 +262,7 @@ static const struct operation rows[] = {
 	{"plan.check", "Prove a plan against a policy, without running it", ROWS(check_rows),
 		RESULT(checked_rows), .label = OPERATION_CALLER,
 		.limits = "Four plans at a time; others wait.",
-		.errors = "auth|denied|limit|protocol|unreachable",
+		.errors = "auth|denied|limit|protocol|quota|unreachable",
 		.example = "{'plan': 'print(1 + 2)\\n'}",
 		.answer = "{'status': 'ok', 'denied': 0, 'calls': [], 'diagnostics': []}",
 		.start = start_check},
@@ -265,7 +272,7 @@ static const struct operation rows[] = {
 			"Four plans at a time; others wait. Nobody is there to be asked: what "
 			"`approve` does not name is denied. Servers are the runner's, started for "
 			"this plan and ended with it.",
-		.errors = "auth|denied|limit|protocol|unreachable",
+		.errors = "auth|denied|limit|protocol|quota|unreachable",
 		.example = "{'plan': 'print(1 + 2)\\n'}",
 		.answer = "{'status': 'ok', 'stdout': '3\\n', 'diagnostics': []}",
 		.start = start_run},

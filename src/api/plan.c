@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -63,6 +64,17 @@ int plan_take(const char *what, bool is_text, struct buf *out, struct err *err)
 	return r < 0 ? err_set(err, ERR_LIMIT, "plan: a text of %zu bytes", strlen(what)) : 0;
 }
 
+/* Without tools, a name that nothing has may be meant for one. */
+void plan_hint_tools(struct diags *all, const struct source *src, bool is_text)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->item[i].code == P_UNDEFINED && !all->item[i].hint[0] &&
+			all->item[i].end < src->bytes && strchr(".(", src->text[all->item[i].end]))
+			(void)snprintf(all->item[i].hint, DIAG_HINT_BYTES, "%s",
+				is_text ? "if it is a tool: `tools` says which there are"
+					: "if it is a tool: --tools FILE says which there are");
+}
+
 static int report_all(const struct program *p, bool is_json, struct buf *report)
 {
 	int r = 0;
@@ -96,8 +108,10 @@ static int perform(
 		limits.fuel = req->fuel;
 	if (req->memory_bytes > 0)
 		limits.bytes = (size_t)req->memory_bytes;
-	if (program_load(p, src, &dialect, &limits, seed) < 0)
+	if (program_load(p, src, &dialect, &limits, seed) < 0) {
+		plan_hint_tools(&p->diags, &p->src, req->is_text);
 		return PLAN_INVALID;
+	}
 	if (!runs)
 		return PLAN_OK;
 	return program_run(p, &host, &result) == VM_DONE ? PLAN_OK : PLAN_FAILED;

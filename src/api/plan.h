@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 struct plan_stop;
+struct diags;
+struct source;
 
 enum plan_dialect { PLAN_DIALECT_PLAN, PLAN_DIALECT_STARLARK };
 
@@ -41,7 +43,8 @@ struct plan_request {
 	struct plan_stop *stop; /* or NULL */
 	bool is_json;		/* diagnostics as JSON */
 	bool is_text;		/* path, tools_path, policy_path: texts */
-	/* Returns: 1 yes, 0 no; with @can_see_each 2 before the run: yes, but ask at each call. */
+	/* Returns: 1 yes, 0 no, -1 nobody is there; with @can_see_each 2 before the run: yes, but
+	 * ask at each call. */
 	int (*approve)(void *arg, const char *text);
 	bool can_see_each;
 	/* May @tool be called where the policy asks? Before `approve`; or NULL. */
@@ -57,6 +60,9 @@ struct plan_request {
  * Errors:  ERR_NOT_FOUND, ERR_ACCESS, ERR_LIMIT, ERR_IO, ERR_NO_MEMORY.
  */
 int plan_perform(const struct plan_request *req, bool runs, struct buf *report, struct err *err);
+
+/* There are no tools: say so of names that nothing has and that may be meant for one. */
+void plan_hint_tools(struct diags *all, const struct source *src, bool is_text);
 
 /* Take @what itself when it @is_text, else what plan_read() reads there. */
 int plan_take(const char *what, bool is_text, struct buf *out, struct err *err);

@@ -266,16 +266,16 @@ static int finish(struct run *r, struct wanted *w, struct err *err)
 	return rc < 0 ? rc : give(r, w->call, &out, is_error) < 0;
 }
 
-/* Ask a person, or look up what they said. Returns: 1 yes, 0 no. */
+/* Ask a person, or look up what they said. Returns: 1 yes, 0 no, -1 nobody is there. */
 static int person(struct run *r, const char *text)
 {
 	json_t *next = run_record_next(&r->record);
-	const json_t *said = json_object_get(next, "yes");
-	int yes = said		  ? json_is_true(said)
-		: r->req->approve ? r->req->approve(r->req->arg, text) == 1
-				  : 0;
+	const json_t *known = json_object_get(next, "yes");
+	int said = known	  ? json_is_true(known)
+		: r->req->approve ? r->req->approve(r->req->arg, text)
+				  : -1;
 	json_decref(next);
-	return yes;
+	return said == 1 ? 1 : MIN(said, 0);
 }
 
 static const char *const rulings[] = {"allow", "ask", "deny"};
@@ -300,7 +300,55 @@ static json_t *arguments_json(struct run *r, const struct plan_call *call, struc
 	return all;
 }
 
-/* The ruling on a call, asked and recorded. Returns: it, or negative errno. */
+/* The first open answer says what of the call is refused; what else there is to say is for people
+ * only. */
+static void refuse(
+	struct run *r, const struct plan_call *call, const struct policy_answer *answer, size_t n)
+{
+	static const char *const whats[] = {[CHECK_RULE] = "no rule allows it",
+		[CHECK_WHEN] = "data that is not trusted decided that it is called",
+		[CHECK_ALLOW] = "no rule allows this value of ",
+		[CHECK_DENY] = "a rule denies this value of ",
+		[CHECK_READERS] = "not everybody who gets it may read ",
+		[CHECK_LIMIT] = "it passes the limit of a run for "};
+	cleanup_buf struct buf why = BUF_INIT(REFUSED_MAX_BYTES - 1);
+	size_t i = 0;
+	while (i < n && answer[i].proof == POLICY_PROVED)
+		i++;
+	bool is_param = i < n && answer[i].check >= CHECK_ALLOW;
+	const char *param = !is_param			 ? ""
+		: answer[i].param < call->tool->n_params ? call->tool->param[answer[i].param].name
+							 : "calls";
+	(void)heap_fail_kind(&r->p.heap, FAIL_TOOL,
+		"the policy does not allow this call of %.100s: %s%.80s", call->tool->name,
+		i < n ? whats[answer[i].check] : "", param);
+	(void)run_refusal(r, call, answer, n, &why);
+	(void)snprintf(r->refused, sizeof r->refused, "%s", buf_str(&why));
+}
+
+/* Ask a person about a call. Returns: POLICY_ALLOW, or POLICY_DENY with what it fails with. */
+static int ask_about(struct run *r, const struct plan_call *call,
+	const struct policy_answer *answer, size_t n, json_t *line)
+{
+	cleanup_buf struct buf text = BUF_INIT(PROMPT_MAX_BYTES);
+	/* Who cannot be shown all of it is not asked. */
+	bool is_shown = run_prompt_call(r, call, answer, n, &text) == 0;
+	bool is_named = r->is_approved ||
+		(r->req->may_call && r->req->may_call(r->req->arg, call->tool->name));
+	int said = is_named ? 1 : is_shown ? person(r, buf_str(&text)) : -1;
+	(void)json_object_set_new(line, "yes", json_boolean(said == 1));
+	if (said == 1)
+		return POLICY_ALLOW;
+	if (said == 0)
+		(void)heap_fail_kind(&r->p.heap, FAIL_TOOL,
+			"a person said no to this call of %.100s", call->tool->name);
+	else
+		refuse(r, call, answer, n);
+	return POLICY_DENY;
+}
+
+/* The ruling on a call, asked and recorded; what is denied has failed. Returns: it, or negative
+ * errno. */
 static int rule_on(struct run *r, const struct plan_call *call, struct err *err)
 {
 	struct policy_answer answer[POLICY_ANSWERS_MAX];
@@ -319,16 +367,10 @@ static int rule_on(struct run *r, const struct plan_call *call, struct err *err)
 	(void)json_object_set_new(line, "arguments", arguments_json(r, call, err, &rc));
 	(void)json_object_set_new(line, "ruling", json_string(rulings[ruling]));
 	(void)json_object_set_new(line, "open", open);
-	if (rc == 0 && ruling == POLICY_ASK) {
-		cleanup_buf struct buf text = BUF_INIT(PROMPT_MAX_BYTES);
-		/* Who cannot be shown all of it is not asked. */
-		bool is_shown = run_prompt_call(r, call, answer, n, &text) == 0;
-		bool yes = r->is_approved ||
-			(r->req->may_call && r->req->may_call(r->req->arg, call->tool->name)) ||
-			(is_shown && person(r, buf_str(&text)));
-		(void)json_object_set_new(line, "yes", json_boolean(yes));
-		ruling = yes ? POLICY_ALLOW : POLICY_DENY;
-	}
+	if (rc == 0 && ruling == POLICY_ASK)
+		ruling = ask_about(r, call, answer, n, line);
+	else if (rc == 0 && ruling == POLICY_DENY)
+		refuse(r, call, answer, n);
 	if (rc == 0 && ruling == POLICY_ALLOW) {
 		policy_spend(&r->policy, &question, r->spent);
 		policy_change(&r->listed, &r->policy, call->tool);
@@ -349,9 +391,7 @@ static int call_tool(struct run *r, const struct plan_call *call, struct err *er
 		return rc;
 	if (rc == POLICY_DENY) {
 		r->is_denied = true;
-		return heap_fail_kind(&r->p.heap, FAIL_TOOL,
-			       "the policy does not allow this call of %.100s", call->tool->name),
-		       1;
+		return 1;
 	}
 	if (call_arguments(&r->p, call, &arguments) < 0 || text_add(&arguments, "", 1) < 0)
 		return 1;
@@ -393,7 +433,9 @@ static int call_person(struct run *r, const struct plan_call *call, struct err *
 			text_add(&t, "", 1) < 0))
 		return json_decref(line), 1;
 	cleanup_buf struct buf shown = BUF_INIT(PROMPT_MAX_BYTES);
-	bool yes = rc == 0 && run_prompt_value(r, call, &shown) == 0 && person(r, buf_str(&shown));
+	bool is_shown = rc == 0 && run_prompt_value(r, call, &shown) == 0;
+	int said = is_shown ? person(r, buf_str(&shown)) : -1;
+	bool yes = said == 1;
 	rc = rc ? rc : run_add_value(r, line, "value", t.data, err);
 	if (rc < 0)
 		return json_decref(line), rc;
@@ -403,7 +445,9 @@ static int call_person(struct run *r, const struct plan_call *call, struct err *
 		return rc;
 	r->is_denied |= !yes;
 	if (!yes)
-		return heap_fail_kind(&r->p.heap, FAIL_TOOL, "approve: a person said no"), 1;
+		return heap_fail_kind(&r->p.heap, FAIL_TOOL, "approve: %sa person said no",
+			       said < 0 ? "nobody was there to ask, which counts as if " : ""),
+		       1;
 	return call_yes(&r->p, call) < 0;
 }
 

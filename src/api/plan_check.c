@@ -107,8 +107,11 @@ static int read_plan(struct judging *j, const struct plan_check_request *req, st
 	size_t n = builtin_names(&dialect, names, BUILTIN_MAX);
 	n += check_names(j->tools, &j->heap, names + n, ROOTS_MAX, names, n);
 	if (tree_parse(&j->heap, &j->plan, &dialect, &j->diags, &j->tree) < 0 ||
-		tree_resolve(&j->heap, &j->plan, &dialect, names, n, &j->diags, j->tree) < 0)
+		tree_resolve(&j->heap, &j->plan, &dialect, names, n, &j->diags, j->tree) < 0) {
+		if (j->tools->n == 0)
+			plan_hint_tools(&j->diags, &j->plan, req->is_text);
 		return PLAN_INVALID;
+	}
 	return 0;
 }
 
@@ -135,6 +138,33 @@ static int report_json(const struct judging *j, struct buf *report, int status)
 	return r == 0 ? buf_add(report, "}\n") : r;
 }
 
+/* What somebody signs: how many calls, and what of them is open. */
+static int add_summary(const struct check *c, struct buf *out)
+{
+	uint32_t n_open = 0, n_proved = 0, n_asked = 0;
+	for (uint32_t i = 0; i < c->n_calls; i++) {
+		bool is_proved = true;
+		for (uint32_t k = 0; k < c->calls[i]->n_findings; k++) {
+			const struct policy_answer *a = &c->calls[i]->finding[k].answer;
+			/* A limit is only known at the call. */
+			bool is_open = a->proof == POLICY_REFUTED ||
+				(a->proof == POLICY_DEPENDS && a->check != CHECK_LIMIT);
+			n_asked += is_open && a->otherwise == POLICY_ASK;
+			is_proved &= !is_open;
+		}
+		n_proved += is_proved;
+		n_open += !is_proved;
+	}
+	int r = buf_addf(out, "%u call%s, ", c->n_calls, c->n_calls == 1 ? "" : "s");
+	if (r == 0 && n_open == 0)
+		r = buf_add(out, "all proved");
+	else if (r == 0)
+		r = buf_addf(out, "%u proved, %u open", n_proved, n_open);
+	return r ? r
+		 : buf_addf(out, "; %s%u approval%s\n", n_asked > c->n_asked ? "at most " : "",
+			   n_asked, n_asked == 1 ? "" : "s");
+}
+
 static int report_text(const struct judging *j, const struct plan_check_request *req,
 	struct buf *report, int status)
 {
@@ -145,7 +175,9 @@ static int report_text(const struct judging *j, const struct plan_check_request 
 		r = buf_add(report, "no policy: what the tools say of themselves decides\n");
 	if (r == 0 && status != PLAN_INVALID && req->output == PLAN_EXPLAIN)
 		r = check_explain(&j->check, report);
-	return r == 0 && status != PLAN_INVALID ? check_text(&j->check, report) : r;
+	if (r == 0 && status != PLAN_INVALID)
+		r = check_text(&j->check, report);
+	return r == 0 && status == PLAN_OK ? add_summary(&j->check, report) : r;
 }
 
 static int judge(struct judging *j, const struct plan_check_request *req, struct err *err)

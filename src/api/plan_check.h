@@ -30,5 +30,9 @@ struct plan_check_request {
  */
 int plan_check(const struct plan_check_request *req, struct buf *report, struct err *err);
 
+/* A policy with every tool of req->tools, in which what is to be decided has a question mark.
+ * Returns: PLAN_OK, negative errno; as plan_check(). */
+int plan_skeleton(const struct plan_check_request *req, struct buf *out, struct err *err);
+
 /* Run the tests of req->policy; PLAN_FAILED when one fails. The plan is not looked at. */
 int plan_test(const struct plan_check_request *req, struct buf *report, struct err *err);

@@ -7,6 +7,8 @@
 #include "plan/ground.h"
 #include "plan/policy_list.h"
 
+enum { REFUSED_MAX_BYTES = 4096 };
+
 /* What questions to the model used, of all of a run. */
 struct plan_spent {
 	json_int_t n_questions, n_input, n_output;
@@ -37,6 +39,7 @@ struct run {
 	bool may_start;	  /* servers, and the model */
 	bool is_approved; /* a person said yes to all that the check would ask */
 	bool is_denied;
+	char refused[REFUSED_MAX_BYTES]; /* why the policy denied a call, for people; or empty */
 };
 
 /* The digest of @text as a member of a line; NULL is null. Returns: 0, negative errno. */
@@ -47,6 +50,11 @@ int run_add_value(struct run *r, json_t *line, const char *name, const char *tex
 int run_prompt_call(struct run *r, const struct plan_call *call, const struct policy_answer *answer,
 	size_t n, struct buf *out);
 int run_prompt_value(struct run *r, const struct plan_call *call, struct buf *out);
+
+/* Why a call was refused: a line for each answer that is not proved. Values of the run are in it.
+ * Returns: 0, negative errno. */
+int run_refusal(struct run *r, const struct plan_call *call, const struct policy_answer *answer,
+	size_t n, struct buf *out);
 
 /* Answer what the machine waits for. Returns: 0, 1 the plan fails with it, negative errno. */
 int run_answer(struct run *r, struct err *err);

@@ -166,7 +166,10 @@ static int prepare(struct run *r, struct err *err)
 		.labels = r->labels,
 		.literals = {.ctx = &r->ground, .label = of_literal},
 		.quiet = quiet(r->labels)};
-	if (program_load_with(&r->p, &src, &dialect, &limits, seed, &setup) < 0)
+	bool is_loaded = program_load_with(&r->p, &src, &dialect, &limits, seed, &setup) == 0;
+	if (!is_loaded && r->tools->tools->n == 0)
+		plan_hint_tools(&r->p.diags, &r->p.src, req->is_text);
+	if (!is_loaded)
 		return report_diags(r, &r->p.diags, &r->p.src) < 0 ? no_memory(err) : PLAN_INVALID;
 	return 0;
 }
@@ -201,9 +204,10 @@ static int check(struct run *r, struct err *err)
 			return no_memory(err);
 		int said = r->req->approve(r->req->arg, buf_str(&text));
 		r->is_approved = said == 1;
-		if (said == 0)
-			return buf_addf(r->report, "%.*sa person said no\n", (int)n,
-				       buf_str(&text)) < 0
+		if (said <= 0)
+			return buf_addf(r->report, "%.*s%s\n", (int)n, buf_str(&text),
+				       said < 0 ? "nobody was there to ask: nothing was called"
+						: "a person said no: nothing was called") < 0
 				? no_memory(err)
 				: PLAN_DENIED;
 	}
@@ -220,7 +224,9 @@ static int perform(struct run *r, struct err *err)
 		rc = execute(r, err);
 	if (rc == PLAN_FAILED || r->lost.code != ERR_NONE ||
 		(rc == PLAN_DENIED && r->p.diags.n > 0))
-		if (rc >= 0 && report_diags(r, &r->p.diags, &r->p.src) < 0)
+		if (rc >= 0 &&
+			(report_diags(r, &r->p.diags, &r->p.src) < 0 ||
+				(!r->req->is_json && buf_add(r->report, r->refused) < 0)))
 			rc = no_memory(err);
 	buf_done(&r->printed);
 	program_done(&r->p);

@@ -182,7 +182,7 @@ static int open_servers(struct plan_tools *t, const struct plan_tools_config *c,
 	const struct mcp_provider_config config = {.loop = &t->loop,
 		.servers = &t->servers,
 		.texts = texts,
-		.n_texts = ARRAY_LEN(texts),
+		.n_texts = c->needs_all ? 0 : ARRAY_LEN(texts),
 		.is_given_up = &t->is_given_up};
 	if (!c->may_start) {
 		(void)err_set(err, ERR_DENIED, "tools: %.100s: callers may not name servers here",

@@ -15,6 +15,7 @@ struct plan_tools_config {
 	bool may_start;		      /* servers and programs; else a list of them is refused */
 	bool has_signals;	      /* SIGINT and SIGTERM give up what is waited for */
 	const char *plan, *policy;    /* texts: the servers that they name are started */
+	bool needs_all;		      /* all servers are */
 	const char *model, *key_file; /* NULL: the file answers ask() */
 	struct plan_stop *stop;	      /* or NULL */
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 
+#include "base/attr.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -137,13 +139,55 @@ static bool is_layout(int32_t c)
 	return (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
+/* Source: Default_Ignorable_Code_Point, DerivedCoreProperties.txt of Unicode 15. */
+static bool is_invisible(int32_t c)
+{
+	static const struct {
+		int32_t from, to;
+	} ranges[] = {{0xad, 0xad}, {0x34f, 0x34f}, {0x61c, 0x61c}, {0x115f, 0x1160},
+		{0x17b4, 0x17b5}, {0x180b, 0x180f}, {0x200b, 0x200f}, {0x202a, 0x202e},
+		{0x2060, 0x206f}, {0x3164, 0x3164}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},
+		{0xffa0, 0xffa0}, {0xfff0, 0xfff8}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
+		{0xe0000, 0xe0fff}};
+	for (size_t i = 0; i < ARRAY_LEN(ranges); i++)
+		if (c >= ranges[i].from && c <= ranges[i].to)
+			return true;
+	return false;
+}
+
+static bool is_selector(int32_t c)
+{
+	return c >= 0xfe00 && c <= 0xfe0f;
+}
+
+/* A joiner or a variation selector behind what words of some scripts and emoji begin with. */
+static bool is_spelling(int32_t before, int32_t c)
+{
+	bool is_joiner = c == 0x200c || c == 0x200d;
+	return (is_joiner || is_selector(c)) && before >= 0x80 &&
+		(!is_invisible(before) || (is_joiner && is_selector(before)));
+}
+
+bool utf8_has_invisible(const void *data, size_t bytes)
+{
+	const char *at = data;
+	for (int32_t c; bytes > 0;) {
+		size_t n = utf8_decode(at, bytes, &c);
+		if (is_invisible(c))
+			return true;
+		at += n;
+		bytes -= n;
+	}
+	return false;
+}
+
 static int escape_one(struct buf *out, const char *at, size_t n, int32_t c, enum utf8_lines lines)
 {
 	int rc = 0;
 	if (c >= 0 && lines == UTF8_KEEP_LINES && (c == '\n' || c == '\t'))
 		return buf_append(out, at, n);
-	if (c >= 0 && is_layout(c))
-		return buf_addf(out, "\\u%04x", (unsigned)c);
+	if (c >= 0 && (is_layout(c) || is_invisible(c)))
+		return buf_addf(out, c > 0xffff ? "\\U%08x" : "\\u%04x", (unsigned)c);
 	if (c >= 0 && is_control(c))
 		return buf_addf(out, "\\x%02x", (unsigned)c);
 	if (c >= 0)
@@ -157,9 +201,10 @@ int utf8_escape_terminal(struct buf *out, const void *data, size_t bytes, enum u
 {
 	const char *at = data;
 	size_t old_bytes = out->bytes;
-	for (int32_t c; bytes > 0;) {
+	for (int32_t c, before = 0; bytes > 0; before = c) {
 		size_t n = utf8_decode(at, bytes, &c);
-		int rc = escape_one(out, at, n, c, lines);
+		bool is_spelled = lines == UTF8_KEEP_LINES && is_spelling(before, c);
+		int rc = is_spelled ? buf_append(out, at, n) : escape_one(out, at, n, c, lines);
 		if (rc < 0)
 			return undo_append(out, old_bytes, rc);
 		at += n;

@@ -42,11 +42,16 @@ enum utf8_lines {
 
 /*
  * Append @data so that a terminal shows it and obeys none of it: controls of C0 and C1, DEL and
- * invalid bytes become \xNN; line and paragraph separators and the bidirectional embeddings,
- * overrides and isolates (U+202A–202E, U+2066–2069) become \uNNNN. The buffer is untouched on
+ * invalid bytes become \xNN; line and paragraph separators, the bidirectional embeddings,
+ * overrides and isolates, and all characters that have no width and no look (U+200B, U+FEFF, …)
+ * become \uNNNN or \UNNNNNNNN. With UTF8_KEEP_LINES a joiner or a variation selector stays behind
+ * a character beyond ASCII, where words and emoji are spelled so. The buffer is untouched on
  * failure.
  *
  * Source:  ECMA-48; Unicode UAX #9; CVE-2021-42574.
  * Returns: 0, -E2BIG, -ENOMEM.
  */
 int utf8_escape_terminal(struct buf *out, const void *data, size_t bytes, enum utf8_lines lines);
+
+/* Is there a character without width and look in it, by which two names would look the same? */
+bool utf8_has_invisible(const void *data, size_t bytes);

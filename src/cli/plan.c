@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct plan_args {
 	int dialect;
@@ -103,10 +104,17 @@ static const struct opt plan_opts[] = {
 	CMD_COMMON_OPTS(struct plan_args),
 };
 
+/* What a tool gave may be in it: a terminal shows that, and obeys none of it. */
 static int print_out(void *arg, const char *text, size_t bytes)
 {
 	(void)arg;
-	return fwrite(text, 1, bytes, stdout) == bytes ? 0 : -1;
+	if (!isatty(STDOUT_FILENO))
+		return fwrite(text, 1, bytes, stdout) == bytes ? 0 : -1;
+	cleanup_buf struct buf shown = BUF_INIT(SIZE_MAX);
+	return utf8_escape_terminal(&shown, text, bytes, UTF8_KEEP_LINES) < 0 ||
+			fwrite(buf_str(&shown), 1, shown.bytes, stdout) != shown.bytes
+		? -1
+		: 0;
 }
 
 /* On the terminal, not on standard input, where the plan may be. */
@@ -116,14 +124,14 @@ static int approve(void *arg, const char *text)
 	char answer[16] = "";
 	FILE *terminal = args->yes || args->no_prompt ? NULL : fopen("/dev/tty", "r+e");
 	if (!terminal)
-		return args->yes;
+		return args->yes ? 1 : -1;
 	cleanup_buf struct buf shown = BUF_INIT(1 << 20);
 	(void)utf8_escape_terminal(&shown, text, strlen(text), UTF8_KEEP_LINES);
 	(void)fprintf(terminal, "%s\nIs that right? [y/N] ", buf_str(&shown));
 	(void)fflush(terminal);
 	bool is_read = fgets(answer, sizeof answer, terminal);
 	(void)fclose(terminal);
-	return !is_read				   ? 0
+	return !is_read				   ? -1
 		: *answer == 'y' || *answer == 'Y' ? 1
 		: *answer == 's' || *answer == 'S' ? 2
 						   : 0;
@@ -136,7 +144,8 @@ static int wrong_use(const char *verb)
 		(void)err_set(&err, ERR_USAGE, "plan: unknown verb \"%.64s\"", verb);
 	else
 		(void)err_set(&err, ERR_USAGE, "plan: a verb and one file are needed");
-	(void)err_hint(&err, "retort plan run FILE, check FILE, explain FILE, or test POLICY");
+	(void)err_hint(&err,
+		"retort plan run FILE, check FILE, explain FILE, test POLICY, or policy --tools FILE");
 	return cli_fail(&err, false);
 }
 
@@ -190,6 +199,20 @@ static int judge_plan(const struct plan_args *args, const char *path, bool is_ex
 	return r < 0 ? cli_fail(&err, false) : r;
 }
 
+/* The file of tools may be the operand: `retort plan policy tools.json`. */
+static int write_policy(const struct plan_args *args, const char *path)
+{
+	struct err err = {0};
+	cleanup_buf struct buf text = BUF_INIT(1);
+	const struct plan_check_request req = {
+		.tools = path ? path : args->tools, .has_signals = true};
+	int r = plan_skeleton(&req, &text, &err);
+	if (r < 0)
+		return cli_fail(&err, false);
+	(void)fputs(buf_str(&text), stdout);
+	return r;
+}
+
 static int test_policy(const struct plan_args *args, const char *path)
 {
 	struct err err = {0};
@@ -213,14 +236,16 @@ static int plan_main(int argc, char **argv)
 		return cli_fail(&err, false);
 	if (at == 0)
 		return 0;
-	static const char *const verbs[] = {"run", "check", "explain", "test"};
+	static const char *const verbs[] = {"run", "check", "explain", "test", "policy"};
 	const char *verb = at < argc ? argv[at] : NULL;
 	size_t i = 0;
 	while (verb && i < ARRAY_LEN(verbs) && strcmp(verbs[i], verb) != 0)
 		i++;
 	if (verb && i == ARRAY_LEN(verbs))
 		return wrong_use(verb);
-	if (argc - at != 2)
+	if (i == 4 && argc - at <= 2 && (argc - at == 2) != (args.tools != NULL))
+		return write_policy(&args, argv[at + 1]);
+	if (argc - at != 2 || i == 4)
 		return wrong_use(NULL);
 	const char *path = argv[at + 1];
 	bool has_flows = args.policy || args.tools || args.request || args.is_json;
@@ -232,7 +257,8 @@ static int plan_main(int argc, char **argv)
 }
 
 static const char *const usage[] = {"plan run [options] FILE", "plan check [options] FILE",
-	"plan explain [options] FILE", "plan test [options] POLICY", NULL};
+	"plan explain [options] FILE", "plan test [options] POLICY", "plan policy --tools FILE",
+	NULL};
 
 static const struct cmd_example examples[] = {
 	{"run a plan", "retort plan run plan.star"},
@@ -244,6 +270,8 @@ static const struct cmd_example examples[] = {
 	{"check every flow against a policy",
 		"retort plan check plan.star --policy mail.policy.star --tools tools.json"},
 	{"see labels, calls and approvals", "retort plan explain plan.star --tools tools.json"},
+	{"begin a policy: every tool and parameter, with a question mark where to decide",
+		"retort plan policy --tools tools.json"},
 	{"run the tests of a policy", "retort plan test mail.policy.star --tools tools.json"},
 	{"run a Starlark file", "retort plan run --dialect starlark build.star"},
 };
@@ -273,6 +301,6 @@ const struct cmd cmd_plan = {
 	.exits = exits,
 	.n_exits = ARRAY_LEN(exits),
 	.operand = CMD_OPERAND_CHOICE_FILE,
-	.operand_choices = "check|run|explain|test",
+	.operand_choices = "check|run|explain|test|policy",
 	.run = plan_main,
 };

@@ -220,7 +220,7 @@ static int read_approve(struct vm *vm, struct plan_call *call)
 }
 
 /* The innermost one that is there. */
-static const struct check_call *checked_at(const struct program *p, const struct plan_call *call)
+const struct check_call *call_checked(const struct program *p, const struct plan_call *call)
 {
 	const struct check_call *best = NULL;
 	for (uint32_t i = 0; i < p->n_checked; i++) {
@@ -253,7 +253,7 @@ static int settle(struct program *p, struct plan_call *call)
 		is_done = !all || is_settled(all, call->arg[i].label);
 	if (is_done)
 		return 0;
-	const struct check_call *of = call->tool ? checked_at(p, call) : NULL;
+	const struct check_call *of = call->tool ? call_checked(p, call) : NULL;
 	call->guard = label_settle(all, call->guard, of ? of->guard : LABEL_FAILED);
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t check = of ? of->arg[i].label : LABEL_FAILED;

@@ -34,6 +34,9 @@ int call_names(struct heap *h, const struct tool_set *tools, struct predeclared 
  */
 int call_read(struct program *p, struct plan_call *out);
 
+/* What the check says of that place; NULL: nothing. */
+const struct check_call *call_checked(const struct program *p, const struct plan_call *call);
+
 /* The arguments that were given as a JSON object, canonical. Returns: 0 or -1. */
 int call_arguments(struct program *p, const struct plan_call *call, struct text *out);
 

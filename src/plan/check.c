@@ -39,21 +39,22 @@ size_t check_names(const struct tool_set *tools, struct heap *h, struct predecla
 }
 
 /* What is looked for: what offends and was not written by the planner, what offends, anything. */
-enum want { WANT_DATA, WANT_OFFENDER, WANT_ANY, N_WANTS };
+enum want { WANT_DATA, WANT_OFFENDER, WANT_ANY, N_WANTS, WANT_BRANCH };
+
+static bool is_offender(struct checker *c, const struct finding *f, const struct event *e)
+{
+	return f->answer.check == CHECK_READERS
+		? label_get(c->labels, e->label).readers != LABEL_ALL
+		: policy_trusts(c->out->policy, e->label) != POLICY_PROVED;
+}
 
 static bool is_wanted(
 	struct checker *c, const struct finding *f, const struct event *e, enum want want)
 {
-	if (e->kind != EVENT_SOURCE || e->label == LABEL_FAILED)
+	if (e->kind != (want == WANT_BRANCH ? EVENT_GUARD : EVENT_SOURCE) ||
+		e->label == LABEL_FAILED || (want == WANT_DATA && !e->tool))
 		return false;
-	if (want == WANT_ANY)
-		return true;
-	struct label l = label_get(c->labels, e->label);
-	if (want == WANT_DATA && !e->tool)
-		return false;
-	if (f->answer.check == CHECK_READERS)
-		return l.readers != LABEL_ALL;
-	return policy_trusts(c->out->policy, e->label) != POLICY_PROVED;
+	return want == WANT_ANY || is_offender(c, f, e);
 }
 
 /* Events by level; `from`: what they led to, plus one. */
@@ -123,6 +124,11 @@ void find_path(struct checker *c, struct check_call *call, struct finding *f)
 	for (uint32_t at = found; at;) {
 		add_step(f, &c->events[at]);
 		at = s.from[at] == UINT32_MAX ? 0 : s.from[at] - 1;
+	}
+	uint32_t branch = f->event ? search_back(c, f, &s, WANT_BRANCH) : 0;
+	if (branch) {
+		const struct event *e = &c->events[branch];
+		f->branch = (struct step){STEP_GUARD, e->node->start, e->node->end, e->label, NULL};
 	}
 	f->path[f->n_path++] =
 		(struct step){STEP_SINK, f->node->start, f->node->end, f->label, call->tool->name};

@@ -22,7 +22,8 @@ struct finding {
 	uint32_t event;
 	const struct node *node; /* the argument, or the call */
 	struct step *path;
-	uint32_t n_path; /* 0 when it is proved */
+	uint32_t n_path;    /* 0 when it is proved */
+	struct step branch; /* the nearest condition that offends; `end` 0: there is none */
 };
 
 /* A call of a tool at a place in a plan: in the order in which they are first come upon. */

@@ -151,9 +151,9 @@ static const struct rule *rule_of(const struct check *c, const struct check_call
 }
 
 /* The clauses in the words of the policy. */
-static int print_clauses(struct buf *out, const struct check *c, const struct clauses *all)
+int print_clauses(struct buf *out, const struct policy *p, const struct clauses *all)
 {
-	const struct source *src = &c->policy->src;
+	const struct source *src = &p->src;
 	if (!src->text || all->end <= all->start || all->n == 0 || !all->item[0].end)
 		return buf_add(out, "trusted");
 	size_t bytes = utf8_cut(src->text + all->start, all->end - all->start, LINE_MAX_BYTES);
@@ -170,6 +170,10 @@ static int print_why(struct buf *out, const struct check *c, const struct check_
 		: "calls";
 	if (!rule)
 		return buf_addf(out, "  why: the policy has no rule for %s\n", call->tool->name);
+	if (!c->policy->src.text)
+		return buf_addf(out,
+			"  why: there is no policy, and %s does not say that it only reads\n",
+			call->tool->name);
 	const struct param_rule *one = &rule->param[MIN(f->answer.param, call->tool->n_params)];
 	int r = buf_add(out, "  why: ");
 	if (r == 0 && f->answer.check == CHECK_READERS)
@@ -181,7 +185,7 @@ static int print_why(struct buf *out, const struct check *c, const struct check_
 		r = buf_add(out,
 			f->answer.check == CHECK_DENY ? "the rule denies " : "the rule allows ");
 	if (r == 0 && f->answer.check < CHECK_READERS)
-		r = print_clauses(out, c,
+		r = print_clauses(out, c->policy,
 			f->answer.check == CHECK_WHEN		? &rule->when
 				: f->answer.check == CHECK_DENY ? &one->deny
 								: &one->allow);

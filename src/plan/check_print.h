@@ -12,6 +12,7 @@ int finding_message(struct buf *out, const struct check_call *call, const struct
 
 /* P401 to P406, and the words for a kind, a question and its answer. */
 int finding_code(const struct finding *f);
+int print_clauses(struct buf *out, const struct policy *p, const struct clauses *all);
 const char *kind_text(enum label_kind rank);
 const char *check_word(enum policy_check check);
 const char *answer_text(const struct finding *f);

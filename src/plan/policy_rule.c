@@ -6,6 +6,7 @@
 #include "plan/str.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct policy_word otherwise_words[] = {{"deny", 0}, {"ask", 1}, {NULL, 0}};
@@ -276,8 +277,18 @@ static int rule_option(struct policy_reader *r, const struct node *arg, struct r
 	int i;
 	if (policy_param(r, arg, rule->tool, &i) < 0)
 		return -1;
-	return policy_fail(
-		r, P_VALUE, node, "control(…) or payload(…)", "a parameter is control or payload");
+	const struct source *src = &r->p->src;
+	char hint[DIAG_HINT_BYTES];
+	size_t bytes =
+		node->kind == NODE_NAME || node->kind == NODE_BINARY || node->kind == NODE_CALL
+		? node->end - node->start
+		: 0;
+	bool is_shown = bytes > 0 && bytes < DIAG_HINT_BYTES / 4;
+	const char *name = rule->tool->param[i].name;
+	(void)snprintf(hint, sizeof hint, "%.60s = control(allow = %.*s), or %.60s = payload()",
+		name, is_shown ? (int)bytes : 7, is_shown ? src->text + node->start : "trusted",
+		name);
+	return policy_fail(r, P_VALUE, node, hint, "a parameter is control or payload");
 }
 
 /* A tool with an effect: each of its parameters is looked after, and so is its guard. */

@@ -199,6 +199,8 @@ static int capture(struct resolver *r, struct symbol *symbol)
 	return 0;
 }
 
+#define ASK_HINT "ask(question, data, type) asks a model that has no tools"
+
 /* Names of Python that are not there, and what is. */
 static const char *python_name(struct val name)
 {
@@ -225,6 +227,9 @@ static const char *python_name(struct val name)
 		{"divmod", "use // and %"},
 		{"sum", "add in a loop"},
 		{"isinstance", "compare type(x) with a string"},
+		{"QuarantineLLM", ASK_HINT},
+		{"QuarantinedLLM", ASK_HINT},
+		{"query_ai_assistant", ASK_HINT},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (str_is(name, rows[i][0]))
@@ -235,7 +240,11 @@ static const char *python_name(struct val name)
 static int undefined(struct resolver *r, const struct node *node)
 {
 	char hint[DIAG_HINT_BYTES] = "", word[WORD_MAX_BYTES];
-	const char *other = python_name(node->value);
+	static const char ask[] = ".ask(";
+	const struct source *src = r->src;
+	bool is_asked = src->bytes - node->end >= sizeof ask &&
+		strncmp(src->text + node->end, ask, sizeof ask - 1) == 0;
+	const char *other = is_asked ? ASK_HINT : python_name(node->value);
 	(void)snprintf(word, sizeof word, "%.60s", node->value.str->data);
 	struct word_near near = WORD_NEAR(word);
 	const struct entry *e;

@@ -50,6 +50,11 @@ int roll_check_name(struct roll *roll, const char *owner, const char *name, stru
 				"a session's name has no spaces, slashes or control characters");
 			return err_hint(err, "letters, digits, dots and dashes are fine");
 		}
+	if (utf8_has_invisible(name, n)) {
+		err_set(err, ERR_USAGE,
+			"a session's name has no characters that cannot be seen: two names would look the same");
+		return err_hint(err, "letters, digits, dots and dashes are fine");
+	}
 	if (n == 0 || n >= JOURNAL_NAME_BYTES || !utf8_is_valid(name, n) || name[0] == '-' ||
 		strncmp(name, "s-", 2) == 0) {
 		err_set(err, ERR_USAGE, "\"%.*s\" cannot be a session's name",

@@ -175,8 +175,9 @@ static int call(
 	}
 	json_decref(given);
 	if (!is_found)
-		r = buf_add(out, "the fixture has no answer for these arguments") < 0 ? -ENOMEM
-										      : TOOL_ERROR;
+		r = buf_add(out, "the file of tools has no answer for these arguments") < 0
+			? -ENOMEM
+			: TOOL_ERROR;
 	return r == -ENOMEM ? err_set(err, ERR_NO_MEMORY, "tools: no memory for a result") : r;
 }
 
@@ -191,7 +192,7 @@ static int ask(void *ctx, const struct tool_question *question, struct buf *out,
 		if (!text || strstr(question->question, text))
 			return give(json_object_get(one, "answer"), out, err);
 	}
-	return buf_add(out, "the fixture has no answer to this question") < 0
+	return buf_add(out, "the file of tools has no answer to this question") < 0
 		? err_set(err, ERR_NO_MEMORY, "tools: no memory for an answer")
 		: TOOL_ERROR;
 }

@@ -57,7 +57,7 @@ static bool is_named(const struct mcp_provider *p, const struct catalog_server *
 	for (size_t i = 0; i < p->config.n_texts; i++)
 		if (p->config.texts[i] && has_word(p->config.texts[i], s->id))
 			return true;
-	return false;
+	return p->config.n_texts == 0;
 }
 
 static void on_loaded(void *arg)

@@ -13,7 +13,7 @@ struct mcp_provider_config {
 	uv_loop_t *loop; /* of this thread: waiting runs it */
 	const struct tool_servers *servers;
 	const char *const *texts; /* plan and policy; NULL is none */
-	size_t n_texts;
+	size_t n_texts;		  /* 0: all servers are named */
 	const bool *is_given_up; /* set by a callback of the loop: nothing is waited for any more */
 };
 

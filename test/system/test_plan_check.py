@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import sys
 import unittest
 
@@ -66,7 +67,8 @@ class Check(harness.Case):
                 got, out, err = self.plan("check", path, "--policy", POLICY, "--tools", TOOLS, "--request", request)
                 self.assertEqual((got, out), (status, ""), err)
                 self.assertIn(said, err)
-                self.assertEqual(bool(err), bool(said), err)
+                proved = re.fullmatch(r"\d+ calls?, all proved; 0 approvals\n", err)
+                self.assertEqual(bool(proved), not said, err)
 
     def test_a_run_ends_as_the_check_does(self):
         for text, request, status, said in PLANS:
@@ -104,6 +106,42 @@ class Check(harness.Case):
         self.assertEqual(got, 0)
         self.assertIn("no policy: what the tools say of themselves decides", err)
         self.assertIn("ask[P401]", err)
+        self.assertNotIn("the rule allows", err)
+        self.assertIn("there is no policy, and files.delete does not say that it only reads", err)
+
+    def test_a_policy_to_fill_in(self):
+        """Every tool and parameter is in it, and the check names what is left."""
+        status, text, err = self.plan("policy", TOOLS)
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(text, harness.retort("plan", "policy", "--tools", TOOLS).out)
+        with open(TOOLS, encoding="utf-8") as f:
+            tools = json.load(f)["tools"]
+        for name, tool in tools.items():
+            rule = re.search(rf'\nrule\("{name}", effect = (\w+)', text)
+            self.assertTrue(rule, (name, text))
+            is_read = tool["annotations"].get("readOnlyHint", False)
+            self.assertEqual(rule[1] == "read", is_read, name)
+            for param in [] if is_read else tool["inputSchema"]["properties"]:
+                self.assertIn(f"# {param} = ?,", text[rule.start():])
+        path, policy = self.put("p.star", "x = 1\n"), self.put("x.policy.star", text)
+        status, _, err = self.plan("check", path, "--policy", policy, "--tools", TOOLS)
+        self.assertEqual(status, 2)
+        self.assertIn("parameter recipients of mail.send has no rule", err)
+        status, _, err = self.plan("check", path, "--tools", TOOLS, "--policy", self.put(
+            "y.policy.star", 'rule("files.delete", effect = destructive, file_id = trusted | approved)\n'))
+        self.assertIn("file_id = control(allow = trusted | approved), or file_id = payload()", err)
+        self.assertEqual(harness.retort("plan", "policy").status, 2)
+
+    def test_names_that_are_meant_for_tools(self):
+        rows = [("calendar.read()\n", "--tools FILE"), ('send("x")\n', "--tools FILE"),
+                ('llm.ask("x")\n', "ask(question, data, type)"), ("QuarantineLLM()\n", "ask(question, data, type)")]
+        for text, said in rows:
+            path = self.put("p.star", text)
+            for verb in ("check", "run"):
+                self.assertIn(said, self.plan(verb, path)[2], text)
+        self.assertNotIn("--tools", self.plan("check", self.put("p.star", "print(nmae)\n"))[2])
+        # With tools it is another mistake.
+        self.assertNotIn("--tools", self.plan("check", self.put("p.star", "calendar.read()\n"), "--tools", TOOLS)[2])
 
     def test_without_tools_it_is_wrong_use(self):
         path = self.put("p.star", "x = 1\n")

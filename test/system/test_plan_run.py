@@ -183,6 +183,43 @@ class Runs(unittest.TestCase):
             self.assertEqual(done.status, status, (source, done))
             self.assertIn(words, done.err, source)
 
+    def test_a_refusal_says_why(self):
+        """Which parameter, who may read it, who is none of those, which condition decided."""
+        tools = {"tools": {
+            "calendar.read": {
+                "inputSchema": {"type": "object", "properties": {}}, "annotations": {"readOnlyHint": True},
+                "outputSchema": {"type": "array", "items": {"type": "object", "properties": {
+                    "owner": {"type": "string"}, "title": {"type": "string"},
+                    "attendees": {"type": "array", "items": {"type": "string"}}}}},
+                "answers": [{"result": [{"owner": "boss@acme.com", "title": "a", "attendees": ["me@acme.com"]},
+                                        {"owner": "me@acme.com", "title": "b",
+                                         "attendees": ["john@acme.com", "me@acme.com"]}]}]},
+            "mail.send": TOOLS["tools"]["mail.send"]}}
+        policy = """rule("calendar.read", effect = read, result = each(origin = "owner", readers = ["owner", "attendees"]))
+rule("mail.send", effect = external, when = trusted | at_most(number),
+     to = control(allow = trusted | ends_with(["@acme.org"]), otherwise = ask), body = payload(readers = covers("to")))
+"""
+        source = """lines = []
+for e in calendar.read():
+    if "john@acme.com" in e["attendees"]:
+        lines.append(e["title"])
+mail.send(to = "john@acme.com", body = "".join(lines))
+"""
+
+        def run(text, *args):
+            return self.run_plan(text, "--no-prompt", *args, tools=tools, policy=policy, request="to john@acme.com")
+        done = run(source)
+        self.assertEqual(done.status, 6, done)
+        for words in ("not everybody who gets it may read body", "body may be read by me@acme.com only; "
+                      "john@acme.com is not among them", 'decided by: "john@acme.com" in e["attendees"] (line 3)',
+                      "calendar.read#boss@acme.com"):
+            self.assertIn(words, done.err)
+        done = run('mail.send(to = calendar.read()[0]["owner"], body = "x")\n')
+        self.assertRegex(done.err, r"no rule allows this value of to\n(.*\n)*  why: to is .*#boss@acme\.com.*; allowed is "
+                                   r'trusted \| ends_with\(\["@acme\.org"\]\)')
+        # It is for people: a planner is told no value.
+        self.assertNotIn("boss@acme", run(source, "--json").err)
+
     def test_what_a_person_agrees_to_is_done(self):
         source = 'mail.send(to = mail.search("x")[0]["sender"])\nprint("sent")\n'
         self.assertEqual(self.run_plan(source, "--no-prompt").status, 6)
@@ -227,6 +264,13 @@ class Runs(unittest.TestCase):
             status, shown = self.on_terminal(source, *answers)
             self.assertEqual(status, 6, (answers, shown))
             self.assertNotIn("sent\n", shown.split("?")[-1])
+            self.assertIn("person said no", shown)
+            self.assertNotIn("the policy does not allow", shown)
+
+    def test_a_terminal_obeys_nothing_that_a_plan_prints(self):
+        source = 'print("a\\x1b[2Jb\\u200bc\\u202ed\\ne")\n'
+        self.assertIn("a\\x1b[2Jb\\u200bc\\u202ed\ne\n", self.on_terminal(source)[1])
+        self.assertEqual(self.run_plan(source).out, "a\x1b[2Jb\u200bc\u202ed\ne\n")
 
     def test_a_person_sees_what_approve_is_given(self):
         source = 'x = approve(mail.search("x")[0]["sender"], "to this one?")\nprint("went on")\n'

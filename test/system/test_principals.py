@@ -350,6 +350,8 @@ class Quotas(PrincipalCase):
         self.fails("quota", ann, "file.write", session=s, path="a", content="")
         record = ann("session.export", session=s)["record"]
         self.fails("quota", ann, "replay.run", record=record)
+        for method in ("plan.check", "plan.run"):
+            self.fails("quota", ann, method, plan="x = 1\n")
         t = bob("session.create")["session"]
         for _ in range(5):
             bob.run(t, "1")
@@ -358,6 +360,9 @@ class Quotas(PrincipalCase):
         e = self.engine(None, "--max-sessions", "2")
         ann, bob = e.caller("ann"), e.caller("bob")
         s = ann("session.create")["session"]
+        # Two names that look the same are none.
+        for sign in "\u200b\u200d\u2060\ufeff\u00ad\u202e\U000e0041":
+            self.assertIn("cannot be seen", self.fails("usage", bob, "session.create", name=f"a{sign}b"))
         bob("session.create")
         for caller in (ann, bob, e.operator):
             self.assertIn("has room for 2", self.fails("quota", caller, "session.create"))
