@@ -77,7 +77,7 @@ def rows(name, value, detail):
     else:
         out.append("Docstring:" + ("\n" + text if text and "\n" in text else " " + (text or "<no docstring>")))
     file = attempt(inspect.getfile, value)
-    if file:
+    if file and not file.startswith(driver.HERE + "/"):
         out.append("File:        %s" % file)
     if is_code or inspect.ismodule(value):
         out.append("Type:        %s" % type(value).__name__)

@@ -844,7 +844,7 @@ class Finder:
             part("later").load_site()
         if name in cls.hooks:
             return part("later").hooked_spec(name, path, target)
-        if name[:7] == "IPython" or name == "nest_asyncio":
+        if name[:7] == "IPython" or name[:17] == "matplotlib_inline" or name == "nest_asyncio":
             return part("ipython").find_spec(name, path, target)
         if name[:13] == "retort.tools.":
             return part("tools").find_spec(name)

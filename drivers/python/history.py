@@ -2,8 +2,8 @@
 """
 In, Out, _, __, ___, _N and _i of a session, which are variables like any: a branch and a rollback have them.
 
-What is kept alive has a bound. The last three values are, as `_`, `__` and `___`; of those before only small ones
-of plain types stay in Out, at most OUT_MAX. In keeps the last IN_MAX steps, and of a longer one than CODE_CHARS
+What is kept alive has a bound. The last three values are, as `_`, `__` and `___`, a large one until the next comes; of
+those before only small ones of plain types stay in Out, at most OUT_MAX. In keeps the last IN_MAX steps, and of a longer one than CODE_CHARS
 nothing. The numbers of what was dropped are not given again.
 """
 
@@ -13,8 +13,9 @@ import builtins
 import posix
 
 state = driver.state
-IN_MAX, CODE_CHARS, OUT_MAX, SMALL_BYTES = 1_000, 1 << 16, 1_000, 1 << 12
+IN_MAX, CODE_CHARS, OUT_MAX, SMALL_BYTES, LARGE_BYTES = 1_000, 1 << 16, 1_000, 1 << 12, 8 << 20
 PLAIN = (int, float, complex, bool, str, bytes)
+SIZED = PLAIN + (bytearray, list, tuple, dict, set, frozenset)
 codes, values, last = [""], {}, []  # In, Out, and the numbers of the last values
 
 
@@ -42,6 +43,8 @@ def keep(value):
     if value is values:
         return
     space, number = vars(state.main), len(codes) - 1
+    if last and last[-1] != number and is_large(values.get(last[-1])):
+        drop(last[-1])
     values[number] = value
     if number not in last:
         last.append(number)
@@ -59,6 +62,19 @@ def keep(value):
 
 def is_small(value):
     return type(value) in PLAIN and sys.getsizeof(value) <= SMALL_BYTES
+
+
+def is_large(value):
+    """Is that much in it, as far as it says so itself at once? Numbers of arrays and tables count 8 bytes."""
+    try:
+        if type(value) in SIZED:
+            return sys.getsizeof(value) > LARGE_BYTES
+        size = 8
+        for length in value.shape:
+            size *= length
+        return size > LARGE_BYTES
+    except Exception:
+        return False
 
 
 def drop(number):

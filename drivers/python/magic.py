@@ -20,7 +20,8 @@ with Genuine():
 PASSED_OVER = (
     "matplotlib config load_ext reload_ext unload_ext autoreload aimport precision colors xmode autosave "
     "automagic autocall autoawait autoindent doctest_mode gui notebook page alias_magic colab logstart "
-    "logstop logon logoff logstate qtconsole connect_info killbgscripts rehashx watermark"
+    "logstop logon logoff logstate qtconsole connect_info killbgscripts rehashx watermark "
+    "tensorflow_version"
 ).split()
 ALIASES = {
     "ls": "ls", "ll": "ls -l", "la": "ls -a", "lf": "ls -l", "lx": "ls -l", "ldir": "ls -l",
@@ -34,7 +35,7 @@ SHOWN = {
     "svg": "image/svg+xml", "SVG": "image/svg+xml", "javascript": "application/javascript",
     "js": "application/javascript",
 }
-SCRIPTS = ("bash", "sh", "perl", "ruby", "python", "python2", "python3", "pypy", "node", "zsh")
+SCRIPTS = ("bash", "sh", "shell", "perl", "ruby", "python", "python2", "python3", "pypy", "node", "zsh")
 OTHER_RUNTIMES = {"sql": "sql", "node": "javascript", "typescript": "javascript", "ts": "javascript"}
 
 
@@ -75,6 +76,10 @@ class Notebook:
 
     def lines(self, command):
         return driver.part("shell").lines(command, space_of(sys._getframe(1)))
+
+    def show(self, value):
+        if value is not None:
+            driver.display(value)
 
     def help(self, name, detail):
         driver.part("describe").describe(name, detail, space_of(sys._getframe(1)))
@@ -118,7 +123,7 @@ def run_line(name, text, space):
     if name in theirs["line"]:
         return theirs["line"][name](expand(text, space))
     if name in PASSED_OVER:
-        return None
+        return configure(text) if name == "config" else None
     if name in ALIASES:
         return driver.part("shell").system(ALIASES[name] + " " + text, space)
     if name in PACKAGES:
@@ -136,6 +141,7 @@ def run_cell(name, text, body, space):
     if name in SHOWN:
         return show_text(SHOWN[name], body)
     if name in SCRIPTS:
+        name = "bash" if name == "shell" else name
         return driver.part("shell").script(name + " " + expand(text, space), body, space)
     found = CELLS.get(name)
     if found is not None:
@@ -143,6 +149,18 @@ def run_cell(name, text, body, space):
     if name in PASSED_OVER or name in LINES or name in ALIASES:
         raise UsageError("%%%%%s is no cell magic: write it with one %%, as %%%s" % (name, name))
     raise UsageError(unknown(name, "%%", [*CELLS, *SHOWN, *SCRIPTS, *theirs["cell"]]))
+
+
+def configure(text):
+    """%config: of all that a notebook has, what is shown of a step is the one that is there."""
+    name, _, value = text.partition("=")
+    if name.strip() == "InteractiveShell.ast_node_interactivity":
+        shell = driver.part("interactive").shell
+        vars(shell).pop(name.strip().partition(".")[2], None)
+        installed = getattr(sys.modules.get("IPython.core.interactiveshell"), "InteractiveShell", None)
+        for kind in (type(shell), installed):
+            if kind is not None:
+                kind.ast_node_interactivity = value.strip().strip("'\"")
 
 
 def call(where):

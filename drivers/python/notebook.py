@@ -36,7 +36,7 @@ REST = {
 }
 INDENT = re.compile(r"[ \t\f]*")
 PHYSICAL = re.compile(r"(?:[^\n\\]|\\\n|\\)*")
-MAGIC = re.compile(r"(%{1,2})([A-Za-z_][\w.]*|[!]|)[ \t]?(.*)", re.S)
+MAGIC = re.compile(r"(%{1,2})[ \t]*([A-Za-z_][\w.]*|[!]|)[ \t]?(.*)", re.S)
 TARGET = re.compile(
     r"((?:[A-Za-z_]\w*(?:\.\w+|\[[^\]\n=]*\])*[ \t]*,?[ \t]*)+)=[ \t]*(?:(!)(?!=)|%(\w+))(.*)", re.S
 )

@@ -11,7 +11,7 @@ with driver.part("later").Genuine():
     import shlex
 
 INSTALL = re.compile(
-    r"\s*(?:sudo\s+)?(?:(?:\S*python[\d.]*|uv)\s+(?:-m\s+)?)?(pip[\d.]*|conda|mamba|micromamba|pipenv|poetry|uv)\s+"
+    r"\s*(?:sudo\s+)?(?:(?:\S*python[\d.]*|uv)\s+(?:-m\s+)?)?(pip[\d.]*|conda|mamba|micromamba|pipenv|poetry|uv|apt|apt-get|apk|yum|dnf|brew)\s+(?:-\S+\s+)*"
     r"(install|uninstall|add|remove|download|update|upgrade|sync)\b(.*)", re.S,
 )
 # pip can do these by itself, without a network.
@@ -25,6 +25,11 @@ WELL_KNOWN = (
     "transformers xgboost lightgbm nltk spacy opencv-python scikit-image tqdm joblib pyyaml jinja2 pydantic "
     "tabulate pypdf pypdf2 python-docx python-pptx reportlab pytest ipython rich numba cython dask bokeh altair"
 ).split()
+SYSTEM = ("apt", "apt-get", "apk", "yum", "dnf", "brew")
+HOW_PROGRAMS = (
+    "Nothing can be installed here: the box has no network. Its programs are those of the host's /usr, or of the "
+    "directory that whoever starts it gives with --rootfs."
+)
 HOW = (
     "Nothing can be installed here: the box has no network. Packages are given to it by whoever starts it, with "
     "--python VENV/bin/python, a virtual environment that has them."
@@ -100,7 +105,23 @@ def listed(path):
         return []
 
 
+def reply_programs(tool, text):
+    """For what installs programs: those that are there."""
+    import shutil
+
+    there = [word for word in wanted(text) if shutil.which(word)]
+    if there:
+        builtins.print("%s: already there: %s" % (tool, " ".join(there)))
+    missing = [word for word in wanted(text) if word not in there]
+    if missing or not there:
+        names = "not there: %s. " % " ".join(missing) if missing else ""
+        builtins.print("ERROR: %s: %s%s" % (tool, names, HOW_PROGRAMS), file=sys.stderr)
+    return 1 if missing or not there else 0
+
+
 def reply(tool, verb, text):
+    if tool in SYSTEM:
+        return reply_programs(tool, text)
     there, missing, status = installed(), [], 0
     if verb in ("uninstall", "remove"):
         builtins.print("%s: the packages of a box are read-only; nothing was removed." % tool, file=sys.stderr)
@@ -115,8 +136,9 @@ def reply(tool, verb, text):
             builtins.print("Requirement already satisfied: %s %s%s" % (name, there[name], note))
         else:
             missing.append(word)
-    if not missing and not text.strip():
-        missing.append("(nothing named)")
+    if not text.strip():
+        builtins.print("ERROR: %s: no package is named." % tool, file=sys.stderr)
+        status = 1
     for word in missing:
         near = difflib.get_close_matches(spelled(word.split("=")[0]), list(there), 3, 0.6)
         line = "ERROR: %s: %s is not installed." % (tool, word)
@@ -124,7 +146,7 @@ def reply(tool, verb, text):
             line += " Near: %s." % ", ".join(near)
         builtins.print(line, file=sys.stderr)
         status = 1
-    if missing:
+    if status:
         builtins.print(HOW, file=sys.stderr)
         known = ["%s %s" % (name, there[name]) for name in WELL_KNOWN if name in there]
         if known:

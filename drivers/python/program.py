@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From source to code objects: the last statement apart when it is an expression."""
 
+import sys
+
 import _warnings
 
 AST_CHARS_MAX = 1 << 20
@@ -111,6 +113,8 @@ def is_silent(source):
 
 
 def split_python(source, filename, silent):
+    if ("interactive" in state.parts or "IPython.core.interactiveshell" in sys.modules) and shows_all():
+        return split_tree(source, filename, silent, True)
     if silent or not source.strip():
         return [translate(source, filename, "exec")], False
     found = quietly(last_statement, source)
@@ -143,14 +147,38 @@ def touch_filters():
         changed()
 
 
-def split_tree(source, filename):
+def shows_all():
+    """Has the program asked that each expression of a step be shown, and not the last alone?"""
+    shells = [getattr(sys.modules.get("IPython.core.interactiveshell"), "InteractiveShell", None)]
+    if "interactive" in state.parts:
+        shells.append(driver.part("interactive").shell)
+    return "all" in [getattr(shell, "ast_node_interactivity", "") for shell in shells]
+
+
+def show_each(body):
+    """Expressions between other statements as calls that show them."""
+    import _ast
+
+    driver.part("magic").offer()
+    for node in body:
+        if type(node) is _ast.Expr:
+            call = compile("__notebook__.show(0)", "", "eval", ONLY_AST).body
+            for part in (call, call.func, call.func.value):
+                part.lineno, part.col_offset = node.lineno, node.col_offset
+                part.end_lineno, part.end_col_offset = node.end_lineno, node.end_col_offset
+            call.args, node.value = [node.value], call
+
+
+def split_tree(source, filename, silent=False, each=False):
     """As split(), by the syntax tree. Errors in the source are raised here."""
     if len(source) > AST_CHARS_MAX:
         return [translate(source, filename, "exec")], False
     import _ast
 
     tree = translate_tree(source, filename)
-    if not tree.body or type(tree.body[-1]) is not _ast.Expr:
+    if each:
+        show_each(tree.body if silent else tree.body[:-1])
+    if silent or not tree.body or type(tree.body[-1]) is not _ast.Expr:
         return [translate(tree, filename, "exec")], False
     last = tree.body.pop()
     codes = [translate(tree, filename, "exec")] if tree.body else []

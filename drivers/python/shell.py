@@ -10,6 +10,7 @@ with Genuine():
     import os
     import re
     import shlex
+    import shutil
     import signal
     import string
     import subprocess
@@ -173,12 +174,20 @@ def system(command, space):
         if not rest[1]:
             return
         command = rest[1]
-    said(run([find_shell(), "-c", command]))
+    said(run([find_shell(), "-c", with_python(command)]))
+
+
+def with_python(command):
+    """A "python" of the command is the session's own where the box has none of that name."""
+    if "python" not in command or shutil.which("python") or not sys.executable:
+        return command
+    return 'python() { %s "$@"; }\n%s' % (shlex.quote(sys.executable), command)
 
 
 def lines(command, space):
     out = []
-    said(run([find_shell(), "-c", expand(command, space)], captured=out))
+    command = with_python(expand(command, space))
+    said(run([find_shell(), "-c", command], captured=out))
     return SList(out[0].decode("utf-8", "replace").splitlines())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules that stand in for IPython and nest_asyncio where they are not installed."""
+"""Modules that stand in for IPython, matplotlib_inline and nest_asyncio where they are not installed."""
 
 import sys
 
@@ -373,7 +373,7 @@ for kind in OBJECTS:
 
 def top():
     return {
-        "get_ipython": driver.get_ipython, "display": ipython.display,
+        "get_ipython": driver.get_ipython,
         "version_info": ipython.VERSION, "__version__": ".".join([str(n) for n in ipython.VERSION]),
         "InteractiveShell": type(driver.part("interactive").shell),
     }
@@ -412,7 +412,11 @@ MODULES = {
     "IPython.core.error": lambda: {"UsageError": driver.part("magic").UsageError},
     "IPython.utils.text": lambda: {"SList": driver.part("shell").SList}, "nest_asyncio": nest_module,
 }
-PACKAGES = ("IPython", "IPython.core", "IPython.utils", "IPython.lib")
+MODULES["matplotlib_inline"] = dict
+MODULES["matplotlib_inline.backend_inline"] = lambda: {
+    "set_matplotlib_formats": lambda *_, **__: None, "set_matplotlib_close": lambda *_, **__: None,
+}
+PACKAGES = ("matplotlib_inline", "IPython", "IPython.core", "IPython.utils", "IPython.lib")
 
 
 def fill(module):

@@ -202,7 +202,8 @@ class Magics(Case):
         self.assertIn("nosuch-a is not installed", got.err)
         self.assertIn("nosuch-b>=1 is not installed", got.err)
         self.assertIn("--python VENV/bin/python", got.err)
-        for code in ("%pip install nosuch", "pip install nosuch", "%conda install nosuch", "!python -m pip install nosuch"):
+        self.assertIn("already there: sh\n", self.run_step("!apt-get install -y sh nosuch").out)
+        for code in ("%pip install nosuch", "!sudo apt install nosuch", "pip install nosuch", "%conda install nosuch", "!python -m pip install nosuch"):
             self.assertIn("Nothing can be installed", self.run_step(code).err)
         self.assertEqual(self.run_step("!pip install nosuch && echo no; echo then").out, "then\n")
 
@@ -253,6 +254,9 @@ class Outputs(Case):
         for number in range(3):
             self.run_step(str(number))
         self.assertEqual(self.text("r() is None, len(Out)"), "(True, 3)")
+        self.run_step("bytes(9 << 20)")
+        self.assertEqual(self.text("len(_)"), str(9 << 20))
+        self.assertEqual(self.text("__, _"), "(None, %d)" % (9 << 20))
 
 
 class Display(Case):
@@ -292,6 +296,15 @@ class Display(Case):
         self.assertEqual(self.text("import IPython\nIPython.get_ipython() is ip is get_ipython()"), "True")
         self.assertEqual(self.text("from IPython.utils.capture import capture_output\nwith capture_output() as c:\n"
                                    "    print(1); display(2)\nc.stdout, c.outputs"), r"('1\n', [2])")
+
+    def test_every_expression_is_shown_when_asked_for(self):
+        self.run_step("from IPython.core.interactiveshell import InteractiveShell\nInteractiveShell.ast_node_interactivity = 'all'")
+        got = self.run_step("1\nx = 2\n'two'\nif x:\n    5\nNone\nx + 1")
+        self.assertEqual([d["data"]["text/plain"] for d in got.displays] + [got.text], ["1", "'two'", "3"])
+        got = self.fails(self.driver.step("1\n\n1/0"), "ZeroDivisionError")
+        self.assertEqual((got.error["line"], len(got.displays)), (3, 1))
+        self.run_step("%config InteractiveShell.ast_node_interactivity = 'last_expr'")
+        self.assertEqual(self.run_step("1\n2").displays, [])
 
     def test_nested_loops(self):
         self.assertEqual(self.text("import nest_asyncio; nest_asyncio.apply()\nimport asyncio\nasync def f(): return 3\nasyncio.run(f())"), "3")
