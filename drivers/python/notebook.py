@@ -86,7 +86,7 @@ def unwrapped(source):
 
 
 def without_fence(text):
-    found = FENCE.match(text)
+    found = FENCE.match(text if "\n" in text else text + "\n")
     if not found:
         return text
     mark, language, rest = found.groups()

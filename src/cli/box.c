@@ -2,6 +2,7 @@
 #include "cli/box.h"
 
 #include "base/when.h"
+#include "cli/term.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -247,4 +248,13 @@ json_t *box_params(const struct box_args *args, const struct opt_set *set, struc
 		box_pieces_done(p);
 	free(p);
 	return params;
+}
+
+void box_tell_columns(json_t *create)
+{
+	json_t *env = json_object_get(create, "env");
+	char columns[16];
+	(void)snprintf(columns, sizeof columns, "%d", term_columns(STDOUT_FILENO));
+	if (term_is(STDOUT_FILENO) && env && !json_object_get(env, "COLUMNS"))
+		(void)json_object_set_new(env, "COLUMNS", json_string(columns));
 }

@@ -37,11 +37,11 @@ struct box_args {
 /* Say what is wrong with them before anything is started. Errors: ERR_USAGE. */
 int box_check(const struct box_args *args, struct err *err);
 
-/* Volumes and variables as an order has them, with room for the skills and for a program's file.
- * Owns its parts: box_pieces_done(). */
+/* Volumes and variables as an order has them, with room for the skills, for a program's file and
+ * for two variables about the terminal. Owns its parts: box_pieces_done(). */
 struct box_pieces {
 	struct volume volumes[OPT_LIST_MAX + 2];
-	char *copies[OPT_LIST_MAX + 1], *env[OPT_LIST_MAX + 1];
+	char *copies[OPT_LIST_MAX + 1], *env[OPT_LIST_MAX + 2];
 	size_t n_env;
 };
 
@@ -55,3 +55,9 @@ void box_pieces_done(struct box_pieces *p);
  * Owns: the caller decrefs. Returns: NULL and @err.
  */
 json_t *box_params(const struct box_args *args, const struct opt_set *set, struct err *err);
+
+/*
+ * Have the programs of a session know how wide the terminal on stdout is, by COLUMNS, unless the
+ * parameters say so. @create: what box_params() gave.
+ */
+void box_tell_columns(json_t *create);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/magic.h"
 
+#include "base/attr.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "base/word.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { UNDO_MAX = 1000000 };
+enum { UNDO_MAX = 1000000, WORD_BYTES = 32 };
 
 /* ORDER enum magic_kind */
 const struct magic_row magic_rows[MAGIC_END_] = {
@@ -24,23 +25,25 @@ const struct magic_row magic_rows[MAGIC_END_] = {
 	{"quit", "", "leave, as Ctrl-D does"},
 };
 
-bool magic_is(const char *line)
+/* The name of the command that is near to @name, or NULL. @word: @name, cut. */
+static const char *find_near(const char *name, size_t bytes, char word[WORD_BYTES])
 {
-	line += strspn(line, " \t");
-	return line[0] == '%';
-}
-
-static int fail_unknown(const char *name, size_t bytes, struct err *err)
-{
-	char word[32] = "";
-	size_t n = utf8_cut(name, bytes, sizeof word - 1);
+	memset(word, 0, WORD_BYTES);
+	size_t n = utf8_cut(name, bytes, WORD_BYTES - 1);
 	memcpy(word, name, n);
 	struct word_near near = WORD_NEAR(word);
 	for (int i = 0; i < MAGIC_END_; i++)
 		word_near_try(&near, magic_rows[i].name);
+	return near.best;
+}
+
+static int fail_unknown(const char *name, size_t bytes, struct err *err)
+{
+	char word[WORD_BYTES];
+	const char *near = find_near(name, bytes, word);
 	(void)err_set(err, ERR_USAGE, "unknown command %%%s", word);
-	if (near.best)
-		return err_hint(err, "did you mean %%%s?", near.best);
+	if (near)
+		return err_hint(err, "did you mean %%%s?", near);
 	return err_hint(err, "%%help lists them");
 }
 
@@ -76,7 +79,7 @@ static int check_arg(struct magic *m, struct err *err)
 		(void)err_set(err, ERR_USAGE, "%%%s: nothing named", row->name);
 		return err_hint(err, "write %%%s %s", row->name, row->arg);
 	}
-	if (!row->arg[0] && m->arg[0]) {
+	if (!row->arg[0] && m->arg[0] && !(m->kind == MAGIC_RESET && strcmp(m->arg, "-f") == 0)) {
 		(void)err_set(err, ERR_USAGE, "%%%s: unexpected \"%.60s\"", row->name, m->arg);
 		return err_hint(err, "leave it out");
 	}
@@ -95,6 +98,27 @@ static enum magic_kind find(const char **line, size_t *bytes)
 			magic_rows[kind].name[*bytes]))
 		kind++;
 	return (enum magic_kind)kind;
+}
+
+/* Is it what the Python driver knows from notebooks, though it is near one of ours? */
+static bool is_known_to_python(const char *name, size_t bytes)
+{
+	static const char *const names[] = {"run", "timeit", "file"};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strlen(names[i]) == bytes && strncmp(names[i], name, bytes) == 0)
+			return true;
+	return false;
+}
+
+bool magic_is(const char *line, const char *runtime)
+{
+	char word[WORD_BYTES];
+	size_t bytes;
+	if (line[strspn(line, " \t")] != '%')
+		return false;
+	if (find(&line, &bytes) != MAGIC_END_ || strcmp(runtime, "python") != 0 || bytes == 0)
+		return true;
+	return line[0] != '%' && !is_known_to_python(line, bytes) && find_near(line, bytes, word);
 }
 
 enum magic_kind magic_at(const char *line)

@@ -37,8 +37,12 @@ struct magic_row {
 };
 extern const struct magic_row magic_rows[MAGIC_END_];
 
-/* Is @line one of them? */
-bool magic_is(const char *line);
+/*
+ * Is @line, typed where @runtime is in use, one of them, or meant to be? In Python the others are
+ * the driver's, which knows those of notebooks: whole cells, as %%bash, and names that are not near
+ * one of ours.
+ */
+bool magic_is(const char *line, const char *runtime);
 
 /*
  * What the end of @line is part of: the argument of which command, MAGIC_END_ when it is a

@@ -25,7 +25,7 @@ static bool is_over(struct reader *reader, const char *runtime, const struct buf
 	*is_next = false;
 	if (before != STATEMENT_BLOCK)
 		return false;
-	if (editor_is_terminal(reader->editor))
+	if (editor_is_terminal(reader->editor) || statement_is_cell(runtime, buf_str(text)))
 		return is_blank;
 	*is_next = !is_blank && line[0] != ' ' && line[0] != '\t' && line[0] != '#' &&
 		strchr(buf_str(text), '\n') != NULL && buf_str(text)[0] != '@' &&
@@ -55,7 +55,7 @@ int reader_statement(
 		free(line);
 		if (r < 0)
 			return r;
-		bool is_magic = is_first && magic_is(buf_str(text));
+		bool is_magic = is_first && magic_is(buf_str(text), runtime);
 		bool is_given_up = n_blank >= 2 && editor_is_terminal(reader->editor);
 		if (is_magic || is_given_up ||
 			statement_look(runtime, buf_str(text)) == STATEMENT_COMPLETE)

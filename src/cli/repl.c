@@ -334,7 +334,7 @@ static int do_statement(struct repl *repl)
 		return 0;
 	if (service_is_over(repl->service))
 		repl->is_gone = true; /* it would fail in one way or another */
-	else if (magic_is(code))
+	else if (magic_is(code, repl->runtime))
 		do_magic(repl, code);
 	else
 		do_step(repl, code, false);
@@ -363,7 +363,7 @@ static json_t *on_complete(void *arg, const char *text)
 	struct repl *repl = arg;
 	json_t *names = NULL;
 	struct err err;
-	if (magic_is(text) && magic_at(text) != MAGIC_TIME)
+	if (magic_is(text, repl->runtime) && magic_at(text) != MAGIC_TIME)
 		return complete_magic(repl, magic_at(text));
 	if (statement_is_in_string(repl->runtime, text))
 		return NULL;
@@ -448,6 +448,7 @@ static int prepare(struct repl *repl, struct err *err)
 		return -err_errno(err->code);
 	(void)json_object_set_new(repl->create, "name", json_string("main"));
 	picture_ask(repl->args.images, repl->create);
+	box_tell_columns(repl->create);
 	view_init(&repl->view, &options);
 	/* The terminal before the box: what is typed meanwhile is for the first line. */
 	int r = service_open(&repl->service, &config, err);

@@ -5,6 +5,7 @@
 #include "cli/cmd.h"
 #include "cli/config.h"
 #include "cli/program.h"
+#include "cli/term.h"
 #include "cli/view.h"
 
 #include <errno.h>
@@ -49,16 +50,36 @@ static const struct opt run_opts[] = {
 	CMD_COMMON_OPTS(struct run_args),
 };
 
-/* The driver draws sixels itself; the variable tells it to. */
-static int take_images(const struct run_args *args, char **out, size_t *n_out, struct err *err)
+static int add_variable(
+	char **out, size_t *n_out, const char *name, const char *value, struct err *err)
 {
-	if (args->output.images != PICTURE_SIXEL)
-		return 0;
-	out[*n_out] = strdup("RETORT_IMAGES=sixel");
-	if (!out[*n_out])
+	if (asprintf(&out[*n_out], "%s=%s", name, value) < 0)
 		return err_set(err, ERR_NO_MEMORY, "no memory for variables");
 	(*n_out)++;
 	return 0;
+}
+
+static bool has_variable(char *const *env, size_t n, const char *name)
+{
+	size_t bytes = strlen(name);
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(env[i], name, bytes) == 0 && env[i][bytes] == '=')
+			return true;
+	return false;
+}
+
+/* What the program is to know of the terminal: how wide it is, and that the driver may draw sixels.
+ */
+static int take_terminal(const struct run_args *args, char **out, size_t *n_out, struct err *err)
+{
+	char columns[16];
+	int r = 0;
+	if (args->output.images == PICTURE_SIXEL)
+		r = add_variable(out, n_out, "RETORT_IMAGES", "sixel", err);
+	(void)snprintf(columns, sizeof columns, "%d", term_columns(STDOUT_FILENO));
+	if (r == 0 && term_is(STDOUT_FILENO) && !has_variable(out, *n_out, "COLUMNS"))
+		r = add_variable(out, n_out, "COLUMNS", columns, err);
+	return r;
 }
 
 /* ---- putting it together ---- */
@@ -137,7 +158,7 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 	if (r == 0)
 		r = box_order(&args->box, set, &p->box, &order, err);
 	if (r == 0)
-		r = take_images(args, p->box.env, &p->box.n_env, err);
+		r = take_terminal(args, p->box.env, &p->box.n_env, err);
 	if (r < 0)
 		return r;
 	if (program && strcmp(program, "-") != 0)

@@ -288,6 +288,27 @@ static bool is_blank(const char *text)
 	return text[strspn(text, " \t\r\n")] == '\0';
 }
 
+bool statement_is_cell(const char *runtime, const char *text)
+{
+	text += strspn(text, " \t\r\n");
+	return strcmp(runtime, "python") == 0 && strncmp(text, "%%", 2) == 0;
+}
+
+/* Lines of a notebook, as !ls, which are another language's behind their first character. */
+static bool is_spoken(const char *text)
+{
+	text += strspn(text, " \t\r\n");
+	return text[0] && strchr("!%?", text[0]);
+}
+
+static enum statement_state look_spoken(const char *text)
+{
+	size_t bytes = strlen(text);
+	if (statement_is_cell("python", text))
+		return STATEMENT_BLOCK;
+	return text[bytes - 1] == '\\' ? STATEMENT_MORE : STATEMENT_COMPLETE;
+}
+
 static enum statement_state look_python(const struct scan *scan, const char *text)
 {
 	const char *first = text + strspn(text, " \t\r\n");
@@ -301,6 +322,8 @@ enum statement_state statement_look(const char *runtime, const char *text)
 		return STATEMENT_COMPLETE;
 	if (strcmp(syntax->name, "shell") == 0)
 		return look_shell(syntax, text);
+	if (strcmp(syntax->name, "python") == 0 && is_spoken(text))
+		return look_spoken(text);
 	struct scan scan = scan_text(syntax, text);
 	if (scan.is_open || scan.depth > 0 || scan.ends_joined)
 		return STATEMENT_MORE;

@@ -11,7 +11,8 @@
  * Rules, not parsers: where a language would need one, the text counts as complete and the runtime
  * says what is wrong.
  *   python      brackets, strings, a backslash at the end; after a line that opens a block, or a
- *               decorator, BLOCK
+ *               decorator, BLOCK; a cell of a notebook, as %%bash, BLOCK; a line of one, as !ls,
+ *               goes on behind a backslash only
  *   javascript  brackets, strings, templates, comments
  *   sql         until a ; at the end, or a line that begins with a point
  *   shell       strings, a backslash, | && || at the end, if/fi, do/done, case/esac, { }
@@ -19,6 +20,9 @@
 enum statement_state { STATEMENT_COMPLETE, STATEMENT_MORE, STATEMENT_BLOCK };
 
 enum statement_state statement_look(const char *runtime, const char *text);
+
+/* Is @text a cell of a notebook, which ends at an empty line? */
+bool statement_is_cell(const char *runtime, const char *text);
 
 /* May @line, which is not indented, go on with a block of Python? "else:", "except …:" */
 bool statement_goes_on(const char *line);

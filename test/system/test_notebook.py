@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The habits of notebooks in sessions, for tools of agents, with -c and from a pipe; a FILE is Python or nothing."""
 
+import fcntl
 import importlib.util
 import os
+import pty
+import re
+import struct
+import subprocess
 import sys
 import tempfile
+import termios
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -89,6 +95,28 @@ class Fronts(harness.Case):
                 file.write("!ls\n")
             done = harness.retort("run", path)
             self.assertIn("SyntaxError", done.err)
+
+    def test_typed_lines(self):
+        done = harness.retort("repl", stdin=b"%pwd\n!echo don't 2>&1 || echo 'it'\n%%bash\nif true; then\necho \"cell'\"\nfi\n\n"
+                              b"%matplotlib inline\n%timeit -n1 -r1 pass\nx = !echo a\nx\n%nosuch\n%udno\n%reset -f\n%%time\n7\n")
+        self.assertRegex(done.out, r"(?s)\A'/home/user'\n.*cell'\n.* per loop .*\['a'\]\nCPU times: .*\n7\n\Z")
+        self.assertIn("UsageError: %nosuch is no magic", done.err)
+        self.assertIn("unknown command %udno: did you mean %undo?", done.err)
+
+    def test_the_width_of_the_terminal(self):
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 123, 0, 0))
+        ask = "import shutil; print('<%d>' % shutil.get_terminal_size().columns)"
+        for argv, stdin in ((["run", "-c", ask], b""), (["run", "-e", "COLUMNS=77", "-c", ask], b""), (["repl"], ask.encode() + b"\n")):
+            subprocess.run([harness.RETORT, *argv], input=stdin, stdout=slave, stderr=subprocess.PIPE, cwd=harness.TMP,
+                           env=harness.environment(), timeout=harness.TIMEOUT_S, check=True)
+        os.close(slave)
+        said = b""
+        while said.count(b">") < 3:
+            said += os.read(master, 4096)
+        os.close(master)
+        self.assertEqual(re.findall(rb"<(\d+)>", said), [b"123", b"77", b"123"])
+        self.assertEqual(harness.run(ask).out, "<80>\n")
 
     def test_tool_of_agents(self):
         with Mcp() as mcp:

@@ -30,7 +30,7 @@ TEST(commands_are_read)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct magic m;
 		struct err err;
-		CHECK(magic_is(rows[i].line));
+		CHECK(magic_is(rows[i].line, "python"));
 		CHECK_INT(magic_parse(rows[i].line, &m, &err), 0);
 		CHECK_INT(m.kind, rows[i].kind);
 		CHECK_STR(m.arg, rows[i].arg);
@@ -38,8 +38,26 @@ TEST(commands_are_read)
 		CHECK_INT(m.is_forced, rows[i].is_forced);
 		free(m.text);
 	}
-	CHECK(!magic_is("x % 2"));
-	CHECK(!magic_is(""));
+	CHECK(!magic_is("x % 2", "python"));
+	CHECK(!magic_is("", "python"));
+}
+
+TEST(magics_of_notebooks_are_the_drivers)
+{
+	static const char *const lines[] = {"%pwd", "%matplotlib inline", "%%bash", "%%time",
+		"%timeit 1", "%run a.py", "%file x", "  %who"};
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+		CHECK(!magic_is(lines[i], "python"));
+		CHECK(magic_is(lines[i], "sql"));
+	}
+	CHECK(magic_is("%udno", "python"));
+	CHECK(magic_is("%", "python"));
+	CHECK(magic_is("%time x", "python"));
+	CHECK_INT(statement_look("python", "!echo don't"), STATEMENT_COMPLETE);
+	CHECK_INT(statement_look("python", "!echo (\\"), STATEMENT_MORE);
+	CHECK_INT(statement_look("python", "%%bash"), STATEMENT_BLOCK);
+	CHECK_INT(statement_look("python", "%%bash\necho 'a"), STATEMENT_BLOCK);
+	CHECK(!statement_is_cell("shell", "%%x"));
 }
 
 TEST(wrong_commands_are_explained)
