@@ -1,6 +1,7 @@
 /* A step: run, and what the model is told of it. SPDX-License-Identifier: Apache-2.0 */
-#include "agent/hint.h"
 #include "agent/loop_inside.h"
+
+#include "session/hint.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -98,15 +99,17 @@ static void note_state(struct loop *l, const json_t *record)
 static void observe(struct loop *l, const json_t *record)
 {
 	json_t *seen = l->config.hooks.observe(l->config.hooks.arg, record);
-	const char *hint = hint_find(record, l->was_lost), *text = member(seen, "text");
+	const struct hint_about about = {.reader = HINT_AGENT, .was_lost = l->was_lost};
+	const char *text = member(seen, "text");
+	cleanup_buf struct buf hint = BUF_INIT(HINT_BYTES);
 	size_t at = l->next.bytes;
 	l->is_untold = false;
 	(void)buf_addf(&l->next, "[step %u] %s\n", l->number, text);
 	l->images = json_incref(json_object_get(seen, "images"));
 	if (l->no_images)
 		(void)loop_blind(l);
-	if (hint)
-		(void)buf_addf(&l->next, "Hint: %s\n", hint);
+	if (hint_find(&hint, record, &about))
+		(void)buf_addf(&l->next, "Hint: %s\n", buf_str(&hint));
 	json_t *shown = json_string(buf_str(&l->next) + at);
 	loop_tell(l,
 		json_pack("{s:s, s:I, s:o, s:I}", "event", "observation", "number",

@@ -115,6 +115,7 @@ static const struct param one_file_rows[] = {
 	GIVES("size", PARAM_COUNT, "bytes"),
 	GIVES("mime", PARAM_TEXT, "what it seems to be, by its name"),
 	GIVES("modified_ms", PARAM_COUNT, "when: milliseconds since 1970"),
+	MAY_GIVE("volume", PARAM_FLAG, "it is in a volume"),
 };
 static const struct param files_rows[] = {
 	{"files", PARAM_OBJECTS, NEEDED, FIELDS(one_file_rows), .help = "regular files"},

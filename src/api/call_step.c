@@ -278,6 +278,7 @@ static const struct param error_rows[] = {
 	GIVES("message", PARAM_DATA, "what it says"),
 	{"line", PARAM_COUNT, .is_nullable = true, .help = "of the code"},
 	MAY_GIVE("traceback", PARAM_TEXTS, "lines, of the program's own frames"),
+	MAY_GIVE("hint", PARAM_TEXT, "what helps, where that is known"),
 };
 static const struct param state_rows[] = {
 	{"outcome", PARAM_CHOICE, NEEDED, .choices = "committed|rolled_back|replayed|diverged|lost",

@@ -5,6 +5,7 @@
 #include "api/plain.h"
 #include "base/attr.h"
 #include "base/utf8.h"
+#include "session/hint.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -383,6 +384,35 @@ static void add_variables(struct rendering *r)
 	(void)buf_addf(&r->text, "%s\n", n_shown < json_array_size(rows) ? ", …" : "");
 }
 
+/* ---- what helps ---- */
+
+/* An agent of ours has its own from the loop. */
+static void add_hint(struct rendering *r)
+{
+	const struct hint_about about = {.reader = HINT_MCP, .packages = r->options->packages};
+	cleanup_buf struct buf hint = BUF_INIT(HINT_BYTES);
+	if (r->options->has_tools && hint_find(&hint, r->record, &about))
+		(void)buf_addf(&r->text, "hint: %s\n", buf_str(&hint));
+}
+
+bool observation_hint(struct buf *out, const json_t *record)
+{
+	const struct hint_about about = {.reader = HINT_COMMANDS};
+	return hint_find(out, record, &about);
+}
+
+void observation_add_hint(json_t *record)
+{
+	const struct hint_about about = {.reader = HINT_RPC};
+	cleanup_buf struct buf hint = BUF_INIT(HINT_BYTES);
+	json_t *error = json_object_get(record, "error");
+	if (!json_is_object(error) || !hint_find(&hint, record, &about))
+		return;
+	error = json_copy(error);
+	(void)json_object_set_new(error, "hint", json_string(buf_str(&hint)));
+	(void)json_object_set_new(record, "error", error);
+}
+
 /* ---- all of it ---- */
 
 static void render_text(struct rendering *r)
@@ -397,6 +427,7 @@ static void render_text(struct rendering *r)
 		is_empty = is_empty && r->sections[i].n == 0;
 	}
 	add_verdict(r);
+	add_hint(r);
 	add_files(r);
 	add_variables(r);
 	(void)buf_append(&r->text, buf_str(&r->notes), r->notes.bytes);

@@ -23,8 +23,9 @@ enum {
 };
 
 struct observation_options {
-	bool is_new;	/* the session was made for this step */
-	bool has_tools; /* the model can call run_wait, read_output, list_files to see more */
+	bool is_new;	      /* the session was made for this step */
+	bool has_tools;	      /* the model can call run_wait, read_output, list_files to see more */
+	const char *packages; /* that hints may name, or NULL */
 };
 
 struct observation {
@@ -41,3 +42,9 @@ struct observation {
 void observation_make(
 	const json_t *record, const struct observation_options *options, struct observation *out);
 void observation_done(struct observation *o);
+
+/* What helps a person at the command line, a line; or nothing. Returns: whether there is one. */
+bool observation_hint(struct buf *out, const json_t *record);
+/* The record as programs get it: error.hint says what helps. Changes @record, but none of its
+ * members. */
+void observation_add_hint(json_t *record);

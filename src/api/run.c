@@ -227,6 +227,18 @@ static int run_loop(struct run *run, struct err *err)
 	return r;
 }
 
+int run_check(const struct order *order, struct err *err)
+{
+	struct install install;
+	struct order_checked checked;
+	int r = install_find(&install, err);
+	if (r == 0)
+		r = order_check(&checked, order, &install, err);
+	if (r == 0)
+		order_done(&checked);
+	return r;
+}
+
 int run_once(const struct run_request *req, const struct run_events *events, struct run_result *out,
 	struct err *err)
 {

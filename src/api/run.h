@@ -44,6 +44,9 @@ struct run_result {
 	int exit_status; /* what `retort run` ends with */
 };
 
+/* Can a box be made so, as far as the host tells? Makes none. Errors: as order_check(). */
+int run_check(const struct order *order, struct err *err);
+
 /*
  * Run it. SIGINT and SIGTERM stop the step, a second one at once.
  *

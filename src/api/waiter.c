@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/observation.h"
 #include "api/waiter.h"
 
 #include "api/run_inside.h"
@@ -27,6 +28,7 @@ json_t *run_record(const struct run *run)
 {
 	json_t *record = json_copy(run->record);
 	(void)json_object_set_new(record, "run", json_string(run->id));
+	observation_add_hint(record);
 	return record;
 }
 

@@ -11,15 +11,29 @@
 #include <string.h>
 #include <unistd.h>
 
-/* SRC:DST[:ro|rw]; a colon inside SRC or DST cannot be written, as with docker. */
+/* SRC alone is shown under its own name. */
+static int take_alone(char *text, struct volume *out)
+{
+	size_t bytes = strlen(text);
+	while (bytes > 1 && text[bytes - 1] == '/')
+		text[--bytes] = '\0';
+	const char *slash = strrchr(text, '/');
+	*out = (struct volume){.src = text, .dst = slash ? slash + 1 : text};
+	return 0;
+}
+
+/* SRC[:DST[:ro|rw]]; a colon inside SRC or DST cannot be written, as with docker. */
 static int parse_volume(char *text, struct volume *out, struct err *err)
 {
 	char *dst = strchr(text, ':');
+	if (!dst && text[strspn(text, "./")])
+		return take_alone(text, out);
 	char *mode = dst ? strchr(dst + 1, ':') : NULL;
 	bool is_good = dst && dst != text && dst[1] && dst + 1 != mode &&
 		(!mode || strcmp(mode, ":ro") == 0 || strcmp(mode, ":rw") == 0);
 	if (!is_good) {
-		err_set(err, ERR_USAGE, "--volume \"%.150s\" is not SRC:DST or SRC:DST:rw", text);
+		err_set(err, ERR_USAGE, "--volume \"%.150s\" is not SRC, SRC:DST or SRC:DST:rw",
+			text);
 		return err_hint(err, "for example -v ./orders.csv:orders.csv");
 	}
 	*dst = '\0';

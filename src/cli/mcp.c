@@ -1,5 +1,7 @@
 /* `retort mcp`. SPDX-License-Identifier: Apache-2.0 */
+#include "api/given.h"
 #include "api/plan.h"
+#include "api/run.h"
 #include "api/service.h"
 #include "api/tools.h"
 #include "base/attr.h"
@@ -16,7 +18,7 @@
 #include <unistd.h>
 
 /* As plan.check takes them. */
-enum { PLAN_TEXT_BYTES = 4 << 20 };
+enum { PLAN_TEXT_BYTES = 4 << 20, TOLD_BYTES = 16 << 10 };
 
 struct mcp_args {
 	struct box_args box;
@@ -86,6 +88,7 @@ struct mcp {
 	struct opt_set set;
 	char state[PATH_MAX];
 	struct buf policy;	 /* a text */
+	json_t *create;		 /* what sessions are to be */
 	struct service *service; /* NULL until the first call that needs it */
 	struct err failed;	 /* why there is none */
 };
@@ -141,9 +144,12 @@ static bool has_writable_volume(const struct mcp_args *args)
 
 static int serve(struct mcp *m, struct err *err)
 {
-	json_t *create = box_params(&m->args.box, &m->set, err);
-	if (!create)
-		return -err_errno(err->code);
+	json_t *create = m->create;
+	cleanup_buf struct buf packages = BUF_INIT(TOLD_BYTES), given = BUF_INIT(TOLD_BYTES),
+			       limits = BUF_INIT(TOLD_BYTES);
+	given_packages(&packages, create);
+	given_files(&given, create);
+	given_limits(&limits, create);
 	const struct mcp_tools_config config = {.version = version_text,
 		.tier = (enum mcp_tier)m->args.offer,
 		.has_tools = m->args.tools != NULL,
@@ -151,6 +157,9 @@ static int serve(struct mcp *m, struct err *err)
 		.is_destructive = has_writable_volume(&m->args),
 		.has_plans = m->args.plans || m->args.policy || m->args.plan_tools,
 		.policy = m->args.policy ? buf_str(&m->policy) : NULL,
+		.packages = buf_str(&packages),
+		.given = buf_str(&given),
+		.limits = buf_str(&limits),
 		.create = create,
 		.arg = m,
 		.is_open = is_open};
@@ -169,7 +178,26 @@ static int serve(struct mcp *m, struct err *err)
 	service_close(m->service);
 	mcp_server_free(server);
 	mcp_tools_free(tools);
-	json_decref(create);
+	return r;
+}
+
+/* What is wrong is told to who starts it, not to the model later. */
+static int check_box(struct mcp *m, struct err *err)
+{
+	struct order order;
+	struct box_pieces *p = calloc(1, sizeof *p);
+	int r = p ? box_order(&m->args.box, &m->set, p, &order, err)
+		  : err_set(err, ERR_NO_MEMORY, "no memory for options");
+	order.is_session = true;
+	order.filename = "<mcp>";
+	order.code = "";
+	if (r == 0)
+		r = run_check(&order, err);
+	if (p)
+		box_pieces_done(p);
+	free(p);
+	if (r == 0 && !(m->create = box_params(&m->args.box, &m->set, err)))
+		r = -err_errno(err->code);
 	return r;
 }
 
@@ -178,6 +206,8 @@ static int prepare(struct mcp *m, struct err *err)
 	int r = config_apply(&m->set, m->args.box.profile, err);
 	if (r == 0)
 		r = box_check(&m->args.box, err);
+	if (r == 0)
+		r = check_box(m, err);
 	if (r == 0 && m->args.tools)
 		r = tools_check(m->args.tools, err);
 	if (r == 0 && m->args.policy)
@@ -202,15 +232,23 @@ static int mcp_main(int argc, char **argv)
 	m->args.box = (struct box_args)BOX_ARGS_INIT;
 	m->args.offer = MCP_TIER_STANDARD;
 	m->policy = BUF_INIT(PLAN_TEXT_BYTES);
+	bool is_wrong = false;
 	int r = cmd_parse(&cmd_mcp, &m->set, &m->args, argc, argv, &err);
 	if (r > 0) {
 		r = prepare(m, &err);
+		is_wrong = r < 0;
+		if (r == 0 && isatty(STDIN_FILENO))
+			(void)fprintf(stderr,
+				"retort: mcp is spoken by agents, which start it themselves: claude "
+				"mcp add retort -- retort mcp; Ctrl-D ends it\n");
 		if (r == 0)
 			r = serve(m, &err);
 	}
+	json_decref(m->create);
 	buf_done(&m->policy);
 	free(m);
-	return r < 0 ? cli_fail(&err, false) : 0;
+	int status = r < 0 ? cli_fail(&err, false) : 0;
+	return is_wrong ? err_exit(ERR_USAGE) : status;
 }
 
 static const char *const usage[] = {"mcp [options]", NULL};
@@ -223,7 +261,7 @@ static const struct cmd_example examples[] = {
 
 static const struct cmd_exit exits[] = {
 	{"0", "the client sent no more, or was gone"},
-	{"2", "wrong use"},
+	{"2", "wrong use, or an option names what is not there"},
 };
 
 const struct cmd cmd_mcp = {

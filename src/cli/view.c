@@ -9,13 +9,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { SINK_EXTRA_BYTES = 64 << 20 };
+enum { SINK_EXTRA_BYTES = 64 << 20, HINT_MAX_BYTES = 1024 };
 
 int output_check(const struct output_args *args, struct err *err)
 {
@@ -184,6 +185,42 @@ static void show_end(const struct view *view, const json_t *record)
 				has_hint ? ": " : "", has_hint ? hints[i].hint : "");
 }
 
+/* "…: 'orders.csv'", or the module of @ending that is named so, is here, and the box was not given
+ * it. */
+static bool show_missing(const char *message, const char *ending)
+{
+	char path[PATH_MAX];
+	const char *end = strrchr(message, '\''), *at = end;
+	while (at && at > message && at[-1] != '\'')
+		at--;
+	if (!at || at == message || end == at || end - at >= PATH_MAX)
+		return false;
+	(void)snprintf(path, sizeof path, "%.*s%s", (int)(end - at), at, ending);
+	cleanup_buf struct buf safe = BUF_INIT(4 * PATH_MAX);
+	if (strchr(path, ':') || access(path, R_OK) < 0 ||
+		utf8_escape_terminal(&safe, path, strlen(path), UTF8_ONE_LINE) < 0)
+		return false;
+	(void)fprintf(stderr, "retort: %s is here, but the box does not see it: -v %s:%s\n",
+		buf_str(&safe), buf_str(&safe), buf_str(&safe));
+	return true;
+}
+
+static void show_hint(const struct view *view, const json_t *record)
+{
+	const json_t *error = json_object_get(record, "error");
+	const char *name = json_string_value(json_object_get(error, "name"));
+	const char *message = json_string_value(json_object_get(error, "message"));
+	cleanup_buf struct buf hint = BUF_INIT(HINT_MAX_BYTES);
+	bool is_file = name && message &&
+		(strcmp(name, "FileNotFoundError") == 0 || strstr(message, "ENOENT"));
+	bool is_module = name && message && strcmp(name, "ModuleNotFoundError") == 0;
+	if (view->options.output.quiet || (is_file && show_missing(message, "")) ||
+		(is_module && (show_missing(message, ".py") || show_missing(message, ""))))
+		return;
+	if (observation_hint(&hint, record))
+		(void)fprintf(stderr, "retort: hint: %s\n", buf_str(&hint));
+}
+
 void view_tell(const char *head, const char *words, const json_t *result)
 {
 	cleanup_buf struct buf lost = BUF_INIT(OBSERVATION_LOST_BYTES);
@@ -238,6 +275,8 @@ static int show_result(struct view *view, const json_t *record)
 	(void)sink_flush(&view->err);
 	if (!view->options.output.json && !view->options.output.jsonl)
 		show_end(view, record);
+	if (!view->options.output.json && !view->options.output.jsonl)
+		show_hint(view, record);
 	show_exit(view, record);
 	if (!view->options.output.quiet && view->options.set)
 		show_unenforced(view, record);

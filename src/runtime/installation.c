@@ -121,6 +121,23 @@ int runtime_not_found(const struct runtime_kind *kind, const char *path, struct 
 	return r;
 }
 
+/* A name without a slash, which is nothing here, is one of PATH, as in a shell. */
+static bool find_in_path(const char *name, char out[PATH_MAX])
+{
+	const char *at = getenv("PATH");
+	if (!at || strchr(name, '/') || access(name, F_OK) == 0)
+		return false;
+	for (;; at++) {
+		size_t bytes = strcspn(at, ":");
+		int n = snprintf(out, PATH_MAX, "%.*s/%s", (int)bytes, at, name);
+		if (at[0] == '/' && n < PATH_MAX && access(out, X_OK) == 0)
+			return true;
+		at += bytes;
+		if (!*at)
+			return false;
+	}
+}
+
 int runtime_find(
 	const struct runtime_kind *kind, const char *asked, char out[PATH_MAX], struct err *err)
 {
@@ -131,7 +148,7 @@ int runtime_find(
 				return runtime_absolute_path(kind->usual[i], out, err);
 		return runtime_not_found(kind, kind->usual[0], err);
 	}
-	int r = runtime_absolute_path(asked, out, err);
+	int r = find_in_path(asked, out) ? 0 : runtime_absolute_path(asked, out, err);
 	if (r < 0)
 		return r;
 	if (stat(out, &st) == 0 && S_ISDIR(st.st_mode)) {

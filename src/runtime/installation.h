@@ -26,6 +26,9 @@ int runtime_not_found(const struct runtime_kind *kind, const char *path, struct 
 int runtime_find(
 	const struct runtime_kind *kind, const char *asked, char out[PATH_MAX], struct err *err);
 
+/* The same of Python. */
+int python_find(const char *asked, char out[PATH_MAX], struct err *err);
+
 /* Cut @path at its last slash. */
 void runtime_cut_last_part(char *path);
 

@@ -34,6 +34,11 @@ static const struct runtime_kind kind = {
 	.missing = "install it (apt install python3) or name one: --python PATH",
 };
 
+int python_find(const char *asked, char out[PATH_MAX], struct err *err)
+{
+	return runtime_find(&kind, asked, out, err);
+}
+
 static int check_rootfs(const struct runtime_request *req, char out[PATH_MAX], struct err *err)
 {
 	const char *path = req->interpreter ? req->interpreter : "/usr/bin/python3";

@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LOG_MAX = 10000, READ_MAX = 16 << 20 };
+enum { LOG_MAX = 10000, READ_MAX = 16 << 20, VOLUME_FILES_MAX = 1000, VOLUMES_DEEP = 4 };
 
 /* ---- sessions ---- */
 
@@ -398,28 +398,79 @@ static int workspace_of(struct registry *r, const char *session, struct err *err
 	return fd;
 }
 
-static void add_file(void *arg, enum workspace_change change, const struct workspace_file *f)
+/* What is listed: the rows, and what there is room for of volumes, which may be large. */
+struct file_listing {
+	json_t *rows;
+	size_t room;
+	bool is_cut;
+};
+
+static void add_file(
+	struct file_listing *l, const char *above, const struct workspace_file *f, bool is_volume)
 {
-	cleanup_buf struct buf path = BUF_INIT(3 * 4096);
-	(void)change;
-	if (f->kind != WORKSPACE_FILE || utf8_repair(&path, f->path, strlen(f->path), NULL) < 0)
+	cleanup_buf struct buf path = BUF_INIT(3 * 2 * 4096);
+	if (utf8_repair(&path, above, strlen(above), NULL) < 0 ||
+		(*above && buf_add(&path, "/") < 0) ||
+		utf8_repair(&path, f->path, strlen(f->path), NULL) < 0)
 		return;
-	(void)json_array_append_new(arg,
-		json_pack("{s:o, s:I, s:s, s:I}", "path", json_stringn(buf_str(&path), path.bytes),
-			"size", (json_int_t)f->size_bytes, "mime", workspace_mime(f->path),
-			"modified_ms", (json_int_t)(f->changed_ns / 1000000)));
+	json_t *row = json_pack("{s:o, s:I, s:s, s:I}", "path",
+		json_stringn(buf_str(&path), path.bytes), "size", (json_int_t)f->size_bytes, "mime",
+		workspace_mime(f->path), "modified_ms", (json_int_t)(f->changed_ns / 1000000));
+	if (is_volume)
+		(void)json_object_set_new(row, "volume", json_true());
+	(void)json_array_append_new(l->rows, row);
+}
+
+/* A volume is a file, or has files. @path is from the top; what lies deeper than a few volumes in
+ * one another is left out. */
+static void add_volume(struct file_listing *l, int top_fd, const char *path, int depth)
+{
+	struct workspace inside;
+	struct stat st;
+	struct err ignored;
+	cleanup_fd int fd =
+		sys_open_beneath(top_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	if (fd < 0 || fstat(fd, &st) < 0 || l->room == 0 || depth > VOLUMES_DEEP)
+		return;
+	if (S_ISREG(st.st_mode)) {
+		const struct workspace_file file = {.path = (char *)(uintptr_t)path,
+			.size_bytes = (uint64_t)st.st_size,
+			.changed_ns = st.st_ctim.tv_sec * 1000000000LL + st.st_ctim.tv_nsec};
+		l->room--;
+		add_file(l, "", &file, true);
+	}
+	if (!S_ISDIR(st.st_mode) || workspace_scan_some(&inside, fd, l->room, &ignored) < 0)
+		return;
+	l->room -= inside.n_files;
+	l->is_cut = l->is_cut || inside.is_cut;
+	for (size_t i = 0; i < inside.n_files; i++) {
+		const struct workspace_file *f = &inside.files[i];
+		cleanup_buf struct buf whole = BUF_INIT(2 * 4096);
+		if (f->kind == WORKSPACE_FILE)
+			add_file(l, path, f, true);
+		else if (f->kind == WORKSPACE_MOUNT &&
+			buf_addf(&whole, "%s/%s", path, f->path) == 0)
+			add_volume(l, top_fd, buf_str(&whole), depth + 1);
+	}
+	workspace_done(&inside);
 }
 
 json_t *registry_file_list(struct registry *r, const char *session, struct err *err)
 {
-	struct workspace now, none = {0};
+	struct workspace now;
 	int fd = workspace_of(r, session, err);
 	if (fd < 0 || workspace_scan(&now, fd, err) < 0)
 		return NULL;
-	json_t *rows = json_array();
-	workspace_compare(&none, &now, add_file, rows);
-	json_t *out = json_pack("{s:o}", "files", rows);
-	if (now.is_cut)
+	struct file_listing l = {
+		.rows = json_array(), .room = VOLUME_FILES_MAX, .is_cut = now.is_cut};
+	for (size_t i = 0; i < now.n_files; i++) {
+		if (now.files[i].kind == WORKSPACE_FILE)
+			add_file(&l, "", &now.files[i], false);
+		else if (now.files[i].kind == WORKSPACE_MOUNT)
+			add_volume(&l, fd, now.files[i].path, 0);
+	}
+	json_t *out = json_pack("{s:o}", "files", l.rows);
+	if (l.is_cut)
 		(void)json_object_set_new(out, "truncated", json_true());
 	workspace_done(&now);
 	return out;
@@ -446,9 +497,11 @@ json_t *registry_file_read(struct registry *r, const char *session, const char *
 	uint64_t offset, uint64_t limit, struct err *err)
 {
 	struct stat st;
-	int dir = file_path_check(&path, err) < 0 ? -1 : workspace_of(r, session, err);
+	char clean[WIRE_PATH_BYTES];
+	int dir = file_path_clean(path, clean, err) < 0 ? -1 : workspace_of(r, session, err);
 	if (dir < 0)
 		return NULL;
+	path = clean;
 	cleanup_fd int fd =
 		sys_open_beneath(dir, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 	if (fd < 0 || fstat(fd, &st) < 0) {

@@ -30,24 +30,44 @@
 
 enum { FILE_MODE = 0644 };
 
-int file_path_check(const char **path, struct err *err)
+int file_path_clean(const char *path, char out[WIRE_PATH_BYTES], struct err *err)
 {
 	static const char home[] = "/home/user/";
-	if (strncmp(*path, home, sizeof home - 1) == 0)
-		*path += sizeof home - 1;
-	while ((*path)[0] == '.' && (*path)[1] == '/')
-		*path += 2;
-	bool is_bad = !**path || **path == '/' || strlen(*path) >= WIRE_PATH_BYTES;
-	for (const char *p = *path; !is_bad && *p;) {
-		size_t n = strcspn(p, "/");
-		is_bad = n == 0 || (n <= 2 && strncmp(p, "..", n) == 0);
-		p += n;
-		p += *p == '/';
+	const char *at = strncmp(path, home, sizeof home - 1) == 0 ? path + sizeof home - 1 : path;
+	size_t n_out = 0;
+	bool is_bad = at == path && *at == '/';
+	while (*at && !is_bad) {
+		size_t n = strcspn(at, "/");
+		bool is_up = n == 2 && strncmp(at, "..", 2) == 0;
+		is_bad = is_up ? n_out == 0 : n_out + n + 2 > WIRE_PATH_BYTES;
+		if (is_up) {
+			while (n_out > 0 && out[--n_out] != '/')
+				;
+		} else if (!is_bad && n > 0 && !(n == 1 && *at == '.')) {
+			out[n_out] = '/';
+			n_out += n_out > 0;
+			memcpy(out + n_out, at, n);
+			n_out += n;
+		}
+		at += n;
+		at += *at == '/';
 	}
-	if (!is_bad)
+	out[n_out] = '\0';
+	if (!is_bad && n_out > 0)
 		return 0;
-	err_set(err, ERR_USAGE, "\"%.100s\" is no path of the workspace", *path);
+	err_set(err, ERR_USAGE, "\"%.100s\" is no path of the workspace", path);
 	return err_hint(err, "give a path relative to it, such as data/sales.csv");
+}
+
+/* "data/" can be removed, and not written. */
+static int clean_written(
+	const char *path, bool is_removal, char out[WIRE_PATH_BYTES], struct err *err)
+{
+	size_t bytes = strlen(path);
+	if (is_removal || bytes == 0 || path[bytes - 1] != '/')
+		return file_path_clean(path, out, err);
+	err_set(err, ERR_USAGE, "\"%.100s\" is a directory", path);
+	return err_hint(err, "name a file in it, such as %.100sfile.txt", path);
 }
 
 static enum init_file_act act_of(bool is_removal, bool is_recursive)
@@ -207,10 +227,11 @@ static void change(struct registry *r, const struct registry_file *what, int fd,
 	registry_done_fn *done, void *arg)
 {
 	struct err err = {0};
-	const char *path = what->path;
+	char path[WIRE_PATH_BYTES];
 	bool is_removal = fd < 0;
-	struct entry *e =
-		file_path_check(&path, &err) < 0 ? NULL : registry_find(r, what->session, &err);
+	struct entry *e = clean_written(what->path, is_removal, path, &err) < 0
+		? NULL
+		: registry_find(r, what->session, &err);
 	if (e && admit_rate(r, 1, &err) < 0)
 		e = NULL;
 	if (e && is_running(e)) {
@@ -280,9 +301,9 @@ int file_redo(
 	struct file_step step;
 	cleanup_fd int fd = -1;
 	int r = file_step_read(&step, node, err);
-	const char *path = step.path;
+	char path[WIRE_PATH_BYTES] = "";
 	if (r == 0)
-		r = file_path_check(&path, err);
+		r = file_path_clean(step.path, path, err);
 	if (r == 0)
 		r = content_of(e, node, &step, &fd, err);
 	if (r < 0)

@@ -3,8 +3,9 @@
 
 #include "session/entry.h"
 
-/* A path of the workspace, without what leads out of it. Errors: ERR_USAGE. */
-int file_path_check(const char **path, struct err *err);
+/* @path, of a file or directory in the workspace, without "." and ".." parts and double slashes.
+ * Errors: ERR_USAGE: it leads out of it. */
+int file_path_clean(const char *path, char out[WIRE_PATH_BYTES], struct err *err);
 
 /* The job's turn has come. */
 void job_start_file(struct job *job);

@@ -19,7 +19,7 @@ struct walk {
 	struct workspace *out;
 	dev_t dev;	 /* of the workspace: another one is a volume */
 	struct buf path; /* of the directory being read, with a trailing slash */
-	size_t room, paths_bytes;
+	size_t room, max_files, paths_bytes;
 	bool is_full;
 };
 
@@ -46,7 +46,7 @@ static int add_file(struct walk *w, const char *name, const struct stat *st)
 {
 	struct workspace *out = w->out;
 	size_t bytes = w->path.bytes + strlen(name) + 1;
-	if (out->n_files == WORKSPACE_FILES_MAX || w->paths_bytes + bytes > WORKSPACE_PATHS_BYTES) {
+	if (out->n_files == w->max_files || w->paths_bytes + bytes > WORKSPACE_PATHS_BYTES) {
 		out->is_cut = w->is_full = true;
 		return 0;
 	}
@@ -154,9 +154,14 @@ static int by_path(const void *a, const void *b)
 
 int workspace_scan(struct workspace *out, int fd, struct err *err)
 {
+	return workspace_scan_some(out, fd, WORKSPACE_FILES_MAX, err);
+}
+
+int workspace_scan_some(struct workspace *out, int fd, size_t max_files, struct err *err)
+{
 	struct stat st;
 	struct workspace found = {0};
-	struct walk w = {.out = &found, .path = BUF_INIT(PATH_MAX)};
+	struct walk w = {.out = &found, .path = BUF_INIT(PATH_MAX), .max_files = max_files};
 	int dir_fd = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir_fd < 0 || fstat(dir_fd, &st) < 0)
 		return err_sys(err, ERR_IO, errno, "read the workspace");

@@ -446,6 +446,24 @@ class Live(harness.Case):
         self.assertIn('limits.memory_bytes, as in {"limits": {"memory_bytes": …}}', error.hint)
         self.assertIn("limits.timeout_ms", self.refused("session.create", timeout=3).hint)
 
+    def test_a_path_may_be_written_in_other_ways(self):
+        session = self.call("session.create")["session"]
+        for path in ("d//a.txt", "d/./a.txt", "./d/a.txt", "d/../d/a.txt", "/home/user/d/a.txt", "/home/user//d/a.txt"):
+            self.assertEqual(self.call("file.write", session=session, path=path, content=path)["path"], "d/a.txt")
+            self.assertEqual(self.call("file.read", session=session, path=path)["content"], path)
+        for path in ("..", "../x", "d/../../x", "/etc/passwd", ".", "d/..", "/home/user", "/home/user/../x", "x/../.."):
+            self.assertEqual(self.refused("file.write", session=session, path=path, content="").code, "usage", path)
+        self.assertIn("name a file in it", self.refused("file.write", session=session, path="d", content="").hint)
+        self.assertIn("name a file in it", self.refused("file.write", session=session, path="new/", content="").hint)
+        self.call("file.remove", session=session, path="d/", recursive=True)
+        self.assertEqual(self.call("file.list", session=session)["files"], [])
+
+    def test_an_error_says_what_helps(self):
+        session = self.call("session.create")["session"]
+        for code, hint in (("input()", '"stdin_open"'), ("import no_such", '"python"'), ("1 / 0", None)):
+            error = self.call("step.run", session=session, code=code)["error"]
+            self.assertIn(hint, error["hint"]) if hint else self.assertNotIn("hint", error)
+
     def test_hints_name_operations(self):
         session = self.call("session.create")["session"]
         self.assertIn("`file.list`", self.refused("file.read", session=session, path="no.csv").hint)

@@ -206,6 +206,24 @@ class Volumes(CliCase):
         done = harness.run("print(open('/in/x.txt').read())", "-v", "data/:/in/", cwd=self.folder)
         self.assert_ran(done, "from the host\n")
 
+    def test_a_source_alone_keeps_its_name(self):
+        with open(os.path.join(self.folder, "alone.csv"), "w", encoding="ascii") as f:
+            f.write("1")
+        for source in ("alone.csv", "./alone.csv", os.path.join(self.folder, "alone.csv")):
+            done = harness.retort("run", "-v", source, "-c", "open('alone.csv').read()", cwd=self.folder)
+            self.assertEqual((done.status, done.out), (0, "'1'\n"), done.err)
+
+    def test_a_file_that_is_here_and_not_in_the_box(self):
+        with open(os.path.join(self.folder, "here.csv"), "w", encoding="ascii") as f:
+            f.write("1")
+        done = harness.retort("run", "-c", "open('here.csv')", cwd=self.folder)
+        self.assertTrue(done.err.endswith(
+            "\nretort: here.csv is here, but the box does not see it: -v here.csv:here.csv\n"), done.err)
+        for code in ("open('not-here.csv')", "try: open('here.csv')\nexcept OSError: pass"):
+            self.assertNotIn("retort:", harness.retort("run", "-c", code, cwd=self.folder).err)
+        done = harness.retort("run", "-c", "import no_such_module", cwd=self.folder)
+        self.assertIn("\nretort: hint: nothing can be installed in a box.", done.err)
+
     def test_read_only_by_default(self):
         code = ("import os\n"
                 "for f in (lambda: open('/d/new', 'w'), lambda: open('/d/x.txt', 'a'),\n"

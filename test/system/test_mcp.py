@@ -280,6 +280,26 @@ class Running(harness.Case):
                 self.assertTrue(done.is_error)
                 self.assertIn(name, done.text)
 
+    def test_what_helps_is_said_with_the_failure(self):
+        rows = [
+            ("import no_such_module", "hint: nothing can be installed here."),
+            ("import urllib.request as u\nu.urlopen('http://example.invalid')", "hint: there is no network"),
+            ("import socket\nsocket.create_connection(('192.0.2.1', 80))", "hint: there is no network"),
+            ("input()", "hint: nobody types here: call run_code with interactive true"),
+            ("open('/mnt/data/x.csv')", "the working directory is /home/user"),
+            ("import sys; sys.stderr.write('error: externally-managed-environment')", "hint: nothing can be installed"),
+            ("raise ImportError(\"Missing optional dependency 'Jinja2'. Use pip or conda to install Jinja2.\")",
+             "hint: nothing can be installed"),
+        ]
+        for code, hint in rows:
+            self.assertIn(hint, self.mcp.run(code, session="help").text, code)
+        if HAS_PLOTS:
+            self.assertRegex(self.mcp.run("import no_such_module", session="help").text, r"There is numpy [0-9.]+.*matplotlib [0-9.]+")
+        for code in ("open('none')", "1 / 0", "1", "import sys; sys.stderr.write('Network is unreachable'); 1 / 0",
+                     "import socket\nsocket.create_connection(('127.0.0.1', 9))",
+                     "try: import no_such_module\nexcept ImportError: pass", "raise EOFError('of a file')"):
+            self.assertNotIn("hint:", self.mcp.run(code, session="help").text, code)
+
     def test_hints_name_the_tools_of_models(self):
         self.mcp.run("1", session="hints")
         for tool, arguments, hint in (("read_file", {"path": "no.csv"}, "`list_files` lists them"),
@@ -501,6 +521,41 @@ class Options(harness.Case):
         with Mcp("-v", home + ":in:rw") as mcp:
             tools = {t["name"]: t for t in mcp.call("tools/list")["tools"]}
             self.assertNotIn("destructiveHint", tools["run_code"]["annotations"])
+
+    def test_the_model_is_told_what_it_was_given(self):
+        with tempfile.TemporaryDirectory(dir=harness.TMP) as place:
+            os.chmod(place, 0o755)
+            os.makedirs(os.path.join(place, "data", "deep"))
+            for name in ("data/orders.csv", "data/deep/x.csv", "notes.txt"):
+                with open(os.path.join(place, name), "w", encoding="ascii") as f:
+                    f.write("a,b\n")
+            with Mcp("-v", place + "/data:data", "-v", place + "/notes.txt", "-m", "512m", "--timeout", "7s") as mcp:
+                told = mcp.about["instructions"]
+                for part in ("data/ (read-only): deep/, orders.csv (4 B)", "notes.txt (4 B, read-only)",
+                             "512 MiB of memory, 7 s a step"):
+                    self.assertIn(part, told)
+                text = mcp.call("tools/list")["tools"][0]["description"]
+                self.assertIn("orders.csv", text)
+                if HAS_PLOTS:
+                    self.assertRegex(text, r"Python with numpy [0-9.]+.* matplotlib [0-9.]+")
+                listed = mcp.tool("list_files").text.strip().splitlines()
+                self.assertEqual(listed, ["data/deep/x.csv (4 bytes, volume)", "data/orders.csv (4 bytes, volume)",
+                                          "notes.txt (4 bytes, volume)"])
+                self.assertEqual(len(mcp.tool("list_files", path="data/deep").text.strip().splitlines()), 1)
+                mcp.run("open('own.txt', 'w').write('1')")
+                self.assertIn("own.txt (1 bytes)\n", mcp.tool("list_files").text)
+        with Mcp() as mcp:
+            self.assertNotIn("given", mcp.about["instructions"])
+            self.assertIn("not there yet", mcp.tool("list_files").text)
+
+    def test_options_are_checked_when_it_starts(self):
+        for options, part in ((["-v", "./nope:data"], "./nope"), (["--python", "./nope"], "/nope"),
+                              (["--python", "no-such-python"], "no-such-python"), (["-w", "./nope"], "./nope"),
+                              (["--rootfs", "./nope"], "./nope"), (["--tools", "./nope"], "./nope"),
+                              (["-v", "/dev/null:x"], "/dev/null"), (["--policy", "./nope"], "./nope")):
+            done = harness.retort("mcp", *options)
+            self.assertEqual((done.status, done.out), (2, ""), options)
+            self.assertIn(part, done.err)
 
     def test_state_outlives_the_client(self):
         state = harness.make_dir()

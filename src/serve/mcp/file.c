@@ -205,11 +205,23 @@ static bool is_below(const char *path, const char *dir)
 	return strncmp(path, dir, bytes) == 0 && (path[bytes] == '/' || path[bytes] == '\0');
 }
 
+static void on_listed(struct mcp_job *job, const json_t *result, const struct err *err);
+
+static void list_it(struct mcp_job *job)
+{
+	mcp_job_do(job, "file.list", session_params(job), on_listed);
+}
+
 static void on_listed(struct mcp_job *job, const json_t *result, const struct err *err)
 {
 	cleanup_buf struct buf out = BUF_INIT(TEXT_BYTES);
 	size_t i, n = 0;
 	json_t *file;
+	if (!result && err->code == ERR_NOT_FOUND && !job->is_new &&
+		mcp_tools_has_files(job->tools)) {
+		mcp_job_create(job, list_it);
+		return;
+	}
 	if (!result && err->code != ERR_NOT_FOUND) {
 		mcp_job_refuse(job, err);
 		return;
@@ -220,7 +232,8 @@ static void on_listed(struct mcp_job *job, const json_t *result, const struct er
 		if (!is_below(path, argument(job, "path", ".")) || n++ >= FILES_MAX)
 			continue;
 		(void)utf8_escape_terminal(&out, path, strlen(path), UTF8_ONE_LINE);
-		(void)buf_addf(&out, " (%" PRIu64 " bytes)\n", param_count(file, "size", 0));
+		(void)buf_addf(&out, " (%" PRIu64 " bytes%s)\n", param_count(file, "size", 0),
+			param_flag(file, "volume") ? ", volume" : "");
 	}
 	if (n == 0)
 		(void)buf_add(&out, result ? "no files" : "no files: the session is not there yet");
@@ -233,5 +246,5 @@ void mcp_list_files(struct mcp_call *call)
 {
 	struct mcp_job *job = mcp_job_of_tool(call);
 	if (job)
-		mcp_job_do(job, "file.list", session_params(job), on_listed);
+		list_it(job);
 }

@@ -138,7 +138,8 @@ static json_t *content_of(const json_t *record, const struct observation *seen, 
 
 json_t *mcp_result_make(const json_t *record, const struct mcp_result_options *options)
 {
-	const struct observation_options how = {.is_new = options->is_new, .has_tools = true};
+	const struct observation_options how = {
+		.is_new = options->is_new, .has_tools = true, .packages = options->packages};
 	struct observation seen;
 	observation_make(record, &how, &seen);
 	json_t *kept = slim_record(record, &seen);

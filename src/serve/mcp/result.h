@@ -13,7 +13,8 @@ enum { MCP_LINKS_MAX = 32 };
 struct mcp_result_options {
 	const char *version; /* of the protocol: before 2025-06-18 there are no links */
 	bool is_structured;
-	bool is_new; /* the session was made for this step */
+	bool is_new;	      /* the session was made for this step */
+	const char *packages; /* that hints may name, or NULL */
 };
 
 /*

@@ -19,7 +19,8 @@ static void on_record(struct mcp_job *job, const json_t *record, const struct er
 {
 	const struct mcp_result_options options = {.version = mcp_call_version(job->call),
 		.is_structured = mcp_tools_config(job->tools)->is_structured,
-		.is_new = job->is_new};
+		.is_new = job->is_new,
+		.packages = mcp_tools_config(job->tools)->packages};
 	if (!record)
 		mcp_job_refuse(job, err);
 	else if (!mcp_job_ask_for(job, record))

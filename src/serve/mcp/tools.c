@@ -2,7 +2,9 @@
 #include "serve/mcp/tools.h"
 
 #include "api/schema.h"
-#include "base/attr.h"
+#include "base/buf.h"
+#include "base/utf8.h"
+#include "serve/mcp/call.h"
 #include "serve/mcp/tool.h"
 
 #include <stdlib.h>
@@ -20,12 +22,16 @@ static const char instructions[] = INSTRUCTIONS;
 static const char instructions_tools[] = INSTRUCTIONS
 	" Code can call tools of other servers; what it prints is all you read of them.";
 
+/* What run_code says of packages where nobody knows them. */
+static const char packages_unknown[] = "numpy, pandas, matplotlib where installed";
+
 struct mcp_tools {
 	struct mcp_tools_config config;
 	struct mcp_config served;
 	json_t *definitions[TOOLS_MAX];
 	struct mcp_row rows[TOOLS_MAX];
 	size_t n_rows;
+	char *instructions;
 	json_t *templates[N_TEMPLATES];
 	struct mcp_row template_rows[N_TEMPLATES];
 };
@@ -62,10 +68,51 @@ static json_t *input_schema(const struct mcp_tool *tool)
 	return out;
 }
 
+/* "text", cut to whole items. */
+static void add_told(
+	struct buf *out, const char *before, const char *text, const char *after, size_t max_bytes)
+{
+	size_t bytes = text ? strlen(text) : 0;
+	if (bytes == 0)
+		return;
+	size_t shown = utf8_cut(text, bytes, max_bytes);
+	while (shown < bytes && shown > 0 && text[shown] != ',' && text[shown] != ';')
+		shown--;
+	(void)buf_addf(
+		out, "%s%.*s%s%s", before, (int)shown, text, shown < bytes ? ", …" : "", after);
+}
+
+/* What this engine's boxes have, where the table says it in general. */
+static json_t *describe(const struct mcp_tools_config *config, const struct mcp_tool *tool)
+{
+	cleanup_buf struct buf out = BUF_INIT(8 * MCP_TOLD_MAX);
+	const char *text = tool->description, *mark = strstr(text, packages_unknown);
+	bool is_known = mark && config->packages && config->packages[0];
+	if (is_known) {
+		(void)buf_append(&out, text, (size_t)(mark - text));
+		add_told(&out, "", config->packages, "", MCP_TOLD_SHORT_MAX);
+		text = mark + strlen(packages_unknown);
+	}
+	(void)buf_add(&out, text);
+	if (mark)
+		add_told(&out, " Files given: ", config->given, ".", MCP_TOLD_SHORT_MAX);
+	return mcp_text(buf_str(&out), out.bytes);
+}
+
+static char *instruct(const struct mcp_tools_config *config)
+{
+	struct buf out = BUF_INIT(8 * MCP_TOLD_MAX);
+	(void)buf_add(&out, config->has_tools ? instructions_tools : instructions);
+	add_told(&out, " Files given: ", config->given, ".", MCP_TOLD_MAX / 2);
+	add_told(&out, " Python has ", config->packages, ".", MCP_TOLD_MAX / 2);
+	add_told(&out, " Limits: ", config->limits, ".", MCP_TOLD_MAX / 4);
+	return buf_take(&out);
+}
+
 static json_t *define(const struct mcp_tools_config *config, const struct mcp_tool *tool)
 {
-	json_t *out = json_pack("{s:s, s:s, s:o, s:o}", "name", tool->name, "description",
-		tool->description, "inputSchema", input_schema(tool), "annotations",
+	json_t *out = json_pack("{s:s, s:o, s:o, s:o}", "name", tool->name, "description",
+		describe(config, tool), "inputSchema", input_schema(tool), "annotations",
 		annotations(config, tool));
 	if (config->is_structured && (tool->traits & MCP_RUNS_CODE))
 		(void)json_object_set_new(out, "outputSchema",
@@ -111,10 +158,11 @@ struct mcp_tools *mcp_tools_new(const struct mcp_tools_config *config)
 		t->template_rows[i] = (struct mcp_row){
 			.definition = t->templates[i], .start = templates[i].start};
 	}
+	t->instructions = instruct(config);
 	t->served = (struct mcp_config){.name = "retort",
 		.title = "retort",
 		.version = config->version,
-		.instructions = config->has_tools ? instructions_tools : instructions,
+		.instructions = t->instructions ? t->instructions : instructions,
 		.rows = {[MCP_TOOL] = {.row = t->rows, .n = t->n_rows},
 			[MCP_RESOURCE] = {.list = mcp_resource_list},
 			[MCP_TEMPLATE] = {.row = t->template_rows, .n = N_TEMPLATES}},
@@ -131,6 +179,7 @@ void mcp_tools_free(struct mcp_tools *t)
 		json_decref(t->definitions[i]);
 	for (size_t i = 0; i < N_TEMPLATES; i++)
 		json_decref(t->templates[i]);
+	free(t->instructions);
 	free(t);
 }
 
@@ -142,6 +191,13 @@ const struct mcp_config *mcp_tools_served(const struct mcp_tools *t)
 const struct mcp_tools_config *mcp_tools_config(const struct mcp_tools *t)
 {
 	return &t->config;
+}
+
+bool mcp_tools_has_files(const struct mcp_tools *t)
+{
+	return t->config.create &&
+		(json_array_size(json_object_get(t->config.create, "volumes")) > 0 ||
+			json_object_get(t->config.create, "workspace"));
 }
 
 bool mcp_tools_is_open(const struct mcp_tools *t)

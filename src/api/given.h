@@ -1,0 +1,21 @@
+/* What a person gave to boxes, told to a model before there is one. SPDX-License-Identifier:
+ * Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+
+#include <jansson.h>
+
+/*
+ * Append the volumes and the workspace of @create, parameters of session.create, with the first
+ * names in them: "data/ (read-only): orders.csv (3.1 KiB), 4 more; notes.txt (read-only)". Reads
+ * directories of the host; what cannot be read is named all the same.
+ * Limits:  some volumes, some names of each; the rest is counted.
+ */
+void given_files(struct buf *out, const json_t *create);
+
+/* Its limits: "1.0 GiB of memory, 30 s a step". */
+void given_limits(struct buf *out, const json_t *create);
+
+/* What its interpreter has: "numpy 1.24.2, …", or nothing. */
+void given_packages(struct buf *out, const json_t *create);

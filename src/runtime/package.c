@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/package.h"
+
+#include "runtime/installation.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { VERSION_BYTES = 24, NAME_BYTES = 64 };
+
+/* As their distributions are called, and as they are imported where that differs. */
+static const struct {
+	const char *distribution, *name;
+} known[] = {{"numpy", NULL}, {"pandas", NULL}, {"matplotlib", NULL}, {"scipy", NULL},
+	{"scikit_learn", "sklearn"}, {"sympy", NULL}, {"statsmodels", NULL}, {"seaborn", NULL},
+	{"plotly", NULL}, {"polars", NULL}, {"pyarrow", NULL}, {"duckdb", NULL}, {"torch", NULL},
+	{"tensorflow", NULL}, {"transformers", NULL}, {"xgboost", NULL}, {"pillow", "PIL"},
+	{"opencv_python", "cv2"}, {"networkx", NULL}, {"openpyxl", NULL}, {"jinja2", NULL},
+	{"lxml", NULL}, {"beautifulsoup4", "bs4"}, {"requests", NULL}, {"pyyaml", "yaml"},
+	{"tabulate", NULL}};
+
+struct found {
+	char version[ARRAY_LEN(known)][VERSION_BYTES];
+};
+
+/* "scikit-learn", "Scikit_Learn": the same. */
+static bool is_same(const char *ours, const char *theirs, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++) {
+		char c = theirs[i] == '-' || theirs[i] == '.' ? '_' : (char)tolower(theirs[i]);
+		if (ours[i] != c)
+			return false;
+	}
+	return ours[bytes] == '\0';
+}
+
+/* "numpy-1.24.2.dist-info", "lz4-4.0.2-py3.11.egg-info" */
+static void take_name(struct found *found, const char *name)
+{
+	const char *end = strstr(name, ".dist-info"), *dash = name;
+	end = end ? end : strstr(name, ".egg-info");
+	while (end && (dash = strchr(dash, '-')) && dash < end && !isdigit((unsigned char)dash[1]))
+		dash++;
+	if (!end || !dash || dash >= end)
+		return;
+	size_t bytes = strcspn(dash + 1, "-+");
+	bytes = MIN(bytes, (size_t)(end - dash - 1));
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (is_same(known[i].distribution, name, (size_t)(dash - name)) &&
+			!found->version[i][0])
+			(void)snprintf(
+				found->version[i], VERSION_BYTES, "%.*s", (int)bytes, dash + 1);
+}
+
+static void take_directory(struct found *found, const char *path)
+{
+	const struct dirent *entry;
+	DIR *dir = opendir(path);
+	while (dir && (entry = readdir(dir)))
+		take_name(found, entry->d_name);
+	if (dir)
+		(void)closedir(dir);
+}
+
+/* As the driver looks for them. @version: "python3.11" */
+static void take_prefix(struct found *found, const char *prefix, const char *version)
+{
+	const struct {
+		const char *above, *version, *below;
+	} places[] = {{"/local/lib/", version, "/dist-packages"},
+		{"/lib/", "python3", "/dist-packages"}, {"/lib/", version, "/dist-packages"},
+		{"/lib/", version, "/site-packages"}};
+	char path[PATH_MAX + 2 * NAME_BYTES];
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		(void)snprintf(path, sizeof path, "%s%s%s%s", prefix, places[i].above,
+			places[i].version, places[i].below);
+		take_directory(found, path);
+	}
+}
+
+size_t package_list(const char *interpreter, struct buf *out)
+{
+	char python[PATH_MAX], real[PATH_MAX], version[NAME_BYTES];
+	struct found found = {0};
+	struct err err;
+	size_t n = 0;
+	if (python_find(interpreter, python, &err) < 0 || !realpath(python, real))
+		return 0;
+	const char *name = strrchr(real, '/') + 1;
+	(void)snprintf(version, sizeof version, "%s", name);
+	for (int i = 0; i < 2; i++)
+		runtime_cut_last_part(python);
+	take_prefix(&found, python, version);
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		if (!found.version[i][0])
+			continue;
+		(void)buf_addf(out, "%s%s %s", n++ ? ", " : "",
+			known[i].name ? known[i].name : known[i].distribution, found.version[i]);
+	}
+	return n;
+}

@@ -1,0 +1,11 @@
+/* Which packages an interpreter of the host has. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/buf.h"
+
+/*
+ * Append those that matter to work with data, with their versions: "numpy 1.24.2, pandas 1.5.3".
+ * Only names of directories are read. @interpreter is as of a runtime_request: NULL is the usual.
+ * Returns: how many; 0 when none is known.
+ */
+size_t package_list(const char *interpreter, struct buf *out);

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/hint.h"
+
+#include "runtime/package.h"
+
+#include <string.h>
+
+/* The texts that are not the same for all; "%s" is what is installed. */
+enum text { NETWORK = 1, PACKAGES, STDIN, PLACE, TEXT_END_ };
+
+static const char *const texts[TEXT_END_][HINT_READER_END_] = {
+	[NETWORK] = {"There is no network here, and none can be had. Work with the files and the "
+		     "task.",
+		"there is no network in the sandbox, and none can be had: work with the files and "
+		"packages that are there",
+		"a box has no network: give it files with volumes or `file.write`",
+		"a box has no network: give it files with --volume"},
+	[PACKAGES] = {"Nothing can be installed.%s See what else there is: import pkgutil; "
+		      "print(sorted(m.name for m in pkgutil.iter_modules()))",
+		"nothing can be installed here.%s Whoever starts retort can give more: retort mcp "
+		"--python VENV",
+		"nothing can be installed in a box.%s Give a virtual environment: session.create, "
+		"\"python\"",
+		"nothing can be installed in a box.%s Give a virtual environment of this host: "
+		"--python VENV"},
+	[STDIN] = {"Nobody types here: input() has nothing to read.",
+		"nobody types here: call run_code with interactive true, then run_wait with stdin",
+		"there was no more input: give it with \"stdin\", or with \"stdin_open\" and "
+		"`step.input`",
+		"there was no more input: give it with --stdin FILE, or --stdin - for a pipe"},
+	[PLACE] = {"There is no such place here: the working directory is /home/user, and files "
+		   "are below it.",
+		"there is no such place here: the working directory is /home/user; list_files "
+		"shows its files",
+		"there is no such place in a box: the working directory is /home/user",
+		"there is no such place in a box: the working directory is /home/user"},
+};
+
+#define NAMES                                                                                      \
+	"Is it spelled as where it was defined? Each language has variables of its own; share "    \
+	"data through files."
+
+/*
+ * The first that fits: by the status, the name of the error and a part of its message. Where a
+ * program tells why on stderr alone (the shell's commands, a child that failed), the part may be
+ * there. `agent` is for a loop of ours only: others know their way about.
+ */
+static const struct {
+	const char *status, *name, *part;
+	enum text text;
+	const char *agent;
+} rows[] = {
+	{"error", NULL, "name resolution", NETWORK},
+	{"error", NULL, "Name or service not known", NETWORK},
+	{"error", NULL, "Failed to resolve", NETWORK},
+	{"error", NULL, "Network is unreachable", NETWORK},
+	{"error", NULL, "Could not resolve host", NETWORK},
+	{"error", NULL, "unable to resolve host", NETWORK},
+	{"error", NULL, "ENOTFOUND", NETWORK},
+	{"error", NULL, "ENETUNREACH", NETWORK},
+	{"error", NULL, "EAI_AGAIN", NETWORK},
+	{"error", "gaierror", "", NETWORK},
+	{"error", "ModuleNotFoundError", "", PACKAGES},
+	{"error", "ImportError", "Use pip or conda", PACKAGES},
+	{"error", "ImportError", "pip install", PACKAGES},
+	{"error", "CalledProcessError", "'pip", PACKAGES},
+	{"error", NULL, "No module named pip", PACKAGES},
+	{"error", "ImportError", "", 0,
+		"The module has no such name in this version: import it and print dir() of it."},
+	{"error", NULL, "Cannot find module '.", 0, NULL},
+	{"error", NULL, "Cannot find module", 0,
+		"Nothing can be installed: only node's own modules are there."},
+	{"error", "IndentationError", "", 0, "Write the whole block again, with its indentation."},
+	{"error", "SyntaxError", "", 0,
+		"The code was not run at all. Look at the line that is named, and write the whole "
+		"block again."},
+	{"error", "NameError", "", 0, NAMES},
+	{"error", "ReferenceError", "", 0, NAMES},
+	{"error", "AttributeError", "", 0, "Print dir() of the object to see which names it has."},
+	{"error", "KeyError", "", 0, "Print the keys or the columns that there are."},
+	{"error", NULL, "No such file or directory: '/mnt/", PLACE},
+	{"error", NULL, "No such file or directory: '/content/", PLACE},
+	{"error", NULL, "No such file or directory: '/kaggle/", PLACE},
+	{"error", NULL, "No such file or directory: '/Users/", PLACE},
+	{"error", NULL, "No such file or directory: '/workspace/", PLACE},
+	{"error", NULL, "No such file or directory: '/app/", PLACE},
+	{"error", NULL, "no such file or directory, open '/mnt/", PLACE},
+	{"error", NULL, "/mnt/data: No such file or directory", PLACE},
+	{"error", "FileNotFoundError", "", 0,
+		"See what is there: import os; print(os.getcwd(), os.listdir())"},
+	{"error", "PermissionError", "", 0, "Only /home/user and /tmp can be written."},
+	{"error", "EOFError", "EOF when reading a line", STDIN},
+	{"timeout", NULL, "", 0,
+		"Do less at a time: try it on a small part first, or find a cheaper way."},
+	{"oom", NULL, "", 0, "Read the data in parts, and keep only what you need."},
+	{"killed", NULL, "", 0, "The process ended. Do it in another way."},
+	/* Whatever became of the step. */
+	{NULL, NULL, "externally-managed-environment", PACKAGES},
+};
+
+static const char *member(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+	return text ? text : "";
+}
+
+static bool has(const json_t *object, const char *name, const char *part)
+{
+	const json_t *text = json_object_get(object, name);
+	return json_is_string(text) &&
+		memmem(json_string_value(text), json_string_length(text), part, strlen(part));
+}
+
+/* Of node, which wraps the cause: it is in the traceback. */
+static bool is_in_trace(const json_t *error, const char *part)
+{
+	size_t i;
+	json_t *line;
+	json_array_foreach(json_object_get(error, "traceback"), i, line)
+	{
+		if (json_is_string(line) && strstr(json_string_value(line), part))
+			return true;
+	}
+	return false;
+}
+
+static bool is_said(const json_t *record, size_t row)
+{
+	const json_t *error = json_object_get(record, "error");
+	const char *name = member(error, "name"), *runtime = member(record, "runtime");
+	const char *part = rows[row].part;
+	bool is_child = strcmp(runtime, "shell") == 0 || strcmp(name, "CalledProcessError") == 0;
+	if (!*part || has(error, "message", part))
+		return true;
+	if (!rows[row].status)
+		return has(record, "stderr", part) || has(record, "stdout", part);
+	if (rows[row].name)
+		return false;
+	return (is_child && has(record, "stderr", part)) ||
+		(strcmp(runtime, "javascript") == 0 && is_in_trace(error, part));
+}
+
+static bool fits(const json_t *record, size_t row)
+{
+	const json_t *error = json_object_get(record, "error");
+	if (rows[row].status && strcmp(rows[row].status, member(record, "status")) != 0)
+		return false;
+	if (rows[row].name && strcmp(rows[row].name, member(error, "name")) != 0)
+		return false;
+	return is_said(record, row);
+}
+
+static bool add(struct buf *out, size_t row, const struct hint_about *about)
+{
+	const char *text = rows[row].text     ? texts[rows[row].text][about->reader]
+		: about->reader == HINT_AGENT ? rows[row].agent
+					      : NULL;
+	const char *gap = text ? strstr(text, "%s") : NULL;
+	if (!text)
+		return false;
+	if (!gap)
+		return buf_add(out, text) == 0;
+	int r = buf_append(out, text, (size_t)(gap - text));
+	if (r == 0 && about->packages && about->packages[0])
+		r = buf_addf(out, " There is %s.", about->packages);
+	return r == 0 && buf_add(out, gap + 2) == 0;
+}
+
+bool hint_find(struct buf *out, const json_t *record, const struct hint_about *about)
+{
+	const char *name = member(json_object_get(record, "error"), "name");
+	bool is_name = strcmp(name, "NameError") == 0 || strcmp(name, "ReferenceError") == 0;
+	if (about->was_lost && is_name)
+		return buf_add(out,
+			       "The variables were lost, as you were told: define them again.") ==
+			0;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (fits(record, i))
+			return add(out, i, about);
+	return false;
+}
+
+void hint_packages(const char *interpreter, struct buf *out)
+{
+	(void)package_list(interpreter, out);
+}
