@@ -185,6 +185,20 @@ static void show_end(const struct view *view, const json_t *record)
 				has_hint ? ": " : "", has_hint ? hints[i].hint : "");
 }
 
+/* Below the current directory or a home: what somebody works with, and no file of the host's own.
+ */
+static bool is_own(const char *path)
+{
+	char here[PATH_MAX];
+	const char *const places[] = {getcwd(here, sizeof here), getenv("HOME")};
+	bool is_found = path[0] != '/';
+	for (size_t i = 0; i < ARRAY_LEN(places) && !is_found; i++) {
+		size_t n = places[i] ? strlen(places[i]) : 0;
+		is_found = n > 1 && strncmp(path, places[i], n) == 0 && path[n] == '/';
+	}
+	return is_found;
+}
+
 /* "…: 'orders.csv'", or the module of @ending that is named so, is here, and the box was not given
  * it. */
 static bool show_missing(const char *message, const char *ending)
@@ -197,7 +211,7 @@ static bool show_missing(const char *message, const char *ending)
 		return false;
 	(void)snprintf(path, sizeof path, "%.*s%s", (int)(end - at), at, ending);
 	cleanup_buf struct buf safe = BUF_INIT(4 * PATH_MAX);
-	if (strchr(path, ':') || access(path, R_OK) < 0 ||
+	if (strchr(path, ':') || !is_own(path) || access(path, R_OK) < 0 ||
 		utf8_escape_terminal(&safe, path, strlen(path), UTF8_ONE_LINE) < 0)
 		return false;
 	(void)fprintf(stderr, "retort: %s is here, but the box does not see it: -v %s:%s\n",
