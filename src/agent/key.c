@@ -39,12 +39,14 @@ static int read_file(struct key *out, const char *file, struct err *err)
 {
 	char text[SECRET_BYTES_MAX + 64];
 	struct stat st;
-	cleanup_fd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, errno,
-			"the key file %s", file);
-	if (!S_ISREG(st.st_mode))
+	cleanup_fd int fd = fd_open_regular(file);
+	if (fd == -EINVAL)
 		return err_set(err, ERR_USAGE, "the key file %s: not a regular file", file);
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		int sys = fd < 0 ? -fd : errno;
+		return err_sys(err, sys == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, sys,
+			"the key file %s", file);
+	}
 	if (st.st_uid != geteuid() && st.st_uid != 0)
 		return err_set(err, ERR_ACCESS, "the key file %s: it is somebody else's", file);
 	if (st.st_mode & 077) {

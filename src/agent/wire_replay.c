@@ -14,12 +14,14 @@
 static int read_file(const char *file, char **out, size_t *bytes, struct err *err)
 {
 	struct stat st;
-	cleanup_fd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, errno,
-			"the recording %s", file);
-	if (!S_ISREG(st.st_mode))
+	cleanup_fd int fd = fd_open_regular(file);
+	if (fd == -EINVAL)
 		return err_set(err, ERR_USAGE, "the recording %s: not a regular file", file);
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		int sys = fd < 0 ? -fd : errno;
+		return err_sys(err, sys == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, sys,
+			"the recording %s", file);
+	}
 	if (st.st_size > RECORDING_BYTES_MAX)
 		return err_set(err, ERR_LIMIT, "the recording %s: over %s", file,
 			num_format_bytes(RECORDING_BYTES_MAX).text);

@@ -107,7 +107,7 @@ static void work(uv_work_t *request)
 	struct plan_work *w = request->data;
 	cleanup_buf struct buf text = BUF_INIT(TOOLS_BYTES);
 	bool is_own = has_own_tools(w);
-	w->status = is_own ? plan_read(w->call->context->plan_tools, &text, &w->err) : 0;
+	w->status = is_own ? plan_read_regular(w->call->context->plan_tools, &text, &w->err) : 0;
 	if (w->status == 0)
 		w->status = perform(w,
 			is_own ? buf_str(&text) : param_text(w->params, "tools", no_tools), is_own);

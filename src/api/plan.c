@@ -16,14 +16,8 @@
 
 enum { REPORT_MAX_BYTES = 1 << 20, READ_BYTES = 1 << 16 };
 
-static int open_source(const char *path, struct err *err)
+static int cannot_open(const char *path, int sys, struct err *err)
 {
-	if (strcmp(path, "-") == 0)
-		return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		return fd;
-	int sys = errno;
 	enum err_code code = sys == ENOENT || sys == ENOTDIR ? ERR_NOT_FOUND
 		: sys == EACCES				     ? ERR_ACCESS
 							     : ERR_IO;
@@ -31,11 +25,8 @@ static int open_source(const char *path, struct err *err)
 	return err_hint(err, "name a file, or - for standard input");
 }
 
-int plan_read(const char *path, struct buf *out, struct err *err)
+static int read_all(int fd, const char *path, struct buf *out, struct err *err)
 {
-	cleanup_fd int fd = open_source(path, err);
-	if (fd < 0)
-		return fd;
 	for (;;) {
 		char *at = buf_reserve(out, READ_BYTES);
 		if (!at)
@@ -54,6 +45,21 @@ int plan_read(const char *path, struct buf *out, struct err *err)
 			return 0;
 		buf_grown(out, (size_t)n);
 	}
+}
+
+int plan_read(const char *path, struct buf *out, struct err *err)
+{
+	cleanup_fd int fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+						   : open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? cannot_open(path, errno, err) : read_all(fd, path, out, err);
+}
+
+int plan_read_regular(const char *path, struct buf *out, struct err *err)
+{
+	cleanup_fd int fd = fd_open_regular(path);
+	if (fd == -EINVAL)
+		return err_set(err, ERR_USAGE, "plan: %.180s: not a regular file", path);
+	return fd < 0 ? cannot_open(path, -fd, err) : read_all(fd, path, out, err);
 }
 
 int plan_take(const char *what, bool is_text, struct buf *out, struct err *err)

@@ -69,3 +69,6 @@ int plan_take(const char *what, bool is_text, struct buf *out, struct err *err);
 
 /* Read a whole file, "-" is standard input. Returns: 0, or negative errno as plan_perform(). */
 int plan_read(const char *path, struct buf *out, struct err *err);
+
+/* The same of a regular file, and of nothing else: for an engine, which waits for no FIFO. */
+int plan_read_regular(const char *path, struct buf *out, struct err *err);

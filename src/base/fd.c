@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifndef SO_PASSRIGHTS
@@ -63,6 +64,17 @@ ssize_t fd_read_all(int fd, void *out, size_t max_bytes)
 			return -E2BIG;
 		got += (size_t)n;
 	}
+}
+
+int fd_open_regular(const char *path)
+{
+	struct stat st;
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return errno == ENXIO ? -EINVAL : -errno; /* a socket */
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) ? take_fd(fd) : -EINVAL;
 }
 
 int fd_set_nonblock(int fd, bool on)

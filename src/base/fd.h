@@ -30,6 +30,14 @@ int fd_write_all(int fd, const void *data, size_t bytes);
  */
 ssize_t fd_read_all(int fd, void *out, size_t max_bytes);
 
+/*
+ * Open a file to read that somebody else may have put there, or put something else in its place. A
+ * FIFO, a terminal, a lease: nothing makes it wait.
+ * Returns: an owned descriptor of a regular file, close-on-exec; -EINVAL for what is none, or
+ * negative errno.
+ */
+int fd_open_regular(const char *path);
+
 /* Returns: 0, or negative errno. */
 int fd_set_nonblock(int fd, bool on);
 

@@ -62,7 +62,7 @@ static void read_venv_home(const char *executable, char home[PATH_MAX])
 	runtime_cut_last_part(path);
 	runtime_cut_last_part(path);
 	strcat(path, "/pyvenv.cfg");
-	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	cleanup_fd int fd = fd_open_regular(path);
 	ssize_t n = fd < 0 ? -1 : fd_read_all(fd, text, CONFIG_BYTES);
 	if (n < 0)
 		return;

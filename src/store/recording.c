@@ -270,11 +270,11 @@ int recording_load(struct recording *out, const char *path, struct err *err)
 {
 	struct stat st;
 	*out = (struct recording){0};
-	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return fail_load(path, errno, err);
-	if (!S_ISREG(st.st_mode))
+	cleanup_fd int fd = fd_open_regular(path);
+	if (fd == -EINVAL)
 		return err_set(err, ERR_USAGE, "record %.180s: no regular file", path);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fail_load(path, fd < 0 ? -fd : errno, err);
 	if (st.st_size > RECORDING_MAX)
 		return err_set(
 			err, ERR_LIMIT, "record %.180s: at most %d bytes", path, RECORDING_MAX);

@@ -411,9 +411,11 @@ int servers_read(struct tool_servers *out, const char *text, size_t bytes, const
 int servers_load(struct tool_servers *out, const char *path, servers_env *env, struct err *err)
 {
 	cleanup_buf struct buf text = BUF_INIT(SERVERS_FILE_BYTES + 1);
-	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	cleanup_fd int fd = fd_open_regular(path);
+	if (fd == -EINVAL)
+		return err_set(err, ERR_USAGE, "tools: %.150s: not a regular file", path);
 	if (fd < 0)
-		return err_sys(err, errno == EACCES ? ERR_ACCESS : ERR_NOT_FOUND, errno,
+		return err_sys(err, fd == -EACCES ? ERR_ACCESS : ERR_NOT_FOUND, -fd,
 			"tools: %.150s", path);
 	char *data = buf_reserve(&text, SERVERS_FILE_BYTES);
 	ssize_t n = data ? fd_read_all(fd, data, SERVERS_FILE_BYTES) : -ENOMEM;

@@ -127,7 +127,25 @@ def outcomes(): return [len(tried), sorted(set(map(str, tried.values())))]
 """
 
 TYPES = (16, 17, 18, 19, 20, 21, 22, 23, 24, 99)
-N_KINDS = 35
+N_KINDS = (34, 35)  # a box whose memory the engine measures has no memfd
+
+
+PYTHON = os.path.realpath("/usr/bin/python3")
+
+
+def make_socket(path):
+    here = os.getcwd()
+    os.chdir(os.path.dirname(path))  # an address holds 108 bytes
+    try:
+        with socket.socket(socket.AF_UNIX) as s:
+            s.bind(os.path.basename(path))
+    finally:
+        os.chdir(here)
+
+
+def make_huge(path):
+    with open(path, "wb") as f:
+        f.truncate(1 << 40)
 
 
 def kernel_refuses():
@@ -207,7 +225,9 @@ class Sent(harness.Case):
                 "outcomes()")
             if number is None:
                 self.assertEqual(done["status"], "ok", done.get("error"))
-                self.assertEqual(done["value"]["application/json"], [N_KINDS, ["1"]])
+                tried, errors = done["value"]["application/json"]
+                self.assertEqual(errors, ["1"])
+                self.assertIn(tried, N_KINDS)
             else:
                 self.assertEqual(done["status"], "killed", done.get("error"))
             self.client("session.close", session=session)
@@ -231,8 +251,46 @@ class Sent(harness.Case):
             value = None
         if kernel_refuses():
             in_branch, errors, in_parent = value["application/json"]
-            self.assertEqual((errors, in_parent), (["1"], [[N_KINDS, ["1"]]]))
+            self.assertEqual((errors, in_parent[0][1]), (["1"], ["1"]))
+            self.assertIn(in_parent[0][0], N_KINDS)
             self.assertGreater(in_branch, 16)
+        self.client("session.close", session=session)
+        self.others_work()
+
+    def test_T_WAIT_path(self):
+        """A FIFO and the like where the engine reads: beside a Python that a caller names, in a workspace, below a volume."""
+        place = harness.make_dir()
+        makers = {"fifo": os.mkfifo, "socket": make_socket, "directory": os.mkdir, "huge": make_huge,
+                  "link": lambda path: os.symlink(os.path.join(place, "fifo", "pyvenv.cfg"), path)}
+        for name, make in makers.items():
+            os.makedirs(os.path.join(place, name, "bin"))
+            os.symlink(PYTHON, os.path.join(place, name, "bin", "python3"))
+            make(os.path.join(place, name, "pyvenv.cfg"))
+            with self.subTest(config=name):  # Python itself, in the box, may well wait for it
+                client = self.engine.client()
+                client.send("session.create", python=os.path.join(place, name))
+                for _ in range(20):
+                    self.witness("engine.info")
+                    if select.select([client.socket], [], [], 0.02)[0]:
+                        break
+                client.close()
+        work = os.path.join(place, "work")
+        os.mkdir(work)
+        os.chmod(work, 0o777)
+        with open(os.path.join(place, "volume"), "w", encoding="ascii") as f:
+            f.write("volume")
+        session = self.watched("session.create", workspace=work, volumes=[
+            {"src": os.path.join(place, "volume"), "dst": "/tmp/up/here", "mode": "ro"}])["session"]
+        self.client.value(session, "import os\nos.mkfifo('f')\nopen('g', 'w').write('1')\nos.rename('/tmp/up', '/tmp/away')\n"
+                                   "os.mkdir('/tmp/up'); os.mkfifo('/tmp/up/here')")
+        for method, params in (("file.read", {"path": "f"}), ("file.write", {"path": "f", "content": "x"}),
+                               ("file.list", {}), ("step.run", {"code": "import os; os._exit(1)"}), ("session.undo", {}),
+                               ("session.branch", {"force": True}), ("file.remove", {"path": "f"})):
+            with self.subTest(method=method):
+                try:
+                    self.watched(method, session=session, **params)
+                except rpc.Failed as e:
+                    self.assertTrue(str(e))
         self.client("session.close", session=session)
         self.others_work()
 

@@ -10,9 +10,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static int count_open(void)
@@ -120,6 +123,37 @@ TEST(write_all_errors)
 	cleanup_fd int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
 	CHECK_INT(fd_write_all(full, "x", 1), -ENOSPC);
 	(void)signal(SIGPIPE, SIG_DFL);
+}
+
+TEST(only_regular_files_are_opened_and_nothing_is_waited_for)
+{
+	char dir[] = "/tmp/retort-fd-XXXXXX";
+	CHECK(mkdtemp(dir) != NULL);
+	CHECK_INT(chdir(dir), 0);
+	CHECK_INT(mkfifo("fifo", 0600), 0);
+	CHECK_INT(symlink("fifo", "link"), 0);
+	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "socket"};
+	cleanup_fd int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK_INT(bind(sock, (const struct sockaddr *)&at, sizeof at), 0);
+	cleanup_fd int file = open("file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	cleanup_fd int opened = fd_open_regular("file");
+	CHECK(opened >= 0);
+	CHECK_INT(fcntl(opened, F_GETFD), FD_CLOEXEC);
+	CHECK_INT(fd_open_regular("fifo"), -EINVAL);
+	CHECK_INT(fd_open_regular("link"), -EINVAL);
+	CHECK_INT(fd_open_regular("socket"), -EINVAL);
+	CHECK_INT(fd_open_regular("."), -EINVAL);
+	CHECK_INT(fd_open_regular("/dev/null"), -EINVAL);
+	CHECK_INT(fd_open_regular("none"), -ENOENT);
+	fd_close(&opened);
+	if (fcntl(file, F_SETLEASE, F_WRLCK) == 0) {
+		(void)signal(SIGIO, SIG_IGN);
+		CHECK_INT(fd_open_regular("file"), -EAGAIN);
+	}
+	for (int i = 0; i < 4; i++)
+		(void)unlink((const char *[]){"fifo", "link", "socket", "file"}[i]);
+	CHECK_INT(chdir("/"), 0);
+	CHECK_INT(rmdir(dir), 0);
 }
 
 TEST(nonblock)

@@ -359,8 +359,9 @@ static int volume_target(int root_fd, const struct root_mount *m, struct err *er
 			break;
 		bool is_own = at.st_dev == own.st_dev || at.st_dev == store_dev;
 		if (is_own && last && !m->is_dir) {
-			cleanup_fd int fd = sys_open_beneath(
-				dir, part, O_CREAT | O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0644);
+			cleanup_fd int fd = sys_open_beneath(dir, part,
+				O_CREAT | O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+				0644);
 			(void)fd;
 		} else if (is_own) {
 			(void)mkdirat(
