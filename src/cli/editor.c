@@ -204,6 +204,43 @@ static unsigned char on_tab(EditLine *el, int c)
 	return result;
 }
 
+/* ---- pasting ---- */
+
+/*
+ * A terminal brackets what is pasted ("bracketed paste"), so that it is told from what is typed:
+ * its lines are one text, whatever is between them, and its tabs complete nothing. Source: xterm's
+ * ctlseqs, "Bracketed Paste Mode".
+ */
+static const char paste_on[] = "\033[?2004h", paste_off[] = "\033[?2004l";
+static const char paste_begin[] = "\\e[200~", paste_end[] = "\033[201~";
+
+/* Lines end as here, and the last one is still to be ended by a key. */
+static void plain_paste(struct buf *text)
+{
+	char *at = text->data;
+	for (size_t i = 0; i < text->bytes; i++)
+		at[i] = at[i] == '\r' ? '\n' : at[i] ? at[i] : ' ';
+	while (text->bytes > 0 && at[text->bytes - 1] == '\n')
+		at[--text->bytes] = '\0';
+}
+
+static unsigned char on_paste(EditLine *el, int c)
+{
+	struct editor *e = NULL;
+	cleanup_buf struct buf text = BUF_INIT(LINE_MAX_BYTES);
+	const size_t n_end = sizeof paste_end - 1;
+	char byte;
+	(void)c;
+	(void)el_get(el, EL_CLIENTDATA, &e);
+	while (text.bytes < n_end || memcmp(text.data + text.bytes - n_end, paste_end, n_end) != 0)
+		if (next_byte(e, &byte) <= 0 || buf_append(&text, &byte, 1) < 0)
+			return CC_ERROR;
+	text.bytes -= n_end;
+	text.data[text.bytes] = '\0';
+	plain_paste(&text);
+	return text.bytes > 0 && el_insertstr(el, buf_str(&text)) == 0 ? CC_REFRESH : CC_ERROR;
+}
+
 /* ---- opening and closing ---- */
 
 /*
@@ -241,6 +278,8 @@ static int open_terminal(struct editor *e, struct err *err)
 	(void)el_set(e->el, EL_ADDFN, "retort-complete", "complete a name", on_tab);
 	(void)el_set(e->el, EL_BIND, "\t", "retort-complete", NULL);
 	(void)el_set(e->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
+	(void)el_set(e->el, EL_ADDFN, "retort-paste", "take what is pasted", on_paste);
+	(void)el_set(e->el, EL_BIND, paste_begin, "retort-paste", NULL);
 	hold_terminal(e);
 	count_early(e);
 	(void)history(e->history, &event, H_SETSIZE, HISTORY_LINES);
@@ -332,7 +371,11 @@ static int read_terminal(struct editor *e, const char *prompt, char **line)
 	e->failure = 0;
 	el_resize(e->el);
 	e->is_reading = true;
+	(void)fputs(paste_on, stdout);
+	(void)fflush(stdout);
 	const char *text = el_gets(e->el, &n);
+	(void)fputs(paste_off, stdout);
+	(void)fflush(stdout);
 	e->is_reading = false;
 	if (e->failure < 0) {
 		/* What was typed is dropped; the next line begins at the left. */

@@ -51,14 +51,18 @@ int reader_statement(
 				free(line);
 			return 1;
 		}
+		/* What was pasted, or comes back from the history, has its blank lines and its end.
+		 */
+		bool is_whole = strchr(line, '\n') != NULL;
 		r = buf_addf(text, "%s%s", text->bytes > 0 ? "\n" : "", line);
 		free(line);
 		if (r < 0)
 			return r;
 		bool is_magic = is_first && magic_is(buf_str(text), runtime);
 		bool is_given_up = n_blank >= 2 && editor_is_terminal(reader->editor);
-		if (is_magic || is_given_up ||
-			statement_look(runtime, buf_str(text)) == STATEMENT_COMPLETE)
+		enum statement_state state = statement_look(runtime, buf_str(text));
+		if (is_magic || is_given_up || state == STATEMENT_COMPLETE ||
+			(is_whole && state == STATEMENT_BLOCK))
 			return 1;
 	}
 }

@@ -582,7 +582,8 @@ const struct cmd cmd_repl = {
 	.text = "An interactive session in a box of its own; it needs no server. Variables and files live "
 		"from statement to statement. Lines that begin with % are for retort: %undo takes back, "
 		"%branch tries something else, %help lists them.\n\n"
-		"A statement goes on while a bracket or a string is open; an empty line ends a block. From "
+		"A statement goes on while a bracket or a string is open; an empty line ends a block. What is "
+		"pasted is one statement. Other lines that begin with %, or with !, are Python's, as in a notebook. From "
 		"a pipe, statements are read until its end, without prompts.",
 	.opts = repl_opts,
 	.n_opts = ARRAY_LEN(repl_opts),

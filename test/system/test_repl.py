@@ -5,6 +5,7 @@ import fcntl
 import glob
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -37,6 +38,9 @@ def journals():
 class Terminal:
     """`retort repl` on a pseudo-terminal."""
 
+    PASTE = re.compile(rb"\033\[\?2004[hl]")
+    pastes = 0
+
     def __init__(self, *options, state=None, command=None, **more):
         self.out = b""
         env = harness.environment({"TERM": "xterm", "XDG_STATE_HOME": state or harness.make_dir(), **more})
@@ -50,6 +54,9 @@ class Terminal:
                 self.out += os.read(self.fd, 1 << 16)
             except OSError:
                 return False
+            # What asks the terminal to bracket what is pasted stands around each prompt.
+            self.pastes += len(self.PASTE.findall(self.out))
+            self.out = self.PASTE.sub(b"", self.out)
         return True
 
     def wait(self, text):
@@ -180,6 +187,12 @@ class Pipe(harness.Case):
                               stdout=write, stderr=subprocess.PIPE, env=harness.environment(), timeout=harness.TIMEOUT_S)
         os.close(write)
         self.assertEqual((done.returncode, done.stderr), (141, b""))
+
+    def test_lines_of_notebooks_are_pythons(self):
+        done = pipe("%pwd\n%matplotlib inline\n%%bash\nfor i in 1 2; do\n  echo $i\ndone\n\nx = 4\n!echo {x}\n%udno\n")
+        self.assertEqual(done.out.splitlines()[-3:], ["1", "2", "4"], done)
+        self.assertIn("/home/user", done.out)
+        self.assertEqual(done.err, "retort: unknown command %udno: did you mean %undo?\n")
 
     def test_time(self):
         done = pipe("%time 6 * 7\n")
@@ -380,6 +393,25 @@ class Person(harness.Case):
         self.assertEqual(t.end(), -signal.SIGKILL)
         left = [path for path, pid in (journals() - before) if pid == str(t.pid)]
         self.assertEqual(left, [])
+
+    def test_what_is_pasted_is_one_statement(self):
+        """Its blank lines end nothing, its tabs complete nothing, and it waits for a key."""
+        t = Terminal()
+        t.wait(">>> ")
+        self.assertEqual(t.pastes, 1)
+        t.type("\033[200~class A:\r    def f(self):\r        return 20\r\r    def g(self):\r        return len('\t' * 22)\r\r"
+               "print('su' + 'm', A().f() + A().g())\r\033[201~")
+        self.assertNotIn("sum", t.wait("A().g())"))
+        t.type("\r")
+        t.wait("sum 42\r\n")
+        t.wait(">>> ")
+        self.assertEqual(t.pastes, 3)
+        t.type("\033[200~print(\033[201~\r")
+        t.wait("... ")
+        t.type("'op' + 'en')\r")
+        t.wait("open\r\n")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
 
     def test_a_block_comes_back_whole(self):
         t = Terminal()
