@@ -139,7 +139,8 @@ const struct param order_limit_rows[ORDER_N_LIMIT_ROWS] = {
 	{"file_bytes", PARAM_COUNT, false, 0, INT64_C(1) << 60, .help = "one file"},
 	{"open_files", PARAM_COUNT, false, 16, 1 << 20, .help = "open files of one process"},
 	{"timeout_ms", PARAM_COUNT, false, 1, TIME_MS, .help = "wall time of a step"},
-	{"cpu_ms", PARAM_COUNT, false, 1, TIME_MS, .help = "CPU time of a step"},
+	{"cpu_ms", PARAM_COUNT, false, 1, TIME_MS,
+		.help = "CPU time of a step, else timeout_ms times cpus"},
 	{"output_bytes", PARAM_COUNT, false, 0, ORDER_OUTPUT_BYTES_MAX,
 		.help = "captured output of each stream; head and tail are kept"},
 };

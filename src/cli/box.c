@@ -207,7 +207,7 @@ static json_t *limits_json(const struct limits *limits)
 	};
 	json_t *json = json_object();
 	for (int i = 0; i < LIMIT_END_; i++)
-		if (i != LIMIT_cpu_milli)
+		if (i != LIMIT_cpu_milli && (i != LIMIT_cpu_ms || limits->value[i] > 0))
 			(void)json_object_set_new(
 				json, names[i], json_integer((json_int_t)limits->value[i]));
 	(void)json_object_set_new(

@@ -166,6 +166,8 @@ static void show_end(const struct view *view, const json_t *record)
 	static const struct {
 		const char *status, *part, *hint; /* of the message: tells one limit from another */
 	} hints[] = {
+		{"timeout", "CPU time, which follows",
+			"give it more with --timeout, or --cpu-time"},
 		{"timeout", "CPU time", "give it more with --cpu-time"},
 		{"timeout", "wall time", "give it more with --timeout"},
 		{"oom", "", "give it more with --memory"},
@@ -180,9 +182,11 @@ static void show_end(const struct view *view, const json_t *record)
 		utf8_escape_terminal(&safe, message, strlen(message), UTF8_ONE_LINE) < 0)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(hints); i++)
-		if (strcmp(status, hints[i].status) == 0 && strstr(message, hints[i].part))
+		if (strcmp(status, hints[i].status) == 0 && strstr(message, hints[i].part)) {
 			(void)fprintf(stderr, "retort: %s: %s%s%s\n", status, buf_str(&safe),
 				has_hint ? ": " : "", has_hint ? hints[i].hint : "");
+			return;
+		}
 }
 
 /* Below the current directory or a home: what somebody works with, and no file of the host's own.

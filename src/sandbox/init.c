@@ -153,20 +153,31 @@ int init_file(struct init_link *link, const struct init_file *file)
 	return sent < 0 ? (int)sent : 0;
 }
 
-void init_clear(
-	struct init_link *link, uint64_t id, const int32_t *pids, size_t n_pids, bool is_forced)
+static void send_pids(struct init_link *link, const struct init_head *head, bool is_forced,
+	const int32_t *pids, size_t n_pids)
 {
 	struct init_request *req = calloc(1, sizeof *req);
 	if (!req)
 		return;
 	*req = (struct init_request){.version = WIRE_VERSION,
-		.op = INIT_CLEAR,
-		.id = id,
+		.op = head->op,
+		.id = head->id,
 		.is_forced = is_forced,
 		.n_guards = (uint32_t)MIN(n_pids, (size_t)WIRE_PIDS_MAX)};
 	memcpy(req->guards, pids, req->n_guards * sizeof *pids);
 	(void)fd_send(link->fd, req, offsetof(struct init_request, text), NULL, 0);
 	free(req);
+}
+
+void init_clear(
+	struct init_link *link, uint64_t id, const int32_t *pids, size_t n_pids, bool is_forced)
+{
+	send_pids(link, &(struct init_head){.op = INIT_CLEAR, .id = id}, is_forced, pids, n_pids);
+}
+
+void init_sweep(struct init_link *link, const int32_t *pids, size_t n_pids)
+{
+	send_pids(link, &(struct init_head){.op = INIT_SWEEP}, true, pids, n_pids);
 }
 
 void init_link_close(struct init_link *link, uv_close_cb done)

@@ -67,5 +67,8 @@ int init_file(struct init_link *link, const struct init_file *file);
 void init_clear(
 	struct init_link *link, uint64_t id, const int32_t *pids, size_t n_pids, bool is_forced);
 
+/* End all processes of the box but those that init has spawned and the guards @pids. */
+void init_sweep(struct init_link *link, const int32_t *pids, size_t n_pids);
+
 /* Close the socket, on which init leaves and the box ends; @done runs from the loop. */
 void init_link_close(struct init_link *link, uv_close_cb done);

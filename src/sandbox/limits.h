@@ -5,12 +5,13 @@
 
 /*
  * Every limit, once: field, unit suffix is in the name, default, JSON name, what it means.
- * 0 means "no limit" nowhere: a limit always has a value.
+ * 0 means "no limit" nowhere: a limit always has a value. Of CPU time 0 means that nobody gave one;
+ * limits_settle() then finds it.
  */
 #define LIMITS(X)                                                                                  \
 	X(memory_bytes, UINT64_C(1) << 30, "memory of all processes and in-memory files")          \
 	X(cpu_milli, 1000, "thousandths of one CPU that all processes share")                      \
-	X(cpu_ms, 30000, "CPU time of all processes of a step")                                    \
+	X(cpu_ms, 0, "CPU time of all processes of a step")                                        \
 	X(timeout_ms, 30000, "wall time of a step")                                                \
 	X(pids, 128, "processes and threads")                                                      \
 	X(disk_bytes, UINT64_C(256) << 20, "bytes in the workspace, /tmp and /dev/shm together")   \
@@ -29,6 +30,18 @@ enum limit {
 struct limits {
 	uint64_t value[LIMIT_END_];
 };
+
+/* A limit on CPU time that nobody gave follows the others: what the CPUs can do in the wall time.
+ */
+static inline void limits_settle(struct limits *limits)
+{
+	const uint64_t most = UINT64_C(1) << 40;
+	uint64_t *v = limits->value, ms = v[LIMIT_timeout_ms] < most ? v[LIMIT_timeout_ms] : most;
+	if (v[LIMIT_cpu_ms] > 0)
+		return;
+	ms = (ms * v[LIMIT_cpu_milli] + 999) / 1000;
+	v[LIMIT_cpu_ms] = ms < 1 ? 1 : ms < most ? ms : most;
+}
 
 /* Who enforces a limit; LIMIT_BY_NONE is reported to the user as `enforced: false`. */
 enum limit_by {

@@ -116,6 +116,7 @@ enum init_op {
 	INIT_MARK,	/* this moment is called `mark` from now on */
 	INIT_FILE,	/* change a file of the workspace; for INIT_FILE_WRITE with a descriptor */
 	INIT_CLEAR,	/* end all but `id`; not when there is more than drivers and guards */
+	INIT_SWEEP,	/* end all but drivers and guards; no event follows */
 	INIT_OP_END_
 };
 
@@ -138,8 +139,8 @@ struct init_request {
 	uint32_t act, root, mode; /* of INIT_FILE; the text is its path, and a link's target */
 	uint32_t is_forced;	  /* of INIT_CLEAR: whatever there is */
 	uint32_t n_guards;
-	/* As the box sees them: the guards, of INIT_CLEAR; of INIT_ROLLBACK what belongs to
-	 * drivers. */
+	/* As the box sees them: the guards, of INIT_CLEAR and INIT_SWEEP; of INIT_ROLLBACK what
+	 * belongs to drivers. */
 	int32_t guards[WIRE_PIDS_MAX];
 	uint32_t mark; /* of INIT_MARK; of INIT_ROLLBACK: how far back, 0: to the guard's beginning
 			*/

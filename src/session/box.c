@@ -76,6 +76,7 @@ struct box *box_new(struct engine *e, const struct limits *limits)
 	if (!b)
 		return NULL;
 	*b = (struct box){.engine = e, .n_refs = 1, .workspace_fd = -1, .limits = *limits};
+	limits_settle(&b->limits);
 	engine_hold(e);
 	return b;
 }
@@ -116,7 +117,7 @@ int box_create(struct box **out, struct engine *e, uint32_t flags, const struct 
 	b->arg = arg;
 	b->is_calling = true;
 	b->call.done = on_created;
-	warden_create(e->warden, &b->call, flags, limits, binds, n_binds);
+	warden_create(e->warden, &b->call, flags, &b->limits, binds, n_binds);
 	*out = b;
 	return 0;
 }

@@ -5,6 +5,7 @@
  *   part.c         its drivers, one for each runtime in use
  *   running.c      the step: the table's actions, clocks, the record
  *   tool_call.c    calls that its code makes of the outside
+ *   between.c      what steps have left behind keeps to the limits
  *   transaction.c  what follows a step: its state is kept, or the one before comes back; undo
  *   keep.c         what a state is kept as
  *   stemming.c     the session becomes a stem, to be branched
@@ -59,6 +60,15 @@ struct part {
 struct restore;
 struct change;
 
+/* What goes on in the box between two steps. */
+struct between {
+	uint64_t base_us, seen_us; /* CPU time: when the step ended, and at the last look */
+	uint64_t delay_ms;
+	bool is_swept;	      /* what steps had left was ended, since the last step */
+	const char *said;     /* of that, for the next record; or NULL */
+	const char *said_now; /* for the record of the step under way */
+};
+
 struct session {
 	struct session_events events;
 	struct engine *engine;
@@ -107,6 +117,8 @@ struct session {
 	uint64_t asked_ns, began_ns;
 	int64_t sent_ns; /* by the clock of leftover_now_ns() */
 	uint64_t base_cpu_us, base_ooms, last_cpu_us, last_ooms;
+	struct between between;
+	bool is_base_due; /* the next answer about the books says what base_cpu_us is */
 	struct calling calling;
 	struct deadline wall;
 	uv_timer_t meter;
@@ -153,6 +165,9 @@ void session_on_idle(uv_timer_t *timer);
 void session_set_urgent(struct session *s, bool is_urgent);
 
 /* stemming.c */
+/* What is known beside drivers as one that may be in its box: their other processes, and guards. */
+enum { SESSION_KNOWN_MAX = CHECKPOINTS_MAX + RUNTIMES_MAX };
+size_t session_list_known(const struct session *s, int32_t pids[SESSION_KNOWN_MAX]);
 void session_count(struct session *s);
 void session_no_stem(struct session *s, const struct err *err);
 
@@ -189,7 +204,14 @@ bool step_give_back(struct session *s);
  */
 void step_pause(struct session *s);
 void step_resume(struct session *s);
+/* The box's books: box_usage_fn. */
+void step_measured(void *arg, const struct box_usage *usage);
 void step_take_output(struct session *s, int stream, const char *data, size_t bytes);
+
+/* between.c: the step has ended; look at the books until the next one. */
+void between_watch(struct session *s);
+/* A step begins, which is told what there was. */
+void between_tell(struct session *s);
 
 /* transaction.c */
 void transaction_settle(struct session *s);

@@ -22,6 +22,7 @@ enum {
 			  * that SIGINT ends need not hear it */
 	MEMORY_WATCH_MS = 20, /* how stale the engine's knowledge of memory may be */
 	CPU_WATCH_MIN_MS = 10,
+	CPU_SLACK_US = 200000, /* a quota lets two periods more pass: the wall clock comes first */
 	STDIN_CHUNK_BYTES = 64 << 10,
 	GUARD_WATCH_MS = 50, /* how soon old checkpoints go when memory gets tight */
 };
@@ -100,6 +101,15 @@ static void send_interrupt(struct session *s)
 	driver_signal(s->part->driver, SIGINT);
 }
 
+/* What was used until now, by an interpreter that starts or by what earlier steps have left, is not
+ * the step's. */
+static void take_base(struct session *s)
+{
+	s->is_base_due = true;
+	if (s->box)
+		(void)box_ask_usage(s->box, step_measured, s); /* or the answer under way is it */
+}
+
 void step_began(struct session *s)
 {
 	if (s->began_ns || (s->step_state != STEP_RUNNING && s->step_state != STEP_STOPPING))
@@ -110,6 +120,8 @@ void step_began(struct session *s)
 		start_wall(s, s->record.limits.value[LIMIT_timeout_ms], STEP_CAUSE_WALL);
 	else if (!s->is_once)
 		send_interrupt(s);
+	if (s->is_once)
+		take_base(s);
 	/* What can be done before the end is done now, while the driver is at work. */
 	record_say_limits(&s->record);
 	if (s->events.begin)
@@ -187,9 +199,12 @@ static void do_finish(struct session *s)
 		s->record.reason = "what its calls of tools did outside is not taken back";
 	if (s->no_guard[0] && (!s->record.reason || s->record.outcome == RECORD_LOST))
 		s->record.reason = s->no_guard;
+	if (s->between.said_now && s->record.outcome == RECORD_COMMITTED)
+		s->record.reason = s->between.said_now;
 	s->part = NULL;
 	session_set_urgent(s, false);
 	s->idle_ns = uv_hrtime();
+	between_watch(s);
 	s->events.done(s->events.arg, &s->record);
 	/* The next step may be under way already. */
 	if (s->step_state != STEP_NONE || s->state != SESSION_OPEN)
@@ -238,7 +253,7 @@ static void on_meter(uv_timer_t *timer);
 /* When to look at the box's books again: soon enough that no limit is passed by much. */
 static void set_meter(struct session *s, uint64_t cpu_us)
 {
-	uint64_t limit_us = s->limits.value[LIMIT_cpu_ms] * 1000;
+	uint64_t limit_us = s->record.limits.value[LIMIT_cpu_ms] * 1000;
 	uint64_t left_us = cpu_us < limit_us ? limit_us - cpu_us : 0;
 	uint64_t n_cpus = MAX(s->limits.value[LIMIT_cpu_milli] / 1000, 1);
 	uint64_t delay_ms = MAX(left_us / n_cpus / 1000, (uint64_t)CPU_WATCH_MIN_MS);
@@ -251,13 +266,18 @@ static void set_meter(struct session *s, uint64_t cpu_us)
 	timer_start(&s->meter, on_meter, delay_ms, 0);
 }
 
-static void on_usage(void *arg, const struct box_usage *u)
+void step_measured(void *arg, const struct box_usage *u)
 {
 	struct session *s = arg;
 	uint64_t limit = s->limits.value[LIMIT_memory_bytes];
+	if (u && s->is_base_due) {
+		s->is_base_due = false;
+		s->base_cpu_us = u->cpu_us;
+	}
 	if (!u || s->step_state == STEP_NONE || s->step_state == STEP_SETTLING)
 		return;
 	uint64_t cpu_us = u->cpu_us - MIN(u->cpu_us, s->base_cpu_us);
+	uint64_t slack_us = s->end.is_cpu_following ? CPU_SLACK_US : 0;
 	/* What checkpoints hold of the memory is better used by the step. */
 	if (u->memory_bytes > limit / 4 * 3)
 		checkpoints_evict(&s->points, 1);
@@ -267,7 +287,7 @@ static void on_usage(void *arg, const struct box_usage *u)
 		step_stop(s, STEP_CAUSE_PIDS, STEP_MEMORY, NULL);
 	else if (s->box->by[LIMIT_memory_bytes] == LIMIT_BY_ENGINE && u->memory_bytes > limit)
 		step_stop(s, STEP_CAUSE_MEMORY, STEP_MEMORY, NULL);
-	else if (cpu_us >= s->limits.value[LIMIT_cpu_ms] * 1000)
+	else if (cpu_us >= s->record.limits.value[LIMIT_cpu_ms] * 1000 + slack_us)
 		step_stop(s, STEP_CAUSE_CPU, STEP_LIMIT, NULL);
 	if (s->step_state == STEP_RUNNING || s->step_state == STEP_STOPPING)
 		set_meter(s, cpu_us);
@@ -277,7 +297,7 @@ static void on_meter(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
 	if (s->box)
-		(void)box_ask_usage(s->box, on_usage, s);
+		(void)box_ask_usage(s->box, step_measured, s);
 }
 
 /* ---- running ---- */
@@ -389,6 +409,8 @@ static int try_send(struct session *s, struct err *err)
 	int r = part_ensure(s, runtime, &s->part, err);
 	if (r == 0)
 		r = send_step(s, s->part, err);
+	if (r == 0 && !s->is_once)
+		take_base(s);
 	if (r == 0)
 		set_meter(s, 0);
 	return r;
@@ -443,17 +465,21 @@ int session_run(struct session *s, const struct step_request *req, struct err *e
 	else
 		record_init(&s->record, &s->limits);
 	s->req = *req;
-	s->end = (struct step_end){.is_session = !s->is_once};
+	s->end = (struct step_end){
+		.is_session = !s->is_once, .is_cpu_following = s->limits.value[LIMIT_cpu_ms] == 0};
 	s->began_ns = 0;
 	s->calling = (struct calling){0};
 	s->asked_ns = uv_hrtime();
 	s->base_cpu_us = s->last_cpu_us;
 	s->base_ooms = s->last_ooms;
 	s->has_record = true;
+	s->is_base_due = false;
+	between_tell(s);
 	s->no_guard[0] = '\0';
 	s->record.runtime = (req->runtime ? req->runtime : s->order->runtime)->name;
 	if (req->timeout_ms)
 		s->record.limits.value[LIMIT_timeout_ms] = req->timeout_ms;
+	limits_settle(&s->record.limits);
 	memcpy(s->record.session, s->id, sizeof s->id);
 	s->step_state = STEP_RUNNING;
 	s->is_asked = true;

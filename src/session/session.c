@@ -349,6 +349,7 @@ void session_let_go_box(struct session *s)
 	if (!box)
 		return;
 	box->marked = NULL;
+	box_forget(box);
 	box_let_go(box);
 }
 

@@ -452,7 +452,7 @@ static void start_one(struct branching *b)
 	b->box->is_calling = true;
 	b->box->call.prepared = on_prepared;
 	b->box->call.done = on_furnished;
-	warden_branch(s->engine->warden, &b->box->call, s->driver->box->number, &b->order.limits,
+	warden_branch(s->engine->warden, &b->box->call, s->driver->box->number, &b->box->limits,
 		b->order.binds, b->order.n_binds);
 	make_driver(b);
 }

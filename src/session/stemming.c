@@ -88,8 +88,7 @@ static void on_cleared(void *arg, int n)
 	tell_stem(s, NULL);
 }
 
-/* What is to be known as one that may be there, and runs no code. */
-static size_t list_known(struct session *s, int32_t pids[CHECKPOINTS_MAX + RUNTIMES_MAX])
+size_t session_list_known(const struct session *s, int32_t pids[SESSION_KNOWN_MAX])
 {
 	size_t n = 0;
 	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
@@ -117,8 +116,8 @@ static bool is_tidy(struct session *s, size_t n_known)
 
 static void clear_box(struct session *s)
 {
-	int32_t pids[CHECKPOINTS_MAX + RUNTIMES_MAX];
-	size_t n = s->is_forced ? 0 : list_known(s, pids);
+	int32_t pids[SESSION_KNOWN_MAX];
+	size_t n = s->is_forced ? 0 : session_list_known(s, pids);
 	if (!s->is_forced && is_tidy(s, n))
 		driver_be_stem(python_part(s)->driver);
 	box_clear(s->box, python_part(s)->driver, pids, n, s->is_forced, on_cleared, s);

@@ -68,8 +68,9 @@ static void judge_cause(struct record *r, const struct step_end *end)
 		r->status = RECORD_TIMEOUT;
 		r->exit_status = 124;
 		record_set_error(r, "TimeLimit",
-			"the step used more than its limit of %s of CPU time",
-			num_format_ms(limit[LIMIT_cpu_ms]).text);
+			"the step used more than its limit of %s of CPU time%s",
+			num_format_ms(limit[LIMIT_cpu_ms]).text,
+			end->is_cpu_following ? ", which follows the limit of wall time" : "");
 		break;
 	case STEP_CAUSE_CALLER:
 		r->status = RECORD_KILLED;

@@ -53,7 +53,8 @@ struct step_end {
 	bool has_result; /* the driver reported: then `is_error` and `exit_code` are its words */
 	bool is_error;
 	int exit_code;
-	bool is_session; /* then `outcome` tells what became of its state */
+	bool is_cpu_following; /* nobody gave a limit on CPU time */
+	bool is_session;       /* then `outcome` tells what became of its state */
 	enum record_outcome outcome;
 	bool has_exited; /* the driver process ended with `wait_status` */
 	int wait_status;

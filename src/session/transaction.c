@@ -70,6 +70,8 @@ static void on_books(void *arg, const struct box_usage *u)
 static void on_stale_books(void *arg, const struct box_usage *u)
 {
 	struct session *s = arg;
+	if (u && s->is_base_due) /* to that of the step's beginning */
+		s->base_cpu_us = u->cpu_us;
 	if (!u || !box_ask_usage(s->box, on_books, s))
 		on_books(s, u);
 }

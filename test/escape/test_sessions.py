@@ -8,6 +8,7 @@ import glob
 import os
 import sys
 import time
+import unittest.mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -255,6 +256,50 @@ ways = [master, slave, own, f'/proc/self/fd/{path}', f'/proc/self/fd/{folder}/0'
         child = self.branch(parent)
         for session in (child, parent):  # which goes on as a branch itself
             self.assertEqual(self.client.value(session, "[write(w) for w in ways]"), [False] * 7)
+
+    def test_T_IDLE_goes_on_between_steps(self):
+        """What a step leaves behind takes memory or CPU time when no step runs; so does the driver itself."""
+        def ended(name):
+            deadline = time.monotonic() + 60
+            while any(row[1] == name and row[2] != 'Z' for row in harness.processes().values()) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            return time.monotonic() < deadline
+        burner = """
+import os, threading, time
+kept = 7
+def name(text): open('/proc/self/comm', 'w').write(text)
+def leave(text, f):
+    if os.fork() == 0:
+        os.setsid(); name(text); f(); os._exit(0)
+def burn():
+    while True: pass
+def grow():
+    time.sleep(0.2)
+    held = [bytearray(b'z') * (60 << 20) for _ in range(2)]
+    time.sleep(99)
+"""
+        for cgroup in ("none", "") if harness.IS_ROOT else ("none",):
+            with unittest.mock.patch.dict(os.environ, {"RETORT_CGROUP": cgroup} if cgroup else {}):
+                engine = rpc.Engine()
+            self.addCleanup(engine.stop)
+            client = engine.client()
+            session = client("session.create", limits={"memory_bytes": 96 << 20, "cpu_ms": 700})["session"]
+            client.run(session, burner)
+            for word, code in (("memory", "for _ in range(3): leave('t-idle-grow', grow)"),
+                               ("CPU time", "for _ in range(2): leave('t-idle-burn', burn)")):
+                if word == "memory" and not cgroup:
+                    continue  # the kernel sees to it
+                self.assertEqual(client.run(session, code)["status"], "ok")
+                self.assertTrue(ended(code.split("'")[1]), word)
+                done = client.run(session, "kept")
+                self.assertEqual(done["state"]["reason"], "what steps had left running was ended: between two steps it "
+                                 f"went over the limit of {word}")
+                self.assertEqual((done["status"], done["value"]["application/json"]), ("ok", 7))
+                self.assertLess(done["usage"]["cpu_ms"], 500)  # what others used is not this step's
+                self.assertIsNone(client.run(session, "kept")["state"]["reason"])
+            client.run(session, "name('t-idle-self'); threading.Thread(target=burn, daemon=True).start()")
+            self.assertTrue(ended("t-idle-self"))
+            self.assertNotEqual(client.run(session, "1")["state"]["outcome"], "committed")
 
     def others_work(self):
         self.assertEqual(self.client.value(self.other, "y"), 77)

@@ -120,6 +120,8 @@ class Session(harness.Case):
             self.assertEqual((record["stdout"], record["stderr"]), ("out\n", "err\n"), name)
         self.assertEqual(client.value(main, "open('/dev/stdin').read()", stdin="in"), "in")
         client.run(main, "import os, pty, socket\nmaster, slave = pty.openpty()")
+        limits = client.run(main, "1", timeout_ms=5000)["limits"]  # what nobody gave follows
+        self.assertEqual((limits["timeout_ms"]["value"], limits["cpu_ms"]["value"]), (5000, 5000))
         twin = client("session.branch", session=main)["session"]
         # It makes its own, from the first one on.
         self.assertEqual(client.value(twin, "pty.openpty() and os.listdir('/dev/pts')"), ['0', 'ptmx'])

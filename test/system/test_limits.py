@@ -316,6 +316,20 @@ class Limits:
         code = "import time\nwhile time.process_time() < 0.4: pass\nprint('done')"
         self.assert_ok(self.record(code, "--cpu-time", "3s", "--timeout", "60s"), "done\n")
 
+    def test_cpu_time_follows_the_wall_time(self):
+        """Nobody gave one: it is what the CPUs can do in that time, and the start does not count."""
+        for options, ms in ((("--timeout", "90s"), 90_000), (("--timeout", "90s", "--cpus", "0.5"), 45_000),
+                            (("--timeout", "1ms", "--cpus", "0.01"), 1), (("--timeout", "7s", "--cpu-time", "9s"), 9000)):
+            self.assertEqual(self.record("1", *options)["limits"]["cpu_ms"]["value"], ms)
+        if self.has("cpu"):
+            return
+        # Without a quota, half a CPU can be passed: this is what ends it.
+        record = self.record("while True: pass", "--cpus", "0.5", "--timeout", "4s")
+        self.assertEqual((record["status"], record["error"]["message"]), (
+            "timeout", "the step used more than its limit of 2 s of CPU time, which follows the limit of wall time"))
+        self.assertIn("give it more with --timeout", harness.run(
+            "while True: pass", "--cpus", "0.2", "--timeout", "2s", env=self.env).err)
+
     def test_cpu_time_of_sleep(self):
         """Waiting costs none of it."""
         self.assert_ok(self.record("import time; time.sleep(1.2); print('done')", "--cpu-time", "900ms"),

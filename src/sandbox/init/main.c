@@ -179,18 +179,24 @@ static pid_t pid_of(struct init *in, uint64_t id)
 	return child ? child->pid : 0;
 }
 
-static void do_clear(struct init *in, const struct init_request *req)
+static int clear(struct init *in, const struct init_request *req)
 {
 	pid_t drivers[INIT_CHILDREN_MAX];
 	struct rollback_clearing clearing = {.driver = pid_of(in, req->id),
 		.drivers = drivers,
 		.guards = req->guards,
 		.n_guards = MIN(req->n_guards, (uint32_t)WIRE_PIDS_MAX),
-		.is_forced = req->is_forced != 0};
+		.is_sweep = req->op == INIT_SWEEP,
+		.is_forced = req->is_forced != 0 || req->op == INIT_SWEEP};
 	for (size_t i = 0; i < ARRAY_LEN(in->children); i++)
 		if (in->children[i].pid > 0)
 			drivers[clearing.n_drivers++] = in->children[i].pid;
-	int r = rollback_clear(&clearing);
+	return rollback_clear(&clearing);
+}
+
+static void do_clear(struct init *in, const struct init_request *req)
+{
+	int r = clear(in, req);
 	report(in, INIT_CLEARED, 0, r, NULL);
 	in->is_clearing = r == 0;
 	in->clear_by_ms = clock_now_ms() + CLEAR_LATEST_MS;
@@ -241,6 +247,9 @@ static void do_request(struct init *in, const struct init_request *req, int *fds
 		break;
 	case INIT_CLEAR:
 		do_clear(in, req);
+		break;
+	case INIT_SWEEP:
+		(void)clear(in, req);
 		break;
 	case INIT_OP_END_:
 		break;

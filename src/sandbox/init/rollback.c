@@ -269,7 +269,9 @@ static int quieten(const struct members *all, const struct rollback_clearing *c)
 	for (size_t i = 0; i < all->n; i++) {
 		const struct proc_entry *entry = &all->v[i].entry;
 		bool may_stop = is_guard(c, entry->pid);
-		if (entry->is_over || entry->pid == c->driver || (may_stop && entry->state == 'T'))
+		if (entry->is_over || entry->pid == c->driver ||
+			(may_stop && entry->state == 'T') ||
+			(c->is_sweep && is_known(c, entry->pid)))
 			continue;
 		if (may_stop)
 			stop(entry->pid);

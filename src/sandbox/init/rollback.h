@@ -60,6 +60,7 @@ struct rollback_clearing {
 	const int32_t *guards; /* are stopped only: the end of a large process takes long */
 	size_t n_guards;
 	bool is_forced; /* all others end as well; or else nothing does, when there are any */
+	bool is_sweep;	/* only those: drivers and guards stay as they are */
 };
 
 /*

@@ -30,7 +30,8 @@ int spawn_check(const struct init_request *req, size_t n_fds, struct err *err)
 	if (req->version != WIRE_VERSION)
 		return err_set(
 			err, ERR_PROTOCOL, "version %u, want %d", req->version, WIRE_VERSION);
-	if (req->op == INIT_KILL_ALL || req->op == INIT_MARK || req->op == INIT_CLEAR)
+	if (req->op == INIT_KILL_ALL || req->op == INIT_MARK || req->op == INIT_CLEAR ||
+		req->op == INIT_SWEEP)
 		return 0;
 	if (req->op == INIT_FILE) /* the rest is file_change()'s to check */
 		return req->text_bytes <= sizeof req->text && n_fds <= 1
