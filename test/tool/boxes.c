@@ -169,6 +169,7 @@ static void take_options(struct limits *limits, char *rest, uint32_t *flags)
 			if (strcmp(word, limit_names[i]) == 0)
 				limits->value[i] = strtoull(value, NULL, 10);
 	}
+	limits_settle(limits);
 }
 
 static void print_error(const struct err *err)
@@ -295,9 +296,10 @@ static void branch(char *rest, const char *word)
 /* Three branches of one box are asked for; the driver begins with the second. */
 static void out_of_turn(struct box *parent)
 {
-	const struct limits limits = defaults;
+	struct limits limits = defaults;
 	struct asked v[3];
 	char said[2][128] = {"", ""};
+	limits_settle(&limits);
 	int channels[2] = {-1, -1};
 	for (size_t i = 0; i < 3; i++) {
 		v[i] = (struct asked){.call = {.done = on_done, .prepared = on_prepared}};

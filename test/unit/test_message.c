@@ -35,6 +35,7 @@ static struct warden_request *request(uint32_t op)
 					    }};
 	static struct warden_request req;
 	req = (struct warden_request){.version = WIRE_VERSION, .op = op, .limits = usual};
+	limits_settle(&req.limits);
 	req.bind.kind = BIND_VOLUME_RO;
 	strcpy(req.bind.src, "/srv/data");
 	strcpy(req.bind.dst, "/data");
@@ -185,4 +186,26 @@ TEST(texts_without_end)
 	CHECK_INT(check(req), ERR_PROTOCOL);
 	req->bind.dst[200] = '\0';
 	CHECK_INT(check(req), ERR_NONE);
+}
+
+TEST(cpu_time_that_nobody_gave_follows)
+{
+	static const struct {
+		uint64_t timeout_ms, cpu_milli, given_ms, want_ms;
+	} rows[] = {
+		{30000, 1000, 0, 30000},
+		{30000, 500, 0, 15000},
+		{30000, 4000, 0, 120000},
+		{1, 10, 0, 1},
+		{30000, 1000, 77, 77},
+		{UINT64_C(1) << 40, 4096000, 0, UINT64_C(1) << 40},
+		{UINT64_MAX, 1, 0, (UINT64_C(1) << 40) / 1000 + 1},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct limits limits = {.value = {[LIMIT_timeout_ms] = rows[i].timeout_ms,
+						[LIMIT_cpu_milli] = rows[i].cpu_milli,
+						[LIMIT_cpu_ms] = rows[i].given_ms}};
+		limits_settle(&limits);
+		CHECK_INT((long long)limits.value[LIMIT_cpu_ms], (long long)rows[i].want_ms);
+	}
 }
