@@ -587,7 +587,7 @@ def set_process(step):
             sys.setrecursionlimit(state.recursion)
             state.recursion = None
         part("streams").restore()
-    state.started = True
+    state.started, state.captured = True, None
     sys.argv = step.argv or [""]
     sys.modules["__main__"] = state.main
 

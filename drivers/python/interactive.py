@@ -161,6 +161,11 @@ class Shell:
     def display_formatter(self):
         return driver.part("standin").formatter
 
+    def nothing(self, *args, **kwargs):
+        """For what a box has no use of: hooks of an editor, handlers of its own for errors."""
+
+    set_custom_exc = set_hook = register_post_execute = nothing
+
     def ask_exit(self):
         raise SystemExit
 

@@ -19,7 +19,7 @@ with Genuine():
     import re
 
 VERSION = (8, 12, 3)
-TAG = re.compile(r"<(script|style|audio|video)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.S | re.I)
+TAG = re.compile(r"<(script|style|audio|video)\b.*?</\1\s*>|<!--.*?-->|<[^<>]*>", re.S | re.I)
 BREAK = re.compile(r"</?(?:br|p|tr|div|li|table|h\d)\b[^>]*>", re.I)
 CELL = re.compile(r"<t[dh]\b[^>]*>", re.I)
 
@@ -147,9 +147,9 @@ class StandIn:
 
 
 def find_spec(name, path, target):
-    finder = driver.Finder
+    finder, top = driver.Finder, name.partition(".")[0]
     for other in sys.meta_path:
-        if other is finder:
+        if other is finder or top == "matplotlib_inline":  # its backend needs a kernel
             continue
         spec = other.find_spec(name, path, target)
         if spec is not None:
@@ -158,7 +158,6 @@ def find_spec(name, path, target):
             if name == "IPython":
                 offer()
             return spec
-    top = name.partition(".")[0]
     if top == name:
         if not is_users(importer()):
             return None

@@ -165,12 +165,14 @@ def patch_pandas(pandas):
 
 def patch_matplotlib(matplotlib):
     """use() of a backend that wants a screen or a notebook leaves the one that draws here."""
-    matplotlib.use = without_screen(matplotlib.use)
+    matplotlib.use = without_screen(matplotlib.use, lambda: None)
 
 
-def without_screen(switch):
+def without_screen(switch, otherwise):
     def use(backend, *args, **kwargs):
-        if not (type(backend) is str and backend.lower() in NO_SCREEN or backend[:9] == "module://"):
+        if type(backend) is str and (backend.lower() in NO_SCREEN or backend[:9] == "module://"):
+            otherwise()
+        else:
             switch(backend, *args, **kwargs)
 
     use.__doc__, use.__name__, use.__wrapped__ = switch.__doc__, switch.__name__, switch
@@ -185,7 +187,13 @@ def patch_pyplot(pyplot):
 
     show.__doc__ = pyplot.show.__doc__
     pyplot.show = show
-    pyplot.switch_backend = without_screen(pyplot.switch_backend)
+    switch = pyplot.switch_backend
+
+    def have_one():
+        if getattr(pyplot, "_backend_mod", switch) is None:  # else there is one, which stays
+            switch("agg")
+
+    pyplot.switch_backend = without_screen(switch, have_one)
 
 
 def patch_axes(module):

@@ -12,9 +12,7 @@ state = driver.state
 Genuine = driver.part("later").Genuine
 
 with Genuine():
-    import difflib
     import os
-    import shlex
 
 # What sets up a notebook's own display or its editor: there is nothing to be done.
 PASSED_OVER = (
@@ -170,6 +168,8 @@ def call(where):
 
 
 def unknown(name, mark, names):
+    with Genuine():
+        import difflib
     near = difflib.get_close_matches(name, names, 3, 0.6)
     text = "%s%s is no magic that is known here" % (mark, name)
     if near:
@@ -184,6 +184,8 @@ def unknown(name, mark, names):
 
 def words(text, flags="", valued=""):
     """Options of one letter and words: ({letter: value or True}, [word]). The rest of a line is words."""
+    with Genuine():
+        import shlex
     options, rest = {}, shlex.split(text)
     while rest and len(rest[0]) > 1 and rest[0][0] == "-" and rest[0] != "--":
         letter, value = rest[0][1], rest[0][2:]

@@ -37,9 +37,8 @@ REST = {
 INDENT = re.compile(r"[ \t\f]*")
 PHYSICAL = re.compile(r"(?:[^\n\\]|\\\n|\\)*")
 MAGIC = re.compile(r"(%{1,2})[ \t]*([A-Za-z_][\w.]*|[!]|)[ \t]?(.*)", re.S)
-TARGET = re.compile(
-    r"((?:[A-Za-z_]\w*(?:\.\w+|\[[^\]\n=]*\])*[ \t]*,?[ \t]*)+)=[ \t]*(?:(!)(?!=)|%(\w+))(.*)", re.S
-)
+NAME = r"[A-Za-z_]\w*(?:\.\w+|\[[^\]\n=]*\])*"
+TARGET = re.compile(r"(%s(?:[ \t]*,[ \t]*%s)*,?)[ \t]*=[ \t]*(?:(!)(?!=)|%%(\w+))(.*)" % (NAME, NAME), re.S)
 ASKED_BEFORE = re.compile(r"(\?\??)[ \t]*(%{0,2}[\w.*]+(?:\[-?\d+\])?)[ \t]*;?[ \t]*$")
 ASKED_AFTER = re.compile(r"(%{0,2}(?!\d)[\w*]+(?:\.(?!\d)[\w*]+|\[-?\d+\])*)[ \t]*(\?\??)[ \t]*(?:#.*)?$")
 BARE_MAGIC = re.compile(r"(%s)[ \t]+([^=,:(\[.\s].*)" % BARE, re.S)
@@ -123,18 +122,27 @@ def without_indent(text):
 
 def spoken(source):
     """The cell with each line of a notebook's own as a call; None when it has no such line."""
-    out, at, found = [], 0, False
+    out, at, found, is_head = [], 0, False, True  # head: comments and what does nothing
     while at < len(source):
         end, call = special(source, at)
         if call is None:
             end = logical_end(source, at)
-            out.append(source[at:end])
+            call = source[at:end]
+            is_head = is_head and call.lstrip()[:1] in ("", "#")
         else:
             found = True
-            text = source[at:end]
-            out.append(call + "\n" * text.count("\n"))
+            is_head = is_head and is_nothing(call)
+            call = ("" if is_head else call) + "\n" * source.count("\n", at, end)
+        out.append(call)  # of nothing, nothing is left: "from __future__ import" may follow
         at = end
     return "".join(out) if found else None
+
+
+def is_nothing(call):
+    """Does a translated line do nothing, as %matplotlib?"""
+    magic = driver.part("magic")
+    found = re.match(r"__notebook__\.line\('(\w+)'", call)
+    return bool(found) and found[1] in magic.PASSED_OVER and found[1] not in ("config", *magic.theirs["line"])
 
 
 def logical_end(source, at):

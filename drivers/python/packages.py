@@ -6,7 +6,6 @@ import sys
 import builtins
 
 with driver.part("later").Genuine():
-    import difflib
     import re
     import shlex
 
@@ -19,6 +18,10 @@ LOCAL = re.compile(r"(?:^|\s)(?:--no-index|--target|-t|--find-links|-f|--prefix|
 SEPARATOR = re.compile(r"&&|\|\||;|\||\d?>+|&|\n")
 REQUIREMENT = re.compile(r"([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*(?:([=<>!~]=?.*)|)$")
 VALUED = ("-i", "--index-url", "--extra-index-url", "-c", "-n", "--name", "--channel", "--timeout", "--retries")
+MODULES = {
+    "opencv-python": "cv2", "opencv-python-headless": "cv2", "pyyaml": "yaml", "pillow": "PIL",
+    "beautifulsoup4": "bs4", "scikit-learn": "sklearn", "scikit-image": "skimage", "python-dateutil": "dateutil",
+}
 WELL_KNOWN = (
     "numpy pandas scipy matplotlib seaborn plotly scikit-learn statsmodels sympy networkx pillow requests httpx "
     "beautifulsoup4 lxml openpyxl xlsxwriter xlrd pyarrow polars duckdb sqlalchemy torch tensorflow jax keras "
@@ -105,10 +108,21 @@ def listed(path):
         return []
 
 
+def module_of(name):
+    """That a module is there which is not known as a package, as text; else ""."""
+    from importlib import util
+
+    module = MODULES.get(name, name.replace("-", "_"))
+    try:
+        return "as module %s" % module if module.isidentifier() and util.find_spec(module) else ""
+    except Exception:
+        return ""
+
+
 def reply_programs(tool, text):
     """For what installs programs: those that are there."""
-    import shutil
-
+    with driver.part("later").Genuine():
+        import shutil
     there = [word for word in wanted(text) if shutil.which(word)]
     if there:
         builtins.print("%s: already there: %s" % (tool, " ".join(there)))
@@ -122,6 +136,8 @@ def reply_programs(tool, text):
 def reply(tool, verb, text):
     if tool in SYSTEM:
         return reply_programs(tool, text)
+    with driver.part("later").Genuine():
+        import difflib
     there, missing, status = installed(), [], 0
     if verb in ("uninstall", "remove"):
         builtins.print("%s: the packages of a box are read-only; nothing was removed." % tool, file=sys.stderr)
@@ -129,11 +145,10 @@ def reply(tool, verb, text):
     for word in wanted(text):
         found = REQUIREMENT.match(word)
         name = spelled(found[1]) if found else word
-        if name in there:
-            note = "; asked for was %s, which cannot be had" % word if found[2] else ""
-            if (found[2] or "").strip("= ") == there[name] or not found[2]:
-                note = ""
-            builtins.print("Requirement already satisfied: %s %s%s" % (name, there[name], note))
+        version = there.get(name) or module_of(name)
+        if version:
+            note = " (asked for: %s; no other can be had)" % word if found[2] else ""
+            builtins.print("Requirement already satisfied: %s %s%s" % (name, version, note))
         else:
             missing.append(word)
     if not text.strip():

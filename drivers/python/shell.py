@@ -71,8 +71,8 @@ class SList(list):
 
     @property
     def p(self):
-        import pathlib
-
+        with Genuine():
+            import pathlib
         return [pathlib.Path(line) for line in self if os.path.exists(line)]
 
     paths = p
@@ -217,8 +217,8 @@ def script(text, body, space):
 
 
 def run_script(argv, body, kept):
-    import tempfile
-
+    with Genuine():
+        import tempfile
     if argv[0] in ("python", "python3"):
         argv = [sys.executable or argv[0], *argv[1:]]
     flush()

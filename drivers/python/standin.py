@@ -185,7 +185,9 @@ def wave_of(samples, rate, normalize):
     """Samples from -1 to 1, of one channel or a list of them, as a WAV file."""
     from array import array
     from io import BytesIO
-    import wave
+
+    with driver.part("later").Genuine():
+        import wave
 
     rows = [list(each) for each in samples] if hasattr(samples[0], "__len__") else [list(samples)]
     top = max([abs(value) for row in rows for value in row] or [1])

@@ -45,6 +45,8 @@ class Syntax(Case):
         self.assertEqual(self.out("for i in range(2):\n    !echo {i}\n    print('p', i)\nelse:\n    %pwd"), "0\np 0\n1\np 1\n")
         self.assertEqual(self.text("def f(q):\n    a = !echo {q} $q\n    return a\nf(9)"), "['9 9']")
         self.assertEqual(self.out("!echo a \\\n  b\nprint(1)"), "a b\n1\n")
+        self.assertEqual(self.text("# first\n%matplotlib inline\nfrom __future__ import annotations\ndef f(x: nothing): return 4\nf(1)"), "4")
+        self.assertIsNone(self.text("8\n%matplotlib inline"))
         self.assertEqual(self.text("\ufeff%pwd\r\n7\r\n"), "7")
         self.assertEqual(self.text("import os\n%cd -q /\n%cd -q -\ncwd = %pwd\ncwd == os.getcwd()"), "True")
 
@@ -58,6 +60,8 @@ class Syntax(Case):
             ("# what?\n!true\n1 != 2 # not?", "True"),
             ("ls, l = 5, 2\n!true\nls -l", "3"),
             ("time = 1\n!true\ntime", "1"),
+            ("from os.path import " + ", ".join(["join"] * 200) + "\n!true\n1", "1"),
+            ("class A" + "_b" * 2000 + ": pass\n!true\n[" + "1, " * 20000 + "][0]", "1"),
         ):
             with self.subTest(code=code):
                 got = self.run_step(code)
@@ -213,7 +217,9 @@ class Magics(Case):
         self.assertRegex(got.out, r"\ARequirement already satisfied: numpy \d")
         self.assertRegex(got.err, r"numpyy is not installed. Near: .*numpy")
         self.assertRegex(got.err, r"There is: .*numpy \d")
-        self.assertEqual(self.text("%pip install numpy\n_exit_code"), "0")
+        got = self.run_step("%pip install 'numpy>=1,<99' json\n_exit_code")
+        self.assertEqual((got.text, got.err), ("0", ""))
+        self.assertIn("json as module json\n", got.out)
 
     def test_help(self):
         self.run_step("def greet(name, times=1):\n    '''Say hello.'''\n    return name * times\n")
@@ -325,6 +331,12 @@ class Figures(Case):
                             "plt.switch_backend('Qt5Agg'); matplotlib.use('module://ipympl.backend_nbagg'); plt.ion()\n"
                             "plt.plot([1]); plt.show(block=False); plt.tight_layout()\nmatplotlib.get_backend()")
         self.assertEqual((got.text, len(got.displays), got.err), ("'agg'", 1, ""))
+
+    def test_a_backend_of_the_environment(self):
+        got = self.ok(once("import matplotlib.pyplot as plt\nplt.plot([1]);", env={"MPLBACKEND": "TkAgg"}))
+        self.assertEqual(len(got.displays), 1)
+        got = self.ok(once("import matplotlib\nmatplotlib.rcParams['backend'] = 'TkAgg'\nimport matplotlib.pyplot as plt\nplt.plot([1]);"))
+        self.assertEqual(len(got.displays), 1)
 
     def test_empty_figures_are_no_pictures(self):
         self.run_step("import matplotlib.pyplot as plt\nfrom IPython.display import display")
