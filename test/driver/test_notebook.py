@@ -2,9 +2,12 @@
 """What the Python driver understands of notebooks: /usr/bin/python3 -I test_notebook.py DRIVER_DIR [unittest args]"""
 
 import base64
+import contextlib
+import glob
 import os
 import sys
 import threading
+import types
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -66,6 +69,22 @@ class Syntax(Case):
             with self.subTest(code=code):
                 got = self.run_step(code)
                 self.assertEqual((got.text, got.out), (text, ""))
+
+    def test_no_line_of_real_programs_is_taken_for_another(self):
+        """The scanner over the standard library, with a line of a notebook behind each file."""
+        genuine = types.SimpleNamespace(Genuine=contextlib.nullcontext)
+        passed_over = types.SimpleNamespace(offer=lambda: None, PASSED_OVER=(), theirs={"line": {}})
+        parts = {"later": genuine, "magic": passed_over, "program": types.SimpleNamespace(compiles=lambda *_: True)}
+        space = {"driver": types.SimpleNamespace(part=parts.__getitem__)}
+        with open(os.path.join(test_driver.DRIVER_DIR, "notebook.py"), encoding="utf-8") as file:
+            exec(compile(file.read(), "notebook.py", "exec"), space)
+        paths = sorted(glob.glob(os.path.join(os.path.dirname(os.__file__), "*.py")))
+        self.assertGreater(len(paths), 50)
+        for path in paths[::2]:
+            with open(path, encoding="utf-8") as file:
+                source = file.read().rstrip() + "\n"
+            self.assertEqual(space["spoken"](source + "!true\n"), source + "__notebook__.system('true')\n", path)
+            self.assertIsNone(space["spoken"](source))
 
     def test_errors_name_the_line_as_it_was_written(self):
         got = self.fails(self.driver.step("!true\n\n1/0"), "ZeroDivisionError")
