@@ -20,6 +20,7 @@ enum {
 	FILES_SHOWN = 20,
 	LOST_SHOWN = 3,
 	VERDICT_BYTES = 1024,
+	QUEUED_TOLD_MS = 500,
 	REST_BYTES = 200,
 	SHOWN_BYTES = 200,
 	VARIABLES_BYTES = 800,
@@ -156,6 +157,14 @@ static void add_state(struct buf *b, const json_t *record)
 			b, " (%.*s)", (int)utf8_cut(reason, strlen(reason), SHOWN_BYTES), reason);
 }
 
+/* A step may have waited for another of its session. */
+static void add_queued(struct buf *b, const json_t *record)
+{
+	double ms = number(record, "usage", "queued_ms");
+	if (ms >= QUEUED_TOLD_MS)
+		(void)buf_addf(b, ", queued %.1f s before", ms / 1000);
+}
+
 static void add_verdict(struct rendering *r)
 {
 	const json_t *record = r->record;
@@ -176,6 +185,7 @@ static void add_verdict(struct rendering *r)
 	add_state(b, record);
 	if (r->options->is_new)
 		(void)buf_addf(b, ", in a new session");
+	add_queued(b, record);
 	(void)buf_add(b, "\n");
 }
 

@@ -166,6 +166,9 @@ enum init_file_act {
 	INIT_FILE_UNLINK, /* as INIT_FILE_REMOVE, but no directory */
 };
 
+/* In the mode of INIT_FILE_WRITE: a file that is there keeps its own. */
+enum { INIT_FILE_KEEP_MODE = 01000 };
+
 enum init_file_root { INIT_FILE_HOME, INIT_FILE_TMP, INIT_FILE_SHM, INIT_FILE_ROOT_END_ };
 
 /* What the driver of a branch is called, which no INIT_SPAWN named. */

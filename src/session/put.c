@@ -28,7 +28,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_MODE = 0644 };
+enum { FILE_MODE = 0644 | INIT_FILE_KEEP_MODE };
 
 int file_path_clean(const char *path, char out[WIRE_PATH_BYTES], struct err *err)
 {

@@ -455,6 +455,10 @@ class Live(harness.Case):
             self.assertEqual(self.refused("file.write", session=session, path=path, content="").code, "usage", path)
         self.assertIn("name a file in it", self.refused("file.write", session=session, path="d", content="").hint)
         self.assertIn("name a file in it", self.refused("file.write", session=session, path="new/", content="").hint)
+        self.call("step.run", session=session, code="import os; os.chmod('d/a.txt', 0o750)")
+        self.call("file.write", session=session, path="d/a.txt", content="#!")
+        self.assertEqual(self.call("step.run", session=session, code="oct(os.stat('d/a.txt').st_mode)")["value"]["text/plain"],
+                         "'0o100750'")
         self.call("file.remove", session=session, path="d/", recursive=True)
         self.assertEqual(self.call("file.list", session=session)["files"], [])
 

@@ -250,6 +250,13 @@ class Running(harness.Case):
         self.assertGreaterEqual(record["usage"]["wall_ms"], 900)
         self.mcp.tool("run_wait", run_id=waited.record["run"], action="kill")
 
+    def test_a_step_that_had_to_wait_says_so(self):
+        self.mcp.run("import time", session="queue")
+        first = self.mcp.send("tools/call", name="run_code", arguments={"code": "time.sleep(1.5)", "session": "queue"})
+        second = self.mcp.run("1", session="queue")
+        self.assertNotIn("queued", Result(self.mcp.answer(first)).text)
+        self.assertRegex(second.text, r"^ok: python, \d+ ms, queued \d+\.\d s before\nvalue: 1$")
+
     def test_a_crash_costs_the_step_only(self):
         self.mcp.run("e = 1", session="crash")
         done = self.mcp.run("import os\ne = 2\nos.kill(os.getpid(), 11)", session="crash")

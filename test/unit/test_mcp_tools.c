@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* As much as there can be to tell of an engine. */
+static char told[2 * MCP_TOLD_MAX];
+
 static struct mcp_tools *open_tools(enum mcp_tier tier, bool is_structured, bool is_destructive)
 {
 	const struct mcp_tools_config config = {.version = "1",
@@ -16,7 +19,12 @@ static struct mcp_tools *open_tools(enum mcp_tier tier, bool is_structured, bool
 		.is_structured = is_structured,
 		.is_destructive = is_destructive,
 		.has_tools = true,
-		.has_plans = true};
+		.has_plans = true,
+		.packages = told,
+		.given = told,
+		.limits = told};
+	for (size_t i = 0; i + 1 < sizeof told; i++)
+		told[i] = i % 10 == 9 ? ',' : 'x';
 	return mcp_tools_new(&config);
 }
 
@@ -48,7 +56,7 @@ TEST(all_definitions_together_are_small)
 	CHECK_INT(rows->n, mcp_tool_n);
 	CHECK(bytes / MCP_TOKEN_BYTES <= MCP_TOOLS_TOKENS_MAX);
 	CHECK(bytes / MCP_TOKEN_BYTES > 500); /* it was counted */
-	CHECK(strlen(mcp_tools_served(t)->instructions) <= MCP_INSTRUCTIONS_MAX);
+	CHECK(strlen(mcp_tools_served(t)->instructions) <= MCP_INSTRUCTIONS_MAX + 2 * MCP_TOLD_MAX);
 	mcp_tools_free(t);
 }
 

@@ -169,6 +169,11 @@ static int replace_content(int to, int from, mode_t mode)
 static int write_file(int dir, const char *name, mode_t mode, int from)
 {
 	bool is_new;
+	struct stat st;
+	if ((mode & INIT_FILE_KEEP_MODE) && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		S_ISREG(st.st_mode))
+		mode = st.st_mode;
+	mode &= 0777;
 	cleanup_fd int to = open_to_write(dir, name, mode, &is_new);
 	if (to < 0)
 		return to;
@@ -210,7 +215,7 @@ int file_change_below(const char *root, const struct init_request *req, int fd)
 		r = symlinkat(target, dir, name);
 		break;
 	case INIT_FILE_WRITE:
-		return write_file(dir, name, req->mode & 0777, fd);
+		return write_file(dir, name, req->mode & 01777, fd);
 	default:
 		return -EINVAL;
 	}

@@ -39,7 +39,7 @@ enum {
 	}
 
 static const struct param run_code_rows[] = {
-	{"code", PARAM_DATA, true, 0, CODE_BYTES, .help = "the program"},
+	{"code", PARAM_DATA, true, 0, CODE_BYTES, .help = "source code to run"},
 	{"runtime", PARAM_CHOICE, .choices = "python|javascript|sql|shell",
 		.help = "default: the session's, python if new", PARAM_OF_LANGUAGE},
 	{"session", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "default",
@@ -47,8 +47,8 @@ static const struct param run_code_rows[] = {
 	{"timeout_ms", PARAM_COUNT, false, 100, 600000,
 		.help = "default: the session's limit, 30000"},
 	WAIT,
-	{"interactive", PARAM_FLAG, .fallback = "false", .help = "keep stdin open for run_wait"},
-	{"reset", PARAM_FLAG, .fallback = "false", .help = "start with an empty session"},
+	{"interactive", PARAM_FLAG, .help = "keep stdin open for run_wait"},
+	{"reset", PARAM_FLAG, .help = "start with an empty session"},
 };
 
 static const struct param run_wait_rows[] = {
@@ -62,7 +62,7 @@ static const struct param run_wait_rows[] = {
 static const struct param read_output_rows[] = {
 	RUN_ID,
 	{"stream", PARAM_CHOICE, .choices = "stdout|stderr|value|code", .fallback = "stdout",
-		.help = "which"},
+		.help = "which output"},
 	{"offset", PARAM_COUNT, false, 0, INT64_MAX, .fallback = "0", .help = "first byte"},
 	{"limit", PARAM_COUNT, false, 1, MCP_READ_BYTES, .fallback = "10000", .help = "bytes"},
 	{"grep", PARAM_TEXT, false, 1, GREP_BYTES, .help = "only lines that hold this text"},
@@ -71,8 +71,7 @@ static const struct param read_output_rows[] = {
 static const struct param read_file_rows[] = {
 	FILE_PATH,
 	{"offset", PARAM_COUNT, false, 0, INT64_MAX, .fallback = "0", .help = "first byte"},
-	{"limit", PARAM_COUNT, false, 1, MCP_READ_BYTES, .fallback = "10000",
-		.help = "bytes of text"},
+	{"limit", PARAM_COUNT, false, 1, MCP_READ_BYTES, .fallback = "10000", .help = "bytes"},
 	SESSION,
 };
 
@@ -91,7 +90,7 @@ static const struct param list_files_rows[] = {
 
 static const struct param sessions_rows[] = {
 	{"action", PARAM_CHOICE, true, .choices = "list|log|undo|branch|reset|close",
-		.help = "undo: the last step; branch: copy session, with all its state, to name"},
+		.help = "undo: last step; branch: copy session, state and all, to name"},
 	SESSION,
 	{"name", PARAM_TEXT, false, 1, NAME_BYTES, .help = "of the branch"},
 };
@@ -105,20 +104,18 @@ static const struct param search_tools_rows[] = {
 
 static const struct param plan_rows[] = {
 	{"plan", PARAM_TEXT, true, 0, PLAN_BYTES, .help = "its text"},
-	{"request", PARAM_TEXT, false, 0, REQUEST_BYTES,
-		.help = "what the user asked for, verbatim"},
+	{"request", PARAM_TEXT, false, 0, REQUEST_BYTES, .help = "the user's own words"},
 };
 
 const struct mcp_tool mcp_tool_table[] = {
 	{"run_code", "Run code",
 		"Run code in a sandbox: Python with numpy, pandas, matplotlib where installed; "
-		"JavaScript, SQL (SQLite), shell. Variables and files live on from call to call in the "
-		"session. The last expression's value is shown, as in Jupyter; open plots come as "
-		"images. Files go to the working directory. A step that crashes, times out or runs out "
-		"of memory is rolled back. No network. Long runs answer running: then call run_wait.",
+		"JavaScript, SQL (SQLite), shell. Variables and files stay in the session from call to "
+		"call. As in Jupyter, the last value is shown; plots come as images. "
+		"A step that crashes, times out or runs out of memory is rolled back. No network. Long "
+		"runs answer running: then call run_wait.",
 		ROWS(run_code_rows), MCP_TIER_MINIMAL, MCP_RUNS_CODE, mcp_run_code},
-	{"run_wait", "Wait for a run",
-		"Wait for code that run_code left running, give it input, or stop it.",
+	{"run_wait", "Wait for a run", "Wait for code that still runs, give it input, or stop it.",
 		ROWS(run_wait_rows), MCP_TIER_MINIMAL, MCP_RUNS_CODE, mcp_run_wait},
 	{"read_output", "Read output", "Read what was cut from a result, or search in it.",
 		ROWS(read_output_rows), MCP_TIER_MINIMAL, MCP_READ_ONLY | MCP_IDEMPOTENT,
@@ -126,12 +123,11 @@ const struct mcp_tool mcp_tool_table[] = {
 	{"read_file", "Read a file", "Read a file of a session; images are shown.",
 		ROWS(read_file_rows), MCP_TIER_STANDARD, MCP_READ_ONLY | MCP_IDEMPOTENT,
 		mcp_read_file},
-	{"write_file", "Write a file", "Write or replace a file of a session.",
-		ROWS(write_file_rows), MCP_TIER_STANDARD, MCP_IDEMPOTENT, mcp_write_file},
+	{"write_file", "Write a file", "Write a file of a session.", ROWS(write_file_rows),
+		MCP_TIER_STANDARD, MCP_IDEMPOTENT, mcp_write_file},
 	{"list_files", "List files", "List the files of a session.", ROWS(list_files_rows),
 		MCP_TIER_STANDARD, MCP_READ_ONLY | MCP_IDEMPOTENT, mcp_list_files},
-	{"sessions", "Sessions",
-		"List sessions and their steps, take steps back, branch, start anew.",
+	{"sessions", "Sessions", "List sessions and steps, undo, branch, start anew.",
 		ROWS(sessions_rows), MCP_TIER_STANDARD, 0, mcp_sessions},
 	{"search_tools", "Search tools",
 		"Find tools for code in run_code: import retort; retort.tools.SERVER.TOOL(name=value)",
@@ -140,8 +136,7 @@ const struct mcp_tool mcp_tool_table[] = {
 	{"check_plan", "Check a plan", "Prove a plan against the policy without running it.",
 		ROWS(plan_rows), MCP_TIER_STANDARD, MCP_ON_PLANS | MCP_READ_ONLY | MCP_IDEMPOTENT,
 		mcp_check_plan},
-	{"run_plan", "Run a plan",
-		"Run a plan when nothing in it is denied; the policy may have a person asked.",
+	{"run_plan", "Run a plan", "Run a plan if nothing in it is denied; a person may be asked.",
 		ROWS(plan_rows), MCP_TIER_STANDARD, MCP_ON_PLANS | MCP_WORLD, mcp_run_plan},
 };
 

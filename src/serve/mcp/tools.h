@@ -11,7 +11,7 @@ enum mcp_tier { MCP_TIER_MINIMAL, MCP_TIER_STANDARD, MCP_TIER_ALL };
 enum { MCP_TOOLS_TOKENS_MAX = 1500, MCP_TOKEN_BYTES = 4, MCP_INSTRUCTIONS_MAX = 600 };
 
 /* Of what is told of this very engine, in bytes: in the instructions, and in run_code. */
-enum { MCP_TOLD_MAX = 1200, MCP_TOLD_SHORT_MAX = 240 };
+enum { MCP_TOLD_MAX = 1200, MCP_TOLD_SHORT_MAX = 100 };
 
 /* Borrowed; outlives the tools. */
 struct mcp_tools_config {
