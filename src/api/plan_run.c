@@ -164,7 +164,7 @@ static int prepare(struct run *r, struct err *err)
 	limits.bytes = req->memory_bytes ? (size_t)req->memory_bytes : limits.bytes;
 	const struct program_setup setup = {.tools = r->tools->tools,
 		.labels = r->labels,
-		.literals = {.ctx = &r->ground, .label = of_literal},
+		.literals = {.ctx = &r->ground, .label = of_literal, .numbers = r->ground.numbers},
 		.quiet = quiet(r->labels)};
 	bool is_loaded = program_load_with(&r->p, &src, &dialect, &limits, seed, &setup) == 0;
 	if (!is_loaded && r->tools->tools->n == 0)

@@ -541,7 +541,7 @@ static const struct native functions[] = {
 	{"repr", "x /", .fn = b_repr},
 	{"reversed", "x /", .fn = b_reversed, .flow = FLOW_SHAPE},
 	{"set", "x? /", .fn = b_set},
-	{"sorted", "iterable / * key? reverse?", .fn = b_sorted},
+	{"sorted", "iterable / * key? reverse?", .fn = b_sorted, .flow = FLOW_ORDER},
 	{"str", "x? /", .fn = b_str},
 	{"tuple", "x? /", .fn = b_tuple, .flow = FLOW_SHAPE},
 	{"type", "x /", .fn = b_type, .flow = FLOW_SHAPE},

@@ -15,6 +15,7 @@ enum model {
 	M_NAMES, /* a list of texts that the plan, or the language, has written */
 	M_NUMBER,
 	M_DATE,
+	M_DATE_MADE, /* another one than those that went in */
 	M_DATE_TEXT, /* a date when the plan says how it is written */
 	M_BOOL,
 	M_LENGTH,
@@ -67,7 +68,7 @@ static const struct row natives[] = {
 	{"bool", M_TRUTH},
 	{"bytes", M_TEXT},
 	{"chr", M_TEXT},
-	{"date.add", M_DATE},
+	{"date.add", M_DATE_MADE},
 	{"date.compare", M_NUMBER},
 	{"date.diff", M_NUMBER},
 	{"date.format", M_DATE_TEXT},
@@ -245,7 +246,8 @@ static struct av collect(struct checker *c, enum obj_kind kind, const struct cal
 	if (is_ordered) {
 		struct av from = args->n ? args_nth(args, 0) : element_of(c, args->star);
 		m = mark_made(c, mark_capped(c, all_of(c, self, args, false), KIND_NUMBER));
-		m = mark_join(c, m, mark_capped(c, key_mark(c, args, from), KIND_NUMBER));
+		struct mark key = mark_unplanned(c, key_mark(c, args, from));
+		m = mark_join(c, m, mark_capped(c, key, KIND_NUMBER));
 	}
 	if (o)
 		cell_add(c, o->structure, av_of(m, N_TYPES));
@@ -268,7 +270,8 @@ static struct av pairs(struct checker *c, const struct call_args *args, bool is_
 	/* Numbers of enumerate say how many there were before. */
 	struct field *number = is_zip ? NULL : field_at(c, pair, VAL_INT(0), true);
 	if (!is_zip)
-		cell_add(c, number ? number->cell : pair->rest, av_of(mark_made(c, m), N_TYPES));
+		cell_add(c, number ? number->cell : pair->rest,
+			av_of(computed_mark(c, m, args->node, VAL_UNSET, KIND_NUMBER), N_TYPES));
 	for (uint32_t i = 0; i < args->n; i++) {
 		struct field *field = field_at(c, pair, VAL_INT(i + !is_zip), true);
 		cell_add(c, field ? field->cell : pair->rest, iterated(c, args->positional[i]));
@@ -317,7 +320,8 @@ static void update(struct checker *c, struct av v, const struct call_args *args)
 static struct av make_range(struct checker *c, const struct call_args *args)
 {
 	struct av v = new_object(c, OBJ_LIST, args->node, mark_made(c, args_whole(c, args, false)));
-	element_add(c, v, av_of(mark_made(c, args_whole(c, args, true)), T_INT));
+	struct mark m = args_whole(c, args, true);
+	element_add(c, v, av_of(computed_mark(c, m, args->node, VAL_UNSET, KIND_NUMBER), T_INT));
 	return v;
 }
 
@@ -364,7 +368,10 @@ static struct av plain(
 		return av_of(part_mark(c, m), T_STRING);
 	case M_NUMBER:
 		m = mark_capped(c, m, KIND_NUMBER);
-		return av_of(m.label ? mark_raised(c, m, KIND_NUMBER) : m, T_FLOAT);
+		return av_of(computed_mark(c, m, args->node, VAL_UNSET, KIND_NUMBER), T_FLOAT);
+	case M_DATE_MADE:
+		m = mark_capped(c, m, KIND_DATE);
+		return av_of(computed_mark(c, m, args->node, VAL_UNSET, KIND_DATE), T_STRING);
 	case M_DATE_TEXT:
 		if (chosen(c, args_nth(args, 1)).label != LABEL_BOTTOM || args->n != 2)
 			return av_of(text_mark(c, m, args->node), T_STRING);
@@ -373,7 +380,8 @@ static struct av plain(
 		m = mark_capped(c, m, KIND_DATE);
 		return av_of(m.label ? mark_raised(c, m, KIND_DATE) : m, T_STRING);
 	case M_BOOL:
-		return av_of(mark_capped(c, m, KIND_BOOL), T_BOOL);
+		m = mark_capped(c, m, KIND_BOOL);
+		return av_of(computed_mark(c, m, args->node, VAL_UNSET, KIND_BOOL), T_BOOL);
 	case M_PARTS:
 	case M_NAMES:
 		v = new_object(c, OBJ_LIST, args->node, mark_capped(c, m, KIND_NUMBER));
@@ -418,7 +426,7 @@ static struct av truth(struct checker *c, const struct call_args *args)
 	bool is_whole = has_stars(args) || x.konst.type != T_UNSET;
 	struct mark m =
 		is_whole ? mark_capped(c, args_whole(c, args, true), KIND_BOOL) : truth_of(c, x);
-	return av_of(mark_made(c, m), T_BOOL);
+	return av_of(computed_mark(c, m, args->node, VAL_UNSET, KIND_BOOL), T_BOOL);
 }
 
 struct av call_native(struct checker *c, const char *name, const struct call_args *args)
@@ -484,7 +492,7 @@ static struct av change(
 	switch ((int)model) {
 	case M_ADD:
 		if (args->n > 1)
-			places_lost(c, self, mark_capped(c, x.m, KIND_NUMBER));
+			places_lost(c, self, mark_capped(c, mark_unplanned(c, x.m), KIND_NUMBER));
 		element_add(c, self, args_nth(args, args->n ? args->n - 1 : 0));
 		break;
 	case M_EXTEND:
@@ -498,14 +506,16 @@ static struct av change(
 		return item_of(c, self, x);
 	case M_POP:
 		v = args->n ? item_of(c, self, x) : v;
-		places_lost(c, self, order);
+		/* Which place it is may be the plan's to say. */
+		places_lost(c, self, mark_unplanned(c, order));
 		return av_with(c, av_join(c, v, args_nth(args, 1)), structure_of(c, self));
 	case M_POPITEM:
 		v = element_of(c, items(c, args->node, self));
 		places_lost(c, self, public);
 		return v;
 	case M_SORT:
-		m = mark_join(c, whole(c, self), key_mark(c, args, self));
+		m = mark_unplanned(c, key_mark(c, args, self));
+		m = mark_join(c, whole(c, self), m);
 		places_lost(c, self, mark_capped(c, mark_join(c, m, order), KIND_NUMBER));
 		break;
 	default:

@@ -126,7 +126,8 @@ struct av eval_operation(
 	struct mark m = mark_join(c, whole(c, a), whole(c, b));
 	if (a.konst.type != T_UNSET && b.konst.type != T_UNSET &&
 		fold(c, op, a.konst, b.konst, &folded)) {
-		m = folded.type == T_STRING ? text_mark(c, m, node) : mark_made(c, m);
+		m = folded.type == T_STRING ? text_mark(c, m, node)
+					    : computed_mark(c, m, node, folded, KIND_NUMBER);
 		struct av v = av_of(m, folded.type);
 		v.konst = folded;
 		return v;
@@ -135,7 +136,8 @@ struct av eval_operation(
 		return joined_sequence(c, node, is_sequence(a) ? a : b, is_sequence(a) ? b : a);
 	if (is_number(a.type) && is_number(b.type)) {
 		bool is_same = op != TOK_SLASH && a.type == b.type && a.type != T_BOOL;
-		return av_of(mark_derived(c, mark_capped(c, m, KIND_NUMBER), KIND_NUMBER),
+		m = mark_capped(c, m, KIND_NUMBER);
+		return av_of(computed_mark(c, m, node, VAL_UNSET, KIND_NUMBER),
 			is_same ? a.type : T_FLOAT);
 	}
 	m = text_mark(c, m, node);
@@ -151,18 +153,20 @@ static struct av eval_unary(struct checker *c, const struct node *node)
 {
 	struct av v = eval(c, node->kid[0]);
 	/* Of what is no number it ends the run. */
-	struct av out = av_of(mark_derived(c, v.m, KIND_NUMBER), v.type);
+	struct av out = av_of(computed_mark(c, v.m, node, VAL_UNSET, KIND_NUMBER), v.type);
 	if (v.konst.type == T_INT && node->op == TOK_MINUS && v.konst.i != INT64_MIN) {
 		/* Written with its sign it may be another number than the request has. */
 		out = av_constant(c, node, VAL_INT(-v.konst.i));
-		out.m = node->kid[0]->kind == NODE_CONST ? out.m : mark_made(c, v.m);
+		if (node->kid[0]->kind != NODE_CONST)
+			out.m = computed_mark(c, v.m, node, out.konst, KIND_NUMBER);
 	}
 	return out;
 }
 
 static struct av told(struct checker *c, struct mark m)
 {
-	return av_of(mark_capped(c, mark_derived(c, m, KIND_BOOL), KIND_BOOL), T_BOOL);
+	m = computed_mark(c, m, c->at, VAL_UNSET, KIND_BOOL);
+	return av_of(mark_capped(c, m, KIND_BOOL), T_BOOL);
 }
 
 static struct av eval_compare(struct checker *c, const struct node *node)

@@ -173,7 +173,7 @@ struct mark chosen(struct checker *c, struct av v)
 	struct mark m = whole(c, v);
 	bool is_own = v.konst.type != T_UNSET && m.label != LABEL_FAILED &&
 		label_is_subset(c->labels, label_get(c->labels, m.label).origins, c->own);
-	return is_own ? (struct mark){0} : mark_choice(c, m);
+	return is_own ? (struct mark){0} : mark_choice(c, mark_unplanned(c, m));
 }
 
 /* Is nothing in it that can be called, or that has attributes? */

@@ -48,7 +48,8 @@ struct av model_extreme(struct checker *c, const struct call_args *args)
 	}
 	struct av v = av_join(c, iterated(c, from), args_named(args, "default"));
 	struct mark m = mark_capped(c, args_whole(c, args, true), KIND_NUMBER);
-	m = mark_join(c, m, mark_capped(c, key_mark(c, args, from), KIND_NUMBER));
+	struct mark key = mark_unplanned(c, key_mark(c, args, from));
+	m = mark_join(c, m, mark_capped(c, key, KIND_NUMBER));
 	return av_with(c, v, mark_choice(c, m));
 }
 
@@ -63,7 +64,9 @@ struct av model_sum(struct checker *c, const struct call_args *args)
 	}
 	struct av x = iterated(c, from);
 	if ((x.type == T_INT || x.type == T_FLOAT) && !start.refs)
-		return av_of(mark_raised(c, mark_capped(c, m, KIND_NUMBER), KIND_NUMBER), x.type);
+		return av_of(computed_mark(c, mark_capped(c, m, KIND_NUMBER), args->node, VAL_UNSET,
+				     KIND_NUMBER),
+			x.type);
 	struct av v = any_value(c, args->node, 103, text_mark(c, m, args->node));
 	element_add(c, v, element_of(c, x));
 	element_add(c, v, element_of(c, start));

@@ -245,6 +245,19 @@ struct mark text_mark(struct checker *c, struct mark m, const struct node *node)
 	return mark_join(c, mark_derived(c, m, KIND_TEXT), mark_planned(c, node, KIND_TEXT));
 }
 
+/* A number, a date or a bool that the plan computes: its word, unless the request says it. */
+struct mark computed_mark(struct checker *c, struct mark m, const struct node *node, struct val v,
+	enum label_kind rank)
+{
+	struct mark made = mark_join(c, mark_derived(c, m, rank), mark_planned(c, node, rank));
+	if (v.type == T_UNSET || !mark_is_own(c, m))
+		return made;
+	struct mark said = av_constant(c, node, v).m;
+	bool is_plans = said.label == LABEL_FAILED ||
+		label_is_subset(c->labels, c->plan, label_get(c->labels, said.label).origins);
+	return is_plans ? made : said;
+}
+
 bool mark_is_own(struct checker *c, struct mark m)
 {
 	return m.label != LABEL_FAILED &&

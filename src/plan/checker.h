@@ -197,6 +197,8 @@ struct mark mark_unplanned(struct checker *c, struct mark m);
 struct mark mark_planned(struct checker *c, const struct node *node, enum label_kind rank);
 struct mark mark_now(struct checker *c);
 struct mark mark_derived(struct checker *c, struct mark m, enum label_kind rank);
+struct mark computed_mark(struct checker *c, struct mark m, const struct node *node, struct val v,
+	enum label_kind rank);
 bool mark_is_own(struct checker *c, struct mark m);
 struct mark mark_source(struct checker *c, uint32_t label, const struct event *event);
 struct mark text_mark(struct checker *c, struct mark m, const struct node *node);

@@ -17,6 +17,8 @@ struct literals {
 	void *ctx;
 	uint32_t (*label)(void *ctx, struct val literal);
 	uint32_t number[4]; /* labels of small numbers, as instructions name them; [0] is 0 */
+	/* Computed numbers that need to be asked about: those with a number_bit() in it. */
+	uint64_t numbers;
 };
 
 /*

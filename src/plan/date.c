@@ -287,7 +287,7 @@ FN(d_format)
 
 const struct native date_functions[] = {
 	{"parse", "text /", .fn = d_parse, .flow = FLOW_DATE},
-	{"add", "date days", .fn = d_add, .flow = FLOW_DATE},
+	{"add", "date days", .fn = d_add, .flow = FLOW_DATE_MADE},
 	{"diff", "a b /", .fn = d_diff},
 	{"compare", "a b /", .fn = d_compare},
 	{"weekday", "date /", .fn = d_weekday},

@@ -6,15 +6,21 @@
 
 enum { MARK_MAX = INT32_MAX };
 
-void flow_init(struct vm *vm, struct labels *all, uint32_t quiet, const uint32_t number[4])
+void flow_init(struct vm *vm, struct labels *all, uint32_t quiet, const struct literals *literals)
 {
-	const struct label planned = {.origins = label_set(all, label_atom(all, "plan", 4)),
-		.readers = LABEL_ALL,
-		.kind = {.rank = KIND_TEXT}};
-	vm->flow = (struct flow_state){.all = all, .quiet = quiet};
-	vm->flow.planned = label_intern(all, &planned);
+	struct label planned = {
+		.origins = label_set(all, label_atom(all, "plan", 4)), .readers = LABEL_ALL};
+	vm->flow = (struct flow_state){.all = all,
+		.quiet = quiet,
+		.literals = literals,
+		.numbers = literals->numbers,
+		.counted = LABEL_FAILED};
+	for (int i = 0; i <= KIND_TEXT; i++) {
+		planned.kind.rank = (enum label_kind)i;
+		vm->flow.planned[i] = label_intern(all, &planned);
+	}
 	for (size_t i = 0; i < 4; i++)
-		vm->flow.number[i] = number[i];
+		vm->flow.number[i] = literals->number[i];
 }
 
 static void no_memory(struct vm *vm)
@@ -439,26 +445,47 @@ int flow_change(struct vm *vm, struct val v, uint32_t label)
 	return 0;
 }
 
-static uint32_t fresh_slow(struct vm *vm, uint32_t label, bool is_text, bool is_part)
+uint32_t flow_fresh_slow(struct vm *vm, uint32_t label, uint32_t type, bool is_part)
 {
-	enum flow_whose whose = is_part ? flow_whose(vm, label) : FLOW_OWN;
-	uint32_t made = flow_made(vm, label, 0), planned = vm->flow.planned;
-	if (!is_text || whose == FLOW_OTHERS)
+	bool is_text = type >= T_STRING;
+	uint32_t made = flow_made(vm, label, 0);
+	uint32_t planned = vm->flow.planned[is_text ? KIND_TEXT
+			: type == T_BOOL	    ? KIND_BOOL
+						    : KIND_NUMBER];
+	/* A part of what others gave is theirs. */
+	enum flow_whose whose = is_part && is_text ? flow_whose(vm, label) : FLOW_OWN;
+	if (type == T_NONE || whose == FLOW_OTHERS)
 		return made;
 	return flow_join(vm, made, whose == FLOW_OWN ? planned : flow_presumed(vm, planned));
 }
 
-/* Of a text, or a number, that is computed of what has @label; or of a part of it. */
-static inline uint32_t fresh(struct vm *vm, uint32_t label, uint32_t type, bool is_part)
+uint32_t flow_said(struct vm *vm, uint32_t label, uint32_t fresh, struct val v)
 {
-	uint32_t kind = 1u + is_part + 2u * (type >= T_STRING);
-	struct flow_memo *m = &vm->flow.fresh[(label * 4 + kind) % FLOW_MEMO];
-	if (m->a == label && m->b == kind)
-		return m->result;
-	uint32_t now = fresh_slow(vm, label, type >= T_STRING, is_part);
-	if (now != LABEL_FAILED)
-		*m = (struct flow_memo){label, kind, now};
-	return now;
+	const struct literals *literals = vm->flow.literals;
+	if (flow_whose(vm, label) != FLOW_OWN)
+		return fresh;
+	uint32_t said = literals->label(literals->ctx, v);
+	uint32_t plan = label_get(vm->flow.all, vm->flow.planned[KIND_TEXT]).origins;
+	bool is_plans = label_is_subset(vm->flow.all, plan, label_get(vm->flow.all, said).origins);
+	/* Whoever wrote what it is made of: the check may not know which value it is. */
+	return is_plans ? fresh : 0;
+}
+
+uint32_t flow_said_number(struct vm *vm, uint32_t a, uint32_t b, struct val v)
+{
+	uint32_t label = flow_join(vm, a, b);
+	return flow_said(vm, label, flow_fresh(vm, label, v.type, false), v);
+}
+
+uint32_t flow_number_slow(struct vm *vm, uint32_t a, uint32_t b, uint32_t type)
+{
+	uint32_t label = flow_fresh(vm, flow_join(vm, a, b), type, false);
+	if (label == LABEL_FAILED)
+		return label;
+	vm->flow.counts[(a * 31 + b) % FLOW_MEMO] = (struct flow_memo){a, b + 1, label};
+	if (label == a && a == b)
+		vm->flow.counted = a;
+	return label;
 }
 
 uint32_t flow_form(struct vm *vm, uint32_t label)
@@ -466,15 +493,20 @@ uint32_t flow_form(struct vm *vm, uint32_t label)
 	enum flow_whose whose = flow_whose(vm, label);
 	if (whose == FLOW_OTHERS)
 		return composed(vm, label);
-	uint32_t text = fresh(vm, label, T_STRING, false);
+	uint32_t text = flow_fresh(vm, label, T_STRING, false);
 	return whose == FLOW_OWN ? text
 				 : flow_join(vm, composed(vm, label), flow_presumed(vm, text));
 }
 
 void flow_new(struct vm *vm, struct val *out, uint32_t label)
 {
+	if (out->type == T_INT || out->type == T_BIG || out->type == T_FLOAT) {
+		flow_old(vm, out, flow_number(vm, label, 0, *out));
+		return;
+	}
 	if (!has_structure(*out)) {
-		flow_old(vm, out, out->type < T_LIST ? fresh(vm, label, out->type, false) : label);
+		uint32_t type = out->type == T_RANGE ? T_INT : out->type;
+		flow_old(vm, out, type < T_LIST ? flow_fresh(vm, label, type, false) : label);
 		return;
 	}
 	uint32_t *s = structure(vm, *out);
@@ -485,14 +517,14 @@ void flow_new(struct vm *vm, struct val *out, uint32_t label)
 static void label_parts(struct vm *vm, struct val *item, uint32_t n, uint32_t label)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (item[i].label != label || label != vm->flow.planned)
+		if (item[i].label != label || label != vm->flow.planned[KIND_TEXT])
 			flow_part(vm, &item[i], label);
 }
 
 void flow_part(struct vm *vm, struct val *out, uint32_t label)
 {
-	if (out->type < T_LIST) {
-		flow_old(vm, out, fresh(vm, label, out->type, true));
+	if (out->type >= T_STRING && (out->type < T_LIST || out->type == T_ELEMS)) {
+		flow_old(vm, out, flow_fresh(vm, label, out->type, true));
 		return;
 	}
 	flow_new(vm, out, label);

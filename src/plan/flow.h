@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "plan/flow_memo.h"
+#include "plan/compile.h"
+#include "plan/flow_number.h"
 
 /*
  * Theory of operation. The label of a list, dict or set itself is that of the choice of it; what it
@@ -16,7 +17,7 @@
  */
 
 /* Turn labels on. @quiet: origins of the plan itself: they tell nothing when they guard. */
-void flow_init(struct vm *vm, struct labels *all, uint32_t quiet, const uint32_t number[4]);
+void flow_init(struct vm *vm, struct labels *all, uint32_t quiet, const struct literals *literals);
 
 /* Is @a below @b, when what is presumed of both is so? */
 bool flow_is_below(struct vm *vm, uint32_t a, uint32_t b);
@@ -44,7 +45,8 @@ bool flow_may_change(struct vm *vm, struct val v);
 int flow_change(struct vm *vm, struct val v, uint32_t label);
 
 /* Give a result its label: one that is new, and computed; a part of a text, or parts; one that was
- * there. A text that is put together is the plan's word, and so is a part of a literal. */
+ * there. What is computed is the plan's word, and so is a part of a literal; but not a number that
+ * the request says. */
 void flow_new(struct vm *vm, struct val *out, uint32_t label);
 void flow_part(struct vm *vm, struct val *out, uint32_t label);
 void flow_old(struct vm *vm, struct val *out, uint32_t label);

@@ -265,6 +265,12 @@ static uint32_t written(struct vm *vm, uint32_t label, uint32_t form)
 	return flow_join(vm, dated(vm, label), flow_presumed(vm, label));
 }
 
+/* What is given by name, to say how: key= and reverse= of what puts things in order. */
+static uint32_t named_choice(struct vm *vm, const struct args *args)
+{
+	return flow_choice(vm, items_label(vm, args->named, args->n_named, 0, true));
+}
+
 static uint32_t native_label(
 	struct vm *vm, const struct native *native, struct val self, const struct args *args)
 {
@@ -278,12 +284,17 @@ static uint32_t native_label(
 		return flow_join(
 			vm, flow_whole(vm, self), flow_choice(vm, args_label(vm, args, 0, true)));
 	uint32_t label = is_whole ? flow_whole(vm, self) : flow_shape(vm, self);
+	if (native->flow == FLOW_NAMED || native->flow == FLOW_ORDER)
+		label = items_label(vm, args->item, args->n, label, true);
 	if (native->flow == FLOW_NAMED)
-		return items_label(vm, args->item, args->n, label, true);
+		return label;
+	if (native->flow == FLOW_ORDER)
+		return flow_join(vm, label, named_choice(vm, args));
 	label = args_label(vm, args, label, is_whole);
 	if (native->flow == FLOW_DATE_TEXT && args->n > 1)
 		return written(vm, label, flow_choice(vm, args->item[1].label));
-	return native->flow == FLOW_DATE ? dated(vm, label) : label;
+	bool is_date = native->flow == FLOW_DATE || native->flow == FLOW_DATE_MADE;
+	return is_date ? dated(vm, label) : label;
 }
 
 static int change(
@@ -297,17 +308,18 @@ static int change(
 	}
 	if (native->change == CHANGE_SHAPE)
 		label = items_label(vm, args->item, args->n, 0, false);
-	if (native->change >= CHANGE_ARGS)
+	if (native->change == CHANGE_ARGS)
 		label = args_label(vm, args, 0, true);
 	if (native->change == CHANGE_WHOLE)
-		label = flow_join(vm, label, flow_whole(vm, self));
+		label = items_label(vm, args->item, args->n,
+			flow_join(vm, flow_whole(vm, self), named_choice(vm, args)), true);
 	return label == LABEL_FAILED ? -1 : flow_change(vm, self, label);
 }
 
 /* What is chosen of the list is a number by itself. */
 static void label_places(struct vm *vm, struct val pairs, uint32_t label)
 {
-	for (uint32_t i = 0; label && pairs.type == T_LIST && i < pairs.list->n; i++)
+	for (uint32_t i = 0; pairs.type == T_LIST && i < pairs.list->n; i++)
 		flow_new(vm, &pairs.list->item[i].tuple->item[0], label);
 }
 
@@ -362,6 +374,12 @@ static void label_result(struct vm *vm, enum native_flow flow, const struct args
 	case FLOW_DATE_TEXT:
 		flow_old(vm, out, flow_made(vm, label, 0));
 		return;
+	case FLOW_DATE_MADE: {
+		uint32_t date = flow_join(vm, flow_made(vm, label, 0), vm->flow.planned[KIND_DATE]);
+		flow_old(vm, out, flow_said(vm, label, date, *out));
+		return;
+	}
+	case FLOW_ORDER:
 	case FLOW_WHOLE:
 		label = flow_made(vm, label, 0);
 		if (is_given(*out, args))
@@ -383,10 +401,12 @@ int flow_native(struct vm *vm, const struct native *native, struct val self,
 	vm->flow.called = 0;
 	int r = native_run(vm, native, self, args, out);
 	vm->h->guard = before;
-	label = flow_join(vm, label, vm->flow.called);
+	/* What a key gives only says which comes first. */
+	uint32_t order = flow_choice(vm, vm->flow.called);
+	label = flow_join(vm, label, order);
 	r = label == LABEL_FAILED ? -1 : r;
-	if (native->change == CHANGE_WHOLE && vm->flow.called && r == 0)
-		r = flow_change(vm, self, vm->flow.called);
+	if (native->change == CHANGE_WHOLE && order && r == 0)
+		r = flow_change(vm, self, order);
 	vm->flow.called = called;
 	if (r == 0)
 		label_result(vm, native->flow, args, out, label);

@@ -97,11 +97,13 @@ enum native_flow {
 	FLOW_WHOLE,	/* all that is reachable from its arguments */
 	FLOW_PART,	/* of its receiver; what the plan gives only chooses what of it */
 	FLOW_DATE,	/* as FLOW_WHOLE, but as much as a date says */
+	FLOW_DATE_MADE, /* the same, and another date than those that went in */
 	FLOW_DATE_TEXT, /* the same when the plan says how it is written */
 	FLOW_SHAPE,	/* what they are and how long; elements keep their own labels */
 	FLOW_PLACES,	/* the same, and the first of each element says its place */
 	FLOW_PICK,	/* as FLOW_SHAPE, and the result is not new but an element */
 	FLOW_CHOICE,	/* as FLOW_WHOLE, and not new */
+	FLOW_ORDER,	/* as FLOW_WHOLE, but named arguments only say in which order */
 	FLOW_NAMED,	/* as FLOW_WHOLE, but named arguments are kept as they are */
 	FLOW_NOTHING,	/* it is what it is */
 };

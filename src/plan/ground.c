@@ -141,6 +141,37 @@ static size_t next_number(const struct ground *g, size_t at, char out[NUMBER_MAX
 	return at;
 }
 
+/* The next one from *at on, which goes behind it. Returns: false when it is none. */
+static bool read_number(
+	const struct ground *g, size_t *at, char text[NUMBER_MAX_BYTES], double *out)
+{
+	char *end;
+	*at = next_number(g, *at, text);
+	*out = strtod(text, &end);
+	return *end == '\0' && end != text && is_edge(g, *at, 1);
+}
+
+static int read_numbers(struct ground *g, struct heap *h)
+{
+	char text[NUMBER_MAX_BYTES];
+	size_t room = 0;
+	double x;
+	for (size_t at = 0; at < g->bytes; at += at < g->bytes) {
+		if (!read_number(g, &at, text, &x))
+			continue;
+		if (g->n_numbers == room) {
+			room = room ? room * 2 : 16;
+			double *now = heap_regrow(h, g->number, g->n_numbers, room, sizeof *now);
+			if (!now)
+				return -1;
+			g->number = now;
+		}
+		g->number[g->n_numbers++] = x;
+		g->numbers |= number_bit(x);
+	}
+	return 0;
+}
+
 static bool has_number(const struct ground *g, struct val v)
 {
 	char text[NUMBER_MAX_BYTES], want[NUMBER_MAX_BYTES];
@@ -149,17 +180,16 @@ static bool has_number(const struct ground *g, struct val v)
 	if (v.type == T_BIG || (v.type == T_INT && int_to_float(&none, v, &x) < 0))
 		return false;
 	bool is_small = v.type != T_INT || (v.i > -(INT64_C(1) << 53) && v.i < INT64_C(1) << 53);
-	if (v.type == T_INT)
-		(void)snprintf(want, sizeof want, "%lld", (long long)v.i);
-	for (size_t at = 0; at < g->bytes;) {
-		at = next_number(g, at, text);
-		char *end;
-		double y = strtod(text, &end);
-		bool is_number = *end == '\0' && end != text && is_edge(g, at, 1);
-		if (is_number && (is_small ? x == y : strcmp(text, want) == 0))
-			return true;
-		at += at < g->bytes;
+	if (is_small) {
+		for (size_t i = 0; (g->numbers & number_bit(x)) && i < g->n_numbers; i++)
+			if (g->number[i] == x)
+				return true;
+		return false;
 	}
+	(void)snprintf(want, sizeof want, "%lld", (long long)v.i);
+	for (size_t at = 0; at < g->bytes; at += at < g->bytes)
+		if (read_number(g, &at, text, &x) && strcmp(text, want) == 0)
+			return true;
 	return false;
 }
 
@@ -195,6 +225,8 @@ int ground_init(struct ground *g, struct heap *h, const char *request, const str
 			return -1;
 		g->bytes = fold(request, bytes, text);
 		g->text = text;
+		if (read_numbers(g, h) < 0)
+			return -1;
 	}
 	return labels_has_failed(policy->labels) ? -1 : 0;
 }

@@ -10,6 +10,9 @@ struct ground {
 	const char *text; /* in the heap */
 	size_t bytes;
 	uint32_t user, by_policy, planned[KIND_TEXT + 1]; /* labels */
+	double *number;					  /* those of the request, in the heap */
+	size_t n_numbers;
+	uint64_t numbers; /* and a bit for each, see number_bit() */
 };
 
 /*
@@ -25,6 +28,12 @@ int ground_init(struct ground *g, struct heap *h, const char *request, const str
  * text is the place of a value: it stands for one word of the request, or for what is in {braces}.
  */
 uint32_t ground_label(const struct ground *g, struct val literal);
+
+/* One of 64 for each number: of one whose bit is not in `numbers` the request says nothing. */
+static inline uint64_t number_bit(double x)
+{
+	return UINT64_C(1) << (x > -0x1p62 && x < 0x1p62 ? (uint64_t)(int64_t)x & 63 : 63);
+}
 
 /* Does the request say it, as a word of its own? @ground: a struct ground. */
 bool ground_says(const void *ground, struct val word);

@@ -29,9 +29,11 @@ int iter_start(struct vm *vm, struct iter *it, struct val x)
 		it->at = x.range->start;
 		it->step = x.range->step;
 		it->left = x.range->n;
+		it->label = x.label;
 		return 0;
 	case T_ELEMS:
 		it->elems = x.elems;
+		it->label = x.label;
 		return 0;
 	default:
 		break;
@@ -83,6 +85,7 @@ int iter_next(struct vm *vm, struct iter *it, struct val *out)
 		if (it->left <= 0)
 			return 0;
 		*out = VAL_INT(it->at);
+		out->label = it->label;
 		if (--it->left > 0)
 			it->at += it->step;
 		return 1;
@@ -95,7 +98,10 @@ int iter_next(struct vm *vm, struct iter *it, struct val *out)
 			*out = e->key;
 		return e != NULL;
 	case T_ELEMS:
-		return next_elem(vm, it, out);
+		if (next_elem(vm, it, out) <= 0)
+			return it->at < it->elems->str->n_bytes ? -1 : 0;
+		out->label = it->label;
+		return 1;
 	default:
 		return 0;
 	}

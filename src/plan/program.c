@@ -77,7 +77,7 @@ int program_load_with(struct program *p, const struct source *src, const struct 
 	if (!p->globals || vm_init(&p->vm, &p->heap, NULL, &p->dialect, depth) < 0)
 		return load_failed(p);
 	if (setup->labels)
-		flow_init(&p->vm, setup->labels, setup->quiet, p->literals.number);
+		flow_init(&p->vm, setup->labels, setup->quiet, &p->literals);
 	return 0;
 }
 

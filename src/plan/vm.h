@@ -3,6 +3,7 @@
 #pragma once
 
 #include "plan/dialect.h"
+#include "label/label.h"
 #include "plan/function.h"
 
 enum vm_state { VM_DONE, VM_FAILED, VM_CALLED };
@@ -69,16 +70,20 @@ enum { FLOW_MEMO = 64 };
 struct flow_state {
 	struct labels *all; /* NULL: values carry no labels */
 	uint32_t quiet;
-	uint32_t plain;	    /* a label without endorsements, the one last seen */
-	uint32_t silent;    /* a label that guards nothing, the one last seen */
-	uint32_t number[4]; /* of small literals */
-	uint32_t planned;   /* a text that the plan made up */
-	uint32_t called;    /* of what functions gave to the built-in that called them */
+	uint32_t plain;			 /* a label without endorsements, the one last seen */
+	uint32_t silent;		 /* a label that guards nothing, the one last seen */
+	uint32_t number[4];		 /* of small literals */
+	uint32_t planned[KIND_TEXT + 1]; /* what the plan made up, of that kind */
+	const struct literals *literals;
+	uint64_t numbers; /* see struct literals */
+	uint32_t counted; /* a label of numbers that are computed, the one last seen */
+	uint32_t called;  /* of what functions gave to the built-in that called them */
 	uint32_t n_walks;
 	struct flow_event *events;
 	uint32_t n_events, event_room;
-	struct flow_memo joins[FLOW_MEMO], made[FLOW_MEMO], caps[FLOW_MEMO], guards[FLOW_MEMO],
-		choices[FLOW_MEMO], composed[FLOW_MEMO], whose[FLOW_MEMO], fresh[FLOW_MEMO];
+	struct flow_memo joins[FLOW_MEMO], counts[FLOW_MEMO], made[FLOW_MEMO], caps[FLOW_MEMO],
+		guards[FLOW_MEMO], choices[FLOW_MEMO], composed[FLOW_MEMO], whose[FLOW_MEMO],
+		fresh[FLOW_MEMO];
 };
 
 /* How many arguments a built-in takes by place. */

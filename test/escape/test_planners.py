@@ -18,6 +18,7 @@ rule("drive.append", effect = write, when = trusted | at_most(number), id = payl
 rule("drive.delete", effect = destructive, when = trusted | at_most(number),
      id = control(allow = approved | greatest("size", of = "drive.list", field = "id", said = ["largest file"]),
                   otherwise = ask))
+rule("bank.pay", effect = payment, amount = control(allow = trusted, otherwise = ask))
 rule("mail.send", effect = external, when = trusted | at_most(number),
      to = control(allow = trusted | approved | chosen(tool("drive.list", of = "me@example.com")), otherwise = ask))
 """
@@ -48,8 +49,8 @@ class Planners(harness.Case):
         tools = {"drive.list": {"annotations": {"readOnlyHint": True}, "outputSchema": listed,
                                 "inputSchema": {"type": "object", "properties": {"query": TEXT}},
                                 "answers": answers + [{"result": files[0]}]}}
-        for name, field in (("drive.append", "id"), ("drive.delete", "id"), ("mail.send", "to")):
-            tools[name] = {"inputSchema": schema(**{field: TEXT}), "answers": [{"result": None}]}
+        for name, field in (("drive.append", "id"), ("drive.delete", "id"), ("mail.send", "to"), ("bank.pay", "amount")):
+            tools[name] = {"inputSchema": schema(**{field: {} if field == "amount" else TEXT}), "answers": [{"result": None}]}
         paths = []
         for name, text in (("plan.star", plan), ("policy.star", self.policy), ("tools.json", json.dumps({"tools": tools}))):
             paths.append(os.path.join(self.tmp, name))
@@ -121,6 +122,27 @@ class Planners(harness.Case):
         self.refuse(rows, f"Tell {BOB}, and the evil-doers")
         done, effects = self.run_it("mail.send(to=list(dict(bob=1))[0])\n", "Tell Bob")
         self.assertEqual((done.status, effects), (0, ["mail.send"]), done)
+
+    def test_T_PLAN_SPELL_of_numbers(self):
+        """A number that is computed is not the user's, whatever of; unless the request says it."""
+        made = ("3 * 3 * 3 - 2", "1 + 3 * 3", "7 // 2 + 3 * 3", "-(2 - 7)", "+(2 + 7)", "~3", "1 << 3", "3 ** 2", "7 % 4 + 1", "2 | 4", "1 / 2",
+                "True + True + True + True", "True * 9", "len([0] * 77)", 'len("bob bob")', 'int("77")', 'int("1" + "7")', 'int("bob", 36)', 'ord("b")',
+                'hash("bob")', 'hash("bob") // hash("bob") * 9', "range(100)[57]", "list(range(100))[57]", "max(range(100))", "[i for i in range(10)][-1]",
+                "sum(range(40))", "sum([3] * 9)", "sum([1, 3, 1])", "abs(2 - 7)", "round(3 * 1.5)", 'float(3) * 3', '["a", "b"].index("b") + 3',
+                '("a " * 9).count("a")', '"a b c d e f".find("f")', '"tell bob and eve".rfind("e")', '[i for i, x in enumerate([0] * 9)][-1]',
+                'enumerate(["a"], 4)[0][0]', 'date.weekday("2026-11-22")', 'date.diff("2026-11-22", "2026-11-13")', '"b".elem_ords()[0]',
+                '[c for c in "b".elem_ords()][0]', 'bytes("b")[0]', 'json.decode("9")', "1 == 1", "not 0", "1 < 2", 'bool("a")', '"a" in "abc"', "all([])",
+                'isinstance(1, int)', 'hasattr("a", "upper")', "1 < 2 < 3", '"bob".isalpha()', "len([]) * 1 + 9", "max(1, 4 + 1)", "(lambda x: x + 1)(3)",
+                "[x * 3 for x in [3]][0]", "{1: 3 * 3}[1]", "dict(a=4 + 1)[\"a\"]", "min([9 + 1, 9 + 2])", "(3 + 1, 9)[0]", "2.5 * 2")
+        self.refuse([f"bank.pay(amount={number})\n" for number in made] +
+                    ["n = 1\nfor i in [1, 2, 3]:\n    n += n\nbank.pay(amount=n)\n", "n = 3\nn *= 3\nbank.pay(amount=n)\n",
+                     "def f(n):\n    return n + 3\nbank.pay(amount=f(2))\n", "for i in range(5):\n    bank.pay(amount=i)\n",
+                     "for i, x in enumerate([7, 7]):\n    bank.pay(amount=i)\n", "bank.pay(amount=[3, 3 + 1])\n"], "Tell bob that 1, 2, 3 and 7 are odd, or not")
+        for number in ("3", "1 + 2", "3 - 2", "2 * 3 + 1", "-(3 - 10)", "[7][0]", "max(1, 7)", "[1, 2, 3].pop()", "7 if 1 < 2 else 3", "(lambda x: x)(3)",
+                       "[x for x in [3]][0]", "7.0", "[3, 1 + 2]", "3 if len([0]) == 1 else 1", "sorted([3, 1], key=lambda x: x * 9, reverse=True)[0]",
+                       "[1, 2][len([0])]", "[2, 3].pop(len([0]) - 1)", "max([1, 2], key=lambda x: -x)"):
+            done, effects = self.run_it(f"bank.pay(amount={number})\n", "Tell bob that 1, 2, 3, 7 and 10 are odd, or not")
+            self.assertEqual((done.status, effects), (0, ["bank.pay"]), (number, done))
 
     def test_T_PLAN_PLACES_of_a_list_that_was_changed(self):
         """What a page decides is read at a place that was not there before."""

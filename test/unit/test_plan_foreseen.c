@@ -426,7 +426,7 @@ static void try_one(struct trial *t, const char *plan, const char *policy, uint6
 	(void)ground_init(&t->ground, &t->policy.heap, "tell ann and bob of 1", &t->policy);
 	struct program_setup setup = {.tools = &set,
 		.labels = t->all,
-		.literals = {.ctx = &t->ground, .label = of_literal}};
+		.literals = {.ctx = &t->ground, .label = of_literal, .numbers = t->ground.numbers}};
 	for (size_t i = 0; i < ARRAY_LEN(own); i++)
 		setup.quiet = label_union(t->all, setup.quiet,
 			label_set(t->all, label_atom(t->all, own[i], strlen(own[i]))));

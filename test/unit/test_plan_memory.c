@@ -252,8 +252,9 @@ static void load(const char *plan, struct policy *policy, struct labels *all, st
 	const uint64_t seeds[2] = {7, 9};
 	struct ground ground = {0};
 	struct dialect dialect = DIALECT_PLAN;
-	struct program_setup setup = {
-		.tools = &set, .labels = all, .literals = {.ctx = &ground, .label = of_literal}};
+	struct program_setup setup = {.tools = &set,
+		.labels = all,
+		.literals = {.ctx = &ground, .label = of_literal, .numbers = ground.numbers}};
 	if (ground_init(&ground, &policy->heap, "tell ann", policy) < 0) {
 		o->is_said = has_failed;
 		return;
