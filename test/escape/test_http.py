@@ -193,6 +193,29 @@ class Flood(harness.Case):
                 self.assertNotIn(b"HTTP/1.1 200", said, request)
                 self.assertEqual(sessions(server), [], request)
 
+    def test_T_HTTP_SMUGGLE_behind_chunks(self):
+        """A second request behind a body in chunks, whose end others may see elsewhere; or behind a length that is none."""
+        inner = web.post(CREATE)
+        outer = b'{"jsonrpc":"2.0","id":1,"method":"engine.info"}'
+        with web.Server() as server:
+            for lines in (b"2f\r\n%s\r\n0\r\n\r\n", b"2f\n%s\n0\n\n", b" 2f \r\n%s\r\n0\r\nHost: x\r\n\r\n", b"2f;a=b\r\n%s\r\n0\r\n\r\n"):
+                with server.raw() as raw:
+                    raw.say(web.head(Transfer_Encoding="chunked") + lines % outer + inner)
+                    self.read_to_the_end(raw)
+                self.assertEqual(sessions(server), [], lines)
+            for length in (b"-1", b"5, 5", b"0x2f", b"9" * 23, b"", b"+0"):
+                with server.raw() as raw:
+                    raw.say(b"POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + length + b"\r\n\r\n" + inner)
+                    self.assertNotIn(b" 200 ", self.read_to_the_end(raw))
+                self.assertEqual(sessions(server), [], length)
+
+    @staticmethod
+    def read_to_the_end(raw):
+        try:
+            return raw.file.read()
+        except ConnectionResetError:  # something of ours was not read
+            return b""
+
     def test_T_HTTP_SLOW_clients_that_hold_every_place(self):
         """Connections that say a byte now and then, until no place is free: they are ended, and others served."""
         with web.Server("--connections", "20", "--request-timeout", "1s", "--idle-timeout", "1s") as server:

@@ -146,6 +146,7 @@ class Connections(Shared):
                 raw.say(b"1\r\n%c\r\n" % byte)
             raw.say(b"0\r\n\r\n")
             self.assertIn("sessions", raw.answer().json["result"])
+            self.assertIsNone(raw.answer())  # it was the connection's last
 
     def test_a_body_that_comes_byte_by_byte(self):
         with self.server.raw() as raw:

@@ -131,7 +131,10 @@ static void begin(
 	/* Nothing of it is to be kept, guessed at, or shown in another's frame. */
 	set(x, "Cache-Control", "no-store");
 	set(x, "X-Content-Type-Options", "nosniff");
-	if (x->server && x->server->is_draining)
+	/* The library takes LF for the end of a chunk's line, where a proxy may see none: what
+	 * follows is no request of its client then. */
+	bool is_chunked = x->connection && http_header(x, "Transfer-Encoding");
+	if (x->server && (x->server->is_draining || is_chunked))
 		set(x, "Connection", "close");
 }
 
