@@ -57,6 +57,7 @@ bench: all      ## measure against peers; raw data in build/bench
 	@/usr/bin/python3 test/bench/bench.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/sessions.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/fronts.py $(BUILD)/retort
+	@/usr/bin/python3 test/bench/fair.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/plan.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/candidates.py $(BUILD)/retort
 

@@ -44,8 +44,8 @@ static void shorten_reals(char *text)
 	for (const char *at = text; *at;) {
 		size_t bytes = 1;
 		if (*at == '"') {
-			while (at[bytes] != '"')
-				bytes += at[bytes] == '\\' ? 2 : 1;
+			while (at[bytes += strcspn(at + bytes, "\"\\")] != '"')
+				bytes += 2;
 			bytes++;
 		} else if (number_bytes(at) > 0) {
 			bytes = number_bytes(at);
@@ -55,7 +55,8 @@ static void shorten_reals(char *text)
 				continue;
 			}
 		}
-		memmove(to, at, bytes);
+		if (to != at)
+			memmove(to, at, bytes);
 		to += bytes;
 		at += bytes;
 	}

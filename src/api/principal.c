@@ -49,6 +49,7 @@ void principal_set_limits(struct principal *p, const struct principal_limits *li
 	p->owner.limits.n_steps = limits->n_steps;
 	p->owner.limits.memory_bytes = limits->memory_bytes;
 	p->owner.limits.steps_per_minute = limits->steps_per_minute;
+	p->owner.limits.disk_bytes = limits->disk_bytes;
 	p->owner.may_name_host_paths = limits->may_name_host_paths;
 	p->owner.may_use_tools = limits->may_use_tools;
 	p->may_see_metrics = limits->may_see_metrics;

@@ -20,6 +20,8 @@ enum { PRINCIPAL_NAME_BYTES = 64 };
 
 /* Who has no token where none is asked for. No token has this name. */
 #define PRINCIPAL_ANYONE "anyone"
+/* What all of those together have of the journal. */
+#define PRINCIPAL_ANYONE_DISK (UINT64_C(1) << 30)
 
 /* Numbers: 0 is no limit. Flags: false is no. What is refused is told as ERR_QUOTA, ERR_DENIED. */
 struct principal_limits {
@@ -27,6 +29,7 @@ struct principal_limits {
 	uint64_t n_steps;      /* at the same time, with those that wait for their turn */
 	uint64_t memory_bytes; /* of all its sessions' limits together */
 	uint64_t steps_per_minute;
+	uint64_t disk_bytes; /* of the journal */
 	/* paths=yes: volumes, workspace, rootfs and python of session.create. Whoever may name them
 	 * reads, and writes, what the one who runs the engine can. */
 	bool may_name_host_paths;

@@ -52,11 +52,28 @@ size_t utf8_decode(const void *data, size_t bytes, int32_t *character)
 	return (size_t)lead->n_more + 1;
 }
 
+/* How many bytes at the start are ASCII for sure: most texts are nothing else, eight at a time. */
+static size_t plain_bytes(const char *at, size_t bytes)
+{
+	size_t n = 0;
+	for (uint64_t eight; bytes - n >= sizeof eight; n += sizeof eight) {
+		memcpy(&eight, at + n, sizeof eight);
+		if (eight & UINT64_C(0x8080808080808080))
+			break;
+	}
+	return n;
+}
+
 bool utf8_is_valid(const void *data, size_t bytes)
 {
 	const char *at = data;
 	for (int32_t c; bytes > 0;) {
-		size_t n = utf8_decode(at, bytes, &c);
+		size_t n = plain_bytes(at, bytes);
+		at += n;
+		bytes -= n;
+		if (bytes == 0)
+			break;
+		n = utf8_decode(at, bytes, &c);
 		if (c < 0)
 			return false;
 		at += n;
@@ -91,14 +108,17 @@ int utf8_repair(struct buf *out, const void *data, size_t bytes, size_t *n_repla
 	size_t old_bytes = out->bytes, n_bad = 0, n_good = 0;
 	while (n_good < bytes) {
 		int32_t c;
+		n_good += plain_bytes(at + n_good, bytes - n_good);
+		if (n_good == bytes)
+			break;
 		size_t n = utf8_decode(at + n_good, bytes - n_good, &c);
 		if (c >= 0) {
 			n_good += n;
 			continue;
 		}
-		int rc = buf_append(out, at, n_good);
+		int rc = n_good > 0 ? buf_append(out, at, n_good) : 0;
 		if (rc == 0)
-			rc = buf_add(out, "\xef\xbf\xbd");
+			rc = buf_append(out, "\xef\xbf\xbd", 3);
 		if (rc < 0)
 			return undo_append(out, old_bytes, rc);
 		at += n_good + n;

@@ -353,7 +353,8 @@ static void on_hangup(void *arg)
  * runs the engine. */
 static int open_anyone(struct fronts *f, struct err *err)
 {
-	const struct principal_limits limits = {.may_see_metrics = true};
+	const struct principal_limits limits = {
+		.may_see_metrics = true, .disk_bytes = PRINCIPAL_ANYONE_DISK};
 	f->context = *service_context(f->service);
 	int r = principal_new(&f->anyone, PRINCIPAL_ANYONE, &limits, err);
 	f->context.principal = f->anyone;

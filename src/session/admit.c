@@ -3,6 +3,7 @@
 
 #include "base/num.h"
 #include "session/job.h"
+#include "store/account.h"
 
 #include <string.h>
 
@@ -87,6 +88,8 @@ int admit_session(struct registry *r, uint64_t memory_bytes, bool is_new, struct
 	const struct owner *o = r->owner;
 	if (!o)
 		return admit_to_engine(r, memory_bytes, err);
+	if (is_new && admit_kept(r->roll, o->name, 0, err) < 0)
+		return -err_errno(err->code);
 	struct tally own = count(r->roll, o->name);
 	int64_t n = is_new && o->limits.n_sessions > 0
 		? journal_session_count(r->roll->journal, o->name, err)
@@ -119,6 +122,52 @@ uint64_t admit_memory(const struct limits *limits)
 	uint64_t usual_bytes = order_default_limits().value[LIMIT_output_bytes];
 	return limits->value[LIMIT_memory_bytes] +
 		(output_bytes > usual_bytes ? 3 * (output_bytes - usual_bytes) : 0);
+}
+
+/* Of the disk; what one may have of it when the rest is taken. A page goes through the log to its
+ * place: what is written takes its length twice. */
+enum { RESERVE_BYTES = 256 << 20, RESERVE_PART = 4, LITTLE_PART = 16, WRITES = 2 };
+
+static bool has_room(struct roll *roll, uint64_t kept_bytes, uint64_t bytes)
+{
+	struct journal_room room;
+	struct err ignored; /* nothing is known of it: the write will tell */
+	if (journal_room(roll->journal, &room, &ignored) < 0)
+		return true;
+	uint64_t reserve = MIN(room.all_bytes / RESERVE_PART, (uint64_t)RESERVE_BYTES);
+	return room.free_bytes >= reserve + WRITES * bytes ||
+		kept_bytes + bytes <= reserve / LITTLE_PART;
+}
+
+int admit_kept(struct roll *roll, const char *owner, uint64_t bytes, struct err *err)
+{
+	const struct owner *o = owner[0] ? registry_find_owner(&roll->all, owner) : NULL;
+	int64_t kept = o ? journal_account(roll->journal, o->name, err) : 0;
+	if (!o || kept < 0)
+		return (int)kept;
+	uint64_t kept_bytes = (uint64_t)kept, most = o->limits.disk_bytes;
+	if (most > 0 && kept_bytes + bytes >= most) {
+		err_set(err, ERR_QUOTA, "journal: %s may keep %s there, %s are taken", o->name,
+			num_format_bytes(most).text, num_format_bytes(kept_bytes).text);
+	} else if (!has_room(roll, kept_bytes, bytes)) {
+		err_set(err, ERR_NO_SPACE,
+			"journal: what is free on its disk is kept for those who have less there");
+	} else {
+		return 0;
+	}
+	roll->n_refused[ADMIT_DISK]++;
+	err_hint(err, "close sessions that are done, and have them forgotten: session.prune");
+	return -err_errno(err->code);
+}
+
+int admit_blob(const struct entry *e, const void *data, size_t bytes,
+	char digest[JOURNAL_DIGEST_BYTES], struct err *err)
+{
+	struct journal *journal = e->roll->journal;
+	int r = admit_kept(e->roll, e->owner, bytes, err);
+	if (r == 0)
+		r = journal_account_add(journal, e->owner, (int64_t)bytes, err);
+	return r < 0 ? r : journal_blob_put(journal, data, bytes, digest, err);
 }
 
 struct line {
@@ -184,6 +233,8 @@ int admit_job(const struct entry *e, const struct job *job, struct err *err)
 
 int admit_rate(struct registry *r, uint64_t n, struct err *err)
 {
+	if (r->owner && admit_kept(r->roll, r->owner->name, 0, err) < 0)
+		return -err_errno(err->code);
 	bool is_good = !r->owner || owner_take_steps(r->owner, n, uv_hrtime(), err) == 0;
 	return is_good ? 0 : refuse(r, ADMIT_RATE);
 }

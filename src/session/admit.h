@@ -39,6 +39,16 @@ enum {
 /* May @job wait in line? Errors: ERR_QUOTA. */
 int admit_job(const struct entry *e, const struct job *job, struct err *err);
 
+/*
+ * May the journal keep @bytes more of @owner's? Its quota, and a reserve of the disk: what is left
+ * there is for those who have little of it. Whoever runs the engine may always.
+ * Errors: ERR_QUOTA, ERR_NO_SPACE.
+ */
+int admit_kept(struct roll *roll, const char *owner, uint64_t bytes, struct err *err);
+/* journal_blob_put() of what @e's owner may have kept, and counts. */
+int admit_blob(const struct entry *e, const void *data, size_t bytes,
+	char digest[JOURNAL_DIGEST_BYTES], struct err *err);
+
 /* May it run @n steps, one after the other, now? Errors: ERR_QUOTA: at the same time, or in this
  * minute. */
 int admit_steps(struct registry *r, uint64_t n, struct err *err);

@@ -210,13 +210,19 @@ static int commit(
 		.extra = extra,
 		.extra_bytes = strlen(extra)};
 	bool has_moved = record->outcome == RECORD_COMMITTED;
+	/* record_name() has just done it, of the same texts. */
+	node.is_named = strcmp(record->parent, e->head) == 0;
+	(void)snprintf(node.digest, sizeof node.digest, "%s", record->step);
 	(void)snprintf(node.parent, sizeof node.parent, "%s", e->head);
 	(void)snprintf(node.session, sizeof node.session, "%s", e->id);
 	(void)snprintf(node.runtime, sizeof node.runtime, "%s", record->runtime);
 	(void)snprintf(node.status, sizeof node.status, "%s", record_status_word(record->status));
 	(void)snprintf(
 		node.outcome, sizeof node.outcome, "%s", record_outcome_word(record->outcome));
-	int r = journal_commit(e->roll->journal, &node, has_moved ? NULL : e->head, err);
+	int r = admit_kept(
+		e->roll, e->owner, node.code_bytes + node.record_bytes + node.extra_bytes, err);
+	if (r == 0)
+		r = journal_commit(e->roll->journal, &node, has_moved ? NULL : e->head, err);
 	if (r >= 0 && has_moved) {
 		memcpy(e->head, node.digest, sizeof e->head);
 		e->n_steps++;

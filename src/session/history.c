@@ -485,7 +485,9 @@ static json_t *content_json(
 	if (coded)
 		(void)sodium_bin2base64(
 			coded, room, (unsigned char *)data, bytes, sodium_base64_VARIANT_ORIGINAL);
-	json_t *content = is_text ? json_stringn(data, bytes) : coded ? json_string(coded) : NULL;
+	json_t *content = is_text ? json_stringn_nocheck(data, bytes)
+		: coded		  ? json_stringn_nocheck(coded, room - 1)
+				  : NULL;
 	free(coded);
 	return content ? json_pack("{s:s, s:o, s:s, s:I, s:I}", "path", path, "content", content,
 				 "encoding", is_text ? "utf-8" : "base64", "size", (json_int_t)size,

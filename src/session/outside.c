@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"
+#include "session/admit.h"
 #include "session/entry.h"
 #include "session/job.h"
 #include "session/replay.h"
@@ -58,7 +59,7 @@ int entry_on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, 
 			return r;
 		e->is_tainted = true;
 	}
-	return journal_blob_put(e->roll->journal, text, bytes, digest, err);
+	return admit_blob(e, text, bytes, digest, err);
 }
 
 void entry_on_tool(void *arg, const json_t *event)

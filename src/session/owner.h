@@ -14,6 +14,7 @@ struct owner_limits {
 	uint64_t n_steps;      /* asked for and not answered */
 	uint64_t memory_bytes; /* of the limits of all its live sessions together */
 	uint64_t steps_per_minute;
+	uint64_t disk_bytes; /* of the journal: store/account.h */
 };
 
 /*

@@ -162,8 +162,7 @@ static int keep_content(struct job *job, struct err *err)
 	if (data == MAP_FAILED)
 		return err_sys(err, ERR_NO_MEMORY, errno, "hold the file's content");
 	job->fd_bytes = bytes;
-	int r = journal_blob_put(
-		job->entry->roll->journal, data ? data : "", bytes, job->step, err);
+	int r = admit_blob(job->entry, data ? data : "", bytes, job->step, err);
 	if (data)
 		(void)munmap(data, bytes);
 	return r;

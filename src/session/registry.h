@@ -66,6 +66,7 @@ enum admit_reason {
 	ADMIT_ENGINE,
 	ADMIT_PATHS,
 	ADMIT_QUEUE,
+	ADMIT_DISK,
 	ADMIT_END_
 };
 

@@ -15,7 +15,8 @@ const char *const stats_reasons[ADMIT_END_] = {[ADMIT_SESSIONS] = "sessions",
 	[ADMIT_RATE] = "rate",
 	[ADMIT_ENGINE] = "engine",
 	[ADMIT_PATHS] = "paths",
-	[ADMIT_QUEUE] = "queue"};
+	[ADMIT_QUEUE] = "queue",
+	[ADMIT_DISK] = "disk"};
 
 static void add_time(struct stats_times *t, double seconds)
 {

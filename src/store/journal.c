@@ -20,10 +20,11 @@
 enum {
 	JOURNAL_APPLICATION = 0x72657472, /* "retr" */
 	/* 1: the first. 2: has steps that are files. 3: sessions have owners and lifetimes. 4: and
-	 * may be tainted; steps have calls of tools. An older one is brought to this when it is
-	 * opened. */
-	JOURNAL_VERSION = 4,
+	 * may be tainted; steps have calls of tools. 5: owners have accounts, and what is pruned
+	 * leaves gaps in the log of changes. An older one is brought to this when it is opened. */
+	JOURNAL_VERSION = 5,
 	VERSION_OWNERS = 3,
+	VERSION_TAINTS = 4,
 	HEADER_BYTES = 100,
 	/* Without an idle moment for so many pages (16 MiB), a commit does the work. */
 	WAL_MAX_PAGES = 4096,
@@ -60,6 +61,8 @@ static const char schema[] =
 	"CREATE TABLE change (seq INTEGER PRIMARY KEY, kind INTEGER, session INTEGER, digest BLOB,"
 	" at_ms INTEGER, seal BLOB, chain BLOB);"
 	"CREATE INDEX change_again ON change (digest) WHERE kind > 6;"
+	"CREATE INDEX change_session ON change (session) WHERE session > 0;"
+	"CREATE TABLE account (owner TEXT PRIMARY KEY, bytes INTEGER) WITHOUT ROWID;"
 	"COMMIT;";
 
 /* From version 1 or 2 to 3, and from there on; each whole or not at all. Rows need no change: those
@@ -79,6 +82,12 @@ static const char taints[] = "BEGIN IMMEDIATE;"
 			     "ALTER TABLE session ADD COLUMN tainted INTEGER DEFAULT 0;"
 			     "PRAGMA user_version = 4;"
 			     "COMMIT;";
+static const char accounts[] =
+	"BEGIN IMMEDIATE;"
+	"CREATE INDEX change_session ON change (session) WHERE session > 0;"
+	"CREATE TABLE account (owner TEXT PRIMARY KEY, bytes INTEGER) WITHOUT ROWID;"
+	"PRAGMA user_version = 5;"
+	"COMMIT;";
 
 static int fail_file(
 	struct journal *j, const char *what, const char *name, int sys, struct err *err)
@@ -262,8 +271,10 @@ static int renew(struct journal *j, struct err *err)
 	if (version < 0 || version >= JOURNAL_VERSION)
 		return MIN(version, 0);
 	int r = version < VERSION_OWNERS ? run(j, owners, err) : 0;
-	if (r == 0)
+	if (r == 0 && version < VERSION_TAINTS)
 		r = run(j, taints, err);
+	if (r == 0)
+		r = run(j, accounts, err);
 	if (r < 0) {
 		(void)sqlite3_exec(j->db, "ROLLBACK", NULL, NULL, NULL);
 		return r;
@@ -286,7 +297,10 @@ static int make_tables(struct journal *j, struct err *err)
 	(void)snprintf(ids, sizeof ids, "PRAGMA application_id = %d; PRAGMA user_version = %d;",
 		JOURNAL_APPLICATION, JOURNAL_VERSION);
 	(void)sqlite3_file_control(j->db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserve);
-	int r = run(j, "PRAGMA page_size = 4096; PRAGMA encoding = 'UTF-8';", err);
+	int r = run(j,
+		"PRAGMA page_size = 4096; PRAGMA encoding = 'UTF-8';"
+		"PRAGMA auto_vacuum = INCREMENTAL;",
+		err);
 	if (r == 0)
 		r = run(j, ids, err);
 	if (r == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/file_step.h"
+#include "store/account.h"
 #include "store/parts.h"
 
 #include <errno.h>
@@ -422,6 +423,9 @@ static int commit(struct journal *j, struct journal_node *node, const char *head
 	struct session_row row = j->ahead.row;
 	int is_old = find_same(j, node, err);
 	r = is_old == 0 ? add_node(j, node, err) : is_old;
+	if (r >= 0)
+		r = account_add(
+			j, row.owner, is_old ? ACCOUNT_ROW_BYTES : account_weight(node), err);
 	if (r < 0)
 		return r;
 	if (head && (r = head_check(j, head, err)) < 0)
@@ -440,7 +444,8 @@ int journal_commit(struct journal *j, struct journal_node *node, const char *hea
 		return r;
 	if (!node->created_ms)
 		node->created_ms = now_ms();
-	journal_digest(node->digest, node);
+	if (!node->is_named)
+		journal_digest(node->digest, node);
 	r = db_begin(j, err);
 	if (r == 0)
 		r = db_commit(j, commit(j, node, head, err), err);

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@ enum { JOURNAL_BLOB_MAX = 64 << 20 }; /* of one text: code, record, extra, order
  */
 struct journal_node {
 	char digest[JOURNAL_DIGEST_BYTES]; /* lower-case hexadecimal, journal_digest() */
+	bool is_named; /* given to journal_commit(): the digest is that of what follows */
 	char parent[JOURNAL_DIGEST_BYTES]; /* "" for a first step */
 	char session[JOURNAL_ID_BYTES];	   /* in which it was made first */
 	char runtime[JOURNAL_WORD_BYTES];

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "store/account.h"
 #include "store/parts.h"
 
 #include <errno.h>
@@ -238,7 +239,8 @@ static int add(struct journal *j, struct journal_session *s, struct err *err)
 	if (r < 0)
 		return r;
 	row.n = r > 0 ? sqlite3_column_int64(last, 0) + 1 : 1;
-	return session_write(j, &row, CHANGE_SESSION, NULL, err);
+	r = account_add(j, row.owner, (int64_t)s->order_bytes + ACCOUNT_ROW_BYTES, err);
+	return r < 0 ? r : session_write(j, &row, CHANGE_SESSION, NULL, err);
 }
 
 int journal_session_add(struct journal *j, struct journal_session *s, struct err *err)

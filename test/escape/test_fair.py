@@ -2,6 +2,8 @@
 """What is cheap for a box or a caller and dear for the engine costs that box or caller, and nobody else."""
 
 import os
+import socket
+import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -10,16 +12,13 @@ sys.path.insert(0, os.path.join(HERE, "..", "system"))
 import attack  # noqa: E402,F401
 import harness  # noqa: E402
 import callers  # noqa: E402
+import loads  # noqa: E402
 import rpc  # noqa: E402
 
 # What the engine may have taken at most, over all that is done here. It had 4 GiB by one of these.
 ENGINE_MAX = 700 << 20
 
-DISPLAYS = """
-class Many:
-    def __init__(self, n): self.n = n
-    def _repr_mimebundle_(self, **_): return {"text/plain": "x", "application/json": [{}] * self.n}
-"""
+AT_ONCE, SECONDS = 8, 0.5
 
 
 def most_bytes(pid):
@@ -32,7 +31,7 @@ class Fair(harness.Case):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.engine = callers.Engine({"eve": "memory=3g", "bob": ""})
+        cls.engine = callers.Engine({"eve": "memory=3g", "bob": "", "mob": "sessions=50"}, "--standby", "0")
         cls.eve, cls.bob = cls.engine.caller("eve"), cls.engine.caller("bob")
 
     @classmethod
@@ -54,7 +53,7 @@ class Fair(harness.Case):
     def test_T_FAIR_DISPLAY_of_nothing_takes_no_memory(self):
         """Display lists of empty objects: three bytes of text are eighty in the engine."""
         s = self.eve("session.create")["session"]
-        record = self.eve.run(s, DISPLAYS + "for _ in range(30): display(Many(30000))")
+        record = self.eve.run(s, loads.DISPLAYS + "for _ in range(30): display(Many(30000))")
         self.assertEqual(record["status"], "ok")
         self.assertGreater(record["truncated"]["displays"], 20)
         self.assertEqual(record["displays"][0]["application/json"], [{}] * 30000)
@@ -107,17 +106,62 @@ class Fair(harness.Case):
     def test_T_FAIR_FILES_with_long_names_are_cut(self):
         """Touch thousands of files with long names in each step."""
         s = self.eve("session.create")["session"]
-        self.eve.run(s, """
-import os
-for i in range(15):
-    os.mkdir('d' * 250); os.chdir('d' * 250)
-for i in range(9900): open('%0250d' % i, 'w').close()
-""")
+        self.eve.run(s, loads.LONG_NAMES)
         for _ in range(3):
-            record = self.eve.run(s, "for f in os.listdir('.'): os.utime(f)")
+            record = self.eve.run(s, loads.TOUCH)
             self.assertTrue(record["truncated"]["files"])
             self.assertLessEqual(sum(len(row["path"]) for row in record["files"]), 1 << 20)
         self.eve("session.close", session=s)
+        self.bounded()
+
+    def test_T_FAIR_DISK_of_the_journal_is_shared(self):
+        """Have more kept than the token allows; bob's steps are kept all the same."""
+        with callers.Engine({"eve": "disk=3m", "bob": "", "ann": "disk=8k"}, "--standby", "0") as engine:
+            eve, bob, ann = map(engine.caller, ("eve", "bob", "ann"))
+            self.eve, s, b = eve, eve("session.create")["session"], bob("session.create")["session"]
+            eve.run(s, "x = 1\nprint('y' * (1 << 20))")
+            self.assertIn("journal", str(self.refused(
+                "quota", "step.run", session=s, code="x = 2\nprint('z' * (3 << 20))")))
+            # What could not be kept was not done.
+            self.assertEqual(eve.run(s, "x")["value"]["text/plain"], "1")
+            self.refused("quota", "file.write", session=s, path="f", content="z" * (3 << 20))
+            self.assertEqual(bob.run(b, "print('z' * (4 << 20)); 6 * 7")["value"]["text/plain"], "42")
+            # Closing a session does not make room; being over, not even a small step is begun.
+            with self.assertRaises(rpc.Failed) as caught:
+                for _ in range(20):
+                    ann("session.close", session=ann("session.create")["session"])
+            self.assertEqual(caught.exception.code, "quota")
+            self.assertIn("session.prune", caught.exception.data["hint"])
+
+    def test_T_FAIR_PLACE_is_for_who_has_a_token(self):
+        """Connect as often as there are places, and say nothing."""
+        held = []
+        try:
+            for _ in range(4):
+                held += [socket.create_connection(("127.0.0.1", self.engine.port)) for _ in range(100)]
+                self.bob("engine.info")
+        finally:
+            for one in held:
+                one.close()
+
+    def test_T_FAIR_LOOP_answers_another_caller_all_the_while(self):
+        """Do all that is dear for an engine, several things at once: each time another caller is answered."""
+        names = list(loads.LOADS)
+        for i in range(0, len(names), AT_ONCE):
+            begun = [subprocess.Popen(
+                [sys.executable, loads.__file__, name, self.engine.path, str(self.engine.port),
+                 self.engine.tokens["mob"], str(SECONDS)], stdout=subprocess.PIPE, text=True)
+                for name in names[i:i + AT_ONCE]]
+            for name, load in zip(names[i:], begun):
+                self.assertEqual(load.stdout.readline(), "begun\n", name)
+            answered = 0
+            while any(load.poll() is None for load in begun):
+                self.bob("engine.info")
+                answered += 1
+            self.assertGreater(answered, 0, names[i:i + AT_ONCE])
+            for name, load in zip(names[i:], begun):
+                with load.stdout:
+                    self.assertEqual((load.wait(), load.stdout.readline().strip() != "0"), (0, True), name)
         self.bounded()
 
 

@@ -449,12 +449,12 @@ TEST(a_newer_version_is_told)
 	struct journal *j = shelf_open(dir);
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	journal_close(j);
-	poke(dir, "journal.db", 60, "\0\0\0\5", 4);
+	poke(dir, "journal.db", 60, "\0\0\0\6", 4);
 	CHECK(journal_open(&j, dir, &err) < 0);
 	CHECK_INT(err.code, ERR_USAGE);
-	CHECK_HAS(err.msg, "version 5");
+	CHECK_HAS(err.msg, "version 6");
 	CHECK_HAS(err.hint, "newer");
-	poke(dir, "journal.db", 60, "\0\0\0\4", 4);
+	poke(dir, "journal.db", 60, "\0\0\0\5", 4);
 	j = shelf_open(dir);
 	CHECK(j != NULL);
 	journal_close(j);

@@ -112,10 +112,15 @@ static void make_old(const char *dir, int version)
 {
 	char text[512];
 	struct journal *j = shelf_open(dir);
-	CHECK_INT(sqlite3_exec(j->db, "ALTER TABLE session DROP COLUMN tainted", NULL, NULL, NULL),
+	CHECK_INT(sqlite3_exec(
+			  j->db, "DROP TABLE account; DROP INDEX change_session", NULL, NULL, NULL),
 		SQLITE_OK);
-	if (version == 3)
-		(void)snprintf(text, sizeof text, "PRAGMA user_version = 3");
+	if (version < 4)
+		CHECK_INT(sqlite3_exec(j->db, "ALTER TABLE session DROP COLUMN tainted", NULL, NULL,
+				  NULL),
+			SQLITE_OK);
+	if (version >= 3)
+		(void)snprintf(text, sizeof text, "PRAGMA user_version = %d", version);
 	else
 		(void)snprintf(text, sizeof text,
 			"BEGIN; DROP INDEX session_name; DROP INDEX session_owner; DROP INDEX session_ended; DROP INDEX change_again;"
@@ -142,7 +147,7 @@ static int version_of(const char *dir)
 
 TEST(an_older_journal_is_read_and_made_new)
 {
-	for (int version = 1; version <= 3; version++) {
+	for (int version = 1; version <= 4; version++) {
 		SHELF;
 		char at[JOURNAL_DIGEST_BYTES] = "";
 		struct journal_session s;
@@ -156,7 +161,7 @@ TEST(an_older_journal_is_read_and_made_new)
 			JOURNAL j = shelf_open(dir);
 			CHECK(j != NULL);
 			/* An older retort that finds it now says that it is too old. */
-			CHECK_INT(version_of(dir), 4);
+			CHECK_INT(version_of(dir), 5);
 			CHECK_INT(journal_session_get(j, "work", &s, &err), 0);
 			CHECK_STR(s.id, "s-old");
 			CHECK_STR(s.head, at);

@@ -207,6 +207,7 @@ static int check_token(struct http_exchange *x, struct err *err)
 		n == 1 ? token_find(config->tokens, given.value) : NULL;
 	if (found) {
 		x->context = found;
+		x->has_token = x->connection->is_proven = true;
 		return 0;
 	}
 	http_count(x->server, METRICS_UNAUTHORIZED, 1);

@@ -26,7 +26,9 @@ struct http_connection {
 	struct address peer;
 	enum http_phase phase;
 	bool is_surplus, has_begun; /* the head: something of it is there */
-	bool has_left; /* it has said its last, and that was so at the last look, too */
+	bool is_proven;	  /* it has brought a token; or, where none is asked for, a request */
+	bool is_given_up; /* for another one that had no place */
+	bool has_left;	  /* it has said its last, and that was so at the last look, too */
 	uint64_t since_ms, heard_bytes;
 };
 
@@ -46,6 +48,7 @@ struct http_exchange {
 	unsigned status, n_set;
 	char *set[2 * HTTP_SET_MAX]; /* name, value, … */
 	bool is_held;		     /* somebody is to answer it */
+	bool has_token;
 	bool is_suspended, is_gone;
 	void (*gone)(void *arg);
 	void (*stop)(void *arg);

@@ -211,6 +211,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const c
 	}
 	if (x->connection->phase == HTTP_READING && !x->response) {
 		x->connection->phase = HTTP_BUSY;
+		x->connection->is_proven |= !s->config.tokens || x->has_token;
 		x->is_held = true;
 		x->route->start(x->route->arg, x);
 	}
@@ -284,12 +285,38 @@ static void on_connection(void *arg, struct MHD_Connection *mhd, void **slot,
 	free(c);
 }
 
+/* Of one host, or (NULL) of all. */
 static unsigned n_of(const struct http_server *s, const struct address *peer)
 {
 	unsigned n = 0;
 	for (const struct http_connection *c = s->connections; c; c = c->next)
-		n += address_is_same_host(&c->peer, peer);
+		n += !c->is_given_up && (!peer || address_is_same_host(&c->peer, peer));
 	return n;
+}
+
+static void hang_up(const struct http_connection *c);
+
+/* The one that has been there longest of those who have shown nothing yet gives up its place: who
+ * only connects does not keep out who has a token. */
+static bool give_up_one(struct http_server *s, const struct address *peer)
+{
+	struct http_connection *oldest = NULL;
+	for (struct http_connection *c = s->connections; c; c = c->next)
+		if (!c->is_proven && !c->is_given_up && !c->is_surplus &&
+			(!peer || address_is_same_host(&c->peer, peer)))
+			oldest = c;
+	if (!oldest)
+		return false;
+	oldest->is_given_up = true;
+	hang_up(oldest);
+	return true;
+}
+
+static bool has_place(struct http_server *s, const struct address *peer)
+{
+	unsigned max = s->config.n_connections_max;
+	return (n_of(s, peer) < (max + 1) / 2 || give_up_one(s, peer)) &&
+		(n_of(s, NULL) < max || give_up_one(s, NULL));
 }
 
 static void take_client(struct http_server *s, int taken, const struct address *peer)
@@ -298,14 +325,14 @@ static void take_client(struct http_server *s, int taken, const struct address *
 	struct http_connection *c = calloc(1, sizeof *c);
 	if (!c)
 		return;
-	unsigned max = s->config.n_connections_max;
+	bool is_surplus = !has_place(s, peer);
 	*c = (struct http_connection){.server = s,
 		.fd = fd,
 		.peer = *peer,
 		.next = s->connections,
 		.link = &s->connections,
-		.since_ms = timer_now()};
-	c->is_surplus = s->n_connections >= max || n_of(s, peer) >= (max + 1) / 2;
+		.since_ms = timer_now(),
+		.is_surplus = is_surplus};
 	tcp_set_options(fd);
 	if (c->next)
 		c->next->link = &c->next;

@@ -9,8 +9,10 @@
 struct http_server;
 
 /*
- * Of its clients. One over `n_connections_max`, or over half of that from one address, is answered
- * with 503 and 429; HTTP_SURPLUS_MAX more than that wait until another has gone. What all requests
+ * Of its clients. One over `n_connections_max`, or over half of that from one address, takes the
+ * place of the oldest that has brought no token yet (where none is asked for: no request); when all
+ * have, it is answered with 503; HTTP_SURPLUS_MAX more than that wait until another has gone. What
+ * all requests
  * under way bring along is at most HTTP_BODIES_BYTES.
  */
 enum { HTTP_SURPLUS_MAX = 64, HTTP_BODIES_BYTES = 512 << 20, HTTP_HEAD_BYTES = 64 << 10 };

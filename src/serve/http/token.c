@@ -73,6 +73,7 @@ static const struct setting {
 	{"steps=", offsetof(struct principal_limits, n_steps), read_count},
 	{"memory=", offsetof(struct principal_limits, memory_bytes), read_bytes},
 	{"rate=", offsetof(struct principal_limits, steps_per_minute), read_rate},
+	{"disk=", offsetof(struct principal_limits, disk_bytes), read_bytes},
 	{"paths=", offsetof(struct principal_limits, may_name_host_paths), NULL, read_flag},
 	{"metrics=", offsetof(struct principal_limits, may_see_metrics), NULL, read_flag},
 	{"tools=", offsetof(struct principal_limits, may_use_tools), NULL, read_flag},
@@ -95,10 +96,11 @@ static int take_setting(const struct place *at, const char *word, struct princip
 		if (r == 0)
 			return 0;
 		return bad(at, err, "a setting that is none of its kind",
-			"sessions=10 steps=2 memory=4g rate=60/min paths=no metrics=no tools=no");
+			"sessions=10 steps=2 memory=4g rate=60/min disk=1g paths=no metrics=no "
+			"tools=no");
 	}
 	return bad(at, err, "a word that is no setting",
-		"NAME TOKEN sessions=N steps=N memory=SIZE rate=N/min paths=yes metrics=yes "
+		"NAME TOKEN sessions=N steps=N memory=SIZE rate=N/min disk=SIZE paths=yes metrics=yes "
 		"tools=yes");
 }
 
