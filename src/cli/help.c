@@ -227,6 +227,18 @@ static const struct opt help_opts[] = {
 	CMD_COMMON_OPTS(struct help_args),
 };
 
+/* Is @word one of "run|check"? */
+static bool is_choice(const char *choices, const char *word)
+{
+	size_t bytes = strlen(word);
+	for (const char *at = choices; at; at = strchr(at, '|')) {
+		at += *at == '|';
+		if (bytes > 0 && strncmp(at, word, bytes) == 0 && (!at[bytes] || at[bytes] == '|'))
+			return true;
+	}
+	return false;
+}
+
 static int print_api(void)
 {
 	json_t *all = schema_operations();
@@ -258,7 +270,10 @@ static int help_run(int argc, char **argv)
 		(void)cmd_unknown(argv[at], &err);
 		return cli_fail(&err, false);
 	}
-	if (at + 1 < argc) {
+	/* `help plan check`: a verb that the page of its command explains. */
+	bool is_verb = cmd->operand_choices && at + 2 == argc &&
+		is_choice(cmd->operand_choices, argv[at + 1]);
+	if (at + 1 < argc && !is_verb) {
 		(void)err_set(&err, ERR_USAGE, "help: unexpected \"%.64s\"", argv[at + 1]);
 		(void)err_hint(&err, "name one command");
 		return cli_fail(&err, false);

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 const struct cmd *const cmd_table[] = {
@@ -76,6 +77,8 @@ int cmd_unknown(const char *name, struct err *err)
 	(void)err_set(err, ERR_USAGE, "unknown command \"%.64s\"", name);
 	if (near.best)
 		return err_hint(err, "did you mean %s?", near.best);
+	if (strchr(name, '.') || access(name, F_OK) == 0)
+		return err_hint(err, "did you mean `retort run %.64s`?", name);
 	return err_hint(err, "`retort help` lists the commands");
 }
 
@@ -93,7 +96,10 @@ static int dispatch(int argc, char **argv)
 	struct root_args args = {0};
 	struct opt_set set;
 	struct err err;
+	bool is_code = argc > 1 && strcmp(argv[1], "-c") == 0;
 	int at = cmd_parse(&cmd_root, &set, &args, argc, argv, &err);
+	if (at < 0 && is_code)
+		(void)err_hint(&err, "did you mean `retort run -c`?");
 	if (at < 0)
 		return cli_fail(&err, false);
 	if (at == 0)

@@ -30,8 +30,10 @@ static enum picture_mode guess(const char *dir)
 void picture_init(struct picture *p, int mode, const char *dir, struct sink *out)
 {
 	*p = (struct picture){.mode = (enum picture_mode)mode, .dir = dir, .out = out};
-	if (p->mode == PICTURE_AUTO)
+	if (p->mode == PICTURE_AUTO) {
 		p->mode = guess(dir);
+		p->is_dropped = p->mode == PICTURE_NONE;
+	}
 }
 
 void picture_ask(int mode, json_t *create)
@@ -159,6 +161,10 @@ bool picture_show(struct picture *p, const json_t *mimes)
 	if (json_is_string(png) && p->mode != PICTURE_NONE &&
 		show_image(p, json_string_value(png), json_string_length(png)))
 		return true;
+	if (json_is_string(png) && p->is_dropped && !p->is_quiet) {
+		(void)fputs("retort: a figure was not kept: -o DIR keeps figures\n", stderr);
+		p->is_dropped = false;
+	}
 	if (!json_is_string(text))
 		return false;
 	sink_add(p->out, json_string_value(text), json_string_length(text));

@@ -24,6 +24,8 @@ struct picture {
 	char made_dir[24];	/* the temporary one, once it is needed */
 	struct sink *out;
 	unsigned n_shown;
+	bool is_dropped; /* nobody has asked for NONE: what is not shown is told, once */
+	bool is_quiet;
 };
 
 /*

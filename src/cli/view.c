@@ -35,6 +35,7 @@ void view_init(struct view *view, const struct view_options *options)
 	sink_init(&view->out, STDOUT_FILENO, room);
 	sink_init(&view->err, STDERR_FILENO, room);
 	picture_init(&view->picture, options->output.images, options->output.dir, &view->out);
+	view->picture.is_quiet = options->output.quiet;
 }
 
 void view_done(struct view *view)
@@ -175,7 +176,10 @@ static void show_end(const struct view *view, const json_t *record)
 	};
 	const char *name = json_string_value(json_object_get(error, "name"));
 	cleanup_buf struct buf safe = BUF_INIT(8 * ERR_MSG_BYTES);
-	if (view->options.is_typed && name && strcmp(name, "Interrupted") == 0)
+	bool is_interrupted = name && strcmp(name, "Interrupted") == 0;
+	if (is_interrupted && !view->options.is_typed && !view->options.output.quiet)
+		(void)fputs("retort: interrupted\n", stderr);
+	if (is_interrupted)
 		return;
 	bool has_hint = !view->options.is_typed || strcmp(status, "killed") != 0;
 	if (view->options.output.quiet || !message ||

@@ -71,6 +71,12 @@ class Help(harness.Case):
         done = harness.retort("rnu")
         self.assertEqual(done.status, 2)
         self.assertEqual(done.err, "retort: unknown command \"rnu\": did you mean run?\n")
+        for args, said in ((["-c", "1"], "unknown option -c: did you mean `retort run -c`?"),
+                           (["x.py"], 'unknown command "x.py": did you mean `retort run x.py`?'),
+                           (["help", "plan", "nonsense"], 'help: unexpected "nonsense": name one command')):
+            done = harness.retort(*args)
+            self.assertEqual((done.status, done.err), (2, f"retort: {said}\n"))
+        self.assertEqual(harness.retort("help", "plan", "check").out, harness.retort("help", "plan").out)
 
     def test_version(self):
         for args in (["version"], ["--version"]):
