@@ -37,8 +37,7 @@ REST = {
 INDENT = re.compile(r"[ \t\f]*")
 PHYSICAL = re.compile(r"(?:[^\n\\]|\\\n|\\)*")
 MAGIC = re.compile(r"(%{1,2})[ \t]*([A-Za-z_][\w.]*|[!]|)[ \t]?(.*)", re.S)
-NAME = r"[A-Za-z_]\w*(?:\.\w+|\[[^\]\n=]*\])*"
-TARGET = re.compile(r"(%s(?:[ \t]*,[ \t]*%s)*,?)[ \t]*=[ \t]*(?:(!)(?!=)|%%(\w+))(.*)" % (NAME, NAME), re.S)
+TARGET = re.compile(r"([^=#]+)=[ \t]*(?:(!)(?!=)|%[ \t]*(\w+))(.*)", re.S)
 ASKED_BEFORE = re.compile(r"(\?\??)[ \t]*(%{0,2}[\w.*]+(?:\[-?\d+\])?)[ \t]*;?[ \t]*$")
 ASKED_AFTER = re.compile(r"(%{0,2}(?!\d)[\w*]+(?:\.(?!\d)[\w*]+|\[-?\d+\])*)[ \t]*(\?\??)[ \t]*(?:#.*)?$")
 BARE_MAGIC = re.compile(r"(%s)[ \t]+([^=,:(\[.\s].*)" % BARE, re.S)
@@ -184,13 +183,12 @@ def special(source, at):
     asked = ASKED_BEFORE.match(text)
     if asked:
         return end, "%s__notebook__.help(%r, %r)" % (indent, asked[2], len(asked[1]))
+    if text in ("?", "??"):
+        return end, "%s__notebook__.line('lsmagic', '')" % indent
     target = TARGET.match(text)
-    if target:
-        if target[2]:
-            call = "__notebook__.lines(%r)" % target[4].strip()
-        else:
-            call = line_call(target[3], target[4].strip())
-        return end, "%s%s = %s" % (indent, target[1].strip(), call)
+    if target and driver.part("program").compiles(target[1] + "= 0\n", "exec"):
+        what = "__notebook__.lines(%r)" % target[4].strip() if target[2] else line_call(target[3], target[4].strip())
+        return end, "%s%s= %s" % (indent, target[1], what)
     return bare(text, end, indent) or (at, None)
 
 

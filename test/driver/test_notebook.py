@@ -74,7 +74,15 @@ class Syntax(Case):
         """The scanner over the standard library, with a line of a notebook behind each file."""
         genuine = types.SimpleNamespace(Genuine=contextlib.nullcontext)
         passed_over = types.SimpleNamespace(offer=lambda: None, PASSED_OVER=(), theirs={"line": {}})
-        parts = {"later": genuine, "magic": passed_over, "program": types.SimpleNamespace(compiles=lambda *_: True)}
+
+        def compiles(source, mode):
+            try:
+                compile(source, "", mode)
+                return True
+            except SyntaxError:
+                return False
+
+        parts = {"later": genuine, "magic": passed_over, "program": types.SimpleNamespace(compiles=compiles)}
         space = {"driver": types.SimpleNamespace(part=parts.__getitem__)}
         with open(os.path.join(test_driver.DRIVER_DIR, "notebook.py"), encoding="utf-8") as file:
             exec(compile(file.read(), "notebook.py", "exec"), space)
@@ -141,6 +149,9 @@ class Shell(Case):
         self.assertEqual(self.text("z = !printf 'a\\nb c\\n'\nz, z.n, z.s, z.l, z.fields(0), z.grep('b')"),
                          r"(['a', 'b c'], 'a\nb c', 'a b c', ['a', 'b c'], ['a', 'b'], ['b c'])")
         self.assertEqual(self.text("z = !echo e >&2\nz"), "['e']")
+        self.assertEqual(self.text("d = {}; i = [0]\nd['a'] = !echo 1\nd[i[0]] = !echo 2\nx: list = !echo 3\n(a, *b) = !echo 4; echo 5\n"
+                                   "é = !echo 6\nd, x, a, b, é"),
+                         "({'a': ['1'], 0: ['2']}, ['3'], '4', ['5'], ['6'])")
         self.assertEqual(self.text("!!echo 1; echo 2"), "['1', '2']")
         self.assertEqual(self.text("%sx echo 1"), "['1']")
         self.assertEqual(self.text("open('there', 'w').close()\nz = !echo there\nz.p"), "[PosixPath('there')]")
