@@ -193,6 +193,10 @@ def is_users(frame):
 
 
 def shell_for(frame):
+    """The shell for code of a step; None for libraries and programs of files, which know no notebook here."""
+    step = state.step
+    if step is not None and step.once and step.filename[:1] != "<":
+        return None
     name = frame.f_globals.get("__name__", "")
     if is_users(frame) or (type(name) is str and name.startswith("IPython.core.magic")):
         return driver.part("interactive").shell

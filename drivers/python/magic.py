@@ -178,8 +178,7 @@ def unknown(name, mark, names):
         return text + '. For %s give a step the runtime "%s"' % (name, OTHER_RUNTIMES[name])
     if near:
         return text + ". %lsmagic lists what is known"
-    known = [n for n in names if n not in PASSED_OVER and n not in ALIASES]
-    return text + ". Known: %s" % " ".join([mark + n for n in sorted(set(known))])
+    return text + ". Known are !cmd, %%bash, %cd, %env, %run, %time, %timeit, %%capture, %%writefile; %lsmagic lists all"
 
 
 def words(text, flags="", valued=""):

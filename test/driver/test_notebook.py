@@ -110,6 +110,9 @@ class Syntax(Case):
         for code in ("!ls", "%pwd", "    x = 1", "```python\n1\n```", "x?"):
             got = self.driver.step(code, filename="a.py")
             self.assertIn(got.error["name"], ("SyntaxError", "IndentationError"))
+        got = once("from IPython import get_ipython\nprint(get_ipython(), 'In' in dir(__builtins__))", filename="a.py")
+        self.assertEqual(self.ok(got).out, "None False\n")
+        self.fails(once("get_ipython()", filename="a.py"), "NameError")
 
     def test_what_is_wrapped_around_a_cell(self):
         for code, text in (
