@@ -34,8 +34,8 @@ HOW_PROGRAMS = (
     "directory that whoever starts it gives with --rootfs."
 )
 HOW = (
-    "Nothing can be installed here: the box has no network. Packages are given to it by whoever starts it, with "
-    "--python VENV/bin/python, a virtual environment that has them."
+    "Nothing can be installed here: the box has no network. Whoever starts retort can give more: --python VENV, a "
+    "virtual environment that has them, or \"python\" of session.create."
 )
 
 

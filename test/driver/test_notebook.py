@@ -238,7 +238,7 @@ class Magics(Case):
         self.assertEqual(got.text, "1")
         self.assertIn("nosuch-a is not installed", got.err)
         self.assertIn("nosuch-b>=1 is not installed", got.err)
-        self.assertIn("--python VENV/bin/python", got.err)
+        self.assertIn("--python VENV", got.err)
         self.assertIn("already there: sh\n", self.run_step("!apt-get install -y sh nosuch").out)
         for code in ("%pip install nosuch", "!sudo apt install nosuch", "pip install nosuch", "%conda install nosuch", "!python -m pip install nosuch"):
             self.assertIn("Nothing can be installed", self.run_step(code).err)
