@@ -564,6 +564,17 @@ class Options(harness.Case):
             self.assertEqual((done.status, done.out), (2, ""), options)
             self.assertIn(part, done.err)
 
+    def test_typed_at_a_terminal_it_says_what_it_is(self):
+        mine, its = os.openpty()
+        process = subprocess.Popen([harness.RETORT, "mcp"], stdin=its, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env=harness.environment(None), cwd=harness.TMP)
+        os.close(its)
+        os.write(mine, b"\x04")
+        out, said = process.communicate(timeout=WAIT_S)
+        os.close(mine)
+        self.assertEqual((process.returncode, out), (0, b""))
+        self.assertIn(b"claude mcp add retort -- retort mcp", said)
+
     def test_state_outlives_the_client(self):
         state = harness.make_dir()
         with Mcp("--state", state) as mcp:

@@ -374,7 +374,8 @@ static int volume_target(int root_fd, const struct root_mount *m, struct err *er
 	if (dir >= 0)
 		return take_fd(dir);
 	int r = err_sys(err, ERR_USAGE, errno, "volume destination %s", m->dst);
-	return err_hint(err, "choose a new path such as /data, or one that exists where it goes"),
+	return err_hint(err,
+		       "make it there first, or choose a path that is not in a workspace or volume, such as /data"),
 	       r;
 }
 
