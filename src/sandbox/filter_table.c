@@ -104,8 +104,8 @@ static const struct filter_row table[] = {
 #define NOT_COUNTED "memory that the engine cannot count"
 /* What keeps memory that no process maps can be counted by a memory cgroup only. */
 #define UNCOUNTED                                                                                  \
-	PINNED ABSENT(memfd_create, NOT_COUNTED) DENY(shmget, NOT_COUNTED)                         \
-		DENY(semget, NOT_COUNTED) DENY(msgget, NOT_COUNTED)
+	PINNED ABSENT(memfd_create, NOT_COUNTED) ABSENT(vmsplice, NOT_COUNTED)                     \
+		DENY(shmget, NOT_COUNTED) DENY(semget, NOT_COUNTED) DENY(msgget, NOT_COUNTED)
 
 static const struct filter_row pinned_rows[] = {PINNED};
 static const struct filter_row uncounted_rows[] = {UNCOUNTED};

@@ -62,4 +62,5 @@ struct box_usage {
 	uint64_t cpu_us;
 	uint64_t n_oom_kills;
 	uint64_t n_pids;
+	uint64_t is_uncounted; /* 1: there may be more memory than memory_bytes says */
 };

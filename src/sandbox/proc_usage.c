@@ -14,12 +14,26 @@
 /* A share is read under a lock that a process which forks holds, be it its turn to run or not. */
 enum { SHARES_MS = 500 };
 
+/*
+ * What a socket can hold, to be sent and received: twice SO_SNDBUF or SO_RCVBUF at their greatest,
+ * which is what TCP is bounded to as well. Source: socket(7), net.core.wmem_max.
+ */
+enum { SOCKET_BYTES = 4 * 212992 };
+enum { MAPS_LOOKS = 8, MAPS_TURN_MS = 20 };
+
 struct totals {
 	int proc_fd;
 	int64_t shares_until_ms; /* memory as each process's share of its pages; 0: as it says */
 	uint64_t pids_max;
 	int n_seen, n_processes;
 	uint64_t memory_bytes, cpu_ticks, n_threads;
+};
+
+/* A look at the mappings of some processes, others in each turn. */
+struct looking {
+	int proc_fd;
+	uint64_t at, stride;
+	bool has_found;
 };
 
 static uint64_t add(uint64_t a, uint64_t b)
@@ -95,6 +109,13 @@ static uint64_t kib_sum(const char *text, const char *const keys[3])
 	return mul(sum, 1024);
 }
 
+static uint64_t tables_of(const char *status)
+{
+	uint64_t kib = 0;
+	(void)cgroup_file_number(status, "VmPTE", &kib);
+	return mul(kib, 1024);
+}
+
 static uint64_t memory_of(const struct totals *t, const char *pid, const char *status)
 {
 	static const char *const share[3] = {"Pss_Anon", "Pss_Shmem", "SwapPss"};
@@ -103,8 +124,8 @@ static uint64_t memory_of(const struct totals *t, const char *pid, const char *s
 	if (t->shares_until_ms > clock_now_ms() &&
 		read_entry(t, pid, "smaps_rollup", rollup, sizeof rollup) > 0 &&
 		strstr(rollup, "\nPss_Anon:"))
-		return kib_sum(rollup, share);
-	return kib_sum(status, whole);
+		return add(kib_sum(rollup, share), tables_of(status));
+	return add(kib_sum(status, whole), tables_of(status));
 }
 
 /* A process that goes away meanwhile is no longer the box's. */
@@ -128,6 +149,52 @@ static bool count_entry(void *arg, const char *name)
 static int add_up(struct totals *t)
 {
 	return cgroup_file_each(t->proc_fd, ".", count_entry, t);
+}
+
+/* Shared memory without a file: its pages stay when they are unmapped, also by munmap(), as long as
+ * any part is mapped. The kernel tells nobody how many there are. */
+static bool is_nameless_shared(const char *line)
+{
+	static const char name[] = " /dev/zero (deleted)";
+	size_t n = strlen(line);
+	const char *rights = strchr(line, ' ');
+	return rights && strnlen(rights, 5) == 5 && rights[4] == 's' && n >= sizeof name &&
+		strcmp(line + n - (sizeof name - 1), name) == 0;
+}
+
+static bool look_at(void *arg, const char *name)
+{
+	struct looking *l = arg;
+	struct cgroup_lines maps;
+	char path[64];
+	const char *line = NULL;
+	if (!*name || name[strspn(name, "0123456789")] != '\0' || l->at++ % l->stride != 0)
+		return true;
+	if (cgroup_file_path(path, sizeof path, "/proc/self/fd/%d/%s/maps", l->proc_fd, name) < 0)
+		return true;
+	int r = cgroup_lines_open(&maps, path);
+	while (r == 0 && (line = cgroup_lines_next(&maps)) && !is_nameless_shared(line))
+		;
+	l->has_found |= line || (r == 0 && maps.total_bytes >= CGROUP_LINES_MAX_BYTES);
+	if (r == 0)
+		cgroup_lines_close(&maps);
+	return !l->has_found;
+}
+
+/* Is there what memory can be held by without being counted, more of it than there may be? */
+static bool may_hold_more(int proc_fd, const struct proc_bounds *bounds, uint64_t n_processes)
+{
+	char text[CGROUP_LINE_BYTES];
+	uint64_t n_sockets = 0;
+	if (cgroup_file_read(proc_fd, "1/net/sockstat", text, sizeof text) > 0)
+		(void)cgroup_file_number(text, "sockets: used", &n_sockets);
+	if (mul(n_sockets, SOCKET_BYTES) > bounds->memory_bytes)
+		return true;
+	struct looking l = {.proc_fd = proc_fd,
+		.at = (uint64_t)clock_now_ms() / MAPS_TURN_MS,
+		.stride = MAX(n_processes / MAPS_LOOKS, UINT64_C(1))};
+	(void)cgroup_file_each(proc_fd, ".", look_at, &l);
+	return l.has_found;
 }
 
 int proc_usage_read(int proc_fd, const struct proc_bounds *bounds, struct box_usage *usage)
@@ -155,5 +222,6 @@ int proc_usage_read(int proc_fd, const struct proc_bounds *bounds, struct box_us
 	usage->memory_peak_bytes = MAX(usage->memory_peak_bytes, memory_bytes);
 	usage->cpu_us = MAX(usage->cpu_us, mul(all.cpu_ticks, 1000000) / hz);
 	usage->n_pids = n_pids;
+	usage->is_uncounted = may_hold_more(proc_fd, bounds, (uint64_t)all.n_processes);
 	return all.n_processes;
 }

@@ -10,8 +10,10 @@
  *
  * Memory: anonymous and shared pages, and swap. Not seen: what no process maps, such as files in
  * memory (the warden adds those of the box's own file system) and memfds (which such boxes may not
- * have). Pages that processes share are counted for each, until the sum is so large that a slower
- * look, at each one's share, is worth it.
+ * have). Page tables count. Shared memory without a file may be more than is mapped, and sockets
+ * hold what nobody tells: where there is any of the one, or there are many of the other,
+ * is_uncounted says so. Pages that processes share are counted for each, until the sum is so large
+ * that a slower look, at each one's share, is worth it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -280,8 +280,12 @@ void entry_on_done(void *arg, const struct record *told)
 
 int entry_memory(const char *text, size_t bytes)
 {
-	cleanup_fd int fd = memfd_create("retort-memory", MFD_CLOEXEC);
+	const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+	cleanup_fd int fd = memfd_create("retort-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0 || fd_write_all(fd, text, bytes) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return -1;
+	/* A box that gets it must not put more into it: no limit counts that. */
+	if (fcntl(fd, F_ADD_SEALS, seals) < 0)
 		return -1;
 	return fd_take(&fd);
 }

@@ -205,6 +205,8 @@ bool step_give_back(struct session *s);
 void step_pause(struct session *s);
 void step_resume(struct session *s);
 /* The box's books: box_usage_fn. */
+/* The record tells a limit of memory that may not have held. */
+void step_note_uncounted(struct session *s, const struct box_usage *usage);
 void step_measured(void *arg, const struct box_usage *usage);
 void step_take_output(struct session *s, int stream, const char *data, size_t bytes);
 

@@ -248,6 +248,12 @@ void step_take_output(struct session *s, int stream, const char *data, size_t by
 
 /* ---- the box's books ---- */
 
+void step_note_uncounted(struct session *s, const struct box_usage *u)
+{
+	if (u->is_uncounted && s->record.by[LIMIT_memory_bytes] == LIMIT_BY_ENGINE)
+		s->record.by[LIMIT_memory_bytes] = LIMIT_BY_NONE;
+}
+
 static void on_meter(uv_timer_t *timer);
 
 /* When to look at the box's books again: soon enough that no limit is passed by much. */
@@ -270,6 +276,8 @@ void step_measured(void *arg, const struct box_usage *u)
 {
 	struct session *s = arg;
 	uint64_t limit = s->limits.value[LIMIT_memory_bytes];
+	if (u)
+		step_note_uncounted(s, u);
 	if (u && s->is_base_due) {
 		s->is_base_due = false;
 		s->base_cpu_us = u->cpu_us;

@@ -33,6 +33,7 @@ static void on_ended(void *arg, const struct box_usage *usage)
 {
 	struct session *s = arg;
 	s->record.usage = *usage;
+	step_note_uncounted(s, usage);
 	s->state = SESSION_ENDED;
 	step_event(s, STEP_SETTLED);
 }
@@ -55,6 +56,7 @@ static void on_books(void *arg, const struct box_usage *u)
 	struct session *s = arg;
 	struct box_usage *out = &s->record.usage;
 	if (u) {
+		step_note_uncounted(s, u);
 		*out = *u;
 		out->cpu_us -= MIN(u->cpu_us, s->base_cpu_us);
 		out->n_oom_kills -= MIN(u->n_oom_kills, s->base_ooms);

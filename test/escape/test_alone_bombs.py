@@ -11,8 +11,10 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
 import attack  # noqa: E402
 import harness  # noqa: E402
+import rpc  # noqa: E402
 
 MIB = 1 << 20
 
@@ -306,6 +308,87 @@ class Output(Bombs):
         """A message and a traceback without end."""
         self.bomb("raise Exception('x' * (200 << 20))", "-m", "1g",
                   statuses=("error", "oom", "timeout", "killed"))
+
+
+# Ways to hold 200 MiB, or as much as goes, where the limit is 64 MiB and no cgroup counts. Each is counted, which ends
+# the step; refused, so that little is held; or the record does not say that the limit was enforced.
+HOLD = """
+import ctypes, fcntl, mmap, os, socket, sys, time
+M = 1 << 20
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+kept, n = [], 0
+def hold(mib):
+    global n
+    n += mib
+def fill(sock):
+    total = 0
+    sock.setblocking(False)
+    try:
+        while True: total += sock.send(bytes(65536))
+    except OSError: pass
+    hold(total / M)
+def shared(fd, flags, hide):
+    for _ in range(25):
+        p = libc.mmap(None, 8 * M, 3, flags, fd, 0)
+        ctypes.memset(p, 7, 8 * M)
+        hide(p)
+        hold(8)
+"""
+WAYS = {
+    "own memory": "kept.append(bytearray(b'1') * (200 * M)); hold(200)",
+    "memory of children": "for _ in range(4):\n if os.fork() == 0: x = bytearray(b'1') * (50 * M); time.sleep(9)\nhold(200)",
+    "shared memory": "shared(-1, 0x21, lambda p: None)",
+    "shared memory, dropped": "shared(-1, 0x21, lambda p: libc.madvise(p, 8 * M, 4))",
+    "shared memory, all but a page unmapped": "shared(-1, 0x21, lambda p: libc.munmap(p + 4096, 8 * M - 4096))",
+    "shared /dev/zero, unmapped": "shared(os.open('/dev/zero', os.O_RDWR), 1, lambda p: libc.munmap(p + 4096, 8 * M - 4096))",
+    "shared memory of a child, dropped":
+        "if os.fork() == 0: shared(-1, 0x21, lambda p: libc.madvise(p, 8 * M, 4)); time.sleep(9)\ntime.sleep(1); hold(200)",
+    "a file without a name": "f = os.memfd_create('x')\nfor _ in range(200): os.write(f, bytes(M)); hold(1)",
+    "files in /dev/shm": "f = open('/dev/shm/x', 'wb', 0)\nfor _ in range(200): f.write(bytes(M)); hold(1)",
+    "files that were removed": "for i in range(200):\n"
+        " f = open('/tmp/x', 'wb', 0); os.unlink('/tmp/x'); f.write(bytes(M)); kept.append(f); hold(1)",
+    "System V memory": "i = libc.shmget(0, 200 * M, 0o1600)\nif i >= 0: hold(200)",
+    "System V messages": "if libc.msgget(0, 0o600) >= 0: hold(200)",
+    "POSIX messages": "for i in range(999):\n"
+        " q = libc.mq_open(b'/%d' % i, os.O_CREAT | os.O_RDWR, 0o600, None)\n if q < 0: break\n hold(10 * 8192 / M)",
+    "unix sockets": "try:\n while n < 200: kept.append(socket.socketpair()); fill(kept[-1][0])\nexcept OSError: pass",
+    "datagrams": "try:\n while n < 200: kept.append(socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)); fill(kept[-1][0])\n"
+        "except OSError: pass",
+    "sockets on their way": "try:\n while n < 200:\n  a, b = socket.socketpair(); c = socket.socketpair(); fill(c[0])\n"
+        "  socket.send_fds(a, [b'x'], [c[0].fileno(), c[1].fileno()]); kept += [a, b]\nexcept OSError: pass",
+    "TCP": "l = socket.create_server(('127.0.0.1', 0)); l.listen(999)\ntry:\n while n < 200:\n"
+        "  a = socket.create_connection(l.getsockname()); kept += [a, l.accept()[0]]; fill(a)\nexcept OSError: pass",
+    "pages in a pipe": "r, w = os.pipe()\nif libc.vmsplice(w, None, 0, 0) == 0: hold(200)",
+    "page tables": "p = libc.mmap(None, 1 << 37, 1, 0x4022, -1, 0); libc.madvise(p, 1 << 37, 15)\n"
+        "for i in range(p, p + (1 << 37) - 1, 2 * M): ctypes.c_char.from_address(i).value\nhold(200)",
+    "keys": "if libc.syscall(248, b'user', b'x', b'y', 1, -3) >= 0: hold(200)",
+}
+
+
+class Uncounted(harness.Case):
+    def test_T_BOMB_MEMORY_without_a_cgroup(self):
+        for name, code in WAYS.items():
+            with self.subTest(name):
+                record = harness.record(f"{HOLD}\ntry:\n" + "".join(f" {line}\n" for line in code.split("\n")) +
+                                        "except (OSError, MemoryError): pass\ntime.sleep(0.5)\nprint(n)",
+                                        "--memory", "64m", "--timeout", "20s", env={"RETORT_CGROUP": "none"})
+                held = float(record["stdout"] or 0)
+                self.assertTrue(record["status"] == "oom" or (record["status"] == "ok" and (
+                    held <= 64 or not record["limits"]["memory_bytes"]["enforced"])), (held, record["status"], record["stderr"]))
+
+    def test_T_BOMB_MEMORY_in_what_the_engine_hands_over(self):
+        """A step's input comes as a file without a name: nothing can be put into it."""
+        engine = rpc.Engine()
+        self.addCleanup(engine.stop)
+        client = engine.client()
+        session = client("session.create")["session"]
+        for attempt in ("os.ftruncate(fd, 1 << 20)", "os.pwrite(fd, b'more', 2)"):
+            done = client.run(session, "import os\nfd = os.open('/dev/stdin', os.O_RDWR)\n" + attempt, stdin="in")
+            self.assertIn("[Errno 1]", done["error"]["message"])
 
 
 class Quotas(Bombs):

@@ -93,7 +93,7 @@ static int step_quotas(struct making *m, struct err *err)
 	return child_quotas(m->is_branchable, err);
 }
 
-int child_loopback(struct err *err)
+static int bring_up_loopback(struct err *err)
 {
 	struct ifreq request = {.ifr_flags = IFF_UP | IFF_RUNNING};
 	strcpy(request.ifr_name, "lo");
@@ -103,9 +103,30 @@ int child_loopback(struct err *err)
 	return 0;
 }
 
-static int step_network(struct making *m attr_unused, struct err *err)
+/* What TCP holds is counted by a cgroup of v2 only; of v1, by a book of its own, or by nobody. */
+static int bound_tcp(const struct making *m, struct err *err)
 {
-	return child_loopback(err);
+	static const char *const paths[] = {
+		"/proc/sys/net/ipv4/tcp_rmem", "/proc/sys/net/ipv4/tcp_wmem"};
+	static const char sizes[] = "4096 65536 262144";
+	for (size_t i = 0; i < ARRAY_LEN(paths) && (m->is_v1 || m->is_uncounted); i++) {
+		cleanup_fd int fd = open(paths[i], O_WRONLY | O_CLOEXEC);
+		int r = fd < 0 ? 0 : fd_write_all(fd, sizes, strlen(sizes));
+		if (r < 0)
+			return err_sys(err, ERR_BOX, -r, "write %s", paths[i]);
+	}
+	return 0;
+}
+
+int child_network(const struct making *m, struct err *err)
+{
+	int r = bound_tcp(m, err);
+	return r < 0 ? r : bring_up_loopback(err);
+}
+
+static int step_network(struct making *m, struct err *err)
+{
+	return child_network(m, err);
 }
 
 static int step_host_name(struct making *m attr_unused, struct err *err)

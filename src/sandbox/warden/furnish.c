@@ -186,9 +186,9 @@ static int step_terminals(struct work *w attr_unused, struct err *err)
 	return root_mount_terminals("/dev/pts", err);
 }
 
-static int step_loopback(struct work *w attr_unused, struct err *err)
+static int step_network(struct work *w, struct err *err)
 {
-	return child_loopback(err); /* the host name is the parent's, so it is ours */
+	return child_network(w->m, err); /* the host name is the parent's, so it is ours */
 }
 
 static int step_quotas(struct work *w attr_unused, struct err *err)
@@ -289,7 +289,7 @@ static int (*const steps[])(struct work *w, struct err *err) = {
 	step_old,
 	step_proc,
 	step_terminals,
-	step_loopback,
+	step_network,
 	step_quotas,
 	step_join,
 	step_store,

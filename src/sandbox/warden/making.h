@@ -47,8 +47,9 @@ attr_noreturn void child_main(struct making *m, struct ends *wardens);
 /* Pin process @pid (0: the caller) to @n_cpus; different slots start at different ones. */
 int child_pin(pid_t pid, unsigned n_cpus, unsigned slot, struct err *err);
 
-/* Bring up the loopback of the network namespace that the caller is in. */
-int child_loopback(struct err *err);
+/* Bring up the loopback of the network namespace that the caller is in, and bound what TCP holds.
+ */
+int child_network(const struct making *m, struct err *err);
 
 /* Become the one user of the user namespace that the caller is in, keeping its capabilities there;
  * the caller dies when its parent does. */
