@@ -61,6 +61,19 @@ class House(unittest.TestCase):
     def test_headers_are_the_manual(self):
         self.check_program("check_docs.py")
 
+    def test_no_open_of_the_engine_waits(self):
+        """A FIFO, or a file with a lease, may stand wherever a caller or a box can put one: see fd_open_regular()."""
+        own = {"src/api/plan.c",  # for the command line: who names a FIFO waits for it
+               "src/api/plan_record.c", "src/session/host.c",  # likewise; files of /proc
+               "src/api/kept.c", "src/store/journal.c"}  # directories that nobody else writes to
+        call = re.compile(r'(?<![\w"])(?:open|openat|fopen|sys_open_\w+)\(([^;"]*?O_[^;]*?)\)\s*[;:?]')
+        for name in tracked():
+            if not re.match(r"src/(agent|api|base|plan|runtime|serve|session|store|tool)/.*\.c$", name) or name in own:
+                continue
+            for found in call.finditer(read(name).decode()):
+                with self.subTest(file=name, call=" ".join(found.group(0).split())):
+                    self.assertRegex(found.group(1), r"O_(NONBLOCK|DIRECTORY|PATH|EXCL)\b")
+
     def test_every_source_has_its_licence_line(self):
         missing = [n for n in tracked() if not NO_SPDX.match(n) and b"SPDX-License-Identifier" not in
                    b"\n".join(read(n).split(b"\n")[:30])]
