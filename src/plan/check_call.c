@@ -191,8 +191,8 @@ static struct av run_body(struct checker *c, const struct obj *o, struct activat
 	join_returns(c, a, &end, is_end);
 	changes_done(c, &end);
 	changes_done(c, &a->returns.all);
-	/* Which return it was is seen in what it returned. */
-	return av_choice(c, a->result, a->result, c->returned);
+	/* Which return it was is seen in what it returned: the run does not know of the others. */
+	return av_told(c, a->result, c->returned);
 }
 
 static struct av call_function(struct checker *c, const struct obj *o, const struct call_args *args)

@@ -183,6 +183,17 @@ static enum label_kind rank_of(struct checker *c, struct mark m)
 	return m.label == LABEL_FAILED ? KIND_TEXT : label_get(c->labels, m.label).kind.rank;
 }
 
+/* The guard said which it is: of two constants, or of more. */
+static struct av told(struct checker *c, struct av v, struct mark guard, bool is_bit)
+{
+	if (v.type == T_UNSET || guard.label == LABEL_BOTTOM)
+		return v;
+	v.m = above(c, v.m, guard, v.m.is_others);
+	if (rank_of(c, v.m) < KIND_NUMBER)
+		v.m = mark_raised(c, v.m, is_bit ? KIND_BOOL : KIND_NUMBER);
+	return capped(c, v);
+}
+
 /*
  * One of two, and the guard says which. The same constant both times says nothing of it. Which of
  * two constants it is is a bit; which of more is as much as a number.
@@ -190,14 +201,14 @@ static enum label_kind rank_of(struct checker *c, struct mark m)
 struct av av_choice(struct checker *c, struct av a, struct av b, struct mark guard)
 {
 	struct av v = av_join(c, a, b);
-	if (v.type == T_UNSET || guard.label == LABEL_BOTTOM ||
-		(is_const(v) && const_equal(a.konst, b.konst)))
+	if (is_const(v) && const_equal(a.konst, b.konst))
 		return v;
-	bool is_bit = is_const(a) && is_const(b);
-	v.m = above(c, v.m, guard, v.m.is_others);
-	if (rank_of(c, v.m) < KIND_NUMBER)
-		v.m = mark_raised(c, v.m, is_bit ? KIND_BOOL : KIND_NUMBER);
-	return capped(c, v);
+	return told(c, v, guard, is_const(a) && is_const(b));
+}
+
+struct av av_told(struct checker *c, struct av v, struct mark guard)
+{
+	return told(c, v, guard, is_const(v));
 }
 
 /*

@@ -206,6 +206,7 @@ struct mark part_mark(struct checker *c, struct mark m);
 struct av av_of(struct mark m, uint32_t type);
 struct av av_join(struct checker *c, struct av a, struct av b);
 struct av av_choice(struct checker *c, struct av a, struct av b, struct mark guard);
+struct av av_told(struct checker *c, struct av v, struct mark guard);
 struct av av_decided(struct checker *c, struct av v, struct mark guard);
 struct av av_with(struct checker *c, struct av v, struct mark m);
 bool av_equal(struct av a, struct av b);

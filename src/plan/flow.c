@@ -462,13 +462,14 @@ uint32_t flow_fresh_slow(struct vm *vm, uint32_t label, uint32_t type, bool is_p
 uint32_t flow_said(struct vm *vm, uint32_t label, uint32_t fresh, struct val v)
 {
 	const struct literals *literals = vm->flow.literals;
-	if (flow_whose(vm, label) != FLOW_OWN)
+	enum flow_whose whose = flow_whose(vm, label);
+	if (whose == FLOW_OTHERS)
 		return fresh;
 	uint32_t said = literals->label(literals->ctx, v);
 	uint32_t plan = label_get(vm->flow.all, vm->flow.planned[KIND_TEXT]).origins;
 	bool is_plans = label_is_subset(vm->flow.all, plan, label_get(vm->flow.all, said).origins);
 	/* Whoever wrote what it is made of: the check may not know which value it is. */
-	return is_plans ? fresh : 0;
+	return is_plans ? fresh : whose == FLOW_OWN ? 0 : flow_presumed(vm, fresh);
 }
 
 uint32_t flow_said_number(struct vm *vm, uint32_t a, uint32_t b, struct val v)

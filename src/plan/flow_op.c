@@ -46,11 +46,12 @@ int flow_compare(struct vm *vm, uint32_t op, struct val a, struct val b, uint32_
 	return *label == LABEL_FAILED ? -1 : 0;
 }
 
-/* What is put at a place that somebody chose has been chosen by them, where that tells nothing. */
+/* What is put at a place that somebody chose has been chosen by them, where that tells nothing, so
+ * that it may be changed there. Who has it under another name sees it as the check does. */
 static void placed(struct vm *vm, struct val v, uint32_t label)
 {
 	if (label && flow_may_change(vm, v))
-		flow_new(vm, &v, label);
+		flow_new(vm, &v, flow_presumed(vm, label));
 }
 
 static int set_index(struct vm *vm, struct val x, struct val i, struct val v)
@@ -265,6 +266,12 @@ static uint32_t written(struct vm *vm, uint32_t label, uint32_t form)
 	return flow_join(vm, dated(vm, label), flow_presumed(vm, label));
 }
 
+/* Which names there are, of what is kept under its name. */
+static uint32_t names_choice(struct vm *vm, const struct args *args)
+{
+	return flow_choice(vm, items_label(vm, args->names, args->n_named, 0, true));
+}
+
 /* What is given by name, to say how: key= and reverse= of what puts things in order. */
 static uint32_t named_choice(struct vm *vm, const struct args *args)
 {
@@ -287,7 +294,7 @@ static uint32_t native_label(
 	if (native->flow == FLOW_NAMED || native->flow == FLOW_ORDER)
 		label = items_label(vm, args->item, args->n, label, true);
 	if (native->flow == FLOW_NAMED)
-		return label;
+		return flow_join(vm, label, names_choice(vm, args));
 	if (native->flow == FLOW_ORDER)
 		return flow_join(vm, label, named_choice(vm, args));
 	label = args_label(vm, args, label, is_whole);
@@ -309,7 +316,7 @@ static int change(
 	if (native->change == CHANGE_SHAPE)
 		label = items_label(vm, args->item, args->n, 0, false);
 	if (native->change == CHANGE_ARGS)
-		label = args_label(vm, args, 0, true);
+		label = items_label(vm, args->item, args->n, names_choice(vm, args), true);
 	if (native->change == CHANGE_WHOLE)
 		label = items_label(vm, args->item, args->n,
 			flow_join(vm, flow_whole(vm, self), named_choice(vm, args)), true);

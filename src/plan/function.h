@@ -104,8 +104,8 @@ enum native_flow {
 	FLOW_PICK,	/* as FLOW_SHAPE, and the result is not new but an element */
 	FLOW_CHOICE,	/* as FLOW_WHOLE, and not new */
 	FLOW_ORDER,	/* as FLOW_WHOLE, but named arguments only say in which order */
-	FLOW_NAMED,	/* as FLOW_WHOLE, but named arguments are kept as they are */
-	FLOW_NOTHING,	/* it is what it is */
+	FLOW_NAMED, /* as FLOW_WHOLE, but named arguments are kept, and only their names say more */
+	FLOW_NOTHING, /* it is what it is */
 };
 /* What the change of the receiver depends on. */
 enum native_change {
@@ -113,7 +113,7 @@ enum native_change {
 	CHANGE_PLACE, /* where the call stands */
 	CHANGE_FIRST, /* and the whole of the first argument */
 	CHANGE_SHAPE,
-	CHANGE_ARGS,  /* the whole of all arguments */
+	CHANGE_ARGS,  /* the whole of all arguments, of those by name which there are */
 	CHANGE_WHOLE, /* and of the receiver */
 };
 

@@ -282,6 +282,8 @@ static int spread_dict(struct vm *vm, struct args *args, struct val from, uint32
 		both[i] = e->key;
 		both[n + i] = e->value;
 	}
+	/* So was which names there are. */
+	(void)chosen(vm, from, both + args->n_named, n - args->n_named);
 	*guard = flow_join(vm, *guard, chosen(vm, from, both + n, n));
 	args->names = both;
 	args->named = both + n;

@@ -393,6 +393,9 @@ static const struct flow implicit[] = {
 };
 
 static const struct flow functions[] = {
+	{"which return it was, of the same word",
+		"def f(x):\n    y = 'f1'\n    if t == 'a':\n        return y\n    return x\nfiles.delete(file_id=f('f1'))\n",
+		"deny", NULL},
 	{"argument", "def f(x):\n    return x\nfiles.delete(file_id=f(t))\n", "deny", NULL},
 	{"two callers", "def f(x):\n    return x\na = f(t)\nfiles.delete(file_id=f('f1'))\n",
 		"allow", ""},

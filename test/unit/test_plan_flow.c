@@ -525,7 +525,11 @@ static void make(struct maker *m, const char *form, int depth)
 		"sum([x for x in %l if x < %e])", "d.get(%e, 0)", "len(g.get(%e, []))", "f(%e, %l)",
 		"len(d)", "h(%e)", "max(%l + [%e])", "%v * %e", "(%c and %e or 1)",
 		"len(sorted(%l))", "len(set(%l))", "(%l + [0])[0]", "[0, 1, 2][min(%v, 2)]",
-		"struct(x=%e, y=%e).x"};
+		"struct(x=%e, y=%e).x", "dict(k=%e, j=%e)['k']",
+		"max(%l + [1], key=lambda x: x * %v)",
+		"len(max([[1], %l], key=lambda x: len([q for q in %l if q < %e])))",
+		"sorted([1, %e], key=lambda x: %e)[0]", "(lambda **k: len(k))(a=%e)",
+		"[*range(9)][min(%v, 2)]", "(lambda x, y=%e: x + y)(%e)"};
 	static const char *const tests[] = {"%e == %e", "%v < %e", "%e in %l", "%l", "not %e",
 		"%e in d", "%v < %e < 3", "%c and %c", "%c or %c", "any(%l)", "%l == %l"};
 	for (; *form; form++) {
@@ -556,7 +560,13 @@ static void make_line(struct maker *m, int depth)
 		"sink(d)", "sink(%e)", "sink(len(%l))", "f(%e, %l)", "%l.insert(0, %e)",
 		"(a, b) = (%e, %e)", "%l.extend(%l[:2])", "sink([x for x in %l if %c])",
 		"%l.sort()", "%l = %l[1:]", "d.update({%e: %e})", "d[%e] = d.get(%e, 0) + 1",
-		"t = g.get(%e, [])", "t = list(%l)", "t.append(%e)", "sink(t)", "%l.clear()"};
+		"t = g.get(%e, [])", "t = list(%l)", "t.append(%e)", "sink(t)", "%l.clear()",
+		"sorted([%l, [1]], key=lambda x: x.append(%e) or 0)", "d.update(k=%e)",
+		"t = %l[:2]; t *= 2", "%l += %l[:1]", "m = l", "sorted([1, %e], key=%l.append)",
+		"sink(list(dict(k=%e, **{'j': 1})))",
+		"sorted([1], key=lambda x, y=m.append(%e): x)",
+		"t = max([%l, %l], key=lambda x: len([q for q in x if q == %e]))", "%v *= %e",
+		"%v -= %e", "f(%e, [*%l, %e])", "g[%e] = l"};
 	static const char *const heads[] = {"if %c:", "for c in range(3):", "for b in %l:",
 		"for a in [1, %e]:", "if %v == %e:", "for a in d:"};
 	for (int i = 0; i < depth; i++)

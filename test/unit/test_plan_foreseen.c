@@ -65,13 +65,18 @@ static const struct forms forms[] = {
 		"ask('mail?', %s, Email)", "ask('mails?', w, [Email])[0]",
 		"ask('which?', w, ['ann', 'bob'])", "json.dumps(%l)", "repr(%l)", "%s.strip()",
 		"'{}'.format(%s)", "approve(%s, 'r')", "sorted([%s, %s])[0]", "max(%s, %s)",
-		"k(%s)", "q['k']", "q.get(%s, 'z')", "(%s if %c else %s)", "(%s or %s)",
+		"k(%s)", "e(%e)", "q['k']", "q.get(%s, 'z')", "(%s if %c else %s)", "(%s or %s)",
 		"str(thing.get(q=%e))", "one.get(q=%s)['body']",
 		"(try_call(web.get, q=%s).error or 'e')", "str(try_call(web.get, q=%s).ok)",
 		"member(%s, ['ann', 'bob', 'x', ''])", "type(%e)",
 		"','.join([x['body'] for x in w])", "{'k': %s}.get(%s, %s)", "chr(97)",
 		"('a' * %v)", "str(w)", "%y", "date.format(%y, '%%d.%%m.')", "date.format(%y, %s)",
-		"sorted(*[[%s, %s]], key=lambda x: x)[0]"),
+		"sorted(*[[%s, %s]], key=lambda x: x)[0]", "list(dict(ann=1))[0]",
+		"list(dict(zoe=%e, bob=%s))[0]", "max(dict(eve=%e, **{'x': 1}))",
+		"dir(struct(eve=1))[0]", "(lambda **kw: [*kw][0])(ann=%e, zed=2)",
+		"dict(k=%s)['k']", "max([%s, %s], key=lambda x: len([y for y in %l if y == x]))",
+		"sorted([%s, %s], key=len, reverse=%c)[0]", "'ann bob'.split(' ')[min(%v, 1)]",
+		"(lambda x: x if %c else %s)(%s)", "[p for p in dict(ann=%s, bob=2)][0]"),
 	FORMS('y', "'2026-11-22'", "date.add(%y, %e)", "ask('when?', %s, date)",
 		"date.parse((w + [{'body': '2026-11-22'}])[0]['body'])"),
 	FORMS('c', "%v", "(%e == %e)", "%v < %e", "%e in %l", "%l", "not %e", "%e in d",
@@ -98,9 +103,22 @@ static const struct forms forms[] = {
 		"max(*[%l, %l]).append(%e)", "max([], default=%l).append(%e)",
 		"json.decode(%s, %l).append(%e)", "%l = ask(*['which?', %s, [int]])",
 		"l.append(max(m, *[m], key=len)[0])",
-		"sorted(*[%l], key=lambda x: m.append(x) or x)"),
-	FORMS('o', "log(v=%v)", "log(v=%l)", "log(v=%t)", "log(v=w)", "log(v=d)", "log(v=g)",
-		"log(v=%e)", "log(v=%s)", "log(v=%c)", "log(v=[x for x in %l if %c])"),
+		"sorted(*[%l], key=lambda x: m.append(x) or x)",
+		"sorted([%l, [1], %l], key=lambda x: x.append(%e) or 0)",
+		"%l = max([%l, m], key=lambda x: len([y for y in x if y < %e]))",
+		"%v = len(max([[%e], l], key=lambda x: x.append(%v) or len(x)))",
+		"sorted([3, %e], key=l.append)",
+		"d = {y: 1 for y in sorted(%l, key=lambda x: sum([p for p in l if p != x]))}",
+		"sorted([1], key=lambda x, y=m.append(%e): x)", "d.update(a=%e, ann=%e)",
+		"q.update(k=%s)", "q |= dict(ann=%s)", "m = %l[:2]; m *= 2", "%l = %l * min(%e, 3)",
+		"%l = [%e, %e] * 2", "l += m", "z &= set(%l)", "z -= set(%l)", "z ^= set(%l)",
+		"z |= set(m)", "m = l", "%v = int('1') + %e", "%v = [*range(9)][min(%e, 2)]",
+		"%v = hash('ann') // hash('ann')", "%l = [*enumerate(%l, %e)][-1:]",
+		"%v = f(%e, [1, *%l])", "g[1] = l", "g[%e] = m", "w = w[:2] * 2", "%v *= 2",
+		"%v -= %e"),
+	FORMS('o', "log(v=[%v, [%s]])", "log(v={'k': [%s, %e]})", "log(v=1 + %v)", "log(v=%v)",
+		"log(v=%l)", "log(v=%t)", "log(v=w)", "log(v=d)", "log(v=g)", "log(v=%e)",
+		"log(v=%s)", "log(v=%c)", "log(v=[x for x in %l if %c])"),
 	FORMS('h', "if %c:", "for c in range(3):", "for b in %l:", "for a in [1, %e]:",
 		"if %v == %e:", "for a in d:", "for t in [x['body'] for x in w]:"),
 	{0},
@@ -140,6 +158,7 @@ static void make_program(struct maker *m, uint64_t seed)
 	*m = (struct maker){.state = seed * 7919};
 	put(m, "def h(x):\n if x == 1:\n  return 2\n return x\n");
 	put(m, "def k(x):\n for c in x.elems():\n  if c == 'a': return web.get(q=x)\n return 'k'\n");
+	put(m, "def e(x):\n y = 'ann'\n if x == 2:\n  return y\n return 'ann'\n");
 	put(m, "def f(x, y):\n z = 1\n");
 	put(m, pick(m, 2) ? " if x == 2:\n  return 3\n" : "");
 	put(m, pick(m, 2) ? " y.append(x)\n" : "");
@@ -165,7 +184,7 @@ static const struct forms parts[] = {
 		"trust(plan)\n", "trust(model)\n"),
 	FORMS('a', "trusted", "trusted | approved", "at_most(number)", "trusted | at_most(bool)",
 		"ends_with(['n', 'b'])", "member(['ann', 1, 2])"),
-	FORMS('d', "", ", deny = member(['bob', 7])"),
+	FORMS('d', "", ", deny = member(['bob', 7])", ", deny = ends_with(['x', '@b.c'])"),
 	{0},
 };
 
