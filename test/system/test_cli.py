@@ -560,7 +560,7 @@ class Formats(CliCase):
         self.assertEqual(os.listdir(folder), [])
 
     def test_a_figure_that_goes_nowhere_is_told(self):
-        done = harness.run(self.FIGURE * 2)
+        done = harness.run(self.FIGURE + "\n" + self.FIGURE)
         self.assertEqual((done.status, done.err), (0, "retort: a figure was not kept: -o DIR keeps figures\n"))
         self.assertEqual(harness.run(self.FIGURE, "-q").err, "")
 
