@@ -1,18 +1,17 @@
 /*
- * Operations on plans. They take texts, no paths, and run on a thread of the loop's: neither the
- * checker nor the evaluator has state of its own, and both are bounded by fuel and memory. A plan
- * that calls servers waits for them on that thread, with a loop and servers of its own.
+ * Operations on plans. They take texts, no paths. Each plan is checked and run in a process of its
+ * own (api/planner.h), for which a thread of the loop's waits. That thread makes the calls of a
+ * plan with servers, with a loop and servers of its own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/call.h"
-#include "api/plan_check.h"
 #include "api/models.h"
-#include "api/plan_run.h"
-#include "api/plan_stop.h"
+#include "api/plan.h"
+#include "api/plan_tools.h"
+#include "api/planner.h"
 #include "api/principal.h"
 #include "api/rows.h"
-#include "base/utf8.h"
 #include "session/owner.h"
 
 #include <stdlib.h>
@@ -21,7 +20,6 @@
 enum {
 	PLAN_BYTES = 1 << 20,
 	TOOLS_BYTES = 4 << 20,
-	PRINTED_BYTES = 1 << 20,
 	APPROVE_MAX = 64,
 	FUEL = 20000000,
 	FUEL_MAX = 100000000,
@@ -38,28 +36,9 @@ struct plan_work {
 	const json_t *params;
 	bool is_run;
 	struct plan_stop stop;
-	struct buf printed, report;
-	bool is_cut;
-	int status; /* enum plan_status, or negative errno and `err` */
+	json_t *result; /* of planner_perform(); NULL: `err` */
 	struct err err;
 };
-
-static int print(void *arg, const char *text, size_t bytes)
-{
-	struct plan_work *w = arg;
-	w->is_cut = w->is_cut || buf_append(&w->printed, text, bytes) < 0;
-	return 0;
-}
-
-static bool may_call(void *arg, const char *tool)
-{
-	const struct plan_work *w = arg;
-	const json_t *names = param_get(w->params, "approve");
-	for (size_t i = 0; i < json_array_size(names); i++)
-		if (strcmp(json_string_value(json_array_get(names, i)), tool) == 0)
-			return true;
-	return false;
-}
 
 /* Tools that a caller brings answer themselves. The engine's own are for its runner. */
 static bool has_own_tools(const struct plan_work *w)
@@ -68,49 +47,57 @@ static bool has_own_tools(const struct plan_work *w)
 	return !param_get(w->params, "tools") && c->plan_tools && !c->principal;
 }
 
-static int perform(struct plan_work *w, const char *tools, bool is_own)
+static struct planner_job job_of(struct plan_work *w)
 {
 	const json_t *params = w->params;
-	const struct operation_context *context = w->call->context;
-	const char *plan = param_text(params, "plan", "");
-	const struct plan_check_request check = {.plan = plan,
+	return (struct planner_job){.plan = param_text(params, "plan", ""),
 		.policy = param_text(params, "policy", NULL),
-		.tools = tools,
 		.request = param_text(params, "request", NULL),
-		.tools_name = is_own ? context->plan_tools : NULL,
-		.stop = &w->stop,
-		.is_text = true,
-		.may_start = is_own,
-		.output = PLAN_JSON};
-	const struct plan_request run = {.path = plan,
-		.fuel = param_count(params, "fuel", FUEL),
-		.memory_bytes = param_count(params, "memory_bytes", MEMORY_BYTES),
-		.arg = w,
-		.print = print,
-		.tools_path = tools,
-		.policy_path = check.policy,
-		.request = check.request,
-		.tools_name = check.tools_name,
-		.model = is_own && context->models ? context->models->fallback : NULL,
-		.key_file = is_own && context->models ? context->models->key_file : NULL,
-		.may_start = is_own,
-		.stop = &w->stop,
-		.is_json = true,
-		.is_text = true,
-		.may_call = may_call};
-	return w->is_run ? plan_perform(&run, true, &w->report, &w->err)
-			 : plan_check(&check, &w->report, &w->err);
+		.tools = param_text(params, "tools", no_tools),
+		.approve = w->is_run ? param_get(params, "approve") : NULL,
+		.fuel = w->is_run ? param_count(params, "fuel", FUEL) : 0,
+		.memory_bytes = w->is_run ? param_count(params, "memory_bytes", MEMORY_BYTES)
+					  : MEMORY_BYTES,
+		.is_run = w->is_run,
+		.stop = &w->stop};
+}
+
+/* With the tools that the engine has: servers are started for this plan, and end with it. */
+static int perform_own(struct plan_work *w, struct planner_job *job)
+{
+	const struct operation_context *context = w->call->context;
+	cleanup_buf struct buf text = BUF_INIT(TOOLS_BYTES);
+	struct plan_tools *opened;
+	int r = plan_read_regular(context->plan_tools, &text, &w->err);
+	if (r < 0)
+		return r;
+	const struct plan_tools_config config = {.text = buf_str(&text),
+		.name = context->plan_tools,
+		.may_start = true,
+		.plan = job->plan,
+		.policy = job->policy,
+		.model = w->is_run && context->models ? context->models->fallback : NULL,
+		.key_file = context->models ? context->models->key_file : NULL,
+		.stop = &w->stop};
+	r = plan_tools_open(&opened, &config, &w->err);
+	if (r < 0)
+		return r;
+	job->tools = plan_tools_text(opened);
+	job->tools_name = context->plan_tools;
+	job->calls = opened;
+	r = planner_perform(job, &w->result, &w->err);
+	plan_tools_close(opened);
+	return r;
 }
 
 static void work(uv_work_t *request)
 {
 	struct plan_work *w = request->data;
-	cleanup_buf struct buf text = BUF_INIT(TOOLS_BYTES);
-	bool is_own = has_own_tools(w);
-	w->status = is_own ? plan_read_regular(w->call->context->plan_tools, &text, &w->err) : 0;
-	if (w->status == 0)
-		w->status = perform(w,
-			is_own ? buf_str(&text) : param_text(w->params, "tools", no_tools), is_own);
+	struct planner_job job = job_of(w);
+	if (has_own_tools(w))
+		(void)perform_own(w, &job);
+	else
+		(void)planner_perform(&job, &w->result, &w->err);
 }
 
 static const char *status_word(int status)
@@ -122,40 +109,22 @@ static const char *status_word(int status)
 							       : "invalid";
 }
 
-/* What was found, and of a run what it printed. */
-static json_t *result_of(const struct plan_work *w)
-{
-	json_t *out = json_pack("{s:s, s:[]}", "status", status_word(w->status), "diagnostics");
-	json_t *report = json_loadb(buf_str(&w->report), w->report.bytes, 0, NULL);
-	(void)json_object_update(out, report);
-	(void)json_object_del(out, "ok");
-	json_decref(report);
-	if (!w->is_run)
-		return out;
-	/* It is the program's text, and a cut may have split a character. */
-	size_t bytes = utf8_cut(buf_str(&w->printed), w->printed.bytes, PRINTED_BYTES);
-	(void)json_object_set_new(out, "stdout", json_stringn(buf_str(&w->printed), bytes));
-	if (w->is_cut)
-		(void)json_object_set_new(out, "truncated", json_true());
-	return out;
-}
-
 static void done(uv_work_t *work, int status)
 {
 	struct plan_work *w = work->data;
 	/* It was given up while it stood in line. */
 	if (status < 0)
-		w->status =
-			err_set(&w->err, ERR_INTERRUPTED, "the plan was given up before it began");
-	json_t *result = w->status < 0 ? NULL : result_of(w);
-	call_give(w->call, result, &w->err);
+		(void)err_set(&w->err, ERR_INTERRUPTED, "the plan was given up before it began");
+	if (w->result) {
+		json_int_t n = json_integer_value(json_object_get(w->result, "status"));
+		(void)json_object_set_new(w->result, "status", json_string(status_word((int)n)));
+	}
+	call_give(w->call, w->result, &w->err);
 	plan_stop_done(&w->stop);
-	buf_done(&w->printed);
-	buf_done(&w->report);
 	free(w);
 }
 
-/* What it waits for does not come; a plan that computes ends by its fuel. */
+/* What it waits for does not come, and its process is ended. */
 static void cancel(struct operation_call *call)
 {
 	struct plan_work *w = call->waiter.arg;
@@ -177,11 +146,8 @@ static void start(struct operation_call *call, bool is_run)
 		call_fail(call, &err);
 		return;
 	}
-	*w = (struct plan_work){.work = {.data = w},
-		.call = call,
-		.params = call->params,
-		.is_run = is_run,
-		.printed = BUF_INIT(PRINTED_BYTES)};
+	*w = (struct plan_work){
+		.work = {.data = w}, .call = call, .params = call->params, .is_run = is_run};
 	plan_stop_init(&w->stop);
 	call->waiter.arg = w;
 	call->cancel = cancel;
@@ -262,7 +228,7 @@ static const struct operation rows[] = {
 	{"plan.check", "Prove a plan against a policy, without running it", ROWS(check_rows),
 		RESULT(checked_rows), .label = OPERATION_CALLER,
 		.limits = "Four plans at a time; others wait.",
-		.errors = "auth|denied|limit|protocol|quota|unreachable",
+		.errors = "auth|denied|gone|limit|protocol|quota|unreachable",
 		.example = "{'plan': 'print(1 + 2)\\n'}",
 		.answer = "{'status': 'ok', 'denied': 0, 'calls': [], 'diagnostics': []}",
 		.start = start_check},
@@ -272,7 +238,7 @@ static const struct operation rows[] = {
 			"Four plans at a time; others wait. Nobody is there to be asked: what "
 			"`approve` does not name is denied. Servers are the runner's, started for "
 			"this plan and ended with it.",
-		.errors = "auth|denied|limit|protocol|quota|unreachable",
+		.errors = "auth|denied|gone|limit|protocol|quota|unreachable",
 		.example = "{'plan': 'print(1 + 2)\\n'}",
 		.answer = "{'status': 'ok', 'stdout': '3\\n', 'diagnostics': []}",
 		.start = start_run},

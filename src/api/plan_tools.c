@@ -19,10 +19,11 @@ struct plan_tools {
 	struct asker *asker;
 	struct tool_provider provider;
 	const char *text;
-	bool has_loop, has_signals, is_given_up;
+	bool has_loop, has_signals, is_given_up, has_planner;
 	uv_loop_t loop;
 	uv_signal_t signals[N_SIGNALS];
 	uv_async_t async;
+	uv_poll_t planner; /* that its process ends */
 	struct plan_stop *stop;
 	struct sigaction before; /* of SIGPIPE */
 };
@@ -40,6 +41,32 @@ static void on_stop(uv_async_t *async)
 {
 	struct plan_tools *t = async->data;
 	t->is_given_up = true;
+}
+
+static void on_planner(uv_poll_t *poll, int status, int events)
+{
+	struct plan_tools *t = poll->data;
+	if (status < 0 || (events & UV_DISCONNECT))
+		t->is_given_up = true;
+}
+
+void plan_tools_watch(struct plan_tools *t, int channel)
+{
+	if (!t->has_loop || uv_poll_init(&t->loop, &t->planner, channel) < 0)
+		return;
+	t->has_planner = true;
+	t->planner.data = t;
+	(void)uv_poll_start(&t->planner, UV_DISCONNECT, on_planner);
+	uv_unref((uv_handle_t *)&t->planner);
+}
+
+void plan_tools_unwatch(struct plan_tools *t)
+{
+	if (!t->has_planner)
+		return;
+	t->has_planner = false;
+	uv_close((uv_handle_t *)&t->planner, NULL);
+	(void)uv_run(&t->loop, UV_RUN_NOWAIT);
 }
 
 /* Signals belong to it while it waits, and to nobody while the plan computes. */
@@ -123,25 +150,6 @@ static int ask(void *ctx, const struct tool_question *q, struct buf *out, struct
 
 /* ---- the file ---- */
 
-/* A list of servers, by the members that only such a list has? */
-static bool lists_servers(const char *text)
-{
-	static const char *const names[] = {"mcpServers", "servers", "mcp_servers"};
-	bool is_list = false, is_likely = false;
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		is_likely |= strstr(text, names[i]) != NULL;
-	if (!is_likely)
-		return false;
-	if (text[strspn(text, " \t\r\n")] != '{')
-		return strstr(text, "[mcp_servers") != NULL;
-	json_t *root = json_loads(text, 0, NULL);
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		is_list |= json_object_get(root, names[i]) != NULL;
-	is_list = is_list && !json_object_get(root, "tools");
-	json_decref(root);
-	return is_list;
-}
-
 static const char *variable(const char *name)
 {
 	return getenv(name);
@@ -184,11 +192,8 @@ static int open_servers(struct plan_tools *t, const struct plan_tools_config *c,
 		.texts = texts,
 		.n_texts = c->needs_all ? 0 : ARRAY_LEN(texts),
 		.is_given_up = &t->is_given_up};
-	if (!c->may_start) {
-		(void)err_set(err, ERR_DENIED, "tools: %.100s: callers may not name servers here",
-			c->name);
-		return err_hint(err, "the engine uses those that it was started with");
-	}
+	if (!c->may_start)
+		return plan_tools_refuse_servers(c->name, err);
 	int r = servers_read(&t->servers, c->text, strlen(c->text), c->name, variable, err);
 	if (r < 0)
 		return r;
@@ -198,25 +203,17 @@ static int open_servers(struct plan_tools *t, const struct plan_tools_config *c,
 	return r < 0 ? r : check_names(t, err);
 }
 
-static int open_fixture(struct plan_tools *t, const struct plan_tools_config *c, struct err *err)
-{
-	int r = fixture_read(c->text, strlen(c->text), c->name, &t->fixture, err);
-	if (r == -EINVAL && !err->hint[0])
-		(void)err_hint(err,
-			"tools that answer are in {\"tools\": …}, servers in {\"mcpServers\": …}");
-	return r;
-}
-
 static int open_parts(struct plan_tools *t, const struct plan_tools_config *c, struct err *err)
 {
 	const struct asker_config model = {.loop = &t->loop,
 		.model = c->model,
 		.key_file = c->key_file,
 		.is_given_up = &t->is_given_up};
-	bool is_list = lists_servers(c->text);
+	bool is_list = plan_tools_lists_servers(c->text);
 	int r = is_list || c->model ? open_loop(t, c, err) : 0;
 	if (r == 0)
-		r = is_list ? open_servers(t, c, err) : open_fixture(t, c, err);
+		r = is_list ? open_servers(t, c, err)
+			    : plan_tools_read(c->text, c->name, &t->fixture, err);
 	if (r == 0 && c->model)
 		r = asker_open(&t->asker, &model, err);
 	if (r < 0)

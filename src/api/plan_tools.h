@@ -3,7 +3,7 @@
 #pragma once
 
 #include "api/plan_stop.h"
-#include "tool/provider.h"
+#include "tool/fixture.h"
 
 #include <jansson.h>
 
@@ -32,11 +32,24 @@ int plan_tools_open(
 	struct plan_tools **out, const struct plan_tools_config *config, struct err *err);
 void plan_tools_close(struct plan_tools *t);
 
+/*
+ * The parts of it, for who has no servers: does @text list servers; that they are refused; tools
+ * that answer by themselves.
+ */
+bool plan_tools_lists_servers(const char *text);
+int plan_tools_refuse_servers(const char *name, struct err *err);
+int plan_tools_read(const char *text, const char *name, struct fixture **out, struct err *err);
+
 /* It outlives what it returns. Calls and questions block. */
 const struct tool_provider *plan_tools_provider(const struct plan_tools *t);
 
 /* The tools as a record keeps them: a file that plan_tools_open() reads. */
 const char *plan_tools_text(const struct plan_tools *t);
+
+/* While a call waits: whoever asked for it ends, with the other end of @channel, and it is given
+ * up. Until plan_tools_unwatch(), before the channel is closed. */
+void plan_tools_watch(struct plan_tools *t, int channel);
+void plan_tools_unwatch(struct plan_tools *t);
 
 /* Has it been given up? Anything that failed then failed for that. */
 bool plan_tools_is_given_up(const struct plan_tools *t);

@@ -10,10 +10,10 @@ int install_find(struct install *out, struct err *err)
 {
 	/* ORDER: the installed layout, then the build tree's. */
 	static const struct {
-		const char *warden, *drivers;
+		const char *libexec, *drivers;
 	} layouts[] = {
-		{"../libexec/retort/retort-warden", "../share/retort"},
-		{"src/retort-warden", "drivers"},
+		{"../libexec/retort", "../share/retort"},
+		{"src", "drivers"},
 	};
 	char dir[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", dir, sizeof dir - 1);
@@ -26,9 +26,12 @@ int install_find(struct install *out, struct err *err)
 	if (slash)
 		*slash = '\0';
 	for (size_t i = 0; i < ARRAY_LEN(layouts); i++) {
-		int a = snprintf(out->warden, PATH_MAX, "%s/%s", dir, layouts[i].warden);
+		int a = snprintf(
+			out->warden, PATH_MAX, "%s/%s/retort-warden", dir, layouts[i].libexec);
+		int c = snprintf(
+			out->planner, PATH_MAX, "%s/%s/retort-planner", dir, layouts[i].libexec);
 		int b = snprintf(out->drivers_dir, PATH_MAX, "%s/%s", dir, layouts[i].drivers);
-		if (a > 0 && a < PATH_MAX && b > 0 && b < PATH_MAX &&
+		if (a > 0 && a < PATH_MAX && b > 0 && b < PATH_MAX && c > 0 && c < PATH_MAX &&
 			access(out->warden, X_OK) == 0)
 			return 0;
 	}

@@ -7,6 +7,7 @@
 
 struct install {
 	char warden[PATH_MAX];	    /* the warden; init stands beside it */
+	char planner[PATH_MAX];	    /* beside it as well */
 	char drivers_dir[PATH_MAX]; /* holds python/ … */
 };
 

@@ -3,7 +3,10 @@
 
 import json
 import os
+import shutil
+import signal
 import sys
+import unittest.mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
@@ -30,6 +33,43 @@ HONEST = """note = mail.page()
 gist = ask("what does it say, in a sentence?", note, str)
 mail.send(to = "bob@example.com", mail_body = gist)
 """
+
+
+HOSTILE = """#!/usr/bin/python3
+import json, os, struct, time
+
+def read():
+    kind, n = struct.unpack("<II", os.read(3, 8))
+    text = b""
+    while len(text) < n:
+        text += os.read(3, n - len(text))
+    return json.loads(text)
+
+def frame(kind, text):
+    text = struct.pack("<II", kind, len(text)) + text
+    while text:
+        text = text[os.write(3, text):]
+
+def say(kind, body):
+    frame(kind, json.dumps(body).encode())
+
+exec(read()["plan"])
+time.sleep(600)
+"""
+
+
+def planners(own):
+    """Processes of plans that the engine has."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+                name, _, rest = f.read().partition("(")[2].rpartition(")")
+        except OSError:
+            continue
+        if name == "retort-planner" and int(rest.split()[1]) == own.process.pid and rest.split()[0] != "Z":
+            found.append(int(pid))
+    return found
 
 
 class Plans(test_plan_mcp.Case):
@@ -111,6 +151,138 @@ class Plans(test_plan_mcp.Case):
         seen = json.loads(seen[seen.index("{"):])
         self.assertLessEqual(set(seen["env"]), {"PATH", "HOME", "LANG", "LC_CTYPE"})
         self.assertLessEqual(len(seen["fds"]), 4, "0, 1, 2, and the directory itself")
+
+    def waiting(self, own, n):
+        """Have @n plans wait for a server that says nothing. Returns: {process of a plan: its client}."""
+        self.file("moods", ["hangs"] * n)
+        self.file("hanging", "")
+        clients = {}
+        for _ in range(n):
+            client = engine.Client(own.path)
+            self.addCleanup(client.close)
+            client.send("plan.run", plan='mail.page()\nmail.send(to = "bob@example.com")\n', request="to bob@example.com")
+            test_plan_mcp.await_that(lambda: set(planners(own)) - set(clients), "no process of a plan")
+            clients[(set(planners(own)) - set(clients)).pop()] = client
+        test_plan_mcp.await_that(lambda: len(self.read("hanging")) == n, "the plans do not wait")
+        return clients
+
+    def own_engine(self):
+        return engine.Engine(None, "--grace", "100ms", "--tools", self.servers(mail=self.mail(timeout=3600000)))
+
+    def test_T_PLAN_PROCESS_has_nothing_but_its_channel(self):
+        """What would a plan have that is a memory error in its evaluator?"""
+        with self.own_engine() as own:
+            (pid,) = self.waiting(own, 1)
+            with open(f"/proc/{pid}/status", encoding="utf-8") as f:
+                status = dict(line.split(":\t", 1) for line in f.read().splitlines() if ":\t" in line)
+            for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+                self.assertEqual(int(status[name], 16), 0, name)
+            self.assertEqual((status["NoNewPrivs"], status["Seccomp"], status["Threads"]), ("1", "2", "1"))
+            with open(f"/proc/{pid}/limits", encoding="utf-8") as f:
+                limits = {line[:25].strip(): line[26:46].strip() for line in f}
+            self.assertEqual((limits["Max file size"], limits["Max processes"], limits["Max cpu time"]), ("0", "0", "60"))
+            if limits["Max address space"] != "unlimited":  # a sanitizer maps a shadow of all addresses
+                self.assertLess(int(limits["Max address space"]), 2 << 30)
+            if os.getuid() == 0:
+                fds = {int(fd): os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+                self.assertEqual([fds.pop(n) for n in range(3)], 3 * ["/dev/null"])
+                self.assertRegex(str(fds), r"^{3: 'socket:\[\d+\]'}$")
+                self.assertEqual(os.readlink(f"/proc/{pid}/cwd"), "/")
+                with open(f"/proc/{pid}/environ", "rb") as f:
+                    self.assertEqual(f.read(), b"")
+
+    def test_T_PLAN_PROCESS_costs_one_plan(self):
+        """A memory error of one plan, with another under way, a session, and a client that asks for something else."""
+        with self.own_engine() as own:
+            session = own("session.create")["session"]
+            own.run(session, "x = 41")
+            for how, word, said in ((signal.SIGSEGV, "gone", "signal 11"), (signal.SIGXCPU, "limit", "processor time")):
+                plans = self.waiting(own, 2)
+                first, second = plans
+                os.kill(first, how)
+                # Its caller is told at once: nobody waits for the answer of the server any more.
+                failed = plans[first].answer()[1]
+                self.assertIsInstance(failed, engine.Failed)
+                self.assertEqual(failed.code, word)
+                self.assertIn(said, str(failed))
+                self.assertIn("2 calls of tools had been made", failed.hint)
+                self.assertIn(second, planners(own), "the other plan goes on")
+                self.assertEqual(own.run(session, "x + 1")["value"]["text/plain"], "42")
+                self.assertEqual(own("plan.run", plan="print(1 + 2)\n", tools='{"tools": {}}')["stdout"], "3\n")
+                plans[second].close()
+                test_plan_mcp.await_that(lambda: not planners(own), "who gives a plan up ends its process")
+
+    def test_T_PLAN_PROCESS_that_says_nothing(self):
+        """It is stopped as by a loop that ends never: the engine goes on, and gives it up when its caller does."""
+        with self.own_engine() as own:
+            plans = self.waiting(own, 4)
+            for pid in plans:
+                os.kill(pid, signal.SIGSTOP)
+            self.assertTrue(own("engine.info")["version"])
+            for client in plans.values():
+                client.close()
+            test_plan_mcp.await_that(lambda: not planners(own), "a process of a plan is left")
+            plans = self.waiting(own, 1)
+            self.assertEqual(own.stop(), 0)
+        self.assertFalse(any(test_plan_mcp.is_alive(pid) for pid in plans))
+
+    def hostile_engine(self):
+        """An installation whose planner does what the text of a plan says, in Python."""
+        root, here = os.path.join(self.dir, "root"), os.path.dirname(harness.RETORT)
+        layouts = [("../libexec/retort", "../share/retort"), ("src", "drivers")]
+        libexec, share = next(pair for pair in layouts if os.access(os.path.join(here, pair[0], "retort-init"), os.X_OK))
+        for where in ("bin", "libexec/retort", "share"):
+            os.makedirs(os.path.join(root, where))
+        shutil.copy(harness.RETORT, os.path.join(root, "bin/retort"))
+        for name in ("retort-warden", "retort-init"):
+            shutil.copy(os.path.join(here, libexec, name), os.path.join(root, "libexec/retort"))
+        os.symlink(os.path.abspath(os.path.join(here, share)), os.path.join(root, "share/retort"))
+        planner = os.path.join(root, "libexec/retort/retort-planner")
+        with open(planner, "w", encoding="utf-8") as f:
+            f.write(HOSTILE)
+        os.chmod(planner, 0o755)
+        with unittest.mock.patch.object(harness, "RETORT", os.path.join(root, "bin/retort")):
+            return engine.Engine(None, "--grace", "100ms", "--tools", self.servers(mail=self.mail()))
+
+    def test_T_PLAN_PROCESS_is_not_believed(self):
+        """Whoever took it over writes whatever it likes to the engine."""
+        rows = [
+            ("os._exit(7)", "gone"), ("os.kill(os.getpid(), 11)", "gone"), ("os.close(3); time.sleep(600)", "gone"),
+            ("os.write(3, b'x' * 7); os._exit(0)", "gone"), ("os.write(3, b'\\xff' * 4096); time.sleep(600)", "protocol"),
+            ("frame(4, b'{}' + b' ' * (33 << 20))", "protocol"), ("frame(9, b'{}')", "protocol"), ("frame(4, b'[]')", "protocol"),
+            ("frame(4, b'{\"status\": 0, \"status\": 0}')", "protocol"), ("frame(4, b'{' * 100000)", "protocol"),
+            ("say(4, {})", "protocol"), ("say(4, {'status': 7})", "protocol"), ("say(4, {'status': -1})", "protocol"),
+            ("say(4, {'status': '0'})", "protocol"), ("say(3, {'outcome': 0})", "protocol"), ("say(0, {})", "protocol"),
+            ("say(4, {'error': {'code': 99, 'message': 'x' * 9999, 'hint': 7}})", "internal"),
+            # Calls: what is not there, what the plan does not name, what has no such parameter, what is no object.
+            ("say(1, {}); read()", "protocol"), ("say(1, {'tool': 'mail.nothing', 'arguments': '{}'}); read()", "protocol"),
+            ("say(1, {'tool': 'mail.' + 'se' + 'nd', 'arguments': json.dumps({'to': 'eve@evil.com'})}); read()", "protocol"),
+            ("say(1, {'tool': 'mail.send', 'arguments': '{\"cc\": 1}'}); read()", "protocol"),
+            ("say(1, {'tool': 'mail.send', 'arguments': '[]'}); read()", "protocol"), ("say(2, {'question': 'q'}); read()", "protocol"),
+        ]
+        with self.hostile_engine() as own:
+            for plan, word in rows:
+                with self.assertRaises(engine.Failed, msg=plan) as failed:
+                    own("plan.run", plan=plan)
+                self.assertEqual((failed.exception.code, self.sent), (word, []), (plan, failed.exception))
+                self.assertNotIn("x" * 999, str(failed.exception))
+            # With tools of the caller's own there is nothing to call.
+            with self.assertRaises(engine.Failed) as failed:
+                own("plan.run", plan="say(1, {'tool': 'a.b', 'arguments': '{}'}); read()", tools='{"tools": {"a.b": {}}}')
+            self.assertEqual(failed.exception.code, "protocol")
+            done = own("plan.check", plan="say(4, {'status': 0, 'stdout': 'x', 'calls': 7, 'evil': 1, 'denied': 2, 'diagnostics': []})")
+            self.assertEqual(done, {"status": "ok", "denied": 2, "diagnostics": []})
+            # What it may: call what its plan names. That is what a policy is for, and it is gone with the planner.
+            done = own("plan.run", plan="say(1, {'tool': 'mail.send', 'arguments': json.dumps({'to': 'bob@b'})}); say(4, {'status': 0, 'stdout': read()['text']})")
+            self.assertEqual((done["stdout"], self.sent), ('"sent"', ["bob"]), done)
+            self.assertEqual(own.run(own("session.create")["session"], "6 * 7")["value"]["text/plain"], "42")
+            test_plan_mcp.await_that(lambda: not planners(own), "processes are left")
+
+    def test_T_PLAN_PROCESS_ends_with_its_engine(self):
+        own = self.own_engine()
+        plans = self.waiting(own, 2)
+        own.kill()
+        test_plan_mcp.await_that(lambda: not any(test_plan_mcp.is_alive(pid) for pid in plans), "plans outlive the engine")
 
     def test_T_PLAN_START_by_a_caller(self):
         """Who may have plans run sends a list of servers, for the engine to start them with its variables."""
