@@ -241,8 +241,9 @@ class Places(ErrorCase):
         self.assertEqual(os.listdir(work), [])
 
     def test_bad_shape(self):
-        for text in ("x", ":", "x:", ":x", "x:y:zz", "x:y:ro:rw", "", "x:y:"):
+        for text in (":", "x:", ":x", "x:y:zz", "x:y:ro:rw", "", "x:y:", ".", "..", "/"):
             self.assert_fails(self.volume(text), 2, "--volume", code="usage")
+        self.assert_fails(self.volume("not-there"), 2, "not-there", code="not_found")
 
     def test_same_destination_twice(self):
         """The later covers the earlier or it is refused; in any case in order."""
