@@ -103,7 +103,9 @@ def patch_capture(module):
 
 def patch_nest_asyncio(module):
     """apply() without a loop is given the session's: the main thread may have no current one."""
-    genuine = module.apply
+    genuine = getattr(module, "apply", None)
+    if genuine is None:
+        return  # a file of the user's that is called so
 
     def apply(loop=None):
         import asyncio

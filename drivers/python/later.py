@@ -153,6 +153,8 @@ def patch_pandas(pandas):
     Tables as wide as the terminal where there is one (COLUMNS), and wide for a model. A file is a
     program like any. What the program sets afterwards holds.
     """
+    if not hasattr(pandas, "set_option"):
+        return  # a file of the user's that is called so
     given = posix.environ.get(b"COLUMNS", b"")
     step = driver.state.step
     if step is not None and step.once and step.filename[:1] != "<" and not given:
@@ -165,7 +167,8 @@ def patch_pandas(pandas):
 
 def patch_matplotlib(matplotlib):
     """use() of a backend that wants a screen or a notebook leaves the one that draws here."""
-    matplotlib.use = without_screen(matplotlib.use, lambda: None)
+    if hasattr(matplotlib, "use"):  # else it is a file of the user's
+        matplotlib.use = without_screen(matplotlib.use, lambda: None)
 
 
 def without_screen(switch, otherwise):

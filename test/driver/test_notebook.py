@@ -348,6 +348,11 @@ class Display(Case):
     def test_nested_loops(self):
         self.assertEqual(self.text("import nest_asyncio; nest_asyncio.apply()\nimport asyncio\nasync def f(): return 3\nasyncio.run(f())"), "3")
 
+    def test_files_of_the_users_that_are_called_so(self):
+        for name in ("pandas", "matplotlib", "nest_asyncio", "IPython", "subprocess", "re", "tempfile"):
+            got = once("import %s\nprint(%s.mine)\n!echo b\n%%%%bash\necho c" % (name, name), files={name + ".py": "mine = 'a'\n"})
+            self.assertEqual((self.ok(got).out, got.err), ("a\nb\nc\n", ""), name)
+
     @unittest.skipIf(HAS_IPYTHON, "IPython is installed")
     def test_libraries_see_that_there_is_no_ipython(self):
         got = once("import sys; sys.path.insert(0, 'dist-packages')\nimport lib\nprint(lib.FOUND, lib.SHELL)\nimport IPython\nprint(lib.shell())",
