@@ -386,6 +386,9 @@ static int rule_on(struct run *r, const struct plan_call *call, struct err *err)
 static int call_tool(struct run *r, const struct plan_call *call, struct err *err)
 {
 	struct text arguments;
+	/* What is no JSON, as a set, is an error of the plan, whatever the policy says. */
+	if (call_arguments(&r->p, call, &arguments) < 0 || text_add(&arguments, "", 1) < 0)
+		return 1;
 	int rc = rule_on(r, call, err);
 	if (rc < 0)
 		return rc;
@@ -393,8 +396,6 @@ static int call_tool(struct run *r, const struct plan_call *call, struct err *er
 		r->is_denied = true;
 		return 1;
 	}
-	if (call_arguments(&r->p, call, &arguments) < 0 || text_add(&arguments, "", 1) < 0)
-		return 1;
 	struct wanted w = {.call = call, .arguments = arguments.data};
 	return finish(r, &w, err);
 }

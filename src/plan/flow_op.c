@@ -320,6 +320,9 @@ static int change(
 	if (native->change == CHANGE_WHOLE)
 		label = items_label(vm, args->item, args->n,
 			flow_join(vm, flow_whole(vm, self), named_choice(vm, args)), true);
+	/* Length, order and which keys there are say as much as a number. */
+	if (native->change >= CHANGE_ARGS)
+		label = flow_cap(vm, label, T_INT);
 	return label == LABEL_FAILED ? -1 : flow_change(vm, self, label);
 }
 

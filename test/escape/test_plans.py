@@ -126,7 +126,9 @@ class Plans(test_plan_mcp.Case):
             for source in (f'mail.send(to="bob@example.com", class_={value})\n', f'x = {value}\nmail.send(to="bob@example.com", class_=x)\n'):
                 done = self.run_plan(source, "--yes", policy=policy)
                 self.assertEqual((done.status, self.sent), (6, []), (value, done))
-        self.assertIn('deny', policy)
+        done = self.run_plan('mail.send(to="bob@example.com", class_=set(["high"]))\n', "--yes", policy=policy)
+        self.assertEqual((done.status, self.sent), (1, []), done)
+        self.assertIn("error[P601]", done.err)
         for value in ('"ann@ok.com"', "[]", '["low", ["ann@ok.com"]]', '{"cc": "low"}'):
             done = self.run_plan(f'mail.send(to="bob@example.com", class_={value})\n', "--yes", policy=policy)
             self.assertNotIn("denied", done.err, (value, done))

@@ -41,7 +41,10 @@ SHOWN_ONLY = ["src/plan/check_print.c", "src/plan/check_json.c", "src/plan/check
 # Where, which call, and what is there instead of it: its arguments are {0}, {1}, …
 CALLS = [
     ("*", "flow_join|flow_made|label_join|label_union|label_intersection|mark_join|av_join", ["{1}", "{2}"]),
-    ("*", "kind_join|LABEL|MADE", ["{0}", "{1}"]),
+    ("*", "kind_join|LABEL", ["{0}", "{1}"]),
+    ("*", "NUMBER", ["NUMBER({0}, {0}, {2})", "NUMBER({1}, {1}, {2})", "LABEL({0}, {1})"]),
+    ("*", "flow_fresh|flow_said|flow_number|computed_mark|mark_unplanned", ["{1}"]),
+    ("src/plan/check*.c", "mark_planned", ["(struct mark){{0}}"]),
     ("*", "FROM", ["FROM(0, {1}, {2})", "FROM({0}, 0, {2})", "FROM({0}, {1}, 0)"]),
     ("*", "av_with|label_made|label_composed|mark_made", ["{1}"]),
     ("*", "av_choice", ["{1}", "{2}", "av_join({0}, {1}, {2})"]),
@@ -59,7 +62,7 @@ CALLS = [
     ("src/plan/flow.c", "label_parts|only_loud", ["(void)0"]),
     ("src/plan/check_*.c", "touch|places_lost|contents_add", ["(void)0"]),
     ("src/plan/compile_flow.c", "note", ["false"]),
-    ("src/plan/compile_flow.c", "written|all_written|name_written|search|bound|collect|called|key_called", ["(void)0"]),
+    ("src/plan/compile_flow.c", "written|all_written|name_written|search|bound|collect|called|key_called|variable_called", ["(void)0"]),
     ("src/plan/loop.def", "GUARD", ["{0}=0"]),
     ("src/plan/loop.def", "GUARD2", ["{0}=0", "{1}=0"]),
     ("src/plan/loop.def", "PUT|PUT_BOOL", ["{2}=0"]),
