@@ -380,6 +380,16 @@ class Uncounted(harness.Case):
                 self.assertTrue(record["status"] == "oom" or (record["status"] == "ok" and (
                     held <= 64 or not record["limits"]["memory_bytes"]["enforced"])), (held, record["status"], record["stderr"]))
 
+    def test_T_BOMB_MEMORY_tcp(self):
+        """What TCP holds is in no book of a cgroup v1, and comes out of what all programs of the host share."""
+        record = harness.record(HOLD + WAYS["TCP"].replace("n < 200", "n < 400") + "\nprint(n)", "--memory", "64m",
+                                "--timeout", "20s")
+        self.assertTrue(record["status"] == "oom" or float(record["stdout"]) < 200, record)
+        one = harness.record(HOLD + "l = socket.create_server(('127.0.0.1', 0))\n"
+                             "a = socket.create_connection(l.getsockname()); b = l.accept()[0]; fill(a); print(n)")
+        if record["limits"]["memory_bytes"].get("by") != "cgroup v2":
+            self.assertLess(float(one["stdout"]), 1.5)  # 4 MiB and more, where nothing is said
+
     def test_T_BOMB_MEMORY_in_what_the_engine_hands_over(self):
         """A step's input comes as a file without a name: nothing can be put into it."""
         engine = rpc.Engine()
