@@ -49,6 +49,12 @@ class Run(harness.Case):
         done = harness.run("Object.keys(require('os').networkInterfaces())", "-r", "javascript")
         self.assertEqual((done.status, done.out), (0, "[ 'lo' ]\n"), done)
 
+    def test_cpus_are_those_of_the_limit(self):
+        n = min(2, len(os.sched_getaffinity(0)))
+        for cpus, count in (("0.5", 1), ("1", 1), ("2", n), ("64", len(os.sched_getaffinity(0)))):
+            done = harness.run("import os; print(os.cpu_count(), [d for d, _, f in os.walk('/sys') if f])", "--cpus", cpus)
+            self.assertEqual(done.out, f"{count} ['/sys/devices/system/cpu']\n", done)
+
     def test_ids_it_does_not_have(self):
         """As for a user without privileges, so that `except PermissionError` catches it."""
         self.assertEqual(self.ask(

@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -27,6 +28,7 @@
 
 enum root_op_kind {
 	OP_DIR,	   /* make a directory */
+	OP_CPUS,   /* write which CPUs there are */
 	OP_FILE,   /* write a file with this text */
 	OP_LINK,   /* make a symbolic link to this text */
 	OP_SYSTEM, /* bind the host's, read-only, or repeat its symbolic link; absent: leave out */
@@ -109,6 +111,14 @@ static const struct root_op root_ops[] = {
 	{OP_LINK, "dev/stderr", "/proc/self/fd/2"},
 	{OP_DIR, "proc", NULL},
 	{OP_PROC, "proc", NULL},
+	/* Where libc looks for the number of CPUs: as many as the limit lets work, nothing else. */
+	{OP_DIR, "sys", NULL},
+	{OP_DIR, "sys/devices", NULL},
+	{OP_DIR, "sys/devices/system", NULL},
+	{OP_DIR, "sys/devices/system/cpu", NULL},
+	{OP_CPUS, "sys/devices/system/cpu/online", NULL},
+	{OP_CPUS, "sys/devices/system/cpu/possible", NULL},
+	{OP_CPUS, "sys/devices/system/cpu/present", NULL},
 	{OP_DIR, "retort", NULL},
 	{OP_DIR, "home", NULL},
 	{OP_DIR, "var", NULL},
@@ -134,6 +144,18 @@ static int make_file(const char *path, const char *text, struct err *err)
 		return err_sys(err, ERR_BOX, errno, "create /%s", path);
 	int r = fd_write_all(fd, text, strlen(text));
 	return r < 0 ? err_sys(err, ERR_BOX, -r, "write /%s", path) : 0;
+}
+
+static int op_cpus(const struct root *root, const struct root_op *op, struct err *err)
+{
+	uint64_t n = (root->limits->value[LIMIT_cpu_milli] + 999) / 1000;
+	cpu_set_t may;
+	char text[32] = "0\n";
+	if (sched_getaffinity(0, sizeof may, &may) == 0)
+		n = MIN(n, (uint64_t)CPU_COUNT(&may));
+	if (n > 1)
+		(void)snprintf(text, sizeof text, "0-%u\n", (unsigned)n - 1);
+	return make_file(op->path, text, err);
 }
 
 static int make_target(const char *path, bool is_dir, struct err *err)
@@ -308,6 +330,8 @@ static int root_op_do(
 	switch (op->kind) {
 	case OP_DIR:
 		return make_target(op->path, true, err);
+	case OP_CPUS:
+		return op_cpus(root, op, err);
 	case OP_FILE:
 		return make_file(op->path, op->text, err);
 	case OP_LINK:
