@@ -95,6 +95,23 @@ static void start_export(struct operation_call *call)
 	call_give(call, result, &err);
 }
 
+static void start_prune(struct operation_call *call)
+{
+	const json_t *params = call->params;
+	struct err err;
+	const struct registry_prune which = {.older_ms = param_count(params, "older_ms", 0),
+		.keep = param_count(params, "keep", 0),
+		.is_dry = param_flag(params, "dry_run")};
+	if (!param_get(params, "older_ms") && !param_get(params, "keep") &&
+		!param_flag(params, "all")) {
+		(void)err_set(&err, ERR_USAGE, "which sessions: older_ms, keep or all");
+		(void)err_hint(&err, "all: true forgets every closed one");
+		call_fail(call, &err);
+		return;
+	}
+	registry_prune(call->context->registry, &which, call_done, call);
+}
+
 /* ---- the rows ---- */
 
 static const struct param create_rows[] = {SESSION_NAME, ORDER_ROWS,
@@ -144,6 +161,18 @@ static const struct param undo_rows[] = {
 static const struct param about_rows[] = {ABOUT_SESSION};
 static const struct param list_rows[] = {
 	{"sessions", PARAM_OBJECTS, NEEDED, FIELDS(about_rows), .help = "the newest first"},
+};
+static const struct param prune_rows[] = {
+	{"older_ms", PARAM_COUNT, false, 0, TIME_MS, .help = HELP_PRUNE_OLDER},
+	{"keep", PARAM_COUNT, false, 0, 1 << 30, .help = HELP_PRUNE_KEEP},
+	{"all", PARAM_FLAG, .fallback = "false", .help = "every closed one"},
+	{"dry_run", PARAM_FLAG, .fallback = "false", .help = HELP_PRUNE_DRY},
+};
+static const struct param pruned_rows[] = {
+	GIVES("sessions", PARAM_COUNT, "how many were forgotten, or would be"),
+	MAY_GIVE("steps", PARAM_COUNT, "steps that nobody else had in their past"),
+	MAY_GIVE("blobs", PARAM_COUNT, "texts and files that nothing refers to any more"),
+	MAY_GIVE("bytes", PARAM_COUNT, "what the journal takes of the disk then"),
 };
 static const struct param undone_rows[] = {
 	GIVES_SESSION,
@@ -215,6 +244,11 @@ static const struct operation rows[] = {
 	{"session.close", "End a session", ROWS(session_rows), .label = OPERATION_ENGINE,
 		.errors = "not_found", .example = "{'session': 'demo'}", .answer = "{}",
 		.start = start_close},
+	{"session.prune", TEXT_PRUNE, ROWS(prune_rows), RESULT(pruned_rows),
+		.label = OPERATION_ENGINE,
+		.limits = "What another session has in its past stays. One at a time.",
+		.errors = "busy|damaged|no_space|gone", .example = "{'older_ms': 604800000}",
+		.answer = "{'sessions': 0}", .start = start_prune},
 	{"session.log", TEXT_LOG, ROWS(log_rows), RESULT(logged_rows), .label = OPERATION_CALLER,
 		.limits = "The newest 10000 steps.", .errors = "not_found|damaged",
 		.example = "{'session': 'demo'}",

@@ -139,6 +139,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		.max_memory_bytes = config->max_memory_bytes,
 		.ttl_ms = config->session_ttl_ms,
 		.idle_ms = config->session_idle_ms,
+		.retain_ms = config->retain_ms,
 		.ended = on_ended,
 		.arg = s};
 	int r = config->models.prices ? price_check(config->models.prices, err) : 0;

@@ -15,7 +15,7 @@ struct service_config {
 	const char *state_dir;			  /* of the journal, or NULL: none is kept */
 	unsigned n_standby, n_checkpoints;	  /* of checkpoints, 0: the default */
 	uint64_t session_ttl_ms, session_idle_ms; /* as of registry_config: 0 is none */
-	uint64_t max_sessions, max_memory_bytes;  /* likewise */
+	uint64_t retain_ms, max_sessions, max_memory_bytes; /* likewise */
 	const char *version;
 	struct models models;	  /* that agents may use */
 	struct kept_place agents; /* where they are kept; else below state_dir */

@@ -1,14 +1,18 @@
 /* What operations and the command line say alike. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#define TEXT_CREATE "Make a session"
-#define TEXT_LIST   "List the sessions"
-#define TEXT_BRANCH "Make a session that goes on from where another is"
-#define TEXT_UNDO   "Go back to an earlier step"
-#define TEXT_LOG    "List the steps of a session, newest first"
-#define TEXT_EXPORT "Write down a session's steps, to replay them"
-#define TEXT_RUN    "Run code in a session"
-#define TEXT_AGENT  "Have a model do a task: it writes code, sees what it gives, and goes on"
+#define TEXT_CREATE	 "Make a session"
+#define TEXT_PRUNE	 "Forget closed sessions: their steps and files leave the journal"
+#define HELP_PRUNE_OLDER "those that were closed so long ago, or before"
+#define HELP_PRUNE_KEEP	 "but for the N that were closed last"
+#define HELP_PRUNE_DRY	 "only count them"
+#define TEXT_LIST	 "List the sessions"
+#define TEXT_BRANCH	 "Make a session that goes on from where another is"
+#define TEXT_UNDO	 "Go back to an earlier step"
+#define TEXT_LOG	 "List the steps of a session, newest first"
+#define TEXT_EXPORT	 "Write down a session's steps, to replay them"
+#define TEXT_RUN	 "Run code in a session"
+#define TEXT_AGENT	 "Have a model do a task: it writes code, sees what it gives, and goes on"
 
 #define HELP_UNDO_TO  "step to go back to: its id, or a unique start of it"
 #define HELP_LOG_ALL  "also the steps that were rolled back or undone"

@@ -13,8 +13,8 @@ struct session_args {
 	const char *socket;
 	struct output_args output;
 	const char *code, *stdin_file, *runtime, *to, *put, *remove;
-	uint64_t timeout_ms;
-	bool atomic, graph, all, force, recursive, help;
+	uint64_t timeout_ms, older_ms, keep;
+	bool atomic, graph, all, dry_run, force, recursive, help;
 	int color;
 };
 
@@ -76,4 +76,5 @@ int session_print_list(const json_t *list);
 int session_print_files(const json_t *files);
 
 extern const struct cmd cmd_session_new, cmd_session_ls, cmd_session_exec, cmd_session_branch,
-	cmd_session_undo, cmd_session_log, cmd_session_files, cmd_session_rm, cmd_session_export;
+	cmd_session_undo, cmd_session_log, cmd_session_files, cmd_session_rm, cmd_session_export,
+	cmd_session_prune;

@@ -20,6 +20,18 @@ json_t *registry_log(struct registry *r, const char *session, bool is_all, struc
 json_t *registry_graph(struct registry *r, struct err *err);
 json_t *registry_templates(struct registry *r, struct err *err);
 
+/*
+ * Forget closed sessions that were closed @older_ms ago or before, but for the @keep newest of
+ * them: remove what nobody else has, part by part, and give the room back. {"sessions", "steps",
+ * "blobs", "bytes": of the journal then}; @is_dry: only {"sessions"}, and nothing is done.
+ */
+struct registry_prune {
+	uint64_t older_ms, keep;
+	bool is_dry;
+};
+void registry_prune(
+	struct registry *r, const struct registry_prune *which, registry_done_fn *done, void *arg);
+
 /* Wait until the session has a box, whose files can be looked at; it may be made for that. */
 void registry_await_box(struct registry *r, const char *session, registry_done_fn *done, void *arg);
 

@@ -163,6 +163,7 @@ void lifetime_open(struct roll *roll)
 	roll->opened_ms = now_ms();
 	roll->stored_end_ms = roll->opened_ms; /* they are looked at first */
 	ring_at(roll, roll->stored_end_ms);
+	prune_open(roll);
 }
 
 static int64_t choose(uint64_t asked_ms, uint64_t usual_ms, bool is_bound)

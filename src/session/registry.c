@@ -524,6 +524,7 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 	r->max_memory_bytes = config->max_memory_bytes;
 	r->ttl_ms = config->ttl_ms;
 	r->idle_ms = config->idle_ms;
+	r->retain_ms = config->retain_ms;
 	r->on_idle = roll_on_idle;
 	r->ended = config->ended;
 	r->ended_arg = config->arg;
@@ -580,6 +581,7 @@ void registry_close(struct registry *registry, void (*closed)(void *arg), void *
 	struct roll *r = registry->roll;
 	struct engine *engine = r->engine;
 	r->is_closing = true;
+	prune_stop(r);
 	r->closed = closed;
 	r->arg = arg;
 	engine_hold(engine);

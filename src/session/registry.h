@@ -23,6 +23,7 @@ struct registry_config {
 	/* Of a session for which nothing else is asked for, and the most that an owner may ask for;
 	 * 0: any time. */
 	uint64_t ttl_ms, idle_ms;
+	uint64_t retain_ms; /* closed sessions are forgotten after that; 0: never */
 	void (*ended)(void *arg, const char *session); /* and all was answered; or NULL */
 	void *arg;
 	/* Who answers calls of tools from code in a box; must outlive the registry. NULL: all are

@@ -26,7 +26,8 @@ struct roll {
 	struct templates *templates;
 	struct standby *standbys;
 	unsigned n_standby, n_checkpoints;
-	uint64_t max_sessions, max_memory_bytes, ttl_ms, idle_ms; /* as of registry_config */
+	uint64_t max_sessions, max_memory_bytes, ttl_ms, idle_ms, retain_ms; /* as of
+									registry_config */
 	uint64_t n_refused[ADMIT_END_];
 	struct stats_steps steps;
 	struct entry *first;
@@ -39,6 +40,7 @@ struct roll {
 	uint64_t n_expired;
 	const struct tool_gate *gate; /* or NULL */
 	const char *skills;	      /* likewise */
+	struct pruning *pruning;      /* or NULL, without memory */
 	bool is_closing;
 	void (*ended)(void *arg, const char *session);
 	void *ended_arg;
@@ -64,6 +66,9 @@ int registry_look_up(struct registry *r, const char *session, struct found *out,
 
 /* When nobody has waited for a while: what is better done then. */
 void roll_on_idle(uv_timer_t *timer);
+
+/* prune.c: closed sessions are forgotten from now on; and not any more. */
+void prune_open(struct roll *roll), prune_stop(struct roll *roll);
 
 /* Is @name (NULL: none) one for a new session of @owner, and free? Errors: ERR_USAGE. */
 int roll_check_name(struct roll *roll, const char *owner, const char *name, struct err *err);

@@ -21,6 +21,8 @@ int blob_add(struct journal *j, const void *data, size_t bytes, unsigned char di
 		return err_set(err, ERR_LIMIT, "blob of %zu bytes: at most %d", bytes,
 			(int)JOURNAL_BLOB_MAX);
 	(void)crypto_hash_sha256(digest, data ? data : (const void *)"", bytes);
+	if (j->is_pruning)
+		digest_note(&j->noted, digest);
 	int r = has_blob(j, digest, err);
 	if (r != 0)
 		return r < 0 ? r : 0;
@@ -83,6 +85,8 @@ int journal_blob_put(struct journal *j, const void *data, size_t bytes,
 	r = db_commit(j, blob_add(j, data, bytes, raw, err), err);
 	if (r == 0)
 		hex_write(digest, raw);
+	if (r == 0 && !j->is_pruning)
+		digest_note(&j->noted, raw);
 	return r;
 }
 

@@ -4,6 +4,7 @@
 
 #include "store/journal.h"
 #include "store/page.h"
+#include "store/prune.h"
 #include "store/row.h"
 #include "store/seal.h"
 
@@ -27,16 +28,16 @@ struct journal {
 	sqlite3 *db;
 	struct page_vfs vfs;
 	bool has_vfs;
-	bool is_open;	  /* all was found to be well: closing may tidy up */
-	bool is_nameless; /* meant to go with us */
+	bool is_open;		      /* all was found to be well: closing may tidy up */
+	bool is_nameless, is_pruning; /* meant to go with us; store/prune.h */
 	sqlite3_stmt *stmts[STMT_END_];
 	char dir[PATH_MAX - 32];
-	int lock_fd, head_fd;
 	struct chain_end last, next; /* committed; of the transaction that runs */
 	struct ahead ahead;
+	struct digest_list noted; /* put without a step; when `is_pruning`, all */
 	int64_t synced_seq, n_lost, wal_ino;
 	int64_t db_bytes; /* of journal.db, when its pages were last written */
-	int wal_pages;
+	int wal_pages, lock_fd, head_fd;
 	char boot[40]; /* which start of the machine this is, or "" */
 };
 

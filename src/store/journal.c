@@ -43,12 +43,21 @@ static const char settings[] = "PRAGMA locking_mode = EXCLUSIVE;" /* no shared m
 			       "PRAGMA temp_store = MEMORY;"
 			       "PRAGMA cache_size = -16384;";
 
+/* What version 5 has more. */
+#define PRUNING                                                                                    \
+	"CREATE INDEX change_session ON change (session) WHERE session > 0;"                       \
+	"CREATE INDEX change_blob ON change (digest) WHERE kind = 6;"                              \
+	"CREATE INDEX session_fork ON session (fork) WHERE fork <> '';"                            \
+	"CREATE INDEX session_forgotten ON session (n) WHERE forgotten;"                           \
+	"CREATE TABLE account (owner TEXT PRIMARY KEY, bytes INTEGER) WITHOUT ROWID;"
+
 static const char schema[] =
 	"BEGIN;"
 	"CREATE TABLE session (n INTEGER PRIMARY KEY, id TEXT UNIQUE, name TEXT, parent TEXT,"
 	" fork TEXT, head TEXT, created_ms INTEGER, closed_ms INTEGER, order_digest BLOB,"
 	" change INTEGER, seal BLOB, owner TEXT DEFAULT '', ttl_ms INTEGER DEFAULT 0,"
-	" idle_ms INTEGER DEFAULT 0, ended TEXT DEFAULT '', tainted INTEGER DEFAULT 0);"
+	" idle_ms INTEGER DEFAULT 0, ended TEXT DEFAULT '', tainted INTEGER DEFAULT 0,"
+	" forgotten INTEGER DEFAULT 0);"
 	"CREATE UNIQUE INDEX session_name ON session (name, owner)"
 	" WHERE closed_ms = 0 AND name <> '';"
 	"CREATE INDEX session_owner ON session (owner) WHERE closed_ms = 0;"
@@ -60,10 +69,7 @@ static const char schema[] =
 	"CREATE TABLE blob (id INTEGER PRIMARY KEY, digest BLOB UNIQUE, data BLOB);"
 	"CREATE TABLE change (seq INTEGER PRIMARY KEY, kind INTEGER, session INTEGER, digest BLOB,"
 	" at_ms INTEGER, seal BLOB, chain BLOB);"
-	"CREATE INDEX change_again ON change (digest) WHERE kind > 6;"
-	"CREATE INDEX change_session ON change (session) WHERE session > 0;"
-	"CREATE TABLE account (owner TEXT PRIMARY KEY, bytes INTEGER) WITHOUT ROWID;"
-	"COMMIT;";
+	"CREATE INDEX change_again ON change (digest) WHERE kind > 6;" PRUNING "COMMIT;";
 
 /* From version 1 or 2 to 3, and from there on; each whole or not at all. Rows need no change: those
  * without what is new have the seal that they had. */
@@ -82,12 +88,10 @@ static const char taints[] = "BEGIN IMMEDIATE;"
 			     "ALTER TABLE session ADD COLUMN tainted INTEGER DEFAULT 0;"
 			     "PRAGMA user_version = 4;"
 			     "COMMIT;";
-static const char accounts[] =
-	"BEGIN IMMEDIATE;"
-	"CREATE INDEX change_session ON change (session) WHERE session > 0;"
-	"CREATE TABLE account (owner TEXT PRIMARY KEY, bytes INTEGER) WITHOUT ROWID;"
-	"PRAGMA user_version = 5;"
-	"COMMIT;";
+static const char accounts[] = "BEGIN IMMEDIATE;"
+			       "ALTER TABLE session ADD COLUMN forgotten INTEGER DEFAULT 0;" PRUNING
+			       "PRAGMA user_version = 5;"
+			       "COMMIT;";
 
 static int fail_file(
 	struct journal *j, const char *what, const char *name, int sys, struct err *err)
@@ -459,6 +463,7 @@ void journal_close(struct journal *j)
 	close_db(j);
 	if (j->has_vfs)
 		page_vfs_done(&j->vfs);
+	digest_list_done(&j->noted);
 	fd_close(&j->head_fd);
 	fd_close(&j->lock_fd);
 	free(j);

@@ -19,9 +19,9 @@
  * it is read: each page, each row and each step carries a checksum, and journal.head says where the
  * log of changes ends, so that a cut one is noticed too.
  *
- * What grows: everything. A small step takes about 1 KiB, texts over 4 KiB are kept once however
- * often they occur; nothing is ever removed. To begin anew, move the directory away. Not for more
- * than one thread. Calls block for as long as the disk takes.
+ * What grows: everything, until sessions are forgotten (store/prune.h). A small step takes about
+ * 1 KiB, texts over 4 KiB are kept once however often they occur. Not for more than one thread.
+ * Calls block for as long as the disk takes.
  */
 struct journal;
 

@@ -449,5 +449,7 @@ int journal_commit(struct journal *j, struct journal_node *node, const char *hea
 	r = db_begin(j, err);
 	if (r == 0)
 		r = db_commit(j, commit(j, node, head, err), err);
+	if (r >= 0 && !j->is_pruning)
+		digest_settle(&j->noted, node);
 	return r;
 }

@@ -15,6 +15,7 @@ enum change_kind {
 	CHANGE_AGAIN = 7, /* a step that was there already, by another session or at another time */
 	CHANGE_AGAIN_BACK = 8, /* the same, and rolled back */
 	CHANGE_TAINT = 9,
+	CHANGE_GAP = 10, /* what was pruned up to here, from number `at_ms` on */
 };
 
 /* db.c: which file has the name of the write-ahead log, and how large is it? Returns: 0 when there
@@ -31,6 +32,9 @@ int log_add(struct journal *j, enum change_kind kind, int64_t session, const uns
 /* The chain of an entry that stands in @s as STMT_CHANGE_NEXT selects it, behind @before. */
 void log_chain(
 	unsigned char out[CHAIN_BYTES], const unsigned char before[CHAIN_BYTES], sqlite3_stmt *s);
+
+/* The checksum of a gap from @first to @last, whose last chain value stays. */
+void log_gap_seal(unsigned char out[SEAL_BYTES], int64_t first, int64_t last, struct cell chain);
 
 /* Read where the log ends and compare with journal.head. Errors: ERR_DAMAGED, ERR_ACCESS, ERR_IO.
  */

@@ -21,6 +21,7 @@ struct journal_session {
 	int64_t ttl_ms, idle_ms;	 /* how long it may live, and be unused; 0: any time */
 	char ended[JOURNAL_WORD_BYTES];	 /* which of them closed it: "ttl", "idle"; or "" */
 	bool is_tainted;		 /* it has read from an untrusted tool */
+	bool is_forgotten;		 /* see store/prune.h: its steps may be gone */
 	const char *order;		 /* what it was made with: opaque text */
 	size_t order_bytes;
 	void *owned;

@@ -13,7 +13,7 @@ struct session_row {
 	char fork[JOURNAL_DIGEST_BYTES], head[JOURNAL_DIGEST_BYTES];
 	char owner[JOURNAL_OWNER_BYTES], ended[JOURNAL_WORD_BYTES];
 	int64_t ttl_ms, idle_ms;
-	bool is_tainted;
+	bool is_tainted, is_forgotten;
 	unsigned char order_digest[SHA_BYTES];
 };
 

@@ -76,7 +76,8 @@ int session_row_read(sqlite3_stmt *s, struct session_row *row, struct err *err)
 		.change = sqlite3_column_int64(s, 9),
 		.ttl_ms = sqlite3_column_int64(s, 12),
 		.idle_ms = sqlite3_column_int64(s, 13),
-		.is_tainted = sqlite3_column_int64(s, 15) != 0};
+		.is_tainted = sqlite3_column_int64(s, 15) != 0,
+		.is_forgotten = sqlite3_column_int64(s, 16) != 0};
 	bool is_whole = db_text(s, 1, row->id, sizeof row->id) &&
 		db_text(s, 2, row->name, sizeof row->name) &&
 		db_text(s, 3, row->parent, sizeof row->parent) &&
@@ -271,7 +272,8 @@ static void copy(struct journal_session *out, const struct session_row *row)
 		.closed_ms = row->closed_ms,
 		.ttl_ms = row->ttl_ms,
 		.idle_ms = row->idle_ms,
-		.is_tainted = row->is_tainted};
+		.is_tainted = row->is_tainted,
+		.is_forgotten = row->is_forgotten};
 	memcpy(out->id, row->id, sizeof out->id);
 	memcpy(out->name, row->name, sizeof out->name);
 	memcpy(out->owner, row->owner, sizeof out->owner);

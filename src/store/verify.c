@@ -134,6 +134,8 @@ static void check_noted(
 		r = b && db_step(c->j, b, "blob", &c->err) > 0 ? 1 : -1;
 		stmt_reset(&b);
 		c->n_blobs++;
+	} else if (kind == CHANGE_MOVE) {
+		return; /* where a session went back to: it may be forgotten, and that step gone */
 	} else {
 		r = node_seq(c->j, hex, &c->err);
 		c->n_nodes += kind == CHANGE_STEP;
@@ -144,6 +146,21 @@ static void check_noted(
 			(long long)seq);
 		tell(c, what, why);
 	}
+}
+
+/* What was pruned: it is not known what it was, but where it begins and ends. */
+static int64_t check_gap(struct check *c, struct chain_end *end, sqlite3_stmt *s)
+{
+	unsigned char seal[SEAL_BYTES];
+	int64_t seq = sqlite3_column_int64(s, 0), first = sqlite3_column_int64(s, 4);
+	struct cell stored = db_cell(s, 5);
+	log_gap_seal(seal, first, seq, db_cell(s, 6));
+	if (stored.bytes != SEAL_BYTES || memcmp(seal, stored.data, SEAL_BYTES) != 0 ||
+		!db_copy(s, 6, end->chain, CHAIN_BYTES))
+		tell_number(c, "change", seq, "it is not what was written");
+	if (first != end->seq + 1)
+		tell_number(c, "change", end->seq + 1, "it is missing");
+	return end->seq = seq;
 }
 
 /* Returns: the entry's number, 0 behind the last, negative when it cannot be read. */
@@ -158,6 +175,8 @@ static int64_t check_change(struct check *c, struct chain_end *end)
 	if (r <= 0)
 		return r;
 	int64_t seq = sqlite3_column_int64(s, 0), kind = sqlite3_column_int64(s, 1);
+	if (kind == CHANGE_GAP)
+		return check_gap(c, end, s);
 	if (seq != end->seq + 1)
 		tell_number(c, "change", end->seq + 1, "it is missing");
 	log_chain(chain, end->chain, s);
@@ -187,7 +206,7 @@ static int check_session(void *user, const struct journal_session *session, stru
 	const char *const places[] = {session->fork, session->head};
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		char what[96];
-		if (!places[i][0] || node_seq(c->j, places[i], err) >= 0)
+		if (session->is_forgotten || !places[i][0] || node_seq(c->j, places[i], err) >= 0)
 			continue;
 		(void)snprintf(what, sizeof what, "session %s", session->id);
 		tell(c, what,

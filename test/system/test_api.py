@@ -32,6 +32,7 @@ COMMANDS = {
     "log": ("session.log", None),
     "export": ("session.export", None),
     "rm": ("session.close", "End sessions"),
+    "prune": ("session.prune", None),
 }
 
 # Options that say it in other units, or take files where the operation takes texts.

@@ -15,7 +15,7 @@ import harness  # noqa: E402
 COMMANDS = ["run", "repl", "session", "serve", "mcp", "agent", "plan", "tools", "replay", "doctor", "completion", "version",
             "help"]
 # Below `retort session` and `retort tools`.
-SESSION = ["new", "ls", "exec", "branch", "undo", "log", "files", "rm", "export"]
+SESSION = ["new", "ls", "exec", "branch", "undo", "log", "files", "rm", "export", "prune"]
 TOOLS = ["list", "search", "stub", "call"]
 
 

@@ -38,6 +38,7 @@ BY_RUN = {"step.get": {}, "step.output": {}, "step.interrupt": {}, "step.input":
 ALONE = {
     "session.create": "makes one",
     "session.list": "names none; see test_lists_have_ones_own",
+    "session.prune": "names none; see test_prune.py",
     "session.graph": "names none; see test_lists_have_ones_own",
     "replay.run": "a record is given in whole",
     "engine.info": "names none; see test_lists_have_ones_own",

@@ -112,8 +112,11 @@ static void make_old(const char *dir, int version)
 {
 	char text[512];
 	struct journal *j = shelf_open(dir);
-	CHECK_INT(sqlite3_exec(
-			  j->db, "DROP TABLE account; DROP INDEX change_session", NULL, NULL, NULL),
+	CHECK_INT(sqlite3_exec(j->db,
+			  "DROP TABLE account; DROP INDEX change_session; DROP INDEX change_blob;"
+			  "DROP INDEX session_fork; DROP INDEX session_forgotten;"
+			  "ALTER TABLE session DROP COLUMN forgotten",
+			  NULL, NULL, NULL),
 		SQLITE_OK);
 	if (version < 4)
 		CHECK_INT(sqlite3_exec(j->db, "ALTER TABLE session DROP COLUMN tainted", NULL, NULL,
