@@ -13,6 +13,9 @@
 
 enum { READ_BYTES = 64 << 10 };
 
+/* So long one client may have the loop; then others have their turn. */
+static const uint64_t TURN_NS = 10000000;
+
 /* A request under way. It outlives a client that is gone. */
 struct request {
 	const struct operation *op;
@@ -36,6 +39,7 @@ struct connection {
 	bool is_ended;	 /* the client sends no more */
 	bool is_failing; /* nothing of it is read any more: close when all is written */
 	bool is_pumping, is_closing;
+	bool is_put_off; /* there are lines that it had no time for */
 };
 
 static void update(struct connection *c);
@@ -166,8 +170,13 @@ static void take_lines(struct connection *c)
 {
 	ssize_t n = 0;
 	size_t at = 0;
+	uint64_t began_ns = uv_hrtime();
+	c->is_put_off = false;
 	/* What is taken is dropped from the buffer once, not line by line. */
 	while (may_take(c)) {
+		c->is_put_off = at > 0 && uv_hrtime() - began_ns > TURN_NS;
+		if (c->is_put_off)
+			break;
 		struct buf rest = {.data = c->in.data + at, .bytes = c->in.bytes - at};
 		if (rest.bytes == 0 || (n = rpc_line(&rest, &c->in_seen)) < 0)
 			break;
@@ -177,12 +186,13 @@ static void take_lines(struct connection *c)
 		c->in_seen = 0;
 	}
 	buf_consume(&c->in, at);
-	if (c->is_ended && c->in.bytes > 0 && may_take(c)) {
+	if (c->is_ended && c->in.bytes > 0 && may_take(c) && !c->is_put_off) {
 		/* A last line may lack its end. */
 		take_line(c, buf_str(&c->in), c->in.bytes);
 		buf_done(&c->in);
 	}
-	if (c->in.bytes >= RPC_LINE_BYTES && c->in_seen == c->in.bytes && !c->is_failing) {
+	if (!c->is_put_off && c->in.bytes >= RPC_LINE_BYTES && c->in_seen == c->in.bytes &&
+		!c->is_failing) {
 		struct err err;
 		(void)err_set(&err, ERR_LIMIT, "a message over %d MiB", RPC_LINE_BYTES >> 20);
 		(void)err_hint(&err, "send files in parts, or put them into a volume");
@@ -240,7 +250,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 
 static void watch(struct connection *c)
 {
-	int events = owed_bytes(c) > 0 ? UV_WRITABLE : 0;
+	/* It can mostly be written to: that calls us again when others have had their turn. */
+	int events = owed_bytes(c) > 0 || c->is_put_off ? UV_WRITABLE : 0;
 	if (!c->is_ended && may_take(c))
 		events |= UV_READABLE;
 	/* To start it anew takes two calls of the kernel, also when nothing changes. */
@@ -264,7 +275,7 @@ static void update(struct connection *c)
 	if (!c->is_closing)
 		write_owed(c);
 	c->is_pumping = false;
-	bool is_over = c->is_failing || (c->is_ended && c->n_requests == 0);
+	bool is_over = c->is_failing || (c->is_ended && c->n_requests == 0 && !c->is_put_off);
 	if (is_over && owed_bytes(c) == 0)
 		connection_close(c);
 	if (!c->is_closing)

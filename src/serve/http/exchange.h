@@ -38,6 +38,7 @@ struct http_connection {
  */
 struct http_exchange {
 	struct http_exchange *next, **link; /* all of a server */
+	struct http_exchange *next_waiting;
 	struct http_server *server;	    /* NULL: it has been closed */
 	struct http_connection *connection; /* NULL: the client is gone */
 	const struct http_route *route;
@@ -58,6 +59,8 @@ struct http_exchange {
 	char note[HTTP_NOTE_BYTES], method[16], path[HTTP_NOTE_BYTES];
 };
 
+enum { HTTP_TURNS = 256 };
+
 struct http_listener {
 	struct http_server *server;
 	int fd;
@@ -69,13 +72,15 @@ struct http_server {
 	struct microhttpd lib;
 	struct MHD_Daemon *mhd;
 	uv_poll_t poll;
-	uv_timer_t wake, check, linger;
+	uv_timer_t wake, check, linger, turn;
 	struct http_listener listeners[HTTP_LISTENERS_MAX];
 	unsigned n_listeners, n_handles, n_connections;
 	struct http_connection *connections;
 	struct http_exchange *exchanges;
 	struct lingerers lingerers;
 	size_t bodies_bytes;
+	struct http_exchange *waiting; /* for their turn: turn.c */
+	uint64_t turn_ns, n_served, served[HTTP_TURNS];
 	bool is_draining, is_closing;
 	bool is_due; /* the library has something to do at once */
 	void (*closed)(void *arg);
@@ -91,6 +96,10 @@ int http_check(struct http_exchange *x);
 /* Have the library go on with it, from the loop. */
 void http_resume(struct http_exchange *x);
 void http_suspend(struct http_exchange *x);
+
+/* turn.c: a turn of the loop begins; the request of @x is begun in this one, or in its own. */
+void http_turn_begin(struct http_server *s);
+void http_turn_take(struct http_exchange *x);
 
 /* Hand its answer to the library, once. */
 enum MHD_Result http_queue(struct http_exchange *x);

@@ -44,6 +44,7 @@ static void plan(struct http_server *s)
 static void run(struct http_server *s)
 {
 	s->is_due = false;
+	http_turn_begin(s);
 	(void)s->lib.run(s->mhd);
 	plan(s);
 }
@@ -213,7 +214,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const c
 		x->connection->phase = HTTP_BUSY;
 		x->connection->is_proven |= !s->config.tokens || x->has_token;
 		x->is_held = true;
-		x->route->start(x->route->arg, x);
+		http_turn_take(x);
 	}
 	return http_queue(x);
 }
@@ -495,8 +496,9 @@ int http_server_open(struct http_server **out, const struct http_config *config,
 	(void)uv_timer_init(config->loop, &s->wake);
 	(void)uv_timer_init(config->loop, &s->check);
 	(void)uv_timer_init(config->loop, &s->linger);
-	s->n_handles = 4;
-	s->poll.data = s->wake.data = s->check.data = s->linger.data = s;
+	(void)uv_timer_init(config->loop, &s->turn);
+	s->n_handles = 5;
+	s->poll.data = s->wake.data = s->check.data = s->linger.data = s->turn.data = s;
 	(void)uv_poll_start(&s->poll, UV_READABLE, on_poll);
 	timer_start(&s->check, on_check, HTTP_CHECK_MS, HTTP_CHECK_MS);
 	*out = s;
@@ -590,4 +592,5 @@ void http_server_close(struct http_server *s, void (*closed)(void *arg), void *a
 	uv_close((uv_handle_t *)&s->wake, on_handle_closed);
 	uv_close((uv_handle_t *)&s->check, on_handle_closed);
 	uv_close((uv_handle_t *)&s->linger, on_handle_closed);
+	uv_close((uv_handle_t *)&s->turn, on_handle_closed);
 }
