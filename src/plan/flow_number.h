@@ -34,5 +34,6 @@ static inline uint32_t flow_number(struct vm *vm, uint32_t a, uint32_t b, struct
 	if (a == b && a == vm->flow.counted)
 		return a;
 	const struct flow_memo *m = &vm->flow.counts[(a * 31 + b) % FLOW_MEMO];
-	return m->a == a && m->b == b + 1 ? m->result : flow_number_slow(vm, a, b, v.type);
+	const uint32_t key = b + 1; /* 0 is an empty one */
+	return m->a == a && m->b == key ? m->result : flow_number_slow(vm, a, b, v.type);
 }
