@@ -14,10 +14,17 @@ POSITION_BYTES, MT_BYTES = 4, 624 * 4  # of the generator that random has; see k
 def get_ready():
     """Do what can be done before the first BRANCH comes. What cannot is found out by that."""
     try:
-        if native.alone():
+        if is_alone():
             state.stem = be_stem()
     except BaseException:
         pass
+
+
+def is_alone():
+    """Is there no other thread, or none but such as can end for a while?"""
+    if not native.alone(False):
+        driver.part("threads").rest()
+    return native.alone(True)
 
 
 def stay():
@@ -33,8 +40,9 @@ def answer(request, fds):
     """
     stem, state.stem = state.stem, None
     try:
-        if not native.alone():
-            raise RuntimeError(describe_threads())
+        if not is_alone():
+            names = driver.part("threads").describe()
+            raise RuntimeError("other threads are alive: %s: let them end, then branch" % names)
         stem = stem or be_stem()
     except BaseException as error:
         refuse(request, error)
@@ -66,17 +74,6 @@ def close_all(fds):
             posix.close(fd)
         except OSError:
             pass
-
-
-def describe_threads():
-    names = []
-    try:
-        main = sys.modules["threading"].main_thread()
-        names = [t.name for t in sys.modules["threading"].enumerate() if t is not main]
-    except BaseException:
-        pass
-    known = ": " + ", ".join(str(name) for name in names[:10]) if names else ""
-    return "other threads are alive%s: let them end, then branch" % known[:500]
 
 
 class Stem:

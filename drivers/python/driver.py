@@ -12,7 +12,8 @@ chart    the data behind a figure             later         site, import hooks, 
 guard    checkpoints                          setup         templates, names of sessions, seeds
 names    completion                           branch        a copy in a box of its own
 calls    calls of the outside                 tools         retort.tools, llm_query
-skills   retort.skills                          variables     what a step has made
+skills   retort.skills                 variables     what a step has made
+threads  threads that libraries leave idle
 """
 
 import sys
@@ -96,6 +97,7 @@ class State:
     words = None  # numpy's global generator, where its words are, and how many bytes
     numbers = None  # the same of random's
     captured = None  # displays, while %%capture or its like keeps them
+    due = []  # what was ended for a copy, and is made again before the next step
 
 
 state = State()
@@ -588,6 +590,8 @@ def set_process(step):
             state.recursion = None
         part("streams").restore()
     state.started, state.captured = True, None
+    if state.due:
+        part("threads").go_on()
     sys.argv = step.argv or [""]
     sys.modules["__main__"] = state.main
 

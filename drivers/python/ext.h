@@ -59,5 +59,13 @@ PyObject *branch(PyObject *self, PyObject *args);
 PyObject *be_forked(PyObject *self, PyObject *args);
 PyObject *find_shared(PyObject *self, PyObject *args);
 
-/* alone(): is this thread the process's only one? */
+/* alone(patient): is this thread the process's only one? When @patient, wait two milliseconds for
+ * others to end. */
 PyObject *alone(PyObject *self, PyObject *args);
+
+/* rest_pools(): have libraries in C end the threads they keep for later. Not while such a library
+ * works. */
+PyObject *rest_pools(PyObject *self, PyObject *args);
+
+/* count_others(): how many threads there are beside this one; -1 when the kernel does not say. */
+PyObject *count_others(PyObject *self, PyObject *args);

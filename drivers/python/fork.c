@@ -75,9 +75,21 @@ static int is_alone(int is_patient)
 
 PyObject *alone(PyObject *self, PyObject *args)
 {
+	int is_patient;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "p:alone", &is_patient))
+		return NULL;
+	return PyBool_FromLong(is_alone(is_patient));
+}
+
+PyObject *count_others(PyObject *self, PyObject *args)
+{
+	long n = count_threads();
+
 	(void)self;
 	(void)args;
-	return PyBool_FromLong(is_alone(1));
+	return PyLong_FromLong(n < 0 ? -1 : n - 1);
 }
 
 /* Bytes of memory that are the process's own; 0 when the kernel does not say. */

@@ -25,6 +25,8 @@ def checkpoint(name, limit, fds):
     posix.sched_yield()  # the engine has a result to read, maybe on this CPU; a clone takes long
     is_patient, is_first = not state.crowded, not state.had_guard
     state.crowded, state.had_guard = False, True
+    if not native.alone(is_patient):
+        is_patient = driver.part("threads").rest()
     failure = native.guard(
         driver.encode(name), state.channel, fds[0] if fds else -1, state.out, state.err, loop_pairs(), limit, is_patient
     )
@@ -32,7 +34,10 @@ def checkpoint(name, limit, fds):
         go_on()
     elif failure:
         state.crowded = failure == "threads"
-        driver.send(driver.GUARD, {"id": name, "reason": failure})
+        told = {"id": name, "reason": failure}
+        if state.crowded:
+            told["detail"] = driver.part("threads").describe()
+        driver.send(driver.GUARD, told)
     elif not is_first and not native.is_readable(state.channel):
         warm()
 

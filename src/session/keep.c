@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { GUARD_TEXT_BYTES = 60 };
+enum { GUARD_TEXT_BYTES = 60, GUARD_DETAIL_BYTES = 160 };
 
 static struct checkpoint *newest(const struct session *s)
 {
@@ -179,6 +179,7 @@ static void take_guard(struct part *p, const json_t *guard)
 	};
 	struct checkpoint *c = newest(p->session);
 	const char *reason = json_string_value(json_object_get(guard, "reason"));
+	const char *detail = json_string_value(json_object_get(guard, "detail"));
 	uint64_t due_id = p->due_id;
 	p->due_id = 0;
 	if (p->runtime->carry != CARRY_MEMORY)
@@ -188,12 +189,14 @@ static void take_guard(struct part *p, const json_t *guard)
 	if (!pid)
 		fd_close(&fd);
 	if (fd < 0) {
+		bool has_detail = detail && detail[0] && strlen(detail) <= GUARD_DETAIL_BYTES;
 		(void)snprintf(p->no_guard, sizeof p->no_guard, "no checkpoint: %.*s",
 			GUARD_TEXT_BYTES, reason ? reason : "the driver made none");
 		for (size_t i = 0; reason && i < ARRAY_LEN(reasons); i++)
 			if (strcmp(reason, reasons[i].word) == 0)
-				(void)snprintf(
-					p->no_guard, sizeof p->no_guard, "%s", reasons[i].text);
+				(void)snprintf(p->no_guard, sizeof p->no_guard, "%s%s%s",
+					reasons[i].text, has_detail ? ": " : "",
+					has_detail ? detail : "");
 		struct session *s = p->session;
 		/* The step after it is under way already, without a checkpoint. */
 		if (s->part == p && s->step_state != STEP_NONE && due_id != s->step_id)

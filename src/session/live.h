@@ -26,7 +26,7 @@
 #include "session/session.h"
 #include "session/step.h"
 
-enum { NO_GUARD_BYTES = 96, RESTORE_SCRATCH = 2, WALL_TIMES = 10 };
+enum { NO_GUARD_BYTES = 240, RESTORE_SCRATCH = 2, WALL_TIMES = 10 };
 
 /* What a driver hears of what it is to be: its name; and it gets ready for steps; and makes a
  * guard. */

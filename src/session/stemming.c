@@ -267,7 +267,9 @@ void session_count(struct session *s)
 		clear_box(s);
 		return;
 	}
-	err_set(&err, ERR_BUSY, "the session cannot be branched: the program has other threads");
-	err_hint(&err, "wait until they have ended, then branch");
+	const char *which = strstr(python_part(s)->no_guard, "the program has");
+	err_set(&err, ERR_BUSY, "the session cannot be branched: %s",
+		which ? which : "the program has other threads");
+	err_hint(&err, "end them in a step, or wait until they have ended, then branch");
 	tell_stem(s, &err);
 }
