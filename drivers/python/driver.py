@@ -39,6 +39,7 @@ VALUE_BYTES, VALUE_BYTES_MAX = 1 << 20, 4 << 20
 MESSAGE_CHARS = 10_000
 MARKER_CHARS = 64  # room for what cut() adds
 SOURCES_MAX, SOURCE_CHARS_MAX = 1_000, 64 << 20
+OUR_FLAGS = [4, 5, 6]  # of sys.flags: dont_write_bytecode, no_user_site, no_site
 COROUTINE = 0x80  # inspect.CO_COROUTINE
 
 HERE = __file__.rpartition("/")[0] or "."
@@ -97,7 +98,9 @@ class State:
     words = None  # numpy's global generator, where its words are, and how many bytes
     numbers = None  # the same of random's
     captured = None  # displays, while %%capture or its like keeps them
+    tracked = {}  # resource trackers, and what each looks after
     due = []  # what was ended for a copy, and is made again before the next step
+    made = []  # what was made again
 
 
 state = State()
@@ -387,6 +390,9 @@ def stage_run(step):
         space = vars(state.main)
         if step.filename[:1] != "<":
             space["__file__"] = place_of(step)
+            if step.once:
+                loader = _frozen_importlib_external.SourceFileLoader
+                space["__loader__"], space["__cached__"] = loader("__main__", place_of(step)), None
         for name in step.preload:
             __import__(name)
         codes, has_value = part("program").split(step.code, step.filename)
@@ -590,14 +596,22 @@ def set_process(step):
             state.recursion = None
         part("streams").restore()
     state.started, state.captured = True, None
-    if state.due:
-        part("threads").go_on()
     sys.argv = step.argv or [""]
+    sys.orig_argv = [sys.executable, *started_with(step)]
     sys.modules["__main__"] = state.main
 
 
-class Source:
-    """The loader of __main__: shows its source, which is in no file."""
+def started_with(step):
+    """The arguments of an interpreter that does what this step does."""
+    if not step.once or step.argv[:1] != ["-c"]:
+        return step.argv if step.once else []
+    return ["-c", step.code, *step.argv[1:]]
+
+
+class Source(_frozen_importlib.BuiltinImporter):
+    """The loader of __main__, as it is with -c; but it shows the source, which is in no file."""
+
+    __module__, __qualname__ = "_frozen_importlib", "BuiltinImporter"
 
     @staticmethod
     def get_source(_=None):
@@ -642,6 +656,10 @@ def with_sources(*_):
         pass  # then there are no source lines
 
 
+def watch_tracker(module):
+    part("threads").watch_tracker(module)
+
+
 def carry_out(step):
     """
     Perform a step and keep signals out from then on. One that comes between the two is too late to
@@ -660,6 +678,8 @@ def run_step(request, fds):
     """Carry out a STEP and say what has become of it."""
     step = Step(request)
     set_process(step)
+    if state.due:
+        part("threads").go_on()
     n_wanted = 1 if request.get("stdin") else 0
     for fd in fds[n_wanted:]:
         posix.close(fd)
@@ -941,6 +961,7 @@ def main(fd):
     hush()
     send_ready()
     set_site()
+    native.clear_flags(OUR_FLAGS)
     Finder.hooks = {
         "linecache": with_sources,
         "matplotlib": lambda module: part("later").patch_matplotlib(module),
@@ -948,6 +969,9 @@ def main(fd):
         "matplotlib.pyplot": lambda module: part("later").patch_pyplot(module),
         "pandas": lambda module: part("later").patch_pandas(module),
         "PIL.ImageShow": lambda module: part("later").patch_pil(module),
+        "multiprocessing.resource_tracker": watch_tracker,
+        "joblib.externals.loky.backend.resource_tracker": watch_tracker,
+        "loky.backend.resource_tracker": watch_tracker,
     }
     seed = posix.environ.get(b"RETORT_SEED", b"")
     if seed.isdigit():

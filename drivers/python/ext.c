@@ -406,6 +406,27 @@ static PyObject *put_back(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
+/*
+ * Flags by which this interpreter was started and no program's would be: whoever starts another "as
+ * I was started" reads them from sys.flags.
+ */
+static PyObject *clear_flags(PyObject *self, PyObject *args)
+{
+	PyObject *list, *flags = PySys_GetObject("flags");
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "O:clear_flags", &list))
+		return NULL;
+	for (Py_ssize_t i = 0; flags && i < PyList_Size(list); i++) {
+		long at = PyLong_AsLong(PyList_GetItem(list, i));
+		if (at < 0)
+			return NULL;
+		if (at < PyTuple_Size(flags))
+			PyStructSequence_SetItem(flags, at, PyLong_FromLong(0));
+	}
+	Py_RETURN_NONE;
+}
+
 static PyObject *gather(PyObject *self, PyObject *args)
 {
 	(void)self;
@@ -452,6 +473,8 @@ static PyMethodDef methods[] = {
 	{"unblock_signals", unblock_signals, METH_NOARGS, "unblock_signals()"},
 	{"new_step", new_step, METH_NOARGS, "new_step(): a step of a session begins"},
 	{"put_back", put_back, METH_VARARGS, "put_back(space, wanted)"},
+	{"clear_flags", clear_flags, METH_VARARGS,
+		"clear_flags(list): set those of sys.flags to 0"},
 	{"gather", gather, METH_NOARGS, "gather(): what is loaded from now on lies together"},
 	{"settle_pages", settle_pages, METH_NOARGS, "settle_pages()"},
 	{"draw", draw, METH_VARARGS, "draw(address, bytes): other words"},

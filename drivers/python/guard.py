@@ -27,6 +27,8 @@ def checkpoint(name, limit, fds):
     state.crowded, state.had_guard = False, True
     if not native.alone(is_patient):
         is_patient = driver.part("threads").rest()
+    if state.tracked or state.made:
+        driver.part("threads").rest_processes()
     failure = native.guard(
         driver.encode(name), state.channel, fds[0] if fds else -1, state.out, state.err, loop_pairs(), limit, is_patient
     )

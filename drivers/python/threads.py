@@ -9,6 +9,8 @@ Nothing is ended as long as one thread is alive that nobody here knows, or that 
 
 import sys
 
+import time
+
 state = driver.state
 native = driver.native
 JOIN_S = 1
@@ -25,21 +27,41 @@ def rest():
         owners = find_owners()
         for end, owner in owners:
             end(owner)
+        if not native.alone(True):
+            native.rest_pools()
+            rest_numexpr()
     except BaseException:
         return False
-    if not native.alone(True):
-        native.rest_pools()
     return True
+
+
+def rest_processes():
+    try:
+        keep_made()
+        end_trackers()
+    except BaseException:
+        pass  # its processes are the program's
 
 
 def go_on():
     """Make again what was ended and does not come back by itself."""
-    due, state.due = state.due, []
-    for make, args in due:
+    due, state.due, state.made = state.due, [], []
+    for make, owner, args in due:
         try:
-            make(*args)
+            make(owner, *args)
+            state.made.append((make, sys.modules["weakref"].ref(owner), args))
         except BaseException:
             pass  # then whoever uses it finds out
+
+
+def keep_made():
+    """What was made again, and not used since, has pipes that a copy would lose: it is made anew then."""
+    made, state.made = state.made, []
+    for make, reference, args in made:
+        owner = reference()
+        if owner is not None and make is make_processes and owner._executor_manager_thread is None:
+            if not owner._shutdown_thread:
+                state.due.append((make, owner, args))
 
 
 def others():
@@ -61,7 +83,7 @@ def describe():
             names.append("%d more" % (len(threads) - NAMES_MAX))
         n_others = native.count_others() - len(threads)
         if n_others > 0:
-            names.append("%d of libraries in C" % n_others)
+            names.append("%d of libraries in C%s" % (n_others, native_names()))
     except BaseException:
         pass
     return ", ".join(names)[:TEXT_CHARS]
@@ -77,6 +99,29 @@ def describe_one(thread):
     name = ascii(name[:NAME_CHARS])[1:-1]
     top = str(home).partition(".")[0]
     return name if top in ("", "__main__", "threading") else "%s (%s)" % (name, ascii(top[:NAME_CHARS])[1:-1])
+
+
+def native_names():
+    """What libraries in C call theirs, as far as they do: polars-0, jemalloc_bg_thd."""
+    names = set()
+    for thread in driver.posix.listdir("/proc/self/task"):
+        with open("/proc/self/task/%s/comm" % thread, errors="replace") as file:
+            names.add(file.read().strip().rstrip("0123456789-_"))
+    with open("/proc/self/comm", errors="replace") as file:
+        names.discard(file.read().strip().rstrip("0123456789-_"))
+    return " (%s)" % ascii(" ".join(sorted(names)))[1:-1] if names else ""
+
+
+def rest_numexpr():
+    module = sys.modules.get("numexpr")
+    if module is not None:
+        n_threads = module.set_num_threads(1)
+        if n_threads > 1:
+            state.due.append((make_numexpr, module, (n_threads,)))
+
+
+def make_numexpr(module, n_threads):
+    module.set_num_threads(n_threads)
 
 
 # ---- the kinds ----------------------------------------------------------------------------------------
@@ -148,7 +193,123 @@ def end_executor(executor):
         executor._shutdown = False
 
 
+def find_pool(thread, _):
+    """A thread of multiprocessing.Pool or ThreadPool: one of three that serve it, or a worker."""
+    if getattr(getattr(thread, "_target", None), "__module__", "") != "multiprocessing.pool":
+        return None
+    for pool in pools():
+        if thread in (pool._worker_handler, pool._task_handler, pool._result_handler, *pool._pool):
+            if pool._state != "RUN" or pool._cache or not pool._taskqueue.empty():
+                raise Busy
+            return pool
+    raise Busy
+
+
+def pools():
+    import gc
+
+    kind = sys.modules["multiprocessing.pool"].Pool
+    return [found for found in gc.get_objects() if issubclass(type(found), kind)]
+
+
+def end_pool(pool):
+    pool.close()
+    pool.join()
+    module = sys.modules["multiprocessing.pool"]
+    args = (pool._processes, pool._initializer, pool._initargs)
+    if isinstance(pool, module.ThreadPool):
+        state.due.append((module.ThreadPool.__init__, pool, args))
+    else:
+        state.due.append((module.Pool.__init__, pool, (*args, pool._maxtasksperchild, pool._ctx)))
+
+
+def find_processes(thread, _):
+    """The manager of a ProcessPoolExecutor's, or loky's, or what feeds its queue."""
+    if type(thread).__name__ == "Thread" and thread.name.startswith("QueueFeederThread"):
+        managers = [m for m in others() if getattr(getattr(m, "call_queue", None), "_thread", None) is thread]
+        return find_processes(managers[0], None) if managers else None
+    if type(thread).__name__.lstrip("_") not in ("ExecutorManagerThread", "QueueManagerThread"):
+        return None
+    executor = thread.executor_reference()
+    if executor is None:
+        return thread
+    if executor._pending_work_items:
+        raise Busy
+    return executor
+
+
+def end_processes(executor):
+    """joblib asks for another where the one it has is shut down; who keeps an executor gets the same one anew."""
+    if isinstance(executor, sys.modules["threading"].Thread):
+        return
+    if hasattr(executor, "_submit_resize_lock"):
+        executor.shutdown(wait=True)
+        if hasattr(executor, "terminate"):
+            executor.terminate(kill_workers=True)  # its files, too
+        for kind in type(executor).__mro__:
+            space = vars(sys.modules[kind.__module__])
+            if space.get("_executor") is executor:
+                space["_executor"] = space["_executor_kwargs"] = None
+        return
+    module = sys.modules["concurrent.futures.process"]
+    module.ProcessPoolExecutor.shutdown(executor, wait=True)
+    args = (executor._max_workers, executor._mp_context, executor._initializer, executor._initargs)
+    state.due.append((make_processes, executor, (args, getattr(executor, "_max_tasks_per_child", None))))
+
+
+def make_processes(executor, args, n_tasks):
+    more = {} if n_tasks is None else {"max_tasks_per_child": n_tasks}
+    sys.modules["concurrent.futures.process"].ProcessPoolExecutor.__init__(executor, *args, **more)
+
+
 KINDS = (
     (find_monitor, end_monitor),
     (find_executor, end_executor),
+    (find_pool, end_pool),
+    (find_processes, end_processes),
 )
+
+
+# ---- processes that keep an eye on things -------------------------------------------------------------
+
+
+def watch_tracker(module):
+    """
+    Know what a resource tracker (of multiprocessing's or loky's) looks after: where that is nothing, its process
+    ends as well, and comes back with the next thing.
+    """
+    kind = module.ResourceTracker
+    tell = vars(kind).get("_send")
+    if tell is not None:
+
+        def _send(self, cmd, name, rtype, *rest):
+            keep = state.tracked.setdefault(self, {})
+            keep[rtype, name] = keep.get((rtype, name), 0) + STEPS.get(cmd, 0)
+            if cmd == "UNREGISTER" or keep[rtype, name] <= 0:
+                del keep[rtype, name]
+            return tell(self, cmd, name, rtype, *rest)
+
+        kind._send = _send
+    state.tracked.setdefault(module._resource_tracker, {})
+
+
+STEPS = {"REGISTER": 1, "MAYBE_UNLINK": -1}
+
+
+def end_trackers():
+    import gc
+
+    trackers = [tracker for tracker in state.tracked if tracker._pid is not None]
+    if trackers:
+        gc.collect()  # what an executor has registered goes with it
+    for tracker in trackers:
+        kept = state.tracked[tracker]
+        if kept:
+            continue
+        fd, pid = tracker._fd, tracker._pid
+        tracker._fd = tracker._pid = None
+        driver.posix.close(fd)
+        for _ in range(JOIN_S * 1000):  # it ends with the last process that could tell it something
+            if driver.posix.waitpid(pid, driver.posix.WNOHANG)[0]:
+                break
+            time.sleep(0.001)

@@ -494,7 +494,7 @@ c = sqlite3.connect('d.db'); c.execute('create table t(a)'); c.execute('insert i
                           "t.start(); x = 3")
         with self.assertRaises(rpc.Failed) as refused:
             self.branch(parent)
-        self.assertIn("thread", str(refused.exception) + str(refused.exception.data))
+        self.assertRegex(str(refused.exception), r"other threads: Thread-1")
         self.assertEqual(self.value(parent, "x"), 3)
 
     def test_own_processes_refuse_unless_forced(self):
@@ -631,6 +631,70 @@ c = sqlite3.connect('d.db'); c.execute('create table t(a)'); c.execute('insert i
         self.assertEqual(done["state"]["outcome"], "rolled_back", done["state"])
         self.assertEqual(self.value(self.branch(parent), "[x, float((a @ a)[0, 0])]"), [1, 300.0])
 
+    def outlive(self, make, use, expected):
+        """
+        What a library has left neither ends rollback nor branch, and it works afterwards. What waits is not at
+        work: where it is, nothing of it is ended.
+        """
+        parent = self.create(limits={"cpus": 2})
+        done = self.run_(parent, make)
+        self.assertEqual((done["status"], done["stderr"]), ("ok", ""), done)
+        self.run_(parent, "x = 1")
+        self.assertEqual(self.value(parent, use), expected)
+        done = self.run_(parent, "x = 2; import os; os._exit(1)")
+        self.assertEqual(done["state"]["outcome"], "rolled_back", done["state"])
+        self.assertEqual(self.value(parent, use), expected)
+        self.run_(parent, "x += 1")  # and does not use it
+        child = self.branch(parent)
+        for session in (child, parent):
+            done = self.run_(session, use)
+            self.assertEqual((done["status"], done["stderr"]), ("ok", ""), done)
+            self.assertEqual(self.value(session, "x"), 2)
+            self.assertEqual(self.value(session, use), expected)
+
+    def test_idle_threads_do_not_hinder(self):
+        make = """
+import asyncio, threading
+import concurrent.futures as futures, multiprocessing, multiprocessing.pool
+names = futures.ThreadPoolExecutor(2)
+pool = multiprocessing.pool.ThreadPool(2)
+class TMonitor(threading.Thread):  # as tqdm's
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.was_killed = threading.Event()
+        self.start()
+    run = lambda self: self.was_killed.wait()
+TMonitor.__module__ = "tqdm._monitor"
+"""
+        use = ("monitor = TMonitor()\n"
+               "[list(names.map(abs, [-1, 2])), pool.map(abs, [3, -4]), await asyncio.to_thread(abs, -5)]")
+        self.outlive(make + use, use, [[1, 2], [3, 4], 5])
+
+    def test_idle_pools_of_processes_do_not_hinder(self):
+        make = ("import concurrent.futures as futures, multiprocessing\n"
+                "workers = futures.ProcessPoolExecutor(2)\n"
+                "pool = multiprocessing.Pool(2)\n")
+        use = "[list(workers.map(abs, [-1, 2])), pool.map(abs, [3, -4])]"
+        self.outlive(make + use, use, [[1, 2], [3, 4]])
+
+    def test_joblib_does_not_hinder(self):
+        if self.run_(self.create(), "import joblib")["status"] != "ok":
+            self.skipTest("no joblib")
+        use = "Parallel(n_jobs=2)(delayed(abs)(i) for i in (-1, 2))"
+        self.outlive("from joblib import Parallel, delayed\n" + use, use, [1, 2])
+
+    def test_threads_at_work_are_named_and_left_alone(self):
+        parent = self.create()
+        self.run_(parent, "import concurrent.futures as futures, threading\n"
+                          "go = threading.Event(); pool = futures.ThreadPoolExecutor(2, 'mine')\n"
+                          "job = pool.submit(go.wait, 60); x = 3")
+        done = self.run_(parent, "x")
+        self.assertIn("other threads: mine_0", done["state"]["reason"])
+        with self.assertRaises(rpc.Failed) as refused:
+            self.branch(parent)
+        self.assertIn("the program has other threads: mine_0 (concurrent)", str(refused.exception))
+        self.assertEqual(self.value(parent, "[go.set(), job.result()]"), [None, True])
+        self.assertEqual(self.value(self.branch(parent), "pool.submit(abs, -x).result()"), 3)
 
     @harness.needs_shell_or_sql
     def test_one_that_has_run_nothing(self):
