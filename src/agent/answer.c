@@ -20,10 +20,21 @@ const json_t *answer_find(const json_t *record)
 	return NULL;
 }
 
-const char *answer_words(const json_t *bundle)
+char *answer_words(const json_t *bundle)
 {
-	const char *text = json_string_value(json_object_get(bundle, "text/plain"));
-	return text ? text : "";
+	static const char picture[] = "\xe2\x90\x80";
+	const json_t *words = json_object_get(bundle, "text/plain");
+	const char *text = json_string_value(words);
+	size_t bytes = json_string_length(words), n = 0;
+	char *out = malloc(bytes * (sizeof picture - 1) + 1);
+	for (size_t i = 0; i < bytes && out; i++) {
+		size_t k = text[i] ? 1 : sizeof picture - 1;
+		memcpy(out + n, text[i] ? text + i : picture, k);
+		n += k;
+	}
+	if (out)
+		out[n] = '\0';
+	return out;
 }
 
 static int remember_text(struct grounding *g, const json_t *text)

@@ -11,8 +11,11 @@ enum { ANSWER_MISSES_MAX = 20 };
 /* What final_answer() was given last, by MIME type; NULL: it was not called. Borrowed. */
 const json_t *answer_find(const json_t *record);
 
-/* How it reads. "" when it cannot be shown. Borrowed. */
-const char *answer_words(const json_t *bundle);
+/*
+ * How it reads: a NUL in it as its picture, U+2400. "" when it cannot be shown, or @bundle is NULL.
+ * Owns:    the caller. NULL without memory.
+ */
+char *answer_words(const json_t *bundle);
 
 /* Remember the numbers of what a step gave, but for what it called its answer. Returns: 0, -ENOMEM.
  */

@@ -70,6 +70,7 @@ static int read_variables(
 		if (!text || !*text)
 			continue;
 		out->is_bearer = !p->key_header || strstr(name, "TOKEN");
+		out->variable = name;
 		return set_key(out, text, strlen(text), name, err);
 	}
 	return 0;
@@ -114,4 +115,19 @@ int key_find(
 		return err_hint(err, "use https://, or unset the key if the server wants none");
 	}
 	return 0;
+}
+
+void key_advise(const struct key *k, const struct model *m, struct err *err)
+{
+	const char *first = m->provider->key_variables[0];
+	if (!first)
+		return;
+	if (!k->text[0])
+		(void)err_hint(err,
+			"set %s in the environment, or name a file that holds the key: --key-file",
+			first);
+	else if (k->variable)
+		(void)err_hint(err, "see that the key in %s is right", k->variable);
+	else
+		(void)err_hint(err, "see that the key in the file of --key-file is right");
 }

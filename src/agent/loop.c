@@ -219,6 +219,10 @@ static int put_question(struct loop *l, struct err *err)
 	int r = n > 1 ? loop_round_ask(l, &q, n, err)
 		      : wire_ask(l->config.wire, &q, &watch, &l->heard.call, err);
 	dialog_question_done(&q);
+	if (r == 0)
+		loop_tell(l,
+			json_pack("{s:s, s:s}", "event", "model.asked", "model",
+				wire_name(l->config.wire)));
 	return r;
 }
 

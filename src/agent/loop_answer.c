@@ -101,10 +101,10 @@ void loop_check(struct loop *l)
 
 void loop_judge(struct loop *l, const char *text, const json_t *bundle, const char *code)
 {
-	char *answer = strdup(text);
+	char *answer = text ? strdup(text) : NULL;
 	/* Of more numbers than can be remembered nothing is known, and nothing said. */
 	bool is_checked = l->config.is_grounded && !grounding_is_full(l->grounding);
-	json_t *misses = is_checked ? answer_misses(l->grounding, text, code) : NULL;
+	json_t *misses = is_checked && answer ? answer_misses(l->grounding, text, code) : NULL;
 	free(l->answer);
 	json_decref(l->bundle);
 	json_decref(l->misses);

@@ -139,8 +139,14 @@ static void take_record(struct loop *l, struct candidate *c, const json_t *recor
 	c->state = CANDIDATE_DONE;
 	bundle = bundle_of(c);
 	if (strcmp(status_of(record), "ok") == 0 && !c->is_stopped &&
-		is_checked_by_running(l, bundle != NULL))
-		check(l, c, bundle ? answer_words(bundle) : "", bundle);
+		is_checked_by_running(l, bundle != NULL)) {
+		char *words = answer_words(bundle);
+		if (words)
+			check(l, c, words, bundle);
+		else
+			loop_starve(l);
+		free(words);
+	}
 }
 
 static void take_verdict(struct loop *l, struct candidate *c, const json_t *record)
@@ -228,16 +234,18 @@ static bool is_bad_answer(struct loop *l, const struct candidate *c)
 {
 	struct err err;
 	const json_t *bundle = bundle_of(c);
-	const char *text = bundle ? answer_words(bundle) : c->answer;
+	char *words = answer_words(bundle);
+	const char *text = bundle && words ? words : bundle ? "" : c->answer;
 	json_t *misses = l->config.is_grounded && !grounding_is_full(l->grounding)
 		? answer_misses(l->grounding, text, bundle ? buf_str(&c->code) : NULL)
 		: NULL;
-	bool is_bad = json_array_size(misses) > 0;
-	json_decref(misses);
-	return is_bad ||
+	bool is_bad = json_array_size(misses) > 0 ||
 		(l->check.kind == CRITERION_SCHEMA &&
 			criterion_fit(&l->check, text, json_object_get(bundle, "application/json"),
 				&err) < 0);
+	json_decref(misses);
+	free(words);
+	return is_bad;
 }
 
 enum vote_rank candidate_rank(struct loop *l, const struct candidate *c)

@@ -131,7 +131,9 @@ void loop_stepped(struct loop *l, const json_t *record)
 	}
 	note_state(l, record);
 	if (bundle) {
-		loop_judge(l, answer_words(bundle), bundle, l->code);
+		char *words = answer_words(bundle);
+		loop_judge(l, words, bundle, l->code);
+		free(words);
 		return;
 	}
 	observe(l, record);

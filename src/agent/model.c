@@ -9,6 +9,8 @@
 
 static const struct provider providers[] = {
 	{.name = "openai",
+		.example = "gpt-5.5",
+		.prefixes = {"gpt-", "chatgpt-", "o1", "o3", "o4"},
 		.format = &wire_chat,
 		.base = "https://api.openai.com/v1",
 		.base_variable = "OPENAI_BASE_URL",
@@ -21,6 +23,8 @@ static const struct provider providers[] = {
 		.key_variables = {"OPENAI_API_KEY"},
 		.custom_variable = "OPENAI_CUSTOM_HEADERS"},
 	{.name = "anthropic",
+		.example = "claude-opus-5",
+		.prefixes = {"claude"},
 		.format = &wire_anthropic,
 		.base = "https://api.anthropic.com",
 		.base_variable = "ANTHROPIC_BASE_URL",
@@ -28,6 +32,8 @@ static const struct provider providers[] = {
 		.key_header = "x-api-key",
 		.custom_variable = "ANTHROPIC_CUSTOM_HEADERS"},
 	{.name = "ollama",
+		.example = "qwen3",
+		.prefixes = {"qwen", "llama", "gemma", "phi"},
 		.format = &wire_ollama,
 		.base = "http://127.0.0.1:11434",
 		.base_variable = "OLLAMA_HOST",
@@ -43,21 +49,25 @@ static const struct provider providers[] = {
 		.key_variables = {"GROQ_API_KEY"},
 		.is_classic = true},
 	{.name = "mistral",
+		.prefixes = {"mistral", "codestral", "magistral", "devstral"},
 		.format = &wire_chat,
 		.base = "https://api.mistral.ai/v1",
 		.key_variables = {"MISTRAL_API_KEY"},
 		.is_classic = true},
 	{.name = "deepseek",
+		.prefixes = {"deepseek"},
 		.format = &wire_chat,
 		.base = "https://api.deepseek.com/v1",
 		.key_variables = {"DEEPSEEK_API_KEY"},
 		.is_classic = true},
 	{.name = "gemini",
+		.prefixes = {"gemini"},
 		.format = &wire_chat,
 		.base = "https://generativelanguage.googleapis.com/v1beta/openai",
 		.key_variables = {"GEMINI_API_KEY"},
 		.is_classic = true},
 	{.name = "xai",
+		.prefixes = {"grok"},
 		.format = &wire_chat,
 		.base = "https://api.x.ai/v1",
 		.key_variables = {"XAI_API_KEY"},
@@ -203,18 +213,34 @@ static const struct provider *find_provider(const char *name, size_t bytes)
 	return NULL;
 }
 
+/* Whose models are called like this one? */
+static const struct provider *find_maker(const char *spec)
+{
+	for (size_t i = 0; i < ARRAY_LEN(providers); i++)
+		for (const char *const *p = providers[i].prefixes; *p; p++)
+			if (strncasecmp(spec, *p, strlen(*p)) == 0)
+				return &providers[i];
+	return NULL;
+}
+
 static int refuse(const char *spec, struct err *err)
 {
+	const struct provider *alone = find_provider(spec, strlen(spec));
+	const struct provider *maker = find_maker(spec);
 	char wire[WORD_MAX_BYTES];
 	(void)snprintf(wire, sizeof wire, "%.*s", (int)strcspn(spec, ":"), spec);
 	struct word_near near = WORD_NEAR(wire);
 	for (size_t i = 0; i < ARRAY_LEN(providers); i++)
 		word_near_try(&near, providers[i].name);
-	(void)err_set(err, ERR_USAGE, "model: '%.80s' is of no wire that is known", spec);
+	(void)err_set(err, ERR_USAGE, "model: '%.80s' names no known provider", spec);
+	if (alone)
+		return err_hint(err, "write %s:MODEL, with the model's name there", alone->name);
+	if (maker)
+		return err_hint(err, "did you mean '%s:%.80s'?", maker->name, spec);
 	if (near.best && strchr(spec, ':'))
 		return err_hint(err, "did you mean '%s%s'?", near.best, strchr(spec, ':'));
 	return err_hint(err,
-		"write wire:model, as in openai:gpt-5.5, anthropic:claude-opus-5, "
+		"write provider:model, as in openai:gpt-5.5, anthropic:claude-opus-5, "
 		"ollama:qwen3, or http://127.0.0.1:8080/v1#model");
 }
 
@@ -247,4 +273,20 @@ void model_show(const struct model *m, char *out, size_t out_bytes)
 {
 	(void)snprintf(out, out_bytes, "%s:%s", m->provider->name,
 		m->provider->kind == MODEL_HTTP ? m->name : m->base);
+}
+
+const char *model_guess(model_env *env, char *out, size_t out_bytes)
+{
+	for (size_t i = 0; i < ARRAY_LEN(providers); i++) {
+		const struct provider *p = &providers[i];
+		for (size_t k = 0; k < ARRAY_LEN(p->key_variables) && p->key_variables[k]; k++) {
+			const char *text = env(p->key_variables[k]);
+			if (!text || !*text)
+				continue;
+			(void)snprintf(out, out_bytes, "%s:%s", p->name,
+				p->example ? p->example : "MODEL");
+			return p->key_variables[k];
+		}
+	}
+	return NULL;
 }

@@ -21,6 +21,8 @@ struct provider {
 	bool is_classic;	      /* knows "max_tokens" only */
 	const char *key_header;	      /* NULL: "Authorization: Bearer" */
 	const char *custom_variable;  /* more headers, a line each */
+	const char *example;	      /* a model of it; NULL: not known */
+	const char *prefixes[6];      /* how the names of its models begin; the last is NULL */
 };
 
 struct model {
@@ -43,9 +45,17 @@ int model_parse(struct model *out, const char *spec, model_env *env, struct err 
 /* "openai:gpt-5.5": for messages and records. */
 void model_show(const struct model *m, char *out, size_t out_bytes);
 
+/*
+ * Which model could be meant by somebody who has a provider's key and names none?
+ * @out: "openai:gpt-5.5".
+ * Returns: the name of the variable that has the key; NULL: there is none, and @out is untouched.
+ */
+const char *model_guess(model_env *env, char *out, size_t out_bytes);
+
 /* A key; key_done() wipes it. */
 struct key {
 	char text[SECRET_BYTES_MAX + 1]; /* "": none */
+	const char *variable;		 /* where it was found; NULL: in a file, or there is none */
 	bool is_bearer;
 };
 
@@ -62,3 +72,6 @@ struct key {
 int key_find(
 	struct key *out, const struct model *m, const char *file, model_env *env, struct err *err);
 void key_done(struct key *k);
+
+/* The server did not take it: say in the hint of @err which one that was, and where to set it. */
+void key_advise(const struct key *k, const struct model *m, struct err *err);

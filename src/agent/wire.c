@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+enum { HTTP_PROXY_WANTS_AUTH = 407 };
+
 static const struct wire_kind *const kinds[] = {
 	[MODEL_HTTP] = &wire_http, [MODEL_EXEC] = &wire_exec, [MODEL_REPLAY] = &wire_replay};
 
@@ -154,6 +156,8 @@ static void tell(struct wire_call *c, const struct failure *why)
 	struct failure f;
 	if (why) {
 		f = *why;
+		if (f.class == FAILURE_AUTH && f.status != HTTP_PROXY_WANTS_AUTH)
+			key_advise(&c->wire->key, &c->wire->model, &f.err);
 		(void)err_wrap(&f.err, "%s", c->wire->name);
 	}
 	c->watch.done(c->watch.arg, &c->reduction.reply, why ? &f : NULL);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/models.h"
 
+#include "agent/model.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 int models_choose(const struct models *m, const char *param, const char *spec, const char **out,
@@ -20,4 +23,9 @@ int models_choose(const struct models *m, const char *param, const char *spec, c
 	}
 	*out = spec ? spec : fallback;
 	return 0;
+}
+
+const char *models_guess(char *out, size_t out_bytes)
+{
+	return model_guess(getenv, out, out_bytes);
 }

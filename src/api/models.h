@@ -19,6 +19,11 @@ struct models {
 	bool may_name;	      /* the caller is the runner of this process, and may name any */
 };
 
+enum { MODEL_GUESS_BYTES = 300 };
+
+/* As model_guess(), of this process's environment. */
+const char *models_guess(char *out, size_t out_bytes);
+
 /*
  * Which model is asked when a caller says @spec (may be NULL) as the parameter @param. @m may be
  * NULL: there is none.

@@ -1,4 +1,5 @@
 /* `retort agent`. SPDX-License-Identifier: Apache-2.0 */
+#include "api/models.h"
 #include "api/service.h"
 #include "cli/agent_context.h"
 #include "cli/agent_past.h"
@@ -33,7 +34,8 @@ struct agent_args {
 	struct opt_list contexts;
 	uint64_t max_steps, max_time_ms, max_tokens, max_failures, max_queries;
 	uint64_t context_tokens, best_of;
-	bool no_grounded, no_images, go_on, list, no_journal, plain, json, jsonl, quiet, help;
+	bool no_grounded, strict, no_images, go_on, list, no_journal, plain, json, jsonl, quiet,
+		help;
 	int images, color;
 };
 
@@ -193,7 +195,9 @@ static json_t *call_params(const struct agent *agent, const char *session)
 		"approvals", agent->can_ask);
 	if (!params)
 		return NULL;
-	if (is_said(agent, "no-grounded"))
+	if (args->strict)
+		(void)json_object_set_new(params, "grounded", json_true());
+	else if (is_said(agent, "no-grounded"))
 		(void)json_object_set_new(params, "grounded", json_boolean(!args->no_grounded));
 	if (is_said(agent, "no-images"))
 		(void)json_object_set_new(params, "images", json_boolean(!args->no_images));
@@ -331,6 +335,9 @@ static int finish(struct agent *agent, const json_t *result)
 	else
 		r = agent_view_result(&agent->view, result, agent->args.quiet);
 	int exit_status = tell_end(result);
+	if (exit_status == 0 && agent->args.strict &&
+		!json_is_true(json_object_get(result, "grounded")))
+		exit_status = 1;
 	if (!agent->args.quiet)
 		tell_how_to_go_on(result);
 	if (r < 0 && exit_status == 0)
@@ -350,8 +357,13 @@ static int open_record(struct agent *agent, struct err *err)
 
 static int no_model(const struct agent_past *past, struct err *err)
 {
+	char guess[MODEL_GUESS_BYTES];
+	const char *variable = models_guess(guess, sizeof guess);
 	(void)err_set(err, ERR_USAGE,
 		past->is_resumed ? "the model that it began with is not written down" : "no model");
+	if (variable)
+		return err_hint(err, "%s is set, so name one as in --model %s, or set RETORT_MODEL",
+			variable, guess);
 	return err_hint(err,
 		"name one: --model anthropic:NAME, openai:NAME, ollama:NAME, …; "
 		"or set RETORT_MODEL");
@@ -362,6 +374,8 @@ static int check_args(const struct agent *agent, struct err *err)
 	const struct agent_args *args = &agent->args;
 	if (args->json && args->jsonl)
 		return err_set(err, ERR_USAGE, "--json and --jsonl exclude each other");
+	if (args->strict && args->no_grounded)
+		return err_set(err, ERR_USAGE, "--strict and --no-grounded exclude each other");
 	if (!args->model && !agent->past.has_model)
 		return no_model(&agent->past, err);
 	if (agent->past.is_resumed && args->contexts.n > 0)
@@ -512,7 +526,9 @@ static const struct cmd_example examples[] = {
 
 static const struct cmd_exit exits[] = {
 	{"0", "it has an answer"},
-	{"1", "the model gave up, or the check of the answer fails"},
+	{"1",
+		"the model gave up, the check of the answer fails, or --strict holds and a number "
+		"comes from no step"},
 	{"2", "wrong use"},
 	{"3", "the model wants a key, or another one"},
 	{"4", "the model cannot be reached"},

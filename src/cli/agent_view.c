@@ -15,13 +15,15 @@ enum {
 	SHOWN_BYTES = 64 << 20,
 	NOTE_BYTES = 4096,
 	VALUE_BYTES = 4096,
-	QUERIES_SHOWN = 10
+	QUERIES_SHOWN = 10,
+	NUMBERS_SHOWN = 10
 };
 
 void agent_view_init(struct agent_view *view, int images)
 {
 	sink_init(&view->out, STDOUT_FILENO, ROOM_BYTES);
 	sink_init(&view->err, STDERR_FILENO, ROOM_BYTES);
+	view->said = BUF_INIT(SHOWN_BYTES);
 	picture_init(&view->picture, images, NULL, &view->out);
 }
 
@@ -29,6 +31,7 @@ void agent_view_done(struct agent_view *view)
 {
 	sink_done(&view->out);
 	sink_done(&view->err);
+	buf_done(&view->said);
 }
 
 static const char *member(const json_t *object, const char *name)
@@ -90,6 +93,35 @@ static json_int_t count(const json_t *event, const char *name)
 	return json_integer_value(json_object_get(event, name));
 }
 
+/* A line that stands while nothing comes; what comes takes its place. */
+static void show_asked(struct agent_view *view, const json_t *event)
+{
+	buf_clear(&view->said);
+	note(view, DIM, "── asking %.60s …", member(event, "model"));
+	view->is_asking = view->has_color;
+}
+
+static void end_asking(struct agent_view *view)
+{
+	if (view->is_asking)
+		put(view, "\033[A\r\033[K");
+	view->is_asking = false;
+}
+
+static void show_restart(struct agent_view *view, const json_t *event)
+{
+	buf_clear(&view->said);
+	note(view, YELLOW, "── the reply broke off (%s) and begins anew", member(event, "why"));
+}
+
+/* What the model says is remembered: as the answer it is not shown again. */
+static void show_delta(struct agent_view *view, const json_t *event)
+{
+	const json_t *text = json_object_get(event, "text");
+	(void)buf_append(&view->said, json_string_value(text), json_string_length(text));
+	put_text(view, json_string_value(text), json_string_length(text));
+}
+
 static void show_said(struct agent_view *view, const json_t *event)
 {
 	const json_t *text = json_object_get(event, "text");
@@ -132,11 +164,6 @@ static void show_wait(struct agent_view *view, const json_t *event)
 		(double)count(event, "wait_ms") / 1000);
 }
 
-static void show_restart(struct agent_view *view, const json_t *event)
-{
-	note(view, YELLOW, "── the reply broke off (%s) and begins anew", member(event, "why"));
-}
-
 static void show_budget(struct agent_view *view, const json_t *event)
 {
 	note(view, YELLOW, "── %s: %.6g of %.6g used", member(event, "budget"),
@@ -150,12 +177,30 @@ static void show_stuck(struct agent_view *view, const json_t *event)
 		count(event, "times"));
 }
 
+/* "93,000 and 4"; of many the first ones. */
+static int list(struct buf *out, const json_t *numbers)
+{
+	size_t n = json_array_size(numbers), n_shown = MIN(n, NUMBERS_SHOWN);
+	int r = 0;
+	for (size_t i = 0; i < n_shown && r == 0; i++)
+		r = buf_addf(out, "%s%s",
+			i == 0		    ? ""
+				: i + 1 < n ? ", "
+					    : " and ",
+			json_string_value(json_array_get(numbers, i)));
+	if (r == 0 && n > n_shown)
+		r = buf_addf(out, " and %zu more", n - n_shown);
+	return r;
+}
+
 static void show_answer(struct agent_view *view, const json_t *event)
 {
-	size_t n = json_array_size(json_object_get(event, "ungrounded"));
-	if (n > 0)
-		note(view, YELLOW, "── an answer with %zu numbers that no output gave, as %s", n,
-			json_string_value(json_array_get(json_object_get(event, "ungrounded"), 0)));
+	const json_t *numbers = json_object_get(event, "ungrounded");
+	struct buf text = BUF_INIT(NOTE_BYTES);
+	if (json_array_size(numbers) > 0 && list(&text, numbers) == 0)
+		note(view, YELLOW, "── the answer contains %s, which no step printed",
+			buf_str(&text));
+	buf_done(&text);
 }
 
 static void show_images(struct agent_view *view, const json_t *event)
@@ -200,7 +245,7 @@ static void show_message(struct agent_view *view, const json_t *event)
 	if (!view->is_round)
 		return;
 	view->is_round = false;
-	show_said(view, event);
+	show_delta(view, event);
 	end_line(view);
 }
 
@@ -267,7 +312,8 @@ static const struct {
 	const char *event;
 	void (*show)(struct agent_view *view, const json_t *event);
 } rows[] = {
-	{"model.delta", show_said},
+	{"model.asked", show_asked},
+	{"model.delta", show_delta},
 	{"model.message", show_message},
 	{"model.wait", show_wait},
 	{"model.restart", show_restart},
@@ -312,8 +358,10 @@ void agent_view_event(void *arg, const json_t *event)
 	if (view->is_events || view->record)
 		put_json(view, event);
 	for (size_t i = 0; view->is_live && i < ARRAY_LEN(rows); i++)
-		if (strcmp(rows[i].event, name) == 0)
+		if (strcmp(rows[i].event, name) == 0) {
+			end_asking(view);
 			rows[i].show(view, event);
+		}
 }
 
 /* ---- the end ---- */
@@ -331,14 +379,14 @@ static void warn_of_refusal(const json_t *result)
 
 static void warn_of_numbers(const json_t *result)
 {
-	size_t i;
-	json_t *number;
-	if (!json_is_false(json_object_get(result, "grounded")))
-		return;
-	(void)fputs("retort: ungrounded: no output of this run gave", stderr);
-	json_array_foreach(json_object_get(result, "ungrounded"), i, number)(void)
-		fprintf(stderr, "%s %s", i > 0 ? "," : "", json_string_value(number));
-	(void)fputs(": do not rely on it\n", stderr);
+	struct buf text = BUF_INIT(NOTE_BYTES);
+	if (json_is_false(json_object_get(result, "grounded")) &&
+		list(&text, json_object_get(result, "ungrounded")) == 0)
+		(void)fprintf(stderr,
+			"retort: ungrounded: the answer contains %s, which no step printed: "
+			"do not rely on it\n",
+			buf_str(&text));
+	buf_done(&text);
 }
 
 static void show_cost(struct agent_view *view, const json_t *result)
@@ -366,31 +414,51 @@ static void show_cost(struct agent_view *view, const json_t *result)
 }
 
 /* As it is for a program; a terminal is shown it, and obeys none of it. */
-static void put_answer(struct agent_view *view, const char *answer)
+static void put_answer(struct agent_view *view, const char *answer, size_t bytes)
 {
 	struct buf safe = BUF_INIT(SHOWN_BYTES);
 	bool is_safe = isatty(STDOUT_FILENO) &&
-		utf8_escape_terminal(&safe, answer, strlen(answer), UTF8_KEEP_LINES) == 0;
-	const char *text = is_safe ? buf_str(&safe) : answer;
-	if (is_safe || !isatty(STDOUT_FILENO))
-		sink_add(&view->out, text, strlen(text));
-	if (answer[strlen(answer) - 1] != '\n')
+		utf8_escape_terminal(&safe, answer, bytes, UTF8_KEEP_LINES) == 0;
+	if (is_safe)
+		sink_add(&view->out, buf_str(&safe), safe.bytes);
+	else if (!isatty(STDOUT_FILENO))
+		sink_add(&view->out, answer, bytes);
+	if (answer[bytes - 1] != '\n')
 		sink_add(&view->out, "\n", 1);
 	buf_done(&safe);
+}
+
+static size_t trimmed(const char *text, size_t bytes)
+{
+	while (bytes > 0 && strchr(" \t\r\n", text[bytes - 1]))
+		bytes--;
+	return bytes;
+}
+
+/* Does it stand on this terminal already, as the last that the model said? */
+static bool is_shown(const struct agent_view *view, const char *answer, size_t bytes)
+{
+	size_t said = trimmed(buf_str(&view->said), view->said.bytes);
+	bytes = trimmed(answer, bytes);
+	return view->is_live && isatty(STDOUT_FILENO) && bytes > 0 && bytes <= said &&
+		memcmp(buf_str(&view->said) + said - bytes, answer, bytes) == 0;
 }
 
 int agent_view_result(struct agent_view *view, const json_t *result, bool is_quiet)
 {
 	json_t *event = json_pack("{s:s, s:O}", "event", "agent.finished", "result", result);
-	const char *answer = member(result, "answer");
+	const json_t *text = json_object_get(result, "answer");
+	const char *answer = json_string_value(text);
+	size_t bytes = json_string_length(text);
+	end_asking(view);
 	if (event && (view->is_events || view->record))
 		put_json(view, event);
 	json_decref(event);
 	if (view->is_live)
 		show_cost(view, result);
 	(void)sink_flush(&view->err);
-	if (!view->is_events && answer[0])
-		put_answer(view, answer);
+	if (!view->is_events && bytes > 0 && !is_shown(view, answer, bytes))
+		put_answer(view, answer, bytes);
 	int r = sink_flush(&view->out);
 	if (!is_quiet)
 		warn_of_numbers(result);

@@ -15,7 +15,9 @@ struct agent_view {
 	bool is_live;	/* what happens is shown on stderr */
 	bool is_events; /* --jsonl: on stdout */
 	bool has_color;
-	bool is_inside; /* of a line of text */
+	bool is_inside;	 /* of a line of text */
+	bool is_asking;	 /* the last line says who is asked, and goes when something comes */
+	struct buf said; /* by the model, since it was asked last */
 	bool is_round; /* there are candidates: of none is shown what it says, until one is taken */
 };
 

@@ -173,8 +173,20 @@ class Grounded(harness.Case):
     def test_a_number_that_stays_is_marked(self):
         done = agent("What is it?", line("It is 24,132.", times=0))
         self.assertEqual((done.status, done.result["grounded"], done.result["ungrounded"]), (0, False, ["24,132"]), done)
-        self.assertIn("ungrounded", done.err)
+        self.assertIn("retort: ungrounded: the answer contains 24,132, which no step printed", done.err)
         self.assertEqual(done.result["replies"], 2)
+
+    def test_strict_is_an_exit_status(self):
+        done = agent("What is it?", line("It is 24,132 or 7,001.", times=0), options=["--strict"])
+        self.assertEqual((done.status, done.result["status"], done.result["grounded"]), (1, "ok", False), done)
+        self.assertIn("the answer contains 24,132 and 7,001, which", done.err)
+        done = agent("What is 6 times 7?", python("6 * 7"), "42.", options=["--strict"])
+        self.assertEqual((done.status, done.result["grounded"]), (0, True), done)
+        self.assertEqual(plain("Go.", "Good.", options=["--strict", "--no-grounded"]).status, 2)
+
+    def test_an_answer_has_all_its_characters(self):
+        done = plain("Go.", python("final_answer('a' + chr(0) + 'b')"), options=["--no-grounded"])
+        self.assertEqual((done.status, done.out), (0, "a\u2400b\n"), done)
 
     def test_digits_in_the_code_are_not_computed(self):
         done = agent("What is it?", line(python("final_answer(91473.02)"), times=0))
@@ -380,6 +392,28 @@ class Failures(harness.Case):
         done = harness.retort("agent", "-M", "anthropic:x", "Go.")
         self.assertEqual(done.status, 3, done)
         self.assertIn("ANTHROPIC_API_KEY", done.err)
+        for env, said in (({}, "no model: name one"), ({"OPENAI_API_KEY": "k"}, "OPENAI_API_KEY is set, so name one as in --model openai:gpt-5.5"),
+                          ({"ANTHROPIC_API_KEY": "k"}, "ANTHROPIC_API_KEY is set, so name one as in --model anthropic:claude-")):
+            done = harness.retort("agent", "Go.", env=env)
+            self.assertEqual(done.status, 2, done)
+            self.assertIn(said, done.err)
+
+    def test_a_key_that_is_not_taken_is_named(self):
+        refused = model_server.error(401, {"error": {"message": "no", "type": "authentication_error"}})
+        key = os.path.join(harness.make_dir(), "key")
+        with open(key, "w", encoding="utf-8") as f:
+            f.write("sk-file")
+        os.chmod(key, 0o600)
+        with model_server.Server(*[refused] * 4) as server:
+            rows = (([f"{server.url}/v1#x"], {}, "set RETORT_MODEL_KEY in the environment"),
+                    ([f"{server.url}/v1#x"], {"RETORT_MODEL_KEY": "sk-mine"}, "see that the key in RETORT_MODEL_KEY is right"),
+                    ([f"openai:x@{server.url}/v1"], {"OPENAI_API_KEY": "sk-mine"}, "see that the key in OPENAI_API_KEY is right"),
+                    ([f"openai:x@{server.url}/v1", "--key-file", key], {}, "see that the key in the file of --key-file is right"))
+            for model, env, said in rows:
+                with self.subTest(said=said):
+                    done = harness.retort("agent", "-M", *model, "Go.", env=env)
+                    self.assertEqual(done.status, 3, done)
+                    self.assertIn(said, done.err)
 
     def test_what_is_wrong_is_called_as_it_was_typed(self):
         rows = {
@@ -387,7 +421,7 @@ class Failures(harness.Case):
             ("--check", ""): "--check: empty",
             ("--query-model", "nothing"): "--query-model: model: 'nothing'",
             ("--tools", "/nonexistent"): "--tools /nonexistent: No such",
-            ("-M", "nothing"): "--model: 'nothing'",
+            ("-M", "nothing"): "--model: 'nothing' names no known provider",
             ("-M", "replay:/nonexistent"): "the recording /nonexistent: No such file or directory\n",
             ("-M", "anthropic:x", "--key-file", "/nonexistent"): "the key file /nonexistent: No such file or directory\n",
         }
@@ -478,6 +512,19 @@ class Interrupts(harness.Case):
         t = repl.Terminal(command=["agent", "-p", "-M", "replay:" + script(python("final_answer(6 * 7)")), "Go."])
         t.wait("42\r\n")
         self.assertEqual((t.end(), t.out), (0, b""))
+
+    def test_a_terminal_shows_who_is_asked_and_an_answer_once(self):
+        said = script(python("print(6 * 7)"), "The answer is 42.\n")
+        t = repl.Terminal(command=["agent", "-M", "replay:" + said, "Go."])
+        self.assertIn("── asking replay:", t.wait("step 1"))
+        out = t.wait("1 step, ")
+        self.assertEqual(t.end(), 0)
+        self.assertEqual((out + t.out.decode()).count("The answer is 42."), 1, out)
+        computed = script("It is coming.\n" + python("final_answer('forty' + '-two')"))
+        t = repl.Terminal(command=["agent", "-M", "replay:" + computed, "Go."])
+        t.wait("1 step, ")
+        t.wait("forty-two\r\n")
+        self.assertEqual(t.end(), 0)
 
     def test_sigterm_ends_all(self):
         process = self.start(self.SLEEP, "never asked")

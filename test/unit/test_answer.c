@@ -5,6 +5,7 @@
 #include "session/hint.h"
 #include "t.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static json_t *read(const char *text)
@@ -25,9 +26,13 @@ static const char record_text[] =
 TEST(the_last_one_counts)
 {
 	json_t *record = read(record_text), *none = read("{\"displays\": []}");
-	CHECK_STR(answer_words(answer_find(record)), "last 9002");
+	char *words = answer_words(answer_find(record));
+	CHECK_STR(words, "last 9002");
+	free(words);
 	CHECK(answer_find(none) == NULL);
-	CHECK_STR(answer_words(answer_find(none)), "");
+	words = answer_words(answer_find(none));
+	CHECK_STR(words, "");
+	free(words);
 	json_decref(record);
 	json_decref(none);
 }

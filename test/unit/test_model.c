@@ -91,9 +91,14 @@ TEST(what_is_no_model_is_refused)
 	static const struct {
 		const char *spec, *variable, *message, *hint;
 	} rows[] = {
-		{"", NULL, "no wire", "openai:"},
-		{"gpt-5.5", NULL, "'gpt-5.5' is of no wire", "openai:"},
-		{"opnai:x", NULL, "no wire", "openai:x"},
+		{"", NULL, "names no known provider", "openai:"},
+		{"gpt-5.5", NULL, "'gpt-5.5' names no known provider",
+			"did you mean 'openai:gpt-5.5'?"},
+		{"Claude-opus-5", NULL, "no known provider", "'anthropic:Claude-opus-5'?"},
+		{"qwen3:8b", NULL, "no known provider", "'ollama:qwen3:8b'?"},
+		{"o3-mini", NULL, "no known provider", "'openai:o3-mini'?"},
+		{"gemini", NULL, "no known provider", "write gemini:MODEL"},
+		{"opnai:x", NULL, "no known provider", "openai:x"},
 		{"openai:", NULL, "none is named", "openai:MODEL"},
 		{"openai:@http://h", NULL, "none is named", "openai:MODEL"},
 		{"openai:a", "OPENAI_BASE_URL=h:1", "neither http://", "whole address"},
