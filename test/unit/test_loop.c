@@ -203,8 +203,8 @@ TEST(code_is_run_and_seen)
 	CHECK_STR(member(&b, "answer"), "It is 7.");
 	CHECK_STR(b.codes, "python:6 + 1;");
 	CHECK_HAS(b.events,
-		"model.delta model.message step.code observation model.delta "
-		"model.message answer ");
+		"model.asked model.delta model.message step.code observation "
+		"model.asked model.delta model.message answer ");
 	CHECK(json_is_true(json_object_get(b.result, "grounded")));
 	bench_close(&b);
 }
