@@ -58,6 +58,42 @@ uint64_t capture_cut_bytes(const struct capture *c)
 	return c->total_bytes - c->head.bytes - c->tail.bytes;
 }
 
+static uint64_t json_cost(const struct buf *b)
+{
+	const char *at = b->data;
+	uint64_t cost = 0;
+	for (size_t left = b->bytes; left > 0;) {
+		int32_t c;
+		size_t n = utf8_decode(at, left, &c);
+		bool is_control = c >= 0 && c < 0x20 && c != '\n' && c != '\t' && c != '\r';
+		cost += c < 0 ? 3 : is_control ? 6 : n;
+		at += n;
+		left -= n;
+	}
+	return cost;
+}
+
+void capture_settle(struct capture *c)
+{
+	struct capture less;
+	uint64_t most = MAX(c->limit_bytes + c->limit_bytes / 4, (uint64_t)CAPTURE_DEAR_BYTES);
+	if (c->head.bytes + c->tail.bytes <= most / 6)
+		return;
+	uint64_t cost = json_cost(&c->head) + json_cost(&c->tail);
+	if (cost <= most)
+		return;
+	cleanup_buf struct buf tail = BUF_INIT(c->limit_bytes);
+	capture_init(&less, c->limit_bytes * most / cost);
+	if (capture_tail(c, &tail) < 0 || capture_add(&less, c->head.data, c->head.bytes) < 0 ||
+		capture_add(&less, buf_str(&tail), tail.bytes) < 0) {
+		capture_done(&less);
+		return;
+	}
+	less.total_bytes = c->total_bytes;
+	capture_done(c);
+	*c = less;
+}
+
 int capture_tail(const struct capture *c, struct buf *out)
 {
 	if (c->tail.bytes == 0)

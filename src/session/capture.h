@@ -29,6 +29,14 @@ void capture_done(struct capture *c);
  */
 int64_t capture_add(struct capture *c, const char *data, size_t bytes);
 
+/*
+ * All is there. Bytes that become several when they are written down as JSON (no UTF-8: 3; control
+ * characters: 6) count so: of what is over five quarters of the limit, and CAPTURE_DEAR_BYTES, the
+ * middle is dropped as well. Without memory nothing changes.
+ */
+enum { CAPTURE_DEAR_BYTES = 4 << 20 };
+void capture_settle(struct capture *c);
+
 /* How many bytes were dropped so far. */
 uint64_t capture_cut_bytes(const struct capture *c);
 

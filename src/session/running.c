@@ -189,6 +189,8 @@ static void do_finish(struct session *s)
 	step_judge(&s->record, &s->end);
 	if (s->events.ending)
 		s->events.ending(s->events.arg);
+	for (int i = 0; i < 2 && !s->is_once; i++)
+		capture_settle(&s->record.out[i]);
 	record_name(
 		&s->record, s->head, s->req.code, s->req.code_bytes, s->req.argv, s->req.inputs);
 	s->record.checkpoint = keep_checkpoint(s);

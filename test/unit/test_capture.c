@@ -135,3 +135,32 @@ TEST(invalid_is_never_unset)
 	CHECK(invalid);
 	capture_done(&c);
 }
+
+/* A byte that takes six to be told counts for six. */
+TEST(what_is_dear_to_write_down_is_cut)
+{
+	static const struct {
+		char c;
+		bool is_cut;
+	} rows[] = {{'x', false}, {'\n', false}, {'\0', true}, {'\xff', true}};
+	enum { LIMIT = 6 << 20 };
+	char *text = malloc(LIMIT);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct capture c;
+		bool invalid = false;
+		cleanup_buf struct buf out = BUF_INIT(4 * LIMIT);
+		memset(text, rows[i].c, LIMIT);
+		text[0] = 'a', text[LIMIT - 1] = 'z';
+		capture_init(&c, LIMIT);
+		CHECK(capture_add(&c, text, LIMIT) >= 0);
+		capture_settle(&c);
+		CHECK_INT(capture_cut_bytes(&c) > 0, rows[i].is_cut);
+		CHECK_INT(capture_text(&c, &out, &invalid), 0);
+		CHECK_INT(out.data[0], 'a');
+		CHECK_INT(out.data[out.bytes - 1], 'z');
+		CHECK_INT(c.total_bytes, LIMIT);
+		CHECK(c.head.bytes + c.tail.bytes + capture_cut_bytes(&c) == LIMIT);
+		capture_done(&c);
+	}
+	free(text);
+}
