@@ -43,7 +43,8 @@ unless it said `detach`; one that was answered as running goes on.
 
 With `"stream": true`, `step.run` tells what happens as notifications before it answers:
 `{"method": "event", "params": {"id": 1, "event": "stdout", "text": "…"}}`; the events are `step.started` (with
-`session` and `run`), `stdout`, `stderr` and `display`. `{"method": "$/cancel", "params": {"id": 1}}` gives a call up.
+`session` and `run`), `stdout`, `stderr`, `display`, and `stdin`
+(with `run`: the program waits for what `step.input` gives). `{"method": "$/cancel", "params": {"id": 1}}` gives a call up.
 
 Answers in the examples are shortened, and ids are made up.
 """

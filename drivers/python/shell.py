@@ -136,6 +136,9 @@ def run(argv, stdin=None, captured=None):
         for name in ("stdout", "stderr"):
             if not is_ours(getattr(sys, name)):
                 pipes[name] = subprocess.PIPE
+    streams = driver.part("streams")
+    if stdin is None and state.has_stdin and streams.is_pipe():
+        streams.tell_waiting()  # whether it reads cannot be known
     process = subprocess.Popen(argv, stdin=stdin, start_new_session=True, **pipes)
     try:
         told = process.communicate()

@@ -5,6 +5,8 @@ import sys
 
 import posix
 
+WAITING = 25
+
 state = driver.state
 native = driver.native
 
@@ -31,6 +33,40 @@ def open_stream(fd, mode):
     return stream
 
 
+def is_pipe():
+    return posix.fstat(0).st_mode & 0o170000 == 0o010000
+
+
+def tell_waiting():
+    """Say that the step waits for input, if it does."""
+    from select import poll
+
+    look = poll()
+    look.register(0, 1)
+    step = state.step
+    if step is not None and not look.poll(0):
+        driver.send(WAITING, {"id": step.id})
+
+
+def open_pipe():
+    """Standard input as a pipe, of which the engine is told when a read finds nothing in it."""
+    from io import BufferedReader, FileIO, TextIOWrapper
+
+    class Pipe(FileIO):
+        __slots__ = ()
+
+        def readinto(self, buffer):
+            tell_waiting()
+            return FileIO.readinto(self, buffer)
+
+        def readall(self):
+            tell_waiting()
+            return FileIO.readall(self)
+
+    raw = Pipe(0, "rb", closefd=False)
+    return TextIOWrapper(BufferedReader(raw), encoding="utf-8", errors="surrogateescape")
+
+
 def set_stdin(fds):
     """Let the step read the descriptor that came with it, or nothing. What it leaves is dropped."""
     null = posix.open("/dev/null", posix.O_RDONLY)
@@ -39,7 +75,9 @@ def set_stdin(fds):
         if fd != 0:
             posix.close(fd)
     state.has_stdin = bool(fds)
-    state.stdin = sys.stdin = sys.__stdin__ = open_stream(0, "r")
+    state.stdin = sys.stdin = sys.__stdin__ = (
+        open_pipe() if fds and is_pipe() else open_stream(0, "r")
+    )
 
 
 def restore():

@@ -50,6 +50,11 @@ json_t *event_tool(const json_t *about)
 	return event;
 }
 
+json_t *event_stdin(const char *run)
+{
+	return json_pack("{s:s, s:s}", "event", "stdin", "run", run);
+}
+
 json_t *event_finished(const json_t *record)
 {
 	return json_pack(

@@ -33,5 +33,8 @@ json_t *event_display(const json_t *display);
 /* {"event": "tool", and what registry_watch tells: "tool", "call", "state", …}. */
 json_t *event_tool(const json_t *about);
 
+/* {"event": "stdin", "run"}: the program waits for input, as step.input gives it. */
+json_t *event_stdin(const char *run);
+
 /* {"event": "step.finished", "result": the record}. */
 json_t *event_finished(const json_t *record);

@@ -90,6 +90,14 @@ static void on_tool(void *arg, const json_t *about)
 	run_release(run);
 }
 
+static void on_waiting(void *arg)
+{
+	struct run *run = arg;
+	run_hold(run);
+	run_tell(run, event_stdin(run->id));
+	run_release(run);
+}
+
 static void on_done(void *arg, const json_t *record, const struct err *err)
 {
 	struct run *run = arg;
@@ -140,7 +148,8 @@ static struct run *run_new(struct runs *r, const struct run_order *order, struct
 			.started = on_started,
 			.output = on_output,
 			.display = on_display,
-			.tool = on_tool},
+			.tool = on_tool,
+			.waiting = on_waiting},
 		.out = {BUF_INIT(RUN_LIVE_BYTES), BUF_INIT(RUN_LIVE_BYTES)},
 		.displays = json_array()};
 	(void)snprintf(run->session, sizeof run->session, "%s", param_text(session, "session", ""));

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "cli/term.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -69,13 +70,8 @@ static void on_typed(void *arg)
 /* What was typed before the question was seen is no answer to it. */
 static bool take_terminal(struct approver *a)
 {
-	struct termios lines;
 	struct err err;
-	if (tcgetpgrp(a->fd) != getpgrp() || tcgetattr(a->fd, &a->before) < 0)
-		return false;
-	lines = a->before;
-	lines.c_lflag |= ICANON | ECHO;
-	if (tcsetattr(a->fd, TCSAFLUSH, &lines) < 0)
+	if (!term_take_lines(a->fd, TCSAFLUSH, &a->before))
 		return false;
 	if (ear_open(&a->ear, service_loop(a->service), a->fd, on_typed, a, &err) < 0) {
 		(void)tcsetattr(a->fd, TCSANOW, &a->before);

@@ -37,7 +37,8 @@ struct editor {
 	bool is_reading, is_ended;
 	bool has_ahead;
 	char ahead;    /* a byte that was read and begins the next character */
-	struct buf in; /* what came and is no line yet */
+	struct buf in; /* what came and is no line yet; of a terminal, what was read for somebody
+			  else */
 	size_t n_lines;
 };
 
@@ -54,6 +55,11 @@ static int next_byte(struct editor *e, char *out)
 	if (e->has_ahead) {
 		e->has_ahead = false;
 		*out = e->ahead;
+		return 1;
+	}
+	if (e->el && e->in.bytes > 0) {
+		*out = *buf_str(&e->in);
+		buf_consume(&e->in, 1);
 		return 1;
 	}
 	do {
@@ -348,6 +354,12 @@ void editor_resize(struct editor *e)
 {
 	if (e->el && e->is_reading)
 		el_resize(e->el);
+}
+
+void editor_type(struct editor *e, const char *text, size_t bytes)
+{
+	if (e->el)
+		(void)buf_append(&e->in, text, bytes);
 }
 
 size_t editor_line(const struct editor *e)

@@ -36,6 +36,9 @@ bool editor_is_terminal(const struct editor *e);
  */
 int editor_read(struct editor *e, const char *prompt, char **line);
 
+/* As if it were typed before all that will be. */
+void editor_type(struct editor *e, const char *text, size_t bytes);
+
 /* The number of the line read last, of a pipe. */
 size_t editor_line(const struct editor *e);
 

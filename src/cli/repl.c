@@ -3,6 +3,7 @@
 #include "api/service.h"
 #include "api/wording.h"
 #include "base/utf8.h"
+#include "cli/answer.h"
 #include "cli/approver.h"
 #include "cli/box.h"
 #include "cli/cmd.h"
@@ -36,6 +37,7 @@ struct repl {
 	struct service *service;
 	struct reader reader;
 	struct approver approver;
+	struct answer answer;
 	bool can_ask;
 	struct view view;
 	json_t *create; /* the parameters of session.create, for %reset */
@@ -112,6 +114,7 @@ static void on_event(void *arg, const json_t *event)
 	struct repl *repl = arg;
 	view_event(&repl->view, event);
 	approver_event(&repl->approver, event);
+	answer_event(&repl->answer, event);
 }
 
 static int run(struct repl *repl, const char *code, json_t **record, struct err *err)
@@ -122,9 +125,17 @@ static int run(struct repl *repl, const char *code, json_t **record, struct err 
 		(void)err_set(err, ERR_USAGE, "the statement is not UTF-8");
 		return err_hint(err, "type it again");
 	}
-	json_t *params = json_pack("{s:s, s:o, s:s, s:s, s:b}", "session", repl->session, "code",
-		text, "runtime", repl->runtime, "filename", "<stdin>", "approvals", repl->can_ask);
-	return service_call(repl->service, "step.run", params, &listener, record, err);
+	/* A pipe's lines are the statements; and only Python tells that it waits for input. */
+	bool can_answer =
+		editor_is_terminal(repl->reader.editor) && strcmp(repl->runtime, "python") == 0;
+	json_t *params = json_pack("{s:s, s:o, s:s, s:s, s:b, s:b}", "session", repl->session,
+		"code", text, "runtime", repl->runtime, "filename", "<stdin>", "approvals",
+		repl->can_ask, "stdin_open", can_answer);
+	int r = service_call(repl->service, "step.run", params, &listener, record, err);
+	answer_end(&repl->answer);
+	editor_type(repl->reader.editor, buf_str(&repl->answer.typed), repl->answer.typed.bytes);
+	buf_clear(&repl->answer.typed);
+	return r;
 }
 
 static void do_step(struct repl *repl, const char *code, bool with_time)
@@ -452,6 +463,7 @@ static int prepare(struct repl *repl, struct err *err)
 	view_init(&repl->view, &options);
 	/* The terminal before the box: what is typed meanwhile is for the first line. */
 	int r = service_open(&repl->service, &config, err);
+	repl->answer = ANSWER_INIT(repl->service);
 	r = r < 0 ? r : editor_open(&repl->reader.editor, &editor, err);
 	r = r < 0 ? r : watch_terminal(repl, err);
 	if (r == 0)
@@ -548,6 +560,7 @@ static int repl_main(int argc, char **argv)
 		status = cli_fail(&err, false);
 	}
 	approver_close(&repl->approver);
+	buf_done(&repl->answer.typed);
 	editor_close(take_ptr(repl->reader.editor));
 	service_close(repl->service);
 	json_decref(repl->create);

@@ -42,3 +42,13 @@ int term_columns(int fd)
 		return size.ws_col < TERM_COLUMNS_MAX ? size.ws_col : TERM_COLUMNS_MAX;
 	return TERM_COLUMNS;
 }
+
+bool term_take_lines(int fd, int when, struct termios *before)
+{
+	struct termios lines;
+	if (tcgetpgrp(fd) != getpgrp() || tcgetattr(fd, before) < 0)
+		return false;
+	lines = *before;
+	lines.c_lflag |= ICANON | ECHO;
+	return tcsetattr(fd, when, &lines) == 0;
+}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <termios.h>
 
 /* In the order of TERM_COLOR_CHOICES. */
 enum term_color { TERM_COLOR_AUTO, TERM_COLOR_ALWAYS, TERM_COLOR_NEVER };
@@ -20,3 +21,10 @@ bool term_has_color(int fd, enum term_color when);
 
 /* Units: columns; COLUMNS of the environment, else the terminal's, else TERM_COLUMNS. */
 int term_columns(int fd);
+
+/*
+ * Have the terminal @fd collect and show lines, when it is ours to use. @when: TCSADRAIN, or
+ * TCSAFLUSH, which drops what was typed before. Returns: whether it does; *@before is for
+ * tcsetattr(), later.
+ */
+bool term_take_lines(int fd, int when, struct termios *before);

@@ -30,6 +30,7 @@ enum frame_type {
 	FRAME_BRANCHED = 22,
 	FRAME_DONE = 23,
 	FRAME_STATE = 24,
+	FRAME_WAITING = 25,
 };
 
 struct frame {

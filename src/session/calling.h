@@ -22,10 +22,17 @@ struct calling {
 	size_t bytes, parts;
 	unsigned n_made;       /* in the step */
 	uint64_t answer_bytes; /* likewise */
+	bool is_reading;       /* it waits for its input, and the clock stands still for that */
 };
 
 /* A TOOL frame of the step's driver. Errors: ERR_PROTOCOL. */
 int calling_take(struct part *p, const struct frame *frame, struct err *err);
+
+/*
+ * A WAITING frame: the step waits for its input. Told, and waited for, when somebody can write
+ * some; until session_input() says that there is more.
+ */
+void calling_read(struct session *s);
 
 /* The step is being stopped: outside nobody is to answer any more. Returns: whether anybody waits
  * in the box: calling_refuse() tells them. */

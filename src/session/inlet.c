@@ -17,6 +17,8 @@ struct inlet {
 	bool is_ended;	/* no more is taken; the writer is closed behind what waits */
 	struct buf all; /* everything that was taken */
 	size_t at;	/* of it: what is in the pipe */
+	void (*told)(void *arg);
+	void *arg;
 };
 
 static void on_writable(uv_poll_t *poll, int status, int events);
@@ -123,13 +125,23 @@ int inlet_put(struct inlet *in, const char *data, size_t bytes, bool is_first, s
 		return err_hint(err, "write it to a file of the session");
 	}
 	go_on(in);
+	if (in->told)
+		in->told(in->arg);
 	return 0;
+}
+
+void inlet_watch(struct inlet *in, void (*told)(void *arg), void *arg)
+{
+	in->told = told;
+	in->arg = arg;
 }
 
 void inlet_end(struct inlet *in)
 {
 	in->is_ended = true;
 	go_on(in);
+	if (in->told)
+		in->told(in->arg);
 }
 
 size_t inlet_queued(const struct inlet *in)

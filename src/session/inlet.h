@@ -31,6 +31,9 @@ int inlet_take_reader(struct inlet *in);
  */
 int inlet_put(struct inlet *in, const char *data, size_t bytes, bool is_first, struct err *err);
 
+/* Call @told whenever something is written, or it is ended. */
+void inlet_watch(struct inlet *in, void (*told)(void *arg), void *arg);
+
 /* No more comes: the program sees the end behind what waits. */
 void inlet_end(struct inlet *in);
 

@@ -65,6 +65,7 @@ void entry_on_call(void *arg, struct tool_call *call);
 void entry_on_cancel(void *arg, struct tool_call *call);
 int entry_on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, struct err *err);
 void entry_on_tool(void *arg, const json_t *event);
+bool entry_on_waiting(void *arg);
 void entry_on_done(void *arg, const struct record *record);
 /* @s, which was another's, is its session from now on: those are what is heard of it. */
 void entry_take_session(struct entry *e, struct session *s);

@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "session/admit.h"
 #include "session/entry.h"
+#include "session/inlet.h"
 #include "session/job.h"
 #include "session/replay.h"
 #include "session/roll.h"
@@ -68,6 +69,26 @@ void entry_on_tool(void *arg, const json_t *event)
 	const struct job *job = e->first;
 	if (!e->replay && job && job->watch && job->watch->tool)
 		job->watch->tool(job->watch->arg, event);
+}
+
+static void on_input(void *arg)
+{
+	const struct entry *e = arg;
+	if (e->session)
+		session_input(e->session);
+}
+
+bool entry_on_waiting(void *arg)
+{
+	struct entry *e = arg;
+	const struct job *job = e->first;
+	bool can_wait = !e->replay && job && job->inlet && inlet_is_open(job->inlet) &&
+		job->watch && job->watch->waiting && inlet_queued(job->inlet) == 0;
+	if (!can_wait)
+		return false;
+	inlet_watch(job->inlet, on_input, e);
+	job->watch->waiting(job->watch->arg);
+	return true;
 }
 
 /* ---- what was kept ---- */

@@ -145,6 +145,9 @@ static int take_step_frame(struct part *p, const struct frame *frame, struct err
 	case FRAME_TOOL:
 		r = calling_take(p, frame, err);
 		break;
+	case FRAME_WAITING:
+		calling_read(s);
+		break;
 	case FRAME_DISPLAY:
 		r = report_display(frame->data, frame->bytes, &s->record, &display, err);
 		if (r == 1 && s->events.display)
@@ -184,6 +187,7 @@ static int on_frame(void *arg, struct driver *d, const struct frame *frame, stru
 	case FRAME_BEGIN:
 	case FRAME_DISPLAY:
 	case FRAME_TOOL:
+	case FRAME_WAITING:
 	case FRAME_RESULT:
 		return take_step_frame(p, frame, err);
 	case FRAME_GUARD:

@@ -353,6 +353,7 @@ static const struct session_events entry_events = {.opened = on_opened,
 	.cancel = entry_on_cancel,
 	.keep = entry_on_keep,
 	.tool = entry_on_tool,
+	.waiting = entry_on_waiting,
 	.ending = entry_on_ending,
 	.done = entry_on_done,
 	.closed = on_closed};

@@ -102,6 +102,7 @@ struct registry_watch {
 	void (*display)(void *arg, const json_t *display);
 	/* {"tool", "call": number, "state": "started" or "finished", "ms"?, "error"?: name} */
 	void (*tool)(void *arg, const json_t *event);
+	void (*waiting)(void *arg); /* the step waits for input */
 };
 
 struct registry_run {

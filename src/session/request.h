@@ -37,6 +37,8 @@ struct step_request {
  * keep     an answer, before the box gets it: negative (with @err) when it cannot be kept, then the
  *          box gets that error in its place.
  * tool     as registry_watch has it, borrowed.
+ * waiting  the step reads its standard input, and nothing is there. Returns: whether somebody can
+ *          write some: then the clock stands still until session_input().
  * ending   the step is over and will have its name: now its inputs are all there.
  * done     the record, borrowed; the session may be closed from here.
  * closed   everything the session had is gone; it has been freed.
@@ -52,6 +54,7 @@ struct session_events {
 	void (*cancel)(void *arg, struct tool_call *call);
 	int (*keep)(void *arg, const char *text, size_t bytes, bool is_untrusted, struct err *err);
 	void (*tool)(void *arg, const json_t *event);
+	bool (*waiting)(void *arg);
 	void (*ending)(void *arg);
 	void (*done)(void *arg, const struct record *record);
 	void (*closed)(void *arg);

@@ -47,6 +47,9 @@ bool session_is_idle(const struct session *s);
  * at once. No step: nothing. */
 void session_interrupt(struct session *s);
 
+/* Its step, which may wait for input, has got some. No step: nothing. */
+void session_input(struct session *s);
+
 /* Is a driver of @runtime alive in it? When was the last step asked for (uv_hrtime())? */
 bool session_is_live(const struct session *s, const struct runtime *runtime);
 /* A driver that ended while its step was settled is missed now: its copy takes its place, if any.

@@ -389,6 +389,26 @@ static struct waiting *first_asked(const struct session *s)
 	return w;
 }
 
+void calling_read(struct session *s)
+{
+	if (s->calling.is_reading || s->step_state != STEP_RUNNING || !s->events.waiting)
+		return;
+	s->calling.is_reading = true; /* whoever is told may have written already */
+	if (s->calling.n_held++ == 0)
+		step_pause(s);
+	if (!s->events.waiting(s->events.arg))
+		session_input(s);
+}
+
+void session_input(struct session *s)
+{
+	if (!s->calling.is_reading)
+		return;
+	s->calling.is_reading = false;
+	if (--s->calling.n_held == 0)
+		step_resume(s);
+}
+
 bool calling_stop(struct session *s)
 {
 	for (struct waiting *w; (w = first_asked(s));)
@@ -404,6 +424,7 @@ void calling_refuse(struct session *s)
 
 void calling_end(struct session *s)
 {
+	session_input(s);
 	while (s->calling.first) {
 		struct waiting *w = s->calling.first;
 		unlink_waiting(w);

@@ -102,6 +102,11 @@ class Frames(harness.Case):
             with self.subTest(kind=kind):
                 self.broken(f"frame({kind}, b'{{}}')")
 
+    def test_T_FRAME_waiting_stops_no_clock(self):
+        """Where nobody can write to the step, it waits for no input, however often it says so."""
+        record = self.attack("while True: frame(25, b'{}')", "--timeout", "1s")
+        self.assertEqual(record["status"], "timeout")
+
     def test_T_FRAME_result_twice(self):
         """A forged result, then another: the first counts, once."""
         record = self.attack("result(value={'text/plain': 'one'})\nresult(value={'text/plain': 'two'})\n"

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -341,6 +342,23 @@ class Live(harness.Case):
         # What it was given is part of what it was: it is given again.
         record = self.call("session.export", session="demo")["record"]
         self.assertEqual(self.call("replay.run", record=record)["outcome"], "replayed")
+
+    def test_a_program_that_waits_for_input_is_told(self):
+        """The clock stands still for it, and the event comes once for each time."""
+        code = "import time\na = input()\nb = input()\na + b"
+        client = self.engine.client
+        for is_open, n_events, shown in ((True, 2, "'xx'"), (False, 0, "EOFError")):
+            number = client.send("step.run", session="demo", code=code, stdin_open=is_open, stream=True, timeout_ms=1000)
+            n, message = 0, {}
+            while message.get("id") != number:
+                message = json.loads(client.file.readline())
+                if message.get("params", {}).get("event") == "stdin":
+                    n += 1
+                    time.sleep(1.2)
+                    self.call("step.input", run=message["params"]["run"], text="x\n")
+            record = message["result"]
+            self.assertEqual(n, n_events)
+            self.assertEqual(record["value"]["text/plain"] if is_open else record["error"]["name"], shown)
 
     def test_input_that_nobody_reads_is_refused_before_it_grows(self):
         code = "import time\nprint('on', flush=True)\ntime.sleep(600)"
