@@ -1,17 +1,9 @@
 /* `retort repl`. SPDX-License-Identifier: Apache-2.0 */
-#include "api/observation.h"
-#include "api/service.h"
-#include "api/wording.h"
+#include "cli/repl.h"
+
 #include "base/utf8.h"
-#include "cli/answer.h"
-#include "cli/approver.h"
-#include "cli/box.h"
 #include "cli/cmd.h"
-#include "cli/magic.h"
-#include "cli/reader.h"
-#include "cli/session.h"
 #include "cli/statement.h"
-#include "cli/view.h"
 #include "cli/xdg.h"
 
 #include <errno.h>
@@ -22,33 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STATEMENT_MAX_BYTES = 16 << 20, SESSION_BYTES = 80, NAME_BYTES = 32, PROMPT_BYTES = 160 };
-
-struct repl_args {
-	struct box_args box;
-	const char *tools;
-	bool no_history, quiet, help;
-	int images, color;
-};
-
-struct repl {
-	struct repl_args args;
-	struct opt_set set;
-	struct service *service;
-	struct reader reader;
-	struct approver approver;
-	struct answer answer;
-	bool can_ask;
-	struct view view;
-	json_t *create; /* the parameters of session.create, for %reset */
-	char session[SESSION_BYTES], name[SESSION_BYTES], runtime[NAME_BYTES];
-	char history[PATH_MAX];
-	bool is_leaving;
-	bool is_branched; /* the name of the session is of interest */
-	int failures;	  /* statements that did not go well */
-	bool is_gone;	  /* no step can run any more */
-	int ended_by;	  /* a signal, or 0 */
-};
+enum { STATEMENT_MAX_BYTES = 16 << 20, PROMPT_BYTES = 160 };
 
 static const struct opt repl_opts[] = {
 	TOOLS_OPT(struct repl_args, "Tools"),
@@ -75,36 +41,9 @@ static const struct opt repl_opts[] = {
 	CMD_COMMON_OPTS(struct repl_args),
 };
 
-/* ---- calls ---- */
-
-static int call(
-	struct repl *repl, const char *method, json_t *params, json_t **result, struct err *err)
-{
-	return service_call(repl->service, method, params, NULL, result, err);
-}
-
 static json_t *here(const struct repl *repl)
 {
 	return json_pack("{s:s}", "session", repl->session);
-}
-
-static void take_session(struct repl *repl, const json_t *session)
-{
-	(void)snprintf(repl->session, sizeof repl->session, "%s", session_text(session, "session"));
-	(void)snprintf(repl->name, sizeof repl->name, "%s", session_text(session, "name"));
-	const char *runtime = session_text(session, "runtime");
-	if (runtime[0])
-		(void)snprintf(repl->runtime, sizeof repl->runtime, "%s", runtime);
-}
-
-static int create(struct repl *repl, struct err *err)
-{
-	json_t *session = NULL;
-	int r = call(repl, "session.create", json_incref(repl->create), &session, err);
-	if (r == 0)
-		take_session(repl, session);
-	json_decref(session);
-	return r;
 }
 
 /* ---- a step ---- */
@@ -138,7 +77,7 @@ static int run(struct repl *repl, const char *code, json_t **record, struct err 
 	return r;
 }
 
-static void do_step(struct repl *repl, const char *code, bool with_time)
+void repl_step(struct repl *repl, const char *code, bool with_time)
 {
 	struct err err;
 	json_t *record = NULL;
@@ -161,165 +100,12 @@ static void do_step(struct repl *repl, const char *code, bool with_time)
 	json_decref(record);
 }
 
-/* ---- commands ---- */
-
-static void tell_undo(const json_t *result)
-{
-	const char *head = session_text(result, "head"), *outcome = session_text(result, "outcome");
-	cleanup_buf struct buf lost = BUF_INIT(OBSERVATION_LOST_BYTES);
-	(void)fprintf(stderr, "back at %.12s", head[0] ? head : "the start");
-	if (strcmp(outcome, "rolled_back") != 0)
-		(void)fprintf(stderr, " (%s)", outcome);
-	observation_add_lost(&lost, result);
-	(void)fprintf(stderr, "%s\n", buf_str(&lost));
-}
-
-static int do_undo(struct repl *repl, const struct magic *m, struct err *err)
-{
-	json_t *params = here(repl), *result = NULL;
-	(void)json_object_set_new(params, "count", json_integer((json_int_t)m->count));
-	int r = call(repl, "session.undo", params, &result, err);
-	if (r == 0 && !repl->args.quiet)
-		tell_undo(result);
-	json_decref(result);
-	return r;
-}
-
-static int do_branch(struct repl *repl, const struct magic *m, struct err *err)
-{
-	json_t *params = here(repl), *result = NULL;
-	(void)json_object_set_new(params, "name", json_string(m->arg));
-	(void)json_object_set_new(params, "force", json_boolean(m->is_forced));
-	int r = call(repl, "session.branch", params, &result, err);
-	if (r == 0) {
-		take_session(repl, result);
-		(void)snprintf(repl->name, sizeof repl->name, "%s", m->arg);
-		repl->is_branched = true;
-	}
-	json_decref(result);
-	return r;
-}
-
-static int do_switch(struct repl *repl, const struct magic *m, struct err *err)
-{
-	json_t *session = NULL;
-	bool is_list = !m->arg[0];
-	int r = call(repl, is_list ? "session.list" : "session.get",
-		is_list ? NULL : json_pack("{s:s}", "session", m->arg), &session, err);
-	if (r == 0 && is_list)
-		(void)session_print_list(session);
-	else if (r == 0)
-		take_session(repl, session);
-	json_decref(session);
-	return r;
-}
-
-static int do_log(struct repl *repl, const struct magic *m, struct err *err)
-{
-	json_t *log = NULL;
-	bool is_all = m->arg[0] != '\0';
-	int r = call(repl, is_all ? "session.graph" : "session.log", is_all ? NULL : here(repl),
-		&log, err);
-	if (r == 0 && is_all)
-		(void)session_print_graph(
-			log, term_has_color(STDOUT_FILENO, (enum term_color)repl->args.color));
-	else if (r == 0)
-		(void)session_print_log(log);
-	json_decref(log);
-	return r;
-}
-
-static int do_files(struct repl *repl, const struct magic *m, struct err *err)
-{
-	json_t *files = NULL;
-	(void)m;
-	int r = call(repl, "file.list", here(repl), &files, err);
-	if (r == 0)
-		(void)session_print_files(files);
-	json_decref(files);
-	return r;
-}
-
-static int do_runtime(struct repl *repl, const struct magic *m, struct err *err)
-{
-	json_t *info = NULL;
-	int r = call(repl, "engine.info", NULL, &info, err);
-	const char *names = session_text(info, "runtimes");
-	if (r == 0 && !m->arg[0])
-		(void)printf("%s (there is: %s)\n", repl->runtime, names);
-	else if (r == 0 && !magic_is_listed(names, m->arg)) {
-		r = err_set(err, ERR_RUNTIME, "no runtime %.60s here", m->arg);
-		(void)err_hint(err, "there is: %s", names);
-	} else if (r == 0)
-		(void)snprintf(repl->runtime, sizeof repl->runtime, "%s", m->arg);
-	json_decref(info);
-	return r;
-}
-
-static int do_time(struct repl *repl, const struct magic *m, struct err *err)
-{
-	(void)err;
-	do_step(repl, m->arg, true);
-	return 0;
-}
-
-static int do_reset(struct repl *repl, const struct magic *m, struct err *err)
-{
-	json_t *result = NULL;
-	(void)m;
-	/* When an earlier %reset has failed, there is none to end. */
-	(void)call(repl, "session.close", here(repl), &result, err);
-	json_decref(result);
-	(void)json_object_set_new(repl->create, "name", json_string(repl->name));
-	return create(repl, err);
-}
-
-static int do_help(struct repl *repl attr_unused, const struct magic *m attr_unused,
-	struct err *err attr_unused)
-{
-	for (int i = 0; i < MAGIC_END_; i++) {
-		const struct magic_row *row = &magic_rows[i];
-		(void)printf("%%%s %-*s%s\n", row->name, (int)(23 - strlen(row->name)), row->arg,
-			row->help);
-	}
-	(void)puts("Tab completes a name. Ctrl-C stops the step, Ctrl-D leaves.");
-	return 0;
-}
-
-static int do_quit(struct repl *repl, const struct magic *m, struct err *err)
-{
-	(void)m;
-	(void)err;
-	repl->is_leaving = true;
-	return 0;
-}
-
-static void do_magic(struct repl *repl, const char *line)
-{
-	/* ORDER enum magic_kind */
-	static int (*const rows[MAGIC_END_])(
-		struct repl * repl, const struct magic *m, struct err *err) = {do_undo, do_branch,
-		do_switch, do_log, do_files, do_runtime, do_time, do_reset, do_help, do_quit};
-	struct magic m = {.text = NULL};
-	struct err err;
-	int r = magic_parse(line, &m, &err);
-	if (r == 0)
-		r = rows[m.kind](repl, &m, &err);
-	(void)fflush(stdout);
-	free(m.text);
-	if (r < 0) {
-		wording_apply(&err, WORDING_REPL);
-		(void)cli_fail(&err, false);
-		repl->failures++;
-	}
-}
-
 /* ---- statements ---- */
 
 static void make_prompt(const struct repl *repl, char out[PROMPT_BYTES])
 {
 	bool is_python = strcmp(repl->runtime, "python") == 0;
-	cleanup_buf struct buf name = BUF_INIT(8 * SESSION_BYTES);
+	cleanup_buf struct buf name = BUF_INIT(8 * REPL_SESSION_BYTES);
 	if (repl->is_branched)
 		(void)utf8_escape_terminal(&name, repl->name, strlen(repl->name), UTF8_ONE_LINE);
 	(void)snprintf(out, PROMPT_BYTES, "%.80s%s%s%s", buf_str(&name), name.bytes ? " " : "",
@@ -346,28 +132,14 @@ static int do_statement(struct repl *repl)
 	if (service_is_over(repl->service))
 		repl->is_gone = true; /* it would fail in one way or another */
 	else if (magic_is(code, repl->runtime))
-		do_magic(repl, code);
+		repl_command(repl, code);
 	else
-		do_step(repl, code, false);
+		repl_step(repl, code, false);
 	repl->is_gone = repl->is_gone || service_is_over(repl->service);
 	return !repl->is_leaving && !repl->is_gone;
 }
 
 /* ---- completion ---- */
-
-static json_t *complete_magic(struct repl *repl, enum magic_kind kind)
-{
-	const char *method = kind == MAGIC_RUNTIME ? "engine.info"
-		: kind == MAGIC_SWITCH		   ? "session.list"
-						   : NULL;
-	json_t *result = NULL;
-	struct err err;
-	if (method && call(repl, method, NULL, &result, &err) < 0)
-		return NULL;
-	json_t *names = json_pack("{s:o}", "names", magic_names(kind, result));
-	json_decref(result);
-	return names;
-}
 
 static json_t *on_complete(void *arg, const char *text)
 {
@@ -375,13 +147,13 @@ static json_t *on_complete(void *arg, const char *text)
 	json_t *names = NULL;
 	struct err err;
 	if (magic_is(text, repl->runtime) && magic_at(text) != MAGIC_TIME)
-		return complete_magic(repl, magic_at(text));
+		return repl_complete_command(repl, magic_at(text));
 	if (statement_is_in_string(repl->runtime, text))
 		return NULL;
 	json_t *params = here(repl);
 	(void)json_object_set_new(params, "text", json_string(text));
 	(void)json_object_set_new(params, "runtime", json_string(repl->runtime));
-	return call(repl, "step.complete", params, &names, &err) == 0 ? names : NULL;
+	return repl_call(repl, "step.complete", params, &names, &err) == 0 ? names : NULL;
 }
 
 /* ---- together ---- */
@@ -469,7 +241,7 @@ static int prepare(struct repl *repl, struct err *err)
 	if (r == 0)
 		repl->can_ask = repl->args.tools && editor_is_terminal(repl->reader.editor) &&
 			approver_open(&repl->approver, repl->service);
-	return r < 0 ? r : create(repl, err);
+	return r < 0 ? r : repl_create(repl, err);
 }
 
 static int find_history(struct repl *repl, struct err *err)

@@ -326,11 +326,11 @@ void entry_opened(struct entry *e, const struct err *err)
 		return;
 	if (!err && keep(e, &error) < 0)
 		err = &error;
-	if (!err && e->head[0] && !e->is_live_branch && begin_rebuild(e, &error) == 0)
-		return;
-	if (!err && e->head[0] && !e->is_live_branch)
+	if (!err && e->head[0] && !e->is_live_branch) {
+		if (begin_rebuild(e, &error) == 0)
+			return;
 		err = &error;
-	if (!err) {
+	} else if (!err) {
 		session_set_head(e->session, e->head);
 		answer_open(e);
 		return;

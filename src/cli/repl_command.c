@@ -1,0 +1,206 @@
+/* Commands of `retort repl`: lines that begin with %. SPDX-License-Identifier: Apache-2.0 */
+#include "cli/repl.h"
+
+#include "api/observation.h"
+#include "api/wording.h"
+#include "cli/cmd.h"
+#include "cli/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int repl_call(
+	struct repl *repl, const char *method, json_t *params, json_t **result, struct err *err)
+{
+	return service_call(repl->service, method, params, NULL, result, err);
+}
+
+static void take_session(struct repl *repl, const json_t *session)
+{
+	(void)snprintf(repl->session, sizeof repl->session, "%s", session_text(session, "session"));
+	(void)snprintf(repl->name, sizeof repl->name, "%s", session_text(session, "name"));
+	const char *runtime = session_text(session, "runtime");
+	if (runtime[0])
+		(void)snprintf(repl->runtime, sizeof repl->runtime, "%s", runtime);
+}
+
+int repl_create(struct repl *repl, struct err *err)
+{
+	json_t *session = NULL;
+	int r = repl_call(repl, "session.create", json_incref(repl->create), &session, err);
+	if (r == 0)
+		take_session(repl, session);
+	json_decref(session);
+	return r;
+}
+
+static json_t *here(const struct repl *repl)
+{
+	return json_pack("{s:s}", "session", repl->session);
+}
+
+static void tell_undo(const json_t *result)
+{
+	const char *head = session_text(result, "head"), *outcome = session_text(result, "outcome");
+	cleanup_buf struct buf lost = BUF_INIT(OBSERVATION_LOST_BYTES);
+	(void)fprintf(stderr, "back at %.12s", head[0] ? head : "the start");
+	if (strcmp(outcome, "rolled_back") != 0)
+		(void)fprintf(stderr, " (%s)", outcome);
+	observation_add_lost(&lost, result);
+	(void)fprintf(stderr, "%s\n", buf_str(&lost));
+}
+
+static int do_undo(struct repl *repl, const struct magic *m, struct err *err)
+{
+	json_t *params = here(repl), *result = NULL;
+	(void)json_object_set_new(params, "count", json_integer((json_int_t)m->count));
+	int r = repl_call(repl, "session.undo", params, &result, err);
+	if (r == 0 && !repl->args.quiet)
+		tell_undo(result);
+	json_decref(result);
+	return r;
+}
+
+static int do_branch(struct repl *repl, const struct magic *m, struct err *err)
+{
+	json_t *params = here(repl), *result = NULL;
+	(void)json_object_set_new(params, "name", json_string(m->arg));
+	(void)json_object_set_new(params, "force", json_boolean(m->is_forced));
+	int r = repl_call(repl, "session.branch", params, &result, err);
+	if (r == 0) {
+		take_session(repl, result);
+		(void)snprintf(repl->name, sizeof repl->name, "%s", m->arg);
+		repl->is_branched = true;
+	}
+	json_decref(result);
+	return r;
+}
+
+static int do_switch(struct repl *repl, const struct magic *m, struct err *err)
+{
+	json_t *session = NULL;
+	bool is_list = !m->arg[0];
+	int r = repl_call(repl, is_list ? "session.list" : "session.get",
+		is_list ? NULL : json_pack("{s:s}", "session", m->arg), &session, err);
+	if (r == 0 && is_list)
+		(void)session_print_list(session);
+	else if (r == 0)
+		take_session(repl, session);
+	json_decref(session);
+	return r;
+}
+
+static int do_log(struct repl *repl, const struct magic *m, struct err *err)
+{
+	json_t *log = NULL;
+	bool is_all = m->arg[0] != '\0';
+	int r = repl_call(repl, is_all ? "session.graph" : "session.log",
+		is_all ? NULL : here(repl), &log, err);
+	if (r == 0 && is_all)
+		(void)session_print_graph(
+			log, term_has_color(STDOUT_FILENO, (enum term_color)repl->args.color));
+	else if (r == 0)
+		(void)session_print_log(log);
+	json_decref(log);
+	return r;
+}
+
+static int do_files(struct repl *repl, const struct magic *m, struct err *err)
+{
+	json_t *files = NULL;
+	(void)m;
+	int r = repl_call(repl, "file.list", here(repl), &files, err);
+	if (r == 0)
+		(void)session_print_files(files);
+	json_decref(files);
+	return r;
+}
+
+static int do_runtime(struct repl *repl, const struct magic *m, struct err *err)
+{
+	json_t *info = NULL;
+	int r = repl_call(repl, "engine.info", NULL, &info, err);
+	const char *names = session_text(info, "runtimes");
+	if (r == 0 && !m->arg[0])
+		(void)printf("%s (there is: %s)\n", repl->runtime, names);
+	else if (r == 0 && !magic_is_listed(names, m->arg)) {
+		r = err_set(err, ERR_RUNTIME, "no runtime %.60s here", m->arg);
+		(void)err_hint(err, "there is: %s", names);
+	} else if (r == 0)
+		(void)snprintf(repl->runtime, sizeof repl->runtime, "%s", m->arg);
+	json_decref(info);
+	return r;
+}
+
+static int do_time(struct repl *repl, const struct magic *m, struct err *err)
+{
+	(void)err;
+	repl_step(repl, m->arg, true);
+	return 0;
+}
+
+static int do_reset(struct repl *repl, const struct magic *m, struct err *err)
+{
+	json_t *result = NULL;
+	(void)m;
+	/* When an earlier %reset has failed, there is none to end. */
+	(void)repl_call(repl, "session.close", here(repl), &result, err);
+	json_decref(result);
+	(void)json_object_set_new(repl->create, "name", json_string(repl->name));
+	return repl_create(repl, err);
+}
+
+static int do_help(struct repl *repl attr_unused, const struct magic *m attr_unused,
+	struct err *err attr_unused)
+{
+	for (int i = 0; i < MAGIC_END_; i++) {
+		const struct magic_row *row = &magic_rows[i];
+		(void)printf("%%%s %-*s%s\n", row->name, (int)(23 - strlen(row->name)), row->arg,
+			row->help);
+	}
+	(void)puts("Tab completes a name. Ctrl-C stops the step, Ctrl-D leaves.");
+	return 0;
+}
+
+static int do_quit(struct repl *repl, const struct magic *m, struct err *err)
+{
+	(void)m;
+	(void)err;
+	repl->is_leaving = true;
+	return 0;
+}
+
+void repl_command(struct repl *repl, const char *line)
+{
+	/* ORDER enum magic_kind */
+	static int (*const rows[MAGIC_END_])(
+		struct repl * repl, const struct magic *m, struct err *err) = {do_undo, do_branch,
+		do_switch, do_log, do_files, do_runtime, do_time, do_reset, do_help, do_quit};
+	struct magic m = {.text = NULL};
+	struct err err;
+	int r = magic_parse(line, &m, &err);
+	if (r == 0)
+		r = rows[m.kind](repl, &m, &err);
+	(void)fflush(stdout);
+	free(m.text);
+	if (r < 0) {
+		wording_apply(&err, WORDING_REPL);
+		(void)cli_fail(&err, false);
+		repl->failures++;
+	}
+}
+
+json_t *repl_complete_command(struct repl *repl, enum magic_kind kind)
+{
+	const char *method = kind == MAGIC_RUNTIME ? "engine.info"
+		: kind == MAGIC_SWITCH		   ? "session.list"
+						   : NULL;
+	json_t *result = NULL;
+	struct err err;
+	if (method && repl_call(repl, method, NULL, &result, &err) < 0)
+		return NULL;
+	json_t *names = json_pack("{s:o}", "names", magic_names(kind, result));
+	json_decref(result);
+	return names;
+}
