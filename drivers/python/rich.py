@@ -23,7 +23,7 @@ METHODS = (
 SIMPLE = (str, int, float, bool, bytes)
 CANARY = "_ipython_canary_method_should_not_exist_"
 JSON_NODES_MAX, JSON_DEPTH_MAX = 120_000, 64  # of 250,000 parts that the engine takes
-ROWS_MAX, CELLS_MAX = 10_000, 200_000
+ROWS_MAX, CELLS_MAX = 10_000, 100_000  # a cell is a node
 
 
 def attempt(function, *args, **kwargs):
