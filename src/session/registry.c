@@ -310,25 +310,19 @@ static void on_rebuilt(struct entry *e, const struct replay *result)
 	answer_open(e);
 }
 
-static int begin_rebuild(struct entry *e, struct err *err)
-{
-	struct replay *replay;
-	int r = replay_load(e->roll, e->head, NULL, &replay, err);
-	if (r == 0)
-		replay_start(e, replay, on_rebuilt);
-	return r;
-}
-
 void entry_opened(struct entry *e, const struct err *err)
 {
 	struct err error;
+	struct replay *replay;
 	if (e->state != ENTRY_OPENING)
 		return;
 	if (!err && keep(e, &error) < 0)
 		err = &error;
 	if (!err && e->head[0] && !e->is_live_branch) {
-		if (begin_rebuild(e, &error) == 0)
+		if (replay_load(e->roll, e->head, NULL, &replay, &error) == 0) {
+			replay_start(e, replay, on_rebuilt);
 			return;
+		}
 		err = &error;
 	} else if (!err) {
 		session_set_head(e->session, e->head);
