@@ -44,6 +44,11 @@ soak: all      ## thousands of sessions with random kills: leaks, stuck sessions
 load: all      ## 200 clients with mixed work for ten minutes (LOADARGS: counts)
 	@/usr/bin/python3 test/load/load.py $(BUILD)/retort $(LOADARGS)
 
+test-long: deps ## CPython's own test suite in boxes, hours (LONGARGS: -k MODULE, --jobs N)
+	@dev/install-deps libpython3-testsuite
+	@$(MAKE) --no-print-directory all
+	@/usr/bin/python3 test/long/cpython.py $(BUILD) $(LONGARGS)
+
 hosts: all     ## show retort in two real agents, with a model that is a script (npm; HOSTSARGS)
 	@test/interop/hosts/run --retort $(BUILD)/retort $(HOSTSARGS)
 
@@ -64,8 +69,8 @@ bench: all      ## measure against peers; raw data in build/bench
 lint:           ## both compilers, clang-tidy, layers, sizes, formats
 	@dev/lint.sh
 
-docs: all       ## write what is generated: docs/errors.md, docs/api.md and the picture
-	@dev/gen_errors.py && RETORT=$(BUILD)/retort dev/gen_api.py && dev/make_picture.py $(BUILD)/retort
+docs: all       ## write what is generated: docs/errors.md, docs/api.md, a table of docs/fidelity.md and the picture
+	@dev/gen_errors.py && test/long/cpython.py --docs && RETORT=$(BUILD)/retort dev/gen_api.py && dev/make_picture.py $(BUILD)/retort
 
 format:         ## format all C
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
@@ -78,6 +83,6 @@ clean:
 	rm -rf build build-asan build-fuzz build-lint-gcc build-lint-clang
 
 help:
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
-.PHONY: all deps demo test check asan fuzz mutants soak load hosts units vm bench lint docs format install clean help
+.PHONY: all deps demo test check asan fuzz mutants soak load test-long hosts units vm bench lint docs format install clean help

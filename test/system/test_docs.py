@@ -146,6 +146,11 @@ class Documents(harness.Case):
                               stderr=subprocess.PIPE, encoding="utf-8")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def test_table_of_exceptions_is_current(self):
+        done = subprocess.run([sys.executable, os.path.join(SOURCE, "test/long/cpython.py"), "--docs", "--check"], check=False,
+                              stderr=subprocess.PIPE, encoding="utf-8")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_every_option_is_documented(self):
         text = "".join(read(os.path.join(SOURCE, d)) for d in documents())
         for command in ("run", "doctor"):
