@@ -15,7 +15,7 @@
 #define TEXT_AGENT	 "Have a model do a task: it writes code, sees what it gives, and goes on"
 
 #define HELP_UNDO_TO  "step to go back to: its id, or a unique start of it"
-#define HELP_LOG_ALL  "also the steps that were rolled back or undone"
+#define HELP_LOG_ALL  "also what was rolled back or undone, each attempt"
 #define HELP_FORCE    "end processes of the session's own, which cannot come along"
 #define HELP_LANGUAGE "language; else the session's"
 #define HELP_TIMEOUT  "wall time of this step; else the session's limit"

@@ -153,6 +153,16 @@ static bool is_own(struct telling *t, const struct journal_node *node)
 	return t->is_own;
 }
 
+static json_t *row_of(const struct journal_node *node, const char *session, const char *outcome,
+	int64_t created_ms)
+{
+	json_t *code = json_stringn(node->code, node->code_bytes);
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:I}", "step", node->digest,
+		"parent", node->parent, "session", session, "runtime", node->runtime, "status",
+		node->status, "outcome", outcome, "code", code ? code : json_string(""),
+		"created_ms", (json_int_t)created_ms, "seq", (json_int_t)node->seq);
+}
+
 static int add_step(void *user, const struct journal_node *node, struct err *err)
 {
 	struct telling *t = user;
@@ -169,12 +179,7 @@ static int add_step(void *user, const struct journal_node *node, struct err *err
 			r > 0 && again.is_back ? RECORD_ROLLED_BACK : RECORD_COMMITTED);
 		created_ms = r > 0 ? again.at_ms : 0;
 	}
-	json_t *code = json_stringn(node->code, node->code_bytes);
-	json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:I}", "step",
-		node->digest, "parent", node->parent, "session", session, "runtime", node->runtime,
-		"status", node->status, "outcome", outcome, "code", code ? code : json_string(""),
-		"created_ms", (json_int_t)created_ms, "seq", (json_int_t)node->seq);
-	(void)json_array_append_new(t->rows, row);
+	(void)json_array_append_new(t->rows, row_of(node, session, outcome, created_ms));
 	return 0;
 }
 
@@ -191,18 +196,28 @@ static int add_kept(void *user, const struct journal_node *node, struct err *err
 		: 0;
 }
 
-struct rest {
-	struct telling telling;
-	json_t *seen; /* by digest */
+struct attempts {
+	struct telling *telling;
+	json_t *path; /* rows by digest: of steps on the path whose attempt has not been met */
 };
 
-static int add_rest(void *user, const struct journal_node *node, struct err *err)
+/* The newest that was kept is what stands on the path. */
+static int add_attempt(void *user, const struct journal_node *node, struct err *err)
 {
-	struct rest *rest = user;
-	if (json_object_get(rest->seen, node->digest))
+	struct attempts *a = user;
+	json_t *row = json_object_get(a->path, node->digest);
+	(void)err;
+	if (row && strcmp(node->outcome, "rolled_back") != 0) {
+		(void)json_object_set_new(
+			row, "created_ms", json_integer((json_int_t)node->created_ms));
+		(void)json_object_set_new(row, "at", json_integer((json_int_t)node->attempt));
+		(void)json_object_del(a->path, node->digest);
 		return 0;
-	(void)json_object_set_new(rest->seen, node->digest, json_true());
-	return add_step(&rest->telling, node, err);
+	}
+	row = row_of(node, node->session, node->outcome, node->created_ms);
+	(void)json_object_set_new(row, "at", json_integer((json_int_t)node->attempt));
+	(void)json_array_append_new(a->telling->rows, row);
+	return 0;
 }
 
 static int by_member(const void *a, const void *b, const char *name)
@@ -224,18 +239,26 @@ static int by_time(const void *a, const void *b)
 	return r ? r : by_seq(a, b);
 }
 
-/* Newest first: @is_way when they stand so already. The numbers count everybody's steps: an owner
+static int by_attempt(const void *a, const void *b)
+{
+	return by_member(a, b, "at");
+}
+
+typedef int order_fn(const void *a, const void *b);
+
+/* Newest first; without @order they stand so already. The numbers count everybody's steps: an owner
  * is not told them. */
-static json_t *sorted(const struct registry *r, const json_t *rows, bool is_way)
+static json_t *sorted(const struct registry *r, const json_t *rows, order_fn *order)
 {
 	size_t n = json_array_size(rows);
 	json_t *out = json_array();
 	json_t **all = calloc(n + 1, sizeof(json_t *));
 	for (size_t i = 0; all && i < n; i++)
 		all[i] = json_array_get(rows, i);
-	if (all && n > 0 && !is_way)
-		qsort(all, n, sizeof(json_t *), r->owner ? by_time : by_seq);
+	if (all && n > 0 && order)
+		qsort(all, n, sizeof(json_t *), order);
 	for (size_t i = 0; all && i < n; i++) {
+		(void)json_object_del(all[i], "at");
 		if (r->owner)
 			(void)json_object_del(all[i], "seq");
 		(void)json_array_append(out, all[i]);
@@ -244,20 +267,21 @@ static json_t *sorted(const struct registry *r, const json_t *rows, bool is_way)
 	return out;
 }
 
-/* With the steps that were rolled back or gone back behind. */
-static int add_others(struct telling *t, struct err *err)
+/* With each attempt that was rolled back or gone back behind. Those of other sessions, on the way
+ * to where this one was branched, come before all that it has run. Returns: how many attempts. */
+static int64_t add_others(struct telling *t, struct err *err)
 {
-	struct rest rest = {*t, json_object()};
+	struct attempts a = {t, json_object()};
 	for (size_t i = 0; i < json_array_size(t->rows); i++) {
 		json_t *row = json_array_get(t->rows, i);
 		(void)json_object_set_new(row, "on_path", json_true());
-		(void)json_object_set(
-			rest.seen, json_string_value(json_object_get(row, "step")), row);
+		(void)json_object_set_new(row, "at", json_integer(-(json_int_t)i));
+		(void)json_object_set(a.path, json_string_value(json_object_get(row, "step")), row);
 	}
 	int64_t n = journal_session_steps(
-		t->registry->roll->journal, t->session, 0, add_rest, &rest, err);
-	json_decref(rest.seen);
-	return (int)MIN(n, 0);
+		t->registry->roll->journal, t->session, LOG_MAX, add_attempt, &a, err);
+	json_decref(a.path);
+	return n;
 }
 
 json_t *registry_log(struct registry *r, const char *session, bool is_all, struct err *err)
@@ -267,11 +291,12 @@ json_t *registry_log(struct registry *r, const char *session, bool is_all, struc
 		return NULL;
 	struct telling t = {.registry = r, .session = row.id, .rows = json_array()};
 	int64_t n = journal_ancestors(r->roll->journal, row.head, LOG_MAX, add_kept, &t, err);
-	bool is_good = n >= 0 && (!is_all || add_others(&t, err) >= 0);
+	int64_t n_all = n >= 0 && is_all ? add_others(&t, err) : 0;
+	bool is_good = n >= 0 && n_all >= 0;
 	json_t *out = is_good ? json_pack("{s:s, s:s, s:o}", "session", row.id, "head", row.head,
-					"steps", sorted(r, t.rows, !is_all))
+					"steps", sorted(r, t.rows, is_all ? by_attempt : NULL))
 			      : NULL;
-	if (out && n == LOG_MAX)
+	if (out && (n == LOG_MAX || n_all == LOG_MAX))
 		(void)json_object_set_new(out, "truncated", json_true());
 	json_decref(t.rows);
 	journal_session_done(&row);
@@ -313,7 +338,8 @@ json_t *registry_graph(struct registry *r, struct err *err)
 	const json_t *steps = g.telling.rows;
 	json_t *out = NULL;
 	if (journal_sessions(r->roll->journal, true, add_head, &g, err) >= 0)
-		out = json_pack("{s:o, s:O}", "steps", sorted(r, steps, false), "heads", g.heads);
+		out = json_pack("{s:o, s:O}", "steps",
+			sorted(r, steps, r->owner ? by_time : by_seq), "heads", g.heads);
 	if (out && json_array_size(steps) >= LOG_MAX)
 		(void)json_object_set_new(out, "truncated", json_true());
 	json_decref(g.seen);

@@ -35,6 +35,7 @@ struct journal_node {
 	size_t extra_bytes;
 	int64_t created_ms; /* since 1970; 0 given to journal_commit(): now */
 	int64_t seq;	    /* 1, 2, … in order of commit; set by the journal */
+	int64_t attempt;    /* journal_session_steps() only: grows with time */
 	void *owned;
 };
 

@@ -2,15 +2,38 @@
 #include "store/parts.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+
+/* A change that made a step, or came to one that was there. */
+struct attempt {
+	int64_t seq, at_ms;
+	enum change_kind kind;
+	const char *session;
+	char digest[JOURNAL_DIGEST_BYTES];
+};
 
 struct walk {
 	journal_node_fn *fn;
 	void *user;
 	const char *want;		 /* the digest that must stand there, or NULL */
 	const char *parent;		 /* the parent that it must have, or NULL */
+	const struct attempt *attempt;	 /* or NULL */
 	char next[JOURNAL_DIGEST_BYTES]; /* the parent it has */
 };
+
+static void tell_attempt(struct journal_node *node, const struct attempt *a)
+{
+	bool is_back = strcmp(node->outcome, "rolled_back") == 0;
+	node->attempt = a->seq;
+	(void)snprintf(node->session, sizeof node->session, "%s", a->session);
+	if (a->kind == CHANGE_STEP)
+		return;
+	node->created_ms = a->at_ms;
+	if (a->kind == CHANGE_AGAIN ? is_back : strcmp(node->outcome, "lost") != 0)
+		(void)snprintf(node->outcome, sizeof node->outcome, "%s",
+			a->kind == CHANGE_AGAIN ? "committed" : "rolled_back");
+}
 
 /* No statement is open while the callback runs, so that it may use the journal. */
 static int tell(struct journal *j, int64_t seq, struct walk *w, struct err *err)
@@ -20,6 +43,8 @@ static int tell(struct journal *j, int64_t seq, struct walk *w, struct err *err)
 	if (r < 0)
 		return r;
 	memcpy(w->next, node.parent, sizeof w->next);
+	if (w->attempt)
+		tell_attempt(&node, w->attempt);
 	if ((w->want && strcmp(node.digest, w->want) != 0) ||
 		(w->parent && strcmp(node.parent, w->parent) != 0))
 		r = err_set(err, ERR_DAMAGED, "step %s: it stands in the place of another",
@@ -148,41 +173,43 @@ int journal_again(struct journal *j, const char *owner, const char *digest,
 	return 1;
 }
 
-/* Returns: 1 with the next change that made a step, 0 behind the last. */
-static int next_made(struct journal *j, int64_t session, int64_t *at,
-	char digest[JOURNAL_DIGEST_BYTES], struct err *err)
+/* Returns: 1 with the change before @a, 0 before the first. */
+static int next_attempt(struct journal *j, int64_t session, struct attempt *a, struct err *err)
 {
 	unsigned char name[SHA_BYTES];
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_SESSION_STEP, err);
 	if (!s)
 		return -EIO;
 	(void)sqlite3_bind_int64(s, 1, session);
-	(void)sqlite3_bind_int64(s, 2, *at);
-	int r = db_step_on(j, s, *at, "change", err);
+	(void)sqlite3_bind_int64(s, 2, a->seq);
+	int r = db_step(j, s, "change", err);
 	if (r <= 0)
 		return r;
-	*at = sqlite3_column_int64(s, 0);
+	a->seq = sqlite3_column_int64(s, 0);
+	a->kind = (enum change_kind)sqlite3_column_int(s, 2);
+	a->at_ms = sqlite3_column_int64(s, 3);
 	if (!db_copy(s, 1, name, sizeof name))
-		return err_set(err, ERR_DAMAGED, "change %lld: it names no step", (long long)*at);
-	hex_write(digest, name);
+		return err_set(
+			err, ERR_DAMAGED, "change %lld: it names no step", (long long)a->seq);
+	hex_write(a->digest, name);
 	return 1;
 }
 
 int64_t journal_session_steps(struct journal *j, const char *session, uint64_t max,
 	journal_node_fn *fn, void *user, struct err *err)
 {
-	char digest[JOURNAL_DIGEST_BYTES];
-	struct walk w = {.fn = fn, .user = user, .want = digest};
+	struct attempt a = {.seq = INT64_MAX, .session = session};
+	struct walk w = {.fn = fn, .user = user, .want = a.digest, .attempt = &a};
 	struct session_row row;
-	int64_t n = 0, at = 0;
+	int64_t n = 0;
 	int r = session_find(j, session, &row, err);
 	if (r < 0)
 		return r;
 	while (r == 0 && (max == 0 || (uint64_t)n < max)) {
-		r = next_made(j, row.n, &at, digest, err);
+		r = next_attempt(j, row.n, &a, err);
 		if (r <= 0)
 			break;
-		int64_t seq = node_seq(j, digest, err);
+		int64_t seq = node_seq(j, a.digest, err);
 		r = seq < 0 ? (int)seq : tell(j, seq, &w, err);
 		n += r >= 0;
 	}

@@ -21,9 +21,9 @@ int64_t journal_ancestors(struct journal *j, const char *digest, uint64_t max, j
 int64_t journal_depth(struct journal *j, const char *digest, struct err *err);
 
 /*
- * The same over the steps that were run in a session, oldest first: those it went back behind, and
- * those that were rolled back, too. One may be told more than once. Reads the whole log
- * of changes.
+ * The same over all that was run in a session, newest first: what it went back behind, and what was
+ * rolled back, too. A step that was run twice with the same result is kept once and told twice:
+ * session, outcome and created_ms are those of the attempt. Reads the log of changes.
  */
 int64_t journal_session_steps(struct journal *j, const char *session, uint64_t max,
 	journal_node_fn *fn, void *user, struct err *err);

@@ -93,6 +93,22 @@ class Tree(HistoryCase):
                           ("a = 1", "committed", True)])
         row, = e("session.list")["sessions"]
         self.assertEqual((row["steps"], row["name"]), (3, "work"))
+        # The same again, with the same result, is another attempt.
+        for code in ("import os; os._exit(3)", "e = 5", "import os; os._exit(3)"):
+            e.run(s, code)
+        e("session.undo", session=s)
+        for code in ("import os; os._exit(3)", "e = 5"):
+            e.run(s, code)
+        steps = e("session.log", session=s, all=True)["steps"]
+        self.assertEqual([(x["code"][:1], x["outcome"], x.get("on_path", False)) for x in steps[:6]],
+                         [("e", "committed", True), ("i", "rolled_back", False), ("i", "rolled_back", False),
+                          ("e", "committed", False), ("i", "rolled_back", False), ("d", "committed", True)])
+        branch = e("session.branch", session=s, name="other")["session"]
+        e.run(branch, "import os; os._exit(3)")
+        steps = e("session.log", session=branch, all=True)["steps"]
+        self.assertEqual([x["code"][:1] for x in steps], ["i", "e", "d", "b", "a"])
+        done = harness.retort("session", "log", "work", "--all", "--socket", e.path)
+        self.assertEqual(done.out.count("rolled_back"), 5, done)
 
     def test_a_graph_has_every_branch_once(self):
         e = self.engine()

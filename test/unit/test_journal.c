@@ -997,10 +997,15 @@ TEST(steps_are_counted_and_told_by_session)
 	CHECK_INT(journal_depth(j, a, &err), 1);
 	CHECK_INT(journal_depth(j, b, &err), 2);
 	CHECK_INT(journal_session_steps(j, "s-a", 0, count_codes, codes, &err), 3);
-	CHECK_STR(codes, "124");
+	CHECK_STR(codes, "421");
 	codes[0] = '\0';
 	CHECK_INT(journal_session_steps(j, "s-a", 2, count_codes, codes, &err), 2);
-	CHECK_STR(codes, "12");
+	CHECK_STR(codes, "42");
+	CHECK_INT(journal_session_move(j, "s-a", a, &err), 0);
+	CHECK_INT(shelf_step(j, "s-a", a, "4", b), 1);
+	codes[0] = '\0';
+	CHECK_INT(journal_session_steps(j, "s-a", 0, count_codes, codes, &err), 4);
+	CHECK_STR(codes, "4421");
 	CHECK(journal_session_steps(j, "s-c", 0, count_codes, codes, &err) < 0);
 	CHECK_INT(err.code, ERR_NOT_FOUND);
 	CHECK(journal_depth(j, "12", &err) < 0);
