@@ -8,9 +8,11 @@
 #endif
 #include "branch.h"
 
+#include "events.h"
 #include "nameless.h"
 #include "pages.h"
 #include "shared.h"
+#include "sockets.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,8 +28,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -295,7 +295,7 @@ struct settling {
 static bool is_kept(const struct settling *s, int fd)
 {
 	if (fd < BRANCH_STDIO || fd == s->channel_fd || fd == s->own || fd == s->dead ||
-		shared_has(fd))
+		shared_has(fd) || sockets_has(fd))
 		return true;
 	for (size_t i = 0; i < s->n_keep; i++)
 		if (s->keep[i] == fd)
@@ -318,13 +318,28 @@ static bool replace(int fd, int from)
 static void lose(struct settling *s, int fd)
 {
 	int pair[2];
-	s->report->n_lost++;
+	struct stat st;
+	struct branch_report *r = s->report;
+	bool is_there = fstat(fd, &st) == 0;
+	unsigned *n = is_there && S_ISSOCK(st.st_mode) ? &r->n_sockets
+		: is_there && S_ISFIFO(st.st_mode)     ? &r->n_pipes
+						       : &r->n_others;
+	*n += !is_there || !sockets_is_over(fd, &st);
 	if (s->dead < 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0) {
 		(void)close(pair[1]);
 		s->dead = pair[0];
 	}
 	if (!replace(fd, fcntl(s->dead, F_DUPFD_CLOEXEC, 0)))
 		(void)close(fd);
+}
+
+/* By @now, which is like it; or -1. */
+static void put(struct settling *s, int fd, int now)
+{
+	if (replace(fd, now))
+		s->report->n_reopened++;
+	else
+		lose(s, fd);
 }
 
 static void proc_path(char out[LINE_BYTES], const char *dir, int fd)
@@ -389,10 +404,7 @@ static void renew_file(struct settling *s, int fd, const struct stat *st, long f
 		new_fd = copy_nameless(fd, st, (flags & ~not_again) | O_CLOEXEC);
 	if (new_fd >= 0 && at > 0 && S_ISREG(st->st_mode))
 		(void)lseek(new_fd, at, SEEK_SET);
-	if (replace(fd, new_fd))
-		s->report->n_reopened++;
-	else
-		lose(s, fd);
+	put(s, fd, new_fd);
 }
 
 /* A copy of the old standard output leads to the new one. */
@@ -402,74 +414,6 @@ static bool renew_stdio(const struct settling *s, int fd, const struct stat *st)
 		if (st->st_dev == s->stdio[i].st_dev && st->st_ino == s->stdio[i].st_ino)
 			return replace(fd, fcntl(i, F_DUPFD_CLOEXEC, 0));
 	return false;
-}
-
-/* Call @take for each line of what the kernel says of @fd. */
-static void read_info(int fd, void (*take)(const char *line, void *arg), void *arg)
-{
-	char path[LINE_BYTES], line[LINE_BYTES];
-	proc_path(path, "fdinfo", fd);
-	FILE *f = fopen(path, "re");
-	while (f && fgets(line, sizeof line, f))
-		take(line, arg);
-	if (f)
-		(void)fclose(f);
-}
-
-/* Source: proc_pid_fdinfo(5): "tfd: 4 events: 19 data: 4 …", in decimal, hexadecimal twice. */
-static void take_watched(const char *line, void *arg)
-{
-	const int *epoll = arg;
-	struct epoll_event event = {0};
-	unsigned long long data;
-	unsigned events;
-	int fd;
-	if (sscanf(line, "tfd: %d events: %x data: %llx", &fd, &events, &data) != 3)
-		return;
-	event.events = events;
-	event.data.u64 = data;
-	(void)epoll_ctl(*epoll, EPOLL_CTL_ADD, fd, &event);
-}
-
-static void renew_epoll(struct settling *s, int fd)
-{
-	int epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (epoll >= 0)
-		read_info(fd, take_watched, &epoll);
-	if (replace(fd, epoll))
-		s->report->n_reopened++;
-	else
-		lose(s, fd);
-}
-
-struct counter {
-	unsigned long long count;
-	int flags;
-};
-
-static void take_count(const char *line, void *arg)
-{
-	struct counter *c = arg;
-	int is_semaphore;
-	(void)sscanf(line, "eventfd-count: %llx", &c->count);
-	if (sscanf(line, "eventfd-semaphore: %d", &is_semaphore) == 1 && is_semaphore)
-		c->flags |= EFD_SEMAPHORE;
-}
-
-static void renew_eventfd(struct settling *s, int fd)
-{
-	struct counter c = {.flags = EFD_CLOEXEC};
-	uint64_t count;
-	read_info(fd, take_count, &c);
-	c.flags |= fcntl(fd, F_GETFL) & O_NONBLOCK ? EFD_NONBLOCK : 0;
-	int new_fd = eventfd(0, c.flags);
-	count = c.count;
-	if (new_fd >= 0 && count > 0)
-		(void)!write(new_fd, &count, sizeof count);
-	if (replace(fd, new_fd))
-		s->report->n_reopened++;
-	else
-		lose(s, fd);
 }
 
 static bool has_link(int fd, const char *wanted)
@@ -493,7 +437,7 @@ static void renew(struct settling *s, int fd, bool is_last)
 	bool is_terminal = fs.f_type == DEVPTS_SUPER_MAGIC || isatty(fd);
 	s->has_epoll |= is_epoll;
 	if (is_epoll && is_last)
-		renew_epoll(s, fd);
+		put(s, fd, events_epoll(fd));
 	else if (is_epoll != is_last)
 		return;
 	else if (fs.f_type == MESSAGE_QUEUES)
@@ -501,9 +445,9 @@ static void renew(struct settling *s, int fd, bool is_last)
 	else if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
 		renew_file(s, fd, &st, fs.f_type);
 	else if (!(st.st_mode & S_IFMT) && has_link(fd, "anon_inode:[eventfd]"))
-		renew_eventfd(s, fd);
+		put(s, fd, events_eventfd(fd));
 	else if (S_ISCHR(st.st_mode) ? is_terminal : !renew_stdio(s, fd, &st))
-		lose(s, fd);
+		put(s, fd, sockets_renew(fd, &st));
 }
 
 static int renew_all(struct settling *s, bool is_last)
@@ -575,7 +519,7 @@ int branch_settle(struct branch_fds *fds, int channel_fd, const int *keep, size_
 		.own = -1,
 		.dead = -1,
 		.report = report};
-	report->n_reopened = report->n_lost = 0;
+	report->n_reopened = report->n_sockets = report->n_pipes = report->n_others = 0;
 	int r = check_capabilities();
 	if (r == 0 && setsid() < 0)
 		r = -errno;
@@ -593,6 +537,7 @@ int branch_settle(struct branch_fds *fds, int channel_fd, const int *keep, size_
 	if (r == 0 && s.has_epoll)
 		r = renew_all(&s, true);
 	shared_done();
+	sockets_done();
 	if (s.dead >= 0)
 		(void)close(s.dead);
 	return r;

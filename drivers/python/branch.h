@@ -50,8 +50,8 @@ int branch_clone(const struct branch_fds *fds);
 struct branch_report {
 	/* In: who is to hear of each file that has been opened anew in the new box; or NULL. */
 	void (*reopened)(const struct stat *was, const struct stat *now);
-	unsigned n_reopened; /* files that have a description of their own now */
-	unsigned n_lost;     /* pipes, sockets and others that lead nowhere now */
+	unsigned n_reopened;		       /* files that have a description of their own now */
+	unsigned n_sockets, n_pipes, n_others; /* that lead nowhere now, and did before */
 };
 
 /*
@@ -66,8 +66,9 @@ struct branch_report {
  *       without a name (up to BRANCH_COPY_MAX); other regular files get a description of their own;
  *       an epoll instance becomes a new one that watches the same descriptors, an eventfd a new one
  *       with the same count;
- *       pipes, sockets, fifos, pidfds and all else become one end of a closed socket pair: the
- *       number stays taken, reading gives the end, writing EPIPE; those are counted as lost.
+ *       pipes and sockets whose two ends are here, sockets that listen or are not connected are
+ * made anew, see sockets.h; others, fifos, pidfds and all else become one end of a closed socket
+ * pair: the number stays taken, reading gives the end, writing EPIPE; those are counted as lost.
  * Devices stay. Shared mappings that P has listed by shared_find() are the branch's own.
  *
  * Fills:   the numbers in @report, also on failure.

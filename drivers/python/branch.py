@@ -43,7 +43,7 @@ def answer(request, fds):
         if not is_alone():
             names = driver.part("threads").describe()
             raise RuntimeError("other threads are alive: %s: let them end, then branch" % names)
-        stem = stem or be_stem()
+        stem = stem or be_stem(fds)
     except BaseException as error:
         refuse(request, error)
         posix._exit(0)  # it runs no code any more, and will make no branch either
@@ -86,12 +86,15 @@ class Stem:
         self.ready = driver.begin_ready()
 
 
-def be_stem():
-    """Do now, once, what is the same in every branch: what is written here, they all share."""
+def be_stem(fds=()):
+    """
+    Do now, once, what is the same in every branch: what is written here, they all share. @fds: those that
+    a branch is made with.
+    """
     state.inherited = None
     kept = keep_numbers()
     native.be_forked()
-    native.find_shared()
+    native.find_shared([0, 1, 2, state.channel, state.out, state.err, *fds])
     state.crowded = state.had_guard = False
     if state.has_stdin:
         state.stdin = None  # what the old one has read ahead was not written to a branch's

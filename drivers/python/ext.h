@@ -57,6 +57,8 @@ enum { BRANCH_KEEPS = 1, BRANCH_WARMS = 2 };
  */
 PyObject *branch(PyObject *self, PyObject *args);
 PyObject *be_forked(PyObject *self, PyObject *args);
+/* find_shared(own): what branches have to make their own; see shared.h, sockets.h. @own:
+ * descriptors that lead to the engine or the warden. */
 PyObject *find_shared(PyObject *self, PyObject *args);
 
 /* alone(patient): is this thread the process's only one? When @patient, wait two milliseconds for

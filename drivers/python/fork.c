@@ -13,6 +13,7 @@
 #include "ext.h"
 #include "frame.h"
 #include "plan.h"
+#include "shared.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,9 +40,16 @@ enum {
 
 static const char score_path[] = "/proc/self/oom_score_adj";
 
+/* What will not be as it was in the guard: pipes and sockets, bytes of shared memory. */
+struct loss {
+	uint64_t unkept_bytes;
+	int n_closed;
+};
+
 /* What the clone needs to know, and what it finds. */
 struct clone {
 	struct plan plan;
+	int has_unknown; /* mappings: as if a byte of them were not kept */
 	int channel;
 	int guard_fd; /* the guard's end of its socket; the engine made it */
 	int said[2];  /* a pair: the guard has let go of what is shared */
@@ -180,17 +188,20 @@ static void drop_signals(void)
  * The life of a guard. It leaves the process group of the program, so that a signal to that does
  * not reach it, and all signals are blocked. Returns when it is to go on as the live process.
  */
-static void be_guard(const struct clone *clone)
+static void be_guard(struct clone *clone)
 {
-	int score, lost;
+	struct loss loss = {0};
+	int score;
 
 	(void)syscall(SYS_set_robust_list, clone->robust, clone->robust_bytes);
 	(void)setpgid(0, 0);
-	lost = plan_carry_out(&clone->plan);
+	loss.n_closed = plan_carry_out(&clone->plan);
+	shared_keep();
+	loss.unkept_bytes = shared_left_out() + (uint64_t)clone->has_unknown;
 	if (dup3(clone->guard_fd, clone->channel, O_CLOEXEC) < 0)
 		_exit(1);
 	(void)close(clone->guard_fd);
-	if (send(clone->said[1], &lost, sizeof(lost), MSG_NOSIGNAL) != sizeof(lost))
+	if (send(clone->said[1], &loss, sizeof(loss), MSG_NOSIGNAL) != sizeof(loss))
 		_exit(0);
 	(void)close(clone->said[0]);
 	(void)close(clone->said[1]);
@@ -200,6 +211,8 @@ static void be_guard(const struct clone *clone)
 		(void)set_score(score);
 	if (clone->group != getpid())
 		(void)setpgid(0, clone->group);
+	plan_put_back(&clone->plan);
+	shared_put_back();
 	drop_signals();
 }
 
@@ -213,6 +226,7 @@ static const char *prepare(struct clone *clone, const struct plan_order *order)
 		return "the kernel does not say where libc keeps a thread's id";
 	if (syscall(SYS_get_robust_list, 0, &clone->robust, &clone->robust_bytes) < 0)
 		return "the kernel does not say which robust locks there are";
+	clone->has_unknown = shared_find() < 0; /* more than are listed */
 	r = plan_make(&clone->plan, order);
 	if (r < 0)
 		return r == -E2BIG ? "descriptors" : strerror(-r);
@@ -228,12 +242,11 @@ static const char *prepare(struct clone *clone, const struct plan_order *order)
  * on what the program closes is closed. Returns: the guard's pid, 0 in a guard that was resumed, or
  * -1 with @reason.
  */
-static pid_t make_guard(struct clone *clone, int *lost, const char **reason)
+static pid_t make_guard(struct clone *clone, struct loss *loss, const char **reason)
 {
 	sigset_t all;
 	pid_t pid;
 
-	*lost = 0;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &clone->mask);
 	clone->group = getpgrp();
@@ -247,7 +260,7 @@ static pid_t make_guard(struct clone *clone, int *lost, const char **reason)
 		return pid;
 	(void)close(clone->said[1]);
 	clone->said[1] = -1;
-	if (frame_read(clone->said[0], lost, sizeof(*lost), NULL) == 0)
+	if (frame_read(clone->said[0], loss, sizeof(*loss), NULL) == 0)
 		return pid;
 	*reason = "the guard was killed";
 	return -1;
@@ -257,11 +270,14 @@ static pid_t make_guard(struct clone *clone, int *lost, const char **reason)
  * Say that there is a guard. Not in Python: what the live process writes to from here on, it no
  * longer shares with its guard.
  */
-static const char *announce(const struct clone *clone, const char *id, pid_t pid, int lost)
+static const char *announce(
+	const struct clone *clone, const char *id, pid_t pid, const struct loss *loss)
 {
 	char text[TEXT_BYTES];
-	int n = snprintf(
-		text, sizeof(text), "{\"id\":%s,\"pid\":%d,\"lost\":%d}", id, (int)pid, lost);
+	int n = snprintf(text, sizeof(text),
+		"{\"id\":%s,\"pid\":%d,\"lost\":%d,\"closed\":{\"sockets\":%u,\"pipes\":%u},\"unkept\":%llu}",
+		id, (int)pid, loss->n_closed, clone->plan.n_sockets, clone->plan.n_pipes,
+		(unsigned long long)loss->unkept_bytes);
 
 	if (n >= (int)sizeof(text))
 		return "its name is too long";
@@ -273,7 +289,8 @@ PyObject *guard(PyObject *self, PyObject *args)
 {
 	struct clone clone = {.guard_fd = -1, .said = {-1, -1}};
 	struct plan_order order = {0};
-	int pairs[PAIRS_MAX], is_patient, lost = 0;
+	struct loss loss = {0};
+	int pairs[PAIRS_MAX], is_patient;
 	const char *id;
 	unsigned long long bytes;
 	const char *reason = NULL;
@@ -296,12 +313,13 @@ PyObject *guard(PyObject *self, PyObject *args)
 	else
 		reason = prepare(&clone, &order);
 	if (!reason)
-		pid = make_guard(&clone, &lost, &reason);
+		pid = make_guard(&clone, &loss, &reason);
+	if (pid > 0)
+		reason = announce(&clone, id, pid, &loss);
 	plan_done(&clone.plan);
+	shared_done();
 	if (pid == 0)
 		Py_RETURN_NONE;
-	if (pid > 0)
-		reason = announce(&clone, id, pid, lost);
 	for (int i = 0; i < 2; i++)
 		if (clone.said[i] >= 0)
 			(void)close(clone.said[i]);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -50,11 +51,16 @@ static bool copy_all(int from, int to, off_t bytes)
 	return true;
 }
 
-int nameless_copy(int fd, off_t bytes)
+static int open_again(int fd, int flags)
 {
 	char link[LINK_BYTES];
 	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	int from = open(link, O_RDONLY | O_CLOEXEC);
+	return open(link, flags | O_CLOEXEC);
+}
+
+int nameless_copy(int fd, off_t bytes)
+{
+	int from = open_again(fd, O_RDONLY);
 	int to = from < 0 ? -1 : nameless_new();
 	if (to >= 0 && (ftruncate(to, bytes) < 0 || !copy_all(from, to, bytes))) {
 		(void)close(to);
@@ -63,4 +69,41 @@ int nameless_copy(int fd, off_t bytes)
 	if (from >= 0)
 		(void)close(from);
 	return to;
+}
+
+char *nameless_keep(int fd, off_t bytes)
+{
+	char *kept = mmap(
+		NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int from = kept == MAP_FAILED ? -1 : open_again(fd, O_RDONLY);
+	off_t at = 0;
+	for (ssize_t n = 1; from >= 0 && at < bytes && n > 0; at += n > 0 ? n : 0)
+		n = pread(from, kept + at, (size_t)(bytes - at), at);
+	if (from >= 0)
+		(void)close(from);
+	if (kept != MAP_FAILED && at < bytes)
+		(void)munmap(kept, (size_t)bytes);
+	return kept == MAP_FAILED || at < bytes ? NULL : kept;
+}
+
+/* What is nothing but zeros may have been a hole. */
+static bool put_back_block(int to, const char *block, size_t bytes, off_t at)
+{
+	static const char zeros[4096];
+	return (memcmp(block, zeros, bytes) == 0 &&
+		       fallocate(to, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at,
+			       (off_t)bytes) == 0) ||
+		pwrite(to, block, bytes, at) == (ssize_t)bytes;
+}
+
+bool nameless_put_back(int fd, const char *kept, off_t bytes)
+{
+	int to = open_again(fd, O_RDWR);
+	bool is_back = to >= 0 && ftruncate(to, bytes) == 0;
+	for (off_t at = 0; is_back && at < bytes; at += 4096)
+		is_back = put_back_block(
+			to, kept + at, bytes - at < 4096 ? (size_t)(bytes - at) : 4096, at);
+	if (to >= 0)
+		(void)close(to);
+	return is_back;
 }

@@ -1,6 +1,7 @@
 /* Files without a name. libc only. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* Returns: a new, empty one, open for both and closed by exec; -1 when there is none to be had. */
@@ -11,3 +12,10 @@ int nameless_new(void);
  * Returns: a descriptor, or -1.
  */
 int nameless_copy(int fd, off_t bytes);
+
+/* The same in memory, for munmap(). @bytes is not 0. Returns: NULL when it cannot be read. */
+char *nameless_keep(int fd, off_t bytes);
+
+/* Make the file @fd, which may be open for reading only, what was @kept of it. Returns: whether it
+ * is. */
+bool nameless_put_back(int fd, const char *kept, off_t bytes);

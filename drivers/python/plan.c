@@ -2,9 +2,9 @@
  * A guard is a copy of the process, but open files are shared between the two. So that neither
  * disturbs the other, the guard makes its own of each: of a regular file or directory an open file
  * of its own at the same offset (a lock by flock is then held by the live process alone, and gone
- * when that closes the file); of an epoll instance one that watches the same. Pipes and sockets
- * have a single state and another end that waits for the last holder to close: the guard gives them
- * up.
+ * when that closes the file), and of one without a name a copy, from which it is written back; of
+ * an epoll instance one that watches the same. Pipes and sockets have a single state and another
+ * end that waits for the last holder to close: the guard gives them up.
  *
  * The plan is made before the clone, where memory can be allocated, and carried out after it.
  *
@@ -15,6 +15,10 @@
 #endif
 #include "plan.h"
 
+#include "nameless.h"
+#include "shared.h"
+#include "sockets.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -88,6 +93,8 @@ static int is_same(int a, int b, int flags)
 static int plan_file(struct plan *plan, struct plan_item *item, const struct stat *st)
 {
 	item->kind = PLAN_REOPEN;
+	item->is_nameless = S_ISREG(st->st_mode) && st->st_nlink == 0;
+	item->bytes = st->st_size;
 	item->offset = lseek(item->fd, 0, SEEK_CUR);
 	item->dev = st->st_dev;
 	item->ino = st->st_ino;
@@ -95,8 +102,11 @@ static int plan_file(struct plan *plan, struct plan_item *item, const struct sta
 		const struct plan_item *other = &plan->items[i];
 
 		if (other->kind != PLAN_REOPEN || other->ino != item->ino ||
-			other->dev != item->dev || other->flags != item->flags ||
-			other->offset != item->offset || !is_same(item->fd, other->fd, item->flags))
+			other->dev != item->dev)
+			continue;
+		item->is_nameless = false; /* the other sees to it */
+		if (other->flags != item->flags || other->offset != item->offset ||
+			!is_same(item->fd, other->fd, item->flags))
 			continue;
 		item->kind = PLAN_AGAIN;
 		item->same = other->fd;
@@ -187,6 +197,8 @@ static int plan_one(struct plan *plan, const struct plan_order *order, int fd)
 	if ((S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) && !is_stream(order, &st)) {
 		item.same = other_end(order, fd);
 		item.kind = item.same >= 0 && S_ISSOCK(st.st_mode) ? PLAN_PAIR : PLAN_DEAD;
+		if (item.kind == PLAN_DEAD && !sockets_is_over(fd, &st))
+			*(S_ISSOCK(st.st_mode) ? &plan->n_sockets : &plan->n_pipes) += 1;
 		return add_item(plan, &item);
 	}
 	return (st.st_mode & S_IFMT) == 0 && is_epoll(fd) ? plan_epoll(plan, &item) : 0;
@@ -292,10 +304,20 @@ static int dead_socket(void)
 	return fds[0];
 }
 
-static int carry_out(const struct plan *plan, const struct plan_item *item, int dead)
+static void keep_file(struct plan_item *item)
+{
+	item->kept = item->bytes > 0 ? nameless_keep(item->fd, item->bytes) : NULL;
+	item->is_kept = item->kept || item->bytes == 0;
+	if (!item->is_kept)
+		shared_leave_out((uint64_t)item->bytes);
+}
+
+static int carry_out(const struct plan *plan, struct plan_item *item, int dead)
 {
 	switch (item->kind) {
 	case PLAN_REOPEN:
+		if (item->is_nameless && shared_take_room((uint64_t)item->bytes))
+			keep_file(item);
 		return reopen(item);
 	case PLAN_AGAIN:
 		return put(item, item->same);
@@ -311,7 +333,20 @@ static int carry_out(const struct plan *plan, const struct plan_item *item, int 
 	return 0;
 }
 
-int plan_carry_out(const struct plan *plan)
+void plan_put_back(const struct plan *plan)
+{
+	for (int i = 0; i < plan->n_items; i++) {
+		const struct plan_item *item = &plan->items[i];
+
+		if (!item->is_kept)
+			continue;
+		(void)nameless_put_back(item->fd, item->kept, item->bytes);
+		if (item->kept)
+			(void)munmap(item->kept, (size_t)item->bytes);
+	}
+}
+
+int plan_carry_out(struct plan *plan)
 {
 	int dead = plan->n_items > 0 ? dead_socket() : -1;
 	int lost = 0;

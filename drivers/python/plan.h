@@ -1,6 +1,7 @@
 /* What becomes of each descriptor of a process in its guard. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -21,7 +22,9 @@ struct plan_item {
 	int flags;    /* as F_GETFL says */
 	int fd_flags; /* as F_GETFD says */
 	int same;     /* PLAN_AGAIN: an earlier fd; PLAN_PAIR: the other end */
-	off_t offset;
+	char *kept;   /* in a guard: of a file without a name, whose bytes are shared; or NULL */
+	off_t offset, bytes;
+	bool is_nameless, is_kept;
 	dev_t dev;
 	ino_t ino;
 };
@@ -37,6 +40,7 @@ struct plan {
 	struct plan_item *items;
 	struct plan_watch *watches;
 	int n_items, n_watches, max_items, max_watches;
+	unsigned n_sockets, n_pipes; /* that lead somewhere, and will not in the guard */
 };
 
 /* What the maker of a plan says: descriptors to leave alone, and socketpairs, two by two. */
@@ -57,6 +61,9 @@ int plan_make(struct plan *plan, const struct plan_order *order);
  * Do it, in the guard. Allocates nothing; only async-signal-safe calls.
  * Returns: the number of descriptors that are not what they were.
  */
-int plan_carry_out(const struct plan *plan);
+int plan_carry_out(struct plan *plan);
+
+/* In a guard that goes on: files without a name as they were. */
+void plan_put_back(const struct plan *plan);
 
 void plan_done(struct plan *plan);

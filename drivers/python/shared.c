@@ -16,8 +16,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { MAPPINGS_MAX = 4096 };
@@ -26,7 +29,8 @@ struct mapping {
 	uintptr_t start, end;
 	off_t offset;
 	int prot;
-	bool is_memory; /* there was never a file */
+	bool is_memory;		 /* there was never a file */
+	bool is_kept, has_holes; /* in a guard */
 	dev_t dev;
 	ino_t ino;
 	char *path; /* NULL: it has no name */
@@ -335,4 +339,166 @@ void shared_done(void)
 		if (found[i].copy >= 0)
 			(void)close(found[i].copy);
 	forget();
+}
+
+/* ---- in a guard ---- */
+
+enum { VECTOR_PAGES = 4096, PIPE_BYTES = 4096 };
+
+static struct {
+	char *memory; /* the mappings one behind the other */
+	size_t all_bytes;
+	int pipe[2];
+	uint64_t bytes, left_out;
+} kept;
+static unsigned char pages[VECTOR_PAGES], more[VECTOR_PAGES]; /* of mincore() */
+
+void shared_leave_out(uint64_t bytes)
+{
+	kept.left_out += bytes;
+}
+
+bool shared_take_room(uint64_t bytes)
+{
+	bool has_room = bytes <= SHARED_KEPT_MAX - kept.bytes;
+	if (has_room)
+		kept.bytes += bytes;
+	else
+		kept.left_out += bytes;
+	return has_room;
+}
+
+uint64_t shared_left_out(void)
+{
+	return kept.left_out;
+}
+
+/* A volume is another mount than the directory that it lies in. */
+static bool is_volume(const char *path)
+{
+	static const char *const dirs[] = {"/home/user", "/tmp", "/dev/shm"};
+	struct statx file, dir;
+	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
+		if (is_below(path, dirs[i]) && statx(AT_FDCWD, path, 0, STATX_MNT_ID, &file) == 0 &&
+			statx(AT_FDCWD, dirs[i], 0, STATX_MNT_ID, &dir) == 0)
+			return file.stx_mnt_id != dir.stx_mnt_id;
+	return true;
+}
+
+/* What has a descriptor but no name is kept by that. */
+static bool is_kept_here(const struct mapping *m)
+{
+	return (m->prot & PROT_WRITE) && m->fd < 0 && (!m->path || !is_volume(m->path));
+}
+
+/* May pages that are not in memory be taken for such as have never been written to? Else reading
+ * them would make them. */
+static bool tells_holes(const struct mapping *m)
+{
+	struct statfs fs;
+	return m->is_memory || (m->path && statfs(m->path, &fs) == 0 && fs.f_type == TMPFS_MAGIC);
+}
+
+/* By the kernel: behind the end of a file there is no memory to touch. */
+static void copy_run(char *to, char *from, size_t bytes)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	for (size_t at = 0; at < bytes;) {
+		size_t n = bytes - at < PIPE_BYTES ? bytes - at : PIPE_BYTES;
+		ssize_t written = write(kept.pipe[1], from + at, n);
+		ssize_t got = written > 0 ? read(kept.pipe[0], to + at, (size_t)written) : written;
+		if (written > 0 && got != written) { /* what is left of it is thrown away */
+			char rest[PIPE_BYTES];
+			(void)!read(kept.pipe[0], rest, (size_t)(written - (got > 0 ? got : 0)));
+		}
+		at += got > 0 ? (size_t)got : page - at % page;
+	}
+}
+
+/* Which of the @n pages from @at on are to be copied: those in memory; or all, where that tells
+ * nothing. */
+static void look(const struct mapping *m, uintptr_t at, size_t n, const char *shadow)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	if (!m->has_holes || mincore((void *)at, n * page, pages) < 0)
+		memset(pages, 1, n);
+	else if (shadow &&
+		mincore((void *)(uintptr_t)(shadow + (at - m->start)), n * page, more) == 0)
+		for (size_t i = 0; i < n; i++)
+			pages[i] |= more[i];
+}
+
+/* Copy what look() finds. @shadow: what is kept of the mapping; NULL: only count. Returns: how many
+ * bytes. */
+static uint64_t walk(const struct mapping *m, char *shadow, bool is_back)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t bytes = 0;
+	for (uintptr_t at = m->start; at < m->end;) {
+		size_t n = (m->end - at) / page;
+		n = n < VECTOR_PAGES ? n : VECTOR_PAGES;
+		look(m, at, n, is_back ? shadow : NULL);
+		for (size_t i = 0; i < n; i++) {
+			char *mine = (char *)at + i * page;
+			if (!(pages[i] & 1))
+				continue;
+			bytes += page;
+			if (shadow && is_back)
+				copy_run(mine, shadow + (mine - (char *)m->start), page);
+			else if (shadow)
+				copy_run(shadow + (mine - (char *)m->start), mine, page);
+		}
+		at += n * page;
+	}
+	return bytes;
+}
+
+static void walk_all(bool is_back)
+{
+	size_t base = 0;
+	for (size_t i = 0; i < n_found; i++) {
+		const struct mapping *m = &found[i];
+		if (!m->is_kept)
+			continue;
+		(void)walk(m, kept.memory + base, is_back);
+		base += m->end - m->start;
+	}
+}
+
+void shared_keep(void)
+{
+	struct sysinfo info;
+	bool has_swap = sysinfo(&info) < 0 || info.totalswap > 0;
+	uint64_t wanted = 0;
+	for (size_t i = 0; i < n_found; i++) {
+		struct mapping *m = &found[i];
+		m->has_holes = !has_swap && tells_holes(m);
+		uint64_t bytes = is_kept_here(m) ? walk(m, NULL, false) : 0;
+		m->is_kept = is_kept_here(m) && shared_take_room(bytes);
+		wanted += m->is_kept ? bytes : 0;
+		kept.all_bytes += m->is_kept ? m->end - m->start : 0;
+	}
+	if (kept.all_bytes == 0)
+		return;
+	kept.memory = mmap(NULL, kept.all_bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (kept.memory != MAP_FAILED && pipe2(kept.pipe, O_CLOEXEC) == 0) {
+		walk_all(false);
+		return;
+	}
+	if (kept.memory != MAP_FAILED)
+		(void)munmap(kept.memory, kept.all_bytes);
+	kept.memory = NULL;
+	kept.left_out += wanted;
+}
+
+void shared_put_back(void)
+{
+	if (kept.memory) {
+		walk_all(true);
+		(void)munmap(kept.memory, kept.all_bytes);
+		(void)close(kept.pipe[0]);
+		(void)close(kept.pipe[1]);
+	}
+	memset(&kept, 0, sizeof kept);
 }

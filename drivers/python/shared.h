@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Is @path below a directory that each box has for itself: /home/user, /tmp, /dev/shm? */
@@ -36,3 +37,20 @@ int shared_copy_of(dev_t dev, ino_t ino);
 bool shared_has(int fd);
 
 void shared_done(void);
+
+/*
+ * A guard goes on sharing memory with the process that it is a copy of, and with those of earlier
+ * steps: what the mapping shows is kept, and written back when the guard takes the other's place.
+ * At most SHARED_KEPT_MAX bytes; volumes are the host's. Neither allocates nor takes a lock.
+ *
+ * shared_keep(): in a guard, after shared_find() in the process: keep what the mappings show.
+ * shared_put_back(): in a guard that goes on.
+ * shared_take_room(): is there room for @bytes more? Else they are left out.
+ * shared_left_out(): the bytes for which there was no room, or that could not be read.
+ */
+enum { SHARED_KEPT_MAX = 16 << 20 };
+void shared_keep(void);
+void shared_put_back(void);
+bool shared_take_room(uint64_t bytes);
+void shared_leave_out(uint64_t bytes);
+uint64_t shared_left_out(void);

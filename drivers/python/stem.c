@@ -13,6 +13,7 @@
 #include "ext.h"
 #include "frame.h"
 #include "shared.h"
+#include "sockets.h"
 #include "sqlite.h"
 
 #include <errno.h>
@@ -143,10 +144,12 @@ struct home {
  * As soon as the box is ready. What else a branch does at first goes on while the engine and its
  * client speak to each other; a frame that comes early waits.
  */
-static void send_ready(const struct home *home)
+static void send_ready(const struct home *home, const struct branch_report *report)
 {
 	char text[READY_BYTES];
-	int n = snprintf(text, sizeof(text), "%s%d}", home->ready, (int)getpid());
+	int n = snprintf(text, sizeof(text),
+		"%s%d,\"closed\":{\"sockets\":%u,\"pipes\":%u,\"others\":%u}}", home->ready,
+		(int)getpid(), report->n_sockets, report->n_pipes, report->n_others);
 
 	if (n < 0 || (size_t)n >= sizeof(text) ||
 		frame_write(home->channel, FRAME_READY, text, (size_t)n) < 0)
@@ -175,7 +178,7 @@ static PyObject *be_branch(struct order *order, const struct home *home, const s
 	if (branch_settle(&order->fds, home->channel, home->keep, (size_t)home->n_keep, &report) <
 		0)
 		_exit(1);
-	send_ready(home);
+	send_ready(home, &report);
 	if (renew(home, order->traits) < 0)
 		_exit(1);
 	sqlite_settle();
@@ -198,10 +201,17 @@ PyObject *be_forked(PyObject *self, PyObject *args)
 
 PyObject *find_shared(PyObject *self, PyObject *args)
 {
-	int r = shared_find();
+	int own[KEEP_MAX + FRAME_FDS_MAX], n, r;
+	PyObject *list;
 
 	(void)self;
-	(void)args;
+	if (!PyArg_ParseTuple(args, "O:find_shared", &list))
+		return NULL;
+	n = ext_numbers(list, own, KEEP_MAX + FRAME_FDS_MAX);
+	if (n < 0)
+		return NULL;
+	r = shared_find();
+	sockets_find(own, (size_t)n);
 	has_sqlite = sqlite_is_loaded();
 	if (r < 0)
 		return PyErr_Format(PyExc_OSError, "its shared mappings: %s",

@@ -285,6 +285,8 @@ static const struct param state_rows[] = {
 		.help = "what became of the session's state"},
 	MAY_GIVE("checkpoint", PARAM_TEXT, "the state before the step, if it was kept"),
 	{"reason", PARAM_TEXT, .is_nullable = true, .help = "why it is not committed"},
+	MAY_GIVE("notice", PARAM_TEXT,
+		"what is closed or was not put back, since a branch or a rollback"),
 };
 static const struct param changed_file_rows[] = {
 	GIVES("path", PARAM_TEXT, "relative to the workspace"),

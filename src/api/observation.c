@@ -147,12 +147,16 @@ static void add_state(struct buf *b, const json_t *record)
 	};
 	const json_t *state = json_object_get(record, "state");
 	const char *outcome = member(state, "outcome"), *reason = member(state, "reason");
+	const char *notice = member(state, "notice");
 	bool is_plain = strcmp(outcome, "committed") == 0 && is_good(record);
 	for (size_t i = 0; i < ARRAY_LEN(rows) && !is_plain; i++)
 		if (strcmp(rows[i].outcome, outcome) == 0)
 			(void)buf_addf(b, ", %s", rows[i].text);
 	observation_add_lost(b, record);
-	if (reason[0] && !is_plain)
+	if (notice[0])
+		(void)buf_addf(
+			b, "; %.*s", (int)utf8_cut(notice, strlen(notice), SHOWN_BYTES), notice);
+	if (reason[0] && !is_plain && strcmp(reason, notice) != 0)
 		(void)buf_addf(
 			b, " (%.*s)", (int)utf8_cut(reason, strlen(reason), SHOWN_BYTES), reason);
 }

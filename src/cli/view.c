@@ -272,6 +272,11 @@ static void show_state(const struct view *view, const json_t *record)
 			utf8_escape_terminal(&safe, words, strlen(words), UTF8_ONE_LINE) == 0)
 			view_tell(rows[i].head, buf_str(&safe), record);
 	}
+	const char *notice = json_string_value(json_object_get(state, "notice"));
+	cleanup_buf struct buf told = BUF_INIT(8 * ERR_MSG_BYTES);
+	if (is_told && notice &&
+		utf8_escape_terminal(&told, notice, strlen(notice), UTF8_ONE_LINE) == 0)
+		(void)fprintf(stderr, "retort: %s\n", buf_str(&told));
 }
 
 static void show_json(struct view *view, const json_t *record)

@@ -29,6 +29,7 @@ struct guard {
 	int fd;		 /* or -1: not yet, not again yet, or none could be made */
 	int due_fd;	 /* what @fd will be when the driver says that the guard is there; or -1 */
 	int32_t pid;	 /* as its box sees it */
+	struct loss loss;
 };
 struct guard *guard_new(struct box *box); /* NULL without memory */
 struct guard *guard_hold(struct guard *g);

@@ -6,6 +6,7 @@
 #include "runtime/frame.h"
 #include "runtime/runtime.h"
 #include "session/box.h"
+#include "session/loss.h"
 
 #include <jansson.h>
 
@@ -51,7 +52,8 @@ struct driver {
 	int late_fd; /* goes out behind @late_at bytes that are queued; or -1 */
 	size_t late_at;
 	size_t n_handles;
-	bool is_stem; /* it was told to get ready for branches */
+	struct loss loss; /* of a branch */
+	bool is_stem;	  /* it was told to get ready for branches */
 	bool is_let_go, is_over;
 };
 

@@ -207,6 +207,7 @@ static void take_guard(struct part *p, const json_t *guard)
 	fd_close(&p->guard->fd);
 	p->guard->fd = fd;
 	p->guard->pid = (int32_t)json_integer_value(pid);
+	loss_parse(&p->guard->loss, guard);
 	if (c && c->guard == p->guard) {
 		c->is_guard_own = true;
 		c->mark = 0; /* the guard is newer than an older one */

@@ -227,8 +227,8 @@ json_t *record_json(const struct record *r)
 		out, "exit_code", r->exit_code >= 0 ? json_integer(r->exit_code) : json_null());
 	(void)json_object_set_new(out, "signal", r->signal ? json_integer(r->signal) : json_null());
 	(void)json_object_set_new(out, "state",
-		json_pack("{s:s, s:s*, s:s?}", "outcome", outcome_words[r->outcome], "checkpoint",
-			r->checkpoint, "reason", r->reason));
+		json_pack("{s:s, s:s*, s:s?, s:s*}", "outcome", outcome_words[r->outcome],
+			"checkpoint", r->checkpoint, "reason", r->reason, "notice", r->notice));
 	(void)json_object_set(out, "files", r->files);
 	if (r->files_lost)
 		(void)json_object_set(out, "files_lost", (json_t *)(uintptr_t)r->files_lost);

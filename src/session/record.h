@@ -30,6 +30,7 @@ struct record {
 	struct capture out[2];			  /* stdout, stderr */
 	enum record_outcome outcome;
 	const char *reason;	  /* or NULL */
+	const char *notice;	  /* what is closed or not put back; or NULL */
 	const char *checkpoint;	  /* of the state before it, or NULL */
 	const json_t *files_lost; /* borrowed: paths a rollback could not bring back, or NULL */
 	json_t *files;		  /* array */
@@ -38,8 +39,7 @@ struct record {
 	char **paths;		  /* beside `files`: the name as it is, NULL for one deleted */
 	size_t n_paths;
 	bool files_cut;
-	double wall_ms, queued_ms;
-	double waited_ms; /* of wall_ms, for answers from outside */
+	double wall_ms, queued_ms, waited_ms; /* the last of wall_ms, for answers from outside */
 	struct box_usage usage;
 	struct limits limits;
 	uint32_t by[LIMIT_END_];

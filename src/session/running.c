@@ -183,6 +183,16 @@ static void list_files(struct session *s)
 	s->is_shadow_due = true;
 }
 
+/* Before its first step a session has nothing that could be missed. */
+static void say_notice(struct session *s)
+{
+	memcpy(s->told, s->notice, sizeof s->told);
+	s->notice[0] = '\0';
+	s->record.notice = s->told[0] && s->head[0] ? s->told : NULL;
+	if (!s->record.reason)
+		s->record.reason = s->record.notice;
+}
+
 static void do_finish(struct session *s)
 {
 	list_files(s);
@@ -203,6 +213,7 @@ static void do_finish(struct session *s)
 		s->record.reason = s->no_guard;
 	if (s->between.said_now && s->record.outcome == RECORD_COMMITTED)
 		s->record.reason = s->between.said_now;
+	say_notice(s);
 	s->part = NULL;
 	session_set_urgent(s, false);
 	s->idle_ns = uv_hrtime();

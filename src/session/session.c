@@ -180,6 +180,7 @@ static void on_branched(void *arg, struct driver *d, const struct err *err)
 		s->base = take_ptr(s->stem);
 		s->box = box_hold(d->box);
 		struct part *p = part_adopt(s, d);
+		loss_say(s->notice, &d->loss);
 		s->last_cpu_us = s->last_ooms = s->base_cpu_us = s->base_ooms = 0; /* new books */
 		workspace_done(&s->before);
 		r = workspace_scan(&s->before, s->box->workspace_fd, &error);

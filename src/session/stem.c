@@ -209,9 +209,11 @@ static void on_late(uv_timer_t *timer)
 static int on_branch_frame(void *arg, struct driver *d, const struct frame *frame, struct err *err)
 {
 	struct branching *b = arg;
-	(void)d;
 	if (frame->type != FRAME_READY)
 		return err_set(err, ERR_PROTOCOL, "a frame of type %u before READY", frame->type);
+	json_t *said = json_loadb(frame->data, frame->bytes, JSON_REJECT_DUPLICATES, NULL);
+	loss_parse(&d->loss, said);
+	json_decref(said);
 	b->is_ready = true;
 	if (b->is_furnished)
 		finish(b);

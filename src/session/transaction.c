@@ -451,6 +451,7 @@ static void on_restored(struct session *s, json_t *lost)
 	}
 	guard_let_go(p->guard);
 	p->guard = guard_hold(s->target->guard);
+	loss_say(s->notice, &p->guard->loss);
 	s->is_resuming = true;
 	p->last_call = 0; /* it counts on from where it was then */
 	if (driver_resume(p->driver, fd_take(&p->guard->fd), &err) < 0)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A branch is a full new box that goes on from where its parent is, and neither sees the other."""
 
+import ast
 import concurrent.futures
 import contextlib
 import glob
@@ -141,6 +142,55 @@ for family, where in ((socket.AF_UNIX, '\\0mine'), (socket.AF_UNIX, '/tmp/mine')
 if ctypes.CDLL(None).shmget(0x4711, 4096, 0) >= 0: won.append('shm')
 won += [p for p in ('/dev/shm/mine', '/tmp/file') if os.path.exists(p)]
 won"""), [])
+
+    def test_pipes_sockets_and_loops_go_on(self):
+        """In the branch and in the session that was branched; what cannot is said by the next record."""
+        parent = self.create()
+        self.run_(parent, """
+import os, socket, asyncio, select, multiprocessing as mp
+r, w = os.pipe(); os.set_blocking(r, False); a, b = socket.socketpair(); a2 = a.dup(); b.setblocking(False)
+c, d = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); x, y = mp.Pipe(); h = socket.socketpair()
+h[0].shutdown(socket.SHUT_WR)
+loop = asyncio.new_event_loop(); ep = select.epoll(); ep.register(r, select.EPOLLIN); ep.register(b, select.EPOLLIN)
+srv = socket.create_server(('127.0.0.1', 0)); port = srv.getsockname()[1]
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.bind(('127.0.0.1', 0))
+us = socket.socket(socket.AF_UNIX); us.bind('sock'); us.listen()
+async def handle(rd, wr):
+    wr.write(await rd.readline()); await wr.drain(); wr.close()
+async def serve():
+    global server, aport
+    server = await asyncio.start_server(handle, '127.0.0.1', 0); aport = server.sockets[0].getsockname()[1]
+loop.run_until_complete(serve())
+async def ask():
+    rd, wr = await asyncio.open_connection('127.0.0.1', aport)
+    wr.write(b'line\\n'); got = await rd.read(); wr.close(); return got
+def fill():
+    os.write(w, b'unread'); a.send(b'hello'); b.send(b'back'); x.send([1, 2])
+def look():
+    out = [sorted(fd for fd, _ in ep.poll(0)) == sorted([r, b.fileno()]), os.read(r, 100), b.recv(100), a.recv(100)]
+    os.write(w, b'again'); out.append(os.read(r, 100)); a2.send(b'dup'); out.append(b.recv(9)); c.send(b'm')
+    out += [d.recv(9), y.recv()]; y.send(3); out += [x.recv(), os.get_blocking(r), loop.run_until_complete(ask())]
+    k = socket.create_connection(('127.0.0.1', port)); out.append(bool(srv.accept()))
+    u.sendto(b'u', u.getsockname()); out.append(u.recv(9))
+    k = socket.socket(socket.AF_UNIX); k.connect('sock'); out.append(bool(us.accept()))
+    h[1].send(b'q'); out += [h[1].recv(5), h[0].recv(3)]
+    fill(); return out
+fill()""")
+        want = [True, b"unread", b"hello", b"back", b"again", b"dup", b"m", [1, 2], 3, False, b"line\n", True, b"u", True,
+                b"", b"q"]
+        for _ in range(2):
+            child = self.branch(parent)
+            for one in (child, parent):
+                done = self.run_(one, "look()")
+                self.assertEqual((done["status"], done["state"]["reason"]), ("ok", None), done["stderr"])
+                self.assertEqual(ast.literal_eval(done["value"]["text/plain"]), want)
+        self.run_(parent, "c1 = socket.create_connection(('127.0.0.1', port)); c2, _ = srv.accept()")
+        child = self.branch(parent)
+        for one in (child, parent):
+            state = self.run_(one, "1")["state"]
+            self.assertEqual((state["notice"], state["reason"]), ("closed: 2 sockets",) * 2)
+            self.assertIsNone(self.run_(one, "1")["state"]["reason"], "told once")
+            self.assertEqual(self.run_(one, "c1.recv(1)")["value"]["text/plain"], "b''")
 
     def test_limits_trip_in_the_branch_alone(self):
         parent = self.create(limits={"memory_bytes": 128 << 20, "pids": 24, "disk_bytes": 4 << 20})

@@ -804,6 +804,7 @@ class Host(Case):
         os.mkdir(os.path.join(data, "d"))
         os.chmod(os.path.join(data, "d"), 0o777)
         self.put(os.path.join(data, "d", "old"), "o")
+        time.sleep(0.05)
         s = self.session(volumes=[{"src": data, "dst": "data", "mode": "rw"}, {"src": other, "dst": "/o", "mode": "rw"},
                                   {"src": os.path.join(other, "x"), "dst": "x", "mode": "rw"}])
         for first in (True, False):
@@ -814,10 +815,12 @@ class Host(Case):
             self.assertEqual(sorted(record["files_lost"]),
                              ["/o/x", "data/a", *(["data/d"] if first else []), "data/made", "x"])
             s.run("open('/tmp/t', 'w').write('t'); open('/dev/shm/s', 'w').write('s'); open('/tmp/same', 'w')")
+            time.sleep(0.05)  # the kernel's times of changes are a few ms apart
         record = self.fails(s, "import os; open('/tmp/t', 'w').write('new'); os.remove('/dev/shm/s'); open('/tmp/n', 'w'); os._exit(1)",
                             "error")
         self.assertEqual(record["files_lost"], ["/tmp/t", "/dev/shm/s"])
         self.assertEqual(self.value(s, "import os; sorted(os.listdir('/tmp'))"), ["same", "t"])
+        time.sleep(0.05)
         s.run("open('data/b', 'w').write('1')")
         self.assertEqual(self.undone(s)["files_lost"], ["data/b"])
 
@@ -833,6 +836,84 @@ class Host(Case):
             self.addCleanup(child.close)
             self.assertNotIn("files_lost", self.fails(child, "os.chmod('.', 0); os._exit(1)", "error"))
             self.assertEqual(child.value("os.stat('.').st_mode"), mode)
+
+
+class Shared(Case):
+    """Memory and files that the copy of the process shares with it are put back, or it is said."""
+
+    MAKE = """
+import mmap, os, multiprocessing as mp, tempfile
+from multiprocessing import shared_memory
+m = mmap.mmap(-1, 1 << 24); m[:3] = b"old"
+v = mp.Value("i", 7); a = mp.Array("d", [1.0, 2.0])
+sh = shared_memory.SharedMemory(create=True, size=8192); sh.buf[:3] = b"old"
+def nameless():  # without a cgroup there is no memfd
+    try: return os.memfd_create("x")
+    except OSError:
+        with tempfile.TemporaryFile() as f: return os.dup(f.fileno())
+fd = nameless(); os.write(fd, b"old"); mm = mmap.mmap(fd, 3); alone = nameless(); os.write(alone, b"old")
+t = tempfile.TemporaryFile(); t.write(b"old"); t.flush(); os.ftruncate(t.fileno(), 1 << 16)
+gone = open("gone", "w+b"); gone.write(b"old" + bytes(5000)); gone.flush(); mg = mmap.mmap(gone.fileno(), 0); os.remove("gone")
+for n, size in ("f", 1 << 13), ("g", 3 << 20):
+    open(n, "wb").write(b"old" + bytes(size))
+ff = open("f", "r+b"); mf = mmap.mmap(ff.fileno(), 0); gg = open("g", "r+b"); ml = mmap.mmap(gg.fileno(), 0)
+def look():
+    return [b[:3] + b[4096:4099] for b in (m, mg, mf, ml)] + [v.value, a[:], bytes(sh.buf[:3]), mm[:]] + [
+        os.pread(n, 9, 0)[:4] for n in (fd, alone, t.fileno())] + [os.fstat(n).st_size for n in (alone, t.fileno())]
+def spoil():
+    for b in m, mg, mf, ml: b[:3] = b[4096:4099] = b"new"
+    v.get_lock().acquire(); v.value = 8; a[0] = 5; sh.buf[:3] = b"new"; mm[:] = b"new"
+    os.pwrite(alone, b"newer", 0); os.pwrite(t.fileno(), b"n", 0); os.ftruncate(t.fileno(), 2)
+"""
+
+    def test_all_kinds(self):
+        s = self.session()
+        self.assertEqual(s.run(self.MAKE)["status"], "ok")
+        was = s.value("look()")
+        for end, status, params in (("os._exit(1)", "error", {}), ("os.kill(os.getpid(), 11)", "killed", {}),
+                                    ("while 1: pass", "timeout", {"timeout_ms": 300})):
+            record = self.fails(s, "spoil()\n" + end, status, **params)
+            self.assertNotIn("shared memory", record["state"]["reason"] or "")
+            self.assertEqual(s.value("look()"), was, end)
+        s.run("spoil(); v.get_lock().release()")
+        self.assertNotEqual(s.value("look()"), was)
+        self.undone(s, count=2)
+        self.assertEqual(s.value("look()"), was)
+
+    def test_also_what_another_process_sees(self):
+        s = self.session()
+        s.run("import mmap, os, time\nm = mmap.mmap(-1, 4096); m[0] = 1\n"
+              "if not os.fork():\n    while m[0] != 9: time.sleep(0.01)\n    m[1] = 5; os._exit(0)")
+        self.fails(s, "m[0] = 2; os._exit(1)", "error")
+        self.assertEqual(s.value("m[0]"), "1")
+        s.run("m[0] = 9; end = time.monotonic() + 10\nwhile m[1] != 5 and time.monotonic() < end: time.sleep(0.01)")
+        self.assertEqual(s.value("m[1]"), "5")
+
+    def test_a_volume_is_the_hosts(self):
+        top = harness.make_dir()
+        os.chmod(top, 0o777)
+        path = os.path.join(top, "f")
+        with open(path, "wb") as f:
+            f.write(b"old" + bytes(5000))
+        os.chmod(path, 0o666)
+        s = self.session(volumes=[{"src": top, "dst": "v", "mode": "rw"}])
+        s.run("import mmap, os; f = open('v/f', 'r+b'); m = mmap.mmap(f.fileno(), 0)")
+        with open(path, "r+b") as f:
+            f.write(b"his")
+        self.fails(s, "m[4:5] = b'x'; os._exit(1)", "error")
+        with open(path, "rb") as f:
+            self.assertEqual(f.read(5), b"his\0x")
+
+    def test_too_much_is_said(self):
+        s = self.session()
+        s.run("import mmap, os; m = mmap.mmap(-1, 40 << 20)\nfor i in range(0, 40 << 20, 4096): m[i] = 1")
+        for _ in range(2):
+            record = self.fails(s, "m[0] = 2; os._exit(1)", "error")
+            self.assertRegex(record["state"]["reason"], r"not put back: \d+\.\d MiB of shared memory")
+        record = s.run("m.close(); r, w = os.pipe()")
+        self.assertIsNone(record["state"]["reason"])
+        self.assertEqual(self.fails(s, "os._exit(1)", "error")["state"]["notice"], "closed: 2 ends of pipes")
+        self.assertIsNone(self.fails(s, "os._exit(1)", "error")["state"]["reason"], "told once")
 
 
 class Names(Case):

@@ -62,7 +62,7 @@ static void do_branch(const int *fds, size_t n_fds)
 		const int keep[] = {CHANNEL};
 		r = branch_settle(&b, CHANNEL, keep, 0, &report);
 		(void)snprintf(reply, sizeof reply, "ready %d %d reopened %u lost %u", r, getpid(),
-			report.n_reopened, report.n_lost);
+			report.n_reopened, report.n_sockets + report.n_pipes + report.n_others);
 		say(reply);
 		if (r < 0)
 			_exit(1);

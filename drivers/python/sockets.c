@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "sockets.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { PAIRS_MAX = 128, UNREAD_MAX = 4 << 20, BACKLOG = 4096 };
+
+/* Of a pipe the first end is the one that is read. */
+struct pair {
+	ino_t ino[2]; /* 0: not known */
+	int fd[2];    /* of the process that is branched */
+	int now[2];   /* in a branch; -1: not made */
+	int type;     /* of a socket; 0: a pipe */
+	bool is_tried;
+};
+
+static struct pair pairs[PAIRS_MAX];
+static size_t n_pairs;
+
+static int option(int fd, int level, int name)
+{
+	int value = -1;
+	socklen_t bytes = sizeof value;
+	return getsockopt(fd, level, name, &value, &bytes) < 0 ? -1 : value;
+}
+
+static int unread(int fd)
+{
+	int n = 0;
+	return ioctl(fd, FIONREAD, &n) < 0 ? -1 : n;
+}
+
+bool sockets_is_over(int fd, const struct stat *st)
+{
+	struct pollfd end = {.fd = fd, .events = POLLIN | POLLRDHUP};
+	return (S_ISSOCK(st->st_mode) || S_ISFIFO(st->st_mode)) && poll(&end, 1, 0) == 1 &&
+		(end.revents & (POLLHUP | POLLERR)) &&
+		(S_ISFIFO(st->st_mode) || (end.revents & POLLRDHUP)) && unread(fd) == 0;
+}
+
+/* ---- in the process that is to be branched ---- */
+
+static bool is_own(const struct stat *st, const int *own, size_t n_own)
+{
+	struct stat other;
+	for (size_t i = 0; i < n_own; i++)
+		if (fstat(own[i], &other) == 0 && other.st_dev == st->st_dev &&
+			other.st_ino == st->st_ino)
+			return true;
+	return false;
+}
+
+static struct pair *find(ino_t ino, bool is_pipe)
+{
+	for (size_t i = 0; i < n_pairs; i++)
+		if ((pairs[i].type == 0) == is_pipe &&
+			(pairs[i].ino[0] == ino || (pairs[i].ino[1] == ino && !is_pipe)))
+			return &pairs[i];
+	return NULL;
+}
+
+static struct pair *add(ino_t ino, int type)
+{
+	if (n_pairs == PAIRS_MAX)
+		return NULL;
+	pairs[n_pairs] = (struct pair){.ino = {ino}, .fd = {-1, -1}, .now = {-1, -1}, .type = type};
+	return &pairs[n_pairs++];
+}
+
+static void take_pipe(int fd, const struct stat *st)
+{
+	struct statfs fs;
+	int flags = fcntl(fd, F_GETFL);
+	struct pair *p = find(st->st_ino, true);
+	if (fstatfs(fd, &fs) < 0 || fs.f_type != PIPEFS_MAGIC || flags < 0)
+		return;
+	p = p ? p : add(st->st_ino, 0);
+	if (p && (flags & O_ACCMODE) != O_WRONLY)
+		p->fd[0] = fd;
+	if (p && (flags & O_ACCMODE) != O_RDONLY)
+		p->fd[1] = fd;
+}
+
+static bool has_no_name(int fd, int (*get)(int, struct sockaddr *, socklen_t *))
+{
+	struct sockaddr_un name;
+	socklen_t bytes = sizeof name;
+	return get(fd, (struct sockaddr *)&name, &bytes) == 0 && bytes == sizeof name.sun_family;
+}
+
+/* Half a pair, for now. */
+static void take_socket(int fd, const struct stat *st)
+{
+	if (find(st->st_ino, false) || option(fd, SOL_SOCKET, SO_DOMAIN) != AF_UNIX ||
+		!has_no_name(fd, getsockname) || !has_no_name(fd, getpeername))
+		return;
+	struct pair *p = add(st->st_ino, option(fd, SOL_SOCKET, SO_TYPE));
+	if (p)
+		p->fd[0] = fd;
+}
+
+/* Of messages only one can be told from none. */
+static bool can_be_asked(const struct pair *p)
+{
+	if (p->type == SOCK_STREAM)
+		return true;
+	for (size_t i = 0; i < n_pairs; i++)
+		if (pairs[i].type == p->type && unread(pairs[i].fd[0]) != 0)
+			return false;
+	return true;
+}
+
+/* The last of the bytes that @to has not read was ours. */
+static void take_out(const struct pair *from, const struct pair *to)
+{
+	int n = unread(to->fd[0]);
+	char *data = n > 0 && n <= UNREAD_MAX ? malloc((size_t)n) : NULL;
+	if (data && recv(to->fd[0], data, (size_t)n, MSG_DONTWAIT) == n && n > 1)
+		(void)send(from->fd[0], data, (size_t)n - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	free(data);
+}
+
+/* Who gets what @p is given to send? Returns: half a pair, or NULL. */
+static struct pair *ask(const struct pair *p)
+{
+	int before[PAIRS_MAX];
+	for (size_t i = 0; i < n_pairs; i++)
+		before[i] = pairs[i].type && pairs[i].fd[0] >= 0 ? unread(pairs[i].fd[0]) : -1;
+	if (!can_be_asked(p) || send(p->fd[0], "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+		return NULL;
+	for (size_t i = 0; i < n_pairs; i++) {
+		if (&pairs[i] == p || before[i] < 0 || unread(pairs[i].fd[0]) != before[i] + 1)
+			continue;
+		take_out(p, &pairs[i]);
+		return &pairs[i];
+	}
+	return NULL;
+}
+
+static void join(void)
+{
+	for (size_t i = 0; i < n_pairs; i++) {
+		struct pair *p = &pairs[i];
+		struct pair *other = p->type && p->fd[0] >= 0 && p->fd[1] < 0 ? ask(p) : NULL;
+		if (!other || other->fd[1] >= 0)
+			continue;
+		p->ino[1] = other->ino[0];
+		p->fd[1] = other->fd[0];
+		other->fd[0] = -1; /* it is none of its own */
+		other->ino[0] = 0;
+	}
+}
+
+void sockets_find(const int *own, size_t n_own)
+{
+	struct stat st;
+	n_pairs = 0;
+	DIR *dir = opendir("/proc/self/fd");
+	for (struct dirent *entry; dir && (entry = readdir(dir));) {
+		int fd = atoi(entry->d_name);
+		if (entry->d_name[0] == '.' || fstat(fd, &st) < 0 || is_own(&st, own, n_own))
+			continue;
+		if (S_ISFIFO(st.st_mode))
+			take_pipe(fd, &st);
+		else if (S_ISSOCK(st.st_mode))
+			take_socket(fd, &st);
+	}
+	if (dir)
+		(void)closedir(dir);
+	join();
+}
+
+/* ---- in a branch ---- */
+
+static void set_flags(int fd, int old)
+{
+	int flags = fcntl(old, F_GETFL);
+	if (flags >= 0)
+		(void)fcntl(fd, F_SETFL, flags & (O_NONBLOCK | O_DIRECT));
+}
+
+/* tee() leaves the bytes where they are, for the branches to come. */
+static bool make_pipe(struct pair *p)
+{
+	int n = unread(p->fd[0]), size = fcntl(p->fd[0], F_GETPIPE_SZ);
+	if (n < 0 || pipe2(p->now, O_CLOEXEC) < 0)
+		return false;
+	if (size > 0)
+		(void)fcntl(p->now[0], F_SETPIPE_SZ, size);
+	set_flags(p->now[0], p->fd[0]);
+	set_flags(p->now[1], p->fd[1]);
+	return n == 0 || tee(p->fd[0], p->now[1], (size_t)n, SPLICE_F_NONBLOCK) == n;
+}
+
+/* Bytes without descriptors that travel with them. */
+static bool copy_unread(int from, int to, int type)
+{
+	int n = unread(from);
+	if (n <= 0)
+		return n == 0;
+	struct iovec iov = {.iov_len = (size_t)n};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	if (type != SOCK_STREAM || n > UNREAD_MAX || !(iov.iov_base = malloc((size_t)n)))
+		return false;
+	bool is_copied = recvmsg(from, &msg, MSG_PEEK | MSG_DONTWAIT) == n &&
+		!(msg.msg_flags & MSG_CTRUNC) &&
+		send(to, iov.iov_base, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL) == n;
+	free(iov.iov_base);
+	return is_copied;
+}
+
+static bool make_sockets(struct pair *p)
+{
+	if (socketpair(AF_UNIX, p->type | SOCK_CLOEXEC, 0, p->now) < 0)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		int room = option(p->fd[i], SOL_SOCKET, SO_SNDBUF) / 2;
+		(void)setsockopt(p->now[i], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+		set_flags(p->now[i], p->fd[i]);
+	}
+	for (int i = 0; i < 2; i++) {
+		struct pollfd end = {.fd = p->fd[i], .events = POLLRDHUP};
+		if (!copy_unread(p->fd[i], p->now[1 - i], p->type))
+			return false;
+		if (poll(&end, 1, 0) == 1 && (end.revents & POLLRDHUP) &&
+			shutdown(p->now[1 - i], SHUT_WR) < 0)
+			return false;
+	}
+	return true;
+}
+
+static void close_pair(struct pair *p)
+{
+	for (int i = 0; i < 2; i++) {
+		if (p->now[i] >= 0)
+			(void)close(p->now[i]);
+		p->now[i] = -1;
+	}
+}
+
+/* Both ends when the first is asked for: then the old ones are still in their places. */
+static int renew_pair(struct pair *p, int end)
+{
+	if (p->fd[0] < 0 || p->fd[1] < 0)
+		return -1;
+	if (!p->is_tried && !(p->type ? make_sockets(p) : make_pipe(p)))
+		close_pair(p);
+	p->is_tried = true;
+	return p->now[end] < 0 ? -1 : fcntl(p->now[end], F_DUPFD_CLOEXEC, 0);
+}
+
+static int renew_pipe(int fd, const struct stat *st)
+{
+	struct pair *p = find(st->st_ino, true);
+	int flags = fcntl(fd, F_GETFL);
+	return p && flags >= 0 && (flags & O_ACCMODE) != O_RDWR
+		? renew_pair(p, (flags & O_ACCMODE) == O_WRONLY)
+		: -1;
+}
+
+struct address {
+	struct sockaddr_storage name;
+	socklen_t bytes;
+};
+
+static bool is_set(const struct address *a)
+{
+	const struct sockaddr_in *in = (const void *)&a->name;
+	const struct sockaddr_in6 *in6 = (const void *)&a->name;
+	return a->name.ss_family == AF_INET	? in->sin_port != 0
+		: a->name.ss_family == AF_INET6 ? in6->sin6_port != 0
+						: a->bytes > sizeof a->name.ss_family;
+}
+
+static void copy_options(int to, int from)
+{
+	static const int names[][2] = {{SOL_SOCKET, SO_REUSEADDR}, {SOL_SOCKET, SO_REUSEPORT},
+		{SOL_SOCKET, SO_BROADCAST}, {SOL_SOCKET, SO_KEEPALIVE}, {IPPROTO_IPV6, IPV6_V6ONLY},
+		{IPPROTO_TCP, TCP_NODELAY}};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		int value = option(from, names[i][0], names[i][1]);
+		if (value >= 0)
+			(void)setsockopt(to, names[i][0], names[i][1], &value, sizeof value);
+	}
+}
+
+/* One that listens, or is connected to nobody. Who had connected to it is gone. */
+static int renew_alone(int fd)
+{
+	struct address name = {.bytes = sizeof name.name}, peer = {.bytes = sizeof peer.name};
+	int domain = option(fd, SOL_SOCKET, SO_DOMAIN), type = option(fd, SOL_SOCKET, SO_TYPE);
+	bool has_peer = getpeername(fd, (struct sockaddr *)&peer.name, &peer.bytes) == 0;
+	bool is_datagram = type == SOCK_DGRAM && domain != AF_UNIX;
+	if ((has_peer && !is_datagram) || option(fd, SOL_SOCKET, SO_ERROR) != 0 ||
+		getsockname(fd, (struct sockaddr *)&name.name, &name.bytes) < 0)
+		return -1;
+	struct pollfd end = {.fd = fd, .events = POLLRDHUP};
+	if (poll(&end, 1, 0) == 1 && (end.revents & POLLRDHUP))
+		return -1; /* its connection has ended */
+	int now = socket(domain, type | SOCK_CLOEXEC, option(fd, SOL_SOCKET, SO_PROTOCOL));
+	if (now < 0)
+		return -1;
+	copy_options(now, fd);
+	set_flags(now, fd);
+	bool is_made =
+		(!is_set(&name) || bind(now, (struct sockaddr *)&name.name, name.bytes) == 0) &&
+		(option(fd, SOL_SOCKET, SO_ACCEPTCONN) != 1 || listen(now, BACKLOG) == 0) &&
+		(!has_peer || connect(now, (struct sockaddr *)&peer.name, peer.bytes) == 0);
+	if (is_made)
+		return now;
+	(void)close(now);
+	return -1;
+}
+
+int sockets_renew(int fd, const struct stat *st)
+{
+	if (S_ISFIFO(st->st_mode))
+		return renew_pipe(fd, st);
+	if (!S_ISSOCK(st->st_mode))
+		return -1;
+	struct pair *p = find(st->st_ino, false);
+	return p ? renew_pair(p, p->ino[0] != st->st_ino) : renew_alone(fd);
+}
+
+bool sockets_has(int fd)
+{
+	for (size_t i = 0; i < n_pairs; i++)
+		if (fd >= 0 && (pairs[i].now[0] == fd || pairs[i].now[1] == fd))
+			return true;
+	return false;
+}
+
+void sockets_done(void)
+{
+	for (size_t i = 0; i < n_pairs; i++)
+		close_pair(&pairs[i]);
+	if (n_pairs > 0) /* else nothing is written to, which would be a page to copy */
+		n_pairs = 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/loss.h"
+
+#include "base/attr.h"
+#include "base/buf.h"
+
+#include <stdio.h>
+
+enum { COUNT_MAX = 1000000 };
+static const json_int_t bytes_max = (json_int_t)1 << 50;
+
+static unsigned count(const json_t *counts, const char *name)
+{
+	json_int_t n = json_integer_value(json_object_get(counts, name));
+	return n < 0 ? 0 : (unsigned)MIN(n, (json_int_t)COUNT_MAX);
+}
+
+void loss_parse(struct loss *out, const json_t *said)
+{
+	const json_t *counts = json_object_get(said, "closed");
+	json_int_t bytes = json_integer_value(json_object_get(said, "unkept"));
+	*out = (struct loss){.n_sockets = count(counts, "sockets"),
+		.n_pipes = count(counts, "pipes"),
+		.n_others = count(counts, "others"),
+		.bytes = bytes < 0 ? 0 : (uint64_t)MIN(bytes, bytes_max)};
+}
+
+void loss_say(char out[LOSS_BYTES], const struct loss *loss)
+{
+	const struct {
+		unsigned n;
+		const char *one, *more;
+	} rows[] = {{loss->n_sockets, "socket", "sockets"},
+		{loss->n_pipes, "end of a pipe", "ends of pipes"},
+		{loss->n_others, "other descriptor", "other descriptors"}};
+	cleanup_buf struct buf text = BUF_INIT(LOSS_BYTES);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (rows[i].n > 0)
+			(void)buf_addf(&text, "%s%u %s", text.bytes ? ", " : "closed: ", rows[i].n,
+				rows[i].n == 1 ? rows[i].one : rows[i].more);
+	if (loss->bytes > 0)
+		(void)buf_addf(&text, "%snot put back: %.1f MiB of shared memory",
+			text.bytes ? "; " : "", (double)loss->bytes / (1 << 20));
+	(void)snprintf(out, LOSS_BYTES, "%s", buf_str(&text));
+}

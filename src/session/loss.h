@@ -1,0 +1,19 @@
+/* What a copy of a driver's process lacks: descriptors that lead nowhere, memory that it shares.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <jansson.h>
+#include <stdint.h>
+
+enum { LOSS_BYTES = 160 };
+
+struct loss {
+	unsigned n_sockets, n_pipes, n_others;
+	uint64_t bytes;
+};
+
+/* As a driver says it in GUARD or READY; of what it says nothing is believed but small numbers. */
+void loss_parse(struct loss *out, const json_t *said);
+
+/* In words; "" when there is none. */
+void loss_say(char out[LOSS_BYTES], const struct loss *loss);
