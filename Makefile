@@ -4,7 +4,12 @@ PREFIX ?= /usr/local
 SECONDS_EACH ?= 60
 export PYTHONDONTWRITEBYTECODE = 1
 
+# A build directory knows where its source stood: where the tree was moved, ninja would never come to an end.
 all: $(BUILD)/build.ninja
+	@grep -qsF -- '$(CURDIR)' $(BUILD)/build.ninja || { \
+	  echo "retort: this tree was moved since it was configured, or $(BUILD) is another's: configuring anew" >&2; \
+	  rm -rf $(BUILD)/build.ninja $(BUILD)/meson-private $(BUILD)/meson-info; \
+	  $(MAKE) --no-print-directory $(BUILD)/build.ninja; }
 	@ninja -C $(BUILD) $(if $(V),-v)
 
 $(BUILD)/build.ninja:
@@ -77,7 +82,9 @@ format:         ## format all C
 
 install: all    ## install below PREFIX (DESTDIR is honoured)
 	@meson configure $(BUILD) --prefix=$(PREFIX) >/dev/null
-	@meson install -C $(BUILD) --quiet
+	@ninja -C $(BUILD) >$(BUILD)/install.log || { cat $(BUILD)/install.log; exit 1; }
+	@meson install -C $(BUILD) --no-rebuild --quiet
+	@dev/after-install $(PREFIX) $(DESTDIR)
 
 clean:
 	rm -rf build build-asan build-fuzz build-lint-gcc build-lint-clang

@@ -103,10 +103,7 @@ static void judge_limits(json_t *checks, const json_t *limits)
 		char label[64];
 		(void)snprintf(label, sizeof label, "limit: %s", name);
 		add_check(checks, label, is_weak ? HOST_WEAK : HOST_OK,
-			by ? "enforced" : "not enforced", by,
-			is_weak ? "a writable cgroup does it better: systemd-run --user --scope -p "
-				  "Delegate=yes retort …"
-				: NULL);
+			by ? "enforced" : "not enforced", by, is_weak ? host_cgroup_hint() : NULL);
 	}
 }
 

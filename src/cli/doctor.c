@@ -82,7 +82,7 @@ static const struct cmd_example examples[] = {
 };
 
 static const struct cmd_exit exits[] = {
-	{"0", "boxes can be made and are tight"},
+	{"0", "boxes can be made and are tight; also when a limit is weak"},
 	{"1", "they cannot: the lines marked missing say why"},
 	{"2", "wrong use"},
 };

@@ -103,9 +103,9 @@ static void explain_userns(struct host_check *c)
 			"sysctl -w kernel.unprivileged_userns_clone=1, and the same in /etc/sysctl.d");
 	else if (read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") > 0)
 		say(c->hint,
-			"Ubuntu lets only named programs use them: add an AppArmor profile for "
-			"retort-warden with `userns,`, or sysctl -w "
-			"kernel.apparmor_restrict_unprivileged_userns=0");
+			"Ubuntu lets only programs with a profile use them: cp "
+			"PREFIX/share/retort/apparmor/retort-warden /etc/apparmor.d, then "
+			"apparmor_parser -r /etc/apparmor.d/retort-warden");
 	else if (is_container())
 		say(c->hint,
 			"this container forbids them: start it with --security-opt seccomp=unconfined "
@@ -255,4 +255,17 @@ void host_check(size_t i, struct host_check *out)
 {
 	*out = (struct host_check){.name = checks[i].name, .state = HOST_OK};
 	checks[i].check(out);
+}
+
+const char *host_cgroup_hint(void)
+{
+	if (access("/sys/fs/cgroup/cgroup.controllers", F_OK) < 0)
+		return "a cgroup does it better: on cgroup v1 only root may make one, so start "
+		       "retort as root, or boot with systemd.unified_cgroup_hierarchy=1";
+	if (is_container())
+		return "a writable cgroup does it better: start the container with a cgroup "
+		       "namespace and a writable /sys/fs/cgroup";
+	if (access("/run/systemd/system", F_OK) < 0)
+		return "a writable cgroup does it better: start retort in one that its user owns";
+	return "a writable cgroup does it better: systemd-run --user --scope -p Delegate=yes retort …";
 }

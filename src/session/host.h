@@ -26,3 +26,6 @@ struct host_check {
 /* How many checks there are; host_check() fills the @i-th. Blocks: some milliseconds each. */
 size_t host_n_checks(void);
 void host_check(size_t i, struct host_check *out);
+
+/* How retort gets a cgroup that it may write to, on this host. */
+const char *host_cgroup_hint(void);

@@ -151,6 +151,29 @@ class Documents(harness.Case):
                               stderr=subprocess.PIPE, encoding="utf-8")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def test_a_tree_that_was_moved_is_configured_anew(self):
+        """Else ninja looks for its manifest at the old place, a hundred times."""
+        tree = harness.make_dir()
+        shutil.copy(os.path.join(SOURCE, "Makefile"), tree)
+        for name, does in (("meson", 'mkdir -p build; echo "regenerate $PWD" >build/build.ninja'), ("ninja", "echo built")):
+            with open(os.path.join(tree, name), "w", encoding="utf-8") as f:
+                f.write(f"#!/bin/sh\n{does}\n")
+            os.chmod(f.name, 0o755)
+        os.mkdir(os.path.join(tree, "build"))
+        with open(os.path.join(tree, "build/build.ninja"), "w", encoding="utf-8") as f:
+            f.write("regenerate /where/it/was")
+        env = {"PATH": tree + ":" + os.environ["PATH"]}
+        for said in ("retort: this tree was moved since it was configured", ""):
+            done = subprocess.run(["make", "-C", tree, "--no-print-directory"], check=True, capture_output=True, encoding="utf-8", env=env)
+            self.assertEqual((done.stdout, done.stderr.partition(",")[0]), ("built\n", said))
+
+    def test_what_to_do_after_the_installation(self):
+        after = os.path.join(SOURCE, "dev/after-install")
+        for path, destdir, wanted in (("/bin", "", True), ("/x/bin:/bin", "", False), ("/bin", "/tmp/stage", False)):
+            done = subprocess.run([after, "/x", destdir], check=True, capture_output=True, encoding="utf-8", env={"PATH": path})
+            self.assertEqual('export PATH="/x/bin:$PATH"' in done.stdout, wanted, done.stdout)
+            self.assertEqual("claude mcp add retort -- retort mcp" in done.stdout, not destdir, done.stdout)
+
     def test_every_option_is_documented(self):
         text = "".join(read(os.path.join(SOURCE, d)) for d in documents())
         for command in ("run", "doctor"):
