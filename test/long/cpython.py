@@ -32,7 +32,7 @@ EXCEPTIONS = os.path.join(HERE, "cpython.exceptions")
 DOCUMENT = os.path.join(ROOT, "docs", "fidelity.md")
 BEGIN, END = "<!-- from test/long/cpython.exceptions: `make docs` -->\n", "<!-- end -->\n"
 TIMEOUT_S = 300
-LIMITS = ["-m", "2g", "--pids", "512", "--timeout", f"{TIMEOUT_S}s", "--disk", "1g", "--file-size", "1g", "--cpus", "2"]
+LIMITS = ["-m", "2g", "--pids", "512", "--timeout", f"{TIMEOUT_S}s", "--disk", "1g", "--file-size", "8g", "--cpus", "2"]
 RANK = {"pass": 0, "skip": 1, "fail": 2, "missing": 3}
 MODULE = "(module)"
 PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -53,10 +53,10 @@ def read_exceptions():
                 continue
             if head:
                 reasons.append(Reason(head[1], head[2], []))
-            elif reasons and len(words) in (2, 3) and (words + ["always"])[2] in ("always", "user", "host", "out"):
-                reasons[-1].rows.append(Row(words[0], words[1], (words + ["always"])[2]))
+            elif reasons and len(words) in (2, 3) and words[2:] in ([], ["host"], ["out"]):
+                reasons[-1].rows.append(Row(*words[:2], "".join(words[2:]) or "always"))
             else:
-                raise SystemExit(f"{EXCEPTIONS}:{number}: neither '[NAME] text' nor 'MODULE PATTERN [user|host|out]'")
+                raise SystemExit(f"{EXCEPTIONS}:{number}: neither '[NAME] text' nor 'MODULE PATTERN [host|out]'")
     return reasons
 
 
@@ -66,7 +66,7 @@ def table(reasons):
         by_module = {}
         for row in reason.rows:
             by_module.setdefault(row.module, []).append(row.pattern.split(".")[-1])
-        tests = (f"{m} {len(names)}" if len(names) > 2 else f"{m} `{'`, `'.join(names)}`" for m, names in by_module.items())
+        tests = (f"{m} {len(names)}" if len(names) > 2 else f"{m} `{'`, `'.join(dict.fromkeys(names))}`" for m, names in by_module.items())
         lines.append(f"| {reason.text} | {', '.join(tests)} |")
     return "\n".join(lines) + "\n"
 
@@ -173,12 +173,11 @@ class Comparison:
         self.rows = [row for reason in reasons for row in reason.rows if row.when != "out"]
         self.counts = collections.Counter()
 
-    def is_listed(self, module, test, box):
-        return [row for row in self.rows if row.module == module and fnmatch.fnmatchcase(test, row.pattern)
-                and (row.when != "user" or box.name == "user")]
+    def listed(self, module, test):
+        return [row for row in self.rows if row.module == module and fnmatch.fnmatchcase(test, row.pattern)]
 
     def module(self, module):
-        """Runs it everywhere. Returns lines for what is wrong, and whether a test was compared."""
+        """Runs it everywhere. Returns lines for what is wrong, a remark, and the number of tests compared."""
         bare, output = self.bare.run(module)
         if bare[MODULE] == "fail":
             return [], f"bare does not end well: {last_line(output)}", 0
@@ -186,17 +185,16 @@ class Comparison:
         for box in self.boxes:
             boxed, _ = box.run(module)
             found = differences(bare, boxed)
-            if any(not self.is_listed(module, test, box) for test in found):
+            if any(not self.listed(module, test) for test in found):
                 again, _ = self.bare.run(module)
                 found = {t: p for t, p in differences(again, box.run(module)[0]).items() if t in found}
             for test, (was, now) in sorted(found.items()):
-                rows = self.is_listed(module, test, box)
+                rows = self.listed(module, test)
                 used.update(rows)
                 if not rows:
                     wrong.append(f"{module} {test}: {was} bare, {now} in a box as {box.name}")
-        names = [box.name for box in self.boxes]
         for row in self.rows:
-            if row.module == module and row not in used and (row.when == "always" or (row.when == "user" and "user" in names)):
+            if row.module == module and row.when == "always" and row not in used:
                 wrong.append(f"{module} {row.pattern}: listed in cpython.exceptions, and no difference")
         return wrong, "", len(bare) - 1
 
