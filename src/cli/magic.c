@@ -17,7 +17,9 @@ const struct magic_row magic_rows[MAGIC_END_] = {
 	{"branch", "[--force] NAME", "make a session NAME from here, and go on in it"},
 	{"switch", "[NAME]", "go on in another session; list them"},
 	{"log", "[all]", "list the steps; all: of all sessions, as a tree"},
-	{"files", "", "list the files of the workspace"},
+	{"files", "", "list the files of the workspace and of volumes"},
+	{"get", "[--force] FILE [DEST]", "copy a file of the workspace to this host"},
+	{"put", "FILE [DEST]", "copy a file of this host to the workspace"},
 	{"runtime", "[NAME]", "run what follows in another language"},
 	{"time", "CODE", "run CODE and say how long it took"},
 	{"reset", "", "start anew: a fresh session in place of this one"},
@@ -57,6 +59,43 @@ static void take_force(struct magic *m)
 		m->arg = after + strspn(after, " \t");
 }
 
+/*
+ * Take a word off *@at, without the quotes that hold its blanks together. Returns: it, or NULL:
+ * there is none, or its quote is not closed.
+ */
+static char *take_word(char **at)
+{
+	char *word = *at + strspn(*at, " \t"), *end;
+	if (*word == '"' || *word == '\'') {
+		end = strchr(word + 1, *word);
+		word++;
+	} else {
+		end = word + strcspn(word, " \t");
+	}
+	if (!end || end == word)
+		return NULL;
+	*at = *end ? end + 1 : end;
+	*end = '\0';
+	return word;
+}
+
+/* "FILE [DEST]". */
+static int take_files(struct magic *m, struct err *err)
+{
+	const struct magic_row *row = &magic_rows[m->kind];
+	char *at = m->text + (m->arg - m->text), *first = take_word(&at);
+	bool is_more = first && at[strspn(at, " \t")];
+	m->second = is_more ? take_word(&at) : NULL;
+	if (first && !at[strspn(at, " \t")] && (!is_more || m->second)) {
+		m->arg = first;
+		return 0;
+	}
+	(void)err_set(err, ERR_USAGE, "%%%s: %s", row->name,
+		first ? "more than two files" : "nothing named");
+	return err_hint(
+		err, "write %%%s %s, and a name with blanks in quotes", row->name, row->arg);
+}
+
 static int check_arg(struct magic *m, struct err *err)
 {
 	const struct magic_row *row = &magic_rows[m->kind];
@@ -64,8 +103,10 @@ static int check_arg(struct magic *m, struct err *err)
 	size_t arg_bytes = strlen(row->arg);
 	bool is_needed = arg_bytes > 0 && row->arg[arg_bytes - 1] != ']';
 	m->count = 1;
-	if (m->kind == MAGIC_BRANCH)
+	if (m->kind == MAGIC_BRANCH || m->kind == MAGIC_GET)
 		take_force(m);
+	if (m->kind == MAGIC_GET || m->kind == MAGIC_PUT)
+		return take_files(m, err);
 	if (m->kind == MAGIC_UNDO && m->arg[0] &&
 		num_parse_count(m->arg, range, &m->count, err) < 0) {
 		(void)err_wrap(err, "%%undo");
@@ -174,6 +215,12 @@ bool magic_is_listed(const char *names, const char *name)
 	return false;
 }
 
+static void add_paths(const json_t *rows, json_t *out)
+{
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		(void)json_array_append(out, json_object_get(json_array_get(rows, i), "path"));
+}
+
 static void add_sessions(const json_t *rows, json_t *out)
 {
 	for (size_t i = 0; i < json_array_size(rows); i++) {
@@ -194,6 +241,8 @@ json_t *magic_names(enum magic_kind kind, const json_t *known)
 			(void)json_array_append_new(names, json_stringn(word, bytes));
 	if (kind == MAGIC_SWITCH)
 		add_sessions(json_object_get(known, "sessions"), names);
+	if (kind == MAGIC_GET)
+		add_paths(json_object_get(known, "files"), names);
 	if (kind == MAGIC_LOG)
 		(void)json_array_append_new(names, json_string("all"));
 	for (int i = 0; kind == MAGIC_END_ && i < MAGIC_END_; i++)

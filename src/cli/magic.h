@@ -15,6 +15,8 @@ enum magic_kind {
 	MAGIC_SWITCH,
 	MAGIC_LOG,
 	MAGIC_FILES,
+	MAGIC_GET,
+	MAGIC_PUT,
 	MAGIC_RUNTIME,
 	MAGIC_TIME,
 	MAGIC_RESET,
@@ -25,10 +27,12 @@ enum magic_kind {
 
 struct magic {
 	enum magic_kind kind;
-	const char *arg; /* without spaces around it, in `text`; "" when there is none */
-	uint64_t count;	 /* of MAGIC_UNDO */
-	bool is_forced;	 /* MAGIC_BRANCH: whatever processes there are */
-	char *text;	 /* Owns: free() */
+	const char *arg;    /* without spaces around it, in `text`; "" when there is none */
+	uint64_t count;	    /* of MAGIC_UNDO */
+	const char *second; /* of MAGIC_GET and MAGIC_PUT: what stands behind it; NULL */
+	bool is_forced; /* MAGIC_BRANCH: whatever processes there are; MAGIC_GET: what is there goes
+			 */
+	char *text;	/* Owns: free() */
 };
 
 /* The table: "undo", "[N]", "go back …". */
@@ -52,7 +56,8 @@ enum magic_kind magic_at(const char *line);
 
 /*
  * What the argument of @kind may be, the commands themselves for MAGIC_END_.
- * @known: what session.list or engine.info answered, for MAGIC_SWITCH and MAGIC_RUNTIME.
+ * @known: what session.list, engine.info or file.list answered, for MAGIC_SWITCH, MAGIC_RUNTIME
+ *         and MAGIC_GET.
  * Owns: the caller decrefs.
  */
 json_t *magic_names(enum magic_kind kind, const json_t *known);

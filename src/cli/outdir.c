@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,8 +57,20 @@ static int open_parent(int dir_fd, char *path, char **name)
 	return at < 0 ? -errno : take_fd(at);
 }
 
+/* Not every file system can do both in one. */
+static int move(int dir, const char *from, const char *to, bool is_new)
+{
+	struct stat st;
+	int r = renameat2(dir, from, dir, to, is_new ? RENAME_NOREPLACE : 0) < 0 ? -errno : 0;
+	if (!is_new || r != -EINVAL)
+		return r;
+	if (fstatat(dir, to, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	return renameat(dir, from, dir, to) < 0 ? -errno : 0;
+}
+
 /* Beside its place, then moved there; with the mode of a file that it replaces. */
-static int put(int dir, const char *name, const void *data, size_t bytes)
+static int put(int dir, const char *name, const void *data, size_t bytes, bool is_new)
 {
 	char temporary[64];
 	struct stat st;
@@ -70,8 +83,8 @@ static int put(int dir, const char *name, const void *data, size_t bytes)
 		r = fchmod(to, st.st_mode & 0777) < 0 ? -errno : 0;
 	if (r == 0)
 		r = fd_write_all(to, data, bytes);
-	if (r == 0 && renameat(dir, temporary, dir, name) < 0)
-		r = -errno;
+	if (r == 0)
+		r = move(dir, temporary, name, is_new);
 	if (r < 0 && to >= 0)
 		(void)unlinkat(dir, temporary, 0);
 	return r;
@@ -84,7 +97,7 @@ int outdir_put(int dir_fd, const char *path, const void *data, size_t bytes, str
 		return refuse(path, ENAMETOOLONG, err);
 	strcpy(copy, path);
 	cleanup_fd int dir = open_parent(dir_fd, copy, &name);
-	int r = dir < 0 ? dir : put(dir, name, data, bytes);
+	int r = dir < 0 ? dir : put(dir, name, data, bytes, false);
 	return r < 0 ? refuse(path, -r, err) : 0;
 }
 
@@ -116,6 +129,22 @@ int outdir_put_at(const char *path, const void *data, size_t bytes, struct err *
 	if (!realpath(path, place))
 		strcpy(place, path);
 	cleanup_fd int dir = open_place(place, &name);
-	r = dir < 0 ? dir : put(dir, name, data, bytes);
+	r = dir < 0 ? dir : put(dir, name, data, bytes, false);
 	return r < 0 ? refuse(path, -r, err) : 0;
+}
+
+int outdir_put_new(const char *path, const void *data, size_t bytes, struct err *err)
+{
+	char place[PATH_MAX];
+	const char *name;
+	if (strlen(path) >= sizeof place)
+		return refuse(path, ENAMETOOLONG, err);
+	strcpy(place, path);
+	cleanup_fd int dir = open_place(place, &name);
+	int r = dir < 0 ? dir : put(dir, name, data, bytes, true);
+	if (r == -EEXIST)
+		(void)err_set(err, ERR_ACCESS, "%.150s is there already", path);
+	else if (r < 0)
+		(void)refuse(path, -r, err);
+	return r;
 }

@@ -23,3 +23,6 @@ int outdir_put(int dir_fd, const char *path, const void *data, size_t bytes, str
  * Errors: ERR_ACCESS, ERR_NO_SPACE, ERR_IO.
  */
 int outdir_put_at(const char *path, const void *data, size_t bytes, struct err *err);
+
+/* The same where nothing is yet. Returns: -EEXIST, with ERR_ACCESS, when something is. */
+int outdir_put_new(const char *path, const void *data, size_t bytes, struct err *err);

@@ -1,8 +1,10 @@
 /* `retort repl`. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/repl.h"
 
+#include "base/fd.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
+#include "cli/outdir.h"
 #include "cli/statement.h"
 #include "cli/xdg.h"
 
@@ -21,6 +23,13 @@ static const struct opt repl_opts[] = {
 #define BOX_ARGS struct repl_args
 #include "cli/box.def"
 #undef BOX_ARGS
+	{.name = "out",
+		.letter = 'o',
+		OPT_INTO_TEXT(struct repl_args, out),
+		.arg = "DIR",
+		.group = "Output",
+		.complete = OPT_COMPLETE_DIR,
+		.help = "copy new and changed files of the workspace to DIR, after each statement"},
 	{.name = "images",
 		OPT_INTO_CHOICE(struct repl_args, images),
 		.arg = "MODE",
@@ -90,6 +99,11 @@ void repl_step(struct repl *repl, const char *code, bool with_time)
 	}
 	if (view_record(&repl->view, record) != 0)
 		repl->failures++;
+	if (repl->out_fd >= 0) {
+		const struct copy_from from = repl_copy(repl);
+		if (copy_changed(&from, record, repl->out_fd, &err) < 0)
+			(void)cli_fail(&err, false);
+	}
 	repl->is_leaving = repl->view.out.error == EPIPE; /* nobody reads */
 	if (with_time) {
 		const json_t *usage = json_object_get(record, "usage");
@@ -148,7 +162,8 @@ static json_t *on_complete(void *arg, const char *text)
 	struct err err;
 	if (magic_is(text, repl->runtime) && magic_at(text) != MAGIC_TIME)
 		return repl_complete_command(repl, magic_at(text));
-	if (statement_is_in_string(repl->runtime, text))
+	/* Python knows the keys and files that may stand there. */
+	if (strcmp(repl->runtime, "python") != 0 && statement_is_in_string(repl->runtime, text))
 		return NULL;
 	json_t *params = here(repl);
 	(void)json_object_set_new(params, "text", json_string(text));
@@ -221,6 +236,7 @@ static int prepare(struct repl *repl, struct err *err)
 		.history = repl->history[0] ? repl->history : NULL};
 	const struct view_options options = {.output.images = repl->args.images,
 		.output.quiet = repl->args.quiet,
+		.output.dir = repl->args.out,
 		.limits = &repl->args.box.limits,
 		.is_typed = true,
 		.error_color = term_has_color(STDERR_FILENO, (enum term_color)repl->args.color)};
@@ -229,6 +245,8 @@ static int prepare(struct repl *repl, struct err *err)
 	repl->create = box_params(&repl->args.box, &repl->set, err);
 	if (!repl->create)
 		return -err_errno(err->code);
+	if (repl->args.out && (repl->out_fd = outdir_open(repl->args.out, err)) < 0)
+		return repl->out_fd;
 	(void)json_object_set_new(repl->create, "name", json_string("main"));
 	picture_ask(repl->args.images, repl->create);
 	box_tell_columns(repl->create);
@@ -323,6 +341,7 @@ static int repl_main(int argc, char **argv)
 		return err_exit(ERR_NO_MEMORY);
 	repl->args.box = (struct box_args)BOX_ARGS_INIT;
 	repl->approver = APPROVER_NONE;
+	repl->out_fd = -1;
 	int status = 0, r = cmd_parse(&cmd_repl, &repl->set, &repl->args, argc, argv, &err);
 	if (r > 0) {
 		r = config_apply(&repl->set, repl->args.box.profile, &err);
@@ -337,6 +356,7 @@ static int repl_main(int argc, char **argv)
 	service_close(repl->service);
 	json_decref(repl->create);
 	view_done(&repl->view);
+	fd_close(&repl->out_fd);
 	free(repl->reader.ahead);
 	free(repl);
 	return status;

@@ -5,6 +5,7 @@
 #include "cli/answer.h"
 #include "cli/approver.h"
 #include "cli/box.h"
+#include "cli/copy.h"
 #include "cli/magic.h"
 #include "cli/reader.h"
 #include "cli/view.h"
@@ -16,7 +17,7 @@ enum { REPL_SESSION_BYTES = 80, REPL_NAME_BYTES = 32 };
 
 struct repl_args {
 	struct box_args box;
-	const char *tools;
+	const char *tools, *out;
 	bool no_history, quiet, help;
 	int images, color;
 };
@@ -30,6 +31,7 @@ struct repl {
 	struct answer answer;
 	bool can_ask;
 	struct view view;
+	int out_fd;	/* of --out, or -1 */
 	json_t *create; /* the parameters of session.create, for %reset */
 	char session[REPL_SESSION_BYTES], name[REPL_SESSION_BYTES], runtime[REPL_NAME_BYTES];
 	char history[PATH_MAX];
@@ -53,6 +55,9 @@ void repl_step(struct repl *repl, const char *code, bool with_time);
 
 /* Do what a line that magic_is() says, and tell what is wrong with it. */
 void repl_command(struct repl *repl, const char *line);
+
+/* Files go from and to the session that is in use. Borrows @repl. */
+struct copy_from repl_copy(struct repl *repl);
 
 /* What may stand where a command of @kind goes on: as step.complete answers; NULL. */
 json_t *repl_complete_command(struct repl *repl, enum magic_kind kind);

@@ -3,12 +3,18 @@
 
 #include "api/observation.h"
 #include "api/wording.h"
+#include "base/num.h"
 #include "cli/cmd.h"
+#include "cli/outdir.h"
 #include "cli/session.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+enum { FILE_MAX_BYTES = 1 << 30 };
 
 int repl_call(
 	struct repl *repl, const char *method, json_t *params, json_t **result, struct err *err)
@@ -117,6 +123,65 @@ static int do_files(struct repl *repl, const struct magic *m, struct err *err)
 	return r;
 }
 
+static int call_of(void *arg, const char *method, json_t *params, json_t **result, struct err *err)
+{
+	return repl_call(arg, method, params, result, err);
+}
+
+struct copy_from repl_copy(struct repl *repl)
+{
+	return (struct copy_from){.call = call_of, .arg = repl, .session = repl->session};
+}
+
+/* Where a file is put that is called @path there: @dest, or in it when it is a directory. */
+static int find_place(const char *path, const char *dest, struct buf *out)
+{
+	const char *slash = strrchr(path, '/'), *home = getenv("HOME");
+	const char *name = slash ? slash + 1 : path;
+	struct stat st;
+	int r = 0;
+	if (dest && strncmp(dest, "~/", 2) == 0 && home)
+		r = buf_add(out, home), dest++;
+	if (r == 0)
+		r = buf_add(out, dest ? dest : name);
+	if (r < 0 || !dest || stat(buf_str(out), &st) < 0 || !S_ISDIR(st.st_mode))
+		return r;
+	return buf_addf(out, "/%s", name);
+}
+
+static int do_get(struct repl *repl, const struct magic *m, struct err *err)
+{
+	const struct copy_from from = repl_copy(repl);
+	cleanup_buf struct buf place = BUF_INIT(PATH_MAX), data = BUF_INIT(FILE_MAX_BYTES);
+	if (find_place(m->arg, m->second, &place) < 0)
+		return err_set(err, ERR_USAGE, "%%get: a path that is too long");
+	int r = copy_read(&from, m->arg, &data, err);
+	if (r == 0 && m->is_forced)
+		r = outdir_put_at(buf_str(&place), buf_str(&data), data.bytes, err);
+	else if (r == 0)
+		r = outdir_put_new(buf_str(&place), buf_str(&data), data.bytes, err);
+	if (r == -EEXIST)
+		return err_hint(err,
+			"name another place, or replace it: %%get --force %.100s%s%.100s", m->arg,
+			m->second ? " " : "", m->second ? m->second : "");
+	if (r < 0 && err->code == ERR_ACCESS)
+		return err_hint(
+			err, "name a place that you may write to: %%get %.100s DEST", m->arg);
+	if (r == 0 && !repl->args.quiet)
+		(void)fprintf(
+			stderr, "%s: %s\n", buf_str(&place), num_format_bytes(data.bytes).text);
+	return r;
+}
+
+static int do_put(struct repl *repl, const struct magic *m, struct err *err)
+{
+	const struct copy_from from = repl_copy(repl);
+	int r = copy_put(&from, m->arg, m->second, err);
+	if (r < 0 && err->code == ERR_LIMIT)
+		return err_hint(err, "show it to the session from the start: retort repl -v FILE");
+	return r;
+}
+
 static int do_runtime(struct repl *repl, const struct magic *m, struct err *err)
 {
 	json_t *info = NULL;
@@ -174,9 +239,9 @@ static int do_quit(struct repl *repl, const struct magic *m, struct err *err)
 void repl_command(struct repl *repl, const char *line)
 {
 	/* ORDER enum magic_kind */
-	static int (*const rows[MAGIC_END_])(
-		struct repl * repl, const struct magic *m, struct err *err) = {do_undo, do_branch,
-		do_switch, do_log, do_files, do_runtime, do_time, do_reset, do_help, do_quit};
+	static int (*const rows[MAGIC_END_])(struct repl * repl, const struct magic *m,
+		struct err *err) = {do_undo, do_branch, do_switch, do_log, do_files, do_get, do_put,
+		do_runtime, do_time, do_reset, do_help, do_quit};
 	struct magic m = {.text = NULL};
 	struct err err;
 	int r = magic_parse(line, &m, &err);
@@ -195,10 +260,11 @@ json_t *repl_complete_command(struct repl *repl, enum magic_kind kind)
 {
 	const char *method = kind == MAGIC_RUNTIME ? "engine.info"
 		: kind == MAGIC_SWITCH		   ? "session.list"
+		: kind == MAGIC_GET		   ? "file.list"
 						   : NULL;
-	json_t *result = NULL;
+	json_t *result = NULL, *params = kind == MAGIC_GET ? here(repl) : NULL;
 	struct err err;
-	if (method && repl_call(repl, method, NULL, &result, &err) < 0)
+	if (method && repl_call(repl, method, params, &result, &err) < 0)
 		return NULL;
 	json_t *names = json_pack("{s:o}", "names", magic_names(kind, result));
 	json_decref(result);

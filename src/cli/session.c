@@ -78,6 +78,16 @@ int session_call(struct session_run *run, const char *method, json_t *params, js
 	return client_call(&run->client, method, params, NULL, result, err);
 }
 
+static int call_of(void *arg, const char *method, json_t *params, json_t **result, struct err *err)
+{
+	return session_call(arg, method, params, result, err);
+}
+
+struct copy_from session_copy(struct session_run *run)
+{
+	return (struct copy_from){.call = call_of, .arg = run, .session = run->operands[0]};
+}
+
 static json_t *one_session(const struct session_run *run)
 {
 	return json_pack("{s:s}", "session", run->operands[0]);

@@ -3,7 +3,9 @@
 
 #include "cli/box.h"
 #include "cli/client.h"
+#include "cli/copy.h"
 #include "cli/cmd.h"
+#include "cli/session_print.h"
 #include "cli/view.h"
 
 #include <stdbool.h>
@@ -62,18 +64,12 @@ int session_end(struct session_run *run, int r, const struct err *err, int statu
 int session_call(struct session_run *run, const char *method, json_t *params, json_t **result,
 	struct err *err);
 
+/* Files go from and to the session that is the first operand. Borrows @run. */
+struct copy_from session_copy(struct session_run *run);
+
 /* What all but `exec` end with. */
 enum { SESSION_EXITS = 7 };
 extern const struct cmd_exit session_exits[SESSION_EXITS];
-
-/* Text of a member, or "". */
-const char *session_text(const json_t *row, const char *name);
-
-/* `log`, with `--graph`; `ls`. Returns: 0 or 1 when stdout fails. */
-int session_print_log(const json_t *log);
-int session_print_graph(const json_t *graph, bool color);
-int session_print_list(const json_t *list);
-int session_print_files(const json_t *files);
 
 extern const struct cmd cmd_session_new, cmd_session_ls, cmd_session_exec, cmd_session_branch,
 	cmd_session_undo, cmd_session_log, cmd_session_files, cmd_session_rm, cmd_session_export,

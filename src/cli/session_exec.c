@@ -4,9 +4,9 @@
 
 #include "api/text.h"
 #include "base/fd.h"
+#include "cli/copy.h"
 #include "cli/outdir.h"
 #include "cli/program.h"
-#include "cli/session_copy.h"
 #include "cli/view.h"
 
 #include <signal.h>
@@ -154,8 +154,9 @@ static int exec_main(int argc, char **argv)
 	r = client_call(&run.client, "step.run", params, &events, &record, &err);
 	if (r == 0)
 		status = view_record(&view, record);
+	const struct copy_from from = session_copy(&run);
 	if (r == 0 && out_fd >= 0)
-		r = session_copy_changed(&run, record, out_fd, &err);
+		r = copy_changed(&from, record, out_fd, &err);
 	view_done(&view);
 	json_decref(record);
 	return session_end(&run, r, &err, status);

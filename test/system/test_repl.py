@@ -3,6 +3,7 @@
 
 import fcntl
 import glob
+import importlib.util
 import os
 import pty
 import re
@@ -464,6 +465,23 @@ class Person(harness.Case):
         t.type("\x04")
         self.assertEqual(t.end(), 0)
 
+    def test_keys_columns_and_files_are_completed(self):
+        """In a string; of dictionaries and frames alone, whose keys no code of a program's gives."""
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("class Own(dict):\r  def keys(self): return ['spoilt']\r  __iter__ = keys\r\r")
+        t.wait(">>> ")
+        t.type("prices = {'green tea': 3, 7: 8}; own = Own(spoilt=1); _ = open('harvest.csv', 'w').write('1')\r")
+        t.wait(">>> ")
+        for typed, shown in (("prices['gre\t']", "\r\n3\r\n"), ("open('harv\t').read()", "\r\n'1'\r\n"), ("own.get('spo\t', 4712)", "\r\n4712\r\n")):
+            t.type(typed + "\r")
+            t.wait(shown)
+        if importlib.util.find_spec("pandas"):
+            t.type("import pandas; frame = pandas.DataFrame({'customer': [4711]})\rframe['cus\t'].sum()\r")
+            t.wait("4711\r\n")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+
     @harness.needs_shell_or_sql
     def test_commands_are_completed(self):
         t = Terminal()
@@ -481,6 +499,29 @@ class Person(harness.Case):
         t.wait("17\r\n")
         t.type("\x04")
         self.assertEqual(t.end(), 0)
+
+    def test_files_are_put_and_got(self):
+        here, out = harness.make_dir(), harness.make_dir()
+        with open(os.path.join(here, "in.csv"), "w", encoding="utf-8") as f:
+            f.write("a,b\n")
+        steps = ("%put in.csv\n%put in.csv 'two words.csv'\n"
+                 "open('made.bin', 'wb').write(bytes(range(256)))\n"
+                 "%get made.bin\n%get made.bin\n%get --force made.bin\n%get 'two words.csv' sub\n%get nope\n"
+                 "%get in.csv /nonexistent/x\n%get a b c\n%put nope\n")
+        os.mkdir(os.path.join(here, "sub"))
+        done = harness.retort("repl", "-o", out, stdin=steps.encode(), cwd=here)
+        self.assertEqual(done.status, 1, done)
+        said = done.err.splitlines()
+        self.assertEqual(said[:2], ["made.bin: 256 B", "retort: made.bin is there already: name another place, or replace it: %get --force made.bin"])
+        self.assertEqual(said[2:4], ["made.bin: 256 B", "sub/two words.csv: 4 B"])
+        for line, words in zip(said[4:], ("nope: No such file or directory", "DEST", "more than two files", "name a file of this host")):
+            self.assertIn(words, line)
+        with open(os.path.join(here, "made.bin"), "rb") as f:
+            self.assertEqual(f.read(), bytes(range(256)))
+        with open(os.path.join(here, "sub", "two words.csv"), encoding="utf-8") as f:
+            self.assertEqual(f.read(), "a,b\n")
+        self.assertEqual(sorted(os.listdir(here)), ["in.csv", "made.bin", "sub"])
+        self.assertEqual(os.listdir(out), ["made.bin"])
 
     def test_it_ends_when_its_warden_is_gone(self):
         told = ("retort: the warden was ended, and every box with it: start `retort repl` again: "

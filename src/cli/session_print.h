@@ -1,0 +1,14 @@
+/* Sessions, steps and files as tables and as a tree. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* Text of a member, or "". */
+const char *session_text(const json_t *row, const char *name);
+
+/* `log`, with `--graph`; `ls`. Returns: 0 or 1 when stdout fails. */
+int session_print_log(const json_t *log);
+int session_print_graph(const json_t *graph, bool color);
+int session_print_list(const json_t *list);
+int session_print_files(const json_t *files);
