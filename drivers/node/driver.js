@@ -386,6 +386,7 @@ async function start(step) {
   current = step;
   strays = 0;
   space.prepare(step);
+  if (!step.once || step.file === '') space.offerModule(step); // else startCode() does, if node does not
   if (!isListening()) process.on('SIGINT', onSigint);
   if (step.input !== null || input.isOwn) input.give(step.input);
   if (step.variables !== null) step.variables = inspected((ask) => variables().snapshot(ask), null);

@@ -34,11 +34,17 @@ struct channel {
 
 /* ---- the end of handles ---- */
 
+static void drop_late(struct driver *d)
+{
+	while (d->n_late > 0)
+		fd_close(&d->late[--d->n_late].fd);
+}
+
 static void free_driver(struct driver *d)
 {
 	struct box *box = d->box;
 	struct engine *e = box->engine;
-	fd_close(&d->late_fd);
+	drop_late(d);
 	buf_done(&d->in);
 	buf_done(&d->out);
 	free(d);
@@ -126,19 +132,22 @@ static void unwatch_channel(struct driver *d)
 	(void)uv_poll_stop(&d->channel->poll);
 }
 
-/* A descriptor travels with the first byte of its frame. */
+/* A descriptor travels with the first byte of its frame, and no other's bytes go with it. */
 static ssize_t send_some(struct driver *d)
 {
-	int fd = d->channel->fd;
-	if (d->late_fd < 0 || d->late_at > 0) {
-		size_t bytes = d->late_fd < 0 ? d->out.bytes : d->late_at;
-		ssize_t n = send(fd, d->out.data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
-		d->late_at -= d->late_fd < 0 ? 0 : (size_t)MAX(n, 0);
+	bool is_due = d->n_late > 0 && d->late[0].at == 0;
+	unsigned next = is_due ? 1 : 0;
+	size_t bytes = next < d->n_late ? d->late[next].at : d->out.bytes;
+	ssize_t n = is_due ? fd_send(d->channel->fd, d->out.data, bytes, &d->late[0].fd, 1)
+			   : send(d->channel->fd, d->out.data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (n <= 0)
 		return n;
+	if (is_due) {
+		fd_close(&d->late[0].fd);
+		memmove(d->late, d->late + 1, --d->n_late * sizeof *d->late);
 	}
-	ssize_t n = fd_send(fd, d->out.data, d->out.bytes, &d->late_fd, 1);
-	if (n > 0)
-		fd_close(&d->late_fd);
+	for (unsigned i = 0; i < d->n_late; i++)
+		d->late[i].at -= (size_t)n;
 	return n;
 }
 
@@ -238,19 +247,15 @@ static void on_output(uv_poll_t *poll, int status, int events)
 		(void)uv_poll_stop(poll);
 }
 
-/* @fd with the frame that is queued behind @before bytes. */
+/* @fd goes with the frame that is queued behind @before bytes. */
 static int pass_fd(struct driver *d, int fd, size_t before, struct err *err)
 {
-	if (before > 0) { /* an answer to a step that did not wait for it */
-		d->late_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-		d->late_at = before;
-		return d->late_fd < 0 ? err_sys(err, ERR_IO, errno, "hold a descriptor") : 0;
-	}
-	ssize_t n =
-		d->channel ? fd_send(d->channel->fd, d->out.data, d->out.bytes, &fd, 1) : -EPIPE;
-	if (n <= 0)
+	if (!d->channel || d->n_late == DRIVER_LATE_MAX)
 		return err_set(err, ERR_GONE, "the driver takes no message");
-	buf_consume(&d->out, (size_t)n);
+	fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return err_sys(err, ERR_IO, errno, "hold a descriptor");
+	d->late[d->n_late++] = (struct driver_late){.fd = fd, .at = before};
 	return 0;
 }
 
@@ -288,8 +293,6 @@ size_t driver_room(const struct driver *d)
 int driver_send_fd(
 	struct driver *d, enum frame_type type, const json_t *payload, int fd, struct err *err)
 {
-	if (fd >= 0 && d->late_fd >= 0)
-		return err_set(err, ERR_GONE, "the driver takes no message");
 	char *text = payload ? json_dumps(payload, JSON_COMPACT) : strdup("");
 	if (!text)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a message to the driver");
@@ -410,8 +413,7 @@ int driver_new(struct driver **out, struct box *box, const struct runtime *runti
 		.id = ++box->last_id,
 		.pipes = {{.fd = -1}, {.fd = -1}},
 		.in = BUF_INIT(IN_BYTES),
-		.out = BUF_INIT(OUT_BYTES),
-		.late_fd = -1};
+		.out = BUF_INIT(OUT_BYTES)};
 	box->drivers = d;
 	if (stdin_fd < 0)
 		ends->fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -458,7 +460,7 @@ void driver_listen(struct driver *d, const struct driver_events *events, void *a
 int driver_resume(struct driver *d, int fd, struct err *err)
 {
 	close_channel(d);
-	fd_close(&d->late_fd);
+	drop_late(d);
 	buf_clear(&d->in);
 	buf_clear(&d->out);
 	d->is_over = false;

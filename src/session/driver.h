@@ -12,6 +12,13 @@
 
 struct driver;
 
+/* A descriptor that waits with its frame: that of a checkpoint, and a step's input behind it. */
+enum { DRIVER_LATE_MAX = 4 };
+struct driver_late {
+	int fd;
+	size_t at; /* bytes that are queued before its frame */
+};
+
 /*
  * What is heard of a driver, from the loop. Any may let go of it.
  *
@@ -49,8 +56,8 @@ struct driver {
 	struct driver_pipe pipes[2];
 	struct channel *channel;
 	struct buf in, out;
-	int late_fd; /* goes out behind @late_at bytes that are queued; or -1 */
-	size_t late_at;
+	struct driver_late late[DRIVER_LATE_MAX]; /* in the order in which they go out */
+	unsigned n_late;
 	size_t n_handles;
 	struct loss loss; /* of a branch */
 	bool is_stem;	  /* it was told to get ready for branches */
