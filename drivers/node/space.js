@@ -38,11 +38,15 @@ function hideModules() {
     if (startsWith(loaded[i], __dirname + '/')) delete require.cache[loaded[i]];
 }
 
-/* A module of the driver that is loaded when it is first needed. */
+const parts = { __proto__: null };
+
+/* A module of the driver that is loaded when it is first needed, once. */
 function part(name) {
-  const found = require('./' + name + '.js');
-  hideModules();
-  return found;
+  if (!(name in parts)) {
+    parts[name] = require('./' + name + '.js');
+    hideModules();
+  }
+  return parts[name];
 }
 
 // ---- modules ----------------------------------------------------------------------------------

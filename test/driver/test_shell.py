@@ -377,10 +377,10 @@ class Ends(Case):
                         argv=["sub/a b.sh", "1", "x y"])
         self.assertEqual((got.out, got.result["exit_code"]), (b"sub/a b.sh 2 x y sub/a b.sh\n", 9))
         self.assertEqual(got.err, b"sub/a b.sh: line 1: nosuch: command not found\n")
-        got = self.step("if then", "once", filename="a.sh")
+        got = self.step("if then", "once", filename="a.sh", argv=["a.sh"])
         self.assertEqual(got.err.decode(), "a.sh: line 1: syntax error near unexpected token `then'\na.sh: line 1: `if then'\n")
         for name in ("/abs/x.sh", "../x.sh", "a/../../x.sh", "-n", "x" * 300, "a//b"):
-            got = self.step("printf %s \"$0\"", "once", filename=name)
+            got = self.step("printf %s \"$0\"", "once", filename=name, argv=[name])
             self.assertEqual(got.out.decode(), name, got.err)
 
     def test_driver_dies_of_what_the_script_died_of(self):
