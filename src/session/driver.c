@@ -250,7 +250,7 @@ static void on_output(uv_poll_t *poll, int status, int events)
 /* @fd goes with the frame that is queued behind @before bytes. */
 static int pass_fd(struct driver *d, int fd, size_t before, struct err *err)
 {
-	if (!d->channel || d->n_late == DRIVER_LATE_MAX)
+	if (!d->channel || d->n_late == ARRAY_LEN(d->late))
 		return err_set(err, ERR_GONE, "the driver takes no message");
 	fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)

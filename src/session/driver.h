@@ -12,13 +12,6 @@
 
 struct driver;
 
-/* A descriptor that waits with its frame: that of a checkpoint, and a step's input behind it. */
-enum { DRIVER_LATE_MAX = 4 };
-struct driver_late {
-	int fd;
-	size_t at; /* bytes that are queued before its frame */
-};
-
 /*
  * What is heard of a driver, from the loop. Any may let go of it.
  *
@@ -56,7 +49,11 @@ struct driver {
 	struct driver_pipe pipes[2];
 	struct channel *channel;
 	struct buf in, out;
-	struct driver_late late[DRIVER_LATE_MAX]; /* in the order in which they go out */
+	/* Descriptors, and how many bytes go before their frames: of a checkpoint, of an input. */
+	struct driver_late {
+		int fd;
+		size_t at;
+	} late[4];
 	unsigned n_late;
 	size_t n_handles;
 	struct loss loss; /* of a branch */
