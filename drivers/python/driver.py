@@ -771,7 +771,21 @@ def make_main():
     state.main = sys.modules["__main__"] = NEEDED["__main__"] = main
 
 
-class Lazy(type(sys)):
+class Module(type(sys)):
+    """A module of ours. Copies of what refers to it refer to it as well."""
+
+    __iter__ = None
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce_ex__(self, version):
+        import importlib
+
+        return importlib.import_module, (vars(self)["__name__"],)
+
+
+class Lazy(Module):
     """A module of ours whose part is loaded when something is asked of it."""
 
     def __getattr__(self, name):

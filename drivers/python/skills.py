@@ -12,7 +12,7 @@ PLAIN = type(sys)
 ENDING = ".py"
 
 
-class Skills(PLAIN):
+class Skills(driver.Module):
     """Kept functions: retort.skills.NAME(…), or `from retort.skills import NAME`; save() proposes one."""
 
     def __getattr__(self, name):

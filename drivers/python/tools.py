@@ -168,7 +168,7 @@ def sign_all(*_):
 # ---- servers ------------------------------------------------------------------------------------
 
 
-class Server(PLAIN):
+class Server(driver.Module):
     """The tools of a server, as functions. It has no attributes but those of its tools."""
 
     def __init__(self, ident):
@@ -178,7 +178,7 @@ class Server(PLAIN):
 
     def __getattr__(self, name):
         found = None if name[:2] == "__" else find_tool(self, name)
-        if found is None and name[:1] != "_" and load():
+        if found is None and name[:1] != "_" and load_for_attribute():
             found = find_tool(self, name)
         if found is None:
             have = "there are " + (listing(dir(self)) or "none")
@@ -238,12 +238,13 @@ class Catalog:
     servers = {}  # by Python's name for them
     names = {}  # their own names → Python's
     is_known = False
+    step = failure = None  # the last step in which the engine was asked, and how it failed
 
 
 catalog = Catalog()
 
 
-class Tools(PLAIN):
+class Tools(driver.Module):
     """
     The tools of configured servers: tools.SERVER.TOOL(…) or tools["SERVER.TOOL"](…).
     tools.search("what it does") finds some, tools.describe("SERVER.TOOL") says all of one.
@@ -253,7 +254,7 @@ class Tools(PLAIN):
         if name in OWN:
             return OWN[name]
         found = None if name[:2] == "__" else find_server(name)
-        if found is None and name[:1] != "_" and load():
+        if found is None and name[:1] != "_" and load_for_attribute():
             found = find_server(name)
         if found is None:
             have = listing(catalog.servers) or "none; they are configured where retort is started"
@@ -268,7 +269,10 @@ class Tools(PLAIN):
 
     def __dir__(self):
         if not catalog.is_known and not calls.is_over():
-            load()
+            try:
+                load()
+            except ToolError:
+                pass  # what asks for names only is told of none
         return [*catalog.servers, *OWN]
 
     def __repr__(self):
@@ -276,6 +280,8 @@ class Tools(PLAIN):
 
 
 def find_server(name):
+    if type(name) is not str:
+        raise TypeError("the name of a tool is a str, and this is a %s" % type(name).__name__)
     return catalog.servers.get(name) or catalog.servers.get(catalog.names.get(name))
 
 
@@ -291,12 +297,40 @@ def find_item(name):
 
 
 def load():
-    """Ask the engine what there is. Returns: whether it was asked."""
+    """
+    Ask the engine what there is, once in a step: what walks over modules (pickle, say) asks each for names.
+    Returns: whether there may be more than before.
+    """
     if calls.is_over() and catalog.is_known:
         return False
-    update(calls.call_one("retort.tools", {}))
-    catalog.is_known = True
+    step = state.step
+    if step is not None and catalog.step == step.id:
+        if catalog.failure is not None:
+            raise catalog.failure.with_traceback(None)
+        return False
+    catalog.step = catalog.failure = None
+    try:
+        update(calls.call_one("retort.tools", {}))
+        catalog.is_known = True
+    except ToolDenied as failure:
+        catalog.failure = failure
+        raise
+    finally:
+        if step is not None:
+            catalog.step = step.id
     return True
+
+
+def load_for_attribute():
+    """The same for getattr(), whose failures have to be AttributeErrors, too: hasattr() then says no."""
+    try:
+        return load()
+    except RetortError as failure:
+        kind = type(failure)
+        both = type(kind.__name__, (kind, AttributeError), {"__module__": "retort"})
+        missing = both(*failure.args)
+        vars(missing).update(vars(failure))
+    raise missing
 
 
 def update(answer):

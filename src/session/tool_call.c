@@ -265,7 +265,8 @@ void tool_call_deny(struct tool_call *call)
 {
 	tool_call_answer(call,
 		tool_call_error("ToolDenied", "there are no tools",
-			"whoever starts retort gives them with --tools FILE"),
+			"whoever starts retort gives them with --tools FILE; a program may also use "
+			"the name tools for something of its own"),
 		false);
 }
 
