@@ -40,6 +40,7 @@ MESSAGE_CHARS = 10_000
 MARKER_CHARS = 64  # room for what cut() adds
 SOURCES_MAX, SOURCE_CHARS_MAX = 1_000, 64 << 20
 OUR_FLAGS = [4, 5, 6]  # of sys.flags: dont_write_bytecode, no_user_site, no_site
+RUNS_LOOP = {"run", "run_until_complete", "run_forever", "Runner"}
 COROUTINE = 0x80  # inspect.CO_COROUTINE
 
 HERE = __file__.rpartition("/")[0] or "."
@@ -97,6 +98,7 @@ class State:
     name = None  # of the session
     words = None  # numpy's global generator, where its words are, and how many bytes
     numbers = None  # the same of random's
+    held = []  # what was printed between two steps, and where
     captured = None  # displays, while %%capture or its like keeps them
     tracked = {}  # resource trackers, and what each looks after
     due = []  # what was ended for a copy, and is made again before the next step
@@ -384,6 +386,11 @@ def place_of(step):
     return name if name[:1] == "/" else "%s/%s" % (posix.getcwd(), name[2:] if name[:2] == "./" else name)
 
 
+def wants_loop(code):
+    """Does code ask for the loop that runs, as code in a notebook may? What runs a loop of its own does not."""
+    return "get_running_loop" in code.co_names and RUNS_LOOP.isdisjoint(code.co_names)
+
+
 def stage_run(step):
     """Compile and run the code; the exception it ends with is the step's failure."""
     try:
@@ -397,7 +404,7 @@ def stage_run(step):
             __import__(name)
         codes, has_value = part("program").split(step.code, step.filename)
         value = None
-        if any([code.co_flags & COROUTINE for code in codes]):
+        if any([code.co_flags & COROUTINE or (not step.once and wants_loop(code)) for code in codes]):
             value = part("later").run_async(codes, space)
         else:
             for code in codes:
@@ -611,11 +618,13 @@ def started_with(step):
 class Source(_frozen_importlib.BuiltinImporter):
     """The loader of __main__, as it is with -c; but it shows the source, which is in no file."""
 
-    __module__, __qualname__ = "_frozen_importlib", "BuiltinImporter"
-
     @staticmethod
     def get_source(_=None):
         return state.sources.get(state.newest)
+
+
+Source.__name__ = Source.__qualname__ = "BuiltinImporter"
+Source.__module__ = "_frozen_importlib"
 
 
 def source_lines(code):
@@ -704,6 +713,8 @@ def run_step(request, fds):
         send(BEGIN, {"id": step.id})
     if not step.once:
         native.new_step()
+    if state.held:
+        part("later").say_held()
     carry_out(step)
     if posix.getpid() != state.home:
         posix._exit(step.exit_code)
@@ -726,6 +737,8 @@ def serve():
     while True:
         try:
             early = state.early
+            if state.loop is not None and state.stem is None and not early:
+                part("later").turn()
             frame = early.pop(0) if early else native.recv_frame(state.channel, FRAME_MAX)
         except (OSError, ValueError):
             return
@@ -982,6 +995,7 @@ def main(fd):
         "matplotlib.axes._axes": lambda module: part("later").patch_axes(module),
         "matplotlib.pyplot": lambda module: part("later").patch_pyplot(module),
         "pandas": lambda module: part("later").patch_pandas(module),
+        "asyncio": lambda module: part("later").patch_asyncio(module),
         "PIL.ImageShow": lambda module: part("later").patch_pil(module),
         "multiprocessing.resource_tracker": watch_tracker,
         "joblib.externals.loky.backend.resource_tracker": watch_tracker,

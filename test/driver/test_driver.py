@@ -827,6 +827,43 @@ class Async(Case):
             got = self.fails(driver.step("async def g():\n  1/0\nawait g()"), "ZeroDivisionError")
             self.assertIn("in g", got.trace)
 
+    def test_tasks_of_steps_that_do_not_await(self):
+        with Driver() as driver:
+            driver.step("import asyncio, os\nasync def f(n):\n  await asyncio.sleep(0)\n  return n\n"
+                        "def start(n): return asyncio.create_task(f(n))\nt = asyncio.create_task(f(1)); u = start(2)")
+            self.assertEqual(driver.step("await t, await u").text, "(1, 2)")
+            driver.step("loop = asyncio.get_event_loop(); t = loop.create_task(f(3))")
+            self.assertEqual(driver.step("await t, loop is asyncio.get_running_loop()").text, "(3, True)")
+            driver.step("t = asyncio.get_running_loop().create_task(f(4))")
+            self.assertEqual(driver.step("asyncio.run(f(5)), asyncio.get_event_loop() is loop, await t").result["status"],
+                             "error")  # it awaits, so a loop runs
+            self.assertEqual(driver.step("asyncio.run(f(6))").text, "6")
+            self.assertEqual(driver.step("asyncio.get_event_loop() is loop and loop.run_until_complete(f(7))").text, "7")
+        self.fails(once("import asyncio\nasync def f(): pass\nc = f()\ntry: asyncio.create_task(c)\nfinally: c.close()"),
+                   "RuntimeError")
+
+    def test_context_of_a_step_that_awaits(self):
+        with Driver() as driver:
+            driver.step("import contextvars, asyncio, decimal\nv = contextvars.ContextVar('v', default=0)\nv.set(5)\n"
+                        "decimal.getcontext().prec = 7\nawait asyncio.sleep(0)")
+            self.assertEqual(driver.step("v.get(), decimal.getcontext().prec").text, "(5, 7)")
+            self.fails(driver.step("v.set(6); await asyncio.sleep(0); 1/0"), "ZeroDivisionError")
+            self.assertEqual(driver.step("v.get(), (await asyncio.sleep(0, v)).get()").text, "(6, 6)")
+
+    def test_tasks_go_on_between_steps(self):
+        with Driver() as driver:
+            driver.step("import asyncio\nasync def f():\n  for i in range(3):\n    await asyncio.sleep(0.001); print(i)\n"
+                        "  print('no newline', end=''); raise SystemExit(3)\nasync def g():\n  await asyncio.sleep(0.02)\n"
+                        "  open('done', 'w').close()\n  while True: await asyncio.sleep(0)\n"
+                        "t, u = asyncio.create_task(f()), asyncio.create_task(g())")
+            deadline = time.monotonic() + 20
+            while not os.path.exists(os.path.join(driver.home.name, "done")) and time.monotonic() < deadline:
+                time.sleep(0.005)
+            self.assertTrue(os.path.exists(os.path.join(driver.home.name, "done")))
+            got = driver.step("t.done(), u.done()")
+            self.assertEqual((got.text, got.out), ("(True, False)", "0\n1\n2\nno newline"))
+            self.assertEqual(driver.step("print(1); u.cancel()").out, "1\n")
+
     def test_not_imported_without_need(self):
         got = self.ok(once("import sys; 'asyncio' in sys.modules"))
         self.assertEqual(got.text, "False")
