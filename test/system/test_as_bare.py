@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program in a box sees what it would see in a bare interpreter; what differs is in docs/fidelity.md."""
+"""A program of Python's in a box sees of its interpreter what it would see in a bare one."""
 
 import os
 import subprocess
@@ -40,11 +40,10 @@ for wrong in (lambda: list(tools), lambda: len(tools), lambda: tools[0]):
 try: tools.web.search("x")
 except retort.ToolDenied as error: print(isinstance(error, AttributeError), "for something of its own" in str(error))
 """
-CHILDREN = """
-import multiprocessing.resource_tracker as tracker, os, sys
-tracker.ensure_running()
-line = open("/proc/%d/cmdline" % tracker._resource_tracker._pid).read().split("\\0")
-print([word for word in line[1:] if word[:1] == "-"])
+CHILD = """
+import subprocess, sys
+args = [sys.executable, *subprocess._args_from_interpreter_flags(), "-c"]
+print(args[1:], subprocess.run([*args, "import sys; print('site' in sys.modules)"], capture_output=True, text=True).stdout)
 """
 
 
@@ -72,7 +71,7 @@ class Python(harness.Case):
             "1 True True", "TypeError", "TypeError", "TypeError", "True True", ""])
 
     def test_children_are_started_as_bare_ones(self):
-        self.assertEqual(self.box("-c", CHILDREN), "['-c']\n")
+        self.assertEqual(self.box("-c", CHILD), "['-c'] True\n\n")
 
 
 if __name__ == "__main__":
