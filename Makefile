@@ -49,7 +49,7 @@ soak: all      ## thousands of sessions with random kills: leaks, stuck sessions
 load: all      ## 200 clients with mixed work for ten minutes (LOADARGS: counts)
 	@/usr/bin/python3 test/load/load.py $(BUILD)/retort $(LOADARGS)
 
-test-long: deps ## CPython's own test suite in boxes, hours (LONGARGS: -k MODULE, --jobs N)
+test-long: deps ## CPython's own test suite in boxes, half an hour (LONGARGS: -k MODULE, --jobs N)
 	@dev/install-deps libpython3-testsuite
 	@$(MAKE) --no-print-directory all
 	@/usr/bin/python3 test/long/cpython.py $(BUILD) $(LONGARGS)

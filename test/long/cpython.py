@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """CPython's own test suite in boxes: a test that passes bare passes in a box, or cpython.exceptions says why not.
 
-usage: test/long/cpython.py BUILD_DIR [-k MODULE]... [--jobs N] [--identity root|user]
+usage: test/long/cpython.py BUILD_DIR [-k MODULE]... [--jobs N] [--identity root|user] [--driver]
        test/long/cpython.py --docs [--check]      write the table of docs/fidelity.md; --check: is it current?
 
 Each module of Debian's libpython3.11-testsuite runs bare, as an ordinary user, and in a box: as root, whose box is the
 ordinary user's for the program, and as an ordinary user. Outcomes are compared test by test. A difference counts if a
-second run, by itself, has it too. An exception without a difference is a failure as well. Takes hours; `make test-long`
+second run, by itself, has it too. An exception without a difference is a failure as well. Takes half an hour; `make test-long`
 installs what it needs.
 """
 
@@ -53,10 +53,10 @@ def read_exceptions():
                 continue
             if head:
                 reasons.append(Reason(head[1], head[2], []))
-            elif reasons and len(words) in (2, 3) and words[2:] in ([], ["host"], ["out"]):
+            elif reasons and len(words) in (2, 3) and words[2:] in ([], ["driver"], ["host"], ["out"]):
                 reasons[-1].rows.append(Row(*words[:2], "".join(words[2:]) or "always"))
             else:
-                raise SystemExit(f"{EXCEPTIONS}:{number}: neither '[NAME] text' nor 'MODULE PATTERN [host|out]'")
+                raise SystemExit(f"{EXCEPTIONS}:{number}: neither '[NAME] text' nor 'MODULE PATTERN [driver|host|out]'")
     return reasons
 
 
@@ -88,8 +88,9 @@ def write_document(is_check):
 class Place:
     """Where modules run: bare, or in the box of an identity."""
 
-    def __init__(self, name, where, retort, left_out):
-        self.name, self.where, self.retort, self.left_out = name, where, retort, left_out
+    def __init__(self, name, where, retort, left_out, in_driver):
+        self.name, self.where, self.retort = name, where, retort
+        self.left_out, self.in_driver = left_out, in_driver
 
     def run(self, module):
         """{test: outcome}, with MODULE for what no test tells."""
@@ -117,8 +118,9 @@ class Place:
             os.chmod(out, 0o777)
             argv = ["/usr/bin/python3", watched, os.path.join(out, "report"), "--tempdir", tmp, *args]
         else:
-            code = 'exec /usr/bin/python3 /home/user/watched.py /home/user/report --tempdir /tmp "$@"'
-            argv = [self.retort, "run", "-q", *LIMITS, "-r", "shell", "-v", f"{watched}:watched.py", "-o", out, "-c", code, *args]
+            code = 'exec /usr/bin/python3 /home/user/watched.py "$@"'
+            program = [watched] if self.in_driver else ["-r", "shell", "-v", f"{watched}:watched.py", "-c", code]
+            argv = [self.retort, "run", "-q", *LIMITS, "-o", out, *program, "/home/user/report", "--tempdir", "/tmp", *args]
         with open(os.path.join(tmp, "output"), "w+b") as output:
             child = subprocess.Popen([*as_user, *argv], stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=tmp,
                                      env=env, start_new_session=True)
@@ -170,8 +172,8 @@ def differences(bare, boxed):
 class Comparison:
     def __init__(self, places, reasons):
         self.bare, self.boxes = places[0], places[1:]
-        self.rows = [row for reason in reasons for row in reason.rows if row.when != "out"]
-        self.counts = collections.Counter()
+        self.rows = [row for reason in reasons for row in reason.rows
+                     if row.when in ("always", "host") or (row.when == "driver" and self.bare.in_driver)]
 
     def listed(self, module, test):
         return [row for row in self.rows if row.module == module and fnmatch.fnmatchcase(test, row.pattern)]
@@ -194,7 +196,7 @@ class Comparison:
                 if not rows:
                     wrong.append(f"{module} {test}: {was} bare, {now} in a box as {box.name}")
         for row in self.rows:
-            if row.module == module and row.when == "always" and row not in used:
+            if row.module == module and row.when != "host" and row not in used:
                 wrong.append(f"{module} {row.pattern}: listed in cpython.exceptions, and no difference")
         return wrong, "", len(bare) - 1
 
@@ -226,7 +228,7 @@ def compare(args):
     os.mkdir(os.path.join(where, "tmp"))
     os.chmod(os.path.join(where, "tmp"), 0o711)
     retort = suites.install(os.path.abspath(args.build), where)
-    comparison = Comparison([Place(name, where, retort, left_out) for name in ["bare", *identities]], reasons)
+    comparison = Comparison([Place(name, where, retort, left_out, args.driver) for name in ["bare", *identities]], reasons)
     n_tests = n_wrong = n_bare = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         jobs = {pool.submit(comparison.module, module): module for module in modules}
@@ -247,6 +249,7 @@ def main():
     parser.add_argument("-k", action="append", default=[], metavar="MODULE", help="these modules only (* and ? as in names of files)")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="modules at a time")
     parser.add_argument("--identity", choices=["root", "user"])
+    parser.add_argument("--driver", action="store_true", help="in the interpreter of retort's driver, as `retort run FILE` does")
     parser.add_argument("--docs", action="store_true")
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
