@@ -116,7 +116,7 @@ static const struct opt serve_opts[] = {
 		.group = "Options",
 		.fallback = "10s",
 		.max = 3600000,
-		.help = "what runs may go on for so long when the engine is told to end"},
+		.help = "how long running steps may take to finish after SIGTERM"},
 	{.name = "model",
 		OPT_INTO_TEXT(struct serve_args, model),
 		.arg = "MODEL",

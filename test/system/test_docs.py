@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
+import web  # noqa: E402
 
 SOURCE = os.environ.get("RETORT_SOURCE", harness.ROOT)
 DEMO = os.path.join(harness.ROOT, "demo")
@@ -108,6 +109,25 @@ class Examples(harness.Case):
                         if not re.fullmatch(pattern(want), got + "\n"):
                             self.assertEqual(got, want)
         self.assertGreater(n, 10, "the examples were not found")
+
+    @unittest.skipUnless(HAS_SKLEARN, "no matplotlib: make deps installs it")
+    def test_the_plot_of_the_readme_is_made(self):
+        cwd = harness.make_dir()
+        shutil.copytree(DEMO, os.path.join(cwd, "demo"))
+        code, = re.findall(r"(?ms)^```sh\n(retort run [^`]*-o plots .*?)^```$", read(os.path.join(SOURCE, "README.md")))
+        self.assertEqual(shell([code], cwd), [""])
+        self.assertEqual(os.listdir(os.path.join(cwd, "plots")), ["quantity.png"])
+
+    def test_the_clients_work(self):
+        engine = web.Server()
+        self.addCleanup(engine.stop)
+        for language, command in (("python", [sys.executable, "-c"]), ("js", ["node", "-e"])):
+            code, = re.findall(rf"(?ms)^```{language}\n(.*?)^```$", read(os.path.join(SOURCE, "docs/clients.md")))
+            if not shutil.which(command[0]):
+                continue
+            done = subprocess.run([*command, code.replace("127.0.0.1:8765", f"127.0.0.1:{engine.port}")], check=False,
+                                  capture_output=True, encoding="utf-8", timeout=harness.TIMEOUT_S)
+            self.assertEqual((done.stdout, done.stderr), ("42\nZeroDivisionError committed\n", ""), language)
 
     def test_the_picture_is_of_a_real_run(self):
         spec = importlib.util.spec_from_file_location("make_picture", os.path.join(SOURCE, "dev/make_picture.py"))
