@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,6 +111,22 @@ static int open_stdin(const struct run_args *args, const char *program, struct e
 	err_sys(err, sys == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, sys, "--stdin %s", file);
 	err_hint(err, "name a file that you may read, or - for retort's own standard input");
 	return -EINVAL;
+}
+
+/* A program that failed may have wanted what is piped to us. */
+static void tell_unread(const struct run_args *args, const char *program)
+{
+	const struct output_args *output = &args->output;
+	struct stat st;
+	int n = 0;
+	bool is_ours = args->stdin_file || (program && strcmp(program, "-") == 0);
+	if (!is_ours && !output->quiet && !output->json && !output->jsonl &&
+		fstat(STDIN_FILENO, &st) == 0 && S_ISFIFO(st.st_mode) &&
+		ioctl(STDIN_FILENO, FIONREAD, &n) == 0 && n > 0)
+		(void)fputs(
+			"retort: a pipe on standard input was not read: --stdin - gives it to the "
+			"program\n",
+			stderr);
 }
 
 static int run_request(
@@ -214,6 +231,8 @@ static int run_main(int argc, char **argv)
 	p->code = BUF_INIT(PROGRAM_MAX_BYTES);
 	int r = gather(&args, &set, program_argv(&args, argc, argv, at), p, &req, &err);
 	int status = r < 0 ? cli_fail(&err, args.output.json) : run_request(&args, &set, &req);
+	if (r == 0 && status != 0)
+		tell_unread(&args, args.code ? NULL : argv[at]);
 	pieces_free(p);
 	return status;
 }

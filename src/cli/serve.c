@@ -154,7 +154,7 @@ struct places {
 	int unix_fd;					/* given by a service manager, or -1 */
 	int inet_fd[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX]; /* listening; -1: taken */
 	struct address_text inet[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX];
-	size_t n_inet;
+	size_t n_inet, n_given; /* the first ones: by a service manager */
 	json_t *prices;
 };
 
@@ -210,6 +210,7 @@ static int take_given(const struct serve_args *args, struct places *p, struct no
 {
 	int r = 0;
 	p->unix_fd = given->unix_fd;
+	p->n_given = given->n_inet;
 	for (size_t i = 0; i < given->n_inet; i++) {
 		struct err inner;
 		int added = add_address(args, p, given->inet_fd[i], r == 0 ? err : &inner);
@@ -358,7 +359,7 @@ static int open_http(struct fronts *f, struct places *p, struct err *err)
 	if (r == 0)
 		r = http_server_open(&f->http, &config, err);
 	for (size_t i = 0; r == 0 && i < p->n_inet; i++)
-		r = http_server_listen(f->http, take_fd(p->inet_fd[i]), err);
+		r = http_server_listen(f->http, take_fd(p->inet_fd[i]), i < p->n_given, err);
 	return r;
 }
 

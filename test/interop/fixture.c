@@ -313,7 +313,7 @@ static int listen_at(struct http_server *http, const char *port, struct err *err
 	int r = address_parse(port, &address, err);
 	if (r == 0)
 		r = address_listen(&address, err);
-	return r < 0 ? r : http_server_listen(http, r, err);
+	return r < 0 ? r : http_server_listen(http, r, false, err);
 }
 
 /* Until it is killed. */

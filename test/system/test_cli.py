@@ -559,6 +559,16 @@ class Formats(CliCase):
         self.assertEqual(done.err, "")
         self.assertEqual(os.listdir(folder), [])
 
+    def test_a_pipe_that_was_not_read_is_told(self):
+        """When the program fails, which may have wanted it; and something lies in it."""
+        note = "retort: a pipe on standard input was not read: --stdin - gives it to the program\n"
+        fails = ["-c", "import sys; sys.exit(len(sys.stdin.read()) == 0)"]
+        for options, stdin, status, err in ((fails, b"1,2", 1, note), (fails, b"", 1, ""), (["--stdin", "-", *fails], b"1,2", 0, ""),
+                                            (["-q", *fails], b"1,2", 1, ""), (["-"], b"raise SystemExit(1)", 1, ""), (["-c", "1"], b"1,2", 0, "")):
+            with self.subTest(options=options, stdin=stdin):
+                done = harness.retort("run", *options, stdin=stdin)
+                self.assertEqual((done.status, done.err), (status, err))
+
     def test_a_figure_that_goes_nowhere_is_told(self):
         done = harness.run(self.FIGURE + "\n" + self.FIGURE)
         self.assertEqual((done.status, done.err), (0, "retort: a figure was not kept: -o DIR keeps figures\n"))

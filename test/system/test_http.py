@@ -571,11 +571,19 @@ class Stopping(harness.Case):
 
     def test_what_runs_comes_to_its_end(self):
         with web.Server("--grace", "60s") as server:
-            c = self.start(server, "import time; time.sleep(1.5); 6 * 7")
+            c = self.start(server, "import time; time.sleep(2); 6 * 7")
             idle = server.connect()
             self.addCleanup(idle.close)
             server.request("GET", "/healthz", connection=idle)
             server.process.terminate()
+            server.wait_for("stopping: 1 under way")
+            for connection in (idle, None):
+                answer = server.request("GET", "/healthz", connection=connection)
+                self.assertEqual((answer.status, answer.headers["Connection"]), (503, "close"))
+            self.assertEqual(server.post(web.question("engine.info")).status, 503)
+            open_at = server.connect()
+            self.addCleanup(open_at.close)
+            open_at.connect()
             said = json.loads(c.getresponse().read())
             self.assertEqual(said["result"]["value"]["text/plain"], "42")
             self.assertEqual(server.process.wait(web.ANSWER_S), 0)

@@ -75,6 +75,7 @@ struct http_server {
 	uv_timer_t wake, check, linger, turn;
 	struct http_listener listeners[HTTP_LISTENERS_MAX];
 	unsigned n_listeners, n_handles, n_connections;
+	unsigned n_given, n_closed; /* of the listeners, the first ones */
 	struct http_connection *connections;
 	struct http_exchange *exchanges;
 	struct lingerers lingerers;

@@ -354,7 +354,7 @@ static void take_client(struct http_server *s, int taken, const struct address *
 
 static bool may_accept(const struct http_server *s)
 {
-	return !s->is_draining && s->n_connections < s->config.n_connections_max + HTTP_SURPLUS_MAX;
+	return s->n_connections < s->config.n_connections_max + HTTP_SURPLUS_MAX;
 }
 
 static void on_accept(uv_poll_t *poll, int status, int events)
@@ -411,7 +411,7 @@ static bool is_late(struct http_connection *c, uint64_t now)
 	if (c->phase == HTTP_WAITING && c->has_begun)
 		return age > config->request_ms;
 	if (c->phase == HTTP_WAITING)
-		return age > config->idle_ms || c->server->is_draining;
+		return age > config->idle_ms;
 	return c->phase == HTTP_READING &&
 		age > config->request_ms * (1 + x->body.bytes / RATE_BYTES);
 }
@@ -431,7 +431,7 @@ static void on_check(uv_timer_t *timer)
 			http_stream_beat(c->x, now);
 		}
 	}
-	for (unsigned i = 0; i < s->n_listeners && may_accept(s); i++)
+	for (unsigned i = s->n_closed; i < s->n_listeners && may_accept(s); i++)
 		(void)uv_poll_start(&s->listeners[i].poll, UV_READABLE, on_accept);
 }
 
@@ -513,7 +513,7 @@ static void on_listener_closed(uv_handle_t *handle)
 	on_handle_closed(handle);
 }
 
-int http_server_listen(struct http_server *s, int taken, struct err *err)
+int http_server_listen(struct http_server *s, int taken, bool is_given, struct err *err)
 {
 	cleanup_fd int fd = taken;
 	if (s->n_listeners == HTTP_LISTENERS_MAX)
@@ -527,21 +527,22 @@ int http_server_listen(struct http_server *s, int taken, struct err *err)
 	l->poll.data = l;
 	l->fd = take_fd(fd);
 	s->n_listeners++;
+	s->n_given += is_given;
 	s->n_handles++;
 	(void)uv_poll_start(&l->poll, UV_READABLE, on_accept);
 	return 0;
 }
 
-static void stop_listening(struct http_server *s)
+static void stop_listening(struct http_server *s, unsigned n)
 {
-	while (s->n_listeners > 0)
-		uv_close((uv_handle_t *)&s->listeners[--s->n_listeners].poll, on_listener_closed);
+	while (s->n_closed < n)
+		uv_close((uv_handle_t *)&s->listeners[s->n_closed++].poll, on_listener_closed);
 }
 
 void http_server_drain(struct http_server *s)
 {
 	s->is_draining = true;
-	stop_listening(s);
+	stop_listening(s, s->n_given);
 }
 
 unsigned http_server_n_running(const struct http_server *s)
@@ -587,7 +588,7 @@ void http_server_close(struct http_server *s, void (*closed)(void *arg), void *a
 	}
 	s->exchanges = NULL;
 	linger_done(&s->lingerers);
-	stop_listening(s);
+	stop_listening(s, s->n_listeners);
 	uv_close((uv_handle_t *)&s->poll, on_handle_closed);
 	uv_close((uv_handle_t *)&s->wake, on_handle_closed);
 	uv_close((uv_handle_t *)&s->check, on_handle_closed);

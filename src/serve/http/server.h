@@ -33,11 +33,15 @@ struct http_config {
 /* Errors: ERR_NO_MEMORY, ERR_INTERNAL. *@out is then NULL. */
 int http_server_open(struct http_server **out, const struct http_config *config, struct err *err);
 
-/* Serve who connects to @fd, a listening TCP socket, which is taken over in any case. */
+/*
+ * Serve who connects to @fd, a listening TCP socket, which is taken over in any case. @is_given: a
+ * service manager has it too; these come before others.
+ */
 enum { HTTP_LISTENERS_MAX = 16 };
-int http_server_listen(struct http_server *s, int fd, struct err *err);
+int http_server_listen(struct http_server *s, int fd, bool is_given, struct err *err);
 
-/* Take no more: connections are refused by the kernel, requests with 503. */
+/* Take no more: requests are refused with 503, on old and on new connections; those to a socket
+ * that was given wait for the next engine. */
 void http_server_drain(struct http_server *s);
 /* Requests that are not answered in whole. */
 unsigned http_server_n_running(const struct http_server *s);
