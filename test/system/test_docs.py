@@ -115,8 +115,8 @@ class Examples(harness.Case):
         cwd = harness.make_dir()
         shutil.copytree(DEMO, os.path.join(cwd, "demo"))
         code, = re.findall(r"(?ms)^```sh\n(retort run [^`]*-o plots .*?)^```$", read(os.path.join(SOURCE, "README.md")))
-        self.assertEqual(shell([code], cwd), [""])
-        self.assertEqual(os.listdir(os.path.join(cwd, "plots")), ["quantity.png"])
+        self.assertEqual(shell([code], cwd), ["retort: figure saved: plots/figure-1.png"])
+        self.assertEqual(os.listdir(os.path.join(cwd, "plots")), ["figure-1.png"])
 
     def test_the_clients_work(self):
         engine = web.Server()
