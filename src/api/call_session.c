@@ -115,7 +115,8 @@ static void start_prune(struct operation_call *call)
 /* ---- the rows ---- */
 
 static const struct param create_rows[] = {SESSION_NAME, ORDER_ROWS,
-	{"fresh", PARAM_FLAG, .fallback = "false", .help = "start a new interpreter, not a copy of the template"},
+	{"fresh", PARAM_FLAG, .fallback = "false",
+		.help = "start a new interpreter, not a copy of the template"},
 	{"ttl_ms", PARAM_COUNT, false, 1, TIME_MS,
 		.help = "how long it may live, whatever runs in it; else as the engine has it"},
 	{"idle_ms", PARAM_COUNT, false, 1, TIME_MS,
