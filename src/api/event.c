@@ -50,6 +50,12 @@ json_t *event_tool(const json_t *about)
 	return event;
 }
 
+json_t *event_rebuilding(size_t at, size_t n)
+{
+	return json_pack("{s:s, s:I, s:I}", "event", "rebuilding", "step", (json_int_t)at, "of",
+		(json_int_t)n);
+}
+
 json_t *event_stdin(const char *run)
 {
 	return json_pack("{s:s, s:s}", "event", "stdin", "run", run);

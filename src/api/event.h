@@ -33,6 +33,10 @@ json_t *event_display(const json_t *display);
 /* {"event": "tool", and what registry_watch tells: "tool", "call", "state", …}. */
 json_t *event_tool(const json_t *about);
 
+/* {"event": "rebuilding", "step", "of"}: the state is made again, and this is the step run for it.
+ */
+json_t *event_rebuilding(size_t at, size_t n);
+
 /* {"event": "stdin", "run"}: the program waits for input, as step.input gives it. */
 json_t *event_stdin(const char *run);
 

@@ -90,6 +90,14 @@ static void on_tool(void *arg, const json_t *about)
 	run_release(run);
 }
 
+static void on_rebuilding(void *arg, size_t at, size_t n)
+{
+	struct run *run = arg;
+	run_hold(run);
+	run_tell(run, event_rebuilding(at, n));
+	run_release(run);
+}
+
 static void on_waiting(void *arg)
 {
 	struct run *run = arg;
@@ -149,7 +157,8 @@ static struct run *run_new(struct runs *r, const struct run_order *order, struct
 			.output = on_output,
 			.display = on_display,
 			.tool = on_tool,
-			.waiting = on_waiting},
+			.waiting = on_waiting,
+			.rebuilding = on_rebuilding},
 		.out = {BUF_INIT(RUN_LIVE_BYTES), BUF_INIT(RUN_LIVE_BYTES)},
 		.displays = json_array()};
 	(void)snprintf(run->session, sizeof run->session, "%s", param_text(session, "session", ""));

@@ -364,6 +364,20 @@ static void show_display(struct view *view, const json_t *display)
 		(void)picture_show(&view->picture, display);
 }
 
+/* Once; it may have begun before we asked. */
+static void show_rebuilding(struct view *view, const json_t *event)
+{
+	const struct output_args *output = &view->options.output;
+	json_int_t n = json_integer_value(json_object_get(event, "of"));
+	if (!view->has_told_rebuilding && term_is(STDERR_FILENO) && !output->quiet &&
+		!output->json && !output->jsonl)
+		(void)fprintf(stderr,
+			"retort: the session is made again: running %" JSON_INTEGER_FORMAT
+			" step%s of it\n",
+			n, n == 1 ? "" : "s");
+	view->has_told_rebuilding = true;
+}
+
 static int stream_of(const char *event)
 {
 	return strcmp(event, "stdout") == 0 ? 0 : strcmp(event, "stderr") == 0 ? 1 : -1;
@@ -387,6 +401,8 @@ void view_event(void *arg, const json_t *event)
 		show_text(view, stream, json_string_value(text), json_string_length(text));
 	else if (strcmp(name, "display") == 0)
 		show_display(view, json_object_get(event, "data"));
+	else if (strcmp(name, "rebuilding") == 0)
+		show_rebuilding(view, event);
 }
 
 /* What of a stream is in the record and was not told: the tail of much output, or what we were too

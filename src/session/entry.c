@@ -165,6 +165,8 @@ void entry_on_begin(void *arg)
 	const struct job *job = e->first;
 	if (!e->replay)
 		journal_prepare(e->roll->journal, e->id, e->head);
+	else if (job && job->watch && job->watch->rebuilding)
+		job->watch->rebuilding(job->watch->arg, e->replay->at + 1, e->replay->n);
 	if (!e->replay && job && job->watch && job->watch->started)
 		job->watch->started(job->watch->arg, e->id);
 }

@@ -103,6 +103,8 @@ struct registry_watch {
 	/* {"tool", "call": number, "state": "started" or "finished", "ms"?, "error"?: name} */
 	void (*tool)(void *arg, const json_t *event);
 	void (*waiting)(void *arg); /* the step waits for input */
+	/* Before it, the state is made again: the step @at, from 1, of @n is run for that. */
+	void (*rebuilding)(void *arg, size_t at, size_t n);
 };
 
 struct registry_run {

@@ -18,6 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402
 import rpc  # noqa: E402
+import test_repl as repl  # noqa: E402
 from engine import Client, Engine, Failed  # noqa: E402
 
 KILLS = int(os.environ.get("RETORT_TEST_KILLS", "200"))
@@ -185,6 +186,13 @@ class Killed(HistoryCase):
 
 
 class Reopened(HistoryCase):
+    def streamed(self, e, session, code):
+        """What is told meanwhile, and the record."""
+        number, told = e.client.send("step.run", session=session, code=code, stream=True), []
+        while (message := json.loads(e.client.file.readline())).get("id") != number:
+            told.append(message["params"])
+        return told, message["result"]
+
     def test_state_comes_back_and_is_said_to_be_replayed(self):
         e = self.engine()
         s = e("session.create", name="work")["session"]
@@ -202,12 +210,18 @@ class Reopened(HistoryCase):
             states = {row["session"]: row["state"] for row in e("session.list")["sessions"]}
             self.assertEqual(states, {s: "stored", b: "stored"})
             self.assertEqual(e("session.get", session=s[:7])["steps"], 2 + (restart == "stopped"))
-            done = e.run(s[:7], "(x, open('f').read())")
+            told, done = self.streamed(e, s[:7], "(x, open('f').read())")
+            n = 2 + (restart == "stopped")
+            again = [(t["step"], t["of"]) for t in told if t["event"] == "rebuilding"]
+            self.assertEqual(again, [(i + 1, n) for i in range(n)][-len(again):])
+            self.assertEqual(told[len(again)]["event"], "step.started")
             self.assertEqual(done["value"]["text/plain"], "(42, 'kept')")
             self.assertEqual(done["state"]["outcome"], "replayed")
             self.assertEqual(e("session.get", session="work")["outcome"], "replayed")
             self.assertEqual(e.run(s, "1")["state"]["outcome"], "committed")
-            self.assertEqual(e.run(b, "x")["value"]["text/plain"], "'b'")
+            t = repl.Terminal(command=["session", "exec", "--socket", e.path, b, "-c", "x"])
+            t.wait("retort: the session is made again: running ")
+            self.assertIn("'b'", t.rest())
             e("session.undo", session=s)
 
     def test_they_are_listed_as_before(self):
