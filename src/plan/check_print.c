@@ -48,7 +48,7 @@ int print_label(struct buf *out, const struct labels *labels, uint32_t id)
 	if (r == 0 && l.origins)
 		r = buf_addf(out, "; %s", kind_text(l.kind.rank));
 	if (r == 0 && l.readers != LABEL_ALL) {
-		r = buf_add(out, l.readers ? "; for " : "; for nobody yet");
+		r = buf_add(out, l.readers ? "; for " : "; readers known when it runs");
 		if (r == 0)
 			r = print_atoms(out, labels, l.readers, "");
 	}
