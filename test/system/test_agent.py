@@ -491,9 +491,9 @@ class Interrupts(harness.Case):
 
     def test_ctrl_c_at_a_terminal(self):
         """The view says what is stopped, and what another one would do."""
-        deaf = python("import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('o' + 'n', flush=True)\ntime.sleep(600)")
+        deaf = python("import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('rea' + 'dy', flush=True)\ntime.sleep(600)")
         t = repl.Terminal(command=["agent", "-M", "replay:" + script(deaf), "--timeout", "10m", "Go."])
-        t.wait("on")
+        t.wait("ready\r\n")
         t.type("\x03")
         t.wait("the step is stopped; Ctrl-C again ends all")
         t.type("\x03")

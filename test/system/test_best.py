@@ -110,7 +110,7 @@ class Chosen(harness.Case):
     def test_what_is_told_of_the_best_reads_as_a_run_of_one(self):
         done = best(3, "What is 6 times 7?", python("1 / 0"), python("print('on')\nx = 6 * 7\nx"), "I do not know.",
                     *[python("final_answer(x)")] * 3)
-        plain_names = [e["event"] for e in done.events if e["event"] not in ("candidate", "candidates")]
+        plain_names = [e["event"] for e in done.events if e["event"] not in ("candidate", "candidates", "model.asked")]
         self.assertEqual(plain_names, ["agent.started", "model.message", "step.code", "stdout", "step.finished", "observation",
                                        "model.message", "step.code", "display", "step.finished", "answer", "agent.finished"])
         usage = [e["usage"]["input"] for e in done.all("model.message")]

@@ -542,7 +542,7 @@ class Mcp(harness.Case):
         with mcp.Mcp("--tools", file_of(demo=server())) as client:
             self.assertIn("search_tools", [t["name"] for t in client.call("tools/list")["tools"]])
             self.assertIn("tools of other servers", client.about["instructions"])
-            self.assertLessEqual(len(client.about["instructions"]), 600)
+            self.assertLessEqual(len(client.about["instructions"]), 700)
             text = client.tool("search_tools", query="add numbers").text
             self.assertIn("retort.tools.demo.add(*, a: float, b: float)", text)
             self.assertEqual(client.tool("search_tools", query="add", detail="names").text, "demo.add\n")
@@ -708,8 +708,7 @@ class Terminals(harness.Case):
             t = repl.Terminal(command=self.agent(one))
             self.assertIn("demo.echo can change something", t.wait("[y/N] "))
             t.type(typed + "\r")
-            t.wait("tokens read")
-            self.assertIn(says, t.out.decode() + t.rest())
+            self.assertIn(says, t.rest())
             self.assertEqual(methods(one).count("tools/call"), calls)
 
     def test_an_agent_without_a_terminal_asks_nobody(self):

@@ -323,12 +323,12 @@ class Limits:
             self.assertEqual(self.record("1", *options)["limits"]["cpu_ms"]["value"], ms)
         if self.has("cpu"):
             return
-        # Without a quota, half a CPU can be passed: this is what ends it.
-        record = self.record("while True: pass", "--cpus", "0.5", "--timeout", "4s")
+        # Without a quota, a tenth of a CPU can be passed: this is what ends it.
+        record = self.record("while True: pass", "--cpus", "0.1", "--timeout", "20s")
         self.assertEqual((record["status"], record["error"]["message"]), (
             "timeout", "the step used more than its limit of 2 s of CPU time, which follows the limit of wall time"))
         self.assertIn("give it more with --timeout", harness.run(
-            "while True: pass", "--cpus", "0.2", "--timeout", "2s", env=self.env).err)
+            "while True: pass", "--cpus", "0.05", "--timeout", "20s", env=self.env).err)
 
     def test_cpu_time_of_sleep(self):
         """Waiting costs none of it."""
