@@ -285,8 +285,12 @@ def display(*objects, metadata=None, raw=False, display_id=None, **_):
     return None if display_id is None else part("ipython").DisplayHandle(display_id)
 
 
-def final_answer(value):
-    """Say that the task is done, with @value as its answer. Said more than once, the last counts."""
+def final_answer(*answers, **named):
+    """Say that the task is done, with @answer, or @value, as its answer. Said more than once, the last counts."""
+    given = [*answers, *named.values()]
+    if len(given) != 1 or not named.keys() <= {"answer", "value"}:
+        raise TypeError("final_answer() takes one argument, the answer")
+    value = given[0]
     data = part("rich").answer(value, state.step.limit if state.step else VALUE_BYTES)
     if not send_display(data, {}):
         builtins.print(data.get("text/plain", ""))
@@ -995,6 +999,8 @@ def main(fd):
         "matplotlib.axes._axes": lambda module: part("later").patch_axes(module),
         "matplotlib.pyplot": lambda module: part("later").patch_pyplot(module),
         "pandas": lambda module: part("later").patch_pandas(module),
+        "inspect": lambda module: part("later").patch_inspect(module),
+        "traceback": lambda module: part("later").patch_traceback(module),
         "asyncio": lambda module: part("later").patch_asyncio(module),
         "PIL.ImageShow": lambda module: part("later").patch_pil(module),
         "multiprocessing.resource_tracker": watch_tracker,

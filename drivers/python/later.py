@@ -149,6 +149,64 @@ def hooked_spec(name, path, target):
     return None
 
 
+def is_ours(frame):
+    if frame.f_back is None and frame.f_code.co_filename == "<string>" and "driver" in frame.f_code.co_names:
+        return True  # with which the driver begins
+    return frame.f_code.co_filename.startswith(driver.HERE + "/")
+
+
+def patch_traceback(traceback):
+    """What shows the stack (print_stack(), logging's stack_info) begins with the step."""
+    walk = traceback.walk_stack
+    if hasattr(walk, "__wrapped__"):
+        return
+
+    def walk_stack(f):
+        return walk(f) if f is None else (pair for pair in walk(f) if not is_ours(pair[0]))
+
+    walk_stack.__doc__, walk_stack.__wrapped__ = walk.__doc__, walk
+    traceback.walk_stack = walk_stack
+
+
+def patch_inspect(inspect):
+    """The same for inspect.stack(); and classes of a step, too, have a source."""
+    find, outer = inspect.getfile, inspect.getouterframes
+
+    def getfile(object):
+        try:
+            return find(object)
+        except OSError:
+            name = source_of_class(object) if isinstance(object, type) else None
+            if name is None:
+                raise
+            return name
+
+    def getouterframes(frame, context=1):
+        return [found for found in outer(frame, context) if not is_ours(found.frame)]
+
+    getfile.__doc__, getfile.__wrapped__ = find.__doc__, find
+    getouterframes.__doc__, getouterframes.__wrapped__ = outer.__doc__, outer
+    inspect.getfile, inspect.getouterframes = getfile, getouterframes
+    if "tools" in driver.state.parts:
+        driver.part("tools").sign_all()
+
+
+def source_of_class(kind):
+    """The name of the step that defines it: where its methods are from, else the last that has such a line."""
+    sources = driver.state.sources
+    for member in vars(kind).values():
+        code = getattr(getattr(member, "__func__", member), "__code__", None)
+        own = getattr(member, "__qualname__", "").startswith(kind.__qualname__ + ".")
+        if own and getattr(code, "co_filename", None) in sources:
+            return code.co_filename
+    for name in reversed(sources):
+        for line in sources[name].split("\n"):
+            words = line.replace("(", " ").replace(":", " ").split()
+            if words[:2] == ["class", kind.__name__]:
+                return name
+    return None
+
+
 def patch_pandas(pandas):
     """
     Tables as wide as the terminal where there is one (COLUMNS), and wide for a model. A file is a

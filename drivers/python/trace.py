@@ -9,6 +9,7 @@ complain = driver.part("blame").complain
 with Genuine():
     import traceback
 
+driver.part("later").patch_traceback(traceback)
 FRAMES_MAX = 100
 LINES_MAX = 1_000
 LINE_CHARS_MAX = 10_000
@@ -69,8 +70,19 @@ def trim(report, depth=0):
     return kept
 
 
+def give_line(error):
+    """The compiler, unlike the parser, does not say which line of the source it means."""
+    try:
+        lines = driver.source_lines(driver.state.sources[error.filename])
+        error.text = lines[error.lineno - 1]
+    except Exception:
+        pass  # it is of another source
+
+
 def format_error(error):
     """Returns: (lines without newline, last user frame's line or None)"""
+    if isinstance(error, SyntaxError) and not error.text:
+        give_line(error)
     compact = {"compact": True} if sys.version_info >= (3, 10) else {}
     report = traceback.TracebackException(type(error), error, error.__traceback__, **compact)
     kept = trim(report)
@@ -80,7 +92,7 @@ def format_error(error):
     lines = [
         driver.cut(line, LINE_CHARS_MAX)
         for text in report.format()
-        for line in text.rstrip("\n").split("\n")
+        for line in (text[:-1] if text[-1:] == "\n" else text).split("\n")
     ]
     if len(lines) > LINES_MAX:
         half = LINES_MAX // 2

@@ -807,6 +807,33 @@ class Source(Case):
             self.assertIn("    raise KeyError(1)", got.trace)
             self.assertIn("    h()", got.trace)
 
+    def test_classes_for_inspect(self):
+        with Driver() as driver:
+            driver.step("class A:\n    x = 1\n")
+            driver.step("class A:\n    x = 2\n\nclass B(A):\n    def f(self): return A\n")
+            driver.step("class C(B): pass")
+            got = self.ok(driver.step("import inspect\nfor kind in A, B, C: print(inspect.getsource(kind), end='')"))
+            self.assertEqual(got.out, "class A:\n    x = 2\nclass B(A):\n    def f(self): return A\nclass C(B): pass\n")
+            self.fails(driver.step("inspect.getsource(type('D', (), {}))"), "OSError")
+
+    def test_stacks_begin_with_the_step(self):
+        got = self.ok(once("import inspect, logging, traceback\ndef f():\n  traceback.print_stack()\n"
+                           "  logging.error('x', stack_info=True)\n  return len(inspect.stack()), "
+                           "len(traceback.extract_stack())\nf()"))
+        self.assertEqual(got.text, "(2, 2)")
+        self.assertNotIn("driver", got.err)
+        self.assertEqual(got.err.count("File"), 4)
+
+    def test_what_the_compiler_finds_has_its_line(self):
+        for code in ("x = 1\nreturn x", "x = 1\nfor i in x:\n  pass\nbreak", "def f():\n  global a\n  nonlocal b"):
+            got = self.fails(once(code), "SyntaxError")
+            self.assertIn("\n    %s\n" % code.split("\n")[-1].strip(), got.trace)
+
+    def test_chained_exceptions_stand_apart(self):
+        got = self.fails(once("try: 1/0\nexcept Exception as e: raise KeyError(1) from e"), "KeyError")
+        self.assertIn("zero\n\nThe above exception was the direct cause of the following exception:\n\nTrace", got.err)
+        self.assertIn("exception:\n\nTrace", got.trace)
+
     def test_traceback_module_in_a_step(self):
         got = self.ok(once("import traceback\ntry:\n  1/0\nexcept Exception:\n  print(traceback.format_exc())"))
         self.assertIn("\n    1/0\n", got.out)
