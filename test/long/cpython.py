@@ -5,8 +5,8 @@
 usage: test/long/cpython.py BUILD_DIR [-k MODULE]... [--jobs N] [--identity root|user] [--driver]
        test/long/cpython.py --docs [--check]      write the table of docs/fidelity.md; --check: is it current?
 
-Each module of Debian's libpython3.11-testsuite runs bare, as an ordinary user, and in a box: as root, whose box is the
-ordinary user's for the program, and as an ordinary user. Outcomes are compared test by test. A difference counts if a
+Each module of Debian's libpython3.11-testsuite runs bare, as an ordinary user, and in two boxes: one that root starts and
+one that an ordinary user starts. In neither is a program root. Outcomes are compared test by test. A difference counts if a
 second run, by itself, has it too. An exception without a difference is a failure as well. Takes half an hour; `make test-long`
 installs what it needs.
 """
