@@ -60,14 +60,20 @@ def read_exceptions():
     return reasons
 
 
+def of_module(module, names):
+    names = list(dict.fromkeys(names))
+    if any("*" in name for name in names):
+        return f"{module}: several"
+    return f"{module}: {len(names)}" if len(names) > 2 else f"{module} `{'`, `'.join(names)}`"
+
+
 def table(reasons):
     lines = ["| what a program notices | module and its tests, or how many |", "|---|---|"]
     for reason in reasons:
         by_module = {}
         for row in reason.rows:
             by_module.setdefault(row.module, []).append(row.pattern.split(".")[-1])
-        tests = (f"{m} {len(names)}" if len(names) > 2 else f"{m} `{'`, `'.join(dict.fromkeys(names))}`" for m, names in by_module.items())
-        lines.append(f"| {reason.text} | {', '.join(tests)} |")
+        lines.append(f"| {reason.text} | {', '.join(of_module(m, names) for m, names in by_module.items())} |")
     return "\n".join(lines) + "\n"
 
 
