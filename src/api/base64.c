@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/base64.h"
 
+#include "base/base64.h"
+
 #include <errno.h>
 #include <sodium.h>
 
@@ -26,13 +28,13 @@ int base64_read(struct buf *out, const char *text, size_t bytes, struct err *err
 
 int base64_write(struct buf *out, const void *data, size_t bytes)
 {
-	size_t max = sodium_base64_encoded_len(bytes, sodium_base64_VARIANT_ORIGINAL);
+	size_t max = base64_bytes(bytes);
 	if (out->bytes + max > out->max_bytes)
 		return -E2BIG;
 	char *at = buf_reserve(out, max);
 	if (!at)
 		return -ENOMEM;
-	(void)sodium_bin2base64(at, max, data, bytes, sodium_base64_VARIANT_ORIGINAL);
-	buf_grown(out, max - 1);
+	base64_encode(at, data, bytes);
+	buf_grown(out, max);
 	return 0;
 }

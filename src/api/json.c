@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "session/json_dump.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +66,7 @@ static void shorten_reals(char *text)
 
 char *json_text(const json_t *json, size_t flags)
 {
-	char *text = json_dumps(json, flags);
+	char *text = json_dump_text(json, flags);
 	if (text)
 		shorten_reals(text);
 	return text;

@@ -22,10 +22,12 @@ static const struct lead leads[] = {
 
 static const struct lead *find_lead(unsigned char byte)
 {
-	for (size_t i = 0; i < ARRAY_LEN(leads); i++)
-		if (byte >= leads[i].first && byte <= leads[i].last)
-			return &leads[i];
-	return NULL;
+	if (byte < leads[0].first || byte > leads[ARRAY_LEN(leads) - 1].last)
+		return NULL;
+	const struct lead *lead = leads;
+	while (byte > lead->last)
+		lead++;
+	return lead;
 }
 
 size_t utf8_decode(const void *data, size_t bytes, int32_t *character)

@@ -63,8 +63,8 @@ static uint64_t json_cost(const struct buf *b)
 	const char *at = b->data;
 	uint64_t cost = 0;
 	for (size_t left = b->bytes; left > 0;) {
-		int32_t c;
-		size_t n = utf8_decode(at, left, &c);
+		int32_t c = (unsigned char)*at;
+		size_t n = c < 0x80 ? 1 : utf8_decode(at, left, &c);
 		bool is_control = c >= 0 && c < 0x20 && c != '\n' && c != '\t' && c != '\r';
 		cost += c < 0 ? 3 : is_control ? 6 : n;
 		at += n;

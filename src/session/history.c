@@ -2,6 +2,7 @@
  */
 #include "session/history.h"
 
+#include "base/base64.h"
 #include "base/fd.h"
 #include "base/utf8.h"
 #include "sandbox/syscalls.h"
@@ -15,7 +16,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -506,13 +506,12 @@ static json_t *content_json(
 	const char *path, char *data, size_t bytes, uint64_t size, uint64_t offset)
 {
 	bool is_text = utf8_is_valid(data, bytes);
-	size_t room = sodium_base64_encoded_len(bytes, sodium_base64_VARIANT_ORIGINAL);
-	char *coded = is_text ? NULL : malloc(room);
+	size_t room = base64_bytes(bytes);
+	char *coded = is_text ? NULL : malloc(room + 1);
 	if (coded)
-		(void)sodium_bin2base64(
-			coded, room, (unsigned char *)data, bytes, sodium_base64_VARIANT_ORIGINAL);
+		base64_encode(coded, data, bytes);
 	json_t *content = is_text ? json_stringn_nocheck(data, bytes)
-		: coded		  ? json_stringn_nocheck(coded, room - 1)
+		: coded		  ? json_stringn_nocheck(coded, room)
 				  : NULL;
 	free(coded);
 	return content ? json_pack("{s:s, s:o, s:s, s:I, s:I}", "path", path, "content", content,

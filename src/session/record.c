@@ -2,6 +2,7 @@
 #include "session/record.h"
 
 #include "base/utf8.h"
+#include "session/json_dump.h"
 #include "store/journal.h"
 
 #include <errno.h>
@@ -276,7 +277,7 @@ void record_name(struct record *r, const char *parent, const char *code, size_t 
 	if (inputs)
 		(void)json_object_update(out, (json_t *)(uintptr_t)inputs);
 	free(r->canonical);
-	r->canonical = out ? json_dumps(out, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+	r->canonical = out ? json_dump_text(out, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 	json_decref(out);
 	node.record = r->canonical ? r->canonical : "";
 	node.record_bytes = strlen(node.record);

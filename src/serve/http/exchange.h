@@ -61,6 +61,11 @@ struct http_exchange {
 
 enum { HTTP_TURNS = 256 };
 
+/* A caller: when he was served last, and when he may be served next; turn.c. */
+struct http_served {
+	uint64_t order, rests_until_ns;
+};
+
 struct http_listener {
 	struct http_server *server;
 	int fd;
@@ -81,7 +86,8 @@ struct http_server {
 	struct lingerers lingerers;
 	size_t bodies_bytes;
 	struct http_exchange *waiting; /* for their turn: turn.c */
-	uint64_t turn_ns, n_served, served[HTTP_TURNS];
+	uint64_t turn_ns, n_served;
+	struct http_served served[HTTP_TURNS];
 	bool is_draining, is_closing;
 	bool is_due; /* the library has something to do at once */
 	void (*closed)(void *arg);

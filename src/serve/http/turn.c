@@ -2,7 +2,9 @@
  * Whose request is begun next. Theory of operation: most operations are done at once, in the loop's
  * thread, and some take it long. So when a turn of the loop has lasted TURN_NS, the requests that
  * come in it wait for the next, and then the caller is first who was served least recently: one who
- * asks for much, on many connections, waits for himself. SPDX-License-Identifier: Apache-2.0
+ * asks for much, on many connections, waits for himself. Another's request needs more turns than
+ * one (it is accepted, read, answered): so a caller whose request has taken the loop for long
+ * begins his next when the loop was free for as long. SPDX-License-Identifier: Apache-2.0
  */
 #include "base/timer.h"
 #include "serve/http/exchange.h"
@@ -12,15 +14,26 @@ static const uint64_t TURN_NS = 10000000;
 enum { NEXT_MS = 1 };
 
 /* Two callers may share one: then they take turns as one does. */
-static uint64_t *served(struct http_exchange *x)
+static struct http_served *served(struct http_exchange *x)
 {
 	return &x->server->served[((uintptr_t)x->context >> 4) % HTTP_TURNS];
 }
 
 static void start(struct http_exchange *x)
 {
-	*served(x) = ++x->server->n_served;
+	struct http_served *caller = served(x);
+	uint64_t began_ns = uv_hrtime(), ended_ns;
+	caller->order = ++x->server->n_served;
 	x->route->start(x->route->arg, x);
+	ended_ns = uv_hrtime();
+	if (ended_ns - began_ns > TURN_NS)
+		caller->rests_until_ns = ended_ns + (ended_ns - began_ns);
+}
+
+static bool may_start(struct http_exchange *x)
+{
+	uint64_t now_ns = uv_hrtime();
+	return now_ns - x->server->turn_ns < TURN_NS && now_ns >= served(x)->rests_until_ns;
 }
 
 static void take_out(struct http_exchange *x)
@@ -38,15 +51,22 @@ static void on_gone(void *arg)
 	take_out(arg);
 }
 
+/* NULL: none may start now. */
+static struct http_exchange *find_first(struct http_server *s)
+{
+	struct http_exchange *first = NULL;
+	for (struct http_exchange *x = s->waiting; x; x = x->next_waiting)
+		if (may_start(x) && (!first || served(x)->order < served(first)->order))
+			first = x;
+	return first;
+}
+
 static void on_turn(uv_timer_t *timer)
 {
 	struct http_server *s = timer->data;
+	struct http_exchange *first;
 	http_turn_begin(s);
-	while (s->waiting && uv_hrtime() - s->turn_ns < TURN_NS) {
-		struct http_exchange *first = s->waiting;
-		for (struct http_exchange *x = first->next_waiting; x; x = x->next_waiting)
-			if (*served(x) < *served(first))
-				first = x;
+	while ((first = find_first(s))) {
 		take_out(first);
 		first->gone = NULL;
 		start(first);
@@ -64,7 +84,7 @@ void http_turn_take(struct http_exchange *x)
 {
 	struct http_server *s = x->server;
 	struct http_exchange **last = &s->waiting;
-	if (!s->waiting && uv_hrtime() - s->turn_ns < TURN_NS) {
+	if (!s->waiting && may_start(x)) {
 		start(x);
 		return;
 	}
@@ -72,5 +92,6 @@ void http_turn_take(struct http_exchange *x)
 		last = &(*last)->next_waiting;
 	*last = x;
 	http_on_gone(x, on_gone, x);
-	timer_start(&s->turn, on_turn, NEXT_MS, 0);
+	if (!uv_is_active((uv_handle_t *)&s->turn))
+		timer_start(&s->turn, on_turn, NEXT_MS, 0);
 }
