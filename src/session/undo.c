@@ -128,15 +128,6 @@ static void stay(struct job *job, const struct err *why)
 	job_fail(job, why);
 }
 
-static void on_undone(void *arg, const json_t *lost, const struct err *err)
-{
-	struct job *job = arg;
-	if (err)
-		stay(job, err);
-	else
-		finish_undo(job, lost, "rolled_back");
-}
-
 static void on_back_again(struct entry *e, const struct replay *result)
 {
 	struct job *job = e->first;
@@ -187,6 +178,18 @@ static void undo_by_replay(struct job *job)
 		return;
 	}
 	replay_anew(e, replay, on_undo_replayed);
+}
+
+/* A checkpoint that was being killed may have looked alive: then its box is gone by now. */
+static void on_undone(void *arg, const json_t *lost, const struct err *err)
+{
+	struct job *job = arg;
+	if (!err)
+		finish_undo(job, lost, "rolled_back");
+	else if (err->code == ERR_GONE && session_is_lost(job->entry->session))
+		undo_by_replay(job);
+	else
+		stay(job, err);
 }
 
 /* The journal is told first: where it cannot be, nothing has changed. */

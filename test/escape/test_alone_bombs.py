@@ -371,6 +371,7 @@ WAYS = {
 
 class Uncounted(harness.Case):
     def test_T_BOMB_MEMORY_without_a_cgroup(self):
+        """Memory is held in each way that a process's own size does not show."""
         for name, code in WAYS.items():
             with self.subTest(name):
                 record = harness.record(f"{HOLD}\ntry:\n" + "".join(f" {line}\n" for line in code.split("\n")) +
