@@ -281,6 +281,7 @@ class Plans(test_plan_mcp.Case):
             test_plan_mcp.await_that(lambda: not planners(own), "processes are left")
 
     def test_T_PLAN_PROCESS_ends_with_its_engine(self):
+        """The engine is killed while a plan waits for a tool: nothing of the plan stays behind."""
         own = self.own_engine()
         plans = self.waiting(own, 2)
         own.kill()
