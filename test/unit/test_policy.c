@@ -151,27 +151,19 @@ TEST(deny_holds_of_any_part)
 		"'ann@ok.com\\nx@rival.com'", "'\"x\"@rival.com'", "'x@rival.com(ann@ok.com)'",
 		"'x%rival.com@ok.com'", "'rival.com!x@ok.com'", "'x@rival.com@ok.com'",
 		"'@rival.com:ann@ok.com'", "'team: ann@ok.com'", "'mailto:ann@ok.com'",
-		"'x\xef\xbc\xa0rival.com'",
-		"'x@rival\xef\xbc\x8e"
-		"com'",
-		"'x@rival.com\xe2\x80\x8b'", "'x@r\xc4\xb1val.com'", "'ann@\xc3\xb6k.com'",
-		"['x@rival.com', 'ann@ok.com']", "['ann@ok.com', ['bob@ok.com', ['x@rival.com']]]",
-		"[5, 'ann@ok.com']", "''", "'a b'", "'run.EXE'", "'run.exe.'",
-		"[[[[[[[[[['ann@ok.com']]]]]]]]]]"};
+		"'x\xef\xbc\xa0rival.com'", "'x@rival\357\274\216com'", "'x@rival.com\xe2\x80\x8b'",
+		"'x@r\xc4\xb1val.com'", "'ann@\xc3\xb6k.com'", "['x@rival.com', 'ann@ok.com']",
+		"['ann@ok.com', ['bob@ok.com', ['x@rival.com']]]", "[5, 'ann@ok.com']", "''",
+		"'a b'", "'run.EXE'", "'run.exe.'", "[[[[[[[[[['ann@ok.com']]]]]]]]]]"};
 	static const char *const others[] = {"'ann@ok.com'", "'ann@rival.com.ok.com'", "[]",
 		"[[], ['ann@ok.com', 'bob@ok.com.']]", "'ann+x@ok.com'", "'xrival.com'", "None",
-		"'gr\xc3\xbc\xc3\x9f"
-		"e'",
-		"'exe'"};
+		"'gr\xc3\xbc\303\237e'", "'exe'"};
 	static const char *const members[] = {"'high'", "'HIGH'", "' high '", "'high.'",
 		"['low', 'high']", "['high', 'low']", "'low,high'", "'low high'", "'(high)'",
 		"'\xef\xbd\x88igh'", "'hi\xe2\x80\x8bgh'", "'GR\xc3\x9cN'", "7", "'7'", "' 7.0'",
 		"7.0", "[1, [7]]", "'1;7'", "'very  high'"};
 	static const char *const no_members[] = {"'low'", "[]", "''", "['low', 'mid']", "8", "'77'",
-		"'highest'", "None",
-		"'gr\xc3\xbc"
-		"n-rot'",
-		"True", "'\xe4\xbd\x8e'"};
+		"'highest'", "None", "'gr\xc3\xbcn-rot'", "True", "'\xe4\xbd\x8e'"};
 #define DENY(list) "allow = at_most(text), deny = " list
 	static const char ends_rule[] = DENY("ends_with(['@rival.com', '.exe'])");
 	static const char member_rule[] = DENY("member(['high', 7, 'gr\xc3\xbcn', 'very high'])");
@@ -193,12 +185,10 @@ TEST(allow_holds_of_one_address)
 		"'ann@ok.com'", "['ann@ok.com', ('bob@ok.com',)]", "[]", "'ann.b+c@ok.com'"};
 	static const char *const bad[] = {"'ann@OK.com'", "'x@rival.com@ok.com'",
 		"'x%rival.com@ok.com'", "'rival.com!x@ok.com'", "'x: ann@ok.com'", "'x:ann@ok.com'",
-		"'@ok.com'",
-		"'x@rival.com\xef\xbc\x8c"
-		"ann@ok.com'",
-		"'x\xc2\xa0y@ok.com'", "'\xc3\xa9@ok.com'", "['ann@ok.com', 'x@rival.com']",
-		"'ann@ok.com '", "'ann@ok.com.'", "'<ann@ok.com>'", "''", "None",
-		"'x@rival.com>ann@ok.com'", "'a(b)@ok.com'"};
+		"'@ok.com'", "'x@rival.com\357\274\214ann@ok.com'", "'x\xc2\xa0y@ok.com'",
+		"'\xc3\xa9@ok.com'", "['ann@ok.com', 'x@rival.com']", "'ann@ok.com '",
+		"'ann@ok.com.'", "'<ann@ok.com>'", "''", "None", "'x@rival.com>ann@ok.com'",
+		"'a(b)@ok.com'"};
 	run_values("allow = ends_with(['@ok.com'])", good, ARRAY_LEN(good), "allow");
 	run_values("allow = ends_with(['@ok.com']), otherwise = deny", bad, ARRAY_LEN(bad), "deny");
 	static const char *const idn[] = {"'ann@\xc3\xb6k.com'"};
