@@ -174,6 +174,25 @@ static int prepare(struct run *r, struct err *err)
 	return 0;
 }
 
+/* What is still open is shown to a person. Returns: as check(). */
+static int ask_person(struct run *r, struct check *c, struct err *err)
+{
+	cleanup_buf struct buf text = BUF_INIT(1 << 20);
+	if (check_text(c, &text) < 0)
+		return no_memory(err);
+	size_t n = text.bytes;
+	if (r->req->can_see_each && buf_add(&text, see_each) < 0)
+		return no_memory(err);
+	int said = r->req->approve(r->req->arg, buf_str(&text));
+	r->is_approved = said == 1;
+	if (said > 0)
+		return 0;
+	const char *why = said < 0 ? "nobody was there to ask: nothing was called"
+				   : "a person said no: nothing was called";
+	return buf_addf(r->report, "%.*s%s\n", (int)n, buf_str(&text), why) < 0 ? no_memory(err)
+										: PLAN_DENIED;
+}
+
 /* What the check says before the run. Returns: 0 it may run, PLAN_DENIED, PLAN_INVALID, negative
  * errno. */
 static int check(struct run *r, struct err *err)
@@ -195,23 +214,8 @@ static int check(struct run *r, struct err *err)
 				     : check_text(&c, r->report);
 		return rc < 0 ? no_memory(err) : status;
 	}
-	if (c.n_asked > 0 && r->req->approve && r->record.n_known == 0) {
-		cleanup_buf struct buf text = BUF_INIT(1 << 20);
-		if (check_text(&c, &text) < 0)
-			return no_memory(err);
-		size_t n = text.bytes;
-		if (r->req->can_see_each && buf_add(&text, see_each) < 0)
-			return no_memory(err);
-		int said = r->req->approve(r->req->arg, buf_str(&text));
-		r->is_approved = said == 1;
-		if (said <= 0)
-			return buf_addf(r->report, "%.*s%s\n", (int)n, buf_str(&text),
-				       said < 0 ? "nobody was there to ask: nothing was called"
-						: "a person said no: nothing was called") < 0
-				? no_memory(err)
-				: PLAN_DENIED;
-	}
-	return 0;
+	bool is_asked = c.n_asked > 0 && r->req->approve && r->record.n_known == 0;
+	return is_asked ? ask_person(r, &c, err) : 0;
 }
 
 static int perform(struct run *r, struct err *err)

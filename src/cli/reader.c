@@ -33,6 +33,12 @@ static bool is_over(struct reader *reader, const char *runtime, const struct buf
 	return *is_next;
 }
 
+/* Is a statement that has this state all, when a line with others in it was its last? */
+static bool is_all(enum statement_state state, bool is_whole)
+{
+	return state == STATEMENT_COMPLETE || (is_whole && state == STATEMENT_BLOCK);
+}
+
 int reader_statement(
 	struct reader *reader, const char *runtime, const char *prompt, struct buf *text)
 {
@@ -60,9 +66,8 @@ int reader_statement(
 			return r;
 		bool is_magic = is_first && magic_is(buf_str(text), runtime);
 		bool is_given_up = n_blank >= 2 && editor_is_terminal(reader->editor);
-		enum statement_state state = statement_look(runtime, buf_str(text));
-		if (is_magic || is_given_up || state == STATEMENT_COMPLETE ||
-			(is_whole && state == STATEMENT_BLOCK))
+		if (is_magic || is_given_up ||
+			is_all(statement_look(runtime, buf_str(text)), is_whole))
 			return 1;
 	}
 }

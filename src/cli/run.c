@@ -162,7 +162,7 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 	struct pieces *p, struct run_request *req, struct err *err)
 {
 	const char *program = args->code ? NULL : operands[0];
-	struct order order;
+	struct order order = {0};
 	int r = check_args(args, err);
 	if (r == 0 && !args->code && !program) {
 		err_set(err, ERR_USAGE, "nothing to run");

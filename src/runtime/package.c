@@ -31,7 +31,9 @@ struct found {
 static bool is_same(const char *ours, const char *theirs, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++) {
-		char c = theirs[i] == '-' || theirs[i] == '.' ? '_' : (char)tolower(theirs[i]);
+		char c = theirs[i];
+		bool is_capital = c >= 'A' && c <= 'Z';
+		c = c == '-' || c == '.' ? '_' : (char)(is_capital ? c - 'A' + 'a' : c);
 		if (ours[i] != c)
 			return false;
 	}

@@ -110,10 +110,11 @@ static int fail_unknown(const char *filename, const char *what, int bytes, struc
 /* The runtime that knows this ending, or this word of a `#!` line; NULL. */
 static const struct runtime *find_by(bool by_ending, const char *word, size_t bytes)
 {
-	for (size_t i = 0; word && i < ARRAY_LEN(runtimes); i++)
-		if (has_word(by_ending ? runtimes[i]->endings : runtimes[i]->words, word, bytes))
-			return runtimes[i];
-	return NULL;
+	const struct runtime *one = NULL;
+	for (unsigned i = 0; word && (one = runtime_at(i)); i++)
+		if (has_word(by_ending ? one->endings : one->words, word, bytes))
+			break;
+	return one;
 }
 
 int runtime_guess(const char *filename, const char *code, size_t bytes, const struct runtime **out,

@@ -188,7 +188,7 @@ static void take_guard(struct part *p, const json_t *guard)
 	const json_t *pid = json_object_get(guard, "pid");
 	if (!pid)
 		fd_close(&fd);
-	if (fd < 0) {
+	if (fd < 0 || !p->guard) {
 		bool has_detail = detail && detail[0] && strlen(detail) <= GUARD_DETAIL_BYTES;
 		(void)snprintf(p->no_guard, sizeof p->no_guard, "no checkpoint: %.*s",
 			GUARD_TEXT_BYTES, reason ? reason : "the driver made none");
