@@ -390,7 +390,7 @@ static int note_order(struct journal_prune *p, struct err *err)
 static bool is_used(struct journal_prune *p, const unsigned char digest[SHA_BYTES])
 {
 	const struct digest_list *noted = &p->j->noted;
-	if (bsearch(digest, p->used.at, p->used.n, SHA_BYTES, by_bytes))
+	if (p->used.n > 0 && bsearch(digest, p->used.at, p->used.n, SHA_BYTES, by_bytes))
 		return true;
 	for (size_t i = p->n_noted; i < noted->n; i++)
 		if (memcmp(noted->at[i], digest, SHA_BYTES) == 0)
