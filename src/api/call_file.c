@@ -128,6 +128,8 @@ static const struct param content_rows[] = {
 		.help = "base64 when the bytes are no UTF-8 text"},
 	GIVES("size", PARAM_COUNT, "bytes of the whole file"),
 	GIVES("offset", PARAM_COUNT, "where the content begins"),
+	MAY_GIVE(
+		"inode", PARAM_TEXT, "which file it is, when it has more names: the same for each"),
 };
 static const struct param changed_rows[] = {
 	GIVES("path", PARAM_TEXT, "as it was asked for"),

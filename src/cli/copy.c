@@ -7,10 +7,41 @@
 #include "cli/program.h"
 #include "cli/session.h"
 
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { COPY_MAX_BYTES = 1 << 30, CHUNK_BYTES = 8 << 20, PUT_MAX_BYTES = 40 << 20 };
+enum {
+	COPY_MAX_BYTES = 1 << 30,
+	FIRST_BYTES = 64 << 10, /* of a file that may have been copied already */
+	CHUNK_BYTES = 8 << 20,
+	PUT_MAX_BYTES = 40 << 20,
+	AGAIN_MAX_BYTES = 1 << 30, /* of names of one file that cannot be links */
+	INODE_BYTES = 48
+};
+
+struct copied {
+	char inode[INODE_BYTES];
+	struct outdir_file file;
+	char *path;
+};
+
+/* One copying of many files: one of several names is copied once, and has those names again. */
+struct copying {
+	const struct copy_from *from;
+	int out_fd;
+	uint64_t again_bytes;
+	struct copied *copied;
+	size_t n_copied, room;
+};
+
+/* A file that is read, and what was said of it last. */
+struct reading {
+	const char *path;
+	json_int_t size, at;
+	char inode[INODE_BYTES]; /* "": it has one name */
+};
 
 /* Append the content of a file.read. Returns: bytes, or negative errno. */
 static ssize_t take_content(const json_t *result, struct buf *out, struct err *err)
@@ -29,44 +60,126 @@ static ssize_t take_content(const json_t *result, struct buf *out, struct err *e
 	return (ssize_t)(out->bytes - before);
 }
 
+/* Returns: 1 when there is more of it, 0, or negative errno. */
+static int read_part(const struct copy_from *from, struct reading *reading, int limit,
+	struct buf *out, struct err *err)
+{
+	json_t *result = NULL;
+	json_t *params = json_pack("{s:s, s:s, s:I, s:i}", "session", from->session, "path",
+		reading->path, "offset", reading->at, "limit", limit);
+	int r = from->call(from->arg, "file.read", params, &result, err);
+	ssize_t n = r < 0 ? r : take_content(result, out, err);
+	reading->size = json_integer_value(json_object_get(result, "size"));
+	(void)snprintf(reading->inode, sizeof reading->inode, "%s", session_text(result, "inode"));
+	json_decref(result);
+	if (n < 0)
+		return (int)n;
+	reading->at += n;
+	return n > 0 && reading->at < reading->size;
+}
+
+static int read_rest(
+	const struct copy_from *from, struct reading *reading, struct buf *out, struct err *err)
+{
+	int r;
+	while ((r = read_part(from, reading, CHUNK_BYTES, out, err)) > 0)
+		;
+	return r;
+}
+
 int copy_read(const struct copy_from *from, const char *path, struct buf *out, struct err *err)
 {
-	json_int_t size = 0, at = 0;
-	do {
-		json_t *result = NULL;
-		json_t *params = json_pack("{s:s, s:s, s:I, s:i}", "session", from->session, "path",
-			path, "offset", at, "limit", CHUNK_BYTES);
-		int r = from->call(from->arg, "file.read", params, &result, err);
-		ssize_t n = r < 0 ? r : take_content(result, out, err);
-		size = json_integer_value(json_object_get(result, "size"));
-		json_decref(result);
-		if (n < 0)
-			return (int)n;
-		if (n == 0)
-			break;
-		at += n;
-	} while (at < size);
+	struct reading reading = {.path = path};
+	return read_rest(from, &reading, out, err);
+}
+
+static const struct copied *find_copied(const struct copying *c, const char *inode)
+{
+	for (size_t i = 0; inode[0] && i < c->n_copied; i++)
+		if (strcmp(c->copied[i].inode, inode) == 0)
+			return &c->copied[i];
+	return NULL;
+}
+
+/* Of what cannot be noted each name is a copy. */
+static void note_copied(struct copying *c, const struct reading *of, const struct outdir_file *file)
+{
+	if (c->n_copied == c->room) {
+		size_t room = c->room ? c->room * 2 : 16;
+		struct copied *copied = realloc(c->copied, room * sizeof *copied);
+		if (!copied)
+			return;
+		c->copied = copied;
+		c->room = room;
+	}
+	struct copied *to = &c->copied[c->n_copied];
+	*to = (struct copied){.file = *file, .path = strdup(of->path)};
+	memcpy(to->inode, of->inode, sizeof to->inode);
+	c->n_copied += to->path != NULL;
+}
+
+static int count_again(struct copying *c, const struct reading *reading, struct err *err)
+{
+	if ((uint64_t)reading->size > AGAIN_MAX_BYTES - c->again_bytes) {
+		(void)err_set(err, ERR_LIMIT,
+			"copy %s out: names of one file, copied again, are over %d MiB",
+			reading->path, AGAIN_MAX_BYTES >> 20);
+		return err_hint(err, "choose a directory on a file system that has hard links");
+	}
+	c->again_bytes += (uint64_t)reading->size;
 	return 0;
+}
+
+static int copy_file(struct copying *c, const char *path, struct err *err)
+{
+	cleanup_buf struct buf data = BUF_INIT(COPY_MAX_BYTES);
+	struct reading reading = {.path = path};
+	struct outdir_file file;
+	int r = read_part(c->from, &reading, FIRST_BYTES, &data, err);
+	if (r < 0)
+		return r;
+	const struct copied *first = find_copied(c, reading.inode);
+	if (first && outdir_link(c->out_fd, first->path, &first->file, path) == 0)
+		return 0;
+	if (first && count_again(c, &reading, err) < 0)
+		return -err_errno(ERR_LIMIT);
+	if (r > 0)
+		r = read_rest(c->from, &reading, &data, err);
+	if (r == 0)
+		r = outdir_put(c->out_fd, path, buf_str(&data), data.bytes, &file, err);
+	if (r == 0 && !first && reading.inode[0])
+		note_copied(c, &reading, &file);
+	return r;
+}
+
+static void copying_done(struct copying *c)
+{
+	for (size_t i = 0; i < c->n_copied; i++)
+		free(c->copied[i].path);
+	free(c->copied);
 }
 
 int copy_one(const struct copy_from *from, const char *path, int out_fd, struct err *err)
 {
-	cleanup_buf struct buf data = BUF_INIT(COPY_MAX_BYTES);
-	int r = copy_read(from, path, &data, err);
-	return r < 0 ? r : outdir_put(out_fd, path, buf_str(&data), data.bytes, err);
+	struct copying c = {.from = from, .out_fd = out_fd};
+	int r = copy_file(&c, path, err);
+	copying_done(&c);
+	return r;
 }
 
 static int copy_rows(const struct copy_from *from, const json_t *rows, int out_fd, struct err *err)
 {
+	struct copying c = {.from = from, .out_fd = out_fd};
 	struct err later;
 	int first = 0;
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
 		if (strcmp(session_text(row, "change"), "deleted") == 0)
 			continue;
-		int r = copy_one(from, session_text(row, "path"), out_fd, first < 0 ? &later : err);
+		int r = copy_file(&c, session_text(row, "path"), first < 0 ? &later : err);
 		first = first < 0 ? first : r;
 	}
+	copying_done(&c);
 	return first;
 }
 
@@ -82,6 +195,8 @@ int copy_all(const struct copy_from *from, int out_fd, struct err *err)
 	int r = from->call(from->arg, "file.list", params, &list, err);
 	if (r == 0)
 		r = copy_rows(from, json_object_get(list, "files"), out_fd, err);
+	if (r == 0)
+		r = json_is_true(json_object_get(list, "truncated"));
 	json_decref(list);
 	return r;
 }

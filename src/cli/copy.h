@@ -23,7 +23,7 @@ int copy_one(const struct copy_from *from, const char *path, int out_fd, struct 
 /* Copy the files that @record calls created or modified below @out_fd. The first error stays. */
 int copy_changed(const struct copy_from *from, const json_t *record, int out_fd, struct err *err);
 
-/* Copy all files of the workspace there. */
+/* Copy all files of the workspace there. Returns: 1 when there are more than are listed. */
 int copy_all(const struct copy_from *from, int out_fd, struct err *err);
 
 /*

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { HOLE_BYTES = 4096 };
+
 int outdir_open(const char *path, struct err *err)
 {
 	int fd = -1;
@@ -69,36 +71,97 @@ static int move(int dir, const char *from, const char *to, bool is_new)
 	return renameat(dir, from, dir, to) < 0 ? -errno : 0;
 }
 
-/* Beside its place, then moved there; with the mode of a file that it replaces. */
-static int put(int dir, const char *name, const void *data, size_t bytes, bool is_new)
+/* What stands beside its place until it is whole. */
+struct temporary {
+	char name[64];
+};
+
+static struct temporary make_temporary(int dir)
 {
-	char temporary[64];
+	struct temporary t;
+	(void)snprintf(t.name, sizeof t.name, ".retort-%ld.part", (long)getpid());
+	(void)unlinkat(dir, t.name, 0);
+	return t;
+}
+
+static int write_with_holes(int to, const char *data, size_t bytes)
+{
+	static const char zeros[HOLE_BYTES];
+	int r = ftruncate(to, (off_t)bytes) < 0 ? -errno : 0;
+	for (size_t at = 0, end; r == 0 && at < bytes; at = end) {
+		for (end = at; end < bytes; end += HOLE_BYTES)
+			if (memcmp(data + end, zeros, MIN(bytes - end, sizeof zeros)) == 0)
+				break;
+		end = MIN(end, bytes);
+		if (end > at) {
+			if (lseek(to, (off_t)at, SEEK_SET) < 0)
+				return -errno;
+			r = fd_write_all(to, data + at, end - at);
+		} else {
+			end = MIN(at + HOLE_BYTES, bytes);
+		}
+	}
+	return r;
+}
+
+/* Beside its place, then moved there; with the mode of a file that it replaces. @file is for the
+ * caller, NULL when it is not needed. */
+static int put(int dir, const char *name, const void *data, size_t bytes, bool is_new,
+	struct outdir_file *file)
+{
 	struct stat st;
-	(void)snprintf(temporary, sizeof temporary, ".retort-%ld.part", (long)getpid());
-	(void)unlinkat(dir, temporary, 0);
-	cleanup_fd int to =
-		openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	const struct temporary temporary = make_temporary(dir);
+	cleanup_fd int to = openat(
+		dir, temporary.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 	int r = to < 0 ? -errno : 0;
 	if (r == 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
 		r = fchmod(to, st.st_mode & 0777) < 0 ? -errno : 0;
 	if (r == 0)
-		r = fd_write_all(to, data, bytes);
+		r = write_with_holes(to, data, bytes);
+	if (r == 0 && file && (r = fstat(to, &st) < 0 ? -errno : 0) == 0)
+		*file = (struct outdir_file){st.st_dev, st.st_ino};
 	if (r == 0)
-		r = move(dir, temporary, name, is_new);
+		r = move(dir, temporary.name, name, is_new);
 	if (r < 0 && to >= 0)
-		(void)unlinkat(dir, temporary, 0);
+		(void)unlinkat(dir, temporary.name, 0);
 	return r;
 }
 
-int outdir_put(int dir_fd, const char *path, const void *data, size_t bytes, struct err *err)
+int outdir_put(int dir_fd, const char *path, const void *data, size_t bytes,
+	struct outdir_file *file, struct err *err)
 {
 	char copy[PATH_MAX], *name = copy;
 	if (strlen(path) >= sizeof copy)
 		return refuse(path, ENAMETOOLONG, err);
 	strcpy(copy, path);
 	cleanup_fd int dir = open_parent(dir_fd, copy, &name);
-	int r = dir < 0 ? dir : put(dir, name, data, bytes, false);
+	int r = dir < 0 ? dir : put(dir, name, data, bytes, false, file);
 	return r < 0 ? refuse(path, -r, err) : 0;
+}
+
+int outdir_link(int dir_fd, const char *first, const struct outdir_file *file, const char *path)
+{
+	char copy[PATH_MAX], first_copy[PATH_MAX], *name = copy, *first_name = first_copy;
+	struct stat st;
+	if (strlen(path) >= sizeof copy || strlen(first) >= sizeof first_copy)
+		return -ENAMETOOLONG;
+	strcpy(copy, path);
+	strcpy(first_copy, first);
+	cleanup_fd int dir = open_parent(dir_fd, copy, &name);
+	cleanup_fd int first_dir = open_parent(dir_fd, first_copy, &first_name);
+	if (dir < 0 || first_dir < 0)
+		return MIN(dir, first_dir);
+	const struct temporary temporary = make_temporary(dir);
+	int r = linkat(first_dir, first_name, dir, temporary.name, 0) < 0 ? -errno : 0;
+	if (r == 0 && fstatat(dir, temporary.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		r = -errno;
+	if (r == 0 && (st.st_ino != file->ino || st.st_dev != file->dev))
+		r = -ESTALE;
+	if (r == 0 && renameat(dir, temporary.name, dir, name) < 0)
+		r = -errno;
+	/* Also when two names of one file were "renamed", which leaves both. */
+	(void)unlinkat(dir, temporary.name, 0);
+	return r;
 }
 
 /* Open the directory of @path, and find the name in it. Returns: it, or negative errno. */
@@ -129,7 +192,7 @@ int outdir_put_at(const char *path, const void *data, size_t bytes, struct err *
 	if (!realpath(path, place))
 		strcpy(place, path);
 	cleanup_fd int dir = open_place(place, &name);
-	r = dir < 0 ? dir : put(dir, name, data, bytes, false);
+	r = dir < 0 ? dir : put(dir, name, data, bytes, false, NULL);
 	return r < 0 ? refuse(path, -r, err) : 0;
 }
 
@@ -141,7 +204,7 @@ int outdir_put_new(const char *path, const void *data, size_t bytes, struct err 
 		return refuse(path, ENAMETOOLONG, err);
 	strcpy(place, path);
 	cleanup_fd int dir = open_place(place, &name);
-	int r = dir < 0 ? dir : put(dir, name, data, bytes, true);
+	int r = dir < 0 ? dir : put(dir, name, data, bytes, true, NULL);
 	if (r == -EEXIST)
 		(void)err_set(err, ERR_ACCESS, "%.150s is there already", path);
 	else if (r < 0)

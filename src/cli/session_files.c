@@ -73,7 +73,10 @@ static int copy_out(struct session_run *run, const char *path, struct err *err)
 	if (fd < 0)
 		return fd;
 	const struct copy_from from = session_copy(run);
-	return path ? copy_one(&from, path, fd, err) : copy_all(&from, fd, err);
+	int r = path ? copy_one(&from, path, fd, err) : copy_all(&from, fd, err);
+	if (r > 0)
+		view_tell_not_all();
+	return MIN(r, 0);
 }
 
 static int print_file(struct session_run *run, const char *path, struct err *err)

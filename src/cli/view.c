@@ -287,6 +287,12 @@ static void show_json(struct view *view, const json_t *record)
 	free(text);
 }
 
+void view_tell_not_all(void)
+{
+	(void)fprintf(stderr,
+		"retort: there are more files, which were not copied: put them into one archive\n");
+}
+
 static int show_result(struct view *view, const json_t *record)
 {
 	if (view->options.output.json) {
@@ -305,6 +311,9 @@ static int show_result(struct view *view, const json_t *record)
 	if (!view->options.output.json && !view->options.output.jsonl)
 		show_hint(view, record);
 	show_exit(view, record);
+	if (view->options.output.dir &&
+		json_is_true(json_object_get(json_object_get(record, "truncated"), "files")))
+		view_tell_not_all();
 	if (!view->options.output.quiet && view->options.set)
 		show_unenforced(view, record);
 	return r;

@@ -49,6 +49,9 @@ void view_done(struct view *view);
  */
 int view_run(struct view *view, const struct run_request *req);
 
+/* Say that not all files have been copied. */
+void view_tell_not_all(void);
+
 /* The same for a step that runs elsewhere: what is heard of it; @view is a struct view. */
 void view_event(void *view, const json_t *event);
 

@@ -503,7 +503,7 @@ json_t *registry_file_list(struct registry *r, const char *session, struct err *
 }
 
 static json_t *content_json(
-	const char *path, char *data, size_t bytes, uint64_t size, uint64_t offset)
+	const char *path, char *data, size_t bytes, const struct stat *st, uint64_t offset)
 {
 	bool is_text = utf8_is_valid(data, bytes);
 	size_t room = base64_bytes(bytes);
@@ -514,10 +514,16 @@ static json_t *content_json(
 		: coded		  ? json_stringn_nocheck(coded, room)
 				  : NULL;
 	free(coded);
-	return content ? json_pack("{s:s, s:o, s:s, s:I, s:I}", "path", path, "content", content,
-				 "encoding", is_text ? "utf-8" : "base64", "size", (json_int_t)size,
-				 "offset", (json_int_t)offset)
-		       : NULL;
+	json_t *out = content ? json_pack("{s:s, s:o, s:s, s:I, s:I}", "path", path, "content",
+					content, "encoding", is_text ? "utf-8" : "base64", "size",
+					(json_int_t)st->st_size, "offset", (json_int_t)offset)
+			      : NULL;
+	/* Who copies files out makes one of those names, too. */
+	if (out && st->st_nlink > 1)
+		(void)json_object_set_new(out, "inode",
+			json_sprintf("%llx-%llx", (unsigned long long)st->st_dev,
+				(unsigned long long)st->st_ino));
+	return out;
 }
 
 json_t *registry_file_read(struct registry *r, const char *session, const char *path,
@@ -552,8 +558,7 @@ json_t *registry_file_read(struct registry *r, const char *session, const char *
 	room = (size_t)MIN((uint64_t)room, (uint64_t)st.st_size);
 	char *data = malloc(room + 1);
 	ssize_t n = data ? pread(fd, data, room, (off_t)offset) : -1;
-	json_t *out =
-		n < 0 ? NULL : content_json(path, data, (size_t)n, (uint64_t)st.st_size, offset);
+	json_t *out = n < 0 ? NULL : content_json(path, data, (size_t)n, &st, offset);
 	free(data);
 	if (!out)
 		err_set(err, ERR_IO, "cannot read %s", path);

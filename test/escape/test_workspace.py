@@ -11,9 +11,12 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.join(HERE, "..", "system"))
 import attack  # noqa: E402
 import harness  # noqa: E402
+import rpc  # noqa: E402
 
 
 class Workspace(harness.Case):
@@ -333,6 +336,41 @@ class Sizes(Workspace):
         self.assertEqual(len({os.lstat(os.path.join(self.out, n)).st_ino for n in os.listdir(self.out)}), 1)
         with open(os.path.join(self.out, "l999"), "rb") as f:
             self.assertEqual(f.read(), bytes(range(1, 256)) * (1 << 14))
+
+    def test_T_WORKSPACE_SIZE_names_of_one_file_and_holes_of_a_session(self):
+        """The same by way of an engine: of all files, and of those that a step made."""
+        code = ("import os\nopen('a', 'wb').write(bytes(range(1, 256)) * (1 << 14))\nos.mkdir('d')\n"
+                "for i in range(100): os.link('a', f'd/l{i}')\n"
+                "for i in range(2): open(f's{i}', 'wb').truncate(10 << 20)")
+        changed = os.path.join(self.top, "changed")
+        with rpc.Engine() as engine:
+            s = engine.client()("session.create")["session"]
+            for args in (("exec", s, "-o", changed, "-c", code), ("files", s, "-o", self.out)):
+                done = harness.retort("session", args[0], "--socket", engine.path, *args[1:])
+                self.assertEqual((done.status, done.err), (0, ""))
+        for top in (changed, self.out):
+            found = {n: os.lstat(os.path.join(t, n)) for t, _, f in os.walk(top) for n in f}
+            self.assertEqual(len(found), 103)
+            self.assertEqual(len({st.st_ino for n, st in found.items() if n[0] in "al"}), 1)
+            self.assertEqual(found["s1"].st_size, 10 << 20)
+            taken = sum({st.st_ino: st.st_blocks * 512 for st in found.values()}.values())
+            self.assertLess(taken, 8 << 20, top)
+            with open(os.path.join(top, "d", "l99"), "rb") as f:
+                self.assertEqual(f.read(), bytes(range(1, 256)) * (1 << 14))
+
+    def test_T_WORKSPACE_SIZE_more_files_than_are_listed(self):
+        """What is copied of too many files is said not to be all."""
+        code = "for i in range(10_050): open('%d' % i, 'w').close()"
+        done = harness.run(code, "-o", self.out)
+        self.assertEqual((done.status, len(os.listdir(self.out))), (0, 10_000))
+        self.assertRegex(done.err, "^retort: there are more files, which were not copied[^\n]*\n$")
+        with rpc.Engine() as engine:
+            s = engine.client()("session.create")["session"]
+            for args in (("exec", s, "-c", code), ("files", s)):
+                out = os.path.join(self.top, args[0])
+                done = harness.retort("session", args[0], "--socket", engine.path, *args[1:], "-o", out)
+                self.assertEqual((done.status, len(os.listdir(out))), (0, 10_000))
+                self.assertRegex(done.err, "^retort: there are more files, which were not copied[^\n]*\n$")
 
     def test_T_WORKSPACE_SIZE_one_file_of_holes_in_a_directory_of_the_host(self):
         """RLIMIT_FSIZE holds for a workspace of the host, too."""

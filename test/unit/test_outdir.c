@@ -5,6 +5,7 @@
 #include "cli/xdg.h"
 #include "t.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,12 +33,65 @@ TEST(files_are_written_below)
 	make_dir(dir);
 	int fd = outdir_open(dir, &err);
 	CHECK(fd >= 0);
-	CHECK_INT(outdir_put(fd, "a/b/c.txt", "one", 3, &err), 0);
-	CHECK_INT(outdir_put(fd, "a/b/c.txt", "two!", 4, &err), 0);
+	CHECK_INT(outdir_put(fd, "a/b/c.txt", "one", 3, NULL, &err), 0);
+	CHECK_INT(outdir_put(fd, "a/b/c.txt", "two!", 4, NULL, &err), 0);
 	(void)snprintf(path, sizeof path, "%s/a/b/c.txt", dir);
 	int file = open(path, O_RDONLY | O_CLOEXEC);
 	CHECK_INT(read(file, got, sizeof got - 1), 4);
 	CHECK_STR(got, "two!");
+	fd_close(&file);
+	fd_close(&fd);
+	remove_dir(dir);
+}
+
+static struct stat stat_below(int fd, const char *path)
+{
+	struct stat st = {0};
+	CHECK_INT(fstatat(fd, path, &st, AT_SYMLINK_NOFOLLOW), 0);
+	return st;
+}
+
+TEST(a_second_name_is_a_link_of_what_was_written)
+{
+	char dir[64];
+	struct err err;
+	struct outdir_file file;
+	make_dir(dir);
+	int fd = outdir_open(dir, &err);
+	CHECK_INT(outdir_put(fd, "a/one", "1", 1, &file, &err), 0);
+	CHECK_INT(outdir_put(fd, "b/two", "2", 1, NULL, &err), 0);
+	for (int i = 0; i < 2; i++)
+		CHECK_INT(outdir_link(fd, "a/one", &file, "b/two"), 0);
+	CHECK_INT(stat_below(fd, "b/two").st_ino, file.ino);
+	CHECK_INT(stat_below(fd, "a/one").st_nlink, 2);
+	/* Of a file that somebody has replaced it is none, and what stands there stays. */
+	CHECK_INT(outdir_put(fd, "a/one", "3", 1, NULL, &err), 0);
+	CHECK_INT(outdir_link(fd, "a/one", &file, "b/two"), -ESTALE);
+	CHECK_INT(stat_below(fd, "b/two").st_ino, file.ino);
+	CHECK_INT(outdir_link(fd, "a/none", &file, "b/two"), -ENOENT);
+	CHECK_INT(outdir_link(fd, "a/one", &file, "../two"), -EXDEV);
+	CHECK_INT(outdir_link(fd, "../one", &file, "b/two"), -EXDEV);
+	fd_close(&fd);
+	remove_dir(dir);
+}
+
+TEST(zeros_are_holes)
+{
+	enum { BYTES = (1 << 20) + 7 };
+	static char data[BYTES], got[BYTES];
+	char dir[64];
+	struct err err;
+	make_dir(dir);
+	int fd = outdir_open(dir, &err);
+	CHECK_INT(outdir_put(fd, "zeros", data, BYTES, NULL, &err), 0);
+	CHECK_INT(stat_below(fd, "zeros").st_size, BYTES);
+	CHECK_INT(stat_below(fd, "zeros").st_blocks, 0);
+	data[0] = data[5000] = data[500000] = data[BYTES - 1] = 'x';
+	CHECK_INT(outdir_put(fd, "some", data, BYTES, NULL, &err), 0);
+	CHECK(stat_below(fd, "some").st_blocks < 200);
+	int file = openat(fd, "some", O_RDONLY | O_CLOEXEC);
+	CHECK_INT(read(file, got, BYTES), BYTES);
+	CHECK(memcmp(got, data, BYTES) == 0);
 	fd_close(&file);
 	fd_close(&fd);
 	remove_dir(dir);
@@ -55,10 +109,10 @@ TEST(no_path_leads_out)
 	CHECK_INT(symlink(outside, link), 0);
 	int fd = outdir_open(dir, &err);
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
-		CHECK(outdir_put(fd, paths[i], "x", 1, &err) < 0);
+		CHECK(outdir_put(fd, paths[i], "x", 1, NULL, &err) < 0);
 	CHECK_INT(rmdir(outside), 0);
 	/* A link that stands where a file goes is replaced, not followed. */
-	CHECK_INT(outdir_put(fd, "link", "x", 1, &err), 0);
+	CHECK_INT(outdir_put(fd, "link", "x", 1, NULL, &err), 0);
 	struct stat st;
 	CHECK_INT(lstat(link, &st), 0);
 	CHECK(S_ISREG(st.st_mode));
