@@ -15,7 +15,7 @@ directory = sys.argv[1]
 if len(sys.argv) == 2:
     directory = os.environ.get("DESTDIR", "") + directory
 ok = compileall.compile_dir(
-    directory, quiet=1, force=True, stripdir=directory, prependdir="/retort/python",
+    directory, quiet=1, force=True, stripdir=directory, prependdir="/retort/python.importlib._bootstrap",
     invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
 )
 if ok and len(sys.argv) > 2:

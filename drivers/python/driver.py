@@ -13,7 +13,7 @@ guard    checkpoints                          setup         templates, names of 
 names    completion                           branch        a copy in a box of its own
 calls    calls of the outside                 tools         retort.tools, llm_query
 skills   retort.skills                 variables     what a step has made
-threads  threads that libraries leave idle
+threads  threads that libraries leave idle     stack         what shows the stack, without us
 """
 
 import sys
@@ -349,9 +349,9 @@ class Step:
     def __init__(self, request):
         self.id = request["id"]
         self.code = join(request["code"])
-        self.filename = join(request.get("filename") or "<step>")
         self.argv = [join(arg) for arg in request.get("argv") or []]
         self.once = request.get("mode") != "session"
+        self.filename = place_of(self, join(request.get("filename") or "<step>"))
         self.begun = request.get("begun") is True
         self.preload = [m.strip() for m in request.get("preload", "").split(",") if m.strip()]
         self.limit = min(request.get("value_bytes") or VALUE_BYTES, VALUE_BYTES_MAX)
@@ -382,10 +382,10 @@ class Step:
         return out
 
 
-def place_of(step):
-    """What __file__ says: of a script the path that its argv[0] leads to, as in Python."""
-    if not step.once or not step.argv:
-        return step.filename
+def place_of(step, filename):
+    """What __file__ and code objects say: of a script the path that its argv[0] leads to, as in Python."""
+    if not step.once or not step.argv or filename[:1] == "<":
+        return filename
     name = step.argv[0]
     return name if name[:1] == "/" else "%s/%s" % (posix.getcwd(), name[2:] if name[:2] == "./" else name)
 
@@ -400,10 +400,10 @@ def stage_run(step):
     try:
         space = vars(state.main)
         if step.filename[:1] != "<":
-            space["__file__"] = place_of(step)
+            space["__file__"] = step.filename
             if step.once:
                 loader = _frozen_importlib_external.SourceFileLoader
-                space["__loader__"], space["__cached__"] = loader("__main__", place_of(step)), None
+                space["__loader__"], space["__cached__"] = loader("__main__", step.filename), None
         for name in step.preload:
             __import__(name)
         codes, has_value = part("program").split(step.code, step.filename)
@@ -414,7 +414,7 @@ def stage_run(step):
             for code in codes:
                 value = eval(code, space)
         if has_value:
-            step.value = value
+            step.value = value  # and nothing else holds it
     except BaseException as error:
         step.failure = error
     if posix.getpid() != state.home:
@@ -423,17 +423,18 @@ def stage_run(step):
 
 def stage_value(step):
     """Put together what the last expression's value shows."""
-    value, step.value = step.value, None
-    if value is None or step.failure is not None:
+    if step.value is None or step.failure is not None:
         return
     if not step.once:
-        part("history").keep(value)
+        part("history").keep(step.value)
     try:
-        step.shown = bundle_of_value(value, step.limit)
+        step.shown = bundle_of_value(step.value, step.limit)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         step.failure = error  # of its __repr__
+    finally:
+        set_item(vars(step), "value", None)
 
 
 def stage_figures(step):
@@ -444,13 +445,12 @@ def stage_figures(step):
 
 def stage_blame(step):
     """Report the failure, in the result and on stderr."""
-    error = step.failure
-    if error is None:
+    if step.failure is None:
         return
     step.shown = None
     step.exit_code = 1
-    part("blame").blame(step, error)
-    step.failure = None  # its frames hold the step's objects
+    part("blame").blame(step, step.failure)
+    set_item(vars(step), "failure", None)  # its frames hold the step's objects
 
 
 def stage_finish(step):
@@ -489,6 +489,18 @@ def stage_finish(step):
         part("later").flush_files()
 
 
+def set_item(space, name, value):
+    """
+    What was there may warn when it is let go of, of a file that is open or of a coroutine that nobody awaited: of
+    "sys:1", as where the interpreter itself lets go, and of no file of ours.
+    """
+
+
+set_item.__code__ = (lambda space, name, value: dict.__setitem__(space, name, value)).__code__.replace(
+    co_filename="sys", co_firstlineno=1, co_name="set_item"
+)
+
+
 def is_alone(threading):
     """Is no thread left that might miss the names of __main__?"""
     try:
@@ -501,10 +513,10 @@ def forget_names(space):
     """As the interpreter does at its end, so that files are closed and __del__ runs."""
     for name in list(space):
         if type(name) is str and name[:1] == "_" and name != "__builtins__":
-            space[name] = None
+            set_item(space, name, None)
     for name in list(space):
         if name != "__builtins__":
-            space[name] = None
+            set_item(space, name, None)
 
 
 def stage_flush(step):
@@ -999,8 +1011,12 @@ def main(fd):
         "matplotlib.axes._axes": lambda module: part("later").patch_axes(module),
         "matplotlib.pyplot": lambda module: part("later").patch_pyplot(module),
         "pandas": lambda module: part("later").patch_pandas(module),
-        "inspect": lambda module: part("later").patch_inspect(module),
-        "traceback": lambda module: part("later").patch_traceback(module),
+        "inspect": lambda module: part("stack").patch_inspect(module),
+        "logging": lambda module: part("stack").patch_logging(module),
+        "traceback": lambda module: part("stack").patch_traceback(module),
+        "tracemalloc": lambda module: part("stack").patch_tracemalloc(module),
+        "asyncio.base_tasks": lambda module: part("stack").patch_tasks(module),
+        "bdb": lambda module: part("stack").patch_bdb(module),
         "asyncio": lambda module: part("later").patch_asyncio(module),
         "PIL.ImageShow": lambda module: part("later").patch_pil(module),
         "multiprocessing.resource_tracker": watch_tracker,

@@ -45,13 +45,14 @@ def keep(value):
     space, number = vars(state.main), len(codes) - 1
     if last and last[-1] != number and is_large(values.get(last[-1])):
         drop(last[-1])
-    values[number] = value
+    driver.set_item(values, number, value)
     if number not in last:
         last.append(number)
-    space["_"] = space["_%d" % number] = value
+    for name in ("_", "_%d" % number):
+        driver.set_item(space, name, value)
     for name, back in (("__", 2), ("___", 3)):
         if len(last) >= back:
-            space[name] = values.get(last[-back])
+            driver.set_item(space, name, values.get(last[-back]))
     if len(last) > 3:
         old = last.pop(0)
         if not is_small(values.get(old)):
@@ -78,8 +79,10 @@ def is_large(value):
 
 
 def drop(number):
-    values.pop(number, None)
-    vars(state.main).pop("_%d" % number, None)
+    for space, name in ((values, number), (vars(state.main), "_%d" % number)):
+        if name in space:
+            driver.set_item(space, name, None)
+            del space[name]
 
 
 def forget():

@@ -149,64 +149,6 @@ def hooked_spec(name, path, target):
     return None
 
 
-def is_ours(frame):
-    if frame.f_back is None and frame.f_code.co_filename == "<string>" and "driver" in frame.f_code.co_names:
-        return True  # with which the driver begins
-    return frame.f_code.co_filename.startswith(driver.HERE + "/")
-
-
-def patch_traceback(traceback):
-    """What shows the stack (print_stack(), logging's stack_info) begins with the step."""
-    walk = traceback.walk_stack
-    if hasattr(walk, "__wrapped__"):
-        return
-
-    def walk_stack(f):
-        return walk(f) if f is None else (pair for pair in walk(f) if not is_ours(pair[0]))
-
-    walk_stack.__doc__, walk_stack.__wrapped__ = walk.__doc__, walk
-    traceback.walk_stack = walk_stack
-
-
-def patch_inspect(inspect):
-    """The same for inspect.stack(); and classes of a step, too, have a source."""
-    find, outer = inspect.getfile, inspect.getouterframes
-
-    def getfile(object):
-        try:
-            return find(object)
-        except OSError:
-            name = source_of_class(object) if isinstance(object, type) else None
-            if name is None:
-                raise
-            return name
-
-    def getouterframes(frame, context=1):
-        return [found for found in outer(frame, context) if not is_ours(found.frame)]
-
-    getfile.__doc__, getfile.__wrapped__ = find.__doc__, find
-    getouterframes.__doc__, getouterframes.__wrapped__ = outer.__doc__, outer
-    inspect.getfile, inspect.getouterframes = getfile, getouterframes
-    if "tools" in driver.state.parts:
-        driver.part("tools").sign_all()
-
-
-def source_of_class(kind):
-    """The name of the step that defines it: where its methods are from, else the last that has such a line."""
-    sources = driver.state.sources
-    for member in vars(kind).values():
-        code = getattr(getattr(member, "__func__", member), "__code__", None)
-        own = getattr(member, "__qualname__", "").startswith(kind.__qualname__ + ".")
-        if own and getattr(code, "co_filename", None) in sources:
-            return code.co_filename
-    for name in reversed(sources):
-        for line in sources[name].split("\n"):
-            words = line.replace("(", " ").replace(":", " ").split()
-            if words[:2] == ["class", kind.__name__]:
-                return name
-    return None
-
-
 def patch_pandas(pandas):
     """
     Tables as wide as the terminal where there is one (COLUMNS), and wide for a model. A file is a
@@ -362,28 +304,56 @@ def run_coroutine(coroutine):
         raise
 
 
+class Cell:
+    """A step as a coroutine, which a task shows as the program's own: of a coroutine of ours it would name the file."""
+
+    __name__ = __qualname__ = "<module>"
+
+    def __init__(self, codes, space, kept):
+        self.now, self.codes = None, codes
+        self.run = self.steps(space, kept)
+
+    def send(self, value):
+        return self.run.send(value)
+
+    def throw(self, *error):
+        return self.run.throw(*error)
+
+    def close(self):
+        self.run.close()
+
+    def steps(self, space, kept):
+        value = None
+        try:
+            for code in self.codes:
+                value = eval(code, space)
+                if code.co_flags & driver.COROUTINE:
+                    self.now = value
+                    value = yield from value.__await__()
+        finally:
+            self.now = None
+            kept.append(sys.modules["contextvars"].copy_context())
+        return value
+
+    def __await__(self):
+        return self.run
+
+    cr_code = property(lambda self: self.now.cr_code if self.now else self.codes[0])
+    cr_frame = property(lambda self: self.now and self.now.cr_frame)
+    cr_await = property(lambda self: self.now and self.now.cr_await)
+    cr_running = property(lambda self: self.run.gi_running)
+
+
 def run_async(codes, space):
     """
     Run a step that awaits: all of it on the loop, so that what comes before can start tasks. A task has a context
     of its own; what the step sets there is the session's.
     """
-    import contextvars
+    import contextvars  # noqa: F401
 
     kept = []
-
-    async def run():
-        value = None
-        try:
-            for code in codes:
-                value = eval(code, space)
-                if code.co_flags & driver.COROUTINE:
-                    value = await value
-        finally:
-            kept.append(contextvars.copy_context())
-        return value
-
     try:
-        return run_coroutine(run())
+        return run_coroutine(Cell(codes, space, kept))
     finally:
         for variable, value in kept[0].items() if kept else ():
             if variable.get(kept) is not value:

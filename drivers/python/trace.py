@@ -9,7 +9,7 @@ complain = driver.part("blame").complain
 with Genuine():
     import traceback
 
-driver.part("later").patch_traceback(traceback)
+driver.part("stack").patch_traceback(traceback)
 FRAMES_MAX = 100
 LINES_MAX = 1_000
 LINE_CHARS_MAX = 10_000

@@ -22,8 +22,12 @@
 
 enum { CONFIG_BYTES = 64 << 10 };
 
-static const char bootstrap[] =
-	"import sys; sys.path[:] = ['/retort/python', *filter(None, sys.path)]; import driver; driver.main(3)";
+/*
+ * By the two last words of its name, Python's warnings passes over frames of what is in here: a
+ * program's warning names no file of ours, however far down the stack it looks for one
+ * (drivers/python/main.py).
+ */
+#define DRIVER_PLACE "/retort/python.importlib._bootstrap"
 
 static const struct runtime_kind kind = {
 	.language = "Python",
@@ -121,10 +125,10 @@ static int python_start(
 	if (r < 0)
 		return r;
 	(void)snprintf(drivers, sizeof drivers, "%s/python", req->drivers_dir);
-	r = runtime_bind(out, drivers, "/retort/python", err);
+	r = runtime_bind(out, drivers, DRIVER_PLACE, err);
 	if (r < 0)
 		return err_hint(err, "install retort again: its parts must stay together"), r;
-	const char *const argv[] = {python, "-s", "-S", "-B", "-c", bootstrap};
+	const char *const argv[] = {python, "-s", "-S", "-B", DRIVER_PLACE "/main.py", "3"};
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(argv); i++)
 		r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "%s", argv[i]);
 	return r < 0 ? r : add_environment(req, out, err);

@@ -78,7 +78,6 @@ class Driver:
             with open(path, "w") as file:
                 file.write(text)
         ours, theirs = socket.socketpair()
-        start = "import sys; sys.path.insert(0, %r); import driver; driver.main(%d)"
         environ = {"PATH": "/usr/bin:/bin", "HOME": self.home.name, "LANG": "C.UTF-8",
                    "MPLBACKEND": "Agg", "TMPDIR": "/tmp", "RETORT": "1"}
         environ.update(env or {})
@@ -88,7 +87,7 @@ class Driver:
                 os.close(fd)
 
         self.process = subprocess.Popen(
-            [python or PYTHON, "-I", "-S", "-B", "-c", start % (DRIVER_DIR, theirs.fileno())],
+            [python or PYTHON, "-I", "-S", "-B", DRIVER_DIR + "/main.py", str(theirs.fileno())],
             stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.home.name,
             env=environ, pass_fds=[theirs.fileno()], preexec_fn=close if closed else None,
         )

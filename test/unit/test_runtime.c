@@ -208,7 +208,7 @@ static void check_binds(const struct host *h, const char *const *want, size_t n)
 		CHECK_STR(h->start.binds[i].src, tree_path(&h->tree, want[i]));
 	if (h->start.n_binds > n) {
 		CHECK_STR(h->start.binds[n].src, tree_path(&h->tree, "/drivers/python"));
-		CHECK_STR(h->start.binds[n].dst, "/retort/python");
+		CHECK_STR(h->start.binds[n].dst, "/retort/python.importlib._bootstrap");
 	}
 }
 #define CHECK_BINDS(h, ...)                                                                        \

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+What shows the stack shows none of ours: the hooks on modules that walk it. Warnings need none, they pass over files of
+our place by its name (src/runtime/python.c).
+"""
+
+from itertools import filterfalse
+
+
+def is_ours(frame):
+    return frame.f_code.co_filename.startswith(driver.HERE + "/") or frame.f_code is driver.set_item.__code__
+
+
+def like(function, genuine):
+    """@function in the place of @genuine, with what is looked at."""
+    for name in "__doc__", "__module__", "__qualname__":
+        setattr(function, name, getattr(genuine, name))
+    function.__wrapped__ = genuine
+    return function
+
+
+def patch_traceback(traceback):
+    """What shows the stack (print_stack(), logging's stack_info) begins with the step."""
+    walk = traceback.walk_stack
+    if hasattr(walk, "__wrapped__"):
+        return
+
+    def walk_stack(f):
+        return filterfalse(lambda pair: is_ours(pair[0]), walk(f))  # no generator: without @f it counts frames
+
+    traceback.walk_stack = like(walk_stack, walk)
+
+
+def patch_inspect(inspect):
+    """The same for inspect.stack(); and classes of a step, too, have a source."""
+    find, outer = inspect.getfile, inspect.getouterframes
+
+    def getfile(object):
+        try:
+            return find(object)
+        except OSError:
+            name = source_of_class(object) if isinstance(object, type) else None
+            if name is None:
+                raise
+            return name
+
+    def getouterframes(frame, context=1):
+        return [found for found in outer(frame, context) if not is_ours(found.frame)]
+
+    inspect.getfile, inspect.getouterframes = like(getfile, find), like(getouterframes, outer)
+    if "tools" in driver.state.parts:
+        driver.part("tools").sign_all()
+
+
+def patch_logging(logging):
+    """A stacklevel beyond the stack means the outermost frame of the program."""
+    find = logging.Logger.findCaller
+    if not hasattr(logging, "_is_internal_frame"):
+        return  # before 3.11 it counts frames of ours
+
+    def findCaller(self, stack_info=False, stacklevel=1):
+        found = find(self, stack_info, stacklevel)
+        while stacklevel > 1 and str(found[0]).startswith(driver.HERE + "/"):
+            stacklevel -= 1
+            found = find(self, stack_info, stacklevel)
+        return found
+
+    findCaller.__code__ = findCaller.__code__.replace(co_filename=logging._srcfile)  # which it does not count
+    logging.Logger.findCaller = like(findCaller, find)
+
+
+def patch_tracemalloc(tracemalloc):
+    """What is ours has not been allocated, nor called what has."""
+    traces, one = tracemalloc._get_traces, tracemalloc._get_object_traceback
+
+    def theirs(frames):
+        return tuple([frame for frame in frames or () if not frame[0].startswith(driver.HERE + "/")])
+
+    def get_traces():
+        found = [(trace[0], trace[1], theirs(trace[2]), *trace[3:]) for trace in traces()]
+        return [trace for trace in found if trace[2]]
+
+    tracemalloc._get_traces = get_traces
+    tracemalloc._get_object_traceback = lambda object: theirs(one(object)) or None
+
+
+def patch_tasks(base_tasks):
+    """The stack of the task that runs goes on down to ours."""
+    get = base_tasks._task_get_stack
+    base_tasks._task_get_stack = lambda task, limit: [frame for frame in get(task, limit) if not is_ours(frame)]
+
+
+def patch_bdb(bdb):
+    """A debugger shows the program, and stops where that ends."""
+    stops, stack_of = bdb.Bdb.stop_here, bdb.Bdb.get_stack
+
+    def stop_here(self, frame):
+        return not is_ours(frame) and stops(self, frame)
+
+    def get_stack(self, frame, tb):
+        stack, at = stack_of(self, frame, tb)
+        before = [pair for pair in stack[:at] if not is_ours(pair[0])]
+        return before + [pair for pair in stack[at:] if not is_ours(pair[0])], len(before)
+
+    bdb.Bdb.stop_here, bdb.Bdb.get_stack = like(stop_here, stops), like(get_stack, stack_of)
+
+
+def source_of_class(kind):
+    """The name of the step that defines it: where its methods are from, else the last that has such a line."""
+    sources = driver.state.sources
+    for member in vars(kind).values():
+        code = getattr(getattr(member, "__func__", member), "__code__", None)
+        own = getattr(member, "__qualname__", "").startswith(kind.__qualname__ + ".")
+        if own and getattr(code, "co_filename", None) in sources:
+            return code.co_filename
+    for name in reversed(sources):
+        for line in sources[name].split("\n"):
+            words = line.replace("(", " ").replace(":", " ").split()
+            if words[:2] == ["class", kind.__name__]:
+                return name
+    return None
