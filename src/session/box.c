@@ -6,32 +6,63 @@
 #include "session/driver.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
-static void on_init_closed(uv_handle_t *handle)
+/* What is freed on the loop; more of it by a thread. */
+enum { CLOSE_BYTES = 64 << 20, CLOSE_FILES = 1000 };
+
+static void finish(struct box *b)
 {
-	struct box *b = handle->data;
 	struct engine *e = b->engine;
 	free(b);
 	engine_release(e);
 }
 
+/* Who lets go of a file system in memory last frees what is in it. */
+static bool holds_much(int fd)
+{
+	struct statfs fs;
+	return fd >= 0 && fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC &&
+		((fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize > CLOSE_BYTES ||
+			fs.f_files - fs.f_ffree > CLOSE_FILES);
+}
+
+static void on_workspace_closed(uv_fs_t *closing)
+{
+	uv_fs_req_cleanup(closing);
+	finish(container_of(closing, struct box, closing));
+}
+
+static void close_workspace(struct box *b)
+{
+	if (holds_much(b->workspace_fd) &&
+		uv_fs_close(b->engine->loop, &b->closing, b->workspace_fd, on_workspace_closed) ==
+			0)
+		return;
+	fd_close(&b->workspace_fd);
+	finish(b);
+}
+
+static void on_init_closed(uv_handle_t *handle)
+{
+	close_workspace(handle->data);
+}
+
 static void free_box(struct box *b)
 {
-	struct engine *e = b->engine;
-	warden_forget(e->warden, &b->watch);
+	warden_forget(b->engine->warden, &b->watch);
 	cgroup_books_close(&b->books);
-	fd_close(&b->workspace_fd);
 	if (b->has_init) {
 		b->init.poll.data = b;
 		init_link_close(&b->init, on_init_closed);
 		return;
 	}
-	free(b);
-	engine_release(e);
+	close_workspace(b);
 }
 
 static void end_now(struct box *b);

@@ -30,6 +30,7 @@ struct box {
 	uint32_t by[LIMIT_END_]; /* enum limit_by */
 	struct limits limits;
 	int workspace_fd;
+	uv_fs_t closing; /* of it */
 	struct init_link init;
 	bool has_init;
 	struct driver *drivers;
@@ -65,8 +66,7 @@ struct box *box_new(struct engine *e, const struct limits *limits);
 /* Take the engine's end of init's socket. Errors: ERR_BOX. */
 int box_take_init(struct box *b, int fd, struct err *err);
 
-/* What the warden says of a box that was made, and its descriptors: warden_done_fn. Without them
- * its number is what it can be ended by. */
+/* What the warden says of a box that was made: warden_done_fn; of its number alone without @fds. */
 void box_take_reply(struct box *b, const struct warden_reply *reply, const int *fds);
 void box_take_number(struct box *b, const struct warden_reply *reply);
 
