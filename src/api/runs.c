@@ -1,4 +1,5 @@
 /* The book: shelves, room, finding. SPDX-License-Identifier: Apache-2.0 */
+#include "api/discard.h"
 #include "api/run_inside.h"
 #include "session/history.h"
 
@@ -122,9 +123,17 @@ void runs_forget(void *runs, const char *session)
 	struct shelf *shelf = find_shelf(r, session);
 	if (!shelf)
 		return;
-	while (shelf->first) /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it has left the shelf */
-		run_unshelve(shelf->first);
+	size_t bytes = shelf->bytes;
+	json_t *records = json_array();
+	while (shelf->first) {
+		struct run *run = shelf->first;
+		(void)json_array_append(records, run->record);
+		(void)json_array_append(records, run->displays);
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it has left the shelf */
+		run_unshelve(run);
+	}
 	*shelf = r->shelves[--r->n];
+	discard(r->loop, records, bytes);
 }
 
 int runs_open(struct runs **out, uv_loop_t *loop, struct err *err)
@@ -141,6 +150,7 @@ void runs_close(struct runs *r)
 {
 	if (!r)
 		return;
+	r->loop = NULL; /* it may have ended */
 	while (r->n > 0)
 		runs_forget(r, r->shelves[0].session);
 	free(r->shelves);
@@ -193,7 +203,7 @@ static void drop(struct run *run)
 	(void)json_object_set_new(rest, "files", json_array());
 	(void)json_object_set_new(rest, "truncated", json_pack("{s:b}", "dropped", true));
 	if (run->record) {
-		json_decref(run->record);
+		discard(run->runs->loop, run->record, run->bytes);
 		run->record = rest;
 	} else {
 		json_decref(rest);
