@@ -106,7 +106,8 @@ static int ask_init(struct session *s, struct err *err)
 		err_set(err, ERR_BUSY, "another change of a file is under way");
 		return err_hint(err, "ask again in a moment");
 	}
-	keep_idle(s); /* the files as they are, before the change */
+	if (!keep_idle(s)) /* the files as they are, before the change */
+		return 0;
 	session_touch(s);
 	int r = box_file(box, &c->file);
 	if (r < 0)
@@ -197,6 +198,7 @@ static bool look(struct session *s)
 	workspace_done(&s->before);
 	s->before = now;
 	s->is_shadow_due = true;
+	keep_is_behind(s);
 	timer_start(&s->idle, session_on_idle, 0, 0);
 	return true;
 }

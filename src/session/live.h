@@ -8,6 +8,7 @@
  *   between.c      what steps have left behind keeps to the limits
  *   transaction.c  what follows a step: its state is kept, or the one before comes back; undo
  *   keep.c         what a state is kept as
+ *   keeping.c      its files
  *   stemming.c     the session becomes a stem, to be branched
  *   rebuild.c      the state of one runtime made again
  *   restore.c      the workspace's files put back
@@ -59,6 +60,8 @@ struct part {
 /* What puts files back, one request at a time; see restore.c. */
 struct restore;
 struct change;
+/* What reads files that are to be kept; see keeping.c. */
+struct keeping;
 
 /* What goes on in the box between two steps. */
 struct between {
@@ -94,11 +97,13 @@ struct session {
 	struct checkpoints points;
 	struct workspace before;		   /* the files when the last step ended */
 	struct workspace scratch[RESTORE_SCRATCH]; /* /tmp and /dev/shm, when the last step ended */
-	struct shadow *shadow; /* the same with their bytes; behind `before` until idle */
-	bool is_shadow_due;    /* `before` is newer than `shadow` */
-	bool is_warm_due;      /* its driver has run nothing since it was branched */
-	bool is_urgent;	       /* its step is among the engine's n_urgent */
-	uint64_t idle_ns;      /* since when there is time */
+	struct shadow *shadow;	 /* the same with their bytes; behind `before` until idle */
+	bool is_shadow_due;	 /* `before` is newer than `shadow` */
+	bool is_shared_seen;	 /* so it is where others write, too, for the step that waits */
+	struct keeping *keeping; /* reads what will be `shadow`; or NULL */
+	bool is_warm_due;	 /* its driver has run nothing since it was branched */
+	bool is_urgent;		 /* its step is among the engine's n_urgent */
+	uint64_t idle_ns;	 /* since when there is time */
 	uv_timer_t idle;
 	int stdin_fd;
 	struct feed feed;
@@ -235,25 +240,35 @@ void keep_step(struct session *s);
 void keep_changed(struct session *s);
 /* That step has its name. */
 void keep_committed(struct session *s);
-/* The result is out: now for what nobody waits for, in case it is not done yet; and the files. */
+/* The result is out: now for what nobody waits for, in case it is not done yet. */
 void keep_done(struct session *s);
-void keep_idle(struct session *s);
-/* The same before a step: others write to a host's directory, too. */
-void keep_before(struct session *s);
 /* What GUARD says; @fd taken over, or -1. */
 void keep_guard(struct part *p, json_t *guard);
 /* Can a step of @runtime begin? If not, step_proceed() follows. */
 bool keep_is_marked(struct session *s, const struct runtime *runtime);
 /* What the record calls the checkpoint of the state before the step, or NULL. */
 const char *keep_checkpoint(struct session *s);
+
+/* keeping.c: the files as they are between two steps. Returns: false while they are being read;
+ * restore_proceed() and step_proceed() follow. */
+bool keep_idle(struct session *s);
+/* The same before a step: others write to a host's directory, too. */
+bool keep_before(struct session *s);
+/* Those that are being read are not what a checkpoint of the head has any more. */
+void keep_is_behind(struct session *s);
+/* The newest that were kept, or NULL: while they are being read, to be held and listed only. */
+struct shadow *keep_newest(const struct session *s);
+/* What the workspace held when the last step ended. */
 const struct workspace *session_files(const struct session *s);
 
 /* restore.c: bring the files of @s back to @then; @done with a list of paths that are lost (owned
  * by the callee), or NULL. After a step that has failed, what is new in /tmp and /dev/shm since
- * restore_note() is removed as well; what was changed there stays changed. */
-void restore_note(struct session *s);
+ * restore_note() is removed as well; what was changed there stays changed. Any thread may note. */
+void restore_note(struct workspace scratch[RESTORE_SCRATCH], const struct box *box);
 void restore_files(
 	struct session *s, struct shadow *then, void (*done)(struct session *s, json_t *lost));
+/* Files that are being read (keep_idle()) are waited for. */
+void restore_proceed(struct session *s);
 void restore_cancel(struct session *s);
 
 /* change.c: there is a box, or @why there is none. */

@@ -29,10 +29,10 @@ static void end_driver(struct session *s, const struct runtime *runtime)
 
 void session_rebuild(struct session *s, const struct runtime *runtime)
 {
-	keep_idle(s);
+	(void)keep_idle(s);
 	end_driver(s, runtime);
-	if (s->shadow)
-		s->kept = shadow_hold(s->shadow);
+	if (keep_newest(s))
+		s->kept = shadow_hold(keep_newest(s));
 }
 
 static void on_kept(struct session *s, json_t *lost)

@@ -45,6 +45,7 @@ struct restore {
 	enum init_file_root root;			/* of the actions that are added */
 	struct act *actions;
 	size_t n, room, n_sent, n_answered, n_good;
+	bool has_begun;	 /* init is asked */
 	bool is_partial; /* there is more to come, when these have made it possible to list it */
 	json_t *lost;
 	void (*done)(struct session *s, json_t *lost);
@@ -167,7 +168,8 @@ static void finish(struct restore *r)
 	struct session *s = r->session;
 	json_t *lost = r->lost;
 	void (*done)(struct session *, json_t *) = r->done;
-	r->box->filed = NULL;
+	if (r->has_begun)
+		r->box->filed = NULL;
 	free_restore(r);
 	if (!s) {
 		json_decref(lost);
@@ -189,13 +191,11 @@ static int scan_scratch(struct workspace *out, const struct box *box, size_t i)
 }
 
 /* Where not everything can be listed, nothing is known, and nothing will be removed. */
-void restore_note(struct session *s)
+void restore_note(struct workspace noted[RESTORE_SCRATCH], const struct box *box)
 {
-	for (size_t i = 0; i < RESTORE_SCRATCH; i++) {
-		workspace_done(&s->scratch[i]);
-		if (scan_scratch(&s->scratch[i], s->box, i) < 0)
-			s->scratch[i].is_cut = true;
-	}
+	for (size_t i = 0; i < RESTORE_SCRATCH; i++)
+		if (scan_scratch(&noted[i], box, i) < 0)
+			noted[i].is_cut = true;
 }
 
 static void clear_scratch(struct restore *r, const struct session *s)
@@ -326,25 +326,44 @@ static void on_filed(void *arg, uint64_t id, int status)
 	go_on(r);
 }
 
-void restore_files(
-	struct session *s, struct shadow *then, void (*done)(struct session *s, json_t *lost))
+static void begin(struct restore *r)
 {
-	struct restore *r = calloc(1, sizeof *r);
-	if (r)
-		*r = (struct restore){.session = s, .then = then, .done = done};
-	if (!r || !plan(r)) {
-		free(r);
-		done(s, json_pack("[s]", "."));
+	if (r->box->is_over) {
+		give_up(r);
 		return;
 	}
-	r->box = box_hold(s->box);
-	(void)shadow_hold(then);
-	s->restoring = r;
+	if (!plan(r)) {
+		add_lost(r, ".");
+		finish(r);
+		return;
+	}
 	if (r->box->filed) /* a client's change: what it did does not last */
 		r->box->filed(r->box->filed_arg, 0, -ECANCELED);
 	r->box->filed = on_filed;
 	r->box->filed_arg = r;
+	r->has_begun = true;
 	go_on(r);
+}
+
+void restore_proceed(struct session *s)
+{
+	if (s->restoring && !s->restoring->has_begun)
+		begin(s->restoring);
+}
+
+void restore_files(
+	struct session *s, struct shadow *then, void (*done)(struct session *s, json_t *lost))
+{
+	struct restore *r = calloc(1, sizeof *r);
+	if (!r) {
+		done(s, json_pack("[s]", "."));
+		return;
+	}
+	*r = (struct restore){.session = s, .box = box_hold(s->box), .done = done};
+	r->then = shadow_hold(then);
+	s->restoring = r;
+	if (!s->keeping)
+		begin(r);
 }
 
 void restore_cancel(struct session *s)
@@ -352,7 +371,8 @@ void restore_cancel(struct session *s)
 	struct restore *r = take_ptr(s->restoring);
 	if (!r)
 		return;
-	r->box->filed = NULL;
+	if (r->has_begun)
+		r->box->filed = NULL;
 	json_decref(r->lost);
 	free_restore(r);
 }

@@ -423,7 +423,8 @@ static int try_send(struct session *s, struct err *err)
 		int r = session_get_box(s, err);
 		return r < 0 ? r : 1;
 	}
-	keep_before(s); /* the files as they are, before the step can change them */
+	if (!keep_before(s)) /* the files as they are, before the step can change them */
+		return 1;
 	memcpy(s->record.by, s->box->by, sizeof s->record.by);
 	s->is_asked = false;
 	session_touch(s);
@@ -494,7 +495,7 @@ int session_run(struct session *s, const struct step_request *req, struct err *e
 	s->base_cpu_us = s->last_cpu_us;
 	s->base_ooms = s->last_ooms;
 	s->has_record = true;
-	s->is_base_due = false;
+	s->is_base_due = s->is_shared_seen = false;
 	between_tell(s);
 	s->no_guard[0] = '\0';
 	s->record.runtime = (req->runtime ? req->runtime : s->order->runtime)->name;

@@ -275,7 +275,7 @@ void session_on_idle(uv_timer_t *timer)
 	else if (session_is_idle(s)) {
 		warm(s);
 		keep_done(s);
-		keep_idle(s);
+		(void)keep_idle(s);
 		session_notice(s);
 	}
 }

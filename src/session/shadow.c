@@ -26,6 +26,7 @@ struct shadow {
 	unsigned n_refs;
 	struct workspace files;
 	struct blob **blobs; /* one for each file; NULL where nothing is kept */
+	size_t n_due;	     /* of them, that are not read yet */
 };
 
 static void blob_let_go(struct blob *b)
@@ -103,33 +104,43 @@ static bool is_same(const struct workspace_file *a, const struct workspace_file 
 		a->size_bytes == b->size_bytes && a->kind == b->kind;
 }
 
-static size_t fill_blob(
-	struct shadow *s, size_t i, int fd, const struct shadow *prev, size_t *at_prev, size_t room)
+/* Stands for one that is to be read. */
+static struct blob due;
+
+static struct blob *known_blob(
+	const struct shadow *prev, size_t *at_prev, const struct workspace_file *f)
 {
-	const struct workspace_file *f = &s->files.files[i];
 	while (prev && *at_prev < prev->files.n_files &&
 		strcmp(prev->files.files[*at_prev].path, f->path) < 0)
 		(*at_prev)++;
 	bool is_known = prev && *at_prev < prev->files.n_files &&
 		strcmp(prev->files.files[*at_prev].path, f->path) == 0 &&
 		is_same(&prev->files.files[*at_prev], f);
-	struct blob *old = is_known ? prev->blobs[*at_prev] : NULL;
+	struct blob *b = is_known ? prev->blobs[*at_prev] : NULL;
+	return b && !b->is_racy ? b : NULL;
+}
+
+/* Of one file, for which there is @room. Returns: its bytes, when it is kept. */
+static size_t plan_blob(
+	struct shadow *s, size_t i, const struct shadow *prev, size_t *at_prev, size_t room)
+{
+	const struct workspace_file *f = &s->files.files[i];
+	struct blob *known = known_blob(prev, at_prev, f);
 	if (f->kind != WORKSPACE_FILE && f->kind != WORKSPACE_LINK)
 		return 0;
 	if (f->kind == WORKSPACE_FILE &&
 		(f->size_bytes > SHADOW_FILE_BYTES || f->size_bytes > room))
 		return 0;
-	if (old && !old->is_racy) {
-		old->n_refs++;
-		s->blobs[i] = old;
-	} else {
-		s->blobs[i] = read_blob(fd, f);
-	}
-	return s->blobs[i] ? s->blobs[i]->bytes : 0;
+	if (known)
+		known->n_refs++;
+	else
+		s->n_due++;
+	s->blobs[i] = known ? known : &due;
+	return MIN((size_t)f->size_bytes, room);
 }
 
-int shadow_take(struct shadow **out, int fd, struct workspace *files, const struct shadow *prev,
-	struct err *err)
+int shadow_begin(
+	struct shadow **out, struct workspace *files, const struct shadow *prev, struct err *err)
 {
 	struct shadow *s = calloc(1, sizeof *s);
 	size_t n = files->n_files, at_prev = 0, room = SHADOW_TOTAL_BYTES;
@@ -142,9 +153,23 @@ int shadow_take(struct shadow **out, int fd, struct workspace *files, const stru
 	*s = (struct shadow){.n_refs = 1, .files = *files, .blobs = blobs};
 	*files = (struct workspace){0};
 	for (size_t i = 0; i < n; i++)
-		room -= fill_blob(s, i, fd, prev, &at_prev, room);
+		room -= plan_blob(s, i, prev, &at_prev, room);
 	*out = s;
 	return 0;
+}
+
+size_t shadow_count_due(const struct shadow *s)
+{
+	return s->n_due;
+}
+
+void shadow_read(struct shadow *s, int fd)
+{
+	for (size_t i = 0; s->n_due > 0 && i < s->files.n_files; i++)
+		if (s->blobs[i] == &due) {
+			s->blobs[i] = read_blob(fd, &s->files.files[i]);
+			s->n_due--;
+		}
 }
 
 static void restore(const struct shadow *then, size_t i, shadow_action_fn *fn, void *arg)

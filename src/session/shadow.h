@@ -16,12 +16,15 @@ enum {
 struct shadow;
 
 /*
- * Take a shadow of the workspace @fd, whose files are listed in @files (emptied: it keeps the
- * list); what has not changed since @prev (or NULL) is not read again. The caller holds it. Errors:
- * ERR_NO_MEMORY.
+ * A shadow of a workspace, whose files are listed in @files (emptied: it keeps the list). What has
+ * not changed since @prev (or NULL) is known; the rest is read from the workspace @fd by
+ * shadow_read(), on any thread, and nothing else may be done with the shadow before that but to
+ * hold it and to look at its list. The caller holds it. Errors: ERR_NO_MEMORY.
  */
-int shadow_take(struct shadow **out, int fd, struct workspace *files, const struct shadow *prev,
-	struct err *err);
+int shadow_begin(
+	struct shadow **out, struct workspace *files, const struct shadow *prev, struct err *err);
+size_t shadow_count_due(const struct shadow *s); /* files that are to be read */
+void shadow_read(struct shadow *s, int fd);
 struct shadow *shadow_hold(struct shadow *s);
 void shadow_let_go(struct shadow *s); /* NULL is fine */
 

@@ -488,7 +488,7 @@ void transaction_ready(struct session *s, struct part *p)
 
 static void put_back_files(struct session *s)
 {
-	struct shadow *files = s->target && s->target->files ? s->target->files : s->shadow;
+	struct shadow *files = s->target && s->target->files ? s->target->files : keep_newest(s);
 	/* Where no step has failed the files are as they should be. */
 	if (files && !s->is_reviving)
 		restore_files(s, files, on_restored);
@@ -521,7 +521,7 @@ bool session_undo(struct session *s, const char *step, session_undone_fn *done, 
 	json_decref(take_ptr(s->lost));
 	s->undone = done;
 	s->undone_arg = arg;
-	keep_idle(s);
+	(void)keep_idle(s);
 	if (must_return(s, to)) {
 		s->target = checkpoint_hold(to);
 		s->is_rolling = s->is_returning = true;

@@ -731,6 +731,87 @@ os.remove('dirlink'); os.mkdir('dirlink'); os.remove('sp ace\\n'); os.mkfifo('fi
         self.assertEqual(s.value("x"), "2")
 
 
+class Many(Case):
+    """Many files are kept by a thread: what comes right after a step waits until they are."""
+
+    WRITE = """
+import os
+def put(value):
+    for i in range(5000):
+        with open(f'n{i}', 'w') as f: f.write(str(value))
+    for i in range(1000): open(f'/tmp/n{i}', 'w').close()
+def look():
+    return {open(n).read() for n in os.listdir()}
+put(0)
+"""
+
+    def setUp(self):
+        self.s = self.session(limits={**LIMITS, "disk_bytes": 64 * MIB})
+        self.s.run(self.WRITE)
+
+    def sent(self, *calls):
+        """All at once: each begins when the one before it has just ended."""
+        numbers = [engine.client.send(method, session=self.s.id, **params) for method, params in calls]
+        return [engine.client.receive(number) for number in numbers]
+
+    def test_a_step_that_fails_right_after_another(self):
+        for i in range(1, 4):
+            ok, failed, look = self.sent(
+                ("step.run", {"code": f"put({i})"}),
+                ("step.run", {"code": "put('x'); [os.remove(f'n{i}') for i in range(700)]; os._exit(1)"}),
+                ("step.run", {"code": "look(), len(os.listdir('/tmp')) >= 1000"}))
+            self.assertEqual((len(ok["files"]), failed["state"]["outcome"], failed["files"], "files_lost" in failed),
+                             (5000, "rolled_back", [], True))
+            self.assertEqual(look["value"]["text/plain"], str(({str(i)}, True)))
+
+    def test_undo_right_after_a_step(self):
+        _, _, _, back, look = self.sent(
+            *[("step.run", {"code": f"put({i})"}) for i in (1, 2, 3)], ("session.undo", {}), ("step.run", {"code": "look()"}))
+        self.assertEqual((back["outcome"], back.get("files_lost"), look["value"]["text/plain"]), ("rolled_back", None, "{'2'}"))
+
+    def test_a_file_written_right_after_a_step(self):
+        self.s.run("put(1)")
+        _, look, back, again = self.sent(
+            ("file.write", {"path": "n3", "content": "outside"}),
+            ("step.run", {"code": "sorted(look())"}), ("session.undo", {"count": 2}), ("step.run", {"code": "look()"}))
+        self.assertEqual(look["value"]["text/plain"], "['1', 'outside']")
+        self.assertEqual((back["outcome"], again["value"]["text/plain"]), ("rolled_back", "{'1'}"))
+
+    def test_another_runtime_made_again_right_after_a_step(self):
+        self.s.run("let y = 5", runtime="javascript")
+        _, failed, y, look = self.sent(
+            ("step.run", {"code": "put(1)"}), ("step.run", {"code": "process.exit(1)", "runtime": "javascript"}),
+            ("step.run", {"code": "y", "runtime": "javascript"}), ("step.run", {"code": "look()"}))
+        self.assertEqual(failed["state"]["outcome"], "rolled_back")
+        self.assertEqual((y["value"]["text/plain"], look["value"]["text/plain"]), ("5", "{'1'}"))
+
+    def test_branched_and_closed_right_after_a_step(self):
+        _, made, _ = self.sent(("step.run", {"code": "put(1)"}), ("session.branch", {}), ("step.run", {"code": "put(2)"}))
+        branch = service.Session(engine, made)
+        self.addCleanup(branch.close)
+        self.assertEqual(branch.value("look()"), "{'1'}")
+        self.s.run("put(3)")
+        self.s.close()
+        self.assertEqual(branch.value("look()"), "{'1'}")
+
+    def test_interrupted_while_it_waits(self):
+        other = engine.connect()
+        self.addCleanup(other.close)
+        for i in range(1, 6):
+            self.s.run(f"put({i})")
+            number = engine.client.send("step.run", session=self.s.id, code="import time; put('x'); time.sleep(9)")
+            time.sleep(random.uniform(0, 0.02))
+            other.call("step.interrupt", session=self.s.id)
+            other.call("step.interrupt", session=self.s.id)
+            record = engine.client.receive(number)
+            self.assertNotEqual(record["status"], "ok")
+            self.assertIn(len(record["files"]), (0, 5000) if record["state"]["outcome"] == "committed" else (0,))
+            if record["state"]["outcome"] == "rolled_back":
+                self.assertEqual(self.s.value("look()"), str({str(i)}))
+            else:
+                self.s.run(f"put({i})")
+
+
 class Host(Case):
     """What a box shares with the host is put back, or is named."""
 

@@ -33,7 +33,9 @@ static struct shadow *take(const struct tree *t, const struct shadow *prev)
 	struct workspace files = scan(t);
 	struct shadow *s = NULL;
 	struct err err;
-	CHECK_INT(shadow_take(&s, t->fd, &files, prev, &err), 0);
+	CHECK_INT(shadow_begin(&s, &files, prev, &err), 0);
+	shadow_read(s, t->fd);
+	CHECK_INT(shadow_count_due(s), 0);
 	CHECK_INT(files.n_files, 0);
 	return s;
 }
