@@ -82,6 +82,48 @@ for i in range(9900): open('%0250d' % i, 'w').close()
 """
 MANY_FILES = "import os\nfor i in range(9900): open('f%d' % i, 'w').close()"
 TOUCH = "for f in os.listdir('.'): os.utime(f)"
+MANY_EVERYWHERE = """
+import os
+for d in ('/tmp', '/dev/shm', '.'):
+    for i in range(9900): open(d + '/f%d' % i, 'w').close()
+"""
+TOUCH_EVERYWHERE = "for d in ('/tmp', '/dev/shm', '.'):\n    for f in os.listdir(d): os.utime(d + '/' + f)\n"
+
+
+def rolled_back(before, code):
+    def start(eve):
+        s = eve.session()
+        eve.run(s, before)
+        return lambda: eve.run(s, code + "\nraise ValueError", atomic=True)
+    return start
+
+
+def undone(eve):
+    s = eve.session()
+    eve.run(s, MANY_FILES)
+
+    def one():
+        eve.run(s, TOUCH)
+        eve.call("session.undo", session=s)
+    return one
+
+
+def closed_files(eve):
+    def one():
+        s = eve.session()
+        for _ in range(3):
+            eve.run(s, MANY_FILES)
+        eve.request("session.close", session=s)
+    return one
+
+
+def closed_bytes(eve):
+    """What a box holds in memory is freed by whoever lets go of it last."""
+    def one():
+        s = eve.call("session.create", limits={"memory_bytes": 1 << 30})["result"]["session"]
+        eve.run(s, "b = bytes(1 << 20)\nwith open('f', 'wb') as f:\n    for _ in range(600): f.write(b)")
+        eve.request("session.close", session=s)
+    return one
 
 
 def queue(eve):
@@ -239,6 +281,11 @@ LOADS = {
     "value of nothing": stepping("Many(110000)", DISPLAYS),
     "long names": stepping(TOUCH, LONG_NAMES),
     "many files": stepping(TOUCH, MANY_FILES),
+    "many files everywhere": stepping(TOUCH_EVERYWHERE, MANY_EVERYWHERE),
+    "rolled back everywhere": rolled_back(MANY_EVERYWHERE, TOUCH_EVERYWHERE),
+    "many files undone": undone,
+    "many files closed": closed_files,
+    "many bytes closed": closed_bytes,
     "large steps in line": queue,
     "small steps in line": small_queue,
     "large files written": file_write,
