@@ -140,7 +140,8 @@ static void start(struct session *s, bool is_newer)
 static bool keep_files(struct session *s, bool is_newer)
 {
 	(void)uv_timer_stop(&s->idle);
-	if (!s->is_once && session_box(s) && s->is_shadow_due && !s->keeping)
+	bool is_free = !s->keeping && !s->restoring;
+	if (!s->is_once && session_box(s) && s->is_shadow_due && is_free)
 		start(s, is_newer);
 	return !s->keeping;
 }

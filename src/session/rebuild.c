@@ -37,13 +37,9 @@ void session_rebuild(struct session *s, const struct runtime *runtime)
 
 static void on_kept(struct session *s, json_t *lost)
 {
-	struct err err;
 	session_rebuilt_fn *rebuilt = take_ptr(s->rebuilt);
 	json_decref(lost);
 	deadline_stop(&s->back);
-	workspace_done(&s->before);
-	(void)workspace_scan(&s->before, s->box->workspace_fd, &err);
-	s->is_shadow_due = true;
 	rebuilt(s->rebuilt_arg);
 }
 

@@ -5,6 +5,10 @@
  * there would leave no room for the next. So the names in them are noted between steps, and what is
  * new after a failure goes; what was changed there is told, and so are files of volumes.
  *
+ * Ten thousand files are listed in each of those places, and compared: a thread does that, before
+ * the first request to init, after the last, and in between where not all could be listed. It has
+ * all of `struct restore` for itself meanwhile.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "session/live.h"
@@ -38,14 +42,23 @@ struct act {
 };
 
 struct restore {
-	struct session *session;			/* NULL: nobody waits any more */
+	uv_work_t work;
+	struct session *session;
 	struct box *box;				/* held */
 	struct shadow *then;				/* held: the actions borrow from it */
 	struct workspace now, scratch[RESTORE_SCRATCH]; /* likewise */
+	struct workspace noted[RESTORE_SCRATCH];	/* by restore_note() */
+	bool has_noted;					/* and so those places are put back */
 	enum init_file_root root;			/* of the actions that are added */
 	struct act *actions;
 	size_t n, room, n_sent, n_answered, n_good;
-	bool has_begun;	 /* init is asked */
+	bool is_at_work;		   /* a thread */
+	bool is_cancelled;		   /* and nobody waits for it any more */
+	bool is_planned;		   /* what there is now could be read */
+	bool has_begun;			   /* init is asked */
+	const struct order_checked *order; /* whose volumes are told of, or NULL */
+	int64_t since_ns;
+	struct workspace after;
 	bool is_partial; /* there is more to come, when these have made it possible to list it */
 	json_t *lost;
 	void (*done)(struct session *s, json_t *lost);
@@ -156,8 +169,12 @@ static void free_restore(struct restore *r)
 {
 	shadow_let_go(r->then);
 	workspace_done(&r->now);
-	for (size_t i = 0; i < RESTORE_SCRATCH; i++)
+	workspace_done(&r->after);
+	for (size_t i = 0; i < RESTORE_SCRATCH; i++) {
 		workspace_done(&r->scratch[i]);
+		workspace_done(&r->noted[i]);
+	}
+	json_decref(r->lost);
 	box_let_go(r->box);
 	free(r->actions);
 	free(r);
@@ -166,19 +183,16 @@ static void free_restore(struct restore *r)
 static void finish(struct restore *r)
 {
 	struct session *s = r->session;
-	json_t *lost = r->lost;
+	json_t *lost = take_ptr(r->lost);
 	void (*done)(struct session *, json_t *) = r->done;
 	if (r->has_begun)
 		r->box->filed = NULL;
-	free_restore(r);
-	if (!s) {
-		json_decref(lost);
-		return;
-	}
 	s->restoring = NULL;
-	if (s->is_rolling && !s->is_reviving)
-		leftover_volumes(&lost, s->order, s->box->workspace_fd,
-			s->undone && s->target ? s->target->made_ns : s->sent_ns);
+	workspace_done(&s->before);
+	s->before = r->after;
+	s->is_shadow_due = true;
+	r->after = (struct workspace){0};
+	free_restore(r);
 	done(s, lost);
 }
 
@@ -198,19 +212,19 @@ void restore_note(struct workspace noted[RESTORE_SCRATCH], const struct box *box
 			noted[i].is_cut = true;
 }
 
-static void clear_scratch(struct restore *r, const struct session *s)
+static void clear_scratch(struct restore *r)
 {
 	for (size_t i = 0; i < RESTORE_SCRATCH; i++) {
 		workspace_done(&r->scratch[i]);
-		if (s->scratch[i].is_cut || scan_scratch(&r->scratch[i], s->box, i) < 0) {
+		if (r->noted[i].is_cut || scan_scratch(&r->scratch[i], r->box, i) < 0) {
 			leftover_add(&r->lost, scratch[i].prefix, "");
 			continue;
 		}
-		leftover_compare(&r->lost, scratch[i].prefix, &s->scratch[i], &r->scratch[i]);
+		leftover_compare(&r->lost, scratch[i].prefix, &r->noted[i], &r->scratch[i]);
 		r->is_partial |= r->scratch[i].is_cut;
 		r->root = scratch[i].root;
-		shadow_diff_new(&s->scratch[i], &r->scratch[i], add_action, r);
-		shadow_diff_mode(&s->scratch[i], &r->scratch[i], add_action, r);
+		shadow_diff_new(&r->noted[i], &r->scratch[i], add_action, r);
+		shadow_diff_mode(&r->noted[i], &r->scratch[i], add_action, r);
 	}
 }
 
@@ -220,7 +234,7 @@ static bool open_closed(struct restore *r, enum init_file_root root, const struc
 	const char *from_workspace)
 {
 	struct stat st;
-	if (fstatat(r->session->box->workspace_fd, from_workspace, &st,
+	if (fstatat(r->box->workspace_fd, from_workspace, &st,
 		    AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0 ||
 		(st.st_mode & S_IRWXU) == S_IRWXU || st.st_mode == then->mode)
 		return false;
@@ -233,11 +247,9 @@ static bool open_closed(struct restore *r, enum init_file_root root, const struc
 
 static bool open_all_closed(struct restore *r)
 {
-	const struct session *s = r->session;
 	bool is_any = open_closed(r, INIT_FILE_HOME, shadow_files(r->then), "");
-	for (size_t i = 0; i < RESTORE_SCRATCH && !s->undone; i++)
-		is_any |=
-			open_closed(r, scratch[i].root, &s->scratch[i], scratch[i].from_workspace);
+	for (size_t i = 0; i < RESTORE_SCRATCH && r->has_noted; i++)
+		is_any |= open_closed(r, scratch[i].root, &r->noted[i], scratch[i].from_workspace);
 	return is_any;
 }
 
@@ -260,7 +272,6 @@ static void plan_home(struct restore *r, bool is_stuck)
 /* What is to be done, by what is there now. Returns: false when that cannot be read. */
 static bool plan(struct restore *r)
 {
-	const struct session *s = r->session;
 	struct err err;
 	bool is_stuck = r->is_partial && r->n_good == 0;
 	r->n = r->n_sent = r->n_answered = r->n_good = 0;
@@ -269,27 +280,53 @@ static bool plan(struct restore *r)
 	r->is_partial = !is_stuck && open_all_closed(r);
 	if (r->is_partial)
 		return true;
-	if (workspace_scan(&r->now, s->box->workspace_fd, &err) < 0)
+	if (workspace_scan(&r->now, r->box->workspace_fd, &err) < 0)
 		return false;
 	plan_home(r, is_stuck);
-	if (!s->undone && !is_stuck && !s->is_putting_back) /* those go with the box */
-		clear_scratch(r, s);
+	if (r->has_noted && !is_stuck)
+		clear_scratch(r);
 	return true;
 }
 
-static void go_on(struct restore *r)
+static void work_plan(uv_work_t *work)
 {
-	do {
-		while (r->n_sent < r->n && r->n_sent - r->n_answered < UNDER_WAY_MAX) {
-			if (!send_one(r, r->n_sent++))
-				r->n_answered++;
-		}
-		if (r->n_answered < r->n)
-			return;
-	} while (r->is_partial && plan(r));
-	if (r->is_partial)
-		add_lost(r, ".");
-	finish(r);
+	struct restore *r = work->data;
+	r->is_planned = plan(r);
+}
+
+static void work_look(uv_work_t *work)
+{
+	struct restore *r = work->data;
+	struct err err;
+	if (r->order)
+		leftover_volumes(&r->lost, r->order, r->box->workspace_fd, r->since_ns);
+	(void)workspace_scan(&r->after, r->box->workspace_fd, &err);
+}
+
+static void start(struct restore *r, uv_work_cb work, uv_after_work_cb done)
+{
+	r->work.data = r;
+	r->is_at_work = true;
+	r->session->n_handles++;
+	if (uv_queue_work(r->session->engine->loop, &r->work, work, done) == 0)
+		return;
+	work(&r->work);
+	done(&r->work, 0);
+}
+
+/* Returns: whether somebody waits for it. */
+static bool take_back(struct restore *r)
+{
+	struct session *s = r->session;
+	bool is_awaited = !r->is_cancelled;
+	r->is_at_work = false;
+	if (!is_awaited)
+		free_restore(r);
+	if (s->state == SESSION_CLOSING)
+		session_handle_gone(s);
+	else
+		s->n_handles--;
+	return is_awaited;
 }
 
 /* Nobody answers any more. */
@@ -297,7 +334,7 @@ static void give_up(struct restore *r)
 {
 	struct session *s = r->session;
 	struct err err;
-	if (!s || !s->is_rolling) {
+	if (!s->is_rolling) {
 		add_lost(r, ".");
 		finish(r);
 		return;
@@ -306,9 +343,46 @@ static void give_up(struct restore *r)
 	transaction_failed(s, &err);
 }
 
+static void on_looked(uv_work_t *work, int status)
+{
+	struct restore *r = work->data;
+	(void)status; /* it is never cancelled */
+	if (!take_back(r))
+		return;
+	if (r->box->is_over)
+		give_up(r);
+	else
+		finish(r);
+}
+
+static void look(struct restore *r)
+{
+	const struct session *s = r->session;
+	r->order = s->is_rolling && !s->is_reviving ? s->order : NULL;
+	r->since_ns = s->undone && s->target ? s->target->made_ns : s->sent_ns;
+	start(r, work_look, on_looked);
+}
+
+static void on_planned(uv_work_t *work, int status);
+
+static void go_on(struct restore *r)
+{
+	while (r->n_sent < r->n && r->n_sent - r->n_answered < UNDER_WAY_MAX)
+		if (!send_one(r, r->n_sent++))
+			r->n_answered++;
+	if (r->n_answered < r->n)
+		return;
+	if (r->is_partial)
+		start(r, work_plan, on_planned);
+	else
+		look(r);
+}
+
 static void on_filed(void *arg, uint64_t id, int status)
 {
 	struct restore *r = arg;
+	if (r->is_at_work)
+		return; /* whether the box is over is seen then */
 	if (r->box->is_over) {
 		give_up(r);
 		return;
@@ -326,28 +400,50 @@ static void on_filed(void *arg, uint64_t id, int status)
 	go_on(r);
 }
 
-static void begin(struct restore *r)
+/* From now on init's answers are for this. */
+static void take_init(struct restore *r)
 {
-	if (r->box->is_over) {
-		give_up(r);
+	if (r->has_begun)
 		return;
-	}
-	if (!plan(r)) {
-		add_lost(r, ".");
-		finish(r);
-		return;
-	}
+	r->has_begun = true;
 	if (r->box->filed) /* a client's change: what it did does not last */
 		r->box->filed(r->box->filed_arg, 0, -ECANCELED);
 	r->box->filed = on_filed;
 	r->box->filed_arg = r;
-	r->has_begun = true;
-	go_on(r);
+}
+
+static void on_planned(uv_work_t *work, int status)
+{
+	struct restore *r = work->data;
+	(void)status; /* it is never cancelled */
+	if (!take_back(r))
+		return;
+	if (r->box->is_over) {
+		give_up(r);
+	} else if (!r->is_planned) {
+		add_lost(r, ".");
+		look(r);
+	} else {
+		take_init(r);
+		go_on(r);
+	}
+}
+
+static void begin(struct restore *r)
+{
+	struct session *s = r->session;
+	/* Undone steps were to leave something there; or those places go with the box. */
+	r->has_noted = !s->undone && !s->is_putting_back;
+	for (size_t i = 0; i < RESTORE_SCRATCH && r->has_noted; i++) {
+		r->noted[i] = s->scratch[i];
+		s->scratch[i] = (struct workspace){.is_cut = true};
+	}
+	start(r, work_plan, on_planned);
 }
 
 void restore_proceed(struct session *s)
 {
-	if (s->restoring && !s->restoring->has_begun)
+	if (s->restoring)
 		begin(s->restoring);
 }
 
@@ -373,6 +469,8 @@ void restore_cancel(struct session *s)
 		return;
 	if (r->has_begun)
 		r->box->filed = NULL;
-	json_decref(r->lost);
-	free_restore(r);
+	if (r->is_at_work)
+		r->is_cancelled = true;
+	else
+		free_restore(r);
 }

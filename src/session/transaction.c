@@ -427,9 +427,6 @@ static void on_restored(struct session *s, json_t *lost)
 	struct err err;
 	json_decref(s->lost);
 	s->lost = lost;
-	workspace_done(&s->before);
-	(void)workspace_scan(&s->before, s->box->workspace_fd, &err);
-	s->is_shadow_due = true;
 	if (s->is_putting_back) {
 		s->is_putting_back = false;
 		deadline_stop(&s->back);
@@ -489,11 +486,16 @@ void transaction_ready(struct session *s, struct part *p)
 static void put_back_files(struct session *s)
 {
 	struct shadow *files = s->target && s->target->files ? s->target->files : keep_newest(s);
-	/* Where no step has failed the files are as they should be. */
-	if (files && !s->is_reviving)
+	struct err err;
+	if (files && !s->is_reviving) {
 		restore_files(s, files, on_restored);
-	else
-		on_restored(s, NULL);
+		return;
+	}
+	/* Where no step has failed the files are as they should be. */
+	workspace_done(&s->before);
+	(void)workspace_scan(&s->before, s->box->workspace_fd, &err);
+	s->is_shadow_due = true;
+	on_restored(s, NULL);
 }
 
 /* Nothing that the step started is alive any more; nor are drivers that have begun since then. */

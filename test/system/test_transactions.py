@@ -734,6 +734,7 @@ os.remove('dirlink'); os.mkdir('dirlink'); os.remove('sp ace\\n'); os.mkfifo('fi
 class Many(Case):
     """Many files are kept by a thread: what comes right after a step waits until they are."""
 
+    LIMITS = {**LIMITS, "disk_bytes": 64 * MIB}
     WRITE = """
 import os
 def put(value):
@@ -746,7 +747,7 @@ put(0)
 """
 
     def setUp(self):
-        self.s = self.session(limits={**LIMITS, "disk_bytes": 64 * MIB})
+        self.s = self.session(limits=self.LIMITS)
         self.s.run(self.WRITE)
 
     def sent(self, *calls):
@@ -793,6 +794,21 @@ put(0)
         self.s.run("put(3)")
         self.s.close()
         self.assertEqual(branch.value("look()"), "{'1'}")
+
+    def test_closed_while_they_are_put_back(self):
+        for _ in range(4):
+            s = self.session(limits=self.LIMITS)
+            s.run(self.WRITE.replace("5000", "1500"))
+            other = engine.connect()
+            number = other.send("step.run", session=s.id, code="put('x'); os._exit(1)")
+            time.sleep(random.uniform(0, 0.1))
+            s.close()
+            try:
+                self.assertEqual(other.receive(number)["state"]["outcome"], "rolled_back")
+            except service.Refused:
+                pass  # closed before it had ended
+            other.close()
+        self.assertEqual(self.s.value("look()"), "{'0'}")
 
     def test_interrupted_while_it_waits(self):
         other = engine.connect()
