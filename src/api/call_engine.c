@@ -13,18 +13,21 @@
 static void start_info(struct operation_call *call)
 {
 	struct err err = {0};
-	json_t *list = registry_list(call->context->registry, &err);
+	int64_t n_sessions = registry_count(call->context->registry, &err);
 	json_t *names = json_array();
 	const struct operation *op;
 	for (size_t i = 0; (op = operation_at(i)); i++)
 		(void)json_array_append_new(names, json_string(op->name));
-	json_t *info = json_pack("{s:s, s:s, s:i, s:i, s:s, s:i, s:o}", "name", "retort", "version",
+	if (n_sessions < 0) {
+		json_decref(names);
+		call_fail(call, &err);
+		return;
+	}
+	json_t *info = json_pack("{s:s, s:s, s:i, s:i, s:s, s:I, s:o}", "name", "retort", "version",
 		call->context->version, "schema", 1, "pid", (int)getpid(), "runtimes",
-		order_runtimes(), "sessions",
-		(int)json_array_size(json_object_get(list, "sessions")), "operations", names);
+		order_runtimes(), "sessions", (json_int_t)n_sessions, "operations", names);
 	if (!info)
 		(void)err_set(&err, ERR_NO_MEMORY, "no memory to tell of the engine");
-	json_decref(list);
 	call_give(call, info, &err);
 }
 

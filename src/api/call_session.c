@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LIST_MAX = 1000 };
+
 static const char *session_of(const struct operation_call *call)
 {
 	return param_text(call->params, "session", "");
@@ -25,8 +27,9 @@ static void start_create(struct operation_call *call)
 
 static void start_list(struct operation_call *call)
 {
-	struct err err = {0};
-	call_give(call, registry_list(call->context->registry, &err), &err);
+	const struct registry_listing which = {.before = param_text(call->params, "before", NULL),
+		.limit = param_count(call->params, "limit", LIST_MAX)};
+	registry_list(call->context->registry, &which, call_done, call);
 }
 
 static void start_get(struct operation_call *call)
@@ -63,17 +66,13 @@ static void start_close(struct operation_call *call)
 
 static void start_log(struct operation_call *call)
 {
-	struct err err = {0};
-	call_give(call,
-		registry_log(call->context->registry, session_of(call),
-			param_flag(call->params, "all"), &err),
-		&err);
+	registry_log(call->context->registry, session_of(call), param_flag(call->params, "all"),
+		call_done, call);
 }
 
 static void start_graph(struct operation_call *call)
 {
-	struct err err = {0};
-	call_give(call, registry_graph(call->context->registry, &err), &err);
+	registry_graph(call->context->registry, call_done, call);
 }
 
 static void start_export(struct operation_call *call)
@@ -161,7 +160,14 @@ static const struct param undo_rows[] = {
 
 static const struct param about_rows[] = {ABOUT_SESSION};
 static const struct param list_rows[] = {
+	{"limit", PARAM_COUNT, false, 1, LIST_MAX, .fallback = "1000", .help = "sessions at most"},
+	{"before", PARAM_TEXT, false, 1, SESSION_BYTES,
+		.help = "only those that were made before this one: the last of a list that was "
+			"truncated"},
+};
+static const struct param listed_rows[] = {
 	{"sessions", PARAM_OBJECTS, NEEDED, FIELDS(about_rows), .help = "the newest first"},
+	MAY_GIVE("truncated", PARAM_FLAG, "there are more, older ones"),
 };
 static const struct param prune_rows[] = {
 	{"older_ms", PARAM_COUNT, false, 0, TIME_MS, .help = HELP_PRUNE_OLDER},
@@ -220,7 +226,9 @@ static const struct operation rows[] = {
 		.answer = "{'session': 's-7k2mq4x5ta', 'name': 'demo', 'runtime': 'python', "
 			  "'state': 'idle', 'head': '', 'steps': 0}",
 		.start = start_create},
-	{"session.list", TEXT_LIST, RESULT(list_rows), .label = OPERATION_CALLER, .example = "{}",
+	{"session.list", TEXT_LIST, ROWS(list_rows), RESULT(listed_rows), .label = OPERATION_CALLER,
+		.limits = "1000 sessions at a time.", .errors = "not_found|damaged|quota|gone",
+		.example = "{}",
 		.answer = "{'sessions': [{'session': 's-7k2mq4x5ta', 'state': 'idle'}]}",
 		.start = start_list},
 	{"session.get", "Tell of one session", ROWS(session_rows), RESULT(about_rows),
@@ -251,13 +259,14 @@ static const struct operation rows[] = {
 		.errors = "busy|damaged|no_space|gone", .example = "{'older_ms': 604800000}",
 		.answer = "{'sessions': 0}", .start = start_prune},
 	{"session.log", TEXT_LOG, ROWS(log_rows), RESULT(logged_rows), .label = OPERATION_CALLER,
-		.limits = "The newest 10000 steps.", .errors = "not_found|damaged",
-		.example = "{'session': 'demo'}",
+		.limits = "The newest 10000 steps, and 32 MiB of code.",
+		.errors = "not_found|damaged|quota|gone", .example = "{'session': 'demo'}",
 		.answer = "{'steps': [{'status': 'ok', 'outcome': 'committed', 'code': '6 * 7'}]}",
 		.start = start_log},
 	{"session.graph", "List the steps of all sessions, newest first", RESULT(graph_rows),
-		.label = OPERATION_CALLER, .limits = "At most 10000 steps.", .errors = "damaged",
-		.example = "{}",
+		.label = OPERATION_CALLER,
+		.limits = "At most 10000 steps, of 10000 sessions, and 32 MiB of code.",
+		.errors = "damaged|quota|gone", .example = "{}",
 		.answer = "{'steps': [{'status': 'ok', 'code': '6 * 7'}], "
 			  "'heads': [{'name': 'demo'}]}",
 		.start = start_graph},

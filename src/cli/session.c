@@ -174,6 +174,26 @@ static int print_names(const json_t *list)
 	return r < 0;
 }
 
+/* All of them, a page after the other. */
+static int list_all(struct session_run *run, json_t **out, struct err *err)
+{
+	json_t *rows = json_array(), *page = NULL;
+	int r;
+	do {
+		const json_t *last = json_array_get(rows, json_array_size(rows) - 1);
+		json_t *params =
+			last ? json_pack("{s:s}", "before", session_text(last, "session")) : NULL;
+		json_decref(page);
+		page = NULL;
+		r = session_call(run, "session.list", params, &page, err);
+		(void)json_array_extend(rows, json_object_get(page, "sessions"));
+	} while (r == 0 && json_is_true(json_object_get(page, "truncated")) &&
+		json_array_size(json_object_get(page, "sessions")) > 0);
+	json_decref(page);
+	*out = json_pack("{s:o}", "sessions", rows);
+	return r;
+}
+
 static int ls_main(int argc, char **argv)
 {
 	struct session_run run;
@@ -185,7 +205,7 @@ static int ls_main(int argc, char **argv)
 	if (r == 0)
 		return 0;
 	if (r > 0)
-		r = session_call(&run, "session.list", NULL, &list, &err);
+		r = list_all(&run, &list, &err);
 	if (r == 0)
 		status = run.args.output.json	? view_json(list)
 			: run.args.output.quiet ? print_names(list)

@@ -91,6 +91,14 @@ static size_t first_line(const char **code)
 	return strcspn(*code, "\r\n");
 }
 
+/* What is not there is said; on stderr, where no program that reads the list takes it for a row. */
+static int tell_cut(int status, const json_t *list, const char *what, const char *hint)
+{
+	if (json_is_true(json_object_get(list, "truncated")))
+		(void)fprintf(stderr, "retort: there are more %s: %s\n", what, hint);
+	return status;
+}
+
 int session_print_list(const json_t *list)
 {
 	static const char *const heads[] = {
@@ -107,15 +115,7 @@ int session_print_list(const json_t *list)
 		add_text(&c, session_text(row, "parent"));
 		add_time(&c, json_object_get(row, "created_ms"));
 	}
-	return print_cells(&c, 0);
-}
-
-/* What is not there is said; on stderr, where no program that reads the list takes it for a row. */
-static int tell_cut(int status, const json_t *list, const char *what, const char *hint)
-{
-	if (json_is_true(json_object_get(list, "truncated")))
-		(void)fprintf(stderr, "retort: there are more %s: %s\n", what, hint);
-	return status;
+	return tell_cut(print_cells(&c, 0), list, "sessions", "close what is not needed");
 }
 
 int session_print_log(const json_t *log)

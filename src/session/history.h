@@ -4,20 +4,31 @@
 
 #include "session/registry.h"
 
+/*
+ * {"sessions": [{session, name?, parent?, runtime, state, head, steps, created_ms, …}],
+ * "truncated"?}: open ones, the newest first. @before: only those that were made before that one;
+ * NULL: all.
+ */
+struct registry_listing {
+	const char *before;
+	uint64_t limit;
+};
+void registry_list(struct registry *r, const struct registry_listing *which, registry_done_fn *done,
+	void *arg);
+/* How many those are, or negative errno. */
+int64_t registry_count(const struct registry *r, struct err *err);
 /* At once. Owns: the caller decrefs. Returns: NULL and @err. */
-
-/* {"sessions": [{session, name?, parent?, runtime, state, head, steps, created_ms, …}]}, the newest
- * first */
-json_t *registry_list(struct registry *r, struct err *err);
 json_t *registry_get(struct registry *r, const char *session, struct err *err);
 /*
  * {"session", "head", "steps": [{step, parent, session, runtime, status, outcome, code, …} newest
  * first], "truncated"?}: the way from the head to the first step. @is_all: also the session's steps
  * that are not on it, because they were rolled back or undone; those that are have "on_path".
  */
-json_t *registry_log(struct registry *r, const char *session, bool is_all, struct err *err);
-/* {"steps": [… of all sessions, newest first], "heads": [{session, name?, head}]} */
-json_t *registry_graph(struct registry *r, struct err *err);
+void registry_log(
+	struct registry *r, const char *session, bool is_all, registry_done_fn *done, void *arg);
+/* {"steps": [… of open sessions, newest first], "heads": [{session, name?, head}], "truncated"?} */
+void registry_graph(struct registry *r, registry_done_fn *done, void *arg);
+/* At once, likewise. */
 json_t *registry_templates(struct registry *r, struct err *err);
 
 /*

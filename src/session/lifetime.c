@@ -14,7 +14,7 @@
 #include <time.h>
 
 /* The timer rings at least so often, and, when the journal cannot be written, at most so often. */
-enum { RING_MAX_MS = 3600 * 1000, RING_MIN_MS = 10, AGAIN_MS = 1000 };
+enum { RING_MAX_MS = 3600 * 1000, RING_MIN_MS = 10, AGAIN_MS = 1000, STORED_EACH = 32 };
 
 static const int64_t never = INT64_MAX;
 
@@ -122,14 +122,17 @@ static int64_t end_all_live(struct roll *roll, int64_t now)
 	return next;
 }
 
-/* Returns: when to look again. */
+/* Some of them, for there may be thousands. Returns: when to look again. */
 static int64_t end_all_stored(struct roll *roll, int64_t now)
 {
 	struct journal_session s;
 	struct err err;
-	int64_t next = never, row = 0;
-	int r;
-	while ((r = journal_session_mortal(roll->journal, &row, &s, &err)) > 0) {
+	int64_t next = roll->stored_next_ms;
+	int n = 0, r = 1;
+	if (roll->stored_row == 0)
+		next = never;
+	while (n++ < STORED_EACH &&
+		(r = journal_session_mortal(roll->journal, &roll->stored_row, &s, &err)) > 0) {
 		struct end end = end_of_stored(roll, &s);
 		if (roll_live(roll, s.id))
 			continue;
@@ -140,6 +143,10 @@ static int64_t end_all_stored(struct roll *roll, int64_t now)
 		else
 			next = MIN(next, after(now, AGAIN_MS));
 	}
+	roll->stored_next_ms = next;
+	if (r > 0)
+		return now; /* the others */
+	roll->stored_row = 0;
 	return r < 0 ? MIN(next, after(now, AGAIN_MS)) : next;
 }
 
@@ -190,8 +197,10 @@ void lifetime_watch(struct entry *e)
 	struct roll *roll = e->roll;
 	int64_t now = now_ms();
 	struct end end = earlier(after(e->created_ms, e->ttl_ms), after(now, e->idle_ms));
-	if (e->state == ENTRY_ENDING)
+	if (e->state == ENTRY_ENDING) {
 		roll->stored_end_ms = MIN(roll->stored_end_ms, end.at_ms);
+		roll->stored_next_ms = MIN(roll->stored_next_ms, end.at_ms);
+	}
 	ring_at(roll, end.at_ms);
 }
 

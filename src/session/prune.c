@@ -15,6 +15,8 @@ struct pruning {
 	struct roll *roll;
 	uv_timer_t timer;
 	struct journal_prune *run; /* NULL: none is under way */
+	struct prune_which which;
+	bool is_forgetting; /* there may be more of those */
 	int64_t n_sessions;
 	registry_done_fn *done; /* or NULL: nobody waits */
 	void *arg;
@@ -40,6 +42,7 @@ static void finish(struct pruning *p, const struct err *err)
 {
 	struct journal_pruned n = journal_prune_end(take_ptr(p->run));
 	registry_done_fn *done = take_ptr(p->done);
+	p->is_forgetting = false;
 	if (done) {
 		json_t *out =
 			json_pack("{s:I, s:I, s:I, s:I}", "sessions", (json_int_t)p->n_sessions,
@@ -51,24 +54,40 @@ static void finish(struct pruning *p, const struct err *err)
 	look_later(p);
 }
 
-/* Returns: how many sessions there were, or negative errno. */
-static int64_t begin(struct pruning *p, const struct prune_which *which, struct err *err)
+/* Returns: 1 when there is something to be removed, 0, or negative errno. */
+static int forget(struct pruning *p, struct err *err)
 {
-	int64_t n = journal_forget(p->roll->journal, which, false, err);
-	if (n <= 0)
-		return n;
-	int r = journal_prune_begin(&p->run, p->roll->journal, err);
-	if (r < 0)
-		return r;
-	p->n_sessions = n;
-	timer_start(&p->timer, on_timer, PAUSE_MS, 0);
-	return n;
+	int64_t n = journal_forget(p->roll->journal, &p->which, false, err);
+	p->n_sessions += MAX(n, 0);
+	p->is_forgetting = n == PRUNE_FORGET_MAX;
+	if (n < 0)
+		return (int)n;
+	if (!p->is_forgetting && p->n_sessions > 0) {
+		int r = journal_prune_begin(&p->run, p->roll->journal, err);
+		if (r < 0)
+			return r;
+	}
+	if (p->n_sessions > 0)
+		timer_start(&p->timer, on_timer, PAUSE_MS, 0);
+	return p->n_sessions > 0;
+}
+
+static int begin(struct pruning *p, const struct prune_which *which, struct err *err)
+{
+	p->which = *which;
+	p->n_sessions = 0;
+	return forget(p, err);
 }
 
 static void on_timer(uv_timer_t *timer)
 {
 	struct pruning *p = timer->data;
 	struct err err;
+	if (p->is_forgetting) {
+		if (forget(p, &err) < 0)
+			finish(p, &err);
+		return;
+	}
 	if (!p->run) {
 		const struct prune_which which = {
 			.before_ms = now_ms() - (int64_t)p->roll->retain_ms};
@@ -90,12 +109,11 @@ static int start(struct pruning *p, const struct prune_which *which, bool is_dry
 		*n = journal_forget(p->roll->journal, which, true, err);
 		return *n < 0 ? (int)*n : 0;
 	}
-	if (p->run) {
+	if (p->run || p->is_forgetting) {
 		err_set(err, ERR_BUSY, "sessions are being forgotten already");
 		return err_hint(err, "ask again when that is done");
 	}
-	*n = begin(p, which, err);
-	return *n < 0 ? (int)*n : *n > 0;
+	return begin(p, which, err);
 }
 
 void registry_prune(

@@ -21,6 +21,7 @@
 #include "session/replay.h"
 #include "session/rewind.h"
 #include "session/roll.h"
+#include "session/slices.h"
 #include "session/standby.h"
 
 #include <errno.h>
@@ -538,6 +539,7 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 	(void)uv_timer_init(r->engine->loop, &r->idle);
 	r->idle.data = r;
 	lifetime_open(r);
+	slices_open(r);
 	r->all.roll = r;
 	*out = &r->all;
 	return 0;
@@ -577,6 +579,7 @@ void registry_close(struct registry *registry, void (*closed)(void *arg), void *
 	struct engine *engine = r->engine;
 	r->is_closing = true;
 	prune_stop(r);
+	slices_stop(r);
 	r->closed = closed;
 	r->arg = arg;
 	engine_hold(engine);

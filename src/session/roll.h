@@ -17,6 +17,7 @@ struct registry {
 	struct roll *roll;
 	struct owner *owner; /* NULL: sees everything */
 	struct registry *next;
+	uint64_t n_slice; /* slices.c: when it was served last */
 };
 
 struct roll {
@@ -37,10 +38,13 @@ struct roll {
 	int64_t ring_ms;       /* when that rings, since 1970; 0: not set */
 	int64_t opened_ms;     /* likewise */
 	int64_t stored_end_ms; /* the earliest end of a session that is only in the journal */
+	int64_t stored_row;    /* they are looked at: which was the last, and the earliest end */
+	int64_t stored_next_ms;
 	uint64_t n_expired;
 	const struct tool_gate *gate; /* or NULL */
 	const char *skills;	      /* likewise */
 	struct pruning *pruning;      /* or NULL, without memory */
+	struct slices *slices;	      /* likewise */
 	bool is_closing;
 	void (*ended)(void *arg, const char *session);
 	void *ended_arg;

@@ -25,3 +25,16 @@ int64_t journal_session_count(struct journal *j, const char *owner, struct err *
  */
 int journal_session_mortal(
 	struct journal *j, int64_t *after, struct journal_session *out, struct err *err);
+
+/*
+ * Which sessions of @owner (NULL: anybody's) are open, by number; the newest has the highest.
+ * Owns: the caller frees *@out. Returns: how many, oldest first, or negative errno.
+ */
+int64_t journal_session_numbers(
+	struct journal *j, const char *owner, int64_t **out, struct err *err);
+/* The one of that number. Owns: as journal_session_get(). Returns: 1, or 0 when it is not open any
+ * more. */
+int journal_session_at(
+	struct journal *j, int64_t number, struct journal_session *out, struct err *err);
+/* What number has @id? Errors: ERR_NOT_FOUND. */
+int64_t journal_session_number(struct journal *j, const char *id, struct err *err);

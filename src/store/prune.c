@@ -112,6 +112,7 @@ int64_t journal_forget(
 			(void)sqlite3_bind_int64(s, 2, which->before_ms);
 			(void)sqlite3_bind_int64(
 				s, 3, (int64_t)MIN(which->keep, (uint64_t)INT64_MAX));
+			(void)sqlite3_bind_int64(s, 4, is_dry ? -1 : PRUNE_FORGET_MAX);
 		}
 		while (r == 0 && (r = db_step(j, s, "session", err)) > 0) {
 			cleanup_stmt sqlite3_stmt *set = db_stmt(j, STMT_FORGET, err);

@@ -19,9 +19,11 @@ struct prune_which {
 };
 
 /*
- * From now on they are forgotten. What they had goes with the next journal_prune_part().
- * @is_dry: only count. Returns: how many, or negative errno.
+ * From now on they are forgotten, PRUNE_FORGET_MAX of them: others with another call. What they had
+ * goes with the next journal_prune_part().
+ * @is_dry: only count all of them. Returns: how many, or negative errno.
  */
+enum { PRUNE_FORGET_MAX = 256 };
 int64_t journal_forget(
 	struct journal *j, const struct prune_which *which, bool is_dry, struct err *err);
 

@@ -60,9 +60,8 @@ int journal_session_begins(struct journal *j, const char *owner, const char *sta
  * write. */
 typedef int journal_session_fn(void *user, const struct journal_session *s, struct err *err);
 
-/* All, or the open ones, oldest first. Returns: how many were told, or negative errno. */
-int64_t journal_sessions(
-	struct journal *j, bool open_only, journal_session_fn *fn, void *user, struct err *err);
+/* All, oldest first. Returns: how many were told, or negative errno. */
+int64_t journal_sessions(struct journal *j, journal_session_fn *fn, void *user, struct err *err);
 
 /*
  * Move the head to any step ("" for before the first); all steps stay. @id is an id, not a name.

@@ -412,16 +412,13 @@ int journal_session_mortal(
 	return 1;
 }
 
-int64_t journal_sessions(
-	struct journal *j, bool open_only, journal_session_fn *fn, void *user, struct err *err)
+int64_t journal_sessions(struct journal *j, journal_session_fn *fn, void *user, struct err *err)
 {
 	struct session_row row = {0};
 	int64_t n = 0;
 	int r;
 	while ((r = next(j, STMT_SESSION_NEXT, row.n, &row, err)) > 0) {
 		struct journal_session s;
-		if (open_only && row.closed_ms)
-			continue;
 		r = fill(j, &row, &s, err);
 		if (r < 0)
 			return r;
@@ -432,6 +429,63 @@ int64_t journal_sessions(
 			break;
 	}
 	return r < 0 ? r : n;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x > y) - (x < y);
+}
+
+int64_t journal_session_numbers(
+	struct journal *j, const char *owner, int64_t **out, struct err *err)
+{
+	int64_t *numbers = NULL, r;
+	size_t n = 0, room = 0;
+	cleanup_stmt sqlite3_stmt *s =
+		db_stmt(j, owner ? STMT_SESSION_NUMBERS : STMT_SESSION_NUMBERS_ALL, err);
+	if (!s)
+		return -EIO;
+	if (owner)
+		(void)sqlite3_bind_text(s, 1, owner, -1, SQLITE_STATIC);
+	while ((r = db_step(j, s, "session", err)) > 0) {
+		if (n == room) {
+			room = room ? room * 2 : 64;
+			int64_t *more = realloc(numbers, room * sizeof *more);
+			if (!more) {
+				r = err_set(err, ERR_NO_MEMORY, "no memory for a list of sessions");
+				break;
+			}
+			numbers = more;
+		}
+		numbers[n++] = sqlite3_column_int64(s, 0);
+	}
+	if (r < 0) {
+		free(numbers);
+		return r;
+	}
+	if (n > 0)
+		qsort(numbers, n, sizeof *numbers, by_number);
+	*out = numbers;
+	return (int64_t)n;
+}
+
+int journal_session_at(
+	struct journal *j, int64_t number, struct journal_session *out, struct err *err)
+{
+	struct session_row row;
+	int r = next(j, STMT_SESSION_NEXT, number - 1, &row, err);
+	if (r <= 0 || row.n != number || row.closed_ms)
+		return MIN(r, 0);
+	r = fill(j, &row, out, err);
+	return r < 0 ? r : 1;
+}
+
+int64_t journal_session_number(struct journal *j, const char *id, struct err *err)
+{
+	struct session_row row;
+	int r = session_find(j, id, &row, err);
+	return r < 0 ? r : row.n;
 }
 
 /* One change of a row, as a transaction. */

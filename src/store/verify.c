@@ -234,7 +234,7 @@ static void check_sessions(struct check *c)
 	}
 	if (r < 0)
 		tell_error(c);
-	if (journal_sessions(c->j, false, check_session, c, &c->err) < 0)
+	if (journal_sessions(c->j, check_session, c, &c->err) < 0)
 		tell_error(c);
 }
 

@@ -55,32 +55,40 @@ static int tell(struct journal *j, int64_t seq, struct walk *w, struct err *err)
 	return r;
 }
 
-int64_t journal_ancestors(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
-	void *user, struct err *err)
+int64_t journal_way_up(struct journal *j, struct journal_way *way, uint64_t max,
+	journal_node_fn *fn, void *user, struct err *err)
 {
 	struct walk w = {.fn = fn, .user = user};
-	char at[JOURNAL_DIGEST_BYTES] = "";
-	int64_t n = 0, before = INT64_MAX;
-	int r = digest[0] ? text_check(digest, sizeof at, "step", err) : 0;
-	if (r < 0)
-		return r;
-	memcpy(at, digest, strlen(digest) + 1);
-	while (at[0] && r == 0 && (max == 0 || (uint64_t)n < max)) {
-		int64_t seq = node_seq(j, at, err);
-		if (seq < 0 && n > 0 && err->code == ERR_NOT_FOUND)
-			return err_set(err, ERR_DAMAGED, "step %s: it is missing", at);
+	int64_t n = 0;
+	int r = way->at[0] ? text_check(way->at, sizeof way->at, "step", err) : 0;
+	while (way->at[0] && r == 0 && (max == 0 || (uint64_t)n < max)) {
+		bool is_first = way->before == 0;
+		int64_t seq = node_seq(j, way->at, err);
+		if (seq < 0 && !is_first && err->code == ERR_NOT_FOUND)
+			return err_set(err, ERR_DAMAGED, "step %s: it is missing", way->at);
 		if (seq < 0)
 			return seq;
 		/* A parent is older than its child: so this ends. */
-		if (seq >= before)
-			return err_set(err, ERR_DAMAGED, "step %s: it is its own ancestor", at);
-		before = seq;
-		w.want = n > 0 ? at : NULL;
+		if (!is_first && seq >= way->before)
+			return err_set(
+				err, ERR_DAMAGED, "step %s: it is its own ancestor", way->at);
+		way->before = seq;
+		w.want = is_first ? NULL : way->at;
 		r = tell(j, seq, &w, err);
-		memcpy(at, w.next, sizeof at);
+		memcpy(way->at, w.next, sizeof way->at);
 		n += r >= 0;
 	}
 	return r < 0 ? r : n;
+}
+
+int64_t journal_ancestors(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
+	void *user, struct err *err)
+{
+	struct journal_way way = {.before = 0};
+	if (text_check(digest, sizeof way.at, "step", err) < 0)
+		return -err_errno(err->code);
+	memcpy(way.at, digest, strlen(digest) + 1);
+	return journal_way_up(j, &way, max, fn, user, err);
 }
 
 static int64_t next_child(struct journal *j, int64_t parent, int64_t after, struct err *err)
@@ -195,14 +203,14 @@ static int next_attempt(struct journal *j, int64_t session, struct attempt *a, s
 	return 1;
 }
 
-int64_t journal_session_steps(struct journal *j, const char *session, uint64_t max,
+int64_t journal_session_steps(struct journal *j, struct journal_attempts *of, uint64_t max,
 	journal_node_fn *fn, void *user, struct err *err)
 {
-	struct attempt a = {.seq = INT64_MAX, .session = session};
+	struct attempt a = {.seq = of->before > 0 ? of->before : INT64_MAX, .session = of->session};
 	struct walk w = {.fn = fn, .user = user, .want = a.digest, .attempt = &a};
 	struct session_row row;
 	int64_t n = 0;
-	int r = session_find(j, session, &row, err);
+	int r = session_find(j, of->session, &row, err);
 	if (r < 0)
 		return r;
 	while (r == 0 && (max == 0 || (uint64_t)n < max)) {
@@ -211,6 +219,7 @@ int64_t journal_session_steps(struct journal *j, const char *session, uint64_t m
 			break;
 		int64_t seq = node_seq(j, a.digest, err);
 		r = seq < 0 ? (int)seq : tell(j, seq, &w, err);
+		of->before = a.seq;
 		n += r >= 0;
 	}
 	return r < 0 ? r : n;

@@ -17,6 +17,14 @@ typedef int journal_node_fn(void *user, const struct journal_node *node, struct 
 int64_t journal_ancestors(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
 	void *user, struct err *err);
 
+/* The same, some at a time: @at is where it goes on, "" behind the first step. Returns as above. */
+struct journal_way {
+	char at[JOURNAL_DIGEST_BYTES];
+	int64_t before; /* 0: nothing was told yet */
+};
+int64_t journal_way_up(struct journal *j, struct journal_way *way, uint64_t max,
+	journal_node_fn *fn, void *user, struct err *err);
+
 /* How many steps it is from the first to @digest, itself included; 0 for "". At most a million. */
 int64_t journal_depth(struct journal *j, const char *digest, struct err *err);
 
@@ -25,7 +33,11 @@ int64_t journal_depth(struct journal *j, const char *digest, struct err *err);
  * rolled back, too. A step that was run twice with the same result is kept once and told twice:
  * session, outcome and created_ms are those of the attempt. Reads the log of changes.
  */
-int64_t journal_session_steps(struct journal *j, const char *session, uint64_t max,
+struct journal_attempts {
+	const char *session;
+	int64_t before; /* where it goes on; 0: the newest */
+};
+int64_t journal_session_steps(struct journal *j, struct journal_attempts *of, uint64_t max,
 	journal_node_fn *fn, void *user, struct err *err);
 
 /*

@@ -172,6 +172,18 @@ def graph(eve):
     return lambda: eve.request("session.graph")
 
 
+def thousands(eve):
+    """A past of thousands of steps, and of hundreds of sessions."""
+    s = eve.session()
+    for i in range(3000):
+        eve.request("file.write", session=s, path="f", content=str(i))
+    for _ in range(100):
+        eve.request("session.close", session=eve.session(runtime="shell"))
+    asks = (("session.list", {}), ("session.graph", {}), ("session.log", {"session": s}),
+            ("session.log", {"session": s, "all": True}), ("session.prune", {"all": True, "dry_run": True}))
+    return lambda: [eve.request(method, **params) for method, params in asks]
+
+
 def sessions(eve):
     def one():
         s = eve.session()
@@ -293,6 +305,7 @@ LOADS = {
     "files listed": file_list,
     "log and record": log_all,
     "graph": graph,
+    "lists of thousands": thousands,
     "sessions": sessions,
     "branches": branches,
     "slow readers": slow_readers,

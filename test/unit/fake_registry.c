@@ -557,15 +557,31 @@ void registry_names(struct registry *r, const char *session, const char *runtime
 
 /* ---- told at once ---- */
 
-json_t *registry_list(struct registry *r, struct err *err)
+void registry_list(
+	struct registry *r, const struct registry_listing *which, registry_done_fn *done, void *arg)
 {
 	json_t *list = json_array();
-	(void)err;
+	struct err err;
+	if (which->before && !find(r, which->before, &err)) {
+		json_decref(list);
+		done(arg, NULL, &err);
+		return;
+	}
 	for (int i = 0; i < r->all->n_sessions; i++)
 		if (r->all->sessions[i].is_open &&
 			(!r->owner || r->owner == r->all->sessions[i].owner))
 			(void)json_array_append_new(list, session_json(r, &r->all->sessions[i]));
-	return json_pack("{s:o}", "sessions", list);
+	give(done, arg, json_pack("{s:o}", "sessions", list));
+}
+
+int64_t registry_count(const struct registry *r, struct err *err)
+{
+	int64_t n = 0;
+	(void)err;
+	for (int i = 0; i < r->all->n_sessions; i++)
+		n += r->all->sessions[i].is_open &&
+			(!r->owner || r->owner == r->all->sessions[i].owner);
+	return n;
 }
 
 json_t *registry_get(struct registry *r, const char *session, struct err *err)
@@ -582,22 +598,25 @@ static json_t *node_json(struct registry *r, int i)
 		"runtime", "python", "status", n->status, "outcome", "committed", "code", n->code);
 }
 
-json_t *registry_log(struct registry *r, const char *session, bool is_all, struct err *err)
+void registry_log(
+	struct registry *r, const char *session, bool is_all, registry_done_fn *done, void *arg)
 {
+	struct err err;
 	(void)is_all;
-	struct fake_session *s = find(r, session, err);
+	struct fake_session *s = find(r, session, &err);
 	json_t *steps = json_array();
 	for (int i = s ? s->head : -1; i >= 0; i = r->all->nodes[i].parent)
 		(void)json_array_append_new(steps, node_json(r, i));
-	json_t *log = s ? json_pack("{s:O}", "steps", steps) : NULL;
+	if (s)
+		give(done, arg, json_pack("{s:O}", "steps", steps));
+	else
+		done(arg, NULL, &err);
 	json_decref(steps);
-	return log;
 }
 
-json_t *registry_graph(struct registry *r, struct err *err)
+void registry_graph(struct registry *r, registry_done_fn *done, void *arg)
 {
 	json_t *steps = json_array(), *heads = json_array();
-	(void)err;
 	struct err none;
 	for (int i = r->all->n_nodes - 1; i >= 0; i--)
 		if (find(r, r->all->nodes[i].session, &none))
@@ -606,7 +625,7 @@ json_t *registry_graph(struct registry *r, struct err *err)
 		if (find(r, r->all->sessions[i].id, &none) && r->all->sessions[i].head >= 0)
 			(void)json_object_set_new(heads, r->all->sessions[i].id,
 				json_string(head_of(r, &r->all->sessions[i])));
-	return json_pack("{s:o, s:o}", "steps", steps, "heads", heads);
+	give(done, arg, json_pack("{s:o, s:o}", "steps", steps, "heads", heads));
 }
 
 /* ---- files ---- */

@@ -260,9 +260,22 @@ TEST(sessions)
 	CHECK_INT(err.code, ERR_USAGE);
 	CHECK(journal_session_move(j, "s-q", "", &err) < 0);
 	CHECK_INT(err.code, ERR_NOT_FOUND);
-	CHECK_INT(journal_sessions(j, false, count_session, &n, &err), 3);
-	CHECK_INT(journal_sessions(j, true, count_session, &n, &err), 2);
-	CHECK_INT(n, 5);
+	CHECK_INT(journal_sessions(j, count_session, &n, &err), 3);
+	CHECK_INT(n, 3);
+	int64_t *numbers = NULL;
+	CHECK_INT(journal_session_numbers(j, NULL, &numbers, &err), 2);
+	CHECK_INT(numbers[0], journal_session_number(j, "s-b", &err));
+	CHECK_INT(numbers[1], journal_session_number(j, "s-c", &err));
+	CHECK_INT(journal_session_at(j, numbers[1], &s, &err), 1);
+	CHECK_STR(s.id, "s-c");
+	journal_session_done(&s);
+	CHECK_INT(journal_session_at(j, journal_session_number(j, "s-a", &err), &s, &err), 0);
+	CHECK_INT(journal_session_at(j, numbers[1] + 1, &s, &err), 0);
+	free(numbers);
+	CHECK_INT(journal_session_numbers(j, "ann", &numbers, &err), 0);
+	free(numbers);
+	CHECK(journal_session_number(j, "s-q", &err) < 0);
+	CHECK_INT(err.code, ERR_NOT_FOUND);
 	CHECK_INT(verify(j), 0);
 }
 
@@ -996,17 +1009,24 @@ TEST(steps_are_counted_and_told_by_session)
 	CHECK_INT(shelf_step(j, "s-a", a, "4", b), 0);
 	CHECK_INT(journal_depth(j, a, &err), 1);
 	CHECK_INT(journal_depth(j, b, &err), 2);
-	CHECK_INT(journal_session_steps(j, "s-a", 0, count_codes, codes, &err), 3);
+	CHECK_INT(journal_session_steps(j, &(struct journal_attempts){.session = "s-a"}, 0,
+			  count_codes, codes, &err),
+		3);
 	CHECK_STR(codes, "421");
 	codes[0] = '\0';
-	CHECK_INT(journal_session_steps(j, "s-a", 2, count_codes, codes, &err), 2);
+	CHECK_INT(journal_session_steps(j, &(struct journal_attempts){.session = "s-a"}, 2,
+			  count_codes, codes, &err),
+		2);
 	CHECK_STR(codes, "42");
 	CHECK_INT(journal_session_move(j, "s-a", a, &err), 0);
 	CHECK_INT(shelf_step(j, "s-a", a, "4", b), 1);
 	codes[0] = '\0';
-	CHECK_INT(journal_session_steps(j, "s-a", 0, count_codes, codes, &err), 4);
+	CHECK_INT(journal_session_steps(j, &(struct journal_attempts){.session = "s-a"}, 0,
+			  count_codes, codes, &err),
+		4);
 	CHECK_STR(codes, "4421");
-	CHECK(journal_session_steps(j, "s-c", 0, count_codes, codes, &err) < 0);
+	CHECK(journal_session_steps(j, &(struct journal_attempts){.session = "s-c"}, 0, count_codes,
+		      codes, &err) < 0);
 	CHECK_INT(err.code, ERR_NOT_FOUND);
 	CHECK(journal_depth(j, "12", &err) < 0);
 }

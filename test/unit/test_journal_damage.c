@@ -144,7 +144,7 @@ static int read_all(struct journal *j, struct content *c, struct err *err)
 {
 	struct journal_session s;
 	c->n = 0;
-	if (journal_sessions(j, false, on_session, c, err) < 0 ||
+	if (journal_sessions(j, on_session, c, err) < 0 ||
 		journal_session_get(j, "one", &s, err) < 0)
 		return -1;
 	int64_t n = journal_ancestors(j, s.head, 0, on_node, c, err);

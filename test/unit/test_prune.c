@@ -188,6 +188,24 @@ TEST(room_is_given_back)
 	CHECK_INT(damage(j), 0);
 }
 
+TEST(many_are_forgotten_some_at_a_time)
+{
+	enum { MADE = PRUNE_FORGET_MAX + 20, KEPT = 7 };
+	SHELF;
+	const struct prune_which all = {.before_ms = INT64_MAX, .keep = KEPT};
+	JOURNAL j = shelf_open(dir);
+	for (int i = 0; i < MADE; i++) {
+		char id[16];
+		(void)snprintf(id, sizeof id, "s-%d", i);
+		CHECK_INT(shelf_session(j, id, ""), 0);
+		CHECK_INT(journal_session_close(j, id, "", &err), 0);
+	}
+	CHECK_INT(journal_forget(j, &all, true, &err), MADE - KEPT);
+	CHECK_INT(journal_forget(j, &all, false, &err), PRUNE_FORGET_MAX);
+	CHECK_INT(journal_forget(j, &all, false, &err), MADE - KEPT - PRUNE_FORGET_MAX);
+	CHECK_INT(journal_forget(j, &all, false, &err), 0);
+}
+
 /* A death at any point leaves a journal that is whole, and the next time does the rest. */
 TEST(it_may_end_anywhere)
 {

@@ -44,6 +44,8 @@ static void on_list(struct mcp_job *job, const json_t *result, const struct err 
 	}
 	if (out.bytes == 0)
 		(void)buf_add(&out, "no sessions");
+	if (json_is_true(json_object_get(result, "truncated")))
+		(void)buf_add(&out, "… and older ones");
 	give(job, &out);
 }
 

@@ -1,0 +1,172 @@
+/* Files of a workspace, listed and read. SPDX-License-Identifier: Apache-2.0 */
+#include "base/base64.h"
+#include "base/fd.h"
+#include "base/utf8.h"
+#include "sandbox/syscalls.h"
+#include "session/history.h"
+#include "session/put.h"
+#include "session/roll.h"
+#include "session/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { READ_MAX = 16 << 20, VOLUME_FILES_MAX = 1000, VOLUMES_DEEP = 4 };
+
+static int workspace_of(struct registry *r, const char *session, struct err *err)
+{
+	const struct entry *e = registry_find(r, session, err);
+	if (!e)
+		return -1;
+	int fd = e->session ? session_workspace_fd(e->session) : -1;
+	if (fd < 0) {
+		err_set(err, ERR_BUSY, "the session's box is not there yet");
+		err_hint(err, "run a step first, or ask again");
+	}
+	return fd;
+}
+
+/* What is listed: the rows, and what there is room for of volumes, which may be large. */
+struct file_listing {
+	json_t *rows;
+	size_t room;
+	bool is_cut;
+};
+
+static void add_file(
+	struct file_listing *l, const char *above, const struct workspace_file *f, bool is_volume)
+{
+	cleanup_buf struct buf path = BUF_INIT(3 * 2 * 4096);
+	if (utf8_repair(&path, above, strlen(above), NULL) < 0 ||
+		(*above && buf_add(&path, "/") < 0) ||
+		utf8_repair(&path, f->path, strlen(f->path), NULL) < 0)
+		return;
+	json_t *row = json_pack("{s:o, s:I, s:s, s:I}", "path",
+		json_stringn(buf_str(&path), path.bytes), "size", (json_int_t)f->size_bytes, "mime",
+		workspace_mime(f->path), "modified_ms", (json_int_t)(f->changed_ns / 1000000));
+	if (is_volume)
+		(void)json_object_set_new(row, "volume", json_true());
+	(void)json_array_append_new(l->rows, row);
+}
+
+/* A volume is a file, or has files. @path is from the top; what lies deeper than a few volumes in
+ * one another is left out. */
+static void add_volume(struct file_listing *l, int top_fd, const char *path, int depth)
+{
+	struct workspace inside;
+	struct stat st;
+	struct err ignored;
+	cleanup_fd int fd =
+		sys_open_beneath(top_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	if (fd < 0 || fstat(fd, &st) < 0 || l->room == 0 || depth > VOLUMES_DEEP)
+		return;
+	if (S_ISREG(st.st_mode)) {
+		const struct workspace_file file = {.path = (char *)(uintptr_t)path,
+			.size_bytes = (uint64_t)st.st_size,
+			.changed_ns = st.st_ctim.tv_sec * 1000000000LL + st.st_ctim.tv_nsec};
+		l->room--;
+		add_file(l, "", &file, true);
+	}
+	if (!S_ISDIR(st.st_mode) || workspace_scan_some(&inside, fd, l->room, &ignored) < 0)
+		return;
+	l->room -= inside.n_files;
+	l->is_cut = l->is_cut || inside.is_cut;
+	for (size_t i = 0; i < inside.n_files; i++) {
+		const struct workspace_file *f = &inside.files[i];
+		cleanup_buf struct buf whole = BUF_INIT(2 * 4096);
+		if (f->kind == WORKSPACE_FILE)
+			add_file(l, path, f, true);
+		else if (f->kind == WORKSPACE_MOUNT &&
+			buf_addf(&whole, "%s/%s", path, f->path) == 0)
+			add_volume(l, top_fd, buf_str(&whole), depth + 1);
+	}
+	workspace_done(&inside);
+}
+
+json_t *registry_file_list(struct registry *r, const char *session, struct err *err)
+{
+	struct workspace now;
+	int fd = workspace_of(r, session, err);
+	if (fd < 0 || workspace_scan(&now, fd, err) < 0)
+		return NULL;
+	struct file_listing l = {
+		.rows = json_array(), .room = VOLUME_FILES_MAX, .is_cut = now.is_cut};
+	for (size_t i = 0; i < now.n_files; i++) {
+		if (now.files[i].kind == WORKSPACE_FILE)
+			add_file(&l, "", &now.files[i], false);
+		else if (now.files[i].kind == WORKSPACE_MOUNT)
+			add_volume(&l, fd, now.files[i].path, 0);
+	}
+	json_t *out = json_pack("{s:o}", "files", l.rows);
+	if (l.is_cut)
+		(void)json_object_set_new(out, "truncated", json_true());
+	workspace_done(&now);
+	return out;
+}
+
+static json_t *content_json(
+	const char *path, char *data, size_t bytes, const struct stat *st, uint64_t offset)
+{
+	bool is_text = utf8_is_valid(data, bytes);
+	size_t room = base64_bytes(bytes);
+	char *coded = is_text ? NULL : malloc(room + 1);
+	if (coded)
+		base64_encode(coded, data, bytes);
+	json_t *content = is_text ? json_stringn_nocheck(data, bytes)
+		: coded		  ? json_stringn_nocheck(coded, room)
+				  : NULL;
+	free(coded);
+	json_t *out = content ? json_pack("{s:s, s:o, s:s, s:I, s:I}", "path", path, "content",
+					content, "encoding", is_text ? "utf-8" : "base64", "size",
+					(json_int_t)st->st_size, "offset", (json_int_t)offset)
+			      : NULL;
+	/* Who copies files out makes one of those names, too. */
+	if (out && st->st_nlink > 1)
+		(void)json_object_set_new(out, "inode",
+			json_sprintf("%llx-%llx", (unsigned long long)st->st_dev,
+				(unsigned long long)st->st_ino));
+	return out;
+}
+
+json_t *registry_file_read(struct registry *r, const char *session, const char *path,
+	uint64_t offset, uint64_t limit, struct err *err)
+{
+	struct stat st;
+	char clean[WIRE_PATH_BYTES];
+	int dir = file_path_clean(path, clean, err) < 0 ? -1 : workspace_of(r, session, err);
+	if (dir < 0)
+		return NULL;
+	path = clean;
+	cleanup_fd int fd =
+		sys_open_beneath(dir, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		bool is_missing = errno == ENOENT;
+		if (errno == ELOOP) {
+			err_set(err, ERR_ACCESS,
+				"read %s: it is, or leads through, a symbolic link", path);
+			err_hint(err, "links are not followed: name the file itself");
+			return NULL;
+		}
+		err_sys(err, is_missing ? ERR_NOT_FOUND : ERR_ACCESS, errno, "read %s", path);
+		if (is_missing)
+			err_hint(err, "`file.list` lists them");
+		return NULL;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		err_set(err, ERR_ACCESS, "%s is no regular file", path);
+		return NULL;
+	}
+	size_t room = (size_t)MIN(limit ? limit : READ_MAX, (uint64_t)READ_MAX);
+	room = (size_t)MIN((uint64_t)room, (uint64_t)st.st_size);
+	char *data = malloc(room + 1);
+	ssize_t n = data ? pread(fd, data, room, (off_t)offset) : -1;
+	json_t *out = n < 0 ? NULL : content_json(path, data, (size_t)n, &st, offset);
+	free(data);
+	if (!out)
+		err_set(err, ERR_IO, "cannot read %s", path);
+	return out;
+}
