@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct maker {
@@ -62,4 +63,11 @@ static inline void make(struct maker *m, const struct forms *all, const char *fo
 			make(m, all, of->form[depth > MAKER_DEPTH_MAX ? 0 : pick(m, of->n)],
 				depth + 1);
 	}
+}
+
+/* How many programs, from which seed on: RETORT_PLANS and RETORT_FIRST. */
+static inline uint64_t number_of(const char *name, uint64_t fallback)
+{
+	const char *text = getenv(name);
+	return text ? strtoull(text, NULL, 10) : fallback;
 }

