@@ -295,7 +295,7 @@ struct av item_of(struct checker *c, struct av v, struct av key)
 	struct mark m = v.m;
 	struct av all = AV_NONE;
 	struct obj *o;
-	m = mark_join(c, m, mark_capped(c, mark_unplanned(c, chosen(c, key)), KIND_NUMBER));
+	m = mark_join(c, m, mark_capped(c, chosen(c, key), KIND_NUMBER));
 	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
 		all = av_join(c, all, item_in(c, o, key.konst));
 		/* A key that is not there ends the run; what is first is a matter of order. */

@@ -36,7 +36,7 @@ const char *verdict_of(const struct fixture *f);
 
 /* `t` is text of the web, `u` the user's, `v` of a trusted tool. */
 #define PRELUDE "t = web.get(url='x')\nu = 'bob@b.c'; v = contacts.search(query='a')\n"
-#define REQUEST "send it to bob@b.c or ann@b.c from x, delete f1 or f2 with a, b, k, 1"
+#define REQUEST "send it to bob@b.c or ann@b.c from x, delete f1 or f2 with a, b, k, 1, 2026-11-22"
 
 struct flow {
 	const char *name, *plan, *verdict, *path;

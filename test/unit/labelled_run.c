@@ -168,7 +168,7 @@ static int load(struct run *r, const char *plan)
 		quiet = label_union(r->all, quiet,
 			label_set(r->all, label_atom(r->all, own[i], strlen(own[i]))));
 	if (policy_parse(&r->policy, &rules, &set, r->all, &r->diags) < 0 ||
-		ground_init(&r->ground, &r->policy.heap, "to ann, 77", &r->policy) < 0)
+		ground_init(&r->ground, &r->policy.heap, "to ann, 77 2026-11-22", &r->policy) < 0)
 		return -1;
 	const struct program_setup setup = {.tools = &set,
 		.labels = r->all,

@@ -7,7 +7,7 @@
 /*
  * a(v), b(v) and c(v) give v back, as their own word; two(v, w) gives v, as that of both; mine(v)
  * is for ann and bob; bad() fails. mail(v) gives items: whose they are stands in `from`, and the
- * owner's word in `name`. The model says "x". The request is "to ann, 77".
+ * owner's word in `name`. The model says "x". The request is "to ann, 77 2026-11-22".
  *
  * Each call of log(), raw() and approve() is written down, apart by "; ". log(v) and approve(v)
  * show the label as policies see it: "a ?b/number+approved<ann,bob>!c" is of a, chosen by b, a

@@ -837,6 +837,33 @@ TEST(words_of_the_request_spell_no_others)
 	run_flows(spelled, ARRAY_LEN(spelled), TEST_POLICY);
 }
 
+/* Which of those that the user named is the plan's to say, and what it computed to say so is not in
+ * it. */
+static const struct flow planned[] = {
+	{"by a computed place", "files.delete(file_id=['f1', 'f2'][len('f1') - 2])\n", "allow", ""},
+	{"by a computed key", "files.delete(file_id={'f1': 'f2'}.get('f' + '1', 'f1'))\n", "allow",
+		""},
+	{"the first of an order", "files.delete(file_id=sorted(['f1', 'f2'], key=len)[0])\n",
+		"allow", ""},
+	{"an order made in place",
+		"l = ['f1', 'f2']\nl.sort(key=lambda x: len(x))\nfiles.delete(file_id=l[0])\n",
+		"allow", ""},
+	{"the greatest", "files.delete(file_id=max(['f1', 'f2'], key=len))\n", "allow", ""},
+	{"put in at a place",
+		"l = ['f1']\nl.insert(len('f1') - 2, 'f2')\nfiles.delete(file_id=l[0])\n", "allow",
+		""},
+	{"behind one taken out",
+		"l = ['f1', 'f2']\nl.pop(len('f1') - 2)\nfiles.delete(file_id=l[0])\n", "allow",
+		""},
+	{"a computed day", "files.delete(file_id=date.add('2026-11-22', 1))\n", "deny", NULL},
+	{"a day of the request", "files.delete(file_id='2026-11-22')\n", "allow", ""},
+};
+
+TEST(which_one_is_the_plans_to_say)
+{
+	run_flows(planned, ARRAY_LEN(planned), TEST_POLICY);
+}
+
 /* What a plan asks of a value that is known is told before it runs. */
 static const struct flow demanded[] = {
 	{"a literal that is one of those", "files.delete(file_id=member('f1', ['f1', 'f2']))\n",

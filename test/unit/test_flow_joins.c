@@ -69,7 +69,7 @@ static const struct labelled computed[] = {
 	{"log(v=len({a(v='x')}.union([1])))\nlog(v={a(v=1), 2}.issubset([1]))\n",
 		"plan a/number; plan a/bool"},
 	{"log(v=date.format('2026-11-22', a(v='%d')))\nlog(v=date.format(b(v='2026-11-22'), '%d'))\n",
-		"plan a; plan b/date"},
+		"user a; plan b/date"},
 };
 
 static const struct labelled guards[] = {
@@ -130,6 +130,9 @@ static const struct labelled changes[] = {
 	/* A number that the request says is nobody's, what is computed of it is not. */
 	{"x = 70 + 7\nlog(v=x)\nlog(v=x + x)\nlog(v=(x + x) - x)\nlog(v=x * x)\nlog(v=a(v=70) + 7)\nlog(v=35 * 2.2)\nlog(v=77)\n",
 		"-; plan/number; -; plan/number; plan a/number; -; user/const"},
+	/* So it is with days. */
+	{"log(v='2026-11-22')\nlog(v=date.add('2026-11-22', 77))\nlog(v=date.add('2026-11-21', 1))\n",
+		"user/const; plan user/date; -"},
 	/* What a key gives is an order, no part of what is put into it. */
 	{"log(v=sorted(['ann', 'to'], key=lambda x: len(x), reverse=True)[0])\nx = ['ann', 'to']\nx.sort(key=lambda x: len(x), reverse=True)\nlog(v=x[0])\nlog(v=max(['ann', 'to'], key=lambda x: len(x)))\n",
 		"user/const; user/const; user/const"},

@@ -433,6 +433,21 @@ static const struct flow_case keys[] = {
 		"-"},
 };
 
+/* A name that data gives says which names there are. */
+static const struct flow_case named[] = {
+	{"d = dict(**{src('a'): 1})\nsink('a' in d)\nsink(d.get('a', 0))\nsink(d['a'])\n", "TTT"},
+	{"d = dict([('a', 1)], **{src('a'): 1})\nsink(len(d))\nsink(d['a'])\n", "TT"},
+	{"d = dict([(src('a'), 1)], b=1)\nsink('a' in d)\nsink(d['b'])\n", "TT"},
+	{"d = {'a': 1}\nd.update(**{src('a'): 1})\nsink(len(d))\nsink('b' in d)\n", "TT"},
+	{"d = dict(a=1, b=src('a'))\nsink(len(d))\nsink(d['a'])\nsink(list(d)[0])\n", "---"},
+	{"def f(**k):\n    return k\nsink('a' in f(**{src('a'): 1}))\n", "T"},
+};
+
+TEST(so_do_names)
+{
+	follow(named, ARRAY_LEN(named));
+}
+
 TEST(so_does_what_a_key_may_change)
 {
 	follow(keys, ARRAY_LEN(keys));
