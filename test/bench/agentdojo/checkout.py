@@ -61,7 +61,7 @@ def _docstring_parser():
     def parse(text):
         params = re.findall(r":param (\w+):\s*(.*)", text)
         return types.SimpleNamespace(
-            short_description=text.strip().split("\n")[0],
+            short_description=text.strip().split("\n")[0], long_description=None,
             params=[types.SimpleNamespace(arg_name=name, description=said or "-") for name, said in params])
     module = types.ModuleType("docstring_parser")
     module.parse = parse
