@@ -85,12 +85,13 @@ static size_t count(struct piece p, char c)
 
 /*
  * One thing: what holds a space or a separator may be two. Of addresses routes and groups have
- * parts that a program may take for the address: "a%b@c", "b!a@c", "x: a@b", "a@b@c".
+ * parts that a program may take for the address: "a%b@c", "b!a@c", "x: a@b", "a@b@c". So has what
+ * is encoded as a word of a header: "=?utf-8?q?a=40b=3e?=@c".
  */
 static bool is_one(struct piece p, bool is_address)
 {
 	for (size_t i = 0; i < p.n; i++)
-		if (is_separator(p.at[i]) || (is_address && strchr("%!:", p.at[i])))
+		if (is_separator(p.at[i]) || (is_address && strchr("%!:?", p.at[i])))
 			return false;
 	return is_address ? is_ascii(p) && count(p, '@') <= 1 : !has_unclear(p);
 }
