@@ -1,6 +1,6 @@
 /*
  * Operations on plans. They take texts, no paths. Each plan is checked and run in a process of its
- * own (api/planner.h), for which a thread of the loop's waits. That thread makes the calls of a
+ * own (api/planner.h), for which a thread waits (api/plan_line.h). That thread makes the calls of a
  * plan with servers, with a loop and servers of its own.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -8,6 +8,7 @@
 #include "api/call.h"
 #include "api/models.h"
 #include "api/plan.h"
+#include "api/plan_line.h"
 #include "api/plan_tools.h"
 #include "api/planner.h"
 #include "api/principal.h"
@@ -31,7 +32,7 @@ static const char no_tools[] = "{\"tools\": {}}";
 
 /* What a thread works on. Only the parameters are shared, and nobody changes them. */
 struct plan_work {
-	uv_work_t work;
+	struct plan_turn turn;
 	struct operation_call *call;
 	const json_t *params;
 	bool is_run;
@@ -90,9 +91,9 @@ static int perform_own(struct plan_work *w, struct planner_job *job)
 	return r;
 }
 
-static void work(uv_work_t *request)
+static void work(struct plan_turn *turn)
 {
-	struct plan_work *w = request->data;
+	struct plan_work *w = container_of(turn, struct plan_work, turn);
 	struct planner_job job = job_of(w);
 	if (has_own_tools(w))
 		(void)perform_own(w, &job);
@@ -109,12 +110,11 @@ static const char *status_word(int status)
 							       : "invalid";
 }
 
-static void done(uv_work_t *work, int status)
+static void done(struct plan_turn *turn, const struct err *why)
 {
-	struct plan_work *w = work->data;
-	/* It was given up while it stood in line. */
-	if (status < 0)
-		(void)err_set(&w->err, ERR_INTERRUPTED, "the plan was given up before it began");
+	struct plan_work *w = container_of(turn, struct plan_work, turn);
+	if (why)
+		w->err = *why;
 	if (w->result) {
 		json_int_t n = json_integer_value(json_object_get(w->result, "status"));
 		(void)json_object_set_new(w->result, "status", json_string(status_word((int)n)));
@@ -129,7 +129,7 @@ static void cancel(struct operation_call *call)
 {
 	struct plan_work *w = call->waiter.arg;
 	plan_stop_now(&w->stop);
-	(void)uv_cancel((uv_req_t *)&w->work);
+	plan_line_leave(&w->turn);
 }
 
 static void start(struct operation_call *call, bool is_run)
@@ -146,15 +146,20 @@ static void start(struct operation_call *call, bool is_run)
 		call_fail(call, &err);
 		return;
 	}
-	*w = (struct plan_work){
-		.work = {.data = w}, .call = call, .params = call->params, .is_run = is_run};
+	*w = (struct plan_work){.turn = {.work = work, .done = done},
+		.call = call,
+		.params = call->params,
+		.is_run = is_run};
 	plan_stop_init(&w->stop);
 	call->waiter.arg = w;
-	call->cancel = cancel;
-	if (call->context->loop && uv_queue_work(call->context->loop, &w->work, work, done) == 0)
+	if (!call->context->plans) {
+		work(&w->turn);
+		done(&w->turn, NULL);
 		return;
-	work(&w->work);
-	done(&w->work, 0);
+	}
+	call->cancel = cancel;
+	if (plan_line_take(call->context->plans, &w->turn, caller, &err) < 0)
+		done(&w->turn, &err);
 }
 
 static void start_check(struct operation_call *call)
@@ -227,7 +232,7 @@ static const struct param ran_rows[] = {
 static const struct operation rows[] = {
 	{"plan.check", "Prove a plan against a policy, without running it", ROWS(check_rows),
 		RESULT(checked_rows), .label = OPERATION_CALLER,
-		.limits = "Four plans at a time; others wait.",
+		.limits = "Four plans of a caller at a time, 16 of all; others wait.",
 		.errors = "auth|denied|gone|limit|protocol|quota|unreachable",
 		.example = "{'plan': 'print(1 + 2)\\n'}",
 		.answer = "{'status': 'ok', 'denied': 0, 'calls': [], 'diagnostics': []}",
@@ -235,7 +240,7 @@ static const struct operation rows[] = {
 	{"plan.run", "Check a plan and run it when nothing is denied", ROWS(run_rows),
 		RESULT(ran_rows), .label = OPERATION_PROGRAM,
 		.limits =
-			"Four plans at a time; others wait. Nobody is there to be asked: what "
+			"Four plans of a caller at a time, 16 of all; others wait. Nobody is there to be asked: what "
 			"`approve` does not name is denied. Servers are the runner's, started for "
 			"this plan and ended with it.",
 		.errors = "auth|denied|gone|limit|protocol|quota|unreachable",

@@ -13,6 +13,7 @@ struct gate;
 struct kept_place;
 struct metrics;
 struct models;
+struct plan_line;
 struct principal;
 struct registry;
 struct runs;
@@ -21,14 +22,12 @@ struct runs;
 size_t operation_count(void);
 const struct operation *operation_at(size_t i);
 size_t operation_index(const struct operation *op);
-
 /* "engine", "caller", "program"; and what that means, as a sentence. */
 const char *operation_label_word(enum operation_label label);
 const char *operation_label_meaning(enum operation_label label);
 
 /* Does @event say what the answer will say, so that who gets both can leave it out? */
 bool operation_is_last(const struct operation *op, const json_t *event);
-
 /* Returns: NULL when there is none of that name. */
 const struct operation *operation_find(const char *name);
 /* Say that there is none @name, and which was meant. Returns: negative errno. */
@@ -45,6 +44,7 @@ struct operation_context {
 	const struct models *models;	 /* that agents may use; NULL: none */
 	const struct kept_place *agents; /* where they are kept; NULL: nowhere */
 	struct gate *gate;		 /* of tools; NULL: there is none */
+	struct plan_line *plans;	 /* in line; NULL: each is done at once */
 	const char *plan_tools;		 /* file of tools of plans that bring none; NULL: none */
 };
 

@@ -3,6 +3,7 @@
 
 #include "agent/price.h"
 #include "api/metrics.h"
+#include "api/plan_line.h"
 #include "api/runs.h"
 #include "api/skill.h"
 #include "base/timer.h"
@@ -30,6 +31,7 @@ struct service {
 	struct registry *registry;
 	struct runs *runs;
 	struct metrics *metrics;
+	struct plan_line *plans;
 	struct gate *gate;
 	struct tool_gate tool_gate;
 	struct skills *skills; /* or NULL */
@@ -168,6 +170,8 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		skills_attach(s->skills, s->gate, s->registry);
 	if (r == 0)
 		r = metrics_open(&s->metrics, err);
+	if (r == 0)
+		r = plan_line_open(&s->plans, &s->loop, err);
 	s->context = (struct operation_context){.registry = s->registry,
 		.runs = s->runs,
 		.metrics = s->metrics,
@@ -176,6 +180,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		.models = &s->models,
 		.agents = &s->agents,
 		.gate = s->gate,
+		.plans = s->plans,
 		.plan_tools = config->plan_tools ? config->plan_tools : config->tools};
 	s->models = config->models;
 	s->agents = config->agents;
@@ -240,6 +245,7 @@ void service_close(struct service *s)
 	}
 	gate_free(s->gate);
 	metrics_close(s->metrics);
+	plan_line_close(s->plans);
 	free(s->agents_dir);
 	free(s);
 }

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is cheap for a box or a caller and dear for the engine costs that box or caller, and nobody else."""
 
+import json
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -132,6 +134,28 @@ class Fair(harness.Case):
                     ann("session.close", session=ann("session.create")["session"])
             self.assertEqual(caught.exception.code, "quota")
             self.assertIn("session.prune", caught.exception.data["hint"])
+
+    def test_T_FAIR_PLANS_of_another_caller_run_meanwhile(self):
+        """Have four plans run that take long, and twenty in line."""
+        endless = {"plan": "def f():\n    for i in range(1 << 60):\n        pass\nf()\n", "fuel": 100_000_000}
+        eve = loads.Eve(self.engine.port, self.engine.tokens["eve"])
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "plan.run", "params": endless}).encode()
+        asked = []
+        try:
+            for _ in range(24):
+                asked.append(eve.socket())
+                asked[-1].sendall(eve.head(len(body)) + body)
+            # The last of them has been taken when she is told of something that she asks for now.
+            self.eve("engine.info")
+            self.assertEqual(self.bob("plan.run", plan="print(6 * 7)\n")["stdout"], "42\n")
+            answered = select.select(asked, [], [], 0)[0]
+            self.assertLess(len(answered), 20)
+            self.assertIn(b'"failed"', select.select(asked, [], [])[0][0].recv(10000))
+        finally:
+            for one in asked:
+                one.close()
+        # Nobody waits for the others: they are given up, and hers run again.
+        self.assertEqual(self.eve("plan.run", plan="print(6 * 7)\n")["stdout"], "42\n")
 
     def test_T_FAIR_PLACE_is_for_who_has_a_token(self):
         """Connect as often as there are places, and say nothing."""
