@@ -140,13 +140,17 @@ static struct piece trimmed(struct piece p)
 	return without_dots(p);
 }
 
+/* A name of a domain may be written in another way. */
+static bool may_be_encoded(struct piece text, struct piece name)
+{
+	return !is_ascii(name) && memmem(text.at, text.n, "xn--", 4);
+}
+
 static bool may_end(struct piece text, const struct str *end)
 {
 	struct piece e = without_dots(piece_of(end));
-	/* A name of a domain may be written in another way. */
-	bool is_encoded = !is_ascii(e) && memmem(text.at, text.n, "xn--", 4);
 	bool is_address = count(text, '@') + count(e, '@') > 0;
-	if (text.n == 0 || !is_one(text, is_address) || is_encoded)
+	if (text.n == 0 || !is_one(text, is_address) || may_be_encoded(text, e))
 		return true;
 	text = without_dots(text);
 	size_t n = utf8_count(text.at, text.n), n_end = utf8_count(e.at, e.n);
@@ -197,15 +201,31 @@ static bool may_name(struct piece text, struct val one)
 		(one.type == T_STRING && is_alike(trimmed(text), trimmed(piece_of(one.str))));
 }
 
+/*
+ * A word between separators: may it be another address than is written, or a part of one? Mail
+ * programs put together what spaces, quotes and comments stand between.
+ */
+static bool is_no_address(struct piece word, bool is_last)
+{
+	char first = word.at[0], last = word.at[word.n - 1];
+	bool is_part = first == '.' || first == '@' || last == '@' || (last == '.' && !is_last);
+	return is_part || (count(word, '@') > 0 && !is_one(word, true));
+}
+
 static bool text_may_be(struct piece text, struct val one)
 {
+	struct piece address = one.type == T_STRING ? piece_of(one.str) : (struct piece){0};
+	bool are_addresses = count(address, '@') > 0 && count(text, '@') > 0;
 	size_t from = 0;
-	if (may_name(text, one))
+	if (may_name(text, one) || (are_addresses && may_be_encoded(text, address)))
 		return true;
 	for (size_t i = 0; i <= text.n; i++) {
 		if (i < text.n && !is_separator(text.at[i]) && text.at[i] != '|')
 			continue;
-		if (i > from && may_name((struct piece){text.at + from, i - from}, one))
+		struct piece word = {text.at + from, i - from};
+		if (word.n > 0 &&
+			(may_name(word, one) ||
+				(are_addresses && is_no_address(word, i == text.n))))
 			return true;
 		from = i + 1;
 	}

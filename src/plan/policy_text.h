@@ -14,8 +14,8 @@ bool policy_ends_with(const char *text, size_t bytes, const struct str *end);
  * To deny: may any part of @v be read as one that ends with one of @list, or as one of @list?
  * Case, spaces around, dots at the end, quotes and separators do not matter there; dicts have keys
  * and values. What cannot be compared counts as denied: characters that others stand for,
- * for ends_with what is not one word, what is neither text nor number. None and what is empty is
- * not.
+ * addresses that mail programs may read as others, for ends_with what is not one word, what is
+ * neither text nor number. None and what is empty is not.
  */
 bool policy_any_ends_with(struct val v, const struct tuple *list);
 bool policy_any_member(struct val v, const struct tuple *list);

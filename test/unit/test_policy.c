@@ -172,11 +172,27 @@ TEST(deny_holds_of_any_part)
 	run_values(ends_rule, others, ARRAY_LEN(others) - 2, "allow");
 	run_values(member_rule, members, ARRAY_LEN(members), "deny");
 	run_values(member_rule, no_members, ARRAY_LEN(no_members), "allow");
+	/* Addresses, as mail programs read them. */
+	static const char *const addresses[] = {"'x.y@rival.com'", "'X.Y@Rival.com.'",
+		"'Ann <x.y@rival.com>'", "'ann@ok.com, x.y@rival.com'", "'\"x.y\"@rival.com'",
+		"'x.y(c)@rival.com'", "'x.y@(c)rival.com'", "'x.y@rival(c).com'",
+		"'x.y@rival.(c)com'", "'x.(c)y@rival.com'", "'x(c).y@rival.com'",
+		"'x.y @ rival.com'", "'x.y\\\\@rival.com'", "'x.y@rival .com'",
+		"'x.y@rival. com, ann@ok.com'", "'x.y%rival.com@ok.com'", "'rival.com!x.y@ok.com'",
+		"'mailto:x.y@rival.com'", "'@ok.com:x.y@rival.com'", "'=?utf-8?q?x.y?=@rival.com'",
+		"'x.y@r\xc4\xb1val.com'", "['ann@ok.com', ('\"x.y\"@rival.com',)]"};
+	static const char *const other_addresses[] = {"'ann@ok.com'", "'xx.y@rival.com'",
+		"'Ann B <ann@ok.com>, \"B\" <b.c+d@ok.com>'", "'ann@ok.com.'", "'x.y'", "'(c)'",
+		"['ann@ok.com', 'bob@rival.com']"};
+	static const char address_rule[] = DENY("member(['x.y@rival.com'])");
+	run_values(address_rule, addresses, ARRAY_LEN(addresses), "deny");
+	run_values(address_rule, other_addresses, ARRAY_LEN(other_addresses), "allow");
 	run_values(DENY("ends_with(['.exe'])"), others + 7, 1, "deny");
 	run_values(DENY("ends_with(['.exe'])"), others + 8, 1, "allow");
 	/* A name of a domain in its other form. */
 	static const char *const encoded[] = {"'x@xn--gre-6ka8i.de'", "'x@GR\xc3\x96SSE.de'"};
 	run_values(DENY("ends_with(['@gr\xc3\xb6sse.de'])"), encoded, 2, "deny");
+	run_values(DENY("member(['x@gr\xc3\xb6sse.de'])"), encoded, 2, "deny");
 }
 
 /* To allow, each part has to be just that. */
