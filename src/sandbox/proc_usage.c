@@ -181,6 +181,15 @@ static bool look_at(void *arg, const char *name)
 	return !l->has_found;
 }
 
+uint64_t proc_kernel_bytes(int proc_fd)
+{
+	char text[CGROUP_LINE_BYTES];
+	uint64_t kib = 0;
+	if (cgroup_file_read(proc_fd, "meminfo", text, sizeof text) > 0)
+		(void)cgroup_file_number(text, "SUnreclaim", &kib);
+	return mul(kib, 1024);
+}
+
 /* Is there what memory can be held by without being counted, more of it than there may be? */
 static bool may_hold_more(int proc_fd, const struct proc_bounds *bounds, uint64_t n_processes)
 {
@@ -189,6 +198,9 @@ static bool may_hold_more(int proc_fd, const struct proc_bounds *bounds, uint64_
 	if (cgroup_file_read(proc_fd, "1/net/sockstat", text, sizeof text) > 0)
 		(void)cgroup_file_number(text, "sockets: used", &n_sockets);
 	if (mul(n_sockets, SOCKET_BYTES) > bounds->memory_bytes)
+		return true;
+	if (bounds->kernel_bytes > 0 &&
+		proc_kernel_bytes(proc_fd) > add(bounds->kernel_bytes, bounds->memory_bytes))
 		return true;
 	struct looking l = {.proc_fd = proc_fd,
 		.at = (uint64_t)clock_now_ms() / MAPS_TURN_MS,

@@ -10,10 +10,12 @@
  *
  * Memory: anonymous and shared pages, and swap. Not seen: what no process maps, such as files in
  * memory (the warden adds those of the box's own file system) and memfds (which such boxes may not
- * have). Page tables count. Shared memory without a file may be more than is mapped, and sockets
- * hold what nobody tells: where there is any of the one, or there are many of the other,
- * is_uncounted says so. Pages that processes share are counted for each, until the sum is so large
- * that a slower look, at each one's share, is worth it.
+ * have). Page tables count. Shared memory without a file may be more than is mapped, sockets hold
+ * what nobody tells, and the kernel's small objects (locks, watches, mappings) are in no process's
+ * books: where there is any of the first, there are many of the second, or the kernel of the whole
+ * host holds as much more than it did as the box may have, is_uncounted says so. Pages that
+ * processes share are counted for each, until the sum is so large that a slower look, at each one's
+ * share, is worth it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,10 +28,14 @@
 enum { PROC_USAGE_ENTRIES_MAX = 4096 };
 
 /* Above this much memory, shared pages are to count once; with more processes than this many, their
- * number is all that is asked for. */
+ * number is all that is asked for. What the kernel held before the box is proc_kernel_bytes(); 0:
+ * nobody knows. */
 struct proc_bounds {
-	uint64_t memory_bytes, pids;
+	uint64_t memory_bytes, pids, kernel_bytes;
 };
+
+/* What the host's kernel holds of its own and cannot give back, by the /proc at @proc_fd, or 0. */
+uint64_t proc_kernel_bytes(int proc_fd);
 
 /*
  * Add up the processes of the /proc at @proc_fd that are in its own pid namespace; those of

@@ -368,6 +368,17 @@ WAYS = {
     "pages in a pipe": "r, w = os.pipe()\nif libc.vmsplice(w, None, 0, 0) == 0: hold(200)",
     "page tables": "p = libc.mmap(None, 1 << 37, 1, 0x4022, -1, 0); libc.madvise(p, 1 << 37, 15)\n"
         "for i in range(p, p + (1 << 37) - 1, 2 * M): ctypes.c_char.from_address(i).value\nhold(200)",
+    "names of files": "for i in range(150000): os.mknod('/tmp/%d' % i); hold(1 / 1024)",
+    "events of directories": "fds = []\nwhile len(fds) < 128 and (fd := libc.inotify_init1(0)) >= 0:\n"
+        " libc.inotify_add_watch(fd, b'/tmp', 0x100); fds.append(fd)\nname = '/tmp/%0250d' % 0\n"
+        "for i in range(16300): os.mknod(name[:-5] + '%05d' % i); os.unlink(name[:-5] + '%05d' % i)\n"
+        "size = ctypes.c_int()\n"
+        "for fd in fds: libc.ioctl(fd, 0x541b, ctypes.byref(size)); hold(size.value / 272 * 512 / M)",
+    "record locks": "import struct\nr, w = os.pipe()\nfor k in range(4):\n if os.fork() == 0:\n"
+        "  files = [os.open('/tmp/%d.%d' % (k, i), os.O_RDWR | os.O_CREAT) for i in range(1000)]\n"
+        "  for i in range(120):\n   lock = struct.pack('hhqqi4x', 1, 0, i * 2, 1, 0)\n"
+        "   for f in files: fcntl.fcntl(f, fcntl.F_SETLK, lock)\n  os.write(w, b'x'); time.sleep(60)\n"
+        "for k in range(4): hold(len(os.read(r, 1)) * 120000 * 200 / M)",
     "keys": "if libc.syscall(248, b'user', b'x', b'y', 1, -3) >= 0: hold(200)",
 }
 
@@ -379,7 +390,8 @@ class Uncounted(harness.Case):
             with self.subTest(name):
                 record = harness.record(f"{HOLD}\ntry:\n" + "".join(f" {line}\n" for line in code.split("\n")) +
                                         "except (OSError, MemoryError): pass\ntime.sleep(0.5)\nprint(n)",
-                                        "--memory", "64m", "--timeout", "20s", env={"RETORT_CGROUP": "none"})
+                                        "--memory", "64m", "--timeout", "60s", "--inodes", "200000",
+                                        env={"RETORT_CGROUP": "none"})
                 held = float(record["stdout"] or 0)
                 self.assertTrue(record["status"] == "oom" or (record["status"] == "ok" and (
                     held <= 64 or not record["limits"]["memory_bytes"]["enforced"])), (held, record["status"], record["stderr"]))

@@ -207,6 +207,26 @@ TEST(too_many)
 	CHECK_INT(usage.memory_bytes, bounds.memory_bytes);
 }
 
+/* What the kernel of the host holds is in nobody's books: more of it by the limit is told. */
+TEST(kernel_grew)
+{
+	TREE t = tree_new();
+	struct box_usage usage = {0};
+	struct proc_bounds bounds = {.memory_bytes = 50 << 10, .pids = 5};
+	put_process(&t, "1", "x", "1 0 0 0", 1, 1);
+	CHECK_INT(proc_kernel_bytes(t.fd), 0);
+	put(&t, ".", "meminfo", "MemTotal: 9 kB\nSReclaimable: 8 kB\nSUnreclaim:   100 kB\n");
+	CHECK_INT(proc_kernel_bytes(t.fd), 100 << 10);
+	CHECK_INT(proc_usage_read(t.fd, &bounds, &usage), 1);
+	CHECK(!usage.is_uncounted); /* nobody knows what there was before */
+	bounds.kernel_bytes = 50 << 10;
+	CHECK_INT(proc_usage_read(t.fd, &bounds, &usage), 1);
+	CHECK(!usage.is_uncounted);
+	bounds.kernel_bytes = 49 << 10;
+	CHECK_INT(proc_usage_read(t.fd, &bounds, &usage), 1);
+	CHECK(usage.is_uncounted);
+}
+
 TEST(no_directory)
 {
 	struct box_usage usage = {.cpu_us = 4};

@@ -304,6 +304,7 @@ int box_create(struct box *box, const struct box_host *host, const struct box_sp
 		return r;
 	}
 	box->proc_fd = fds[SEEN_PROC];
+	box->bounds.kernel_bytes = proc_kernel_bytes(box->proc_fd);
 	box->store_fd = fds[SEEN_STORE];
 	box->listener_fd = fds[SEEN_LISTENER];
 	box->is_branchable = spec->is_branchable;
@@ -318,13 +319,18 @@ int box_create(struct box *box, const struct box_host *host, const struct box_sp
 	return 0;
 }
 
+/* What a file takes beside its bytes, and what its attributes are counted in; the kernel has the
+ * same number. Source: BOGO_INODE_SIZE in shmem_fs.h. */
+enum { INODE_BYTES = 1024 };
+
 /* Files in memory are memory, whoever counts. */
 static uint64_t store_bytes(const struct box *box)
 {
 	struct statvfs st;
 	if (!box->is_uncounted || fstatvfs(box->store_fd, &st) < 0)
 		return 0;
-	return (uint64_t)(st.f_blocks - st.f_bfree) * st.f_frsize;
+	return (uint64_t)(st.f_blocks - st.f_bfree) * st.f_frsize +
+		(uint64_t)(st.f_files - st.f_ffree) * INODE_BYTES;
 }
 
 void box_usage(struct box *box)

@@ -308,6 +308,7 @@ int branching_hear_helper(struct branching *b, int *workspace_fd, struct err *er
 	if (r < 0)
 		return r;
 	box->proc_fd = fds[SEEN_PROC];
+	box->bounds.kernel_bytes = proc_kernel_bytes(box->proc_fd);
 	box->store_fd = fds[SEEN_STORE];
 	r = furnish_must_move(&b->making) ? tell_clone(b, err) : 0;
 	/* For init, and for the driver. */

@@ -9,6 +9,7 @@
 #include "sandbox/warden/making.h"
 
 #include "base/fd.h"
+#include "sandbox/cgroup_file.h"
 #include "sandbox/init/lock.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -65,23 +67,43 @@ static int step_root(struct making *m, struct err *err)
 	return root_make(&m->root, err);
 }
 
+/* What an instance may queue, each event with a name of 255 bytes, and what a watch pins of a file
+ * system. Source: inotify(7), max_queued_events; what SUnreclaim grows by. */
+enum { EVENT_BYTES = 512, WATCH_BYTES = 2048 };
+
+static uint64_t queued_events(void)
+{
+	char text[CGROUP_FILE_BYTES];
+	uint64_t n = 16384;
+	if (cgroup_file_read(
+		    AT_FDCWD, "/proc/sys/fs/inotify/max_queued_events", text, sizeof text) > 0)
+		(void)cgroup_file_number(text, NULL, &n);
+	return MAX(n, UINT64_C(1));
+}
+
 /*
  * What the kernel counts for a user across namespaces, so that a box cannot use up its user's
  * share. A kernel that lacks one of these has nothing to use up. What a box's branches use counts
- * for the box as well.
+ * for the box as well. Where no cgroup counts, each holds at most a quarter of the box's memory.
  */
-int child_quotas(bool is_family, struct err *err)
+int child_quotas(const struct making *m, bool is_family, struct err *err)
 {
-	static const struct {
-		const char *path, *box, *family;
+	uint64_t quarter = m->root.limits->value[LIMIT_memory_bytes] / 4;
+	const struct {
+		const char *path;
+		uint64_t box, family, bytes;
 	} quotas[] = {
-		{"/proc/sys/user/max_inotify_instances", "16", "1024"},
-		{"/proc/sys/user/max_inotify_watches", "4096", "65536"},
+		{"/proc/sys/user/max_inotify_instances", 16, 1024, queued_events() * EVENT_BYTES},
+		{"/proc/sys/user/max_inotify_watches", 4096, 65536, WATCH_BYTES},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(quotas); i++) {
-		const char *value = is_family ? quotas[i].family : quotas[i].box;
+		char text[32];
+		uint64_t n = is_family ? quotas[i].family : quotas[i].box;
+		if (m->is_uncounted)
+			n = MIN(n, MAX(quarter / quotas[i].bytes, UINT64_C(1)));
+		(void)snprintf(text, sizeof text, "%llu", (unsigned long long)n);
 		cleanup_fd int fd = open(quotas[i].path, O_WRONLY | O_CLOEXEC);
-		int r = fd < 0 ? 0 : fd_write_all(fd, value, strlen(value));
+		int r = fd < 0 ? 0 : fd_write_all(fd, text, strlen(text));
 		if (r < 0)
 			return err_sys(err, ERR_BOX, -r, "write %s", quotas[i].path);
 	}
@@ -90,7 +112,7 @@ int child_quotas(bool is_family, struct err *err)
 
 static int step_quotas(struct making *m, struct err *err)
 {
-	return child_quotas(m->is_branchable, err);
+	return child_quotas(m, m->is_branchable, err);
 }
 
 static int bring_up_loopback(struct err *err)

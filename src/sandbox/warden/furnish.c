@@ -191,9 +191,9 @@ static int step_network(struct work *w, struct err *err)
 	return child_network(w->m, err); /* the host name is the parent's, so it is ours */
 }
 
-static int step_quotas(struct work *w attr_unused, struct err *err)
+static int step_quotas(struct work *w, struct err *err)
 {
-	return child_quotas(true, err);
+	return child_quotas(w->m, true, err);
 }
 
 /* So that the files copied count as the branch's. */

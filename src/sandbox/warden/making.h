@@ -55,5 +55,6 @@ int child_network(const struct making *m, struct err *err);
  * the caller dies when its parent does. */
 int child_become_user(struct err *err);
 
-/* What the kernel counts for a user across namespaces: a box's share, or that of a family. */
-int child_quotas(bool is_family, struct err *err);
+/* What the kernel counts for a user across namespaces: a box's share, or that of a family if it is
+ * branchable. */
+int child_quotas(const struct making *m, bool is_family, struct err *err);
