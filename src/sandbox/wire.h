@@ -114,7 +114,7 @@ enum init_op {
 	INIT_KILL_ALL,	/* SIGKILL to every process of the box but init, not of its branches */
 	INIT_ROLLBACK,	/* end the process `id`, those in `guards`, and all that came later */
 	INIT_MARK,	/* this moment is called `mark` from now on */
-	INIT_FILE,	/* change a file of the workspace; for INIT_FILE_WRITE with a descriptor */
+	INIT_FILE,	/* change a file of the workspace; with a descriptor if it is written */
 	INIT_CLEAR,	/* end all but `id`; not when there is more than drivers and guards */
 	INIT_SWEEP,	/* end all but drivers and guards; no event follows */
 	INIT_OP_END_
@@ -164,6 +164,7 @@ enum init_file_act {
 	INIT_FILE_LINK,
 	INIT_FILE_MODE,
 	INIT_FILE_UNLINK, /* as INIT_FILE_REMOVE, but no directory */
+	INIT_FILE_ANEW,	  /* as INIT_FILE_WRITE, but what has the name now is not written to */
 };
 
 /* In the mode of INIT_FILE_WRITE: a file that is there keeps its own. */

@@ -141,6 +141,7 @@ static bool send_one(struct restore *r, size_t i)
 	static const enum init_file_act acts[] = {[SHADOW_REMOVE] = INIT_FILE_REMOVE,
 		[SHADOW_MAKE] = INIT_FILE_DIR,
 		[SHADOW_WRITE] = INIT_FILE_WRITE,
+		[SHADOW_ANEW] = INIT_FILE_ANEW,
 		[SHADOW_LINK] = INIT_FILE_LINK,
 		[SHADOW_MODE] = INIT_FILE_MODE};
 	char target[4096] = "";
@@ -148,10 +149,11 @@ static bool send_one(struct restore *r, size_t i)
 		add_lost(r, a->path);
 		return false;
 	}
-	cleanup_fd int fd = a->act == SHADOW_WRITE ? memory_file(a->data, a->bytes) : -1;
+	bool is_written = a->act == SHADOW_WRITE || a->act == SHADOW_ANEW;
+	cleanup_fd int fd = is_written ? memory_file(a->data, a->bytes) : -1;
 	if (a->act == SHADOW_LINK)
 		memcpy(target, a->data, a->bytes);
-	if (a->act == SHADOW_WRITE && fd < 0) {
+	if (is_written && fd < 0) {
 		add_lost(r, a->path);
 		return false;
 	}

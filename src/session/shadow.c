@@ -172,7 +172,20 @@ void shadow_read(struct shadow *s, int fd)
 		}
 }
 
-static void restore(const struct shadow *then, size_t i, shadow_action_fn *fn, void *arg)
+/*
+ * A file rewritten in place keeps its inode, and with it the descriptors that are open on it.
+ * Another inode may be another file's, whose bytes these are not; and what has got names since may
+ * have one where nobody looks.
+ */
+static bool is_own(const struct workspace_file *now, const struct workspace_file *then)
+{
+	return now && now->kind == then->kind && now->ino == then->ino &&
+		(!now->is_linked || then->is_linked);
+}
+
+/* @is: what has its name now, or NULL. */
+static void restore(const struct shadow *then, size_t i, const struct workspace_file *is,
+	shadow_action_fn *fn, void *arg)
 {
 	const struct workspace_file *f = &then->files.files[i];
 	const struct blob *b = then->blobs[i];
@@ -181,7 +194,8 @@ static void restore(const struct shadow *then, size_t i, shadow_action_fn *fn, v
 	a.act = a.is_dir		    ? SHADOW_MAKE
 		: !b			    ? SHADOW_LOST
 		: f->kind == WORKSPACE_LINK ? SHADOW_LINK
-					    : SHADOW_WRITE;
+		: is_own(is, f)		    ? SHADOW_WRITE
+					    : SHADOW_ANEW;
 	a.data = b ? b->data : NULL;
 	a.bytes = b ? b->bytes : 0;
 	fn(arg, &a);
@@ -211,7 +225,6 @@ static const struct workspace_file *find(const struct workspace *w, const char *
 	return NULL;
 }
 
-/* A file rewritten in place keeps its inode, and with it the descriptors that are open on it. */
 static bool must_go(const struct workspace_file *now, const struct workspace_file *then)
 {
 	return !then || now->kind != then->kind || now->kind == WORKSPACE_LINK;
@@ -277,7 +290,7 @@ void shadow_diff(
 		if (f->kind == WORKSPACE_OTHER) /* a fifo says nothing by having changed */
 			is_there = is && is->kind == f->kind;
 		if (!is_there && f->kind != WORKSPACE_MOUNT)
-			restore(then, i, fn, arg);
+			restore(then, i, is, fn, arg);
 	}
 	restore_modes(then, now, fn, arg);
 }

@@ -36,12 +36,21 @@ const struct workspace *shadow_files(const struct shadow *s);
  *
  * REMOVE  the file, link, or directory with what is left in it
  * MAKE    the directory
- * WRITE   the file, with these bytes and mode
+ * WRITE   the file, with these bytes and mode, in place if it is there
+ * ANEW    the same, but into a new file
  * LINK    the symbolic link, with these bytes as its target
  * MODE    the directory's mode, when all is in it; "." is the workspace itself
  * LOST    cannot be brought back: too large, or not readable then
  */
-enum shadow_act { SHADOW_REMOVE, SHADOW_MAKE, SHADOW_WRITE, SHADOW_LINK, SHADOW_MODE, SHADOW_LOST };
+enum shadow_act {
+	SHADOW_REMOVE,
+	SHADOW_MAKE,
+	SHADOW_WRITE,
+	SHADOW_LINK,
+	SHADOW_MODE,
+	SHADOW_LOST,
+	SHADOW_ANEW
+};
 
 struct shadow_action {
 	enum shadow_act act;

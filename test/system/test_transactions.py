@@ -885,6 +885,24 @@ class Host(Case):
         back = s.undo(count=6)
         self.assertEqual((back["outcome"], back["files_lost"]), ("replayed", ["."]), "its steps were run over what is there")
 
+    def test_names_that_became_another_files(self):
+        big = "B" * (2 << 20)
+        for first, undo in (False, False), (True, False), (False, True):
+            for files, code, lost in (({"a": "A", "b": "B"}, "os.unlink('a'); os.link('b', 'a')", None),
+                                      ({"a": "A", "b": big}, "os.unlink('a'); os.link('b', 'a')", ["b"]),
+                                      ({"a": "A", "b": "B", "c": "C"}, "for n in 'bc': os.unlink(n); os.link('a', n)", None),
+                                      ({"a": "A", "b": "B"}, "os.rename('a', 't'); os.rename('b', 'a'); os.rename('t', 'b')", None)):
+                top = self.place(**files)
+                s = self.session(workspace=top)
+                if not first:
+                    s.run("1")
+                if undo:
+                    s.run("import os\n" + code)
+                    record = self.undone(s)
+                else:
+                    record = self.fails(s, f"import os\n{code}\nos._exit(1)", "error")
+                self.assertEqual((self.look(top), record.get("files_lost")), (files, lost), (first, undo, code))
+
     def test_what_others_wrote_in_the_meantime_stays(self):
         top = self.place(e="precious", f="too")
         s = self.session(workspace=top)

@@ -28,13 +28,18 @@ static struct init_request *request(enum init_file_act act, const char *text, si
 /* @text holds two strings. */
 #define CHANGE(t, act, text) file_change_below((t)->root, request((act), (text), sizeof(text)), -1)
 
-static int put(const struct tree *t, const char *path, const char *data)
+static int put_as(const struct tree *t, enum init_file_act act, const char *path, const char *data)
 {
 	char text[PATH_MAX + 2] = "";
 	cleanup_fd int fd = memfd_create("test", MFD_CLOEXEC);
 	CHECK(fd >= 0 && fd_write_all(fd, data, strlen(data)) == 0 && lseek(fd, 0, SEEK_SET) == 0);
 	(void)snprintf(text, sizeof text, "%s", path);
-	return file_change_below(t->root, request(INIT_FILE_WRITE, text, strlen(path) + 2), fd);
+	return file_change_below(t->root, request(act, text, strlen(path) + 2), fd);
+}
+
+static int put(const struct tree *t, const char *path, const char *data)
+{
+	return put_as(t, INIT_FILE_WRITE, path, data);
 }
 
 static mode_t mode_of(const struct tree *t, const char *path)
@@ -64,6 +69,22 @@ TEST(a_file_is_written_in_place)
 	CHECK_INT(pread(fd, text, sizeof text, 0), 5);
 	CHECK_STR(text, "short");
 	CHECK_INT(mode_of(&t, "/f"), S_IFREG | 0640);
+}
+
+TEST(a_new_file_leaves_others_alone)
+{
+	TREE t = tree_new();
+	tree_put(&t, "/a", "kept");
+	CHECK_INT(linkat(t.fd, "a", t.fd, "b", 0), 0);
+	CHECK_INT(put_as(&t, INIT_FILE_ANEW, "b", "new"), 0);
+	CHECK_STR(tree_get(&t, "/a"), "kept");
+	CHECK_STR(tree_get(&t, "/b"), "new");
+	CHECK_INT(symlink("a", tree_path(&t, "/l")), 0);
+	CHECK_INT(put_as(&t, INIT_FILE_ANEW, "l", "new"), 0);
+	CHECK_STR(tree_get(&t, "/a"), "kept");
+	CHECK_INT(put_as(&t, INIT_FILE_ANEW, "none", "new"), 0);
+	CHECK_STR(tree_get(&t, "/none"), "new");
+	CHECK_INT(CHANGE(&t, INIT_FILE_ANEW, "a\0"), -EINVAL); /* no descriptor */
 }
 
 TEST(no_link_is_followed)

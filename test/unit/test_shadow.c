@@ -46,9 +46,9 @@ static void say(void *arg, const struct shadow_action *a)
 {
 	size_t at = strlen(said);
 	(void)arg;
-	at += (size_t)snprintf(
-		said + at, sizeof said - at, "%s%c %s", at ? "," : "", "-dwlm?"[a->act], a -> path);
-	if (a->act == SHADOW_WRITE || a->act == SHADOW_LINK)
+	at += (size_t)snprintf(said + at, sizeof said - at, "%s%c %s", at ? "," : "",
+		"-dwlm?n"[a->act], a -> path);
+	if (a->act == SHADOW_WRITE || a->act == SHADOW_ANEW || a->act == SHADOW_LINK)
 		(void)snprintf(said + at, sizeof said - at, "=%.*s", (int)MIN(a->bytes, (size_t)20),
 			(const char *)a->data);
 	else if (a->act == SHADOW_MODE)
@@ -83,7 +83,21 @@ TEST(created_modified_deleted)
 	tree_put(&t, "/changed", "two");
 	tree_put(&t, "/new", "n");
 	CHECK_INT(unlink(tree_path(&t, "/gone")), 0);
-	CHECK_STR(way(s, &t), "- new,w changed=one,w gone=g");
+	CHECK_STR(way(s, &t), "- new,w changed=one,n gone=g");
+}
+
+TEST(a_name_of_another_file_is_taken_from_it)
+{
+	TREE t = tree_new();
+	tree_put(&t, "/a", "a");
+	tree_put(&t, "/b", "b");
+	tree_put(&t, "/c", "c");
+	SHADOW *s = take(&t, NULL);
+	CHECK_INT(unlink(tree_path(&t, "/a")), 0);
+	CHECK_INT(linkat(t.fd, "b", t.fd, "a", 0), 0);
+	CHECK_STR(way(s, &t), "n a=a,n b=b");
+	CHECK_INT(rename(tree_path(&t, "/c"), tree_path(&t, "/b")), 0);
+	CHECK_STR(way(s, &t), "n a=a,n b=b,n c=c");
 }
 
 TEST(directories_come_before_and_go_after_what_is_in_them)
@@ -99,7 +113,7 @@ TEST(directories_come_before_and_go_after_what_is_in_them)
 	(void)umask(mask);
 	char wanted[100];
 	(void)snprintf(wanted, sizeof wanted,
-		"- n/o/p,- n/o,- n,d d,d d/e,w d/e/f=f,m d/e=%o,m d=%o", 0777 & ~mask,
+		"- n/o/p,- n/o,- n,d d,d d/e,n d/e/f=f,m d/e=%o,m d=%o", 0777 & ~mask,
 		0777 & ~mask);
 	CHECK_STR(way(s, &t), wanted);
 }
@@ -117,7 +131,7 @@ TEST(kinds_that_change)
 	CHECK_INT(mkdir(tree_path(&t, "/file"), 0700), 0);
 	tree_put(&t, "/dir", "d");
 	CHECK_INT(symlink("two", tree_path(&t, "/link")), 0);
-	CHECK_STR(way(s, &t), "- link,- file,- dir,d dir,w file=f,l link=one,m dir=700");
+	CHECK_STR(way(s, &t), "- link,- file,- dir,d dir,n file=f,l link=one,m dir=700");
 }
 
 TEST(modes)
@@ -183,7 +197,7 @@ TEST(large_files_are_lost_when_they_change)
 	CHECK_STR(way(s, &t), "");
 	tree_put(&t, "/big", "b");
 	CHECK_INT(unlink(tree_path(&t, "/fits")), 0);
-	CHECK_STR(way(s, &t), "? big,w fits=");
+	CHECK_STR(way(s, &t), "? big,n fits=");
 }
 
 TEST(all_together_is_bounded)
@@ -201,7 +215,7 @@ TEST(all_together_is_bounded)
 		(void)snprintf(path, sizeof path, "/f%02d", i);
 		CHECK_INT(unlink(tree_path(&t, path)), 0);
 	}
-	CHECK_STR(way(s, &t), "w f31=,? f32");
+	CHECK_STR(way(s, &t), "n f31=,? f32");
 }
 
 TEST(what_is_known_is_shared)

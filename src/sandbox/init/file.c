@@ -139,15 +139,22 @@ static int copy_all(int from, int to)
 	}
 }
 
+/* Whatever has the name may have others, too: it loses this one. */
+static int open_anew(int dir, const char *name, mode_t mode)
+{
+	if (unlinkat(dir, name, 0) < 0 && errno != ENOENT)
+		return -errno;
+	int fd = openat(
+		dir, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_CREAT | O_EXCL, mode);
+	return fd < 0 ? -errno : fd;
+}
+
 /* Written in place, it stays the file that is open somewhere; else it is made anew. */
 static int open_to_write(int dir, const char *name, mode_t mode, bool *is_new)
 {
-	int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-	int fd = openat(dir, name, flags);
+	int fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	*is_new = fd < 0;
-	if (fd < 0 && (errno == ENOENT || unlinkat(dir, name, 0) == 0))
-		fd = openat(dir, name, flags | O_CREAT | O_EXCL, mode);
-	return fd < 0 ? -errno : fd;
+	return fd < 0 ? open_anew(dir, name, mode) : fd;
 }
 
 /* What it holds goes when there is room for what it shall hold. */
@@ -166,15 +173,16 @@ static int replace_content(int to, int from, mode_t mode)
 	return r;
 }
 
-static int write_file(int dir, const char *name, mode_t mode, int from)
+static int write_file(int dir, const char *name, mode_t mode, int from, bool is_anew)
 {
-	bool is_new;
+	bool is_new = is_anew;
 	struct stat st;
 	if ((mode & INIT_FILE_KEEP_MODE) && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		S_ISREG(st.st_mode))
 		mode = st.st_mode;
 	mode &= 0777;
-	cleanup_fd int to = open_to_write(dir, name, mode, &is_new);
+	cleanup_fd int to =
+		is_anew ? open_anew(dir, name, mode) : open_to_write(dir, name, mode, &is_new);
 	if (to < 0)
 		return to;
 	int r = replace_content(to, from, mode);
@@ -192,7 +200,8 @@ int file_change(const struct init_request *req, int fd)
 int file_change_below(const char *root, const struct init_request *req, int fd)
 {
 	const char *path, *target, *name = "";
-	if (!is_valid(req, &path, &target) || (req->act == INIT_FILE_WRITE) != (fd >= 0))
+	bool is_anew = req->act == INIT_FILE_ANEW;
+	if (!is_valid(req, &path, &target) || (is_anew || req->act == INIT_FILE_WRITE) != (fd >= 0))
 		return -EINVAL;
 	bool is_made = req->act != INIT_FILE_REMOVE && req->act != INIT_FILE_UNLINK &&
 		req->act != INIT_FILE_MODE;
@@ -215,7 +224,8 @@ int file_change_below(const char *root, const struct init_request *req, int fd)
 		r = symlinkat(target, dir, name);
 		break;
 	case INIT_FILE_WRITE:
-		return write_file(dir, name, req->mode & 01777, fd);
+	case INIT_FILE_ANEW:
+		return write_file(dir, name, req->mode & 01777, fd, is_anew);
 	default:
 		return -EINVAL;
 	}
