@@ -21,7 +21,9 @@ static void list(void *arg, const json_t *none, const struct err *wrong)
 		call_fail(call, wrong);
 		return;
 	}
-	call_give(call, registry_file_list(call->context->registry, text(call, "session"), &err),
+	call_give(call,
+		registry_file_list(
+			call->context->registry, text(call, "session"), text(call, "path"), &err),
 		&err);
 }
 
@@ -88,7 +90,11 @@ static void start_remove(struct operation_call *call)
 		.help = "path in the workspace, relative to it"                                    \
 	}
 
-static const struct param session_rows[] = {SESSION};
+static const struct param list_rows[] = {
+	SESSION,
+	{"path", PARAM_TEXT, false, 0, PATH_BYTES, .fallback = "",
+		.help = "a directory of the workspace or of a volume in it; usual: all"},
+};
 static const struct param read_rows[] = {
 	SESSION,
 	FILE_PATH,
@@ -119,7 +125,9 @@ static const struct param one_file_rows[] = {
 };
 static const struct param files_rows[] = {
 	{"files", PARAM_OBJECTS, NEEDED, FIELDS(one_file_rows), .help = "regular files"},
-	MAY_GIVE("truncated", PARAM_FLAG, "there are more"),
+	MAY_GIVE("path", PARAM_TEXT, "the directory, if one was named: relative to the workspace"),
+	MAY_GIVE("truncated", PARAM_FLAG, "there are more than were looked at"),
+	{"directories", PARAM_TEXTS, .help = "truncated: the directories that lie directly there"},
 };
 static const struct param content_rows[] = {
 	GIVES("path", PARAM_TEXT, "as it was asked for"),
@@ -137,9 +145,10 @@ static const struct param changed_rows[] = {
 };
 
 static const struct operation rows[] = {
-	{"file.list", "List the files of a workspace", ROWS(session_rows), RESULT(files_rows),
-		.label = OPERATION_PROGRAM, .errors = "not_found|busy|gone|box",
-		.example = "{'session': 'demo'}",
+	{"file.list", "List the files of a workspace", ROWS(list_rows), RESULT(files_rows),
+		.label = OPERATION_PROGRAM,
+		.limits = "10000 files, 1000 of them in volumes unless path names one.",
+		.errors = "not_found|access|busy|gone|box", .example = "{'session': 'demo'}",
 		.answer = "{'files': [{'path': 'notes.txt', 'size': 6, 'mime': 'text/plain'}]}",
 		.start = start_list},
 	{"file.read", "Read a file of a workspace", ROWS(read_rows), RESULT(content_rows),

@@ -17,7 +17,7 @@ const struct magic_row magic_rows[MAGIC_END_] = {
 	{"branch", "[--force] NAME", "make a session NAME from here, and go on in it"},
 	{"switch", "[NAME]", "go on in another session; list them"},
 	{"log", "[all]", "list the steps; all: of all sessions, as a tree"},
-	{"files", "", "list the files of the workspace and of volumes"},
+	{"files", "[DIR]", "list the files of the workspace and of volumes"},
 	{"get", "[--force] FILE [DEST]", "copy a file of the workspace to this host"},
 	{"put", "FILE [DEST]", "copy a file of this host to the workspace"},
 	{"runtime", "[NAME]", "run what follows in another language"},

@@ -114,9 +114,9 @@ static int do_log(struct repl *repl, const struct magic *m, struct err *err)
 
 static int do_files(struct repl *repl, const struct magic *m, struct err *err)
 {
-	json_t *files = NULL;
-	(void)m;
-	int r = repl_call(repl, "file.list", here(repl), &files, err);
+	json_t *params = here(repl), *files = NULL;
+	(void)json_object_set_new(params, "path", json_string(m->arg));
+	int r = repl_call(repl, "file.list", params, &files, err);
 	if (r == 0)
 		(void)session_print_files(files);
 	json_decref(files);

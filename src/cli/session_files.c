@@ -79,24 +79,28 @@ static int copy_out(struct session_run *run, const char *path, struct err *err)
 	return MIN(r, 0);
 }
 
-static int print_file(struct session_run *run, const char *path, struct err *err)
-{
-	cleanup_buf struct buf data = BUF_INIT(COPY_MAX_BYTES);
-	const struct copy_from from = session_copy(run);
-	int r = copy_read(&from, path, &data, err);
-	if (r == 0 && (r = fd_write_all(STDOUT_FILENO, buf_str(&data), data.bytes)) < 0)
-		return err_sys(err, ERR_IO, -r, "standard output");
-	return r;
-}
-
-static int list_files(struct session_run *run, struct err *err)
+static int list_files(struct session_run *run, const char *path, struct err *err)
 {
 	json_t *list = NULL;
-	json_t *params = json_pack("{s:s}", "session", run->operands[0]);
+	json_t *params = json_pack("{s:s, s:s*}", "session", run->operands[0], "path", path);
 	int r = session_call(run, "file.list", params, &list, err);
 	if (r == 0 && (run->args.output.json ? view_json(list) : session_print_files(list)) != 0)
 		r = err_set(err, ERR_IO, "standard output");
 	json_decref(list);
+	return r;
+}
+
+/* A directory is listed. */
+static int print_file(struct session_run *run, const char *path, struct err *err)
+{
+	struct err ignored;
+	cleanup_buf struct buf data = BUF_INIT(COPY_MAX_BYTES);
+	const struct copy_from from = session_copy(run);
+	int r = copy_read(&from, path, &data, err);
+	if (r < 0 && err->code == ERR_ACCESS && list_files(run, path, &ignored) == 0)
+		return 0;
+	if (r == 0 && (r = fd_write_all(STDOUT_FILENO, buf_str(&data), data.bytes)) < 0)
+		return err_sys(err, ERR_IO, -r, "standard output");
 	return r;
 }
 
@@ -140,7 +144,7 @@ static int files_main(int argc, char **argv)
 	else if (r > 0 && path)
 		r = print_file(&run, path, &err);
 	else if (r > 0)
-		r = list_files(&run, &err);
+		r = list_files(&run, NULL, &err);
 	return session_end(&run, r, &err, 0);
 }
 
@@ -149,6 +153,7 @@ static const char *const usage[] = {"session files [options] SESSION [PATH]", NU
 static const struct cmd_example examples[] = {
 	{"list them", "retort session files work"},
 	{"print one", "retort session files work result.csv"},
+	{"list a directory", "retort session files work data"},
 	{"bring one in", "retort session files work --put orders.csv"},
 	{"take all out", "retort session files work -o results"},
 };

@@ -149,7 +149,8 @@ int session_print_files(const json_t *files)
 		add_time(&c, json_object_get(row, "modified_ms"));
 		add_text(&c, session_text(row, "path"));
 	}
-	return tell_cut(print_cells(&c, 0), files, "files", "list them with a step");
+	return tell_cut(print_cells(&c, 0), files, "files",
+		"name a directory to list it, or list them with a step");
 }
 
 /* ---- the tree ---- */

@@ -15,7 +15,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { READ_MAX = 16 << 20, VOLUME_FILES_MAX = 1000, VOLUMES_DEEP = 4 };
+enum {
+	READ_MAX = 16 << 20,
+	VOLUME_FILES_MAX = 1000,
+	VOLUMES_DEEP = 4,
+	OPEN_FLAGS = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+};
+
+/* What is listed: the rows, and what there is room for of volumes, which may be large. */
+struct file_listing {
+	int top_fd;
+	json_t *rows, *dirs;
+	size_t room;
+	bool is_cut;
+};
 
 static int workspace_of(struct registry *r, const char *session, struct err *err)
 {
@@ -30,82 +43,183 @@ static int workspace_of(struct registry *r, const char *session, struct err *err
 	return fd;
 }
 
-/* What is listed: the rows, and what there is room for of volumes, which may be large. */
-struct file_listing {
-	json_t *rows;
-	size_t room;
-	bool is_cut;
-};
-
-static void add_file(
-	struct file_listing *l, const char *above, const struct workspace_file *f, bool is_volume)
+static json_t *path_json(const char *above, const char *name)
 {
 	cleanup_buf struct buf path = BUF_INIT(3 * 2 * 4096);
 	if (utf8_repair(&path, above, strlen(above), NULL) < 0 ||
 		(*above && buf_add(&path, "/") < 0) ||
-		utf8_repair(&path, f->path, strlen(f->path), NULL) < 0)
-		return;
-	json_t *row = json_pack("{s:o, s:I, s:s, s:I}", "path",
-		json_stringn(buf_str(&path), path.bytes), "size", (json_int_t)f->size_bytes, "mime",
-		workspace_mime(f->path), "modified_ms", (json_int_t)(f->changed_ns / 1000000));
-	if (is_volume)
+		utf8_repair(&path, name, strlen(name), NULL) < 0)
+		return NULL;
+	return json_stringn(buf_str(&path), path.bytes);
+}
+
+static void add_file(
+	struct file_listing *l, const char *above, const struct workspace_file *f, bool is_volume)
+{
+	json_t *path = path_json(above, f->path);
+	json_t *row = path ? json_pack("{s:o, s:I, s:s, s:I}", "path", path, "size",
+				     (json_int_t)f->size_bytes, "mime", workspace_mime(f->path),
+				     "modified_ms", (json_int_t)(f->changed_ns / 1000000))
+			   : NULL;
+	if (row && is_volume)
 		(void)json_object_set_new(row, "volume", json_true());
 	(void)json_array_append_new(l->rows, row);
 }
 
+static void add_one(struct file_listing *l, const char *path, const struct stat *st, bool is_volume)
+{
+	const struct workspace_file file = {.path = (char *)(uintptr_t)path,
+		.size_bytes = (uint64_t)st->st_size,
+		.changed_ns = st->st_ctim.tv_sec * 1000000000LL + st->st_ctim.tv_nsec};
+	add_file(l, "", &file, is_volume);
+}
+
+static void add_volume(struct file_listing *l, const char *path, int depth);
+
+static void add_inside(struct file_listing *l, const char *path, const struct workspace *inside,
+	bool is_volume, int depth)
+{
+	l->is_cut = l->is_cut || inside->is_cut;
+	for (size_t i = 0; i < inside->n_files; i++) {
+		const struct workspace_file *f = &inside->files[i];
+		cleanup_buf struct buf whole = BUF_INIT(2 * 4096);
+		if (f->kind == WORKSPACE_FILE)
+			add_file(l, path, f, is_volume);
+		else if (f->kind == WORKSPACE_MOUNT &&
+			buf_addf(&whole, "%s%s%s", path, *path ? "/" : "", f->path) == 0)
+			add_volume(l, buf_str(&whole), depth + 1);
+	}
+}
+
 /* A volume is a file, or has files. @path is from the top; what lies deeper than a few volumes in
  * one another is left out. */
-static void add_volume(struct file_listing *l, int top_fd, const char *path, int depth)
+static void add_volume(struct file_listing *l, const char *path, int depth)
 {
 	struct workspace inside;
 	struct stat st;
 	struct err ignored;
-	cleanup_fd int fd =
-		sys_open_beneath(top_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
-	if (fd < 0 || fstat(fd, &st) < 0 || l->room == 0 || depth > VOLUMES_DEEP)
+	cleanup_fd int fd = sys_open_beneath(l->top_fd, path, OPEN_FLAGS, 0);
+	if (fd < 0 || fstat(fd, &st) < 0 || l->room == 0 || depth > VOLUMES_DEEP) {
+		l->is_cut = true;
 		return;
+	}
 	if (S_ISREG(st.st_mode)) {
-		const struct workspace_file file = {.path = (char *)(uintptr_t)path,
-			.size_bytes = (uint64_t)st.st_size,
-			.changed_ns = st.st_ctim.tv_sec * 1000000000LL + st.st_ctim.tv_nsec};
 		l->room--;
-		add_file(l, "", &file, true);
+		add_one(l, path, &st, true);
 	}
 	if (!S_ISDIR(st.st_mode) || workspace_scan_some(&inside, fd, l->room, &ignored) < 0)
 		return;
 	l->room -= inside.n_files;
-	l->is_cut = l->is_cut || inside.is_cut;
-	for (size_t i = 0; i < inside.n_files; i++) {
-		const struct workspace_file *f = &inside.files[i];
-		cleanup_buf struct buf whole = BUF_INIT(2 * 4096);
-		if (f->kind == WORKSPACE_FILE)
-			add_file(l, path, f, true);
-		else if (f->kind == WORKSPACE_MOUNT &&
-			buf_addf(&whole, "%s/%s", path, f->path) == 0)
-			add_volume(l, top_fd, buf_str(&whole), depth + 1);
-	}
+	add_inside(l, path, &inside, true, depth);
 	workspace_done(&inside);
 }
 
-json_t *registry_file_list(struct registry *r, const char *session, struct err *err)
+static int by_path(const void *a, const void *b)
 {
-	struct workspace now;
-	int fd = workspace_of(r, session, err);
-	if (fd < 0 || workspace_scan(&now, fd, err) < 0)
-		return NULL;
-	struct file_listing l = {
-		.rows = json_array(), .room = VOLUME_FILES_MAX, .is_cut = now.is_cut};
-	for (size_t i = 0; i < now.n_files; i++) {
-		if (now.files[i].kind == WORKSPACE_FILE)
-			add_file(&l, "", &now.files[i], false);
-		else if (now.files[i].kind == WORKSPACE_MOUNT)
-			add_volume(&l, fd, now.files[i].path, 0);
+	return strcmp(
+		((const struct workspace_file *)a)->path, ((const struct workspace_file *)b)->path);
+}
+
+/* Where not all was looked at, what lies directly in the directory @fd is told all the same: the
+ * files that are not in @seen, and the directories, in which there may be more. */
+static void add_level(struct file_listing *l, const char *path, int fd,
+	const struct workspace *seen, bool is_volume)
+{
+	struct workspace level;
+	struct err ignored;
+	if (workspace_scan_level(&level, fd, &ignored) < 0)
+		return;
+	l->dirs = json_array();
+	for (size_t i = 0; i < level.n_files; i++) {
+		const struct workspace_file *f = &level.files[i];
+		struct stat st;
+		bool is_dir = f->kind == WORKSPACE_DIR ||
+			(f->kind == WORKSPACE_MOUNT &&
+				fstatat(fd, f->path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+				S_ISDIR(st.st_mode));
+		if (is_dir)
+			(void)json_array_append_new(l->dirs, path_json(path, f->path));
+		else if (f->kind == WORKSPACE_FILE && seen->is_cut &&
+			!bsearch(f, seen->files, seen->n_files, sizeof *f, by_path))
+			add_file(l, path, f, is_volume);
 	}
-	json_t *out = json_pack("{s:o}", "files", l.rows);
-	if (l.is_cut)
+	workspace_done(&level);
+}
+
+static json_t *list_dir(
+	struct file_listing *l, const char *path, int fd, bool is_volume, struct err *err)
+{
+	struct workspace inside;
+	if (workspace_scan(&inside, fd, err) < 0)
+		return NULL;
+	l->rows = json_array();
+	add_inside(l, path, &inside, is_volume, 0);
+	if (l->is_cut)
+		add_level(l, path, fd, &inside, is_volume);
+	workspace_done(&inside);
+	json_t *out = json_pack("{s:o, s:o*}", "files", l->rows, "directories", l->dirs);
+	if (*path)
+		(void)json_object_set_new(out, "path", path_json("", path));
+	if (l->is_cut)
 		(void)json_object_set_new(out, "truncated", json_true());
-	workspace_done(&now);
 	return out;
+}
+
+/* Is it the workspace itself: "", ".", "/home/user/"? */
+static bool is_top(const char *path)
+{
+	static const char home[] = "/home/user";
+	size_t n = sizeof home - 1;
+	if (strncmp(path, home, n) == 0 && (!path[n] || path[n] == '/'))
+		path += n;
+	else if (*path == '/')
+		return false;
+	for (; *path; path++)
+		if (*path != '/' && (*path != '.' || (path[1] && path[1] != '/')))
+			return false;
+	return true;
+}
+
+static int fail_open(const char *path, int error, struct err *err)
+{
+	if (error == ELOOP) {
+		err_set(err, ERR_ACCESS, "list %s: it is, or leads through, a symbolic link", path);
+		return err_hint(err, "links are not followed: name the directory itself");
+	}
+	bool is_missing = error == ENOENT || error == ENOTDIR;
+	int r = err_sys(err, is_missing ? ERR_NOT_FOUND : ERR_ACCESS, error, "list %s", path);
+	return is_missing ? err_hint(err, "`file.list` without a path lists what there is") : r;
+}
+
+json_t *registry_file_list(
+	struct registry *r, const char *session, const char *path, struct err *err)
+{
+	char clean[WIRE_PATH_BYTES];
+	struct stat st;
+	int top_fd = workspace_of(r, session, err);
+	struct file_listing l = {.top_fd = top_fd, .room = VOLUME_FILES_MAX};
+	if (top_fd < 0)
+		return NULL;
+	if (is_top(path))
+		return list_dir(&l, "", top_fd, false, err);
+	if (file_path_clean(path, clean, err) < 0)
+		return NULL;
+	cleanup_fd int fd = sys_open_beneath(top_fd, clean, OPEN_FLAGS, 0);
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		(void)fail_open(clean, errno, err);
+		return NULL;
+	}
+	cleanup_fd int same_fd = sys_open_below(top_fd, clean, OPEN_FLAGS);
+	bool is_volume = same_fd < 0 && errno == EXDEV;
+	if (S_ISDIR(st.st_mode))
+		return list_dir(&l, clean, fd, is_volume, err);
+	if (!S_ISREG(st.st_mode)) {
+		err_set(err, ERR_ACCESS, "%s is neither a file nor a directory", clean);
+		return NULL;
+	}
+	l.rows = json_array();
+	add_one(&l, clean, &st, is_volume);
+	return json_pack("{s:o}", "files", l.rows);
 }
 
 static json_t *content_json(
@@ -158,6 +272,8 @@ json_t *registry_file_read(struct registry *r, const char *session, const char *
 	}
 	if (!S_ISREG(st.st_mode)) {
 		err_set(err, ERR_ACCESS, "%s is no regular file", path);
+		if (S_ISDIR(st.st_mode))
+			err_hint(err, "it is a directory: `file.list` lists it");
 		return NULL;
 	}
 	size_t room = (size_t)MIN(limit ? limit : READ_MAX, (uint64_t)READ_MAX);

@@ -46,8 +46,13 @@ void registry_prune(
 /* Wait until the session has a box, whose files can be looked at; it may be made for that. */
 void registry_await_box(struct registry *r, const char *session, registry_done_fn *done, void *arg);
 
-/* {"files": [{path, size, mime, modified_ms}]}; of a session that has a box. */
-json_t *registry_file_list(struct registry *r, const char *session, struct err *err);
+/*
+ * {"files": [{path, size, mime, modified_ms}]}; of a session that has a box: those in the directory
+ * @path, "" for all. When there are more than are looked at it is "truncated", and has the
+ * "directories" that lie directly there.
+ */
+json_t *registry_file_list(
+	struct registry *r, const char *session, const char *path, struct err *err);
 /* {"path", "content", "encoding": "utf-8" or "base64", "size", "offset"} */
 json_t *registry_file_read(struct registry *r, const char *session, const char *path,
 	uint64_t offset, uint64_t limit, struct err *err);

@@ -152,12 +152,7 @@ static int by_path(const void *a, const void *b)
 		((const struct workspace_file *)a)->path, ((const struct workspace_file *)b)->path);
 }
 
-int workspace_scan(struct workspace *out, int fd, struct err *err)
-{
-	return workspace_scan_some(out, fd, WORKSPACE_FILES_MAX, err);
-}
-
-int workspace_scan_some(struct workspace *out, int fd, size_t max_files, struct err *err)
+static int scan(struct workspace *out, int fd, size_t max_files, bool is_flat, struct err *err)
 {
 	struct stat st;
 	struct workspace found = {0};
@@ -167,8 +162,8 @@ int workspace_scan_some(struct workspace *out, int fd, size_t max_files, struct 
 		return err_sys(err, ERR_IO, errno, "read the workspace");
 	w.dev = st.st_dev;
 	found.mode = st.st_mode;
-	int r = walk_dir(&w, dir_fd, 0);
-	for (size_t i = 0; r == 0 && i < found.n_files && !w.is_full; i++)
+	int r = walk_dir(&w, dir_fd, is_flat ? WORKSPACE_DESCENT_MAX : 0);
+	for (size_t i = 0; r == 0 && !is_flat && i < found.n_files && !w.is_full; i++)
 		if (ends_descent(&found.files[i]))
 			r = walk_below(&w, fd, found.files[i].path, i, 0);
 	buf_done(&w.path);
@@ -180,6 +175,21 @@ int workspace_scan_some(struct workspace *out, int fd, size_t max_files, struct 
 		qsort(found.files, found.n_files, sizeof *found.files, by_path);
 	*out = found;
 	return 0;
+}
+
+int workspace_scan(struct workspace *out, int fd, struct err *err)
+{
+	return scan(out, fd, WORKSPACE_FILES_MAX, false, err);
+}
+
+int workspace_scan_some(struct workspace *out, int fd, size_t max_files, struct err *err)
+{
+	return scan(out, fd, max_files, false, err);
+}
+
+int workspace_scan_level(struct workspace *out, int fd, struct err *err)
+{
+	return scan(out, fd, WORKSPACE_FILES_MAX, true, err);
 }
 
 static int by_inode(const void *a, const void *b)

@@ -53,6 +53,8 @@ typedef void workspace_change_fn(
 int workspace_scan(struct workspace *out, int fd, struct err *err);
 /* The same of at most @max_files entries. */
 int workspace_scan_some(struct workspace *out, int fd, size_t max_files, struct err *err);
+/* What lies directly in it. */
+int workspace_scan_level(struct workspace *out, int fd, struct err *err);
 void workspace_done(struct workspace *w);
 
 /* What a copy would be in which each name is a file of its own. */

@@ -642,8 +642,10 @@ static struct file *file_of(
 	return NULL;
 }
 
-json_t *registry_file_list(struct registry *r, const char *session, struct err *err)
+json_t *registry_file_list(
+	struct registry *r, const char *session, const char *path, struct err *err)
 {
+	(void)path;
 	struct fake_session *s = find(r, session, err);
 	json_t *files = json_array();
 	for (size_t i = 0; s && i < s->n_files; i++)

@@ -74,7 +74,7 @@ TEST(wrong_commands_are_explained)
 		{"%undo -1", "%undo: \"-1\"", "write %undo [N]"},
 		{"%branch", "%branch: nothing named", "write %branch [--force] NAME"},
 		{"%branch --force ", "%branch: nothing named", "write %branch [--force] NAME"},
-		{"%files x", "%files: unexpected \"x\"", "leave it out"},
+		{"%help x", "%help: unexpected \"x\"", "leave it out"},
 		{"%log some", "%log: \"some\"", "%log all"},
 		{"%\xff\xff", "unknown command %", ""},
 		{"%aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "unknown",

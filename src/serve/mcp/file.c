@@ -8,6 +8,8 @@
 #include "base/utf8.h"
 
 #include <inttypes.h>
+#include <linux/limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,54 +194,125 @@ void mcp_write_file(struct mcp_call *call)
 
 /* ---- list_files ---- */
 
-/* Is @path below @dir ("." is all)? */
-static bool is_below(const char *path, const char *dir)
+static void add_path(struct buf *out, const char *path)
 {
-	while (strncmp(dir, "./", 2) == 0)
-		dir += 2;
-	size_t bytes = strlen(dir);
-	while (bytes > 0 && dir[bytes - 1] == '/')
-		bytes--;
-	if (bytes == 0 || strcmp(dir, ".") == 0)
-		return true;
-	return strncmp(path, dir, bytes) == 0 && (path[bytes] == '/' || path[bytes] == '\0');
+	(void)utf8_escape_terminal(out, path, strlen(path), UTF8_ONE_LINE);
+}
+
+static void add_file(struct buf *out, const json_t *file)
+{
+	add_path(out, param_text(file, "path", ""));
+	(void)buf_addf(out, " (%" PRIu64 " bytes%s)\n", param_count(file, "size", 0),
+		param_flag(file, "volume") ? ", volume" : "");
+}
+
+/* Where the part of @path ends that lies directly in the listed directory: a slash, or NULL. */
+static const char *slash_of(const json_t *result, const char *path)
+{
+	size_t above = strlen(param_text(result, "path", ""));
+	return strchr(path + above + (above > 0), '/');
+}
+
+/* {directory: number of files in it that were counted}, of those that lie directly here. */
+static json_t *count_directories(const json_t *result)
+{
+	json_t *dirs = json_object(), *row;
+	size_t i;
+	json_array_foreach(json_object_get(result, "directories"), i, row)(void)
+		json_object_set_new(dirs, json_string_value(row), json_integer(0));
+	json_array_foreach(json_object_get(result, "files"), i, row)
+	{
+		const char *path = param_text(row, "path", ""), *slash = slash_of(result, path);
+		char name[PATH_MAX * 3];
+		if (!slash || (size_t)(slash - path) >= sizeof name)
+			continue;
+		(void)snprintf(name, sizeof name, "%.*s", (int)(slash - path), path);
+		json_int_t n = json_integer_value(json_object_get(dirs, name));
+		(void)json_object_set_new(dirs, name, json_integer(n + 1));
+	}
+	return dirs;
+}
+
+/* There are too many: what lies directly here, directories with what was counted in them. */
+static void add_level(struct buf *out, const json_t *result)
+{
+	bool is_cut = param_flag(result, "truncated");
+	json_t *dirs = count_directories(result), *row;
+	const json_t *files = json_object_get(result, "files");
+	const char *name;
+	size_t i, n = 0;
+	json_object_foreach(dirs, name, row)
+	{
+		if (n++ >= FILES_MAX)
+			continue;
+		add_path(out, name);
+		(void)buf_addf(out, "/ (directory, %" JSON_INTEGER_FORMAT " files%s)\n",
+			json_integer_value(row), is_cut ? " or more" : "");
+	}
+	json_array_foreach(files, i, row)
+	{
+		if (!slash_of(result, param_text(row, "path", "")) && n++ < FILES_MAX)
+			add_file(out, row);
+	}
+	if (n > FILES_MAX)
+		(void)buf_addf(out, "… and %zu more here: list them with code\n", n - FILES_MAX);
+	(void)buf_addf(out,
+		is_cut ? "[%zu files were counted, and there are more that were not: give path]"
+		       : "[%zu files in all: give path]",
+		json_array_size(files));
+	json_decref(dirs);
+}
+
+static void give_list(struct mcp_job *job, const json_t *result)
+{
+	cleanup_buf struct buf out = BUF_INIT(TEXT_BYTES);
+	const json_t *files = json_object_get(result, "files");
+	size_t i;
+	json_t *file;
+	if (json_array_size(files) > FILES_MAX || param_flag(result, "truncated"))
+		add_level(&out, result);
+	else
+		json_array_foreach(files, i, file) add_file(&out, file);
+	if (out.bytes == 0)
+		(void)buf_add(&out, "no files");
+	mcp_job_give(job, mcp_result_text(buf_str(&out), out.bytes));
 }
 
 static void on_listed(struct mcp_job *job, const json_t *result, const struct err *err);
 
 static void list_it(struct mcp_job *job)
 {
-	mcp_job_do(job, "file.list", session_params(job), on_listed);
+	json_t *params = session_params(job);
+	(void)json_object_set_new(params, "path", json_string(argument(job, "path", ".")));
+	mcp_job_do(job, "file.list", params, on_listed);
+}
+
+/* Which of the two is not there, the directory or the session? */
+static void on_known(struct mcp_job *job, const json_t *session, const struct err *err)
+{
+	static const char text[] = "no files: the session is not there yet";
+	struct err missing;
+	(void)err;
+	if (session) {
+		(void)err_set(&missing, ERR_NOT_FOUND, "path: there is no %.200s",
+			argument(job, "path", ""));
+		(void)err_hint(&missing, "`file.list` without a path lists what there is");
+		mcp_job_refuse(job, &missing);
+	} else if (mcp_tools_has_files(job->tools)) {
+		mcp_job_create(job, list_it);
+	} else {
+		mcp_job_give(job, mcp_result_text(text, strlen(text)));
+	}
 }
 
 static void on_listed(struct mcp_job *job, const json_t *result, const struct err *err)
 {
-	cleanup_buf struct buf out = BUF_INIT(TEXT_BYTES);
-	size_t i, n = 0;
-	json_t *file;
-	if (!result && err->code == ERR_NOT_FOUND && !job->is_new &&
-		mcp_tools_has_files(job->tools)) {
-		mcp_job_create(job, list_it);
-		return;
-	}
-	if (!result && err->code != ERR_NOT_FOUND) {
+	if (result)
+		give_list(job, result);
+	else if (err->code == ERR_NOT_FOUND && !job->is_new)
+		mcp_job_do(job, "session.get", session_params(job), on_known);
+	else
 		mcp_job_refuse(job, err);
-		return;
-	}
-	json_array_foreach(json_object_get(result, "files"), i, file)
-	{
-		const char *path = param_text(file, "path", "");
-		if (!is_below(path, argument(job, "path", ".")) || n++ >= FILES_MAX)
-			continue;
-		(void)utf8_escape_terminal(&out, path, strlen(path), UTF8_ONE_LINE);
-		(void)buf_addf(&out, " (%" PRIu64 " bytes%s)\n", param_count(file, "size", 0),
-			param_flag(file, "volume") ? ", volume" : "");
-	}
-	if (n == 0)
-		(void)buf_add(&out, result ? "no files" : "no files: the session is not there yet");
-	if (n > FILES_MAX)
-		(void)buf_addf(&out, "… and %zu more: give path", n - FILES_MAX);
-	mcp_job_give(job, mcp_result_text(buf_str(&out), out.bytes));
 }
 
 void mcp_list_files(struct mcp_call *call)
