@@ -139,7 +139,7 @@ static void add_state(struct buf *b, const json_t *record)
 	static const struct {
 		const char *outcome, *text;
 	} rows[] = {
-		{"committed", "state kept"},
+		{"committed", "what it did is kept"},
 		{"rolled_back", "rolled back: variables and files are as before this step"},
 		{"replayed", "state made again by running the steps before"},
 		{"diverged", "state made again, and it differs: check your variables"},
@@ -370,6 +370,8 @@ static void add_files(struct rendering *r)
 	if (n > FILES_SHOWN)
 		(void)buf_addf(&r->text, "  … and %zu more%s\n", n - FILES_SHOWN,
 			r->options->has_tools ? ": list_files" : "");
+	if (json_is_true(json_object_get(json_object_get(r->record, "truncated"), "files")))
+		(void)buf_addf(&r->text, "  [there are more files than are looked at]\n");
 }
 
 /* ---- variables ---- */

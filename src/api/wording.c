@@ -7,29 +7,53 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What has no name for a reader keeps the operation's. */
+/* What has no name for a reader keeps the operation's. `named`: with what stands behind it, where
+ * that is not just put behind the name. */
 static const struct {
-	const char *operation, *name[WORDING_END_];
+	const char *operation, *name[WORDING_END_], *named[WORDING_END_];
 } rows[] = {
-	{"file.list", {"retort session files", "%files", "list_files"}},
-	{"session.list", {"retort session ls", "%switch", "sessions"}},
-	{"session.log", {"retort session log", "%log", "sessions"}},
-	{"session.export", {"retort session export"}},
-	{"tool.list", {"retort tools list", [WORDING_MCP] = "search_tools"}},
+	{"file.list", {"retort session files", "%files", "list_files"}, {NULL}},
+	{"force", {"--force", "--force", "force: true"}, {NULL}},
+	{"session.list", {"retort session ls", "%switch", "sessions {\"action\": \"list\"}"},
+		{NULL}},
+	{"session.log", {"retort session log", "%log", "sessions {\"action\": \"log\"}"},
+		{[WORDING_REPL] = "%log all",
+			[WORDING_MCP] = "sessions {\"action\": \"log\", \"session\": \"%s\"}"}},
+	{"session.export", {"retort session export"}, {NULL}},
+	{"tool.list", {"retort tools list", [WORDING_MCP] = "search_tools"},
+		{[WORDING_MCP] = "search_tools {\"query\": \"%s\"}"}},
 };
+
+/* The name, and what stands behind the operation: " s-1234". */
+static int add_named(
+	struct buf *out, const char *name, const char *named, const char *behind, int bytes)
+{
+	if (bytes == 0 || !named)
+		return buf_addf(out, "%s%.*s", name, bytes, behind);
+	const char *gap = strstr(named, "%s");
+	if (!gap)
+		return buf_add(out, named);
+	int r = buf_append(out, named, (size_t)(gap - named));
+	r = r < 0 ? r : buf_append(out, behind + 1, (size_t)bytes - 1);
+	return r < 0 ? r : buf_add(out, gap + strlen("%s"));
+}
 
 /* In the repl a command is no text to quote: "%log lists them". */
 static int add_name(struct buf *out, const char *at, size_t bytes, enum wording reader)
 {
+	const char *quote = reader == WORDING_REPL ? "" : "`";
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		size_t n = strlen(rows[i].operation);
 		const char *name = rows[i].name[reader];
 		bool is_it = name && n <= bytes && strncmp(at, rows[i].operation, n) == 0 &&
 			(n == bytes || at[n] == ' ');
-		if (is_it && reader == WORDING_REPL)
-			return buf_addf(out, "%s", name);
-		if (is_it)
-			return buf_addf(out, "`%s%.*s`", name, (int)(bytes - n), at + n);
+		if (!is_it)
+			continue;
+		int behind =
+			reader == WORDING_REPL && !rows[i].named[reader] ? 0 : (int)(bytes - n);
+		int r = buf_add(out, quote);
+		r = r < 0 ? r : add_named(out, name, rows[i].named[reader], at + n, behind);
+		return r < 0 ? r : buf_add(out, quote);
 	}
 	return buf_addf(out, "`%.*s`", (int)bytes, at);
 }

@@ -81,7 +81,7 @@ static int say(const char *id, const char *why, int64_t ttl_ms, int64_t idle_ms,
 	err_set(err, ERR_GONE, "session %s ended after %s%s", id,
 		num_format_ms((uint64_t)(is_idle ? idle_ms : ttl_ms)).text,
 		is_idle ? " without use" : ", its time to live");
-	return err_hint(err, "make a new one; its steps are in the journal: `session.log`");
+	return err_hint(err, "make a new one; its steps are kept: `session.log %s`", id);
 }
 
 int lifetime_why(const struct journal_session *s, struct err *err)
@@ -89,7 +89,7 @@ int lifetime_why(const struct journal_session *s, struct err *err)
 	if (s->ended[0])
 		return say(s->id, s->ended, s->ttl_ms, s->idle_ms, err);
 	err_set(err, ERR_GONE, "session %s is closed", s->id);
-	return err_hint(err, "its steps are in the journal still: `session.log`");
+	return err_hint(err, "its steps are kept: `session.log %s`", s->id);
 }
 
 /* Returns: when to look at it again. */

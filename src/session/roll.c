@@ -125,8 +125,7 @@ static int not_found(struct registry *r, const char *session, struct err *err)
 	if (journal_session_closed(r->roll->journal, seen(r), session, id, &ignored) > 0) {
 		err_set(err, ERR_NOT_FOUND,
 			"no session %s any more: %s had that name, and is closed", session, id);
-		return err_hint(err,
-			"make a new one; its steps are in the journal still: `session.log %s`", id);
+		return err_hint(err, "make a new one; its steps are kept: `session.log %s`", id);
 	}
 	err_set(err, ERR_NOT_FOUND, "no session %.*s", (int)utf8_cut(session, strlen(session), 80),
 		session);

@@ -50,7 +50,7 @@ static void refuse(struct session *s, int n)
 		d->is_stem = false; /* it goes on with its next step */
 	err_set(&err, ERR_BUSY, "the session has %d process%s of its own, which a branch would end",
 		n, n == 1 ? "" : "es");
-	err_hint(&err, "end them first, or ask with force (--force)");
+	err_hint(&err, "end them first, or ask with `force`");
 	tell_stem(s, &err);
 }
 
@@ -153,7 +153,7 @@ static int check_copy(struct session *s, struct err *err)
 	err_set(err, ERR_NO_SPACE,
 		"the session's hard links become files of their own in a branch, "
 		"for which there is no room");
-	return err_hint(err, "remove some, or make the session with a larger --disk");
+	return err_hint(err, "remove some, or make the session with a larger limit of disk");
 }
 
 static int check_stem(struct session *s, struct err *err)

@@ -310,8 +310,8 @@ class Running(harness.Case):
     def test_hints_name_the_tools_of_models(self):
         self.mcp.run("1", session="hints")
         for tool, arguments, hint in (("read_file", {"path": "no.csv"}, "`list_files` lists them"),
-                                      ("run_code", {"code": "1", "session": "s-none"}, "`sessions` lists them"),
-                                      ("sessions", {"action": "log", "session": "none"}, "`sessions` lists them")):
+                                      ("run_code", {"code": "1", "session": "s-none"}, "`sessions {\"action\": \"list\"}` lists them"),
+                                      ("sessions", {"action": "log", "session": "none"}, "`sessions {\"action\": \"list\"}` lists them")):
             done = self.mcp.tool(tool, **{"session": "hints", **arguments})
             self.assertTrue(done.is_error)
             self.assertTrue(done.text.endswith(hint), done.text)

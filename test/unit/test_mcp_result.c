@@ -82,7 +82,7 @@ TEST(failures_say_what_became_of_the_state)
 		{"{\"status\":\"error\",\"runtime\":\"python\",\"error\":{\"name\":\"KeyError\","
 		 "\"message\":\"'price'\\nmore\",\"line\":3},\"exit_code\":1,\"state\":{\"outcome\":"
 		 "\"committed\"}}",
-			"error: python, 0 ms, KeyError: 'price' (line 3), exit 1, state kept\n"},
+			"error: python, 0 ms, KeyError: 'price' (line 3), exit 1, what it did is kept\n"},
 		{"{\"status\":\"timeout\",\"runtime\":\"python\",\"usage\":{\"wall_ms\":30012},\"state\":"
 		 "{\"outcome\":\"rolled_back\"}}",
 			"timeout: python, 30.0 s, rolled back: variables and files are as before this step"},

@@ -154,6 +154,8 @@ void mcp_sessions(struct mcp_call *call)
 				params, "session", json_string(mcp_job_session(job)));
 		if (actions[i].has_name && name)
 			(void)json_object_set_new(params, "name", json_string(name));
+		if (actions[i].has_name && param_flag(job->arguments, "force"))
+			(void)json_object_set_new(params, "force", json_true());
 		mcp_job_do(job, actions[i].operation, params, actions[i].next);
 		return;
 	}

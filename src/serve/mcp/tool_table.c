@@ -39,7 +39,7 @@ enum {
 	}
 
 static const struct param run_code_rows[] = {
-	{"code", PARAM_DATA, true, 0, CODE_BYTES, .help = "source code to run"},
+	{"code", PARAM_DATA, true, 0, CODE_BYTES, .help = "source"},
 	{"runtime", PARAM_CHOICE, .choices = "python|javascript|sql|shell",
 		.help = "default: the session's, python if new", PARAM_OF_LANGUAGE},
 	{"session", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "default",
@@ -65,7 +65,7 @@ static const struct param read_output_rows[] = {
 		.help = "which output"},
 	{"offset", PARAM_COUNT, false, 0, INT64_MAX, .fallback = "0", .help = "first byte"},
 	{"limit", PARAM_COUNT, false, 1, MCP_READ_BYTES, .fallback = "10000", .help = "bytes"},
-	{"grep", PARAM_TEXT, false, 1, GREP_BYTES, .help = "only lines that hold this text"},
+	{"grep", PARAM_TEXT, false, 1, GREP_BYTES, .help = "lines with this text"},
 };
 
 static const struct param read_file_rows[] = {
@@ -90,9 +90,10 @@ static const struct param list_files_rows[] = {
 
 static const struct param sessions_rows[] = {
 	{"action", PARAM_CHOICE, true, .choices = "list|log|undo|branch|reset|close",
-		.help = "undo: last step; branch: copy session, state and all, to name"},
+		.help = "undo: last step; branch: copy all to name"},
 	SESSION,
 	{"name", PARAM_TEXT, false, 1, NAME_BYTES, .help = "of the branch"},
+	{"force", PARAM_FLAG, .help = "branch"},
 };
 
 static const struct param search_tools_rows[] = {
@@ -113,7 +114,7 @@ const struct mcp_tool mcp_tool_table[] = {
 		"JavaScript, SQL (SQLite), shell. Variables and files stay in the session from call to "
 		"call. As in Jupyter, the last value is shown; plots come as images. "
 		"A step that crashes, times out or runs out of memory is rolled back. No network. Long "
-		"runs answer running: then call run_wait.",
+		"runs answer running: call run_wait.",
 		ROWS(run_code_rows), MCP_TIER_MINIMAL, MCP_RUNS_CODE, mcp_run_code},
 	{"run_wait", "Wait for a run", "Wait for code that still runs, give it input, or stop it.",
 		ROWS(run_wait_rows), MCP_TIER_MINIMAL, MCP_RUNS_CODE, mcp_run_wait},
@@ -127,10 +128,10 @@ const struct mcp_tool mcp_tool_table[] = {
 		MCP_TIER_STANDARD, MCP_IDEMPOTENT, mcp_write_file},
 	{"list_files", "List files", "List the files of a session.", ROWS(list_files_rows),
 		MCP_TIER_STANDARD, MCP_READ_ONLY | MCP_IDEMPOTENT, mcp_list_files},
-	{"sessions", "Sessions", "List sessions and steps, undo, branch, start anew.",
+	{"sessions", "Sessions", "List sessions and steps, undo, branch, reset.",
 		ROWS(sessions_rows), MCP_TIER_STANDARD, 0, mcp_sessions},
 	{"search_tools", "Search tools",
-		"Find tools for code in run_code: import retort; retort.tools.SERVER.TOOL(name=value)",
+		"Find tools for run_code: import retort; retort.tools.SERVER.TOOL(name=value)",
 		ROWS(search_tools_rows), MCP_TIER_MINIMAL,
 		MCP_ON_TOOLS | MCP_READ_ONLY | MCP_IDEMPOTENT, mcp_search_tools},
 	{"check_plan", "Check a plan", "Prove a plan against the policy without running it.",

@@ -16,7 +16,7 @@ enum { TOOLS_MAX = 16, N_TEMPLATES = 2, LIST_TTL_MS = 300000 };
 	"retort runs code in a sandbox without network and keeps its state. Use run_code for "     \
 	"calculations, data analysis, plots and for trying code out. Variables and files stay in " \
 	"the session \"default\" from call to call; name another session for work that must not "  \
-	"mix. Failed steps leave what was there before. Results longer than 10,000 characters "    \
+	"mix. What a step did before an exception is kept. Results longer than 10,000 characters " \
 	"are cut; read_output has the rest."
 static const char instructions[] = INSTRUCTIONS;
 static const char instructions_tools[] = INSTRUCTIONS

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is told to models and to people: it is true, and what it advises can be done."""
+
+import json
+import os
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+import test_repl as repl  # noqa: E402
+from test_mcp import Mcp  # noqa: E402
+
+
+def tree(place, directories, files):
+    for i in range(directories):
+        os.makedirs(f"{place}/d{i:03}")
+        for j in range(files):
+            with open(f"{place}/d{i:03}/f{j}", "w", encoding="ascii"):
+                pass
+
+
+class Listing(harness.Case):
+    def test_what_is_not_looked_at_is_not_called_empty(self):
+        with tempfile.TemporaryDirectory(dir=harness.TMP) as place:
+            os.chmod(place, 0o755)
+            tree(place, 300, 5)
+            with open(place + "/last.txt", "w", encoding="ascii") as f:
+                f.write("12345")
+            with Mcp("-v", place + ":data") as mcp:
+                text = mcp.tool("list_files").text
+                self.assertIn("data/ (directory, ", text)
+                self.assertIn("there are more that were not: give path", text)
+                text = mcp.tool("list_files", path="data").text
+                self.assertIn("data/d000/ (directory, 5 files)\n", text)
+                self.assertIn("… and 101 more here: list them with code\n[1501 files in all: give path]", text)
+                self.assertEqual(mcp.tool("list_files", path="/home/user/data/d299/").text.splitlines(),
+                                 [f"data/d299/f{i} (0 bytes, volume)" for i in range(5)])
+                self.assertEqual(mcp.tool("list_files", path="data/last.txt").text.strip(),
+                                 "data/last.txt (5 bytes, volume)")
+
+    def test_a_directory_of_which_a_part_is_counted_shows_each_that_is_there(self):
+        with Mcp() as mcp:
+            mcp.run("import os\nfor i in range(3):\n  os.makedirs(f'd{i}')\n"
+                    "  for j in range(4000): open(f'd{i}/{j}', 'w')\nopen('x', 'w').write('1')")
+            text = mcp.tool("list_files").text
+            for part in ("d0/ (directory, ", "d1/ (directory, ", "d2/ (directory, ", "\nx (1 bytes)\n"):
+                self.assertIn(part, text)
+            self.assertRegex(text, r"\[\d+ files were counted, and there are more that were not: give path\]$")
+            self.assertIn("[there are more files than are looked at]", mcp.run("open('y', 'w').write('1')").text)
+
+    def test_a_path_that_is_not_there_is_an_error(self):
+        with Mcp() as mcp:
+            mcp.run("import os; os.mkdir('empty'); os.symlink('/usr', 'link')")
+            self.assertEqual(mcp.tool("list_files", path="empty").text, "no files")
+            for path, part in (("none", "there is no none"), ("/", "\"/\" is no path of the workspace"),
+                               ("../x", "is no path of the workspace"), ("link", "a symbolic link")):
+                with self.subTest(path=path):
+                    done = mcp.tool("list_files", path=path)
+                    self.assertTrue(done.is_error, done.text)
+                    self.assertIn(part, done.text)
+
+    def test_at_the_terminal(self):
+        done = repl.pipe("import os; os.mkdir('d'); f = open('d/a', 'w'); g = open('b', 'w')\n%files d\n%files none\n")
+        self.assertIn(" d/a\n", done.out)
+        self.assertNotIn(" b\n", done.out)
+        self.assertIn("none: No such file or directory", done.err)
+
+
+class Advice(harness.Case):
+    """What is advised is a call that there is, where it is read."""
+
+    def test_a_refused_branch_can_be_forced(self):
+        with Mcp() as mcp:
+            mcp.run("import subprocess; p = subprocess.Popen(['sleep', '60']); x = 3")
+            self.assertIn("ask with `force: true`", mcp.tool("sessions", action="branch", name="b").text)
+            self.assertIn('"b"', mcp.tool("sessions", action="branch", name="b", force=True).text)
+            self.assertIn("value: 3", mcp.run("x", session="b").text)
+        done = repl.pipe("import subprocess; p = subprocess.Popen(['sleep', '60'])\n%branch b\n")
+        self.assertIn("ask with --force", done.err)
+
+    def test_the_steps_of_a_closed_session_can_be_read(self):
+        with Mcp() as mcp:
+            mcp.run("x = 3")
+            mcp.tool("sessions", action="close")
+            said = mcp.tool("sessions", action="undo").text
+            call = json.loads(re.search(r"`sessions (\{.*\})`", said).group(1))
+            self.assertIn("python ok: x = 3", mcp.tool("sessions", **call).text)
+            self.assertIn("`sessions {", mcp.run("x", session=call["session"]).text)
+
+    def test_what_a_failed_step_leaves(self):
+        with Mcp() as mcp:
+            self.assertIn("What a step did before an exception is kept.", mcp.about["instructions"])
+            self.assertIn(", what it did is kept", mcp.run("v = 2; 1/0").text)
+            self.assertIn("value: 2", mcp.run("v").text)
+
+
+if __name__ == "__main__":
+    harness.main()
