@@ -175,10 +175,14 @@ static void add_verdict(struct rendering *r)
 	struct buf *b = &r->text;
 	const char *status = member(record, "status"), *run = member(record, "run");
 	bool is_running = strcmp(status, "running") == 0;
+	const char *behind = member(record, "behind");
 	(void)buf_addf(b, "%.20s: %.20s", status, member(record, "runtime"));
-	add_time(b, number(record, "usage", "wall_ms"));
+	if (behind[0])
+		(void)buf_addf(b, ", not begun: it waits behind run %.60s", behind);
+	else
+		add_time(b, number(record, "usage", "wall_ms"));
 	if (is_running) {
-		(void)buf_addf(b, " so far");
+		(void)buf_add(b, behind[0] ? "" : " so far");
 		if (r->options->has_tools)
 			(void)buf_addf(b, ". Call run_wait with run_id \"%.60s\".", run);
 		(void)buf_add(b, "\n");

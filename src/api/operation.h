@@ -74,7 +74,7 @@ void operation_tell(const struct operation_context *context, const char *name, j
 
 /*
  * The caller does not want it any more: a step that is waited for to its end is interrupted, asked
- * twice at once; one that waits in line as soon as it begins. Who waits for a run is answered now.
+ * twice at once; one that waits in line is not begun. Who waits for a run is answered now.
  * Everything else goes on to its end. `done` follows.
  */
 void operation_cancel(struct operation_call *call);

@@ -70,11 +70,11 @@ size_t run_bytes(const struct run *run);
 
 /* run_step.c: only who started it hears of events. Takes the reference of @event. */
 void run_tell(struct run *run, json_t *event);
+const struct run *run_ahead(const struct run *run); /* behind which it waits to begin, or NULL */
 
 /* waiter.c */
 json_t *run_record(const struct run *run);
 int waiter_hang(struct waiter *waiter, struct run *run, uint64_t wait_ms, struct err *err);
 /* Everybody who waits is told. */
 void waiters_tell(struct run *run);
-/* Everybody who waits for a time only is told. */
-void waiters_wake(struct run *run);
+void waiters_wake(struct run *run); /* likewise, of those who wait for a time only */

@@ -236,11 +236,23 @@ void run_interrupt(struct run *run, bool is_kill)
 	unsigned n = is_kill ? 2 : 1;
 	if (run->is_done)
 		return;
-	run->n_cancels += n;
 	run_hold(run);
+	if (!run->has_started && registry_withdraw(run->registry, run->session, &run->watch))
+		n = 0;
+	run->n_cancels += n;
 	for (unsigned i = 0; i < n && run->has_started && !run->is_done; i++)
 		(void)registry_interrupt(run->registry, run->session, &err);
 	run_release(run);
+}
+
+const struct run *run_ahead(const struct run *run)
+{
+	const struct run *ahead = NULL;
+	for (const struct run *r = run->prev; r && run->is_shelved && !run->has_started;
+		r = r->prev)
+		if (!r->is_done)
+			ahead = r;
+	return ahead;
 }
 
 /* ---- what came of it ---- */

@@ -59,8 +59,8 @@ struct run *runs_find(struct runs *r, struct registry *registry, const char *id,
 struct run *runs_find_step(struct runs *r, struct registry *registry, const char *session,
 	const char *step, struct err *err);
 
-/* Stop it as a limit would, asked again or with @is_kill at once; one that waits in line as soon as
- * it begins. One that is done: nothing. */
+/* Stop it as a limit would, asked again or with @is_kill at once; one that waits in line is not
+ * begun. One that is done: nothing. */
 void run_interrupt(struct run *run, bool is_kill);
 
 /* The input of a run that was started with stdin_open. Errors: ERR_USAGE, ERR_GONE: NULL. */

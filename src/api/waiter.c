@@ -18,6 +18,9 @@ static json_t *running_record(const struct run *run)
 			json_stringn(buf_str(&run->out[i]), run->out[i].bytes));
 	if (json_array_size(run->asking.open) > 0)
 		(void)json_object_set_new(record, "approvals", json_copy(run->asking.open));
+	const struct run *ahead = run_ahead(run);
+	if (ahead)
+		(void)json_object_set_new(record, "behind", json_string(ahead->id));
 	uint64_t us = run->has_started ? (uv_hrtime() - run->started_ns) / 1000 : 0;
 	(void)json_object_set_new(
 		record, "usage", json_pack("{s:f}", "wall_ms", (double)us / 1000));

@@ -125,6 +125,9 @@ void registry_run(
 	struct registry *r, const struct registry_run *req, registry_done_fn *done, void *arg);
 /* Stop the running step; asked twice: at once. No step: nothing. Errors: ERR_NOT_FOUND. */
 int registry_interrupt(struct registry *r, const char *session, struct err *err);
+/* The step of @watch, which has not begun: it is not run, and `done` hears ERR_INTERRUPTED now, or
+ * once a state that is made again for it is given up. Returns: was there one that waits? */
+bool registry_withdraw(struct registry *r, const char *session, const struct registry_watch *watch);
 
 /* Completions of the end of @text in the live session: {"names": [...]}. */
 void registry_names(struct registry *r, const char *session, const char *runtime, const char *text,

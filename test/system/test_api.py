@@ -318,14 +318,16 @@ class Live(harness.Case):
         self.call("step.interrupt", run=run, kill=True)
         self.assertEqual(self.call("step.get", run=run, wait_ms=60000)["status"], "killed")
 
-    def test_a_queued_step_is_interrupted_when_it_begins(self):
+    def test_a_queued_step_that_is_interrupted_is_not_begun(self):
         first = self.call("step.run", session="demo", code="import time; time.sleep(600)", wait_ms=0)["run"]
         second = self.call("step.run", session="demo", code="while True: pass", wait_ms=0)["run"]
+        self.assertEqual(self.call("step.get", run=second)["behind"], first)
         self.call("step.interrupt", run=second)
+        with self.assertRaisesRegex(service.Refused, "interrupted while it waited for its turn"):
+            self.call("step.get", run=second)
         self.assertEqual(self.call("step.get", run=first)["status"], "running")
         self.call("step.interrupt", session="demo")
         self.assertEqual(self.call("step.get", run=first, wait_ms=60000)["status"], "killed")
-        self.assertEqual(self.call("step.get", run=second, wait_ms=60000)["status"], "killed")
 
     def test_input_can_be_written_while_a_step_runs(self):
         code = "a = input('? ')\nprint('<' + a + '>', flush=True)\nimport sys\nsys.stdin.read()"

@@ -96,5 +96,25 @@ class Advice(harness.Case):
             self.assertIn("value: 2", mcp.run("v").text)
 
 
+class Waiting(harness.Case):
+    def test_a_run_that_has_not_begun_says_behind_which_and_is_taken_out_at_once(self):
+        with Mcp() as mcp:
+            first = mcp.run("import time\nprint('A')\ntime.sleep(60)", wait_ms=300).record["run"]
+            second = mcp.run("print('B')", wait_ms=0)
+            third = mcp.run("print('C')", wait_ms=0).record["run"]
+            run = second.record["run"]
+            self.assertEqual(second.record["behind"], first)
+            self.assertIn(f"running: python, not begun: it waits behind run {first}. Call run_wait", second.text)
+            done = mcp.tool("run_wait", run_id=run, action="interrupt")
+            self.assertTrue(done.is_error)
+            self.assertIn("interrupted while it waited for its turn: it was not begun: nothing has changed", done.text)
+            self.assertEqual(mcp.tool("run_wait", run_id=first, wait_ms=0).record["status"], "running")
+            done = mcp.tool("run_wait", run_id=third, wait_ms=0)
+            self.assertEqual((done.record["status"], done.record["behind"]), ("running", first))
+            mcp.tool("run_wait", run_id=first, action="kill")
+            self.assertIn("stdout: C", mcp.tool("run_wait", run_id=third).text)
+            self.assertEqual(mcp.tool("sessions", action="log").text.count("print("), 1)
+
+
 if __name__ == "__main__":
     harness.main()

@@ -528,6 +528,12 @@ int registry_interrupt(struct registry *r, const char *session, struct err *err)
 	return 0;
 }
 
+bool registry_withdraw(struct registry *r, const char *session, const struct registry_watch *watch)
+{
+	(void)r, (void)session, (void)watch;
+	return false;
+}
+
 void registry_await_box(struct registry *r, const char *session, registry_done_fn *done, void *arg)
 {
 	struct err err;
