@@ -415,9 +415,10 @@ static void add_hint(struct rendering *r)
 		(void)buf_addf(&r->text, "hint: %s\n", buf_str(&hint));
 }
 
-bool observation_hint(struct buf *out, const json_t *record)
+bool observation_hint(struct buf *out, const json_t *record, enum observation_place place)
 {
-	const struct hint_about about = {.reader = HINT_COMMANDS};
+	static const enum hint_reader readers[PLACE_END_] = {HINT_RUN, HINT_SESSION, HINT_REPL};
+	const struct hint_about about = {.reader = readers[place]};
 	return hint_find(out, record, &about);
 }
 

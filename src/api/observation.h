@@ -43,8 +43,11 @@ void observation_make(
 	const json_t *record, const struct observation_options *options, struct observation *out);
 void observation_done(struct observation *o);
 
+/* Where a person reads: `retort run`, `retort session exec`, `retort repl`. */
+enum observation_place { PLACE_RUN, PLACE_SESSION, PLACE_REPL, PLACE_END_ };
+
 /* What helps a person at the command line, a line; or nothing. Returns: whether there is one. */
-bool observation_hint(struct buf *out, const json_t *record);
+bool observation_hint(struct buf *out, const json_t *record, enum observation_place place);
 /* The record as programs get it: error.hint says what helps. Changes @record, but none of its
  * members. */
 void observation_add_hint(json_t *record);

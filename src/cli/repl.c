@@ -239,6 +239,7 @@ static int prepare(struct repl *repl, struct err *err)
 		.output.dir = repl->args.out,
 		.limits = &repl->args.box.limits,
 		.is_typed = true,
+		.place = PLACE_REPL,
 		.error_color = term_has_color(STDERR_FILENO, (enum term_color)repl->args.color)};
 	(void)snprintf(repl->runtime, sizeof repl->runtime, "%s",
 		repl->args.box.runtime ? repl->args.box.runtime : "python");

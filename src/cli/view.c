@@ -78,6 +78,18 @@ static void on_output(void *arg, int stream, const char *data, size_t bytes)
 	}
 }
 
+static void tell_cut(const struct view *view, int stream, uint64_t cut_bytes, uint64_t limit_bytes)
+{
+	static const char *const more[PLACE_END_] = {"raise it with --output-limit",
+		"a new session can have a higher one: retort session new --output-limit SIZE",
+		"start with a higher one: retort repl --output-limit SIZE"};
+	if (cut_bytes > 0 && !view->options.output.json && !view->options.output.jsonl &&
+		!view->options.output.quiet)
+		(void)fprintf(stderr, "retort: %s: %" PRIu64 " bytes over the limit of %s: %s\n",
+			stream ? "stderr" : "stdout", cut_bytes, num_format_bytes(limit_bytes).text,
+			more[view->options.place]);
+}
+
 static void on_tail(void *arg, int stream, uint64_t cut_bytes, const char *data, size_t bytes)
 {
 	struct view *view = arg;
@@ -86,13 +98,7 @@ static void on_tail(void *arg, int stream, uint64_t cut_bytes, const char *data,
 		(void)snprintf(note, sizeof note, "\n[... %" PRIu64 " bytes cut ...]\n", cut_bytes);
 	on_output(arg, stream, note, strlen(note));
 	on_output(arg, stream, data, bytes);
-	if (cut_bytes > 0 && !view->options.output.json && !view->options.output.jsonl &&
-		!view->options.output.quiet)
-		(void)fprintf(stderr,
-			"retort: %s: %" PRIu64 " bytes over the limit of %s: raise it with "
-			"--output-limit\n",
-			stream ? "stderr" : "stdout", cut_bytes,
-			num_format_bytes(view->options.limits->value[LIMIT_output_bytes]).text);
+	tell_cut(view, stream, cut_bytes, view->options.limits->value[LIMIT_output_bytes]);
 }
 
 static void on_display(void *arg, const json_t *display)
@@ -165,14 +171,26 @@ static void show_end(const struct view *view, const json_t *record)
 	const json_t *error = json_object_get(record, "error");
 	const char *message = json_string_value(json_object_get(error, "message"));
 	static const struct {
-		const char *status, *part, *hint; /* of the message: tells one limit from another */
+		const char *status, *part; /* of the message: tells one limit from another */
+		const char *hint[PLACE_END_];
 	} hints[] = {
 		{"timeout", "CPU time, which follows",
-			"give it more with --timeout, or --cpu-time"},
-		{"timeout", "CPU time", "give it more with --cpu-time"},
-		{"timeout", "wall time", "give it more with --timeout"},
-		{"oom", "", "give it more with --memory"},
-		{"killed", "", "see --json for the whole record"},
+			{"give it more with --timeout, or --cpu-time",
+				"give it more with --timeout, or a new session: retort session new --cpu-time TIME",
+				"start with more: retort repl --timeout TIME, or --cpu-time TIME"}},
+		{"timeout", "CPU time",
+			{"give it more with --cpu-time",
+				"a new session can have more: retort session new --cpu-time TIME",
+				"start with more: retort repl --cpu-time TIME"}},
+		{"timeout", "wall time",
+			{"give it more with --timeout", "give it more with --timeout",
+				"start with more: retort repl --timeout TIME"}},
+		{"oom", "",
+			{"give it more with --memory",
+				"a new session can have more: retort session new --memory SIZE",
+				"start with more: retort repl --memory SIZE"}},
+		{"killed", "",
+			{"see --json for the whole record", "see --json for the whole record", ""}},
 	};
 	const char *name = json_string_value(json_object_get(error, "name"));
 	cleanup_buf struct buf safe = BUF_INIT(8 * ERR_MSG_BYTES);
@@ -181,14 +199,14 @@ static void show_end(const struct view *view, const json_t *record)
 		(void)fputs("retort: interrupted\n", stderr);
 	if (is_interrupted)
 		return;
-	bool has_hint = !view->options.is_typed || strcmp(status, "killed") != 0;
 	if (view->options.output.quiet || !message ||
 		utf8_escape_terminal(&safe, message, strlen(message), UTF8_ONE_LINE) < 0)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(hints); i++)
 		if (strcmp(status, hints[i].status) == 0 && strstr(message, hints[i].part)) {
+			const char *hint = hints[i].hint[view->options.place];
 			(void)fprintf(stderr, "retort: %s: %s%s%s\n", status, buf_str(&safe),
-				has_hint ? ": " : "", has_hint ? hints[i].hint : "");
+				hint[0] ? ": " : "", hint);
 			return;
 		}
 }
@@ -209,8 +227,10 @@ static bool is_own(const char *path)
 
 /* "…: 'orders.csv'", or the module of @ending that is named so, is here, and the box was not given
  * it. */
-static bool show_missing(const char *message, const char *ending)
+static bool show_missing(const struct view *view, const char *message, const char *ending)
 {
+	static const char *const give[PLACE_END_] = {
+		"-v ", "retort session files SESSION --put ", "%put "};
 	char path[PATH_MAX];
 	const char *end = strrchr(message, '\''), *at = end;
 	while (at && at > message && at[-1] != '\'')
@@ -222,8 +242,9 @@ static bool show_missing(const char *message, const char *ending)
 	if (strchr(path, ':') || !is_own(path) || access(path, R_OK) < 0 ||
 		utf8_escape_terminal(&safe, path, strlen(path), UTF8_ONE_LINE) < 0)
 		return false;
-	(void)fprintf(stderr, "retort: %s is here, but the box does not see it: -v %s:%s\n",
-		buf_str(&safe), buf_str(&safe), buf_str(&safe));
+	(void)fprintf(stderr, "retort: %s is here, but the box does not see it: %s%s",
+		buf_str(&safe), give[view->options.place], buf_str(&safe));
+	(void)fprintf(stderr, view->options.place == PLACE_RUN ? ":%s\n" : "\n", buf_str(&safe));
 	return true;
 }
 
@@ -236,10 +257,11 @@ static void show_hint(const struct view *view, const json_t *record)
 	bool is_file = name && message &&
 		(strcmp(name, "FileNotFoundError") == 0 || strstr(message, "ENOENT"));
 	bool is_module = name && message && strcmp(name, "ModuleNotFoundError") == 0;
-	if (view->options.output.quiet || (is_file && show_missing(message, "")) ||
-		(is_module && (show_missing(message, ".py") || show_missing(message, ""))))
+	if (view->options.output.quiet || (is_file && show_missing(view, message, "")) ||
+		(is_module &&
+			(show_missing(view, message, ".py") || show_missing(view, message, ""))))
 		return;
-	if (observation_hint(&hint, record))
+	if (observation_hint(&hint, record, view->options.place))
 		(void)fprintf(stderr, "retort: hint: %s\n", buf_str(&hint));
 }
 
@@ -427,6 +449,16 @@ static void show_rest(struct view *view, int stream, const json_t *record)
 	show_text(view, stream, json_string_value(text) + n_told, bytes - n_told);
 }
 
+static void show_cut(const struct view *view, int stream, const json_t *record)
+{
+	const json_t *cut = json_object_get(record, "truncated");
+	const json_t *limit = json_object_get(json_object_get(record, "limits"), "output_bytes");
+	json_int_t n =
+		json_integer_value(json_object_get(cut, stream ? "stderr_bytes" : "stdout_bytes"));
+	tell_cut(view, stream, (uint64_t)n,
+		(uint64_t)json_integer_value(json_object_get(limit, "value")));
+}
+
 static void show_displays(struct view *view, const json_t *record)
 {
 	const json_t *displays = json_object_get(record, "displays");
@@ -467,6 +499,8 @@ int view_record(struct view *view, const json_t *record)
 		show_rest(view, i, record);
 	show_displays(view, record);
 	int status = show_failed(show_result(view, record), view_status(record));
+	for (int i = 0; i < 2; i++)
+		show_cut(view, i, record);
 	show_state(view, record);
 	view->n_told_bytes[0] = view->n_told_bytes[1] = view->n_told_displays = 0;
 	return status;

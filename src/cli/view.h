@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/event.h"
+#include "api/observation.h"
 #include "api/run.h"
 #include "base/opt.h"
 #include "cli/picture.h"
@@ -27,6 +28,7 @@ struct view_options {
 	const struct opt_set *set;   /* which options were given, or NULL: of no interest */
 	bool error_color;	     /* stderr in red */
 	bool is_typed; /* step by step by a person, who has stopped what was stopped */
+	enum observation_place place; /* which options hints name */
 };
 
 struct view {

@@ -8,13 +8,17 @@
 /* The texts that are not the same for all; "%s" is what is installed. */
 enum text { NETWORK = 1, PACKAGES, STDIN, PLACE, TEXT_END_ };
 
+#define NO_PLACE "there is no such place in a box: the working directory is /home/user"
+
 static const char *const texts[TEXT_END_][HINT_READER_END_] = {
 	[NETWORK] = {"There is no network here, and none can be had. Work with the files and the "
 		     "task.",
 		"there is no network in the sandbox, and none can be had: work with the files and "
 		"packages that are there",
 		"a box has no network: give it files with volumes or `file.write`",
-		"a box has no network: give it files with --volume"},
+		"a box has no network: give it files with --volume",
+		"a box has no network: give it files with `retort session files SESSION --put`",
+		"a box has no network: give it files with %put"},
 	[PACKAGES] = {"Nothing can be installed.%s See what else there is: import pkgutil; "
 		      "print(sorted(m.name for m in pkgutil.iter_modules()))",
 		"nothing can be installed here.%s Whoever starts retort can give more: retort mcp "
@@ -22,18 +26,23 @@ static const char *const texts[TEXT_END_][HINT_READER_END_] = {
 		"nothing can be installed in a box.%s Give a virtual environment: session.create, "
 		"\"python\"",
 		"nothing can be installed in a box.%s Give a virtual environment of this host: "
-		"--python VENV"},
+		"--python VENV",
+		"nothing can be installed in a box.%s Give a new session a virtual environment of "
+		"this host: retort session new --python VENV",
+		"nothing can be installed in a box.%s Give a virtual environment of this host: "
+		"retort repl --python VENV"},
 	[STDIN] = {"Nobody types here: input() has nothing to read.",
 		"nobody types here: call run_code with interactive true, then run_wait with stdin",
 		"there was no more input: give it with \"stdin\", or with \"stdin_open\" and "
 		"`step.input`",
-		"there was no more input: give it with --stdin FILE, or --stdin - for a pipe"},
+		"there was no more input: give it with --stdin FILE, or --stdin - for a pipe",
+		"there was no more input: give it with --stdin FILE, or --stdin - for a pipe",
+		"there was no more input: Ctrl-D ends it, and a pipe's lines are statements"},
 	[PLACE] = {"There is no such place here: the working directory is /home/user, and files "
 		   "are below it.",
 		"there is no such place here: the working directory is /home/user; list_files "
 		"shows its files",
-		"there is no such place in a box: the working directory is /home/user",
-		"there is no such place in a box: the working directory is /home/user"},
+		NO_PLACE, NO_PLACE, NO_PLACE, NO_PLACE},
 };
 
 #define NAMES                                                                                      \

@@ -8,8 +8,16 @@
 #include <stdbool.h>
 
 /* Who reads it: a model in a loop of ours, a model of a client over MCP, a program over JSON-RPC, a
- * person at the command line. */
-enum hint_reader { HINT_AGENT, HINT_MCP, HINT_RPC, HINT_COMMANDS, HINT_READER_END_ };
+ * person at `retort run`, `retort session exec` or `retort repl`. */
+enum hint_reader {
+	HINT_AGENT,
+	HINT_MCP,
+	HINT_RPC,
+	HINT_RUN,
+	HINT_SESSION,
+	HINT_REPL,
+	HINT_READER_END_
+};
 
 struct hint_about {
 	enum hint_reader reader;

@@ -10,6 +10,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
 import test_repl as repl  # noqa: E402
+import test_session  # noqa: E402
 from test_mcp import Mcp  # noqa: E402
 
 
@@ -114,6 +115,51 @@ class Waiting(harness.Case):
             mcp.tool("run_wait", run_id=first, action="kill")
             self.assertIn("stdout: C", mcp.tool("run_wait", run_id=third).text)
             self.assertEqual(mcp.tool("sessions", action="log").text.count("print("), 1)
+
+
+class Terminal(harness.Case):
+    """Hints name what the command has that is in use."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.engine = test_session.Engine()
+        cls.addClassCleanup(cls.engine.stop)
+
+    def test_what_was_cut_is_told(self):
+        code = "print('x' * (12 << 20))"
+        self.engine.run("new", "cut")
+        done = self.engine.run("exec", "cut", "-c", code)
+        self.assertIn("retort: stdout: 2097153 bytes over the limit of 10 MiB: a new session can have a higher one: "
+                      "retort session new --output-limit SIZE\n", done.err)
+        self.assertEqual(self.engine.run("exec", "cut", "--quiet", "-c", code).err, "")
+        done = repl.pipe(code + "\n", "--output-limit", "1m")
+        self.assertIn("retort: stdout: 11534337 bytes over the limit of 1 MiB: start with a higher one: "
+                      "retort repl --output-limit SIZE\n", done.err)
+
+    def test_more_of_a_limit_is_given_where_it_can_be(self):
+        self.engine.run("new", "small", "-m", "64m")
+        for code, options, hint in (
+                ("x = bytearray(1 << 30)", (), "a new session can have more: retort session new --memory SIZE"),
+                ("import time; time.sleep(60)", ("--timeout", "200ms"), "give it more with --timeout")):
+            done = self.engine.run("exec", "small", *options, "-c", "import os\n" + code)
+            self.assertTrue("MemoryError" in done.err or hint + "\n" in done.err, repr(done))
+        done = repl.pipe("import time; time.sleep(60)\n", "--timeout", "200ms")
+        self.assertIn(": start with more: retort repl --timeout TIME\n", done.err)
+
+    def test_input_that_is_over(self):
+        self.engine.run("new", "eof")
+        self.assertIn("--stdin FILE", self.engine.run("exec", "eof", "-c", "input()").err)
+        done = repl.pipe("input()\n")
+        self.assertIn("there was no more input: Ctrl-D ends it, and a pipe's lines are statements", done.err)
+        self.assertNotIn("--stdin", done.err)
+
+    def test_a_file_that_is_here_is_given_as_the_command_can(self):
+        place = harness.make_dir()
+        with open(place + "/orders.csv", "w", encoding="ascii") as f:
+            f.write("a\n")
+        self.engine.run("new", "here")
+        done = self.engine.run("exec", "here", "-c", "open('orders.csv')", cwd=place)
+        self.assertIn("the box does not see it: retort session files SESSION --put orders.csv\n", done.err)
 
 
 if __name__ == "__main__":
