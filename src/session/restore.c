@@ -60,6 +60,8 @@ struct restore {
 	int64_t since_ns;
 	struct workspace after;
 	bool is_partial; /* there is more to come, when these have made it possible to list it */
+	bool is_short;	 /* some had no room */
+	bool is_again;	 /* once more, as others have made room since */
 	json_t *lost;
 	void (*done)(struct session *s, json_t *lost);
 };
@@ -277,6 +279,7 @@ static bool plan(struct restore *r)
 	struct err err;
 	bool is_stuck = r->is_partial && r->n_good == 0;
 	r->n = r->n_sent = r->n_answered = r->n_good = 0;
+	r->is_short = false;
 	json_decref(take_ptr(r->lost));
 	workspace_done(&r->now);
 	r->is_partial = !is_stuck && open_all_closed(r);
@@ -367,6 +370,14 @@ static void look(struct restore *r)
 
 static void on_planned(uv_work_t *work, int status);
 
+/* What has no room may have it when all else is done: what is removed, and what becomes smaller. */
+static bool may_fit_now(struct restore *r)
+{
+	bool is_worth_it = r->is_short && r->n_good > 0 && !r->is_again;
+	r->is_again |= is_worth_it;
+	return is_worth_it;
+}
+
 static void go_on(struct restore *r)
 {
 	while (r->n_sent < r->n && r->n_sent - r->n_answered < UNDER_WAY_MAX)
@@ -374,7 +385,7 @@ static void go_on(struct restore *r)
 			r->n_answered++;
 	if (r->n_answered < r->n)
 		return;
-	if (r->is_partial)
+	if (r->is_partial || may_fit_now(r))
 		start(r, work_plan, on_planned);
 	else
 		look(r);
@@ -396,6 +407,7 @@ static void on_filed(void *arg, uint64_t id, int status)
 		((a->action.act == SHADOW_REMOVE && status == -ENOENT) ||
 			(a->action.act == SHADOW_MAKE && status == -EEXIST));
 	r->n_good += status == 0;
+	r->is_short |= status == -ENOSPC || status == -EDQUOT;
 	if (status < 0 && a && !is_so && a->root == INIT_FILE_HOME && !r->is_partial)
 		add_lost(r, a->action.path);
 	r->n_answered++;

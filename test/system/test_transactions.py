@@ -135,6 +135,16 @@ os._exit(1)"""
         self.assertEqual(self.value(s, "open('b', 'wb').write(bytes(4 << 20)); import os; os.listdir('/tmp'), os.listdir('/dev/shm')"),
                          (["mine"], ["mine"]))
 
+    def test_room_that_is_made_later(self):
+        """By what goes from elsewhere, or becomes smaller, after a file has had none."""
+        s = self.session()
+        s.run("open('a', 'w').write('A' * 1000000); open('z', 'w').write('Z' * 1000000); import os")
+        for name in "/tmp/new", "z":
+            record = self.fails(s, f"os.remove('a'); f = open({name!r}, 'wb', 0)\ntry:\n  while 1: f.write(b'x' * 4096)\n"
+                                   "except OSError: os._exit(1)", "error")
+            self.assertNotIn("files_lost", record)
+            self.assertEqual(self.value(s, "[open(n).read() == n.upper() * 1000000 for n in 'az']"), [True, True])
+
     def test_modes_of_directories(self):
         """A step that closes the workspace takes nothing of it along; that of one that was kept stays."""
         s = self.session()
