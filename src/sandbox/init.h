@@ -51,7 +51,7 @@ struct init_file {
 	enum init_file_act act;
 	enum init_file_root root;
 	const char *path;   /* relative to the workspace; parents are made */
-	const char *target; /* of a link, or "" */
+	const char *target; /* of a link; the name of what is moved; or "" */
 	uint32_t mode;
 	int fd; /* borrowed: what a file is to hold, or -1 */
 };

@@ -36,6 +36,13 @@ static inline int sys_open_below(int dir, const char *name, int flags)
 	return (int)syscall(SYS_openat2, dir, name, &how, sizeof how);
 }
 
+/* @flags: RENAME_NOREPLACE, RENAME_EXCHANGE. Returns: 0, or -1 with errno. Source: renameat2(2). */
+static inline int sys_rename(
+	int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+	return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+}
+
 /* Returns: pid in the parent, 0 in the child, -1 with errno. Source: clone3(2). */
 static inline int sys_clone3(struct clone_args *args)
 {

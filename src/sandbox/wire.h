@@ -136,7 +136,7 @@ struct init_request {
 	int32_t guard_pid;  /* of INIT_ROLLBACK, as the box sees it; 0: none */
 
 	uint32_t is_fixed;	  /* 1: the same addresses in every run, no ASLR; else 0 */
-	uint32_t act, root, mode; /* of INIT_FILE; the text is its path, and a link's target */
+	uint32_t act, root, mode; /* of INIT_FILE; the text is its path, and a target */
 	uint32_t is_forced;	  /* of INIT_CLEAR: whatever there is */
 	uint32_t n_guards;
 	/* As the box sees them: the guards, of INIT_CLEAR and INIT_SWEEP; of INIT_ROLLBACK what
@@ -165,6 +165,7 @@ enum init_file_act {
 	INIT_FILE_MODE,
 	INIT_FILE_UNLINK, /* as INIT_FILE_REMOVE, but no directory */
 	INIT_FILE_ANEW,	  /* as INIT_FILE_WRITE, but what has the name now is not written to */
+	INIT_FILE_MOVE,	  /* the target gets this name; what has it now gets the target's */
 };
 
 /* In the mode of INIT_FILE_WRITE: a file that is there keeps its own. */

@@ -144,16 +144,18 @@ static bool send_one(struct restore *r, size_t i)
 		[SHADOW_MAKE] = INIT_FILE_DIR,
 		[SHADOW_WRITE] = INIT_FILE_WRITE,
 		[SHADOW_ANEW] = INIT_FILE_ANEW,
+		[SHADOW_MOVE] = INIT_FILE_MOVE,
 		[SHADOW_LINK] = INIT_FILE_LINK,
 		[SHADOW_MODE] = INIT_FILE_MODE};
 	char target[4096] = "";
-	if (a->act == SHADOW_LOST || (a->act == SHADOW_LINK && a->bytes >= sizeof target)) {
+	bool has_target = a->act == SHADOW_LINK || a->act == SHADOW_MOVE;
+	if (a->act == SHADOW_LOST || (has_target && a->bytes >= sizeof target)) {
 		add_lost(r, a->path);
 		return false;
 	}
 	bool is_written = a->act == SHADOW_WRITE || a->act == SHADOW_ANEW;
 	cleanup_fd int fd = is_written ? memory_file(a->data, a->bytes) : -1;
-	if (a->act == SHADOW_LINK)
+	if (has_target)
 		memcpy(target, a->data, a->bytes);
 	if (is_written && fd < 0) {
 		add_lost(r, a->path);
@@ -257,11 +259,21 @@ static bool open_all_closed(struct restore *r)
 	return is_any;
 }
 
-/* Of more files than can be listed, first those go that are new, as often as some have gone. */
+/*
+ * What has another name gets its own back: it is not to go with that name, and who has it open has
+ * what is put back. Of more files than can be listed, first those go that are new, as often as some
+ * have gone.
+ */
 static void plan_home(struct restore *r, bool is_stuck)
 {
 	const struct workspace *then = shadow_files(r->then);
 	r->root = INIT_FILE_HOME;
+	if (!is_stuck)
+		shadow_diff_moved(then, &r->now, add_action, r);
+	if (r->n > 0) {
+		r->is_partial = true;
+		return;
+	}
 	r->is_partial = r->now.is_cut && !then->is_cut && !is_stuck;
 	if (r->is_partial) {
 		shadow_diff_new(then, &r->now, add_action, r);

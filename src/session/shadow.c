@@ -269,6 +269,115 @@ void shadow_diff_new(
 			remove_one(&now->files[i], fn, arg);
 }
 
+static int by_inode(const void *a, const void *b)
+{
+	const struct workspace_file *one = *(const struct workspace_file *const *)a;
+	const struct workspace_file *two = *(const struct workspace_file *const *)b;
+	return (one->ino > two->ino) - (one->ino < two->ino);
+}
+
+struct moving {
+	const struct workspace *then, *now;
+	const struct workspace_file **sorted; /* what is there now, by inode */
+	bool *is_taken;			      /* names of it that are moved already */
+};
+
+static bool *taken(const struct moving *m, const struct workspace_file *now)
+{
+	return &m->is_taken[now - m->now->files];
+}
+
+/* Is it what @then was? An inode's number may be another file's by now. */
+static bool is_that(const struct workspace_file *now, const struct workspace_file *then)
+{
+	return now->ino == then->ino && now->kind == then->kind &&
+		(then->kind == WORKSPACE_DIR ||
+			(now->size_bytes == then->size_bytes &&
+				now->modified.tv_sec == then->modified.tv_sec &&
+				now->modified.tv_nsec == then->modified.tv_nsec));
+}
+
+/* Is the name not its own, so that it can be taken from it? */
+static bool is_astray(const struct moving *m, const struct workspace_file *now)
+{
+	const struct workspace_file *old = find(m->then, now->path);
+	return old ? old->ino != now->ino : !m->then->is_cut;
+}
+
+/* Where @then is now, or NULL. */
+static const struct workspace_file *find_moved(
+	const struct moving *m, const struct workspace_file *then)
+{
+	size_t low = 0, high = m->now->n_files;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (m->sorted[middle]->ino < then->ino)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < m->now->n_files && m->sorted[low]->ino == then->ino; low++)
+		if (is_that(m->sorted[low], then) && is_astray(m, m->sorted[low]) &&
+			!*taken(m, m->sorted[low]))
+			return m->sorted[low];
+	return NULL;
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+	return strncmp(path, dir, n) == 0 && path[n] == '/';
+}
+
+/* May what has the name of @then now, or NULL, be moved away? */
+static bool makes_way(
+	const struct moving *m, const struct workspace_file *is, const struct workspace_file *then)
+{
+	return !is || (is->ino != then->ino && is->kind != WORKSPACE_MOUNT && !*taken(m, is));
+}
+
+static void move_all(const struct moving *m, shadow_action_fn *fn, void *arg)
+{
+	const struct workspace_file *dir = NULL; /* that is moved, with what is in it */
+	for (size_t i = 0; i < m->then->n_files; i++) {
+		const struct workspace_file *then = &m->then->files[i], *from = NULL;
+		const struct workspace_file *is = find(m->now, then->path);
+		bool may_move = then->kind == WORKSPACE_FILE || then->kind == WORKSPACE_DIR;
+		if (may_move && makes_way(m, is, then) && !(dir && is_below(then->path, dir->path)))
+			from = find_moved(m, then);
+		if (!from)
+			continue;
+		*taken(m, from) = true;
+		if (is)
+			*taken(m, is) = true;
+		if (then->kind == WORKSPACE_DIR)
+			dir = then;
+		fn(arg,
+			&(struct shadow_action){.act = SHADOW_MOVE,
+				.path = then->path,
+				.is_dir = then->kind == WORKSPACE_DIR,
+				.data = from->path,
+				.bytes = strlen(from->path)});
+	}
+}
+
+void shadow_diff_moved(
+	const struct workspace *then, const struct workspace *now, shadow_action_fn *fn, void *arg)
+{
+	size_t n = now->n_files;
+	struct moving m = {.then = then, .now = now};
+	m.sorted = n ? calloc(n, sizeof *m.sorted) : NULL;
+	m.is_taken = n ? calloc(n, sizeof *m.is_taken) : NULL;
+	for (size_t i = 0; m.sorted && i < n; i++)
+		m.sorted[i] = &now->files[i];
+	if (m.sorted && m.is_taken) {
+		qsort(m.sorted, n, sizeof *m.sorted, by_inode);
+		move_all(&m, fn, arg);
+	}
+	free(m.sorted);
+	free(m.is_taken);
+}
+
 void shadow_diff(
 	const struct shadow *then, const struct workspace *now, shadow_action_fn *fn, void *arg)
 {

@@ -38,6 +38,7 @@ const struct workspace *shadow_files(const struct shadow *s);
  * MAKE    the directory
  * WRITE   the file, with these bytes and mode, in place if it is there
  * ANEW    the same, but into a new file
+ * MOVE    what has the name @data now to this one, and what has this one to that
  * LINK    the symbolic link, with these bytes as its target
  * MODE    the directory's mode, when all is in it; "." is the workspace itself
  * LOST    cannot be brought back: too large, or not readable then
@@ -49,7 +50,8 @@ enum shadow_act {
 	SHADOW_LINK,
 	SHADOW_MODE,
 	SHADOW_LOST,
-	SHADOW_ANEW
+	SHADOW_ANEW,
+	SHADOW_MOVE
 };
 
 struct shadow_action {
@@ -63,6 +65,12 @@ struct shadow_action {
 typedef void shadow_action_fn(void *arg, const struct shadow_action *action);
 void shadow_diff(
 	const struct shadow *then, const struct workspace *now, shadow_action_fn *fn, void *arg);
+/*
+ * What has another name now, file or directory, unchanged: MOVE it back. As long as there is any,
+ * @now is to be listed anew after that.
+ */
+void shadow_diff_moved(
+	const struct workspace *then, const struct workspace *now, shadow_action_fn *fn, void *arg);
 /* Only the mode of the directory itself. */
 void shadow_diff_mode(
 	const struct workspace *then, const struct workspace *now, shadow_action_fn *fn, void *arg);

@@ -67,6 +67,7 @@ static int add_file(struct walk *w, const char *name, const struct stat *st)
 		.kind = kind_of(w, st),
 		.size_bytes = (uint64_t)st->st_size,
 		.changed_ns = st->st_ctim.tv_sec * 1000000000LL + st->st_ctim.tv_nsec,
+		.modified = st->st_mtim,
 		.ino = st->st_ino,
 		.mode = st->st_mode & 07777,
 		.is_linked = S_ISREG(st->st_mode) && st->st_nlink > 1,

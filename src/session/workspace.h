@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 /*
  * A workspace holds whatever its programs made: links out of it, FIFOs, devices, names with
@@ -29,7 +30,8 @@ struct workspace_file {
 	char *path; /* relative, any bytes but NUL */
 	enum workspace_kind kind;
 	uint64_t size_bytes;
-	int64_t changed_ns; /* of the inode: cannot be set by a program */
+	int64_t changed_ns;	  /* of the inode: cannot be set by a program */
+	struct timespec modified; /* of the content, or what a program has said */
 	uint64_t ino;
 	uint32_t mode;	/* permission bits */
 	bool is_linked; /* a file that has other names, too */

@@ -913,6 +913,41 @@ class Host(Case):
                     record = self.fails(s, f"import os\n{code}\nos._exit(1)", "error")
                 self.assertEqual((self.look(top), record.get("files_lost")), (files, lost), (first, undo, code))
 
+    def test_what_has_another_name_gets_its_own_back(self):
+        """Also what is too large to be kept."""
+        big = "B" * (2 << 20)
+        for first, undo in (False, False), (True, False), (False, True):
+            for code, lost in (("os.rename('big', 'q')", ["big"]), ("os.rename('big', 'a')", ["big"]),
+                               ("os.rename('big', 'q'); open('big', 'w').write('new')", ["big"]),
+                               ("os.mkdir('q'); os.rename('big', 'q/big')", ["big"]),
+                               ("os.rename('a', 'q'); os.rename('big', 'a'); os.rename('q', 'big')", ["big"]),
+                               ("os.rename('big', 'q'); os.mkdir('big'); open('big/x', 'w')", ["big"]),
+                               ("os.rename('a', 'q'); os.rename('b', 'a'); os.rename('q', 'b')", None)):
+                top = self.place(a="A", b="B", big=big)
+                was = {n: os.stat(os.path.join(top, n)).st_ino for n in os.listdir(top)}
+                s = self.session(workspace=top)
+                if not first:
+                    s.run("1")
+                if undo:
+                    s.run("import os\n" + code)
+                    record = self.undone(s)
+                else:
+                    record = self.fails(s, f"import os\n{code}\nos._exit(1)", "error")
+                self.assertEqual((self.look(top), record.get("files_lost")), ({"a": "A", "b": "B", "big": big}, lost),
+                                 (first, undo, code))
+                self.assertEqual({n: os.stat(os.path.join(top, n)).st_ino for n in os.listdir(top)}, was, code)
+
+    def test_a_directory_gets_its_name_back(self):
+        s = self.session()
+        s.run("import os; os.makedirs('d/e'); open('d/e/f', 'w').write('f'); f = open('d/e/f', 'r+'); os.chdir('d/e')")
+        for code in ("os.rename('/home/user/d', '/home/user/new')",
+                     "os.rename('/home/user/d/e', '/home/user/e'); os.rename('/home/user/d', '/home/user/e/d')"):
+            record = self.fails(s, code + "; os._exit(1)", "error")
+            self.assertNotIn("files_lost", record)
+            self.assertEqual(self.value(s, "os.getcwd(), os.listdir('/home/user'), open('f').read(), f.seek(0), f.read()"),
+                             ("/home/user/d/e", ["d"], "f", 0, "f"))
+            self.assertEqual(self.value(s, "f.seek(0), f.write('f'), f.flush(), open('f').read()")[-1], "f")
+
     def test_what_others_wrote_in_the_meantime_stays(self):
         top = self.place(e="precious", f="too")
         s = self.session(workspace=top)

@@ -87,6 +87,24 @@ TEST(a_new_file_leaves_others_alone)
 	CHECK_INT(CHANGE(&t, INIT_FILE_ANEW, "a\0"), -EINVAL); /* no descriptor */
 }
 
+TEST(names_are_given_back)
+{
+	TREE t = tree_new();
+	tree_put(&t, "/a", "a");
+	tree_put(&t, "/d/f", "f");
+	CHECK_INT(symlink("d", tree_path(&t, "/l")), 0);
+	CHECK_INT(CHANGE(&t, INIT_FILE_MOVE, "new/a\0a"), 0);
+	CHECK_STR(tree_get(&t, "/new/a"), "a");
+	CHECK_INT(CHANGE(&t, INIT_FILE_MOVE, "new/a\0d"), 0); /* the two change places */
+	CHECK_STR(tree_get(&t, "/new/a/f"), "f");
+	CHECK_STR(tree_get(&t, "/d"), "a");
+	CHECK_INT(CHANGE(&t, INIT_FILE_MOVE, "x\0none"), -ENOENT);
+	CHECK(CHANGE(&t, INIT_FILE_MOVE, "x\0l/f") < 0);
+	CHECK_INT(CHANGE(&t, INIT_FILE_MOVE, "x\0"), -EINVAL);
+	CHECK_INT(CHANGE(&t, INIT_FILE_MOVE, "x\0../d"), -EINVAL);
+	CHECK_INT(CHANGE(&t, INIT_FILE_MOVE, "x\0/d"), -EINVAL);
+}
+
 TEST(no_link_is_followed)
 {
 	TREE t = tree_new();

@@ -47,8 +47,9 @@ static void say(void *arg, const struct shadow_action *a)
 	size_t at = strlen(said);
 	(void)arg;
 	at += (size_t)snprintf(said + at, sizeof said - at, "%s%c %s", at ? "," : "",
-		"-dwlm?n"[a->act], a -> path);
-	if (a->act == SHADOW_WRITE || a->act == SHADOW_ANEW || a->act == SHADOW_LINK)
+		"-dwlm?n>"[a->act], a -> path);
+	if (a->act == SHADOW_WRITE || a->act == SHADOW_ANEW || a->act == SHADOW_LINK ||
+		a->act == SHADOW_MOVE)
 		(void)snprintf(said + at, sizeof said - at, "=%.*s", (int)MIN(a->bytes, (size_t)20),
 			(const char *)a->data);
 	else if (a->act == SHADOW_MODE)
@@ -98,6 +99,57 @@ TEST(a_name_of_another_file_is_taken_from_it)
 	CHECK_STR(way(s, &t), "n a=a,n b=b");
 	CHECK_INT(rename(tree_path(&t, "/c"), tree_path(&t, "/b")), 0);
 	CHECK_STR(way(s, &t), "n a=a,n b=b,n c=c");
+}
+
+/* What is to be moved back. */
+static const char *moved(const struct shadow *then, const struct tree *t)
+{
+	SCANNED now = scan(t);
+	said[0] = '\0';
+	shadow_diff_moved(shadow_files(then), &now, say, NULL);
+	return said;
+}
+
+static void rename_in(const struct tree *t, const char *from, const char *to)
+{
+	CHECK_INT(renameat(t->fd, from, t->fd, to), 0);
+}
+
+TEST(what_has_another_name_is_moved_back)
+{
+	TREE t = tree_new();
+	tree_put(&t, "/a", "a");
+	tree_put(&t, "/b", "b");
+	tree_put(&t, "/d/f", "f");
+	tree_put(&t, "/d/g", "g");
+	CHECK_INT(linkat(t.fd, "b", t.fd, "z", 0), 0);
+	SHADOW *s = take(&t, NULL);
+	CHECK_STR(moved(s, &t), "");
+	rename_in(&t, "a", "new");
+	rename_in(&t, "d", "e");
+	CHECK_STR(moved(s, &t), "> a=new,> d=e");
+	rename_in(&t, "e", "d");
+	rename_in(&t, "d/f", "a");
+	CHECK_STR(moved(s, &t), "> a=new"); /* where this goes the other comes from */
+	rename_in(&t, "a", "d/f");
+	rename_in(&t, "new", "a");
+	rename_in(&t, "b", "d/g");
+	CHECK_STR(moved(s, &t), "> b=d/g");
+	CHECK_INT(unlink(tree_path(&t, "/d/g")), 0);
+	CHECK_STR(moved(s, &t), ""); /* its other name is its own */
+}
+
+TEST(an_inode_number_alone_is_no_file)
+{
+	TREE t = tree_new();
+	tree_put(&t, "/a", "a");
+	SHADOW *s = take(&t, NULL);
+	rename_in(&t, "a", "b");
+	tree_put(&t, "/b", "other");
+	CHECK_STR(moved(s, &t), "");
+	CHECK_INT(unlink(tree_path(&t, "/b")), 0);
+	CHECK_INT(mkdir(tree_path(&t, "/b"), 0700), 0);
+	CHECK_STR(moved(s, &t), "");
 }
 
 TEST(directories_come_before_and_go_after_what_is_in_them)

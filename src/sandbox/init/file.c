@@ -2,11 +2,13 @@
 #include "sandbox/init/file.h"
 
 #include "base/fd.h"
+#include "sandbox/syscalls.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +21,21 @@ enum { COPY_BYTES = 1 << 20, REMOVE_DEPTH_MAX = 100 };
 static const char *const roots[INIT_FILE_ROOT_END_] = {
 	[INIT_FILE_HOME] = "/home/user", [INIT_FILE_TMP] = "/tmp", [INIT_FILE_SHM] = "/dev/shm"};
 
+static bool is_plain(const char *path)
+{
+	bool is_empty = !*path;
+	while (*path) {
+		size_t n = strcspn(path, "/");
+		if (n == 0 || n > NAME_MAX || (n == 1 && path[0] == '.') ||
+			(n == 2 && path[0] == '.' && path[1] == '.'))
+			return false;
+		path += n;
+		if (*path == '/' && !*++path)
+			return false;
+	}
+	return !is_empty;
+}
+
 /* Is the text two strings, the path a plain relative one? The root itself has but a mode. */
 static bool is_valid(const struct init_request *req, const char **path, const char **target)
 {
@@ -30,16 +47,7 @@ static bool is_valid(const struct init_request *req, const char **path, const ch
 	*target = end + 1 < req->text + req->text_bytes ? end + 1 : "";
 	if (req->act == INIT_FILE_MODE && strcmp(*path, ".") == 0)
 		return true;
-	for (const char *p = *path; *p;) {
-		size_t n = strcspn(p, "/");
-		if (n == 0 || n > NAME_MAX || (n == 1 && p[0] == '.') ||
-			(n == 2 && p[0] == '.' && p[1] == '.'))
-			return false;
-		p += n;
-		if (*p == '/' && !*++p)
-			return false;
-	}
-	return true;
+	return is_plain(*path) && (req->act != INIT_FILE_MOVE || is_plain(*target));
 }
 
 /* A descriptor of O_PATH cannot be changed itself, only by way of /proc. */
@@ -191,6 +199,18 @@ static int write_file(int dir, const char *name, mode_t mode, int from, bool is_
 	return r;
 }
 
+static int move(const char *root, const char *from_path, int dir, const char *name)
+{
+	const char *from_name = "";
+	cleanup_fd int from = open_parent(root, from_path, false, &from_name);
+	if (from < 0)
+		return from;
+	int r = sys_rename(from, from_name, dir, name, RENAME_NOREPLACE);
+	if (r < 0 && errno == EEXIST)
+		r = sys_rename(from, from_name, dir, name, RENAME_EXCHANGE);
+	return r < 0 ? -errno : 0;
+}
+
 int file_change(const struct init_request *req, int fd)
 {
 	return req->root < INIT_FILE_ROOT_END_ ? file_change_below(roots[req->root], req, fd)
@@ -220,6 +240,8 @@ int file_change_below(const char *root, const struct init_request *req, int fd)
 	case INIT_FILE_DIR:
 		r = mkdirat(dir, name, req->mode & 0777);
 		break;
+	case INIT_FILE_MOVE:
+		return move(root, target, dir, name);
 	case INIT_FILE_LINK:
 		r = symlinkat(target, dir, name);
 		break;
