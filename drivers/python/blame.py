@@ -5,6 +5,8 @@ import sys
 
 import posix
 
+NAME_CHARS_MAX = 200
+
 
 def blame(step, error):
     """Fill in the step's error and exit code, and write what a user should read to stderr."""
@@ -63,7 +65,8 @@ def blame_briefly(step, error):
 
 def safe_name(error):
     try:
-        return str(type.__dict__["__name__"].__get__(type(error)))
+        name = str(type.__dict__["__name__"].__get__(type(error)))
+        return name if len(name) <= NAME_CHARS_MAX else name[:NAME_CHARS_MAX] + "..."
     except BaseException:
         return "Exception"
 

@@ -23,6 +23,7 @@ METHODS = (
 SIMPLE = (str, int, float, bool, bytes)
 CANARY = "_ipython_canary_method_should_not_exist_"
 JSON_NODES_MAX, JSON_DEPTH_MAX = 120_000, 64  # of 250,000 parts that the engine takes
+NAME_CHARS_MAX = 200
 ROWS_MAX, CELLS_MAX = 10_000, 100_000  # a cell is a node
 
 
@@ -170,7 +171,7 @@ def answer(value, limit):
         data["text/plain"] = value if len(value) <= limit // 4 else text_of(value, limit)
     if type(value) is bool:
         data["application/json"] = value
-    data[ANSWER] = {"type": type(value).__name__}
+    data[ANSWER] = {"type": type(value).__name__[:NAME_CHARS_MAX]}
     return data
 
 

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/report.h"
 
+#include "base/buf.h"
 #include "base/json_parts.h"
 #include "base/num.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <string.h>
 
 enum { MIME_BYTES_MAX = 128, TRACEBACK_LINES_MAX = 1000 };
+
+/* Of an error's texts; all lines of a traceback together. Drivers have smaller ones, which say what
+ * was cut. */
+enum { ERROR_NAME_BYTES = 1 << 10, ERROR_TEXT_BYTES = 64 << 10, TRACEBACK_BYTES = 1 << 20 };
 
 static json_t *parse(const char *data, size_t bytes, struct err *err)
 {
@@ -64,16 +70,52 @@ static int check_error(const json_t *error, struct err *err)
 	return 0;
 }
 
-/* Only the members we know: nothing a driver adds reaches the record. */
+/* Returns: a new reference. */
+static json_t *cut_text(json_t *text, size_t max_bytes)
+{
+	size_t bytes = json_string_length(text);
+	cleanup_buf struct buf out = BUF_INIT(max_bytes + 64);
+	if (bytes <= max_bytes)
+		return json_incref(text);
+	size_t n = utf8_cut(json_string_value(text), bytes, max_bytes);
+	(void)buf_append(&out, json_string_value(text), n);
+	(void)buf_addf(&out, " [... %zu bytes cut ...]", bytes - n);
+	return json_stringn(out.data ? out.data : "", out.bytes);
+}
+
+static json_t *cut_lines(const json_t *lines)
+{
+	json_t *out = json_array(), *line;
+	size_t bytes = 0, i;
+	json_array_foreach(lines, i, line)
+	{
+		json_t *cut = cut_text(line, ERROR_TEXT_BYTES);
+		bytes += json_string_length(cut);
+		if (bytes > TRACEBACK_BYTES) {
+			json_decref(cut);
+			(void)json_array_append_new(out,
+				json_sprintf(
+					"[... %zu lines cut ...]", json_array_size(lines) - i));
+			break;
+		}
+		(void)json_array_append_new(out, cut);
+	}
+	return out;
+}
+
+/* Only the members we know, as long as they may be: nothing a driver adds reaches the record. */
 static json_t *copy_error(const json_t *error)
 {
-	static const char *const members[] = {"name", "message", "line", "traceback"};
-	json_t *copy = json_object();
-	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-		json_t *member = json_object_get(error, members[i]);
-		if (member)
-			(void)json_object_set(copy, members[i], member);
-	}
+	json_t *copy = json_object(), *line = json_object_get(error, "line");
+	json_t *traceback = json_object_get(error, "traceback");
+	(void)json_object_set_new(
+		copy, "name", cut_text(json_object_get(error, "name"), ERROR_NAME_BYTES));
+	(void)json_object_set_new(
+		copy, "message", cut_text(json_object_get(error, "message"), ERROR_TEXT_BYTES));
+	if (line)
+		(void)json_object_set(copy, "line", line);
+	if (traceback)
+		(void)json_object_set_new(copy, "traceback", cut_lines(traceback));
 	return copy;
 }
 

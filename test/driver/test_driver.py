@@ -722,6 +722,11 @@ class Errors(Case):
         got = self.fails(once("raise ValueError('m\\n' * 100_000)"), "ValueError")
         self.assertLess(len(got.trace), 50_000)
 
+    def test_huge_name(self):
+        got = self.fails(once("raise type('N' * 5_000_000, (Exception,), {})('x')"), "N" * 200 + "...")
+        self.assertEqual(got.error["message"], "x")
+        self.assertLess(len(got.trace), 50_000)
+
     def test_excepthook(self):
         got = self.fails(once("import sys\nsys.excepthook = lambda t, v, tb: print('hook', v, tb.tb_lineno)\n1/0"),
                          "ZeroDivisionError")

@@ -165,6 +165,31 @@ static int result_of_repeat(const char *head, const char *part, size_t n, const 
 	return t.r;
 }
 
+/* Each text of an error, and all lines of a traceback together. */
+TEST(texts_of_an_error_are_cut)
+{
+	enum { LONG = 200 << 10, LINES = 30 };
+	cleanup_buf struct buf text = BUF_INIT(64 << 20), word = BUF_INIT(LONG + 1);
+	for (int i = 0; i < LONG; i += 2)
+		(void)buf_add(&word, "\xc3\xa9");
+	(void)buf_addf(&text,
+		"{" OK ",\"error\":{\"name\":\"%s\",\"message\":\"%s\",\"traceback\":[",
+		buf_str(&word), buf_str(&word));
+	for (int i = 0; i < LINES; i++)
+		(void)buf_addf(&text, "%s\"%s\"", i ? "," : "", buf_str(&word));
+	(void)buf_add(&text, "]}}");
+	TOOK t = take_result(text.data, text.bytes);
+	CHECK_INT(t.r, 1);
+	const json_t *lines = json_object_get(t.record.error, "traceback");
+	const char *name = json_string_value(json_object_get(t.record.error, "name"));
+	CHECK(name && strstr(name, "\xc3\xa9 [... 203776 bytes cut ...]"));
+	CHECK(json_string_length(json_object_get(t.record.error, "name")) < 1100);
+	CHECK(json_string_length(json_object_get(t.record.error, "message")) < (65 << 10));
+	CHECK(json_string_length(json_array_get(lines, 0)) < (65 << 10));
+	CHECK_INT(json_array_size(lines), 16);
+	CHECK_STR(json_string_value(json_array_get(lines, 15)), "[... 15 lines cut ...]");
+}
+
 TEST(counts_are_bounded)
 {
 	char mimes[32 * 40] = "{" OK ",\"value\":{", one[32];
