@@ -66,13 +66,13 @@ class Fair(harness.Case):
 
     def test_T_FAIR_OUTPUT_counts_for_whom_it_is_held(self):
         """Ask for more output than an engine holds; and for so much that it is as dear as memory."""
-        self.refused("usage", "session.create", limits={"output_bytes": 1 << 30})
+        self.refused("usage", "session.create", limits={"output_bytes": (12 << 20) + 1})
         box = {"memory_bytes": 1536 << 20}
         s = self.eve("session.create", limits=box)["session"]
         self.eve("session.close", session=s)
         self.eve("session.create", limits=box)
         self.assertIn("memory", str(self.refused(
-            "quota", "session.create", limits={**box, "output_bytes": 64 << 20})))
+            "quota", "session.create", limits={**box, "output_bytes": 12 << 20})))
         for row in self.eve("session.list")["sessions"]:
             if row["state"] != "closed":
                 self.eve("session.close", session=row["session"])

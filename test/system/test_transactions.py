@@ -192,6 +192,17 @@ os._exit(1)""", "error")
         record = self.fails(self.session(limits={**LIMITS, "output_bytes": 8 * MIB}), write, "error")
         self.assertEqual((len(record["stderr"]), record["stderr"][-3:]), (1000003, "end"))
 
+    def test_as_much_output_as_may_be_asked_for_is_kept(self):
+        with self.assertRaises(service.Refused) as caught:
+            self.session(limits={**LIMITS, "output_bytes": 1 << 40})
+        most = int(caught.exception.hint.split()[-1])
+        s = self.session(limits={**LIMITS, "output_bytes": most})
+        s.run("import sys")
+        for text in ("'\\n'", "'\\\\'", "'\\0'"):
+            record = s.run(f"sys.stdout.write({text} * {most})\nsys.stderr.write({text} * {most})\nkept = {text}")
+            self.assertEqual(record["status"], "ok")
+        self.assertEqual(s.value("kept"), repr("\0"))
+
     def test_first_step(self):
         s = self.session()
         self.fails(s, "import os; os._exit(1)", "error")
