@@ -212,9 +212,8 @@ static int commit(
 		.extra = extra,
 		.extra_bytes = strlen(extra)};
 	bool has_moved = record->outcome == RECORD_COMMITTED;
-	/* record_name() has just done it, of the same texts. */
-	node.is_named = strcmp(record->parent, e->head) == 0;
-	(void)snprintf(node.digest, sizeof node.digest, "%s", record->step);
+	/* record_name() has computed it, of the same texts. */
+	node.name = strcmp(record->parent, e->head) == 0 ? &record->name : NULL;
 	(void)snprintf(node.parent, sizeof node.parent, "%s", e->head);
 	(void)snprintf(node.session, sizeof node.session, "%s", e->id);
 	(void)snprintf(node.runtime, sizeof node.runtime, "%s", record->runtime);

@@ -4,6 +4,7 @@
  *   session.c      opening and closing, its box
  *   part.c         its drivers, one for each runtime in use
  *   running.c      the step: the table's actions, clocks, the record
+ *   naming.c       its record is named
  *   tool_call.c    calls that its code makes of the outside
  *   between.c      what steps have left behind keeps to the limits
  *   transaction.c  what follows a step: its state is kept, or the one before comes back; undo

@@ -136,7 +136,7 @@ static int take_step_frame(struct part *p, const struct frame *frame, struct err
 	struct session *s = p->session;
 	const json_t *display;
 	int r = 0;
-	if (s->part != p || s->step_state == STEP_NONE || s->step_state == STEP_SETTLING)
+	if (s->part != p || s->step_state == STEP_NONE || step_is_over(s->step_state))
 		return 0;
 	switch (frame->type) {
 	case FRAME_BEGIN:
@@ -245,7 +245,7 @@ static void driver_gone(struct part *p, const struct err *err)
 static bool is_settled(const struct part *p)
 {
 	const struct session *s = p->session;
-	return s->part == p && s->step_state == STEP_SETTLING && !s->is_once;
+	return s->part == p && step_is_over(s->step_state) && !s->is_once;
 }
 
 void session_notice(struct session *s)

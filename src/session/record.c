@@ -48,6 +48,7 @@ void record_done(struct record *r)
 	json_decref(r->variables);
 	tool_log_done(&r->tools);
 	free(r->canonical);
+	json_decref(r->outputs);
 	for (size_t i = 0; i < r->n_paths; i++)
 		free(r->paths[i]);
 	free(r->paths);
@@ -168,11 +169,12 @@ static json_t *usage_json(const struct record *r)
 	return usage;
 }
 
-static void set_outputs(const struct record *r, json_t *out)
+static json_t *outputs_json(const struct record *r)
 {
 	static const char *const streams[] = {"stdout", "stderr"};
 	static const char *const cut[] = {"stdout_bytes", "stderr_bytes"};
 	bool invalid = false;
+	json_t *out = json_object();
 	json_t *truncated = json_object();
 	for (int i = 0; i < 2; i++) {
 		(void)json_object_set_new(out, streams[i], output_json(&r->out[i], &invalid));
@@ -190,6 +192,7 @@ static void set_outputs(const struct record *r, json_t *out)
 		(void)json_object_set_new(
 			truncated, "tools", json_integer((json_int_t)r->tools.n_cut));
 	(void)json_object_set_new(out, "truncated", truncated);
+	return out;
 }
 
 char *record_usage_text(struct record *r)
@@ -221,7 +224,8 @@ json_t *record_json(const struct record *r)
 	if (r->value)
 		(void)json_object_set(out, "value", r->value);
 	(void)json_object_set(out, "displays", r->displays);
-	set_outputs(r, out);
+	json_t *outputs = r->outputs ? json_incref(r->outputs) : outputs_json(r);
+	(void)json_object_update_new(out, outputs);
 	if (r->error)
 		(void)json_object_set(out, "error", r->error);
 	(void)json_object_set_new(
@@ -252,7 +256,7 @@ static json_t *output_object(const struct record *r)
 		return NULL;
 	if (r->value)
 		(void)json_object_set(out, "value", r->value);
-	set_outputs(r, out);
+	(void)json_object_update(out, r->outputs);
 	if (r->error)
 		(void)json_object_set(out, "error", r->error);
 	(void)json_object_set_new(
@@ -265,6 +269,8 @@ void record_name(struct record *r, const char *parent, const char *code, size_t 
 	const char *const *argv, const json_t *inputs)
 {
 	struct journal_node node = {.code = code, .code_bytes = bytes};
+	json_decref(r->outputs);
+	r->outputs = outputs_json(r);
 	json_t *out = output_object(r);
 	if (argv && out) {
 		json_t *list = json_array();
@@ -283,6 +289,7 @@ void record_name(struct record *r, const char *parent, const char *code, size_t 
 	node.record_bytes = strlen(node.record);
 	(void)snprintf(node.parent, sizeof node.parent, "%s", parent);
 	(void)snprintf(node.runtime, sizeof node.runtime, "%s", r->runtime);
-	journal_digest(r->step, &node);
+	journal_name(&r->name, &node);
+	(void)snprintf(r->step, sizeof r->step, "%s", r->name.digest);
 	(void)snprintf(r->parent, sizeof r->parent, "%s", parent);
 }

@@ -7,6 +7,7 @@
 #include "session/outcome.h"
 #include "session/said.h"
 #include "session/tool_log.h"
+#include "store/node.h"
 
 #include <jansson.h>
 
@@ -16,6 +17,7 @@ struct record {
 	char session[RECORD_ID_BYTES];
 	char step[RECORD_ID_BYTES];   /* hexadecimal SHA-256 */
 	char parent[RECORD_ID_BYTES]; /* likewise, or "" */
+	struct journal_name name;
 	char *canonical; /* what of it is the same each time the step is run: what `step` names */
 	const char *runtime;
 	enum record_status status;
@@ -28,6 +30,7 @@ struct record {
 	uint64_t displays_bytes, n_display_parts; /* of their text; see session/report.h */
 	json_t *error;				  /* object or NULL */
 	struct capture out[2];			  /* stdout, stderr */
+	json_t *outputs; /* what is said of them: made by record_name(), or NULL */
 	enum record_outcome outcome;
 	const char *reason;	  /* or NULL */
 	const char *notice;	  /* what is closed or not put back; or NULL */
@@ -74,7 +77,7 @@ char *record_usage_text(struct record *r);
 /*
  * Name the step by what it was, as journal_digest() does: parent, runtime, code, and as canonical
  * JSON the arguments (NULL-terminated, or NULL), the calls it made, the members of @inputs (an
- * object, or NULL) and everything that came out.
+ * object, or NULL) and everything that came out. Any thread: it touches the record alone.
  */
 void record_name(struct record *r, const char *parent, const char *code, size_t bytes,
 	const char *const *argv, const json_t *inputs);

@@ -7,6 +7,7 @@
 #include "session/channel.h"
 #include "session/errand.h"
 #include "session/leftover.h"
+#include "session/naming.h"
 #include "session/rewind.h"
 
 #include <errno.h>
@@ -37,7 +38,7 @@ void step_stop(struct session *s, enum step_cause cause, enum step_event event, 
 			change_proceed(s, why);
 		return;
 	}
-	if (s->end.cause == STEP_CAUSE_NONE && s->step_state != STEP_SETTLING) {
+	if (s->end.cause == STEP_CAUSE_NONE && !step_is_over(s->step_state)) {
 		(void)snprintf(s->why, sizeof s->why, "%s", why ? why : "");
 		s->end.cause = cause;
 		s->end.why = s->why;
@@ -193,16 +194,17 @@ static void say_notice(struct session *s)
 		s->record.reason = s->record.notice;
 }
 
-static void do_finish(struct session *s)
+static void do_name(struct session *s)
 {
 	list_files(s);
 	step_judge(&s->record, &s->end);
 	if (s->events.ending)
 		s->events.ending(s->events.arg);
-	for (int i = 0; i < 2 && !s->is_once; i++)
-		capture_settle(&s->record.out[i]);
-	record_name(
-		&s->record, s->head, s->req.code, s->req.code_bytes, s->req.argv, s->req.inputs);
+	naming_start(s);
+}
+
+static void do_finish(struct session *s)
+{
 	s->record.checkpoint = keep_checkpoint(s);
 	s->record.files_lost = s->end.outcome == RECORD_ROLLED_BACK || s->end.outcome == RECORD_LOST
 		? s->lost
@@ -230,7 +232,7 @@ void step_event(struct session *s, enum step_event event)
 {
 	struct step_move move = step_advance(s->step_state, event);
 	/* What is in the pipes is the step's, as long as it is one. */
-	if (move.action == STEP_FINISH && s->part && s->part->driver)
+	if (move.action == STEP_NAME && s->part && s->part->driver)
 		driver_drain(s->part->driver);
 	s->step_state = move.next;
 	switch (move.action) {
@@ -242,6 +244,9 @@ void step_event(struct session *s, enum step_event event)
 	case STEP_SETTLE:
 		do_settle(s);
 		break;
+	case STEP_NAME:
+		do_name(s);
+		break;
 	case STEP_FINISH:
 		do_finish(s);
 		break;
@@ -250,7 +255,7 @@ void step_event(struct session *s, enum step_event event)
 
 void step_take_output(struct session *s, int stream, const char *data, size_t bytes)
 {
-	if (!s->has_record || s->step_state == STEP_NONE)
+	if (!s->has_record || s->step_state == STEP_NONE || s->step_state == STEP_NAMING)
 		return;
 	int64_t n_head = capture_add(&s->record.out[stream], data, bytes);
 	if (n_head < 0)
@@ -295,7 +300,7 @@ void step_measured(void *arg, const struct box_usage *u)
 		s->is_base_due = false;
 		s->base_cpu_us = u->cpu_us;
 	}
-	if (!u || s->step_state == STEP_NONE || s->step_state == STEP_SETTLING)
+	if (!u || s->step_state == STEP_NONE || step_is_over(s->step_state))
 		return;
 	uint64_t cpu_us = u->cpu_us - MIN(u->cpu_us, s->base_cpu_us);
 	uint64_t slack_us = s->end.is_cpu_following ? CPU_SLACK_US : 0;

@@ -8,8 +8,16 @@
  * RUNNING   the driver has the code
  * STOPPING  a limit was reached or the caller asked: SIGINT is out, a second of grace runs
  * SETTLING  the step is over; its box is being ended and its last output read
+ * NAMING    all is known of it; its record is written down and hashed
  */
-enum step_state { STEP_NONE, STEP_RUNNING, STEP_STOPPING, STEP_SETTLING, STEP_STATE_END_ };
+enum step_state {
+	STEP_NONE,
+	STEP_RUNNING,
+	STEP_STOPPING,
+	STEP_SETTLING,
+	STEP_NAMING,
+	STEP_STATE_END_
+};
 
 enum step_event {
 	STEP_RESULT,  /* the driver sent one */
@@ -19,10 +27,11 @@ enum step_event {
 	STEP_MEMORY,  /* the engine measured more memory, or counted more processes, than allowed */
 	STEP_GRACE,   /* the grace is over */
 	STEP_SETTLED, /* the box's last books are in */
+	STEP_NAMED,   /* its record has its name */
 	STEP_EVENT_END_
 };
 
-enum step_action { STEP_IGNORE, STEP_INTERRUPT, STEP_SETTLE, STEP_FINISH };
+enum step_action { STEP_IGNORE, STEP_INTERRUPT, STEP_SETTLE, STEP_NAME, STEP_FINISH };
 
 struct step_move {
 	enum step_state next;
@@ -31,6 +40,12 @@ struct step_move {
 
 /* What to do on @event in @state. Never fails: what makes no sense in a state is ignored there. */
 struct step_move step_advance(enum step_state state, enum step_event event);
+
+/* Nothing that comes belongs to it any more. */
+static inline bool step_is_over(enum step_state state)
+{
+	return state == STEP_SETTLING || state == STEP_NAMING;
+}
 
 /* Why a step was stopped; the first cause stays. */
 enum step_cause {

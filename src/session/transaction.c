@@ -179,7 +179,7 @@ static void lose(struct session *s, struct err *err)
 	if (s->undone) {
 		session_undone_fn *undone = take_ptr(s->undone);
 		undone(s->undone_arg, NULL, err);
-	} else if (take_reviving(s) && s->step_state != STEP_SETTLING) {
+	} else if (take_reviving(s) && !step_is_over(s->step_state)) {
 		s->end.why_code = err->code;
 		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err->msg);
 	} else {

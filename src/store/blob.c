@@ -14,13 +14,16 @@ static int has_blob(struct journal *j, const unsigned char digest[SHA_BYTES], st
 	return db_step(j, s, "blob", err);
 }
 
-int blob_add(struct journal *j, const void *data, size_t bytes, unsigned char digest[SHA_BYTES],
-	struct err *err)
+int blob_add(struct journal *j, const void *data, size_t bytes, const unsigned char *sum,
+	unsigned char digest[SHA_BYTES], struct err *err)
 {
 	if (bytes > JOURNAL_BLOB_MAX)
 		return err_set(err, ERR_LIMIT, "blob of %zu bytes: at most %d", bytes,
 			(int)JOURNAL_BLOB_MAX);
-	(void)crypto_hash_sha256(digest, data ? data : (const void *)"", bytes);
+	if (sum)
+		memcpy(digest, sum, SHA_BYTES);
+	else
+		(void)crypto_hash_sha256(digest, data ? data : (const void *)"", bytes);
 	if (j->is_pruning)
 		digest_note(&j->noted, digest);
 	int r = has_blob(j, digest, err);
@@ -82,7 +85,7 @@ int journal_blob_put(struct journal *j, const void *data, size_t bytes,
 	int r = db_begin(j, err);
 	if (r < 0)
 		return r;
-	r = db_commit(j, blob_add(j, data, bytes, raw, err), err);
+	r = db_commit(j, blob_add(j, data, bytes, NULL, raw, err), err);
 	if (r == 0)
 		hex_write(digest, raw);
 	if (r == 0 && !j->is_pruning)

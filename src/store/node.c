@@ -57,6 +57,16 @@ void journal_digest(char out[JOURNAL_DIGEST_BYTES], const struct journal_node *n
 	hex_write(out, digest);
 }
 
+void journal_name(struct journal_name *out, const struct journal_node *node)
+{
+	const struct cell texts[] = {
+		{node->code, node->code_bytes}, {node->record, node->record_bytes}};
+	journal_digest(out->digest, node);
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		if (texts[i].bytes > NODE_INLINE_MAX)
+			(void)crypto_hash_sha256(out->sums[i], texts[i].data, texts[i].bytes);
+}
+
 /* What the digest leaves out: numbers, words and the third text. */
 static void node_seal(
 	unsigned char out[SEAL_BYTES], const struct journal_node *node, const int64_t numbers[3])
@@ -313,7 +323,10 @@ static int bind_texts(struct journal *j, sqlite3_stmt *s, const struct journal_n
 			db_bind(s, 1 + COL_CODE + i, texts[i].data, texts[i].bytes);
 			continue;
 		}
-		int r = blob_add(j, texts[i].data, texts[i].bytes, digests[i], err);
+		const unsigned char *sum = node->name && i < (int)ARRAY_LEN(node->name->sums)
+			? node->name->sums[i]
+			: NULL;
+		int r = blob_add(j, texts[i].data, texts[i].bytes, sum, digests[i], err);
 		if (r < 0)
 			return r;
 		db_bind(s, 1 + COL_CODE + i, digests[i], SHA_BYTES);
@@ -444,7 +457,9 @@ int journal_commit(struct journal *j, struct journal_node *node, const char *hea
 		return r;
 	if (!node->created_ms)
 		node->created_ms = now_ms();
-	if (!node->is_named)
+	if (node->name)
+		memcpy(node->digest, node->name->digest, sizeof node->digest);
+	else
 		journal_digest(node->digest, node);
 	r = db_begin(j, err);
 	if (r == 0)

@@ -10,7 +10,14 @@
 struct journal;
 
 enum { JOURNAL_DIGEST_BYTES = 65, JOURNAL_ID_BYTES = 72, JOURNAL_WORD_BYTES = 32 };
+enum { JOURNAL_SUM_BYTES = 32 };
 enum { JOURNAL_BLOB_MAX = 64 << 20 }; /* of one text: code, record, extra, order, a blob */
+
+/* What is computed of a step's texts before it is kept: it takes as long as they are. */
+struct journal_name {
+	char digest[JOURNAL_DIGEST_BYTES];
+	unsigned char sums[2][JOURNAL_SUM_BYTES]; /* SHA-256 of code and of record, where long */
+};
 
 /*
  * One step, never changed once it is there. Bytes may be anything; those read back have a NUL
@@ -21,7 +28,7 @@ enum { JOURNAL_BLOB_MAX = 64 << 20 }; /* of one text: code, record, extra, order
  */
 struct journal_node {
 	char digest[JOURNAL_DIGEST_BYTES]; /* lower-case hexadecimal, journal_digest() */
-	bool is_named; /* given to journal_commit(): the digest is that of what follows */
+	const struct journal_name *name;   /* given to journal_commit(): of what follows; or NULL */
 	char parent[JOURNAL_DIGEST_BYTES]; /* "" for a first step */
 	char session[JOURNAL_ID_BYTES];	   /* in which it was made first */
 	char runtime[JOURNAL_WORD_BYTES];
@@ -44,6 +51,9 @@ struct journal_node {
  * length as 8 bytes, big-endian. Needs no journal.
  */
 void journal_digest(char out[JOURNAL_DIGEST_BYTES], const struct journal_node *node);
+
+/* The same, and all else that can be computed without a journal: for node->name. Any thread. */
+void journal_name(struct journal_name *out, const struct journal_node *node);
 
 /* Read now what journal_commit() of a step of @session behind @parent will have to know: while the
  * step runs there is time. */

@@ -46,9 +46,9 @@ void log_mark(struct journal *j);
 /* What journal.head says, before there is a database. Returns: the last entry, 0 without one. */
 int64_t log_expected(struct journal *j, struct err *err);
 
-/* blob.c: keep @data when it is not there. */
-int blob_add(struct journal *j, const void *data, size_t bytes, unsigned char digest[SHA_BYTES],
-	struct err *err);
+/* blob.c: keep @data when it is not there. @sum: its SHA-256, or NULL. */
+int blob_add(struct journal *j, const void *data, size_t bytes, const unsigned char *sum,
+	unsigned char digest[SHA_BYTES], struct err *err);
 
 /* Owns: the caller frees *@data. */
 int blob_read(struct journal *j, const unsigned char digest[SHA_BYTES], char **data, size_t *bytes,

@@ -226,7 +226,7 @@ static int add(struct journal *j, struct journal_session *s, struct err *err)
 	if (r == 0)
 		r = head_check(j, s->fork, err);
 	if (r == 0)
-		r = blob_add(j, s->order, s->order_bytes, row.order_digest, err);
+		r = blob_add(j, s->order, s->order_bytes, NULL, row.order_digest, err);
 	if (r < 0)
 		return r;
 	memcpy(row.id, s->id, sizeof row.id);

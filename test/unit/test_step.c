@@ -11,17 +11,20 @@
 #define RUN  STEP_RUNNING
 #define STOP STEP_STOPPING
 #define SETL STEP_SETTLING
+#define NAME STEP_NAMING
 
-/* Columns: RESULT EXITED BROKEN LIMIT MEMORY GRACE SETTLED. */
+/* Columns: RESULT EXITED BROKEN LIMIT MEMORY GRACE SETTLED NAMED. */
 static const struct step_move want_moves[STEP_STATE_END_][STEP_EVENT_END_] = {
 	{{NO, STEP_IGNORE}, {NO, STEP_IGNORE}, {NO, STEP_IGNORE}, {NO, STEP_IGNORE},
-		{NO, STEP_IGNORE}, {NO, STEP_IGNORE}, {NO, STEP_IGNORE}},
+		{NO, STEP_IGNORE}, {NO, STEP_IGNORE}, {NO, STEP_IGNORE}, {NO, STEP_IGNORE}},
 	{{SETL, STEP_SETTLE}, {SETL, STEP_SETTLE}, {SETL, STEP_SETTLE}, {STOP, STEP_INTERRUPT},
-		{SETL, STEP_SETTLE}, {RUN, STEP_IGNORE}, {RUN, STEP_IGNORE}},
+		{SETL, STEP_SETTLE}, {RUN, STEP_IGNORE}, {RUN, STEP_IGNORE}, {RUN, STEP_IGNORE}},
 	{{SETL, STEP_SETTLE}, {SETL, STEP_SETTLE}, {SETL, STEP_SETTLE}, {STOP, STEP_IGNORE},
-		{SETL, STEP_SETTLE}, {SETL, STEP_SETTLE}, {STOP, STEP_IGNORE}},
+		{SETL, STEP_SETTLE}, {SETL, STEP_SETTLE}, {STOP, STEP_IGNORE}, {STOP, STEP_IGNORE}},
 	{{SETL, STEP_IGNORE}, {SETL, STEP_IGNORE}, {SETL, STEP_IGNORE}, {SETL, STEP_IGNORE},
-		{SETL, STEP_IGNORE}, {SETL, STEP_IGNORE}, {NO, STEP_FINISH}},
+		{SETL, STEP_IGNORE}, {SETL, STEP_IGNORE}, {NAME, STEP_NAME}, {SETL, STEP_IGNORE}},
+	{{NAME, STEP_IGNORE}, {NAME, STEP_IGNORE}, {NAME, STEP_IGNORE}, {NAME, STEP_IGNORE},
+		{NAME, STEP_IGNORE}, {NAME, STEP_IGNORE}, {NAME, STEP_IGNORE}, {NO, STEP_FINISH}},
 };
 
 TEST(every_state_and_event)
@@ -55,7 +58,7 @@ TEST(any_order_of_events_settles_and_finishes_once)
 		enum step_state state = STEP_RUNNING;
 		int n_settled = 0, n_finished = 0;
 		unsigned random = seed;
-		for (int i = 0; i < 30; i++) {
+		for (int i = 0; i < 60; i++) {
 			random = random * 1664525u + 1013904223u;
 			struct step_move move = step_advance(
 				state, (enum step_event)((random >> 16) % STEP_EVENT_END_));
