@@ -40,6 +40,8 @@ static void name(struct session *s, const char *code, size_t bytes, const json_t
 	for (size_t i = 0; i < ARRAY_LEN(s->record.out) && !s->is_once; i++)
 		capture_settle(&s->record.out[i]);
 	record_name(&s->record, s->head, code, bytes, s->req.argv, inputs);
+	for (size_t i = 0; i < ARRAY_LEN(s->record.out) && !s->is_once; i++)
+		capture_done(&s->record.out[i]); /* `outputs` has it */
 }
 
 static void work(uv_work_t *work)

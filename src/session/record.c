@@ -271,7 +271,7 @@ void record_name(struct record *r, const char *parent, const char *code, size_t 
 	struct journal_node node = {.code = code, .code_bytes = bytes};
 	json_decref(r->outputs);
 	r->outputs = outputs_json(r);
-	json_t *out = output_object(r);
+	json_t *out = r->outputs ? output_object(r) : NULL;
 	if (argv && out) {
 		json_t *list = json_array();
 		for (size_t i = 0; argv[i]; i++)

@@ -26,8 +26,10 @@ enum {
 	VERSION_OWNERS = 3,
 	VERSION_TAINTS = 4,
 	HEADER_BYTES = 100,
-	/* Without an idle moment for so many pages (16 MiB), a commit does the work. */
+	/* From so many pages on (16 MiB) no idle moment is waited for; and where none comes for so
+	 * many more, a commit does the work: that may be one that has itself taken long. */
 	WAL_MAX_PAGES = 4096,
+	WAL_LATE_PAGES = 4 * WAL_MAX_PAGES,
 	/* Below so many (1 MiB) an idle moment syncs the log and leaves it: the first commit of a
 	 * log that begins anew has to wait for the disk. */
 	WAL_MIN_PAGES = 256,
@@ -372,7 +374,7 @@ static int on_wal(void *user, sqlite3 *db, const char *name, int n_pages)
 	(void)db, (void)name;
 	j->wal_pages = n_pages;
 	/* The commit is done; if this cannot be, the next one tries again. */
-	if (n_pages >= WAL_MAX_PAGES)
+	if (n_pages >= WAL_LATE_PAGES)
 		(void)db_checkpoint(j, SQLITE_CHECKPOINT_PASSIVE, &ignored);
 	return SQLITE_OK;
 }

@@ -70,7 +70,8 @@ struct journal_size {
 int journal_size(struct journal *j, struct journal_size *out, struct err *err);
 
 /* What costs nothing to tell: bytes of the files; changes since the journal was made; how far its
- * log has got, in percent, to where a commit does the work of journal_idle(). */
+ * log has got, in percent, to where journal_idle() waits for no idle moment; four times as far, a
+ * commit does its work. */
 int64_t journal_bytes(const struct journal *j), journal_changes(const struct journal *j);
 unsigned journal_fill(const struct journal *j);
 

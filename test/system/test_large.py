@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps of much output: what happens while their record is written down and hashed."""
+
+import contextlib
+import os
+import sys
+import threading
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness  # noqa: E402
+import rpc  # noqa: E402
+
+MIB = 1 << 20
+PRINT = "import sys\nprint('é\\n' * (2 << 20), end='')\nprint('\\0' * 100000, file=sys.stderr, end='')\nx = 7\n"
+engine = None
+
+
+def setUpModule():
+    global engine
+    engine = rpc.Engine()
+
+
+def tearDownModule():
+    assert engine.stop() == 0, engine.said()
+
+
+class Large(harness.Case):
+    def session(self, client, **params):
+        return client("session.create", **params)["session"]
+
+    def both(self, code, delay_s, method):
+        """Run @code in a session, and from another connection do @method after @delay_s. Both must be answered."""
+        with contextlib.closing(engine.client()) as a, contextlib.closing(engine.client()) as b:
+            s = self.session(a)
+            asked = a.send("step.run", session=s, code=code)
+            time.sleep(delay_s)
+            b(method, session=s)
+            number, said = a.receive()
+            self.assertEqual(number, asked)
+            return s, said
+
+    def test_all_of_it_is_told(self):
+        with contextlib.closing(engine.client()) as client:
+            s = self.session(client)
+            done = client.run(s, PRINT)
+            self.assertEqual((done["status"], done["state"]["outcome"]), ("ok", "committed"))
+            self.assertEqual(done["stdout"], "é\n" * (2 * MIB))
+            self.assertEqual(done["stderr"], "\0" * 100000)
+            self.assertEqual(done["truncated"], {"stdout_bytes": 0, "stderr_bytes": 0})
+            self.assertEqual(client.value(s, "x"), 7)
+            kept = client("step.get", step=done["step"])
+            self.assertEqual(kept["stdout"], done["stdout"])
+
+    def test_it_has_the_same_name_again(self):
+        with contextlib.closing(engine.client()) as client:
+            names = {client.run(self.session(client), PRINT)["step"] for _ in range(2)}
+            self.assertEqual(len(names), 1)
+
+    def test_a_failed_one_is_put_back(self):
+        with contextlib.closing(engine.client()) as client:
+            s = self.session(client)
+            client.run(s, "x = 1")
+            done = client.run(s, PRINT + "import os; sys.stdout.flush(); os._exit(3)")
+            self.assertEqual(done["state"]["outcome"], "rolled_back")
+            self.assertEqual(len(done["stdout"]), 4 * MIB)
+            self.assertEqual(client.value(s, "x"), 1)
+
+    def test_the_session_is_closed_meanwhile(self):
+        for i in range(12):
+            _, said = self.both(PRINT, i * 0.05, "session.close")
+            if "error" in said:
+                self.assertEqual(said["error"]["data"]["code"], "gone", said)
+            else:
+                self.assertEqual(said["result"]["status"], "ok")
+
+    def test_it_is_interrupted_meanwhile(self):
+        for i in range(8):
+            s, said = self.both(PRINT, i * 0.05, "step.interrupt")
+            done = said["result"]
+            if done["status"] == "ok":
+                self.assertEqual(done["stdout"], "é\n" * (2 * MIB))
+            with contextlib.closing(engine.client()) as client:
+                self.assertEqual(client.value(s, "2 + 2"), 4)
+
+    def test_its_process_ends_meanwhile(self):
+        """What the step has left kills the driver while the record is made: the state is that after the step, or it is
+        said that there is none (it is killed again where it is made again)."""
+        for delay in (0.0, 0.05, 0.15, 0.3):
+            with contextlib.closing(engine.client()) as client:
+                s = self.session(client)
+                done = client.run(s, PRINT + "import os, subprocess\n"
+                                  f"p = subprocess.Popen(['sh', '-c', 'sleep {delay}; kill -9 %d' % os.getpid()])")
+                if done["state"]["outcome"] != "committed":
+                    continue  # it came before the end
+                time.sleep(0.5)
+                try:
+                    self.assertEqual(client.value(s, "x"), 7)
+                except rpc.Failed as failed:
+                    self.assertIn("while its state was rebuilt", str(failed))
+
+    def test_others_are_answered_meanwhile(self):
+        """Asked while the record is made, `engine.info` is answered before it."""
+        order = []
+        with contextlib.closing(engine.client()) as a, contextlib.closing(engine.client()) as b:
+            s = self.session(a)
+
+            def run():
+                a.run(s, PRINT * 2)
+                order.append("step")
+
+            thread = threading.Thread(target=run)
+            thread.start()
+            while thread.is_alive():
+                b("engine.info")
+                order.append("info")
+            thread.join()
+        self.assertGreater(order.index("step"), 10)
+
+    def test_the_engine_ends_meanwhile(self):
+        for delay in (0.2, 0.3, 0.4):
+            own = rpc.Engine()
+            client = own.client()
+            s = self.session(client)
+            client.send("step.run", session=s, code=PRINT * 3)
+            time.sleep(delay)
+            self.assertEqual(own.stop(), 0, own.said())
+
+
+if __name__ == "__main__":
+    unittest.main()
