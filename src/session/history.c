@@ -214,7 +214,7 @@ static void begin_others(struct logging *l)
 {
 	struct telling *t = &l->telling;
 	l->attempts = (struct attempts){t, json_object()};
-	l->attempts_of.session = l->row.id;
+	l->attempts_of = (struct journal_attempts){.session = l->row.id, .how = JOURNAL_BRIEF};
 	for (size_t i = 0; i < json_array_size(t->rows); i++) {
 		json_t *row = json_array_get(t->rows, i);
 		(void)json_object_set_new(row, "on_path", json_true());
@@ -283,6 +283,7 @@ void registry_log(
 	l->work = (struct slices_work){
 		.registry = r, .part = log_part, .end = log_end, .done = done, .arg = arg};
 	l->telling = (struct telling){.registry = r, .session = l->row.id, .rows = json_array()};
+	l->way.how = JOURNAL_BRIEF;
 	memcpy(l->way.at, l->row.head, sizeof l->way.at);
 	l->is_all = is_all;
 	l->is_on_path = true;
@@ -322,6 +323,7 @@ static int next_head(struct graph *g, struct err *err)
 		return n < 0 ? n : 1;
 	memcpy(g->way.at, g->row.head, sizeof g->way.at);
 	g->way.before = 0;
+	g->way.how = JOURNAL_BRIEF;
 	g->telling.session = g->row.id;
 	(void)json_array_append_new(g->heads, listing_row(r->roll, &g->row, "open"));
 	return 1;

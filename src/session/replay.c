@@ -77,7 +77,7 @@ int replay_load(struct roll *roll, const char *head, const struct runtime *runti
 	struct loading l = {.replay = r, .journal = roll->journal, .runtime = runtime};
 	if (!r)
 		return err_set(err, ERR_NO_MEMORY, "no memory for the steps to replay");
-	int64_t n = journal_ancestors(roll->journal, head, 0, add_node, &l, err);
+	int64_t n = journal_brief(roll->journal, head, 0, add_node, &l, err);
 	if (n < 0) {
 		replay_free(r);
 		return (int)n;

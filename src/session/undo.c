@@ -27,7 +27,7 @@ static int find_count(struct job *job, struct err *err)
 {
 	struct entry *e = job->entry;
 	struct back back = {.left = job->count};
-	int64_t n = journal_ancestors(e->roll->journal, e->head, job->count, go_back, &back, err);
+	int64_t n = journal_brief(e->roll->journal, e->head, job->count, go_back, &back, err);
 	if (n < 0)
 		return (int)n;
 	if (back.left > 0) {
@@ -79,7 +79,7 @@ static int find_step(struct job *job, struct err *err)
 	int r = journal_start_check(job->text, err);
 	if (r < 0)
 		return r;
-	int64_t n = journal_ancestors(e->roll->journal, e->head, 0, is_step, &m, err);
+	int64_t n = journal_brief(e->roll->journal, e->head, 0, is_step, &m, err);
 	if (n < 0)
 		return (int)n;
 	if (m.n == 0)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Longer texts are blobs; bit i of `large` says so of text i, whose column then has the digest. */
-enum { NODE_INLINE_MAX = 4096, NODE_TEXTS = 3, PREFIX_MIN = 4 };
+enum { NODE_INLINE_MAX = 4096, NODE_TEXTS = 3, TEXT_RECORD = 1, PREFIX_MIN = 4 };
 
 struct texts {
 	char *data[NODE_TEXTS];
@@ -101,12 +101,16 @@ static int get_digest(struct journal *j, int64_t seq, unsigned char out[SHA_BYTE
 	return r > 0 && !db_copy(s, 0, out, SHA_BYTES) ? 0 : r;
 }
 
-static int read_texts(struct journal *j, sqlite3_stmt *s, struct texts *t, struct err *err)
+static int read_texts(
+	struct journal *j, sqlite3_stmt *s, enum journal_read how, struct texts *t, struct err *err)
 {
 	int64_t large = sqlite3_column_int64(s, COL_LARGE);
 	for (int i = 0; i < NODE_TEXTS; i++) {
 		struct cell c = db_cell(s, COL_CODE + i);
-		if (large >> i & 1) {
+		bool is_large = large >> i & 1;
+		if (is_large && i == TEXT_RECORD && how == JOURNAL_BRIEF)
+			continue;
+		if (is_large) {
 			if (c.bytes != SHA_BYTES)
 				return err_set(err, ERR_DAMAGED, "a text has no digest");
 			int r = blob_read(j, c.data, &t->data[i], &t->bytes[i], err);
@@ -125,14 +129,15 @@ static int read_texts(struct journal *j, sqlite3_stmt *s, struct texts *t, struc
 }
 
 /* Fill @out from the row, as it stands there. */
-static int read_row(struct journal *j, sqlite3_stmt *s, struct journal_node *out, struct err *err)
+static int read_row(struct journal *j, sqlite3_stmt *s, enum journal_read how,
+	struct journal_node *out, struct err *err)
 {
 	unsigned char parent[SHA_BYTES];
 	struct texts *t = calloc(1, sizeof *t);
 	out->owned = t;
 	if (!t)
 		return err_set(err, ERR_NO_MEMORY, "a step");
-	int r = read_texts(j, s, t, err);
+	int r = read_texts(j, s, how, t, err);
 	if (r < 0)
 		return r;
 	out->code = t->data[0], out->code_bytes = t->bytes[0];
@@ -162,8 +167,9 @@ static int check_row(
 	unsigned char seal[SEAL_BYTES], parent[SHA_BYTES];
 	struct cell stored = db_cell(s, COL_SEAL);
 	char digest[JOURNAL_DIGEST_BYTES], hex[JOURNAL_DIGEST_BYTES] = "";
-	journal_digest(digest, node);
-	if (strcmp(digest, node->digest) != 0)
+	if (node->record)
+		journal_digest(digest, node);
+	if (node->record && strcmp(digest, node->digest) != 0)
 		return err_set(err, ERR_DAMAGED, "what it holds has another digest");
 	node_seal(seal, node, numbers);
 	if (stored.bytes != SEAL_BYTES || memcmp(seal, stored.data, SEAL_BYTES) != 0)
@@ -180,7 +186,8 @@ static int check_row(
 	return 0;
 }
 
-int node_read(struct journal *j, int64_t seq, struct journal_node *out, struct err *err)
+int node_read(struct journal *j, int64_t seq, enum journal_read how, struct journal_node *out,
+	struct err *err)
 {
 	unsigned char digest[SHA_BYTES];
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_NODE_GET, err);
@@ -194,7 +201,7 @@ int node_read(struct journal *j, int64_t seq, struct journal_node *out, struct e
 		return err_set(
 			err, ERR_DAMAGED, "step number %lld: it is not there", (long long)seq);
 	hex_write(out->digest, digest);
-	r = read_row(j, s, out, err);
+	r = read_row(j, s, how, out, err);
 	if (r == 0)
 		r = check_row(j, s, out, err);
 	if (r < 0) {
@@ -289,7 +296,7 @@ int journal_node_get(
 {
 	*out = (struct journal_node){0};
 	int64_t seq = node_seq(j, digest, err);
-	int r = seq < 0 ? (int)seq : node_read(j, seq, out, err);
+	int r = seq < 0 ? (int)seq : node_read(j, seq, JOURNAL_WHOLE, out, err);
 	if (r == 0 && strncasecmp(out->digest, digest, strlen(digest)) != 0) {
 		journal_node_done(out);
 		return err_set(err, ERR_DAMAGED, "step %s: the index leads to another", digest);
@@ -416,7 +423,7 @@ static int find_same(struct journal *j, struct journal_node *node, struct err *e
 	int64_t seq = node_seq(j, node->digest, &why);
 	if (seq < 0 && why.code == ERR_NOT_FOUND)
 		return 0;
-	int r = seq < 0 ? (int)seq : node_read(j, seq, &there, &why);
+	int r = seq < 0 ? (int)seq : node_read(j, seq, JOURNAL_WHOLE, &there, &why);
 	if (r < 0) {
 		*err = why;
 		return r;

@@ -19,6 +19,10 @@ struct journal_name {
 	unsigned char sums[2][JOURNAL_SUM_BYTES]; /* SHA-256 of code and of record, where long */
 };
 
+/* How much of a step is read. BRIEF leaves out a long record (`record` is NULL then), and does not
+ * see that it was changed: what lists steps has no use for what they printed. */
+enum journal_read { JOURNAL_WHOLE, JOURNAL_BRIEF };
+
 /*
  * One step, never changed once it is there. Bytes may be anything; those read back have a NUL
  * behind them that is not counted.
@@ -36,7 +40,8 @@ struct journal_node {
 	char outcome[JOURNAL_WORD_BYTES];
 	const char *code;
 	size_t code_bytes;
-	const char *record; /* inputs and outputs as canonical JSON: what is hashed */
+	const char *record; /* or NULL, see journal_read: inputs and outputs as canonical JSON: what
+			       is hashed */
 	size_t record_bytes;
 	const char *extra; /* what differs from run to run (usage, times): kept, not hashed */
 	size_t extra_bytes;

@@ -206,7 +206,7 @@ static int prune_step(struct journal_prune *p, int64_t seq, const unsigned char 
 	int r = is_needed(p->j, seq, digest, err);
 	if (r != 0)
 		return MIN(r, 0);
-	r = node_read(p->j, seq, &node, err);
+	r = node_read(p->j, seq, JOURNAL_WHOLE, &node, err);
 	if (r < 0) /* what is damaged stays, to be found */
 		return r == -EIO ? r : 0;
 	r = credit(p->j, &node, err);

@@ -110,7 +110,7 @@ static void check_nodes(struct check *c)
 	int64_t seq = 0;
 	while ((seq = next_node(c, seq)) > 0) {
 		struct journal_node node;
-		if (node_read(c->j, seq, &node, &c->err) < 0)
+		if (node_read(c->j, seq, JOURNAL_WHOLE, &node, &c->err) < 0)
 			tell_error(c);
 		journal_node_done(&node);
 	}

@@ -14,6 +14,7 @@ struct attempt {
 };
 
 struct walk {
+	enum journal_read how;
 	journal_node_fn *fn;
 	void *user;
 	const char *want;		 /* the digest that must stand there, or NULL */
@@ -39,7 +40,7 @@ static void tell_attempt(struct journal_node *node, const struct attempt *a)
 static int tell(struct journal *j, int64_t seq, struct walk *w, struct err *err)
 {
 	struct journal_node node;
-	int r = node_read(j, seq, &node, err);
+	int r = node_read(j, seq, w->how, &node, err);
 	if (r < 0)
 		return r;
 	memcpy(w->next, node.parent, sizeof w->next);
@@ -58,7 +59,7 @@ static int tell(struct journal *j, int64_t seq, struct walk *w, struct err *err)
 int64_t journal_way_up(struct journal *j, struct journal_way *way, uint64_t max,
 	journal_node_fn *fn, void *user, struct err *err)
 {
-	struct walk w = {.fn = fn, .user = user};
+	struct walk w = {.how = way->how, .fn = fn, .user = user};
 	int64_t n = 0;
 	int r = way->at[0] ? text_check(way->at, sizeof way->at, "step", err) : 0;
 	while (way->at[0] && r == 0 && (max == 0 || (uint64_t)n < max)) {
@@ -81,14 +82,26 @@ int64_t journal_way_up(struct journal *j, struct journal_way *way, uint64_t max,
 	return r < 0 ? r : n;
 }
 
-int64_t journal_ancestors(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
-	void *user, struct err *err)
+static int64_t ancestors(struct journal *j, const char *digest, enum journal_read how, uint64_t max,
+	journal_node_fn *fn, void *user, struct err *err)
 {
-	struct journal_way way = {.before = 0};
+	struct journal_way way = {.how = how};
 	if (text_check(digest, sizeof way.at, "step", err) < 0)
 		return -err_errno(err->code);
 	memcpy(way.at, digest, strlen(digest) + 1);
 	return journal_way_up(j, &way, max, fn, user, err);
+}
+
+int64_t journal_ancestors(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
+	void *user, struct err *err)
+{
+	return ancestors(j, digest, JOURNAL_WHOLE, max, fn, user, err);
+}
+
+int64_t journal_brief(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
+	void *user, struct err *err)
+{
+	return ancestors(j, digest, JOURNAL_BRIEF, max, fn, user, err);
 }
 
 static int64_t next_child(struct journal *j, int64_t parent, int64_t after, struct err *err)
@@ -207,7 +220,7 @@ int64_t journal_session_steps(struct journal *j, struct journal_attempts *of, ui
 	journal_node_fn *fn, void *user, struct err *err)
 {
 	struct attempt a = {.seq = of->before > 0 ? of->before : INT64_MAX, .session = of->session};
-	struct walk w = {.fn = fn, .user = user, .want = a.digest, .attempt = &a};
+	struct walk w = {.how = of->how, .fn = fn, .user = user, .want = a.digest, .attempt = &a};
 	struct session_row row;
 	int64_t n = 0;
 	int r = session_find(j, of->session, &row, err);

@@ -17,10 +17,15 @@ typedef int journal_node_fn(void *user, const struct journal_node *node, struct 
 int64_t journal_ancestors(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
 	void *user, struct err *err);
 
+/* The same, of each JOURNAL_BRIEF. */
+int64_t journal_brief(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
+	void *user, struct err *err);
+
 /* The same, some at a time: @at is where it goes on, "" behind the first step. Returns as above. */
 struct journal_way {
 	char at[JOURNAL_DIGEST_BYTES];
 	int64_t before; /* 0: nothing was told yet */
+	enum journal_read how;
 };
 int64_t journal_way_up(struct journal *j, struct journal_way *way, uint64_t max,
 	journal_node_fn *fn, void *user, struct err *err);
@@ -36,6 +41,7 @@ int64_t journal_depth(struct journal *j, const char *digest, struct err *err);
 struct journal_attempts {
 	const char *session;
 	int64_t before; /* where it goes on; 0: the newest */
+	enum journal_read how;
 };
 int64_t journal_session_steps(struct journal *j, struct journal_attempts *of, uint64_t max,
 	journal_node_fn *fn, void *user, struct err *err);

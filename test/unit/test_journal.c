@@ -195,6 +195,8 @@ TEST(walks)
 	CHECK_STR(l.digest[9], root);
 	l.n = 0;
 	CHECK_INT(journal_ancestors(j, at, 3, to_list, &l, &err), 3);
+	l.n = 0;
+	CHECK_INT(journal_brief(j, at, 3, to_list, &l, &err), 3);
 	CHECK_INT(l.n, 3);
 	CHECK_INT(journal_ancestors(j, "", 3, to_list, &l, &err), 0);
 	CHECK(journal_ancestors(j, "ffffffff", 3, to_list, &l, &err) < 0);
@@ -941,6 +943,45 @@ TEST(a_read_only_file_system)
 }
 
 enum { LARGE_BYTES = 1 << 20 };
+
+struct told {
+	bool has_record, has_code;
+};
+
+static int look(void *user, const struct journal_node *node, struct err *why)
+{
+	struct told *told = user;
+	(void)why;
+	told->has_record = node->record && node->record_bytes == LARGE_BYTES;
+	told->has_code = node->code_bytes == 1 && node->code[0] == '1';
+	return 0;
+}
+
+TEST(a_long_record_is_left_out_where_steps_are_listed)
+{
+	SHELF;
+	JOURNAL j = shelf_open(dir);
+	char *record = malloc(LARGE_BYTES);
+	struct journal_name name;
+	struct journal_node node = {
+		.code = "1", .code_bytes = 1, .record = record, .record_bytes = LARGE_BYTES};
+	struct told told = {0};
+	CHECK_INT(shelf_session(j, "s-a", ""), 0);
+	memset(record, '1', LARGE_BYTES);
+	(void)snprintf(node.session, sizeof node.session, "s-a");
+	(void)snprintf(node.runtime, sizeof node.runtime, "python");
+	(void)snprintf(node.status, sizeof node.status, "ok");
+	(void)snprintf(node.outcome, sizeof node.outcome, "committed");
+	journal_name(&name, &node);
+	node.name = &name;
+	CHECK_INT(journal_commit(j, &node, NULL, &err), 0);
+	CHECK_STR(node.digest, name.digest);
+	CHECK_INT(journal_brief(j, node.digest, 0, look, &told, &err), 1);
+	CHECK(!told.has_record && told.has_code);
+	CHECK_INT(journal_ancestors(j, node.digest, 0, look, &told, &err), 1);
+	CHECK(told.has_record && told.has_code);
+	free(record);
+}
 
 TEST(an_idle_moment_empties_the_log)
 {
