@@ -7,7 +7,7 @@
 #include "session/outcome.h"
 #include "session/said.h"
 #include "session/tool_log.h"
-#include "store/node.h"
+#include "store/name.h"
 
 #include <jansson.h>
 
@@ -70,14 +70,11 @@ json_t *record_json(const struct record *r);
 /* Replace error by {name, message}, keeping line and traceback of the old one. */
 void record_set_error(struct record *r, const char *name, const char *fmt, ...) attr_printf(3, 4);
 
-/* {usage, limits} as JSON: what differs from run to run. Owns: the caller frees. Returns: NULL
- * without memory. */
+/* {usage, limits} as JSON: what differs from run to run. Owns: the caller frees. */
 char *record_usage_text(struct record *r);
 
-/*
- * Name the step by what it was, as journal_digest() does: parent, runtime, code, and as canonical
- * JSON the arguments (NULL-terminated, or NULL), the calls it made, the members of @inputs (an
- * object, or NULL) and everything that came out. Any thread: it touches the record alone.
- */
+/* Name the step as journal_digest() does, by parent, runtime, code, and as canonical JSON the
+ * arguments (NULL-terminated, or NULL), the calls it made, the members of @inputs (an object, or
+ * NULL) and everything that came out. Any thread: it touches the record alone. */
 void record_name(struct record *r, const char *parent, const char *code, size_t bytes,
 	const char *const *argv, const json_t *inputs);

@@ -61,6 +61,11 @@ struct step_move step_advance(enum step_state state, enum step_event event)
 	return moves[state][event];
 }
 
+bool step_is_over(enum step_state state)
+{
+	return state == STEP_SETTLING || state == STEP_NAMING;
+}
+
 static void judge_cause(struct record *r, const struct step_end *end)
 {
 	const uint64_t *limit = r->limits.value;

@@ -42,10 +42,7 @@ struct step_move {
 struct step_move step_advance(enum step_state state, enum step_event event);
 
 /* Nothing that comes belongs to it any more. */
-static inline bool step_is_over(enum step_state state)
-{
-	return state == STEP_SETTLING || state == STEP_NAMING;
-}
+bool step_is_over(enum step_state state);
 
 /* Why a step was stopped; the first cause stays. */
 enum step_cause {

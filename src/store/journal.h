@@ -69,9 +69,8 @@ struct journal_size {
 };
 int journal_size(struct journal *j, struct journal_size *out, struct err *err);
 
-/* What costs nothing to tell: bytes of the files; changes since the journal was made; how far its
- * log has got, in percent, to where journal_idle() waits for no idle moment; four times as far, a
- * commit does its work. */
+/* What costs nothing to tell: bytes of the files; changes since it was made; how full its log is,
+ * in percent: at 100 it is time for journal_idle(), and four times as full a commit does it. */
 int64_t journal_bytes(const struct journal *j), journal_changes(const struct journal *j);
 unsigned journal_fill(const struct journal *j);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "store/name.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,15 +10,7 @@
 
 struct journal;
 
-enum { JOURNAL_DIGEST_BYTES = 65, JOURNAL_ID_BYTES = 72, JOURNAL_WORD_BYTES = 32 };
-enum { JOURNAL_SUM_BYTES = 32 };
 enum { JOURNAL_BLOB_MAX = 64 << 20 }; /* of one text: code, record, extra, order, a blob */
-
-/* What is computed of a step's texts before it is kept: it takes as long as they are. */
-struct journal_name {
-	char digest[JOURNAL_DIGEST_BYTES];
-	unsigned char sums[2][JOURNAL_SUM_BYTES]; /* SHA-256 of code and of record, where long */
-};
 
 /* How much of a step is read. BRIEF leaves out a long record (`record` is NULL then), and does not
  * see that it was changed: what lists steps has no use for what they printed. */
@@ -50,15 +43,6 @@ struct journal_node {
 	int64_t attempt;    /* journal_session_steps() only: grows with time */
 	void *owned;
 };
-
-/*
- * SHA-256 over "retort.step.1" and parent (hexadecimal), runtime, code and record, each behind its
- * length as 8 bytes, big-endian. Needs no journal.
- */
-void journal_digest(char out[JOURNAL_DIGEST_BYTES], const struct journal_node *node);
-
-/* The same, and all else that can be computed without a journal: for node->name. Any thread. */
-void journal_name(struct journal_name *out, const struct journal_node *node);
 
 /* Read now what journal_commit() of a step of @session behind @parent will have to know: while the
  * step runs there is time. */

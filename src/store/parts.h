@@ -59,13 +59,12 @@ int blob_check(sqlite3_stmt *s, struct err *err);
 
 /* node.c: the row number of a step. Errors: ERR_NOT_FOUND, ERR_USAGE, ERR_DAMAGED. */
 int64_t node_seq(struct journal *j, const char *digest, struct err *err);
-int node_read(struct journal *j, int64_t seq, enum journal_read how, struct journal_node *out,
-	struct err *err);
+int node_read(
+	struct journal *j, int64_t n, enum journal_read how, struct journal_node *, struct err *);
 
 /* session.c */
 int session_find(struct journal *j, const char *id, struct session_row *row, struct err *err);
-
-/* Read and check the row that @s stands on. */
+/* The row that @s stands on, checked. */
 int session_row_read(sqlite3_stmt *s, struct session_row *row, struct err *err);
 
 /* Write a changed one, and the change. */
