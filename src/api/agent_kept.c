@@ -207,24 +207,6 @@ void agent_keep(void *arg, const json_t *state)
 
 /* ---- what became of the session ---- */
 
-/* The last line of an export is the last step. */
-static json_t *last_step(const struct agent_call *a, const char *session)
-{
-	struct err err;
-	char *text;
-	size_t bytes;
-	if (registry_export(a->call->context->registry, session, &text, &bytes, &err) < 0)
-		return NULL;
-	while (bytes > 0 && text[bytes - 1] == '\n')
-		bytes--;
-	const char *newline = memrchr(text, '\n', bytes);
-	json_t *step = newline ? json_loadb(newline + 1, (size_t)(text + bytes - newline - 1),
-					 JSON_ALLOW_NUL, NULL)
-			       : NULL;
-	free(text);
-	return step;
-}
-
 /*
  * A step that came to its end after it was written down that it runs: the journal has it. What it
  * cost is gone; what it gave is there.
@@ -235,7 +217,8 @@ static void find_record(struct agent_call *a, const json_t *session)
 	const char *before = member(a->agent, "head"), *head = member(session, "head");
 	if (strcmp(member(loop, "state"), "running") != 0 || strcmp(before, head) == 0)
 		return;
-	json_t *step = last_step(a, member(session, "session"));
+	struct err err;
+	json_t *step = registry_head(a->call->context->registry, member(session, "session"), &err);
 	const json_t *text = json_object_get(step, "record");
 	bool is_ours = strcmp(member(step, "parent"), before) == 0 &&
 		strcmp(member(step, "code"), member(loop, "code")) == 0;

@@ -77,21 +77,7 @@ static void start_graph(struct operation_call *call)
 
 static void start_export(struct operation_call *call)
 {
-	struct err err = {0};
-	char *text = NULL;
-	size_t bytes = 0;
-	json_t *result = NULL;
-	if (registry_export(call->context->registry, session_of(call), &text, &bytes, &err) == 0) {
-		result = json_pack("{s:o*}", "record", json_stringn(text, bytes));
-		if (!json_object_get(result, "record"))
-			(void)err_set(&err, ERR_INTERNAL, "a record that is no UTF-8");
-	}
-	if (!json_object_get(result, "record")) {
-		json_decref(result);
-		result = NULL;
-	}
-	free(text);
-	call_give(call, result, &err);
+	registry_export(call->context->registry, session_of(call), call_done, call);
 }
 
 static void start_prune(struct operation_call *call)

@@ -8,6 +8,7 @@
 #include "session/outcome.h"
 #include "session/roll.h"
 #include "session/slices.h"
+#include "store/export.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -422,22 +423,84 @@ void registry_stats(const struct registry *r, struct stats *out)
 	out->n_templates = templates_stats(roll->templates, out->templates, TEMPLATES_MAX);
 }
 
-int registry_export(
-	struct registry *r, const char *session, char **out, size_t *bytes, struct err *err)
+/* ---- a record ---- */
+
+struct exporting {
+	struct slices_work work;
+	struct journal_export *export;
+};
+
+static struct exporting *exporting_of(struct slices_work *work)
+{
+	return container_of(work, struct exporting, work);
+}
+
+static int export_part(struct slices_work *work, struct err *err)
+{
+	_Static_assert((int)EXPORT_AWAY == (int)SLICES_AWAY, "they mean the same");
+	return journal_export_part(exporting_of(work)->export, err);
+}
+
+static void export_away(struct slices_work *work)
+{
+	journal_export_away(exporting_of(work)->export);
+}
+
+static json_t *export_end(struct slices_work *work, bool is_good)
+{
+	struct exporting *x = exporting_of(work);
+	struct err ignored;
+	size_t bytes;
+	char *text = is_good ? journal_export_take(x->export, &bytes, &ignored) : NULL;
+	/* Its lines are JSON, which has just been written. */
+	json_t *out =
+		text ? json_pack("{s:o*}", "record", json_stringn_nocheck(text, bytes)) : NULL;
+	free(text);
+	journal_export_done(x->export);
+	free(x);
+	return out;
+}
+
+void registry_export(struct registry *r, const char *session, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct journal_session row;
+	struct exporting *x = calloc(1, sizeof *x);
+	int bad = x ? stored(r, session, &row, &err) : err_set(&err, ERR_NO_MEMORY, "no memory");
+	if (bad == 0) {
+		bad = journal_export_begin(&x->export, r->roll->journal, row.id, NULL, &err);
+		journal_session_done(&row);
+	}
+	if (bad < 0) {
+		free(x);
+		done(arg, NULL, &err);
+		return;
+	}
+	x->work = (struct slices_work){.registry = r,
+		.part = export_part,
+		.away = export_away,
+		.end = export_end,
+		.done = done,
+		.arg = arg};
+	slices_begin(&x->work);
+}
+
+json_t *registry_head(struct registry *r, const char *session, struct err *err)
 {
 	struct journal_session row;
-	int bad = stored(r, session, &row, err);
-	if (bad < 0)
-		return bad;
-	char *text = NULL;
-	FILE *f = open_memstream(&text, bytes);
-	bad = f ? journal_export(r->roll->journal, row.id, NULL, f, err)
-		: err_set(err, ERR_NO_MEMORY, "no memory for the record");
-	if (f && fclose(f) != 0 && bad == 0)
-		bad = err_set(err, ERR_NO_MEMORY, "no memory for the record");
-	if (bad == 0)
-		*out = take_ptr(text);
-	free(text);
+	struct journal_node node;
+	if (stored(r, session, &row, err) < 0)
+		return NULL;
+	int bad = journal_node_get(r->roll->journal, row.head, &node, err);
 	journal_session_done(&row);
-	return bad;
+	if (bad < 0)
+		return NULL;
+	json_t *out =
+		json_pack("{s:s, s:s, s:s, s:o*, s:o*}", "step", node.digest, "parent", node.parent,
+			"runtime", node.runtime, "code", json_stringn(node.code, node.code_bytes),
+			"record", json_stringn(node.record, node.record_bytes));
+	journal_node_done(&node);
+	if (!out)
+		err_set(err, ERR_NO_MEMORY, "no memory for a step");
+	return out;
 }

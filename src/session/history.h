@@ -74,6 +74,7 @@ void registry_file_remove(
  */
 void registry_replay(
 	struct registry *r, const char *record, size_t bytes, registry_done_fn *done, void *arg);
-/* A session from its root to its head as text, for replay. Owns: the caller frees *@out. */
-int registry_export(
-	struct registry *r, const char *session, char **out, size_t *bytes, struct err *err);
+/* {"record"}: a session from its root to its head as text, for replay. */
+void registry_export(struct registry *r, const char *session, registry_done_fn *done, void *arg);
+/* Its last step: {step, parent, runtime, code, record}. At once, likewise. */
+json_t *registry_head(struct registry *r, const char *session, struct err *err);

@@ -12,6 +12,7 @@ static const uint64_t SLICE_NS = 5000000;
 struct slices {
 	uv_timer_t timer;
 	struct slices_work *first; /* the oldest */
+	struct slices_work *away;  /* in a thread */
 	uint64_t n_served;
 };
 
@@ -27,7 +28,58 @@ static void answer(struct slices_work *work, const struct err *why)
 	json_decref(out);
 }
 
-/* Returns: 1 when there is more, 0 when it was answered. */
+static void take_out(struct slices_work **at, struct slices_work *work)
+{
+	while (*at != work)
+		at = &(*at)->next;
+	*at = work->next;
+}
+
+static void on_turn(uv_timer_t *timer);
+
+static void put_last(struct slices *s, struct slices_work *work)
+{
+	struct slices_work **last = &s->first;
+	while (*last)
+		last = &(*last)->next;
+	work->next = NULL;
+	*last = work;
+	if (!uv_is_active((uv_handle_t *)&s->timer))
+		timer_start(&s->timer, on_turn, PAUSE_MS, 0);
+}
+
+static void do_away(uv_work_t *thread)
+{
+	struct slices_work *work = thread->data;
+	work->away(work);
+}
+
+static void on_back(uv_work_t *thread, int status)
+{
+	struct slices_work *work = thread->data;
+	(void)status;	   /* it is never cancelled */
+	if (!work->done) { /* it was answered when the engine stopped */
+		json_decref(work->end(work, false));
+		return;
+	}
+	struct slices *s = work->registry->roll->slices;
+	take_out(&s->away, work);
+	put_last(s, work);
+}
+
+static int send_away(struct slices_work *work)
+{
+	struct slices *s = work->registry->roll->slices;
+	work->thread.data = work;
+	int r = uv_queue_work(s->timer.loop, &work->thread, do_away, on_back);
+	if (r == 0) {
+		work->next = s->away;
+		s->away = work;
+	}
+	return r;
+}
+
+/* Returns: 1 when there is more, SLICES_AWAY, or 0 or less when it was answered. */
 static int do_slice(struct slices *s, struct slices_work *work)
 {
 	uint64_t began_ns = uv_hrtime();
@@ -36,18 +88,14 @@ static int do_slice(struct slices *s, struct slices_work *work)
 	work->registry->n_slice = ++s->n_served;
 	do
 		r = work->part(work, &err);
-	while (r > 0 && uv_hrtime() - began_ns < SLICE_NS);
+	while (r == 1 && uv_hrtime() - began_ns < SLICE_NS);
+	if (r == SLICES_AWAY && send_away(work) < 0) {
+		err_set(&err, ERR_NO_MEMORY, "no memory for a thread");
+		r = -ENOMEM;
+	}
 	if (r <= 0)
 		answer(work, r < 0 ? &err : NULL);
-	return r > 0;
-}
-
-static void take_out(struct slices *s, struct slices_work *work)
-{
-	struct slices_work **at = &s->first;
-	while (*at != work)
-		at = &(*at)->next;
-	*at = work->next;
+	return r;
 }
 
 static void put_back(struct slices *s, struct slices_work *work)
@@ -64,8 +112,9 @@ static void on_turn(uv_timer_t *timer)
 		if (w->registry->n_slice < next->registry->n_slice)
 			next = w;
 	if (next) {
-		take_out(s, next); /* an answer may lead to other work, or to the end of all */
-		if (do_slice(s, next) > 0)
+		take_out(&s->first,
+			next); /* an answer may lead to other work, or to the end of all */
+		if (do_slice(s, next) == 1)
 			put_back(s, next);
 	}
 	if (s->first)
@@ -79,6 +128,8 @@ static int check(const struct slices *s, const struct slices_work *work, struct 
 		return err_set(err, ERR_GONE, "the engine is stopping");
 	for (const struct slices_work *w = s->first; w; w = w->next)
 		n += w->registry == work->registry;
+	for (const struct slices_work *w = s->away; w; w = w->next)
+		n += w->registry == work->registry;
 	if (n < WORKS_MAX)
 		return 0;
 	err_set(err, ERR_QUOTA, "lists: %d are being made already", WORKS_MAX);
@@ -88,20 +139,14 @@ static int check(const struct slices *s, const struct slices_work *work, struct 
 void slices_begin(struct slices_work *work)
 {
 	struct slices *s = work->registry->roll->slices;
-	struct slices_work **last;
 	struct err err;
 	if (check(s, work, &err) < 0) {
 		answer(work, &err);
 		return;
 	}
-	if (!s->first && do_slice(s, work) == 0)
+	if (!s->first && do_slice(s, work) != 1)
 		return;
-	for (last = &s->first; *last; last = &(*last)->next)
-		;
-	work->next = NULL;
-	*last = work;
-	if (!uv_is_active((uv_handle_t *)&s->timer))
-		timer_start(&s->timer, on_turn, PAUSE_MS, 0);
+	put_last(s, work);
 }
 
 void slices_open(struct roll *roll)
@@ -130,6 +175,13 @@ void slices_stop(struct roll *roll)
 		struct slices_work *work = s->first;
 		s->first = work->next;
 		answer(work, &err);
+	}
+	/* Those in a thread are freed when they are back. */
+	while (s->away) {
+		struct slices_work *work = s->away;
+		s->away = work->next;
+		registry_done_fn *done = take_ptr(work->done);
+		done(work->arg, NULL, &err);
 	}
 	uv_close((uv_handle_t *)&s->timer, on_closed);
 }

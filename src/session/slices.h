@@ -8,14 +8,20 @@
  * done in slices of a few milliseconds, with turns of the loop between them: one work of an owner
  * after the other, and the owner is first who was served least recently.
  *
+ * What takes long in one piece is done in a thread meanwhile, if it needs nothing of the loop's.
+ *
  * Embedded, as the first member, in what is made: slices_begin() takes it, and `end` frees it.
  */
+enum { SLICES_AWAY = 2 };
+
 struct slices_work {
 	struct slices_work *next;
+	uv_work_t thread;
 	struct registry *registry;
-	/* A small part. Returns: 1 when there is more, 0 when it was the last, or negative errno.
-	 */
+	/* A small part. Returns: 1 when there is more, SLICES_AWAY when `away` comes next, 0 when
+	 * it was the last, or negative errno. */
 	int (*part)(struct slices_work *work, struct err *err);
+	void (*away)(struct slices_work *work); /* in a thread; touches nothing but the work */
 	/* Owns: the caller decrefs. Returns: the answer, or NULL: no memory. @is_good: no part
 	 * failed. */
 	json_t *(*end)(struct slices_work *work, bool is_good);

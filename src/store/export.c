@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 #include "store/call_step.h"
+#include "store/export.h"
 #include "store/file_step.h"
 #include "store/line.h"
 #include "store/parts.h"
@@ -11,37 +12,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct path {
+/*
+ * First the way from the last step to the first is gone, then each step is written, the first one
+ * first. A step is read (LOAD), compared with its digest and, when it has called no tools, written
+ * (CHECK); otherwise what they answered is read first (ANSWERS, WRITE). What takes long because a
+ * step is large happens in CHECK and WRITE, which do not touch the journal. The head comes last,
+ * since the version that it says depends on the steps.
+ */
+enum state { STATE_WAY, STATE_LOAD, STATE_CHECK, STATE_ANSWERS, STATE_WRITE };
+
+enum { INLINE_BYTES = 64 << 10 };
+
+struct journal_export {
+	struct journal *j;
+	struct journal_session session;
+	struct journal_way way;
+	enum state state;
 	char (*digest)[JOURNAL_DIGEST_BYTES]; /* from the last to the first */
 	size_t n, room;
-	int version; /* of the recording */
+	size_t n_left; /* not written yet */
+	int version;   /* of the recording */
+	size_t left;   /* what it may still grow by */
+	/* the step that is being written */
+	struct journal_node node;
+	struct file_step file;
+	char *content;
+	size_t content_bytes;
+	json_t *calls, *answers;
+	int bad; /* or 0 */
+	struct err err;
+	FILE *to;
+	char *text;
+	size_t bytes;
 };
-
-static void path_done(struct path *p)
-{
-	free(p->digest);
-}
 
 static int collect(void *user, const struct journal_node *node, struct err *err)
 {
-	struct path *p = user;
-	if (p->n == p->room) {
-		size_t room = p->room ? 2 * p->room : 64;
-		void *more = realloc(p->digest, room * sizeof *p->digest);
-		if (!more)
-			return err_set(err, ERR_NO_MEMORY, "export %zu steps", p->n);
-		p->digest = more;
-		p->room = room;
-	}
-	if (p->n == RECORDING_STEPS_MAX)
+	struct journal_export *x = user;
+	if (x->n == RECORDING_STEPS_MAX)
 		return err_set(err, ERR_LIMIT, "export: more than %d steps", RECORDING_STEPS_MAX);
-	json_t *calls = p->version < RECORDING_CALLS ? call_step_calls(node) : NULL;
-	if (file_step_is(node))
-		p->version = MAX(p->version, (int)RECORDING_FILES);
-	if (calls)
-		p->version = RECORDING_CALLS;
-	json_decref(calls);
-	memcpy(p->digest[p->n++], node->digest, JOURNAL_DIGEST_BYTES);
+	if (x->n == x->room) {
+		size_t room = x->room ? 2 * x->room : 64;
+		void *more = realloc(x->digest, room * sizeof *x->digest);
+		if (!more)
+			return err_set(err, ERR_NO_MEMORY, "export %zu steps", x->n);
+		x->digest = more;
+		x->room = room;
+	}
+	memcpy(x->digest[x->n++], node->digest, JOURNAL_DIGEST_BYTES);
 	return 0;
 }
 
@@ -81,85 +99,189 @@ static int write_line(FILE *to, json_t *line, size_t *left, struct err *err)
 	return r;
 }
 
-static int write_head(FILE *to, const struct journal_session *s, const struct path *p, size_t *left,
-	struct err *err)
+static void step_done(struct journal_export *x)
 {
-	const char *head = p->n > 0 ? p->digest[0] : "";
-	char check[JOURNAL_DIGEST_BYTES];
-	line_check(check, s->order, s->order_bytes, p->n, head);
-	json_t *line = json_pack("{s:i, s:o, s:I, s:s, s:s}", "retort_record", p->version, "order",
-		text_json(s->order, s->order_bytes), "steps", (json_int_t)p->n, "head", head,
-		"check", check);
-	return write_line(to, line, left, err);
+	journal_node_done(&x->node);
+	free(take_ptr(x->content));
+	json_decref(take_ptr(x->calls));
+	json_decref(take_ptr(x->answers));
 }
 
-static int add_content(
-	struct journal *j, const struct journal_node *node, json_t *line, struct err *err)
+static int load_content(struct journal_export *x, struct err *err)
 {
-	struct file_step file;
-	char *data;
-	size_t bytes;
-	int r = file_step_read(&file, node, err);
-	if (r < 0 || file.is_removal)
-		return r;
-	r = journal_blob_get(j, file.digest, &data, &bytes, err);
+	unsigned char sum[SHA_BYTES];
+	if (hex_read(sum, x->file.digest) < 0)
+		return err_set(err, ERR_DAMAGED, "a file has no digest");
+	return blob_read(x->j, sum, false, &x->content, &x->content_bytes, err);
+}
+
+/* Returns: whether it is too large to be written by the way. */
+static int load(struct journal_export *x, struct err *err)
+{
+	int64_t seq = node_seq(x->j, x->digest[--x->n_left], err);
+	int r = seq < 0 ? (int)seq : node_read(x->j, seq, JOURNAL_RAW, &x->node, err);
 	if (r < 0)
 		return r;
-	(void)json_object_set_new(line, "content", text_json(data, bytes));
-	free(data);
+	x->file = (struct file_step){.is_removal = true};
+	if (file_step_is(&x->node)) {
+		x->version = MAX(x->version, (int)RECORDING_FILES);
+		r = file_step_read(&x->file, &x->node, err);
+	}
+	if (r == 0 && !x->file.is_removal)
+		r = load_content(x, err);
+	if (r < 0)
+		return r;
+	x->state = STATE_CHECK;
+	return x->node.code_bytes + x->node.record_bytes + x->content_bytes > INLINE_BYTES;
+}
+
+static int check(const struct journal_export *x, struct err *err)
+{
+	unsigned char sum[SHA_BYTES];
+	char digest[JOURNAL_DIGEST_BYTES];
+	int r = journal_node_check(&x->node, err);
+	if (r < 0 || x->file.is_removal)
+		return r;
+	(void)crypto_hash_sha256(sum, (const unsigned char *)x->content, x->content_bytes);
+	hex_write(digest, sum);
+	return strcmp(digest, x->file.digest) == 0
+		? 0
+		: err_set(err, ERR_DAMAGED, "blob %s: its bytes are not what was kept",
+			  x->file.digest);
+}
+
+static int write_step(struct journal_export *x, struct err *err)
+{
+	const struct journal_node *node = &x->node;
+	json_t *line =
+		json_pack("{s:s, s:s, s:s, s:o, s:o}", "step", node->digest, "parent", node->parent,
+			"runtime", node->runtime, "code", text_json(node->code, node->code_bytes),
+			"record", text_json(node->record, node->record_bytes));
+	if (line && !x->file.is_removal)
+		(void)json_object_set_new(line, "content", text_json(x->content, x->content_bytes));
+	if (line && x->answers)
+		(void)json_object_set(line, "answers", x->answers);
+	int r = write_line(x->to, line, &x->left, err);
+	step_done(x);
+	x->state = STATE_LOAD;
+	return r;
+}
+
+void journal_export_away(struct journal_export *x)
+{
+	if (x->state == STATE_CHECK) {
+		x->bad = check(x, &x->err);
+		if (x->bad == 0 && !file_step_is(&x->node))
+			x->calls = call_step_calls(&x->node);
+		x->state = x->calls ? STATE_ANSWERS : STATE_WRITE;
+	}
+	if (x->bad == 0 && x->state == STATE_WRITE)
+		x->bad = write_step(x, &x->err);
+}
+
+int journal_export_part(struct journal_export *x, struct err *err)
+{
+	int64_t n;
+	int r = 0;
+	*err = x->err;
+	if (x->bad < 0)
+		return x->bad;
+	switch (x->state) {
+	case STATE_WAY:
+		n = x->way.at[0] ? journal_way_up(x->j, &x->way, 1, collect, x, err) : 0;
+		if (n > 0)
+			return EXPORT_MORE;
+		x->n_left = x->n;
+		x->state = STATE_LOAD;
+		return n < 0 ? (int)n : EXPORT_MORE;
+	case STATE_LOAD:
+		if (x->n_left == 0)
+			return 0;
+		r = load(x, err);
+		break;
+	case STATE_ANSWERS:
+		x->version = RECORDING_CALLS;
+		x->state = STATE_WRITE;
+		r = call_step_answers(x->j, x->calls, &x->answers, err);
+		r = r < 0 ? r : x->node.record_bytes > INLINE_BYTES;
+		break;
+	case STATE_CHECK:
+	case STATE_WRITE:
+		break;
+	}
+	if (r == 0)
+		journal_export_away(x);
+	return r < 0 ? r : r > 0 ? EXPORT_AWAY : EXPORT_MORE;
+}
+
+int journal_export_begin(struct journal_export **out, struct journal *j, const char *session,
+	const char *digest, struct err *err)
+{
+	struct journal_export *x = calloc(1, sizeof *x);
+	if (!x)
+		return err_set(err, ERR_NO_MEMORY, "export");
+	x->j = j;
+	x->version = RECORDING_PLAIN;
+	x->left = RECORDING_MAX;
+	x->way.how = JOURNAL_BRIEF;
+	x->to = open_memstream(&x->text, &x->bytes);
+	int r = x->to ? journal_session_get(j, session, &x->session, err)
+		      : err_set(err, ERR_NO_MEMORY, "export");
+	const char *last = digest ? digest : x->session.head;
+	if (r == 0)
+		r = text_check(last, sizeof x->way.at, "step", err);
+	if (r < 0) {
+		journal_export_done(x);
+		return r;
+	}
+	(void)snprintf(x->way.at, sizeof x->way.at, "%s", last);
+	*out = x;
 	return 0;
 }
 
-/* What its calls of tools were answered. */
-static int add_answers(
-	struct journal *j, const struct journal_node *node, json_t *line, struct err *err)
+static char *head_line(const struct journal_export *x)
 {
-	json_t *answers, *calls = call_step_calls(node);
-	int r = calls ? call_step_answers(j, calls, &answers, err) : 0;
-	if (calls && r == 0)
-		(void)json_object_set_new(line, "answers", answers);
-	json_decref(calls);
-	return r;
+	const struct journal_session *s = &x->session;
+	const char *head = x->n > 0 ? x->digest[0] : "";
+	char check[JOURNAL_DIGEST_BYTES];
+	line_check(check, s->order, s->order_bytes, x->n, head);
+	json_t *line = json_pack("{s:i, s:o, s:I, s:s, s:s}", "retort_record", x->version, "order",
+		text_json(s->order, s->order_bytes), "steps", (json_int_t)x->n, "head", head,
+		"check", check);
+	char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
+	json_decref(line);
+	return text;
 }
 
-static int write_step(
-	struct journal *j, FILE *to, const char *digest, size_t *left, struct err *err)
+char *journal_export_take(struct journal_export *x, size_t *bytes, struct err *err)
 {
-	struct journal_node node;
-	int r = journal_node_get(j, digest, &node, err);
-	if (r < 0)
-		return r;
-	json_t *line = json_pack("{s:s, s:s, s:s, s:o, s:o}", "step", node.digest, "parent",
-		node.parent, "runtime", node.runtime, "code", text_json(node.code, node.code_bytes),
-		"record", text_json(node.record, node.record_bytes));
-	if (line && file_step_is(&node))
-		r = add_content(j, &node, line, err);
-	else if (line)
-		r = add_answers(j, &node, line, err);
-	journal_node_done(&node);
-	if (r < 0) {
-		json_decref(line);
-		return r;
+	bool is_whole = x->to && fclose(take_ptr(x->to)) == 0;
+	char *head = head_line(x);
+	size_t n = head ? strlen(head) : 0;
+	char *text = is_whole && head ? realloc(x->text, n + x->bytes + 2) : NULL;
+	if (text) {
+		x->text = NULL;
+		memmove(text + n + 1, text, x->bytes);
+		memcpy(text, head, n);
+		text[n] = '\n';
+		*bytes = n + 1 + x->bytes;
+		text[*bytes] = '\0';
+	} else {
+		err_set(err, ERR_NO_MEMORY, "no memory for the record");
 	}
-	return write_line(to, line, left, err);
+	free(head);
+	return text;
 }
 
-int journal_export(
-	struct journal *j, const char *session, const char *digest, FILE *to, struct err *err)
+void journal_export_done(struct journal_export *x)
 {
-	cleanup(path_done) struct path path = {.version = RECORDING_PLAIN};
-	cleanup(journal_session_done) struct journal_session s;
-	size_t left = RECORDING_MAX;
-	int r = journal_session_get(j, session, &s, err);
-	if (r < 0)
-		return r;
-	int64_t n = journal_ancestors(j, digest ? digest : s.head, 0, collect, &path, err);
-	r = n < 0 ? (int)n : write_head(to, &s, &path, &left, err);
-	for (size_t i = path.n; i > 0 && r == 0; i--)
-		r = write_step(j, to, path.digest[i - 1], &left, err);
-	errno = 0;
-	if (r == 0 && fflush(to) == EOF)
-		r = err_sys(err, errno == ENOSPC ? ERR_NO_SPACE : ERR_IO, errno ? errno : EIO,
-			"write the recording");
-	return r;
+	if (!x)
+		return;
+	step_done(x);
+	if (x->to)
+		(void)fclose(x->to);
+	free(x->text);
+	free(x->digest);
+	journal_session_done(&x->session);
+	free(x);
 }

@@ -73,8 +73,3 @@ int journal_size(struct journal *j, struct journal_size *out, struct err *err);
  * in percent: at 100 it is time for journal_idle(), and four times as full a commit does it. */
 int64_t journal_bytes(const struct journal *j), journal_changes(const struct journal *j);
 unsigned journal_fill(const struct journal *j);
-
-/* Write the steps from the first to @digest (NULL: the session's head) as store/recording.h reads
- * them. */
-int journal_export(
-	struct journal *j, const char *session, const char *digest, FILE *to, struct err *err);

@@ -1,6 +1,7 @@
 /* What a step of the journal is called. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+struct err;
 struct journal_node;
 
 enum { JOURNAL_DIGEST_BYTES = 65, JOURNAL_ID_BYTES = 72, JOURNAL_WORD_BYTES = 32 };
@@ -17,6 +18,9 @@ struct journal_name {
  * length as 8 bytes, big-endian. Needs no journal.
  */
 void journal_digest(char out[JOURNAL_DIGEST_BYTES], const struct journal_node *node);
+
+/* Is it what its digest says? Any thread. Errors: ERR_DAMAGED. */
+int journal_node_check(const struct journal_node *node, struct err *err);
 
 /* The same, and all else that can be computed without a journal: for node->name. Any thread. */
 void journal_name(struct journal_name *out, const struct journal_node *node);

@@ -113,7 +113,8 @@ static int read_texts(
 		if (is_large) {
 			if (c.bytes != SHA_BYTES)
 				return err_set(err, ERR_DAMAGED, "a text has no digest");
-			int r = blob_read(j, c.data, &t->data[i], &t->bytes[i], err);
+			int r = blob_read(
+				j, c.data, how != JOURNAL_RAW, &t->data[i], &t->bytes[i], err);
 			if (r < 0)
 				return r;
 			continue;
@@ -158,24 +159,32 @@ static int read_row(struct journal *j, sqlite3_stmt *s, enum journal_read how,
 	return 0;
 }
 
+int journal_node_check(const struct journal_node *node, struct err *err)
+{
+	char digest[JOURNAL_DIGEST_BYTES];
+	journal_digest(digest, node);
+	return strcmp(digest, node->digest) == 0
+		? 0
+		: err_set(err, ERR_DAMAGED, "what it holds has another digest");
+}
+
 /* Is the row what was written, and does its parent stand where it says? */
-static int check_row(
-	struct journal *j, sqlite3_stmt *s, const struct journal_node *node, struct err *err)
+static int check_row(struct journal *j, sqlite3_stmt *s, enum journal_read how,
+	const struct journal_node *node, struct err *err)
 {
 	const int64_t numbers[3] = {sqlite3_column_int64(s, COL_PARENT_SEQ),
 		sqlite3_column_int64(s, COL_SESSION), sqlite3_column_int64(s, COL_LARGE)};
 	unsigned char seal[SEAL_BYTES], parent[SHA_BYTES];
 	struct cell stored = db_cell(s, COL_SEAL);
-	char digest[JOURNAL_DIGEST_BYTES], hex[JOURNAL_DIGEST_BYTES] = "";
-	if (node->record)
-		journal_digest(digest, node);
-	if (node->record && strcmp(digest, node->digest) != 0)
-		return err_set(err, ERR_DAMAGED, "what it holds has another digest");
+	char hex[JOURNAL_DIGEST_BYTES] = "";
+	int r = node->record && how != JOURNAL_RAW ? journal_node_check(node, err) : 0;
+	if (r < 0)
+		return r;
 	node_seal(seal, node, numbers);
 	if (stored.bytes != SEAL_BYTES || memcmp(seal, stored.data, SEAL_BYTES) != 0)
 		return err_set(err, ERR_DAMAGED, "its row is not what was written");
 	if (numbers[0] != 0) {
-		int r = get_digest(j, numbers[0], parent, err);
+		r = get_digest(j, numbers[0], parent, err);
 		if (r < 0)
 			return r;
 		if (r > 0)
@@ -203,7 +212,7 @@ int node_read(struct journal *j, int64_t seq, enum journal_read how, struct jour
 	hex_write(out->digest, digest);
 	r = read_row(j, s, how, out, err);
 	if (r == 0)
-		r = check_row(j, s, out, err);
+		r = check_row(j, s, how, out, err);
 	if (r < 0) {
 		char hex[JOURNAL_DIGEST_BYTES];
 		hex_write(hex, digest);

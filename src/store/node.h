@@ -12,9 +12,12 @@ struct journal;
 
 enum { JOURNAL_BLOB_MAX = 64 << 20 }; /* of one text: code, record, extra, order, a blob */
 
-/* How much of a step is read. BRIEF leaves out a long record (`record` is NULL then), and does not
- * see that it was changed: what lists steps has no use for what they printed. */
-enum journal_read { JOURNAL_WHOLE, JOURNAL_BRIEF };
+/*
+ * How much of a step is read. BRIEF leaves out a long record (`record` is NULL then), and does not
+ * see that it was changed: what lists steps has no use for what they printed. RAW leaves it to
+ * journal_node_check() to compare the texts with the step's digest.
+ */
+enum journal_read { JOURNAL_WHOLE, JOURNAL_BRIEF, JOURNAL_RAW };
 
 /*
  * One step, never changed once it is there. Bytes may be anything; those read back have a NUL

@@ -334,7 +334,7 @@ static int note_record(struct journal_prune *p, const char *runtime, struct cell
 				memcmp(begin.data, "{\"argv\":[", PREFIX_BYTES) == 0);
 		if (r < 0 || !has_calls)
 			return MIN(r, 0);
-		r = blob_read(p->j, record.data, &text, &node.record_bytes, err);
+		r = blob_read(p->j, record.data, true, &text, &node.record_bytes, err);
 		if (r < 0)
 			return r;
 		node.record = text;

@@ -288,7 +288,7 @@ static int fill(struct journal *j, const struct session_row *row, struct journal
 {
 	char *order = NULL;
 	size_t bytes = 0;
-	int r = blob_read(j, row->order_digest, &order, &bytes, err);
+	int r = blob_read(j, row->order_digest, true, &order, &bytes, err);
 	if (r < 0 && err->code == ERR_NOT_FOUND)
 		return err_set(
 			err, ERR_DAMAGED, "session %s: what it was made with is missing", row->id);

@@ -2,7 +2,9 @@
 """Steps of much output: what happens while their record is written down and hashed."""
 
 import contextlib
+import json
 import os
+import select
 import sys
 import threading
 import time
@@ -125,6 +127,34 @@ class Large(harness.Case):
             client = own.client()
             s = self.session(client)
             client.send("step.run", session=s, code=PRINT * 3)
+            time.sleep(delay)
+            self.assertEqual(own.stop(), 0, own.said())
+
+    def test_a_record_of_large_steps(self):
+        """It is written in a thread, and is what it was; others are answered meanwhile."""
+        with contextlib.closing(engine.client()) as a, contextlib.closing(engine.client()) as b:
+            s = self.session(a)
+            steps = [a.run(s, PRINT + f"print({i})")["step"] for i in range(3)]
+            a("file.write", session=s, path="f", content="x" * MIB)
+            asked, n = a.send("session.export", session=s), 0
+            while not select.select([a.socket], [], [], 0)[0]:
+                b("engine.info")
+                n += 1
+            number, said = a.receive()
+            lines = [json.loads(line) for line in said["result"]["record"].splitlines()]
+            self.assertEqual((number, lines[0]["retort_record"], lines[0]["steps"]), (asked, 2, 4))
+            self.assertEqual([line["step"] for line in lines[1:4]], steps)
+            self.assertEqual(lines[4]["content"], "x" * MIB)
+            self.assertGreater(n, 5)
+
+    def test_the_engine_ends_while_a_record_is_written(self):
+        for delay in (0.02, 0.1, 0.3):
+            own = rpc.Engine()
+            client = own.client()
+            s = self.session(client)
+            for i in range(3):
+                client.run(s, PRINT + f"print({i})")
+            client.send("session.export", session=s)
             time.sleep(delay)
             self.assertEqual(own.stop(), 0, own.said())
 

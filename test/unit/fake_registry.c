@@ -751,13 +751,18 @@ void registry_replay(
 	}
 }
 
-int registry_export(
-	struct registry *r, const char *session, char **out, size_t *bytes, struct err *err)
+void registry_export(struct registry *r, const char *session, registry_done_fn *done, void *arg)
 {
-	struct fake_session *s = find(r, session, err);
-	if (!s)
-		return -ENOENT;
-	*out = strdup("same record\n");
-	*bytes = strlen(*out);
-	return 0;
+	struct err err;
+	if (find(r, session, &err))
+		give(done, arg, json_pack("{s:s}", "record", "same record\n"));
+	else
+		done(arg, NULL, &err);
+}
+
+json_t *registry_head(struct registry *r, const char *session, struct err *err)
+{
+	(void)find(r, session, err);
+	(void)err_set(err, ERR_NOT_FOUND, "no steps");
+	return NULL;
 }

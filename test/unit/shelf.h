@@ -2,6 +2,7 @@
  * Apache-2.0 */
 #pragma once
 
+#include "store/export.h"
 #include "store/file_step.h"
 #include "store/journal.h"
 
@@ -130,4 +131,24 @@ static inline int shelf_file(struct journal *j, const char *session, const char 
 	memcpy(digest, n.digest, sizeof n.digest);
 	free(text);
 	return r;
+}
+
+/* Write the record of a session, up to @digest or its head. */
+static inline int shelf_export(
+	struct journal *j, const char *session, const char *digest, FILE *to, struct err *err)
+{
+	struct journal_export *x = NULL;
+	size_t bytes = 0;
+	int r = journal_export_begin(&x, j, session, digest, err);
+	if (r < 0)
+		return r;
+	while ((r = journal_export_part(x, err)) > 0)
+		if (r == EXPORT_AWAY)
+			journal_export_away(x);
+	char *text = r == 0 ? journal_export_take(x, &bytes, err) : NULL;
+	if (text && fwrite(text, 1, bytes, to) != bytes)
+		r = -1;
+	free(text);
+	journal_export_done(x);
+	return r == 0 && (fflush(to) == EOF || bytes == 0) ? -1 : r;
 }

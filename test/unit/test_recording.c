@@ -19,7 +19,7 @@ static char *record_some(const char *dir, size_t *bytes, char last[JOURNAL_DIGES
 	memcpy(last, at, JOURNAL_DIGEST_BYTES);
 	CHECK_INT(shelf_step(j, "s-a", at, "beyond", at), 0);
 	FILE *f = open_memstream(&text, bytes);
-	CHECK_INT(journal_export(j, "s-a", last, f, &err), 0);
+	CHECK_INT(shelf_export(j, "s-a", last, f, &err), 0);
 	(void)fclose(f);
 	return text;
 }
@@ -74,7 +74,7 @@ TEST(two_sessions_with_the_same_steps_are_the_same_bytes)
 		CHECK_INT(shelf_step(j, id, "", "a = 1", at), i);
 		CHECK_INT(shelf_step(j, id, at, "a", at), i);
 		FILE *f = open_memstream(&text[i], &bytes[i]);
-		CHECK_INT(journal_export(j, id, NULL, f, &err), 0);
+		CHECK_INT(shelf_export(j, id, NULL, f, &err), 0);
 		(void)fclose(f);
 	}
 	CHECK_INT(bytes[0], bytes[1]);
@@ -176,7 +176,7 @@ TEST(the_version_is_that_of_the_newest_thing_in_it)
 					       : shelf_step(j, "s-a", at, "1", at),
 			0);
 		FILE *f = open_memstream(&text, &bytes);
-		CHECK_INT(journal_export(j, "s-a", NULL, f, &err), 0);
+		CHECK_INT(shelf_export(j, "s-a", NULL, f, &err), 0);
 		(void)fclose(f);
 		CHECK_INT(text[17] - '0', MIN(version, 3));
 		free(text);
@@ -218,8 +218,8 @@ TEST(a_session_without_steps)
 	JOURNAL j = shelf_open(dir);
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	FILE *f = open_memstream(&text, &bytes);
-	CHECK_INT(journal_export(j, "s-a", NULL, f, &err), 0);
-	CHECK(journal_export(j, "s-b", NULL, f, &err) < 0);
+	CHECK_INT(shelf_export(j, "s-a", NULL, f, &err), 0);
+	CHECK(shelf_export(j, "s-b", NULL, f, &err) < 0);
 	CHECK_INT(err.code, ERR_NOT_FOUND);
 	(void)fclose(f);
 	CHECK_INT(recording_parse(&r, text, bytes, &err), 0);
