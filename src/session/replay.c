@@ -5,6 +5,7 @@
 #include "session/replay.h"
 #include "session/roll.h"
 
+#include "base/num.h"
 #include "base/utf8.h"
 #include "session/admit.h"
 #include "session/change.h"
@@ -189,14 +190,28 @@ static const char *place_of(const struct replay *r)
 	return r->place[0] ? r->place : r->field;
 }
 
+/* Nobody can say that it had come as far. */
+static void say_stopped(struct replay *r, uint64_t ms)
+{
+	const struct num_text after = num_format_ms(ms);
+	(void)snprintf(r->field, sizeof r->field, "stopped");
+	(void)snprintf(r->was, sizeof r->was, "after %s", after.text);
+	(void)snprintf(r->is, sizeof r->is, "after %s again: it may have come less far, or further",
+		after.text);
+}
+
 void replay_tell(const struct replay *r, char *out, size_t room)
 {
 	enum { SIDE_BYTES = 64 };
 	char is[SIDE_BYTES], was[SIDE_BYTES];
 	say(is, sizeof is, r->is, 0);
 	say(was, sizeof was, r->was, 0);
-	(void)snprintf(out, room, "step %.12s: %s: %s, was %s", r->nodes[r->first].digest,
-		place_of(r), is, was);
+	if (strcmp(r->field, "stopped") == 0)
+		(void)snprintf(
+			out, room, "step %.12s: stopped %s", r->nodes[r->first].digest, r->is);
+	else
+		(void)snprintf(out, room, "step %.12s: %s: %s, was %s", r->nodes[r->first].digest,
+			place_of(r), is, was);
 }
 
 /* Returns: whether one was found. */
@@ -238,6 +253,21 @@ void replay_abort(struct entry *e, const struct err *why)
 	finish(e);
 }
 
+/* What a step that was stopped had done by then is part of the state: run to its end it would do
+ * more. Returns: for how long it had run, 0 when nobody stopped it, or a recording knows no times.
+ */
+static uint64_t stopped_after_ms(const struct journal_node *node)
+{
+	bool is_stopped = strcmp(node->status, record_status_word(RECORD_KILLED)) == 0 ||
+		strcmp(node->status, record_status_word(RECORD_TIMEOUT)) == 0;
+	json_t *extra = is_stopped ? json_loads(node->extra, 0, NULL) : NULL;
+	const json_t *usage = json_object_get(extra, "usage");
+	double ms = json_number_value(json_object_get(usage, "wall_ms")) -
+		json_number_value(json_object_get(usage, "waited_ms"));
+	json_decref(extra);
+	return is_stopped ? MAX((uint64_t)MAX(ms, 0), UINT64_C(1)) : 0;
+}
+
 /* What the step was given besides its code, as entry.c's inputs_json() kept it. */
 static void take_inputs(struct replay *r, struct step_request *req)
 {
@@ -245,6 +275,7 @@ static void take_inputs(struct replay *r, struct step_request *req)
 	json_t *record = json_loads(r->nodes[r->at].record, JSON_ALLOW_NUL, NULL);
 	json_decref(r->inputs);
 	r->inputs = json_object();
+	req->stop_ms = stopped_after_ms(&r->nodes[r->at]);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		json_t *value = json_object_get(record, names[i]);
 		if (value)
@@ -354,8 +385,13 @@ void replay_step_done(struct entry *e, const struct record *record)
 	struct replay *r = e->replay;
 	const struct journal_node *node = &r->nodes[r->at];
 	const char *is = record->canonical ? record->canonical : "";
+	uint64_t stopped_ms = stopped_after_ms(node);
 	replay_end_calls(r);
-	if (!r->is_diverged && strcmp(node->record, is) != 0) {
+	if (!r->is_diverged && stopped_ms > 0) {
+		r->first = r->at;
+		r->is_diverged = true;
+		say_stopped(r, stopped_ms);
+	} else if (!r->is_diverged && strcmp(node->record, is) != 0) {
 		r->first = r->at;
 		r->is_diverged = find_difference(r, node->record, is) || !r->runtime;
 	}

@@ -15,6 +15,7 @@ struct step_request {
 	const char *const *argv; /* NULL-terminated */
 	const char *preload;	 /* modules to import first, "a,b", or NULL */
 	uint64_t timeout_ms;	 /* 0: the session's limit */
+	uint64_t stop_ms;	 /* it is to be stopped after that, as by its caller; 0: no */
 	const json_t *inputs;	 /* an object whose members its record keeps, or NULL */
 	bool is_atomic;		 /* an error rolls back, too */
 	bool wants_variables;	 /* its record says which it has made */

@@ -68,6 +68,13 @@ static void start_wall(struct session *s, uint64_t ms, enum step_cause cause)
 		deadline_start_limit(&s->wall, on_wall, ms);
 }
 
+/* The step's own time. One that is run again, and was stopped then, is given no more than it had.
+ */
+static void start_own_wall(struct session *s, uint64_t ms)
+{
+	start_wall(s, ms, s->req.stop_ms ? STEP_CAUSE_CALLER : STEP_CAUSE_WALL);
+}
+
 /* What is left of the time that the step may take with all that it waits. */
 static uint64_t left_ms(const struct session *s)
 {
@@ -91,7 +98,7 @@ void step_resume(struct session *s)
 	if (s->step_state != STEP_RUNNING)
 		return;
 	if (s->wall_left_ms <= left)
-		start_wall(s, s->wall_left_ms, STEP_CAUSE_WALL);
+		start_own_wall(s, s->wall_left_ms);
 	else
 		start_wall(s, left, STEP_CAUSE_WAIT);
 }
@@ -115,10 +122,11 @@ void step_began(struct session *s)
 {
 	if (s->began_ns || (s->step_state != STEP_RUNNING && s->step_state != STEP_STOPPING))
 		return;
+	uint64_t limit_ms = s->record.limits.value[LIMIT_timeout_ms];
 	s->began_ns = uv_hrtime();
 	/* Until here the limit covered the start of the interpreter; the step has it whole. */
 	if (s->step_state == STEP_RUNNING)
-		start_wall(s, s->record.limits.value[LIMIT_timeout_ms], STEP_CAUSE_WALL);
+		start_own_wall(s, s->req.stop_ms ? MIN(s->req.stop_ms, limit_ms) : limit_ms);
 	else if (!s->is_once)
 		send_interrupt(s);
 	if (s->is_once)
