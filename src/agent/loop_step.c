@@ -91,7 +91,7 @@ static bool look_for_circle(struct loop *l, const json_t *record)
 static void note_state(struct loop *l, const json_t *record)
 {
 	const char *outcome = member(json_object_get(record, "state"), "outcome");
-	if (strcmp(outcome, "lost") == 0 || strcmp(outcome, "diverged") == 0)
+	if (strcmp(outcome, "diverged") == 0) /* what is lost is made again before the next */
 		l->was_lost = true;
 }
 

@@ -145,6 +145,10 @@ static const struct param undo_rows[] = {
 		MAY_GIVE("untrusted", PARAM_FLAG, "it has read from an untrusted tool")
 
 static const struct param about_rows[] = {ABOUT_SESSION};
+static const struct param branched_rows[] = {
+	ABOUT_SESSION,
+	MAY_GIVE("runs_again", PARAM_TEXTS, HELP_RUNS_AGAIN "; in both sessions"),
+};
 static const struct param list_rows[] = {
 	{"limit", PARAM_COUNT, false, 1, LIST_MAX, .fallback = "1000", .help = "sessions at most"},
 	{"before", PARAM_TEXT, false, 1, SESSION_BYTES,
@@ -175,6 +179,7 @@ static const struct param undone_rows[] = {
 			"gave the same, or not"},
 	MAY_GIVE("difference", PARAM_TEXT, "how it diverged"),
 	MAY_GIVE("files_lost", PARAM_TEXTS, "files that could not be put back"),
+	MAY_GIVE("runs_again", PARAM_TEXTS, HELP_RUNS_AGAIN),
 };
 static const struct param step_rows[] = {
 	GIVES_STEP,
@@ -222,7 +227,7 @@ static const struct operation rows[] = {
 		.answer = "{'session': 's-7k2mq4x5ta', 'name': 'demo', 'state': 'idle', "
 			  "'steps': 1}",
 		.start = start_get},
-	{"session.branch", TEXT_BRANCH, ROWS(branch_rows), RESULT(about_rows),
+	{"session.branch", TEXT_BRANCH, ROWS(branch_rows), RESULT(branched_rows),
 		.label = OPERATION_CALLER, .limits = "A branch of a branch can be 28 deep.",
 		.errors = "not_found|busy|box|limit|quota|gone|no_space",
 		.example = "{'session': 'demo', 'name': 'trial'}",

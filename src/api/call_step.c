@@ -347,6 +347,7 @@ static const struct param record_rows[] = {
 	{"state", PARAM_OBJECT, FIELDS(state_rows), .help = "what became of the session's state"},
 	{"files", PARAM_OBJECTS, FIELDS(changed_file_rows), .help = "files it changed"},
 	MAY_GIVE("files_lost", PARAM_TEXTS, "files that a rollback could not bring back"),
+	MAY_GIVE("runs_again", PARAM_TEXTS, HELP_RUNS_AGAIN),
 	{"variables", PARAM_OBJECTS, FIELDS(variable_rows),
 		.help = "if they were asked for: those that are new or changed, 21 at most"},
 	{"tools", PARAM_OBJECTS, FIELDS(tool_rows), .help = "tools it called"},

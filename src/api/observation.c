@@ -2,6 +2,7 @@
 #include "api/observation.h"
 
 #include "api/json.h"
+#include "api/outcome.h"
 #include "api/plain.h"
 #include "base/attr.h"
 #include "base/utf8.h"
@@ -18,7 +19,6 @@ enum {
 	RUNNING_CHARACTERS = 4000,
 	SECTION_MIN = 200,
 	FILES_SHOWN = 20,
-	LOST_SHOWN = 3,
 	VERDICT_BYTES = 1024,
 	QUEUED_TOLD_MS = 500,
 	REST_BYTES = 200,
@@ -117,22 +117,6 @@ static void add_failure(struct buf *b, const json_t *record)
 		(void)buf_addf(b, ", exit %" JSON_INTEGER_FORMAT, json_integer_value(status));
 }
 
-void observation_add_lost(struct buf *b, const json_t *result)
-{
-	const json_t *lost = json_object_get(result, "files_lost");
-	size_t n = json_array_size(lost), n_shown = MIN(n, LOST_SHOWN);
-	for (size_t i = 0; i < n_shown; i++) {
-		struct text path = text_of(json_array_get(lost, i));
-		(void)buf_addf(b, "%s", i == 0 ? ", but for " : ", ");
-		if (path.data && strcmp(path.data, ".") != 0)
-			(void)utf8_escape_terminal(b, path.data, path.bytes, UTF8_ONE_LINE);
-		else
-			(void)buf_addf(b, "files that were not looked at");
-	}
-	if (n > n_shown)
-		(void)buf_addf(b, " and %zu more", n - n_shown);
-}
-
 /* What became of the session's state, when that is not plain. */
 static void add_state(struct buf *b, const json_t *record)
 {
@@ -140,19 +124,27 @@ static void add_state(struct buf *b, const json_t *record)
 		const char *outcome, *text;
 	} rows[] = {
 		{"committed", "what it did is kept"},
-		{"rolled_back", "rolled back: variables and files are as before this step"},
+		{"rolled_back", "rolled back: "},
 		{"replayed", "state made again by running the steps before"},
 		{"diverged", "state made again, and it differs: check your variables"},
-		{"lost", "state lost: variables are gone, define them again"},
+		{"lost", "state lost: "},
 	};
 	const json_t *state = json_object_get(record, "state");
 	const char *outcome = member(state, "outcome"), *reason = member(state, "reason");
 	const char *notice = member(state, "notice");
 	bool is_plain = strcmp(outcome, "committed") == 0 && is_good(record);
+	bool is_gone = strcmp(outcome, "rolled_back") == 0 || strcmp(outcome, "lost") == 0;
+	if (is_gone && is_good(record)) /* a good end tells of none that failed */
+		(void)buf_add(b, ", the step ended its process");
 	for (size_t i = 0; i < ARRAY_LEN(rows) && !is_plain; i++)
 		if (strcmp(rows[i].outcome, outcome) == 0)
 			(void)buf_addf(b, ", %s", rows[i].text);
-	observation_add_lost(b, record);
+	if (strcmp(outcome, "rolled_back") == 0)
+		outcome_add_back(b, record);
+	else if (strcmp(outcome, "lost") == 0)
+		outcome_add_anew(b, record);
+	if (strcmp(outcome, "rolled_back") != 0)
+		outcome_add_lost(b, record);
 	if (notice[0])
 		(void)buf_addf(
 			b, "; %.*s", (int)utf8_cut(notice, strlen(notice), SHOWN_BYTES), notice);

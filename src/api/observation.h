@@ -7,17 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * Append which of "files_lost" are not as before, to a text that says what is: ", but for a and 2
- * more". Nothing when there are none, and when there is no memory.
- */
-void observation_add_lost(struct buf *b, const json_t *result);
-
 /* Characters of all the text: what hosts show without cutting it themselves. Images of one step,
  * and the base64 of one. */
 enum {
 	OBSERVATION_CHARACTERS = 10000,
-	OBSERVATION_LOST_BYTES = 64 << 10, /* what observation_add_lost() takes at most */
 	OBSERVATION_IMAGES_MAX = 8,
 	OBSERVATION_IMAGE_BYTES = 5 << 20
 };

@@ -14,8 +14,10 @@
 #define TEXT_RUN	 "Run code in a session"
 #define TEXT_AGENT	 "Have a model do a task: it writes code, sees what it gives, and goes on"
 
-#define HELP_UNDO_TO  "step to go back to: its id, or a unique start of it"
-#define HELP_LOG_ALL  "also what was rolled back or undone, each attempt"
+#define HELP_UNDO_TO "step to go back to: its id, or a unique start of it"
+#define HELP_LOG_ALL "also what was rolled back or undone, each attempt"
+#define HELP_RUNS_AGAIN                                                                            \
+	"languages whose variables will be made again, by running their steps before the next one"
 #define HELP_FORCE    "end processes of the session's own, which cannot come along"
 #define HELP_LANGUAGE "language; else the session's"
 #define HELP_TIMEOUT  "wall time of this step; else the session's limit"

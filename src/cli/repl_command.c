@@ -1,7 +1,7 @@
 /* Commands of `retort repl`: lines that begin with %. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/repl.h"
 
-#include "api/observation.h"
+#include "api/outcome.h"
 #include "api/wording.h"
 #include "base/num.h"
 #include "cli/cmd.h"
@@ -48,13 +48,12 @@ static json_t *here(const struct repl *repl)
 
 static void tell_undo(const json_t *result)
 {
-	const char *head = session_text(result, "head"), *outcome = session_text(result, "outcome");
-	cleanup_buf struct buf lost = BUF_INIT(OBSERVATION_LOST_BYTES);
-	(void)fprintf(stderr, "back at %.12s", head[0] ? head : "the start");
-	if (strcmp(outcome, "rolled_back") != 0)
-		(void)fprintf(stderr, " (%s)", outcome);
-	observation_add_lost(&lost, result);
-	(void)fprintf(stderr, "%s\n", buf_str(&lost));
+	const char *head = session_text(result, "head");
+	cleanup_buf struct buf words = BUF_INIT(OUTCOME_BYTES);
+	if (!outcome_is_plain_undo(result))
+		outcome_add_undone(&words, result);
+	(void)fprintf(stderr, "back at %.12s%s%s\n", head[0] ? head : "the start",
+		words.bytes ? ": " : "", buf_str(&words));
 }
 
 static int do_undo(struct repl *repl, const struct magic *m, struct err *err)
@@ -75,6 +74,9 @@ static int do_branch(struct repl *repl, const struct magic *m, struct err *err)
 	(void)json_object_set_new(params, "force", json_boolean(m->is_forced));
 	int r = repl_call(repl, "session.branch", params, &result, err);
 	if (r == 0) {
+		cleanup_buf struct buf again = BUF_INIT(OUTCOME_BYTES);
+		if (outcome_add_again(&again, result) && !repl->args.quiet)
+			(void)fprintf(stderr, "%s, in both sessions\n", buf_str(&again));
 		take_session(repl, result);
 		(void)snprintf(repl->name, sizeof repl->name, "%s", m->arg);
 		repl->is_branched = true;

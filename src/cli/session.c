@@ -1,6 +1,7 @@
 /* `retort session`: its subcommands but `exec` and `files`. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/session.h"
 
+#include "api/outcome.h"
 #include "api/text.h"
 #include "base/fd.h"
 #include "base/num.h"
@@ -248,6 +249,12 @@ static const struct opt branch_opts[] = {
 	ENDING_OPTS,
 };
 
+static void add_both(struct buf *b, const json_t *result)
+{
+	if (outcome_add_again(b, result))
+		(void)buf_add(b, ", in both sessions");
+}
+
 static int branch_main(int argc, char **argv)
 {
 	struct session_run run;
@@ -266,6 +273,8 @@ static int branch_main(int argc, char **argv)
 			(void)json_object_set_new(params, "force", json_true());
 		r = session_call(&run, "session.branch", params, &result, &err);
 	}
+	if (r == 0 && !run.args.output.json && json_object_get(result, "runs_again"))
+		view_tell("branched", add_both, result);
 	if (r == 0)
 		status = show(&run, result, "session");
 	return session_end(&run, r, &err, status);
@@ -315,8 +324,8 @@ static int undo_main(int argc, char **argv)
 		r = undo_params(&run, &params, &err);
 	if (r == 0)
 		r = session_call(&run, "session.undo", params, &result, &err);
-	if (r == 0 && !run.args.output.json && json_object_get(result, "files_lost"))
-		view_tell("undone", "variables and files are as after that step", result);
+	if (r == 0 && !run.args.output.json && !outcome_is_plain_undo(result))
+		view_tell("undone", outcome_add_undone, result);
 	if (r == 0)
 		status = show(&run, result, "head");
 	return session_end(&run, r, &err, status);

@@ -147,7 +147,8 @@ static int exec_main(int argc, char **argv)
 		r = make_params(&run, &params, &err);
 	if (r < 0)
 		return session_end(&run, r, &err, 0);
-	const struct view_options options = {.output = args->output, .place = PLACE_SESSION};
+	const struct view_options options = {
+		.output = args->output, .place = PLACE_SESSION, .is_atomic = args->atomic};
 	const struct client_events events = {.arg = &view, .event = view_event};
 	(void)signal(SIGPIPE, SIG_IGN); /* the step ends before we do */
 	view_init(&view, &options);

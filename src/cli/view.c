@@ -3,6 +3,7 @@
 
 #include "api/json.h"
 #include "api/observation.h"
+#include "api/outcome.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
@@ -144,7 +145,8 @@ static void show_unenforced(const struct view *view, const json_t *record)
 	}
 }
 
-/* A step that ends itself ends neither the session nor the repl. Who typed it may think so. */
+/* A step that ends itself ends neither the session nor the repl. Who typed it may think so; who did
+ * not is told why its state is another than what it left. */
 static void show_exit(const struct view *view, const json_t *record)
 {
 	const json_t *state = json_object_get(record, "state");
@@ -155,13 +157,14 @@ static void show_exit(const struct view *view, const json_t *record)
 	/* An exception of such a name has a traceback. */
 	bool is_exit = name && (strcmp(name, "Exit") == 0 || strcmp(name, "SystemExit") == 0) &&
 		json_array_size(json_object_get(error, "traceback")) == 0;
-	bool is_good_end = !name && outcome && strcmp(outcome, "rolled_back") == 0;
-	if (view->options.is_typed && !view->options.output.quiet && json_is_integer(code) &&
-		(is_exit || is_good_end))
-		(void)fprintf(stderr,
-			"retort: exited: the step ended itself with status %d: Ctrl-D or %%quit "
-			"leaves\n",
-			(int)json_integer_value(code));
+	bool is_gone =
+		outcome && (strcmp(outcome, "rolled_back") == 0 || strcmp(outcome, "lost") == 0);
+	bool is_ended = (is_exit || (!name && is_gone)) && json_is_integer(code);
+	bool is_told = view->options.is_typed || (view->options.place == PLACE_SESSION && is_gone);
+	if (is_ended && is_told && !view->options.output.quiet)
+		(void)fprintf(stderr, "retort: exited: the step ended itself with status %d%s\n",
+			(int)json_integer_value(code),
+			view->options.is_typed ? ": Ctrl-D or %quit leaves" : "");
 }
 
 /* A program's own exception is on its stderr already; what retort did is said here. */
@@ -265,39 +268,89 @@ static void show_hint(const struct view *view, const json_t *record)
 		(void)fprintf(stderr, "retort: hint: %s\n", buf_str(&hint));
 }
 
-void view_tell(const char *head, const char *words, const json_t *result)
+void view_tell(const char *head, void (*add)(struct buf *b, const json_t *json), const json_t *json)
 {
-	cleanup_buf struct buf lost = BUF_INIT(OBSERVATION_LOST_BYTES);
-	observation_add_lost(&lost, result);
-	(void)fprintf(stderr, "retort: %s: %s%s\n", head, words, buf_str(&lost));
+	cleanup_buf struct buf words = BUF_INIT(OUTCOME_BYTES);
+	add(&words, json);
+	(void)fprintf(stderr, "retort: %s: %s\n", head, buf_str(&words));
+}
+
+static const char *state_text(const json_t *record, const char *name)
+{
+	return json_string_value(json_object_get(json_object_get(record, "state"), name));
+}
+
+static void add_reason(struct buf *b, const json_t *record)
+{
+	const char *reason = state_text(record, "reason");
+	if (reason)
+		(void)utf8_escape_terminal(b, reason, strlen(reason), UTF8_ONE_LINE);
+}
+
+static void add_because(struct buf *b, const json_t *record)
+{
+	const char *reason = state_text(record, "reason"), *notice = state_text(record, "notice");
+	if (!reason || (notice && strcmp(notice, reason) == 0))
+		return;
+	(void)buf_add(b, " (");
+	add_reason(b, record);
+	(void)buf_add(b, ")");
+}
+
+static void add_back(struct buf *b, const json_t *record)
+{
+	outcome_add_back(b, record);
+	add_because(b, record);
+}
+
+static void add_anew(struct buf *b, const json_t *record)
+{
+	outcome_add_anew(b, record);
+	outcome_add_lost(b, record);
+	add_because(b, record);
+}
+
+static void add_kept(struct buf *b, const json_t *record)
+{
+	(void)buf_add(b, "what the step did stays");
+	add_because(b, record);
+}
+
+/* Was it to be rolled back, by what was asked or by what ended it? One that was interrupted and
+ * gives in is not. */
+static bool is_for_rollback(const struct view *view, const json_t *record)
+{
+	const char *status = json_string_value(json_object_get(record, "status"));
+	const json_t *error = json_object_get(record, "error");
+	const char *name = json_string_value(json_object_get(error, "name"));
+	bool is_ok = !status || strcmp(status, "ok") == 0;
+	bool is_error = status && strcmp(status, "error") == 0;
+	bool is_interrupted = name && strcmp(name, "Interrupted") == 0;
+	return view->options.is_atomic ? !is_ok : !is_ok && !is_error && !is_interrupted;
 }
 
 static void show_state(const struct view *view, const json_t *record)
 {
 	static const struct {
-		const char *outcome, *head, *words;
+		const char *outcome, *head;
+		void (*add)(struct buf *b, const json_t *record);
 	} rows[] = {
-		{"rolled_back", "rolled back", "variables and files are as before this step"},
-		{"replayed", "replayed", NULL},
-		{"diverged", "diverged", NULL},
-		{"lost", "lost", "the steps before this one are run again before the next"},
+		{"committed", "not rolled back", add_kept},
+		{"rolled_back", "rolled back", add_back},
+		{"replayed", "replayed", add_reason},
+		{"diverged", "diverged", add_reason},
+		{"lost", "lost", add_anew},
 	};
-	const json_t *state = json_object_get(record, "state");
-	const char *outcome = json_string_value(json_object_get(state, "outcome"));
-	const char *reason = json_string_value(json_object_get(state, "reason"));
-	cleanup_buf struct buf safe = BUF_INIT(8 * ERR_MSG_BYTES);
-	bool is_told = !view->options.output.quiet && !view->options.output.json &&
-		!view->options.output.jsonl;
-	for (size_t i = 0; is_told && outcome && i < ARRAY_LEN(rows); i++) {
-		const char *words = rows[i].words ? rows[i].words : reason;
-		if (strcmp(outcome, rows[i].outcome) == 0 && words &&
-			utf8_escape_terminal(&safe, words, strlen(words), UTF8_ONE_LINE) == 0)
-			view_tell(rows[i].head, buf_str(&safe), record);
-	}
-	const char *notice = json_string_value(json_object_get(state, "notice"));
+	const char *outcome = state_text(record, "outcome");
+	if (view->options.output.quiet || view->options.output.json || view->options.output.jsonl)
+		return;
+	for (size_t i = 0; outcome && i < ARRAY_LEN(rows); i++)
+		if (strcmp(outcome, rows[i].outcome) == 0 &&
+			(i > 0 || is_for_rollback(view, record)))
+			view_tell(rows[i].head, rows[i].add, record);
+	const char *notice = state_text(record, "notice");
 	cleanup_buf struct buf told = BUF_INIT(8 * ERR_MSG_BYTES);
-	if (is_told && notice &&
-		utf8_escape_terminal(&told, notice, strlen(notice), UTF8_ONE_LINE) == 0)
+	if (notice && utf8_escape_terminal(&told, notice, strlen(notice), UTF8_ONE_LINE) == 0)
 		(void)fprintf(stderr, "retort: %s\n", buf_str(&told));
 }
 

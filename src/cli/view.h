@@ -27,6 +27,7 @@ struct view_options {
 	const struct limits *limits; /* NULL: the defaults */
 	const struct opt_set *set;   /* which options were given, or NULL: of no interest */
 	bool error_color;	     /* stderr in red */
+	bool is_atomic;		     /* an error was to roll it back */
 	bool is_typed; /* step by step by a person, who has stopped what was stopped */
 	enum observation_place place; /* which options hints name */
 };
@@ -67,8 +68,9 @@ int view_record(struct view *view, const json_t *record);
 /* What `retort run` exits with after a step like this. */
 int view_status(const json_t *record);
 
-/* Say on stderr that @head: @words, but for what @result has lost of files. */
-void view_tell(const char *head, const char *words, const json_t *result);
+/* Say on stderr "@head: " and what @add appends of @json. */
+void view_tell(
+	const char *head, void (*add)(struct buf *b, const json_t *json), const json_t *json);
 
 /* Print @json on stdout as a program reads it. Returns: 0 or 1. */
 int view_json(const json_t *json);

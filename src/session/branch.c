@@ -3,6 +3,7 @@
 #include "session/change.h"
 #include "session/entry.h"
 #include "session/job.h"
+#include "session/replay.h"
 #include "session/rewind.h"
 #include "session/roll.h"
 #include "session/standby.h"
@@ -19,6 +20,7 @@ static void on_open(void *arg, const json_t *result, const struct err *err)
 	}
 	session_inherit(child->session, job->entry->session);
 	json_t *out = json_deep_copy(result);
+	replay_tell_due(child, out);
 	entry_answer_job(job, out, NULL);
 	json_decref(out);
 }
@@ -52,6 +54,7 @@ static struct entry *new_child(struct job *job, struct err *err)
 	child->ttl_ms = e->ttl_ms;
 	child->idle_ms = e->idle_ms;
 	child->is_tainted = e->is_tainted;
+	child->is_mixed = e->is_mixed;
 	child->is_trial = job->is_trial;
 	if (job->is_trial && (child->ttl_ms == 0 || (uint64_t)child->ttl_ms > job->timeout_ms))
 		child->ttl_ms = (int64_t)job->timeout_ms;

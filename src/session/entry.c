@@ -227,6 +227,7 @@ static int commit(
 	if (r >= 0 && has_moved) {
 		memcpy(e->head, node.digest, sizeof e->head);
 		e->n_steps++;
+		e->is_mixed |= runtime_by_name(record->runtime)->carry == CARRY_REPLAY;
 		session_set_head(e->session, e->head);
 	}
 	return r < 0 ? r : 0;
@@ -275,6 +276,8 @@ void entry_on_done(void *arg, const struct record *told)
 	record->queued_ms += (double)(session_asked_ns(e->session) - job->asked_ns) / 1e6;
 	stats_add(&e->roll->steps, record);
 	json_t *result = record_json(record);
+	if (record->outcome == RECORD_ROLLED_BACK)
+		replay_tell_due(e, result);
 	entry_answer(e, result, NULL);
 	json_decref(result);
 }

@@ -52,12 +52,12 @@ struct entry {
 	char difference[384];
 	registry_done_fn *done; /* who waits for it to open */
 	void *arg;
-	bool is_kept, is_waiting; /* in the journal; for its template */
-	bool is_unkept;		  /* goes when what it is for is done: never in the journal */
-	bool is_tainted;	  /* it has read from an untrusted tool */
-	bool is_live_branch;	  /* its memory is of the session it was branched from */
-	bool is_trial;		  /* its programs see its parent's id: see session/trial.h */
-	unsigned n_holds;	  /* while somebody further up the stack uses it */
+	bool is_kept, is_waiting;  /* in the journal; for its template */
+	bool is_unkept;		   /* goes when what it is for is done: never in the journal */
+	bool is_tainted, is_mixed; /* has read what is untrusted; has run CARRY_REPLAY */
+	bool is_live_branch;	   /* its memory is of the session it was branched from */
+	bool is_trial;		   /* its programs see its parent's id: see session/trial.h */
+	unsigned n_holds;	   /* while somebody further up the stack uses it */
 };
 
 /* On the roll, with one hold: the session's own. NULL without memory. */

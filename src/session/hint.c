@@ -181,8 +181,8 @@ bool hint_find(struct buf *out, const json_t *record, const struct hint_about *a
 	bool is_name = strcmp(name, "NameError") == 0 || strcmp(name, "ReferenceError") == 0;
 	if (about->was_lost && is_name)
 		return buf_add(out,
-			       "The variables were lost, as you were told: define them again.") ==
-			0;
+			       "The state differs from what it was, as you were told: define again "
+			       "what is missing.") == 0;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (fits(record, i))
 			return add(out, i, about);

@@ -133,7 +133,7 @@ struct session {
 	uint64_t paused_ns;
 	char no_guard[NO_GUARD_BYTES]; /* why the step runs without a checkpoint; or empty */
 	char notice[LOSS_BYTES];       /* for the next record */
-	char told[LOSS_BYTES];	       /* in this one */
+	char told[2 * LOSS_BYTES];     /* in this one */
 	bool is_rolling;	       /* the step's processes are being ended */
 	bool is_reviving;	       /* for a driver that died between steps */
 	struct part *failed;	       /* whose driver goes in any case, or NULL */

@@ -92,6 +92,30 @@ int replay_load(struct roll *roll, const char *head, const struct runtime *runti
 	return 0;
 }
 
+static int is_of(void *user, const struct journal_node *node, struct err *err)
+{
+	const struct runtime **runtime = user;
+	(void)err;
+	if (strcmp(node->runtime, (*runtime)->name) != 0)
+		return 0;
+	*runtime = NULL;
+	return 1;
+}
+
+void replay_tell_due(const struct entry *e, json_t *out)
+{
+	struct err err;
+	for (unsigned i = 0; e->is_mixed && i < RUNTIMES_MAX && runtime_at(i); i++) {
+		const struct runtime *runtime = runtime_at(i), *missed = runtime;
+		if (runtime->carry != CARRY_REPLAY || session_is_live(e->session, runtime))
+			continue;
+		(void)journal_ancestors(e->roll->journal, e->head, 0, is_of, &missed, &err);
+		if (!missed)
+			(void)json_object_set_new(
+				out, "runs_again", json_pack("[s]", runtime->name));
+	}
+}
+
 /* ---- comparing ---- */
 
 static char *text_of(const json_t *value)
@@ -269,8 +293,9 @@ static uint64_t stopped_after_ms(const struct journal_node *node)
 }
 
 /* What the step was given besides its code, as entry.c's inputs_json() kept it. */
-static void take_inputs(struct replay *r, struct step_request *req)
+static void take_inputs(struct entry *e, struct step_request *req)
 {
+	struct replay *r = e->replay;
 	static const char *const names[] = {"filename", "timeout_ms", "stdin", "calls"};
 	json_t *record = json_loads(r->nodes[r->at].record, JSON_ALLOW_NUL, NULL);
 	json_decref(r->inputs);
@@ -284,6 +309,7 @@ static void take_inputs(struct replay *r, struct step_request *req)
 	json_decref(record);
 	const json_t *input = json_object_get(r->inputs, "stdin");
 	json_int_t timeout_ms = json_integer_value(json_object_get(r->inputs, "timeout_ms"));
+	e->is_mixed |= req->runtime->carry == CARRY_REPLAY;
 	req->filename = json_string_value(json_object_get(r->inputs, "filename"));
 	req->timeout_ms = (uint64_t)MAX(timeout_ms, 0);
 	req->inputs = r->inputs;
@@ -361,7 +387,7 @@ static void run_next(struct entry *e)
 	if (!req.runtime)
 		err_set(&r->err, ERR_RUNTIME, "no runtime %s", node->runtime);
 	else
-		take_inputs(r, &req);
+		take_inputs(e, &req);
 	replay_begin_calls(r, node);
 	if (r->err.code || session_run(e->session, &req, &r->err) < 0)
 		finish(e);

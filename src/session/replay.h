@@ -36,6 +36,9 @@ void replay_call(struct entry *e, struct tool_call *call);
 void replay_end_calls(struct replay *r);
 void replay_step_done(struct entry *e, const struct record *record);
 void replay_free(struct replay *replay);
+/* Give @out, an answer, "runs_again": runtimes whose state goes by running their steps again,
+ * before the next one. Nothing when there are none. */
+void replay_tell_due(const struct entry *e, json_t *out);
 /* The first difference in a line: "step 3f9a…: files[1].size: 2, was 3". */
 void replay_tell(const struct replay *r, char *out, size_t room);
 /* The session ends: tell whoever waits for the replay. */

@@ -195,9 +195,12 @@ static void list_files(struct session *s)
 /* Before its first step a session has nothing that could be missed. */
 static void say_notice(struct session *s)
 {
-	memcpy(s->told, s->notice, sizeof s->told);
+	const char *said = s->between.said_now ? s->between.said_now : "";
+	const char *closed = s->head[0] ? s->notice : "";
+	(void)snprintf(
+		s->told, sizeof s->told, "%s%s%s", said, said[0] && closed[0] ? "; " : "", closed);
 	s->notice[0] = '\0';
-	s->record.notice = s->told[0] && s->head[0] ? s->told : NULL;
+	s->record.notice = s->told[0] ? s->told : NULL;
 	if (!s->record.reason)
 		s->record.reason = s->record.notice;
 }
@@ -219,10 +222,10 @@ static void do_finish(struct session *s)
 		: NULL;
 	if (s->record.outcome == RECORD_ROLLED_BACK && s->record.tools.tools)
 		s->record.reason = "what its calls of tools did outside is not taken back";
-	if (s->no_guard[0] && (!s->record.reason || s->record.outcome == RECORD_LOST))
-		s->record.reason = s->no_guard;
 	if (s->between.said_now && s->record.outcome == RECORD_COMMITTED)
 		s->record.reason = s->between.said_now;
+	else if (s->no_guard[0] && (!s->record.reason || s->record.outcome == RECORD_LOST))
+		s->record.reason = s->no_guard;
 	say_notice(s);
 	s->part = NULL;
 	session_set_urgent(s, false);

@@ -73,6 +73,7 @@ static void change_places(struct entry *e, struct entry *trial)
 	e->n_steps = trial->n_steps;
 	e->rebuilt = trial->rebuilt;
 	e->is_rebuilt_told = trial->is_rebuilt_told;
+	e->is_mixed |= trial->is_mixed;
 }
 
 /* What the trial has read, the session will know. */

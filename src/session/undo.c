@@ -112,6 +112,7 @@ static void finish_undo(struct job *job, const json_t *lost, const char *outcome
 		(void)json_object_set(out, "files_lost", (json_t *)(uintptr_t)lost);
 	if (e->difference[0] && strcmp(outcome, "diverged") == 0)
 		(void)json_object_set_new(out, "difference", json_string(e->difference));
+	replay_tell_due(e, out);
 	entry_answer(e, out, NULL);
 	json_decref(out);
 }

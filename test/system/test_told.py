@@ -8,6 +8,9 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
 import service  # noqa: E402
+import test_mcp as mcp  # noqa: E402
+
+THREAD = "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()"
 
 SLOW = {"python": """import time
 for i in range(200):
@@ -83,6 +86,131 @@ class Stopped(ToldCase):
         self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("2", "diverged"))
         self.assertIn("stopped after", record["state"]["reason"])
         self.assertGreater(int(s.value("a")), 1)
+
+    def test_where_it_is_said(self):
+        s = self.session()
+        s.run("done = []; n = 0")
+        self.stop_after(s, SLOW["python"])
+        for _ in range(6):
+            s.run("n += 1")
+        done = self.cli("undo", s.id, "6")
+        self.assertEqual(done.status, 0, done)
+        self.assertRegex(done.err, "^retort: undone: its steps were run again, and the state differs: step [0-9a-f]{12}: "
+                                   "stopped after .* again: it may have come less far, or further\n$")
+        with mcp.Mcp() as client:
+            client.tool("run_code", code="import threading\nt = threading.Thread(target=threading.Event().wait, daemon=True)")
+            client.tool("run_code", code="t.start()")
+            client.tool("run_code", code="n = 1")
+            text = client.tool("sessions", action="undo").text
+            self.assertRegex(text, "now at [0-9a-f]{12}: its steps were run again, and gave what they had given$")
+            self.assertIn("now at the start: variables and files are as at the beginning", [
+                client.tool("sessions", action="undo").text for _ in range(2)][1])
+
+
+class Rollback(ToldCase):
+    """What a step leaves when it fails, and why."""
+
+    def exec(self, s, code, *options):
+        return self.cli("exec", s.id, *options, "-c", code)
+
+    def test_variables_that_are_made_again(self):
+        s = self.session(runtime="javascript")
+        told = "javascript variables will be made again, by running their steps"
+        s.run("const r = Math.random(); r")
+        done = self.exec(s, "process.exit(3)")
+        self.assertEqual(done.status, 3)
+        self.assertEqual(done.err, f"retort: exited: the step ended itself with status 3\nretort: rolled back: {told}; "
+                                   "files and other variables are as before this step\n")
+        self.assertEqual(s.run("r")["state"]["outcome"], "diverged")
+        self.assertEqual(s.run("while (true);", timeout_ms=300)["runs_again"], ["javascript"])
+        branch = self.engine.call("session.branch", session=s.id)
+        self.assertEqual(branch["runs_again"], ["javascript"])
+        self.assertEqual(self.engine.call("session.branch", session=branch["session"])["runs_again"], ["javascript"])
+        self.assertEqual(self.cli("branch", s.id).err, f"retort: branched: {told}, in both sessions\n")
+        s.run("r")
+        s.run("x = 1", runtime="python")
+        self.assertNotIn("runs_again", s.undo(), "those of JavaScript did not go")
+        s.run("let q = 2")
+        self.assertEqual(self.cli("undo", s.id).err,
+                         f"retort: undone: {told}; files and other variables are as after that step\n")
+        s.run("let q = 2")
+        self.assertEqual(s.undo()["runs_again"], ["javascript"])
+        self.assertNotIn("runs_again", self.engine.call("session.branch", session=self.session().id))
+
+    def test_variables_that_are_made_again_over_mcp(self):
+        told = "javascript variables will be made again, by running their steps"
+        with mcp.Mcp() as client:
+            client.tool("run_code", code="const r = 1", runtime="javascript")
+            text = client.tool("run_code", code="process.exit(3)", runtime="javascript").text
+            self.assertIn(f", rolled back: {told}; files and other variables are as before this step", text)
+            text = client.tool("sessions", action="branch", name="other").text
+            self.assertEqual(text, f'new session "other" with the state of "default"; {told}, in both')
+
+    def test_the_first_of_its_language(self):
+        s = self.session(runtime="javascript")
+        record = s.run("process.exit(1)")
+        self.assertEqual(record["state"]["outcome"], "rolled_back")
+        self.assertNotIn("runs_again", record)
+
+    def test_why(self):
+        s = self.session()
+        for status in (0, 4):
+            done = self.exec(s, f"import os; os._exit({status})")
+            self.assertEqual(done.err, f"retort: exited: the step ended itself with status {status}\n"
+                                       "retort: rolled back: variables and files are as before this step\n")
+        self.assertEqual(self.exec(s, "import sys; sys.exit(4)").err, "")
+
+    def test_not_rolled_back(self):
+        s = self.session()
+        s.run("import threading; n = 1; threading.Thread(target=threading.Event().wait, daemon=True).start()")
+        kept = r"retort: not rolled back: what the step did stays \(no checkpoint: the program has other threads: .*\)\n"
+        self.assertRegex(self.exec(s, "n = 2; 1 / 0", "--atomic").err, f"ZeroDivisionError: .*\n{kept}$")
+        self.assertRegex(self.exec(s, "n = 3\nwhile 1: pass", "--timeout", "500ms").err, kept)
+        self.assertNotIn("rolled back", self.exec(s, "n; 1 / 0").err, "as it is meant to be")
+        self.assertEqual(s.value("n"), "3")
+
+    def test_lost(self):
+        with mcp.Mcp() as client:
+            client.tool("run_code", code="x = 5")
+            client.tool("run_code", code=THREAD)
+            text = client.tool("run_code", code="import os; os._exit(0)").text
+            self.assertIn(", the step ended its process, state lost: the steps before this one are run again before the next", text)
+            self.assertIn("state made again", client.tool("run_code", code="x").text)
+
+
+class Undo(ToldCase):
+    def test_files_that_are_lost(self):
+        with mcp.Mcp() as client:
+            client.tool("run_code", code="import os; open('big', 'wb').write(bytes(3 << 20)); 0")
+            client.tool("run_code", code="os.remove('big')")
+            self.assertRegex(client.tool("sessions", action="undo").text,
+                             "now at [0-9a-f]{12}: variables and files are as after that step, but for big$")
+
+
+class Ended(ToldCase):
+    """What was ended between two steps is told by the next one."""
+
+    def test_what_steps_had_left(self):
+        said = "what steps had left running was ended: between two steps it went over the limit of CPU time"
+        burn = ("import subprocess; p = subprocess.Popen(['sh', '-c', "
+                "'printf %s > /proc/self/comm; while :; do :; done']); 0")
+        s = self.session(limits={"cpu_ms": 300})
+        s.run(burn % "told-cli")
+        self.await_end("told-cli")
+        self.assertEqual(self.cli("exec", s.id, "-c", "1").err, f"retort: {said}\n")
+        self.assertEqual(self.cli("exec", s.id, "-c", "1").err, "")
+        with mcp.Mcp("--cpu-time", "300ms") as client:
+            client.tool("run_code", code=burn % "told-mcp")
+            self.await_end("told-mcp")
+            self.assertIn(f"; {said}", client.tool("run_code", code="1").text)
+
+    def await_end(self, name):
+        end = time.monotonic() + harness.TIMEOUT_S
+        is_seen = False
+        while not is_seen or any(row[1] == name and row[2] != "Z" for row in harness.processes().values()):
+            is_seen |= any(row[1] == name for row in harness.processes().values())
+            self.assertLess(time.monotonic(), end, "it does not end")
+            time.sleep(0.02)
 
 
 if __name__ == "__main__":

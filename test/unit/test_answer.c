@@ -104,7 +104,7 @@ TEST(hints)
 		{"{\"status\":\"error\",\"error\":{\"name\":\"NameError\",\"message\":\"x\"}}",
 			"Each language"},
 		{"{\"status\":\"error\",\"error\":{\"name\":\"NameError\",\"message\":\"x\"}}",
-			"were lost", true},
+			"state differs", true},
 		{"{\"status\":\"timeout\"}", "Do less"},
 		{"{\"status\":\"oom\"}", "in parts"},
 		{"{}", NULL},

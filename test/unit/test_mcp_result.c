@@ -88,8 +88,16 @@ TEST(failures_say_what_became_of_the_state)
 			"timeout: python, 30.0 s, rolled back: variables and files are as before this step"},
 		{"{\"status\":\"killed\",\"runtime\":\"shell\",\"signal\":\"SIGSEGV\",\"exit_code\":139,"
 		 "\"state\":{\"outcome\":\"lost\",\"reason\":\"why\"}}",
-			"killed: shell, 0 ms, signal SIGSEGV, state lost: variables are gone, define them "
-			"again (why)"},
+			"killed: shell, 0 ms, signal SIGSEGV, state lost: the steps before this one are "
+			"run again before the next (why)"},
+		{"{\"status\":\"killed\",\"runtime\":\"python\",\"parent\":null,\"state\":{"
+		 "\"outcome\":\"lost\"}}",
+			"killed: python, 0 ms, state lost: the session begins anew"},
+		{"{\"status\":\"error\",\"runtime\":\"python\",\"state\":{\"outcome\":"
+		 "\"rolled_back\"},\"runs_again\":[\"javascript\"],\"files_lost\":[\"a\",\"b\"]}",
+			"error: python, 0 ms, rolled back: javascript variables will be made again, by "
+			"running their steps; files and other variables are as before this step, but for "
+			"a, b"},
 		{"{\"status\":\"oom\",\"runtime\":\"python\"}", "oom: python, 0 ms"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

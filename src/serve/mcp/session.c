@@ -1,4 +1,5 @@
 /* The tool on sessions. SPDX-License-Identifier: Apache-2.0 */
+#include "api/outcome.h"
 #include "api/plain.h"
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
@@ -81,8 +82,10 @@ static void on_undo(struct mcp_job *job, const json_t *result, const struct err 
 		mcp_job_refuse(job, err);
 		return;
 	}
-	(void)buf_addf(&out, "the last step was taken back: now at %.12s",
-		param_text(result, "head", "the start"));
+	const char *head = param_text(result, "head", "");
+	(void)buf_addf(
+		&out, "the last step was taken back: now at %.12s: ", head[0] ? head : "the start");
+	outcome_add_undone(&out, result);
 	give(job, &out);
 }
 
@@ -96,6 +99,10 @@ static void on_branch(struct mcp_job *job, const json_t *result, const struct er
 	(void)buf_addf(&out, "new session \"%s\" with the state of \"%s\"",
 		param_text(result, "name", param_text(result, "session", "")),
 		mcp_job_session(job));
+	if (json_object_get(result, "runs_again"))
+		(void)buf_add(&out, "; ");
+	if (outcome_add_again(&out, result))
+		(void)buf_add(&out, ", in both");
 	give(job, &out);
 }
 
