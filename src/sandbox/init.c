@@ -146,6 +146,11 @@ int init_file(struct init_link *link, const struct init_file *file)
 		.act = file->act,
 		.root = file->root,
 		.mode = file->mode};
+	if (file->modified) {
+		req->is_timed = 1;
+		req->modified_s = file->modified->tv_sec;
+		req->modified_ns = (uint32_t)file->modified->tv_nsec;
+	}
 	int r = put_strings(req, strings, &n);
 	size_t bytes = offsetof(struct init_request, text) + req->text_bytes;
 	ssize_t sent = r < 0 ? r : fd_send(link->fd, req, bytes, &file->fd, file->fd >= 0);

@@ -53,7 +53,8 @@ struct init_file {
 	const char *path;   /* relative to the workspace; parents are made */
 	const char *target; /* of a link; the name of what is moved; or "" */
 	uint32_t mode;
-	int fd; /* borrowed: what a file is to hold, or -1 */
+	const struct timespec *modified; /* borrowed: what is said then, or NULL */
+	int fd;				 /* borrowed: what a file is to hold, or -1 */
 };
 
 /* Answered by INIT_FILE_DONE. Returns: 0, or negative errno (-EAGAIN: too many at once). */

@@ -137,7 +137,10 @@ struct init_request {
 
 	uint32_t is_fixed;	  /* 1: the same addresses in every run, no ASLR; else 0 */
 	uint32_t act, root, mode; /* of INIT_FILE; the text is its path, and a target */
-	uint32_t is_forced;	  /* of INIT_CLEAR: whatever there is */
+	/* Of INIT_FILE: when it was modified, as is said then, if anything is. */
+	uint32_t is_timed, modified_ns;
+	int64_t modified_s;
+	uint32_t is_forced; /* of INIT_CLEAR: whatever there is */
 	uint32_t n_guards;
 	/* As the box sees them: the guards, of INIT_CLEAR and INIT_SWEEP; of INIT_ROLLBACK what
 	 * belongs to drivers. */
@@ -166,6 +169,8 @@ enum init_file_act {
 	INIT_FILE_UNLINK, /* as INIT_FILE_REMOVE, but no directory */
 	INIT_FILE_ANEW,	  /* as INIT_FILE_WRITE, but what has the name now is not written to */
 	INIT_FILE_MOVE,	  /* the target gets this name; what has it now gets the target's */
+	INIT_FILE_NAME,	  /* the target gets this name, too; what has it now loses it */
+	INIT_FILE_TIME,	  /* nothing but the time */
 };
 
 /* In the mode of INIT_FILE_WRITE: a file that is there keeps its own. */

@@ -150,7 +150,8 @@ void leftover_volumes(
 
 static void name_action(void *arg, const struct shadow_action *action)
 {
-	leftover_add(arg, "", action->path);
+	if (action->act != SHADOW_TIME)
+		leftover_add(arg, "", action->path);
 }
 
 void leftover_workspace(json_t **list, const struct shadow *then, int fd)

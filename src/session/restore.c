@@ -66,10 +66,12 @@ struct restore {
 	void (*done)(struct session *s, json_t *lost);
 };
 
-/* Is what is put back under the first @bytes of @path lost? What is put back is sorted by path. */
-static bool is_lost(const struct restore *r, size_t first, const char *path, size_t bytes)
+/* Is what is put back under the first @bytes of @path lost? What is put back, from @first on, is
+ * sorted by path; modes come last. */
+static bool is_lost(
+	const struct restore *r, size_t first, size_t end, const char *path, size_t bytes)
 {
-	size_t low = first, high = r->n;
+	size_t low = first, high = end;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 		const struct shadow_action *a = &r->actions[middle].action;
@@ -89,9 +91,13 @@ static bool is_lost(const struct restore *r, size_t first, const char *path, siz
 static void keep_journals(struct restore *r)
 {
 	static const char *const endings[] = {"-journal", "-wal", "-shm"};
-	size_t first = 0, kept = 0;
+	size_t first = 0, end = r->n, kept = 0;
 	while (first < r->n && r->actions[first].action.act == SHADOW_REMOVE)
 		first++;
+	for (size_t i = r->n; i-- > first;)
+		if (r->actions[i].action.act == SHADOW_MODE ||
+			r->actions[i].action.act == SHADOW_TIME)
+			end = i;
 	for (size_t i = 0; i < r->n; i++) {
 		const char *path = r->actions[i].action.path;
 		size_t n = strlen(path);
@@ -99,7 +105,7 @@ static void keep_journals(struct restore *r)
 		for (size_t e = 0; i < first && !is_needed && e < ARRAY_LEN(endings); e++) {
 			size_t bytes = strlen(endings[e]);
 			is_needed = n > bytes && strcmp(path + n - bytes, endings[e]) == 0 &&
-				is_lost(r, first, path, n - bytes);
+				is_lost(r, first, end, path, n - bytes);
 		}
 		if (!is_needed)
 			r->actions[kept++] = r->actions[i];
@@ -145,10 +151,12 @@ static bool send_one(struct restore *r, size_t i)
 		[SHADOW_WRITE] = INIT_FILE_WRITE,
 		[SHADOW_ANEW] = INIT_FILE_ANEW,
 		[SHADOW_MOVE] = INIT_FILE_MOVE,
+		[SHADOW_NAME] = INIT_FILE_NAME,
+		[SHADOW_TIME] = INIT_FILE_TIME,
 		[SHADOW_LINK] = INIT_FILE_LINK,
 		[SHADOW_MODE] = INIT_FILE_MODE};
 	char target[4096] = "";
-	bool has_target = a->act == SHADOW_LINK || a->act == SHADOW_MOVE;
+	bool has_target = a->act == SHADOW_LINK || a->act == SHADOW_MOVE || a->act == SHADOW_NAME;
 	if (a->act == SHADOW_LOST || (has_target && a->bytes >= sizeof target)) {
 		add_lost(r, a->path);
 		return false;
@@ -167,6 +175,7 @@ static bool send_one(struct restore *r, size_t i)
 		.path = a->path,
 		.target = target,
 		.mode = a->mode,
+		.modified = a->modified,
 		.fd = fd};
 	return box_file(r->box, &file) == 0;
 }

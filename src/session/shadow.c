@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 /* A file changed this shortly before it was read may change again within the same tick of its time.
@@ -183,6 +184,17 @@ static bool is_own(const struct workspace_file *now, const struct workspace_file
 		(!now->is_linked || then->is_linked);
 }
 
+static void lose(const char *path, shadow_action_fn *fn, void *arg)
+{
+	fn(arg, &(struct shadow_action){.act = SHADOW_LOST, .path = path});
+}
+
+/* No program of a box may set them, init neither; and writing to a file takes them from it. */
+static bool has_special_mode(const struct workspace_file *f)
+{
+	return f->mode & (S_ISUID | S_ISGID);
+}
+
 /* @is: what has its name now, or NULL. */
 static void restore(const struct shadow *then, size_t i, const struct workspace_file *is,
 	shadow_action_fn *fn, void *arg)
@@ -190,6 +202,7 @@ static void restore(const struct shadow *then, size_t i, const struct workspace_
 	const struct workspace_file *f = &then->files.files[i];
 	const struct blob *b = then->blobs[i];
 	struct shadow_action a = {.path = f->path, .mode = f->mode};
+	a.modified = f->kind == WORKSPACE_DIR ? NULL : &f->modified;
 	a.is_dir = f->kind == WORKSPACE_DIR;
 	a.act = a.is_dir		    ? SHADOW_MAKE
 		: !b			    ? SHADOW_LOST
@@ -199,6 +212,8 @@ static void restore(const struct shadow *then, size_t i, const struct workspace_
 	a.data = b ? b->data : NULL;
 	a.bytes = b ? b->bytes : 0;
 	fn(arg, &a);
+	if (f->kind == WORKSPACE_FILE && b && has_special_mode(f))
+		lose(f->path, fn, arg);
 }
 
 static void remove_one(const struct workspace_file *f, shadow_action_fn *fn, void *arg)
@@ -241,6 +256,26 @@ void shadow_diff_mode(
 				.mode = then->mode & 07777});
 }
 
+/* @is: what has its name now, if it is of the same kind, else NULL. */
+static void restore_mode(const struct workspace_file *f, const struct workspace_file *is,
+	shadow_action_fn *fn, void *arg)
+{
+	bool is_dir = f->kind == WORKSPACE_DIR;
+	/* Init may have had to open a closed one. */
+	bool is_closed = is_dir && (f->mode & 0700) != 0700;
+	struct shadow_action a = {
+		.path = f->path, .is_dir = is_dir, .mode = f->mode, .modified = &f->modified};
+	if (!is && !is_dir)
+		return;
+	a.act = SHADOW_MODE;
+	if (!is || is->mode != f->mode || is_closed)
+		fn(arg, &a);
+	else if (is_dir && is->changed_ns != f->changed_ns)
+		a.act = SHADOW_TIME, fn(arg, &a);
+	if (has_special_mode(f) && (!is || is->mode != f->mode))
+		lose(f->path, fn, arg);
+}
+
 /* Backwards: a directory may forbid the way to those in it. */
 static void restore_modes(
 	const struct shadow *then, const struct workspace *now, shadow_action_fn *fn, void *arg)
@@ -248,17 +283,12 @@ static void restore_modes(
 	for (size_t i = then->files.n_files; i-- > 0;) {
 		const struct workspace_file *f = &then->files.files[i];
 		const struct workspace_file *is = find(now, f->path);
-		/* Init may have had to open a closed one. */
-		bool is_closed = (f->mode & 0700) != 0700;
-		if (f->kind == WORKSPACE_DIR &&
-			(!is || is->kind != f->kind || is->mode != f->mode || is_closed))
-			fn(arg,
-				&(struct shadow_action){.act = SHADOW_MODE,
-					.path = f->path,
-					.is_dir = true,
-					.mode = f->mode});
+		if (f->kind == WORKSPACE_DIR || f->kind == WORKSPACE_OTHER)
+			restore_mode(f, is && is->kind == f->kind ? is : NULL, fn, arg);
 	}
 	shadow_diff_mode(&then->files, now, fn, arg);
+	if ((then->files.mode & (S_ISUID | S_ISGID)) && then->files.mode != now->mode)
+		lose(".", fn, arg);
 }
 
 void shadow_diff_new(
@@ -269,17 +299,54 @@ void shadow_diff_new(
 			remove_one(&now->files[i], fn, arg);
 }
 
+/* Sorted by inode, and by path, as they lie. */
+struct inodes {
+	const struct workspace_file **files;
+	size_t n;
+};
+
 static int by_inode(const void *a, const void *b)
 {
 	const struct workspace_file *one = *(const struct workspace_file *const *)a;
 	const struct workspace_file *two = *(const struct workspace_file *const *)b;
-	return (one->ino > two->ino) - (one->ino < two->ino);
+	return one->ino != two->ino ? (one->ino > two->ino) - (one->ino < two->ino)
+				    : (one > two) - (one < two);
+}
+
+/* Only of files with more than one name, or of all. Without memory there are none. */
+static struct inodes sort_inodes(const struct workspace *w, bool is_linked)
+{
+	struct inodes s = {0};
+	for (size_t i = 0; i < w->n_files; i++)
+		s.n += !is_linked || w->files[i].is_linked;
+	s.files = s.n > 0 ? calloc(s.n, sizeof *s.files) : NULL;
+	s.n = 0;
+	for (size_t i = 0; s.files && i < w->n_files; i++)
+		if (!is_linked || w->files[i].is_linked)
+			s.files[s.n++] = &w->files[i];
+	if (s.files)
+		qsort(s.files, s.n, sizeof *s.files, by_inode);
+	return s;
+}
+
+/* The index of the first with @ino, if there is one. */
+static size_t find_inode(const struct inodes *s, uint64_t ino)
+{
+	size_t low = 0, high = s->n;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (s->files[middle]->ino < ino)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 struct moving {
 	const struct workspace *then, *now;
-	const struct workspace_file **sorted; /* what is there now, by inode */
-	bool *is_taken;			      /* names of it that are moved already */
+	struct inodes sorted; /* what is there now */
+	bool *is_taken;	      /* names of it that are moved already */
 };
 
 static bool *taken(const struct moving *m, const struct workspace_file *now)
@@ -308,18 +375,13 @@ static bool is_astray(const struct moving *m, const struct workspace_file *now)
 static const struct workspace_file *find_moved(
 	const struct moving *m, const struct workspace_file *then)
 {
-	size_t low = 0, high = m->now->n_files;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (m->sorted[middle]->ino < then->ino)
-			low = middle + 1;
-		else
-			high = middle;
+	for (size_t i = find_inode(&m->sorted, then->ino); i < m->sorted.n; i++) {
+		const struct workspace_file *now = m->sorted.files[i];
+		if (now->ino != then->ino)
+			break;
+		if (is_that(now, then) && is_astray(m, now) && !*taken(m, now))
+			return now;
 	}
-	for (; low < m->now->n_files && m->sorted[low]->ino == then->ino; low++)
-		if (is_that(m->sorted[low], then) && is_astray(m, m->sorted[low]) &&
-			!*taken(m, m->sorted[low]))
-			return m->sorted[low];
 	return NULL;
 }
 
@@ -342,8 +404,8 @@ static void move_all(const struct moving *m, shadow_action_fn *fn, void *arg)
 	for (size_t i = 0; i < m->then->n_files; i++) {
 		const struct workspace_file *then = &m->then->files[i], *from = NULL;
 		const struct workspace_file *is = find(m->now, then->path);
-		bool may_move = then->kind == WORKSPACE_FILE || then->kind == WORKSPACE_DIR;
-		if (may_move && makes_way(m, is, then) && !(dir && is_below(then->path, dir->path)))
+		if (then->kind != WORKSPACE_MOUNT && makes_way(m, is, then) &&
+			!(dir && is_below(then->path, dir->path)))
 			from = find_moved(m, then);
 		if (!from)
 			continue;
@@ -365,17 +427,41 @@ void shadow_diff_moved(
 	const struct workspace *then, const struct workspace *now, shadow_action_fn *fn, void *arg)
 {
 	size_t n = now->n_files;
-	struct moving m = {.then = then, .now = now};
-	m.sorted = n ? calloc(n, sizeof *m.sorted) : NULL;
+	struct moving m = {.then = then, .now = now, .sorted = sort_inodes(now, false)};
 	m.is_taken = n ? calloc(n, sizeof *m.is_taken) : NULL;
-	for (size_t i = 0; m.sorted && i < n; i++)
-		m.sorted[i] = &now->files[i];
-	if (m.sorted && m.is_taken) {
-		qsort(m.sorted, n, sizeof *m.sorted, by_inode);
+	if (m.is_taken)
 		move_all(&m, fn, arg);
-	}
-	free(m.sorted);
+	free(m.sorted.files);
 	free(m.is_taken);
+}
+
+/* Of the files of which @f is one name, @f itself or one that is there when it is its turn. */
+static const struct workspace_file *same_file(
+	const struct inodes *linked, const struct workspace *now, const struct workspace_file *f)
+{
+	size_t first = find_inode(linked, f->ino);
+	for (size_t i = first; i < linked->n && linked->files[i]->ino == f->ino; i++) {
+		const struct workspace_file *is = find(now, linked->files[i]->path);
+		if (is && is->ino == f->ino && is->kind == f->kind)
+			return linked->files[i];
+	}
+	return first < linked->n ? linked->files[first] : f;
+}
+
+/* When its own bytes are back: it has them even where it cannot be a name of another file. */
+static void restore_name(const struct inodes *linked, const struct workspace *now,
+	const struct workspace_file *f, shadow_action_fn *fn, void *arg)
+{
+	const struct workspace_file *is = find(now, f->path), *other;
+	if (!f->is_linked || f->kind != WORKSPACE_FILE || is_own(is, f))
+		return;
+	other = same_file(linked, now, f);
+	if (other != f)
+		fn(arg,
+			&(struct shadow_action){.act = SHADOW_NAME,
+				.path = f->path,
+				.data = other->path,
+				.bytes = strlen(other->path)});
 }
 
 void shadow_diff(
@@ -390,6 +476,7 @@ void shadow_diff(
 		if (must_go(f, old) && !is_unknown && !(old && is_same(f, old)))
 			remove_one(f, fn, arg);
 	}
+	struct inodes linked = sort_inodes(&then->files, true);
 	for (size_t i = 0; i < then->files.n_files; i++) {
 		const struct workspace_file *f = &then->files.files[i];
 		const struct workspace_file *is = find(now, f->path);
@@ -400,6 +487,9 @@ void shadow_diff(
 			is_there = is && is->kind == f->kind;
 		if (!is_there && f->kind != WORKSPACE_MOUNT)
 			restore(then, i, is, fn, arg);
+		if (!is_there && then->blobs[i])
+			restore_name(&linked, now, f, fn, arg);
 	}
+	free(linked.files);
 	restore_modes(then, now, fn, arg);
 }

@@ -31,27 +31,19 @@ void shadow_let_go(struct shadow *s); /* NULL is fine */
 /* What the workspace held then. */
 const struct workspace *shadow_files(const struct shadow *s);
 
-/*
- * What is to be done to bring the workspace @now back: in an order that works.
- *
- * REMOVE  the file, link, or directory with what is left in it
- * MAKE    the directory
- * WRITE   the file, with these bytes and mode, in place if it is there
- * ANEW    the same, but into a new file
- * MOVE    what has the name @data now to this one, and what has this one to that
- * LINK    the symbolic link, with these bytes as its target
- * MODE    the directory's mode, when all is in it; "." is the workspace itself
- * LOST    cannot be brought back: too large, or not readable then
- */
+/* What is to be done to bring the workspace @now back: in an order that works. */
 enum shadow_act {
-	SHADOW_REMOVE,
-	SHADOW_MAKE,
-	SHADOW_WRITE,
-	SHADOW_LINK,
-	SHADOW_MODE,
-	SHADOW_LOST,
-	SHADOW_ANEW,
-	SHADOW_MOVE
+	SHADOW_REMOVE, /* the file, link, or directory with what is left in it */
+	SHADOW_MAKE,   /* the directory */
+	SHADOW_WRITE,  /* the file, with these bytes and mode, in place */
+	SHADOW_LINK,   /* the symbolic link, with these bytes as its target */
+	SHADOW_MODE,   /* of a directory, when all is in it, or fifo; "." is the workspace itself */
+	SHADOW_LOST,   /* not brought back: too large, not readable then, or bits of its mode that a
+			  box may not set */
+	SHADOW_ANEW,   /* as WRITE, but into a new file */
+	SHADOW_MOVE,   /* this name and the name @data are exchanged */
+	SHADOW_NAME,   /* of the file @data, one name more */
+	SHADOW_TIME    /* of a directory in which nothing else is to be done */
 };
 
 struct shadow_action {
@@ -59,6 +51,7 @@ struct shadow_action {
 	const char *path; /* borrowed from @now or the shadow */
 	bool is_dir;
 	uint32_t mode;
+	const struct timespec *modified; /* borrowed likewise; NULL: it is not said */
 	const void *data;
 	size_t bytes;
 };

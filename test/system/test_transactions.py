@@ -948,6 +948,41 @@ class Host(Case):
                                  (first, undo, code))
                 self.assertEqual({n: os.stat(os.path.join(top, n)).st_ino for n in os.listdir(top)}, was, code)
 
+    def test_what_is_known_of_files_beside_their_content(self):
+        for code, lost in (("os.utime('f', (5, 5)); os.utime('d', (5, 5)); os.utime('l', (5, 5), follow_symlinks=False)", None),
+                           ("open('f', 'w').write('2'); open('d/new', 'w'); os.unlink('l')", None),
+                           ("os.unlink('f'); os.unlink('d/f'); os.unlink('d/three'); os.rmdir('d')", None),
+                           ("os.chmod('fifo', 0o400); os.rename('fifo', 'd/fifo')", None),
+                           ("os.unlink('one')", None), ("os.unlink('one'); os.unlink('two'); os.unlink('d/three')", None),
+                           ("os.unlink('two'); open('two', 'w').write('2')", None), ("os.rename('f', 'one')", None)):
+            for params in {}, {"workspace": self.place()}:
+                s = self.session(**params)
+                s.run("""
+import os
+def known():
+    found = [os.path.join(path, n) for path, dirs, names in os.walk('.') for n in dirs + names]
+    return sorted((n, oct(st.st_mode), st.st_nlink, st.st_mtime) for n in found for st in [os.lstat(n)])
+os.mkdir('d'); os.mkfifo('fifo'); os.symlink('nowhere', 'l')
+for i, n in enumerate(('f', 'd/f', 'one')): open(n, 'w').write(n); os.utime(n, (i, i))
+os.link('one', 'two'); os.link('one', 'd/three'); os.utime('d', (9, 9)); os.utime('l', (9, 9), follow_symlinks=False)
+""")
+                was = s.value("known()")
+                time.sleep(0.05)
+                record = self.fails(s, code + "; os._exit(1)", "error")
+                self.assertEqual((s.value("known()"), record.get("files_lost")), (was, lost), code)
+
+    def test_what_no_box_may_set_is_named(self):
+        top = self.place(f="f")
+        for name in ("g", "kept"):
+            os.mkdir(os.path.join(top, name))
+            os.chmod(os.path.join(top, name), 0o2777)
+        s = self.session(workspace=top)
+        for _ in range(2):
+            record = self.fails(s, "import os; open('kept/x', 'w'); open('f', 'w'); os._exit(1)", "error")
+            self.assertNotIn("files_lost", record)
+            self.assertEqual(os.stat(os.path.join(top, "kept")).st_mode & 0o7777, 0o2777)
+        self.assertEqual(self.fails(s, "import os; os.chmod('g', 0o700); os._exit(1)", "error")["files_lost"], ["g"])
+
     def test_a_directory_gets_its_name_back(self):
         s = self.session()
         s.run("import os; os.makedirs('d/e'); open('d/e/f', 'w').write('f'); f = open('d/e/f', 'r+'); os.chdir('d/e')")

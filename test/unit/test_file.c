@@ -173,6 +173,61 @@ TEST(only_permissions_are_set)
 	CHECK_INT(CHANGE(&t, INIT_FILE_MODE, "none\0"), -ENOENT);
 }
 
+TEST(modes_of_what_is_no_file)
+{
+	TREE t = tree_new();
+	tree_put(&t, "/f", "");
+	CHECK_INT(symlink("f", tree_path(&t, "/l")), 0);
+	CHECK_INT(mkfifo(tree_path(&t, "/fifo"), 0600), 0);
+	CHECK_INT(CHANGE(&t, INIT_FILE_MODE, "fifo\0"), 0);
+	CHECK_INT(mode_of(&t, "/fifo"), S_IFIFO | 0640);
+	CHECK_INT(CHANGE(&t, INIT_FILE_MODE, "f\0"), -EINVAL);
+	CHECK_INT(CHANGE(&t, INIT_FILE_MODE, "l\0"), -EINVAL);
+	CHECK_INT(mkdir(tree_path(&t, "/d"), 0700), 0);
+	CHECK_INT(chmod(tree_path(&t, "/d"), 02640), 0);
+	CHECK_INT(CHANGE(&t, INIT_FILE_MODE, "d\0"), 0);
+	CHECK_INT(mode_of(&t, "/d"), S_IFDIR | 02640); /* there was nothing to be done */
+}
+
+TEST(a_name_more)
+{
+	TREE t = tree_new();
+	struct stat a = {0}, b = {0};
+	tree_put(&t, "/d/a", "a");
+	tree_put(&t, "/b", "b");
+	CHECK_INT(CHANGE(&t, INIT_FILE_NAME, "b\0none"), -ENOENT);
+	CHECK_STR(tree_get(&t, "/b"), "b");
+	for (int i = 0; i < 2; i++) {
+		CHECK_INT(CHANGE(&t, INIT_FILE_NAME, "b\0d/a"), 0);
+		CHECK_INT(stat(tree_path(&t, "/d/a"), &a), 0);
+		CHECK_INT(stat(tree_path(&t, "/b"), &b), 0);
+		CHECK_INT(a.st_ino, b.st_ino);
+		CHECK_INT(a.st_nlink, 2);
+	}
+	CHECK_INT(CHANGE(&t, INIT_FILE_NAME, "b\0../b"), -EINVAL);
+}
+
+TEST(times)
+{
+	TREE t = tree_new();
+	struct stat st = {0};
+	tree_put(&t, "/d/f", "f");
+	CHECK_INT(symlink("f", tree_path(&t, "/d/l")), 0);
+	static const char *const paths[] = {"d/l", "d/f", "d"};
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+		char text[8] = "";
+		(void)snprintf(text, sizeof text, "%s", paths[i]);
+		struct init_request *req = request(INIT_FILE_TIME, text, strlen(text) + 2);
+		req->is_timed = 1;
+		req->modified_s = -5;
+		req->modified_ns = 7;
+		CHECK_INT(file_change_below(t.root, req, -1), 0);
+		CHECK_INT(fstatat(t.fd, paths[i], &st, AT_SYMLINK_NOFOLLOW), 0);
+		CHECK_INT(st.st_mtim.tv_sec, -5);
+		CHECK_INT(st.st_mtim.tv_nsec, 7);
+	}
+}
+
 TEST(a_root_has_but_a_mode)
 {
 	TREE t = tree_new();

@@ -47,9 +47,9 @@ static void say(void *arg, const struct shadow_action *a)
 	size_t at = strlen(said);
 	(void)arg;
 	at += (size_t)snprintf(said + at, sizeof said - at, "%s%c %s", at ? "," : "",
-		"-dwlm?n>"[a->act], a -> path);
+		"-dwlm?n>Nt"[a->act], a -> path);
 	if (a->act == SHADOW_WRITE || a->act == SHADOW_ANEW || a->act == SHADOW_LINK ||
-		a->act == SHADOW_MOVE)
+		a->act == SHADOW_MOVE || a->act == SHADOW_NAME)
 		(void)snprintf(said + at, sizeof said - at, "=%.*s", (int)MIN(a->bytes, (size_t)20),
 			(const char *)a->data);
 	else if (a->act == SHADOW_MODE)
@@ -202,6 +202,51 @@ TEST(modes)
 	CHECK_STR(way(s, &t), "w f=f,m d=700,m closed=500,m .=750");
 }
 
+TEST(special_modes_are_lost)
+{
+	TREE t = tree_new();
+	CHECK_INT(mkdir(tree_path(&t, "/d"), 0700), 0);
+	CHECK_INT(mkdir(tree_path(&t, "/e"), 0700), 0);
+	tree_put(&t, "/f", "f");
+	CHECK_INT(chmod(tree_path(&t, "/d"), 02755), 0);
+	CHECK_INT(chmod(tree_path(&t, "/e"), 02755), 0);
+	CHECK_INT(chmod(tree_path(&t, "/f"), 02755), 0);
+	CHECK_INT(chmod(t.root, 02755), 0);
+	SHADOW *s = take(&t, NULL);
+	CHECK_STR(way(s, &t), "");
+	CHECK_INT(chmod(tree_path(&t, "/d"), 0755), 0);
+	CHECK_INT(rmdir(tree_path(&t, "/e")), 0);
+	tree_put(&t, "/f", "changed");
+	CHECK_INT(chmod(t.root, 0755), 0);
+	CHECK_STR(way(s, &t), "d e,w f=f,? f,m e=2755,? e,m d=2755,? d,m .=2755,? .");
+}
+
+TEST(times_of_directories)
+{
+	TREE t = tree_new();
+	tree_put(&t, "/d/e/f", "f");
+	tree_put(&t, "/o/f", "f");
+	SHADOW *s = take(&t, NULL);
+	tree_put(&t, "/d/e/new", "f");
+	CHECK_STR(way(s, &t), "- d/e/new,t d/e");
+}
+
+TEST(names_of_one_file)
+{
+	TREE t = tree_new();
+	tree_put(&t, "/a", "a");
+	CHECK_INT(linkat(t.fd, "a", t.fd, "b", 0), 0);
+	CHECK_INT(linkat(t.fd, "a", t.fd, "c", 0), 0);
+	SHADOW *s = take(&t, NULL);
+	CHECK_INT(unlink(tree_path(&t, "/a")), 0);
+	tree_put(&t, "/x", "x");
+	rename_in(&t, "x", "b");
+	CHECK_STR(way(s, &t), "n a=a,N a=c,n b=a,N b=c,w c=a");
+	CHECK_INT(unlink(tree_path(&t, "/b")), 0);
+	CHECK_INT(unlink(tree_path(&t, "/c")), 0);
+	CHECK_STR(way(s, &t), "n a=a,n b=a,N b=a,n c=a,N c=a");
+}
+
 TEST(same_size_and_old_times_are_no_disguise)
 {
 	TREE t = tree_new();
@@ -231,7 +276,7 @@ TEST(a_fifo_that_is_gone_is_lost)
 	CHECK_INT(mkfifo(tree_path(&t, "/fifo"), 0600), 0);
 	SHADOW *s = take(&t, NULL);
 	CHECK_INT(chmod(tree_path(&t, "/fifo"), 0644), 0);
-	CHECK_STR(way(s, &t), "");
+	CHECK_STR(way(s, &t), "m fifo=600");
 	CHECK_INT(unlink(tree_path(&t, "/fifo")), 0);
 	CHECK_STR(way(s, &t), "? fifo");
 	tree_put(&t, "/fifo", "f");

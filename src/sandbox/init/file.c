@@ -47,7 +47,8 @@ static bool is_valid(const struct init_request *req, const char **path, const ch
 	*target = end + 1 < req->text + req->text_bytes ? end + 1 : "";
 	if (req->act == INIT_FILE_MODE && strcmp(*path, ".") == 0)
 		return true;
-	return is_plain(*path) && (req->act != INIT_FILE_MOVE || is_plain(*target));
+	bool has_source = req->act == INIT_FILE_MOVE || req->act == INIT_FILE_NAME;
+	return is_plain(*path) && (!has_source || is_plain(*target));
 }
 
 /* A descriptor of O_PATH cannot be changed itself, only by way of /proc. */
@@ -132,8 +133,14 @@ static int change_mode(int dir, const char *name, mode_t mode)
 {
 	if (strcmp(name, ".") == 0) /* which a closed one would not find in itself */
 		return set_mode(dir, mode);
-	cleanup_fd int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? -errno : set_mode(fd, mode);
+	struct stat st;
+	cleanup_fd int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
+		return -EINVAL;
+	/* It may have bits that cannot be set from here, and would be lost. */
+	return (st.st_mode & 01777) == mode ? 0 : set_mode(fd, mode);
 }
 
 static int copy_all(int from, int to)
@@ -211,6 +218,54 @@ static int move(const char *root, const char *from_path, int dir, const char *na
 	return r < 0 ? -errno : 0;
 }
 
+/* What has the name loses it only when the other can have it. */
+static int give_name(const char *root, const char *from_path, int dir, const char *name)
+{
+	static const char aside[] = ".retort-name";
+	const char *from_name = "";
+	cleanup_fd int from = open_parent(root, from_path, false, &from_name);
+	if (from < 0)
+		return from;
+	if (linkat(from, from_name, dir, aside, 0) < 0)
+		return -errno;
+	int r = renameat(dir, aside, dir, name) < 0 ? -errno : 0;
+	(void)unlinkat(dir, aside, 0); /* of two names of one file, rename(2) leaves both */
+	return r;
+}
+
+static int change(const struct init_request *req, const char *root, int dir, const char *name,
+	const char *target, int fd)
+{
+	int r = 0;
+	switch ((enum init_file_act)req->act) {
+	case INIT_FILE_REMOVE:
+		return remove_tree(dir, name, 0);
+	case INIT_FILE_UNLINK:
+		r = unlinkat(dir, name, 0);
+		break;
+	case INIT_FILE_MODE:
+		return change_mode(dir, name, req->mode & 01777);
+	case INIT_FILE_DIR:
+		r = mkdirat(dir, name, req->mode & 0777);
+		break;
+	case INIT_FILE_NAME:
+		return give_name(root, target, dir, name);
+	case INIT_FILE_MOVE:
+		return move(root, target, dir, name);
+	case INIT_FILE_LINK:
+		r = symlinkat(target, dir, name);
+		break;
+	case INIT_FILE_WRITE:
+	case INIT_FILE_ANEW:
+		return write_file(dir, name, req->mode & 01777, fd, req->act == INIT_FILE_ANEW);
+	case INIT_FILE_TIME:
+		break;
+	default:
+		return -EINVAL;
+	}
+	return r < 0 ? -errno : 0;
+}
+
 int file_change(const struct init_request *req, int fd)
 {
 	return req->root < INIT_FILE_ROOT_END_ ? file_change_below(roots[req->root], req, fd)
@@ -224,32 +279,14 @@ int file_change_below(const char *root, const struct init_request *req, int fd)
 	if (!is_valid(req, &path, &target) || (is_anew || req->act == INIT_FILE_WRITE) != (fd >= 0))
 		return -EINVAL;
 	bool is_made = req->act != INIT_FILE_REMOVE && req->act != INIT_FILE_UNLINK &&
-		req->act != INIT_FILE_MODE;
+		req->act != INIT_FILE_MODE && req->act != INIT_FILE_TIME;
 	cleanup_fd int dir = open_parent(root, path, is_made, &name);
 	if (dir < 0)
 		return dir;
-	int r = 0;
-	switch ((enum init_file_act)req->act) {
-	case INIT_FILE_REMOVE:
-		return remove_tree(dir, name, 0);
-	case INIT_FILE_UNLINK:
-		r = unlinkat(dir, name, 0);
-		break;
-	case INIT_FILE_MODE:
-		return change_mode(dir, name, req->mode & 01777);
-	case INIT_FILE_DIR:
-		r = mkdirat(dir, name, req->mode & 0777);
-		break;
-	case INIT_FILE_MOVE:
-		return move(root, target, dir, name);
-	case INIT_FILE_LINK:
-		r = symlinkat(target, dir, name);
-		break;
-	case INIT_FILE_WRITE:
-	case INIT_FILE_ANEW:
-		return write_file(dir, name, req->mode & 01777, fd, is_anew);
-	default:
-		return -EINVAL;
-	}
-	return r < 0 ? -errno : 0;
+	int r = change(req, root, dir, name, target, fd);
+	const struct timespec times[2] = {
+		{.tv_nsec = UTIME_OMIT}, {.tv_sec = req->modified_s, .tv_nsec = req->modified_ns}};
+	if (r == 0 && req->is_timed && utimensat(dir, name, times, AT_SYMLINK_NOFOLLOW) < 0)
+		r = -errno;
+	return r;
 }

@@ -6,9 +6,10 @@
 
 /*
  * Do what an INIT_FILE asks: write a file (in place, or a new one in any case), make a directory or
- * a link, move what there is, remove any of them (a directory with what is in it, but for volumes),
- * or set a directory's mode; below /home/user, /tmp or /dev/shm. Parents are made, and opened where
- * their mode forbids the way. No link is followed.
+ * a link, move what there is or give it one name more, remove any of them (a directory with what is
+ * in it, but for volumes), set the mode of what is no file, or say when something was modified;
+ * below /home/user, /tmp or /dev/shm. Parents are made, and opened where their mode forbids the
+ * way. No link is followed.
  * @fd: what a file is to hold, read to its end; -1 for the others.
  * Blocks:  while it copies.
  * Returns: 0, or negative errno.
