@@ -935,7 +935,7 @@ class Host(Case):
                                ("os.rename('big', 'q'); os.mkdir('big'); open('big/x', 'w')", ["big"]),
                                ("os.rename('a', 'q'); os.rename('b', 'a'); os.rename('q', 'b')", None)):
                 top = self.place(a="A", b="B", big=big)
-                was = {n: os.stat(os.path.join(top, n)).st_ino for n in os.listdir(top)}
+                was = os.stat(os.path.join(top, "big")).st_ino
                 s = self.session(workspace=top)
                 if not first:
                     s.run("1")
@@ -946,7 +946,7 @@ class Host(Case):
                     record = self.fails(s, f"import os\n{code}\nos._exit(1)", "error")
                 self.assertEqual((self.look(top), record.get("files_lost")), ({"a": "A", "b": "B", "big": big}, lost),
                                  (first, undo, code))
-                self.assertEqual({n: os.stat(os.path.join(top, n)).st_ino for n in os.listdir(top)}, was, code)
+                self.assertEqual(os.stat(os.path.join(top, "big")).st_ino, was, code)
 
     def test_what_is_known_of_files_beside_their_content(self):
         for code, lost in (("os.utime('f', (5, 5)); os.utime('d', (5, 5)); os.utime('l', (5, 5), follow_symlinks=False)", None),
