@@ -14,6 +14,7 @@ names    completion                           branch        a copy in a box of i
 calls    calls of the outside                 tools         retort.tools, llm_query
 skills   retort.skills                 variables     what a step has made
 threads  threads that libraries leave idle     stack         what shows the stack, without us
+imports  completion of modules
 """
 
 import sys

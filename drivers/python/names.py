@@ -36,6 +36,10 @@ def complete(text):
     quoted, before = open_string(text)
     if quoted is not None:
         return keys(quoted, before) if before.endswith("[") else files(quoted)
+    if "import" in text or "from" in text:
+        found = driver.part("imports").complete(text[-TEXT_CHARS_MAX:])
+        if found is not None:
+            return found
     *path, start = last_name(text).split(".")
     if not path:
         return choose(start, everything())

@@ -740,6 +740,31 @@ class Names(Case):
             self.assertEqual(self.names(s, "\U0001f600."), [])
             self.value(s, "1", "1")
 
+    def test_modules_and_names_in_them(self):
+        files = {
+            "mine/__init__": "from .one import *\nfrom json import dumps as text, loads\ntry:\n  inner = 1/0\n"
+                             "except OSError:\n  class Inner: pass\nran = open('ran', 'w')\nleft, right = 1, 2",
+            "mine/one": "def starred(): pass\nfrom . import two\nimport os.path as places, sys\nx: int = 3",
+            "mine/two": "f(", "mine/deep/__init__": "", "mine_too": "y = 1", "empty/x": "",
+        }
+        of_mine = "Inner deep inner left loads one places ran right starred sys text two x"
+        with Session(files={name + ".py": text for name, text in files.items()}) as s:
+            before = s.run("import os, sys\nsorted(sys.modules)").text
+            for text, wanted in {
+                "import coll": "collections", "x = 1\nimport mine": "mine mine_too", "from os.pa": "path",
+                "from collections import Ord": "OrderedDict", "if x: import os, arr": "array", "from mine import ": of_mine,
+                "from mine import (\n  left,\n  st": "starred", "from mine.one import s": "starred sys",
+                "from mine.tw": "two", "from mine.two import ": "", "import mine.d": "deep", "from math import sq": "sqrt",
+                "from json.dec": "decoder", "from json import JSOND": "JSONDecodeError JSONDecoder",
+                "from .": "", "from IPyth": "IPython", "import empt": "", "from retort.to": "tools",
+                "print('import coll": "", "important = coll": "", "import a " * 900 + "zzq": "", "from a " * 900 + "zzq": "",
+            }.items():
+                self.assertEqual(self.names(s, text), wanted.split(), text)
+            after = s.run("sorted(sys.modules)").text
+            new = {name.partition(".")[0] for name in set(eval(after)) - set(eval(before))}
+            self.assertEqual(new & {"mine", "mine_too", "json", "os.path", "array", "IPython", "retort"}, set())
+            self.value(s, "os.path.exists('ran')", "False")
+
     def test_dir_that_hangs_can_be_interrupted(self):
         with Session() as s:
             self.ok(s.run("class H:\n def __dir__(self):\n  while True: pass\nh = H()"))
