@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/package.h"
 
+#include "base/word.h"
 #include "runtime/installation.h"
 
 #include <ctype.h>
@@ -104,4 +105,27 @@ size_t package_list(const char *interpreter, struct buf *out)
 			known[i].name ? known[i].name : known[i].distribution, found.version[i]);
 	}
 	return n;
+}
+
+static bool is_listed(const char *list, const char *name)
+{
+	size_t bytes = strlen(name);
+	for (const char *at = list; (at = strstr(at, name)); at += bytes)
+		if ((at == list || at[-1] == ' ') && at[bytes] == ' ')
+			return true;
+	return false;
+}
+
+const char *package_near(const char *list, const char *module)
+{
+	struct word_near near = WORD_NEAR(module);
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		const char *name = known[i].name ? known[i].name : known[i].distribution;
+		if (!is_listed(list, name) || strcmp(name, module) == 0)
+			continue;
+		if (is_same(known[i].distribution, module, strlen(module)))
+			return name;
+		word_near_try(&near, name);
+	}
+	return near.best;
 }

@@ -9,3 +9,7 @@
  * Returns: how many; 0 when none is known.
  */
 size_t package_list(const char *interpreter, struct buf *out);
+
+/* Which of @list, as package_list() has them, is meant by @module, the name of one that is missing:
+ * spelled otherwise, or called as what one installs. Returns: the name to import, or NULL. */
+const char *package_near(const char *list, const char *module);

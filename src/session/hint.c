@@ -8,6 +8,8 @@
 /* The texts that are not the same for all; "%s" is what is installed. */
 enum text { NETWORK = 1, PACKAGES, STDIN, PLACE, TEXT_END_ };
 
+enum { MODULE_BYTES = 64 };
+
 #define NO_PLACE "there is no such place in a box: the working directory is /home/user"
 
 static const char *const texts[TEXT_END_][HINT_READER_END_] = {
@@ -159,7 +161,29 @@ static bool fits(const json_t *record, size_t row)
 	return is_said(record, row);
 }
 
-static bool add(struct buf *out, size_t row, const struct hint_about *about)
+/* The name in "No module named 'NAME.below'", or nothing. */
+static void missing_module(const json_t *record, char out[MODULE_BYTES])
+{
+	static const char begin[] = "No module named '";
+	const char *at = strstr(member(json_object_get(record, "error"), "message"), begin);
+	size_t bytes = at ? strcspn(at + strlen(begin), ".'") : 0;
+	if (bytes >= MODULE_BYTES)
+		bytes = 0;
+	memcpy(out, at ? at + strlen(begin) : "", bytes);
+	out[bytes] = '\0';
+}
+
+/* What is installed, and which of it was meant. */
+static int add_packages(struct buf *out, const json_t *record, const char *packages)
+{
+	char module[MODULE_BYTES];
+	missing_module(record, module);
+	const char *near = module[0] ? package_near(packages, module) : NULL;
+	int r = buf_addf(out, " There is %s.", packages);
+	return r == 0 && near ? buf_addf(out, " Did you mean %s?", near) : r;
+}
+
+static bool add(struct buf *out, const json_t *record, size_t row, const struct hint_about *about)
 {
 	const char *text = rows[row].text     ? texts[rows[row].text][about->reader]
 		: about->reader == HINT_AGENT ? rows[row].agent
@@ -171,7 +195,7 @@ static bool add(struct buf *out, size_t row, const struct hint_about *about)
 		return buf_add(out, text) == 0;
 	int r = buf_append(out, text, (size_t)(gap - text));
 	if (r == 0 && about->packages && about->packages[0])
-		r = buf_addf(out, " There is %s.", about->packages);
+		r = add_packages(out, record, about->packages);
 	return r == 0 && buf_add(out, gap + 2) == 0;
 }
 
@@ -185,7 +209,7 @@ bool hint_find(struct buf *out, const json_t *record, const struct hint_about *a
 			       "what is missing.") == 0;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (fits(record, i))
-			return add(out, i, about);
+			return add(out, record, i, about);
 	return false;
 }
 
