@@ -536,6 +536,7 @@ int branch_settle(struct branch_fds *fds, int channel_fd, const int *keep, size_
 		r = renew_all(&s, false);
 	if (r == 0 && s.has_epoll)
 		r = renew_all(&s, true);
+	report->n_unread = sockets_dropped();
 	shared_done();
 	sockets_done();
 	if (s.dead >= 0)

@@ -52,6 +52,7 @@ struct branch_report {
 	void (*reopened)(const struct stat *was, const struct stat *now);
 	unsigned n_reopened;		       /* files that have a description of their own now */
 	unsigned n_sockets, n_pipes, n_others; /* that lead nowhere now, and did before */
+	unsigned n_unread;		       /* sockets whose datagrams are not here */
 };
 
 /*

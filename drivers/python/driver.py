@@ -979,9 +979,10 @@ def begin_ready():
     return about[:-1] + ', "pid": '
 
 
-def send_ready():
+def send_ready(n_locks=0):
+    ready = '%s%d, "locks": %d}' % (begin_ready(), state.home, n_locks)
     try:
-        native.send_frame(state.channel, READY, ("%s%d}" % (begin_ready(), state.home)).encode())
+        native.send_frame(state.channel, READY, ready.encode())
     except OSError:
         pass  # who was to read it has gone
 

@@ -2,9 +2,10 @@
  * A guard is a copy of the process, but open files are shared between the two. So that neither
  * disturbs the other, the guard makes its own of each: of a regular file or directory an open file
  * of its own at the same offset (a lock by flock is then held by the live process alone, and gone
- * when that closes the file), and of one without a name a copy, from which it is written back; of
- * an epoll instance one that watches the same. Pipes and sockets have a single state and another
- * end that waits for the last holder to close: the guard gives them up.
+ * when that closes the file; a guard that goes on takes it again), and of one without a name a
+ * copy, from which it is written back; of an epoll instance one that watches the same. Pipes and
+ * sockets have a single state and another end that waits for the last holder to close: the guard
+ * gives them up.
  *
  * The plan is made before the clone, where memory can be allocated, and carried out after it.
  *
@@ -112,6 +113,8 @@ static int plan_file(struct plan *plan, struct plan_item *item, const struct sta
 		item->same = other->fd;
 		break;
 	}
+	if (item->kind == PLAN_REOPEN)
+		locks_find(&plan->locks, item->fd);
 	return add_item(plan, item);
 }
 
@@ -204,10 +207,21 @@ static int plan_one(struct plan *plan, const struct plan_order *order, int fd)
 	return (st.st_mode & S_IFMT) == 0 && is_epoll(fd) ? plan_epoll(plan, &item) : 0;
 }
 
+static void plan_streams(struct plan *plan, const struct plan_order *order)
+{
+	const int fds[PLAN_STREAMS] = {0, 1, 2, order->out, order->err};
+
+	for (int i = 0; i < PLAN_STREAMS; i++)
+		plan->streams[i] =
+			(struct plan_stream){.fd = fds[i], .flags = fcntl(fds[i], F_GETFL)};
+}
+
 int plan_make(struct plan *plan, const struct plan_order *order)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	int r = dir ? 0 : -errno;
+
+	plan_streams(plan, order);
 
 	while (r == 0) {
 		const struct dirent *entry = readdir(dir);
@@ -226,6 +240,7 @@ void plan_done(struct plan *plan)
 {
 	free(plan->items);
 	free(plan->watches);
+	locks_done(&plan->locks);
 	*plan = (struct plan){0};
 }
 
@@ -333,8 +348,11 @@ static int carry_out(const struct plan *plan, struct plan_item *item, int dead)
 	return 0;
 }
 
-void plan_put_back(const struct plan *plan)
+unsigned plan_put_back(const struct plan *plan)
 {
+	for (int i = 0; i < PLAN_STREAMS; i++)
+		if (plan->streams[i].flags >= 0)
+			(void)fcntl(plan->streams[i].fd, F_SETFL, plan->streams[i].flags);
 	for (int i = 0; i < plan->n_items; i++) {
 		const struct plan_item *item = &plan->items[i];
 
@@ -344,6 +362,7 @@ void plan_put_back(const struct plan *plan)
 		if (item->kept)
 			(void)munmap(item->kept, (size_t)item->bytes);
 	}
+	return locks_take(&plan->locks);
 }
 
 int plan_carry_out(struct plan *plan)

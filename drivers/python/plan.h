@@ -1,11 +1,13 @@
 /* What becomes of each descriptor of a process in its guard. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "locks.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { PLAN_ITEMS_MAX = 16384, PLAN_WATCHES_MAX = 16384 };
+enum { PLAN_ITEMS_MAX = 16384, PLAN_WATCHES_MAX = 16384, PLAN_STREAMS = 5 };
 
 /* What a guard does with a descriptor that it may not just share. */
 enum plan_kind {
@@ -36,9 +38,16 @@ struct plan_watch {
 	uint64_t data;
 };
 
+/* Standard streams, and the session's own, stay shared with the process: their flags as well. */
+struct plan_stream {
+	int fd, flags;
+};
+
 struct plan {
 	struct plan_item *items;
 	struct plan_watch *watches;
+	struct plan_stream streams[PLAN_STREAMS];
+	struct locks locks;
 	int n_items, n_watches, max_items, max_watches;
 	unsigned n_sockets, n_pipes; /* that lead somewhere, and will not in the guard */
 };
@@ -63,7 +72,8 @@ int plan_make(struct plan *plan, const struct plan_order *order);
  */
 int plan_carry_out(struct plan *plan);
 
-/* In a guard that goes on: files without a name as they were. */
-void plan_put_back(const struct plan *plan);
+/* In a guard that goes on: files without a name, flags of streams and locks as they were. Returns:
+ * how many locks are not, as somebody else has them. */
+unsigned plan_put_back(const struct plan *plan);
 
 void plan_done(struct plan *plan);

@@ -32,6 +32,7 @@ struct pair {
 
 static struct pair pairs[PAIRS_MAX];
 static size_t n_pairs;
+static unsigned n_dropped;
 
 static int option(int fd, int level, int name)
 {
@@ -170,7 +171,7 @@ static void join(void)
 void sockets_find(const int *own, size_t n_own)
 {
 	struct stat st;
-	n_pairs = 0;
+	n_pairs = n_dropped = 0;
 	DIR *dir = opendir("/proc/self/fd");
 	for (struct dirent *entry; dir && (entry = readdir(dir));) {
 		int fd = atoi(entry->d_name);
@@ -322,6 +323,9 @@ static int renew_alone(int fd)
 		(!is_set(&name) || bind(now, (struct sockaddr *)&name.name, name.bytes) == 0) &&
 		(option(fd, SOL_SOCKET, SO_ACCEPTCONN) != 1 || listen(now, BACKLOG) == 0) &&
 		(!has_peer || connect(now, (struct sockaddr *)&peer.name, peer.bytes) == 0);
+	struct pollfd datagrams = {.fd = fd, .events = POLLIN};
+	if (is_made && type == SOCK_DGRAM && poll(&datagrams, 1, 0) == 1)
+		n_dropped++;
 	if (is_made)
 		return now;
 	(void)close(now);
@@ -336,6 +340,11 @@ int sockets_renew(int fd, const struct stat *st)
 		return -1;
 	struct pair *p = find(st->st_ino, false);
 	return p ? renew_pair(p, p->ino[0] != st->st_ino) : renew_alone(fd);
+}
+
+unsigned sockets_dropped(void)
+{
+	return n_dropped;
 }
 
 bool sockets_has(int fd)

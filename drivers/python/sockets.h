@@ -22,6 +22,9 @@ void sockets_find(const int *own, size_t n_own);
  * descriptor, or -1 when there is no such thing here. */
 int sockets_renew(int fd, const struct stat *st);
 
+/* In a branch: how many were made anew without the datagrams that nobody had read. */
+unsigned sockets_dropped(void);
+
 /* Does the pipe or socket @fd lead nowhere, with nothing left to be read? Of others: false. */
 bool sockets_is_over(int fd, const struct stat *st);
 

@@ -148,8 +148,9 @@ static void send_ready(const struct home *home, const struct branch_report *repo
 {
 	char text[READY_BYTES];
 	int n = snprintf(text, sizeof(text),
-		"%s%d,\"closed\":{\"sockets\":%u,\"pipes\":%u,\"others\":%u}}", home->ready,
-		(int)getpid(), report->n_sockets, report->n_pipes, report->n_others);
+		"%s%d,\"closed\":{\"sockets\":%u,\"pipes\":%u,\"others\":%u},\"unread\":%u}",
+		home->ready, (int)getpid(), report->n_sockets, report->n_pipes, report->n_others,
+		report->n_unread);
 
 	if (n < 0 || (size_t)n >= sizeof(text) ||
 		frame_write(home->channel, FRAME_READY, text, (size_t)n) < 0)

@@ -226,7 +226,7 @@ void between_tell(struct session *s);
 /* transaction.c */
 void transaction_settle(struct session *s);
 void transaction_rolled_back(struct session *s, struct part *p);
-void transaction_ready(struct session *s, struct part *p);
+void transaction_ready(struct session *s, struct part *p, const json_t *said);
 void transaction_exited(struct session *s);
 void transaction_failed(struct session *s, const struct err *err);
 /* The driver died between two steps. Returns: false when there is no copy of it. */

@@ -22,6 +22,8 @@ void loss_parse(struct loss *out, const json_t *said)
 	*out = (struct loss){.n_sockets = count(counts, "sockets"),
 		.n_pipes = count(counts, "pipes"),
 		.n_others = count(counts, "others"),
+		.n_locks = count(said, "locks"),
+		.n_unread = count(said, "unread"),
 		.bytes = bytes < 0 ? 0 : (uint64_t)MIN(bytes, bytes_max)};
 }
 
@@ -41,5 +43,12 @@ void loss_say(char out[LOSS_BYTES], const struct loss *loss)
 	if (loss->bytes > 0)
 		(void)buf_addf(&text, "%snot put back: %.1f MiB of shared memory",
 			text.bytes ? "; " : "", (double)loss->bytes / (1 << 20));
+	if (loss->n_unread > 0)
+		(void)buf_addf(&text, "%snot copied: unread datagrams of %u %s",
+			text.bytes ? "; " : "", loss->n_unread,
+			loss->n_unread == 1 ? "socket" : "sockets");
+	if (loss->n_locks > 0)
+		(void)buf_addf(&text, "%snot held any more: %u %s of files", text.bytes ? "; " : "",
+			loss->n_locks, loss->n_locks == 1 ? "lock" : "locks");
 	(void)snprintf(out, LOSS_BYTES, "%s", buf_str(&text));
 }

@@ -5,10 +5,10 @@
 #include <jansson.h>
 #include <stdint.h>
 
-enum { LOSS_BYTES = 160 };
+enum { LOSS_BYTES = 240 };
 
 struct loss {
-	unsigned n_sockets, n_pipes, n_others;
+	unsigned n_sockets, n_pipes, n_others, n_locks, n_unread;
 	uint64_t bytes;
 };
 

@@ -168,8 +168,8 @@ static int take_ready(struct part *p, const struct frame *frame, struct err *err
 		return -EPROTO;
 	p->pid = (int32_t)json_integer_value(json_object_get(said, "pid"));
 	p->is_unnamed = true;
+	transaction_ready(p->session, p, said);
 	json_decref(said);
-	transaction_ready(p->session, p);
 	return 0;
 }
 

@@ -466,11 +466,17 @@ void transaction_exited(struct session *s)
 }
 
 /* A copy of it takes the place of the one that is the driver now. */
-void transaction_ready(struct session *s, struct part *p)
+void transaction_ready(struct session *s, struct part *p, const json_t *said)
 {
+	struct loss loss;
 	struct err err;
 	if (!s->is_rolling || p != s->resumed)
 		return;
+	loss_parse(&loss, said);
+	if (p->guard && loss.n_locks > 0) {
+		p->guard->loss.n_locks = loss.n_locks;
+		loss_say(s->notice, &p->guard->loss);
+	}
 	unsigned python = runtime_index(p->runtime);
 	/* It will be newer than what came after older checkpoints: they go back to it all the same.
 	 */

@@ -143,6 +143,16 @@ if ctypes.CDLL(None).shmget(0x4711, 4096, 0) >= 0: won.append('shm')
 won += [p for p in ('/dev/shm/mine', '/tmp/file') if os.path.exists(p)]
 won"""), [])
 
+    def test_unread_datagrams_are_told(self):
+        parent = self.create()
+        self.run_(parent, "import socket\nu, v = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]\n"
+                          "u.bind(('127.0.0.1', 0)); v.sendto(b'unread', u.getsockname()); v.bind(('127.0.0.1', 0))")
+        child = self.branch(parent)
+        for one in (child, parent):
+            self.assertEqual(self.run_(one, "v.sendto(b'new', u.getsockname()); print(u.recv(9))")["state"]["notice"],
+                             "not copied: unread datagrams of 1 socket")
+        self.assertNotIn("notice", self.run_(self.branch(parent), "1")["state"])
+
     def test_pipes_sockets_and_loops_go_on(self):
         """In the branch and in the session that was branched; what cannot is said by the next record."""
         parent = self.create()

@@ -209,6 +209,48 @@ os._exit(1)""", "error")
         self.assertEqual(s.value("'x' in globals()"), "False")
 
 
+# Locks as a process of its own finds them: F, P, O where one is held on the file of that name.
+LOCKS = """
+import fcntl, os, struct, subprocess, sys, time
+LOOK = 'import fcntl, struct, sys; f = open(sys.argv[1], "r+"); fcntl.flock(f, 6); fcntl.lockf(f, 6, 1, int(sys.argv[2]))'
+def held(name, at): return subprocess.run([sys.executable, '-c', LOOK, name, str(at)], capture_output=True).returncode != 0
+def look(): return ''.join(name for name, at in (('f', 0), ('p', 5), ('p', 15), ('o', 90)) if held(name, at))
+f, p, o = open('f', 'w'), open('p', 'w'), open('o', 'w')
+fcntl.flock(f, fcntl.LOCK_EX)
+fcntl.lockf(p, fcntl.LOCK_EX, 10, 0)
+fcntl.fcntl(o, fcntl.F_OFD_SETLK, struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 0, 0, 0))
+"""
+
+
+class Held(Case):
+    def test_locks_on_files(self):
+        s = self.session()
+        s.run(LOCKS)
+        self.assertEqual(s.value("look()"), "'fpo'")
+        record = self.fails(s, "fcntl.flock(f, fcntl.LOCK_UN); fcntl.lockf(p, fcntl.LOCK_EX, 10, 10)\nos._exit(1)", "error")
+        self.assertNotIn("notice", record["state"])
+        self.assertEqual(s.value("look()"), "'fpo'")
+        # As it was two steps ago, by a checkpoint that is older.
+        s.run("for each in f, p, o: each.close()")
+        self.assertEqual(s.value("look()"), "''")
+        self.undone(s, count=2)
+        self.assertEqual(s.value("look()"), "'fpo'")
+
+    def test_locks_that_others_have_meanwhile(self):
+        s = self.session()
+        s.run(LOCKS)
+        s.run("if os.fork() == 0: time.sleep(1000)")
+        record = self.fails(s, "os._exit(1)", "error")
+        self.assertEqual(record["state"]["notice"], "not held any more: 2 locks of files")
+        self.assertEqual(s.value("look()"), "'fpo'")
+
+    def test_streams_that_wait(self):
+        s = self.session()
+        s.run("import fcntl, os")
+        self.fails(s, "for fd in 0, 1, 2: os.set_blocking(fd, False)\nos._exit(1)", "error")
+        self.assertEqual(s.value("[os.get_blocking(fd) for fd in (0, 1, 2)]"), "[True, True, True]")
+
+
 class Errors(Case):
     def test_what_is_printed_last_belongs_to_the_step(self):
         s = self.session()
