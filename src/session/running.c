@@ -3,7 +3,6 @@
 #include "session/live.h"
 
 #include "base/fd.h"
-#include "base/utf8.h"
 #include "session/channel.h"
 #include "session/errand.h"
 #include "session/leftover.h"
@@ -161,37 +160,6 @@ static void do_settle(struct session *s)
 	transaction_settle(s);
 }
 
-static void add_change(void *arg, enum workspace_change change, const struct workspace_file *file)
-{
-	static const char *const words[] = {"created", "modified", "deleted"};
-	cleanup_buf struct buf path = BUF_INIT(3 * 4096);
-	/* A name that is no UTF-8 cannot be said in JSON; it is shown repaired. */
-	struct record *record = arg;
-	if (file->kind != WORKSPACE_FILE ||
-		utf8_repair(&path, file->path, strlen(file->path), NULL) < 0 ||
-		record_add_path(record, change == WORKSPACE_DELETED ? NULL : file->path) < 0)
-		return;
-	json_t *row = json_object();
-	(void)json_object_set_new(row, "path", json_stringn(buf_str(&path), path.bytes));
-	(void)json_object_set_new(row, "change", json_string(words[change]));
-	(void)json_object_set_new(row, "size", json_integer((json_int_t)file->size_bytes));
-	(void)json_object_set_new(row, "mime", json_string(workspace_mime(file->path)));
-	(void)json_array_append_new(record->files, row);
-}
-
-static void list_files(struct session *s)
-{
-	struct err err;
-	struct workspace after;
-	if (!s->box || workspace_scan(&after, s->box->workspace_fd, &err) < 0)
-		return;
-	workspace_compare(session_files(s), &after, add_change, &s->record);
-	s->record.files_cut = after.is_cut;
-	workspace_done(&s->before);
-	s->before = after;
-	s->is_shadow_due = true;
-}
-
 /* Before its first step a session has nothing that could be missed. */
 static void say_notice(struct session *s)
 {
@@ -207,7 +175,6 @@ static void say_notice(struct session *s)
 
 static void do_name(struct session *s)
 {
-	list_files(s);
 	step_judge(&s->record, &s->end);
 	if (s->events.ending)
 		s->events.ending(s->events.arg);
