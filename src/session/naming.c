@@ -101,7 +101,8 @@ static void list_all(struct naming *n)
 static size_t record_bytes(const struct session *s)
 {
 	const struct record *r = &s->record;
-	size_t bytes = s->req.code_bytes + r->displays_bytes + r->n_paths * FILE_ROW_BYTES;
+	size_t bytes = s->req.code_bytes + r->result_bytes + r->displays_bytes +
+		r->n_paths * FILE_ROW_BYTES;
 	for (size_t i = 0; i < ARRAY_LEN(r->out); i++)
 		bytes += r->out[i].head.bytes + r->out[i].tail.bytes;
 	return bytes;

@@ -26,7 +26,7 @@ struct record {
 	int exit_status;  /* what `retort run` exits with */
 	json_t *value;	  /* object or NULL */
 	json_t *displays; /* array */
-	uint64_t n_displays_cut;
+	uint64_t n_displays_cut, result_bytes;	  /* the text of value, error and variables */
 	uint64_t displays_bytes, n_display_parts; /* of their text; see session/report.h */
 	json_t *error;				  /* object or NULL */
 	struct capture out[2];			  /* stdout, stderr */
@@ -55,7 +55,7 @@ void record_done(struct record *r);
 /* The next one in its place; what is said of limits stays. */
 void record_renew(struct record *r, const struct limits *limits);
 
-/* Make what is said of its limits, unless that is there: what can be done before the step ends. */
+/* Make what is said of its limits, unless it is there: before the step ends there is time. */
 void record_say_limits(struct record *r);
 
 /* Who enforces: "cgroup v2", "rlimit", …; NULL for LIMIT_BY_NONE. */

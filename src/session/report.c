@@ -179,6 +179,7 @@ int report_result(const char *data, size_t bytes, uint64_t step, struct record *
 		r = is_of(result, step, err);
 	if (r > 0) {
 		const json_t *error = json_object_get(result, "error");
+		record->result_bytes = bytes;
 		record->value = json_incref(json_object_get(result, "value"));
 		record->error = error ? copy_error(error) : NULL;
 		record->variables = copy_variables(result);
