@@ -6,7 +6,6 @@ import json
 import os
 import select
 import sys
-import threading
 import time
 import unittest
 
@@ -16,7 +15,7 @@ import harness  # noqa: E402
 import rpc  # noqa: E402
 
 MIB = 1 << 20
-PRINT = "import sys\nprint('é\\n' * (2 << 20), end='')\nprint('\\0' * 100000, file=sys.stderr, end='')\nx = 7\n"
+PRINT = "import sys\nprint('é\\n' * (1 << 19), end='')\nprint('\\0' * 100000, file=sys.stderr, end='')\nx = 7\n"
 engine = None
 
 
@@ -49,12 +48,11 @@ class Large(harness.Case):
             s = self.session(client)
             done = client.run(s, PRINT)
             self.assertEqual((done["status"], done["state"]["outcome"]), ("ok", "committed"))
-            self.assertEqual(done["stdout"], "é\n" * (2 * MIB))
+            self.assertEqual(done["stdout"], "é\n" * (MIB // 2))
             self.assertEqual(done["stderr"], "\0" * 100000)
             self.assertEqual(done["truncated"], {"stdout_bytes": 0, "stderr_bytes": 0})
             self.assertEqual(client.value(s, "x"), 7)
-            kept = client("step.get", step=done["step"])
-            self.assertEqual(kept["stdout"], done["stdout"])
+            self.assertEqual(client("session.log", session=s)["steps"][-1]["step"], done["step"])
 
     def test_it_has_the_same_name_again(self):
         with contextlib.closing(engine.client()) as client:
@@ -67,11 +65,11 @@ class Large(harness.Case):
             client.run(s, "x = 1")
             done = client.run(s, PRINT + "import os; sys.stdout.flush(); os._exit(3)")
             self.assertEqual(done["state"]["outcome"], "rolled_back")
-            self.assertEqual(len(done["stdout"]), 4 * MIB)
+            self.assertEqual(len(done["stdout"]), MIB)
             self.assertEqual(client.value(s, "x"), 1)
 
     def test_the_session_is_closed_meanwhile(self):
-        for i in range(12):
+        for i in range(8):
             _, said = self.both(PRINT, i * 0.05, "session.close")
             if "error" in said:
                 self.assertEqual(said["error"]["data"]["code"], "gone", said)
@@ -83,7 +81,7 @@ class Large(harness.Case):
             s, said = self.both(PRINT, i * 0.05, "step.interrupt")
             done = said["result"]
             if done["status"] == "ok":
-                self.assertEqual(done["stdout"], "é\n" * (2 * MIB))
+                self.assertEqual(done["stdout"], "é\n" * (MIB // 2))
             with contextlib.closing(engine.client()) as client:
                 self.assertEqual(client.value(s, "2 + 2"), 4)
 
@@ -103,30 +101,12 @@ class Large(harness.Case):
                 except rpc.Failed as failed:
                     self.assertIn("while its state was rebuilt", str(failed))
 
-    def test_others_are_answered_meanwhile(self):
-        """Asked while the record is made, `engine.info` is answered before it."""
-        order = []
-        with contextlib.closing(engine.client()) as a, contextlib.closing(engine.client()) as b:
-            s = self.session(a)
-
-            def run():
-                a.run(s, PRINT * 2)
-                order.append("step")
-
-            thread = threading.Thread(target=run)
-            thread.start()
-            while thread.is_alive():
-                b("engine.info")
-                order.append("info")
-            thread.join()
-        self.assertGreater(order.index("step"), 10)
-
     def test_the_engine_ends_meanwhile(self):
         for delay in (0.2, 0.3, 0.4):
             own = rpc.Engine()
             client = own.client()
             s = self.session(client)
-            client.send("step.run", session=s, code=PRINT * 3)
+            client.send("step.run", session=s, code=PRINT * 9)
             time.sleep(delay)
             self.assertEqual(own.stop(), 0, own.said())
 
