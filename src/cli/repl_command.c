@@ -2,7 +2,9 @@
 #include "cli/repl.h"
 
 #include "api/outcome.h"
+#include "api/param.h"
 #include "api/wording.h"
+#include "base/attr.h"
 #include "base/num.h"
 #include "cli/cmd.h"
 #include "cli/outdir.h"
@@ -26,17 +28,19 @@ static void take_session(struct repl *repl, const json_t *session)
 {
 	(void)snprintf(repl->session, sizeof repl->session, "%s", session_text(session, "session"));
 	(void)snprintf(repl->name, sizeof repl->name, "%s", session_text(session, "name"));
-	const char *runtime = session_text(session, "runtime");
-	if (runtime[0])
-		(void)snprintf(repl->runtime, sizeof repl->runtime, "%s", runtime);
 }
 
 int repl_create(struct repl *repl, struct err *err)
 {
 	json_t *session = NULL;
+	bool is_first = !repl->session[0];
 	int r = repl_call(repl, "session.create", json_incref(repl->create), &session, err);
 	if (r == 0)
 		take_session(repl, session);
+	/* Later it is what %runtime said last, whichever session is in use. */
+	if (r == 0 && is_first)
+		(void)snprintf(repl->runtime, sizeof repl->runtime, "%s",
+			session_text(session, "runtime"));
 	json_decref(session);
 	return r;
 }
@@ -188,14 +192,14 @@ static int do_runtime(struct repl *repl, const struct magic *m, struct err *err)
 {
 	json_t *info = NULL;
 	int r = repl_call(repl, "engine.info", NULL, &info, err);
-	const char *names = session_text(info, "runtimes");
+	const char *names = session_text(info, "runtimes"), *name = param_language(m->arg);
 	if (r == 0 && !m->arg[0])
 		(void)printf("%s (there is: %s)\n", repl->runtime, names);
-	else if (r == 0 && !magic_is_listed(names, m->arg)) {
+	else if (r == 0 && !magic_is_listed(names, name)) {
 		r = err_set(err, ERR_RUNTIME, "no runtime %.60s here", m->arg);
 		(void)err_hint(err, "there is: %s", names);
 	} else if (r == 0)
-		(void)snprintf(repl->runtime, sizeof repl->runtime, "%s", m->arg);
+		(void)snprintf(repl->runtime, sizeof repl->runtime, "%s", name);
 	json_decref(info);
 	return r;
 }
@@ -221,10 +225,13 @@ static int do_reset(struct repl *repl, const struct magic *m, struct err *err)
 static int do_help(struct repl *repl attr_unused, const struct magic *m attr_unused,
 	struct err *err attr_unused)
 {
+	size_t width = 0;
+	for (int i = 0; i < MAGIC_END_; i++)
+		width = MAX(width, strlen(magic_rows[i].name) + strlen(magic_rows[i].arg));
 	for (int i = 0; i < MAGIC_END_; i++) {
 		const struct magic_row *row = &magic_rows[i];
-		(void)printf("%%%s %-*s%s\n", row->name, (int)(23 - strlen(row->name)), row->arg,
-			row->help);
+		(void)printf("%%%s %-*s  %s\n", row->name, (int)(width - strlen(row->name)),
+			row->arg, row->help);
 	}
 	(void)puts("Tab completes a name. Ctrl-C stops the step, Ctrl-D leaves.");
 	return 0;

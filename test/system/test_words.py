@@ -162,5 +162,18 @@ class Terminal(harness.Case):
         self.assertIn("the box does not see it: retort session files SESSION --put orders.csv\n", done.err)
 
 
+class Repl(harness.Case):
+    def test_the_runtime_stays_over_sessions(self):
+        done = repl.pipe("%runtime sh\n%branch b\n%runtime\n%switch main\n%runtime\n%reset\n%runtime\n"
+                         "%runtime py\n%runtime\n")
+        self.assertEqual([line.split()[0] for line in done.out.splitlines()], ["shell"] * 3 + ["python"], repr(done))
+
+    def test_help_has_two_columns(self):
+        lines = [line for line in repl.pipe("%help\n").out.splitlines() if line.startswith("%")]
+        for line in lines:
+            self.assertRegex(line, r"^%\w+ .*  \S")
+        self.assertEqual(len({re.match(r"%\w+ .*?  +(?=\S)", line).end() for line in lines}), 1, lines)
+
+
 if __name__ == "__main__":
     harness.main()
