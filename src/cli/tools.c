@@ -124,6 +124,20 @@ static int print_text(const struct buf *text)
 	return fwrite(buf_str(&shown), 1, shown.bytes, stdout) != shown.bytes;
 }
 
+/* What a tool says of its failure can be long, as a traceback. */
+static int tell_failed(const struct tools_outcome *out, const char *tool)
+{
+	cleanup_buf struct buf shown = BUF_INIT(SHOWN_BYTES);
+	const struct buf *text = &out->text;
+	const char *end = text->bytes ? memchr(text->data, '\n', text->bytes) : NULL;
+	if (!end || (size_t)(end - text->data) == text->bytes - 1 ||
+		utf8_escape_terminal(&shown, buf_str(text), text->bytes, UTF8_KEEP_LINES) < 0)
+		return cli_fail(&out->err, false);
+	(void)fflush(stdout);
+	(void)fprintf(stderr, "retort: %s failed:\n%s", tool, buf_str(&shown));
+	return STATUS_TOOL;
+}
+
 static int show(const struct tools_args *args, const struct tools_request *q)
 {
 	static const int statuses[] = {[TOOLS_TOOL_ERROR] = STATUS_TOOL,
@@ -142,7 +156,9 @@ static int show(const struct tools_args *args, const struct tools_request *q)
 	if (out.end != TOOLS_DONE) {
 		/* What was only warned of is said already. */
 		bool is_said = is_whole && !is_call;
-		int by_code = is_said ? 0 : cli_fail(&out.err, args->is_json && !is_whole);
+		int by_code = is_said ? 0
+			: is_whole    ? tell_failed(&out, q->what)
+				      : cli_fail(&out.err, args->is_json);
 		bool has_own = out.end == TOOLS_WRONG || out.err.code == ERR_AUTH ||
 			out.err.code == ERR_INTERRUPTED;
 		status = has_own && !is_said ? by_code : statuses[out.end];

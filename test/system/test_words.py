@@ -153,6 +153,16 @@ class Terminal(harness.Case):
         self.assertIn("there was no more input: Ctrl-D ends it, and a pipe's lines are statements", done.err)
         self.assertNotIn("--stdin", done.err)
 
+    def test_the_failure_of_a_tool_has_its_lines(self):
+        path = os.path.join(harness.make_dir(), "mcp.json")
+        with open(path, "w", encoding="ascii") as f:
+            json.dump({"mcpServers": {"r": {"command": harness.RETORT, "args": ["mcp"]}}}, f)
+        code = json.dumps({"code": "def f(): 1/0\nf()  # " + 300 * "x"})
+        done = harness.retort("tools", "call", "--yes", "--mcp-config", path, "r.run_code", code)
+        self.assertEqual((done.status, done.out), (5, ""))
+        self.assertTrue(done.err.startswith("retort: r.run_code failed:\nerror: python, "), done.err)
+        self.assertTrue(done.err.endswith("\nZeroDivisionError: division by zero\n"), done.err)
+
     def test_a_file_that_is_here_is_given_as_the_command_can(self):
         place = harness.make_dir()
         with open(place + "/orders.csv", "w", encoding="ascii") as f:
