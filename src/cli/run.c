@@ -210,6 +210,31 @@ static char **program_argv(const struct run_args *args, int argc, char **argv, i
 	return argv + at - 1;
 }
 
+static bool is_option(const struct opt_set *set, const char *text)
+{
+	size_t n = strcspn(text, "=");
+	for (size_t i = 0; i < set->n_opts; i++) {
+		const struct opt *o = &set->opts[i];
+		bool is_long = strncmp(text, "--", 2) == 0 && n - 2 == strlen(o->name) &&
+			strncmp(text + 2, o->name, n - 2) == 0;
+		if (is_long || (text[0] == '-' && text[1] && text[1] == o->letter && !text[2]))
+			return true;
+	}
+	return false;
+}
+
+/* As behind python's -c; who means retort's sees nothing of it otherwise. */
+static void tell_behind(const struct run_args *args, const struct opt_set *set, const char *first)
+{
+	const struct output_args *output = &args->output;
+	if (args->code && first && !output->quiet && !output->json && !output->jsonl &&
+		is_option(set, first))
+		(void)fprintf(stderr,
+			"retort: %s behind -c CODE is the program's argument: write retort's own "
+			"options before -c\n",
+			first);
+}
+
 static int run_main(int argc, char **argv)
 {
 	struct run_args args = {.box = BOX_ARGS_INIT};
@@ -229,6 +254,7 @@ static int run_main(int argc, char **argv)
 		return cli_fail(&err, args.output.json);
 	}
 	p->code = BUF_INIT(PROGRAM_MAX_BYTES);
+	tell_behind(&args, &set, argv[at]);
 	int r = gather(&args, &set, program_argv(&args, argc, argv, at), p, &req, &err);
 	int status = r < 0 ? cli_fail(&err, args.output.json) : run_request(&args, &set, &req);
 	if (r == 0 && status != 0)

@@ -163,6 +163,14 @@ class Terminal(harness.Case):
         self.assertTrue(done.err.startswith("retort: r.run_code failed:\nerror: python, "), done.err)
         self.assertTrue(done.err.endswith("\nZeroDivisionError: division by zero\n"), done.err)
 
+    def test_an_option_behind_the_code_is_told(self):
+        for options, is_told in ((("--json",), True), (("-m", "1g"), True), (("--memory=1g",), True), (("--", "--json"), False),
+                                 (("json",), False), (("--mine",), False), (("-",), False)):
+            done = harness.retort("run", "-c", "import sys; print(len(sys.argv))", *options)
+            self.assertEqual(done.out, f"{len(options) + 1}\n", options)
+            self.assertEqual(f"retort: {options[0]} behind -c CODE is the program's argument" in done.err, is_told, repr(done))
+        self.assertEqual(harness.retort("run", "--quiet", "-c", "1", "--json").err, "")
+
     def test_a_file_that_is_here_is_given_as_the_command_can(self):
         place = harness.make_dir()
         with open(place + "/orders.csv", "w", encoding="ascii") as f:
