@@ -158,7 +158,10 @@ void step_judge(struct record *r, const struct step_end *end)
 				     : RECORD_LOST;
 	if (end->has_result) {
 		r->status = end->is_error ? RECORD_ERROR : RECORD_OK;
-		r->exit_code = r->exit_status = end->exit_code;
+		r->exit_status = end->exit_code;
+		/* What its runtime says of an interrupt is not why it ended. */
+		if (end->cause == STEP_CAUSE_NONE)
+			r->exit_code = end->exit_code;
 	}
 	if (end->cause == STEP_CAUSE_MEMORY)
 		judge_memory(r);

@@ -96,6 +96,15 @@ class Advice(harness.Case):
             self.assertIn(", what it did is kept", mcp.run("v = 2; 1/0").text)
             self.assertIn("value: 2", mcp.run("v").text)
 
+    @harness.needs_shell_or_sql
+    def test_what_a_limit_ended_has_no_exit_code_of_its_own(self):
+        with Mcp() as mcp:
+            for code, runtime in (("import time; time.sleep(60)", "python"), ("while (true) {}", "javascript"),
+                                  ("sleep 60", "shell")):
+                done = mcp.run(code, runtime=runtime, timeout_ms=500)
+                self.assertEqual((done.record["status"], done.record["exit_code"]), ("timeout", None), runtime)
+                self.assertNotIn("exit 1", done.text)
+
 
 class Waiting(harness.Case):
     def test_a_run_that_has_not_begun_says_behind_which_and_is_taken_out_at_once(self):

@@ -111,7 +111,7 @@ static const struct {
 		"TimeLimit", "its limit of 2 s of wall time"},
 	{"wall, then a result",
 		{.cause = STEP_CAUSE_WALL, .has_result = true, .is_error = true, .exit_code = 1}, 0,
-		RECORD_TIMEOUT, RECORD_COMMITTED, 1, 0, 124, "TimeLimit", "of wall time"},
+		RECORD_TIMEOUT, RECORD_COMMITTED, -1, 0, 124, "TimeLimit", "of wall time"},
 	{"wall, then killed",
 		{.cause = STEP_CAUSE_WALL, .has_exited = true, .wait_status = KILLED(SIGKILL)}, 0,
 		RECORD_TIMEOUT, RECORD_LOST, -1, 0, 124, "TimeLimit", "of wall time"},
