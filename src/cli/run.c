@@ -129,11 +129,13 @@ static void tell_unread(const struct run_args *args, const char *program)
 			stderr);
 }
 
-static int run_request(
-	const struct run_args *args, const struct opt_set *set, const struct run_request *req)
+static int run_request(const struct run_args *args, const struct opt_set *set,
+	const struct run_request *req, const char *program)
 {
-	const struct view_options options = {
-		.output = args->output, .limits = &args->box.limits, .set = set};
+	const struct view_options options = {.output = args->output,
+		.limits = &args->box.limits,
+		.set = set,
+		.program = program};
 	struct view view;
 	view_init(&view, &options);
 	int status = view_run(&view, req);
@@ -255,10 +257,12 @@ static int run_main(int argc, char **argv)
 	}
 	p->code = BUF_INIT(PROGRAM_MAX_BYTES);
 	tell_behind(&args, &set, argv[at]);
+	const char *program = args.code ? NULL : argv[at]; /* as it was typed */
 	int r = gather(&args, &set, program_argv(&args, argc, argv, at), p, &req, &err);
-	int status = r < 0 ? cli_fail(&err, args.output.json) : run_request(&args, &set, &req);
+	int status =
+		r < 0 ? cli_fail(&err, args.output.json) : run_request(&args, &set, &req, program);
 	if (r == 0 && status != 0)
-		tell_unread(&args, args.code ? NULL : argv[at]);
+		tell_unread(&args, program);
 	pieces_free(p);
 	return status;
 }

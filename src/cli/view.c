@@ -228,27 +228,40 @@ static bool is_own(const char *path)
 	return is_found;
 }
 
-/* "…: 'orders.csv'", or the module of @ending that is named so, is here, and the box was not given
- * it. */
-static bool show_missing(const struct view *view, const char *message, const char *ending)
+/* @path is here, and the box, where the program looks for @name, was not given it. */
+static bool tell_here(const struct view *view, const char *path, const char *name)
 {
 	static const char *const give[PLACE_END_] = {
 		"-v ", "retort session files SESSION --put ", "%put "};
-	char path[PATH_MAX];
+	cleanup_buf struct buf safe = BUF_INIT(4 * PATH_MAX), meant = BUF_INIT(4 * PATH_MAX);
+	if (strchr(path, ':') || !is_own(path) || access(path, R_OK) < 0 ||
+		utf8_escape_terminal(&safe, path, strlen(path), UTF8_ONE_LINE) < 0 ||
+		utf8_escape_terminal(&meant, name, strlen(name), UTF8_ONE_LINE) < 0)
+		return false;
+	bool is_run = view->options.place == PLACE_RUN;
+	(void)fprintf(stderr, "retort: %s is here, but the box does not see it: %s%s%s%s\n",
+		buf_str(&safe), give[view->options.place], buf_str(&safe), is_run ? ":" : "",
+		is_run ? buf_str(&meant) : "");
+	return true;
+}
+
+/* "…: 'orders.csv'", or the module of @ending that is named so; also beside the program, whose own
+ * directory is the top of the workspace. */
+static bool show_missing(const struct view *view, const char *message, const char *ending)
+{
+	const char *program = view->options.program,
+		   *slash = program ? strrchr(program, '/') : NULL;
+	char name[PATH_MAX], beside[2 * PATH_MAX];
 	const char *end = strrchr(message, '\''), *at = end;
 	while (at && at > message && at[-1] != '\'')
 		at--;
 	if (!at || at == message || end == at || end - at >= PATH_MAX)
 		return false;
-	(void)snprintf(path, sizeof path, "%.*s%s", (int)(end - at), at, ending);
-	cleanup_buf struct buf safe = BUF_INIT(4 * PATH_MAX);
-	if (strchr(path, ':') || !is_own(path) || access(path, R_OK) < 0 ||
-		utf8_escape_terminal(&safe, path, strlen(path), UTF8_ONE_LINE) < 0)
-		return false;
-	(void)fprintf(stderr, "retort: %s is here, but the box does not see it: %s%s",
-		buf_str(&safe), give[view->options.place], buf_str(&safe));
-	(void)fprintf(stderr, view->options.place == PLACE_RUN ? ":%s\n" : "\n", buf_str(&safe));
-	return true;
+	(void)snprintf(name, sizeof name, "%.*s%s", (int)(end - at), at, ending);
+	(void)snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash - program + 1) : 0,
+		program ? program : "", name);
+	return tell_here(view, name, name) ||
+		(slash && name[0] != '/' && tell_here(view, beside, name));
 }
 
 static void show_hint(const struct view *view, const json_t *record)
@@ -260,7 +273,9 @@ static void show_hint(const struct view *view, const json_t *record)
 	bool is_file = name && message &&
 		(strcmp(name, "FileNotFoundError") == 0 || strstr(message, "ENOENT"));
 	bool is_module = name && message && strcmp(name, "ModuleNotFoundError") == 0;
-	if (view->options.output.quiet || (is_file && show_missing(view, message, "")) ||
+	bool is_near = json_object_get(error, "near");
+	if (view->options.output.quiet ||
+		(is_file && !is_near && show_missing(view, message, "")) ||
 		(is_module &&
 			(show_missing(view, message, ".py") || show_missing(view, message, ""))))
 		return;

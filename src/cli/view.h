@@ -30,6 +30,7 @@ struct view_options {
 	bool is_atomic;		     /* an error was to roll it back */
 	bool is_typed; /* step by step by a person, who has stopped what was stopped */
 	enum observation_place place; /* which options hints name */
+	const char *program;	      /* the file that is run, or NULL */
 };
 
 struct view {

@@ -4,6 +4,7 @@
 #include "runtime/package.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* The texts that are not the same for all; "%s" is what is installed. */
 enum text { NETWORK = 1, PACKAGES, STDIN, PLACE, TEXT_END_ };
@@ -199,14 +200,32 @@ static bool add(struct buf *out, const json_t *record, size_t row, const struct 
 	return r == 0 && buf_add(out, gap + 2) == 0;
 }
 
+/* A file that lies elsewhere than where it was looked for. */
+static bool add_near(struct buf *out, const json_t *record, const char *near)
+{
+	const char *dot = strrchr(near, '.');
+	bool is_sql = strcmp(member(record, "runtime"), "sql") == 0;
+	if (!is_sql)
+		return buf_addf(out, "there is /home/user/%s", near) == 0;
+	if (dot && strcasecmp(dot, ".csv") != 0 && strcasecmp(dot, ".tsv") != 0)
+		return buf_addf(out,
+			       "there is a database %s: ATTACH '%s' AS other; its tables are "
+			       "other.NAME then",
+			       near, near) == 0;
+	return buf_addf(out, "there is %s: FROM \"%s\"", near, near) == 0;
+}
+
 bool hint_find(struct buf *out, const json_t *record, const struct hint_about *about)
 {
 	const char *name = member(json_object_get(record, "error"), "name");
+	const char *near = member(json_object_get(record, "error"), "near");
 	bool is_name = strcmp(name, "NameError") == 0 || strcmp(name, "ReferenceError") == 0;
 	if (about->was_lost && is_name)
 		return buf_add(out,
 			       "The state differs from what it was, as you were told: define again "
 			       "what is missing.") == 0;
+	if (*near)
+		return add_near(out, record, near);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (fits(record, i))
 			return add(out, record, i, about);

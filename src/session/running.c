@@ -7,6 +7,7 @@
 #include "session/errand.h"
 #include "session/leftover.h"
 #include "session/naming.h"
+#include "session/near.h"
 #include "session/rewind.h"
 
 #include <errno.h>
@@ -183,6 +184,7 @@ static void do_name(struct session *s)
 
 static void do_finish(struct session *s)
 {
+	near_tell(s);
 	s->record.checkpoint = keep_checkpoint(s);
 	s->record.files_lost = s->end.outcome == RECORD_ROLLED_BACK || s->end.outcome == RECORD_LOST
 		? s->lost

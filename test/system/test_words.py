@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import sqlite3
 import sys
 import tempfile
 
@@ -187,6 +188,54 @@ class Terminal(harness.Case):
         self.engine.run("new", "here")
         done = self.engine.run("exec", "here", "-c", "open('orders.csv')", cwd=place)
         self.assertIn("the box does not see it: retort session files SESSION --put orders.csv\n", done.err)
+
+
+class Near(harness.Case):
+    """A file that was meant is named: where it is certain, in every front."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.place = harness.make_dir()
+        os.makedirs(cls.place + "/data")
+        os.makedirs(cls.place + "/proj")
+        for path, text in (("data/sales.csv", "a\n1\n"), ("proj/helper.py", "x = 1\n"), ("proj/main.py", "import helper\n"),
+                           ("proj/in.csv", "1\n")):
+            with open(f"{cls.place}/{path}", "w", encoding="ascii") as f:
+                f.write(text)
+        db = sqlite3.connect(cls.place + "/shop.db")
+        db.execute("create table customers(a)")
+        db.commit()
+        db.close()
+
+    def hints(self, code, *options):
+        return harness.retort("run", "-v", "data:data", *options, "-c", code, cwd=self.place).err
+
+    def test_a_file_in_a_volume(self):
+        for code in ("open('sales.csv')", f"open('{self.place}/data/sales.csv')", "open('/mnt/data/sales.csv')"):
+            self.assertIn("retort: hint: there is /home/user/data/sales.csv\n", self.hints(code), code)
+        self.assertNotIn("there is", self.hints("open('none.csv')"))
+        self.assertNotIn("there is", self.hints("raise FileNotFoundError('x')"))
+        with Mcp("-v", self.place + "/data:data") as mcp:
+            self.assertIn("\nhint: there is /home/user/data/sales.csv\n", mcp.run("open('sales.csv')").text)
+            mcp.run("import os; os.mkdir('sub'); open('sub/own.txt', 'w').close()")
+            done = mcp.run("open('own.txt')")
+            self.assertEqual(done.record["error"]["near"], "sub/own.txt")
+            self.assertIn("\nhint: there is /home/user/sub/own.txt\n", done.text)
+
+    @harness.needs_shell_or_sql
+    def test_a_table(self):
+        self.assertIn('hint: there is data/sales.csv: FROM "data/sales.csv"\n', self.hints("select * from sales", "-r", "sql"))
+        self.assertEqual(self.hints('select * from "data/sales.csv"', "-r", "sql"), "")
+        self.assertIn("hint: there is a database shop.db: ATTACH 'shop.db' AS other; its tables are other.NAME then\n",
+                      self.hints("select * from customers", "-r", "sql", "-v", "shop.db"))
+        self.assertEqual(self.hints("ATTACH 'shop.db' AS other; select * from other.customers", "-r", "sql", "-v", "shop.db"), "")
+
+    def test_what_lies_beside_the_program(self):
+        for options in ((), ("-v", "proj:proj")):
+            done = harness.retort("run", *options, "proj/main.py", cwd=self.place)
+            self.assertIn("proj/helper.py is here, but the box does not see it: -v proj/helper.py:helper.py\n", done.err)
+        done = harness.retort("run", "-v", "proj/helper.py:helper.py", "proj/main.py", cwd=self.place)
+        self.assertEqual((done.status, done.err), (0, ""))
 
 
 class Repl(harness.Case):
