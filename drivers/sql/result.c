@@ -128,6 +128,7 @@ static int put_value(struct result *r, sqlite3_stmt *stmt, int i)
 	if (n < bytes && type == CELL_TEXT)
 		n = utf8_cut(data, bytes, n);
 	r->is_cut = r->is_cut || n < bytes;
+	r->has_no_utf8 = r->has_no_utf8 || (type == CELL_TEXT && !utf8_is_valid(data, n));
 	return type == CELL_TEXT ? text_json(&r->json, data, n) : put_blob(&r->json, data, n);
 }
 

@@ -16,7 +16,8 @@ struct result {
 	size_t n_shown;	       /* columns */
 	uint64_t n_rows;
 	struct buf json;
-	bool is_cut; /* not all is in json */
+	bool is_cut;	  /* not all is in json */
+	bool has_no_utf8; /* a text is not what it should be */
 	size_t bytes_max;
 };
 

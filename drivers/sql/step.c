@@ -195,6 +195,10 @@ static int take_rows(struct step *s, sqlite3_stmt *stmt)
 			buf_clear(&s->value);
 			rc = SQLITE_TOOBIG;
 		}
+		if (rc == SQLITE_DONE && result.has_no_utf8)
+			(void)fputs("retort: note: bytes that are not UTF-8 are shown as \\xNN: "
+				    "of a file, make it UTF-8 with iconv -f latin1 -t utf-8\n",
+				stderr);
 	}
 	result_done(&result);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;

@@ -467,9 +467,10 @@ class Files(harness.Case):
         self.assertIn("more from offset 3", part.text)
         part = self.mcp.tool("read_file", path="in/t.txt", session="io")
         self.assertTrue(part.text.startswith("zwölf\nzwölf\n"))
-        self.mcp.tool("write_file", path="b", content=base64.b64encode(b"\xff\xfe").decode(), encoding="base64",
-                      session="io")
-        self.assertIn("base64", self.mcp.tool("read_file", path="b", session="io").text)
+        for data, shown in ((b"\xff\0\xfe", "[application/octet-stream, 3 bytes: no text; read it with code]"),
+                            ("M\xfcller;\u20ac\n".encode("cp1252"), "M\xfcller;\x80\n\n[not UTF-8: shown as latin-1]")):
+            self.mcp.tool("write_file", path="b", content=base64.b64encode(data).decode(), encoding="base64", session="io")
+            self.assertEqual(self.mcp.tool("read_file", path="b", session="io").text, shown)
         self.assertEqual(self.mcp.tool("list_files", path="in", session="io").text.strip(),
                          "in/t.txt (21000 bytes)")
         self.assertTrue(self.mcp.tool("read_file", path="none", session="io").is_error)

@@ -230,6 +230,14 @@ class Near(harness.Case):
                       self.hints("select * from customers", "-r", "sql", "-v", "shop.db"))
         self.assertEqual(self.hints("ATTACH 'shop.db' AS other; select * from other.customers", "-r", "sql", "-v", "shop.db"), "")
 
+    @harness.needs_shell_or_sql
+    def test_a_table_of_another_encoding(self):
+        with open(self.place + "/data/latin.csv", "wb") as f:
+            f.write("n\nM\xfcller\n".encode("latin-1"))
+        done = harness.retort("run", "-v", "data:data", "-r", "sql", "-c", 'select * from "data/latin.csv"', cwd=self.place)
+        self.assertIn("M\\xfcller", done.out)
+        self.assertIn("retort: note: bytes that are not UTF-8 are shown as \\xNN", done.err)
+
     def test_what_lies_beside_the_program(self):
         for options in ((), ("-v", "proj:proj")):
             done = harness.retort("run", *options, "proj/main.py", cwd=self.place)

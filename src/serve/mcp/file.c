@@ -50,8 +50,29 @@ static bool is_picture(const char *mime)
 
 /* ---- read_file ---- */
 
-/* A text whose end was cut inside a character is still one. Returns: is it text; @out has it. */
-static bool take_content(const json_t *file, struct buf *out)
+enum content { CONTENT_TEXT, CONTENT_LATIN, CONTENT_BINARY };
+
+/* Bytes of texts in encodings of one byte a character have no controls but those of texts. */
+static bool is_latin(const char *data, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if ((unsigned char)data[i] < ' ' && !strchr("\t\n\v\f\r\033", data[i]))
+			return false;
+	return memchr(data, '\0', bytes) == NULL;
+}
+
+static void add_latin(struct buf *out, const char *data, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned char c = (unsigned char)data[i];
+		char two[] = {(char)(0xc0 | c >> 6), (char)(0x80 | (c & 0x3f))};
+		(void)buf_append(out, c < 0x80 ? data + i : two, c < 0x80 ? 1 : sizeof two);
+	}
+}
+
+/* A text whose ends were cut inside a character is still one. Returns: what it is; @out has it as
+ * text. */
+static enum content take_content(const json_t *file, struct buf *out)
 {
 	const json_t *content = json_object_get(file, "content");
 	const char *data = json_string_value(content);
@@ -59,9 +80,9 @@ static bool take_content(const json_t *file, struct buf *out)
 	cleanup_buf struct buf raw = BUF_INIT(READ_ROOM_BYTES);
 	struct err err;
 	if (strcmp(param_text(file, "encoding", ""), "base64") != 0)
-		return buf_append(out, data, bytes) == 0;
+		return buf_append(out, data, bytes) == 0 ? CONTENT_TEXT : CONTENT_BINARY;
 	if (base64_read(&raw, data, bytes, &err) < 0)
-		return false;
+		return CONTENT_BINARY;
 	const char *at = buf_str(&raw);
 	size_t n = raw.bytes;
 	for (int i = 0; i < UTF8_MAX_BYTES - 1 && n > 0 && ((unsigned char)*at & 0xc0) == 0x80;
@@ -69,9 +90,11 @@ static bool take_content(const json_t *file, struct buf *out)
 		at++;
 	for (int i = 0; i < UTF8_MAX_BYTES && n > 0; i++, n--)
 		if (utf8_is_valid(at, n))
-			return buf_append(out, at, n) == 0;
-	(void)buf_append(out, data, bytes);
-	return false;
+			return buf_append(out, at, n) == 0 ? CONTENT_TEXT : CONTENT_BINARY;
+	if (!is_latin(buf_str(&raw), raw.bytes))
+		return CONTENT_BINARY;
+	add_latin(out, buf_str(&raw), raw.bytes);
+	return CONTENT_LATIN;
 }
 
 static void give_part(struct mcp_job *job, const json_t *file)
@@ -80,9 +103,13 @@ static void give_part(struct mcp_job *job, const json_t *file)
 	uint64_t size = param_count(file, "size", 0);
 	uint64_t limit = param_count(job->arguments, "limit", MCP_READ_BYTES);
 	cleanup_buf struct buf out = BUF_INIT(READ_ROOM_BYTES);
-	if (!take_content(file, &out))
-		(void)buf_add(&out, "\n[base64: the bytes are no UTF-8]");
-	if (offset + limit < size)
+	enum content is = take_content(file, &out);
+	if (is == CONTENT_BINARY)
+		(void)buf_addf(&out, "[%s, %" PRIu64 " bytes: no text; read it with code]",
+			mcp_mime_of(argument(job, "path", ""), false), size);
+	if (is == CONTENT_LATIN)
+		(void)buf_add(&out, "\n[not UTF-8: shown as latin-1]");
+	if (is != CONTENT_BINARY && offset + limit < size)
 		(void)buf_addf(&out,
 			"\n[%" PRIu64 " of %" PRIu64 " bytes; more from offset %" PRIu64 "]", limit,
 			size, offset + limit);
