@@ -45,7 +45,7 @@ struct rendering {
 	struct section sections[SECTIONS];
 	json_t *images;
 	struct buf text;
-	unsigned n_images;
+	unsigned n_images, n_seen, n_large;
 	struct buf notes;
 };
 
@@ -109,7 +109,8 @@ static void add_failure(struct buf *b, const json_t *record)
 	if (name.bytes && message.bytes && message.data[0] != '\n')
 		(void)buf_add(b, ": ");
 	add_line(b, message, SHOWN_BYTES);
-	if (json_is_integer(line))
+	/* Of a SyntaxError the message says it: "… (<step 3>, line 1)". */
+	if (json_is_integer(line) && !memmem(message.data, message.bytes, ", line ", 7))
 		(void)buf_addf(b, " (line %" JSON_INTEGER_FORMAT ")", json_integer_value(line));
 	if (signal[0])
 		(void)buf_addf(b, ", signal %.20s", signal);
@@ -253,11 +254,15 @@ static bool take_image(struct rendering *r, const json_t *bundle)
 		size_t bytes = json_string_length(data);
 		if (!json_is_string(data))
 			continue;
-		if (bytes > OBSERVATION_IMAGE_BYTES || r->n_images >= OBSERVATION_IMAGES_MAX) {
-			(void)buf_addf(&r->notes, "[an %s of %zu KiB is not shown: %s]\n", types[i],
-				bytes * 3 / 4 / 1024,
-				bytes > OBSERVATION_IMAGE_BYTES ? "too large, draw it smaller"
-								: "too many in one step");
+		r->n_seen++;
+		if (r->n_images >= OBSERVATION_IMAGES_MAX)
+			return true; /* told once: tell_hidden() */
+		if (bytes > OBSERVATION_IMAGE_BYTES) {
+			(void)buf_addf(&r->notes,
+				"[image %u, an %s of %zu KiB, is not shown: too large, draw it "
+				"smaller]\n",
+				r->n_seen, types[i], bytes * 3 / 4 / 1024);
+			r->n_large++;
 			return true;
 		}
 		r->n_images++;
@@ -266,6 +271,16 @@ static bool take_image(struct rendering *r, const json_t *bundle)
 		return true;
 	}
 	return false;
+}
+
+static void tell_hidden(struct rendering *r)
+{
+	unsigned n_told = r->n_images + r->n_large;
+	if (n_told < r->n_seen)
+		(void)buf_addf(&r->notes,
+			"[of %u images the last %u are not shown: a step shows %d; draw the others in "
+			"steps of their own]\n",
+			r->n_seen, r->n_seen - n_told, OBSERVATION_IMAGES_MAX);
 }
 
 static void collect(struct rendering *r)
@@ -286,6 +301,7 @@ static void collect(struct rendering *r)
 		take_bundle(&r->sections[VALUE], value);
 	json_array_foreach(json_object_get(record, "displays"), i,
 		display) if (!take_image(r, display)) take_bundle(&r->sections[DISPLAY], display);
+	tell_hidden(r);
 }
 
 /* What is short is shown in whole; what is left is for the long ones, the same for each. */
@@ -451,9 +467,12 @@ static void render_text(struct rendering *r)
 	share(r->sections, used < room ? room - used : 0);
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)
 		add_section(r, &r->sections[order[i]]);
+	const char *runtime = member(r->record, "runtime");
+	bool has_values = strcmp(runtime, "python") == 0 || strcmp(runtime, "javascript") == 0;
 	if (is_empty && strcmp(member(r->record, "status"), "ok") == 0)
-		(void)buf_add(&r->text,
-			"no output: print something, or end with an expression, to see it\n");
+		(void)buf_addf(&r->text, "no output%s\n",
+			has_values ? ": print something, or end with an expression, to see it"
+				   : "");
 	if (r->text.bytes > 0 && r->text.data[r->text.bytes - 1] == '\n')
 		r->text.data[--r->text.bytes] = '\0';
 }

@@ -299,10 +299,12 @@ static void on_hangup(void *arg)
 {
 	struct fronts *f = arg;
 	struct err err;
-	if (token_list_reload(f->tokens, &err) < 0)
+	if (token_list_reload(f->tokens, &err) < 0) {
 		(void)cli_fail(&err, false);
-	else
+		(void)fputs("retort: the tokens that were read before stay in use\n", stderr);
+	} else {
 		(void)fprintf(stderr, "retort: %s has been read again\n", f->args->token_file);
+	}
 }
 
 /* Every user of the host can connect to loopback: whoever asks without a token is not the one who

@@ -6,13 +6,13 @@
 #include "runtime/installation.h"
 #include "runtime/start.h"
 
+#include <errno.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <errno.h>
 #include <unistd.h>
 
 enum { LINKS_MAX = 16 };
@@ -121,6 +121,21 @@ int runtime_not_found(const struct runtime_kind *kind, const char *path, struct 
 	return r;
 }
 
+/* What is there, and cannot be used: a link can lead nowhere, or where this user may not go. */
+static int fail_find(const struct runtime_kind *kind, const char *path, int error, struct err *err)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink(path, target, sizeof target - 1);
+	int r = runtime_not_found(kind, path, err);
+	if (n > 0)
+		err_set(err, ERR_RUNTIME, "no %s at %s, which leads to %.*s: %s", kind->language,
+			path, (int)n, target, strerror(error));
+	else if (error == EACCES)
+		err_set(err, ERR_RUNTIME, "no %s at %s: %s", kind->language, path, strerror(error));
+	err_hint(err, "%s", kind->missing);
+	return r;
+}
+
 /* A name without a slash, which is nothing here, is one of PATH, as in a shell. */
 static bool find_in_path(const char *name, char out[PATH_MAX])
 {
@@ -156,7 +171,9 @@ int runtime_find(
 			return runtime_not_found(kind, out, err);
 		strcat(strcat(out, "/"), kind->executable);
 	}
-	if (stat(out, &st) < 0 || !S_ISREG(st.st_mode) || access(out, X_OK) < 0)
+	if (stat(out, &st) < 0)
+		return fail_find(kind, out, errno, err);
+	if (!S_ISREG(st.st_mode))
 		return runtime_not_found(kind, out, err);
-	return 0;
+	return access(out, X_OK) < 0 ? fail_find(kind, out, errno, err) : 0;
 }

@@ -8,10 +8,12 @@
 #include "net/lines.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	CHUNK_BYTES = 64 << 10,
@@ -328,6 +330,24 @@ static int spawn(struct program *p, const struct tool_server *s)
 	return r;
 }
 
+/* A directory of PATH that may not be searched makes -EACCES of a command that is not there. */
+static int why_not(const char *command, int error)
+{
+	char path[PATH_MAX];
+	const char *at = getenv("PATH");
+	if (error != -EACCES || strchr(command, '/') || !at)
+		return error;
+	for (;; at++) {
+		size_t bytes = strcspn(at, ":");
+		int n = snprintf(path, sizeof path, "%.*s/%s", (int)bytes, at, command);
+		if (n < (int)sizeof path && access(path, F_OK) == 0)
+			return error;
+		at += bytes;
+		if (!*at)
+			return -ENOENT;
+	}
+}
+
 static int start(struct mcp_link **out, uv_loop_t *loop, const struct tool_server *server,
 	const struct mcp_link_user *user, struct err *err)
 {
@@ -349,7 +369,8 @@ static int start(struct mcp_link **out, uv_loop_t *loop, const struct tool_serve
 	p->process.data = p;
 	if (r < 0) {
 		finish(p);
-		(void)err_sys(err, ERR_UNREACHABLE, -r, "%.120s does not start", server->command);
+		(void)err_sys(err, ERR_UNREACHABLE, -why_not(server->command, r),
+			"%.120s does not start", server->command);
 		return err_hint(
 			err, "see its \"command\", which is looked up in PATH, and \"cwd\"");
 	}

@@ -373,7 +373,7 @@ class Tokens(harness.Case):
             for headers in ({}, self.bearer("x" * 20), self.bearer(""), {"Authorization": "Basic YTpi"},
                             self.bearer(web.TOKEN[:-1]), self.bearer(web.TOKEN + "x"), {"Authorization": web.TOKEN}):
                 answer = server.post(body, headers)
-                self.assertEqual((answer.status, answer.json["error"]["code"]), (401, "denied"), headers)
+                self.assertEqual((answer.status, answer.json["error"]["code"]), (401, "auth"), headers)
                 self.assertTrue(answer.headers["WWW-Authenticate"].startswith("Bearer"))
             for path in ("/rpc", "/rpc?token=" + web.TOKEN, "/rpc?access_token=" + web.TOKEN):
                 self.assertEqual(server.request("POST", path, body, web.JSON).status, 401)
@@ -392,13 +392,15 @@ class Tokens(harness.Case):
         with web.Server(tokens=f"ann {web.TOKEN}\n") as server:
             body = web.question("session.list")
             for text, ann, bob in ((f"ann {web.TOKEN}\nbob {web.TOKEN}2\n", 200, 200), ("", 200, 200),
-                                   (f"ann {web.TOKEN}2\nbob {web.TOKEN}2\n", 200, 200), (f"bob {web.TOKEN}2\n", 401, 200)):
+                                   (f"ann {web.TOKEN}2\nbob {web.TOKEN}2\n", 200, 200), (f"bob {web.TOKEN}2\n", 401, 200),
+                                   ("carl\n", 401, 200)):
                 n = server.said().count("retort: ")
                 server.write_tokens(text)
                 server.process.send_signal(signal.SIGHUP)
                 self.assertTrue(web.wait(lambda n=n: server.said().count("retort: ") > n))
                 self.assertEqual(server.post(body, self.bearer(web.TOKEN)).status, ann, text)
                 self.assertEqual(server.post(body, self.bearer(web.TOKEN + "2")).status, bob, text)
+            self.assertTrue(web.wait(lambda: "retort: the tokens that were read before stay in use\n" in server.said()))
 
     def test_files_that_will_not_do(self):
         good = "ann " + web.TOKEN

@@ -106,6 +106,15 @@ class Advice(harness.Case):
                 self.assertEqual((done.record["status"], done.record["exit_code"]), ("timeout", None), runtime)
                 self.assertNotIn("exit 1", done.text)
 
+    @harness.needs_shell_or_sql
+    def test_a_place_is_told_once_and_a_shell_has_no_expressions(self):
+        with Mcp() as mcp:
+            line = mcp.run("x = [").text.splitlines()[0]
+            self.assertEqual((line.count("line 1"), line.count("never closed")), (1, 1), line)
+            self.assertIn("(line 1)", mcp.run("1/0").text.splitlines()[0])
+            self.assertIn("no output: print something", mcp.run("x = 1").text)
+            self.assertTrue(mcp.run("true", runtime="shell").text.endswith("\nno output"))
+
 
 class Waiting(harness.Case):
     def test_a_run_that_has_not_begun_says_behind_which_and_is_taken_out_at_once(self):
@@ -172,6 +181,22 @@ class Terminal(harness.Case):
         self.assertEqual((done.status, done.out), (5, ""))
         self.assertTrue(done.err.startswith("retort: r.run_code failed:\nerror: python, "), done.err)
         self.assertTrue(done.err.endswith("\nZeroDivisionError: division by zero\n"), done.err)
+
+    def test_an_interpreter_that_cannot_be_used_is_not_called_missing(self):
+        place = harness.make_dir()
+        os.symlink("/nowhere/python3", place + "/gone")
+        done = harness.retort("run", "--python", place + "/gone", "-c", "1")
+        self.assertIn(f"no Python at {place}/gone, which leads to /nowhere/python3: No such file or directory", done.err)
+        os.mkdir(place + "/closed", 0)
+        os.symlink(place + "/closed/python3", place + "/python3")
+        if os.geteuid() != 0:
+            done = harness.retort("run", "--python", place + "/python3", "-c", "1")
+            self.assertIn(f"no Python at {place}/python3, which leads to {place}/closed/python3: Permission denied", done.err)
+        with open(place + "/mcp.json", "w", encoding="ascii") as f:
+            json.dump({"mcpServers": {"r": {"command": "no-such-command"}}}, f)
+        done = harness.retort("tools", "list", "--mcp-config", place + "/mcp.json",
+                              env={"PATH": f"{place}/closed:{os.environ['PATH']}"})
+        self.assertIn("no-such-command does not start: no such file or directory", done.err.lower())
 
     def test_an_option_behind_the_code_is_told(self):
         for options, is_told in ((("--json",), True), (("-m", "1g"), True), (("--memory=1g",), True), (("--", "--json"), False),

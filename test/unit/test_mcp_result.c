@@ -242,8 +242,11 @@ TEST(images_have_limits)
 			json_pack("{s:s}", "image/png", i == 1 ? big : "QUJD"));
 	json_t *r = mcp_result_make(record, &usual);
 	CHECK_INT(json_array_size(json_object_get(r, "content")), OBSERVATION_IMAGES_MAX + 1);
-	CHECK_HAS(text_of(r), "is not shown: too large, draw it smaller]");
-	CHECK_HAS(text_of(r), "is not shown: too many in one step]");
+	CHECK_HAS(text_of(r),
+		"[image 2, an image/png of 3840 KiB, is not shown: too large, draw it smaller]");
+	CHECK_HAS(text_of(r),
+		"[of 11 images the last 2 are not shown: a step shows 8; draw the others in steps of "
+		"their own]");
 	free(big);
 	json_decref(record);
 	json_decref(r);

@@ -213,7 +213,7 @@ static int check_token(struct http_exchange *x, struct err *err)
 	http_count(x->server, METRICS_UNAUTHORIZED, 1);
 	(void)http_set_header(x, "WWW-Authenticate",
 		n ? "Bearer realm=\"retort\", error=\"invalid_token\"" : "Bearer realm=\"retort\"");
-	(void)err_set(err, ERR_DENIED, n ? "the token is not one of this engine's" : "no token");
+	(void)err_set(err, ERR_AUTH, n ? "the token is not one of this engine's" : "no token");
 	(void)err_hint(err, "send the header \"Authorization: Bearer TOKEN\"");
 	return 401;
 }
