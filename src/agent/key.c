@@ -76,8 +76,7 @@ static int read_variables(
 	return 0;
 }
 
-/* Is it on this host? */
-static bool is_loopback(const char *base)
+bool key_is_here(const char *base)
 {
 	static const char *const names[] = {"localhost", "[::1]"};
 	const char *host = strstr(base, "://") + 3;
@@ -107,7 +106,7 @@ int key_find(
 			"set %s in the environment, or name a file that holds it: --key-file",
 			p->key_variables[0]);
 	}
-	if (out->text[0] && strncasecmp(m->base, "http:", 5) == 0 && !is_loopback(m->base)) {
+	if (out->text[0] && strncasecmp(m->base, "http:", 5) == 0 && !key_is_here(m->base)) {
 		key_done(out);
 		(void)err_set(err, ERR_DENIED,
 			"%s: its address is http://, so the key would go over the network in the clear",

@@ -59,6 +59,9 @@ struct key {
 	bool is_bearer;
 };
 
+/* Is @base, a URL, on this host? */
+bool key_is_here(const char *base);
+
 /*
  * Find the key of a model: in @file (may be NULL), else in the variables of its provider.
  *

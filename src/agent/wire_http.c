@@ -186,6 +186,9 @@ static bool read_end(const struct try *t, const struct net_result *result, struc
 	if (result->err.hint[0])
 		(void)err_hint(&out->err, "%s", result->err.hint);
 	out->status = result->status;
+	/* Where nothing listens on this host, nothing is on its way to. */
+	if (result->end == NET_NO_SERVER && key_is_here(t->call->wire->model.base))
+		out->should_retry = 0;
 	return true;
 }
 

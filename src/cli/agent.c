@@ -456,6 +456,7 @@ static int perform(struct agent *agent, char **operands, struct err *err)
 	agent->view.is_events = args->jsonl;
 	agent->view.is_live = isatty(STDERR_FILENO) && !args->plain && !args->json &&
 		!args->jsonl && !args->quiet;
+	agent->view.tells_waits = !args->json && !args->jsonl && !args->quiet;
 	agent->view.has_color = term_has_color(STDERR_FILENO, (enum term_color)args->color);
 	if (r == 0 && (r = call(agent, create, &result, err)) < 0)
 		r = name_option(err);

@@ -351,12 +351,25 @@ static void put_json(struct agent_view *view, const json_t *event)
 	free(line);
 }
 
+/* Who reads a pipe waits as well. */
+static void tell_wait(const json_t *event)
+{
+	cleanup_buf struct buf safe = BUF_INIT(4 * NOTE_BYTES);
+	const char *message = member(event, "message");
+	(void)utf8_escape_terminal(
+		&safe, message, utf8_cut(message, strlen(message), NOTE_BYTES), UTF8_ONE_LINE);
+	(void)fprintf(stderr, "retort: %s: again in %.1f s\n", buf_str(&safe),
+		(double)count(event, "wait_ms") / 1000);
+}
+
 void agent_view_event(void *arg, const json_t *event)
 {
 	struct agent_view *view = arg;
 	const char *name = member(event, "event");
 	if (view->is_events || view->record)
 		put_json(view, event);
+	if (!view->is_live && view->tells_waits && strcmp(name, "model.wait") == 0)
+		tell_wait(event);
 	for (size_t i = 0; view->is_live && i < ARRAY_LEN(rows); i++)
 		if (strcmp(rows[i].event, name) == 0) {
 			end_asking(view);

@@ -11,9 +11,10 @@
 struct agent_view {
 	struct sink out, err; /* stdout: answers and plots; stderr: all that passes by */
 	struct picture picture;
-	FILE *record;	/* every event, a line each; or NULL */
-	bool is_live;	/* what happens is shown on stderr */
-	bool is_events; /* --jsonl: on stdout */
+	FILE *record;	  /* every event, a line each; or NULL */
+	bool is_live;	  /* what happens is shown on stderr */
+	bool tells_waits; /* where it is not live */
+	bool is_events;	  /* --jsonl: on stdout */
 	bool has_color;
 	bool is_inside;	 /* of a line of text */
 	bool is_asking;	 /* the last line says who is asked, and goes when something comes */

@@ -330,9 +330,10 @@ class Failures(harness.Case):
     def test_nobody_is_there(self):
         with Server(chat("a")) as server:
             url = server.url
-        said = ask(f"openai:m@{url}", tries=0)
+        said = ask(f"openai:m@{url}")
         self.assertEqual((said.failed["failed"], said.failed["code"]), ("connection", "unreachable"))
         self.assertIn(url[7:], said.failed["message"])
+        self.assertEqual(said.all("wait"), [])  # on this host nobody is on the way
 
     def test_silence_ends_at_a_limit(self):
         hang = Answer(b": wait\n\n", end="hang")

@@ -10,6 +10,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
+import model_server  # noqa: E402
 import test_repl as repl  # noqa: E402
 import test_session  # noqa: E402
 from test_mcp import Mcp  # noqa: E402
@@ -197,6 +198,13 @@ class Terminal(harness.Case):
         done = harness.retort("tools", "list", "--mcp-config", place + "/mcp.json",
                               env={"PATH": f"{place}/closed:{os.environ['PATH']}"})
         self.assertIn("no-such-command does not start: no such file or directory", done.err.lower())
+
+    def test_an_agent_in_a_pipe_says_what_it_waits_for(self):
+        busy = model_server.error(500, {"error": {"message": "busy"}}, retry_after_ms="1")
+        for options, n in (((), 1), (("--quiet",), 0), (("--json",), 0)):
+            with model_server.Server(busy, model_server.error(400, {"error": {"message": "no"}})) as server:
+                done = harness.retort("agent", "-M", f"{server.url}/v1#x", *options, "Go.", env={"RETORT_MODEL_KEY": "k"})
+                self.assertEqual(done.err.count(": again in 0.0 s\n"), n, done.err)
 
     def test_an_option_behind_the_code_is_told(self):
         for options, is_told in ((("--json",), True), (("-m", "1g"), True), (("--memory=1g",), True), (("--", "--json"), False),
