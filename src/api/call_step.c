@@ -312,7 +312,8 @@ static const struct param tool_rows[] = {
 static const struct param usage_rows[] = {
 	GIVES("wall_ms", PARAM_NUMBER, "wall time, until now while it runs"),
 	MAY_GIVE("cpu_ms", PARAM_NUMBER, "CPU time of all its processes"),
-	MAY_GIVE("memory_peak_bytes", PARAM_COUNT, "most memory at one time"),
+	MAY_GIVE("memory_peak_bytes", PARAM_COUNT,
+		"most memory at one time, without pages that others have brought in"),
 	MAY_GIVE("queued_ms", PARAM_NUMBER, "time it waited before it ran"),
 	MAY_GIVE("waited_ms", PARAM_NUMBER, "of the wall time, for answers to its calls"),
 	MAY_GIVE("oom_kills", PARAM_COUNT, "processes the kernel ended for want of memory"),
