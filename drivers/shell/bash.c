@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "file.h"
 #include "name.h"
+#include "reading.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +21,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { START_MS = 20000, LINE_BYTES_MAX = 4096, FD_MIN = 64, REPORT_ROOM_BYTES = 256 << 10 };
+enum {
+	START_MS = 20000,
+	LINE_BYTES_MAX = 4096,
+	FD_MIN = 64,
+	REPORT_ROOM_BYTES = 256 << 10,
+	READING_LOOK_MS = 100
+};
 
 /*
  * What ends each line: put the shell into a neutral state and write what it is.
@@ -234,12 +241,17 @@ static enum bash_end wait_line(struct bash *b, int limit_ms, bool has_report)
 		struct pollfd polls[] = {{.fd = b->pipe_fds[1], .events = POLLOUT},
 			{.fd = b->signal_fd, .events = POLLIN},
 			{.fd = b->channel_fd, .events = POLLRDHUP}};
-		int left = limit_ms < 0 ? -1 : (int)MAX(end_ms - now_ms(), 0);
+		bool has_input = b->is_step && b->stdin_fd >= 0 && b->waits;
+		int left = limit_ms >= 0 ? (int)MAX(end_ms - now_ms(), 0)
+			: has_input	 ? READING_LOOK_MS
+					 : -1;
 		int n = poll(polls, 3, left);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n == 0)
+		if (n == 0 && limit_ms >= 0)
 			return BASH_LATE;
+		if (n == 0 && reading_waits(b->pid, b->stdin_fd))
+			b->waits(b->waits_arg);
 		if (polls[2].revents)
 			return BASH_GONE;
 		if ((polls[1].revents & POLLIN) && take_signals(b))

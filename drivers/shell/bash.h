@@ -41,6 +41,8 @@ struct bash {
 	int code_fd, script_fd, report_fd, traps_fd, hook_fd;
 	int stdin_fd; /* what the next step reads, or -1 */
 	bool had_stdin;
+	void (*waits)(void *arg); /* the step waits for what that pipe does not have yet; or NULL */
+	void *waits_arg;
 	int signal_fd, channel_fd;
 	bool is_step;	      /* user code runs: interrupts are passed on */
 	struct moment begin;  /* of the step */

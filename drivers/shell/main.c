@@ -33,6 +33,7 @@ struct driver {
 	struct buf sent; /* the state the engine has */
 	json_t *due;	 /* a SETUP for which there was no room yet, or NULL */
 	int signal_fd;
+	const char *step; /* the one under way */
 };
 
 static const char no_room[] =
@@ -311,6 +312,12 @@ static void send_guard(struct driver *d, const char *id)
 			(int)d->bash.pid));
 }
 
+static void on_waits(void *arg)
+{
+	struct driver *d = arg;
+	(void)channel_send(&d->channel, FRAME_WAITING, json_pack("{s:s}", "id", d->step));
+}
+
 static void do_step(struct driver *d, const json_t *step)
 {
 	const json_t *text = json_object_get(step, "code");
@@ -325,6 +332,9 @@ static void do_step(struct driver *d, const json_t *step)
 		leave(d, 1);
 	size_t bytes = json_string_length(text), n = strlen(code);
 	d->bash.stdin_fd = has_stdin ? input : -1;
+	d->bash.waits = on_waits;
+	d->bash.waits_arg = d;
+	d->step = id;
 	bash_drop_signals(&d->bash); /* of the time between steps: too late for one, too early for
 					the other */
 	(void)channel_send(&d->channel, FRAME_BEGIN, json_pack("{s:s}", "id", id));

@@ -73,9 +73,9 @@ static int run(struct repl *repl, const char *code, json_t **record, struct err 
 		(void)err_set(err, ERR_USAGE, "the statement is not UTF-8");
 		return err_hint(err, "type it again");
 	}
-	/* A pipe's lines are the statements; and only Python tells that it waits for input. */
-	bool can_answer =
-		editor_is_terminal(repl->reader.editor) && strcmp(repl->runtime, "python") == 0;
+	/* A pipe's lines are the statements; and only these tell that they wait for input. */
+	bool can_answer = editor_is_terminal(repl->reader.editor) &&
+		(strcmp(repl->runtime, "python") == 0 || strcmp(repl->runtime, "shell") == 0);
 	json_t *params = json_pack("{s:s, s:o, s:s, s:s, s:b, s:b}", "session", repl->session,
 		"code", text, "runtime", repl->runtime, "filename", "<stdin>", "approvals",
 		repl->can_ask, "stdin_open", can_answer);

@@ -7,6 +7,7 @@ import re
 import sqlite3
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
@@ -284,6 +285,25 @@ class Repl(harness.Case):
         done = repl.pipe("%runtime sh\n%branch b\n%runtime\n%switch main\n%runtime\n%reset\n%runtime\n"
                          "%runtime py\n%runtime\n")
         self.assertEqual([line.split()[0] for line in done.out.splitlines()], ["shell"] * 3 + ["python"], repr(done))
+
+    @harness.needs_shell_or_sql
+    def test_a_shell_asks_the_person(self):
+        """What is typed while `read`, or a program that the shell waits for, reads is theirs."""
+        t = repl.Terminal("-r", "shell", "--timeout", "2s")
+        t.wait("shell> ")
+        for code, typed, shown in (('read -p "n? " z; echo "<$z>"', "bob", "<bob>\r\n"), ("head -n 1 | tr a-z A-Z", "abc", "ABC\r\n")):
+            t.type(code + "\r")
+            t.wait(code[-5:])
+            time.sleep(2.5)  # longer than its limit
+            t.type(typed + "\r")
+            t.wait(shown)
+            t.wait("shell> ")
+        t.type("sleep 1\r")
+        t.wait("sleep 1")
+        t.type("echo mi''ne\r")  # nobody reads: a statement
+        t.wait("mine\r\n")
+        t.type("\x04")
+        t.end()
 
     def test_help_has_two_columns(self):
         lines = [line for line in repl.pipe("%help\n").out.splitlines() if line.startswith("%")]
