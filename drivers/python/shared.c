@@ -385,10 +385,25 @@ static bool is_volume(const char *path)
 	return true;
 }
 
+/* Memory that may not be written now may be so in a moment; what was attached read-only never. In a
+ * guard this changes its own mappings only. */
+static bool make_writable(const struct mapping *m)
+{
+	return (m->prot & PROT_WRITE) ||
+		(m->is_memory &&
+			mprotect((void *)m->start, m->end - m->start, PROT_READ | PROT_WRITE) == 0);
+}
+
+static void make_as_before(const struct mapping *m)
+{
+	if (!(m->prot & PROT_WRITE))
+		(void)mprotect((void *)m->start, m->end - m->start, m->prot);
+}
+
 /* What has a descriptor but no name is kept by that. */
 static bool is_kept_here(const struct mapping *m)
 {
-	return (m->prot & PROT_WRITE) && m->fd < 0 && (!m->path || !is_volume(m->path));
+	return m->fd < 0 && (!m->path || !is_volume(m->path)) && make_writable(m);
 }
 
 /* May pages that are not in memory be taken for such as have never been written to? Else reading
@@ -460,7 +475,9 @@ static void walk_all(bool is_back)
 		const struct mapping *m = &found[i];
 		if (!m->is_kept)
 			continue;
+		(void)make_writable(m);
 		(void)walk(m, kept.memory + base, is_back);
+		make_as_before(m);
 		base += m->end - m->start;
 	}
 }
@@ -473,8 +490,11 @@ void shared_keep(void)
 	for (size_t i = 0; i < n_found; i++) {
 		struct mapping *m = &found[i];
 		m->has_holes = !has_swap && tells_holes(m);
-		uint64_t bytes = is_kept_here(m) ? walk(m, NULL, false) : 0;
-		m->is_kept = is_kept_here(m) && shared_take_room(bytes);
+		bool is_due = is_kept_here(m);
+		uint64_t bytes = is_due ? walk(m, NULL, false) : 0;
+		m->is_kept = is_due && shared_take_room(bytes);
+		if (is_due)
+			make_as_before(m);
 		wanted += m->is_kept ? bytes : 0;
 		kept.all_bytes += m->is_kept ? m->end - m->start : 0;
 	}

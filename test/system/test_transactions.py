@@ -1137,6 +1137,21 @@ def spoil():
         s.run("m[0] = 9; end = time.monotonic() + 10\nwhile m[1] != 5 and time.monotonic() < end: time.sleep(0.01)")
         self.assertEqual(s.value("m[1]"), "5")
 
+    def test_memory_that_could_not_be_written_before(self):
+        s = self.session()
+        s.run("import ctypes, mmap, os\nlibc = ctypes.CDLL(None)\n"
+              "libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]\n"
+              "maps = [mmap.mmap(-1, 8192) for _ in range(2)]\n"
+              "at = [ctypes.addressof(ctypes.c_char.from_buffer(m)) for m in maps]\n"
+              "for m in maps: m[:3] = b'old'\n"
+              "def rights(): return [open('/proc/self/maps').read().split('%x-' % a)[1].split()[1] for a in at]\n"
+              "for a, prot in zip(at, (0, 1)): assert libc.mprotect(a, 8192, prot) == 0")
+        self.fails(s, "for m, a in zip(maps, at):\n"
+                      "    libc.mprotect(a, 8192, 3); m[:3] = m[4096:4099] = b'new'\nos._exit(1)", "error")
+        self.assertEqual(self.value(s, "rights()"), ["---s", "r--s"])
+        self.assertEqual(self.value(s, "for a in at: libc.mprotect(a, 8192, 3)\n[m[:3] + m[4096:4099] for m in maps]"),
+                         [b"old\0\0\0"] * 2)
+
     def test_a_volume_is_the_hosts(self):
         top = harness.make_dir()
         os.chmod(top, 0o777)
