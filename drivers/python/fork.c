@@ -35,7 +35,8 @@ enum {
 	PAIRS_MAX = 16,
 	NAP_NS = 50000,
 	NAPS_MAX = 40,
-	SCORE_BYTES = 16
+	SCORE_BYTES = 16,
+	GUARDS_MAX = 32
 };
 
 static const char score_path[] = "/proc/self/oom_score_adj";
@@ -217,6 +218,27 @@ static void be_guard(struct clone *clone)
 	drop_signals();
 }
 
+/* Those that have been made and live, as far as there is room. */
+static pid_t guards[GUARDS_MAX];
+static int n_guards;
+
+static void forget_guards(void)
+{
+	int n = 0;
+
+	for (int i = 0; i < n_guards; i++)
+		if (kill(guards[i], 0) == 0)
+			guards[n++] = guards[i];
+	n_guards = n;
+}
+
+static void note_guard(pid_t pid)
+{
+	if (n_guards == GUARDS_MAX)
+		memmove(guards, guards + 1, (size_t)--n_guards * sizeof(*guards));
+	guards[n_guards++] = pid;
+}
+
 static const char *prepare(struct clone *clone, const struct plan_order *order)
 {
 	int r;
@@ -227,7 +249,9 @@ static const char *prepare(struct clone *clone, const struct plan_order *order)
 		return "the kernel does not say where libc keeps a thread's id";
 	if (syscall(SYS_get_robust_list, 0, &clone->robust, &clone->robust_bytes) < 0)
 		return "the kernel does not say which robust locks there are";
-	clone->has_unknown = shared_find() < 0; /* more than are listed */
+	forget_guards();
+	clone->has_unknown = shared_find() < 0 ||
+		shared_find_others(guards, n_guards) < 0; /* more than are listed */
 	r = plan_make(&clone->plan, order);
 	if (r < 0)
 		return r == -E2BIG ? "descriptors" : strerror(-r);
@@ -315,6 +339,8 @@ PyObject *guard(PyObject *self, PyObject *args)
 		reason = prepare(&clone, &order);
 	if (!reason)
 		pid = make_guard(&clone, &loss, &reason);
+	if (pid > 0)
+		note_guard(pid);
 	if (pid > 0)
 		reason = announce(&clone, id, pid, &loss);
 	plan_done(&clone.plan);

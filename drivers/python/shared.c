@@ -4,6 +4,7 @@
 #endif
 #include "shared.h"
 
+#include "maps.h"
 #include "nameless.h"
 
 #include <dirent.h>
@@ -23,20 +24,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { MAPPINGS_MAX = 4096 };
-
-struct mapping {
-	uintptr_t start, end;
-	off_t offset;
-	int prot;
-	bool is_memory;		 /* there was never a file */
-	bool is_kept, has_holes; /* in a guard */
-	dev_t dev;
-	ino_t ino;
-	char *path; /* NULL: it has no name */
-	int fd;	    /* of the same file, when that has no name; -1: none */
-	int copy;   /* in a branch: the copy of it that was made for this mapping; -1: none */
-};
+enum { MAPPINGS_MAX = 4096, OTHERS_MAX = 64, PROC_PATH_BYTES = 64 };
 
 static struct mapping *found;
 static size_t n_found;
@@ -50,6 +38,18 @@ static bool is_below(const char *path, const char *dir)
 bool shared_is_own_path(const char *path)
 {
 	return is_below(path, "/home/user") || is_below(path, "/tmp") || is_below(path, "/dev/shm");
+}
+
+/* A volume is another mount than the directory that it lies in. */
+static bool is_volume(const char *path)
+{
+	static const char *const dirs[] = {"/home/user", "/tmp", "/dev/shm"};
+	struct statx file, dir;
+	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
+		if (is_below(path, dirs[i]) && statx(AT_FDCWD, path, 0, STATX_MNT_ID, &file) == 0 &&
+			statx(AT_FDCWD, dirs[i], 0, STATX_MNT_ID, &dir) == 0)
+			return file.stx_mnt_id != dir.stx_mnt_id;
+	return true;
 }
 
 /* ---- in the process that is to be branched ---- */
@@ -80,13 +80,17 @@ static int find_fd(dev_t dev, ino_t ino)
 	return fd;
 }
 
-/* The kernel writes a line feed as "\012". */
-static void unescape(char *path)
+/* Is all of the file mapped, so that what is kept of it is kept? */
+static bool is_found(const struct mapping *m)
 {
-	for (char *at = path; (at = strstr(at, "\\012")); at++) {
-		*at = '\n';
-		memmove(at + 1, at + 4, strlen(at + 4) + 1);
-	}
+	for (size_t i = 0; i < n_found; i++)
+		if (found[i].dev == m->dev && found[i].ino == m->ino &&
+			(found[i].prot & PROT_WRITE) &&
+			(m->is_memory || !m->path ||
+				(found[i].offset == 0 &&
+					found[i].end - found[i].start >= m->end - m->start)))
+			return true;
+	return false;
 }
 
 /* Does the file still have the name? What is mapped from a name that is not the box's own stays. */
@@ -102,13 +106,24 @@ static bool ends_with(const char *text, const char *end)
 	return n >= n_end && strcmp(text + n - n_end, end) == 0;
 }
 
+static int append(struct mapping *m)
+{
+	struct mapping *more =
+		n_found == MAPPINGS_MAX ? NULL : realloc(found, (n_found + 1) * sizeof *found);
+	if (!more) {
+		free(m->path);
+		return n_found == MAPPINGS_MAX ? -E2BIG : -ENOMEM;
+	}
+	found = more;
+	found[n_found++] = *m;
+	return 0;
+}
+
 static int add(struct mapping *m, const char *path)
 {
 	bool is_own = shared_is_own_path(path);
 	if (!is_own && !ends_with(path, " (deleted)"))
 		return 0;
-	if (n_found == MAPPINGS_MAX)
-		return -E2BIG;
 	if (is_own && is_named(m, path)) {
 		m->path = strdup(path);
 		if (!m->path)
@@ -118,114 +133,73 @@ static int add(struct mapping *m, const char *path)
 			strncmp(path, "/dev/zero ", 10) == 0 || strncmp(path, "/SYSV", 5) == 0;
 		m->fd = m->is_memory ? -1 : find_fd(m->dev, m->ino);
 	}
-	struct mapping *more = realloc(found, (n_found + 1) * sizeof *found);
-	if (!more) {
-		free(m->path);
-		return -ENOMEM;
-	}
-	found = more;
-	found[n_found++] = *m;
-	return 0;
+	return append(m);
 }
 
-/* Source: proc_pid_maps(5): "start-end rwxs offset major:minor inode   path", in hexadecimal. */
-static int take_line(char *line)
+/* Of another process: what it can write to, and this one could not. A file with a name can be
+ * mapped by a guard, all of it; of the rest there is only to be told. */
+static int add_others(struct mapping *m, const char *path)
 {
-	struct mapping m = {.fd = -1, .copy = -1};
-	unsigned long long offset, inode;
-	unsigned major_no, minor_no;
-	char mode[5];
-	int at = 0;
-	if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %llx %x:%x %llu %n", &m.start, &m.end, mode,
-		    &offset, &major_no, &minor_no, &inode, &at) != 7 ||
-		mode[3] != 's' || line[at] != '/')
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct stat st;
+	bool is_own = shared_is_own_path(path);
+	if (!(m->prot & PROT_WRITE) || (!is_own && !ends_with(path, " (deleted)")))
 		return 0;
-	m.prot = (mode[0] == 'r' ? PROT_READ : 0) | (mode[1] == 'w' ? PROT_WRITE : 0) |
-		(mode[2] == 'x' ? PROT_EXEC : 0);
-	m.offset = (off_t)offset;
-	m.dev = makedev(major_no, minor_no);
-	m.ino = inode;
-	line[strcspn(line, "\n")] = '\0';
-	unescape(line + at);
-	return add(&m, line + at);
-}
-
-static int read_all(void)
-{
-	char *line = NULL;
-	size_t bytes = 0;
-	int r = 0;
-	FILE *maps = fopen("/proc/self/maps", "re");
-	if (!maps)
-		return -errno;
-	while (r == 0 && getline(&line, &bytes, maps) > 0)
-		r = take_line(line);
-	free(line);
-	(void)fclose(maps);
-	return r;
-}
-
-/* As the kernel has it from 6.11 on. Source: include/uapi/linux/fs.h */
-struct query {
-	uint64_t size, flags, address;
-	uint64_t start, end, mode, page_bytes, offset, inode;
-	uint32_t dev_major, dev_minor;
-	uint32_t name_bytes, build_id_bytes;
-	uint64_t name_at, build_id_at;
-};
-enum { QUERY_READ = 1, QUERY_WRITE = 2, QUERY_EXECUTE = 4, QUERY_SHARED = 8, QUERY_NEXT = 16 };
-
-/* What comes at @address or behind it. Returns: 0, or negative errno: ENOENT at the end. */
-static int ask(int maps, uint64_t address, struct query *q, char name[PATH_MAX])
-{
-	*q = (struct query){.size = sizeof *q,
-		.flags = QUERY_SHARED | QUERY_NEXT,
-		.address = address,
-		.name_bytes = PATH_MAX,
-		.name_at = (uintptr_t)name};
-	return ioctl(maps, _IOWR('f', 17, struct query), q) < 0 ? -errno : 0;
-}
-
-static int take_answer(const struct query *q, const char *name)
-{
-	struct mapping m = {.start = q->start,
-		.end = q->end,
-		.offset = (off_t)q->offset,
-		.prot = (q->mode & QUERY_READ ? PROT_READ : 0) |
-			(q->mode & QUERY_WRITE ? PROT_WRITE : 0) |
-			(q->mode & QUERY_EXECUTE ? PROT_EXEC : 0),
-		.dev = makedev(q->dev_major, q->dev_minor),
-		.ino = q->inode,
-		.fd = -1,
-		.copy = -1};
-	return q->name_bytes > 0 && name[0] == '/' ? add(&m, name) : 0;
-}
-
-/* Only the shared ones: to write all down takes half a millisecond in a process with pandas. */
-static int ask_all(void)
-{
-	char name[PATH_MAX];
-	struct query q = {0};
-	int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	int r = maps < 0 ? -errno : ask(maps, 0, &q, name);
-	while (r == 0) {
-		r = take_answer(&q, name);
-		if (r == 0)
-			r = ask(maps, q.end, &q, name);
+	m->is_others = true;
+	if (is_own && stat(path, &st) == 0 && st.st_ino == m->ino) {
+		if (!S_ISREG(st.st_mode) || st.st_size == 0 || is_volume(path))
+			return 0;
+		m->start = 0;
+		m->end = ((uintptr_t)st.st_size + page - 1) / page * page;
+		m->offset = 0;
+		m->path = is_found(m) ? NULL : strdup(path);
+		return m->path ? append(m) : 0;
 	}
-	if (maps >= 0)
-		(void)close(maps);
-	return r == -ENOENT ? 0 : r;
+	return is_found(m) || find_fd(m->dev, m->ino) >= 0 ? 0 : append(m);
 }
 
 int shared_find(void)
 {
+	static const char maps[] = "/proc/self/maps";
 	forget();
-	int r = ask_all();
+	int r = maps_ask(maps, add);
 	if (r == 0 || r == -E2BIG)
 		return r;
 	forget();
-	return read_all();
+	return maps_read(maps, add);
+}
+
+/* One that ends meanwhile, or is not to be looked at, as init, has nothing. */
+static int look_at(pid_t pid)
+{
+	char maps[PROC_PATH_BYTES];
+	(void)snprintf(maps, sizeof maps, "/proc/%d/maps", (int)pid);
+	int r = maps_ask(maps, add_others);
+	if (r == -ENOTTY)
+		r = maps_read(maps, add_others);
+	return r == -E2BIG || r == -ENOMEM ? r : 0;
+}
+
+static bool is_among(pid_t pid, const pid_t *pids, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (pids[i] == pid)
+			return true;
+	return false;
+}
+
+int shared_find_others(const pid_t *guards, int n_guards)
+{
+	int n = 0, r = 0;
+	DIR *dir = opendir("/proc");
+	for (struct dirent *entry; r == 0 && dir && (entry = readdir(dir));) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+		if (pid > 1 && pid != getpid() && !is_among(pid, guards, n_guards))
+			r = n++ == OTHERS_MAX ? -E2BIG : look_at(pid);
+	}
+	if (dir)
+		(void)closedir(dir);
+	return r;
 }
 
 /* ---- in a branch ---- */
@@ -373,18 +347,6 @@ uint64_t shared_left_out(void)
 	return kept.left_out;
 }
 
-/* A volume is another mount than the directory that it lies in. */
-static bool is_volume(const char *path)
-{
-	static const char *const dirs[] = {"/home/user", "/tmp", "/dev/shm"};
-	struct statx file, dir;
-	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
-		if (is_below(path, dirs[i]) && statx(AT_FDCWD, path, 0, STATX_MNT_ID, &file) == 0 &&
-			statx(AT_FDCWD, dirs[i], 0, STATX_MNT_ID, &dir) == 0)
-			return file.stx_mnt_id != dir.stx_mnt_id;
-	return true;
-}
-
 /* Memory that may not be written now may be so in a moment; what was attached read-only never. In a
  * guard this changes its own mappings only. */
 static bool make_writable(const struct mapping *m)
@@ -482,6 +444,23 @@ static void walk_all(bool is_back)
 	}
 }
 
+/* What another process has mapped becomes a mapping of the guard's own, or is left out. */
+static void map_others(struct mapping *m)
+{
+	struct stat st;
+	void *at = MAP_FAILED;
+	const size_t bytes = m->end - m->start;
+	int fd = m->path ? open(m->path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == m->ino)
+		at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (fd >= 0)
+		(void)close(fd);
+	if (at == MAP_FAILED)
+		shared_leave_out(bytes);
+	m->start = at == MAP_FAILED ? 0 : (uintptr_t)at;
+	m->end = at == MAP_FAILED ? 0 : m->start + bytes;
+}
+
 void shared_keep(void)
 {
 	struct sysinfo info;
@@ -489,6 +468,8 @@ void shared_keep(void)
 	uint64_t wanted = 0;
 	for (size_t i = 0; i < n_found; i++) {
 		struct mapping *m = &found[i];
+		if (m->is_others)
+			map_others(m);
 		m->has_holes = !has_swap && tells_holes(m);
 		bool is_due = is_kept_here(m);
 		uint64_t bytes = is_due ? walk(m, NULL, false) : 0;
@@ -520,5 +501,8 @@ void shared_put_back(void)
 		(void)close(kept.pipe[0]);
 		(void)close(kept.pipe[1]);
 	}
+	for (size_t i = 0; i < n_found; i++)
+		if (found[i].is_others && found[i].end > found[i].start)
+			(void)munmap((void *)found[i].start, found[i].end - found[i].start);
 	memset(&kept, 0, sizeof kept);
 }

@@ -20,6 +20,12 @@ bool shared_is_own_path(const char *path);
 int shared_find(void);
 
 /*
+ * After that, in a process that makes a guard: list what the other processes of the box can write
+ * to by mappings of theirs; @guards are left alone. Returns: as shared_find().
+ */
+int shared_find_others(const pid_t *guards, int n_guards);
+
+/*
  * In a branch, in the directories of its own and before descriptors are renewed: put in the place
  * of each mapping that shared_find() has found one of the same file in the new box, or of a copy of
  * what has no name. Other processes that had it mapped are not in the branch.

@@ -42,7 +42,7 @@ void loss_say(char out[LOSS_BYTES], const struct loss *loss)
 				rows[i].n == 1 ? rows[i].one : rows[i].more);
 	if (loss->bytes > 0)
 		(void)buf_addf(&text, "%snot put back: %.1f MiB of shared memory",
-			text.bytes ? "; " : "", (double)loss->bytes / (1 << 20));
+			text.bytes ? "; " : "", MAX((double)loss->bytes / (1 << 20), 0.1));
 	if (loss->n_unread > 0)
 		(void)buf_addf(&text, "%snot copied: unread datagrams of %u %s",
 			text.bytes ? "; " : "", loss->n_unread,
