@@ -21,6 +21,7 @@ struct operation_call {
 	/* Of one that can be given up: it answers then. */
 	void (*cancel)(struct operation_call *call);
 	struct waiter waiter;
+	struct registry_watch watch; /* session.undo: what hears of the steps that are run again */
 	char *session;		     /* engine.doctor: the one to end */
 	json_t *kept;		     /* engine.doctor: what was found so far */
 	struct gate_call *gate_call; /* tool.list, tool.call */

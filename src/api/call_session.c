@@ -1,6 +1,7 @@
 /* Operations on sessions. SPDX-License-Identifier: Apache-2.0 */
 #include "api/call.h"
 #include "api/call_order.h"
+#include "api/event.h"
 #include "api/rows.h"
 
 #include <stdio.h>
@@ -45,6 +46,11 @@ static void start_branch(struct operation_call *call)
 		call_done, call);
 }
 
+static void on_rebuilding(void *arg, size_t at, size_t n)
+{
+	call_event(arg, event_rebuilding(at, n));
+}
+
 static void start_undo(struct operation_call *call)
 {
 	const char *to = param_text(call->params, "to", NULL);
@@ -55,8 +61,12 @@ static void start_undo(struct operation_call *call)
 		call_fail(call, &err);
 		return;
 	}
-	unsigned count = to ? 0 : (unsigned)param_count(call->params, "count", 1);
-	registry_undo(call->context->registry, session_of(call), count, to, call_done, call);
+	call->watch = (struct registry_watch){.arg = call, .rebuilding = on_rebuilding};
+	const struct registry_undo undo = {.session = session_of(call),
+		.to_step = to,
+		.count = to ? 0 : (unsigned)param_count(call->params, "count", 1),
+		.watch = &call->watch};
+	registry_undo(call->context->registry, &undo, call_done, call);
 }
 
 static void start_close(struct operation_call *call)
@@ -121,6 +131,7 @@ static const struct param undo_rows[] = {
 	SESSION,
 	{"count", PARAM_COUNT, false, 1, UNDO_MAX, .fallback = "1", .help = "steps to go back"},
 	{"to", PARAM_TEXT, false, 1, SESSION_BYTES, .help = HELP_UNDO_TO},
+	{"stream", PARAM_FLAG, .fallback = "false", .help = "tell which step is run again"},
 };
 
 #define ABOUT_SESSION                                                                              \
@@ -238,7 +249,8 @@ static const struct operation rows[] = {
 		.label = OPERATION_PROGRAM,
 		.limits = "The last four states are kept to go back to at once; others are made "
 			  "again by running the steps.",
-		.errors = "not_found|gone|box", .example = "{'session': 'demo', 'count': 1}",
+		.errors = "not_found|gone|box", .has_events = true,
+		.example = "{'session': 'demo', 'count': 1}",
 		.answer = "{'session': 's-7k2mq4x5ta', 'head': '', 'outcome': 'rolled_back'}",
 		.start = start_undo},
 	{"session.close", "End a session", ROWS(session_rows), .label = OPERATION_ENGINE,

@@ -64,7 +64,8 @@ static int do_undo(struct repl *repl, const struct magic *m, struct err *err)
 {
 	json_t *params = here(repl), *result = NULL;
 	(void)json_object_set_new(params, "count", json_integer((json_int_t)m->count));
-	int r = repl_call(repl, "session.undo", params, &result, err);
+	const struct operation_listener events = {.arg = &repl->view, .event = view_event};
+	int r = service_call(repl->service, "session.undo", params, &events, &result, err);
 	if (r == 0 && !repl->args.quiet)
 		tell_undo(result);
 	json_decref(result);

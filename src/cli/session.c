@@ -307,6 +307,8 @@ static int undo_params(const struct session_run *run, json_t **out, struct err *
 		(void)json_object_set_new(*out, "to", json_string(run->args.to));
 	else
 		(void)json_object_set_new(*out, "count", json_integer((json_int_t)count));
+	if (term_is(STDERR_FILENO) && !run->args.output.json)
+		(void)json_object_set_new(*out, "stream", json_true());
 	return 0;
 }
 
@@ -315,6 +317,7 @@ static int undo_main(int argc, char **argv)
 	struct session_run run;
 	struct err err = {0};
 	json_t *result = NULL, *params = NULL;
+	struct view view;
 	int status = 0;
 	int r = session_begin(
 		&run, &cmd_session_undo, &(struct session_argv){argc, argv, 1, 2}, &err);
@@ -322,8 +325,12 @@ static int undo_main(int argc, char **argv)
 		return 0;
 	if (r > 0)
 		r = undo_params(&run, &params, &err);
+	const struct view_options options = {.output = run.args.output};
+	const struct client_events events = {.arg = &view, .event = view_event};
+	view_init(&view, &options);
 	if (r == 0)
-		r = session_call(&run, "session.undo", params, &result, &err);
+		r = client_call(&run.client, "session.undo", params, &events, &result, &err);
+	view_done(&view);
 	if (r == 0 && !run.args.output.json && !outcome_is_plain_undo(result))
 		view_tell("undone", outcome_add_undone, result);
 	if (r == 0)

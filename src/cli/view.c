@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SINK_EXTRA_BYTES = 64 << 20, HINT_MAX_BYTES = 1024 };
+enum { SINK_EXTRA_BYTES = 64 << 20, HINT_MAX_BYTES = 1024, REBUILDING_MS = 1000 };
 
 int output_check(const struct output_args *args, struct err *err)
 {
@@ -463,18 +463,20 @@ static void show_display(struct view *view, const json_t *display)
 		(void)picture_show(&view->picture, display);
 }
 
-/* Once; it may have begun before we asked. */
+/* It may have begun before we asked. Many short ones are not told one by one. */
 static void show_rebuilding(struct view *view, const json_t *event)
 {
 	const struct output_args *output = &view->options.output;
-	json_int_t n = json_integer_value(json_object_get(event, "of"));
-	if (!view->has_told_rebuilding && term_is(STDERR_FILENO) && !output->quiet &&
-		!output->json && !output->jsonl)
-		(void)fprintf(stderr,
-			"retort: the session is made again: running %" JSON_INTEGER_FORMAT
-			" step%s of it\n",
-			n, n == 1 ? "" : "s");
-	view->has_told_rebuilding = true;
+	uint64_t now_ms = uv_hrtime() / 1000000;
+	bool is_early = view->told_ms > 0 && now_ms - view->told_ms < REBUILDING_MS;
+	if (is_early || !term_is(STDERR_FILENO) || output->quiet || output->json || output->jsonl)
+		return;
+	view->told_ms = now_ms;
+	(void)fprintf(stderr,
+		"retort: the session is made again: running step %" JSON_INTEGER_FORMAT
+		" of %" JSON_INTEGER_FORMAT "\n",
+		json_integer_value(json_object_get(event, "step")),
+		json_integer_value(json_object_get(event, "of")));
 }
 
 static int stream_of(const char *event)

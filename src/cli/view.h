@@ -40,7 +40,7 @@ struct view {
 	struct event_rest rest[2];
 	size_t n_told_bytes[2]; /* of the text of stdout and stderr, by view_event() */
 	size_t n_told_displays;
-	bool has_told_rebuilding;
+	uint64_t told_ms; /* when it said last that a step is run again; 0: never */
 };
 
 void view_init(struct view *view, const struct view_options *options);

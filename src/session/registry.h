@@ -90,8 +90,6 @@ void registry_warm(
 /* @is_forced: end processes of the session's own, which cannot come along. */
 void registry_branch(struct registry *r, const char *session, const char *name, bool is_forced,
 	registry_done_fn *done, void *arg);
-void registry_undo(struct registry *r, const char *session, unsigned count, const char *to_step,
-	registry_done_fn *done, void *arg);
 void registry_end(struct registry *r, const char *session, registry_done_fn *done, void *arg);
 
 /* What is heard of a step while it runs; any may be NULL. */
@@ -120,6 +118,13 @@ struct registry_run {
 	struct inlet *inlet; /* or NULL; what it reads instead, while it runs; lives until done */
 	const struct registry_watch *watch; /* or NULL; must live until done */
 };
+struct registry_undo {
+	const char *session, *to_step; /* or NULL: @count steps back */
+	unsigned count;
+	const struct registry_watch *watch; /* of `rebuilding`; or NULL; must live until done */
+};
+void registry_undo(
+	struct registry *r, const struct registry_undo *req, registry_done_fn *done, void *arg);
 /* The result is the record of CONTRACT §3. */
 void registry_run(
 	struct registry *r, const struct registry_run *req, registry_done_fn *done, void *arg);

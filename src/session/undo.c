@@ -208,11 +208,12 @@ void job_start_undo(struct job *job)
 		undo_by_replay(job);
 }
 
-void registry_undo(struct registry *r, const char *session, unsigned count, const char *to_step,
-	registry_done_fn *done, void *arg)
+void registry_undo(
+	struct registry *r, const struct registry_undo *req, registry_done_fn *done, void *arg)
 {
 	struct err err = {0};
-	struct entry *e = registry_find(r, session, &err);
+	struct entry *e = registry_find(r, req->session, &err);
+	const char *to_step = req->to_step;
 	if (to_step && strncmp(to_step, "c-", 2) == 0)
 		to_step += 2; /* a checkpoint is called after the step whose state it has */
 	struct job *job =
@@ -222,7 +223,8 @@ void registry_undo(struct registry *r, const char *session, unsigned count, cons
 	else if (!job)
 		job_no_memory(done, arg);
 	else {
-		job->count = MAX(count, 1);
+		job->count = MAX(req->count, 1);
+		job->watch = req->watch;
 		entry_add_job(e, job);
 	}
 }

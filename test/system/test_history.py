@@ -220,7 +220,7 @@ class Reopened(HistoryCase):
             self.assertEqual(e("session.get", session="work")["outcome"], "replayed")
             self.assertEqual(e.run(s, "1")["state"]["outcome"], "committed")
             t = repl.Terminal(command=["session", "exec", "--socket", e.path, b, "-c", "x"])
-            t.wait("retort: the session is made again: running ")
+            t.wait("retort: the session is made again: running step ")
             self.assertIn("'b'", t.rest())
             e("session.undo", session=s)
 

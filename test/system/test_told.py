@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is said of a session's state is so: at a terminal, by JSON-RPC and over MCP."""
 
-import sys
+import json
 import os
+import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
 import service  # noqa: E402
 import test_mcp as mcp  # noqa: E402
+import test_repl as repl  # noqa: E402
 
 THREAD = "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()"
 
@@ -185,6 +187,27 @@ class Undo(ToldCase):
             client.tool("run_code", code="os.remove('big')")
             self.assertRegex(client.tool("sessions", action="undo").text,
                              "now at [0-9a-f]{12}: variables and files are as after that step, but for big$")
+
+
+    def test_which_step_is_run_again(self):
+        s = self.session()
+        for i in range(8):
+            s.run(f"x = {i}")
+        number = self.engine.client.send("session.undo", session=s.id, count=6, stream=True)
+        told = []
+        while True:
+            message = json.loads(self.engine.client.file.readline())
+            if message.get("id") == number:
+                break
+            told.append(message["params"])
+        self.assertEqual([(t["event"], t["step"], t["of"]) for t in told], [("rebuilding", i, 2) for i in (1, 2)])
+        self.assertEqual(message["result"]["outcome"], "replayed")
+        for i in range(8):
+            s.run(f"x = {i}")
+        t = repl.Terminal(command=["session", "undo", "--socket", self.engine.path, s.id, "7"])
+        t.wait("retort: the session is made again: running step 1 of 3\r\n")
+        t.wait("retort: undone: its steps were run again, and gave what they had given")
+        t.end()
 
 
 class Ended(ToldCase):

@@ -257,11 +257,13 @@ void registry_adopt(struct registry *r, const char *session, const char *trial,
 	give(done, arg, session_json(r, s));
 }
 
-void registry_undo(struct registry *r, const char *session, unsigned count, const char *to_step,
-	registry_done_fn *done, void *arg)
+void registry_undo(
+	struct registry *r, const struct registry_undo *req, registry_done_fn *done, void *arg)
 {
 	struct err err;
-	struct fake_session *s = find(r, session, &err);
+	const char *to_step = req->to_step;
+	unsigned count = req->count;
+	struct fake_session *s = find(r, req->session, &err);
 	int head = s ? s->head : -1;
 	if (s && to_step) {
 		while (head >= 0 && strncmp(r->all->nodes[head].id, to_step, strlen(to_step)) != 0)
