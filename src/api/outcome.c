@@ -25,7 +25,7 @@ static void add_names(struct buf *b, const json_t *lost)
 			(void)utf8_escape_terminal(
 				b, text, json_string_length(path), UTF8_ONE_LINE);
 		else
-			(void)buf_add(b, "files that were not looked at");
+			(void)buf_add(b, "files that are not kept");
 	}
 	if (n > n_shown)
 		(void)buf_addf(b, " and %zu more", n - n_shown);

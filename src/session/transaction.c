@@ -420,6 +420,26 @@ static void finish_rollback(struct session *s)
 	}
 }
 
+static struct shadow *files_of(const struct session *s)
+{
+	return s->target && s->target->files ? s->target->files : keep_newest(s);
+}
+
+/* Which files those are that were not kept is not known, but how many there were in the box. */
+static void tell_unkept(struct session *s)
+{
+	const struct shadow *files = files_of(s);
+	const struct workspace *then = files ? shadow_files(files) : NULL;
+	size_t at = strlen(s->notice);
+	if (!then || !then->is_cut || then->n_used <= s->before.n_used || s->before.n_used == 0 ||
+		leftover_has_host_workspace(s->order))
+		return;
+	(void)snprintf(s->notice + at, sizeof s->notice - at,
+		"%snot put back: about %llu files, for only the first %d are kept",
+		at > 0 ? "; " : "", (unsigned long long)(then->n_used - s->before.n_used),
+		WORKSPACE_FILES_MAX);
+}
+
 /* Its files are back; now its memory. */
 static void on_restored(struct session *s, json_t *lost)
 {
@@ -438,6 +458,7 @@ static void on_restored(struct session *s, json_t *lost)
 	}
 	put_back_states(s);
 	if (!p) {
+		tell_unkept(s);
 		finish_rollback(s);
 		return;
 	}
@@ -449,6 +470,7 @@ static void on_restored(struct session *s, json_t *lost)
 	guard_let_go(p->guard);
 	p->guard = guard_hold(s->target->guard);
 	loss_say(s->notice, &p->guard->loss);
+	tell_unkept(s);
 	s->is_resuming = true;
 	p->last_call = 0; /* it counts on from where it was then */
 	if (driver_resume(p->driver, fd_take(&p->guard->fd), &err) < 0)
@@ -491,7 +513,7 @@ void transaction_ready(struct session *s, struct part *p, const json_t *said)
 
 static void put_back_files(struct session *s)
 {
-	struct shadow *files = s->target && s->target->files ? s->target->files : keep_newest(s);
+	struct shadow *files = files_of(s);
 	struct err err;
 	if (files && !s->is_reviving) {
 		restore_files(s, files, on_restored);

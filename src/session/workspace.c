@@ -14,6 +14,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 struct walk {
 	struct workspace *out;
@@ -153,6 +154,12 @@ static int by_path(const void *a, const void *b)
 		((const struct workspace_file *)a)->path, ((const struct workspace_file *)b)->path);
 }
 
+static uint64_t files_in_use(int fd)
+{
+	struct statfs fs;
+	return fstatfs(fd, &fs) < 0 ? 0 : fs.f_files - MIN(fs.f_ffree, fs.f_files);
+}
+
 static int scan(struct workspace *out, int fd, size_t max_files, bool is_flat, struct err *err)
 {
 	struct stat st;
@@ -163,6 +170,7 @@ static int scan(struct workspace *out, int fd, size_t max_files, bool is_flat, s
 		return err_sys(err, ERR_IO, errno, "read the workspace");
 	w.dev = st.st_dev;
 	found.mode = st.st_mode;
+	found.n_used = files_in_use(dir_fd);
 	int r = walk_dir(&w, dir_fd, is_flat ? WORKSPACE_DESCENT_MAX : 0);
 	for (size_t i = 0; r == 0 && !is_flat && i < found.n_files && !w.is_full; i++)
 		if (ends_descent(&found.files[i]))

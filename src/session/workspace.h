@@ -40,8 +40,9 @@ struct workspace_file {
 struct workspace {
 	struct workspace_file *files; /* sorted by path */
 	size_t n_files;
-	bool is_cut;   /* a limit was reached: there is more */
-	uint32_t mode; /* of the directory itself, with its type; 0: not known */
+	bool is_cut;	 /* a limit was reached: there is more */
+	uint32_t mode;	 /* of the directory itself, with its type; 0: not known */
+	uint64_t n_used; /* files there are on its file system, whosever; 0: not told */
 };
 
 enum workspace_change { WORKSPACE_CREATED, WORKSPACE_MODIFIED, WORKSPACE_DELETED };

@@ -180,6 +180,16 @@ class Rollback(ToldCase):
             self.assertIn("state made again", client.tool("run_code", code="x").text)
 
 
+    def test_more_files_than_are_kept(self):
+        s = self.session()
+        s.run("import os\nfor i in range(10500): open(f'f{i}', 'w').close()")
+        s.run("1")
+        done = self.exec(s, "for name in os.listdir(): os.remove(name)\nos._exit(1)")
+        self.assertIn("retort: rolled back: variables and files are as before this step, but for files that are not kept\n", done.err)
+        self.assertIn("retort: not put back: about 500 files, for only the first 10000 are kept\n", done.err)
+        self.assertEqual(s.value("len(os.listdir())"), "10000")
+
+
 class Undo(ToldCase):
     def test_files_that_are_lost(self):
         with mcp.Mcp() as client:
