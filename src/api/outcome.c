@@ -67,6 +67,8 @@ static void add_kept(struct buf *b, const json_t *result, const char *when)
 void outcome_add_back(struct buf *b, const json_t *record)
 {
 	add_kept(b, record, "as before this step");
+	if (strcmp(member(record, "runtime"), "sql") == 0)
+		(void)buf_add(b, "; what was temporary in the database is gone");
 }
 
 void outcome_add_anew(struct buf *b, const json_t *record)

@@ -162,6 +162,14 @@ class Rollback(ToldCase):
                                        "retort: rolled back: variables and files are as before this step\n")
         self.assertEqual(self.exec(s, "import sys; sys.exit(4)").err, "")
 
+    def test_what_is_temporary_in_a_database(self):
+        s = self.session(runtime="sql")
+        s.run("CREATE TEMP TABLE t(x)")
+        done = self.exec(s, "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n FROM r) SELECT count(*) FROM r",
+                         "--timeout", "500ms")
+        self.assertTrue(done.err.endswith("as before this step; what was temporary in the database is gone\n"), done.err)
+        self.assertEqual(s.run("SELECT * FROM t")["status"], "error")
+
     def test_not_rolled_back(self):
         s = self.session()
         s.run("import threading; n = 1; threading.Thread(target=threading.Event().wait, daemon=True).start()")
