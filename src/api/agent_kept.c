@@ -247,7 +247,7 @@ void agent_kept_session_open(struct agent_call *a, const json_t *session, const 
 			"data.");
 	else if (strcmp(outcome, "diverged") == 0)
 		(void)snprintf(a->remark, sizeof a->remark,
-			"The state was made again by running your steps, and it differs (%.250s): "
+			"The state was made again by running your steps, and it may differ (%.250s): "
 			"check your variables.",
 			difference);
 	else if (is_stored)

@@ -127,7 +127,7 @@ static void add_state(struct buf *b, const json_t *record)
 		{"committed", "what it did is kept"},
 		{"rolled_back", "rolled back: "},
 		{"replayed", "state made again by running the steps before"},
-		{"diverged", "state made again, and it differs: check your variables"},
+		{"diverged", "state made again, and it may differ: check your variables"},
 		{"lost", "state lost: "},
 	};
 	const json_t *state = json_object_get(record, "state");

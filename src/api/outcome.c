@@ -96,7 +96,7 @@ void outcome_add_undone(struct buf *b, const json_t *result)
 	}
 	(void)buf_add(b, "its steps were run again, ");
 	if (strcmp(outcome, "diverged") == 0)
-		(void)buf_add(b, "and the state differs: ");
+		(void)buf_add(b, "and the state may differ: ");
 	else
 		(void)buf_add(b, "and gave what they had given");
 	if (strcmp(outcome, "diverged") == 0)

@@ -222,7 +222,7 @@ bool hint_find(struct buf *out, const json_t *record, const struct hint_about *a
 	bool is_name = strcmp(name, "NameError") == 0 || strcmp(name, "ReferenceError") == 0;
 	if (about->was_lost && is_name)
 		return buf_add(out,
-			       "The state differs from what it was, as you were told: define again "
+			       "The state may differ from what it was, as you were told: define again "
 			       "what is missing.") == 0;
 	if (*near)
 		return add_near(out, record, near);
