@@ -89,6 +89,16 @@ class Stopped(ToldCase):
         self.assertIn("stopped after", record["state"]["reason"])
         self.assertGreater(int(s.value("a")), 1)
 
+    def test_by_a_limit(self):
+        s = self.session()
+        s.run("n = 0; " + THREAD)
+        record = s.run("while True: n += 1", timeout_ms=400)
+        self.assertEqual((record["status"], record["state"]["outcome"]), ("timeout", "committed"))
+        self.assertEqual(s.run("import os; os._exit(1)")["state"]["outcome"], "lost")
+        record = s.run("n > 0")
+        self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("True", "diverged"))
+        self.assertIn("stopped after", record["state"]["reason"])
+
     def test_where_it_is_said(self):
         s = self.session()
         s.run("done = []; n = 0")
