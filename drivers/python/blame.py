@@ -24,6 +24,7 @@ def blame(step, error):
 
 def blame_exit(step, error):
     step.exit_code = 0
+    step.exited = True
     code = getattr(error, "code", None)
     if code is None:
         return

@@ -363,6 +363,7 @@ class Step:
         self.figures = []  # those already shown
         self.error = None
         self.exit_code = 0
+        self.exited = False
         self.variables = None  # those of before, where it is to be said which are new
 
     def message(self):
@@ -371,6 +372,8 @@ class Step:
             "status": "ok" if self.error is None and self.exit_code == 0 else "error",
             "exit_code": self.exit_code,
         }
+        if self.exited:
+            out["exited"] = True
         if self.shown is not None:
             out["value"] = self.shown
         if self.error is not None:

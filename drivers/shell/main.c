@@ -45,6 +45,7 @@ struct outcome {
 	const char *name; /* of the error, or NULL */
 	char message[MESSAGE_BYTES];
 	long line; /* 0: none */
+	bool has_exited;
 };
 
 static void say(const char *text)
@@ -137,6 +138,8 @@ static int send_result(struct driver *d, const char *id, const struct outcome *o
 		(void)json_object_set_new(error, "line", json_integer(out->line));
 	json_t *message = json_pack("{s:s, s:s, s:i, s:o*}", "id", id, "status",
 		out->name ? "error" : "ok", "exit_code", out->exit_code, "error", error);
+	if (out->has_exited)
+		(void)json_object_set_new(message, "exited", json_true());
 	return channel_send(&d->channel, FRAME_RESULT, message);
 }
 
@@ -236,6 +239,7 @@ static void run_session(struct driver *d, const char *code, size_t bytes, struct
 		judge_status(out, b->state.status, "the last command", "ExitStatus");
 		break;
 	case BASH_EXITED:
+		out->has_exited = true;
 		judge_wait(out, b->wait_status, "the step");
 		break;
 	case BASH_DIED:

@@ -147,6 +147,8 @@ static int send_result(const char *id, const struct step *s, const char *filenam
 		is_stopped	   ? 130
 			: is_error ? 1
 				   : 0);
+	if (s->is_done)
+		(void)buf_add(&out, ",\"exited\":true");
 	if (s->value.bytes > 0) {
 		(void)buf_add(&out, ",\"value\":");
 		(void)buf_append(&out, buf_str(&s->value), s->value.bytes);

@@ -346,6 +346,7 @@ static const struct param record_rows[] = {
 	{"exit_code", PARAM_COUNT, NEEDED, .is_nullable = true,
 		.help = "of the program; null: it was ended, or runs"},
 	{"signal", PARAM_COUNT, NEEDED, .is_nullable = true, .help = "that ended it"},
+	MAY_GIVE("exited", PARAM_FLAG, "the step ended itself, by exit() and its like"),
 	{"state", PARAM_OBJECT, FIELDS(state_rows), .help = "what became of the session's state"},
 	{"files", PARAM_OBJECTS, FIELDS(changed_file_rows), .help = "files it changed"},
 	MAY_GIVE("files_lost", PARAM_TEXTS, "files that a rollback could not bring back"),

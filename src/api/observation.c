@@ -76,6 +76,12 @@ static bool is_good(const json_t *record)
 	const char *status = member(record, "status");
 	return strcmp(status, "ok") == 0 || strcmp(status, "running") == 0;
 }
+
+static bool has_exited(const json_t *record)
+{
+	return json_is_true(json_object_get(record, "exited"));
+}
+
 /* ---- the first line ---- */
 
 static void add_time(struct buf *b, double ms)
@@ -133,10 +139,7 @@ static void add_state(struct buf *b, const json_t *record)
 	const json_t *state = json_object_get(record, "state");
 	const char *outcome = member(state, "outcome"), *reason = member(state, "reason");
 	const char *notice = member(state, "notice");
-	bool is_plain = strcmp(outcome, "committed") == 0 && is_good(record);
-	bool is_gone = strcmp(outcome, "rolled_back") == 0 || strcmp(outcome, "lost") == 0;
-	if (is_gone && is_good(record)) /* a good end tells of none that failed */
-		(void)buf_add(b, ", the step ended its process");
+	bool is_plain = strcmp(outcome, "committed") == 0 && is_good(record) && !has_exited(record);
 	for (size_t i = 0; i < ARRAY_LEN(rows) && !is_plain; i++)
 		if (strcmp(rows[i].outcome, outcome) == 0)
 			(void)buf_addf(b, ", %s", rows[i].text);
@@ -183,6 +186,8 @@ static void add_verdict(struct rendering *r)
 	}
 	if (strcmp(status, "ok") != 0)
 		add_failure(b, record);
+	else if (has_exited(record))
+		(void)buf_add(b, ", ended itself with status 0");
 	add_state(b, record);
 	if (r->options->is_new)
 		(void)buf_addf(b, ", in a new session");
@@ -471,8 +476,11 @@ static void render_text(struct rendering *r)
 	bool has_values = strcmp(runtime, "python") == 0 || strcmp(runtime, "javascript") == 0;
 	if (is_empty && strcmp(member(r->record, "status"), "ok") == 0)
 		(void)buf_addf(&r->text, "no output%s\n",
-			has_values ? ": print something, or end with an expression, to see it"
-				   : "");
+			has_exited(r->record)
+				? ": code behind the exit was not run; the session goes on"
+				: has_values
+				? ": print something, or end with an expression, to see it"
+				: "");
 	if (r->text.bytes > 0 && r->text.data[r->text.bytes - 1] == '\n')
 		r->text.data[--r->text.bytes] = '\0';
 }

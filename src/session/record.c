@@ -231,6 +231,8 @@ json_t *record_json(const struct record *r)
 	(void)json_object_set_new(
 		out, "exit_code", r->exit_code >= 0 ? json_integer(r->exit_code) : json_null());
 	(void)json_object_set_new(out, "signal", r->signal ? json_integer(r->signal) : json_null());
+	if (r->has_exited)
+		(void)json_object_set_new(out, "exited", json_true());
 	(void)json_object_set_new(out, "state",
 		json_pack("{s:s, s:s*, s:s?, s:s*}", "outcome", outcome_words[r->outcome],
 			"checkpoint", r->checkpoint, "reason", r->reason, "notice", r->notice));

@@ -41,7 +41,7 @@ struct record {
 	struct tool_log tools;	  /* the calls it made */
 	char **paths;		  /* beside `files`: the name as it is, NULL for one deleted */
 	size_t n_paths;
-	bool files_cut;
+	bool files_cut, has_exited;	      /* has_exited: a session's step has ended itself */
 	double wall_ms, queued_ms, waited_ms; /* the last of wall_ms, for answers from outside */
 	struct box_usage usage;
 	struct limits limits;

@@ -186,6 +186,7 @@ int report_result(const char *data, size_t bytes, uint64_t step, struct record *
 		end->has_result = true;
 		end->is_error =
 			strcmp(json_string_value(json_object_get(result, "status")), "error") == 0;
+		end->is_exit = json_is_true(json_object_get(result, "exited"));
 		end->exit_code = (int)json_integer_value(json_object_get(result, "exit_code"));
 	}
 	json_decref(result);

@@ -130,11 +130,13 @@ static void judge_memory(struct record *r)
 		num_format_bytes(r->limits.value[LIMIT_memory_bytes]).text);
 }
 
-static void judge_exit(struct record *r, int wait_status)
+static void judge_exit(struct record *r, const struct step_end *end)
 {
+	int wait_status = end->wait_status;
 	if (WIFEXITED(wait_status)) {
 		r->exit_code = WEXITSTATUS(wait_status);
 		r->exit_status = r->exit_code;
+		r->has_exited = end->is_session;
 		r->status = r->exit_code == 0 ? RECORD_OK : RECORD_ERROR;
 		if (r->exit_code != 0)
 			record_set_error(
@@ -159,6 +161,7 @@ void step_judge(struct record *r, const struct step_end *end)
 	if (end->has_result) {
 		r->status = end->is_error ? RECORD_ERROR : RECORD_OK;
 		r->exit_status = end->exit_code;
+		r->has_exited = end->is_session && end->is_exit;
 		/* What its runtime says of an interrupt is not why it ended. */
 		if (end->cause == STEP_CAUSE_NONE)
 			r->exit_code = end->exit_code;
@@ -168,7 +171,7 @@ void step_judge(struct record *r, const struct step_end *end)
 	else if (end->cause != STEP_CAUSE_NONE)
 		judge_cause(r, end);
 	else if (!end->has_result && end->has_exited)
-		judge_exit(r, end->wait_status);
+		judge_exit(r, end);
 	if (r->outcome == RECORD_LOST)
 		r->reason = "the driver process is gone and no checkpoint was kept";
 }

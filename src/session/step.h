@@ -64,6 +64,7 @@ struct step_end {
 	enum err_code why_code; /* of STEP_CAUSE_BOX, or ERR_NONE */
 	bool has_result; /* the driver reported: then `is_error` and `exit_code` are its words */
 	bool is_error;
+	bool is_exit; /* and of the code's own will, before its end */
 	int exit_code;
 	bool is_cpu_following; /* nobody gave a limit on CPU time */
 	bool is_session;       /* then `outcome` tells what became of its state */

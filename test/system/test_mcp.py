@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import signal
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -306,6 +307,33 @@ class Running(harness.Case):
                      "import socket\nsocket.create_connection(('127.0.0.1', 9))",
                      "try: import no_such_module\nexcept ImportError: pass", "raise EOFError('of a file')"):
             self.assertNotIn("hint:", self.mcp.run(code, session="help").text, code)
+
+    @harness.needs_shell_or_sql
+    def test_a_step_that_ends_itself_is_told_to_have(self):
+        kept, lost = "ended itself with status 0, what it did is kept", "ended itself with status 0, rolled back: "
+        rows = [("python", code, kept) for code in ("exit()", "import sys; sys.exit(0)", "quit(0)", "raise SystemExit")]
+        rows += [("python", "import os; os._exit(0)", lost), ("shell", "exit", kept), ("shell", "exit 0; echo no", kept),
+                 ("sql", ".exit", kept), ("sql", "select 1;\n.quit", kept)]
+        rows += [("javascript", "process.exit()", lost)] if shutil.which("node") else []
+        for runtime, code, words in rows:
+            with self.subTest(code):
+                self.mcp.tool("run_code", code="x = 5", session="exits")
+                done = self.mcp.tool("run_code", code=code, runtime=runtime, session="exits")
+                self.assertFalse(done.is_error)
+                self.assertIs(done.record["exited"], True)
+                self.assertIn(words, done.text.splitlines()[0])
+                self.assertNotIn("print something", done.text)
+                self.assertEqual(self.mcp.tool("run_code", code="x", session="exits").record["value"]["text/plain"], "5")
+        for runtime, code, words in (("python", "import sys; sys.exit(3)", "exit 3, what it did is kept"),
+                                     ("python", "import sys; sys.exit('no')", "SystemExit: no, exit 1, what it did is kept"),
+                                     ("python", "import os; os._exit(3)", "ended itself with status 3, exit 3, rolled back"),
+                                     ("shell", "exit 3", "exit 3, what it did is kept")):
+            with self.subTest(code):
+                done = self.mcp.tool("run_code", code=code, runtime=runtime, session="exits")
+                self.assertEqual((done.is_error, done.record["exited"]), (True, True))
+                self.assertIn(words, done.text.splitlines()[0])
+        for runtime, code in (("python", "pass"), ("python", "1 / 0"), ("shell", "false"), ("shell", "(exit 3)"), ("sql", "select 1")):
+            self.assertNotIn("exited", self.mcp.tool("run_code", code=code, runtime=runtime, session="exits").record, code)
 
     def test_hints_name_the_tools_of_models(self):
         self.mcp.run("1", session="hints")

@@ -194,7 +194,7 @@ class Rollback(ToldCase):
             client.tool("run_code", code="x = 5")
             client.tool("run_code", code=THREAD)
             text = client.tool("run_code", code="import os; os._exit(0)").text
-            self.assertIn(", the step ended its process, state lost: the steps before this one are run again before the next", text)
+            self.assertIn(", ended itself with status 0, state lost: the steps before this one are run again before the next", text)
             self.assertIn("state made again", client.tool("run_code", code="x").text)
 
 
