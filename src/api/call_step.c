@@ -156,7 +156,7 @@ static void start_input(struct operation_call *call)
 		call_fail(call, &err);
 		return;
 	}
-	const struct run *run = find_run(call, &err);
+	struct run *run = find_run(call, &err);
 	struct inlet *in = run ? run_inlet(run, &err) : NULL;
 	if (in && text)
 		r = inlet_put(in, json_string_value(text), json_string_length(text), false, &err);
@@ -354,6 +354,9 @@ static const struct param record_rows[] = {
 	{"variables", PARAM_OBJECTS, FIELDS(variable_rows),
 		.help = "if they were asked for: those that are new or changed, 21 at most"},
 	{"tools", PARAM_OBJECTS, FIELDS(tool_rows), .help = "tools it called"},
+	{"waiting", PARAM_CHOICE, .choices = "stdin",
+		.help = "while it runs: it reads its input, and there is none: give it with "
+			"step.input; who waits for a time is answered at once"},
 	{"approvals", PARAM_OBJECTS, FIELDS(asked_rows),
 		.help = "while it runs: calls of tools that wait for tool.approve; who waits for a "
 			"time is answered at once"},

@@ -178,9 +178,12 @@ static void add_verdict(struct rendering *r)
 	else
 		add_time(b, number(record, "usage", "wall_ms"));
 	if (is_running) {
+		bool is_reading = strcmp(member(record, "waiting"), "stdin") == 0;
 		(void)buf_add(b, behind[0] ? "" : " so far");
+		(void)buf_add(b, is_reading ? ", waits for input" : "");
 		if (r->options->has_tools)
-			(void)buf_addf(b, ". Call run_wait with run_id \"%.60s\".", run);
+			(void)buf_addf(b, ". Call run_wait with run_id \"%.60s\"%s.", run,
+				is_reading ? " and stdin, a line with its \\n" : "");
 		(void)buf_add(b, "\n");
 		return;
 	}

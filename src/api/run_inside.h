@@ -29,8 +29,8 @@ struct run {
 	struct registry *registry; /* as the owner sees it */
 	unsigned n_holds;
 	bool is_shelved, is_done, is_dropped, has_started;
-	bool is_told;	    /* somebody knows its id */
-	unsigned n_cancels; /* asked for before the step began */
+	bool is_told, is_reading; /* somebody knows its id; it reads input, and there is none */
+	unsigned n_cancels;	  /* asked for before the step began */
 	char id[RUN_ID_BYTES];
 	char session[RUN_SESSION_BYTES];
 	char runtime[16];

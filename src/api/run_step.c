@@ -101,8 +101,10 @@ static void on_rebuilding(void *arg, size_t at, size_t n)
 static void on_waiting(void *arg)
 {
 	struct run *run = arg;
+	run->is_reading = true;
 	run_hold(run);
 	run_tell(run, event_stdin(run->id));
+	waiters_wake(run);
 	run_release(run);
 }
 
@@ -185,8 +187,9 @@ static int open_inlet(struct run *run, const json_t *text, struct err *err)
 	return r;
 }
 
-struct inlet *run_inlet(const struct run *run, struct err *err)
+struct inlet *run_inlet(struct run *run, struct err *err)
 {
+	run->is_reading = false;
 	if (run->inlet)
 		return run->inlet;
 	(void)err_set(err, run->is_done ? ERR_GONE : ERR_USAGE,

@@ -63,8 +63,9 @@ struct run *runs_find_step(struct runs *r, struct registry *registry, const char
  * begun. One that is done: nothing. */
 void run_interrupt(struct run *run, bool is_kill);
 
-/* The input of a run that was started with stdin_open. Errors: ERR_USAGE, ERR_GONE: NULL. */
-struct inlet *run_inlet(const struct run *run, struct err *err);
+/* To write to: the input of a run that was started with stdin_open. Errors: ERR_USAGE, ERR_GONE:
+ * NULL. */
+struct inlet *run_inlet(struct run *run, struct err *err);
 
 /* Its id is "r-" and random letters. */
 bool run_is_done(const struct run *run);

@@ -7,6 +7,12 @@
 
 #include <stdlib.h>
 
+/* Nothing comes of waiting for it: it waits for an answer, or for input. */
+static bool is_stuck(const struct run *run)
+{
+	return json_array_size(run->asking.open) > 0 || run->is_reading;
+}
+
 static json_t *running_record(const struct run *run)
 {
 	json_t *record = json_pack("{s:i, s:s, s:s, s:s, s:s, s:O, s:n, s:n, s:{s:i, s:i}}",
@@ -21,6 +27,8 @@ static json_t *running_record(const struct run *run)
 	const struct run *ahead = run_ahead(run);
 	if (ahead)
 		(void)json_object_set_new(record, "behind", json_string(ahead->id));
+	if (run->is_reading)
+		(void)json_object_set_new(record, "waiting", json_string("stdin"));
 	uint64_t us = run->has_started ? (uv_hrtime() - run->started_ns) / 1000 : 0;
 	(void)json_object_set_new(
 		record, "usage", json_pack("{s:f}", "wall_ms", (double)us / 1000));
@@ -107,7 +115,7 @@ int waiter_hang(struct waiter *waiter, struct run *run, uint64_t wait_ms, struct
 
 int waiter_await(struct waiter *waiter, struct run *run, uint64_t wait_ms, struct err *err)
 {
-	if (!run->is_done && wait_ms > 0 && json_array_size(run->asking.open) == 0)
+	if (!run->is_done && wait_ms > 0 && !is_stuck(run))
 		return waiter_hang(waiter, run, wait_ms, err);
 	run_hold(run);
 	answer(run, waiter);
@@ -127,7 +135,7 @@ void waiters_tell(struct run *run)
 void waiters_wake(struct run *run)
 {
 	struct waiter *waiter = run->waiters;
-	while (waiter && json_array_size(run->asking.open) > 0) {
+	while (waiter && is_stuck(run)) {
 		struct waiter *next = waiter->next;
 		if (waiter->timer) {
 			waiter_leave(waiter);

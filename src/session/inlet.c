@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 struct inlet {
@@ -147,6 +148,14 @@ void inlet_end(struct inlet *in)
 size_t inlet_queued(const struct inlet *in)
 {
 	return in->writer < 0 ? 0 : in->all.bytes - in->at;
+}
+
+size_t inlet_unread(const struct inlet *in)
+{
+	int in_pipe = 0;
+	if (in->writer >= 0 && ioctl(in->writer, FIONREAD, &in_pipe) < 0)
+		in_pipe = 0;
+	return inlet_queued(in) + (size_t)in_pipe;
 }
 
 bool inlet_is_open(const struct inlet *in)

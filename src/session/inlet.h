@@ -37,8 +37,8 @@ void inlet_watch(struct inlet *in, void (*told)(void *arg), void *arg);
 /* No more comes: the program sees the end behind what waits. */
 void inlet_end(struct inlet *in);
 
-/* Bytes that wait; and whether more can be written. */
-size_t inlet_queued(const struct inlet *in);
+/* Bytes that wait; the same with what is in the pipe; and whether more can be written. */
+size_t inlet_queued(const struct inlet *in), inlet_unread(const struct inlet *in);
 bool inlet_is_open(const struct inlet *in);
 
 /* What went into the pipe so far, up to a whole character. Borrowed. */

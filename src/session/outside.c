@@ -83,7 +83,7 @@ bool entry_on_waiting(void *arg)
 	struct entry *e = arg;
 	const struct job *job = e->first;
 	bool can_wait = !e->replay && job && job->inlet && inlet_is_open(job->inlet) &&
-		job->watch && job->watch->waiting && inlet_queued(job->inlet) == 0;
+		job->watch && job->watch->waiting && inlet_unread(job->inlet) == 0;
 	if (!can_wait)
 		return false;
 	inlet_watch(job->inlet, on_input, e);

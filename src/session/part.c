@@ -146,7 +146,9 @@ static int take_step_frame(struct part *p, const struct frame *frame, struct err
 		r = calling_take(p, frame, err);
 		break;
 	case FRAME_WAITING:
-		calling_read(s);
+		driver_drain(p->driver); /* what it asks is read before it is told that it asks */
+		if (s->part == p)
+			calling_read(s);
 		break;
 	case FRAME_DISPLAY:
 		r = report_display(frame->data, frame->bytes, &s->record, &display, err);

@@ -434,6 +434,24 @@ class Running(harness.Case):
         rising = [n["progress"] for n in notes]
         self.assertEqual(rising, sorted(set(rising)))
 
+    def test_a_step_that_waits_for_input_is_told_to(self):
+        code = "a = input('first? ')\nb = input('second? ')\n[a, b]"
+        done = self.mcp.run(code, session="asks", interactive=True, wait_ms=50000)
+        self.assertEqual(done.record["waiting"], "stdin")
+        run = done.record["run"]
+        words = f'so far, waits for input. Call run_wait with run_id "{run}" and stdin, a line with its \\n.'
+        self.assertIn(words, done.text.splitlines()[0])
+        self.assertEqual(self.mcp.tool("run_wait", run_id=run, wait_ms=50000).record["waiting"], "stdin")
+        done = self.mcp.tool("run_wait", run_id=run, stdin="one\n", wait_ms=50000)
+        self.assertEqual(done.record["waiting"], "stdin")
+        self.assertIn("second? ", done.text)
+        done = self.mcp.tool("run_wait", run_id=run, stdin="two\n", wait_ms=50000)
+        self.assertEqual((done.record["status"], done.record["value"]["text/plain"]), ("ok", "['one', 'two']"))
+        self.assertNotIn("waiting", done.record)
+        done = self.mcp.run("import time; time.sleep(600)", session="asks", interactive=True, wait_ms=0)
+        self.assertNotIn("waiting", done.record)
+        self.mcp.tool("run_wait", run_id=done.record["run"], action="kill")
+
     def test_cancelled_calls_are_interrupted_and_not_answered(self):
         self.mcp.run("g = 1", session="cancel")
         number = self.mcp.send("tools/call", name="run_code",
