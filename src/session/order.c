@@ -162,6 +162,50 @@ static int add_start_binds(struct order_checked *c, struct err *err)
 	return 0;
 }
 
+/* What of the host holds the place where @bind goes, so that nothing is made there; or NULL. @rest:
+ * the place below it. */
+static const struct warden_bind *holder_of(
+	const struct order_checked *c, const struct warden_bind *bind, const char **rest)
+{
+	const struct warden_bind *found = NULL;
+	size_t most = 0;
+	for (const struct warden_bind *b = c->binds; b < bind; b++) {
+		const char *at = b->kind == BIND_WORKSPACE ? "/home/user" : b->dst;
+		size_t n = strlen(at);
+		if (b->kind == BIND_ROOTFS || n <= most || strncmp(bind->dst, at, n) != 0 ||
+			bind->dst[n] != '/')
+			continue;
+		found = b;
+		most = n;
+	}
+	*rest = bind->dst + most + 1;
+	return found;
+}
+
+/* No directory of the host gets anything that its owner has not made. */
+static int check_places(const struct order_checked *c, struct err *err)
+{
+	for (size_t i = 0; i < c->n_binds; i++) {
+		const struct warden_bind *bind = &c->binds[i];
+		const char *rest;
+		char place[2 * WIRE_PATH_BYTES];
+		struct stat st;
+		bool is_volume = bind->kind == BIND_VOLUME_RO || bind->kind == BIND_VOLUME_RW;
+		const struct warden_bind *in = is_volume ? holder_of(c, bind, &rest) : NULL;
+		if (!in)
+			continue;
+		(void)snprintf(place, sizeof place, "%s/%s", in->src, rest);
+		if (lstat(place, &st) == 0 || errno != ENOENT)
+			continue;
+		bool is_dir = stat(bind->src, &st) == 0 && S_ISDIR(st.st_mode);
+		err_set(err, ERR_USAGE, "volume destination %.100s: there is no %.100s in %.100s",
+			bind->dst, rest, in->src);
+		return err_hint(err, "make it: %s %.180s; nothing is made in your directories",
+			is_dir ? "mkdir -p" : "touch", place);
+	}
+	return 0;
+}
+
 static int add_binds(struct order_checked *c, const struct order *order, struct err *err)
 {
 	int r = 0;
@@ -183,6 +227,8 @@ static int add_binds(struct order_checked *c, const struct order *order, struct 
 		r = add_bind(
 			c, v->is_writable ? BIND_VOLUME_RW : BIND_VOLUME_RO, v->src, v->dst, err);
 	}
+	if (r == 0)
+		r = check_places(c, err);
 	if (r == 0)
 		r = sort_binds(c, first, last, err);
 	return r;

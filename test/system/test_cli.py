@@ -270,6 +270,18 @@ class Volumes(CliCase):
         self.assert_ran(done, "from the host other other\n")
         self.assertEqual(os.listdir(os.path.join(self.data, "in")), [])
 
+    def test_the_place_of_a_volume_is_the_callers_to_make(self):
+        other = os.path.join(self.folder, "other")
+        write(os.path.join(other, "y"), "other")
+        for options, missing, make in (
+                ((f"{other}:in",), "in", "mkdir -p"), ((f"{other}/y:deep/one",), "deep/one", "touch"),
+                ((f"{self.data}:/data", f"{other}:/data/in"), "in", "mkdir -p")):
+            done = harness.run("1", "-w", self.data, *(o for v in options for o in ("-v", v)))
+            self.assertEqual((done.status, done.out), (2, ""), done)
+            self.assertRegex(done.err, r"^retort: volume destination [^\n]*\n$")
+            self.assertIn(f": there is no {missing} in {self.data}: make it: {make} {self.data}/{missing};", done.err)
+            self.assertFalse(os.path.exists(os.path.join(self.data, missing)))
+
     def test_symlink_source(self):
         """The target is what is shown."""
         link = os.path.join(self.folder, "link")
