@@ -95,6 +95,30 @@ void given_limits(struct buf *out, const json_t *create)
 			num_format_ms(time).text);
 }
 
+bool given_is_likely(const json_t *create)
+{
+	const json_t *preload = json_object_get(create, "preload");
+	const char *python = param_text(create, "python", NULL);
+	const char *slash = python ? strrchr(python, '/') : NULL;
+	bool is_python = strcmp(param_text(create, "runtime", "python"), "python") == 0;
+	struct stat st;
+	size_t i;
+	json_t *module;
+	if (!is_python)
+		return true;
+	/* A directory is a virtual environment. */
+	if (python && strncmp(slash ? slash + 1 : python, "python", 6) != 0 &&
+		!(stat(python, &st) == 0 && S_ISDIR(st.st_mode)))
+		return false;
+	json_array_foreach(preload, i, module)
+	{
+		if (param_text(create, "rootfs", NULL) ||
+			!hint_has_module(python, json_string_value(module)))
+			return false;
+	}
+	return true;
+}
+
 void given_packages(struct buf *out, const json_t *create)
 {
 	if (!param_text(create, "rootfs", NULL))

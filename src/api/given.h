@@ -5,6 +5,7 @@
 #include "base/buf.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 /*
  * Append the volumes and the workspace of @create, parameters of session.create, with the first
@@ -16,6 +17,12 @@ void given_files(struct buf *out, const json_t *create);
 
 /* Its limits: "1.0 GiB of memory, 30 s a step". */
 void given_limits(struct buf *out, const json_t *create);
+
+/*
+ * Is what its interpreter imports first there, as far as names of files tell, and is that one a
+ * Python? False: a box has to be made to know.
+ */
+bool given_is_likely(const json_t *create);
 
 /* What its interpreter has: "numpy 1.24.2, …", or nothing. */
 void given_packages(struct buf *out, const json_t *create);

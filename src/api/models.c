@@ -25,6 +25,17 @@ int models_choose(const struct models *m, const char *param, const char *spec, c
 	return 0;
 }
 
+int models_check(const char *spec, const char *key_file, struct err *err)
+{
+	struct model model;
+	struct key key = {0};
+	int r = spec ? model_parse(&model, spec, getenv, err) : 0;
+	if (r == 0 && spec && key_file)
+		r = key_find(&key, &model, key_file, getenv, err);
+	key_done(&key);
+	return r;
+}
+
 const char *models_guess(char *out, size_t out_bytes)
 {
 	return model_guess(getenv, out, out_bytes);

@@ -25,6 +25,13 @@ enum { MODEL_GUESS_BYTES = 300 };
 const char *models_guess(char *out, size_t out_bytes);
 
 /*
+ * Can @spec (NULL: none) name a model, and is @key_file (NULL: the environment) a file with its
+ * key? Asks nobody.
+ * Errors:  ERR_USAGE, and those of key_find(), but for a key that the environment has not.
+ */
+int models_check(const char *spec, const char *key_file, struct err *err);
+
+/*
  * Which model is asked when a caller says @spec (may be NULL) as the parameter @param. @m may be
  * NULL: there is none.
  * Errors:  ERR_DENIED.

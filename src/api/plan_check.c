@@ -226,6 +226,32 @@ int plan_check(const struct plan_check_request *req, struct buf *report, struct 
 	return r < 0 ? err_set(err, ERR_NO_MEMORY, "plan: no memory for the report") : status;
 }
 
+int plan_policy_check(const char *name, const struct buf *text, struct err *err)
+{
+	enum { SYNTAX_FIRST = 100, SYNTAX_LAST = 199 };
+	const struct tool_set none = {0};
+	struct judging *j;
+	int r = judging_new(&j, err);
+	if (r < 0)
+		return r;
+	j->policy_src = source_of(name, text);
+	j->labels = labels_new(LABELS_MAX_BYTES);
+	if (!j->labels)
+		r = err_set(err, ERR_NO_MEMORY, "plan: no memory for labels");
+	else
+		(void)policy_parse(&j->policy, &j->policy_src, &none, j->labels, &j->policy_diags);
+	for (size_t i = 0; r == 0 && i < j->policy_diags.n; i++) {
+		const struct diag *d = &j->policy_diags.item[i];
+		if (d->code < SYNTAX_FIRST || d->code > SYNTAX_LAST)
+			continue;
+		r = err_set(err, ERR_USAGE, "policy: %.100s:%u:%u: P%d: %.100s", name, d->line,
+			d->column, d->code, d->msg);
+		err_hint(err, "`retort plan test --policy FILE` shows all that is wrong");
+	}
+	judging_free(j);
+	return r;
+}
+
 int plan_test(const struct plan_check_request *req, struct buf *report, struct err *err)
 {
 	struct judging *j;

@@ -34,5 +34,9 @@ int plan_check(const struct plan_check_request *req, struct buf *report, struct 
  * Returns: PLAN_OK, negative errno; as plan_check(). */
 int plan_skeleton(const struct plan_check_request *req, struct buf *out, struct err *err);
 
+/* Can @text be read as a policy at all? Which tools it may name is not known yet. Errors:
+ * ERR_USAGE, with the first place. */
+int plan_policy_check(const char *name, const struct buf *text, struct err *err);
+
 /* Run the tests of req->policy; PLAN_FAILED when one fails. The plan is not looked at. */
 int plan_test(const struct plan_check_request *req, struct buf *report, struct err *err);

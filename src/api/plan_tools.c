@@ -241,6 +241,18 @@ int plan_tools_open(
 	return 0;
 }
 
+int plan_tools_check(const char *text, const char *name, struct err *err)
+{
+	struct tool_servers servers = {0};
+	struct fixture *fixture = NULL;
+	int r = plan_tools_lists_servers(text)
+		? servers_read(&servers, text, strlen(text), name, variable, err)
+		: plan_tools_read(text, name, &fixture, err);
+	servers_done(&servers);
+	fixture_free(fixture);
+	return r;
+}
+
 void plan_tools_close(struct plan_tools *t)
 {
 	if (!t)

@@ -40,6 +40,9 @@ bool plan_tools_lists_servers(const char *text);
 int plan_tools_refuse_servers(const char *name, struct err *err);
 int plan_tools_read(const char *text, const char *name, struct fixture **out, struct err *err);
 
+/* Can @text be read as one or the other? Starts nothing. Errors: as plan_tools_open(). */
+int plan_tools_check(const char *text, const char *name, struct err *err);
+
 /* It outlives what it returns. Calls and questions block. */
 const struct tool_provider *plan_tools_provider(const struct plan_tools *t);
 

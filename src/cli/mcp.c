@@ -1,6 +1,9 @@
 /* `retort mcp`. SPDX-License-Identifier: Apache-2.0 */
 #include "api/given.h"
+#include "api/models.h"
 #include "api/plan.h"
+#include "api/plan_check.h"
+#include "api/plan_tools.h"
 #include "api/run.h"
 #include "api/service.h"
 #include "api/tools.h"
@@ -104,8 +107,6 @@ static const struct operation_context *open_engine(void *arg, struct err *err)
 		.models = {.fallback = m->args.model, .key_file = m->args.key_file},
 		.skills = m->args.box.skills,
 		.version = version_text};
-	if (!m->service && m->args.state && xdg_make_dir(m->state, err) < 0)
-		return NULL;
 	if (!m->service && service_open(&m->service, &config, err) < 0)
 		return NULL;
 	return service_context(m->service);
@@ -175,7 +176,7 @@ static int serve(struct mcp *m, struct err *err)
 	int r = server ? mcp_stdio_run(&stdio, err)
 		       : err_set(err, ERR_NO_MEMORY, "no memory for a server");
 	/* What is still under way is answered here, to nobody. */
-	service_close(m->service);
+	service_close(take_ptr(m->service));
 	mcp_server_free(server);
 	mcp_tools_free(tools);
 	return r;
@@ -201,6 +202,41 @@ static int check_box(struct mcp *m, struct err *err)
 	return r;
 }
 
+/* Where names of files do not tell whether it can be made: is it made? */
+static int try_box(struct mcp *m, struct err *err)
+{
+	json_t *made = NULL, *closed = NULL;
+	if (given_is_likely(m->create))
+		return 0;
+	if (!open_engine(m, err))
+		return -err_errno(err->code);
+	int r = service_call(
+		m->service, "session.create", json_incref(m->create), NULL, &made, err);
+	if (r == 0)
+		r = service_call(m->service, "session.close",
+			json_pack("{s:O}", "session", json_object_get(made, "session")), NULL,
+			&closed, err);
+	json_decref(made);
+	json_decref(closed);
+	return r;
+}
+
+static int check_plans(struct mcp *m, struct err *err)
+{
+	int r = 0;
+	if (m->args.policy)
+		r = plan_read(m->args.policy, &m->policy, err);
+	if (r == 0 && m->args.policy)
+		r = plan_policy_check(m->args.policy, &m->policy, err);
+	/* It is read again for each plan. */
+	cleanup_buf struct buf tools = BUF_INIT(PLAN_TEXT_BYTES);
+	if (r == 0 && m->args.plan_tools)
+		r = plan_read(m->args.plan_tools, &tools, err);
+	if (r == 0 && m->args.plan_tools)
+		r = plan_tools_check(buf_str(&tools), m->args.plan_tools, err);
+	return r < 0 ? r : models_check(m->args.model, m->args.key_file, err);
+}
+
 static int prepare(struct mcp *m, struct err *err)
 {
 	int r = config_apply(&m->set, m->args.box.profile, err);
@@ -210,17 +246,14 @@ static int prepare(struct mcp *m, struct err *err)
 		r = check_box(m, err);
 	if (r == 0 && m->args.tools)
 		r = tools_check(m->args.tools, err);
-	if (r == 0 && m->args.policy)
-		r = plan_read(m->args.policy, &m->policy, err);
-	/* Whether it is there; it is read for each plan. */
-	cleanup_buf struct buf tools = BUF_INIT(PLAN_TEXT_BYTES);
-	if (r == 0 && m->args.plan_tools)
-		r = plan_read(m->args.plan_tools, &tools, err);
-	if (r < 0 || !m->args.state)
-		return r;
-	if (snprintf(m->state, sizeof m->state, "%s", m->args.state) >= (int)sizeof m->state)
-		return err_set(err, ERR_USAGE, "--state: the path is too long");
-	return 0;
+	if (r == 0)
+		r = check_plans(m, err);
+	if (r == 0 && m->args.state &&
+		snprintf(m->state, sizeof m->state, "%s", m->args.state) >= (int)sizeof m->state)
+		r = err_set(err, ERR_USAGE, "--state: the path is too long");
+	if (r == 0 && m->args.state)
+		r = xdg_make_dir(m->state, err);
+	return r < 0 ? r : try_box(m, err);
 }
 
 static int mcp_main(int argc, char **argv)
@@ -244,6 +277,7 @@ static int mcp_main(int argc, char **argv)
 		if (r == 0)
 			r = serve(m, &err);
 	}
+	service_close(m->service);
 	json_decref(m->create);
 	buf_done(&m->policy);
 	free(m);

@@ -1,4 +1,5 @@
 /* `retort serve`. SPDX-License-Identifier: Apache-2.0 */
+#include "api/models.h"
 #include "api/principal.h"
 #include "api/service.h"
 #include "base/attr.h"
@@ -518,6 +519,8 @@ static int serve_main(int argc, char **argv)
 		return 0;
 	if (r > 0)
 		r = config_apply(&set, args.profile, &err);
+	if (r == 0)
+		r = models_check(args.model, args.key_file, &err);
 	if (r == 0 && (r = prices_load(args.prices, &places.prices, &err)) == 0)
 		r = find_places(&args, &places, &err);
 	if (r == 0)

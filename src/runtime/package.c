@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,35 +70,75 @@ static void take_directory(struct found *found, const char *path)
 		(void)closedir(dir);
 }
 
-/* As the driver looks for them. @version: "python3.11" */
-static void take_prefix(struct found *found, const char *prefix, const char *version)
+enum { PLACES = 7, PLACES_OF_PACKAGES = 4, PLACE_BYTES = PATH_MAX + 2 * NAME_BYTES };
+
+/* As the driver looks for packages, then for what comes with the interpreter. Returns: how many. */
+static size_t find_places(const char *interpreter, char (*out)[PLACE_BYTES])
 {
-	const struct {
-		const char *above, *version, *below;
-	} places[] = {{"/local/lib/", version, "/dist-packages"},
-		{"/lib/", "python3", "/dist-packages"}, {"/lib/", version, "/dist-packages"},
-		{"/lib/", version, "/site-packages"}};
-	char path[PATH_MAX + 2 * NAME_BYTES];
-	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		(void)snprintf(path, sizeof path, "%s%s%s%s", prefix, places[i].above,
-			places[i].version, places[i].below);
-		take_directory(found, path);
+	char python[PATH_MAX], real[PATH_MAX], version[NAME_BYTES];
+	struct err err;
+	if (python_find(interpreter, python, &err) < 0 || !realpath(python, real))
+		return 0;
+	const char *name = strrchr(real, '/') + 1;
+	(void)snprintf(version, sizeof version, "%s", name); /* "python3.11" */
+	for (int i = 0; i < 2; i++) {
+		runtime_cut_last_part(python);
+		runtime_cut_last_part(real);
 	}
+	const struct {
+		const char *prefix, *above, *version, *below;
+	} places[PLACES] = {{python, "/local/lib/", version, "/dist-packages"},
+		{python, "/lib/", "python3", "/dist-packages"},
+		{python, "/lib/", version, "/dist-packages"},
+		{python, "/lib/", version, "/site-packages"}, {real, "/lib/", version, ""},
+		{real, "/lib/", version, "/lib-dynload"},
+		{real, "/lib/", version, "/site-packages"}};
+	for (size_t i = 0; i < PLACES; i++)
+		(void)snprintf(out[i], PLACE_BYTES, "%s%s%s%s", places[i].prefix, places[i].above,
+			places[i].version, places[i].below);
+	return PLACES;
+}
+
+static bool is_in(const char *place, const char *module, size_t bytes)
+{
+	static const char *const endings[] = {"", ".py", ".so", ".*.so"};
+	char pattern[PLACE_BYTES + NAME_BYTES + 8];
+	bool is_found = false;
+	for (size_t i = 0; i < ARRAY_LEN(endings) && !is_found; i++) {
+		glob_t matches = {0};
+		(void)snprintf(pattern, sizeof pattern, "%s/%.*s%s", place, (int)bytes, module,
+			endings[i]);
+		is_found = glob(pattern, GLOB_NOSORT, NULL, &matches) == 0;
+		globfree(&matches);
+	}
+	return is_found;
+}
+
+bool package_has(const char *interpreter, const char *module)
+{
+	char(*places)[PLACE_BYTES] = calloc(PLACES, PLACE_BYTES);
+	size_t bytes = strcspn(module, ".");
+	bool is_found = false;
+	if (!places || bytes == 0 || bytes > NAME_BYTES || strpbrk(module, "*?[\\/")) {
+		free(places);
+		return false;
+	}
+	size_t n = find_places(interpreter, places);
+	for (size_t i = 0; i < n && !is_found; i++)
+		is_found = is_in(places[i], module, bytes);
+	free(places);
+	return is_found;
 }
 
 size_t package_list(const char *interpreter, struct buf *out)
 {
-	char python[PATH_MAX], real[PATH_MAX], version[NAME_BYTES];
+	char(*places)[PLACE_BYTES] = calloc(PLACES, PLACE_BYTES);
 	struct found found = {0};
-	struct err err;
 	size_t n = 0;
-	if (python_find(interpreter, python, &err) < 0 || !realpath(python, real))
-		return 0;
-	const char *name = strrchr(real, '/') + 1;
-	(void)snprintf(version, sizeof version, "%s", name);
-	for (int i = 0; i < 2; i++)
-		runtime_cut_last_part(python);
-	take_prefix(&found, python, version);
+	if (places && find_places(interpreter, places) > 0)
+		for (size_t i = 0; i < PLACES_OF_PACKAGES; i++)
+			take_directory(&found, places[i]);
+	free(places);
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		if (!found.version[i][0])
 			continue;

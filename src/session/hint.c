@@ -236,3 +236,8 @@ void hint_packages(const char *interpreter, struct buf *out)
 {
 	(void)package_list(interpreter, out);
 }
+
+bool hint_has_module(const char *interpreter, const char *module)
+{
+	return package_has(interpreter, module);
+}

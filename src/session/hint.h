@@ -37,3 +37,5 @@ bool hint_find(struct buf *out, const json_t *record, const struct hint_about *a
 /* "numpy 1.24.2, …": what @interpreter (NULL: the usual) has of packages that matter, or nothing.
  */
 void hint_packages(const char *interpreter, struct buf *out);
+/* Is it likely that it has @module? False: nobody knows. */
+bool hint_has_module(const char *interpreter, const char *module);

@@ -611,6 +611,27 @@ class Options(harness.Case):
             self.assertEqual((done.status, done.out), (2, ""), options)
             self.assertIn(part, done.err)
 
+    def test_what_options_name_is_looked_at_when_it_starts(self):
+        top = harness.make_dir()
+        wrong, work = os.path.join(top, "wrong"), os.path.join(top, "work")
+        os.mkdir(work)
+        with open(wrong, "w", encoding="utf-8") as f:
+            f.write("rule(((\n")
+        rows = [(["--preload", "no_such_module"], "No module named 'no_such_module'"), (["--preload", "json,no_such.part"], "'no_such'"),
+                (["--python", "/bin/ls"], "the driver"), (["--state", "/proc/x"], "/proc/x"),
+                (["--policy", wrong], f"policy: {wrong}:1:7: P103"), (["--plan-tools", wrong], wrong),
+                (["--plans", "--model", "foo"], "model: 'foo'"), (["--model", "openai:x", "--key-file", wrong + "x"], wrong + "x"),
+                (["-w", work, "-v", f"{top}:data"], f"make it: mkdir -p {work}/data")]
+        for options, part in rows:
+            with self.subTest(options):
+                done = harness.retort("mcp", *options)
+                self.assertEqual((done.status, done.out), (2, ""), done)
+                self.assertRegex(done.err, r"^retort: [^\n]*\n$")
+                self.assertIn(part, done.err)
+        # What files do not tell is asked a box: what is built in is there.
+        with Mcp("--preload", "json, time,os.path,itertools") as mcp:
+            self.assertIn("value: 42", mcp.run("6 * 7").text)
+
     def test_typed_at_a_terminal_it_says_what_it_is(self):
         mine, its = os.openpty()
         process = subprocess.Popen([harness.RETORT, "mcp"], stdin=its, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -632,11 +653,13 @@ class Options(harness.Case):
             self.assertNotIn("in a new session", done.text)
 
     def test_an_engine_that_cannot_start_is_told(self):
-        with Mcp("--state", "/proc/none/there") as mcp:
-            done = mcp.run("1")
+        state = harness.make_dir()
+        with Mcp("--state", state) as first, Mcp("--state", state) as second:
+            first.run("1")
+            done = second.run("1")
             self.assertTrue(done.is_error)
-            self.assertIn("/proc/none", done.text)
-            mcp.call("ping")
+            self.assertIn(state, done.text)
+            second.call("ping")
 
 
 POLICY = """trust(user, policy)
