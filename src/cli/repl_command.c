@@ -193,7 +193,8 @@ static int do_runtime(struct repl *repl, const struct magic *m, struct err *err)
 {
 	json_t *info = NULL;
 	int r = repl_call(repl, "engine.info", NULL, &info, err);
-	const char *names = session_text(info, "runtimes"), *name = param_language(m->arg);
+	const char *names = session_text(info, "runtimes"), *known = param_language(m->arg);
+	const char *name = known ? known : m->arg;
 	if (r == 0 && !m->arg[0])
 		(void)printf("%s (there is: %s)\n", repl->runtime, names);
 	else if (r == 0 && !magic_is_listed(names, name)) {

@@ -65,7 +65,7 @@ class Programs(CliCase):
 
     def test_options_after_code_are_arguments(self):
         """As with python: what follows the code is the program's."""
-        self.assert_ran(harness.retort("run", "-c", self.ARGV, "-m", "1g", "--json", "--", "-"),
+        self.assert_ran(harness.retort("run", "--quiet", "-c", self.ARGV, "-m", "1g", "--json", "--", "-"),
                         "['-c', '-m', '1g', '--json', '--', '-']\n")
 
     def test_code_without_arguments(self):
