@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS_DEPTH_MAX = 8, NUMBER_MAX_BYTES = 64 };
+enum { PARTS_DEPTH_MAX = 8, SHORT_BYTES = 64, READINGS_MAX = 2 };
 
 /* A stretch of a text. */
 struct piece {
@@ -72,7 +72,31 @@ static bool is_ascii(struct piece p)
 
 static bool is_separator(char c)
 {
-	return (unsigned char)c <= ' ' || c == 0x7f || strchr(",;<>\"'()[]\\", c);
+	return (unsigned char)c <= ' ' || c == 0x7f || strchr(",;<>\"'()[]{}|`\\", c);
+}
+
+static bool is_alnum(int32_t c)
+{
+	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+/* What stands between words for somebody: no letter, no digit, none of . - _ */
+static bool is_break(int32_t c)
+{
+	static const int32_t ranges[][2] = {{0xa1, 0xbf}, {0xd7, 0xd7}, {0xf7, 0xf7},
+		{0x55a, 0x55f}, {0x589, 0x58f}, {0x5be, 0x5be}, {0x5c0, 0x5c0}, {0x5c3, 0x5c3},
+		{0x5f3, 0x5f4}, {0x606, 0x60f}, {0x61b, 0x61f}, {0x66a, 0x66d}, {0x6d4, 0x6d4},
+		{0x700, 0x70d}, {0x964, 0x965}, {0x970, 0x970}, {0xe4f, 0xe4f}, {0xe5a, 0xe5b},
+		{0xf01, 0xf17}, {0x104a, 0x104f}, {0x10fb, 0x10fb}, {0x1360, 0x1368},
+		{0x166d, 0x166e}, {0x1680, 0x1680}, {0x17d4, 0x17db}, {0x1800, 0x180a},
+		{0x2e00, 0x2e5d}, {0x3001, 0x3020}, {0x3030, 0x303f}, {0x309b, 0x309c},
+		{0x30a0, 0x30a0}, {0x30fb, 0x30fb}, {0x1f000, 0x1faff}};
+	if (c < 0x80)
+		return !is_alnum(c) && c != '.' && c != '-' && c != '_';
+	for (size_t i = 0; i < ARRAY_LEN(ranges); i++)
+		if (c >= ranges[i][0] && c <= ranges[i][1])
+			return true;
+	return false;
 }
 
 static size_t count(struct piece p, char c)
@@ -83,17 +107,37 @@ static size_t count(struct piece p, char c)
 	return n;
 }
 
-/*
- * One thing: what holds a space or a separator may be two. Of addresses routes and groups have
- * parts that a program may take for the address: "a%b@c", "b!a@c", "x: a@b", "a@b@c". So has what
- * is encoded as a word of a header: "=?utf-8?q?a=40b=3e?=@c".
- */
-static bool is_one(struct piece p, bool is_address)
+/* One thing: what holds a space or a separator may be two. */
+static bool is_one(struct piece p)
 {
 	for (size_t i = 0; i < p.n; i++)
-		if (is_separator(p.at[i]) || (is_address && strchr("%!:?", p.at[i])))
+		if (is_separator(p.at[i]))
 			return false;
-	return is_address ? is_ascii(p) && count(p, '@') <= 1 : !has_unclear(p);
+	return !has_unclear(p);
+}
+
+/*
+ * Are the first @n bytes of @all those of one address that every program reads alike? Routes,
+ * groups and encoded words have parts that a mail program may take for the address ("a%b@c",
+ * "b!a@c", "x: a@b", "=?utf-8?q?a=40b?=@c"); shells and options see more in "a|b@c", "`a`@c" and
+ * "-a@c".
+ */
+static bool is_plain_address(struct piece all, size_t n)
+{
+	const char *at = memchr(all.at, '@', all.n);
+	size_t n_local = at ? (size_t)(at - all.at) : all.n;
+	char last = '@';
+	for (size_t i = 0; i < n; last = all.at[i++]) {
+		char c = all.at[i];
+		bool is_local = i < n_local, is_first = last == '@';
+		bool is_last = i + 1 == n_local || i + 1 == all.n;
+		bool is_fine = is_alnum(c) || (c == '@' && i == n_local) ||
+			(is_local && (c == '_' || c == '+')) || (c == '-' && !is_first) ||
+			(c == '.' && !is_first && last != '.' && !is_last);
+		if (!is_fine || (c == '-' && i + 1 == all.n))
+			return false;
+	}
+	return n_local > 0 && count(all, '@') <= 1;
 }
 
 bool policy_ends_with(const char *text, size_t bytes, const struct str *end)
@@ -103,9 +147,9 @@ bool policy_ends_with(const char *text, size_t bytes, const struct str *end)
 		return false;
 	/* The end itself is the policy's word; in front of an @ stands somebody. */
 	const struct piece all = {text, bytes}, before = {text, bytes - n};
-	bool is_address = count(all, '@') > 0;
-	return is_one(before, is_address) && count(all, '@') <= 1 &&
-		(n == 0 || end->data[0] != '@' || bytes > n);
+	if (count(all, '@') == 0)
+		return is_one(before);
+	return is_plain_address(all, before.n);
 }
 
 static int32_t fold(int32_t c)
@@ -146,41 +190,135 @@ static bool may_be_encoded(struct piece text, struct piece name)
 	return !is_ascii(name) && memmem(text.at, text.n, "xn--", 4);
 }
 
-static bool may_end(struct piece text, const struct str *end)
+/* Dots and dashes around it are no part of a word. */
+static struct piece without_tail(struct piece p)
 {
-	struct piece e = without_dots(piece_of(end));
-	bool is_address = count(text, '@') + count(e, '@') > 0;
-	if (text.n == 0 || !is_one(text, is_address) || may_be_encoded(text, e))
+	while (p.n > 0 && strchr(".-_", p.at[p.n - 1]))
+		p.n--;
+	return p;
+}
+
+static struct piece without_marks(struct piece p)
+{
+	while (p.n > 0 && strchr(".-_", p.at[0])) {
+		p.at++;
+		p.n--;
+	}
+	return without_tail(p);
+}
+
+static bool ends_alike(struct piece text, struct piece end)
+{
+	size_t from = text.n;
+	for (size_t n = utf8_count(end.at, end.n); n > 0 && from > 0; n--)
+		while (--from > 0 && ((unsigned char)text.at[from] & 0xc0) == 0x80)
+			;
+	return is_alike((struct piece){text.at + from, text.n - from}, end);
+}
+
+/* Whatever comes behind it: a path, a port, a query, a stream of a file ("a.exe::$DATA"). */
+static bool a_word_may_end(struct piece text, struct piece end)
+{
+	struct piece rest = text;
+	for (;;) {
+		struct piece word = {text.at, (size_t)(rest.at - text.at)};
+		if (rest.n > 0 && !is_break(next(&rest)))
+			continue;
+		if (ends_alike(word, end) || ends_alike(without_dots(word), without_dots(end)) ||
+			ends_alike(without_tail(word), without_dots(end)))
+			return true;
+		if (rest.n == 0)
+			return false;
+	}
+}
+
+static bool may_end(struct piece text, struct val one)
+{
+	struct piece end = piece_of(one.str);
+	if (text.n == 0 || may_be_encoded(text, end))
 		return true;
+	if (count(text, '@') + count(end, '@') == 0)
+		return !is_one(text) || a_word_may_end(text, end);
 	text = without_dots(text);
-	size_t n = utf8_count(text.at, text.n), n_end = utf8_count(e.at, e.n);
-	for (; n > n_end; n--)
-		(void)next(&text);
-	return is_alike(text, e);
+	return !is_plain_address(text, text.n) || ends_alike(text, without_dots(end));
 }
 
-/* Returns: false when it is none. */
-static bool number_of(struct piece p, double *out)
+/* The digits of any script. */
+static int32_t plain_digit(int32_t c)
 {
-	char text[NUMBER_MAX_BYTES], *end;
-	p = trimmed(p);
-	if (p.n == 0 || p.n >= sizeof text)
-		return false;
-	memcpy(text, p.at, p.n);
-	text[p.n] = '\0';
-	*out = strtod(text, &end);
-	return *end == '\0';
+	static const int32_t zeros[] = {0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66,
+		0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50, 0xed0, 0xf20, 0x1040, 0x1090, 0x17e0,
+		0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0xa620,
+		0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0x104a0, 0x10d30, 0x11066, 0x110f0,
+		0x11136, 0x111d0, 0x112f0, 0x11450, 0x114d0, 0x11650, 0x116c0, 0x11730, 0x118e0,
+		0x11950, 0x11c50, 0x11d50, 0x11da0, 0x16a60, 0x16ac0, 0x16b50, 0x1e140, 0x1e2f0,
+		0x1e950};
+	for (size_t i = 0; i < ARRAY_LEN(zeros); i++)
+		if (c >= zeros[i] && c < zeros[i] + 10)
+			return '0' + c - zeros[i];
+	return c;
 }
 
-static bool number_in(struct val v, double *out)
+/* A text as programs read numbers: "5.0", "0x5", "0b101"; "010" is ten, or eight. */
+static size_t read_number(const char *text, double out[READINGS_MAX])
+{
+	char *end;
+	size_t n = 0;
+	out[n] = strtod(text, &end);
+	n += end != text && *end == '\0';
+	bool is_less = text[0] == '-';
+	text += is_less || text[0] == '+';
+	if (text[0] != '0')
+		return n;
+	int base = (text[1] | 0x20) == 'b' ? 2 : 8;
+	text += (text[1] | 0x20) == 'b' || (text[1] | 0x20) == 'o' ? 2 : 1;
+	if (text[0] < '0' || text[0] > '9')
+		return n;
+	double x = (double)strtoull(text, &end, base);
+	out[n] = is_less ? -x : x;
+	return n + (*end == '\0');
+}
+
+/* Returns: how many numbers the text may be; without memory it may be any, which is -1. */
+static int numbers_of(struct piece p, double out[READINGS_MAX])
+{
+	char small[SHORT_BYTES];
+	p = trimmed(p);
+	char *text = p.n < sizeof small ? small : malloc(p.n + 1);
+	if (!text)
+		return -1;
+	size_t n = 0;
+	while (p.n > 0) {
+		int32_t c = plain_digit(next(&p));
+		/* What is no ASCII is of no number; what groups digits does not count. */
+		if (c != '_' && c != ',')
+			text[n++] = c > 0 && c < 0x80 ? (char)c : '?';
+	}
+	text[n] = '\0';
+	int found = (int)read_number(text, out);
+	if (text != small)
+		free(text);
+	return found;
+}
+
+static int numbers_in(struct val v, double out[READINGS_MAX])
 {
 	struct heap none = {0};
 	if (v.type == T_STRING)
-		return number_of(piece_of(v.str), out);
-	*out = v.type == T_BOOL ? (double)v.i : v.f;
+		return numbers_of(piece_of(v.str), out);
+	out[0] = v.type == T_BOOL ? (double)v.i : v.f;
 	if (val_is_int(v))
 		return int_to_float(&none, v, out) == 0;
 	return v.type == T_BOOL || v.type == T_FLOAT;
+}
+
+static bool is_same_number(int n_a, const double *a, int n_b, const double *b)
+{
+	for (int i = 0; i < n_a; i++)
+		for (int k = 0; k < n_b; k++)
+			if (a[i] == b[k])
+				return true;
+	return n_a < 0 || n_b < 0;
 }
 
 bool policy_is_same(struct val a, struct val b)
@@ -192,13 +330,78 @@ bool policy_is_same(struct val a, struct val b)
 	return are_numbers && num_compare(a, b) == 0;
 }
 
+/* Is it one of the words for this truth? */
+static bool is_bool(struct piece p, bool truth)
+{
+	static const char *const words[2][5] = {
+		{"false", "no", "off", "f", "n"}, {"true", "yes", "on", "t", "y"}};
+	p = trimmed(p);
+	for (size_t i = 0; i < ARRAY_LEN(words[0]); i++)
+		if (is_alike(p, (struct piece){words[truth][i], strlen(words[truth][i])}))
+			return true;
+	return false;
+}
+
 /* The whole of a text, or a word of it, may be @one: a list may be written as one text. */
 static bool may_name(struct piece text, struct val one)
 {
-	double x, y;
-	bool is_number = number_of(text, &x) && number_in(one, &y) && x == y;
-	return is_number ||
-		(one.type == T_STRING && is_alike(trimmed(text), trimmed(piece_of(one.str))));
+	double a[READINGS_MAX], b[READINGS_MAX];
+	int n = numbers_of(text, a);
+	if ((n != 0 && is_same_number(n, a, numbers_in(one, b), b)) ||
+		(one.type == T_BOOL && is_bool(text, one.i)))
+		return true;
+	return one.type == T_STRING && is_alike(trimmed(text), trimmed(piece_of(one.str)));
+}
+
+/* Returns: the next word of @rest, which goes behind it; of no bytes when there is none. */
+static struct piece next_word(struct piece *rest)
+{
+	struct piece at = *rest;
+	struct piece word = at;
+	while (at.n > 0) {
+		struct piece before = at;
+		if (!is_break(next(&at)))
+			continue;
+		word.n = (size_t)(before.at - word.at);
+		if (word.n > 0)
+			break;
+		word = at;
+	}
+	*rest = at;
+	return word;
+}
+
+static bool is_word(struct piece word, struct piece of)
+{
+	of = without_dots(of);
+	return is_alike(without_dots(word), of) || is_alike(without_marks(word), of);
+}
+
+/* Do the words of @one stand in @text, one behind the other? */
+static bool has_words(struct piece text, struct piece one)
+{
+	for (;;) {
+		struct piece words = one, at = text, want, word;
+		do {
+			want = next_word(&words);
+			word = next_word(&at);
+		} while (want.n > 0 && word.n > 0 && is_word(word, want));
+		if (want.n == 0)
+			return next_word(&one).n > 0;
+		if (next_word(&text).n == 0)
+			return false;
+	}
+}
+
+/* A word of @text may be the number or bool that @one is. */
+static bool has_number(struct piece text, struct val one)
+{
+	struct piece word;
+	while ((word = next_word(&text)).n > 0)
+		if (may_name(word, one) ||
+			(!strchr("-.", word.at[0]) && may_name(without_marks(word), one)))
+			return true;
+	return false;
 }
 
 /*
@@ -209,7 +412,7 @@ static bool is_no_address(struct piece word, bool is_last)
 {
 	char first = word.at[0], last = word.at[word.n - 1];
 	bool is_part = first == '.' || first == '@' || last == '@' || (last == '.' && !is_last);
-	return is_part || (count(word, '@') > 0 && !is_one(word, true));
+	return is_part || (count(word, '@') > 0 && !is_plain_address(word, without_dots(word).n));
 }
 
 static bool text_may_be(struct piece text, struct val one)
@@ -220,7 +423,7 @@ static bool text_may_be(struct piece text, struct val one)
 	if (may_name(text, one) || (are_addresses && may_be_encoded(text, address)))
 		return true;
 	for (size_t i = 0; i <= text.n; i++) {
-		if (i < text.n && !is_separator(text.at[i]) && text.at[i] != '|')
+		if (i < text.n && !is_separator(text.at[i]))
 			continue;
 		struct piece word = {text.at + from, i - from};
 		if (word.n > 0 &&
@@ -229,33 +432,76 @@ static bool text_may_be(struct piece text, struct val one)
 			return true;
 		from = i + 1;
 	}
-	return false;
+	return has_number(text, one) || has_words(text, address);
 }
 
 /* A number or a bool, which may be written out. */
 static bool number_may_be(struct val v, struct val one)
 {
-	double x, y;
-	if (v.type == T_BOOL && one.type == T_STRING) {
-		const char *word = v.i ? "true" : "false";
-		if (is_alike(trimmed(piece_of(one.str)), (struct piece){word, strlen(word)}))
-			return true;
+	double a[READINGS_MAX], b[READINGS_MAX];
+	int n = numbers_in(v, a);
+	if (n == 1 && one.type == T_STRING && (a[0] == 0 || a[0] == 1) &&
+		is_bool(piece_of(one.str), a[0] == 1))
+		return true;
+	return policy_is_same(v, one) || is_same_number(n, a, numbers_in(one, b), b);
+}
+
+typedef bool text_test(struct piece text, struct val one);
+
+static int hex_digit(char c)
+{
+	const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c | 0x20) : NULL;
+	return at ? (int)(at - digits) : -1;
+}
+
+/* As it is written, and with what is written as %41; a %20 separates, but is no space yet. */
+static bool test_decoded(struct piece text, struct val one, text_test *test)
+{
+	if (test(text, one))
+		return true;
+	if (count(text, '%') == 0)
+		return false;
+	char *plain = malloc(text.n);
+	if (!plain)
+		return true;
+	size_t n = 0;
+	for (size_t i = 0; i < text.n; i++, n++) {
+		int high = -1, low = -1;
+		plain[n] = text.at[i];
+		if (text.at[i] == '%' && text.n - i > 2) {
+			high = hex_digit(text.at[i + 1]);
+			low = hex_digit(text.at[i + 2]);
+		}
+		if (high < 0 || low < 0)
+			continue;
+		char c = (char)(high * 16 + low);
+		plain[n] = is_separator(c) ? '/' : c;
+		i += 2;
 	}
-	return policy_is_same(v, one) || (number_in(v, &x) && number_in(one, &y) && x == y);
+	bool holds = n < text.n && test((struct piece){plain, n}, one);
+	free(plain);
+	return holds;
 }
 
 typedef bool part_test(struct val v, struct val one);
 
 static bool ends(struct val v, struct val one)
 {
-	return v.type != T_STRING || may_end(piece_of(v.str), one.str);
+	return v.type != T_STRING || test_decoded(piece_of(v.str), one, may_end);
+}
+
+/* An encoded word of a header is text that is not seen. */
+static bool text_names(struct piece text, struct val one)
+{
+	bool is_encoded = memmem(text.at, text.n, "=?", 2) && memmem(text.at, text.n, "?=", 2);
+	return is_encoded || has_unclear(text) || text_may_be(text, one);
 }
 
 static bool names(struct val v, struct val one)
 {
 	if (v.type != T_STRING)
 		return number_may_be(v, one);
-	return has_unclear(piece_of(v.str)) || text_may_be(piece_of(v.str), one);
+	return test_decoded(piece_of(v.str), one, text_names);
 }
 
 static bool any_part(struct val v, uint32_t depth, part_test *test, const struct tuple *list);

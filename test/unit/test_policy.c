@@ -195,20 +195,67 @@ TEST(deny_holds_of_any_part)
 	run_values(DENY("member(['x@gr\xc3\xb6sse.de'])"), encoded, 2, "deny");
 }
 
+/* What stands between words, around and behind them, and how a number or a bool is written. */
+TEST(deny_holds_whatever_separates)
+{
+	static const char *const words[] = {"'low/high'", "'low:high'", "'low+high'", "'high&low'",
+		"'a=high'", "'{high}'", "'`high`'", "'high!'", "'#high'", "'_high_'", "'--high'",
+		"'low\xe3\x80\x81high'", "'hi%67h'", "'very/high'", "'=?utf-8?b?aGlnaA==?='"};
+	static const char *const numbers[] = {"'0o7'", "'0b111'", "'0x7'", "'007'", "'7_'", "'7%'",
+		"'x=7'", "'\xd9\xa7'", "'\xef\xbc\x97'", "'7-'", "'+7'",
+		"'7.00000000000000000000000000000000000000000000000000000000000000000000000'"};
+	static const char *const bools[] = {
+		"True", "'true'", "'TRUE'", "'yes'", "'on'", "'a=true'", "1", "'1'", "[['True']]"};
+	static const char *const ends[] = {"'a.exe::$DATA'", "'a.exe/.'", "'a.exe/'", "'a.exe?x=1'",
+		"'a.exe#x'", "'a.ex%65'", "'a.exe%00'", "'a.exe..'", "'a.exe|b'", "'a.exe_'",
+		"'a.exe-/b'", "'a.exe\xe3\x80\x82'"};
+	static const char *const hosts[] = {"'rival.com'", "'http://rival.com/'", "'rival.com:80'",
+		"'rival%2ecom'", "'rival.com%00'", "'https://www.rival.com./a?b#c'"};
+	static const char *const addresses[] = {"'x@rival.com|y'", "'`x@rival.com`'",
+		"'{x@rival.com}'", "'x@rival.com?subject=a'", "'=?utf-8?q?x=40rival.com?='",
+		"'x=40rival.com'", "'x&#64;rival.com'", "'x%40rival.com'", "'x@rival.com/'",
+		"'x@rival.com-'", "'x@rival.com+'", "'-x@ok.com'", "'x..y@ok.com'"};
+	static const char *const others[] = {"'low'", "'higher'", "'very-high'", "'low/mid'",
+		"'-7'", "'77'", "'.7'", "'7.5'", "False", "'false'", "0", "'no'", "None"};
+	static const char *const other_ends[] = {"'a.exec'", "'exe/a.txt'", "'a.txt?exe'",
+		"'http://example.org/a%20'", "'a%2'", "'rival.community'"};
+	run_values(DENY("member(['high', 7])"), words, ARRAY_LEN(words), "deny");
+	run_values(DENY("member(['very high'])"), words + 13, 1, "deny");
+	run_values(DENY("member(['high', 7])"), numbers, ARRAY_LEN(numbers), "deny");
+	run_values(DENY("member(['high', '7'])"), numbers, ARRAY_LEN(numbers), "deny");
+	run_values(DENY("member([True])"), bools, ARRAY_LEN(bools), "deny");
+	run_values(DENY("member(['true'])"), bools, 3, "deny");
+	run_values(DENY("member(['high', 7, True])"), others, ARRAY_LEN(others), "allow");
+	run_values(DENY("ends_with(['.exe'])"), ends, ARRAY_LEN(ends), "deny");
+	run_values(DENY("ends_with(['rival.com'])"), hosts, ARRAY_LEN(hosts), "deny");
+	run_values(DENY("ends_with(['@rival.com'])"), addresses, ARRAY_LEN(addresses), "deny");
+	run_values(DENY("ends_with(['.exe', 'rival.com'])"), other_ends, ARRAY_LEN(other_ends),
+		"allow");
+}
+
 /* To allow, each part has to be just that. */
 TEST(allow_holds_of_one_address)
 {
-	static const char *const good[] = {
-		"'ann@ok.com'", "['ann@ok.com', ('bob@ok.com',)]", "[]", "'ann.b+c@ok.com'"};
+	static const char *const good[] = {"'ann@ok.com'", "['ann@ok.com', ('bob@ok.com',)]", "[]",
+		"'ann.b+c@ok.com'", "'a-b_c-@ok.com'", "'7@ok.com'"};
 	static const char *const bad[] = {"'ann@OK.com'", "'x@rival.com@ok.com'",
 		"'x%rival.com@ok.com'", "'rival.com!x@ok.com'", "'x: ann@ok.com'", "'x:ann@ok.com'",
 		"'@ok.com'", "'x@rival.com\357\274\214ann@ok.com'", "'x\xc2\xa0y@ok.com'",
 		"'\xc3\xa9@ok.com'", "['ann@ok.com', 'x@rival.com']", "'ann@ok.com '",
 		"'ann@ok.com.'", "'<ann@ok.com>'", "''", "None", "'x@rival.com>ann@ok.com'",
 		"'a(b)@ok.com'", "'=?utf-8?q?x=40rival.com=3e?=@ok.com'",
-		"'=?us-ascii?b?eEByaXZhbC5jb20+?=@ok.com'"};
+		"'=?us-ascii?b?eEByaXZhbC5jb20+?=@ok.com'", "'=?utf-8?q?a=40b.com=2C?=x@ok.com'",
+		"'a|b@ok.com'", "'a`b@ok.com'", "'-oQ/tmp@ok.com'", "'a=40b.com@ok.com'",
+		"'a=b@ok.com'", "'a/b@ok.com'", "'$x@ok.com'", "'a*@ok.com'", "'~@ok.com'",
+		"'a&b@ok.com'", "'a#b@ok.com'", "'{a}@ok.com'", "'.@ok.com'", "'a..b@ok.com'",
+		"'a.@ok.com'", "'.a@ok.com'", "'\"a\"@ok.com'", "'a\\x01b@ok.com'"};
 	run_values("allow = ends_with(['@ok.com'])", good, ARRAY_LEN(good), "allow");
 	run_values("allow = ends_with(['@ok.com']), otherwise = deny", bad, ARRAY_LEN(bad), "deny");
+	/* The policy may have the domain written in part. */
+	static const char *const parts[] = {"'ann@mail.ok.com'", "'ann@ok.com'", "'ann@a_b.ok.com'",
+		"'ann@-.ok.com'", "'@ok.com'", "'a|b@ok.com'", "'a|b.ok.com'"};
+	run_values("allow = ends_with(['ok.com'])", parts, 2, "allow");
+	run_values("allow = ends_with(['ok.com']), otherwise = deny", parts + 2, 5, "deny");
 	static const char *const idn[] = {"'ann@\xc3\xb6k.com'"};
 	run_values("allow = ends_with(['@\xc3\xb6k.com'])", idn, 1, "allow");
 }
