@@ -486,7 +486,7 @@ c = sqlite3.connect('d.db'); c.execute('create table t(a)'); c.execute('insert i
             "deep": (DEEP, {}, "128 directories deep", "remove"),
             "deep and many": (DEEP + "[open(f'f{i}', 'w').close() for i in range(10001)]", {}, "128 directories deep", ""),
             "links": ("import os; x = 5; open('a', 'wb').write(b'a' * (20 << 20)); os.link('a', 'b')",
-                      {"disk_bytes": 32 << 20}, "hard links", "--disk"),
+                      {"disk_bytes": 32 << 20}, "hard links", "limit of disk"),
         }
         for name, (code, limits, message, hint) in cases.items():
             with self.subTest(name):
