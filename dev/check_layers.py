@@ -36,7 +36,7 @@ ONLY = {
     r"seccomp\.h": r"sandbox/filter_\w+\.c",
     r"sodium": r"(session/|store/|serve/mcp/seal\.c|serve/http/token\.c|api/base64\.c|api/gate_handler\.c|api/plan_record\.c|api/run_step\.c|api/shelf\.c|api/skill\.c"
                r"|cli/picture\.c)",
-    r"uv\.h": r"(base/timer\.h|sandbox/\w+\.[ch]|session/|api/|serve/|agent/|net/|tool/)",
+    r"uv\.h": r"(base/(timer|work)\.h|sandbox/\w+\.[ch]|session/|api/|serve/|agent/|net/|tool/)",
     r"jansson\.h": r"(session/|store/|runtime/|api/|serve/|agent/|net/|tool/|cli/)",
 }
 

@@ -5,9 +5,13 @@
 #include "base/utf8.h"
 #include "session/json_dump.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* About as long as it takes to write a value that is next to nothing. */
+enum { NODE_BYTES = 64 };
 
 enum { NUMBER_BYTES_MAX = 40, EXACT_DIGITS = 17, SHORT_DIGITS = 15 };
 
@@ -70,6 +74,26 @@ char *json_text(const json_t *json, size_t flags)
 	if (text)
 		shorten_reals(text);
 	return text;
+}
+
+/* Take what @json costs from @left. Returns: whether something is left. */
+static bool spend(const json_t *json, size_t *left)
+{
+	const char *name;
+	json_t *value;
+	size_t i, bytes = NODE_BYTES + json_string_length(json);
+	if (bytes >= *left)
+		return false;
+	*left -= bytes;
+	json_object_foreach(
+		(json_t *)(uintptr_t)json, name, value) if (!spend(value, left)) return false;
+	json_array_foreach(json, i, value) if (!spend(value, left)) return false;
+	return true;
+}
+
+bool json_is_long(const json_t *json, size_t bytes)
+{
+	return json && !spend(json, &bytes);
 }
 
 json_t *json_safe_text(const char *text, size_t max_bytes)

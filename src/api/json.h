@@ -2,6 +2,8 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 /*
  * Like json_dumps(), but a number that is no integer is written as short as it can be without
@@ -9,6 +11,12 @@
  * memory.
  */
 char *json_text(const json_t *json, size_t flags);
+
+/*
+ * Is its text longer than @bytes, or as much work? A value counts as NODE_BYTES besides what it
+ * holds. No more than that is looked at.
+ */
+bool json_is_long(const json_t *json, size_t bytes);
 
 /* Anybody's bytes as a text: cut at @max_bytes, what is no UTF-8 becomes U+FFFD. Returns: NULL
  * without memory. */

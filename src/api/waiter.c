@@ -15,10 +15,10 @@ static bool is_stuck(const struct run *run)
 
 static json_t *running_record(const struct run *run)
 {
-	json_t *record = json_pack("{s:i, s:s, s:s, s:s, s:s, s:O, s:n, s:n, s:{s:i, s:i}}",
+	json_t *record = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:n, s:n, s:{s:i, s:i}}",
 		"schema", 1, "run", run->id, "session", run->session, "runtime", run->runtime,
-		"status", "running", "displays", run->displays, "exit_code", "signal", "truncated",
-		"stdout_bytes", 0, "stderr_bytes", 0);
+		"status", "running", "displays", json_copy(run->displays), "exit_code", "signal",
+		"truncated", "stdout_bytes", 0, "stderr_bytes", 0);
 	for (int i = 0; i < 2; i++)
 		(void)json_object_set_new(record, i ? "stderr" : "stdout",
 			json_stringn(buf_str(&run->out[i]), run->out[i].bytes));

@@ -468,8 +468,8 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.version = version_text, .tier = MCP_TIER_ALL, .has_tools = args->tools != NULL};
 	f.health = (struct health){.version = version_text, .is_well = is_well, .arg = &f};
 	const struct http_route routes[N_OWN_ROUTES] = {
-		{"POST", RPC_HTTP_PATH, "application/json", RPC_LINE_BYTES, false, NULL,
-			rpc_http_start},
+		{"POST", RPC_HTTP_PATH, "application/json", RPC_LINE_BYTES, .is_json = true,
+			.start = rpc_http_start},
 		{"GET", "/healthz", .is_open = true, .arg = &f.health, .start = health_start},
 		{"GET", "/metrics", .start = metrics_start},
 	};

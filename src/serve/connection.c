@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/connection.h"
 
+#include "api/json.h"
 #include "base/fd.h"
+#include "base/work.h"
 #include "serve/rpc.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -25,6 +28,22 @@ struct request {
 	json_t *id; /* NULL: a notification */
 	bool is_streaming, is_detached, is_cancelled;
 	bool is_cut; /* the client was too slow: no more output is told */
+	/* Of a long answer, which is written in another thread. */
+	struct work work;
+	json_t *result;
+	struct buf text;
+	int status;
+};
+
+/* A long line, the first of what has been read, which is parsed in another thread. Meanwhile
+ * nothing more is read: it stays where it is, and what comes behind it does not overtake it. */
+struct parsing {
+	struct work work;
+	struct rpc_request request;
+	struct err err;
+	size_t bytes;
+	int status;
+	bool is_on;
 };
 
 struct connection {
@@ -36,9 +55,10 @@ struct connection {
 	size_t in_seen, out_at;
 	struct request *requests;
 	unsigned n_requests;
+	struct parsing parsing;
 	bool is_ended;	 /* the client sends no more */
 	bool is_failing; /* nothing of it is read any more: close when all is written */
-	bool is_pumping, is_closing;
+	bool is_pumping, is_closing, is_closed;
 	bool is_put_off; /* there are lines that it had no time for */
 };
 
@@ -60,6 +80,8 @@ static void request_free(struct request *q)
 			q->next->link = q->link;
 	}
 	json_decref(q->id);
+	json_decref(q->result);
+	buf_done(&q->text);
 	free(q);
 }
 
@@ -75,24 +97,59 @@ static void on_event(void *arg, const json_t *event)
 	update(c);
 }
 
-static void on_done(void *arg, const json_t *result, const struct err *err)
+/* The answer of @q is there, or was too long: @r. */
+static void answered(struct request *q, int r)
 {
-	struct request *q = arg;
 	struct connection *c = q->connection;
 	struct err too_long;
-	if (c && q->id) {
-		int r = result ? rpc_put_result(&c->out, q->id, result)
-			       : rpc_put_error(&c->out, q->id, 0, err);
-		if (r < 0) {
-			(void)err_set(&too_long, ERR_LIMIT, "the answer is too long to be sent");
-			(void)err_hint(&too_long, "ask for less, or take answers faster");
-			if (rpc_put_error(&c->out, q->id, 0, &too_long) < 0)
-				c->is_failing = true;
-		}
+	if (c && r < 0) {
+		(void)err_set(&too_long, ERR_LIMIT, "the answer is too long to be sent");
+		(void)err_hint(&too_long, "ask for less, or take answers faster");
+		if (rpc_put_error(&c->out, q->id, 0, &too_long) < 0)
+			c->is_failing = true;
 	}
 	request_free(q);
 	if (c)
 		update(c);
+}
+
+static void write_text(struct work *work)
+{
+	struct request *q = container_of(work, struct request, work);
+	q->status = rpc_put_result(&q->text, q->id, q->result);
+}
+
+static void on_written(struct work *work)
+{
+	struct request *q = container_of(work, struct request, work);
+	struct connection *c = q->connection;
+	int r = q->status;
+	if (c && r == 0 && owed_bytes(c) > 0) {
+		r = buf_append(&c->out, q->text.data, q->text.bytes);
+	} else if (c && r == 0) {
+		buf_done(&c->out);
+		c->out = q->text;
+		c->out_at = 0;
+		q->text.data = NULL;
+	}
+	answered(q, r);
+}
+
+static void on_done(void *arg, const json_t *result, const struct err *err)
+{
+	struct request *q = arg;
+	struct connection *c = q->connection;
+	int r = 0;
+	if (c && q->id && json_is_long(result, WORK_BYTES)) {
+		q->result = json_incref((json_t *)(uintptr_t)result);
+		q->text = BUF_INIT(CONNECTION_HARD_BYTES);
+		work_begin(c->config.loop, &q->work, write_text, on_written);
+		return;
+	}
+	if (c && q->id)
+		r = result ? rpc_put_result(&c->out, q->id, result)
+			   : rpc_put_error(&c->out, q->id, 0, err);
+	answered(q, r);
 }
 
 /* "$/cancel" {id}: of the connection, so no row of the table. */
@@ -145,25 +202,70 @@ static void start(struct connection *c, const struct rpc_request *r)
 	operation_start(c->config.context, op, r->params, &listener, &q->call);
 }
 
-/* Answer one line, or start what it asks for. */
+enum { BLANK = 1 };
+
+/* A blank line is nothing. */
+static int read_line(const char *line, size_t bytes, struct rpc_request *out, struct err *err)
+{
+	*out = (struct rpc_request){0};
+	return strspn(line, " \t\r") >= bytes ? BLANK : rpc_parse(line, bytes, out, err);
+}
+
+/* Answer what was parsed, or start what it asks for. @r: of read_line(). */
+static void take(struct connection *c, struct rpc_request *request, int r, const struct err *err)
+{
+	if (r < 0)
+		(void)rpc_put_error(&c->out, request->id, r, err);
+	else if (r != BLANK)
+		start(c, request);
+	rpc_request_done(request);
+}
+
+static void parse(struct work *work)
+{
+	struct connection *c = container_of(work, struct connection, parsing.work);
+	struct parsing *p = &c->parsing;
+	p->status = read_line(buf_str(&c->in), p->bytes, &p->request, &p->err);
+}
+
+static void free_connection(struct connection *c);
+
+static void on_parsed(struct work *work)
+{
+	struct connection *c = container_of(work, struct connection, parsing.work);
+	struct parsing *p = &c->parsing;
+	p->is_on = false;
+	if (c->is_closing) {
+		rpc_request_done(&p->request);
+		if (c->is_closed)
+			free_connection(c);
+		return;
+	}
+	buf_consume(&c->in, p->bytes + 1);
+	take(c, &p->request, p->status, &p->err);
+	update(c);
+}
+
 static void take_line(struct connection *c, const char *line, size_t bytes)
 {
 	struct rpc_request request;
 	struct err err;
-	if (strspn(line, " \t\r") >= bytes)
-		return;
-	int r = rpc_parse(line, bytes, &request, &err);
-	if (r < 0)
-		(void)rpc_put_error(&c->out, request.id, r, &err);
-	else
-		start(c, &request);
-	rpc_request_done(&request);
+	int r = read_line(line, bytes, &request, &err);
+	take(c, &request, r, &err);
+}
+
+static void take_long_line(struct connection *c, size_t bytes)
+{
+	c->parsing.bytes = bytes;
+	c->parsing.is_on = true;
+	c->in_seen = 0;
+	work_begin(c->config.loop, &c->parsing.work, parse, on_parsed);
 }
 
 static bool may_take(const struct connection *c)
 {
-	return !c->is_closing && !c->is_failing && c->n_requests < CONNECTION_CALLS_MAX &&
-		owed_bytes(c) <= CONNECTION_SOFT_BYTES;
+	return !c->is_closing && !c->is_failing && !c->parsing.is_on &&
+		c->n_requests < CONNECTION_CALLS_MAX && owed_bytes(c) <= CONNECTION_SOFT_BYTES;
 }
 
 static void take_lines(struct connection *c)
@@ -181,13 +283,25 @@ static void take_lines(struct connection *c)
 		if (rest.bytes == 0 || (n = rpc_line(&rest, &c->in_seen)) < 0)
 			break;
 		c->in.data[at + (size_t)n] = '\0';
+		if (n > WORK_BYTES) {
+			buf_consume(&c->in, at);
+			at = 0;
+			take_long_line(c, (size_t)n);
+			continue;
+		}
 		take_line(c, c->in.data + at, (size_t)n);
 		at += (size_t)n + 1;
 		c->in_seen = 0;
 	}
+	if (c->parsing.is_on)
+		return;
 	buf_consume(&c->in, at);
 	if (c->is_ended && c->in.bytes > 0 && may_take(c) && !c->is_put_off) {
 		/* A last line may lack its end. */
+		if (c->in.bytes > WORK_BYTES) {
+			take_long_line(c, c->in.bytes);
+			return;
+		}
 		take_line(c, buf_str(&c->in), c->in.bytes);
 		buf_done(&c->in);
 	}
@@ -218,7 +332,9 @@ static void write_owed(struct connection *c)
 		c->out_at += (size_t)n;
 	}
 	/* Moving the rest costs: only when as much was written. */
-	if (owed_bytes(c) == 0)
+	if (owed_bytes(c) == 0 && c->out.room > CONNECTION_SOFT_BYTES)
+		buf_done(&c->out);
+	else if (owed_bytes(c) == 0)
 		buf_clear(&c->out);
 	else if (c->out_at > c->out.bytes / 2)
 		buf_consume(&c->out, c->out_at);
@@ -275,21 +391,29 @@ static void update(struct connection *c)
 	if (!c->is_closing)
 		write_owed(c);
 	c->is_pumping = false;
-	bool is_over = c->is_failing || (c->is_ended && c->n_requests == 0 && !c->is_put_off);
+	bool is_over = c->is_failing ||
+		(c->is_ended && c->n_requests == 0 && !c->is_put_off && !c->parsing.is_on);
 	if (is_over && owed_bytes(c) == 0)
 		connection_close(c);
 	if (!c->is_closing)
 		watch(c);
 }
 
-static void on_closed(uv_handle_t *handle)
+static void free_connection(struct connection *c)
 {
-	struct connection *c = handle->data;
-	fd_close(&c->fd);
 	buf_done(&c->in);
 	buf_done(&c->out);
 	c->config.closed(c->config.arg, c);
 	free(c);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct connection *c = handle->data;
+	fd_close(&c->fd);
+	c->is_closed = true;
+	if (!c->parsing.is_on)
+		free_connection(c);
 }
 
 void connection_close(struct connection *c)
@@ -318,7 +442,7 @@ void connection_drain(struct connection *c)
 
 unsigned connection_n_running(const struct connection *c)
 {
-	return c->n_requests + (owed_bytes(c) > 0);
+	return c->n_requests + c->parsing.is_on + (owed_bytes(c) > 0);
 }
 
 void connection_interrupt(struct connection *c)
@@ -337,8 +461,9 @@ void connection_interrupt(struct connection *c)
 void connection_check(struct connection *c)
 {
 	struct pollfd p = {.fd = c->fd};
-	if (!c->is_closing && poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLERR)) &&
-		(c->is_ended || !may_take(c)))
+	/* What it has sent is begun, also when it has gone. */
+	if (!c->is_closing && !c->parsing.is_on && poll(&p, 1, 0) == 1 &&
+		(p.revents & (POLLHUP | POLLERR)) && (c->is_ended || !may_take(c)))
 		connection_close(c);
 }
 

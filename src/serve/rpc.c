@@ -32,11 +32,11 @@ static int invalid(struct err *err, const char *what, const char *hint)
 	return RPC_INVALID;
 }
 
-static int judge(struct rpc_request *out, struct err *err)
+int rpc_judge(json_t *root, struct rpc_request *out, struct err *err)
 {
 	static const char shape[] =
 		"write {\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"engine.info\"}";
-	const json_t *root = out->root;
+	*out = (struct rpc_request){.root = root};
 	const json_t *id = json_object_get(root, "id"), *method = json_object_get(root, "method");
 	const char *version = json_string_value(json_object_get(root, "jsonrpc"));
 	json_t *params = json_object_get(root, "params");
@@ -79,8 +79,9 @@ int rpc_load(const char *line, size_t bytes, json_t **root, struct err *err)
 int rpc_parse(const char *line, size_t bytes, struct rpc_request *out, struct err *err)
 {
 	*out = (struct rpc_request){0};
-	int r = rpc_load(line, bytes, &out->root, err);
-	return r < 0 ? r : judge(out, err);
+	json_t *root;
+	int r = rpc_load(line, bytes, &root, err);
+	return r < 0 ? r : rpc_judge(root, out, err);
 }
 
 /* Append @message, whose reference is taken, as one line. */
@@ -106,14 +107,18 @@ static json_t *borrowed(const json_t *json)
 	return json ? json_incref((json_t *)(uintptr_t)json) : json_null();
 }
 
-int rpc_put_result(struct buf *out, const json_t *id, const json_t *result)
+json_t *rpc_result(const json_t *id, const json_t *result)
 {
-	return put(out,
-		json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", borrowed(id), "result",
-			borrowed(result)));
+	return json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", borrowed(id), "result",
+		borrowed(result));
 }
 
-int rpc_put_error(struct buf *out, const json_t *id, int rpc, const struct err *err)
+int rpc_put_result(struct buf *out, const json_t *id, const json_t *result)
+{
+	return put(out, rpc_result(id, result));
+}
+
+json_t *rpc_error(const json_t *id, int rpc, const struct err *err)
 {
 	/* A cut in err_set() may have split a character, and names are anybody's bytes. */
 	const char *msg = err->msg[0] ? err->msg : err_meaning(err->code);
@@ -122,8 +127,12 @@ int rpc_put_error(struct buf *out, const json_t *id, int rpc, const struct err *
 		(void)json_object_set_new(data, "hint", json_safe_text(err->hint, ERR_HINT_BYTES));
 	json_t *error = json_pack("{s:i, s:o, s:o}", "code", rpc ? rpc : err_rpc(err->code),
 		"message", json_safe_text(msg, ERR_MSG_BYTES), "data", data);
-	return put(out,
-		json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", borrowed(id), "error", error));
+	return json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", borrowed(id), "error", error);
+}
+
+int rpc_put_error(struct buf *out, const json_t *id, int rpc, const struct err *err)
+{
+	return put(out, rpc_error(id, rpc, err));
 }
 
 int rpc_put_event(struct buf *out, const json_t *id, const json_t *event)

@@ -39,6 +39,13 @@ int rpc_parse(const char *line, size_t bytes, struct rpc_request *out, struct er
  * Returns: 0, RPC_PARSE, RPC_INVALID. */
 int rpc_load(const char *line, size_t bytes, json_t **root, struct err *err);
 
+/* The second. Owns: takes @root. Returns: 0; or RPC_INVALID as above. */
+int rpc_judge(json_t *root, struct rpc_request *out, struct err *err);
+
+/* The messages that are written below. Returns: NULL without memory. */
+json_t *rpc_result(const json_t *id, const json_t *result);
+json_t *rpc_error(const json_t *id, int rpc, const struct err *err);
+
 /* Append an answer as one line. @id NULL writes null. Returns: 0, -E2BIG, -ENOMEM; @out as before.
  */
 int rpc_put_result(struct buf *out, const json_t *id, const json_t *result);

@@ -1,6 +1,8 @@
 /* JSON-RPC messages: what is one, and what is answered. SPDX-License-Identifier: Apache-2.0 */
 #include "serve/rpc.h"
 
+#include "api/json.h"
+
 #include "t.h"
 
 #include <errno.h>
@@ -170,4 +172,20 @@ TEST(lines_are_found_however_they_come)
 		}
 		CHECK_INT(n, 3);
 	}
+}
+
+TEST(what_is_long_is_found_without_writing_it)
+{
+	char text[1000];
+	memset(text, 'x', sizeof text);
+	json_t *list = json_array(), *json = json_pack("{s:o}", "list", list);
+	CHECK(!json_is_long(NULL, 0));
+	CHECK(!json_is_long(json, 1000));
+	(void)json_array_append_new(list, json_stringn(text, sizeof text));
+	CHECK(json_is_long(json, 1000));
+	CHECK(!json_is_long(json, 1300));
+	for (int i = 0; i < 100; i++)
+		(void)json_array_append_new(list, json_null());
+	CHECK(json_is_long(json, 1300));
+	json_decref(json);
 }

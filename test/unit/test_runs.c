@@ -134,6 +134,24 @@ TEST(a_step_that_is_not_waited_for_goes_on)
 	CHECK_STR(text(&by_step, "run"), text(&run, "run"));
 }
 
+TEST(what_was_told_of_a_step_that_runs_does_not_change)
+{
+	BENCH b;
+	bench_open(&b);
+	make_session(&b);
+	HEARD run, first, second, ended;
+	start(&b, &run, "show\nwait");
+	call(&b, &first, "step.get", json_pack("{s:s}", "run", text(&run, "run")));
+	call(&b, &second, "step.get", json_pack("{s:s}", "run", text(&run, "run")));
+	const json_t *told = json_object_get(first.result, "displays");
+	const json_t *again = json_object_get(second.result, "displays");
+	CHECK_INT(json_array_size(told), 1);
+	CHECK(json_equal(told, again));
+	/* What comes later is added to neither: they may be read in another thread. */
+	CHECK(told != again);
+	call(&b, &ended, "step.interrupt", json_pack("{s:s}", "run", text(&run, "run")));
+}
+
 TEST(a_step_that_ends_in_time_is_answered_with_its_record)
 {
 	BENCH b;

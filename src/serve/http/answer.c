@@ -19,12 +19,6 @@ const char *http_header(const struct http_exchange *x, const char *name)
 		: NULL;
 }
 
-const char *http_body(const struct http_exchange *x, size_t *bytes)
-{
-	*bytes = x->body.bytes;
-	return buf_str(&x->body);
-}
-
 const struct operation_context *http_context(const struct http_exchange *x)
 {
 	return x->context;
@@ -65,6 +59,7 @@ static void free_exchange(struct http_exchange *x)
 		free(x->set[i]);
 	buf_done(&x->body);
 	buf_done(&x->out);
+	json_decref(x->json);
 	free(x);
 }
 
@@ -138,24 +133,30 @@ static void begin(
 		set(x, "Connection", "close");
 }
 
+void http_answer_text(
+	struct http_exchange *x, unsigned status, const char *type, char *body, size_t bytes)
+{
+	struct MHD_Response *response = NULL;
+	if (body && x->connection && !x->is_gone)
+		response = x->server->lib.create_response_from_buffer(
+			bytes, body, MHD_RESPMEM_MUST_FREE);
+	if (response) {
+		x->sent_bytes = bytes;
+		begin(x, response, status, type);
+	} else {
+		free(body);
+		x->is_gone = true;
+	}
+	let_go(x);
+}
+
 void http_answer(
 	struct http_exchange *x, unsigned status, const char *type, const char *body, size_t bytes)
 {
 	char *copy = x->connection && !x->is_gone ? malloc(bytes + 1) : NULL;
-	struct MHD_Response *response = NULL;
-	if (copy) {
+	if (copy)
 		memcpy(copy, body, bytes);
-		x->sent_bytes = bytes;
-		response = x->server->lib.create_response_from_buffer(
-			bytes, copy, MHD_RESPMEM_MUST_FREE);
-		if (!response)
-			free(copy);
-	}
-	if (response)
-		begin(x, response, status, type);
-	else
-		x->is_gone = true;
-	let_go(x);
+	http_answer_text(x, status, type, copy, bytes);
 }
 
 void http_refuse(struct http_exchange *x, unsigned status, const struct err *err)
@@ -167,9 +168,7 @@ void http_refuse(struct http_exchange *x, unsigned status, const struct err *err
 		(void)json_object_set_new(error, "hint", json_safe_text(err->hint, ERR_HINT_BYTES));
 	json_t *all = json_pack("{s:o}", "error", error);
 	char *text = all ? json_text(all, JSON_COMPACT) : NULL;
-	const char *body = text ? text : "{}";
-	http_answer(x, status, "application/json", body, strlen(body));
-	free(text);
+	http_answer_text(x, status, "application/json", text, text ? strlen(text) : 0);
 	json_decref(all);
 }
 
@@ -240,12 +239,17 @@ int http_stream_put(struct http_exchange *x, const char *data, size_t bytes)
 	return owed_bytes(x) > HTTP_SOFT_BYTES ? -E2BIG : add(x, data, bytes);
 }
 
-int http_stream_last(struct http_exchange *x, const char *data, size_t bytes)
+int http_stream_add(struct http_exchange *x, struct buf *text)
 {
-	int r = add(x, data, bytes);
-	if (r == 0)
-		let_go(x);
-	return r;
+	if (owed_bytes(x) > 0 || !x->connection || x->is_gone)
+		return add(x, text->data, text->bytes);
+	buf_done(&x->out);
+	x->out.data = text->data;
+	x->out.bytes = text->bytes;
+	x->out.room = text->room;
+	x->out_at = 0;
+	*text = BUF_INIT(text->max_bytes);
+	return add(x, "", 0);
 }
 
 void http_stream_end(struct http_exchange *x)

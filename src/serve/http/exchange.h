@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/metrics.h"
+#include "base/work.h"
 #include "serve/http/address.h"
 #include "serve/http/server.h"
 #include "serve/http/linger.h"
@@ -44,6 +45,11 @@ struct http_exchange {
 	const struct http_route *route;
 	const struct operation_context *context;
 	struct buf body, out;
+	json_t *json; /* the body, when `is_read`; or NULL, and the error */
+	struct err json_err;
+	int json_status;
+	struct work reading;
+	bool is_read;
 	size_t out_at;
 	struct MHD_Response *response;
 	unsigned status, n_set;
@@ -64,6 +70,7 @@ enum { HTTP_TURNS = 256 };
 /* A caller: when he was served last, and when he may be served next; turn.c. */
 struct http_served {
 	uint64_t order, rests_until_ns;
+	unsigned n_reading; /* bodies of his that are parsed in another thread */
 };
 
 struct http_listener {
@@ -107,6 +114,13 @@ void http_suspend(struct http_exchange *x);
 /* turn.c: a turn of the loop begins; the request of @x is begun in this one, or in its own. */
 void http_turn_begin(struct http_server *s);
 void http_turn_take(struct http_exchange *x);
+
+/* http_answer() with a text that was allocated. Owns: takes @body. NULL: without memory. */
+void http_answer_text(
+	struct http_exchange *x, unsigned status, const char *type, char *body, size_t bytes);
+
+/* Append @text to a stream; it may be taken over. Returns: as http_stream_put(). */
+int http_stream_add(struct http_exchange *x, struct buf *text);
 
 /* Hand its answer to the library, once. */
 enum MHD_Result http_queue(struct http_exchange *x);

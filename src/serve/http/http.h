@@ -19,13 +19,16 @@ struct http_route {
 	const char *type;	   /* of its body: any other is answered with 415; NULL: any */
 	size_t body_max_bytes;	   /* more is answered with 413 */
 	bool is_open;		   /* without a token: /healthz */
+	bool is_json;		   /* `start` calls http_take_json() */
 	void *arg;
 	void (*start)(void *arg, struct http_exchange *x);
 };
 
 /* Of the request; borrowed until it is answered. NULL: no such header, or the client is gone. */
 const char *http_header(const struct http_exchange *x, const char *name);
-const char *http_body(const struct http_exchange *x, size_t *bytes);
+/* The body as JSON: of a route with `is_json`, which has had it parsed where that holds up nobody.
+ * Owns: the caller decrefs *@root. Returns: as rpc_load(). */
+int http_take_json(struct http_exchange *x, json_t **root, struct err *err);
 /* What operations are called with: it says who calls. Outlives the exchange. */
 const struct operation_context *http_context(const struct http_exchange *x);
 
@@ -46,18 +49,26 @@ void http_refuse(struct http_exchange *x, unsigned status, const struct err *err
 
 /*
  * Answer in parts. A part that the client has not taken yet waits in memory: while more than
- * HTTP_SOFT_BYTES wait, another one is refused; http_stream_last(), which ends the answer as well,
- * is taken up to HTTP_HARD_BYTES.
+ * HTTP_SOFT_BYTES wait, another one is refused; the last, of http_give(), is taken up to
+ * HTTP_HARD_BYTES.
  *
- * Returns: 0, -E2BIG: the client is too slow, nothing was added; -EPIPE: it is gone; -ENOMEM. After
- * a failure of http_stream_last() it goes on.
+ * Returns: 0, -E2BIG: the client is too slow, nothing was added; -EPIPE: it is gone; -ENOMEM.
  */
 enum { HTTP_SOFT_BYTES = 1 << 20, HTTP_HARD_BYTES = 512 << 20 };
 int http_stream_open(struct http_exchange *x, unsigned status, const char *type);
 int http_stream_put(struct http_exchange *x, const char *data, size_t bytes);
-int http_stream_last(struct http_exchange *x, const char *data, size_t bytes);
 /* The end of it; it is over for @x then. */
 void http_stream_end(struct http_exchange *x);
+
+/*
+ * Answer with a JSON text, in whole, or, when @event is not NULL, as the last event of a stream,
+ * of that name. A long one is made in another thread: nobody changes @message any more. It is over
+ * for @x now.
+ * Owns: takes @message, and @instead, which is said if that cannot be written or is too long. NULL:
+ * 500, or the end of the stream.
+ */
+void http_give(struct http_exchange *x, unsigned status, const char *event, json_t *message,
+	json_t *instead);
 
 /*
  * Told once when the client went away before its answer was over; it is over for @x then. NULL:

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char media_type[] = "application/json";
-
 /* A request under way. It outlives a client that is gone. */
 struct rpc_exchange {
 	struct http_exchange *x; /* NULL: nobody waits for it */
@@ -24,9 +22,7 @@ struct rpc_exchange {
 static void answer_error(
 	struct http_exchange *x, unsigned status, const json_t *id, int rpc, const struct err *err)
 {
-	cleanup_buf struct buf out = BUF_INIT(HTTP_HARD_BYTES);
-	(void)rpc_put_error(&out, id, rpc, err);
-	http_answer(x, status, media_type, buf_str(&out), out.bytes);
+	http_give(x, status, NULL, rpc_error(id, rpc, err), NULL);
 }
 
 /* ---- a call ---- */
@@ -47,43 +43,16 @@ static void on_event(void *arg, const json_t *event)
 	free(text);
 }
 
-static int put_answer(
-	struct buf *out, const json_t *id, const json_t *result, const struct err *err)
-{
-	return result ? rpc_put_result(out, id, result) : rpc_put_error(out, id, 0, err);
-}
-
-/* The last of a stream. */
-static int end_stream(struct rpc_exchange *q, const struct buf *answer)
-{
-	cleanup_buf struct buf out = BUF_INIT(HTTP_HARD_BYTES);
-	/* Without the end of line, which is the message's on a socket. */
-	int r = sse_put(&out, "response", answer->data, answer->bytes - 1);
-	return r < 0 ? r : http_stream_last(q->x, out.data, out.bytes);
-}
-
-static void give(struct rpc_exchange *q, const struct buf *answer)
-{
-	if (!q->is_open)
-		http_answer(q->x, 200, media_type, answer->data, answer->bytes);
-	else if (end_stream(q, answer) < 0)
-		http_stream_end(q->x);
-}
-
 static void on_done(void *arg, const json_t *result, const struct err *err)
 {
 	struct rpc_exchange *q = arg;
-	cleanup_buf struct buf out = BUF_INIT(HTTP_HARD_BYTES / 2);
 	struct err too_long;
-	if (q->x && put_answer(&out, q->id, result, err) < 0) {
-		(void)err_set(&too_long, ERR_LIMIT, "the answer is too long to be sent");
-		(void)err_hint(&too_long, "ask for less");
-		(void)put_answer(&out, q->id, NULL, &too_long);
-	}
-	if (q->x && out.bytes > 0)
-		give(q, &out);
-	else if (q->x)
-		http_answer(q->x, 500, NULL, "", 0);
+	(void)err_set(&too_long, ERR_LIMIT, "the answer is too long to be sent");
+	(void)err_hint(&too_long, "ask for less");
+	if (q->x)
+		http_give(q->x, 200, q->is_open ? "response" : NULL,
+			result ? rpc_result(q->id, result) : rpc_error(q->id, 0, err),
+			result ? rpc_error(q->id, 0, &too_long) : NULL);
 	json_decref(q->id);
 	free(q);
 }
@@ -131,12 +100,13 @@ static void call(struct http_exchange *x, const struct operation *op, const stru
 
 void rpc_http_start(void *arg, struct http_exchange *x)
 {
-	struct rpc_request request;
+	struct rpc_request request = {0};
 	struct err err;
-	size_t bytes;
-	const char *body = http_body(x, &bytes);
+	json_t *root;
 	(void)arg;
-	int r = rpc_parse(body, bytes, &request, &err);
+	int r = http_take_json(x, &root, &err);
+	if (r == 0)
+		r = rpc_judge(root, &request, &err);
 	if (r < 0) {
 		answer_error(x, 400, request.id, r, &err);
 		rpc_request_done(&request);

@@ -8,6 +8,7 @@
  */
 #include "base/timer.h"
 #include "serve/http/exchange.h"
+#include "serve/rpc.h"
 
 static const uint64_t TURN_NS = 10000000;
 /* One for 0 ms would ring again in the same turn, before any socket is looked at. */
@@ -19,21 +20,62 @@ static struct http_served *served(struct http_exchange *x)
 	return &x->server->served[((uintptr_t)x->context >> 4) % HTTP_TURNS];
 }
 
+static void read_body(struct work *work)
+{
+	struct http_exchange *x = container_of(work, struct http_exchange, reading);
+	x->json_status = rpc_load(buf_str(&x->body), x->body.bytes, &x->json, &x->json_err);
+}
+
+int http_take_json(struct http_exchange *x, json_t **root, struct err *err)
+{
+	if (!x->is_read)
+		read_body(&x->reading);
+	x->is_read = true;
+	*root = take_ptr(x->json);
+	*err = x->json_err;
+	return x->json_status;
+}
+
+static bool is_to_be_read(const struct http_exchange *x)
+{
+	return x->route->is_json && !x->is_read && x->body.bytes > WORK_BYTES;
+}
+
+static void on_read(struct work *work)
+{
+	struct http_exchange *x = container_of(work, struct http_exchange, reading);
+	x->is_read = true;
+	if (x->server)
+		served(x)->n_reading--;
+	if (x->server && !x->is_gone)
+		http_turn_take(x);
+	else
+		http_stream_end(x);
+}
+
 static void start(struct http_exchange *x)
 {
 	struct http_served *caller = served(x);
 	uint64_t began_ns = uv_hrtime(), ended_ns;
 	caller->order = ++x->server->n_served;
+	if (is_to_be_read(x)) {
+		caller->n_reading++;
+		work_begin(x->server->config.loop, &x->reading, read_body, on_read);
+		return;
+	}
 	x->route->start(x->route->arg, x);
 	ended_ns = uv_hrtime();
 	if (ended_ns - began_ns > TURN_NS)
 		caller->rests_until_ns = ended_ns + (ended_ns - began_ns);
 }
 
+/* He has one long body parsed at a time: others' come between his. */
 static bool may_start(struct http_exchange *x)
 {
 	uint64_t now_ns = uv_hrtime();
-	return now_ns - x->server->turn_ns < TURN_NS && now_ns >= served(x)->rests_until_ns;
+	struct http_served *caller = served(x);
+	return now_ns - x->server->turn_ns < TURN_NS && now_ns >= caller->rests_until_ns &&
+		!(is_to_be_read(x) && caller->n_reading > 0);
 }
 
 static void take_out(struct http_exchange *x)

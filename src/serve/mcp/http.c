@@ -11,6 +11,7 @@
 #include "serve/rpc.h"
 #include "serve/http/sse.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,18 +49,10 @@ struct mcp_http {
 
 /* ---- answers that are no messages of the protocol's core ---- */
 
-static void answer_message(struct http_exchange *x, unsigned status, json_t *message)
-{
-	char *text = message ? json_text(message, JSON_COMPACT) : NULL;
-	http_answer(x, text ? status : 500, media_type, text ? text : "", text ? strlen(text) : 0);
-	free(text);
-	json_decref(message);
-}
-
 static void answer_error(
 	struct http_exchange *x, unsigned status, const json_t *id, int code, const char *text)
 {
-	answer_message(x, status, mcp_error(id, code, text, NULL));
+	http_give(x, status, NULL, mcp_error(id, code, text, NULL), NULL);
 }
 
 static void answer_nothing(struct http_exchange *x, unsigned status)
@@ -206,15 +199,8 @@ static unsigned status_of(const struct post *post, const json_t *message)
 
 static void answer(struct post *post, const json_t *message)
 {
-	cleanup_buf struct buf out = BUF_INIT(HTTP_HARD_BYTES);
-	struct http_exchange *x = post->x;
-	char *text = post->is_open ? sse_text(message, &out) : json_text(message, JSON_COMPACT);
-	if (!post->is_open)
-		http_answer(x, text ? status_of(post, message) : 500, media_type, text ? text : "",
-			text ? strlen(text) : 0);
-	else if (!text || http_stream_last(x, buf_str(&out), out.bytes) < 0)
-		http_stream_end(x);
-	free(text);
+	http_give(post->x, status_of(post, message), post->is_open ? "message" : NULL,
+		json_incref((json_t *)(uintptr_t)message), NULL);
 }
 
 static void put(struct post *post, const json_t *message)
@@ -241,7 +227,6 @@ static void send_message(void *arg, const json_t *message, bool is_last)
 		put(post, message);
 		return;
 	}
-	let_go(post);
 	answer(post, message);
 	post->is_done = true;
 	if (!post->is_receiving)
@@ -452,9 +437,7 @@ static void on_post(void *arg, struct http_exchange *x)
 	struct mcp_http *h = arg;
 	json_t *body = NULL;
 	struct err err;
-	size_t bytes;
-	const char *text = http_body(x, &bytes);
-	int r = rpc_load(text, bytes, &body, &err);
+	int r = http_take_json(x, &body, &err);
 	const char *method = json_string_value(json_object_get(body, "method"));
 	if (method)
 		http_note(x, method);
@@ -528,7 +511,8 @@ static void on_delete(void *arg, struct http_exchange *x)
 void mcp_http_routes(struct mcp_http *h, struct http_route out[MCP_HTTP_ROUTES])
 {
 	const struct http_route rows[MCP_HTTP_ROUTES] = {
-		{"POST", MCP_HTTP_PATH, media_type, RPC_LINE_BYTES, false, h, on_post},
+		{"POST", MCP_HTTP_PATH, media_type, RPC_LINE_BYTES, .is_json = true, .arg = h,
+			.start = on_post},
 		{"GET", MCP_HTTP_PATH, .arg = h, .start = on_get},
 		{"DELETE", MCP_HTTP_PATH, .arg = h, .start = on_delete},
 	};

@@ -1,0 +1,90 @@
+/* Answers that are JSON: a long one is made text in another thread. SPDX-License-Identifier:
+ * Apache-2.0 */
+#include "serve/http/exchange.h"
+
+#include "api/json.h"
+#include "serve/http/sse.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char media_type[] = "application/json";
+
+struct giving {
+	struct work work;
+	struct http_exchange *x; /* held by us: nobody is told when its client goes */
+	unsigned status;
+	const char *event;
+	json_t *message, *instead;
+	struct buf text;
+	int r;
+};
+
+static int write_message(struct giving *g, const json_t *message)
+{
+	char *text = message ? json_text(message, JSON_COMPACT) : NULL;
+	int r = -ENOMEM;
+	buf_clear(&g->text);
+	if (text && g->event)
+		r = sse_put(&g->text, g->event, text, strlen(text));
+	else if (text && (r = buf_add(&g->text, text)) == 0)
+		r = buf_add(&g->text, "\n");
+	free(text);
+	return r;
+}
+
+static void write_text(struct work *work)
+{
+	struct giving *g = container_of(work, struct giving, work);
+	g->r = write_message(g, g->message);
+	if (g->r < 0)
+		g->r = write_message(g, g->instead);
+}
+
+static void send_text(struct giving *g)
+{
+	size_t bytes = g->text.bytes;
+	if (g->event) {
+		if (g->r == 0)
+			(void)http_stream_add(g->x, &g->text);
+		http_stream_end(g->x);
+	} else if (g->r == 0) {
+		http_answer_text(g->x, g->status, media_type, buf_take(&g->text), bytes);
+	} else {
+		http_answer(g->x, 500, media_type, "", 0);
+	}
+	buf_done(&g->text);
+	json_decref(g->message);
+	json_decref(g->instead);
+}
+
+static void on_written(struct work *work)
+{
+	struct giving *g = container_of(work, struct giving, work);
+	send_text(g);
+	free(g);
+}
+
+void http_give(struct http_exchange *x, unsigned status, const char *event, json_t *message,
+	json_t *instead)
+{
+	struct giving giving = {.x = x,
+		.status = status,
+		.event = event,
+		.message = message,
+		.instead = instead,
+		.text = BUF_INIT(HTTP_HARD_BYTES / 2)};
+	struct giving *later = NULL;
+	http_on_gone(x, NULL, NULL);
+	http_on_stop(x, NULL, NULL);
+	if (x->server && !x->is_gone && json_is_long(message, WORK_BYTES))
+		later = malloc(sizeof *later);
+	if (later) {
+		*later = giving;
+		work_begin(x->server->config.loop, &later->work, write_text, on_written);
+		return;
+	}
+	write_text(&giving.work);
+	send_text(&giving);
+}
