@@ -35,17 +35,14 @@ static void start_list(struct operation_call *call)
 static void give_content(void *arg, const json_t *none, const struct err *wrong)
 {
 	struct operation_call *call = arg;
-	struct err err = {0};
+	const struct registry_part part = {text(call, "session"), text(call, "path"),
+		param_count(call->params, "offset", 0),
+		param_count(call->params, "limit", READ_MAX_BYTES)};
 	(void)none;
-	if (wrong) {
+	if (wrong)
 		call_fail(call, wrong);
-		return;
-	}
-	call_give(call,
-		registry_file_read(call->context->registry, text(call, "session"),
-			text(call, "path"), param_count(call->params, "offset", 0),
-			param_count(call->params, "limit", READ_MAX_BYTES), &err),
-		&err);
+	else
+		registry_file_read(call->context->registry, &part, call_done, call);
 }
 
 static void start_read(struct operation_call *call)

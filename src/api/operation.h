@@ -49,8 +49,7 @@ struct operation_context {
 };
 
 /*
- * What is heard of a call, from the loop. A @result that is kept nobody changes: threads may read
- * it.
+ * What is heard of a call, from the loop. Nobody changes a @result that is kept: threads read it.
  *
  * event  {"event": …} as api/event.h has them, borrowed; may be NULL.
  * done   once, possibly before operation_start() returns: @result, borrowed, or NULL and @err.

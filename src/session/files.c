@@ -2,6 +2,7 @@
 #include "base/base64.h"
 #include "base/fd.h"
 #include "base/utf8.h"
+#include "base/work.h"
 #include "sandbox/syscalls.h"
 #include "session/history.h"
 #include "session/put.h"
@@ -222,6 +223,21 @@ json_t *registry_file_list(
 	return json_pack("{s:o}", "files", l.rows);
 }
 
+/* ---- the content of one ---- */
+
+/* A long one is read, and written as text, in another thread. */
+struct reading {
+	struct work work;
+	registry_done_fn *done;
+	void *arg;
+	char path[WIRE_PATH_BYTES];
+	int fd;
+	struct stat st;
+	uint64_t offset;
+	size_t room;
+	json_t *content;
+};
+
 static json_t *content_json(
 	const char *path, char *data, size_t bytes, const struct stat *st, uint64_t offset)
 {
@@ -246,43 +262,72 @@ static json_t *content_json(
 	return out;
 }
 
-json_t *registry_file_read(struct registry *r, const char *session, const char *path,
-	uint64_t offset, uint64_t limit, struct err *err)
+static void read_content(struct work *work)
 {
-	struct stat st;
-	char clean[WIRE_PATH_BYTES];
-	int dir = file_path_clean(path, clean, err) < 0 ? -1 : workspace_of(r, session, err);
-	if (dir < 0)
-		return NULL;
-	path = clean;
+	struct reading *f = container_of(work, struct reading, work);
+	char *data = malloc(f->room + 1);
+	ssize_t n = data ? pread(f->fd, data, f->room, (off_t)f->offset) : -1;
+	if (n >= 0)
+		f->content = content_json(f->path, data, (size_t)n, &f->st, f->offset);
+	free(data);
+}
+
+static void give_content(struct work *work)
+{
+	struct reading *f = container_of(work, struct reading, work);
+	struct err err;
+	if (!f->content)
+		err_set(&err, ERR_IO, "cannot read %s", f->path);
+	f->done(f->arg, f->content, f->content ? NULL : &err);
+	json_decref(f->content);
+	fd_close(&f->fd);
+	free(f);
+}
+
+/* Returns: a descriptor. Errors: ERR_NOT_FOUND, ERR_ACCESS. */
+static int open_file(int dir, const char *path, struct stat *st, struct err *err)
+{
 	cleanup_fd int fd =
 		sys_open_beneath(dir, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
-	if (fd < 0 || fstat(fd, &st) < 0) {
+	if (fd < 0 || fstat(fd, st) < 0) {
 		bool is_missing = errno == ENOENT;
 		if (errno == ELOOP) {
 			err_set(err, ERR_ACCESS,
 				"read %s: it is, or leads through, a symbolic link", path);
-			err_hint(err, "links are not followed: name the file itself");
-			return NULL;
+			return err_hint(err, "links are not followed: name the file itself");
 		}
-		err_sys(err, is_missing ? ERR_NOT_FOUND : ERR_ACCESS, errno, "read %s", path);
-		if (is_missing)
-			err_hint(err, "`file.list` lists them");
-		return NULL;
+		int r = err_sys(
+			err, is_missing ? ERR_NOT_FOUND : ERR_ACCESS, errno, "read %s", path);
+		return is_missing ? err_hint(err, "`file.list` lists them") : r;
 	}
-	if (!S_ISREG(st.st_mode)) {
-		err_set(err, ERR_ACCESS, "%s is no regular file", path);
-		if (S_ISDIR(st.st_mode))
-			err_hint(err, "it is a directory: `file.list` lists it");
-		return NULL;
+	if (S_ISREG(st->st_mode))
+		return take_fd(fd);
+	int r = err_set(err, ERR_ACCESS, "%s is no regular file", path);
+	return S_ISDIR(st->st_mode) ? err_hint(err, "it is a directory: `file.list` lists it") : r;
+}
+
+void registry_file_read(
+	struct registry *r, const struct registry_part *part, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct reading *f = calloc(1, sizeof *f);
+	int fd = f ? file_path_clean(part->path, f->path, &err)
+		   : err_set(&err, ERR_NO_MEMORY, "no memory to read a file");
+	if (fd >= 0)
+		fd = workspace_of(r, part->session, &err);
+	if (fd >= 0)
+		fd = open_file(fd, f->path, &f->st, &err);
+	if (fd < 0) {
+		done(arg, NULL, &err);
+		free(f);
+		return;
 	}
-	size_t room = (size_t)MIN(limit ? limit : READ_MAX, (uint64_t)READ_MAX);
-	room = (size_t)MIN((uint64_t)room, (uint64_t)st.st_size);
-	char *data = malloc(room + 1);
-	ssize_t n = data ? pread(fd, data, room, (off_t)offset) : -1;
-	json_t *out = n < 0 ? NULL : content_json(path, data, (size_t)n, &st, offset);
-	free(data);
-	if (!out)
-		err_set(err, ERR_IO, "cannot read %s", path);
-	return out;
+	uint64_t room = MIN(part->limit ? part->limit : READ_MAX, (uint64_t)READ_MAX);
+	f->done = done;
+	f->arg = arg;
+	f->fd = fd;
+	f->offset = part->offset;
+	f->room = (size_t)MIN(room, (uint64_t)f->st.st_size);
+	work_begin(f->room > WORK_BYTES ? r->roll->engine->loop : NULL, &f->work, read_content,
+		give_content);
 }

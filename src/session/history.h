@@ -54,8 +54,12 @@ void registry_await_box(struct registry *r, const char *session, registry_done_f
 json_t *registry_file_list(
 	struct registry *r, const char *session, const char *path, struct err *err);
 /* {"path", "content", "encoding": "utf-8" or "base64", "size", "offset"} */
-json_t *registry_file_read(struct registry *r, const char *session, const char *path,
-	uint64_t offset, uint64_t limit, struct err *err);
+struct registry_part {
+	const char *session, *path;
+	uint64_t offset, limit;
+};
+void registry_file_read(
+	struct registry *r, const struct registry_part *part, registry_done_fn *done, void *arg);
 /* Written and removed by the box's own init, so that the box owns what it gets. */
 struct registry_file {
 	const char *session, *path;

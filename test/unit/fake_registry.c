@@ -666,15 +666,20 @@ json_t *registry_file_list(
 	return list;
 }
 
-json_t *registry_file_read(struct registry *r, const char *session, const char *path,
-	uint64_t offset, uint64_t limit, struct err *err)
+void registry_file_read(
+	struct registry *r, const struct registry_part *part, registry_done_fn *done, void *arg)
 {
-	struct file *f = file_of(r, session, path, err);
-	if (!f)
-		return NULL;
-	size_t at = MIN((size_t)offset, f->bytes), n = MIN((size_t)limit, f->bytes - at);
-	return json_pack("{s:o, s:s, s:i}", "content", json_stringn(f->data + at, n), "encoding",
-		"utf-8", "size", (int)f->bytes);
+	struct err err;
+	struct file *f = file_of(r, part->session, part->path, &err);
+	if (!f) {
+		done(arg, NULL, &err);
+		return;
+	}
+	size_t at = MIN((size_t)part->offset, f->bytes),
+	       n = MIN((size_t)part->limit, f->bytes - at);
+	give(done, arg,
+		json_pack("{s:o, s:s, s:i}", "content", json_stringn(f->data + at, n), "encoding",
+			"utf-8", "size", (int)f->bytes));
 }
 
 void registry_file_write(
