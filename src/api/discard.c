@@ -24,7 +24,7 @@ static void done(uv_work_t *work, int status)
 
 void discard(uv_loop_t *loop, json_t *json, size_t bytes)
 {
-	struct discarding *d = loop && bytes > AT_ONCE_BYTES ? calloc(1, sizeof *d) : NULL;
+	struct discarding *d = loop && json && bytes > AT_ONCE_BYTES ? calloc(1, sizeof *d) : NULL;
 	if (d)
 		*d = (struct discarding){.work = {.data = d}, .json = json};
 	if (d && uv_queue_work(loop, &d->work, work, done) == 0)

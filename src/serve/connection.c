@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/connection.h"
 
+#include "api/discard.h"
 #include "api/json.h"
 #include "base/fd.h"
 #include "base/work.h"
@@ -117,6 +118,7 @@ static void write_text(struct work *work)
 {
 	struct request *q = container_of(work, struct request, work);
 	q->status = rpc_put_result(&q->text, q->id, q->result);
+	json_decref(take_ptr(q->result)); /* that takes long, too */
 }
 
 static void on_written(struct work *work)
@@ -143,7 +145,7 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 	if (c && q->id && json_is_long(result, WORK_BYTES)) {
 		q->result = json_incref((json_t *)(uintptr_t)result);
 		q->text = BUF_INIT(CONNECTION_HARD_BYTES);
-		work_begin(c->config.loop, &q->work, write_text, on_written);
+		work_begin(c->config.loop, WORK_WRITE, &q->work, write_text, on_written);
 		return;
 	}
 	if (c && q->id)
@@ -212,13 +214,14 @@ static int read_line(const char *line, size_t bytes, struct rpc_request *out, st
 }
 
 /* Answer what was parsed, or start what it asks for. @r: of read_line(). */
-static void take(struct connection *c, struct rpc_request *request, int r, const struct err *err)
+static void take(struct connection *c, struct rpc_request *request, size_t bytes, int r,
+	const struct err *err)
 {
 	if (r < 0)
 		(void)rpc_put_error(&c->out, request->id, r, err);
 	else if (r != BLANK)
 		start(c, request);
-	rpc_request_done(request);
+	discard(c->config.loop, take_ptr(request->root), bytes);
 }
 
 static void parse(struct work *work)
@@ -242,7 +245,7 @@ static void on_parsed(struct work *work)
 		return;
 	}
 	buf_consume(&c->in, p->bytes + 1);
-	take(c, &p->request, p->status, &p->err);
+	take(c, &p->request, p->bytes, p->status, &p->err);
 	update(c);
 }
 
@@ -251,7 +254,7 @@ static void take_line(struct connection *c, const char *line, size_t bytes)
 	struct rpc_request request;
 	struct err err;
 	int r = read_line(line, bytes, &request, &err);
-	take(c, &request, r, &err);
+	take(c, &request, bytes, r, &err);
 }
 
 static void take_long_line(struct connection *c, size_t bytes)
@@ -259,7 +262,7 @@ static void take_long_line(struct connection *c, size_t bytes)
 	c->parsing.bytes = bytes;
 	c->parsing.is_on = true;
 	c->in_seen = 0;
-	work_begin(c->config.loop, &c->parsing.work, parse, on_parsed);
+	work_begin(c->config.loop, WORK_PARSE, &c->parsing.work, parse, on_parsed);
 }
 
 static bool may_take(const struct connection *c)

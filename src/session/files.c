@@ -328,6 +328,6 @@ void registry_file_read(
 	f->fd = fd;
 	f->offset = part->offset;
 	f->room = (size_t)MIN(room, (uint64_t)f->st.st_size);
-	work_begin(f->room > WORK_BYTES ? r->roll->engine->loop : NULL, &f->work, read_content,
-		give_content);
+	work_begin(f->room > WORK_BYTES ? r->roll->engine->loop : NULL, WORK_READ, &f->work,
+		read_content, give_content);
 }

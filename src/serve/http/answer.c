@@ -19,6 +19,11 @@ const char *http_header(const struct http_exchange *x, const char *name)
 		: NULL;
 }
 
+size_t http_body_bytes(const struct http_exchange *x)
+{
+	return x->body.bytes;
+}
+
 const struct operation_context *http_context(const struct http_exchange *x)
 {
 	return x->context;

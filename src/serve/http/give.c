@@ -38,6 +38,7 @@ static void write_text(struct work *work)
 {
 	struct giving *g = container_of(work, struct giving, work);
 	g->r = write_message(g, g->message);
+	json_decref(g->message); /* that takes long, too */
 	if (g->r < 0)
 		g->r = write_message(g, g->instead);
 }
@@ -55,7 +56,6 @@ static void send_text(struct giving *g)
 		http_answer(g->x, 500, media_type, "", 0);
 	}
 	buf_done(&g->text);
-	json_decref(g->message);
 	json_decref(g->instead);
 }
 
@@ -82,7 +82,8 @@ void http_give(struct http_exchange *x, unsigned status, const char *event, json
 		later = malloc(sizeof *later);
 	if (later) {
 		*later = giving;
-		work_begin(x->server->config.loop, &later->work, write_text, on_written);
+		work_begin(
+			x->server->config.loop, WORK_WRITE, &later->work, write_text, on_written);
 		return;
 	}
 	write_text(&giving.work);

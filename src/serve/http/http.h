@@ -29,6 +29,7 @@ const char *http_header(const struct http_exchange *x, const char *name);
 /* The body as JSON: of a route with `is_json`, which has had it parsed where that holds up nobody.
  * Owns: the caller decrefs *@root. Returns: as rpc_load(). */
 int http_take_json(struct http_exchange *x, json_t **root, struct err *err);
+size_t http_body_bytes(const struct http_exchange *x);
 /* What operations are called with: it says who calls. Outlives the exchange. */
 const struct operation_context *http_context(const struct http_exchange *x);
 
@@ -75,6 +76,5 @@ void http_give(struct http_exchange *x, unsigned status, const char *event, json
  * nobody wants to know any more, and what is answered to one who is gone is dropped.
  */
 void http_on_gone(struct http_exchange *x, void (*gone)(void *arg), void *arg);
-/* Told once, meanwhile, when the server ends and what runs should come to its end. NULL as above.
- */
+/* Told once, meanwhile, when the server ends and what runs should end, too. NULL as above. */
 void http_on_stop(struct http_exchange *x, void (*stop)(void *arg), void *arg);

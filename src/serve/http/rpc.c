@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/http/rpc.h"
 
+#include "api/discard.h"
 #include "api/json.h"
 #include "serve/rpc.h"
 #include "serve/http/sse.h"
@@ -103,13 +104,15 @@ void rpc_http_start(void *arg, struct http_exchange *x)
 	struct rpc_request request = {0};
 	struct err err;
 	json_t *root;
+	size_t bytes = http_body_bytes(x);
+	uv_loop_t *loop = http_context(x)->loop;
 	(void)arg;
 	int r = http_take_json(x, &root, &err);
 	if (r == 0)
 		r = rpc_judge(root, &request, &err);
 	if (r < 0) {
 		answer_error(x, 400, request.id, r, &err);
-		rpc_request_done(&request);
+		discard(loop, request.root, bytes);
 		return;
 	}
 	http_note(x, request.method);
@@ -123,5 +126,5 @@ void rpc_http_start(void *arg, struct http_exchange *x)
 	} else {
 		call(x, op, &request);
 	}
-	rpc_request_done(&request);
+	discard(loop, request.root, bytes);
 }

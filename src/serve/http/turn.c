@@ -60,7 +60,7 @@ static void start(struct http_exchange *x)
 	caller->order = ++x->server->n_served;
 	if (is_to_be_read(x)) {
 		caller->n_reading++;
-		work_begin(x->server->config.loop, &x->reading, read_body, on_read);
+		work_begin(x->server->config.loop, WORK_PARSE, &x->reading, read_body, on_read);
 		return;
 	}
 	x->route->start(x->route->arg, x);

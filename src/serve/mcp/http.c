@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/http.h"
 
+#include "api/discard.h"
 #include "api/json.h"
 #include "api/principal.h"
 #include "base/timer.h"
@@ -437,6 +438,8 @@ static void on_post(void *arg, struct http_exchange *x)
 	struct mcp_http *h = arg;
 	json_t *body = NULL;
 	struct err err;
+	size_t bytes = http_body_bytes(x);
+	uv_loop_t *loop = http_context(x)->loop;
 	int r = http_take_json(x, &body, &err);
 	const char *method = json_string_value(json_object_get(body, "method"));
 	if (method)
@@ -450,7 +453,7 @@ static void on_post(void *arg, struct http_exchange *x)
 		start_modern(h, x, &head, body);
 	else
 		start_legacy(h, x, &head, body);
-	json_decref(body);
+	discard(loop, body, bytes);
 }
 
 static void refuse_method(struct http_exchange *x)
