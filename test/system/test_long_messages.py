@@ -125,6 +125,26 @@ class Long(harness.Case):
                 time.sleep(i / 1000)
             self.assertIn("version", client("engine.info"))
 
+    def test_answers_that_nobody_takes_are_bounded(self):
+        """What lies there is one caller's, who is told; when it was taken, there is room again."""
+        s = self.session()
+        self.server.rpc("step.run", session=s, code="import os; open('f', 'wb').write(os.urandom(16 << 20))")
+        body = web.question("file.read", session=s, path="f")
+        raws = [self.server.raw(buffer_bytes=4096) for _ in range(12)]
+        try:
+            for raw in raws:
+                raw.say(web.post(body))
+            for raw in raws:  # all of them are answered, and nothing is taken
+                raw.sock.recv(1, rpc.socket.MSG_PEEK)
+            said = [raw.answer().json for raw in raws]
+        finally:
+            for raw in raws:
+                raw.close()
+        told = [one["error"] for one in said if "error" in one]
+        self.assertIn(len(told), range(1, 12))
+        self.assertEqual({one["data"]["code"] for one in told}, {"limit"})
+        self.assertEqual(len(self.server.rpc("file.read", session=s, path="f")["content"]), 22369624)
+
     def test_the_engine_ends_meanwhile(self):
         for i in range(2):
             with web.Server("--grace", "0s") as server:

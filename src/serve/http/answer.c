@@ -54,6 +54,7 @@ static void free_exchange(struct http_exchange *x)
 {
 	if (x->server) {
 		x->server->bodies_bytes -= x->body.bytes;
+		http_turn_owe_no_more(x);
 		*x->link = x->next;
 		if (x->next)
 			x->next->link = x->link;

@@ -45,6 +45,10 @@ static void write_text(struct work *work)
 
 static void send_text(struct giving *g)
 {
+	if (g->r == 0 && !http_turn_owe(g->x, g->text.bytes)) {
+		buf_done(&g->text);
+		g->r = write_message(g, g->instead);
+	}
 	size_t bytes = g->text.bytes;
 	if (g->event) {
 		if (g->r == 0)

@@ -49,7 +49,7 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 	struct rpc_exchange *q = arg;
 	struct err too_long;
 	(void)err_set(&too_long, ERR_LIMIT, "the answer is too long to be sent");
-	(void)err_hint(&too_long, "ask for less");
+	(void)err_hint(&too_long, "ask for less, or take the answers that wait first");
 	if (q->x)
 		http_give(q->x, 200, q->is_open ? "response" : NULL,
 			result ? rpc_result(q->id, result) : rpc_error(q->id, 0, err),

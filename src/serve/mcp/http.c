@@ -200,8 +200,10 @@ static unsigned status_of(const struct post *post, const json_t *message)
 
 static void answer(struct post *post, const json_t *message)
 {
+	const json_t *id = json_object_get(message, "id");
 	http_give(post->x, status_of(post, message), post->is_open ? "message" : NULL,
-		json_incref((json_t *)(uintptr_t)message), NULL);
+		json_incref((json_t *)(uintptr_t)message),
+		mcp_error(id, MCP_INTERNAL, "the answer is too long to be sent", NULL));
 }
 
 static void put(struct post *post, const json_t *message)
