@@ -2,6 +2,7 @@
 #include "api/base64.h"
 #include "api/call.h"
 #include "api/rows.h"
+#include "session/files.h"
 
 #include <string.h>
 

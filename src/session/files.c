@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "base/work.h"
 #include "sandbox/syscalls.h"
-#include "session/history.h"
+#include "session/files.h"
 #include "session/put.h"
 #include "session/roll.h"
 #include "session/workspace.h"

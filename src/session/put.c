@@ -13,7 +13,7 @@
 #include "session/admit.h"
 #include "session/change.h"
 #include "session/errand.h"
-#include "session/history.h"
+#include "session/files.h"
 #include "session/job.h"
 #include "session/replay.h"
 #include "session/rewind.h"

@@ -2,6 +2,7 @@
 #include "fake_registry.h"
 
 #include "base/buf.h"
+#include "session/files.h"
 #include "session/stats.h"
 
 #include <errno.h>
