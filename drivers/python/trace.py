@@ -90,9 +90,10 @@ def format_error(error):
     if line is None and isinstance(error, SyntaxError) and type(error.lineno) is int:
         line = error.lineno
     lines = [
-        driver.cut(line, LINE_CHARS_MAX)
+        part
         for text in report.format()
         for line in (text[:-1] if text[-1:] == "\n" else text).split("\n")
+        for part in driver.cut(line, LINE_CHARS_MAX).split("\n")
     ]
     if len(lines) > LINES_MAX:
         half = LINES_MAX // 2
