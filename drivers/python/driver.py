@@ -982,8 +982,8 @@ def begin_ready():
     return about[:-1] + ', "pid": '
 
 
-def send_ready(n_locks=0):
-    ready = '%s%d, "locks": %d}' % (begin_ready(), state.home, n_locks)
+def send_ready(n_locks=0, n_astray=0):
+    ready = '%s%d, "locks": %d, "astray": %d}' % (begin_ready(), state.home, n_locks, n_astray)
     try:
         native.send_frame(state.channel, READY, ready.encode())
     except OSError:

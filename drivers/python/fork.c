@@ -58,8 +58,7 @@ struct clone {
 	void *robust;
 	size_t robust_bytes;
 	pid_t group;
-	sigset_t mask;	  /* as it was before */
-	unsigned n_locks; /* in a guard that goes on: those that others have */
+	sigset_t mask; /* as it was before */
 };
 
 /* Threads of the process; the directory of them has two links more. */
@@ -213,8 +212,8 @@ static void be_guard(struct clone *clone)
 		(void)set_score(score);
 	if (clone->group != getpid())
 		(void)setpgid(0, clone->group);
-	clone->n_locks = plan_put_back(&clone->plan);
-	shared_put_back();
+	plan_put_back(&clone->plan);
+	clone->plan.n_astray += shared_put_back();
 	drop_signals();
 }
 
@@ -343,10 +342,11 @@ PyObject *guard(PyObject *self, PyObject *args)
 		note_guard(pid);
 	if (pid > 0)
 		reason = announce(&clone, id, pid, &loss);
+	unsigned n_locks = clone.plan.n_locks, n_astray = clone.plan.n_astray;
 	plan_done(&clone.plan);
 	shared_done();
 	if (pid == 0)
-		return PyLong_FromUnsignedLong(clone.n_locks);
+		return Py_BuildValue("(II)", n_locks, n_astray);
 	for (int i = 0; i < 2; i++)
 		if (clone.said[i] >= 0)
 			(void)close(clone.said[i]);

@@ -32,8 +32,8 @@ def checkpoint(name, limit, fds):
     failure = native.guard(
         driver.encode(name), state.channel, fds[0] if fds else -1, state.out, state.err, loop_pairs(), limit, is_patient
     )
-    if type(failure) is int:
-        go_on(failure)
+    if type(failure) is tuple:
+        go_on(*failure)
     elif failure:
         state.crowded = failure == "threads"
         told = {"id": name, "reason": failure}
@@ -54,14 +54,17 @@ def loop_pairs():
         return []
 
 
-def go_on(n_locks):
-    """Be the live process from now on, as after the last step but for the process id, and locks that others have."""
+def go_on(n_locks, n_astray):
+    """
+    Be the live process from now on, as after the last step but for the process id, locks that others have, and
+    open files that are no more what has their names.
+    """
     state.home = posix.getpid()
     try:
         sys.modules["threading"].main_thread()._set_native_id()
     except BaseException:
         pass  # it is not loaded, or not the standard library's
-    driver.send_ready(n_locks)
+    driver.send_ready(n_locks, n_astray)
 
 
 def warm():

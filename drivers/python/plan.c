@@ -19,10 +19,12 @@
 #include "nameless.h"
 #include "shared.h"
 #include "sockets.h"
+#include "sqlite.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,8 +93,26 @@ static int is_same(int a, int b, int flags)
 	return is_seen;
 }
 
+/* The name of what @fd is open on, which is @st; NULL: it has none, or none that is put back. */
+static char *name_of(int fd, const struct stat *st)
+{
+	char link[PATH_BYTES], path[PATH_MAX];
+	struct stat named;
+	ssize_t n;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	if (!shared_is_put_back(path, &named) || named.st_ino != st->st_ino ||
+		named.st_dev != st->st_dev)
+		return NULL;
+	return strdup(path);
+}
+
 static int plan_file(struct plan *plan, struct plan_item *item, const struct stat *st)
 {
+	int r;
+
 	item->kind = PLAN_REOPEN;
 	item->is_nameless = S_ISREG(st->st_mode) && st->st_nlink == 0;
 	item->bytes = st->st_size;
@@ -113,9 +133,14 @@ static int plan_file(struct plan *plan, struct plan_item *item, const struct sta
 		item->same = other->fd;
 		break;
 	}
-	if (item->kind == PLAN_REOPEN)
+	if (item->kind == PLAN_REOPEN) {
 		locks_find(&plan->locks, item->fd);
-	return add_item(plan, item);
+		item->path = st->st_nlink > 0 ? name_of(item->fd, st) : NULL;
+	}
+	r = add_item(plan, item);
+	if (r < 0)
+		free(item->path);
+	return r;
 }
 
 static int is_epoll(int fd)
@@ -218,11 +243,12 @@ static void plan_streams(struct plan *plan, const struct plan_order *order)
 
 int plan_make(struct plan *plan, const struct plan_order *order)
 {
+	char path[PATH_MAX];
 	DIR *dir = opendir("/proc/self/fd");
 	int r = dir ? 0 : -errno;
 
 	plan_streams(plan, order);
-
+	plan->directory = getcwd(path, sizeof(path)) && path[0] == '/' ? strdup(path) : NULL;
 	while (r == 0) {
 		const struct dirent *entry = readdir(dir);
 
@@ -238,8 +264,11 @@ int plan_make(struct plan *plan, const struct plan_order *order)
 
 void plan_done(struct plan *plan)
 {
+	for (int i = 0; i < plan->n_items; i++)
+		free(plan->items[i].path);
 	free(plan->items);
 	free(plan->watches);
+	free(plan->directory);
 	locks_done(&plan->locks);
 	*plan = (struct plan){0};
 }
@@ -250,15 +279,13 @@ static int put(const struct plan_item *item, int fd)
 	return dup3(fd, item->fd, item->fd_flags & FD_CLOEXEC ? O_CLOEXEC : 0) < 0;
 }
 
-static int reopen(const struct plan_item *item)
+static int reopen(const struct plan_item *item, const char *path)
 {
-	char path[PATH_BYTES];
 	int flags = (item->flags & kept_flags) | O_CLOEXEC | O_NOCTTY;
 	int fd, r;
 
 	if ((flags & O_ACCMODE) != O_RDONLY)
 		flags &= ~O_DIRECTORY; /* O_TMPFILE holds it */
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", item->fd);
 	fd = open(path, flags);
 	if (fd < 0)
 		return 1;
@@ -329,11 +356,14 @@ static void keep_file(struct plan_item *item)
 
 static int carry_out(const struct plan *plan, struct plan_item *item, int dead)
 {
+	char path[PATH_BYTES];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", item->fd);
 	switch (item->kind) {
 	case PLAN_REOPEN:
 		if (item->is_nameless && shared_take_room((uint64_t)item->bytes))
 			keep_file(item);
-		return reopen(item);
+		return reopen(item, path);
 	case PLAN_AGAIN:
 		return put(item, item->same);
 	case PLAN_PAIR:
@@ -348,7 +378,63 @@ static int carry_out(const struct plan *plan, struct plan_item *item, int dead)
 	return 0;
 }
 
-unsigned plan_put_back(const struct plan *plan)
+/* SQLite knows a file by its number, and forgets those that it is not told. */
+static void tell_sqlite(const struct plan *plan)
+{
+	for (int i = 0; i < plan->n_items; i++) {
+		const struct plan_item *item = &plan->items[i];
+		struct stat was = {.st_dev = item->dev, .st_ino = item->ino}, now;
+
+		if (item->path && fstat(item->fd, &now) == 0)
+			sqlite_renumber(&was, &now);
+	}
+	sqlite_settle();
+}
+
+/* Returns: whether the item's name is not that of what is open, now as before. */
+static unsigned is_astray(struct plan_item *item, mode_t kind)
+{
+	struct stat st;
+
+	if (lstat(item->path, &st) < 0)
+		return errno == ENOENT || errno == ENOTDIR;
+	if (st.st_dev == item->dev && st.st_ino == item->ino)
+		return 0;
+	item->is_renewed = (st.st_mode & S_IFMT) == kind && reopen(item, item->path) == 0;
+	return !item->is_renewed;
+}
+
+static unsigned go_home(const struct plan *plan)
+{
+	struct stat st;
+
+	if (!plan->directory || chdir(plan->directory) == 0)
+		return 0;
+	return stat(".", &st) == 0 && st.st_nlink == 0;
+}
+
+static unsigned renew_all(struct plan *plan)
+{
+	unsigned n_astray = go_home(plan);
+	int n_renewed = 0;
+
+	for (int i = 0; i < plan->n_items; i++) {
+		struct plan_item *item = &plan->items[i];
+		struct stat st;
+
+		if (item->path && fstat(item->fd, &st) == 0)
+			n_astray += is_astray(item, st.st_mode & S_IFMT);
+		n_renewed += item->is_renewed;
+	}
+	for (int i = 0; i < plan->n_items && n_renewed > 0; i++)
+		if (plan->items[i].kind == PLAN_AGAIN)
+			(void)put(&plan->items[i], plan->items[i].same);
+	if (n_renewed > 0 && sqlite_is_loaded())
+		tell_sqlite(plan);
+	return n_astray;
+}
+
+void plan_put_back(struct plan *plan)
 {
 	for (int i = 0; i < PLAN_STREAMS; i++)
 		if (plan->streams[i].flags >= 0)
@@ -362,7 +448,8 @@ unsigned plan_put_back(const struct plan *plan)
 		if (item->kept)
 			(void)munmap(item->kept, (size_t)item->bytes);
 	}
-	return locks_take(&plan->locks);
+	plan->n_astray = renew_all(plan);
+	plan->n_locks = locks_take(&plan->locks);
 }
 
 int plan_carry_out(struct plan *plan)

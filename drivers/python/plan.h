@@ -25,8 +25,9 @@ struct plan_item {
 	int fd_flags; /* as F_GETFD says */
 	int same;     /* PLAN_AGAIN: an earlier fd; PLAN_PAIR: the other end */
 	char *kept;   /* in a guard: of a file without a name, whose bytes are shared; or NULL */
+	char *path;   /* of a file or directory: its name, if the engine puts that back; or NULL */
 	off_t offset, bytes;
-	bool is_nameless, is_kept;
+	bool is_nameless, is_kept, is_renewed;
 	dev_t dev;
 	ino_t ino;
 };
@@ -49,7 +50,9 @@ struct plan {
 	struct plan_stream streams[PLAN_STREAMS];
 	struct locks locks;
 	int n_items, n_watches, max_items, max_watches;
+	char *directory;	     /* that the process is in; NULL: it has no name */
 	unsigned n_sockets, n_pipes; /* that lead somewhere, and will not in the guard */
+	unsigned n_locks, n_astray;  /* put back, others have them; open, but without their names */
 };
 
 /* What the maker of a plan says: descriptors to leave alone, and socketpairs, two by two. */
@@ -59,11 +62,9 @@ struct plan_order {
 	int n_pairs;
 };
 
-/*
- * List what a guard of this process has to do. Costs a few microseconds per descriptor.
- * Owns: the caller ends it with plan_done(), also after a failure.
- * Returns: 0, or a negative errno (E2BIG: more descriptors than PLAN_ITEMS_MAX).
- */
+/* List what a guard of this process has to do; some microseconds for each descriptor. The caller
+ * ends it with plan_done(), also after a failure. Returns: 0, or negative errno (E2BIG: too many of
+ * them). */
 int plan_make(struct plan *plan, const struct plan_order *order);
 
 /*
@@ -72,8 +73,8 @@ int plan_make(struct plan *plan, const struct plan_order *order);
  */
 int plan_carry_out(struct plan *plan);
 
-/* In a guard that goes on: files without a name, flags of streams and locks as they were. Returns:
- * how many locks are not, as somebody else has them. */
-unsigned plan_put_back(const struct plan *plan);
+/* In a guard that goes on: files without a name, flags of streams and locks as they were. What was
+ * put back may be another file than that which is open: what has the name now is opened. */
+void plan_put_back(struct plan *plan);
 
 void plan_done(struct plan *plan);

@@ -40,15 +40,20 @@ bool shared_is_own_path(const char *path)
 	return is_below(path, "/home/user") || is_below(path, "/tmp") || is_below(path, "/dev/shm");
 }
 
-/* A volume is another mount than the directory that it lies in. */
+/* A volume is another mount than the directory that it lies in. What has just lost its name is in
+ * none: the trackers of multiprocessing remove what they take for forgotten. */
 static bool is_volume(const char *path)
 {
 	static const char *const dirs[] = {"/home/user", "/tmp", "/dev/shm"};
 	struct statx file, dir;
-	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
-		if (is_below(path, dirs[i]) && statx(AT_FDCWD, path, 0, STATX_MNT_ID, &file) == 0 &&
-			statx(AT_FDCWD, dirs[i], 0, STATX_MNT_ID, &dir) == 0)
-			return file.stx_mnt_id != dir.stx_mnt_id;
+	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
+		if (!is_below(path, dirs[i]))
+			continue;
+		if (statx(AT_FDCWD, path, 0, STATX_MNT_ID, &file) < 0)
+			return errno != ENOENT;
+		return statx(AT_FDCWD, dirs[i], 0, STATX_MNT_ID, &dir) < 0 ||
+			file.stx_mnt_id != dir.stx_mnt_id;
+	}
 	return true;
 }
 
@@ -317,7 +322,7 @@ void shared_done(void)
 
 /* ---- in a guard ---- */
 
-enum { VECTOR_PAGES = 4096, PIPE_BYTES = 4096 };
+enum { VECTOR_PAGES = 4096, PIPE_BYTES = 4096, PAGE_BYTES_MAX = 1 << 16 };
 
 static struct {
 	char *memory; /* the mappings one behind the other */
@@ -360,6 +365,11 @@ static void make_as_before(const struct mapping *m)
 {
 	if (!(m->prot & PROT_WRITE))
 		(void)mprotect((void *)m->start, m->end - m->start, m->prot);
+}
+
+bool shared_is_put_back(const char *path, struct stat *st)
+{
+	return is_below(path, "/home/user") && lstat(path, st) == 0 && !is_volume(path);
 }
 
 /* What has a descriptor but no name is kept by that. */
@@ -405,6 +415,19 @@ static void look(const struct mapping *m, uintptr_t at, size_t n, const char *sh
 			pages[i] |= more[i];
 }
 
+/* To write what is there already would make the file one that has changed. */
+static void put_back_page(char *mine, char *shadow, size_t bytes)
+{
+	static char now[PAGE_BYTES_MAX];
+	if (bytes <= sizeof now) {
+		now[0] = (char)~*shadow;
+		copy_run(now, mine, bytes);
+		if (memcmp(now, shadow, bytes) == 0)
+			return;
+	}
+	copy_run(mine, shadow, bytes);
+}
+
 /* Copy what look() finds. @shadow: what is kept of the mapping; NULL: only count. Returns: how many
  * bytes. */
 static uint64_t walk(const struct mapping *m, char *shadow, bool is_back)
@@ -421,7 +444,7 @@ static uint64_t walk(const struct mapping *m, char *shadow, bool is_back)
 				continue;
 			bytes += page;
 			if (shadow && is_back)
-				copy_run(mine, shadow + (mine - (char *)m->start), page);
+				put_back_page(mine, shadow + (mine - (char *)m->start), page);
 			else if (shadow)
 				copy_run(shadow + (mine - (char *)m->start), mine, page);
 		}
@@ -493,8 +516,26 @@ void shared_keep(void)
 	kept.left_out += wanted;
 }
 
-void shared_put_back(void)
+/* One that is too short would be a trap for who reads the mapping. */
+static bool is_astray(const struct mapping *m)
 {
+	const off_t page = (off_t)sysconf(_SC_PAGESIZE);
+	struct stat st;
+	if (m->is_others || !m->path || !is_below(m->path, "/home/user") || is_volume(m->path))
+		return false;
+	if (lstat(m->path, &st) < 0) /* one that is open besides is counted there */
+		return (errno == ENOENT || errno == ENOTDIR) && find_fd(m->dev, m->ino) < 0;
+	return st.st_ino != m->ino &&
+		(!S_ISREG(st.st_mode) ||
+			st.st_size + page <= m->offset + (off_t)(m->end - m->start) ||
+			map_named(m) < 0);
+}
+
+int shared_put_back(void)
+{
+	int n_astray = 0;
+	for (size_t i = 0; i < n_found; i++)
+		n_astray += is_astray(&found[i]);
 	if (kept.memory) {
 		walk_all(true);
 		(void)munmap(kept.memory, kept.all_bytes);
@@ -505,4 +546,5 @@ void shared_put_back(void)
 		if (found[i].is_others && found[i].end > found[i].start)
 			(void)munmap((void *)found[i].start, found[i].end - found[i].start);
 	memset(&kept, 0, sizeof kept);
+	return n_astray;
 }

@@ -6,10 +6,15 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* Is @path below a directory that each box has for itself: /home/user, /tmp, /dev/shm? */
 bool shared_is_own_path(const char *path);
+
+/* Is what @path names put back by the engine? Only in /home/user, and not in a volume. Its status
+ * is in @st. */
+bool shared_is_put_back(const char *path, struct stat *st);
 
 /*
  * In the process that is to be branched, when it runs no code any more: list its mappings of files
@@ -50,13 +55,14 @@ void shared_done(void);
  * At most SHARED_KEPT_MAX bytes; volumes are the host's. Neither allocates nor takes a lock.
  *
  * shared_keep(): in a guard, after shared_find() in the process: keep what the mappings show.
- * shared_put_back(): in a guard that goes on.
- * shared_take_room(): is there room for @bytes more? Else they are left out.
- * shared_left_out(): the bytes for which there was no room, or that could not be read.
+ * shared_put_back(): in a guard that goes on; first the mappings become those of the files that
+ * have the names now. Returns: how many could not. shared_take_room(): is there room for @bytes
+ * more? Else they are left out. shared_left_out(): the bytes for which there was no room, or that
+ * could not be read.
  */
 enum { SHARED_KEPT_MAX = 16 << 20 };
 void shared_keep(void);
-void shared_put_back(void);
+int shared_put_back(void);
 bool shared_take_room(uint64_t bytes);
 void shared_leave_out(uint64_t bytes);
 uint64_t shared_left_out(void);

@@ -24,6 +24,7 @@ void loss_parse(struct loss *out, const json_t *said)
 		.n_others = count(counts, "others"),
 		.n_locks = count(said, "locks"),
 		.n_unread = count(said, "unread"),
+		.n_astray = count(said, "astray"),
 		.bytes = bytes < 0 ? 0 : (uint64_t)MIN(bytes, bytes_max)};
 }
 
@@ -50,5 +51,8 @@ void loss_say(char out[LOSS_BYTES], const struct loss *loss)
 	if (loss->n_locks > 0)
 		(void)buf_addf(&text, "%snot held any more: %u %s of files", text.bytes ? "; " : "",
 			loss->n_locks, loss->n_locks == 1 ? "lock" : "locks");
+	if (loss->n_astray > 0)
+		(void)buf_addf(&text, "%sopen, but gone: %u %s", text.bytes ? "; " : "",
+			loss->n_astray, loss->n_astray == 1 ? "file" : "files");
 	(void)snprintf(out, LOSS_BYTES, "%s", buf_str(&text));
 }

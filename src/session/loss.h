@@ -9,6 +9,7 @@ enum { LOSS_BYTES = 240 };
 
 struct loss {
 	unsigned n_sockets, n_pipes, n_others, n_locks, n_unread;
+	unsigned n_astray; /* open files that are not those which have their names */
 	uint64_t bytes;
 };
 
