@@ -47,7 +47,7 @@ class Expiry(harness.Case):
             for name in (s, "work"):
                 wrong = self.fails("gone", "ended after 2 s without use", c, method, session=name, **params)
                 self.assertIn(s, str(wrong))
-                self.assertIn("`session.log`", wrong.data["hint"])
+                self.assertIn("`session.log ", wrong.data["hint"])
         # Its journal stays, and its name is free.
         self.assertEqual([step["code"] for step in c("session.log", session="work")["steps"]], ["x = 1"])
         told = c("session.get", session=s)

@@ -86,7 +86,7 @@ class Ends(RecordCase):
             f.write("x = 1\n1 / 0\n")
         done = harness.retort("run", path)
         self.assertEqual(done.status, 1)
-        self.assertIn(f'File "{path}", line 2, in <module>\n    1 / 0\n', done.err)
+        self.assertIn('File "/home/user/margin.py", line 2, in <module>\n    1 / 0\n', done.err)
         self.assertTrue(done.err.endswith("ZeroDivisionError: division by zero\n"))
 
     def test_error_keeps_output_and_files(self):
