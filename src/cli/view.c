@@ -5,6 +5,7 @@
 #include "api/observation.h"
 #include "api/outcome.h"
 #include "base/num.h"
+#include "base/timer.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
 
@@ -467,7 +468,7 @@ static void show_display(struct view *view, const json_t *display)
 static void show_rebuilding(struct view *view, const json_t *event)
 {
 	const struct output_args *output = &view->options.output;
-	uint64_t now_ms = uv_hrtime() / 1000000;
+	uint64_t now_ms = timer_now();
 	bool is_early = view->told_ms > 0 && now_ms - view->told_ms < REBUILDING_MS;
 	if (is_early || !term_is(STDERR_FILENO) || output->quiet || output->json || output->jsonl)
 		return;
