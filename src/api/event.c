@@ -56,6 +56,11 @@ json_t *event_rebuilding(size_t at, size_t n)
 		(json_int_t)n);
 }
 
+json_t *event_queued(const char *run, const char *behind)
+{
+	return json_pack("{s:s, s:s, s:s}", "event", "queued", "run", run, "behind", behind);
+}
+
 json_t *event_stdin(const char *run)
 {
 	return json_pack("{s:s, s:s}", "event", "stdin", "run", run);

@@ -229,7 +229,14 @@ int runs_start(
 	run->starter = waiter;
 	run->asking.gate = param_flag(params, "approvals") ? order->gate : NULL;
 	run_count(run, run_bytes(run));
+	run_hold(run);
 	registry_run(order->registry, &req, on_done, run);
+	const struct run *ahead = run->is_done ? NULL : run_ahead(run);
+	if (ahead) {
+		run->is_told = true;
+		run_tell(run, event_queued(run->id, ahead->id));
+	}
+	run_release(run);
 	return 0;
 }
 

@@ -480,6 +480,14 @@ static void show_rebuilding(struct view *view, const json_t *event)
 		json_integer_value(json_object_get(event, "of")));
 }
 
+static void show_queued(const struct view *view)
+{
+	const struct output_args *output = &view->options.output;
+	if (term_is(STDERR_FILENO) && !output->quiet && !output->json && !output->jsonl)
+		(void)fputs("retort: another step of the session is under way: this one waits\n",
+			stderr);
+}
+
 static int stream_of(const char *event)
 {
 	return strcmp(event, "stdout") == 0 ? 0 : strcmp(event, "stderr") == 0 ? 1 : -1;
@@ -505,6 +513,8 @@ void view_event(void *arg, const json_t *event)
 		show_display(view, json_object_get(event, "data"));
 	else if (strcmp(name, "rebuilding") == 0)
 		show_rebuilding(view, event);
+	else if (strcmp(name, "queued") == 0)
+		show_queued(view);
 }
 
 /* What of a stream is in the record and was not told: the tail of much output, or what we were too

@@ -329,6 +329,17 @@ class Live(harness.Case):
         self.call("step.interrupt", session="demo")
         self.assertEqual(self.call("step.get", run=first, wait_ms=60000)["status"], "killed")
 
+    def test_a_step_that_has_to_wait_is_told_behind_which(self):
+        first = self.call("step.run", session="demo", code="import time; time.sleep(600)", wait_ms=0)["run"]
+        client = self.engine.client
+        number = client.send("step.run", session="demo", code="1", stream=True)
+        event = json.loads(client.file.readline())["params"]
+        self.assertEqual((event["event"], event["behind"]), ("queued", first))
+        self.call("step.interrupt", run=event["run"])
+        with self.assertRaisesRegex(service.Refused, "interrupted while it waited"):
+            client.receive(number)
+        self.call("step.interrupt", run=first, kill=True)
+
     def test_input_can_be_written_while_a_step_runs(self):
         code = "a = input('? ')\nprint('<' + a + '>', flush=True)\nimport sys\nsys.stdin.read()"
         started = self.call(
