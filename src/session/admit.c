@@ -160,14 +160,14 @@ int admit_kept(struct roll *roll, const char *owner, uint64_t bytes, struct err 
 	return -err_errno(err->code);
 }
 
-int admit_blob(const struct entry *e, const void *data, size_t bytes,
-	char digest[JOURNAL_DIGEST_BYTES], struct err *err)
+int admit_blob(
+	const struct entry *e, const void *data, size_t bytes, const char *digest, struct err *err)
 {
 	struct journal *journal = e->roll->journal;
 	int r = admit_kept(e->roll, e->owner, bytes, err);
 	if (r == 0)
 		r = journal_account_add(journal, e->owner, (int64_t)bytes, err);
-	return r < 0 ? r : journal_blob_put(journal, data, bytes, digest, err);
+	return r < 0 ? r : journal_blob_keep(journal, data, bytes, digest, err);
 }
 
 struct line {

@@ -45,9 +45,9 @@ int admit_job(const struct entry *e, const struct job *job, struct err *err);
  * Errors: ERR_QUOTA, ERR_NO_SPACE.
  */
 int admit_kept(struct roll *roll, const char *owner, uint64_t bytes, struct err *err);
-/* journal_blob_put() of what @e's owner may have kept, and counts. */
-int admit_blob(const struct entry *e, const void *data, size_t bytes,
-	char digest[JOURNAL_DIGEST_BYTES], struct err *err);
+/* journal_blob_keep() of what @e's owner may have kept, and counts. */
+int admit_blob(
+	const struct entry *e, const void *data, size_t bytes, const char *digest, struct err *err);
 
 /* May it run @n steps, one after the other, now? Errors: ERR_QUOTA: at the same time, or in this
  * minute. */

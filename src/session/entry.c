@@ -23,6 +23,8 @@ enum { CODE_MAX = 32 << 20 };
 
 void job_free(struct job *job)
 {
+	if (job->summing)
+		put_forget(job->summing);
 	fd_close(&job->fd);
 	free(job->text);
 	free(job->filename);

@@ -5,6 +5,7 @@
 #include "store/journal.h"
 
 struct entry;
+struct summing;
 
 enum job_kind { JOB_RUN, JOB_BRANCH, JOB_UNDO, JOB_NAMES, JOB_FILE, JOB_BOX, JOB_ADOPT, JOB_END_ };
 
@@ -30,7 +31,8 @@ struct job {
 	const struct registry_watch *watch;
 	struct inlet *inlet; /* or NULL */
 	bool is_started;
-	struct entry *child; /* the branch being made */
+	struct summing *summing; /* put.c: in a thread, or NULL */
+	struct entry *child;	 /* the branch being made */
 	registry_done_fn *done;
 	void *arg;
 };

@@ -60,6 +60,7 @@ int entry_on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, 
 			return r;
 		e->is_tainted = true;
 	}
+	journal_sum(digest, text, bytes);
 	return admit_blob(e, text, bytes, digest, err);
 }
 

@@ -10,6 +10,7 @@
 #include "session/put.h"
 
 #include "base/fd.h"
+#include "base/work.h"
 #include "session/admit.h"
 #include "session/change.h"
 #include "session/errand.h"
@@ -152,20 +153,39 @@ static bool is_running(const struct entry *e)
 
 /* ---- as a step ---- */
 
-static int keep_content(struct job *job, struct err *err)
+/* Its content on the way to the journal; long ones are hashed in a thread. */
+struct summing {
+	struct work work;
+	struct job *job; /* NULL: it has ended */
+	void *data;	 /* mapped; NULL where it is empty */
+	size_t bytes;
+	char digest[JOURNAL_DIGEST_BYTES];
+};
+
+static int map_content(struct job *job, struct summing *s, struct err *err)
 {
 	struct stat st;
 	if (fstat(job->fd, &st) < 0)
 		return err_sys(err, ERR_IO, errno, "hold the file's content");
-	size_t bytes = (size_t)st.st_size;
-	void *data = bytes ? mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, job->fd, 0) : NULL;
-	if (data == MAP_FAILED)
+	*s = (struct summing){.job = job, .bytes = (size_t)st.st_size};
+	if (s->bytes > 0)
+		s->data = mmap(NULL, s->bytes, PROT_READ, MAP_PRIVATE, job->fd, 0);
+	if (s->data == MAP_FAILED)
 		return err_sys(err, ERR_NO_MEMORY, errno, "hold the file's content");
-	job->fd_bytes = bytes;
-	int r = admit_blob(job->entry, data ? data : "", bytes, job->step, err);
-	if (data)
-		(void)munmap(data, bytes);
-	return r;
+	job->fd_bytes = s->bytes;
+	return 0;
+}
+
+static void unmap_content(struct summing *s)
+{
+	if (s->data)
+		(void)munmap(s->data, s->bytes);
+}
+
+static void sum(struct work *work)
+{
+	struct summing *s = container_of(work, struct summing, work);
+	journal_sum(s->digest, s->data, s->bytes);
 }
 
 static int commit(const struct job *job, char digest[JOURNAL_DIGEST_BYTES], struct err *err)
@@ -209,16 +229,63 @@ static void on_changed(void *arg, const struct err *err)
 	json_decref(out);
 }
 
+static void make_change(struct job *job, int so_far, struct err *err)
+{
+	const struct init_file file =
+		file_of(act_of(job->is_removal, job->is_forced), job->text, job->fd);
+	int r = so_far;
+	if (r >= 0)
+		r = session_change(job->entry->session, &file, on_changed, job, err);
+	if (r < 0)
+		job_fail(job, err);
+}
+
+static void keep_content(struct summing *s)
+{
+	struct job *job = s->job;
+	struct err err;
+	memcpy(job->step, s->digest, sizeof job->step);
+	int r = admit_blob(job->entry, s->data ? s->data : "", s->bytes, s->digest, &err);
+	unmap_content(s);
+	make_change(job, r, &err);
+}
+
+static void on_summed(struct work *work)
+{
+	struct summing *s = container_of(work, struct summing, work);
+	if (s->job) {
+		s->job->summing = NULL;
+		keep_content(s);
+	} else {
+		unmap_content(s);
+	}
+	free(s);
+}
+
+void put_forget(struct summing *summing)
+{
+	summing->job = NULL;
+}
+
 void job_start_file(struct job *job)
 {
 	struct err err;
-	const struct init_file file =
-		file_of(act_of(job->is_removal, job->is_forced), job->text, job->fd);
-	int r = job->is_removal ? 0 : keep_content(job, &err);
-	if (r >= 0)
-		r = session_change(job->entry->session, &file, on_changed, job, &err);
-	if (r < 0)
-		job_fail(job, &err);
+	struct summing now, *later = NULL;
+	int r = job->is_removal ? 0 : map_content(job, &now, &err);
+	if (job->is_removal || r < 0) {
+		make_change(job, r, &err);
+		return;
+	}
+	if (now.bytes > WORK_BYTES)
+		later = malloc(sizeof *later);
+	if (later) {
+		*later = now;
+		job->summing = later;
+		work_begin(job->entry->roll->engine->loop, WORK_READ, &later->work, sum, on_summed);
+		return;
+	}
+	sum(&now.work);
+	keep_content(&now);
 }
 
 /* @fd is the content, and taken over; -1: the file is removed. */

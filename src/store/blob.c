@@ -14,12 +14,17 @@ static int has_blob(struct journal *j, const unsigned char digest[SHA_BYTES], st
 	return db_step(j, s, "blob", err);
 }
 
+static int too_long(size_t bytes, struct err *err)
+{
+	return err_set(
+		err, ERR_LIMIT, "blob of %zu bytes: at most %d", bytes, (int)JOURNAL_BLOB_MAX);
+}
+
 int blob_add(struct journal *j, const void *data, size_t bytes, const unsigned char *sum,
 	unsigned char digest[SHA_BYTES], struct err *err)
 {
 	if (bytes > JOURNAL_BLOB_MAX)
-		return err_set(err, ERR_LIMIT, "blob of %zu bytes: at most %d", bytes,
-			(int)JOURNAL_BLOB_MAX);
+		return too_long(bytes, err);
 	if (sum)
 		memcpy(digest, sum, SHA_BYTES);
 	else
@@ -78,19 +83,35 @@ int blob_read(struct journal *j, const unsigned char digest[SHA_BYTES], bool is_
 	return 0;
 }
 
-int journal_blob_put(struct journal *j, const void *data, size_t bytes,
-	char digest[JOURNAL_DIGEST_BYTES], struct err *err)
+void journal_sum(char out[JOURNAL_DIGEST_BYTES], const void *data, size_t bytes)
 {
 	unsigned char raw[SHA_BYTES];
-	int r = db_begin(j, err);
+	(void)crypto_hash_sha256(raw, data ? data : (const void *)"", bytes);
+	hex_write(out, raw);
+}
+
+int journal_blob_keep(
+	struct journal *j, const void *data, size_t bytes, const char *digest, struct err *err)
+{
+	unsigned char sum[SHA_BYTES], raw[SHA_BYTES];
+	if (bytes > JOURNAL_BLOB_MAX)
+		return too_long(bytes, err);
+	int r = hex_read(sum, digest) < 0 ? err_set(err, ERR_USAGE, "a blob without a digest")
+					  : db_begin(j, err);
 	if (r < 0)
 		return r;
-	r = db_commit(j, blob_add(j, data, bytes, NULL, raw, err), err);
-	if (r == 0)
-		hex_write(digest, raw);
+	r = db_commit(j, blob_add(j, data, bytes, sum, raw, err), err);
 	if (r == 0 && !j->is_pruning)
 		digest_note(&j->noted, raw);
 	return r;
+}
+
+int journal_blob_put(struct journal *j, const void *data, size_t bytes,
+	char digest[JOURNAL_DIGEST_BYTES], struct err *err)
+{
+	if (bytes <= JOURNAL_BLOB_MAX) /* else it is refused */
+		journal_sum(digest, data, bytes);
+	return journal_blob_keep(j, data, bytes, digest, err);
 }
 
 int journal_blob_get(

@@ -49,6 +49,9 @@ int journal_idle(struct journal *j, struct err *err);
 /* What a step may refer to by digest (SHA-256 of @data) alone. Putting the same again is free. */
 int journal_blob_put(struct journal *j, const void *data, size_t bytes,
 	char digest[JOURNAL_DIGEST_BYTES], struct err *err);
+/* The same of what is known to have @digest, by journal_sum(). */
+int journal_blob_keep(
+	struct journal *j, const void *data, size_t bytes, const char *digest, struct err *err);
 
 /* Owns: the caller frees *@data, which has a NUL behind it. Errors: ERR_NOT_FOUND, ERR_DAMAGED. */
 int journal_blob_get(

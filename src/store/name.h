@@ -1,6 +1,8 @@
 /* What a step of the journal is called. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stddef.h>
+
 struct err;
 struct journal_node;
 
@@ -18,6 +20,9 @@ struct journal_name {
  * length as 8 bytes, big-endian. Needs no journal.
  */
 void journal_digest(char out[JOURNAL_DIGEST_BYTES], const struct journal_node *node);
+
+/* SHA-256 of @data, as digests are written. Any thread. */
+void journal_sum(char out[JOURNAL_DIGEST_BYTES], const void *data, size_t bytes);
 
 /* Is it what its digest says? Any thread. Errors: ERR_DAMAGED. */
 int journal_node_check(const struct journal_node *node, struct err *err);
