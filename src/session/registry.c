@@ -180,6 +180,7 @@ void entry_answer_job(struct job *job, const json_t *result, const struct err *e
 	 * has asked meanwhile is answered first. */
 	uint64_t pause_ms = IDLE_MS * (100 - journal_fill(e->roll->journal)) / 100;
 	pause_ms = MAX(pause_ms, 1);
+	e->roll->is_idle_next = false;
 	if (!e->roll->is_closing)
 		timer_start(&e->roll->idle, e->roll->on_idle, pause_ms, 0);
 	next_job(e);

@@ -2,6 +2,8 @@
  */
 #include "session/roll.h"
 
+#include "base/timer.h"
+
 #include "base/utf8.h"
 #include "session/admit.h"
 #include "session/entry.h"
@@ -321,6 +323,13 @@ void roll_on_idle(uv_timer_t *timer)
 {
 	struct roll *r = timer->data;
 	struct err err;
+	/* Timers ring before sockets are looked at, and what was done before this may have taken
+	 * long: who has asked meanwhile is answered first. */
+	r->is_idle_next = !r->is_idle_next;
+	if (r->is_idle_next) {
+		timer_start(&r->idle, r->on_idle, 1, 0);
+		return;
+	}
 	(void)journal_idle(r->journal, &err); /* what failed now is tried again */
 	standby_tend(r);
 }

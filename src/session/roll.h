@@ -34,6 +34,7 @@ struct roll {
 	struct entry *first;
 	uv_timer_t idle;
 	void (*on_idle)(uv_timer_t *timer);
+	bool is_idle_next; /* it rings for the second time */
 	uv_timer_t lifetimes;
 	int64_t ring_ms;       /* when that rings, since 1970; 0: not set */
 	int64_t opened_ms;     /* likewise */
