@@ -178,8 +178,7 @@ void entry_answer_job(struct job *job, const json_t *result, const struct err *e
 	job_free(job);
 	/* The more there is to do, the shorter the pause that is taken for an idle moment; but who
 	 * has asked meanwhile is answered first. */
-	uint64_t pause_ms = IDLE_MS * (100 - journal_fill(e->roll->journal)) / 100;
-	pause_ms = MAX(pause_ms, 1);
+	uint64_t pause_ms = 1 + IDLE_MS * (100 - journal_fill(e->roll->journal)) / 100;
 	e->roll->is_idle_next = false;
 	if (!e->roll->is_closing)
 		timer_start(&e->roll->idle, e->roll->on_idle, pause_ms, 0);
