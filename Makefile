@@ -50,7 +50,7 @@ load: all      ## 200 clients with mixed work for ten minutes (LOADARGS: counts)
 	@/usr/bin/python3 test/load/load.py $(BUILD)/retort $(LOADARGS)
 
 test-long: deps ## CPython's own test suite in boxes, half an hour (LONGARGS: -k MODULE, --jobs N)
-	@dev/install-deps libpython3-testsuite
+	@dev/install-deps "libpython$$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')-testsuite"
 	@$(MAKE) --no-print-directory all
 	@/usr/bin/python3 test/long/cpython.py $(BUILD) $(LONGARGS)
 

@@ -214,7 +214,8 @@ def last_line(output):
 def find_modules(patterns):
     done = subprocess.run(["/usr/bin/python3", "-m", "test", "--list-tests"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise SystemExit("cpython: CPython's tests are not installed: apt-get install libpython3-testsuite")
+        raise SystemExit("cpython: CPython's tests are not installed: apt-get install "
+                         "libpython%d.%d-testsuite" % sys.version_info[:2])
     modules = done.stdout.split()
     chosen = [m for m in modules if not patterns or any(fnmatch.fnmatchcase(m, p) for p in patterns)]
     if not chosen:
