@@ -140,7 +140,7 @@ static int open_file(struct journal *j, const char *name, int flags, struct err 
 }
 
 /* Does the kernel know the lock as that process's? Who was there before may have left its pid. */
-static bool is_holder(struct journal *j, long pid)
+static bool is_listed(struct journal *j, long pid)
 {
 	char *line = NULL;
 	size_t room = 0;
@@ -156,6 +156,16 @@ static bool is_holder(struct journal *j, long pid)
 	free(line);
 	if (f)
 		(void)fclose(f);
+	return is;
+}
+
+/* The list is read page by page: others' locks that come and go meanwhile may hide one. */
+static bool is_holder(struct journal *j, long pid)
+{
+	enum { LOOKS = 3 };
+	bool is = false;
+	for (int i = 0; i < LOOKS && !is; i++)
+		is = is_listed(j, pid);
 	return is;
 }
 
