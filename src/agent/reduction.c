@@ -15,7 +15,7 @@ static int fail(struct reduction *r, enum failure_class class, const char *what)
 	return -1;
 }
 
-/* The unit of UTF-16 that "\\uXXXX" at @text is; -1: it is no such thing. */
+/* The unit of UTF-16 that "\\uXXXX" at @text stands for; -1 where no such escape is there. */
 static long read_unit(const char *text, size_t bytes)
 {
 	if (bytes < 6 || text[0] != '\\' || text[1] != 'u')

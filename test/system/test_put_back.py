@@ -70,6 +70,16 @@ class Host(test_transactions.Case):
         back = s.undo(count=6)
         self.assertEqual((back["outcome"], back["files_lost"]), ("replayed", ["."]), "its steps were run over what is there")
 
+    def taken_back(self, top, code, first, undo):
+        """The record of a step that did @code in @top and failed, or of the undo after one that did not."""
+        s = self.session(workspace=top)
+        if not first:
+            s.run("1")
+        if undo:
+            s.run("import os\n" + code)
+            return self.undone(s)
+        return self.fails(s, f"import os\n{code}\nos._exit(1)", "error")
+
     def test_names_that_became_another_files(self):
         big = "B" * (2 << 20)
         for first, undo in (False, False), (True, False), (False, True):
@@ -78,14 +88,7 @@ class Host(test_transactions.Case):
                                       ({"a": "A", "b": "B", "c": "C"}, "for n in 'bc': os.unlink(n); os.link('a', n)", None),
                                       ({"a": "A", "b": "B"}, "os.rename('a', 't'); os.rename('b', 'a'); os.rename('t', 'b')", None)):
                 top = self.place(**files)
-                s = self.session(workspace=top)
-                if not first:
-                    s.run("1")
-                if undo:
-                    s.run("import os\n" + code)
-                    record = self.undone(s)
-                else:
-                    record = self.fails(s, f"import os\n{code}\nos._exit(1)", "error")
+                record = self.taken_back(top, code, first, undo)
                 self.assertEqual((self.look(top), record.get("files_lost")), (files, lost), (first, undo, code))
 
     def test_what_has_another_name_gets_its_own_back(self):
@@ -100,14 +103,7 @@ class Host(test_transactions.Case):
                                ("os.rename('a', 'q'); os.rename('b', 'a'); os.rename('q', 'b')", None)):
                 top = self.place(a="A", b="B", big=big)
                 was = os.stat(os.path.join(top, "big")).st_ino
-                s = self.session(workspace=top)
-                if not first:
-                    s.run("1")
-                if undo:
-                    s.run("import os\n" + code)
-                    record = self.undone(s)
-                else:
-                    record = self.fails(s, f"import os\n{code}\nos._exit(1)", "error")
+                record = self.taken_back(top, code, first, undo)
                 self.assertEqual((self.look(top), record.get("files_lost")), ({"a": "A", "b": "B", "big": big}, lost),
                                  (first, undo, code))
                 self.assertEqual(os.stat(os.path.join(top, "big")).st_ino, was, code)
