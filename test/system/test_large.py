@@ -59,6 +59,16 @@ class Large(harness.Case):
             names = {client.run(self.session(client), PRINT)["step"] for _ in range(2)}
             self.assertEqual(len(names), 1)
 
+    def test_an_idle_moment_brings_it_into_the_database(self):
+        own = rpc.Engine()
+        self.addCleanup(own.stop)
+        with contextlib.closing(own.client()) as client:
+            client.run(self.session(client), f"print('x' * {5 * MIB})")
+        database, end = os.path.join(own.state, "journal.db"), time.monotonic() + 20
+        while os.path.getsize(database) < 5 * MIB and time.monotonic() < end:
+            time.sleep(0.02)
+        self.assertGreaterEqual(os.path.getsize(database), 5 * MIB)
+
     def test_a_failed_one_is_put_back(self):
         with contextlib.closing(engine.client()) as client:
             s = self.session(client)
