@@ -279,7 +279,8 @@ static const struct param error_rows[] = {
 	{"line", PARAM_COUNT, .is_nullable = true, .help = "of the code"},
 	MAY_GIVE("traceback", PARAM_TEXTS, "lines, of the program's own frames"),
 	MAY_GIVE("hint", PARAM_TEXT, "what helps, where that is known"),
-	MAY_GIVE("near", PARAM_TEXT, "the file that may have been meant, where one was not found"),
+	MAY_GIVE("near", PARAM_TEXT,
+		"the file or the module that may have been meant, where one was not found"),
 };
 static const struct param state_rows[] = {
 	{"outcome", PARAM_CHOICE, NEEDED, .choices = "committed|rolled_back|replayed|diverged|lost",

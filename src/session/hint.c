@@ -6,10 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* The texts that are not the same for all; "%s" is what is installed. */
+/* The texts that are not the same for all; "%s" is what is installed and what was meant. */
 enum text { NETWORK = 1, PACKAGES, STDIN, PLACE, TEXT_END_ };
-
-enum { MODULE_BYTES = 64 };
 
 #define NO_PLACE "there is no such place in a box: the working directory is /home/user"
 
@@ -162,26 +160,11 @@ static bool fits(const json_t *record, size_t row)
 	return is_said(record, row);
 }
 
-/* The name in "No module named 'NAME.below'", or nothing. */
-static void missing_module(const json_t *record, char out[MODULE_BYTES])
-{
-	static const char begin[] = "No module named '";
-	const char *at = strstr(member(json_object_get(record, "error"), "message"), begin);
-	size_t bytes = at ? strcspn(at + strlen(begin), ".'") : 0;
-	if (bytes >= MODULE_BYTES)
-		bytes = 0;
-	memcpy(out, at ? at + strlen(begin) : "", bytes);
-	out[bytes] = '\0';
-}
-
 /* What is installed, and which of it was meant. */
-static int add_packages(struct buf *out, const json_t *record, const char *packages)
+static int add_packages(struct buf *out, const char *packages, const char *near)
 {
-	char module[MODULE_BYTES];
-	missing_module(record, module);
-	const char *near = module[0] ? package_near(packages, module) : NULL;
-	int r = buf_addf(out, " There is %s.", packages);
-	return r == 0 && near ? buf_addf(out, " Did you mean %s?", near) : r;
+	int r = packages && packages[0] ? buf_addf(out, " There is %s.", packages) : 0;
+	return r == 0 && near[0] ? buf_addf(out, " Did you mean %s?", near) : r;
 }
 
 static bool add(struct buf *out, const json_t *record, size_t row, const struct hint_about *about)
@@ -195,8 +178,9 @@ static bool add(struct buf *out, const json_t *record, size_t row, const struct 
 	if (!gap)
 		return buf_add(out, text) == 0;
 	int r = buf_append(out, text, (size_t)(gap - text));
-	if (r == 0 && about->packages && about->packages[0])
-		r = add_packages(out, record, about->packages);
+	if (r == 0)
+		r = add_packages(
+			out, about->packages, member(json_object_get(record, "error"), "near"));
 	return r == 0 && buf_add(out, gap + 2) == 0;
 }
 
@@ -224,7 +208,7 @@ bool hint_find(struct buf *out, const json_t *record, const struct hint_about *a
 		return buf_add(out,
 			       "The state may differ from what it was, as you were told: define again "
 			       "what is missing.") == 0;
-	if (*near)
+	if (*near && strcmp(name, "ModuleNotFoundError") != 0)
 		return add_near(out, record, near);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (fits(record, i))

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/utf8.h"
+#include "runtime/package.h"
 #include "session/live.h"
 #include "session/workspace.h"
 
@@ -13,7 +14,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-enum { NAME_BYTES = 256, VOLUMES_MAX = 8, VOLUME_FILES_MAX = 300 };
+enum { NAME_BYTES = 256, VOLUMES_MAX = 8, VOLUME_FILES_MAX = 300, LIST_BYTES = 4096 };
 
 struct missing {
 	char name[NAME_BYTES];
@@ -117,13 +118,52 @@ static bool is_about_a_file(const json_t *error, const char *message)
 		strncmp(message, "no such table: ", 15) == 0;
 }
 
+/* The name in "No module named 'NAME.below'". */
+static bool read_module(const char *message, char out[NAME_BYTES])
+{
+	static const char begin[] = "No module named '";
+	const char *at = strstr(message, begin);
+	size_t bytes = at ? strcspn(at + strlen(begin), ".'") : 0;
+	if (bytes == 0 || bytes >= NAME_BYTES)
+		return false;
+	memcpy(out, at + strlen(begin), bytes);
+	out[bytes] = '\0';
+	return true;
+}
+
+/* Of what the session's interpreter has. A root of its own is not looked into. */
+static bool find_module(const struct session *s, const char *message, struct buf *out)
+{
+	const struct order_checked *order = s->order;
+	cleanup_buf struct buf list = BUF_INIT(LIST_BYTES);
+	char module[NAME_BYTES];
+	for (size_t i = 0; i < order->n_binds; i++)
+		if (order->binds[i].kind == BIND_ROOTFS)
+			return false;
+	if (!read_module(message, module) ||
+		package_list(order->starts[runtime_index(&runtime_python)].argv[0], &list) == 0)
+		return false;
+	const char *near = package_near(buf_str(&list), module);
+	return near && buf_add(out, near) == 0;
+}
+
+static bool find_meant(const struct session *s, struct buf *out)
+{
+	const json_t *error = s->record.error;
+	const char *name = json_string_value(json_object_get(error, "name"));
+	const char *message = json_string_value(json_object_get(error, "message"));
+	struct missing m;
+	if (!message)
+		return false;
+	if (name && strcmp(name, "ModuleNotFoundError") == 0)
+		return find_module(s, message, out);
+	return is_about_a_file(error, message) && read_message(message, &m) && find(s, &m, out);
+}
+
 void near_tell(struct session *s)
 {
-	const char *message = json_string_value(json_object_get(s->record.error, "message"));
-	struct missing m;
-	cleanup_buf struct buf path = BUF_INIT(2 * 4096), shown = BUF_INIT(8 * 4096);
-	if (!message || !is_about_a_file(s->record.error, message) || !read_message(message, &m) ||
-		!find(s, &m, &path) || utf8_repair(&shown, buf_str(&path), path.bytes, NULL) < 0)
+	cleanup_buf struct buf meant = BUF_INIT(2 * 4096), shown = BUF_INIT(8 * 4096);
+	if (!find_meant(s, &meant) || utf8_repair(&shown, buf_str(&meant), meant.bytes, NULL) < 0)
 		return;
 	/* Not in what names the step: what lies beside it is not what it did. */
 	json_t *error = json_copy(s->record.error);

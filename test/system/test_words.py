@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is told to models and to people: it is true, and what it advises can be done."""
 
+import glob
 import json
 import os
 import re
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import time
@@ -255,6 +257,29 @@ class Near(harness.Case):
             done = mcp.run("open('own.txt')")
             self.assertEqual(done.record["error"]["near"], "sub/own.txt")
             self.assertIn("\nhint: there is /home/user/sub/own.txt\n", done.text)
+
+    def test_a_module(self):
+        """Of what the session's interpreter has, in each front, for its own words."""
+        venv = self.place + "/venv"
+        subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", venv], check=True)
+        packages = glob.glob(venv + "/lib/python3*/site-packages")[0]
+        os.mkdir(packages + "/tabulate-0.9.0.dist-info")
+        with open(packages + "/tabulate.py", "w", encoding="ascii") as f:
+            f.write("x = 1\n")
+        said = "Did you mean tabulate? "
+        self.assertIn(said + "Give a virtual", harness.retort("run", "--python", venv, "-c", "import tabluate").err)
+        self.assertNotIn("Did you", harness.retort("run", "--python", venv, "-c", "import no_such").err)
+        self.assertNotIn("Did you", harness.retort("run", "--python", venv, "-c", "import tabulate.no_such").err)
+        with Mcp("--python", venv) as mcp:
+            self.assertIn(said + "Whoever starts", mcp.run("import tabluate").text)
+        engine = test_session.Engine()
+        self.addCleanup(engine.stop)
+        self.assertEqual(engine.run("new", "near", "--python", venv).status, 0)
+        self.assertIn(said + "Give a new session", engine.run("exec", "near", "-c", "import tabluate").err)
+        step = test_session.request(1, "step.run", session="near", code="import tabluate")
+        error = engine.call(step)[0]["result"]["error"]
+        self.assertEqual(error["near"], "tabulate")
+        self.assertIn(said + "Give a virtual", error["hint"])
 
     @harness.needs_shell_or_sql
     def test_a_table(self):
