@@ -34,8 +34,8 @@ HOW_PROGRAMS = (
     "directory that whoever starts it gives with --rootfs."
 )
 HOW = (
-    "Nothing can be installed here: the box has no network. Whoever starts retort can give more: --python VENV, a "
-    "virtual environment that has them, or \"python\" of session.create."
+    "Nothing can be installed here: the box has no network. A virtual environment that has more is given when the "
+    "box is started: --python VENV."
 )
 
 

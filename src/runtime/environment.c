@@ -3,8 +3,11 @@
 #include "runtime/start.h"
 #include "runtime/still.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+
+#define PATH_USUAL "/usr/local/bin:/usr/bin:/bin"
 
 unsigned runtime_seed(const struct runtime_request *req)
 {
@@ -21,15 +24,30 @@ static int add_variable(struct runtime_start *out, struct err *err, const char *
 	return runtime_add(out->envp, RUNTIME_ENV_MAX, err, "%s", variable);
 }
 
+/* A program that is started by its name is the one of the environment that was chosen. */
+static void write_path(const char *chosen, char *out, size_t max)
+{
+	static const char *const usual[] = {"/usr/local/bin", "/usr/bin", "/bin"};
+	const char *slash = chosen ? strrchr(chosen, '/') : NULL;
+	int bytes = slash ? (int)(slash - chosen) : 0;
+	for (size_t i = 0; i < ARRAY_LEN(usual); i++)
+		if ((int)strlen(usual[i]) == bytes && memcmp(usual[i], chosen, (size_t)bytes) == 0)
+			bytes = 0;
+	if (bytes > 0 && !memchr(chosen, ':', (size_t)bytes))
+		(void)snprintf(out, max, "PATH=%.*s:" PATH_USUAL, bytes, chosen);
+	else
+		(void)snprintf(out, max, "PATH=" PATH_USUAL);
+}
+
 int runtime_add_environment(const struct runtime_request *req, const char *const *own, size_t n_own,
 	struct runtime_start *out, struct err *err)
 {
 	static const char *const fixed[] = {"RETORT=1", "HOME=/home/user", "USER=user",
-		"TMPDIR=/tmp", "LANG=C.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin",
+		"TMPDIR=/tmp", "LANG=C.UTF-8",
 		/* Caches are no results: keep them out of the workspace. */
 		"XDG_CACHE_HOME=/tmp/.cache"};
 	char computed[2][96] = {""};
-	char session[STILL_SESSION_BYTES];
+	char session[STILL_SESSION_BYTES], path[PATH_MAX + sizeof "PATH=:" PATH_USUAL];
 	still_session(req, session);
 	(void)snprintf(computed[0], sizeof computed[0], "RETORT_SESSION=%s", session);
 	if (req->has_seed)
@@ -38,6 +56,9 @@ int runtime_add_environment(const struct runtime_request *req, const char *const
 	int r = still_add(req, out, err);
 	for (size_t i = req->n_env; r == 0 && i > 0; i--) /* of two with one name the last counts */
 		r = add_variable(out, err, req->env[i - 1]);
+	write_path(req->chosen, path, sizeof path);
+	if (r == 0)
+		r = add_variable(out, err, path);
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(fixed); i++)
 		r = add_variable(out, err, fixed[i]);
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(computed); i++)

@@ -82,8 +82,10 @@ static int node_start(const struct runtime_request *req, struct runtime_start *o
 	(void)snprintf(threads, sizeof threads, "UV_THREADPOOL_SIZE=%u",
 		(unsigned)MIN(MAX(n_threads, UV_THREADS_MIN), UV_THREADS_MAX));
 	const char *const own[] = {threads, "NO_UPDATE_NOTIFIER=1"};
+	struct runtime_request mine = *req;
+	mine.chosen = req->interpreter ? node : req->chosen;
 	r = add_arguments(req, node, out, err);
-	return r < 0 ? r : runtime_add_environment(req, own, ARRAY_LEN(own), out, err);
+	return r < 0 ? r : runtime_add_environment(&mine, own, ARRAY_LEN(own), out, err);
 }
 
 const struct runtime runtime_node = {

@@ -131,7 +131,9 @@ static int python_start(
 	const char *const argv[] = {python, "-s", "-S", "-B", DRIVER_PLACE "/main.py", "3"};
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(argv); i++)
 		r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "%s", argv[i]);
-	return r < 0 ? r : add_environment(req, out, err);
+	struct runtime_request mine = *req;
+	mine.chosen = req->interpreter ? python : req->chosen;
+	return r < 0 ? r : add_environment(&mine, out, err);
 }
 
 const struct runtime runtime_python = {

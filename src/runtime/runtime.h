@@ -27,6 +27,7 @@ enum runtime_carry { CARRY_MEMORY, CARRY_FILE, CARRY_TEXT, CARRY_REPLAY };
 struct runtime_request {
 	const char *interpreter; /* a path of the host (or of @rootfs), or NULL for the usual one */
 	const char *rootfs;	 /* or NULL */
+	const char *chosen;	 /* an interpreter whose directory comes first in PATH, or NULL */
 	const char *drivers_dir; /* of the host: holds one directory per runtime */
 	const char *session;	 /* for RETORT_SESSION */
 	const char *const *env;	 /* NAME=VALUE of the caller, after ours */

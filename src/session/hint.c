@@ -9,6 +9,8 @@
 /* The texts that are not the same for all; "%s" is what is installed and what was meant. */
 enum text { NETWORK = 1, PACKAGES, STDIN, PLACE, TEXT_END_ };
 
+enum { MODULE_BYTES = 128 };
+
 #define NO_PLACE "there is no such place in a box: the working directory is /home/user"
 
 static const char *const texts[TEXT_END_][HINT_READER_END_] = {
@@ -167,6 +169,23 @@ static int add_packages(struct buf *out, const char *packages, const char *near)
 	return r == 0 && near[0] ? buf_addf(out, " Did you mean %s?", near) : r;
 }
 
+/* "No module named 'PIL.Imag'": Python has imported PIL before it says so. */
+static bool add_submodule(struct buf *out, const json_t *error)
+{
+	static const char begin[] = "No module named '";
+	const char *message = member(error, "message");
+	const char *at = strncmp(message, begin, strlen(begin)) == 0 ? message + strlen(begin) : "";
+	size_t bytes = strcspn(at, "'");
+	const char *dot = memrchr(at, '.', bytes);
+	if (!dot || bytes > MODULE_BYTES)
+		return false;
+	int parent = (int)(dot - at);
+	return buf_addf(out,
+		       "%.*s is there, but it has no %.*s. See what it has: import pkgutil, %.*s; "
+		       "print([m.name for m in pkgutil.iter_modules(%.*s.__path__)])",
+		       parent, at, (int)bytes - parent - 1, dot + 1, parent, at, parent, at) == 0;
+}
+
 static bool add(struct buf *out, const json_t *record, size_t row, const struct hint_about *about)
 {
 	const char *text = rows[row].text     ? texts[rows[row].text][about->reader]
@@ -208,7 +227,10 @@ bool hint_find(struct buf *out, const json_t *record, const struct hint_about *a
 		return buf_add(out,
 			       "The state may differ from what it was, as you were told: define again "
 			       "what is missing.") == 0;
-	if (*near && strcmp(name, "ModuleNotFoundError") != 0)
+	bool is_module = strcmp(name, "ModuleNotFoundError") == 0;
+	if (is_module && add_submodule(out, json_object_get(record, "error")))
+		return true;
+	if (*near && !is_module)
 		return add_near(out, record, near);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (fits(record, i))

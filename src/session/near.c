@@ -118,13 +118,13 @@ static bool is_about_a_file(const json_t *error, const char *message)
 		strncmp(message, "no such table: ", 15) == 0;
 }
 
-/* The name in "No module named 'NAME.below'". */
+/* The name in "No module named 'NAME'". Of 'NAME.below', NAME is there. */
 static bool read_module(const char *message, char out[NAME_BYTES])
 {
 	static const char begin[] = "No module named '";
 	const char *at = strstr(message, begin);
 	size_t bytes = at ? strcspn(at + strlen(begin), ".'") : 0;
-	if (bytes == 0 || bytes >= NAME_BYTES)
+	if (bytes == 0 || bytes >= NAME_BYTES || at[strlen(begin) + bytes] == '.')
 		return false;
 	memcpy(out, at + strlen(begin), bytes);
 	out[bytes] = '\0';

@@ -265,6 +265,8 @@ static int start_others(struct order_checked *c, const struct runtime_request *a
 		return err_set(err, ERR_NO_MEMORY, "no memory for the runtimes");
 	struct runtime_request other = *ask;
 	other.interpreter = NULL; /* it is one for the session's own runtime */
+	if (ask->interpreter)
+		other.chosen = c->starts[runtime_index(c->runtime)].argv[0];
 	for (unsigned i = 0; (runtime = runtime_at(i)); i++)
 		if (runtime != c->runtime &&
 			runtime->start(&other, &c->starts[i], &c->why_not[i]) < 0)

@@ -676,6 +676,18 @@ class Interpreters(CliCase):
     def test_directory(self):
         self.assert_ran(harness.run(self.CODE, "--python", self.make_venv()), self.WANT)
 
+    def test_programs_of_the_environment_come_first(self):
+        folder = self.make_venv()
+        write(os.path.join(folder, "bin", "tool"), "#!/bin/sh\necho of the venv\n")
+        os.chmod(os.path.join(folder, "bin", "tool"), 0o755)
+        child = "import subprocess\nprint(subprocess.check_output(['python3', '-c', 'import foo; print(foo.NAME)'], text=True))"
+        self.assert_ran(harness.run(child, "--python", folder), "foo of the venv\n\n")
+        self.assert_ran(harness.run("!tool", "--python", folder), "of the venv\n")
+        self.assert_ran(harness.run("%%bash\npython -c 'import foo; print(foo.NAME)'\ntool", "--python", folder),
+                        "foo of the venv\nof the venv\n")
+        self.assert_ran(harness.run("!echo $PATH", "--python", folder, "-e", "PATH=/bin"), "/bin\n")
+        self.assert_ran(harness.run("!echo $PATH"), "/usr/local/bin:/usr/bin:/bin\n")
+
     def test_relative(self):
         folder = self.make_venv()
         self.assert_ran(harness.run(self.CODE, "--python", "./venv", cwd=os.path.dirname(folder)), self.WANT)

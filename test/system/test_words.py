@@ -276,6 +276,10 @@ class Near(harness.Case):
         self.addCleanup(engine.stop)
         self.assertEqual(engine.run("new", "near", "--python", venv).status, 0)
         self.assertIn(said + "Give a new session", engine.run("exec", "near", "-c", "import tabluate").err)
+        child = "python3 -c 'import tabulate; print(tabulate.x)'"
+        self.assertEqual(engine.run("exec", "near", "-r", "shell", "-c", child).out, "1\n")
+        code = f"String(require('child_process').execSync(`{child}`))"
+        self.assertIn("1", engine.run("exec", "near", "-r", "javascript", "-c", code).out)
         step = test_session.request(1, "step.run", session="near", code="import tabluate")
         error = engine.call(step)[0]["result"]["error"]
         self.assertEqual(error["near"], "tabulate")

@@ -95,6 +95,26 @@ TEST(a_missing_module_and_what_was_meant)
 	json_decref(record);
 }
 
+TEST(a_module_that_its_package_does_not_have)
+{
+	static const struct {
+		const char *message, *begin;
+	} rows[] = {{"No module named 'PIL.Imag'", "PIL is there, but it has no Imag. See "},
+		{"No module named 'a.b.c'; 'a.b' is not a package",
+			"a.b is there, but it has no c. "},
+		{"No module named 'a'", "Nothing can be installed."},
+		{"No module named '.'", " is there"}, {"No module named 'a.b", "a is there"}};
+	const struct hint_about about = {.reader = HINT_AGENT};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		cleanup_buf struct buf hint = BUF_INIT(HINT_BYTES);
+		json_t *record = json_pack("{s:s, s:{s:s, s:s}}", "status", "error", "error",
+			"name", "ModuleNotFoundError", "message", rows[i].message);
+		CHECK(hint_find(&hint, record, &about));
+		CHECK_HAS(buf_str(&hint), rows[i].begin);
+		json_decref(record);
+	}
+}
+
 TEST(hints)
 {
 	static const struct {

@@ -387,7 +387,7 @@ TEST(python_environment)
 	CHECK_STR(variable(&h, "PYTHONHASHSEED"), "7");
 	CHECK_STR(variable(&h, "OPENBLAS_NUM_THREADS"), "3");
 	CHECK_STR(variable(&h, "TMPDIR"), "/tmp");
-	CHECK_STR(variable(&h, "PATH"), "/usr/local/bin:/usr/bin:/bin"); /* not ours */
+	CHECK_HAS(variable(&h, "PATH"), "/base/bin:/usr/local/bin:/usr/bin:/bin"); /* not ours */
 }
 
 TEST(still_runs)
