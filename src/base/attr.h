@@ -23,5 +23,7 @@
 		taken_;                                                                            \
 	})
 
+#ifndef MIN /* libuv's header brings them from <sys/param.h> */
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
+#endif
