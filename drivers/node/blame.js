@@ -10,6 +10,8 @@ const { slice, indexOf, split, push, join, startsWith } = genuine;
 const MESSAGE_BYTES = 10000;
 const LINE_BYTES = 10000;
 const LINES_MAX = 900;
+const TRACEBACK_CHARS_MAX = 200000;
+const COLLECTED_MAX = 10000; // lines, before the middle goes
 const SOURCE_CHARS_MAX = 300;
 const CAUSES_MAX = 5;
 const OTHERS_MAX = 10;
@@ -112,7 +114,31 @@ function codeFrame(place, sources) {
 function pushLines(out, text) {
   const lines = split(text, '\n');
   for (let i = 0; i < lines.length; i++)
-    if (out.length < LINES_MAX) push(out, cut(lines[i], LINE_BYTES));
+    if (out.length < COLLECTED_MAX) push(out, cut(lines[i], LINE_BYTES));
+}
+
+// How many of the lines from @at on, every @step-th, half of the room is enough for.
+function fitting(lines, at, step, max) {
+  let left = TRACEBACK_CHARS_MAX / 2;
+  let n = 0;
+  for (; n < max && n < LINES_MAX / 2; n++, at += step) {
+    left -= lines[at].length;
+    if (left < 0) break;
+  }
+  return n;
+}
+
+// Lines that are no more than the engine takes: the middle goes, with a note.
+function shorten(lines) {
+  const head = fitting(lines, 0, 1, lines.length);
+  const tail = fitting(lines, lines.length - 1, -1, lines.length - head);
+  const gone = lines.length - head - tail;
+  if (gone === 0) return lines;
+  const out = [];
+  for (let i = 0; i < head; i++) push(out, lines[i]);
+  push(out, '[... ' + (lines.length < COLLECTED_MAX ? '' : 'more than ') + gone + ' lines cut ...]');
+  for (let i = lines.length - tail; i < lines.length; i++) push(out, lines[i]);
+  return out;
 }
 
 // Those that an AggregateError holds.
@@ -123,7 +149,7 @@ function pushOthers(out, error, depth) {
 }
 
 function pushNext(out, error, prefix, depth) {
-  if (depth > CAUSES_MAX || out.length >= LINES_MAX) return;
+  if (depth > CAUSES_MAX || out.length >= COLLECTED_MAX) return;
   if (isError(error)) pushError(out, error, prefix, depth);
   else pushLines(out, prefix + cut(show(error), MESSAGE_BYTES));
 }
@@ -131,7 +157,7 @@ function pushNext(out, error, prefix, depth) {
 function pushError(out, error, prefix, depth) {
   const { head, frames } = stackOf(error);
   pushLines(out, prefix + cut(head, MESSAGE_BYTES));
-  for (let i = 0; i < frames.length && out.length < LINES_MAX; i++)
+  for (let i = 0; i < frames.length && out.length < COLLECTED_MAX; i++)
     push(out, cut(frames[i], LINE_BYTES));
   pushOthers(out, error, depth + 1);
   const cause = get(error, 'cause');
@@ -144,7 +170,7 @@ function describe(thrown, sources) {
     const text = cut(typeof thrown === 'string' ? thrown : show(thrown), MESSAGE_BYTES);
     const lines = [];
     pushLines(lines, 'Uncaught ' + text);
-    return { __proto__: null, name: 'Uncaught', message: text, traceback: lines };
+    return { __proto__: null, name: 'Uncaught', message: text, traceback: shorten(lines) };
   }
   const { frames, where } = stackOf(thrown);
   const place = placeOf(frames, sources);
@@ -155,7 +181,7 @@ function describe(thrown, sources) {
   const out = { __proto__: null, name: cut(nameOf(thrown), 200) };
   out.message = cut(messageOf(thrown), MESSAGE_BYTES);
   if (place) out.line = place.line;
-  out.traceback = lines;
+  out.traceback = shorten(lines);
   return out;
 }
 
@@ -181,10 +207,10 @@ function describeSyntax(details, name, sources) {
   pushLines(lines, cut(head, MESSAGE_BYTES));
   return {
     __proto__: null,
-    name: colon < 0 ? head : slice(head, 0, colon),
+    name: cut(colon < 0 ? head : slice(head, 0, colon), 200),
     message: colon < 0 ? '' : cut(slice(head, colon + 2), MESSAGE_BYTES),
     line: place.line,
-    traceback: lines,
+    traceback: shorten(lines),
   };
 }
 

@@ -4,10 +4,11 @@
 // What a value or a display shows, by MIME type: text always, and whatever else it offers.
 
 const genuine = require('./genuine.js');
-const { slice, push, join, has, describe, types } = genuine;
+const { slice, indexOf, push, join, has, describe, types } = genuine;
 
 const NODES_MAX = 120000;
 const DEPTH_MAX = 64;
+const INTEGER_END = 2 ** 63;
 const MARKER_CHARS = 64;
 const MIMES_MAX = 24;
 const ANSWER = 'application/vnd.retort.answer+json';
@@ -80,9 +81,18 @@ function objectJson(value, budget, depth) {
     if (typeof names[i] !== 'string' || !has(own, 'value')) throw NOT_JSON;
     if (!own.enumerable || own.value === undefined) continue;
     spend(budget, names[i].length + 3);
-    push(parts, quote(names[i]) + ':' + json(own.value, budget, depth + 1));
+    const name = genuine.stringify(names[i]);
+    if (genuine.exec(LONE, name) !== null) throw NOT_JSON; // two of them might become one
+    push(parts, name + ':' + json(own.value, budget, depth + 1));
   }
   return '{' + join(parts, ',') + '}';
+}
+
+// Not as an integer what is none of 64 bits: few who read JSON have larger ones.
+function numberJson(value) {
+  const isLarge = value >= INTEGER_END || value <= -INTEGER_END;
+  const text = '' + (value === 0 ? 0 : value); // -0 too
+  return isLarge && indexOf(text, 'e') < 0 ? text + '.0' : text;
 }
 
 // JSON of a plain value. Runs no code of the user: getters, proxies, toJSON are no plain values.
@@ -106,15 +116,23 @@ function json(value, budget, depth) {
       return objectJson(value, budget, depth);
     throw NOT_JSON;
   }
-  return '' + (value === 0 ? 0 : value); // -0 too
+  return typeof value === 'number' ? numberJson(value) : '' + value;
 }
 
-function jsonOrNull(value, limit) {
+// @left: what a bundle has left, of all types together.
+function jsonOrNull(value, limit, left) {
+  const budget = { __proto__: null, nodes: left ? left.nodes : NODES_MAX, chars: limit };
   try {
-    return json(value, { __proto__: null, nodes: NODES_MAX, chars: limit }, 0);
+    const found = json(value, budget, 0);
+    if (left) left.nodes = budget.nodes;
+    return found;
   } catch (error) {
     return null; // no plain value, or too much
   }
+}
+
+function newLeft() {
+  return { __proto__: null, nodes: NODES_MAX, unshown: 0 };
 }
 
 // ---- bundles ----------------------------------------------------------------------------------
@@ -130,8 +148,8 @@ function textOf(value, limit) {
 }
 
 // One MIME type's value as JSON text, or null when it is of no use.
-function mimeJson(mime, value, limit) {
-  if (genuine.exec(JSON_TYPE, mime) !== null) return jsonOrNull(value, limit);
+function mimeJson(mime, value, limit, left) {
+  if (genuine.exec(JSON_TYPE, mime) !== null) return jsonOrNull(value, limit, left);
   let text = value;
   if (types.isUint8Array(value)) {
     const { buffer, byteOffset, byteLength } = value;
@@ -142,20 +160,30 @@ function mimeJson(mime, value, limit) {
   return text.length <= limit ? quote(text) : null;
 }
 
-function addRaw(out, raw, limit) {
+function addRaw(out, raw, limit, left) {
   if (raw === null || typeof raw !== 'object') return;
   const names = genuine.keys(raw);
   for (let i = 0; i < names.length && i < MIMES_MAX; i++) {
-    const found = genuine.exec(MIME, names[i]) && mimeJson(names[i], raw[names[i]], limit);
+    const value = raw[names[i]];
+    const found = genuine.exec(MIME, names[i]) && mimeJson(names[i], value, limit, left);
     if (found) out[names[i]] = found;
+    else if (value !== null && value !== undefined) left.unshown++;
   }
+  if (names.length > MIMES_MAX) left.unshown += names.length - MIMES_MAX;
+}
+
+// The text, with a note of the types that are left out: @text is JSON, or undefined.
+function noted(text, left) {
+  if (left.unshown === 0) return text;
+  const note = '[' + left.unshown + (left.unshown === 1 ? ' type' : ' types') + ' not shown]"';
+  return text === undefined ? '"' + note : slice(text, 0, -1) + '\\n' + note;
 }
 
 // What the value's own methods offer; @settle gives the value of a promise that needs no waiting.
-function addOwn(out, value, limit, settle) {
+function addOwn(out, value, limit, settle, left) {
   if (types.isProxy(value)) return;
   try {
-    if (typeof value[DISPLAY] === 'function') addRaw(out, settle(value[DISPLAY]()), limit);
+    if (typeof value[DISPLAY] === 'function') addRaw(out, settle(value[DISPLAY]()), limit, left);
   } catch (error) {
     // a broken method shows nothing
   }
@@ -163,7 +191,7 @@ function addOwn(out, value, limit, settle) {
     const mime = METHODS[i][1];
     try {
       if (out[mime] !== undefined || typeof value[METHODS[i][0]] !== 'function') continue;
-      const found = mimeJson(mime, settle(value[METHODS[i][0]]()), limit);
+      const found = mimeJson(mime, settle(value[METHODS[i][0]]()), limit, left);
       if (found) out[mime] = found;
     } catch (error) {
       // as above
@@ -181,11 +209,13 @@ function encode(out) {
 // A value as the JSON text of {MIME type: data}.
 function collect(value, limit, settle) {
   const out = { __proto__: null };
+  const left = newLeft();
   if (value !== null && (typeof value === 'object' || typeof value === 'function'))
-    addOwn(out, value, limit, settle);
+    addOwn(out, value, limit, settle, left);
   if (out['text/plain'] === undefined) out['text/plain'] = quote(textOf(value, limit));
+  out['text/plain'] = noted(out['text/plain'], left);
   if (out['application/json'] === undefined) {
-    const found = jsonOrNull(value, limit);
+    const found = jsonOrNull(value, limit, left);
     if (found !== null) out['application/json'] = found;
   }
   return out;
@@ -207,7 +237,9 @@ function answer(value, limit, settle) {
 // A {MIME type: data} of the user as JSON text.
 function bundleRaw(raw, limit) {
   const out = { __proto__: null };
-  addRaw(out, raw, limit);
+  const left = newLeft();
+  addRaw(out, raw, limit, left);
+  if (left.unshown > 0) out['text/plain'] = noted(out['text/plain'], left);
   return encode(out);
 }
 

@@ -6,6 +6,7 @@ import sys
 import posix
 
 NAME_CHARS_MAX = 200
+LINES_MAX, LINE_CHARS_MAX, TRACEBACK_CHARS_MAX = 900, 10_000, 200_000
 
 
 def blame(step, error):
@@ -60,8 +61,29 @@ def blame_briefly(step, error):
     last = "%s: %s" % (step.error["name"], message) if message else step.error["name"]
     lines += last.split("\n")[:50]
     step.error["message"] = message
-    step.error["traceback"] = lines
+    step.error["traceback"] = lines = shorten(lines)
     complain("\n".join(lines) + "\n")
+
+
+def shorten(lines):
+    """Lines of a traceback that are no more than the engine takes: the middle goes, with a note."""
+    lines = [part for line in lines for part in driver.cut(line, LINE_CHARS_MAX).split("\n")]
+    if len(lines) <= LINES_MAX and sum(map(len, lines)) <= TRACEBACK_CHARS_MAX:
+        return lines
+    half = LINES_MAX // 2
+    head = fitting(lines[:half])
+    tail = fitting(lines[len(head) :][-half:][::-1])[::-1]
+    note = "[... %d lines cut ...]" % (len(lines) - len(head) - len(tail))
+    return [*head, note, *tail]
+
+
+def fitting(lines):
+    """Those at the beginning that half of the room is enough for."""
+    left, n = TRACEBACK_CHARS_MAX // 2, 0
+    while n < len(lines) and len(lines[n]) <= left:
+        left -= len(lines[n])
+        n += 1
+    return lines[:n]
 
 
 def safe_name(error):

@@ -24,6 +24,7 @@ SIMPLE = (str, int, float, bool, bytes)
 CANARY = "_ipython_canary_method_should_not_exist_"
 JSON_NODES_MAX, JSON_DEPTH_MAX = 120_000, 64  # of 250,000 parts that the engine takes
 NAME_CHARS_MAX = 200
+MIMES_MAX, MIME_CHARS_MAX = 24, 128  # the engine takes 32
 ROWS_MAX, CELLS_MAX = 10_000, 100_000  # a cell is a node
 
 
@@ -98,16 +99,16 @@ def jsonable(value, budget, depth=0, strict=False):
         return [jsonable(item, budget, depth + 1, strict) for item in value]
     if kind is dict:
         for key in value:
-            if type(key) is not str:
-                raise NotJson
+            if type(key) is not str or driver.clean(key) is not key:
+                raise NotJson  # with halves of a pair two keys might become one
             budget[1] -= len(key)
         return {k: jsonable(v, budget, depth + 1, strict) for k, v in value.items()}
     raise NotJson
 
 
-def json_or_none(value, limit, strict=False):
+def json_or_none(value, limit, strict=False, budget=None):
     try:
-        return jsonable(value, [JSON_NODES_MAX, limit], 0, strict)
+        return jsonable(value, budget or [JSON_NODES_MAX, limit], 0, strict)
     except KeyboardInterrupt:
         raise
     except BaseException:
@@ -209,20 +210,37 @@ def from_raw(value, limit):
     return bounded(value, limit)
 
 
+def is_mime(mime):
+    return 0 < len(mime) <= MIME_CHARS_MAX and all(["!" <= char <= "~" for char in mime])
+
+
+def types_of(data, notes):
+    """The types and values that are shown, the text first; a note says which are not."""
+    all_types = [(mime, value) for mime, value in data.items() if type(mime) is str and value is not None]
+    types = [item for item in all_types if is_mime(item[0])]
+    types.sort(key=lambda item: item[0] != "text/plain")
+    if len(types) < len(all_types):
+        notes.append("[%d not shown: not named by a MIME type]" % (len(all_types) - len(types)))
+    if len(types) > MIMES_MAX:
+        notes.append("[%d more types not shown]" % (len(types) - MIMES_MAX))
+    return types[:MIMES_MAX]
+
+
 def bounded(data, limit):
     """A bundle as the frames want it; what is too large is cut, or dropped with a note."""
     out, notes = {}, []
+    nodes = JSON_NODES_MAX  # of all types together
     png = data.get("image/png")
     if type(png) is bytes and driver.wants_sixel():
         sixel = attempt(lambda: driver.part("sixel").from_png(png))
         data = dict(data, **{"image/x-sixel": sixel})
-    for mime, value in list(data.items()):
-        if type(mime) is not str or value is None:
-            continue
+    for mime, value in types_of(data, notes):
         if mime == "application/json" or mime.endswith("+json"):
-            value = json_or_none(value, limit)
+            budget = [nodes, limit]
+            value = json_or_none(value, limit, False, budget)
             if value is not None and len(driver.encode(value)) <= limit:
                 out[mime] = value
+                nodes = budget[0]
             elif mime != "application/json":
                 notes.append("[%s not shown: too large or not JSON]" % mime)
             continue

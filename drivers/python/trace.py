@@ -4,15 +4,13 @@
 import sys
 
 Genuine = driver.part("later").Genuine
-complain = driver.part("blame").complain
+complain, shorten = driver.part("blame").complain, driver.part("blame").shorten
 
 with Genuine():
     import traceback
 
 driver.part("stack").patch_traceback(traceback)
 FRAMES_MAX = 100
-LINES_MAX = 1_000
-LINE_CHARS_MAX = 10_000
 DEPTH_MAX = 50
 
 
@@ -88,17 +86,11 @@ def format_error(error):
     kept = trim(report)
     line = kept[-1].lineno if kept else None
     if line is None and isinstance(error, SyntaxError) and type(error.lineno) is int:
-        line = error.lineno
-    lines = [
-        part
-        for text in report.format()
-        for line in (text[:-1] if text[-1:] == "\n" else text).split("\n")
-        for part in driver.cut(line, LINE_CHARS_MAX).split("\n")
-    ]
-    if len(lines) > LINES_MAX:
-        half = LINES_MAX // 2
-        lines = lines[:half] + ["[... %d lines cut ...]" % (len(lines) - 2 * half)] + lines[-half:]
-    return lines, line
+        line = error.lineno if abs(error.lineno) < 1 << 31 else None  # a program may have said it
+    lines = []
+    for text in report.format():
+        lines += (text[:-1] if text[-1:] == "\n" else text).split("\n")
+    return shorten(lines), line
 
 
 def report(step, error):

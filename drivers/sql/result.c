@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JSON_HEAD_MAX_BYTES = 1 << 20 };
+/* Of 250,000 parts that the engine takes: members, elements, containers. */
+enum { JSON_HEAD_MAX_BYTES = 1 << 20, JSON_PARTS_MAX = 240000 };
 
 void result_done(struct result *r)
 {
@@ -129,14 +130,18 @@ static int put_value(struct result *r, sqlite3_stmt *stmt, int i)
 		n = utf8_cut(data, bytes, n);
 	r->is_cut = r->is_cut || n < bytes;
 	r->has_no_utf8 = r->has_no_utf8 || (type == CELL_TEXT && !utf8_is_valid(data, n));
-	return type == CELL_TEXT ? text_json(&r->json, data, n) : put_blob(&r->json, data, n);
+	if (type == CELL_TEXT)
+		return text_json(&r->json, data, n);
+	r->n_parts++; /* an object */
+	return put_blob(&r->json, data, n);
 }
 
 /* All of the row, or nothing of it and of those that follow. */
 static int put_row(struct result *r, sqlite3_stmt *stmt)
 {
 	size_t start = r->json.bytes;
-	int n = buf_add(&r->json, start > 0 ? ",[" : "[");
+	r->n_parts += 1 + r->n_columns;
+	int n = r->n_parts > JSON_PARTS_MAX ? -E2BIG : buf_add(&r->json, start > 0 ? ",[" : "[");
 	for (size_t i = 0; n == 0 && i < r->n_columns; i++) {
 		if (i > 0)
 			n = buf_add(&r->json, ",");

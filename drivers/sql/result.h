@@ -16,6 +16,7 @@ struct result {
 	size_t n_shown;	       /* columns */
 	uint64_t n_rows;
 	struct buf json;
+	size_t n_parts;	  /* of json: members, elements, containers */
 	bool is_cut;	  /* not all is in json */
 	bool has_no_utf8; /* a text is not what it should be */
 	size_t bytes_max;

@@ -42,17 +42,28 @@ static bool is_mime(const char *text)
 	return n > 0 && n <= MIME_BYTES_MAX;
 }
 
-static int check_mimes(const json_t *data, struct err *err)
+/* Types that are none, and those beyond REPORT_MIMES_MAX, are left out; the text says how many. A
+ * program names the types of its values. Returns: a new reference. */
+static json_t *copy_mimes(json_t *data)
 {
-	const char *key;
-	json_t *value;
-	if (!json_is_object(data) || json_object_size(data) > REPORT_MIMES_MAX)
-		return err_set(err, ERR_PROTOCOL, "a value that is no object of at most %d types",
-			REPORT_MIMES_MAX);
-	json_object_foreach(
-		(json_t *)(uintptr_t)data, key, value) if (!is_mime(key)) return err_set(err,
-		ERR_PROTOCOL, "a value with a bad MIME type");
-	return 0;
+	static const char text[] = "text/plain";
+	json_t *out = json_object(), *value, *plain = json_object_get(data, text);
+	const char *key, *before = json_string_value(plain);
+	size_t n_cut = 0;
+	if (plain)
+		(void)json_object_set(out, text, plain);
+	json_object_foreach(data, key, value)
+	{
+		if (is_mime(key) && json_object_size(out) < REPORT_MIMES_MAX)
+			(void)json_object_set(out, key, value);
+		else
+			n_cut += !json_object_get(out, key);
+	}
+	if (n_cut > 0)
+		(void)json_object_set_new(out, text,
+			json_sprintf("%s%s[... %zu types cut ...]", before ? before : "",
+				before ? "\n" : "", n_cut));
+	return out;
 }
 
 static int check_error(const json_t *error, struct err *err)
@@ -61,8 +72,7 @@ static int check_error(const json_t *error, struct err *err)
 	const json_t *traceback = json_object_get(error, "traceback");
 	if (!json_is_string(json_object_get(error, "name")) ||
 		!json_is_string(json_object_get(error, "message")) ||
-		(line && !json_is_integer(line)) || (traceback && !json_is_array(traceback)) ||
-		json_array_size(traceback) > TRACEBACK_LINES_MAX)
+		(line && !json_is_integer(line)) || (traceback && !json_is_array(traceback)))
 		return err_set(err, ERR_PROTOCOL, "an error of the wrong shape");
 	for (size_t i = 0; i < json_array_size(traceback); i++)
 		if (!json_is_string(json_array_get(traceback, i)))
@@ -83,22 +93,35 @@ static json_t *cut_text(json_t *text, size_t max_bytes)
 	return json_stringn(out.data ? out.data : "", out.bytes);
 }
 
+/* How many of the lines from @at on, every @step-th, have room. */
+static size_t fitting(const json_t *lines, size_t at, int step, size_t n_max)
+{
+	size_t bytes = 0, n = 0;
+	for (; n < n_max && n < TRACEBACK_LINES_MAX / 2; n++, at += (size_t)step) {
+		bytes += MIN(
+			json_string_length(json_array_get(lines, at)), (size_t)ERROR_TEXT_BYTES);
+		if (bytes > TRACEBACK_BYTES / 2)
+			break;
+	}
+	return n;
+}
+
+/* The middle goes: what was called first and what went wrong are at the ends. */
 static json_t *cut_lines(const json_t *lines)
 {
-	json_t *out = json_array(), *line;
-	size_t bytes = 0, i;
-	json_array_foreach(lines, i, line)
-	{
-		json_t *cut = cut_text(line, ERROR_TEXT_BYTES);
-		bytes += json_string_length(cut);
-		if (bytes > TRACEBACK_BYTES) {
-			json_decref(cut);
-			(void)json_array_append_new(out,
-				json_sprintf(
-					"[... %zu lines cut ...]", json_array_size(lines) - i));
-			break;
+	json_t *out = json_array();
+	size_t n = json_array_size(lines);
+	size_t n_head = fitting(lines, 0, 1, n);
+	size_t n_tail = fitting(lines, n - 1, -1, n - n_head);
+	for (size_t i = 0; i < n; i++) {
+		if (i == n_head && n_head + n_tail < n) {
+			(void)json_array_append_new(
+				out, json_sprintf("[... %zu lines cut ...]", n - n_head - n_tail));
+			i = n - n_tail;
 		}
-		(void)json_array_append_new(out, cut);
+		if (i < n)
+			(void)json_array_append_new(
+				out, cut_text(json_array_get(lines, i), ERROR_TEXT_BYTES));
 	}
 	return out;
 }
@@ -154,8 +177,8 @@ static int check_result(const json_t *result, struct err *err)
 	json_int_t code = json_integer_value(exit_code);
 	if (!json_is_integer(exit_code) || code < 0 || code > 255)
 		return err_set(err, ERR_PROTOCOL, "a result without an exit code of 0 to 255");
-	if (value && check_mimes(value, err) < 0)
-		return -EPROTO;
+	if (value && !json_is_object(value))
+		return err_set(err, ERR_PROTOCOL, "a value that is no object");
 	return error ? check_error(error, err) : 0;
 }
 
@@ -179,8 +202,9 @@ int report_result(const char *data, size_t bytes, uint64_t step, struct record *
 		r = is_of(result, step, err);
 	if (r > 0) {
 		const json_t *error = json_object_get(result, "error");
+		json_t *value = json_object_get(result, "value");
 		record->result_bytes = bytes;
-		record->value = json_incref(json_object_get(result, "value"));
+		record->value = value ? copy_mimes(value) : NULL;
 		record->error = error ? copy_error(error) : NULL;
 		record->variables = copy_variables(result);
 		end->has_result = true;
@@ -206,14 +230,16 @@ int report_display(
 	json_t *display = parse(data, bytes, err);
 	if (!display)
 		return -EPROTO;
-	json_t *mimes = json_object_get(display, "data");
-	int r = check_mimes(mimes, err);
-	if (r == 0) {
-		(void)json_array_append(record->displays, mimes);
+	json_t *types = json_object_get(display, "data");
+	int r = 1;
+	if (json_is_object(types)) {
+		json_t *mimes = copy_mimes(types);
+		(void)json_array_append_new(record->displays, mimes);
 		record->displays_bytes += bytes;
 		record->n_display_parts += n_parts;
 		*out = mimes;
-		r = 1;
+	} else {
+		r = err_set(err, ERR_PROTOCOL, "a display that is no object");
 	}
 	json_decref(display);
 	return r;
