@@ -200,14 +200,28 @@ def run_file(text, space):
     path = magic.os.path.expanduser(rest[0])
     if not magic.os.path.exists(path) and magic.os.path.exists(path + ".py"):
         path += ".py"
-    if path.endswith(".ipynb"):
-        raise magic.UsageError("%%run takes files of Python; %s is a notebook" % path)
     with open(path, "rb") as file:
-        code = compile(file.read(), path, "exec", 0, True)
+        text = file.read()
+    if is_other(path, text):
+        raise magic.UsageError("%%run takes files of Python; %s is %s" % (
+            path, "a notebook" if path.endswith(".ipynb") else "none"))
+    code = compile(text, path, "exec", 0, True)
     watch = Watch()
     run_program(code, path, rest, main, "i" in options)
     if "t" in options:
         watch.tell()
+
+
+def is_other(path, text):
+    """Is it something else, by its ending or its `#!` line? As `retort run` sees it (src/runtime/runtime.c)."""
+    ending = path.rpartition("/")[2].rpartition(".")
+    word = ending[2].lower() if ending[1] else ""
+    first = text.partition(b"\n")[0]
+    if word in ("py", "pyw", "ipy"):
+        return False
+    if first[:2] == b"#!":
+        return b"python" not in first
+    return word.isalnum() and not word.isdigit() and len(word) <= 5
 
 
 def run_program(code, path, argv, main, shares):

@@ -4,6 +4,7 @@
 #include "api/doctor.h"
 #include "api/rows.h"
 #include "api/schema.h"
+#include "session/language.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static void start_info(struct operation_call *call)
 	}
 	json_t *info = json_pack("{s:s, s:s, s:i, s:i, s:s, s:I, s:o}", "name", "retort", "version",
 		call->context->version, "schema", 1, "pid", (int)getpid(), "runtimes",
-		order_runtimes(), "sessions", (json_int_t)n_sessions, "operations", names);
+		language_names(), "sessions", (json_int_t)n_sessions, "operations", names);
 	if (!info)
 		(void)err_set(&err, ERR_NO_MEMORY, "no memory to tell of the engine");
 	call_give(call, info, &err);

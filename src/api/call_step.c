@@ -208,9 +208,9 @@ enum { STDIN_BYTES = 16 << 20 };
 static const struct param run_rows[] = {
 	SESSION,
 	{"code", PARAM_DATA, true, 0, CODE_BYTES, .help = "the program text of this step"},
-	LANGUAGE,
+	LANGUAGE_BY(HELP_FILE_LANGUAGE),
 	{"filename", PARAM_TEXT, false, 1, PATH_BYTES,
-		.help = "how tracebacks call the program text"},
+		.help = "the file that is run: tracebacks name it, and it may tell the language"},
 	{"timeout_ms", PARAM_COUNT, false, 1, TIME_MS, .help = HELP_TIMEOUT},
 	{"atomic", PARAM_FLAG, .fallback = "false", .help = HELP_ATOMIC},
 	{"variables", PARAM_FLAG, .fallback = "false",

@@ -4,7 +4,7 @@
 #include "base/opt.h"
 #include "base/utf8.h"
 #include "base/word.h"
-#include "session/order.h"
+#include "session/language.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@ static int check_value(
 
 const char *param_language(const char *word)
 {
-	return order_runtime(word);
+	return language_by_word(word);
 }
 
 const char *param_type_name(enum param_type type)

@@ -39,10 +39,11 @@ enum {
 		.name = "name", .type = PARAM_TEXT, .min = 1, .max = SESSION_NAME_BYTES,           \
 		.help = "a name of its own, unique among the caller's sessions"                    \
 	}
-#define LANGUAGE                                                                                   \
+#define LANGUAGE LANGUAGE_BY(HELP_LANGUAGE)
+#define LANGUAGE_BY(help_)                                                                         \
 	{                                                                                          \
 		.name = "runtime", .type = PARAM_TEXT, .min = 1, .max = NAME_BYTES,                \
-		.help = HELP_LANGUAGE, PARAM_OF_LANGUAGE                                           \
+		.help = (help_), PARAM_OF_LANGUAGE                                                 \
 	}
 
 /* Members of results. */

@@ -1,6 +1,7 @@
 /* One run: started, heard of, read. SPDX-License-Identifier: Apache-2.0 */
 #include "api/run_inside.h"
 #include "session/history.h"
+#include "session/language.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -138,7 +139,8 @@ static void on_done(void *arg, const json_t *record, const struct err *err)
 
 /* ---- starting ---- */
 
-static struct run *run_new(struct runs *r, const struct run_order *order, struct err *err)
+static struct run *run_new(
+	struct runs *r, const struct run_order *order, const char *runtime, struct err *err)
 {
 	const json_t *params = order->params;
 	json_t *session = registry_get(order->registry, param_text(params, "session", ""), err);
@@ -165,7 +167,7 @@ static struct run *run_new(struct runs *r, const struct run_order *order, struct
 		.displays = json_array()};
 	(void)snprintf(run->session, sizeof run->session, "%s", param_text(session, "session", ""));
 	(void)snprintf(run->runtime, sizeof run->runtime, "%s",
-		param_text(params, "runtime", param_text(session, "runtime", "")));
+		runtime ? runtime : param_text(session, "runtime", ""));
 	json_decref(session);
 	if (new_id(run->id, err) == 0 && run_shelve(run) < 0)
 		(void)err_set(err, ERR_NO_MEMORY, "no memory for a step");
@@ -198,15 +200,29 @@ struct inlet *run_inlet(struct run *run, struct err *err)
 	return NULL;
 }
 
+/* *@out: what the step says, else its file; NULL: the session's. */
+static int choose_runtime(const json_t *params, const char **out, struct err *err)
+{
+	const json_t *code = param_get(params, "code");
+	const char *filename = param_text(params, "filename", NULL);
+	*out = param_text(params, "runtime", NULL);
+	if (*out || !filename)
+		return 0;
+	return language_of_file(
+		filename, json_string_value(code), json_string_length(code), out, err);
+}
+
 int runs_start(
 	struct runs *r, const struct run_order *order, struct waiter *waiter, struct err *err)
 {
 	const json_t *params = order->params, *stdin_text = param_get(params, "stdin");
 	const json_t *code = param_get(params, "code");
-	struct run *run = run_new(r, order, err);
+	const char *runtime = NULL;
+	int bad = choose_runtime(params, &runtime, err);
+	struct run *run = bad < 0 ? NULL : run_new(r, order, runtime, err);
 	if (!run)
 		return -err_errno(err->code);
-	int bad = param_flag(params, "stdin_open") ? open_inlet(run, stdin_text, err) : 0;
+	bad = param_flag(params, "stdin_open") ? open_inlet(run, stdin_text, err) : 0;
 	if (bad == 0)
 		bad = waiter_hang(waiter, run, param_count(params, "wait_ms", UINT64_MAX), err);
 	if (bad < 0) {
@@ -215,7 +231,7 @@ int runs_start(
 		return bad;
 	}
 	const struct registry_run req = {.session = run->session,
-		.runtime = param_text(params, "runtime", NULL),
+		.runtime = runtime,
 		.code = json_string_value(code),
 		.code_bytes = json_string_length(code),
 		.filename = param_text(params, "filename", NULL),

@@ -18,7 +18,8 @@
 #define HELP_LOG_ALL "also what was rolled back or undone, each attempt"
 #define HELP_RUNS_AGAIN                                                                            \
 	"languages whose variables will be made again, by running their steps before the next one"
-#define HELP_FORCE    "end processes of the session's own, which cannot come along"
-#define HELP_LANGUAGE "language; else the session's"
-#define HELP_TIMEOUT  "wall time of this step; else the session's limit"
-#define HELP_ATOMIC   "after an error, be as if the step had not been"
+#define HELP_FORCE	   "end processes of the session's own, which cannot come along"
+#define HELP_LANGUAGE	   "language; else the session's"
+#define HELP_FILE_LANGUAGE "language; else by the file's ending, #! line, or the session's"
+#define HELP_TIMEOUT	   "wall time of this step; else the session's limit"
+#define HELP_ATOMIC	   "after an error, be as if the step had not been"

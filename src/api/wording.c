@@ -13,7 +13,9 @@ static const struct {
 	const char *operation, *name[WORDING_END_], *named[WORDING_END_];
 } rows[] = {
 	{"file.list", {"retort session files", "%files", "list_files"}, {NULL}},
+	{"file.write", {"retort session files --put", "%put", "write_file"}, {NULL}},
 	{"force", {"--force", "--force", "force: true"}, {NULL}},
+	{"runtime", {"-r", "%runtime"}, {NULL}},
 	{"session.list", {"retort session ls", "%switch", "sessions {\"action\": \"list\"}"},
 		{NULL}},
 	{"session.log", {"retort session log", "%log", "sessions {\"action\": \"log\"}"},

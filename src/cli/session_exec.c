@@ -27,7 +27,7 @@ static const struct opt exec_opts[] = {
 		.flags = OPT_NO_ENV,
 		.group = "Program",
 		.choices = "python|javascript|sql|shell",
-		.help = HELP_LANGUAGE},
+		.help = HELP_FILE_LANGUAGE},
 	{.name = "stdin",
 		OPT_INTO_TEXT(struct session_args, stdin_file),
 		.arg = "FILE",

@@ -98,13 +98,77 @@ static bool has_ending(const char *dot)
 	return n > 0 && n <= ENDING_BYTES_MAX && !dot[n] && strspn(dot, "0123456789") < n;
 }
 
-static int fail_unknown(const char *filename, const char *what, int bytes, struct err *err)
+/* What is not run, by the endings of its files and its words of a `#!` line. */
+static const struct {
+	const char *language, *words;
+} others[] = {
+	{"awk", "|awk|gawk|mawk|nawk|"},
+	{"C", "|c|h|"},
+	{"C#", "|cs|csx|"},
+	{"C++", "|cc|cpp|cxx|hpp|hxx|"},
+	{"Clojure", "|clj|cljs|"},
+	{"Dart", "|dart|"},
+	{"Elixir", "|ex|exs|elixir|"},
+	{"Erlang", "|erl|escript|"},
+	{"Fortran", "|f|for|f77|f90|f95|"},
+	{"Go", "|go|"},
+	{"Haskell", "|hs|lhs|runhaskell|"},
+	{"Java", "|java|jar|"},
+	{"JSX", "|jsx|tsx|"},
+	{"Julia", "|jl|julia|"},
+	{"Kotlin", "|kt|kts|"},
+	{"Lisp", "|el|lisp|scm|rkt|guile|racket|"},
+	{"Lua", "|lua|luajit|"},
+	{"Octave", "|m|octave|"},
+	{"OCaml", "|ml|mli|ocaml|"},
+	{"Perl", "|pl|pm|perl|"},
+	{"PHP", "|php|"},
+	{"PowerShell", "|ps1|psm1|pwsh|"},
+	{"R", "|r|rmd|rscript|"},
+	{"Ruby", "|rb|rake|ruby|"},
+	{"Rust", "|rs|"},
+	{"Scala", "|scala|sc|"},
+	{"Swift", "|swift|"},
+	{"Tcl", "|tcl|tclsh|wish|expect|"},
+};
+
+/* Endings of what programs read. */
+static const char data_endings[] =
+	"|arrow|avro|bmp|bz2|cfg|conf|csv|dat|db|doc|docx|feather|geojson|gif|gz|h5|hdf5|htm|html|"
+	"ini|jpeg|jpg|json|jsonl|log|md|mp3|mp4|ndjson|npy|npz|odp|ods|odt|orc|parquet|pdf|pickle|"
+	"pkl|png|ppt|pptx|rds|rtf|sqlite|sqlite3|svg|tar|tgz|tif|tiff|toml|tsv|txt|wav|webp|xls|"
+	"xlsm|xlsx|xml|xz|yaml|yml|zip|zst|";
+
+static const char *other_language(const char *word, size_t bytes)
 {
-	err_set(err, ERR_RUNTIME, "%.200s: no runtime for %.*s", filename, bytes, what);
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (has_word(others[i].words, word, bytes))
+			return others[i].language;
+	return NULL;
+}
+
+bool runtime_is_data(const char *filename)
+{
+	const char *dot = filename ? strrchr(filename, '.') : NULL;
+	return dot && has_word(data_endings, dot + 1, strlen(dot + 1));
+}
+
+/* @what: ".rb", or the word of a `#!` line. */
+static int fail_unknown(const char *filename, const char *what, size_t bytes, struct err *err)
+{
+	bool is_ending = what[0] == '.';
+	const char *language = other_language(what + is_ending, bytes - is_ending);
+	err_set(err, ERR_RUNTIME, "%.200s: no runtime for %.*s", filename, (int)MIN(bytes, 60),
+		what);
 	if (strncmp(what, ".ipynb", 6) == 0)
 		return err_hint(err,
 			"a notebook is no program: make one with jupyter nbconvert --to script");
-	return err_hint(err, "say what it is: -r, with one of %s", runtime_names());
+	if (language)
+		return err_hint(
+			err, "retort does not run %s; it runs %s", language, runtime_names());
+	if (is_ending && runtime_is_data(filename))
+		return err_hint(err, "it is data: name a program, and give it the file: -v FILE");
+	return err_hint(err, "say what it is: `runtime`, with one of %s", runtime_names());
 }
 
 /* The runtime that knows this ending, or this word of a `#!` line; NULL. */
@@ -129,10 +193,10 @@ int runtime_guess(const char *filename, const char *code, size_t bytes, const st
 	found = found ? found : find_by(false, word, without_version(word, word_bytes));
 	filename = filename ? filename : "the code";
 	if (!found && word)
-		return fail_unknown(filename, word, (int)MIN(word_bytes, 60), err);
-	if (!found && dot && has_ending(dot + 1))
-		return fail_unknown(filename, dot, (int)strlen(dot), err);
-	*out = found ? found : &runtime_python;
+		return fail_unknown(filename, word, word_bytes, err);
+	if (!found && dot && (has_ending(dot + 1) || runtime_is_data(filename)))
+		return fail_unknown(filename, dot, strlen(dot), err);
+	*out = found;
 	return 0;
 }
 

@@ -59,11 +59,15 @@ unsigned runtime_index(const struct runtime *runtime);
 const struct runtime *runtime_at(unsigned index);
 
 /*
- * The runtime for a program: by the ending of @filename (or NULL), else by its `#!` line, else
- * python. Errors:  ERR_RUNTIME when the ending or the line is that of another language.
+ * The runtime for a program: by the ending of @filename (or NULL), else by its `#!` line; *@out is
+ * NULL when neither says. Errors:  ERR_RUNTIME when the ending or the line is that of another
+ * language, or of data.
  */
 int runtime_guess(const char *filename, const char *code, size_t bytes, const struct runtime **out,
 	struct err *err);
+
+/* Does the name end as those of files that programs read? */
+bool runtime_is_data(const char *filename);
 
 /* Names of all runtimes, "python, …", for messages. */
 const char *runtime_names(void);

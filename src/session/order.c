@@ -23,22 +23,14 @@ struct limits order_default_limits(void)
 			       }};
 }
 
-const char *order_runtimes(void)
-{
-	return runtime_names();
-}
-
-const char *order_runtime(const char *word)
-{
-	const struct runtime *runtime = runtime_by_name(word);
-	return runtime ? runtime->name : NULL;
-}
-
 static int choose_runtime(struct order_checked *c, const struct order *order, struct err *err)
 {
-	if (!order->runtime)
-		return runtime_guess(
+	if (!order->runtime) {
+		int r = runtime_guess(
 			order->filename, order->code, order->code_bytes, &c->runtime, err);
+		c->runtime = c->runtime ? c->runtime : &runtime_python;
+		return r;
+	}
 	c->runtime = runtime_by_name(order->runtime);
 	if (c->runtime)
 		return 0;

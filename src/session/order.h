@@ -75,6 +75,3 @@ const struct runtime_start *order_start(
 int order_new_id(char id[ORDER_ID_BYTES], struct err *err);
 /* Limits that nobody asked for. */
 struct limits order_default_limits(void);
-/* The runtimes, for messages; the name of the one that @word means ("bash": "shell"), or NULL. */
-const char *order_runtimes(void);
-const char *order_runtime(const char *word);

@@ -224,6 +224,14 @@ class Magics(Case):
         got = self.run_step("%run prog.py 1 'a b'\nQ, fn(), __name__")
         self.assertEqual((got.out, got.text), ("['prog.py', '1', 'a b'] __main__\n", "(7, 7, '__main__')"))
         self.fails(self.driver.step("%run nowhere.py"), "FileNotFoundError")
+        for name, text, runs in (("n.ipynb", "{}", False), ("x.sh", "1", False), ("d.csv", "1", False), ("y", "#!/bin/sh", False),
+                                 ("z", "1", True), ("z.2024", "1", True), ("z.cgi", "#!/usr/bin/env python3\n1", True)):
+            self.ok(self.driver.step(f"%%writefile {name}\n{text}"))
+            got = self.driver.step("%run " + name)
+            if not runs:
+                self.assertIn("%run takes files of Python; " + name, self.fails(got, "UsageError").error["message"])
+            else:
+                self.ok(got)
 
     def test_names_and_history(self):
         self.run_step("alpha = 1; beta = 'two'; import os")

@@ -187,6 +187,42 @@ class Sessions(harness.Case):
                 self.assertEqual(done.status, 2, repr(done))
                 self.assertIn(words, done.err)
 
+    def test_the_ending_of_a_file_chooses_the_runtime(self):
+        s = self.new()
+        folder = harness.make_dir()
+        for name, code, want in (("x.mjs", "console.log(typeof globalThis, 6 * 7)", "object 42\n"), ("s.sh", "echo $((6 * 7))", "42\n"),
+                                 ("p", "#!/bin/bash\necho ${BASH##*/}", "bash\n"), ("p.py", "6 * 7", "42\n"),
+                                 ("none", "6 * 7", "42\n"), ("v.2024", "6 * 7", "42\n")):
+            path = os.path.join(folder, name)
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(code)
+            with self.subTest(name=name):
+                self.assertEqual(self.good("exec", s, path), want)
+        self.assertIn("SyntaxError", self.engine.run("exec", "-r", "python", s, os.path.join(folder, "s.sh")).err)
+        javascript = self.new("-r", "javascript")
+        self.assertEqual(self.good("exec", javascript, "-c", "typeof globalThis"), "'object'\n")
+        self.assertEqual(self.good("exec", javascript, os.path.join(folder, "none")), "42\n")
+        self.assertEqual(self.good("exec", javascript, "-", stdin=b"typeof globalThis"), "'object'\n")
+
+    def test_what_is_no_program_is_refused_as_run_does(self):
+        s = self.new()
+        folder = harness.make_dir()
+        for name, words in (("n.ipynb", "nbconvert"), ("x.rb", "retort does not run Ruby"), ("d.csv", "session files --put"),
+                            ("x.zzz", "say what it is: `-r`, with one of python")):
+            path = os.path.join(folder, name)
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("{}")
+            with self.subTest(name=name):
+                done = self.engine.run("exec", s, path)
+                self.assertEqual(done.status, 127, repr(done))
+                self.assertIn(f"no runtime for {os.path.splitext(name)[1]}: ", done.err)
+                self.assertIn(words, done.err)
+                self.assertEqual(self.good("exec", "-r", "python", s, path), "{}\n")
+        answer, = self.engine.call(request(1, "step.run", session=s, code="{}", filename="n.ipynb"))
+        self.assertEqual(answer["error"]["data"]["code"], "runtime")
+        answer, = self.engine.call(request(1, "step.run", session=s, code="echo $0", filename="s.sh"))
+        self.assertEqual(answer["result"]["runtime"], "shell")
+
     def test_ctrl_c_stops_the_step_and_not_the_session(self):
         s = self.new()
         self.good("exec", s, "-c", "x = 5")

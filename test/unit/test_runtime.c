@@ -39,8 +39,8 @@ static const struct runtime *guess(const char *name, const char *code)
 	const struct runtime *found = NULL;
 	struct err err = {0};
 	int r = runtime_guess(name, code, strlen(code), &found, &err);
-	CHECK((r == 0) == (found != NULL) && (r == 0) == (err.hint[0] == '\0'));
-	return found;
+	CHECK((r == 0 || !found) && (r == 0) == (err.hint[0] == '\0'));
+	return r == 0 && !found ? &runtime_python : found; /* as a program that says nothing */
 }
 
 TEST(javascript_is_told)
@@ -77,7 +77,8 @@ TEST(guesses)
 /* A program in another language is not run as Python. */
 TEST(other_languages)
 {
-	static const char *const names[] = {"x.rb", "a.b/x.pl", "n.ipynb", "x.jsx", "x.c", "x.F90"};
+	static const char *const names[] = {"x.rb", "a.b/x.pl", "n.ipynb", "x.jsx", "x.c", "x.F90",
+		"d.csv", "d.PARQUET", "x.heard"};
 	static const char *const lines[] = {"#!/usr/bin/awk -f\n", "#!/usr/bin/env perl",
 		"#!/usr/bin/env -S deno run\n", "#!/bin/pythonx\n", "#!\xff\xff"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
@@ -86,6 +87,24 @@ TEST(other_languages)
 		CHECK(guess("x", lines[i]) == NULL);
 	CHECK(guess("x.rb", "#!/bin/sh\n") == &runtime_shell);
 	CHECK(guess("x.py", "#!/usr/bin/perl\n") == &runtime_python);
+}
+
+TEST(why_it_is_not_run)
+{
+	static const char *const rows[][3] = {{"x.rb", "", "does not run Ruby"},
+		{"x.R", "", "does not run R;"}, {"p.pl", "", "does not run Perl"},
+		{"p", "#!/usr/bin/env perl -w\n", "does not run Perl"}, {"d.csv", "", "-v FILE"},
+		{"d.docx", "", "-v FILE"}, {"d.parquet", "", "-v FILE"},
+		{"n.ipynb", "", "nbconvert"}, {"x.zzz", "", "`runtime`"},
+		{"csv", "#!/bin/csv\n", "`runtime`"}, {"x", "#!.rb", "does not run Ruby"}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct runtime *found = NULL;
+		struct err err = {0};
+		CHECK_INT(runtime_guess(rows[i][0], rows[i][1], strlen(rows[i][1]), &found, &err),
+			-ENOEXEC);
+		CHECK_INT(err.code, ERR_RUNTIME);
+		CHECK(strstr(err.hint, rows[i][2]) != NULL);
+	}
 }
 
 /* Not a byte behind the end is looked at. */
@@ -98,7 +117,8 @@ TEST(guess_of_a_line_without_end)
 		const struct runtime *found = NULL;
 		struct err err = {0};
 		int r = runtime_guess("x", exact, n, &found, &err);
-		CHECK((r == 0) == (found != NULL) && (r == 0 || n < strlen(line) - 1));
+		CHECK((r == 0 || !found) && (r == 0 || n < strlen(line) - 1));
+		CHECK((n < 2 && r == 0) || n < strlen(line) - 1 || found == &runtime_python);
 		free(exact);
 	}
 }
