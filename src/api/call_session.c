@@ -99,8 +99,8 @@ static void start_prune(struct operation_call *call)
 		.is_dry = param_flag(params, "dry_run")};
 	if (!param_get(params, "older_ms") && !param_get(params, "keep") &&
 		!param_flag(params, "all")) {
-		(void)err_set(&err, ERR_USAGE, "which sessions: older_ms, keep or all");
-		(void)err_hint(&err, "all: true forgets every closed one");
+		(void)err_set(&err, ERR_USAGE, "which sessions: `older_ms`, `keep` or `all`");
+		(void)err_hint(&err, "`all` forgets every closed one");
 		call_fail(call, &err);
 		return;
 	}

@@ -61,7 +61,7 @@ static int check_names(const json_t *params, const char *other, struct err *err)
 		return err_hint(err, "give one of them");
 	}
 	(void)err_set(err, ERR_USAGE, "run: missing");
-	return err_hint(err, "id of a run, as step.run gave it; or %s", other);
+	return err_hint(err, "id of a run, as `step.run` gave it; or %s", other);
 }
 
 static struct run *find_run(struct operation_call *call, struct err *err)

@@ -112,7 +112,7 @@ static void start_call(struct operation_call *call)
 	struct err err = {0};
 	if (is_ours(name)) {
 		(void)err_set(&err, ERR_USAGE, "name: %.100s is for code in boxes", name);
-		(void)err_hint(&err, "tool.list lists tools");
+		(void)err_hint(&err, "`tool.list` lists tools");
 		call_fail(call, &err);
 	} else {
 		pass(call, name, arguments ? arguments : none);

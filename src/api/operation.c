@@ -78,7 +78,7 @@ int operation_unknown(const char *name, struct err *err)
 		(int)utf8_cut(name, strlen(name), 64), name);
 	if (near.best)
 		return err_hint(err, "did you mean %s?", near.best);
-	return err_hint(err, "for example session.create, step.run, engine.info");
+	return err_hint(err, "for example `session.create`, `step.run`, `engine.info`");
 }
 
 void call_done(void *arg, const json_t *result, const struct err *err)

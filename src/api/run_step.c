@@ -196,7 +196,7 @@ struct inlet *run_inlet(struct run *run, struct err *err)
 		return run->inlet;
 	(void)err_set(err, run->is_done ? ERR_GONE : ERR_USAGE,
 		run->is_done ? "run %s is over" : "the input of run %s is not open", run->id);
-	(void)err_hint(err, "step.run with stdin_open starts one that can be written to");
+	(void)err_hint(err, "`step.run` with `stdin_open` starts one that can be written to");
 	return NULL;
 }
 

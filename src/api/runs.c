@@ -295,7 +295,7 @@ struct run *runs_find_step(struct runs *r, struct registry *registry, const char
 			return run;
 	(void)err_set(err, ERR_NOT_FOUND, "no run of step %.*s in %.80s",
 		(int)utf8_cut(step, strlen(step), 72), step, session);
-	(void)err_hint(err, "the last %d of a session are kept; session.log has all steps",
+	(void)err_hint(err, "the last %d of a session are kept; `session.log` has all steps",
 		RUNS_PER_SESSION);
 	return NULL;
 }

@@ -7,14 +7,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What has no name for a reader keeps the operation's. `named`: with what stands behind it, where
- * that is not just put behind the name. */
+/* Of an operation or a parameter. What has no name for a reader keeps its own. `named`: with what
+ * stands behind it, where that is not just put behind the name. */
 static const struct {
 	const char *operation, *name[WORDING_END_], *named[WORDING_END_];
 } rows[] = {
+	{"all", {"--all"}, {NULL}},
 	{"file.list", {"retort session files", "%files", "list_files"}, {NULL}},
 	{"file.write", {"retort session files --put", "%put", "write_file"}, {NULL}},
 	{"force", {"--force", "--force", "force: true"}, {NULL}},
+	{"keep", {"--keep"}, {NULL}},
+	{"limits.memory_bytes", {"--memory", "--memory"}, {NULL}},
+	{"older_ms", {"--older-than"}, {NULL}},
+	{"recursive", {"--recursive"}, {NULL}},
 	{"runtime", {"-r", "%runtime"}, {NULL}},
 	{"session.list", {"retort session ls", "%switch", "sessions {\"action\": \"list\"}"},
 		{NULL}},
@@ -22,6 +27,9 @@ static const struct {
 		{[WORDING_REPL] = "%log all",
 			[WORDING_MCP] = "sessions {\"action\": \"log\", \"session\": \"%s\"}"}},
 	{"session.export", {"retort session export"}, {NULL}},
+	{"session.prune", {"retort session prune"}, {NULL}},
+	{"stdin_open", {[WORDING_MCP] = "interactive: true"}, {NULL}},
+	{"step.run", {"retort session exec", [WORDING_MCP] = "run_code"}, {NULL}},
 	{"tool.list", {"retort tools list", [WORDING_MCP] = "search_tools"},
 		{[WORDING_MCP] = "search_tools {\"query\": \"%s\"}"}},
 };

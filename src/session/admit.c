@@ -56,7 +56,7 @@ int admit_order(struct registry *r, const struct order *order, struct err *err)
 	if (!r->owner || r->owner->may_name_host_paths || !what)
 		return 0;
 	err_set(err, ERR_DENIED, "%s: %s may name no paths of the host", what, r->owner->name);
-	err_hint(err, "send files with file.write; or have paths=yes added to the token");
+	err_hint(err, "send files with `file.write`; or have paths=yes added to the token");
 	return refuse(r, ADMIT_PATHS);
 }
 
@@ -100,7 +100,7 @@ int admit_session(struct registry *r, uint64_t memory_bytes, bool is_new, struct
 		(uint64_t)n + own.n_unkept >= o->limits.n_sessions) {
 		err_set(err, ERR_QUOTA, "sessions: %s may have %llu", o->name,
 			(unsigned long long)o->limits.n_sessions);
-		err_hint(err, "close one: session.list tells them");
+		err_hint(err, "close one: `session.list` tells them");
 		return refuse(r, ADMIT_SESSIONS);
 	}
 	if (o->limits.memory_bytes > 0 &&
@@ -110,7 +110,7 @@ int admit_session(struct registry *r, uint64_t memory_bytes, bool is_new, struct
 			num_format_bytes(memory_bytes).text, o->name,
 			num_format_bytes(o->limits.memory_bytes).text,
 			num_format_bytes(own.memory_bytes).text);
-		err_hint(err, "close a session, or make it with a smaller limits.memory_bytes");
+		err_hint(err, "close a session, or make it with a smaller `limits.memory_bytes`");
 		return refuse(r, ADMIT_MEMORY);
 	}
 	return admit_to_engine(r, memory_bytes, err);
@@ -156,7 +156,7 @@ int admit_kept(struct roll *roll, const char *owner, uint64_t bytes, struct err 
 		return 0;
 	}
 	roll->n_refused[ADMIT_DISK]++;
-	err_hint(err, "close sessions that are done, and have them forgotten: session.prune");
+	err_hint(err, "close sessions that are done, and have them forgotten: `session.prune`");
 	return -err_errno(err->code);
 }
 

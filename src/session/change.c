@@ -42,7 +42,8 @@ int change_judge(int status, const char *path, struct err *err)
 	if (status == -EISDIR) {
 		err_set(err, ERR_ACCESS, "change %s: it is a directory", path);
 		return err_hint(err,
-			"name a file in it; or, to remove it with all that is in it, say so: --recursive, or \"recursive\": true");
+			"name a file in it; or, to remove it with all that is in it, say so: "
+			"`recursive`");
 	}
 	int r = err_sys(err, code, -status, "change %s", path);
 	if (status == -ENOTEMPTY)

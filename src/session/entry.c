@@ -97,7 +97,7 @@ static void run_step(struct job *job)
 	struct err err;
 	const struct runtime *runtime = job->runtime ? job->runtime : e->order->runtime;
 	if (job->inlet && runtime->is_stdin_text) {
-		err_set(&err, ERR_USAGE, "stdin_open: %s reads its input whole", runtime->name);
+		err_set(&err, ERR_USAGE, "`stdin_open`: %s reads its input whole", runtime->name);
 		err_hint(&err, "give it as stdin");
 		job_fail(job, &err);
 		return;

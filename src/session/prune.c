@@ -165,7 +165,7 @@ void prune_stop(struct roll *roll)
 	if (!p)
 		return;
 	err_set(&err, ERR_GONE, "the engine is stopping");
-	err_hint(&err, "what was forgotten goes with the next session.prune");
+	err_hint(&err, "what was forgotten goes with the next `session.prune`");
 	finish(p, &err);
 	uv_close((uv_handle_t *)&p->timer, on_closed);
 }

@@ -74,6 +74,18 @@ class House(unittest.TestCase):
                 with self.subTest(file=name, call=" ".join(found.group(0).split())):
                     self.assertRegex(found.group(1), r"O_(NONBLOCK|DIRECTORY|PATH|EXCL)\b")
 
+    def test_errors_name_operations_in_backquotes(self):
+        """Who reads them at a terminal or over MCP knows other names for them: src/api/wording.c."""
+        sources = {n: read(n).decode() for n in tracked() if re.match(r"src/(?!cli/).*\.c$", n)}
+        known = {name for text in sources.values() for name in re.findall(r'^\t\{"((?!retort\.)[a-z]+\.[a-z]+)",', text, re.M)}
+        self.assertGreater(len(known), 30)
+        for name, text in sources.items():
+            for found in re.finditer(r"\berr_(?:hint|set|sys|wrap)\((.*?)\);", text, re.S):
+                said = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', found.group(1)))
+                words = re.findall(r"[a-z]+\.[a-z]+", re.sub("`[^`]*`", "", said))
+                with self.subTest(file=name, said=said):
+                    self.assertFalse(known.intersection(words))
+
     def test_every_source_has_its_licence_line(self):
         missing = [n for n in tracked() if not NO_SPDX.match(n) and b"SPDX-License-Identifier" not in
                    b"\n".join(read(n).split(b"\n")[:30])]

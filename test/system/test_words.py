@@ -159,6 +159,19 @@ class Terminal(harness.Case):
         self.assertIn("retort: stdout: 11534337 bytes over the limit of 1 MiB: start with a higher one: "
                       "retort repl --output-limit SIZE\n", done.err)
 
+    def test_options_are_named_and_no_parameters(self):
+        self.engine.run("new", "named")
+        self.engine.run("exec", "named", "-c", "import os; os.mkdir('d')")
+        for args, said in ((("prune",), "which sessions: `--older-than`, `--keep` or `--all`: `--all` forgets every closed one"),
+                           (("files", "named", "--remove", "d"), "with all that is in it, say so: `--recursive`"),
+                           (("exec", "named", "x.zzz"), "say what it is: `-r`, with one of python"),
+                           (("exec", "named", "x.csv"), "`retort session files --put` brings it in")):
+            with self.subTest(args=args):
+                where = harness.make_dir()
+                with open(os.path.join(where, args[-1]) if "exec" in args else os.devnull, "w", encoding="ascii"):
+                    done = self.engine.run(*args, cwd=where)
+                self.assertIn(said, done.err)
+
     def test_more_of_a_limit_is_given_where_it_can_be(self):
         self.engine.run("new", "small", "-m", "64m")
         for code, options, hint in (
