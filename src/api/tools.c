@@ -3,6 +3,7 @@
 
 #include "api/tool_json.h"
 #include "base/utf8.h"
+#include "base/word.h"
 #include "tool/form.h"
 #include "tool/approval.h"
 #include "tool/catalog_search.h"
@@ -183,6 +184,43 @@ static bool is_allowed(struct performance *p, const struct catalog_tool *t, stru
 	return false;
 }
 
+/* @server: of which, or NULL. */
+static int hint_list(const struct performance *p, const char *server, struct err *err)
+{
+	return err_hint(err, "`retort tools list --mcp-config %.200s%s%.64s` lists them",
+		p->request->config_path, server ? " " : "", server ? server : "");
+}
+
+static int fail_no_tool(
+	const struct performance *p, const struct catalog_server *s, struct err *err)
+{
+	const char *server = s->config->name;
+	struct word_near near = WORD_NEAR(p->request->what + strlen(server) + 1);
+	for (size_t i = 0; i < s->n_tools; i++)
+		word_near_try(&near, s->tool[i].tool);
+	(void)err_set(err, ERR_NOT_FOUND, "tools: %.64s has no tool \"%.100s\"", server, near.word);
+	return near.best ? err_hint(err, "did you mean %.64s.%.150s?", server, near.best)
+			 : hint_list(p, server, err);
+}
+
+/* What is asked of is "server", or for a call "server.tool". */
+static int fail_no_server(const struct performance *p, struct err *err)
+{
+	const char *name = p->request->what;
+	char server[WORD_MAX_BYTES];
+	size_t bytes = p->request->verb == TOOLS_CALL ? strcspn(name, ".") : strlen(name), n = 0;
+	const struct catalog_server *s = catalog_servers(p->catalog, &n);
+	(void)snprintf(
+		server, sizeof server, "%.*s", (int)utf8_cut(name, bytes, sizeof server - 1), name);
+	struct word_near near = WORD_NEAR(server);
+	for (size_t i = 0; i < n; i++)
+		word_near_try(&near, s[i].config->name);
+	(void)err_set(err, ERR_NOT_FOUND, "tools: no server is called \"%s\"", server);
+	if (near.best)
+		return err_hint(err, "did you mean %.64s%.150s?", near.best, name + bytes);
+	return hint_list(p, NULL, err);
+}
+
 static void on_known(void *arg)
 {
 	struct performance *p = arg;
@@ -197,9 +235,7 @@ static void on_known(void *arg)
 		end = TOOLS_LOST;
 		r = -1;
 	} else if (!t) {
-		r = err_set(&err, ERR_NOT_FOUND, "tools: %.64s has no tool \"%.100s\"",
-			s->config->name, name);
-		(void)err_hint(&err, "`tool.list %.64s` lists them", s->config->name);
+		r = fail_no_tool(p, s, &err);
 	} else if (!is_allowed(p, t, &err)) {
 		end = TOOLS_REFUSED;
 		r = -1;
@@ -324,12 +360,11 @@ static int begin(struct performance *p, struct err *err)
 	if (r < 0)
 		return r;
 	const struct catalog_server *s = is_call ? catalog_server_of(p->catalog, q->what) : NULL;
-	if (is_call && !s) {
-		(void)err_set(err, ERR_NOT_FOUND, "tools: no server has \"%.100s\"", q->what);
-		return err_hint(err, "a tool is named SERVER.TOOL; `tool.list` lists them");
-	}
+	if (is_call && !s)
+		return fail_no_server(p, err);
 	const char *server = is_call ? s->config->name : q->verb == TOOLS_SEARCH ? NULL : q->what;
-	return catalog_load(p->catalog, server, is_call ? on_known : on_loaded, p, err);
+	r = catalog_load(p->catalog, server, is_call ? on_known : on_loaded, p, err);
+	return r == -err_errno(ERR_NOT_FOUND) ? fail_no_server(p, err) : r;
 }
 
 static void perform(struct performance *p)

@@ -101,7 +101,7 @@ class Listing(harness.Case):
                          ["t.echo", "t.environment", "t.picture", "t.readFile"])
         done = tools("call", "--yes", "t.secret_key", servers={"t": ours(deny=["secret_*"])})
         self.assertEqual(done.status, 2, done)
-        self.assertIn('no tool "t.secret_key"', done.err)
+        self.assertIn('t has no tool "secret_key": ', done.err)
 
     def test_the_best_is_found_first(self):
         done = tools("search", "add numbers", servers={"t": ours(), "other": ours()})
@@ -204,10 +204,20 @@ class Calls(harness.Case):
         self.assertEqual((done.status, done.json()["is_error"]), (5, True))
 
     def test_no_such_tool_or_server(self):
-        for name, says in (("t.none", 'no tool "t.none"'), ("u.add", 'no server has "u.add"'), ("add", "no server")):
-            done = call(name)
-            self.assertEqual(done.status, 2, done)
-            self.assertIn(says, done.err)
+        path = config({"t": ours(), "crm": ours()})
+        lists = "`retort tools list --mcp-config " + path
+        for verb, name, says in (("call", "t.none", f'tools: t has no tool "none": {lists} t` lists them'),
+                                 ("call", "t.ad", 'tools: t has no tool "ad": did you mean t.add?'),
+                                 ("call", "t.", f'tools: t has no tool "": {lists} t` lists them'),
+                                 ("call", "u.add", f'tools: no server is called "u": {lists}` lists them'),
+                                 ("call", "cmr.add", 'tools: no server is called "cmr": did you mean crm.add?'),
+                                 ("call", "add", f'tools: no server is called "add": {lists}` lists them'),
+                                 ("list", "cmr", 'tools: no server is called "cmr": did you mean crm?'),
+                                 ("stub", "x.y", f'tools: no server is called "x.y": {lists}` lists them')):
+            with self.subTest(verb=verb, name=name):
+                done = tools(verb, name, path=path)
+                self.assertEqual((done.status, done.err), (2, f"retort: {says}\n"))
+        self.assertEqual(tools("list", "t", path=path).status, 0)
 
     def test_servers_get_no_environment_but_their_own(self):
         done = call("t.environment", env={"OPENAI_API_KEY": "sk-1", "MINE": "m"})
