@@ -126,14 +126,16 @@ static int fail_find(const struct runtime_kind *kind, const char *path, int erro
 {
 	char target[PATH_MAX];
 	ssize_t n = readlink(path, target, sizeof target - 1);
-	int r = runtime_not_found(kind, path, err);
+	(void)runtime_not_found(kind, path, err);
 	if (n > 0)
 		err_set(err, ERR_RUNTIME, "no %s at %s, which leads to %.*s: %s", kind->language,
 			path, (int)n, target, strerror(error));
 	else if (error == EACCES)
 		err_set(err, ERR_RUNTIME, "no %s at %s: %s", kind->language, path, strerror(error));
-	err_hint(err, "%s", kind->missing);
-	return r;
+	if (error == EACCES)
+		return err_hint(err,
+			"this user may not read and run it; name one that is open to it: --python PATH");
+	return err_hint(err, "%s", kind->missing);
 }
 
 /* A name without a slash, which is nothing here, is one of PATH, as in a shell. */
@@ -173,7 +175,7 @@ int runtime_find(
 	}
 	if (stat(out, &st) < 0)
 		return fail_find(kind, out, errno, err);
-	if (!S_ISREG(st.st_mode))
+	if (!S_ISREG(st.st_mode) || !(st.st_mode & 0111))
 		return runtime_not_found(kind, out, err);
 	return access(out, X_OK) < 0 ? fail_find(kind, out, errno, err) : 0;
 }

@@ -62,9 +62,11 @@ static int check_source(
 	bool is_dir_needed = kind == BIND_WORKSPACE || kind == BIND_ROOTFS;
 	if (!path || stat(path, st) < 0) {
 		int sys = errno;
-		int r = err_sys(err, sys == EACCES ? ERR_ACCESS : ERR_NOT_FOUND, sys, "%s %s",
+		(void)err_sys(err, sys == EACCES ? ERR_ACCESS : ERR_NOT_FOUND, sys, "%s %s",
 			options[kind], src);
-		return err_hint(err, "name a file or directory of this host"), r;
+		return err_hint(err, "%s",
+			sys == EACCES ? "this user may not read it: ls -ld says who may"
+				      : "name a file or directory of this host");
 	}
 	if (is_dir_needed && !S_ISDIR(st->st_mode)) {
 		err_set(err, ERR_USAGE, "%s %s is no directory", options[kind], src);

@@ -208,7 +208,15 @@ class Terminal(harness.Case):
         os.symlink(place + "/closed/python3", place + "/python3")
         if os.geteuid() != 0:
             done = harness.retort("run", "--python", place + "/python3", "-c", "1")
-            self.assertIn(f"no Python at {place}/python3, which leads to {place}/closed/python3: Permission denied", done.err)
+            self.assertIn(f"no Python at {place}/python3, which leads to {place}/closed/python3: Permission denied: "
+                          "this user may not read and run it", done.err)
+            os.symlink(place + "/closed/node", place + "/node")
+            for options in (("-r", "javascript", "--python", place + "/node"), ("--python", place + "/closed/python3"),
+                            ("-v", place + "/closed/d.csv:d.csv"), ("-w", place + "/closed/w"), ("--rootfs", place + "/closed/r")):
+                with self.subTest(options=options):
+                    done = harness.retort("run", *options, "-c", "1")
+                    self.assertIn("Permission denied: ", done.err)
+                    self.assertNotRegex(done.err, "install|: name a ")
         with open(place + "/mcp.json", "w", encoding="ascii") as f:
             json.dump({"mcpServers": {"r": {"command": "no-such-command"}}}, f)
         done = harness.retort("tools", "list", "--mcp-config", place + "/mcp.json",
