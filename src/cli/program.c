@@ -11,13 +11,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* An example of what could have been named: a file that is there. */
+static int fail_directory(int fd, const char *name, struct err *err)
+{
+	static const char *const usual[] = {
+		"main.py", "__main__.py", "main.js", "index.js", "main.sh", "main.sql"};
+	size_t n = strlen(name);
+	err_set(err, ERR_USAGE, "%s is a directory", name);
+	while (n > 1 && name[n - 1] == '/')
+		n--;
+	for (size_t i = 0; fd != STDIN_FILENO && i < ARRAY_LEN(usual); i++)
+		if (faccessat(fd, usual[i], R_OK, 0) == 0)
+			return err_hint(err, "name a program file, for example %.*s/%s", (int)n,
+				name, usual[i]);
+	return err_hint(err, "name a program file");
+}
+
 static int read_file(int fd, const char *name, struct buf *out, struct err *err)
 {
 	struct stat st;
-	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
-		err_set(err, ERR_USAGE, "%s is a directory", name);
-		return err_hint(err, "name a program file, e.g. %.100s/main.py", name);
-	}
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+		return fail_directory(fd, name, err);
 	for (;;) {
 		char *at = buf_reserve(out, 1 << 16);
 		ssize_t n = at ? read(fd, at, 1 << 16) : 0;
@@ -43,7 +57,8 @@ int program_read(const char *path, struct buf *out, struct err *err)
 	if (fd >= 0)
 		return read_file(fd, path, out, err);
 	bool is_missing = errno == ENOENT;
-	int r = err_sys(err, is_missing ? ERR_NOT_FOUND : ERR_ACCESS, errno, "%s", path);
+	int r = err_sys(
+		err, is_missing ? ERR_NOT_FOUND : ERR_ACCESS, errno, "%s", *path ? path : "\"\"");
 	err_hint(err, "%s",
 		is_missing ? "name a program file, or use -c CODE or - for standard input"
 			   : "check the file's permissions: ls -l");

@@ -119,6 +119,18 @@ class Programs(CliCase):
                 self.assert_failed(done, 127, f"no runtime for {what}: ")
         self.assert_ran(harness.retort("run", "-r", "python", os.path.join(folder, "n.ipynb")), "{}\n")
 
+    def test_a_directory_names_only_what_is_there(self):
+        folder = harness.make_dir()
+        os.mkdir(os.path.join(folder, "dir.py"))
+        for hint, made in (("name a program file", None), ("name a program file, for example dir.py/index.js", "index.js"),
+                           ("name a program file, for example dir.py/main.py", "main.py")):
+            if made:
+                write(os.path.join(folder, "dir.py", made), "1")
+            for name in ("dir.py", "dir.py/"):
+                done = harness.retort("run", name, cwd=folder)
+                self.assertEqual((done.status, done.err), (2, f"retort: {name} is a directory: {hint}\n"))
+        self.assertTrue(harness.retort("run", "", cwd=folder).err.startswith('retort: "": No such file or directory: '))
+
     def test_file_after_two_dashes(self):
         folder = harness.make_dir()
         write(os.path.join(folder, "-odd.py"), self.ARGV)
