@@ -13,6 +13,7 @@ guard    checkpoints                          setup         templates, names of 
 names    completion                           branch        a copy in a box of its own
 calls    calls of the outside                 tools         retort.tools, llm_query
 skills   retort.skills                 variables     what a step has made
+pretty   text by _repr_pretty_()
 threads  threads that libraries leave idle     stack         what shows the stack, without us
 imports  completion of modules
 """
@@ -100,6 +101,7 @@ class State:
     words = None  # numpy's global generator, where its words are, and how many bytes
     numbers = None  # the same of random's
     held = []  # what was printed between two steps, and where
+    told = {}  # by MIME type, what the program has told to show for a type
     captured = None  # displays, while %%capture or its like keeps them
     tracked = {}  # resource trackers, and what each looks after
     due = []  # what was ended for a copy, and is made again before the next step
@@ -324,6 +326,8 @@ def cut(text, limit):
 def bundle(value, limit):
     """What to show of a value, by MIME type. The commonest types need no part."""
     kind = type(value)
+    if state.told:
+        return part("rich").bundle(value, limit)
     if kind is bool or (kind is int and -(1 << 63) <= value < 1 << 63):
         return {"text/plain": repr(value), "application/json": value}
     if kind is str and len(value) <= limit >> 3:
@@ -361,6 +365,7 @@ class Step:
         self.value = None
         self.shown = None
         self.figures = []  # those already shown
+        self.told = None  # what a method that shows has raised last
         self.error = None
         self.exit_code = 0
         self.exited = False

@@ -33,7 +33,7 @@ class Result:
 class Shell:
     """Stands in for the shell of a notebook. It has no kernel, so that programs see that it is none."""
 
-    kernel = parent = None
+    kernel = parent = formatter = None
     ast_node_interactivity = "last_expr"
     autoawait = True
     config = {}
@@ -159,7 +159,9 @@ class Shell:
 
     @property
     def display_formatter(self):
-        return driver.part("standin").formatter
+        if self.formatter is None:
+            self.formatter = driver.part("pretty").Formatter()
+        return self.formatter
 
     def nothing(self, *args, **kwargs):
         """For what a box has no use of: hooks of an editor, handlers of its own for errors."""

@@ -21,6 +21,8 @@ with Genuine():
 VERSION = (8, 12, 3)
 TAG = re.compile(r"<(script|style|audio|video)\b.*?</\1\s*>|<!--.*?-->|<[^<>]*>", re.S | re.I)
 BREAK = re.compile(r"</?(?:br|p|tr|div|li|table|h\d)\b[^>]*>", re.I)
+READABLE = ("image/svg+xml",)
+SAID_CHARS, HTML_CHARS_MAX = 4_000, 1 << 18
 CELL = re.compile(r"<t[dh]\b[^>]*>", re.I)
 
 
@@ -28,6 +30,7 @@ CELL = re.compile(r"<t[dh]\b[^>]*>", re.I)
 
 
 def plain_of_html(text):
+    text = text if len(text) <= HTML_CHARS_MAX else driver.cut(text, HTML_CHARS_MAX)
     text = BREAK.sub("\n", re.sub(r"\s+", " ", text))
     text = html.unescape(TAG.sub("", re.sub(r" *\t *", "\t", CELL.sub("\t", text))))
     lines = [line.strip() for line in text.split("\n")]
@@ -47,6 +50,25 @@ def plain_beside(data):
         except TypeError:
             pass
     return data
+
+
+def said(data):
+    """The text of a bundle that has none, or none that says anything; None where a picture is shown."""
+    found = plain_beside({mime: value for mime, value in data.items() if mime != "text/plain"}).get("text/plain")
+    if found or "image/png" in data or "image/jpeg" in data:
+        return found
+    out = []
+    for mime, value in data.items():
+        if type(mime) is not str or mime == "text/plain" or mime[:19] == "application/vnd.retort":
+            continue
+        if mime[-5:] == "+json":
+            value = driver.encode(value)
+        is_text = type(value) is str and (mime in READABLE or mime[:5] == "text/" or mime[-5:] == "+json")
+        if is_text and len(value) <= SAID_CHARS:
+            out.append(value)
+        elif isinstance(value, (str, bytes)):
+            out.append("[%s of %d %s]" % (mime, len(value), "characters" if type(value) is str else "bytes"))
+    return "\n".join(out) or None
 
 
 class DisplayHandle:

@@ -21,6 +21,7 @@ METHODS = (
     ("_repr_javascript_", "application/javascript"),
 )
 SIMPLE = (str, int, float, bool, bytes)
+CONTAINERS = (list, tuple, dict, set, frozenset)
 CANARY = "_ipython_canary_method_should_not_exist_"
 JSON_NODES_MAX, JSON_DEPTH_MAX = 120_000, 64  # of 250,000 parts that the engine takes
 NAME_CHARS_MAX = 200
@@ -36,6 +37,29 @@ def attempt(function, *args, **kwargs):
         raise
     except BaseException:
         return None
+
+
+def asked(function, *args, **kwargs):
+    """As attempt(), of a method of the program's that shows: what it raises is told, and the step goes on."""
+    try:
+        return function(*args, **kwargs)
+    except (KeyboardInterrupt, NotImplementedError) as error:
+        if type(error) is KeyboardInterrupt:
+            raise
+    except BaseException as error:
+        attempt(tell, error)
+    return None
+
+
+def tell(error):
+    step = driver.state.step
+    if step is None or str(error) == step.told:  # of one object more than one method may say it
+        return
+    step.told = str(error)
+    driver.with_sources()
+    with driver.part("later").Genuine():
+        lines, _ = driver.part("trace").format_error(error)
+    driver.part("blame").complain("\n".join(lines) + "\n")
 
 
 def method(value, name):
@@ -135,9 +159,27 @@ def bundle(value, limit, text=None):
     if type(type(value).__module__) is str and type(value).__module__[:8] == "IPython.":
         data = driver.part("ipython").plain_beside(data)
     if data.get("text/plain") is None:
+        data["text/plain"] = attempt(pretty_text, value)
+    if data["text/plain"] is None:
         is_plain = text is None or type(value) in SIMPLE
         data["text/plain"] = text_of(value, limit) if is_plain else text(value)
+    if len(data) > 1 and is_address(data["text/plain"]):
+        data["text/plain"] = attempt(driver.part("ipython").said, data) or data["text/plain"]
     return bounded(data, limit)
+
+
+def pretty_text(value):
+    """What _repr_pretty_() or a function for its type says of a value or of what is in it, or None."""
+    kind = type(value)
+    if not driver.state.told and (kind in SIMPLE or (kind not in CONTAINERS and not hasattr(kind, "_repr_pretty_"))):
+        return None
+    pretty = driver.part("pretty")
+    return asked(pretty.pretty, value) if pretty.is_wanted(value) else None
+
+
+def is_address(text):
+    """Does a text say no more of an object than where it is, as that of object.__repr__()?"""
+    return type(text) is str and len(text) < 500 and text[:1] == "<" and text[-1:] == ">" and " at 0x" in text
 
 
 def bundle_of_value(value, limit):
@@ -179,6 +221,10 @@ def answer(value, limit):
 def offered(value, limit):
     """What the object itself offers, and what is known of its type."""
     data = {}
+    if driver.state.step is not None:
+        driver.state.step.told = None
+    if driver.state.told:
+        data.update(told_data(value))
     if type(value) in (list, dict, str, int, float):
         found = json_or_none(value, limit, True)
         if found is not None:
@@ -186,7 +232,7 @@ def offered(value, limit):
         return data
     mimebundle = method(value, "_repr_mimebundle_")
     if mimebundle:
-        found = attempt(mimebundle, include=None, exclude=None)
+        found = asked(mimebundle, include=None, exclude=None)
         if type(found) is tuple and found:
             found = found[0]
         if isinstance(found, dict):
@@ -194,7 +240,8 @@ def offered(value, limit):
     for name, mime in METHODS:
         if mime not in data:
             show = method(value, name)
-            found = attempt(show) if show else None
+            is_spare = mime == "image/jpeg" and "image/png" in data
+            found = (attempt if is_spare else asked)(show) if show else None
             if type(found) is tuple and found:
                 found = found[0]
             if found is not None:
@@ -203,10 +250,24 @@ def offered(value, limit):
     return data
 
 
+def told_data(value):
+    """What functions for its type give of a value."""
+    data, pretty = {}, driver.part("pretty")
+    for mime in list(driver.state.told):
+        show = None if mime == "text/plain" else pretty.told(mime, type(value))
+        found = asked(show, value) if show else None
+        if found is not None:
+            data[mime] = found
+    return data
+
+
 def from_raw(value, limit):
-    """A bundle from a dict of MIME type to value."""
+    """A bundle from a dict of MIME type to value, with a text where it has none."""
     if not isinstance(value, dict):
         return bundle(value, limit)
+    if value.get("text/plain") is None:
+        text = attempt(driver.part("ipython").said, value)
+        value = dict(value, **{"text/plain": text}) if text else value
     return bounded(value, limit)
 
 

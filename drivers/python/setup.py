@@ -77,7 +77,7 @@ def be_template():
     Have all that branches would each load or make again, and put it where the collector does not
     write to it: a page that is written is a page that is copied.
     """
-    for name in ("program", "streams", "later", "blame", "rich", "guard", "names", "tools",
+    for name in ("program", "streams", "later", "blame", "rich", "pretty", "guard", "names", "tools",
                  "history"):
         driver.part(name)
     driver.part("history").install()

@@ -318,37 +318,6 @@ def magics_class(cls):
     return cls
 
 
-class Formatter:
-    """What is told for a type here is asked before the methods of its objects."""
-
-    def __init__(self):
-        self.formatters = {}
-
-    def __getitem__(self, mime):
-        return self.formatters.setdefault(mime, ForTypes())
-
-    def format(self, value, include=None, exclude=None):
-        return driver.part("rich").bundle(value, driver.VALUE_BYTES), {}
-
-
-class ForTypes:
-    enabled = True
-
-    def for_type(self, kind, function=None):
-        return None
-
-    for_type_by_name = pop = for_type
-
-
-class Formatters(dict):
-    def __missing__(self, mime):
-        return ForTypes()
-
-
-formatter = Formatter()
-formatter.formatters = Formatters()
-
-
 def same(given):
     return given
 

@@ -29,6 +29,9 @@ enum {
 	TEXT_MAX = 1 << 20,
 };
 
+/* What the engine makes of values for its own use. */
+static const char OWN_TYPES[] = "application/vnd.retort.";
+
 enum section_kind { VALUE, DISPLAY, OUT, ERR, FAILURE, SECTIONS };
 
 struct section {
@@ -209,12 +212,36 @@ static void take_text(struct section *s, struct text text)
 	(void)plain_add(&s->text, text.data, text.bytes);
 }
 
+/* Of what has no text of its own: what is text all the same, and the names of the rest. */
+static void take_others(struct section *s, const json_t *bundle)
+{
+	const char *mime;
+	json_t *part;
+	json_object_foreach((json_t *)bundle, mime, part)
+	{
+		bool is_text = strncmp(mime, "text/", 5) == 0 || strcmp(mime, "image/svg+xml") == 0;
+		char named[SHOWN_BYTES];
+		struct text text = text_of(part);
+		if (strncmp(mime, OWN_TYPES, strlen(OWN_TYPES)) == 0)
+			continue;
+		if (!is_text)
+			text = (struct text){named,
+				(size_t)snprintf(named, sizeof named, "[%.100s: no text]", mime)};
+		take_text(s, text);
+	}
+}
+
 static void take_bundle(struct section *s, const json_t *bundle)
 {
 	json_t *json = json_object_get(bundle, "application/json");
 	const json_t *text = json_object_get(bundle, "text/plain");
-	if (text || !json) {
-		take_text(s, text_of(text ? text : json_object_get(bundle, "text/markdown")));
+	text = text ? text : json_object_get(bundle, "text/markdown");
+	if (text) {
+		take_text(s, text_of(text));
+		return;
+	}
+	if (!json) {
+		take_others(s, bundle);
 		return;
 	}
 	char *dump = json_text(json, JSON_ENCODE_ANY | JSON_INDENT(1));

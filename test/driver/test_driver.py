@@ -475,7 +475,7 @@ class Values(Case):
                            "  return {'text/x': 'y', 'application/geo+json': {'a': 1}}, {}\nA()"))
         self.assertEqual(got.value["text/x"], "y")
         self.assertEqual(got.value["application/geo+json"], {"a": 1})
-        self.assertIn("object at", got.text)
+        self.assertEqual(got.text, 'y\n{"a":1}')
 
     def test_failing_reprs(self):
         got = self.fails(once("class A:\n def __repr__(self): 1/0\n def _repr_html_(self): 1/0\nA()"),

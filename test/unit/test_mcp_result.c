@@ -74,6 +74,18 @@ TEST(nothing_to_see_says_how_to_see_something)
 	json_decref(r);
 }
 
+TEST(what_has_no_text_is_shown_or_named)
+{
+	json_t *r = make("{\"status\":\"ok\",\"runtime\":\"javascript\",\"displays\":["
+			 "{\"text/html\":\"<b>x</b>\"},{\"text/latex\":\"$y$\"},"
+			 "{\"image/svg+xml\":\"<svg/>\"},{\"application/pdf\":\"QUJD\"},"
+			 "{\"application/vnd.retort.data+json\":{}}]}",
+		&usual);
+	CHECK_STR(text_of(r),
+		"ok: javascript, 0 ms\ndisplay:\n<b>x</b>\n$y$\n<svg/>\n[application/pdf: no text]");
+	json_decref(r);
+}
+
 TEST(failures_say_what_became_of_the_state)
 {
 	static const struct {
