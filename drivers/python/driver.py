@@ -366,6 +366,7 @@ class Step:
         self.shown = None
         self.figures = []  # those already shown
         self.told = None  # what a method that shows has raised last
+        self.passed_over = False  # a place where a debugger would have asked
         self.error = None
         self.exit_code = 0
         self.exited = False
@@ -1027,6 +1028,8 @@ def main(fd):
         "tracemalloc": lambda module: part("stack").patch_tracemalloc(module),
         "asyncio.base_tasks": lambda module: part("stack").patch_tasks(module),
         "bdb": lambda module: part("stack").patch_bdb(module),
+        "pdb": lambda module: part("stack").patch_pdb(module),
+        "getpass": lambda module: part("stack").patch_getpass(module),
         "asyncio": lambda module: part("later").patch_asyncio(module),
         "PIL.ImageShow": lambda module: part("later").patch_pil(module),
         "multiprocessing.resource_tracker": watch_tracker,

@@ -123,6 +123,37 @@ def patch_capture(module):
     module.capture_output = driver.part("capture").capture_output
 
 
+def patch_debugger(module):
+    """Python's own debugger: IPython's makes a shell of its own, with files and a thread, to ask in."""
+    import pdb
+
+    class Pdb(pdb.Pdb):
+        def __init__(self, completekey="tab", stdin=None, stdout=None, context=5, **_):
+            super().__init__(completekey, stdin, stdout)
+
+    def set_trace(frame=None, header=None, **_):
+        asking = Pdb()
+        if header is not None:
+            asking.message(header)
+        asking.set_trace(sys._getframe(1) if frame is None else frame)
+
+    module.set_trace = set_trace
+    for name in ("Pdb", "TerminalPdb"):
+        if hasattr(module, name):
+            setattr(module, name, Pdb)
+
+
+def patch_embed(module):
+    genuine, stack = module.embed, driver.part("stack")
+
+    def embed(*args, **kwargs):
+        if not stack.nobody_types():
+            return genuine(*args, **kwargs)
+        stack.pass_over("embed()")
+
+    module.embed = stack.like(embed, genuine)
+
+
 def patch_nest_asyncio(module):
     """apply() without a loop is given the session's: the main thread may have no current one."""
     genuine = getattr(module, "apply", None)
@@ -151,6 +182,9 @@ HOOKS = {
     "IPython.core.display": patch_display,
     "IPython.core.getipython": patch_getipython,
     "IPython.utils.capture": patch_capture,
+    "IPython.core.debugger": patch_debugger,
+    "IPython.terminal.debugger": patch_debugger,
+    "IPython.terminal.embed": patch_embed,
     "nest_asyncio": patch_nest_asyncio,
 }
 

@@ -4,6 +4,10 @@ What shows the stack shows none of ours: the hooks on modules that walk it. Warn
 our place by its name (src/runtime/python.c).
 """
 
+import sys
+
+import builtins
+import posix
 from itertools import filterfalse
 
 
@@ -103,6 +107,62 @@ def patch_bdb(bdb):
         return before + [pair for pair in stack[at:] if not is_ours(pair[0])], len(before)
 
     bdb.Bdb.stop_here, bdb.Bdb.get_stack = like(stop_here, stops), like(get_stack, stack_of)
+
+
+def nobody_types():
+    """Without input (/dev/null) a debugger would read the end of it at once. A program of a file is left alone."""
+    step = driver.state.step
+    own = driver.state.stdin is sys.stdin  # and not lines that the program has put there
+    return own and step is not None and step.filename[:1] == "<" and posix.fstat(0).st_rdev == posix.makedev(1, 3)
+
+
+def patch_pdb(pdb):
+    """Where nobody types, what would stop goes on."""
+    if not hasattr(pdb, "Pdb"):
+        return  # a file of the user's that is called so
+    for name in "user_call", "user_return", "user_exception", "interaction":
+        setattr(pdb.Pdb, name, passing(getattr(pdb.Pdb, name)))
+
+
+def passing(genuine):
+    def stop(self, *args, **kwargs):
+        if self.stdin is not driver.state.stdin or self.rcLines or not nobody_types():
+            return genuine(self, *args, **kwargs)
+        pass_over("breakpoint()")
+        self.set_continue()
+
+    return like(stop, genuine)
+
+
+def pass_over(what):
+    """Told once of a step: it may be in a loop."""
+    step = driver.state.step
+    if not step.passed_over:
+        driver.part("blame").complain("%s: nobody types here: passed over\n" % what)
+    step.passed_over = True
+
+
+def patch_getpass(module):
+    """There is no terminal whose echo could be turned off: a password is asked for as input() asks."""
+    genuine = getattr(module, "unix_getpass", None)
+    if genuine is None or module.getpass is not genuine:
+        return
+
+    def getpass(prompt="Password: ", stream=None, **rest):
+        step = driver.state.step
+        if step is None or step.filename[:1] != "<" or has_terminal():
+            return genuine(prompt, stream, **rest)
+        return builtins.input(prompt)
+
+    module.getpass = like(getpass, genuine)
+
+
+def has_terminal():
+    try:
+        posix.close(posix.open("/dev/tty", posix.O_RDWR | posix.O_NOCTTY))
+        return True
+    except OSError:
+        return posix.isatty(0)
 
 
 def source_of_class(kind):

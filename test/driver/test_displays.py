@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What displays and objects show: /usr/bin/python3 -I test_displays.py DRIVER_DIR [unittest args]"""
+"""What displays, objects and debuggers of a notebook show: /usr/bin/python3 -I test_displays.py DRIVER_DIR [unittest args]"""
 
 import os
 import sys
@@ -8,6 +8,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import test_driver  # noqa: E402
 import test_notebook  # noqa: E402
+from test_driver import once  # noqa: E402
 
 KINDS = """
 class Html:
@@ -92,6 +93,58 @@ class Representations(test_notebook.Case):
         self.assertEqual(self.shown("display(Bare())")["text/html"], "<i>told</i>")
         self.run_step("f['text/plain'].pop(int);")
         self.assertEqual(self.text("3"), "3")
+
+
+DEBUGGER = """
+class Shell: pass
+class Pdb:
+    def __init__(self): open('left', 'w')
+def set_trace(): Pdb()
+"""
+
+
+class Debuggers(test_notebook.Case):
+    files = {"IPython/__init__.py": "", "IPython/core/__init__.py": "", "IPython/core/debugger.py": DEBUGGER}
+    NOTE = "breakpoint(): nobody types here: passed over\n"
+
+    def passed_over(self, code):
+        got = self.run_step(code)
+        self.assertEqual((got.out, got.err), ("rest\n", self.NOTE), code)
+
+    def test_where_nobody_types_the_step_goes_on(self):
+        for code in ("breakpoint()", "for i in range(3): breakpoint()", "import pdb; pdb.set_trace()", "pdb.Pdb().set_trace()",
+                     "def f():\n    breakpoint()\n    return 1\nf()", "pdb.run('x = 1'); x",
+                     "try: 1/0\nexcept Exception as e: pdb.post_mortem(e.__traceback__)"):
+            self.passed_over(code + "\nprint('rest')")
+
+    def test_the_one_of_ipython_leaves_nothing(self):
+        self.passed_over("from IPython.core.debugger import set_trace, Pdb\nset_trace(); Pdb().set_trace()\nprint('rest')")
+        self.assertEqual(self.text("import os; os.path.exists('left')"), "False")
+
+    def test_where_there_is_input_it_asks(self):
+        read, write = os.pipe()
+        os.write(write, b"p x + 1\nc\n")
+        os.close(write)
+        got = self.ok(once("x = 41\nbreakpoint()\nprint('rest')", stdin=read))
+        os.close(read)
+        self.assertRegex(got.out, r"(?s)-> breakpoint\(\).*\(Pdb\) 42\n\(Pdb\) rest\n\Z")
+        got = self.run_step("import io, sys, pdb\nsys.stdin = io.StringIO('p 6 * 7\\nc\\n')\npdb.set_trace()\n")
+        self.assertIn("(Pdb) 42\n", got.out)
+
+    def test_a_program_of_a_file_is_left_alone(self):
+        self.fails(once("breakpoint()\n", filename="a.py", argv=("a.py",)), "BdbQuit")
+
+    def test_passwords_are_asked_for_as_input_is(self):
+        read, write = os.pipe()
+        os.write(write, b"secret\n")
+        os.close(write)
+        code = "import getpass\ngetpass.getpass('pw? ')"
+        got = self.ok(once(code, stdin=read))
+        os.close(read)
+        self.assertEqual((got.out, got.err, got.text), ("pw? ", "", "'secret'"))
+        got = self.fails(self.driver.step(code), "EOFError")
+        self.assertEqual(got.error["message"], "EOF when reading a line")
+        self.assertNotIn("termios", got.trace)
 
 
 if __name__ == "__main__":
