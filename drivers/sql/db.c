@@ -23,6 +23,7 @@ volatile sig_atomic_t db_stop;
 static const char point[] = "SAVEPOINT \"retort step\"";
 static const char release[] = "RELEASE \"retort step\"";
 static const char undo[] = "ROLLBACK TO \"retort step\"";
+static const char undo_all[] = "ROLLBACK";
 
 void db_setup(struct db *db)
 {
@@ -157,10 +158,17 @@ int db_use_file(struct db *db)
 	return db->is_file ? SQLITE_OK : open_as(db, DB_FILE);
 }
 
+bool db_has_point(struct db *db)
+{
+	/* A COMMIT, or an error that rolled back everything, took the savepoint with it. */
+	return db->has_point && !sqlite3_get_autocommit(db->h);
+}
+
 int db_point(struct db *db)
 {
-	if (db->has_point && !sqlite3_get_autocommit(db->h))
+	if (db_has_point(db))
 		return SQLITE_OK;
+	db->is_outermost = sqlite3_get_autocommit(db->h);
 	int rc = db_own(db, point);
 	db->has_point = rc == SQLITE_OK;
 	return rc;
@@ -168,10 +176,18 @@ int db_point(struct db *db)
 
 int db_release(struct db *db)
 {
-	/* A COMMIT, or an error that rolled back everything, took the savepoint with it. */
-	bool has_point = db->has_point && !sqlite3_get_autocommit(db->h);
-	db->has_point = false;
-	return has_point ? db_own(db, release) : SQLITE_OK;
+	int rc = db_has_point(db) ? db_own(db, release) : SQLITE_OK;
+	db->has_point = rc != SQLITE_OK; /* then it is still there, to go back to */
+	return rc;
+}
+
+/* A transaction that is ours is not committed, as RELEASE would: that writes to the file. */
+static int take_back(struct db *db)
+{
+	if (db->is_outermost)
+		return db_own(db, undo_all);
+	int rc = db_own(db, undo);
+	return rc == SQLITE_OK ? db_own(db, release) : rc;
 }
 
 int db_end(struct db *db, bool is_kept)
@@ -183,10 +199,8 @@ int db_end(struct db *db, bool is_kept)
 		rc = db_release(db);
 	if (!is_kept || rc != SQLITE_OK) {
 		db_stop = 0; /* undoing must not be stopped */
-		if (!sqlite3_get_autocommit(db->h) && (db->has_point || rc != SQLITE_OK)) {
-			if (db_own(db, undo) == SQLITE_OK)
-				(void)db_own(db, release);
-		}
+		int undone = db_has_point(db) ? take_back(db) : SQLITE_OK;
+		rc = rc == SQLITE_OK ? undone : rc;
 		db->has_point = false;
 	}
 	files_drop(&db->files, db);

@@ -27,6 +27,7 @@ struct db {
 	bool is_own;		      /* a statement of ours: everything is allowed */
 	bool wants_file;	      /* the statement that was prepared does more than read */
 	bool has_point;		      /* our savepoint is set */
+	bool is_outermost;	      /* and the transaction is ours: the program has begun none */
 	bool is_running;	      /* a statement that was prepared */
 	char root[4096];	      /* the workspace */
 	char reason[DB_REASON_BYTES]; /* why the last statement was refused, or empty */
@@ -55,12 +56,15 @@ int db_begin(struct db *db);
 /* Let main be the file, making it. Prepared statements must be gone. Returns: an SQLite code. */
 int db_use_file(struct db *db);
 
-/* End a step: keep or undo what it changed since the savepoint. Returns: an SQLite code. */
+/* End a step: keep or undo what it changed since the savepoint. Returns: an SQLite code; that of
+ * undoing, when it is not kept. */
 int db_end(struct db *db, bool is_kept);
 
-/* Set the savepoint if there is none; release it. Returns: an SQLite code. */
+/* Set the savepoint if there is none; release it; is there something that it would undo? Returns:
+ * an SQLite code. */
 int db_point(struct db *db);
 int db_release(struct db *db);
+bool db_has_point(struct db *db);
 
 /* Run SQL of ours. Returns: an SQLite code. */
 int db_own(struct db *db, const char *sql);

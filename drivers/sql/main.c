@@ -155,6 +155,8 @@ static int send_result(const char *id, const struct step *s, const char *filenam
 	}
 	if (is_error)
 		add_error(&out, &s->error, filename);
+	if (s->undone)
+		(void)buf_addf(&out, ",\"undone\":\"%s\"", s->undone);
 	(void)buf_add(&out, "}");
 	(void)fflush(stdout);
 	return send_frame(FRAME_RESULT, &out);

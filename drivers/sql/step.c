@@ -335,6 +335,21 @@ static int prepare(struct step *s, const char *sql, sqlite3_stmt **out, const ch
 	return rc;
 }
 
+/* What the step did before a statement that no savepoint can be about. */
+static int keep(struct step *s)
+{
+	bool has_point = db_has_point(s->db);
+	int rc = db_release(s->db);
+	s->has_kept |= has_point && rc == SQLITE_OK;
+	return rc;
+}
+
+/* Such a statement stays itself, but for a PRAGMA that only answers a question. */
+static bool stays(sqlite3_stmt *stmt, const char *sql)
+{
+	return is_outside(sql) && !(sqlite3_stmt_readonly(stmt) && sqlite3_column_count(stmt) > 0);
+}
+
 static int run_prepared(struct step *s, sqlite3_stmt *stmt, const char *sql)
 {
 	struct db *db = s->db;
@@ -342,7 +357,7 @@ static int run_prepared(struct step *s, sqlite3_stmt *stmt, const char *sql)
 	(void)sqlite3_commit_hook(db->h, on_commit, s);
 	(void)sqlite3_rollback_hook(db->h, on_rollback, s);
 	if (is_outside(sql))
-		rc = db_release(db);
+		rc = keep(s);
 	else if (!sqlite3_stmt_readonly(stmt))
 		rc = db_point(db);
 	db->is_running = true;
@@ -353,8 +368,10 @@ static int run_prepared(struct step *s, sqlite3_stmt *stmt, const char *sql)
 		s->has_changed = true;
 		s->n_changed += (uint64_t)sqlite3_changes64(db->h);
 	}
-	if (rc == SQLITE_OK)
+	if (rc == SQLITE_OK) {
 		see_savepoint(s, sql);
+		s->has_kept |= stays(stmt, sql);
+	}
 	if (rc == SQLITE_OK && sqlite3_column_count(stmt) > 0)
 		note_sums(db, sqlite3_sql(stmt));
 	return rc;
@@ -427,18 +444,24 @@ static void say_changes(struct step *s)
 			s->n_changed, s->n_changed == 1 ? "" : "s", s->n_changed);
 }
 
+static const char *what_is_undone(const struct step *s)
+{
+	bool is_open = s->db->h && !sqlite3_get_autocommit(s->db->h);
+	return s->has_kept ? "part" : s->was_open && !is_open ? "transaction" : "step";
+}
+
 void step_run(struct step *s)
 {
 	s->value = BUF_INIT(s->value_bytes * 8);
 	int rc = db_begin(s->db);
+	s->was_open = s->db->h && !sqlite3_get_autocommit(s->db->h);
 	int r = rc == SQLITE_OK ? run_all(s) : step_fail_sql(s, s->code, rc);
-	if (r == 0) {
-		rc = db_end(s->db, true);
-		if (rc != SQLITE_OK)
-			r = step_fail_sql(s, s->code, rc);
-	} else {
-		(void)db_end(s->db, false);
-	}
+	rc = r == 0 && s->db->h ? db_release(s->db) : SQLITE_OK;
+	if (rc != SQLITE_OK)
+		r = step_fail_sql(s, s->code, rc);
+	rc = db_end(s->db, r == 0);
+	if (r < 0 && rc == SQLITE_OK)
+		s->undone = what_is_undone(s);
 	if (s->db->h) {
 		(void)sqlite3_commit_hook(s->db->h, NULL, NULL);
 		(void)sqlite3_rollback_hook(s->db->h, NULL, NULL);

@@ -41,6 +41,12 @@ struct step {
 	size_t n_marks;
 	bool has_changed;
 	bool is_done; /* .quit */
+	/* What no failure undoes: something was committed, begun, set or attached; and at the
+	 * beginning a transaction of an earlier step was open. */
+	bool has_kept, was_open;
+	/* Of what has failed: "step", all that it wrote; "part", what it wrote after something that
+	 * stays; "transaction", also what earlier steps wrote in it. NULL: it is not known. */
+	const char *undone;
 	struct step_error error;
 };
 

@@ -285,6 +285,10 @@ static const struct param error_rows[] = {
 static const struct param state_rows[] = {
 	{"outcome", PARAM_CHOICE, NEEDED, .choices = "committed|rolled_back|replayed|diverged|lost",
 		.help = "what became of the session's state"},
+	{"undone", PARAM_CHOICE, .choices = "step|part|transaction",
+		.help = "of a step of SQL that failed: what it wrote is undone; of that, what came "
+			"after something that stays, as a COMMIT; or a transaction with what "
+			"earlier steps wrote in it"},
 	MAY_GIVE("checkpoint", PARAM_TEXT, "the state before the step, if it was kept"),
 	{"reason", PARAM_TEXT, .is_nullable = true, .help = "why it is not committed"},
 	MAY_GIVE("notice", PARAM_TEXT,

@@ -141,12 +141,14 @@ static void add_state(struct buf *b, const json_t *record)
 	};
 	const json_t *state = json_object_get(record, "state");
 	const char *outcome = member(state, "outcome"), *reason = member(state, "reason");
-	const char *notice = member(state, "notice");
+	const char *notice = member(state, "notice"), *undone = member(state, "undone");
 	bool is_plain = strcmp(outcome, "committed") == 0 && is_good(record) && !has_exited(record);
 	for (size_t i = 0; i < ARRAY_LEN(rows) && !is_plain; i++)
 		if (strcmp(rows[i].outcome, outcome) == 0)
-			(void)buf_addf(b, ", %s", rows[i].text);
-	if (strcmp(outcome, "rolled_back") == 0)
+			(void)buf_addf(b, ", %s", undone[0] ? "undone: " : rows[i].text);
+	if (strcmp(outcome, "committed") == 0)
+		outcome_add_taken_back(b, record);
+	else if (strcmp(outcome, "rolled_back") == 0)
 		outcome_add_back(b, record);
 	else if (strcmp(outcome, "lost") == 0)
 		outcome_add_anew(b, record);

@@ -79,6 +79,23 @@ void outcome_add_anew(struct buf *b, const json_t *record)
 			: "the steps before this one are run again before the next");
 }
 
+void outcome_add_taken_back(struct buf *b, const json_t *record)
+{
+	static const struct {
+		const char *undone, *text;
+	} rows[] = {
+		{"step", "what the step wrote"},
+		{"part",
+			"what the step wrote after its last BEGIN, COMMIT, PRAGMA or the like; what it "
+			"did before is kept"},
+		{"transaction", "the whole transaction, with what earlier steps wrote in it"},
+	};
+	const char *undone = member(json_object_get(record, "state"), "undone");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (strcmp(undone, rows[i].undone) == 0)
+			(void)buf_add(b, rows[i].text);
+}
+
 bool outcome_is_plain_undo(const json_t *result)
 {
 	return strcmp(member(result, "outcome"), "rolled_back") == 0 &&

@@ -16,6 +16,7 @@ enum { OUTCOME_BYTES = 64 << 10 }; /* what any of these takes at most */
  *          more". Nothing when there are none.
  * back     of the record of a step that was rolled back: what is as before it, and what is not.
  * anew     of the record of a step whose outcome is lost: how the session goes on.
+ * taken_back  of the record of a step that failed and has "undone": what that is.
  * undone   of the answer to session.undo: where its state comes from, and how far it is what it
  *          was.
  * again    of the answer to session.branch, or any that has "runs_again": whose variables are to be
@@ -24,6 +25,7 @@ enum { OUTCOME_BYTES = 64 << 10 }; /* what any of these takes at most */
 void outcome_add_lost(struct buf *b, const json_t *result);
 void outcome_add_back(struct buf *b, const json_t *record);
 void outcome_add_anew(struct buf *b, const json_t *record);
+void outcome_add_taken_back(struct buf *b, const json_t *record);
 void outcome_add_undone(struct buf *b, const json_t *result);
 bool outcome_add_again(struct buf *b, const json_t *result);
 

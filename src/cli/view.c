@@ -357,13 +357,16 @@ static void show_state(const struct view *view, const json_t *record)
 		{"diverged", "diverged", add_reason},
 		{"lost", "lost", add_anew},
 	};
-	const char *outcome = state_text(record, "outcome");
+	const char *outcome = state_text(record, "outcome"), *undone = state_text(record, "undone");
 	if (view->options.output.quiet || view->options.output.json || view->options.output.jsonl)
 		return;
 	for (size_t i = 0; outcome && i < ARRAY_LEN(rows); i++)
 		if (strcmp(outcome, rows[i].outcome) == 0 &&
 			(i > 0 || is_for_rollback(view, record)))
 			view_tell(rows[i].head, rows[i].add, record);
+	/* That a step of SQL which fails changes nothing goes without saying. */
+	if (undone && strcmp(undone, "step") != 0)
+		view_tell("undone", outcome_add_taken_back, record);
 	const char *notice = state_text(record, "notice");
 	cleanup_buf struct buf told = BUF_INIT(8 * ERR_MSG_BYTES);
 	if (notice && utf8_escape_terminal(&told, notice, strlen(notice), UTF8_ONE_LINE) == 0)

@@ -33,13 +33,23 @@ struct naming {
 
 /* ---- files ---- */
 
+/* SQLite writes what it undoes into the file when it was too much for its memory. */
+static bool is_undone(
+	const struct session *s, enum workspace_change change, const struct workspace_file *file)
+{
+	const struct shadow *then = s->is_shadow_due ? NULL : keep_newest(s);
+	return s->record.undone && change == WORKSPACE_MODIFIED && then &&
+		shadow_has_bytes(then, file, s->box->workspace_fd);
+}
+
 static void add_change(void *arg, enum workspace_change change, const struct workspace_file *file)
 {
 	static const char *const words[] = {"created", "modified", "deleted"};
 	cleanup_buf struct buf path = BUF_INIT(3 * 4096);
 	/* A name that is no UTF-8 cannot be said in JSON; it is shown repaired. */
-	struct record *record = arg;
-	if (file->kind != WORKSPACE_FILE ||
+	struct session *s = arg;
+	struct record *record = &s->record;
+	if (file->kind != WORKSPACE_FILE || is_undone(s, change, file) ||
 		utf8_repair(&path, file->path, strlen(file->path), NULL) < 0 ||
 		record_add_path(record, change == WORKSPACE_DELETED ? NULL : file->path) < 0)
 		return;
@@ -54,7 +64,7 @@ static void add_change(void *arg, enum workspace_change change, const struct wor
 static void tell_changes(
 	struct session *s, const struct workspace *then, const struct workspace *after)
 {
-	workspace_compare(then, after, add_change, &s->record);
+	workspace_compare(then, after, add_change, s);
 	s->record.files_cut = after->is_cut;
 }
 

@@ -214,6 +214,12 @@ const char *record_outcome_word(enum record_outcome outcome)
 	return outcome_words[outcome];
 }
 
+/* Is nothing left of what the step did? */
+static bool is_back(const struct record *r)
+{
+	return r->outcome == RECORD_ROLLED_BACK || r->outcome == RECORD_LOST;
+}
+
 json_t *record_json(const struct record *r)
 {
 	json_t *out = json_pack("{s:i, s:s, s:s?, s:s, s:s, s:s}", "schema", 1, "step", r->step,
@@ -234,12 +240,13 @@ json_t *record_json(const struct record *r)
 	if (r->has_exited)
 		(void)json_object_set_new(out, "exited", json_true());
 	(void)json_object_set_new(out, "state",
-		json_pack("{s:s, s:s*, s:s?, s:s*}", "outcome", outcome_words[r->outcome],
-			"checkpoint", r->checkpoint, "reason", r->reason, "notice", r->notice));
+		json_pack("{s:s, s:s*, s:s*, s:s?, s:s*}", "outcome", outcome_words[r->outcome],
+			"undone", is_back(r) ? NULL : r->undone, "checkpoint", r->checkpoint,
+			"reason", r->reason, "notice", r->notice));
 	(void)json_object_set(out, "files", r->files);
 	if (r->files_lost)
 		(void)json_object_set(out, "files_lost", (json_t *)(uintptr_t)r->files_lost);
-	if (r->variables && r->outcome != RECORD_ROLLED_BACK && r->outcome != RECORD_LOST)
+	if (r->variables && !is_back(r))
 		(void)json_object_set(out, "variables", r->variables);
 	(void)json_object_set_new(
 		out, "tools", r->tools.tools ? json_incref(r->tools.tools) : json_array());

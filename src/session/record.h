@@ -32,14 +32,14 @@ struct record {
 	struct capture out[2];			  /* stdout, stderr */
 	json_t *outputs; /* what is said of them: made by record_name(), or NULL */
 	enum record_outcome outcome;
-	const char *reason;	  /* or NULL */
-	const char *notice;	  /* what is closed or not put back; or NULL */
-	const char *checkpoint;	  /* of the state before it, or NULL */
-	const json_t *files_lost; /* borrowed: paths a rollback could not bring back, or NULL */
-	json_t *files;		  /* array */
-	json_t *variables;	  /* array: new and changed ones; or NULL */
-	struct tool_log tools;	  /* the calls it made */
-	char **paths;		  /* beside `files`: the name as it is, NULL for one deleted */
+	const char *reason, *notice; /* or NULL; what is closed or not put back, or NULL */
+	const char *undone;	     /* by its runtime: "step", "part", "transaction"; or NULL */
+	const char *checkpoint;	     /* of the state before it, or NULL */
+	const json_t *files_lost;    /* borrowed: paths a rollback could not bring back, or NULL */
+	json_t *files;		     /* array */
+	json_t *variables;	     /* array: new and changed ones; or NULL */
+	struct tool_log tools;	     /* the calls it made */
+	char **paths;		     /* beside `files`: the name as it is, NULL for one deleted */
 	size_t n_paths;
 	bool files_cut, has_exited;	      /* has_exited: a session's step has ended itself */
 	double wall_ms, queued_ms, waited_ms; /* the last of wall_ms, for answers from outside */

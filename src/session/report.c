@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/report.h"
 
+#include "base/attr.h"
 #include "base/buf.h"
 #include "base/json_parts.h"
 #include "base/num.h"
@@ -166,6 +167,17 @@ static json_t *copy_variables(const json_t *result)
 	return out;
 }
 
+/* What its runtime has undone itself, as one of the words that there are. */
+static const char *undone_of(const json_t *result)
+{
+	static const char *const words[] = {"step", "part", "transaction"};
+	const char *undone = json_string_value(json_object_get(result, "undone"));
+	for (size_t i = 0; undone && i < ARRAY_LEN(words); i++)
+		if (strcmp(words[i], undone) == 0)
+			return words[i];
+	return NULL;
+}
+
 static int check_result(const json_t *result, struct err *err)
 {
 	const char *status = json_string_value(json_object_get(result, "status"));
@@ -207,6 +219,7 @@ int report_result(const char *data, size_t bytes, uint64_t step, struct record *
 		record->value = value ? copy_mimes(value) : NULL;
 		record->error = error ? copy_error(error) : NULL;
 		record->variables = copy_variables(result);
+		record->undone = undone_of(result);
 		end->has_result = true;
 		end->is_error =
 			strcmp(json_string_value(json_object_get(result, "status")), "error") == 0;

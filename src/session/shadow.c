@@ -121,6 +121,26 @@ static struct blob *known_blob(
 	return b && !b->is_racy ? b : NULL;
 }
 
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(
+		((const struct workspace_file *)a)->path, ((const struct workspace_file *)b)->path);
+}
+
+bool shadow_has_bytes(const struct shadow *s, const struct workspace_file *f, int fd)
+{
+	const struct workspace_file *files = s->files.files, *then;
+	then = s->files.n_files > 0 ? bsearch(f, files, s->files.n_files, sizeof *files, by_path)
+				    : NULL;
+	const struct blob *was = then && f->kind == WORKSPACE_FILE ? s->blobs[then - files] : NULL;
+	if (!was || was->bytes != f->size_bytes)
+		return false;
+	struct blob *is = read_blob(fd, f);
+	bool is_same = is && memcmp(is->data, was->data, was->bytes) == 0;
+	free(is);
+	return is_same;
+}
+
 /* Of one file, for which there is @room. Returns: its bytes, when it is kept. */
 static size_t plan_blob(
 	struct shadow *s, size_t i, const struct shadow *prev, size_t *at_prev, size_t room)

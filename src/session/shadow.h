@@ -31,6 +31,11 @@ void shadow_let_go(struct shadow *s); /* NULL is fine */
 /* What the workspace held then. */
 const struct workspace *shadow_files(const struct shadow *s);
 
+/* Has the file @f, of the workspace @fd now, the bytes that it had then? Not when they are not
+ * kept.
+ */
+bool shadow_has_bytes(const struct shadow *s, const struct workspace_file *f, int fd);
+
 /* What is to be done to bring the workspace @now back: in an order that works. */
 enum shadow_act {
 	SHADOW_REMOVE, /* the file, link, or directory with what is left in it */

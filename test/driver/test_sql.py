@@ -282,6 +282,37 @@ class Values(Case):
                 self.assertEqual(d.step(code)["value"][TABLE], {"changes": n})
         self.assertEqual(self.rows(d, "SELECT count(*) FROM t"), [[4]])
 
+    def test_a_failure_tells_what_it_undid(self):
+        d = self.driver()
+        path = os.path.join(d.home, "retort.db")
+        d.step("CREATE TABLE t(a UNIQUE); INSERT INTO t VALUES (1); CREATE TABLE p(a PRIMARY KEY); "
+               "CREATE TABLE c(a REFERENCES p DEFERRABLE INITIALLY DEFERRED)")
+
+        def stat():
+            with open(path, "rb") as file:
+                return os.stat(path).st_mtime_ns, file.read()
+
+        for code, undone in (("INSERT INTO t VALUES (2); SELECT * FROM nosuch", "step"),
+                             ("SELECT * FROM nosuch", "step"),
+                             ("PRAGMA user_version; INSERT INTO t VALUES (2); SELECT * FROM nosuch", "step"),
+                             ("BEGIN; INSERT INTO t VALUES (3); SELECT * FROM nosuch", "part"),
+                             ("INSERT INTO t VALUES (4); SELECT * FROM nosuch", "step"),
+                             ("INSERT OR ROLLBACK INTO t VALUES (1)", "transaction"),
+                             ("INSERT OR ROLLBACK INTO t VALUES (1)", "step"),
+                             ("PRAGMA foreign_keys = on; SELECT * FROM nosuch", "part"),
+                             ("INSERT INTO c VALUES (9)", "step"),
+                             ("INSERT INTO c VALUES (9); PRAGMA user_version", "step")):
+            with self.subTest(code=code):
+                before = stat()
+                self.assertEqual(d.step(code)["undone"], undone)
+                self.assertEqual(stat(), before)
+        for code in ("INSERT INTO t VALUES (5); PRAGMA user_version; INSERT INTO t VALUES (6); SELECT * FROM nosuch",
+                     "BEGIN; INSERT INTO t VALUES (7); COMMIT; INSERT INTO t VALUES (8); SELECT * FROM nosuch"):
+            self.assertEqual(d.step(code)["undone"], "part")
+        self.assertEqual(self.rows(d, "SELECT group_concat(a) FROM t"), [["1,5,7"]])
+        self.assertEqual(self.rows(d, "SELECT count(*) FROM c"), [[0]])
+        self.assertNotIn("undone", d.step("INSERT INTO t VALUES (10)"))
+
     def test_regular_expressions(self):
         d = self.driver()
         self.assertEqual(self.rows(d, r"SELECT 'abc' REGEXP 'b', 'a1' REGEXP '^\w\d$', 'ab' NOT REGEXP 'c', NULL REGEXP 'x', "

@@ -226,6 +226,16 @@ class Running(harness.Case):
         self.assertEqual(done.text.count("Traceback"), 1)
         self.assertIn("value: 2", self.mcp.run("b", session="fail").text)
 
+    @harness.needs_shell_or_sql
+    def test_what_sql_has_undone_is_not_said_to_be_kept(self):
+        self.mcp.run("CREATE TABLE t(a); INSERT INTO t VALUES (1), (2)", runtime="sql", session="undone")
+        for code, words in (("INSERT INTO t VALUES (5); SELECT * FROM nosuch", "undone: what the step wrote"),
+                            ("PRAGMA user_version = 3; SELECT * FROM nosuch", "undone: what the step wrote after its last BEGIN, COMMIT, "
+                             "PRAGMA or the like; what it did before is kept")):
+            done = self.mcp.run(code, runtime="sql", session="undone")
+            self.assertTrue(done.text.splitlines()[0].endswith(f", exit 1, {words}"), done.text)
+            self.assertEqual("files:" in done.text, "PRAGMA" in code)
+
     def test_what_takes_too_long_is_rolled_back(self):
         self.mcp.run("c = 1", session="slow")
         done = self.mcp.run("c = 2\nwhile True: pass", session="slow", timeout_ms=500)

@@ -180,6 +180,32 @@ class Rollback(ToldCase):
         self.assertTrue(done.err.endswith("as before this step; what was temporary in the database is gone\n"), done.err)
         self.assertEqual(s.run("SELECT * FROM t")["status"], "error")
 
+    def test_what_a_step_of_sql_undid(self):
+        s = self.session(runtime="sql")
+        s.run("CREATE TABLE t(a UNIQUE); INSERT INTO t VALUES (1)")
+        series = "INSERT INTO t SELECT value + 9 FROM generate_series(1, 400000); "
+        part = "after its last BEGIN, COMMIT, PRAGMA or the like; what it did before is kept\n"
+        for code, undone, files, told in (
+                ("INSERT INTO t VALUES (2); SELECT * FROM nosuch", "step", [], "(SQLITE_ERROR)\n"),
+                (series + "SELECT * FROM nosuch", "step", [], "(SQLITE_ERROR)\n"),
+                ("INSERT INTO t VALUES (3); PRAGMA user_version; SELECT * FROM nosuch", "part", ["retort.db"],
+                 "retort: undone: what the step wrote " + part),
+                ("BEGIN; SELECT * FROM nosuch", "part", [], part),
+                ("INSERT OR ROLLBACK INTO t VALUES (1)", "transaction", [],
+                 "retort: undone: the whole transaction, with what earlier steps wrote in it\n")):
+            with self.subTest(code=code):
+                record = json.loads(self.exec(s, code, "--json").out)
+                self.assertEqual((record["state"]["outcome"], record["state"]["undone"]), ("committed", undone))
+                self.assertEqual([f["path"] for f in record["files"]], files)
+                if undone == "transaction":
+                    s.run("BEGIN; INSERT INTO t VALUES (4)")
+                elif undone == "part":
+                    s.run("DELETE FROM t WHERE a = 3; COMMIT")
+                self.assertTrue(self.exec(s, code).err.endswith(told))
+        self.assertEqual(s.run("SELECT count(*) FROM t")["value"]["application/json"]["rows"], [[1]])
+        self.assertNotIn("undone", s.run("SELECT * FROM nosuch", atomic=True)["state"])
+        self.assertNotIn("undone", s.run("1 / 0", runtime="python")["state"])
+
     def test_not_rolled_back(self):
         s = self.session()
         s.run("import threading; n = 1; threading.Thread(target=threading.Event().wait, daemon=True).start()")
