@@ -136,6 +136,9 @@ def run_line(name, text, space):
 def run_cell(name, text, body, space):
     if name in theirs["cell"]:
         return theirs["cell"][name](expand(text, space), body)
+    if name == "fenced":
+        runtime = OTHER_RUNTIMES.get(text) or {"sqlite": "sql"}.get(text, "javascript")
+        raise UsageError('the fence says %s, and this step runs Python: give it the runtime "%s"' % (text, runtime))
     if name in SHOWN:
         return show_text(SHOWN[name], body)
     if name in SCRIPTS:

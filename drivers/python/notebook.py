@@ -23,6 +23,7 @@ BODY_OF_CODE = ("time", "timeit", "capture", "prun")
 BARE = "cd|ls|ll|cat|mkdir|rm|rmdir|cp|mv|run|time|timeit|who|whos|env"
 INSTALL = r"(?:pip3?|conda|mamba|uv\s+pip|python3?\s+-m\s+pip)\s+(?:install|uninstall|list|show|freeze)\b"
 SHELLS = ("bash", "sh", "shell", "console", "zsh")
+FOREIGN = ("js", "javascript", "mjs", "node", "ts", "typescript", "sql", "sqlite")  # magic.py knows them
 
 TOKEN = re.compile(
     r"(?P<string>\b[rRbBuUfFtT]{1,2}(?=[\"'])|)(?P<quote>\"\"\"|'''|\"|')"
@@ -93,7 +94,8 @@ def without_fence(text):
         if rest[end.end() :].strip():
             return text  # there is more than one, or other text
         rest = rest[: end.start()]
-    head = "%%bash" if language.lower() in SHELLS else ""
+    word = language.lower()
+    head = "%%bash" if word in SHELLS else "%%fenced " + word if word in FOREIGN else ""
     return "\n" * (text.count("\n", 0, found.start(3)) - 1) + head + "\n" + rest
 
 

@@ -277,6 +277,11 @@ class Magics(Case):
         self.assertIn("near: %timeit", got.error["message"])
         self.assertIn("%%capture", self.fails(self.driver.step("%%nonsense\n1"), "UsageError").error["message"])
         self.assertIn('runtime "sql"', self.fails(self.driver.step("%%sql\nselect 1"), "UsageError").error["message"])
+        for fence, runtime in (("js", "javascript"), ("JavaScript", "javascript"), ("ts", "javascript"), ("sql", "sql"), ("sqlite", "sql")):
+            for code in ("1 + 1", "select 1"):
+                got = self.fails(self.driver.step("```%s\n%s\n```" % (fence, code)), "UsageError")
+                self.assertEqual(got.error["message"], 'the fence says %s, and this step runs Python: give it the runtime "%s"'
+                                 % (fence.lower(), runtime))
         self.assertIn("no debugger", self.run_step("%debug").err)
 
     def test_shown(self):
