@@ -251,6 +251,14 @@ static void take_bundle(struct section *s, const json_t *bundle)
 	free(dump);
 }
 
+/* Does the first line say all of an error? Of an exit Python has printed the message, too. */
+static bool is_told(const json_t *error)
+{
+	struct text message = text_of(json_object_get(error, "message"));
+	return json_array_size(json_object_get(error, "traceback")) == 0 &&
+		message.bytes <= SHOWN_BYTES && !memchr(message.data, '\n', message.bytes);
+}
+
 static void take_traceback(struct section *s, const json_t *error)
 {
 	size_t i;
@@ -267,20 +275,35 @@ static void take_traceback(struct section *s, const json_t *error)
 	take_text(s, text_of(json_object_get(error, "message")));
 }
 
-/* A traceback that was printed as well is told once. */
-static void drop_twin(struct rendering *r)
+/* What ends stderr is not told there again. */
+static void drop_twin(struct rendering *r, const struct buf *told)
 {
-	const struct buf *error = &r->sections[FAILURE].text;
 	struct buf *printed = &r->sections[ERR].text;
-	size_t n = error->bytes, end = printed->bytes;
-	while (n > 0 && error->data[n - 1] == '\n')
+	size_t n = told->bytes, end = printed->bytes;
+	while (n > 0 && told->data[n - 1] == '\n')
 		n--;
 	while (end > 0 && printed->data[end - 1] == '\n')
 		end--;
-	if (n == 0 || end < n || memcmp(printed->data + end - n, error->data, n) != 0)
+	if (n == 0 || end < n || memcmp(printed->data + end - n, told->data, n) != 0 ||
+		(end > n && printed->data[end - n - 1] != '\n'))
 		return;
 	printed->bytes = end - n;
 	printed->data[printed->bytes] = '\0';
+}
+
+/* A traceback was printed as well; of sys.exit("why") the reason. */
+static void take_failure(struct rendering *r)
+{
+	const json_t *error = json_object_get(r->record, "error");
+	struct text message = text_of(json_object_get(error, "message"));
+	cleanup_buf struct buf reason = BUF_INIT(PLAIN_MAX);
+	if (!is_told(error))
+		take_traceback(&r->sections[FAILURE], error);
+	if (json_array_size(json_object_get(error, "traceback")) > 0)
+		drop_twin(r, &r->sections[FAILURE].text);
+	else if (strcmp(member(error, "name"), "SystemExit") == 0 &&
+		plain_add(&reason, message.data, message.bytes) == 0)
+		drop_twin(r, &reason);
 }
 
 static bool take_image(struct rendering *r, const json_t *bundle)
@@ -332,8 +355,7 @@ static void collect(struct rendering *r)
 		(uint64_t)json_integer_value(json_object_get(cut, "stdout_bytes"));
 	r->sections[ERR].lost_bytes =
 		(uint64_t)json_integer_value(json_object_get(cut, "stderr_bytes"));
-	take_traceback(&r->sections[FAILURE], json_object_get(record, "error"));
-	drop_twin(r);
+	take_failure(r);
 	if (!take_image(r, value))
 		take_bundle(&r->sections[VALUE], value);
 	json_array_foreach(json_object_get(record, "displays"), i,
@@ -403,22 +425,36 @@ static void add_file(struct rendering *r, const json_t *file)
 	buf_done(&path);
 }
 
+/* No list has those that are gone. */
+static void add_files_left(struct rendering *r, size_t n, size_t n_gone)
+{
+	(void)buf_addf(&r->text, "  … and %zu more", n);
+	if (n_gone == n)
+		(void)buf_add(&r->text, ", deleted");
+	else if (n_gone > 0)
+		(void)buf_addf(&r->text, ", %zu of them deleted", n_gone);
+	(void)buf_add(&r->text, n_gone < n && r->options->has_tools ? ": list_files\n" : "\n");
+}
+
 static void add_files(struct rendering *r)
 {
 	const json_t *files = json_object_get(r->record, "files");
-	size_t i, n = json_array_size(files);
+	size_t i, n = json_array_size(files), n_left = 0, n_gone = 0;
 	json_t *file;
 	size_t room = r->text.bytes + 4 * FILES_SHOWN * 60;
 	if (n > 0)
 		(void)buf_addf(&r->text, "files:\n");
 	json_array_foreach(files, i, file)
 	{
-		if (i < FILES_SHOWN && r->text.bytes < room)
+		if (i < FILES_SHOWN && r->text.bytes < room) {
 			add_file(r, file);
+			continue;
+		}
+		n_left++;
+		n_gone += strcmp(member(file, "change"), "deleted") == 0;
 	}
-	if (n > FILES_SHOWN)
-		(void)buf_addf(&r->text, "  … and %zu more%s\n", n - FILES_SHOWN,
-			r->options->has_tools ? ": list_files" : "");
+	if (n_left > 0)
+		add_files_left(r, n_left, n_gone);
 	if (json_is_true(json_object_get(json_object_get(r->record, "truncated"), "files")))
 		(void)buf_addf(&r->text, "  [there are more files than are looked at]\n");
 }
