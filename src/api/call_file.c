@@ -122,7 +122,7 @@ static const struct param one_file_rows[] = {
 	MAY_GIVE("volume", PARAM_FLAG, "it is in a volume"),
 };
 static const struct param files_rows[] = {
-	{"files", PARAM_OBJECTS, NEEDED, FIELDS(one_file_rows), .help = "regular files"},
+	{"files", PARAM_OBJECTS, NEEDED, FIELDS(one_file_rows), .help = "regular files; no links"},
 	MAY_GIVE("path", PARAM_TEXT, "the directory, if one was named: relative to the workspace"),
 	MAY_GIVE("truncated", PARAM_FLAG, "there are more than were looked at"),
 	{"directories", PARAM_TEXTS, .help = "truncated: the directories that lie directly there"},

@@ -236,6 +236,28 @@ class Running(harness.Case):
             self.assertTrue(done.text.splitlines()[0].endswith(f", exit 1, {words}"), done.text)
             self.assertEqual("files:" in done.text, "PRAGMA" in code)
 
+    def test_what_the_first_line_says_is_not_said_again(self):
+        for code, rest in (("import sys; sys.exit('why not')", []), ("raise SystemExit(3)", []), ("import os; os._exit(3)", []),
+                           ("import sys; print('well', file=sys.stderr); sys.exit('why not')", ["stderr: well"]),
+                           ("import sys; print('well, why not', file=sys.stderr, end=''); sys.exit('why not')",
+                            ["stderr: well, why notwhy not"]),
+                           ("import sys; sys.exit('why\\nnot')", ["error:", "SystemExit", "why", "not"])):
+            with self.subTest(code=code):
+                self.assertEqual(self.mcp.run(code, session="once").text.splitlines()[1:], rest)
+
+    def test_files_that_are_not_shown_are_looked_for_where_they_are(self):
+        make, end = "for i in range(30): open(f'{i:02}', 'w').close()", "import os\nfor i in range(30): os.remove(f'{i:02}')"
+        for code, left in ((make, "  … and 10 more: list_files"), (end + "\nopen('zz', 'w').close()", "  … and 11 more, 10 of them deleted: list_files"),
+                           (make + "\nos.remove('zz')", "  … and 11 more, 1 of them deleted: list_files"), (end, "  … and 10 more, deleted")):
+            self.assertIn(left, self.mcp.run(code, session="left").text.splitlines(), code)
+
+    def test_links_are_in_no_list_and_that_is_said(self):
+        done = self.mcp.run("import os; os.symlink('target', 'link'); open('target', 'w').close()", session="links")
+        self.assertEqual([f["path"] for f in done.record["files"]], ["target"])
+        self.assertEqual(self.mcp.tool("list_files", session="links").text, "target (0 bytes)\n")
+        (about,) = [t["description"] for t in self.mcp.call("tools/list")["tools"] if t["name"] == "list_files"]
+        self.assertIn("no links", about)
+
     def test_what_takes_too_long_is_rolled_back(self):
         self.mcp.run("c = 1", session="slow")
         done = self.mcp.run("c = 2\nwhile True: pass", session="slow", timeout_ms=500)
@@ -275,7 +297,7 @@ class Running(harness.Case):
         self.assertIn("value: 1", self.mcp.run("e", session="crash").text)
         self.mcp.run("open('/tmp/t', 'w')", session="crash")
         done = self.mcp.run("import os; open('/tmp/t', 'w').write('1'); os._exit(1)", session="crash")
-        self.assertIn("as before this step, but for /tmp/t\n", done.text)
+        self.assertIn("as before this step, but for /tmp/t", done.text.splitlines()[0])
 
     def test_reset(self):
         self.mcp.run("f = 1", session="again")
@@ -364,6 +386,25 @@ class Running(harness.Case):
                 self.assertEqual((done.record["status"], done.record["runtime"]), ("ok", runtime), name)
         done = self.mcp.tool("run_code", code="1", language="py", runtime="shell")
         self.assertIn("language: the same as runtime: give one of the two", done.text)
+
+    @harness.needs_shell_or_sql
+    def test_a_session_has_the_language_of_its_first_call(self):
+        self.mcp.run("SELECT 1", runtime="sql", session="first")
+        self.assertEqual(self.mcp.run("SELECT 2", session="first").record["runtime"], "sql")
+        self.assertEqual(self.mcp.run("x = 3", runtime="python", session="first").record["status"], "ok")
+        self.assertEqual(self.mcp.run("SELECT 4", session="first").record["runtime"], "sql")
+        self.mcp.tool("sessions", action="branch", session="first", name="second")
+        self.assertEqual(self.mcp.run("x", runtime="python", session="second").record["value"]["text/plain"], "3")
+        self.assertEqual(self.mcp.run("SELECT 5", session="second").record["runtime"], "sql")
+        done = self.mcp.run("true", runtime="shell", session="first", reset=True)
+        self.assertIn("in a new session", done.text)
+        self.assertEqual(self.mcp.run("true", session="first").record["runtime"], "shell")
+        self.mcp.tool("write_file", path="a", content="1", session="third")
+        self.mcp.run("SELECT 6", runtime="sql", session="third")
+        self.assertEqual(self.mcp.run("7", session="third").record["runtime"], "python")
+        with Mcp("--preload", "json") as client:
+            client.run("SELECT 8", runtime="sql")
+            self.assertEqual(client.run("8 + 1").record["value"]["text/plain"], "9")
 
     @harness.needs_shell_or_sql
     def test_other_runtimes(self):

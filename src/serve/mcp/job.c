@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/job.h"
 
-#include "base/timer.h"
 #include "api/wording.h"
+#include "base/timer.h"
 #include "base/utf8.h"
 #include "serve/mcp/tool.h"
 
@@ -197,11 +197,23 @@ static void on_created(struct mcp_job *job, const json_t *session, const struct 
 		mcp_job_refuse(job, err);
 }
 
+/* It has all languages; this one is that of steps which name none. What options give an interpreter
+ * of Python or modules for is one of Python. */
+static void choose_language(const struct mcp_job *job, json_t *params)
+{
+	const char *runtime = param_text(job->arguments, "runtime", NULL);
+	bool is_chosen = json_object_get(params, "runtime") || json_object_get(params, "python") ||
+		json_array_size(json_object_get(params, "preload")) > 0;
+	if (runtime && !is_chosen)
+		(void)json_object_set_new(params, "runtime", json_string(runtime));
+}
+
 void mcp_job_create(struct mcp_job *job, void (*then)(struct mcp_job *job))
 {
 	const json_t *usual = mcp_tools_config(job->tools)->create;
 	json_t *params = usual ? json_deep_copy(usual) : json_object();
 	(void)json_object_set_new(params, "name", json_string(mcp_job_session(job)));
+	choose_language(job, params);
 	job->then = then;
 	mcp_job_do(job, "session.create", params, on_created);
 }

@@ -41,7 +41,7 @@ enum {
 static const struct param run_code_rows[] = {
 	{"code", PARAM_DATA, true, 0, CODE_BYTES, .help = "source"},
 	{"runtime", PARAM_CHOICE, .choices = "python|javascript|sql|shell",
-		.help = "default: the session's, python if new", PARAM_OF_LANGUAGE},
+		.help = "default: the session's first, or python", PARAM_OF_LANGUAGE},
 	{"session", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "default",
 		.help = "a new name makes a new session"},
 	{"timeout_ms", PARAM_COUNT, false, 100, 600000,
@@ -126,7 +126,7 @@ const struct mcp_tool mcp_tool_table[] = {
 		mcp_read_file},
 	{"write_file", "Write a file", "Write a file of a session.", ROWS(write_file_rows),
 		MCP_TIER_STANDARD, MCP_IDEMPOTENT, mcp_write_file},
-	{"list_files", "List files", "List the files of a session.", ROWS(list_files_rows),
+	{"list_files", "List files", "List a session's files, no links.", ROWS(list_files_rows),
 		MCP_TIER_STANDARD, MCP_READ_ONLY | MCP_IDEMPOTENT, mcp_list_files},
 	{"sessions", "Sessions", "List sessions and steps, undo, branch, reset.",
 		ROWS(sessions_rows), MCP_TIER_STANDARD, 0, mcp_sessions},
