@@ -24,18 +24,18 @@ GRACE_S = 0.5  # from SIGINT to SIGKILL, within the second that an interrupted s
 
 def expand(text, space):
     """
-    As IPython does: {expr} and $name are replaced where Python knows them, $$ is a dollar. A brace that is no
-    expression (awk's, the shell's) leaves all of the text as it is; a $name that is none of Python's is the
-    shell's.
+    As IPython does: {expr} and $name are replaced where Python knows them, $$ is a dollar. A colon is the
+    expression's (a slice), never the begin of a format. A brace that is no expression (awk's, the shell's, JSON's)
+    leaves all of the text as it is; a $name that is none of Python's is the shell's.
     """
     names, out = space.all(), []
     try:
-        for literal, field, form, conversion in string.Formatter().parse(text):
+        for literal, field, rest, conversion in string.Formatter().parse(text):
             out.append(dollars(literal, names))
             if field is not None:
-                value = eval(field.strip(), dict(names))
+                value = eval(field + ":" + rest if rest else field, dict(names))
                 value = {"r": repr, "s": str, "a": ascii, None: lambda v: v}[conversion](value)
-                out.append(format(value, expand(form, space) if form else ""))
+                out.append(format(value))
     except KeyboardInterrupt:
         raise
     except Exception:

@@ -142,6 +142,13 @@ class Shell(Case):
                          "10 n.csv $name %s b {}\n" % self.driver.home.name)
         self.assertEqual(self.out("!echo a b | awk '{print $2}'"), "b\n")
         self.assertEqual(self.out("i = 9\n!for i in {1..2}; do echo $i; done"), "1\n2\n")
+        for text in ("'{\"a\":1}'", "'[{\"b\": 2}, {}]'", "'{x:03d}'", "'{x'", "'x}'", "'{x} {nosuch}'"):  # JSON is no field with a format
+            self.assertEqual(self.out("!printf %s " + text), text[1:-1])
+            self.assertEqual(self.text("z = !printf %s " + text + "\nz.n"), repr(text[1:-1]))
+            self.assertEqual(self.text("%sx printf %s " + text), repr([text[1:-1]]))
+            self.assertEqual(self.out("%%bash -s " + text + "\nprintf %s \"$1\""), text[1:-1])
+            self.assertEqual(self.text("import os\n%env QX=" + text + "\nos.environ['QX']"), repr(text))
+        self.assertEqual(self.out("!echo {words[0:1]} {words[0]!r}"), "[a] a\n")
         self.assertEqual(self.text("!exit 3\n_exit_code"), "3")
         self.assertEqual(self.text("!kill -9 $$\n_exit_code"), "-9")
         self.assertEqual(self.out("import os\nos.environ['ZZ'] = '1'\nos.mkdir('d'); os.chdir('d')\n!echo $ZZ; basename $PWD\n"
