@@ -18,7 +18,7 @@ with Genuine():
 PASSED_OVER = (
     "matplotlib config load_ext reload_ext unload_ext autoreload aimport precision colors xmode autosave "
     "automagic autocall autoawait autoindent doctest_mode gui notebook page alias_magic colab logstart "
-    "logstop logon logoff logstate qtconsole connect_info killbgscripts rehashx watermark "
+    "logstop logon logoff logstate qtconsole connect_info rehashx watermark "
     "tensorflow_version"
 ).split()
 ALIASES = {
@@ -382,6 +382,7 @@ LINES = {
     "lsmagic": ("lsmagic", False), "magic": ("lsmagic", False), "quickref": ("lsmagic", False),
     "pinfo": ("pinfo", False), "pinfo2": ("pinfo2", False), "pdoc": ("pinfo", False),
     "psource": ("pinfo2", False), "psearch": ("psearch", False), "pylab": ("pylab", False),
+    "killbgscripts": ("shell.end_background", False),
     "load": ("load", False), "save": ("load", False), "edit": ("load", False),
 }
 CELLS = {

@@ -6,8 +6,12 @@ import sys
 import builtins
 
 with driver.part("later").Genuine():
+    import os
     import re
     import shlex
+    import shutil
+
+    versions = driver.part("versions")
 
 INSTALL = re.compile(
     r"\s*(?:sudo\s+)?(?:(?:\S*python[\d.]*|uv)\s+(?:-m\s+)?)?(pip[\d.]*|conda|mamba|micromamba|pipenv|poetry|uv|apt|apt-get|apk|yum|dnf|brew)\s+(?:-\S+\s+)*"
@@ -16,7 +20,7 @@ INSTALL = re.compile(
 # pip can do these by itself, without a network.
 LOCAL = re.compile(r"(?:^|\s)(?:--no-index|--target|-t|--find-links|-f|--prefix|--root|--user\s+\S*/|-e|\.{0,2}/\S*|\.|\S+\.whl|\S+\.tar\.gz)(?=[\s=]|$)")
 SEPARATOR = re.compile(r"&&|\|\||;|\||\d?>+|&|\n")
-REQUIREMENT = re.compile(r"([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*(?:([=<>!~]=?.*)|)$")
+REQUIREMENT = re.compile(r"([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*(?:(\(?\s*[=<>!~][^;]*)|)(?:;.*)?$")
 VALUED = ("-i", "--index-url", "--extra-index-url", "-c", "-n", "--name", "--channel", "--timeout", "--retries")
 MODULES = {
     "opencv-python": "cv2", "opencv-python-headless": "cv2", "pyyaml": "yaml", "pillow": "PIL",
@@ -28,6 +32,7 @@ WELL_KNOWN = (
     "transformers xgboost lightgbm nltk spacy opencv-python scikit-image tqdm joblib pyyaml jinja2 pydantic "
     "tabulate pypdf pypdf2 python-docx python-pptx reportlab pytest ipython rich numba cython dask bokeh altair"
 ).split()
+CONDAS = ("conda", "mamba", "micromamba")
 SYSTEM = ("apt", "apt-get", "apk", "yum", "dnf", "brew")
 HOW_PROGRAMS = (
     "Nothing can be installed here: the box has no network. Its programs are those of the host's /usr, or of the "
@@ -58,6 +63,22 @@ def spelled(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+def pip_of_session():
+    """
+    A command for the pip of the session's interpreter, or "" where the one that is found by its name is that. A virtual
+    environment can be without pip: then it is what lists packages, and no more.
+    """
+    installed()  # what of the interpreter's own can be found is known then
+    from importlib import util
+
+    beside, python = shutil.which("pip"), shlex.quote(sys.executable)
+    if util.find_spec("pip") is None:
+        return "%s -I %s" % (python, shlex.quote(driver.HERE + "/listing.py"))
+    if beside is None or os.path.dirname(beside) != os.path.dirname(sys.executable):
+        return python + " -m pip"
+    return ""
+
+
 def answer(command):
     """
     What a command that would install says. Returns: None for any other; else (exit status, what is left of the
@@ -71,14 +92,16 @@ def answer(command):
     if cut:
         mark, rest = cut[0], text[cut.end() :].strip()
         text = text[: cut.start()]
-        if mark not in ("&&", ";", "\n"):
-            further = re.search(r"&&|;|\n", rest)  # 2>/dev/null, | tail -1: only how it is shown
+        if mark not in ("&&", "||", ";", "\n"):
+            further = re.search(r"&&|\|\||;|\n", rest)  # 2>/dev/null, | tail -1: only how it is shown
             mark, rest = (further[0], rest[further.end() :]) if further else ("", "")
     if LOCAL.search(text):
         return None
     status = reply(found[1], found[2], text)
     if cut and mark == "&&" and status:
-        rest = (re.split(r";|\n", rest, maxsplit=1) + [""])[1]
+        rest = (re.split(r"\|\||;|\n", rest, maxsplit=1) + [""])[1]
+    elif cut and mark == "||" and not status:
+        rest = (re.split(r"&&|;|\n", rest, maxsplit=1) + [""])[1]
     return status, rest.strip()
 
 
@@ -102,7 +125,8 @@ def wanted(text):
 def listed(path):
     try:
         with open(path, encoding="utf-8") as file:
-            return [line.strip() for line in file if line.strip() and line.strip()[0] not in "#-"]
+            lines = [re.sub(r"(^|\s)#.*", "", line).strip() for line in file]
+            return [line for line in lines if line and line[0] != "-"]
     except OSError as error:
         builtins.print("ERROR: %s" % error, file=sys.stderr)
         return []
@@ -119,10 +143,20 @@ def module_of(name):
         return ""
 
 
+def unsatisfied(tool, version, clauses):
+    """Why the version that is there is none of those that are asked for; "" if it is one."""
+    if tool in CONDAS:
+        clauses = re.sub(r"(^|,)\s*=\s*([^=,\s*]+)(?:\.?\*)?", r"\1==\2.*", clauses)
+    try:
+        if versions.satisfies(version, clauses):
+            return ""
+    except ValueError as error:
+        return "%s. %s is there" % (error, version)
+    return "no version that is there satisfies it: %s is, and no other can be had" % version
+
+
 def reply_programs(tool, text):
     """For what installs programs: those that are there."""
-    with driver.part("later").Genuine():
-        import shutil
     there = [word for word in wanted(text) if shutil.which(word)]
     if there:
         builtins.print("%s: already there: %s" % (tool, " ".join(there)))
@@ -145,10 +179,14 @@ def reply(tool, verb, text):
     for word in wanted(text):
         found = REQUIREMENT.match(word)
         name = spelled(found[1]) if found else word
-        version = there.get(name) or module_of(name)
-        if version:
-            note = " (asked for: %s; no other can be had)" % word if found[2] else ""
-            builtins.print("Requirement already satisfied: %s %s%s" % (name, version, note))
+        version = there.get(name)
+        other = unsatisfied(tool, version, found[2]) if version and found[2] else ""
+        if other:
+            builtins.print("ERROR: %s: %s: %s" % (tool, word, other), file=sys.stderr)
+            status = 1
+        elif version or module_of(name):
+            note = " (asked for: %s; its version is not known)" % word if found[2] and not version else ""
+            builtins.print("Requirement already satisfied: %s %s%s" % (name, version or module_of(name), note))
         else:
             missing.append(word)
     if not text.strip():

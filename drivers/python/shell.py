@@ -7,6 +7,8 @@ state = driver.state
 Genuine = driver.part("later").Genuine
 
 with Genuine():
+    import contextlib
+    import io
     import os
     import re
     import shlex
@@ -16,6 +18,8 @@ with Genuine():
     import subprocess
 
 DOLLAR = re.compile(r"(.*?)\$(\$?[\w.]+)(?=([^']*'[^']*')*[^']*$)", re.S)
+TRIES_AGAIN = {"npm": "NPM_CONFIG_FETCH_RETRIES", "npx": "NPM_CONFIG_FETCH_RETRIES", "pip": "PIP_RETRIES"}
+background = []  # what --bg has left running
 GRACE_S = 0.5  # from SIGINT to SIGKILL, within the second that an interrupted step has
 
 
@@ -123,7 +127,7 @@ def is_ours(stream):
     return stream is state.stdout or stream is state.stderr
 
 
-def run(argv, stdin=None, captured=None):
+def run(argv, stdin=None, captured=None, env=None):
     """
     Run a program to its end. Its output goes straight to the step's; where the program has put another
     stream in the place of sys.stdout, through that. An interrupt is passed on. Returns: the exit status.
@@ -139,7 +143,7 @@ def run(argv, stdin=None, captured=None):
     streams = driver.part("streams")
     if stdin is None and state.has_stdin and streams.is_pipe():
         streams.tell_waiting()  # whether it reads cannot be known
-    process = subprocess.Popen(argv, stdin=stdin, start_new_session=True, **pipes)
+    process = subprocess.Popen(argv, stdin=stdin, env=env, start_new_session=True, **pipes)
     try:
         told = process.communicate()
     except BaseException:
@@ -177,21 +181,41 @@ def system(command, space):
         if not rest[1]:
             return
         command = rest[1]
-    said(run([find_shell(), "-c", with_python(command)]))
+    said(run([find_shell(), "-c", command], env=environment(command)))
 
 
-def with_python(command):
-    """A "python" of the command is the session's own where the box has none of that name."""
-    if "python" not in command or shutil.which("python") or not sys.executable:
-        return command
-    return 'python() { %s "$@"; }\n%s' % (shlex.quote(sys.executable), command)
+def environment(text):
+    """
+    The environment of a command: "python" and "pip" in it are the session's own where the box has none, or another's. bash
+    takes functions from there. What would try again for a minute whether there is a network now does so once.
+    """
+    out = dict(os.environ)
+    for name, variable in TRIES_AGAIN.items():
+        if name in text:
+            out.setdefault(variable, "0")
+    if "python" in text and not shutil.which("python") and sys.executable:
+        out.update(PATH="%s:%s/bin" % (out.get("PATH", os.defpath), driver.HERE), RETORT_PYTHON=sys.executable)
+    pip = driver.part("packages").pip_of_session() if "pip" in text and sys.executable else ""
+    if pip:
+        out.update({"BASH_FUNC_%s%%%%" % name: '() { %s "$@"; }' % pip for name in ("pip", "pip3")})
+        for name in ("python", "python3"):
+            out["BASH_FUNC_%s%%%%" % name] = (
+                '() { if [ "$1 $2" = "-m pip" ]; then shift 2; %s "$@"; else command %s "$@"; fi; }' % (pip, name)
+            )
+    return out
 
 
 def lines(command, space):
-    out = []
-    command = with_python(expand(command, space))
-    said(run([find_shell(), "-c", command], captured=out))
-    return SList(out[0].decode("utf-8", "replace").splitlines())
+    command, told = expand(command, space), io.StringIO()
+    with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
+        rest = driver.part("packages").answer(command)
+    out = [told.getvalue().encode("utf-8", "replace")]
+    if rest is not None:
+        said(rest[0])
+        command = rest[1]
+    if command:
+        said(run([find_shell(), "-c", command], captured=out, env=environment(command)))
+    return SList(b"".join(out).decode("utf-8", "replace").splitlines())
 
 
 def lines_cell(text, body, space):
@@ -207,45 +231,65 @@ def script(text, body, space):
         name, _, value = word.partition("=")
         if name in ("--out", "--err", "--proc"):
             kept[name] = value or (given.pop(0) if given else "")
+        elif word == "--bg":
+            kept[word] = True
         elif word in ("--no-raise-error", "--raise-error"):
             fails = word == "--raise-error"
-        elif word != "--bg":
+        else:
             argv.append(word)
     if not argv:
         raise driver.part("magic").UsageError("write %%script PROGRAM [ARGUMENTS]")
-    status = run_script(argv, body, kept)
+    if argv[0] in ("python", "python3"):
+        argv[0] = sys.executable or argv[0]
+    try:
+        status = run_script(argv, body, kept)
+    except FileNotFoundError:
+        raise driver.part("magic").UsageError("there is no program %r in the box" % argv[0]) from None
+    if status is None:
+        return
     said(status)
     if status and fails:
         raise subprocess.CalledProcessError(status, argv[0])
 
 
 def run_script(argv, body, kept):
+    """Returns: the exit status, or None for a program that is left running."""
     with Genuine():
         import tempfile
-    if argv[0] in ("python", "python3"):
-        argv = [sys.executable or argv[0], *argv[1:]]
     flush()
+    env, names = environment(body), vars(state.main)
     with tempfile.TemporaryFile() as file:
         file.write(body.encode("utf-8", "surrogateescape"))
         file.seek(0)
-        try:
-            if not kept:
-                return run(argv, stdin=file)
-            process = subprocess.Popen(
-                argv, stdin=file, start_new_session=True,
-                stdout=subprocess.PIPE if "--out" in kept else None,
-                stderr=subprocess.PIPE if "--err" in kept else None,
-            )
-        except FileNotFoundError:
-            raise driver.part("magic").UsageError(
-                "there is no program %r in the box" % argv[0]
-            ) from None
-        try:
-            told = process.communicate()
-        except BaseException:
-            end(process)
-            raise
+        if not kept:
+            return run(argv, stdin=file, env=env)
+        other = subprocess.DEVNULL if "--bg" in kept else None
+        process = subprocess.Popen(
+            argv, stdin=file, start_new_session=True, env=env,
+            stdout=subprocess.PIPE if "--out" in kept else other,
+            stderr=subprocess.PIPE if "--err" in kept else other,
+        )
+    if "--bg" in kept:
+        background.append(process)
+        for name, value in (("--out", process.stdout), ("--err", process.stderr), ("--proc", process)):
+            if name in kept:
+                names[kept[name]] = value
+        return None
+    try:
+        told = process.communicate()
+    except BaseException:
+        end(process)
+        raise
     for name, data in zip(("--out", "--err"), told):
         if name in kept:
-            vars(state.main)[kept[name]] = (data or b"").decode("utf-8", "replace")
+            names[kept[name]] = (data or b"").decode("utf-8", "replace")
     return process.returncode
+
+
+def end_background(text, space):
+    """%killbgscripts"""
+    while background:
+        process = background.pop()
+        if process.poll() is None:
+            end(process)
+    sys.stdout.write("All background processes were killed.\n")

@@ -5,6 +5,7 @@ import base64
 import contextlib
 import glob
 import os
+import shutil
 import sys
 import threading
 import types
@@ -175,6 +176,33 @@ class Shell(Case):
         self.assertEqual(got.out, "x\n")
         self.assertEqual(self.text("%%bash --out o --no-raise-error\necho x; exit 2\n") or self.text("o, _exit_code"), r"('x\n', 2)")
         self.fails(self.driver.step("%%ruby_\n1"), "UsageError")
+        self.fails(self.driver.step("%%script --bg nowhere\n1"), "UsageError")
+
+    def test_what_needs_a_network_tries_once(self):
+        for code, out in (("!echo npm $NPM_CONFIG_FETCH_RETRIES $PIP_RETRIES", "npm 0\n"), ("%%bash\necho npx $NPM_CONFIG_FETCH_RETRIES", "npx 0\n"),
+                          ("!echo pip $PIP_RETRIES", "pip 0\n"), ("!env | grep -c RETRIES", "0\n")):
+            self.assertEqual(self.out(code), out)
+        self.run_step("import os\nos.environ['PIP_RETRIES'] = '3'")
+        self.assertEqual(self.out("!echo pip $PIP_RETRIES"), "pip 3\n")
+
+    def test_scripts_in_the_background(self):
+        self.run_step("import os\nos.mkfifo('go')")
+        for options, text in (("--out o --err e", "o.read(), e.read()"), ("", "None")):
+            self.assertEqual(self.out("%%bash --bg --proc p " + options + "\nread x < go; echo $x; echo e >&2; exit 3\n"), "")
+            self.assertEqual(self.text("p.poll()"), None)
+            self.run_step("open('go', 'w').write('7\\n')")
+            self.assertEqual(self.text("(%s, p.wait())" % text), "(%s, 3)" % (r"b'7\n', b'e\n'" if options else "None"))
+        self.run_step("%%script --bg --proc=p sleep 1000\n1")
+        self.assertEqual(self.out("%killbgscripts"), "All background processes were killed.\n")
+        self.assertEqual(self.text("p.returncode in (-2, -9)"), "True")
+
+    @unittest.skipIf(shutil.which("python", path="/usr/bin:/bin"), "there is a python")
+    def test_python_where_the_host_calls_it_python3(self):
+        self.run_step("import os\nos.environ['PATH'] = '/usr/bin:/bin'")
+        ask = "python -c 'import sys; print(sys.prefix)'"
+        for code in ("!" + ask, "!timeout 50 " + ask, "!nohup " + ask + " 2>/dev/null", "%%bash\n" + ask, "%%sh\nenv " + ask, "!cd /; echo \"$(" + ask + ")\""):
+            self.assertEqual(self.out(code), self.text("import sys; print(sys.prefix)\nsys.prefix").strip("'") + "\n", code)
+        self.assertNotIn("RETORT_PYTHON", self.out("!echo $PATH; env"))
 
     def test_interrupt_ends_the_command(self):
         self.driver.start("!echo $$; sleep 100; echo no\n", "session")
@@ -268,6 +296,14 @@ class Magics(Case):
         got = self.run_step("%pip install 'numpy>=1,<99' json\n_exit_code")
         self.assertEqual((got.text, got.err), ("0", ""))
         self.assertIn("json as module json\n", got.out)
+        for wanted, status in (("numpy==99", 1), ("numpy>=1,<1.0.1", 1), ("numpy~=99.1", 1), ("numpy=1", 1), ("numpy>=nosuch", 1), ("numpy!=99", 0),
+                               ("numpy>=1", 0), ("numpy (>=1.0,!=1.0.*)", 0), ("numpy>=1; python_version>='3'", 0)):
+            got = self.run_step("%pip install " + '"' + wanted + '"\n_exit_code')
+            self.assertEqual((got.text, "already satisfied" in got.out, wanted in got.err), (str(status), not status, bool(status)), got)
+        self.assertRegex(got := self.run_step("!pip install numpy==99").err, r"numpy==99: no version .*: \d[\d.]* is, and no other can be had")
+        self.assertRegex(self.text("z = !pip install numpy\nz"), r"Requirement already satisfied: numpy \d")
+        self.assertIn("no\n", self.run_step("!conda install numpy=99 2>/dev/null || echo no").out)
+        self.assertNotIn("no\n", self.run_step("!pip install numpy || echo no").out)
 
     def test_help(self):
         self.run_step("def greet(name, times=1):\n    '''Say hello.'''\n    return name * times\n")

@@ -2,6 +2,7 @@
 """The habits of notebooks in sessions, for tools of agents, with -c and from a pipe; a FILE is Python or nothing."""
 
 import fcntl
+import glob
 import importlib.util
 import os
 import pty
@@ -95,6 +96,23 @@ class Fronts(harness.Case):
                 file.write("!ls\n")
             done = harness.retort("run", path)
             self.assertIn("SyntaxError", done.err)
+
+    def test_packages_of_an_environment_without_pip(self):
+        with tempfile.TemporaryDirectory(dir=harness.TMP) as folder:
+            os.chmod(folder, 0o755)
+            subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", folder], check=True, timeout=harness.TIMEOUT_S)
+            data = os.path.join(glob.glob(folder + "/lib/python3*/site-packages")[0], "odd_name-1.5.dist-info")
+            os.mkdir(data)
+            with open(os.path.join(data, "METADATA"), "w", encoding="utf-8") as file:
+                file.write("Metadata-Version: 2.1\nName: Odd.Name\nVersion: 1.5\nRequires-Dist: nosuch (>=2)\n")
+            listed = "Package  Version\n-------- -------\nOdd.Name 1.5\n"
+            for code, out in (("!pip list", listed), ("%pip list", listed), ("!python3 -m pip list | tail -1", "Odd.Name 1.5\n"), ("%%bash\npip freeze", "Odd.Name==1.5\n"),
+                              ("!true && pip3 freeze > f; cat f", "Odd.Name==1.5\n"), ("z = !pip freeze\nz.s", "'Odd.Name==1.5'\n"),
+                              ("!pip check", "Odd.Name 1.5 requires nosuch, which is not installed.\n")):
+                done = harness.run(code, "--python", folder)
+                self.assertEqual((done.status, done.out), (0, out), (code, done.err))
+            self.assertIn("Version: 1.5\n", harness.run("!pip show odd_name", "--python", folder).out)
+            self.assertIn("already satisfied: odd-name 1.5", harness.run("!pip install 'odd.name>=1,<2'", "--python", folder).out)
 
     def test_typed_lines(self):
         done = harness.retort("repl", stdin=b"%pwd\n!echo don't 2>&1 || echo 'it'\n%%bash\nif true; then\necho \"cell'\"\nfi\n\n"
