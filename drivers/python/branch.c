@@ -13,6 +13,7 @@
 #include "pages.h"
 #include "shared.h"
 #include "sockets.h"
+#include "traits.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -56,6 +57,7 @@ struct passage {
 	int *tid_address;  /* where libc keeps the thread's id */
 	void *robust_head; /* the list of robust locks, and its size as libc gave it */
 	size_t robust_bytes;
+	struct traits traits;
 	jmp_buf back;
 };
 
@@ -249,6 +251,7 @@ static int clone_c1(struct passage *p)
 	static char stack[BRANCH_STACK_BYTES] __attribute__((aligned(16)));
 	if (setjmp(p->back) != 0) { /* NOLINT(cert-err52-cpp) */
 		restore_thread(p);
+		traits_put_back(&p->traits);
 		if (await_word(p->fds, WORD_GO) < 0)
 			_exit(1);
 		return 0;
@@ -267,6 +270,7 @@ int branch_clone(const struct branch_fds *fds)
 		return -errno;
 	if (syscall(SYS_get_robust_list, 0, &p.robust_head, &p.robust_bytes) < 0)
 		p.robust_head = NULL;
+	traits_find(&p.traits);
 	(void)sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, &before) < 0)
 		return -errno;

@@ -588,6 +588,7 @@ def drop_interrupts():
 def wake():
     """Let signals in. An interrupt that the engine has sent while they were kept out comes now."""
     _signal.signal(_signal.SIGINT, state.handler)
+    native.narrow()
     interrupted = native.take_interrupts() or state.interrupted
     state.interrupted = False
     native.unblock_signals()
@@ -608,9 +609,23 @@ def hush():
             if handler is not ignore:
                 state.handler = handler or _signal.default_int_handler
             _signal.signal(_signal.SIGINT, ignore)
+            native.widen()
+            if native.limit_files() <= max(state.channel, state.out, state.err):
+                come_down()
             return
         except BaseException:
             pass
+
+
+def come_down():
+    """The program may open fewer files for good: no copy of ours could have those numbers."""
+    for name in ("channel", "out", "err"):
+        fd = getattr(state, name)
+        try:
+            setattr(state, name, native.dup_high(fd))
+            posix.close(fd)
+        except OSError:
+            pass  # none is free
 
 
 # ---- the process ----------------------------------------------------------------------------------
@@ -751,7 +766,8 @@ def run_step(request, fds):
         if state.calls is not None:
             state.calls.book.ended = None  # the next may be a branch's, which counts anew
         if not send(RESULT, step.message()):
-            posix._exit(step.exit_code)
+            part("blame").complain("retort: the step has closed what its driver speaks by\n")
+            posix._exit(step.exit_code or 1)
     if state.has_stdin:
         part("streams").set_stdin(())
     if step.once:
@@ -1012,6 +1028,7 @@ def main(fd):
     if fd > 2:
         posix.close(fd)
     state.out, state.err = native.dup_high(1), native.dup_high(2)
+    native.keep_open(state, posix)
     hush()
     send_ready()
     set_site()

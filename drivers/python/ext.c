@@ -1,8 +1,10 @@
 /* The Python driver's native part: frames on a stream socket, and what Python cannot do itself.
  * Stable ABI, no library but libc. SPDX-License-Identifier: Apache-2.0 */
 #include "arena.h"
+#include "closing.h"
 #include "ext.h"
 #include "frame.h"
+#include "rlimits.h"
 #include "pages.h"
 
 #include <dlfcn.h>
@@ -461,7 +463,7 @@ static PyMethodDef methods[] = {
 	{"find_shared", find_shared, METH_VARARGS,
 		"find_shared(own): what each branch has to renew"},
 	{"guard", guard, METH_VARARGS,
-		"guard(id, channel, guard, out, err, pairs, bytes, patient)"},
+		"guard(id, channel, guard, out, err, pairs, bytes, patient, barred)"},
 	{"alone", alone, METH_VARARGS, "alone(patient) -> bool"},
 	{"count_others", count_others, METH_NOARGS, "count_others() -> how many other threads"},
 	{"rest_pools", rest_pools, METH_NOARGS, "rest_pools(): idle threads of C libraries end"},
@@ -484,6 +486,11 @@ static PyMethodDef methods[] = {
 	{"get_words", get_words, METH_VARARGS, "get_words(address, bytes) -> bytes"},
 	{"set_words", set_words, METH_VARARGS, "set_words(address, words)"},
 	{"has_files", has_files, METH_NOARGS, "has_files() -> bool"},
+	{"widen", widen, METH_NOARGS, "widen(): limits are as they were at first"},
+	{"narrow", narrow, METH_NOARGS, "narrow(): limits are as the program has made them"},
+	{"limit_files", limit_files, METH_NOARGS, "limit_files() -> int"},
+	{"barred", barred, METH_NOARGS, "barred() -> str: why there can be no branch"},
+	{"keep_open", keep_open, METH_VARARGS, "keep_open(state, posix)"},
 	{NULL, NULL, 0, NULL},
 };
 

@@ -16,12 +16,13 @@
 int ext_numbers(PyObject *list, int *out, int max);
 
 /*
- * guard(id, channel, out, err, pairs, bytes, patient): clone the process; the clone waits as the
- * checkpoint.
+ * guard(id, channel, guard, out, err, pairs, bytes, patient, barred): clone the process; the clone
+ * waits as the checkpoint.
  * @id: JSON, for the GUARD frame; @channel: the driver's; @out, @err: copies of its stdout and
  * stderr, which a guard keeps;
  * @pairs: descriptors of event loops' own socketpairs, two by two; @bytes: the most private memory
- * of a process that is cloned, 0 for any; @patient: wait two milliseconds for threads to end.
+ * of a process that is cloned, 0 for any; @patient: wait two milliseconds for threads to end;
+ * @barred: JSON, what GUARD says of branches.
  * Returns: "" in the process that goes on, when it has sent GUARD; a str that says why there is no
  * guard; None in a guard that was resumed: the socket it waited on is @channel from then on.
  */

@@ -14,6 +14,7 @@
 #include "frame.h"
 #include "plan.h"
 #include "shared.h"
+#include "traits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +44,7 @@ static const char score_path[] = "/proc/self/oom_score_adj";
 
 /* What will not be as it was in the guard: pipes and sockets, bytes of shared memory. */
 struct loss {
-	uint64_t unkept_bytes;
+	uint64_t unkept_bytes, uncopied_bytes;
 	int n_closed;
 };
 
@@ -57,8 +58,10 @@ struct clone {
 	int *tid;     /* where libc keeps the thread's id */
 	void *robust;
 	size_t robust_bytes;
+	struct traits traits;
 	pid_t group;
-	sigset_t mask; /* as it was before */
+	sigset_t mask;	       /* as it was before */
+	uint64_t mapped_bytes; /* in the process that is cloned */
 };
 
 /* Threads of the process; the directory of them has two links more. */
@@ -101,10 +104,12 @@ PyObject *count_others(PyObject *self, PyObject *args)
 	return PyLong_FromLong(n < 0 ? -1 : n - 1);
 }
 
-/* Bytes of memory that are the process's own; 0 when the kernel does not say. */
-static unsigned long long private_bytes(void)
+/* How much is mapped, and how much memory is the process's own, in bytes; 0 when the kernel does
+ * not say. */
+static uint64_t measure(uint64_t *mapped_bytes)
 {
-	unsigned long long resident, shared;
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	unsigned long long mapped, resident, shared;
 	char text[128];
 	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
@@ -112,9 +117,21 @@ static unsigned long long private_bytes(void)
 	if (fd >= 0)
 		(void)close(fd);
 	text[n < 0 ? 0 : n] = '\0';
-	if (sscanf(text, "%*u %llu %llu", &resident, &shared) != 2 || resident < shared)
+	*mapped_bytes = 0;
+	if (sscanf(text, "%llu %llu %llu", &mapped, &resident, &shared) != 3 || resident < shared)
 		return 0;
-	return (resident - shared) * (unsigned long long)sysconf(_SC_PAGESIZE);
+	*mapped_bytes = mapped * page;
+	return (resident - shared) * page;
+}
+
+/* A clone has no mapping that the program wants in no child: MADV_DONTFORK. Who reads there dies.
+ */
+static uint64_t find_uncopied(uint64_t mapped_bytes)
+{
+	uint64_t mine;
+
+	(void)measure(&mine);
+	return mine > 0 && mine < mapped_bytes ? mapped_bytes - mine : 0;
 }
 
 /* Where libc keeps the thread's id, or NULL when it cannot be told. */
@@ -191,9 +208,13 @@ static void drop_signals(void)
  */
 static void be_guard(struct clone *clone)
 {
-	struct loss loss = {0};
+	struct loss loss = {.uncopied_bytes = find_uncopied(clone->mapped_bytes)};
 	int score;
 
+	if (loss.uncopied_bytes > 0) {
+		(void)!send(clone->said[1], &loss, sizeof(loss), MSG_NOSIGNAL);
+		_exit(0);
+	}
 	(void)syscall(SYS_set_robust_list, clone->robust, clone->robust_bytes);
 	(void)setpgid(0, 0);
 	loss.n_closed = plan_carry_out(&clone->plan);
@@ -212,6 +233,7 @@ static void be_guard(struct clone *clone)
 		(void)set_score(score);
 	if (clone->group != getpid())
 		(void)setpgid(0, clone->group);
+	traits_put_back(&clone->traits);
 	plan_put_back(&clone->plan);
 	clone->plan.n_astray += shared_put_back();
 	drop_signals();
@@ -274,6 +296,8 @@ static pid_t make_guard(struct clone *clone, struct loss *loss, const char **rea
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &clone->mask);
 	clone->group = getpgrp();
+	traits_find(&clone->traits);
+	(void)measure(&clone->mapped_bytes);
 	pid = raw_clone(clone->tid);
 	if (pid == 0)
 		be_guard(clone);
@@ -284,24 +308,25 @@ static pid_t make_guard(struct clone *clone, struct loss *loss, const char **rea
 		return pid;
 	(void)close(clone->said[1]);
 	clone->said[1] = -1;
-	if (frame_read(clone->said[0], loss, sizeof(*loss), NULL) == 0)
-		return pid;
 	*reason = "the guard was killed";
-	return -1;
+	if (frame_read(clone->said[0], loss, sizeof(*loss), NULL) < 0)
+		return -1;
+	*reason = loss->uncopied_bytes > 0 ? "uncopied" : NULL;
+	return *reason ? -1 : pid;
 }
 
 /*
  * Say that there is a guard. Not in Python: what the live process writes to from here on, it no
  * longer shares with its guard.
  */
-static const char *announce(
-	const struct clone *clone, const char *id, pid_t pid, const struct loss *loss)
+static const char *announce(const struct clone *clone, const char *id, pid_t pid,
+	const struct loss *loss, const char *barred)
 {
 	char text[TEXT_BYTES];
 	int n = snprintf(text, sizeof(text),
-		"{\"id\":%s,\"pid\":%d,\"lost\":%d,\"closed\":{\"sockets\":%u,\"pipes\":%u},\"unkept\":%llu}",
+		"{\"id\":%s,\"pid\":%d,\"lost\":%d,\"closed\":{\"sockets\":%u,\"pipes\":%u},\"unkept\":%llu,\"barred\":%s}",
 		id, (int)pid, loss->n_closed, clone->plan.n_sockets, clone->plan.n_pipes,
-		(unsigned long long)loss->unkept_bytes);
+		(unsigned long long)loss->unkept_bytes, barred);
 
 	if (n >= (int)sizeof(text))
 		return "its name is too long";
@@ -315,15 +340,16 @@ PyObject *guard(PyObject *self, PyObject *args)
 	struct plan_order order = {0};
 	struct loss loss = {0};
 	int pairs[PAIRS_MAX], is_patient;
-	const char *id;
+	const char *id, *barred;
 	unsigned long long bytes;
+	uint64_t mapped_bytes;
 	const char *reason = NULL;
 	PyObject *list;
 	pid_t pid = -1;
 
 	(void)self;
-	if (!PyArg_ParseTuple(args, "siiiiOKp:guard", &id, &order.channel, &order.guard, &order.out,
-		    &order.err, &list, &bytes, &is_patient))
+	if (!PyArg_ParseTuple(args, "siiiiOKps:guard", &id, &order.channel, &order.guard,
+		    &order.out, &order.err, &list, &bytes, &is_patient, &barred))
 		return NULL;
 	clone.guard_fd = order.guard;
 	order.pairs = pairs;
@@ -332,7 +358,7 @@ PyObject *guard(PyObject *self, PyObject *args)
 		return NULL;
 	if (!is_alone(is_patient))
 		reason = "threads";
-	else if (bytes > 0 && private_bytes() > bytes)
+	else if (bytes > 0 && measure(&mapped_bytes) > bytes)
 		reason = "memory";
 	else
 		reason = prepare(&clone, &order);
@@ -341,7 +367,7 @@ PyObject *guard(PyObject *self, PyObject *args)
 	if (pid > 0)
 		note_guard(pid);
 	if (pid > 0)
-		reason = announce(&clone, id, pid, &loss);
+		reason = announce(&clone, id, pid, &loss, barred);
 	unsigned n_locks = clone.plan.n_locks, n_astray = clone.plan.n_astray;
 	plan_done(&clone.plan);
 	shared_done();

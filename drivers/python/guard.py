@@ -29,14 +29,23 @@ def checkpoint(name, limit, fds):
         is_patient = driver.part("threads").rest()
     if state.tracked or state.made:
         driver.part("threads").rest_processes()
+    barred = native.barred()
     failure = native.guard(
-        driver.encode(name), state.channel, fds[0] if fds else -1, state.out, state.err, loop_pairs(), limit, is_patient
+        driver.encode(name),
+        state.channel,
+        fds[0] if fds else -1,
+        state.out,
+        state.err,
+        loop_pairs(),
+        limit,
+        is_patient,
+        driver.encode(barred),
     )
     if type(failure) is tuple:
         go_on(*failure)
     elif failure:
         state.crowded = failure == "threads"
-        told = {"id": name, "reason": failure}
+        told = {"id": name, "reason": failure, "barred": barred}
         if state.crowded:
             told["detail"] = driver.part("threads").describe()
         driver.send(driver.GUARD, told)

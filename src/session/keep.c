@@ -168,12 +168,23 @@ void keep_done(struct session *s)
 		part_ask_guard(&s->parts[i]);
 }
 
+/* What cannot be cloned cannot be branched either, but where it is only too large. */
+static void take_barred(struct part *p, const json_t *guard)
+{
+	const char *said = json_string_value(json_object_get(guard, "barred"));
+	const char *clone = strstr(p->no_guard, "the program has");
+	const char *why = said && said[0] ? said : clone ? clone : "";
+	(void)snprintf(p->barred, sizeof p->barred, "%.*s", GUARD_DETAIL_BYTES, why);
+}
+
 static void take_guard(struct part *p, const json_t *guard)
 {
 	static const struct {
 		const char *word, *text;
 	} reasons[] = {
 		{"threads", "no checkpoint: the program has other threads"},
+		{"uncopied",
+			"no checkpoint: the program has memory that no copy gets (MADV_DONTFORK)"},
 		{"memory", "no checkpoint: the program's memory is too large for a copy"},
 		{"processes", "no checkpoint: the session has as many processes as --pids allows"},
 	};
@@ -218,6 +229,7 @@ void keep_guard(struct part *p, json_t *guard)
 {
 	struct session *s = p->session;
 	take_guard(p, guard);
+	take_barred(p, guard);
 	mark_early(s);
 	session_count(s);
 	step_proceed(s);

@@ -56,6 +56,7 @@ struct part {
 	uint64_t last_call;    /* the number of its last call, or 0 */
 	char no_guard[NO_GUARD_BYTES]; /* why there is no checkpoint of the state it has; or empty
 					*/
+	char barred[NO_GUARD_BYTES];   /* why a branch of it would fail; or empty */
 };
 
 /* What puts files back, one request at a time; see restore.c. */

@@ -472,7 +472,7 @@ void part_lose(struct part *p)
 	p->setup_id = p->due_id = p->last_call = 0;
 	p->pid = p->arm_pid = 0;
 	p->is_live = p->is_interrupted = false;
-	p->no_guard[0] = '\0';
+	p->no_guard[0] = p->barred[0] = '\0';
 	if (d)
 		driver_let_go(d);
 }

@@ -191,12 +191,6 @@ void session_touch(struct session *s)
 		stem_let_go(take_ptr(s->base));
 }
 
-/* Only the thread that clones goes on in a clone. */
-static bool has_threads(const struct part *p)
-{
-	return strstr(p->no_guard, "threads") != NULL;
-}
-
 struct stem *session_stem(const struct session *s)
 {
 	struct stem *stem = s->stem ? s->stem : s->base;
@@ -222,10 +216,10 @@ void session_make_stem(struct session *s, bool is_forced, session_stem_fn *done,
 	session_set_urgent(s, true);
 	keep_done(s);
 	deadline_start(&s->wall, on_guard_late, GUARD_MS);
-	/* It had threads when its last step ended: whether it has still is told by another guard.
-	 */
+	/* It had threads, say, when its last step ended: whether it has still is told by another
+	 * guard. */
 	struct part *p = python_part(s);
-	if (!p->due_id && has_threads(p))
+	if (!p->due_id && p->barred[0])
 		(void)part_setup(p, SETUP_GUARD, &err);
 	/* A guard that is being made has to be known, or it would count as a process of its own. */
 	session_count(s);
@@ -262,14 +256,16 @@ void session_count(struct session *s)
 	deadline_stop(&s->wall);
 	if (!s->stemmed || !s->box || s->box->cleared)
 		return;
-	if (!has_threads(python_part(s))) {
+	const char *barred = python_part(s)->barred;
+	if (!barred[0]) {
 		deadline_start(&s->wall, on_clear_late, CLEAR_MS);
 		clear_box(s);
 		return;
 	}
-	const char *which = strstr(python_part(s)->no_guard, "the program has");
-	err_set(&err, ERR_BUSY, "the session cannot be branched: %s",
-		which ? which : "the program has other threads");
-	err_hint(&err, "end them in a step, or wait until they have ended, then branch");
+	err_set(&err, ERR_BUSY, "the session cannot be branched: %s", barred);
+	err_hint(&err,
+		strstr(barred, "threads")
+			? "end them in a step, or wait until they have ended, then branch"
+			: "take it back in a step, or with `session.undo`, then branch");
 	tell_stem(s, &err);
 }

@@ -1,0 +1,116 @@
+/*
+ * Limits that a program has lowered for itself. Between two steps, when none of its code runs, the
+ * driver works with those it began with, as far as the hard ones allow: what the program may not do
+ * any more, a checkpoint and a branch still have to.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "ext.h"
+#include "rlimits.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+/* What a branch opens for a moment, and whom it takes: itself, init, the session that goes on, and
+ * some for what they run. */
+enum { ROOM_FILES = 32, ROOM_PROCESSES = 16, BAR_BYTES = 120 };
+
+static struct {
+	int resource;
+	bool is_known, is_raised;
+	rlim_t first, theirs; /* soft: when the driver began, and as the program had it */
+} limits[] = {{.resource = RLIMIT_NOFILE}, {.resource = RLIMIT_NPROC}, {.resource = RLIMIT_AS},
+	{.resource = RLIMIT_DATA}, {.resource = RLIMIT_STACK}, {.resource = RLIMIT_FSIZE},
+	{.resource = RLIMIT_SIGPENDING}, {.resource = RLIMIT_MEMLOCK}};
+
+static rlim_t least(rlim_t a, rlim_t b)
+{
+	return a < b ? a : b;
+}
+
+PyObject *widen(PyObject *self, PyObject *args)
+{
+	(void)self;
+	(void)args;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		struct rlimit now;
+		rlim_t wanted;
+
+		if (getrlimit(limits[i].resource, &now) < 0)
+			continue;
+		if (!limits[i].is_known)
+			limits[i].first = now.rlim_cur;
+		limits[i].is_known = true;
+		wanted = least(limits[i].first, now.rlim_max);
+		if (now.rlim_cur >= wanted)
+			continue;
+		limits[i].theirs = now.rlim_cur;
+		now.rlim_cur = wanted;
+		limits[i].is_raised = setrlimit(limits[i].resource, &now) == 0;
+	}
+	Py_RETURN_NONE;
+}
+
+PyObject *narrow(PyObject *self, PyObject *args)
+{
+	(void)self;
+	(void)args;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		struct rlimit now;
+
+		if (!limits[i].is_raised || getrlimit(limits[i].resource, &now) < 0)
+			continue;
+		now.rlim_cur = least(limits[i].theirs, now.rlim_max);
+		limits[i].is_raised = setrlimit(limits[i].resource, &now) < 0;
+	}
+	Py_RETURN_NONE;
+}
+
+static long count_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	long n = dir ? -3 : 0; /* two names of directories, and this one */
+
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		(void)closedir(dir);
+	return dir ? n : -1;
+}
+
+static rlim_t limit_of(int resource)
+{
+	struct rlimit now;
+
+	return getrlimit(resource, &now) < 0 ? RLIM_INFINITY : now.rlim_cur;
+}
+
+PyObject *limit_files(PyObject *self, PyObject *args)
+{
+	rlim_t files = limit_of(RLIMIT_NOFILE);
+
+	(void)self;
+	(void)args;
+	return PyLong_FromUnsignedLongLong(files);
+}
+
+PyObject *barred(PyObject *self, PyObject *args)
+{
+	rlim_t files = limit_of(RLIMIT_NOFILE), processes = limit_of(RLIMIT_NPROC);
+	long n = count_files();
+	char text[BAR_BYTES] = "";
+
+	(void)self;
+	(void)args;
+	if (n < 0 || files < (rlim_t)n + ROOM_FILES)
+		(void)snprintf(text, sizeof(text),
+			"the program has no room for more open files: its limit is %llu",
+			(unsigned long long)files);
+	else if (processes < ROOM_PROCESSES)
+		(void)snprintf(text, sizeof(text),
+			"the program has lowered its limit of processes to %llu",
+			(unsigned long long)processes);
+	return PyUnicode_FromString(text);
+}
