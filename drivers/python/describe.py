@@ -90,10 +90,12 @@ def of_magic(name):
         return "%%%s runs the command: %s" % (name, magic.ALIASES[name])
     if name in magic.PASSED_OVER:
         return "%%%s is passed over: it sets up a notebook's editor or display" % name
-    found = magic.LINES.get(name, ("",))[0] or magic.CELLS.get(name)
-    if not found:
+    mark = "%" if name in magic.LINES or name in magic.PACKAGES else "%%"
+    if name in magic.SCRIPTS:
+        return "%%%%%s gives the cell to %s, as in IPython." % (name, name)
+    if not any([name in names for names in (magic.LINES, magic.PACKAGES, magic.CELLS, magic.SHOWN)]):
         return "Object `%%%s` not found." % name
-    return "%%%s: as in IPython. %%lsmagic lists what is known here." % name
+    return "%s%s: as in IPython. %%lsmagic lists what is known here." % (mark, name)
 
 
 def fitting(pattern, space):

@@ -90,15 +90,40 @@ def forget():
     last.clear()
 
 
+def chosen(given):
+    """The numbers of steps that [-l N] [N] [N-M] name."""
+    numbers = [word for word in given if word.replace("-", "", 1).isdigit() and word[0] != "-"]
+    end = len(codes) - 1
+    if "-l" in given and given[-1].isdigit():
+        return range(max(1, end - int(given[-1])), end)
+    if not numbers:
+        return range(1, end)
+    out = []
+    for word in numbers:
+        low, _, high = word.partition("-")
+        out += [number for number in range(max(int(low), 1), min(int(high or low) + 1, len(codes)))]
+    return out
+
+
 def show(text):
     """%history [-n] [-l N] [N] [N-M]"""
     given = text.split()
-    first, end = 1, len(codes) - 1
-    for word in given:
-        if word.replace("-", "", 1).isdigit() and word[0] != "-":
-            low, _, high = word.partition("-")
-            first, end = int(low), int(high or low) + 1
-    if "-l" in given and given[-1].isdigit():
-        first, end = max(1, len(codes) - 1 - int(given[-1])), len(codes) - 1
-    for number in range(max(first, 1), min(end, len(codes))):
+    for number in chosen(given):
         builtins.print(("%4d: " % number if "-n" in given else "") + codes[number])
+
+
+def save(text, space):
+    """%save [-f] [-a] [-r] FILE [N] [N-M]: steps as they were written."""
+    magic = driver.part("magic")
+    options, rest = magic.words(text, flags="far")
+    if not rest:
+        raise magic.UsageError("write %save [-f] [-a] FILE [N] [N-M]")
+    path = magic.os.path.expanduser(rest[0])
+    if not path.endswith((".py", ".ipy")):
+        path += ".ipy" if "r" in options else ".py"
+    if magic.os.path.exists(path) and not {"f", "a"} & set(options):
+        raise magic.UsageError("%s exists: write %%save -f to replace it, -a to append" % path)
+    code = "\n".join([codes[number] for number in chosen(rest[1:])])
+    with open(path, "a" if "a" in options else "w", encoding="utf-8") as file:
+        file.write(code if code.endswith("\n") else code + "\n")
+    builtins.print("The following commands were written to file `%s`:\n%s" % (path, code))

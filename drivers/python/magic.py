@@ -136,15 +136,23 @@ def run_line(name, text, space):
 def run_cell(name, text, body, space):
     if name in theirs["cell"]:
         return theirs["cell"][name](expand(text, space), body)
+    if name == "fences":
+        raise UsageError(
+            "there is code in the fence and beside it: send the step without a fence" if text == "beside" else
+            "there are fences of %s: send one, or those of one language, and the others as steps of their own" % text
+        )
     if name == "fenced":
         runtime = OTHER_RUNTIMES.get(text) or {"sqlite": "sql"}.get(text, "javascript")
         raise UsageError('the fence says %s, and this step runs Python: give it the runtime "%s"' % (text, runtime))
     if name in SHOWN:
         return show_text(SHOWN[name], body)
+    found = CELLS.get(name)
+    if not body.strip() and (name in SCRIPTS or found not in (None, "write_file")):
+        other = ": for a line write %%%s" % name if name in LINES else ""
+        raise UsageError("%%%%%s is about a cell, and this one is empty%s" % (name, other))
     if name in SCRIPTS:
         name = "bash" if name == "shell" else name
         return driver.part("shell").script(name + " " + expand(text, space), body, space)
-    found = CELLS.get(name)
     if found is not None:
         return call(found)(expand(text, space), body, space)
     if name in PASSED_OVER or name in LINES or name in ALIASES:
@@ -184,16 +192,20 @@ def unknown(name, mark, names):
     return text + ". Known are !cmd, %%bash, %cd, %env, %run, %time, %timeit, %%capture, %%writefile; %lsmagic lists all"
 
 
-def words(text, flags="", valued=""):
-    """Options of one letter and words: ({letter: value or True}, [word]). The rest of a line is words."""
+def words(text, flags="", last=""):
+    """
+    Options of one letter and words: ({letter: value or True}, [word]). The rest of a line is words, and so is all
+    behind the value of an option of @last.
+    """
     with Genuine():
         import shlex
     options, rest = {}, shlex.split(text)
     while rest and len(rest[0]) > 1 and rest[0][0] == "-" and rest[0] != "--":
         letter, value = rest[0][1], rest[0][2:]
-        if letter in valued:
+        if letter in last:
             del rest[0]
             options[letter] = value or (rest.pop(0) if rest else "")
+            break
         elif letter in flags:
             options.update({each: True for each in rest.pop(0)[1:]})
         else:
@@ -353,7 +365,7 @@ def pylab(text, space):
 
 
 def load(text, space):
-    raise UsageError("%load and %save change a notebook's cells; read or write the file: open(NAME).read()")
+    raise UsageError("%load and %edit change a notebook's cells; read the file: open(NAME).read()")
 
 
 def write_file(text, body, space):
@@ -383,7 +395,7 @@ LINES = {
     "pinfo": ("pinfo", False), "pinfo2": ("pinfo2", False), "pdoc": ("pinfo", False),
     "psource": ("pinfo2", False), "psearch": ("psearch", False), "pylab": ("pylab", False),
     "killbgscripts": ("shell.end_background", False),
-    "load": ("load", False), "save": ("load", False), "edit": ("load", False),
+    "load": ("load", False), "save": ("history.save", True), "edit": ("load", False),
 }
 CELLS = {
     "time": "timing.time_cell", "timeit": "timing.timeit_cell", "prun": "timing.prun_cell",

@@ -15,14 +15,23 @@ is an object of magic.py. The number of lines stays the same, so that errors nam
 
 import sys
 
+import builtins
+
 with driver.part("later").Genuine():
     import re
 
 BODY_OF_CODE = ("time", "timeit", "capture", "prun")
 # Words that IPython takes for magics without their %, where the line is no Python.
-BARE = "cd|ls|ll|cat|mkdir|rm|rmdir|cp|mv|run|time|timeit|who|whos|env"
+BARE = (
+    "cd|ls|ll|la|lf|lx|ldir|cat|less|more|man|mkdir|rm|rmdir|cp|mv|run|time|timeit|prun|who|whos|who_ls|env|set_env|history|hist|"
+    "reset|xdel|matplotlib|load_ext|reload_ext|autoreload|pinfo2?|pdoc|psource|save"
+)
+# Those that are Python, too, as a name, a difference (ls -l), a quotient (cd /tmp): a step is one of them where nothing has that name.
+ALONE = "ls|ll|la|lf|lx|ldir|pwd|cd|who|whos|who_ls|env|history|hist|lsmagic|reset(?= +-)"
+ALONE += "|(?:cat|less|more|man|mkdir|rm|rmdir|cp|mv|run)(?=[ \t]+[-/*])"
 INSTALL = r"(?:pip3?|conda|mamba|uv\s+pip|python3?\s+-m\s+pip)\s+(?:install|uninstall|list|show|freeze)\b"
 SHELLS = ("bash", "sh", "shell", "console", "zsh")
+PRINTED = ("text", "txt", "output", "out", "stdout", "plaintext")  # what a program has written
 FOREIGN = ("js", "javascript", "mjs", "node", "ts", "typescript", "sql", "sqlite")  # magic.py knows them
 
 TOKEN = re.compile(
@@ -41,9 +50,11 @@ MAGIC = re.compile(r"(%{1,2})[ \t]*([A-Za-z_][\w.]*|[!]|)[ \t]?(.*)", re.S)
 TARGET = re.compile(r"([^=#]+)=[ \t]*(?:(!)(?!=)|%[ \t]*(\w+))(.*)", re.S)
 ASKED_BEFORE = re.compile(r"(\?\??)[ \t]*(%{0,2}[\w.*]+(?:\[-?\d+\])?)[ \t]*;?[ \t]*$")
 ASKED_AFTER = re.compile(r"(%{0,2}(?!\d)[\w*]+(?:\.(?!\d)[\w*]+|\[-?\d+\])*)[ \t]*(\?\??)[ \t]*(?:#.*)?$")
-BARE_MAGIC = re.compile(r"(%s)[ \t]+([^=,:(\[.\s].*)" % BARE, re.S)
+BARE_MAGIC = re.compile(r"(%s)[ \t]+(?!=|,|:|\(|\[|\.\w)(\S.*)" % BARE, re.S)
 BARE_INSTALL = re.compile(INSTALL + r".*", re.S)
-FENCE = re.compile(r"\s*(`{3,}|~{3,})[ \t]*\{?\.?([\w+-]*)[^\n`]*\n(.*)", re.S)
+STEP_ALONE = re.compile(r"\s*(%s)(?:[ \t]+([-/*]\S.*?))?\s*$" % ALONE)
+# Mark, language and content; one that nothing ends goes to the end.
+FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*\{?\.?([\w+-]*)[^\n`]*\n(.*?)(?:^[ \t]*\2[ \t]*$|\Z)", re.S | re.M)
 PROMPT = re.compile(r"[ \t]*(?:>>>|In \[\d*\]:)(?: |$)", re.M)
 PROMPTED = re.compile(r"[ \t]*(?:>>>|\.\.\.|In \[\d*\]:|\.\.\.+:)(?: (.*)|)$")
 
@@ -58,6 +69,15 @@ def translate(source):
         driver.part("magic").offer()
         return lines
     return plain
+
+
+def alone(source):
+    """A step that is Python, where no variable is called so: as a magic; else None."""
+    found = STEP_ALONE.match(source)
+    if not found or found[1] in vars(driver.state.main) or hasattr(builtins, found[1]):
+        return None
+    driver.part("magic").offer()
+    return line_call(found[1], found[2] or "")
 
 
 def awaits(body):
@@ -85,18 +105,36 @@ def unwrapped(source):
 
 
 def without_fence(text):
-    found = FENCE.match(text if "\n" in text else text + "\n")
-    if not found:
+    """
+    What is in the fence, or in all of them when they are of one language. Lines stay where they are. Other text is prose
+    and left away, unless it might be code.
+    """
+    found = [each for each in FENCE.finditer(text if text.endswith("\n") else text + "\n") if each[4].strip()]
+    if len(found) > 1:
+        found = [each for each in found if each[3].lower() not in PRINTED] or found
+    outside = FENCE.sub("", text)
+    if not found or outside.lstrip()[:2] == "%%" or "\"\"\"" in outside or "'''" in outside:
+        return text  # none, or one in a string
+    kinds = sorted({kind_of(each[3].lower()) for each in found})
+    if len(kinds) > 1:
+        return "%%fences " + ", ".join([kind or "python" for kind in kinds])
+    is_python = "=" in outside or "(" in outside
+    if re.search("(?m)^[ \\t]*[!%]", outside) or is_python and driver.part("program").compiles(without_indent(outside), "exec"):
+        return "%%fences beside"
+    out = []
+    for each in found:
+        body = each[4].replace("\n" + each[1], "\n")[len(each[1]) if each[4].startswith(each[1]) else 0 :]
+        out.append("\n" * (text.count("\n", 0, each.start(4)) - "".join(out).count("\n")) + body)
+    text = "".join(out)
+    if not kinds[0]:
         return text
-    mark, language, rest = found.groups()
-    end = re.search(r"(?m)^[ \t]*%s[ \t]*$" % mark, rest)
-    if end is not None:
-        if rest[end.end() :].strip():
-            return text  # there is more than one, or other text
-        rest = rest[: end.start()]
-    word = language.lower()
-    head = "%%bash" if word in SHELLS else "%%fenced " + word if word in FOREIGN else ""
-    return "\n" * (text.count("\n", 0, found.start(3)) - 1) + head + "\n" + rest
+    head = "%%bash" if kinds[0] == "bash" else "%%fenced " + kinds[0]
+    return text[: len(text) - len(text.lstrip("\n")) - 1] + head + "\n" + text.lstrip("\n")
+
+
+def kind_of(language):
+    """What runs it; "" for Python, and for words that say nothing."""
+    return "bash" if language in SHELLS else language if language in FOREIGN else ""
 
 
 def without_prompts(text):

@@ -10,6 +10,10 @@ TOP_LEVEL_AWAIT = 0x2000  # _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 ONLY_AST = 0x400  # _ast.PyCF_ONLY_AST
 FUTURES = 0x1FE0000  # the CO_FUTURE_… flags of a code object
 
+# A short step that begins so may be a magic without its %: notebook.py knows.
+WORDS = frozenset("ls ll la lf lx ldir pwd cd who whos who_ls env history hist lsmagic reset cat less more man mkdir rm rmdir cp mv run".split())
+LINE_CHARS = 256
+
 state = driver.state
 
 
@@ -62,6 +66,8 @@ def split(source, filename):
         source = source[1:]
     source = source.replace("\r\n", "\n").replace("\r", "\n")
     failure = None
+    if len(source) < LINE_CHARS and filename[:1] == "<" and source.split(None, 1)[:1] and source.split(None, 1)[0] in WORDS:
+        source = driver.part("notebook").alone(source) or source
     try:
         if source[:4] != "In [":  # a prompt, which happens to be an annotation that means nothing
             return split_python(source, filename, is_silent(source))

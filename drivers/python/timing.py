@@ -8,11 +8,15 @@ import builtins
 state = driver.state
 
 with driver.part("later").Genuine():
+    import io
     import math
+    import re
     import resource
     import time as clock
 
 RUNS, ENOUGH_S = 7, 0.2
+ROWS_OF_PROFILE = 30
+OPTION_OF_PRUN = re.compile(r"\s*-([rq]*)(?:([DlsT])\s*(\S+))?(?=\s|$)")
 UNITS = ("s", "ms", "\xb5s", "ns")
 
 
@@ -131,6 +135,8 @@ def options_of(text):
 def measure(statement, setup, options, space):
     with driver.part("later").Genuine():
         import timeit as library
+    if not driver.part("program").compiles(statement, "exec"):
+        statement = driver.part("notebook").translate(statement) or statement
     timer = library.Timer(statement, setup or "pass", globals=space.all())
     number, runs = options.get("n", 0), options.get("r", 0) or RUNS
     if not number:
@@ -162,22 +168,69 @@ def timeit_cell(text, body, space):
     return measure(body, setup, options, space)
 
 
-def prun(text, space):
+def options_of_prun(text):
+    """{letter: value or True; of -l and -s a list}, and the code behind them."""
+    options = {"l": [], "s": []}
+    while True:
+        found = OPTION_OF_PRUN.match(text)
+        if found is None or not (found[1] or found[2]):
+            return options, text.lstrip()
+        options.update({letter: True for letter in found[1]})
+        if found[2] in ("l", "s"):
+            options[found[2]].append(found[3].strip("'\""))
+        elif found[2]:
+            options[found[2]] = found[3].strip("'\"")
+        text = text[found.end() :]
+
+
+def number_or_text(word):
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            pass
+    return word
+
+
+def profile(code, options, space):
     with driver.part("later").Genuine():
         import cProfile
         import pstats
-    codes, has_value = codes_of(text, space, 0)
-    profile = cProfile.Profile()
-    profile.enable()
+    codes, has_value = codes_of(code, space, 0)
+    keys = options["s"] or ["time"]
+    for key in keys:
+        if key not in pstats.Stats().get_sort_arg_defs():
+            raise driver.part("magic").UsageError("%%prun -s: there is no key %r: cumtime, time, calls, name, …" % key)
+    measured = cProfile.Profile()
+    measured.enable()
     try:
         evaluate(codes, has_value, space)
     finally:
-        profile.disable()
-    pstats.Stats(profile, stream=sys.stdout).strip_dirs().sort_stats("time").print_stats(30)
+        measured.disable()
+    told = io.StringIO()
+    stats = pstats.Stats(measured, stream=told).strip_dirs().sort_stats(*keys)
+    stats.print_stats(*([number_or_text(word) for word in options["l"]] or [ROWS_OF_PROFILE]))
+    if "q" not in options:
+        builtins.print(told.getvalue().rstrip())
+    if "D" in options:
+        measured.dump_stats(options["D"])
+        builtins.print("*** Profile stats marshalled to file %r." % options["D"])
+    if "T" in options:
+        with open(options["T"], "w", encoding="utf-8") as file:
+            file.write(told.getvalue().rstrip())
+        builtins.print("*** Profile printout saved to text file %r." % options["T"])
+    stats.stream = sys.stdout
+    return stats if "r" in options else None
+
+
+def prun(text, space):
+    options, code = options_of_prun(text)
+    return profile(code, options, space)
 
 
 def prun_cell(text, body, space):
-    prun("\n" + body, space)
+    options, code = options_of_prun(text)
+    return profile("%s\n%s" % (code, body), options, space)
 
 
 # ---- %run ---------------------------------------------------------------------------------------------
@@ -186,7 +239,7 @@ def prun_cell(text, body, space):
 def run_file(text, space):
     """Run a file as a program of its own; the names that it made are the session's then."""
     magic = driver.part("magic")
-    options, rest = magic.words(text, flags="intdeG", valued="m")
+    options, rest = magic.words(text, flags="intdeG", last="m")
     main = vars(state.main)
     if "m" in options:
         with driver.part("later").Genuine():

@@ -127,6 +127,24 @@ class Syntax(Case):
                 self.assertEqual(self.text(code), text)
         self.assertEqual(self.out("```bash\necho hi\n```"), "hi\n")
 
+    def test_fences_among_prose(self):
+        for code, text in (
+            ("Here is the code:\n\n```python\n1 + 1\n```\nIt prints 2 (two).", "2"), ("First:\n```python\na = 3\n```\nand then:\n```py\na + 1\n```\n", "4"),
+            ("1. list\n   ```python\n   if True:\n       b = 5\n   b\n   ```\n", "5"), ("```python\n6\n```\nOutput:\n```text\n7 7\n```", "6"),
+            ("So:\n````\n!true\n7\n````", "7"), ("As said\n```python\n8", "8"), ("```\na = 9\n```\n```\na\n```", "9"),
+        ):
+            with self.subTest(code=code):
+                self.assertEqual(self.text(code), text)
+        self.assertEqual(self.out("Run\n```bash\necho hi\n```\nthen\n```sh\necho ho\n```"), "hi\nho\n")
+        self.assertEqual(self.fails(self.driver.step("So\n```python\n1\n```\nand\n```python\n\n1/0\n```"), "ZeroDivisionError").error["line"], 8)
+        for code, said in (("```python\n1\n```\n```bash\nls\n```", "fences of python, bash"), ("x = 1\n```python\nx\n```", "beside it"),
+                           ("!true\n```python\n1\n```", "beside it"), ("Prose\n```sql\nselect 1\n```", 'runtime "sql"')):
+            self.assertIn(said, self.fails(self.driver.step(code), "UsageError").error["message"], code)
+        self.out("%%writefile a.md\nText\n```python\n1\n```\n") or self.fail()
+        self.assertEqual(self.text("open('a.md').read()"), repr("Text\n```python\n1\n```\n"))
+        for code in ("x = (1\nt = \"\"\"\n```python\nprint(7)\n```\n\"\"\"\n", "x = = 1\n```", "Prose and no code."):
+            self.assertEqual(self.fails(self.driver.step(code), "SyntaxError").out, "")
+
     def test_semicolon_before_a_comment(self):
         for code in ("8; # c", "7;\n# end\n\n# of it", "'#';", "print('#'); 8; # a; # b"):
             self.assertIsNone(self.text(code), code)
@@ -223,10 +241,52 @@ class Magics(Case):
         self.assertEqual(self.out("%mkdir -p q/w\n%cd q\n%ls"), "%s/q\nw\n" % self.driver.home.name)
         self.assertEqual(self.text("%cd -q ..\n%pwd"), repr(self.driver.home.name))
         self.assertEqual(self.out("cd q\n%cd .."), "%s/q\n%s\n" % (self.driver.home.name, self.driver.home.name))
+        home, up = self.driver.home.name, os.path.dirname(self.driver.home.name)
+        self.assertEqual([self.out(code) for code in ("cd ..", "cd ./", "cd -")], [up + "\n", up + "\n", up + "\n"])
+        self.assertEqual(self.out("cd %s" % home), home + "\n")
         self.assertEqual(self.out("%env NB_A=1\n%set_env NB_B 2\n!echo $NB_A$NB_B"), "env: NB_A=1\nenv: NB_B=2\n12\n")
         self.assertEqual(self.text("%env NB_A"), "'1'")
         self.assertEqual(self.text("e = %env\ne['NB_B']"), "'2'")
         self.assertEqual(self.out("%cp prog.py b.py\n%mv b.py c.py\n%cat c.py\n%rm c.py\n%ll -d q | wc -l").splitlines()[-1], "1")
+
+    def test_without_the_percent_where_no_variable_is_called_so(self):
+        home = self.driver.home.name
+        self.assertEqual(self.out("ls"), "prog.py\n")
+        self.assertIn("prog.py", self.out("ls -la\n"))
+        self.assertEqual(self.text(" pwd "), repr(home))
+        self.assertEqual(self.text("env")[:1], "{")
+        self.run_step("alpha = 1")
+        self.assertEqual(self.out("who"), "alpha\n")
+        self.assertIn("alpha", self.out("whos"))
+        self.assertIn("alpha = 1\n", self.out("history"))
+        self.assertIn("%cd", self.out("lsmagic"))
+        self.assertEqual(self.text("matplotlib inline\nload_ext autoreload\n7"), "7")
+        self.assertEqual(self.out("cat /dev/null"), "")
+        self.assertEqual(self.out("cd /dev"), "/dev\n")
+        self.assertEqual(self.out("ls /dev/nul*"), "/dev/null\n")
+        self.out("cd " + home)
+        for code, text in (("ls = 5\nls", "5"), ("ls", "5"), ("l = 2\nls -l", "3"), ("who = [1]; who", "[1]")):
+            self.assertEqual(self.text(code), text, code)
+        self.run_step("reset -f")
+        for code in ("alpha", "ll + 1", "who.x", "reset", "df", "head", "ls\nls"):
+            self.fails(self.driver.step(code), "NameError")
+        self.assertEqual(self.out("ls"), "prog.py\n")
+
+    def test_profile(self):
+        self.run_step("def f(): return sum([g() for _ in range(3)])\ndef g(): return 1\n")
+        self.assertRegex(self.out("%prun -l 3 f()"), r"(?s)Ordered by: internal time\n.*List reduced from \d+ to 3 ")
+        self.assertRegex(self.out("%prun -s cumtime -l f f()"), r"(?s)Ordered by: cumulative time\n.*\(f\)")
+        self.assertEqual(self.out("s = %prun -q -r -T t.txt f()"), "*** Profile printout saved to text file 't.txt'.\n")
+        self.assertEqual(self.text("s.total_calls > 4, 'internal time' in open('t.txt').read()"), "(True, True)")
+        self.assertRegex(self.out("%%prun -s cumulative -s name -l 2\nf()\n!echo x"), r"(?s)x\n.*cumulative time, function name\n.* to 2 ")
+        self.run_step("%prun -q -D f.prof f()")
+        self.assertEqual(self.text("import pstats; type(pstats.Stats('f.prof')).__name__"), "'Stats'")
+        self.assertIn("no key 'nosuch'", self.fails(self.driver.step("%prun -s nosuch f()"), "UsageError").error["message"])
+        self.assertIn("function calls", self.out("%prun -f()"))
+
+    def test_cells_without_content(self):
+        for code in ("%%timeit\n", "%%time", "%%prun\n \n", "%%capture c\n", "%%bash\n", "%%script cat\n"):
+            self.fails(self.driver.step(code), "UsageError")
 
     def test_time(self):
         got = self.run_step("v = %time 3 + 4\n%time v")
@@ -240,6 +300,8 @@ class Magics(Case):
         self.assertEqual(self.text("%time dict(\n  a=1)"), "{'a': 1}")
         self.assertRegex(self.out("%timeit -n 2 -r 3 sum(\n  [1])"), r"per loop \(mean . std. dev. of 3 runs, 2 loops each\)\n\Z")
         self.assertRegex(self.out("%%timeit -n 1 -r 1 n = 1\nn + 1"), "1 run, 1 loop each")
+        self.assertRegex(self.out("%timeit -r1 -n1 x=!echo a"), "1 run, 1 loop each")
+        self.assertRegex(self.out("%%timeit -r1 -n1\nx = %pwd\n!echo a"), "a\n.*1 run, 1 loop each")
         self.assertEqual(self.text("t = %timeit -n 1 -r 2 -q -o pass\nlen(t.timings)"), "2")
 
     def test_capture(self):
@@ -259,6 +321,8 @@ class Magics(Case):
         got = self.run_step("%run prog.py 1 'a b'\nQ, fn(), __name__")
         self.assertEqual((got.out, got.text), ("['prog.py', '1', 'a b'] __main__\n", "(7, 7, '__main__')"))
         self.fails(self.driver.step("%run nowhere.py"), "FileNotFoundError")
+        self.assertRegex(self.out("%run -m timeit -n 1 -r 1 1"), r"\A1 loop, best of 1: ")
+        self.assertEqual(self.out("%run -m prog -m x -i"), "[%r, '-m', 'x', '-i'] __main__\n" % (self.driver.home.name + "/prog.py"))
         for name, text, runs in (("n.ipynb", "{}", False), ("x.sh", "1", False), ("d.csv", "1", False), ("y", "#!/bin/sh", False),
                                  ("z", "1", True), ("z.2024", "1", True), ("z.cgi", "#!/usr/bin/env python3\n1", True)):
             self.ok(self.driver.step(f"%%writefile {name}\n{text}"))
@@ -273,6 +337,11 @@ class Magics(Case):
         self.assertEqual(self.out("%who"), "alpha\t beta\t os\n")
         self.assertRegex(self.out("%whos"), r"(?s)\AVariable +Type +Data/Info\n-+\nalpha +int +1\nbeta +str +'two'\n")
         self.assertEqual(self.out("%history -n 1-2"), "   1: alpha = 1; beta = 'two'; import os\n   2: %who\n")
+        self.assertEqual(self.out("%save s 1-2"), "The following commands were written to file `s.py`:\nalpha = 1; beta = 'two'; import os\n%who\n")
+        self.assertEqual(self.text("open('s.py').read()"), repr("alpha = 1; beta = 'two'; import os\n%who\n"))
+        self.assertIn("-f", self.fails(self.driver.step("%save s.py 1"), "UsageError").error["message"])
+        self.run_step("%save -a s.py 1\n%save -f t.py 1")
+        self.assertEqual(self.text("open('s.py').read().count('alpha'), open('t.py').read()[:5]"), "(2, 'alpha')")
         self.run_step("%reset -f")
         self.fails(self.driver.step("alpha"), "NameError")
 
@@ -314,6 +383,8 @@ class Magics(Case):
         self.assertEqual(self.out("str.*find*?"), "str.find\nstr.rfind\n")
         self.assertEqual(self.out("nothing_here?"), "Object `nothing_here` not found.\n")
         self.assertIn("passed over", self.out("%matplotlib?"))
+        for code in ("%%bash?", "%%html?", "%pip?", "%%capture?", "?%%sh"):
+            self.assertNotIn("not found", self.out(code))
 
     def test_unknown(self):
         got = self.fails(self.driver.step("%timit 1"), "UsageError")
