@@ -27,8 +27,8 @@ def installed():
     """Name in the spelling of packages → distribution, in their order."""
     found = {}
     for package in metadata.distributions():
-        if package.metadata["Name"]:
-            found.setdefault(spelled(package.metadata["Name"]), package)
+        if package.metadata.get("Name"):
+            found.setdefault(spelled(package.metadata.get("Name")), package)
     return dict(sorted(found.items()))
 
 
@@ -39,7 +39,7 @@ def required(package):
 
 
 def show_list(packages, given):
-    rows = [(p.metadata["Name"], p.version) for p in packages.values()]
+    rows = [(p.metadata.get("Name"), p.version) for p in packages.values()]
     form = [word.partition("=")[2] for word in given if word.startswith("--format=")]
     if "--format" in given[:-1]:
         form = [given[given.index("--format") + 1]]
@@ -58,7 +58,7 @@ def show_list(packages, given):
 
 def show_freeze(packages, given):
     for package in packages.values():
-        print("%s==%s" % (package.metadata["Name"], package.version))
+        print("%s==%s" % (package.metadata.get("Name"), package.version))
     return 0
 
 
@@ -71,12 +71,12 @@ def show_packages(packages, given):
     for number, package in enumerate(found):
         if number:
             print("---")
-        data, own = package.metadata, spelled(package.metadata["Name"])
+        data, own = package.metadata, spelled(package.metadata.get("Name"))
         for label in ("Name", "Version", "Summary", "Home-page", "Author", "Author-email", "License"):
-            print("%s: %s" % (label, (data[label] or "").split("\n")[0]))
+            print("%s: %s" % (label, (data.get(label) or "").split("\n")[0]))
         print("Location: %s" % package.locate_file(""))
         print("Requires: %s" % ", ".join([name for name, _ in required(package)]))
-        by = [p.metadata["Name"] for p in packages.values() if own in [spelled(name) for name, _ in required(p)]]
+        by = [p.metadata.get("Name") for p in packages.values() if own in [spelled(name) for name, _ in required(p)]]
         print("Required-by: %s" % ", ".join(by))
     return 0 if found else 1
 
@@ -85,7 +85,7 @@ def check(packages, given):
     broken = 0
     for package in packages.values():
         for name, clauses in required(package):
-            there, own = packages.get(spelled(name)), "%s %s" % (package.metadata["Name"], package.version)
+            there, own = packages.get(spelled(name)), "%s %s" % (package.metadata.get("Name"), package.version)
             try:
                 if there is None:
                     print("%s requires %s, which is not installed." % (own, name))

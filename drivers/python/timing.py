@@ -196,17 +196,14 @@ def profile(code, options, space):
     with driver.part("later").Genuine():
         import cProfile
         import pstats
-    codes, has_value = codes_of(code, space, 0)
+    codes, _ = codes_of(code, space, 0)
     keys = options["s"] or ["time"]
     for key in keys:
         if key not in pstats.Stats().get_sort_arg_defs():
             raise driver.part("magic").UsageError("%%prun -s: there is no key %r: cumtime, time, calls, name, …" % key)
     measured = cProfile.Profile()
-    measured.enable()
-    try:
-        evaluate(codes, has_value, space)
-    finally:
-        measured.disable()
+    for each in codes:
+        measured.runctx(each, space.names, space.names if space.inner is None else space.inner)
     told = io.StringIO()
     stats = pstats.Stats(measured, stream=told).strip_dirs().sort_stats(*keys)
     stats.print_stats(*([number_or_text(word) for word in options["l"]] or [ROWS_OF_PROFILE]))

@@ -7,10 +7,11 @@
 #include <strings.h>
 
 /* The texts that are not the same for all; "%s" is what is installed and what was meant. */
-enum text { NETWORK = 1, PACKAGES, STDIN, PLACE, TEXT_END_ };
+enum text { NETWORK = 1, PACKAGES, STDIN, PLACE, PYTHON, TEXT_END_ };
 
 enum { MODULE_BYTES = 128 };
 
+#define CALLED	 "most hosts call it python3; in a step of Python it is sys.executable"
 #define NO_PLACE "there is no such place in a box: the working directory is /home/user"
 
 static const char *const texts[TEXT_END_][HINT_READER_END_] = {
@@ -46,6 +47,8 @@ static const char *const texts[TEXT_END_][HINT_READER_END_] = {
 		"there is no such place here: the working directory is /home/user; list_files "
 		"shows its files",
 		NO_PLACE, NO_PLACE, NO_PLACE, NO_PLACE},
+	[PYTHON] = {"Most hosts call it python3; in a step of Python it is sys.executable.", CALLED,
+		CALLED, CALLED, CALLED, CALLED},
 };
 
 #define NAMES                                                                                      \
@@ -98,6 +101,7 @@ static const struct {
 	{"error", NULL, "No such file or directory: '/app/", PLACE},
 	{"error", NULL, "no such file or directory, open '/mnt/", PLACE},
 	{"error", NULL, "/mnt/data: No such file or directory", PLACE},
+	{"error", NULL, "No such file or directory: 'python'", PYTHON},
 	{"error", "FileNotFoundError", "", 0,
 		"See what is there: import os; print(os.getcwd(), os.listdir())"},
 	{"error", "PermissionError", "", 0, "Only /home/user and /tmp can be written."},
@@ -108,6 +112,8 @@ static const struct {
 	{"killed", NULL, "", 0, "The process ended. Do it in another way."},
 	/* Whatever became of the step. */
 	{NULL, NULL, "externally-managed-environment", PACKAGES},
+	{NULL, NULL, ": python: not found", PYTHON},
+	{NULL, NULL, ": python: command not found", PYTHON},
 };
 
 static const char *member(const json_t *object, const char *name)

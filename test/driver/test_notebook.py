@@ -282,6 +282,7 @@ class Magics(Case):
         self.run_step("%prun -q -D f.prof f()")
         self.assertEqual(self.text("import pstats; type(pstats.Stats('f.prof')).__name__"), "'Stats'")
         self.assertIn("no key 'nosuch'", self.fails(self.driver.step("%prun -s nosuch f()"), "UsageError").error["message"])
+        self.assertNotIn("timing.py", self.out("%prun f()"))
         self.assertIn("function calls", self.out("%prun -f()"))
 
     def test_cells_without_content(self):

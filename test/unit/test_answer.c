@@ -146,6 +146,10 @@ TEST(hints)
 			"Each language"},
 		{"{\"status\":\"error\",\"error\":{\"name\":\"NameError\",\"message\":\"x\"}}",
 			"may differ", true},
+		{"{\"status\":\"error\",\"error\":{\"name\":\"FileNotFoundError\",\"message\":\"[Errno "
+		 "2] No such file or directory: 'python'\"}}",
+			"python3"},
+		{"{\"status\":\"ok\",\"stderr\":\"sh: 1: python: not found\"}", "sys.executable"},
 		{"{\"status\":\"timeout\"}", "Do less"},
 		{"{\"status\":\"oom\"}", "in parts"},
 		{"{}", NULL},
