@@ -44,7 +44,7 @@ unless it said `detach`; one that was answered as running goes on.
 With `"stream": true`, `step.run` tells what happens as notifications before it answers:
 `{"method": "event", "params": {"id": 1, "event": "stdout", "text": "…"}}`; the events are `step.started` (with
 `session` and `run`), `stdout`, `stderr`, `display`, `stdin`
-(with `run`: the program waits for what `step.input` gives), and before all of them `queued` (with `run`, and `behind` which one it waits) and `rebuilding` (with `step` and `of`): the
+(with `run`: the program waits for what `step.input` gives), and before all of them `queued` (with `run`, and `behind` which one it waits; `"waiting": "stdin"` when that one waits for input, and told again when it begins to) and `rebuilding` (with `step` and `of`): the
 session's state is made again, after the engine was started anew for example, by running its steps. `session.undo` tells `rebuilding` likewise. `{"method": "$/cancel", "params": {"id": 1}}` gives a call up.
 
 Answers in the examples are shortened, and ids are made up.

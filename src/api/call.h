@@ -34,6 +34,9 @@ void call_done(void *call, const json_t *result, const struct err *err);
 void call_fail(struct operation_call *call, const struct err *err);
 void call_give(struct operation_call *call, json_t *result, const struct err *err);
 
+/* Would it wait for a run of its session that waits for input? Then it is refused. */
+bool call_is_behind_reader(struct operation_call *call);
+
 /* Tell an event, whose reference is taken; NULL is nothing. */
 void call_event(struct operation_call *call, json_t *event);
 

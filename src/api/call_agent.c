@@ -506,6 +506,10 @@ static void start_run(struct operation_call *call)
 	const char *name = param_text(call->params, "session", NULL);
 	struct agent_call *a = calloc(1, sizeof *a);
 	struct err err = {0};
+	if (name && call_is_behind_reader(call)) {
+		free(a);
+		return;
+	}
 	if (!a) {
 		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a task");
 		call_fail(call, &err);

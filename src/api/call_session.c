@@ -41,6 +41,8 @@ static void start_get(struct operation_call *call)
 
 static void start_branch(struct operation_call *call)
 {
+	if (call_is_behind_reader(call))
+		return;
 	registry_branch(call->context->registry, session_of(call),
 		param_text(call->params, "name", NULL), param_flag(call->params, "force"),
 		call_done, call);
@@ -61,6 +63,8 @@ static void start_undo(struct operation_call *call)
 		call_fail(call, &err);
 		return;
 	}
+	if (call_is_behind_reader(call))
+		return;
 	call->watch = (struct registry_watch){.arg = call, .rebuilding = on_rebuilding};
 	const struct registry_undo undo = {.session = session_of(call),
 		.to_step = to,
@@ -249,7 +253,7 @@ static const struct operation rows[] = {
 		.label = OPERATION_PROGRAM,
 		.limits = "The last four states are kept to go back to at once; others are made "
 			  "again by running the steps.",
-		.errors = "not_found|gone|box", .has_events = true,
+		.errors = "not_found|busy|gone|box", .has_events = true,
 		.example = "{'session': 'demo', 'count': 1}",
 		.answer = "{'session': 's-7k2mq4x5ta', 'head': '', 'outcome': 'rolled_back'}",
 		.start = start_undo},

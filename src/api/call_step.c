@@ -190,6 +190,8 @@ static void start_interrupt(struct operation_call *call)
 
 static void start_complete(struct operation_call *call)
 {
+	if (call_is_behind_reader(call))
+		return;
 	registry_names(call->context->registry, param_text(call->params, "session", ""),
 		param_text(call->params, "runtime", NULL), param_text(call->params, "text", ""),
 		call_done, call);
@@ -335,6 +337,8 @@ static const struct param record_rows[] = {
 	GIVES("schema", PARAM_COUNT, "of this record: 1"),
 	GIVES("run", PARAM_TEXT, "id of the run, for step.get, step.output and step.interrupt"),
 	MAY_GIVE("behind", PARAM_TEXT, "the run that goes before it, while it has not begun"),
+	{"behind_waiting", PARAM_CHOICE, .choices = "stdin",
+		.help = "what that one waits for: who waits for a time is answered at once"},
 	MAY_GIVE("step", PARAM_TEXT, "id of the step: what it was, as SHA-256; when it is done"),
 	{"parent", PARAM_TEXT, .is_nullable = true, .help = "the step before it"},
 	GIVES_SESSION,
@@ -425,7 +429,7 @@ static const struct operation rows[] = {
 		ROWS(interrupt_rows), .label = OPERATION_ENGINE, .errors = "not_found",
 		.example = "{'session': 'demo'}", .answer = "{}", .start = start_interrupt},
 	{"step.complete", "Complete a name at the end of a text", ROWS(complete_rows),
-		RESULT(names_rows), .label = OPERATION_PROGRAM, .errors = "not_found|gone|box",
+		RESULT(names_rows), .label = OPERATION_PROGRAM, .errors = "not_found|busy|gone|box",
 		.example = "{'session': 'demo', 'text': 'pri'}", .answer = "{'names': ['print']}",
 		.start = start_complete},
 };

@@ -56,9 +56,10 @@ json_t *event_rebuilding(size_t at, size_t n)
 		(json_int_t)n);
 }
 
-json_t *event_queued(const char *run, const char *behind)
+json_t *event_queued(const char *run, const char *behind, bool is_reading)
 {
-	return json_pack("{s:s, s:s, s:s}", "event", "queued", "run", run, "behind", behind);
+	return json_pack("{s:s, s:s, s:s, s:s*}", "event", "queued", "run", run, "behind", behind,
+		"waiting", is_reading ? "stdin" : NULL);
 }
 
 json_t *event_stdin(const char *run)

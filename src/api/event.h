@@ -36,8 +36,9 @@ json_t *event_tool(const json_t *about);
 /* {"event": "rebuilding", "step", "of"}: the state is made again, and this is the step run for it.
  */
 json_t *event_rebuilding(size_t at, size_t n);
-/* {"event": "queued", "run", "behind"}: another run of the session goes before it. */
-json_t *event_queued(const char *run, const char *behind);
+/* {"event": "queued", "run", "behind", "waiting": "stdin"?}: another run of the session goes before
+ * it, and that one waits for input. */
+json_t *event_queued(const char *run, const char *behind, bool is_reading);
 
 /* {"event": "stdin", "run"}: the program waits for input, as step.input gives it. */
 json_t *event_stdin(const char *run);

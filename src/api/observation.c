@@ -170,6 +170,24 @@ static void add_queued(struct buf *b, const json_t *record)
 		(void)buf_addf(b, ", queued %.1f s before", ms / 1000);
 }
 
+/* Whose turn comes behind one that waits for input can do no more than see to that one. */
+static void add_running(struct rendering *r, const char *run, const char *behind)
+{
+	bool is_reading = strcmp(member(r->record, "waiting"), "stdin") == 0;
+	bool is_behind = strcmp(member(r->record, "behind_waiting"), "stdin") == 0;
+	struct buf *b = &r->text;
+	(void)buf_add(b, behind[0] ? "" : " so far");
+	(void)buf_add(b, is_reading ? ", waits for input" : "");
+	(void)buf_add(b, is_behind ? ", which waits for input" : "");
+	if (r->options->has_tools)
+		(void)buf_addf(b, ". Call run_wait with run_id \"%.60s\"%s",
+			is_behind ? behind : run,
+			is_reading || is_behind ? " and stdin, a line with its \\n" : "");
+	if (r->options->has_tools && is_behind)
+		(void)buf_addf(b, ", or action \"interrupt\"; then with run_id \"%.60s\"", run);
+	(void)buf_add(b, r->options->has_tools ? ".\n" : "\n");
+}
+
 static void add_verdict(struct rendering *r)
 {
 	const json_t *record = r->record;
@@ -183,13 +201,7 @@ static void add_verdict(struct rendering *r)
 	else
 		add_time(b, number(record, "usage", "wall_ms"));
 	if (is_running) {
-		bool is_reading = strcmp(member(record, "waiting"), "stdin") == 0;
-		(void)buf_add(b, behind[0] ? "" : " so far");
-		(void)buf_add(b, is_reading ? ", waits for input" : "");
-		if (r->options->has_tools)
-			(void)buf_addf(b, ". Call run_wait with run_id \"%.60s\"%s.", run,
-				is_reading ? " and stdin, a line with its \\n" : "");
-		(void)buf_add(b, "\n");
+		add_running(r, run, behind);
 		return;
 	}
 	if (strcmp(status, "ok") != 0)

@@ -4,6 +4,7 @@
 #include "api/call.h"
 #include "api/metrics.h"
 #include "api/principal.h"
+#include "api/run_behind.h"
 #include "base/utf8.h"
 #include "base/word.h"
 
@@ -96,6 +97,18 @@ void call_done(void *arg, const json_t *result, const struct err *err)
 void call_fail(struct operation_call *call, const struct err *err)
 {
 	call_done(call, NULL, err);
+}
+
+bool call_is_behind_reader(struct operation_call *call)
+{
+	const struct operation_context *context = call->context;
+	struct err err;
+	if (!context->runs ||
+		runs_check_reading(context->runs, context->registry,
+			param_text(call->params, "session", ""), &err) == 0)
+		return false;
+	call_fail(call, &err);
+	return true;
 }
 
 void call_give(struct operation_call *call, json_t *result, const struct err *err)

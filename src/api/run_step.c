@@ -1,4 +1,5 @@
 /* One run: started, heard of, read. SPDX-License-Identifier: Apache-2.0 */
+#include "api/run_behind.h"
 #include "api/run_inside.h"
 #include "session/history.h"
 #include "session/language.h"
@@ -106,6 +107,7 @@ static void on_waiting(void *arg)
 	run_hold(run);
 	run_tell(run, event_stdin(run->id));
 	waiters_wake(run);
+	run_tell_behind(run);
 	run_release(run);
 }
 
@@ -250,7 +252,8 @@ int runs_start(
 	const struct run *ahead = run->is_done ? NULL : run_ahead(run);
 	if (ahead) {
 		run->is_told = true;
-		run_tell(run, event_queued(run->id, ahead->id));
+		run_tell(run, event_queued(run->id, ahead->id, run_is_reading(ahead)));
+		waiters_wake(run);
 	}
 	run_release(run);
 	return 0;
@@ -266,6 +269,7 @@ void run_interrupt(struct run *run, bool is_kill)
 	if (!run->has_started && registry_withdraw(run->registry, run->session, &run->watch))
 		n = 0;
 	run->n_cancels += n;
+	run->is_reading = false; /* it is told anew, if it goes on with that */
 	for (unsigned i = 0; i < n && run->has_started && !run->is_done; i++)
 		(void)registry_interrupt(run->registry, run->session, &err);
 	run_release(run);

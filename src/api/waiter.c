@@ -2,15 +2,16 @@
 #include "api/observation.h"
 #include "api/waiter.h"
 
+#include "api/run_behind.h"
 #include "api/run_inside.h"
 #include "base/timer.h"
 
 #include <stdlib.h>
 
-/* Nothing comes of waiting for it: it waits for an answer, or for input. */
+/* Nothing comes of waiting for it: it waits for an answer, or for input, or behind who does. */
 static bool is_stuck(const struct run *run)
 {
-	return json_array_size(run->asking.open) > 0 || run->is_reading;
+	return json_array_size(run->asking.open) > 0 || run_is_reading(run) || run_reader(run);
 }
 
 static json_t *running_record(const struct run *run)
@@ -27,7 +28,9 @@ static json_t *running_record(const struct run *run)
 	const struct run *ahead = run_ahead(run);
 	if (ahead)
 		(void)json_object_set_new(record, "behind", json_string(ahead->id));
-	if (run->is_reading)
+	if (run_reader(run))
+		(void)json_object_set_new(record, "behind_waiting", json_string("stdin"));
+	if (run_is_reading(run))
 		(void)json_object_set_new(record, "waiting", json_string("stdin"));
 	uint64_t us = run->has_started ? (uv_hrtime() - run->started_ns) / 1000 : 0;
 	(void)json_object_set_new(

@@ -30,6 +30,10 @@ static const struct {
 	{"session.prune", {"retort session prune"}, {NULL}},
 	{"stdin_open", {[WORDING_MCP] = "interactive: true"}, {NULL}},
 	{"step.run", {"retort session exec", [WORDING_MCP] = "run_code"}, {NULL}},
+	{"step.input", {[WORDING_MCP] = "run_wait with stdin"},
+		{[WORDING_MCP] = "run_wait {\"run_id\": \"%s\", \"stdin\": \"LINE\\n\"}"}},
+	{"step.interrupt", {[WORDING_MCP] = "run_wait with action interrupt"},
+		{[WORDING_MCP] = "run_wait {\"run_id\": \"%s\", \"action\": \"interrupt\"}"}},
 	{"tool.list", {"retort tools list", [WORDING_MCP] = "search_tools"},
 		{[WORDING_MCP] = "search_tools {\"query\": \"%s\"}"}},
 };

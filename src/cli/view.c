@@ -483,12 +483,12 @@ static void show_rebuilding(struct view *view, const json_t *event)
 		json_integer_value(json_object_get(event, "of")));
 }
 
-static void show_queued(const struct view *view)
+static void show_queued(const struct view *view, const json_t *event)
 {
 	const struct output_args *output = &view->options.output;
 	if (term_is(STDERR_FILENO) && !output->quiet && !output->json && !output->jsonl)
-		(void)fputs("retort: another step of the session is under way: this one waits\n",
-			stderr);
+		(void)fprintf(stderr, "retort: another step of the session %s: this one waits\n",
+			json_object_get(event, "waiting") ? "waits for input" : "is under way");
 }
 
 static int stream_of(const char *event)
@@ -517,7 +517,7 @@ void view_event(void *arg, const json_t *event)
 	else if (strcmp(name, "rebuilding") == 0)
 		show_rebuilding(view, event);
 	else if (strcmp(name, "queued") == 0)
-		show_queued(view);
+		show_queued(view, event);
 }
 
 /* What of a stream is in the record and was not told: the tail of much output, or what we were too

@@ -270,3 +270,28 @@ bool registry_withdraw(struct registry *r, const char *session, const struct reg
 	entry_answer_job(job, NULL, &err);
 	return true;
 }
+
+static struct job *refusable(const struct entry *e)
+{
+	struct job *job = e->first;
+	while (job &&
+		(job->is_started ||
+			(job->kind != JOB_BRANCH && job->kind != JOB_UNDO &&
+				job->kind != JOB_NAMES)))
+		job = job->next;
+	return job;
+}
+
+void registry_refuse_waiting(struct registry *r, const char *session, const struct err *why)
+{
+	struct found found;
+	struct err err;
+	struct entry *e = registry_look_up(r, session, &found, &err) < 0 ? NULL : found.live;
+	struct job *job;
+	if (!e)
+		return;
+	entry_hold(e); /* whoever is told may end it */
+	while ((job = refusable(e)))
+		entry_answer_job(job, NULL, why);
+	entry_release(e);
+}

@@ -134,6 +134,10 @@ int registry_interrupt(struct registry *r, const char *session, struct err *err)
  * once a state that is made again for it is given up. Returns: was there one that waits? */
 bool registry_withdraw(struct registry *r, const char *session, const struct registry_watch *watch);
 
+/* Nobody knows when the running step ends: what waits behind it, but for other steps, hears @err.
+ */
+void registry_refuse_waiting(struct registry *r, const char *session, const struct err *err);
+
 /* Completions of the end of @text in the live session: {"names": [...]}. */
 void registry_names(struct registry *r, const char *session, const char *runtime, const char *text,
 	registry_done_fn *done, void *arg);

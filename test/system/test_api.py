@@ -329,6 +329,21 @@ class Live(harness.Case):
         self.call("step.interrupt", session="demo")
         self.assertEqual(self.call("step.get", run=first, wait_ms=60000)["status"], "killed")
 
+    def test_nothing_waits_for_input_that_others_are_to_give(self):
+        first = self.call("step.run", session="demo", code="input()", stdin_open=True, wait_ms=60000)
+        self.assertEqual(first["waiting"], "stdin")
+        run = first["run"]
+        for name, params in (("session.undo", {}), ("session.branch", {}), ("step.complete", {"text": "x"})):
+            with self.assertRaisesRegex(service.Refused, f"run {run} of the session waits for input") as refused:
+                self.call(name, session="demo", **params)
+            self.assertEqual(refused.exception.code, "busy")
+        client = self.engine.client
+        number = client.send("step.run", session="demo", code="1", stream=True)
+        event = json.loads(client.file.readline())["params"]
+        self.assertEqual((event["event"], event["behind"], event["waiting"]), ("queued", run, "stdin"))
+        self.call("step.input", run=run, text="\n")
+        self.assertEqual(client.receive(number)["status"], "ok")
+
     def test_a_step_that_has_to_wait_is_told_behind_which(self):
         first = self.call("step.run", session="demo", code="import time; time.sleep(600)", wait_ms=0)["run"]
         client = self.engine.client

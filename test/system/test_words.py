@@ -16,7 +16,7 @@ import harness  # noqa: E402
 import model_server  # noqa: E402
 import test_repl as repl  # noqa: E402
 import test_session  # noqa: E402
-from test_mcp import Mcp  # noqa: E402
+from test_mcp import Mcp, Result  # noqa: E402
 
 
 def tree(place, directories, files):
@@ -138,6 +138,45 @@ class Waiting(harness.Case):
             mcp.tool("run_wait", run_id=first, action="kill")
             self.assertIn("stdout: C", mcp.tool("run_wait", run_id=third).text)
             self.assertEqual(mcp.tool("sessions", action="log").text.count("print("), 1)
+
+
+    def test_what_waits_behind_one_that_waits_for_input_says_so(self):
+        with Mcp() as mcp:
+            mcp.run("x = 1")
+            first = mcp.run("input()", interactive=True).record["run"]
+            words = f'not begun: it waits behind run {first}, which waits for input. Call run_wait with run_id "{first}" and stdin, ' \
+                    'a line with its \\n, or action "interrupt"; then with run_id "'
+            second = mcp.run("x", wait_ms=55000)
+            self.assertEqual((second.record["behind"], second.record["behind_waiting"]), (first, "stdin"))
+            self.assertIn(words, second.text)
+            run = second.record["run"]
+            self.assertIn(words + run, mcp.tool("run_wait", run_id=run, wait_ms=55000).text)
+            why = f'run {first} of the session waits for input: give it a line with `run_wait {{"run_id": "{first}", "stdin": "LINE\\n"}}`, ' \
+                  f'or end it with `run_wait {{"run_id": "{first}", "action": "interrupt"}}`'
+            for arguments in ({"action": "undo"}, {"action": "branch", "name": "b"}):
+                done = mcp.tool("sessions", **arguments)
+                self.assertEqual((done.is_error, done.text), (True, why))
+            for tool, arguments in (("sessions", {"action": "log"}), ("sessions", {"action": "list"}), ("list_files", {}),
+                                    ("write_file", {"path": "f", "content": "1"}), ("read_file", {"path": "f"})):
+                self.assertFalse(mcp.tool(tool, **arguments).is_error, tool)
+            self.assertIn("value: 'a line'", mcp.tool("run_wait", run_id=first, stdin="a line\n").text)
+            self.assertIn("value: 1", mcp.tool("run_wait", run_id=run).text)
+            self.assertFalse(mcp.tool("sessions", action="undo").is_error)
+            mcp.run("input()", interactive=True)
+            self.assertFalse(mcp.tool("sessions", action="close").is_error)
+
+    def test_who_waits_already_is_told_when_it_begins_to_wait_for_input(self):
+        code = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.02)\ninput()"
+        with Mcp() as mcp:
+            first = mcp.run(code, interactive=True, wait_ms=0, timeout_ms=600000).record["run"]
+            second = mcp.send("tools/call", name="run_code", arguments={"code": "2", "wait_ms": 55000})
+            calls = [mcp.send("tools/call", name="sessions", arguments={"action": "undo"}),
+                     mcp.send("tools/call", name="sessions", arguments={"action": "branch", "name": "b"})]
+            mcp.tool("write_file", path="go", content="")
+            for number in calls:
+                self.assertIn(f"run {first} of the session waits for input", Result(mcp.answer(number)).text)
+            self.assertIn(f"behind run {first}, which waits for input", Result(mcp.answer(second)).text)
+            mcp.tool("run_wait", run_id=first, action="kill")
 
 
 class Terminal(harness.Case):

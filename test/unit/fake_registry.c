@@ -531,6 +531,11 @@ int registry_interrupt(struct registry *r, const char *session, struct err *err)
 	return 0;
 }
 
+void registry_refuse_waiting(struct registry *r, const char *session, const struct err *err)
+{
+	(void)r, (void)session, (void)err;
+}
+
 bool registry_withdraw(struct registry *r, const char *session, const struct registry_watch *watch)
 {
 	(void)r, (void)session, (void)watch;
