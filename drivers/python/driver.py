@@ -360,7 +360,7 @@ class Step:
         self.begun = request.get("begun") is True
         self.preload = [m.strip() for m in request.get("preload", "").split(",") if m.strip()]
         self.limit = min(request.get("value_bytes") or VALUE_BYTES, VALUE_BYTES_MAX)
-        self.position = 0
+        self.position = self.number = 0
         self.failure = None
         self.value = None
         self.shown = None
@@ -675,8 +675,13 @@ def source_lines(code):
 
 
 def keep_source(step):
-    """Remember the code for tracebacks and inspect; give a name that is taken a number."""
+    """
+    Remember the code for tracebacks and inspect. A step of a session has the number that In and Out have for it; a name
+    that is taken has one as well.
+    """
     name, number = step.filename, 1
+    if step.number > 1 and name in ("<step>", "<stdin>"):
+        name = "%s %d>" % (name[:-1], step.number)
     while state.sources.get(name, step.code) != step.code and name[:1] == "<":
         number += 1
         name = "%s %d>" % (step.filename.rstrip(">"), number)
@@ -735,10 +740,10 @@ def run_step(request, fds):
         posix.close(fd)
     if n_wanted or state.has_stdin:
         part("streams").set_stdin(fds[:n_wanted])
-    keep_source(step)
     if not step.once:
-        part("history").begin(step)
-    elif step.filename[:1] == "<":
+        step.number = part("history").begin(step)
+    keep_source(step)
+    if step.once and step.filename[:1] == "<":
         builtins.get_ipython = get_ipython
     if request.get("session"):
         part("setup").set_name(request["session"])

@@ -16,7 +16,9 @@ state = driver.state
 IN_MAX, CODE_CHARS, OUT_MAX, SMALL_BYTES, LARGE_BYTES = 1_000, 1 << 16, 1_000, 1 << 12, 8 << 20
 PLAIN = (int, float, complex, bool, str, bytes)
 SIZED = PLAIN + (bytearray, list, tuple, dict, set, frozenset)
+UNDERS = ("_", "__", "___")
 codes, values, last = [""], {}, []  # In, Out, and the numbers of the last values
+ours = {}  # which objects the names of these were given last, by their ids
 
 
 def install():
@@ -33,9 +35,20 @@ def begin(step):
         install()
     if len(codes) > 1:
         space["_iii"], space["_ii"], space["_i"] = space.get("_ii", ""), space.get("_i", ""), codes[-1]
+    for name in UNDERS:
+        space.setdefault(name, "")
     codes.append(step.code if len(step.code) <= CODE_CHARS else "")
-    if len(codes) > IN_MAX + 1:
+    number = len(codes) - 1
+    space["_i%d" % number] = codes[-1]
+    if number > IN_MAX:
         codes[-IN_MAX - 1] = ""
+        space.pop("_i%d" % (number - IN_MAX), None)
+    return number
+
+
+def are_theirs(space):
+    """Has the program given one of the names a value of its own? Then they are left alone, as in IPython."""
+    return any([name in space and id(space[name]) != ours.get(name) for name in UNDERS])
 
 
 def keep(value):
@@ -48,11 +61,12 @@ def keep(value):
     driver.set_item(values, number, value)
     if number not in last:
         last.append(number)
-    for name in ("_", "_%d" % number):
-        driver.set_item(space, name, value)
-    for name, back in (("__", 2), ("___", 3)):
-        if len(last) >= back:
-            driver.set_item(space, name, values.get(last[-back]))
+    driver.set_item(space, "_%d" % number, value)
+    if not are_theirs(space):
+        for back, name in enumerate(UNDERS, 1):
+            if len(last) >= back:
+                driver.set_item(space, name, values.get(last[-back]))
+                ours[name] = id(space[name])
     if len(last) > 3:
         old = last.pop(0)
         if not is_small(values.get(old)):

@@ -147,6 +147,26 @@ class Debuggers(test_notebook.Case):
         self.assertNotIn("termios", got.trace)
 
 
+class Numbers(test_notebook.Case):
+    def test_a_step_has_the_number_of_its_input(self):
+        for code in ("def f(): return 1/0", "x = 2", "x = 2"):
+            self.run_step(code)
+        got = self.fails(self.driver.step("f()"), "ZeroDivisionError")
+        self.assertIn('File "<step 4>", line 1, in <module>\n    f()', got.trace)
+        self.assertIn('File "<step>", line 1, in f', got.trace)
+        self.assertEqual(self.text("In[4], _i4, _i1 is In[1]"), "('f()', 'f()', True)")
+        self.assertIn("(<step 6>, line 1)", self.fails(self.driver.step("x ="), "SyntaxError").error["message"])
+
+    def test_what_the_program_names_is_left_alone(self):
+        self.assertEqual(self.text("[_, __, ___]"), "['', '', '']")
+        self.run_step("'a'")
+        self.run_step("_ = 'own'\n'b'")
+        self.assertEqual(self.text("_, _3, Out[3]"), "('own', 'b', 'b')")
+        self.run_step("del _")
+        self.run_step("'c'")
+        self.assertEqual(self.text("_"), "'c'")
+
+
 if __name__ == "__main__":
     test_driver.DRIVER_DIR = os.path.abspath(sys.argv.pop(1))
     unittest.main(verbosity=2)
