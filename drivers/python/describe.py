@@ -46,6 +46,28 @@ def find(name, space):
     return value
 
 
+def found(name, space):
+    value = find(name, space) if name else MISSING
+    if value is MISSING:
+        builtins.print("Object `%s` not found." % name)
+    return value
+
+
+def signature(name, space):
+    value = found(name, space)
+    if value is not MISSING:
+        text = attempt(inspect.signature, value)
+        builtins.print("No definition header found for %s" % name if text is None else "%s%s" % (name.rpartition(".")[2], text))
+
+
+def file_of(name, space):
+    value = found(name, space)
+    if value is not MISSING:
+        driver.with_sources()
+        lines = attempt(inspect.findsource, value)
+        builtins.print(driver.cut("".join(lines[0]).rstrip(), SOURCE_CHARS_MAX) if lines else "There is no file of %s." % name)
+
+
 def attempt(function, *args):
     try:
         return function(*args)
@@ -88,8 +110,10 @@ def of_magic(name):
     magic = driver.part("magic")
     if name in magic.ALIASES:
         return "%%%s runs the command: %s" % (name, magic.ALIASES[name])
-    if name in magic.PASSED_OVER:
+    if name in magic.PASSED_OVER or name == "matplotlib":
         return "%%%s is passed over: it sets up a notebook's editor or display" % name
+    if name in magic.INSTEAD:
+        return "%%%s is passed over: %s" % (name, magic.INSTEAD[name])
     mark = "%" if name in magic.LINES or name in magic.PACKAGES else "%%"
     if name in magic.SCRIPTS:
         return "%%%%%s gives the cell to %s, as in IPython." % (name, name)

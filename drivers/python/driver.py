@@ -101,6 +101,8 @@ class State:
     words = None  # numpy's global generator, where its words are, and how many bytes
     numbers = None  # the same of random's
     held = []  # what was printed between two steps, and where
+    watched = False  # somebody is to hear of the begin and end of a step
+    last_failure = ()  # lines of a traceback
     told = {}  # by MIME type, what the program has told to show for a type
     captured = None  # displays, while %%capture or its like keeps them
     tracked = {}  # resource trackers, and what each looks after
@@ -361,7 +363,7 @@ class Step:
         self.preload = [m.strip() for m in request.get("preload", "").split(",") if m.strip()]
         self.limit = min(request.get("value_bytes") or VALUE_BYTES, VALUE_BYTES_MAX)
         self.position = self.number = 0
-        self.failure = None
+        self.failure = self.outcome = None
         self.value = None
         self.shown = None
         self.figures = []  # those already shown
@@ -416,6 +418,8 @@ def stage_run(step):
                 space["__loader__"], space["__cached__"] = loader("__main__", step.filename), None
         for name in step.preload:
             __import__(name)
+        if state.watched:
+            part("settings").begin(step)
         codes, has_value = part("program").split(step.code, step.filename)
         value = None
         if any([code.co_flags & COROUTINE or (not step.once and wants_loop(code)) for code in codes]):
@@ -437,6 +441,8 @@ def stage_value(step):
         return
     if not step.once:
         part("history").keep(step.value)
+    if state.watched:
+        step.outcome = step.value
     try:
         step.shown = bundle_of_value(step.value, step.limit)
     except KeyboardInterrupt:
@@ -449,6 +455,8 @@ def stage_value(step):
 
 def stage_figures(step):
     """Show the figures that are open; not again the one that is the value."""
+    if state.watched and posix.getpid() == state.home:
+        part("settings").end(step)
     if "matplotlib.pyplot" in sys.modules and posix.getpid() == state.home:
         part("rich").show_figures(step)
 
@@ -460,6 +468,8 @@ def stage_blame(step):
     step.shown = None
     step.exit_code = 1
     part("blame").blame(step, step.failure)
+    if step.error is not None:
+        state.last_failure = step.error["traceback"]
     set_item(vars(step), "failure", None)  # its frames hold the step's objects
 
 

@@ -37,9 +37,14 @@ class Shell:
     ast_node_interactivity = "last_expr"
     autoawait = True
     config = {}
+    ast_transformers = ()  # nothing would be done with one
 
     def __init__(self):
-        self.events = self.display_pub = self.hooks = self.history_manager = Nothing()
+        self.display_pub = self.hooks = self.history_manager = Nothing()
+
+    @property
+    def events(self):
+        return driver.part("settings").events
 
     user_ns = user_global_ns = property(lambda self: vars(state.main))
     user_module = property(lambda self: state.main)
@@ -89,6 +94,14 @@ class Shell:
             builtins.print(driver.part("rich").text_of(value, driver.VALUE_BYTES))
         return Result(value)
 
+    def run_code(self, code_obj, result=None, **_):
+        exec(code_obj, vars(state.main))
+        return False
+
+    @property
+    def magics_manager(self):
+        return MagicsManager()
+
     def ex(self, code):
         exec(code, vars(state.main))
 
@@ -133,7 +146,7 @@ class Shell:
 
     def find_line_magic(self, name):
         magic = driver.part("magic")
-        if name in magic.theirs["line"] or name in magic.LINES or name in magic.PASSED_OVER:
+        if any([name in known for known in (magic.theirs["line"], magic.LINES, magic.PASSED_OVER, magic.INSTEAD)]):
             return lambda line="": self.run_line_magic(name, line)
         return None
 
@@ -170,6 +183,19 @@ class Shell:
 
     def ask_exit(self):
         raise SystemExit
+
+
+class MagicsManager:
+    """What magics there are."""
+
+    @property
+    def magics(self):
+        magic = driver.part("magic")
+        lines, cells = [*magic.LINES, *magic.ALIASES, *magic.theirs["line"]], [*magic.CELLS, *magic.theirs["cell"]]
+        return {"line": {n: shell.find_line_magic(n) for n in lines}, "cell": {n: shell.find_cell_magic(n) for n in cells}}
+
+    def lsmagic(self):
+        return self.magics
 
 
 def made_of(kind, shell):

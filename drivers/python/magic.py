@@ -16,17 +16,23 @@ with Genuine():
 
 # What sets up a notebook's own display or its editor: there is nothing to be done.
 PASSED_OVER = (
-    "matplotlib config load_ext reload_ext unload_ext autoreload aimport precision colors xmode autosave "
-    "automagic autocall autoawait autoindent doctest_mode gui notebook page alias_magic colab logstart "
+    "colors autosave automagic autocall autoawait autoindent doctest_mode gui page colab logstart "
     "logstop logon logoff logstate qtconsole connect_info rehashx watermark "
-    "tensorflow_version"
+    "tensorflow_version clear cls"
 ).split()
+# What is passed over, and for what it would be in a notebook something else is here.
+INSTEAD = {
+    "store": "variables stay in the session as it is; to keep one beyond it write a file: pickle.dump(x, open(NAME, 'wb'))",
+    "bookmark": "a variable keeps a directory: here = %pwd, and %cd {here} later",
+    "macro": "write a function, or run steps again: %rerun 3-5",
+}
 ALIASES = {
     "ls": "ls", "ll": "ls -l", "la": "ls -a", "lf": "ls -l", "lx": "ls -l", "ldir": "ls -l",
     "cat": "cat", "mkdir": "mkdir", "rm": "rm", "rmdir": "rmdir", "cp": "cp", "mv": "mv", "man": "man",
     "less": "cat", "more": "cat", "pycat": "cat", "touch": "touch", "head": "head", "tail": "tail",
     "du": "du", "df": "df", "wc": "wc", "grep": "grep", "find": "find", "tree": "tree",
 }
+PLACES_MAX = 1_000  # of %dhist
 PACKAGES = ("pip", "pip3", "conda", "mamba", "micromamba", "uv", "pipenv")
 SHOWN = {
     "html": "text/html", "HTML": "text/html", "markdown": "text/markdown", "latex": "text/latex",
@@ -121,14 +127,16 @@ def run_line(name, text, space):
     if name in theirs["line"]:
         return theirs["line"][name](expand(text, space))
     if name in PASSED_OVER:
-        return configure(text) if name == "config" else None
+        return None
+    if name in INSTEAD:
+        return builtins.print("%%%s: %s" % (name, INSTEAD[name]), file=sys.stderr)
     if name in ALIASES:
         return driver.part("shell").system(ALIASES[name] + " " + text, space)
     if name in PACKAGES:
         return driver.part("shell").system(name + " " + text, space)
     found = LINES.get(name)
     if found is None:
-        raise UsageError(unknown(name, "%", [*LINES, *ALIASES, *PACKAGES, *PASSED_OVER, *theirs["line"]]))
+        raise UsageError(unknown(name, "%", [*LINES, *ALIASES, *PACKAGES, *PASSED_OVER, *INSTEAD, *theirs["line"]]))
     where, is_expanded = found
     return call(where)(expand(text, space) if is_expanded else text, space)
 
@@ -158,18 +166,6 @@ def run_cell(name, text, body, space):
     if name in PASSED_OVER or name in LINES or name in ALIASES:
         raise UsageError("%%%%%s is no cell magic: write it with one %%, as %%%s" % (name, name))
     raise UsageError(unknown(name, "%%", [*CELLS, *SHOWN, *SCRIPTS, *theirs["cell"]]))
-
-
-def configure(text):
-    """%config: of all that a notebook has, what is shown of a step is the one that is there."""
-    name, _, value = text.partition("=")
-    if name.strip() == "InteractiveShell.ast_node_interactivity":
-        shell = driver.part("interactive").shell
-        vars(shell).pop(name.strip().partition(".")[2], None)
-        installed = getattr(sys.modules.get("IPython.core.interactiveshell"), "InteractiveShell", None)
-        for kind in (type(shell), installed):
-            if kind is not None:
-                kind.ast_node_interactivity = value.strip().strip("'\"")
 
 
 def call(where):
@@ -239,6 +235,9 @@ def cd(text, space):
         builtins.print(error, file=sys.stderr)  # IPython goes on, too
         return
     state.left = before
+    been = vars(builtins).setdefault("_dh", [])
+    been.append(os.getcwd())
+    del been[:-PLACES_MAX]
     if not quiet:
         builtins.print(os.getcwd())
 
@@ -355,6 +354,14 @@ def psearch(text, space):
     driver.part("describe").describe(text.strip(), 1, space, True)
 
 
+def pdef(text, space):
+    driver.part("describe").signature(text.strip(), space)
+
+
+def pfile(text, space):
+    driver.part("describe").file_of(text.strip(), space)
+
+
 def pylab(text, space):
     import matplotlib.pyplot
     import numpy
@@ -396,6 +403,16 @@ LINES = {
     "psource": ("pinfo2", False), "psearch": ("psearch", False), "pylab": ("pylab", False),
     "killbgscripts": ("shell.end_background", False),
     "load": ("load", False), "save": ("history.save", True), "edit": ("load", False),
+    "load_ext": ("settings.load_ext", True), "reload_ext": ("settings.reload_ext", True),
+    "unload_ext": ("settings.unload_ext", True), "autoreload": ("settings.autoreload", False),
+    "aimport": ("settings.aimport", False), "config": ("settings.config", False),
+    "matplotlib": ("settings.matplotlib", False), "precision": ("settings.precision", False),
+    "xmode": ("settings.xmode", False), "pprint": ("settings.pprint", False), "alias": ("settings.alias", False),
+    "unalias": ("settings.unalias", False), "alias_magic": ("settings.alias_magic", False),
+    "reset_selective": ("settings.reset_selective", True), "pushd": ("settings.pushd", True),
+    "popd": ("settings.popd", True), "dirs": ("settings.dirs", True), "dhist": ("settings.dhist", True),
+    "notebook": ("cells.notebook", True), "recall": ("cells.recall", True), "rep": ("cells.recall", True),
+    "rerun": ("cells.rerun", True), "tb": ("cells.tb", False), "pdef": ("pdef", False), "pfile": ("pfile", False),
 }
 CELLS = {
     "time": "timing.time_cell", "timeit": "timing.timeit_cell", "prun": "timing.prun_cell",

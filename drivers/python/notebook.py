@@ -180,8 +180,9 @@ def spoken(source):
 def is_nothing(call):
     """Does a translated line do nothing, as %matplotlib?"""
     magic = driver.part("magic")
-    found = re.match(r"__notebook__\.line\('(\w+)'", call)
-    return bool(found) and found[1] in magic.PASSED_OVER and found[1] not in ("config", *magic.theirs["line"])
+    found = re.match(r"__notebook__\.line\('(\w+)', '(--?l)?", call)
+    is_nothing = bool(found) and (found[1] in magic.PASSED_OVER or found[1] == "matplotlib" and not found[2])
+    return is_nothing and found[1] not in magic.theirs["line"]
 
 
 def logical_end(source, at):

@@ -7,6 +7,7 @@ import _warnings
 
 AST_CHARS_MAX = 1 << 20
 TOP_LEVEL_AWAIT = 0x2000  # _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+MODES = ("all", "last_expr_or_assign", "none")
 ONLY_AST = 0x400  # _ast.PyCF_ONLY_AST
 FUTURES = 0x1FE0000  # the CO_FUTURE_… flags of a code object
 
@@ -119,9 +120,12 @@ def is_silent(source):
 
 
 def split_python(source, filename, silent):
-    if ("interactive" in state.parts or "IPython.core.interactiveshell" in sys.modules) and shows_all():
-        return split_tree(source, filename, silent, True)
-    if silent or not source.strip():
+    asked = ""
+    if "interactive" in state.parts or "IPython.core.interactiveshell" in sys.modules:
+        asked = what_is_shown()
+    if asked in ("all", "last_expr_or_assign"):
+        return split_tree(source, filename, silent, asked)
+    if asked == "none" or silent or not source.strip():
         return [translate(source, filename, "exec")], False
     found = quietly(last_statement, source)
     if found is None:
@@ -153,12 +157,13 @@ def touch_filters():
         changed()
 
 
-def shows_all():
-    """Has the program asked that each expression of a step be shown, and not the last alone?"""
+def what_is_shown():
+    """What the program has asked to be shown of a step, where that is not the last expression: "" or one of MODES."""
     shells = [getattr(sys.modules.get("IPython.core.interactiveshell"), "InteractiveShell", None)]
     if "interactive" in state.parts:
         shells.append(driver.part("interactive").shell)
-    return "all" in [getattr(shell, "ast_node_interactivity", "") for shell in shells]
+    asked = [getattr(shell, "ast_node_interactivity", "") for shell in shells]
+    return ([mode for mode in MODES if mode in asked] or [""])[0]
 
 
 def show_each(body):
@@ -175,15 +180,31 @@ def show_each(body):
             call.args, node.value = [node.value], call
 
 
-def split_tree(source, filename, silent=False, each=False):
+def target_of(node):
+    """The name that a statement assigns to, as an expression."""
+    import _ast
+
+    targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+    is_one = type(node) in (_ast.Assign, _ast.AugAssign, _ast.AnnAssign) and len(targets) == 1
+    if not is_one or type(targets[0]) is not _ast.Name or getattr(node, "value", None) is None:
+        return None
+    name = targets[0]
+    place = {at: getattr(name, at) for at in ("lineno", "col_offset", "end_lineno", "end_col_offset")}
+    return _ast.Expr(_ast.Name(name.id, _ast.Load(), **place), **place)
+
+
+def split_tree(source, filename, silent=False, asked=""):
     """As split(), by the syntax tree. Errors in the source are raised here."""
     if len(source) > AST_CHARS_MAX:
         return [translate(source, filename, "exec")], False
     import _ast
 
     tree = translate_tree(source, filename)
-    if each:
+    if asked == "all":
         show_each(tree.body if silent else tree.body[:-1])
+    target = target_of(tree.body[-1]) if asked == "last_expr_or_assign" and tree.body else None
+    if target is not None:
+        tree.body.append(target)
     if silent or not tree.body or type(tree.body[-1]) is not _ast.Expr:
         return [translate(tree, filename, "exec")], False
     last = tree.body.pop()

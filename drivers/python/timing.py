@@ -252,9 +252,10 @@ def run_file(text, space):
         path += ".py"
     with open(path, "rb") as file:
         text = file.read()
+    if path.endswith(".ipynb"):
+        return driver.part("cells").run_notebook(path, text)
     if is_other(path, text):
-        raise magic.UsageError("%%run takes files of Python; %s is %s" % (
-            path, "a notebook" if path.endswith(".ipynb") else "none"))
+        raise magic.UsageError("%%run takes files of Python and notebooks; %s is none" % path)
     code = compile(text, path, "exec", 0, True)
     watch = Watch()
     run_program(code, path, rest, main, "i" in options)

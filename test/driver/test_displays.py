@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What displays, objects and debuggers of a notebook show: /usr/bin/python3 -I test_displays.py DRIVER_DIR [unittest args]"""
+"""What a notebook shows and is set to, beside its syntax: /usr/bin/python3 -I test_displays.py DRIVER_DIR [unittest args]"""
 
+import json
 import os
 import sys
 import unittest
@@ -165,6 +166,126 @@ class Numbers(test_notebook.Case):
         self.run_step("del _")
         self.run_step("'c'")
         self.assertEqual(self.text("_"), "'c'")
+
+
+class Settings(test_notebook.Case):
+    files = {"ext.py": "from IPython.core.magic import Magics, magics_class, line_magic\n"
+                       "@magics_class\nclass Mine(Magics):\n    @line_magic\n    def mine(self, line): return 'mine ' + line\n"
+                       "def load_ipython_extension(ip): ip.register_magics(Mine)\ndef unload_ipython_extension(ip): print('bye')\n",
+             "plain.py": "", "odd.py": "def load_ipython_extension(ip): ip.there_is_no_such_thing()\n",
+             "m.py": "def f(): return 1\nclass C: x = 1\n",
+             "a.ipynb": json.dumps({"nbformat": 4, "cells": [
+                 {"cell_type": "markdown", "source": "text"}, {"cell_type": "code", "source": ["q = 3\n", "q + 1"]},
+                 {"cell_type": "code", "source": "!echo sh"}, {"cell_type": "code", "source": "\n1/0"},
+                 {"cell_type": "code", "source": "q = 9"}]}), "b.ipynb": "[1]"}
+
+    def test_extensions(self):
+        self.fails(self.driver.step("%load_ext no_such_extension"), "ModuleNotFoundError")
+        self.assertEqual(self.out("%load_ext autoreload\n%load_ext storemagic\n%load_ext ext"), "")
+        self.assertEqual(self.text("%mine x"), "'mine x'")
+        self.assertIn("already loaded", self.out("%load_ext ext"))
+        self.assertEqual(self.out("%unload_ext ext"), "bye\n")
+        self.assertIn("is not an IPython extension", self.out("%load_ext plain"))
+        self.assertIn("stand-in", self.fails(self.driver.step("%load_ext odd"), "UsageError").error["message"])
+
+    def write(self, text, name="m.py"):
+        with open(os.path.join(self.driver.home.name, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def test_modules_are_reloaded(self):
+        self.run_step("import m\nfrom m import f, C")
+        self.write("def f(): return 2\nclass C: x = 2\n")
+        self.assertEqual(self.text("m.f()"), "1")
+        self.run_step("%autoreload 2")
+        self.write("def f(): return 33\nclass C: x = 33\n")
+        self.assertEqual(self.text("m.f(), f(), C.x"), "(33, 33, 33)")
+        self.write("def f(: x")
+        got = self.run_step("f()")
+        self.assertEqual(got.text, "33")
+        self.assertIn("[autoreload of m failed]\n", got.err)
+        self.run_step("%autoreload 0")
+        self.write("def f(): return 4444\n")
+        self.assertEqual(self.text("f()"), "33")
+        self.run_step("%autoreload 1\n%aimport m")
+        self.write("def f(): return 55555\n")
+        self.assertEqual(self.text("f()"), "55555")
+        self.run_step("%aimport -m")
+        self.write("def f(): return 666666\n")
+        self.assertEqual(self.text("f()"), "55555")
+        self.fails(self.driver.step("%autoreload 7"), "UsageError")
+
+    def test_what_is_shown_of_a_step(self):
+        for mode, rows in (("last_expr_or_assign", (("x = 5", "5"), ("x += 1", "6"), ("x: int = 7", "7"), ("x", "7"),
+                                                    ("y, z = 1, 2", None), ("x = 1;", None))),
+                           ("none", (("5", None),)), ("last_expr", (("5", "5"), ("x = 5", None)))):
+            self.run_step("%%config InteractiveShell.ast_node_interactivity = '%s'" % mode)
+            for code, text in rows:
+                self.assertEqual(self.text(code), text, (mode, code))
+        self.fails(self.driver.step("%config InteractiveShell.ast_node_interactivity = 'some'"), "UsageError")
+        self.assertIn("InlineBackend", self.out("%config InlineBackend"))
+        self.assertIn("agg", self.out("%matplotlib --list"))
+        self.assertIn("no such setting", self.run_step("%config Foo.x = 3").err)
+
+    def test_precision(self):
+        self.assertEqual(self.text("%precision 3"), "'%.3f'")
+        self.assertEqual((self.text("3.14159"), self.text("[2 / 3]")), ("3.142", "[0.667]"))
+        self.run_step("%precision")
+        self.assertEqual(self.text("3.14159"), "3.14159")
+        for wrong in ("x", "%d%d"):
+            self.fails(self.driver.step("%precision " + wrong), "UsageError")
+
+    def test_events(self):
+        self.run_step("ip = get_ipython()\ndef pre(info): print('pre', info.raw_cell)\n"
+                      "def post(result): print('post', result.success, result.result)\n"
+                      "ip.events.register('pre_run_cell', pre); ip.events.register('post_run_cell', post)")
+        self.assertEqual(self.out("6 * 7"), "pre 6 * 7\npost True 42\n")
+        self.assertEqual(self.fails(self.driver.step("1/0"), "ZeroDivisionError").out, "pre 1/0\npost False None\n")
+        self.run_step("ip.events.unregister('pre_run_cell', pre); ip.events.unregister('post_run_cell', post)\n"
+                      "ip.events.register('pre_execute', lambda: 1/0)")
+        got = self.run_step("8")
+        self.assertEqual((got.text, got.err.count("ZeroDivisionError")), ("8", 1))
+        self.fails(self.driver.step("ip.events.register('no_such', pre)"), "UsageError")
+
+    def test_other_names(self):
+        self.assertEqual(self.out("%alias hello echo hi %s\n%hello you"), "hi you\n")
+        self.fails(self.driver.step("%hello"), "UsageError")
+        self.run_step("%unalias hello")
+        self.fails(self.driver.step("%hello you"), "UsageError")
+        self.assertIn("Created `%w` as an alias for `%pwd`", self.out("%alias_magic w pwd"))
+        self.assertEqual(self.text("%w"), repr(self.driver.home.name))
+        self.fails(self.driver.step("%alias_magic nope no_such"), "UsageError")
+        for name in ("store", "bookmark", "macro", "pprint", "xmode Verbose"):
+            self.assertTrue(self.run_step("%" + name).err, name)
+
+    def test_steps_again(self):
+        self.run_step("n = 0")
+        self.assertIn("no error yet", self.out("%tb"))
+        self.run_step("n += 1\nn")
+        self.assertEqual(self.run_step("%rerun 3").text, "2")
+        self.assertEqual(self.out("%recall 1-3"), "n = 0\n%tb\nn += 1\nn\n")
+        self.fails(self.driver.step("%rerun 77"), "UsageError")
+        self.fails(self.driver.step("1/0"), "ZeroDivisionError")
+        self.assertIn("ZeroDivisionError", self.out("%tb"))
+        self.assertEqual(self.out("def g(a, b=1): pass\n%pdef g"), "g(a, b=1)\n")
+        self.assertEqual(self.out("import m\n%pfile m"), self.files["m.py"])
+        self.run_step("other = 1\n%reset_selective -f ^n$\nother")
+        self.fails(self.driver.step("n"), "NameError")
+        home = self.driver.home.name
+        self.assertEqual(self.out("x = %pushd /\n%popd"), home + "\n")
+        self.assertTrue(self.out("%dhist").endswith(": %s\n" % home))
+
+    def test_files_of_notebooks(self):
+        got = self.fails(self.driver.step("%run a.ipynb"), "ZeroDivisionError")
+        self.assertIn('File "<a.ipynb, cell 3>", line 2', got.trace)
+        self.assertEqual(([d["data"]["text/plain"] for d in got.displays], got.out, self.text("q")), (["4"], "sh\n", "3"))
+        self.fails(self.driver.step("%run b.ipynb"), "UsageError")
+        self.fails(self.driver.step("%notebook c.txt"), "UsageError")
+        self.run_step("%notebook c.ipynb")
+        with open(os.path.join(self.driver.home.name, "c.ipynb"), encoding="utf-8") as file:
+            book = json.load(file)
+        self.assertEqual((book["nbformat"], [c["execution_count"] for c in book["cells"]]), (4, [1, 2, 3, 4]))
+        self.assertEqual(book["cells"][1]["outputs"][0]["data"]["text/plain"], "3")
+        self.assertEqual(book["cells"][1]["source"], ["q"])
 
 
 if __name__ == "__main__":

@@ -324,12 +324,12 @@ class Magics(Case):
         self.fails(self.driver.step("%run nowhere.py"), "FileNotFoundError")
         self.assertRegex(self.out("%run -m timeit -n 1 -r 1 1"), r"\A1 loop, best of 1: ")
         self.assertEqual(self.out("%run -m prog -m x -i"), "[%r, '-m', 'x', '-i'] __main__\n" % (self.driver.home.name + "/prog.py"))
-        for name, text, runs in (("n.ipynb", "{}", False), ("x.sh", "1", False), ("d.csv", "1", False), ("y", "#!/bin/sh", False),
+        for name, text, runs in (("x.sh", "1", False), ("d.csv", "1", False), ("y", "#!/bin/sh", False),
                                  ("z", "1", True), ("z.2024", "1", True), ("z.cgi", "#!/usr/bin/env python3\n1", True)):
             self.ok(self.driver.step(f"%%writefile {name}\n{text}"))
             got = self.driver.step("%run " + name)
             if not runs:
-                self.assertIn("%run takes files of Python; " + name, self.fails(got, "UsageError").error["message"])
+                self.assertIn("%run takes files of Python and notebooks; " + name, self.fails(got, "UsageError").error["message"])
             else:
                 self.ok(got)
 
