@@ -19,7 +19,7 @@ struct t_test {
 		&id##_test;                                                                        \
 	static void id(void)
 
-#define CHECK(cond)	   t_check((cond), __FILE__, __LINE__, #cond)
+#define CHECK(cond)	   t_check(!!(cond), __FILE__, __LINE__, #cond)
 #define CHECK_INT(a, b)	   t_check_int((intmax_t)(a), (intmax_t)(b), __FILE__, __LINE__, #a)
 #define CHECK_STR(a, b)	   t_check_str((a), (b), __FILE__, __LINE__, #a)
 #define CHECK_HAS(text, s) t_check_has((text), (s), __FILE__, __LINE__)
