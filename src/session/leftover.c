@@ -75,28 +75,11 @@ static bool is_changed(const struct look *l, const struct workspace_file *f)
 	return f->changed_ns >= l->since_ns && f->kind != WORKSPACE_MOUNT;
 }
 
-/* Is a file told that lies in the directory @dir ("" for the top), so that it needs not be? Those
- * below it follow from @first on. */
-static bool is_told_below(const struct look *l, size_t first, const char *dir)
-{
-	size_t n = strlen(dir);
-	for (size_t i = first; i < l->files.n_files; i++) {
-		const struct workspace_file *f = &l->files.files[i];
-		if (n > 0 && strncmp(f->path, dir, n) != 0)
-			return false;
-		bool is_inside = n == 0 || f->path[n] == '/';
-		if (is_inside && is_changed(l, f))
-			return true;
-	}
-	return false;
-}
-
 static void tell_changes(struct look *l)
 {
 	for (size_t i = 0; i < l->files.n_files; i++) {
 		const struct workspace_file *f = &l->files.files[i];
-		if (is_changed(l, f) &&
-			(f->kind != WORKSPACE_DIR || !is_told_below(l, i + 1, f->path)))
+		if (is_changed(l, f))
 			leftover_add(l->list, l->prefix, f->path);
 	}
 }
@@ -133,8 +116,7 @@ static void look_at(struct look *l, const struct warden_bind *bind, int workspac
 	}
 	(void)snprintf(l->prefix, sizeof l->prefix, "%s/", name);
 	tell_changes(l);
-	bool is_told = is_dir && is_told_below(l, 0, "");
-	if (l->files.is_cut || (changed_ns(&st) >= l->since_ns && !is_told))
+	if (l->files.is_cut || changed_ns(&st) >= l->since_ns)
 		leftover_add(l->list, name, "");
 	workspace_done(&l->files);
 }

@@ -21,9 +21,10 @@ void leftover_compare(json_t **list, const char *prefix, const struct workspace 
 	const struct workspace *now);
 
 /*
- * Append what has changed in volumes that may be written to since @since_ns: files; a directory of
- * which something was removed; the volume itself where it cannot be listed, or has more files than
- * are listed. Paths are relative to the workspace, or absolute where they are not below it.
+ * Append what has changed in volumes that may be written to since @since_ns: files; a directory in
+ * which something was made, removed or renamed; the volume itself where it cannot be listed, or has
+ * more files than are listed. Paths are relative to the workspace, or absolute where they are not
+ * below it.
  * @workspace_fd: as the box has it; -1: the box is gone, so nothing can be listed.
  */
 void leftover_volumes(

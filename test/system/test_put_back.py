@@ -179,7 +179,7 @@ os.link('one', 'two'); os.link('one', 'd/three'); os.utime('d', (9, 9)); os.utim
             record = self.fails(s, "import os; open('data/a', 'w').write('1'); open('data/made', 'w'); open('x', 'w')\n"
                                    "os.path.exists('data/d/old') and os.remove('data/d/old'); os._exit(1)", "error")
             self.assertEqual(sorted(record["files_lost"]),
-                             ["/o/x", "data/a", *(["data/d"] if first else []), "data/made", "x"])
+                             ["/o/x", *(["data"] if first else []), "data/a", *(["data/d"] if first else []), "data/made", "x"])
             s.run("open('/tmp/t', 'w').write('t'); open('/dev/shm/s', 'w').write('s'); open('/tmp/same', 'w')")
             time.sleep(0.05)  # the kernel's times of changes are a few ms apart
         record = self.fails(s, "import os; open('/tmp/t', 'w').write('new'); os.remove('/dev/shm/s'); open('/tmp/n', 'w'); os._exit(1)",
@@ -189,6 +189,40 @@ os.link('one', 'two'); os.link('one', 'd/three'); os.utime('d', (9, 9)); os.utim
         time.sleep(0.05)
         s.run("open('data/b', 'w').write('1')")
         self.assertEqual(self.undone(s)["files_lost"], ["data/b"])
+
+    def test_what_was_removed_is_named_whatever_else_changed(self):
+        """Where it was: a volume is not listed before each step."""
+        for code, lost in (("os.remove('%s/a')", []), ("os.remove('%s/a'); open('%s/b', 'w').write('2')", ["b"]),
+                           ("os.rename('%s/a', '%s/b')", ["b"]), ("os.remove('%s/a'); open('%s/new', 'w')", ["new"]),
+                           ("os.remove('%s/a'); open('%s/d/x', 'w').write('2')", ["d/x"])):
+            for way in ("first", "next", "branch", "undo"):
+                data = self.place(a="a", b="b")
+                os.mkdir(os.path.join(data, "d"))
+                os.chmod(os.path.join(data, "d"), 0o777)
+                self.put(os.path.join(data, "d", "x"), "x")
+                time.sleep(0.05)
+                s = self.session(volumes=[{"src": data, "dst": "/v", "mode": "rw"}])
+                if way != "first":
+                    s.run("1")
+                if way == "branch":
+                    s = service.Session(test_transactions.engine, test_transactions.engine.call("session.branch", session=s.id))
+                    self.addCleanup(s.close)
+                does = "import os; " + code.replace("%s", "/v")
+                if way == "undo":
+                    time.sleep(0.05)
+                    s.run(does)
+                    record = self.undone(s)
+                else:
+                    record = self.fails(s, does + "; os._exit(1)", "error")
+                self.assertEqual(sorted(record["files_lost"]), sorted(["/v"] + ["/v/" + name for name in lost]), (code, way))
+        s = self.session()
+        for top in ("/tmp", "/dev/shm"):
+            for code, lost in (("os.remove('%s/a'); open('%s/b', 'w').write('2')", ["a", "b"]), ("os.rename('%s/a', '%s/b')", ["a", "b"]),
+                               ("os.remove('%s/a'); open('%s/new', 'w')", ["a"])):
+                s.run(f"import os; [open('{top}/' + n, 'w').write('1') for n in 'ab']")
+                time.sleep(0.05)
+                record = self.fails(s, code.replace("%s", top) + "; os._exit(1)", "error")
+                self.assertEqual(record["files_lost"], [f"{top}/{name}" for name in lost], code)
 
     def test_mode_of_the_workspace(self):
         for params in ({}, {"workspace": self.place()}):
