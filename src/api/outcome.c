@@ -34,9 +34,11 @@ static void add_names(struct buf *b, const json_t *lost)
 void outcome_add_lost(struct buf *b, const json_t *result)
 {
 	const json_t *lost = json_object_get(result, "files_lost");
+	const char *outcome = member(json_object_get(result, "state"), "outcome");
+	bool is_again = strcmp(outcome, "replayed") == 0 || strcmp(outcome, "diverged") == 0;
 	if (json_array_size(lost) == 0)
 		return;
-	(void)buf_add(b, ", but for ");
+	(void)buf_add(b, is_again ? "; not put back: " : ", but for ");
 	add_names(b, lost);
 }
 

@@ -13,7 +13,7 @@ enum { OUTCOME_BYTES = 64 << 10 }; /* what any of these takes at most */
  * Each appends to @b; without memory, less or nothing.
  *
  * lost     which of "files_lost" are not as before, to a text that says what is: ", but for a and 2
- *          more". Nothing when there are none.
+ *          more"; where steps were run again, "; not put back: a". Nothing when there are none.
  * back     of the record of a step that was rolled back: what is as before it, and what is not.
  * anew     of the record of a step whose outcome is lost: how the session goes on.
  * taken_back  of the record of a step that failed and has "undone": what that is.

@@ -296,11 +296,12 @@ static const char *state_text(const json_t *record, const char *name)
 	return json_string_value(json_object_get(json_object_get(record, "state"), name));
 }
 
-static void add_reason(struct buf *b, const json_t *record)
+static void add_again(struct buf *b, const json_t *record)
 {
 	const char *reason = state_text(record, "reason");
 	if (reason)
 		(void)utf8_escape_terminal(b, reason, strlen(reason), UTF8_ONE_LINE);
+	outcome_add_lost(b, record);
 }
 
 static void add_because(struct buf *b, const json_t *record)
@@ -309,7 +310,7 @@ static void add_because(struct buf *b, const json_t *record)
 	if (!reason || (notice && strcmp(notice, reason) == 0))
 		return;
 	(void)buf_add(b, " (");
-	add_reason(b, record);
+	(void)utf8_escape_terminal(b, reason, strlen(reason), UTF8_ONE_LINE);
 	(void)buf_add(b, ")");
 }
 
@@ -353,8 +354,8 @@ static void show_state(const struct view *view, const json_t *record)
 	} rows[] = {
 		{"committed", "not rolled back", add_kept},
 		{"rolled_back", "rolled back", add_back},
-		{"replayed", "replayed", add_reason},
-		{"diverged", "diverged", add_reason},
+		{"replayed", "replayed", add_again},
+		{"diverged", "diverged", add_again},
 		{"lost", "lost", add_anew},
 	};
 	const char *outcome = state_text(record, "outcome"), *undone = state_text(record, "undone");

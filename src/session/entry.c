@@ -115,14 +115,17 @@ static void run_step(struct job *job)
 		job_fail(job, &err);
 }
 
-static void on_put_back(void *arg)
-{
-	run_step(arg);
-}
-
-static void on_given_up(void *arg)
+static void on_put_back(void *arg, const json_t *lost)
 {
 	struct job *job = arg;
+	entry_note_rewritten(job->entry, lost);
+	run_step(job);
+}
+
+static void on_given_up(void *arg, const json_t *lost)
+{
+	struct job *job = arg;
+	entry_note_rewritten(job->entry, lost);
 	job_fail(job, &job->why);
 }
 
@@ -244,6 +247,7 @@ static void tell_rebuilt(struct entry *e, struct record *record)
 	record->outcome = e->rebuilt;
 	record->reason =
 		e->difference[0] ? e->difference : "the state was rebuilt from the journal";
+	record->files_lost = e->rewritten;
 	e->is_rebuilt_told = true;
 }
 
@@ -278,6 +282,8 @@ void entry_on_done(void *arg, const struct record *told)
 	record->queued_ms += (double)(session_asked_ns(e->session) - job->asked_ns) / 1e6;
 	stats_add(&e->roll->steps, record);
 	json_t *result = record_json(record);
+	if (record->files_lost && record->files_lost == e->rewritten)
+		json_decref(take_ptr(e->rewritten));
 	if (record->outcome == RECORD_ROLLED_BACK)
 		replay_tell_due(e, result);
 	entry_answer(e, result, NULL);

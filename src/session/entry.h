@@ -49,6 +49,7 @@ struct entry {
 	struct replay *replay;
 	enum record_outcome rebuilt; /* how its state was made last: COMMITTED: by running it */
 	bool is_rebuilt_told;	     /* by the record of a step */
+	json_t *rewritten; /* paths that steps which were run again may have changed, or NULL */
 	char difference[384];
 	registry_done_fn *done; /* who waits for it to open */
 	void *arg;
@@ -71,8 +72,6 @@ void entry_end(struct entry *e);
 /* The same; whoever waits for something is told @why. */
 void entry_end_because(struct entry *e, const struct err *why);
 void entry_hold(struct entry *e), entry_release(struct entry *e);
-/* Its state was made again by @result. */
-void entry_note_rebuilt(struct entry *e, const struct replay *result);
 void entry_add_job(struct entry *e, struct job *job);
 void entry_answer(struct entry *e, const json_t *result, const struct err *err); /* its first job */
 void entry_answer_job(struct job *job, const json_t *result, const struct err *err);

@@ -60,11 +60,12 @@ static void put(struct session *s, struct keeping *k)
 {
 	shadow_let_go(s->shadow);
 	s->shadow = shadow_hold(k->now);
-	for (size_t i = 0; i < RESTORE_SCRATCH; i++) {
+	for (size_t i = 0; i < RESTORE_SCRATCH && !s->is_scratch_kept; i++) {
 		workspace_done(&s->scratch[i]);
 		s->scratch[i] = k->scratch[i];
 		k->scratch[i] = (struct workspace){0};
 	}
+	s->is_scratch_kept = s->is_rebuilding;
 	for (unsigned i = 0; i < s->points.n; i++) {
 		struct checkpoint *c = s->points.v[i];
 		if (k->is_behind || (c->files && !k->is_newer) || strcmp(c->step, k->head) != 0)

@@ -145,6 +145,9 @@ struct session {
 	struct restore *restoring;
 	struct change *change; /* from outside; see change.c */
 	struct shadow *kept;   /* held: the files when a rebuilding began */
+	int64_t rebuild_ns;    /* when that was, by the clock of leftover_now_ns() */
+	bool is_rebuilding;
+	bool is_scratch_kept; /* @scratch is what it was then, and stays so until that is over */
 	session_rebuilt_fn *rebuilt;
 	void *rebuilt_arg;
 	bool is_putting_back; /* before the box goes and is branched anew: files of the host */

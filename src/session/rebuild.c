@@ -3,6 +3,7 @@
 #include "session/live.h"
 
 #include "base/fd.h"
+#include "session/leftover.h"
 #include "session/rewind.h"
 
 #include <signal.h>
@@ -33,14 +34,23 @@ void session_rebuild(struct session *s, const struct runtime *runtime)
 	end_driver(s, runtime);
 	if (keep_newest(s))
 		s->kept = shadow_hold(keep_newest(s));
+	s->is_rebuilding = true;
+	s->is_scratch_kept = session_box(s) && !s->keeping;
+	s->rebuild_ns = leftover_now_ns();
+}
+
+static void end_rebuilding(struct session *s)
+{
+	s->is_rebuilding = s->is_scratch_kept = false;
 }
 
 static void on_kept(struct session *s, json_t *lost)
 {
 	session_rebuilt_fn *rebuilt = take_ptr(s->rebuilt);
-	json_decref(lost);
 	deadline_stop(&s->back);
-	rebuilt(s->rebuilt_arg);
+	end_rebuilding(s);
+	rebuilt(s->rebuilt_arg, lost);
+	json_decref(lost);
 }
 
 enum { BACK_MS = 30000 };
@@ -52,15 +62,19 @@ static void on_late(uv_timer_t *timer)
 	session_rebuilt_fn *rebuilt = take_ptr(s->rebuilt);
 	restore_cancel(s);
 	session_spoil(s);
-	rebuilt(s->rebuilt_arg);
+	end_rebuilding(s);
+	rebuilt(s->rebuilt_arg, NULL); /* of the box that takes its place all is told */
 }
 
 static void put_back(struct session *s, session_rebuilt_fn *done, void *arg)
 {
 	struct shadow *kept = take_ptr(s->kept);
 	if (!kept || !s->box) {
+		json_t *lost = kept ? NULL : json_pack("[s]", ".");
 		shadow_let_go(kept);
-		done(arg);
+		end_rebuilding(s);
+		done(arg, lost);
+		json_decref(lost);
 		return;
 	}
 	s->rebuilt = done;

@@ -35,7 +35,7 @@ struct record {
 	const char *reason, *notice; /* or NULL; what is closed or not put back, or NULL */
 	const char *undone;	     /* by its runtime: "step", "part", "transaction"; or NULL */
 	const char *checkpoint;	     /* of the state before it, or NULL */
-	const json_t *files_lost;    /* borrowed: paths a rollback could not bring back, or NULL */
+	const json_t *files_lost;    /* borrowed: paths that are not as they should be; or NULL */
 	json_t *files;		     /* array */
 	json_t *variables;	     /* array: new and changed ones; or NULL */
 	struct tool_log tools;	     /* the calls it made */

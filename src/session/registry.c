@@ -84,6 +84,7 @@ void entry_release(struct entry *e)
 		free(e->made);
 	}
 	free(e->order_text);
+	json_decref(e->rewritten);
 	free(e);
 	engine_release(roll->engine);
 }
@@ -283,20 +284,6 @@ static void answer_open(struct entry *e)
 	}
 	next_job(e);
 	entry_release(e);
-}
-
-void entry_note_rebuilt(struct entry *e, const struct replay *result)
-{
-	bool is_diverged = result->is_diverged || result->err.code;
-	e->rebuilt = is_diverged ? RECORD_DIVERGED : RECORD_REPLAYED;
-	e->is_rebuilt_told = false;
-	e->difference[0] = '\0';
-	if (result->err.code)
-		(void)snprintf(e->difference, sizeof e->difference, "%.*s",
-			(int)utf8_cut(result->err.msg, strlen(result->err.msg), 150),
-			result->err.msg);
-	else if (is_diverged)
-		replay_tell(result, e->difference, sizeof e->difference);
 }
 
 static void on_rebuilt(struct entry *e, const struct replay *result)

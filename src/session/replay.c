@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "session/admit.h"
 #include "session/change.h"
+#include "session/leftover.h"
 #include "session/order_text.h"
 #include "session/put.h"
 #include "session/rewind.h"
@@ -113,6 +114,50 @@ void replay_tell_due(const struct entry *e, json_t *out)
 		if (!missed)
 			(void)json_object_set_new(
 				out, "runs_again", json_pack("[s]", runtime->name));
+	}
+}
+
+/* ---- what it has left ---- */
+
+void entry_note_rebuilt(struct entry *e, const struct replay *result)
+{
+	bool is_diverged = result->is_diverged || result->err.code;
+	e->rebuilt = is_diverged ? RECORD_DIVERGED : RECORD_REPLAYED;
+	e->is_rebuilt_told = false;
+	e->difference[0] = '\0';
+	if (result->err.code)
+		(void)snprintf(e->difference, sizeof e->difference, "%.*s",
+			(int)utf8_cut(result->err.msg, strlen(result->err.msg), 150),
+			result->err.msg);
+	else if (is_diverged)
+		replay_tell(result, e->difference, sizeof e->difference);
+	if (result->runtime)
+		return;
+	json_t *lost = NULL;
+	if (leftover_has_host_workspace(e->order))
+		leftover_workspace(&lost, NULL, -1);
+	leftover_volumes(&lost, e->order, -1, 0);
+	entry_note_rewritten(e, lost);
+	json_decref(lost);
+}
+
+static bool has_path(const json_t *list, const json_t *path)
+{
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (json_equal(json_array_get(list, i), path))
+			return true;
+	return false;
+}
+
+/* What an attempt that failed has changed is told by the next that does not. */
+void entry_note_rewritten(struct entry *e, const json_t *lost)
+{
+	for (size_t i = 0; i < json_array_size(lost); i++) {
+		if (!e->rewritten)
+			e->rewritten = json_array();
+		json_t *path = json_array_get(lost, i);
+		if (!has_path(e->rewritten, path))
+			(void)json_array_append(e->rewritten, path);
 	}
 }
 

@@ -36,6 +36,11 @@ void replay_call(struct entry *e, struct tool_call *call);
 void replay_end_calls(struct replay *r);
 void replay_step_done(struct entry *e, const struct record *record);
 void replay_free(struct replay *replay);
+/* Its state was made again by @result. In a new box the steps have run over the host's files as
+ * they are, and whether they changed any is not looked at: those are told, to be told by the next
+ * step's record. Files of a box that was there already are told by session_rebuilt(). */
+void entry_note_rebuilt(struct entry *e, const struct replay *result);
+void entry_note_rewritten(struct entry *e, const json_t *lost);
 /* Give @out, an answer, "runs_again": runtimes whose state goes by running their steps again,
  * before the next one. Nothing when there are none. */
 void replay_tell_due(const struct entry *e, json_t *out);

@@ -384,8 +384,10 @@ static void on_looked(uv_work_t *work, int status)
 static void look(struct restore *r)
 {
 	const struct session *s = r->session;
-	r->order = s->is_rolling && !s->is_reviving ? s->order : NULL;
-	r->since_ns = s->undone && s->target ? s->target->made_ns : s->sent_ns;
+	r->order = s->is_rebuilding || (s->is_rolling && !s->is_reviving) ? s->order : NULL;
+	r->since_ns = s->is_rebuilding	 ? s->rebuild_ns
+		: s->undone && s->target ? s->target->made_ns
+					 : s->sent_ns;
 	start(r, work_look, on_looked);
 }
 

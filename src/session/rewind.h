@@ -8,9 +8,10 @@ bool session_is_lost(const struct session *s);
 void session_spoil(struct session *s);
 /*
  * Make the state of @runtime again, in a new driver: between the two run its steps with
- * `is_rebuild`. What they change in the workspace is taken back; then @done.
+ * `is_rebuild`. What they change in the workspace is taken back, what they make in /tmp and
+ * /dev/shm is removed; then @done. @lost: what else they changed there and in volumes, or NULL.
  */
-typedef void session_rebuilt_fn(void *arg);
+typedef void session_rebuilt_fn(void *arg, const json_t *lost);
 void session_rebuild(struct session *s, const struct runtime *runtime);
 void session_rebuilt(
 	struct session *s, const struct runtime *runtime, session_rebuilt_fn *done, void *arg);

@@ -1,7 +1,6 @@
 /* A session goes back to an earlier step. SPDX-License-Identifier: Apache-2.0 */
 #include "session/entry.h"
 #include "session/job.h"
-#include "session/leftover.h"
 #include "session/replay.h"
 #include "session/rewind.h"
 #include "session/roll.h"
@@ -159,11 +158,7 @@ static void on_undo_replayed(struct entry *e, const struct replay *result)
 	}
 	entry_note_rebuilt(e, result);
 	e->is_rebuilt_told = true;
-	/* The steps have been run over the host's files as they are. */
-	json_t *lost = NULL;
-	if (leftover_has_host_workspace(e->order))
-		leftover_workspace(&lost, NULL, -1);
-	leftover_volumes(&lost, e->order, -1, 0);
+	json_t *lost = take_ptr(e->rewritten);
 	finish_undo(job, lost, result->is_diverged ? "diverged" : "replayed");
 	json_decref(lost);
 }

@@ -234,6 +234,42 @@ class Runtimes(harness.Case):
         self.assertEqual(record["files"], [])
         self.assertEqual(s.value("open('f').read() + open('g').read()"), "'newg'")
 
+    def test_what_a_replay_changes_and_cannot_put_back_is_named(self):
+        data = harness.make_dir()
+        os.chmod(data, 0o777)
+        add = "require('fs').appendFileSync('%s', 'x')"
+        s = self.session(make=False, runtime="javascript", volumes=[{"src": data, "dst": "/v", "mode": "rw"}])
+        s.run("let n = 7; " + add % "/v/log")
+        s.run(add % "/tmp/log")
+        s.run(add % "log")
+        s.run("require('fs').writeFileSync('/tmp/once', '1'); require('fs').unlinkSync('/tmp/once')")
+        one = s
+        for again in ("rollback", "rollback", "branch", "parent", "quiet"):
+            time.sleep(0.05)
+            if again in ("branch", "quiet"):
+                one = service.Session(self.engine, self.engine.call("session.branch", session=s.id))
+                self.addCleanup(one.close)
+            elif again == "parent":
+                one = s
+            else:
+                self.assertNotIn("files_lost", one.run("n = 8; process.exit(1)"))
+            record = one.run("n")
+            self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("7", "replayed"), again)
+            self.assertEqual(record["files_lost"], ["/tmp/log", "/v/log"], again)
+            self.assertNotIn("files_lost", one.run("n"), "it is told once")
+            self.assertEqual(one.value("open('log').read()", runtime="python"), "'x'")
+        with open(os.path.join(data, "log"), encoding="ascii") as f:
+            self.assertEqual(f.read(), "x" * 6, "each of them has written it")
+        quiet = self.session(make=False, runtime="javascript", volumes=[{"src": data, "dst": "/v", "mode": "rw"}])
+        for code in ("let n = 7; require('fs').readFileSync('/v/log')", "require('fs').writeFileSync('f', '1')", "n = 8", "process.exit(1)"):
+            quiet.run(code)
+        record = quiet.run("n")
+        self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("8", "replayed"))
+        self.assertNotIn("files_lost", record, "nothing was changed")
+        one = service.Session(self.engine, self.engine.call("session.branch", session=quiet.id))
+        self.addCleanup(one.close)
+        self.assertNotIn("files_lost", one.run("n"), "nor here")
+
     def test_a_database_too_large_to_be_put_back(self):
         s = self.session(make=False)
         s.run("CREATE TABLE t(n, b); WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 24) "
@@ -321,8 +357,12 @@ class Runtimes(harness.Case):
 
     def test_interrupt_while_a_state_is_made_again(self):
         """It ends the call that waits for that, no step of before: the next call finds what there was."""
-        s = self.session(make=False, runtime="javascript")
-        s.run("let x = 41; await new Promise((r) => setTimeout(r, 1500)); 0")
+        data = harness.make_dir()
+        os.chmod(data, 0o777)
+        s = self.session(make=False, runtime="javascript", volumes=[{"src": data, "dst": "/v", "mode": "rw"}])
+        s.run("let x = 41; if (!require('fs').existsSync('/v/f')) require('fs').writeFileSync('/v/f', '1');"
+              "else if (!require('fs').existsSync('/v/g')) require('fs').writeFileSync('/v/g', '1');"
+              "await new Promise((r) => setTimeout(r, 1500)); 0")
         s.run("while (true);", timeout_ms=200)  # node ends with it
         number = s.engine.client.send("step.run", session=s.id, code="x = 0")
         time.sleep(0.4)
@@ -333,6 +373,7 @@ class Runtimes(harness.Case):
         self.assertIn("run it again", refused.exception.hint)
         record = s.run("x + 1")
         self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("42", "replayed"), record)
+        self.assertEqual(record["files_lost"], ["/v/g", "/v"], "by the first of the two")
 
     def test_completion_gives_last_parts(self):
         s = self.session(make=False)
@@ -354,11 +395,11 @@ class Runtimes(harness.Case):
 
 @harness.needs_shell_or_sql
 class Restart(harness.Case):
-    def killed_after(self, *steps):
+    def killed_after(self, *steps, **params):
         """A session that has run @steps, (code, runtime), in an engine that has begun anew."""
         state = os.path.join(harness.make_dir(), "state")
         engine = service.Engine(state=state)
-        s = engine.session()
+        s = engine.session(**params)
         for code, name in steps:
             s.run(code, runtime=name)
         engine.process.send_signal(signal.SIGKILL)
@@ -373,6 +414,18 @@ class Restart(harness.Case):
         first = s.run("echo $n", runtime="shell")
         self.assertEqual((text(first), first["state"]["outcome"]), ("2", "replayed"))
         self.assertEqual([get(s, name) for name in NAMES], ["2"] * 4)
+
+    def test_the_hosts_files_that_they_may_have_changed_are_named(self):
+        data = harness.make_dir()
+        os.chmod(data, 0o777)
+        place = harness.make_dir()
+        os.chmod(place, 0o777)
+        s = self.killed_after(("open('/v/log', 'a').write('x')", "python"), workspace=place,
+                              volumes=[{"src": data, "dst": "/v", "mode": "rw"}])
+        record = s.run("open('/v/log').read()")
+        self.assertEqual((record["value"]["text/plain"], record["state"]["outcome"]), ("'xx'", "replayed"))
+        self.assertEqual(record["files_lost"], [".", "/v"])
+        self.assertNotIn("files_lost", s.run("1"))
 
     def test_interrupt_while_a_session_is_opened_again(self):
         s = self.killed_after(("import time; x = 41; time.sleep(1.5)", "python"))
