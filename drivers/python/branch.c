@@ -11,6 +11,7 @@
 #include "events.h"
 #include "nameless.h"
 #include "pages.h"
+#include "private.h"
 #include "shared.h"
 #include "sockets.h"
 #include "traits.h"
@@ -523,6 +524,7 @@ int branch_settle(struct branch_fds *fds, int channel_fd, const int *keep, size_
 		.own = -1,
 		.dead = -1,
 		.report = report};
+	uint64_t gone_bytes = 0;
 	report->n_reopened = report->n_sockets = report->n_pipes = report->n_others = 0;
 	int r = check_capabilities();
 	if (r == 0 && setsid() < 0)
@@ -536,12 +538,14 @@ int branch_settle(struct branch_fds *fds, int channel_fd, const int *keep, size_
 		r = place(fds, channel_fd);
 	if (r == 0)
 		r = shared_renew();
+	(void)private_put_back(&gone_bytes); /* none: there was room for all of them */
 	if (r == 0)
 		r = renew_all(&s, false);
 	if (r == 0 && s.has_epoll)
 		r = renew_all(&s, true);
 	report->n_unread = sockets_dropped();
 	shared_done();
+	private_done();
 	sockets_done();
 	if (s.dead >= 0)
 		(void)close(s.dead);

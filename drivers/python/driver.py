@@ -1019,8 +1019,9 @@ def begin_ready():
     return about[:-1] + ', "pid": '
 
 
-def send_ready(n_locks=0, n_astray=0):
-    ready = '%s%d, "locks": %d, "astray": %d}' % (begin_ready(), state.home, n_locks, n_astray)
+def send_ready(n_locks=0, n_astray=0, n_gone=0):
+    lost = (n_locks, n_astray, n_gone)
+    ready = '%s%d, "locks": %d, "astray": %d, "gone": %d}' % (begin_ready(), state.home, *lost)
     try:
         native.send_frame(state.channel, READY, ready.encode())
     except OSError:

@@ -13,6 +13,7 @@
 #include "ext.h"
 #include "frame.h"
 #include "plan.h"
+#include "private.h"
 #include "shared.h"
 #include "traits.h"
 
@@ -62,6 +63,7 @@ struct clone {
 	pid_t group;
 	sigset_t mask;	       /* as it was before */
 	uint64_t mapped_bytes; /* in the process that is cloned */
+	uint64_t gone_bytes;   /* that it had written to its own copies of files */
 };
 
 /* Threads of the process; the directory of them has two links more. */
@@ -219,6 +221,7 @@ static void be_guard(struct clone *clone)
 	(void)setpgid(0, 0);
 	loss.n_closed = plan_carry_out(&clone->plan);
 	shared_keep();
+	private_keep(PRIVATE_KEPT_MAX);
 	loss.unkept_bytes = shared_left_out() + (uint64_t)clone->has_unknown;
 	if (dup3(clone->guard_fd, clone->channel, O_CLOEXEC) < 0)
 		_exit(1);
@@ -235,7 +238,7 @@ static void be_guard(struct clone *clone)
 		(void)setpgid(0, clone->group);
 	traits_put_back(&clone->traits);
 	plan_put_back(&clone->plan);
-	clone->plan.n_astray += shared_put_back();
+	clone->plan.n_astray += shared_put_back() + private_put_back(&clone->gone_bytes);
 	drop_signals();
 }
 
@@ -271,8 +274,8 @@ static const char *prepare(struct clone *clone, const struct plan_order *order)
 	if (syscall(SYS_get_robust_list, 0, &clone->robust, &clone->robust_bytes) < 0)
 		return "the kernel does not say which robust locks there are";
 	forget_guards();
-	clone->has_unknown = shared_find() < 0 ||
-		shared_find_others(guards, n_guards) < 0; /* more than are listed */
+	clone->has_unknown = shared_find() < 0 || shared_find_others(guards, n_guards) < 0 ||
+		private_find() < 0; /* more than are listed */
 	r = plan_make(&clone->plan, order);
 	if (r < 0)
 		return r == -E2BIG ? "descriptors" : strerror(-r);
@@ -371,8 +374,10 @@ PyObject *guard(PyObject *self, PyObject *args)
 	unsigned n_locks = clone.plan.n_locks, n_astray = clone.plan.n_astray;
 	plan_done(&clone.plan);
 	shared_done();
+	private_done();
 	if (pid == 0)
-		return Py_BuildValue("(II)", n_locks, n_astray);
+		return Py_BuildValue(
+			"(IIK)", n_locks, n_astray, (unsigned long long)clone.gone_bytes);
 	for (int i = 0; i < 2; i++)
 		if (clone.said[i] >= 0)
 			(void)close(clone.said[i]);

@@ -63,17 +63,17 @@ def loop_pairs():
         return []
 
 
-def go_on(n_locks, n_astray):
+def go_on(n_locks, n_astray, n_gone):
     """
-    Be the live process from now on, as after the last step but for the process id, locks that others have, and
-    open files that are no more what has their names.
+    Be the live process from now on, as after the last step but for the process id, locks that others have,
+    open files that are no more what has their names, and bytes of private mappings of files.
     """
     state.home = posix.getpid()
     try:
         sys.modules["threading"].main_thread()._set_native_id()
     except BaseException:
         pass  # it is not loaded, or not the standard library's
-    driver.send_ready(n_locks, n_astray)
+    driver.send_ready(n_locks, n_astray, n_gone)
 
 
 def warm():

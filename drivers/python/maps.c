@@ -26,7 +26,7 @@ static void unescape(char *path)
 }
 
 /* Source: proc_pid_maps(5): "start-end rwxs offset major:minor inode   path", in hexadecimal. */
-static int take_line(char *line, take_fn *take)
+static int take_line(char *line, enum maps_kind kind, take_fn *take)
 {
 	struct mapping m = {.fd = -1, .copy = -1};
 	unsigned long long offset, inode;
@@ -35,7 +35,8 @@ static int take_line(char *line, take_fn *take)
 	int at = 0;
 	if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %llx %x:%x %llu %n", &m.start, &m.end, mode,
 		    &offset, &major_no, &minor_no, &inode, &at) != 7 ||
-		mode[3] != 's' || line[at] != '/')
+		line[at] != '/' ||
+		(kind == MAPS_SHARED ? mode[3] != 's' : mode[3] != 'p' || mode[1] != 'w'))
 		return 0;
 	m.prot = (mode[0] == 'r' ? PROT_READ : 0) | (mode[1] == 'w' ? PROT_WRITE : 0) |
 		(mode[2] == 'x' ? PROT_EXEC : 0);
@@ -47,7 +48,7 @@ static int take_line(char *line, take_fn *take)
 	return take(&m, line + at);
 }
 
-int maps_read(const char *path, take_fn *take)
+int maps_read(const char *path, enum maps_kind kind, take_fn *take)
 {
 	char *line = NULL;
 	size_t bytes = 0;
@@ -56,7 +57,7 @@ int maps_read(const char *path, take_fn *take)
 	if (!maps)
 		return -errno;
 	while (r == 0 && getline(&line, &bytes, maps) > 0)
-		r = take_line(line, take);
+		r = take_line(line, kind, take);
 	free(line);
 	(void)fclose(maps);
 	return r;
@@ -70,13 +71,20 @@ struct query {
 	uint32_t name_bytes, build_id_bytes;
 	uint64_t name_at, build_id_at;
 };
-enum { QUERY_READ = 1, QUERY_WRITE = 2, QUERY_EXECUTE = 4, QUERY_SHARED = 8, QUERY_NEXT = 16 };
+enum {
+	QUERY_READ = 1,
+	QUERY_WRITE = 2,
+	QUERY_EXECUTE = 4,
+	QUERY_SHARED = 8,
+	QUERY_NEXT = 16,
+	QUERY_FILE = 32
+};
 
 /* What comes at @address or behind it. Returns: 0, or negative errno: ENOENT at the end. */
-static int ask(int maps, uint64_t address, struct query *q, char name[PATH_MAX])
+static int ask(int maps, uint64_t address, uint64_t wanted, struct query *q, char name[PATH_MAX])
 {
 	*q = (struct query){.size = sizeof *q,
-		.flags = QUERY_SHARED | QUERY_NEXT,
+		.flags = wanted | QUERY_NEXT,
 		.address = address,
 		.name_bytes = PATH_MAX,
 		.name_at = (uintptr_t)name};
@@ -98,17 +106,19 @@ static int take_answer(const struct query *q, const char *name, take_fn *take)
 	return q->name_bytes > 0 && name[0] == '/' ? take(&m, name) : 0;
 }
 
-/* Only the shared ones: to write all down takes half a millisecond in a process with pandas. */
-int maps_ask(const char *path, take_fn *take)
+/* Only those: to write all down takes half a millisecond in a process with pandas. */
+int maps_ask(const char *path, enum maps_kind kind, take_fn *take)
 {
 	char name[PATH_MAX];
+	const uint64_t wanted = kind == MAPS_SHARED ? QUERY_SHARED : QUERY_WRITE | QUERY_FILE;
 	struct query q = {0};
 	int maps = open(path, O_RDONLY | O_CLOEXEC);
-	int r = maps < 0 ? -errno : ask(maps, 0, &q, name);
+	int r = maps < 0 ? -errno : ask(maps, 0, wanted, &q, name);
 	while (r == 0) {
-		r = take_answer(&q, name, take);
+		if (kind == MAPS_SHARED || !(q.mode & QUERY_SHARED))
+			r = take_answer(&q, name, take);
 		if (r == 0)
-			r = ask(maps, q.end, &q, name);
+			r = ask(maps, q.end, wanted, &q, name);
 	}
 	if (maps >= 0)
 		(void)close(maps);

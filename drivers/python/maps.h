@@ -1,4 +1,5 @@
-/* Shared mappings of a process, as /proc tells them. libc only. SPDX-License-Identifier: Apache-2.0
+/* Mappings of files of a process, as /proc tells them. libc only. SPDX-License-Identifier:
+ * Apache-2.0
  */
 #pragma once
 
@@ -23,10 +24,13 @@ struct mapping {
 /* What is to become of one, which is mapped from @path. Returns: 0, or what ends the list. */
 typedef int take_fn(struct mapping *m, const char *path);
 
+/* The shared ones; or the private ones that may be written to. */
+enum maps_kind { MAPS_SHARED, MAPS_COPIES };
+
 /*
- * Each shared mapping that has a path in the file @maps, /proc/PID/maps, with one call for each; a
- * kernel before 6.11 says -ENOTTY. And the same from the text.
- * Returns: 0, what @take did, or negative errno.
+ * Each mapping of @kind that has a path in the file @maps, /proc/PID/maps, with one call for each;
+ * a kernel before 6.11 says -ENOTTY. And the same from the text. Returns: 0, what @take did, or
+ * negative errno.
  */
-int maps_ask(const char *maps, take_fn *take);
-int maps_read(const char *maps, take_fn *take);
+int maps_ask(const char *maps, enum maps_kind kind, take_fn *take);
+int maps_read(const char *maps, enum maps_kind kind, take_fn *take);

@@ -68,16 +68,15 @@ static void forget(void)
 	n_found = 0;
 }
 
-/* A descriptor of the file, or -1. */
-static int find_fd(dev_t dev, ino_t ino)
+int shared_fd_of(const struct mapping *m)
 {
 	struct stat st;
 	int fd = -1;
 	DIR *dir = opendir("/proc/self/fd");
 	for (struct dirent *entry; fd < 0 && dir && (entry = readdir(dir));) {
 		int n = atoi(entry->d_name);
-		if (entry->d_name[0] != '.' && fstat(n, &st) == 0 && st.st_dev == dev &&
-			st.st_ino == ino)
+		if (entry->d_name[0] != '.' && fstat(n, &st) == 0 && st.st_dev == m->dev &&
+			st.st_ino == m->ino)
 			fd = n;
 	}
 	if (dir)
@@ -136,7 +135,7 @@ static int add(struct mapping *m, const char *path)
 	} else {
 		m->is_memory =
 			strncmp(path, "/dev/zero ", 10) == 0 || strncmp(path, "/SYSV", 5) == 0;
-		m->fd = m->is_memory ? -1 : find_fd(m->dev, m->ino);
+		m->fd = m->is_memory ? -1 : shared_fd_of(m);
 	}
 	return append(m);
 }
@@ -160,18 +159,18 @@ static int add_others(struct mapping *m, const char *path)
 		m->path = is_found(m) ? NULL : strdup(path);
 		return m->path ? append(m) : 0;
 	}
-	return is_found(m) || find_fd(m->dev, m->ino) >= 0 ? 0 : append(m);
+	return is_found(m) || shared_fd_of(m) >= 0 ? 0 : append(m);
 }
 
 int shared_find(void)
 {
 	static const char maps[] = "/proc/self/maps";
 	forget();
-	int r = maps_ask(maps, add);
+	int r = maps_ask(maps, MAPS_SHARED, add);
 	if (r == 0 || r == -E2BIG)
 		return r;
 	forget();
-	return maps_read(maps, add);
+	return maps_read(maps, MAPS_SHARED, add);
 }
 
 /* One that ends meanwhile, or is not to be looked at, as init, has nothing. */
@@ -179,9 +178,9 @@ static int look_at(pid_t pid)
 {
 	char maps[PROC_PATH_BYTES];
 	(void)snprintf(maps, sizeof maps, "/proc/%d/maps", (int)pid);
-	int r = maps_ask(maps, add_others);
+	int r = maps_ask(maps, MAPS_SHARED, add_others);
 	if (r == -ENOTTY)
-		r = maps_read(maps, add_others);
+		r = maps_read(maps, MAPS_SHARED, add_others);
 	return r == -E2BIG || r == -ENOMEM ? r : 0;
 }
 
@@ -524,7 +523,7 @@ static bool is_astray(const struct mapping *m)
 	if (m->is_others || !m->path || !is_below(m->path, "/home/user") || is_volume(m->path))
 		return false;
 	if (lstat(m->path, &st) < 0) /* one that is open besides is counted there */
-		return (errno == ENOENT || errno == ENOTDIR) && find_fd(m->dev, m->ino) < 0;
+		return (errno == ENOENT || errno == ENOTDIR) && shared_fd_of(m) < 0;
 	return st.st_ino != m->ino &&
 		(!S_ISREG(st.st_mode) ||
 			st.st_size + page <= m->offset + (off_t)(m->end - m->start) ||

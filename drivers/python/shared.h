@@ -30,6 +30,10 @@ int shared_find(void);
  */
 int shared_find_others(const pid_t *guards, int n_guards);
 
+/* A descriptor that is open on what @m maps, or -1. */
+struct mapping;
+int shared_fd_of(const struct mapping *m);
+
 /*
  * In a branch, in the directories of its own and before descriptors are renewed: put in the place
  * of each mapping that shared_find() has found one of the same file in the new box, or of a copy of

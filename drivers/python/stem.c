@@ -12,6 +12,7 @@
 #include "branch.h"
 #include "ext.h"
 #include "frame.h"
+#include "private.h"
 #include "shared.h"
 #include "sockets.h"
 #include "sqlite.h"
@@ -212,6 +213,8 @@ PyObject *find_shared(PyObject *self, PyObject *args)
 	if (n < 0)
 		return NULL;
 	r = shared_find();
+	if (private_find() == 0)	  /* who has the files as well may cut them short */
+		private_keep(UINT64_MAX); /* in the place of what they are copies of */
 	sockets_find(own, (size_t)n);
 	has_sqlite = sqlite_is_loaded();
 	if (r < 0)

@@ -9,6 +9,12 @@
 enum { COUNT_MAX = 1000000 };
 static const json_int_t bytes_max = (json_int_t)1 << 50;
 
+static uint64_t bytes(const json_t *said, const char *name)
+{
+	json_int_t n = json_integer_value(json_object_get(said, name));
+	return n < 0 ? 0 : (uint64_t)MIN(n, bytes_max);
+}
+
 static unsigned count(const json_t *counts, const char *name)
 {
 	json_int_t n = json_integer_value(json_object_get(counts, name));
@@ -18,14 +24,14 @@ static unsigned count(const json_t *counts, const char *name)
 void loss_parse(struct loss *out, const json_t *said)
 {
 	const json_t *counts = json_object_get(said, "closed");
-	json_int_t bytes = json_integer_value(json_object_get(said, "unkept"));
 	*out = (struct loss){.n_sockets = count(counts, "sockets"),
 		.n_pipes = count(counts, "pipes"),
 		.n_others = count(counts, "others"),
 		.n_locks = count(said, "locks"),
 		.n_unread = count(said, "unread"),
 		.n_astray = count(said, "astray"),
-		.bytes = bytes < 0 ? 0 : (uint64_t)MIN(bytes, bytes_max)};
+		.bytes = bytes(said, "unkept"),
+		.gone_bytes = bytes(said, "gone")};
 }
 
 void loss_say(char out[LOSS_BYTES], const struct loss *loss)
@@ -44,6 +50,9 @@ void loss_say(char out[LOSS_BYTES], const struct loss *loss)
 	if (loss->bytes > 0)
 		(void)buf_addf(&text, "%snot put back: %.1f MiB of shared memory",
 			text.bytes ? "; " : "", MAX((double)loss->bytes / (1 << 20), 0.1));
+	if (loss->gone_bytes > 0)
+		(void)buf_addf(&text, "%sgone: %.1f MiB written to private mappings of files",
+			text.bytes ? "; " : "", MAX((double)loss->gone_bytes / (1 << 20), 0.1));
 	if (loss->n_unread > 0)
 		(void)buf_addf(&text, "%snot copied: unread datagrams of %u %s",
 			text.bytes ? "; " : "", loss->n_unread,

@@ -9,8 +9,8 @@ enum { LOSS_BYTES = 240 };
 
 struct loss {
 	unsigned n_sockets, n_pipes, n_others, n_locks, n_unread;
-	unsigned n_astray; /* open files that are not those which have their names */
-	uint64_t bytes;
+	unsigned n_astray;	    /* open files that are not those which have their names */
+	uint64_t bytes, gone_bytes; /* of shared memory; written to private mappings of files */
 };
 
 /* As a driver says it in GUARD or READY; of what it says nothing is believed but small numbers. */

@@ -495,9 +495,10 @@ void transaction_ready(struct session *s, struct part *p, const json_t *said)
 	if (!s->is_rolling || p != s->resumed)
 		return;
 	loss_parse(&loss, said);
-	if (p->guard && (loss.n_locks > 0 || loss.n_astray > 0)) {
+	if (p->guard && (loss.n_locks > 0 || loss.n_astray > 0 || loss.gone_bytes > 0)) {
 		p->guard->loss.n_locks = loss.n_locks;
 		p->guard->loss.n_astray = loss.n_astray;
+		p->guard->loss.gone_bytes = loss.gone_bytes;
 		loss_say(s->notice, &p->guard->loss);
 	}
 	unsigned python = runtime_index(p->runtime);

@@ -224,6 +224,37 @@ os.link('one', 'two'); os.link('one', 'd/three'); os.utime('d', (9, 9)); os.utim
                 record = self.fails(s, code.replace("%s", top) + "; os._exit(1)", "error")
                 self.assertEqual(record["files_lost"], [f"{top}/{name}" for name in lost], code)
 
+    def test_what_was_written_to_a_copy_of_a_file(self):
+        """By a private mapping: its pages go when somebody cuts the file short."""
+        make = "import mmap, os; open('m', 'wb').write(b'a' * 12288); f = open('m', 'r+b')\n" \
+               "m = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_COPY); f.close(); m[:4] = b'MINE'"
+        for cut in ("open('m', 'wb').write(b'b' * 12288)", "open('m', 'wb').close()",
+                    "os.truncate('m', 0); os.remove('m'); open('m', 'wb').write(b'b')"):
+            for params in ({}, {"workspace": self.place()}):
+                s = self.session(**params)
+                s.run(make)
+                for way in ("kill", "undo", "branch"):
+                    if way == "branch":
+                        s = service.Session(test_transactions.engine, test_transactions.engine.call("session.branch", session=s.id))
+                        self.addCleanup(s.close)
+                    if way == "undo":
+                        s.run(cut)
+                        self.undone(s)
+                    else:
+                        self.fails(s, cut + "; os._exit(1)", "error")
+                    record = s.run("m[:5], m[5000:5001], open('m', 'rb').read(5)")
+                    self.assertEqual(record["value"]["text/plain"], "(b'MINEa', b'a', b'aaaaa')", (cut, params, way))
+                    self.assertNotIn("notice", record["state"])
+
+    def test_too_much_written_to_a_copy_of_a_file_is_told(self):
+        s = self.session(limits={"disk_bytes": 64 << 20})
+        s.run("import mmap, os; open('m', 'wb').truncate(40 << 20); f = open('m', 'r+b')\n"
+              "m = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_COPY); m[:20 << 20] = b'x' * (20 << 20)")
+        self.assertNotIn("notice", self.fails(s, "os._exit(1)", "error")["state"], "all of it is there")
+        self.assertEqual(s.value("m[0], m[20 << 20]"), "(120, 0)")
+        record = self.fails(s, "os.truncate('m', 0); os._exit(1)", "error")
+        self.assertIn("gone: 20.0 MiB written to private mappings of files", record["state"]["notice"])
+
     def test_mode_of_the_workspace(self):
         for params in ({}, {"workspace": self.place()}):
             s = self.session(**params)
