@@ -111,6 +111,7 @@ int bash_init(struct bash *b, int signal_fd, int channel_fd)
 		.signal_fd = signal_fd,
 		.channel_fd = channel_fd};
 	state_init(&b->state);
+	b->limits = BUF_INIT(LINE_BYTES_MAX);
 	b->home = getcwd(NULL, 0);
 	return b->home ? 0 : -ENOMEM;
 }
@@ -180,6 +181,13 @@ static int64_t now_ms(void)
 	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
+static void look(struct bash *b)
+{
+	process_look(&b->process, b->pid);
+	buf_clear(&b->limits);
+	(void)process_limits(&b->limits, b->pid);
+}
+
 /* Returns: whether the shell has ended. */
 static bool take_signals(struct bash *b)
 {
@@ -190,10 +198,15 @@ static bool take_signals(struct bash *b)
 			if (b->is_step && b->pid > 0)
 				bash_interrupt(b->pid, &b->begin);
 		}
+	siginfo_t end = {0};
 	int status;
-	if (b->pid > 0 && waitpid(b->pid, &status, WNOHANG) == b->pid) {
-		b->wait_status = status;
-		b->pid = 0;
+	if (b->pid > 0 && waitid(P_PID, (id_t)b->pid, &end, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+		end.si_pid == b->pid) {
+		look(b); /* while there is something to look at */
+		if (waitpid(b->pid, &status, WNOHANG) == b->pid) {
+			b->wait_status = status;
+			b->pid = 0;
+		}
 	}
 	return b->pid == 0;
 }
@@ -231,7 +244,7 @@ static int take_report(struct bash *b)
 	(void)bash_report(b, &report);
 	(void)read_file(b->traps_fd, &traps, TRAPS_BYTES_MAX);
 	traps.bytes = strlen(buf_str(&traps));
-	return state_take(&b->state, &report, &traps, b->exit_hook);
+	return state_take(&b->state, &report, &traps, &b->limits, b->exit_hook);
 }
 
 static enum bash_end wait_line(struct bash *b, int limit_ms, bool has_report)
@@ -258,6 +271,8 @@ static enum bash_end wait_line(struct bash *b, int limit_ms, bool has_report)
 			return take_report(b) == 0 ? BASH_EXITED : BASH_DIED;
 		if (!(polls[0].revents & POLLOUT))
 			continue;
+		if (has_report)
+			look(b);
 		int r = has_report ? take_report(b) : 0;
 		return r == 0 ? BASH_RAN : r == -EMSGSIZE ? BASH_LARGE : BASH_LOST;
 	}
@@ -395,7 +410,7 @@ enum bash_end bash_start(struct bash *b, const struct buf *script)
 	static const char *const argv[] = {"bash", "--", "bash", NULL};
 	static char *const empty[] = {NULL};
 	cleanup_buf struct buf first = BUF_INIT(2 * PATH_MAX * 4);
-	char line[128];
+	cleanup_buf struct buf line = BUF_INIT(LINE_BYTES_MAX);
 	struct name name;
 	bash_kill(b);
 	if (!script) {
@@ -417,9 +432,15 @@ enum bash_end bash_start(struct bash *b, const struct buf *script)
 		_exit(127);
 	}
 	b->pid = MAX(pid, 0);
-	(void)snprintf(line, sizeof line, "\\. /proc/%d/fd/%d >/dev/null 2>&1;", (int)getpid(),
-		b->script_fd);
-	enum bash_end end = pid < 0 ? BASH_LOST : run_line(b, line, START_MS);
+	/* From the directory of its name it goes to one that is there, in case that of the state is
+	 * not. */
+	r = buf_add(&line, "\\builtin cd -- ");
+	r = r ? r : state_quote(&line, b->home, strlen(b->home));
+	r = r ? r
+	      : buf_addf(
+			&line, ";\\. /proc/%d/fd/%d >/dev/null 2>&1;", (int)getpid(), b->script_fd);
+	enum bash_end end = pid < 0 || r < 0 ? BASH_LOST : run_line(b, buf_str(&line), START_MS);
+	b->n_own = b->process.n_descriptors;
 	name_remove(&name);
 	return end;
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "base/moment.h"
+#include "process.h"
 #include "state.h"
 
 #include <stdbool.h>
@@ -48,8 +49,11 @@ struct bash {
 	struct moment begin;  /* of the step */
 	bool was_interrupted; /* since bash_drop_signals() */
 	struct state state;
-	char exit_hook[160]; /* a quoted word: what the EXIT trap begins with */
-	char *home;	     /* where the first shell starts */
+	struct process process; /* the shell as it was when the state was taken */
+	struct buf limits;	/* likewise: commands that restore them */
+	unsigned n_own;		/* descriptors that it had at its start */
+	char exit_hook[160];	/* a quoted word: what the EXIT trap begins with */
+	char *home;		/* where the first shell starts */
 };
 
 /* No shell yet. @signal_fd: a signalfd of SIGCHLD and SIGINT, both blocked. */

@@ -30,8 +30,11 @@ enum { CHANNEL_FD = 3, FD_MIN = 64, MESSAGE_BYTES = 512, ASK_MS = 1000 };
 struct driver {
 	struct channel channel;
 	struct bash bash;
-	struct buf sent; /* the state the engine has */
-	json_t *due;	 /* a SETUP for which there was no room yet, or NULL */
+	struct buf sent;	/* the state the engine has */
+	unsigned n_descriptors; /* that it was told would be closed in another shell */
+	bool is_homeless;
+	bool is_large; /* the state is, so that none is kept */
+	json_t *due;   /* a SETUP for which there was no room yet, or NULL */
 	int signal_fd;
 	const char *step; /* the one under way */
 };
@@ -149,12 +152,17 @@ static void send_state(struct driver *d, const char *id)
 	const struct state *st = &d->bash.state;
 	cleanup_buf struct buf text = BUF_INIT(STATE_BYTES_MAX);
 	size_t n_omitted = 0;
-	if (st->text.bytes == d->sent.bytes &&
+	const struct process *now = &d->bash.process;
+	unsigned n_descriptors = now->n_descriptors - MIN(now->n_descriptors, d->bash.n_own);
+	if (st->text.bytes == d->sent.bytes && n_descriptors == d->n_descriptors &&
+		now->is_homeless == d->is_homeless && !d->is_large &&
 		memcmp(buf_str(&st->text), buf_str(&d->sent), d->sent.bytes) == 0)
 		return;
 	int r = state_encode(&text, st, &n_omitted);
 	/* An older state would be worse than none: it would bring back what has gone. */
-	if (r < 0) {
+	if (d->is_large) {
+		n_omitted = 1;
+	} else if (r < 0) {
 		say("retort: the functions of this session are over 1 MiB: its state is not kept\n");
 		buf_clear(&text);
 		n_omitted = 1;
@@ -163,6 +171,13 @@ static void send_state(struct driver *d, const char *id)
 	json_t *message = json_pack("{s:s, s:s%}", "id", id, "state", buf_str(&text), text.bytes);
 	if (n_omitted > 0)
 		(void)json_object_set_new(message, "omitted", json_integer((json_int_t)n_omitted));
+	if (n_descriptors > 0)
+		(void)json_object_set_new(
+			message, "descriptors", json_integer((json_int_t)n_descriptors));
+	if (now->is_homeless)
+		(void)json_object_set_new(message, "homeless", json_true());
+	d->n_descriptors = n_descriptors;
+	d->is_homeless = now->is_homeless;
 	(void)channel_send(&d->channel, FRAME_STATE, message);
 	buf_done(&d->sent);
 	(void)buf_append(&d->sent, buf_str(&st->text), st->text.bytes);
@@ -204,7 +219,7 @@ static int have_shell(struct driver *d)
 	r = r ? r : status_of(bash_start(b, &script));
 	if (r == 0 || r == -ENOSPC)
 		return r;
-	if (b->state.text.bytes > 0)
+	if (b->state.text.bytes > 0 || d->is_large)
 		say("retort: the state of the session could not be restored: it begins anew\n");
 	return status_of(bash_start(b, NULL));
 }
@@ -233,12 +248,17 @@ static void run_session(struct driver *d, const char *code, size_t bytes, struct
 	switch (end) {
 	case BASH_LARGE:
 		say("retort: the state of this session is over 16 MiB: it is not kept\n");
+		buf_clear(&b->state.text);
+		b->state.variables_end = 0;
+		d->is_large = true;
 		judge_status(out, b->state.status, "the last command", "ExitStatus");
 		break;
 	case BASH_RAN:
+		d->is_large = false;
 		judge_status(out, b->state.status, "the last command", "ExitStatus");
 		break;
 	case BASH_EXITED:
+		d->is_large = false;
 		out->has_exited = true;
 		judge_wait(out, b->wait_status, "the step");
 		break;

@@ -256,17 +256,15 @@ struct parts {
 	size_t bytes[N_PARTS];
 };
 
-static int compose(
-	struct state *st, const struct parts *p, const struct buf *traps, const char *hook)
+static int compose(struct state *st, const struct parts *p, const struct buf *traps,
+	const struct buf *limits, const char *hook)
 {
 	const char *const *at = p->at;
 	const size_t *bytes = p->bytes;
 	size_t cwd_bytes = bytes[CWD] - (bytes[CWD] > 0); /* its newline */
 	int r = buf_add(&st->text, "builtin cd -- ");
 	r = r ? r : state_quote(&st->text, at[CWD], cwd_bytes);
-	r = r ? r
-	      : buf_add(&st->text,
-			" || builtin cd\nbuiltin unset OLDPWD\nbuiltin shopt -s extglob\n");
+	r = r ? r : buf_add(&st->text, "\nbuiltin unset OLDPWD\nbuiltin shopt -s extglob\n");
 	r = r ? r : buf_append(&st->text, at[UMASK], bytes[UMASK]);
 	r = r ? r : add_variables(&st->text, at[VARIABLES], at[VARIABLES] + bytes[VARIABLES]);
 	st->variables_end = st->text.bytes;
@@ -282,6 +280,8 @@ static int compose(
 	r = r ? r : add_exit_trap(&st->resume, st, hook);
 	if (r == 0 && st->on_exit.bytes > 0)
 		r = buf_addf(&st->text, "trap -- %s EXIT\n", buf_str(&st->on_exit));
+	/* Last: a shell with little room may not come as far. */
+	r = r ? r : buf_append(&st->text, buf_str(limits), limits->bytes);
 	return r ? r : take_options(st, at[OPTIONS], bytes[OPTIONS]);
 }
 
@@ -312,8 +312,8 @@ static int take_status(struct state *st, struct parts *p)
 	return 0;
 }
 
-int state_take(
-	struct state *st, const struct buf *report, const struct buf *traps, const char *exit_hook)
+int state_take(struct state *st, const struct buf *report, const struct buf *traps,
+	const struct buf *limits, const char *exit_hook)
 {
 	struct parts p = {0};
 	struct state was = *st;
@@ -327,7 +327,7 @@ int state_take(
 	int r = buf_append(&st->params, buf_str(&was.params), was.params.bytes);
 	r = r ? r : buf_append(&st->on_exit, buf_str(&was.on_exit), was.on_exit.bytes);
 	st->status = was.status;
-	r = r ? r : compose(st, &p, traps, exit_hook);
+	r = r ? r : compose(st, &p, traps, limits, exit_hook);
 	struct state old = r < 0 ? *st : was;
 	if (r < 0)
 		*st = was;

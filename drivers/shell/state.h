@@ -36,15 +36,15 @@ void state_init(struct state *st);
 void state_done(struct state *st);
 
 /*
- * Take a report and the traps that belong to it.
+ * Take a report and the traps that belong to it, and @limits: commands that restore those.
  *
  * @exit_hook is what the driver puts before the EXIT trap: a single-quoted word.
  * Limits:  those above; a report that is cut (too large) gives its status and no text.
  * Returns: 0; -EMSGSIZE when only the status could be taken; -EBADMSG when it is no report. On an
  *          error the texts are as they were.
  */
-int state_take(
-	struct state *st, const struct buf *report, const struct buf *traps, const char *exit_hook);
+int state_take(struct state *st, const struct buf *report, const struct buf *traps,
+	const struct buf *limits, const char *exit_hook);
 
 /*
  * Encode the text for a JSON string: each byte becomes the character of that number. One over

@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct text *text_new(const char *s)
+struct text *text_new(const char *s, const struct loss_text *loss)
 {
 	size_t bytes = strlen(s) + 1;
 	struct text *t = malloc(sizeof *t + bytes);
 	if (!t)
 		return NULL;
 	t->n_refs = 1;
+	t->loss = *loss;
 	memcpy(t->s, s, bytes);
 	return t;
 }

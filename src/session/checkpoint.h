@@ -13,9 +13,10 @@ enum { CHECKPOINTS_MAX = 16, CHECKPOINTS_DEFAULT = 4 };
 /* A text that many may hold. */
 struct text {
 	unsigned n_refs;
+	struct loss_text loss; /* what it lacks */
 	char s[];
 };
-struct text *text_new(const char *s);	/* NULL without memory */
+struct text *text_new(const char *s, const struct loss_text *loss); /* NULL without memory */
 struct text *text_hold(struct text *t); /* NULL is fine, here and below */
 void text_let_go(struct text *t);
 

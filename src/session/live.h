@@ -49,6 +49,7 @@ struct part {
 	bool is_interrupted;   /* an interrupt was sent for its last step, and may come late */
 	uint64_t version;      /* the last step of it that counts; 0: none in this box */
 	struct text *state;    /* what it last said of itself, for the next driver; or NULL */
+	bool is_loss_told;     /* what that lacks, since the driver is gone */
 	struct guard *guard;   /* of the state it has; held, or NULL */
 	uint64_t due_id;       /* of the STEP or SETUP after which it is making a guard, or 0 */
 	bool is_due_said;      /* it has been told to */
@@ -201,6 +202,8 @@ void part_ask_guard(struct part *p);
  * have other work, where threads may take its signals, and where an old interrupt may be on its
  * way, no. */
 bool part_is_waiting(const struct part *p);
+/* The next record says what the next driver will not have of the state. */
+void part_tell_loss(struct part *p);
 void part_lose(struct part *p);
 void parts_lose(struct session *s);
 

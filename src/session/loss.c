@@ -65,3 +65,32 @@ void loss_say(char out[LOSS_BYTES], const struct loss *loss)
 			loss->n_astray, loss->n_astray == 1 ? "file" : "files");
 	(void)snprintf(out, LOSS_BYTES, "%s", buf_str(&text));
 }
+
+void loss_parse_text(struct loss_text *out, const json_t *said)
+{
+	*out = (struct loss_text){.n_omitted = count(said, "omitted"),
+		.n_descriptors = count(said, "descriptors"),
+		.is_homeless = json_is_true(json_object_get(said, "homeless"))};
+	out->is_all = out->n_omitted > 0 && json_string_length(json_object_get(said, "state")) == 0;
+}
+
+void loss_add_text(char out[LOSS_BYTES], const char *what, const struct loss_text *loss)
+{
+	cleanup_buf struct buf text = BUF_INIT(LOSS_BYTES);
+	(void)buf_addf(&text, "%s%snot kept of the %s: ", out, out[0] ? "; " : "", what);
+	size_t empty = text.bytes;
+	if (loss->is_all)
+		(void)buf_add(&text, "all of its state, which was too large");
+	else if (loss->n_omitted > 0)
+		(void)buf_addf(&text, "%u large %s", loss->n_omitted,
+			loss->n_omitted == 1 ? "variable" : "variables");
+	if (loss->n_descriptors > 0)
+		(void)buf_addf(&text, "%s%u open %s", text.bytes > empty ? ", " : "",
+			loss->n_descriptors,
+			loss->n_descriptors == 1 ? "descriptor" : "descriptors");
+	if (loss->is_homeless)
+		(void)buf_addf(
+			&text, "%sits directory, which was gone", text.bytes > empty ? ", " : "");
+	if (text.bytes > empty)
+		(void)snprintf(out, LOSS_BYTES, "%s", buf_str(&text));
+}

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { LOSS_BYTES = 240 };
@@ -15,6 +16,17 @@ struct loss {
 
 /* As a driver says it in GUARD or READY; of what it says nothing is believed but small numbers. */
 void loss_parse(struct loss *out, const json_t *said);
+
+/* The same of what is no copy, but a text: a shell. */
+struct loss_text {
+	unsigned n_omitted, n_descriptors;
+	bool is_homeless; /* its directory was gone */
+	bool is_all;	  /* there is no text */
+};
+void loss_parse_text(struct loss_text *out, const json_t *said);
+
+/* Append to the @text of LOSS_BYTES what of @what is not kept. */
+void loss_add_text(char text[LOSS_BYTES], const char *what, const struct loss_text *loss);
 
 /* In words; "" when there is none. */
 void loss_say(char out[LOSS_BYTES], const struct loss *loss);

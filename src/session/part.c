@@ -58,6 +58,7 @@ static uint64_t id_of(const json_t *said)
 
 static int take_state(struct part *p, const struct frame *frame, struct err *err)
 {
+	struct loss_text loss;
 	json_t *said = parse(frame, err);
 	const char *state = json_string_value(json_object_get(said, "state"));
 	size_t bytes = json_string_length(json_object_get(said, "state"));
@@ -66,7 +67,9 @@ static int take_state(struct part *p, const struct frame *frame, struct err *err
 		r = err_set(err, ERR_PROTOCOL, "a state that is no text of at most 4 MiB");
 	if (r == 0) {
 		text_let_go(p->state);
-		p->state = text_new(state);
+		loss_parse_text(&loss, said);
+		p->state = text_new(state, &loss);
+		p->is_loss_told = false;
 	}
 	json_decref(said);
 	return r;
@@ -448,8 +451,11 @@ int part_setup(struct part *p, enum setup what, struct err *err)
 		ask_setup(p, setup);
 	if (s->order->has_seed)
 		(void)json_object_del(setup, "session");
-	if (p->state && p->runtime->carry == CARRY_TEXT)
+	if (p->state && p->runtime->carry == CARRY_TEXT) {
 		(void)json_object_set_new(setup, "state", json_string(p->state->s));
+		part_tell_loss(p);
+		p->is_loss_told = false;
+	}
 	if (what >= SETUP_WARM && p->runtime->carry == CARRY_MEMORY)
 		(void)json_object_set_new(setup, "warm", json_true());
 	if (what == SETUP_GUARD && p->runtime->carry == CARRY_MEMORY) {
@@ -463,6 +469,13 @@ int part_setup(struct part *p, enum setup what, struct err *err)
 	if (r == 0)
 		part_ask_guard(p);
 	return r;
+}
+
+void part_tell_loss(struct part *p)
+{
+	if (p->state && p->runtime->carry == CARRY_TEXT && !p->is_loss_told)
+		loss_add_text(p->session->notice, p->runtime->name, &p->state->loss);
+	p->is_loss_told = true;
 }
 
 void part_lose(struct part *p)

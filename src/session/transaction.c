@@ -286,6 +286,7 @@ static void put_back_states(struct session *s)
 		struct part *p = &s->parts[i];
 		text_let_go(p->state);
 		p->state = text_hold(to->states[i]);
+		p->is_loss_told = false;
 		p->version = to->versions[i];
 	}
 	for (unsigned i = 0; to && i < s->points.n; i++)
@@ -300,11 +301,22 @@ static void put_back_states(struct session *s)
 	}
 }
 
+/* In the record of the step that was rolled back; else when there is another driver. */
+static void tell_losses(struct session *s)
+{
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
+		if (s->parts[i].is_going && s->step_state != STEP_NONE && !s->is_reviving)
+			part_tell_loss(&s->parts[i]);
+}
+
 /* The box goes with all that is in it; the next one is a branch of the same stem. */
 static void go_back_to_stem(struct session *s)
 {
 	struct stem *stem = stem_hold(s->target->stem);
 	put_back_states(s);
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
+		s->parts[i].is_going = s->parts[i].driver != NULL;
+	tell_losses(s);
 	session_touch(s);
 	session_lose_box(s);
 	shadow_let_go(take_ptr(s->shadow));
@@ -409,6 +421,7 @@ void transaction_settle(struct session *s)
 
 static void finish_rollback(struct session *s)
 {
+	tell_losses(s);
 	end_rollback(s);
 	if (s->undone) {
 		session_undone_fn *undone = take_ptr(s->undone);

@@ -544,6 +544,16 @@ umask; basename "$PWD"; int=int+1; echo $int; s=changed; echo $ref; env | sort |
         self.assertEqual(got.result["status"], "ok")
         self.says("unset big; echo on $small", "on 1\n")
 
+    def test_what_no_text_holds_is_counted(self):
+        self.assertNotIn("descriptors", self.step("a=1").states[0])
+        self.assertEqual(self.step("exec 7</dev/null 8<&7").states[0]["descriptors"], 2)
+        self.assertEqual(self.step(":").states, [], "nothing is new")
+        self.assertNotIn("descriptors", self.step("exec 7<&- 8<&-").states[0])
+        said = self.step("d=$(mktemp -d); cd $d; rmdir $d; ulimit -n 200").states[0]
+        self.assertTrue(said["homeless"])
+        self.assertIn("ulimit -Sn 200\n", said["state"])
+        self.assertNotIn("homeless", self.step("exec 7</dev/null; exit 0").states[0], "another shell has begun")
+
     def test_hostile_states(self):
         for state in ("exit 3\n", "exec true\n", "if", "kill -9 $$\n", "x" * STATE_MAX, "\u1234", "set -n\n"):
             with Driver() as other:

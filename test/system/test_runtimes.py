@@ -270,6 +270,53 @@ class Runtimes(harness.Case):
         self.addCleanup(one.close)
         self.assertNotIn("files_lost", one.run("n"), "nor here")
 
+    def test_a_shell_has_its_limits_again(self):
+        s = self.session(make=False, runtime="shell")
+        ask = "ulimit -n; ulimit -Hn; ulimit -v"
+        s.run("ulimit -n 100; ulimit -Sn 90; ulimit -v 9000000")
+        for way in ("killed", "exit", "branch"):
+            if way == "branch":
+                s = service.Session(self.engine, self.engine.call("session.branch", session=s.id))
+                self.addCleanup(s.close)
+            else:
+                s.run("ulimit -n 80; kill -9 $$" if way == "killed" else "ulimit -Sn 90; exit 3")
+            self.assertEqual(text(s.run(ask)).split(), ["90", "100", "9000000"], way)
+
+    def test_what_a_shell_that_is_started_anew_lacks_is_told(self):
+        big = "x=$(head -c %d /dev/zero | tr '\\0' a); n=2"
+        for made, lacks in (("exec 7<>/tmp/f", "1 open descriptor"), (big % 3000000, "1 large variable"),
+                            (big % 20000000, "all of its state, which was too large"),
+                            ("mkdir d; cd d; rm -rf ../d", "its directory, which was gone"),
+                            ("mkdir d; cd d; rm -rf ../d; exec 7<>/tmp/f 8<&7", "2 open descriptors, its directory, which was gone")):
+            s = self.session(make=False, runtime="shell")
+            s.run("n=1")
+            s.run(made)
+            branch = service.Session(self.engine, self.engine.call("session.branch", session=s.id))
+            self.addCleanup(branch.close)
+            self.assertIn("not kept of the shell: " + lacks, s.run("pwd")["state"]["notice"], "it is a branch, too")
+            self.assertNotIn("notice", s.run("n=3; kill -9 $$")["state"], "it has been told, and there is nothing else")
+            record = branch.run("1", runtime="python")
+            self.assertNotIn("notice", record["state"], "it is not the shell's")
+            record = branch.run("pwd; echo $n")
+            self.assertEqual(record["state"]["notice"], "not kept of the shell: " + lacks)
+            if "variable" not in lacks and "all" not in lacks:
+                self.assertEqual(text(record).split(), ["/home/user", "1"], made)
+            s = self.session(make=False, runtime="shell")
+            s.run("n=1")
+            s.run(made)
+            record = s.run("n=3; kill -9 $$")
+            self.assertEqual((record["state"]["outcome"], record["state"]["notice"]),
+                             ("rolled_back", "not kept of the shell: " + lacks))
+            record = s.run("pwd; echo ${n-none} ${#x}")
+            self.assertNotIn("notice", record["state"])
+            want = {"1 l": ["/home/user", "2", "0"], "all": ["/home/user", "none", "0"]}.get(lacks[:3], ["/home/user", "1", "0"])
+            self.assertEqual(text(record).split(), want, "and nothing older: " + made)
+            s = self.session(make=False, runtime="shell")
+            s.run(made)
+            s.run("cd /tmp")
+            s.undo()
+            self.assertEqual(s.run("pwd")["state"]["notice"], "not kept of the shell: " + lacks)
+
     def test_a_database_too_large_to_be_put_back(self):
         s = self.session(make=False)
         s.run("CREATE TABLE t(n, b); WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 24) "
