@@ -513,7 +513,10 @@ function report(step) {
 /* The end of a step of a session. */
 function finish(step) {
   if (step.over) return;
-  if (!report(step)) reallyExit.call(process, step.exitCode);
+  if (!report(step)) {
+    tell('retort: the step has closed what its driver speaks by\n');
+    reallyExit.call(process, step.exitCode || 1);
+  }
   if (step.error === null) space.keep(step.value);
   step.value = undefined;
   current = null;

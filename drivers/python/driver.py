@@ -781,6 +781,8 @@ def run_step(request, fds):
         if state.calls is not None:
             state.calls.book.ended = None  # the next may be a branch's, which counts anew
         if not send(RESULT, step.message()):
+            if step.once:
+                posix._exit(step.exit_code)
             part("blame").complain("retort: the step has closed what its driver speaks by\n")
             posix._exit(step.exit_code or 1)
     if state.has_stdin:

@@ -117,6 +117,11 @@ class Lowered(test_transactions.Case):
         """That there is no result is told."""
         record = self.session().run("import ctypes; [ctypes.CDLL(None).close(i) for i in range(500, 503)]")
         self.assertEqual((record["status"], record["state"]["outcome"]), ("error", "rolled_back"))
+        record = self.session(runtime="javascript").run("require('fs').closeSync(3)")
+        self.assertEqual((record["status"], record["state"]["outcome"]), ("error", "rolled_back"))
+        self.assertIn("has closed what its driver speaks by", record["stderr"])
+        done = harness.run("import ctypes; [ctypes.CDLL(None).close(i) for i in range(500, 503)]")
+        self.assertEqual(done.status, 0, "a program may")
 
     def test_what_a_clone_loses(self):
         code = ("import ctypes\nx = 1\nlibc = ctypes.CDLL(None)\nlibc.prctl(1, 10, 0, 0, 0)\nlibc.prctl(36, 1, 0, 0, 0)\n"
