@@ -13,9 +13,17 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-/* What a branch opens for a moment, and whom it takes: itself, init, the session that goes on, and
- * some for what they run. */
-enum { ROOM_FILES = 32, ROOM_PROCESSES = 16, BAR_BYTES = 120 };
+/* What comes with BRANCH, less the socket of a guard, and what init takes. */
+enum { ROOM_FILES = 10, BAR_BYTES = 120 };
+
+/* With less the init of a branch does not begin; the processes are it, the branch, the session that
+ * goes on as one, and some for what they run. */
+static const struct {
+	int resource;
+	rlim_t least;
+	const char *name;
+} needs[] = {{RLIMIT_NPROC, 12, "processes"}, {RLIMIT_STACK, 256 << 10, "stack"},
+	{RLIMIT_AS, 16 << 20, "memory"}, {RLIMIT_DATA, 1 << 20, "data"}};
 
 static struct {
 	int resource;
@@ -98,7 +106,7 @@ PyObject *limit_files(PyObject *self, PyObject *args)
 
 PyObject *barred(PyObject *self, PyObject *args)
 {
-	rlim_t files = limit_of(RLIMIT_NOFILE), processes = limit_of(RLIMIT_NPROC);
+	rlim_t files = limit_of(RLIMIT_NOFILE);
 	long n = count_files();
 	char text[BAR_BYTES] = "";
 
@@ -108,9 +116,13 @@ PyObject *barred(PyObject *self, PyObject *args)
 		(void)snprintf(text, sizeof(text),
 			"the program has no room for more open files: its limit is %llu",
 			(unsigned long long)files);
-	else if (processes < ROOM_PROCESSES)
-		(void)snprintf(text, sizeof(text),
-			"the program has lowered its limit of processes to %llu",
-			(unsigned long long)processes);
+	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]) && !text[0]; i++) {
+		rlim_t now = limit_of(needs[i].resource);
+
+		if (now < needs[i].least)
+			(void)snprintf(text, sizeof(text),
+				"the program has lowered its limit of %s to %llu", needs[i].name,
+				(unsigned long long)now);
+	}
 	return PyUnicode_FromString(text);
 }

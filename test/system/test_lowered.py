@@ -68,10 +68,21 @@ class Lowered(test_transactions.Case):
 
     def test_too_low_for_a_branch(self):
         """The session goes on as one, too, and would be lost."""
-        self.check_barred(LOWER % ("NOFILE", 20, 20), "the program has no room for more open files: its limit is 20", True)
+        self.check_barred(LOWER % ("NOFILE", 14, 14), "the program has no room for more open files: its limit is 14", True)
         self.check_barred("import os\nx = 1\nf = [os.open('/dev/null', 0) for i in range(1010)]",
                           "the program has no room for more open files: its limit is 1024", True)
         self.check_barred(LOWER % ("NPROC", 5, 5), "the program has lowered its limit of processes to 5", True)
+        self.check_barred(LOWER % ("STACK", 4096, 4096), "the program has lowered its limit of stack to 4096", True)
+
+    def test_low_from_the_start(self):
+        """What a session was made with is not in the way."""
+        for limits in ({"open_files": 18}, {"open_files": 501}, {"pids": 4}):
+            with self.subTest(limits=limits):
+                s = self.session(limits=dict(test_transactions.LIMITS, **limits))
+                s.run("x = 1")
+                self.assertEqual(self.branch(s).value("x"), "1")
+                self.fails(s, END, "error")
+                self.assertEqual(s.value("x"), "1")
 
     def test_too_low_for_a_checkpoint(self):
         s = self.check_barred(LOWER % ("NOFILE", 3, 3), "the program has no room for more open files: its limit is 3", False)
