@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/operation.h"
+#include "api/owing.h"
 #include "api/runs.h"
 #include "session/history.h"
 #include "session/registry.h"
@@ -20,6 +21,8 @@ struct operation_call {
 
 	/* Of one that can be given up: it answers then. */
 	void (*cancel)(struct operation_call *call);
+	struct owing_turn turn; /* of one whose answer is long */
+	struct owed owed;
 	struct waiter waiter;
 	struct registry_watch watch; /* session.undo: what hears of the steps that are run again */
 	char *session;		     /* engine.doctor: the one to end */

@@ -10,6 +10,9 @@
 
 enum { LIST_MAX = 1000 };
 
+/* What an answer is reckoned at while it is made; of exports one at a time has room. */
+enum { LIST_BYTES = 64 << 20, EXPORT_BYTES = 128 << 20 };
+
 static const char *session_of(const struct operation_call *call)
 {
 	return param_text(call->params, "session", "");
@@ -269,18 +272,19 @@ static const struct operation rows[] = {
 		.limits = "The newest 10000 steps, and 32 MiB of code.",
 		.errors = "not_found|damaged|quota|gone", .example = "{'session': 'demo'}",
 		.answer = "{'steps': [{'status': 'ok', 'outcome': 'committed', 'code': '6 * 7'}]}",
-		.start = start_log},
+		.answer_bytes = LIST_BYTES, .start = start_log},
 	{"session.graph", "List the steps of all sessions, newest first", RESULT(graph_rows),
 		.label = OPERATION_CALLER,
 		.limits = "At most 10000 steps, of 10000 sessions, and 32 MiB of code.",
 		.errors = "damaged|quota|gone", .example = "{}",
 		.answer = "{'steps': [{'status': 'ok', 'code': '6 * 7'}], "
 			  "'heads': [{'name': 'demo'}]}",
-		.start = start_graph},
+		.answer_bytes = LIST_BYTES, .start = start_graph},
 	{"session.export", TEXT_EXPORT, ROWS(session_rows), RESULT(exported_rows),
-		.label = OPERATION_PROGRAM, .errors = "not_found|damaged",
-		.example = "{'session': 'demo'}", .answer = "{'record': '…'}",
-		.start = start_export},
+		.label = OPERATION_PROGRAM,
+		.limits = "256 MiB. One at a time of a caller: others wait in line.",
+		.errors = "not_found|damaged|limit|quota|gone", .example = "{'session': 'demo'}",
+		.answer = "{'record': '…'}", .answer_bytes = EXPORT_BYTES, .start = start_export},
 };
 
 const struct operation_family session_family = FAMILY(rows);

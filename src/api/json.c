@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/json.h"
 
-#include "base/buf.h"
 #include "base/utf8.h"
 #include "session/json_dump.h"
 
@@ -76,6 +75,21 @@ char *json_text(const json_t *json, size_t flags)
 	return text;
 }
 
+int json_put(struct buf *out, const json_t *json)
+{
+	size_t before = out->bytes;
+	int r = json_dump_put(out, json);
+	if (r == 0) {
+		char *text = out->data + before;
+		shorten_reals(text);
+		out->bytes = before + strlen(text);
+	} else if (out->data) {
+		out->bytes = before;
+		out->data[before] = '\0';
+	}
+	return r;
+}
+
 /* Take what @json costs from @left. Returns: whether something is left. */
 static bool spend(const json_t *json, size_t *left)
 {
@@ -94,6 +108,12 @@ static bool spend(const json_t *json, size_t *left)
 bool json_is_long(const json_t *json, size_t bytes)
 {
 	return json && !spend(json, &bytes);
+}
+
+size_t json_bytes(const json_t *json)
+{
+	size_t left = SIZE_MAX;
+	return json && spend(json, &left) ? SIZE_MAX - left : 0;
 }
 
 json_t *json_safe_text(const char *text, size_t max_bytes)

@@ -5,14 +5,13 @@
 #include "base/err.h"
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <uv.h>
 
 struct gate;
 struct kept_place;
 struct metrics;
 struct models;
+struct owing_line;
 struct plan_line;
 struct principal;
 struct registry;
@@ -38,6 +37,7 @@ struct operation_context {
 	struct registry *registry;
 	struct runs *runs;		 /* of its steps */
 	struct metrics *metrics;	 /* where answers are counted; NULL: nowhere */
+	struct owing_line *owing;	 /* of long answers; NULL: not counted */
 	uv_loop_t *loop;		 /* that threads report to; NULL: there are none */
 	const char *version;		 /* "0.1.0" */
 	struct principal *principal;	 /* who calls; NULL: the one who runs the engine */

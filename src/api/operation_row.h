@@ -32,6 +32,8 @@ struct operation {
 	 * ids are placeholders. Documents show it, tests run it.
 	 */
 	const char *example, *answer;
+	size_t answer_bytes;  /* what a long answer is reckoned at (api/owing.h); 0: it begins at
+				 once */
 	bool has_events;      /* tells events while it runs */
 	const char *last;     /* the event that says what the answer says, or NULL */
 	bool is_for_operator; /* refused to principals: it tells of the host, or changes it */

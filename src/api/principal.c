@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/principal.h"
 
+#include "api/owing.h"
 #include "base/utf8.h"
 #include "session/owner.h"
 
@@ -10,6 +11,7 @@
 
 struct principal {
 	struct owner owner;
+	struct owing owing;
 	bool may_see_metrics;
 };
 
@@ -73,6 +75,11 @@ bool principal_may_see_metrics(const struct principal *p)
 bool principal_may_use_tools(const struct principal *p)
 {
 	return !p || p->owner.may_use_tools;
+}
+
+struct owing *principal_owing(struct principal *p)
+{
+	return &p->owing;
 }
 
 struct owner *principal_owner(struct principal *p)

@@ -3,6 +3,7 @@
 
 #include "agent/price.h"
 #include "api/metrics.h"
+#include "api/owing.h"
 #include "api/plan_line.h"
 #include "api/runs.h"
 #include "api/skill.h"
@@ -31,6 +32,7 @@ struct service {
 	struct registry *registry;
 	struct runs *runs;
 	struct metrics *metrics;
+	struct owing_line *owing;
 	struct plan_line *plans;
 	struct gate *gate;
 	struct tool_gate tool_gate;
@@ -131,6 +133,28 @@ static int open_gate(struct service *s, const struct service_config *config, str
 	return r;
 }
 
+static void set_context(struct service *s, const struct service_config *config)
+{
+	s->context = (struct operation_context){.registry = s->registry,
+		.runs = s->runs,
+		.metrics = s->metrics,
+		.loop = &s->loop,
+		.version = config->version,
+		.models = &s->models,
+		.agents = &s->agents,
+		.gate = s->gate,
+		.plans = s->plans,
+		.owing = s->owing,
+		.plan_tools = config->plan_tools ? config->plan_tools : config->tools};
+	s->models = config->models;
+	s->agents = config->agents;
+	if (!config->session_ttl_ms && !config->session_idle_ms)
+		s->agents.idle_ms = KEPT_IDLE_MS;
+	if (!s->agents.dir && config->state_dir &&
+		asprintf(&s->agents_dir, "%s/served-agents", config->state_dir) >= 0)
+		s->agents.dir = s->agents_dir;
+}
+
 static int open_parts(struct service *s, const struct service_config *config, struct err *err)
 {
 	struct registry_config registry = {.engine = &s->engine,
@@ -172,24 +196,12 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		r = metrics_open(&s->metrics, err);
 	if (r == 0)
 		r = plan_line_open(&s->plans, &s->loop, err);
-	s->context = (struct operation_context){.registry = s->registry,
-		.runs = s->runs,
-		.metrics = s->metrics,
-		.loop = &s->loop,
-		.version = config->version,
-		.models = &s->models,
-		.agents = &s->agents,
-		.gate = s->gate,
-		.plans = s->plans,
-		.plan_tools = config->plan_tools ? config->plan_tools : config->tools};
-	s->models = config->models;
-	s->agents = config->agents;
-	if (!config->session_ttl_ms && !config->session_idle_ms)
-		s->agents.idle_ms = KEPT_IDLE_MS;
-	if (!s->agents.dir && config->state_dir &&
-		asprintf(&s->agents_dir, "%s/served-agents", config->state_dir) >= 0)
-		s->agents.dir = s->agents_dir;
-	return r;
+	if (r == 0)
+		r = owing_open(&s->owing, &s->loop, err);
+	if (r < 0)
+		return r;
+	set_context(s, config);
+	return 0;
 }
 
 static void ignore(int number)
@@ -226,6 +238,7 @@ void service_close(struct service *s)
 {
 	if (!s)
 		return;
+	owing_close(s->owing);
 	s->is_closed = !s->registry;
 	if (s->registry)
 		registry_close(s->registry, on_closed, s);
@@ -246,6 +259,7 @@ void service_close(struct service *s)
 	gate_free(s->gate);
 	metrics_close(s->metrics);
 	plan_line_close(s->plans);
+	owing_free(s->owing);
 	free(s->agents_dir);
 	free(s);
 }

@@ -3,6 +3,7 @@
 
 #include "api/discard.h"
 #include "api/json.h"
+#include "api/owing.h"
 #include "base/fd.h"
 #include "base/work.h"
 #include "serve/rpc.h"
@@ -33,6 +34,7 @@ struct request {
 	struct work work;
 	json_t *result;
 	struct buf text;
+	struct owed owed;
 	int status;
 };
 
@@ -53,6 +55,7 @@ struct connection {
 	uv_poll_t poll;
 	int events; /* that it waits for */
 	struct buf in, out;
+	struct owed owed; /* what is long in `out`, as counted of who runs the engine */
 	size_t in_seen, out_at;
 	struct request *requests;
 	unsigned n_requests;
@@ -83,6 +86,7 @@ static void request_free(struct request *q)
 	json_decref(q->id);
 	json_decref(q->result);
 	buf_done(&q->text);
+	owed_set(&q->owed, NULL, 0);
 	free(q);
 }
 
@@ -126,6 +130,8 @@ static void on_written(struct work *work)
 	struct request *q = container_of(work, struct request, work);
 	struct connection *c = q->connection;
 	int r = q->status;
+	if (c && r == 0)
+		owed_set(&c->owed, q->owed.of, c->owed.bytes + q->text.bytes);
 	if (c && r == 0 && owed_bytes(c) > 0) {
 		r = buf_append(&c->out, q->text.data, q->text.bytes);
 	} else if (c && r == 0) {
@@ -143,6 +149,13 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 	struct connection *c = q->connection;
 	int r = 0;
 	if (c && q->id && json_is_long(result, WORK_BYTES)) {
+		struct owing *of = owing_of(c->config.context);
+		/* One that takes what it asks for does not suffer from others that do not. */
+		if (owed_bytes(c) > 0 && owing_is_full(of)) {
+			answered(q, -E2BIG);
+			return;
+		}
+		owed_set(&q->owed, of, json_bytes(result));
 		q->result = json_incref((json_t *)(uintptr_t)result);
 		q->text = BUF_INIT(CONNECTION_HARD_BYTES);
 		work_begin(c->config.loop, WORK_WRITE, &q->work, write_text, on_written);
@@ -334,6 +347,8 @@ static void write_owed(struct connection *c)
 			break;
 		c->out_at += (size_t)n;
 	}
+	if (c->owed.bytes > owed_bytes(c))
+		owed_set(&c->owed, c->owed.of, owed_bytes(c));
 	/* Moving the rest costs: only when as much was written. */
 	if (owed_bytes(c) == 0 && c->out.room > CONNECTION_SOFT_BYTES)
 		buf_done(&c->out);
@@ -406,6 +421,7 @@ static void free_connection(struct connection *c)
 {
 	buf_done(&c->in);
 	buf_done(&c->out);
+	owed_set(&c->owed, NULL, 0);
 	c->config.closed(c->config.arg, c);
 	free(c);
 }

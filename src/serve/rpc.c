@@ -84,20 +84,15 @@ int rpc_parse(const char *line, size_t bytes, struct rpc_request *out, struct er
 	return r < 0 ? r : rpc_judge(root, out, err);
 }
 
-/* Append @message, whose reference is taken, as one line. */
+/* Append @message, whose reference is taken, as one line, or nothing. */
 static int put(struct buf *out, json_t *message)
 {
-	char *text = message ? json_text(message, JSON_COMPACT) : NULL;
-	int r = text ? 0 : -ENOMEM;
 	size_t before = out->bytes;
-	if (r == 0)
-		r = buf_add(out, text);
+	int r = message ? json_put(out, message) : -ENOMEM;
 	if (r == 0 && (r = buf_add(out, "\n")) < 0) {
-		/* All or nothing. */
 		out->bytes = before;
 		out->data[before] = '\0';
 	}
-	free(text);
 	json_decref(message);
 	return r;
 }

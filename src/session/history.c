@@ -428,6 +428,7 @@ void registry_stats(const struct registry *r, struct stats *out)
 struct exporting {
 	struct slices_work work;
 	struct journal_export *export;
+	json_t *answer;
 };
 
 static struct exporting *exporting_of(struct slices_work *work)
@@ -441,21 +442,31 @@ static int export_part(struct slices_work *work, struct err *err)
 	return journal_export_part(exporting_of(work)->export, err);
 }
 
+/* A long record is copied, and freed, in a thread. */
+static void make_answer(struct exporting *x)
+{
+	size_t bytes;
+	char *text = journal_export_take(x->export, &bytes);
+	/* Its lines are JSON, which has just been written. */
+	if (text)
+		x->answer = json_pack("{s:o*}", "record", json_stringn_nocheck(text, bytes));
+	free(text);
+}
+
 static void export_away(struct slices_work *work)
 {
-	journal_export_away(exporting_of(work)->export);
+	struct exporting *x = exporting_of(work);
+	journal_export_away(x->export);
+	if (journal_export_is_whole(x->export))
+		make_answer(x);
 }
 
 static json_t *export_end(struct slices_work *work, bool is_good)
 {
 	struct exporting *x = exporting_of(work);
-	struct err ignored;
-	size_t bytes;
-	char *text = is_good ? journal_export_take(x->export, &bytes, &ignored) : NULL;
-	/* Its lines are JSON, which has just been written. */
-	json_t *out =
-		text ? json_pack("{s:o*}", "record", json_stringn_nocheck(text, bytes)) : NULL;
-	free(text);
+	if (is_good && !x->answer)
+		make_answer(x);
+	json_t *out = x->answer;
 	journal_export_done(x->export);
 	free(x);
 	return out;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/json_dump.h"
 
-#include "base/buf.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -60,7 +59,7 @@ static int put_string(struct buf *out, const char *text, size_t bytes)
 		need += escapes[*p] ? strlen(escapes[*p]) - 1 : 0;
 	char *to = buf_reserve(out, need);
 	if (!to)
-		return -ENOMEM;
+		return need > out->max_bytes - out->bytes ? -E2BIG : -ENOMEM;
 	*to++ = '"';
 	while (at < end) {
 		const unsigned char *plain = at;
@@ -164,4 +163,9 @@ char *json_dump_text(const json_t *json, size_t flags)
 		(!(flags & JSON_ENCODE_ANY) && !json_is_object(json) && !json_is_array(json)))
 		return json_dumps(json, flags);
 	return put(&out, json, flags) == 0 ? buf_take(&out) : NULL;
+}
+
+int json_dump_put(struct buf *out, const json_t *json)
+{
+	return put(out, json, JSON_COMPACT);
 }

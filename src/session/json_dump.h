@@ -1,6 +1,8 @@
 /* JSON as text, fast where it is long. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/buf.h"
+
 #include <jansson.h>
 
 /*
@@ -11,3 +13,7 @@
  * Returns: NULL without memory, or for a string that is no UTF-8.
  */
 char *json_dump_text(const json_t *json, size_t flags);
+
+/* The same with JSON_COMPACT, behind what @out holds. Returns: 0, -E2BIG, -ENOMEM, -EILSEQ,
+ * -EINVAL, and @out may hold a part. */
+int json_dump_put(struct buf *out, const json_t *json);

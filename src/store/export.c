@@ -16,10 +16,18 @@
  * First the way from the last step to the first is gone, then each step is written, the first one
  * first. A step is read (LOAD), compared with its digest and, when it has called no tools, written
  * (CHECK); otherwise what they answered is read first (ANSWERS, WRITE). What takes long because a
- * step is large happens in CHECK and WRITE, which do not touch the journal. The head comes last,
- * since the version that it says depends on the steps.
+ * step is large happens in CHECK, WRITE and END, which do not touch the journal. The head is
+ * written anew at the END, since the version that it says depends on the steps: a digit.
  */
-enum state { STATE_WAY, STATE_LOAD, STATE_CHECK, STATE_ANSWERS, STATE_WRITE };
+enum state {
+	STATE_WAY,
+	STATE_LOAD,
+	STATE_CHECK,
+	STATE_ANSWERS,
+	STATE_WRITE,
+	STATE_END,
+	STATE_WHOLE
+};
 
 enum { INLINE_BYTES = 64 << 10 };
 
@@ -43,7 +51,7 @@ struct journal_export {
 	struct err err;
 	FILE *to;
 	char *text;
-	size_t bytes;
+	size_t bytes, head_bytes;
 };
 
 static int collect(void *user, const struct journal_node *node, struct err *err)
@@ -167,6 +175,41 @@ static int write_step(struct journal_export *x, struct err *err)
 	return r;
 }
 
+static char *head_line(const struct journal_export *x)
+{
+	const struct journal_session *s = &x->session;
+	const char *head = x->n > 0 ? x->digest[0] : "";
+	char check[JOURNAL_DIGEST_BYTES];
+	line_check(check, s->order, s->order_bytes, x->n, head);
+	json_t *line = json_pack("{s:i, s:o, s:I, s:s, s:s}", "retort_record", x->version, "order",
+		text_json(s->order, s->order_bytes), "steps", (json_int_t)x->n, "head", head,
+		"check", check);
+	char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
+	json_decref(line);
+	return text;
+}
+
+static int begin_text(struct journal_export *x, struct err *err)
+{
+	char *head = head_line(x);
+	if (head)
+		x->head_bytes = strlen(head);
+	bool is_good = head && fprintf(x->to, "%s\n", head) > 0;
+	free(head);
+	return is_good ? 0 : err_set(err, ERR_NO_MEMORY, "no memory for the record");
+}
+
+static int end_text(struct journal_export *x, struct err *err)
+{
+	bool is_whole = fclose(take_ptr(x->to)) == 0;
+	char *head = is_whole ? head_line(x) : NULL;
+	bool is_good = head && strlen(head) == x->head_bytes;
+	if (is_good)
+		memcpy(x->text, head, x->head_bytes);
+	free(head);
+	return is_good ? 0 : err_set(err, ERR_NO_MEMORY, "no memory for the record");
+}
+
 void journal_export_away(struct journal_export *x)
 {
 	if (x->state == STATE_CHECK) {
@@ -177,6 +220,10 @@ void journal_export_away(struct journal_export *x)
 	}
 	if (x->bad == 0 && x->state == STATE_WRITE)
 		x->bad = write_step(x, &x->err);
+	if (x->state == STATE_END) {
+		x->bad = end_text(x, &x->err);
+		x->state = STATE_WHOLE;
+	}
 }
 
 int journal_export_part(struct journal_export *x, struct err *err)
@@ -193,12 +240,18 @@ int journal_export_part(struct journal_export *x, struct err *err)
 			return EXPORT_MORE;
 		x->n_left = x->n;
 		x->state = STATE_LOAD;
-		return n < 0 ? (int)n : EXPORT_MORE;
+		r = n < 0 ? (int)n : begin_text(x, err);
+		return r < 0 ? r : EXPORT_MORE;
 	case STATE_LOAD:
-		if (x->n_left == 0)
-			return 0;
-		r = load(x, err);
+		if (x->n_left == 0) {
+			x->state = STATE_END;
+			r = RECORDING_MAX - x->left > INLINE_BYTES;
+		} else {
+			r = load(x, err);
+		}
 		break;
+	case STATE_WHOLE:
+		return 0;
 	case STATE_ANSWERS:
 		x->version = RECORDING_CALLS;
 		x->state = STATE_WRITE;
@@ -207,6 +260,7 @@ int journal_export_part(struct journal_export *x, struct err *err)
 		break;
 	case STATE_CHECK:
 	case STATE_WRITE:
+	case STATE_END:
 		break;
 	}
 	if (r == 0)
@@ -239,38 +293,15 @@ int journal_export_begin(struct journal_export **out, struct journal *j, const c
 	return 0;
 }
 
-static char *head_line(const struct journal_export *x)
+bool journal_export_is_whole(const struct journal_export *x)
 {
-	const struct journal_session *s = &x->session;
-	const char *head = x->n > 0 ? x->digest[0] : "";
-	char check[JOURNAL_DIGEST_BYTES];
-	line_check(check, s->order, s->order_bytes, x->n, head);
-	json_t *line = json_pack("{s:i, s:o, s:I, s:s, s:s}", "retort_record", x->version, "order",
-		text_json(s->order, s->order_bytes), "steps", (json_int_t)x->n, "head", head,
-		"check", check);
-	char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
-	json_decref(line);
-	return text;
+	return x->bad == 0 && x->state == STATE_WHOLE;
 }
 
-char *journal_export_take(struct journal_export *x, size_t *bytes, struct err *err)
+char *journal_export_take(struct journal_export *x, size_t *bytes)
 {
-	bool is_whole = x->to && fclose(take_ptr(x->to)) == 0;
-	char *head = head_line(x);
-	size_t n = head ? strlen(head) : 0;
-	char *text = is_whole && head ? realloc(x->text, n + x->bytes + 2) : NULL;
-	if (text) {
-		x->text = NULL;
-		memmove(text + n + 1, text, x->bytes);
-		memcpy(text, head, n);
-		text[n] = '\n';
-		*bytes = n + 1 + x->bytes;
-		text[*bytes] = '\0';
-	} else {
-		err_set(err, ERR_NO_MEMORY, "no memory for the record");
-	}
-	free(head);
-	return text;
+	*bytes = x->bytes;
+	return take_ptr(x->text);
 }
 
 void journal_export_done(struct journal_export *x)

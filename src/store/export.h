@@ -23,8 +23,10 @@ enum { EXPORT_MORE = 1, EXPORT_AWAY = 2 };
 int journal_export_part(struct journal_export *x, struct err *err);
 void journal_export_away(struct journal_export *x);
 
-/* What was written. Owns: the caller frees. Returns: NULL, without memory. */
-char *journal_export_take(struct journal_export *x, size_t *bytes, struct err *err);
+/* Is it all there? Then nothing of the journal's is needed any more. */
+bool journal_export_is_whole(const struct journal_export *x);
+/* What was written, once, when it is whole. Owns: the caller frees. */
+char *journal_export_take(struct journal_export *x, size_t *bytes);
 
 /* Frees it; NULL does nothing. */
 void journal_export_done(struct journal_export *x);

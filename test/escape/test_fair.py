@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is cheap for a box or a caller and dear for the engine costs that box or caller, and nobody else."""
 
+import http.client
 import json
 import os
 import select
@@ -103,6 +104,35 @@ class Fair(harness.Case):
         for one in (s, t):
             self.eve("session.close", session=one)
         self.bob("session.close", session=b)
+        self.bounded()
+
+    def test_T_FAIR_ANSWERS_wait_until_others_have_been_taken(self):
+        """Ask for long records again and again, take none, and go."""
+        s = self.eve("session.create")["session"]
+        for _ in range(4):
+            self.eve.run(s, "import os\nfor _ in range(9): os.write(1, bytes(1 << 20)); os.write(2, b'\\xff' * (1 << 20))")
+        eve = loads.Eve(self.engine.port, self.engine.tokens["eve"])
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "session.export", "params": {"session": s}}).encode()
+        asked = []
+        try:
+            for _ in range(20):
+                asked.append(eve.socket())
+                asked[-1].sendall(eve.head(len(body)) + body)
+            first = select.select(asked, [], [])[0][0]
+            self.bob("engine.info")
+            self.assertEqual(select.select(asked, [], [], 0)[0], [first])
+            # Who takes an answer makes room for the next one.
+            asked.remove(first)
+            with first, http.client.HTTPResponse(first) as answer:
+                answer.begin()
+                self.assertIn("record", json.loads(answer.read())["result"])
+            select.select(asked, [], [])
+        finally:
+            for one in asked:
+                one.close()
+        # Nobody waits for the others: they are not made, and hers are again.
+        self.assertIn("record", self.eve("session.export", session=s))
+        self.eve("session.close", session=s)
         self.bounded()
 
     def test_T_FAIR_FILES_with_long_names_are_cut(self):

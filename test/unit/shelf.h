@@ -145,7 +145,7 @@ static inline int shelf_export(
 	while ((r = journal_export_part(x, err)) > 0)
 		if (r == EXPORT_AWAY)
 			journal_export_away(x);
-	char *text = r == 0 ? journal_export_take(x, &bytes, err) : NULL;
+	char *text = r == 0 ? journal_export_take(x, &bytes) : NULL;
 	if (text && fwrite(text, 1, bytes, to) != bytes)
 		r = -1;
 	free(text);

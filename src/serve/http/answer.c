@@ -52,9 +52,9 @@ void http_on_stop(struct http_exchange *x, void (*stop)(void *arg), void *arg)
 
 static void free_exchange(struct http_exchange *x)
 {
+	owed_set(&x->owed, NULL, 0);
 	if (x->server) {
 		x->server->bodies_bytes -= x->body.bytes;
-		http_turn_owe_no_more(x);
 		*x->link = x->next;
 		if (x->next)
 			x->next->link = x->link;

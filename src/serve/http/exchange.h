@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/metrics.h"
+#include "api/owing.h"
 #include "base/work.h"
 #include "serve/http/address.h"
 #include "serve/http/server.h"
@@ -61,18 +62,17 @@ struct http_exchange {
 	void (*stop)(void *arg);
 	void *gone_arg, *stop_arg;
 	uint64_t since_ms, told_ms, sent_bytes;
-	size_t owed_bytes; /* as counted of its caller */
-	bool is_events;	   /* server-sent events */
+	struct owed owed; /* a long answer, as counted of its caller */
+	bool is_events;	  /* server-sent events */
 	char note[HTTP_NOTE_BYTES], method[16], path[HTTP_NOTE_BYTES];
 };
 
-enum { HTTP_TURNS = 256, HTTP_OWED_BYTES = 192 << 20 };
+enum { HTTP_TURNS = 256 };
 
 /* A caller: when he was served last, and when he may be served next; turn.c. */
 struct http_served {
 	uint64_t order, rests_until_ns;
 	unsigned n_reading; /* bodies of his that are parsed in another thread */
-	size_t owed_bytes;  /* of long answers that he has not taken */
 };
 
 struct http_listener {
@@ -123,11 +123,6 @@ void http_answer_text(
 
 /* Append @text to a stream; it may be taken over. Returns: as http_stream_put(). */
 int http_stream_add(struct http_exchange *x, struct buf *text);
-
-/* Count an answer of so many @bytes, until it has gone out. Returns: false: its caller leaves too
- * much lying; one answer is never too much. */
-bool http_turn_owe(struct http_exchange *x, size_t bytes);
-void http_turn_owe_no_more(struct http_exchange *x);
 
 /* Hand its answer to the library, once. */
 enum MHD_Result http_queue(struct http_exchange *x);

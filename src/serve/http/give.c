@@ -23,13 +23,14 @@ struct giving {
 
 static int write_message(struct giving *g, const json_t *message)
 {
-	char *text = message ? json_text(message, JSON_COMPACT) : NULL;
-	int r = -ENOMEM;
+	int r = message ? 0 : -ENOMEM;
 	buf_clear(&g->text);
-	if (text && g->event)
-		r = sse_put(&g->text, g->event, text, strlen(text));
-	else if (text && (r = buf_add(&g->text, text)) == 0)
-		r = buf_add(&g->text, "\n");
+	if (r == 0 && !g->event) {
+		r = json_put(&g->text, message);
+		return r < 0 ? r : buf_add(&g->text, "\n");
+	}
+	char *text = message ? json_text(message, JSON_COMPACT) : NULL;
+	r = text ? sse_put(&g->text, g->event, text, strlen(text)) : -ENOMEM;
 	free(text);
 	return r;
 }
@@ -45,11 +46,9 @@ static void write_text(struct work *work)
 
 static void send_text(struct giving *g)
 {
-	if (g->r == 0 && !http_turn_owe(g->x, g->text.bytes)) {
-		buf_done(&g->text);
-		g->r = write_message(g, g->instead);
-	}
 	size_t bytes = g->text.bytes;
+	if (g->x->owed.bytes > 0)
+		owed_set(&g->x->owed, g->x->owed.of, bytes);
 	if (g->event) {
 		if (g->r == 0)
 			(void)http_stream_add(g->x, &g->text);
@@ -70,20 +69,49 @@ static void on_written(struct work *work)
 	free(g);
 }
 
+/* The answer is @message, or @instead: the caller leaves too much lying. The other one is let go.
+ */
+static json_t *count(struct http_exchange *x, json_t *message, json_t **instead)
+{
+	struct owing *of = owing_of(x->context);
+	if (!owing_is_full(of)) {
+		owed_set(&x->owed, of, json_bytes(message));
+		return message;
+	}
+	json_decref(message);
+	return take_ptr(*instead);
+}
+
+/* Nobody is there to take it. */
+static void drop(struct http_exchange *x, const char *event, json_t *message, json_t *instead)
+{
+	json_decref(message);
+	json_decref(instead);
+	if (event)
+		http_stream_end(x);
+	else
+		http_answer_text(x, 0, media_type, NULL, 0);
+}
+
 void http_give(struct http_exchange *x, unsigned status, const char *event, json_t *message,
 	json_t *instead)
 {
+	bool is_long = json_is_long(message, WORK_BYTES);
+	http_on_gone(x, NULL, NULL);
+	http_on_stop(x, NULL, NULL);
+	if (!x->server || !x->connection || x->is_gone) {
+		drop(x, event, message, instead);
+		return;
+	}
+	if (is_long)
+		message = count(x, message, &instead);
 	struct giving giving = {.x = x,
 		.status = status,
 		.event = event,
 		.message = message,
 		.instead = instead,
 		.text = BUF_INIT(HTTP_HARD_BYTES / 2)};
-	struct giving *later = NULL;
-	http_on_gone(x, NULL, NULL);
-	http_on_stop(x, NULL, NULL);
-	if (x->server && !x->is_gone && json_is_long(message, WORK_BYTES))
-		later = malloc(sizeof *later);
+	struct giving *later = is_long ? malloc(sizeof *later) : NULL;
 	if (later) {
 		*later = giving;
 		work_begin(

@@ -78,24 +78,6 @@ static bool may_start(struct http_exchange *x)
 		!(is_to_be_read(x) && caller->n_reading > 0);
 }
 
-bool http_turn_owe(struct http_exchange *x, size_t bytes)
-{
-	struct http_served *caller = x->connection ? served(x) : NULL;
-	if (!caller || bytes <= WORK_BYTES)
-		return true;
-	if (caller->owed_bytes > 0 && caller->owed_bytes + bytes > HTTP_OWED_BYTES)
-		return false;
-	caller->owed_bytes += bytes;
-	x->owed_bytes += bytes;
-	return true;
-}
-
-void http_turn_owe_no_more(struct http_exchange *x)
-{
-	served(x)->owed_bytes -= x->owed_bytes;
-	x->owed_bytes = 0;
-}
-
 static void take_out(struct http_exchange *x)
 {
 	struct http_exchange **at = &x->server->waiting;
