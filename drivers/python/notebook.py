@@ -52,7 +52,7 @@ ASKED_BEFORE = re.compile(r"(\?\??)[ \t]*(%{0,2}[\w.*]+(?:\[-?\d+\])?)[ \t]*;?[ 
 ASKED_AFTER = re.compile(r"(%{0,2}(?!\d)[\w*]+(?:\.(?!\d)[\w*]+|\[-?\d+\])*)[ \t]*(\?\??)[ \t]*(?:#.*)?$")
 BARE_MAGIC = re.compile(r"(%s)[ \t]+(?!=|,|:|\(|\[|\.\w)(\S.*)" % BARE, re.S)
 BARE_INSTALL = re.compile(INSTALL + r".*", re.S)
-STEP_ALONE = re.compile(r"\s*(%s)(?:[ \t]+([-/*]\S.*?))?\s*$" % ALONE)
+STEP_ALONE = re.compile(r"\s*(%s)(?:[ \t]+([-/*]\S.*?)|\(\))?\s*$" % ALONE)
 # Mark, language and content; one that nothing ends goes to the end.
 FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*\{?\.?([\w+-]*)[^\n`]*\n(.*?)(?:^[ \t]*\2[ \t]*$|\Z)", re.S | re.M)
 PROMPT = re.compile(r"[ \t]*(?:>>>|In \[\d*\]:)(?: |$)", re.M)

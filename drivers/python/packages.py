@@ -123,13 +123,9 @@ def wanted(text):
 
 
 def listed(path):
-    try:
-        with open(path, encoding="utf-8") as file:
-            lines = [re.sub(r"(^|\s)#.*", "", line).strip() for line in file]
-            return [line for line in lines if line and line[0] != "-"]
-    except OSError as error:
-        builtins.print("ERROR: %s" % error, file=sys.stderr)
-        return []
+    with open(path, encoding="utf-8") as file:
+        lines = [re.sub(r"(^|\s)#.*", "", line).strip() for line in file]
+    return [line for line in lines if line and line[0] != "-"]
 
 
 def module_of(name):
@@ -155,12 +151,12 @@ def unsatisfied(tool, version, clauses):
     return "no version that is there satisfies it: %s is, and no other can be had" % version
 
 
-def reply_programs(tool, text):
+def reply_programs(tool, words):
     """For what installs programs: those that are there."""
-    there = [word for word in wanted(text) if shutil.which(word)]
+    there = [word for word in words if shutil.which(word)]
     if there:
         builtins.print("%s: already there: %s" % (tool, " ".join(there)))
-    missing = [word for word in wanted(text) if word not in there]
+    missing = [word for word in words if word not in there]
     if missing or not there:
         names = "not there: %s. " % " ".join(missing) if missing else ""
         builtins.print("ERROR: %s: %s%s" % (tool, names, HOW_PROGRAMS), file=sys.stderr)
@@ -168,15 +164,20 @@ def reply_programs(tool, text):
 
 
 def reply(tool, verb, text):
+    try:
+        words = wanted(text)
+    except (OSError, UnicodeDecodeError) as error:
+        builtins.print("ERROR: Could not open requirements file: %s" % error, file=sys.stderr)
+        return 1
     if tool in SYSTEM:
-        return reply_programs(tool, text)
+        return reply_programs(tool, words)
     with driver.part("later").Genuine():
         import difflib
     there, missing, status = installed(), [], 0
     if verb in ("uninstall", "remove"):
         builtins.print("%s: the packages of a box are read-only; nothing was removed." % tool, file=sys.stderr)
         return 1
-    for word in wanted(text):
+    for word in words:
         found = REQUIREMENT.match(word)
         name = spelled(found[1]) if found else word
         version = there.get(name)

@@ -67,7 +67,8 @@ def split(source, filename):
         source = source[1:]
     source = source.replace("\r\n", "\n").replace("\r", "\n")
     failure = None
-    if len(source) < LINE_CHARS and filename[:1] == "<" and source.split(None, 1)[:1] and source.split(None, 1)[0] in WORDS:
+    first = source.partition("(")[0].split(None, 1)[:1] if len(source) < LINE_CHARS and filename[:1] == "<" else []
+    if first and first[0] in WORDS:
         source = driver.part("notebook").alone(source) or source
     try:
         if source[:4] != "In [":  # a prompt, which happens to be an annotation that means nothing

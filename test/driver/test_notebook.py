@@ -255,6 +255,7 @@ class Magics(Case):
         self.assertIn("prog.py", self.out("ls -la\n"))
         self.assertEqual(self.text(" pwd "), repr(home))
         self.assertEqual(self.text("env")[:1], "{")
+        self.assertEqual(self.text("pwd()"), repr(home))
         self.run_step("alpha = 1")
         self.assertEqual(self.out("who"), "alpha\n")
         self.assertIn("alpha", self.out("whos"))
@@ -356,6 +357,10 @@ class Magics(Case):
         for code in ("%pip install nosuch", "!sudo apt install nosuch", "pip install nosuch", "%conda install nosuch", "!python -m pip install nosuch"):
             self.assertIn("Nothing can be installed", self.run_step(code).err)
         self.assertEqual(self.run_step("!pip install nosuch && echo no; echo then").out, "then\n")
+        got = self.run_step("%pip install -r nowhere.txt\n_exit_code")
+        self.assertEqual((got.text, "nowhere.txt" in got.err), ("1", True))
+        self.run_step("open('req.txt', 'w').write('# first\\n\\nnosuch-c>=1  # why\\n--no-deps\\n')")
+        self.assertIn("nosuch-c>=1 is not installed", self.run_step("%pip install -r req.txt").err)
 
     @unittest.skipUnless(has("numpy"), "needs numpy")
     def test_packages_that_are_there(self):
