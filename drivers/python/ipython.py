@@ -223,7 +223,10 @@ def find_spec(name, path, target):
         return None
     standin = driver.part("standin")
     if name not in standin.MODULES:
-        return None
+        if top == name or top != "IPython":
+            return None
+        text = "IPython is not installed, and what stands in for it has no module %r" % name
+        raise ModuleNotFoundError(text, name=name)
     offer()
     spec = _frozen_importlib.ModuleSpec(name, StandIn, is_package=name in standin.PACKAGES)
     return spec

@@ -346,7 +346,7 @@ def top():
     return {
         "get_ipython": driver.get_ipython,
         "version_info": ipython.VERSION, "__version__": ".".join([str(n) for n in ipython.VERSION]),
-        "InteractiveShell": type(driver.part("interactive").shell),
+        "InteractiveShell": type(driver.part("interactive").shell), "embed": driver.part("standin_rest").embed,
     }
 
 
@@ -381,16 +381,30 @@ MODULES = {
     "IPython.core.magic": magic_module, "IPython.core.interactiveshell": shell_module,
     "IPython.core.getipython": top, "IPython.utils.capture": capture_module, "IPython.utils.io": capture_module,
     "IPython.core.error": lambda: {"UsageError": driver.part("magic").UsageError},
-    "IPython.utils.text": lambda: {"SList": driver.part("shell").SList}, "nest_asyncio": nest_module,
+    "nest_asyncio": nest_module, **driver.part("standin_rest").MODULES,
 }
 MODULES["matplotlib_inline"] = dict
 MODULES["matplotlib_inline.backend_inline"] = lambda: {
     "set_matplotlib_formats": lambda *_, **__: None, "set_matplotlib_close": lambda *_, **__: None,
 }
-PACKAGES = ("matplotlib_inline", "IPython", "IPython.core", "IPython.utils", "IPython.lib")
+PACKAGES = ("matplotlib_inline", "IPython", "IPython.core", "IPython.utils", "IPython.lib", "IPython.terminal")
+
+
+FILE = "<what stands in for IPython, which is not installed>"  # an ImportError names it
 
 
 def fill(module):
-    vars(module).update(MODULES[module.__name__]())
+    """A module's names; one of a package that is asked for without an import is imported, as IPython does itself."""
+    name = module.__name__
+    vars(module).update(MODULES[name]())
+
+    def more(attribute):
+        if name + "." + attribute in MODULES:
+            __import__(name + "." + attribute)
+            return sys.modules[name + "." + attribute]
+        raise AttributeError("module %r has no attribute %r: IPython is not installed, this stands in for it" % (name, attribute))
+
+    if name[:7] == "IPython":
+        module.__getattr__, module.__file__ = more, FILE
     if module.__name__ == "IPython.display":
         module.__all__ = sorted(DISPLAY)

@@ -288,6 +288,39 @@ class Settings(test_notebook.Case):
         self.assertEqual(book["cells"][1]["source"], ["q"])
 
 
+@unittest.skipIf(test_notebook.HAS_IPYTHON, "IPython is installed")
+class StandIn(test_notebook.Case):
+    def test_modules_that_are_asked_for(self):
+        self.assertEqual(self.run_step("import IPython\nIPython.display.HTML('<b>x</b>')").text, "x")
+        self.assertEqual(self.out("from IPython.lib.pretty import pretty, pprint\npprint({'a': [1]})"), "{'a': [1]}\n")
+        for code in ("IPython.core.debugger import set_trace, Pdb", "IPython.terminal.debugger import TerminalPdb",
+                     "IPython.core.magic import register_line_magic, register_cell_magic, needs_local_scope",
+                     "IPython.core.formatters import DisplayFormatter", "IPython.core.pylabtools import print_figure",
+                     "IPython.utils.tempdir import TemporaryDirectory", "IPython.utils.text import SList, dedent",
+                     "IPython.utils.process import getoutput", "IPython import embed"):
+            self.run_step("from " + code)
+        self.assertEqual(self.text("getoutput('echo a')"), "'a'")
+        self.assertEqual(self.text("from IPython.paths import get_ipython_dir\nget_ipython_dir()"), repr(self.driver.home.name + "/.ipython"))
+        got = self.run_step("from IPython.core.ultratb import AutoFormattedTB\ntry: 1/0\nexcept Exception: AutoFormattedTB()()")
+        self.assertEqual(got.err.count("ZeroDivisionError"), 1)
+        self.assertEqual(self.run_step("embed()").err, "embed(): nobody types here: passed over\n")
+
+    def test_arguments_of_magics(self):
+        self.run_step("from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring\n"
+                      "from IPython.core.magic import register_line_magic\n"
+                      "@magic_arguments()\n@argument('-n', type=int, default=1)\n@argument('name')\n@register_line_magic\n"
+                      "def greet(line):\n    given = parse_argstring(greet, line)\n    return given.name * given.n\n")
+        self.assertEqual((self.text("%greet hi"), self.text("%greet -n 2 hi")), ("'hi'", "'hihi'"))
+        self.fails(self.driver.step("%greet"), "UsageError")
+
+    def test_what_is_missing_says_that_it_stands_in(self):
+        for code, name in (("import IPython.core.completer", "ModuleNotFoundError"), ("from IPython.core.magic import no_such", "ImportError"),
+                           ("import IPython\nIPython.no_such", "AttributeError")):
+            got = self.fails(self.driver.step(code), name)
+            self.assertRegex(got.error["message"], "IPython,? (which )?is not installed")
+        self.assertEqual(self.text("hasattr(IPython, 'no_such')"), "False")
+
+
 if __name__ == "__main__":
     test_driver.DRIVER_DIR = os.path.abspath(sys.argv.pop(1))
     unittest.main(verbosity=2)
