@@ -344,6 +344,22 @@ class Live(harness.Case):
         self.call("step.input", run=run, text="\n")
         self.assertEqual(client.receive(number)["status"], "ok")
 
+    def test_who_waits_is_told_when_the_one_ahead_waits_for_input(self):
+        code = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.02)\ninput()"
+        run = self.call("step.run", session="demo", code=code, stdin_open=True, wait_ms=0, timeout_ms=600000)["run"]
+        client = self.engine.client
+        number = client.send("step.run", session="demo", code="1", stream=True)
+        event = json.loads(client.file.readline())["params"]
+        self.assertEqual((event["event"], event["behind"], event.get("waiting")), ("queued", run, None))
+        other = service.Client(self.engine.path)
+        self.addCleanup(other.close)
+        other.call("file.write", session="demo", path="go", content="")
+        event = json.loads(client.file.readline())["params"]
+        self.assertEqual((event["event"], event["behind"], event.get("waiting")), ("queued", run, "stdin"))
+        self.call("file.remove", session="demo", path="go")
+        self.call("step.input", run=run, text="\n")
+        self.assertEqual(client.receive(number)["status"], "ok")
+
     def test_a_step_that_has_to_wait_is_told_behind_which(self):
         first = self.call("step.run", session="demo", code="import time; time.sleep(600)", wait_ms=0)["run"]
         client = self.engine.client

@@ -175,6 +175,8 @@ class Waiting(harness.Case):
             mcp.tool("write_file", path="go", content="")
             for number in calls:
                 self.assertIn(f"run {first} of the session waits for input", Result(mcp.answer(number)).text)
+            mcp.tool("sessions", action="list")
+            self.assertIn(second, mcp.early, "it waits on")
             self.assertIn(f"behind run {first}, which waits for input", Result(mcp.answer(second)).text)
             mcp.tool("run_wait", run_id=first, action="kill")
 
