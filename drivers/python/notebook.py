@@ -53,8 +53,10 @@ ASKED_AFTER = re.compile(r"(%{0,2}(?!\d)[\w*]+(?:\.(?!\d)[\w*]+|\[-?\d+\])*)[ \t
 BARE_MAGIC = re.compile(r"(%s)[ \t]+(?!=|,|:|\(|\[|\.\w)(\S.*)" % BARE, re.S)
 BARE_INSTALL = re.compile(INSTALL + r".*", re.S)
 STEP_ALONE = re.compile(r"\s*(%s)(?:[ \t]+([-/*]\S.*?)|\(\))?\s*$" % ALONE)
-# Mark, language and content; one that nothing ends goes to the end.
-FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*\{?\.?([\w+-]*)[^\n`]*\n(.*?)(?:^[ \t]*\2[ \t]*$|\Z)", re.S | re.M)
+# Mark, language and content; one that nothing ends goes to the end. The second is from the first mark to the last.
+OPENED = r"^([ \t]*)(`{3,}|~{3,})[ \t]*\{?\.?([\w+-]*)[^\n`]*\n"
+FENCE = re.compile(OPENED + r"(.*?)(?:^[ \t]*\2[ \t]*$|\Z)", re.S | re.M)
+FENCE_OF_FENCES = re.compile(OPENED + r"(.*)^[ \t]*\2[ \t]*$", re.S | re.M)
 PROMPT = re.compile(r"[ \t]*(?:>>>|In \[\d*\]:)(?: |$)", re.M)
 PROMPTED = re.compile(r"[ \t]*(?:>>>|\.\.\.|In \[\d*\]:|\.\.\.+:)(?: (.*)|)$")
 
@@ -109,10 +111,9 @@ def without_fence(text):
     What is in the fence, or in all of them when they are of one language. Lines stay where they are. Other text is prose
     and left away, unless it might be code.
     """
-    found = [each for each in FENCE.finditer(text if text.endswith("\n") else text + "\n") if each[4].strip()]
+    found, outside = fences(text if text.endswith("\n") else text + "\n")
     if len(found) > 1:
         found = [each for each in found if each[3].lower() not in PRINTED] or found
-    outside = FENCE.sub("", text)
     if not found or outside.lstrip()[:2] == "%%" or "\"\"\"" in outside or "'''" in outside:
         return text  # none, or one in a string
     kinds = sorted({kind_of(each[3].lower()) for each in found})
@@ -130,6 +131,20 @@ def without_fence(text):
         return text
     head = "%%bash" if kinds[0] == "bash" else "%%fenced " + kinds[0]
     return text[: len(text) - len(text.lstrip("\n")) - 1] + head + "\n" + text.lstrip("\n")
+
+
+def fences(text):
+    """
+    The fences, and what is outside of them. Where a content can be none by itself, a mark in it was taken for its end: then
+    there is one, with all that is between the first mark and the last.
+    """
+    found = list(FENCE.finditer(text))
+    for each in found:
+        quotes = [each[4].count(mark) % 2 for mark in ("\"\"\"", "'''")]
+        if not each[4].strip() or any(quotes) or re.search("(?m)^[ \\t]*" + each[2], each[4]):
+            whole = FENCE_OF_FENCES.search(text)
+            return ([whole], text[: whole.start()] + text[whole.end() :]) if whole and whole[4].strip() else ([], text)
+    return found, FENCE.sub("", text)
 
 
 def kind_of(language):

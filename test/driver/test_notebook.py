@@ -137,6 +137,9 @@ class Syntax(Case):
                 self.assertEqual(self.text(code), text)
         self.assertEqual(self.out("Run\n```bash\necho hi\n```\nthen\n```sh\necho ho\n```"), "hi\nho\n")
         self.assertEqual(self.fails(self.driver.step("So\n```python\n1\n```\nand\n```python\n\n1/0\n```"), "ZeroDivisionError").error["line"], 8)
+        self.assertEqual(self.text("So:\n```python\ns = \"\"\"\n```\ninner\n```\n\"\"\"\ns\n```\nDone."), repr("\n```\ninner\n```\n"))
+        self.out("```bash\ncat > b.md <<'E'\n# T\n```bash\nls\n```\nE\n```")
+        self.assertEqual(self.text("open('b.md').read()"), repr("# T\n```bash\nls\n```\n"))
         for code, said in (("```python\n1\n```\n```bash\nls\n```", "fences of python, bash"), ("x = 1\n```python\nx\n```", "beside it"),
                            ("!true\n```python\n1\n```", "beside it"), ("Prose\n```sql\nselect 1\n```", 'runtime "sql"')):
             self.assertIn(said, self.fails(self.driver.step(code), "UsageError").error["message"], code)
