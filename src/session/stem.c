@@ -226,7 +226,7 @@ static void on_branch_exited(void *arg, struct driver *d, int status)
 	(void)d;
 	(void)status;
 	err_set(&err, ERR_GONE, "the branch's driver died at its start");
-	err_hint(&err, "it may need more memory than its limit");
+	err_hint(&err, "its limit of memory or of open files may be too low");
 	fail(arg, &err);
 }
 
