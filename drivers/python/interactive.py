@@ -94,6 +94,10 @@ class Shell:
             builtins.print(driver.part("rich").text_of(value, driver.VALUE_BYTES))
         return Result(value)
 
+    def complete(self, text, line=None, cursor_pos=None):
+        above = text[: text.rfind(".") + 1]
+        return text, [above + name for name in driver.part("names").complete(line[:cursor_pos] if line else text)]
+
     def run_code(self, code_obj, result=None, **_):
         exec(code_obj, vars(state.main))
         return False

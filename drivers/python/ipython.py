@@ -21,7 +21,6 @@ with Genuine():
 VERSION = (8, 12, 3)
 TAG = re.compile(r"<(script|style|audio|video)\b.*?</\1\s*>|<!--.*?-->|<[^<>]*>", re.S | re.I)
 BREAK = re.compile(r"</?(?:br|p|tr|div|li|table|h\d)\b[^>]*>", re.I)
-READABLE = ("image/svg+xml",)
 SAID_CHARS, HTML_CHARS_MAX = 4_000, 1 << 18
 CELL = re.compile(r"<t[dh]\b[^>]*>", re.I)
 
@@ -41,7 +40,9 @@ def plain_beside(data):
     """A bundle with text that says something: of what is text by itself, that."""
     html_text = data.get("text/html")
     plain = plain_of_html(html_text) if type(html_text) is str else ""
-    for found in (data.get("text/markdown"), plain, data.get("text/latex")):
+    svg = data.get("image/svg+xml")
+    svg = svg if type(svg) is str and len(svg) <= SAID_CHARS and "text/plain" not in data else None
+    for found in (data.get("text/markdown"), plain, data.get("text/latex"), svg):
         if type(found) is str and found:
             return dict(data, **{"text/plain": found})
     if "application/json" in data and "text/plain" not in data:
@@ -63,7 +64,7 @@ def said(data):
             continue
         if mime[-5:] == "+json":
             value = driver.encode(value)
-        is_text = type(value) is str and (mime in READABLE or mime[:5] == "text/" or mime[-5:] == "+json")
+        is_text = type(value) is str and (mime[:5] == "text/" or mime[-5:] == "+json")
         if is_text and len(value) <= SAID_CHARS:
             out.append(value)
         elif isinstance(value, (str, bytes)):
@@ -143,6 +144,32 @@ def patch_debugger(module):
             setattr(module, name, Pdb)
 
 
+def patch_shell(module):
+    """The shell of a program that asks for the one that there is: one of IPython's own has files and a thread."""
+    kind = module.InteractiveShell
+    genuine = kind.instance.__func__
+
+    def instance(cls, *args, **kwargs):
+        return driver.part("interactive").shell if cls is kind else genuine(cls, *args, **kwargs)
+
+    kind.instance = classmethod(instance)
+
+
+def patch_pretty(module):
+    """What is told for a type counts for displays too."""
+    told = driver.part("pretty").ForTypes("text/plain")
+
+    def telling(genuine, tell):
+        def for_type(*args, **kwargs):
+            tell(*args, **kwargs)
+            return genuine(*args, **kwargs)
+
+        return driver.part("stack").like(for_type, genuine)
+
+    module.for_type = telling(module.for_type, told.for_type)
+    module.for_type_by_name = telling(module.for_type_by_name, told.for_type_by_name)
+
+
 def patch_embed(module):
     genuine, stack = module.embed, driver.part("stack")
 
@@ -182,6 +209,8 @@ HOOKS = {
     "IPython.core.display": patch_display,
     "IPython.core.getipython": patch_getipython,
     "IPython.utils.capture": patch_capture,
+    "IPython.core.interactiveshell": patch_shell,
+    "IPython.lib.pretty": patch_pretty,
     "IPython.core.debugger": patch_debugger,
     "IPython.terminal.debugger": patch_debugger,
     "IPython.terminal.embed": patch_embed,

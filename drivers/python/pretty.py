@@ -30,7 +30,8 @@ class ForTypes:
             told[key] = function
         return before
 
-    def for_type(self, kind, func=None):
+    def for_type(self, typ, func=None):
+        kind = typ
         return self.__told(tuple(kind.rpartition(".")[::2]) if type(kind) is str else kind, func)
 
     def for_type_by_name(self, type_module, type_name, func=None):

@@ -54,6 +54,7 @@ class Representations(test_notebook.Case):
         for data, text in rows:
             self.assertEqual(self.shown("display(%s, raw=True)" % data)["text/plain"], text)
         self.run_step("from IPython.display import *")
+        self.assertEqual(self.run_step("SVG('<svg/>')").text, "<svg/>")
         for call in ("publish_display_data({'text/html': '<b>x</b>'})", "display_html('<b>x</b>', raw=True)"):
             self.assertEqual(self.shown(call), {"text/html": "<b>x</b>", "text/plain": "x"})
         self.assertNotIn("text/plain", self.shown("display({'image/png': b'x'}, raw=True)"))
@@ -102,6 +103,33 @@ class Pdb:
     def __init__(self): open('left', 'w')
 def set_trace(): Pdb()
 """
+
+
+SHELL = """
+class InteractiveShell:
+    @classmethod
+    def instance(cls):
+        open('left', 'w')
+        return cls()
+class Own(InteractiveShell): pass
+"""
+TOLD = "def for_type(typ, func): pass\ndef for_type_by_name(type_module, type_name, func): pass\n"
+
+
+class Installed(test_notebook.Case):
+    """What of an IPython that is installed would go past us."""
+
+    files = {"IPython/__init__.py": "", "IPython/core/__init__.py": "", "IPython/core/interactiveshell.py": SHELL,
+             "IPython/lib/__init__.py": "", "IPython/lib/pretty.py": TOLD}
+
+    def test_the_shell_that_there_is(self):
+        self.run_step("from IPython.core.interactiveshell import InteractiveShell, Own\nimport os")
+        self.assertEqual(self.text("InteractiveShell.instance() is get_ipython(), os.path.exists('left')"), "(True, False)")
+        self.assertEqual(self.text("type(Own.instance()) is Own"), "True")
+
+    def test_what_is_told_for_a_type(self):
+        self.run_step("from IPython.lib.pretty import for_type\nfor_type(int, lambda n, p, cycle: p.text('int %d' % n))")
+        self.assertEqual(self.text("3"), "int 3")
 
 
 class Debuggers(test_notebook.Case):
