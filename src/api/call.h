@@ -40,6 +40,9 @@ void call_give(struct operation_call *call, json_t *result, const struct err *er
 /* Would it wait for a run of its session that waits for input? Then it is refused. */
 bool call_is_behind_reader(struct operation_call *call);
 
+/* A `cancel`: what waits for its turn in its session is not begun; what has begun goes on. */
+void call_withdraw(struct operation_call *call);
+
 /* Tell an event, whose reference is taken; NULL is nothing. */
 void call_event(struct operation_call *call, json_t *event);
 

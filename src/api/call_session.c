@@ -46,6 +46,7 @@ static void start_branch(struct operation_call *call)
 {
 	if (call_is_behind_reader(call))
 		return;
+	call->cancel = call_withdraw;
 	registry_branch(call->context->registry, session_of(call),
 		param_text(call->params, "name", NULL), param_flag(call->params, "force"),
 		call_done, call);
@@ -68,6 +69,7 @@ static void start_undo(struct operation_call *call)
 	}
 	if (call_is_behind_reader(call))
 		return;
+	call->cancel = call_withdraw;
 	call->watch = (struct registry_watch){.arg = call, .rebuilding = on_rebuilding};
 	const struct registry_undo undo = {.session = session_of(call),
 		.to_step = to,

@@ -223,6 +223,12 @@ void operation_tell(const struct operation_context *context, const char *name, j
 	json_decref(params);
 }
 
+void call_withdraw(struct operation_call *call)
+{
+	const char *session = param_text(call->params, "session", "");
+	(void)registry_withdraw(call->context->registry, session, call);
+}
+
 void operation_cancel(struct operation_call *call)
 {
 	if (call->cancel)

@@ -151,7 +151,18 @@ struct call {
 	json_int_t id;
 	const struct client_events *events;
 	json_t **result;
+	bool is_step;
 };
+
+/* What waits for its turn in a session, and can be given up meanwhile. */
+static bool waits_in_line(const char *method)
+{
+	static const char *const methods[] = {"step.run", "session.branch", "session.undo"};
+	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
+		if (strcmp(method, methods[i]) == 0)
+			return true;
+	return false;
+}
 
 /* Returns: 1 when the call is over well, 0 to go on, or negative errno and @err. */
 static int take_message(const struct call *call, const json_t *message, struct err *err)
@@ -182,9 +193,19 @@ static int cancel(struct client *c, json_int_t id, struct err *err)
 	return r;
 }
 
+/* Who interrupts twice what no step is does not wait: a step is ended by then. */
+static int on_interrupt(struct client *c, const struct call *call, unsigned n, struct err *err)
+{
+	if (call->is_step || n == 1)
+		return cancel(c, call->id, err);
+	(void)err_set(err, ERR_INTERRUPTED, "interrupted before the engine answered");
+	return err_hint(err, "what it has begun may still be done");
+}
+
 /* Go on reading until the call is over. */
 static int wait_answer(struct client *c, const struct call *call, int signal_fd, struct err *err)
 {
+	unsigned n_interrupts = 0;
 	size_t seen = 0;
 	for (;;) {
 		const char *data = buf_str(&c->in);
@@ -205,7 +226,7 @@ static int wait_answer(struct client *c, const struct call *call, int signal_fd,
 		seen = c->in.bytes;
 		r = receive(c, signal_fd, err);
 		if (r == 1)
-			r = cancel(c, call->id, err);
+			r = on_interrupt(c, call, ++n_interrupts, err);
 		if (r < 0)
 			return r;
 	}
@@ -216,18 +237,21 @@ int client_call(struct client *c, const char *method, json_t *params,
 {
 	cleanup_fd int signal_fd = -1;
 	sigset_t interrupt, before;
-	bool is_step = strcmp(method, "step.run") == 0;
+	bool is_heard = waits_in_line(method);
 	(void)sigemptyset(&interrupt);
 	(void)sigaddset(&interrupt, SIGINT);
-	if (is_step) {
+	if (is_heard) {
 		(void)sigprocmask(SIG_BLOCK, &interrupt, &before);
 		signal_fd = signalfd(-1, &interrupt, SFD_CLOEXEC | SFD_NONBLOCK);
 	}
 	int r = send_request(c, method, params, err);
-	const struct call call = {.id = c->last_id, .events = events, .result = result};
+	const struct call call = {.id = c->last_id,
+		.events = events,
+		.result = result,
+		.is_step = strcmp(method, "step.run") == 0};
 	if (r == 0)
 		r = wait_answer(c, &call, signal_fd, err);
-	if (is_step)
+	if (is_heard)
 		(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	json_decref(params);
 	return r;

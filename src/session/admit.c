@@ -253,18 +253,19 @@ int admit_steps(struct registry *r, uint64_t n, struct err *err)
 
 /* ---- out of line ---- */
 
-bool registry_withdraw(struct registry *r, const char *session, const struct registry_watch *watch)
+bool registry_withdraw(struct registry *r, const char *session, const void *whose)
 {
 	struct found found;
 	struct err err;
 	struct entry *e = registry_look_up(r, session, &found, &err) < 0 ? NULL : found.live;
 	struct job *job = e ? e->first : NULL;
-	while (job && job->watch != watch)
+	while (job && job->watch != whose && job->arg != whose)
 		job = job->next;
 	if (!job)
 		return false;
 	if (job->is_started)
-		return e->replay && registry_interrupt(r, session, &err) == 0;
+		return job->kind == JOB_RUN && e->replay &&
+			registry_interrupt(r, session, &err) == 0;
 	err_set(&err, ERR_INTERRUPTED, "interrupted while it waited for its turn");
 	err_hint(&err, "it was not begun: nothing has changed");
 	entry_answer_job(job, NULL, &err);

@@ -130,9 +130,10 @@ void registry_run(
 	struct registry *r, const struct registry_run *req, registry_done_fn *done, void *arg);
 /* Stop the running step; asked twice: at once. No step: nothing. Errors: ERR_NOT_FOUND. */
 int registry_interrupt(struct registry *r, const char *session, struct err *err);
-/* The step of @watch, which has not begun: it is not run, and `done` hears ERR_INTERRUPTED now, or
- * once a state that is made again for it is given up. Returns: was there one that waits? */
-bool registry_withdraw(struct registry *r, const char *session, const struct registry_watch *watch);
+/* The step of a watch, or what was asked with an `arg`, and has not begun: it is not done, and
+ * `done` hears ERR_INTERRUPTED now, or once a state that is made again for it is given up. Returns:
+ * was there one that waits? */
+bool registry_withdraw(struct registry *r, const char *session, const void *whose);
 
 /* Nobody knows when the running step ends: what waits behind it, but for other steps, hears @err.
  */

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -234,6 +235,35 @@ class Sessions(harness.Case):
         p.communicate(timeout=20)
         self.assertEqual(p.returncode, 130)
         self.assertEqual(self.good("exec", s, "-c", "x"), "5\n")
+
+    def start(self, *args):
+        return subprocess.Popen([harness.RETORT, "session", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                env=harness.environment({"RETORT_SOCKET": self.engine.path}))
+
+    def test_ctrl_c_takes_out_of_line_what_has_not_begun(self):
+        s = self.new()
+        self.good("exec", s, "-c", "x = 5; open('kept', 'w').close()")
+        head = self.good("log", s).splitlines()[1].split()[0]
+        step = self.start("exec", s, "-c", "import time\nprint('up', flush=True)\ntime.sleep(100)")
+        self.assertEqual(step.stdout.readline(), b"up\n")
+        for args in (("branch", s, "too-late"), ("undo", s)):
+            with self.subTest(args=args):
+                p = self.start(*args)
+                while True:  # until it hears of signals itself
+                    with open(f"/proc/{p.pid}/status", encoding="ascii") as f:
+                        blocked = re.search(r"^SigBlk:\s*(\w+)", f.read(), re.M).group(1)
+                    if int(blocked, 16) & 1 << signal.SIGINT - 1:
+                        break
+                    self.assertIsNone(p.poll())
+                p.send_signal(signal.SIGINT)
+                _, err = p.communicate(timeout=harness.TIMEOUT_S)
+                self.assertEqual((p.returncode, err.decode()), (130, "retort: interrupted while it waited for its turn: it was "
+                                                                "not begun: nothing has changed\n"))
+        step.send_signal(signal.SIGINT)
+        step.communicate(timeout=harness.TIMEOUT_S)
+        self.assertEqual(self.good("exec", s, "-c", "import os; x, os.listdir()"), "(5, ['kept'])\n")
+        self.assertNotIn("too-late", self.good("ls"))
+        self.assertIn(head, self.good("log", s))
 
     def test_events_end_with_the_record(self):
         s = self.new()

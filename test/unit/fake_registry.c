@@ -536,9 +536,9 @@ void registry_refuse_waiting(struct registry *r, const char *session, const stru
 	(void)r, (void)session, (void)err;
 }
 
-bool registry_withdraw(struct registry *r, const char *session, const struct registry_watch *watch)
+bool registry_withdraw(struct registry *r, const char *session, const void *whose)
 {
-	(void)r, (void)session, (void)watch;
+	(void)r, (void)session, (void)whose;
 	return false;
 }
 
