@@ -2,8 +2,14 @@
 #include "api/call.h"
 #include "api/rows.h"
 
+static void stop(struct operation_call *call)
+{
+	registry_stop_replay(call->context->registry, call);
+}
+
 static void start_run(struct operation_call *call)
 {
+	call->cancel = stop;
 	const json_t *record = param_get(call->params, "record");
 	registry_replay(call->context->registry, json_string_value(record),
 		json_string_length(record), call_done, call);

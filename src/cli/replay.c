@@ -185,6 +185,7 @@ static const struct cmd_exit exits[] = {
 	{"1", "one gave something else"},
 	{"2", "wrong use, or a damaged record"},
 	{"125", "no box can be made on this host"},
+	{"130", "interrupted"},
 };
 
 const struct cmd cmd_replay = {

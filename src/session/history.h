@@ -52,6 +52,8 @@ void registry_await_box(struct registry *r, const char *session, registry_done_f
  */
 void registry_replay(
 	struct registry *r, const char *record, size_t bytes, registry_done_fn *done, void *arg);
+/* Give up the one with this `arg`: its `done` hears ERR_INTERRUPTED now. */
+void registry_stop_replay(struct registry *r, const void *whose);
 /* {"record"}: a session from its root to its head as text, for replay. */
 void registry_export(struct registry *r, const char *session, registry_done_fn *done, void *arg);
 /* Its last step: {step, parent, runtime, code, record}. At once, likewise. */

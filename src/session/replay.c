@@ -532,6 +532,22 @@ static void on_fresh(void *arg, const json_t *result, const struct err *err)
 	replay_start(c->entry, r, on_checked);
 }
 
+void registry_stop_replay(struct registry *r, const void *whose)
+{
+	struct err err;
+	for (struct entry *e = r->roll->first; e; e = e->next) {
+		bool is_replay =
+			e->done == on_fresh || (e->replay && e->replay->done == on_checked);
+		const struct checking *c = is_replay ? e->arg : NULL;
+		if (!c || c->arg != whose)
+			continue;
+		err_set(&err, ERR_INTERRUPTED, "interrupted: %zu of %zu steps were run",
+			e->replay ? e->replay->at : 0, c->recording.n_steps);
+		entry_end_because(e, &err);
+		return;
+	}
+}
+
 /* A record comes from anywhere: what it asks for must not change the host. */
 static int check_writes(const struct order *order, struct err *err)
 {

@@ -240,6 +240,11 @@ class Sessions(harness.Case):
         return subprocess.Popen([harness.RETORT, "session", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 env=harness.environment({"RETORT_SOCKET": self.engine.path}))
 
+    @staticmethod
+    def signals_of(process, name):
+        with open(f"/proc/{process.pid}/status", encoding="ascii") as f:
+            return int(re.search(rf"^{name}:\s*(\w+)", f.read(), re.M).group(1), 16)
+
     def test_ctrl_c_takes_out_of_line_what_has_not_begun(self):
         s = self.new()
         self.good("exec", s, "-c", "x = 5; open('kept', 'w').close()")
@@ -249,11 +254,7 @@ class Sessions(harness.Case):
         for args in (("branch", s, "too-late"), ("undo", s)):
             with self.subTest(args=args):
                 p = self.start(*args)
-                while True:  # until it hears of signals itself
-                    with open(f"/proc/{p.pid}/status", encoding="ascii") as f:
-                        blocked = re.search(r"^SigBlk:\s*(\w+)", f.read(), re.M).group(1)
-                    if int(blocked, 16) & 1 << signal.SIGINT - 1:
-                        break
+                while not self.signals_of(p, "SigBlk") & 1 << signal.SIGINT - 1:  # it hears of signals itself
                     self.assertIsNone(p.poll())
                 p.send_signal(signal.SIGINT)
                 _, err = p.communicate(timeout=harness.TIMEOUT_S)
@@ -270,6 +271,26 @@ class Sessions(harness.Case):
         events = [json.loads(x) for x in self.good("exec", s, "--jsonl", "-c", "print('é')").splitlines()]
         self.assertEqual([e["event"] for e in events], ["step.started", "stdout", "step.finished"])
         self.assertEqual(events[-1]["result"]["stdout"], "é\n")
+
+    def test_a_replay_is_stopped(self):
+        place = harness.make_dir()
+        s, path = self.new("-v", f"{place}:d"), os.path.join(place, "hangs")
+        self.good("exec", s, "-c", "import os, time\nwhile os.path.exists('d/hangs'): time.sleep(.01)")
+        record = self.good("export", s)
+        with open(path, "w", encoding="ascii"), open(os.path.join(place, "record"), "w", encoding="utf-8") as f:
+            f.write(record)
+        answers = self.engine.call(request(1, "replay.run", record=record), request(2, "$/cancel", id=1))
+        error = next(a["error"] for a in answers if a["id"] == 1)
+        self.assertEqual(error["data"]["code"], "interrupted")
+        self.assertIn("of 1 steps were run", error["message"])
+        p = subprocess.Popen([harness.RETORT, "replay", f.name], stderr=subprocess.PIPE, env=harness.environment())
+        while not self.signals_of(p, "SigCgt") & 1 << signal.SIGINT - 1:
+            self.assertIsNone(p.poll())
+        while p.poll() is None:  # the first may come before the record is begun
+            p.send_signal(signal.SIGINT)
+            time.sleep(0.01)
+        self.assertEqual((p.returncode, p.stderr.read()), (130, b"retort: interrupted: 0 of 1 steps were run\n"))
+        p.stderr.close()
 
     def test_a_record_replays(self):
         s = self.new()
