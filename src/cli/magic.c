@@ -215,10 +215,34 @@ bool magic_is_listed(const char *names, const char *name)
 	return false;
 }
 
+static const char *path_of(const json_t *rows, size_t i)
+{
+	const char *path = json_string_value(json_object_get(json_array_get(rows, i), "path"));
+	return path ? path : "";
+}
+
+/* As take_word() reads them: blanks stand in quotes. */
 static void add_paths(const json_t *rows, json_t *out)
 {
-	for (size_t i = 0; i < json_array_size(rows); i++)
-		(void)json_array_append(out, json_object_get(json_array_get(rows, i), "path"));
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const char *path = path_of(rows, i), *quote = strchr(path, '\'') ? "\"" : "'";
+		if (!strpbrk(path, " \t"))
+			quote = "";
+		(void)json_array_append_new(out, json_sprintf("%s%s%s", quote, path, quote));
+	}
+}
+
+/* Those that hold files; the list is sorted, so what is the same stands together. */
+static void add_directories(const json_t *rows, json_t *out)
+{
+	const char *last = "";
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const char *path = path_of(rows, i), *slash = strrchr(path, '/');
+		size_t bytes = slash ? (size_t)(slash - path) + 1 : 0;
+		if (bytes > 0 && strncmp(last, path, bytes) != 0)
+			(void)json_array_append_new(out, json_stringn(path, bytes));
+		last = path;
+	}
 }
 
 static void add_sessions(const json_t *rows, json_t *out)
@@ -243,6 +267,8 @@ json_t *magic_names(enum magic_kind kind, const json_t *known)
 		add_sessions(json_object_get(known, "sessions"), names);
 	if (kind == MAGIC_GET)
 		add_paths(json_object_get(known, "files"), names);
+	if (kind == MAGIC_FILES)
+		add_directories(json_object_get(known, "files"), names);
 	if (kind == MAGIC_LOG)
 		(void)json_array_append_new(names, json_string("all"));
 	for (int i = 0; kind == MAGIC_END_ && i < MAGIC_END_; i++)

@@ -56,8 +56,8 @@ enum magic_kind magic_at(const char *line);
 
 /*
  * What the argument of @kind may be, the commands themselves for MAGIC_END_.
- * @known: what session.list, engine.info or file.list answered, for MAGIC_SWITCH, MAGIC_RUNTIME
- *         and MAGIC_GET.
+ * @known: what session.list, engine.info or file.list answered, for MAGIC_SWITCH, MAGIC_RUNTIME,
+ *         MAGIC_GET and MAGIC_FILES.
  * Owns: the caller decrefs.
  */
 json_t *magic_names(enum magic_kind kind, const json_t *known);

@@ -161,7 +161,7 @@ static json_t *on_complete(void *arg, const char *text)
 	json_t *names = NULL;
 	struct err err;
 	if (magic_is(text, repl->runtime) && magic_at(text) != MAGIC_TIME)
-		return repl_complete_command(repl, magic_at(text));
+		return repl_complete_command(repl, text);
 	/* Python knows the keys and files that may stand there. */
 	if (strcmp(repl->runtime, "python") != 0 && statement_is_in_string(repl->runtime, text))
 		return NULL;

@@ -59,5 +59,5 @@ void repl_command(struct repl *repl, const char *line);
 /* Files go from and to the session that is in use. Borrows @repl. */
 struct copy_from repl_copy(struct repl *repl);
 
-/* What may stand where a command of @kind goes on: as step.complete answers; NULL. */
-json_t *repl_complete_command(struct repl *repl, enum magic_kind kind);
+/* What may stand at the end of @text, a command: as step.complete answers; NULL. */
+json_t *repl_complete_command(struct repl *repl, const char *text);

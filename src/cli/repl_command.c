@@ -11,12 +11,14 @@
 #include "cli/session.h"
 
 #include <errno.h>
+#include <glob.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { FILE_MAX_BYTES = 1 << 30 };
+enum { FILE_MAX_BYTES = 1 << 30, HOST_NAMES = 1000 };
 
 int repl_call(
 	struct repl *repl, const char *method, json_t *params, json_t **result, struct err *err)
@@ -267,14 +269,35 @@ void repl_command(struct repl *repl, const char *line)
 	}
 }
 
-json_t *repl_complete_command(struct repl *repl, enum magic_kind kind)
+/* Files of this host that the last word of @text may become. */
+static json_t *complete_host(const char *text)
 {
+	json_t *names = json_array();
+	glob_t found = {0};
+	char pattern[PATH_MAX];
+	const char *word = text + strlen(text);
+	while (word > text && !strchr(" \t'\"", word[-1]))
+		word--;
+	int n = snprintf(pattern, sizeof pattern, "%s*", word);
+	if (n < (int)sizeof pattern && glob(pattern, GLOB_MARK, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc && i < HOST_NAMES; i++)
+			(void)json_array_append_new(names, json_string(found.gl_pathv[i]));
+	globfree(&found);
+	return json_pack("{s:o}", "names", names);
+}
+
+json_t *repl_complete_command(struct repl *repl, const char *text)
+{
+	enum magic_kind kind = magic_at(text);
+	bool is_files = kind == MAGIC_GET || kind == MAGIC_FILES;
 	const char *method = kind == MAGIC_RUNTIME ? "engine.info"
 		: kind == MAGIC_SWITCH		   ? "session.list"
-		: kind == MAGIC_GET		   ? "file.list"
+		: is_files			   ? "file.list"
 						   : NULL;
-	json_t *result = NULL, *params = kind == MAGIC_GET ? here(repl) : NULL;
+	json_t *result = NULL, *params = is_files ? here(repl) : NULL;
 	struct err err;
+	if (kind == MAGIC_PUT)
+		return complete_host(text);
 	if (method && repl_call(repl, method, params, &result, &err) < 0)
 		return NULL;
 	json_t *names = json_pack("{s:o}", "names", magic_names(kind, result));

@@ -102,9 +102,12 @@ static int tell_cut(int status, const json_t *list, const char *what, const char
 int session_print_list(const json_t *list)
 {
 	static const char *const heads[] = {
-		"SESSION", "NAME", "RUNTIME", "STATE", "HEAD", "PARENT", "CREATED"};
+		"SESSION", "NAME", "RUNTIME", "STATE", "HEAD", "PARENT", "CREATED", "OWNER"};
 	const json_t *rows = json_object_get(list, "sessions"), *row;
-	struct cells c = cells_new(heads, ARRAY_LEN(heads), json_array_size(rows));
+	bool has_owners = false;
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		has_owners |= session_text(json_array_get(rows, i), "owner")[0] != '\0';
+	struct cells c = cells_new(heads, ARRAY_LEN(heads) - !has_owners, json_array_size(rows));
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		row = json_array_get(rows, i);
 		add_text(&c, session_text(row, "session"));
@@ -114,6 +117,8 @@ int session_print_list(const json_t *list)
 		add(&c, session_text(row, "head"), ID_CHARS);
 		add_text(&c, session_text(row, "parent"));
 		add_time(&c, json_object_get(row, "created_ms"));
+		if (has_owners)
+			add_text(&c, session_text(row, "owner"));
 	}
 	return tell_cut(print_cells(&c, 0), list, "sessions", "close what is not needed");
 }

@@ -168,6 +168,9 @@ class Apart(PrincipalCase):
         everything = self.e.operator("session.list")["sessions"]
         self.assertEqual({(s["session"], s.get("owner")) for s in everything},
                          {(self.own, "ann"), (self.vault, "bob")})
+        table = harness.retort("session", "ls", "--socket", self.e.path).out.splitlines()
+        self.assertEqual([(line.split()[0], line.split()[-1]) for line in table],
+                         [("SESSION", "OWNER")] + [(s["session"], s["owner"]) for s in everything])
         self.assertEqual(self.e.operator("engine.info")["sessions"], 2)
         self.assertNotIn("owner", self.ann("session.list")["sessions"][0])
         if "template.list" in self.ann("engine.info")["operations"]:

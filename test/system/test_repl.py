@@ -500,6 +500,24 @@ class Person(harness.Case):
         t.type("\x04")
         self.assertEqual(t.end(), 0)
 
+    def test_files_of_commands_are_completed(self):
+        here = harness.make_dir()
+        os.mkdir(os.path.join(here, "deep"))
+        with open(os.path.join(here, "deep", "sales 1.csv"), "w", encoding="ascii") as f:
+            f.write("12345")
+        t = Terminal()
+        t.wait(">>> ")
+        t.type(f"%put '{here}/de\tsa\t' 'two words.csv'\r")
+        t.wait(">>> ")
+        t.type("import os; os.mkdir('sub'); print(os.listdir(), file=open('sub/x.txt', 'w'))\r")
+        t.wait(">>> ")
+        t.type("%files su\t\r")
+        t.wait("sub/x.txt\r\n")
+        t.type(f"%get --force 'tw\t {here}/here.csv\r")
+        t.wait("here.csv: 5 B\r\n")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+
     def test_files_are_put_and_got(self):
         here, out = harness.make_dir(), harness.make_dir()
         with open(os.path.join(here, "in.csv"), "w", encoding="utf-8") as f:
