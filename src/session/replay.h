@@ -44,6 +44,8 @@ void entry_note_rewritten(struct entry *e, const json_t *lost);
 /* Give @out, an answer, "runs_again": runtimes whose state goes by running their steps again,
  * before the next one. Nothing when there are none. */
 void replay_tell_due(const struct entry *e, json_t *out);
+/* Where the first difference is: "files[1].size". */
+const char *replay_place(const struct replay *r);
 /* The first difference in a line: "step 3f9a…: files[1].size: 2, was 3". */
 void replay_tell(const struct replay *r, char *out, size_t room);
 /* The session ends: tell whoever waits for the replay. */
