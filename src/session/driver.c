@@ -2,6 +2,7 @@
 #include "session/channel.h"
 #include "session/driver.h"
 #include "session/ends.h"
+#include "session/json_dump.h"
 
 #include "base/fd.h"
 #include "runtime/start.h"
@@ -293,7 +294,7 @@ size_t driver_room(const struct driver *d)
 int driver_send_fd(
 	struct driver *d, enum frame_type type, const json_t *payload, int fd, struct err *err)
 {
-	char *text = payload ? json_dumps(payload, JSON_COMPACT) : strdup("");
+	char *text = payload ? json_dump_text(payload, JSON_COMPACT) : strdup("");
 	if (!text)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a message to the driver");
 	size_t before = d->out.bytes;

@@ -2,6 +2,7 @@
  */
 #include "session/history.h"
 
+#include "base/utf8.h"
 #include "session/entry.h"
 #include "session/job.h"
 #include "session/listing.h"
@@ -82,7 +83,8 @@ static bool is_own(struct telling *t, const struct journal_node *node)
 static json_t *row_of(const struct journal_node *node, const char *session, const char *outcome,
 	int64_t created_ms)
 {
-	json_t *code = json_stringn(node->code, node->code_bytes);
+	bool is_text = utf8_is_valid(node->code, node->code_bytes);
+	json_t *code = is_text ? json_stringn_nocheck(node->code, node->code_bytes) : NULL;
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:I}", "step", node->digest,
 		"parent", node->parent, "session", session, "runtime", node->runtime, "status",
 		node->status, "outcome", outcome, "code", code ? code : json_string(""),

@@ -105,6 +105,9 @@ static int read_texts(
 	struct journal *j, sqlite3_stmt *s, enum journal_read how, struct texts *t, struct err *err)
 {
 	int64_t large = sqlite3_column_int64(s, COL_LARGE);
+	/* The step's digest covers code and record, its seal the rest: that is enough, where the
+	 * record is read. */
+	bool is_checked = how == JOURNAL_BRIEF && (large >> TEXT_RECORD & 1);
 	for (int i = 0; i < NODE_TEXTS; i++) {
 		struct cell c = db_cell(s, COL_CODE + i);
 		bool is_large = large >> i & 1;
@@ -113,8 +116,7 @@ static int read_texts(
 		if (is_large) {
 			if (c.bytes != SHA_BYTES)
 				return err_set(err, ERR_DAMAGED, "a text has no digest");
-			int r = blob_read(
-				j, c.data, how != JOURNAL_RAW, &t->data[i], &t->bytes[i], err);
+			int r = blob_read(j, c.data, is_checked, &t->data[i], &t->bytes[i], err);
 			if (r < 0)
 				return r;
 			continue;
