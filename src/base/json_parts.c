@@ -9,8 +9,9 @@ size_t json_parts(const char *data, size_t bytes)
 	bool in_string = false;
 	for (size_t i = 0; i < bytes; i++) {
 		char c = data[i];
+		/* Four digits follow \u: else it is no JSON from here on, whatever comes. */
 		if (in_string && c == '\\')
-			i++;
+			i += i + 1 < bytes && data[i + 1] == 'u' ? 5 : 1;
 		else if (c == '"')
 			in_string = !in_string;
 		else if (!in_string)

@@ -3,6 +3,7 @@
 
 #include "base/attr.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
 
@@ -27,4 +28,16 @@ static inline void timer_start(uv_timer_t *timer, uv_timer_cb fn, uint64_t ms, u
 	uint64_t now = timer_now(), turn = uv_now(timer->loop);
 	uint64_t late = now > turn ? now - turn : 0;
 	(void)uv_timer_start(timer, fn, ms > 0 ? ms + late : 0, repeat_ms);
+}
+
+/*
+ * Has the loop's turn lasted so long that others, who wait for the next one, come first? @n_times,
+ * of who asks, counts how often it was: he is not put off for ever.
+ */
+static inline bool timer_is_late(const uv_loop_t *loop, unsigned *n_times)
+{
+	enum { TURN_MS = 10, TIMES_MAX = 8 };
+	bool is_late = timer_now() - uv_now(loop) >= TURN_MS && *n_times < TIMES_MAX;
+	*n_times = is_late ? *n_times + 1 : 0;
+	return is_late;
 }

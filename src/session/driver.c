@@ -5,6 +5,7 @@
 #include "session/json_dump.h"
 
 #include "base/fd.h"
+#include "base/timer.h"
 #include "runtime/start.h"
 
 #include <errno.h>
@@ -21,7 +22,8 @@ enum {
 	READ_BYTES = 64 << 10,
 	IN_BYTES = FRAME_MAX_BYTES + FRAME_HEAD_BYTES + READ_BYTES,
 	OUT_BYTES = 2 * FRAME_MAX_BYTES + 2 * READ_BYTES, /* answers of several tools at once */
-	LOOKS_MAX = 64,	      /* READ_BYTES each: far more than a socket holds */
+	LOOKS_MAX = 64, /* READ_BYTES each: far more than a socket holds */
+	LONG_BYTES = 256 << 10,
 	KEEP_BYTES = 1 << 20, /* a buffer that grew beyond is given back */
 };
 
@@ -217,6 +219,12 @@ static bool receive(struct driver *d)
 	return true;
 }
 
+/* A long frame takes long: those of several drivers do not come in one turn. */
+static bool is_put_off(struct driver *d)
+{
+	return d->in.bytes > LONG_BYTES && timer_is_late(d->box->engine->loop, &d->n_put_off);
+}
+
 static void on_channel(uv_poll_t *poll, int status, int events)
 {
 	struct driver *d = poll->data;
@@ -226,7 +234,7 @@ static void on_channel(uv_poll_t *poll, int status, int events)
 		flush(d);
 		watch_channel(d);
 	}
-	if (status < 0 || (events & UV_READABLE))
+	if (status < 0 || ((events & UV_READABLE) && !is_put_off(d)))
 		receive(d);
 }
 
@@ -243,6 +251,8 @@ static void on_output(uv_poll_t *poll, int status, int events)
 	struct driver_pipe *pipe = container_of(poll, struct driver_pipe, poll);
 	struct driver *d = poll->data;
 	(void)events;
+	if (status == 0 && is_put_off(d))
+		return;
 	driver_look(d);
 	if (!d->is_let_go && (status < 0 || read_some(d, pipe) < 0))
 		(void)uv_poll_stop(poll);

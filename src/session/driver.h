@@ -49,6 +49,7 @@ struct driver {
 	struct driver_pipe pipes[2];
 	struct channel *channel;
 	struct buf in, out;
+	unsigned n_put_off;
 	/* Descriptors, and how many bytes go before their frames: of a checkpoint, of an input. */
 	struct driver_late {
 		int fd;

@@ -123,10 +123,14 @@ static json_t *read_string(const char *text, size_t bytes)
  * what must be escaped. */
 static const char *end_of(const char *at, const char *end)
 {
-	for (; at < end && *at != '"'; at++) {
+	while (at < end && *at != '"') {
 		if ((unsigned char)*at < ' ')
 			return NULL;
-		at += *at == '\\';
+		/* Four digits follow \u, or it is none. */
+		size_t bytes = *at != '\\' ? 1 : end - at > 1 && at[1] == 'u' ? 6 : 2;
+		if (bytes > (size_t)(end - at))
+			return NULL;
+		at += bytes;
 	}
 	return at < end ? at : NULL;
 }

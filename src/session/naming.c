@@ -12,6 +12,7 @@
  */
 #include "session/naming.h"
 
+#include "base/timer.h"
 #include "base/utf8.h"
 #include "session/live.h"
 
@@ -29,6 +30,7 @@ struct naming {
 	struct box *box; /* held: whose files are to be listed; or NULL */
 	const struct workspace *then;
 	struct workspace after;
+	unsigned n_put_off;
 };
 
 /* ---- files ---- */
@@ -145,10 +147,20 @@ static void free_naming(struct naming *n)
 	free(n);
 }
 
+static void wait(uv_work_t *work)
+{
+	(void)work;
+}
+
 static void done(uv_work_t *work, int status)
 {
 	struct naming *n = work->data;
 	struct session *s = n->session;
+	/* What follows takes long for a long record: those of several sessions do not come in one
+	 * turn. */
+	if (timer_is_late(s->engine->loop, &n->n_put_off) &&
+		uv_queue_work(s->engine->loop, work, wait, done) == 0)
+		return;
 	(void)status; /* it is never cancelled */
 	if (n->box && n->then)
 		take_files(s, &n->after);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* In line, of one owner: each is a caller who waits, or went away. */
-enum { WORKS_MAX = 256, PAUSE_MS = 1 };
+enum { WORKS_MAX = 256, PAUSE_MS = 1, LONG_MS = 10 };
 static const uint64_t SLICE_NS = 5000000;
 
 struct slices {
@@ -108,6 +108,7 @@ static void on_turn(uv_timer_t *timer)
 {
 	struct slices *s = timer->data;
 	struct slices_work *next = s->first;
+	uint64_t began_ms = timer_now(), pause_ms;
 	for (struct slices_work *w = s->first; w; w = w->next)
 		if (w->registry->n_slice < next->registry->n_slice)
 			next = w;
@@ -117,8 +118,11 @@ static void on_turn(uv_timer_t *timer)
 		if (do_slice(s, next) == 1)
 			put_back(s, next);
 	}
+	/* Another's request needs more turns than one: after a slice that was long, because a step
+	 * is large, the loop is free for as long. */
+	pause_ms = timer_now() - began_ms;
 	if (s->first)
-		timer_start(&s->timer, on_turn, PAUSE_MS, 0);
+		timer_start(&s->timer, on_turn, pause_ms > LONG_MS ? pause_ms : PAUSE_MS, 0);
 }
 
 static int check(const struct slices *s, const struct slices_work *work, struct err *err)

@@ -74,6 +74,7 @@ class Many:
     def __init__(self, n): self.n = n
     def _repr_mimebundle_(self, **_): return {"text/plain": "x", "application/json": [{}] * self.n}
 """
+ZEROS = "class Zeros:\n    def __repr__(self): return '\\0\\ud800\\x1b' * 3_000_000"
 LONG_NAMES = """
 import os
 for i in range(15):
@@ -220,6 +221,43 @@ def slow_readers(eve):
     return one
 
 
+def records_not_taken(eve):
+    """Ask for long records, and read none of them."""
+    s = eve.session()
+    for _ in range(3):
+        eve.run(s, "import os\nfor _ in range(9): os.write(1, bytes(1 << 20)); os.write(2, b'\\xff' * (1 << 20))")
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "session.export", "params": {"session": s}}).encode()
+    held = []
+
+    def one():
+        if len(held) > 20:
+            held.pop(0).close()
+        held.append(eve.socket())
+        held[-1].sendall(eve.head(len(body)) + body)
+        time.sleep(0.05)
+    return one
+
+
+def long_code_logged(eve):
+    s = eve.session()
+    for i in range(3):
+        eve.run(s, f"{i}\n#" + "y" * (10 << 20))
+    return lambda: eve.request("session.log", session=s)
+
+
+def values_at_once(eve):
+    """Of several sessions, each with many characters that are written as six."""
+    all_of = [eve.session() for _ in range(6)]
+    for s in all_of:
+        eve.run(s, ZEROS)
+
+    def one():
+        runs = [eve.run(s, "Zeros()", detach=True, wait_ms=0)["result"]["run"] for s in all_of]
+        for run in runs:
+            eve.request("step.get", run=run, wait_ms=60_000)
+    return one
+
+
 def stalled_streams(eve):
     """Ask for events, and take none."""
     s = [eve.session() for _ in range(2)]
@@ -309,6 +347,9 @@ LOADS = {
     "sessions": sessions,
     "branches": branches,
     "slow readers": slow_readers,
+    "records not taken": records_not_taken,
+    "long code logged": long_code_logged,
+    "values at once": values_at_once,
     "stalled streams": stalled_streams,
     "drips": drips,
     "knocks": knocks,

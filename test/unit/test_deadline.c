@@ -1,4 +1,5 @@
 /* Deadlines: what a stall of the process does not cost. SPDX-License-Identifier: Apache-2.0 */
+#include "base/timer.h"
 #include "session/deadline.h"
 
 #include "t.h"
@@ -119,4 +120,19 @@ TEST(a_stall_takes_one_part)
 	CHECK(is_heard && !is_missed);
 	answer_ms = 0;
 	end(&loop);
+}
+
+TEST(who_would_prolong_a_long_turn_is_put_off)
+{
+	enum { LONG_MS = 20, MANY = 100 };
+	uv_loop_t loop;
+	unsigned n = 0, n_times = 0;
+	CHECK_INT(uv_loop_init(&loop), 0);
+	(void)uv_run(&loop, UV_RUN_NOWAIT);
+	uv_sleep(LONG_MS);
+	while (n < MANY && timer_is_late(&loop, &n_times))
+		n++;
+	CHECK(n > 0 && n < MANY); /* and not for ever */
+	CHECK_INT(n_times, 0);
+	CHECK_INT(uv_loop_close(&loop), 0);
 }
