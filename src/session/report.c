@@ -6,7 +6,6 @@
 #include "base/json_parts.h"
 #include "base/num.h"
 #include "base/utf8.h"
-#include "session/json_load.h"
 
 #include <errno.h>
 #include <string.h>
@@ -24,7 +23,7 @@ static json_t *parse(const char *data, size_t bytes, struct err *err)
 		err_set(err, ERR_PROTOCOL, "a report of more than %d parts", REPORT_PARTS_MAX);
 		return NULL;
 	}
-	json_t *json = json_load_text(data, bytes, &error);
+	json_t *json = json_loadb(data, bytes, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
 	if (!json)
 		err_set(err, ERR_PROTOCOL, "a report that is no JSON: %.100s", error.text);
 	else if (!json_is_object(json)) {
