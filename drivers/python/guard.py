@@ -81,9 +81,9 @@ def warm():
     Do what a step does, but with an empty one. After a clone the first write to each page copies
     it, 0.3 to 3 us each; those that every step writes are copied now, when nobody waits.
     """
-    collects, channel = gc.isenabled(), state.channel
+    collects, channel, watched = gc.isenabled(), state.channel, state.watched
     gc.disable()  # what the program left behind is not collected in its absence
-    state.channel = -1
+    state.channel, state.watched = -1, False  # nor is it told of a step, which this is not
     try:
         step = driver.Step(driver.decode(WARM))
         driver.set_process(step)
@@ -100,7 +100,7 @@ def warm():
     except BaseException:
         pass
     finally:
-        state.step, state.channel = None, channel
+        state.step, state.channel, state.watched = None, channel, watched
         state.sources.pop("<warm>", None)
         if collects:
             gc.enable()

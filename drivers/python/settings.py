@@ -114,7 +114,7 @@ class Reloader:
                 self.seen[name] = now
                 try:
                     again(module)
-                except Exception as error:
+                except (Exception, SystemExit) as error:
                     note("[autoreload of %s failed]" % name)
                     driver.part("rich").tell(error)
 

@@ -51,6 +51,17 @@ class Sessions(harness.Case):
         record = s.run("from IPython.display import display, HTML, Markdown\ndisplay(HTML('<b>x</b>'), Markdown('*y*'))")
         self.assertEqual([d["text/plain"] for d in record["displays"]], ["x", "*y*"])
 
+    def test_what_the_program_does_before_a_step_is_done_in_steps_only(self):
+        """And not when a checkpoint, or what goes on after a rollback, is made ready."""
+        s = self.engine.session()
+        s.run("def told(*_):\n    open('/tmp/told', 'a').write('x')\n"
+              "get_ipython().events.register('pre_run_cell', told)")
+        for n in range(1, 4):
+            self.assertEqual(s.value("len(open('/tmp/told').read())"), str(n))
+        s.run("import os; os._exit(1)")
+        self.assertEqual(s.run("wc -c </tmp/told", runtime="shell")["stdout"].strip(), "4")
+        self.assertEqual(s.value("len(open('/tmp/told').read())"), "5")
+
     def test_state_comes_over_branch_and_rollback(self):
         s = self.engine.session()
         s.run("41")
