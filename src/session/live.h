@@ -24,6 +24,7 @@
 #include "session/deadline.h"
 #include "session/driver.h"
 #include "session/feed.h"
+#include "session/fence.h"
 #include "session/rewind.h"
 #include "session/session.h"
 #include "session/step.h"
@@ -117,7 +118,8 @@ struct session {
 	uint64_t step_id;
 	bool is_asked; /* waits for its box or its driver */
 	struct step_request req;
-	struct part *part; /* in which it runs */
+	struct fence fence; /* of its code */
+	struct part *part;  /* in which it runs */
 	struct step_end end;
 	char why[ERR_MSG_BYTES];
 	struct record record;

@@ -322,7 +322,7 @@ static json_t *step_json(struct session *s, uint64_t id, struct err *err)
 			return NULL;
 		}
 	json_t *step = json_pack("{s:s, s:o, s:s, s:o, s:s, s:s*, s:I}", "id", text, "code",
-		json_stringn(req->code, req->code_bytes), "filename",
+		fence_taken_off(req, &s->fence), "filename",
 		req->filename ? req->filename : "<step>", "argv", argv, "mode",
 		s->is_once ? "once" : "session", "preload", req->preload, "value_bytes",
 		(json_int_t)s->limits.value[LIMIT_output_bytes]);
@@ -462,16 +462,24 @@ bool session_is_idle(const struct session *s)
 int session_run(struct session *s, const struct step_request *req, struct err *err)
 {
 	int stdin_fd = req->stdin_fd;
+	const struct runtime *runtime = req->runtime ? req->runtime : s->order->runtime;
+	struct fence fence;
 	if (s->state != SESSION_OPEN || s->step_state != STEP_NONE || s->undone ||
 		(s->restoring && !s->is_reviving)) {
 		fd_close(&stdin_fd);
 		return err_set(err, ERR_GONE, "the session is not open and idle");
+	}
+	int r = fence_find(req, runtime, &fence, err);
+	if (r < 0) {
+		fd_close(&stdin_fd);
+		return r;
 	}
 	if (s->has_record)
 		record_renew(&s->record, &s->limits);
 	else
 		record_init(&s->record, &s->limits);
 	s->req = *req;
+	s->fence = fence;
 	s->end = (struct step_end){
 		.is_session = !s->is_once, .is_cpu_following = s->limits.value[LIMIT_cpu_ms] == 0};
 	s->began_ns = 0;
@@ -483,7 +491,7 @@ int session_run(struct session *s, const struct step_request *req, struct err *e
 	s->is_base_due = s->is_shared_seen = false;
 	between_tell(s);
 	s->no_guard[0] = '\0';
-	s->record.runtime = (req->runtime ? req->runtime : s->order->runtime)->name;
+	s->record.runtime = runtime->name;
 	if (req->timeout_ms)
 		s->record.limits.value[LIMIT_timeout_ms] = req->timeout_ms;
 	limits_settle(&s->record.limits);
@@ -492,7 +500,7 @@ int session_run(struct session *s, const struct step_request *req, struct err *e
 	s->is_asked = true;
 	session_set_urgent(s, true);
 	start_wall(s, s->record.limits.value[LIMIT_timeout_ms], STEP_CAUSE_WALL);
-	int r = try_send(s, err);
+	r = try_send(s, err);
 	if (r >= 0)
 		return 0;
 	withdraw(s);

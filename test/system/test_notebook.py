@@ -62,6 +62,26 @@ class Sessions(harness.Case):
         self.assertEqual(s.run("wc -c </tmp/told", runtime="shell")["stdout"].strip(), "4")
         self.assertEqual(s.value("len(open('/tmp/told').read())"), "5")
 
+    @harness.needs_shell_or_sql
+    def test_fences_of_other_runtimes(self):
+        s = self.engine.session(runtime="shell")
+        sent = "\n```bash\ncat <<'E'\n```sh\nx\n```\nE\necho $LINENO\n```\n"
+        record = s.run(sent)
+        self.assertEqual(record["stdout"], "```sh\nx\n```\n8\n")
+        self.assertEqual(self.engine.call("session.log", session=s.id)["steps"][-1]["code"], sent)
+        self.assertEqual(s.run("~~~\necho 2\n~~~")["stdout"], "2\n")
+        self.assertEqual(s.run("cat <<'E'\n```\nx\n```\nE")["stdout"], "```\nx\n```\n")
+        self.assertEqual(s.run("```SQL\nSELECT 7 AS a\n````", runtime="sql")["status"], "ok")
+        self.assertEqual(s.value("```ts\n6 * 7\n```", runtime="javascript"), "42")
+        self.assertEqual(s.value("~~~5", runtime="javascript"), "-6")
+        printing = "```bash\necho touch pwned\n```"
+        for code, runtime, said in ((printing + "\nls", "shell", "behind"), ("see:\n" + printing, "shell", "in front"),
+                                    (printing + "\n" + printing, "shell", "several"), ("```\nSELECT 1", "sql", "not closed"),
+                                    (printing, "javascript", "says bash, and this step runs javascript")):
+            with self.subTest(code, runtime=runtime), self.assertRaisesRegex(service.Refused, said):
+                s.run(code, runtime=runtime)
+        self.assertEqual(s.run("ls")["stdout"], "")
+
     def test_state_comes_over_branch_and_rollback(self):
         s = self.engine.session()
         s.run("41")

@@ -1,0 +1,26 @@
+/* Code in a Markdown fence, as it comes from models. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "runtime/runtime.h"
+#include "session/request.h"
+
+#include <jansson.h>
+#include <stddef.h>
+
+/*
+ * What of a step's code is run: @from is the byte behind the line that opens its fence, @to the one
+ * at which the line that closes it begins; all of it where there is no fence, where the step is a
+ * file, and where its runtime understands fences itself.
+ *
+ * Errors: ERR_USAGE for a fence of another runtime, one that is not closed, and text beside one.
+ */
+struct fence {
+	size_t from, to;
+};
+
+int fence_find(const struct step_request *req, const struct runtime *runtime, struct fence *out,
+	struct err *err);
+
+/* The code without its fence, its lines at their numbers; NULL: no memory, or not UTF-8. */
+json_t *fence_taken_off(const struct step_request *req, const struct fence *fence);
