@@ -117,8 +117,9 @@ def without_fence(text):
     if not found or outside.lstrip()[:2] == "%%" or "\"\"\"" in outside or "'''" in outside:
         return text  # none, or one in a string
     kinds = sorted({kind_of(each[3].lower()) for each in found})
-    if len(kinds) > 1:
-        return "%%fences " + ", ".join([kind or "python" for kind in kinds])
+    is_mixed = len({not each[3] for each in found}) > 1  # one that names no language may be what was printed
+    if len(kinds) > 1 or is_mixed:
+        return "%%fences " + ", ".join([kind or "python" for kind in kinds] + ["no language"] * is_mixed)
     is_python = "=" in outside or "(" in outside
     if re.search("(?m)^[ \\t]*[!%]", outside) or is_python and driver.part("program").compiles(without_indent(outside), "exec"):
         return "%%fences beside"

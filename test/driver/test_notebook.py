@@ -140,7 +140,8 @@ class Syntax(Case):
         self.assertEqual(self.text("So:\n```python\ns = \"\"\"\n```\ninner\n```\n\"\"\"\ns\n```\nDone."), repr("\n```\ninner\n```\n"))
         self.out("```bash\ncat > b.md <<'E'\n# T\n```bash\nls\n```\nE\n```")
         self.assertEqual(self.text("open('b.md').read()"), repr("# T\n```bash\nls\n```\n"))
-        for code, said in (("```python\n1\n```\n```bash\nls\n```", "fences of python, bash"), ("x = 1\n```python\nx\n```", "beside it"),
+        for code, said in (("```python\n1\n```\n```bash\nls\n```", "fences of python, bash"),
+                           ("```python\nprint(1)\n```\nOutput:\n```\n1\n```", "fences of python, no language"), ("x = 1\n```python\nx\n```", "beside it"),
                            ("!true\n```python\n1\n```", "beside it"), ("Prose\n```sql\nselect 1\n```", 'runtime "sql"')):
             self.assertIn(said, self.fails(self.driver.step(code), "UsageError").error["message"], code)
         self.out("%%writefile a.md\nText\n```python\n1\n```\n") or self.fail()
