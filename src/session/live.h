@@ -221,6 +221,7 @@ bool step_give_back(struct session *s);
  */
 void step_pause(struct session *s);
 void step_resume(struct session *s);
+void step_interrupt_again(struct session *s);
 /* The box's books: box_usage_fn. */
 /* The record tells a limit of memory that may not have held. */
 void step_note_uncounted(struct session *s, const struct box_usage *usage);

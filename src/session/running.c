@@ -109,6 +109,12 @@ static void send_interrupt(struct session *s)
 	driver_signal(s->part->driver, SIGINT);
 }
 
+void step_interrupt_again(struct session *s)
+{
+	if (s->part && s->part->driver && s->part->is_interrupted)
+		send_interrupt(s);
+}
+
 /* What was used until now, by an interpreter that starts or by what earlier steps have left, is not
  * the step's. */
 static void take_base(struct session *s)

@@ -392,6 +392,8 @@ static struct waiting *first_asked(const struct session *s)
 
 void calling_read(struct session *s)
 {
+	if (s->step_state == STEP_STOPPING)
+		step_interrupt_again(s);
 	if (s->calling.is_reading || s->step_state != STEP_RUNNING || !s->events.waiting)
 		return;
 	s->calling.is_reading = true; /* whoever is told may have written already */

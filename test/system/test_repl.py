@@ -442,6 +442,21 @@ class Person(harness.Case):
         t.type("\x04")
         self.assertEqual(t.end(), 0)
 
+    def test_input_that_drops_an_interrupt_is_interrupted(self):
+        """input() passes over what its flush raises, and would wait on: here always, else by chance."""
+        t = Terminal()
+        t.wait(">>> ")
+        t.type("class Out:\r  def write(self, s): return sys.__stdout__.write(s)\r"
+               "  def flush(self): sys.__stdout__.flush(); time.sleep(600)\r\r")
+        t.wait(">>> ")
+        t.type("import sys, time; sys.stdout = Out(); input('sto' + 'p? ')\r")
+        t.wait("stop? ")
+        t.type("\x03")
+        self.assertNotIn("rolled back", t.wait("KeyboardInterrupt"))
+        t.wait(">>> ")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+
     def test_a_block_comes_back_whole(self):
         t = Terminal()
         t.wait(">>> ")
