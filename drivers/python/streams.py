@@ -6,6 +6,7 @@ import sys
 import posix
 
 WAITING = 25
+LOOK_MS = 250
 
 state = driver.state
 native = driver.native
@@ -38,14 +39,23 @@ def is_pipe():
 
 
 def tell_waiting():
-    """Say that the step waits for input, if it does."""
+    """Say that the step waits for input, if it does. Returns: what to wait with, or None."""
     from select import poll
 
     look = poll()
     look.register(0, 1)
     step = state.step
-    if step is not None and not look.poll(0):
-        driver.send(WAITING, {"id": step.id})
+    if step is None or look.poll(0):
+        return None
+    driver.send(WAITING, {"id": step.id})
+    return look
+
+
+def await_input():
+    """A signal that comes just before a read that blocks would be heeded after it: not in one go."""
+    look = tell_waiting()
+    while look is not None and not look.poll(LOOK_MS):
+        pass
 
 
 def open_pipe():
@@ -56,11 +66,11 @@ def open_pipe():
         __slots__ = ()
 
         def readinto(self, buffer):
-            tell_waiting()
+            await_input()
             return FileIO.readinto(self, buffer)
 
         def readall(self):
-            tell_waiting()
+            await_input()
             return FileIO.readall(self)
 
     raw = Pipe(0, "rb", closefd=False)
