@@ -14,6 +14,7 @@ enum { MODULE_BYTES = 128 };
 #define CALLED	 "most hosts call it python3; in a step of Python it is sys.executable"
 #define NO_PLACE "there is no such place in a box: the working directory is /home/user"
 
+/* NOLINTBEGIN(bugprone-suspicious-missing-comma): long texts go over two lines. */
 static const char *const texts[TEXT_END_][HINT_READER_END_] = {
 	[NETWORK] = {"There is no network here, and none can be had. Work with the files and the "
 		     "task.",
@@ -50,6 +51,7 @@ static const char *const texts[TEXT_END_][HINT_READER_END_] = {
 	[PYTHON] = {"Most hosts call it python3; in a step of Python it is sys.executable.", CALLED,
 		CALLED, CALLED, CALLED, CALLED},
 };
+/* NOLINTEND(bugprone-suspicious-missing-comma) */
 
 #define NAMES                                                                                      \
 	"Is it spelled as where it was defined? Each language has variables of its own; share "    \

@@ -25,7 +25,7 @@ struct missing {
 static bool read_message(const char *message, struct missing *out)
 {
 	static const char table[] = "no such table: ";
-	const char *at = message, *end = message + strlen(message);
+	const char *at = message, *end;
 	*out = (struct missing){.is_table = strncmp(message, table, strlen(table)) == 0};
 	if (out->is_table) {
 		at += strlen(table);
