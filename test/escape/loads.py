@@ -204,12 +204,9 @@ def branches(eve):
     return one
 
 
-def slow_readers(eve):
-    """Ask for much, and read none of it."""
-    s = eve.session()
-    eve.run(s, "import os; open('f', 'wb').write(os.urandom(16 << 20))")
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "file.read",
-                       "params": {"session": s, "path": "f"}}).encode()
+def unread(eve, method, **params):
+    """Ask again and again, and read no answer."""
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
     held = []
 
     def one():
@@ -219,6 +216,13 @@ def slow_readers(eve):
         held[-1].sendall(eve.head(len(body)) + body)
         time.sleep(0.05)
     return one
+
+
+def slow_readers(eve):
+    """Ask for much, and read none of it."""
+    s = eve.session()
+    eve.run(s, "import os; open('f', 'wb').write(os.urandom(16 << 20))")
+    return unread(eve, "file.read", session=s, path="f")
 
 
 def records_not_taken(eve):
@@ -226,16 +230,7 @@ def records_not_taken(eve):
     s = eve.session()
     for _ in range(3):
         eve.run(s, "import os\nfor _ in range(9): os.write(1, bytes(1 << 20)); os.write(2, b'\\xff' * (1 << 20))")
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "session.export", "params": {"session": s}}).encode()
-    held = []
-
-    def one():
-        if len(held) > 20:
-            held.pop(0).close()
-        held.append(eve.socket())
-        held[-1].sendall(eve.head(len(body)) + body)
-        time.sleep(0.05)
-    return one
+    return unread(eve, "session.export", session=s)
 
 
 def long_code_logged(eve):
