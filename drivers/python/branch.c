@@ -349,7 +349,7 @@ static void put(struct settling *s, int fd, int now)
 
 static void proc_path(char out[LINE_BYTES], const char *dir, int fd)
 {
-	(void)snprintf(out, LINE_BYTES, "/proc/self/%s/%d", dir, fd);
+	snprintf(out, LINE_BYTES, "/proc/self/%s/%d", dir, fd);
 }
 
 /* What has no name any more, or not this one. Returns: a descriptor, or -1. */

@@ -17,7 +17,7 @@ enum { LINE_BYTES = 256 };
 static void read_info(int fd, void (*take)(const char *line, void *arg), void *arg)
 {
 	char path[LINE_BYTES], line[LINE_BYTES];
-	(void)snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+	snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
 	FILE *f = fopen(path, "re");
 	while (f && fgets(line, sizeof line, f))
 		take(line, arg);

@@ -66,7 +66,7 @@ void locks_find(struct locks *locks, int fd)
 	char path[PATH_BYTES], line[LINE_BYTES];
 	FILE *info;
 
-	(void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
 	info = fopen(path, "re");
 	while (info && fgets(line, sizeof(line), info))
 		if (parse(&lock, line) && !add(locks, &lock))

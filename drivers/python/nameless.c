@@ -54,7 +54,7 @@ static bool copy_all(int from, int to, off_t bytes)
 static int open_again(int fd, int flags)
 {
 	char link[LINK_BYTES];
-	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	return open(link, flags | O_CLOEXEC);
 }
 

@@ -100,7 +100,7 @@ static char *name_of(int fd, const struct stat *st)
 	struct stat named;
 	ssize_t n;
 
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	n = readlink(link, path, sizeof(path) - 1);
 	path[n < 0 ? 0 : n] = '\0';
 	if (!shared_is_put_back(path, &named) || named.st_ino != st->st_ino ||
@@ -149,7 +149,7 @@ static int is_epoll(int fd)
 	char path[PATH_BYTES], target[sizeof(name) + 1];
 	ssize_t n;
 
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	n = readlink(path, target, sizeof(target));
 	return n == sizeof(name) - 1 && memcmp(target, name, sizeof(name) - 1) == 0;
 }
@@ -162,7 +162,7 @@ static int plan_epoll(struct plan *plan, struct plan_item *item)
 
 	item->kind = PLAN_EPOLL;
 	r = add_item(plan, item);
-	(void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", item->fd);
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", item->fd);
 	info = r < 0 ? NULL : fopen(path, "re");
 	if (!info)
 		return r < 0 ? r : -errno;
@@ -358,7 +358,7 @@ static int carry_out(const struct plan *plan, struct plan_item *item, int dead)
 {
 	char path[PATH_BYTES];
 
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", item->fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", item->fd);
 	switch (item->kind) {
 	case PLAN_REOPEN:
 		if (item->is_nameless && shared_take_room((uint64_t)item->bytes))

@@ -113,14 +113,14 @@ PyObject *barred(PyObject *self, PyObject *args)
 	(void)self;
 	(void)args;
 	if (n < 0 || files < (rlim_t)n + ROOM_FILES)
-		(void)snprintf(text, sizeof(text),
+		snprintf(text, sizeof(text),
 			"the program has no room for more open files: its limit is %llu",
 			(unsigned long long)files);
 	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]) && !text[0]; i++) {
 		rlim_t now = limit_of(needs[i].resource);
 
 		if (now < needs[i].least)
-			(void)snprintf(text, sizeof(text),
+			snprintf(text, sizeof(text),
 				"the program has lowered its limit of %s to %llu", needs[i].name,
 				(unsigned long long)now);
 	}

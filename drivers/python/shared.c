@@ -177,7 +177,7 @@ int shared_find(void)
 static int look_at(pid_t pid)
 {
 	char maps[PROC_PATH_BYTES];
-	(void)snprintf(maps, sizeof maps, "/proc/%d/maps", (int)pid);
+	snprintf(maps, sizeof maps, "/proc/%d/maps", (int)pid);
 	int r = maps_ask(maps, MAPS_SHARED, add_others);
 	if (r == -ENOTTY)
 		r = maps_read(maps, MAPS_SHARED, add_others);

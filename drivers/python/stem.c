@@ -251,7 +251,7 @@ PyObject *branch(PyObject *self, PyObject *args)
 		return NULL;
 	if (strlen(id) >= sizeof(order.id))
 		return PyErr_Format(PyExc_ValueError, "id of %d bytes", (int)strlen(id));
-	(void)snprintf(order.id, sizeof(order.id), "%s", id);
+	snprintf(order.id, sizeof(order.id), "%s", id);
 	r = branch_fds_parse(&order.fds, fds, (size_t)n_fds);
 	if (r < 0)
 		return PyErr_Format(PyExc_OSError, "%s", explain(r));

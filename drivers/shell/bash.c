@@ -92,7 +92,7 @@ static int have_files(struct bash *b)
 	r = r ? r : buf_add(&hook, "} >/dev/null 2>&1\n" HOOK_END);
 	r = r ? r : make_file(&b->hook_fd, "hook", buf_str(&hook), hook.bytes);
 	/* By the name bash has for us: `trap` shows it, and our number is another in a replay. */
-	(void)snprintf(b->exit_hook, sizeof b->exit_hook, "'" COLLECT "\\. \"/proc/$PPID/fd/%d\";'",
+	snprintf(b->exit_hook, sizeof b->exit_hook, "'" COLLECT "\\. \"/proc/$PPID/fd/%d\";'",
 		b->hook_fd);
 	if (r < 0)
 		close_files(b);
@@ -131,7 +131,7 @@ void bash_child(void)
 static long stat_field(const char *pid, int index)
 {
 	char path[64], text[1024];
-	(void)snprintf(path, sizeof path, "/proc/%s/stat", pid);
+	snprintf(path, sizeof path, "/proc/%s/stat", pid);
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
 	text[MAX(n, 0)] = '\0';
@@ -168,7 +168,7 @@ void bash_interrupt(pid_t group, const struct moment *since)
 bool bash_is_child(const struct bash *b, pid_t pid)
 {
 	char name[16];
-	(void)snprintf(name, sizeof name, "%d", (int)pid);
+	snprintf(name, sizeof name, "%d", (int)pid);
 	return stat_field(name, 1) == b->pid;
 }
 
@@ -327,7 +327,7 @@ enum bash_end bash_run(struct bash *b, const char *code, size_t bytes)
 {
 	cleanup_buf struct buf text = BUF_INIT(bytes + 9 * TRAPS_BYTES_MAX);
 	char line[256];
-	(void)snprintf(line, sizeof line,
+	snprintf(line, sizeof line,
 		"\\builtin mapfile -d '' -t -n 1 BASH_EXECUTION_STRING </proc/%d/fd/%d;"
 		"%s\\builtin eval \"${BASH_EXECUTION_STRING?}\";",
 		(int)getpid(), b->code_fd,

@@ -68,7 +68,7 @@ static void find_version(char out[32])
 	static const char mark[] = "@(#)Bash version ";
 	struct stat st;
 	cleanup_fd int fd = open("/bin/bash", O_RDONLY | O_CLOEXEC);
-	(void)snprintf(out, 32, "unknown");
+	snprintf(out, 32, "unknown");
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size <= 0)
 		return;
 	size_t bytes = (size_t)st.st_size;
@@ -78,7 +78,7 @@ static void find_version(char out[32])
 	const char *at = memmem(data, bytes, mark, sizeof mark - 1);
 	if (at && (size_t)(data + bytes - at) > sizeof mark + 32) {
 		at += sizeof mark - 1;
-		(void)snprintf(out, 32, "%.*s", (int)strspn(at, "0123456789."), at);
+		snprintf(out, 32, "%.*s", (int)strspn(at, "0123456789."), at);
 	}
 	(void)munmap((void *)(uintptr_t)data, bytes);
 }
@@ -91,12 +91,11 @@ static void judge_status(struct outcome *out, int status, const char *who, const
 	out->name = status ? name : NULL;
 	int sig = status - 128;
 	if (sig > 0 && sig < NSIG)
-		(void)snprintf(out->message, sizeof out->message,
+		snprintf(out->message, sizeof out->message,
 			"%s ended with status %d (128 + signal %d, %s)", who, status, sig,
 			strsignal(sig));
 	else
-		(void)snprintf(
-			out->message, sizeof out->message, "%s ended with status %d", who, status);
+		snprintf(out->message, sizeof out->message, "%s ended with status %d", who, status);
 }
 
 static void judge_wait(struct outcome *out, int wait_status, const char *who)
@@ -108,7 +107,7 @@ static void judge_wait(struct outcome *out, int wait_status, const char *who)
 	out->signal = WTERMSIG(wait_status);
 	out->exit_code = 128 + out->signal;
 	out->name = "Killed";
-	(void)snprintf(out->message, sizeof out->message, "%s was ended by signal %d (%s)", who,
+	snprintf(out->message, sizeof out->message, "%s was ended by signal %d (%s)", who,
 		out->signal, strsignal(out->signal));
 }
 
@@ -128,7 +127,7 @@ static void judge_interrupt(struct outcome *out)
 	out->exit_code = 130;
 	out->name = "Interrupted";
 	out->signal = 0;
-	(void)snprintf(out->message, sizeof out->message, "the step was interrupted");
+	snprintf(out->message, sizeof out->message, "the step was interrupted");
 }
 
 static int send_result(struct driver *d, const char *id, const struct outcome *out)
@@ -229,7 +228,7 @@ static void judge_failed(struct outcome *out, const char *name, const char *mess
 {
 	out->exit_code = 1;
 	out->name = name;
-	(void)snprintf(out->message, sizeof out->message, "%s", message);
+	snprintf(out->message, sizeof out->message, "%s", message);
 	say("retort: ");
 	say(message);
 	say("\n");
@@ -368,7 +367,7 @@ static void do_step(struct driver *d, const json_t *step)
 		out.line = 1;
 		for (size_t i = 0; i < n; i++)
 			out.line += code[i] == '\n';
-		(void)snprintf(out.message, sizeof out.message,
+		snprintf(out.message, sizeof out.message,
 			"the code has a NUL byte, which no shell can read: write it as '\\0' for printf");
 	} else if (is_session)
 		run_session(d, code, bytes, &out);

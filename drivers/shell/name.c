@@ -42,16 +42,16 @@ int name_make(struct name *out, const char *path, int fd)
 	char link[PATH_MAX + sizeof out->dir], target[64];
 	const char *last = strrchr(path, '/');
 	path = is_plain(path) ? path : last && is_plain(last + 1) ? last + 1 : "script";
-	(void)snprintf(out->path, sizeof out->path, "%s%s", path[0] == '-' ? "./" : "", path);
-	(void)snprintf(target, sizeof target, "/proc/%d/fd/%d", (int)getpid(), fd);
+	snprintf(out->path, sizeof out->path, "%s%s", path[0] == '-' ? "./" : "", path);
+	snprintf(target, sizeof target, "/proc/%d/fd/%d", (int)getpid(), fd);
 	int r = -EIO;
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		(void)snprintf(out->dir, sizeof out->dir, "%s", places[i]);
+		snprintf(out->dir, sizeof out->dir, "%s", places[i]);
 		if (!mkdtemp(out->dir)) {
 			r = -errno;
 			continue;
 		}
-		(void)snprintf(link, sizeof link, "%s/%s", out->dir, out->path);
+		snprintf(link, sizeof link, "%s/%s", out->dir, out->path);
 		r = make_parents(out);
 		r = r == 0 && symlink(target, link) < 0 ? -errno : r;
 		if (r == 0)
@@ -64,7 +64,7 @@ int name_make(struct name *out, const char *path, int fd)
 void name_remove(const struct name *name)
 {
 	char path[PATH_MAX + sizeof name->dir];
-	(void)snprintf(path, sizeof path, "%s/%s", name->dir, name->path);
+	snprintf(path, sizeof path, "%s/%s", name->dir, name->path);
 	(void)unlink(path);
 	for (char *slash; strlen(path) > strlen(name->dir) && (slash = strrchr(path, '/'));) {
 		*slash = '\0';

@@ -132,7 +132,7 @@ static long parse_error(const char *text, char *message, size_t message_bytes)
 	long line = at ? strtol(at + 7, &end, 10) : 0;
 	if (line <= 0 || strncmp(end, ": ", 2) != 0)
 		return 0;
-	(void)snprintf(message, message_bytes, "%.*s", (int)strcspn(end + 2, "\n"), end + 2);
+	snprintf(message, message_bytes, "%.*s", (int)strcspn(end + 2, "\n"), end + 2);
 	return line;
 }
 
@@ -141,7 +141,7 @@ long once_check(const char *code, size_t code_bytes, char *message, size_t messa
 	cleanup_fd int script = file_new("check", code, code_bytes);
 	char path[PATH_BYTES], text[2048] = "";
 	int ends[2], status;
-	(void)snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), script);
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), script);
 	if (script < 0 || pipe2(ends, O_CLOEXEC) < 0)
 		return 0;
 	pid_t pid = fork();

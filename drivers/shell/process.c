@@ -30,13 +30,13 @@ void process_look(struct process *out, pid_t pid)
 	static const char gone[] = " (deleted)";
 	char path[64], target[PATH_MAX];
 	*out = (struct process){0};
-	(void)snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+	snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
 	DIR *dir = opendir(path);
 	for (const struct dirent *e; dir && (e = readdir(dir));)
 		out->n_descriptors += e->d_name[0] != '.';
 	if (dir)
 		(void)closedir(dir);
-	(void)snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
+	snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
 	ssize_t n = readlink(path, target, sizeof target);
 	const ssize_t end = sizeof gone - 1;
 	out->is_homeless = n > end && memcmp(target + n - end, gone, (size_t)end) == 0;

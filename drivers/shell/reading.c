@@ -19,7 +19,7 @@ static enum doing doing_of(const char *pid, const struct stat *pipe)
 	char path[64], text[64];
 	struct stat st;
 	unsigned fd;
-	(void)snprintf(path, sizeof path, "/proc/%.16s/syscall", pid);
+	snprintf(path, sizeof path, "/proc/%.16s/syscall", pid);
 	int at = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = at < 0 ? -1 : read(at, text, sizeof text - 1);
 	if (at >= 0)
@@ -33,7 +33,7 @@ static enum doing doing_of(const char *pid, const struct stat *pipe)
 		return WAITS;
 	if (number != SYS_read || sscanf(end, " %x", &fd) != 1)
 		return OTHER;
-	(void)snprintf(path, sizeof path, "/proc/%.16s/fd/%u", pid, fd);
+	snprintf(path, sizeof path, "/proc/%.16s/fd/%u", pid, fd);
 	bool is_it = stat(path, &st) == 0 && st.st_dev == pipe->st_dev && st.st_ino == pipe->st_ino;
 	return is_it ? READS : OTHER;
 }
@@ -58,7 +58,7 @@ bool reading_waits(pid_t shell, int fd)
 	int n;
 	if (fstat(fd, &pipe) < 0 || !S_ISFIFO(pipe.st_mode) || ioctl(fd, FIONREAD, &n) < 0 || n > 0)
 		return false;
-	(void)snprintf(pid, sizeof pid, "%d", (int)shell);
+	snprintf(pid, sizeof pid, "%d", (int)shell);
 	enum doing doing = doing_of(pid, &pipe);
 	return doing == READS || (doing == WAITS && does_any_read(&pipe));
 }

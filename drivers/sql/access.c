@@ -65,7 +65,7 @@ static const struct {
 
 static int refuse(struct db *db, const char *what, const char *which, const char *why)
 {
-	(void)snprintf(db->reason, sizeof db->reason, "%s %.100s: %s", what, which, why);
+	snprintf(db->reason, sizeof db->reason, "%s %.100s: %s", what, which, why);
 	return SQLITE_DENY;
 }
 
@@ -96,7 +96,7 @@ static bool is_in_workspace(const struct db *db, const char *path)
 		/* A link to nowhere would be followed when the file is made. */
 		if (lstat(path, &st) == 0 || n >= sizeof dir || strcmp(name, "..") == 0)
 			return false;
-		(void)snprintf(dir, sizeof dir, "%.*s", n > 0 ? (int)n : 1, n > 0 ? path : ".");
+		snprintf(dir, sizeof dir, "%.*s", n > 0 ? (int)n : 1, n > 0 ? path : ".");
 		if (!realpath(dir, real) || strlen(real) + 1 >= sizeof real)
 			return false;
 		strcat(real, "/");

@@ -142,9 +142,9 @@ static char *make_name(const struct columns *c, size_t i, const struct csv_field
 	while (bytes > 0 && bytes < (field ? field->bytes : 0) && (text[bytes] & 0xc0) == 0x80)
 		bytes--;
 	if (bytes == 0 || memchr(text, 0, bytes))
-		(void)snprintf(base, sizeof base, "column%zu", i + 1);
+		snprintf(base, sizeof base, "column%zu", i + 1);
 	else
-		(void)snprintf(base, sizeof base, "%.*s", (int)bytes, text);
+		snprintf(base, sizeof base, "%.*s", (int)bytes, text);
 	for (size_t k = 1;; k++) {
 		/* A thousand equal names must not be tried a thousand times each. */
 		size_t suffix = k <= 10 ? k : i + k;

@@ -34,7 +34,7 @@ static int show(struct step *s, const char *at, const char *fmt, const char *tex
 static void add_file_row(struct db *db, sqlite3_str *sql, const char *file)
 {
 	char name[FILES_NAME_BYTES], path[FILES_PATH_BYTES];
-	(void)snprintf(name, sizeof name, "%.*s", (int)strlen(file) - 4, file);
+	snprintf(name, sizeof name, "%.*s", (int)strlen(file) - 4, file);
 	bool is_other = sqlite3_table_column_metadata(db->h, "main", name, NULL, NULL, NULL, NULL,
 				NULL, NULL) == SQLITE_OK ||
 		!files_find(name, path) || strcmp(path, file) != 0;
@@ -192,7 +192,7 @@ static int run_look(struct step *s, const char *at, int argc, char **argv)
 	(void)s;
 	(void)at;
 	(void)argc;
-	(void)fprintf(stderr, "retort: %s has no effect: results are tables\n", argv[0]);
+	fprintf(stderr, "retort: %s has no effect: results are tables\n", argv[0]);
 	return 0;
 }
 

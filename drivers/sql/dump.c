@@ -36,10 +36,10 @@ static void write_names(sqlite3_stmt *stmt, bool has_rowid)
 {
 	for (int i = 0; has_rowid && i < sqlite3_column_count(stmt); i++) {
 		char *name = sqlite3_mprintf("\"%w\"", sqlite3_column_name(stmt, i));
-		(void)printf("%s%s", i > 0 ? "," : "(", i > 0 && name ? name : "rowid");
+		printf("%s%s", i > 0 ? "," : "(", i > 0 && name ? name : "rowid");
 		sqlite3_free(name);
 	}
-	(void)fputs(has_rowid ? ") VALUES(" : " VALUES(", stdout);
+	fputs(has_rowid ? ") VALUES(" : " VALUES(", stdout);
 }
 
 /* Every row as INSERT INTO. */
@@ -51,17 +51,16 @@ static int dump_rows(struct db *db, const char *table, bool has_rowid)
 		rc = sqlite3_prepare_v2(db->h, VALUE, -1, &quote, NULL);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		char *name = sqlite3_mprintf("\"%w\"", table);
-		(void)printf("INSERT INTO %s", name ? name : "");
+		printf("INSERT INTO %s", name ? name : "");
 		sqlite3_free(name);
 		write_names(stmt, has_rowid);
 		for (int i = 0; i < sqlite3_column_count(stmt); i++) {
 			(void)sqlite3_bind_value(quote, 1, sqlite3_column_value(stmt, i));
 			if (sqlite3_step(quote) == SQLITE_ROW)
-				(void)printf(
-					"%s%s", i > 0 ? "," : "", sqlite3_column_text(quote, 0));
+				printf("%s%s", i > 0 ? "," : "", sqlite3_column_text(quote, 0));
 			(void)sqlite3_reset(quote);
 		}
-		(void)fputs(");\n", stdout);
+		fputs(");\n", stdout);
 		rc = SQLITE_OK;
 	}
 	(void)sqlite3_finalize(quote);
@@ -82,10 +81,10 @@ static int dump_virtual(struct db *db, const char *name, const char *text)
 	bool is_tree =
 		strncasecmp(module, "rtree", 5) == 0 || strncasecmp(module, "geopoly", 7) == 0;
 	bool is_bare = is_search && strcasestr(text, "content=");
-	(void)printf("%s;\n", text);
+	printf("%s;\n", text);
 	if ((is_search || is_tree) && !is_bare)
 		return dump_rows(db, name, is_search);
-	(void)printf("-- left out: the rows of %s\n", name);
+	printf("-- left out: the rows of %s\n", name);
 	return SQLITE_OK;
 }
 
@@ -107,7 +106,7 @@ static int dump_schema(struct db *db, const char *pattern, const char *condition
 			rc = dump_virtual(db, name, text);
 			continue;
 		}
-		(void)printf("%s;\n", text ? text : "");
+		printf("%s;\n", text ? text : "");
 		if (strcmp((const char *)sqlite3_column_text(stmt, 1), "table") == 0)
 			rc = dump_rows(db, name, false);
 	}
@@ -117,11 +116,11 @@ static int dump_schema(struct db *db, const char *pattern, const char *condition
 
 int dump_write(struct db *db, const char *pattern)
 {
-	(void)fputs("PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n", stdout);
+	fputs("PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n", stdout);
 	int rc = dump_schema(db, pattern, "type = 'table'");
 	if (rc == SQLITE_OK)
 		rc = dump_schema(db, pattern, "type <> 'table'");
-	(void)fputs(rc == SQLITE_OK ? "COMMIT;\n" : "ROLLBACK;\n", stdout);
+	fputs(rc == SQLITE_OK ? "COMMIT;\n" : "ROLLBACK;\n", stdout);
 	(void)fflush(stdout);
 	return rc;
 }

@@ -32,11 +32,11 @@ bool files_find(const char *name, char path[FILES_PATH_BYTES])
 {
 	if (strlen(name) + sizeof ".csv" > FILES_PATH_BYTES)
 		return false;
-	(void)snprintf(path, FILES_PATH_BYTES, "%s", name);
+	snprintf(path, FILES_PATH_BYTES, "%s", name);
 	if (files_is_table(name) && is_file(path))
 		return true;
 	for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
-		(void)snprintf(path, FILES_PATH_BYTES, "%s%s", name, endings[i]);
+		snprintf(path, FILES_PATH_BYTES, "%s%s", name, endings[i]);
 		if (is_file(path))
 			return true;
 	}

@@ -128,7 +128,7 @@ static void add_error(struct buf *out, const struct step_error *e, const char *f
 		(void)text_json(out, buf_str(&lines[i]), lines[i].bytes);
 		if (utf8_escape_terminal(
 			    &safe, buf_str(&lines[i]), lines[i].bytes, UTF8_KEEP_LINES) == 0)
-			(void)fprintf(stderr, "%s\n", buf_str(&safe));
+			fprintf(stderr, "%s\n", buf_str(&safe));
 	}
 	(void)buf_add(out, "]}");
 	for (size_t i = 0; i < 4; i++)
@@ -215,7 +215,7 @@ static int complete(struct driver *d, const json_t *request, const char *id)
 
 static int refuse(const char *what)
 {
-	(void)fprintf(stderr, "retort: sql driver: %s\n", what);
+	fprintf(stderr, "retort: sql driver: %s\n", what);
 	return -1;
 }
 

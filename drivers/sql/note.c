@@ -124,7 +124,7 @@ void note_sums(struct db *db, const char *sql)
 			const char *column = words[1].names[c];
 			if (!find_value(db, words[0].names[t], column, value))
 				continue;
-			(void)fprintf(stderr,
+			fprintf(stderr,
 				"retort: note: %s is text, such as \"%s\", of which a sum takes "
 				"what it begins with as a number: write replace(%s, ',', '')\n",
 				column, value, column);

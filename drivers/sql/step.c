@@ -92,7 +92,7 @@ int step_fail(struct step *s, const char *at, const char *name, const char *fmt,
 	va_list ap;
 	s->error = (struct step_error){.name = name};
 	va_start(ap, fmt);
-	(void)vsnprintf(s->error.message, sizeof s->error.message, fmt, ap);
+	vsnprintf(s->error.message, sizeof s->error.message, fmt, ap);
 	va_end(ap);
 	locate(s, at, false);
 	return -1;
@@ -196,8 +196,8 @@ static int take_rows(struct step *s, sqlite3_stmt *stmt)
 			rc = SQLITE_TOOBIG;
 		}
 		if (rc == SQLITE_DONE && result.has_no_utf8)
-			(void)fputs("retort: note: bytes that are not UTF-8 are shown as \\xNN: "
-				    "of a file, make it UTF-8 with iconv -f latin1 -t utf-8\n",
+			fputs("retort: note: bytes that are not UTF-8 are shown as \\xNN: "
+			      "of a file, make it UTF-8 with iconv -f latin1 -t utf-8\n",
 				stderr);
 	}
 	result_done(&result);

@@ -58,7 +58,7 @@ int text_real(struct buf *out, double real)
 	if (!isfinite(real))
 		return buf_add(out, real > 0 ? "Infinity" : "-Infinity");
 	for (int digits = 15; digits <= 17; digits++) {
-		(void)snprintf(number, sizeof number, "%.*g", digits, real);
+		snprintf(number, sizeof number, "%.*g", digits, real);
 		if (strtod(number, NULL) == real)
 			break;
 	}

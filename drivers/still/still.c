@@ -152,7 +152,7 @@ static void write_orders(char text[TEXT_BYTES])
 	int n = still.has_seed
 		? snprintf(text, TEXT_BYTES, VARIABLE "%016" PRIx64 ":", child_key(number))
 		: snprintf(text, TEXT_BYTES, VARIABLE "-:");
-	(void)snprintf(text + n, (size_t)(TEXT_BYTES - n), "%" PRId64 ":%" PRId64, still.start_ns,
+	snprintf(text + n, (size_t)(TEXT_BYTES - n), "%" PRId64 ":%" PRId64, still.start_ns,
 		still_slept_ns());
 }
 
@@ -195,7 +195,7 @@ static void in_child(void)
 static void take_preload(const char *value)
 {
 	size_t n = strcspn(value, ": ");
-	(void)snprintf(still.preload, sizeof still.preload, PRELOAD "%.*s",
+	snprintf(still.preload, sizeof still.preload, PRELOAD "%.*s",
 		(int)(n < PATH_MAX ? n : PATH_MAX), value);
 }
 

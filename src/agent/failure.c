@@ -150,7 +150,7 @@ int failure_set(struct failure *out, enum failure_class class, const char *fmt, 
 	char said[ERR_MSG_BYTES];
 	va_list args;
 	va_start(args, fmt);
-	(void)vsnprintf(said, sizeof said, fmt, args);
+	vsnprintf(said, sizeof said, fmt, args);
 	va_end(args);
 	*out = (struct failure){.class = class, .should_retry = -1, .wait_ms = -1};
 	int r = err_set(&out->err, classes[class].err, "%s%s%s", classes[class].what,

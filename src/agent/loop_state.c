@@ -73,7 +73,7 @@ static json_t *budget_json(const struct budget *b)
 static json_t *hash_json(uint64_t hash)
 {
 	char text[NUMBER_BYTES];
-	(void)snprintf(text, sizeof text, "%016" PRIx64, hash);
+	snprintf(text, sizeof text, "%016" PRIx64, hash);
 	return json_string(text);
 }
 

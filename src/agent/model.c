@@ -228,7 +228,7 @@ static int refuse(const char *spec, struct err *err)
 	const struct provider *alone = find_provider(spec, strlen(spec));
 	const struct provider *maker = find_maker(spec);
 	char wire[WORD_MAX_BYTES];
-	(void)snprintf(wire, sizeof wire, "%.*s", (int)strcspn(spec, ":"), spec);
+	snprintf(wire, sizeof wire, "%.*s", (int)strcspn(spec, ":"), spec);
 	struct word_near near = WORD_NEAR(wire);
 	for (size_t i = 0; i < ARRAY_LEN(providers); i++)
 		word_near_try(&near, providers[i].name);
@@ -271,7 +271,7 @@ int model_parse(struct model *out, const char *spec, model_env *env, struct err 
 
 void model_show(const struct model *m, char *out, size_t out_bytes)
 {
-	(void)snprintf(out, out_bytes, "%s:%s", m->provider->name,
+	snprintf(out, out_bytes, "%s:%s", m->provider->name,
 		m->provider->kind == MODEL_HTTP ? m->name : m->base);
 }
 
@@ -283,7 +283,7 @@ const char *model_guess(model_env *env, char *out, size_t out_bytes)
 			const char *text = env(p->key_variables[k]);
 			if (!text || !*text)
 				continue;
-			(void)snprintf(out, out_bytes, "%s:%s", p->name,
+			snprintf(out, out_bytes, "%s:%s", p->name,
 				p->example ? p->example : "MODEL");
 			return p->key_variables[k];
 		}

@@ -44,7 +44,7 @@ static attr_printf(3, 4) json_t *error_json(
 	char text[MESSAGE_BYTES];
 	va_list args;
 	va_start(args, fmt);
-	(void)vsnprintf(text, sizeof text, fmt, args);
+	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
 	return json_pack("{s:{s:s, s:o, s:s*}}", "error", "name", name, "message",
 		format_text(text), "hint", hint);

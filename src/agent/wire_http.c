@@ -43,7 +43,7 @@ static void add_custom(struct headers *h, const char *text)
 {
 	if (!text || strlen(text) >= sizeof h->custom)
 		return;
-	(void)snprintf(h->custom, sizeof h->custom, "%s", text);
+	snprintf(h->custom, sizeof h->custom, "%s", text);
 	char *save = NULL;
 	for (char *line = strtok_r(h->custom, "\r\n", &save); line;
 		line = strtok_r(NULL, "\r\n", &save)) {
@@ -65,8 +65,7 @@ static void make_headers(const struct wire *w, struct headers *h)
 	add(h, "User-Agent", "retort");
 	if (p->format == &wire_anthropic)
 		add(h, "anthropic-version", "2023-06-01");
-	(void)snprintf(
-		h->auth, sizeof h->auth, "%s%s", w->key.is_bearer ? "Bearer " : "", w->key.text);
+	snprintf(h->auth, sizeof h->auth, "%s%s", w->key.is_bearer ? "Bearer " : "", w->key.text);
 	if (w->key.text[0])
 		add(h, w->key.is_bearer ? "Authorization" : p->key_header, h->auth);
 	if (p->base_variable && strcmp(p->base_variable, "OPENAI_BASE_URL") == 0) {
@@ -212,7 +211,7 @@ static void on_net_done(void *arg, const struct net_result *result)
 			is_failed = read_end(t, result, &f);
 		read_headers(t->net_call, &h);
 		failure_said(f.request_id, h.request_id, strlen(h.request_id), c->wire->key.text);
-		(void)snprintf(c->reduction.reply.request_id, sizeof c->reduction.reply.request_id,
+		snprintf(c->reduction.reply.request_id, sizeof c->reduction.reply.request_id,
 			"%.100s", f.request_id);
 	}
 	(void)uv_timer_stop(&c->timer);

@@ -107,7 +107,7 @@ static int read_call(struct reduction *r, const json_t *call)
 	const json_t *arguments = json_object_get(function, "arguments");
 	const char *id = json_string_value(json_object_get(call, "id"));
 	char made[32];
-	(void)snprintf(made, sizeof made, "call_%zu", r->reply.n_parts);
+	snprintf(made, sizeof made, "call_%zu", r->reply.n_parts);
 	int part = reply_add(&r->reply, PART_TOOL_CALL, id && *id ? id : made,
 		json_string_value(json_object_get(function, "name")));
 	if (part < 0) {

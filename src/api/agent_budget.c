@@ -37,7 +37,7 @@ void agent_take_budget(const struct agent_call *a, struct budget *out, struct lo
 	*out = budget_default();
 	for (int i = 0; i < BUDGET_KINDS; i++) {
 		char name[32];
-		(void)snprintf(name, sizeof name, "max_%s", budget_word((enum budget_kind)i));
+		snprintf(name, sizeof name, "max_%s", budget_word((enum budget_kind)i));
 		if (i != BUDGET_COST)
 			out->limit[i] = param_count(a->params, name, out->limit[i]);
 		past->is_given[i] = param_get(a->call->params, name) != NULL;

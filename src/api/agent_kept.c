@@ -69,7 +69,7 @@ static int begin_anew(struct agent_call *a, struct err *err)
 	if (!place || !place->dir)
 		return 0;
 	if (place->id)
-		(void)snprintf(id, sizeof id, "%s", place->id);
+		snprintf(id, sizeof id, "%s", place->id);
 	int r = id[0] ? 0 : kept_new_id(id, err);
 	if (r == 0)
 		r = kept_make(&a->kept, place->dir, id, err);
@@ -242,16 +242,16 @@ void agent_kept_session_open(struct agent_call *a, const json_t *session, const 
 	const char *difference = member(session, "difference");
 	bool is_stored = strcmp(was, "stored") == 0;
 	if (!session)
-		(void)snprintf(a->remark, sizeof a->remark,
+		snprintf(a->remark, sizeof a->remark,
 			"The session is gone: all variables and files are lost, begin with the "
 			"data.");
 	else if (strcmp(outcome, "diverged") == 0)
-		(void)snprintf(a->remark, sizeof a->remark,
+		snprintf(a->remark, sizeof a->remark,
 			"The state was made again by running your steps, and it may differ (%.250s): "
 			"check your variables.",
 			difference);
 	else if (is_stored)
-		(void)snprintf(a->remark, sizeof a->remark,
+		snprintf(a->remark, sizeof a->remark,
 			"Variables and files are there: they were made again by running your steps.");
 	if (session)
 		find_record(a, session);

@@ -286,7 +286,7 @@ static void take_limits(const json_t *session, char out[LIMITS_BYTES])
 	json_int_t ms = json_integer_value(json_object_get(limits, "timeout_ms"));
 	json_int_t bytes = json_integer_value(json_object_get(limits, "memory_bytes"));
 	if (ms > 0 && bytes > 0)
-		(void)snprintf(out, LIMITS_BYTES,
+		snprintf(out, LIMITS_BYTES,
 			"%" JSON_INTEGER_FORMAT " s for each step, %" JSON_INTEGER_FORMAT
 			" MiB of memory",
 			ms / 1000, bytes >> 20);
@@ -476,8 +476,7 @@ static void find_session(struct agent_call *a)
 	struct registry *registry = a->call->context->registry;
 	struct err err;
 	json_t *session = registry_get(registry, agent_kept_session(a), &err);
-	(void)snprintf(
-		a->was, sizeof a->was, "%s", session ? param_text(session, "state", "") : "");
+	snprintf(a->was, sizeof a->was, "%s", session ? param_text(session, "state", "") : "");
 	bool is_there = session && strcmp(a->was, "closed") != 0 && strcmp(a->was, "closing") != 0;
 	json_decref(session);
 	if (is_there) {

@@ -72,7 +72,7 @@ static bool judge_box(json_t *checks, const json_t *record)
 	bool is_tight = true;
 	if (!seen) {
 		char what[512];
-		(void)snprintf(what, sizeof what, "the self-test ended with %s: %s",
+		snprintf(what, sizeof what, "the self-test ended with %s: %s",
 			status ? status : "nothing", message ? message : "no message");
 		add_check(checks, "box", HOST_MISSING, what, NULL,
 			"run retort run -c 'print(1)' and see");
@@ -81,7 +81,7 @@ static bool judge_box(json_t *checks, const json_t *record)
 	for (size_t i = 0; i < ARRAY_LEN(self_rows); i++) {
 		bool good = json_is_true(json_object_get(seen, self_rows[i].key));
 		char name[64];
-		(void)snprintf(name, sizeof name, "box: %s", self_rows[i].key);
+		snprintf(name, sizeof name, "box: %s", self_rows[i].key);
 		add_check(checks, name, good ? HOST_OK : HOST_MISSING,
 			good ? self_rows[i].what : "does not hold in a real box", NULL,
 			good ? NULL : "do not run untrusted code here; report it with --json");
@@ -101,7 +101,7 @@ static void judge_limits(json_t *checks, const json_t *limits)
 			(strcmp(by, "engine") == 0 && strcmp(name, "memory_bytes") == 0) ||
 			(strcmp(by, "rlimit") == 0 && strcmp(name, "pids") == 0);
 		char label[64];
-		(void)snprintf(label, sizeof label, "limit: %s", name);
+		snprintf(label, sizeof label, "limit: %s", name);
 		add_check(checks, label, is_weak ? HOST_WEAK : HOST_OK,
 			by ? "enforced" : "not enforced", by, is_weak ? host_cgroup_hint() : NULL);
 	}

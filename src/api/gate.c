@@ -116,7 +116,7 @@ void gate_fail(struct gate_call *call, const char *name, const char *hint, const
 			       clean_hint = BUF_INIT(4 * ERR_HINT_BYTES);
 	va_list args;
 	va_start(args, fmt);
-	(void)vsnprintf(text, sizeof text, fmt, args);
+	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
 	/* A cut may have split a character. */
 	(void)utf8_repair(&clean, text, strlen(text), NULL);
@@ -154,7 +154,7 @@ static void fail_unknown(struct gate_call *call, const struct catalog_server *s)
 	for (size_t i = 0; s && i < s->n_tools; i++)
 		word_near_try(&near, s->tool[i].name);
 	if (near.best)
-		(void)snprintf(hint, sizeof hint, "did you mean %s?", near.best);
+		snprintf(hint, sizeof hint, "did you mean %s?", near.best);
 	if (!gate_has_tools(call->gate))
 		gate_fail(call, "ToolArgumentError",
 			"the engine has them when it is started with --tools FILE",
@@ -344,7 +344,7 @@ static struct gate_session *session_of(struct gate *g, const char *id)
 		s = s->next;
 	if (s || !(s = calloc(1, sizeof *s)))
 		return s;
-	(void)snprintf(s->id, sizeof s->id, "%s", id);
+	snprintf(s->id, sizeof s->id, "%s", id);
 	s->next = g->sessions;
 	g->sessions = s;
 	return s;
@@ -365,7 +365,7 @@ static bool take_rate(struct gate_call *call, const struct catalog_server *s)
 	if (wait_s == 0)
 		return true;
 	char hint[64];
-	(void)snprintf(hint, sizeof hint, "call again in %llu s", (unsigned long long)wait_s);
+	snprintf(hint, sizeof hint, "call again in %llu s", (unsigned long long)wait_s);
 	gate_fail(call, "ToolLimit", hint, "calls per minute: %.64s may have %llu",
 		is_of_server ? s->config->name : "a session", (unsigned long long)most);
 	return false;
@@ -428,9 +428,9 @@ struct gate_call *gate_start(struct gate *g, const struct gate_request *request)
 		.arg = request->arg,
 		.answer = request->answer,
 		.began_ns = uv_hrtime()};
-	(void)snprintf(call->session, sizeof call->session, "%s", request->session);
-	(void)snprintf(call->owner, sizeof call->owner, "%s", request->owner);
-	(void)snprintf(call->name, sizeof call->name, "%s", request->name);
+	snprintf(call->session, sizeof call->session, "%s", request->session);
+	snprintf(call->owner, sizeof call->owner, "%s", request->owner);
+	snprintf(call->name, sizeof call->name, "%s", request->name);
 	if (call->next)
 		call->next->link = &call->next;
 	g->calls = call;

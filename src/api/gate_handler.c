@@ -115,7 +115,7 @@ void gate_approve(struct gate_call *call, bool is_allowed)
 void gate_attach(struct gate *g, const char *session, struct gate_handler *h)
 {
 	h->gate = g;
-	(void)snprintf(h->session, sizeof h->session, "%s", session);
+	snprintf(h->session, sizeof h->session, "%s", session);
 	h->next = g->handlers;
 	h->link = &g->handlers;
 	if (h->next)

@@ -142,7 +142,7 @@ int kept_open(struct kept *out, const char *dir, const char *id, struct err *err
 		return err_set(err, ERR_ACCESS,
 			"agent %s: its directory is somebody else's, or open to others", id);
 	*out = (struct kept){.fd = fd_take(&fd), .lock_fd = fd_take(&lock)};
-	(void)snprintf(out->id, sizeof out->id, "%s", id);
+	snprintf(out->id, sizeof out->id, "%s", id);
 	return 0;
 }
 
@@ -183,7 +183,7 @@ static struct found *scan(const char *dir, size_t *n)
 	for (const struct dirent *e; d && (e = readdir(d));) {
 		char path[sizeof e->d_name + sizeof file_name];
 		struct stat st;
-		(void)snprintf(path, sizeof path, "%s/%s", e->d_name, file_name);
+		snprintf(path, sizeof path, "%s/%s", e->d_name, file_name);
 		if (!is_id(e->d_name) ||
 			(fstatat(dirfd(d), path, &st, AT_SYMLINK_NOFOLLOW) < 0 &&
 				fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0))
@@ -196,7 +196,7 @@ static struct found *scan(const char *dir, size_t *n)
 			all = more;
 		}
 		all[*n].changed_ns = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
-		(void)snprintf(all[*n].id, sizeof all[*n].id, "%s", e->d_name);
+		snprintf(all[*n].id, sizeof all[*n].id, "%s", e->d_name);
 		(*n)++;
 	}
 	if (d)
@@ -350,7 +350,7 @@ static json_t *row_of(int at, const struct found *found, const char *owner)
 	struct err err = {0};
 	struct kept k = {
 		.fd = openat(at, found->id, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .lock_fd = -1};
-	(void)snprintf(k.id, sizeof k.id, "%s", found->id);
+	snprintf(k.id, sizeof k.id, "%s", found->id);
 	json_t *agent = k.fd < 0 ? NULL : kept_read(&k, &err);
 	const char *status = json_string_value(json_object_get(agent, "status"));
 	bool is_running = k.fd >= 0 && is_locked(k.fd);
@@ -404,8 +404,7 @@ static int find_last(
 		const char *there = json_string_value(json_object_get(row, "directory"));
 		if (!there || strcmp(there, directory) != 0)
 			continue;
-		(void)snprintf(
-			id, KEPT_ID_BYTES, "%s", json_string_value(json_object_get(row, "agent")));
+		snprintf(id, KEPT_ID_BYTES, "%s", json_string_value(json_object_get(row, "agent")));
 		json_decref(rows);
 		return 0;
 	}

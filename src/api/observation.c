@@ -408,7 +408,7 @@ static void add_section(struct rendering *r, const struct section *s)
 		return;
 	bool is_line = s->n <= s->share && !memchr(s->text.data, '\n', s->text.bytes);
 	if (r->options->has_tools && run[0] && s->stream)
-		(void)snprintf(rest, sizeof rest,
+		snprintf(rest, sizeof rest,
 			"read_output {\"run_id\": \"%.60s\", \"stream\": \"%s\"}", run, s->stream);
 	(void)buf_addf(b, "%s:%s", s->title, is_line ? " " : "\n");
 	(void)plain_cut(b, s->text.data, s->text.bytes, s->share, rest[0] ? rest : NULL);

@@ -121,7 +121,7 @@ static int check_choice(
 	if (row->word && row->word(text) && strlen(text) == json_string_length(value))
 		return 0;
 	for (const char *w = NULL; (w = opt_choice_next(&words, w, &bytes));) {
-		(void)snprintf(word, sizeof word, "%.*s", (int)bytes, w);
+		snprintf(word, sizeof word, "%.*s", (int)bytes, w);
 		if (strcmp(word, text) == 0 && strlen(text) == json_string_length(value))
 			return 0;
 		word_near_try(&near, word);
@@ -173,7 +173,7 @@ static int check_array(
 	int r = check_size(row, json_array_size(value), place, err);
 	for (size_t i = 0; r == 0 && i < json_array_size(value); i++) {
 		const json_t *item = json_array_get(value, i);
-		(void)snprintf(inner, sizeof inner, "%.*s[%zu]", PLACE_BYTES - 24, place, i);
+		snprintf(inner, sizeof inner, "%.*s[%zu]", PLACE_BYTES - 24, place, i);
 		if (row->type == PARAM_TEXTS)
 			r = check_value(&text, item, inner, err);
 		else if (!json_is_object(item))
@@ -194,7 +194,7 @@ static int check_map(
 	int r = check_size(row, json_object_size(value), place, err);
 	json_object_foreach((json_t *)(uintptr_t)value, name, item)
 	{
-		(void)snprintf(inner, sizeof inner, "%.*s.%.*s", PLACE_BYTES / 2, place,
+		snprintf(inner, sizeof inner, "%.*s.%.*s", PLACE_BYTES / 2, place,
 			(int)utf8_cut(name, strlen(name), SHOWN_BYTES - 4), name);
 		if (r == 0)
 			r = check_value(&text, item, inner, err);

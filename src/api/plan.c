@@ -76,7 +76,7 @@ void plan_hint_tools(struct diags *all, const struct source *src, bool is_text)
 	for (size_t i = 0; i < all->n; i++)
 		if (all->item[i].code == P_UNDEFINED && !all->item[i].hint[0] &&
 			all->item[i].end < src->bytes && strchr(".(", src->text[all->item[i].end]))
-			(void)snprintf(all->item[i].hint, DIAG_HINT_BYTES, "%s",
+			snprintf(all->item[i].hint, DIAG_HINT_BYTES, "%s",
 				is_text ? "if it is a tool: `tools` says which there are"
 					: "if it is a tool: --tools FILE says which there are");
 }

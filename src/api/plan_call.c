@@ -96,7 +96,7 @@ static void add_spent(struct run *r)
 	s->n_output += member(r->tokens, "output");
 	s->is_estimated |= json_is_true(json_object_get(r->tokens, "is_estimated"));
 	if (model)
-		(void)snprintf(s->model, sizeof s->model, "%s", model);
+		snprintf(s->model, sizeof s->model, "%s", model);
 }
 
 static int record_outcome(struct run *r, int outcome, const struct buf *out, struct err *err)
@@ -323,7 +323,7 @@ static void refuse(
 		"the policy does not allow this call of %.100s: %s%.80s", call->tool->name,
 		i < n ? whats[answer[i].check] : "", param);
 	(void)run_refusal(r, call, answer, n, &why);
-	(void)snprintf(r->refused, sizeof r->refused, "%s", buf_str(&why));
+	snprintf(r->refused, sizeof r->refused, "%s", buf_str(&why));
 }
 
 /* Ask a person about a call. Returns: POLICY_ALLOW, or POLICY_DENY with what it fails with. */

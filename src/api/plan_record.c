@@ -112,7 +112,7 @@ static int read_values(struct plan_record *r, const char *path, struct err *err)
 {
 	char beside[PATH_BYTES], now[RECORD_DIGEST_BYTES];
 	cleanup_buf struct buf text = BUF_INIT(RECORD_MAX_BYTES);
-	(void)snprintf(beside, sizeof beside, "%s.values", path);
+	snprintf(beside, sizeof beside, "%s.values", path);
 	int rc = read_all(beside, &text, err);
 	if (rc < 0)
 		return err_hint(err, "without its values a record cannot be run again");

@@ -55,7 +55,7 @@ static int cut(struct run *r, struct err *err)
 		return -err_errno(err->code);
 	}
 	if (all->n > 0)
-		(void)snprintf(all->item[all->n - 1].hint, DIAG_HINT_BYTES, "%s", r->lost.hint);
+		snprintf(all->item[all->n - 1].hint, DIAG_HINT_BYTES, "%s", r->lost.hint);
 	return r->lost.code == ERR_AUTH	    ? PLAN_NO_KEY
 		: r->lost.code == ERR_USAGE ? PLAN_INVALID
 					    : PLAN_LOST;

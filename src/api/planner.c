@@ -51,7 +51,7 @@ static int spawn(struct planner *p, int theirs, struct err *err)
 	int r = install_find(&in, err);
 	if (r < 0)
 		return r;
-	(void)snprintf(memory, sizeof memory, "%llu", (unsigned long long)p->job->memory_bytes);
+	snprintf(memory, sizeof memory, "%llu", (unsigned long long)p->job->memory_bytes);
 	(void)sigfillset(&all);
 	(void)sigemptyset(&none);
 	(void)posix_spawn_file_actions_init(&actions);

@@ -72,8 +72,8 @@ bool planner_get_error(const json_t *body, struct err *out)
 		return false;
 	*out = (struct err){
 		.code = code > ERR_NONE && code < ERR_END_ ? (enum err_code)code : ERR_INTERNAL};
-	(void)snprintf(out->msg, sizeof out->msg, "%s", message ? message : "");
-	(void)snprintf(out->hint, sizeof out->hint, "%s", hint ? hint : "");
+	snprintf(out->msg, sizeof out->msg, "%s", message ? message : "");
+	snprintf(out->hint, sizeof out->hint, "%s", hint ? hint : "");
 	return true;
 }
 

@@ -40,7 +40,7 @@ int principal_new(struct principal **out, const char *name, const struct princip
 	if (!p)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a principal");
 	principal_set_limits(p, limits);
-	(void)snprintf(p->owner.name, sizeof p->owner.name, "%s", name);
+	snprintf(p->owner.name, sizeof p->owner.name, "%s", name);
 	*out = p;
 	return 0;
 }

@@ -167,8 +167,8 @@ static struct run *run_new(
 			.rebuilding = on_rebuilding},
 		.out = {BUF_INIT(RUN_LIVE_BYTES), BUF_INIT(RUN_LIVE_BYTES)},
 		.displays = json_array()};
-	(void)snprintf(run->session, sizeof run->session, "%s", param_text(session, "session", ""));
-	(void)snprintf(run->runtime, sizeof run->runtime, "%s",
+	snprintf(run->session, sizeof run->session, "%s", param_text(session, "session", ""));
+	snprintf(run->runtime, sizeof run->runtime, "%s",
 		runtime ? runtime : param_text(session, "runtime", ""));
 	json_decref(session);
 	if (new_id(run->id, err) == 0 && run_shelve(run) < 0)

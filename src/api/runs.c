@@ -71,7 +71,7 @@ static struct shelf *get_shelf(struct runs *r, const char *session)
 	}
 	shelf = &r->shelves[r->n++];
 	*shelf = (struct shelf){.n = 0};
-	(void)snprintf(shelf->session, sizeof shelf->session, "%s", session);
+	snprintf(shelf->session, sizeof shelf->session, "%s", session);
 	return shelf;
 }
 

@@ -148,14 +148,14 @@ static void add_bounds(json_t *out, const char *prefix, const struct param *rows
 		const struct param *row = &rows[i];
 		bool is_text = row->type <= PARAM_DATA;
 		bool is_list = row->type >= PARAM_TEXTS && row->type != PARAM_OBJECT;
-		(void)snprintf(path, sizeof path, "%s%s", prefix, row->name);
+		snprintf(path, sizeof path, "%s%s", prefix, row->name);
 		if ((is_text || is_list) && row->max > 0) {
-			(void)snprintf(text, sizeof text, "%s%" PRIu64 "%s",
+			snprintf(text, sizeof text, "%s%" PRIu64 "%s",
 				row->min > 0 ? "1 to " : "at most ", row->max,
 				is_text ? " bytes" : " of them");
 			(void)json_object_set_new(out, path, json_string(text));
 		}
-		(void)snprintf(inner, sizeof inner, "%.*s%s", PATH_MAX_BYTES - 4, path,
+		snprintf(inner, sizeof inner, "%.*s%s", PATH_MAX_BYTES - 4, path,
 			is_list ? "[]." : ".");
 		add_bounds(out, inner, row->fields, row->n_fields);
 	}

@@ -37,7 +37,7 @@ int shelf_open(struct shelf *s, const char *spec, struct err *err)
 	bool is_writable = mode && strcmp(mode, ":rw") == 0;
 	char text[PATH_MAX];
 	*s = (struct shelf){.dir_fd = -1, .is_writable = is_writable};
-	(void)snprintf(text, sizeof text, "%.*s",
+	snprintf(text, sizeof text, "%.*s",
 		(int)(is_writable || (mode && strcmp(mode, ":ro") == 0) ? mode - spec : PATH_MAX),
 		spec);
 	s->path = realpath(text, NULL);
@@ -90,7 +90,7 @@ int shelf_check_name(const char *name, struct err *err)
 
 static void file_name(char out[FILE_BYTES], const char *name, const char *ending)
 {
-	(void)snprintf(out, FILE_BYTES, "%s%s", name, ending);
+	snprintf(out, FILE_BYTES, "%s%s", name, ending);
 }
 
 static bool has_file(const struct shelf *s, const char *name, const char *ending)
@@ -138,7 +138,7 @@ static int write_aside(const struct shelf *s, const char *aside, const char *tex
 static int put_file(const struct shelf *s, const char *file, const char *text)
 {
 	char aside[FILE_BYTES];
-	(void)snprintf(aside, sizeof aside, ".retort-%08x%08x", randombytes_random(),
+	snprintf(aside, sizeof aside, ".retort-%08x%08x", randombytes_random(),
 		randombytes_random());
 	int r = write_aside(s, aside, text);
 	if (r < 0)
@@ -213,7 +213,7 @@ static json_t *make_row(const struct shelf *s, const struct found *found)
 {
 	char title[FILE_BYTES];
 	json_t *about = read_about(s, found->name);
-	(void)snprintf(title, sizeof title, "skills.%s", found->name);
+	snprintf(title, sizeof title, "skills.%s", found->name);
 	json_t *row = json_pack("{s:s, s:s, s:o, s:o}", "name", title, "runtime", found->runtime,
 		"signature", shown(about, "signature", title), "doc", shown(about, "doc", ""));
 	json_decref(about);
@@ -230,7 +230,7 @@ static bool find_skill(const char *file, struct found *out)
 		if (n <= n_ending || n - n_ending >= SHELF_NAME_BYTES ||
 			strcmp(file + n - n_ending, codes[i].ending) != 0)
 			continue;
-		(void)snprintf(out->name, SHELF_NAME_BYTES, "%.*s", (int)(n - n_ending), file);
+		snprintf(out->name, SHELF_NAME_BYTES, "%.*s", (int)(n - n_ending), file);
 		out->runtime = codes[i].runtime;
 		return shelf_check_name(out->name, &err) == 0;
 	}

@@ -84,7 +84,7 @@ static void refuse(struct gate_call *call, const char *name, const char *message
 static void refuse_err(struct gate_call *call, const char *name, const struct err *err)
 {
 	char message[ERR_MSG_BYTES + 32];
-	(void)snprintf(message, sizeof message, "retort.skills.save: %s", err->msg);
+	snprintf(message, sizeof message, "retort.skills.save: %s", err->msg);
 	refuse(call, name, message, err->hint[0] ? err->hint : NULL);
 }
 
@@ -225,7 +225,7 @@ static void run_test(struct proposal *p)
 	cleanup_buf struct buf code = BUF_INIT((size_t)2 * SHELF_CODE_BYTES + 1024);
 	char name[SHELF_NAME_BYTES + 16];
 	struct err err = {0};
-	(void)snprintf(name, sizeof name, "<skill %s>", text_of(p, "name"));
+	snprintf(name, sizeof name, "<skill %s>", text_of(p, "name"));
 	if (buf_addf(&code, "%s\n\n%s\n\n\"%s\"\n", text_of(p, "source"), text_of(p, "test"),
 		    PASSED) < 0) {
 		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a test");
@@ -245,7 +245,7 @@ static void on_made(void *arg, const json_t *result, const struct err *failed)
 	struct proposal *p = arg;
 	const char *session = json_string_value(json_object_get(result, "session"));
 	if (session)
-		(void)snprintf(p->session, sizeof p->session, "%s", session);
+		snprintf(p->session, sizeof p->session, "%s", session);
 	if (!session)
 		fail(p, "ToolLost", failed);
 	else if (!p->call)
@@ -346,8 +346,8 @@ static struct proposal *new_proposal(struct skills *s, struct gate_call *call)
 		.arguments = json_incref((json_t *)(uintptr_t)gate_call_arguments(call))};
 	json_t *from = registry_get(s->registry, gate_call_session(call), &err);
 	const char *head = json_string_value(json_object_get(from, "head"));
-	(void)snprintf(p->from, sizeof p->from, "%s", gate_call_session(call));
-	(void)snprintf(p->after, sizeof p->after, "%s", head ? head : "");
+	snprintf(p->from, sizeof p->from, "%s", gate_call_session(call));
+	snprintf(p->after, sizeof p->after, "%s", head ? head : "");
 	json_decref(from);
 	if (p->next)
 		p->next->link = &p->next;

@@ -210,7 +210,7 @@ static int fail_no_server(const struct performance *p, struct err *err)
 	char server[WORD_MAX_BYTES];
 	size_t bytes = p->request->verb == TOOLS_CALL ? strcspn(name, ".") : strlen(name), n = 0;
 	const struct catalog_server *s = catalog_servers(p->catalog, &n);
-	(void)snprintf(
+	snprintf(
 		server, sizeof server, "%.*s", (int)utf8_cut(name, bytes, sizeof server - 1), name);
 	struct word_near near = WORD_NEAR(server);
 	for (size_t i = 0; i < n; i++)

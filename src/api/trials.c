@@ -92,8 +92,7 @@ static void on_branched(void *arg, const json_t *session, const struct err *err)
 	struct trial *trial = arg;
 	struct trials *t = trial->trials;
 	if (session)
-		(void)snprintf(
-			trial->id, sizeof trial->id, "%s", param_text(session, "session", ""));
+		snprintf(trial->id, sizeof trial->id, "%s", param_text(session, "session", ""));
 	if (!is_over(t))
 		t->hooks.branched(t->hooks.arg, place_of(trial), err);
 }

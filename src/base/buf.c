@@ -70,7 +70,7 @@ int buf_addf(struct buf *b, const char *fmt, ...)
 	if (!at)
 		return -E2BIG;
 	va_start(ap, fmt);
-	(void)vsnprintf(at, (size_t)n + 1, fmt, ap);
+	vsnprintf(at, (size_t)n + 1, fmt, ap);
 	va_end(ap);
 	buf_grown(b, (size_t)n);
 	return 0;

@@ -39,7 +39,7 @@ int err_set_at(struct err *err, enum err_code code, int sys, const char *file, i
 	*err = (struct err){.code = code, .sys = sys, .file = file, .line = line};
 	memcpy(err->msg, msg, n >= 0 ? sizeof msg : 0);
 	if (sys && n >= 0 && (size_t)n < sizeof err->msg)
-		(void)snprintf(err->msg + n, sizeof err->msg - (size_t)n, ": %s", strerror(sys));
+		snprintf(err->msg + n, sizeof err->msg - (size_t)n, ": %s", strerror(sys));
 	if (sys == EMFILE)
 		err_hint(err, "close some sessions, or start the engine with a higher `ulimit -n`");
 	return err_result(err);
@@ -55,7 +55,7 @@ int err_wrap(struct err *err, const char *fmt, ...)
 	if (n < 0)
 		return err_result(err);
 	size_t bytes = strlen(both);
-	(void)snprintf(both + bytes, sizeof both - bytes, ": %.*s", ERR_MSG_BYTES - 1, err->msg);
+	snprintf(both + bytes, sizeof both - bytes, ": %.*s", ERR_MSG_BYTES - 1, err->msg);
 	memcpy(err->msg, both, sizeof err->msg);
 	err->msg[sizeof err->msg - 1] = '\0';
 	return err_result(err);
@@ -66,7 +66,7 @@ int err_hint(struct err *err, const char *fmt, ...)
 	char hint[ERR_HINT_BYTES] = "";
 	va_list ap;
 	va_start(ap, fmt);
-	(void)vsnprintf(hint, sizeof hint, fmt, ap);
+	vsnprintf(hint, sizeof hint, fmt, ap);
 	va_end(ap);
 	memcpy(err->hint, hint, sizeof hint);
 	return err_result(err);

@@ -180,10 +180,10 @@ static struct num_text format_decimal(uint64_t whole, uint64_t millionths, int d
 {
 	struct num_text t;
 	char fraction[8];
-	(void)snprintf(fraction, sizeof fraction, "%06u", (unsigned)(millionths % FRACTION_ONE));
+	snprintf(fraction, sizeof fraction, "%06u", (unsigned)(millionths % FRACTION_ONE));
 	while (digits > 0 && fraction[digits - 1] == '0')
 		digits--;
-	(void)snprintf(t.text, sizeof t.text, "%" PRIu64 "%s%.*s", whole, digits ? "." : "", digits,
+	snprintf(t.text, sizeof t.text, "%" PRIu64 "%s%.*s", whole, digits ? "." : "", digits,
 		fraction);
 	return t;
 }
@@ -191,7 +191,7 @@ static struct num_text format_decimal(uint64_t whole, uint64_t millionths, int d
 static struct num_text with_unit(struct num_text t, const char *unit)
 {
 	size_t bytes = strlen(t.text);
-	(void)snprintf(t.text + bytes, sizeof t.text - bytes, " %s", unit);
+	snprintf(t.text + bytes, sizeof t.text - bytes, " %s", unit);
 	return t;
 }
 

@@ -58,7 +58,7 @@ static int fail_choice(const struct opt *opt, const char *value, struct err *err
 	struct word_near near = WORD_NEAR(value);
 	size_t bytes, used = 0;
 	for (const char *w = NULL; (w = opt_choice_next(opt, w, &bytes));) {
-		(void)snprintf(word, sizeof word, "%.*s", (int)bytes, w);
+		snprintf(word, sizeof word, "%.*s", (int)bytes, w);
 		word_near_try(&near, word);
 		if (near.best == word)
 			near.best = memcpy(best, word, sizeof best);
@@ -150,7 +150,7 @@ static int put(const struct opt *opt, void *field, bool is_new, const char *valu
 
 void opt_env_name(const struct opt *opt, char *out, size_t bytes)
 {
-	(void)snprintf(out, bytes, "RETORT_%s", opt->name);
+	snprintf(out, bytes, "RETORT_%s", opt->name);
 	for (char *at = out; *at; at++)
 		*at = *at == '-' ? '_' : *at >= 'a' && *at <= 'z' ? (char)(*at - 'a' + 'A') : *at;
 }
@@ -243,7 +243,7 @@ static int fail_unknown(const struct opt_set *set, const char *name, size_t byte
 {
 	char word[OPT_NAME_BYTES];
 	struct word_near near = WORD_NEAR(word);
-	(void)snprintf(word, sizeof word, "%.*s", (int)MIN(bytes, sizeof word), name);
+	snprintf(word, sizeof word, "%.*s", (int)MIN(bytes, sizeof word), name);
 	for (size_t i = 0; i < set->n_opts; i++)
 		if (!(set->opts[i].flags & OPT_HIDDEN))
 			word_near_try(&near, set->opts[i].name);

@@ -242,7 +242,7 @@ static int name_option(struct err *err)
 	const struct err was = *err;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (strncmp(was.msg, rows[i].param, strlen(rows[i].param)) == 0)
-			(void)snprintf(err->msg, sizeof err->msg, "%s%s", rows[i].option,
+			snprintf(err->msg, sizeof err->msg, "%s%s", rows[i].option,
 				was.msg + strlen(rows[i].param));
 	return -err_errno(err->code);
 }
@@ -258,7 +258,7 @@ static int call(struct agent *agent, json_t *create, json_t **result, struct err
 			agent->service, "session.create", json_incref(create), NULL, &session, err);
 	if (r < 0)
 		return r;
-	(void)snprintf(id, sizeof id, "%s", session_text(session, "session"));
+	snprintf(id, sizeof id, "%s", session_text(session, "session"));
 	json_decref(session);
 	agent->can_ask = agent->args.tools && !agent->args.json && !agent->args.jsonl &&
 		approver_open(&agent->approver, agent->service);
@@ -308,13 +308,13 @@ static int tell_end(const json_t *result)
 	const json_t *error = json_object_get(result, "error");
 	const char *hint = session_text(error, "hint");
 	if (error)
-		(void)fprintf(stderr, "retort: %s%s%s\n", session_text(error, "message"),
+		fprintf(stderr, "retort: %s%s%s\n", session_text(error, "message"),
 			hint[0] ? ": " : "", hint);
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
 		if (strcmp(ends[i].status, status) != 0)
 			continue;
 		if (ends[i].text)
-			(void)fprintf(stderr, "retort: %s: %s\n", status, ends[i].text);
+			fprintf(stderr, "retort: %s: %s\n", status, ends[i].text);
 		return ends[i].exit_status;
 	}
 	return exit_of_error(result);
@@ -324,7 +324,7 @@ static void tell_how_to_go_on(const json_t *result)
 {
 	const char *id = session_text(result, "agent");
 	if (id[0] && strcmp(session_text(result, "status"), "ok") != 0)
-		(void)fprintf(stderr, "retort: go on with it: retort agent --resume %s\n", id);
+		fprintf(stderr, "retort: go on with it: retort agent --resume %s\n", id);
 }
 
 static int finish(struct agent *agent, const json_t *result)
@@ -398,7 +398,7 @@ static int find_past(struct agent *agent, struct err *err)
 		return agent_past_find(past, args->resume, err);
 	int r = args->no_journal ? 0 : agent_past_new(past, err);
 	if (r == 0 && past->why.code && !args->quiet)
-		(void)fprintf(stderr, "retort: this task cannot go on later: %s\n", past->why.msg);
+		fprintf(stderr, "retort: this task cannot go on later: %s\n", past->why.msg);
 	return r;
 }
 

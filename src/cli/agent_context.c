@@ -52,7 +52,7 @@ static int add(const char *item, json_t *volumes, json_t *rows, struct err *err)
 	char place[sizeof AGENT_CONTEXT_DIR + sizeof name];
 	int bytes = name_bytes(item);
 	if (bytes > 0)
-		(void)snprintf(name, sizeof name, "%.*s", bytes, item);
+		snprintf(name, sizeof name, "%.*s", bytes, item);
 	int r = find_file(bytes > 0 ? item + bytes + 1 : item, path, err);
 	if (r < 0)
 		return r;
@@ -60,7 +60,7 @@ static int add(const char *item, json_t *volumes, json_t *rows, struct err *err)
 		(void)err_set(err, ERR_USAGE, "--context %.150s: %s is there twice", item, name);
 		return err_hint(err, "give each a name: --context NAME=FILE");
 	}
-	(void)snprintf(place, sizeof place, "%s%s", AGENT_CONTEXT_DIR, name);
+	snprintf(place, sizeof place, "%s%s", AGENT_CONTEXT_DIR, name);
 	json_t *volume = json_pack("{s:s, s:s, s:s}", "src", path, "dst", place, "mode", "ro");
 	json_t *row = json_pack("{s:s, s:s}", "name", name, "path", place);
 	if (!volume) {

@@ -83,7 +83,7 @@ static int print_rows(FILE *to, const json_t *rows)
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		const json_t *row = json_array_get(rows, i);
 		show_time(made[i][0], json_object_get(row, "changed_ms"));
-		(void)snprintf(made[i][1], TIME_BYTES, "%" JSON_INTEGER_FORMAT,
+		snprintf(made[i][1], TIME_BYTES, "%" JSON_INTEGER_FORMAT,
 			json_integer_value(json_object_get(row, "steps")));
 		cells[at++] = member(row, "agent");
 		cells[at++] = member(row, "status");

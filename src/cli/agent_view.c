@@ -345,7 +345,7 @@ static void put_json(struct agent_view *view, const json_t *event)
 		sink_add(&view->out, "\n", 1);
 	}
 	if (view->record) {
-		(void)fprintf(view->record, "%s\n", line);
+		fprintf(view->record, "%s\n", line);
 		(void)fflush(view->record);
 	}
 	free(line);
@@ -358,7 +358,7 @@ static void tell_wait(const json_t *event)
 	const char *message = member(event, "message");
 	(void)utf8_escape_terminal(
 		&safe, message, utf8_cut(message, strlen(message), NOTE_BYTES), UTF8_ONE_LINE);
-	(void)fprintf(stderr, "retort: %s: again in %.1f s\n", buf_str(&safe),
+	fprintf(stderr, "retort: %s: again in %.1f s\n", buf_str(&safe),
 		(double)count(event, "wait_ms") / 1000);
 }
 
@@ -384,7 +384,7 @@ static void warn_of_refusal(const json_t *result)
 {
 	const json_t *refused = json_object_get(json_object_get(result, "candidates"), "refused");
 	if (refused)
-		(void)fprintf(stderr,
+		fprintf(stderr,
 			"retort: --best-of: %s: %" JSON_INTEGER_FORMAT
 			" for each step from then on\n",
 			member(refused, "message"), count(refused, "left"));
@@ -395,7 +395,7 @@ static void warn_of_numbers(const json_t *result)
 	struct buf text = BUF_INIT(NOTE_BYTES);
 	if (json_is_false(json_object_get(result, "grounded")) &&
 		list(&text, json_object_get(result, "ungrounded")) == 0)
-		(void)fprintf(stderr,
+		fprintf(stderr,
 			"retort: ungrounded: the answer contains %s, which no step printed: "
 			"do not rely on it\n",
 			buf_str(&text));
@@ -408,7 +408,7 @@ static void show_cost(struct agent_view *view, const json_t *result)
 	const json_t *cost = json_object_get(usage, "cost_usd");
 	char money[40] = "";
 	if (cost)
-		(void)snprintf(money, sizeof money, ", %.4f USD", json_number_value(cost));
+		snprintf(money, sizeof money, ", %.4f USD", json_number_value(cost));
 	note(view, DIM,
 		"── %" JSON_INTEGER_FORMAT " step%s, %.1f s, %s%" JSON_INTEGER_FORMAT
 		" tokens read, %" JSON_INTEGER_FORMAT " written%s",

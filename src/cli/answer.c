@@ -33,7 +33,7 @@ static bool give_line(struct answer *a)
 	n += data[n] == '\n';
 	json_t *text = json_stringn(data, n);
 	if (!text)
-		(void)fputs("retort: not UTF-8: type it again\n", stderr);
+		fputs("retort: not UTF-8: type it again\n", stderr);
 	if (n > 0 && text)
 		put(a, json_pack("{s:s, s:O}", "run", a->run, "text", text));
 	else if (text)
@@ -65,7 +65,7 @@ void answer_event(struct answer *a, const json_t *event)
 	struct err err;
 	if (!name || !run || strcmp(name, "stdin") != 0 || a->ear)
 		return;
-	(void)snprintf(a->run, sizeof a->run, "%s", run);
+	snprintf(a->run, sizeof a->run, "%s", run);
 	if (give_line(a))
 		return;
 	a->has_lines = a->has_lines || term_take_lines(STDIN_FILENO, TCSADRAIN, &a->before);

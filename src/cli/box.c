@@ -268,7 +268,7 @@ void box_tell_columns(json_t *create)
 {
 	json_t *env = json_object_get(create, "env");
 	char columns[16];
-	(void)snprintf(columns, sizeof columns, "%d", term_columns(STDOUT_FILENO));
+	snprintf(columns, sizeof columns, "%d", term_columns(STDOUT_FILENO));
 	if (term_is(STDOUT_FILENO) && env && !json_object_get(env, "COLUMNS"))
 		(void)json_object_set_new(env, "COLUMNS", json_string(columns));
 }

@@ -52,7 +52,7 @@ int cmd_run_sub(const struct cmd *cmd, int argc, char **argv)
 	char name[64];
 	struct word_near near = WORD_NEAR(argc > 1 ? argv[1] : "");
 	if (argc > 1 && argv[1][0] != '-') {
-		(void)snprintf(name, sizeof name, "%s %s", cmd->name, argv[1]);
+		snprintf(name, sizeof name, "%s %s", cmd->name, argv[1]);
 		const struct cmd *sub = cmd_find(name);
 		if (sub)
 			return sub->run(argc - 1, argv + 1);
@@ -139,7 +139,7 @@ static void print_json(const struct err *err, const char *msg)
 	if (err->hint[0])
 		(void)json_object_set_new(inner, "hint", json_text(err->hint));
 	(void)json_dumpf(root, stdout, JSON_COMPACT);
-	(void)fputc('\n', stdout);
+	fputc('\n', stdout);
 	(void)fflush(stdout);
 	json_decref(root);
 }
@@ -156,7 +156,7 @@ int cli_fail(const struct err *failed, bool json)
 		(void)utf8_escape_terminal(&line, err->hint, strlen(err->hint), UTF8_ONE_LINE);
 	}
 	(void)fflush(stdout);
-	(void)fprintf(stderr, "retort: %s\n", buf_str(&line));
+	fprintf(stderr, "retort: %s\n", buf_str(&line));
 	if (json)
 		print_json(err, msg);
 	int status = err_exit(err->code);

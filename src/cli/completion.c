@@ -9,18 +9,18 @@ static void put_inside(const char *text, const char *escaped)
 {
 	for (; *text; text++) {
 		if (*text == '\'')
-			(void)fputs("'\\''", stdout);
+			fputs("'\\''", stdout);
 		else if (strchr(escaped, *text))
 			printf("\\%c", *text);
 		else
-			(void)putchar(*text);
+			putchar(*text);
 	}
 }
 
 static void put_words(const char *choices)
 {
 	for (; choices && *choices; choices++)
-		(void)putchar(*choices == '|' ? ' ' : *choices);
+		putchar(*choices == '|' ? ' ' : *choices);
 }
 
 static void put_commands(void)
@@ -298,7 +298,7 @@ static void zsh_operand(const struct cmd *cmd)
 static void zsh_name(const struct cmd *cmd)
 {
 	for (const char *at = cmd->name; *at; at++)
-		(void)putchar(*at == ' ' ? '_' : *at);
+		putchar(*at == ' ' ? '_' : *at);
 }
 
 static void zsh_function(const struct cmd *cmd)
@@ -378,10 +378,10 @@ static void fish_when(const struct cmd *cmd)
 /* Single quotes of fish know \' and \\ and nothing else. */
 static void fish_text(const char *text)
 {
-	(void)putchar('\'');
+	putchar('\'');
 	for (; *text; text++)
 		printf(strchr("'\\", *text) ? "\\%c" : "%c", *text);
-	(void)putchar('\'');
+	putchar('\'');
 }
 
 static void fish_option(const struct cmd *cmd, const struct opt *opt)

@@ -40,10 +40,9 @@ static const char *as_text(const json_t *value)
 	if (json_is_boolean(value))
 		return json_is_true(value) ? "true" : "false";
 	if (json_is_integer(value))
-		(void)snprintf(
-			text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+		snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
 	else if (json_is_real(value))
-		(void)snprintf(text, sizeof text, "%g", json_real_value(value));
+		snprintf(text, sizeof text, "%g", json_real_value(value));
 	else
 		return NULL;
 	return strdup(text);

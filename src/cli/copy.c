@@ -70,7 +70,7 @@ static int read_part(const struct copy_from *from, struct reading *reading, int 
 	int r = from->call(from->arg, "file.read", params, &result, err);
 	ssize_t n = r < 0 ? r : take_content(result, out, err);
 	reading->size = json_integer_value(json_object_get(result, "size"));
-	(void)snprintf(reading->inode, sizeof reading->inode, "%s", session_text(result, "inode"));
+	snprintf(reading->inode, sizeof reading->inode, "%s", session_text(result, "inode"));
 	json_decref(result);
 	if (n < 0)
 		return (int)n;

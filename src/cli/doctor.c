@@ -40,10 +40,10 @@ static void print_row(const json_t *row, bool color)
 			off = "\033[0m";
 		}
 	const char *instead = text_of(row, "instead"), *hint = text_of(row, "hint");
-	(void)printf("%s%-8s%s %-22s %s%s%s\n", on, state, off, text_of(row, "name"),
+	printf("%s%-8s%s %-22s %s%s%s\n", on, state, off, text_of(row, "name"),
 		text_of(row, "what"), instead[0] ? ": " : "", instead);
 	if (hint[0])
-		(void)printf("%32s%s\n", "→ ", hint);
+		printf("%32s%s\n", "→ ", hint);
 }
 
 static int doctor_main(int argc, char **argv)
@@ -61,12 +61,12 @@ static int doctor_main(int argc, char **argv)
 		return cli_fail(&err, args.json);
 	if (args.json) {
 		char *text = json_text(found, JSON_INDENT(1));
-		(void)printf("%s\n", text ? text : "{}");
+		printf("%s\n", text ? text : "{}");
 		free(text);
 	} else {
 		bool color = term_has_color(STDOUT_FILENO, (enum term_color)args.color);
 		json_array_foreach(json_object_get(found, "checks"), i, row) print_row(row, color);
-		(void)printf("\n%s\n",
+		printf("\n%s\n",
 			r ? "This host can run untrusted code in boxes."
 			  : "This host cannot run untrusted code in boxes yet: see → above.");
 	}

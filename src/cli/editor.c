@@ -168,7 +168,7 @@ static void show_names(const char *text, const json_t *names)
 	(void)table_write(&out, cells, n_columns, n_cells / n_columns, 0);
 	if (n_rest > 0)
 		(void)table_write(&out, cells + n_cells - n_rest, n_rest, 1, 0);
-	(void)printf("\n%s%s", buf_str(&out), i < json_array_size(names) ? "…\n" : "");
+	printf("\n%s%s", buf_str(&out), i < json_array_size(names) ? "…\n" : "");
 	(void)fflush(stdout);
 }
 
@@ -383,21 +383,21 @@ static int read_terminal(struct editor *e, const char *prompt, char **line)
 	e->failure = 0;
 	el_resize(e->el);
 	e->is_reading = true;
-	(void)fputs(paste_on, stdout);
+	fputs(paste_on, stdout);
 	(void)fflush(stdout);
 	const char *text = el_gets(e->el, &n);
-	(void)fputs(paste_off, stdout);
+	fputs(paste_off, stdout);
 	(void)fflush(stdout);
 	e->is_reading = false;
 	if (e->failure < 0) {
 		/* What was typed is dropped; the next line begins at the left. */
 		el_reset(e->el);
-		(void)fputs(e->failure == -EINTR ? "^C\n" : "\n", stdout);
+		fputs(e->failure == -EINTR ? "^C\n" : "\n", stdout);
 		(void)fflush(stdout);
 		return e->failure;
 	}
 	if (!text || n <= 0) {
-		(void)fputs("\n", stdout);
+		fputs("\n", stdout);
 		return 0;
 	}
 	/* What comes back from the history may have several. */

@@ -24,12 +24,12 @@ static size_t width(const char *text)
 
 static void pad(const struct page *p, size_t n)
 {
-	(void)fprintf(p->out, "%*s", (int)n, "");
+	fprintf(p->out, "%*s", (int)n, "");
 }
 
 static void heading(const struct page *p, const char *text)
 {
-	(void)fprintf(p->out, p->color ? "\n\033[1m%s:\033[0m\n" : "\n%s:\n", text);
+	fprintf(p->out, p->color ? "\n\033[1m%s:\033[0m\n" : "\n%s:\n", text);
 }
 
 /* Write the words of @text, the cursor being at column @at and later lines starting at @indent. */
@@ -40,11 +40,11 @@ static void wrap(const struct page *p, const char *text, size_t at, size_t inden
 		size_t bytes = strcspn(text, " \n");
 		size_t n = utf8_count(text, bytes);
 		if (!is_first && at + 1 + n > p->columns) {
-			(void)fputc('\n', p->out);
+			fputc('\n', p->out);
 			pad(p, indent);
 			at = indent;
 		} else if (!is_first) {
-			(void)fputc(' ', p->out);
+			fputc(' ', p->out);
 			at++;
 		}
 		(void)fwrite(text, 1, bytes, p->out);
@@ -52,16 +52,16 @@ static void wrap(const struct page *p, const char *text, size_t at, size_t inden
 		text += bytes;
 		is_first = false;
 	}
-	(void)fputc('\n', p->out);
+	fputc('\n', p->out);
 }
 
 /* A row of two columns; a left side too long for its column gets a line of its own. */
 static void row(const struct page *p, const char *left, const char *text, size_t column)
 {
 	size_t n = 2 + width(left);
-	(void)fprintf(p->out, "  %s", left);
+	fprintf(p->out, "  %s", left);
 	if (n + 2 > column) {
-		(void)fputc('\n', p->out);
+		fputc('\n', p->out);
 		n = 0;
 	}
 	pad(p, column - n);
@@ -136,7 +136,7 @@ static void print_text(const struct page *p, const char *text)
 		struct buf part cleanup_buf = BUF_INIT(HELP_TEXT_BYTES);
 		const char *end = strstr(text, "\n\n");
 		(void)buf_append(&part, text, end ? (size_t)(end - text) : strlen(text));
-		(void)fputc('\n', p->out);
+		fputc('\n', p->out);
 		wrap(p, buf_str(&part), 0, 0);
 		text = end ? end + 2 : NULL;
 	}
@@ -165,9 +165,9 @@ static void print_examples(const struct page *p, const struct cmd *cmd)
 	if (cmd->n_examples > 0)
 		heading(p, "Examples");
 	for (size_t i = 0; i < cmd->n_examples; i++) {
-		(void)fprintf(p->out, "%s  # ", i > 0 ? "\n" : "");
+		fprintf(p->out, "%s  # ", i > 0 ? "\n" : "");
 		wrap(p, cmd->examples[i].what, 4, 4);
-		(void)fprintf(p->out, "  %s\n", cmd->examples[i].line);
+		fprintf(p->out, "  %s\n", cmd->examples[i].line);
 	}
 }
 
@@ -186,10 +186,10 @@ void help_print(FILE *out, const struct cmd *cmd, int columns, bool color)
 {
 	struct page page = {out, (size_t)MIN(columns, (int)HELP_COLUMNS_MAX), color};
 	const struct page *p = &page;
-	(void)fprintf(out, "%s.\n", cmd->summary);
+	fprintf(out, "%s.\n", cmd->summary);
 	heading(p, "Usage");
 	for (const char *const *u = cmd->usage; *u; u++) {
-		(void)fprintf(out, "  retort ");
+		fprintf(out, "  retort ");
 		wrap(p, *u, 9, 9);
 	}
 	print_text(p, cmd->text);
@@ -200,10 +200,9 @@ void help_print(FILE *out, const struct cmd *cmd, int columns, bool color)
 	print_options(p, cmd);
 	print_examples(p, cmd);
 	if (cmd == &cmd_root)
-		(void)fprintf(out, "\n`retort help COMMAND` tells more about a command.\n");
+		fprintf(out, "\n`retort help COMMAND` tells more about a command.\n");
 	else if (cmd->subs)
-		(void)fprintf(
-			out, "\n`retort help %s COMMAND` tells more about a command.\n", cmd->name);
+		fprintf(out, "\n`retort help %s COMMAND` tells more about a command.\n", cmd->name);
 	else
 		print_exits(p, cmd);
 }
@@ -262,7 +261,7 @@ static int help_run(int argc, char **argv)
 	const struct cmd *cmd = at < argc ? cmd_find(argv[at]) : &cmd_root;
 	char name[64];
 	if (cmd && cmd->subs && at + 1 < argc) {
-		(void)snprintf(name, sizeof name, "%s %s", cmd->name, argv[++at]);
+		snprintf(name, sizeof name, "%s %s", cmd->name, argv[++at]);
 		cmd = cmd_find(name);
 		argv[at] = name;
 	}

@@ -19,21 +19,21 @@ static void put(FILE *out, const char *text, size_t bytes, enum man_dash dash)
 		int32_t c;
 		size_t n = utf8_decode(text, bytes, &c);
 		if (c == '\\')
-			(void)fputs("\\e", out);
+			fputs("\\e", out);
 		else if (c == '-' && dash == MAN_LITERAL)
-			(void)fputs("\\-", out);
+			fputs("\\-", out);
 		else if (c == '"')
-			(void)fputs("\\(dq", out);
+			fputs("\\(dq", out);
 		else if (c == '\'')
-			(void)fputs("\\(aq", out);
+			fputs("\\(aq", out);
 		else if (c == '`')
-			(void)fputs("\\(ga", out);
+			fputs("\\(ga", out);
 		else if (c == '~' || c == '^')
-			(void)fputs(c == '~' ? "\\(ti" : "\\(ha", out);
+			fputs(c == '~' ? "\\(ti" : "\\(ha", out);
 		else if (c >= 0x80 || c < 0)
-			(void)fprintf(out, "\\[u%04X]", (unsigned)(c < 0 ? UTF8_REPLACEMENT : c));
+			fprintf(out, "\\[u%04X]", (unsigned)(c < 0 ? UTF8_REPLACEMENT : c));
 		else
-			(void)fputc(c, out);
+			fputc(c, out);
 		text += n;
 		bytes -= n;
 	}
@@ -42,9 +42,9 @@ static void put(FILE *out, const char *text, size_t bytes, enum man_dash dash)
 /* An argument of a macro that can be neither a request nor another macro. */
 static void put_arg(FILE *out, const char *text)
 {
-	(void)fputs("\"\\&", out);
+	fputs("\"\\&", out);
 	put(out, text, strlen(text), MAN_LITERAL);
-	(void)fputc('"', out);
+	fputc('"', out);
 }
 
 static bool ends_sentence(const char *word, size_t bytes)
@@ -66,23 +66,23 @@ static void put_text(FILE *out, const char *text, size_t bytes)
 		if (n == 0)
 			break;
 		if (at > 0 && at + 1 + n > MAN_COLUMNS) {
-			(void)fputc('\n', out);
+			fputc('\n', out);
 			at = 0;
 		}
 		if (at > 0)
-			(void)fputc(' ', out);
+			fputc(' ', out);
 		else if (text[0] == '.')
-			(void)fputs("\\&", out);
+			fputs("\\&", out);
 		put(out, text, n, MAN_PROSE);
 		at += 1 + n;
 		if (ends_sentence(text, n)) {
-			(void)fputc('\n', out);
+			fputc('\n', out);
 			at = 0;
 		}
 		text += n;
 	}
 	if (at > 0)
-		(void)fputc('\n', out);
+		fputc('\n', out);
 }
 
 /* What the table writes as a phrase stands in the manual as a sentence. */
@@ -96,17 +96,17 @@ static void put_sentence(FILE *out, const char *text)
 
 static void print_synopsis(FILE *out, const struct cmd *cmd)
 {
-	(void)fputs(".Sh SYNOPSIS\n", out);
+	fputs(".Sh SYNOPSIS\n", out);
 	for (const char *const *u = cmd->usage; *u; u++) {
-		(void)fputs(".Nm retort\n", out);
+		fputs(".Nm retort\n", out);
 		put(out, *u, strlen(*u), MAN_LITERAL);
-		(void)fputc('\n', out);
+		fputc('\n', out);
 	}
 }
 
 static void print_description(FILE *out, const struct cmd *cmd)
 {
-	(void)fputs(".Sh DESCRIPTION\n", out);
+	fputs(".Sh DESCRIPTION\n", out);
 	const char *text = cmd->text;
 	if (!text)
 		put_sentence(out, cmd->summary);
@@ -115,51 +115,51 @@ static void print_description(FILE *out, const struct cmd *cmd)
 		put_text(out, text, end ? (size_t)(end - text) : strlen(text));
 		text = end ? end + 2 : NULL;
 		if (text && *text)
-			(void)fputs(".Pp\n", out);
+			fputs(".Pp\n", out);
 	}
 }
 
 static void print_commands(FILE *out, const struct cmd *const *table)
 {
-	(void)fputs(".Ss Commands\n.Bl -tag -width completion\n", out);
+	fputs(".Ss Commands\n.Bl -tag -width completion\n", out);
 	for (const struct cmd *const *c = table; *c; c++) {
 		const char *space = strrchr((*c)->name, ' ');
 		if ((*c)->is_hidden)
 			continue;
-		(void)fputs(".It Cm ", out);
+		fputs(".It Cm ", out);
 		put_arg(out, space ? space + 1 : (*c)->name);
-		(void)fputc('\n', out);
+		fputc('\n', out);
 		put_sentence(out, (*c)->summary);
 	}
-	(void)fputs(".El\n", out);
+	fputs(".El\n", out);
 }
 
 static void print_option(FILE *out, const struct opt *opt)
 {
 	size_t bytes;
-	(void)fputs(".It ", out);
+	fputs(".It ", out);
 	if (opt->letter)
-		(void)fprintf(out, "Fl %c , ", opt->letter);
-	(void)fprintf(out, "Fl \\-%s", opt->name);
+		fprintf(out, "Fl %c , ", opt->letter);
+	fprintf(out, "Fl \\-%s", opt->name);
 	if (opt->type != OPT_FLAG) {
-		(void)fputs(" Ar ", out);
+		fputs(" Ar ", out);
 		put_arg(out, opt->arg ? opt->arg : "VALUE");
 	}
-	(void)fputc('\n', out);
+	fputc('\n', out);
 	put_sentence(out, opt->help ? opt->help : "");
 	const char *before = "One of";
 	for (const char *w = NULL; opt->choices && (w = opt_choice_next(opt, w, &bytes));) {
-		(void)fprintf(out, "%s\n.Cm \"\\&", before);
+		fprintf(out, "%s\n.Cm \"\\&", before);
 		put(out, w, bytes, MAN_LITERAL);
-		(void)fputs(w[bytes] ? "\" ,\n" : "\" .\n", out);
+		fputs(w[bytes] ? "\" ,\n" : "\" .\n", out);
 		before = "\\&";
 	}
 	if (opt->type == OPT_LIST)
-		(void)fputs("May be repeated.\n", out);
+		fputs("May be repeated.\n", out);
 	if (opt->fallback) {
-		(void)fputs("The default is\n.Cm ", out);
+		fputs("The default is\n.Cm ", out);
 		put_arg(out, opt->fallback);
-		(void)fputs(" .\n", out);
+		fputs(" .\n", out);
 	}
 }
 
@@ -172,21 +172,21 @@ static void print_options(FILE *out, const struct cmd *cmd)
 		if (opt->flags & OPT_HIDDEN)
 			continue;
 		if (!group || strcmp(group, name) != 0) {
-			(void)fprintf(out, "%s.Ss ", group ? ".El\n" : "");
+			fprintf(out, "%s.Ss ", group ? ".El\n" : "");
 			put(out, name, strlen(name), MAN_PROSE);
-			(void)fputs("\n.Bl -tag -width Ds\n", out);
+			fputs("\n.Bl -tag -width Ds\n", out);
 		}
 		group = name;
 		print_option(out, opt);
 	}
 	if (group)
-		(void)fputs(".El\n", out);
+		fputs(".El\n", out);
 }
 
 static void print_environment(FILE *out, const struct cmd *cmd)
 {
-	(void)fputs(".Sh ENVIRONMENT\nOptions on the command line win over these variables, and "
-		    "these over the\nconfiguration file.\n.Bl -tag -width Ds\n",
+	fputs(".Sh ENVIRONMENT\nOptions on the command line win over these variables, and "
+	      "these over the\nconfiguration file.\n.Bl -tag -width Ds\n",
 		out);
 	for (size_t i = 0; i < cmd->n_opts; i++) {
 		const struct opt *opt = &cmd->opts[i];
@@ -194,13 +194,13 @@ static void print_environment(FILE *out, const struct cmd *cmd)
 		if (opt->flags & (OPT_HIDDEN | OPT_NO_ENV))
 			continue;
 		opt_env_name(opt, name, sizeof name);
-		(void)fprintf(out, ".It Ev %s\nAs\n.Fl \\-%s .\n", name, opt->name);
+		fprintf(out, ".It Ev %s\nAs\n.Fl \\-%s .\n", name, opt->name);
 	}
-	(void)fputs(".It Ev NO_COLOR\nWhen not empty, nothing is coloured unless\n.Fl \\-color\n"
-		    "says so.\n.It Ev COLUMNS\nThe width of help.\n.El\n"
-		    ".Sh FILES\n.Bl -tag -width Ds\n"
-		    ".It Pa $XDG_CONFIG_HOME/retort/config.json\n"
-		    "Defaults of options, by their long names.\n.El\n",
+	fputs(".It Ev NO_COLOR\nWhen not empty, nothing is coloured unless\n.Fl \\-color\n"
+	      "says so.\n.It Ev COLUMNS\nThe width of help.\n.El\n"
+	      ".Sh FILES\n.Bl -tag -width Ds\n"
+	      ".It Pa $XDG_CONFIG_HOME/retort/config.json\n"
+	      "Defaults of options, by their long names.\n.El\n",
 		out);
 }
 
@@ -208,27 +208,27 @@ static void print_exits(FILE *out, const struct cmd *cmd)
 {
 	size_t n;
 	const struct cmd_exit *exits = cmd_exits(cmd, &n);
-	(void)fputs(".Sh EXIT STATUS\n.Bl -tag -width Ds\n", out);
+	fputs(".Sh EXIT STATUS\n.Bl -tag -width Ds\n", out);
 	for (size_t i = 0; i < n; i++) {
-		(void)fputs(".It ", out);
+		fputs(".It ", out);
 		put_arg(out, exits[i].status);
-		(void)fputc('\n', out);
+		fputc('\n', out);
 		put_text(out, exits[i].meaning, strlen(exits[i].meaning));
 	}
-	(void)fputs(".El\n", out);
+	fputs(".El\n", out);
 }
 
 static void print_examples(FILE *out, const struct cmd *cmd)
 {
 	if (cmd->n_examples > 0)
-		(void)fputs(".Sh EXAMPLES\n", out);
+		fputs(".Sh EXAMPLES\n", out);
 	for (size_t i = 0; i < cmd->n_examples; i++) {
 		const struct cmd_example *e = &cmd->examples[i];
-		(void)fputs(i > 0 ? ".Pp\n" : "", out);
+		fputs(i > 0 ? ".Pp\n" : "", out);
 		put_text(out, e->what, strlen(e->what));
-		(void)fputs(".Bd -literal -offset indent\n\\&", out);
+		fputs(".Bd -literal -offset indent\n\\&", out);
 		put(out, e->line, strlen(e->line), MAN_LITERAL);
-		(void)fputs("\n.Ed\n", out);
+		fputs("\n.Ed\n", out);
 	}
 }
 
@@ -236,10 +236,7 @@ static void print_examples(FILE *out, const struct cmd *cmd)
 static void put_dashed(FILE *out, const char *name, int (*change)(int c))
 {
 	for (; *name; name++)
-		(void)fputc(*name == ' ' ? '-'
-				: change ? change((unsigned char)*name)
-					 : *name,
-			out);
+		fputc(*name == ' ' ? '-' : change ? change((unsigned char)*name) : *name, out);
 }
 
 struct next {
@@ -266,41 +263,41 @@ static const char *name_after(const char *last)
 static void print_see_also(FILE *out, const struct cmd *cmd)
 {
 	const char *before = "";
-	(void)fputs(".Sh SEE ALSO\n", out);
+	fputs(".Sh SEE ALSO\n", out);
 	if (cmd != &cmd_root && !cmd->subs) {
-		(void)fputs(".Xr retort 1\n", out);
+		fputs(".Xr retort 1\n", out);
 		return;
 	}
 	size_t bytes = cmd->subs ? strlen(cmd->name) : 0;
 	if (cmd->subs) {
-		(void)fputs(".Xr retort 1", out);
+		fputs(".Xr retort 1", out);
 		before = " ,\n";
 	}
 	for (const char *name = NULL; (name = name_after(name));) {
 		if (bytes > 0 && (strncmp(name, cmd->name, bytes) != 0 || name[bytes] != ' '))
 			continue;
-		(void)fprintf(out, "%s.Xr retort-", before);
+		fprintf(out, "%s.Xr retort-", before);
 		put_dashed(out, name, NULL);
-		(void)fputs(" 1", out);
+		fputs(" 1", out);
 		before = " ,\n";
 	}
-	(void)fputc('\n', out);
+	fputc('\n', out);
 }
 
 static void print_title(FILE *out, const struct cmd *cmd)
 {
 	bool is_root = cmd == &cmd_root;
-	(void)fprintf(out, ".Dd %s\n.Dt RETORT%s", version_date, is_root ? "" : "-");
+	fprintf(out, ".Dd %s\n.Dt RETORT%s", version_date, is_root ? "" : "-");
 	put_dashed(out, is_root ? "" : cmd->name, toupper);
-	(void)fprintf(out, " 1\n.Os \"retort %s\"\n.Sh NAME\n.Nm retort", version_text);
+	fprintf(out, " 1\n.Os \"retort %s\"\n.Sh NAME\n.Nm retort", version_text);
 	for (const char *at = is_root ? "" : cmd->name, *before = "\\-"; *at; before = "") {
 		size_t n = strcspn(at, " ");
-		(void)fprintf(out, "%s%.*s%s", before, (int)n, at, at[n] ? "\\-" : "");
+		fprintf(out, "%s%.*s%s", before, (int)n, at, at[n] ? "\\-" : "");
 		at += n + (at[n] == ' ');
 	}
-	(void)fprintf(out, "\n.Nd %c", tolower((unsigned char)cmd->summary[0]));
+	fprintf(out, "\n.Nd %c", tolower((unsigned char)cmd->summary[0]));
 	put(out, cmd->summary + 1, strlen(cmd->summary + 1), MAN_PROSE);
-	(void)fputc('\n', out);
+	fputc('\n', out);
 }
 
 void man_print(FILE *out, const struct cmd *cmd)

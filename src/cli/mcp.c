@@ -271,7 +271,7 @@ static int mcp_main(int argc, char **argv)
 		r = prepare(m, &err);
 		is_wrong = r < 0;
 		if (r == 0 && isatty(STDIN_FILENO))
-			(void)fprintf(stderr,
+			fprintf(stderr,
 				"retort: mcp is spoken by agents, which start it themselves: claude "
 				"mcp add retort -- retort mcp; Ctrl-D ends it\n");
 		if (r == 0)

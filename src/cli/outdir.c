@@ -79,7 +79,7 @@ struct temporary {
 static struct temporary make_temporary(int dir)
 {
 	struct temporary t;
-	(void)snprintf(t.name, sizeof t.name, ".retort-%ld.part", (long)getpid());
+	snprintf(t.name, sizeof t.name, ".retort-%ld.part", (long)getpid());
 	(void)unlinkat(dir, t.name, 0);
 	return t;
 }

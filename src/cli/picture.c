@@ -54,7 +54,7 @@ static void show_kitty(struct picture *p, const char *base64, size_t bytes)
 	for (size_t at = 0; at < bytes; at += KITTY_CHUNK_BYTES) {
 		size_t n = MIN(bytes - at, (size_t)KITTY_CHUNK_BYTES);
 		char head[48];
-		(void)snprintf(head, sizeof head, "\033_G%sm=%d;", at == 0 ? "a=T,f=100," : "",
+		snprintf(head, sizeof head, "\033_G%sm=%d;", at == 0 ? "a=T,f=100," : "",
 			at + n < bytes);
 		put(p, head);
 		sink_add(p->out, base64 + at, n);
@@ -102,7 +102,7 @@ static bool save(struct picture *p, const unsigned char *png, size_t bytes)
 	struct stat st = {0};
 	if (!p->dir && !(p->dir = mkdtemp(strcpy(p->made_dir, "/tmp/retort-XXXXXX"))))
 		return false;
-	(void)snprintf(path, sizeof path, "%s/figure-%u.png", p->dir, p->n_shown + 1);
+	snprintf(path, sizeof path, "%s/figure-%u.png", p->dir, p->n_shown + 1);
 	/* In a directory that a box writes to, anything may stand under this name. */
 	cleanup_fd int fd = open(
 		path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0666);
@@ -112,10 +112,9 @@ static bool save(struct picture *p, const unsigned char *png, size_t bytes)
 	if (r == 0 && ftruncate(fd, (off_t)bytes) < 0)
 		r = -errno;
 	if (r < 0)
-		(void)fprintf(
-			stderr, "retort: %s: %s: see --out and --images\n", path, strerror(-r));
+		fprintf(stderr, "retort: %s: %s: see --out and --images\n", path, strerror(-r));
 	else
-		(void)fprintf(stderr, "retort: figure saved: %s\n", path);
+		fprintf(stderr, "retort: figure saved: %s\n", path);
 	return r == 0;
 }
 
@@ -162,7 +161,7 @@ bool picture_show(struct picture *p, const json_t *mimes)
 		show_image(p, json_string_value(png), json_string_length(png)))
 		return true;
 	if (json_is_string(png) && p->is_dropped && !p->is_quiet) {
-		(void)fputs("retort: a figure was not kept: -o DIR keeps figures\n", stderr);
+		fputs("retort: a figure was not kept: -o DIR keeps figures\n", stderr);
 		p->is_dropped = false;
 	}
 	if (!json_is_string(text))

@@ -127,7 +127,7 @@ static int approve(void *arg, const char *text)
 		return args->yes ? 1 : -1;
 	cleanup_buf struct buf shown = BUF_INIT(1 << 20);
 	(void)utf8_escape_terminal(&shown, text, strlen(text), UTF8_KEEP_LINES);
-	(void)fprintf(terminal, "%s\nIs that right? [y/N] ", buf_str(&shown));
+	fprintf(terminal, "%s\nIs that right? [y/N] ", buf_str(&shown));
 	(void)fflush(terminal);
 	bool is_read = fgets(answer, sizeof answer, terminal);
 	(void)fclose(terminal);
@@ -176,7 +176,7 @@ static int run_plan(const struct plan_args *args, const char *path, bool runs)
 	int r = plan_perform(&req, runs, &report, &err);
 	/* What the program printed comes before what is said of it. */
 	(void)fflush(stdout);
-	(void)fputs(buf_str(&report), stderr);
+	fputs(buf_str(&report), stderr);
 	return r < 0 ? cli_fail(&err, false) : r;
 }
 
@@ -195,7 +195,7 @@ static int judge_plan(const struct plan_args *args, const char *path, bool is_ex
 			: is_explained	? PLAN_EXPLAIN
 					: PLAN_TEXT};
 	int r = plan_check(&req, &report, &err);
-	(void)fputs(buf_str(&report), req.output == PLAN_TEXT ? stderr : stdout);
+	fputs(buf_str(&report), req.output == PLAN_TEXT ? stderr : stdout);
 	return r < 0 ? cli_fail(&err, false) : r;
 }
 
@@ -209,7 +209,7 @@ static int write_policy(const struct plan_args *args, const char *path)
 	int r = plan_skeleton(&req, &text, &err);
 	if (r < 0)
 		return cli_fail(&err, false);
-	(void)fputs(buf_str(&text), stdout);
+	fputs(buf_str(&text), stdout);
 	return r;
 }
 
@@ -222,7 +222,7 @@ static int test_policy(const struct plan_args *args, const char *path)
 		.has_signals = true,
 		.output = args->is_json ? PLAN_JSON : PLAN_TEXT};
 	int r = plan_test(&req, &report, &err);
-	(void)fputs(buf_str(&report), r == PLAN_INVALID && !args->is_json ? stderr : stdout);
+	fputs(buf_str(&report), r == PLAN_INVALID && !args->is_json ? stderr : stdout);
 	return r < 0 ? cli_fail(&err, false) : r;
 }
 

@@ -98,7 +98,7 @@ void program_place(const char *path, const struct order *order, struct program_p
 	const char *name = slash ? slash + 1 : path;
 	const char *rest = NULL;
 	*out = (struct program_place){0};
-	(void)snprintf(out->name, sizeof out->name, "%s", path);
+	snprintf(out->name, sizeof out->name, "%s", path);
 	if (!realpath(path, real) || stat(real, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
 	if (order->workspace && realpath(order->workspace, dir)) {
@@ -107,11 +107,11 @@ void program_place(const char *path, const struct order *order, struct program_p
 	}
 	if (!rest && !has_volume(order, name)) {
 		const char *where = order->workspace ? "/tmp/" : "";
-		(void)snprintf(out->src, sizeof out->src, "%s", real);
-		(void)snprintf(out->dst, sizeof out->dst, "%s%s", where, name);
+		snprintf(out->src, sizeof out->src, "%s", real);
+		snprintf(out->dst, sizeof out->dst, "%s%s", where, name);
 		name = out->dst;
 	}
 	/* "./x.py" leads to it as well. */
 	if (strncmp(path, "./", 2) != 0 || strcmp(path + 2, name) != 0)
-		(void)snprintf(out->name, sizeof out->name, "%s", name);
+		snprintf(out->name, sizeof out->name, "%s", name);
 }

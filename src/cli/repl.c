@@ -107,7 +107,7 @@ void repl_step(struct repl *repl, const char *code, bool with_time)
 	repl->is_leaving = repl->view.out.error == EPIPE; /* nobody reads */
 	if (with_time) {
 		const json_t *usage = json_object_get(record, "usage");
-		(void)fprintf(stderr, "wall %.1f ms, CPU %.1f ms\n",
+		fprintf(stderr, "wall %.1f ms, CPU %.1f ms\n",
 			json_number_value(json_object_get(usage, "wall_ms")),
 			json_number_value(json_object_get(usage, "cpu_ms")));
 	}
@@ -122,7 +122,7 @@ static void make_prompt(const struct repl *repl, char out[PROMPT_BYTES])
 	cleanup_buf struct buf name = BUF_INIT(8 * REPL_SESSION_BYTES);
 	if (repl->is_branched)
 		(void)utf8_escape_terminal(&name, repl->name, strlen(repl->name), UTF8_ONE_LINE);
-	(void)snprintf(out, PROMPT_BYTES, "%.80s%s%s%s", buf_str(&name), name.bytes ? " " : "",
+	snprintf(out, PROMPT_BYTES, "%.80s%s%s%s", buf_str(&name), name.bytes ? " " : "",
 		is_python ? "" : repl->runtime, is_python ? ">>> " : "> ");
 }
 
@@ -241,7 +241,7 @@ static int prepare(struct repl *repl, struct err *err)
 		.is_typed = true,
 		.place = PLACE_REPL,
 		.error_color = term_has_color(STDERR_FILENO, (enum term_color)repl->args.color)};
-	(void)snprintf(repl->runtime, sizeof repl->runtime, "%s",
+	snprintf(repl->runtime, sizeof repl->runtime, "%s",
 		repl->args.box.runtime ? repl->args.box.runtime : "python");
 	repl->create = box_params(&repl->args.box, &repl->set, err);
 	if (!repl->create)
@@ -307,7 +307,7 @@ static int repl_loop(struct repl *repl, struct err *err)
 		return cli_fail(err, false);
 	bool is_terminal = editor_is_terminal(repl->reader.editor);
 	if (is_terminal && !repl->args.quiet)
-		(void)printf("retort %s, %s: %%help tells more, Ctrl-D leaves.\n", version_text,
+		printf("retort %s, %s: %%help tells more, Ctrl-D leaves.\n", version_text,
 			repl->runtime);
 	do
 		r = do_statement(repl);

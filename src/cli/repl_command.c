@@ -28,8 +28,8 @@ int repl_call(
 
 static void take_session(struct repl *repl, const json_t *session)
 {
-	(void)snprintf(repl->session, sizeof repl->session, "%s", session_text(session, "session"));
-	(void)snprintf(repl->name, sizeof repl->name, "%s", session_text(session, "name"));
+	snprintf(repl->session, sizeof repl->session, "%s", session_text(session, "session"));
+	snprintf(repl->name, sizeof repl->name, "%s", session_text(session, "name"));
 }
 
 int repl_create(struct repl *repl, struct err *err)
@@ -41,7 +41,7 @@ int repl_create(struct repl *repl, struct err *err)
 		take_session(repl, session);
 	/* Later it is what %runtime said last, whichever session is in use. */
 	if (r == 0 && is_first)
-		(void)snprintf(repl->runtime, sizeof repl->runtime, "%s",
+		snprintf(repl->runtime, sizeof repl->runtime, "%s",
 			session_text(session, "runtime"));
 	json_decref(session);
 	return r;
@@ -58,7 +58,7 @@ static void tell_undo(const json_t *result)
 	cleanup_buf struct buf words = BUF_INIT(OUTCOME_BYTES);
 	if (!outcome_is_plain_undo(result))
 		outcome_add_undone(&words, result);
-	(void)fprintf(stderr, "back at %.12s%s%s\n", head[0] ? head : "the start",
+	fprintf(stderr, "back at %.12s%s%s\n", head[0] ? head : "the start",
 		words.bytes ? ": " : "", buf_str(&words));
 }
 
@@ -83,9 +83,9 @@ static int do_branch(struct repl *repl, const struct magic *m, struct err *err)
 	if (r == 0) {
 		cleanup_buf struct buf again = BUF_INIT(OUTCOME_BYTES);
 		if (outcome_add_again(&again, result) && !repl->args.quiet)
-			(void)fprintf(stderr, "%s, in both sessions\n", buf_str(&again));
+			fprintf(stderr, "%s, in both sessions\n", buf_str(&again));
 		take_session(repl, result);
-		(void)snprintf(repl->name, sizeof repl->name, "%s", m->arg);
+		snprintf(repl->name, sizeof repl->name, "%s", m->arg);
 		repl->is_branched = true;
 	}
 	json_decref(result);
@@ -177,8 +177,7 @@ static int do_get(struct repl *repl, const struct magic *m, struct err *err)
 		return err_hint(
 			err, "name a place that you may write to: %%get %.100s DEST", m->arg);
 	if (r == 0 && !repl->args.quiet)
-		(void)fprintf(
-			stderr, "%s: %s\n", buf_str(&place), num_format_bytes(data.bytes).text);
+		fprintf(stderr, "%s: %s\n", buf_str(&place), num_format_bytes(data.bytes).text);
 	return r;
 }
 
@@ -198,12 +197,12 @@ static int do_runtime(struct repl *repl, const struct magic *m, struct err *err)
 	const char *names = session_text(info, "runtimes"), *known = param_language(m->arg);
 	const char *name = known ? known : m->arg;
 	if (r == 0 && !m->arg[0])
-		(void)printf("%s (there is: %s)\n", repl->runtime, names);
+		printf("%s (there is: %s)\n", repl->runtime, names);
 	else if (r == 0 && !magic_is_listed(names, name)) {
 		r = err_set(err, ERR_RUNTIME, "no runtime %.60s here", m->arg);
 		(void)err_hint(err, "there is: %s", names);
 	} else if (r == 0)
-		(void)snprintf(repl->runtime, sizeof repl->runtime, "%s", name);
+		snprintf(repl->runtime, sizeof repl->runtime, "%s", name);
 	json_decref(info);
 	return r;
 }
@@ -234,10 +233,10 @@ static int do_help(struct repl *repl attr_unused, const struct magic *m attr_unu
 		width = MAX(width, strlen(magic_rows[i].name) + strlen(magic_rows[i].arg));
 	for (int i = 0; i < MAGIC_END_; i++) {
 		const struct magic_row *row = &magic_rows[i];
-		(void)printf("%%%s %-*s  %s\n", row->name, (int)(width - strlen(row->name)),
-			row->arg, row->help);
+		printf("%%%s %-*s  %s\n", row->name, (int)(width - strlen(row->name)), row->arg,
+			row->help);
 	}
-	(void)puts("Tab completes a name. Ctrl-C stops the step, Ctrl-D leaves.");
+	puts("Tab completes a name. Ctrl-C stops the step, Ctrl-D leaves.");
 	return 0;
 }
 

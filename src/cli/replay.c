@@ -46,7 +46,7 @@ static void print_side(const char *what, const json_t *difference, const char *n
 						  : "nothing";
 	(void)utf8_escape_terminal(
 		&safe, shown, utf8_cut(shown, strlen(shown), SHOWN_BYTES), UTF8_ONE_LINE);
-	(void)printf("  %-4s %s\n", what, buf_str(&safe));
+	printf("  %-4s %s\n", what, buf_str(&safe));
 	free(text);
 }
 
@@ -59,7 +59,7 @@ static int show(const json_t *result, bool is_json)
 	bool is_same = outcome && strcmp(outcome, "replayed") == 0;
 	if (is_json)
 		return view_json(result) || !is_same;
-	(void)printf("%s: %" JSON_INTEGER_FORMAT " step%s\n", outcome ? outcome : "?", steps,
+	printf("%s: %" JSON_INTEGER_FORMAT " step%s\n", outcome ? outcome : "?", steps,
 		steps == 1 ? "" : "s");
 	if (difference) {
 		const char *step = json_string_value(json_object_get(difference, "step"));
@@ -67,8 +67,7 @@ static int show(const json_t *result, bool is_json)
 		cleanup_buf struct buf safe = BUF_INIT(16 * SHOWN_BYTES);
 		if (place)
 			(void)utf8_escape_terminal(&safe, place, strlen(place), UTF8_ONE_LINE);
-		(void)printf(
-			"first difference: step %.12s, %s\n", step ? step : "?", buf_str(&safe));
+		printf("first difference: step %.12s, %s\n", step ? step : "?", buf_str(&safe));
 		print_side("was", difference, "was");
 		print_side("is", difference, "is");
 	}
@@ -139,7 +138,7 @@ static int replay_plan(const char *path, struct replay_args *args)
 		.is_json = args->json};
 	int r = plan_replay(&req, &report, &err);
 	(void)fflush(stdout);
-	(void)fputs(buf_str(&report), stderr);
+	fputs(buf_str(&report), stderr);
 	int status = r < 0 ? cli_fail(&err, args->json) : r;
 	return r < 0 && status == 1 && err.code == ERR_DAMAGED ? 2 : status;
 }

@@ -77,7 +77,7 @@ static int take_terminal(const struct run_args *args, char **out, size_t *n_out,
 	int r = 0;
 	if (args->output.images == PICTURE_SIXEL)
 		r = add_variable(out, n_out, "RETORT_IMAGES", "sixel", err);
-	(void)snprintf(columns, sizeof columns, "%d", term_columns(STDOUT_FILENO));
+	snprintf(columns, sizeof columns, "%d", term_columns(STDOUT_FILENO));
 	if (r == 0 && term_is(STDOUT_FILENO) && !has_variable(out, *n_out, "COLUMNS"))
 		r = add_variable(out, n_out, "COLUMNS", columns, err);
 	return r;
@@ -123,9 +123,8 @@ static void tell_unread(const struct run_args *args, const char *program)
 	if (!is_ours && !output->quiet && !output->json && !output->jsonl &&
 		fstat(STDIN_FILENO, &st) == 0 && S_ISFIFO(st.st_mode) &&
 		ioctl(STDIN_FILENO, FIONREAD, &n) == 0 && n > 0)
-		(void)fputs(
-			"retort: a pipe on standard input was not read: --stdin - gives it to the "
-			"program\n",
+		fputs("retort: a pipe on standard input was not read: --stdin - gives it to the "
+		      "program\n",
 			stderr);
 }
 
@@ -231,7 +230,7 @@ static void tell_behind(const struct run_args *args, const struct opt_set *set, 
 	const struct output_args *output = &args->output;
 	if (args->code && first && !output->quiet && !output->json && !output->jsonl &&
 		is_option(set, first))
-		(void)fprintf(stderr,
+		fprintf(stderr,
 			"retort: %s behind -c CODE is the program's argument: write retort's own "
 			"options before -c\n",
 			first);

@@ -178,7 +178,7 @@ static int find_socket(const struct serve_args *args, struct places *p, struct e
 		return 0;
 	if (!args->socket)
 		return client_usual_path(p->socket, sizeof p->socket, err);
-	(void)snprintf(p->socket, sizeof p->socket, "%s", args->socket);
+	snprintf(p->socket, sizeof p->socket, "%s", args->socket);
 	return 0;
 }
 
@@ -246,7 +246,7 @@ static int find_state(const struct serve_args *args, struct places *p, struct er
 		return 0;
 	if (!args->state)
 		return xdg_state_dir(p->state, err);
-	(void)snprintf(p->state, sizeof p->state, "%s", args->state);
+	snprintf(p->state, sizeof p->state, "%s", args->state);
 	return xdg_make_dir(p->state, err);
 }
 
@@ -302,9 +302,9 @@ static void on_hangup(void *arg)
 	struct err err;
 	if (token_list_reload(f->tokens, &err) < 0) {
 		(void)cli_fail(&err, false);
-		(void)fputs("retort: the tokens that were read before stay in use\n", stderr);
+		fputs("retort: the tokens that were read before stay in use\n", stderr);
 	} else {
-		(void)fprintf(stderr, "retort: %s has been read again\n", f->args->token_file);
+		fprintf(stderr, "retort: %s has been read again\n", f->args->token_file);
 	}
 }
 
@@ -335,9 +335,9 @@ static void say_where(const struct fronts *f, const struct places *p)
 	if (f->args->quiet)
 		return;
 	if (p->has_socket)
-		(void)fprintf(stderr, "retort: listening at %s\n", p->socket);
+		fprintf(stderr, "retort: listening at %s\n", p->socket);
 	for (size_t i = 0; i < p->n_inet; i++)
-		(void)fprintf(stderr, "retort: listening at http://%s\n", p->inet[i].text);
+		fprintf(stderr, "retort: listening at http://%s\n", p->inet[i].text);
 }
 
 static int open_http(struct fronts *f, struct places *p, struct err *err)
@@ -396,7 +396,7 @@ static void drain(struct fronts *f)
 		http_server_drain(f->http);
 	unsigned n = n_running(f);
 	if (n > 0 && !f->args->quiet)
-		(void)fprintf(stderr, "retort: stopping: %u under way\n", n);
+		fprintf(stderr, "retort: stopping: %u under way\n", n);
 	if (service_drain(f->service, is_idle, f, f->args->grace_ms) == 0)
 		return;
 	if (f->socket)

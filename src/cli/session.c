@@ -232,10 +232,10 @@ static int rm_main(int argc, char **argv)
 		if (r < 0)
 			status = cli_fail(&err, run.args.output.json);
 		else if (!run.args.output.json)
-			(void)puts(run.operands[i]);
+			puts(run.operands[i]);
 	}
 	if (status == 0 && run.args.output.json)
-		(void)puts("{}");
+		puts("{}");
 	return session_end(&run, 0, &err, status);
 }
 

@@ -95,7 +95,7 @@ static size_t first_line(const char **code)
 static int tell_cut(int status, const json_t *list, const char *what, const char *hint)
 {
 	if (json_is_true(json_object_get(list, "truncated")))
-		(void)fprintf(stderr, "retort: there are more %s: %s\n", what, hint);
+		fprintf(stderr, "retort: there are more %s: %s\n", what, hint);
 	return status;
 }
 

@@ -57,9 +57,9 @@ static int show(const struct session_run *run, const json_t *result)
 	json_int_t n = json_integer_value(json_object_get(result, "sessions"));
 	if (run->args.output.json)
 		return view_json(result);
-	(void)printf("%" JSON_INTEGER_FORMAT " session%s", n, n == 1 ? "" : "s");
+	printf("%" JSON_INTEGER_FORMAT " session%s", n, n == 1 ? "" : "s");
 	if (steps)
-		(void)printf(", %" JSON_INTEGER_FORMAT " step%s", json_integer_value(steps),
+		printf(", %" JSON_INTEGER_FORMAT " step%s", json_integer_value(steps),
 			json_integer_value(steps) == 1 ? "" : "s");
 	return puts(run->args.dry_run ? " would be forgotten" : " forgotten") < 0;
 }

@@ -77,7 +77,7 @@ static char *answer(void *arg, const char *prompt)
 	FILE *terminal = args->no_prompt || args->is_json ? NULL : fopen("/dev/tty", "r+e");
 	if (!terminal)
 		return NULL;
-	(void)fputs(prompt, terminal);
+	fputs(prompt, terminal);
 	(void)fflush(terminal);
 	ssize_t n = getline(&line, &room, terminal);
 	(void)fclose(terminal);
@@ -109,7 +109,7 @@ static void progress(void *arg, const char *text)
 {
 	(void)arg;
 	if (term_is(STDERR_FILENO))
-		(void)fprintf(stderr, "retort: %s\n", text);
+		fprintf(stderr, "retort: %s\n", text);
 }
 
 /* ---- what came of it ---- */
@@ -134,7 +134,7 @@ static int tell_failed(const struct tools_outcome *out, const char *tool)
 		utf8_escape_terminal(&shown, buf_str(text), text->bytes, UTF8_KEEP_LINES) < 0)
 		return cli_fail(&out->err, false);
 	(void)fflush(stdout);
-	(void)fprintf(stderr, "retort: %s failed:\n%s", tool, buf_str(&shown));
+	fprintf(stderr, "retort: %s failed:\n%s", tool, buf_str(&shown));
 	return STATUS_TOOL;
 }
 

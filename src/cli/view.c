@@ -87,7 +87,7 @@ static void tell_cut(const struct view *view, int stream, uint64_t cut_bytes, ui
 		"start with a higher one: retort repl --output-limit SIZE"};
 	if (cut_bytes > 0 && !view->options.output.json && !view->options.output.jsonl &&
 		!view->options.output.quiet)
-		(void)fprintf(stderr, "retort: %s: %" PRIu64 " bytes over the limit of %s: %s\n",
+		fprintf(stderr, "retort: %s: %" PRIu64 " bytes over the limit of %s: %s\n",
 			stream ? "stderr" : "stdout", cut_bytes, num_format_bytes(limit_bytes).text,
 			more[view->options.place]);
 }
@@ -97,7 +97,7 @@ static void on_tail(void *arg, int stream, uint64_t cut_bytes, const char *data,
 	struct view *view = arg;
 	char note[96] = "";
 	if (cut_bytes > 0)
-		(void)snprintf(note, sizeof note, "\n[... %" PRIu64 " bytes cut ...]\n", cut_bytes);
+		snprintf(note, sizeof note, "\n[... %" PRIu64 " bytes cut ...]\n", cut_bytes);
 	on_output(arg, stream, note, strlen(note));
 	on_output(arg, stream, data, bytes);
 	tell_cut(view, stream, cut_bytes, view->options.limits->value[LIMIT_output_bytes]);
@@ -139,7 +139,7 @@ static void show_unenforced(const struct view *view, const json_t *record)
 		const json_t *limit = json_object_get(limits, rows[i].limit);
 		if (opt_source(view->options.set, rows[i].option) != OPT_UNSET &&
 			json_is_false(json_object_get(limit, "enforced")))
-			(void)fprintf(stderr,
+			fprintf(stderr,
 				"retort: --%s is not enforced here: `retort doctor` says "
 				"why; a --workspace of the host has no size of its own\n",
 				rows[i].option);
@@ -163,7 +163,7 @@ static void show_exit(const struct view *view, const json_t *record)
 	bool is_ended = (is_exit || (!name && is_gone)) && json_is_integer(code);
 	bool is_told = view->options.is_typed || (view->options.place == PLACE_SESSION && is_gone);
 	if (is_ended && is_told && !view->options.output.quiet)
-		(void)fprintf(stderr, "retort: exited: the step ended itself with status %d%s\n",
+		fprintf(stderr, "retort: exited: the step ended itself with status %d%s\n",
 			(int)json_integer_value(code),
 			view->options.is_typed ? ": Ctrl-D or %quit leaves" : "");
 }
@@ -200,7 +200,7 @@ static void show_end(const struct view *view, const json_t *record)
 	cleanup_buf struct buf safe = BUF_INIT(8 * ERR_MSG_BYTES);
 	bool is_interrupted = name && strcmp(name, "Interrupted") == 0;
 	if (is_interrupted && !view->options.is_typed && !view->options.output.quiet)
-		(void)fputs("retort: interrupted\n", stderr);
+		fputs("retort: interrupted\n", stderr);
 	if (is_interrupted)
 		return;
 	if (view->options.output.quiet || !message ||
@@ -209,7 +209,7 @@ static void show_end(const struct view *view, const json_t *record)
 	for (size_t i = 0; i < ARRAY_LEN(hints); i++)
 		if (strcmp(status, hints[i].status) == 0 && strstr(message, hints[i].part)) {
 			const char *hint = hints[i].hint[view->options.place];
-			(void)fprintf(stderr, "retort: %s: %s%s%s\n", status, buf_str(&safe),
+			fprintf(stderr, "retort: %s: %s%s%s\n", status, buf_str(&safe),
 				hint[0] ? ": " : "", hint);
 			return;
 		}
@@ -240,7 +240,7 @@ static bool tell_here(const struct view *view, const char *path, const char *nam
 		utf8_escape_terminal(&meant, name, strlen(name), UTF8_ONE_LINE) < 0)
 		return false;
 	bool is_run = view->options.place == PLACE_RUN;
-	(void)fprintf(stderr, "retort: %s is here, but the box does not see it: %s%s%s%s\n",
+	fprintf(stderr, "retort: %s is here, but the box does not see it: %s%s%s%s\n",
 		buf_str(&safe), give[view->options.place], buf_str(&safe), is_run ? ":" : "",
 		is_run ? buf_str(&meant) : "");
 	return true;
@@ -258,8 +258,8 @@ static bool show_missing(const struct view *view, const char *message, const cha
 		at--;
 	if (!at || at == message || end == at || end - at >= PATH_MAX)
 		return false;
-	(void)snprintf(name, sizeof name, "%.*s%s", (int)(end - at), at, ending);
-	(void)snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash - program + 1) : 0,
+	snprintf(name, sizeof name, "%.*s%s", (int)(end - at), at, ending);
+	snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash - program + 1) : 0,
 		program ? program : "", name);
 	return tell_here(view, name, name) ||
 		(slash && name[0] != '/' && tell_here(view, beside, name));
@@ -281,14 +281,14 @@ static void show_hint(const struct view *view, const json_t *record)
 			(show_missing(view, message, ".py") || show_missing(view, message, ""))))
 		return;
 	if (observation_hint(&hint, record, view->options.place))
-		(void)fprintf(stderr, "retort: hint: %s\n", buf_str(&hint));
+		fprintf(stderr, "retort: hint: %s\n", buf_str(&hint));
 }
 
 void view_tell(const char *head, void (*add)(struct buf *b, const json_t *json), const json_t *json)
 {
 	cleanup_buf struct buf words = BUF_INIT(OUTCOME_BYTES);
 	add(&words, json);
-	(void)fprintf(stderr, "retort: %s: %s\n", head, buf_str(&words));
+	fprintf(stderr, "retort: %s: %s\n", head, buf_str(&words));
 }
 
 static const char *state_text(const json_t *record, const char *name)
@@ -371,7 +371,7 @@ static void show_state(const struct view *view, const json_t *record)
 	const char *notice = state_text(record, "notice");
 	cleanup_buf struct buf told = BUF_INIT(8 * ERR_MSG_BYTES);
 	if (notice && utf8_escape_terminal(&told, notice, strlen(notice), UTF8_ONE_LINE) == 0)
-		(void)fprintf(stderr, "retort: %s\n", buf_str(&told));
+		fprintf(stderr, "retort: %s\n", buf_str(&told));
 }
 
 static void show_json(struct view *view, const json_t *record)
@@ -384,7 +384,7 @@ static void show_json(struct view *view, const json_t *record)
 
 void view_tell_not_all(void)
 {
-	(void)fprintf(stderr,
+	fprintf(stderr,
 		"retort: there are more files, which were not copied: put them into one archive\n");
 }
 
@@ -418,8 +418,7 @@ static int show_result(struct view *view, const json_t *record)
 static int show_failed(int r, int status)
 {
 	if (r < 0 && r != -EPIPE)
-		(void)fprintf(stderr,
-			"retort: standard output: %s: send it elsewhere, or use -o DIR\n",
+		fprintf(stderr, "retort: standard output: %s: send it elsewhere, or use -o DIR\n",
 			strerror(-r));
 	if (r < 0 && status == 0)
 		status = r == -EPIPE ? 128 + SIGPIPE : 1;
@@ -477,7 +476,7 @@ static void show_rebuilding(struct view *view, const json_t *event)
 	if (is_early || !term_is(STDERR_FILENO) || output->quiet || output->json || output->jsonl)
 		return;
 	view->told_ms = now_ms;
-	(void)fprintf(stderr,
+	fprintf(stderr,
 		"retort: the session is made again: running step %" JSON_INTEGER_FORMAT
 		" of %" JSON_INTEGER_FORMAT "\n",
 		json_integer_value(json_object_get(event, "step")),
@@ -488,7 +487,7 @@ static void show_queued(const struct view *view, const json_t *event)
 {
 	const struct output_args *output = &view->options.output;
 	if (term_is(STDERR_FILENO) && !output->quiet && !output->json && !output->jsonl)
-		(void)fprintf(stderr, "retort: another step of the session %s: this one waits\n",
+		fprintf(stderr, "retort: another step of the session %s: this one waits\n",
 			json_object_get(event, "waiting") ? "waits for input" : "is under way");
 }
 

@@ -25,7 +25,7 @@ int xdg_make_dir(const char *path, struct err *err)
 {
 	char copy[PATH_MAX];
 	struct stat st;
-	(void)snprintf(copy, sizeof copy, "%s", path);
+	snprintf(copy, sizeof copy, "%s", path);
 	int r = make_parents(copy, err);
 	if (r < 0)
 		return r;
@@ -84,13 +84,13 @@ int xdg_runtime_dir(char out[PATH_MAX], struct err *err)
 	char usual[64];
 	struct stat st;
 	int r;
-	(void)snprintf(usual, sizeof usual, "/run/user/%u", (unsigned)geteuid());
+	snprintf(usual, sizeof usual, "/run/user/%u", (unsigned)geteuid());
 	if (runtime && runtime[0] == '/')
 		r = join(out, runtime, "retort", err);
 	else if (stat(usual, &st) == 0 && st.st_uid == geteuid())
 		r = join(out, usual, "retort", err);
 	else {
-		(void)snprintf(usual, sizeof usual, "retort-%u", (unsigned)geteuid());
+		snprintf(usual, sizeof usual, "retort-%u", (unsigned)geteuid());
 		r = join(out, "/tmp", usual, err);
 	}
 	return r < 0 ? r : xdg_make_dir(out, err);

@@ -57,7 +57,7 @@ FN(b_round)
 		*out = VAL_FLOAT(nearbyint(arg[0].f / scale) * scale);
 		return 0;
 	}
-	(void)snprintf(text, sizeof text, "%.*f", (int)digits, arg[0].f);
+	snprintf(text, sizeof text, "%.*f", (int)digits, arg[0].f);
 	*out = VAL_FLOAT(strtod(text, NULL));
 	return 0;
 }

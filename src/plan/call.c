@@ -490,7 +490,7 @@ int call_error(struct program *p, const struct plan_call *call, const struct pol
 	if (text_take(&t, T_STRING, &v) < 0)
 		return -1;
 	if (vm->flow.all) {
-		(void)snprintf(origin, sizeof origin, "error:%s", name);
+		snprintf(origin, sizeof origin, "error:%s", name);
 		label = policy_result(policy, call->tool, call->label);
 		if (label == LABEL_FAILED)
 			return -1;

@@ -157,18 +157,18 @@ static int too_much(struct check *out)
 	struct diag d = {.code = P_TOO_MUCH};
 	enum fail_kind kind = out->heap->kind;
 	if (kind == FAIL_FUEL)
-		(void)snprintf(d.msg, sizeof d.msg,
+		snprintf(d.msg, sizeof d.msg,
 			"the plan takes too long to be checked: more than %d steps",
 			CHECK_STEPS_MAX);
 	else if (kind == FAIL_MEMORY)
-		(void)snprintf(d.msg, sizeof d.msg,
+		snprintf(d.msg, sizeof d.msg,
 			"the plan takes too much memory to be checked: more than %d MiB",
 			CHECK_BYTES_MAX >> 20);
 	else
-		(void)snprintf(d.msg, sizeof d.msg, "the plan is too much to be checked: %.150s",
+		snprintf(d.msg, sizeof d.msg, "the plan is too much to be checked: %.150s",
 			kind != FAIL_NONE ? out->heap->msg
 					  : "out of memory: too many different labels");
-	(void)snprintf(d.hint, sizeof d.hint, "%s",
+	snprintf(d.hint, sizeof d.hint, "%s",
 		"call functions from fewer places, put what is alike into a loop");
 	return diag_add(out->diags, &out->src, &d);
 }

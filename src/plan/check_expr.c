@@ -460,7 +460,7 @@ static struct av no_tool(struct checker *c, const struct node *node, const char 
 	for (size_t i = 0; i < c->tools->n && i < LOOKED_AT; i++)
 		word_near_try(&near, c->tools->tool[i].name);
 	if (near.best)
-		(void)snprintf(hint, sizeof hint, "did you mean %.200s?", near.best);
+		snprintf(hint, sizeof hint, "did you mean %.200s?", near.best);
 	return refuse(c, P_NO_RULE, node, hint, "there is no tool %.100s", name);
 }
 

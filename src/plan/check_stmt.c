@@ -14,9 +14,9 @@ struct av refuse(struct checker *c, int code, const struct node *node, const cha
 	struct diag d = {.code = code, .start = node->start, .end = node->end};
 	va_list args;
 	va_start(args, fmt);
-	(void)vsnprintf(d.msg, sizeof d.msg, fmt, args);
+	vsnprintf(d.msg, sizeof d.msg, fmt, args);
 	va_end(args);
-	(void)snprintf(d.hint, sizeof d.hint, "%s", hint);
+	snprintf(d.hint, sizeof d.hint, "%s", hint);
 	/* One is enough of what is too much; nothing more is looked at then. */
 	bool is_known = c->is_over || c->h->kind != FAIL_NONE || labels_has_failed(c->labels);
 	c->is_over |= code == P_TOO_MUCH;

@@ -31,7 +31,7 @@ static int wrong_name(struct checker *c, const struct tool *tool, const struct n
 	for (uint32_t i = 0; i < tool->n_params; i++)
 		word_near_try(&near, tool->param[i].name);
 	if (near.best)
-		(void)snprintf(hint, sizeof hint, "did you mean %.200s?", near.best);
+		snprintf(hint, sizeof hint, "did you mean %.200s?", near.best);
 	(void)refuse(c, P_CALL, arg, hint, "%.80s has no parameter %.80s", tool->name,
 		arg->value.str->data);
 	return -1;

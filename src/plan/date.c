@@ -155,7 +155,7 @@ static int write_moment(struct vm *vm, const struct moment *m, struct val *out)
 	int n = snprintf(
 		text, sizeof text, "%04d-%02d-%02d", (int)c.year, (int)c.month, (int)c.day);
 	if (m->has_time)
-		(void)snprintf(text + n, sizeof text - (size_t)n, "T%02d:%02d:%02d",
+		snprintf(text + n, sizeof text - (size_t)n, "T%02d:%02d:%02d",
 			(int)(m->second / 3600), (int)(m->second / 60 % 60), (int)(m->second % 60));
 	return str_of(vm->h, text, out);
 }

@@ -22,7 +22,7 @@ static int shortest(double f, char *digits, int *point)
 	char text[40];
 	int precision = 0;
 	do
-		(void)snprintf(text, sizeof text, "%.*e", precision, f);
+		snprintf(text, sizeof text, "%.*e", precision, f);
 	while (++precision < 18 && strtod(text, NULL) != f);
 	int n = 0;
 	const char *at = text;
@@ -49,16 +49,16 @@ int format_float(struct text *t, double f, bool is_python)
 	int n = shortest(fabs(f), digits, &point);
 	int most = is_python ? 16 : MAX(n, 6) > 6 ? (point <= n ? 17 : 6) : 6;
 	if (f != 0 && (point <= -4 || point > (is_python ? 16 : most))) {
-		(void)snprintf(out, sizeof out, "%c%s%se%c%02d", digits[0], n > 1 ? "." : "",
-			digits + 1, point > 0 ? '+' : '-', abs(point - 1));
+		snprintf(out, sizeof out, "%c%s%se%c%02d", digits[0], n > 1 ? "." : "", digits + 1,
+			point > 0 ? '+' : '-', abs(point - 1));
 		return text_puts(t, out);
 	}
 	if (point <= 0)
-		(void)snprintf(out, sizeof out, "0.%.*s%s", -point, "0000", digits);
+		snprintf(out, sizeof out, "0.%.*s%s", -point, "0000", digits);
 	else if (n > point)
-		(void)snprintf(out, sizeof out, "%.*s.%s", point, digits, digits + point);
+		snprintf(out, sizeof out, "%.*s.%s", point, digits, digits + point);
 	else
-		(void)snprintf(out, sizeof out, "%s%.*s.0", digits, point - n, "0000000000000000");
+		snprintf(out, sizeof out, "%s%.*s.0", digits, point - n, "0000000000000000");
 	return text_puts(t, out);
 }
 
@@ -78,12 +78,11 @@ static int quote(struct text *t, const struct str *s, bool is_bytes)
 		const char *plain = c > 0 && c < 128 ? memchr(from, c, n_plain) : NULL;
 		esc[0] = '\0';
 		if (plain && !(c == '"' && t->h->is_python))
-			(void)snprintf(esc, sizeof esc, "\\%c", into[plain - from]);
+			snprintf(esc, sizeof esc, "\\%c", into[plain - from]);
 		else if (c == '\\' || c == mark)
-			(void)snprintf(esc, sizeof esc, "\\%c", c);
+			snprintf(esc, sizeof esc, "\\%c", c);
 		else if (c < 32 || c == 127 || (is_bytes && c >= 128 && t->h->is_python) || c < 0)
-			(void)snprintf(esc, sizeof esc, "\\x%02x", (unsigned char)s->data[i]),
-				n = 1;
+			snprintf(esc, sizeof esc, "\\x%02x", (unsigned char)s->data[i]), n = 1;
 		if ((esc[0] ? text_puts(t, esc) : text_add(t, s->data + i, n)) < 0)
 			return -1;
 		i += n;
@@ -140,10 +139,10 @@ static int range_text(struct text *t, const struct range *r)
 {
 	char out[96];
 	if (r->step != 1)
-		(void)snprintf(out, sizeof out, "range(%lld, %lld, %lld)", (long long)r->start,
+		snprintf(out, sizeof out, "range(%lld, %lld, %lld)", (long long)r->start,
 			(long long)r->stop, (long long)r->step);
 	else
-		(void)snprintf(out, sizeof out, "range(%lld, %lld)", (long long)r->start,
+		snprintf(out, sizeof out, "range(%lld, %lld)", (long long)r->start,
 			(long long)r->stop);
 	return text_puts(t, out);
 }

@@ -16,10 +16,10 @@ static int float_text(struct text *t, double f, char kind, int precision)
 	char format[8], out[800];
 	if (!isfinite(f))
 		return format_float(t, f, t->h->is_python);
-	(void)snprintf(format, sizeof format, "%%.*%c", kind);
+	snprintf(format, sizeof format, "%%.*%c", kind);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	(void)snprintf(out, sizeof out, format, precision, f);
+	snprintf(out, sizeof out, format, precision, f);
 #pragma GCC diagnostic pop
 	return text_puts(t, out);
 }

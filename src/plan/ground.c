@@ -186,7 +186,7 @@ static bool has_number(const struct ground *g, struct val v)
 				return true;
 		return false;
 	}
-	(void)snprintf(want, sizeof want, "%lld", (long long)v.i);
+	snprintf(want, sizeof want, "%lld", (long long)v.i);
 	for (size_t at = 0; at < g->bytes; at += at < g->bytes)
 		if (read_number(g, &at, text, &x) && strcmp(text, want) == 0)
 			return true;

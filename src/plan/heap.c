@@ -172,7 +172,7 @@ int heap_set_failure(struct heap *h, enum fail_kind kind, const char *fmt, ...)
 		return -1;
 	h->kind = kind;
 	va_start(args, fmt);
-	(void)vsnprintf(h->msg, sizeof h->msg, fmt, args);
+	vsnprintf(h->msg, sizeof h->msg, fmt, args);
 	va_end(args);
 	return -1;
 }

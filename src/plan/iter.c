@@ -182,7 +182,7 @@ int op_dot(struct vm *vm, struct val x, struct val name, struct val *out)
 	const struct native *m = native_method(vm, x.type, name);
 	if (!m) {
 		char word[WORD_MAX_BYTES];
-		(void)snprintf(word, sizeof word, "%.60s", name.str->data);
+		snprintf(word, sizeof word, "%.60s", name.str->data);
 		const char *near = native_near(x.type, word);
 		return heap_fail(vm->h, "%s has no .%.80s field or method%s%s%s", val_type_name(x),
 			name.str->data, near ? " (did you mean ." : "", near ? near : "",

@@ -30,12 +30,12 @@ int json_write_text(struct text *t, const struct str *s, bool is_ascii)
 		size_t n = utf8_decode(s->data + i, s->n_bytes - i, &c);
 		const char *plain = c > 0 ? strchr(from, c < 128 ? c : 1) : NULL;
 		if (plain)
-			(void)snprintf(esc, sizeof esc, "\\%c", into[plain - from]);
+			snprintf(esc, sizeof esc, "\\%c", into[plain - from]);
 		else if (c > 0xffff && is_ascii)
-			(void)snprintf(esc, sizeof esc, "\\u%04x\\u%04x",
-				(unsigned)(0xd7c0 + (c >> 10)), (unsigned)(0xdc00 + (c & 0x3ff)));
+			snprintf(esc, sizeof esc, "\\u%04x\\u%04x", (unsigned)(0xd7c0 + (c >> 10)),
+				(unsigned)(0xdc00 + (c & 0x3ff)));
 		else if (c < 0x20 || (c > 0x7e && is_ascii))
-			(void)snprintf(esc, sizeof esc, "\\u%04x", (unsigned)c);
+			snprintf(esc, sizeof esc, "\\u%04x", (unsigned)c);
 		if ((esc[0] ? text_puts(t, esc) : text_add(t, s->data + i, n)) < 0)
 			return -1;
 		i += n;

@@ -58,7 +58,7 @@ int lex_add_diag(struct lexer *lex, int code, uint32_t start, uint32_t end, cons
 	struct diag d = {.code = code, .start = start, .end = end};
 	va_list args;
 	va_start(args, fmt);
-	(void)vsnprintf(d.msg, sizeof d.msg, fmt, args);
+	vsnprintf(d.msg, sizeof d.msg, fmt, args);
 	va_end(args);
 	return diag_add(lex->diags, lex->src, &d);
 }
@@ -70,7 +70,7 @@ int lex_hint(struct lexer *lex, const char *fmt, ...)
 		return -1;
 	struct diag *d = &lex->diags->item[lex->diags->n - 1];
 	va_start(args, fmt);
-	(void)vsnprintf(d->hint, sizeof d->hint, fmt, args);
+	vsnprintf(d->hint, sizeof d->hint, fmt, args);
 	va_end(args);
 	return -1;
 }

@@ -186,7 +186,7 @@ int policy_parse(struct policy *p, const struct source *src, const struct tool_s
 	if (diags->n_all == n_before &&
 		(rc < 0 || p->heap.kind != FAIL_NONE || labels_has_failed(labels))) {
 		struct diag d = {.code = P_POLICY_LIMIT};
-		(void)snprintf(d.msg, sizeof d.msg, "the policy is too large: %.180s",
+		snprintf(d.msg, sizeof d.msg, "the policy is too large: %.180s",
 			p->heap.kind != FAIL_NONE ? p->heap.msg
 						  : "out of memory: too many different labels");
 		(void)diag_add(diags, src ? src : &none, &d);

@@ -97,7 +97,7 @@ size_t policy_test(struct policy *p, struct diags *diags, size_t *n_run)
 		if (got == one->expect)
 			continue;
 		n_failed++;
-		(void)snprintf(d.msg, sizeof d.msg, "%.80s: expected %s, the rules say %s (%.80s)",
+		snprintf(d.msg, sizeof d.msg, "%.80s: expected %s, the rules say %s (%.80s)",
 			one->tool->name, rulings[one->expect].text, rulings[got].text,
 			labels_has_failed(p->labels) ? "out of memory"
 						     : blame(one, answer, n, got));

@@ -16,9 +16,9 @@ int policy_say(struct policy_reader *r, int code, const struct node *at, const c
 	struct diag d = {.code = code, .start = at->start, .end = at->end};
 	va_list args;
 	va_start(args, fmt);
-	(void)vsnprintf(d.msg, sizeof d.msg, fmt, args);
+	vsnprintf(d.msg, sizeof d.msg, fmt, args);
 	va_end(args);
-	(void)snprintf(d.hint, sizeof d.hint, "%s", hint);
+	snprintf(d.hint, sizeof d.hint, "%s", hint);
 	return diag_add(r->diags, &r->p->src, &d);
 }
 
@@ -27,7 +27,7 @@ int policy_say_unknown(struct policy_reader *r, int code, const struct node *at,
 {
 	char hint[DIAG_HINT_BYTES] = "";
 	if (near)
-		(void)snprintf(hint, sizeof hint, "did you mean %.200s?", near);
+		snprintf(hint, sizeof hint, "did you mean %.200s?", near);
 	return policy_fail(r, code, at, hint, "there is no %s %.100s", what, word);
 }
 
@@ -194,7 +194,7 @@ int policy_param(
 	char what[DIAG_MSG_BYTES];
 	for (uint32_t k = 0; k < tool->n_params; k++)
 		word_near_try(&near, tool->param[k].name);
-	(void)snprintf(what, sizeof what, "parameter of %.100s called", tool->name);
+	snprintf(what, sizeof what, "parameter of %.100s called", tool->name);
 	return policy_unknown(r, P_PARAM, node, what, name, near.best);
 }
 

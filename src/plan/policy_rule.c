@@ -285,9 +285,8 @@ static int rule_option(struct policy_reader *r, const struct node *arg, struct r
 		: 0;
 	bool is_shown = bytes > 0 && bytes < DIAG_HINT_BYTES / 4;
 	const char *name = rule->tool->param[i].name;
-	(void)snprintf(hint, sizeof hint, "%.60s = control(allow = %.*s), or %.60s = payload()",
-		name, is_shown ? (int)bytes : 7, is_shown ? src->text + node->start : "trusted",
-		name);
+	snprintf(hint, sizeof hint, "%.60s = control(allow = %.*s), or %.60s = payload()", name,
+		is_shown ? (int)bytes : 7, is_shown ? src->text + node->start : "trusted", name);
 	return policy_fail(r, P_VALUE, node, hint, "a parameter is control or payload");
 }
 

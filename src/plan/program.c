@@ -25,7 +25,7 @@ static int load_failed(struct program *p)
 {
 	struct diag d = {.code = P_LIMIT};
 	if (p->heap.kind != FAIL_NONE) {
-		(void)snprintf(d.msg, sizeof d.msg, "%.200s", p->heap.msg);
+		snprintf(d.msg, sizeof d.msg, "%.200s", p->heap.msg);
 		(void)diag_add(&p->diags, &p->src, &d);
 	}
 	return -1;
@@ -101,7 +101,7 @@ static enum vm_state finish(struct program *p, enum vm_state state)
 		.is_private = p->vm.is_private};
 	if (p->vm.n_trace > 0)
 		d.start = d.end = p->vm.trace[0].at;
-	(void)snprintf(d.msg, sizeof d.msg, "%.250s", p->heap.msg);
+	snprintf(d.msg, sizeof d.msg, "%.250s", p->heap.msg);
 	(void)diag_add(&p->diags, &p->src, &d);
 	return state;
 }

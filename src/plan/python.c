@@ -125,7 +125,7 @@ int unexpected(struct parser *p, const char *want)
 		return lex_hint(&p->lex, "choose another name");
 	}
 	char text[64];
-	(void)snprintf(text, sizeof text, is_kind ? "%s" : "'%s'", got);
+	snprintf(text, sizeof text, is_kind ? "%s" : "'%s'", got);
 	(void)lex_fail(&p->lex, P_EXPECTED, p->token.start, p->token.end,
 		want ? "got %s, want %s" : "got %s%s", text, want ? want : "");
 	if (token_is_keyword(p->token.kind) && want && strstr(want, "identifier"))

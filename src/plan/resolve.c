@@ -47,9 +47,9 @@ static int fail(struct resolver *r, int code, const struct node *node, const cha
 	struct diag d = {.code = code, .start = node->start, .end = node->end};
 	va_list args;
 	va_start(args, fmt);
-	(void)vsnprintf(d.msg, sizeof d.msg, fmt, args);
+	vsnprintf(d.msg, sizeof d.msg, fmt, args);
 	va_end(args);
-	(void)snprintf(d.hint, sizeof d.hint, "%s", hint);
+	snprintf(d.hint, sizeof d.hint, "%s", hint);
 	(void)diag_add(r->diags, r->src, &d);
 	return 0; /* the next mistake is worth seeing as well */
 }
@@ -245,7 +245,7 @@ static int undefined(struct resolver *r, const struct node *node)
 	bool is_asked = src->bytes - node->end >= sizeof ask &&
 		strncmp(src->text + node->end, ask, sizeof ask - 1) == 0;
 	const char *other = is_asked ? ASK_HINT : python_name(node->value);
-	(void)snprintf(word, sizeof word, "%.60s", node->value.str->data);
+	snprintf(word, sizeof word, "%.60s", node->value.str->data);
 	struct word_near near = WORD_NEAR(word);
 	const struct entry *e;
 	uint32_t at = 0;
@@ -253,9 +253,9 @@ static int undefined(struct resolver *r, const struct node *node)
 		if (r->item[e->value.i].binding)
 			word_near_try(&near, e->key.str->data);
 	if (other)
-		(void)snprintf(hint, sizeof hint, "%s", other);
+		snprintf(hint, sizeof hint, "%s", other);
 	else if (near.best)
-		(void)snprintf(hint, sizeof hint, "did you mean %s?", near.best);
+		snprintf(hint, sizeof hint, "did you mean %s?", near.best);
 	return fail(r, P_UNDEFINED, node, hint, "undefined: %.80s", node->value.str->data);
 }
 

@@ -34,9 +34,9 @@ static void write_path(const char *chosen, char *out, size_t max)
 		if ((int)strlen(usual[i]) == bytes && memcmp(usual[i], chosen, (size_t)bytes) == 0)
 			bytes = 0;
 	if (bytes > 0 && !memchr(chosen, ':', (size_t)bytes))
-		(void)snprintf(out, max, "PATH=%.*s:" PATH_USUAL, bytes, chosen);
+		snprintf(out, max, "PATH=%.*s:" PATH_USUAL, bytes, chosen);
 	else
-		(void)snprintf(out, max, "PATH=" PATH_USUAL);
+		snprintf(out, max, "PATH=" PATH_USUAL);
 }
 
 int runtime_add_environment(const struct runtime_request *req, const char *const *own, size_t n_own,
@@ -49,10 +49,9 @@ int runtime_add_environment(const struct runtime_request *req, const char *const
 	char computed[2][96] = {""};
 	char session[STILL_SESSION_BYTES], path[PATH_MAX + sizeof "PATH=:" PATH_USUAL];
 	still_session(req, session);
-	(void)snprintf(computed[0], sizeof computed[0], "RETORT_SESSION=%s", session);
+	snprintf(computed[0], sizeof computed[0], "RETORT_SESSION=%s", session);
 	if (req->has_seed)
-		(void)snprintf(
-			computed[1], sizeof computed[1], "RETORT_SEED=%u", runtime_seed(req));
+		snprintf(computed[1], sizeof computed[1], "RETORT_SEED=%u", runtime_seed(req));
 	int r = still_add(req, out, err);
 	for (size_t i = req->n_env; r == 0 && i > 0; i--) /* of two with one name the last counts */
 		r = add_variable(out, err, req->env[i - 1]);

@@ -31,7 +31,7 @@ int runtime_absolute_path(const char *path, char out[PATH_MAX], struct err *err)
 	size_t at = 0;
 	if (path[0] != '/' && !getcwd(here, sizeof here))
 		return err_sys(err, ERR_IO, errno, "current directory");
-	(void)snprintf(whole, sizeof whole, "%s/%s", here, path);
+	snprintf(whole, sizeof whole, "%s/%s", here, path);
 	for (const char *p = whole; *p;) {
 		p += strspn(p, "/");
 		size_t n = strcspn(p, "/");
@@ -67,7 +67,7 @@ bool runtime_is_installation(const struct runtime_kind *kind, const char *prefix
 		glob_t matches = {0};
 		if (!kind->signs[i])
 			continue;
-		(void)snprintf(pattern, sizeof pattern, "%s/%s", prefix, kind->signs[i]);
+		snprintf(pattern, sizeof pattern, "%s/%s", prefix, kind->signs[i]);
 		found = glob(pattern, GLOB_NOSORT, NULL, &matches) == 0;
 		globfree(&matches);
 	}
@@ -89,12 +89,12 @@ int runtime_bind_installation(const struct runtime_kind *kind, struct runtime_st
 {
 	char at[PATH_MAX], target[PATH_MAX], prefix[PATH_MAX], next[2 * PATH_MAX];
 	bool is_seen = false;
-	(void)snprintf(at, sizeof at, "%s", executable);
+	snprintf(at, sizeof at, "%s", executable);
 	for (int i = 0; i < LINKS_MAX; i++) {
-		(void)snprintf(prefix, sizeof prefix, "%s", at);
+		snprintf(prefix, sizeof prefix, "%s", at);
 		runtime_cut_last_part(prefix);
 		ssize_t n = readlink(at, target, sizeof target - 1);
-		(void)snprintf(next, sizeof next, "%s/%.*s", target[0] == '/' ? "" : prefix,
+		snprintf(next, sizeof next, "%s/%.*s", target[0] == '/' ? "" : prefix,
 			(int)MAX(n, 0), target);
 		runtime_cut_last_part(prefix);
 		int r = runtime_is_in_box(at) ? 0
@@ -104,7 +104,7 @@ int runtime_bind_installation(const struct runtime_kind *kind, struct runtime_st
 		if (r < 0)
 			return r;
 		if (r == 0 && !is_seen) {
-			(void)snprintf(executable, PATH_MAX, "%s", at);
+			snprintf(executable, PATH_MAX, "%s", at);
 			is_seen = true;
 		}
 		r = n < 0 ? 0 : runtime_absolute_path(next, at, err);

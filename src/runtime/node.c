@@ -39,7 +39,7 @@ static int find_in_rootfs(const struct runtime_request *req, char out[PATH_MAX],
 	const char *const *paths = req->interpreter ? asked : kind.usual;
 	for (size_t i = 0; paths[i]; i++) {
 		cleanup_fd int fd = sys_open_in_root(root, paths[i], O_PATH | O_CLOEXEC);
-		(void)snprintf(out, PATH_MAX, "%s", paths[i]);
+		snprintf(out, PATH_MAX, "%s", paths[i]);
 		if (fd >= 0)
 			return 0;
 	}
@@ -74,12 +74,12 @@ static int node_start(const struct runtime_request *req, struct runtime_start *o
 		r = runtime_bind_installation(&kind, out, node, err);
 	if (r < 0)
 		return r;
-	(void)snprintf(drivers, sizeof drivers, "%s/node", req->drivers_dir);
+	snprintf(drivers, sizeof drivers, "%s/node", req->drivers_dir);
 	r = runtime_bind(out, drivers, "/retort/node", err);
 	if (r < 0)
 		return err_hint(err, "install retort again: its parts must stay together"), r;
 	uint64_t n_threads = (req->cpu_milli + 999) / 1000;
-	(void)snprintf(threads, sizeof threads, "UV_THREADPOOL_SIZE=%u",
+	snprintf(threads, sizeof threads, "UV_THREADPOOL_SIZE=%u",
 		(unsigned)MIN(MAX(n_threads, UV_THREADS_MIN), UV_THREADS_MAX));
 	const char *const own[] = {threads, "NO_UPDATE_NOTIFIER=1"};
 	struct runtime_request mine = *req;

@@ -56,8 +56,7 @@ static void take_name(struct found *found, const char *name)
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (is_same(known[i].distribution, name, (size_t)(dash - name)) &&
 			!found->version[i][0])
-			(void)snprintf(
-				found->version[i], VERSION_BYTES, "%.*s", (int)bytes, dash + 1);
+			snprintf(found->version[i], VERSION_BYTES, "%.*s", (int)bytes, dash + 1);
 }
 
 static void take_directory(struct found *found, const char *path)
@@ -80,7 +79,7 @@ static size_t find_places(const char *interpreter, char (*out)[PLACE_BYTES])
 	if (python_find(interpreter, python, &err) < 0 || !realpath(python, real))
 		return 0;
 	const char *name = strrchr(real, '/') + 1;
-	(void)snprintf(version, sizeof version, "%s", name); /* "python3.11" */
+	snprintf(version, sizeof version, "%s", name); /* "python3.11" */
 	for (int i = 0; i < 2; i++) {
 		runtime_cut_last_part(python);
 		runtime_cut_last_part(real);
@@ -94,7 +93,7 @@ static size_t find_places(const char *interpreter, char (*out)[PLACE_BYTES])
 		{real, "/lib/", version, "/lib-dynload"},
 		{real, "/lib/", version, "/site-packages"}};
 	for (size_t i = 0; i < PLACES; i++)
-		(void)snprintf(out[i], PLACE_BYTES, "%s%s%s%s", places[i].prefix, places[i].above,
+		snprintf(out[i], PLACE_BYTES, "%s%s%s%s", places[i].prefix, places[i].above,
 			places[i].version, places[i].below);
 	return PLACES;
 }
@@ -106,7 +105,7 @@ static bool is_in(const char *place, const char *module, size_t bytes)
 	bool is_found = false;
 	for (size_t i = 0; i < ARRAY_LEN(endings) && !is_found; i++) {
 		glob_t matches = {0};
-		(void)snprintf(pattern, sizeof pattern, "%s/%.*s%s", place, (int)bytes, module,
+		snprintf(pattern, sizeof pattern, "%s/%.*s%s", place, (int)bytes, module,
 			endings[i]);
 		is_found = glob(pattern, GLOB_NOSORT, NULL, &matches) == 0;
 		globfree(&matches);

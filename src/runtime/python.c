@@ -53,7 +53,7 @@ static int check_rootfs(const struct runtime_request *req, char out[PATH_MAX], s
 	cleanup_fd int fd = sys_open_in_root(root, path, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return runtime_not_found(&kind, path, err);
-	(void)snprintf(out, PATH_MAX, "%s", path);
+	snprintf(out, PATH_MAX, "%s", path);
 	return 0;
 }
 
@@ -62,7 +62,7 @@ static void read_venv_home(const char *executable, char home[PATH_MAX])
 {
 	char path[PATH_MAX + 16], text[CONFIG_BYTES + 1];
 	home[0] = '\0';
-	(void)snprintf(path, PATH_MAX, "%s", executable);
+	snprintf(path, PATH_MAX, "%s", executable);
 	runtime_cut_last_part(path);
 	runtime_cut_last_part(path);
 	strcat(path, "/pyvenv.cfg");
@@ -81,7 +81,7 @@ static void read_venv_home(const char *executable, char home[PATH_MAX])
 		value += 1 + strspn(value + 1, " \t");
 		size_t bytes = strcspn(value, "\r\n");
 		if (bytes < PATH_MAX && value[0] == '/')
-			(void)snprintf(home, PATH_MAX, "%.*s", (int)bytes, value);
+			snprintf(home, PATH_MAX, "%.*s", (int)bytes, value);
 		return;
 	}
 }
@@ -102,11 +102,10 @@ static int add_environment(
 	/* More threads than CPUs only cost; and no thread pool may exist when a driver forks. */
 	unsigned n_threads = (unsigned)((req->cpu_milli + 999) / 1000);
 	char computed[3][96] = {""};
-	(void)snprintf(computed[0], sizeof computed[0], "OPENBLAS_NUM_THREADS=%u", n_threads);
-	(void)snprintf(computed[1], sizeof computed[1], "OMP_NUM_THREADS=%u", n_threads);
+	snprintf(computed[0], sizeof computed[0], "OPENBLAS_NUM_THREADS=%u", n_threads);
+	snprintf(computed[1], sizeof computed[1], "OMP_NUM_THREADS=%u", n_threads);
 	if (req->has_seed)
-		(void)snprintf(
-			computed[2], sizeof computed[2], "PYTHONHASHSEED=%u", runtime_seed(req));
+		snprintf(computed[2], sizeof computed[2], "PYTHONHASHSEED=%u", runtime_seed(req));
 	const char *const own[] = {"MPLBACKEND=Agg", "MPLCONFIGDIR=/tmp/.cache/matplotlib",
 		computed[0], computed[1], computed[2]};
 	return runtime_add_environment(req, own, ARRAY_LEN(own), out, err);
@@ -124,7 +123,7 @@ static int python_start(
 		r = bind_venv_base(out, python, err);
 	if (r < 0)
 		return r;
-	(void)snprintf(drivers, sizeof drivers, "%s/python", req->drivers_dir);
+	snprintf(drivers, sizeof drivers, "%s/python", req->drivers_dir);
 	r = runtime_bind(out, drivers, DRIVER_PLACE, err);
 	if (r < 0)
 		return err_hint(err, "install retort again: its parts must stay together"), r;

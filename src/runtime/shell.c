@@ -37,7 +37,7 @@ static int shell_start(
 	int r = check_shell(req, err);
 	if (r < 0)
 		return r;
-	(void)snprintf(drivers, sizeof drivers, "%s/shell", req->drivers_dir);
+	snprintf(drivers, sizeof drivers, "%s/shell", req->drivers_dir);
 	r = runtime_bind(out, drivers, "/retort/shell", err);
 	if (r < 0)
 		return err_hint(err, "install retort again: its parts must stay together"), r;

@@ -21,7 +21,7 @@ static int check_rootfs(const char *rootfs, struct err *err)
 	char pattern[PATH_MAX];
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		glob_t found = {0};
-		(void)snprintf(pattern, sizeof pattern, "%s/%s", rootfs, places[i]);
+		snprintf(pattern, sizeof pattern, "%s/%s", rootfs, places[i]);
 		bool is_there = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
 		globfree(&found);
 		if (is_there)
@@ -42,7 +42,7 @@ static int sql_start(const struct runtime_request *req, struct runtime_start *ou
 	int r = req->rootfs ? check_rootfs(req->rootfs, err) : 0;
 	if (r < 0)
 		return r;
-	(void)snprintf(drivers, sizeof drivers, "%s/sql", req->drivers_dir);
+	snprintf(drivers, sizeof drivers, "%s/sql", req->drivers_dir);
 	r = runtime_bind(out, drivers, "/retort/sql", err);
 	if (r < 0)
 		return err_hint(err, "install retort again: its parts must stay together"), r;

@@ -26,7 +26,7 @@ static const char *their_preload(const struct runtime_request *req)
 static int check_library(const char *dir, struct err *err)
 {
 	char path[PATH_MAX + sizeof "/still.so"];
-	(void)snprintf(path, sizeof path, "%s/still.so", dir);
+	snprintf(path, sizeof path, "%s/still.so", dir);
 	return access(path, R_OK) == 0 ? 0 : err_sys(err, ERR_BOX, errno, "%s", path);
 }
 
@@ -35,7 +35,7 @@ static int add_orders(const struct runtime_request *req, struct runtime_start *o
 	int64_t start_ns = req->has_time ? req->time_ns : STILL_START_NS;
 	char key[17] = "-";
 	if (req->has_seed)
-		(void)snprintf(key, sizeof key, "%016" PRIx64, req->seed);
+		snprintf(key, sizeof key, "%016" PRIx64, req->seed);
 	return runtime_add(
 		out->envp, RUNTIME_ENV_MAX, err, "RETORT_STILL=%s:%" PRId64 ":0", key, start_ns);
 }
@@ -65,7 +65,7 @@ void still_session(const struct runtime_request *req, char out[STILL_SESSION_BYT
 	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
 	enum { N_DIGITS = 10 };
 	if (!req->has_seed) {
-		(void)snprintf(out, STILL_SESSION_BYTES, "%s", req->session);
+		snprintf(out, STILL_SESSION_BYTES, "%s", req->session);
 		return;
 	}
 	strcpy(out, "s-");

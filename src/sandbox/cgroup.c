@@ -37,7 +37,7 @@ void cgroup_why(struct cgroup_host *host, const char *fmt, ...)
 		used += 2;
 	}
 	va_start(ap, fmt);
-	(void)vsnprintf(why + used, room - used, fmt, ap);
+	vsnprintf(why + used, room - used, fmt, ap);
 	va_end(ap);
 }
 
@@ -69,19 +69,19 @@ int cgroup_probe(const char *dir)
 
 void cgroup_text_memory(const struct limits *limits, char *out, size_t room)
 {
-	(void)snprintf(out, room, "%" PRIu64, limits->value[LIMIT_memory_bytes]);
+	snprintf(out, room, "%" PRIu64, limits->value[LIMIT_memory_bytes]);
 }
 
 void cgroup_text_pids(const struct limits *limits, char *out, size_t room)
 {
 	uint64_t n = MIN(limits->value[LIMIT_pids], (uint64_t)PIDS_MAX - 1) + 1;
-	(void)snprintf(out, room, "%" PRIu64, n);
+	snprintf(out, room, "%" PRIu64, n);
 }
 
 void cgroup_text_zero(const struct limits *limits, char *out, size_t room)
 {
 	(void)limits;
-	(void)snprintf(out, room, "0");
+	snprintf(out, room, "0");
 }
 
 uint64_t cgroup_quota_us(const struct limits *limits)
@@ -445,7 +445,7 @@ static bool is_warden(const struct cgroup_host *host, uint64_t pid)
 
 void cgroup_leaf_name(char out[CGROUP_NAME_BYTES], unsigned number)
 {
-	(void)snprintf(out, CGROUP_NAME_BYTES, "retort-%d-%u.%" PRIu64, (int)getpid(), number,
+	snprintf(out, CGROUP_NAME_BYTES, "retort-%d-%u.%" PRIu64, (int)getpid(), number,
 		cgroup_own_namespace());
 }
 

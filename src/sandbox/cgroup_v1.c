@@ -14,12 +14,12 @@
 static void text_period(const struct limits *limits, char *out, size_t room)
 {
 	(void)limits;
-	(void)snprintf(out, room, "%d", CGROUP_PERIOD_US);
+	snprintf(out, room, "%d", CGROUP_PERIOD_US);
 }
 
 static void text_quota(const struct limits *limits, char *out, size_t room)
 {
-	(void)snprintf(out, room, "%" PRIu64, cgroup_quota_us(limits));
+	snprintf(out, room, "%" PRIu64, cgroup_quota_us(limits));
 }
 
 /* memsw must not be below the limit on memory, so it comes after; without it, do not swap at all.

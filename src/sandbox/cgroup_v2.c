@@ -21,7 +21,7 @@
 
 static void text_cpu_max(const struct limits *limits, char *out, size_t room)
 {
-	(void)snprintf(out, room, "%" PRIu64 " %d", cgroup_quota_us(limits), CGROUP_PERIOD_US);
+	snprintf(out, room, "%" PRIu64 " %d", cgroup_quota_us(limits), CGROUP_PERIOD_US);
 }
 
 static const struct cgroup_setting settings[] = {
@@ -69,7 +69,7 @@ static int switch_controllers(
 	const struct cgroup_host *host, const char *dir, char sign, bool has_cpu)
 {
 	char text[32];
-	(void)snprintf(text, sizeof text, "%cmemory %cpids%s\n", sign, sign,
+	snprintf(text, sizeof text, "%cmemory %cpids%s\n", sign, sign,
 		!has_cpu	      ? ""
 			: sign == '+' ? " +cpu"
 				      : " -cpu");
@@ -157,7 +157,7 @@ static int move_all(struct cgroup_host *host, const char *dir, const pid_t *pids
 	int worst = 0;
 	for (int i = 0; i < n; i++) {
 		char text[24];
-		(void)snprintf(text, sizeof text, "%d\n", pids[i]);
+		snprintf(text, sizeof text, "%d\n", pids[i]);
 		int r = cgroup_write(host, dir, "cgroup.procs", text);
 		worst = r < 0 ? r : worst;
 	}

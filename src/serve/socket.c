@@ -57,7 +57,7 @@ static int check_path(const char *path, struct sockaddr_un *address, struct err 
 static int lock_directory(const char *path, struct err *err)
 {
 	char copy[PATH_MAX];
-	(void)snprintf(copy, sizeof copy, "%s", path);
+	snprintf(copy, sizeof copy, "%s", path);
 	cleanup_fd int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) {
 		int sys = errno;

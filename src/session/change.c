@@ -176,7 +176,7 @@ int session_change(struct session *s, const struct init_file *file, session_chan
 	if (!c)
 		return -EINVAL;
 	c->file = *file;
-	(void)snprintf(c->path, sizeof c->path, "%s", file->path);
+	snprintf(c->path, sizeof c->path, "%s", file->path);
 	c->fd = file->fd < 0 ? -1 : fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 	c->file.id = CHANGE_ID;
 	c->file.path = c->path;

@@ -63,7 +63,7 @@ struct checkpoint *checkpoint_new(const char *step, uint64_t id)
 	if (!c)
 		return NULL;
 	*c = (struct checkpoint){.n_refs = 1, .id = id};
-	(void)snprintf(c->step, sizeof c->step, "%s", step);
+	snprintf(c->step, sizeof c->step, "%s", step);
 	return c;
 }
 

@@ -182,8 +182,7 @@ static int copy_to(struct copy_out *c, int from, const char *path, struct err *e
 		return out_failed(errno, path, err);
 	/* The place may be one that a box writes to: a name nobody can guess, and nothing there
 	 * before. */
-	(void)snprintf(
-		temporary, sizeof temporary, ".retort-%016llx.part", (unsigned long long)random);
+	snprintf(temporary, sizeof temporary, ".retort-%016llx.part", (unsigned long long)random);
 	const struct copied_file *first = find_copied(c, &st);
 	int r = first ? link_copy(c, first, dir, temporary) : -ENOENT;
 	if (r < 0) {

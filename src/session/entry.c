@@ -219,12 +219,11 @@ static int commit(
 	bool has_moved = record->outcome == RECORD_COMMITTED;
 	/* record_name() has computed it, of the same texts. */
 	node.name = strcmp(record->parent, e->head) == 0 ? &record->name : NULL;
-	(void)snprintf(node.parent, sizeof node.parent, "%s", e->head);
-	(void)snprintf(node.session, sizeof node.session, "%s", e->id);
-	(void)snprintf(node.runtime, sizeof node.runtime, "%s", record->runtime);
-	(void)snprintf(node.status, sizeof node.status, "%s", record_status_word(record->status));
-	(void)snprintf(
-		node.outcome, sizeof node.outcome, "%s", record_outcome_word(record->outcome));
+	snprintf(node.parent, sizeof node.parent, "%s", e->head);
+	snprintf(node.session, sizeof node.session, "%s", e->id);
+	snprintf(node.runtime, sizeof node.runtime, "%s", record->runtime);
+	snprintf(node.status, sizeof node.status, "%s", record_status_word(record->status));
+	snprintf(node.outcome, sizeof node.outcome, "%s", record_outcome_word(record->outcome));
 	int r = admit_kept(
 		e->roll, e->owner, node.code_bytes + node.record_bytes + node.extra_bytes, err);
 	if (r == 0)

@@ -93,7 +93,7 @@ static void go_on(struct feed *f)
 static int open_again(struct feed *f, int from)
 {
 	char path[64];
-	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", from);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", from);
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	int flags = fcntl(from, F_GETFL);
 	f->was_blocking = fd < 0 && flags >= 0 && !(flags & O_NONBLOCK);

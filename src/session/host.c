@@ -26,7 +26,7 @@ static void say(char out[HOST_TEXT_BYTES], const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	(void)vsnprintf(out, HOST_TEXT_BYTES, fmt, ap);
+	vsnprintf(out, HOST_TEXT_BYTES, fmt, ap);
 	va_end(ap);
 }
 

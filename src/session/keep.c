@@ -35,8 +35,7 @@ const char *keep_checkpoint(struct session *s)
 		is_kept = !stem_is_dead(s->stem);
 	if (!is_kept || s->is_once)
 		return NULL;
-	(void)snprintf(
-		s->checkpoint, sizeof s->checkpoint, "c-%.12s", s->head[0] ? s->head : "root");
+	snprintf(s->checkpoint, sizeof s->checkpoint, "c-%.12s", s->head[0] ? s->head : "root");
 	return s->checkpoint;
 }
 
@@ -174,7 +173,7 @@ static void take_barred(struct part *p, const json_t *guard)
 	const char *said = json_string_value(json_object_get(guard, "barred"));
 	const char *clone = strstr(p->no_guard, "the program has");
 	const char *why = said && said[0] ? said : clone ? clone : "";
-	(void)snprintf(p->barred, sizeof p->barred, "%.*s", GUARD_DETAIL_BYTES, why);
+	snprintf(p->barred, sizeof p->barred, "%.*s", GUARD_DETAIL_BYTES, why);
 }
 
 static void take_guard(struct part *p, const json_t *guard)
@@ -201,13 +200,12 @@ static void take_guard(struct part *p, const json_t *guard)
 		fd_close(&fd);
 	if (fd < 0 || !p->guard) {
 		bool has_detail = detail && detail[0] && strlen(detail) <= GUARD_DETAIL_BYTES;
-		(void)snprintf(p->no_guard, sizeof p->no_guard, "no checkpoint: %.*s",
-			GUARD_TEXT_BYTES, reason ? reason : "the driver made none");
+		snprintf(p->no_guard, sizeof p->no_guard, "no checkpoint: %.*s", GUARD_TEXT_BYTES,
+			reason ? reason : "the driver made none");
 		for (size_t i = 0; reason && i < ARRAY_LEN(reasons); i++)
 			if (strcmp(reason, reasons[i].word) == 0)
-				(void)snprintf(p->no_guard, sizeof p->no_guard, "%s%s%s",
-					reasons[i].text, has_detail ? ": " : "",
-					has_detail ? detail : "");
+				snprintf(p->no_guard, sizeof p->no_guard, "%s%s%s", reasons[i].text,
+					has_detail ? ": " : "", has_detail ? detail : "");
 		struct session *s = p->session;
 		/* The step after it is under way already, without a checkpoint. */
 		if (s->part == p && s->step_state != STEP_NONE && due_id != s->step_id)
@@ -240,5 +238,5 @@ void keep_committed(struct session *s)
 {
 	for (unsigned i = 0; i < s->points.n; i++)
 		if (s->points.v[i]->id == s->step_id)
-			(void)snprintf(s->points.v[i]->step, JOURNAL_DIGEST_BYTES, "%s", s->head);
+			snprintf(s->points.v[i]->step, JOURNAL_DIGEST_BYTES, "%s", s->head);
 }

@@ -126,7 +126,7 @@ static void start(struct session *s, bool is_newer)
 	k->session = s;
 	k->box = box_hold(s->box);
 	k->is_newer = is_newer;
-	(void)snprintf(k->head, sizeof k->head, "%s", s->head);
+	snprintf(k->head, sizeof k->head, "%s", s->head);
 	s->is_shadow_due = false;
 	if (is_long(s, k) && uv_queue_work(s->engine->loop, &k->work, work, done) == 0) {
 		s->keeping = k;

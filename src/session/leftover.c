@@ -114,7 +114,7 @@ static void look_at(struct look *l, const struct warden_bind *bind, int workspac
 		leftover_add(l->list, name, "");
 		return;
 	}
-	(void)snprintf(l->prefix, sizeof l->prefix, "%s/", name);
+	snprintf(l->prefix, sizeof l->prefix, "%s/", name);
 	tell_changes(l);
 	if (l->files.is_cut || changed_ns(&st) >= l->since_ns)
 		leftover_add(l->list, name, "");

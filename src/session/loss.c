@@ -63,7 +63,7 @@ void loss_say(char out[LOSS_BYTES], const struct loss *loss)
 	if (loss->n_astray > 0)
 		(void)buf_addf(&text, "%sopen, but gone: %u %s", text.bytes ? "; " : "",
 			loss->n_astray, loss->n_astray == 1 ? "file" : "files");
-	(void)snprintf(out, LOSS_BYTES, "%s", buf_str(&text));
+	snprintf(out, LOSS_BYTES, "%s", buf_str(&text));
 }
 
 void loss_parse_text(struct loss_text *out, const json_t *said)
@@ -92,5 +92,5 @@ void loss_add_text(char out[LOSS_BYTES], const char *what, const struct loss_tex
 		(void)buf_addf(
 			&text, "%sits directory, which was gone", text.bytes > empty ? ", " : "");
 	if (text.bytes > empty)
-		(void)snprintf(out, LOSS_BYTES, "%s", buf_str(&text));
+		snprintf(out, LOSS_BYTES, "%s", buf_str(&text));
 }

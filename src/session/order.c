@@ -46,8 +46,7 @@ static int box_path(const char *dst, char out[WIRE_PATH_BYTES], struct err *err)
 		n--;
 	if (n == 0 || n + sizeof "/home/user/" > WIRE_PATH_BYTES)
 		return err_set(err, ERR_USAGE, "volume destination \"%.100s\" is no path", dst);
-	(void)snprintf(
-		out, WIRE_PATH_BYTES, "%s%.*s", dst[0] == '/' ? "" : "/home/user/", (int)n, dst);
+	snprintf(out, WIRE_PATH_BYTES, "%s%.*s", dst[0] == '/' ? "" : "/home/user/", (int)n, dst);
 	return 0;
 }
 
@@ -96,7 +95,7 @@ static int add_bind(struct order_checked *c, enum bind_kind kind, const char *sr
 	int r = check_source(kind, path, src, &st, err);
 	if (r == 0) {
 		*bind = (struct warden_bind){.kind = kind, .dev = st.st_dev, .ino = st.st_ino};
-		(void)snprintf(bind->src, sizeof bind->src, "%s", path);
+		snprintf(bind->src, sizeof bind->src, "%s", path);
 	}
 	free(path);
 	if (r == 0 && dst)
@@ -188,7 +187,7 @@ static int check_places(const struct order_checked *c, struct err *err)
 		const struct warden_bind *in = is_volume ? holder_of(c, bind, &rest) : NULL;
 		if (!in)
 			continue;
-		(void)snprintf(place, sizeof place, "%s/%s", in->src, rest);
+		snprintf(place, sizeof place, "%s/%s", in->src, rest);
 		if (lstat(place, &st) == 0 || errno != ENOENT)
 			continue;
 		bool is_dir = stat(bind->src, &st) == 0 && S_ISDIR(st.st_mode);

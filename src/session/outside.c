@@ -106,10 +106,9 @@ static void differ(struct replay *r, size_t number, const char *was, const char 
 		return;
 	r->is_diverged = true;
 	r->first = r->at;
-	(void)snprintf(r->field, sizeof r->field, "tool call %zu", number);
-	(void)snprintf(
-		r->was, sizeof r->was, "%.*s", (int)utf8_cut(was, strlen(was), WORD_BYTES), was);
-	(void)snprintf(r->is, sizeof r->is, "%.*s", (int)utf8_cut(is, strlen(is), WORD_BYTES), is);
+	snprintf(r->field, sizeof r->field, "tool call %zu", number);
+	snprintf(r->was, sizeof r->was, "%.*s", (int)utf8_cut(was, strlen(was), WORD_BYTES), was);
+	snprintf(r->is, sizeof r->is, "%.*s", (int)utf8_cut(is, strlen(is), WORD_BYTES), is);
 }
 
 /* The kept call that @call is, taken from those that are left; or NULL. */
@@ -160,7 +159,7 @@ static void say_next(const struct replay *r, const char *name, char *out, size_t
 {
 	const char *next = word(json_array_get(r->calls, 0), "name");
 	bool is_same = strcmp(next, name) == 0;
-	(void)snprintf(
+	snprintf(
 		out, room, "%s%s", *next ? next : "absent", is_same ? " with other arguments" : "");
 }
 

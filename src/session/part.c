@@ -338,7 +338,7 @@ static void own_environment(const struct session *s, const struct runtime_start 
 {
 	static const char variable[] = "RETORT_SESSION=";
 	*own = *shared;
-	(void)snprintf(name, sizeof variable + RECORD_ID_BYTES, "%s%s", variable, s->id);
+	snprintf(name, sizeof variable + RECORD_ID_BYTES, "%s%s", variable, s->id);
 	for (size_t i = 0; own->envp[i]; i++)
 		if (strncmp(own->envp[i], variable, sizeof variable - 1) == 0 &&
 			!s->order->has_seed)
@@ -405,7 +405,7 @@ void part_ask_guard(struct part *p)
 	char id[24];
 	if (!p->due_id || p->is_due_said || !p->driver)
 		return;
-	(void)snprintf(id, sizeof id, "%llu", (unsigned long long)p->due_id);
+	snprintf(id, sizeof id, "%llu", (unsigned long long)p->due_id);
 	json_t *order = json_pack(
 		"{s:s, s:I}", "id", id, "guard_bytes", (json_int_t)guard_bytes(p->session));
 	p->is_due_said = true;
@@ -427,7 +427,7 @@ static void ask_setup(struct part *p, json_t *setup)
 	struct session *s = p->session;
 	char id[24];
 	p->setup_id = ++s->last_id;
-	(void)snprintf(id, sizeof id, "%llu", (unsigned long long)p->setup_id);
+	snprintf(id, sizeof id, "%llu", (unsigned long long)p->setup_id);
 	(void)json_object_set_new(setup, "id", json_string(id));
 	bool is_template = s->is_template && p->runtime->carry == CARRY_MEMORY;
 	(void)json_object_set_new(setup, "template", json_boolean(is_template));
@@ -520,7 +520,7 @@ static int ask_names(
 	if (r < 0)
 		return r;
 	s->named_id = ++s->last_id;
-	(void)snprintf(id, sizeof id, "%llu", (unsigned long long)s->named_id);
+	snprintf(id, sizeof id, "%llu", (unsigned long long)s->named_id);
 	json_t *ask = json_pack("{s:s, s:s}", "id", id, "text", text);
 	r = driver_send(p->driver, FRAME_NAMES, ask, err);
 	json_decref(ask);

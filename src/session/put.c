@@ -133,7 +133,7 @@ static int change_aside(
 	a->box = box_hold(box);
 	a->roll = e->roll;
 	memcpy(a->session, e->id, sizeof a->session);
-	(void)snprintf(a->path, sizeof a->path, "%s", file->path);
+	snprintf(a->path, sizeof a->path, "%s", file->path);
 	file->id = CHANGE_ID;
 	box->filed = on_filed;
 	box->filed_arg = a;
@@ -194,10 +194,10 @@ static int commit(const struct job *job, char digest[JOURNAL_DIGEST_BYTES], stru
 	struct file_step file = {.is_removal = job->is_removal, .size_bytes = job->fd_bytes};
 	struct journal_node node = {0};
 	char *text;
-	(void)snprintf(file.path, sizeof file.path, "%s", job->text);
+	snprintf(file.path, sizeof file.path, "%s", job->text);
 	memcpy(file.digest, job->step, sizeof file.digest);
-	(void)snprintf(node.parent, sizeof node.parent, "%s", e->head);
-	(void)snprintf(node.session, sizeof node.session, "%s", e->id);
+	snprintf(node.parent, sizeof node.parent, "%s", e->head);
+	snprintf(node.session, sizeof node.session, "%s", e->id);
 	int r = file_step_write(&file, &node, &text, err);
 	if (r < 0)
 		return r;

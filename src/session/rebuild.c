@@ -16,7 +16,7 @@ void session_spoil(struct session *s)
 
 void session_move_head(struct session *s, const char *step)
 {
-	(void)snprintf(s->head, sizeof s->head, "%s", step);
+	snprintf(s->head, sizeof s->head, "%s", step);
 }
 
 static void end_driver(struct session *s, const struct runtime *runtime)

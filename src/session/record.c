@@ -95,7 +95,7 @@ void record_set_error(struct record *r, const char *name, const char *fmt, ...)
 	cleanup_buf struct buf text = BUF_INIT(3 * sizeof message);
 	va_list ap;
 	va_start(ap, fmt);
-	(void)vsnprintf(message, sizeof message, fmt, ap);
+	vsnprintf(message, sizeof message, fmt, ap);
 	va_end(ap);
 	/* It may quote a driver, and may have been cut inside a character. */
 	(void)utf8_repair(&text, message, strlen(message), NULL);
@@ -296,9 +296,9 @@ void record_name(struct record *r, const char *parent, const char *code, size_t 
 	json_decref(out);
 	node.record = r->canonical ? r->canonical : "";
 	node.record_bytes = strlen(node.record);
-	(void)snprintf(node.parent, sizeof node.parent, "%s", parent);
-	(void)snprintf(node.runtime, sizeof node.runtime, "%s", r->runtime);
+	snprintf(node.parent, sizeof node.parent, "%s", parent);
+	snprintf(node.runtime, sizeof node.runtime, "%s", r->runtime);
 	journal_name(&r->name, &node);
-	(void)snprintf(r->step, sizeof r->step, "%s", r->name.digest);
-	(void)snprintf(r->parent, sizeof r->parent, "%s", parent);
+	snprintf(r->step, sizeof r->step, "%s", r->name.digest);
+	snprintf(r->parent, sizeof r->parent, "%s", parent);
 }

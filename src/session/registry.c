@@ -52,9 +52,9 @@ struct entry *entry_new(
 	e->last = &e->first;
 	e->rebuilt = RECORD_COMMITTED;
 	e->used_ns = uv_hrtime();
-	(void)snprintf(e->id, sizeof e->id, "%s", id);
-	(void)snprintf(e->name, sizeof e->name, "%s", name ? name : "");
-	(void)snprintf(e->owner, sizeof e->owner, "%s", owner);
+	snprintf(e->id, sizeof e->id, "%s", id);
+	snprintf(e->name, sizeof e->name, "%s", name ? name : "");
+	snprintf(e->owner, sizeof e->owner, "%s", owner);
 	e->next = roll->first;
 	roll->first = e;
 	engine_hold(roll->engine);
@@ -252,11 +252,11 @@ static int keep(struct entry *e, struct err *err)
 	struct journal_session row = {.order = e->order_text, .order_bytes = strlen(e->order_text)};
 	if (e->is_kept)
 		return 0;
-	(void)snprintf(row.id, sizeof row.id, "%s", e->id);
-	(void)snprintf(row.name, sizeof row.name, "%s", e->name);
-	(void)snprintf(row.owner, sizeof row.owner, "%s", e->owner);
-	(void)snprintf(row.parent, sizeof row.parent, "%s", e->parent);
-	(void)snprintf(row.fork, sizeof row.fork, "%s", e->fork);
+	snprintf(row.id, sizeof row.id, "%s", e->id);
+	snprintf(row.name, sizeof row.name, "%s", e->name);
+	snprintf(row.owner, sizeof row.owner, "%s", e->owner);
+	snprintf(row.parent, sizeof row.parent, "%s", e->parent);
+	snprintf(row.fork, sizeof row.fork, "%s", e->fork);
 	row.created_ms = e->created_ms;
 	row.ttl_ms = e->ttl_ms;
 	row.idle_ms = e->idle_ms;

@@ -123,7 +123,7 @@ void entry_note_rebuilt(struct entry *e, const struct replay *result)
 	e->is_rebuilt_told = false;
 	e->difference[0] = '\0';
 	if (result->err.code)
-		(void)snprintf(e->difference, sizeof e->difference, "%.*s",
+		snprintf(e->difference, sizeof e->difference, "%.*s",
 			(int)utf8_cut(result->err.msg, strlen(result->err.msg), 150),
 			result->err.msg);
 	else if (is_diverged)
@@ -177,8 +177,7 @@ static void say(char *out, size_t room, const char *text, size_t n_common)
 	while (is_late && ((unsigned char)*from & 0xc0) == 0x80)
 		from++;
 	size_t bytes = strlen(from), n = utf8_cut(from, bytes, room - 2 * sizeof mark);
-	(void)snprintf(
-		out, room, "%s%.*s%s", is_late ? mark : "", (int)n, from, n < bytes ? mark : "");
+	snprintf(out, room, "%s%.*s%s", is_late ? mark : "", (int)n, from, n < bytes ? mark : "");
 }
 
 static void say_both(struct replay *r, const json_t *was, const json_t *is)
@@ -260,9 +259,9 @@ const char *replay_place(const struct replay *r)
 static void say_stopped(struct replay *r, uint64_t ms)
 {
 	const struct num_text after = num_format_ms(ms);
-	(void)snprintf(r->field, sizeof r->field, "stopped");
-	(void)snprintf(r->was, sizeof r->was, "after %s", after.text);
-	(void)snprintf(r->is, sizeof r->is, "after %s again: it may have come less far, or further",
+	snprintf(r->field, sizeof r->field, "stopped");
+	snprintf(r->was, sizeof r->was, "after %s", after.text);
+	snprintf(r->is, sizeof r->is, "after %s again: it may have come less far, or further",
 		after.text);
 }
 
@@ -273,10 +272,9 @@ void replay_tell(const struct replay *r, char *out, size_t room)
 	say(is, sizeof is, r->is, 0);
 	say(was, sizeof was, r->was, 0);
 	if (strcmp(r->field, "stopped") == 0)
-		(void)snprintf(
-			out, room, "step %.12s: stopped %s", r->nodes[r->first].digest, r->is);
+		snprintf(out, room, "step %.12s: stopped %s", r->nodes[r->first].digest, r->is);
 	else
-		(void)snprintf(out, room, "step %.12s: %s: %s, was %s", r->nodes[r->first].digest,
+		snprintf(out, room, "step %.12s: %s: %s, was %s", r->nodes[r->first].digest,
 			replay_place(r), is, was);
 }
 
@@ -290,12 +288,12 @@ static bool find_difference(struct replay *r, const char *was, const char *is)
 	/* Files of a live session are there already, whatever a step says that made them. */
 	size_t n_fields = ARRAY_LEN(fields) - (r->runtime != NULL);
 	bool is_found = false;
-	(void)snprintf(r->field, sizeof r->field, "record");
+	snprintf(r->field, sizeof r->field, "record");
 	for (size_t i = 0; i < n_fields && !is_found; i++) {
 		json_t *a = json_object_get(old, fields[i]), *b = json_object_get(new, fields[i]);
 		if (is_same(a, b))
 			continue;
-		(void)snprintf(r->field, sizeof r->field, "%s", fields[i]);
+		snprintf(r->field, sizeof r->field, "%s", fields[i]);
 		find_place(r, a, b);
 		is_found = true;
 	}
@@ -398,7 +396,7 @@ static void on_file_redone(void *arg, const struct err *err)
 	if (err && !r->is_diverged) {
 		r->first = r->at;
 		r->is_diverged = true;
-		(void)snprintf(r->field, sizeof r->field, "file");
+		snprintf(r->field, sizeof r->field, "file");
 		say(r->was, sizeof r->was, "done", 0);
 		say(r->is, sizeof r->is, err->msg, 0);
 	}

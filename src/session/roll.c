@@ -206,9 +206,9 @@ static int take_row(struct entry *e, const struct journal_session *row, struct e
 	e->ttl_ms = row->ttl_ms;
 	e->idle_ms = row->idle_ms;
 	e->is_tainted = row->is_tainted;
-	(void)snprintf(e->head, sizeof e->head, "%s", row->head);
-	(void)snprintf(e->fork, sizeof e->fork, "%s", row->fork);
-	(void)snprintf(e->parent, sizeof e->parent, "%s", row->parent);
+	snprintf(e->head, sizeof e->head, "%s", row->head);
+	snprintf(e->fork, sizeof e->fork, "%s", row->fork);
+	snprintf(e->parent, sizeof e->parent, "%s", row->parent);
 	return (int)MIN(n, 0);
 }
 

@@ -39,7 +39,7 @@ void step_stop(struct session *s, enum step_cause cause, enum step_event event, 
 		return;
 	}
 	if (s->end.cause == STEP_CAUSE_NONE && !step_is_over(s->step_state)) {
-		(void)snprintf(s->why, sizeof s->why, "%s", why ? why : "");
+		snprintf(s->why, sizeof s->why, "%s", why ? why : "");
 		s->end.cause = cause;
 		s->end.why = s->why;
 	}
@@ -172,8 +172,7 @@ static void say_notice(struct session *s)
 {
 	const char *said = s->between.said_now ? s->between.said_now : "";
 	const char *closed = s->head[0] ? s->notice : "";
-	(void)snprintf(
-		s->told, sizeof s->told, "%s%s%s", said, said[0] && closed[0] ? "; " : "", closed);
+	snprintf(s->told, sizeof s->told, "%s%s%s", said, said[0] && closed[0] ? "; " : "", closed);
 	s->notice[0] = '\0';
 	s->record.notice = s->told[0] ? s->told : NULL;
 	if (!s->record.reason)
@@ -319,7 +318,7 @@ static json_t *step_json(struct session *s, uint64_t id, struct err *err)
 	const struct step_request *req = &s->req;
 	char text[24];
 	json_t *argv = json_array();
-	(void)snprintf(text, sizeof text, "%llu", (unsigned long long)id);
+	snprintf(text, sizeof text, "%llu", (unsigned long long)id);
 	for (size_t i = 0; req->argv && req->argv[i]; i++)
 		if (json_array_append_new(argv, json_string(req->argv[i])) < 0) {
 			json_decref(argv);

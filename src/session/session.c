@@ -295,7 +295,7 @@ static struct session *new_session(const struct session_config *c)
 	s->stdin_fd = c->stdin_fd;
 	s->points.max = c->n_checkpoints ? c->n_checkpoints : CHECKPOINTS_DEFAULT;
 	s->req.stdin_fd = -1;
-	(void)snprintf(s->id, sizeof s->id, "%s", c->id);
+	snprintf(s->id, sizeof s->id, "%s", c->id);
 	uv_timer_t *timers[] = {&s->wall.timer, &s->meter, &s->idle, &s->back.timer};
 	for (size_t i = 0; i < ARRAY_LEN(timers); i++) {
 		(void)uv_timer_init(s->engine->loop, timers[i]);
@@ -332,7 +332,7 @@ void session_silence(struct session *s, const struct session_events *events)
 void session_take(struct session *s, const char *id, const struct session_events *events)
 {
 	s->events = *events;
-	(void)snprintf(s->id, sizeof s->id, "%s", id);
+	snprintf(s->id, sizeof s->id, "%s", id);
 	/* One that has waited is told at once: it is awake then when its first step comes. With a
 	 * seed it has no name. */
 	bool is_told = !s->order->has_seed && uv_hrtime() - s->idle_ns > WAITED_NS;

@@ -327,7 +327,7 @@ static int send_branch(struct branching *b, const int *fds, size_t n_fds, struct
 	for (int i = 0; i < WIRE_SPAWN_FDS; i++)
 		all[n++] = b->ends.fds[i];
 	char order[80];
-	(void)snprintf(order, sizeof order, "{\"id\":\"%llu\"%s%s}", (unsigned long long)b->id,
+	snprintf(order, sizeof order, "{\"id\":\"%llu\"%s%s}", (unsigned long long)b->id,
 		b->order.is_continuation ? ",\"reseed\":false" : "",
 		b->order.is_warm ? ",\"warm\":true" : "");
 	int r = driver_send_fds(b->stem->driver, FRAME_BRANCH, order, all, (size_t)n, err);

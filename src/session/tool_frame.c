@@ -79,7 +79,7 @@ static bool is_whole(const struct tool_frame *f, const json_t *json)
 	char id[24];
 	const json_t *number = json_object_get(json, "call");
 	const char *said = json_string_value(json_object_get(json, "id"));
-	(void)snprintf(id, sizeof id, "%llu", (unsigned long long)f->step);
+	snprintf(id, sizeof id, "%llu", (unsigned long long)f->step);
 	return json_object_size(json) == MEMBERS && said && strcmp(said, id) == 0 &&
 		json_is_integer(number) && json_integer_value(number) == (json_int_t)f->number &&
 		json_is_string(json_object_get(json, "name")) &&
@@ -125,7 +125,7 @@ int tool_frame_read(struct tool_frame *out, const char *data, size_t bytes, stru
 	json_t *json = json_loadb(data, bytes, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
 	if (json)
 		return take(out, json, err);
-	(void)snprintf(message, sizeof message, "the arguments are no JSON: %.*s",
+	snprintf(message, sizeof message, "the arguments are no JSON: %.*s",
 		(int)utf8_cut(error.text, strlen(error.text), ERROR_BYTES), error.text);
 	return refuse(out, "ToolArgumentError", message, NULL);
 }

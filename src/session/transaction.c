@@ -174,8 +174,8 @@ static void lose(struct session *s, struct err *err)
 	s->is_returning = false;
 	s->is_lost = true;
 	if (!s->no_guard[0])
-		(void)snprintf(s->no_guard, sizeof s->no_guard, "the box is gone: %.*s",
-			GUARD_TEXT_BYTES, err->msg);
+		snprintf(s->no_guard, sizeof s->no_guard, "the box is gone: %.*s", GUARD_TEXT_BYTES,
+			err->msg);
 	if (s->undone) {
 		session_undone_fn *undone = take_ptr(s->undone);
 		undone(s->undone_arg, NULL, err);
@@ -447,7 +447,7 @@ static void tell_unkept(struct session *s)
 	if (!then || !then->is_cut || then->n_used <= s->before.n_used || s->before.n_used == 0 ||
 		leftover_has_host_workspace(s->order))
 		return;
-	(void)snprintf(s->notice + at, sizeof s->notice - at,
+	snprintf(s->notice + at, sizeof s->notice - at,
 		"%snot put back: about %llu files, for only the first %d are kept",
 		at > 0 ? "; " : "", (unsigned long long)(then->n_used - s->before.n_used),
 		WORKSPACE_FILES_MAX);

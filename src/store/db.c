@@ -167,7 +167,7 @@ static int64_t find_file(struct journal *j, const char *name, int64_t *bytes)
 {
 	char path[PATH_MAX];
 	struct stat st;
-	(void)snprintf(path, sizeof path, "%s/%s", j->dir, name);
+	snprintf(path, sizeof path, "%s/%s", j->dir, name);
 	*bytes = 0;
 	if (stat(path, &st) < 0)
 		return 0;

@@ -288,7 +288,7 @@ int journal_export_begin(struct journal_export **out, struct journal *j, const c
 		journal_export_done(x);
 		return r;
 	}
-	(void)snprintf(x->way.at, sizeof x->way.at, "%s", last);
+	snprintf(x->way.at, sizeof x->way.at, "%s", last);
 	*out = x;
 	return 0;
 }

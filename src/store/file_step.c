@@ -47,9 +47,9 @@ int file_step_write(
 	node->code = both + bytes + 1;
 	node->code_bytes = (size_t)snprintf(
 		both + bytes + 1, room - bytes - 1, "%s %s", acts[file->is_removal], file->path);
-	(void)snprintf(node->runtime, sizeof node->runtime, "%s", runtime_word);
-	(void)snprintf(node->status, sizeof node->status, "ok");
-	(void)snprintf(node->outcome, sizeof node->outcome, "committed");
+	snprintf(node->runtime, sizeof node->runtime, "%s", runtime_word);
+	snprintf(node->status, sizeof node->status, "ok");
+	snprintf(node->outcome, sizeof node->outcome, "committed");
 	*text = both;
 	return 0;
 }

@@ -134,7 +134,7 @@ static int make_dirs(struct journal *j, struct err *err)
 static int open_file(struct journal *j, const char *name, int flags, struct err *err)
 {
 	char path[PATH_MAX];
-	(void)snprintf(path, sizeof path, "%s%s", j->dir, name);
+	snprintf(path, sizeof path, "%s%s", j->dir, name);
 	int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
 	return fd < 0 ? fail_file(j, "open", name, errno, err) : fd;
 }
@@ -200,7 +200,7 @@ static int lock(struct journal *j, struct err *err)
 static bool is_there(struct journal *j, const char *name)
 {
 	char path[PATH_MAX];
-	(void)snprintf(path, sizeof path, "%s%s", j->dir, name);
+	snprintf(path, sizeof path, "%s%s", j->dir, name);
 	return access(path, F_OK) == 0;
 }
 
@@ -248,7 +248,7 @@ static int run(struct journal *j, const char *text, struct err *err)
 static int open_db(struct journal *j, const char *name, struct err *err)
 {
 	char path[PATH_MAX];
-	(void)snprintf(path, sizeof path, "%s%s", j->dir, name);
+	snprintf(path, sizeof path, "%s%s", j->dir, name);
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
 		SQLITE_OPEN_PRIVATECACHE;
 	j->vfs.bad_page = 0;
@@ -310,7 +310,7 @@ static int make_tables(struct journal *j, struct err *err)
 {
 	char ids[96];
 	int reserve = PAGE_CHECK_BYTES;
-	(void)snprintf(ids, sizeof ids, "PRAGMA application_id = %d; PRAGMA user_version = %d;",
+	snprintf(ids, sizeof ids, "PRAGMA application_id = %d; PRAGMA user_version = %d;",
 		JOURNAL_APPLICATION, JOURNAL_VERSION);
 	(void)sqlite3_file_control(j->db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserve);
 	int r = run(j,
@@ -335,7 +335,7 @@ static int create(struct journal *j, struct err *err)
 		"/journal.new", "/journal.new-wal", "/journal.new-journal"};
 	char from[PATH_MAX], to[PATH_MAX];
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		(void)snprintf(from, sizeof from, "%s%s", j->dir, parts[i]);
+		snprintf(from, sizeof from, "%s%s", j->dir, parts[i]);
 		(void)unlink(from);
 	}
 	cleanup_fd int fd = open_file(j, "/journal.new", O_RDWR | O_CREAT | O_EXCL, err);
@@ -346,8 +346,8 @@ static int create(struct journal *j, struct err *err)
 	close_db(j);
 	if (r < 0)
 		return r;
-	(void)snprintf(from, sizeof from, "%s/journal.new", j->dir);
-	(void)snprintf(to, sizeof to, "%s/journal.db", j->dir);
+	snprintf(from, sizeof from, "%s/journal.new", j->dir);
+	snprintf(to, sizeof to, "%s/journal.db", j->dir);
 	if (rename(from, to) < 0)
 		return fail_file(j, "rename", "/journal.new", errno, err);
 	cleanup_fd int dir = open(j->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -447,7 +447,7 @@ static void remove_names(const char *dir)
 		"journal.db", "journal.db-wal", "journal.lock", "journal.head"};
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		char path[64];
-		(void)snprintf(path, sizeof path, "%s/%s", dir, files[i]);
+		snprintf(path, sizeof path, "%s/%s", dir, files[i]);
 		(void)unlink(path);
 	}
 	(void)rmdir(dir);
@@ -502,7 +502,7 @@ int64_t journal_bytes(const struct journal *j)
 	struct stat st;
 	int64_t bytes = 0;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		(void)snprintf(path, sizeof path, "%s%s", j->dir, names[i]);
+		snprintf(path, sizeof path, "%s%s", j->dir, names[i]);
 		bytes += stat(path, &st) == 0 ? st.st_size : 0;
 	}
 	return bytes;

@@ -48,7 +48,7 @@ void log_mark(struct journal *j)
 		return;
 	size_t body = (size_t)n;
 	head_sum(sum, text, body);
-	(void)snprintf(text + body, sizeof text - body, "%s\n", sum);
+	snprintf(text + body, sizeof text - body, "%s\n", sum);
 	ssize_t wrote = pwrite(j->head_fd, text, strlen(text), 0);
 	(void)wrote; /* what it said before is still true */
 }
@@ -98,7 +98,7 @@ static int missing(struct journal *j, const struct head *h, struct err *err)
 	char what[64];
 	int64_t bytes, last = j->last.seq, n = h->seq - last;
 	bool has_log = db_wal_ino(j, &bytes) && bytes > 0;
-	(void)snprintf(what, sizeof what,
+	snprintf(what, sizeof what,
 		has_log ? "journal.db-wal: change %lld is not whole"
 			: "journal.db: it ends with change %lld",
 		(long long)(has_log ? last + 1 : last));

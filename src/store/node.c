@@ -87,7 +87,7 @@ static void node_seal(
 static int step_number(struct journal *j, sqlite3_stmt *s, int64_t seq, struct err *err)
 {
 	char what[40];
-	(void)snprintf(what, sizeof what, "step number %lld", (long long)seq);
+	snprintf(what, sizeof what, "step number %lld", (long long)seq);
 	(void)sqlite3_bind_int64(s, 1, seq);
 	return db_step(j, s, what, err);
 }
@@ -285,7 +285,7 @@ int64_t node_seq(struct journal *j, const char *digest, struct err *err)
 	if (!s)
 		return -EIO;
 	char what[80];
-	(void)snprintf(what, sizeof what, "step %s", digest);
+	snprintf(what, sizeof what, "step %s", digest);
 	db_bind(s, 1, low, sizeof low);
 	db_bind(s, 2, high, sizeof high);
 	r = db_step(j, s, what, err);
@@ -383,7 +383,7 @@ static int read_ahead(struct journal *j, const char *session, const char *parent
 	a->seq = a->parent_seq < 0 ? a->parent_seq : next_seq(j, err);
 	if (a->seq < 0)
 		return (int)a->seq;
-	(void)snprintf(a->parent, sizeof a->parent, "%s", parent);
+	snprintf(a->parent, sizeof a->parent, "%s", parent);
 	a->change = j->last.seq;
 	return 0;
 }

@@ -186,7 +186,7 @@ int page_vfs_init(struct page_vfs *v)
 		return -ENOMEM;
 	/* One per journal, so that each knows its own wrong pages; the name is its address. */
 	*v = (struct page_vfs){.vfs = *real, .real = real};
-	(void)snprintf(v->name, sizeof v->name, "retort-%p", (void *)v);
+	snprintf(v->name, sizeof v->name, "retort-%p", (void *)v);
 	v->vfs.pNext = NULL;
 	v->vfs.zName = v->name;
 	v->vfs.szOsFile = (int)PAGE_FILE_BYTES + real->szOsFile;

@@ -339,7 +339,7 @@ static int note_record(struct journal_prune *p, const char *runtime, struct cell
 			return r;
 		node.record = text;
 	}
-	(void)snprintf(node.runtime, sizeof node.runtime, "%s", runtime);
+	snprintf(node.runtime, sizeof node.runtime, "%s", runtime);
 	if (file_step_is(&node) && file_step_read(&file, &node, &ignored) == 0)
 		note_hex(p, file.digest);
 	json_t *calls = call_step_calls(&node);

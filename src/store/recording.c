@@ -21,7 +21,7 @@ void line_check(char out[JOURNAL_DIGEST_BYTES], const char *order, size_t order_
 {
 	char number[24];
 	unsigned char digest[SHA_BYTES], length[8];
-	(void)snprintf(number, sizeof number, "%zu", n_steps);
+	snprintf(number, sizeof number, "%zu", n_steps);
 	const struct {
 		const char *data;
 		size_t bytes;

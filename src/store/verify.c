@@ -24,7 +24,7 @@ static void tell(struct check *c, const char *what, const char *why)
 static void tell_number(struct check *c, const char *what, int64_t n, const char *why)
 {
 	char name[64];
-	(void)snprintf(name, sizeof name, "%s %lld", what, (long long)n);
+	snprintf(name, sizeof name, "%s %lld", what, (long long)n);
 	tell(c, name, why);
 }
 
@@ -126,7 +126,7 @@ static void check_noted(
 	sqlite3_stmt *b = NULL;
 	int64_t r;
 	hex_write(hex, digest);
-	(void)snprintf(what, sizeof what, "%s %s", kind == CHANGE_BLOB ? "blob" : "step", hex);
+	snprintf(what, sizeof what, "%s %s", kind == CHANGE_BLOB ? "blob" : "step", hex);
 	if (kind == CHANGE_BLOB) {
 		b = db_stmt(c->j, STMT_BLOB_FIND, &c->err);
 		if (b)
@@ -142,7 +142,7 @@ static void check_noted(
 	}
 	if (r < 0) {
 		char why[64];
-		(void)snprintf(why, sizeof why, "change %lld made it, and it is not there",
+		snprintf(why, sizeof why, "change %lld made it, and it is not there",
 			(long long)seq);
 		tell(c, what, why);
 	}
@@ -208,7 +208,7 @@ static int check_session(void *user, const struct journal_session *session, stru
 		char what[96];
 		if (session->is_forgotten || !places[i][0] || node_seq(c->j, places[i], err) >= 0)
 			continue;
-		(void)snprintf(what, sizeof what, "session %s", session->id);
+		snprintf(what, sizeof what, "session %s", session->id);
 		tell(c, what,
 			i ? "the step it stands at is missing"
 			  : "the step it begins at is missing");

@@ -27,12 +27,12 @@ static void tell_attempt(struct journal_node *node, const struct attempt *a)
 {
 	bool is_back = strcmp(node->outcome, "rolled_back") == 0;
 	node->attempt = a->seq;
-	(void)snprintf(node->session, sizeof node->session, "%s", a->session);
+	snprintf(node->session, sizeof node->session, "%s", a->session);
 	if (a->kind == CHANGE_STEP)
 		return;
 	node->created_ms = a->at_ms;
 	if (a->kind == CHANGE_AGAIN ? is_back : strcmp(node->outcome, "lost") != 0)
-		(void)snprintf(node->outcome, sizeof node->outcome, "%s",
+		snprintf(node->outcome, sizeof node->outcome, "%s",
 			a->kind == CHANGE_AGAIN ? "committed" : "rolled_back");
 }
 

@@ -113,7 +113,7 @@ static const char *make_id(struct entry *e, const struct catalog_tool *before, s
 		const char *other = language == IDENTIFIER_PYTHON ? before[i].id : before[i].js_id;
 		if (strcmp(other, id) != 0)
 			continue;
-		(void)snprintf(id + bytes, sizeof id - bytes, "_%d", ++count);
+		snprintf(id + bytes, sizeof id - bytes, "_%d", ++count);
 		i = (size_t)-1;
 	}
 	return shelf_text(&e->shelf, id);
@@ -140,7 +140,7 @@ static int read_tool(const struct catalog_server *s, struct entry *e, const json
 	char *full = shelf_take(&e->shelf, bytes);
 	if (!full)
 		return -ENOMEM;
-	(void)snprintf(full, bytes, "%s.%s", s->config->name, name);
+	snprintf(full, bytes, "%s.%s", s->config->name, name);
 	bool is_trusted = s->config->is_trusted, says = hint(json, "readOnlyHint", false);
 	all[n] = (struct catalog_tool){.name = full,
 		.tool = full + strlen(s->config->name) + 1,
@@ -340,7 +340,7 @@ static void make_server_id(
 			language == IDENTIFIER_PYTHON ? r->server[i].id : r->server[i].js_id;
 		if (strcmp(other, id) != 0)
 			continue;
-		(void)snprintf(id + bytes, IDENTIFIER_BYTES - bytes, "_%d", ++count);
+		snprintf(id + bytes, IDENTIFIER_BYTES - bytes, "_%d", ++count);
 		i = (size_t)-1;
 	}
 }
@@ -519,7 +519,7 @@ int catalog_call(struct catalog *r, const struct catalog_tool *tool, const json_
 		.server = tool->server,
 		.done = waiter->done,
 		.arg = waiter->arg};
-	(void)snprintf(call->tool, sizeof call->tool, "%s", tool->tool);
+	snprintf(call->tool, sizeof call->tool, "%s", tool->tool);
 	json_t *headers = tool->server->config->url ? param_headers(tool->schema, arguments) : NULL;
 	int n = mcp_client_call(e->client, tool->tool, arguments,
 		&(struct mcp_waiter){on_answer, call, headers}, &call->call, err);

@@ -108,7 +108,7 @@ static void make_id(const json_t *ids, const char *name, char out[IDENTIFIER_BYT
 			is_taken |= strcmp(json_string_value(one), out) == 0;
 		}
 		if (is_taken)
-			(void)snprintf(out + bytes, IDENTIFIER_BYTES - bytes, "_%d", ++count);
+			snprintf(out + bytes, IDENTIFIER_BYTES - bytes, "_%d", ++count);
 	}
 }
 

@@ -124,9 +124,9 @@ static int below(struct fit *f, const json_t *schema, const json_t *value, int d
 {
 	size_t n = strlen(f->path);
 	if (key)
-		(void)snprintf(f->path + n, sizeof f->path - n, "%s%s", n > 0 ? "." : "", key);
+		snprintf(f->path + n, sizeof f->path - n, "%s%s", n > 0 ? "." : "", key);
 	else
-		(void)snprintf(f->path + n, sizeof f->path - n, "[%zu]", index);
+		snprintf(f->path + n, sizeof f->path - n, "[%zu]", index);
 	int r = check(f, schema, value, depth + 1);
 	f->path[n] = '\0';
 	return r;
@@ -299,7 +299,7 @@ static int check_bounds(struct fit *f, const json_t *schema, const json_t *value
 			continue;
 		if (size == bound && !bounds[i].is_open)
 			continue;
-		(void)snprintf(which, sizeof which, "%s %.15g", bounds[i].word, bound);
+		snprintf(which, sizeof which, "%s %.15g", bounds[i].word, bound);
 		return bad(f, "it is beyond ", which);
 	}
 	return 0;

@@ -72,7 +72,7 @@ static int answers(const struct tool *tool, const json_t *json, struct err *err)
 		return bad(err, tool->name, "answers: a list is needed");
 	json_array_foreach(all, i, one)
 	{
-		(void)snprintf(where, sizeof where, "%.100s.answers[%zu]", tool->name, i);
+		snprintf(where, sizeof where, "%.100s.answers[%zu]", tool->name, i);
 		r = only(err, where, one, "arguments result error");
 		if (r == 0 && !json_object_get(one, "result") == !json_object_get(one, "error"))
 			r = bad(err, where, "a result or an error is needed");
@@ -217,7 +217,7 @@ static int read_all(struct fixture *f, struct err *err)
 	json_array_foreach(asked, i, one)
 	{
 		char where[WHERE_BYTES];
-		(void)snprintf(where, sizeof where, "ask[%zu]", i);
+		snprintf(where, sizeof where, "ask[%zu]", i);
 		if (r == 0)
 			r = only(err, where, one, "question answer");
 		if (r == 0 && !json_object_get(one, "answer"))

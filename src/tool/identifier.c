@@ -30,7 +30,7 @@ void identifier_make(
 	for (; *name && n < IDENTIFIER_BYTES - 8; name++)
 		out[n++] = (char)((*name >= 0 && isalnum((unsigned char)*name)) ? *name : '_');
 	out[n] = '\0';
-	(void)snprintf(word, sizeof word, " %s ", out);
+	snprintf(word, sizeof word, " %s ", out);
 	if (strstr(reserved[language], word))
 		(void)strcpy(out + n, "_");
 }

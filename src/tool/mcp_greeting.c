@@ -49,7 +49,7 @@ static void fail_as(struct mcp_client *c, const struct mcp_answer *answer)
 {
 	struct err err = answer->err;
 	char prefix[SERVER_NAME_BYTES + 16];
-	(void)snprintf(prefix, sizeof prefix, "server %s: ", c->config.server->name);
+	snprintf(prefix, sizeof prefix, "server %s: ", c->config.server->name);
 	size_t n = strlen(prefix);
 	if (strncmp(err.msg, prefix, n) == 0)
 		memmove(err.msg, err.msg + n, strlen(err.msg + n) + 1);
@@ -70,7 +70,7 @@ static void on_initialized(void *arg, const struct mcp_answer *answer)
 			version ? version : "none");
 		return;
 	}
-	(void)snprintf(c->version, sizeof c->version, "%s", version);
+	snprintf(c->version, sizeof c->version, "%s", version);
 	if (client_send(c, NULL, json_pack("{s:s}", "method", "notifications/initialized"), &err) <
 		0)
 		client_fail(c, &err);
@@ -148,7 +148,7 @@ static int discover(struct mcp_client *c, struct err *err)
 {
 	c->state = CLIENT_PROBING;
 	c->is_modern = true;
-	(void)snprintf(c->version, sizeof c->version, "%s", MCP_MODERN);
+	snprintf(c->version, sizeof c->version, "%s", MCP_MODERN);
 	struct mcp_call *call = client_add(c, "server/discover", json_object(), on_discovered, c);
 	if (!call)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a message");

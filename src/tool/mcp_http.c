@@ -143,7 +143,7 @@ static int on_event(void *arg, const struct sse_event *event)
 {
 	struct post *p = arg;
 	if (strlen(event->id) < sizeof p->last_event)
-		(void)snprintf(p->last_event, sizeof p->last_event, "%s",
+		snprintf(p->last_event, sizeof p->last_event, "%s",
 			is_token(event->id) ? event->id : "");
 	if (p->is_standing)
 		p->n_resumed = 0;
@@ -175,7 +175,7 @@ static void on_headers(void *arg)
 		status >= 200 && status < 300 && strncasecmp(type, "text/event-stream", 17) == 0;
 	if (!p->is_modern && status >= 200 && status < 300 &&
 		net_header(p->call, "mcp-session-id", session, sizeof session) && is_token(session))
-		(void)snprintf(h->session, sizeof h->session, "%s", session);
+		snprintf(h->session, sizeof h->session, "%s", session);
 	h->n_inside++;
 	if (p->is_standing && p->is_stream)
 		tell_greeted(p);
@@ -422,7 +422,7 @@ static int post_message(struct mcp_link *link, const struct mcp_message *m, stru
 		return err_set(err, ERR_NO_MEMORY, "no memory for a message");
 	p->is_modern = m->is_modern;
 	p->whole_ms = m->whole_ms;
-	(void)snprintf(p->version, sizeof p->version, "%s", m->version ? m->version : "");
+	snprintf(p->version, sizeof p->version, "%s", m->version ? m->version : "");
 	int r = go(h, p, m, "POST", err);
 	if (r < 0)
 		p->is_done = true;

@@ -199,7 +199,7 @@ static int on_line(void *arg, const char *line, size_t bytes)
 	cleanup_buf struct buf shown = BUF_INIT((size_t)8 * SHOWN_BYTES);
 	(void)utf8_escape_terminal(&shown, line, MIN(bytes, SHOWN_BYTES / 4), UTF8_ONE_LINE);
 	if (p->n_rubbish++ == 0)
-		(void)snprintf(p->rubbish, sizeof p->rubbish, "%.*s", SHOWN_BYTES, buf_str(&shown));
+		snprintf(p->rubbish, sizeof p->rubbish, "%.*s", SHOWN_BYTES, buf_str(&shown));
 	if (p->n_rubbish < RUBBISH_LINES)
 		return 0;
 	break_off(p, ERR_PROTOCOL, "it writes what is no message: ", p->rubbish);
@@ -296,7 +296,7 @@ static char **make_env(struct tool_shelf *shelf, const struct tool_server *s)
 		list[n] = shelf_take(shelf, bytes);
 		if (!list[n])
 			return NULL;
-		(void)snprintf(list[n++], bytes, "%s=%s", name, value);
+		snprintf(list[n++], bytes, "%s=%s", name, value);
 	}
 	return list;
 }

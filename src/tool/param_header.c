@@ -94,8 +94,8 @@ static int take(struct scan *s, const json_t *schema, const json_t *asked, const
 	if (!name || !is_token(name) || strlen(name) > NAME_BYTES || !is_simple(schema) ||
 		json_object_size(s->seen) == PARAM_HEADERS_MAX)
 		return -1;
-	(void)snprintf(full, sizeof full, "Mcp-Param-%s", name);
-	(void)snprintf(lower, sizeof lower, "%s", name);
+	snprintf(full, sizeof full, "Mcp-Param-%s", name);
+	snprintf(lower, sizeof lower, "%s", name);
 	for (char *c = lower; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
 	if (json_object_get(s->seen, lower) || json_object_set_new(s->seen, lower, json_true()) < 0)
@@ -125,7 +125,7 @@ static int look(
 	}
 	json_object_foreach((json_t *)schema, key, one)
 	{
-		(void)snprintf(word, sizeof word, " %s ", key);
+		snprintf(word, sizeof word, " %s ", key);
 		if (strstr(data, word))
 			continue;
 		if (strcmp(key, "properties") != 0 && look(s, one, NULL, false, depth + 1) < 0)

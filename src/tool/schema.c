@@ -124,7 +124,7 @@ static int fields(struct tool_shelf *shelf, const json_t *schema, struct place w
 	{
 		char at[WHERE_BYTES];
 		struct tool_field *f = &field[out->n_fields++];
-		(void)snprintf(at, sizeof at, "%.90s.%.60s", where.text, name);
+		snprintf(at, sizeof at, "%.90s.%.60s", where.text, name);
 		const struct place inner = {at, where.depth + 1};
 		*f = (struct tool_field){
 			.name = shelf_text(shelf, name), .is_required = is_required(schema, name)};
@@ -147,7 +147,7 @@ static int typed(struct tool_shelf *shelf, const json_t *schema, struct place wh
 	if (i == ARRAY_LEN(shapes))
 		return bad(err, where.text, "no such type: ", json_string_value(name));
 	*type = (struct tool_type){.shape = shapes[i].shape, .kind = {.rank = shapes[i].rank}};
-	(void)snprintf(at, sizeof at, "%.150s[]", where.text);
+	snprintf(at, sizeof at, "%.150s[]", where.text);
 	const struct place inner = {at, where.depth + 1};
 	if (type->shape == TOOL_STRING)
 		return text_kind(shelf, schema, type, err);
@@ -215,7 +215,7 @@ int schema_check(
 	if (!has_shape(type->shape, value))
 		return bad(err, where, "it does not fit its schema, which wants ",
 			type->shape == TOOL_ANY ? "" : shapes[type->shape - TOOL_NULL].name);
-	(void)snprintf(at, sizeof at, "%.150s[]", where);
+	snprintf(at, sizeof at, "%.150s[]", where);
 	if (type->shape == TOOL_LIST)
 		json_array_foreach(value, i, one)
 		{
@@ -225,7 +225,7 @@ int schema_check(
 	for (uint32_t k = 0; type->shape == TOOL_DICT && k < type->n_fields && r == 0; k++) {
 		const struct tool_field *f = &type->field[k];
 		one = json_object_get(value, f->name);
-		(void)snprintf(at, sizeof at, "%.90s.%.60s", where, f->name);
+		snprintf(at, sizeof at, "%.90s.%.60s", where, f->name);
 		if (!one && f->is_required)
 			r = bad(err, at, "it is required", "");
 		else if (one)

@@ -47,13 +47,13 @@ static int put_variable(
 		text += 4;
 		n -= 4;
 	} else if (memchr(text, ':', n)) {
-		(void)snprintf(what, sizeof what, "${%.*s}: only variables can be filled in here",
+		snprintf(what, sizeof what, "${%.*s}: only variables can be filled in here",
 			(int)MIN(n, 60), text);
 		return bad(r, member, what);
 	}
 	if (n == 0 || n >= sizeof name || memchr(text, '\0', n))
 		return bad(r, member, "${} without the name of a variable");
-	(void)snprintf(name, sizeof name, "%.*s", (int)n, text);
+	snprintf(name, sizeof name, "%.*s", (int)n, text);
 	const char *value = r->env(name);
 	if (value && *value)
 		return buf_add(out, value);
@@ -61,7 +61,7 @@ static int put_variable(
 		return buf_append(out, fallback + 2, (size_t)(end - fallback - 2));
 	if (value)
 		return 0;
-	(void)snprintf(what, sizeof what, "the variable %.64s is not set", name);
+	snprintf(what, sizeof what, "the variable %.64s is not set", name);
 	(void)bad(r, member, what);
 	return err_hint(r->err, "set it, or write ${%.64s:-default}", name);
 }

@@ -251,7 +251,7 @@ static size_t read_params(const struct writer *w, struct param all[STUB_PARAMS_M
 			int count = 1;
 			for (size_t i = 0; i < n; i++)
 				if (strcmp(all[i].id, p->id) == 0) {
-					(void)snprintf(p->id + bytes, sizeof p->id - bytes, "_%d",
+					snprintf(p->id + bytes, sizeof p->id - bytes, "_%d",
 						++count);
 					i = (size_t)-1;
 				}
@@ -378,7 +378,7 @@ static int put_args(const struct writer *w, const char *indent)
 	size_t n = read_params(w, all);
 	char deeper[16];
 	int r = 0;
-	(void)snprintf(deeper, sizeof deeper, "%s    ", indent);
+	snprintf(deeper, sizeof deeper, "%s    ", indent);
 	if (n > 0)
 		r = buf_addf(w->out, "\n\n%sArgs:", indent);
 	for (size_t i = 0; r == 0 && i < n; i++) {

@@ -13,7 +13,7 @@
 
 void fuzz_broken(const char *what, const char *file, int line)
 {
-	(void)fprintf(stderr, "%s:%d: broken promise: %s\n", file, line, what);
+	fprintf(stderr, "%s:%d: broken promise: %s\n", file, line, what);
 	abort();
 }
 
@@ -46,7 +46,7 @@ const char *fuzz_dir(void)
 {
 	static const char *const places[] = {"/dev/shm", "/tmp"};
 	for (size_t i = 0; !dir[0] && i < ARRAY_LEN(places); i++) {
-		(void)snprintf(dir, sizeof dir, "%s/retort-fuzz-XXXXXX", places[i]);
+		snprintf(dir, sizeof dir, "%s/retort-fuzz-XXXXXX", places[i]);
 		if (mkdtemp(dir))
 			(void)atexit(remove_dir);
 		else
@@ -59,7 +59,7 @@ const char *fuzz_dir(void)
 void fuzz_put(const char *path, const uint8_t *data, size_t bytes)
 {
 	char full[256];
-	(void)snprintf(full, sizeof full, "%s/%s", fuzz_dir(), path);
+	snprintf(full, sizeof full, "%s/%s", fuzz_dir(), path);
 	cleanup_fd int fd = open(full, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
 	MUST(fd >= 0);
 	MUST(fd_write_all(fd, data, bytes) == 0);
@@ -68,7 +68,7 @@ void fuzz_put(const char *path, const uint8_t *data, size_t bytes)
 void fuzz_mkdir(const char *path)
 {
 	char full[256];
-	(void)snprintf(full, sizeof full, "%s/%s", fuzz_dir(), path);
+	snprintf(full, sizeof full, "%s/%s", fuzz_dir(), path);
 	(void)mkdir(full, 0755);
 }
 

@@ -13,7 +13,7 @@ static void put(char *out, size_t out_bytes, const uint8_t **data, size_t *bytes
 {
 	const uint8_t *part;
 	size_t n = fuzz_part(data, bytes, &part);
-	(void)snprintf(out, out_bytes, "%.*s", (int)(n < 200 ? n : 200), (const char *)part);
+	snprintf(out, out_bytes, "%.*s", (int)(n < 200 ? n : 200), (const char *)part);
 }
 
 static void check(const struct failure *f)

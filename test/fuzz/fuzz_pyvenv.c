@@ -14,9 +14,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	char python[256], drivers[256], venv[256];
 	struct runtime_start start = {0};
 	struct err err = {0};
-	(void)snprintf(venv, sizeof venv, "%s/venv", fuzz_dir());
-	(void)snprintf(drivers, sizeof drivers, "%s/drivers", fuzz_dir());
-	(void)snprintf(python, sizeof python, "%s/bin/python3", venv);
+	snprintf(venv, sizeof venv, "%s/venv", fuzz_dir());
+	snprintf(drivers, sizeof drivers, "%s/drivers", fuzz_dir());
+	snprintf(python, sizeof python, "%s/bin/python3", venv);
 	fuzz_mkdir("venv");
 	fuzz_mkdir("venv/bin");
 	fuzz_mkdir("drivers");

@@ -21,12 +21,12 @@ static int run_file(int dir, const char *name)
 	cleanup_fd int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -errno : fd_read_all(fd, data, sizeof data);
 	if (n < 0) {
-		(void)fprintf(stderr, "%s: %s\n", name, strerror((int)-n));
+		fprintf(stderr, "%s: %s\n", name, strerror((int)-n));
 		return -1;
 	}
 	uint8_t *exact = malloc((size_t)n + (n == 0));
 	memcpy(exact, data, (size_t)n);
-	(void)fprintf(stderr, "%s\n", name);
+	fprintf(stderr, "%s\n", name);
 	(void)LLVMFuzzerTestOneInput(exact, (size_t)n);
 	free(exact);
 	return 0;
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 		struct dirent *entry;
 		DIR *dir = opendir(argv[i]);
 		if (!dir) {
-			(void)fprintf(stderr, "%s: %s\n", argv[i], strerror(errno));
+			fprintf(stderr, "%s: %s\n", argv[i], strerror(errno));
 			n_failed++;
 			continue;
 		}

@@ -92,12 +92,12 @@ static void on_event(struct init_link *link, const struct init_event *event)
 		"?", "ready", "failed", "exited", "rolled-back", "filed", "cleared", "marked"};
 	struct box *box = container_of(link, struct box, init);
 	size_t n = strlen(box->events);
-	(void)snprintf(
+	snprintf(
 		box->events + n, sizeof box->events - n, "%s ", event ? words[event->kind] : "end");
 	n = strlen(box->events);
 	if (event && event->kind != INIT_READY)
-		(void)snprintf(box->events + n, sizeof box->events - n, "%" PRIu64 " %d %s ",
-			event->id, event->status, event->kind == INIT_FAILED ? event->err.msg : "");
+		snprintf(box->events + n, sizeof box->events - n, "%" PRIu64 " %d %s ", event->id,
+			event->status, event->kind == INIT_FAILED ? event->err.msg : "");
 	if (!event)
 		(void)uv_poll_stop(&link->poll);
 }
@@ -142,8 +142,8 @@ static void add_bind(enum bind_kind kind, const char *src, const char *dst)
 	(void)stat(src, &st);
 	b->dev = st.st_dev;
 	b->ino = st.st_ino;
-	(void)snprintf(b->src, sizeof b->src, "%s", src);
-	(void)snprintf(b->dst, sizeof b->dst, "%s", dst);
+	snprintf(b->src, sizeof b->src, "%s", src);
+	snprintf(b->dst, sizeof b->dst, "%s", dst);
 }
 
 /* Words KEY=VALUE. */
@@ -420,7 +420,7 @@ static void serve(char *line)
 	} else if (strcmp(op, "branch") == 0) {
 		branch(rest, "branch");
 	} else if (strcmp(op, "hostile") == 0) {
-		(void)snprintf(word, sizeof word, "hostile %s", strsep(&rest, " "));
+		snprintf(word, sizeof word, "hostile %s", strsep(&rest, " "));
 		branch(rest, word);
 	} else {
 		with_box(op, rest);

@@ -174,7 +174,7 @@ static void on_in(uv_poll_t *handle, int status, int events)
 
 static int fail(const struct err *err)
 {
-	(void)fprintf(stderr, "gate: %s\n", err->msg);
+	fprintf(stderr, "gate: %s\n", err->msg);
 	return 1;
 }
 

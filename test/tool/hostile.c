@@ -37,7 +37,7 @@ static void say(const char *text)
 static void note(const char *call, long r)
 {
 	size_t n = strlen(said);
-	(void)snprintf(said + n, sizeof said - n, "%s=%s ", call,
+	snprintf(said + n, sizeof said - n, "%s=%s ", call,
 		r >= 0 ? "done" : strerrorname_np(errno));
 }
 
@@ -107,7 +107,7 @@ static int c1(void *arg)
 static void answer(const char *word, long r)
 {
 	char text[64];
-	(void)snprintf(text, sizeof text, "%s %s", word, r >= 0 ? "done" : strerrorname_np(errno));
+	snprintf(text, sizeof text, "%s %s", word, r >= 0 ? "done" : strerrorname_np(errno));
 	say(text);
 }
 

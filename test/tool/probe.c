@@ -61,7 +61,7 @@ static void do_branch(const int *fds, size_t n_fds)
 	if (r == 0) {
 		const int keep[] = {CHANNEL};
 		r = branch_settle(&b, CHANNEL, keep, 0, &report);
-		(void)snprintf(reply, sizeof reply, "ready %d %d reopened %u lost %u", r, getpid(),
+		snprintf(reply, sizeof reply, "ready %d %d reopened %u lost %u", r, getpid(),
 			report.n_reopened, report.n_sockets + report.n_pipes + report.n_others);
 		say(reply);
 		if (r < 0)
@@ -69,7 +69,7 @@ static void do_branch(const int *fds, size_t n_fds)
 		return;
 	}
 	branch_fds_close(&b);
-	(void)snprintf(reply, sizeof reply, "branched %d", r);
+	snprintf(reply, sizeof reply, "branched %d", r);
 	say(reply);
 }
 
@@ -139,8 +139,7 @@ static void do_spin(int n)
 
 static void do_spun(void)
 {
-	(void)snprintf(
-		reply, sizeof reply, "won %lu tried %lu", spinning->n_won, spinning->n_tried);
+	snprintf(reply, sizeof reply, "won %lu tried %lu", spinning->n_won, spinning->n_tried);
 	say(reply);
 }
 
@@ -151,7 +150,7 @@ static void do_guard(void)
 	if (pid == 0)
 		for (;;)
 			(void)pause();
-	(void)snprintf(reply, sizeof reply, "guard %d", pid);
+	snprintf(reply, sizeof reply, "guard %d", pid);
 	say(reply);
 }
 
@@ -172,7 +171,7 @@ static void do_fork(const char *what)
 	(void)!read(ready[0], &byte, 1);
 	(void)close(ready[0]);
 	(void)close(ready[1]);
-	(void)snprintf(reply, sizeof reply, "forked %d", pid);
+	snprintf(reply, sizeof reply, "forked %d", pid);
 	say(reply);
 }
 
@@ -223,7 +222,7 @@ static void do_held(const char *word)
 	(void)stat("/home/user", &b);
 	(void)fstat(held.stream, &c);
 	(void)fstat(1, &d);
-	(void)snprintf(reply, sizeof reply,
+	snprintf(reply, sizeof reply,
 		"file %s gone %s pipe %zd events %d %d count %d system %d dir %d stream %d", file,
 		gone, n_pipe, n_events, (int)event.data.u64, (int)count, (int)system,
 		a.st_dev == b.st_dev && a.st_ino == b.st_ino, c.st_ino == d.st_ino);
@@ -245,7 +244,7 @@ static void serve(char *text, const int *fds, size_t n_fds)
 	else if (strcmp(text, "spun") == 0)
 		do_spun();
 	else if (strcmp(text, "try") == 0) {
-		(void)snprintf(reply, sizeof reply, "won %lu", try_namespaces());
+		snprintf(reply, sizeof reply, "won %lu", try_namespaces());
 		say(reply);
 	} else if (strcmp(text, "guard") == 0)
 		do_guard();
@@ -261,7 +260,7 @@ static void serve(char *text, const int *fds, size_t n_fds)
 		_exit(7);
 	else if (strcmp(text, "usr1") == 0) {
 		(void)raise(SIGUSR1);
-		(void)snprintf(reply, sizeof reply, "usr1 %d at %ld", (int)n_usr1, ms_now());
+		snprintf(reply, sizeof reply, "usr1 %d at %ld", (int)n_usr1, ms_now());
 		say(reply);
 	} else
 		say("what?");

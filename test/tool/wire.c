@@ -41,7 +41,7 @@ static struct question question;
 static void print(json_t *event)
 {
 	char *text = json_dumps(event, JSON_COMPACT | JSON_ENSURE_ASCII);
-	(void)printf("%s\n", text ? text : "{\"broken\": true}");
+	printf("%s\n", text ? text : "{\"broken\": true}");
 	(void)fflush(stdout);
 	free(text);
 	json_decref(event);
@@ -205,7 +205,7 @@ static void ask_next(void)
 	if (read_question() && wire_ask(wire, &question.request, &w, &call, &err) == 0)
 		return;
 	if (err.msg[0])
-		(void)fprintf(stderr, "%s\n", err.msg);
+		fprintf(stderr, "%s\n", err.msg);
 	wire_close(wire);
 }
 
@@ -241,7 +241,7 @@ int main(int argc, char **argv)
 			read_option(&config, argv[i]);
 	loop = uv_default_loop();
 	if (wire_open(&wire, loop, &config, &err) < 0) {
-		(void)fprintf(stderr, "%s: %s\n%s\n", err_word(err.code), err.msg, err.hint);
+		fprintf(stderr, "%s: %s\n%s\n", err_word(err.code), err.msg, err.hint);
 		(void)uv_run(loop, UV_RUN_DEFAULT);
 		return err_exit(err.code);
 	}

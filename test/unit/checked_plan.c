@@ -80,7 +80,7 @@ void path_of(const struct fixture *f, char *out, size_t room)
 				uint32_t line, column;
 				size_t n = strlen(out);
 				source_place(&f->src, one->path[s].start, &line, &column);
-				(void)snprintf(out + n, room - n, "%s%s %u", n ? " " : "",
+				snprintf(out + n, room - n, "%s%s %u", n ? " " : "",
 					names[one->path[s].kind], line);
 			}
 			return;
@@ -101,7 +101,7 @@ void run_flows(const struct flow *rows, size_t n, const char *policy)
 	for (size_t i = 0; i < n; i++) {
 		static struct fixture f;
 		char plan[4096], path[512];
-		(void)snprintf(plan, sizeof plan, "%s%s", PRELUDE, rows[i].plan);
+		snprintf(plan, sizeof plan, "%s%s", PRELUDE, rows[i].plan);
 		set_up(&f, plan, policy, REQUEST);
 		path_of(&f, path, sizeof path);
 		int ok = CHECK_STR(verdict_of(&f), rows[i].verdict);

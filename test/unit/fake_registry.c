@@ -193,8 +193,8 @@ static struct fake_session *add(struct registry *r, const char *name, struct err
 	}
 	struct fake_session *s = &r->all->sessions[r->all->n_sessions++];
 	*s = (struct fake_session){.head = -1, .is_open = true, .owner = r->owner};
-	(void)snprintf(s->id, sizeof s->id, "s-%d", r->all->n_sessions);
-	(void)snprintf(s->name, sizeof s->name, "%s", name ? name : "");
+	snprintf(s->id, sizeof s->id, "s-%d", r->all->n_sessions);
+	snprintf(s->name, sizeof s->name, "%s", name ? name : "");
 	return s;
 }
 
@@ -208,7 +208,7 @@ void registry_create(
 		done(arg, NULL, &err);
 		return;
 	}
-	(void)snprintf(s->runtime, sizeof s->runtime, "%s", runtime);
+	snprintf(s->runtime, sizeof s->runtime, "%s", runtime);
 	give(done, arg, session_json(r, s));
 }
 
@@ -233,8 +233,8 @@ void registry_branch(struct registry *r, const char *session, const char *name, 
 		return;
 	}
 	s->head = from->head;
-	(void)snprintf(s->parent, sizeof s->parent, "%s", from->id);
-	(void)snprintf(s->runtime, sizeof s->runtime, "%s", from->runtime);
+	snprintf(s->parent, sizeof s->parent, "%s", from->id);
+	snprintf(s->runtime, sizeof s->runtime, "%s", from->runtime);
 	give(done, arg, session_json(r, s));
 }
 
@@ -309,7 +309,7 @@ static void put(struct run *run, int stream, const char *data, size_t bytes)
 static void put_line(struct run *run, int stream, const char *text)
 {
 	char line[512];
-	(void)snprintf(line, sizeof line, "%.500s\n", text);
+	snprintf(line, sizeof line, "%.500s\n", text);
 	put(run, stream, line, strlen(line));
 }
 
@@ -349,7 +349,7 @@ static void save(struct fake_session *s, const char *path, const char *data, siz
 	if (i == s->n_files)
 		s->files[s->n_files++] = (struct file){0};
 	free(s->files[i].data);
-	(void)snprintf(s->files[i].path, sizeof s->files[i].path, "%s", path);
+	snprintf(s->files[i].path, sizeof s->files[i].path, "%s", path);
 	s->files[i].data = malloc(bytes + 1);
 	memcpy(s->files[i].data, data, bytes);
 	s->files[i].data[bytes] = '\0';
@@ -384,7 +384,7 @@ static bool do_line(struct run *run, const char *line)
 		run->is_waiting = true;
 	} else if (var(v, line) < v->n) {
 		char text[32];
-		(void)snprintf(text, sizeof text, "%ld", v->value[var(v, line)]);
+		snprintf(text, sizeof text, "%ld", v->value[var(v, line)]);
 		run->value = json_pack("{s:s}", "text/plain", text);
 	} else {
 		run->status = "error";
@@ -434,8 +434,8 @@ static void finish(struct run *run)
 		.code = strdup(run->code),
 		.status = run->status,
 		.vars = run->vars};
-	(void)snprintf(node->id, sizeof node->id, "%d%060d", r->all->n_nodes, 0);
-	(void)snprintf(node->session, sizeof node->session, "%s", s->id);
+	snprintf(node->id, sizeof node->id, "%d%060d", r->all->n_nodes, 0);
+	snprintf(node->session, sizeof node->session, "%s", s->id);
 	json_t *record = record_of(run, node, head_of(r, s));
 	s->head = (int)(node - r->all->nodes);
 	s->running = NULL;

@@ -18,7 +18,7 @@
 /* Below /dev/shm or /tmp; removed by shelf_done(). */
 static inline void shelf_init(char dir[64])
 {
-	(void)snprintf(dir, 64, "%s/retort-shelf-XXXXXX",
+	snprintf(dir, 64, "%s/retort-shelf-XXXXXX",
 		access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 	if (!mkdtemp(dir))
 		abort();
@@ -27,7 +27,7 @@ static inline void shelf_init(char dir[64])
 static inline void shelf_done(char (*dir)[64])
 {
 	char command[96];
-	(void)snprintf(command, sizeof command, "rm -rf '%s'", *dir);
+	snprintf(command, sizeof command, "rm -rf '%s'", *dir);
 	if (system(command) != 0)
 		abort();
 }
@@ -57,8 +57,8 @@ static inline int shelf_session(struct journal *j, const char *id, const char *n
 {
 	struct err err = {0};
 	struct journal_session s = {.order = "{\"order\":1}", .order_bytes = 11};
-	(void)snprintf(s.id, sizeof s.id, "%s", id);
-	(void)snprintf(s.name, sizeof s.name, "%s", name);
+	snprintf(s.id, sizeof s.id, "%s", id);
+	snprintf(s.name, sizeof s.name, "%s", name);
 	int r = journal_session_add(j, &s, &err);
 	if (r < 0)
 		printf("# add session: %s\n", err.msg);
@@ -76,11 +76,11 @@ static inline int shelf_record(struct journal *j, const char *session, const cha
 		.record_bytes = strlen(record),
 		.extra = "{\"wall_ms\":1.5}",
 		.extra_bytes = 15};
-	(void)snprintf(n.session, sizeof n.session, "%s", session);
-	(void)snprintf(n.parent, sizeof n.parent, "%s", parent);
-	(void)snprintf(n.runtime, sizeof n.runtime, "python");
-	(void)snprintf(n.status, sizeof n.status, "ok");
-	(void)snprintf(n.outcome, sizeof n.outcome, "committed");
+	snprintf(n.session, sizeof n.session, "%s", session);
+	snprintf(n.parent, sizeof n.parent, "%s", parent);
+	snprintf(n.runtime, sizeof n.runtime, "python");
+	snprintf(n.status, sizeof n.status, "ok");
+	snprintf(n.outcome, sizeof n.outcome, "committed");
 	int r = journal_commit(j, &n, NULL, &err);
 	if (r < 0)
 		printf("# commit: %s\n", err.msg);
@@ -103,7 +103,7 @@ static inline int shelf_calls(struct journal *j, const char *session, const char
 	char record[512], blob[JOURNAL_DIGEST_BYTES];
 	if (journal_blob_put(j, answer, strlen(answer), blob, &err) < 0)
 		printf("# blob: %s\n", err.msg);
-	(void)snprintf(record, sizeof record,
+	snprintf(record, sizeof record,
 		"{\"calls\":[{\"answer\":\"%s\",\"arguments\":\"%s\",\"name\":\"a.b\"},"
 		"{\"arguments\":\"%s\",\"name\":\"a.c\"}],\"status\":\"ok\"}",
 		blob, blob, blob);
@@ -118,9 +118,9 @@ static inline int shelf_file(struct journal *j, const char *session, const char 
 	struct file_step file = {.size_bytes = bytes};
 	struct journal_node n = {0};
 	char *text = NULL;
-	(void)snprintf(file.path, sizeof file.path, "%s", path);
-	(void)snprintf(n.session, sizeof n.session, "%s", session);
-	(void)snprintf(n.parent, sizeof n.parent, "%s", parent);
+	snprintf(file.path, sizeof file.path, "%s", path);
+	snprintf(n.session, sizeof n.session, "%s", session);
+	snprintf(n.parent, sizeof n.parent, "%s", parent);
 	int r = journal_blob_put(j, data, bytes, file.digest, &err);
 	if (r >= 0)
 		r = file_step_write(&file, &n, &text, &err);

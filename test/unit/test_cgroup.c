@@ -289,21 +289,21 @@ TEST(huge_files)
 	for (size_t long_bytes = 4090; long_bytes < 12300;
 		long_bytes += long_bytes == 4100 ? 8180 : 1) {
 		memset(text, 'x', long_bytes);
-		(void)snprintf(text + long_bytes, 256, "\n%s", V1_LINE("32", "memory"));
+		snprintf(text + long_bytes, 256, "\n%s", V1_LINE("32", "memory"));
 		tree_put(&t, "/proc/self/mountinfo", text);
 		cgroup_host_open(&host, t.root, -1);
 		CHECK_STR(base_of(&host, CGROUP_MEMORY), V1 "/memory/m");
 	}
 	/* What follows in the buffer is still the same line. */
 	memset(text, 'x', CGROUP_LINE_BYTES);
-	(void)snprintf(text + CGROUP_LINE_BYTES, 256, "%s%s", V1_LINE("32", "memory"),
+	snprintf(text + CGROUP_LINE_BYTES, 256, "%s%s", V1_LINE("32", "memory"),
 		V1_LINE("33", "pids"));
 	tree_put(&t, "/proc/self/mountinfo", text);
 	cgroup_host_open(&host, t.root, -1);
 	CHECK_STR(base_of(&host, CGROUP_MEMORY), "");
 	CHECK_STR(base_of(&host, CGROUP_PIDS), V1 "/pids/p");
 	memset(text, '\n', bytes);
-	(void)snprintf(text + bytes - 256, 256, "%s", V1_LINE("32", "memory"));
+	snprintf(text + bytes - 256, 256, "%s", V1_LINE("32", "memory"));
 	tree_put(&t, "/proc/self/mountinfo", text);
 	cgroup_host_open(&host, t.root, -1);
 	CHECK_INT(host.kind, CGROUP_NONE);
@@ -325,7 +325,7 @@ TEST(long_paths_and_names)
 	memset(path, 'a', sizeof path - 1);
 	path[sizeof path - 1] = '\0';
 	path[0] = '/';
-	(void)snprintf(line, sizeof line, "4:memory:%s\n5:pids:/p\n", path);
+	snprintf(line, sizeof line, "4:memory:%s\n5:pids:/p\n", path);
 	put_v1(&t);
 	tree_put(&t, "/proc/self/cgroup", line);
 	cgroup_host_open(&host, t.root, -1);
@@ -422,30 +422,29 @@ TEST(sweep_removes_the_dead_only)
 	tree_put(&t, "/proc/105/stat", "105 (retort-warden) Z 1\n");
 	cgroup_host_open(&host, t.root, -1);
 	for (size_t i = 0; i < ARRAY_LEN(dead); i++) {
-		(void)snprintf(path, sizeof path, V1 "/pids/p/%s/tasks", dead[i]);
+		snprintf(path, sizeof path, V1 "/pids/p/%s/tasks", dead[i]);
 		tree_put(&t, path, "");
 	}
 	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
-		(void)snprintf(path, sizeof path, V1 "/pids/p/%s/tasks", kept[i]);
+		snprintf(path, sizeof path, V1 "/pids/p/%s/tasks", kept[i]);
 		tree_put(&t, path, "");
 	}
 	struct stat st;
 	CHECK_INT(stat("/proc/self/ns/pid", &st), 0);
 	char held[128];
-	(void)snprintf(
-		held, sizeof held, V1 "/pids/p/retort-hold-101.%ju/tasks", (uintmax_t)st.st_ino);
+	snprintf(held, sizeof held, V1 "/pids/p/retort-hold-101.%ju/tasks", (uintmax_t)st.st_ino);
 	tree_put(&t, held, "");
-	(void)snprintf(path, sizeof path, V1 "/pids/p/retort-%d-1/tasks", getpid());
+	snprintf(path, sizeof path, V1 "/pids/p/retort-%d-1/tasks", getpid());
 	tree_put(&t, path, "");
 	cgroup_host_sweep(&host);
 	CHECK(tree_has(&t, path));
 	CHECK(!tree_has(&t, held));
 	for (size_t i = 0; i < ARRAY_LEN(dead); i++) {
-		(void)snprintf(path, sizeof path, V1 "/pids/p/%s", dead[i]);
+		snprintf(path, sizeof path, V1 "/pids/p/%s", dead[i]);
 		CHECK(!tree_has(&t, path));
 	}
 	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
-		(void)snprintf(path, sizeof path, V1 "/pids/p/%s", kept[i]);
+		snprintf(path, sizeof path, V1 "/pids/p/%s", kept[i]);
 		CHECK(tree_has(&t, path));
 	}
 	CHECK(tree_has(&t, V1 "/pids/p/tasks"));
@@ -468,7 +467,7 @@ TEST(close_kills_what_is_listed)
 		for (;;)
 			(void)pause();
 	/* A plain file cannot show that its process is gone: a directory keeps the leaf busy. */
-	(void)snprintf(text, sizeof text, "0\n1\n%d\n-1\nx\n%d\n", getpid(), pid);
+	snprintf(text, sizeof text, "0\n1\n%d\n-1\nx\n%d\n", getpid(), pid);
 	tree_put(&t, V1 "/pids/p/retort-7-1/busy/x", "");
 	tree_put(&t, V1 "/pids/p/cgroup.procs", "");
 	tree_put(&t, V1 "/pids/p/retort-7-1/cgroup.procs", text);

@@ -65,7 +65,7 @@ static int status_of(pid_t pid)
 static void leaf_name(char out[CGROUP_NAME_BYTES], const char *what)
 {
 	CHECK_INT(prctl(PR_SET_NAME, "retort-warden"), 0);
-	(void)snprintf(out, CGROUP_NAME_BYTES, "retort-%d-%s", getpid(), what);
+	snprintf(out, CGROUP_NAME_BYTES, "retort-%d-%s", getpid(), what);
 }
 
 /* None of the leaf's directories is there. */
@@ -75,7 +75,7 @@ static void check_gone(const struct cgroup_host *host, const char *name)
 		char dir[1024];
 		if (!host->base[c][0])
 			continue;
-		(void)snprintf(dir, sizeof dir, "%s/%s", host->base[c], name);
+		snprintf(dir, sizeof dir, "%s/%s", host->base[c], name);
 		CHECK(access(dir, F_OK) < 0 && errno == ENOENT);
 	}
 }
@@ -230,7 +230,7 @@ TEST(real_v1_sweep)
 	if (pid == 0)
 		_exit(0);
 	(void)status_of(pid);
-	(void)snprintf(dead, sizeof dead, "retort-%d-1", pid);
+	snprintf(dead, sizeof dead, "retort-%d-1", pid);
 	leaf_name(name, "sweep");
 	CHECK_INT(cgroup_leaf_open(&mine, &host, name, &some, by, &err), 0);
 	CHECK_INT(cgroup_leaf_open(&leaf, &host, dead, &some, by, &err), 0);
@@ -266,7 +266,7 @@ TEST(real_v2_join_and_kill)
 	struct box_usage usage = {0};
 	int fds[CGROUP_JOIN_FDS];
 	char *base = host.base[CGROUP_CPUACCT], name[CGROUP_NAME_BYTES];
-	(void)snprintf(base, CGROUP_PATH_BYTES, "/sys/fs/cgroup/unified");
+	snprintf(base, CGROUP_PATH_BYTES, "/sys/fs/cgroup/unified");
 	leaf_name(name, "v2");
 	if (access(base, W_OK) < 0 || cgroup_leaf_open(&leaf, &host, name, &some, by, &err) < 0) {
 		t_skip("no cgroup2 at /sys/fs/cgroup/unified that we may use");
@@ -289,9 +289,9 @@ TEST(real_v2_join_and_kill)
 	cgroup_leaf_close(&leaf);
 	int status = status_of(pid);
 	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-	(void)snprintf(name + strlen(name), 2, "x");
+	snprintf(name + strlen(name), 2, "x");
 	/* A kernel file that is not there is an error, and the leaf does not stay. */
-	(void)snprintf(host.base[CGROUP_MEMORY], CGROUP_PATH_BYTES, "/sys/fs/cgroup/unified");
+	snprintf(host.base[CGROUP_MEMORY], CGROUP_PATH_BYTES, "/sys/fs/cgroup/unified");
 	CHECK(cgroup_leaf_open(&leaf, &host, name, &some, by, &err) < 0);
 	CHECK_HAS(err.msg, "memory.max");
 	check_gone(&host, name);

@@ -23,7 +23,7 @@ static void put_pids(struct tree *t, const char *path, pid_t extra)
 	char text[64];
 	int n = snprintf(text, sizeof text, "%d\n%d\n", getppid(), getpid());
 	if (extra)
-		(void)snprintf(text + n, sizeof text - (size_t)n, "%d\n", extra);
+		snprintf(text + n, sizeof text - (size_t)n, "%d\n", extra);
 	tree_put(t, path, text);
 }
 
@@ -42,7 +42,7 @@ static const struct limits some = {
 static void put_v2(struct tree *t, const char *own)
 {
 	char line[600];
-	(void)snprintf(line, sizeof line, "0::%s\n", own);
+	snprintf(line, sizeof line, "0::%s\n", own);
 	tree_put(t, "/proc/self/cgroup", line);
 	tree_put(t, "/proc/self/mountinfo", "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n" V2_MOUNT);
 	tree_put(t, V2 "/cgroup.controllers", "cpuset cpu io memory hugetlb pids\n");
@@ -57,7 +57,7 @@ static void put_v2_group(struct tree *t, const char *path, const char *control)
 	const char *const texts[] = {"cpu memory pids\n", control, "", "domain\n"};
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		char file[600];
-		(void)snprintf(file, sizeof file, V2 "%s/%s", path, files[i]);
+		snprintf(file, sizeof file, V2 "%s/%s", path, files[i]);
 		tree_put(t, file, texts[i]);
 	}
 }
@@ -76,7 +76,7 @@ TEST(v2_delegated_parent_is_found)
 	CHECK_STR(base_of(&host, CGROUP_CPU), V2 "/user.slice/app.slice");
 	CHECK_STR(host.why, "");
 	char probe[128];
-	(void)snprintf(probe, sizeof probe, V2 "/user.slice/app.slice/retort-%d-probe", getpid());
+	snprintf(probe, sizeof probe, V2 "/user.slice/app.slice/retort-%d-probe", getpid());
 	CHECK(!tree_has(&t, probe));
 }
 
@@ -238,7 +238,7 @@ TEST(v2_root_cgroup_needs_no_move)
 	CHECK_INT(host.kind, CGROUP_V2);
 	CHECK_STR(base_of(&host, CGROUP_PIDS), V2);
 	CHECK_STR(tree_get(&t, V2 "/cgroup.subtree_control"), "+memory +pids\n+cpu\n");
-	(void)snprintf(engine, sizeof engine, V2 "/retort-engine-%d", getpid());
+	snprintf(engine, sizeof engine, V2 "/retort-engine-%d", getpid());
 	CHECK(!tree_has(&t, engine));
 }
 
@@ -254,9 +254,8 @@ TEST(v2_own_process_only_moves_aside)
 	CHECK_INT(host.kind, CGROUP_V2);
 	CHECK_STR(base_of(&host, CGROUP_MEMORY), V2 "/box.scope");
 	CHECK_STR(tree_get(&t, V2 "/box.scope/cgroup.subtree_control"), "+memory +pids\n+cpu\n");
-	(void)snprintf(
-		procs, sizeof procs, V2 "/box.scope/retort-engine-%d/cgroup.procs", getpid());
-	(void)snprintf(want, sizeof want, "%d\n%d\n", getppid(), getpid());
+	snprintf(procs, sizeof procs, V2 "/box.scope/retort-engine-%d/cgroup.procs", getpid());
+	snprintf(want, sizeof want, "%d\n%d\n", getppid(), getpid());
 	CHECK_STR(tree_get(&t, procs), want);
 }
 
@@ -265,7 +264,7 @@ static const char *hold_of(const char *base)
 	static char path[600];
 	struct stat st;
 	CHECK_INT(stat("/proc/self/ns/pid", &st), 0);
-	(void)snprintf(path, sizeof path, V2 "%s/retort-hold-%d.%ju/cgroup.subtree_control", base,
+	snprintf(path, sizeof path, V2 "%s/retort-hold-%d.%ju/cgroup.subtree_control", base,
 		getpid(), (uintmax_t)st.st_ino);
 	return path;
 }
@@ -365,10 +364,9 @@ TEST(v2_own_group_is_left_as_it_was)
 	CHECK(!tree_has(&t, hold_of("/box.scope")));
 	CHECK_STR(tree_get(&t, V2 "/box.scope/cgroup.subtree_control"),
 		"+memory +pids\n+cpu\n-memory -pids -cpu\n");
-	(void)snprintf(engine, sizeof engine, V2 "/box.scope/retort-engine-%d", getpid());
+	snprintf(engine, sizeof engine, V2 "/box.scope/retort-engine-%d", getpid());
 	CHECK(!tree_has(&t, engine));
-	(void)snprintf(
-		want, sizeof want, "%d\n%d\n%d\n%d\n", getppid(), getpid(), getppid(), getpid());
+	snprintf(want, sizeof want, "%d\n%d\n%d\n%d\n", getppid(), getpid(), getppid(), getpid());
 	CHECK_STR(tree_get(&t, V2 "/box.scope/cgroup.procs"), want);
 }
 
@@ -394,7 +392,7 @@ TEST(v2_refused_move_is_undone)
 	tree_no_writes(run_host_open, &run);
 	CHECK_INT(run.host.kind, CGROUP_NONE);
 	CHECK_HAS(run.host.why, "File too large");
-	(void)snprintf(engine, sizeof engine, V2 "/box.scope/retort-engine-%d", getpid());
+	snprintf(engine, sizeof engine, V2 "/box.scope/retort-engine-%d", getpid());
 	CHECK(!tree_has(&t, engine));
 }
 
@@ -411,10 +409,9 @@ TEST(v2_refused_controllers_move_back)
 	cgroup_host_open(&host, t.root, -1);
 	CHECK_INT(host.kind, CGROUP_NONE);
 	CHECK_HAS(host.why, "Is a directory");
-	(void)snprintf(path, sizeof path, V2 "/box.scope/retort-engine-%d", getpid());
+	snprintf(path, sizeof path, V2 "/box.scope/retort-engine-%d", getpid());
 	CHECK(!tree_has(&t, path));
-	(void)snprintf(
-		want, sizeof want, "%d\n%d\n%d\n%d\n", getppid(), getpid(), getppid(), getpid());
+	snprintf(want, sizeof want, "%d\n%d\n%d\n%d\n", getppid(), getpid(), getppid(), getpid());
 	CHECK_STR(tree_get(&t, V2 "/box.scope/cgroup.procs"), want);
 }
 

@@ -1021,7 +1021,7 @@ TEST(the_checker_knows_all_built_ins)
 		n_known += v.type == T_NATIVE && !is_left_out(names[i].name);
 		for (uint32_t k = 0; v.type == T_STRUCT && k < v.record->n; k++, n_known++) {
 			char full[80];
-			(void)snprintf(full, sizeof full, "%s.%s", names[i].name,
+			snprintf(full, sizeof full, "%s.%s", names[i].name,
 				v.record->names[k].str->data);
 			if (!CHECK(is_row(check_native, full)))
 				printf("# %s\n", full);
@@ -1059,7 +1059,7 @@ TEST(a_check_has_bounds)
 	for (int i = 1; i < 36; i++)
 		n += (size_t)snprintf(plan + n, sizeof plan - n,
 			"def f%d(x): return f%d(x) + f%d(x)\n", i, i - 1, i - 1);
-	(void)snprintf(plan + n, sizeof plan - n, "print(f35(1))\n");
+	snprintf(plan + n, sizeof plan - n, "print(f35(1))\n");
 	set_up(&f, plan, NULL, NULL);
 	CHECK(f.rc < 0 && f.diags.n == 1);
 	CHECK_INT(f.diags.item[0].code, P_TOO_MUCH);

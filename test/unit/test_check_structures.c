@@ -248,7 +248,7 @@ TEST(what_is_kept_of_a_call_is_of_all_ways_to_it)
 	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
 		static struct fixture f;
 		char plan[4096], text[200];
-		(void)snprintf(plan, sizeof plan, "%s%s", PRELUDE, kept[i].plan);
+		snprintf(plan, sizeof plan, "%s%s", PRELUDE, kept[i].plan);
 		set_up(&f, plan, TEST_POLICY, REQUEST);
 		int ok = CHECK_INT(f.rc, 0) && CHECK(f.check.n_calls > 0);
 		if (ok) {
@@ -285,7 +285,7 @@ TEST(margins_say_what_is_assigned)
 		static struct fixture f;
 		char plan[4096], text[200];
 		uint32_t n_found = 0;
-		(void)snprintf(plan, sizeof plan, "%s%s", PRELUDE, assigned[i].plan);
+		snprintf(plan, sizeof plan, "%s%s", PRELUDE, assigned[i].plan);
 		set_up(&f, plan, TEST_POLICY, REQUEST);
 		for (uint32_t k = 0; k < f.check.n_margins; k++) {
 			uint32_t line, column;
@@ -356,7 +356,7 @@ TEST(results_of_two_tools_at_one_place_are_of_both)
 			static struct fixture f;
 			char plan[400];
 			bool is_method = strchr(fields[i], '(') != NULL;
-			(void)snprintf(plan, sizeof plan,
+			snprintf(plan, sizeof plan,
 				"c = mail.search(query='a')\n"
 				"m = (%s if c else %s)(query='a')[0]\nfiles.delete(file_id=m%s%s%s)\n",
 				k % 2 ? "chat.search" : "mail.search",

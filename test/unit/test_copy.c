@@ -73,7 +73,7 @@ TEST(sockets_are_left_out)
 	TREE from = tree_new();
 	TREE to = tree_new();
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
-	(void)snprintf(name.sun_path, sizeof name.sun_path, "%s", tree_path(&from, "/sock"));
+	snprintf(name.sun_path, sizeof name.sun_path, "%s", tree_path(&from, "/sock"));
 	int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	CHECK_INT(bind(sock, (struct sockaddr *)&name, sizeof name), 0);
 	CHECK_INT(copy_tree(from.fd, to.fd, &err), 0);

@@ -23,7 +23,7 @@ static void fill(struct dialog *d, int n)
 		add(d, DIALOG_SAID, "I look\n```python\nx\n```");
 		memset(text, 'y', sizeof text);
 		text[sizeof text - 1] = '\0';
-		(void)snprintf(text, 32, "verdict %d\n", i);
+		snprintf(text, 32, "verdict %d\n", i);
 		text[strlen(text)] = 'z';
 		add(d, DIALOG_TOLD, text);
 	}

@@ -134,7 +134,7 @@ TEST(a_key_is_not_repeated)
 		char body[400];
 		struct failure f;
 		memset(body, 'x', pad);
-		(void)snprintf(body + pad, sizeof body - pad, "%s tail", key);
+		snprintf(body + pad, sizeof body - pad, "%s tail", key);
 		failure_read(&f, 401, &h, body, strlen(body), key);
 		CHECK(!strstr(f.err.msg, "sk-s"));
 	}

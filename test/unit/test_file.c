@@ -33,7 +33,7 @@ static int put_as(const struct tree *t, enum init_file_act act, const char *path
 	char text[PATH_MAX + 2] = "";
 	cleanup_fd int fd = memfd_create("test", MFD_CLOEXEC);
 	CHECK(fd >= 0 && fd_write_all(fd, data, strlen(data)) == 0 && lseek(fd, 0, SEEK_SET) == 0);
-	(void)snprintf(text, sizeof text, "%s", path);
+	snprintf(text, sizeof text, "%s", path);
 	return file_change_below(t->root, request(act, text, strlen(path) + 2), fd);
 }
 
@@ -216,7 +216,7 @@ TEST(times)
 	static const char *const paths[] = {"d/l", "d/f", "d"};
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
 		char text[8] = "";
-		(void)snprintf(text, sizeof text, "%s", paths[i]);
+		snprintf(text, sizeof text, "%s", paths[i]);
 		struct init_request *req = request(INIT_FILE_TIME, text, strlen(text) + 2);
 		req->is_timed = 1;
 		req->modified_s = -5;

@@ -38,7 +38,7 @@ static void on_line(void *arg, const struct gate_line *line)
 {
 	struct bench *b = arg;
 	b->n_lines++;
-	(void)snprintf(b->end, sizeof b->end, "%s", line->end);
+	snprintf(b->end, sizeof b->end, "%s", line->end);
 }
 
 static void bench_open(struct bench *b, const char *servers)
@@ -74,7 +74,7 @@ static void on_answer(void *arg, json_t *answer, bool is_untrusted)
 	const json_t *name = json_object_get(json_object_get(answer, "error"), "name");
 	b->n_answers++;
 	b->is_tainted |= is_untrusted;
-	(void)snprintf(b->last, sizeof b->last, "%s", name ? json_string_value(name) : "ok");
+	snprintf(b->last, sizeof b->last, "%s", name ? json_string_value(name) : "ok");
 	json_decref(answer);
 }
 

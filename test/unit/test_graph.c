@@ -165,8 +165,8 @@ TEST(more_columns_than_there_is_room_for)
 	static struct graph_node nodes[2 * N];
 	static char ids[2 * N][12];
 	for (int i = 0; i < N; i++) {
-		(void)snprintf(ids[i], sizeof ids[i], "x%d", i);
-		(void)snprintf(ids[N + i], sizeof ids[i], "y%d", i);
+		snprintf(ids[i], sizeof ids[i], "x%d", i);
+		snprintf(ids[N + i], sizeof ids[i], "y%d", i);
 		nodes[i] = (struct graph_node){ids[i], ids[N + i], ""};
 		nodes[N + i] = (struct graph_node){ids[N + i], NULL, ""};
 	}
@@ -183,7 +183,7 @@ TEST(a_long_history_is_quick)
 	char(*ids)[12] = calloc(N, sizeof *ids);
 	cleanup_buf struct buf out = BUF_INIT(64 << 20);
 	for (int i = 0; i < N; i++) {
-		(void)snprintf(ids[i], sizeof ids[i], "%d", i);
+		snprintf(ids[i], sizeof ids[i], "%d", i);
 		/* Oldest first: the worst order. */
 		nodes[i] = (struct graph_node){ids[i], i > 0 ? ids[i - 1] : NULL, "t"};
 	}

@@ -90,8 +90,7 @@ TEST(numbers_of_an_answer)
 		size_t n = grounding_check(g, row->said, strlen(row->said), &miss, 1);
 		char got[64] = "";
 		if (n > 0)
-			(void)snprintf(
-				got, sizeof got, "%.*s", (int)miss.bytes, row->said + miss.at);
+			snprintf(got, sizeof got, "%.*s", (int)miss.bytes, row->said + miss.at);
 		if (!CHECK_STR(got, row->miss ? row->miss : ""))
 			printf("# shown %s, said %s\n", row->shown, row->said);
 		grounding_free(g);
@@ -114,18 +113,18 @@ TEST(a_value_in_all_formats)
 		double value =
 			(double)next_random(&state) / (double)(1 + next_random(&state) % 100000);
 		char shown[64], said[64], wrong[64];
-		(void)snprintf(shown, sizeof shown, "%.17g", value);
+		snprintf(shown, sizeof shown, "%.17g", value);
 		const char *format = formats[next_random(&state) % ARRAY_LEN(formats)];
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		(void)snprintf(said, sizeof said, format, value);
+		snprintf(said, sizeof said, format, value);
 #pragma GCC diagnostic pop
 		struct grounding *g = grounding_new();
 		struct grounding_miss miss;
 		(void)grounding_add(g, shown, strlen(shown));
 		if (!CHECK_INT(grounding_check(g, said, strlen(said), &miss, 1), 0))
 			printf("# %s is not in %s\n", said, shown);
-		(void)snprintf(wrong, sizeof wrong, "%.2f", value + 0.02);
+		snprintf(wrong, sizeof wrong, "%.2f", value + 0.02);
 		if (!CHECK_INT(grounding_check(g, wrong, strlen(wrong), &miss, 1), 1))
 			printf("# %s is in %s\n", wrong, shown);
 		grounding_free(g);
@@ -192,14 +191,14 @@ TEST(thousands_and_currencies)
 		const char *separator = separators[next_random(&state) % ARRAY_LEN(separators)];
 		const char *shape = shapes[next_random(&state) % ARRAY_LEN(shapes)];
 		char shown[64], grouped[64], wrong[64], said[160];
-		(void)snprintf(shown, sizeof shown, "%" PRIu64, n);
+		snprintf(shown, sizeof shown, "%" PRIu64, n);
 		group_digits(grouped, sizeof grouped, n, separator);
 		group_digits(wrong, sizeof wrong, n + 1, separator);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		(void)snprintf(said, sizeof said, shape, grouped);
+		snprintf(said, sizeof said, shape, grouped);
 		check_found(shown, said);
-		(void)snprintf(said, sizeof said, shape, wrong);
+		snprintf(said, sizeof said, shape, wrong);
 #pragma GCC diagnostic pop
 		check_missed(shown, said);
 	}
@@ -212,15 +211,15 @@ TEST(thousands_with_cents)
 		uint64_t whole = 1000 + next_random(&state) % 9999000;
 		unsigned cents = 10 + (unsigned)(next_random(&state) % 89);
 		char shown[64], grouped[64], said[160];
-		(void)snprintf(shown, sizeof shown, "%" PRIu64 ".%02u", whole, cents);
+		snprintf(shown, sizeof shown, "%" PRIu64 ".%02u", whole, cents);
 		group_digits(grouped, sizeof grouped, whole, ",");
-		(void)snprintf(said, sizeof said, "$%s.%02u", grouped, cents);
+		snprintf(said, sizeof said, "$%s.%02u", grouped, cents);
 		check_found(shown, said);
-		(void)snprintf(said, sizeof said, "$%s.%02u", grouped, cents + 1);
+		snprintf(said, sizeof said, "$%s.%02u", grouped, cents + 1);
 		check_missed(shown, said);
 		/* as most of Europe writes it */
 		group_digits(grouped, sizeof grouped, whole, ".");
-		(void)snprintf(said, sizeof said, "%s,%02u \xe2\x82\xac", grouped, cents);
+		snprintf(said, sizeof said, "%s,%02u \xe2\x82\xac", grouped, cents);
 		check_found(shown, said);
 	}
 }
@@ -234,12 +233,12 @@ TEST(percents)
 		double part = (double)(1 + next_random(&state) % 99999) / 100000;
 		const char *shape = shapes[next_random(&state) % ARRAY_LEN(shapes)];
 		char shown[64], said[96];
-		(void)snprintf(shown, sizeof shown, "%.17g", part);
+		snprintf(shown, sizeof shown, "%.17g", part);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		(void)snprintf(said, sizeof said, shape, part * 100);
+		snprintf(said, sizeof said, shape, part * 100);
 		check_found(shown, said);
-		(void)snprintf(said, sizeof said, shape, part * 100 + 1.2);
+		snprintf(said, sizeof said, shape, part * 100 + 1.2);
 #pragma GCC diagnostic pop
 		check_missed(shown, said);
 	}
@@ -263,14 +262,14 @@ TEST(powers_and_words_for_size)
 		double mantissa = (double)(100 + next_random(&state) % 900) / 100;
 		size_t i = next_random(&state) % ARRAY_LEN(forms);
 		char shown[64], said[96];
-		(void)snprintf(shown, sizeof shown, "%.17g",
+		snprintf(shown, sizeof shown, "%.17g",
 			(mantissa + 0.004 * ((double)(next_random(&state) % 3) - 1)) *
 				forms[i].factor);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		(void)snprintf(said, sizeof said, forms[i].shape, mantissa);
+		snprintf(said, sizeof said, forms[i].shape, mantissa);
 		check_found(shown, said);
-		(void)snprintf(said, sizeof said, forms[i].shape, mantissa + 0.56);
+		snprintf(said, sizeof said, forms[i].shape, mantissa + 0.56);
 #pragma GCC diagnostic pop
 		check_missed(shown, said);
 	}
@@ -287,17 +286,16 @@ TEST(dates_times_and_versions_are_not_looked_at)
 		    day = 1 + (int)(next_random(&state) % 28);
 		const char *name = months[month];
 		char said[8][96];
-		(void)snprintf(said[0], 96, "On %04d-%02d-%02d it was.", year, month + 1, day);
-		(void)snprintf(said[1], 96, "At %02d:%02d:%02d, on %d/%d/%d.", hour, day, month,
+		snprintf(said[0], 96, "On %04d-%02d-%02d it was.", year, month + 1, day);
+		snprintf(said[1], 96, "At %02d:%02d:%02d, on %d/%d/%d.", hour, day, month,
 			month + 1, day, year);
-		(void)snprintf(said[2], 96, "On %s %d, %d.", name, day, year);
-		(void)snprintf(said[3], 96, "On %d %s %d.", day, name, year);
-		(void)snprintf(said[4], 96, "On %d.%d.%d, in %.3s.", day, month + 1, year, name);
-		(void)snprintf(said[5], 96, "In %d, since %d (%d).", year, year, year);
-		(void)snprintf(said[6], 96, "%04d-%02d-%02dT%02d:%02d:00Z", year, month + 1, day,
-			hour, day);
-		(void)snprintf(
-			said[7], 96, "Python 3.%d.%d, version %d.%d", day, month, day, month);
+		snprintf(said[2], 96, "On %s %d, %d.", name, day, year);
+		snprintf(said[3], 96, "On %d %s %d.", day, name, year);
+		snprintf(said[4], 96, "On %d.%d.%d, in %.3s.", day, month + 1, year, name);
+		snprintf(said[5], 96, "In %d, since %d (%d).", year, year, year);
+		snprintf(said[6], 96, "%04d-%02d-%02dT%02d:%02d:00Z", year, month + 1, day, hour,
+			day);
+		snprintf(said[7], 96, "Python 3.%d.%d, version %d.%d", day, month, day, month);
 		for (int i = 0; i < 8; i++)
 			check_found("", said[i]);
 	}

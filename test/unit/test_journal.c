@@ -43,7 +43,7 @@ TEST(a_step_is_there_after_reopening)
 	SHELF;
 	char sub[96], digest[JOURNAL_DIGEST_BYTES] = "";
 	struct stat st;
-	(void)snprintf(sub, sizeof sub, "%s/a/b", dir);
+	snprintf(sub, sizeof sub, "%s/a/b", dir);
 	struct journal *j = shelf_open(sub);
 	CHECK_INT(stat(sub, &st), 0);
 	CHECK_INT(st.st_mode & 0777, 0700);
@@ -84,7 +84,7 @@ TEST(files_are_for_the_owner_alone)
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	CHECK_INT(shelf_step(j, "s-a", "", "1", digest), 0);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		(void)snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+		snprintf(path, sizeof path, "%s/%s", dir, names[i]);
 		CHECK_INT(stat(path, &st), 0);
 		CHECK_INT(st.st_mode & 0777, 0600);
 	}
@@ -100,7 +100,7 @@ TEST(steps_are_found_by_their_beginning)
 	/* 400 steps: two of them begin with the same four digits, nearly always */
 	char all[400][JOURNAL_DIGEST_BYTES], code[16];
 	for (int i = 0; i < 400; i++) {
-		(void)snprintf(code, sizeof code, "x%d", i);
+		snprintf(code, sizeof code, "x%d", i);
 		CHECK_INT(shelf_step(j, "s-a", digest, code, all[i]), 0);
 		memcpy(digest, all[i], sizeof digest);
 	}
@@ -184,7 +184,7 @@ TEST(walks)
 	struct list l = {.j = j, .is_nested = true};
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	for (int i = 0; i < 10; i++) {
-		(void)snprintf(code, sizeof code, "%d", i);
+		snprintf(code, sizeof code, "%d", i);
 		CHECK_INT(shelf_step(j, "s-a", at, code, at), 0);
 		if (i == 0)
 			memcpy(root, at, sizeof root);
@@ -424,7 +424,7 @@ TEST(two_engines_on_one_directory)
 	if (child == 0) {
 		struct journal *k = NULL;
 		int r = journal_open(&k, dir, &err);
-		(void)snprintf(want, sizeof want, "process %d ", getppid());
+		snprintf(want, sizeof want, "process %d ", getppid());
 		_exit(r < 0 && !k && err.code == ERR_LIMIT && strstr(err.msg, want) && err.hint[0]
 				? 0
 				: 1);
@@ -438,7 +438,7 @@ TEST(two_engines_on_one_directory)
 static void poke(const char *dir, const char *name, off_t at, const void *data, size_t bytes)
 {
 	char path[128];
-	(void)snprintf(path, sizeof path, "%s/%s", dir, name);
+	snprintf(path, sizeof path, "%s/%s", dir, name);
 	int fd = open(path, O_RDWR);
 	CHECK(fd >= 0 && pwrite(fd, data, bytes, at) == (ssize_t)bytes);
 	(void)close(fd);
@@ -520,7 +520,7 @@ TEST(what_is_no_journal_is_told)
 	char path[128];
 	CHECK(journal_open(&j, "", &err) < 0);
 	CHECK_INT(err.code, ERR_USAGE);
-	(void)snprintf(path, sizeof path, "%s/journal.db", dir);
+	snprintf(path, sizeof path, "%s/journal.db", dir);
 	int fd = open(path, O_WRONLY | O_CREAT, 0600);
 	CHECK(journal_open(&j, dir, &err) < 0); /* empty */
 	CHECK_INT(err.code, ERR_DAMAGED);
@@ -530,7 +530,7 @@ TEST(what_is_no_journal_is_told)
 	CHECK(journal_open(&j, dir, &err) < 0);
 	CHECK_INT(err.code, ERR_DAMAGED);
 	CHECK(j == NULL);
-	(void)snprintf(path, sizeof path, "%s/journal.db/x", dir);
+	snprintf(path, sizeof path, "%s/journal.db/x", dir);
 	CHECK(journal_open(&j, path, &err) < 0); /* below a file */
 	CHECK_INT(err.code, ERR_ACCESS);
 }
@@ -543,7 +543,7 @@ TEST(a_database_that_is_gone_is_not_made_anew)
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	CHECK_INT(shelf_step(j, "s-a", "", "1", digest), 0);
 	journal_close(j);
-	(void)snprintf(path, sizeof path, "%s/journal.db", dir);
+	snprintf(path, sizeof path, "%s/journal.db", dir);
 	CHECK_INT(unlink(path), 0);
 	CHECK(journal_open(&j, dir, &err) < 0);
 	CHECK_INT(err.code, ERR_DAMAGED);
@@ -558,7 +558,7 @@ TEST(a_log_that_goes_under_an_engine)
 	struct journal *j = shelf_open(dir);
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	CHECK_INT(shelf_step(j, "s-a", "", "1", first), 0);
-	(void)snprintf(path, sizeof path, "%s/journal.db-wal", dir);
+	snprintf(path, sizeof path, "%s/journal.db-wal", dir);
 	CHECK_INT(unlink(path), 0);
 	CHECK(shelf_step(j, "s-a", first, "2", digest) < 0);
 	CHECK(journal_session_rename(j, "s-a", "b", &err) < 0);
@@ -567,10 +567,10 @@ TEST(a_log_that_goes_under_an_engine)
 	CHECK_HAS(err.hint, "start the engine anew");
 	CHECK_INT(journal_depth(j, first, &err), 1);
 	/* What a killed engine would leave. */
-	(void)snprintf(command, sizeof command, "cd %s && mkdir copy && cp journal.* copy", dir);
+	snprintf(command, sizeof command, "cd %s && mkdir copy && cp journal.* copy", dir);
 	CHECK_INT(system(command), 0);
 	journal_close(j);
-	(void)snprintf(path, sizeof path, "%s/copy", dir);
+	snprintf(path, sizeof path, "%s/copy", dir);
 	j = shelf_open(path);
 	CHECK(j != NULL);
 	CHECK_INT(journal_depth(j, first, &err), 1);
@@ -606,7 +606,7 @@ TEST(a_database_that_changes_under_an_engine)
 			journal_close(j);
 			j = shelf_open(dir);
 		}
-		(void)snprintf(command, sizeof command, "cd %s && %s", dir, rows[i / 2].command);
+		snprintf(command, sizeof command, "cd %s && %s", dir, rows[i / 2].command);
 		CHECK_INT(system(command), 0);
 		CHECK(shelf_step(j, "s-a", first, "2", digest) < 0);
 		CHECK(journal_session_rename(j, "s-a", "b", &err) < 0);
@@ -627,7 +627,7 @@ TEST(a_log_that_is_cut_under_an_engine)
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	CHECK_INT(journal_idle(j, &err), 0);
 	CHECK_INT(shelf_step(j, "s-a", "", "1", first), 0);
-	(void)snprintf(path, sizeof path, "%s/journal.db-wal", dir);
+	snprintf(path, sizeof path, "%s/journal.db-wal", dir);
 	CHECK_INT(truncate(path, 5000), 0);
 	CHECK(shelf_step(j, "s-a", first, "2", digest) < 0);
 	CHECK(journal_session_rename(j, "s-a", "b", &err) < 0);
@@ -635,10 +635,10 @@ TEST(a_log_that_is_cut_under_an_engine)
 	CHECK_HAS(err.msg, "journal.db-wal: it was cut short");
 	CHECK_HAS(err.hint, "what is lost");
 	/* What a killed engine would leave. */
-	(void)snprintf(command, sizeof command, "cd %s && mkdir copy && cp journal.* copy", dir);
+	snprintf(command, sizeof command, "cd %s && mkdir copy && cp journal.* copy", dir);
 	CHECK_INT(system(command), 0);
 	journal_close(j);
-	(void)snprintf(path, sizeof path, "%s/copy", dir);
+	snprintf(path, sizeof path, "%s/copy", dir);
 	CHECK(journal_open(&j, path, &err) < 0);
 	CHECK_INT(err.code, ERR_DAMAGED);
 	CHECK_HAS(err.msg, "journal.db-wal: change 1 is not whole: 3 changes are missing");
@@ -651,9 +651,9 @@ TEST(a_directory_that_goes_under_an_engine)
 	SHELF;
 	char sub[96], away[96], new[96];
 	char first[JOURNAL_DIGEST_BYTES], digest[JOURNAL_DIGEST_BYTES];
-	(void)snprintf(sub, sizeof sub, "%s/there", dir);
-	(void)snprintf(away, sizeof away, "%s/away", dir);
-	(void)snprintf(new, sizeof new, "%s/new", dir);
+	snprintf(sub, sizeof sub, "%s/there", dir);
+	snprintf(away, sizeof away, "%s/away", dir);
+	snprintf(new, sizeof new, "%s/new", dir);
 	struct journal *j = shelf_open(sub);
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	CHECK_INT(shelf_step(j, "s-a", "", "1", first), 0);
@@ -680,7 +680,7 @@ TEST(a_directory_that_cannot_be_written)
 {
 	SHELF;
 	char sub[96];
-	(void)snprintf(sub, sizeof sub, "%s/there", dir);
+	snprintf(sub, sizeof sub, "%s/there", dir);
 	struct journal *j = shelf_open(sub);
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	journal_close(j);
@@ -693,7 +693,7 @@ TEST(a_directory_that_cannot_be_written)
 		(void)chmod(sub, 0000);
 		if (journal_open(&j, sub, &err) == 0 || err.code != ERR_ACCESS || !err.hint[0])
 			_exit(1);
-		(void)snprintf(sub, sizeof sub, "%s/new", dir);
+		snprintf(sub, sizeof sub, "%s/new", dir);
 		if (journal_open(&j, sub, &err) == 0 || err.code != ERR_ACCESS)
 			_exit(2);
 		_exit(0);
@@ -716,13 +716,12 @@ TEST(a_database_that_cannot_be_written)
 	struct journal *j = shelf_open(dir);
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	journal_close(j);
-	(void)snprintf(path, sizeof path, "%s/journal.db", dir);
+	snprintf(path, sizeof path, "%s/journal.db", dir);
 	CHECK_INT(chmod(dir, 0777), 0);
 	CHECK_INT(chmod(path, 0444), 0);
 	pid_t child = fork();
 	if (child == 0) {
-		(void)snprintf(
-			path, sizeof path, "rm -f %s/journal.lock %s/journal.head", dir, dir);
+		snprintf(path, sizeof path, "rm -f %s/journal.lock %s/journal.head", dir, dir);
 		if (system(path) != 0 ||
 			(getuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0)))
 			_exit(9);
@@ -749,7 +748,7 @@ static int fill(struct journal *j, char last[JOURNAL_DIGEST_BYTES])
 	char *code = calloc(1, 3000);
 	struct journal_node node = {.session = "s-a", .code = code, .code_bytes = 3000};
 	for (; n < 20000; n++) {
-		(void)snprintf(code, 16, "%d", n);
+		snprintf(code, 16, "%d", n);
 		memcpy(node.parent, last, sizeof node.parent);
 		if (journal_commit(j, &node, NULL, &err) < 0)
 			break;
@@ -839,7 +838,7 @@ TEST(a_file_that_may_not_grow)
 static void stuff(const char *dir)
 {
 	char path[128], block[4096] = "x";
-	(void)snprintf(path, sizeof path, "%s/other", dir);
+	snprintf(path, sizeof path, "%s/other", dir);
 	int fd = open(path, O_WRONLY | O_CREAT, 0600);
 	int n = 0;
 	while (write(fd, block, sizeof block) == sizeof block)
@@ -851,7 +850,7 @@ static void stuff(const char *dir)
 static void unstuff(const char *dir)
 {
 	char path[128];
-	(void)snprintf(path, sizeof path, "%s/other", dir);
+	snprintf(path, sizeof path, "%s/other", dir);
 	(void)unlink(path);
 }
 
@@ -867,7 +866,7 @@ static void write_to(const char *path, const char *text)
 static bool own_mounts(void)
 {
 	char map[32];
-	(void)snprintf(map, sizeof map, "0 %d 1", (int)getuid());
+	snprintf(map, sizeof map, "0 %d 1", (int)getuid());
 	if (unshare(CLONE_NEWNS | (getuid() ? CLONE_NEWUSER : 0)) < 0)
 		return false;
 	if (getuid() != 0) {
@@ -898,11 +897,11 @@ static int made_on_full_disk(const char *dir)
 	char path[128];
 	if (on_full_disk(dir) == 77)
 		return 77;
-	(void)snprintf(path, sizeof path, "%s/new", dir);
+	snprintf(path, sizeof path, "%s/new", dir);
 	(void)mkdir(path, 0700);
 	stuff(dir);
 	char other[128];
-	(void)snprintf(other, sizeof other, "%s/other", dir);
+	snprintf(other, sizeof other, "%s/other", dir);
 	int fd = open(other, O_WRONLY | O_APPEND);
 	while (write(fd, path, sizeof path) > 0)
 		;
@@ -968,10 +967,10 @@ TEST(a_long_record_is_left_out_where_steps_are_listed)
 	struct told told = {0};
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	memset(record, '1', LARGE_BYTES);
-	(void)snprintf(node.session, sizeof node.session, "s-a");
-	(void)snprintf(node.runtime, sizeof node.runtime, "python");
-	(void)snprintf(node.status, sizeof node.status, "ok");
-	(void)snprintf(node.outcome, sizeof node.outcome, "committed");
+	snprintf(node.session, sizeof node.session, "s-a");
+	snprintf(node.runtime, sizeof node.runtime, "python");
+	snprintf(node.status, sizeof node.status, "ok");
+	snprintf(node.outcome, sizeof node.outcome, "committed");
 	journal_name(&name, &node);
 	node.name = &name;
 	CHECK_INT(journal_commit(j, &node, NULL, &err), 0);
@@ -994,7 +993,7 @@ TEST(an_idle_moment_empties_the_log)
 	CHECK_INT(journal_fill(j), 0);
 	memset(large, 'x', LARGE_BYTES);
 	for (int i = 0; i < 200 && (n_full == 0 || journal_fill(j) == 100); i++) {
-		(void)snprintf(large, 16, "%d", i);
+		snprintf(large, 16, "%d", i);
 		large[strlen(large)] = 'x';
 		CHECK_INT(shelf_step(j, "s-a", last, large, last), 0);
 		n_full += journal_fill(j) == 100;
@@ -1003,7 +1002,7 @@ TEST(an_idle_moment_empties_the_log)
 	CHECK(n_full >= 40 && n_full < 50);
 	CHECK_INT(journal_fill(j), 0);
 	for (int i = 0; i < 2000 && journal_fill(j) < 50; i++) {
-		(void)snprintf(code, sizeof code, "again %d", i);
+		snprintf(code, sizeof code, "again %d", i);
 		CHECK_INT(shelf_step(j, "s-a", last, code, last), 0);
 	}
 	CHECK_INT(journal_fill(j), 50);

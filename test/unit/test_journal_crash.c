@@ -144,11 +144,11 @@ TEST(commits_stay_cheap)
 	char place[256];
 	struct journal_size size;
 	int64_t n = many ? atoll(many) : N_SPEED, first = 0, told = 0;
-	(void)snprintf(place, sizeof place, "%s/j", where ? where : dir);
+	snprintf(place, sizeof place, "%s/j", where ? where : dir);
 	JOURNAL j = shelf_open(place);
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	for (int64_t i = 0; i < n; i++) {
-		(void)snprintf(code, sizeof code, "x = %lld; print(x * 2)", (long long)i);
+		snprintf(code, sizeof code, "x = %lld; print(x * 2)", (long long)i);
 		int64_t begin = now_us();
 		CHECK_INT(shelf_step(j, "s-a", at, code, at), 0);
 		us[i % N_SPEED] = now_us() - begin;

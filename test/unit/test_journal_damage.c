@@ -15,7 +15,7 @@ struct bytes {
 
 static void path_of(char out[128], const char *dir, const char *name)
 {
-	(void)snprintf(out, 128, "%s/%s", dir, name);
+	snprintf(out, 128, "%s/%s", dir, name);
 }
 
 static struct bytes load(const char *dir, const char *name)
@@ -121,7 +121,7 @@ static int on_node(void *user, const struct journal_node *n, struct err *err)
 	add_text(user, n->status);
 	add_text(user, n->outcome);
 	add_text(user, n->extra);
-	(void)snprintf(numbers, sizeof numbers, "%lld %lld %zu", (long long)n->seq,
+	snprintf(numbers, sizeof numbers, "%lld %lld %zu", (long long)n->seq,
 		(long long)n->created_ms, n->code_bytes);
 	add_text(user, numbers);
 	return 0;
@@ -161,7 +161,7 @@ static void on_damage(void *user, const char *what, const char *why)
 {
 	struct named *n = user;
 	if (n->n < NAMED_MAX)
-		(void)snprintf(n->text[n->n++], 128, "%s: %.50s", what, why);
+		snprintf(n->text[n->n++], 128, "%s: %.50s", what, why);
 }
 
 static bool has_named(const struct named *n, const char *what)

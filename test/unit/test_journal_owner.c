@@ -11,9 +11,9 @@ static int add(struct journal *j, const char *owner, const char *id, const char 
 	struct err err = {0};
 	struct journal_session s = {
 		.order = "{}", .order_bytes = 2, .ttl_ms = 3000, .idle_ms = owner[0] ? 70 : 0};
-	(void)snprintf(s.id, sizeof s.id, "%s", id);
-	(void)snprintf(s.name, sizeof s.name, "%s", name);
-	(void)snprintf(s.owner, sizeof s.owner, "%s", owner);
+	snprintf(s.id, sizeof s.id, "%s", id);
+	snprintf(s.name, sizeof s.name, "%s", name);
+	snprintf(s.owner, sizeof s.owner, "%s", owner);
 	return journal_session_add(j, &s, &err);
 }
 
@@ -123,9 +123,9 @@ static void make_old(const char *dir, int version)
 				  NULL),
 			SQLITE_OK);
 	if (version >= 3)
-		(void)snprintf(text, sizeof text, "PRAGMA user_version = %d", version);
+		snprintf(text, sizeof text, "PRAGMA user_version = %d", version);
 	else
-		(void)snprintf(text, sizeof text,
+		snprintf(text, sizeof text,
 			"BEGIN; DROP INDEX session_name; DROP INDEX session_owner; DROP INDEX session_ended; DROP INDEX change_again;"
 			"ALTER TABLE session DROP COLUMN owner; ALTER TABLE session DROP COLUMN ttl_ms;"
 			"ALTER TABLE session DROP COLUMN idle_ms; ALTER TABLE session DROP COLUMN ended;"
@@ -141,7 +141,7 @@ static int version_of(const char *dir)
 {
 	unsigned char version[4] = {0};
 	char path[128];
-	(void)snprintf(path, sizeof path, "%s/journal.db", dir);
+	snprintf(path, sizeof path, "%s/journal.db", dir);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	CHECK(fd >= 0 && pread(fd, version, sizeof version, 60) == sizeof version);
 	(void)close(fd);

@@ -30,7 +30,7 @@ static uint32_t some_set(struct labels *all, uint64_t *state, bool may_be_all)
 	if (may_be_all && n == 3)
 		return LABEL_ALL;
 	for (uint32_t i = 0; i < n; i++) {
-		(void)snprintf(text, sizeof text, "atom%u", next(state) % 5);
+		snprintf(text, sizeof text, "atom%u", next(state) % 5);
 		set = label_union(all, set, label_set(all, atom(all, text)));
 	}
 	return set;

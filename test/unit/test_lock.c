@@ -89,11 +89,11 @@ static void become_init(void)
 		return;
 	if (syscall(SYS_unshare, CLONE_NEWUSER) < 0)
 		_exit(EXIT_NO_SETUP);
-	(void)snprintf(map, sizeof map, "%u %u 1\n", uid, uid);
+	snprintf(map, sizeof map, "%u %u 1\n", uid, uid);
 	if (write_file("/proc/self/uid_map", map) < 0 ||
 		write_file("/proc/self/setgroups", "deny") < 0)
 		_exit(EXIT_NO_SETUP);
-	(void)snprintf(map, sizeof map, "%u %u 1\n", gid, gid);
+	snprintf(map, sizeof map, "%u %u 1\n", gid, gid);
 	if (write_file("/proc/self/gid_map", map) < 0)
 		_exit(EXIT_NO_SETUP);
 }
@@ -301,7 +301,7 @@ static void check_status(const char *text)
 	static const char *const sets[] = {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"};
 	for (size_t i = 0; i < ARRAY_LEN(sets); i++) {
 		char line[64];
-		(void)snprintf(line, sizeof line, "%s:\t0000000000000000\n", sets[i]);
+		snprintf(line, sizeof line, "%s:\t0000000000000000\n", sets[i]);
 		CHECK_HAS(text, line);
 	}
 	CHECK_HAS(text, "NoNewPrivs:\t1\n");
@@ -356,7 +356,7 @@ static void in_new_directory(struct board *board)
 	if (!mkdtemp(path) || chdir(path) < 0 || mkdir("a", 0700) < 0 || mkdir("b", 0700) < 0 ||
 		mkdir("ws", 0700) < 0)
 		_exit(EXIT_NO_SETUP);
-	(void)snprintf(board->text, sizeof board->text, "%s", path);
+	snprintf(board->text, sizeof board->text, "%s", path);
 }
 
 static void remove_directory(const struct board *board)
@@ -364,7 +364,7 @@ static void remove_directory(const struct board *board)
 	char command[128];
 	if (strncmp(board->text, "/tmp/retort-lock-", 17) != 0)
 		return;
-	(void)snprintf(command, sizeof command, "rm -rf %.80s", board->text);
+	snprintf(command, sizeof command, "rm -rf %.80s", board->text);
 	CHECK_INT(system(command), 0);
 }
 
@@ -470,7 +470,7 @@ static void signal_others(struct board *board)
 	if (kill(sibling, SIGURG) == 0 || errno != EPERM)
 		_exit(32);
 	cleanup_fd int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-	(void)snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "retort-%d", (int)sibling);
+	snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "retort-%d", (int)sibling);
 	if (connect(fd, (struct sockaddr *)&name, sizeof name) == 0 || errno != EPERM)
 		_exit(33);
 }
@@ -479,7 +479,7 @@ static void listen_until_killed(struct board *board)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-	(void)snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "retort-%d", (int)getpid());
+	snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "retort-%d", (int)getpid());
 	if (bind(fd, (struct sockaddr *)&name, sizeof name) < 0 || listen(fd, 1) < 0)
 		_exit(EXIT_NO_SETUP);
 	lock_or_exit(&LOCK_FULL, board);
@@ -577,7 +577,7 @@ static void check_python(const struct lock *lock, const char *script)
 	cleanup_fd int fd = mkstemp(path), out = mkstemp(out_path);
 	if (!CHECK_INT(fd_write_all(fd, script, strlen(script)), 0))
 		return;
-	(void)snprintf(board->text, sizeof board->text, "%s", path);
+	snprintf(board->text, sizeof board->text, "%s", path);
 	board->stage = out;
 	CHECK_INT(run_locked(lock, exec_python, board), 0);
 	ssize_t n = pread(out, board->text, sizeof board->text - 1, 0);

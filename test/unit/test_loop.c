@@ -38,14 +38,14 @@ struct bench {
 static void note(struct bench *b, char what, unsigned place)
 {
 	size_t used = strlen(b->places);
-	(void)snprintf(b->places + used, sizeof b->places - used, "%c%u ", what, place);
+	snprintf(b->places + used, sizeof b->places - used, "%c%u ", what, place);
 }
 
 static int on_run(void *arg, const struct loop_code *code, struct err *err)
 {
 	struct bench *b = arg;
 	size_t used = strlen(b->codes), n = b->n_ran++;
-	(void)snprintf(b->codes + used, sizeof b->codes - used, "%s:%.*s;",
+	snprintf(b->codes + used, sizeof b->codes - used, "%s:%.*s;",
 		code->runtime ? code->runtime : "-", (int)code->bytes, code->code);
 	if (b->is_refused)
 		return err_set(err, ERR_GONE, "the session is gone");
@@ -118,7 +118,7 @@ static void on_event(void *arg, const json_t *event)
 {
 	struct bench *b = arg;
 	size_t used = strlen(b->events);
-	(void)snprintf(b->events + used, sizeof b->events - used, "%s ",
+	snprintf(b->events + used, sizeof b->events - used, "%s ",
 		json_string_value(json_object_get(event, "event")));
 }
 
@@ -136,12 +136,12 @@ static void bench_open(struct bench *b, const char *lines)
 	struct err err;
 	char spec[80];
 	*b = (struct bench){.records = {"{\"status\": \"ok\", \"stdout\": \"7\"}"}};
-	(void)snprintf(b->path, sizeof b->path, "/tmp/test-loop-XXXXXX");
+	snprintf(b->path, sizeof b->path, "/tmp/test-loop-XXXXXX");
 	int fd = mkstemp(b->path);
 	CHECK(fd >= 0);
 	CHECK_INT(write(fd, lines, strlen(lines)), strlen(lines));
 	(void)close(fd);
-	(void)snprintf(spec, sizeof spec, "replay:%s", b->path);
+	snprintf(spec, sizeof spec, "replay:%s", b->path);
 	const struct wire_config config = {.spec = spec};
 	CHECK_INT(uv_loop_init(&b->uv), 0);
 	CHECK_INT(wire_open(&b->wire, &b->uv, &config, &err), 0);
@@ -182,7 +182,7 @@ static void check_end(const char *lines, const char *status, const char *answer)
 	bench_open(&b, lines);
 	bench_run(&b);
 	if (!CHECK_STR(member(&b, "status"), status))
-		(void)printf("# %s\n", json_dumps(b.result, 0));
+		printf("# %s\n", json_dumps(b.result, 0));
 	CHECK_STR(member(&b, "answer"), answer);
 	bench_close(&b);
 }
@@ -705,7 +705,7 @@ TEST(more_numbers_than_can_be_remembered)
 	size_t at = (size_t)snprintf(record, BYTES, "{\"status\": \"ok\", \"stdout\": \"");
 	for (int i = 0; i < N; i++)
 		at += (size_t)snprintf(record + at, BYTES - at, "%d ", 1000000 + i);
-	(void)snprintf(record + at, BYTES - at, "\"}");
+	snprintf(record + at, BYTES - at, "\"}");
 	b.records[0] = record;
 	bench_run(&b);
 	CHECK_STR(member(&b, "answer"), "It is 8.5.");

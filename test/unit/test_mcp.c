@@ -49,8 +49,8 @@ TEST(a_handshake_takes_the_clients_revision)
 		char text[512], want[64];
 		MCP_BENCH b;
 		mcp_bench_open(&b);
-		(void)snprintf(text, sizeof text, INITIALIZE("%s", "{}"), versions[i]);
-		(void)snprintf(want, sizeof want, "\"protocolVersion\":\"%s\"", versions[i]);
+		snprintf(text, sizeof text, INITIALIZE("%s", "{}"), versions[i]);
+		snprintf(want, sizeof want, "\"protocolVersion\":\"%s\"", versions[i]);
 		say(&b, text);
 		const char *got = heard(&b);
 		CHECK_HAS(got, want);
@@ -291,8 +291,7 @@ TEST(a_flood_is_refused_and_ends)
 	char text[128];
 	mcp_bench_open(&b);
 	for (int i = 0; i < MCP_CALLS_MAX + 10; i++) {
-		(void)snprintf(
-			text, sizeof text, REQUEST("%d", "tools/call", "{\"name\":\"keep\"}"), i);
+		snprintf(text, sizeof text, REQUEST("%d", "tools/call", "{\"name\":\"keep\"}"), i);
 		say(&b, text);
 	}
 	CHECK_INT(b.n_kept, MCP_CALLS_MAX);
@@ -443,7 +442,7 @@ static char *state_of(struct mcp_bench *b)
 static void answer_with(struct mcp_bench *b, const char *arguments, const char *state)
 {
 	char text[4096];
-	(void)snprintf(text, sizeof text,
+	snprintf(text, sizeof text,
 		REQUEST("9", "tools/call",
 			"{" MODERN_CAN(
 				"{\"elicitation\":{}}") ",\"name\":\"ask\",\"arguments\":%s,"

@@ -18,7 +18,7 @@ static json_t *make(const char *record, const struct mcp_result_options *options
 	json_error_t error;
 	json_t *json = json_loads(record, JSON_ALLOW_NUL, &error);
 	if (!json)
-		(void)fprintf(stderr, "%s\n", error.text);
+		fprintf(stderr, "%s\n", error.text);
 	CHECK(json != NULL);
 	json_t *result = mcp_result_make(json, options);
 	json_decref(json);

@@ -154,8 +154,8 @@ static enum err_code check_bind(uint32_t kind, const char *src, const char *dst)
 {
 	struct warden_request *req = request(WARDEN_BIND);
 	req->bind.kind = kind;
-	(void)snprintf(req->bind.src, sizeof req->bind.src, "%s", src);
-	(void)snprintf(req->bind.dst, sizeof req->bind.dst, "%s", dst);
+	snprintf(req->bind.src, sizeof req->bind.src, "%s", src);
+	snprintf(req->bind.dst, sizeof req->bind.dst, "%s", dst);
 	return check(req);
 }
 

@@ -70,7 +70,7 @@ TEST(everything_is_there_once_and_well_formed)
 		char of[128];
 		if (sscanf(line, "# HELP %127s", of) == 1) {
 			char again[160];
-			(void)snprintf(again, sizeof again, "# HELP %s ", of);
+			snprintf(again, sizeof again, "# HELP %s ", of);
 			CHECK(strstr(line + 1, again) == NULL);
 			memcpy(name, of, sizeof of);
 			continue;

@@ -212,7 +212,7 @@ TEST(a_key_does_not_go_in_the_clear)
 		set("OPENAI_API_KEY=sk-1", NULL);
 		int r = find(rows[i].spec, NULL, &key, &err);
 		if (!CHECK_INT(r == 0, rows[i].is_good))
-			(void)printf("# %s\n", rows[i].spec);
+			printf("# %s\n", rows[i].spec);
 		CHECK_INT(err.code, rows[i].is_good ? ERR_NONE : ERR_DENIED);
 		CHECK_STR(key.text, rows[i].is_good ? "sk-1" : "");
 		set(NULL, NULL);
@@ -234,7 +234,7 @@ TEST(a_key_file_is_closed_to_others)
 	struct key key;
 	struct err err;
 	CHECK(mkdtemp(dir) != NULL);
-	(void)snprintf(path, sizeof path, "%s/key", dir);
+	snprintf(path, sizeof path, "%s/key", dir);
 	set("OPENAI_API_KEY=other", NULL);
 	put_file(path, "sk-2\n", 0600);
 	CHECK_INT(find("openai:m", path, &key, &err), 0);

@@ -150,10 +150,10 @@ TEST(too_much_is_refused)
 	char name[400], params[512];
 	memset(name, 'n', sizeof name);
 	name[200] = '\0';
-	(void)snprintf(params, sizeof params, "{\"session\": \"%s\"}", name);
+	snprintf(params, sizeof params, "{\"session\": \"%s\"}", name);
 	HEARD h = call(r, "session.get", params);
 	CHECK_STR(h.err.msg, "session: 200 bytes, limit 128");
-	(void)snprintf(params, sizeof params, "{\"%s\": 1}", name);
+	snprintf(params, sizeof params, "{\"%s\": 1}", name);
 	HEARD unknown = call(r, "session.get", params);
 	CHECK_HAS(unknown.err.msg, "unknown parameter");
 }

@@ -68,14 +68,14 @@ static void line_parse(struct line *l, const char *text, bool stop)
 	*l = (struct line){.args.runtime = -1};
 	l->set = OPT_SET(opts, ARRAY_LEN(opts), &l->args);
 	l->set.stop_at_operand = stop;
-	(void)snprintf(l->text, sizeof l->text, "cmd %s", text);
+	snprintf(l->text, sizeof l->text, "cmd %s", text);
 	char *save = NULL;
 	for (char *w = strtok_r(l->text, " ", &save); w; w = strtok_r(NULL, " ", &save))
 		l->argv[l->argc++] = strcmp(w, "''") == 0 ? w + 2 : w;
 	l->rc = opt_parse(&l->set, l->argc, l->argv, &l->err);
 	for (int i = l->rc; i > 0 && i < l->argc; i++) {
 		size_t used = strlen(l->operands);
-		(void)snprintf(l->operands + used, sizeof l->operands - used, "[%s]", l->argv[i]);
+		snprintf(l->operands + used, sizeof l->operands - used, "[%s]", l->argv[i]);
 	}
 }
 
@@ -348,7 +348,7 @@ TEST(opt_reads_the_environment)
 		"MEMORY", "WORK_DIR", "JSON", "ENV", "CODE", "PIDS", "TIMEOUT", "CPUS"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		char name[64];
-		(void)snprintf(name, sizeof name, "RETORT_%s", names[i]);
+		snprintf(name, sizeof name, "RETORT_%s", names[i]);
 		(void)unsetenv(name);
 	}
 }
@@ -359,7 +359,7 @@ TEST(opt_steps_through_choices)
 	size_t bytes = 0;
 	for (const char *w = NULL; (w = opt_choice_next(&opts[0], w, &bytes));) {
 		size_t used = strlen(all);
-		(void)snprintf(all + used, sizeof all - used, "<%.*s>", (int)bytes, w);
+		snprintf(all + used, sizeof all - used, "<%.*s>", (int)bytes, w);
 	}
 	CHECK_STR(all, "<python><javascript><sql>");
 	CHECK(!opt_choice_next(&opts[2], NULL, &bytes));

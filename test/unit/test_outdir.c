@@ -22,7 +22,7 @@ static void make_dir(char out[64])
 static void remove_dir(const char *dir)
 {
 	char line[128];
-	(void)snprintf(line, sizeof line, "rm -rf %s", dir);
+	snprintf(line, sizeof line, "rm -rf %s", dir);
 	CHECK_INT(system(line), 0);
 }
 
@@ -35,7 +35,7 @@ TEST(files_are_written_below)
 	CHECK(fd >= 0);
 	CHECK_INT(outdir_put(fd, "a/b/c.txt", "one", 3, NULL, &err), 0);
 	CHECK_INT(outdir_put(fd, "a/b/c.txt", "two!", 4, NULL, &err), 0);
-	(void)snprintf(path, sizeof path, "%s/a/b/c.txt", dir);
+	snprintf(path, sizeof path, "%s/a/b/c.txt", dir);
 	int file = open(path, O_RDONLY | O_CLOEXEC);
 	CHECK_INT(read(file, got, sizeof got - 1), 4);
 	CHECK_STR(got, "two!");
@@ -105,7 +105,7 @@ TEST(no_path_leads_out)
 	struct err err;
 	make_dir(dir);
 	make_dir(outside);
-	(void)snprintf(link, sizeof link, "%s/link", dir);
+	snprintf(link, sizeof link, "%s/link", dir);
 	CHECK_INT(symlink(outside, link), 0);
 	int fd = outdir_open(dir, &err);
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
@@ -130,7 +130,7 @@ TEST(our_directories_are_ours_alone)
 	make_dir(dir);
 	CHECK_INT(setenv("XDG_STATE_HOME", dir, 1), 0);
 	CHECK_INT(xdg_state_dir(path, &err), 0);
-	(void)snprintf(want, sizeof want, "%s/retort", dir);
+	snprintf(want, sizeof want, "%s/retort", dir);
 	CHECK_STR(path, want);
 	CHECK_INT(stat(path, &st), 0);
 	CHECK_INT(st.st_mode & 07777, 0700);

@@ -80,7 +80,7 @@ static void hear(struct val v, bool is_dirty)
 		return;
 	size_t n = hears->n++;
 	CHECK(format_value(&p.vm, &t, v, true) == 0);
-	(void)snprintf(hears->item[n].text, sizeof hears->item[n].text, "%.*s", (int)t.n, t.data);
+	snprintf(hears->item[n].text, sizeof hears->item[n].text, "%.*s", (int)t.n, t.data);
 	hears->item[n].is_dirty = is_dirty;
 	hears->item[n].is_guarded = has_origin(p.heap.guard, dirty);
 	hears->item[n].at = f->code->at[f->pc - f->code->ins - 1];
@@ -140,7 +140,7 @@ static int run(const char *text, bool flip, char out[SEEN_MAX])
 	}
 	out[n] = wrote[n_sinks] = '\0';
 	if (state == VM_FAILED && n < SEEN_MAX - 10)
-		(void)snprintf(out + n, 10, "P%d", p.diags.item[0].code);
+		snprintf(out + n, 10, "P%d", p.diags.item[0].code);
 	int code = p.diags.n > 0 ? p.diags.item[0].code : 0;
 	program_done(&p);
 	labels_free(all);

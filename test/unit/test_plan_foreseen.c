@@ -541,7 +541,7 @@ TEST(what_is_made_of_approved_values_is_not_approved)
 		bool is_kept = i < ARRAY_LEN(kept);
 		const char *form = is_kept ? kept[i] : lost[i - ARRAY_LEN(kept)];
 		char plan[400];
-		(void)snprintf(plan, sizeof plan,
+		snprintf(plan, sizeof plan,
 			"w = one.get(q='a')\ns = approve(w['body'], 'r')\nn = approve(w['size'], 'r')\n"
 			"l = approve([w['body'], 'x'], 'r')\nd = approve({'k': w['body']}, 'r')\n"
 			"y = approve(ask('when?', s, date), 'r')\nlog(v=%s)\n",
@@ -575,7 +575,7 @@ TEST(what_decides_within_is_not_lost_with_what_is_presumed_around)
 	static struct trial t;
 	for (size_t i = 0; i < ARRAY_LEN(within); i++) {
 		char plan[400];
-		(void)snprintf(plan, sizeof plan,
+		snprintf(plan, sizeof plan,
 			"def g():\n return 0\ndef k(x):\n if x == 'x':\n  return 'bob'\n return 'ann'\n"
 			"def same(x):\n return x\n"
 			"l = ['x']\nh = [g]\nt = web.get(q='x')\nif t == 'x':\n h[0]()\nfor i in l:\n%s",

@@ -115,12 +115,12 @@ TEST(decisions_are_as_the_rules_say)
 {
 	for (size_t i = 0; i < ARRAY_LEN(decisions); i++) {
 		char text[8192];
-		(void)snprintf(text, sizeof text, "%s%s\n", TEST_POLICY, decisions[i]);
+		snprintf(text, sizeof text, "%s%s\n", TEST_POLICY, decisions[i]);
 		run_cases(text, 0, "");
 		/* The opposite is seen to fail. */
 		char *expect = strstr(text, "expect = ");
 		bool is_allow = strncmp(expect + 9, "allow", 5) == 0;
-		(void)snprintf(expect, 40, "expect = %s)\n", is_allow ? "deny" : "allow");
+		snprintf(expect, 40, "expect = %s)\n", is_allow ? "deny" : "allow");
 		static struct fixture f;
 		size_t n_run = 0;
 		set_up(&f, text);
@@ -134,7 +134,7 @@ static void run_values(const char *rule, const char *const *values, size_t n, co
 {
 	char text[1024];
 	for (size_t i = 0; i < n; i++) {
-		(void)snprintf(text, sizeof text,
+		snprintf(text, sizeof text,
 			"rule('files.delete', effect = destructive, file_id = control(%s))\n"
 			"test('files.delete', file_id = value(%s, " WEB "), expect = %s)\n",
 			rule, values[i], expect);
@@ -287,7 +287,7 @@ TEST(trusted_principals)
 		{"*", "ask"}, {"?", "ask"}, {"x@evil.com, a@example.com", "ask"}};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		char text[1024];
-		(void)snprintf(text, sizeof text,
+		snprintf(text, sizeof text,
 			"%stest('files.delete', file_id = value(origin = tool('mail.search', of = '%s')), expect = %s)\n",
 			base, rows[i][0], rows[i][1]);
 		run_cases(text, 0, "");
@@ -445,8 +445,8 @@ static uint32_t origins_are(struct fixture *f, uint32_t label, const char *want)
 	char text[512] = "";
 	uint32_t atom;
 	for (size_t i = 0; (atom = label_nth(f->labels, l.origins, i)); i++)
-		(void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s",
-			i ? " " : "", label_text(f->labels, atom));
+		snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? " " : "",
+			label_text(f->labels, atom));
 	CHECK_STR(text, want);
 	return label;
 }

@@ -191,7 +191,7 @@ static void scene_open(struct scene *s)
 	json_t *record = json_loads(ran.text, 0, NULL);
 	const char *run = json_string_value(json_object_get(record, "run"));
 	CHECK(run && strlen(run) > 8);
-	(void)snprintf(s->run, sizeof s->run, "%s", run);
+	snprintf(s->run, sizeof s->run, "%s", run);
 	memcpy(s->no_run, s->run, sizeof s->run);
 	s->no_run[strlen(run) - 1] ^= 1;
 	json_decref(record);

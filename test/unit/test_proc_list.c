@@ -37,9 +37,9 @@ TEST(numbers_of_nested_namespaces)
 static void put(struct tree *t, const char *name, const char *stat, const char *status)
 {
 	char path[64];
-	(void)snprintf(path, sizeof path, "/%s/stat", name);
+	snprintf(path, sizeof path, "/%s/stat", name);
 	tree_put(t, path, stat);
-	(void)snprintf(path, sizeof path, "/%s/status", name);
+	snprintf(path, sizeof path, "/%s/status", name);
 	tree_put(t, path, status);
 }
 
@@ -72,7 +72,7 @@ TEST(a_process_is_over_when_its_last_thread_is)
 		struct proc_entry e = {0};
 		char stat[128];
 		TREE t = tree_new();
-		(void)snprintf(stat, sizeof stat,
+		snprintf(stat, sizeof stat,
 			"7 (x) %c 3 7 7 0 -1 %u 1 0 0 0 5 6 0 0 20 0 %u 0 4242 1 2 3\n",
 			cases[i].state, cases[i].flags, cases[i].n_threads);
 		put(&t, "7", stat, "Name:\tx\nNSpid:\t7\n");

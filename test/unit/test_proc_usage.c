@@ -51,9 +51,9 @@ static void tree_done(struct tree *t)
 static void put(struct tree *t, const char *pid, const char *file, const char *text)
 {
 	char path[256];
-	(void)snprintf(path, sizeof path, "%s/%s", t->root, pid);
+	snprintf(path, sizeof path, "%s/%s", t->root, pid);
 	(void)mkdir(path, 0755);
-	(void)snprintf(path, sizeof path, "%s/%s/%s", t->root, pid, file);
+	snprintf(path, sizeof path, "%s/%s/%s", t->root, pid, file);
 	cleanup_fd int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	CHECK(fd >= 0);
 	CHECK_INT(fd_write_all(fd, text, strlen(text)), 0);
@@ -64,11 +64,11 @@ static void put_process(struct tree *t, const char *pid, const char *comm, const
 	int n_threads, int anon_kib)
 {
 	char text[1024];
-	(void)snprintf(text, sizeof text,
+	snprintf(text, sizeof text,
 		"%s (%s) S 1 1 1 0 -1 4194304 1 2 3 4 %s 20 0 %d 0 110691 3133440 413 1\n", pid,
 		comm, times, n_threads);
 	put(t, pid, "stat", text);
-	(void)snprintf(text, sizeof text,
+	snprintf(text, sizeof text,
 		"Name:\tx\nNSpid:\t%s\nRssAnon:\t%8d kB\nRssFile:\t 999 kB\nVmSwap:\t  1 kB\n", pid,
 		anon_kib);
 	put(t, pid, "status", text);
@@ -183,7 +183,7 @@ TEST(bounded)
 	struct box_usage usage = {0};
 	for (int i = 1; i <= PROC_USAGE_ENTRIES_MAX + 50; i++) {
 		char pid[16];
-		(void)snprintf(pid, sizeof pid, "%d", i);
+		snprintf(pid, sizeof pid, "%d", i);
 		put_process(&t, pid, "x", "1 0 0 0", 1, 1);
 	}
 	CHECK_INT(read_usage(t.fd, 0, &usage), PROC_USAGE_ENTRIES_MAX);
@@ -198,7 +198,7 @@ TEST(too_many)
 	const struct proc_bounds bounds = {.memory_bytes = 150 << 10, .pids = 5};
 	for (int i = 1; i <= 9; i++) {
 		char pid[16];
-		(void)snprintf(pid, sizeof pid, "%d", i);
+		snprintf(pid, sizeof pid, "%d", i);
 		put_process(&t, pid, "x", "1 0 0 0", 1, 99);
 		put(&t, pid, "smaps_rollup", "1-2 ---p [rollup]\nPss_Anon: 1 kB\n");
 	}

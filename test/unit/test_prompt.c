@@ -22,7 +22,7 @@ TEST(it_fits_with_the_longest_of_everything)
 	cleanup_buf struct buf out = BUF_INIT(1 << 20);
 	CHECK_INT(prompt_write(&p, &out), 0);
 	CHECK(out.bytes / 4 <= PROMPT_TOKENS_MAX);
-	(void)printf("# %zu tokens\n", out.bytes / 4);
+	printf("# %zu tokens\n", out.bytes / 4);
 }
 
 TEST(it_says_how)

@@ -48,7 +48,7 @@ static int64_t bytes_of(const char *dir)
 {
 	char path[128];
 	struct stat st;
-	(void)snprintf(path, sizeof path, "%s/journal.db", dir);
+	snprintf(path, sizeof path, "%s/journal.db", dir);
 	return stat(path, &st) == 0 ? st.st_size : -1;
 }
 
@@ -196,7 +196,7 @@ TEST(many_are_forgotten_some_at_a_time)
 	JOURNAL j = shelf_open(dir);
 	for (int i = 0; i < MADE; i++) {
 		char id[16];
-		(void)snprintf(id, sizeof id, "s-%d", i);
+		snprintf(id, sizeof id, "s-%d", i);
 		CHECK_INT(shelf_session(j, id, ""), 0);
 		CHECK_INT(journal_session_close(j, id, "", &err), 0);
 	}

@@ -45,7 +45,7 @@ static void on_event(void *arg, const json_t *event)
 	struct bench *b = arg;
 	size_t used = strlen(b->events);
 	const char *message = json_string_value(json_object_get(event, "message"));
-	(void)snprintf(b->events + used, sizeof b->events - used, "%s %lld%s%s;",
+	snprintf(b->events + used, sizeof b->events - used, "%s %lld%s%s;",
 		json_string_value(json_object_get(event, "state")),
 		(long long)json_integer_value(json_object_get(event, "number")), message ? " " : "",
 		message ? message : "");
@@ -70,7 +70,7 @@ static void bench_open_spec(struct bench *b, const char *spec)
 	b->tokens_left = UINT64_MAX;
 	CHECK_INT(uv_loop_init(&b->uv), 0);
 	if (!CHECK_INT(wire_open(&b->wire, &b->uv, &config, &err), 0))
-		(void)printf("# %s\n", err.msg);
+		printf("# %s\n", err.msg);
 	b->config = (struct queries_config){.wire = b->wire,
 		.count = 100,
 		.prompt_bytes = 1000,
@@ -85,7 +85,7 @@ static void bench_open(struct bench *b, const char *lines)
 	CHECK(fd >= 0);
 	CHECK_INT(write(fd, lines, strlen(lines)), strlen(lines));
 	(void)close(fd);
-	(void)snprintf(spec, sizeof spec, "replay:%s", path);
+	snprintf(spec, sizeof spec, "replay:%s", path);
 	bench_open_spec(b, spec);
 	(void)unlink(path);
 }
@@ -219,14 +219,14 @@ TEST(limits)
 	char *big = malloc(80000);
 	bench_open(&b, ALWAYS("yes"));
 	/* As long as allowed, and one more. */
-	(void)snprintf(big, 80000, "{\"prompt\": \"%0400d\", \"context\": \"%0600d\"}", 1, 1);
+	snprintf(big, 80000, "{\"prompt\": \"%0400d\", \"context\": \"%0600d\"}", 1, 1);
 	ask(&b, 0, big);
-	(void)snprintf(big, 80000, "{\"prompt\": \"%0400d\", \"context\": \"%0601d\"}", 1, 1);
+	snprintf(big, 80000, "{\"prompt\": \"%0400d\", \"context\": \"%0601d\"}", 1, 1);
 	ask(&b, 1, big);
 	CHECK_STR(error(&b, 1, "name"), "ToolLimit");
 	CHECK_HAS(error(&b, 1, "message"), "1001 bytes, the limit is 1000");
 	CHECK_HAS(error(&b, 1, "hint"), "split");
-	(void)snprintf(big, 80000, "{\"prompt\": \"a\", \"schema\": {\"const\": \"%070000d\"}}", 1);
+	snprintf(big, 80000, "{\"prompt\": \"a\", \"schema\": {\"const\": \"%070000d\"}}", 1);
 	ask(&b, 2, big);
 	CHECK_HAS(error(&b, 2, "message"), "schema is over 64 KiB");
 	(void)uv_run(&b.uv, UV_RUN_DEFAULT);
@@ -252,7 +252,7 @@ TEST(tokens_are_the_task_s)
 	char asked[700];
 	bench_open(&b,
 		"{\"times\": 0, \"reply\": {\"text\": \"yes\", \"usage\": {\"input\": 210, \"output\": 90}}}\n");
-	(void)snprintf(asked, sizeof asked, "{\"prompt\": \"%0600d\"}", 1);
+	snprintf(asked, sizeof asked, "{\"prompt\": \"%0600d\"}", 1);
 	b.tokens_left = 500;
 	for (size_t i = 0; i < 4; i++)
 		ask(&b, i, asked);
@@ -272,7 +272,7 @@ TEST(an_answer_that_never_ends)
 {
 	struct bench b;
 	char *line = malloc(2 << 20);
-	(void)snprintf(line, 2 << 20,
+	snprintf(line, 2 << 20,
 		"{\"times\": 0, \"chunk\": 1000, \"reply\": {\"text\": \"%01000000d\"}}\n", 7);
 	bench_open(&b, line);
 	ask(&b, 0, "{\"prompt\": \"a\"}");
@@ -393,7 +393,7 @@ TEST(a_batch)
 		"t=q['messages'][1]['content'][0]['text']; time.sleep(int(t)%3/50); print(int(t)*2)\"");
 	for (size_t i = 0; i < 20; i++) {
 		char asked[40];
-		(void)snprintf(asked, sizeof asked, "{\"prompt\": \"%zu\"}", i);
+		snprintf(asked, sizeof asked, "{\"prompt\": \"%zu\"}", i);
 		ask(&b, i, asked);
 	}
 	(void)uv_run(&b.uv, UV_RUN_DEFAULT);

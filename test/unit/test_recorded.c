@@ -22,10 +22,10 @@ static const char *ask(struct recording *rec, const char *asked, const char *las
 	struct failure why = {0};
 	reduction_init(&r, NULL, NULL, NULL, NULL);
 	if (recorded_answer(rec, asked, last, &r, &why) < 0) {
-		(void)snprintf(out, sizeof out, "%s", why.err.msg);
+		snprintf(out, sizeof out, "%s", why.err.msg);
 	} else {
 		char *text = reply_text(&r.reply);
-		(void)snprintf(out, sizeof out, "%s", text);
+		snprintf(out, sizeof out, "%s", text);
 		free(text);
 	}
 	reduction_done(&r);

@@ -46,7 +46,7 @@ TEST(what_is_exported_is_read)
 	CHECK_STR(r.steps[3].parent, r.steps[2].digest);
 	CHECK_HAS(r.steps[3].record, "stdout");
 	recording_done(&r);
-	(void)snprintf(path, sizeof path, "%s/rec", dir);
+	snprintf(path, sizeof path, "%s/rec", dir);
 	FILE *f = fopen(path, "w");
 	CHECK_INT(fwrite(text, 1, bytes, f), bytes);
 	(void)fclose(f);
@@ -93,7 +93,7 @@ TEST(every_change_and_cut_is_refused)
 	struct recording r;
 	int n_same = 0, number = 1;
 	for (size_t at = 0; at < bytes; at++) {
-		(void)snprintf(line, sizeof line, "line %d", number);
+		snprintf(line, sizeof line, "line %d", number);
 		number += text[at] == '\n';
 		for (int bit = 0; bit < 8; bit++) {
 			text[at] ^= (char)(1 << bit);
@@ -228,7 +228,7 @@ TEST(a_session_without_steps)
 	free(text);
 	if (to) {
 		char sub[96];
-		(void)snprintf(sub, sizeof sub, "%s/other", dir);
+		snprintf(sub, sizeof sub, "%s/other", dir);
 		text = record_some(sub, &bytes, last);
 		f = fopen(to, "w");
 		CHECK_INT(fwrite(text, 1, bytes, f), bytes);

@@ -387,7 +387,7 @@ TEST(an_answer_has_a_maximum)
 	reduction_init(&r, &wire_chat, NULL, NULL, NULL);
 	for (int i = 0; i <= REPLY_PARTS_MAX && n == 0; i++) {
 		char event[200];
-		(void)snprintf(event, sizeof event,
+		snprintf(event, sizeof event,
 			"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"i%d\",\"function\":"
 			"{\"name\":\"a\"}}]}}]}\n\n",
 			i);

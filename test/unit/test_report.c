@@ -204,10 +204,9 @@ TEST(lines_of_a_traceback_are_cut)
 		CHECK_INT(json_array_size(lines), n_cut ? 1001 : n);
 		for (int i = 0; i < (int)json_array_size(lines); i++) {
 			char want[64];
-			(void)snprintf(
-				want, sizeof want, "%d", n_cut && i > 500 ? i - 1 + n_cut : i);
+			snprintf(want, sizeof want, "%d", n_cut && i > 500 ? i - 1 + n_cut : i);
 			if (n_cut && i == 500)
-				(void)snprintf(want, sizeof want, "[... %d lines cut ...]", n_cut);
+				snprintf(want, sizeof want, "[... %d lines cut ...]", n_cut);
 			if (!CHECK_STR(json_string_value(json_array_get(lines, (size_t)i)), want))
 				break;
 		}
@@ -236,7 +235,7 @@ TEST(types_that_are_none_are_left_out)
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		char text[200];
-		(void)snprintf(text, sizeof text, "{" OK ",\"value\":%s}", rows[i].value);
+		snprintf(text, sizeof text, "{" OK ",\"value\":%s}", rows[i].value);
 		json_t *value = value_of(text);
 		char *got = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS);
 		CHECK_STR(got, rows[i].kept);
@@ -249,10 +248,10 @@ TEST(counts_are_bounded)
 {
 	char mimes[32 * 40] = "{" OK ",\"value\":{", one[32];
 	for (int i = 0; i < REPORT_MIMES_MAX + 3; i++) {
-		(void)snprintf(one, sizeof one, "%s\"x/%d\":0", i ? "," : "", i);
+		snprintf(one, sizeof one, "%s\"x/%d\":0", i ? "," : "", i);
 		strcat(mimes, one);
 		char whole[sizeof mimes + 4];
-		(void)snprintf(whole, sizeof whole, "%s}}", mimes);
+		snprintf(whole, sizeof whole, "%s}}", mimes);
 		json_t *value = value_of(whole);
 		int n_cut = MAX(0, i + 1 - REPORT_MIMES_MAX);
 		const char *note = json_string_value(json_object_get(value, "text/plain"));
@@ -280,7 +279,7 @@ TEST(results_of_other_steps)
 		int good = CHECK_INT(t.r, rows[i].r) & CHECK(t.end.has_result == (rows[i].r == 1)) &
 			CHECK((t.record.value != NULL) == (rows[i].r == 1));
 		if (!good)
-			(void)printf("# %s\n", rows[i].id);
+			printf("# %s\n", rows[i].id);
 	}
 }
 

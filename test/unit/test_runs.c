@@ -269,7 +269,7 @@ TEST(of_a_session_the_newest_are_kept)
 	for (int i = 0; i < RUNS_PER_SESSION + MORE; i++) {
 		HEARD run;
 		call(&b, &run, "step.run", order("s-1", "print x"));
-		(void)snprintf(ids[i], sizeof ids[i], "%s", text(&run, "run"));
+		snprintf(ids[i], sizeof ids[i], "%s", text(&run, "run"));
 		for (int j = 0; j < i; j++)
 			CHECK(strcmp(ids[i], ids[j]) != 0);
 	}
@@ -287,13 +287,13 @@ TEST(what_is_kept_of_outputs_is_bounded)
 	bench_open(&b);
 	make_session(&b);
 	char first[RUN_ID_BYTES], code[32];
-	(void)snprintf(code, sizeof code, "flood %d", MIB << 10);
+	snprintf(code, sizeof code, "flood %d", MIB << 10);
 	for (int i = 0; i < RUNS; i++) {
 		HEARD run, last;
 		call(&b, &run, "step.run", order("s-1", code));
 		CHECK_INT(json_string_length(json_object_get(run.result, "stdout")), MIB << 20);
 		if (i == 0)
-			(void)snprintf(first, sizeof first, "%s", text(&run, "run"));
+			snprintf(first, sizeof first, "%s", text(&run, "run"));
 		call(&b, &last, "step.output",
 			json_pack("{s:s, s:i}", "run", text(&run, "run"), "limit", 3));
 		CHECK_STR(text(&last, "text"), "xxx");

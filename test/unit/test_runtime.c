@@ -169,7 +169,7 @@ TEST(binds_are_bounded)
 	struct err err;
 	char dst[32];
 	for (int i = 0; i < RUNTIME_BINDS_MAX; i++) {
-		(void)snprintf(dst, sizeof dst, "/d%d", i);
+		snprintf(dst, sizeof dst, "/d%d", i);
 		CHECK_INT(runtime_bind(&s, "/", dst, &err), 0);
 	}
 	CHECK_INT(runtime_bind(&s, "/", "/more", &err), -E2BIG);
@@ -207,15 +207,14 @@ static void host_open(struct host *h)
 	tree_put(&h->tree, "/base/lib/python3.11/os.py", "");
 	tree_put(&h->tree, "/secrets/x/id_rsa", "");
 	tree_put(&h->tree, "/drivers/python/driver.py", "");
-	(void)snprintf(h->drivers, sizeof h->drivers, "%s/drivers", h->tree.root);
+	snprintf(h->drivers, sizeof h->drivers, "%s/drivers", h->tree.root);
 	h->req = (struct runtime_request){
 		.drivers_dir = h->drivers, .session = "s-x", .cpu_milli = 1000};
 }
 
 static int start(struct host *h, const char *interpreter)
 {
-	(void)snprintf(
-		h->interpreter, sizeof h->interpreter, "%s", tree_path(&h->tree, interpreter));
+	snprintf(h->interpreter, sizeof h->interpreter, "%s", tree_path(&h->tree, interpreter));
 	h->req.interpreter = h->interpreter;
 	return runtime_python.start(&h->req, &h->start, &h->err);
 }
@@ -321,7 +320,7 @@ TEST(python_virtual_environments)
 		CHECK_INT(chmod(tree_path(&h.tree, "/venv/bin/python3"), 0755), 0);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		(void)snprintf(config, sizeof config, rows[i].config, h.tree.root);
+		snprintf(config, sizeof config, rows[i].config, h.tree.root);
 #pragma GCC diagnostic pop
 		tree_put(&h.tree, "/venv/pyvenv.cfg", config);
 		CHECK_INT(start(&h, "/venv"), 0); /* its directory stands for it */
@@ -447,7 +446,7 @@ TEST(python_environment_is_bounded)
 	static const char *list[RUNTIME_ENV_MAX];
 	host_open(&h);
 	for (int i = 0; i < RUNTIME_ENV_MAX; i++) {
-		(void)snprintf(texts[i], sizeof texts[i], "V%d=x", i);
+		snprintf(texts[i], sizeof texts[i], "V%d=x", i);
 		list[i] = texts[i];
 	}
 	h.req.env = list;
@@ -468,8 +467,7 @@ TEST(node_of_a_version_manager)
 	CHECK_INT(chmod(tree_path(&h.tree, "/v20/bin/node"), 0755), 0);
 	CHECK_INT(mkdir(tree_path(&h.tree, "/current"), 0755), 0);
 	CHECK_INT(symlink("../v20/bin/node", tree_path(&h.tree, "/current/node")), 0);
-	(void)snprintf(
-		h.interpreter, sizeof h.interpreter, "%s", tree_path(&h.tree, "/current/node"));
+	snprintf(h.interpreter, sizeof h.interpreter, "%s", tree_path(&h.tree, "/current/node"));
 	h.req.interpreter = h.interpreter;
 	h.req.memory_bytes = 512 << 20;
 	h.req.cpu_milli = 4000;

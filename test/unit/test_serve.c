@@ -36,7 +36,7 @@ static void bench_open(struct bench *b)
 	struct err err;
 	*b = (struct bench){.dir = "/tmp/retort-test-XXXXXX"};
 	CHECK(mkdtemp(b->dir) != NULL);
-	(void)snprintf(b->path, sizeof b->path, "%s/s", b->dir);
+	snprintf(b->path, sizeof b->path, "%s/s", b->dir);
 	CHECK_INT(uv_loop_init(&b->loop), 0);
 	b->registry = fake_registry_new(&b->loop);
 	CHECK_INT(runs_open(&b->runs, &b->loop, &err), 0);
@@ -348,7 +348,7 @@ TEST(places_that_do_not_do)
 	CHECK(socket_open(&s, &b.loop, "", &b.context, &err) < 0);
 	CHECK(socket_open(&s, &b.loop, "/nonexistent/s", &b.context, &err) < 0);
 	CHECK_INT(err.code, ERR_NOT_FOUND);
-	(void)snprintf(path, sizeof path, "%s/file", b.dir);
+	snprintf(path, sizeof path, "%s/file", b.dir);
 	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	fd_close(&fd);
 	CHECK(socket_open(&s, &b.loop, path, &b.context, &err) < 0);
@@ -362,7 +362,7 @@ TEST(the_socket_of_a_dead_engine_is_replaced)
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct stat st;
 	bench_open(&b);
-	(void)snprintf(address.sun_path, sizeof address.sun_path, "%s/old", b.dir);
+	snprintf(address.sun_path, sizeof address.sun_path, "%s/old", b.dir);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	CHECK_INT(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
 	fd_close(&fd);

@@ -35,7 +35,7 @@ TEST(the_three_forms_say_the_same)
 		struct tool_servers s;
 		struct err err;
 		if (!CHECK_INT(read(&s, texts[i], &err), 0)) {
-			(void)fprintf(stderr, "%s\n", err.msg);
+			fprintf(stderr, "%s\n", err.msg);
 			continue;
 		}
 		CHECK_INT(s.n, 1);
@@ -66,7 +66,7 @@ TEST(members_of_others_are_left_to_them)
 		"\"name\": \"x\", \"icon\": \"y\", \"sandboxEnabled\": true}}}",
 		&err);
 	if (!CHECK_INT(r, 0))
-		(void)fprintf(stderr, "%s\n", err.msg);
+		fprintf(stderr, "%s\n", err.msg);
 	servers_done(&s);
 }
 

@@ -50,10 +50,10 @@ static void say(void *arg, const struct shadow_action *a)
 		"-dwlm?n>Nt"[a->act], a -> path);
 	if (a->act == SHADOW_WRITE || a->act == SHADOW_ANEW || a->act == SHADOW_LINK ||
 		a->act == SHADOW_MOVE || a->act == SHADOW_NAME)
-		(void)snprintf(said + at, sizeof said - at, "=%.*s", (int)MIN(a->bytes, (size_t)20),
+		snprintf(said + at, sizeof said - at, "=%.*s", (int)MIN(a->bytes, (size_t)20),
 			(const char *)a->data);
 	else if (a->act == SHADOW_MODE)
-		(void)snprintf(said + at, sizeof said - at, "=%o", a->mode);
+		snprintf(said + at, sizeof said - at, "=%o", a->mode);
 }
 
 /* The way back from what is there now. */
@@ -164,9 +164,8 @@ TEST(directories_come_before_and_go_after_what_is_in_them)
 	mode_t mask = umask(0);
 	(void)umask(mask);
 	char wanted[100];
-	(void)snprintf(wanted, sizeof wanted,
-		"- n/o/p,- n/o,- n,d d,d d/e,n d/e/f=f,m d/e=%o,m d=%o", 0777 & ~mask,
-		0777 & ~mask);
+	snprintf(wanted, sizeof wanted, "- n/o/p,- n/o,- n,d d,d d/e,n d/e/f=f,m d/e=%o,m d=%o",
+		0777 & ~mask, 0777 & ~mask);
 	CHECK_STR(way(s, &t), wanted);
 }
 
@@ -303,13 +302,13 @@ TEST(all_together_is_bounded)
 	char *big = calloc(1, SHADOW_FILE_BYTES), path[16];
 	int n = SHADOW_TOTAL_BYTES / SHADOW_FILE_BYTES;
 	for (int i = 0; i <= n; i++) {
-		(void)snprintf(path, sizeof path, "/f%02d", i);
+		snprintf(path, sizeof path, "/f%02d", i);
 		tree_put_bytes(&t, path, big, SHADOW_FILE_BYTES);
 	}
 	free(big);
 	SHADOW *s = take(&t, NULL);
 	for (int i = n - 1; i <= n; i++) {
-		(void)snprintf(path, sizeof path, "/f%02d", i);
+		snprintf(path, sizeof path, "/f%02d", i);
 		CHECK_INT(unlink(tree_path(&t, path)), 0);
 	}
 	CHECK_STR(way(s, &t), "n f31=,? f32");

@@ -19,7 +19,7 @@ static struct shelf open_shelf(const struct tree *t, const char *mode)
 	struct err err;
 	char spec[256];
 	(void)mkdir(tree_path(t, "/s"), 0755);
-	(void)snprintf(spec, sizeof spec, "%s%s", tree_path(t, "/s"), mode);
+	snprintf(spec, sizeof spec, "%s%s", tree_path(t, "/s"), mode);
 	CHECK_INT(shelf_open(&s, spec, &err), 0);
 	return s;
 }

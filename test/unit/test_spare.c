@@ -28,7 +28,7 @@ static const char *limit_of(struct tree *t, unsigned number)
 {
 	char name[CGROUP_NAME_BYTES], path[256];
 	cgroup_leaf_name(name, number);
-	(void)snprintf(path, sizeof path, V1 "/memory/m/%s/memory.limit_in_bytes", name);
+	snprintf(path, sizeof path, V1 "/memory/m/%s/memory.limit_in_bytes", name);
 	return tree_has(t, path) ? tree_get(t, path) : NULL;
 }
 

@@ -39,7 +39,7 @@ TEST(what_is_long_ago_is_forgotten)
 	char code[32];
 	CHECK_INT(note(&s, "first", "e"), 1);
 	for (int i = 0; i < STUCK_SEEN_MAX; i++) {
-		(void)snprintf(code, sizeof code, "x = %d", i);
+		snprintf(code, sizeof code, "x = %d", i);
 		CHECK_INT(note(&s, code, "e"), 1);
 	}
 	CHECK_INT(note(&s, "first", "e"), 1);

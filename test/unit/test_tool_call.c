@@ -77,7 +77,7 @@ static const char *refusal(const char *text)
 	const char *is = json_string_value(json_object_get(error, "name"));
 	CHECK_INT(f.number, 3);
 	CHECK(!f.json != !f.error);
-	(void)snprintf(name, sizeof name, "%s", is ? is : "none");
+	snprintf(name, sizeof name, "%s", is ? is : "none");
 	tool_frame_done(&f);
 	return name;
 }
@@ -162,7 +162,7 @@ TEST(a_log_of_many_tools)
 	json_t *none = json_object();
 	for (int i = 0; i < 2 * TOOL_ROWS_MAX; i++) {
 		char name[32];
-		(void)snprintf(name, sizeof name, "t.n%d", i);
+		snprintf(name, sizeof name, "t.n%d", i);
 		CHECK_INT(tool_log_add(&log, name, none, &bytes), i);
 		tool_log_answer(&log, i, "{\"value\":1}", 1, false);
 	}

@@ -15,7 +15,7 @@ static json_t *json(const char *text)
 	json_error_t wrong;
 	json_t *out = json_loads(text, JSON_DECODE_ANY, &wrong);
 	if (!CHECK(out != NULL))
-		(void)fprintf(stderr, "%s: %s\n", text, wrong.text);
+		fprintf(stderr, "%s: %s\n", text, wrong.text);
 	return out;
 }
 
@@ -72,7 +72,7 @@ static void check_fitting(const struct fitting *row)
 	json_t *schema = json(row->schema), *value = json(row->value);
 	int r = fit_check(schema, value, &err);
 	if (!CHECK_INT(r < 0, row->says != NULL))
-		(void)fprintf(stderr, "%s %s\n", row->schema, row->value);
+		fprintf(stderr, "%s %s\n", row->schema, row->value);
 	if (row->says)
 		CHECK_HAS(err.msg, row->says);
 	json_decref(schema);
@@ -151,10 +151,10 @@ TEST(a_schema_that_explodes_is_given_up)
 	json_t *schema = json("{\"$defs\": {}, \"$ref\": \"#/$defs/d0\"}");
 	for (int i = 0; i < 20; i++) {
 		char text[200], name[8];
-		(void)snprintf(text, sizeof text,
+		snprintf(text, sizeof text,
 			"{\"anyOf\": [{\"$ref\": \"#/$defs/d%d\"}, {\"$ref\": \"#/$defs/d%d\"}]}",
 			i + 1, i + 1);
-		(void)snprintf(name, sizeof name, "d%d", i);
+		snprintf(name, sizeof name, "d%d", i);
 		(void)json_object_set_new(json_object_get(schema, "$defs"), name, json(text));
 	}
 	(void)json_object_set_new(json_object_get(schema, "$defs"), "d20", json_false());
@@ -257,7 +257,7 @@ TEST(headers_that_may_not_be_asked_for)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		json_t *schema = json(rows[i]), *headers = param_headers(schema, NULL);
 		if (!CHECK(headers == NULL))
-			(void)fprintf(stderr, "%s\n", rows[i]);
+			fprintf(stderr, "%s\n", rows[i]);
 		json_decref(headers);
 		json_decref(schema);
 	}

@@ -62,7 +62,7 @@ TEST(every_kind_of_file_sorted)
 	CHECK_INT(symlink("nowhere", tree_path(&t, "/b/dangling")), 0);
 	CHECK_INT(mkfifo(tree_path(&t, "/fifo"), 0666), 0);
 	CHECK_INT(mkdir(tree_path(&t, "/empty"), 0755), 0);
-	(void)snprintf(address.sun_path, sizeof address.sun_path, "%s/sock", t.root);
+	snprintf(address.sun_path, sizeof address.sun_path, "%s/sock", t.root);
 	CHECK_INT(bind(sock, (struct sockaddr *)&address, sizeof address), 0);
 	SCANNED w = scan(&t);
 	CHECK_STR(listing(&w),
@@ -176,7 +176,7 @@ TEST(number_of_files_is_bounded)
 	TREE t = tree_new();
 	char name[16];
 	for (int i = 0; i < WORKSPACE_FILES_MAX; i++) {
-		(void)snprintf(name, sizeof name, "f%d", i);
+		snprintf(name, sizeof name, "f%d", i);
 		CHECK_INT(mknodat(t.fd, name, S_IFREG | 0644, 0), 0);
 	}
 	SCANNED full = scan(&t);
@@ -196,7 +196,7 @@ TEST(bytes_of_paths_are_bounded)
 	char name[256];
 	int n = WORKSPACE_PATHS_BYTES / 251 + 5;
 	for (int i = 0; i < n; i++) {
-		(void)snprintf(name, sizeof name, "%0250d", i);
+		snprintf(name, sizeof name, "%0250d", i);
 		CHECK_INT(mknodat(t.fd, name, S_IFREG | 0644, 0), 0);
 	}
 	SCANNED over = scan(&t);

@@ -42,14 +42,14 @@ const char *tree_path(const struct tree *t, const char *path)
 	static char texts[4][8192];
 	static unsigned n;
 	char *text = texts[n++ % ARRAY_LEN(texts)];
-	(void)snprintf(text, sizeof texts[0], "%s%s", t->root, path);
+	snprintf(text, sizeof texts[0], "%s%s", t->root, path);
 	return text;
 }
 
 void tree_put_bytes(struct tree *t, const char *path, const char *text, size_t bytes)
 {
 	char full[8192];
-	(void)snprintf(full, sizeof full, "%s%s", t->root, path);
+	snprintf(full, sizeof full, "%s%s", t->root, path);
 	for (char *at = full + strlen(t->root) + 1; (at = strchr(at, '/')); at++) {
 		*at = '\0';
 		(void)mkdir(full, 0755);

@@ -55,7 +55,7 @@ static bool is_valid(const struct init_request *req, const char **path, const ch
 static int set_mode(int fd, mode_t mode)
 {
 	char path[32];
-	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	return chmod(path, mode) < 0 ? -errno : 0;
 }
 

@@ -96,7 +96,7 @@ int branching_open(struct branching *b, const struct box_host *host, const struc
 	b->leaf_err = (struct err){0};
 	r = making_open(&b->making, spec, &b->ends, err);
 	for (unsigned i = 0; i < b->making.root.n_mounts; i++) {
-		(void)snprintf(b->dst[i], sizeof b->dst[i], "%s", b->making.mounts[i].dst);
+		snprintf(b->dst[i], sizeof b->dst[i], "%s", b->making.mounts[i].dst);
 		b->making.mounts[i].dst = b->dst[i];
 	}
 	if (r == 0)
@@ -158,7 +158,7 @@ static int check_user_ns(struct branching *b, const struct boxes *all, struct er
 {
 	char path[64];
 	struct stat own = {0}, around = {0};
-	(void)snprintf(path, sizeof path, "/proc/%d/ns/user", (int)b->c1);
+	snprintf(path, sizeof path, "/proc/%d/ns/user", (int)b->c1);
 	cleanup_fd int ns = open(path, O_RDONLY | O_CLOEXEC);
 	cleanup_fd int parent = ns < 0 ? -1 : ioctl(ns, NS_GET_PARENT);
 	if (parent < 0 || fstat(ns, &own) < 0 || fstat(parent, &around) < 0)

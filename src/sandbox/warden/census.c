@@ -18,7 +18,7 @@ ino_t census_user_ns(pid_t pid)
 {
 	char path[64];
 	struct stat st;
-	(void)snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);
+	snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);
 	return stat(path, &st) < 0 ? 0 : st.st_ino;
 }
 
@@ -26,7 +26,7 @@ ino_t census_user_ns(pid_t pid)
 static bool kill_entry(int proc_fd, pid_t pid)
 {
 	char name[16];
-	(void)snprintf(name, sizeof name, "%d", (int)pid);
+	snprintf(name, sizeof name, "%d", (int)pid);
 	cleanup_fd int fd = openat(proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd >= 0 && syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
 }
@@ -73,7 +73,7 @@ static bool kill_stray(void *arg, const struct proc_entry *entry)
 	struct stat st;
 	if (!entry->is_child_ns || !entry->is_first)
 		return true;
-	(void)snprintf(path, sizeof path, "%d/ns/user", (int)entry->pid);
+	snprintf(path, sizeof path, "%d/ns/user", (int)entry->pid);
 	if (fstatat(k->proc_fd, path, &st, 0) == 0 && !is_known(k, st.st_ino))
 		(void)kill_entry(k->proc_fd, entry->pid);
 	return true;

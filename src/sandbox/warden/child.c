@@ -101,7 +101,7 @@ int child_quotas(const struct making *m, bool is_family, struct err *err)
 		uint64_t n = is_family ? quotas[i].family : quotas[i].box;
 		if (m->is_uncounted)
 			n = MIN(n, MAX(quarter / quotas[i].bytes, UINT64_C(1)));
-		(void)snprintf(text, sizeof text, "%llu", (unsigned long long)n);
+		snprintf(text, sizeof text, "%llu", (unsigned long long)n);
 		cleanup_fd int fd = open(quotas[i].path, O_WRONLY | O_CLOEXEC);
 		int r = fd < 0 ? 0 : fd_write_all(fd, text, strlen(text));
 		if (r < 0)

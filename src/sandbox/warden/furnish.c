@@ -210,7 +210,7 @@ static int step_join(struct work *w, struct err *err)
 static int store_set(int fs, const char *key, uint64_t value)
 {
 	char text[32];
-	(void)snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+	snprintf(text, sizeof text, "%llu", (unsigned long long)value);
 	return fsconfig(fs, FSCONFIG_SET_STRING, key, text, 0);
 }
 

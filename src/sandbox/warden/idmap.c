@@ -53,7 +53,7 @@ gid_t idmap_gid(const struct idmap *map, unsigned slot)
 static int write_proc(pid_t pid, const char *name, const char *text, struct err *err)
 {
 	char path[64];
-	(void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
 	cleanup_fd int fd = open(path, O_WRONLY | O_CLOEXEC);
 	int r = fd < 0 ? -errno : fd_write_all(fd, text, strlen(text));
 	if (r == 0)
@@ -68,8 +68,8 @@ static int write_proc(pid_t pid, const char *name, const char *text, struct err 
 int idmap_write(pid_t pid, unsigned inside, uid_t uid, gid_t gid, struct err *err)
 {
 	char uid_line[48], gid_line[48];
-	(void)snprintf(uid_line, sizeof uid_line, "%u %u 1\n", inside, uid);
-	(void)snprintf(gid_line, sizeof gid_line, "%u %u 1\n", inside, gid);
+	snprintf(uid_line, sizeof uid_line, "%u %u 1\n", inside, uid);
+	snprintf(gid_line, sizeof gid_line, "%u %u 1\n", inside, gid);
 	int r = write_proc(pid, "setgroups", "deny", err);
 	if (r == 0)
 		r = write_proc(pid, "uid_map", uid_line, err);
@@ -94,13 +94,13 @@ static int mapped_namespace(uid_t disk_uid, gid_t disk_gid, uid_t uid, gid_t gid
 		_exit(0);
 	}
 	char uid_line[48], gid_line[48];
-	(void)snprintf(uid_line, sizeof uid_line, "%u %u 1\n", disk_uid, uid);
-	(void)snprintf(gid_line, sizeof gid_line, "%u %u 1\n", disk_gid, gid);
+	snprintf(uid_line, sizeof uid_line, "%u %u 1\n", disk_uid, uid);
+	snprintf(gid_line, sizeof gid_line, "%u %u 1\n", disk_gid, gid);
 	int r = write_proc(pid, "uid_map", uid_line, err);
 	if (r == 0)
 		r = write_proc(pid, "gid_map", gid_line, err);
 	if (r == 0) {
-		(void)snprintf(path, sizeof path, "/proc/%d/ns/user", pid);
+		snprintf(path, sizeof path, "/proc/%d/ns/user", pid);
 		r = open(path, O_RDONLY | O_CLOEXEC);
 		if (r < 0)
 			r = err_sys(err, ERR_BOX, errno, "open %s", path);

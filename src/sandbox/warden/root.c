@@ -154,7 +154,7 @@ static int op_cpus(const struct root *root, const struct root_op *op, struct err
 	if (sched_getaffinity(0, sizeof may, &may) == 0)
 		n = MIN(n, (uint64_t)CPU_COUNT(&may));
 	if (n > 1)
-		(void)snprintf(text, sizeof text, "0-%u\n", (unsigned)n - 1);
+		snprintf(text, sizeof text, "0-%u\n", (unsigned)n - 1);
 	return make_file(op->path, text, err);
 }
 
@@ -216,7 +216,7 @@ static int share(int host_fd, const char *path, struct err *err)
 	 */
 	if (fd < 0 || fstat(fd, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
 		return 0;
-	(void)snprintf(parent, sizeof parent, "%s", path);
+	snprintf(parent, sizeof parent, "%s", path);
 	*strrchr(parent, '/') = '\0';
 	(void)mkdir(parent, 0755); /* what went wrong shows in the next call */
 	return bind_fd(fd, path, S_ISDIR(st.st_mode), attributes, err);
@@ -235,7 +235,7 @@ static bool share_alike(void *arg, const char *name)
 	char path[WIRE_PATH_BYTES];
 	if (strncmp(name, s->op->text, strlen(s->op->text)) != 0)
 		return true;
-	(void)snprintf(path, sizeof path, "%s/%s", s->op->path, name);
+	snprintf(path, sizeof path, "%s/%s", s->op->path, name);
 	s->result = share(s->host_fd, path, s->err);
 	return s->result == 0;
 }
@@ -254,7 +254,7 @@ static int op_device(const struct root_op *op, struct err *err)
 {
 	char path[64];
 	struct stat st;
-	(void)snprintf(path, sizeof path, "/%s", op->path);
+	snprintf(path, sizeof path, "/%s", op->path);
 	cleanup_fd int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, ERR_BOX, errno, "open the host's %s", path);
@@ -278,7 +278,7 @@ static int op_proc(const struct root_op *op, struct err *err)
 int root_mount_terminals(const char *path, struct err *err)
 {
 	char options[64];
-	(void)snprintf(options, sizeof options, "newinstance,ptmxmode=0666,mode=0620,max=%d",
+	snprintf(options, sizeof options, "newinstance,ptmxmode=0666,mode=0620,max=%d",
 		ROOT_TERMINALS_MAX);
 	if (mount("devpts", path, "devpts", MS_NOSUID | MS_NOEXEC, options) < 0)
 		return err_sys(err, ERR_BOX, errno, "mount /dev/pts");
@@ -292,7 +292,7 @@ static int op_store(const struct root *root, const struct root_op *op, struct er
 		mode_t mode;
 	} dirs[] = {{"user", 0755}, {"tmp", 01777}, {"shm", 01777}};
 	char options[128];
-	(void)snprintf(options, sizeof options, "mode=755,size=%llu,nr_inodes=%llu",
+	snprintf(options, sizeof options, "mode=755,size=%llu,nr_inodes=%llu",
 		(unsigned long long)root->limits->value[LIMIT_disk_bytes],
 		(unsigned long long)root->limits->value[LIMIT_disk_inodes] + ARRAY_LEN(dirs) + 1);
 	if (mkdir(op->path, 0700) < 0 ||
@@ -300,7 +300,7 @@ static int op_store(const struct root *root, const struct root_op *op, struct er
 		return err_sys(err, ERR_BOX, errno, "mount the store (%s)", options);
 	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
 		char path[64];
-		(void)snprintf(path, sizeof path, "%s/%s", op->path, dirs[i].name);
+		snprintf(path, sizeof path, "%s/%s", op->path, dirs[i].name);
 		if (mkdir(path, 0700) < 0 || chmod(path, dirs[i].mode) < 0)
 			return err_sys(err, ERR_BOX, errno, "mkdir /%s", path);
 	}

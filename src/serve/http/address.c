@@ -105,11 +105,11 @@ struct address_text address_format(const struct address *a)
 	if (a->any.sa_family == AF_INET) {
 		memcpy(&v4, &a->room, sizeof v4);
 		(void)inet_ntop(AF_INET, &v4.sin_addr, host, sizeof host);
-		(void)snprintf(t.text, sizeof t.text, "%s:%u", host, ntohs(v4.sin_port));
+		snprintf(t.text, sizeof t.text, "%s:%u", host, ntohs(v4.sin_port));
 	} else if (a->any.sa_family == AF_INET6) {
 		memcpy(&v6, &a->room, sizeof v6);
 		(void)inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof host);
-		(void)snprintf(t.text, sizeof t.text, "[%s]:%u", host, ntohs(v6.sin6_port));
+		snprintf(t.text, sizeof t.text, "[%s]:%u", host, ntohs(v6.sin6_port));
 	}
 	return t;
 }

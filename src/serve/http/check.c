@@ -35,7 +35,7 @@ static enum MHD_Result on_header(
 	if (bytes >= sizeof f->value)
 		f->n++;
 	else
-		(void)snprintf(f->value, sizeof f->value, "%.*s", (int)bytes, value);
+		snprintf(f->value, sizeof f->value, "%.*s", (int)bytes, value);
 	return MHD_YES;
 }
 

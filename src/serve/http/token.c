@@ -356,7 +356,7 @@ int token_list_open(struct token_list **out, const char *path, const struct oper
 		free(list);
 		return err_set(err, ERR_NO_MEMORY, "no memory for tokens");
 	}
-	(void)snprintf(list->path, sizeof list->path, "%s", path);
+	snprintf(list->path, sizeof list->path, "%s", path);
 	list->base = *base;
 	int r = token_list_reload(list, err);
 	if (r < 0) {

@@ -65,7 +65,7 @@ bool mcp_call_can(const struct mcp_call *call, const char *capability)
 		size_t n = strcspn(capability, ".");
 		if (n >= sizeof name)
 			return false;
-		(void)snprintf(name, sizeof name, "%.*s", (int)n, capability);
+		snprintf(name, sizeof name, "%.*s", (int)n, capability);
 		at = json_object_get(at, name);
 		capability += n + (capability[n] == '.');
 	}
@@ -256,7 +256,7 @@ static bool fail_incapable(struct mcp_call *call, const json_t *requests)
 		char text[2 * NAME_BYTES];
 		if (mcp_call_can(call, need))
 			continue;
-		(void)snprintf(text, sizeof text, "the client has not declared %s", need);
+		snprintf(text, sizeof text, "the client has not declared %s", need);
 		if (call->era == MCP_MODERN)
 			mcp_call_fail(call, MCP_MISSING_CAPABILITY, text,
 				json_pack("{s:{s:{}}}", "requiredCapabilities", need));
@@ -300,7 +300,7 @@ static void ask_legacy(struct mcp_call *call, const json_t *requests)
 	json_object_foreach((json_t *)(uintptr_t)requests, key, request)
 	{
 		json_int_t number = ++call->peer->last_ask;
-		(void)snprintf(id, sizeof id, "%" JSON_INTEGER_FORMAT, number);
+		snprintf(id, sizeof id, "%" JSON_INTEGER_FORMAT, number);
 		(void)json_object_set_new(call->asked, id, json_string(key));
 		json_t *message = json_pack("{s:s, s:I}", "jsonrpc", "2.0", "id", number);
 		(void)json_object_update(message, request);
@@ -338,9 +338,9 @@ bool mcp_call_answered(struct mcp_call *call, const json_t *message)
 	json_t *result = json_object_get(message, "result");
 	char text[ID_TEXT_BYTES] = "";
 	if (json_is_integer(id))
-		(void)snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(id));
+		snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(id));
 	else if (json_is_string(id))
-		(void)snprintf(text, sizeof text, "%s", json_string_value(id));
+		snprintf(text, sizeof text, "%s", json_string_value(id));
 	json_t *key = json_incref(json_object_get(call->asked, text));
 	if (!key)
 		return false;

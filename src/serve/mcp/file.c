@@ -253,7 +253,7 @@ static json_t *count_directories(const json_t *result)
 		char name[PATH_MAX * 3];
 		if (!slash || (size_t)(slash - path) >= sizeof name)
 			continue;
-		(void)snprintf(name, sizeof name, "%.*s", (int)(slash - path), path);
+		snprintf(name, sizeof name, "%.*s", (int)(slash - path), path);
 		json_int_t n = json_integer_value(json_object_get(dirs, name));
 		(void)json_object_set_new(dirs, name, json_integer(n + 1));
 	}

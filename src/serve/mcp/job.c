@@ -27,7 +27,7 @@ static void on_beat(uv_timer_t *timer)
 	char text[MCP_LINE_BYTES + 32];
 	uint64_t seconds = (timer_now() - beat->began_ms) / 1000;
 	size_t bytes = utf8_cut(job->line, job->line_bytes, MCP_LINE_BYTES);
-	(void)snprintf(text, sizeof text, "%.*s", (int)bytes, job->line);
+	snprintf(text, sizeof text, "%.*s", (int)bytes, job->line);
 	mcp_call_progress(job->call, (double)seconds, -1, text[0] ? text : "running");
 }
 
@@ -101,7 +101,7 @@ void mcp_job_refuse(struct mcp_job *job, const struct err *failed)
 	struct err own = *failed, *err = &own;
 	wording_apply(err, WORDING_MCP);
 	char text[REASON_BYTES];
-	(void)snprintf(text, sizeof text, "%s%s%s", err->msg[0] ? err->msg : err_meaning(err->code),
+	snprintf(text, sizeof text, "%s%s%s", err->msg[0] ? err->msg : err_meaning(err->code),
 		err->hint[0] ? ": " : "", err->hint);
 	job_free(job);
 	mcp_call_refuse(call, text);

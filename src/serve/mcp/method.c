@@ -21,7 +21,7 @@ static void fail_named(struct mcp_call *call, int code, const char *what, const 
 {
 	char text[MESSAGE_BYTES];
 	bool is_uri = code == OLD_NOT_FOUND || strstr(what, "resource");
-	(void)snprintf(text, sizeof text, "%s: %.*s", what,
+	snprintf(text, sizeof text, "%s: %.*s", what,
 		(int)utf8_cut(name, strlen(name), SHOWN_BYTES), name);
 	mcp_call_fail(call, code, text, is_uri ? json_pack("{s:s}", "uri", name) : NULL);
 }

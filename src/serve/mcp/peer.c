@@ -111,7 +111,7 @@ static bool check_modern(const struct message *m)
 	}
 	if (mcp_version_era(version) != MCP_MODERN) {
 		char text[MESSAGE_BYTES];
-		(void)snprintf(text, sizeof text, "unsupported protocol version: %.64s", version);
+		snprintf(text, sizeof text, "unsupported protocol version: %.64s", version);
 		refuse(m, MCP_UNSUPPORTED_VERSION, text,
 			json_pack("{s:[s], s:s}", "supported", mcp_versions[0], "requested",
 				version));
@@ -149,7 +149,7 @@ static const struct mcp_method *find_method(
 			NULL);
 		return NULL;
 	}
-	(void)snprintf(text, sizeof text, "no method %.100s", m->method);
+	snprintf(text, sizeof text, "no method %.100s", m->method);
 	refuse(m, RPC_NO_METHOD, text, NULL);
 	return NULL;
 }
@@ -203,7 +203,7 @@ static void take_request(struct mcp_peer *p, const struct message *m)
 	if (p->n_calls < MCP_CALLS_MAX)
 		call = call_new(p, m, era);
 	if (!call) {
-		(void)snprintf(text, sizeof text, "%u requests under way, limit %d: wait for one",
+		snprintf(text, sizeof text, "%u requests under way, limit %d: wait for one",
 			p->n_calls, MCP_CALLS_MAX);
 		refuse(m, MCP_INTERNAL, p->n_calls < MCP_CALLS_MAX ? "no memory" : text, NULL);
 		return;

@@ -58,7 +58,7 @@ static char *join(const char *text, const char *tag)
 	size_t room = strlen(text) + strlen(tag) + 2;
 	char *out = malloc(room);
 	if (out)
-		(void)snprintf(out, room, "%s.%s", text, tag);
+		snprintf(out, room, "%s.%s", text, tag);
 	return out;
 }
 
