@@ -74,7 +74,7 @@ bench: all      ## measure against peers; raw data in build/bench
 lint:           ## both compilers, clang-tidy, layers, sizes, formats
 	@dev/lint.sh
 
-docs: all       ## write what is generated: docs/errors.md, docs/api.md, a table of docs/fidelity.md and the picture
+docs: all       ## write what is generated: errors.md, api.md, a table of fidelity.md, and the picture
 	@dev/gen_errors.py && test/long/cpython.py --docs && RETORT=$(BUILD)/retort dev/gen_api.py && dev/make_picture.py $(BUILD)/retort
 
 format:         ## format all C

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write docs/api.md from the table of operations, as `retort help --api` prints it.
+"""Write docs/reference/api.md from the table of operations, as `retort help --api` prints it.
 
 usage: dev/gen_api.py [--check]     --check: say whether the file is current, and change nothing
 """
@@ -12,12 +12,12 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RETORT = os.environ.get("RETORT") or os.path.join(ROOT, "build/retort")
-PAGE = os.path.join(ROOT, "docs/api.md")
+PAGE = os.path.join(ROOT, "docs/reference/api.md")
 
 HEAD = """<!-- Written by dev/gen_api.py from the rows in src/api/call_*.c: change those, then run it. -->
 # Operations
 
-Everything that an engine does is an operation of this table. [`retort serve`](sessions.md) takes them as JSON-RPC 2.0,
+Everything that an engine does is an operation of this table. [`retort serve`](../use/sessions.md) takes them as JSON-RPC 2.0,
 one message per line, on its unix socket; `retort session` and the other fronts call the same. `engine.operations`
 answers with this table as JSON, schemas included.
 
@@ -132,7 +132,7 @@ def main():
         with open(PAGE, encoding="utf-8") as f:
             if f.read() == want:
                 return 0
-        print("gen_api: docs/api.md is not current: run dev/gen_api.py", file=sys.stderr)
+        print("gen_api: docs/reference/api.md is not current: run dev/gen_api.py", file=sys.stderr)
         return 1
     if sys.argv[1:]:
         print(__doc__.strip().splitlines()[-1], file=sys.stderr)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write docs/errors.md from src/base/err.def.
+"""Write docs/reference/errors.md from src/base/err.def.
 
 usage: dev/gen_errors.py [--check]     --check: say whether the file is current, and change nothing
 """
@@ -26,7 +26,7 @@ never change; messages and hints may.
 
 TAIL = """
 `retort serve` answers with the JSON-RPC number; `data` has `code`, the word, and `hint`. Over HTTP, too, with
-status 200: what goes wrong before an operation is called is in [serve.md](serve.md#statuses).
+status 200: what goes wrong before an operation is called is in [serve.md](../operate/serve.md#statuses).
 
 An error of the *program* is none of these: it is part of the record (`status`, `error.name`, `error.message`), and
 `retort run` ends with the program's own exit status. Names that retort itself puts into `error.name`:
@@ -68,12 +68,12 @@ def page(text):
 def main():
     with open(os.path.join(ROOT, "src/base/err.def"), encoding="utf-8") as f:
         want = page(f.read())
-    path = os.path.join(ROOT, "docs/errors.md")
+    path = os.path.join(ROOT, "docs/reference/errors.md")
     if sys.argv[1:] == ["--check"]:
         with open(path, encoding="utf-8") as f:
             if f.read() == want:
                 return 0
-        print("gen_errors: docs/errors.md is not current: run dev/gen_errors.py", file=sys.stderr)
+        print("gen_errors: docs/reference/errors.md is not current: run dev/gen_errors.py", file=sys.stderr)
         return 1
     if sys.argv[1:]:
         print(__doc__.strip().splitlines()[-1], file=sys.stderr)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
 
-/* Frames to and from the engine; see docs/protocol.md. */
+/* Frames to and from the engine; see docs/reference/protocol.md. */
 const genuine = require('./genuine.js');
 const fs = require('fs');
 

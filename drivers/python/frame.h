@@ -1,4 +1,4 @@
-/* Frames on a stream socket, with descriptors. docs/protocol.md has what is in them.
+/* Frames on a stream socket, with descriptors. docs/reference/protocol.md has what is in them.
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 

@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Types of frames: docs/protocol.md. */
+/* Types of frames: docs/reference/protocol.md. */
 struct channel {
 	int fd;
 	int passed_fd; /* the last descriptor that came with a frame, or -1 */

@@ -1,7 +1,7 @@
 /*
  * retort-shell: runs the steps of a session in one live bash, and a script in one of its own.
  *
- * What a user can see and rely on is in docs/shell.md; how bash is driven, in bash.h.
+ * What a user can see and rely on is in docs/languages/shell.md; how bash is driven, in bash.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /*
- * The SQL driver: SQLite behind the frames of docs/protocol.md, on descriptor 3.
+ * The SQL driver: SQLite behind the frames of docs/reference/protocol.md, on descriptor 3.
  *
  * One connection for as long as the driver lives; all state that matters is in a file of the
  * workspace (db.h), so that a new driver goes on where the last one was.

@@ -25,7 +25,7 @@ struct loop_hooks {
 	/* {"text", "images"?: [{"mime", "data"}]}: how the model sees a record. Owned by the loop.
 	 */
 	json_t *(*observe)(void *arg, const json_t *record);
-	/* {"event": "model.delta", …}, borrowed; docs/agent.md lists them. Or NULL. */
+	/* {"event": "model.delta", …}, borrowed; docs/use/agent.md lists them. Or NULL. */
 	void (*event)(void *arg, const json_t *event);
 	/* Once: what came of it, borrowed. The loop may be freed. */
 	void (*done)(void *arg, const json_t *result);

@@ -25,7 +25,7 @@ struct query_hooks {
 	void *arg;
 	uint64_t (*tokens_left)(void *arg); /* UINT64_MAX: any number; NULL: likewise */
 	void (*spent)(void *arg, const struct wire_usage *usage); /* or NULL */
-	/* {"event": "query", …}, borrowed; docs/agent.md lists it. Or NULL. */
+	/* {"event": "query", …}, borrowed; docs/use/agent.md lists it. Or NULL. */
 	void (*event)(void *arg, const json_t *event);
 };
 

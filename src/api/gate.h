@@ -34,7 +34,7 @@ struct gate_log {
 
 struct gate_config {
 	uv_loop_t *loop;
-	const char *path; /* lists servers of tools, as docs/tools.md says; NULL: there are none */
+	const char *path; /* lists servers of tools, see docs/use/tools.md. NULL: no servers */
 	void *arg;
 	bool (*may_use_tools)(void *arg, const char *owner);
 	/* Skills that answer @query, as skills_find() has them; or NULL. */

@@ -11,7 +11,7 @@ enum { FILE_BYTES = 16 << 20, SKELETON_MAX_BYTES = 4 << 20 };
 static const char head[] =
 	"# Where a ? stands, something is to be decided; `retort plan check` names what is left.\n"
 	"# control(allow = trusted): who, what, where, how much; from the user or a trusted tool only.\n"
-	"# payload(): what is carried; from anywhere. docs/plan.md has the other words.\n"
+	"# payload(): what is carried; from anywhere. docs/use/plan.md has the other words.\n"
 	"trust(user, policy) # ? also tool(\"NAME\"): tools whose results nobody else can write\n";
 
 static const char *effect_of(const struct tool *tool)

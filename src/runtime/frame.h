@@ -47,7 +47,7 @@ struct frame {
  * Owns:    nothing; @out->data borrows from @in until the next buf_consume().
  * Returns: bytes to consume (> 0), 0 when no whole frame has arrived, or negative errno.
  * Errors:  ERR_PROTOCOL: length zero or above the limit.
- * Source:  docs/protocol.md.
+ * Source:  docs/reference/protocol.md.
  */
 ssize_t frame_parse(const struct buf *in, struct frame *out, struct err *err);
 

@@ -26,7 +26,7 @@ struct tool_frame {
  * Shape:   {"id": "step", "call": number > 0, "name": text, "arguments": object}, nothing else, id
  * and call first: so that a call that cannot be taken is answered all the same. Returns: 0, *out
  * filled; tool_frame_done() frees it. Errors:  ERR_PROTOCOL: it does not say which call it is; or
- * its name or arguments are none. Source:  docs/protocol.md.
+ * its name or arguments are none. Source:  docs/reference/protocol.md.
  */
 int tool_frame_read(struct tool_frame *out, const char *data, size_t bytes, struct err *err);
 void tool_frame_done(struct tool_frame *f);

@@ -768,7 +768,7 @@ class Dots(Case):
 
 class Speed(Case):
     def test_first_result(self):
-        """Generous: a busy machine. What it takes is in docs/sql.md."""
+        """Generous: a busy machine. What it takes is in docs/languages/sql.md."""
         d = self.driver()
         start = time.monotonic()
         d.step("SELECT 1")

@@ -58,7 +58,7 @@ class House(unittest.TestCase):
     def test_sizes(self):
         self.check_program("check_size.py")
 
-    def test_headers_are_the_manual(self):
+    def test_headers_are_the_manual_and_links_lead_somewhere(self):
         self.check_program("check_docs.py")
 
     def test_no_open_of_the_engine_waits(self):

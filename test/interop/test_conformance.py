@@ -3,7 +3,7 @@
 
 What is expected to fail is in expected-REVISION.yml with its reason. That holds for what the revision
 requires, which the suite judges, and for what it runs besides, which is judged here; an entry that does
-not fail any more is an error of that file. The table of docs/interop.md is what this prints.
+not fail any more is an error of that file. The table of docs/inside/interop.md is what this prints.
 """
 
 import collections

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/tokens.md says of tools and code is what a run gives: every task in both ways, counted anew."""
+"""What docs/inside/tokens.md says of tools and code is what a run gives: every task in both ways, counted anew."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import sys
 import interop
 
 BENCH = os.path.join(interop.ROOT, "test", "bench", "tokens.py")
-TABLE = os.path.join(interop.ROOT, "docs", "tokens.md")
+TABLE = os.path.join(interop.ROOT, "docs", "inside", "tokens.md")
 # Sizes of what a step says of itself differ a little from run to run.
 NEAR = 0.03
 

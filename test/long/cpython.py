@@ -3,7 +3,7 @@
 """CPython's own test suite in boxes: a test that passes bare passes in a box, or cpython.exceptions says why not.
 
 usage: test/long/cpython.py BUILD_DIR [-k MODULE]... [--jobs N] [--identity root|user] [--driver]
-       test/long/cpython.py --docs [--check]      write the table of docs/fidelity.md; --check: is it current?
+       test/long/cpython.py --docs [--check]      write the table of docs/reference/fidelity.md; --check: is it current?
 
 Each module of Debian's libpython3.11-testsuite runs bare, as an ordinary user, and in two boxes: one that root starts and
 one that an ordinary user starts. In neither is a program root. Outcomes are compared test by test. A difference counts if a
@@ -29,7 +29,7 @@ sys.path.insert(0, os.path.dirname(HERE))
 import run as suites  # noqa: E402
 
 EXCEPTIONS = os.path.join(HERE, "cpython.exceptions")
-DOCUMENT = os.path.join(ROOT, "docs", "fidelity.md")
+DOCUMENT = os.path.join(ROOT, "docs", "reference", "fidelity.md")
 BEGIN, END = "<!-- from test/long/cpython.exceptions: `make docs` -->\n", "<!-- end -->\n"
 TIMEOUT_S = 300
 LIMITS = ["-m", "2g", "--pids", "512", "--timeout", f"{TIMEOUT_S}s", "--disk", "1g", "--file-size", "8g", "--cpus", "2"]
@@ -84,7 +84,7 @@ def write_document(is_check):
     wanted = head + BEGIN + table(read_exceptions()) + END + rest.split(END, 1)[1]
     if is_check:
         if text != wanted:
-            print("cpython: docs/fidelity.md is not current: run test/long/cpython.py --docs", file=sys.stderr)
+            print("cpython: docs/reference/fidelity.md is not current: run test/long/cpython.py --docs", file=sys.stderr)
         return int(text != wanted)
     with open(DOCUMENT, "w", encoding="utf-8") as f:
         f.write(wanted)

@@ -16,7 +16,7 @@ import service  # noqa: E402
 
 SOURCE = os.environ.get("RETORT_SOURCE", harness.ROOT)
 NEEDS_SOURCE = unittest.skipUnless(
-    os.access(os.path.join(SOURCE, "docs/api.md"), os.R_OK), "the sources are not readable for this user")
+    os.access(os.path.join(SOURCE, "docs/reference/api.md"), os.R_OK), "the sources are not readable for this user")
 
 # What the contract promises.
 PROMISED = """session.create session.list session.get session.branch session.undo session.close
@@ -131,7 +131,7 @@ class Table(harness.Case):
 
     @NEEDS_SOURCE
     def test_labels_and_errors_are_of_their_tables(self):
-        with open(os.path.join(SOURCE, "docs/errors.md"), encoding="utf-8") as f:
+        with open(os.path.join(SOURCE, "docs/reference/errors.md"), encoding="utf-8") as f:
             words = set(re.findall(r"^\| `(\w+)` \|", f.read(), re.M))
         for name, op in table().items():
             self.assertLessEqual(set(op["errors"]), words, name)

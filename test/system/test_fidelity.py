@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/fidelity.md says a program notices of its box, row by row."""
+"""What docs/reference/fidelity.md says a program notices of its box, row by row."""
 
 import os
 import sys

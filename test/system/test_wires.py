@@ -540,7 +540,7 @@ class Recordings(harness.Case):
         self.assertEqual(len(said.all("delta")), 1 + len(said.done["done"]["text"]))
 
     def test_the_one_in_the_manual(self):
-        path = os.path.join(os.environ.get("RETORT_SOURCE", harness.ROOT), "docs", "models.md")
+        path = os.path.join(os.environ.get("RETORT_SOURCE", harness.ROOT), "docs", "use", "models.md")
         if not os.access(path, os.R_OK):
             self.skipTest("the source tree cannot be read")
         with open(path, encoding="utf-8") as f:
