@@ -3,13 +3,6 @@
 
 #include <jansson.h>
 
-#ifndef RETORT_VERSION
-#define RETORT_VERSION "0.0.0"
-#endif
-#ifndef RETORT_DATE
-#define RETORT_DATE "January 1, 1970"
-#endif
-
 const char version_text[] = RETORT_VERSION;
 const char version_date[] = RETORT_DATE;
 

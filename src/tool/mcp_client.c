@@ -236,7 +236,7 @@ static int add_meta(const struct mcp_client *c, const struct mcp_call *call, jso
 		return r;
 	r |= json_object_set_new(meta, MCP_META "protocolVersion", json_string(MCP_MODERN));
 	r |= json_object_set_new(meta, MCP_META "clientInfo",
-		json_pack("{s:s, s:s}", "name", "retort", "version", "1"));
+		json_pack("{s:s, s:s}", "name", "retort", "version", RETORT_VERSION));
 	r |= json_object_set_new(meta, MCP_META "clientCapabilities",
 		c->config.ask ? json_pack("{s:{}}", "elicitation") : json_object());
 	return r;

@@ -86,7 +86,7 @@ static int initialize(struct mcp_client *c, struct err *err)
 	struct mcp_call *call = client_add(c, "initialize",
 		json_pack("{s:s, s:o, s:{s:s, s:s}}", "protocolVersion", legacy[0], "capabilities",
 			c->config.ask ? json_pack("{s:{}}", "elicitation") : json_object(),
-			"clientInfo", "name", "retort", "version", "1"),
+			"clientInfo", "name", "retort", "version", RETORT_VERSION),
 		on_initialized, c);
 	if (!call)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a message");

@@ -271,7 +271,9 @@ class Live(harness.Case):
                 self.assertTrue(shows(op["answer"], result), f"{op['answer']} is no part of {result}")
 
     def test_all_of_them_are_described(self):
-        self.assertEqual(self.call("engine.info")["operations"], list(self.table))
+        info = self.call("engine.info")
+        self.assertEqual(info["operations"], list(self.table))
+        self.assertEqual(f"retort {info['version']}\n", harness.retort("version").out)
 
     def test_records_of_all_kinds_keep_to_the_schema(self):
         codes = ["1 / 0", "def", "raise SystemExit(3)", "import os; os._exit(5)", "print('\\udcff')",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Help, manual pages and completions: all from the option tables, and good in the tools that read them."""
 
+import json
 import os
 import re
 import shutil
@@ -79,8 +80,20 @@ class Help(harness.Case):
         self.assertEqual(harness.retort("help", "plan", "check").out, harness.retort("help", "plan").out)
 
     def test_version(self):
+        """The command and the manual pages say the version and the date that the news begins with."""
+        version = json.loads(harness.retort("version", "--json").out)["version"]
+        self.assertRegex(version, r"^\d+\.\d+\.\d+$")
         for args in (["version"], ["--version"]):
-            self.assertRegex(harness.retort(*args).out, r"^retort \d+\.\d+\.\d+\b")
+            self.assertEqual(harness.retort(*args).out, f"retort {version}\n")
+        page = harness.retort("help", "--man", "run").out
+        self.assertIn(f'.Os "retort {version}"\n', page)
+        news = os.path.join(os.environ.get("RETORT_SOURCE", harness.ROOT), "NEWS.md")
+        if not os.access(news, os.R_OK):
+            self.skipTest("no readable checkout: RETORT_SOURCE names none")
+        with open(news, encoding="utf-8") as f:
+            first = f.readline()
+        date = re.search(r"^\.Dd (.*)$", page, re.M)[1]
+        self.assertEqual(first, f"# retort {version} ({date})\n")
 
     def test_defaults_are_those_in_force(self):
         """What help calls the default is what a run without options gets."""

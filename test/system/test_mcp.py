@@ -171,7 +171,8 @@ class Start(harness.Case):
         for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"):
             with self.subTest(version), Mcp(version=version) as mcp:
                 self.assertEqual(mcp.about["protocolVersion"], version)
-                self.assertEqual(mcp.about["serverInfo"]["name"], "retort")
+                about = mcp.about["serverInfo"]
+                self.assertEqual((about["name"], f"retort {about['version']}\n"), ("retort", harness.retort("version").out))
                 self.assertLessEqual(len(mcp.about["instructions"]), 600)
 
     def test_without_a_handshake(self):

@@ -6,6 +6,7 @@ import ast
 import fcntl
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -94,6 +95,14 @@ class Listing(harness.Case):
         self.assertEqual(echo["description"], 'Say it again [31m""" \\')
         self.assertEqual((echo["read_only"], echo["destructive"], echo["open_world"]), (False, True, True))
         self.assertIn("how_often: int = 1", echo["signature"])
+
+    def test_servers_are_told_the_version(self):
+        for mode, more in (("plain", {}), ("modern", {"protocol": "modern"})):
+            with self.subTest(mode):
+                path = config_of(ours(mode, **more))
+                self.assertEqual(tools("list", path=path).status, 0)
+                told = set(re.findall(r'clientInfo":\s*\{"name":\s*"(\w+)",\s*"version":\s*"([^"]*)"\}', log_of(path)))
+                self.assertEqual({" ".join(pair) + "\n" for pair in told}, {harness.retort("version").out})
 
     def test_patterns_hide_tools(self):
         done = tools("list", servers={"t": ours(allow=["*e*"], deny=["secret_*", "slow"])})
