@@ -28,6 +28,7 @@ needs_source = unittest.skipUnless(HAS_SOURCE, "no documents here: RETORT_SOURCE
 
 MARK = "--end-of-example--"
 FENCE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
+NOT_OURS = {"connect"}  # of the C library
 CODE = re.compile(r"`([^`\n]+)`")
 
 
@@ -217,23 +218,28 @@ class Documents(harness.Case):
         text = read(os.path.join(SOURCE, "docs/reference/errors.md"))
         self.assertEqual([name for name in sorted(names) if f"\n| `{name}` |" not in text], [])
 
-    def test_names_in_architecture_are_of_the_source(self):
-        text = read(os.path.join(SOURCE, "ARCHITECTURE.md"))
+    def test_names_of_the_source_are_in_it(self):
+        """The pages about the source name functions and files: each is there."""
         source = ""
         for top in ("src", "drivers"):
             for where, _, files in os.walk(os.path.join(SOURCE, top)):
                 source += "\n".join(read(os.path.join(where, f)) for f in files if f.endswith((".c", ".h", ".py")))
-        functions = set(re.findall(r"\b([a-z_][a-z0-9_]+)\(\)", text))
-        self.assertGreater(len(functions), 30)
-        for name in sorted(functions):
-            with self.subTest(function=name):
-                defined = rf"(?m)^(?:[a-z].*[ *]{name}\(|\s*def {name}\()"
-                self.assertTrue(re.search(defined, source), "no such function")
-        for token in sorted(set(CODE.findall(without_fences(text)))):
-            if re.fullmatch(r"[\w./-]+\.(?:c|h|def|py|md|svg|build|sh)|[\w.-]+(?:/[\w.-]+)*/", token):
-                with self.subTest(file=token):
-                    places = [os.path.join(SOURCE, p, token) for p in ("", "src", "drivers")]
-                    self.assertTrue(any(map(os.path.exists, places)), "no such file")
+        pages = ["ARCHITECTURE.md", *(d for d in documents() if d.startswith("docs/inside/"))]
+        n_functions = 0
+        for page in pages:
+            text = without_fences(read(os.path.join(SOURCE, page)))
+            functions = set(re.findall(r"`([a-z_][a-z0-9_]+)\(\)`", text)) - NOT_OURS
+            n_functions += len(functions)
+            for name in sorted(functions):
+                with self.subTest(page=page, function=name):
+                    defined = rf"(?m)^(?:[a-z].*[ *]{name}\(|\s*def {name}\()"
+                    self.assertTrue(re.search(defined, source), "no such function")
+            for token in sorted(set(CODE.findall(text))):
+                if re.fullmatch(r"[\w./-]+\.(?:c|h|def|inc|py|md|svg|build|sh)|[\w.-]+(?:/[\w.-]+)*/", token):
+                    with self.subTest(page=page, file=token):
+                        places = [os.path.join(SOURCE, p, token) for p in ("", "src", "drivers")]
+                        self.assertTrue(any(map(os.path.exists, places)), "no such file")
+        self.assertGreater(n_functions, 100)
 
     def test_nothing_of_one_machine(self):
         for document in documents():
