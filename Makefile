@@ -2,10 +2,11 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 SECONDS_EACH ?= 60
+TAG = yes
 export PYTHONDONTWRITEBYTECODE = 1
 
 # A build directory knows where its source stood: where the tree was moved, ninja would never come to an end.
-all: $(BUILD)/build.ninja
+all: $(BUILD)/build.ninja ## build, as `make` alone does (V=1 shows the commands)
 	@grep -qsF -- '$(CURDIR)' $(BUILD)/build.ninja || { \
 	  echo "retort: this tree was moved since it was configured, or $(BUILD) is another's: configuring anew" >&2; \
 	  rm -rf $(BUILD)/build.ninja $(BUILD)/meson-private $(BUILD)/meson-info; \
@@ -29,6 +30,9 @@ test: deps      ## install what is missing, build, run every test
 
 check: all      ## run every test
 	@/usr/bin/python3 test/run.py $(BUILD) $(TESTARGS)
+
+check-fast: all ## run the unit tests, the fuzz targets over their corpora and the rules of the house
+	@for suite in unit fuzz house; do /usr/bin/python3 test/run.py $(BUILD) --suite $$suite || exit 1; done
 
 asan:           ## unit, driver and system tests under AddressSanitizer and UBSan
 	@test -d build-asan || CC=gcc meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
@@ -78,7 +82,13 @@ docs: all       ## write what is generated: errors.md, api.md, a table of fideli
 	@dev/gen_errors.py && test/long/cpython.py --docs && RETORT=$(BUILD)/retort dev/gen_api.py && dev/make_picture.py $(BUILD)/retort
 
 format:         ## format all C
-	@git ls-files '*.c' '*.h' | xargs clang-format -i
+	@find src drivers test -name '*.[ch]' -exec clang-format -i {} +
+
+hooks:          ## have git check each commit: its subject, formats, layers
+	@git config core.hooksPath .githooks
+
+dist:           ## check, write build/dist/retort-VERSION.tar.gz, tag the commit (TAG= makes no tag)
+	@dev/dist $(if $(TAG),--tag) $(BUILD)/dist
 
 install: all    ## install below PREFIX (DESTDIR is honoured)
 	@meson configure $(BUILD) --prefix=$(PREFIX) >/dev/null
@@ -86,10 +96,10 @@ install: all    ## install below PREFIX (DESTDIR is honoured)
 	@meson install -C $(BUILD) --no-rebuild --quiet
 	@dev/after-install $(PREFIX) $(DESTDIR)
 
-clean:
+clean:          ## remove what was built
 	rm -rf build build-asan build-fuzz build-lint-gcc build-lint-clang
 
-help:
+help:           ## list these
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
-.PHONY: all deps demo test check asan fuzz mutants soak load test-long hosts units vm bench lint docs format install clean help
+.PHONY: all deps demo test check check-fast asan fuzz mutants soak load test-long hosts units vm bench lint docs format hooks dist install clean help

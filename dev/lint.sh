@@ -35,22 +35,16 @@ build() {
 	ninja -C "build-lint-$1"
 }
 
-list_c() {
-	git ls-files -co --exclude-standard "$@" | while read -r file; do
-		[ -f "$file" ] && echo "$file"
-	done
-}
-
 tidy() {
-	list_c 'src/*.c' | xargs -P "$(nproc)" -n 4 clang-tidy -p build-lint-clang --quiet
+	find src -name '*.c' -print0 | xargs -0 -P "$(nproc)" -n 4 clang-tidy -p build-lint-clang --quiet
 }
 
 format() {
-	list_c '*.c' '*.h' | xargs clang-format --dry-run --Werror
+	find src drivers test -name '*.[ch]' -exec clang-format --dry-run --Werror {} +
 }
 
 shell() {
-	list_c | while read -r file; do
+	find . \( -path './build*' -o -path ./.git \) -prune -o -type f -print | while read -r file; do
 		head -n 1 "$file" | grep -qE '^#! ?(/usr)?/bin/(env )?(ba|da)?sh' && echo "$file"
 	done | xargs shellcheck -x
 }

@@ -18,19 +18,17 @@ PYTHON_OLDEST = (3, 9)
 NO_SPDX = re.compile(r"(LICENSE|\.gitignore|\.clang-format|meson_options\.txt|.*\.(md|json|svg|png|csv|tsv|txt|out|"
                      r"log|html|ipynb|xlsx|parquet|sqlite|db))$|.*/(corpus|golden|data)/.*|\.ci/.*")
 TEXT = re.compile(r".*(\.(c|h|def|py|sh|md|build|txt|scd|json|yml|yaml|toml|js|html|css)|Makefile|/install-deps|"
-                  r"/run|/pre-commit|\.clang-(format|tidy)|\.editorconfig|\.gitignore)$")
+                  r"/run|/dist|/pre-commit|/commit-msg|\.clang-(format|tidy)|\.editorconfig|\.gitignore)$")
 
 
 def tracked():
-    """What git knows or would add, else every file: a released archive has no repository."""
-    done = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard"], check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    names = done.stdout.decode("utf-8", "surrogateescape").splitlines()
-    if done.returncode != 0:
-        names = [os.path.relpath(os.path.join(top, name), ROOT)
-                 for top, dirs, files in os.walk(ROOT)
-                 if not os.path.relpath(top, ROOT).startswith((".git/", "build"))
-                 for name in files]
+    """What git knows or would add; in an unpacked release, which is no repository of its own, every file."""
+    if os.path.exists(os.path.join(ROOT, ".git")):
+        done = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard"], check=True, stdout=subprocess.PIPE)
+        names = done.stdout.decode("utf-8", "surrogateescape").splitlines()
+    else:
+        names = [os.path.relpath(os.path.join(top, name), ROOT) for top, _, files in os.walk(ROOT)
+                 if not re.match("build|.*__pycache__", os.path.relpath(top, ROOT)) for name in files]
     # Listed and deleted in the same moment, when somebody works on the tree.
     return sorted(n for n in names if os.path.isfile(os.path.join(ROOT, n)))
 
@@ -90,6 +88,13 @@ class House(unittest.TestCase):
         missing = [n for n in tracked() if not NO_SPDX.match(n) and b"SPDX-License-Identifier" not in
                    b"\n".join(read(n).split(b"\n")[:30])]
         self.assertEqual(missing, [])
+
+    def test_news_fragments_are_named_by_their_kind(self):
+        """None is a good number: a release has none."""
+        names = [os.path.basename(n) for n in tracked() if n.startswith("NEWS.d/")]
+        self.assertIn("README.md", names)
+        bad = [n for n in names if n != "README.md" and not re.fullmatch(r"[\w-]+\.(added|changed|fixed|removed|security)\.md", n)]
+        self.assertEqual(bad, [])
 
     def test_white_space(self):
         bad = []
