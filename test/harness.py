@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the system and escape tests share: run the real binary, look at what it left.
 
-A test file is a unittest module that ends with `harness.main()`. It is run once per identity (root,
-user) by test/run.py, which sets RETORT to an installed copy that every user may read, and
-RETORT_TEST_TMP to a directory of that user. By hand:
-`RETORT=build/retort /usr/bin/python3 test/system/test_x.py [-k NAME]`.
+A test file is a unittest module that ends with `harness.main()`. test/run.py runs it as root and as an ordinary
+user; it sets RETORT to an installed copy that every user may read, and RETORT_TEST_TMP to a directory of that user.
+By hand: `RETORT=build/retort /usr/bin/python3 test/system/test_x.py [-k NAME]`.
+
+A test whose claim is the same for root and user runs as user only. A file says so with the line `IDENTITY = "user"`,
+a class or a test with @harness.as_user. In a file that says so, @harness.as_each marks the classes and tests that run
+as root all the same. `test/run.py --identity both` runs everything as each.
 """
 
 import functools
@@ -98,6 +101,23 @@ def sanitizers_fit():
     return "AddressSanitizer" not in record(":", "-r", "shell")["stderr"]
 
 
+def as_user(test):
+    """For a test or a Case whose claim is the same for root: it runs as user only."""
+    test.runs_as = "user"
+    return test
+
+
+def as_each(test):
+    """For a test or a Case in a file with `IDENTITY = "user"`: it runs as root as well."""
+    test.runs_as = "both"
+    return test
+
+
+def needs_root(reason):
+    """For a test or a Case that only root can run."""
+    return lambda test: as_each(unittest.skipUnless(IS_ROOT, reason)(test))
+
+
 def needs_shell_or_sql(test):
     """For a test, or all of a Case."""
     return unittest.skipIf(not sanitizers_fit(), "AddressSanitizer cannot start in a box without cgroups")(test)
@@ -142,10 +162,22 @@ class Case(unittest.TestCase):
     maxDiff = 4000
 
 
+class Loader(unittest.TestLoader):
+    """Finds the tests of this run: RETORT_TEST_ONCE says that the ordinary user's run is another."""
+
+    def getTestCaseNames(self, testCaseClass):
+        names = super().getTestCaseNames(testCaseClass)
+        if not IS_ROOT or "RETORT_TEST_ONCE" not in os.environ:
+            return names
+        of_file = getattr(sys.modules["__main__"], "IDENTITY", "both")
+        of_class = getattr(testCaseClass, "runs_as", of_file)
+        return [n for n in names if getattr(getattr(testCaseClass, n), "runs_as", of_class) == "both"]
+
+
 def main():
     # A shell's background jobs ignore it, and so would what we start until it has its own handler.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    program = unittest.main(exit=False, verbosity=2, argv=sys.argv)
+    program = unittest.main(exit=False, verbosity=2, argv=sys.argv, testLoader=Loader())
     result = program.result
     # Parts of a test (subTest) that fail are listed one by one: a test counts once.
     bad = {getattr(case, "test_case", case).id() for case, _ in result.failures + result.errors}

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run every test and sum up: unit tests, fuzz corpora, driver, system, escape and interop tests.
 
-usage: test/run.py BUILD_DIR [-k SUBSTRING] [--suite NAME] [--identity root|user] [-j N]
+usage: test/run.py BUILD_DIR [-k SUBSTRING] [--suite NAME,…] [--identity root|user|both] [-j N]
 
-System and escape tests run the real binary, once per identity: as root (when we are) and as an
-ordinary user without any privilege. Output of a test is shown only when it fails.
+System and escape tests run the real binary as an ordinary user without any privilege, and, when we are root, as root
+too. A test whose claim is the same for both says so (test/harness.py) and runs as user only; --identity both runs
+everything as each, --identity root or user everything as that one. Output of a test is shown only when it fails.
 """
 
 import argparse
 import concurrent.futures
+import json
 import os
 import re
 import shutil
@@ -24,6 +26,12 @@ ROOT = os.path.dirname(HERE)
 PYTHON = "/usr/bin/python3"
 NOBODY = 65534
 TEST_TIMEOUT_S = 1500
+# Most tests wait for something most of the time.
+JOBS_PER_CPU = 2
+# In a directory of a build: how long each file of tests took when it ran last, so that the long ones begin first.
+SECONDS_FILE = "test-seconds.json"
+IS_USERS = re.compile(r'^IDENTITY = "user"', re.M)
+IS_EACHS = re.compile(r"@harness\.(as_each|needs_root)\b")
 SUMMARY = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.M)
 
 
@@ -42,7 +50,14 @@ def test_files(*parts):
     return [os.path.join(folder, n) for n in names if n.startswith("test_") and n.endswith(".py")]
 
 
-def find_jobs(build, identities):
+def has_tests_for_root(path):
+    """Those that do not run as user only."""
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    return not IS_USERS.search(text) or IS_EACHS.search(text) is not None
+
+
+def find_jobs(build, identities, is_once):
     jobs = []
     tests = os.path.join(build, "test")
     for name in sorted(os.listdir(tests)) if os.path.isdir(tests) else []:
@@ -62,8 +77,32 @@ def find_jobs(build, identities):
     for identity in identities:
         for suite in ("system", "escape"):
             for path in test_files(suite):
-                jobs.append(Job(suite, os.path.basename(path)[5:-3], [PYTHON, path], identity))
+                if identity == "user" or not is_once or has_tests_for_root(path):
+                    jobs.append(Job(suite, os.path.basename(path)[5:-3], [PYTHON, path], identity))
     return jobs
+
+
+def read_seconds(build):
+    try:
+        with open(os.path.join(build, SECONDS_FILE), encoding="utf-8") as f:
+            return json.load(f)
+    except (OSError, ValueError):
+        return {}
+
+
+def write_seconds(build, seconds):
+    try:
+        with open(os.path.join(build, SECONDS_FILE), "w", encoding="utf-8") as f:
+            json.dump(seconds, f, indent=0, sort_keys=True)
+    except OSError:
+        pass  # somebody else's build
+
+
+def long_first(jobs, seconds):
+    """By what they took when they ran last; what never ran by its size, of which 1,500 bytes take a second."""
+    def expected(job):
+        return seconds.get(str(job), 0 if job.suite in ("unit", "fuzz") else os.path.getsize(job.argv[1]) / 1500)
+    return sorted(jobs, key=expected, reverse=True)
 
 
 def install(build, where):
@@ -96,7 +135,7 @@ def find_retort(where):
     raise SystemExit("test/run.py: nothing was installed: build first")
 
 
-def prepare(job, where, retort):
+def prepare(job, where, retort, is_once):
     """Command line and environment of a job."""
     env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
     env.setdefault("ASAN_OPTIONS", "allocator_may_return_null=1")
@@ -110,6 +149,8 @@ def prepare(job, where, retort):
         env.update(RETORT_FIXTURE=os.path.join(where, "test", "tool-interop"))
         return job.argv, env
     env.update(HOME=tmp)
+    if is_once:
+        env.update(RETORT_TEST_ONCE="1")
     argv = [PYTHON, job.argv[1].replace(HERE, os.path.join(where, "test"), 1)]
     if job.identity == "user" and os.geteuid() == 0:
         os.chown(tmp, NOBODY, NOBODY)
@@ -140,8 +181,8 @@ def count(output, code):
     return ok - skipped, failed, skipped
 
 
-def run_job(job, where, retort):
-    argv, env = prepare(job, where, retort)
+def run_job(job, where, retort, is_once):
+    argv, env = prepare(job, where, retort, is_once)
     start = time.monotonic()
     try:
         done = subprocess.run(argv, env=env, cwd=where, stdin=subprocess.DEVNULL, check=False,
@@ -169,11 +210,12 @@ def skip_reasons(output):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("build")
+    parser.add_argument("build", type=os.path.abspath)
     parser.add_argument("-k", default="", metavar="SUBSTRING")
-    parser.add_argument("--suite")
-    parser.add_argument("--identity", choices=["root", "user"])
-    parser.add_argument("-j", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--suite", type=lambda names: names.split(","), metavar="NAME,…")
+    parser.add_argument("--identity", choices=["root", "user", "both"],
+                        help="run all system and escape tests as these; else each as whom its claim differs for")
+    parser.add_argument("-j", type=int, default=JOBS_PER_CPU * len(os.sched_getaffinity(0)))
     parser.add_argument("-v", action="store_true", help="show all output")
     parser.add_argument("--copy-to", metavar="DIR",
                         help="make the copy only: there, test/run.py takes DIR for BUILD_DIR")
@@ -182,26 +224,51 @@ def main():
     for number in (signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    identities = ["root", "user"] if os.geteuid() == 0 else ["user"]
-    if args.identity:
-        identities = [args.identity]
     if args.copy_to:
-        install(os.path.abspath(args.build), args.copy_to)
+        install(args.build, args.copy_to)
         return 0
+    start = time.monotonic()
     where = tempfile.mkdtemp(prefix="retort-test-")
     os.mkdir(os.path.join(where, "tmp"))
     os.chmod(os.path.join(where, "tmp"), 0o711)
-    retort = install(os.path.abspath(args.build), where)
-    jobs = [j for j in find_jobs(os.path.abspath(args.build), identities)
-            if args.k in str(j) and args.suite in (None, j.suite)]
+    retort = install(args.build, where)
+    results = run_jobs(choose_jobs(args), args, where, retort)
+    shutil.rmtree(where, ignore_errors=True)
+    return sum_up(results, time.monotonic() - start)
+
+
+def is_once(args):
+    """Does a test whose claim is the same for root and user run as user only?"""
+    return os.geteuid() == 0 and not args.identity
+
+
+def choose_jobs(args):
+    identities = ["root", "user"] if os.geteuid() == 0 else ["user"]
+    if args.identity in ("root", "user"):
+        identities = [args.identity]
+    return [j for j in find_jobs(args.build, identities, is_once(args))
+            if args.k in str(j) and (not args.suite or j.suite in args.suite)]
+
+
+def run_jobs(jobs, args, where, retort):
+    seconds = read_seconds(args.build)
+    jobs = long_first(jobs, seconds)
+
+    def run(job):
+        return show(run_job(job, where, retort, is_once(args)), args.v)
+
+    # Tests that look at the whole host (test_alone_*) run by themselves, at the end.
+    with concurrent.futures.ThreadPoolExecutor(args.j) as pool:
+        results = list(pool.map(run, [j for j in jobs if not j.name.startswith("alone")]))
+    results += [run(j) for j in jobs if j.name.startswith("alone")]
+    seconds.update({str(job): round(took, 1) for job, *_, took in results})
+    write_seconds(args.build, seconds)
+    return results
+
+
+def sum_up(results, took_s):
     total = [0, 0, 0]
     failures, reasons = [], {}
-    # Tests that look at the whole host (test_alone_*) run by themselves, at the end.
-    together = [j for j in jobs if not j.name.startswith("alone")]
-    alone = [j for j in jobs if j.name.startswith("alone")]
-    with concurrent.futures.ThreadPoolExecutor(args.j) as pool:
-        results = list(pool.map(lambda j: show(run_job(j, where, retort), args.v), together))
-    results += [show(run_job(j, where, retort), args.v) for j in alone]
     for job, passed, failed, skipped, output, _ in results:
         total = [a + b for a, b in zip(total, (passed, failed, skipped))]
         if failed:
@@ -210,10 +277,11 @@ def main():
             reasons.setdefault(reason, []).append(job)
     for reason, where_skipped in sorted(reasons.items()):
         print(f"skipped in {', '.join(sorted(set(map(str, where_skipped))))}: {reason}")
+    slowest = sorted(results, key=lambda result: result[-1], reverse=True)[:5]
+    print("slowest: " + ", ".join(f"{job} {seconds:.0f} s" for job, *_, seconds in slowest))
     for job in failures:
         print(f"FAILED: {job}")
-    shutil.rmtree(where, ignore_errors=True)
-    print("{} passed, {} failed, {} skipped".format(*total))
+    print("{} passed, {} failed, {} skipped, in {:.0f}:{:02.0f} minutes".format(*total, *divmod(round(took_s), 60)))
     return 1 if total[1] or not total[0] else 0
 
 

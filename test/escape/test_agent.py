@@ -15,6 +15,8 @@ import harness  # noqa: E402
 import service  # noqa: E402
 import test_gate  # noqa: E402
 
+IDENTITY = "user"
+
 
 def script(*replies):
     fd, path = tempfile.mkstemp(dir=harness.TMP, suffix=".jsonl")

@@ -10,6 +10,7 @@ import attack  # noqa: E402,F401
 import gate  # noqa: E402
 import harness  # noqa: E402
 
+IDENTITY = "user"
 MEMORY_BYTES = 600 << 20
 FOREVER = "\nimport time\ntime.sleep(60)\n"
 # What a call needs besides RAW, where it is not to be an honest one.

@@ -18,6 +18,8 @@ import callers  # noqa: E402
 import loads  # noqa: E402
 import rpc  # noqa: E402
 
+IDENTITY = "user"
+
 # What the engine may have taken at most, over all that is done here: two thirds of it are usual. It had 4 GiB by
 # one of these, and 7 by another.
 ENGINE_MAX = 1 << 30

@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import attack  # noqa: E402
 import harness  # noqa: E402
 
+IDENTITY = "user"
 HEAD = r"""
 import os, socket, struct, time, json
 channels = []
@@ -289,6 +290,7 @@ class Frames(harness.Case):
                 self.broken("frame(21, b'{\"id\":\"1\",\"status\":\"ok\",\"exit_code\":0,\"value\":{\"text/plain\":\"' + "
                             f"{text!r} + b'\"}}}}')")
 
+    @harness.as_each
     def test_T_FRAME_descriptors_sent_along(self):
         """Descriptors sent over the channel must not pile up in the engine."""
         directory = harness.make_dir()

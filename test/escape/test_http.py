@@ -14,6 +14,7 @@ import harness  # noqa: E402
 import service  # noqa: E402
 import web  # noqa: E402
 
+IDENTITY = "user"
 CREATE = web.question("session.create", name="mark")
 LIST = web.question("session.list")
 

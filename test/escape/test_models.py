@@ -11,6 +11,8 @@ import harness  # noqa: E402
 from model_server import Answer, Server, error, sse  # noqa: E402
 from test_wires import KEY, WIRES, ask, chat  # noqa: E402
 
+IDENTITY = "user"
+
 
 def failing(*answers, **options):
     with Server(*answers) as server:

@@ -10,6 +10,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import attack  # noqa: E402,F401
 import harness  # noqa: E402
 
+IDENTITY = "user"
 ME, EVE, BOB = "me@example.com", "eve@evil.example", "bob@example.com"
 TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
 POLICY = """trust(user, policy)

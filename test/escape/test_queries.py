@@ -13,6 +13,7 @@ import harness  # noqa: E402
 import service  # noqa: E402
 from model_server import Answer, Server, error, sse  # noqa: E402
 
+IDENTITY = "user"
 KEY = "sk-test-5e11f00dcafe"
 
 

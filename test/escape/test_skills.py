@@ -13,6 +13,8 @@ sys.path.insert(0, os.path.join(harness.HERE, "system"))
 import callers  # noqa: E402
 import rpc  # noqa: E402
 
+IDENTITY = "user"
+
 # What the driver would not send: the call as it is.
 RAW = """
 import retort

@@ -9,6 +9,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import attack  # noqa: E402,F401
 import harness  # noqa: E402
 
+IDENTITY = "user"
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROW = re.compile(r"^\| (T-[A-Z0-9-]+) \| (.+?) \| (.+?) \| (.+?) \|$", re.M)
 TEST = re.compile(r"def test_(T(?:_[A-Z][A-Z0-9]*)+)_[a-z0-9]\w*\(")

@@ -15,6 +15,7 @@ import gate  # noqa: E402
 import harness  # noqa: E402
 import rpc  # noqa: E402
 
+IDENTITY = "user"
 SERVER = os.path.join(harness.HERE, "system", "tool_server.py")
 NAMES = json.dumps([
     "demo.echo", "demo.secret_key", "demo.secretKey", "demo.secret-key", "demo.Echo", "demo.echo ", " demo.echo",

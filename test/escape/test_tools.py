@@ -14,6 +14,7 @@ import harness  # noqa: E402
 sys.path.insert(0, os.path.join(harness.HERE, "system"))
 import rpc  # noqa: E402
 
+IDENTITY = "user"
 SERVER = """
 import json, os, subprocess, sys
 def say(**m):

@@ -7,7 +7,6 @@ import secrets
 import subprocess
 import sys
 import threading
-import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import attack  # noqa: E402
@@ -124,7 +123,7 @@ class Volumes(harness.Case):
         self.assertEqual(done["stdout"], "30\ndone\n")
         self.assertEqual(sorted(os.listdir(self.dir)), ["sub"])
 
-    @unittest.skipUnless(harness.IS_ROOT, "an ordinary user mounts nothing on the host")
+    @harness.needs_root("an ordinary user mounts nothing on the host")
     def test_T_VOLUME_mount_below_a_read_only_one(self):
         """A file system of the host that is mounted below the source is read-only as well."""
         sub = os.path.join(self.src, "sub")

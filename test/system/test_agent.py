@@ -17,6 +17,7 @@ import model_server  # noqa: E402
 import service  # noqa: E402
 import test_repl as repl  # noqa: E402
 
+IDENTITY = "user"
 ORDERS = os.path.join(harness.ROOT, "demo", "orders.csv")
 
 

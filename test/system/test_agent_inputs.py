@@ -9,6 +9,8 @@ import harness  # noqa: E402
 import service  # noqa: E402
 from test_agent import agent, line, plain, python, script  # noqa: E402
 
+IDENTITY = "user"
+
 
 def text_file(text, name="notes.txt"):
     path = os.path.join(harness.make_dir(), name)

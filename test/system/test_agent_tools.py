@@ -15,6 +15,8 @@ import harness  # noqa: E402
 from test_agent import agent, line, python, script  # noqa: E402
 from test_gate import engine, file_of, methods, server  # noqa: E402
 
+IDENTITY = "user"
+
 
 def has_numpy():
     return subprocess.run(["/usr/bin/python3", "-c", "import numpy"], capture_output=True, check=False).returncode == 0

@@ -114,7 +114,7 @@ class Leaks(harness.Case):
         ("print('x' * (1 << 20))", ("--output-limit", "10"), {0}),
     ]
 
-    @harness.unittest.skipUnless(harness.IS_ROOT, "only root may look into the warden")
+    @harness.needs_root("only root may look into the warden")
     def test_the_warden_takes_no_huge_pages(self):
         """Where the host gives them unasked, each would hold 2 MiB of tables that are never touched."""
         process = start("print('on', flush=True)\nimport time; time.sleep(60)", stdout=subprocess.PIPE)

@@ -13,6 +13,8 @@ sys.path.insert(0, os.path.join(HERE, "..", "load"))
 import harness  # noqa: E402
 import load  # noqa: E402
 
+IDENTITY = "user"
+
 
 class Load(harness.Case):
     def run_(self, *options):

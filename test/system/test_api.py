@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 import service  # noqa: E402
 
+IDENTITY = "user"
 SOURCE = os.environ.get("RETORT_SOURCE", harness.ROOT)
 NEEDS_SOURCE = unittest.skipUnless(
     os.access(os.path.join(SOURCE, "docs/reference/api.md"), os.R_OK), "the sources are not readable for this user")

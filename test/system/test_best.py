@@ -17,6 +17,8 @@ import service  # noqa: E402
 import test_gate  # noqa: E402
 from test_agent import Done, agent, line, plain, python, script  # noqa: E402
 
+IDENTITY = "user"
+
 
 def best(n, task, *lines, options=(), **more):
     """Of each N lines one is taken."""

@@ -13,6 +13,8 @@ import gate  # noqa: E402
 import harness  # noqa: E402
 import service  # noqa: E402
 
+IDENTITY = "user"
+
 
 class CallsCase(harness.Case):
     """One engine for the tests of a class."""
@@ -448,7 +450,7 @@ class Kept(harness.Case):
             with self.assertRaisesRegex(gate.Refused, "line 3"):
                 self.engine.do("replay.run", record=text)
 
-    @harness.unittest.skipUnless(harness.IS_ROOT, "only root can mount")
+    @harness.needs_root("only root can mount")
     def test_answers_that_cannot_be_kept(self):
         """The box does not get them, and what it is told in their place can be told again."""
         state = harness.make_dir()

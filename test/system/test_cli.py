@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import harness  # noqa: E402
 
+IDENTITY = "user"
 PYTHON = "/usr/bin/python3"
 WAIT_S = 60
 
@@ -202,6 +203,7 @@ class Programs(CliCase):
                         "/home/user /home/user []\n")
 
 
+@harness.as_each
 class Volumes(CliCase):
     def setUp(self):
         self.folder = harness.make_dir()
@@ -427,6 +429,7 @@ class Settings(CliCase):
         self.assertRegex(done.err, "no_such_module")
 
 
+@harness.as_each
 class Out(CliCase):
     CODE = ("import os\nos.makedirs('a/b')\nopen('a/b/c.txt', 'w').write('deep')\n"
             "open('top', 'w').write('top')\nopen('run', 'w').write('#!/bin/sh'); os.chmod('run', 0o755)\n"
@@ -748,6 +751,7 @@ class Interpreters(CliCase):
         self.assert_ran(harness.run("import sys; print(sys.version_info[0])", "--python", PYTHON), "3\n")
 
 
+@harness.as_each
 class Interruptions(CliCase):
     """Signals and pipes from outside."""
 

@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 import web  # noqa: E402
 
+IDENTITY = "user"
 SOURCE = os.environ.get("RETORT_SOURCE", harness.ROOT)
 DEMO = os.path.join(harness.ROOT, "demo")
 HAS_SOURCE = os.access(os.path.join(SOURCE, "README.md"), os.R_OK)

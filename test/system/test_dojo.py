@@ -22,6 +22,7 @@ import dojo  # noqa: E402
 import goals  # noqa: E402
 import harness  # noqa: E402
 
+IDENTITY = "user"
 runs.RETORT = harness.RETORT
 TEXT = {"type": "string"}
 EVIL = "eve@evil.example"

@@ -392,7 +392,7 @@ class Sizes(ErrorCase):
         self.assertEqual((done.status, done.out), (0, "1\n"), done)
 
 
-@harness.unittest.skipUnless(harness.IS_ROOT, "needs mounts of its own")
+@harness.needs_root("needs mounts of its own")
 class Hosts(ErrorCase):
     """Hosts that are full or restricted."""
 

@@ -12,6 +12,7 @@ import rpc  # noqa: E402
 import callers  # noqa: E402
 import harness  # noqa: E402
 
+IDENTITY = "user"
 LONG_MS = 3600 * 1000
 
 

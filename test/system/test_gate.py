@@ -15,6 +15,7 @@ import rpc  # noqa: E402
 import test_mcp as mcp  # noqa: E402
 import test_repl as repl  # noqa: E402
 
+IDENTITY = "user"
 SERVER = os.path.join(harness.HERE, "system", "tool_server.py")
 PYTHON = "/usr/bin/python3"
 

@@ -21,6 +21,7 @@ import rpc  # noqa: E402
 import test_repl as repl  # noqa: E402
 from engine import Client, Engine, Failed  # noqa: E402
 
+IDENTITY = "user"
 KILLS = int(os.environ.get("RETORT_TEST_KILLS", "200"))
 
 
@@ -937,7 +938,7 @@ class Damaged(HistoryCase):
         e = self.again(e)
         self.assertEqual(len(e("session.log", session=self.session)["steps"]), kept + 1)
 
-    @harness.unittest.skipUnless(harness.IS_ROOT, "only root can mount")
+    @harness.needs_root("only root can mount")
     def test_a_full_disk_and_a_read_only_one(self):
         where = tempfile.mkdtemp(dir=harness.TMP)
         state = os.path.join(where, "state")

@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 import web  # noqa: E402
 
+IDENTITY = "user"
 SSE = {"Accept": "text/event-stream"}
 WAIT = "import time\nprint('begun', flush=True)\ntime.sleep(100)"
 
@@ -241,6 +242,7 @@ class Connections(Shared):
         self.assertTrue(web.wait(lambda: not self.server.is_running(session)))
         self.assertIn("kept", json.dumps(self.server.rpc("file.list", session=session)))
 
+    @harness.as_each
     def test_nothing_of_it_stays_open(self):
         if self.server.n_fds() is None:
             self.skipTest("the descriptors of an engine can be counted by root only")
@@ -428,6 +430,7 @@ class Tokens(harness.Case):
         self.assertEqual(done.status, 2)
 
 
+@harness.as_each
 class Places(harness.Case):
     def refused(self, *options):
         done = harness.retort("serve", "--no-journal", "--no-socket", *options)

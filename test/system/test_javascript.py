@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
 
+IDENTITY = "user"
 HAS_NODE = shutil.which("node", path="/usr/bin:/usr/local/bin") is not None
 
 

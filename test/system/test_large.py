@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402
 import rpc  # noqa: E402
 
+IDENTITY = "user"
 MIB = 1 << 20
 PRINT = "import sys\nprint('é\\n' * (1 << 19), end='')\nprint('\\0' * 100000, file=sys.stderr, end='')\nx = 7\n"
 engine = None

@@ -9,6 +9,7 @@ import harness  # noqa: E402
 import callers  # noqa: E402
 import rpc  # noqa: E402
 
+IDENTITY = "user"
 STEPS = 4000
 
 

@@ -11,6 +11,7 @@ import harness  # noqa: E402
 import rpc  # noqa: E402
 import web  # noqa: E402
 
+IDENTITY = "user"
 MIB = 1 << 20
 PAD = b" " * MIB
 

@@ -19,6 +19,7 @@ import harness  # noqa: E402
 import service  # noqa: E402
 from test_mcp import Mcp  # noqa: E402
 
+IDENTITY = "user"
 HAS_PANDAS = importlib.util.find_spec("pandas") is not None
 WIDE = "import pandas as pd\ndf = pd.DataFrame([[1234567] * 20], columns=['column%d' % i for i in range(20)])\n"
 

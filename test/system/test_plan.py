@@ -9,6 +9,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
 
+IDENTITY = "user"
+
 # Sources that CPython runs as well: both must print the same.
 SAME = [
     "print(1 + 2, 7 // 2, -7 // 2, -7 % 3, 7 / 2, 2 ** 10, 2 ** 100, 1 << 70, -5 >> 1, ~5, 6 & 3, 6 | 3, 6 ^ 3)",

@@ -10,6 +10,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
 
+IDENTITY = "user"
 DEMO = os.path.join(harness.ROOT, "demo", "plan")
 TOOLS, POLICY = os.path.join(DEMO, "tools.json"), os.path.join(DEMO, "mail.policy.star")
 HAS_DEMO = os.access(TOOLS, os.R_OK)

@@ -10,6 +10,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
 
+IDENTITY = "user"
 N = 400
 FORMATS = ["%Y-%m-%d", "%d.%m.%y %H:%M:%S", "%A, %B %d", "%a %b %j %w", "%I %p %%x", "\u00e9%Y"]
 FIRST, LAST = datetime.datetime(1, 1, 1), datetime.datetime(9999, 12, 31, 23, 59, 59)

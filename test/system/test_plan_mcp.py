@@ -15,6 +15,7 @@ import engine  # noqa: E402
 import model_server  # noqa: E402
 from test_mcp import Mcp  # noqa: E402
 
+IDENTITY = "user"
 REQUEST = "write to bob@example.com, eva@example.com and joe@example.com: hello"
 POLICY = """trust(user, policy)
 rule("mail.search", effect = read)

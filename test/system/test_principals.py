@@ -14,6 +14,7 @@ import rpc  # noqa: E402
 import callers  # noqa: E402
 import harness  # noqa: E402
 
+IDENTITY = "user"
 MIB = 1 << 20
 
 # How each operation names what it works on. One that is new is to be named here: with an id among
@@ -254,6 +255,7 @@ class Apart(PrincipalCase):
         self.assertEqual(ann.run(s, "open('host/host.txt').read()")["value"]["text/plain"], "'host'")
 
 
+@harness.as_each
 class Quotas(PrincipalCase):
     def test_sessions(self):
         e = self.engine({"ann": "sessions=2", "bob": ""})

@@ -14,6 +14,7 @@ import callers  # noqa: E402
 import harness  # noqa: E402
 import rpc  # noqa: E402
 
+IDENTITY = "user"
 LARGE = "import os\nprint(os.urandom(1 << 20).hex())"
 
 

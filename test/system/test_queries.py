@@ -16,6 +16,8 @@ import service  # noqa: E402
 from test_agent import agent, line, python, script  # noqa: E402
 from test_agent_inputs import text_file  # noqa: E402
 
+IDENTITY = "user"
+
 # A model that is asked: the body of a function of the prompt.
 ASKED = """
 import json, re, sys, time

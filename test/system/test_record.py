@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402
 import shape  # noqa: E402
 
+IDENTITY = "user"
 LIMIT = 10 << 20
 
 
@@ -577,6 +578,7 @@ class Values(RecordCase):
         self.assertEqual(len(record["displays"]), 1)
 
 
+@harness.as_each
 class Files(RecordCase):
     WRITE = ("import os\nos.makedirs('sub/deep', exist_ok=True)\n"
              "open('a.csv', 'w').write('1,2\\n')\nopen('sub/deep/b.png', 'wb').write(b'12345')\n"
@@ -653,6 +655,7 @@ class Files(RecordCase):
         self.assertIn("y", [f["path"] for f in record["files"]])
 
 
+@harness.as_each
 class Books(RecordCase):
     def test_usage(self):
         record = self.record("import time\nx = b'1' * (50 << 20)\n"

@@ -19,6 +19,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 import rpc  # noqa: E402
 
+IDENTITY = "user"
+
 
 def pipe(text, *options, **kwargs):
     return harness.retort("repl", *options, stdin=text.encode(), **kwargs)

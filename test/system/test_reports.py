@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
 
+IDENTITY = "user"
 TYPES = "class R:\n def _repr_mimebundle_(self, **_):\n  return {%s}\nR()"
 OFFERS = "({[Symbol.for('Jupyter.display')]() { const o = {}; %s; return o; }})"
 

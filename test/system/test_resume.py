@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
@@ -16,6 +17,7 @@ import model_server  # noqa: E402
 import service  # noqa: E402
 from test_agent import Done, line, python, script  # noqa: E402
 
+IDENTITY = "user"
 DOWN = {"failure": {"class": "server", "message": "it is down", "wait_ms": 1}, "times": 0}
 KEY = "sk-test-5e11f00dcafe"
 
@@ -564,9 +566,13 @@ class Engine(harness.Case):
                                    env=harness.environment(), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(process.wait)
         self.addCleanup(process.terminate)
-        while not os.path.exists(path + "/s"):
+        client = None
+        while client is None:
             self.assertIsNone(process.poll())
-        client = service.Client(path + "/s")
+            try:
+                client = service.Client(path + "/s")
+            except OSError:
+                time.sleep(0.01)
         self.addCleanup(client.close)
         self.assertNotIn("agent", client.call("agent.run", task="Go."))
         with self.assertRaises(service.Refused) as refused:

@@ -12,6 +12,7 @@ import harness  # noqa: E402
 import rpc  # noqa: E402
 import service  # noqa: E402
 
+IDENTITY = "user"
 NAMES = ("python", "javascript", "sql", "shell")
 
 # Per runtime: the state n, how it is set to a number, and how it is read.
@@ -440,6 +441,7 @@ class Runtimes(harness.Case):
         self.assertEqual(self.state(b), ["1"] * 4)
 
 
+@harness.as_each
 @harness.needs_shell_or_sql
 class Restart(harness.Case):
     def killed_after(self, *steps, **params):

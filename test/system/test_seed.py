@@ -8,6 +8,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
 
+IDENTITY = "user"
+
 # Each is chance, or the clock, and would differ between any two runs.
 CHANCE = {
     "hash": "hash('text')",

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
@@ -443,7 +442,7 @@ class Sessions(harness.Case):
         self.assertEqual(self.good("exec", s, "-c", "1"), "1\n")
         self.assertLess(time.monotonic() - start, 10)
 
-    @unittest.skipUnless(harness.IS_ROOT, "only root can be somebody else")
+    @harness.needs_root("only root can be somebody else")
     def test_others_are_refused(self):
         # Where others may go, so that it is the engine that refuses.
         where = tempfile.mkdtemp(prefix="retort-test-", dir="/tmp")

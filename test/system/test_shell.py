@@ -8,6 +8,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
 
+IDENTITY = "user"
+
 
 def shell(code, *options, **kwargs):
     return harness.run(code, "-r", "shell", *options, **kwargs)

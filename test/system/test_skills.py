@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402
 import rpc  # noqa: E402
 
+IDENTITY = "user"
 TOTAL = """
 def total(rows, key="n"):
     \"\"\"Add up a column.\"\"\"

@@ -10,6 +10,7 @@ import harness  # noqa: E402
 import model_server  # noqa: E402
 from test_agent import Done, agent, line, python, script  # noqa: E402
 
+IDENTITY = "user"
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 PLOT = python(f"import base64\nclass P:\n    def _repr_png_(self): return base64.b64decode('{PNG}')\nP()")
 

@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 import service  # noqa: E402
 
+IDENTITY = "user"
 PYTHON = "/usr/bin/python3"
 SHOW = """
 import asyncio, inspect, io, logging, pdb, sys, traceback, tracemalloc, warnings

@@ -11,6 +11,7 @@ import rpc  # noqa: E402
 import harness  # noqa: E402
 import service  # noqa: E402
 
+IDENTITY = "user"
 BRANCH = """
 import os, time
 os.register_at_fork(after_in_child=lambda: time.sleep(1))

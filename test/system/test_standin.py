@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import boxes  # noqa: E402
 import harness  # noqa: E402
 
+IDENTITY = "user"
 TOOL = boxes.find("tool-wire", *boxes.TOOLS)
 NOT_HERE = 77
 WIRES = ("openai", "openai-responses", "anthropic", "ollama")

@@ -12,6 +12,7 @@ import service  # noqa: E402
 import test_mcp as mcp  # noqa: E402
 import test_repl as repl  # noqa: E402
 
+IDENTITY = "user"
 THREAD = "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()"
 
 SLOW = {"python": """import time

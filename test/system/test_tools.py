@@ -18,6 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402
 
+IDENTITY = "user"
 SERVER = os.path.join(harness.HERE, "system", "tool_server.py")
 PYTHON = "/usr/bin/python3"
 

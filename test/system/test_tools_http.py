@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402
 import web  # noqa: E402
 
+IDENTITY = "user"
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 TOOL = {"name": "add", "annotations": {"readOnlyHint": True}, "inputSchema": {"type": "object"}}
 

@@ -9,6 +9,8 @@ import harness  # noqa: E402
 import service  # noqa: E402
 from test_agent import agent, line, python  # noqa: E402
 
+IDENTITY = "user"
+
 
 class Variables(harness.Case):
     @classmethod

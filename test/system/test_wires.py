@@ -20,6 +20,7 @@ import harness  # noqa: E402
 import model_server  # noqa: E402
 from model_server import Answer, Server, error, lines, sse  # noqa: E402
 
+IDENTITY = "user"
 TOOL = boxes.find("tool-wire", *boxes.TOOLS)
 KEY = "sk-test-5e11f00dcafe"
 USER = [{"role": "user", "content": [{"type": "text", "text": "Question?"}]}]

@@ -18,6 +18,8 @@ import test_repl as repl  # noqa: E402
 import test_session  # noqa: E402
 from test_mcp import Mcp, Result  # noqa: E402
 
+IDENTITY = "user"
+
 
 def tree(place, directories, files):
     for i in range(directories):

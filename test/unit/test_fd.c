@@ -127,7 +127,7 @@ TEST(write_all_errors)
 
 TEST(only_regular_files_are_opened_and_nothing_is_waited_for)
 {
-	char dir[] = "/tmp/retort-fd-XXXXXX";
+	char dir[] = "/tmp/retort-unit-XXXXXX";
 	CHECK(mkdtemp(dir) != NULL);
 	CHECK_INT(chdir(dir), 0);
 	CHECK_INT(mkfifo("fifo", 0600), 0);

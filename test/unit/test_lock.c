@@ -352,7 +352,7 @@ TEST(a_variant_out_of_range_is_an_error)
 /* A directory with a/, b/, ws/ under /tmp, gone at the end of the test. */
 static void in_new_directory(struct board *board)
 {
-	char path[] = "/tmp/retort-lock-XXXXXX";
+	char path[] = "/tmp/retort-unit-XXXXXX";
 	if (!mkdtemp(path) || chdir(path) < 0 || mkdir("a", 0700) < 0 || mkdir("b", 0700) < 0 ||
 		mkdir("ws", 0700) < 0)
 		_exit(EXIT_NO_SETUP);
@@ -362,7 +362,7 @@ static void in_new_directory(struct board *board)
 static void remove_directory(const struct board *board)
 {
 	char command[128];
-	if (strncmp(board->text, "/tmp/retort-lock-", 17) != 0)
+	if (strncmp(board->text, "/tmp/retort-unit-", 17) != 0)
 		return;
 	snprintf(command, sizeof command, "rm -rf %.80s", board->text);
 	CHECK_INT(system(command), 0);
@@ -573,7 +573,7 @@ static void exec_python(struct board *board)
 static void check_python(const struct lock *lock, const char *script)
 {
 	cleanup_board struct board *board = board_open();
-	char path[] = "/tmp/retort-lock-XXXXXX", out_path[] = "/tmp/retort-lock-XXXXXX";
+	char path[] = "/tmp/retort-unit-XXXXXX", out_path[] = "/tmp/retort-unit-XXXXXX";
 	cleanup_fd int fd = mkstemp(path), out = mkstemp(out_path);
 	if (!CHECK_INT(fd_write_all(fd, script, strlen(script)), 0))
 		return;
