@@ -1,30 +1,118 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who may include whom: modules, libraries, and the programs that are trusted; and who may call what.
+"""Which module and which room may include which; where libraries and calls may be used; what a header is
+named after.
 
 usage: dev/check_layers.py [ROOT]
+       dev/check_layers.py --write [ROOT]     write the table of modules into ARCHITECTURE.md
 """
 
 import os
 import re
 import sys
 
-# A module may include itself and what stands after its colon. Source: ARCHITECTURE.md.
+# A module may include itself and what stands after its colon. ARCHITECTURE.md's table is made of this.
 LAYERS = {
     "base": "",
     "label": "base",
     "plan": "base label",
     "sandbox": "base",
     "runtime": "base sandbox",
-    "store": "base label",
-    "session": "base label sandbox runtime store",
+    "store": "base",
+    "session": "base sandbox runtime store",
+    "registry": "base sandbox runtime store session",
     "net": "base",
     "tool": "base label net",
-    "agent": "base label plan net session tool",
-    # The limits of a request are the sandbox's own words; session hands out what it has of runtime.
-    "api": "base label plan session tool agent",
+    "agent": "base net tool",
+    "planner": "base plan tool agent",
+    "api": "base runtime session registry tool agent planner",
     "serve": "base api",
-    "cli": "base api serve",
+    "cli": "base planner api serve",
+}
+
+# What each is, for that table.
+ABOUT = {
+    "base": "errors, bounded buffers, descriptors, numbers with units, UTF-8, option tables",
+    "label": "labels of values (taint): origins, readers, kinds, endorsements, and how they join",
+    "plan": "the language of plans, its policies, and the check of data flows before a run; makes no system call",
+    "sandbox": "warden, init, syscall filter, cgroups, limits, and the messages between engine, warden and init",
+    "runtime": "the table of languages: how each driver is started; frames",
+    "store": "the journal: steps and sessions in SQLite; export and import",
+    "session": "one session over its box: steps, state, rollback, files, record",
+    "registry": "all sessions, by name: queue, journal, branches, templates, undo, replay",
+    "net": "the HTTP client; the only user of libcurl",
+    "tool": "tools: the provider interface, tools from a file, MCP servers, validation, approval",
+    "agent": "models: wire formats, errors, retries; the loop of code and answers",
+    "planner": "plans run: tools, prompts, records; and the process in which a front's plans run",
+    "api": "the table of operations that every front calls; the gate that tool calls pass",
+    "serve": "the operations as JSON-RPC on a unix socket and over HTTP; MCP; who may call",
+    "cli": "one file per command, option tables, help, completion, manual pages",
+}
+
+# The rooms of a module, from the ground up: each may include those before it. "." is the module's own folder.
+ROOMS = {
+    "plan": "value syntax machine builtin policy check program",
+    "sandbox": ". init warden",
+    "session": "start box step .",
+    "agent": "wire answer query loop",
+    "planner": ". process",
+    "api": "text row gate run once operation skill agent call .",
+    "serve": ". http mcp",
+}
+
+# Headers without a .c of their name in their module, and why. All others are named after theirs, or are
+# the inside.h of a room.
+ALONE = {
+    "base/attr.h": "attributes and macros",
+    "base/clock.h": "functions of one line",
+    "base/moment.h": "functions of one line",
+    "base/sched.h": "functions of one line",
+    "base/timer.h": "functions of one line",
+    "runtime/start.h": "how a driver is started, as each runtime fills it in",
+    "agent/wire/message.h": "what is said to models, which all wire formats share",
+    "plan/value/function.h": "what code, functions and built-ins are, read together",
+    "plan/syntax/dialect.h": "a table of what a dialect has",
+    "plan/syntax/tree.h": "nodes, which the parser makes and all others read",
+    "api/row/row.h": "the type of a row of the operation table",
+    "api/operation/calls.h": "the functions of the operation table",
+    "tool/provider.h": "an interface that four files implement",
+    "sandbox/cgroup_ops.h": "a table type that four files fill",
+    "sandbox/filter.h": "the format of the filter's program, which three programs share",
+    "sandbox/limits.h": "the table of limits",
+    "sandbox/syscalls.h": "system calls that libc lacks",
+    "sandbox/wire.h": "every message between three programs, in one place",
+    "agent/loop/loop_end.h": "to be folded",
+    "agent/loop/loop_hearing.h": "to be folded",
+    "agent/loop/loop_hooks.h": "to be folded",
+    "agent/loop/loop_past.h": "to be folded",
+    "agent/loop/loop_turn.h": "to be folded",
+    "api/agent/agent_call.h": "to be folded",
+    "api/call/text.h": "to be folded",
+    "api/gate/gate_call.h": "to be folded",
+    "plan/builtin/method.h": "to be folded",
+    "plan/check/check_finding.h": "to be folded",
+    "plan/machine/flow_memo.h": "to be folded",
+    "plan/machine/flow_number.h": "to be folded",
+    "plan/policy/policy_result.h": "to be folded",
+    "registry/job.h": "to be folded",
+    "registry/made.h": "to be folded",
+    "serve/mcp/tool.h": "to be folded",
+    "session/calling.h": "to be folded",
+    "session/request.h": "to be folded",
+    "session/rewind.h": "to be folded",
+    "session/box/channel.h": "to be folded",
+    "session/box/ends.h": "to be folded",
+    "session/box/errand.h": "to be folded",
+    "session/step/outcome.h": "to be folded",
+    "session/step/said.h": "to be folded",
+    "store/census.h": "to be folded",
+    "store/line.h": "to be folded",
+    "store/name.h": "to be folded",
+    "store/parts.h": "to be folded",
+    "store/ref.h": "to be folded",
+    "store/row.h": "to be folded",
+    "tool/catalog_tool.h": "to be folded",
+    "tool/mcp_link.h": "to be folded",
 }
 
 # Headers of libraries, and the only places that may include them.
@@ -32,12 +120,11 @@ ONLY = {
     r"sqlite3\.h": r"store/",
     r"curl/": r"net/",
     r"microhttpd\.h": r"serve/",
-    r"gmp\.h": r"plan/int\.c",
+    r"gmp\.h": r"plan/value/int\.c",
     r"seccomp\.h": r"sandbox/filter_\w+\.c",
-    r"sodium": r"(session/|store/|serve/mcp/seal\.c|serve/http/token\.c|api/base64\.c|api/gate_handler\.c|api/plan_record\.c|api/run_step\.c|api/shelf\.c|api/skill\.c"
-               r"|cli/picture\.c)",
-    r"uv\.h": r"(base/(timer|work)\.h|sandbox/\w+\.[ch]|session/|api/|serve/|agent/|net/|tool/)",
-    r"jansson\.h": r"(session/|store/|runtime/|api/|serve/|agent/|net/|tool/|cli/)",
+    r"sodium": r"(session/|registry/|store/|serve/mcp/seal\.c|serve/http/token\.c|api/\w+/\w+\.c|planner/plan_record\.c|cli/picture\.c)",
+    r"uv\.h": r"(base/(timer|work|readable)\.[ch]|sandbox/\w+\.[ch]|session/|registry/|planner/|api/|serve/|agent/|net/|tool/)",
+    r"jansson\.h": r"(session/|registry/|planner/|store/|runtime/|api/|serve/|agent/|net/|tool/|cli/)",
 }
 
 # Calls that one place makes for all. The time of a loop is stale outside of its turn: base/timer.h.
@@ -54,15 +141,33 @@ TRUSTED = ("sandbox/warden/", "sandbox/init/")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
+def room_of(path):
+    parts = path.split("/")
+    return parts[1] if len(parts) > 2 else "."
+
+
+def check_room(module, path, target):
+    rooms = ROOMS.get(module, ".").split()
+    own, other = room_of(path), room_of(target)
+    for room in {own, other} - set(rooms):
+        yield f"{module}/{room} is a room that the table does not know"
+    if os.path.basename(target) == "inside.h" and os.path.dirname(path) != os.path.dirname(target):
+        yield f'"{target}" is for the files beside it only'
+    if {own, other} <= set(rooms) and rooms.index(other) > rooms.index(own):
+        yield f'room {own} of {module} may not include the room {other} above: "{target}"'
+
+
 def check_own(path, target):
     module, other = path.split("/")[0], target.split("/")[0]
     allowed = {module, *LAYERS.get(module, "").split()}
     if "/" not in target:
-        yield f'"{target}" does not say of which module it is'
+        yield f'"{target}" does not name its module'
     elif other not in LAYERS:
-        yield f'"{target}" is of no module that the table knows'
+        yield f'"{target}" belongs to a module that the table does not know'
     elif other not in allowed:
-        yield f"{module} may not include {other}: \"{target}\""
+        yield f'{module} may not include {other}: "{target}"'
+    elif other == module:
+        yield from check_room(module, path, target)
     if target.startswith(TRUSTED) and not path.startswith(TRUSTED):
         yield f'"{target}" belongs to a program of its own'
     if path.startswith(TRUSTED) and other not in ("base", "sandbox"):
@@ -88,7 +193,7 @@ def check_calls(path, line):
             yield f"{found[1]}() may be called in {places} only"
 
 
-def check_file(src, path):
+def check_file(src, path, used):
     with open(os.path.join(src, path), encoding="utf-8") as f:
         for number, line in enumerate(f, 1):
             for problem in check_calls(path, line):
@@ -96,26 +201,85 @@ def check_file(src, path):
             match = INCLUDE.match(line)
             if not match:
                 continue
+            if match[1] == '"':
+                used.add((path.split("/")[0], match[2].split("/")[0]))
             check = check_own if match[1] == '"' else check_system
             for problem in check(path, match[2]):
                 yield f"src/{path}:{number}: {problem}"
 
 
-def main():
-    root = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    src = os.path.join(root, "src")
-    problems, n_files = [], 0
+def check_names(paths):
+    """A header is named after a .c of its module, or is the inside.h of a room."""
+    sources = {(path.split("/")[0], os.path.basename(path)) for path in paths if path.endswith(".c")}
+    for path in paths:
+        module, name = path.split("/")[0], os.path.basename(path)
+        if not name.endswith(".h") or name == "inside.h":
+            continue
+        has_source = (module, name[:-2] + ".c") in sources
+        if not has_source and path not in ALONE:
+            yield f"src/{path}: a header without a .c of its name"
+        if has_source and path in ALONE:
+            yield f"src/{path}: has a .c of its name, and can leave the list ALONE"
+    for path in ALONE:
+        if path not in paths:
+            yield f"src/{path}: in the list ALONE, but not there"
+
+
+def check_rows(used):
+    """The table is true: a module that another does not include is not in its row."""
+    for module, row in LAYERS.items():
+        for other in row.split():
+            if (module, other) not in used:
+                yield f"src/{module}: includes nothing of {other}, which its row allows"
+
+
+def sources(src):
     for top, _, names in sorted(os.walk(src)):
         for name in sorted(names):
-            path = os.path.relpath(os.path.join(top, name), src)
-            if not name.endswith((".c", ".h", ".def")):
-                continue
-            n_files += 1
-            if path.split("/")[0] not in LAYERS:
-                problems.append(f"src/{path}: a module that the table does not know")
-            problems += check_file(src, path)
-    print("\n".join(problems + [f"layers: {n_files} files, {len(problems)} problems"]))
-    return 1 if problems or not n_files else 0
+            if name.endswith((".c", ".h", ".def")):
+                yield os.path.relpath(os.path.join(top, name), src)
+
+
+def table():
+    """The modules and their rooms, from the ground up."""
+    rows = ["| module | may include | rooms, from the ground up | what it is |", "|---|---|---|---|"]
+    for module, row in LAYERS.items():
+        below = " ".join(f"`{name}`" for name in row.split())
+        rooms = " ".join(f"`{room}/`" for room in ROOMS.get(module, "").split() if room != ".")
+        rows.append(f"| `{module}` | {below} | {rooms} | {ABOUT[module]} |")
+    return "\n".join(rows) + "\n"
+
+
+def check_table(root, is_written):
+    """ARCHITECTURE.md has the table; or, @is_written, has it from now on."""
+    path = os.path.join(root, "ARCHITECTURE.md")
+    if not os.path.exists(path):
+        return
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    before, begin, rest = text.partition("<!-- modules -->\n")
+    _, end, after = rest.partition("<!-- /modules -->")
+    whole = before + begin + table() + end + after
+    if is_written and begin and end:
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(whole)
+    elif whole != text:
+        yield "ARCHITECTURE.md: its table of modules is out of date: run make docs"
+
+
+def main():
+    is_written = "--write" in sys.argv
+    roots = [argument for argument in sys.argv[1:] if argument != "--write"]
+    root = roots[0] if roots else os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    src = os.path.join(root, "src")
+    problems, used, paths = [], set(), list(sources(src))
+    for path in paths:
+        if path.split("/")[0] not in LAYERS:
+            problems.append(f"src/{path}: a module that the table does not know")
+        problems += check_file(src, path, used)
+    problems += [*check_names(paths), *check_rows(used), *check_table(root, is_written)]
+    print("\n".join(problems + [f"layers: {len(paths)} files, {len(problems)} problems"]))
+    return 1 if problems or not paths else 0
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RETORT = os.environ.get("RETORT") or os.path.join(ROOT, "build/retort")
 PAGE = os.path.join(ROOT, "docs/reference/api.md")
 
-HEAD = """<!-- Written by dev/gen_api.py from the rows in src/api/call_*.c: change those, then run it. -->
+HEAD = """<!-- Written by dev/gen_api.py from the rows in src/api/call/call_*.c: change those, then run it. -->
 # Operations
 
 Everything that an engine does is an operation of this table. [`retort serve`](../use/sessions.md) takes them as JSON-RPC 2.0,

@@ -4,8 +4,8 @@
 #include "closing.h"
 #include "ext.h"
 #include "frame.h"
-#include "rlimits.h"
 #include "pages.h"
+#include "rlimits.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/service.h"
 
-#include "agent/price.h"
-#include "api/metrics.h"
-#include "api/owing.h"
-#include "api/plan_line.h"
-#include "api/runs.h"
-#include "api/skill.h"
+#include "agent/wire/price.h"
+#include "api/operation/metrics.h"
+#include "api/operation/owing.h"
+#include "api/run/runs.h"
+#include "api/skill/skill.h"
 #include "base/timer.h"
-#include "session/engine.h"
-#include "session/owner.h"
-#include "session/registry.h"
+#include "planner/plan_line.h"
+#include "registry/owner.h"
+#include "registry/registry.h"
+#include "session/start/engine.h"
 
 #include <errno.h>
 #include <fcntl.h>

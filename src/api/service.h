@@ -1,10 +1,10 @@
 /* An engine in this process, with its loop. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "api/gate.h"
-#include "api/kept.h"
-#include "api/models.h"
-#include "api/operation.h"
+#include "api/agent/kept.h"
+#include "api/agent/models.h"
+#include "api/gate/gate.h"
+#include "api/operation/operation.h"
 
 #include <stdint.h>
 #include <uv.h>

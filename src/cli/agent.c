@@ -1,5 +1,5 @@
 /* `retort agent`. SPDX-License-Identifier: Apache-2.0 */
-#include "api/models.h"
+#include "api/agent/models.h"
 #include "api/service.h"
 #include "cli/agent_context.h"
 #include "cli/agent_past.h"

@@ -2,7 +2,7 @@
  * Apache-2.0 */
 #pragma once
 
-#include "api/kept.h"
+#include "api/agent/kept.h"
 #include "base/err.h"
 #include "base/opt.h"
 

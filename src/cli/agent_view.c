@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/agent_view.h"
 
-#include "api/json.h"
+#include "api/text/json.h"
 #include "base/attr.h"
 #include "base/utf8.h"
 

@@ -2,8 +2,8 @@
  * Apache-2.0 */
 #pragma once
 
-#include "api/ear.h"
 #include "api/service.h"
+#include "base/readable.h"
 
 #include <stdbool.h>
 #include <termios.h>

@@ -2,7 +2,7 @@
  * Apache-2.0 */
 #pragma once
 
-#include "api/run.h"
+#include "api/once/once.h"
 #include "base/opt.h"
 #include "cli/config.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cmd.h"
 
-#include "api/wording.h"
+#include "api/text/wording.h"
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "base/word.h"

@@ -1,6 +1,6 @@
 /* `retort doctor`. SPDX-License-Identifier: Apache-2.0 */
-#include "api/doctor.h"
-#include "api/json.h"
+#include "api/once/doctor.h"
+#include "api/text/json.h"
 #include "cli/cmd.h"
 
 #include <stdio.h>

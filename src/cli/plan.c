@@ -1,7 +1,7 @@
 /* `retort plan`. SPDX-License-Identifier: Apache-2.0 */
-#include "api/plan_check.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
+#include "planner/plan_check.h"
 
 #include <stdio.h>
 #include <string.h>

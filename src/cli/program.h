@@ -1,7 +1,7 @@
 /* The text of a program: a file, or standard input. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "api/run.h"
+#include "api/once/once.h"
 #include "base/buf.h"
 #include "base/err.h"
 

@@ -1,9 +1,9 @@
 /* Commands of `retort repl`: lines that begin with %. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/repl.h"
 
-#include "api/outcome.h"
-#include "api/param.h"
-#include "api/wording.h"
+#include "api/row/param.h"
+#include "api/text/outcome.h"
+#include "api/text/wording.h"
 #include "base/attr.h"
 #include "base/num.h"
 #include "cli/cmd.h"

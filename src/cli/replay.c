@@ -1,11 +1,11 @@
 /* `retort replay`. SPDX-License-Identifier: Apache-2.0 */
-#include "api/plan_run.h"
 #include "api/service.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
 #include "cli/config.h"
 #include "cli/program.h"
 #include "cli/view.h"
+#include "planner/plan_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* `retort run`. SPDX-License-Identifier: Apache-2.0 */
-#include "api/run.h"
+#include "api/once/once.h"
 #include "base/fd.h"
 #include "cli/box.h"
 #include "cli/cmd.h"

@@ -1,6 +1,6 @@
 /* `retort serve`. SPDX-License-Identifier: Apache-2.0 */
-#include "api/models.h"
-#include "api/principal.h"
+#include "api/agent/models.h"
+#include "api/operation/principal.h"
 #include "api/service.h"
 #include "base/attr.h"
 #include "base/fd.h"
@@ -11,11 +11,11 @@
 #include "cli/xdg.h"
 #include "serve/http/address.h"
 #include "serve/http/health.h"
+#include "serve/http/rpc.h"
 #include "serve/http/server.h"
 #include "serve/mcp/front.h"
 #include "serve/notify.h"
 #include "serve/rpc.h"
-#include "serve/http/rpc.h"
 #include "serve/socket.h"
 
 #include <limits.h>

@@ -1,8 +1,8 @@
 /* `retort session`: its subcommands but `exec` and `files`. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/session.h"
 
-#include "api/outcome.h"
-#include "api/text.h"
+#include "api/call/text.h"
+#include "api/text/outcome.h"
 #include "base/fd.h"
 #include "base/num.h"
 #include "base/utf8.h"

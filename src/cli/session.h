@@ -3,8 +3,8 @@
 
 #include "cli/box.h"
 #include "cli/client.h"
-#include "cli/copy.h"
 #include "cli/cmd.h"
+#include "cli/copy.h"
 #include "cli/session_print.h"
 #include "cli/view.h"
 

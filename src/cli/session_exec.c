@@ -2,7 +2,7 @@
  * Apache-2.0 */
 #include "cli/session.h"
 
-#include "api/text.h"
+#include "api/call/text.h"
 #include "base/fd.h"
 #include "cli/copy.h"
 #include "cli/outdir.h"

@@ -1,5 +1,5 @@
 /* `retort session prune`. SPDX-License-Identifier: Apache-2.0 */
-#include "api/text.h"
+#include "api/call/text.h"
 #include "cli/session.h"
 
 #include <inttypes.h>

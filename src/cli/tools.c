@@ -1,5 +1,5 @@
 /* `retort tools`. SPDX-License-Identifier: Apache-2.0 */
-#include "api/tools.h"
+#include "api/text/tools.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
 #include "cli/config.h"

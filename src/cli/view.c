@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/view.h"
 
-#include "api/json.h"
-#include "api/observation.h"
-#include "api/outcome.h"
+#include "api/text/json.h"
+#include "api/text/observation.h"
+#include "api/text/outcome.h"
 #include "base/num.h"
 #include "base/timer.h"
 #include "base/utf8.h"

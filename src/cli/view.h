@@ -2,9 +2,9 @@
  * Apache-2.0 */
 #pragma once
 
-#include "api/event.h"
-#include "api/observation.h"
-#include "api/run.h"
+#include "api/once/once.h"
+#include "api/text/event.h"
+#include "api/text/observation.h"
 #include "base/opt.h"
 #include "cli/picture.h"
 #include "cli/sink.h"

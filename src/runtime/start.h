@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/err.h"
-#include "sandbox/wire.h"
 #include "runtime/runtime.h"
+#include "sandbox/wire.h"
 
 /* How to start a driver: what to bind, what to execute. Strings are owned; runtime_start_done()
  * frees. */

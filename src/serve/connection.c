@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/connection.h"
 
-#include "api/discard.h"
-#include "api/json.h"
-#include "api/owing.h"
+#include "api/operation/owing.h"
+#include "api/run/discard.h"
+#include "api/text/json.h"
 #include "base/fd.h"
 #include "base/work.h"
 #include "serve/rpc.h"

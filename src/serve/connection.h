@@ -2,7 +2,7 @@
  */
 #pragma once
 
-#include "api/operation.h"
+#include "api/operation/operation.h"
 
 #include <uv.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/rpc.h"
 
-#include "api/json.h"
+#include "api/text/json.h"
 #include "base/json_parts.h"
 
 #include <errno.h>

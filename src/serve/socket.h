@@ -1,7 +1,7 @@
 /* The engine on a unix socket. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "api/operation.h"
+#include "api/operation/operation.h"
 #include "base/err.h"
 
 #include <uv.h>

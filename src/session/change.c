@@ -3,8 +3,8 @@
 
 #include "base/fd.h"
 #include "base/timer.h"
-#include "session/errand.h"
-#include "session/live.h"
+#include "session/box/errand.h"
+#include "session/inside.h"
 #include "session/rewind.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* A runtime's state made again, by its steps in a new driver. SPDX-License-Identifier: Apache-2.0
  */
-#include "session/live.h"
+#include "session/inside.h"
 
 #include "base/fd.h"
-#include "session/leftover.h"
+#include "session/box/volume_changes.h"
 #include "session/rewind.h"
 
 #include <signal.h>

@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 #include "runtime/runtime.h"
-#include "session/record.h"
+#include "session/step/record.h"
 #include "session/tool_call.h"
 
 /* What to run. Borrowed until the step's `done`. */

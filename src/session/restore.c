@@ -11,11 +11,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "session/live.h"
+#include "session/inside.h"
 
 #include "base/fd.h"
-#include "session/errand.h"
-#include "session/leftover.h"
+#include "session/box/errand.h"
+#include "session/box/volume_changes.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,13 +1,13 @@
 /* The step: the table's actions, clocks, the record. SPDX-License-Identifier: Apache-2.0 */
 #include "base/timer.h"
-#include "session/live.h"
+#include "session/inside.h"
 
 #include "base/fd.h"
-#include "session/channel.h"
-#include "session/errand.h"
-#include "session/leftover.h"
-#include "session/naming.h"
-#include "session/near.h"
+#include "session/box/channel.h"
+#include "session/box/errand.h"
+#include "session/box/volume_changes.h"
+#include "session/complete_record.h"
+#include "session/module_near.h"
 #include "session/rewind.h"
 
 #include <errno.h>

@@ -21,10 +21,10 @@
 #include "session/session.h"
 
 #include "base/fd.h"
-#include "session/channel.h"
-#include "session/ends.h"
-#include "session/errand.h"
-#include "session/live.h"
+#include "session/box/channel.h"
+#include "session/box/ends.h"
+#include "session/box/errand.h"
+#include "session/inside.h"
 
 #include <errno.h>
 #include <fcntl.h>

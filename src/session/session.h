@@ -3,11 +3,11 @@
 #pragma once
 
 #include "base/err.h"
-#include "session/engine.h"
-#include "session/order.h"
-#include "session/record.h"
+#include "session/box/stem.h"
 #include "session/request.h"
-#include "session/stem.h"
+#include "session/start/engine.h"
+#include "session/start/order.h"
+#include "session/step/record.h"
 #include "store/journal.h"
 
 struct session;

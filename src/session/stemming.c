@@ -5,11 +5,11 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/timer.h"
-#include "session/live.h"
+#include "session/inside.h"
 
-#include "session/channel.h"
-#include "session/errand.h"
-#include "session/leftover.h"
+#include "session/box/channel.h"
+#include "session/box/errand.h"
+#include "session/box/volume_changes.h"
 #include "session/rewind.h"
 
 #include <signal.h>

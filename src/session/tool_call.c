@@ -11,9 +11,9 @@
  */
 #include "session/tool_call.h"
 
+#include "session/box/channel.h"
 #include "session/calling.h"
-#include "session/channel.h"
-#include "session/live.h"
+#include "session/inside.h"
 #include "session/tool_frame.h"
 
 #include <errno.h>

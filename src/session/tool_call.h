@@ -22,7 +22,7 @@ struct tool_call {
 	/* The session has read from an untrusted tool. Becomes true while the call waits, when the
 	 * answer to another one does that: look when it is decided, not when it comes. */
 	bool is_tainted;
-	bool is_trial; /* what the step does may not be kept: session/trial.h */
+	bool is_trial; /* what the step does may not be kept: registry/trial.h */
 	void *user;    /* the gate's own; NULL at first */
 };
 

@@ -9,13 +9,13 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "session/live.h"
+#include "session/inside.h"
 
 #include "base/fd.h"
 #include "sandbox/rollback.h"
-#include "session/channel.h"
-#include "session/errand.h"
-#include "session/leftover.h"
+#include "session/box/channel.h"
+#include "session/box/errand.h"
+#include "session/box/volume_changes.h"
 #include "session/rewind.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "store/file_step.h"
 #include "store/account.h"
+#include "store/file_step.h"
 #include "store/parts.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/timer.h"
-#include "tool/mcp_inside.h"
+#include "tool/inside.h"
 
 #include "base/num.h"
 

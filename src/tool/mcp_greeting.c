@@ -1,5 +1,5 @@
 /* Which revision of the protocol is spoken. SPDX-License-Identifier: Apache-2.0 */
-#include "tool/mcp_inside.h"
+#include "tool/inside.h"
 
 #include <stdio.h>
 #include <string.h>

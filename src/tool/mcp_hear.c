@@ -1,6 +1,6 @@
 /* What a server says or asks by itself. SPDX-License-Identifier: Apache-2.0 */
 #include "base/timer.h"
-#include "tool/mcp_inside.h"
+#include "tool/inside.h"
 
 #include <errno.h>
 #include <string.h>

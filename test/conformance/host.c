@@ -2,13 +2,13 @@
  * One chunk of a suite: runs it with what the suites expect to be there, says what happened as
  * lines of words with tabs between. run.py judges. SPDX-License-Identifier: Apache-2.0
  */
-#include "plan/program.h"
+#include "plan/program/program.h"
 
 #include "base/fd.h"
-#include "plan/format.h"
-#include "plan/int.h"
-#include "plan/str.h"
-#include "plan/table.h"
+#include "plan/machine/format.h"
+#include "plan/value/int.h"
+#include "plan/value/str.h"
+#include "plan/value/table.h"
 
 #include <fcntl.h>
 #include <math.h>

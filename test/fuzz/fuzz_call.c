@@ -2,8 +2,8 @@
 #include "fuzz.h"
 
 #include "base/utf8.h"
+#include "session/step/tool_log.h"
 #include "session/tool_frame.h"
-#include "session/tool_log.h"
 
 #include <errno.h>
 #include <stdlib.h>

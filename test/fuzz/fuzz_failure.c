@@ -1,7 +1,7 @@
 /* Errors of a hostile server, which knows the key. SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "agent/retry.h"
+#include "agent/wire/retry.h"
 #include "base/utf8.h"
 
 #include <stdio.h>

@@ -2,10 +2,10 @@
  * that is read can be written and read again; patterns end. SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "plan/call.h"
-#include "plan/pattern.h"
-#include "plan/flow.h"
-#include "plan/json.h"
+#include "plan/builtin/json.h"
+#include "plan/machine/flow.h"
+#include "plan/program/call.h"
+#include "plan/value/pattern.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* What is kept of an agent, and was changed since. SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "agent/loop.h"
-#include "agent/loop_inside.h"
-#include "agent/loop_state.h"
+#include "agent/loop/inside.h"
+#include "agent/loop/loop.h"
+#include "agent/loop/loop_state.h"
 #include "base/json_parts.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Specifications of models and values of variables. SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "agent/model.h"
+#include "agent/wire/model.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Parts of a program's output: whole characters, within the limit, and none left out.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "api/run_part.h"
+#include "api/text/run_part.h"
 #include "base/utf8.h"
 #include "fuzz.h"
 

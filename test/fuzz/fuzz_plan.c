@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "plan/program.h"
+#include "plan/program/program.h"
 
 #include <stdlib.h>
 #include <string.h>

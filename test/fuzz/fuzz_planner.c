@@ -1,9 +1,9 @@
 /* What a planner that is another's says to the engine. SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "api/plan.h"
-#include "api/planner.h"
-#include "api/planner_frame.h"
+#include "planner/plan.h"
+#include "planner/planner.h"
+#include "planner/planner_frame.h"
 
 #include <string.h>
 

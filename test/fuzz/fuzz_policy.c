@@ -3,8 +3,8 @@
 #include "fuzz.h"
 
 #include "../unit/plan_tools.h"
-#include "plan/builtin.h"
-#include "plan/check.h"
+#include "plan/builtin/builtin.h"
+#include "plan/check/check.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Recordings by strangers. SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "agent/recording.h"
+#include "agent/wire/recording.h"
 
 #include <stdlib.h>
 #include <string.h>

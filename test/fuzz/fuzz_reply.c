@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "agent/block.h"
-#include "agent/extract.h"
-#include "agent/grounding.h"
+#include "agent/answer/block.h"
+#include "agent/answer/extract.h"
+#include "agent/answer/grounding.h"
 #include "base/attr.h"
 
 #include <stdlib.h>

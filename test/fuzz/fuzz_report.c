@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 #include "base/utf8.h"
-#include "session/report.h"
+#include "session/step/report.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "api/operation.h"
+#include "api/operation/operation.h"
 #include "base/utf8.h"
 #include "serve/rpc.h"
 

@@ -1,8 +1,8 @@
 /* What candidates say, and checks as users write them. SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "agent/criterion.h"
-#include "agent/vote.h"
+#include "agent/answer/criterion.h"
+#include "agent/answer/vote.h"
 
 #include <stdlib.h>
 #include <string.h>

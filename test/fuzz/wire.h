@@ -4,7 +4,7 @@
 
 #include "fuzz.h"
 
-#include "agent/reduction.h"
+#include "agent/wire/reduction.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>

@@ -36,7 +36,7 @@ TESTS = [
     ("test-plan_flow", "", 4000),
     ("test-plan_foreseen", "", 2000),
 ]
-SHOWN_ONLY = ["src/plan/check_print.c", "src/plan/check_json.c", "src/plan/check_explain.c"]
+SHOWN_ONLY = ["src/plan/check/check_print.c", "src/plan/check/check_json.c", "src/plan/check/check_explain.c"]
 
 # Where, which call, and what is there instead of it: its arguments are {0}, {1}, …
 CALLS = [
@@ -44,7 +44,7 @@ CALLS = [
     ("*", "kind_join|LABEL", ["{0}", "{1}"]),
     ("*", "NUMBER", ["NUMBER({0}, {0}, {2})", "NUMBER({1}, {1}, {2})", "LABEL({0}, {1})"]),
     ("*", "flow_fresh|flow_said|flow_number|computed_mark|mark_unplanned", ["{1}"]),
-    ("src/plan/check*.c", "mark_planned", ["(struct mark){{0}}"]),
+    ("src/plan/check/*.c", "mark_planned", ["(struct mark){{0}}"]),
     ("*", "FROM", ["FROM(0, {1}, {2})", "FROM({0}, 0, {2})", "FROM({0}, {1}, 0)"]),
     ("*", "av_with|label_made|label_composed|mark_made", ["{1}"]),
     ("*", "av_choice", ["{1}", "{2}", "av_join({0}, {1}, {2})"]),
@@ -52,33 +52,33 @@ CALLS = [
     ("*", "join_branches", ["join_branches({0}, {1}, {2}, {3}, {4}, (struct mark){{0}})"]),
     ("*", "flow_whole|flow_shape", ["({1}).label"]),
     ("*", "SHAPE", ["({0}).label"]),
-    ("src/plan/check*.c", "whole|structure_of", ["({1}).m"]),
-    ("src/plan/check*.c", "mark_guard|truth_of|chosen|args_whole|mark_now", ["(struct mark){{0}}"]),
+    ("src/plan/check/*.c", "whole|structure_of", ["({1}).m"]),
+    ("src/plan/check/*.c", "mark_guard|truth_of|chosen|args_whole|mark_now", ["(struct mark){{0}}"]),
     ("*", "flow_choice|flow_guard|flow_presumed|flow_raise|flow_unknown|flow_change", ["0"]),
     ("*", "flow_may_change", ["true"]),
     ("*", "flow_is_below", ["false", "true"]),
     ("*", "flow_new|flow_old|flow_part|cell_add|guarded_left|guarded_writes", ["(void)0"]),
-    ("src/plan/flow_op.c", "placed|label_places", ["(void)0"]),
-    ("src/plan/flow.c", "label_parts|only_loud", ["(void)0"]),
-    ("src/plan/check_*.c", "touch|places_lost|contents_add", ["(void)0"]),
-    ("src/plan/compile_flow.c", "note", ["false"]),
-    ("src/plan/compile_flow.c", "written|all_written|name_written|search|bound|collect|called|key_called|variable_called", ["(void)0"]),
-    ("src/plan/loop.def", "GUARD", ["{0}=0"]),
-    ("src/plan/loop.def", "GUARD2", ["{0}=0", "{1}=0"]),
-    ("src/plan/loop.def", "PUT|PUT_BOOL", ["{2}=0"]),
-    ("src/plan/loop.def", "SET_LABEL", ["{1}=0"]),
+    ("src/plan/machine/flow_op.c", "placed|label_places", ["(void)0"]),
+    ("src/plan/machine/flow.c", "label_parts|only_loud", ["(void)0"]),
+    ("src/plan/check/check_*.c", "touch|places_lost|contents_add", ["(void)0"]),
+    ("src/plan/machine/compile_flow.c", "note", ["false"]),
+    ("src/plan/machine/compile_flow.c", "written|all_written|name_written|search|bound|collect|called|key_called|variable_called", ["(void)0"]),
+    ("src/plan/machine/loop.def", "GUARD", ["{0}=0"]),
+    ("src/plan/machine/loop.def", "GUARD2", ["{0}=0", "{1}=0"]),
+    ("src/plan/machine/loop.def", "PUT|PUT_BOOL", ["{2}=0"]),
+    ("src/plan/machine/loop.def", "SET_LABEL", ["{1}=0"]),
 ]
 
 # The same of what is no call: an expression and what is there instead of it.
 PATTERNS = [
     ("*", r"\b(\w+->a == [\w.]+) && (\w+->b == [\w.]+)", [r"\1", r"\2"]),  # memos
-    ("src/plan/flow*", r"\bm->a == label\b(?! &&)", ["m->a"]),
-    ("src/plan/flow*", r"\bm->a != label\b", ["!m->a"]),
-    ("src/plan/flow.c", r"vm->flow\.events\[i\]\.epoch > \*seen", ["false"]),
-    ("src/plan/flow.c", r"!?w->is_left\b", ["false", "true"]),
-    ("src/plan/flow.c", r"w->is_unknown\b", ["false"]),
+    ("src/plan/machine/flow*", r"\bm->a == label\b(?! &&)", ["m->a"]),
+    ("src/plan/machine/flow*", r"\bm->a != label\b", ["!m->a"]),
+    ("src/plan/machine/flow.c", r"vm->flow\.events\[i\]\.epoch > \*seen", ["false"]),
+    ("src/plan/machine/flow.c", r"!?w->is_left\b", ["false", "true"]),
+    ("src/plan/machine/flow.c", r"w->is_unknown\b", ["false"]),
     ("src/label/label.c", r"x\.is_composed \| y\.is_composed", ["x.is_composed", "y.is_composed"]),
-    ("src/plan/compile_flow.c", r"(?<=\t)(?:k->changes|(?:k->|set\.|set->)is_unknown) \|?= [^;]+(?=;)", ["(void)0"]),
+    ("src/plan/machine/compile_flow.c", r"(?<=\t)(?:k->changes|(?:k->|set\.|set->)is_unknown) \|?= [^;]+(?=;)", ["(void)0"]),
 ]
 
 PRELUDE = """#pragma once
@@ -201,16 +201,17 @@ class Source:
 def mutate(tree):
     """Change the sources of @tree. Returns: the mutants."""
     mutants = []
-    for directory in ("src/label", "src/plan"):
-        for name in sorted(os.listdir(os.path.join(tree, directory))):
-            path = directory + "/" + name
-            if path in SHOWN_ONLY or not name.endswith((".c", ".h", ".def")):
-                continue
-            with open(os.path.join(tree, path), encoding="utf-8") as f:
-                source = Source(path, f.read(), mutants)
-            if source.sites:
-                with open(os.path.join(tree, path), "w", encoding="utf-8") as f:
-                    f.write(source.result)
+    names = sorted(os.path.join(top, name) for directory in ("src/label", "src/plan")
+                   for top, _, names in os.walk(os.path.join(tree, directory)) for name in names)
+    for name in names:
+        path = os.path.relpath(name, tree)
+        if path in SHOWN_ONLY or not name.endswith((".c", ".h", ".def")):
+            continue
+        with open(name, encoding="utf-8") as f:
+            source = Source(path, f.read(), mutants)
+        if source.sites:
+            with open(name, "w", encoding="utf-8") as f:
+                f.write(source.result)
     return mutants
 
 

@@ -203,7 +203,7 @@ class Documents(harness.Case):
 
     def test_every_code_of_a_plan_has_an_example(self):
         """What the examples print is looked at above; here, that there is one of each code, under its name."""
-        codes = re.findall(r"(?m)^X\(\w+, (\d+), ", read(os.path.join(SOURCE, "src/plan/code.def")))
+        codes = re.findall(r"(?m)^X\(\w+, (\d+), ", read(os.path.join(SOURCE, "src/plan/syntax/code.def")))
         told = {part[:3]: FENCE.findall(part) for part in read(os.path.join(SOURCE, "docs/use/plan.md")).split("\n**P")[1:]}
         self.assertGreater(len(codes), 60)
         self.assertEqual(sorted(told), sorted(codes))
@@ -214,7 +214,7 @@ class Documents(harness.Case):
 
     def test_every_name_of_an_error_is_documented(self):
         names = set(re.findall(r"""record_set_error\(\s*\w+,\s*"(\w+)\"""", "".join(
-            read(os.path.join(SOURCE, "src/session", name)) for name in ("step.c", "running.c", "report.c"))))
+            read(os.path.join(SOURCE, "src/session", name)) for name in ("step/step.c", "running.c", "step/report.c"))))
         self.assertIn("TimeLimit", names)
         text = read(os.path.join(SOURCE, "docs/reference/errors.md"))
         self.assertEqual([name for name in sorted(names) if f"\n| `{name}` |" not in text], [])

@@ -15,13 +15,13 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "api/metrics.h"
-#include "api/models.h"
-#include "api/operation.h"
-#include "api/runs.h"
+#include "api/agent/models.h"
+#include "api/operation/metrics.h"
+#include "api/operation/operation.h"
+#include "api/run/runs.h"
 #include "base/buf.h"
-#include "session/engine.h"
-#include "session/registry.h"
+#include "registry/registry.h"
+#include "session/start/engine.h"
 #include "session/tool_call.h"
 
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "checked_plan.h"
 
-#include "plan/builtin.h"
+#include "plan/builtin/builtin.h"
 #include "plan_tools.h"
 #include "t.h"
 

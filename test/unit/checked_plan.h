@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "plan/check.h"
+#include "plan/check/check.h"
 
 enum { LABELS_BYTES = 64 << 20, NAMES = 200 };
 

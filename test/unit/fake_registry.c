@@ -2,8 +2,8 @@
 #include "fake_registry.h"
 
 #include "base/buf.h"
-#include "session/files.h"
-#include "session/stats.h"
+#include "registry/files.h"
+#include "registry/stats.h"
 
 #include <errno.h>
 #include <stdio.h>

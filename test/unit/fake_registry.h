@@ -2,9 +2,9 @@
  */
 #pragma once
 
-#include "session/history.h"
-#include "session/registry.h"
-#include "session/trial.h"
+#include "registry/history.h"
+#include "registry/registry.h"
+#include "registry/trial.h"
 
 #include <uv.h>
 

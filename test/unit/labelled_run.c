@@ -4,10 +4,10 @@
 #include "t.h"
 
 #include "base/buf.h"
-#include "plan/call.h"
-#include "plan/flow.h"
-#include "plan/ground.h"
-#include "plan/json.h"
+#include "plan/builtin/json.h"
+#include "plan/machine/flow.h"
+#include "plan/policy/ground.h"
+#include "plan/program/call.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* Where the numbers of an answer come from; and what helps after an error.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/answer.h"
+#include "agent/answer/answer.h"
 
+#include "agent/answer/hint.h"
 #include "runtime/package.h"
-#include "session/hint.h"
 #include "t.h"
 
 #include <stdlib.h>

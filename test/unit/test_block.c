@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/block.h"
-#include "agent/extract.h"
+#include "agent/answer/block.h"
+#include "agent/answer/extract.h"
 #include "t.h"
 
 #include <errno.h>

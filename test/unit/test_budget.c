@@ -1,5 +1,5 @@
 /* What is used up, and when that is said. SPDX-License-Identifier: Apache-2.0 */
-#include "agent/budget.h"
+#include "agent/loop/budget.h"
 
 #include "t.h"
 

@@ -1,6 +1,6 @@
 /* Captured output against a naive model that keeps everything. SPDX-License-Identifier: Apache-2.0
  */
-#include "session/capture.h"
+#include "session/box/capture.h"
 
 #include "base/utf8.h"
 #include "t.h"

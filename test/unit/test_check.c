@@ -2,9 +2,10 @@
 #include "t.h"
 
 #include "checked_plan.h"
-#include "plan/builtin.h"
-#include "plan/call.h"
-#include "plan/str.h"
+#include "plan/builtin/builtin.h"
+#include "plan/program/call.h"
+#include "plan/value/native.h"
+#include "plan/value/str.h"
 #include "plan_tools.h"
 
 #include <stdio.h>

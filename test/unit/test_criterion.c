@@ -1,5 +1,5 @@
 /* What an answer has to meet. SPDX-License-Identifier: Apache-2.0 */
-#include "agent/criterion.h"
+#include "agent/answer/criterion.h"
 
 #include "t.h"
 

@@ -1,6 +1,6 @@
 /* Deadlines: what a stall of the process does not cost. SPDX-License-Identifier: Apache-2.0 */
 #include "base/timer.h"
-#include "session/deadline.h"
+#include "session/box/deadline.h"
 
 #include "t.h"
 

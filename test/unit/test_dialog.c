@@ -1,5 +1,5 @@
 /* What is still told when much was said. SPDX-License-Identifier: Apache-2.0 */
-#include "agent/dialog.h"
+#include "agent/loop/dialog.h"
 
 #include "t.h"
 

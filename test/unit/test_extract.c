@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/extract.h"
+#include "agent/answer/extract.h"
 #include "base/buf.h"
 #include "t.h"
 

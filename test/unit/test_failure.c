@@ -1,5 +1,5 @@
 /* Errors of servers, and what is tried again when. SPDX-License-Identifier: Apache-2.0 */
-#include "agent/retry.h"
+#include "agent/wire/retry.h"
 
 #include "t.h"
 

@@ -1,8 +1,8 @@
 /* The gate: who answers what is retort's own, and what becomes of calls when somebody goes. Servers
  * here never answer, or end. SPDX-License-Identifier: Apache-2.0 */
-#include "api/gate.h"
+#include "api/gate/gate.h"
 
-#include "api/gate_count.h"
+#include "api/gate/gate_count.h"
 #include "base/attr.h"
 #include "t.h"
 #include "tool/catalog.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/grounding.h"
+#include "agent/answer/grounding.h"
 #include "t.h"
 
 #include <inttypes.h>

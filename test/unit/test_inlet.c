@@ -1,6 +1,6 @@
 /* A step's input while it stays open: bounded, in order, and what went in is known.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "session/inlet.h"
+#include "session/box/stdin_queue.h"
 
 #include "base/fd.h"
 #include "t.h"

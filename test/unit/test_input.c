@@ -1,6 +1,6 @@
 /* Long inputs: what they may be called, the code that takes them in, what is told of them.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "agent/input.h"
+#include "agent/loop/input.h"
 
 #include "t.h"
 

@@ -2,7 +2,7 @@
 #include "t.h"
 
 #include "base/base64.h"
-#include "session/json_dump.h"
+#include "session/box/json_dump.h"
 
 #include <sodium.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What a locked process can still do. Everything is tried in a child that locks itself first.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "sandbox/init/lock.h"
 #include "sandbox/init/landlock.h"
+#include "sandbox/init/lock.h"
 
 #include "base/fd.h"
 #include "sandbox/filter_build.h"

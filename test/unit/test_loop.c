@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "agent/grounding.h"
-#include "agent/loop.h"
+#include "agent/answer/grounding.h"
+#include "agent/loop/loop.h"
 
 #include "t.h"
 

@@ -1,7 +1,7 @@
 /* Records as models read them: the verdict first, never too long, nothing a terminal obeys.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "api/plain.h"
-#include "api/observation.h"
+#include "api/text/observation.h"
+#include "api/text/plain.h"
 #include "serve/mcp/result.h"
 
 #include "base/utf8.h"

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/tools.h"
 
-#include "api/operation.h"
+#include "api/operation/operation.h"
 #include "serve/mcp/tool.h"
 #include "t.h"
 

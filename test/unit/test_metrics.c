@@ -1,10 +1,10 @@
 /* What is written for Prometheus. SPDX-License-Identifier: Apache-2.0 */
-#include "api/metrics.h"
+#include "api/operation/metrics.h"
 
-#include "api/principal.h"
-#include "api/runs.h"
+#include "api/operation/principal.h"
+#include "api/run/runs.h"
 #include "fake_registry.h"
-#include "session/stats.h"
+#include "registry/stats.h"
 #include "t.h"
 
 #include <errno.h>

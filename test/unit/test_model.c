@@ -1,5 +1,5 @@
 /* Specifications of models, and keys. SPDX-License-Identifier: Apache-2.0 */
-#include "agent/model.h"
+#include "agent/wire/model.h"
 
 #include "t.h"
 

@@ -1,7 +1,7 @@
 /* The table of operations over a registry without boxes: what is checked, what is told.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "api/operation.h"
-#include "api/runs.h"
+#include "api/operation/operation.h"
+#include "api/run/runs.h"
 
 #include "fake_registry.h"
 #include "t.h"

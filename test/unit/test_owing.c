@@ -1,8 +1,8 @@
 /* Long answers that callers are owed. SPDX-License-Identifier: Apache-2.0 */
-#include "api/owing.h"
+#include "api/operation/owing.h"
 
-#include "api/operation.h"
-#include "api/principal.h"
+#include "api/operation/operation.h"
+#include "api/operation/principal.h"
 #include "t.h"
 
 enum { MIB = 1 << 20, LARGE = 128 * MIB, SMALL = 64 * MIB };

@@ -5,10 +5,10 @@
 #include "label/foreseen.h"
 
 #include "maker.h"
-#include "plan/flow.h"
-#include "plan/format.h"
-#include "plan/program.h"
-#include "plan/table.h"
+#include "plan/machine/flow.h"
+#include "plan/machine/format.h"
+#include "plan/program/program.h"
+#include "plan/value/table.h"
 
 #include <stdio.h>
 #include <string.h>

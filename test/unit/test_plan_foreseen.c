@@ -5,10 +5,10 @@
 #include "label/foreseen.h"
 
 #include "maker.h"
-#include "plan/call.h"
-#include "plan/check.h"
-#include "plan/flow.h"
-#include "plan/format.h"
+#include "plan/check/check.h"
+#include "plan/machine/flow.h"
+#include "plan/machine/format.h"
+#include "plan/program/call.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
-#include "plan/program.h"
-#include "plan/str.h"
+#include "plan/program/program.h"
+#include "plan/value/str.h"
 
 #include <stdio.h>
 #include <stdlib.h>

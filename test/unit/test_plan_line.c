@@ -1,5 +1,5 @@
 /* Plans in line. SPDX-License-Identifier: Apache-2.0 */
-#include "api/plan_line.h"
+#include "planner/plan_line.h"
 
 #include "t.h"
 

@@ -2,9 +2,9 @@
  * sends every allocation of the module through here. SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
-#include "plan/call.h"
-#include "plan/check.h"
-#include "plan/format.h"
+#include "plan/check/check.h"
+#include "plan/machine/format.h"
+#include "plan/program/call.h"
 
 #include <gmp.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #include "t.h"
 
 #include "label/label.h"
-#include "plan/program.h"
-#include "plan/verify.h"
+#include "plan/machine/verify.h"
+#include "plan/program/program.h"
 
 #include <string.h>
 
@@ -58,7 +58,7 @@ static bool is_free(struct ins i, int k)
 {
 	static const char *const kinds[N_OPS][3] = {
 #define X(name, a, b, c) [OP_##name] = {#a, #b, #c},
-#include "plan/op.def"
+#include "plan/machine/op.def"
 	};
 	const char *kind = kinds[i.op][k];
 	return strcmp(kind, "NO") == 0 || strcmp(kind, "NUMBER") == 0 ||

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
-#include "plan/ground.h"
-#include "plan/policy.h"
-#include "plan/policy_list.h"
-#include "plan/policy_result.h"
-#include "plan/str.h"
-#include "plan/table.h"
+#include "plan/policy/ground.h"
+#include "plan/policy/policy.h"
+#include "plan/policy/policy_list.h"
+#include "plan/policy/policy_result.h"
+#include "plan/value/str.h"
+#include "plan/value/table.h"
 #include "plan_tools.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/price.h"
+#include "agent/wire/price.h"
 #include "t.h"
 
 #include <stdio.h>

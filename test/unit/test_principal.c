@@ -1,11 +1,11 @@
 /* Principals: their names, their rate, and what operations tell them of others.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "api/principal.h"
+#include "api/operation/principal.h"
 
-#include "api/operation.h"
-#include "api/runs.h"
+#include "api/operation/operation.h"
+#include "api/run/runs.h"
 #include "fake_registry.h"
-#include "session/owner.h"
+#include "registry/owner.h"
 #include "t.h"
 
 #include <stdio.h>

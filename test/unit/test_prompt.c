@@ -1,8 +1,8 @@
 /* What a model is told first is short, and says all that is promised. SPDX-License-Identifier:
  * Apache-2.0 */
-#include "agent/prompt.h"
+#include "agent/loop/prompt.h"
 
-#include "agent/extract.h"
+#include "agent/answer/extract.h"
 #include "t.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "agent/query.h"
+#include "agent/query/query.h"
 
 #include "t.h"
 

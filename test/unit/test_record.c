@@ -1,5 +1,5 @@
 /* The record that is printed and kept. SPDX-License-Identifier: Apache-2.0 */
-#include "session/record.h"
+#include "session/step/record.h"
 
 #include "t.h"
 

@@ -1,5 +1,5 @@
 /* Recordings that answer. SPDX-License-Identifier: Apache-2.0 */
-#include "agent/recording.h"
+#include "agent/wire/recording.h"
 
 #include "t.h"
 

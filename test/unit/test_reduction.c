@@ -1,7 +1,7 @@
 /* Recorded answers of every wire: whole, in pieces, cut anywhere. SPDX-License-Identifier:
  * Apache-2.0
  */
-#include "agent/reduction.h"
+#include "agent/wire/reduction.h"
 
 #include "t.h"
 

@@ -1,5 +1,5 @@
 /* What drivers report, honest and hostile. SPDX-License-Identifier: Apache-2.0 */
-#include "session/report.h"
+#include "session/step/report.h"
 
 #include "t.h"
 

@@ -1,7 +1,7 @@
 /* JSON-RPC messages: what is one, and what is answered. SPDX-License-Identifier: Apache-2.0 */
 #include "serve/rpc.h"
 
-#include "api/json.h"
+#include "api/text/json.h"
 
 #include "t.h"
 

@@ -1,5 +1,5 @@
 /* Parts of a long text, and lines found in it. SPDX-License-Identifier: Apache-2.0 */
-#include "api/run_part.h"
+#include "api/text/run_part.h"
 
 #include "base/utf8.h"
 #include "t.h"

@@ -1,8 +1,8 @@
 /* Runs: waited for, asked for by id, read in parts, interrupted; and how many are remembered.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "api/runs.h"
+#include "api/run/runs.h"
 
-#include "api/operation.h"
+#include "api/operation/operation.h"
 #include "fake_registry.h"
 #include "t.h"
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "serve/socket.h"
 
-#include "api/runs.h"
+#include "api/run/runs.h"
 #include "base/fd.h"
 #include "fake_registry.h"
 #include "serve/connection.h"

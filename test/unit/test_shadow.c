@@ -1,5 +1,5 @@
 /* Files as they were, and the way back to them. SPDX-License-Identifier: Apache-2.0 */
-#include "session/shadow.h"
+#include "session/box/shadow.h"
 
 #include "base/fd.h"
 #include "t.h"

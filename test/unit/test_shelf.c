@@ -2,7 +2,7 @@
 #include "t.h"
 #include "tree.h"
 
-#include "api/shelf.h"
+#include "api/skill/shelf.h"
 
 #include <dirent.h>
 #include <stdio.h>

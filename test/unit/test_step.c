@@ -1,5 +1,5 @@
 /* The life of a step: the whole table, and every way to end. SPDX-License-Identifier: Apache-2.0 */
-#include "session/step.h"
+#include "session/step/step.h"
 
 #include "t.h"
 

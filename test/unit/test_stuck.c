@@ -1,5 +1,5 @@
 /* The same code with the same end. SPDX-License-Identifier: Apache-2.0 */
-#include "agent/stuck.h"
+#include "agent/loop/stuck.h"
 
 #include "t.h"
 

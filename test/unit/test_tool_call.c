@@ -1,7 +1,7 @@
 /* Calls as drivers write them, honest and hostile; and what is kept of them.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "session/step/tool_log.h"
 #include "session/tool_frame.h"
-#include "session/tool_log.h"
 
 #include "t.h"
 

@@ -1,5 +1,5 @@
 /* Which candidate wins, and by what. SPDX-License-Identifier: Apache-2.0 */
-#include "agent/vote.h"
+#include "agent/answer/vote.h"
 
 #include "t.h"
 

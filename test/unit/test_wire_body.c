@@ -1,6 +1,6 @@
 /* What each wire writes, to the byte. SPDX-License-Identifier: Apache-2.0 */
-#include "agent/format.h"
-#include "agent/neutral.h"
+#include "agent/wire/format.h"
+#include "agent/wire/neutral.h"
 
 #include "t.h"
 

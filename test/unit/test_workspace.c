@@ -1,9 +1,9 @@
 /* Workspaces as hostile programs leave them. SPDX-License-Identifier: Apache-2.0 */
-#include "session/workspace.h"
+#include "session/box/workspace.h"
 
 #include "base/buf.h"
 #include "base/fd.h"
-#include "session/copy_out.h"
+#include "session/box/copy_out.h"
 #include "t.h"
 #include "tree.h"
 

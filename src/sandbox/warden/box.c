@@ -10,7 +10,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "sandbox/warden/making.h"
+#include "sandbox/warden/inside.h"
 
 #include "base/fd.h"
 #include "sandbox/proc_usage.h"

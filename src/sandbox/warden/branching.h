@@ -14,8 +14,8 @@
 #pragma once
 
 #include "sandbox/warden/furnish.h"
+#include "sandbox/warden/inside.h"
 #include "sandbox/warden/listener.h"
-#include "sandbox/warden/making.h"
 
 enum branching_state {
 	BRANCHING_FREE,

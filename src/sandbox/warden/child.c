@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "sandbox/warden/making.h"
+#include "sandbox/warden/inside.h"
 
 #include "base/fd.h"
 #include "sandbox/cgroup_file.h"

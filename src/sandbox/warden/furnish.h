@@ -1,7 +1,7 @@
 /* A process that furnishes the new namespaces of a branch. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "sandbox/warden/making.h"
+#include "sandbox/warden/inside.h"
 
 struct furnish {
 	pid_t pid; /* of the helper; 0: none */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/timer.h"
-#include "serve/http/exchange.h"
+#include "serve/http/inside.h"
 
-#include "api/json.h"
+#include "api/text/json.h"
 #include "base/utf8.h"
 #include "serve/http/sse.h"
 

@@ -1,6 +1,6 @@
 /* Whom the server lets in: a row for each question, asked before a body is read.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "serve/http/exchange.h"
+#include "serve/http/inside.h"
 
 #include "base/num.h"
 

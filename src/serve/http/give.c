@@ -1,8 +1,8 @@
 /* Answers that are JSON: a long one is made text in another thread. SPDX-License-Identifier:
  * Apache-2.0 */
-#include "serve/http/exchange.h"
+#include "serve/http/inside.h"
 
-#include "api/json.h"
+#include "api/text/json.h"
 #include "serve/http/sse.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/http/health.h"
 
-#include "api/metrics.h"
+#include "api/operation/metrics.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "api/operation.h"
+#include "api/operation/operation.h"
 #include "base/buf.h"
 #include "base/err.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/http/log.h"
 
-#include "api/json.h"
+#include "api/text/json.h"
 #include "base/buf.h"
 #include "base/utf8.h"
 

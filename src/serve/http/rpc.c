@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/http/rpc.h"
 
-#include "api/discard.h"
-#include "api/json.h"
-#include "serve/rpc.h"
+#include "api/run/discard.h"
+#include "api/text/json.h"
 #include "serve/http/sse.h"
+#include "serve/rpc.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * look at its socket then, so we do, now and then. SPDX-License-Identifier: Apache-2.0
  */
 #include "base/timer.h"
-#include "serve/http/exchange.h"
+#include "serve/http/inside.h"
 
 #include "base/fd.h"
 #include "serve/http/tcp.h"

@@ -1,8 +1,8 @@
 /* Who may call over HTTP: the file of tokens. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "api/operation.h"
-#include "api/principal.h"
+#include "api/operation/operation.h"
+#include "api/operation/principal.h"
 #include "base/err.h"
 
 enum {

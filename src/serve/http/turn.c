@@ -7,7 +7,7 @@
  * begins his next when the loop was free for as long. SPDX-License-Identifier: Apache-2.0
  */
 #include "base/timer.h"
-#include "serve/http/exchange.h"
+#include "serve/http/inside.h"
 #include "serve/rpc.h"
 
 static const uint64_t TURN_NS = 10000000;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/approval.h"
 
-#include "api/param.h"
+#include "api/row/param.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* The tools on files, and the resources. SPDX-License-Identifier: Apache-2.0 */
-#include "api/observation.h"
+#include "api/text/observation.h"
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
 #include "serve/mcp/tool.h"
 
-#include "api/base64.h"
+#include "api/text/base64.h"
 #include "base/utf8.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/head.h"
 
-#include "api/base64.h"
+#include "api/text/base64.h"
 #include "base/attr.h"
 #include "base/buf.h"
 #include "serve/mcp/server.h"

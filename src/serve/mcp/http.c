@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/http.h"
 
-#include "api/discard.h"
-#include "api/json.h"
-#include "api/principal.h"
+#include "api/operation/principal.h"
+#include "api/run/discard.h"
+#include "api/text/json.h"
 #include "base/timer.h"
+#include "serve/http/sse.h"
 #include "serve/mcp/call.h"
 #include "serve/mcp/head.h"
 #include "serve/mcp/peer.h"
 #include "serve/mcp/seal.h"
 #include "serve/rpc.h"
-#include "serve/http/sse.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/job.h"
 
-#include "api/wording.h"
+#include "api/text/wording.h"
 #include "base/timer.h"
 #include "base/utf8.h"
 #include "serve/mcp/tool.h"

@@ -2,7 +2,7 @@
  * Apache-2.0 */
 #pragma once
 
-#include "api/operation.h"
+#include "api/operation/operation.h"
 #include "serve/mcp/call.h"
 #include "serve/mcp/tools.h"
 

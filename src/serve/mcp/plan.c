@@ -1,6 +1,6 @@
 /* The tools on plans: proved, then run; what a policy asks about is asked of a person.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "api/plain.h"
+#include "api/text/plain.h"
 #include "serve/mcp/approval.h"
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"

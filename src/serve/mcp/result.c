@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/result.h"
 
-#include "api/observation.h"
-#include "api/plain.h"
+#include "api/text/observation.h"
+#include "api/text/plain.h"
 #include "base/attr.h"
 #include "base/utf8.h"
 #include "serve/mcp/call.h"

@@ -1,6 +1,6 @@
 /* The tools that run code: run_code, run_wait, read_output; and sessions. SPDX-License-Identifier:
  * Apache-2.0 */
-#include "api/plain.h"
+#include "api/text/plain.h"
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
 #include "serve/mcp/tool.h"

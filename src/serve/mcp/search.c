@@ -1,5 +1,5 @@
 /* The tool that finds what code can call. SPDX-License-Identifier: Apache-2.0 */
-#include "api/plain.h"
+#include "api/text/plain.h"
 #include "base/attr.h"
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"

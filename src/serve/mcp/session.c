@@ -1,6 +1,6 @@
 /* The tool on sessions. SPDX-License-Identifier: Apache-2.0 */
-#include "api/outcome.h"
-#include "api/plain.h"
+#include "api/text/outcome.h"
+#include "api/text/plain.h"
 #include "serve/mcp/job.h"
 #include "serve/mcp/result.h"
 #include "serve/mcp/tool.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/stdio.h"
 
-#include "api/json.h"
+#include "api/text/json.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "serve/rpc.h"

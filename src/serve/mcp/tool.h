@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "api/param.h"
+#include "api/row/param.h"
 #include "serve/mcp/tools.h"
 
 enum { MCP_WAIT_MS = 45000, MCP_WAIT_MAX_MS = 55000, MCP_READ_BYTES = 10000, MCP_FOUND = 10 };

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/answer/hint.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* The texts that are not the same for all; "%s" is what is installed and what was meant. */
+enum text { NETWORK = 1, PACKAGES, STDIN, PLACE, PYTHON, TEXT_END_ };
+
+enum { MODULE_BYTES = 128 };
+
+#define CALLED	 "most hosts call it python3; in a step of Python it is sys.executable"
+#define NO_PLACE "there is no such place in a box: the working directory is /home/user"
+
+/* NOLINTBEGIN(bugprone-suspicious-missing-comma): long texts go over two lines. */
+static const char *const texts[TEXT_END_][HINT_READER_END_] = {
+	[NETWORK] = {"There is no network here, and none can be had. Work with the files and the "
+		     "task.",
+		"there is no network in the sandbox, and none can be had: work with the files and "
+		"packages that are there",
+		"a box has no network: give it files with volumes or `file.write`",
+		"a box has no network: give it files with --volume",
+		"a box has no network: give it files with `retort session files SESSION --put`",
+		"a box has no network: give it files with %put"},
+	[PACKAGES] = {"Nothing can be installed.%s See what else there is: import pkgutil; "
+		      "print(sorted(m.name for m in pkgutil.iter_modules()))",
+		"nothing can be installed here.%s Whoever starts retort can give more: retort mcp "
+		"--python VENV",
+		"nothing can be installed in a box.%s Give a virtual environment: session.create, "
+		"\"python\"",
+		"nothing can be installed in a box.%s Give a virtual environment of this host: "
+		"--python VENV",
+		"nothing can be installed in a box.%s Give a new session a virtual environment of "
+		"this host: retort session new --python VENV",
+		"nothing can be installed in a box.%s Give a virtual environment of this host: "
+		"retort repl --python VENV"},
+	[STDIN] = {"Nobody types here: input() has nothing to read.",
+		"nobody types here: call run_code with interactive true, then run_wait with stdin",
+		"there was no more input: give it with \"stdin\", or with \"stdin_open\" and "
+		"`step.input`",
+		"there was no more input: give it with --stdin FILE, or --stdin - for a pipe",
+		"there was no more input: give it with --stdin FILE, or --stdin - for a pipe",
+		"there was no more input: Ctrl-D ends it, and a pipe's lines are statements"},
+	[PLACE] = {"There is no such place here: the working directory is /home/user, and files "
+		   "are below it.",
+		"there is no such place here: the working directory is /home/user; list_files "
+		"shows its files",
+		NO_PLACE, NO_PLACE, NO_PLACE, NO_PLACE},
+	[PYTHON] = {"Most hosts call it python3; in a step of Python it is sys.executable.", CALLED,
+		CALLED, CALLED, CALLED, CALLED},
+};
+/* NOLINTEND(bugprone-suspicious-missing-comma) */
+
+#define NAMES                                                                                      \
+	"Is it spelled as where it was defined? Each language has variables of its own; share "    \
+	"data through files."
+
+/*
+ * The first that fits: by the status, the name of the error and a part of its message. Where a
+ * program tells why on stderr alone (the shell's commands, a child that failed), the part may be
+ * there. `agent` is for a loop of ours only: others know their way about.
+ */
+static const struct {
+	const char *status, *name, *part;
+	enum text text;
+	const char *agent;
+} rows[] = {
+	{"error", NULL, "name resolution", NETWORK},
+	{"error", NULL, "Name or service not known", NETWORK},
+	{"error", NULL, "Failed to resolve", NETWORK},
+	{"error", NULL, "Network is unreachable", NETWORK},
+	{"error", NULL, "Could not resolve host", NETWORK},
+	{"error", NULL, "unable to resolve host", NETWORK},
+	{"error", NULL, "ENOTFOUND", NETWORK},
+	{"error", NULL, "ENETUNREACH", NETWORK},
+	{"error", NULL, "EAI_AGAIN", NETWORK},
+	{"error", "gaierror", "", NETWORK},
+	{"error", "ModuleNotFoundError", "", PACKAGES},
+	{"error", "ImportError", "Use pip or conda", PACKAGES},
+	{"error", "ImportError", "pip install", PACKAGES},
+	{"error", "CalledProcessError", "'pip", PACKAGES},
+	{"error", NULL, "No module named pip", PACKAGES},
+	{"error", "ImportError", "", 0,
+		"The module has no such name in this version: import it and print dir() of it."},
+	{"error", NULL, "Cannot find module '.", 0, NULL},
+	{"error", NULL, "Cannot find module", 0,
+		"Nothing can be installed: only node's own modules are there."},
+	{"error", "IndentationError", "", 0, "Write the whole block again, with its indentation."},
+	{"error", "SyntaxError", "", 0,
+		"The code was not run at all. Look at the line that is named, and write the whole "
+		"block again."},
+	{"error", "NameError", "", 0, NAMES},
+	{"error", "ReferenceError", "", 0, NAMES},
+	{"error", "AttributeError", "", 0, "Print dir() of the object to see which names it has."},
+	{"error", "KeyError", "", 0, "Print the keys or the columns that there are."},
+	{"error", NULL, "No such file or directory: '/mnt/", PLACE},
+	{"error", NULL, "No such file or directory: '/content/", PLACE},
+	{"error", NULL, "No such file or directory: '/kaggle/", PLACE},
+	{"error", NULL, "No such file or directory: '/Users/", PLACE},
+	{"error", NULL, "No such file or directory: '/workspace/", PLACE},
+	{"error", NULL, "No such file or directory: '/app/", PLACE},
+	{"error", NULL, "no such file or directory, open '/mnt/", PLACE},
+	{"error", NULL, "/mnt/data: No such file or directory", PLACE},
+	{"error", NULL, "No such file or directory: 'python'", PYTHON},
+	{"error", "FileNotFoundError", "", 0,
+		"See what is there: import os; print(os.getcwd(), os.listdir())"},
+	{"error", "PermissionError", "", 0, "Only /home/user and /tmp can be written."},
+	{"error", "EOFError", "EOF when reading a line", STDIN},
+	{"timeout", NULL, "", 0,
+		"Do less at a time: try it on a small part first, or find a cheaper way."},
+	{"oom", NULL, "", 0, "Read the data in parts, and keep only what you need."},
+	{"killed", NULL, "", 0, "The process ended. Do it in another way."},
+	/* Whatever became of the step. */
+	{NULL, NULL, "externally-managed-environment", PACKAGES},
+	{NULL, NULL, ": python: not found", PYTHON},
+	{NULL, NULL, ": python: command not found", PYTHON},
+};
+
+static const char *member(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+	return text ? text : "";
+}
+
+static bool has(const json_t *object, const char *name, const char *part)
+{
+	const json_t *text = json_object_get(object, name);
+	return json_is_string(text) &&
+		memmem(json_string_value(text), json_string_length(text), part, strlen(part));
+}
+
+/* Of node, which wraps the cause: it is in the traceback. */
+static bool is_in_trace(const json_t *error, const char *part)
+{
+	size_t i;
+	json_t *line;
+	json_array_foreach(json_object_get(error, "traceback"), i, line)
+	{
+		if (json_is_string(line) && strstr(json_string_value(line), part))
+			return true;
+	}
+	return false;
+}
+
+static bool is_said(const json_t *record, size_t row)
+{
+	const json_t *error = json_object_get(record, "error");
+	const char *name = member(error, "name"), *runtime = member(record, "runtime");
+	const char *part = rows[row].part;
+	bool is_child = strcmp(runtime, "shell") == 0 || strcmp(name, "CalledProcessError") == 0;
+	if (!*part || has(error, "message", part))
+		return true;
+	if (!rows[row].status)
+		return has(record, "stderr", part) || has(record, "stdout", part);
+	if (rows[row].name)
+		return false;
+	return (is_child && has(record, "stderr", part)) ||
+		(strcmp(runtime, "javascript") == 0 && is_in_trace(error, part));
+}
+
+static bool fits(const json_t *record, size_t row)
+{
+	const json_t *error = json_object_get(record, "error");
+	if (rows[row].status && strcmp(rows[row].status, member(record, "status")) != 0)
+		return false;
+	if (rows[row].name && strcmp(rows[row].name, member(error, "name")) != 0)
+		return false;
+	return is_said(record, row);
+}
+
+/* What is installed, and which of it was meant. */
+static int add_packages(struct buf *out, const char *packages, const char *near)
+{
+	int r = packages && packages[0] ? buf_addf(out, " There is %s.", packages) : 0;
+	return r == 0 && near[0] ? buf_addf(out, " Did you mean %s?", near) : r;
+}
+
+/* "No module named 'PIL.Imag'": Python has imported PIL before it says so. */
+static bool add_submodule(struct buf *out, const json_t *error)
+{
+	static const char begin[] = "No module named '";
+	const char *message = member(error, "message");
+	const char *at = strncmp(message, begin, strlen(begin)) == 0 ? message + strlen(begin) : "";
+	size_t bytes = strcspn(at, "'");
+	const char *dot = memrchr(at, '.', bytes);
+	if (!dot || bytes > MODULE_BYTES)
+		return false;
+	int parent = (int)(dot - at);
+	return buf_addf(out,
+		       "%.*s is there, but it has no %.*s. See what it has: import pkgutil, %.*s; "
+		       "print([m.name for m in pkgutil.iter_modules(%.*s.__path__)])",
+		       parent, at, (int)bytes - parent - 1, dot + 1, parent, at, parent, at) == 0;
+}
+
+static bool add(struct buf *out, const json_t *record, size_t row, const struct hint_about *about)
+{
+	const char *text = rows[row].text     ? texts[rows[row].text][about->reader]
+		: about->reader == HINT_AGENT ? rows[row].agent
+					      : NULL;
+	const char *gap = text ? strstr(text, "%s") : NULL;
+	if (!text)
+		return false;
+	if (!gap)
+		return buf_add(out, text) == 0;
+	int r = buf_append(out, text, (size_t)(gap - text));
+	if (r == 0)
+		r = add_packages(
+			out, about->packages, member(json_object_get(record, "error"), "near"));
+	return r == 0 && buf_add(out, gap + 2) == 0;
+}
+
+/* A file that lies elsewhere than where it was looked for. */
+static bool add_near(struct buf *out, const json_t *record, const char *near)
+{
+	const char *dot = strrchr(near, '.');
+	bool is_sql = strcmp(member(record, "runtime"), "sql") == 0;
+	if (!is_sql)
+		return buf_addf(out, "there is /home/user/%s", near) == 0;
+	if (dot && strcasecmp(dot, ".csv") != 0 && strcasecmp(dot, ".tsv") != 0)
+		return buf_addf(out,
+			       "there is a database %s: ATTACH '%s' AS other; its tables are "
+			       "other.NAME then",
+			       near, near) == 0;
+	return buf_addf(out, "there is %s: FROM \"%s\"", near, near) == 0;
+}
+
+bool hint_find(struct buf *out, const json_t *record, const struct hint_about *about)
+{
+	const char *name = member(json_object_get(record, "error"), "name");
+	const char *near = member(json_object_get(record, "error"), "near");
+	bool is_name = strcmp(name, "NameError") == 0 || strcmp(name, "ReferenceError") == 0;
+	if (about->was_lost && is_name)
+		return buf_add(out,
+			       "The state may differ from what it was, as you were told: define again "
+			       "what is missing.") == 0;
+	bool is_module = strcmp(name, "ModuleNotFoundError") == 0;
+	if (is_module && add_submodule(out, json_object_get(record, "error")))
+		return true;
+	if (*near && !is_module)
+		return add_near(out, record, near);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (fits(record, i))
+			return add(out, record, i, about);
+	return false;
+}

@@ -1,0 +1,169 @@
+/* A step: run, and what the model is told of it. SPDX-License-Identifier: Apache-2.0 */
+#include "agent/loop/inside.h"
+
+#include "agent/answer/hint.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { END_BYTES = 64 << 10, SUBSTITUTE = 0x1a /* for NUL */ };
+
+void loop_tell_code(struct loop *l, unsigned place, unsigned number, const struct loop_code *code)
+{
+	json_t *text = json_stringn(code->code, code->bytes);
+	loop_tell_of(l, place,
+		json_pack("{s:s, s:I, s:s, s:o}", "event", "step.code", "number",
+			(json_int_t)number, "runtime", code->runtime ? code->runtime : l->runtime,
+			"code", text ? text : json_string("")));
+}
+
+void loop_run(struct loop *l, const char *runtime, const char *code, size_t bytes)
+{
+	struct err err;
+	free(l->code);
+	l->code = strndup(code, bytes);
+	if (!l->code) {
+		loop_starve(l);
+		return;
+	}
+	const struct loop_code order = {.runtime = runtime, .code = l->code, .bytes = bytes};
+	l->n_steps++;
+	l->number = ++l->last_number;
+	loop_tell_code(l, 0, l->number, &order);
+	if (l->state == LOOP_OVER)
+		return;
+	l->state = LOOP_RUNNING;
+	l->n_interrupts = 0;
+	l->is_untold = true;
+	loop_keep(l);
+	if (l->config.hooks.run(l->config.hooks.arg, &order, &err) < 0)
+		loop_fail(l, &err);
+}
+
+static const char *member(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+	return text ? text : "";
+}
+
+/* How it ended, for the eye of stuck_note(). */
+static void sum_up(const json_t *record, struct buf *out)
+{
+	const json_t *error = json_object_get(record, "error");
+	const char *message = member(error, "message");
+	const json_t *printed = json_object_get(record, "stdout");
+	(void)buf_addf(out, "%s\n%s\n%.*s\n%" JSON_INTEGER_FORMAT "\n", member(record, "status"),
+		member(error, "name"), (int)strcspn(message, "\n"), message,
+		json_integer_value(json_object_get(error, "line")));
+	(void)buf_append(out, json_string_value(printed),
+		MIN(json_string_length(printed), (size_t)END_BYTES / 2));
+	(void)buf_addf(out, "\n%.4096s", member(json_object_get(record, "value"), "text/plain"));
+	for (size_t i = 0; i < out->bytes; i++)
+		out->data[i] = out->data[i] ? out->data[i] : SUBSTITUTE;
+}
+
+/* Returns: whether the loop goes on. */
+static bool look_for_circle(struct loop *l, const json_t *record)
+{
+	cleanup_buf struct buf end = BUF_INIT(END_BYTES);
+	sum_up(record, &end);
+	unsigned n = stuck_note(&l->stuck, l->code, strlen(l->code), buf_str(&end));
+	if (n < STUCK_HINT)
+		return true;
+	loop_tell(l, json_pack("{s:s, s:I}", "event", "stuck", "times", (json_int_t)n));
+	if (n >= STUCK_STOP) {
+		loop_finish(l, LOOP_STUCK);
+		return false;
+	}
+	(void)buf_addf(&l->next,
+		n >= STUCK_REPLAN
+			? "You have run this very code %u times, with the same end. Stop. Before any "
+			  "code: say in plain words why it cannot work, list two other ways, and take "
+			  "one of them. Once more, and the task is ended.\n"
+			: "You have run this very code %u times, with the same end. Running it again "
+			  "changes nothing: change the approach.\n",
+		n);
+	return true;
+}
+
+static void note_state(struct loop *l, const json_t *record)
+{
+	const char *outcome = member(json_object_get(record, "state"), "outcome");
+	if (strcmp(outcome, "diverged") == 0) /* what is lost is made again before the next */
+		l->was_lost = true;
+}
+
+/* What came of it, what helps, and what is left, go to the model next. */
+static void observe(struct loop *l, const json_t *record)
+{
+	json_t *seen = l->config.hooks.observe(l->config.hooks.arg, record);
+	const struct hint_about about = {.reader = HINT_AGENT, .was_lost = l->was_lost};
+	const char *text = member(seen, "text");
+	cleanup_buf struct buf hint = BUF_INIT(HINT_BYTES);
+	size_t at = l->next.bytes;
+	l->is_untold = false;
+	(void)buf_addf(&l->next, "[step %u] %s\n", l->number, text);
+	l->images = json_incref(json_object_get(seen, "images"));
+	if (l->no_images)
+		(void)loop_blind(l);
+	if (hint_find(&hint, record, &about))
+		(void)buf_addf(&l->next, "Hint: %s\n", buf_str(&hint));
+	json_t *shown = json_string(buf_str(&l->next) + at);
+	loop_tell(l,
+		json_pack("{s:s, s:I, s:o, s:I}", "event", "observation", "number",
+			(json_int_t)l->number, "text", shown ? shown : json_string(""), "images",
+			(json_int_t)json_array_size(l->images)));
+	json_decref(seen);
+}
+
+void loop_stepped(struct loop *l, const json_t *record)
+{
+	const char *status = member(record, "status");
+	bool is_good = strcmp(status, "ok") == 0;
+	const json_t *bundle = is_good ? answer_find(record) : NULL;
+	l->budget.used[BUDGET_STEPS]++;
+	l->budget.used[BUDGET_FAILURES] = is_good ? 0 : l->budget.used[BUDGET_FAILURES] + 1;
+	if (answer_remember(l->grounding, record) < 0) {
+		loop_starve(l);
+		return;
+	}
+	note_state(l, record);
+	if (bundle) {
+		char *words = answer_words(bundle);
+		loop_judge(l, words, bundle, l->code);
+		free(words);
+		return;
+	}
+	observe(l, record);
+	if (l->verdict == VERDICT_PASSED)
+		(void)buf_add(&l->next,
+			"The check of the task passes now: answer, if nothing is left to do.\n");
+	if (look_for_circle(l, record))
+		loop_ask(l);
+}
+
+/* Nobody goes on now; who does later, sees what it was stopped at. */
+static void give_up(struct loop *l, const json_t *record)
+{
+	if (l->state == LOOP_RUNNING && answer_remember(l->grounding, record) == 0)
+		observe(l, record);
+	loop_finish(l, LOOP_INTERRUPTED);
+}
+
+void loop_ran(struct loop *l, unsigned place, const json_t *record, const struct err *err)
+{
+	if (l->state == LOOP_OVER)
+		return;
+	if (place > 0)
+		loop_round_ran(l, place, record, err);
+	else if (!record)
+		loop_fail(l, err);
+	else if (l->is_unwanted)
+		give_up(l, record);
+	else if (l->state == LOOP_CHECKING)
+		loop_checked(l, record);
+	else
+		loop_stepped(l, record);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/wire/model.h"
+
+#include "base/word.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct provider providers[] = {
+	{.name = "openai",
+		.example = "gpt-5.5",
+		.prefixes = {"gpt-", "chatgpt-", "o1", "o3", "o4"},
+		.format = &wire_chat,
+		.base = "https://api.openai.com/v1",
+		.base_variable = "OPENAI_BASE_URL",
+		.key_variables = {"OPENAI_API_KEY"},
+		.custom_variable = "OPENAI_CUSTOM_HEADERS"},
+	{.name = "openai-responses",
+		.format = &wire_responses,
+		.base = "https://api.openai.com/v1",
+		.base_variable = "OPENAI_BASE_URL",
+		.key_variables = {"OPENAI_API_KEY"},
+		.custom_variable = "OPENAI_CUSTOM_HEADERS"},
+	{.name = "anthropic",
+		.example = "claude-opus-5",
+		.prefixes = {"claude"},
+		.format = &wire_anthropic,
+		.base = "https://api.anthropic.com",
+		.base_variable = "ANTHROPIC_BASE_URL",
+		.key_variables = {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"},
+		.key_header = "x-api-key",
+		.custom_variable = "ANTHROPIC_CUSTOM_HEADERS"},
+	{.name = "ollama",
+		.example = "qwen3",
+		.prefixes = {"qwen", "llama", "gemma", "phi"},
+		.format = &wire_ollama,
+		.base = "http://127.0.0.1:11434",
+		.base_variable = "OLLAMA_HOST",
+		.key_variables = {"OLLAMA_API_KEY"}},
+	{.name = "openrouter",
+		.format = &wire_chat,
+		.base = "https://openrouter.ai/api/v1",
+		.key_variables = {"OPENROUTER_API_KEY"},
+		.is_classic = true},
+	{.name = "groq",
+		.format = &wire_chat,
+		.base = "https://api.groq.com/openai/v1",
+		.key_variables = {"GROQ_API_KEY"},
+		.is_classic = true},
+	{.name = "mistral",
+		.prefixes = {"mistral", "codestral", "magistral", "devstral"},
+		.format = &wire_chat,
+		.base = "https://api.mistral.ai/v1",
+		.key_variables = {"MISTRAL_API_KEY"},
+		.is_classic = true},
+	{.name = "deepseek",
+		.prefixes = {"deepseek"},
+		.format = &wire_chat,
+		.base = "https://api.deepseek.com/v1",
+		.key_variables = {"DEEPSEEK_API_KEY"},
+		.is_classic = true},
+	{.name = "gemini",
+		.prefixes = {"gemini"},
+		.format = &wire_chat,
+		.base = "https://generativelanguage.googleapis.com/v1beta/openai",
+		.key_variables = {"GEMINI_API_KEY"},
+		.is_classic = true},
+	{.name = "xai",
+		.prefixes = {"grok"},
+		.format = &wire_chat,
+		.base = "https://api.x.ai/v1",
+		.key_variables = {"XAI_API_KEY"},
+		.is_classic = true},
+	{.name = "exec", .kind = MODEL_EXEC},
+	{.name = "replay", .kind = MODEL_REPLAY},
+};
+
+/* A server that is named by its URL. It gets no key that was made for another. */
+static const struct provider by_url = {.name = "url",
+	.format = &wire_chat,
+	.key_variables = {"RETORT_MODEL_KEY"},
+	.is_classic = true};
+
+static bool has_scheme(const char *text)
+{
+	return strncasecmp(text, "http://", 7) == 0 || strncasecmp(text, "https://", 8) == 0;
+}
+
+static int put(char *out, size_t bytes, const char *text, size_t n, struct err *err)
+{
+	if (n >= bytes)
+		return err_set(err, ERR_USAGE, "a model of %zu bytes, limit %zu", n, bytes - 1);
+	memmove(out, text, n);
+	out[n] = '\0';
+	return 0;
+}
+
+static void cut_end(char *text, const char *end)
+{
+	size_t n = strlen(text), k = strlen(end);
+	if (n > k && strcmp(text + n - k, end) == 0)
+		text[n - k] = '\0';
+}
+
+/* "host", "host:port" and "0.0.0.0", as ollama itself reads them. */
+static int read_host(struct model *m, const char *host, struct err *err)
+{
+	char text[MODEL_BASE_BYTES];
+	bool has_port = strchr(host, ']') ? strstr(host, "]:") != NULL : strchr(host, ':') != NULL;
+	const char *rest = strncmp(host, "0.0.0.0", 7) == 0 ? host + 7 : NULL;
+	int n = snprintf(text, sizeof text, "http://%s%s%s", rest ? "127.0.0.1" : "",
+		rest ? rest : host, has_port ? "" : ":11434");
+	return put(m->base, sizeof m->base, text, (size_t)n, err);
+}
+
+/* With or without "/" and "/v1": what people write, and what this wire needs. */
+static int normalize(struct model *m, struct err *err)
+{
+	const struct wire_format *format = m->provider->format;
+	while (strlen(m->base) > 0 && m->base[strlen(m->base) - 1] == '/')
+		m->base[strlen(m->base) - 1] = '\0';
+	if (format == &wire_anthropic)
+		cut_end(m->base, "/v1");
+	if (format == &wire_ollama) {
+		cut_end(m->base, "/v1");
+		cut_end(m->base, "/api");
+	}
+	const char *host = strstr(m->base, "://");
+	bool is_bare = host && !strchr(host + 3, '/');
+	if (is_bare && (format == &wire_chat || format == &wire_responses)) {
+		if (strlen(m->base) + 4 > sizeof m->base)
+			return err_set(err, ERR_USAGE, "an address that is too long");
+		memcpy(m->base + strlen(m->base), "/v1", 4);
+	}
+	return 0;
+}
+
+/* @base has a scheme. */
+static int check_host(const char *base, struct err *err)
+{
+	const char *host = strstr(base, "://") + 3;
+	size_t n = strcspn(host, "/?#");
+	if (n == 0)
+		return err_set(err, ERR_USAGE, "an address without a host");
+	if (!memchr(host, '@', n))
+		return 0;
+	(void)err_set(err, ERR_USAGE, "an address with a user or password in it");
+	return err_hint(err, "give the key in a variable of the environment, or in a file");
+}
+
+static int set_base(struct model *m, const char *base, size_t bytes, struct err *err)
+{
+	int r = put(m->base, sizeof m->base, base, bytes, err);
+	if (r < 0)
+		return r;
+	if (!has_scheme(m->base) && m->provider->format == &wire_ollama) {
+		char host[MODEL_BASE_BYTES];
+		memcpy(host, m->base, bytes + 1);
+		r = read_host(m, host, err);
+	} else if (!has_scheme(m->base)) {
+		(void)err_set(err, ERR_USAGE, "an address that is neither http:// nor https://");
+		return err_hint(err, "write the whole address, as in https://example.org/v1");
+	}
+	if (r == 0)
+		r = check_host(m->base, err);
+	return r < 0 ? r : normalize(m, err);
+}
+
+static int read_url(struct model *m, const char *spec, struct err *err)
+{
+	const char *hash = strchr(spec, '#');
+	const char *name = hash && hash[1] ? hash + 1 : "default";
+	m->provider = &by_url;
+	int r = put(m->name, sizeof m->name, name, strlen(name), err);
+	return r < 0 ? r : set_base(m, spec, strcspn(spec, "#"), err);
+}
+
+/* Model names have "@" and ":" in them, too: only what looks like an address is one. */
+static const char *find_base(const char *name)
+{
+	for (const char *at = strchr(name, '@'); at; at = strchr(at + 1, '@'))
+		if (has_scheme(at + 1))
+			return at;
+	return NULL;
+}
+
+static int read_provided(struct model *m, const char *rest, model_env *env, struct err *err)
+{
+	const struct provider *p = m->provider;
+	const char *at = find_base(rest);
+	const char *base = p->base_variable ? env(p->base_variable) : NULL;
+	size_t n = at ? (size_t)(at - rest) : strlen(rest);
+	if (n == 0) {
+		(void)err_set(err, ERR_USAGE, "the model of %s: none is named", p->name);
+		return err_hint(err, "write %s:MODEL, with the model's name there", p->name);
+	}
+	int r = put(m->name, sizeof m->name, rest, n, err);
+	if (at)
+		base = at + 1;
+	m->is_default = !base || !*base;
+	if (m->is_default)
+		base = p->base;
+	return r < 0 ? r : set_base(m, base, strlen(base), err);
+}
+
+static const struct provider *find_provider(const char *name, size_t bytes)
+{
+	for (size_t i = 0; i < ARRAY_LEN(providers); i++)
+		if (strlen(providers[i].name) == bytes &&
+			memcmp(providers[i].name, name, bytes) == 0)
+			return &providers[i];
+	return NULL;
+}
+
+/* Whose models are called like this one? */
+static const struct provider *find_maker(const char *spec)
+{
+	for (size_t i = 0; i < ARRAY_LEN(providers); i++)
+		for (const char *const *p = providers[i].prefixes; *p; p++)
+			if (strncasecmp(spec, *p, strlen(*p)) == 0)
+				return &providers[i];
+	return NULL;
+}
+
+static int refuse(const char *spec, struct err *err)
+{
+	const struct provider *alone = find_provider(spec, strlen(spec));
+	const struct provider *maker = find_maker(spec);
+	char wire[WORD_MAX_BYTES];
+	snprintf(wire, sizeof wire, "%.*s", (int)strcspn(spec, ":"), spec);
+	struct word_near near = WORD_NEAR(wire);
+	for (size_t i = 0; i < ARRAY_LEN(providers); i++)
+		word_near_try(&near, providers[i].name);
+	(void)err_set(err, ERR_USAGE, "model: '%.80s' names no known provider", spec);
+	if (alone)
+		return err_hint(err, "write %s:MODEL, with the model's name there", alone->name);
+	if (maker)
+		return err_hint(err, "did you mean '%s:%.80s'?", maker->name, spec);
+	if (near.best && strchr(spec, ':'))
+		return err_hint(err, "did you mean '%s%s'?", near.best, strchr(spec, ':'));
+	return err_hint(err,
+		"write provider:model, as in openai:gpt-5.5, anthropic:claude-opus-5, "
+		"ollama:qwen3, or http://127.0.0.1:8080/v1#model");
+}
+
+int model_parse(struct model *out, const char *spec, model_env *env, struct err *err)
+{
+	struct model m = {0};
+	const char *colon = strchr(spec, ':');
+	int r;
+	if (has_scheme(spec)) {
+		r = read_url(&m, spec, err);
+	} else {
+		m.provider = colon ? find_provider(spec, (size_t)(colon - spec)) : NULL;
+		if (!m.provider)
+			return refuse(spec, err);
+		if (m.provider->kind == MODEL_HTTP)
+			r = read_provided(&m, colon + 1, env, err);
+		else if (!colon[1])
+			r = err_set(err, ERR_USAGE, "model: %s what? A %s is missing after it",
+				spec, m.provider->kind == MODEL_EXEC ? "program" : "file");
+		else
+			r = put(m.base, sizeof m.base, colon + 1, strlen(colon + 1), err);
+	}
+	if (r < 0)
+		return r;
+	*out = m;
+	return 0;
+}
+
+void model_show(const struct model *m, char *out, size_t out_bytes)
+{
+	snprintf(out, out_bytes, "%s:%s", m->provider->name,
+		m->provider->kind == MODEL_HTTP ? m->name : m->base);
+}
+
+const char *model_guess(model_env *env, char *out, size_t out_bytes)
+{
+	for (size_t i = 0; i < ARRAY_LEN(providers); i++) {
+		const struct provider *p = &providers[i];
+		for (size_t k = 0; k < ARRAY_LEN(p->key_variables) && p->key_variables[k]; k++) {
+			const char *text = env(p->key_variables[k]);
+			if (!text || !*text)
+				continue;
+			snprintf(out, out_bytes, "%s:%s", p->name,
+				p->example ? p->example : "MODEL");
+			return p->key_variables[k];
+		}
+	}
+	return NULL;
+}

@@ -1,0 +1,19 @@
+/* A question as JSON of our own: for programs that are models, and for records. No system call.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/wire/message.h"
+
+/*
+ * Shape:   {"model"?, "messages": [{"role", "content": [PART]}], "tools"?: [{"name", "description",
+ *          "schema"}], "options"?: {"max_tokens", "stop", "effort", "seed", "temperature", "top_p",
+ *          "schema"}}. PART: {"type": "text", "text"}, {"type": "image", "mime", "data"},
+ *          {"type": "tool_call", "id", "name", "arguments"}, {"type": "tool_result", "id", "name",
+ *          "text", "is_error"?}. Reasoning is left out.
+ * Owns:    the caller; NULL without memory.
+ */
+json_t *neutral_json(const struct wire_request *q);
+
+/* What the messages from @first on say, a line for each part. Owns: the caller frees; NULL without
+ * memory. */
+char *neutral_text(const struct wire_request *q, size_t first);

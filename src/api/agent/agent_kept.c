@@ -1,0 +1,265 @@
+/*
+ * An agent is kept after every turn: its loop, what it was asked for with, and the name of its
+ * session, which is in the journal. Whoever goes on with it has the same again, but for keys: they
+ * are looked up anew.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/agent/agent_call.h"
+
+#include "api/agent/models.h"
+#include "api/operation/principal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { KEPT_FILE_VERSION = 1 };
+
+static const char *member(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+	return text ? text : "";
+}
+
+const char *agent_owner(const struct operation_call *call)
+{
+	const struct principal *p = call->context->principal;
+	return p ? principal_name(p) : "";
+}
+
+static json_int_t now_ms(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* ---- what it began with ---- */
+
+/* Of the one call, not of the agent. */
+static const char *const not_kept[] = {
+	"task", "resume", "model", "session", "stream", "detach", "approvals"};
+
+/* A program's words and the query of an address may be a key. */
+static bool is_public(const char *model)
+{
+	return strncmp(model, "exec:", 5) != 0 && !strchr(model, '?');
+}
+
+static json_t *own_params(const json_t *params)
+{
+	json_t *out = json_copy((json_t *)(uintptr_t)params);
+	for (size_t i = 0; i < ARRAY_LEN(not_kept); i++)
+		(void)json_object_del(out, not_kept[i]);
+	if (!is_public(param_text(out, "query_model", "")))
+		(void)json_object_del(out, "query_model");
+	return out;
+}
+
+static int begin_anew(struct agent_call *a, struct err *err)
+{
+	const struct kept_place *place = a->call->context->agents;
+	char id[KEPT_ID_BYTES] = "";
+	if (!param_get(a->params, "task")) {
+		(void)err_set(err, ERR_USAGE, "task: missing");
+		return err_hint(err, "say what is to be done, or which agent is to resume");
+	}
+	if (!place || !place->dir)
+		return 0;
+	if (place->id)
+		snprintf(id, sizeof id, "%s", place->id);
+	int r = id[0] ? 0 : kept_new_id(id, err);
+	if (r == 0)
+		r = kept_make(&a->kept, place->dir, id, err);
+	if (r < 0)
+		return r;
+	const char *model = param_text(a->params, "model", "");
+	a->agent = json_pack("{s:i, s:s, s:s, s:s*, s:s, s:s, s:I, s:o}", "version",
+		KEPT_FILE_VERSION, "agent", id, "owner", agent_owner(a->call), "directory",
+		place->directory, "task", param_text(a->params, "task", ""), "model",
+		is_public(model) ? model : "", "created_ms", now_ms(), "params",
+		own_params(a->params));
+	return a->agent ? 0 : err_set(err, ERR_NO_MEMORY, "no memory for a task");
+}
+
+static int open_past(struct agent_call *a, const char *id, struct err *err)
+{
+	const struct kept_place *place = a->call->context->agents;
+	char whole[KEPT_ID_BYTES];
+	if (!place || !place->dir) {
+		(void)err_set(err, ERR_NOT_FOUND, "resume: agents are not kept here");
+		return err_hint(err, "start the engine with a state directory");
+	}
+	int r = kept_find(whole, place->dir, id, NULL, err);
+	if (r == 0)
+		r = kept_open(&a->kept, place->dir, whole, err);
+	if (r == 0 && !(a->agent = kept_read(&a->kept, err)))
+		r = -err_errno(err->code);
+	/* What is another's does not exist. */
+	if (r == 0 && strcmp(member(a->agent, "owner"), agent_owner(a->call)) != 0)
+		r = err_set(err, ERR_NOT_FOUND, "no agent %.40s is kept here", id);
+	return r;
+}
+
+/* What the call says goes before what it began with. */
+static int take_params(struct agent_call *a, struct err *err)
+{
+	json_t *now = a->params, *params = json_deep_copy(json_object_get(a->agent, "params"));
+	const struct models *models = a->call->context->models;
+	const char *model = member(a->agent, "model");
+	if (!params || json_object_update(params, now) < 0) {
+		json_decref(params);
+		return err_set(err, ERR_NO_MEMORY, "no memory for a task");
+	}
+	const char *said = param_text(now, "model", NULL);
+	if (said)
+		(void)json_object_set_new(
+			a->agent, "model", json_string(is_public(said) ? said : ""));
+	else if (model[0] && models && models->may_name)
+		(void)json_object_set_new(params, "model", json_string(model));
+	json_decref(now);
+	a->params = params;
+	return 0;
+}
+
+int agent_kept_open(struct agent_call *a, struct err *err)
+{
+	const char *id = param_text(a->params, "resume", NULL);
+	if (id && param_get(a->params, "session")) {
+		(void)err_set(err, ERR_USAGE, "session: given together with resume");
+		return err_hint(err, "leave it out: what goes on has its session");
+	}
+	int r = id ? open_past(a, id, err) : begin_anew(a, err);
+	if (r == 0 && id)
+		r = take_params(a, err);
+	a->is_kept = r == 0 && a->agent;
+	return r;
+}
+
+void agent_kept_close(struct agent_call *a)
+{
+	const struct kept_place *place = a->call->context->agents;
+	kept_close(&a->kept);
+	/* With a journal there, it is for its owner to tidy up. */
+	if (a->kept.id[0] && !place->id)
+		kept_forget(place->dir, a->kept.id);
+	json_decref(a->agent);
+	json_decref(a->record);
+}
+
+const json_t *agent_kept_loop(const struct agent_call *a)
+{
+	return json_object_get(a->agent, "loop");
+}
+
+const char *agent_kept_session(const struct agent_call *a)
+{
+	return agent_kept_loop(a) ? member(a->agent, "session") : NULL;
+}
+
+bool agent_kept_is_unfinished(const struct agent_call *a)
+{
+	const char *session = agent_kept_session(a);
+	return session && a->session && strcmp(session, a->session) == 0 &&
+		strcmp(member(a->agent, "status"), "ok") != 0;
+}
+
+/* ---- after every turn ---- */
+
+static const char *end_of(const json_t *state)
+{
+	return strcmp(member(state, "state"), "over") == 0 ? member(state, "end") : "";
+}
+
+static json_t *head_of(struct agent_call *a)
+{
+	struct err err;
+	json_t *session = registry_get(a->call->context->registry, a->session, &err);
+	json_t *head = json_string(member(session, "head"));
+	json_decref(session);
+	return head;
+}
+
+/* That it cannot be kept is told once; the work goes on. */
+static void tell_unkept(struct agent_call *a, const struct err *why)
+{
+	a->is_kept = false;
+	call_event(a->call, json_pack("{s:s, s:s}", "event", "agent.unkept", "message", why->msg));
+}
+
+void agent_keep(void *arg, const json_t *state)
+{
+	struct agent_call *a = arg;
+	struct err err;
+	if (!a->is_kept)
+		return;
+	(void)json_object_set(a->agent, "loop", (json_t *)(uintptr_t)state);
+	(void)json_object_set_new(a->agent, "changed_ms", json_integer(now_ms()));
+	(void)json_object_set_new(a->agent, "status", json_string(end_of(state)));
+	(void)json_object_set_new(a->agent, "session", json_string(a->session));
+	(void)json_object_set_new(a->agent, "is_own", json_boolean(a->is_own));
+	(void)json_object_set_new(a->agent, "head", head_of(a));
+	if (kept_write(&a->kept, a->agent, &err) < 0)
+		tell_unkept(a, &err);
+}
+
+/* ---- what became of the session ---- */
+
+/*
+ * A step that came to its end after it was written down that it runs: the journal has it. What it
+ * cost is gone; what it gave is there.
+ */
+static void find_record(struct agent_call *a, const json_t *session)
+{
+	const json_t *loop = agent_kept_loop(a);
+	const char *before = member(a->agent, "head"), *head = member(session, "head");
+	if (strcmp(member(loop, "state"), "running") != 0 || strcmp(before, head) == 0)
+		return;
+	struct err err;
+	json_t *step = registry_head(a->call->context->registry, member(session, "session"), &err);
+	const json_t *text = json_object_get(step, "record");
+	bool is_ours = strcmp(member(step, "parent"), before) == 0 &&
+		strcmp(member(step, "code"), member(loop, "code")) == 0;
+	json_t *record = is_ours && json_is_string(text)
+		? json_loadb(
+			  json_string_value(text), json_string_length(text), JSON_ALLOW_NUL, NULL)
+		: NULL;
+	if (json_is_object(record)) {
+		(void)json_object_set(record, "runtime", json_object_get(step, "runtime"));
+		(void)json_object_set_new(
+			record, "state", json_pack("{s:s, s:n}", "outcome", "committed", "reason"));
+		a->record = json_incref(record);
+	}
+	json_decref(record);
+	json_decref(step);
+}
+
+void agent_kept_session_open(struct agent_call *a, const json_t *session, const char *was)
+{
+	const char *outcome = session ? member(session, "outcome") : "lost";
+	const char *difference = member(session, "difference");
+	bool is_stored = strcmp(was, "stored") == 0;
+	if (!session)
+		snprintf(a->remark, sizeof a->remark,
+			"The session is gone: all variables and files are lost, begin with the "
+			"data.");
+	else if (strcmp(outcome, "diverged") == 0)
+		snprintf(a->remark, sizeof a->remark,
+			"The state was made again by running your steps, and it may differ (%.250s): "
+			"check your variables.",
+			difference);
+	else if (is_stored)
+		snprintf(a->remark, sizeof a->remark,
+			"Variables and files are there: they were made again by running your steps.");
+	if (session)
+		find_record(a, session);
+	if (session && !is_stored)
+		outcome = "live";
+	else if (session && !outcome[0])
+		outcome = "replayed";
+	call_event(a->call,
+		json_pack("{s:s, s:s, s:s, s:s*}", "event", "agent.resumed", "agent", a->kept.id,
+			"outcome", outcome, "difference", difference[0] ? difference : NULL));
+}

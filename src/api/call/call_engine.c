@@ -1,0 +1,153 @@
+/* Operations on the engine itself. SPDX-License-Identifier: Apache-2.0 */
+#include "api/call/call_order.h"
+#include "api/call/inside.h"
+#include "api/once/doctor.h"
+#include "api/operation/calls.h"
+#include "api/operation/schema.h"
+#include "session/start/language.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void start_info(struct operation_call *call)
+{
+	struct err err = {0};
+	int64_t n_sessions = registry_count(call->context->registry, &err);
+	json_t *names = json_array();
+	const struct operation *op;
+	for (size_t i = 0; (op = operation_at(i)); i++)
+		(void)json_array_append_new(names, json_string(op->name));
+	if (n_sessions < 0) {
+		json_decref(names);
+		call_fail(call, &err);
+		return;
+	}
+	json_t *info = json_pack("{s:s, s:s, s:i, s:i, s:s, s:I, s:o}", "name", "retort", "version",
+		call->context->version, "schema", 1, "pid", (int)getpid(), "runtimes",
+		language_names(), "sessions", (json_int_t)n_sessions, "operations", names);
+	if (!info)
+		(void)err_set(&err, ERR_NO_MEMORY, "no memory to tell of the engine");
+	call_give(call, info, &err);
+}
+
+/* ---- engine.doctor: a real box of this engine, looked at from inside ---- */
+
+static void on_ended(void *arg, const json_t *result, const struct err *err)
+{
+	struct operation_call *call = arg;
+	json_t *kept = json_incref(call->kept);
+	(void)result;
+	call_done(call, kept, err);
+	json_decref(kept);
+}
+
+static void on_looked(void *arg, const json_t *record, const struct err *err)
+{
+	struct operation_call *call = arg;
+	doctor_judge(call->kept, record, err);
+	registry_end(call->context->registry, call->session, on_ended, call);
+}
+
+static void on_created(void *arg, const json_t *result, const struct err *err)
+{
+	struct operation_call *call = arg;
+	const char *code = doctor_code();
+	call->session = strdup(param_text(result, "session", ""));
+	if (!result || !call->session) {
+		doctor_judge(call->kept, NULL, err);
+		json_t *kept = json_incref(call->kept);
+		call_done(call, kept, NULL);
+		json_decref(kept);
+		return;
+	}
+	const struct registry_run req = {.session = call->session,
+		.code = code,
+		.code_bytes = strlen(code),
+		.filename = "<doctor>"};
+	registry_run(call->context->registry, &req, on_looked, call);
+}
+
+static void start_doctor(struct operation_call *call)
+{
+	const struct registry_create req = {
+		.order = {.limits = order_default_limits()}, .is_fresh = true};
+	struct err err;
+	call->kept = doctor_look();
+	if (!call->kept) {
+		(void)err_set(&err, ERR_NO_MEMORY, "no memory to check the host");
+		call_fail(call, &err);
+		return;
+	}
+	registry_create(call->context->registry, &req, on_created, call);
+}
+
+static void start_operations(struct operation_call *call)
+{
+	struct err err = {0};
+	json_t *all = schema_operations();
+	if (!all)
+		(void)err_set(&err, ERR_NO_MEMORY, "no memory for the table");
+	call_give(call, all, &err);
+}
+
+/* ---- the rows ---- */
+
+static const struct param info_rows[] = {
+	GIVES("name", PARAM_TEXT, "retort"),
+	GIVES("version", PARAM_TEXT, "its version"),
+	GIVES("schema", PARAM_COUNT, "of the records: 1"),
+	GIVES("pid", PARAM_COUNT, "of the engine"),
+	GIVES("runtimes", PARAM_TEXT, "the languages, with commas between"),
+	GIVES("sessions", PARAM_COUNT, "how many the caller has"),
+	GIVES("operations", PARAM_TEXTS, "the names of all operations"),
+};
+static const struct param check_rows[] = {
+	GIVES("name", PARAM_TEXT, "what is looked at"),
+	{"state", PARAM_CHOICE, NEEDED, .choices = "ok|weak|missing",
+		.help = "whether this host has it"},
+	GIVES("what", PARAM_TEXT, "what was found"),
+	MAY_GIVE("instead", PARAM_TEXT, "what is used"),
+	MAY_GIVE("hint", PARAM_TEXT, "how to get it"),
+};
+static const struct param doctor_rows[] = {
+	GIVES("ok", PARAM_FLAG, "nothing that is needed is missing"),
+	{"checks", PARAM_OBJECTS, NEEDED, FIELDS(check_rows), .help = "in the order of looking"},
+	{"limits", PARAM_OBJECT, .fields = order_enforced_rows, .n_fields = ORDER_N_LIMIT_ROWS,
+		.help = "what a box is bounded by, and what enforces that"},
+};
+static const struct param described_rows[] = {
+	GIVES("name", PARAM_TEXT, "what to call it by"),
+	GIVES("summary", PARAM_TEXT, "what it does"),
+	{"params", PARAM_OBJECT, NEEDED, .help = "JSON Schema of what it takes"},
+	{"result", PARAM_OBJECT, NEEDED, .help = "JSON Schema of what it gives"},
+	{"label", PARAM_CHOICE, NEEDED, .choices = "engine|caller|program",
+		.help = "who wrote what it gives; program: untrusted"},
+	MAY_GIVE("limits", PARAM_TEXT, "what is bounded"),
+	{"bounds", PARAM_MAP, NEEDED, .help = "how long texts and lists may be, by parameter"},
+	GIVES("errors", PARAM_TEXTS, "codes it can fail with"),
+	GIVES("events", PARAM_FLAG, "it tells events while it runs"),
+	{"example", PARAM_OBJECT, NEEDED, .help = "parameters that work"},
+	{"answer", PARAM_OBJECT, NEEDED, .help = "a part of what they give"},
+};
+static const struct param operations_rows[] = {
+	{"operations", PARAM_OBJECTS, NEEDED, FIELDS(described_rows), .help = "in order"},
+};
+
+static const struct operation rows[] = {
+	{"engine.info", "Tell of the engine", RESULT(info_rows), .label = OPERATION_ENGINE,
+		.example = "{}", .answer = "{'name': 'retort', 'schema': 1}", .start = start_info},
+	{"engine.operations", "Describe every operation", RESULT(operations_rows),
+		.label = OPERATION_ENGINE, .example = "{}",
+		.answer =
+			"{'operations': [{'name': 'session.create', 'summary': 'Make a session'}]}",
+		.start = start_operations},
+	{"engine.doctor", "Say what this host can enforce", RESULT(doctor_rows),
+		.label = OPERATION_ENGINE,
+		.limits = "A box is made for it, and ended. Not for holders of a token.",
+		.is_for_operator = true, .errors = "denied", .example = "{}",
+		.answer = "{'checks': [{'name': 'kernel', 'state': 'ok'}]}", .start = start_doctor},
+};
+
+const struct operation_family engine_family = FAMILY(rows);

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/call/call_order.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void call_order_done(struct call_order *p)
+{
+	for (size_t i = 0; i < p->n_env; i++)
+		free(p->env[i]);
+	free(p->env);
+	free(p->volumes);
+	free(p->preload);
+}
+
+static int take_volumes(struct call_order *p, const json_t *volumes)
+{
+	size_t n = json_array_size(volumes);
+	p->volumes = calloc(n + 1, sizeof *p->volumes);
+	if (!p->volumes)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const json_t *row = json_array_get(volumes, i);
+		p->volumes[i] = (struct volume){.src = param_text(row, "src", ""),
+			.dst = param_text(row, "dst", ""),
+			.is_writable = strcmp(param_text(row, "mode", "ro"), "rw") == 0};
+	}
+	p->n_volumes = n;
+	return 0;
+}
+
+static int take_env(struct call_order *p, const json_t *env)
+{
+	const char *name;
+	json_t *value;
+	p->env = calloc(json_object_size(env) + 1, sizeof *p->env);
+	if (!p->env)
+		return -1;
+	json_object_foreach((json_t *)(uintptr_t)env, name, value)
+	{
+		if (asprintf(&p->env[p->n_env], "%s=%s", name, json_string_value(value)) < 0)
+			return -1;
+		p->n_env++;
+	}
+	return 0;
+}
+
+static int take_preload(struct call_order *p, const json_t *preload)
+{
+	size_t n = json_array_size(preload);
+	p->preload = calloc(n + 1, sizeof *p->preload);
+	for (size_t i = 0; p->preload && i < n; i++)
+		p->preload[i] = json_string_value(json_array_get(preload, i));
+	return p->preload ? 0 : -1;
+}
+
+static struct limits limits_of(const json_t *given)
+{
+	static const char *const names[LIMIT_END_] = {
+#define X(name, value, what) [LIMIT_##name] = #name,
+		LIMITS(X)
+#undef X
+	};
+	struct limits limits = order_default_limits();
+	for (int i = 0; i < LIMIT_END_; i++)
+		limits.value[i] = param_count(given, names[i], limits.value[i]);
+	const json_t *cpus = param_get(given, "cpus");
+	if (cpus)
+		limits.value[LIMIT_cpu_milli] = (uint64_t)(json_number_value(cpus) * 1000 + 0.5);
+	return limits;
+}
+
+/* What cannot be a name of a variable, or cannot be told from one. */
+static int check_env(const json_t *env, struct err *err)
+{
+	const char *name;
+	json_t *value;
+	json_object_foreach((json_t *)(uintptr_t)env, name, value)
+	{
+		if (name[0] && !strchr(name, '='))
+			continue;
+		(void)err_set(err, ERR_USAGE, "env: \"%.60s\" is no name", name);
+		return err_hint(err, "name it without =, and not empty");
+	}
+	return 0;
+}
+
+int call_order_read(struct call_order *p, const json_t *params, struct err *err)
+{
+	*p = (struct call_order){.n_env = 0};
+	int r = check_env(param_get(params, "env"), err);
+	if (r < 0)
+		return r;
+	if (take_volumes(p, param_get(params, "volumes")) < 0 ||
+		take_env(p, param_get(params, "env")) < 0 ||
+		take_preload(p, param_get(params, "preload")) < 0)
+		return err_set(err, ERR_NO_MEMORY, "no memory for a session");
+	p->create = (struct registry_create){
+		.order = {.runtime = param_text(params, "runtime", NULL),
+			.volumes = p->volumes,
+			.n_volumes = p->n_volumes,
+			.workspace = param_text(params, "workspace", NULL),
+			.rootfs = param_text(params, "rootfs", NULL),
+			.interpreter = param_text(params, "python", NULL),
+			.env = (const char *const *)p->env,
+			.n_env = p->n_env,
+			.limits = limits_of(param_get(params, "limits")),
+			.has_seed = param_get(params, "seed") != NULL,
+			.seed = param_count(params, "seed", 0),
+			.has_time = param_get(params, "time") != NULL,
+			.time_ns = (int64_t)(json_number_value(param_get(params, "time")) * 1e9)},
+		.name = param_text(params, "name", NULL),
+		.preload = p->preload && p->preload[0] ? p->preload : NULL,
+		.is_fresh = param_flag(params, "fresh"),
+		.ttl_ms = param_count(params, "ttl_ms", 0),
+		.idle_ms = param_count(params, "idle_ms", 0)};
+	return 0;
+}
+
+const struct param order_volume_rows[ORDER_N_VOLUME_ROWS] = {
+	{"src", PARAM_PATH, true, 1, PATH_BYTES, .help = "file or directory of the host"},
+	{"dst", PARAM_TEXT, true, 1, PATH_BYTES,
+		.help = "where the box sees it; relative to the workspace when not absolute"},
+	{"mode", PARAM_CHOICE, .choices = "ro|rw", .fallback = "ro",
+		.help = "whether the box may write to it"},
+};
+
+/* The bounds of the command line's options, which say the same in units of people; but of the
+ * output, which an engine holds for many. */
+const struct param order_limit_rows[ORDER_N_LIMIT_ROWS] = {
+	{"memory_bytes", PARAM_COUNT, false, 16 << 20, INT64_C(1) << 50,
+		.help = "memory of all processes and in-memory files"},
+	{"cpus", PARAM_NUMBER, false, 10, 4096000, .help = "CPUs, 0.5 is half of one"},
+	{"pids", PARAM_COUNT, false, 1, 1 << 22, .help = "processes and threads"},
+	{"disk_bytes", PARAM_COUNT, false, 4096, INT64_C(1) << 50,
+		.help = "files in the workspace, /tmp and /dev/shm"},
+	{"disk_inodes", PARAM_COUNT, false, 1, INT64_C(1) << 31, .help = "number of those files"},
+	{"file_bytes", PARAM_COUNT, false, 0, INT64_C(1) << 60, .help = "one file"},
+	{"open_files", PARAM_COUNT, false, 16, 1 << 20, .help = "open files of one process"},
+	{"timeout_ms", PARAM_COUNT, false, 1, TIME_MS, .help = "wall time of a step"},
+	{"cpu_ms", PARAM_COUNT, false, 1, TIME_MS,
+		.help = "CPU time of a step, else timeout_ms times cpus"},
+	{"output_bytes", PARAM_COUNT, false, 0, ORDER_OUTPUT_BYTES_MAX,
+		.help = "captured output of each stream; head and tail are kept"},
+};
+
+static const struct param enforced_rows[] = {
+	GIVES("value", PARAM_NUMBER, "the limit"),
+	GIVES("enforced", PARAM_FLAG, "whether anything on this host enforces it"),
+	MAY_GIVE("by", PARAM_TEXT, "what does"),
+};
+#define LIMIT(name_)                                                                               \
+	{                                                                                          \
+		(name_), PARAM_OBJECT, FIELDS(enforced_rows), .help = "as session.create has it"   \
+	}
+const struct param order_enforced_rows[ORDER_N_LIMIT_ROWS] = {
+	LIMIT("memory_bytes"),
+	LIMIT("cpus"),
+	LIMIT("pids"),
+	LIMIT("disk_bytes"),
+	LIMIT("disk_inodes"),
+	LIMIT("file_bytes"),
+	LIMIT("open_files"),
+	LIMIT("timeout_ms"),
+	LIMIT("cpu_ms"),
+	LIMIT("output_bytes"),
+};

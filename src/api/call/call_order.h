@@ -1,0 +1,55 @@
+/* What box to make, as parameters say it: of session.create and template.create.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "api/call/inside.h"
+#include "registry/registry.h"
+
+/* `create` is made of the parameters, which it borrows from, and of the rest. */
+struct call_order {
+	struct registry_create create;
+	struct volume *volumes;
+	size_t n_volumes;
+	char **env;
+	size_t n_env;
+	const char **preload;
+};
+
+/* @params: checked. Owns: call_order_done(), in any case. Errors: ERR_USAGE, ERR_NO_MEMORY. */
+int call_order_read(struct call_order *out, const json_t *params, struct err *err);
+void call_order_done(struct call_order *order);
+
+enum {
+	ORDER_N_VOLUME_ROWS = 3,
+	ORDER_N_LIMIT_ROWS = 10,
+	/* What an engine holds of a stream for others. Two of them, each twice and a quarter as
+	 * long when written as JSON (see capture_settle()), leave room in a record: see
+	 * JOURNAL_BLOB_MAX and RPC_LINE_BYTES. */
+	ORDER_OUTPUT_BYTES_MAX = 12 << 20,
+};
+extern const struct param order_volume_rows[ORDER_N_VOLUME_ROWS];
+extern const struct param order_limit_rows[ORDER_N_LIMIT_ROWS];
+/* What of them is enforced, in results. */
+extern const struct param order_enforced_rows[ORDER_N_LIMIT_ROWS];
+
+#define ORDER_ROWS                                                                                 \
+	{"runtime", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "python", .help = "language",    \
+		PARAM_OF_LANGUAGE},                                                                \
+		{"preload", PARAM_TEXTS, .max = 64, .help = "modules to import first"},            \
+		{"python", PARAM_TEXT, false, 1, PATH_BYTES,                                       \
+			.help = "interpreter, or the directory of a virtual environment"},         \
+		{"rootfs", PARAM_PATH, false, 1, PATH_BYTES,                                       \
+			.help = "take /usr and /etc from there"},                                  \
+		{"workspace", PARAM_PATH, false, 1, PATH_BYTES,                                    \
+			.help = "directory of the host to use as the workspace, read-write"},      \
+		{"volumes", PARAM_OBJECTS, .max = 256, FIELDS(order_volume_rows),                  \
+			.help = "files and directories of the host"},                              \
+		{"env", PARAM_MAP, .max = 256, .help = "variables"},                               \
+		{"limits", PARAM_OBJECT, FIELDS(order_limit_rows),                                 \
+			.help = "what the box may use"},                                           \
+		{"seed", PARAM_COUNT, false, 0, UINT32_MAX - 1,                                    \
+			.help = "fix the hash seed, random and numpy's generator"},                \
+	{                                                                                          \
+		"time", PARAM_NUMBER, false, 0, UINT64_C(7258118400) * 1000,                       \
+			.help = "what the clock shows first: seconds since 1970"                   \
+	}

@@ -1,0 +1,292 @@
+/* Operations on sessions. SPDX-License-Identifier: Apache-2.0 */
+#include "api/call/call_order.h"
+#include "api/call/inside.h"
+#include "api/operation/calls.h"
+#include "api/text/event.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIST_MAX = 1000 };
+
+/* What an answer is reckoned at while it is made; of exports one at a time has room. */
+enum { LIST_BYTES = 64 << 20, EXPORT_BYTES = 128 << 20 };
+
+static const char *session_of(const struct operation_call *call)
+{
+	return param_text(call->params, "session", "");
+}
+
+static void start_create(struct operation_call *call)
+{
+	struct call_order order;
+	struct err err;
+	if (call_order_read(&order, call->params, &err) < 0)
+		call_fail(call, &err);
+	else
+		registry_create(call->context->registry, &order.create, call_done, call);
+	call_order_done(&order);
+}
+
+static void start_list(struct operation_call *call)
+{
+	const struct registry_listing which = {.before = param_text(call->params, "before", NULL),
+		.limit = param_count(call->params, "limit", LIST_MAX)};
+	registry_list(call->context->registry, &which, call_done, call);
+}
+
+static void start_get(struct operation_call *call)
+{
+	struct err err = {0};
+	call_give(call, registry_get(call->context->registry, session_of(call), &err), &err);
+}
+
+static void start_branch(struct operation_call *call)
+{
+	if (call_is_behind_reader(call))
+		return;
+	call->cancel = call_withdraw;
+	registry_branch(call->context->registry, session_of(call),
+		param_text(call->params, "name", NULL), param_flag(call->params, "force"),
+		call_done, call);
+}
+
+static void on_rebuilding(void *arg, size_t at, size_t n)
+{
+	call_event(arg, event_rebuilding(at, n));
+}
+
+static void start_undo(struct operation_call *call)
+{
+	const char *to = param_text(call->params, "to", NULL);
+	struct err err;
+	if (to && param_get(call->params, "count")) {
+		(void)err_set(&err, ERR_USAGE, "count: given together with to");
+		(void)err_hint(&err, "give one of them");
+		call_fail(call, &err);
+		return;
+	}
+	if (call_is_behind_reader(call))
+		return;
+	call->cancel = call_withdraw;
+	call->watch = (struct registry_watch){.arg = call, .rebuilding = on_rebuilding};
+	const struct registry_undo undo = {.session = session_of(call),
+		.to_step = to,
+		.count = to ? 0 : (unsigned)param_count(call->params, "count", 1),
+		.watch = &call->watch};
+	registry_undo(call->context->registry, &undo, call_done, call);
+}
+
+static void start_close(struct operation_call *call)
+{
+	registry_end(call->context->registry, session_of(call), call_done, call);
+}
+
+static void start_log(struct operation_call *call)
+{
+	registry_log(call->context->registry, session_of(call), param_flag(call->params, "all"),
+		call_done, call);
+}
+
+static void start_graph(struct operation_call *call)
+{
+	registry_graph(call->context->registry, call_done, call);
+}
+
+static void start_export(struct operation_call *call)
+{
+	registry_export(call->context->registry, session_of(call), call_done, call);
+}
+
+static void start_prune(struct operation_call *call)
+{
+	const json_t *params = call->params;
+	struct err err;
+	const struct registry_prune which = {.older_ms = param_count(params, "older_ms", 0),
+		.keep = param_count(params, "keep", 0),
+		.is_dry = param_flag(params, "dry_run")};
+	if (!param_get(params, "older_ms") && !param_get(params, "keep") &&
+		!param_flag(params, "all")) {
+		(void)err_set(&err, ERR_USAGE, "which sessions: `older_ms`, `keep` or `all`");
+		(void)err_hint(&err, "`all` forgets every closed one");
+		call_fail(call, &err);
+		return;
+	}
+	registry_prune(call->context->registry, &which, call_done, call);
+}
+
+/* ---- the rows ---- */
+
+static const struct param create_rows[] = {SESSION_NAME, ORDER_ROWS,
+	{"fresh", PARAM_FLAG, .fallback = "false",
+		.help = "start a new interpreter, not a copy of the template"},
+	{"ttl_ms", PARAM_COUNT, false, 1, TIME_MS,
+		.help = "how long it may live, whatever runs in it; else as the engine has it"},
+	{"idle_ms", PARAM_COUNT, false, 1, TIME_MS,
+		.help = "how long it may be unused; else as the engine has it"}};
+
+static const struct param session_rows[] = {SESSION};
+static const struct param log_rows[] = {
+	SESSION,
+	{"all", PARAM_FLAG, .fallback = "false", .help = HELP_LOG_ALL},
+};
+static const struct param branch_rows[] = {
+	SESSION,
+	SESSION_NAME,
+	{"force", PARAM_FLAG, .fallback = "false", .help = HELP_FORCE},
+};
+static const struct param undo_rows[] = {
+	SESSION,
+	{"count", PARAM_COUNT, false, 1, UNDO_MAX, .fallback = "1", .help = "steps to go back"},
+	{"to", PARAM_TEXT, false, 1, SESSION_BYTES, .help = HELP_UNDO_TO},
+	{"stream", PARAM_FLAG, .fallback = "false", .help = "tell which step is run again"},
+};
+
+#define ABOUT_SESSION                                                                              \
+	GIVES_SESSION, MAY_GIVE("name", PARAM_TEXT, "its name, if it has one"),                    \
+		MAY_GIVE("owner", PARAM_TEXT, "whose it is, for the one who runs the engine"),     \
+		MAY_GIVE("parent", PARAM_TEXT, "the session it is a branch of"),                   \
+		GIVES("runtime", PARAM_TEXT, "its language"),                                      \
+		GIVES("state", PARAM_TEXT,                                                         \
+			"opening, idle, working or closing; stored when only "                     \
+			"the journal has it; damaged when that cannot be read; "                   \
+			"open in a graph; closed"),                                                \
+		GIVES("head", PARAM_TEXT, "the step it stands at; empty before the first"),        \
+		GIVES("steps", PARAM_COUNT, "steps from its beginning to the head"),               \
+		GIVES("created_ms", PARAM_COUNT, "when it was made: milliseconds since 1970"),     \
+		MAY_GIVE("ttl_ms", PARAM_COUNT, "how long it may live"),                           \
+		MAY_GIVE("idle_ms", PARAM_COUNT, "how long it may be unused"),                     \
+		MAY_GIVE("expires_ms", PARAM_COUNT, "when it ends if nothing is done in it"),      \
+		MAY_GIVE("ended", PARAM_TEXT, "why the engine ended it"),                          \
+		MAY_GIVE("outcome", PARAM_TEXT,                                                    \
+			"replayed or diverged, when its state was rebuilt from the journal"),      \
+		MAY_GIVE("difference", PARAM_TEXT, "how it diverged"),                             \
+		MAY_GIVE("untrusted", PARAM_FLAG, "it has read from an untrusted tool")
+
+static const struct param about_rows[] = {ABOUT_SESSION};
+static const struct param branched_rows[] = {
+	ABOUT_SESSION,
+	MAY_GIVE("runs_again", PARAM_TEXTS, HELP_RUNS_AGAIN "; in both sessions"),
+};
+static const struct param list_rows[] = {
+	{"limit", PARAM_COUNT, false, 1, LIST_MAX, .fallback = "1000", .help = "sessions at most"},
+	{"before", PARAM_TEXT, false, 1, SESSION_BYTES,
+		.help = "only those that were made before this one: the last of a list that was "
+			"truncated"},
+};
+static const struct param listed_rows[] = {
+	{"sessions", PARAM_OBJECTS, NEEDED, FIELDS(about_rows), .help = "the newest first"},
+	MAY_GIVE("truncated", PARAM_FLAG, "there are more, older ones"),
+};
+static const struct param prune_rows[] = {
+	{"older_ms", PARAM_COUNT, false, 0, TIME_MS, .help = HELP_PRUNE_OLDER},
+	{"keep", PARAM_COUNT, false, 0, 1 << 30, .help = HELP_PRUNE_KEEP},
+	{"all", PARAM_FLAG, .fallback = "false", .help = "every closed one"},
+	{"dry_run", PARAM_FLAG, .fallback = "false", .help = HELP_PRUNE_DRY},
+};
+static const struct param pruned_rows[] = {
+	GIVES("sessions", PARAM_COUNT, "how many were forgotten, or would be"),
+	MAY_GIVE("steps", PARAM_COUNT, "steps that nobody else had in their past"),
+	MAY_GIVE("blobs", PARAM_COUNT, "texts and files that nothing refers to any more"),
+	MAY_GIVE("bytes", PARAM_COUNT, "what the journal takes of the disk then"),
+};
+static const struct param undone_rows[] = {
+	GIVES_SESSION,
+	GIVES("head", PARAM_TEXT, "the step it stands at now; empty: none"),
+	{"outcome", PARAM_CHOICE, NEEDED, .choices = "rolled_back|replayed|diverged",
+		.help = "its state came from a checkpoint; or its steps were run again, and "
+			"gave the same, or not"},
+	MAY_GIVE("difference", PARAM_TEXT, "how it diverged"),
+	MAY_GIVE("files_lost", PARAM_TEXTS, "files that could not be put back"),
+	MAY_GIVE("runs_again", PARAM_TEXTS, HELP_RUNS_AGAIN),
+};
+static const struct param step_rows[] = {
+	GIVES_STEP,
+	GIVES("parent", PARAM_TEXT, "the step before; empty: none"),
+	GIVES_SESSION,
+	GIVES("runtime", PARAM_TEXT, "its language"),
+	GIVES("status", PARAM_TEXT, "how it ended: ok, error, timeout, oom, killed, denied"),
+	GIVES("outcome", PARAM_TEXT, "what became of the state: committed, rolled_back, …"),
+	GIVES("code", PARAM_DATA, "the program text"),
+	GIVES("created_ms", PARAM_COUNT, "when: milliseconds since 1970"),
+	GIVES("seq", PARAM_COUNT, "its number in the journal"),
+	MAY_GIVE("on_path", PARAM_FLAG, "it leads to the head"),
+};
+static const struct param logged_rows[] = {
+	GIVES_SESSION,
+	GIVES("head", PARAM_TEXT, "the step it stands at"),
+	{"steps", PARAM_OBJECTS, NEEDED, FIELDS(step_rows), .help = "newest first"},
+	MAY_GIVE("truncated", PARAM_FLAG, "there are more, older ones"),
+};
+static const struct param graph_rows[] = {
+	{"steps", PARAM_OBJECTS, NEEDED, FIELDS(step_rows), .help = "newest first"},
+	{"heads", PARAM_OBJECTS, NEEDED, FIELDS(about_rows), .help = "the sessions"},
+	MAY_GIVE("truncated", PARAM_FLAG, "there are more"),
+};
+static const struct param exported_rows[] = {
+	GIVES("record", PARAM_DATA, "lines of JSON, for replay.run and `retort replay`"),
+};
+
+static const struct operation rows[] = {
+	{"session.create", TEXT_CREATE, ROWS(create_rows), RESULT(about_rows),
+		.label = OPERATION_CALLER,
+		.errors = "not_found|access|runtime|box|limit|quota|gone|no_space",
+		.example = "{'name': 'demo', 'runtime': 'python', 'preload': ['json'], "
+			   "'limits': {'timeout_ms': 10000}}",
+		.answer = "{'session': 's-7k2mq4x5ta', 'name': 'demo', 'runtime': 'python', "
+			  "'state': 'idle', 'head': '', 'steps': 0}",
+		.start = start_create},
+	{"session.list", TEXT_LIST, ROWS(list_rows), RESULT(listed_rows), .label = OPERATION_CALLER,
+		.limits = "1000 sessions at a time.", .errors = "not_found|damaged|quota|gone",
+		.example = "{}",
+		.answer = "{'sessions': [{'session': 's-7k2mq4x5ta', 'state': 'idle'}]}",
+		.start = start_list},
+	{"session.get", "Tell of one session", ROWS(session_rows), RESULT(about_rows),
+		.label = OPERATION_CALLER, .errors = "not_found", .example = "{'session': 'demo'}",
+		.answer = "{'session': 's-7k2mq4x5ta', 'name': 'demo', 'state': 'idle', "
+			  "'steps': 1}",
+		.start = start_get},
+	{"session.branch", TEXT_BRANCH, ROWS(branch_rows), RESULT(branched_rows),
+		.label = OPERATION_CALLER, .limits = "A branch of a branch can be 28 deep.",
+		.errors = "not_found|busy|box|limit|quota|gone|no_space",
+		.example = "{'session': 'demo', 'name': 'trial'}",
+		.answer = "{'session': 's-q3hdk7wz2e', 'name': 'trial', "
+			  "'parent': 's-7k2mq4x5ta', 'steps': 1}",
+		.start = start_branch},
+	{"session.undo", TEXT_UNDO, ROWS(undo_rows), RESULT(undone_rows),
+		.label = OPERATION_PROGRAM,
+		.limits = "The last four states are kept to go back to at once; others are made "
+			  "again by running the steps.",
+		.errors = "not_found|busy|gone|box", .has_events = true,
+		.example = "{'session': 'demo', 'count': 1}",
+		.answer = "{'session': 's-7k2mq4x5ta', 'head': '', 'outcome': 'rolled_back'}",
+		.start = start_undo},
+	{"session.close", "End a session", ROWS(session_rows), .label = OPERATION_ENGINE,
+		.errors = "not_found", .example = "{'session': 'demo'}", .answer = "{}",
+		.start = start_close},
+	{"session.prune", TEXT_PRUNE, ROWS(prune_rows), RESULT(pruned_rows),
+		.label = OPERATION_ENGINE,
+		.limits = "What another session has in its past stays. One at a time.",
+		.errors = "busy|damaged|no_space|gone", .example = "{'older_ms': 604800000}",
+		.answer = "{'sessions': 0}", .start = start_prune},
+	{"session.log", TEXT_LOG, ROWS(log_rows), RESULT(logged_rows), .label = OPERATION_CALLER,
+		.limits = "The newest 10000 steps, and 32 MiB of code.",
+		.errors = "not_found|damaged|quota|gone", .example = "{'session': 'demo'}",
+		.answer = "{'steps': [{'status': 'ok', 'outcome': 'committed', 'code': '6 * 7'}]}",
+		.answer_bytes = LIST_BYTES, .start = start_log},
+	{"session.graph", "List the steps of all sessions, newest first", RESULT(graph_rows),
+		.label = OPERATION_CALLER,
+		.limits = "At most 10000 steps, of 10000 sessions, and 32 MiB of code.",
+		.errors = "damaged|quota|gone", .example = "{}",
+		.answer = "{'steps': [{'status': 'ok', 'code': '6 * 7'}], "
+			  "'heads': [{'name': 'demo'}]}",
+		.answer_bytes = LIST_BYTES, .start = start_graph},
+	{"session.export", TEXT_EXPORT, ROWS(session_rows), RESULT(exported_rows),
+		.label = OPERATION_PROGRAM,
+		.limits = "256 MiB. One at a time of a caller: others wait in line.",
+		.errors = "not_found|damaged|limit|quota|gone", .example = "{'session': 'demo'}",
+		.answer = "{'record': '…'}", .answer_bytes = EXPORT_BYTES, .start = start_export},
+};
+
+const struct operation_family session_family = FAMILY(rows);

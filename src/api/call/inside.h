@@ -1,0 +1,59 @@
+/* What rows of operations have in common.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "api/call/text.h"
+#include "api/operation/operation.h"
+
+enum {
+	SESSION_BYTES = 128, /* of a name, an id or a digest */
+	NAME_BYTES = 64,
+	SESSION_NAME_BYTES = 63, /* as roll_check_name() has it */
+	RUN_BYTES = 64,
+	PATH_BYTES = 4095,
+	CODE_BYTES = 16 << 20,
+	TEXT_BYTES = 64 << 10,
+	READ_BYTES = 16 << 20,
+	UNDO_MAX = 1000000,
+	WAIT_MS = 3600000,
+};
+#define TIME_MS (INT64_C(1) << 40)
+
+/* Rows, and how many. */
+#define ROWS(rows)   .params = (rows), .n_params = ARRAY_LEN(rows)
+#define RESULT(rows) .result = (rows), .n_result = ARRAY_LEN(rows)
+#define FIELDS(rows) .fields = (rows), .n_fields = ARRAY_LEN(rows)
+#define FAMILY(rows)                                                                               \
+	{                                                                                          \
+		(rows), ARRAY_LEN(rows)                                                            \
+	}
+#define NEEDED .is_required = true
+
+#define SESSION                                                                                    \
+	{                                                                                          \
+		.name = "session", .type = PARAM_TEXT, NEEDED, .min = 1, .max = SESSION_BYTES,     \
+		.help = "id of the session, a unique start of it, or its name"                     \
+	}
+#define SESSION_NAME                                                                               \
+	{                                                                                          \
+		.name = "name", .type = PARAM_TEXT, .min = 1, .max = SESSION_NAME_BYTES,           \
+		.help = "a name of its own, unique among the caller's sessions"                    \
+	}
+#define LANGUAGE LANGUAGE_BY(HELP_LANGUAGE)
+#define LANGUAGE_BY(help_)                                                                         \
+	{                                                                                          \
+		.name = "runtime", .type = PARAM_TEXT, .min = 1, .max = NAME_BYTES,                \
+		.help = (help_), PARAM_OF_LANGUAGE                                                 \
+	}
+
+/* Members of results. */
+#define GIVES(name_, type_, help_)                                                                 \
+	{                                                                                          \
+		.name = (name_), .type = (type_), NEEDED, .help = (help_)                          \
+	}
+#define MAY_GIVE(name_, type_, help_)                                                              \
+	{                                                                                          \
+		.name = (name_), .type = (type_), .help = (help_)                                  \
+	}
+#define GIVES_SESSION GIVES("session", PARAM_TEXT, "id of the session")
+#define GIVES_STEP    GIVES("step", PARAM_TEXT, "id of the step: what it was, as SHA-256")

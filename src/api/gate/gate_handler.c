@@ -1,0 +1,165 @@
+/* Who stands by sessions, and what they are asked. SPDX-License-Identifier: Apache-2.0 */
+#include "api/gate/inside.h"
+#include "tool/approval.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *gate_call_name(const struct gate_call *call)
+{
+	return call->name;
+}
+
+const char *gate_call_session(const struct gate_call *call)
+{
+	return call->session;
+}
+
+const char *gate_call_owner(const struct gate_call *call)
+{
+	return call->owner;
+}
+
+const char *gate_call_approval(const struct gate_call *call)
+{
+	return call->id;
+}
+
+const json_t *gate_call_arguments(const struct gate_call *call)
+{
+	return call->arguments;
+}
+
+/* ---- asking ---- */
+
+int gate_ask_init(struct err *err)
+{
+	return sodium_init() < 0 ? err_set(err, ERR_INTERNAL, "libsodium does not start") : 0;
+}
+
+static void new_id(char id[GATE_ID_BYTES])
+{
+	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
+	memcpy(id, "a-", 2);
+	for (size_t i = 2; i < GATE_ID_BYTES - 4; i++)
+		id[i] = digits[randombytes_random() & 31];
+	id[GATE_ID_BYTES - 4] = '\0';
+}
+
+static bool is_of(const struct gate_handler *h, const struct gate_call *call)
+{
+	return call->session[0] && (!h->session[0] || strcmp(h->session, call->session) == 0);
+}
+
+bool gate_ask(struct gate_call *call)
+{
+	struct gate *g = call->gate;
+	struct gate_handler *h = g->handlers;
+	call->state = GATE_ASKING;
+	call->was_tainted = gate_call_is_tainted(call);
+	new_id(call->id);
+	for (; h; h = h->next)
+		if (is_of(h, call) && h->ask) {
+			call->handler = h;
+			if (h->ask(h->arg, call)) {
+				gate_count_approval(g, GATE_ASKED);
+				return true;
+			}
+		}
+	call->handler = NULL;
+	return false;
+}
+
+json_t *gate_question(const struct gate_call *call)
+{
+	cleanup_buf struct buf text = BUF_INIT(APPROVAL_TEXT_BYTES);
+	const struct gate *g = call->gate;
+	const struct catalog_tool *t = g->catalog ? catalog_find(g->catalog, call->name) : NULL;
+	if (t)
+		approval_ask(&text, t, call->arguments, call->was_tainted);
+	return json_pack("{s:s, s:s, s:s, s:s%, s:b, s:b}", "approval", call->id, "session",
+		call->session, "tool", t ? t->name : call->name, "text", buf_str(&text), text.bytes,
+		"destructive", !t || t->is_destructive, "tainted", call->was_tainted);
+}
+
+struct gate_call *gate_asking(struct gate *g, const char *approval)
+{
+	for (struct gate_call *call = g->calls; call; call = call->next)
+		if (call->state == GATE_ASKING && strcmp(call->id, approval) == 0)
+			return call;
+	return NULL;
+}
+
+void gate_approve(struct gate_call *call, bool is_allowed)
+{
+	gate_count_approval(call->gate, is_allowed ? GATE_ALLOWED : GATE_REFUSED);
+	if (!gate_leave(call, is_allowed))
+		return;
+	if (!is_allowed) {
+		gate_fail(call, "ToolDenied", NULL, "%.100s: it was not allowed", call->name);
+		return;
+	}
+	/* What was read since may be why it is called: that is another question. */
+	if (gate_call_is_tainted(call) && !call->was_tainted) {
+		gate_decide(call);
+		return;
+	}
+	const struct catalog_tool *t = gate_find_tool(call);
+	if (t)
+		gate_perform(call, t);
+}
+
+/* ---- handlers ---- */
+
+void gate_attach(struct gate *g, const char *session, struct gate_handler *h)
+{
+	h->gate = g;
+	snprintf(h->session, sizeof h->session, "%s", session);
+	h->next = g->handlers;
+	h->link = &g->handlers;
+	if (h->next)
+		h->next->link = &h->next;
+	g->handlers = h;
+}
+
+static struct gate_call *call_of(const struct gate_handler *h)
+{
+	struct gate_call *call = h->gate->calls;
+	while (call && call->handler != h)
+		call = call->next;
+	return call;
+}
+
+void gate_detach(struct gate_handler *h)
+{
+	struct gate_call *call;
+	if (!h->gate)
+		return;
+	*h->link = h->next;
+	if (h->next)
+		h->next->link = h->link;
+	while ((call = call_of(h))) {
+		call->handler = NULL;
+		if (call->state == GATE_ASKING)
+			gate_fail(call, "ToolDenied", NULL,
+				"%.100s: nobody is here any more to allow it", call->name);
+		else
+			gate_fail(call, "ToolLost", NULL,
+				"%.100s: nobody is here any more to answer it", call->name);
+	}
+	h->gate = NULL;
+}
+
+bool gate_give(struct gate_call *call)
+{
+	call->state = GATE_HANDLED;
+	for (struct gate_handler *h = call->gate->handlers; h; h = h->next)
+		if (is_of(h, call) && h->call) {
+			call->handler = h;
+			if (h->call(h->arg, call))
+				return true;
+		}
+	call->handler = NULL;
+	return false;
+}

@@ -1,0 +1,48 @@
+/* Who stands by a session: hears what its calls ask, and answers those that are not for a tool.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "api/gate/gate_call.h"
+
+enum { GATE_SESSION_BYTES = 80 };
+
+/*
+ * It stays where it is until gate_detach(). Of several that a session has, the newest that takes a
+ * call has it. What it does not do is NULL.
+ */
+struct gate_handler {
+	void *arg;
+	/* May @call be called? gate_approve() says so later. Returns: false: nobody here knows. */
+	bool (*ask)(void *arg, struct gate_call *call);
+	/* What was asked about @call is decided, or does not matter any more. */
+	void (*asked)(void *arg, const struct gate_call *call, bool is_allowed);
+	/* A call of a name as "retort.llm_query", which no tool has. Returns: true: gate_answer()
+	 * follows once, possibly before this returns; false: it is another's. */
+	bool (*call)(void *arg, struct gate_call *call);
+	/* A call that was taken is given up: it is gone when this returns. */
+	void (*cancel)(void *arg, struct gate_call *call);
+
+	/* The gate's own. */
+	struct gate *gate;
+	char session[GATE_SESSION_BYTES];
+	struct gate_handler *next, **link;
+};
+/* @session: "" stands by all of them. */
+void gate_attach(struct gate *g, const char *session, struct gate_handler *handler);
+/* What it has not answered is refused. One that is attached nowhere is nothing. */
+void gate_detach(struct gate_handler *handler);
+
+/*
+ * @answer: {"value": any} or tool_call_error(), whose reference is taken; NULL stands for no
+ * memory. The call is gone then.
+ */
+void gate_answer(struct gate_call *call, json_t *answer);
+
+/* {"approval": id, "session", "tool", "text", "destructive", "tainted"}: what is asked about a
+ * call; texts are safe to show. Owns: the caller. Returns: NULL without memory. */
+json_t *gate_question(const struct gate_call *call);
+
+/* The call that asks under this id. Returns: NULL when there is none, or it is decided. */
+struct gate_call *gate_asking(struct gate *g, const char *approval);
+/* The call goes on, or is refused; it may be gone then. */
+void gate_approve(struct gate_call *call, bool is_allowed);

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/operation/operation.h"
+
+#include "api/operation/calls.h"
+#include "api/operation/metrics.h"
+#include "api/operation/principal.h"
+#include "api/run/run_behind.h"
+#include "base/utf8.h"
+#include "base/word.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* In the order of documents. */
+static const struct operation_family *const families[] = {&session_family, &step_family,
+	&file_family, &template_family, &plan_family, &replay_family, &tool_family, &agent_family,
+	&engine_family};
+
+static const struct {
+	const char *word, *meaning;
+} labels[OPERATION_LABEL_END_] = {
+	[OPERATION_ENGINE] = {"engine", "Everything in it is retort's own word."},
+	[OPERATION_CALLER] = {"caller",
+		"It holds what callers wrote, as names and code; the rest is retort's own word."},
+	[OPERATION_PROGRAM] = {"program",
+		"It holds what programs wrote or made: untrusted, whatever it says."},
+};
+
+const char *operation_label_word(enum operation_label label)
+{
+	return labels[label].word;
+}
+
+const char *operation_label_meaning(enum operation_label label)
+{
+	return labels[label].meaning;
+}
+
+const struct operation *operation_at(size_t i)
+{
+	for (size_t j = 0; j < ARRAY_LEN(families); i -= families[j++]->n)
+		if (i < families[j]->n)
+			return &families[j]->rows[i];
+	return NULL;
+}
+
+size_t operation_count(void)
+{
+	size_t n = 0;
+	for (size_t j = 0; j < ARRAY_LEN(families); j++)
+		n += families[j]->n;
+	return n;
+}
+
+size_t operation_index(const struct operation *op)
+{
+	size_t i = 0;
+	while (operation_at(i) && operation_at(i) != op)
+		i++;
+	return i;
+}
+
+const struct operation *operation_find(const char *name)
+{
+	const struct operation *op;
+	for (size_t i = 0; (op = operation_at(i)); i++)
+		if (strcmp(op->name, name) == 0)
+			return op;
+	return NULL;
+}
+
+int operation_unknown(const char *name, struct err *err)
+{
+	const struct operation *op;
+	struct word_near near = WORD_NEAR(name);
+	for (size_t i = 0; (op = operation_at(i)); i++)
+		word_near_try(&near, op->name);
+	(void)err_set(err, ERR_USAGE, "no operation \"%.*s\"",
+		(int)utf8_cut(name, strlen(name), 64), name);
+	if (near.best)
+		return err_hint(err, "did you mean %s?", near.best);
+	return err_hint(err, "for example `session.create`, `step.run`, `engine.info`");
+}
+
+void call_done(void *arg, const json_t *result, const struct err *err)
+{
+	struct operation_call *call = arg;
+	*call->slot = NULL;
+	metrics_answer(call->context->metrics, call->op, result ? ERR_NONE : err->code);
+	owed_set(&call->owed, NULL, 0); /* who listens counts it from now on */
+	call->listener.done(call->listener.arg, result, result ? NULL : err);
+	json_decref(call->params);
+	json_decref(call->kept);
+	free(call->session);
+	free(call);
+}
+
+void call_fail(struct operation_call *call, const struct err *err)
+{
+	call_done(call, NULL, err);
+}
+
+bool call_is_behind_reader(struct operation_call *call)
+{
+	const struct operation_context *context = call->context;
+	struct err err;
+	if (!context->runs ||
+		runs_check_reading(context->runs, context->registry,
+			param_text(call->params, "session", ""), &err) == 0)
+		return false;
+	call_fail(call, &err);
+	return true;
+}
+
+void call_give(struct operation_call *call, json_t *result, const struct err *err)
+{
+	call_done(call, result, err);
+	json_decref(result);
+}
+
+bool operation_is_last(const struct operation *op, const json_t *event)
+{
+	return op->last && strcmp(op->last, param_text(event, "event", "")) == 0;
+}
+
+void call_event(struct operation_call *call, json_t *event)
+{
+	if (event && call->listener.event)
+		call->listener.event(call->listener.arg, event);
+	json_decref(event);
+}
+
+/*
+ * Everything an operation finds it finds in the registry of its context. So what a principal does
+ * not own is hidden here, from every operation that there is or will be.
+ */
+static int see(const struct operation_context *context, const struct operation *op,
+	struct operation_context *seen, struct err *err)
+{
+	*seen = *context;
+	if (!context->principal)
+		return 0;
+	if (op->is_for_operator) {
+		(void)err_set(err, ERR_DENIED, "%s is not for holders of a token", op->name);
+		return err_hint(err, "whoever runs the engine can do it");
+	}
+	seen->registry = registry_view(context->registry, principal_owner(context->principal));
+	return seen->registry ? 0 : err_set(err, ERR_NO_MEMORY, "no memory for a call");
+}
+
+static void on_turn(struct owing_turn *turn, const struct err *why)
+{
+	struct operation_call *call = container_of(turn, struct operation_call, turn);
+	call->cancel = NULL;
+	if (why) {
+		call_fail(call, why);
+		return;
+	}
+	owed_set(&call->owed, turn->of, turn->bytes);
+	call->op->start(call);
+}
+
+static void leave_line(struct operation_call *call)
+{
+	struct err err;
+	owing_leave(&call->turn);
+	(void)err_set(&err, ERR_INTERRUPTED, "it was given up before it began");
+	call_fail(call, &err);
+}
+
+static void begin(struct operation_call *call)
+{
+	struct owing *owing = call->op->answer_bytes > 0 ? owing_of(call->context) : NULL;
+	if (!owing) {
+		call->op->start(call);
+		return;
+	}
+	call->turn.begin = on_turn;
+	call->cancel = leave_line;
+	owing_wait(owing, &call->turn, call->op->answer_bytes);
+}
+
+void operation_start(const struct operation_context *context, const struct operation *op,
+	json_t *params, const struct operation_listener *listener, struct operation_call **slot)
+{
+	struct err err = {0};
+	struct operation_context seen;
+	struct operation_call *call = NULL;
+	json_t *usual = NULL;
+	*slot = NULL;
+	int r = see(context, op, &seen, &err);
+	if (r == 0)
+		r = param_check(op->params, op->n_params, params, &err);
+	if (r == 0 && params && !(usual = param_usual(op->params, op->n_params, params)))
+		r = err_set(&err, ERR_NO_MEMORY, "no memory for a call");
+	if (r == 0 && !(call = calloc(1, sizeof *call)))
+		r = err_set(&err, ERR_NO_MEMORY, "no memory for a call");
+	if (r < 0 || !call) {
+		json_decref(usual);
+		metrics_answer(context->metrics, op, err.code);
+		listener->done(listener->arg, NULL, &err);
+		return;
+	}
+	*call = (struct operation_call){
+		.seen = seen, .op = op, .params = usual, .listener = *listener, .slot = slot};
+	call->context = &call->seen;
+	*slot = call;
+	begin(call);
+}
+
+static void ignore(void *arg, const json_t *result, const struct err *err)
+{
+	(void)arg;
+	(void)result;
+	(void)err;
+}
+
+void operation_tell(const struct operation_context *context, const char *name, json_t *params)
+{
+	const struct operation_listener listener = {.done = ignore};
+	struct operation_call *slot;
+	operation_start(context, operation_find(name), params, &listener, &slot);
+	json_decref(params);
+}
+
+void call_withdraw(struct operation_call *call)
+{
+	const char *session = param_text(call->params, "session", "");
+	(void)registry_withdraw(call->context->registry, session, call);
+}
+
+void operation_cancel(struct operation_call *call)
+{
+	if (call->cancel)
+		call->cancel(call);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/row/given.h"
+
+#include "api/row/param.h"
+#include "base/num.h"
+#include "base/utf8.h"
+#include "runtime/package.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { VOLUMES_SHOWN = 8, NAMES_SHOWN = 6, NAME_BYTES = 60 };
+
+static void add_name(struct buf *out, const char *name, const struct stat *st)
+{
+	(void)utf8_escape_terminal(
+		out, name, utf8_cut(name, strlen(name), NAME_BYTES), UTF8_ONE_LINE);
+	if (S_ISDIR(st->st_mode))
+		(void)buf_add(out, "/");
+	else
+		(void)buf_addf(out, " (%s)", num_format_bytes((uint64_t)st->st_size).text);
+}
+
+/* What is hidden is not meant. */
+static int is_listed(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static void add_names(struct buf *out, const char *path)
+{
+	struct dirent **names = NULL;
+	int n = scandir(path, &names, is_listed, alphasort), n_shown = 0;
+	for (int i = 0; i < n; i++) {
+		struct stat st;
+		cleanup_buf struct buf whole = BUF_INIT(1 << 16);
+		bool is_there = n_shown < NAMES_SHOWN &&
+			buf_addf(&whole, "%s/%s", path, names[i]->d_name) == 0 &&
+			stat(buf_str(&whole), &st) == 0;
+		if (is_there) {
+			(void)buf_add(out, n_shown++ ? ", " : ": ");
+			add_name(out, names[i]->d_name, &st);
+		}
+		free(names[i]);
+	}
+	free(names);
+	if (n > n_shown)
+		(void)buf_addf(out, "%s%d more", n_shown ? ", " : ": ", n - n_shown);
+}
+
+static void add_volume(struct buf *out, const char *src, const char *dst, bool is_writable)
+{
+	struct stat st;
+	bool is_there = stat(src, &st) == 0, is_dir = is_there && S_ISDIR(st.st_mode);
+	(void)utf8_escape_terminal(out, dst, utf8_cut(dst, strlen(dst), NAME_BYTES), UTF8_ONE_LINE);
+	(void)buf_addf(out, "%s (%s%s%s)", is_dir ? "/" : "",
+		is_there && !is_dir ? num_format_bytes((uint64_t)st.st_size).text : "",
+		is_there && !is_dir ? ", " : "", is_writable ? "writable" : "read-only");
+	if (is_dir)
+		add_names(out, src);
+}
+
+void given_files(struct buf *out, const json_t *create)
+{
+	const json_t *volumes = json_object_get(create, "volumes");
+	const char *workspace = param_text(create, "workspace", NULL);
+	size_t i, n = json_array_size(volumes), before = out->bytes;
+	json_t *row;
+	if (workspace) {
+		(void)buf_add(out, "the working directory (writable)");
+		add_names(out, workspace);
+	}
+	json_array_foreach(volumes, i, row)
+	{
+		if (i == VOLUMES_SHOWN)
+			break;
+		if (out->bytes > before)
+			(void)buf_add(out, "; ");
+		add_volume(out, param_text(row, "src", ""), param_text(row, "dst", ""),
+			strcmp(param_text(row, "mode", "ro"), "rw") == 0);
+	}
+	if (n > VOLUMES_SHOWN)
+		(void)buf_addf(out, "; %zu more", n - VOLUMES_SHOWN);
+}
+
+void given_limits(struct buf *out, const json_t *create)
+{
+	const json_t *limits = json_object_get(create, "limits");
+	uint64_t memory = param_count(limits, "memory_bytes", 0);
+	uint64_t time = param_count(limits, "timeout_ms", 0);
+	if (memory > 0 && time > 0)
+		(void)buf_addf(out, "%s of memory, %s a step", num_format_bytes(memory).text,
+			num_format_ms(time).text);
+}
+
+bool given_is_likely(const json_t *create)
+{
+	const json_t *preload = json_object_get(create, "preload");
+	const char *python = param_text(create, "python", NULL);
+	const char *slash = python ? strrchr(python, '/') : NULL;
+	bool is_python = strcmp(param_text(create, "runtime", "python"), "python") == 0;
+	struct stat st;
+	size_t i;
+	json_t *module;
+	if (!is_python)
+		return true;
+	/* A directory is a virtual environment. */
+	if (python && strncmp(slash ? slash + 1 : python, "python", 6) != 0 &&
+		!(stat(python, &st) == 0 && S_ISDIR(st.st_mode)))
+		return false;
+	json_array_foreach(preload, i, module)
+	{
+		if (param_text(create, "rootfs", NULL) ||
+			!package_has(python, json_string_value(module)))
+			return false;
+	}
+	return true;
+}
+
+void given_packages(struct buf *out, const json_t *create)
+{
+	if (!param_text(create, "rootfs", NULL))
+		(void)package_list(param_text(create, "python", NULL), out);
+}

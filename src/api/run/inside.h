@@ -1,0 +1,80 @@
+/*
+ * The book of runs from the inside: shared by the files that carry it, seen by no other.
+ *
+ *   runs.c      shelves, room, finding
+ *   run_step.c  one run: started, heard of, read
+ *   waiter.c    who waits for it
+ *   run_ask.c   what its calls of tools ask
+ *
+ * A run is held by the registry, while it has the step, and by the shelf of its session, which is a
+ * list, newest last. Whoever is told of a run may end sessions, so it is held over that.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "api/row/param.h"
+#include "api/run/run_ask.h"
+#include "api/run/runs.h"
+#include "api/text/event.h"
+#include "base/buf.h"
+#include "registry/registry.h"
+#include "session/box/stdin_queue.h"
+
+enum { RUN_SESSION_BYTES = 32 };
+
+struct run {
+	struct run *next, *prev; /* of its shelf, when it is on it */
+	struct runs *runs;
+	struct registry *registry; /* as the owner sees it */
+	unsigned n_holds;
+	bool is_shelved, is_done, is_dropped, has_started;
+	bool is_told, is_reading; /* somebody knows its id; it reads input, and there is none */
+	unsigned n_cancels;	  /* asked for before the step began */
+	char id[RUN_ID_BYTES];
+	char session[RUN_SESSION_BYTES];
+	char runtime[16];
+	uint64_t number, started_ns;
+	json_t *code;
+	json_t *record; /* of the step, when it is done; or `err` */
+	struct err err;
+	struct registry_watch watch;
+	struct event_rest rest[2];
+	struct buf out[2];
+	json_t *displays;
+	size_t bytes;	     /* what is counted of it */
+	struct inlet *inlet; /* what it reads, while it runs; or NULL */
+	struct waiter *waiters;
+	struct waiter *starter; /* who hears of events; or NULL */
+	struct run_asking asking;
+};
+
+struct runs {
+	uv_loop_t *loop;
+	struct shelf *shelves; /* of each session */
+	size_t n, max;
+	size_t bytes;
+	uint64_t last_number;
+};
+
+/* runs.c */
+void run_hold(struct run *run);
+void run_release(struct run *run);
+/* Put it on the shelf of its session. Returns: 0, or -1 without memory. */
+int run_shelve(struct run *run);
+void run_unshelve(struct run *run);
+/* It holds @bytes now; what is over the bounds gives way. */
+void run_count(struct run *run, size_t bytes);
+size_t run_json_bytes(const json_t *json);
+size_t run_bytes(const struct run *run);
+
+/* run_step.c: only who started it hears of events. Takes the reference of @event. */
+void run_tell(struct run *run, json_t *event);
+const struct run *run_ahead(const struct run *run); /* behind which it waits to begin, or NULL */
+
+/* waiter.c */
+json_t *run_record(const struct run *run);
+int waiter_hang(struct waiter *waiter, struct run *run, uint64_t wait_ms, struct err *err);
+/* Everybody who waits is told. */
+void waiters_tell(struct run *run);
+void waiters_wake(struct run *run); /* likewise, of those who wait for a time only */

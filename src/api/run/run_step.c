@@ -1,0 +1,328 @@
+/* One run: started, heard of, read. SPDX-License-Identifier: Apache-2.0 */
+#include "api/run/inside.h"
+#include "api/run/run_behind.h"
+#include "registry/history.h"
+#include "session/start/language.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ID_RANDOM_BYTES = 26 };
+
+static int new_id(char id[RUN_ID_BYTES], struct err *err)
+{
+	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
+	unsigned char random[ID_RANDOM_BYTES];
+	if (sodium_init() < 0)
+		return err_set(err, ERR_INTERNAL, "libsodium does not start");
+	randombytes_buf(random, sizeof random);
+	memcpy(id, "r-", 2);
+	for (size_t i = 0; i < sizeof random; i++)
+		id[2 + i] = digits[random[i] & 31];
+	id[2 + sizeof random] = '\0';
+	return 0;
+}
+
+static bool is_heard(const struct run *run)
+{
+	return run->starter && run->starter->event;
+}
+
+void run_tell(struct run *run, json_t *event)
+{
+	if (event && is_heard(run))
+		run->starter->event(run->starter->arg, event);
+	json_decref(event);
+}
+
+/* ---- what is heard of the step ---- */
+
+static void on_started(void *arg, const char *session)
+{
+	struct run *run = arg;
+	struct err err;
+	json_t *event = event_started(session);
+	run->has_started = true;
+	run_ask_begin(run);
+	run->started_ns = uv_hrtime();
+	(void)json_object_set_new(event, "run", json_string(run->id));
+	run_hold(run); /* whoever is told may end it */
+	run->is_told = true;
+	run_tell(run, event);
+	for (unsigned i = 0; i < run->n_cancels && !run->is_done; i++)
+		(void)registry_interrupt(run->registry, run->session, &err);
+	run_release(run);
+}
+
+static void on_output(void *arg, int stream, const char *data, size_t bytes)
+{
+	struct run *run = arg;
+	json_t *event = event_text(&run->rest[stream], stream, data, bytes, false);
+	const json_t *text = json_object_get(event, "text");
+	if (run->runs->bytes <= RUNS_TOTAL_BYTES &&
+		buf_append(&run->out[stream], json_string_value(text), json_string_length(text)) ==
+			0) {
+		run_count(run, run->bytes + json_string_length(text));
+	}
+	run_hold(run);
+	run_tell(run, event);
+	run_release(run);
+}
+
+static void on_display(void *arg, const json_t *display)
+{
+	struct run *run = arg;
+	size_t bytes = run_json_bytes(display);
+	if (run->runs->bytes + bytes <= RUNS_TOTAL_BYTES) {
+		(void)json_array_append(run->displays, (json_t *)(uintptr_t)display);
+		run_count(run, run->bytes + bytes);
+	}
+	run_hold(run);
+	run_tell(run, event_display(display));
+	run_release(run);
+}
+
+static void on_tool(void *arg, const json_t *about)
+{
+	struct run *run = arg;
+	run_hold(run);
+	run_tell(run, event_tool(about));
+	run_release(run);
+}
+
+static void on_rebuilding(void *arg, size_t at, size_t n)
+{
+	struct run *run = arg;
+	run_hold(run);
+	run_tell(run, event_rebuilding(at, n));
+	run_release(run);
+}
+
+static void on_waiting(void *arg)
+{
+	struct run *run = arg;
+	run->is_reading = true;
+	run_hold(run);
+	run_tell(run, event_stdin(run->id));
+	waiters_wake(run);
+	run_tell_behind(run);
+	run_release(run);
+}
+
+static void on_done(void *arg, const json_t *record, const struct err *err)
+{
+	struct run *run = arg;
+	for (int i = 0; record && is_heard(run) && i < 2; i++)
+		run_tell(run, event_text(&run->rest[i], i, "", 0, true));
+	run->is_done = true;
+	run_ask_end(run);
+	inlet_close(take_ptr(run->inlet));
+	run->record = json_incref((json_t *)(uintptr_t)record);
+	if (!record)
+		run->err = *err;
+	for (int i = 0; i < 2; i++)
+		buf_done(&run->out[i]);
+	json_decref(run->displays);
+	run->displays = NULL;
+	if (record && is_heard(run)) {
+		json_t *finished = run_record(run);
+		run_tell(run, event_finished(finished));
+		json_decref(finished);
+	}
+	bool is_unknown = !record && !run->is_told;
+	waiters_tell(run);
+	run_count(run, run_bytes(run));
+	if (run->is_shelved && is_unknown)
+		run_unshelve(run);
+	run_release(run);
+}
+
+/* ---- starting ---- */
+
+static struct run *run_new(
+	struct runs *r, const struct run_order *order, const char *runtime, struct err *err)
+{
+	const json_t *params = order->params;
+	json_t *session = registry_get(order->registry, param_text(params, "session", ""), err);
+	struct run *run = session ? calloc(1, sizeof *run) : NULL;
+	if (!run) {
+		if (session)
+			(void)err_set(err, ERR_NO_MEMORY, "no memory for a step");
+		json_decref(session);
+		return NULL;
+	}
+	*run = (struct run){.runs = r,
+		.registry = order->registry,
+		.n_holds = 1,
+		.number = ++r->last_number,
+		.code = json_incref((json_t *)(uintptr_t)param_get(params, "code")),
+		.watch = {.arg = run,
+			.started = on_started,
+			.output = on_output,
+			.display = on_display,
+			.tool = on_tool,
+			.waiting = on_waiting,
+			.rebuilding = on_rebuilding},
+		.out = {BUF_INIT(RUN_LIVE_BYTES), BUF_INIT(RUN_LIVE_BYTES)},
+		.displays = json_array()};
+	snprintf(run->session, sizeof run->session, "%s", param_text(session, "session", ""));
+	snprintf(run->runtime, sizeof run->runtime, "%s",
+		runtime ? runtime : param_text(session, "runtime", ""));
+	json_decref(session);
+	if (new_id(run->id, err) == 0 && run_shelve(run) < 0)
+		(void)err_set(err, ERR_NO_MEMORY, "no memory for a step");
+	if (run->is_shelved)
+		return run;
+	run_release(run);
+	return NULL;
+}
+
+/* What is given at once comes first. */
+static int open_inlet(struct run *run, const json_t *text, struct err *err)
+{
+	if (!run->runs->loop)
+		return err_set(err, ERR_INTERNAL, "no loop to watch the step's input");
+	int r = inlet_open(&run->inlet, run->runs->loop, err);
+	if (r == 0 && text)
+		r = inlet_put(
+			run->inlet, json_string_value(text), json_string_length(text), true, err);
+	return r;
+}
+
+struct inlet *run_inlet(struct run *run, struct err *err)
+{
+	run->is_reading = false;
+	if (run->inlet)
+		return run->inlet;
+	(void)err_set(err, run->is_done ? ERR_GONE : ERR_USAGE,
+		run->is_done ? "run %s is over" : "the input of run %s is not open", run->id);
+	(void)err_hint(err, "`step.run` with `stdin_open` starts one that can be written to");
+	return NULL;
+}
+
+/* *@out: what the step says, else its file; NULL: the session's. */
+static int choose_runtime(const json_t *params, const char **out, struct err *err)
+{
+	const json_t *code = param_get(params, "code");
+	const char *filename = param_text(params, "filename", NULL);
+	*out = param_text(params, "runtime", NULL);
+	if (*out || !filename)
+		return 0;
+	return language_of_file(
+		filename, json_string_value(code), json_string_length(code), out, err);
+}
+
+int runs_start(
+	struct runs *r, const struct run_order *order, struct waiter *waiter, struct err *err)
+{
+	const json_t *params = order->params, *stdin_text = param_get(params, "stdin");
+	const json_t *code = param_get(params, "code");
+	const char *runtime = NULL;
+	int bad = choose_runtime(params, &runtime, err);
+	struct run *run = bad < 0 ? NULL : run_new(r, order, runtime, err);
+	if (!run)
+		return -err_errno(err->code);
+	bad = param_flag(params, "stdin_open") ? open_inlet(run, stdin_text, err) : 0;
+	if (bad == 0)
+		bad = waiter_hang(waiter, run, param_count(params, "wait_ms", UINT64_MAX), err);
+	if (bad < 0) {
+		run_unshelve(run);
+		run_release(run);
+		return bad;
+	}
+	const struct registry_run req = {.session = run->session,
+		.runtime = runtime,
+		.code = json_string_value(code),
+		.code_bytes = json_string_length(code),
+		.filename = param_text(params, "filename", NULL),
+		.timeout_ms = param_count(params, "timeout_ms", 0),
+		.is_atomic = param_flag(params, "atomic"),
+		.wants_variables = param_flag(params, "variables"),
+		.stdin_text = json_string_value(stdin_text),
+		.stdin_bytes = json_string_length(stdin_text),
+		.inlet = run->inlet,
+		.watch = &run->watch};
+	run->starter = waiter;
+	run->asking.gate = param_flag(params, "approvals") ? order->gate : NULL;
+	run_count(run, run_bytes(run));
+	run_hold(run);
+	registry_run(order->registry, &req, on_done, run);
+	const struct run *ahead = run->is_done ? NULL : run_ahead(run);
+	if (ahead) {
+		run->is_told = true;
+		run_tell(run, event_queued(run->id, ahead->id, run_is_reading(ahead)));
+		waiters_wake(run);
+	}
+	run_release(run);
+	return 0;
+}
+
+void run_interrupt(struct run *run, bool is_kill)
+{
+	struct err err;
+	unsigned n = is_kill ? 2 : 1;
+	if (run->is_done)
+		return;
+	run_hold(run);
+	if (!run->has_started && registry_withdraw(run->registry, run->session, &run->watch))
+		n = 0;
+	run->n_cancels += n;
+	run->is_reading = false; /* it is told anew, if it goes on with that */
+	for (unsigned i = 0; i < n && run->has_started && !run->is_done; i++)
+		(void)registry_interrupt(run->registry, run->session, &err);
+	run_release(run);
+}
+
+const struct run *run_ahead(const struct run *run)
+{
+	const struct run *ahead = NULL;
+	for (const struct run *r = run->prev; r && run->is_shelved && !run->has_started;
+		r = r->prev)
+		if (!r->is_done)
+			ahead = r;
+	return ahead;
+}
+
+/* ---- what came of it ---- */
+
+static const json_t *done_text(const struct run *run, const char *stream)
+{
+	const json_t *value = json_object_get(run->record, "value");
+	if (strcmp(stream, "code") == 0)
+		return run->code;
+	if (strcmp(stream, "value") == 0)
+		return json_object_get(value, "text/plain");
+	return json_object_get(run->record, stream);
+}
+
+int run_text(const struct run *run, const char *stream, const char **text, size_t *bytes,
+	struct err *err)
+{
+	if (run->is_dropped) {
+		(void)err_set(err, ERR_GONE, "the output of %s was dropped", run->id);
+		return err_hint(err, "newer ones needed the room; write what is large to a file");
+	}
+	bool is_out = strcmp(stream, "stdout") == 0 || strcmp(stream, "stderr") == 0;
+	if (!run->is_done && is_out) {
+		const struct buf *out = &run->out[strcmp(stream, "stderr") == 0];
+		*text = buf_str(out);
+		*bytes = out->bytes;
+		return 0;
+	}
+	if (run->is_done && !run->record && strcmp(stream, "code") != 0) {
+		*err = run->err;
+		return -err_errno(err->code);
+	}
+	const json_t *found = done_text(run, stream);
+	if (!found) {
+		(void)err_set(err, ERR_NOT_FOUND, "%s has no %s", run->id, stream);
+		return err_hint(err,
+			run->is_done ? "the step's last line was no expression"
+				     : "it still runs: ask again when it is done");
+	}
+	*text = json_string_value(found);
+	*bytes = json_string_length(found);
+	return 0;
+}

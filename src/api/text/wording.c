@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/text/wording.h"
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Of an operation or a parameter. What has no name for a reader keeps its own. `named`: with what
+ * stands behind it, where that is not just put behind the name. */
+static const struct {
+	const char *operation, *name[WORDING_END_], *named[WORDING_END_];
+} rows[] = {
+	{"all", {"--all"}, {NULL}},
+	{"file.list", {"retort session files", "%files", "list_files"}, {NULL}},
+	{"file.write", {"retort session files --put", "%put", "write_file"}, {NULL}},
+	{"force", {"--force", "--force", "force: true"}, {NULL}},
+	{"keep", {"--keep"}, {NULL}},
+	{"limits.memory_bytes", {"--memory", "--memory"}, {NULL}},
+	{"older_ms", {"--older-than"}, {NULL}},
+	{"recursive", {"--recursive"}, {NULL}},
+	{"runtime", {"-r", "%runtime"}, {NULL}},
+	{"session.list", {"retort session ls", "%switch", "sessions {\"action\": \"list\"}"},
+		{NULL}},
+	{"session.log", {"retort session log", "%log", "sessions {\"action\": \"log\"}"},
+		{[WORDING_REPL] = "%log all",
+			[WORDING_MCP] = "sessions {\"action\": \"log\", \"session\": \"%s\"}"}},
+	{"session.export", {"retort session export"}, {NULL}},
+	{"session.prune", {"retort session prune"}, {NULL}},
+	{"stdin_open", {[WORDING_MCP] = "interactive: true"}, {NULL}},
+	{"step.run", {"retort session exec", [WORDING_MCP] = "run_code"}, {NULL}},
+	{"step.input", {[WORDING_MCP] = "run_wait with stdin"},
+		{[WORDING_MCP] = "run_wait {\"run_id\": \"%s\", \"stdin\": \"LINE\\n\"}"}},
+	{"step.interrupt", {[WORDING_MCP] = "run_wait with action interrupt"},
+		{[WORDING_MCP] = "run_wait {\"run_id\": \"%s\", \"action\": \"interrupt\"}"}},
+	{"tool.list", {"retort tools list", [WORDING_MCP] = "search_tools"},
+		{[WORDING_MCP] = "search_tools {\"query\": \"%s\"}"}},
+};
+
+/* The name, and what stands behind the operation: " s-1234". */
+static int add_named(
+	struct buf *out, const char *name, const char *named, const char *behind, int bytes)
+{
+	if (bytes == 0 || !named)
+		return buf_addf(out, "%s%.*s", name, bytes, behind);
+	const char *gap = strstr(named, "%s");
+	if (!gap)
+		return buf_add(out, named);
+	int r = buf_append(out, named, (size_t)(gap - named));
+	r = r < 0 ? r : buf_append(out, behind + 1, (size_t)bytes - 1);
+	return r < 0 ? r : buf_add(out, gap + strlen("%s"));
+}
+
+/* In the repl a command is no text to quote: "%log lists them". */
+static int add_name(struct buf *out, const char *at, size_t bytes, enum wording reader)
+{
+	const char *quote = reader == WORDING_REPL ? "" : "`";
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		size_t n = strlen(rows[i].operation);
+		const char *name = rows[i].name[reader];
+		bool is_it = name && n <= bytes && strncmp(at, rows[i].operation, n) == 0 &&
+			(n == bytes || at[n] == ' ');
+		if (!is_it)
+			continue;
+		int behind =
+			reader == WORDING_REPL && !rows[i].named[reader] ? 0 : (int)(bytes - n);
+		int r = buf_add(out, quote);
+		r = r < 0 ? r : add_named(out, name, rows[i].named[reader], at + n, behind);
+		return r < 0 ? r : buf_add(out, quote);
+	}
+	return buf_addf(out, "`%.*s`", (int)bytes, at);
+}
+
+static void apply(char *text, size_t max_bytes, enum wording reader)
+{
+	cleanup_buf struct buf out = BUF_INIT(4 * ERR_HINT_BYTES);
+	int r = 0;
+	for (const char *at = text; r == 0 && *at;) {
+		size_t n = strcspn(at, "`");
+		const char *end = at[n] ? strchr(at + n + 1, '`') : NULL;
+		if (!end)
+			n = strlen(at);
+		r = buf_append(&out, at, n);
+		at += n;
+		if (r == 0 && end) {
+			r = add_name(&out, at + 1, (size_t)(end - at - 1), reader);
+			at = end + 1;
+		}
+	}
+	if (r == 0 && out.bytes < max_bytes)
+		memcpy(text, buf_str(&out), out.bytes + 1);
+}
+
+void wording_apply(struct err *err, enum wording reader)
+{
+	if (strchr(err->msg, '`'))
+		apply(err->msg, sizeof err->msg, reader);
+	if (strchr(err->hint, '`'))
+		apply(err->hint, sizeof err->hint, reader);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/check/inside.h"
+
+#include "plan/value/str.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_known(const char *name, size_t bytes, const struct predeclared *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strlen(names[i].name) == bytes && memcmp(names[i].name, name, bytes) == 0)
+			return true;
+	return false;
+}
+
+/* The first words of all tools: sorted, so that equal ones follow each other. */
+size_t check_names(const struct tool_set *tools, struct heap *h, struct predeclared *out,
+	size_t room, const struct predeclared *known, size_t n_known)
+{
+	static const char *const own[] = {"Email", "Url", "approve", "ask", "date", "enum", "json",
+		"matches", "member", "try_call"};
+	size_t n = 0;
+	for (size_t i = 0; i < ARRAY_LEN(own) && n < room; i++)
+		if (!is_known(own[i], strlen(own[i]), known, n_known))
+			out[n++] = (struct predeclared){own[i], VAL_UNSET,
+				strcmp(own[i], "date") == 0 || strcmp(own[i], "json") == 0};
+	for (size_t i = 0; i < tools->n && n < room; i++) {
+		const char *name = tools->tool[i].name;
+		size_t bytes = strcspn(name, ".");
+		struct val text;
+		if (is_known(name, bytes, out, n))
+			continue;
+		if (str_new(h, name, bytes, &text) < 0)
+			return n;
+		out[n++] = (struct predeclared){text.str->data, VAL_UNSET, name[bytes] == '.'};
+	}
+	return n;
+}
+
+/* What is looked for: what offends and was not written by the planner, what offends, anything. */
+enum want { WANT_DATA, WANT_OFFENDER, WANT_ANY, N_WANTS, WANT_BRANCH };
+
+static bool is_offender(struct checker *c, const struct finding *f, const struct event *e)
+{
+	return f->answer.check == CHECK_READERS
+		? label_get(c->labels, e->label).readers != LABEL_ALL
+		: policy_trusts(c->out->policy, e->label) != POLICY_PROVED;
+}
+
+static bool is_wanted(
+	struct checker *c, const struct finding *f, const struct event *e, enum want want)
+{
+	if (e->kind != (want == WANT_BRANCH ? EVENT_GUARD : EVENT_SOURCE) ||
+		e->label == LABEL_FAILED || (want == WANT_DATA && !e->tool))
+		return false;
+	return want == WANT_ANY || is_offender(c, f, e);
+}
+
+/* Events by level; `from`: what they led to, plus one. */
+struct search {
+	uint32_t *level, *next, *from;
+};
+
+/* Joins are no steps: what they join is as near as they are. Returns: 0: there is none. */
+static uint32_t search_back(
+	struct checker *c, const struct finding *f, struct search *s, enum want want)
+{
+	uint32_t n = 1;
+	memset(s->from, 0, (c->n_events + 1) * sizeof *s->from);
+	s->level[0] = f->event;
+	s->from[f->event] = UINT32_MAX;
+	while (n > 0) {
+		uint32_t n_next = 0;
+		for (uint32_t i = 0; i < n; i++) {
+			const struct event *e = &c->events[s->level[i]];
+			const uint32_t of[2] = {e->a, e->b};
+			if (is_wanted(c, f, e, want))
+				return s->level[i];
+			for (int k = 0; k < 2; k++) {
+				if (!of[k] || s->from[of[k]])
+					continue;
+				s->from[of[k]] = s->level[i] + 1;
+				if (e->kind == EVENT_JOIN)
+					s->level[n++] = of[k];
+				else
+					s->next[n_next++] = of[k];
+			}
+		}
+		uint32_t *done = s->level;
+		s->level = s->next;
+		s->next = done;
+		n = n_next;
+	}
+	return 0;
+}
+
+static void add_step(struct finding *f, const struct event *e)
+{
+	static const enum step_kind kinds[] = {[EVENT_SOURCE] = STEP_SOURCE,
+		[EVENT_THROUGH] = STEP_THROUGH,
+		[EVENT_GUARD] = STEP_GUARD,
+		[EVENT_JOIN] = STEP_THROUGH};
+	if (e->kind == EVENT_JOIN || f->n_path == CHECK_PATH_MAX - 1)
+		return;
+	/* Behind the source, a tool that something goes through is no source. */
+	bool is_through = e->kind == EVENT_SOURCE && f->n_path > 0;
+	f->path[f->n_path++] = (struct step){is_through ? STEP_THROUGH : kinds[e->kind],
+		e->node->start, e->node->end, e->label, e->tool ? e->tool->name : NULL};
+}
+
+/* The shortest way from a source that offends to the place it must not reach. */
+void find_path(struct checker *c, struct check_call *call, struct finding *f)
+{
+	size_t bytes = (c->n_events + 1) * sizeof(uint32_t);
+	struct search s = {
+		heap_alloc(c->h, bytes), heap_alloc(c->h, bytes), heap_alloc(c->h, bytes)};
+	uint32_t found = 0;
+	f->path = heap_zero(c->h, CHECK_PATH_MAX * sizeof *f->path);
+	if (!s.level || !s.next || !s.from || !f->path || heap_pay(c->h, c->n_events / 8) < 0)
+		return;
+	for (int want = WANT_DATA; f->event && !found && want < N_WANTS; want++)
+		found = search_back(c, f, &s, (enum want)want);
+	for (uint32_t at = found; at;) {
+		add_step(f, &c->events[at]);
+		at = s.from[at] == UINT32_MAX ? 0 : s.from[at] - 1;
+	}
+	uint32_t branch = f->event ? search_back(c, f, &s, WANT_BRANCH) : 0;
+	if (branch) {
+		const struct event *e = &c->events[branch];
+		f->branch = (struct step){STEP_GUARD, e->node->start, e->node->end, e->label, NULL};
+	}
+	f->path[f->n_path++] =
+		(struct step){STEP_SINK, f->node->start, f->node->end, f->label, call->tool->name};
+	heap_release(c->h, s.level, bytes);
+	heap_release(c->h, s.next, bytes);
+	heap_release(c->h, s.from, bytes);
+}
+
+static void conclude(struct checker *c)
+{
+	struct check *out = c->out;
+	for (uint32_t i = 0; i < out->n_calls; i++)
+		for (uint32_t k = 0; k < out->calls[i]->n_findings; k++) {
+			struct finding *f = &out->calls[i]->finding[k];
+			bool is_refuted = f->answer.proof == POLICY_REFUTED;
+			out->n_denied += is_refuted && f->answer.otherwise == POLICY_DENY;
+			out->n_asked += is_refuted && f->answer.otherwise == POLICY_ASK;
+			out->n_depends += f->answer.proof == POLICY_DEPENDS;
+			if (f->answer.proof != POLICY_PROVED)
+				find_path(c, out->calls[i], f);
+		}
+}
+
+static int too_much(struct check *out)
+{
+	struct diag d = {.code = P_TOO_MUCH};
+	enum fail_kind kind = out->heap->kind;
+	if (kind == FAIL_FUEL)
+		snprintf(d.msg, sizeof d.msg,
+			"the plan takes too long to be checked: more than %d steps",
+			CHECK_STEPS_MAX);
+	else if (kind == FAIL_MEMORY)
+		snprintf(d.msg, sizeof d.msg,
+			"the plan takes too much memory to be checked: more than %d MiB",
+			CHECK_BYTES_MAX >> 20);
+	else
+		snprintf(d.msg, sizeof d.msg, "the plan is too much to be checked: %.150s",
+			kind != FAIL_NONE ? out->heap->msg
+					  : "out of memory: too many different labels");
+	snprintf(d.hint, sizeof d.hint, "%s",
+		"call functions from fewer places, put what is alike into a loop");
+	return diag_add(out->diags, &out->src, &d);
+}
+
+static int check_within(struct check *out)
+{
+	struct checker c = {.out = out,
+		.h = out->heap,
+		.labels = out->policy->labels,
+		.tools = out->policy->tools};
+	const struct scope *scope = out->tree->scope;
+	size_t n_before = out->diags->n_all;
+	struct frame file = {.scope = scope};
+	static const char plan[] = "plan";
+	c.plan = label_set(c.labels, label_atom(c.labels, plan, sizeof plan - 1));
+	/* Nobody has cell 0. */
+	(void)cells_add(&c, 1);
+	file.first = cells_add(&c, scope->n_slots + 1);
+	c.file = c.frame = &file;
+	if (file.first && ground_init(&c.ground, c.h, out->request, out->policy) == 0 &&
+		policy_listed_init(&c.listed, out->policy, c.h, ground_says, &c.ground) == 0) {
+		c.own = label_union(c.labels, label_get(c.labels, c.ground.user).origins,
+			label_union(
+				c.labels, c.plan, label_get(c.labels, c.ground.by_policy).origins));
+		for (uint32_t i = 0; i < scope->n_slots; i++)
+			c.cells[file.first + i].is_shared = scope->slot_symbols[i]->is_cell;
+		exec(&c, out->tree);
+		conclude(&c);
+	}
+	if (c.h->kind != FAIL_NONE || labels_has_failed(c.labels))
+		return too_much(out);
+	return out->diags->n_all > n_before ? -1 : 0;
+}
+
+int check_plan(struct check *out)
+{
+	struct heap *h = out->heap;
+	size_t bytes = h->max_bytes, now = h->used_bytes;
+	uint64_t fuel = h->fuel, steps = MIN(fuel, (uint64_t)CHECK_STEPS_MAX);
+	h->fuel = steps;
+	h->max_bytes = MIN(bytes, now + CHECK_BYTES_MAX);
+	int r = check_within(out);
+	h->max_bytes = bytes;
+	h->fuel = fuel - (steps - h->fuel);
+	return r;
+}

@@ -1,0 +1,578 @@
+/* What built-in functions and methods do to labels. SPDX-License-Identifier: Apache-2.0 */
+#include "base/attr.h"
+#include "plan/check/inside.h"
+
+#include "plan/value/str.h"
+
+#include <string.h>
+
+static const struct mark public = {0};
+
+enum model {
+	M_TEXT,	 /* a text of all that went in */
+	M_PART,	 /* the same; constants only choose */
+	M_PARTS, /* a list of such */
+	M_NAMES, /* a list of texts that the plan, or the language, has written */
+	M_NUMBER,
+	M_DATE,
+	M_DATE_MADE, /* another one than those that went in */
+	M_DATE_TEXT, /* a date when the plan says how it is written */
+	M_BOOL,
+	M_LENGTH,
+	M_TRUTH,
+	M_LIST, /* the elements, in a new one */
+	M_TUPLE,
+	M_SET,
+	M_ORDERED, /* a list in the order of what is in it */
+	M_PAIRS,   /* a list of tuples of elements */
+	M_RANGE,
+	M_EXTREME,
+	M_ANY, /* anything of all that went in */
+	M_DICT,
+	M_STRUCT,
+	M_ENUM, /* a list of the arguments */
+	M_NOTHING,
+	M_APPROVE,
+	M_ASK,
+	M_TRY,
+	M_ENDORSE, /* the value, if it is as the plan says */
+	/* Of methods only. */
+	M_ADD,	  /* the last argument becomes an element */
+	M_EXTEND, /* those of the arguments become elements */
+	M_GET,	  /* an element by its key, or the other argument */
+	M_SETDEFAULT,
+	M_POP,
+	M_POPITEM,
+	M_LOSE, /* elements go, or go elsewhere */
+	M_SORT,
+	M_VALUES,
+	M_ITEMS,
+	M_KEYS,
+	M_COPY,
+	M_UNION, /* a new one of the elements of all */
+};
+
+struct row {
+	const char *name;
+	enum model model;
+};
+
+static const struct row natives[] = {
+	{"Email", M_NOTHING},
+	{"Url", M_NOTHING},
+	{"abs", M_NUMBER},
+	{"all", M_BOOL},
+	{"any", M_BOOL},
+	{"approve", M_APPROVE},
+	{"ask", M_ASK},
+	{"bool", M_TRUTH},
+	{"bytes", M_TEXT},
+	{"chr", M_TEXT},
+	{"date.add", M_DATE_MADE},
+	{"date.compare", M_NUMBER},
+	{"date.diff", M_NUMBER},
+	{"date.format", M_DATE_TEXT},
+	{"date.parse", M_DATE},
+	{"date.weekday", M_NUMBER},
+	{"dict", M_DICT},
+	{"dir", M_NAMES},
+	{"enum", M_ENUM},
+	{"enumerate", M_PAIRS},
+	{"fail", M_NOTHING},
+	{"float", M_NUMBER},
+	{"hasattr", M_BOOL},
+	{"hash", M_NUMBER},
+	{"int", M_NUMBER},
+	{"isinstance", M_BOOL},
+	{"json.decode", M_ANY},
+	{"json.dumps", M_TEXT},
+	{"json.encode", M_TEXT},
+	{"json.loads", M_ANY},
+	{"len", M_LENGTH},
+	{"list", M_LIST},
+	{"matches", M_ENDORSE},
+	{"max", M_EXTREME},
+	{"member", M_ENDORSE},
+	{"min", M_EXTREME},
+	{"ord", M_NUMBER},
+	{"print", M_NOTHING},
+	{"range", M_RANGE},
+	{"repr", M_TEXT},
+	{"reversed", M_LIST},
+	{"round", M_NUMBER},
+	{"set", M_SET},
+	{"sorted", M_ORDERED},
+	{"str", M_TEXT},
+	{"struct", M_STRUCT},
+	{"sum", M_EXTREME},
+	{"try_call", M_TRY},
+	{"tuple", M_TUPLE},
+	{"type", M_TEXT},
+	{"zip", M_PAIRS},
+};
+
+/* By name: what a method of that name does to a receiver of any type. */
+static const struct row methods[] = {
+	{"add", M_ADD},
+	{"append", M_ADD},
+	{"capitalize", M_PART},
+	{"center", M_TEXT},
+	{"clear", M_LOSE},
+	{"codepoint_ords", M_PARTS},
+	{"codepoints", M_PARTS},
+	{"copy", M_COPY},
+	{"count", M_NUMBER},
+	{"difference", M_UNION},
+	{"difference_update", M_LOSE},
+	{"discard", M_LOSE},
+	{"elem_ords", M_PARTS},
+	{"elems", M_PARTS},
+	{"endswith", M_BOOL},
+	{"extend", M_EXTEND},
+	{"find", M_NUMBER},
+	{"format", M_TEXT},
+	{"get", M_GET},
+	{"index", M_NUMBER},
+	{"insert", M_ADD},
+	{"intersection", M_UNION},
+	{"intersection_update", M_LOSE},
+	{"isalnum", M_BOOL},
+	{"isalpha", M_BOOL},
+	{"isdigit", M_BOOL},
+	{"isdisjoint", M_BOOL},
+	{"islower", M_BOOL},
+	{"isspace", M_BOOL},
+	{"issubset", M_BOOL},
+	{"issuperset", M_BOOL},
+	{"istitle", M_BOOL},
+	{"isupper", M_BOOL},
+	{"items", M_ITEMS},
+	{"join", M_TEXT},
+	{"keys", M_KEYS},
+	{"ljust", M_TEXT},
+	{"lower", M_PART},
+	{"lstrip", M_PART},
+	{"partition", M_PARTS},
+	{"pop", M_POP},
+	{"popitem", M_POPITEM},
+	{"remove", M_LOSE},
+	{"removeprefix", M_PART},
+	{"removesuffix", M_PART},
+	{"replace", M_TEXT},
+	{"rfind", M_NUMBER},
+	{"rindex", M_NUMBER},
+	{"rjust", M_TEXT},
+	{"rpartition", M_PARTS},
+	{"rsplit", M_PARTS},
+	{"rstrip", M_PART},
+	{"setdefault", M_SETDEFAULT},
+	{"sort", M_SORT},
+	{"split", M_PARTS},
+	{"splitlines", M_PARTS},
+	{"startswith", M_BOOL},
+	{"strip", M_PART},
+	{"swapcase", M_PART},
+	{"symmetric_difference", M_UNION},
+	{"symmetric_difference_update", M_EXTEND},
+	{"title", M_PART},
+	{"union", M_UNION},
+	{"update", M_EXTEND},
+	{"upper", M_PART},
+	{"values", M_VALUES},
+	{"zfill", M_TEXT},
+};
+
+static const struct row *find(const struct row *rows, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(rows[i].name, name) == 0)
+			return &rows[i];
+	return NULL;
+}
+
+bool native_is_known(const char *name)
+{
+	return find(natives, ARRAY_LEN(natives), name) != NULL;
+}
+
+const char *check_native(size_t n)
+{
+	return n < ARRAY_LEN(natives) ? natives[n].name : NULL;
+}
+
+const char *check_method(size_t n)
+{
+	return n < ARRAY_LEN(methods) ? methods[n].name : NULL;
+}
+
+bool method_is_known(const char *name)
+{
+	return find(methods, ARRAY_LEN(methods), name) != NULL;
+}
+
+/* The receiver in front of the arguments, or none. */
+static struct mark all_of(
+	struct checker *c, struct av self, const struct call_args *args, bool has_constants)
+{
+	return mark_join(c, self.type == T_UNSET ? public : whole(c, self),
+		args_whole(c, args, has_constants));
+}
+
+/* One of which the places are not known. */
+struct av new_object(
+	struct checker *c, enum obj_kind kind, const struct node *node, struct mark structure)
+{
+	struct obj *o = obj_new(c, kind, node, 100);
+	if (o) {
+		o->is_fuzzy = true;
+		cell_add(c, o->structure, av_of(structure, N_TYPES));
+	}
+	return obj_value(c, o, public);
+}
+
+/* A new list, tuple or set of the elements of all arguments. */
+static struct av collect(struct checker *c, enum obj_kind kind, const struct call_args *args,
+	struct av self, bool is_ordered)
+{
+	struct av v = new_object(c, kind, args->node, public);
+	if (self.type != T_UNSET)
+		contents_add(c, v, self);
+	for (uint32_t i = 0; i < args->n; i++)
+		contents_add(c, v, args->positional[i]);
+	if (args->has_star)
+		contents_add(c, v, element_of(c, args->star));
+	struct obj *o = obj_nth(c, v, 0);
+	struct mark m = public;
+	if (is_ordered) {
+		struct av from = args->n ? args_nth(args, 0) : element_of(c, args->star);
+		m = mark_made(c, mark_capped(c, all_of(c, self, args, false), KIND_NUMBER));
+		struct mark key = mark_unplanned(c, key_mark(c, args, from));
+		m = mark_join(c, m, mark_capped(c, key, KIND_NUMBER));
+	}
+	if (o)
+		cell_add(c, o->structure, av_of(m, N_TYPES));
+	return v;
+}
+
+/* zip, enumerate: a list of tuples. */
+static struct av pairs(struct checker *c, const struct call_args *args, bool is_zip)
+{
+	struct mark m = args->has_star ? whole(c, args->star) : public;
+	struct obj *pair = obj_new(c, OBJ_TUPLE, args->node, 101);
+	for (uint32_t i = 0; i < args->n; i++)
+		m = mark_join(c, m, structure_of(c, args->positional[i]));
+	for (uint32_t i = 0; i < args->n_named; i++)
+		m = mark_join(c, m, structure_of(c, args->named[i]));
+	struct av v = new_object(c, OBJ_LIST, args->node, m);
+	struct obj *o = obj_nth(c, v, 0);
+	if (!pair || !o)
+		return v;
+	/* Numbers of enumerate say how many there were before. */
+	struct field *number = is_zip ? NULL : field_at(c, pair, VAL_INT(0), true);
+	if (!is_zip)
+		cell_add(c, number ? number->cell : pair->rest,
+			av_of(computed_mark(c, m, args->node, VAL_UNSET, KIND_NUMBER), N_TYPES));
+	for (uint32_t i = 0; i < args->n; i++) {
+		struct field *field = field_at(c, pair, VAL_INT(i + !is_zip), true);
+		cell_add(c, field ? field->cell : pair->rest, iterated(c, args->positional[i]));
+	}
+	for (uint32_t i = 0; i < args->n_named; i++)
+		cell_add(c, pair->rest, iterated(c, args->named[i]));
+	if (args->has_star)
+		cell_add(c, pair->rest, iterated(c, element_of(c, args->star)));
+	cell_add(c, o->rest, obj_value(c, pair, public));
+	return v;
+}
+
+/* Keys are first, values second. */
+static struct av items(struct checker *c, const struct node *node, struct av self)
+{
+	struct obj *pair = obj_new(c, OBJ_TUPLE, node, 101);
+	struct av v = new_object(c, OBJ_LIST, node, structure_of(c, self));
+	struct obj *o = obj_nth(c, v, 0);
+	if (!pair || !o)
+		return v;
+	struct field *key = field_at(c, pair, VAL_INT(0), true);
+	struct field *value = field_at(c, pair, VAL_INT(1), true);
+	cell_add(c, key ? key->cell : pair->rest, iterated(c, self));
+	cell_add(c, value ? value->cell : pair->rest, element_of(c, self));
+	cell_add(c, o->rest, obj_value(c, pair, public));
+	return v;
+}
+
+/* dict(…), d.update(…), both without *: of a mapping or of pairs, and by name. */
+static void update(struct checker *c, struct av v, const struct call_args *args)
+{
+	for (uint32_t i = 0; i < args->n; i++) {
+		struct av from = args->positional[i];
+		contents_add(c, v, from);
+		element_add(c, v, element_of(c, element_of(c, from)));
+		places_lost(c, v, mark_capped(c, whole(c, from), KIND_NUMBER));
+	}
+	for (uint32_t i = 0; i < args->n_named; i++) {
+		const struct node *name = args->named_at[i];
+		item_set(c, v, av_constant(c, name, name->value), args->named[i]);
+	}
+	if (args->has_starstar)
+		contents_add(c, v, args->starstar);
+}
+
+static struct av make_range(struct checker *c, const struct call_args *args)
+{
+	struct av v = new_object(c, OBJ_LIST, args->node, mark_made(c, args_whole(c, args, false)));
+	struct mark m = args_whole(c, args, true);
+	element_add(c, v, av_of(computed_mark(c, m, args->node, VAL_UNSET, KIND_NUMBER), T_INT));
+	return v;
+}
+
+static struct av make_struct(struct checker *c, const struct call_args *args)
+{
+	struct obj *o = obj_new(c, OBJ_STRUCT, args->node, 0);
+	struct av v = obj_value(c, o, public);
+	for (uint32_t i = 0; o && i < args->n_named; i++) {
+		struct field *field = field_at(c, o, args->named_at[i]->value, true);
+		cell_add(c, field ? field->cell : o->rest, args->named[i]);
+	}
+	if (o && args->has_starstar)
+		cell_add(c, o->rest, element_of(c, args->starstar));
+	return v;
+}
+
+static struct av make_enum(struct checker *c, const struct call_args *args)
+{
+	struct obj *o = obj_new(c, OBJ_LIST, args->node, 0);
+	struct av v = obj_value(c, o, public);
+	for (uint32_t i = 0; o && i < args->n; i++) {
+		struct field *field = field_at(c, o, VAL_INT(i), true);
+		cell_add(c, field ? field->cell : o->rest, args->positional[i]);
+	}
+	if (args->has_star)
+		contents_add(c, v, args->star);
+	if (o)
+		o->is_fuzzy |= args->has_star;
+	return v;
+}
+
+/* What functions and methods have in common. */
+static struct av plain(
+	struct checker *c, enum model model, struct av self, const struct call_args *args)
+{
+	/* Constants that a method gets only choose what is taken of its receiver. */
+	struct mark m =
+		mark_made(c, all_of(c, self, args, model == M_TEXT || self.type == T_UNSET));
+	struct av v;
+	switch ((int)model) {
+	case M_TEXT:
+		return av_of(text_mark(c, m, args->node), T_STRING);
+	case M_PART:
+		return av_of(part_mark(c, m), T_STRING);
+	case M_NUMBER:
+		m = mark_capped(c, m, KIND_NUMBER);
+		return av_of(computed_mark(c, m, args->node, VAL_UNSET, KIND_NUMBER), T_FLOAT);
+	case M_DATE_MADE:
+		m = mark_capped(c, m, KIND_DATE);
+		return av_of(computed_mark(c, m, args->node, VAL_UNSET, KIND_DATE), T_STRING);
+	case M_DATE_TEXT:
+		if (chosen(c, args_nth(args, 1)).label != LABEL_BOTTOM || args->n != 2)
+			return av_of(text_mark(c, m, args->node), T_STRING);
+		attr_fallthrough;
+	case M_DATE:
+		m = mark_capped(c, m, KIND_DATE);
+		return av_of(m.label ? mark_raised(c, m, KIND_DATE) : m, T_STRING);
+	case M_BOOL:
+		m = mark_capped(c, m, KIND_BOOL);
+		return av_of(computed_mark(c, m, args->node, VAL_UNSET, KIND_BOOL), T_BOOL);
+	case M_PARTS:
+	case M_NAMES:
+		v = new_object(c, OBJ_LIST, args->node, mark_capped(c, m, KIND_NUMBER));
+		element_add(c, v,
+			av_of(model == M_PARTS ? part_mark(c, m) : text_mark(c, m, args->node),
+				N_TYPES));
+		return v;
+	default:
+		v = any_value(c, args->node, 0, part_mark(c, all_of(c, self, args, true)));
+		/* It may be one of them, or hold one of them. */
+		for (uint32_t i = 0; i < args->n; i++)
+			v = av_join(c, v, args->positional[i]);
+		for (uint32_t i = 0; i < args->n_named; i++)
+			v = av_join(c, v, args->named[i]);
+		return args->has_star ? av_join(c, v, iterated(c, args->star)) : v;
+	}
+}
+
+/* Do they call what has a name, or give it back? */
+static bool takes_names(enum model model)
+{
+	return model == M_ORDERED || model == M_EXTREME || model == M_PAIRS;
+}
+
+static bool has_stars(const struct call_args *args)
+{
+	return args->has_star || args->has_starstar;
+}
+
+static struct av length(struct checker *c, const struct call_args *args)
+{
+	struct mark m = has_stars(args)
+		? args_whole(c, args, true)
+		: mark_capped(c, structure_of(c, args_nth(args, 0)), KIND_NUMBER);
+	m = mark_join(c, mark_made(c, m), mark_planned(c, args->node, KIND_NUMBER));
+	return av_of(m, T_INT);
+}
+
+static struct av truth(struct checker *c, const struct call_args *args)
+{
+	struct av x = args_nth(args, 0);
+	bool is_whole = has_stars(args) || x.konst.type != T_UNSET;
+	struct mark m =
+		is_whole ? mark_capped(c, args_whole(c, args, true), KIND_BOOL) : truth_of(c, x);
+	return av_of(computed_mark(c, m, args->node, VAL_UNSET, KIND_BOOL), T_BOOL);
+}
+
+struct av call_native(struct checker *c, const char *name, const struct call_args *args)
+{
+	const struct row *row = find(natives, ARRAY_LEN(natives), name);
+	struct av v;
+	if (!row || (args->has_starstar && takes_names(row->model)))
+		return refuse(c, P_UNKNOWN, args->node, row ? "name the arguments" : "",
+			row ? "the checker does not know what %.80s does with **"
+			    : "%.80s is not known here",
+			name);
+	switch ((int)row->model) {
+	case M_LENGTH:
+		return length(c, args);
+	case M_TRUTH:
+		return truth(c, args);
+	case M_LIST:
+	case M_ORDERED:
+		return collect(c, OBJ_LIST, args, AV_NONE, row->model == M_ORDERED);
+	case M_TUPLE:
+	case M_SET:
+		return collect(c, row->model == M_SET ? OBJ_SET : OBJ_TUPLE, args, AV_NONE, false);
+	case M_PAIRS:
+		return pairs(c, args, strcmp(name, "zip") == 0);
+	case M_RANGE:
+		return make_range(c, args);
+	case M_EXTREME:
+		return strcmp(name, "sum") == 0 ? model_sum(c, args) : model_extreme(c, args);
+	case M_DICT:
+		if (args->has_star)
+			return refuse(c, P_UNKNOWN, args->node, "dict(pairs)",
+				"the checker does not know what dict does with *");
+		v = new_object(c, OBJ_DICT, args->node, public);
+		update(c, v, args);
+		return v;
+	case M_STRUCT:
+		return make_struct(c, args);
+	case M_ENUM:
+		return make_enum(c, args);
+	case M_NOTHING:
+		return av_constant(c, args->node, VAL_NONE);
+	case M_ENDORSE:
+		return model_endorse(c, name, args, &v) ? v : plain(c, M_ANY, AV_NONE, args);
+	case M_APPROVE:
+	case M_ASK:
+	case M_TRY:
+		if (is_suspended(c, args, name))
+			return av_of(public, N_TYPES);
+		return row->model == M_ASK    ? model_ask(c, args)
+			: row->model == M_TRY ? model_try(c, args)
+					      : model_approve(c, args);
+	default:
+		return plain(c, row->model, AV_NONE, args);
+	}
+}
+
+/* Methods that change their receiver; they are refused with *. */
+static struct av change(
+	struct checker *c, enum model model, struct av self, const struct call_args *args)
+{
+	struct av x = args_nth(args, 0), v = element_of(c, self);
+	struct mark m, order = mark_capped(c, args_whole(c, args, true), KIND_NUMBER);
+	switch ((int)model) {
+	case M_ADD:
+		if (args->n > 1)
+			places_lost(c, self, mark_capped(c, mark_unplanned(c, x.m), KIND_NUMBER));
+		element_add(c, self, args_nth(args, args->n ? args->n - 1 : 0));
+		break;
+	case M_EXTEND:
+		update(c, self, args);
+		return av_constant(c, args->node, VAL_NONE);
+	case M_SETDEFAULT:
+		/* Whether it was there already says what it is now. */
+		v = args->n > 1 ? args_nth(args, 1) : av_of(public, T_NONE);
+		v = av_join(c, item_of(c, self, x), v);
+		item_set(c, self, x, av_with(c, v, structure_of(c, self)));
+		return item_of(c, self, x);
+	case M_POP:
+		v = args->n ? item_of(c, self, x) : v;
+		/* Which place it is may be the plan's to say. */
+		places_lost(c, self, mark_unplanned(c, order));
+		return av_with(c, av_join(c, v, args_nth(args, 1)), structure_of(c, self));
+	case M_POPITEM:
+		v = element_of(c, items(c, args->node, self));
+		places_lost(c, self, public);
+		return v;
+	case M_SORT:
+		m = mark_unplanned(c, key_mark(c, args, self));
+		m = mark_join(c, whole(c, self), m);
+		places_lost(c, self, mark_capped(c, mark_join(c, m, order), KIND_NUMBER));
+		break;
+	default:
+		places_lost(
+			c, self, mark_join(c, order, mark_capped(c, whole(c, self), KIND_NUMBER)));
+	}
+	return av_constant(c, args->node, VAL_NONE);
+}
+
+struct av call_method(
+	struct checker *c, struct av self, const char *name, const struct call_args *args)
+{
+	const struct row *row = find(methods, ARRAY_LEN(methods), name);
+	struct av x = args_nth(args, 0), v;
+	struct mark m;
+	bool is_star = has_stars(args);
+	if (!row || (is_star && row->model >= M_LIST))
+		return refuse(c, P_UNKNOWN, args->node, is_star ? "name the arguments" : "",
+			"the checker does not know what %.80s does%s", name,
+			is_star ? " with *" : "");
+	switch ((int)row->model) {
+	case M_GET:
+		v = args->n > 1 ? args_nth(args, 1) : av_of(public, T_NONE);
+		v = av_join(c, item_of(c, self, x), v);
+		return av_with(c, v, structure_of(c, self));
+	case M_VALUES:
+		v = new_object(c, OBJ_LIST, args->node, structure_of(c, self));
+		element_add(c, v, element_of(c, self));
+		return v;
+	case M_KEYS:
+		v = new_object(c, OBJ_LIST, args->node, structure_of(c, self));
+		element_add(c, v, iterated(c, self));
+		return v;
+	case M_ITEMS:
+		return items(c, args->node, self);
+	case M_COPY:
+	case M_UNION:
+		if (self.type == T_LIST || self.type == T_DICT || self.type == T_SET)
+			return collect(c,
+				self.type == T_LIST	      ? OBJ_LIST
+					: self.type == T_DICT ? OBJ_DICT
+							      : OBJ_SET,
+				args, self, row->model == M_UNION);
+		/* What is taken of what may be a text is made. */
+		m = mark_anyones(all_of(c, self, args, true));
+		v = any_value(c, args->node, 0, m);
+		element_add(c, v, element_of(c, self));
+		return v;
+	case M_ADD:
+	case M_EXTEND:
+	case M_SETDEFAULT:
+	case M_POP:
+	case M_POPITEM:
+	case M_LOSE:
+	case M_SORT:
+		return change(c, row->model, self, args);
+	default:
+		return plain(c, row->model, self, args);
+	}
+}

@@ -1,0 +1,411 @@
+/* Objects: what containers, functions and unknown values hold. SPDX-License-Identifier:
+ * Apache-2.0 */
+#include "plan/check/inside.h"
+
+#include "plan/value/str.h"
+
+#include <string.h>
+
+enum { CONCRETE_MAX = 64, CONCRETE_DEPTH_MAX = 4 };
+
+static struct obj *obj_make(struct checker *c, enum obj_kind kind, const struct node *node)
+{
+	struct obj *o = heap_zero(c->h, sizeof *o);
+	uint32_t cells = cells_add(c, 3);
+	if (c->n_objs + 1 >= c->obj_room) {
+		uint32_t room = c->obj_room ? c->obj_room * 2 : 64;
+		struct obj **objs = heap_regrow(c->h, c->objs, c->n_objs, room, sizeof *objs);
+		if (!objs)
+			return NULL;
+		c->objs = objs;
+		c->obj_room = room;
+		c->n_objs += c->n_objs == 0; /* 0 is none */
+	}
+	if (!o || cells == 0)
+		return NULL;
+	c->cells[cells + 1].owner = c->cells[cells + 2].owner = cells;
+	*o = (struct obj){.kind = kind,
+		.node = node,
+		.structure = cells,
+		.keys = cells + 1,
+		.rest = cells + 2,
+		.beyond = AV_NONE,
+		.is_many = c->n_loops > 0,
+		.is_mutable =
+			kind == OBJ_ANY || kind == OBJ_LIST || kind == OBJ_SET || kind == OBJ_DICT};
+	c->objs[c->n_objs] = o;
+	return o;
+}
+
+/* The object that @node makes here; @tag tells several of one node apart. Returns: NULL. */
+struct obj *obj_new(struct checker *c, enum obj_kind kind, const struct node *node, uint32_t tag)
+{
+	uint32_t context = c->frame ? c->frame->context : 0;
+	uint32_t *at = map_at(c, &c->sites, (uintptr_t)node, context, (uint64_t)tag << 8 | kind);
+	if (!at)
+		return NULL;
+	if (*at != UINT32_MAX) {
+		struct obj *o = c->objs[*at];
+		c->n_facts += !o->is_many;
+		o->is_many = true;
+		cell_add(c, o->structure, av_of((struct mark){0}, N_TYPES));
+		return o;
+	}
+	struct obj *o = obj_make(c, kind, node);
+	if (!o)
+		return NULL;
+	*at = o->id = c->n_objs++;
+	c->n_facts++;
+	cell_add(c, o->structure, av_of((struct mark){0}, N_TYPES));
+	return o;
+}
+
+struct av obj_value(struct checker *c, struct obj *o, struct mark m)
+{
+	static const uint32_t types[] = {[OBJ_ANY] = N_TYPES,
+		[OBJ_LIST] = T_LIST,
+		[OBJ_TUPLE] = T_TUPLE,
+		[OBJ_SET] = T_SET,
+		[OBJ_DICT] = T_DICT,
+		[OBJ_STRUCT] = T_STRUCT,
+		[OBJ_FUNCTION] = T_FUNCTION,
+		[OBJ_NATIVE] = T_NATIVE,
+		[OBJ_METHOD] = T_BOUND,
+		[OBJ_TOOL] = T_NATIVE,
+		[OBJ_PREFIX] = N_TYPES};
+	struct av v = av_of(m, o ? types[o->kind] : N_TYPES);
+	if (o)
+		v.refs = label_set(c->labels, o->id);
+	return v;
+}
+
+struct obj *obj_nth(struct checker *c, struct av v, size_t n)
+{
+	uint32_t id = v.refs ? label_nth(c->labels, v.refs, n) : 0;
+	return id && id < c->n_objs ? c->objs[id] : NULL;
+}
+
+/* A value of which nothing is known but its mark: what is in it is itself again. */
+struct av any_value(struct checker *c, const struct node *node, uint32_t tag, struct mark m)
+{
+	struct obj *o = obj_new(c, OBJ_ANY, node, tag);
+	struct av v = obj_value(c, o, m);
+	if (!o)
+		return v;
+	cell_add(c, o->rest, v);
+	return v;
+}
+
+static struct mark cell_mark(const struct checker *c, uint32_t cell)
+{
+	return mark_anyones(c->cells[cell].v.m);
+}
+
+/* Length and order of a value, and which one it is. */
+struct mark structure_of(struct checker *c, struct av v)
+{
+	struct mark m = v.m;
+	struct obj *o;
+	for (size_t i = 0; (o = obj_nth(c, v, i)); i++)
+		m = mark_join(c, m, cell_mark(c, o->structure));
+	return m;
+}
+
+/* Is it empty, zero, None? A constant is that in every run. */
+struct mark truth_of(struct checker *c, struct av v)
+{
+	if (v.konst.type != T_UNSET)
+		return (struct mark){0};
+	return mark_capped(c, structure_of(c, v), KIND_BOOL);
+}
+
+struct walk {
+	struct obj **item;
+	uint32_t n, stamp;
+	struct mark m;
+};
+
+static void walk_add(struct checker *c, struct walk *w, struct av v)
+{
+	struct obj *o;
+	w->m = mark_join(c, w->m, mark_anyones(v.m));
+	for (size_t i = 0; (o = obj_nth(c, v, i)); i++)
+		if (o->walk != w->stamp) {
+			o->walk = w->stamp;
+			w->item[w->n++] = o;
+		}
+}
+
+/* All objects that can be reached from @v, and its mark with theirs. */
+static struct walk walk_all(struct checker *c, struct av v)
+{
+	if (c->walk_room < c->n_objs) {
+		c->walk_room = c->n_objs * 2;
+		c->walk = heap_alloc(c->h, c->walk_room * sizeof(struct obj *));
+	}
+	struct walk w = {.item = c->walk, .stamp = ++c->n_walks, .m = v.m};
+	if (!w.item)
+		return w; /* the failure refuses the plan */
+	walk_add(c, &w, v);
+	for (uint32_t i = 0; i < w.n; i++) {
+		const struct obj *o = w.item[i];
+		walk_add(c, &w, c->cells[o->structure].v);
+		walk_add(c, &w, c->cells[o->keys].v);
+		walk_add(c, &w, c->cells[o->rest].v);
+		walk_add(c, &w, o->beyond);
+		for (uint32_t k = 0; k < o->n_fields; k++)
+			walk_add(c, &w, c->cells[o->field[k].cell].v);
+		if (o->kind == OBJ_METHOD)
+			walk_add(c, &w, o->self);
+	}
+	(void)heap_pay(c->h, w.n);
+	return w;
+}
+
+struct mark whole(struct checker *c, struct av v)
+{
+	return v.refs ? walk_all(c, v).m : v.m;
+}
+
+/* What a value says that only chooses: a constant of the plan chooses the same in every run. */
+struct mark chosen(struct checker *c, struct av v)
+{
+	struct mark m = whole(c, v);
+	bool is_own = v.konst.type != T_UNSET && m.label != LABEL_FAILED &&
+		label_is_subset(c->labels, label_get(c->labels, m.label).origins, c->own);
+	return is_own ? (struct mark){0} : mark_choice(c, mark_unplanned(c, m));
+}
+
+/* Is nothing in it that can be called, or that has attributes? */
+bool is_data(struct checker *c, struct av v)
+{
+	struct walk w = walk_all(c, v);
+	for (uint32_t i = 0; i < w.n; i++)
+		if (w.item[i]->kind >= OBJ_STRUCT)
+			return false;
+	return true;
+}
+
+static struct av all_fields(struct checker *c, const struct obj *o)
+{
+	struct av v = av_join(c, c->cells[o->rest].v, o->beyond);
+	for (uint32_t k = 0; k < o->n_fields; k++)
+		v = av_join(c, v, c->cells[o->field[k].cell].v);
+	return v;
+}
+
+/* Of objects that hold nothing so far: to take it out ends the run, as None does as a function. */
+static struct av known(struct av v, struct av from, struct mark m)
+{
+	return v.type == T_UNSET ? av_of(m, from.refs ? T_NONE : N_TYPES) : v;
+}
+
+/* What is taken from @v, with what that says: if it may be a text, this may be a part of it. */
+static struct mark taken(struct checker *c, struct av v, struct mark m)
+{
+	/* A text is somebody's, whatever else it may be; None and what is new are nobody's. */
+	if (v.type != N_TYPES || v.m.label == LABEL_BOTTOM)
+		return m;
+	return m.is_others ? mark_made(c, m) : text_mark(c, m, c->at);
+}
+
+/* Any of what is in it. */
+struct av element_of(struct checker *c, struct av v)
+{
+	struct av all = AV_NONE;
+	struct obj *o;
+	for (size_t i = 0; (o = obj_nth(c, v, i)); i++)
+		all = av_join(c, all, all_fields(c, o));
+	struct mark m = structure_of(c, v);
+	if (!v.refs && v.type == T_STRING)
+		return av_of(part_mark(c, m), T_STRING);
+	m = taken(c, v, m);
+	return av_with(c, known(all, v, m), m);
+}
+
+/* What a loop over it gives. */
+struct av iterated(struct checker *c, struct av v)
+{
+	struct av all = AV_NONE;
+	struct obj *o;
+	for (size_t i = 0; (o = obj_nth(c, v, i)); i++)
+		all = av_join(c, all,
+			o->kind == OBJ_DICT ? known(c->cells[o->keys].v, v, v.m)
+					    : all_fields(c, o));
+	struct mark m = structure_of(c, v);
+	if (!v.refs && v.type == T_STRING)
+		return av_of(part_mark(c, m), T_STRING);
+	m = taken(c, v, m);
+	return av_with(c, known(all, v, m), m);
+}
+
+static bool key_equal(struct val a, struct val b)
+{
+	if (a.type == T_STRING)
+		return b.type == T_STRING && str_equal(a.str, b.str);
+	return a.type == b.type && a.i == b.i;
+}
+
+/* Keys that are told apart by what they are: 1, 1.0 and True are one key. */
+static bool is_plain_key(struct val key)
+{
+	return key.type == T_STRING || key.type == T_INT;
+}
+
+/* Returns: NULL when there is none, and none can be made: it is in `rest`. */
+struct field *field_at(struct checker *c, struct obj *o, struct val key, bool is_made)
+{
+	for (uint32_t i = 0; i < o->n_fields; i++)
+		if (key_equal(o->field[i].key, key))
+			return &o->field[i];
+	if (!is_made || o->n_fields == OBJ_FIELDS_MAX)
+		return NULL;
+	if (o->n_fields == o->field_room) {
+		uint32_t room = o->field_room ? o->field_room * 2 : 4;
+		struct field *field = heap_regrow(c->h, o->field, o->n_fields, room, sizeof *field);
+		if (!field)
+			return NULL;
+		o->field = field;
+		o->field_room = room;
+	}
+	uint32_t cell = cells_add(c, 1);
+	if (cell == 0)
+		return NULL;
+	c->cells[cell].owner = o->structure;
+	o->field[o->n_fields] = (struct field){key, cell};
+	c->n_facts++;
+	return &o->field[o->n_fields++];
+}
+
+/* One that a key names, or any. */
+static struct av item_in(struct checker *c, struct obj *o, struct val key)
+{
+	bool is_place = o->kind == OBJ_LIST || o->kind == OBJ_TUPLE;
+	bool is_told = is_plain_key(key) && o->kind != OBJ_ANY &&
+		(!is_place || (key.type == T_INT && key.i >= 0 && !o->is_fuzzy));
+	if (!is_told)
+		return all_fields(c, o);
+	const struct field *field = field_at(c, o, key, false);
+	struct av v = c->cells[o->rest].v;
+	return av_join(c, v, field ? c->cells[field->cell].v : o->beyond);
+}
+
+struct av item_of(struct checker *c, struct av v, struct av key)
+{
+	struct mark m = v.m;
+	struct av all = AV_NONE;
+	struct obj *o;
+	m = mark_join(c, m, mark_capped(c, chosen(c, key), KIND_NUMBER));
+	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
+		all = av_join(c, all, item_in(c, o, key.konst));
+		/* A key that is not there ends the run; what is first is a matter of order. */
+		bool is_named = (o->kind == OBJ_DICT || o->kind == OBJ_STRUCT) &&
+			key.konst.type == T_STRING;
+		if (!is_named)
+			m = mark_join(c, m, cell_mark(c, o->structure));
+	}
+	if (!v.refs && v.type == T_STRING)
+		return av_of(part_mark(c, m), T_STRING);
+	if (key.konst.type != T_STRING)
+		m = taken(c, v, m);
+	return av_with(c, known(all, v, m), m);
+}
+
+static void touch(struct checker *c, uint32_t cell)
+{
+	/* It is among what a branch changed, so that the guard is joined to it. */
+	cell_add(c, cell, av_of((struct mark){0}, N_TYPES));
+}
+
+static void set_in(struct checker *c, struct obj *o, struct av key, struct av x, bool is_only)
+{
+	bool is_place = o->kind == OBJ_LIST;
+	bool is_told = is_plain_key(key.konst) &&
+		(o->kind == OBJ_DICT || o->kind == OBJ_STRUCT ||
+			(is_place && key.konst.type == T_INT && key.konst.i >= 0 && !o->is_fuzzy));
+	struct field *field = is_told ? field_at(c, o, key.konst, !is_place) : NULL;
+	if (field && is_only)
+		cell_write(c, field->cell, x);
+	else
+		cell_add(c, field ? field->cell : o->rest, x);
+	struct mark said = whole(c, key);
+	if (!is_place)
+		cell_add(c, o->keys, av_of(said, N_TYPES));
+	cell_add(c, o->structure, av_of(mark_capped(c, chosen(c, key), KIND_NUMBER), N_TYPES));
+}
+
+/* Is it one object in every run? */
+bool is_sure(struct checker *c, struct av v)
+{
+	const struct obj *o = obj_nth(c, v, 0);
+	return o && !o->is_many && !obj_nth(c, v, 1);
+}
+
+void item_set(struct checker *c, struct av v, struct av key, struct av x)
+{
+	bool is_only = is_sure(c, v);
+	struct obj *o;
+	x = av_with(c, x, mark_capped(c, chosen(c, key), KIND_NUMBER));
+	/* Which object it is put into is seen in all of them. */
+	if (!is_only)
+		x = av_with(c, x, v.m);
+	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
+		if (!is_only)
+			cell_add(c, o->structure, av_of(v.m, N_TYPES));
+		set_in(c, o, key, x, is_only);
+	}
+}
+
+/* One more at a place that is not told. */
+void element_add(struct checker *c, struct av v, struct av x)
+{
+	bool is_only = is_sure(c, v);
+	struct obj *o;
+	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
+		cell_add(c, o->rest, x);
+		touch(c, o->structure);
+		if (!is_only)
+			cell_add(c, o->structure, av_of(v.m, N_TYPES));
+		/* Whether a set grows depends on what is in it already. */
+		if (o->kind == OBJ_SET || o->kind == OBJ_ANY)
+			cell_add(c, o->structure,
+				av_of(mark_capped(c, whole(c, x), KIND_NUMBER), N_TYPES));
+	}
+}
+
+/* Elements went elsewhere, or away. */
+void places_lost(struct checker *c, struct av v, struct mark why)
+{
+	struct obj *o;
+	for (size_t i = 0; (o = obj_nth(c, v, i)); i++) {
+		cell_add(c, o->structure, av_of(mark_join(c, why, v.m), N_TYPES));
+		if (o->kind != OBJ_LIST)
+			continue;
+		c->n_facts += !o->is_fuzzy;
+		o->is_fuzzy = true;
+	}
+}
+
+/* The value itself, when it is the same in every run. Returns: T_UNSET. */
+struct val concrete(struct checker *c, struct av v, uint32_t depth)
+{
+	const struct obj *o = obj_nth(c, v, 0);
+	struct val all;
+	if (v.konst.type != T_UNSET)
+		return v.konst;
+	/* It may be that object, or something else. */
+	if ((v.type != T_LIST && v.type != T_TUPLE) || !o || obj_nth(c, v, 1) ||
+		depth == CONCRETE_DEPTH_MAX || o->is_many || o->is_fuzzy ||
+		(o->kind != OBJ_LIST && o->kind != OBJ_TUPLE) || o->n_fields > CONCRETE_MAX ||
+		c->cells[o->rest].v.type != T_UNSET ||
+		c->cells[o->structure].v.m.label != LABEL_BOTTOM ||
+		tuple_new(c->h, o->n_fields, &all) < 0)
+		return VAL_UNSET;
+	for (uint32_t i = 0; i < o->n_fields; i++) {
+		struct val x = concrete(c, c->cells[o->field[i].cell].v, depth + 1);
+		if (x.type == T_UNSET)
+			return VAL_UNSET;
+		all.tuple->item[i] = x;
+	}
+	return all;
+}

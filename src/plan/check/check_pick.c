@@ -1,0 +1,75 @@
+/* Key functions, the largest of some, and sums. SPDX-License-Identifier: Apache-2.0 */
+#include "plan/check/inside.h"
+
+static const struct mark public = {0};
+
+/* A key function: it is called for each element, as often as there are. */
+struct keying {
+	const struct call_args *args;
+	struct av fn, from, result;
+};
+
+static void key_round(struct checker *c, struct loop *loop)
+{
+	struct keying *k = loop->arg;
+	struct av x = iterated(c, k->from);
+	const struct call_args one = {.node = k->args->node, .positional = &x, .n = 1};
+	/* The last round begins with all that any of them began with. */
+	k->result = call_value(c, k->fn, &one);
+}
+
+/* What the results of the key function say, if there is one. */
+struct mark key_mark(struct checker *c, const struct call_args *args, struct av from)
+{
+	struct keying k = {args, args_named(args, "key"), from, AV_NONE};
+	if (k.fn.type == T_UNSET || k.fn.konst.type == T_NONE)
+		return public;
+	struct loop loop = {
+		.node = args->node, .guard = structure_of(c, from), .arg = &k, .round = key_round};
+	c->n_built_in++;
+	run_loop(c, &loop);
+	c->n_built_in--;
+	return whole(c, k.result);
+}
+
+/* max() and min(). */
+struct av model_extreme(struct checker *c, const struct call_args *args)
+{
+	struct av from = args_nth(args, 0);
+	if (args->n > 1 || args->has_star) {
+		from = new_object(c, OBJ_LIST, args->node, public);
+		for (uint32_t i = 0; i < args->n; i++)
+			element_add(c, from, args->positional[i]);
+	}
+	/* With *, one may be all there are: then its elements are meant. */
+	if (args->has_star) {
+		contents_add(c, from, args->star);
+		contents_add(c, from, args->n ? args_nth(args, 0) : iterated(c, args->star));
+	}
+	struct av v = av_join(c, iterated(c, from), args_named(args, "default"));
+	struct mark m = mark_capped(c, args_whole(c, args, true), KIND_NUMBER);
+	struct mark key = mark_unplanned(c, key_mark(c, args, from));
+	m = mark_join(c, m, mark_capped(c, key, KIND_NUMBER));
+	return av_with(c, v, mark_choice(c, m));
+}
+
+struct av model_sum(struct checker *c, const struct call_args *args)
+{
+	struct av from = args_get(args, 0, "iterable"), start = args_get(args, 1, "start");
+	struct mark m = mark_made(c, args_whole(c, args, true));
+	if (args->has_star) {
+		struct av more = iterated(c, args->star);
+		from = av_join(c, from, more);
+		start = av_join(c, start, more);
+	}
+	struct av x = iterated(c, from);
+	if ((x.type == T_INT || x.type == T_FLOAT) && !start.refs)
+		return av_of(computed_mark(c, mark_capped(c, m, KIND_NUMBER), args->node, VAL_UNSET,
+				     KIND_NUMBER),
+			x.type);
+	struct av v = any_value(c, args->node, 103, text_mark(c, m, args->node));
+	element_add(c, v, element_of(c, x));
+	element_add(c, v, element_of(c, start));
+	/* Of nothing it is what it starts with. */
+	return av_join(c, v, start);
+}

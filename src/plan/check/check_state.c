@@ -1,0 +1,258 @@
+/* Cells, and changes that are taken back and joined. SPDX-License-Identifier: Apache-2.0 */
+#include "plan/check/inside.h"
+
+#include <string.h>
+
+static uint64_t hash_key(uint64_t a, uint64_t b, uint64_t d)
+{
+	uint64_t h = (a ^ b * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+	h = (h ^ h >> 29 ^ d) * 0x94d049bb133111ebu;
+	return h ^ h >> 32;
+}
+
+static void map_put(struct map *map, struct map_entry e)
+{
+	uint32_t at = (uint32_t)hash_key(e.a, e.b, e.c) & (map->room - 1);
+	while (map->entry[at].value)
+		at = (at + 1) & (map->room - 1);
+	map->entry[at] = e;
+	map->n++;
+}
+
+static int map_grow(struct checker *c, struct map *map)
+{
+	struct map now = {.room = map->room ? map->room * 2 : 64};
+	now.entry = heap_zero(c->h, now.room * sizeof *now.entry);
+	if (!now.entry)
+		return -1;
+	for (uint32_t i = 0; i < map->room; i++)
+		if (map->entry[i].value)
+			map_put(&now, map->entry[i]);
+	if (map->room)
+		heap_release(c->h, map->entry, map->room * sizeof *map->entry);
+	*map = now;
+	return 0;
+}
+
+/*
+ * The number under a key, which is not 0, made UINT32_MAX when it is new. It may move with the next
+ * call. Returns: NULL without memory.
+ */
+uint32_t *map_at(struct checker *c, struct map *map, uint64_t a, uint64_t b, uint64_t d)
+{
+	if (map->n * 2 >= map->room && map_grow(c, map) < 0)
+		return NULL;
+	uint32_t at = (uint32_t)hash_key(a, b, d) & (map->room - 1);
+	for (; map->entry[at].value; at = (at + 1) & (map->room - 1)) {
+		struct map_entry *e = &map->entry[at];
+		if (e->a == a && e->b == b && e->c == d)
+			return &e->value;
+	}
+	map->entry[at] = (struct map_entry){a, b, d, UINT32_MAX};
+	map->n++;
+	return &map->entry[at].value;
+}
+
+/* Cells without a value. Returns: the first; 0, which belongs to nobody, without memory. */
+uint32_t cells_add(struct checker *c, uint32_t n)
+{
+	while (c->n_cells + n > c->cell_room) {
+		uint32_t room = c->cell_room ? c->cell_room * 2 : 256;
+		struct place *cells =
+			heap_regrow(c->h, c->cells, c->n_cells, room, sizeof *c->cells);
+		if (!cells)
+			return 0;
+		c->cells = cells;
+		c->cell_room = room;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		c->cells[c->n_cells + i] = (struct place){.v = AV_NONE};
+	c->n_cells += n;
+	return c->n_cells - n;
+}
+
+static int change_add(struct checker *c, struct changes *all, struct change one)
+{
+	if (all->n == all->room) {
+		uint32_t room = all->room ? all->room * 2 : 16;
+		struct change *item = heap_regrow(c->h, all->item, all->n, room, sizeof *item);
+		if (!item)
+			return -1;
+		all->item = item;
+		all->room = room;
+	}
+	all->item[all->n++] = one;
+	return 0;
+}
+
+void changes_done(struct checker *c, struct changes *all)
+{
+	if (all->room)
+		heap_release(c->h, all->item, all->room * sizeof *all->item);
+	*all = (struct changes){0};
+}
+
+static void cell_put(struct checker *c, uint32_t cell, struct av v)
+{
+	struct place *at = &c->cells[cell];
+	if (at->region != c->region) {
+		if (change_add(c, &c->trail, (struct change){cell, at->region, false, at->v}) < 0)
+			return;
+		at->region = c->region;
+	}
+	at->v = v;
+}
+
+/*
+ * What is written where a break or a return may have kept control from coming says whether it
+ * did. Guards that are open are added when their branches are joined.
+ */
+void cell_write(struct checker *c, uint32_t cell, struct av v)
+{
+	if (cell == 0)
+		return;
+	if (v.type != T_UNSET)
+		v = av_with(c, v, mark_join(c, c->broken, c->returned));
+	cell_put(c, cell, c->cells[cell].is_shared ? av_join(c, c->cells[cell].v, v) : v);
+}
+
+/* The cell stands for many places, of which one changes. */
+void cell_add(struct checker *c, uint32_t cell, struct av v)
+{
+	if (cell == 0 || v.type == T_UNSET)
+		return;
+	v = av_with(c, v, mark_join(c, c->broken, c->returned));
+	cell_put(c, cell, av_join(c, c->cells[cell].v, v));
+}
+
+/* Returns: the region around it, for state_end(). */
+uint32_t state_begin(struct checker *c)
+{
+	uint32_t before = c->region;
+	/* The place of the trail is kept as an entry of cell 0. */
+	(void)change_add(c, &c->trail, (struct change){.cell = 0});
+	c->region = ++c->n_regions;
+	return before;
+}
+
+/* Take everything back. Returns: what there was. Owns: changes_done(). */
+struct changes state_end(struct checker *c, uint32_t before)
+{
+	struct changes all = {0};
+	while (c->trail.n > 0) {
+		struct change *old = &c->trail.item[--c->trail.n];
+		if (old->cell == 0)
+			break;
+		struct place *at = &c->cells[old->cell];
+		(void)change_add(c, &all, (struct change){old->cell, 0, false, at->v});
+		at->v = old->v;
+		at->region = old->region;
+	}
+	c->region = before;
+	return all;
+}
+
+void apply_changes(struct checker *c, const struct changes *all)
+{
+	for (uint32_t i = 0; i < all->n; i++)
+		cell_put(c, all->item[i].cell, all->item[i].v);
+}
+
+/*
+ * On the other way the variable has no value, or the object is not there: then nobody can look at
+ * it without ending the run. What an object that is there got for the first time is another matter.
+ */
+static void find_new(const struct checker *c, struct changes *all)
+{
+	for (uint32_t i = 0; i < all->n; i++) {
+		const struct place *at = &c->cells[all->item[i].cell];
+		all->item[i].is_new = at->v.type == T_UNSET &&
+			(at->owner == 0 || c->cells[at->owner].v.type == T_UNSET);
+	}
+}
+
+static struct av joined(
+	struct checker *c, struct av old, const struct change *change, struct mark guard)
+{
+	return change->is_new && old.type == T_UNSET ? change->v
+						     : av_choice(c, old, change->v, guard);
+}
+
+/* Of two branches: a variable is somebody's choice then. */
+static struct av decided(
+	struct checker *c, struct av old, const struct change *change, struct mark guard)
+{
+	struct av v = joined(c, old, change, guard);
+	bool is_variable = old.type != T_UNSET && c->cells[change->cell].owner == 0;
+	return is_variable ? av_decided(c, v, guard) : v;
+}
+
+/* Control comes on one of two ways. */
+void join_branches(struct checker *c, struct changes *a, bool is_a_dead, struct changes *b,
+	bool is_b_dead, struct mark guard)
+{
+	if (is_a_dead || is_b_dead) {
+		const struct changes *live = is_a_dead ? b : a;
+		/* That control comes here at all says that it went that way. */
+		for (uint32_t i = 0; !(is_a_dead && is_b_dead) && i < live->n; i++)
+			cell_put(c, live->item[i].cell, av_with(c, live->item[i].v, guard));
+		return;
+	}
+	find_new(c, a);
+	find_new(c, b);
+	for (uint32_t i = 0; i < a->n; i++)
+		c->cells[a->item[i].cell].other = i + 1;
+	for (uint32_t i = 0; i < b->n; i++) {
+		uint32_t cell = b->item[i].cell, at = c->cells[cell].other;
+		struct av other = at ? a->item[at - 1].v : c->cells[cell].v;
+		cell_put(c, cell, decided(c, other, &b->item[i], guard));
+		c->cells[cell].other = UINT32_MAX;
+	}
+	for (uint32_t i = 0; i < a->n; i++) {
+		uint32_t cell = a->item[i].cell;
+		if (c->cells[cell].other != UINT32_MAX)
+			cell_put(c, cell, decided(c, c->cells[cell].v, &a->item[i], guard));
+		c->cells[cell].other = 0;
+	}
+	for (uint32_t i = 0; i < b->n; i++)
+		c->cells[b->item[i].cell].other = 0;
+}
+
+/* Control may have come from there as well. Returns: did anything change? */
+bool join_changes(struct checker *c, struct changes *all, struct mark guard)
+{
+	bool is_changed = false;
+	find_new(c, all);
+	for (uint32_t i = 0; i < all->n; i++) {
+		uint32_t cell = all->item[i].cell;
+		struct av old = c->cells[cell].v;
+		struct av now = joined(c, old, &all->item[i], guard);
+		is_changed |= !av_equal(old, now);
+		/* Also when it is the same: the region around has to know that it was written. */
+		cell_put(c, cell, now);
+	}
+	return is_changed;
+}
+
+/* Control leaves here for the end of a loop or of a function. */
+void exits_add(struct checker *c, struct exits *exits)
+{
+	exits->is_used = true;
+	for (uint32_t i = 0; i < exits->all.n; i++)
+		c->cells[exits->all.item[i].cell].other = i + 1;
+	for (uint32_t i = exits->trail; i < c->trail.n; i++) {
+		uint32_t cell = c->trail.item[i].cell;
+		if (cell == 0)
+			continue;
+		struct place *at = &c->cells[cell];
+		if (at->other) {
+			struct change *known = &exits->all.item[at->other - 1];
+			known->v = av_join(c, known->v, at->v);
+		} else if (change_add(c, &exits->all, (struct change){cell, 0, false, at->v}) ==
+			0) {
+			at->other = exits->all.n;
+		}
+	}
+	for (uint32_t i = 0; i < exits->all.n; i++)
+		c->cells[exits->all.item[i].cell].other = 0;
+}

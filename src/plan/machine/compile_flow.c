@@ -1,0 +1,371 @@
+/* What a region of code may write: known before it runs, so that a branch that is not taken tells
+ * nothing. SPDX-License-Identifier: Apache-2.0 */
+#include "plan/machine/inside.h"
+
+#include "plan/value/native.h"
+#include "plan/value/str.h"
+
+enum { SEARCHES_MAX = 64, CHAIN_MAX = 200 };
+
+struct collector {
+	struct compiler *c;
+	struct writes *w; /* NULL: only `changes` is wanted */
+	const struct node *const *nodes;
+	size_t n_nodes;
+	uint32_t n_searches, depth, n_params;
+	bool changes; /* what others see */
+	bool is_unknown;
+};
+
+static void collect(struct collector *k, const struct node *node);
+static void written(struct collector *k, const struct node *node, bool is_within);
+
+/* Returns: false when it has no place here: it belongs to a lambda that is looked into. */
+static bool place_of(const struct compiler *c, const struct symbol *s, struct write *w)
+{
+	w->index = s->slot;
+	w->where = s->owner != c->scope ? IN_GLOBAL : s->is_cell ? IN_CELL : IN_REGISTER;
+	if (s->owner == c->scope || s->kind == SYMBOL_GLOBAL)
+		return true;
+	w->where = IN_CAPTURED;
+	for (w->index = 0; w->index < c->scope->n_captured; w->index++)
+		if (c->scope->captured[w->index] == s)
+			return true;
+	return false;
+}
+
+/* Returns: is it new? */
+static bool add(struct compiler *c, struct writes *set, struct write w)
+{
+	for (uint32_t i = 0; i < set->n; i++)
+		if (set->item[i].what == w.what && set->item[i].where == w.where &&
+			set->item[i].index == w.index)
+			return false;
+	if (set->n >= SEARCHES_MAX * 4) {
+		/* Too many to be looked at one by one. */
+		set->is_unknown = true;
+		if (w.what != WRITE_NAME)
+			return false;
+	}
+	if (set->n == set->room) {
+		uint32_t room = set->room ? set->room * 2 : 8;
+		struct write *item = heap_regrow(c->h, set->item, set->n, room, sizeof *item);
+		if (!item) {
+			c->has_failed = true;
+			return false;
+		}
+		set->item = item;
+		set->room = room;
+	}
+	set->item[set->n++] = w;
+	return true;
+}
+
+static bool note(struct collector *k, const struct symbol *s, enum write_what what)
+{
+	struct write w = {.what = (uint8_t)what};
+	if (!place_of(k->c, s, &w)) {
+		/* What it holds may be anything that the lambda is given. */
+		k->is_unknown |= what != WRITE_NAME;
+		return false;
+	}
+	bool is_own = w.where == IN_REGISTER || w.where == IN_CELL;
+	if (what == WRITE_CALL)
+		k->changes |= !s->code || s->code->changes_others;
+	else if (what != WRITE_NAME)
+		k->changes |= !is_own || s->slot < k->n_params;
+	return add(k->c, k->w, w);
+}
+
+/* How many kids are evaluated where it stands: all but the body of a function. */
+static uint32_t here(const struct node *node)
+{
+	return node->kind == NODE_LAMBDA || node->kind == NODE_DEF ? node->n - 1 : node->n;
+}
+
+static bool binds(const struct node *target, const struct symbol *s)
+{
+	if (target->kind == NODE_NAME)
+		return target->symbol == s;
+	for (uint32_t i = 0;
+		i < target->n && target->kind != NODE_INDEX && target->kind != NODE_DOT; i++)
+		if (binds(target->kid[i], s))
+			return true;
+	return false;
+}
+
+/* What the variable @s may become within @node. */
+static void search(
+	struct collector *k, const struct node *node, const struct symbol *s, bool within)
+{
+	if (!node)
+		return;
+	if ((node->kind == NODE_FOR || node->kind == NODE_CLAUSE_FOR) && binds(node->kid[0], s))
+		written(k, node->kid[1], true);
+	if (node->kind == NODE_ASSIGN && binds(node->kid[0], s))
+		written(k, node->kid[1], within || node->kid[0]->kind != NODE_NAME);
+	if (node->kind == NODE_AUGMENTED && within && binds(node->kid[0], s))
+		written(k, node->kid[1], true);
+	for (uint32_t i = 0; i < here(node); i++)
+		search(k, node->kid[i], s, within);
+}
+
+static void name_written(struct collector *k, const struct symbol *s, bool is_within)
+{
+	if (!s || s->kind == SYMBOL_PREDECLARED ||
+		!note(k, s, is_within ? WRITE_WITHIN : WRITE_VALUE))
+		return;
+	k->is_unknown |= ++k->n_searches > SEARCHES_MAX;
+	for (size_t i = 0; i < k->n_nodes && !k->is_unknown; i++)
+		search(k, k->nodes[i], s, is_within);
+}
+
+static void all_written(struct collector *k, const struct node *node, uint32_t from)
+{
+	for (uint32_t i = from; i < node->n; i++)
+		if (node->kid[i])
+			written(k, node->kid[i], true);
+}
+
+static bool is_predeclared(const struct node *node)
+{
+	while (node->kind == NODE_DOT)
+		node = node->kid[0];
+	return node->kind == NODE_NAME && node->symbol && node->symbol->kind == SYMBOL_PREDECLARED;
+}
+
+static void call_written(struct collector *k, const struct node *call)
+{
+	const struct node *fn = call->kid[0];
+	if (fn->kind == NODE_DOT && !is_predeclared(fn) && native_is_method(fn->value))
+		written(k, fn->kid[0], true);
+	else if (!is_predeclared(fn))
+		k->is_unknown = true;
+	all_written(k, call, 1);
+}
+
+/* What @node gives changes; with @is_within, what is reachable from it. */
+static void written(struct collector *k, const struct node *node, bool is_within)
+{
+	if (k->is_unknown || ++k->depth > CHAIN_MAX) {
+		k->is_unknown = true;
+		return;
+	}
+	switch ((int)node->kind) {
+	case NODE_NAME:
+		name_written(k, node->symbol, is_within);
+		break;
+	case NODE_INDEX:
+	case NODE_SLICE:
+	case NODE_DOT:
+	case NODE_ARG_NAMED:
+	case NODE_STARRED:
+	case NODE_ARG_STAR:
+	case NODE_ARG_STARSTAR:
+		written(k, node->kid[0], true);
+		break;
+	case NODE_CALL:
+		call_written(k, node);
+		break;
+	case NODE_IF_ELSE:
+	case NODE_AND:
+	case NODE_OR:
+		for (uint32_t i = node->kind == NODE_IF_ELSE; i < node->n; i++)
+			written(k, node->kid[i], is_within);
+		break;
+	case NODE_LIST:
+	case NODE_TUPLE:
+	case NODE_DICT:
+	case NODE_SET:
+	case NODE_BINARY:
+		/* It is new, what is in it need not be. */
+		if (is_within)
+			all_written(k, node, 0);
+		break;
+	case NODE_LIST_COMP:
+	case NODE_SET_COMP:
+	case NODE_DICT_COMP:
+		k->is_unknown |= is_within;
+		break;
+	default:
+		break;
+	}
+	k->depth--;
+}
+
+static void bound(struct collector *k, const struct node *target)
+{
+	if (target->kind == NODE_NAME && target->symbol) {
+		(void)note(k, target->symbol, WRITE_NAME);
+	} else if (target->kind == NODE_INDEX) {
+		written(k, target->kid[0], target->kid[0]->kind != NODE_NAME);
+		collect(k, target->kid[0]);
+		collect(k, target->kid[1]);
+	} else {
+		for (uint32_t i = 0; i < target->n; i++)
+			bound(k, target->kid[i]);
+	}
+}
+
+static void augmented(struct collector *k, const struct node *node)
+{
+	const struct node *target = node->kid[0], *value = node->kid[1];
+	bool is_scalar = value->kind == NODE_CONST || value->kind == NODE_F_STRING;
+	bound(k, target);
+	/* A list in it grows in place; nothing else does by a number or a text. */
+	if (!is_scalar)
+		written(k, target, target->kind != NODE_NAME);
+	collect(k, value);
+}
+
+/* Is the variable given another value within @node? */
+static bool is_bound(struct collector *k, const struct node *node, const struct symbol *s)
+{
+	bool is = false;
+	if (!node || k->n_searches > SEARCHES_MAX)
+		return node != NULL;
+	if (node->kind == NODE_ASSIGN || node->kind == NODE_FOR || node->kind == NODE_CLAUSE_FOR)
+		is = binds(node->kid[0], s);
+	for (uint32_t i = 0; i < node->n && !is && node->kind != NODE_DEF; i++)
+		is = is_bound(k, node->kid[i], s);
+	return is;
+}
+
+static void variable_called(struct collector *k, const struct symbol *s)
+{
+	(void)note(k, s, WRITE_CALL);
+	k->n_searches++;
+	for (size_t i = 0; i < k->n_nodes; i++)
+		k->is_unknown |= is_bound(k, k->nodes[i], s);
+}
+
+/* A built-in calls what it gets as key=. */
+static void key_called(struct collector *k, const struct node *call)
+{
+	for (uint32_t i = 1; i < call->n; i++) {
+		const struct node *arg = call->kid[i];
+		if (arg->kind == NODE_ARG_STARSTAR)
+			k->is_unknown |= call->kid[0]->kind == NODE_NAME;
+		if (arg->kind != NODE_ARG_NAMED || !str_is(arg->value, "key"))
+			continue;
+		const struct node *fn = arg->kid[0];
+		if (fn->kind == NODE_CONST || is_predeclared(fn))
+			continue;
+		if (fn->kind == NODE_LAMBDA)
+			collect(k, fn->kid[fn->n - 1]);
+		else if (fn->kind == NODE_NAME && fn->symbol)
+			variable_called(k, fn->symbol);
+		else
+			k->is_unknown = true;
+	}
+}
+
+static void called(struct collector *k, const struct node *call)
+{
+	const struct node *fn = call->kid[0];
+	if (is_predeclared(fn)) {
+		key_called(k, call);
+	} else if (fn->kind == NODE_NAME && fn->symbol) {
+		variable_called(k, fn->symbol);
+	} else if (fn->kind == NODE_DOT && native_is_method(fn->value)) {
+		key_called(k, call);
+		if (native_changes(fn->value))
+			written(k, fn->kid[0], fn->kid[0]->kind != NODE_NAME);
+	} else {
+		k->is_unknown = true;
+	}
+}
+
+static void collect(struct collector *k, const struct node *node)
+{
+	if (!node)
+		return;
+	if (node->kind == NODE_ASSIGN || node->kind == NODE_FOR || node->kind == NODE_CLAUSE_FOR ||
+		node->kind == NODE_DEF || node->kind == NODE_BINDING)
+		bound(k, node->kid[0]);
+	if (node->kind == NODE_AUGMENTED) {
+		augmented(k, node);
+		return;
+	}
+	if (node->kind == NODE_CALL)
+		called(k, node);
+	for (uint32_t i = 0; i < here(node); i++)
+		collect(k, node->kid[i]);
+}
+
+static uint32_t add_region(struct compiler *c)
+{
+	struct code *code = c->code;
+	if (code->n_writes == c->writes_room) {
+		uint32_t room = c->writes_room ? c->writes_room * 2 : 8;
+		struct writes *item =
+			heap_regrow(c->h, code->writes, code->n_writes, room, sizeof *item);
+		if (!item) {
+			c->has_failed = true;
+			return 0;
+		}
+		code->writes = item;
+		c->writes_room = room;
+	}
+	code->writes[code->n_writes] = (struct writes){.outer = c->region};
+	return code->n_writes++;
+}
+
+uint32_t guarded_start(struct compiler *c, const struct node *const *nodes, size_t n)
+{
+	if (!c->literals || c->has_failed)
+		return 0;
+	uint32_t region = add_region(c);
+	struct writes set = {.outer = c->region, .saved = reserve(c, 1)};
+	struct collector k = {.c = c, .w = &set, .nodes = nodes, .n_nodes = n};
+	for (size_t i = 0; i < n; i++)
+		collect(&k, nodes[i]);
+	if (c->has_failed)
+		return 0;
+	set.is_unknown |= k.is_unknown;
+	c->code->writes[region] = set;
+	c->region = region;
+	(void)emit_jump(c, OP_GUARD, set.saved, (int32_t)region);
+	return region;
+}
+
+void guarded_end(struct compiler *c, uint32_t region)
+{
+	if (!c->literals || c->has_failed)
+		return;
+	const struct writes *w = &c->code->writes[region];
+	(void)emit_jump(c, OP_MERGE, w->saved, (int32_t)region);
+	c->region = w->outer;
+}
+
+void guarded_writes(struct compiler *c, uint32_t region, enum write_what what, uint32_t reg)
+{
+	if (c->literals && !c->has_failed)
+		(void)add(c, &c->code->writes[region],
+			(struct write){(uint8_t)what, IN_REGISTER, reg});
+}
+
+void guarded_left(struct compiler *c, uint32_t to)
+{
+	for (uint32_t i = c->region; c->literals && !c->has_failed && i != to && i != 0;
+		i = c->code->writes[i].outer)
+		c->code->writes[i].is_left = true;
+}
+
+bool guarded_whole(struct compiler *c, const struct node *body, uint32_t n_params)
+{
+	if (!c->literals)
+		return true;
+	struct writes set = {0};
+	struct collector k = {
+		.c = c, .w = &set, .nodes = &body, .n_nodes = 1, .n_params = n_params};
+	uint32_t region = add_region(c);
+	if (body)
+		collect(&k, body);
+	if (c->has_failed)
+		return false;
+	set.is_unknown |= k.is_unknown;
+	c->code->writes[region] = set;
+	c->code->changes_others = k.changes || set.is_unknown;
+	return true;
+}

@@ -1,0 +1,169 @@
+/* The machine that runs code: it suspends at a call that the host answers. SPDX-License-Identifier:
+ * Apache-2.0 */
+#pragma once
+
+#include "label/label.h"
+#include "plan/syntax/dialect.h"
+#include "plan/value/function.h"
+
+enum vm_state { VM_DONE, VM_FAILED, VM_CALLED };
+enum { VM_TRACE_MAX = 16, VM_METHODS = 64, VM_DEPTH_MAX = 10000 };
+
+struct iter {
+	uint32_t kind; /* enum type; T_UNSET: over */
+	union {
+		struct list *list;
+		struct table *table;
+		struct tuple *tuple;
+		struct elems *elems;
+	};
+	uint32_t label;		/* of the shape of what is gone through */
+	int64_t at, left, step; /* T_RANGE: the next, how many, by how much; else a place */
+};
+
+struct frame {
+	struct function *function;
+	struct code *code;
+	const struct ins *pc;
+	struct val *base;	   /* registers */
+	struct val *dest;	   /* where the result goes */
+	struct stack_chunk *chunk; /* of the registers before this frame */
+	struct val *sp;
+	uint32_t first_iter;
+	uint32_t guard;	 /* with labels: of the call */
+	uint32_t region; /* of code->writes: the innermost that goes on */
+	bool is_entry;	 /* its result ends the run */
+};
+
+/* What the world is to a program. Each returns 0, or -1 with the failure of the heap set. */
+struct vm_host {
+	void *ctx;
+	int (*print)(void *ctx, const char *text, size_t bytes);
+	int (*load)(void *ctx, struct vm *vm, struct val module, struct val name, struct val *out);
+};
+
+struct trace {
+	struct val function;
+	uint32_t at; /* offset in the source */
+};
+
+/* Which method a name means, by the place of its text. */
+struct method_cache {
+	const struct str *name;
+	uint32_t type;
+	const struct native *native;
+};
+
+/* Labels that were looked up before. */
+struct flow_memo {
+	uint32_t a, b, result;
+};
+
+/* Something was changed, it is not known what: everything that was there then has the label. */
+struct flow_event {
+	uint32_t label, epoch;
+};
+
+enum { FLOW_MEMO = 64 };
+
+/* Labels at run time, see flow.h. */
+struct flow_state {
+	struct labels *all; /* NULL: values carry no labels */
+	uint32_t quiet;
+	uint32_t plain;			 /* a label without endorsements, the one last seen */
+	uint32_t silent;		 /* a label that guards nothing, the one last seen */
+	uint32_t number[4];		 /* of small literals */
+	uint32_t planned[KIND_TEXT + 1]; /* what the plan made up, of that kind */
+	const struct literals *literals;
+	uint64_t numbers; /* see struct literals */
+	uint32_t counted; /* a label of numbers that are computed, the one last seen */
+	uint32_t called;  /* of what functions gave to the built-in that called them */
+	uint32_t n_walks;
+	struct flow_event *events;
+	uint32_t n_events, event_room;
+	struct flow_memo joins[FLOW_MEMO], counts[FLOW_MEMO], made[FLOW_MEMO], caps[FLOW_MEMO],
+		guards[FLOW_MEMO], choices[FLOW_MEMO], composed[FLOW_MEMO], whose[FLOW_MEMO],
+		fresh[FLOW_MEMO];
+};
+
+/* How many arguments a built-in takes by place. */
+struct arity {
+	const struct native *native;
+	uint8_t n, n_positional, n_required;
+};
+
+struct vm {
+	struct heap *h;
+	const struct vm_host *host;
+	struct dialect dialect;
+	struct frame *frames;
+	uint32_t n_frames, depth_max;
+	struct stack_chunk *chunk;
+	struct val *sp, *sp_end;
+	struct iter *iters;
+	uint32_t n_iters, iter_room;
+	struct method_cache methods[VM_METHODS];
+	struct arity arities[VM_METHODS];
+	struct flow_state flow;
+	uint32_t n_nested;	     /* runs within runs: built-ins that call functions */
+	const struct native *called; /* VM_CALLED: what the host is asked */
+	struct val call_self;
+	struct args call_args; /* positional and named, copied */
+	struct val *call_dest;
+	struct trace trace[VM_TRACE_MAX]; /* VM_FAILED: innermost first */
+	size_t n_trace;
+	bool is_private; /* VM_FAILED: what is said of it may repeat what is not of the plan */
+};
+
+/* Set up. @h, @host outlive it. Returns: 0 or -1. */
+int vm_init(struct vm *vm, struct heap *h, const struct vm_host *host,
+	const struct dialect *dialect, uint32_t depth);
+
+/* Begin with @code, whose registers start with the globals: @globals has n_registers. */
+int vm_start(struct vm *vm, struct code *code, struct val *globals);
+
+/* Run until it is done, fails or calls the host; *out is the result. */
+enum vm_state vm_run(struct vm *vm, struct val *out);
+
+/* Answer the call that is open; vm_run() goes on. Afterwards the labels are those of @value. */
+void vm_answer(struct vm *vm, struct val value);
+
+/* Call a value of the language from a built-in. It cannot suspend. Returns: 0 or -1. */
+int vm_call(struct vm *vm, struct val fn, const struct args *args, struct val *out);
+
+/* Where the calls that go on are, innermost first, into `trace`. */
+void vm_trace(struct vm *vm);
+
+/* Forget a failure, and the calls that were open above @n_frames. */
+void vm_unwind(struct vm *vm, uint32_t n_frames);
+
+/* An instruction that is not in the fast loop. Returns: 0 or -1. */
+int vm_slow(struct vm *vm, const struct frame *f, const struct ins *i);
+
+/* What the compiler computed is wrong: the machine goes no further. Returns: -1. */
+int vm_broken(struct vm *vm, const struct frame *f, const char *what);
+
+/* The error of a variable without a value. Returns: -1. */
+int vm_unset(struct vm *vm, struct val name, bool is_local);
+
+/* Operations of the language, for any types. Returns: 0 or -1. */
+int op_binary(struct vm *vm, uint32_t op, struct val a, struct val b, struct val *out);
+int op_augment(struct vm *vm, uint32_t op, struct val a, struct val b, struct val *out);
+int op_in(struct vm *vm, struct val x, struct val container, bool *out);
+int op_compare(struct vm *vm, uint32_t op, struct val a, struct val b, bool *out);
+int op_index(struct vm *vm, struct val x, struct val i, struct val *out);
+int op_set_index(struct vm *vm, struct val x, struct val i, struct val v);
+int op_slice(struct vm *vm, const struct val part[4], struct val *out);
+int op_dot(struct vm *vm, struct val x, struct val name, struct val *out);
+int op_unpack(struct vm *vm, struct val x, struct val *out, size_t n, size_t star);
+
+/* Iteration over any iterable. iter_next() returns 1 with the element, 0 at the end, -1. */
+int iter_start(struct vm *vm, struct iter *it, struct val x);
+int iter_next(struct vm *vm, struct iter *it, struct val *out);
+void iter_end(struct iter *it);
+
+/* All elements into a list. Returns: 0 or -1. */
+int list_extend(struct vm *vm, struct list *list, struct val x);
+
+/* Sort arguments into the registers of a function. Returns: 0 or -1. */
+int bind_args(struct vm *vm, const struct function *f, const struct args *args, struct val *base);

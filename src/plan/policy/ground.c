@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/policy/ground.h"
+
+#include "plan/value/int.h"
+#include "plan/value/str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUMBER_MAX_BYTES = 64 };
+
+static bool is_space(unsigned char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool is_digit(unsigned char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Letters, digits and whatever is not ASCII. */
+static bool is_word(unsigned char c)
+{
+	unsigned char low = c | 0x20;
+	return is_digit(c) || (low >= 'a' && low <= 'z') || c == '_' || c >= 0x80;
+}
+
+/* Lower case, one space for many. Returns: the length; @out has room for @bytes. */
+static size_t fold(const char *text, size_t bytes, char *out)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned char c = (unsigned char)text[i];
+		if (!is_space(c))
+			out[n++] = (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+		else if (n > 0 && out[n - 1] != ' ')
+			out[n++] = ' ';
+	}
+	return n > 0 && out[n - 1] == ' ' ? n - 1 : n;
+}
+
+/*
+ * Does a word end at @at, seen in the direction @step? Within addresses, paths, dates and numbers
+ * none does: "13" is not in "2024-05-13", nor "example" in "ann@example.com".
+ */
+static bool is_edge(const struct ground *g, size_t at, int step)
+{
+	if (at >= g->bytes)
+		return true;
+	if (is_word((unsigned char)g->text[at]))
+		return false;
+	size_t beyond = at + (size_t)step;
+	return !strchr("@-./:,+%#=&?~", g->text[at]) || beyond >= g->bytes ||
+		!is_word((unsigned char)g->text[beyond]);
+}
+
+static bool is_in_request(const struct ground *g, const char *word, size_t bytes)
+{
+	bool has_word = false;
+	for (size_t i = 0; i < bytes; i++)
+		has_word |= is_word((unsigned char)word[i]);
+	const char *from = g->text, *at;
+	size_t left = g->bytes;
+	while (has_word && left >= bytes && (at = memmem(from, left, word, bytes))) {
+		size_t start = (size_t)(at - g->text);
+		/* In front of the first one there is an edge: (size_t)-1 is beyond the end. */
+		if (is_edge(g, start - 1, -1) && is_edge(g, start + bytes, 1))
+			return true;
+		left -= (size_t)(at - from) + 1;
+		from = at + 1;
+	}
+	return false;
+}
+
+/* An edge, or as in "the k-th": a part of an address or a date is no place for another one. */
+static bool is_place_end(const struct ground *g, size_t at)
+{
+	return is_edge(g, at, 1) ||
+		(g->text[at] == '-' && is_word((unsigned char)g->text[at + 1]) &&
+			!is_digit((unsigned char)g->text[at + 1]));
+}
+
+/* The word, or {what is in braces}, that a value stands for. Returns: the place behind it, or @at.
+ */
+static size_t skip_word(const struct ground *g, size_t at)
+{
+	size_t end = at;
+	if (at < g->bytes && g->text[at] == '{') {
+		const char *close = memchr(g->text + at, '}', g->bytes - at);
+		end = close ? (size_t)(close - g->text) + 1 : at;
+	}
+	while (end < g->bytes && is_word((unsigned char)g->text[end]))
+		end++;
+	return is_edge(g, at - 1, -1) && is_place_end(g, end) ? end : at;
+}
+
+/* Does a text with places stand in the request at @at? */
+static bool is_form_at(const struct ground *g, size_t at, const char *form, size_t bytes)
+{
+	bool has_edge = is_edge(g, at - 1, -1);
+	for (size_t i = 0; i < bytes; i++) {
+		size_t next = form[i]		       ? at + 1
+			: i > 0 && form[i - 1] == '\0' ? at
+						       : skip_word(g, at);
+		if (next == at || next > g->bytes || (form[i] && form[i] != g->text[at]))
+			return false;
+		at = next;
+	}
+	return has_edge && is_edge(g, at, 1);
+}
+
+static bool is_form_in_request(const struct ground *g, const char *form, size_t bytes)
+{
+	bool has_word = false;
+	for (size_t i = 0; i < bytes; i++)
+		has_word |= is_word((unsigned char)form[i]);
+	for (size_t at = 0; has_word && at < g->bytes; at++)
+		if (is_form_at(g, at, form, bytes))
+			return true;
+	return false;
+}
+
+/* The numbers of the request, one by one: "1,000.50" is one. Returns: the place behind it. */
+static size_t next_number(const struct ground *g, size_t at, char out[NUMBER_MAX_BYTES])
+{
+	size_t n = 0;
+	while (at < g->bytes && (!is_digit((unsigned char)g->text[at]) || !is_edge(g, at - 1, -1)))
+		at++;
+	if (at > 0 && at < g->bytes && g->text[at - 1] == '-')
+		out[n++] = '-';
+	for (; at < g->bytes && n < NUMBER_MAX_BYTES - 1; at++) {
+		bool is_next_digit = at + 1 < g->bytes && is_digit((unsigned char)g->text[at + 1]);
+		if (is_digit((unsigned char)g->text[at]) || (g->text[at] == '.' && is_next_digit))
+			out[n++] = g->text[at];
+		else if (g->text[at] != ',' || !is_next_digit)
+			break;
+	}
+	out[n] = '\0';
+	return at;
+}
+
+/* The next one from *at on, which goes behind it. Returns: false when it is none. */
+static bool read_number(
+	const struct ground *g, size_t *at, char text[NUMBER_MAX_BYTES], double *out)
+{
+	char *end;
+	*at = next_number(g, *at, text);
+	*out = strtod(text, &end);
+	return *end == '\0' && end != text && is_edge(g, *at, 1);
+}
+
+static int read_numbers(struct ground *g, struct heap *h)
+{
+	char text[NUMBER_MAX_BYTES];
+	size_t room = 0;
+	double x;
+	for (size_t at = 0; at < g->bytes; at += at < g->bytes) {
+		if (!read_number(g, &at, text, &x))
+			continue;
+		if (g->n_numbers == room) {
+			room = room ? room * 2 : 16;
+			double *now = heap_regrow(h, g->number, g->n_numbers, room, sizeof *now);
+			if (!now)
+				return -1;
+			g->number = now;
+		}
+		g->number[g->n_numbers++] = x;
+		g->numbers |= number_bit(x);
+	}
+	return 0;
+}
+
+static bool has_number(const struct ground *g, struct val v)
+{
+	char text[NUMBER_MAX_BYTES], want[NUMBER_MAX_BYTES];
+	struct heap none = {0};
+	double x = v.f;
+	if (v.type == T_BIG || (v.type == T_INT && int_to_float(&none, v, &x) < 0))
+		return false;
+	bool is_small = v.type != T_INT || (v.i > -(INT64_C(1) << 53) && v.i < INT64_C(1) << 53);
+	if (is_small) {
+		for (size_t i = 0; (g->numbers & number_bit(x)) && i < g->n_numbers; i++)
+			if (g->number[i] == x)
+				return true;
+		return false;
+	}
+	snprintf(want, sizeof want, "%lld", (long long)v.i);
+	for (size_t at = 0; at < g->bytes; at += at < g->bytes)
+		if (read_number(g, &at, text, &x) && strcmp(text, want) == 0)
+			return true;
+	return false;
+}
+
+static bool is_of_policy(const struct ground *g, struct val v)
+{
+	struct val all = g->policy->literals;
+	for (uint32_t i = 0; all.type == T_TUPLE && v.type == T_STRING && i < all.tuple->n; i++)
+		if (str_equal(all.tuple->item[i].str, v.str))
+			return true;
+	return false;
+}
+
+static uint32_t label_of(const struct policy *p, const char *origin, enum label_kind rank)
+{
+	uint32_t atom = label_atom(p->labels, origin, strlen(origin));
+	struct label l = {.origins = label_set(p->labels, atom),
+		.readers = LABEL_ALL,
+		.kind = {.rank = rank}};
+	return labels_has_failed(p->labels) ? LABEL_FAILED : label_intern(p->labels, &l);
+}
+
+int ground_init(struct ground *g, struct heap *h, const char *request, const struct policy *policy)
+{
+	*g = (struct ground){.policy = policy, .text = ""};
+	g->user = label_of(policy, "user", KIND_CONST);
+	g->by_policy = label_of(policy, "policy", KIND_CONST);
+	for (int i = 0; i <= KIND_TEXT; i++)
+		g->planned[i] = label_of(policy, "plan", (enum label_kind)i);
+	if (request) {
+		size_t bytes = strlen(request);
+		char *text = heap_alloc(h, bytes + 1);
+		if (!text)
+			return -1;
+		g->bytes = fold(request, bytes, text);
+		g->text = text;
+		if (read_numbers(g, h) < 0)
+			return -1;
+	}
+	return labels_has_failed(policy->labels) ? -1 : 0;
+}
+
+static bool is_users(const struct ground *g, struct val v)
+{
+	char small[256];
+	if (v.type == T_INT || v.type == T_FLOAT || v.type == T_BIG)
+		return has_number(g, v);
+	/* What is longer than the request is not in it, whatever its spaces are. */
+	if (v.type != T_STRING || v.str->n_bytes == 0)
+		return false;
+	char *word = v.str->n_bytes <= sizeof small ? small : malloc(v.str->n_bytes);
+	size_t n = word ? fold(v.str->data, v.str->n_bytes, word) : 0;
+	bool is_there = n > 0 &&
+		(memchr(word, '\0', n) ? is_form_in_request(g, word, n)
+				       : is_in_request(g, word, n));
+	if (word != small)
+		free(word);
+	return is_there;
+}
+
+uint32_t ground_label(const struct ground *g, struct val v)
+{
+	if (v.type == T_NONE || v.type == T_UNSET)
+		return LABEL_BOTTOM;
+	if (is_of_policy(g, v))
+		return g->by_policy;
+	if (is_users(g, v))
+		return g->user;
+	switch ((int)v.type) {
+	case T_BOOL:
+		return g->planned[KIND_BOOL];
+	case T_INT:
+	case T_BIG:
+	case T_FLOAT:
+		return g->planned[KIND_NUMBER];
+	default:
+		return g->planned[KIND_TEXT];
+	}
+}
+
+bool ground_says(const void *ground, struct val word)
+{
+	return is_users(ground, word);
+}

@@ -1,0 +1,60 @@
+/* The data of a policy: rules, clauses, results. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "label/tool.h"
+#include "plan/policy/policy_clause.h"
+#include "plan/syntax/diag.h"
+
+enum rule_role { ROLE_NONE, ROLE_CONTROL, ROLE_PAYLOAD };
+
+struct param_rule {
+	enum rule_role role;
+	struct clauses allow, deny;
+	int covers; /* the parameter whose texts must be readers of this one; -1: none */
+	bool asks;  /* otherwise = ask; else deny */
+	bool has_limit;
+	double limit; /* of the sum over a run */
+	uint32_t limit_index;
+	uint32_t at;
+};
+
+enum effect { EFFECT_READ, EFFECT_WRITE, EFFECT_EXTERNAL, EFFECT_DESTRUCTIVE, EFFECT_PAYMENT };
+
+/* What is known of a result, or of each item of it. */
+struct result_rule {
+	bool is_each;
+	struct val origin;  /* is_each: name of the field that says whose it is; or T_UNSET */
+	struct val says;    /* is_each: tuple of fields that are its owner's word; T_UNSET: all */
+	struct val readers; /* tuple: of field names (is_each) or of readers; T_UNSET: public */
+	bool has_kind;
+	struct kind kind;
+	bool launders; /* what went in is not in what comes out */
+};
+
+struct rule {
+	const struct tool *tool;
+	enum effect effect;
+	struct clauses when;
+	bool when_asks;
+	struct param_rule *param; /* tool->n_params of them */
+	struct result_rule result;
+	bool has_limit; /* of calls */
+	double limit;
+	uint32_t limit_index;
+	uint32_t start, end;
+};
+
+struct policy {
+	struct heap heap;
+	struct source src; /* text NULL: there is no policy */
+	const struct tool_set *tools;
+	struct labels *labels;
+	struct rule **rule;	     /* by number of the tool; NULL: none */
+	bool *is_denied;	     /* by number of the tool: deny("…") */
+	uint32_t trusted;	     /* a set of origins */
+	struct trusted_items *items; /* trust(tool("…", principals = […])) */
+	struct val literals;	     /* tuple of strings: literals that are the policy's */
+	struct policy_case *cases, *last_case;
+	struct extreme *extremes;
+	uint32_t n_limits, n_extremes;
+};

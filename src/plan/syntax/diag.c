@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/syntax/diag.h"
+
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { SHOWN_MAX_BYTES = 160 }; /* of a source line */
+
+void source_place(const struct source *src, uint32_t offset, uint32_t *line, uint32_t *column)
+{
+	size_t start = 0, n = 1, end = MIN((size_t)offset, src->bytes);
+	const char *at;
+	while ((at = memchr(src->text + start, '\n', end - start))) {
+		start = (size_t)(at - src->text) + 1;
+		n++;
+	}
+	*line = (uint32_t)n;
+	*column = (uint32_t)utf8_count(src->text + start, end - start) + 1;
+}
+
+int diag_add(struct diags *all, const struct source *src, const struct diag *one)
+{
+	all->n_all++;
+	if (all->n == DIAG_MAX)
+		return -1;
+	struct diag *d = &all->item[all->n++];
+	*d = *one;
+	source_place(src, d->start, &d->line, &d->column);
+	return -1;
+}
+
+/* The line around @offset. */
+static size_t line_of(const struct source *src, uint32_t offset, size_t *bytes)
+{
+	size_t from = MIN((size_t)offset, src->bytes), to;
+	while (from > 0 && src->text[from - 1] != '\n')
+		from--;
+	const char *end = memchr(src->text + from, '\n', src->bytes - from);
+	to = end ? (size_t)(end - src->text) : src->bytes;
+	while (to > from && src->text[to - 1] == '\r')
+		to--;
+	*bytes = to - from;
+	return from;
+}
+
+static int underline(struct buf *out, const char *text, size_t before, size_t marked)
+{
+	int r = 0;
+	for (size_t i = 0; i < before && r == 0; i++)
+		if (((unsigned char)text[i] & 0xc0) != 0x80)
+			r = buf_append(out, text[i] == '\t' ? "\t" : " ", 1);
+	size_t n = utf8_count(text + before, marked);
+	for (size_t i = 0; i < MAX(n, (size_t)1) && r == 0; i++)
+		r = buf_append(out, "^", 1);
+	return r;
+}
+
+static int show_line(struct buf *out, const struct source *src, const struct diag *d)
+{
+	size_t bytes, from = line_of(src, d->start, &bytes);
+	size_t at = MIN((size_t)d->start, src->bytes) - from;
+	/* Of a very long line the part that matters. */
+	size_t skip = at > SHOWN_MAX_BYTES / 2 ? at - SHOWN_MAX_BYTES / 2 : 0;
+	while (skip > 0 && ((unsigned char)src->text[from + skip] & 0xc0) == 0x80)
+		skip--;
+	const char *text = src->text + from + skip;
+	size_t shown = utf8_cut(text, bytes - skip, SHOWN_MAX_BYTES);
+	at = MIN(at - skip, shown);
+	size_t marked = MIN(MAX((size_t)d->end, (size_t)d->start) - d->start, shown - at);
+	int r = buf_addf(out, "%5u | ", d->line);
+	if (r == 0)
+		r = utf8_escape_terminal(out, text, shown, UTF8_KEEP_LINES);
+	if (r == 0)
+		r = buf_add(out, "\n      | ");
+	if (r == 0)
+		r = underline(out, text, at, marked);
+	return r == 0 ? buf_add(out, "\n") : r;
+}
+
+int diag_text(struct buf *out, const struct source *src, const struct diag *d)
+{
+	int r = buf_addf(out, "error[P%03d]: ", d->code);
+	if (r == 0)
+		r = utf8_escape_terminal(out, d->msg, strlen(d->msg), UTF8_ONE_LINE);
+	if (r == 0)
+		r = buf_add(out, "\n  --> ");
+	if (r == 0)
+		r = utf8_escape_terminal(out, src->name, strlen(src->name), UTF8_ONE_LINE);
+	if (r == 0)
+		r = buf_addf(out, ":%u:%u\n", d->line, d->column);
+	if (r == 0)
+		r = show_line(out, src, d);
+	if (r == 0 && d->hint[0]) {
+		r = buf_add(out, "  fix: ");
+		if (r == 0)
+			r = utf8_escape_terminal(out, d->hint, strlen(d->hint), UTF8_KEEP_LINES);
+		if (r == 0)
+			r = buf_add(out, "\n");
+	}
+	return r;
+}
+
+static int quoted(struct buf *out, const char *name, const char *text)
+{
+	int r = buf_addf(out, "\"%s\":\"", name);
+	for (size_t i = 0, bytes = strlen(text), n; i < bytes && r == 0; i += n) {
+		int32_t c;
+		n = utf8_decode(text + i, bytes - i, &c);
+		if (c < 0)
+			r = buf_add(out, "\\ufffd");
+		else if (c == '"' || c == '\\')
+			r = buf_addf(out, "\\%c", (char)c);
+		else if (c < 0x20)
+			r = buf_addf(out, "\\u%04x", (unsigned)c);
+		else
+			r = buf_append(out, text + i, n);
+	}
+	return r == 0 ? buf_add(out, "\"") : r;
+}
+
+static int diag_json(struct buf *out, const struct source *src, const struct diag *d)
+{
+	int r = buf_addf(out, "{\"code\":\"P%03d\",", d->code);
+	if (r == 0)
+		r = quoted(out, "message",
+			d->is_private ? "the message is withheld: it may repeat what a tool gave"
+				      : d->msg);
+	if (r == 0)
+		r = buf_add(out, ",");
+	if (r == 0)
+		r = quoted(out, "file", src->name);
+	if (r == 0)
+		r = buf_addf(out, ",\"line\":%u,\"column\":%u,\"start\":%u,\"end\":%u", d->line,
+			d->column, d->start, d->end);
+	if (r == 0 && d->hint[0]) {
+		r = buf_add(out, ",");
+		if (r == 0)
+			r = quoted(out, "hint", d->hint);
+	}
+	return r == 0 ? buf_add(out, "}") : r;
+}
+
+int diags_report(struct buf *out, const struct source *src, const struct diags *all, bool is_json)
+{
+	int r = is_json ? buf_add(out, "{\"diagnostics\":[") : 0;
+	for (size_t i = 0; i < all->n && r == 0; i++) {
+		if (is_json && i > 0)
+			r = buf_add(out, ",");
+		if (r == 0)
+			r = is_json ? diag_json(out, src, &all->item[i])
+				    : diag_text(out, src, &all->item[i]);
+	}
+	if (r == 0 && is_json)
+		r = buf_addf(out, "],\"more\":%zu}\n", all->n_all - all->n);
+	else if (r == 0 && all->n_all > all->n)
+		r = buf_addf(out, "… and %zu more\n", all->n_all - all->n);
+	return r;
+}

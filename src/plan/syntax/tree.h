@@ -1,0 +1,60 @@
+/* The tree of a program. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "plan/syntax/lex.h"
+
+enum node_kind {
+#define X(symbol, text, kids) symbol,
+#include "plan/syntax/tree.def"
+	N_NODES
+};
+
+enum compare {
+	CMP_EQ,
+	CMP_NE,
+	CMP_LT,
+	CMP_LE,
+	CMP_GT,
+	CMP_GE,
+	CMP_IN,
+	CMP_NOT_IN,
+	CMP_IS,
+	CMP_IS_NOT
+};
+
+enum { TREE_DEPTH_MAX = 1000 }; /* of expressions within expressions: a chain of + counts */
+
+struct symbol;
+struct scope;
+
+struct node {
+	uint8_t kind;	     /* enum node_kind */
+	uint8_t op;	     /* see tree.def */
+	uint16_t depth;	     /* of the tree below */
+	uint32_t start, end; /* offsets in the source */
+	uint32_t at;	     /* where errors point: the operator, the dot */
+	uint32_t n;
+	uint32_t n_params;
+	bool in_parens;
+	struct node **kid;
+	uint8_t *ops;
+	struct val value;
+	struct symbol *symbol; /* NODE_NAME: set by the resolver */
+	struct scope *scope;   /* of functions, comprehensions and the file: set by the resolver */
+};
+
+/*
+ * Parse a file into one NODE_BLOCK. Statements after a mistake are parsed as well, so that one
+ * look shows all there are.
+ *
+ * Owns:    the tree is in the heap; @src must outlive it.
+ * Returns: 0, or -1: with diagnostics, or with a failure of @h.
+ */
+int tree_parse(struct heap *h, const struct source *src, const struct dialect *dialect,
+	struct diags *diags, struct node **out);
+
+/* What an f-string has written, a NUL for each value: see ground_label(). Returns: 0 or -1. */
+int tree_form(struct heap *h, const struct node *f_string, struct val *out);
+
+/* How errors call a node. */
+const char *node_text(enum node_kind kind);

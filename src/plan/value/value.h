@@ -1,0 +1,148 @@
+/* Values: 16 bytes each, what does not fit is in the heap. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "plan/value/heap.h"
+
+/* In this order: what is before T_BIG is whole within its 16 bytes. */
+enum type {
+	T_UNSET, /* a variable before its first assignment, an argument that was not given */
+	T_NONE,
+	T_BOOL,
+	T_INT, /* that fits in 64 bits; T_BIG holds only what does not */
+	T_FLOAT,
+	T_BIG,
+	T_STRING,
+	T_BYTES,
+	T_LIST,
+	T_TUPLE,
+	T_DICT,
+	T_SET,
+	T_RANGE,
+	T_FUNCTION,
+	T_NATIVE,
+	T_BOUND, /* a method with its receiver */
+	T_ELEMS,
+	T_STRUCT,
+	T_CELL, /* a variable that nested functions see; never a value of the language */
+	N_TYPES,
+};
+
+struct val {
+	uint32_t type;	/* enum type */
+	uint32_t label; /* 0: a trusted public constant; of a list, dict or set: of the choice of it
+			 */
+	union {
+		int64_t i; /* T_INT; T_BOOL: 0 or 1 */
+		double f;
+		struct big *big;
+		struct str *str; /* T_STRING, T_BYTES */
+		struct list *list;
+		struct tuple *tuple;
+		struct table *table; /* T_DICT, T_SET */
+		struct range *range;
+		struct function *function;
+		const struct native *native;
+		struct bound *bound;
+		struct elems *elems;
+		struct record *record;
+		struct cell *cell;
+		void *p;
+	};
+};
+
+#define VAL_UNSET	((struct val){.type = T_UNSET})
+#define VAL_NONE	((struct val){.type = T_NONE})
+#define VAL_BOOL(b)	((struct val){.type = T_BOOL, .i = (b) ? 1 : 0})
+#define VAL_INT(n)	((struct val){.type = T_INT, .i = (n)})
+#define VAL_FLOAT(x)	((struct val){.type = T_FLOAT, .f = (x)})
+#define VAL_PTR(t, ptr) ((struct val){.type = (t), .p = (ptr)})
+
+/* Characters are code points; what is in a string is always valid UTF-8. */
+struct str {
+	uint32_t hash; /* 0: not computed yet */
+	uint32_t n_bytes, n_chars;
+	uint32_t has_room; /* it is the head of a struct str_shared, see str.c */
+	const char *data;
+};
+
+struct list {
+	struct val *item;
+	uint32_t n, room;
+	uint32_t n_iterators;
+	uint32_t is_frozen : 1;
+	uint32_t mark : 31;   /* the last walk that was here, see flow.h */
+	uint32_t label, seen; /* of its structure: what is in it, and where */
+	uint32_t guard;	      /* of the place where it was made */
+};
+
+struct tuple {
+	uint32_t n;
+	uint32_t mark;
+	struct val item[];
+};
+
+struct range {
+	int64_t start, stop, step;
+	int64_t n;
+};
+
+/* Elements can be counted and indexed; code points only be gone through. */
+enum elems_kind { ELEMS_CHARS, ELEMS_ORDS, ELEMS_BYTES, ELEMS_POINTS, ELEMS_POINT_ORDS };
+
+struct elems {
+	struct str *str;
+	enum elems_kind kind;
+};
+
+struct bound {
+	struct val self;
+	const struct native *native;
+};
+
+struct cell {
+	struct val value;
+};
+
+/* Named fields in the order they were given. */
+struct record {
+	struct val constructor; /* a string */
+	uint32_t n;
+	bool is_frozen;
+	uint32_t mark;
+	struct val *names; /* strings */
+	struct val *values;
+};
+
+/* What type() says: "NoneType", "int"… */
+const char *type_name(uint32_t type);
+const char *val_type_name(struct val v);
+
+/* None, false, zero and what is empty are false. */
+bool val_truth(struct val v);
+
+/* Returns: 1 equal, 0 not, -1 failure (depth). */
+int val_equal(struct heap *h, struct val a, struct val b);
+
+/* The order of two values of one kind; *order is negative, 0 or positive. Returns: 0 or -1. */
+int val_compare(struct heap *h, struct val a, struct val b, int *order);
+
+/* Equal values have equal hashes, which depend on the seed. Returns: 0, or -1: not hashable. */
+int val_hash(struct heap *h, struct val v, uint64_t *hash);
+
+/* Make what is reachable from @v unchangeable. Returns: 0, or -1 (depth). */
+int val_freeze(struct heap *h, struct val v);
+
+/* len(). Returns: -1 (without a failure set) when the type has no length. */
+int64_t val_len(struct val v);
+
+/* Storage for a new value. Returns: 0, or -1 over the limit. */
+int tuple_new(struct heap *h, size_t n, struct val *out);
+int list_new(struct heap *h, size_t room, struct val *out);
+int list_append(struct heap *h, struct list *list, struct val v);
+
+/* Room for @n more. Returns: 0 or -1. */
+int list_reserve(struct heap *h, struct list *list, size_t n);
+
+/* May it change now? Returns: 0, or -1 with the failure set: frozen, or an iteration is going on.
+ */
+int list_check(struct heap *h, const struct list *list);

@@ -1,0 +1,42 @@
+/* What the file of tools is, for whoever opens it: the engine, the command line, the planner.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "planner/plan_tools.h"
+
+#include "base/attr.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* By the members that only such a list has. */
+bool plan_tools_lists_servers(const char *text)
+{
+	static const char *const names[] = {"mcpServers", "servers", "mcp_servers"};
+	bool is_list = false, is_likely = false;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		is_likely |= strstr(text, names[i]) != NULL;
+	if (!is_likely)
+		return false;
+	if (text[strspn(text, " \t\r\n")] != '{')
+		return strstr(text, "[mcp_servers") != NULL;
+	json_t *root = json_loads(text, 0, NULL);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		is_list |= json_object_get(root, names[i]) != NULL;
+	is_list = is_list && !json_object_get(root, "tools");
+	json_decref(root);
+	return is_list;
+}
+
+int plan_tools_refuse_servers(const char *name, struct err *err)
+{
+	(void)err_set(err, ERR_DENIED, "tools: %.100s: callers may not name servers here", name);
+	return err_hint(err, "the engine uses those that it was started with");
+}
+
+int plan_tools_read(const char *text, const char *name, struct fixture **out, struct err *err)
+{
+	int r = fixture_read(text, strlen(text), name, out, err);
+	if (r == -EINVAL && !err->hint[0])
+		(void)err_hint(err,
+			"tools that answer are in {\"tools\": …}, servers in {\"mcpServers\": …}");
+	return r;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "registry/admit.h"
+
+#include "base/num.h"
+#include "registry/job.h"
+#include "store/account.h"
+
+#include <string.h>
+
+/* What is live, of one owner or of all; sessions that are being made included. */
+struct tally {
+	uint64_t n_live, n_unkept, n_steps, memory_bytes;
+};
+
+static void count_jobs(struct tally *t, const struct entry *e)
+{
+	for (const struct job *job = e->first; job; job = job->next) {
+		t->n_steps += job->kind == JOB_RUN;
+		if (job->kind != JOB_BRANCH || job->child)
+			continue;
+		t->n_live++;
+		t->n_unkept++;
+		t->memory_bytes += e->memory_bytes;
+	}
+}
+
+/* @owner: NULL counts everybody's. */
+static struct tally count(const struct roll *roll, const char *owner)
+{
+	struct tally t = {0};
+	for (const struct entry *e = roll->first; e; e = e->next) {
+		if (e->state == ENTRY_ENDING || (owner && strcmp(e->owner, owner) != 0))
+			continue;
+		t.n_live++;
+		t.n_unkept += !e->is_kept;
+		t.n_steps += e->is_unkept; /* a record that is run again */
+		t.memory_bytes += e->memory_bytes;
+		count_jobs(&t, e);
+	}
+	return t;
+}
+
+static int refuse(struct registry *r, enum admit_reason why)
+{
+	r->roll->n_refused[why]++;
+	return -err_errno(why == ADMIT_PATHS ? ERR_DENIED : ERR_QUOTA);
+}
+
+int admit_order(struct registry *r, const struct order *order, struct err *err)
+{
+	const char *what = order->n_volumes > 0 ? "volumes"
+		: order->workspace		? "workspace"
+		: order->rootfs			? "rootfs"
+		: order->interpreter		? "python"
+						: NULL;
+	if (!r->owner || r->owner->may_name_host_paths || !what)
+		return 0;
+	err_set(err, ERR_DENIED, "%s: %s may name no paths of the host", what, r->owner->name);
+	err_hint(err, "send files with `file.write`; or have paths=yes added to the token");
+	return refuse(r, ADMIT_PATHS);
+}
+
+static int admit_to_engine(struct registry *r, uint64_t memory_bytes, struct err *err)
+{
+	const struct roll *roll = r->roll;
+	if (roll->max_sessions == 0 && roll->max_memory_bytes == 0)
+		return 0;
+	struct tally all = count(roll, NULL);
+	if (roll->max_sessions > 0 && all.n_live >= roll->max_sessions) {
+		err_set(err, ERR_QUOTA, "live sessions: the engine has room for %llu",
+			(unsigned long long)roll->max_sessions);
+	} else if (roll->max_memory_bytes > 0 &&
+		all.memory_bytes + memory_bytes > roll->max_memory_bytes) {
+		err_set(err, ERR_QUOTA,
+			"memory: %s for one more session: the engine has %s, %s are taken",
+			num_format_bytes(memory_bytes).text,
+			num_format_bytes(roll->max_memory_bytes).text,
+			num_format_bytes(all.memory_bytes).text);
+	} else {
+		return 0;
+	}
+	err_hint(err, "close a session, or ask again later");
+	return refuse(r, ADMIT_ENGINE);
+}
+
+int admit_session(struct registry *r, uint64_t memory_bytes, bool is_new, struct err *err)
+{
+	const struct owner *o = r->owner;
+	if (!o)
+		return admit_to_engine(r, memory_bytes, err);
+	if (is_new && admit_kept(r->roll, o->name, 0, err) < 0)
+		return -err_errno(err->code);
+	struct tally own = count(r->roll, o->name);
+	int64_t n = is_new && o->limits.n_sessions > 0
+		? journal_session_count(r->roll->journal, o->name, err)
+		: 0;
+	if (n < 0)
+		return (int)n;
+	if (is_new && o->limits.n_sessions > 0 &&
+		(uint64_t)n + own.n_unkept >= o->limits.n_sessions) {
+		err_set(err, ERR_QUOTA, "sessions: %s may have %llu", o->name,
+			(unsigned long long)o->limits.n_sessions);
+		err_hint(err, "close one: `session.list` tells them");
+		return refuse(r, ADMIT_SESSIONS);
+	}
+	if (o->limits.memory_bytes > 0 &&
+		own.memory_bytes + memory_bytes > o->limits.memory_bytes) {
+		err_set(err, ERR_QUOTA,
+			"memory: %s for one more session: %s may have %s, %s are taken",
+			num_format_bytes(memory_bytes).text, o->name,
+			num_format_bytes(o->limits.memory_bytes).text,
+			num_format_bytes(own.memory_bytes).text);
+		err_hint(err, "close a session, or make it with a smaller `limits.memory_bytes`");
+		return refuse(r, ADMIT_MEMORY);
+	}
+	return admit_to_engine(r, memory_bytes, err);
+}
+
+uint64_t admit_memory(const struct limits *limits)
+{
+	uint64_t output_bytes = limits->value[LIMIT_output_bytes];
+	uint64_t usual_bytes = order_default_limits().value[LIMIT_output_bytes];
+	return limits->value[LIMIT_memory_bytes] +
+		(output_bytes > usual_bytes ? 3 * (output_bytes - usual_bytes) : 0);
+}
+
+/* Of the disk; what one may have of it when the rest is taken. A page goes through the log to its
+ * place: what is written takes its length twice. */
+enum { RESERVE_BYTES = 256 << 20, RESERVE_PART = 4, LITTLE_PART = 16, WRITES = 2 };
+
+static bool has_room(struct roll *roll, uint64_t kept_bytes, uint64_t bytes)
+{
+	struct journal_room room;
+	struct err ignored; /* nothing is known of it: the write will tell */
+	if (journal_room(roll->journal, &room, &ignored) < 0)
+		return true;
+	uint64_t reserve = MIN(room.all_bytes / RESERVE_PART, (uint64_t)RESERVE_BYTES);
+	return room.free_bytes >= reserve + WRITES * bytes ||
+		kept_bytes + bytes <= reserve / LITTLE_PART;
+}
+
+int admit_kept(struct roll *roll, const char *owner, uint64_t bytes, struct err *err)
+{
+	const struct owner *o = owner[0] ? registry_find_owner(&roll->all, owner) : NULL;
+	int64_t kept = o ? journal_account(roll->journal, o->name, err) : 0;
+	if (!o || kept < 0)
+		return (int)kept;
+	uint64_t kept_bytes = (uint64_t)kept, most = o->limits.disk_bytes;
+	if (most > 0 && kept_bytes + bytes >= most) {
+		err_set(err, ERR_QUOTA, "journal: %s may keep %s there, %s are taken", o->name,
+			num_format_bytes(most).text, num_format_bytes(kept_bytes).text);
+	} else if (!has_room(roll, kept_bytes, bytes)) {
+		err_set(err, ERR_NO_SPACE,
+			"journal: what is free on its disk is kept for those who have less there");
+	} else {
+		return 0;
+	}
+	roll->n_refused[ADMIT_DISK]++;
+	err_hint(err, "close sessions that are done, and have them forgotten: `session.prune`");
+	return -err_errno(err->code);
+}
+
+int admit_blob(
+	const struct entry *e, const void *data, size_t bytes, const char *digest, struct err *err)
+{
+	struct journal *journal = e->roll->journal;
+	int r = admit_kept(e->roll, e->owner, bytes, err);
+	if (r == 0)
+		r = journal_account_add(journal, e->owner, (int64_t)bytes, err);
+	return r < 0 ? r : journal_blob_keep(journal, data, bytes, digest, err);
+}
+
+struct line {
+	uint64_t n, bytes;
+};
+
+static uint64_t job_bytes(const struct job *job)
+{
+	return job->bytes + job->fd_bytes;
+}
+
+static void add_line(struct line *line, const struct entry *e)
+{
+	for (const struct job *job = e->first; job; job = job->next) {
+		line->n++;
+		line->bytes += job_bytes(job);
+	}
+}
+
+static int line_full(struct roll *roll, const char *whose, uint64_t most, struct err *err)
+{
+	roll->n_refused[ADMIT_QUEUE]++;
+	err_set(err, ERR_QUOTA, "operations in line: %s may have %llu", whose,
+		(unsigned long long)most);
+	err_hint(err, "wait until some have ended, or cancel them");
+	return -err_errno(ERR_QUOTA);
+}
+
+static int line_heavy(struct roll *roll, const char *whose, uint64_t most, struct err *err)
+{
+	roll->n_refused[ADMIT_QUEUE]++;
+	err_set(err, ERR_QUOTA, "code, input and files in line: %s may have %s", whose,
+		num_format_bytes(most).text);
+	err_hint(err, "wait until some of it is done; write what is large to files first");
+	return -err_errno(ERR_QUOTA);
+}
+
+int admit_job(const struct entry *e, const struct job *job, struct err *err)
+{
+	struct line session = {0}, own = {0}, all = {0};
+	uint64_t bytes = job_bytes(job);
+	const char *who = e->owner[0] ? e->owner : "a caller";
+	add_line(&session, e);
+	for (const struct entry *o = e->roll->first; o; o = o->next) {
+		if (strcmp(o->owner, e->owner) == 0)
+			add_line(&own, o);
+		add_line(&all, o);
+	}
+	if (session.n >= QUEUE_SESSION_MAX)
+		return line_full(e->roll, "a session", QUEUE_SESSION_MAX, err);
+	if (own.n >= QUEUE_OWNER_MAX)
+		return line_full(e->roll, who, QUEUE_OWNER_MAX, err);
+	if (own.n == 0)
+		return 0;
+	if (all.n >= QUEUE_ALL_MAX)
+		return line_full(e->roll, "the engine", QUEUE_ALL_MAX, err);
+	if (own.bytes + bytes > QUEUE_OWNER_BYTES)
+		return line_heavy(e->roll, who, QUEUE_OWNER_BYTES, err);
+	if (all.bytes + bytes > QUEUE_ALL_BYTES)
+		return line_heavy(e->roll, "the engine", QUEUE_ALL_BYTES, err);
+	return 0;
+}
+
+int admit_rate(struct registry *r, uint64_t n, struct err *err)
+{
+	if (r->owner && admit_kept(r->roll, r->owner->name, 0, err) < 0)
+		return -err_errno(err->code);
+	bool is_good = !r->owner || owner_take_steps(r->owner, n, uv_hrtime(), err) == 0;
+	return is_good ? 0 : refuse(r, ADMIT_RATE);
+}
+
+int admit_steps(struct registry *r, uint64_t n, struct err *err)
+{
+	const struct owner *o = r->owner;
+	if (o && o->limits.n_steps > 0 && count(r->roll, o->name).n_steps >= o->limits.n_steps) {
+		err_set(err, ERR_QUOTA, "steps at the same time: %s may run %llu", o->name,
+			(unsigned long long)o->limits.n_steps);
+		err_hint(err, "wait until one has ended");
+		return refuse(r, ADMIT_STEPS);
+	}
+	return admit_rate(r, n, err);
+}
+
+/* ---- out of line ---- */
+
+bool registry_withdraw(struct registry *r, const char *session, const void *whose)
+{
+	struct found found;
+	struct err err;
+	struct entry *e = registry_look_up(r, session, &found, &err) < 0 ? NULL : found.live;
+	struct job *job = e ? e->first : NULL;
+	while (job && job->watch != whose && job->arg != whose)
+		job = job->next;
+	if (!job)
+		return false;
+	if (job->is_started)
+		return job->kind == JOB_RUN && e->replay &&
+			registry_interrupt(r, session, &err) == 0;
+	err_set(&err, ERR_INTERRUPTED, "interrupted while it waited for its turn");
+	err_hint(&err, "it was not begun: nothing has changed");
+	entry_answer_job(job, NULL, &err);
+	return true;
+}
+
+static struct job *refusable(const struct entry *e)
+{
+	struct job *job = e->first;
+	while (job &&
+		(job->is_started ||
+			(job->kind != JOB_BRANCH && job->kind != JOB_UNDO &&
+				job->kind != JOB_NAMES)))
+		job = job->next;
+	return job;
+}
+
+void registry_refuse_waiting(struct registry *r, const char *session, const struct err *why)
+{
+	struct found found;
+	struct err err;
+	struct entry *e = registry_look_up(r, session, &found, &err) < 0 ? NULL : found.live;
+	struct job *job;
+	if (!e)
+		return;
+	entry_hold(e); /* whoever is told may end it */
+	while ((job = refusable(e)))
+		entry_answer_job(job, NULL, why);
+	entry_release(e);
+}

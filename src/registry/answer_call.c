@@ -1,0 +1,201 @@
+/*
+ * What a session's code asks of the outside: of the gate, or of what was kept.
+ *
+ * A call that is made while steps are run again never gets as far as a gate: it is answered with
+ * what the same call was answered the first time. The same call is one of the same name and
+ * arguments; the first of those that have not been made yet, since threads make theirs in any
+ * order.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/utf8.h"
+#include "registry/admit.h"
+#include "registry/entry.h"
+#include "registry/find.h"
+#include "registry/job.h"
+#include "registry/replay.h"
+#include "session/box/stdin_queue.h"
+#include "session/tool_call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORD_BYTES = 150, DIFFERENCE_BYTES = TOOL_NAME_MAX + 32 };
+
+/* ---- the gate ---- */
+
+void entry_on_call(void *arg, struct tool_call *call)
+{
+	struct entry *e = arg;
+	const struct tool_gate *gate = e->roll->gate;
+	call->owner = e->owner;
+	call->is_tainted = e->is_tainted;
+	call->is_trial = e->is_trial;
+	if (e->replay)
+		replay_call(e, call);
+	else if (gate)
+		gate->call(gate->arg, call);
+	else
+		tool_call_deny(call);
+}
+
+void entry_on_cancel(void *arg, struct tool_call *call)
+{
+	struct entry *e = arg;
+	const struct tool_gate *gate = e->roll->gate;
+	if (!e->replay && gate)
+		gate->cancel(gate->arg, call);
+}
+
+int entry_on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, struct err *err)
+{
+	struct entry *e = arg;
+	char digest[JOURNAL_DIGEST_BYTES];
+	if (e->replay)
+		return 0;
+	if (is_untrusted && !e->is_tainted) {
+		int r = journal_session_taint(e->roll->journal, e->id, err);
+		if (r < 0)
+			return r;
+		e->is_tainted = true;
+	}
+	journal_sum(digest, text, bytes);
+	return admit_blob(e, text, bytes, digest, err);
+}
+
+void entry_on_tool(void *arg, const json_t *event)
+{
+	struct entry *e = arg;
+	const struct job *job = e->first;
+	if (!e->replay && job && job->watch && job->watch->tool)
+		job->watch->tool(job->watch->arg, event);
+}
+
+static void on_input(void *arg)
+{
+	const struct entry *e = arg;
+	if (e->session)
+		session_input(e->session);
+}
+
+bool entry_on_waiting(void *arg)
+{
+	struct entry *e = arg;
+	const struct job *job = e->first;
+	bool can_wait = !e->replay && job && job->inlet && inlet_is_open(job->inlet) &&
+		job->watch && job->watch->waiting && inlet_unread(job->inlet) == 0;
+	if (!can_wait)
+		return false;
+	inlet_watch(job->inlet, on_input, e);
+	job->watch->waiting(job->watch->arg);
+	return true;
+}
+
+/* ---- what was kept ---- */
+
+static const char *word(const json_t *call, const char *member)
+{
+	const char *text = json_string_value(json_object_get(call, member));
+	return text ? text : "";
+}
+
+static void differ(struct replay *r, size_t number, const char *was, const char *is)
+{
+	if (r->is_diverged)
+		return;
+	r->is_diverged = true;
+	r->first = r->at;
+	snprintf(r->field, sizeof r->field, "tool call %zu", number);
+	snprintf(r->was, sizeof r->was, "%.*s", (int)utf8_cut(was, strlen(was), WORD_BYTES), was);
+	snprintf(r->is, sizeof r->is, "%.*s", (int)utf8_cut(is, strlen(is), WORD_BYTES), is);
+}
+
+/* The kept call that @call is, taken from those that are left; or NULL. */
+static json_t *take_kept(struct replay *r, const struct tool_call *call)
+{
+	char digest[TOOL_DIGEST_BYTES];
+	if (tool_log_arguments(digest, call->arguments) == 0)
+		return NULL;
+	for (size_t i = 0; i < json_array_size(r->calls); i++) {
+		json_t *kept = json_array_get(r->calls, i);
+		if (strcmp(word(kept, "name"), call->name) != 0 ||
+			strcmp(word(kept, "arguments"), digest) != 0)
+			continue;
+		json_incref(kept);
+		(void)json_array_remove(r->calls, i);
+		return kept;
+	}
+	return NULL;
+}
+
+/* A recording may name what it likes: it gets nothing out of the journal. */
+static json_t *answer_of(
+	const struct roll *roll, const struct replay *r, const json_t *kept, struct err *err)
+{
+	char *text = NULL;
+	size_t bytes;
+	const char *digest = word(kept, "answer");
+	const json_t *recorded = json_object_get(r->answers, digest);
+	if (r->is_borrowed)
+		return recorded ? json_loadb(json_string_value(recorded),
+					  json_string_length(recorded), JSON_ALLOW_NUL, NULL)
+				: NULL;
+	if (journal_blob_get(roll->journal, digest, &text, &bytes, err) < 0)
+		return NULL;
+	json_t *answer = json_loadb(text, bytes, JSON_ALLOW_NUL, NULL);
+	free(text);
+	return answer;
+}
+
+static json_t *not_again(void)
+{
+	return tool_call_error("ToolLost", "the step is run again, and made no such call before",
+		"nothing is called anew for it");
+}
+
+/* What the next call was that has not been made again. */
+static void say_next(const struct replay *r, const char *name, char *out, size_t room)
+{
+	const char *next = word(json_array_get(r->calls, 0), "name");
+	bool is_same = strcmp(next, name) == 0;
+	snprintf(
+		out, room, "%s%s", *next ? next : "absent", is_same ? " with other arguments" : "");
+}
+
+void replay_call(struct entry *e, struct tool_call *call)
+{
+	struct replay *r = e->replay;
+	char was[DIFFERENCE_BYTES];
+	json_t *kept = take_kept(r, call);
+	r->n_calls++;
+	if (!kept) {
+		say_next(r, call->name, was, sizeof was);
+		differ(r, r->n_calls, was, call->name);
+		tool_call_answer(call, not_again(), false);
+	} else if (*word(kept, "answer")) {
+		json_t *answer = answer_of(e->roll, r, kept, &r->err);
+		tool_call_answer(call, answer, false);
+	} /* else nobody answered then, and nobody does now */
+	json_decref(kept);
+}
+
+void replay_begin_calls(struct replay *r, const struct journal_node *node)
+{
+	const json_t *calls = json_object_get(r->inputs, "calls");
+	json_decref(r->calls);
+	json_decref(r->answers);
+	r->calls = calls ? json_copy((json_t *)(uintptr_t)calls) : NULL;
+	r->answers = calls && r->is_borrowed ? json_loadb(node->extra, node->extra_bytes, 0, NULL)
+					     : NULL;
+	r->n_calls = 0;
+}
+
+void replay_end_calls(struct replay *r)
+{
+	for (size_t i = 0; i < json_array_size(r->calls); i++) {
+		const json_t *kept = json_array_get(r->calls, i);
+		if (*word(kept, "answer"))
+			differ(r, r->n_calls + 1, word(kept, "name"), "absent");
+	}
+}

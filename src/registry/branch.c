@@ -1,0 +1,134 @@
+/* Branches of a session, as somebody asks for them. SPDX-License-Identifier: Apache-2.0 */
+#include "registry/admit.h"
+#include "registry/entry.h"
+#include "registry/find.h"
+#include "registry/job.h"
+#include "registry/replay.h"
+#include "registry/standby.h"
+#include "session/change.h"
+#include "session/rewind.h"
+
+#include <string.h>
+
+static void on_open(void *arg, const json_t *result, const struct err *err)
+{
+	struct job *job = arg;
+	struct entry *child = job->child;
+	if (err) {
+		job_fail(job, err);
+		return;
+	}
+	session_inherit(child->session, job->entry->session);
+	json_t *out = json_deep_copy(result);
+	replay_tell_due(child, out);
+	entry_answer_job(job, out, NULL);
+	json_decref(out);
+}
+
+/* Both have one order, and the child keeps it too. */
+static void share_order(struct entry *child, const struct entry *e)
+{
+	child->order = e->order;
+	child->template = e->template ? template_hold(e->template) : NULL;
+	child->made = e->made;
+	if (e->made)
+		e->made->n_refs++;
+}
+
+static struct entry *new_child(struct job *job, struct err *err)
+{
+	const struct entry *e = job->entry;
+	char id[ORDER_ID_BYTES];
+	struct entry *child = order_new_id(id, err) < 0
+		? NULL
+		: entry_new(e->roll, e->owner, id, job->text, e->order_text);
+	if (!child) {
+		err_set(err, ERR_NO_MEMORY, "no memory for a session");
+		return NULL;
+	}
+	memcpy(child->parent, e->id, sizeof child->parent);
+	memcpy(child->fork, e->head, sizeof child->fork);
+	memcpy(child->head, e->head, sizeof child->head);
+	child->n_steps = e->n_steps;
+	child->memory_bytes = e->memory_bytes;
+	child->ttl_ms = e->ttl_ms;
+	child->idle_ms = e->idle_ms;
+	child->is_tainted = e->is_tainted;
+	child->is_mixed = e->is_mixed;
+	child->is_trial = job->is_trial;
+	if (job->is_trial && (child->ttl_ms == 0 || (uint64_t)child->ttl_ms > job->timeout_ms))
+		child->ttl_ms = (int64_t)job->timeout_ms;
+	child->rebuilt = e->rebuilt;
+	child->is_rebuilt_told = true;
+	memcpy(child->difference, e->difference, sizeof child->difference);
+	child->is_live_branch = true;
+	child->done = on_open;
+	child->arg = job;
+	share_order(child, e);
+	return child;
+}
+
+static void on_stem(void *arg, struct stem *stem, const struct err *err)
+{
+	struct job *job = arg;
+	struct entry *e = job->entry;
+	struct err error;
+	struct entry *child = err ? NULL : new_child(job, &error);
+	if (!child) {
+		job_fail(job, err ? err : &error);
+		return;
+	}
+	job->child = child;
+	e->branched_ns = uv_hrtime();
+	entry_hold(e);
+	struct session *ready = standby_take(e, stem);
+	if (ready) {
+		entry_take_ready(child, ready);
+		entry_opened(child, NULL);
+	} else {
+		entry_open(child, stem);
+	}
+	/* The job may be over. */
+	entry_branch_on(e);
+	entry_release(e);
+}
+
+static void make_stem(void *arg, const struct err *err)
+{
+	struct job *job = arg;
+	if (err)
+		job_fail(job, err);
+	else
+		session_make_stem(job->entry->session, job->is_forced, on_stem, job);
+}
+
+/* One that is back at its beginning and has no template to begin with needs a box first. */
+void job_start_branch(struct job *job)
+{
+	struct session *s = job->entry->session;
+	struct err err;
+	if (!session_is_lost(s))
+		make_stem(job, NULL);
+	else if (session_await_box(s, make_stem, job, &err) < 0)
+		job_fail(job, &err);
+}
+
+void registry_branch(struct registry *r, const char *session, const char *name, bool is_forced,
+	registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct entry *e = registry_find(r, session, &err);
+	if (e && roll_check_name(e->roll, e->owner, name, &err) < 0)
+		e = NULL;
+	if (e && admit_session(r, e->memory_bytes, true, &err) < 0)
+		e = NULL;
+	struct job *job = e ? job_new(JOB_BRANCH, name, name ? strlen(name) : 0, done, arg) : NULL;
+	if (!e)
+		done(arg, NULL, &err);
+	else if (!job)
+		job_no_memory(done, arg);
+	else {
+		job->is_forced = is_forced;
+		entry_add_job(e, job);
+	}
+}

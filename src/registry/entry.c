@@ -1,0 +1,530 @@
+/* What is done in a session: steps, branches, completions. SPDX-License-Identifier: Apache-2.0 */
+#include "base/fd.h"
+#include "registry/admit.h"
+#include "registry/entry.h"
+#include "registry/find.h"
+#include "registry/history.h"
+#include "registry/job.h"
+#include "registry/put_file.h"
+#include "registry/replay.h"
+#include "session/box/stdin_queue.h"
+#include "session/change.h"
+#include "session/rewind.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { CODE_MAX = 32 << 20 };
+
+void job_free(struct job *job)
+{
+	if (job->summing)
+		put_forget(job->summing);
+	fd_close(&job->fd);
+	free(job->text);
+	free(job->filename);
+	json_decref(job->inputs);
+	free(job);
+}
+
+void job_fail(struct job *job, const struct err *err)
+{
+	struct err why = *err;
+	entry_answer_job(job, NULL, &why);
+}
+
+struct job *job_new(
+	enum job_kind kind, const char *text, size_t bytes, registry_done_fn *done, void *arg)
+{
+	struct job *job = calloc(1, sizeof *job);
+	if (!job)
+		return NULL;
+	*job = (struct job){.kind = kind, .bytes = bytes, .fd = -1, .done = done, .arg = arg};
+	if (text && !(job->text = strndup(text, bytes))) {
+		free(job);
+		return NULL;
+	}
+	return job;
+}
+
+bool job_may_wait(const struct entry *e, struct job *job)
+{
+	struct err err;
+	if (admit_job(e, job, &err) == 0)
+		return true;
+	job->done(job->arg, NULL, &err);
+	job_free(job);
+	return false;
+}
+
+void job_no_memory(registry_done_fn *done, void *arg)
+{
+	struct err err;
+	err_set(&err, ERR_NO_MEMORY, "no memory for the operation");
+	done(arg, NULL, &err);
+}
+
+/* ---- steps ---- */
+
+static void on_taken_back(void *arg, const json_t *lost, const struct err *err)
+{
+	struct job *job = arg;
+	(void)lost;
+	if (err)
+		session_spoil(job->entry->session);
+	job_fail(job, &job->why);
+}
+
+/* It was done and could not be kept: the state must be what the journal says. */
+void job_take_back(struct job *job, const struct err *why)
+{
+	struct entry *e = job->entry;
+	job->why = *why;
+	if (session_undo(e->session, e->head, on_taken_back, job))
+		return;
+	session_spoil(e->session);
+	job_fail(job, &job->why);
+}
+
+static void run_step(struct job *job)
+{
+	struct entry *e = job->entry;
+	struct err err;
+	const struct runtime *runtime = job->runtime ? job->runtime : e->order->runtime;
+	if (job->inlet && runtime->is_stdin_text) {
+		err_set(&err, ERR_USAGE, "`stdin_open`: %s reads its input whole", runtime->name);
+		err_hint(&err, "give it as stdin");
+		job_fail(job, &err);
+		return;
+	}
+	const struct step_request req = {.runtime = job->runtime,
+		.code = job->text,
+		.code_bytes = job->bytes,
+		.filename = job->filename,
+		.timeout_ms = job->timeout_ms,
+		.is_atomic = job->is_atomic,
+		.wants_variables = job->wants_variables,
+		.inputs = job->inputs,
+		.stdin_fd = fd_take(&job->fd)};
+	if (session_run(e->session, &req, &err) < 0)
+		job_fail(job, &err);
+}
+
+static void on_put_back(void *arg, const json_t *lost)
+{
+	struct job *job = arg;
+	entry_note_rewritten(job->entry, lost);
+	run_step(job);
+}
+
+static void on_given_up(void *arg, const json_t *lost)
+{
+	struct job *job = arg;
+	entry_note_rewritten(job->entry, lost);
+	job_fail(job, &job->why);
+}
+
+static void on_caught_up(struct entry *e, const struct replay *result)
+{
+	struct job *job = e->first;
+	if (result->err.code) {
+		job->why = result->err;
+		session_unbuilt(e->session, result->runtime, on_given_up, job);
+		return;
+	}
+	entry_note_rebuilt(e, result);
+	session_rebuilt(e->session, result->runtime, on_put_back, job);
+}
+
+/* A runtime whose state cannot be carried is brought to where the session stands first. */
+static void start_step(struct job *job)
+{
+	struct entry *e = job->entry;
+	const struct runtime *runtime = job->runtime ? job->runtime : e->order->runtime;
+	struct replay *replay;
+	struct err err;
+	if (runtime->carry != CARRY_REPLAY || !e->head[0] || session_is_live(e->session, runtime)) {
+		run_step(job);
+		return;
+	}
+	if (replay_load(e->roll, e->head, runtime, &replay, &err) < 0) {
+		job_fail(job, &err);
+	} else if (replay->n == 0) {
+		replay_free(replay);
+		run_step(job);
+	} else {
+		e->difference[0] = '\0';
+		session_rebuild(e->session, runtime);
+		replay_start(e, replay, on_caught_up);
+	}
+}
+
+void entry_on_begin(void *arg)
+{
+	struct entry *e = arg;
+	const struct job *job = e->first;
+	if (!e->replay)
+		journal_prepare(e->roll->journal, e->id, e->head);
+	else if (job && job->watch && job->watch->rebuilding)
+		job->watch->rebuilding(job->watch->arg, e->replay->at + 1, e->replay->n);
+	if (!e->replay && job && job->watch && job->watch->started)
+		job->watch->started(job->watch->arg, e->id);
+}
+
+void entry_on_output(void *arg, int stream, const char *data, size_t bytes, size_t n_head)
+{
+	struct entry *e = arg;
+	const struct job *job = e->first;
+	(void)bytes;
+	if (!e->replay && job && job->watch && job->watch->output && n_head > 0)
+		job->watch->output(job->watch->arg, stream, data, n_head);
+}
+
+void entry_on_display(void *arg, const json_t *display)
+{
+	struct entry *e = arg;
+	const struct job *job = e->first;
+	if (!e->replay && job && job->watch && job->watch->display)
+		job->watch->display(job->watch->arg, display);
+}
+
+/* What it was given while it ran is an input as any other: it is given again when it is replayed.
+ */
+void entry_on_ending(void *arg)
+{
+	struct entry *e = arg;
+	const struct job *job = e->first;
+	size_t bytes;
+	if (e->replay || !job || !job->inlet)
+		return;
+	const char *text = inlet_text(job->inlet, &bytes);
+	(void)json_object_set_new(job->inputs, "stdin", json_stringn(text, bytes));
+}
+
+/* Kept before anyone hears of it. */
+static int commit(
+	struct entry *e, const struct job *job, struct record *record, char *extra, struct err *err)
+{
+	struct journal_node node = {.code = job->text,
+		.code_bytes = job->bytes,
+		.record = record->canonical,
+		.record_bytes = strlen(record->canonical),
+		.extra = extra,
+		.extra_bytes = strlen(extra)};
+	bool has_moved = record->outcome == RECORD_COMMITTED;
+	/* record_name() has computed it, of the same texts. */
+	node.name = strcmp(record->parent, e->head) == 0 ? &record->name : NULL;
+	snprintf(node.parent, sizeof node.parent, "%s", e->head);
+	snprintf(node.session, sizeof node.session, "%s", e->id);
+	snprintf(node.runtime, sizeof node.runtime, "%s", record->runtime);
+	snprintf(node.status, sizeof node.status, "%s", record_status_word(record->status));
+	snprintf(node.outcome, sizeof node.outcome, "%s", record_outcome_word(record->outcome));
+	int r = admit_kept(
+		e->roll, e->owner, node.code_bytes + node.record_bytes + node.extra_bytes, err);
+	if (r == 0)
+		r = journal_commit(e->roll->journal, &node, has_moved ? NULL : e->head, err);
+	if (r >= 0 && has_moved) {
+		memcpy(e->head, node.digest, sizeof e->head);
+		e->n_steps++;
+		e->is_mixed |= runtime_by_name(record->runtime)->carry == CARRY_REPLAY;
+		session_set_head(e->session, e->head);
+	}
+	return r < 0 ? r : 0;
+}
+
+/* What was rebuilt before this step is said with it. */
+static void tell_rebuilt(struct entry *e, struct record *record)
+{
+	if (e->rebuilt == RECORD_COMMITTED || e->is_rebuilt_told ||
+		record->outcome != RECORD_COMMITTED)
+		return;
+	record->outcome = e->rebuilt;
+	record->reason =
+		e->difference[0] ? e->difference : "the state was rebuilt from the journal";
+	record->files_lost = e->rewritten;
+	e->is_rebuilt_told = true;
+}
+
+void entry_on_done(void *arg, const struct record *told)
+{
+	struct entry *e = arg;
+	struct record *record = (struct record *)(uintptr_t)told; /* ours: the session is */
+	struct err err;
+	if (e->replay) {
+		replay_step_done(e, record);
+		return;
+	}
+	struct job *job = e->first;
+	if (!record->canonical) {
+		err_set(&err, ERR_NO_MEMORY, "no memory for the record");
+		job_fail(job, &err);
+		return;
+	}
+	char *extra = record_usage_text(record);
+	int r = extra ? commit(e, job, record, extra, &err)
+		      : err_set(&err, ERR_NO_MEMORY, "no memory for the record");
+	free(extra);
+	if (r < 0 && record->outcome == RECORD_COMMITTED) {
+		job_take_back(job, &err);
+		return;
+	}
+	if (r < 0) {
+		job_fail(job, &err);
+		return;
+	}
+	tell_rebuilt(e, record);
+	record->queued_ms += (double)(session_asked_ns(e->session) - job->asked_ns) / 1e6;
+	stats_add(&e->roll->steps, record);
+	json_t *result = record_json(record);
+	if (record->files_lost && record->files_lost == e->rewritten)
+		json_decref(take_ptr(e->rewritten));
+	if (record->outcome == RECORD_ROLLED_BACK)
+		replay_tell_due(e, result);
+	entry_answer(e, result, NULL);
+	json_decref(result);
+}
+
+int entry_memory(const char *text, size_t bytes)
+{
+	const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+	cleanup_fd int fd = memfd_create("retort-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0 || fd_write_all(fd, text, bytes) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return -1;
+	/* A box that gets it must not put more into it: no limit counts that. */
+	if (fcntl(fd, F_ADD_SEALS, seals) < 0)
+		return -1;
+	return fd_take(&fd);
+}
+
+/* What the step depends on besides its code: kept with its record, and given to it again. */
+static json_t *inputs_json(const struct registry_run *req)
+{
+	json_t *inputs = json_object();
+	if (req->filename)
+		(void)json_object_set_new(inputs, "filename", json_string(req->filename));
+	if (req->timeout_ms)
+		(void)json_object_set_new(
+			inputs, "timeout_ms", json_integer((json_int_t)req->timeout_ms));
+	if (req->stdin_text && !req->inlet)
+		(void)json_object_set_new(
+			inputs, "stdin", json_stringn(req->stdin_text, req->stdin_bytes));
+	return inputs;
+}
+
+void registry_run(
+	struct registry *r, const struct registry_run *req, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	const struct runtime *runtime = req->runtime ? runtime_by_name(req->runtime) : NULL;
+	if (req->runtime && !runtime) {
+		err_set(&err, ERR_RUNTIME, "no runtime %.40s", req->runtime);
+		err_hint(&err, "there is: %s", runtime_names());
+	} else if (req->code_bytes > CODE_MAX) {
+		err_set(&err, ERR_LIMIT, "the code is over %d MiB", CODE_MAX >> 20);
+	}
+	struct entry *e = err.code ? NULL : registry_find(r, req->session, &err);
+	if (!e || admit_steps(r, 1, &err) < 0) {
+		done(arg, NULL, &err);
+		return;
+	}
+	struct job *job = job_new(JOB_RUN, req->code, req->code_bytes, done, arg);
+	if (!job) {
+		job_no_memory(done, arg);
+		return;
+	}
+	job->runtime = runtime;
+	job->filename = req->filename ? strdup(req->filename) : NULL;
+	job->timeout_ms = req->timeout_ms;
+	job->is_atomic = req->is_atomic;
+	job->wants_variables = req->wants_variables;
+	job->watch = req->watch;
+	job->inputs = inputs_json(req);
+	job->inlet = req->inlet;
+	job->fd_bytes = req->inlet ? 0 : req->stdin_bytes;
+	if (req->inlet)
+		job->fd = inlet_take_reader(req->inlet);
+	else if (req->stdin_text)
+		job->fd = entry_memory(req->stdin_text, req->stdin_bytes);
+	if (!job->inputs || (req->filename && !job->filename) || (req->stdin_text && job->fd < 0)) {
+		job_free(job);
+		job_no_memory(done, arg);
+		return;
+	}
+	entry_add_job(e, job);
+}
+
+int registry_interrupt(struct registry *r, const char *session, struct err *err)
+{
+	struct found found;
+	int bad = registry_look_up(r, session, &found, err);
+	struct entry *e = bad < 0 ? NULL : found.live;
+	if (!e)
+		return bad;
+	if (!e->session || (e->state != ENTRY_WORKING && !e->replay))
+		return 0;
+	if (e->replay) {
+		err_set(&e->replay->err, ERR_INTERRUPTED,
+			"interrupted while the state it needs was made again");
+		err_hint(&e->replay->err, "run it again: the state is made anew for it");
+	}
+	session_interrupt(e->session);
+	return 0;
+}
+
+/* ---- names ---- */
+
+static void on_names(void *arg, const json_t *names, const struct err *err)
+{
+	struct job *job = arg;
+	if (err) {
+		job_fail(job, err);
+		return;
+	}
+	json_t *out = json_object();
+	(void)json_object_set(out, "names", (json_t *)(uintptr_t)names);
+	entry_answer(job->entry, out, NULL);
+	json_decref(out);
+}
+
+void registry_names(struct registry *r, const char *session, const char *runtime, const char *text,
+	registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct entry *e = registry_find(r, session, &err);
+	struct job *job = e ? job_new(JOB_NAMES, text, strlen(text), done, arg) : NULL;
+	if (!e)
+		done(arg, NULL, &err);
+	else if (!job)
+		job_no_memory(done, arg);
+	else {
+		job->runtime = runtime ? runtime_by_name(runtime) : NULL;
+		entry_add_job(e, job);
+	}
+}
+
+/* ---- its box ---- */
+
+static void on_box(void *arg, const struct err *err)
+{
+	struct job *job = arg;
+	if (err) {
+		job_fail(job, err);
+		return;
+	}
+	json_t *out = json_object();
+	entry_answer(job->entry, out, NULL);
+	json_decref(out);
+}
+
+static void await_box(struct job *job)
+{
+	struct err err;
+	if (session_await_box(job->entry->session, on_box, job, &err) < 0)
+		job_fail(job, &err);
+}
+
+void registry_await_box(struct registry *r, const char *session, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct entry *e = registry_find(r, session, &err);
+	bool is_there = e && e->session && session_workspace_fd(e->session) >= 0;
+	struct job *job = e && !is_there ? job_new(JOB_BOX, NULL, 0, done, arg) : NULL;
+	json_t *out = is_there ? json_object() : NULL;
+	if (!e || is_there)
+		done(arg, out, e ? NULL : &err);
+	else if (!job)
+		job_no_memory(done, arg);
+	else
+		entry_add_job(e, job);
+	json_decref(out);
+}
+
+/* ---- a state that went without a step ---- */
+
+static void start(struct job *job);
+
+static void on_made_anew(struct entry *e, const struct replay *result)
+{
+	struct job *job = e->first;
+	if (session_is_lost(e->session) || e->state == ENTRY_ENDING) {
+		struct err err = result->err;
+		if (!err.code)
+			err_set(&err, ERR_GONE,
+				"the session's state was lost again while it was rebuilt");
+		job_fail(job, &err);
+		return;
+	}
+	entry_note_rebuilt(e, result);
+	session_move_head(e->session, e->head);
+	start(job);
+}
+
+/* No checkpoint could take the place of a process or box that ended: its steps are run again. */
+static void mend(struct job *job)
+{
+	struct entry *e = job->entry;
+	struct replay *replay;
+	struct err err;
+	if (!e->head[0]) { /* nothing has been run */
+		session_renew(e->session, e->template ? template_stem(e->template) : NULL);
+		start(job);
+	} else if (replay_load(e->roll, e->head, NULL, &replay, &err) < 0) {
+		job_fail(job, &err);
+	} else {
+		e->difference[0] = '\0';
+		replay_anew(e, replay, on_made_anew);
+	}
+}
+
+void entry_on_unbegun(void *arg, int stdin_fd)
+{
+	struct entry *e = arg;
+	e->first->fd = stdin_fd;
+	mend(e->first);
+}
+
+void job_start(struct job *job)
+{
+	session_notice(job->entry->session);
+	/* Going back, or on as another, needs no state that is left behind. */
+	bool is_needed = job->kind != JOB_UNDO && job->kind != JOB_ADOPT;
+	if (session_is_lost(job->entry->session) && is_needed)
+		mend(job);
+	else
+		start(job);
+}
+
+static void start(struct job *job)
+{
+	struct entry *e = job->entry;
+	switch (job->kind) {
+	case JOB_RUN:
+		start_step(job);
+		break;
+	case JOB_BRANCH:
+		job_start_branch(job);
+		break;
+	case JOB_UNDO:
+		job_start_undo(job);
+		break;
+	case JOB_NAMES:
+		session_names(e->session, job->runtime, job->text, on_names, job);
+		break;
+	case JOB_FILE:
+		job_start_file(job);
+		break;
+	case JOB_BOX:
+		await_box(job);
+		break;
+	case JOB_ADOPT:
+		job_start_adopt(job);
+		break;
+	case JOB_END_:
+		break;
+	}
+}

@@ -1,0 +1,335 @@
+/* Sessions found by what they are called: opened again, ended. SPDX-License-Identifier: Apache-2.0
+ */
+#include "registry/find.h"
+
+#include "base/timer.h"
+
+#include "base/utf8.h"
+#include "registry/admit.h"
+#include "registry/entry.h"
+#include "registry/lifetime.h"
+#include "registry/standby.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PREFIX_MIN = 4 };
+
+const char *registry_owner(const struct registry *r)
+{
+	return r->owner ? r->owner->name : "";
+}
+
+bool registry_sees(const struct registry *r, const char *owner)
+{
+	return !r->owner || strcmp(r->owner->name, owner) == 0;
+}
+
+/* ---- names ---- */
+
+/* Space, slash or control character; of those, the second 32 take two bytes in UTF-8. */
+static bool is_odd(const char *at)
+{
+	unsigned char c = (unsigned char)*at, next = (unsigned char)(c ? at[1] : 0);
+	return c <= ' ' || c == 0x7f || c == '/' || (c == 0xc2 && next < 0xa0);
+}
+
+static int name_taken(const char *name, struct err *err)
+{
+	err_set(err, ERR_USAGE, "there is a session %s already", name);
+	return err_hint(err, "take another name, or close that session");
+}
+
+int roll_check_name(struct roll *roll, const char *owner, const char *name, struct err *err)
+{
+	struct journal_session row;
+	size_t n = name ? strlen(name) : 0;
+	if (!name)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (is_odd(name + i)) {
+			err_set(err, ERR_USAGE,
+				"a session's name has no spaces, slashes or control characters");
+			return err_hint(err, "letters, digits, dots and dashes are fine");
+		}
+	if (utf8_has_invisible(name, n)) {
+		err_set(err, ERR_USAGE,
+			"a session's name has no characters that cannot be seen: two names would look the same");
+		return err_hint(err, "letters, digits, dots and dashes are fine");
+	}
+	if (n == 0 || n >= JOURNAL_NAME_BYTES || !utf8_is_valid(name, n) || name[0] == '-' ||
+		strncmp(name, "s-", 2) == 0) {
+		err_set(err, ERR_USAGE, "\"%.*s\" cannot be a session's name",
+			(int)utf8_cut(name, n, 20), name);
+		return err_hint(err, "1 to %d bytes, not beginning with \"-\" or \"s-\"",
+			JOURNAL_NAME_BYTES - 1);
+	}
+	for (struct entry *e = roll->first; e; e = e->next)
+		if (strcmp(e->name, name) == 0 && strcmp(e->owner, owner) == 0 &&
+			e->state != ENTRY_ENDING)
+			return name_taken(name, err);
+	if (journal_session_of(roll->journal, owner, name, &row, err) == 0) {
+		journal_session_done(&row);
+		return name_taken(name, err);
+	}
+	return 0;
+}
+
+/* ---- finding ---- */
+
+static bool is_there(const struct entry *e)
+{
+	return e->state != ENTRY_ENDING && !e->is_unkept;
+}
+
+struct entry *roll_live(struct roll *roll, const char *id)
+{
+	for (struct entry *e = roll->first; e; e = e->next)
+		if (is_there(e) && strcmp(e->id, id) == 0)
+			return e;
+	return NULL;
+}
+
+/* By id, or by a name that it gave itself. */
+static struct entry *find_live(struct registry *r, const char *session)
+{
+	for (struct entry *e = r->roll->first; e; e = e->next)
+		if (is_there(e) &&
+			((registry_sees(r, e->owner) && strcmp(e->id, session) == 0) ||
+				(e->name[0] && strcmp(e->owner, registry_owner(r)) == 0 &&
+					strcmp(e->name, session) == 0)))
+			return e;
+	return NULL;
+}
+
+/* Sessions that the journal does not have yet. Returns: how many. */
+static int begins_live(struct registry *r, const char *start, char id[JOURNAL_ID_BYTES])
+{
+	int n = 0;
+	for (const struct entry *e = r->roll->first; e; e = e->next)
+		if (is_there(e) && !e->is_kept && registry_sees(r, e->owner) &&
+			strncmp(e->id, start, strlen(start)) == 0 && n++ == 0)
+			memcpy(id, e->id, sizeof e->id);
+	return n;
+}
+
+/* As the journal is asked. */
+static const char *seen(const struct registry *r)
+{
+	return r->owner ? r->owner->name : NULL;
+}
+
+/* A closed session has no name: but whoever closed it may ask by that. */
+static int not_found(struct registry *r, const char *session, struct err *err)
+{
+	char id[JOURNAL_ID_BYTES];
+	struct err ignored;
+	if (journal_session_closed(r->roll->journal, seen(r), session, id, &ignored) > 0) {
+		err_set(err, ERR_NOT_FOUND,
+			"no session %s any more: %s had that name, and is closed", session, id);
+		return err_hint(err, "make a new one; its steps are kept: `session.log %s`", id);
+	}
+	err_set(err, ERR_NOT_FOUND, "no session %.*s", (int)utf8_cut(session, strlen(session), 80),
+		session);
+	return err_hint(err, "`session.list` lists them");
+}
+
+static int find_start(
+	struct registry *r, const char *start, char id[JOURNAL_ID_BYTES], struct err *err)
+{
+	char other[JOURNAL_ID_BYTES];
+	if (strlen(start) < PREFIX_MIN || strncmp(start, "s-", 2) != 0)
+		return not_found(r, start, err);
+	int n = journal_session_begins(r->roll->journal, seen(r), start, id, err);
+	int n_live = n < 0 ? 0 : begins_live(r, start, n ? other : id);
+	if (n < 0)
+		return n;
+	if (n + n_live == 0)
+		return not_found(r, start, err);
+	if (n + n_live == 1)
+		return 0;
+	err_set(err, ERR_USAGE, "more than one session begins with %.40s", start);
+	return err_hint(err, "give more of its id");
+}
+
+int registry_look_up(struct registry *r, const char *session, struct found *out, struct err *err)
+{
+	struct journal_session row;
+	struct err why = {0};
+	*out = (struct found){.live = find_live(r, session)};
+	if (out->live) {
+		memcpy(out->id, out->live->id, sizeof out->id);
+		return 0;
+	}
+	int bad = journal_session_of(r->roll->journal, seen(r), session, &row, &why);
+	if (bad == 0) {
+		memcpy(out->id, row.id, sizeof out->id);
+		journal_session_done(&row);
+		out->live = roll_live(r->roll, out->id);
+		return 0;
+	}
+	if (why.code != ERR_NOT_FOUND) {
+		*err = why;
+		return bad;
+	}
+	bad = journal_session_ended(r->roll->journal, seen(r), session, out->id, err);
+	if (bad != 0)
+		return MIN(bad, 0);
+	bad = find_start(r, session, out->id, err);
+	if (bad == 0)
+		out->live = roll_live(r->roll, out->id);
+	return bad;
+}
+
+/* What became of opening it, when that is known at once. */
+struct reopening {
+	struct entry *entry; /* NULL: it failed */
+	struct err err;
+};
+
+static void on_reopened(void *arg, const json_t *result, const struct err *err)
+{
+	struct reopening *o = arg;
+	(void)result;
+	if (!err)
+		return;
+	o->entry = NULL;
+	o->err = *err;
+}
+
+static int take_row(struct entry *e, const struct journal_session *row, struct err *err)
+{
+	int64_t n = journal_depth(e->roll->journal, row->head, err);
+	e->is_kept = true;
+	e->created_ms = row->created_ms;
+	e->n_steps = (uint64_t)MAX(n, 0);
+	e->ttl_ms = row->ttl_ms;
+	e->idle_ms = row->idle_ms;
+	e->is_tainted = row->is_tainted;
+	snprintf(e->head, sizeof e->head, "%s", row->head);
+	snprintf(e->fork, sizeof e->fork, "%s", row->fork);
+	snprintf(e->parent, sizeof e->parent, "%s", row->parent);
+	return (int)MIN(n, 0);
+}
+
+/* What it was made with must still be allowed. Returns: its memory, or negative errno. */
+static int64_t admit_row(struct registry *r, const struct journal_session *row, struct err *err)
+{
+	struct order_kept kept;
+	int bad = order_parse(&kept, row->order, row->order_bytes, err);
+	if (bad < 0)
+		return bad;
+	uint64_t memory_bytes = admit_memory(&kept.order.limits);
+	bad = admit_order(r, &kept.order, err);
+	if (bad == 0)
+		bad = admit_session(r, memory_bytes, false, err);
+	order_kept_done(&kept);
+	return bad < 0 ? bad : (int64_t)memory_bytes;
+}
+
+static struct entry *reopen(struct registry *r, const struct journal_session *row, struct err *err)
+{
+	if (row->closed_ms) {
+		(void)lifetime_why(row, err);
+		return NULL;
+	}
+	int64_t memory_bytes = admit_row(r, row, err);
+	if (memory_bytes < 0)
+		return NULL;
+	struct reopening o = {
+		.entry = entry_new(r->roll, row->owner, row->id, row->name, row->order)};
+	struct entry *e = o.entry;
+	if (!e) {
+		err_set(err, ERR_NO_MEMORY, "no memory for a session");
+		return NULL;
+	}
+	if (take_row(e, row, err) < 0) {
+		entry_end(e);
+		return NULL;
+	}
+	e->memory_bytes = (uint64_t)memory_bytes;
+	lifetime_watch(e);
+	e->done = on_reopened;
+	e->arg = &o;
+	entry_begin(e);
+	if (!o.entry) {
+		*err = o.err;
+		return NULL;
+	}
+	e->done = NULL; /* what fails from here on, the jobs are told */
+	return e;
+}
+
+struct entry *registry_find(struct registry *r, const char *session, struct err *err)
+{
+	struct journal_session row;
+	struct found found;
+	if (r->roll->is_closing) {
+		err_set(err, ERR_GONE, "the engine is stopping");
+		return NULL;
+	}
+	if (registry_look_up(r, session, &found, err) < 0)
+		return NULL;
+	if (found.live) {
+		lifetime_use(found.live);
+		return found.live;
+	}
+	if (journal_session_get(r->roll->journal, found.id, &row, err) < 0)
+		return NULL;
+	struct entry *e = reopen(r, &row, err);
+	journal_session_done(&row);
+	return e;
+}
+
+const struct owner *registry_find_owner(const struct registry *r, const char *name)
+{
+	const struct registry *view = r->roll->all.next;
+	while (view && strcmp(view->owner->name, name) != 0)
+		view = view->next;
+	return view ? view->owner : NULL;
+}
+
+/* ---- ending ---- */
+
+void registry_end(struct registry *r, const char *session, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct found found;
+	if (registry_look_up(r, session, &found, &err) < 0) {
+		done(arg, NULL, &err);
+		return;
+	}
+	struct entry *e = found.live;
+	int bad =
+		e && !e->is_kept ? 0 : journal_session_close(r->roll->journal, found.id, "", &err);
+	if (e && bad >= 0)
+		entry_end(e);
+	json_t *nothing = json_object();
+	done(arg, bad < 0 ? NULL : nothing, bad < 0 ? &err : NULL);
+	json_decref(nothing);
+}
+
+struct registry *registry_view(struct registry *r, struct owner *owner)
+{
+	struct registry **at = &r->roll->all.next;
+	while (*at && (*at)->owner != owner)
+		at = &(*at)->next;
+	if (!*at && (*at = calloc(1, sizeof **at)))
+		**at = (struct registry){.roll = r->roll, .owner = owner};
+	return *at;
+}
+
+void roll_on_idle(uv_timer_t *timer)
+{
+	struct roll *r = timer->data;
+	struct err err;
+	/* Timers ring before sockets are looked at, and what was done before this may have taken
+	 * long: who has asked meanwhile is answered first. */
+	r->is_idle_next = !r->is_idle_next;
+	if (r->is_idle_next) {
+		timer_start(&r->idle, r->on_idle, 1, 0);
+		return;
+	}
+	(void)journal_idle(r->journal, &err); /* what failed now is tried again */
+	standby_tend(r);
+}

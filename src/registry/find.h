@@ -1,0 +1,79 @@
+/* The roll of sessions: who is in it, and how one is found. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "registry/entry.h"
+#include "registry/owner.h"
+#include "registry/stats.h"
+#include "registry/template.h"
+
+struct roll;
+
+/*
+ * The registry as one owner sees it, or as the one who runs the engine does. Every function that a
+ * front calls has one of these, and finds sessions by registry_look_up(): what is not seen is not
+ * found.
+ */
+struct registry {
+	struct roll *roll;
+	struct owner *owner; /* NULL: sees everything */
+	struct registry *next;
+	uint64_t n_slice; /* sliced_work.c: when it was served last */
+};
+
+struct roll {
+	struct registry all; /* sees everything; its `next` are the others */
+	struct engine *engine;
+	struct journal *journal;
+	struct templates *templates;
+	struct standby *standbys;
+	unsigned n_standby, n_checkpoints;
+	uint64_t max_sessions, max_memory_bytes, ttl_ms, idle_ms, retain_ms; /* as of
+									registry_config */
+	uint64_t n_refused[ADMIT_END_];
+	struct stats_steps steps;
+	struct entry *first;
+	uv_timer_t idle;
+	void (*on_idle)(uv_timer_t *timer);
+	bool is_idle_next; /* it rings for the second time */
+	uv_timer_t lifetimes;
+	int64_t ring_ms;       /* when that rings, since 1970; 0: not set */
+	int64_t opened_ms;     /* likewise */
+	int64_t stored_end_ms; /* the earliest end of a session that is only in the journal */
+	int64_t stored_row;    /* they are looked at: which was the last, and the earliest end */
+	int64_t stored_next_ms;
+	uint64_t n_expired;
+	const struct tool_gate *gate; /* or NULL */
+	const char *skills;	      /* likewise */
+	struct pruning *pruning;      /* or NULL, without memory */
+	struct slices *slices;	      /* likewise */
+	bool is_closing;
+	void (*ended)(void *arg, const char *session);
+	void *ended_arg;
+	void (*closed)(void *arg);
+	void *arg;
+};
+
+/* Whose sessions @r makes, and is it one of whose that it sees? */
+const char *registry_owner(const struct registry *r);
+bool registry_sees(const struct registry *r, const char *owner);
+
+/* By id, start of an id, or name; a session that is only in the journal is opened again. */
+struct entry *registry_find(struct registry *r, const char *session, struct err *err);
+/* The live one of that id, whoever asks, or NULL. */
+struct entry *roll_live(struct roll *roll, const char *id);
+
+/* The same without opening: @id is the session's, @live NULL when it is only in the journal. */
+struct found {
+	struct entry *live;
+	char id[JOURNAL_ID_BYTES];
+};
+int registry_look_up(struct registry *r, const char *session, struct found *out, struct err *err);
+
+/* When nobody has waited for a while: what is better done then. */
+void roll_on_idle(uv_timer_t *timer);
+
+/* prune.c: closed sessions are forgotten from now on; and not any more. */
+void prune_open(struct roll *roll), prune_stop(struct roll *roll);
+
+/* Is @name (NULL: none) one for a new session of @owner, and free? Errors: ERR_USAGE. */
+int roll_check_name(struct roll *roll, const char *owner, const char *name, struct err *err);

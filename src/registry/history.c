@@ -1,0 +1,519 @@
+/* What can be told of sessions and their files without a step. SPDX-License-Identifier: Apache-2.0
+ */
+#include "registry/history.h"
+
+#include "base/utf8.h"
+#include "registry/entry.h"
+#include "registry/find.h"
+#include "registry/job.h"
+#include "registry/listing.h"
+#include "registry/sliced_work.h"
+#include "session/step/outcome.h"
+#include "store/export.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOG_MAX = 10000, LOG_BYTES_MAX = 32 << 20 };
+
+/* ---- sessions ---- */
+
+static int stored(
+	struct registry *r, const char *session, struct journal_session *out, struct err *err)
+{
+	struct found found;
+	int bad = registry_look_up(r, session, &found, err);
+	if (bad < 0)
+		return bad;
+	if (found.live && !found.live->is_kept) {
+		err_set(err, ERR_BUSY, "session %s is being made", found.id);
+		return err_hint(err, "ask again in a moment");
+	}
+	return journal_session_get(r->roll->journal, found.id, out, err);
+}
+
+json_t *registry_get(struct registry *r, const char *session, struct err *err)
+{
+	struct journal_session row = {0};
+	struct found found;
+	if (registry_look_up(r, session, &found, err) < 0)
+		return NULL;
+	if (found.live)
+		return listing_owned(r, found.live->owner, entry_json(found.live));
+	if (stored(r, session, &row, err) < 0)
+		return NULL;
+	json_t *out = listing_owned(
+		r, row.owner, listing_row(r->roll, &row, row.closed_ms ? "closed" : "stored"));
+	journal_session_done(&row);
+	return out;
+}
+
+/*
+ * Steps on their way out. One step of the journal can be in the past of several sessions, also of
+ * different owners, when the same code came to the same result. It says in which it was made first,
+ * when, and what became of it there. An owner is told the same of the first that is his, so that
+ * nothing shows whether anybody else was there before.
+ */
+struct telling {
+	const struct registry *registry;
+	const char *session; /* whose steps are told */
+	json_t *rows;
+	size_t code_bytes;	      /* of all rows */
+	char first[JOURNAL_ID_BYTES]; /* the session asked about last, and is it the owner's? */
+	bool is_own;
+};
+
+static bool is_own(struct telling *t, const struct journal_node *node)
+{
+	struct journal_session row;
+	struct err err;
+	if (!t->registry->owner || strcmp(node->session, t->session) == 0)
+		return true;
+	if (strcmp(node->session, t->first) == 0)
+		return t->is_own;
+	memcpy(t->first, node->session, sizeof t->first);
+	t->is_own = journal_session_of(t->registry->roll->journal, registry_owner(t->registry),
+			    node->session, &row, &err) == 0;
+	if (t->is_own)
+		journal_session_done(&row);
+	return t->is_own;
+}
+
+static json_t *row_of(const struct journal_node *node, const char *session, const char *outcome,
+	int64_t created_ms)
+{
+	bool is_text = utf8_is_valid(node->code, node->code_bytes);
+	json_t *code = is_text ? json_stringn_nocheck(node->code, node->code_bytes) : NULL;
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:I}", "step", node->digest,
+		"parent", node->parent, "session", session, "runtime", node->runtime, "status",
+		node->status, "outcome", outcome, "code", code ? code : json_string(""),
+		"created_ms", (json_int_t)created_ms, "seq", (json_int_t)node->seq);
+}
+
+static int add_step(void *user, const struct journal_node *node, struct err *err)
+{
+	struct telling *t = user;
+	const char *session = node->session, *outcome = node->outcome;
+	int64_t created_ms = node->created_ms;
+	struct journal_again again;
+	if (!is_own(t, node)) {
+		int r = journal_again(t->registry->roll->journal, registry_owner(t->registry),
+			node->digest, &again, err);
+		if (r < 0)
+			return r;
+		session = r > 0 ? again.session : t->session;
+		outcome = record_outcome_word(
+			r > 0 && again.is_back ? RECORD_ROLLED_BACK : RECORD_COMMITTED);
+		created_ms = r > 0 ? again.at_ms : 0;
+	}
+	t->code_bytes += node->code_bytes;
+	(void)json_array_append_new(t->rows, row_of(node, session, outcome, created_ms));
+	return 0;
+}
+
+static bool is_full(const struct telling *t)
+{
+	return json_array_size(t->rows) >= LOG_MAX || t->code_bytes >= LOG_BYTES_MAX;
+}
+
+/* A step on the way to a head is part of its state, whatever it was when it was run first. */
+static int add_kept(void *user, const struct journal_node *node, struct err *err)
+{
+	const struct telling *t = user;
+	int r = add_step(user, node, err);
+	if (r < 0)
+		return r;
+	json_t *row = json_array_get(t->rows, json_array_size(t->rows) - 1);
+	return json_object_set_new(row, "outcome", json_string("committed")) < 0
+		? err_set(err, ERR_NO_MEMORY, "no memory for the steps")
+		: 0;
+}
+
+struct attempts {
+	struct telling *telling;
+	json_t *path; /* rows by digest: of steps on the path whose attempt has not been met */
+};
+
+/* The newest that was kept is what stands on the path. */
+static int add_attempt(void *user, const struct journal_node *node, struct err *err)
+{
+	struct attempts *a = user;
+	json_t *row = json_object_get(a->path, node->digest);
+	(void)err;
+	if (row && strcmp(node->outcome, "rolled_back") != 0) {
+		(void)json_object_set_new(
+			row, "created_ms", json_integer((json_int_t)node->created_ms));
+		(void)json_object_set_new(row, "at", json_integer((json_int_t)node->attempt));
+		(void)json_object_del(a->path, node->digest);
+		return 0;
+	}
+	a->telling->code_bytes += node->code_bytes;
+	row = row_of(node, node->session, node->outcome, node->created_ms);
+	(void)json_object_set_new(row, "at", json_integer((json_int_t)node->attempt));
+	(void)json_array_append_new(a->telling->rows, row);
+	return 0;
+}
+
+struct keyed {
+	json_t *row;
+	json_int_t first, second;
+};
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct keyed *x = a, *y = b;
+	if (x->first != y->first)
+		return x->first < y->first ? 1 : -1;
+	return (x->second < y->second) - (x->second > y->second);
+}
+
+/* By the member @by, and then by number; NULL: they stand so already. The numbers count everybody's
+ * steps: an owner is not told them. */
+static json_t *sorted(const struct registry *r, const json_t *rows, const char *by)
+{
+	size_t n = json_array_size(rows);
+	json_t *out = json_array();
+	struct keyed *all = calloc(n + 1, sizeof *all);
+	for (size_t i = 0; all && i < n; i++) {
+		json_t *row = json_array_get(rows, i);
+		all[i].row = row;
+		all[i].first = by ? json_integer_value(json_object_get(row, by)) : 0;
+		all[i].second = json_integer_value(json_object_get(row, "seq"));
+	}
+	if (all && n > 0 && by)
+		qsort(all, n, sizeof *all, newest_first);
+	for (size_t i = 0; all && i < n; i++) {
+		(void)json_object_del(all[i].row, "at");
+		if (r->owner)
+			(void)json_object_del(all[i].row, "seq");
+		(void)json_array_append(out, all[i].row);
+	}
+	free(all);
+	return out;
+}
+
+/* ---- the log of one ---- */
+
+struct logging {
+	struct slices_work work;
+	struct telling telling;
+	struct journal_session row;
+	struct journal_way way;
+	bool is_all, is_on_path, is_cut;
+	struct journal_attempts attempts_of;
+	struct attempts attempts;
+	int64_t n_attempts;
+};
+
+static struct logging *logging_of(struct slices_work *work)
+{
+	return container_of(work, struct logging, work);
+}
+
+/* With each attempt that was rolled back or gone back behind. Those of other sessions, on the way
+ * to where this one was branched, come before all that it has run. */
+static void begin_others(struct logging *l)
+{
+	struct telling *t = &l->telling;
+	l->attempts = (struct attempts){t, json_object()};
+	l->attempts_of = (struct journal_attempts){.session = l->row.id, .how = JOURNAL_BRIEF};
+	for (size_t i = 0; i < json_array_size(t->rows); i++) {
+		json_t *row = json_array_get(t->rows, i);
+		(void)json_object_set_new(row, "on_path", json_true());
+		(void)json_object_set_new(row, "at", json_integer(-(json_int_t)i));
+		(void)json_object_set(
+			l->attempts.path, json_string_value(json_object_get(row, "step")), row);
+	}
+}
+
+static int log_part(struct slices_work *work, struct err *err)
+{
+	struct logging *l = logging_of(work);
+	struct journal *j = work->registry->roll->journal;
+	if (l->is_on_path && l->way.at[0] && !is_full(&l->telling)) {
+		int64_t n = journal_way_up(j, &l->way, 1, add_kept, &l->telling, err);
+		return n < 0 ? (int)n : 1;
+	}
+	l->is_cut |= l->way.at[0] != '\0';
+	if (!l->is_all)
+		return 0;
+	if (l->is_on_path)
+		begin_others(l);
+	l->is_on_path = false;
+	bool is_over = l->n_attempts == LOG_MAX || l->telling.code_bytes >= LOG_BYTES_MAX;
+	l->is_cut |= is_over;
+	int64_t n = is_over
+		? 0
+		: journal_session_steps(j, &l->attempts_of, 1, add_attempt, &l->attempts, err);
+	l->n_attempts += n > 0;
+	return (int)n;
+}
+
+static json_t *log_end(struct slices_work *work, bool is_good)
+{
+	struct logging *l = logging_of(work);
+	json_t *out = is_good
+		? json_pack("{s:s, s:s, s:o}", "session", l->row.id, "head", l->row.head, "steps",
+			  sorted(work->registry, l->telling.rows, l->is_all ? "at" : NULL))
+		: NULL;
+	if (out && l->is_cut)
+		(void)json_object_set_new(out, "truncated", json_true());
+	json_decref(l->attempts.path);
+	json_decref(l->telling.rows);
+	journal_session_done(&l->row);
+	free(l);
+	return out;
+}
+
+static void fail_list(registry_done_fn *done, void *arg, struct err *err)
+{
+	if (err->code == ERR_NONE)
+		err_set(err, ERR_NO_MEMORY, "no memory for a list of steps");
+	done(arg, NULL, err);
+}
+
+void registry_log(
+	struct registry *r, const char *session, bool is_all, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct logging *l = calloc(1, sizeof *l);
+	if (!l || stored(r, session, &l->row, &err) < 0) {
+		free(l);
+		fail_list(done, arg, &err);
+		return;
+	}
+	l->work = (struct slices_work){
+		.registry = r, .part = log_part, .end = log_end, .done = done, .arg = arg};
+	l->telling = (struct telling){.registry = r, .session = l->row.id, .rows = json_array()};
+	l->way.how = JOURNAL_BRIEF;
+	memcpy(l->way.at, l->row.head, sizeof l->way.at);
+	l->is_all = is_all;
+	l->is_on_path = true;
+	slices_begin(&l->work);
+}
+
+/* ---- the steps of all ---- */
+
+struct graph {
+	struct slices_work work;
+	struct telling telling;
+	struct journal_session row; /* whose steps are told now */
+	struct journal_way way;
+	json_t *seen; /* by digest */
+	json_t *heads;
+	int64_t *numbers;
+	int64_t n_numbers, at;
+};
+
+static int add_new_step(void *user, const struct journal_node *node, struct err *err)
+{
+	struct graph *g = user;
+	if (json_object_get(g->seen, node->digest))
+		return 1; /* from here on they are there */
+	(void)json_object_set_new(g->seen, node->digest, json_true());
+	return add_kept(&g->telling, node, err);
+}
+
+static int next_head(struct graph *g, struct err *err)
+{
+	struct registry *r = g->work.registry;
+	journal_session_done(&g->row);
+	if (g->at == g->n_numbers || g->at == LOG_MAX)
+		return 0;
+	int n = journal_session_at(r->roll->journal, g->numbers[g->at++], &g->row, err);
+	if (n <= 0) /* it was closed meanwhile */
+		return n < 0 ? n : 1;
+	memcpy(g->way.at, g->row.head, sizeof g->way.at);
+	g->way.before = 0;
+	g->way.how = JOURNAL_BRIEF;
+	g->telling.session = g->row.id;
+	(void)json_array_append_new(g->heads, listing_row(r->roll, &g->row, "open"));
+	return 1;
+}
+
+static int graph_part(struct slices_work *work, struct err *err)
+{
+	struct graph *g = container_of(work, struct graph, work);
+	size_t n_before = json_array_size(g->telling.rows);
+	if (!g->way.at[0] || is_full(&g->telling))
+		return next_head(g, err);
+	int64_t n = journal_way_up(work->registry->roll->journal, &g->way, 1, add_new_step, g, err);
+	if (json_array_size(g->telling.rows) == n_before)
+		g->way.at[0] = '\0';
+	return n < 0 ? (int)n : 1;
+}
+
+static json_t *graph_end(struct slices_work *work, bool is_good)
+{
+	struct graph *g = container_of(work, struct graph, work);
+	const struct registry *r = work->registry;
+	json_t *out = is_good ? json_pack("{s:o, s:O}", "steps",
+					sorted(r, g->telling.rows, r->owner ? "created_ms" : "seq"),
+					"heads", g->heads)
+			      : NULL;
+	if (out && (is_full(&g->telling) || g->at < g->n_numbers))
+		(void)json_object_set_new(out, "truncated", json_true());
+	json_decref(g->seen);
+	json_decref(g->telling.rows);
+	json_decref(g->heads);
+	journal_session_done(&g->row);
+	free(g->numbers);
+	free(g);
+	return out;
+}
+
+void registry_graph(struct registry *r, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct graph *g = calloc(1, sizeof *g);
+	int64_t n = g ? journal_session_numbers(r->roll->journal,
+				r->owner ? registry_owner(r) : NULL, &g->numbers, &err)
+		      : -1;
+	if (n < 0) {
+		free(g);
+		fail_list(done, arg, &err);
+		return;
+	}
+	g->work = (struct slices_work){
+		.registry = r, .part = graph_part, .end = graph_end, .done = done, .arg = arg};
+	g->telling = (struct telling){.registry = r, .session = "", .rows = json_array()};
+	g->seen = json_object();
+	g->heads = json_array();
+	g->n_numbers = n;
+	slices_begin(&g->work);
+}
+
+json_t *registry_templates(struct registry *r, struct err *err)
+{
+	(void)err;
+	return templates_json(r->roll->templates, r->owner ? registry_owner(r) : NULL);
+}
+
+/* ---- in numbers ---- */
+
+static void add_entry(struct stats *out, const struct entry *e)
+{
+	out->n_sessions[e->state]++;
+	out->n_boxes += e->session && session_box(e->session);
+	if (e->state != ENTRY_ENDING)
+		out->memory_bytes += e->memory_bytes;
+	const struct job *job = e->first;
+	for (; job; job = job->next)
+		if (job->is_started)
+			out->n_working += job->kind == JOB_RUN;
+		else
+			out->n_queued++;
+}
+
+void registry_stats(const struct registry *r, struct stats *out)
+{
+	const struct roll *roll = r->roll;
+	uint64_t n_kept = 0;
+	struct err err;
+	*out = (struct stats){.n_expired = roll->n_expired, .steps = roll->steps};
+	for (int i = 0; i < ADMIT_END_; i++)
+		out->n_refused[i] = roll->n_refused[i];
+	for (const struct entry *e = roll->first; e; e = e->next) {
+		add_entry(out, e);
+		n_kept += e->is_kept && e->state != ENTRY_ENDING;
+	}
+	int64_t n = journal_session_count(roll->journal, NULL, &err);
+	out->n_sessions[STATS_STORED] = n > (int64_t)n_kept ? (uint64_t)n - n_kept : 0;
+	out->journal_bytes = journal_bytes(roll->journal);
+	out->n_journal_changes = journal_changes(roll->journal);
+	out->n_templates = templates_stats(roll->templates, out->templates, TEMPLATES_MAX);
+}
+
+/* ---- a record ---- */
+
+struct exporting {
+	struct slices_work work;
+	struct journal_export *export;
+	json_t *answer;
+};
+
+static struct exporting *exporting_of(struct slices_work *work)
+{
+	return container_of(work, struct exporting, work);
+}
+
+static int export_part(struct slices_work *work, struct err *err)
+{
+	_Static_assert((int)EXPORT_AWAY == (int)SLICES_AWAY, "they mean the same");
+	return journal_export_part(exporting_of(work)->export, err);
+}
+
+/* A long record is copied, and freed, in a thread. */
+static void make_answer(struct exporting *x)
+{
+	size_t bytes;
+	char *text = journal_export_take(x->export, &bytes);
+	/* Its lines are JSON, which has just been written. */
+	if (text)
+		x->answer = json_pack("{s:o*}", "record", json_stringn_nocheck(text, bytes));
+	free(text);
+}
+
+static void export_away(struct slices_work *work)
+{
+	struct exporting *x = exporting_of(work);
+	journal_export_away(x->export);
+	if (journal_export_is_whole(x->export))
+		make_answer(x);
+}
+
+static json_t *export_end(struct slices_work *work, bool is_good)
+{
+	struct exporting *x = exporting_of(work);
+	if (is_good && !x->answer)
+		make_answer(x);
+	json_t *out = x->answer;
+	journal_export_done(x->export);
+	free(x);
+	return out;
+}
+
+void registry_export(struct registry *r, const char *session, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct journal_session row;
+	struct exporting *x = calloc(1, sizeof *x);
+	int bad = x ? stored(r, session, &row, &err) : err_set(&err, ERR_NO_MEMORY, "no memory");
+	if (bad == 0) {
+		bad = journal_export_begin(&x->export, r->roll->journal, row.id, NULL, &err);
+		journal_session_done(&row);
+	}
+	if (bad < 0) {
+		free(x);
+		done(arg, NULL, &err);
+		return;
+	}
+	x->work = (struct slices_work){.registry = r,
+		.part = export_part,
+		.away = export_away,
+		.end = export_end,
+		.done = done,
+		.arg = arg};
+	slices_begin(&x->work);
+}
+
+json_t *registry_head(struct registry *r, const char *session, struct err *err)
+{
+	struct journal_session row;
+	struct journal_node node;
+	if (stored(r, session, &row, err) < 0)
+		return NULL;
+	int bad = journal_node_get(r->roll->journal, row.head, &node, err);
+	journal_session_done(&row);
+	if (bad < 0)
+		return NULL;
+	json_t *out =
+		json_pack("{s:s, s:s, s:s, s:o*, s:o*}", "step", node.digest, "parent", node.parent,
+			"runtime", node.runtime, "code", json_stringn(node.code, node.code_bytes),
+			"record", json_stringn(node.record, node.record_bytes));
+	journal_node_done(&node);
+	if (!out)
+		err_set(err, ERR_NO_MEMORY, "no memory for a step");
+	return out;
+}

@@ -1,0 +1,227 @@
+/*
+ * Theory of operation. One timer for all sessions. It is set to the earliest end that is known, and
+ * whatever makes an end later (somebody uses the session) leaves it as it is: when it rings, ends
+ * are looked at anew, and it is set again. What makes one earlier sets it at once.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "registry/lifetime.h"
+
+#include "base/num.h"
+#include "base/timer.h"
+
+#include <string.h>
+#include <time.h>
+
+/* The timer rings at least so often, and, when the journal cannot be written, at most so often. */
+enum { RING_MAX_MS = 3600 * 1000, RING_MIN_MS = 10, AGAIN_MS = 1000, STORED_EACH = 32 };
+
+static const int64_t never = INT64_MAX;
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* ---- when ---- */
+
+struct end {
+	int64_t at_ms; /* since 1970 */
+	const char *why;
+};
+
+static struct end earlier(int64_t ttl_end_ms, int64_t idle_end_ms)
+{
+	return ttl_end_ms <= idle_end_ms ? (struct end){ttl_end_ms, LIFETIME_TTL}
+					 : (struct end){idle_end_ms, LIFETIME_IDLE};
+}
+
+static int64_t after(int64_t from_ms, int64_t ms)
+{
+	return ms > 0 && from_ms < never - ms ? from_ms + ms : never;
+}
+
+/* A clock that was set does not make a session look unused. */
+static int64_t used_ms(const struct entry *e, int64_t now)
+{
+	return now - (int64_t)((uv_hrtime() - e->used_ns) / 1000000);
+}
+
+static struct end end_of(const struct entry *e, int64_t now)
+{
+	bool is_idle = e->state == ENTRY_IDLE && !e->first;
+	return earlier(after(e->created_ms, e->ttl_ms),
+		is_idle ? after(used_ms(e, now), e->idle_ms) : never);
+}
+
+static struct end end_of_stored(const struct roll *roll, const struct journal_session *s)
+{
+	return earlier(after(s->created_ms, s->ttl_ms), after(roll->opened_ms, s->idle_ms));
+}
+
+/* ---- the timer ---- */
+
+static void on_ring(uv_timer_t *timer);
+
+static void ring_at(struct roll *roll, int64_t at_ms)
+{
+	int64_t in_ms = at_ms - now_ms();
+	if (at_ms == never || roll->is_closing || (roll->ring_ms && roll->ring_ms <= at_ms))
+		return;
+	roll->ring_ms = at_ms;
+	in_ms = MAX(RING_MIN_MS, MIN(in_ms, RING_MAX_MS));
+	timer_start(&roll->lifetimes, on_ring, (uint64_t)in_ms, 0);
+}
+
+static int say(const char *id, const char *why, int64_t ttl_ms, int64_t idle_ms, struct err *err)
+{
+	bool is_idle = strcmp(why, LIFETIME_IDLE) == 0;
+	err_set(err, ERR_GONE, "session %s ended after %s%s", id,
+		num_format_ms((uint64_t)(is_idle ? idle_ms : ttl_ms)).text,
+		is_idle ? " without use" : ", its time to live");
+	return err_hint(err, "make a new one; its steps are kept: `session.log %s`", id);
+}
+
+int lifetime_why(const struct journal_session *s, struct err *err)
+{
+	if (s->ended[0])
+		return say(s->id, s->ended, s->ttl_ms, s->idle_ms, err);
+	err_set(err, ERR_GONE, "session %s is closed", s->id);
+	return err_hint(err, "its steps are kept: `session.log %s`", s->id);
+}
+
+/* Returns: when to look at it again. */
+static int64_t end_live(struct entry *e, int64_t now)
+{
+	struct err err;
+	struct end end = end_of(e, now);
+	if (end.at_ms > now)
+		return end.at_ms;
+	if (journal_session_close(e->roll->journal, e->id, end.why, &err) < 0)
+		return after(now, AGAIN_MS);
+	(void)say(e->id, end.why, e->ttl_ms, e->idle_ms, &err);
+	e->roll->n_expired++;
+	entry_end_because(e, &err);
+	return never;
+}
+
+static int64_t end_all_live(struct roll *roll, int64_t now)
+{
+	int64_t next = never;
+	for (struct entry *e = roll->first; e;) {
+		bool is_watched = e->is_kept && e->state != ENTRY_ENDING;
+		entry_hold(e);
+		int64_t at_ms = is_watched ? end_live(e, now) : never;
+		next = MIN(next, at_ms);
+		struct entry *following = e->next;
+		entry_release(e);
+		e = following;
+	}
+	return next;
+}
+
+/* Some of them, for there may be thousands. Returns: when to look again. */
+static int64_t end_all_stored(struct roll *roll, int64_t now)
+{
+	struct journal_session s;
+	struct err err;
+	int64_t next = roll->stored_next_ms;
+	int n = 0, r = 1;
+	if (roll->stored_row == 0)
+		next = never;
+	while (n++ < STORED_EACH &&
+		(r = journal_session_mortal(roll->journal, &roll->stored_row, &s, &err)) > 0) {
+		struct end end = end_of_stored(roll, &s);
+		if (roll_live(roll, s.id))
+			continue;
+		if (end.at_ms > now)
+			next = MIN(next, end.at_ms);
+		else if (journal_session_close(roll->journal, s.id, end.why, &err) == 0)
+			roll->n_expired++;
+		else
+			next = MIN(next, after(now, AGAIN_MS));
+	}
+	roll->stored_next_ms = next;
+	if (r > 0)
+		return now; /* the others */
+	roll->stored_row = 0;
+	return r < 0 ? MIN(next, after(now, AGAIN_MS)) : next;
+}
+
+static void on_ring(uv_timer_t *timer)
+{
+	struct roll *roll = timer->data;
+	int64_t now = now_ms();
+	roll->ring_ms = 0;
+	int64_t next = end_all_live(roll, now);
+	if (roll->stored_end_ms <= now)
+		roll->stored_end_ms = end_all_stored(roll, now);
+	ring_at(roll, MIN(next, roll->stored_end_ms));
+}
+
+/* ---- what others say ---- */
+
+void lifetime_open(struct roll *roll)
+{
+	(void)uv_timer_init(roll->engine->loop, &roll->lifetimes);
+	roll->lifetimes.data = roll;
+	roll->opened_ms = now_ms();
+	roll->stored_end_ms = roll->opened_ms; /* they are looked at first */
+	ring_at(roll, roll->stored_end_ms);
+	prune_open(roll);
+}
+
+static int64_t choose(uint64_t asked_ms, uint64_t usual_ms, bool is_bound)
+{
+	bool is_usual = asked_ms == 0 || (is_bound && usual_ms > 0 && asked_ms > usual_ms);
+	return (int64_t)MIN(is_usual ? usual_ms : asked_ms, (uint64_t)never);
+}
+
+void lifetime_choose(const struct registry *r, struct entry *e, uint64_t ttl_ms, uint64_t idle_ms)
+{
+	e->ttl_ms = choose(ttl_ms, r->roll->ttl_ms, r->owner != NULL);
+	e->idle_ms = choose(idle_ms, r->roll->idle_ms, r->owner != NULL);
+}
+
+void lifetime_use(struct entry *e)
+{
+	e->used_ns = uv_hrtime();
+	if (e->idle_ms > 0)
+		ring_at(e->roll, after(now_ms(), e->idle_ms));
+}
+
+void lifetime_watch(struct entry *e)
+{
+	struct roll *roll = e->roll;
+	int64_t now = now_ms();
+	struct end end = earlier(after(e->created_ms, e->ttl_ms), after(now, e->idle_ms));
+	if (e->state == ENTRY_ENDING) {
+		roll->stored_end_ms = MIN(roll->stored_end_ms, end.at_ms);
+		roll->stored_next_ms = MIN(roll->stored_next_ms, end.at_ms);
+	}
+	ring_at(roll, end.at_ms);
+}
+
+static void tell(json_t *row, int64_t ttl_ms, int64_t idle_ms, int64_t at_ms)
+{
+	if (ttl_ms > 0)
+		(void)json_object_set_new(row, "ttl_ms", json_integer((json_int_t)ttl_ms));
+	if (idle_ms > 0)
+		(void)json_object_set_new(row, "idle_ms", json_integer((json_int_t)idle_ms));
+	if (at_ms != never)
+		(void)json_object_set_new(row, "expires_ms", json_integer((json_int_t)at_ms));
+}
+
+void lifetime_tell(const struct entry *e, json_t *row)
+{
+	tell(row, e->ttl_ms, e->idle_ms, end_of(e, now_ms()).at_ms);
+}
+
+void lifetime_tell_stored(const struct roll *roll, const struct journal_session *s, json_t *row)
+{
+	tell(row, s->ttl_ms, s->idle_ms, s->closed_ms ? never : end_of_stored(roll, s).at_ms);
+	if (s->ended[0])
+		(void)json_object_set_new(row, "ended", json_string(s->ended));
+}

@@ -1,0 +1,138 @@
+/* Lists of sessions. SPDX-License-Identifier: Apache-2.0 */
+#include "registry/listing.h"
+
+#include "registry/history.h"
+#include "registry/lifetime.h"
+#include "registry/sliced_work.h"
+
+#include <stdlib.h>
+
+json_t *listing_row(struct roll *r, const struct journal_session *s, const char *state)
+{
+	struct err err;
+	int64_t n_steps = journal_depth(r->journal, s->head, &err);
+	if (n_steps < 0)
+		state = "damaged"; /* its log says where */
+	json_t *order = json_loadb(s->order, s->order_bytes, 0, NULL);
+	const char *runtime = json_string_value(json_object_get(order, "runtime"));
+	json_t *row = json_pack("{s:s, s:s, s:s, s:I, s:I, s:s}", "session", s->id, "state", state,
+		"head", s->head, "steps", (json_int_t)MAX(n_steps, 0), "created_ms",
+		(json_int_t)s->created_ms, "runtime", runtime ? runtime : "python");
+	if (s->name[0])
+		(void)json_object_set_new(row, "name", json_string(s->name));
+	if (s->parent[0])
+		(void)json_object_set_new(row, "parent", json_string(s->parent));
+	if (s->is_tainted)
+		(void)json_object_set_new(row, "untrusted", json_true());
+	lifetime_tell_stored(r, s, row);
+	json_decref(order);
+	return row;
+}
+
+json_t *listing_owned(const struct registry *r, const char *owner, json_t *row)
+{
+	if (!r->owner && owner[0])
+		(void)json_object_set_new(row, "owner", json_string(owner));
+	return row;
+}
+
+/* Not kept yet, and listed all the same. */
+static bool is_new(const struct registry *r, const struct entry *e)
+{
+	return e->state != ENTRY_ENDING && !e->is_kept && !e->is_unkept &&
+		registry_sees(r, e->owner);
+}
+
+struct listing {
+	struct slices_work work;
+	json_t *rows;
+	int64_t *numbers; /* of those in the journal, oldest first */
+	int64_t n_left;
+	uint64_t limit;
+};
+
+static int add_one(struct slices_work *work, struct err *err)
+{
+	struct listing *l = container_of(work, struct listing, work);
+	struct registry *r = work->registry;
+	struct roll *roll = r->roll;
+	struct journal_session s;
+	if (l->n_left == 0 || json_array_size(l->rows) >= l->limit)
+		return 0;
+	int bad = journal_session_at(roll->journal, l->numbers[--l->n_left], &s, err);
+	if (bad <= 0) /* it was closed meanwhile */
+		return bad < 0 ? bad : 1;
+	const struct entry *live = roll_live(roll, s.id);
+	json_t *row = live ? entry_json(live) : listing_row(roll, &s, "stored");
+	(void)json_array_append_new(l->rows, listing_owned(r, s.owner, row));
+	journal_session_done(&s);
+	return 1;
+}
+
+static json_t *end_list(struct slices_work *work, bool is_good)
+{
+	struct listing *l = container_of(work, struct listing, work);
+	json_t *out = is_good ? json_pack("{s:O}", "sessions", l->rows) : NULL;
+	if (out && l->n_left > 0)
+		(void)json_object_set_new(out, "truncated", json_true());
+	json_decref(l->rows);
+	free(l->numbers);
+	free(l);
+	return out;
+}
+
+/* Those that are not kept yet are the newest. Returns: 0, or negative errno. */
+static int begin(struct listing *l, const char *before, struct err *err)
+{
+	struct registry *r = l->work.registry;
+	struct journal *j = r->roll->journal;
+	struct found found;
+	int64_t end = INT64_MAX;
+	if (before && registry_look_up(r, before, &found, err) < 0)
+		return -err_errno(err->code);
+	if (before && !(found.live && !found.live->is_kept))
+		end = journal_session_number(j, found.id, err);
+	l->n_left = end < 0
+		? end
+		: journal_session_numbers(j, r->owner ? registry_owner(r) : NULL, &l->numbers, err);
+	if (l->n_left < 0)
+		return (int)l->n_left;
+	while (l->n_left > 0 && l->numbers[l->n_left - 1] >= end)
+		l->n_left--;
+	for (const struct entry *e = before ? NULL : r->roll->first; e; e = e->next)
+		if (is_new(r, e))
+			(void)json_array_append_new(
+				l->rows, listing_owned(r, e->owner, entry_json(e)));
+	return 0;
+}
+
+void registry_list(
+	struct registry *r, const struct registry_listing *which, registry_done_fn *done, void *arg)
+{
+	struct err err;
+	struct listing *l = calloc(1, sizeof *l);
+	if (!l) {
+		err_set(&err, ERR_NO_MEMORY, "no memory for a list");
+		done(arg, NULL, &err);
+		return;
+	}
+	l->work = (struct slices_work){
+		.registry = r, .part = add_one, .end = end_list, .done = done, .arg = arg};
+	l->rows = json_array();
+	l->limit = which->limit;
+	if (begin(l, which->before, &err) == 0) {
+		slices_begin(&l->work);
+		return;
+	}
+	(void)end_list(&l->work, false);
+	done(arg, NULL, &err);
+}
+
+int64_t registry_count(const struct registry *r, struct err *err)
+{
+	int64_t n =
+		journal_session_count(r->roll->journal, r->owner ? registry_owner(r) : NULL, err);
+	for (const struct entry *e = r->roll->first; e && n >= 0; e = e->next)
+		n += is_new(r, e);
+	return n;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "registry/order_text.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const limit_names[LIMIT_END_] = {
+#define X(name, value, what) #name,
+	LIMITS(X)
+#undef X
+};
+
+/* ---- to text ---- */
+
+/* Returns: 0, or -1 when the path is no UTF-8. */
+static int set_path(json_t *out, const char *key, const char *path)
+{
+	char *real = path ? realpath(path, NULL) : NULL;
+	int r = path ? json_object_set_new(out, key, json_string(real ? real : path)) : 0;
+	free(real);
+	return r;
+}
+
+static json_t *strings_json(const char *const *strings, size_t n)
+{
+	json_t *out = json_array();
+	for (size_t i = 0; out && i < n && strings[i]; i++)
+		if (json_array_append_new(out, json_string(strings[i])) < 0) {
+			json_decref(out);
+			return NULL;
+		}
+	return out;
+}
+
+static json_t *volumes_json(const struct order *order)
+{
+	json_t *out = json_array();
+	for (size_t i = 0; i < order->n_volumes; i++) {
+		const struct volume *v = &order->volumes[i];
+		json_t *row = json_pack("{s:s, s:b}", "dst", v->dst, "writable", v->is_writable);
+		if (set_path(row, "src", v->src) < 0 || json_array_append(out, row) < 0) {
+			json_decref(row);
+			json_decref(out);
+			return NULL;
+		}
+		json_decref(row);
+	}
+	return out;
+}
+
+char *order_text(const struct order *order, const char *const *preload, bool is_fresh)
+{
+	json_t *limits = json_object();
+	for (int i = 0; i < LIMIT_END_; i++)
+		(void)json_object_set_new(
+			limits, limit_names[i], json_integer((json_int_t)order->limits.value[i]));
+	json_t *out = json_pack("{s:s*, s:s*, s:o, s:o, s:o, s:o, s:b}", "runtime", order->runtime,
+		"python", order->interpreter, "volumes", volumes_json(order), "env",
+		strings_json(order->env, order->n_env), "preload",
+		preload ? strings_json(preload, SIZE_MAX) : json_array(), "limits", limits, "fresh",
+		is_fresh);
+	int r = set_path(out, "workspace", order->workspace);
+	if (r == 0)
+		r = set_path(out, "rootfs", order->rootfs);
+	if (order->has_seed)
+		(void)json_object_set_new(out, "seed", json_integer((json_int_t)order->seed));
+	if (order->has_time)
+		(void)json_object_set_new(out, "time_ns", json_integer((json_int_t)order->time_ns));
+	char *text = out && r == 0 ? json_dumps(out, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+	json_decref(out);
+	return text;
+}
+
+char *order_text_with(
+	const char *skills, const struct order *order, const char *const *preload, bool is_fresh)
+{
+	struct volume *volumes = calloc(order->n_volumes + 1, sizeof *volumes);
+	struct order with = *order;
+	bool is_free = skills != NULL;
+	if (!volumes)
+		return NULL;
+	for (size_t i = 0; i < order->n_volumes; i++) {
+		volumes[i] = order->volumes[i];
+		is_free = is_free && strcmp(volumes[i].dst, SKILLS_DIR) != 0;
+	}
+	if (is_free)
+		volumes[with.n_volumes++] = (struct volume){.src = skills, .dst = SKILLS_DIR};
+	with.volumes = volumes;
+	char *text = order_text(&with, preload, is_fresh);
+	free(volumes);
+	return text;
+}
+
+/* ---- from text ---- */
+
+/* NULL-terminated; NULL when it is no list of strings. */
+static const char **parse_strings(const json_t *array, size_t *n)
+{
+	*n = json_array_size(array);
+	const char **out = json_is_array(array) ? calloc(*n + 1, sizeof *out) : NULL;
+	for (size_t i = 0; out && i < *n; i++) {
+		out[i] = json_string_value(json_array_get(array, i));
+		if (!out[i]) {
+			free(out);
+			return NULL;
+		}
+	}
+	return out;
+}
+
+static int parse_volumes(struct order_kept *k, const json_t *array)
+{
+	size_t n = json_array_size(array);
+	k->volumes = calloc(n + 1, sizeof *k->volumes);
+	for (size_t i = 0; k->volumes && i < n; i++) {
+		const json_t *row = json_array_get(array, i);
+		k->volumes[i] =
+			(struct volume){.src = json_string_value(json_object_get(row, "src")),
+				.dst = json_string_value(json_object_get(row, "dst")),
+				.is_writable = json_is_true(json_object_get(row, "writable"))};
+		if (!k->volumes[i].src || !k->volumes[i].dst)
+			return -1;
+	}
+	k->order.volumes = k->volumes;
+	k->order.n_volumes = n;
+	return k->volumes ? 0 : -1;
+}
+
+/* One that is missing is younger than the text. */
+static int parse_limits(struct order *o, const json_t *limits)
+{
+	o->limits = order_default_limits();
+	for (int i = 0; i < LIMIT_END_; i++) {
+		const json_t *value = json_object_get(limits, limit_names[i]);
+		if (value && (!json_is_integer(value) || json_integer_value(value) < 0))
+			return -1;
+		if (value)
+			o->limits.value[i] = (uint64_t)json_integer_value(value);
+	}
+	return json_is_object(limits) ? 0 : -1;
+}
+
+/* Is every member of the kind that it has to be, if it is there? */
+static bool has_kinds(const json_t *json)
+{
+	static const struct {
+		const char *name;
+		json_type type;
+	} kinds[] = {{"runtime", JSON_STRING}, {"python", JSON_STRING}, {"workspace", JSON_STRING},
+		{"rootfs", JSON_STRING}, {"seed", JSON_INTEGER}, {"time_ns", JSON_INTEGER}};
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		const json_t *value = json_object_get(json, kinds[i].name);
+		if (value && json_typeof(value) != kinds[i].type)
+			return false;
+	}
+	return json_is_object(json);
+}
+
+static const char *text_of(const json_t *json, const char *key)
+{
+	return json_string_value(json_object_get(json, key));
+}
+
+int order_parse(struct order_kept *out, const char *text, size_t bytes, struct err *err)
+{
+	struct order_kept k = {.json = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL)};
+	struct order *o = &k.order;
+	size_t n_preload;
+	const json_t *seed = json_object_get(k.json, "seed");
+	o->runtime = text_of(k.json, "runtime");
+	o->interpreter = text_of(k.json, "python");
+	o->workspace = text_of(k.json, "workspace");
+	o->rootfs = text_of(k.json, "rootfs");
+	o->has_seed = json_is_integer(seed);
+	o->seed = (uint64_t)json_integer_value(seed);
+	const json_t *time = json_object_get(k.json, "time_ns");
+	o->has_time = json_is_integer(time);
+	o->time_ns = json_integer_value(time);
+	o->is_session = true;
+	k.is_fresh = json_is_true(json_object_get(k.json, "fresh"));
+	k.preload = parse_strings(json_object_get(k.json, "preload"), &n_preload);
+	k.env = parse_strings(json_object_get(k.json, "env"), &o->n_env);
+	o->env = k.env;
+	if (!has_kinds(k.json) || parse_limits(o, json_object_get(k.json, "limits")) < 0 ||
+		!k.preload || !k.env || parse_volumes(&k, json_object_get(k.json, "volumes")) < 0) {
+		order_kept_done(&k);
+		return err_set(err, ERR_DAMAGED, "what the session was made with cannot be read");
+	}
+	*out = k;
+	return 0;
+}
+
+void order_kept_done(struct order_kept *k)
+{
+	json_decref(k->json);
+	free(k->preload);
+	free(k->env);
+	free(k->volumes);
+	*k = (struct order_kept){0};
+}

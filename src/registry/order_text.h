@@ -1,0 +1,31 @@
+/* What a session was made with, as text: for the journal, and to tell templates apart.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "session/start/order.h"
+
+#include <jansson.h>
+
+/* An order that owns what it points to. */
+struct order_kept {
+	struct order order;
+	const char **preload; /* NULL-terminated */
+	bool is_fresh;
+	json_t *json;
+	struct volume *volumes;
+	const char **env;
+};
+
+/*
+ * The order as a JSON object with sorted keys; volumes, workspace and interpreter by their absolute
+ * names. Owns: the caller frees. NULL without memory, or when a text is no UTF-8.
+ */
+char *order_text(const struct order *order, const char *const *preload, bool is_fresh);
+
+/* The same with @skills, if it is not NULL, as a volume at SKILLS_DIR, where @order has none. */
+char *order_text_with(
+	const char *skills, const struct order *order, const char *const *preload, bool is_fresh);
+
+/* Read it again. Owns: order_kept_done(). Errors: ERR_DAMAGED, ERR_NO_MEMORY. */
+int order_parse(struct order_kept *out, const char *text, size_t bytes, struct err *err);
+void order_kept_done(struct order_kept *k);

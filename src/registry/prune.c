@@ -1,0 +1,171 @@
+/* Closed sessions are forgotten. SPDX-License-Identifier: Apache-2.0 */
+#include "base/timer.h"
+#include "registry/find.h"
+#include "registry/history.h"
+#include "store/prune.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+/* Between two parts others have their turn; sessions that are to be retained for some time are
+ * looked at ten times in it, and at least each hour. */
+enum { PAUSE_MS = 1, LOOKS = 10, LOOK_MAX_MS = 3600 * 1000, LOOK_MIN_MS = 100 };
+
+struct pruning {
+	struct roll *roll;
+	uv_timer_t timer;
+	struct journal_prune *run; /* NULL: none is under way */
+	struct prune_which which;
+	bool is_forgetting; /* there may be more of those */
+	int64_t n_sessions;
+	registry_done_fn *done; /* or NULL: nobody waits */
+	void *arg;
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+static void on_timer(uv_timer_t *timer);
+
+static void look_later(struct pruning *p)
+{
+	uint64_t ms = MIN(p->roll->retain_ms / LOOKS, (uint64_t)LOOK_MAX_MS);
+	if (p->roll->retain_ms > 0 && !p->roll->is_closing)
+		timer_start(&p->timer, on_timer, MAX(ms, (uint64_t)LOOK_MIN_MS), 0);
+}
+
+static void finish(struct pruning *p, const struct err *err)
+{
+	struct journal_pruned n = journal_prune_end(take_ptr(p->run));
+	registry_done_fn *done = take_ptr(p->done);
+	p->is_forgetting = false;
+	if (done) {
+		json_t *out =
+			json_pack("{s:I, s:I, s:I, s:I}", "sessions", (json_int_t)p->n_sessions,
+				"steps", (json_int_t)n.n_steps, "blobs", (json_int_t)n.n_blobs,
+				"bytes", (json_int_t)journal_bytes(p->roll->journal));
+		done(p->arg, err ? NULL : out, err);
+		json_decref(out);
+	}
+	look_later(p);
+}
+
+/* Returns: 1 when there is something to be removed, 0, or negative errno. */
+static int forget(struct pruning *p, struct err *err)
+{
+	int64_t n = journal_forget(p->roll->journal, &p->which, false, err);
+	p->n_sessions += MAX(n, 0);
+	p->is_forgetting = n == PRUNE_FORGET_MAX;
+	if (n < 0)
+		return (int)n;
+	if (!p->is_forgetting && p->n_sessions > 0) {
+		int r = journal_prune_begin(&p->run, p->roll->journal, err);
+		if (r < 0)
+			return r;
+	}
+	if (p->n_sessions > 0)
+		timer_start(&p->timer, on_timer, PAUSE_MS, 0);
+	return p->n_sessions > 0;
+}
+
+static int begin(struct pruning *p, const struct prune_which *which, struct err *err)
+{
+	p->which = *which;
+	p->n_sessions = 0;
+	return forget(p, err);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	struct pruning *p = timer->data;
+	struct err err;
+	if (p->is_forgetting) {
+		if (forget(p, &err) < 0)
+			finish(p, &err);
+		return;
+	}
+	if (!p->run) {
+		const struct prune_which which = {
+			.before_ms = now_ms() - (int64_t)p->roll->retain_ms};
+		if (begin(p, &which, &err) <= 0) /* an error is met again, and told to who asks */
+			look_later(p);
+		return;
+	}
+	int r = journal_prune_part(p->run, &err);
+	if (r > 0)
+		timer_start(&p->timer, on_timer, PAUSE_MS, 0);
+	else
+		finish(p, r < 0 ? &err : NULL);
+}
+
+static int start(struct pruning *p, const struct prune_which *which, bool is_dry, int64_t *n,
+	struct err *err)
+{
+	if (is_dry) {
+		*n = journal_forget(p->roll->journal, which, true, err);
+		return *n < 0 ? (int)*n : 0;
+	}
+	if (p->run || p->is_forgetting) {
+		err_set(err, ERR_BUSY, "sessions are being forgotten already");
+		return err_hint(err, "ask again when that is done");
+	}
+	return begin(p, which, err);
+}
+
+void registry_prune(
+	struct registry *r, const struct registry_prune *which, registry_done_fn *done, void *arg)
+{
+	struct err err;
+	struct pruning *p = r->roll->pruning;
+	int64_t n = 0, older_ms = (int64_t)MIN(which->older_ms, (uint64_t)INT64_MAX / 2);
+	const struct prune_which all = {.owner = r->owner ? r->owner->name : NULL,
+		.before_ms = now_ms() + (older_ms == 0) - older_ms,
+		.keep = which->keep};
+	int bad = !p ? err_set(&err, ERR_NO_MEMORY, "no memory to prune")
+		     : start(p, &all, which->is_dry, &n, &err);
+	if (bad > 0) {
+		p->done = done;
+		p->arg = arg;
+		return;
+	}
+	json_t *out = which->is_dry
+		? json_pack("{s:I}", "sessions", (json_int_t)n)
+		: json_pack("{s:i, s:i, s:i, s:I}", "sessions", 0, "steps", 0, "blobs", 0, "bytes",
+			  (json_int_t)journal_bytes(r->roll->journal));
+	done(arg, bad < 0 ? NULL : out, bad < 0 ? &err : NULL);
+	json_decref(out);
+}
+
+void prune_open(struct roll *roll)
+{
+	struct pruning *p = calloc(1, sizeof *p);
+	if (!p)
+		return;
+	p->roll = roll;
+	p->timer.data = p;
+	(void)uv_timer_init(roll->engine->loop, &p->timer);
+	uv_unref((uv_handle_t *)&p->timer);
+	roll->pruning = p;
+	look_later(p);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	free(handle->data);
+}
+
+void prune_stop(struct roll *roll)
+{
+	struct err err;
+	struct pruning *p = take_ptr(roll->pruning);
+	if (!p)
+		return;
+	err_set(&err, ERR_GONE, "the engine is stopping");
+	err_hint(&err, "what was forgotten goes with the next `session.prune`");
+	finish(p, &err);
+	uv_close((uv_handle_t *)&p->timer, on_closed);
+}

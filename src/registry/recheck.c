@@ -1,0 +1,152 @@
+/* A record that somebody gives is run again, and compared. SPDX-License-Identifier: Apache-2.0 */
+#include "registry/admit.h"
+#include "registry/entry.h"
+#include "registry/find.h"
+#include "registry/history.h"
+#include "registry/order_text.h"
+#include "registry/replay.h"
+#include "store/recording.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct checking {
+	struct recording recording;
+	registry_done_fn *done;
+	void *arg;
+	struct entry *entry;
+};
+
+static void end_check(struct checking *c, const json_t *result, const struct err *err)
+{
+	c->done(c->arg, result, err);
+	if (c->entry)
+		entry_end(c->entry);
+	recording_done(&c->recording);
+	free(c);
+}
+
+static void on_checked(struct entry *e, const struct replay *r)
+{
+	struct checking *c = e->arg;
+	e->arg = NULL;
+	if (r->err.code) {
+		end_check(c, NULL, &r->err);
+		return;
+	}
+	json_t *out = json_pack("{s:s, s:I}", "outcome", r->is_diverged ? "diverged" : "replayed",
+		"steps", (json_int_t)r->n);
+	if (r->is_diverged)
+		(void)json_object_set_new(out, "first_difference",
+			json_pack("{s:s, s:I, s:s, s:s, s:s, s:s}", "step",
+				r->nodes[r->first].digest, "number", (json_int_t)r->first + 1,
+				"field", r->field, "place", replay_place(r), "was", r->was, "is",
+				r->is));
+	end_check(c, out, NULL);
+	json_decref(out);
+}
+
+static void on_fresh(void *arg, const json_t *result, const struct err *err)
+{
+	struct checking *c = arg;
+	struct err why = {0};
+	struct replay *r = err ? NULL : calloc(1, sizeof *r);
+	(void)result;
+	if (!r) {
+		if (err)
+			why = *err;
+		else
+			err_set(&why, ERR_NO_MEMORY, "no memory for the steps to replay");
+		c->entry = err ? NULL : c->entry;
+		end_check(c, NULL, &why);
+		return;
+	}
+	r->nodes = c->recording.steps;
+	r->n = c->recording.n_steps;
+	r->is_borrowed = true; /* the recording's, which ends when the replay is done */
+	c->entry->arg = c;
+	replay_start(c->entry, r, on_checked);
+}
+
+void registry_stop_replay(struct registry *r, const void *whose)
+{
+	struct err err;
+	for (struct entry *e = r->roll->first; e; e = e->next) {
+		bool is_replay =
+			e->done == on_fresh || (e->replay && e->replay->done == on_checked);
+		const struct checking *c = is_replay ? e->arg : NULL;
+		if (!c || c->arg != whose)
+			continue;
+		err_set(&err, ERR_INTERRUPTED, "interrupted: %zu of %zu steps were run",
+			e->replay ? e->replay->at : 0, c->recording.n_steps);
+		entry_end_because(e, &err);
+		return;
+	}
+}
+
+/* A record comes from anywhere: what it asks for must not change the host. */
+static int check_writes(const struct order *order, struct err *err)
+{
+	const char *path = order->workspace;
+	for (size_t i = 0; i < order->n_volumes && !path; i++)
+		if (order->volumes[i].is_writable)
+			path = order->volumes[i].src;
+	if (!path)
+		return 0;
+	err_set(err, ERR_ACCESS, "the record's session could write to %.120s of the host", path);
+	return err_hint(err, "only records of sessions without such volumes are run again");
+}
+
+/* Returns: the memory it may use, or negative errno. */
+static int64_t admit(struct registry *r, const struct recording *recording, struct err *err)
+{
+	struct order_kept kept;
+	int bad = order_parse(&kept, recording->order, recording->order_bytes, err);
+	if (bad < 0)
+		return err_wrap(err, "line 1 of the record");
+	uint64_t memory_bytes = admit_memory(&kept.order.limits);
+	bad = admit_order(r, &kept.order, err);
+	if (bad == 0)
+		bad = check_writes(&kept.order, err);
+	if (bad == 0)
+		bad = admit_session(r, memory_bytes, true, err);
+	if (bad == 0)
+		bad = admit_steps(r, recording->n_steps, err);
+	order_kept_done(&kept);
+	return bad < 0 ? bad : (int64_t)memory_bytes;
+}
+
+void registry_replay(
+	struct registry *r, const char *record, size_t bytes, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	char id[ORDER_ID_BYTES];
+	struct checking *c = calloc(1, sizeof *c);
+	int64_t memory_bytes = 0;
+	int bad = r->roll->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
+		: !c		      ? err_set(&err, ERR_NO_MEMORY, "no memory for the record")
+				      : recording_parse(&c->recording, record, bytes, &err);
+	if (bad == 0 && (memory_bytes = admit(r, &c->recording, &err)) < 0)
+		bad = -1;
+	if (bad == 0)
+		bad = order_new_id(id, &err);
+	if (bad == 0) {
+		c->entry = entry_new(r->roll, registry_owner(r), id, NULL, c->recording.order);
+		if (!c->entry)
+			bad = err_set(&err, ERR_NO_MEMORY, "no memory for a session");
+	}
+	if (bad < 0) {
+		done(arg, NULL, &err);
+		if (c)
+			recording_done(&c->recording);
+		free(c);
+		return;
+	}
+	c->done = done;
+	c->arg = arg;
+	c->entry->is_unkept = true;
+	c->entry->memory_bytes = (uint64_t)memory_bytes;
+	c->entry->done = on_fresh;
+	c->entry->arg = c;
+	entry_begin(c->entry);
+}

@@ -1,0 +1,587 @@
+/*
+ * Sessions made; the queue of each.
+ *
+ * Theory of operation. An entry is a session with a name, a place in the journal, and a queue of
+ * what is to be done in it, one after the other. A session that is only in the journal, because the
+ * engine was started anew, is opened again when somebody names it: its steps are run again in a new
+ * box, and compared with what they gave then.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "registry/registry.h"
+
+#include "base/fd.h"
+#include "base/timer.h"
+#include "base/utf8.h"
+#include "registry/admit.h"
+#include "registry/entry.h"
+#include "registry/find.h"
+#include "registry/job.h"
+#include "registry/lifetime.h"
+#include "registry/order_text.h"
+#include "registry/replay.h"
+#include "registry/sliced_work.h"
+#include "registry/standby.h"
+#include "session/rewind.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The stem makes one after the other; but one arrives, and is told of, while the next is made. */
+enum { IDLE_MS = 100, BRANCHES_AT_ONCE = 4 };
+
+/* ---- entries ---- */
+
+struct entry *entry_new(
+	struct roll *roll, const char *owner, const char *id, const char *name, const char *text)
+{
+	struct entry *e = calloc(1, sizeof *e);
+	if (!e || !(e->order_text = strdup(text))) {
+		free(e);
+		return NULL;
+	}
+	struct timespec now;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	e->roll = roll;
+	e->n_holds = 1;
+	e->created_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+	e->last = &e->first;
+	e->rebuilt = RECORD_COMMITTED;
+	e->used_ns = uv_hrtime();
+	snprintf(e->id, sizeof e->id, "%s", id);
+	snprintf(e->name, sizeof e->name, "%s", name ? name : "");
+	snprintf(e->owner, sizeof e->owner, "%s", owner);
+	e->next = roll->first;
+	roll->first = e;
+	engine_hold(roll->engine);
+	return e;
+}
+
+void entry_hold(struct entry *e)
+{
+	e->n_holds++;
+}
+
+/* It ends with its last hold: the session's own is let go when the session is closed. */
+void entry_release(struct entry *e)
+{
+	struct roll *roll = e->roll;
+	if (--e->n_holds > 0)
+		return;
+	struct entry **at = &roll->first;
+	while (*at != e)
+		at = &(*at)->next;
+	*at = e->next;
+	if (e->template)
+		template_let_go(e->template);
+	if (e->made && --e->made->n_refs == 0) {
+		order_done(&e->made->order);
+		order_kept_done(&e->made->kept);
+		free(e->made);
+	}
+	free(e->order_text);
+	json_decref(e->rewritten);
+	free(e);
+	engine_release(roll->engine);
+}
+
+json_t *entry_json(const struct entry *e)
+{
+	static const char *const states[] = {"opening", "idle", "working", "closing"};
+	json_t *out = json_pack("{s:s, s:s, s:s, s:I, s:I, s:s}", "session", e->id, "state",
+		states[e->state], "head", e->head, "steps", (json_int_t)e->n_steps, "created_ms",
+		(json_int_t)e->created_ms, "runtime",
+		e->order ? e->order->runtime->name : "python");
+	if (e->name[0])
+		(void)json_object_set_new(out, "name", json_string(e->name));
+	if (e->parent[0])
+		(void)json_object_set_new(out, "parent", json_string(e->parent));
+	if (e->rebuilt != RECORD_COMMITTED)
+		(void)json_object_set_new(out, "outcome",
+			json_string(e->rebuilt == RECORD_DIVERGED ? "diverged" : "replayed"));
+	if (e->difference[0])
+		(void)json_object_set_new(out, "difference", json_string(e->difference));
+	if (e->is_tainted)
+		(void)json_object_set_new(out, "untrusted", json_true());
+	lifetime_tell(e, out);
+	return out;
+}
+
+/* ---- the queue ---- */
+
+static void begin(struct job *job)
+{
+	job->is_started = true;
+	job_start(job);
+}
+
+/* Those under way come first in the queue, and are more than one only when all are branches. */
+void entry_branch_on(struct entry *e)
+{
+	struct job *job = e->first;
+	unsigned n = 0;
+	while (job && job->is_started && job->child) {
+		job = job->next;
+		n++;
+	}
+	bool is_branch = job && !job->is_started && job->kind == JOB_BRANCH;
+	if (is_branch && n < BRANCHES_AT_ONCE && e->state == ENTRY_WORKING &&
+		!session_is_lost(e->session))
+		begin(job);
+}
+
+static void next_job(struct entry *e)
+{
+	if (e->state == ENTRY_WORKING)
+		entry_branch_on(e);
+	if (e->state != ENTRY_IDLE || !e->first)
+		return;
+	e->state = ENTRY_WORKING;
+	begin(e->first);
+}
+
+void entry_add_job(struct entry *e, struct job *job)
+{
+	if (!job_may_wait(e, job))
+		return;
+	job->entry = e;
+	job->asked_ns = uv_hrtime();
+	lifetime_use(e);
+	*e->last = job;
+	e->last = &job->next;
+	next_job(e);
+}
+
+static void take_out(struct job *job)
+{
+	struct entry *e = job->entry;
+	struct job **at = &e->first;
+	while (*at != job)
+		at = &(*at)->next;
+	*at = job->next;
+	if (e->last == &job->next)
+		e->last = at;
+}
+
+void entry_answer_job(struct job *job, const json_t *result, const struct err *err)
+{
+	struct entry *e = job->entry;
+	take_out(job);
+	if (e->state == ENTRY_WORKING && !(e->first && e->first->is_started))
+		e->state = ENTRY_IDLE;
+	lifetime_use(e);
+	entry_hold(e);
+	job->done(job->arg, result, err);
+	job_free(job);
+	/* The more there is to do, the shorter the pause that is taken for an idle moment; but who
+	 * has asked meanwhile is answered first. */
+	uint64_t pause_ms = 1 + IDLE_MS * (100 - journal_fill(e->roll->journal)) / 100;
+	e->roll->is_idle_next = false;
+	if (!e->roll->is_closing)
+		timer_start(&e->roll->idle, e->roll->on_idle, pause_ms, 0);
+	next_job(e);
+	entry_release(e);
+}
+
+void entry_answer(struct entry *e, const json_t *result, const struct err *err)
+{
+	entry_answer_job(e->first, result, err);
+}
+
+static void fail_jobs(struct entry *e, const struct err *err)
+{
+	while (e->first) {
+		struct job *job = e->first;
+		take_out(job);
+		/* A branch that is still being made has nobody who waits for it now. */
+		if (job->child && job->child->done) {
+			job->child->done = NULL;
+			entry_end(job->child);
+		}
+		job->done(job->arg, NULL, err);
+		job_free(job);
+	}
+}
+
+/* ---- opening ---- */
+
+static void on_closed(void *arg)
+{
+	struct entry *e = arg;
+	e->session = NULL;
+	entry_release(e);
+}
+
+/* The session first: it calls nobody back any more, and what its callbacks are given can go. */
+void entry_end_because(struct entry *e, const struct err *why)
+{
+	if (e->state == ENTRY_ENDING)
+		return;
+	e->state = ENTRY_ENDING;
+	if (e->is_kept)
+		lifetime_watch(e);
+	entry_hold(e);
+	standby_drop(e);
+	if (e->session)
+		session_close(e->session);
+	replay_abort(e, why);
+	registry_done_fn *done = take_ptr(e->done);
+	if (done)
+		done(e->arg, NULL, why);
+	fail_jobs(e, why);
+	if (e->roll->ended)
+		e->roll->ended(e->roll->ended_arg, e->id);
+	if (!e->session && !e->is_waiting)
+		entry_release(e); /* never the last one: it is held here */
+	entry_release(e);	  /* NOLINT(clang-analyzer-unix.Malloc) */
+}
+
+void entry_end(struct entry *e)
+{
+	struct err err;
+	err_set(&err, ERR_GONE, "the session was closed");
+	entry_end_because(e, &err);
+}
+
+static int keep(struct entry *e, struct err *err)
+{
+	struct journal_session row = {.order = e->order_text, .order_bytes = strlen(e->order_text)};
+	if (e->is_kept)
+		return 0;
+	snprintf(row.id, sizeof row.id, "%s", e->id);
+	snprintf(row.name, sizeof row.name, "%s", e->name);
+	snprintf(row.owner, sizeof row.owner, "%s", e->owner);
+	snprintf(row.parent, sizeof row.parent, "%s", e->parent);
+	snprintf(row.fork, sizeof row.fork, "%s", e->fork);
+	row.created_ms = e->created_ms;
+	row.ttl_ms = e->ttl_ms;
+	row.idle_ms = e->idle_ms;
+	row.is_tainted = e->is_tainted;
+	if (e->is_unkept)
+		return 0;
+	int r = journal_session_add(e->roll->journal, &row, err);
+	e->is_kept = r == 0;
+	if (e->is_kept)
+		lifetime_watch(e);
+	return r;
+}
+
+static void answer_open(struct entry *e)
+{
+	registry_done_fn *done = take_ptr(e->done);
+	if (e->state != ENTRY_OPENING)
+		return;
+	e->state = ENTRY_IDLE;
+	entry_hold(e);
+	if (done) {
+		json_t *result = entry_json(e);
+		done(e->arg, result, NULL);
+		json_decref(result);
+	}
+	next_job(e);
+	entry_release(e);
+}
+
+static void on_rebuilt(struct entry *e, const struct replay *result)
+{
+	if (e->state != ENTRY_OPENING)
+		return;
+	if (result->err.code == ERR_INTERRUPTED) { /* the next call opens it again */
+		const struct err why = result->err;
+		entry_end_because(e, &why);
+		return;
+	}
+	entry_note_rebuilt(e, result);
+	session_move_head(e->session, e->head);
+	answer_open(e);
+}
+
+void entry_opened(struct entry *e, const struct err *err)
+{
+	struct err error;
+	struct replay *replay;
+	if (e->state != ENTRY_OPENING)
+		return;
+	if (!err && keep(e, &error) < 0)
+		err = &error;
+	if (!err && e->head[0] && !e->is_live_branch) {
+		if (replay_load(e->roll, e->head, NULL, &replay, &error) == 0) {
+			replay_start(e, replay, on_rebuilt);
+			return;
+		}
+		err = &error;
+	} else if (!err) {
+		session_set_head(e->session, e->head);
+		answer_open(e);
+		return;
+	}
+	struct err why = *err;
+	entry_end_because(e, &why);
+}
+
+static void on_opened(void *arg, const struct err *err)
+{
+	entry_opened(arg, err);
+}
+
+static const struct session_events entry_events = {.opened = on_opened,
+	.unbegun = entry_on_unbegun,
+	.begin = entry_on_begin,
+	.output = entry_on_output,
+	.display = entry_on_display,
+	.call = entry_on_call,
+	.cancel = entry_on_cancel,
+	.keep = entry_on_keep,
+	.tool = entry_on_tool,
+	.waiting = entry_on_waiting,
+	.ending = entry_on_ending,
+	.done = entry_on_done,
+	.closed = on_closed};
+
+void entry_take_session(struct entry *e, struct session *s)
+{
+	struct session_events events = entry_events;
+	events.arg = e;
+	e->session = s;
+	session_silence(s, &events);
+}
+
+static const char *inner_id(const struct entry *e)
+{
+	return e->is_trial ? e->parent : e->id;
+}
+
+void entry_take_ready(struct entry *e, struct session *s)
+{
+	struct session_events events = entry_events;
+	events.arg = e;
+	e->session = s;
+	session_take(s, inner_id(e), &events);
+}
+
+static void on_template(void *arg, struct session *s, struct template *t, const struct err *err)
+{
+	struct entry *e = arg;
+	e->is_waiting = false;
+	if (!s) {
+		if (e->state == ENTRY_ENDING)
+			entry_release(e);
+		else
+			entry_opened(e, err);
+		return;
+	}
+	e->template = t;
+	e->order = template_order(t);
+	entry_take_ready(e, s);
+	if (e->state == ENTRY_ENDING)
+		session_close(s);
+	else
+		entry_opened(e, NULL);
+}
+
+void entry_open(struct entry *e, struct stem *stem)
+{
+	struct err err;
+	struct session_events events = entry_events;
+	const struct session_config config = {.engine = e->roll->engine,
+		.order = e->order,
+		.id = inner_id(e),
+		.stem = stem,
+		.preload = stem || !e->made ? NULL : e->made->kept.preload,
+		.n_checkpoints = e->roll->n_checkpoints,
+		.stdin_fd = -1};
+	events.arg = e;
+	if (session_open(&e->session, &config, &events, &err) < 0)
+		entry_opened(e, &err);
+}
+
+/* Sessions that begin as Python are branches of a template. */
+static bool is_of_template(const struct order_kept *kept)
+{
+	const char *runtime = kept->order.runtime;
+	return !kept->is_fresh && (!runtime || strcmp(runtime, "python") == 0);
+}
+
+static int own_order(struct entry *e, struct err *err)
+{
+	struct made *made = calloc(1, sizeof *made);
+	if (!made)
+		return err_set(err, ERR_NO_MEMORY, "no memory for a session");
+	made->n_refs = 1;
+	e->made = made;
+	int r = order_parse(&made->kept, e->order_text, strlen(e->order_text), err);
+	if (r < 0 || is_of_template(&made->kept))
+		return r;
+	e->order = &made->order;
+	return order_check(&made->order, &made->kept.order, &e->roll->engine->install, err);
+}
+
+void entry_begin(struct entry *e)
+{
+	struct err err;
+	int r = own_order(e, &err);
+	if (r < 0) {
+		entry_opened(e, &err);
+	} else if (e->order) {
+		entry_open(e, NULL);
+	} else {
+		e->is_waiting = true;
+		templates_get(e->roll->templates,
+			&(struct template_key){.owner = e->owner, .text = e->order_text},
+			on_template, e);
+	}
+}
+
+void registry_create(
+	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	char id[ORDER_ID_BYTES];
+	uint64_t memory_bytes = admit_memory(&req->order.limits);
+	char *text = order_text_with(r->roll->skills, &req->order, req->preload, req->is_fresh);
+	int bad = r->roll->is_closing
+		? err_set(&err, ERR_GONE, "the engine is stopping")
+		: roll_check_name(r->roll, registry_owner(r), req->name, &err);
+	if (bad == 0)
+		bad = admit_order(r, &req->order, &err);
+	if (bad == 0)
+		bad = admit_session(r, memory_bytes, true, &err);
+	if (bad == 0)
+		bad = order_new_id(id, &err);
+	struct entry *e = bad == 0 && text
+		? entry_new(r->roll, registry_owner(r), id, req->name, text)
+		: NULL;
+	free(text);
+	if (!e) {
+		if (bad == 0)
+			err_set(&err, ERR_USAGE, "a name or path of the session is no UTF-8 text");
+		done(arg, NULL, &err);
+		return;
+	}
+	e->memory_bytes = memory_bytes;
+	lifetime_choose(r, e, req->ttl_ms, req->idle_ms);
+	e->done = done;
+	e->arg = arg;
+	entry_begin(e);
+}
+
+void registry_warm(
+	struct registry *r, const struct registry_create *req, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	const char *runtime = req->order.runtime;
+	char *text = NULL;
+	int bad = r->roll->is_closing ? err_set(&err, ERR_GONE, "the engine is stopping")
+				      : admit_order(r, &req->order, &err);
+	if (bad == 0)
+		bad = admit_session(r, admit_memory(&req->order.limits), true, &err);
+	if (bad == 0 && runtime && strcmp(runtime, "python") != 0) {
+		bad = err_set(
+			&err, ERR_USAGE, "runtime: sessions of %.40s are of no template", runtime);
+		err_hint(&err, "only those of python are");
+	}
+	if (bad == 0 &&
+		!(text = order_text_with(r->roll->skills, &req->order, req->preload, false)))
+		err_set(&err, ERR_USAGE, "a path of the template is no UTF-8 text");
+	const struct template_key key = {.owner = registry_owner(r), .text = text};
+	if (text)
+		templates_warm(r->roll->templates, &key, done, arg);
+	else
+		done(arg, NULL, &err);
+	free(text);
+}
+
+/* ---- the registry ---- */
+
+int registry_open(struct registry **out, const struct registry_config *config, struct err *err)
+{
+	struct roll *r = calloc(1, sizeof *r);
+	if (!r)
+		return err_set(err, ERR_NO_MEMORY, "no memory for the sessions");
+	r->engine = config->engine;
+	r->n_checkpoints = config->n_checkpoints;
+	r->n_standby = config->n_standby;
+	r->max_sessions = config->max_sessions;
+	r->max_memory_bytes = config->max_memory_bytes;
+	r->ttl_ms = config->ttl_ms;
+	r->idle_ms = config->idle_ms;
+	r->retain_ms = config->retain_ms;
+	r->on_idle = roll_on_idle;
+	r->ended = config->ended;
+	r->ended_arg = config->arg;
+	r->gate = config->gate;
+	r->skills = config->skills;
+	int bad = config->state_dir ? journal_open(&r->journal, config->state_dir, err)
+				    : journal_open_nameless(&r->journal, err);
+	if (bad == 0)
+		bad = templates_open(
+			&r->templates, r->engine, config->n_standby, r->n_checkpoints, err);
+	if (bad < 0) {
+		journal_close(r->journal);
+		free(r);
+		return bad;
+	}
+	(void)uv_timer_init(r->engine->loop, &r->idle);
+	r->idle.data = r;
+	lifetime_open(r);
+	slices_open(r);
+	r->all.roll = r;
+	*out = &r->all;
+	return 0;
+}
+
+static void on_idle_closed(uv_handle_t *handle)
+{
+	struct roll *r = handle->data;
+	void (*closed)(void *) = r->closed;
+	void *arg = r->arg;
+	journal_close(r->journal);
+	while (r->all.next) {
+		struct registry *view = r->all.next;
+		r->all.next = view->next;
+		free(view);
+	}
+	free(r);
+	closed(arg);
+}
+
+static void on_lifetimes_closed(uv_handle_t *handle)
+{
+	struct roll *r = handle->data;
+	uv_close((uv_handle_t *)&r->idle, on_idle_closed);
+}
+
+static void on_emptied(struct engine *engine)
+{
+	struct roll *r = engine->arg;
+	engine->emptied = NULL;
+	uv_close((uv_handle_t *)&r->lifetimes, on_lifetimes_closed);
+}
+
+void registry_close(struct registry *registry, void (*closed)(void *arg), void *arg)
+{
+	struct roll *r = registry->roll;
+	struct engine *engine = r->engine;
+	r->is_closing = true;
+	prune_stop(r);
+	slices_stop(r);
+	r->closed = closed;
+	r->arg = arg;
+	engine_hold(engine);
+	engine->emptied = on_emptied;
+	engine->arg = r;
+	engine_end_boxes(engine); /* one after the other would take long when there are many */
+	/* Ending one may end others. */
+	for (struct entry *e = r->first; e;) {
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what was freed is not in the list */
+		bool is_news = e->state != ENTRY_ENDING;
+		entry_end(e);
+		e = is_news ? r->first : e->next;
+	}
+	templates_close(r->templates);
+	engine_release(engine);
+}

@@ -1,0 +1,120 @@
+/* A session goes on where one of its trials stands. SPDX-License-Identifier: Apache-2.0 */
+#include "registry/trial.h"
+
+#include "registry/admit.h"
+#include "registry/entry.h"
+#include "registry/find.h"
+#include "registry/job.h"
+
+#include <string.h>
+
+/* What is the host's is not copied: trials would write over each other, and what they wrote would
+ * stay. */
+static int check_shared(const struct entry *e, struct err *err)
+{
+	const struct warden_bind *bind = e->order ? order_host_bind(e->order) : NULL;
+	if (!bind)
+		return 0;
+	err_set(err, ERR_USAGE, "trials of session %s would all write to %.100s", e->id, bind->src);
+	return err_hint(err, "give it the files of the host to read only");
+}
+
+void registry_try(
+	struct registry *r, const char *session, uint64_t ttl_ms, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct entry *e = registry_find(r, session, &err);
+	if (e && check_shared(e, &err) < 0)
+		e = NULL;
+	if (e && admit_session(r, e->memory_bytes, true, &err) < 0)
+		e = NULL;
+	struct job *job = e ? job_new(JOB_BRANCH, NULL, 0, done, arg) : NULL;
+	if (!e)
+		done(arg, NULL, &err);
+	else if (!job)
+		job_no_memory(done, arg);
+	else {
+		job->is_trial = true;
+		job->timeout_ms = ttl_ms;
+		entry_add_job(e, job);
+	}
+}
+
+/* Returns: NULL when there is none that could be adopted. */
+static struct entry *find_trial(const struct job *job, struct err *err)
+{
+	const struct entry *e = job->entry;
+	struct entry *trial = roll_live(e->roll, job->text);
+	if (!trial || !trial->is_trial || strcmp(trial->parent, e->id) != 0) {
+		err_set(err, ERR_NOT_FOUND, "no trial %.40s of session %s", job->text, e->id);
+		return NULL;
+	}
+	if (strcmp(trial->fork, e->head) != 0) {
+		err_set(err, ERR_BUSY, "session %s has gone on since it was branched", e->id);
+		err_hint(err, "let nobody else run steps in it meanwhile");
+		return NULL;
+	}
+	if (trial->state != ENTRY_IDLE || trial->first) {
+		err_set(err, ERR_BUSY, "something is done in the trial %s", trial->id);
+		err_hint(err, "wait until it has ended");
+		return NULL;
+	}
+	return trial;
+}
+
+/* Each gets what the other had; both have the same order. */
+static void change_places(struct entry *e, struct entry *trial)
+{
+	struct session *own = e->session;
+	entry_take_session(e, trial->session);
+	entry_take_session(trial, own);
+	memcpy(e->head, trial->head, sizeof e->head);
+	memcpy(e->difference, trial->difference, sizeof e->difference);
+	e->n_steps = trial->n_steps;
+	e->rebuilt = trial->rebuilt;
+	e->is_rebuilt_told = trial->is_rebuilt_told;
+	e->is_mixed |= trial->is_mixed;
+}
+
+/* What the trial has read, the session will know. */
+static int take_taint(struct entry *e, const struct entry *trial, struct err *err)
+{
+	if (!trial->is_tainted || e->is_tainted)
+		return 0;
+	int r = journal_session_taint(e->roll->journal, e->id, err);
+	e->is_tainted = r == 0;
+	return r;
+}
+
+void job_start_adopt(struct job *job)
+{
+	struct entry *e = job->entry;
+	struct err err;
+	struct entry *trial = find_trial(job, &err);
+	if (!trial || take_taint(e, trial, &err) < 0 ||
+		journal_session_move(e->roll->journal, e->id, trial->head, &err) < 0) {
+		job_fail(job, &err);
+		return;
+	}
+	change_places(e, trial);
+	/* If the journal cannot be told now, its time to live ends it there. */
+	(void)journal_session_close(e->roll->journal, trial->id, "", &err);
+	entry_end(trial);
+	json_t *out = entry_json(e);
+	entry_answer(e, out, NULL);
+	json_decref(out);
+}
+
+void registry_adopt(struct registry *r, const char *session, const char *trial,
+	registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct entry *e = registry_find(r, session, &err);
+	struct job *job = e ? job_new(JOB_ADOPT, trial, strlen(trial), done, arg) : NULL;
+	if (!e)
+		done(arg, NULL, &err);
+	else if (!job)
+		job_no_memory(done, arg);
+	else
+		entry_add_job(e, job);
+}

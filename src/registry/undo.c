@@ -1,0 +1,225 @@
+/* A session goes back to an earlier step. SPDX-License-Identifier: Apache-2.0 */
+#include "registry/entry.h"
+#include "registry/find.h"
+#include "registry/job.h"
+#include "registry/replay.h"
+#include "session/rewind.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct back {
+	unsigned left;
+	char step[JOURNAL_DIGEST_BYTES];
+	bool is_root;
+};
+
+static int go_back(void *user, const struct journal_node *node, struct err *err)
+{
+	struct back *back = user;
+	(void)err;
+	memcpy(back->step, node->parent, sizeof back->step);
+	return --back->left == 0;
+}
+
+static int find_count(struct job *job, struct err *err)
+{
+	struct entry *e = job->entry;
+	struct back back = {.left = job->count};
+	int64_t n = journal_brief(e->roll->journal, e->head, job->count, go_back, &back, err);
+	if (n < 0)
+		return (int)n;
+	if (back.left > 0) {
+		err_set(err, ERR_USAGE, "cannot undo %u step%s: the session has %lld", job->count,
+			job->count == 1 ? "" : "s", (long long)n);
+		return err_hint(err, "`session.log` lists them");
+	}
+	memcpy(job->step, back.step, sizeof job->step);
+	return 0;
+}
+
+struct match {
+	const struct job *job;
+	unsigned n;
+	char step[JOURNAL_DIGEST_BYTES];
+};
+
+static int is_step(void *user, const struct journal_node *node, struct err *err)
+{
+	struct match *m = user;
+	(void)err;
+	if (strncasecmp(node->digest, m->job->text, m->job->bytes) != 0)
+		return 0;
+	memcpy(m->step, node->digest, sizeof m->step);
+	return ++m->n == 2;
+}
+
+/* Why no step of the session's past is meant. Of others nothing is said to an owner. */
+static int not_there(const struct job *job, struct err *err)
+{
+	struct journal_node node;
+	const struct entry *e = job->entry;
+	int r = e->owner[0] ? 0 : journal_node_get(e->roll->journal, job->text, &node, err);
+	if (r < 0)
+		return r;
+	if (!e->owner[0])
+		journal_node_done(&node);
+	err_set(err, ERR_USAGE, "step %.12s is not in the session's past", job->text);
+	return err_hint(err, "`session.log` lists what is");
+}
+
+/* Among its own: what other sessions did makes no start of an id ambiguous. */
+static int find_step(struct job *job, struct err *err)
+{
+	struct entry *e = job->entry;
+	struct match m = {.job = job};
+	if (strcmp(job->text, "root") == 0) /* as the checkpoint before the first step is called */
+		return 0;
+	int r = journal_start_check(job->text, err);
+	if (r < 0)
+		return r;
+	int64_t n = journal_brief(e->roll->journal, e->head, 0, is_step, &m, err);
+	if (n < 0)
+		return (int)n;
+	if (m.n == 0)
+		return not_there(job, err);
+	if (m.n > 1) {
+		err_set(err, ERR_USAGE, "more than one step begins with %.40s", job->text);
+		return err_hint(err, "give more of its id");
+	}
+	memcpy(job->step, m.step, sizeof job->step);
+	return 0;
+}
+
+static void move_head(struct job *job)
+{
+	struct entry *e = job->entry;
+	struct err err;
+	memcpy(e->head, job->step, sizeof e->head);
+	int64_t n_steps = journal_depth(e->roll->journal, e->head, &err);
+	e->n_steps = (uint64_t)MAX(n_steps, 0);
+}
+
+static void finish_undo(struct job *job, const json_t *lost, const char *outcome)
+{
+	struct entry *e = job->entry;
+	move_head(job);
+	session_move_head(e->session, e->head);
+	json_t *out =
+		json_pack("{s:s, s:s, s:s}", "session", e->id, "head", e->head, "outcome", outcome);
+	if (lost)
+		(void)json_object_set(out, "files_lost", (json_t *)(uintptr_t)lost);
+	if (e->difference[0] && strcmp(outcome, "diverged") == 0)
+		(void)json_object_set_new(out, "difference", json_string(e->difference));
+	replay_tell_due(e, out);
+	entry_answer(e, out, NULL);
+	json_decref(out);
+}
+
+/* It stays where it was. If the journal cannot be told, its state is made again where it has it. */
+static void stay(struct job *job, const struct err *why)
+{
+	struct entry *e = job->entry;
+	struct err err;
+	if (journal_session_move(e->roll->journal, e->id, e->head, &err) < 0) {
+		move_head(job);
+		session_spoil(e->session);
+	}
+	job_fail(job, why);
+}
+
+static void on_back_again(struct entry *e, const struct replay *result)
+{
+	struct job *job = e->first;
+	entry_note_rebuilt(e, result);
+	session_move_head(e->session, e->head);
+	stay(job, &job->why);
+}
+
+/* Half of the way was gone: the state that it stands for is made again. */
+static void undo_failed(struct job *job, const struct err *why)
+{
+	struct entry *e = job->entry;
+	struct replay *replay;
+	struct err err;
+	job->why = *why;
+	if (e->state == ENTRY_ENDING || replay_load(e->roll, e->head, NULL, &replay, &err) < 0)
+		stay(job, &job->why);
+	else
+		replay_anew(e, replay, on_back_again);
+}
+
+static void on_undo_replayed(struct entry *e, const struct replay *result)
+{
+	struct job *job = e->first;
+	if (result->err.code) {
+		undo_failed(job, &result->err);
+		return;
+	}
+	entry_note_rebuilt(e, result);
+	e->is_rebuilt_told = true;
+	json_t *lost = take_ptr(e->rewritten);
+	finish_undo(job, lost, result->is_diverged ? "diverged" : "replayed");
+	json_decref(lost);
+}
+
+/* No checkpoint is left of that state: it is made again, in a new box. */
+static void undo_by_replay(struct job *job)
+{
+	struct entry *e = job->entry;
+	struct replay *replay;
+	struct err err;
+	if (replay_load(e->roll, job->step, NULL, &replay, &err) < 0) {
+		stay(job, &err);
+		return;
+	}
+	replay_anew(e, replay, on_undo_replayed);
+}
+
+/* A checkpoint that was being killed may have looked alive: then its box is gone by now. */
+static void on_undone(void *arg, const json_t *lost, const struct err *err)
+{
+	struct job *job = arg;
+	if (!err)
+		finish_undo(job, lost, "rolled_back");
+	else if (err->code == ERR_GONE && session_is_lost(job->entry->session))
+		undo_by_replay(job);
+	else
+		stay(job, err);
+}
+
+/* The journal is told first: where it cannot be, nothing has changed. */
+void job_start_undo(struct job *job)
+{
+	struct entry *e = job->entry;
+	struct err err;
+	int r = job->text ? find_step(job, &err) : find_count(job, &err);
+	if (r == 0)
+		r = journal_session_move(e->roll->journal, e->id, job->step, &err);
+	if (r < 0)
+		job_fail(job, &err);
+	else if (session_is_lost(e->session) ||
+		!session_undo(e->session, job->step, on_undone, job))
+		undo_by_replay(job);
+}
+
+void registry_undo(
+	struct registry *r, const struct registry_undo *req, registry_done_fn *done, void *arg)
+{
+	struct err err = {0};
+	struct entry *e = registry_find(r, req->session, &err);
+	const char *to_step = req->to_step;
+	if (to_step && strncmp(to_step, "c-", 2) == 0)
+		to_step += 2; /* a checkpoint is called after the step whose state it has */
+	struct job *job =
+		e ? job_new(JOB_UNDO, to_step, to_step ? strlen(to_step) : 0, done, arg) : NULL;
+	if (!e)
+		done(arg, NULL, &err);
+	else if (!job)
+		job_no_memory(done, arg);
+	else {
+		job->count = MAX(req->count, 1);
+		job->watch = req->watch;
+		entry_add_job(e, job);
+	}
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/box/box.h"
+#include "session/box/errand.h"
+
+#include "base/fd.h"
+#include "session/box/driver.h"
+
+#include <errno.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+/* What is freed on the loop; more of it by a thread. */
+enum { CLOSE_BYTES = 64 << 20, CLOSE_FILES = 1000 };
+
+static void finish(struct box *b)
+{
+	struct engine *e = b->engine;
+	free(b);
+	engine_release(e);
+}
+
+/* Who lets go of a file system in memory last frees what is in it. */
+static bool holds_much(int fd)
+{
+	struct statfs fs;
+	return fd >= 0 && fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC &&
+		((fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize > CLOSE_BYTES ||
+			fs.f_files - fs.f_ffree > CLOSE_FILES);
+}
+
+static void on_workspace_closed(uv_fs_t *closing)
+{
+	uv_fs_req_cleanup(closing);
+	finish(container_of(closing, struct box, closing));
+}
+
+static void close_workspace(struct box *b)
+{
+	if (holds_much(b->workspace_fd) &&
+		uv_fs_close(b->engine->loop, &b->closing, b->workspace_fd, on_workspace_closed) ==
+			0)
+		return;
+	fd_close(&b->workspace_fd);
+	finish(b);
+}
+
+static void on_init_closed(uv_handle_t *handle)
+{
+	close_workspace(handle->data);
+}
+
+static void free_box(struct box *b)
+{
+	warden_forget(b->engine->warden, &b->watch);
+	cgroup_books_close(&b->books);
+	if (b->has_init) {
+		b->init.poll.data = b;
+		init_link_close(&b->init, on_init_closed);
+		return;
+	}
+	close_workspace(b);
+}
+
+static void end_now(struct box *b);
+
+/* Nobody holds it and no call is under way: it can go. */
+static void maybe_free(struct box *b)
+{
+	if (b->n_refs > 0 || b->is_calling)
+		return;
+	if (b->has_number)
+		end_now(b);
+	else
+		free_box(b);
+}
+
+static void on_ended(struct warden_call *call, const struct warden_reply *reply, const int *fds)
+{
+	static const struct box_usage nothing = {0};
+	struct box *b = container_of(call, struct box, call);
+	(void)fds;
+	b->is_calling = b->has_number = false;
+	b->is_over = true;
+	b->n_refs++; /* whom it tells may let go */
+	box_usage_fn *ended = take_ptr(b->ended);
+	if (ended)
+		ended(b->ended_arg, reply->status == 0 ? &reply->usage : &nothing);
+	box_let_go(b);
+}
+
+static void end_now(struct box *b)
+{
+	b->is_calling = true;
+	b->has_number = false;
+	b->call.done = on_ended;
+	b->call.prepared = NULL;
+	warden_destroy(b->engine->warden, &b->call, b->number);
+}
+
+struct box *box_new(struct engine *e, const struct limits *limits)
+{
+	struct box *b = calloc(1, sizeof *b);
+	if (!b)
+		return NULL;
+	*b = (struct box){.engine = e, .n_refs = 1, .workspace_fd = -1, .limits = *limits};
+	limits_settle(&b->limits);
+	engine_hold(e);
+	return b;
+}
+
+static void tell_made(struct box *b, const struct err *err)
+{
+	box_made_fn *made = take_ptr(b->made);
+	if (made)
+		made(b->arg, err);
+}
+
+static void on_created(struct warden_call *call, const struct warden_reply *reply, const int *fds)
+{
+	struct box *b = container_of(call, struct box, call);
+	struct err err;
+	b->is_calling = false;
+	b->n_refs++; /* whom it tells may let go */
+	if (reply->status < 0 || !fds) {
+		box_take_number(b, reply);
+		tell_made(b, &reply->err);
+	} else {
+		box_take_reply(b, reply, fds);
+		int r = box_take_init(b, fds[WARDEN_FD_INIT], &err);
+		tell_made(b, r < 0 ? &err : NULL);
+	}
+	box_let_go(b);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): one caller, and all is handed on as it is */
+int box_create(struct box **out, struct engine *e, uint32_t flags, const struct limits *limits,
+	const struct warden_bind *binds, size_t n_binds, box_made_fn *made, void *arg,
+	struct err *err)
+{
+	struct box *b = box_new(e, limits);
+	if (!b)
+		return err_set(err, ERR_NO_MEMORY, "no memory for a box");
+	b->made = made;
+	b->arg = arg;
+	b->is_calling = true;
+	b->call.done = on_created;
+	warden_create(e->warden, &b->call, flags, &b->limits, binds, n_binds);
+	*out = b;
+	return 0;
+}
+
+/* Descriptors are for boxes in the first place. */
+static void take_books(struct box *b, const struct warden_reply *reply, const int *fds)
+{
+	struct rlimit limit;
+	b->books.kind = (enum cgroup_kind)reply->books;
+	if (b->books.kind == CGROUP_NONE)
+		return;
+	memcpy(b->books.fds, fds,
+		(size_t)cgroup_books_count(b->books.kind) * sizeof b->books.fds[0]);
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || (rlim_t)fds[0] > limit.rlim_cur / 2)
+		cgroup_books_close(&b->books);
+}
+
+void box_take_number(struct box *b, const struct warden_reply *reply)
+{
+	b->has_number = reply->status >= 0;
+	b->number = reply->box;
+}
+
+void box_take_reply(struct box *b, const struct warden_reply *reply, const int *fds)
+{
+	box_take_number(b, reply);
+	b->workspace_fd = fds[WARDEN_FD_WORKSPACE];
+	take_books(b, reply, fds + WARDEN_FD_END_);
+	memcpy(b->by, reply->by, sizeof b->by);
+	/* The kernel counts the processes of a box with those of its branches: then we do. */
+	if (b->by[LIMIT_pids] == LIMIT_BY_NONE)
+		b->by[LIMIT_pids] = LIMIT_BY_ENGINE;
+}
+
+static struct driver *driver_of(struct box *b, uint64_t id)
+{
+	struct driver *d = b->drivers;
+	while (d && d->id != id)
+		d = d->next;
+	return d;
+}
+
+/* The box is over: so are all its drivers. Telling one may let go of others. */
+static void tell_over(struct box *b)
+{
+	struct err err;
+	b->is_over = true;
+	err_set(&err, ERR_GONE, "the box ended unexpectedly");
+	b->n_refs++;
+	box_cleared_fn *cleared = take_ptr(b->cleared);
+	if (cleared)
+		cleared(b->cleared_arg, -1);
+	for (struct driver *d = b->drivers; d;) {
+		bool is_news = !d->is_over;
+		if (is_news)
+			driver_on_broken(d, &err);
+		else if (!d->is_let_go)
+			driver_on_rolled_back(d, &err); /* if that is waited for */
+		d = is_news ? b->drivers : d->next; /* what was told may have changed the list */
+	}
+	if (b->filed)
+		b->filed(b->filed_arg, UINT64_MAX, -EPIPE);
+	if (b->marked)
+		b->marked(b->marked_arg, 0);
+	box_let_go(b);
+}
+
+static void on_init(struct init_link *link, const struct init_event *event)
+{
+	struct box *b = container_of(link, struct box, init);
+	struct driver *d = event ? driver_of(b, event->id) : NULL;
+	if (!event) {
+		tell_over(b);
+		return;
+	}
+	if (event->kind == INIT_FILE_DONE && b->filed) {
+		b->filed(b->filed_arg, event->id, event->status);
+		return;
+	}
+	if (event->kind == INIT_MARKED) {
+		if (b->marked)
+			b->marked(b->marked_arg, (uint32_t)event->id);
+		return;
+	}
+	if (event->kind == INIT_CLEARED && b->cleared) {
+		box_cleared_fn *cleared = take_ptr(b->cleared);
+		cleared(b->cleared_arg, event->status);
+		return;
+	}
+	if (event->kind == INIT_FAILED && event->id == 0 && b->drivers)
+		driver_on_broken(b->drivers, &event->err);
+	else if (d && event->kind == INIT_FAILED && d->is_over)
+		driver_on_rolled_back(d, &event->err);
+	else if (d && event->kind == INIT_FAILED)
+		driver_on_broken(d, &event->err);
+	else if (d && event->kind == INIT_EXITED)
+		driver_on_exited(d, event->status);
+	else if (d && event->kind == INIT_ROLLED_BACK)
+		driver_on_rolled_back(d, NULL);
+}
+
+int box_take_init(struct box *b, int fd, struct err *err)
+{
+	b->init.on_event = on_init;
+	int r = init_link_open(&b->init, b->engine->loop, fd, err);
+	b->has_init = r == 0;
+	return r;
+}
+
+struct box *box_hold(struct box *b)
+{
+	b->n_refs++;
+	return b;
+}
+
+void box_let_go(struct box *b)
+{
+	if (--b->n_refs > 0)
+		return;
+	b->made = NULL;
+	b->ended = NULL;
+	maybe_free(b);
+}
+
+void box_end(struct box *b, box_usage_fn *ended, void *arg)
+{
+	b->ended = ended;
+	b->ended_arg = arg;
+	end_now(b);
+}
+
+/* What the kernel counts is read without asking anybody. */
+static bool read_books(struct box *b)
+{
+	struct box_usage now = b->usage;
+	if (b->books.kind == CGROUP_NONE || cgroup_books_read(&b->books, &now) < 0)
+		return false;
+	now.memory_peak_bytes =
+		MAX(MAX(now.memory_peak_bytes, now.memory_bytes), b->usage.memory_peak_bytes);
+	now.cpu_us = MAX(now.cpu_us, b->usage.cpu_us);
+	b->usage = now;
+	return true;
+}
+
+bool box_has_just(struct box *b, uint64_t n)
+{
+	enum limit_by by = (enum limit_by)b->by[LIMIT_pids];
+	bool is_counted = by == LIMIT_BY_CGROUP_V1 || by == LIMIT_BY_CGROUP_V2;
+	return is_counted && read_books(b) && b->usage.n_pids == n;
+}
+
+static void on_usage(struct warden_call *call, const struct warden_reply *reply, const int *fds)
+{
+	struct box *b = container_of(call, struct box, watch);
+	(void)fds;
+	b->is_watching = false;
+	b->usage = reply->usage;
+	box_usage_fn *used = take_ptr(b->used);
+	if (used)
+		used(b->used_arg, reply->status < 0 ? NULL : &reply->usage);
+}
+
+bool box_ask_usage(struct box *b, box_usage_fn *used, void *arg)
+{
+	if (b->is_watching)
+		return false;
+	if (read_books(b)) {
+		struct box_usage now = b->usage;
+		used(arg, &now);
+		return true;
+	}
+	b->is_watching = true;
+	b->used = used;
+	b->used_arg = arg;
+	b->watch.done = on_usage;
+	warden_usage(b->engine->warden, &b->watch, b->number);
+	return true;
+}
+
+void box_forget(struct box *b)
+{
+	b->used = NULL;
+	b->cleared = NULL;
+}
+
+int box_file(struct box *b, const struct init_file *file)
+{
+	return b->is_over ? -EPIPE : init_file(&b->init, file);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): one caller, and all is handed on as it is */
+void box_clear(struct box *b, const struct driver *d, const int32_t *pids, size_t n_pids,
+	bool is_forced, box_cleared_fn *cleared, void *arg)
+{
+	if (b->is_over) {
+		cleared(arg, -1);
+		return;
+	}
+	b->cleared = cleared;
+	b->cleared_arg = arg;
+	init_clear(&b->init, d ? d->id : 0, pids, n_pids, is_forced);
+}

@@ -1,0 +1,80 @@
+/* A driver: an interpreter in a box, its channel, its output. SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "runtime/frame.h"
+#include "runtime/runtime.h"
+#include "session/box/box.h"
+#include "session/box/loss.h"
+
+#include <jansson.h>
+
+struct driver;
+
+/*
+ * What is heard of a driver, from the loop. Any may let go of it.
+ *
+ * frame        one frame; a negative return (with @err) says that it breaks the protocol.
+ * output       bytes of stream 0 (stdout) or 1 (stderr), in the engine's chunk.
+ * exited       its process ended, @status as wait(2) gives it.
+ * broken       it sent what is no frame, could not be started, or its box is gone.
+ * rolled_back  all that a failed step started is gone; the guard can be resumed. Or (@err) it
+ *              is not: told when the driver is over already, else it is `broken`.
+ */
+struct driver_events {
+	int (*frame)(void *arg, struct driver *d, const struct frame *frame, struct err *err);
+	void (*output)(void *arg, struct driver *d, int stream, const char *data, size_t bytes);
+	void (*exited)(void *arg, struct driver *d, int status);
+	void (*broken)(void *arg, struct driver *d, const struct err *err);
+	void (*rolled_back)(void *arg, struct driver *d, const struct err *err);
+};
+
+struct driver_pipe {
+	int fd;
+	uv_poll_t poll;
+	bool is_open; /* the poll handle is */
+	int index;
+};
+
+struct channel;
+
+struct driver {
+	struct box *box; /* held */
+	struct driver *next;
+	const struct runtime *runtime;
+	uint64_t id; /* in its box */
+	const struct driver_events *events;
+	void *arg;
+	struct driver_pipe pipes[2];
+	struct channel *channel;
+	struct buf in, out;
+	unsigned n_put_off;
+	/* Descriptors, and how many bytes go before their frames: of a checkpoint, of an input. */
+	struct driver_late {
+		int fd;
+		size_t at;
+	} late[4];
+	unsigned n_late;
+	size_t n_handles;
+	struct loss loss; /* of a branch */
+	bool is_stem;	  /* it was told to get ready for branches */
+	bool is_let_go, is_over;
+};
+
+/* Who hears of it from now on. */
+void driver_listen(struct driver *d, const struct driver_events *events, void *arg);
+
+/* Has its process closed the channel? */
+bool driver_has_ended(const struct driver *d);
+
+/* Best effort: one that is gone needs no signal. */
+void driver_signal(struct driver *d, int signal);
+
+/* No more events; freed when its handles are closed. The process lives as long as its box does. */
+void driver_let_go(struct driver *d);
+
+/* From the box. */
+void driver_on_exited(struct driver *d, int status);
+void driver_on_broken(struct driver *d, const struct err *err);
+void driver_on_rolled_back(struct driver *d, const struct err *err);

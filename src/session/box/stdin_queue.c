@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/box/stdin_queue.h"
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/utf8.h"
+#include "session/box/ends.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+struct inlet {
+	int reader, writer; /* -1: taken; closed */
+	uv_poll_t poll;
+	bool is_ended;	/* no more is taken; the writer is closed behind what waits */
+	struct buf all; /* everything that was taken */
+	size_t at;	/* of it: what is in the pipe */
+	void (*told)(void *arg);
+	void *arg;
+};
+
+static void on_writable(uv_poll_t *poll, int status, int events);
+
+/* The poll must be stopped before its descriptor goes. */
+static void shut(struct inlet *in)
+{
+	(void)uv_poll_stop(&in->poll);
+	fd_close(&in->writer);
+}
+
+/* Write what the pipe takes; on when it takes more. */
+static void go_on(struct inlet *in)
+{
+	while (in->writer >= 0 && in->at < in->all.bytes) {
+		ssize_t n = write(in->writer, in->all.data + in->at, in->all.bytes - in->at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN) {
+			(void)uv_poll_start(&in->poll, UV_WRITABLE, on_writable);
+			return;
+		}
+		if (n < 0)
+			shut(in); /* nobody reads it */
+		else
+			in->at += (size_t)n;
+	}
+	if (in->writer >= 0)
+		(void)uv_poll_stop(&in->poll);
+	if (in->writer >= 0 && in->is_ended)
+		shut(in);
+}
+
+static void on_writable(uv_poll_t *poll, int status, int events)
+{
+	(void)status;
+	(void)events;
+	go_on(poll->data);
+}
+
+int inlet_open(struct inlet **out, uv_loop_t *loop, struct err *err)
+{
+	int ends[2];
+	struct inlet *in = calloc(1, sizeof *in);
+	if (!in)
+		return err_set(err, ERR_NO_MEMORY, "no memory for the step's input");
+	int r = box_pipe(ends, err);
+	if (r < 0) {
+		free(in);
+		return r;
+	}
+	*in = (struct inlet){.reader = ends[0], .writer = ends[1], .all = BUF_INIT(INLET_BYTES)};
+	r = fd_set_nonblock(in->writer, true);
+	if (r == 0)
+		r = uv_poll_init(loop, &in->poll, in->writer);
+	if (r < 0) {
+		fd_close(&in->reader);
+		fd_close(&in->writer);
+		free(in);
+		return err_sys(err, ERR_IO, -r, "watch the step's input");
+	}
+	in->poll.data = in;
+	*out = in;
+	return 0;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct inlet *in = handle->data;
+	buf_done(&in->all);
+	free(in);
+}
+
+void inlet_close(struct inlet *in)
+{
+	if (!in)
+		return;
+	uv_close((uv_handle_t *)&in->poll, on_closed);
+	fd_close(&in->reader);
+	fd_close(&in->writer);
+}
+
+int inlet_take_reader(struct inlet *in)
+{
+	return fd_take(&in->reader);
+}
+
+int inlet_put(struct inlet *in, const char *data, size_t bytes, bool is_first, struct err *err)
+{
+	if (!inlet_is_open(in)) {
+		(void)err_set(err, ERR_GONE, "the step's input was closed");
+		return err_hint(err,
+			in->is_ended ? "it was ended before"
+				     : "the program does not read it any more");
+	}
+	if (!is_first && inlet_queued(in) > 0 && inlet_queued(in) + bytes > INLET_QUEUE_BYTES) {
+		(void)err_set(
+			err, ERR_BUSY, "%zu bytes wait to be read by the step", inlet_queued(in));
+		return err_hint(err, "send it again when the program has read some");
+	}
+	if (buf_append(&in->all, data, bytes) < 0) {
+		(void)err_set(err, ERR_LIMIT, "the input of a step is over %d MiB in all",
+			INLET_BYTES >> 20);
+		return err_hint(err, "write it to a file of the session");
+	}
+	go_on(in);
+	if (in->told)
+		in->told(in->arg);
+	return 0;
+}
+
+void inlet_watch(struct inlet *in, void (*told)(void *arg), void *arg)
+{
+	in->told = told;
+	in->arg = arg;
+}
+
+void inlet_end(struct inlet *in)
+{
+	in->is_ended = true;
+	go_on(in);
+	if (in->told)
+		in->told(in->arg);
+}
+
+size_t inlet_queued(const struct inlet *in)
+{
+	return in->writer < 0 ? 0 : in->all.bytes - in->at;
+}
+
+size_t inlet_unread(const struct inlet *in)
+{
+	int in_pipe = 0;
+	if (in->writer >= 0 && ioctl(in->writer, FIONREAD, &in_pipe) < 0)
+		in_pipe = 0;
+	return inlet_queued(in) + (size_t)in_pipe;
+}
+
+bool inlet_is_open(const struct inlet *in)
+{
+	return in->writer >= 0 && !in->is_ended;
+}
+
+const char *inlet_text(const struct inlet *in, size_t *bytes)
+{
+	*bytes = in->at == in->all.bytes ? in->at
+					 : utf8_cut(buf_str(&in->all), in->all.bytes, in->at);
+	return buf_str(&in->all);
+}

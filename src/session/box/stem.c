@@ -1,0 +1,500 @@
+/*
+ * Making a branch, the engine's part.
+ *
+ * Theory of operation. The warden prepares a box and answers with descriptors: the engine's end of
+ * init's socket, and what the branch's first process needs. These go to the stem's driver in a
+ * BRANCH frame, together with the new driver's streams and channel. From then on driver and warden
+ * do it between them; the warden answers again when the box is furnished, and the new driver says
+ * READY on its own channel. The branch is there when both have been heard. Until the warden's
+ * second answer every failure ends in it, because the warden has a deadline for each of its waits;
+ * from then on the stem has one.
+ *
+ * A stem makes one branch after the other; the next one is asked for meanwhile, so that its BRANCH
+ * is there when the stem comes to it. The warden makes so many at once, of all stems: whose would
+ * be one more waits until one is furnished.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "session/box/stem.h"
+
+#include "base/fd.h"
+#include "base/timer.h"
+#include "session/box/channel.h"
+#include "session/box/deadline.h"
+#include "session/box/ends.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	LEAVE_MS = 20,
+	LEAVE_TRIES = 10,
+	PREPARED_FDS = 4,
+	READY_MS =
+		10000, /* for what the program does in a new process of its own (at-fork hooks) */
+	LEAST_MS = 1000,
+};
+
+/* In the order in which they were asked for. */
+struct queue {
+	struct branching *first, **last;
+	unsigned n;
+};
+
+struct stem {
+	unsigned n_refs;
+	struct driver *driver; /* NULL when it has died */
+	struct queue wanted;
+	struct queue making;   /* the driver does the first, the warden prepares the next */
+	struct queue arriving; /* furnished, and not ready yet */
+	uint64_t last_id;
+	struct engine *engine;
+	struct stem *next_waiting; /* of the engine's, which hold each other */
+	bool is_waiting;
+	struct deadline late; /* the first that arrives does not; later: there is time to leave */
+	unsigned n_tries;
+};
+
+struct branching {
+	struct branching *next;
+	struct queue *queue; /* in which it is */
+	struct stem *stem;   /* held */
+	uint64_t id;	     /* of its BRANCH */
+	uint64_t late_ms;    /* when it should have been ready, by the loop's clock */
+	struct box *box;
+	struct driver *driver;
+	struct driver_ends ends; /* of it, until they are sent */
+	struct branch_order order;
+	bool is_furnished, is_ready;
+	struct err err; /* the first that went wrong */
+	stem_branched_fn *done;
+	void *arg;
+};
+
+static void start_next(struct stem *s);
+
+static void add(struct queue *q, struct branching *b)
+{
+	b->next = NULL;
+	b->queue = q;
+	*q->last = b;
+	q->last = &b->next;
+	q->n++;
+}
+
+static void take_out(struct branching *b)
+{
+	struct branching **at = &b->queue->first;
+	b->queue->n--;
+	while (*at != b)
+		at = &(*at)->next;
+	*at = b->next;
+	if (b->queue->last == &b->next)
+		b->queue->last = at;
+}
+
+static struct stem *hold(struct stem *s)
+{
+	s->n_refs++;
+	return s;
+}
+
+struct stem *stem_hold(struct stem *s)
+{
+	return hold(s);
+}
+
+bool stem_is_dead(const struct stem *s)
+{
+	return !s->driver || driver_has_ended(s->driver);
+}
+
+static void free_stem(uv_handle_t *handle)
+{
+	struct stem *s = handle->data;
+	struct engine *e = s->engine;
+	free(s);
+	engine_release(e);
+}
+
+static void leave(struct stem *s)
+{
+	struct driver *d = take_ptr(s->driver);
+	if (d) {
+		driver_signal(d, SIGKILL);
+		driver_let_go(d);
+	}
+	uv_close((uv_handle_t *)&s->late.timer, free_stem);
+}
+
+static void on_leave(uv_timer_t *timer)
+{
+	struct stem *s = timer->data;
+	if (s->engine->n_urgent == 0 || ++s->n_tries == LEAVE_TRIES)
+		leave(s);
+	else
+		timer_start(&s->late.timer, on_leave, LEAVE_MS, 0);
+}
+
+/* The end of a process, and of the box that only it held, takes as long as making a branch. */
+void stem_let_go(struct stem *s)
+{
+	if (--s->n_refs > 0)
+		return;
+	if (s->engine->n_urgent == 0)
+		leave(s);
+	else
+		timer_start(&s->late.timer, on_leave, LEAVE_MS, 0);
+}
+
+/* ---- the branch's own driver ---- */
+
+static void on_late(uv_timer_t *timer);
+
+static void watch_arrivals(struct stem *s)
+{
+	const struct branching *b = s->arriving.first;
+	uint64_t now_ms = timer_now();
+	if (b) /* at least so long as to hear of it */
+		deadline_start(&s->late, on_late,
+			b->late_ms > now_ms + LEAST_MS ? b->late_ms - now_ms : LEAST_MS);
+	else
+		deadline_stop(&s->late);
+}
+
+static void finish(struct branching *b)
+{
+	struct stem *s = b->stem;
+	struct driver *d = take_ptr(b->driver);
+	bool is_good = b->err.code == ERR_NONE;
+	take_out(b);
+	watch_arrivals(s);
+	s->engine->n_urgent--;
+	box_let_go(b->box);
+	if (d && (!is_good || !b->done)) {
+		driver_let_go(d);
+		d = NULL;
+	}
+	if (b->done)
+		b->done(b->arg, d, is_good ? NULL : &b->err);
+	driver_ends_close(&b->ends);
+	free(b);
+	start_next(s);
+	stem_let_go(s);
+}
+
+/* An error ends it as soon as the warden has ended its part. */
+static void fail(struct branching *b, const struct err *err)
+{
+	if (b->err.code == ERR_NONE)
+		b->err = *err;
+	if (b->is_furnished)
+		finish(b);
+}
+
+static void on_late(uv_timer_t *timer)
+{
+	struct stem *s = timer->data;
+	struct err err;
+	err_set(&err, ERR_GONE, "the branch was not ready within %d s", READY_MS / 1000);
+	err_hint(&err, STEM_DEATH_HINT);
+	if (s->arriving.first)
+		fail(s->arriving.first, &err);
+}
+
+static int on_branch_frame(void *arg, struct driver *d, const struct frame *frame, struct err *err)
+{
+	struct branching *b = arg;
+	if (frame->type != FRAME_READY)
+		return err_set(err, ERR_PROTOCOL, "a frame of type %u before READY", frame->type);
+	json_t *said = json_loadb(frame->data, frame->bytes, JSON_REJECT_DUPLICATES, NULL);
+	loss_parse(&d->loss, said);
+	json_decref(said);
+	b->is_ready = true;
+	if (b->is_furnished)
+		finish(b);
+	return 0;
+}
+
+static void on_branch_exited(void *arg, struct driver *d, int status)
+{
+	struct err err;
+	(void)d;
+	(void)status;
+	err_set(&err, ERR_GONE, "the branch's driver died at its start");
+	err_hint(&err, "its limit of memory or of open files may be too low");
+	fail(arg, &err);
+}
+
+static void on_branch_broken(void *arg, struct driver *d, const struct err *err)
+{
+	(void)d;
+	fail(arg, err);
+}
+
+static const struct driver_events branch_events = {
+	.frame = on_branch_frame, .exited = on_branch_exited, .broken = on_branch_broken};
+
+/* ---- the stem's driver ---- */
+
+static int on_stem_frame(void *arg, struct driver *d, const struct frame *frame, struct err *err)
+{
+	struct stem *s = arg;
+	(void)d;
+	(void)err;
+	if (frame->type != FRAME_BRANCHED)
+		return 0; /* a GUARD that came late */
+	json_t *said = json_loadb(frame->data, frame->bytes, JSON_REJECT_DUPLICATES, NULL);
+	const char *id = json_string_value(json_object_get(said, "id"));
+	const char *error = json_string_value(json_object_get(said, "error"));
+	struct branching *b = s->making.first;
+	while (b && id && strtoull(id, NULL, 10) != b->id)
+		b = b->next;
+	if (b && id && error) {
+		err_set(&b->err, ERR_GONE, "cannot be branched: %.200s", error);
+		err_hint(&b->err, "end or close what stands in the way, then branch");
+	}
+	json_decref(said);
+	return 0;
+}
+
+static void lose_driver(struct stem *s)
+{
+	struct driver *d = take_ptr(s->driver);
+	if (d)
+		driver_let_go(d);
+	if (s->making.n == 0)
+		start_next(s); /* to tell who waits */
+}
+
+static void on_stem_exited(void *arg, struct driver *d, int status)
+{
+	(void)d;
+	(void)status;
+	lose_driver(arg);
+}
+
+static void on_stem_broken(void *arg, struct driver *d, const struct err *err)
+{
+	(void)d;
+	(void)err;
+	lose_driver(arg);
+}
+
+static const struct driver_events stem_events = {
+	.frame = on_stem_frame, .exited = on_stem_exited, .broken = on_stem_broken};
+
+struct stem *stem_new(struct driver *d)
+{
+	struct stem *s = calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	s->n_refs = 1;
+	s->driver = d;
+	s->wanted.last = &s->wanted.first;
+	s->making.last = &s->making.first;
+	s->arriving.last = &s->arriving.first;
+	s->engine = d->box->engine;
+	(void)uv_timer_init(s->engine->loop, &s->late.timer);
+	s->late.timer.data = s;
+	engine_hold(s->engine);
+	driver_listen(d, &stem_events, s);
+	driver_be_stem(d);
+	return s;
+}
+
+/* ---- the warden's two answers ---- */
+
+/* What can be made while the warden prepares. */
+static void make_driver(struct branching *b)
+{
+	if (driver_new(&b->driver, b->box, b->stem->driver->runtime, -1, &b->ends, &b->err) < 0)
+		return;
+	driver_listen(b->driver, &branch_events, b);
+	b->driver->id = 1; /* what init of a branch calls its first process */
+	b->box->last_id = 1;
+}
+
+static int send_branch(struct branching *b, const int *fds, size_t n_fds, struct err *err)
+{
+	int all[PREPARED_FDS + WIRE_SPAWN_FDS], n = 0;
+	for (size_t i = 1; i < n_fds; i++)
+		all[n++] = fds[i];
+	for (int i = 0; i < WIRE_SPAWN_FDS; i++)
+		all[n++] = b->ends.fds[i];
+	char order[80];
+	snprintf(order, sizeof order, "{\"id\":\"%llu\"%s%s}", (unsigned long long)b->id,
+		b->order.is_continuation ? ",\"reseed\":false" : "",
+		b->order.is_warm ? ",\"warm\":true" : "");
+	int r = driver_send_fds(b->stem->driver, FRAME_BRANCH, order, all, (size_t)n, err);
+	driver_ends_close(&b->ends);
+	return r;
+}
+
+static void on_prepared(struct warden_call *call, const int *fds, size_t n_fds)
+{
+	struct box *box = container_of(call, struct box, call);
+	struct branching *b = box->arg;
+	struct err err = {0};
+	int r = n_fds != PREPARED_FDS
+		? err_set(&err, ERR_PROTOCOL, "the warden gave %zu descriptors", n_fds)
+		: box_take_init(box, fds[0], &err);
+	if (r == 0 && !b->stem->driver)
+		r = err_set(&err, ERR_GONE, "the driver to be branched has died");
+	if (r == 0)
+		r = b->err.code == ERR_NONE ? send_branch(b, fds, n_fds, &err) : -1;
+	for (size_t i = box->has_init ? 1 : 0; i < n_fds; i++)
+		(void)close(fds[i]);
+	if (r < 0)
+		fail(b, &err); /* the warden sees the end of a socket, and gives up too */
+}
+
+/* What failed in the making says more than that the two ends of it are gone, and the driver most.
+ */
+static void take_refusal(struct branching *b, const struct err *err)
+{
+	if (b->stem->driver)
+		driver_look(b->stem->driver);
+	if (b->err.code == ERR_NONE || (b->err.code == ERR_GONE && err->code != ERR_GONE))
+		b->err = *err;
+	if (b->err.code == ERR_GONE && !b->err.hint[0])
+		err_hint(&b->err, STEM_DEATH_HINT);
+}
+
+/* The driver has not even begun: it hangs, and would in each branch to come. */
+static void end_hanging(struct stem *s, const struct err *err)
+{
+	if (err->sys != ETIMEDOUT || !s->driver)
+		return;
+	driver_signal(s->driver, SIGKILL);
+	lose_driver(s);
+}
+
+static void wait_for_turn(struct stem *s)
+{
+	struct stem **at = &s->engine->waiting;
+	if (s->is_waiting)
+		return;
+	while (*at)
+		at = &(*at)->next_waiting;
+	*at = hold(s);
+	s->is_waiting = true;
+}
+
+/* Those that have waited, before the one that has just had its turn. */
+static void give_turns(struct engine *e)
+{
+	while (e->waiting && e->n_branching < WIRE_BRANCHINGS_MAX) {
+		struct stem *s = e->waiting;
+		e->waiting = take_ptr(s->next_waiting);
+		s->is_waiting = false;
+		start_next(s);
+		stem_let_go(s);
+	}
+}
+
+static void on_furnished(struct warden_call *call, const struct warden_reply *reply, const int *fds)
+{
+	struct box *box = container_of(call, struct box, call);
+	struct branching *b = box->arg;
+	box->is_calling = false;
+	b->is_furnished = true;
+	box->engine->n_branching--;
+	give_turns(box->engine);
+	if (reply->status == 0 && fds) {
+		box_take_reply(box, reply, fds);
+	} else {
+		if (reply->op == WARDEN_BRANCHED)
+			box_take_number(box, reply);
+		take_refusal(b, &reply->err);
+		end_hanging(b->stem, &reply->err);
+	}
+	if (b->is_ready || b->err.code != ERR_NONE) {
+		finish(b);
+		return;
+	}
+	struct stem *s = b->stem;
+	take_out(b);
+	add(&s->arriving, b);
+	b->late_ms = timer_now() + READY_MS;
+	watch_arrivals(s);
+	start_next(s);
+}
+
+/* Its end, before it has begun. */
+static void refuse(struct branching *b)
+{
+	struct stem *s = b->stem;
+	err_set(&b->err, ERR_GONE, "the driver to be branched has died");
+	take_out(b); /* first: who hears of it may ask for another */
+	if (b->done)
+		b->done(b->arg, NULL, &b->err);
+	box_let_go(b->box);
+	free(b);
+	stem_let_go(s);
+}
+
+static void start_one(struct branching *b)
+{
+	struct stem *s = b->stem;
+	if (!s->driver) {
+		refuse(b);
+		return;
+	}
+	take_out(b);
+	add(&s->making, b);
+	s->engine->n_urgent++;
+	s->engine->n_branching++;
+	b->box->depth = s->driver->box->depth + 1;
+	b->box->arg = b;
+	b->box->is_calling = true;
+	b->box->call.prepared = on_prepared;
+	b->box->call.done = on_furnished;
+	warden_branch(s->engine->warden, &b->box->call, s->driver->box->number, &b->box->limits,
+		b->order.binds, b->order.n_binds);
+	make_driver(b);
+}
+
+static void start_next(struct stem *s)
+{
+	hold(s);
+	while (s->wanted.first && s->making.n < WIRE_AHEAD_MAX) {
+		if (s->engine->n_branching == WIRE_BRANCHINGS_MAX) {
+			wait_for_turn(s);
+			break;
+		}
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what was freed has been taken out */
+		start_one(s->wanted.first);
+	}
+	stem_let_go(s);
+}
+
+struct branching *stem_branch(
+	struct stem *s, const struct branch_order *order, stem_branched_fn *done, void *arg)
+{
+	struct branching *b = stem_is_dead(s) ? NULL : calloc(1, sizeof *b);
+	struct box *box = b ? box_new(s->engine, &order->limits) : NULL;
+	if (!box) {
+		free(b);
+		return NULL;
+	}
+	*b = (struct branching){.stem = hold(s),
+		.box = box,
+		.ends = {{-1, -1, -1, -1}},
+		.order = *order,
+		.id = ++s->last_id,
+		.done = done,
+		.arg = arg};
+	add(&s->wanted, b);
+	start_next(s);
+	return b;
+}
+
+void branching_forget(struct branching *b)
+{
+	b->done = NULL;
+}

@@ -1,0 +1,151 @@
+/*
+ * Volumes are not kept: they may be of any size. But the kernel notes when a file was changed, and
+ * a program cannot set that; so after a step that failed it can be told what is not as it was.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "session/box/volume_changes.h"
+
+#include "base/fd.h"
+#include "base/utf8.h"
+#include "sandbox/syscalls.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static const char home[] = "/home/user/";
+
+int64_t leftover_now_ns(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+bool leftover_has_host_workspace(const struct order_checked *order)
+{
+	for (size_t i = 0; i < order->n_binds; i++)
+		if (order->binds[i].kind == BIND_WORKSPACE)
+			return true;
+	return false;
+}
+
+void leftover_add(json_t **list, const char *prefix, const char *path)
+{
+	cleanup_buf struct buf text = BUF_INIT(6 * PATH_MAX);
+	if (!*list)
+		*list = json_array();
+	if (utf8_repair(&text, prefix, strlen(prefix), NULL) == 0 &&
+		utf8_repair(&text, path, strlen(path), NULL) == 0)
+		(void)json_array_append_new(*list, json_stringn(buf_str(&text), text.bytes));
+}
+
+struct naming {
+	json_t **list;
+	const char *prefix;
+};
+
+static void name_change(void *arg, enum workspace_change change, const struct workspace_file *file)
+{
+	const struct naming *n = arg;
+	if (change != WORKSPACE_CREATED)
+		leftover_add(n->list, n->prefix, file->path);
+}
+
+void leftover_compare(json_t **list, const char *prefix, const struct workspace *then,
+	const struct workspace *now)
+{
+	workspace_compare(then, now, name_change, &(struct naming){list, prefix});
+}
+
+/* ---- volumes ---- */
+
+struct look {
+	json_t **list;
+	int64_t since_ns;
+	struct workspace files;
+	char prefix[WIRE_PATH_BYTES + 1]; /* with a slash at its end */
+};
+
+static bool is_changed(const struct look *l, const struct workspace_file *f)
+{
+	return f->changed_ns >= l->since_ns && f->kind != WORKSPACE_MOUNT;
+}
+
+static void tell_changes(struct look *l)
+{
+	for (size_t i = 0; i < l->files.n_files; i++) {
+		const struct workspace_file *f = &l->files.files[i];
+		if (is_changed(l, f))
+			leftover_add(l->list, l->prefix, f->path);
+	}
+}
+
+/* Of the mount that the order names, whatever the program has put beside it. Returns: a descriptor,
+ * or -1. */
+static int open_volume(const struct warden_bind *bind, int workspace_fd, struct stat *st)
+{
+	cleanup_fd int root = openat(workspace_fd, "../..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int fd = root < 0 ? -1
+				     : sys_open_beneath(root, bind->dst + 1,
+					       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	bool is_it =
+		fd >= 0 && fstat(fd, st) == 0 && st->st_dev == bind->dev && st->st_ino == bind->ino;
+	return is_it ? fd_take(&fd) : -1;
+}
+
+static int64_t changed_ns(const struct stat *st)
+{
+	return st->st_ctim.tv_sec * 1000000000LL + st->st_ctim.tv_nsec;
+}
+
+static void look_at(struct look *l, const struct warden_bind *bind, int workspace_fd)
+{
+	struct stat st;
+	struct err err;
+	bool is_below = strncmp(bind->dst, home, sizeof home - 1) == 0;
+	const char *name = bind->dst + (is_below ? sizeof home - 1 : 0);
+	cleanup_fd int fd = workspace_fd < 0 ? -1 : open_volume(bind, workspace_fd, &st);
+	bool is_dir = fd >= 0 && S_ISDIR(st.st_mode);
+	if (fd < 0 || (is_dir && workspace_scan(&l->files, fd, &err) < 0)) {
+		leftover_add(l->list, name, "");
+		return;
+	}
+	snprintf(l->prefix, sizeof l->prefix, "%s/", name);
+	tell_changes(l);
+	if (l->files.is_cut || changed_ns(&st) >= l->since_ns)
+		leftover_add(l->list, name, "");
+	workspace_done(&l->files);
+}
+
+void leftover_volumes(
+	json_t **list, const struct order_checked *order, int workspace_fd, int64_t since_ns)
+{
+	struct look l = {.list = list, .since_ns = since_ns};
+	for (size_t i = 0; i < order->n_binds; i++)
+		if (order->binds[i].kind == BIND_VOLUME_RW)
+			look_at(&l, &order->binds[i], workspace_fd);
+}
+
+static void name_action(void *arg, const struct shadow_action *action)
+{
+	if (action->act != SHADOW_TIME)
+		leftover_add(arg, "", action->path);
+}
+
+void leftover_workspace(json_t **list, const struct shadow *then, int fd)
+{
+	struct workspace now;
+	struct err err;
+	if (!then || fd < 0 || workspace_scan(&now, fd, &err) < 0) {
+		leftover_add(list, "", ".");
+		return;
+	}
+	if (now.is_cut || shadow_files(then)->is_cut)
+		leftover_add(list, "", ".");
+	shadow_diff(then, &now, name_action, list);
+	workspace_done(&now);
+}

@@ -1,0 +1,211 @@
+/*
+ * The record of a step that has ended is completed by what it did to the files, and gets its name.
+ *
+ * What came out of a step is made valid UTF-8, written down as JSON and hashed, which takes as long
+ * as it is large: half a second for 20 MiB. To list ten thousand files, and what became of each,
+ * takes 30 ms. The loop answers other callers meanwhile, so that is done in the thread pool. The
+ * thread has the record for itself: nothing that a box says from then on belongs to the step
+ * (STEP_NAMING takes no output and no frame), and what the caller owns (code, inputs) is copied or
+ * held.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "session/complete_record.h"
+
+#include "base/timer.h"
+#include "base/utf8.h"
+#include "session/inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAMING_INLINE_BYTES = 256 << 10, NAMING_INLINE_FILES = 1000, FILE_ROW_BYTES = 128 };
+
+struct naming {
+	uv_work_t work;
+	struct session *session;
+	char *code;
+	size_t code_bytes;
+	json_t *inputs;
+	struct box *box; /* held: whose files are to be listed; or NULL */
+	const struct workspace *then;
+	struct workspace after;
+	unsigned n_put_off;
+};
+
+/* ---- files ---- */
+
+/* SQLite writes what it undoes into the file when it was too much for its memory. */
+static bool is_undone(
+	const struct session *s, enum workspace_change change, const struct workspace_file *file)
+{
+	const struct shadow *then = s->is_shadow_due ? NULL : keep_newest(s);
+	return s->record.undone && change == WORKSPACE_MODIFIED && then &&
+		shadow_has_bytes(then, file, s->box->workspace_fd);
+}
+
+static void add_change(void *arg, enum workspace_change change, const struct workspace_file *file)
+{
+	static const char *const words[] = {"created", "modified", "deleted"};
+	cleanup_buf struct buf path = BUF_INIT(3 * 4096);
+	/* A name that is no UTF-8 cannot be said in JSON; it is shown repaired. */
+	struct session *s = arg;
+	struct record *record = &s->record;
+	if (file->kind != WORKSPACE_FILE || is_undone(s, change, file) ||
+		utf8_repair(&path, file->path, strlen(file->path), NULL) < 0 ||
+		record_add_path(record, change == WORKSPACE_DELETED ? NULL : file->path) < 0)
+		return;
+	json_t *row = json_object();
+	(void)json_object_set_new(row, "path", json_stringn(buf_str(&path), path.bytes));
+	(void)json_object_set_new(row, "change", json_string(words[change]));
+	(void)json_object_set_new(row, "size", json_integer((json_int_t)file->size_bytes));
+	(void)json_object_set_new(row, "mime", json_string(workspace_mime(file->path)));
+	(void)json_array_append_new(record->files, row);
+}
+
+static void tell_changes(
+	struct session *s, const struct workspace *then, const struct workspace *after)
+{
+	workspace_compare(then, after, add_change, s);
+	s->record.files_cut = after->is_cut;
+}
+
+static void take_files(struct session *s, struct workspace *after)
+{
+	workspace_done(&s->before);
+	s->before = *after;
+	*after = (struct workspace){0};
+	s->is_shadow_due = true;
+}
+
+/* List them, if they are at most so many. Returns: whether they are more. */
+static bool list_few(struct session *s, size_t max)
+{
+	struct err err;
+	struct workspace after;
+	const struct workspace *then = session_files(s);
+	if (!s->box)
+		return false;
+	if (then->n_files > max)
+		return true;
+	if (workspace_scan_some(&after, s->box->workspace_fd, max, &err) < 0)
+		return false;
+	if (after.is_cut && max < WORKSPACE_FILES_MAX) {
+		workspace_done(&after);
+		return true;
+	}
+	tell_changes(s, then, &after);
+	take_files(s, &after);
+	return false;
+}
+
+static void list_all(struct naming *n)
+{
+	struct err err;
+	if (workspace_scan(&n->after, n->box->workspace_fd, &err) < 0)
+		n->then = NULL;
+	else
+		tell_changes(n->session, n->then, &n->after);
+}
+
+/* ---- the name ---- */
+
+static size_t record_bytes(const struct session *s)
+{
+	const struct record *r = &s->record;
+	size_t bytes = s->req.code_bytes + r->result_bytes + r->displays_bytes +
+		r->n_paths * FILE_ROW_BYTES;
+	for (size_t i = 0; i < ARRAY_LEN(r->out); i++)
+		bytes += r->out[i].head.bytes + r->out[i].tail.bytes;
+	return bytes;
+}
+
+static void name(struct session *s, const char *code, size_t bytes, const json_t *inputs)
+{
+	for (size_t i = 0; i < ARRAY_LEN(s->record.out) && !s->is_once; i++)
+		capture_settle(&s->record.out[i]);
+	record_name(&s->record, s->head, code, bytes, s->req.argv, inputs);
+	for (size_t i = 0; i < ARRAY_LEN(s->record.out) && !s->is_once; i++)
+		capture_done(&s->record.out[i]); /* `outputs` has it */
+}
+
+static void work(uv_work_t *work)
+{
+	struct naming *n = work->data;
+	if (n->box)
+		list_all(n);
+	name(n->session, n->code, n->code_bytes, n->inputs);
+}
+
+static void free_naming(struct naming *n)
+{
+	if (n->box)
+		box_let_go(n->box);
+	workspace_done(&n->after);
+	free(n->code);
+	json_decref(n->inputs);
+	free(n);
+}
+
+static void wait(uv_work_t *work)
+{
+	(void)work;
+}
+
+static void done(uv_work_t *work, int status)
+{
+	struct naming *n = work->data;
+	struct session *s = n->session;
+	/* What follows takes long for a long record: those of several sessions do not come in one
+	 * turn. */
+	if (timer_is_late(s->engine->loop, &n->n_put_off) &&
+		uv_queue_work(s->engine->loop, work, wait, done) == 0)
+		return;
+	(void)status; /* it is never cancelled */
+	if (n->box && n->then)
+		take_files(s, &n->after);
+	free_naming(n);
+	if (s->state == SESSION_CLOSING) {
+		session_handle_gone(s);
+		return;
+	}
+	s->n_handles--;
+	step_event(s, STEP_NAMED);
+}
+
+static bool start_work(struct session *s, bool is_listing)
+{
+	struct naming *n = calloc(1, sizeof *n);
+	if (!n)
+		return false;
+	*n = (struct naming){.work = {.data = n},
+		.session = s,
+		.code = malloc(s->req.code_bytes + 1),
+		.code_bytes = s->req.code_bytes,
+		.inputs = json_incref((json_t *)(uintptr_t)s->req.inputs)};
+	if (n->code)
+		memcpy(n->code, s->req.code, n->code_bytes);
+	if (is_listing) {
+		n->box = box_hold(s->box);
+		n->then = session_files(s);
+	}
+	if (n->code && uv_queue_work(s->engine->loop, &n->work, work, done) == 0) {
+		s->n_handles++;
+		return true;
+	}
+	free_naming(n);
+	return false;
+}
+
+void naming_start(struct session *s)
+{
+	/* A session for one step has no other callers, and its arguments are the caller's. */
+	bool is_listing = list_few(s, s->is_once ? WORKSPACE_FILES_MAX : NAMING_INLINE_FILES);
+	bool is_long = is_listing || record_bytes(s) > NAMING_INLINE_BYTES;
+	if (!s->is_once && is_long && start_work(s, is_listing))
+		return;
+	if (is_listing)
+		(void)list_few(s, WORKSPACE_FILES_MAX);
+	name(s, s->req.code, s->req.code_bytes, s->req.inputs);
+	step_event(s, STEP_NAMED);
+}

@@ -1,0 +1,551 @@
+/* The drivers of a session, one for each runtime in use: started, set up, heard.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "session/inside.h"
+
+#include "base/fd.h"
+#include "runtime/start.h"
+#include "session/box/channel.h"
+#include "session/box/ends.h"
+#include "session/step/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { STATE_BYTES_MAX = 4 << 20, NAMES_MAX = 200, NAMES_MS = 5000 };
+
+struct part *python_part(struct session *s)
+{
+	return &s->parts[runtime_index(runtime_by_name("python"))];
+}
+
+static struct part *part_of(struct session *s, const struct runtime *runtime)
+{
+	struct part *p = &s->parts[runtime_index(runtime)];
+	p->session = s;
+	p->runtime = runtime;
+	return p;
+}
+
+/* Above this no copy of the process fits beside it. */
+static uint64_t guard_bytes(const struct session *s)
+{
+	return s->limits.value[LIMIT_memory_bytes] / 2;
+}
+
+/* ---- what a driver says ---- */
+
+static json_t *parse(const struct frame *frame, struct err *err)
+{
+	json_t *said = json_loadb(frame->data, frame->bytes, JSON_REJECT_DUPLICATES, NULL);
+	if (json_is_object(said))
+		return said;
+	json_decref(said);
+	err_set(err, ERR_PROTOCOL, "a frame of type %u that is no object", frame->type);
+	return NULL;
+}
+
+static uint64_t id_of(const json_t *said)
+{
+	const char *id = json_string_value(json_object_get(said, "id"));
+	return id ? strtoull(id, NULL, 10) : 0;
+}
+
+static int take_state(struct part *p, const struct frame *frame, struct err *err)
+{
+	struct loss_text loss;
+	json_t *said = parse(frame, err);
+	const char *state = json_string_value(json_object_get(said, "state"));
+	size_t bytes = json_string_length(json_object_get(said, "state"));
+	int r = said ? 0 : -EPROTO;
+	if (said && (!state || bytes > STATE_BYTES_MAX || strlen(state) != bytes))
+		r = err_set(err, ERR_PROTOCOL, "a state that is no text of at most 4 MiB");
+	if (r == 0) {
+		text_let_go(p->state);
+		loss_parse_text(&loss, said);
+		p->state = text_new(state, &loss);
+		p->is_loss_told = false;
+	}
+	json_decref(said);
+	return r;
+}
+
+static int take_guard(struct part *p, const struct frame *frame, struct err *err)
+{
+	json_t *said = parse(frame, err);
+	if (!said)
+		return -EPROTO;
+	const json_t *pid = json_object_get(said, "pid");
+	bool has_guard = p->runtime->carry == CARRY_MEMORY;
+	if (!has_guard)
+		p->arm_pid = (int32_t)json_integer_value(pid);
+	if (p->due_id && id_of(said) == p->due_id)
+		keep_guard(p, said);
+	json_decref(said);
+	return 0;
+}
+
+static void take_names(struct session *s, const json_t *said)
+{
+	session_names_fn *named = take_ptr(s->named);
+	deadline_stop(&s->wall);
+	const json_t *names = json_object_get(said, "names");
+	struct err err;
+	bool is_good = json_is_array(names) && json_array_size(names) <= NAMES_MAX;
+	err_set(&err, ERR_PROTOCOL, "the driver answered with no list of names");
+	named(s->named_arg, is_good ? names : NULL, is_good ? NULL : &err);
+}
+
+/* A SETUP is done: the first one opens the session. */
+static void take_setup(struct part *p, const json_t *said)
+{
+	struct session *s = p->session;
+	struct err err;
+	const json_t *error = json_object_get(said, "error");
+	p->setup_id = 0;
+	if (error) {
+		const char *name = json_string_value(json_object_get(error, "name"));
+		const char *message = json_string_value(json_object_get(error, "message"));
+		err_set(&err, ERR_USAGE, "%.60s: %.180s", name ? name : "setup failed",
+			message ? message : "");
+		err_hint(&err, "name modules that this interpreter has: --preload numpy,pandas");
+	}
+	session_opened(s, error ? &err : NULL);
+	session_count(s); /* a branch may have waited for it */
+}
+
+static int take_done(struct part *p, const struct frame *frame, struct err *err)
+{
+	struct session *s = p->session;
+	json_t *said = parse(frame, err);
+	if (!said)
+		return -EPROTO;
+	uint64_t id = id_of(said);
+	if (s->named && id == s->named_id)
+		take_names(s, said);
+	else if (p->setup_id && id == p->setup_id)
+		take_setup(p, said);
+	json_decref(said);
+	return 0;
+}
+
+static int take_step_frame(struct part *p, const struct frame *frame, struct err *err)
+{
+	struct session *s = p->session;
+	const json_t *display;
+	int r = 0;
+	if (s->part != p || s->step_state == STEP_NONE || step_is_over(s->step_state))
+		return 0;
+	switch (frame->type) {
+	case FRAME_BEGIN:
+		step_began(s);
+		break;
+	case FRAME_TOOL:
+		r = calling_take(p, frame, err);
+		break;
+	case FRAME_WAITING:
+		driver_drain(p->driver); /* what it asks is read before it is told that it asks */
+		if (s->part == p)
+			calling_read(s);
+		break;
+	case FRAME_DISPLAY:
+		r = report_display(frame->data, frame->bytes, &s->record, &display, err);
+		if (r == 1 && s->events.display)
+			s->events.display(s->events.arg, display);
+		break;
+	default:
+		r = report_result(frame->data, frame->bytes, s->step_id, &s->record, &s->end, err);
+		if (r == 1)
+			step_event(s, STEP_RESULT);
+	}
+	return r;
+}
+
+static int take_ready(struct part *p, const struct frame *frame, struct err *err)
+{
+	json_t *said = parse(frame, err);
+	if (!said)
+		return -EPROTO;
+	p->pid = (int32_t)json_integer_value(json_object_get(said, "pid"));
+	p->is_unnamed = true;
+	transaction_ready(p->session, p, said);
+	json_decref(said);
+	return 0;
+}
+
+static int on_frame(void *arg, struct driver *d, const struct frame *frame, struct err *err)
+{
+	struct part *p = arg;
+	bool is_of_session = frame->type == FRAME_GUARD || frame->type == FRAME_STATE ||
+		frame->type == FRAME_DONE;
+	(void)d;
+	if (p->session->is_once && is_of_session)
+		return err_set(err, ERR_PROTOCOL, "a frame of unknown type %u", frame->type);
+	switch (frame->type) {
+	case FRAME_READY:
+		return take_ready(p, frame, err);
+	case FRAME_BEGIN:
+	case FRAME_DISPLAY:
+	case FRAME_TOOL:
+	case FRAME_WAITING:
+	case FRAME_RESULT:
+		return take_step_frame(p, frame, err);
+	case FRAME_GUARD:
+		return take_guard(p, frame, err);
+	case FRAME_STATE:
+		return take_state(p, frame, err);
+	case FRAME_DONE:
+		return take_done(p, frame, err);
+	default:
+		return err_set(err, ERR_PROTOCOL, "a frame of unknown type %u", frame->type);
+	}
+}
+
+static void on_output(void *arg, struct driver *d, int stream, const char *data, size_t bytes)
+{
+	struct part *p = arg;
+	(void)d;
+	step_take_output(p->session, stream, data, bytes);
+}
+
+/* A driver that ends between steps is missed by the next one. */
+static void driver_gone(struct part *p, const struct err *err)
+{
+	struct session *s = p->session;
+	if (s->named) {
+		session_names_fn *named = take_ptr(s->named);
+		deadline_stop(&s->wall);
+		named(s->named_arg, NULL, err);
+	}
+	if (s->state == SESSION_MAKING) {
+		session_opened(s, err);
+		return;
+	}
+	if (s->is_rolling && (p == s->failed || p == s->resumed))
+		return;
+	if (!s->stemmed && !s->branching && s->box && !s->box->is_over && transaction_revive(p))
+		return;
+	bool has_state = p->is_live && p->runtime->carry == CARRY_MEMORY;
+	part_lose(p);
+	if (s->stemmed && p->runtime->carry == CARRY_MEMORY)
+		session_no_stem(s, err);
+	if (has_state && s->box && !s->branching) {
+		s->is_lost = true;
+		checkpoints_cut(&s->points, 0);
+	}
+	if (s->box && !s->box->is_over)
+		session_count(s); /* this, or a step, may have waited for the driver's guard */
+	if (s->is_lost && s->is_asked)
+		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN, err->msg);
+	else
+		step_proceed(s);
+}
+
+/* Its step is over, but has no name yet: the state after it cannot be gone back to. */
+static bool is_settled(const struct part *p)
+{
+	const struct session *s = p->session;
+	return s->part == p && step_is_over(s->step_state) && !s->is_once;
+}
+
+void session_notice(struct session *s)
+{
+	struct err err;
+	for (size_t i = 0; session_is_idle(s) && i < ARRAY_LEN(s->parts); i++) {
+		struct part *p = &s->parts[i];
+		if (!p->driver || !p->driver->is_over)
+			continue;
+		err_set(&err, ERR_GONE, "the driver ended by itself");
+		driver_gone(p, &err);
+	}
+}
+
+static void on_exited(void *arg, struct driver *d, int status)
+{
+	struct part *p = arg;
+	struct session *s = p->session;
+	struct err err;
+	(void)d;
+	if (s->is_rolling) { /* it was killed; or the guard was, before it could go on */
+		if (p == s->resumed)
+			transaction_exited(s);
+		return;
+	}
+	if (is_settled(p)) /* session_notice() */
+		return;
+	if (s->part == p && s->step_state != STEP_NONE) {
+		s->end.has_exited = true;
+		s->end.wait_status = status;
+		if (s->began_ns || !WIFEXITED(status)) {
+			step_event(s, STEP_EXITED);
+			return;
+		}
+		s->end.why_code = ERR_RUNTIME;
+		step_stop(s, STEP_CAUSE_BOX, STEP_BROKEN,
+			"the interpreter ended before the program began; is it one?");
+		return;
+	}
+	err_set(&err, ERR_GONE, "the driver ended by itself");
+	driver_gone(p, &err);
+}
+
+static void on_broken(void *arg, struct driver *d, const struct err *err)
+{
+	struct part *p = arg;
+	struct session *s = p->session;
+	(void)d;
+	if (s->is_rolling && (p == s->failed || p == s->resumed)) {
+		transaction_failed(s, err);
+		return;
+	}
+	if (is_settled(p))
+		return;
+	if (s->part == p && s->step_state != STEP_NONE) {
+		s->end.why_code = err->code;
+		step_stop(s, err->code == ERR_PROTOCOL ? STEP_CAUSE_PROTOCOL : STEP_CAUSE_BOX,
+			STEP_BROKEN, err->msg);
+		return;
+	}
+	driver_gone(p, err);
+}
+
+static void on_rolled_back(void *arg, struct driver *d, const struct err *err)
+{
+	struct part *p = arg;
+	(void)d;
+	if (!err)
+		transaction_rolled_back(p->session, p);
+	else if (p->session->is_rolling)
+		transaction_failed(p->session, err);
+}
+
+const struct driver_events part_events = {.frame = on_frame,
+	.output = on_output,
+	.exited = on_exited,
+	.broken = on_broken,
+	.rolled_back = on_rolled_back};
+
+/* ---- starting and setting up ---- */
+
+/* The environment that all sessions of an order share, with this session's name in it. */
+static void own_environment(const struct session *s, const struct runtime_start *shared,
+	struct runtime_start *own, char *name)
+{
+	static const char variable[] = "RETORT_SESSION=";
+	*own = *shared;
+	snprintf(name, sizeof variable + RECORD_ID_BYTES, "%s%s", variable, s->id);
+	for (size_t i = 0; own->envp[i]; i++)
+		if (strncmp(own->envp[i], variable, sizeof variable - 1) == 0 &&
+			!s->order->has_seed)
+			own->envp[i] = name;
+}
+
+static int start_driver(struct part *p, int stdin_fd, struct err *err)
+{
+	struct session *s = p->session;
+	char name[sizeof "RETORT_SESSION=" + RECORD_ID_BYTES];
+	struct runtime_start own;
+	struct driver_ends ends;
+	const struct runtime_start *shared = order_start(s->order, p->runtime, err);
+	if (!shared)
+		return -ENOEXEC;
+	own_environment(s, shared, &own, name);
+	int r = driver_new(&p->driver, s->box, p->runtime, stdin_fd, &ends, err);
+	if (r < 0)
+		return r;
+	driver_listen(p->driver, &part_events, p);
+	return driver_spawn(p->driver, &own, s->is_once ? 0 : 1 + s->is_template, &ends, err);
+}
+
+int part_start(struct session *s, const struct runtime *runtime, struct part **out, struct err *err)
+{
+	struct part *p = part_of(s, runtime);
+	int stdin_fd;
+	*out = p;
+	if (p->driver)
+		return 0;
+	int r = session_open_stdin(s, &stdin_fd, err);
+	return r < 0 ? r : start_driver(p, stdin_fd, err);
+}
+
+struct part *part_adopt(struct session *s, struct driver *d)
+{
+	struct part *p = part_of(s, d->runtime);
+	p->driver = d;
+	p->is_live = true;
+	p->is_unnamed = true;
+	driver_listen(d, &part_events, p);
+	return p;
+}
+
+/*
+ * The guard's socket is ours: an end that the box had made could be one that it shares with us.
+ * Without one the driver answers that it has no guard.
+ */
+static int make_guard_socket(struct part *p)
+{
+	int pair[2];
+	if (p->runtime->carry != CARRY_MEMORY || !p->guard ||
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return -1;
+	fd_refuse_passed(pair[0]);
+	fd_close(&p->guard->due_fd);
+	p->guard->due_fd = pair[0];
+	return pair[1];
+}
+
+void part_ask_guard(struct part *p)
+{
+	struct err none;
+	char id[24];
+	if (!p->due_id || p->is_due_said || !p->driver)
+		return;
+	snprintf(id, sizeof id, "%llu", (unsigned long long)p->due_id);
+	json_t *order = json_pack(
+		"{s:s, s:I}", "id", id, "guard_bytes", (json_int_t)guard_bytes(p->session));
+	p->is_due_said = true;
+	cleanup_fd int theirs = make_guard_socket(p);
+	(void)driver_send_fd(p->driver, FRAME_CHECKPOINT, order, theirs, &none);
+	json_decref(order);
+}
+
+bool part_is_waiting(const struct part *p)
+{
+	bool may_be_told = p->runtime->carry == CARRY_MEMORY && !p->session->is_once;
+	return may_be_told && p->is_live && !p->due_id && !p->setup_id && !p->no_guard[0] &&
+		!p->is_interrupted;
+}
+
+/* What it has to answer. */
+static void ask_setup(struct part *p, json_t *setup)
+{
+	struct session *s = p->session;
+	char id[24];
+	p->setup_id = ++s->last_id;
+	snprintf(id, sizeof id, "%llu", (unsigned long long)p->setup_id);
+	(void)json_object_set_new(setup, "id", json_string(id));
+	bool is_template = s->is_template && p->runtime->carry == CARRY_MEMORY;
+	(void)json_object_set_new(setup, "template", json_boolean(is_template));
+	json_t *preload = json_array();
+	for (size_t i = 0; s->preload && s->preload[i]; i++)
+		(void)json_array_append_new(preload, json_string(s->preload[i]));
+	(void)json_object_set_new(setup, "preload", preload);
+}
+
+/*
+ * Say what the driver is to be. Without @err nobody hears of a failure: the driver is gone then;
+ * and one that has its state in memory has loaded all and is only told its name.
+ */
+int part_setup(struct part *p, enum setup what, struct err *err)
+{
+	struct session *s = p->session;
+	struct err none;
+	p->is_unnamed = false;
+	json_t *setup = json_pack("{s:s}", "session", s->id);
+	if (err || p->runtime->carry != CARRY_MEMORY)
+		ask_setup(p, setup);
+	if (s->order->has_seed)
+		(void)json_object_del(setup, "session");
+	if (p->state && p->runtime->carry == CARRY_TEXT) {
+		(void)json_object_set_new(setup, "state", json_string(p->state->s));
+		part_tell_loss(p);
+		p->is_loss_told = false;
+	}
+	if (what >= SETUP_WARM && p->runtime->carry == CARRY_MEMORY)
+		(void)json_object_set_new(setup, "warm", json_true());
+	if (what == SETUP_GUARD && p->runtime->carry == CARRY_MEMORY) {
+		if (!p->guard)
+			p->guard = guard_new(s->box);
+		p->due_id = p->guard ? p->setup_id : 0;
+		p->is_due_said = false;
+	}
+	int r = driver_send(p->driver, FRAME_SETUP, setup, err ? err : &none);
+	json_decref(setup);
+	if (r == 0)
+		part_ask_guard(p);
+	return r;
+}
+
+void part_tell_loss(struct part *p)
+{
+	if (p->state && p->runtime->carry == CARRY_TEXT && !p->is_loss_told)
+		loss_add_text(p->session->notice, p->runtime->name, &p->state->loss);
+	p->is_loss_told = true;
+}
+
+void part_lose(struct part *p)
+{
+	struct driver *d = take_ptr(p->driver);
+	guard_let_go(take_ptr(p->guard));
+	p->setup_id = p->due_id = p->last_call = 0;
+	p->pid = p->arm_pid = 0;
+	p->is_live = p->is_interrupted = false;
+	p->no_guard[0] = p->barred[0] = '\0';
+	if (d)
+		driver_let_go(d);
+}
+
+void parts_lose(struct session *s)
+{
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
+		if (s->parts[i].driver)
+			part_lose(&s->parts[i]);
+}
+
+int part_ensure(
+	struct session *s, const struct runtime *runtime, struct part **out, struct err *err)
+{
+	bool is_new = !s->parts[runtime_index(runtime)].driver;
+	int r = part_start(s, runtime, out, err);
+	return r == 0 && is_new && !s->is_once ? part_setup(*out, SETUP_NAME, err) : r;
+}
+
+/* ---- completion ---- */
+
+static int ask_names(
+	struct session *s, const struct runtime *runtime, const char *text, struct err *err)
+{
+	struct part *p;
+	char id[24];
+	if (!session_box(s) || s->step_state != STEP_NONE || s->named)
+		return err_set(err, ERR_BUSY, "the session is busy");
+	int r = part_ensure(s, runtime ? runtime : s->order->runtime, &p, err);
+	if (r == 0 && p->driver->is_over)
+		r = err_set(err, ERR_GONE, "the driver has ended");
+	if (r < 0)
+		return r;
+	s->named_id = ++s->last_id;
+	snprintf(id, sizeof id, "%llu", (unsigned long long)s->named_id);
+	json_t *ask = json_pack("{s:s, s:s}", "id", id, "text", text);
+	r = driver_send(p->driver, FRAME_NAMES, ask, err);
+	json_decref(ask);
+	return r;
+}
+
+static void on_names_late(uv_timer_t *timer)
+{
+	struct session *s = timer->data;
+	session_names_fn *named = take_ptr(s->named);
+	struct err err;
+	err_set(&err, ERR_GONE, "the driver told no names within %d s", NAMES_MS / 1000);
+	if (named)
+		named(s->named_arg, NULL, &err);
+}
+
+void session_names(struct session *s, const struct runtime *runtime, const char *text,
+	session_names_fn *done, void *arg)
+{
+	struct err err;
+	if (ask_names(s, runtime, text, &err) < 0) {
+		done(arg, NULL, &err);
+		return;
+	}
+	s->named = done;
+	s->named_arg = arg;
+	deadline_start(&s->wall, on_names_late, NAMES_MS);
+}

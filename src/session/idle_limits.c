@@ -1,0 +1,104 @@
+/*
+ * What steps have left behind keeps to the limits, also while no step runs.
+ *
+ * Theory of operation. Processes of earlier steps go on, and a cgroup bounds their memory but not
+ * their CPU time; without one, nobody but the engine bounds either. So the box's books are read
+ * after a step as well, more and more rarely while nothing happens there. What is over a limit is
+ * ended: first all that is neither driver nor guard; and if that does not help, since it is the
+ * driver or passes for a guard, everything. The record of the next step says so.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/timer.h"
+#include "session/box/errand.h"
+#include "session/inside.h"
+
+enum {
+	FIRST_MS = 250,
+	MEMORY_MAX_MS = 1000, /* as long as memory can be over the limit, at most */
+	CPU_MAX_MS = 4000,
+	AGAIN_MS = 50, /* after an end: has it helped? */
+};
+
+static void on_look(uv_timer_t *timer);
+
+static bool is_measured(const struct session *s, enum limit limit)
+{
+	return s->box->by[limit] == LIMIT_BY_ENGINE;
+}
+
+/* Returns: what the record is to say, or NULL: nothing is over its limit. */
+static const char *find_excess(struct session *s, const struct box_usage *u)
+{
+	const uint64_t *limit = s->box->limits.value;
+	if (is_measured(s, LIMIT_memory_bytes) && u->memory_bytes > limit[LIMIT_memory_bytes])
+		return "what steps had left running was ended: between two steps it went over the "
+		       "limit of memory";
+	if (is_measured(s, LIMIT_pids) && u->n_pids > limit[LIMIT_pids] + SPAWN_OWN)
+		return "what steps had left running was ended: between two steps it went over the "
+		       "limit of processes";
+	if (u->cpu_us > s->between.base_us + limit[LIMIT_cpu_ms] * 1000)
+		return "what steps had left running was ended: between two steps it went over the "
+		       "limit of CPU time";
+	return NULL;
+}
+
+static void end_all(struct session *s)
+{
+	int32_t pids[SESSION_KNOWN_MAX];
+	if (s->between.is_swept)
+		init_kill_all(&s->box->init);
+	else
+		init_sweep(&s->box->init, pids, session_list_known(s, pids));
+	s->between.is_swept = true;
+}
+
+static void on_seen(void *arg, const struct box_usage *u)
+{
+	struct session *s = arg;
+	struct between *l = &s->between;
+	if (s->step_state != STEP_NONE) { /* one has begun meanwhile */
+		step_measured(s, u);
+		return;
+	}
+	if (!u || !s->box || s->box->is_over)
+		return;
+	uint64_t most_ms = is_measured(s, LIMIT_memory_bytes) ? MEMORY_MAX_MS : CPU_MAX_MS;
+	const char *excess = session_is_idle(s) ? find_excess(s, u) : NULL;
+	if (excess) {
+		end_all(s);
+		l->said = excess;
+		l->base_us = u->cpu_us;
+	}
+	l->delay_ms = excess		 ? AGAIN_MS
+		: u->cpu_us > l->seen_us ? FIRST_MS
+					 : MIN(l->delay_ms * 2, most_ms);
+	l->seen_us = u->cpu_us;
+	timer_start(&s->meter, on_look, l->delay_ms, 0);
+}
+
+static void on_look(uv_timer_t *timer)
+{
+	struct session *s = timer->data;
+	if (s->step_state == STEP_NONE && s->box && !s->box->is_over)
+		(void)box_ask_usage(s->box, on_seen, s);
+}
+
+void between_watch(struct session *s)
+{
+	struct between *l = &s->between;
+	l->base_us = l->seen_us = s->last_cpu_us;
+	l->delay_ms = FIRST_MS;
+	l->is_swept = false;
+	if (!s->is_once && s->box)
+		timer_start(&s->meter, on_look, l->delay_ms, 0);
+}
+
+void between_tell(struct session *s)
+{
+	s->between.said_now = NULL;
+	if (s->req.is_again) /* its record is nobody's */
+		return;
+	s->between.said_now = s->between.said;
+	s->between.said = NULL;
+}

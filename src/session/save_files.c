@@ -1,0 +1,170 @@
+/*
+ * The files between two steps, kept with their bytes.
+ *
+ * Where many are to be read that takes longer than other callers of the engine should wait: then a
+ * thread reads them. It has the box's workspace, a list of files and places for their bytes for
+ * itself. A step, a change from outside and whatever puts files back wait until it is done.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/timer.h"
+#include "session/box/volume_changes.h"
+#include "session/inside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INLINE_FILES = 500 };
+
+struct keeping {
+	uv_work_t work;
+	struct session *session;
+	struct box *box; /* held */
+	struct shadow *now;
+	struct workspace scratch[RESTORE_SCRATCH];
+	char head[JOURNAL_DIGEST_BYTES];
+	bool is_newer;	/* instead of the files that the checkpoint has */
+	bool is_behind; /* a file that belongs to the same checkpoint has changed since */
+};
+
+struct shadow *keep_newest(const struct session *s)
+{
+	return s->keeping && s->keeping->box == s->box ? s->keeping->now : s->shadow;
+}
+
+const struct workspace *session_files(const struct session *s)
+{
+	const struct shadow *newest = keep_newest(s);
+	return s->is_shadow_due || !newest ? &s->before : shadow_files(newest);
+}
+
+void keep_is_behind(struct session *s)
+{
+	if (s->keeping)
+		s->keeping->is_behind = true;
+}
+
+static void read_all(struct keeping *k)
+{
+	shadow_read(k->now, k->box->workspace_fd);
+	restore_note(k->scratch, k->box);
+}
+
+static void work(uv_work_t *work)
+{
+	read_all(work->data);
+}
+
+static void put(struct session *s, struct keeping *k)
+{
+	shadow_let_go(s->shadow);
+	s->shadow = shadow_hold(k->now);
+	for (size_t i = 0; i < RESTORE_SCRATCH && !s->is_scratch_kept; i++) {
+		workspace_done(&s->scratch[i]);
+		s->scratch[i] = k->scratch[i];
+		k->scratch[i] = (struct workspace){0};
+	}
+	s->is_scratch_kept = s->is_rebuilding;
+	for (unsigned i = 0; i < s->points.n; i++) {
+		struct checkpoint *c = s->points.v[i];
+		if (k->is_behind || (c->files && !k->is_newer) || strcmp(c->step, k->head) != 0)
+			continue;
+		shadow_let_go(c->files);
+		c->files = shadow_hold(k->now);
+	}
+}
+
+static void free_keeping(struct keeping *k)
+{
+	for (size_t i = 0; i < RESTORE_SCRATCH; i++)
+		workspace_done(&k->scratch[i]);
+	shadow_let_go(k->now);
+	box_let_go(k->box);
+	free(k);
+}
+
+static void done(uv_work_t *work, int status)
+{
+	struct keeping *k = work->data;
+	struct session *s = k->session;
+	(void)status; /* it is never cancelled */
+	s->keeping = NULL;
+	if (s->state == SESSION_CLOSING) {
+		free_keeping(k);
+		session_handle_gone(s);
+		return;
+	}
+	s->n_handles--;
+	if (s->box == k->box)
+		put(s, k);
+	free_keeping(k);
+	if (s->is_shadow_due && session_is_idle(s))
+		timer_start(&s->idle, session_on_idle, 0, 0);
+	restore_proceed(s);
+	if (s->state == SESSION_OPEN) /* whoever was told may have closed it */
+		step_proceed(s);
+}
+
+static bool is_long(const struct session *s, const struct keeping *k)
+{
+	size_t n = shadow_count_due(k->now);
+	for (size_t i = 0; i < RESTORE_SCRATCH; i++)
+		n += s->scratch[i].n_files;
+	return n > INLINE_FILES;
+}
+
+static void start(struct session *s, bool is_newer)
+{
+	struct err err;
+	struct keeping *k = calloc(1, sizeof *k);
+	if (!k || shadow_begin(&k->now, &s->before, s->shadow, &err) < 0) {
+		free(k);
+		return;
+	}
+	k->work.data = k;
+	k->session = s;
+	k->box = box_hold(s->box);
+	k->is_newer = is_newer;
+	snprintf(k->head, sizeof k->head, "%s", s->head);
+	s->is_shadow_due = false;
+	if (is_long(s, k) && uv_queue_work(s->engine->loop, &k->work, work, done) == 0) {
+		s->keeping = k;
+		s->n_handles++;
+		return;
+	}
+	read_all(k);
+	put(s, k);
+	free_keeping(k);
+}
+
+static bool keep_files(struct session *s, bool is_newer)
+{
+	(void)uv_timer_stop(&s->idle);
+	bool is_free = !s->keeping && !s->restoring;
+	if (!s->is_once && session_box(s) && s->is_shadow_due && is_free)
+		start(s, is_newer);
+	return !s->keeping;
+}
+
+bool keep_idle(struct session *s)
+{
+	return keep_files(s, false);
+}
+
+bool keep_before(struct session *s)
+{
+	struct workspace now;
+	struct err err;
+	bool is_shared = !s->is_once && leftover_has_host_workspace(s->order);
+	if (s->keeping)
+		return false;
+	if (is_shared && !s->is_shared_seen &&
+		workspace_scan(&now, s->box->workspace_fd, &err) == 0) {
+		workspace_done(&s->before);
+		s->before = now;
+		s->is_shadow_due = true;
+	}
+	s->is_shared_seen = is_shared;
+	return keep_files(s, is_shared);
+}

@@ -1,0 +1,242 @@
+/*
+ * What the state after a step is kept as: a copy of Python, the files, what other runtimes said.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "session/inside.h"
+
+#include "base/fd.h"
+#include "sandbox/rollback.h"
+#include "session/box/channel.h"
+#include "session/box/errand.h"
+#include "session/box/volume_changes.h"
+#include "session/rewind.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { GUARD_TEXT_BYTES = 60, GUARD_DETAIL_BYTES = 160 };
+
+static struct checkpoint *newest(const struct session *s)
+{
+	return s->points.n ? s->points.v[s->points.n - 1] : NULL;
+}
+
+/* What the state before the step is kept as: known when the step ends, since a driver says what
+ * became of its copy before it reads the next step. */
+const char *keep_checkpoint(struct session *s)
+{
+	const struct checkpoint *c = checkpoints_find(&s->points, s->head);
+	const struct part *python = python_part(s);
+	/* After a rollback its guard is being made anew. */
+	bool is_due = c && python->due_id && c->guard == python->guard;
+	bool is_kept = c && (!c->guard || c->guard->fd >= 0 || is_due);
+	if (!c && !s->box && s->stem) /* it has just been gone back to */
+		is_kept = !stem_is_dead(s->stem);
+	if (!is_kept || s->is_once)
+		return NULL;
+	snprintf(s->checkpoint, sizeof s->checkpoint, "c-%.12s", s->head[0] ? s->head : "root");
+	return s->checkpoint;
+}
+
+static void on_marked(void *arg, uint32_t mark)
+{
+	struct session *s = arg;
+	/* One that is over comes to no mark: the step is to find that out. */
+	s->marked = s->box && s->box->is_over ? s->last_mark : mark;
+	step_proceed(s);
+}
+
+/* What starts from now on is newer than the newest checkpoint and its guard. */
+static void mark(struct session *s)
+{
+	struct checkpoint *c = newest(s);
+	if (!c || !s->box)
+		return;
+	c->mark = ++s->last_mark;
+	s->box->marked = on_marked;
+	s->box->marked_arg = s;
+	init_mark(&s->box->init, c->mark);
+}
+
+/* What came later is known without a mark: it is newer than the guard, or all that is in the box.
+ */
+static bool tells_itself(const struct checkpoint *c)
+{
+	return c->is_guard_own || (c->stem && !c->guard);
+}
+
+/*
+ * A step must not begin before init knows what was there before it. A guard tells the same, of the
+ * runtime that it is of.
+ */
+bool keep_is_marked(struct session *s, const struct runtime *runtime)
+{
+	const struct checkpoint *c = newest(s);
+	if (s->is_once || !c || (runtime->carry == CARRY_MEMORY && tells_itself(c)))
+		return true;
+	if (!c->mark)
+		mark(s);
+	return s->marked == s->last_mark;
+}
+
+static bool has_due(const struct session *s)
+{
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
+		if (s->parts[i].due_id)
+			return true;
+	return false;
+}
+
+/* The answer is there then when the next step comes. */
+static void mark_early(struct session *s)
+{
+	const struct checkpoint *c = newest(s);
+	if (c && !c->mark && !tells_itself(c) && !has_due(s))
+		mark(s);
+}
+
+static void add(struct session *s, const char *step, uint64_t id)
+{
+	const struct part *python = python_part(s);
+	struct checkpoint *c = checkpoint_new(step, id);
+	if (!c)
+		return;
+	c->made_ns = leftover_now_ns();
+	c->guard = guard_hold(python->guard);
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++) {
+		c->states[i] = text_hold(s->parts[i].state);
+		c->versions[i] = s->parts[i].version;
+	}
+	checkpoints_add(&s->points, c);
+	mark_early(s);
+}
+
+void keep_begin(struct session *s)
+{
+	if (s->is_once || s->is_template)
+		return;
+	add(s, s->head, 0);
+	if (s->base && s->points.n > 0)
+		newest(s)->stem = stem_hold(s->base);
+}
+
+static void want_guard(struct part *p, uint64_t id)
+{
+	guard_let_go(p->guard);
+	p->guard = guard_new(p->session->box);
+	p->due_id = p->guard ? id : 0;
+	p->is_due_said = false;
+}
+
+/* A file was changed from outside, which its stem knows nothing of: what was branched from it needs
+ * a guard of its own to come back. */
+void keep_changed(struct session *s)
+{
+	struct part *python = python_part(s);
+	if (python->driver && !python->guard)
+		want_guard(python, ++s->last_id);
+	keep_begin(s);
+}
+
+/* Its driver makes a guard when the result is out and it is told to; what the step's name is will
+ * be known later. */
+void keep_step(struct session *s)
+{
+	struct part *p = s->part;
+	p->is_live = true;
+	if (s->req.is_rebuild)
+		return;
+	p->version = s->step_id;
+	p->due_id = s->step_id;
+	p->is_due_said = false;
+	/* Its stem has not the files that another runtime left. */
+	struct part *python = python_part(s);
+	if (p == python || (python->driver && !python->guard))
+		want_guard(python, s->step_id);
+	add(s, "?", s->step_id);
+}
+
+/* The driver clones itself, and an old clone ends: both take the CPU longer than a step. */
+void keep_done(struct session *s)
+{
+	if (s->is_once)
+		return;
+	checkpoints_evict(&s->points, s->points.max + 1);
+	for (size_t i = 0; i < ARRAY_LEN(s->parts); i++)
+		part_ask_guard(&s->parts[i]);
+}
+
+/* What cannot be cloned cannot be branched either, but where it is only too large. */
+static void take_barred(struct part *p, const json_t *guard)
+{
+	const char *said = json_string_value(json_object_get(guard, "barred"));
+	const char *clone = strstr(p->no_guard, "the program has");
+	const char *why = said && said[0] ? said : clone ? clone : "";
+	snprintf(p->barred, sizeof p->barred, "%.*s", GUARD_DETAIL_BYTES, why);
+}
+
+static void take_guard(struct part *p, const json_t *guard)
+{
+	static const struct {
+		const char *word, *text;
+	} reasons[] = {
+		{"threads", "no checkpoint: the program has other threads"},
+		{"uncopied",
+			"no checkpoint: the program has memory that no copy gets (MADV_DONTFORK)"},
+		{"memory", "no checkpoint: the program's memory is too large for a copy"},
+		{"processes", "no checkpoint: the session has as many processes as --pids allows"},
+	};
+	struct checkpoint *c = newest(p->session);
+	const char *reason = json_string_value(json_object_get(guard, "reason"));
+	const char *detail = json_string_value(json_object_get(guard, "detail"));
+	uint64_t due_id = p->due_id;
+	p->due_id = 0;
+	if (p->runtime->carry != CARRY_MEMORY)
+		return; /* what it has is carried otherwise */
+	int fd = p->guard ? fd_take(&p->guard->due_fd) : -1;
+	const json_t *pid = json_object_get(guard, "pid");
+	if (!pid)
+		fd_close(&fd);
+	if (fd < 0 || !p->guard) {
+		bool has_detail = detail && detail[0] && strlen(detail) <= GUARD_DETAIL_BYTES;
+		snprintf(p->no_guard, sizeof p->no_guard, "no checkpoint: %.*s", GUARD_TEXT_BYTES,
+			reason ? reason : "the driver made none");
+		for (size_t i = 0; reason && i < ARRAY_LEN(reasons); i++)
+			if (strcmp(reason, reasons[i].word) == 0)
+				snprintf(p->no_guard, sizeof p->no_guard, "%s%s%s", reasons[i].text,
+					has_detail ? ": " : "", has_detail ? detail : "");
+		struct session *s = p->session;
+		/* The step after it is under way already, without a checkpoint. */
+		if (s->part == p && s->step_state != STEP_NONE && due_id != s->step_id)
+			memcpy(s->no_guard, p->no_guard, sizeof s->no_guard);
+		return;
+	}
+	p->no_guard[0] = '\0';
+	fd_close(&p->guard->fd);
+	p->guard->fd = fd;
+	p->guard->pid = (int32_t)json_integer_value(pid);
+	loss_parse(&p->guard->loss, guard);
+	if (c && c->guard == p->guard) {
+		c->is_guard_own = true;
+		c->mark = 0; /* the guard is newer than an older one */
+	}
+}
+
+void keep_guard(struct part *p, json_t *guard)
+{
+	struct session *s = p->session;
+	take_guard(p, guard);
+	take_barred(p, guard);
+	mark_early(s);
+	session_count(s);
+	step_proceed(s);
+}
+
+/* The step has its name: so has the state after it. */
+void keep_committed(struct session *s)
+{
+	for (unsigned i = 0; i < s->points.n; i++)
+		if (s->points.v[i]->id == s->step_id)
+			snprintf(s->points.v[i]->step, JOURNAL_DIGEST_BYTES, "%s", s->head);
+}

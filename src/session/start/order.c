@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/start/order.h"
+
+#include "base/utf8.h"
+#include "runtime/start.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ID_RANDOM_BYTES = 10 };
+
+struct limits order_default_limits(void)
+{
+	return (struct limits){.value = {
+#define X(name, value, what) [LIMIT_##name] = (value),
+				       LIMITS(X)
+#undef X
+			       }};
+}
+
+static int choose_runtime(struct order_checked *c, const struct order *order, struct err *err)
+{
+	if (!order->runtime) {
+		int r = runtime_guess(
+			order->filename, order->code, order->code_bytes, &c->runtime, err);
+		c->runtime = c->runtime ? c->runtime : &runtime_python;
+		return r;
+	}
+	c->runtime = runtime_by_name(order->runtime);
+	if (c->runtime)
+		return 0;
+	err_set(err, ERR_RUNTIME, "no runtime %s here", order->runtime);
+	return err_hint(err, "there is: %s", runtime_names());
+}
+
+/* Absolute and without a trailing slash; parts are left for the warden to judge. */
+static int box_path(const char *dst, char out[WIRE_PATH_BYTES], struct err *err)
+{
+	size_t n = strlen(dst);
+	while (n > 1 && dst[n - 1] == '/')
+		n--;
+	if (n == 0 || n + sizeof "/home/user/" > WIRE_PATH_BYTES)
+		return err_set(err, ERR_USAGE, "volume destination \"%.100s\" is no path", dst);
+	snprintf(out, WIRE_PATH_BYTES, "%s%.*s", dst[0] == '/' ? "" : "/home/user/", (int)n, dst);
+	return 0;
+}
+
+/* Is @path what a bind of this kind can be made of? @src is how the caller wrote it. */
+static int check_source(
+	enum bind_kind kind, const char *path, const char *src, struct stat *st, struct err *err)
+{
+	static const char *const options[BIND_KIND_END_] = {[BIND_WORKSPACE] = "--workspace",
+		[BIND_ROOTFS] = "--rootfs",
+		[BIND_VOLUME_RO] = "--volume",
+		[BIND_VOLUME_RW] = "--volume"};
+	bool is_dir_needed = kind == BIND_WORKSPACE || kind == BIND_ROOTFS;
+	if (!path || stat(path, st) < 0) {
+		int sys = errno;
+		(void)err_sys(err, sys == EACCES ? ERR_ACCESS : ERR_NOT_FOUND, sys, "%s %s",
+			options[kind], src);
+		return err_hint(err, "%s",
+			sys == EACCES ? "this user may not read it: ls -ld says who may"
+				      : "name a file or directory of this host");
+	}
+	if (is_dir_needed && !S_ISDIR(st->st_mode)) {
+		err_set(err, ERR_USAGE, "%s %s is no directory", options[kind], src);
+		return err_hint(err, "name a directory of this host");
+	}
+	if (!S_ISDIR(st->st_mode) && !S_ISREG(st->st_mode)) {
+		err_set(err, ERR_USAGE, "%s %s is no file or directory", options[kind], src);
+		return err_hint(err, "devices, sockets and pipes cannot be shown to a box");
+	}
+	if (kind == BIND_WORKSPACE && strcmp(path, "/") == 0) {
+		err_set(err, ERR_USAGE, "--workspace / would hand over the whole host");
+		return err_hint(err, "choose a directory for this work");
+	}
+	if (kind == BIND_WORKSPACE && access(path, W_OK) < 0) {
+		int r = err_sys(err, ERR_ACCESS, errno, "--workspace %s", src);
+		return err_hint(err, "choose a directory that you may write to"), r;
+	}
+	return 0;
+}
+
+static int add_bind(struct order_checked *c, enum bind_kind kind, const char *src, const char *dst,
+	struct err *err)
+{
+	struct warden_bind *bind = &c->binds[c->n_binds];
+	struct stat st;
+	char *path = realpath(src, NULL);
+	int r = check_source(kind, path, src, &st, err);
+	if (r == 0) {
+		*bind = (struct warden_bind){.kind = kind, .dev = st.st_dev, .ino = st.st_ino};
+		snprintf(bind->src, sizeof bind->src, "%s", path);
+	}
+	free(path);
+	if (r == 0 && dst)
+		r = box_path(dst, bind->dst, err);
+	c->n_binds += r == 0;
+	return r;
+}
+
+/* What lies in the workspace or in /tmp is hidden when a branch gets its own. */
+static bool is_per_branch(const struct warden_bind *bind)
+{
+	return bind->kind == BIND_WORKSPACE || strncmp(bind->dst, "/home/user/", 11) == 0 ||
+		strncmp(bind->dst, "/tmp/", 5) == 0;
+}
+
+/* @first to @last are those of the runtimes. Stable: a volume may lie in another. */
+static int sort_binds(struct order_checked *c, size_t first, size_t last, struct err *err)
+{
+	struct warden_bind *sorted = calloc(WIRE_BINDS_MAX, sizeof *sorted);
+	size_t n = 0;
+	if (!sorted)
+		return err_set(err, ERR_NO_MEMORY, "no memory for volumes");
+	for (int pass = 0; pass < 3; pass++) {
+		for (size_t i = 0; i < c->n_binds; i++) {
+			bool is_own = i >= first && i < last;
+			int class = !is_per_branch(&c->binds[i]) ? 0 : is_own ? 1 : 2;
+			if (class == pass)
+				sorted[n++] = c->binds[i];
+		}
+		c->n_shared = pass == 0 ? n : c->n_shared;
+		c->n_template = pass == 1 ? n : c->n_template;
+	}
+	free(c->binds);
+	c->binds = sorted;
+	return 0;
+}
+
+static bool has_bind(const struct order_checked *c, const struct warden_bind *bind)
+{
+	for (size_t i = 0; i < c->n_binds; i++)
+		if (c->binds[i].dst[0] && strcmp(c->binds[i].dst, bind->dst) == 0)
+			return true;
+	return false;
+}
+
+static int add_start_binds(struct order_checked *c, struct err *err)
+{
+	for (size_t r = 0; r < RUNTIMES_MAX; r++)
+		for (size_t i = 0; i < c->starts[r].n_binds; i++) {
+			if (has_bind(c, &c->starts[r].binds[i]))
+				continue;
+			if (c->n_binds == WIRE_BINDS_MAX)
+				return err_set(
+					err, ERR_LIMIT, "more than %d volumes", WIRE_BINDS_MAX);
+			c->binds[c->n_binds++] = c->starts[r].binds[i];
+		}
+	return 0;
+}
+
+/* What of the host holds the place where @bind goes, so that nothing is made there; or NULL. @rest:
+ * the place below it. */
+static const struct warden_bind *holder_of(
+	const struct order_checked *c, const struct warden_bind *bind, const char **rest)
+{
+	const struct warden_bind *found = NULL;
+	size_t most = 0;
+	for (const struct warden_bind *b = c->binds; b < bind; b++) {
+		const char *at = b->kind == BIND_WORKSPACE ? "/home/user" : b->dst;
+		size_t n = strlen(at);
+		if (b->kind == BIND_ROOTFS || n <= most || strncmp(bind->dst, at, n) != 0 ||
+			bind->dst[n] != '/')
+			continue;
+		found = b;
+		most = n;
+	}
+	*rest = bind->dst + most + 1;
+	return found;
+}
+
+/* No directory of the host gets anything that its owner has not made. */
+static int check_places(const struct order_checked *c, struct err *err)
+{
+	for (size_t i = 0; i < c->n_binds; i++) {
+		const struct warden_bind *bind = &c->binds[i];
+		const char *rest;
+		char place[2 * WIRE_PATH_BYTES];
+		struct stat st;
+		bool is_volume = bind->kind == BIND_VOLUME_RO || bind->kind == BIND_VOLUME_RW;
+		const struct warden_bind *in = is_volume ? holder_of(c, bind, &rest) : NULL;
+		if (!in)
+			continue;
+		snprintf(place, sizeof place, "%s/%s", in->src, rest);
+		if (lstat(place, &st) == 0 || errno != ENOENT)
+			continue;
+		bool is_dir = stat(bind->src, &st) == 0 && S_ISDIR(st.st_mode);
+		err_set(err, ERR_USAGE, "volume destination %.100s: there is no %.100s in %.100s",
+			bind->dst, rest, in->src);
+		return err_hint(err, "make it: %s %.180s; nothing is made in your directories",
+			is_dir ? "mkdir -p" : "touch", place);
+	}
+	return 0;
+}
+
+static int add_binds(struct order_checked *c, const struct order *order, struct err *err)
+{
+	int r = 0;
+	c->binds = calloc(WIRE_BINDS_MAX, sizeof *c->binds);
+	if (!c->binds)
+		return err_set(err, ERR_NO_MEMORY, "no memory for volumes");
+	if (order->rootfs)
+		r = add_bind(c, BIND_ROOTFS, order->rootfs, NULL, err);
+	if (r == 0 && order->workspace)
+		r = add_bind(c, BIND_WORKSPACE, order->workspace, NULL, err);
+	size_t first = c->n_binds;
+	if (r == 0)
+		r = add_start_binds(c, err);
+	size_t last = c->n_binds;
+	for (size_t i = 0; r == 0 && i < order->n_volumes; i++) {
+		const struct volume *v = &order->volumes[i];
+		if (c->n_binds == WIRE_BINDS_MAX)
+			return err_set(err, ERR_LIMIT, "more than %d volumes", WIRE_BINDS_MAX);
+		r = add_bind(
+			c, v->is_writable ? BIND_VOLUME_RW : BIND_VOLUME_RO, v->src, v->dst, err);
+	}
+	if (r == 0)
+		r = check_places(c, err);
+	if (r == 0)
+		r = sort_binds(c, first, last, err);
+	return r;
+}
+
+static int check_code(const struct order *order, struct err *err)
+{
+	if (utf8_is_valid(order->code, order->code_bytes))
+		return 0;
+	err_set(err, ERR_USAGE, "%s is not UTF-8", order->filename);
+	return err_hint(err, "save it as UTF-8: iconv -f latin1 -t utf-8 FILE");
+}
+
+int order_new_id(char id[ORDER_ID_BYTES], struct err *err)
+{
+	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
+	unsigned char random[ID_RANDOM_BYTES];
+	if (sodium_init() < 0)
+		return err_set(err, ERR_INTERNAL, "libsodium does not start");
+	randombytes_buf(random, sizeof random);
+	strcpy(id, "s-");
+	for (size_t i = 0; i < sizeof random; i++)
+		id[2 + i] = digits[random[i] & 31];
+	id[2 + sizeof random] = '\0';
+	return 0;
+}
+
+/* What is not on this host is said when somebody wants it. */
+static int start_others(struct order_checked *c, const struct runtime_request *ask, struct err *err)
+{
+	const struct runtime *runtime;
+	c->why_not = calloc(RUNTIMES_MAX, sizeof *c->why_not);
+	if (!c->why_not)
+		return err_set(err, ERR_NO_MEMORY, "no memory for the runtimes");
+	struct runtime_request other = *ask;
+	other.interpreter = NULL; /* it is one for the session's own runtime */
+	if (ask->interpreter)
+		other.chosen = c->starts[runtime_index(c->runtime)].argv[0];
+	for (unsigned i = 0; (runtime = runtime_at(i)); i++)
+		if (runtime != c->runtime &&
+			runtime->start(&other, &c->starts[i], &c->why_not[i]) < 0)
+			runtime_start_done(&c->starts[i]);
+	return 0;
+}
+
+const struct runtime_start *order_start(
+	const struct order_checked *c, const struct runtime *runtime, struct err *err)
+{
+	unsigned i = runtime_index(runtime);
+	if (c->starts[i].argv[0])
+		return &c->starts[i];
+	if (c->why_not)
+		*err = c->why_not[i];
+	else
+		err_set(err, ERR_RUNTIME, "this session has only %s", c->runtime->name);
+	return NULL;
+}
+
+static int check(struct order_checked *c, const struct order *order, const struct install *install,
+	struct err *err)
+{
+	struct runtime_request ask = {.interpreter = order->interpreter,
+		.rootfs = order->rootfs,
+		.drivers_dir = install->drivers_dir,
+		.session = c->id,
+		.env = order->env,
+		.n_env = order->n_env,
+		.cpu_milli = order->limits.value[LIMIT_cpu_milli],
+		.memory_bytes = order->limits.value[LIMIT_memory_bytes],
+		.has_seed = order->has_seed,
+		.has_time = order->has_time,
+		.seed = order->seed,
+		.time_ns = order->time_ns};
+	c->limits = order->limits;
+	c->has_seed = order->has_seed;
+	int r = check_code(order, err);
+	if (r == 0)
+		r = choose_runtime(c, order, err);
+	if (r == 0)
+		r = order_new_id(c->id, err);
+	if (r == 0)
+		r = c->runtime->start(&ask, &c->starts[runtime_index(c->runtime)], err);
+	if (r == 0 && order->is_session)
+		r = start_others(c, &ask, err);
+	return r < 0 ? r : add_binds(c, order, err);
+}
+
+int order_check(struct order_checked *out, const struct order *order, const struct install *install,
+	struct err *err)
+{
+	*out = (struct order_checked){0};
+	int r = check(out, order, install, err);
+	if (r < 0)
+		order_done(out);
+	return r;
+}
+
+const struct warden_bind *order_host_bind(const struct order_checked *order)
+{
+	for (size_t i = 0; i < order->n_binds; i++)
+		if (order->binds[i].kind == BIND_WORKSPACE ||
+			order->binds[i].kind == BIND_VOLUME_RW)
+			return &order->binds[i];
+	return NULL;
+}
+
+void order_done(struct order_checked *c)
+{
+	for (size_t i = 0; i < RUNTIMES_MAX; i++)
+		runtime_start_done(&c->starts[i]);
+	free(c->why_not);
+	free(c->binds);
+	*c = (struct order_checked){0};
+}

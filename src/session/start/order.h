@@ -1,0 +1,77 @@
+/* What a session is to be: as said, and checked. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "base/install.h"
+#include "runtime/runtime.h"
+#include "runtime/start.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ORDER_ID_BYTES = 24 };
+
+/* Where boxes see skills. */
+#define SKILLS_DIR "/skills"
+
+struct volume {
+	const char *src; /* of the host */
+	const char *dst; /* in the box; relative to the workspace when not absolute */
+	bool is_writable;
+};
+
+/* As the caller says it. Borrowed. NULL and 0 are "not given" but for limits, which all count. */
+struct order {
+	const char *runtime; /* NULL: by the ending of @filename, the `#!` line, or python */
+	const char *filename;
+	const char *code;
+	size_t code_bytes;
+	const struct volume *volumes;
+	size_t n_volumes;
+	const char *workspace; /* a directory of the host, written to */
+	const char *rootfs;
+	const char *interpreter;
+	const char *const *env; /* NAME=VALUE */
+	size_t n_env;
+	struct limits limits;
+	bool has_seed, has_time;
+	uint64_t seed;
+	bool is_session; /* any runtime may be used, not only the one named */
+	int64_t time_ns; /* what the clock shows first; since 1970 */
+};
+
+/* Checked against the host, and ready for session_open(). Owns its parts; order_done() frees. */
+struct order_checked {
+	const struct runtime *runtime;
+	struct runtime_start starts[RUNTIMES_MAX]; /* by runtime_index() */
+	struct err *why_not; /* likewise: why there is no such runtime; of a session only */
+	struct limits limits;
+	bool has_seed;
+	/*
+	 * In this order: what every box has; what belongs to the runtimes but is hidden by a
+	 * branch's own workspace or /tmp; what is only for sessions. A template has the first two,
+	 * a branch is given the last two.
+	 */
+	struct warden_bind *binds;
+	size_t n_binds, n_shared, n_template;
+	char id[ORDER_ID_BYTES]; /* "s-" and random letters */
+};
+
+/*
+ * Check everything that can be checked before a box is made.
+ * Errors: ERR_USAGE, ERR_NOT_FOUND, ERR_ACCESS, ERR_RUNTIME, ERR_LIMIT. @out is then empty.
+ */
+int order_check(struct order_checked *out, const struct order *order, const struct install *install,
+	struct err *err);
+/* The first that is the host's and written to by the session, borrowed; or NULL. */
+const struct warden_bind *order_host_bind(const struct order_checked *order);
+void order_done(struct order_checked *c);
+
+/* How to start @runtime. Returns: NULL and @err when it is not to be had. */
+const struct runtime_start *order_start(
+	const struct order_checked *c, const struct runtime *runtime, struct err *err);
+
+/* A new session id. Errors: ERR_INTERNAL. */
+int order_new_id(char id[ORDER_ID_BYTES], struct err *err);
+/* Limits that nobody asked for. */
+struct limits order_default_limits(void);

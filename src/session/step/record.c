@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/step/record.h"
+
+#include "base/utf8.h"
+#include "session/box/json_dump.h"
+#include "store/journal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const status_words[RECORD_STATUS_END_] = {
+	"ok", "error", "timeout", "oom", "killed", "denied"};
+static const char *const outcome_words[RECORD_OUTCOME_END_] = {
+	"committed", "rolled_back", "replayed", "diverged", "lost"};
+static const char *const limit_names[LIMIT_END_] = {
+#define X(name, value, what) #name,
+	LIMITS(X)
+#undef X
+};
+
+void record_init(struct record *r, const struct limits *limits)
+{
+	*r = (struct record){.limits = *limits,
+		.displays = json_array(),
+		.files = json_array(),
+		.exit_code = -1};
+	for (int i = 0; i < 2; i++)
+		capture_init(&r->out[i], limits->value[LIMIT_output_bytes]);
+}
+
+static void said_done(struct record_limits *said)
+{
+	json_decref(said->json);
+	free(said->text);
+}
+
+void record_done(struct record *r)
+{
+	said_done(&r->said);
+	for (int i = 0; i < 2; i++)
+		capture_done(&r->out[i]);
+	json_decref(r->value);
+	json_decref(r->displays);
+	json_decref(r->error);
+	json_decref(r->files);
+	json_decref(r->variables);
+	tool_log_done(&r->tools);
+	free(r->canonical);
+	json_decref(r->outputs);
+	for (size_t i = 0; i < r->n_paths; i++)
+		free(r->paths[i]);
+	free(r->paths);
+}
+
+void record_renew(struct record *r, const struct limits *limits)
+{
+	struct record_limits said = r->said;
+	r->said = (struct record_limits){0};
+	record_done(r);
+	record_init(r, limits);
+	r->said = said;
+}
+
+int record_add_path(struct record *r, const char *path)
+{
+	char *copy = path ? strdup(path) : NULL;
+	char **paths = realloc(r->paths, (r->n_paths + 1) * sizeof *paths);
+	if (paths)
+		r->paths = paths;
+	if (!paths || (path && !copy)) {
+		free(copy);
+		return -ENOMEM;
+	}
+	paths[r->n_paths++] = copy;
+	return 0;
+}
+
+const char *record_status_word(enum record_status status)
+{
+	return status_words[status];
+}
+
+const char *record_by_word(uint32_t by)
+{
+	static const char *const words[LIMIT_BY_END_] = {
+		NULL, "cgroup v2", "cgroup v1", "rlimit", "engine", "affinity", "mount"};
+	return by < LIMIT_BY_END_ ? words[by] : NULL;
+}
+
+void record_set_error(struct record *r, const char *name, const char *fmt, ...)
+{
+	char message[ERR_MSG_BYTES];
+	cleanup_buf struct buf text = BUF_INIT(3 * sizeof message);
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(message, sizeof message, fmt, ap);
+	va_end(ap);
+	/* It may quote a driver, and may have been cut inside a character. */
+	(void)utf8_repair(&text, message, strlen(message), NULL);
+	json_t *error = json_pack("{s:s, s:s}", "name", name, "message", buf_str(&text));
+	json_t *line = json_object_get(r->error, "line");
+	json_t *traceback = json_object_get(r->error, "traceback");
+	if (line)
+		(void)json_object_set(error, "line", line);
+	if (traceback)
+		(void)json_object_set(error, "traceback", traceback);
+	json_decref(r->error);
+	r->error = error;
+}
+
+static json_t *output_json(const struct capture *c, bool *invalid)
+{
+	cleanup_buf struct buf text = BUF_INIT(c->limit_bytes * 3 + 256);
+	if (capture_text(c, &text, invalid) < 0)
+		return NULL;
+	return json_stringn_nocheck(buf_str(&text), text.bytes);
+}
+
+static json_t *limits_json(const struct record *r)
+{
+	json_t *limits = json_object();
+	for (int i = 0; i < LIMIT_END_; i++) {
+		const char *by = record_by_word(r->by[i]);
+		json_t *value = json_integer((json_int_t)r->limits.value[i]);
+		bool is_cpus = i == LIMIT_cpu_milli;
+		if (is_cpus) {
+			json_decref(value);
+			value = json_real((double)r->limits.value[i] / 1000);
+		}
+		json_t *row = json_pack(
+			"{s:o, s:b, s:s*}", "value", value, "enforced", by != NULL, "by", by);
+		(void)json_object_set_new(limits, is_cpus ? "cpus" : limit_names[i], row);
+	}
+	return limits;
+}
+
+static bool is_said(const struct record *r)
+{
+	return r->said.text && memcmp(&r->said.limits, &r->limits, sizeof r->limits) == 0 &&
+		memcmp(r->said.by, r->by, sizeof r->by) == 0;
+}
+
+void record_say_limits(struct record *r)
+{
+	struct record_limits *said = &r->said;
+	if (is_said(r))
+		return;
+	said_done(said);
+	*said = (struct record_limits){.limits = r->limits, .json = limits_json(r)};
+	memcpy(said->by, r->by, sizeof said->by);
+	said->text = json_dumps(said->json, JSON_COMPACT);
+}
+
+static double round_ms(double ms)
+{
+	return (double)(int64_t)(ms * 1000 + 0.5) / 1000;
+}
+
+static json_t *usage_json(const struct record *r)
+{
+	json_t *usage = json_pack("{s:f, s:f, s:I, s:f, s:I}", "wall_ms", round_ms(r->wall_ms),
+		"cpu_ms", round_ms((double)r->usage.cpu_us / 1000), "memory_peak_bytes",
+		(json_int_t)r->usage.memory_peak_bytes, "queued_ms", round_ms(r->queued_ms),
+		"oom_kills", (json_int_t)r->usage.n_oom_kills);
+	if (r->tools.calls)
+		(void)json_object_set_new(usage, "waited_ms", json_real(round_ms(r->waited_ms)));
+	return usage;
+}
+
+static json_t *outputs_json(const struct record *r)
+{
+	static const char *const streams[] = {"stdout", "stderr"};
+	static const char *const cut[] = {"stdout_bytes", "stderr_bytes"};
+	bool invalid = false;
+	json_t *out = json_object();
+	json_t *truncated = json_object();
+	for (int i = 0; i < 2; i++) {
+		(void)json_object_set_new(out, streams[i], output_json(&r->out[i], &invalid));
+		(void)json_object_set_new(
+			truncated, cut[i], json_integer((json_int_t)capture_cut_bytes(&r->out[i])));
+	}
+	if (invalid)
+		(void)json_object_set_new(truncated, "invalid_utf8", json_true());
+	if (r->n_displays_cut > 0)
+		(void)json_object_set_new(
+			truncated, "displays", json_integer((json_int_t)r->n_displays_cut));
+	if (r->files_cut)
+		(void)json_object_set_new(truncated, "files", json_true());
+	if (r->tools.n_cut > 0)
+		(void)json_object_set_new(
+			truncated, "tools", json_integer((json_int_t)r->tools.n_cut));
+	(void)json_object_set_new(out, "truncated", truncated);
+	return out;
+}
+
+char *record_usage_text(struct record *r)
+{
+	char *text = NULL;
+	json_t *usage = usage_json(r);
+	char *used = usage ? json_dumps(usage, JSON_COMPACT) : NULL;
+	json_decref(usage);
+	record_say_limits(r);
+	if (used && r->said.text &&
+		asprintf(&text, "{\"usage\":%s,\"limits\":%s}", used, r->said.text) < 0)
+		text = NULL;
+	free(used);
+	return text;
+}
+
+const char *record_outcome_word(enum record_outcome outcome)
+{
+	return outcome_words[outcome];
+}
+
+/* Is nothing left of what the step did? */
+static bool is_back(const struct record *r)
+{
+	return r->outcome == RECORD_ROLLED_BACK || r->outcome == RECORD_LOST;
+}
+
+json_t *record_json(const struct record *r)
+{
+	json_t *out = json_pack("{s:i, s:s, s:s?, s:s, s:s, s:s}", "schema", 1, "step", r->step,
+		"parent", r->parent[0] ? r->parent : NULL, "session", r->session, "runtime",
+		r->runtime, "status", status_words[r->status]);
+	if (!out)
+		return NULL;
+	if (r->value)
+		(void)json_object_set(out, "value", r->value);
+	(void)json_object_set(out, "displays", r->displays);
+	json_t *outputs = r->outputs ? json_incref(r->outputs) : outputs_json(r);
+	(void)json_object_update_new(out, outputs);
+	if (r->error)
+		(void)json_object_set(out, "error", r->error);
+	(void)json_object_set_new(
+		out, "exit_code", r->exit_code >= 0 ? json_integer(r->exit_code) : json_null());
+	(void)json_object_set_new(out, "signal", r->signal ? json_integer(r->signal) : json_null());
+	if (r->has_exited)
+		(void)json_object_set_new(out, "exited", json_true());
+	(void)json_object_set_new(out, "state",
+		json_pack("{s:s, s:s*, s:s*, s:s?, s:s*}", "outcome", outcome_words[r->outcome],
+			"undone", is_back(r) ? NULL : r->undone, "checkpoint", r->checkpoint,
+			"reason", r->reason, "notice", r->notice));
+	(void)json_object_set(out, "files", r->files);
+	if (r->files_lost)
+		(void)json_object_set(out, "files_lost", (json_t *)(uintptr_t)r->files_lost);
+	if (r->variables && !is_back(r))
+		(void)json_object_set(out, "variables", r->variables);
+	(void)json_object_set_new(
+		out, "tools", r->tools.tools ? json_incref(r->tools.tools) : json_array());
+	(void)json_object_set_new(out, "usage", usage_json(r));
+	(void)json_object_set_new(
+		out, "limits", is_said(r) ? json_incref(r->said.json) : limits_json(r));
+	return out;
+}
+
+/* What came out, apart from what differs from run to run. */
+static json_t *output_object(const struct record *r)
+{
+	json_t *out = json_pack("{s:s, s:O, s:O}", "status", status_words[r->status], "displays",
+		r->displays, "files", r->files);
+	if (!out)
+		return NULL;
+	if (r->value)
+		(void)json_object_set(out, "value", r->value);
+	(void)json_object_update(out, r->outputs);
+	if (r->error)
+		(void)json_object_set(out, "error", r->error);
+	(void)json_object_set_new(
+		out, "exit_code", r->exit_code >= 0 ? json_integer(r->exit_code) : json_null());
+	(void)json_object_set_new(out, "signal", r->signal ? json_integer(r->signal) : json_null());
+	return out;
+}
+
+void record_name(struct record *r, const char *parent, const char *code, size_t bytes,
+	const char *const *argv, const json_t *inputs)
+{
+	struct journal_node node = {.code = code, .code_bytes = bytes};
+	json_decref(r->outputs);
+	r->outputs = outputs_json(r);
+	json_t *out = r->outputs ? output_object(r) : NULL;
+	if (argv && out) {
+		json_t *list = json_array();
+		for (size_t i = 0; argv[i]; i++)
+			(void)json_array_append_new(list, json_string(argv[i]));
+		(void)json_object_set_new(out, "argv", list);
+	}
+	if (r->tools.calls && out)
+		(void)json_object_set(out, "calls", r->tools.calls);
+	if (inputs)
+		(void)json_object_update(out, (json_t *)(uintptr_t)inputs);
+	free(r->canonical);
+	r->canonical = out ? json_dump_text(out, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+	json_decref(out);
+	node.record = r->canonical ? r->canonical : "";
+	node.record_bytes = strlen(node.record);
+	snprintf(node.parent, sizeof node.parent, "%s", parent);
+	snprintf(node.runtime, sizeof node.runtime, "%s", r->runtime);
+	journal_name(&r->name, &node);
+	snprintf(r->step, sizeof r->step, "%s", r->name.digest);
+	snprintf(r->parent, sizeof r->parent, "%s", parent);
+}

@@ -1,0 +1,80 @@
+/* What happened in a step, as CONTRACT §3 writes it. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "sandbox/wire.h"
+#include "session/box/capture.h"
+#include "session/step/outcome.h"
+#include "session/step/said.h"
+#include "session/step/tool_log.h"
+#include "store/name.h"
+
+#include <jansson.h>
+
+enum { RECORD_ID_BYTES = 72 };
+
+struct record {
+	char session[RECORD_ID_BYTES];
+	char step[RECORD_ID_BYTES];   /* hexadecimal SHA-256 */
+	char parent[RECORD_ID_BYTES]; /* likewise, or "" */
+	struct journal_name name;
+	char *canonical; /* what of it is the same each time the step is run: what `step` names */
+	const char *runtime;
+	enum record_status status;
+	int exit_code;	  /* of the program; -1 when a signal or retort ended it */
+	int signal;	  /* 0 when none did */
+	int exit_status;  /* what `retort run` exits with */
+	json_t *value;	  /* object or NULL */
+	json_t *displays; /* array */
+	uint64_t n_displays_cut, result_bytes;	  /* the text of value, error and variables */
+	uint64_t displays_bytes, n_display_parts; /* of their text; see session/step/report.h */
+	json_t *error;				  /* object or NULL */
+	struct capture out[2];			  /* stdout, stderr */
+	json_t *outputs; /* what is said of them: made by record_name(), or NULL */
+	enum record_outcome outcome;
+	const char *reason, *notice; /* or NULL; what is closed or not put back, or NULL */
+	const char *undone;	     /* by its runtime: "step", "part", "transaction"; or NULL */
+	const char *checkpoint;	     /* of the state before it, or NULL */
+	const json_t *files_lost;    /* borrowed: paths that are not as they should be; or NULL */
+	json_t *files;		     /* array */
+	json_t *variables;	     /* array: new and changed ones; or NULL */
+	struct tool_log tools;	     /* the calls it made */
+	char **paths;		     /* beside `files`: the name as it is, NULL for one deleted */
+	size_t n_paths;
+	bool files_cut, has_exited;	      /* has_exited: a session's step has ended itself */
+	double wall_ms, queued_ms, waited_ms; /* the last of wall_ms, for answers from outside */
+	struct box_usage usage;
+	struct limits limits;
+	uint32_t by[LIMIT_END_];
+	struct record_limits said; /* or nothing yet */
+};
+
+void record_init(struct record *r, const struct limits *limits);
+void record_done(struct record *r);
+
+/* The next one in its place; what is said of limits stays. */
+void record_renew(struct record *r, const struct limits *limits);
+
+/* Make what is said of its limits, unless it is there: before the step ends there is time. */
+void record_say_limits(struct record *r);
+
+/* Who enforces: "cgroup v2", "rlimit", …; NULL for LIMIT_BY_NONE. */
+const char *record_by_word(uint32_t by);
+
+/* Append to `paths` a copy of @path (or NULL). Returns: 0 or -ENOMEM. */
+int record_add_path(struct record *r, const char *path);
+
+/* The object of CONTRACT §3. Owns: the caller decrefs. Returns: NULL without memory. */
+json_t *record_json(const struct record *r);
+
+/* Replace error by {name, message}, keeping line and traceback of the old one. */
+void record_set_error(struct record *r, const char *name, const char *fmt, ...) attr_printf(3, 4);
+
+/* {usage, limits} as JSON: what differs from run to run. Owns: the caller frees. */
+char *record_usage_text(struct record *r);
+
+/* Name the step as journal_digest() does, by parent, runtime, code, and as canonical JSON the
+ * arguments (NULL-terminated, or NULL), the calls it made, the members of @inputs (an object, or
+ * NULL) and everything that came out. Any thread: it touches the record alone. */
+void record_name(struct record *r, const char *parent, const char *code, size_t bytes,
+	const char *const *argv, const json_t *inputs);

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/step/report.h"
+
+#include "base/attr.h"
+#include "base/buf.h"
+#include "base/json_parts.h"
+#include "base/num.h"
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { MIME_BYTES_MAX = 128, TRACEBACK_LINES_MAX = 1000 };
+
+/* Of an error's texts; all lines of a traceback together. Drivers have smaller ones, which say what
+ * was cut. */
+enum { ERROR_NAME_BYTES = 1 << 10, ERROR_TEXT_BYTES = 64 << 10, TRACEBACK_BYTES = 1 << 20 };
+
+static json_t *parse(const char *data, size_t bytes, struct err *err)
+{
+	json_error_t error;
+	if (json_parts(data, bytes) > REPORT_PARTS_MAX) {
+		err_set(err, ERR_PROTOCOL, "a report of more than %d parts", REPORT_PARTS_MAX);
+		return NULL;
+	}
+	json_t *json = json_loadb(data, bytes, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
+	if (!json)
+		err_set(err, ERR_PROTOCOL, "a report that is no JSON: %.100s", error.text);
+	else if (!json_is_object(json)) {
+		err_set(err, ERR_PROTOCOL, "a report that is no object");
+		json_decref(json);
+		json = NULL;
+	}
+	return json;
+}
+
+static bool is_mime(const char *text)
+{
+	size_t n = strlen(text);
+	for (size_t i = 0; i < n; i++)
+		if (text[i] <= ' ' || text[i] > '~')
+			return false;
+	return n > 0 && n <= MIME_BYTES_MAX;
+}
+
+/* Types that are none, and those beyond REPORT_MIMES_MAX, are left out; the text says how many. A
+ * program names the types of its values. Returns: a new reference. */
+static json_t *copy_mimes(json_t *data)
+{
+	static const char text[] = "text/plain";
+	json_t *out = json_object(), *value, *plain = json_object_get(data, text);
+	const char *key, *before = json_string_value(plain);
+	size_t n_cut = 0;
+	if (plain)
+		(void)json_object_set(out, text, plain);
+	json_object_foreach(data, key, value)
+	{
+		if (is_mime(key) && json_object_size(out) < REPORT_MIMES_MAX)
+			(void)json_object_set(out, key, value);
+		else
+			n_cut += !json_object_get(out, key);
+	}
+	if (n_cut > 0)
+		(void)json_object_set_new(out, text,
+			json_sprintf("%s%s[... %zu types cut ...]", before ? before : "",
+				before ? "\n" : "", n_cut));
+	return out;
+}
+
+static int check_error(const json_t *error, struct err *err)
+{
+	const json_t *line = json_object_get(error, "line");
+	const json_t *traceback = json_object_get(error, "traceback");
+	if (!json_is_string(json_object_get(error, "name")) ||
+		!json_is_string(json_object_get(error, "message")) ||
+		(line && !json_is_integer(line)) || (traceback && !json_is_array(traceback)))
+		return err_set(err, ERR_PROTOCOL, "an error of the wrong shape");
+	for (size_t i = 0; i < json_array_size(traceback); i++)
+		if (!json_is_string(json_array_get(traceback, i)))
+			return err_set(err, ERR_PROTOCOL, "a traceback of the wrong shape");
+	return 0;
+}
+
+/* Returns: a new reference. */
+static json_t *cut_text(json_t *text, size_t max_bytes)
+{
+	size_t bytes = json_string_length(text);
+	cleanup_buf struct buf out = BUF_INIT(max_bytes + 64);
+	if (bytes <= max_bytes)
+		return json_incref(text);
+	size_t n = utf8_cut(json_string_value(text), bytes, max_bytes);
+	(void)buf_append(&out, json_string_value(text), n);
+	(void)buf_addf(&out, " [... %zu bytes cut ...]", bytes - n);
+	return json_stringn(out.data ? out.data : "", out.bytes);
+}
+
+/* How many of the lines from @at on, every @step-th, have room. */
+static size_t fitting(const json_t *lines, size_t at, int step, size_t n_max)
+{
+	size_t bytes = 0, n = 0;
+	for (; n < n_max && n < TRACEBACK_LINES_MAX / 2; n++, at += (size_t)step) {
+		bytes += MIN(
+			json_string_length(json_array_get(lines, at)), (size_t)ERROR_TEXT_BYTES);
+		if (bytes > TRACEBACK_BYTES / 2)
+			break;
+	}
+	return n;
+}
+
+/* The middle goes: what was called first and what went wrong are at the ends. */
+static json_t *cut_lines(const json_t *lines)
+{
+	json_t *out = json_array();
+	size_t n = json_array_size(lines);
+	size_t n_head = fitting(lines, 0, 1, n);
+	size_t n_tail = fitting(lines, n - 1, -1, n - n_head);
+	for (size_t i = 0; i < n; i++) {
+		if (i == n_head && n_head + n_tail < n) {
+			(void)json_array_append_new(
+				out, json_sprintf("[... %zu lines cut ...]", n - n_head - n_tail));
+			i = n - n_tail;
+		}
+		if (i < n)
+			(void)json_array_append_new(
+				out, cut_text(json_array_get(lines, i), ERROR_TEXT_BYTES));
+	}
+	return out;
+}
+
+/* Only the members we know, as long as they may be: nothing a driver adds reaches the record. */
+static json_t *copy_error(const json_t *error)
+{
+	json_t *copy = json_object(), *line = json_object_get(error, "line");
+	json_t *traceback = json_object_get(error, "traceback");
+	(void)json_object_set_new(
+		copy, "name", cut_text(json_object_get(error, "name"), ERROR_NAME_BYTES));
+	(void)json_object_set_new(
+		copy, "message", cut_text(json_object_get(error, "message"), ERROR_TEXT_BYTES));
+	if (line)
+		(void)json_object_set(copy, "line", line);
+	if (traceback)
+		(void)json_object_set_new(copy, "traceback", cut_lines(traceback));
+	return copy;
+}
+
+static bool is_short(const json_t *text)
+{
+	return json_is_string(text) && json_string_length(text) <= REPORT_NAME_BYTES;
+}
+
+/* Of what is no such thing nothing is taken: the step is as good without. */
+static json_t *copy_variables(const json_t *result)
+{
+	static const char *const members[] = {"name", "type", "size", "change"};
+	const json_t *rows = json_object_get(result, "variables");
+	json_t *out = json_is_array(rows) ? json_array() : NULL;
+	for (size_t i = 0; i < json_array_size(rows) && i < REPORT_VARIABLES_MAX; i++) {
+		json_t *row = json_array_get(rows, i), *copy = json_object();
+		for (size_t k = 0; k < ARRAY_LEN(members); k++)
+			if (is_short(json_object_get(row, members[k])))
+				(void)json_object_set(
+					copy, members[k], json_object_get(row, members[k]));
+		if (json_object_get(copy, "name") && json_object_get(copy, "type"))
+			(void)json_array_append(out, copy);
+		json_decref(copy);
+	}
+	return out;
+}
+
+/* What its runtime has undone itself, as one of the words that there are. */
+static const char *undone_of(const json_t *result)
+{
+	static const char *const words[] = {"step", "part", "transaction"};
+	const char *undone = json_string_value(json_object_get(result, "undone"));
+	for (size_t i = 0; undone && i < ARRAY_LEN(words); i++)
+		if (strcmp(words[i], undone) == 0)
+			return words[i];
+	return NULL;
+}
+
+static int check_result(const json_t *result, struct err *err)
+{
+	const char *status = json_string_value(json_object_get(result, "status"));
+	const json_t *exit_code = json_object_get(result, "exit_code");
+	const json_t *value = json_object_get(result, "value");
+	const json_t *error = json_object_get(result, "error");
+	if (!status || (strcmp(status, "ok") != 0 && strcmp(status, "error") != 0))
+		return err_set(err, ERR_PROTOCOL, "a result without a status");
+	json_int_t code = json_integer_value(exit_code);
+	if (!json_is_integer(exit_code) || code < 0 || code > 255)
+		return err_set(err, ERR_PROTOCOL, "a result without an exit code of 0 to 255");
+	if (value && !json_is_object(value))
+		return err_set(err, ERR_PROTOCOL, "a value that is no object");
+	return error ? check_error(error, err) : 0;
+}
+
+/* Returns: 1: it is; 0: it is an earlier one's. */
+static int is_of(const json_t *result, uint64_t step, struct err *err)
+{
+	const char *text = json_string_value(json_object_get(result, "id"));
+	uint64_t id;
+	struct err none;
+	if (!text || num_parse_count(text, (struct num_range){1, step}, &id, &none) < 0)
+		return err_set(err, ERR_PROTOCOL, "a result of no step that there was");
+	return id == step;
+}
+
+int report_result(const char *data, size_t bytes, uint64_t step, struct record *record,
+	struct step_end *end, struct err *err)
+{
+	json_t *result = parse(data, bytes, err);
+	int r = result ? check_result(result, err) : -EPROTO;
+	if (r == 0)
+		r = is_of(result, step, err);
+	if (r > 0) {
+		const json_t *error = json_object_get(result, "error");
+		json_t *value = json_object_get(result, "value");
+		record->result_bytes = bytes;
+		record->value = value ? copy_mimes(value) : NULL;
+		record->error = error ? copy_error(error) : NULL;
+		record->variables = copy_variables(result);
+		record->undone = undone_of(result);
+		end->has_result = true;
+		end->is_error =
+			strcmp(json_string_value(json_object_get(result, "status")), "error") == 0;
+		end->is_exit = json_is_true(json_object_get(result, "exited"));
+		end->exit_code = (int)json_integer_value(json_object_get(result, "exit_code"));
+	}
+	json_decref(result);
+	return r;
+}
+
+int report_display(
+	const char *data, size_t bytes, struct record *record, const json_t **out, struct err *err)
+{
+	size_t n_parts = json_parts(data, bytes);
+	if (json_array_size(record->displays) >= REPORT_DISPLAYS_MAX ||
+		record->displays_bytes + bytes > record->limits.value[LIMIT_output_bytes] ||
+		record->n_display_parts + n_parts > REPORT_PARTS_MAX) {
+		record->n_displays_cut++;
+		return 0;
+	}
+	json_t *display = parse(data, bytes, err);
+	if (!display)
+		return -EPROTO;
+	json_t *types = json_object_get(display, "data");
+	int r = 1;
+	if (json_is_object(types)) {
+		json_t *mimes = copy_mimes(types);
+		(void)json_array_append_new(record->displays, mimes);
+		record->displays_bytes += bytes;
+		record->n_display_parts += n_parts;
+		*out = mimes;
+	} else {
+		r = err_set(err, ERR_PROTOCOL, "a display that is no object");
+	}
+	json_decref(display);
+	return r;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/step/step.h"
+
+#include "base/num.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+struct step_move step_advance(enum step_state state, enum step_event event)
+{
+	static const struct step_move moves[STEP_STATE_END_][STEP_EVENT_END_] =
+		{
+			[STEP_RUNNING] =
+				{
+					[STEP_RESULT] = {STEP_SETTLING, STEP_SETTLE},
+					[STEP_EXITED] = {STEP_SETTLING, STEP_SETTLE},
+					[STEP_BROKEN] = {STEP_SETTLING, STEP_SETTLE},
+					[STEP_LIMIT] = {STEP_STOPPING, STEP_INTERRUPT},
+					[STEP_MEMORY] = {STEP_SETTLING, STEP_SETTLE},
+					[STEP_GRACE] = {STEP_RUNNING, STEP_IGNORE},
+					[STEP_SETTLED] = {STEP_RUNNING, STEP_IGNORE},
+					[STEP_NAMED] = {STEP_RUNNING, STEP_IGNORE},
+				},
+			[STEP_STOPPING] =
+				{
+					[STEP_RESULT] = {STEP_SETTLING, STEP_SETTLE},
+					[STEP_EXITED] = {STEP_SETTLING, STEP_SETTLE},
+					[STEP_BROKEN] = {STEP_SETTLING, STEP_SETTLE},
+					[STEP_LIMIT] = {STEP_STOPPING, STEP_IGNORE},
+					[STEP_MEMORY] = {STEP_SETTLING, STEP_SETTLE},
+					[STEP_GRACE] = {STEP_SETTLING, STEP_SETTLE},
+					[STEP_SETTLED] = {STEP_STOPPING, STEP_IGNORE},
+					[STEP_NAMED] = {STEP_STOPPING, STEP_IGNORE},
+				},
+			[STEP_SETTLING] =
+				{
+					[STEP_RESULT] = {STEP_SETTLING, STEP_IGNORE},
+					[STEP_EXITED] = {STEP_SETTLING, STEP_IGNORE},
+					[STEP_BROKEN] = {STEP_SETTLING, STEP_IGNORE},
+					[STEP_LIMIT] = {STEP_SETTLING, STEP_IGNORE},
+					[STEP_MEMORY] = {STEP_SETTLING, STEP_IGNORE},
+					[STEP_GRACE] = {STEP_SETTLING, STEP_IGNORE},
+					[STEP_SETTLED] = {STEP_NAMING, STEP_NAME},
+					[STEP_NAMED] = {STEP_SETTLING, STEP_IGNORE},
+				},
+			[STEP_NAMING] =
+				{
+					[STEP_RESULT] = {STEP_NAMING, STEP_IGNORE},
+					[STEP_EXITED] = {STEP_NAMING, STEP_IGNORE},
+					[STEP_BROKEN] = {STEP_NAMING, STEP_IGNORE},
+					[STEP_LIMIT] = {STEP_NAMING, STEP_IGNORE},
+					[STEP_MEMORY] = {STEP_NAMING, STEP_IGNORE},
+					[STEP_GRACE] = {STEP_NAMING, STEP_IGNORE},
+					[STEP_SETTLED] = {STEP_NAMING, STEP_IGNORE},
+					[STEP_NAMED] = {STEP_NONE, STEP_FINISH},
+				},
+		};
+	if (state >= STEP_STATE_END_ || event >= STEP_EVENT_END_)
+		return (struct step_move){state, STEP_IGNORE};
+	return moves[state][event];
+}
+
+bool step_is_over(enum step_state state)
+{
+	return state == STEP_SETTLING || state == STEP_NAMING;
+}
+
+static void judge_cause(struct record *r, const struct step_end *end)
+{
+	const uint64_t *limit = r->limits.value;
+	switch (end->cause) {
+	case STEP_CAUSE_WALL:
+		r->status = RECORD_TIMEOUT;
+		r->exit_status = 124;
+		record_set_error(r, "TimeLimit",
+			"the step ran longer than its limit of %s of wall time",
+			num_format_ms(limit[LIMIT_timeout_ms]).text);
+		break;
+	case STEP_CAUSE_WAIT:
+		r->status = RECORD_TIMEOUT;
+		r->exit_status = 124;
+		record_set_error(r, "TimeLimit",
+			"the step ran and waited for tools longer than ten times its limit of %s",
+			num_format_ms(limit[LIMIT_timeout_ms]).text);
+		break;
+	case STEP_CAUSE_CPU:
+		r->status = RECORD_TIMEOUT;
+		r->exit_status = 124;
+		record_set_error(r, "TimeLimit",
+			"the step used more than its limit of %s of CPU time%s",
+			num_format_ms(limit[LIMIT_cpu_ms]).text,
+			end->is_cpu_following ? ", which follows the limit of wall time" : "");
+		break;
+	case STEP_CAUSE_CALLER:
+		r->status = RECORD_KILLED;
+		r->exit_status = 130;
+		record_set_error(r, "Interrupted", "the caller stopped the step");
+		break;
+	case STEP_CAUSE_PROTOCOL:
+		r->status = RECORD_KILLED;
+		r->exit_status = 125;
+		record_set_error(r, "ProtocolError", "the driver broke the protocol: %s", end->why);
+		break;
+	case STEP_CAUSE_BOX:
+		r->status = RECORD_KILLED;
+		r->exit_status = err_exit(end->why_code ? end->why_code : ERR_BOX);
+		record_set_error(r, "BoxGone", "%s", end->why);
+		break;
+	case STEP_CAUSE_PIDS:
+		r->status = RECORD_KILLED;
+		r->signal = SIGKILL;
+		r->exit_status = 128 + SIGKILL;
+		record_set_error(r, "ProcessLimit",
+			"the step had more processes than its limit of %llu",
+			(unsigned long long)limit[LIMIT_pids]);
+		break;
+	case STEP_CAUSE_MEMORY:
+	case STEP_CAUSE_NONE:
+		break;
+	}
+}
+
+static void judge_memory(struct record *r)
+{
+	r->status = RECORD_OOM;
+	r->exit_status = 128 + SIGKILL;
+	r->signal = SIGKILL;
+	record_set_error(r, "MemoryLimit", "the step needed more than its limit of %s of memory",
+		num_format_bytes(r->limits.value[LIMIT_memory_bytes]).text);
+}
+
+static void judge_exit(struct record *r, const struct step_end *end)
+{
+	int wait_status = end->wait_status;
+	if (WIFEXITED(wait_status)) {
+		r->exit_code = WEXITSTATUS(wait_status);
+		r->exit_status = r->exit_code;
+		r->has_exited = end->is_session;
+		r->status = r->exit_code == 0 ? RECORD_OK : RECORD_ERROR;
+		if (r->exit_code != 0)
+			record_set_error(
+				r, "Exit", "the program ended itself with status %d", r->exit_code);
+		return;
+	}
+	r->signal = WTERMSIG(wait_status);
+	if (r->signal == SIGKILL && r->usage.n_oom_kills > 0) {
+		judge_memory(r);
+		return;
+	}
+	r->status = RECORD_KILLED;
+	r->exit_status = 128 + r->signal;
+	record_set_error(r, "Killed", "ended by signal %d (%s)", r->signal, strsignal(r->signal));
+}
+
+void step_judge(struct record *r, const struct step_end *end)
+{
+	r->outcome = end->is_session ? end->outcome
+		: end->has_result    ? RECORD_COMMITTED
+				     : RECORD_LOST;
+	if (end->has_result) {
+		r->status = end->is_error ? RECORD_ERROR : RECORD_OK;
+		r->exit_status = end->exit_code;
+		r->has_exited = end->is_session && end->is_exit;
+		/* What its runtime says of an interrupt is not why it ended. */
+		if (end->cause == STEP_CAUSE_NONE)
+			r->exit_code = end->exit_code;
+	}
+	if (end->cause == STEP_CAUSE_MEMORY)
+		judge_memory(r);
+	else if (end->cause != STEP_CAUSE_NONE)
+		judge_cause(r, end);
+	else if (!end->has_result && end->has_exited)
+		judge_exit(r, end);
+	if (r->outcome == RECORD_LOST)
+		r->reason = "the driver process is gone and no checkpoint was kept";
+}

@@ -1,0 +1,80 @@
+/* The life of one step, as a table. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "session/step/record.h"
+
+/*
+ * NONE      no step
+ * RUNNING   the driver has the code
+ * STOPPING  a limit was reached or the caller asked: SIGINT is out, a second of grace runs
+ * SETTLING  the step is over; its box is being ended and its last output read
+ * NAMING    all is known of it; its record is written down and hashed
+ */
+enum step_state {
+	STEP_NONE,
+	STEP_RUNNING,
+	STEP_STOPPING,
+	STEP_SETTLING,
+	STEP_NAMING,
+	STEP_STATE_END_
+};
+
+enum step_event {
+	STEP_RESULT,  /* the driver sent one */
+	STEP_EXITED,  /* the driver process ended */
+	STEP_BROKEN,  /* the driver sent what is no frame, or the box is gone */
+	STEP_LIMIT,   /* wall or CPU time is up, or the caller interrupts */
+	STEP_MEMORY,  /* the engine measured more memory, or counted more processes, than allowed */
+	STEP_GRACE,   /* the grace is over */
+	STEP_SETTLED, /* the box's last books are in */
+	STEP_NAMED,   /* its record has its name */
+	STEP_EVENT_END_
+};
+
+enum step_action { STEP_IGNORE, STEP_INTERRUPT, STEP_SETTLE, STEP_NAME, STEP_FINISH };
+
+struct step_move {
+	enum step_state next;
+	enum step_action action;
+};
+
+/* What to do on @event in @state. Never fails: what makes no sense in a state is ignored there. */
+struct step_move step_advance(enum step_state state, enum step_event event);
+
+/* Nothing that comes belongs to it any more. */
+bool step_is_over(enum step_state state);
+
+/* Why a step was stopped; the first cause stays. */
+enum step_cause {
+	STEP_CAUSE_NONE,
+	STEP_CAUSE_WALL,
+	STEP_CAUSE_WAIT, /* wall time, with what it waited for answers from outside */
+	STEP_CAUSE_CPU,
+	STEP_CAUSE_MEMORY,
+	STEP_CAUSE_PIDS,
+	STEP_CAUSE_CALLER,
+	STEP_CAUSE_PROTOCOL,
+	STEP_CAUSE_BOX
+};
+
+/* What is known of how a step ended. */
+struct step_end {
+	enum step_cause cause;
+	const char *why;	/* of STEP_CAUSE_PROTOCOL and STEP_CAUSE_BOX */
+	enum err_code why_code; /* of STEP_CAUSE_BOX, or ERR_NONE */
+	bool has_result; /* the driver reported: then `is_error` and `exit_code` are its words */
+	bool is_error;
+	bool is_exit; /* and of the code's own will, before its end */
+	int exit_code;
+	bool is_cpu_following; /* nobody gave a limit on CPU time */
+	bool is_session;       /* then `outcome` tells what became of its state */
+	enum record_outcome outcome;
+	bool has_exited; /* the driver process ended with `wait_status` */
+	int wait_status;
+};
+
+/*
+ * Decide status, exit code, signal, exit status, outcome and the error of a record. The usage and
+ * limits of @record are filled already.
+ */
+void step_judge(struct record *record, const struct step_end *end);
