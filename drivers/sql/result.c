@@ -151,9 +151,7 @@ static int put_row(struct result *r, sqlite3_stmt *stmt)
 	if (n == 0)
 		n = buf_add(&r->json, "]");
 	if (n < 0) {
-		r->json.bytes = start;
-		if (r->json.data)
-			r->json.data[start] = '\0';
+		buf_cut(&r->json, start);
 		r->is_cut = true;
 		r->json.max_bytes = start; /* full */
 	}

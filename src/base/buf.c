@@ -18,7 +18,7 @@ void buf_done(struct buf *b)
 
 char *buf_reserve(struct buf *b, size_t bytes)
 {
-	if (bytes > b->max_bytes || b->bytes > b->max_bytes - bytes)
+	if (b->error || bytes > b->max_bytes || b->bytes > b->max_bytes - bytes)
 		return NULL;
 	if (bytes >= SIZE_MAX - b->bytes)
 		return NULL;
@@ -42,15 +42,38 @@ void buf_grown(struct buf *b, size_t bytes)
 	b->data[b->bytes] = '\0';
 }
 
-int buf_append(struct buf *b, const void *data, size_t bytes)
+void buf_fail(struct buf *b, int error)
+{
+	if (!b->error)
+		b->error = error;
+}
+
+/* As buf_reserve(), and remembers why not. */
+static char *need_room(struct buf *b, size_t bytes)
 {
 	char *at = buf_reserve(b, bytes);
 	if (!at)
-		return bytes > b->max_bytes || b->bytes > b->max_bytes - bytes ? -E2BIG : -ENOMEM;
+		buf_fail(b,
+			bytes > b->max_bytes || b->bytes > b->max_bytes - bytes ? -E2BIG : -ENOMEM);
+	return at;
+}
+
+int buf_append(struct buf *b, const void *data, size_t bytes)
+{
+	char *at = need_room(b, bytes);
+	if (!at)
+		return b->error;
 	if (bytes > 0)
 		memcpy(at, data, bytes);
 	buf_grown(b, bytes);
 	return 0;
+}
+
+int buf_try(struct buf *b, const void *data, size_t bytes)
+{
+	int before = b->error, r = buf_append(b, data, bytes);
+	b->error = before;
+	return r;
 }
 
 int buf_add(struct buf *b, const char *text)
@@ -65,10 +88,10 @@ int buf_addf(struct buf *b, const char *fmt, ...)
 	int n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
 	if (n < 0)
-		return -EINVAL;
-	char *at = buf_reserve(b, (size_t)n);
+		buf_fail(b, -EINVAL);
+	char *at = n < 0 ? NULL : need_room(b, (size_t)n);
 	if (!at)
-		return -E2BIG;
+		return b->error;
 	va_start(ap, fmt);
 	vsnprintf(at, (size_t)n + 1, fmt, ap);
 	va_end(ap);
@@ -87,11 +110,17 @@ void buf_consume(struct buf *b, size_t bytes)
 	b->data[b->bytes] = '\0';
 }
 
+void buf_cut(struct buf *b, size_t bytes)
+{
+	b->error = 0;
+	b->bytes = MIN(b->bytes, bytes);
+	if (b->data)
+		b->data[b->bytes] = '\0';
+}
+
 void buf_clear(struct buf *b)
 {
-	b->bytes = 0;
-	if (b->data)
-		b->data[0] = '\0';
+	buf_cut(b, 0);
 }
 
 const char *buf_str(const struct buf *b)

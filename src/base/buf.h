@@ -6,6 +6,9 @@
 #include <stddef.h>
 
 /*
+ * A buffer remembers its first error: write on, and ask buf_error() once at the end. What is
+ * written after an error is dropped, so that a buffer never holds a text with a gap.
+ *
  * Invariant: `data` is NUL-terminated behind `bytes` whenever it is not NULL, so a buffer without
  * NUL inside is also a C string; use buf_str() when it may be empty.
  */
@@ -14,6 +17,7 @@ struct buf {
 	size_t bytes;
 	size_t room;
 	size_t max_bytes;
+	int error; /* read it with buf_error() */
 };
 
 #define BUF_INIT(max) ((struct buf){.max_bytes = (max)})
@@ -21,17 +25,32 @@ struct buf {
 void buf_done(struct buf *b);
 #define cleanup_buf cleanup(buf_done)
 
+/* Returns: 0 when all that was written is there; else the first error: -E2BIG over the maximum,
+ * -ENOMEM, or that of buf_fail(). */
+static inline int buf_error(const struct buf *b)
+{
+	return b->error;
+}
+
+/* Remember @error, a negative errno, unless there was one before. */
+void buf_fail(struct buf *b, int error);
+
 /*
- * Append. Outputs untouched on failure.
- * Returns: 0, -E2BIG over the maximum, -ENOMEM.
+ * Append all of it, or nothing and remember the error.
+ * Returns: buf_error().
  */
 int buf_append(struct buf *b, const void *data, size_t bytes);
 int buf_add(struct buf *b, const char *text);
 int buf_addf(struct buf *b, const char *fmt, ...) attr_printf(2, 3);
 
+/* As buf_append(), but a failure is not remembered: for what may be left out, or come later.
+ * Returns: 0, -E2BIG, -ENOMEM; or the error there was before. */
+int buf_try(struct buf *b, const void *data, size_t bytes);
+
 /*
- * Make room for @bytes more and return where they go; follow with buf_grown().
- * Returns: NULL over the maximum or without memory.
+ * Make room for @bytes more and return where they go; follow with buf_grown(). A failure is not
+ * remembered: a reader may ask for less, or wait until something is consumed.
+ * Returns: NULL over the maximum, without memory, or after an error.
  */
 char *buf_reserve(struct buf *b, size_t bytes);
 void buf_grown(struct buf *b, size_t bytes);
@@ -39,12 +58,16 @@ void buf_grown(struct buf *b, size_t bytes);
 /* Drop @bytes from the front (at most what there is). */
 void buf_consume(struct buf *b, size_t bytes);
 
-/* Drop all, keep the room. */
+/* Drop what stands behind the first @bytes (nothing when there are fewer), and forget the error:
+ * for a writer that takes back what did not fit. */
+void buf_cut(struct buf *b, size_t bytes);
+
+/* Drop all, keep the room, forget the error. */
 void buf_clear(struct buf *b);
 
 /* The bytes as a C string, valid until the next change. Returns: "" when there are none, never
  * NULL. */
 const char *buf_str(const struct buf *b);
 
-/* Hand over the bytes; the buffer is empty afterwards. Owns: the caller frees. */
+/* Hand over the bytes; the buffer is empty afterwards and has no error. Owns: the caller frees. */
 char *buf_take(struct buf *b);

@@ -98,9 +98,8 @@ size_t utf8_count(const void *data, size_t bytes)
 
 static int undo_append(struct buf *out, size_t old_bytes, int rc)
 {
-	out->bytes = old_bytes;
-	if (out->data)
-		out->data[old_bytes] = '\0';
+	buf_cut(out, old_bytes);
+	buf_fail(out, rc);
 	return rc;
 }
 

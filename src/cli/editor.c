@@ -359,7 +359,7 @@ void editor_resize(struct editor *e)
 void editor_type(struct editor *e, const char *text, size_t bytes)
 {
 	if (e->el)
-		(void)buf_append(&e->in, text, bytes);
+		(void)buf_try(&e->in, text, bytes);
 }
 
 size_t editor_line(const struct editor *e)

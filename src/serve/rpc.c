@@ -89,10 +89,10 @@ static int put(struct buf *out, json_t *message)
 {
 	size_t before = out->bytes;
 	int r = message ? json_put(out, message) : -ENOMEM;
-	if (r == 0 && (r = buf_add(out, "\n")) < 0) {
-		out->bytes = before;
-		out->data[before] = '\0';
-	}
+	if (r == 0)
+		r = buf_add(out, "\n");
+	if (r < 0)
+		buf_cut(out, before);
 	json_decref(message);
 	return r;
 }

@@ -12,15 +12,65 @@ TEST(buf_appends_up_to_its_maximum)
 	struct buf b cleanup_buf = BUF_INIT(5);
 	CHECK_STR(buf_str(&b), "");
 	CHECK_INT(buf_append(&b, "abc", 3), 0);
-	CHECK_INT(buf_append(&b, "def", 3), -E2BIG);
+	CHECK_INT(buf_try(&b, "def", 3), -E2BIG);
 	CHECK_STR(buf_str(&b), "abc");
 	CHECK_INT(buf_add(&b, "de"), 0);
 	CHECK_STR(buf_str(&b), "abcde");
-	CHECK_INT(buf_add(&b, "f"), -E2BIG);
-	CHECK_INT(buf_addf(&b, "%d", 1), -E2BIG);
+	CHECK_INT(buf_try(&b, "f", 1), -E2BIG);
 	CHECK_INT(buf_append(&b, "", 0), 0);
+	CHECK_INT(buf_error(&b), 0);
+	CHECK_INT(buf_addf(&b, "%d", 1), -E2BIG);
 	CHECK_STR(buf_str(&b), "abcde");
 	CHECK_INT(b.bytes, 5);
+}
+
+TEST(buf_remembers_its_first_error)
+{
+	struct buf b cleanup_buf = BUF_INIT(5);
+	buf_add(&b, "abc");
+	CHECK_INT(buf_error(&b), 0);
+	buf_add(&b, "def");
+	CHECK_INT(buf_error(&b), -E2BIG);
+	buf_fail(&b, -EILSEQ);
+	CHECK_INT(buf_error(&b), -E2BIG);
+	/* Nothing stands behind a gap, by whatever way. */
+	CHECK_INT(buf_add(&b, "g"), -E2BIG);
+	CHECK_INT(buf_addf(&b, "%d", 1), -E2BIG);
+	CHECK_INT(buf_append(&b, "", 0), -E2BIG);
+	CHECK_INT(buf_try(&b, "g", 1), -E2BIG);
+	CHECK(!buf_reserve(&b, 1));
+	CHECK_STR(buf_str(&b), "abc");
+	buf_consume(&b, 1);
+	CHECK_INT(buf_error(&b), -E2BIG);
+	CHECK_STR(buf_str(&b), "bc");
+}
+
+TEST(buf_forgets_its_error_with_what_is_cut)
+{
+	struct buf b cleanup_buf = BUF_INIT(5);
+	buf_cut(&b, 0);
+	CHECK_STR(buf_str(&b), "");
+	buf_add(&b, "abc");
+	size_t before = b.bytes;
+	buf_add(&b, "d");
+	buf_fail(&b, -EILSEQ);
+	CHECK_INT(buf_add(&b, "e"), -EILSEQ);
+	CHECK_STR(buf_str(&b), "abcd");
+	buf_cut(&b, before);
+	CHECK_INT(buf_error(&b), 0);
+	CHECK_STR(buf_str(&b), "abc");
+	CHECK_INT(buf_add(&b, "xy"), 0);
+	buf_cut(&b, 9);
+	CHECK_STR(buf_str(&b), "abcxy");
+	buf_fail(&b, -ENOMEM);
+	buf_clear(&b);
+	CHECK_INT(buf_add(&b, "12345"), 0);
+	buf_fail(&b, -ENOMEM);
+	buf_done(&b);
+	CHECK_INT(buf_add(&b, "1"), 0);
+	buf_fail(&b, -ENOMEM);
+	free(buf_take(&b));
+	CHECK_INT(buf_error(&b), 0);
 }
 
 TEST(buf_of_no_bytes_holds_none)

@@ -177,6 +177,7 @@ static void say_all(struct outcome *o, const struct source *src, const struct di
 	/* As people and programs get it: whatever comes of it, it comes back. */
 	struct buf report = BUF_INIT(1 << 20);
 	(void)diags_report(&report, src, diags, false);
+	buf_clear(&report);
 	(void)diags_report(&report, src, diags, true);
 	buf_done(&report);
 }

@@ -75,8 +75,11 @@ TEST(utf8_stops_at_the_maximum)
 	CHECK_INT(utf8_repair(&b, "a\xff\xff", 3, &n), -E2BIG);
 	CHECK_STR(buf_str(&b), "xy");
 	CHECK_INT(n, 0);
+	CHECK_INT(buf_error(&b), -E2BIG);
+	buf_cut(&b, b.bytes);
 	CHECK_INT(utf8_escape_terminal(&b, "ab\x1b", 3, UTF8_ONE_LINE), -E2BIG);
 	CHECK_STR(buf_str(&b), "xy");
+	buf_cut(&b, b.bytes);
 	CHECK_INT(utf8_repair(&b, "a\xff", 2, &n), 0);
 	CHECK_STR(buf_str(&b), "xya" BAD);
 }

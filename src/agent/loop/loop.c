@@ -231,6 +231,7 @@ void loop_ask(struct loop *l)
 	struct err err;
 	loop_note_time(l);
 	enum budget_kind kind = budget_spent(&l->budget);
+	buf_cut(&l->next, l->next.bytes); /* what was too long is left out, the budget is told */
 	l->state = LOOP_ASKING;
 	l->verdict = VERDICT_NONE;
 	if (l->is_last) {

@@ -105,6 +105,7 @@ static void observe(struct loop *l, const json_t *record)
 	size_t at = l->next.bytes;
 	l->is_untold = false;
 	(void)buf_addf(&l->next, "[step %u] %s\n", l->number, text);
+	buf_cut(&l->next, l->next.bytes); /* one too long is left out: what follows is told */
 	l->images = json_incref(json_object_get(seen, "images"));
 	if (l->no_images)
 		(void)loop_blind(l);

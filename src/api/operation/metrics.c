@@ -282,6 +282,6 @@ int metrics_write(struct buf *out, const struct operation_context *context)
 	if (context->metrics)
 		put_answers(&p, context->metrics);
 	if (p.bad < 0)
-		out->bytes = before;
+		buf_cut(out, before);
 	return p.bad;
 }

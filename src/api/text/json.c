@@ -83,9 +83,8 @@ int json_put(struct buf *out, const json_t *json)
 		char *text = out->data + before;
 		shorten_reals(text);
 		out->bytes = before + strlen(text);
-	} else if (out->data) {
-		out->bytes = before;
-		out->data[before] = '\0';
+	} else {
+		buf_cut(out, before);
 	}
 	return r;
 }

@@ -232,7 +232,7 @@ static int add(struct http_exchange *x, const char *data, size_t bytes)
 {
 	if (!x->connection || x->is_gone)
 		return -EPIPE;
-	int r = buf_append(&x->out, data, bytes);
+	int r = buf_try(&x->out, data, bytes);
 	if (r < 0)
 		return r;
 	x->told_ms = timer_now();

@@ -20,10 +20,8 @@ int sse_put(struct buf *out, const char *name, const char *data, size_t bytes)
 	}
 	if (r == 0)
 		r = buf_add(out, "\n");
-	if (r < 0 && out->data) {
-		out->bytes = before;
-		out->data[before] = '\0';
-	}
+	if (r < 0)
+		buf_cut(out, before);
 	return r;
 }
 

@@ -44,7 +44,7 @@ static void send_message(void *arg, const json_t *message, bool is_last)
 	char *text = json_text(message, JSON_COMPACT);
 	size_t before = s->out.bytes;
 	if (!text || buf_add(&s->out, text) < 0 || buf_add(&s->out, "\n") < 0) {
-		s->out.bytes = before;
+		buf_cut(&s->out, before);
 		s->is_gone = true;
 	}
 	free(text);

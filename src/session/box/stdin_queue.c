@@ -120,7 +120,7 @@ int inlet_put(struct inlet *in, const char *data, size_t bytes, bool is_first, s
 			err, ERR_BUSY, "%zu bytes wait to be read by the step", inlet_queued(in));
 		return err_hint(err, "send it again when the program has read some");
 	}
-	if (buf_append(&in->all, data, bytes) < 0) {
+	if (buf_try(&in->all, data, bytes) < 0) {
 		(void)err_set(err, ERR_LIMIT, "the input of a step is over %d MiB in all",
 			INLET_BYTES >> 20);
 		return err_hint(err, "write it to a file of the session");

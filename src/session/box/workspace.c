@@ -96,9 +96,7 @@ static int walk_below(struct walk *w, int at_fd, const char *path, size_t i, int
 		r = r == -E2BIG ? 0 : r;
 		(void)close(fd);
 	}
-	if (w->path.data)
-		w->path.data[before] = '\0';
-	w->path.bytes = before;
+	buf_cut(&w->path, before);
 	return r;
 }
 
