@@ -28,21 +28,40 @@ static int err_result(const struct err *err)
 	return sys > 0 ? -sys : -EINVAL;
 }
 
-int err_set_at(struct err *err, enum err_code code, int sys, const char *file, int line,
-	const char *fmt, ...)
+static int set(struct err *err, struct err made, const char *fmt, va_list ap)
 {
 	char msg[ERR_MSG_BYTES]; /* the arguments may be texts of @err itself */
-	va_list ap;
-	va_start(ap, fmt);
-	int n = vsnprintf(msg, sizeof msg, fmt, ap);
-	va_end(ap);
-	*err = (struct err){.code = code, .sys = sys, .file = file, .line = line};
+	int n = vsnprintf(msg, sizeof msg, fmt, ap), sys = made.sys;
+	*err = made;
 	memcpy(err->msg, msg, n >= 0 ? sizeof msg : 0);
 	if (sys && n >= 0 && (size_t)n < sizeof err->msg)
 		snprintf(err->msg + n, sizeof err->msg - (size_t)n, ": %s", strerror(sys));
 	if (sys == EMFILE)
 		err_hint(err, "close some sessions, or start the engine with a higher `ulimit -n`");
 	return err_result(err);
+}
+
+int err_set_at(struct err *err, enum err_code code, int sys, const char *file, int line,
+	const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	int r = set(
+		err, (struct err){.code = code, .sys = sys, .file = file, .line = line}, fmt, ap);
+	va_end(ap);
+	return r;
+}
+
+int err_fail_at(struct err *err, enum err_code code, int sys, const char *hint, const char *file,
+	int line, const char *fmt, ...)
+{
+	struct err made = {.code = code, .sys = sys, .file = file, .line = line};
+	va_list ap;
+	snprintf(made.hint, sizeof made.hint, "%s", hint);
+	va_start(ap, fmt);
+	int r = set(err, made, fmt, ap);
+	va_end(ap);
+	return r;
 }
 
 int err_wrap(struct err *err, const char *fmt, ...)

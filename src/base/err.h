@@ -48,10 +48,21 @@ static inline int err_negative(int r)
 int err_set_at(struct err *err, enum err_code code, int sys, const char *file, int line,
 	const char *fmt, ...) attr_printf(6, 7);
 
-/* Put "context: " before the message. Returns the same negative errno the error already had. */
-int err_wrap(struct err *err, const char *fmt, ...) attr_printf(2, 3);
+/*
+ * Likewise, with what the user can do: `return err_fail(err, code, hint, …);`. @hint is shown as it
+ * is; err_hint() makes one of values.
+ */
+#define err_fail(err, code, hint, ...)                                                             \
+	err_negative(err_fail_at((err), (code), 0, (hint), __FILE__, __LINE__, __VA_ARGS__))
+#define err_fail_sys(err, code, sys, hint, ...)                                                    \
+	err_negative(err_fail_at((err), (code), (sys), (hint), __FILE__, __LINE__, __VA_ARGS__))
 
-/* Say what the user can do. Returns the same negative errno the error already had. */
+int err_fail_at(struct err *err, enum err_code code, int sys, const char *hint, const char *file,
+	int line, const char *fmt, ...) attr_printf(7, 8);
+
+/* Put "context: " before the message; say what the user can do. Both return the same negative errno
+ * the error already had. */
+int err_wrap(struct err *err, const char *fmt, ...) attr_printf(2, 3);
 int err_hint(struct err *err, const char *fmt, ...) attr_printf(2, 3);
 
 /*

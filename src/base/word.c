@@ -3,7 +3,9 @@
 
 #include "base/attr.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 size_t word_distance(const char *a, const char *b)
@@ -45,4 +47,26 @@ void word_near_try(struct word_near *near, const char *candidate)
 		return;
 	near->best = candidate;
 	near->distance = distance;
+}
+
+void word_near_hint(const struct word_near *near, const char *otherwise, char hint[ERR_HINT_BYTES])
+{
+	if (near->best)
+		snprintf(hint, ERR_HINT_BYTES, "did you mean %s%s%s?",
+			near->before ? near->before : "", near->best,
+			near->after ? near->after : "");
+	else
+		snprintf(hint, ERR_HINT_BYTES, "%s", otherwise);
+}
+
+int word_unknown_at(struct err *err, enum err_code code, const struct word_near *near,
+	const char *otherwise, const char *file, int line, const char *fmt, ...)
+{
+	char hint[ERR_HINT_BYTES], msg[ERR_MSG_BYTES] = "";
+	va_list ap;
+	word_near_hint(near, otherwise, hint);
+	va_start(ap, fmt);
+	vsnprintf(msg, sizeof msg, fmt, ap);
+	va_end(ap);
+	return err_fail_at(err, code, 0, hint, file, line, "%s", msg);
 }

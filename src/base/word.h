@@ -1,6 +1,8 @@
 /* The word somebody meant. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/err.h"
+
 #include <stddef.h>
 
 enum { WORD_MAX_BYTES = 64 };
@@ -23,8 +25,32 @@ struct word_near {
 	const char *word;
 	const char *best;
 	size_t distance;
+	const char *before, *after; /* of the suggestion: "--", "%"; NULL: nothing */
 };
 
 #define WORD_NEAR(w) ((struct word_near){.word = (w)})
 
 void word_near_try(struct word_near *near, const char *candidate);
+
+/* Try the member @name of each of @n rows of a table, which may be NULL. */
+#define WORD_NEAR_ROWS(near, rows, n, name)                                                        \
+	do {                                                                                       \
+		for (size_t row_ = 0; row_ < (size_t)(n); row_++)                                  \
+			if ((rows)[row_].name)                                                     \
+				word_near_try((near), (rows)[row_].name);                          \
+	} while (0)
+
+/* Write the hint "did you mean …?", or @otherwise when no candidate was near. */
+void word_near_hint(const struct word_near *near, const char *otherwise, char hint[ERR_HINT_BYTES]);
+
+/*
+ * Record that somebody named something that is not there, with that hint:
+ * `return err_unknown(err, ERR_USAGE, &near, "--help lists them", "unknown option %s", name);`
+ * Returns: the negative errno of @code.
+ */
+#define err_unknown(err, code, near, otherwise, ...)                                               \
+	err_negative(word_unknown_at(                                                              \
+		(err), (code), (near), (otherwise), __FILE__, __LINE__, __VA_ARGS__))
+
+int word_unknown_at(struct err *err, enum err_code code, const struct word_near *near,
+	const char *otherwise, const char *file, int line, const char *fmt, ...) attr_printf(7, 8);

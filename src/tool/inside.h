@@ -1,9 +1,9 @@
 /* What the files of the client share. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/rate.h"
 #include "tool/mcp_client.h"
 #include "tool/mcp_link.h"
-#include "tool/rate.h"
 
 #define MCP_MODERN "2026-07-28"
 #define MCP_META   "io.modelcontextprotocol/"

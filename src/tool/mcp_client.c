@@ -390,7 +390,7 @@ static int begin(struct mcp_client *c, struct err *err)
 	const struct tool_server *s = c->config.server;
 	const struct mcp_link_kind *kind = s->url ? &mcp_http : &mcp_stdio;
 	const struct mcp_link_user user = {c, on_message, on_loss};
-	uint64_t wait_s = rate_take(&c->starts, MCP_STARTS_PER_MINUTE, uv_hrtime());
+	uint64_t wait_s = rate_take(&c->starts, MCP_STARTS_PER_MINUTE, 1, uv_hrtime());
 	if (wait_s > 0) {
 		(void)err_set(err, ERR_UNREACHABLE, "it was started %d times within a minute",
 			MCP_STARTS_PER_MINUTE);

@@ -114,3 +114,20 @@ TEST(err_rows_are_complete_and_distinct)
 	CHECK_STR(err_word((enum err_code)ERR_END_), "internal");
 	CHECK_STR(err_word((enum err_code)9999), "internal");
 }
+
+TEST(err_fails_with_a_hint_in_one)
+{
+	struct err err = {.hint = "old"};
+	CHECK_INT(err_fail(&err, ERR_BUSY, "wait 5 % of it", "%s is taken", "it"), -EBUSY);
+	CHECK_INT(err.code, ERR_BUSY);
+	CHECK_STR(err.msg, "it is taken");
+	CHECK_STR(err.hint, "wait 5 % of it");
+	CHECK(err.line > 0 && err.file);
+	CHECK_INT(err_fail_sys(&err, ERR_IO, EACCES, "chmod it", "read %d", 1), -EACCES);
+	CHECK_STR(err.msg, "read 1: Permission denied");
+	CHECK_STR(err.hint, "chmod it");
+	/* Both may be of the error itself. */
+	(void)err_fail(&err, ERR_IO, err.hint, "again: %s", err.msg);
+	CHECK_STR(err.msg, "again: read 1: Permission denied");
+	CHECK_STR(err.hint, "chmod it");
+}

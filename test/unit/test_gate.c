@@ -6,7 +6,6 @@
 #include "base/attr.h"
 #include "t.h"
 #include "tool/catalog.h"
-#include "tool/rate.h"
 #include "tree.h"
 
 #include <signal.h>
@@ -286,19 +285,6 @@ TEST(a_session_has_so_many_calls_in_a_minute)
 	gate_forget(b.gate, "s-1");
 	(void)call(&b, "a.x");
 	CHECK_STR(b.last, "ToolArgumentError");
-}
-
-TEST(buckets_fill_with_time)
-{
-	struct rate rate = {0};
-	uint64_t now = UINT64_C(1000000000);
-	for (int i = 0; i < 6; i++)
-		CHECK_INT(rate_take(&rate, 6, now), 0);
-	CHECK_INT(rate_take(&rate, 6, now), 11);
-	CHECK_INT(rate_take(&rate, 6, now + UINT64_C(5000000000)), 6);
-	CHECK_INT(rate_take(&rate, 6, now + UINT64_C(10500000000)), 0);
-	CHECK_INT(rate_take(&rate, 6, now), 10);
-	CHECK_INT(rate_take(&rate, 0, now), 0);
 }
 
 /* ---- the catalog below it ---- */

@@ -3,6 +3,7 @@
 
 #include "base/word.h"
 
+#include <errno.h>
 #include <string.h>
 
 TEST(word_counts_edits)
@@ -65,4 +66,37 @@ TEST(word_finds_what_was_meant)
 	CHECK(!nearest("x"));
 	CHECK(!nearest(""));
 	CHECK(!nearest("abc"));
+}
+
+TEST(word_says_what_was_meant)
+{
+	static const struct {
+		const char *name;
+	} rows[] = {{"memory"}, {NULL}, {"cpus"}};
+	struct err err = {0};
+	struct word_near near = WORD_NEAR("memroy");
+	WORD_NEAR_ROWS(&near, rows, ARRAY_LEN(rows), name);
+	CHECK_INT(
+		err_unknown(&err, ERR_USAGE, &near, "see --help", "unknown %s", "memroy"), -EINVAL);
+	CHECK_INT(err.code, ERR_USAGE);
+	CHECK_STR(err.msg, "unknown memroy");
+	CHECK_STR(err.hint, "did you mean memory?");
+	near.before = "--";
+	near.after = "=N";
+	CHECK_INT(err_unknown(&err, ERR_NOT_FOUND, &near, "see --help", "%s", "%d"), -ENOENT);
+	CHECK_STR(err.msg, "%d");
+	CHECK_STR(err.hint, "did you mean --memory=N?");
+}
+
+TEST(word_says_something_else_when_nothing_is_near)
+{
+	char hint[ERR_HINT_BYTES];
+	struct err err = {0};
+	struct word_near near = WORD_NEAR("gpu-count");
+	word_near_try(&near, "memory");
+	near.before = "--";
+	(void)err_unknown(&err, ERR_USAGE, &near, "100 % is --help", "unknown");
+	CHECK_STR(err.hint, "100 % is --help");
+	word_near_hint(&near, "", hint);
+	CHECK_STR(hint, "");
 }

@@ -356,11 +356,11 @@ static bool take_rate(struct gate_call *call, const struct catalog_server *s)
 	struct gate *g = call->gate;
 	struct gate_session *session = call->session[0] ? session_of(g, call->session) : NULL;
 	uint64_t most = GATE_CALLS_PER_MINUTE, now = uv_hrtime();
-	uint64_t wait_s = session ? rate_take(&session->rate, most, now) : 0;
+	uint64_t wait_s = session ? rate_take(&session->rate, most, 1, now) : 0;
 	bool is_of_server = wait_s == 0 && s;
 	if (is_of_server) {
 		most = s->config->per_minute;
-		wait_s = rate_take(&g->rates[s->config - g->servers.server], most, now);
+		wait_s = rate_take(&g->rates[s->config - g->servers.server], most, 1, now);
 	}
 	if (wait_s == 0)
 		return true;

@@ -6,8 +6,8 @@
 #include "api/gate/gate_count.h"
 #include "api/gate/gate_own.h"
 #include "base/attr.h"
+#include "base/rate.h"
 #include "tool/catalog.h"
-#include "tool/rate.h"
 
 enum { GATE_OWNER_BYTES = 64 };
 
