@@ -25,7 +25,7 @@ HEADING = re.compile(r"^#{1,6} +(.*?) *$", re.M)
 FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
 NAMED = re.compile(r"(?<![\w/.-])docs/[\w./-]+\.(?:md|svg)\b")
 # Trees without documents of ours.
-NOT_OURS = {".git", "node_modules", "corpus", "golden", "NEWS.d"}
+NOT_OURS = {".git", "node_modules", "corpus", "golden"}
 SOURCE = (".c", ".h", ".def", ".inc", ".py", ".js", ".md", ".scd", ".build", ".sh", ".service", ".exceptions", "Makefile")
 
 

@@ -204,7 +204,7 @@ class Documents(harness.Case):
     def test_every_code_of_a_plan_has_an_example(self):
         """What the examples print is looked at above; here, that there is one of each code, under its name."""
         codes = re.findall(r"(?m)^X\(\w+, (\d+), ", read(os.path.join(SOURCE, "src/plan/syntax/code.def")))
-        told = {part[:3]: FENCE.findall(part) for part in read(os.path.join(SOURCE, "docs/use/plan.md")).split("\n**P")[1:]}
+        told = {part[:3]: FENCE.findall(part) for part in read(os.path.join(SOURCE, "docs/reference/plan-codes.md")).split("\n**P")[1:]}
         self.assertGreater(len(codes), 60)
         self.assertEqual(sorted(told), sorted(codes))
         for code in codes:
