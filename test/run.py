@@ -36,8 +36,8 @@ SUMMARY = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.M)
 
 
 class Job:
-    def __init__(self, suite, name, argv, identity=None):
-        self.suite, self.name, self.argv, self.identity = suite, name, argv, identity
+    def __init__(self, suite, name, argv, identity=None, source=None):
+        self.suite, self.name, self.argv, self.identity, self.source = suite, name, argv, identity, source
 
     def __str__(self):
         who = f" as {self.identity}" if self.identity else ""
@@ -68,17 +68,17 @@ def find_jobs(build, identities, is_once):
             corpus = os.path.join(HERE, "fuzz", "corpus", name[5:])
             jobs.append(Job("fuzz", name, [path, corpus]))
     for path in test_files("house"):
-        jobs.append(Job("house", os.path.basename(path)[5:-3], [PYTHON, path]))
+        jobs.append(Job("house", os.path.basename(path)[5:-3], [PYTHON, path], source=path))
     for path in test_files("driver"):
         drivers = os.path.join(build, "drivers", "python")
-        jobs.append(Job("driver", os.path.basename(path)[5:-3], [PYTHON, "-I", path, drivers]))
+        jobs.append(Job("driver", os.path.basename(path)[5:-3], [PYTHON, "-I", path, drivers], source=path))
     for path in test_files("interop"):
-        jobs.append(Job("interop", os.path.basename(path)[5:-3], [PYTHON, path]))
+        jobs.append(Job("interop", os.path.basename(path)[5:-3], [PYTHON, path], source=path))
     for identity in identities:
         for suite in ("system", "escape"):
             for path in test_files(suite):
                 if identity == "user" or not is_once or has_tests_for_root(path):
-                    jobs.append(Job(suite, os.path.basename(path)[5:-3], [PYTHON, path], identity))
+                    jobs.append(Job(suite, os.path.basename(path)[5:-3], [PYTHON, path], identity, path))
     return jobs
 
 
@@ -101,7 +101,7 @@ def write_seconds(build, seconds):
 def long_first(jobs, seconds):
     """By what they took when they ran last; what never ran by its size, of which 1,500 bytes take a second."""
     def expected(job):
-        return seconds.get(str(job), 0 if job.suite in ("unit", "fuzz") else os.path.getsize(job.argv[1]) / 1500)
+        return seconds.get(str(job), os.path.getsize(job.source) / 1500 if job.source else 0)
     return sorted(jobs, key=expected, reverse=True)
 
 

@@ -16,79 +16,28 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 import harness  # noqa: E402
+import leftovers  # noqa: E402
 
 SETTLE_S = 2
-MARK = f"mark-{os.getpid()}-{time.monotonic_ns()}"
-
-
-def processes():
-    """{pid: (parent, name, start time)} of every process that is not a zombie."""
-    return {pid: (parent, name, start)
-            for pid, (parent, name, state, start) in harness.processes().items() if state != "Z"}
-
-
-def is_marked(pid):
-    """Is it a process of a box of ours? Its environment says so."""
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as f:
-            return MARK.encode() in f.read()
-    except OSError:
-        return False
-
-
-def is_strangers(pid, table):
-    """Does it belong to an engine that somebody else has started and that is alive?"""
-    while pid in table and pid > 1:
-        parent, name, _ = table[pid]
-        if name == "retort":
-            return parent != os.getpid()
-        pid = parent
-    return False
-
-
-def state():
-    """What is on the host now that a run may have put there, as a set of things with names."""
-    table = processes()
-    host = harness.host_state()
-    found = {("mount", path) for path in host["mounts"]}
-    found |= {("file", name) for name in host["temporary"] if not name.startswith("retort-unit")}
-    for pid, (_, name, start_time) in table.items():
-        if (name.startswith("retort") or is_marked(pid)) and not is_strangers(pid, table):
-            found.add(("process", f"{pid} {name} {start_time}"))
-    for path in host["cgroups"]:
-        warden = os.path.basename(path).split("-")[-2]
-        if not (warden.isdigit() and is_strangers(int(warden), table)):
-            found.add(("cgroup", path))
-    return found
-
-
-def left_since(before):
-    """What is new since @before and does not go away by itself within the time to settle."""
-    deadline = time.monotonic() + SETTLE_S
-    left = state() - before
-    while left and time.monotonic() < deadline:
-        time.sleep(0.05)
-        left &= state()
-    return sorted(left)
 
 
 def start(code, *options, **kwargs):
     kwargs.setdefault("stdout", subprocess.DEVNULL)
     kwargs.setdefault("stderr", subprocess.DEVNULL)
-    return subprocess.Popen([harness.RETORT, "run", "-e", f"MARK={MARK}", *options, "-c", code],
+    return subprocess.Popen([harness.RETORT, "run", *leftovers.MARK_OPTION, *options, "-c", code],
                             stdin=subprocess.DEVNULL, env=harness.environment(), cwd=harness.TMP, **kwargs)
 
 
 def children(pid, name):
-    return [p for p, (parent, n, _) in processes().items() if parent == pid and n == name]
+    return [p for p, (parent, n, _) in leftovers.processes().items() if parent == pid and n == name]
 
 
 class Leaks(harness.Case):
     def setUp(self):
-        self.before = state()
+        self.before = leftovers.state()
 
     def assert_clean(self):
-        self.assertEqual(left_since(self.before), [])
+        self.assertEqual(leftovers.since(self.before, SETTLE_S), [])
 
     # kind: (code, options, the exit statuses that are right)
     KINDS = [
@@ -271,10 +220,10 @@ class InUserNamespace(harness.Case):
     """As root of a user namespace of one id: neither the host's root nor an ordinary user."""
 
     def setUp(self):
-        self.before = state()
+        self.before = leftovers.state()
 
     def tearDown(self):
-        self.assertEqual(left_since(self.before), [])
+        self.assertEqual(leftovers.since(self.before, SETTLE_S), [])
 
     def run_inside(self, *args):
         done = subprocess.run(["unshare", "-Ur", harness.RETORT, "run", *args], stdin=subprocess.DEVNULL,

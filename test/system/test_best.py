@@ -12,12 +12,14 @@ import threading
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402
+import leftovers  # noqa: E402
 import model_server  # noqa: E402
 import service  # noqa: E402
 import test_gate  # noqa: E402
 from test_agent import Done, agent, line, plain, python, script  # noqa: E402
 
 IDENTITY = "user"
+SETTLE_S = 20
 
 
 def best(n, task, *lines, options=(), **more):
@@ -366,23 +368,12 @@ class Interrupted(harness.Case):
         self.assertEqual((process.wait(), result["status"]), (130, "interrupted"))
 
     def test_nothing_outlives_a_kill(self):
-        before = harness.host_state()
+        before = leftovers.state()
         process = self.start(3, self.SLEEP, self.SLEEP, self.SLEEP)
         self.wait_for(process, "1:stdout", "2:stdout", "3:stdout")
         process.kill()
         process.wait()
-        self.assertEqual(service_settled(before), before)
-
-
-def service_settled(before):
-    """What is left of an engine, once what goes has gone."""
-    now = harness.host_state()
-    for _ in range(2000):
-        if all(len(now[k]) <= len(before[k]) for k in before):
-            return before
-        threading.Event().wait(0.01)
-        now = harness.host_state()
-    return now
+        self.assertEqual(leftovers.since(before, SETTLE_S), [])
 
 
 class Engine(harness.Case):
