@@ -90,7 +90,7 @@ uint64_t cgroup_quota_us(const struct limits *limits)
 	return MAX(milli * CGROUP_PERIOD_US / 1000, (uint64_t)QUOTA_MIN_US);
 }
 
-/* Become @kind when it can be used. Returns: as cgroup_ops.find. */
+/* Make @kind the host's kind when it can be used. Returns: as cgroup_ops.find. */
 static int try_kind(struct cgroup_host *host, enum cgroup_kind kind, const struct cgroup_self *self)
 {
 	host->why[0] = '\0';
@@ -123,7 +123,7 @@ static void host_open(struct cgroup_host *host, const char *root, int force)
 		return;
 	char why[sizeof host->why];
 	memcpy(why, host->why, sizeof why);
-	/* Of two reasons, keep that of the kind the host really has. */
+	/* Two kinds failed: keep the reason of the kind that this host mounts. */
 	if (try_kind(host, CGROUP_V1, &self) == -ENOENT)
 		memcpy(host->why, why, sizeof why);
 }
@@ -367,7 +367,8 @@ static void kill_dir(const char *dir)
 	if (cgroup_file_path(path, sizeof path, "%s/cgroup.kill", dir) < 0 ||
 		cgroup_file_write(path, "1", 0) == 0)
 		return;
-	/* One by one, then; where pids are counted, no new ones meanwhile. */
+	/* No cgroup.kill: signal the processes one by one. Where pids are counted, forks are
+	 * blocked meanwhile. */
 	if (cgroup_file_path(path, sizeof path, "%s/pids.max", dir) == 0)
 		(void)cgroup_file_write(path, "0", 0);
 	if (cgroup_file_path(path, sizeof path, "%s/cgroup.procs", dir) < 0 ||
@@ -375,7 +376,8 @@ static void kill_dir(const char *dir)
 		return;
 	for (char *line; (line = cgroup_lines_next(&lines));) {
 		uint64_t pid;
-		/* 0 is a process of another pid namespace, and to kill() it is our own group. */
+		/* cgroup.procs lists a process of another pid namespace as 0, which kill() takes
+		 * as our own process group. */
 		if (cgroup_file_number(line, NULL, &pid) == 0 && pid > 1 && pid <= PIDS_MAX &&
 			pid != (uint64_t)getpid())
 			(void)kill((pid_t)pid, SIGKILL);
@@ -408,7 +410,7 @@ void cgroup_leaf_close(struct cgroup_leaf *leaf)
 	*leaf = (struct cgroup_leaf){0};
 }
 
-/* The warden's pid in the name of a leaf. Returns: 0 when it is no such name. */
+/* Parse the warden's pid from the name of a leaf. Returns: 0 when the name is not a leaf's. */
 static uint64_t name_pid(const char *name)
 {
 	static const struct {
@@ -427,7 +429,7 @@ static uint64_t name_pid(const char *name)
 	return 0;
 }
 
-/* When in doubt, it lives. */
+/* When in doubt, assume that the warden lives. */
 static bool is_warden(const struct cgroup_host *host, uint64_t pid)
 {
 	char path[CGROUP_FILE_BYTES], stat[CGROUP_LINE_BYTES];
@@ -438,7 +440,7 @@ static bool is_warden(const struct cgroup_host *host, uint64_t pid)
 	ssize_t n = cgroup_file_read(AT_FDCWD, path, stat, sizeof stat);
 	if (n < 0)
 		return n != -ENOENT && n != -ESRCH;
-	/* One that nobody has waited for yet is dead all the same. */
+	/* A zombie counts as dead. */
 	const char *state = strstr(stat, "(retort-warden) ");
 	return state && state[strlen("(retort-warden) ")] != 'Z';
 }
@@ -449,7 +451,8 @@ void cgroup_leaf_name(char out[CGROUP_NAME_BYTES], unsigned number)
 		cgroup_own_namespace());
 }
 
-/* Another container's, in a hierarchy that is shared: whether its warden lives, it must say. */
+/* The leaf belongs to another container that shares the hierarchy: we cannot see whether its
+ * warden lives. */
 static bool is_foreign(const char *name)
 {
 	const char *dot = strrchr(name, '.');

@@ -23,8 +23,9 @@ enum cgroup_kind { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
 enum { CGROUP_PATH_BYTES = 512, CGROUP_NAME_BYTES = 64, CGROUP_JOIN_FDS = 4 };
 
 /*
- * v1 has one hierarchy per controller (some share one); in v2 every row whose controller is enabled
- * holds the same path, and CGROUP_CPUACCT always does, since cpu.stat needs no controller.
+ * One row per controller. v1 has one hierarchy per controller (some share one). In v2 every row
+ * whose controller is enabled holds the same path; CGROUP_CPUACCT always holds it, since cpu.stat
+ * needs no controller.
  */
 enum cgroup_controller {
 	CGROUP_MEMORY,
@@ -37,10 +38,12 @@ enum cgroup_controller {
 struct cgroup_host {
 	enum cgroup_kind kind;
 	char base[CGROUP_CONTROLLER_END_][CGROUP_PATH_BYTES]; /* parent of the leaves, or empty */
-	char root[CGROUP_PATH_BYTES]; /* what stands for "/"; empty on a real host */
-	char why[ERR_MSG_BYTES];      /* when kind is none or a controller is missing: the reason */
-	bool is_looking;	      /* nothing is moved, enabled or made */
-	bool has_moved; /* v2: this process and its parent, into a leaf of their own */
+	/* the directory that is used as "/" (tests); empty on a real host */
+	char root[CGROUP_PATH_BYTES];
+	/* the reason, when the kind is CGROUP_NONE or a controller is missing */
+	char why[ERR_MSG_BYTES];
+	bool is_looking; /* nothing is moved, enabled or made */
+	bool has_moved;	 /* v2: this process and its parent were moved into a leaf of their own */
 };
 
 struct cgroup_leaf {
@@ -49,32 +52,33 @@ struct cgroup_leaf {
 };
 
 /*
- * Look at the host. @root is the directory that stands for "/" (for tests; "" otherwise): files
- * read are @root/proc/self/cgroup, @root/proc/self/mountinfo and the cgroup mounts named there,
- * under @root.
- * @force: use this kind or CGROUP_NONE (tests and RETORT_CGROUP); negative: the best there is.
- * Never fails: what cannot be used becomes CGROUP_NONE or an empty base, with the reason in `why`.
- * v2, when the own cgroup was delegated and holds only this process and its parent: moves both into
- * a leaf "retort-engine-PID" there and enables the controllers, so that the limits of a unit bind
- * its boxes too. Otherwise the nearest cgroup above that has them enabled, or if there is none the
- * own one, delegated or not. Beside the leaves it makes "retort-hold-PID.NAMESPACE", by which the
- * controllers stay enabled: a service manager that wants one no more would take the limits of
- * running boxes away. Owns: cgroup_host_close() undoes that.
+ * Find out what the host offers. @root is the directory to use as "/" (for tests; "" otherwise):
+ * the files read are @root/proc/self/cgroup, @root/proc/self/mountinfo and the cgroup mounts
+ * named there, under @root. @force: use this kind or CGROUP_NONE (tests and RETORT_CGROUP);
+ * negative: the best there is. Never fails: what cannot be used becomes CGROUP_NONE or an empty
+ * base, with the reason in `why`. v2, when the own cgroup was delegated and holds only this
+ * process and its parent: moves both into a leaf "retort-engine-PID" there and enables the
+ * controllers, so that the limits of a unit bind its boxes too. Otherwise it uses the nearest
+ * cgroup above that has them enabled, or else the own one, delegated or not. Beside the leaves it
+ * makes "retort-hold-PID.NAMESPACE", which keeps the controllers enabled: a service manager that
+ * no longer needs a controller would otherwise disable it, and with it the limits of running
+ * boxes. Owns: cgroup_host_close() undoes that.
  */
 void cgroup_host_open(struct cgroup_host *host, const char *root, int force);
 
-/* The same, but nothing is moved, enabled or made: for cgroup_host_sweep() after a warden died. */
+/* As cgroup_host_open(), but moves, enables and makes nothing: for cgroup_host_sweep() after a
+ * warden died. */
 void cgroup_host_look(struct cgroup_host *host, const char *root);
 
 /*
- * Leave the host as it was found, when no leaf is left; what others still need stays. A host that
- * is zeroed, or was only looked at, is fine.
+ * Undo what cgroup_host_open() changed, once no leaf is left; what other engines still need
+ * stays. @host may be zeroed, or opened for a look only.
  */
 void cgroup_host_close(struct cgroup_host *host);
 
 /*
- * A name for this warden's leaf number @number: "retort-PID-NUMBER.NAMESPACE". It tells
- * cgroup_host_sweep() of a later warden whether this one is dead.
+ * A name for this warden's leaf number @number: "retort-PID-NUMBER.NAMESPACE". By the name,
+ * cgroup_host_sweep() of a later warden finds out whether this warden is dead.
  */
 void cgroup_leaf_name(char out[CGROUP_NAME_BYTES], unsigned number);
 
@@ -91,7 +95,7 @@ void cgroup_leaf_name(char out[CGROUP_NAME_BYTES], unsigned number);
 int cgroup_leaf_open(struct cgroup_leaf *leaf, const struct cgroup_host *host, const char *name,
 	const struct limits *limits, enum limit_by by[LIMIT_END_], struct err *err);
 
-/* Is it as it was made? An empty one may be removed by whoever owns the cgroup above it. */
+/* Does the leaf still exist? The owner of the cgroup above may remove an empty one. */
 bool cgroup_leaf_is_there(const struct cgroup_leaf *leaf);
 
 /*
@@ -103,9 +107,9 @@ bool cgroup_leaf_is_there(const struct cgroup_leaf *leaf);
 int cgroup_leaf_join_fds(const struct cgroup_leaf *leaf, int fds[CGROUP_JOIN_FDS]);
 
 /*
- * v2: move a process into the leaf whose directory @dir is, as join_fds gave it.
- * Owns: the caller closes what is returned: by writing "0" to it another process follows, also one
- * that could not open it, since what counts is who has.
+ * v2: move a process into the leaf whose directory @dir is, as join_fds gave it. Owns: the caller
+ * closes the returned cgroup.procs. A process that writes "0" to it joins the leaf, even if it
+ * could not have opened the file: the kernel checks the opener's rights.
  * Returns: a descriptor, or negative errno.
  */
 int cgroup_leaf_move(int dir, pid_t pid);
@@ -118,12 +122,12 @@ int cgroup_leaf_move(int dir, pid_t pid);
 int cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct box_usage *usage);
 
 /*
- * The same read without the leaf: its files, opened once. All of them, or none where the kernel
- * does not count everything or lacks one.
+ * The same numbers without the leaf, from files that are opened once: either all of its files or,
+ * where the kernel does not count everything, no file.
  */
 enum { CGROUP_BOOKS_MAX = 5 };
 struct cgroup_books {
-	enum cgroup_kind kind; /* CGROUP_NONE: there are none */
+	enum cgroup_kind kind; /* CGROUP_NONE: no file is open */
 	int fds[CGROUP_BOOKS_MAX];
 };
 /* Owns: the caller closes. Returns: how many there are, which is 0 or cgroup_books_count(). */
@@ -133,10 +137,11 @@ int cgroup_books_count(enum cgroup_kind kind);
 int cgroup_books_read(const struct cgroup_books *books, struct box_usage *usage);
 void cgroup_books_close(struct cgroup_books *books);
 
-/* Does the kernel count memory, processes and CPU time of the leaf, so that nobody else need? */
+/* Does the kernel count memory, processes and CPU time of the leaf? Then the engine need not
+ * count them. */
 bool cgroup_leaf_counts_all(const struct cgroup_leaf *leaf);
 
-/* Let no process of the leaf make another, where processes are counted; those there are stay. */
+/* Forbid new processes in the leaf, where pids are counted; existing ones stay. */
 void cgroup_leaf_no_forks(const struct cgroup_leaf *leaf);
 
 /*
@@ -148,9 +153,9 @@ void cgroup_leaf_no_forks(const struct cgroup_leaf *leaf);
 void cgroup_leaf_close(struct cgroup_leaf *leaf);
 
 /*
- * Remove the leaves under each base that a warden which is no more left behind: "retort-PID-…",
+ * Remove the leaves under each base that a dead warden left behind: "retort-PID-…",
  * "retort-hold-PID.…" and "retort-engine-PID" where PID is the warden's and no process named
- * "retort-warden" has it. Only empty leaves go: nothing is killed, so a warden that this /proc does
- * not show loses no box.
+ * "retort-warden" has it. Only empty leaves go: nothing is killed, so a warden that this /proc
+ * does not show loses no box.
  */
 void cgroup_host_sweep(const struct cgroup_host *host);

@@ -1,4 +1,4 @@
-/* No cgroup: nothing to join, nothing enforced; proc_usage.h does the books.
+/* No cgroup: nothing to join, nothing enforced; proc_usage.h counts what boxes use.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/cgroup_ops.h"
 

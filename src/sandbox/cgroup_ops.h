@@ -1,5 +1,5 @@
-/* What tells the three kinds of cgroup host apart: how one is found, and two tables of files.
- * SPDX-License-Identifier: Apache-2.0 */
+/* What differs between the three kinds of cgroup host: how each is found, and two tables of
+ * files. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "sandbox/cgroup.h"
@@ -7,9 +7,10 @@
 
 /* How much it matters that a setting is refused. */
 enum cgroup_need {
-	CGROUP_MUST,	/* the leaf cannot be made */
-	CGROUP_MAY,	/* an older kernel does without */
-	CGROUP_DEGRADE, /* EINVAL: nobody enforces the row; anything else as CGROUP_MUST */
+	CGROUP_MUST, /* the leaf cannot be made */
+	CGROUP_MAY,  /* optional: an older kernel lacks the file */
+	/* EINVAL: the row's limit is not enforced; any other error as CGROUP_MUST */
+	CGROUP_DEGRADE,
 };
 
 /* One file of a new leaf; rows are written in order. */
@@ -27,11 +28,11 @@ struct cgroup_reading {
 	const char *file;
 	const char *key; /* NULL: the file is the number */
 	size_t field;	 /* offset in struct box_usage */
-	uint64_t divide; /* by this, to reach the field's unit */
+	uint64_t divide; /* factor from the file's unit to the field's */
 	bool is_optional;
 };
 
-/* Where this process stands; empty: not in such a hierarchy, or the path is too long. */
+/* The cgroup of this process in each hierarchy; empty: it is in none, or the path is too long. */
 struct cgroup_self {
 	char v2[CGROUP_PATH_BYTES];
 	char v1[CGROUP_CONTROLLER_END_][CGROUP_PATH_BYTES];
@@ -40,9 +41,8 @@ struct cgroup_self {
 struct cgroup_ops {
 	enum limit_by by;
 	/*
-	 * Fill the bases.
-	 * Returns: 1; -ENOENT when the host has nothing of this kind, -EPERM when it has and we may
-	 * not use it. `why` is then the reason.
+	 * Fill the bases. Returns: 1; -ENOENT when the host lacks this kind, -EPERM when we may
+	 * not use it, each with the reason in `why`.
 	 */
 	int (*find)(struct cgroup_host *host, const struct cgroup_self *self);
 	/* Undo what find() made, or NULL. */
@@ -79,19 +79,20 @@ bool cgroup_mounts_next(struct cgroup_lines *lines, struct cgroup_mount *mount);
 int cgroup_mount_dir(char out[CGROUP_PATH_BYTES], const char *root,
 	const struct cgroup_mount *mount, const char *own);
 
-/* May we make a leaf in @dir? Asks, and makes none. Returns: 0, or negative errno. */
+/* May we make a leaf in @dir? Only checks permissions. Returns: 0, or negative errno. */
 int cgroup_probe(const char *dir);
 
 /* Add a reason to `why`, after "; " when there is one; cut at its end. */
 void cgroup_why(struct cgroup_host *host, const char *fmt, ...) attr_printf(2, 3);
 
-/* Is @row the first with its base? Rows may share a hierarchy, and some are empty. */
+/* Is @row the first row with its base? Rows may share a hierarchy, and a base may be empty. */
 bool cgroup_is_first(const struct cgroup_host *host, size_t row);
 
-/* Pids mean something in one pid namespace only: its number is part of names. */
+/* A pid means something only within its pid namespace, so names contain the namespace's number. */
 uint64_t cgroup_own_namespace(void);
 
-/* Does a directory of plain files stand for "/"? Then files are made, as the kernel would. */
+/* Is "/" a directory of plain files (tests)? Then files are created, as the kernel would create
+ * them. */
 bool cgroup_is_fake(const struct cgroup_host *host);
 
 /* Write @text into @dir/@file in one piece. Returns: 0, or negative errno. */

@@ -29,7 +29,7 @@ static const struct cgroup_setting settings[] = {
 		CGROUP_MUST},
 	{CGROUP_MEMORY, "memory.memsw.limit_in_bytes", cgroup_text_memory, LIMIT_END_, CGROUP_MAY},
 	{CGROUP_MEMORY, "memory.kmem.tcp.limit_in_bytes", cgroup_text_memory, LIMIT_END_,
-		CGROUP_MAY}, /* a book of its own */
+		CGROUP_MAY}, /* counted separately */
 	{CGROUP_MEMORY, "memory.swappiness", cgroup_text_zero, LIMIT_END_, CGROUP_MAY},
 	{CGROUP_PIDS, "pids.max", cgroup_text_pids, LIMIT_pids, CGROUP_MUST},
 	{CGROUP_CPU, "cpu.cfs_period_us", text_period, LIMIT_END_, CGROUP_DEGRADE},

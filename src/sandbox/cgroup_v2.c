@@ -1,7 +1,7 @@
 /*
- * cgroup v2: one hierarchy. A cgroup whose children have controllers may hold no process itself
- * (but for the root of all), so leaves need a parent that we can empty, or one above that has its
- * processes elsewhere.
+ * cgroup v2: one hierarchy. A cgroup whose children have controllers may not hold processes
+ * itself (except the root cgroup). So leaves need a parent that we can empty, or an ancestor
+ * whose processes are elsewhere.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,7 +40,7 @@ static const struct cgroup_reading readings[] = {
 	{CGROUP_PIDS, "pids.current", NULL, FIELD(n_pids), 1, false},
 };
 
-/* Does the word list in @dir/@file have what leaves cannot do without? And cpu? */
+/* Does the word list in @dir/@file name the controllers that every leaf needs? And cpu? */
 static bool has_controllers(const char *dir, const char *file, bool *has_cpu)
 {
 	char path[CGROUP_FILE_BYTES], text[CGROUP_FILE_BYTES];
@@ -78,7 +78,8 @@ static int switch_controllers(
 
 /*
  * A controller cannot be disabled in @dir while a child has it enabled for its own children.
- * systemd disables in a slice what no unit of it asks for any more, whoever else is in there.
+ * systemd disables a controller in a slice when none of its units asks for it, even if other
+ * cgroups there use it.
  */
 static int hold(const struct cgroup_host *host, const char *dir, bool has_cpu)
 {
@@ -110,8 +111,9 @@ static int take_base(struct cgroup_host *host, const char *dir, bool has_cpu)
 }
 
 /*
- * From @own up to the mount @top: the first cgroup that gives its children controllers and lets us
- * make one. Joining a leaf needs write access to cgroup.procs of the common ancestor, which is it.
+ * From @own up to the mount @top: the first cgroup that gives its children controllers and lets
+ * us make one. To join a leaf, a process needs write access to cgroup.procs of the common
+ * ancestor, and that cgroup is the common ancestor.
  */
 static int find_delegated(struct cgroup_host *host, const char *own, const char *top)
 {
@@ -130,7 +132,8 @@ static int find_delegated(struct cgroup_host *host, const char *own, const char 
 	return -EPERM;
 }
 
-/* The pids in @own that are ours to move. Returns: how many, or -EPERM when others are there. */
+/* Collect the pids in @own that we may move. Returns: how many, or -EPERM when other processes
+ * are there. */
 static int list_movable(const char *own, pid_t pids[2])
 {
 	struct cgroup_lines lines;
@@ -164,7 +167,7 @@ static int move_all(struct cgroup_host *host, const char *dir, const pid_t *pids
 	return worst;
 }
 
-/* cpu apart: the kernel refuses it alone when real-time processes are about. */
+/* cpu is enabled separately: the kernel refuses only cpu when real-time processes exist. */
 static int enable(struct cgroup_host *host, const char *dir)
 {
 	int r = cgroup_write(host, dir, "cgroup.subtree_control", "+memory +pids\n");
@@ -174,7 +177,7 @@ static int enable(struct cgroup_host *host, const char *dir)
 	return take_base(host, dir, has_cpu);
 }
 
-/* Empty the own cgroup into a leaf, so that its children may have controllers. */
+/* Move the own cgroup's processes into a leaf, so that its children may have controllers. */
 static int make_room(struct cgroup_host *host, const char *own)
 {
 	char leaf[CGROUP_PATH_BYTES];
@@ -200,13 +203,14 @@ static int make_room(struct cgroup_host *host, const char *own)
 	return r;
 }
 
-/* Only the root of all has no type, and only it may hold processes beside its children. */
+/* Only the root cgroup lacks cgroup.type, and only the root cgroup may hold processes beside its
+ * children. */
 static bool is_top(const char *own)
 {
 	return !has_file(own, "cgroup.type", F_OK);
 }
 
-/* Has an engine made room above already? */
+/* Has another engine already moved the processes of the cgroup above? */
 static bool is_engine(const char *own)
 {
 	static const char prefix[] = "/retort-engine-";
@@ -215,8 +219,8 @@ static bool is_engine(const char *own)
 }
 
 /*
- * Has systemd given us @own to divide? The system's manager marks such a cgroup. A user's may not,
- * but enables every controller for it, and cpu for few others.
+ * Has systemd delegated @own to us? The system manager marks a delegated cgroup. A user manager
+ * cannot, but enables every controller for it, whereas few other units get cpu.
  */
 static bool is_delegated(const char *own, bool has_cpu)
 {
@@ -230,9 +234,9 @@ static bool is_delegated(const char *own, bool has_cpu)
 }
 
 /*
- * What was delegated comes first: the limits of a unit are to bind its boxes as well. One that was
- * not comes last: systemd stops such a unit when a process in it was killed for memory, and can
- * start none beside those we moved.
+ * A delegated cgroup comes first: the limits of a unit should bind its boxes as well. One that
+ * was not delegated comes last: systemd stops such a unit when a process in it was killed for
+ * memory, and cannot start a process beside those that we moved.
  */
 static int find_base(struct cgroup_host *host, const char *own, const char *top)
 {
@@ -263,7 +267,7 @@ static void v2_leave(struct cgroup_host *host)
 		cgroup_file_path(path, sizeof path, "%s/retort-engine-%d", base, getpid()) < 0)
 		return;
 	int n = list_movable(path, pids);
-	/* Refused while another warden holds them. */
+	/* The kernel refuses while another warden uses the controllers. */
 	if (n <= 0 || switch_controllers(host, base, '-', host->base[CGROUP_CPU][0]) < 0)
 		return;
 	(void)move_all(host, base, pids, n);

@@ -2,10 +2,10 @@
  * The syscall filter of everything that runs in a box: an allow-list with one row per syscall.
  *
  * Theory of operation. filter.def is the table; filter_table.c makes it an array; at build time
- * filter_gen compiles the array, once per variant, into a BPF program that the generated file holds
- * as a constant. So a box is locked without a library, a cache or a parser. What no row names
- * answers ENOSYS, so that libc and programs fall back as on an older kernel; a call through another
- * architecture's table (i386, x32) kills the process.
+ * filter_gen compiles the array, once per variant, into a BPF program that the generated file
+ * holds as a constant. So a box is locked without a library, a cache or a parser. A call without
+ * a row answers ENOSYS, so that libc and programs fall back as on an older kernel; a call through
+ * another architecture's table (i386, x32) kills the process.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,9 +17,11 @@
 
 enum filter_variant {
 	FILTER_DEFAULT,
-	FILTER_PINNED,	  /* CPU share is enforced by affinity, so affinity cannot be changed */
-	FILTER_UNCOUNTED, /* besides, the engine measures memory: none that it cannot see */
-	/* The same, with one clone for the warden to decide on. */
+	FILTER_PINNED, /* CPU share is enforced by affinity, so affinity cannot be changed */
+	/* As before; besides, the engine measures memory, so memory that it cannot see is
+	 * refused */
+	FILTER_UNCOUNTED,
+	/* The same filters with one kind of clone() that the warden decides on. */
 	FILTER_DEFAULT_NOTIFY,
 	FILTER_PINNED_NOTIFY,
 	FILTER_UNCOUNTED_NOTIFY,
@@ -41,16 +43,17 @@ struct filter_program {
 const struct filter_program *filter_program(enum filter_variant variant);
 
 /*
- * The rows of one syscall are tried in the order of the table. ALLOW and REFUSE end it; ONLY and
- * EXCEPT are guards that refuse, NOTIFY one that asks the warden, or let the next row decide.
- * Guards look at the low 32 bits of one argument, because every argument named in the table is a
- * 32-bit one for the kernel, or at the upper half of pointer N: argument FILTER_HIGH + N. A guard
- * may hold only when another argument has a value: (args[when_arg] & when_mask) == when_value.
+ * The rows of one syscall are tried in the order of the table. ALLOW and REFUSE end the search.
+ * ONLY and EXCEPT are guards: they refuse, or let the next row decide. NOTIFY asks the warden, or
+ * lets the next row decide. Guards look at the low 32 bits of one argument, because every
+ * argument named in the table is a 32-bit one for the kernel, or at the upper half of pointer N:
+ * argument FILTER_HIGH + N. A guard may hold only when another argument has a value:
+ * (args[when_arg] & when_mask) == when_value.
  */
 enum { FILTER_HIGH = 6 };
 enum filter_kind {
 	FILTER_ALLOW,
-	FILTER_REFUSE, /* with `error`; 0: it answers 0 and does nothing */
+	FILTER_REFUSE, /* with `error`; 0: the call does nothing and returns 0 */
 	FILTER_ONLY,   /* refuse with `error` unless (arg & mask) is one of `values` */
 	FILTER_EXCEPT, /* refuse with `error` when (arg & mask) is one of `values` */
 	FILTER_NOTIFY, /* the warden answers when (arg & mask) is one of `values` */

@@ -14,7 +14,8 @@
 
 static const uint32_t answer_absent = SECCOMP_RET_ERRNO | ENOSYS;
 
-/* Numbers from `first` up to the next segment's `first` have one answer, after their guards. */
+/* All syscall numbers from `first` up to the next segment's `first` get the same answer, after
+ * their guards. */
 struct segment {
 	uint32_t first;
 	uint32_t answer;
@@ -27,7 +28,8 @@ struct segments {
 	size_t n;
 };
 
-/* Calls younger than libseccomp 2.5.4: one number for all architectures since 424. */
+/* Syscalls newer than libseccomp 2.5.4. From 424 on, a syscall has the same number on all
+ * architectures. */
 static const struct {
 	const char *name;
 	int number;
@@ -108,7 +110,7 @@ static int decide(struct segment *seg, uint32_t arch, const struct filter_row *r
 	return 0;
 }
 
-/* A segment that answers as the one before it is the same segment. */
+/* A segment with the same answer as the one before is merged into it. */
 static void add_segment(struct segments *segs, const struct segment *seg)
 {
 	const struct segment *last = segs->n > 0 ? &segs->v[segs->n - 1] : NULL;
@@ -137,7 +139,7 @@ static int fill_segments(
 	if (arch != AUDIT_ARCH_X86_64)
 		return 0;
 	add_segment(segs, &(struct segment){.first = X32_BIT, .answer = SECCOMP_RET_KILL_PROCESS});
-	/* -1 is what a tracer writes to skip a call. */
+	/* A tracer writes -1 to skip a call. */
 	add_segment(segs, &(struct segment){.first = UINT32_MAX, .answer = answer_absent});
 	return 0;
 }

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-/* What the headers of Debian 12, or of another architecture, do not name. */
+/* Constants that the headers of Debian 12, or of another architecture, lack. */
 #ifndef PR_SET_MDWE
 #define PR_SET_MDWE 65
 #define PR_GET_MDWE 66
@@ -78,8 +78,8 @@ enum {
 		.values = VALUES(__VA_ARGS__),                                                     \
 		.n_values = ARRAY_LEN(VALUES(__VA_ARGS__))},
 #define ONLY(...) GUARD(FILTER_ONLY, __VA_ARGS__)
-/* Mounts are nosuid inside; but a file in a directory of the host would be setuid there, to its
- * owner. */
+/* Mounts are nosuid inside the box, but in a directory of the host the file would be setuid for
+ * its owner. */
 /* {IP,ARP,IP6,EB}T_SO_{SET,GET}_… of linux/netfilter*: tables of rules, and IPsec policies. */
 #define NETFILTER	 "packet filters in the kernel: a history of bugs behind one capability"
 #define NO_OTHER_ID	 "as for a user without privileges, in place of the kernel's EINVAL"
@@ -102,7 +102,7 @@ static const struct filter_row table[] = {
 		AF_NETLINK)
 #define PINNED	    DENY(sched_setaffinity, "affinity is what enforces the CPU limit of this box")
 #define NOT_COUNTED "memory that the engine cannot count"
-/* What keeps memory that no process maps can be counted by a memory cgroup only. */
+/* Only a memory cgroup can count memory that is not mapped by a process. */
 #define UNCOUNTED                                                                                  \
 	PINNED ABSENT(memfd_create, NOT_COUNTED) ABSENT(vmsplice, NOT_COUNTED)                     \
 		DENY(shmget, NOT_COUNTED) DENY(semget, NOT_COUNTED) DENY(msgget, NOT_COUNTED)

@@ -79,7 +79,7 @@ int init_spawn(struct init_link *link, const struct spawn *spawn, struct err *er
 	return r;
 }
 
-/* Everything before `text`, which these requests do not have. */
+/* The size without `text`, which these requests lack. */
 struct init_head {
 	uint32_t op;
 	uint64_t id;

@@ -11,8 +11,8 @@
 struct init_link;
 
 /*
- * Something init said, or @event NULL: the conversation is over, because the box is.
- * A malformed event counts as the end.
+ * An event from init; @event NULL: the connection ended, and so did the box. A malformed event
+ * counts as the end.
  */
 typedef void init_event_fn(struct init_link *link, const struct init_event *event);
 
@@ -51,24 +51,24 @@ struct init_file {
 	enum init_file_act act;
 	enum init_file_root root;
 	const char *path;   /* relative to the workspace; parents are made */
-	const char *target; /* of a link; the name of what is moved; or "" */
+	const char *target; /* the target of a link, the old name of a moved file, or "" */
 	uint32_t mode;
-	const struct timespec *modified; /* borrowed: what is said then, or NULL */
-	int fd;				 /* borrowed: what a file is to hold, or -1 */
+	const struct timespec *modified; /* borrowed: the modification time to set, or NULL */
+	int fd;				 /* borrowed: the content of the file, or -1 */
 };
 
 /* Answered by INIT_FILE_DONE. Returns: 0, or negative errno (-EAGAIN: too many at once). */
 int init_file(struct init_link *link, const struct init_file *file);
 
 /*
- * End all processes of the box but the one called @id; unless @is_forced, only if there are no
- * others than init has spawned, and the guards @pids (at most WIRE_PIDS_MAX). Answered by
- * INIT_CLEARED.
+ * Kill all processes of the box except the process @id. Unless @is_forced, do so only if every
+ * process is either spawned by init or one of the guards @pids (at most WIRE_PIDS_MAX). Answered
+ * by INIT_CLEARED.
  */
 void init_clear(
 	struct init_link *link, uint64_t id, const int32_t *pids, size_t n_pids, bool is_forced);
 
-/* End all processes of the box but those that init has spawned and the guards @pids. */
+/* Kill all processes of the box except those that init spawned and the guards @pids. */
 void init_sweep(struct init_link *link, const int32_t *pids, size_t n_pids);
 
 /* Close the socket, on which init leaves and the box ends; @done runs from the loop. */

@@ -4,9 +4,9 @@
 #include <stdint.h>
 
 /*
- * Every limit, once: field, unit suffix is in the name, default, JSON name, what it means.
- * 0 means "no limit" nowhere: a limit always has a value. Of CPU time 0 means that nobody gave one;
- * limits_settle() then finds it.
+ * Every limit, once: field (its name ends in the unit), default, JSON name, meaning. A limit
+ * always has a value: 0 never means "no limit". CPU time 0 means "not given"; limits_settle()
+ * then computes it.
  */
 #define LIMITS(X)                                                                                  \
 	X(memory_bytes, UINT64_C(1) << 30, "memory of all processes and in-memory files")          \
@@ -31,8 +31,8 @@ struct limits {
 	uint64_t value[LIMIT_END_];
 };
 
-/* A limit on CPU time that nobody gave follows the others: what the CPUs can do in the wall time.
- */
+/* Fill in a CPU time limit that was not given: the CPU time that the allowed CPUs can spend
+ * within the wall time. */
 static inline void limits_settle(struct limits *limits)
 {
 	const uint64_t most = UINT64_C(1) << 40;
@@ -55,12 +55,12 @@ enum limit_by {
 	LIMIT_BY_END_
 };
 
-/* What a box has used so far, from the kernel's books. */
+/* What a box has used so far, as the kernel counts it. */
 struct box_usage {
 	uint64_t memory_bytes;
 	uint64_t memory_peak_bytes;
 	uint64_t cpu_us;
 	uint64_t n_oom_kills;
 	uint64_t n_pids;
-	uint64_t is_uncounted; /* 1: there may be more memory than memory_bytes says */
+	uint64_t is_uncounted; /* 1: the box may use more memory than memory_bytes says */
 };

@@ -8,14 +8,16 @@
 struct proc_entry {
 	pid_t pid, ppid;
 	char state;	  /* as in stat: R, S, D, T, Z… */
-	bool is_nested;	  /* in a pid namespace below that of this /proc */
+	bool is_nested;	  /* the process is in a pid namespace below that of this /proc */
 	bool is_child_ns; /* in one right below */
 	bool is_first;	  /* process 1 of its own pid namespace */
-	bool is_over;	  /* its last thread is ending, or has: it runs no more of its program */
+	/* its last thread has ended or is ending: it runs none of its code any more */
+	bool is_over;
 	uint64_t start_ticks; /* since the host started */
 };
 
-/* NSpid of a `status`: how many numbers it has, and the last. False when there is none. */
+/* Parse NSpid in a `status` file: the number of pids and the last one. Returns: false without
+ * such a line. */
 bool proc_nspid(const char *status, unsigned *n, uint64_t *last);
 
 /*

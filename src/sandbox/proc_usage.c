@@ -11,25 +11,26 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A share is read under a lock that a process which forks holds, be it its turn to run or not. */
+/* smaps_rollup is read under a lock that a forking process holds even while it is not scheduled. */
 enum { SHARES_MS = 500 };
 
 /*
- * What a socket can hold, to be sent and received: twice SO_SNDBUF or SO_RCVBUF at their greatest,
- * which is what TCP is bounded to as well. Source: socket(7), net.core.wmem_max.
+ * The most a socket can hold, sent and received: twice the greatest SO_SNDBUF or SO_RCVBUF, which
+ * bounds TCP as well. Source: socket(7), net.core.wmem_max.
  */
 enum { SOCKET_BYTES = 4 * 212992 };
 enum { MAPS_LOOKS = 8, MAPS_TURN_MS = 20 };
 
 struct totals {
 	int proc_fd;
-	int64_t shares_until_ms; /* memory as each process's share of its pages; 0: as it says */
+	/* memory as the process's proportional share of its pages; 0: as `status` reports it */
+	int64_t shares_until_ms;
 	uint64_t pids_max;
 	int n_seen, n_processes;
 	uint64_t memory_bytes, cpu_ticks, n_threads;
 };
 
-/* A look at the mappings of some processes, others in each turn. */
+/* Scan the mappings of some processes; each turn scans others. */
 struct looking {
 	int proc_fd;
 	uint64_t at, stride;
@@ -128,7 +129,7 @@ static uint64_t memory_of(const struct totals *t, const char *pid, const char *s
 	return add(kib_sum(status, whole), tables_of(status));
 }
 
-/* A process that goes away meanwhile is no longer the box's. */
+/* A process that ends meanwhile is not counted. */
 static bool count_entry(void *arg, const char *name)
 {
 	struct totals *t = arg;
@@ -151,8 +152,8 @@ static int add_up(struct totals *t)
 	return cgroup_file_each(t->proc_fd, ".", count_entry, t);
 }
 
-/* Shared memory without a file: its pages stay when they are unmapped, also by munmap(), as long as
- * any part is mapped. The kernel tells nobody how many there are. */
+/* Anonymous shared memory: as long as any part of it is mapped, its other pages stay even after
+ * munmap(), and the kernel does not report how many they are. */
 static bool is_nameless_shared(const char *line)
 {
 	static const char name[] = " /dev/zero (deleted)";
@@ -190,7 +191,7 @@ uint64_t proc_kernel_bytes(int proc_fd)
 	return mul(kib, 1024);
 }
 
-/* Is there what memory can be held by without being counted, more of it than there may be? */
+/* Can more memory than allowed be held by objects that are not counted? */
 static bool may_hold_more(int proc_fd, const struct proc_bounds *bounds, uint64_t n_processes)
 {
 	char text[CGROUP_LINE_BYTES];

@@ -1,21 +1,22 @@
 /*
  * What a box uses, added up from its own /proc, for hosts without cgroups.
  *
- * CPU: a process's time stands in its own utime and stime while it is there (a zombie too), and in
- * the cutime and cstime of whoever reaped it afterwards, together with what it had reaped itself.
- * So the sum of all four over every process counts each exactly once. Lost to the kernel's own
- * books is a child whose parent ignores SIGCHLD: the wall limit and RLIMIT_CPU remain. While the
- * books are read, a child that is reaped may be missed until the next time; entries come in
- * ascending order, parents first, so that it is not counted twice.
+ * CPU: the time of a process is in its own utime and stime while it exists (also as a zombie),
+ * and afterwards in the cutime and cstime of the process that reaped it, together with the time
+ * of the children that it had reaped itself. So the sum of all four over every process counts
+ * each process exactly once. The kernel itself loses the time of a child whose parent ignores
+ * SIGCHLD; for that the wall limit and RLIMIT_CPU remain. A child that is reaped while /proc is
+ * read may be missed until the next reading; entries come in ascending order, parents first, so
+ * that the child is not counted twice.
  *
- * Memory: anonymous and shared pages, and swap. Not seen: what no process maps, such as files in
- * memory (the warden adds those of the box's own file system) and memfds (which such boxes may not
- * have). Page tables count. Shared memory without a file may be more than is mapped, sockets hold
- * what nobody tells, and the kernel's small objects (locks, watches, mappings) are in no process's
- * books: where there is any of the first, there are many of the second, or the kernel of the whole
- * host holds as much more than it did as the box may have, is_uncounted says so. Pages that
- * processes share are counted for each, until the sum is so large that a slower look, at each one's
- * share, is worth it.
+ * Memory: anonymous and shared pages, page tables, and swap. Not counted: memory that is not
+ * mapped by a process, such as files in memory (the warden adds those of the box's own file
+ * system) and memfds (which such boxes may not create). Three kinds of memory cannot be counted:
+ * anonymous shared memory that was unmapped in part, the buffers of sockets, and small kernel
+ * objects (locks, watches, mappings). is_uncounted is set when there is any of the first, many of
+ * the second, or when the memory of the host's kernel has grown by as much as the box may use. A
+ * page that several processes share is counted for each of them, until the sum is so large that
+ * the slower reading of proportional shares is worth it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,14 +28,15 @@
 
 enum { PROC_USAGE_ENTRIES_MAX = 4096 };
 
-/* Above this much memory, shared pages are to count once; with more processes than this many, their
- * number is all that is asked for. What the kernel held before the box is proc_kernel_bytes(); 0:
- * nobody knows. */
+/* Above `memory` shared pages count once. With more processes than the given number, only the
+ * number matters. The kernel's memory before the box started, by proc_kernel_bytes(); 0: unknown.
+ */
 struct proc_bounds {
 	uint64_t memory_bytes, pids, kernel_bytes;
 };
 
-/* What the host's kernel holds of its own and cannot give back, by the /proc at @proc_fd, or 0. */
+/* The memory that the host's kernel uses itself and cannot reclaim, by the /proc at @proc_fd, or
+ * 0. */
 uint64_t proc_kernel_bytes(int proc_fd);
 
 /*

@@ -17,10 +17,10 @@ struct warden {
 	pid_t pid;
 	bool is_attached, is_dead;
 	uint64_t last_id;
-	struct warden_call *calls; /* in no order: few at a time */
+	struct warden_call *calls; /* unordered: there are few at a time */
 	uv_poll_t poll;
 	struct warden_request req;    /* too large for a stack */
-	struct unsent *first, **last; /* what its socket did not take yet, in order */
+	struct unsent *first, **last; /* requests that the socket has not taken yet, in order */
 };
 
 struct unsent {
@@ -46,14 +46,15 @@ static void drop_unsent(struct warden *w)
 	w->last = &w->first;
 }
 
-/* Every call ends, if only with the news that nobody will answer. */
+/* Every call is completed, if only with ERR_GONE. */
 static void fail_all(struct warden *w)
 {
 	struct warden_reply reply = {.version = WIRE_VERSION};
 	reply.status = err_set(&reply.err, ERR_GONE, "the warden is gone");
 	w->is_dead = true;
 	drop_unsent(w);
-	/* Who is told may forget other calls, or make new ones: these are answered another time. */
+	/* The callback may forget other calls, or make new ones: those are answered another time.
+	 */
 	for (uint64_t last_id = w->last_id;;) {
 		struct warden_call **at = &w->calls;
 		while (*at && (*at)->id > last_id)
@@ -184,7 +185,7 @@ static void watch(struct warden *w)
 			&w->poll, UV_READABLE | (w->first ? UV_WRITABLE : 0), on_socket);
 }
 
-/* Whatever else goes wrong shows at the socket's end. */
+/* Other errors show when the socket closes. */
 static void flush(struct warden *w)
 {
 	while (w->first) {
@@ -199,8 +200,8 @@ static void flush(struct warden *w)
 }
 
 /*
- * Never waits for the warden: it may be waiting for us to take its replies. What finds no memory is
- * not asked; its call is answered when the warden ends.
+ * Never block on the warden: it may be waiting for us to read its replies. A request that cannot
+ * be allocated is not sent; its call is completed when the warden ends.
  */
 static void send_request(struct warden *w)
 {
@@ -224,8 +225,8 @@ static void start_call(struct warden *w, struct warden_call *call)
 	w->req.version = WIRE_VERSION;
 	w->req.id = call->id;
 	w->req.flags = 0;
-	/* The end of a dead warden's socket is seen again, and answers this call as it did the
-	 * others. */
+	/* The closed socket of a dead warden becomes readable again, which completes this call as
+	 * it did the others. */
 	if (w->is_dead)
 		watch(w);
 }
@@ -296,7 +297,7 @@ static void closed(uv_handle_t *handle)
 	free(handle->data);
 }
 
-/* A warden that was killed could not remove its boxes' cgroups. The boxes died with it, in a
+/* A killed warden could not remove the cgroups of its boxes. The boxes died with it; that takes a
  * moment. */
 static void sweep_after(void)
 {

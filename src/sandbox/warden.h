@@ -1,4 +1,4 @@
-/* The engine's end of the conversation with the warden. SPDX-License-Identifier: Apache-2.0 */
+/* The engine's side of the connection to the warden. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -42,39 +42,38 @@ int warden_attach(struct warden *w, uv_loop_t *loop, struct err *err);
 
 /*
  * Make a call; its `done` runs once, from the loop: with the reply, or with ERR_GONE when the
- * warden is. @flags are WARDEN_BRANCHABLE or 0.
+ * warden is gone. @flags are WARDEN_BRANCHABLE or 0.
  */
 void warden_create(struct warden *w, struct warden_call *call, uint32_t flags,
 	const struct limits *limits, const struct warden_bind *binds, size_t n_binds);
 void warden_usage(struct warden *w, struct warden_call *call, uint32_t box);
 
 /*
- * Make a box of the driver of box @parent, which must be branchable or a branch. What it has of
- * @limits may be other than the parent's; where rlimits enforce them, not more. @binds: a workspace
- * of the host, else the parent's is copied; and the volumes below /home/user or /tmp again, since
- * both are new. One branch of one box at a time.
+ * Make a box from the driver of box @parent, which must be branchable or a branch. @limits may
+ * differ from the parent's; those that rlimits enforce may not be greater. @binds: a workspace of
+ * the host (without one, the parent's is copied), and again the volumes below /home/user and
+ * /tmp, since both directories are new. One branch of one box at a time.
  * Errors: ERR_LIMIT (too deep, too many boxes, one under way), ERR_NO_SPACE (the workspace does not
  *         fit), ERR_GONE (the parent), ERR_BOX.
  */
 void warden_branch(struct warden *w, struct warden_call *call, uint32_t parent,
 	const struct limits *limits, const struct warden_bind *binds, size_t n_binds);
 
-/* Of a box with branches the first process remains, and its number, until the last of them is
- * destroyed. */
+/* Destroy a box. While it has branches, its first process and its number remain. */
 void warden_destroy(struct warden *w, struct warden_call *call, uint32_t box);
 
 /* Forget a call: its `done` will not run. A box that it makes lives until warden_stop(). */
 void warden_forget(struct warden *w, struct warden_call *call);
 
-/* It has ended by itself, and all boxes with it: every call fails from now on. */
+/* Has the warden ended by itself, and all boxes with it? Then every call fails. */
 bool warden_is_dead(const struct warden *w);
 
-/* Nothing more will be asked: the warden destroys all boxes at once and ends, on which every call
- * that is under way, or made later, is answered with ERR_GONE. */
+/* End the requests: the warden destroys all boxes at once and ends. Every pending or later call
+ * is completed with ERR_GONE. */
 void warden_end(struct warden *w);
 
 /*
- * Close the conversation; the warden destroys what boxes it has. Waits for that.
+ * Close the connection; the warden destroys the boxes that it has. Waits for that.
  * Blocks: some milliseconds; the loop must run once more to let its handle go.
  */
 void warden_stop(struct warden *w);

@@ -1,8 +1,8 @@
 /*
  * Messages between engine, warden and init: fixed sizes, one message per packet, no pointers.
  *
- * The sockets are SOCK_SEQPACKET pairs, so a message arrives whole or not at all. The engine talks
- * to the warden and to each box's init; neither of these parses anything else.
+ * The sockets are SOCK_SEQPACKET pairs, so a message arrives whole or not at all. The engine
+ * talks to the warden and to each box's init; warden and init parse nothing else.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,24 +15,26 @@
 
 enum {
 	WIRE_VERSION = 1,
-	WIRE_PATH_BYTES = 4096, /* PATH_MAX of Linux */
-	WIRE_BINDS_MAX = 64,	/* more volumes than anyone asked for; bounds the warden's table */
-	WIRE_BOXES_MAX = 4096,	/* boxes of one warden */
-	WIRE_BRANCHINGS_MAX = 32,   /* branches that it makes at once */
-	WIRE_AHEAD_MAX = 2,	    /* of one box: the second's turn comes when the first has C1 */
+	WIRE_PATH_BYTES = 4096,	  /* PATH_MAX of Linux */
+	WIRE_BINDS_MAX = 64,	  /* bounds the warden's table of volumes */
+	WIRE_BOXES_MAX = 4096,	  /* boxes of one warden */
+	WIRE_BRANCHINGS_MAX = 32, /* branches that the warden makes at once */
+	/* branches of one box at once: the second waits until C1 of the first exists */
+	WIRE_AHEAD_MAX = 2,
 	WIRE_DEPTH_MAX = 28,	    /* branches of branches; the kernel nests 32 namespaces */
-	WIRE_DIRS_MAX = 128,	    /* directories below each other that a branch gets copied */
+	WIRE_DIRS_MAX = 128,	    /* depth of the directories that are copied for a branch */
 	WIRE_TEXT_BYTES = 96 << 10, /* argv and environment of one spawn, NUL-separated */
-	WIRE_SOCK_FD = 3,	    /* where warden and init find their socket */
-	WIRE_SYNC_FD = 4,	    /* where the init of a branch hears that it is furnished */
+	WIRE_SOCK_FD = 3,	    /* descriptor of the socket of warden and init */
+	/* descriptor on which the init of a branch is told that its root is complete */
+	WIRE_SYNC_FD = 4,
 	WIRE_PIDS_MAX = 24,
 	WIRE_SPAWN_FDS = 4, /* stdin, stdout, stderr, channel */
 };
 
 /*
  * What a bind is for. The destination of the first two is fixed by the warden. Files of a volume
- * that belong to the owner of its top look as if they belonged to the box; those of a driver are
- * for everyone to read.
+ * that belong to the owner of its top directory appear to belong to the box's user; a driver's
+ * files are world-readable.
  */
 enum bind_kind {
 	BIND_WORKSPACE,
@@ -46,7 +48,8 @@ enum bind_kind {
 struct warden_bind {
 	uint32_t kind;
 	uint32_t reserved;
-	uint64_t dev, ino; /* what the engine saw there: the warden refuses anything else */
+	/* device and inode that the engine saw there: the warden refuses any other */
+	uint64_t dev, ino;
 	char src[WIRE_PATH_BYTES];
 	char dst[WIRE_PATH_BYTES]; /* absolute, normalised; empty for workspace and rootfs */
 };
@@ -58,9 +61,10 @@ enum warden_op {
 	WARDEN_BIND = 1, /* add a bind to the next box; no reply, see WARDEN_CREATE */
 	WARDEN_CREATE,	 /* make a box of the binds so far; reply carries init, workspace, books */
 	WARDEN_USAGE,	 /* what a box has used so far */
-	WARDEN_DESTROY,	 /* kill a box and remove what it had; reply carries the last usage */
-	WARDEN_BRANCH,	 /* make a box of a box's driver; this reply carries WARDEN_PREPARED_… */
-	WARDEN_BRANCHED, /* in the second reply only: the branch is made, or why it is not */
+	WARDEN_DESTROY,	 /* kill a box and free its resources; the reply carries the last usage */
+	/* make a box from the driver of a box; this reply carries WARDEN_PREPARED_… */
+	WARDEN_BRANCH,
+	WARDEN_BRANCHED, /* only in the second reply: the branch is made, or the error */
 	WARDEN_OP_END_
 };
 
@@ -75,15 +79,15 @@ struct warden_request {
 };
 
 /*
- * Order of the descriptors that come with the reply to WARDEN_CREATE; WARDEN_BRANCHED has no init.
- * From WARDEN_FD_END_ on follow the files that its cgroup's books are read from, if it has a cgroup
- * that counts all there is to count.
+ * Order of the descriptors that come with the reply to WARDEN_CREATE; WARDEN_BRANCHED has no
+ * init. From WARDEN_FD_END_ on follow the cgroup files from which usage is read, if the box has a
+ * cgroup that counts everything.
  */
 enum { WARDEN_FD_INIT, WARDEN_FD_WORKSPACE, WARDEN_FD_END_ };
 
 /*
- * Order of those that come with the reply to WARDEN_BRANCH: the engine keeps the first, the end of
- * the conversation with the branch's init, and sends the driver the others.
+ * Order of the descriptors in the reply to WARDEN_BRANCH: the engine keeps the first, its end of
+ * the connection to the branch's init, and sends the others to the driver.
  */
 enum {
 	WARDEN_PREPARED_CONTROL,
@@ -103,7 +107,9 @@ struct warden_reply {
 	int32_t status;		 /* 0, or negative errno and `err` says why */
 	int32_t pid;		 /* of init, in the warden's pid namespace */
 	uint32_t by[LIMIT_END_]; /* enum limit_by */
-	uint32_t books;		 /* enum cgroup_kind of the books that come along; 0: none do */
+	/* Enum cgroup_kind of the usage files that come with the reply; 0: there are no such
+	 * files */
+	uint32_t books;
 	struct box_usage usage;
 	struct err err;
 };
@@ -111,53 +117,61 @@ struct warden_reply {
 enum init_op {
 	INIT_SPAWN = 1, /* with WIRE_SPAWN_FDS descriptors */
 	INIT_SIGNAL,	/* one process that init spawned */
-	INIT_KILL_ALL,	/* SIGKILL to every process of the box but init, not of its branches */
-	INIT_ROLLBACK,	/* end the process `id`, those in `guards`, and all that came later */
-	INIT_MARK,	/* this moment is called `mark` from now on */
-	INIT_FILE,	/* change a file of the workspace; with a descriptor if it is written */
-	INIT_CLEAR,	/* end all but `id`; not when there is more than drivers and guards */
-	INIT_SWEEP,	/* end all but drivers and guards; no event follows */
+	/* SIGKILL to every process of the box except init; its branches are spared */
+	INIT_KILL_ALL,
+	INIT_ROLLBACK, /* end the process `id`, those in `guards`, and all that came later */
+	INIT_MARK,     /* name this moment `mark` */
+	/* change a file of the workspace; with a descriptor if a file is written */
+	INIT_FILE,
+	/* Kill all processes except `id`; refused when there are others than drivers and
+	 * guards */
+	INIT_CLEAR,
+	INIT_SWEEP, /* kill all processes except drivers and guards; no event follows */
 	INIT_OP_END_
 };
 
 struct init_request {
 	uint32_t version;
 	uint32_t op;
-	uint64_t id; /* of the spawn; chosen by the engine, names the process from then on */
+	uint64_t id; /* chosen by the engine for INIT_SPAWN; names the process from then on */
 	int32_t signal;
 	uint32_t argc;
 	uint32_t envc;
 	uint32_t text_bytes;
 	uint64_t memory_bytes; /* RLIMIT_DATA, or 0 where a cgroup does it */
-	uint64_t cpu_ms;       /* RLIMIT_CPU: the kernel's last word behind the engine's */
+	/* RLIMIT_CPU: the kernel's limit in case the engine's does not act */
+	uint64_t cpu_ms;
 	uint64_t pids, file_bytes, open_files;
 	uint32_t
-		is_session; /* no RLIMIT_CPU; 2: of a template, RLIMIT_NPROC for its branches too */
-	int32_t guard_pid;  /* of INIT_ROLLBACK, as the box sees it; 0: none */
+		/* 1: no RLIMIT_CPU; 2: a template, whose RLIMIT_NPROC covers its branches too */
+		is_session;
+	int32_t guard_pid; /* of INIT_ROLLBACK, as the box sees it; 0: there is no guard */
 
 	uint32_t is_fixed;	  /* 1: the same addresses in every run, no ASLR; else 0 */
 	uint32_t act, root, mode; /* of INIT_FILE; the text is its path, and a target */
-	/* Of INIT_FILE: when it was modified, as is said then, if anything is. */
+	/* Of INIT_FILE: whether to set the modification time, and the time. */
 	uint32_t is_timed, modified_ns;
 	int64_t modified_s;
-	uint32_t is_forced; /* of INIT_CLEAR: whatever there is */
+	uint32_t is_forced; /* of INIT_CLEAR: kill whatever processes there are */
 	uint32_t n_guards;
-	/* As the box sees them: the guards, of INIT_CLEAR and INIT_SWEEP; of INIT_ROLLBACK what
-	 * belongs to drivers. */
+	/* Pids as the box sees them. INIT_CLEAR, INIT_SWEEP: the guards. INIT_ROLLBACK: processes
+	 * that belong to drivers. */
 	int32_t guards[WIRE_PIDS_MAX];
-	uint32_t mark; /* of INIT_MARK; of INIT_ROLLBACK: how far back, 0: to the guard's beginning
-			*/
+	/* INIT_MARK: the mark's name. INIT_ROLLBACK: the mark to roll back to; 0: the guard's
+	 * start */
+	uint32_t mark;
 	char text[WIRE_TEXT_BYTES]; /* argc then envc strings; only text_bytes are sent */
 };
 
 /*
  * The kernel counts the processes of a user namespace together with those of the namespaces below
- * it. So of a template, which all its sessions are below, RLIMIT_NPROC is this many times the box's
- * own limit; of a session, which runs a user's code, there is room for guards and a few branches.
+ * it. All sessions of a template are below it, so its RLIMIT_NPROC is this many times the box's
+ * own limit. A session runs a user's code, so its RLIMIT_NPROC leaves room only for guards and a
+ * few branches.
  */
 enum { SPAWN_FAMILY = 32, SPAWN_ROOM = 128 };
 
-/* What a box has beside its program's own processes at most: init, drivers, guards. */
+/* The most processes that a box has beside its program's own: init, drivers, guards. */
 enum { SPAWN_OWN = 25 };
 
 enum init_file_act {
@@ -167,18 +181,19 @@ enum init_file_act {
 	INIT_FILE_LINK,
 	INIT_FILE_MODE,
 	INIT_FILE_UNLINK, /* as INIT_FILE_REMOVE, but no directory */
-	INIT_FILE_ANEW,	  /* as INIT_FILE_WRITE, but what has the name now is not written to */
-	INIT_FILE_MOVE,	  /* the target gets this name; what has it now gets the target's */
-	INIT_FILE_NAME,	  /* the target gets this name, too; what has it now loses it */
-	INIT_FILE_TIME,	  /* nothing but the time */
+	/* as INIT_FILE_WRITE, but the existing file is replaced, not written to */
+	INIT_FILE_ANEW,
+	INIT_FILE_MOVE, /* exchange the names of the target and of the existing file */
+	INIT_FILE_NAME, /* make this name a link to the target, in place of the existing file */
+	INIT_FILE_TIME, /* set only the modification time */
 };
 
-/* In the mode of INIT_FILE_WRITE: a file that is there keeps its own. */
+/* Mode flag of INIT_FILE_WRITE: an existing file keeps its mode. */
 enum { INIT_FILE_KEEP_MODE = 01000 };
 
 enum init_file_root { INIT_FILE_HOME, INIT_FILE_TMP, INIT_FILE_SHM, INIT_FILE_ROOT_END_ };
 
-/* What the driver of a branch is called, which no INIT_SPAWN named. */
+/* The id of the driver of a branch, which was not started by INIT_SPAWN. */
 enum { INIT_BRANCH_ID = 1 };
 
 enum init_event_kind {

@@ -36,7 +36,8 @@ static bool is_plain(const char *path)
 	return !is_empty;
 }
 
-/* Is the text two strings, the path a plain relative one? The root itself has but a mode. */
+/* Does the text hold two strings, and is the path plain and relative? Of the root itself only the
+ * mode can be changed. */
 static bool is_valid(const struct init_request *req, const char **path, const char **target)
 {
 	const char *end = memchr(req->text, '\0', req->text_bytes);
@@ -51,7 +52,7 @@ static bool is_valid(const struct init_request *req, const char **path, const ch
 	return is_plain(*path) && (!has_source || is_plain(*target));
 }
 
-/* A descriptor of O_PATH cannot be changed itself, only by way of /proc. */
+/* chmod and utimensat refuse an O_PATH descriptor; its path in /proc works. */
 static int set_mode(int fd, mode_t mode)
 {
 	char path[32];
@@ -59,7 +60,7 @@ static int set_mode(int fd, mode_t mode)
 	return chmod(path, mode) < 0 ? -errno : 0;
 }
 
-/* A directory that its owner has closed to himself is opened; who asks puts its mode back. */
+/* Open a directory whose mode forbids its own owner; the caller restores the mode. */
 static void make_usable(int fd)
 {
 	struct stat st;
@@ -67,7 +68,7 @@ static void make_usable(int fd)
 		(void)set_mode(fd, (st.st_mode & 0777) | S_IRWXU);
 }
 
-/* The directory that @path is in, part by part without following a link. */
+/* Open the directory that contains @path, component by component, without following a link. */
 static int open_parent(const char *root, const char *path, bool is_made, const char **name)
 {
 	cleanup_fd int at = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -110,8 +111,8 @@ static DIR *open_dir(int dir, const char *name)
 }
 
 /*
- * With all that is in it, at most REMOVE_DEPTH_MAX deep. What a volume shows is safe: a mount point
- * is busy, never merely not empty, and stays.
+ * Remove a directory tree, at most REMOVE_DEPTH_MAX deep. The content of a volume is safe:
+ * removing a mount point fails with EBUSY, not ENOTEMPTY.
  */
 static int remove_tree(int dir, const char *name, int depth)
 {
@@ -131,7 +132,7 @@ static int remove_tree(int dir, const char *name, int depth)
 
 static int change_mode(int dir, const char *name, mode_t mode)
 {
-	if (strcmp(name, ".") == 0) /* which a closed one would not find in itself */
+	if (strcmp(name, ".") == 0) /* a directory without search permission has no "." to open */
 		return set_mode(dir, mode);
 	struct stat st;
 	cleanup_fd int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -139,7 +140,7 @@ static int change_mode(int dir, const char *name, mode_t mode)
 		return -errno;
 	if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
 		return -EINVAL;
-	/* It may have bits that cannot be set from here, and would be lost. */
+	/* The mode may have bits that we may not set, and that would be lost. */
 	return (st.st_mode & 01777) == mode ? 0 : set_mode(fd, mode);
 }
 
@@ -154,7 +155,7 @@ static int copy_all(int from, int to)
 	}
 }
 
-/* Whatever has the name may have others, too: it loses this one. */
+/* The existing file may have other names: only this name is removed. */
 static int open_anew(int dir, const char *name, mode_t mode)
 {
 	if (unlinkat(dir, name, 0) < 0 && errno != ENOENT)
@@ -164,7 +165,7 @@ static int open_anew(int dir, const char *name, mode_t mode)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Written in place, it stays the file that is open somewhere; else it is made anew. */
+/* Writing in place keeps the inode, which a program may have open; otherwise a new file is made. */
 static int open_to_write(int dir, const char *name, mode_t mode, bool *is_new)
 {
 	int fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -172,7 +173,7 @@ static int open_to_write(int dir, const char *name, mode_t mode, bool *is_new)
 	return fd < 0 ? open_anew(dir, name, mode) : fd;
 }
 
-/* What it holds goes when there is room for what it shall hold. */
+/* The old content is cut off only when there is room for the new one. */
 static int replace_content(int to, int from, mode_t mode)
 {
 	struct stat st, what;
@@ -218,7 +219,7 @@ static int move(const char *root, const char *from_path, int dir, const char *na
 	return r < 0 ? -errno : 0;
 }
 
-/* What has the name loses it only when the other can have it. */
+/* The existing file loses its name only when the other file can take it. */
 static int give_name(const char *root, const char *from_path, int dir, const char *name)
 {
 	static const char aside[] = ".retort-name";
@@ -229,7 +230,7 @@ static int give_name(const char *root, const char *from_path, int dir, const cha
 	if (linkat(from, from_name, dir, aside, 0) < 0)
 		return -errno;
 	int r = renameat(dir, aside, dir, name) < 0 ? -errno : 0;
-	(void)unlinkat(dir, aside, 0); /* of two names of one file, rename(2) leaves both */
+	(void)unlinkat(dir, aside, 0); /* rename(2) between two names of one file does nothing */
 	return r;
 }
 

@@ -5,15 +5,14 @@
 #include "sandbox/wire.h"
 
 /*
- * Do what an INIT_FILE asks: write a file (in place, or a new one in any case), make a directory or
- * a link, move what there is or give it one name more, remove any of them (a directory with what is
- * in it, but for volumes), set the mode of what is no file, or say when something was modified;
- * below /home/user, /tmp or /dev/shm. Parents are made, and opened where their mode forbids the
- * way. No link is followed.
- * @fd: what a file is to hold, read to its end; -1 for the others.
+ * Carry out an INIT_FILE request below /home/user, /tmp or /dev/shm: write a file (in place, or
+ * always a new one), make a directory or a link, move a file or give it another name, remove a
+ * file, link or directory (with its content, except volumes), set a mode, or set a modification
+ * time. Missing parents are made; parents whose mode forbids access are opened. Links are not
+ * followed. @fd: the content of the file, read to its end; -1 for other requests.
  * Blocks:  while it copies.
  * Returns: 0, or negative errno.
  */
 int file_change(const struct init_request *req, int fd);
-/* The same below another directory than the request says. */
+/* As file_change(), below another directory than the request names. */
 int file_change_below(const char *root, const struct init_request *req, int fd);

@@ -8,11 +8,12 @@
  *   5  no ioctl on a device but those under /dev
  *   6  no connection to an abstract unix socket, and no signal, to a process outside the domain
  *
- * A domain holds the caller and what it forks later. Two callers get two domains, and to each the
- * other is outside: two processes that init spawned and that locked themselves can neither signal
- * each other nor meet on an abstract socket, though they share a pid namespace; init can signal
- * both. Where the processes of a box must reach each other, init calls this once before its first
- * spawn, and they share its domain. A branch inherits its parent's domain.
+ * A domain contains the caller and the processes that it forks later. Two callers get two
+ * domains, each outside the other: two processes that init spawned and that locked themselves can
+ * neither signal each other nor connect to each other's abstract sockets, though they share a pid
+ * namespace; init can signal both. Where the processes of a box must reach each other, init calls
+ * this once before its first spawn, and they share its domain. A branch inherits its parent's
+ * domain.
  *
  * Inside a domain mount(2), pivot_root(2) and move_mount(2) fail, so the root must be finished
  * before. Domains nest at most 16 deep: a branch must not add one per generation.
@@ -27,13 +28,13 @@
 #include <stdbool.h>
 
 struct landlock_report {
-	int abi; /* 0: the kernel has none, or it is off */
+	int abi; /* 0: the kernel lacks Landlock, or it is disabled */
 	bool has_nodes;
 	bool has_ioctl;
 	bool has_scopes;
 };
 
-/* Returns: the kernel's ABI, 0 for none. */
+/* Returns: the kernel's ABI; 0 without Landlock. */
 int landlock_abi(void);
 
 /*

@@ -17,13 +17,14 @@ enum { CAP_NUMBER_MAX = 63 };
 
 static int drop_ambient(const struct lock *lock attr_unused, struct err *err)
 {
-	/* EINVAL: a kernel before 4.3, which has none. */
+	/* EINVAL: a kernel before 4.3, which lacks ambient capabilities. */
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL)
 		return err_sys(err, ERR_BOX, errno, "lock: ambient capabilities");
 	return 0;
 }
 
-/* What is not in the set needs no privilege to stay out: init's children pass through here too. */
+/* Dropping a capability that is not in the set needs no privilege: init's children pass through
+ * here too. */
 static int drop_bounding(const struct lock *lock attr_unused, struct err *err)
 {
 	for (int cap = 0; cap <= CAP_NUMBER_MAX; cap++) {
@@ -38,7 +39,8 @@ static int drop_bounding(const struct lock *lock attr_unused, struct err *err)
 	return 0;
 }
 
-/* Without CAP_SETPCAP they stay as they are: nothing can be gained, the bounding set is empty. */
+/* Without CAP_SETPCAP the secure bits stay as they are. That is harmless: the bounding set is
+ * empty, so no capability can be gained. */
 static int lock_securebits(const struct lock *lock attr_unused, struct err *err)
 {
 	unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
@@ -59,7 +61,8 @@ static int set_no_new_privs(const struct lock *lock attr_unused, struct err *err
 /* Core files would be written by the host's handler; real-time classes would starve the host. */
 static int set_rlimits(const struct lock *lock, struct err *err)
 {
-	/* Whoever loaded the filter has set these, and the filter lets nobody set them again. */
+	/* The process that loaded the filter has set these, and the filter refuses to set them
+	 * again. */
 	if (lock->is_filter_inherited)
 		return 0;
 	/*
@@ -71,7 +74,7 @@ static int set_rlimits(const struct lock *lock, struct err *err)
 	struct rlimit core;
 	if (setrlimit(RLIMIT_CORE, &one) < 0 &&
 		(getrlimit(RLIMIT_CORE, &core) < 0 ||
-			core.rlim_max != 0)) /* 0 cannot be raised to 1 */
+			core.rlim_max != 0)) /* a limit of 0 cannot be raised to 1 */
 		return err_sys(err, ERR_BOX, errno, "lock: limit of core files");
 	if (setrlimit(RLIMIT_RTPRIO, &zero) < 0)
 		return err_sys(err, ERR_BOX, errno, "lock: resource limits");
@@ -100,7 +103,7 @@ static int drop_capabilities(const struct lock *lock attr_unused, struct err *er
 	return 0;
 }
 
-/* Under the filter seccomp(2) does not exist; without it this question gets another answer. */
+/* Under the filter seccomp(2) answers ENOSYS; without the filter this call has another result. */
 static int check_inherited_filter(struct err *err)
 {
 	uint32_t action = SECCOMP_RET_ALLOW;

@@ -19,17 +19,18 @@
 struct lock {
 	enum filter_variant filter;
 	/*
-	 * In a branch everything already runs under the filter of the process it was copied from,
-	 * which refuses a second one: check that it holds instead of loading.
+	 * A branch already runs under the filter of the process that it was copied from, which
+	 * refuses a second filter: check that the filter is active instead of loading it.
 	 */
 	bool is_filter_inherited;
-	/* Where the descriptor that decides on branches goes, for a variant that asks; else NULL.
-	 */
+	/* Where to store the listener descriptor, for a filter variant that asks the warden about
+	 * branches; else NULL. */
 	int *listener_fd;
 	/* Own Landlock domain, cut off from other spawns; see landlock.h. False when init has one.
 	 */
 	bool has_landlock;
-	/* Until the next exec, which sets it anew: may others of this user read /proc/PID/…? */
+	/* Until the next exec, which resets it: may other processes of this user read
+	 * /proc/PID/…? */
 	bool is_dumpable;
 };
 

@@ -2,19 +2,19 @@
  * init: process 1 of a box, and the whole of the code that runs inside one before the user's.
  *
  * Theory of operation. The warden has made the namespaces and the root, and executes this static
- * program with a socket as descriptor 3. Before it reads a single request, init gives up everything
- * for good: capabilities, the chance of new privileges, Landlock, the syscall filter. What it
- * spawns inherits that. It then does three things: spawn what the engine asks for, reap, and report
- * the ends of what it spawned. When the socket closes it leaves, and the kernel kills the rest of
- * the box.
+ * program with a socket as descriptor 3. Before it reads a single request, init gives up
+ * everything for good: capabilities, the chance of new privileges, Landlock, the syscall filter.
+ * What it spawns inherits that. It then does three things: spawn what the engine asks for, reap,
+ * and report the ends of what it spawned. When the socket closes, init exits, and the kernel
+ * kills the rest of the box.
  *
  * It is not dumpable, so that nothing in the box can look into it through /proc/1.
  *
- * In a box that can be branched the filter is loaded before init starts, and inherited. The init of
- * a branch was a process of the box that was branched a moment ago (drivers/python/branch.c): it
- * has the filter and the Landlock domain of that, finds the driver already there, and waits until
- * the warden has furnished the box. Where there may be branches, init stays when its socket closes,
- * since they go when it goes; it is then the warden that ends it.
+ * In a box that can be branched the filter is loaded before init starts, and inherited. The init
+ * of a branch was a process of the box that was branched a moment ago (drivers/python/branch.c):
+ * it has the filter and the Landlock domain of that box, finds the driver already running, and
+ * waits until the warden has completed the root. In a box that may have branches, init stays when
+ * its socket closes, since its exit would end them; the warden then kills it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,7 +40,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What was stopped is ended when nothing has happened for a while, and soon whatever happens. */
+/* Stopped processes are killed once nothing has happened for a while, and after a few seconds in
+ * any case. */
 enum { INIT_CHILDREN_MAX = 64, CLEAR_PAUSE_MS = 50, CLEAR_LATEST_MS = 1000 };
 
 struct child {
@@ -53,10 +54,10 @@ struct init {
 	bool has_branches; /* or may have */
 	struct rollback_mark marks[ROLLBACK_MARKS_MAX];
 	uint64_t n_marks;
-	bool is_alone;	      /* nobody is at the other end any more */
-	bool is_clearing;     /* what was stopped is still to be ended */
+	bool is_alone;	      /* the engine has closed its end */
+	bool is_clearing;     /* stopped processes are still to be killed */
 	int64_t clear_by_ms;  /* at the latest */
-	uint64_t cleared_for; /* which driver stays */
+	uint64_t cleared_for; /* the driver that stays */
 	struct child children[INIT_CHILDREN_MAX];
 };
 
@@ -115,7 +116,8 @@ static void do_spawn(struct init *in, const struct init_request *req, int *fds)
 	*child = (struct child){.pid = r, .id = req->id};
 }
 
-/* What ends meanwhile and is of no name is forgotten as in reap(); what has one is reported. */
+/* The exit of a process without an id is ignored, as in reap(); the exit of one with an id is
+ * reported. */
 static void reap_one(void *arg, pid_t pid, int status)
 {
 	struct child *child = child_of_pid(arg, pid);
@@ -132,7 +134,7 @@ static void add_mark(struct init *in, uint32_t name)
 	mark->name = name;
 }
 
-/* Returns: NULL: the guard's beginning counts. */
+/* Returns: the moment to roll back to; NULL: the guard's start. */
 static const struct moment *find_mark(const struct init *in, const struct init_request *req)
 {
 	for (size_t i = 0; req->mark && i < ROLLBACK_MARKS_MAX; i++)
@@ -203,7 +205,7 @@ static void do_clear(struct init *in, const struct init_request *req)
 	in->cleared_for = req->id;
 }
 
-/* There is time now for what was stopped. */
+/* Kill the stopped processes: nothing else is to be done now. */
 static void finish_clear(struct init *in)
 {
 	in->is_clearing = false;
@@ -292,9 +294,9 @@ static bool is_branch(char **argv)
 }
 
 /*
- * The warden says by an argument what it could not give a cgroup for ("pinned", "uncounted"), or
- * that the filter is there already ("branchable"). C1 of a branch says "branch" and the driver's
- * pid; should it lie, it could as well not have started us.
+ * The warden passes arguments: "pinned" and "uncounted" name limits that lack a cgroup,
+ * "branchable" says that the filter is loaded already. C1 of a branch passes "branch" and the
+ * driver's pid; a lie gains it nothing, since it need not have started us at all.
  */
 static struct lock lock_of(struct init *in, char **argv)
 {
@@ -306,7 +308,7 @@ static struct lock lock_of(struct init *in, char **argv)
 		lock.filter = FILTER_PINNED;
 	in->has_branches = is_branch(argv) || strcmp(word, "branchable") == 0;
 	lock.is_filter_inherited = in->has_branches;
-	/* Domains nest 16 deep: not one for each generation. */
+	/* Landlock domains nest at most 16 deep, so a branch must not add one. */
 	lock.has_landlock = !is_branch(argv);
 	if (is_branch(argv)) {
 		in->children[0].pid = (pid_t)strtol(argv[2], NULL, 10);
@@ -315,7 +317,7 @@ static struct lock lock_of(struct init *in, char **argv)
 	return lock;
 }
 
-/* The driver it comes from has volunteered for the out-of-memory killer. */
+/* The driver that this process was copied from has the highest oom_score_adj. */
 static void resign_from_oom(void)
 {
 	cleanup_fd int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -323,7 +325,7 @@ static void resign_from_oom(void)
 		(void)fd_write_all(fd, "0", 1);
 }
 
-/* A branch's namespaces are furnished while its init starts. */
+/* The warden completes a branch's namespaces while its init starts. */
 static int await_go(struct err *err)
 {
 	cleanup_fd int fd = WIRE_SYNC_FD;

@@ -77,7 +77,7 @@ static bool is_other(const struct rollback *back, pid_t pid)
 	return false;
 }
 
-/* Does it descend from something older than the guard that may stay? */
+/* Does the process descend from one that is older than the guard and may stay? */
 static bool is_kept(struct members *all, const struct rollback *back, const struct member *m,
 	const struct moment *mark)
 {
@@ -166,8 +166,7 @@ static bool are_still(const struct members *all)
 	return true;
 }
 
-/* Those that have been stopped, when they stand still; or, when some are long about it, as they
- * are. */
+/* Wait until all stopped processes stand still; give up on slow ones at the deadline. */
 static int read_still(struct members *all, struct err *err)
 {
 	int64_t end_ms = clock_now_ms() + STILL_MS;
@@ -180,8 +179,8 @@ static int read_still(struct members *all, struct err *err)
 }
 
 /*
- * Who stays goes on before anything is killed: a process group whose last tie to the rest of its
- * session is cut gets SIGHUP if one of it stands still then (setpgid(2)).
+ * Continue the survivors before killing the others: a process group that becomes orphaned while
+ * one of its members is stopped gets SIGHUP (setpgid(2)).
  */
 static int kill_marked(struct members *all, const struct rollback *back, struct err *err)
 {
@@ -196,9 +195,9 @@ static int kill_marked(struct members *all, const struct rollback *back, struct 
 }
 
 /*
- * A fork that is under way when all are stopped comes to its end: the child is stopped too, but it
- * may be there only after we looked. Once its parent is killed there comes none any more, so
- * whoever is seen then is the last. Source: copy_process() of Linux, since 4.19.
+ * A fork that is under way when everything is stopped still completes: the child is stopped too,
+ * but may appear only after we read /proc. Once its parent is killed it cannot fork again, so a
+ * second look finds the last child. Source: copy_process() of Linux, since 4.19.
  */
 int rollback(const struct rollback *back, struct err *err)
 {
@@ -234,7 +233,7 @@ static bool is_known(const struct rollback_clearing *c, pid_t pid)
 	return pid == c->driver || is_guard(c, pid);
 }
 
-/* One that ends can still be seen for a moment. */
+/* An ending process can be seen for another moment. */
 static int count_unknown(struct members *all, const struct rollback_clearing *c)
 {
 	struct err err;
@@ -282,7 +281,7 @@ static int quieten(const struct members *all, const struct rollback_clearing *c)
 	return n;
 }
 
-/* One that is killed may have made another. */
+/* A killed process may have forked before. */
 int rollback_clear(const struct rollback_clearing *c)
 {
 	static struct members all;
@@ -297,7 +296,7 @@ int rollback_clear(const struct rollback_clearing *c)
 			return -EBUSY;
 		if (quieten(&all, c) == 0)
 			return 0;
-		if (round > 0) /* what is killed mostly ends while we look at the others */
+		if (round > 0) /* most killed processes end while we look at the others */
 			nap();
 	}
 	return -EBUSY;

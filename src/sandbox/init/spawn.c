@@ -33,7 +33,7 @@ int spawn_check(const struct init_request *req, size_t n_fds, struct err *err)
 	if (req->op == INIT_KILL_ALL || req->op == INIT_MARK || req->op == INIT_CLEAR ||
 		req->op == INIT_SWEEP)
 		return 0;
-	if (req->op == INIT_FILE) /* the rest is file_change()'s to check */
+	if (req->op == INIT_FILE) /* file_change() checks the rest */
 		return req->text_bytes <= sizeof req->text && n_fds <= 1
 			? 0
 			: err_set(err, ERR_PROTOCOL, "a file with too much of a name");
@@ -89,7 +89,8 @@ static int set_limits(const struct init_request *req, struct err *err)
 {
 	uint64_t cpu_s = (req->cpu_ms + 999) / 1000;
 	uint64_t n_pids = req->pids + 1;
-	/* The driver's limit holds for all that its namespace and those below it hold. */
+	/* The limit counts the processes of the driver's user namespace and of the namespaces
+	 * below it. */
 	if (req->is_session == 1)
 		n_pids += SPAWN_ROOM;
 	else if (req->is_session)
@@ -99,7 +100,7 @@ static int set_limits(const struct init_request *req, struct err *err)
 		int resource;
 		uint64_t soft, hard;
 	} rows[] = {
-		/* The engine ends the step at the limit; the kernel does two seconds behind it. */
+		/* The engine ends the step at the limit; the kernel acts two seconds later. */
 		{"CPU time", RLIMIT_CPU, req->is_session ? RLIM_INFINITY : cpu_s + 2,
 			req->is_session ? RLIM_INFINITY : cpu_s + 3},
 		{"file size", RLIMIT_FSIZE, req->file_bytes, req->file_bytes},
@@ -108,7 +109,8 @@ static int set_limits(const struct init_request *req, struct err *err)
 		{"data", RLIMIT_DATA, req->memory_bytes ? req->memory_bytes : RLIM_INFINITY,
 			req->memory_bytes ? req->memory_bytes : RLIM_INFINITY},
 		{"stack", RLIMIT_STACK, SPAWN_STACK_BYTES, RLIM_INFINITY},
-		/* Counted for the user outside as well, who must keep enough for himself. */
+		/* The kernel counts these for the user outside the box as well, who needs some
+		 * for other programs. */
 		{"pending signals", RLIMIT_SIGPENDING, 1024, 1024},
 		{"message queues", RLIMIT_MSGQUEUE, 819200, 819200},
 		{"locked memory", RLIMIT_MEMLOCK, 8 << 20, 8 << 20},
@@ -141,7 +143,8 @@ static void default_signals(void)
 static int child_prepare(
 	const struct init_request *req, const int *fds, int *error_fd, struct err *err)
 {
-	/* Out of the way of 0 to 3 first, so that no descriptor is overwritten before it moved. */
+	/* Move the descriptors above 3 first, so that none is overwritten before it is
+	 * duplicated. */
 	int high[WIRE_SPAWN_FDS];
 	for (int i = 0; i < WIRE_SPAWN_FDS; i++) {
 		high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 16);

@@ -32,7 +32,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* In parts, of which a stall of the machine takes one. */
+/* The timeout consists of several short ones, so that a stall of the machine uses up only one. */
 enum { BOX_READY_MS = 10000, READY_PARTS = 8, BOX_END_MS = 5000 };
 
 /* Detach one bind from the host's tree, with the attributes it is to have in the box. */
@@ -133,7 +133,7 @@ static pid_t box_clone(struct making *m)
 	return sys_clone3(&args);
 }
 
-/* Wait for what the child says: its descriptors, or the error that ended it. */
+/* Wait for the child's message: its descriptors, or the error that ended it. */
 static int await_child(int sync, size_t n_wanted, int fds[SEEN_END_], struct err *err)
 {
 	struct err said;
@@ -198,7 +198,7 @@ static int start_child(struct making *m, struct box *box, const struct box_host 
 	return 0;
 }
 
-/* Who enforces the rows that no cgroup took. */
+/* Record who enforces the limits that are not enforced by a cgroup. */
 static void report_limits(const struct limits *limits, bool own_workspace, uint32_t by[LIMIT_END_])
 {
 	static const struct {
@@ -216,7 +216,7 @@ static void report_limits(const struct limits *limits, bool own_workspace, uint3
 	for (size_t i = 0; i < ARRAY_LEN(rest); i++)
 		if (by[rest[i].limit] == LIMIT_BY_NONE)
 			by[rest[i].limit] = rest[i].by;
-	/* Whole CPUs can be had by pinning; a part of one cannot. */
+	/* Pinning can limit a box to whole CPUs, but not to a part of one. */
 	if (by[LIMIT_cpu_milli] == LIMIT_BY_NONE && limits->value[LIMIT_cpu_milli] % 1000 == 0)
 		by[LIMIT_cpu_milli] = LIMIT_BY_AFFINITY;
 	by[LIMIT_disk_bytes] = own_workspace ? LIMIT_BY_MOUNT : LIMIT_BY_NONE;
@@ -259,7 +259,7 @@ int making_leaf(struct making *m, struct box *box, uint32_t by[LIMIT_END_], stru
 	for (int i = 0; i < LIMIT_END_; i++)
 		by[i] = who[i];
 	report_limits(limits, m->root.workspace_fd < 0, by);
-	/* RLIMIT_NPROC is then that of a box and all its branches: many times this limit. */
+	/* RLIMIT_NPROC then covers a box and all its branches: many times this limit. */
 	if (m->is_branchable && by[LIMIT_pids] == LIMIT_BY_RLIMIT)
 		by[LIMIT_pids] = LIMIT_BY_NONE;
 	if (by[LIMIT_cpu_milli] == LIMIT_BY_AFFINITY)
@@ -319,11 +319,11 @@ int box_create(struct box *box, const struct box_host *host, const struct box_sp
 	return 0;
 }
 
-/* What a file takes beside its bytes, and what its attributes are counted in; the kernel has the
- * same number. Source: BOGO_INODE_SIZE in shmem_fs.h. */
+/* The memory that a tmpfs file takes beside its bytes, and the unit in which its attributes are
+ * counted: the kernel's own number. Source: BOGO_INODE_SIZE in shmem_fs.h. */
 enum { INODE_BYTES = 1024 };
 
-/* Files in memory are memory, whoever counts. */
+/* Files in memory count as memory, with or without a cgroup. */
 static uint64_t store_bytes(const struct box *box)
 {
 	struct statvfs st;
@@ -347,8 +347,8 @@ void box_usage(struct box *box)
 	box->usage = now;
 }
 
-/* A descriptor of a process is readable from its end on: an init's, when all its processes have
- * ended. It is reaped by whoever is its parent, in its own time. */
+/* A pidfd becomes readable when its process ends; that of an init, when all its processes have
+ * ended. Its parent reaps it later. */
 static void kill_branch(int pid_fd)
 {
 	struct pollfd p = {.fd = pid_fd, .events = POLLIN};

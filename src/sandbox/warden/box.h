@@ -1,4 +1,4 @@
-/* One box as the warden holds it. SPDX-License-Identifier: Apache-2.0 */
+/* The warden's state of one box. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -17,24 +17,25 @@ enum box_state { BOX_FREE, BOX_MAKING, BOX_LIVE, BOX_ANCHOR };
 struct box {
 	enum box_state state;
 	unsigned slot;
-	uint32_t parent;	   /* the box it is a branch of, or BOX_NONE */
-	uint32_t root;		   /* the box that it and its parents come from; itself when none */
-	unsigned depth;		   /* how many branches it is away from that */
-	unsigned n_branches;	   /* of itself, that are made or being made */
-	bool is_branchable;	   /* and so are its branches */
-	unsigned n_branchings;	   /* of those, that are being made */
-	bool is_pinned;		   /* the filter forbids changing the CPU affinity */
-	ino_t user_ns;		   /* which user namespace it is */
-	pid_t pid;		   /* of init */
-	int pid_fd;		   /* of a branch's init, which is no child of ours; else -1 */
-	int listener_fd;	   /* of a root that can be branched; else -1 */
-	int64_t quiet_until_ms;	   /* until then its listener is not looked at */
+	uint32_t parent;       /* the box it is a branch of, or BOX_NONE */
+	uint32_t root;	       /* the box that it and its parents come from; itself when none */
+	unsigned depth;	       /* its depth: the number of branchings from that box */
+	unsigned n_branches;   /* its branches, finished or under way */
+	bool is_branchable;    /* its branches included */
+	unsigned n_branchings; /* branches under way */
+	bool is_pinned;	       /* the filter forbids changing the CPU affinity */
+	ino_t user_ns;	       /* the number of its user namespace */
+	pid_t pid;	       /* of init */
+	int pid_fd;	       /* pidfd of a branch's init, which is not our child; else -1 */
+	/* listener of a box that can be branched and is not a branch itself; else -1 */
+	int listener_fd;
+	int64_t quiet_until_ms;	   /* its listener is ignored until this time */
 	int proc_fd;		   /* the box's own /proc */
 	int store_fd;		   /* on the file system behind its workspace, /tmp and /dev/shm */
 	bool is_uncounted;	   /* no cgroup counts its memory */
-	struct proc_bounds bounds; /* for what is counted without a cgroup */
+	struct proc_bounds bounds; /* bounds for counting without a cgroup */
 	struct cgroup_leaf leaf;
-	struct box_usage usage; /* peaks seen so far, where the kernel keeps none */
+	struct box_usage usage; /* peaks seen so far, where the kernel does not keep them */
 };
 
 /* What all boxes of a warden share. */
@@ -45,7 +46,7 @@ struct box_host {
 	int init_fd;	     /* the executable of init */
 };
 
-/* What a box is to be: the binds as they came, and the limits. */
+/* The description of a box to make: the binds in the order of the requests, and the limits. */
 struct box_spec {
 	const struct warden_bind *binds;
 	unsigned n_binds;
@@ -54,7 +55,7 @@ struct box_spec {
 	bool is_branchable;
 };
 
-/* An empty box in @box: no descriptor, no relation. */
+/* Initialise @box as an empty slot. */
 void box_init(struct box *box, unsigned slot);
 
 /*
@@ -68,7 +69,7 @@ void box_init(struct box *box, unsigned slot);
 int box_create(struct box *box, const struct box_host *host, const struct box_spec *spec,
 	uint32_t by[LIMIT_END_], int out_fds[WARDEN_FD_END_], struct err *err);
 
-/* What the box has used so far. Keeps peaks in @box where the kernel keeps none. */
+/* Read what the box has used so far. Keeps peaks in @box where the kernel does not. */
 void box_usage(struct box *box);
 
 /* Kill every process of the box and of its branches; then wait for them, remove the cgroup, free
@@ -76,5 +77,5 @@ void box_usage(struct box *box);
 void box_kill(const struct box *box);
 void box_destroy(struct box *box); /* both */
 
-/* Kill its processes but init, none of its branches', and keep it as an anchor. */
+/* Kill its processes except init and those of its branches, and keep it as an anchor. */
 void box_anchor(struct box *box);

@@ -20,11 +20,11 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* What the first process of a branch waits for; see drivers/python/branch.c. */
+/* The byte that the first process of a branch waits for; see drivers/python/branch.c. */
 enum { WORD_CLONE = 'c', WORD_GO = 'g' };
 enum {
 	HELLO_MS = 10000,
-	WAIT_MS = 3 * HELLO_MS, /* longer than another one's HELLO and CLONE */
+	WAIT_MS = 3 * HELLO_MS, /* longer than HELLO and CLONE of another branch together */
 	FURNISH_MS = 60000
 };
 
@@ -58,7 +58,7 @@ static int check_spec(const struct box *parent, const struct box_spec *spec, str
 	return 0;
 }
 
-/* A branch cannot be pinned where the filter, which is its parent's, lets it choose its CPUs. */
+/* A branch has its parent's filter: if that lets it choose its CPUs, it cannot be pinned. */
 static void settle_cpus(struct branching *b)
 {
 	if (b->by[LIMIT_cpu_milli] != LIMIT_BY_AFFINITY || b->parent->is_pinned)
@@ -126,9 +126,8 @@ void branching_begin(struct branching *b)
 	b->deadline_ms = clock_now_ms() + HELLO_MS;
 }
 
-/* One byte, and who sent it as the kernel knows it. Descriptors that come along find no room,
- * if the kernel has not refused them.
- * Returns: 1, 0 when there is nothing, or -EPIPE. */
+/* Receive one byte with the sender's credentials, which the kernel fills in. Descriptors sent
+ * along are discarded for lack of room. Returns: 1, 0 when nothing is there, or -EPIPE. */
 static int hear_byte(int sock, char *byte, pid_t *pid)
 {
 	union {
@@ -152,8 +151,8 @@ static int hear_byte(int sock, char *byte, pid_t *pid)
 	return who.pid > 0 ? 1 : -EPIPE;
 }
 
-/* The namespace around C1's must be the parent's, and its own that of no box: then it is what the
- * one clone that was let through has made. */
+/* The user namespace around C1's must be the parent's, and C1's own must not belong to a box:
+ * then C1 was made by the one clone that we allowed. */
 static int check_user_ns(struct branching *b, const struct boxes *all, struct err *err)
 {
 	char path[64];
@@ -182,7 +181,7 @@ static int check_first(pid_t pid, struct err *err)
 	return entry.is_first ? 0 : err_set(err, ERR_BOX, "the branch has another first process");
 }
 
-/* Only downwards: what the parent's driver had is the most there is. */
+/* Only lower: the limits of the parent's driver cannot be exceeded. */
 static int lower_limits(const struct branching *b, struct err *err)
 {
 	const uint64_t *limit = b->limits.value;
@@ -214,7 +213,7 @@ static int tell(struct branching *b, char word, struct err *err)
 	return err_set(err, ERR_GONE, "the branch's first process ended");
 }
 
-/* On v1 with the leaf, which C1 is to join by itself. */
+/* On v1 with the descriptors of the leaf, which C1 joins itself. */
 static int tell_clone(struct branching *b, struct err *err)
 {
 	const struct making *m = &b->making;
@@ -237,10 +236,11 @@ static int take_c1(struct branching *b, pid_t pid, const struct boxes *all, stru
 		r = check_first(pid, err);
 	if (r == 0)
 		r = lower_limits(b, err);
-	/* All of that went by number; it was the same process if it is still there. */
+	/* The checks used the pid. If the pidfd's process is still alive, the pid was not reused
+	 * meanwhile. */
 	if (r == 0 && syscall(SYS_pidfd_send_signal, b->c1_fd, 0, NULL, 0) < 0)
 		r = err_sys(err, ERR_BOX, errno, "the branch's first process is gone");
-	/* A copy of a large process takes as long as the furnishing: both at once. */
+	/* Copying a large process takes as long as completing its namespaces: do both at once. */
 	if (r == 0 && !furnish_must_move(&b->making))
 		r = tell_clone(b, err);
 	if (r == 0)
@@ -283,7 +283,7 @@ bool branching_is_stem(struct branching *b, pid_t tid)
 	if (b->state != BRANCHING_HELLO)
 		return false;
 	if (b->stem == 0)
-		(void)branching_hear(b, NULL, &err); /* in this state it looks at no box */
+		(void)branching_hear(b, NULL, &err); /* WAIT does not use the boxes */
 	return b->stem == tid;
 }
 
@@ -339,7 +339,7 @@ int branching_check_late(const struct branching *b, struct err *err)
 		return 0;
 	int r = err_set(err, ERR_BOX, "the branch was not %s in time", words[b->state]);
 	if (b->state == BRANCHING_HELLO) {
-		err->sys = ETIMEDOUT; /* by which the engine knows that the driver hangs */
+		err->sys = ETIMEDOUT; /* this code tells the engine that the driver hangs */
 		err_hint(err, "see what os.register_at_fork() was given: that runs first");
 	}
 	return r;
@@ -351,7 +351,7 @@ void branching_fail(struct branching *b, const struct boxes *all)
 	furnish_stop(&b->furnish);
 	if (b->c1_fd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, b->c1_fd, SIGKILL, NULL, 0);
-	fd_close(&b->ends.sync); /* who waits there gives up */
+	fd_close(&b->ends.sync); /* the process that waits there gives up */
 	box->user_ns = 0;
 	if (b->state == BRANCHING_CLONE)
 		census_kill_strays(b->parent, all->v, all->n);

@@ -1,13 +1,14 @@
 /*
- * A branch while it is made: a state machine that never waits for a box.
+ * The making of a branch: a state machine that never blocks on a box.
  *
- *   WAIT      the engine has the descriptors; another branch of the box is before FURNISH
+ * WAIT      the engine has the descriptors; another branch of the same box has not reached
+ * FURNISH
  *   HELLO     the driver is to say 'P', and to ask for its clone
  *   CLONE     the clone may go on, once; its child C1 is to say 'C'
  *   FURNISH   C1 is who it should be; the helper works
  *
- * Each state has a deadline. A branch that fails leaves nothing: C1 is killed, whether it has said
- * who it is or not, the helper, the cgroup leaf and the descriptors go.
+ * Each state has a deadline. A branch that fails leaves nothing behind: C1 is killed, whether or
+ * not it has identified itself; the helper, the cgroup leaf and the descriptors are removed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,12 +34,13 @@ struct branching {
 	struct limits limits;
 	uint32_t by[LIMIT_END_];
 	struct making making;
-	struct err leaf_err; /* why there is no cgroup leaf; told when C1 is there */
-	struct ends ends;    /* without the control socket's, which the engine has */
-	pid_t stem, c1;	     /* who said 'P', who is to say 'C'; 0: nobody yet */
+	struct err leaf_err; /* why making the cgroup leaf failed; reported when C1 exists */
+	struct ends ends;    /* without the control socket, which the engine has */
+	pid_t stem, c1;	     /* the pids that sent 'P' and 'C'; 0: not yet */
 	int c1_fd;
 	struct furnish furnish;
-	char dst[WIRE_BINDS_MAX][WIRE_PATH_BYTES]; /* of the binds: the request is gone by then */
+	/* copied from the binds: the request is gone by then */
+	char dst[WIRE_BINDS_MAX][WIRE_PATH_BYTES];
 };
 
 /* All boxes, for what must be looked up among them. */
@@ -48,14 +50,15 @@ struct boxes {
 };
 
 /*
- * Begin, in @b (free, but for: box, a free one after box_init(), and parent, a live one).
- * @fds get what WARDEN_BRANCH answers with; the caller closes them.
+ * Begin to make a branch. @b is free except for `box` (a free one after box_init()) and `parent`
+ * (a live one). @fds get what WARDEN_BRANCH answers with; the caller closes them.
  * Returns: how many, or negative errno with @b and the box free. Errors: as warden_branch().
  */
 int branching_open(struct branching *b, const struct box_host *host, const struct box_spec *spec,
 	int fds[WARDEN_PREPARED_END_], struct err *err);
 
-/* From WAIT to HELLO. The caller sees to it that of one box no two are in HELLO or CLONE. */
+/* Go from WAIT to HELLO. The caller ensures that at most one branch of a box is in HELLO or
+ * CLONE. */
 void branching_begin(struct branching *b);
 
 /*
@@ -67,13 +70,13 @@ int branching_hear(struct branching *b, const struct boxes *all, struct err *err
 int branching_hear_c1(struct branching *b, struct err *err);
 int branching_hear_helper(struct branching *b, int *workspace_fd, struct err *err);
 
-/* Is this the clone that @b waits for? Reads the 'P' that was sent before it. */
+/* Is this the clone() that @b waits for? Reads the 'P' that was sent before it. */
 bool branching_is_stem(struct branching *b, pid_t tid);
 
-/* The clone goes on; while the kernel makes it, so does the cgroup leaf. */
+/* Allow the clone(); the cgroup leaf is made while the kernel copies the process. */
 void branching_granted(struct branching *b);
 
-/* Returns: negative errno when its deadline has passed, with what did not come in time. */
+/* Returns: 0, or negative errno when its deadline has passed, with the missing message in @err. */
 int branching_check_late(const struct branching *b, struct err *err);
 
 /* Undo everything. */

@@ -22,7 +22,8 @@ ino_t census_user_ns(pid_t pid)
 	return stat(path, &st) < 0 ? 0 : st.st_ino;
 }
 
-/* Kill what a /proc shows. Its numbers are not ours, but a directory there names a process. */
+/* Kill the processes that a /proc shows. Its pids belong to another namespace, but
+ * pidfd_send_signal() takes a directory of /proc. */
 static bool kill_entry(int proc_fd, pid_t pid)
 {
 	char name[16];
@@ -46,7 +47,7 @@ static bool kill_own(void *arg, const struct proc_entry *entry)
 	return true;
 }
 
-/* Rounds, since what is killed may have just made others. */
+/* Several rounds, since a killed process may have forked just before. */
 void census_kill_own(int proc_fd)
 {
 	struct timespec pause = {.tv_nsec = PAUSE_NS};

@@ -1,9 +1,10 @@
-/* Who is in a box, by its /proc. SPDX-License-Identifier: Apache-2.0 */
+/* The processes of a box, by its /proc. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "sandbox/warden/box.h"
 
-/* The user namespace of process @pid as a number. Returns: 0 when it is gone or not ours to see. */
+/* The number of the user namespace of process @pid. Returns: 0 when the process is gone or we may
+ * not see it. */
 ino_t census_user_ns(pid_t pid);
 
 /*
@@ -12,6 +13,6 @@ ino_t census_user_ns(pid_t pid);
  */
 void census_kill_own(int proc_fd);
 
-/* Kill process 1 of each pid namespace right below the box's that is in no user namespace of the
- * @n boxes: what a branch that failed has left. */
+/* Kill process 1 of each pid namespace right below the box's, unless it is in the user namespace
+ * of one of the @n boxes: it is the rest of a failed branch. */
 void census_kill_strays(const struct box *box, const struct box *boxes, size_t n);

@@ -67,8 +67,9 @@ static int step_root(struct making *m, struct err *err)
 	return root_make(&m->root, err);
 }
 
-/* What an instance may queue, each event with a name of 255 bytes, and what a watch pins of a file
- * system. Source: inotify(7), max_queued_events; what SUnreclaim grows by. */
+/* The memory of one inotify instance (a full queue of events, each with a name of 255 bytes), and
+ * the memory that one watch pins in a file system. Source: inotify(7), max_queued_events; what
+ * SUnreclaim grows by. */
 enum { EVENT_BYTES = 512, WATCH_BYTES = 2048 };
 
 static uint64_t queued_events(void)
@@ -82,9 +83,10 @@ static uint64_t queued_events(void)
 }
 
 /*
- * What the kernel counts for a user across namespaces, so that a box cannot use up its user's
- * share. A kernel that lacks one of these has nothing to use up. What a box's branches use counts
- * for the box as well. Where no cgroup counts, each holds at most a quarter of the box's memory.
+ * Resources that the kernel counts per user across namespaces: limit them, so that a box cannot
+ * use up its user's share. A kernel that lacks one of these settings lacks the resource. A
+ * branch's use counts for its box as well. Without a cgroup, each resource may hold at most a
+ * quarter of the box's memory.
  */
 int child_quotas(const struct making *m, bool is_family, struct err *err)
 {
@@ -125,7 +127,8 @@ static int bring_up_loopback(struct err *err)
 	return 0;
 }
 
-/* What TCP holds is counted by a cgroup of v2 only; of v1, by a book of its own, or by nobody. */
+/* The memory of TCP buffers is counted by cgroup v2; v1 has a separate counter for it, which may
+ * be missing. */
 static int bound_tcp(const struct making *m, struct err *err)
 {
 	static const char *const paths[] = {
@@ -158,7 +161,7 @@ static int step_host_name(struct making *m attr_unused, struct err *err)
 	return 0;
 }
 
-/* To neighbouring CPUs of those we may use. */
+/* Pin the box to neighbouring CPUs among those that we may use. */
 int child_pin(pid_t pid, unsigned n_cpus, unsigned slot, struct err *err)
 {
 	cpu_set_t may, pin;
@@ -186,9 +189,9 @@ static int step_cpus(struct making *m, struct err *err)
 }
 
 /*
- * The filter of a branchable box is loaded here, so that its listener comes to the warden and never
- * into the box; it also refuses the limits that init would set, so that is done on the way. What
- * follows is allowed by it.
+ * The filter of a branchable box is loaded here, so that the warden gets its listener and the box
+ * never does. The filter also refuses the limits that init would set, so they are set here first.
+ * It allows all later steps.
  */
 static int step_filter(struct making *m, struct err *err)
 {
@@ -204,7 +207,8 @@ static int step_filter(struct making *m, struct err *err)
 
 static int step_hand_out(struct making *m, struct err *err)
 {
-	/* Only we may look at this now: our memory is still a copy of the warden's. */
+	/* Nobody else may look into this process now: its memory is still a copy of the warden's.
+	 */
 	cleanup_fd int user_ns =
 		m->is_branchable ? open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC) : -1;
 	if (m->is_branchable && user_ns < 0)
@@ -213,8 +217,7 @@ static int step_hand_out(struct making *m, struct err *err)
 	return root_hand_out(m->sync, more, m->is_branchable ? ARRAY_LEN(more) : 0, err);
 }
 
-/* While the bounding set can still be emptied: init has no capability any more from its execution
- * on. */
+/* Empty the bounding set while that is possible: after exec, init does not have any capability. */
 static int step_capabilities(struct making *m attr_unused, struct err *err)
 {
 	return lock_drop_caps(err);
@@ -258,9 +261,9 @@ static const struct {
 };
 
 /*
- * Until it executes init, the child has copies of all that the warden holds. Those by whose end
- * somebody would notice the warden's death are closed first: the engine's socket, and the warden's
- * ends of ours.
+ * Until it executes init, the child has copies of all descriptors of the warden. First close
+ * those whose closing tells others of the warden's death: the engine's socket, and the warden's
+ * ends of our sockets.
  */
 attr_noreturn void child_main(struct making *m, struct ends *wardens)
 {

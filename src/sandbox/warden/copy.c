@@ -40,7 +40,7 @@ static int copy_range(int from, int to, off_t at, off_t end)
 	while (at < end) {
 		ssize_t n = pread(from, data, (size_t)MIN(end - at, (off_t)sizeof data), at);
 		if (n == 0)
-			return 0; /* became shorter */
+			return 0; /* the file became shorter */
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -58,7 +58,7 @@ static int copy_range(int from, int to, off_t at, off_t end)
 	return 0;
 }
 
-/* The two are never on one file system, so there is nothing the kernel could share. */
+/* Source and target are never on one file system, so reflinks are impossible. */
 static int copy_data(int from, int to, off_t bytes)
 {
 	off_t at = 0;
@@ -124,7 +124,8 @@ static int copy_dir(const struct copying *c, const char *name, int from, const s
 	if (below.depth > WIRE_DIRS_MAX) {
 		err_set(c->err, ERR_LIMIT, "the workspace is more than %d directories deep",
 			WIRE_DIRS_MAX);
-		c->err->sys = ENAMETOOLONG; /* by which the engine knows that it is the files */
+		/* this code tells the engine that copying the files failed */
+		c->err->sys = ENAMETOOLONG;
 		return -err_errno(ERR_LIMIT);
 	}
 	int r = from < 0 ? 0 : cgroup_file_each(from, ".", copy_entry, &below);
@@ -135,7 +136,8 @@ static int copy_dir(const struct copying *c, const char *name, int from, const s
 	return 0;
 }
 
-/* Only a file or directory is opened, and looked at again: between the two it may be replaced. */
+/* Open only files and directories, and stat the descriptor again: the entry may be replaced
+ * between stat and open. */
 static int copy_opened(const struct copying *c, const char *name, bool is_dir)
 {
 	struct stat st;

@@ -1,13 +1,12 @@
 /*
- * Furnishing a branch.
+ * Completing a branch: its mounts and files.
  *
  * Theory of operation. C1, process 1 of the new namespaces, was user code a moment ago and may be
- * hostile; so it is only waited for, and all is done by a helper: a child of the warden, which
- * closes all it does not need, cannot be looked into (not dumpable), enters C1's namespaces and
- * becomes the one user there. What it mounts goes over directories of the box's root, which is
- * read-only and was made by us. The new store is filled before anyone else can see it. Should C1 do
- * harm meanwhile, it is to itself: it can kill the child that mounts /proc, which is the only one
- * it sees, and then there is no branch.
+ * hostile; so C1 only waits, and a helper does the work: a child of the warden that closes the
+ * descriptors it does not need, is not dumpable, enters C1's namespaces and becomes the one user
+ * there. It mounts over directories of the box's root, which is read-only and was made by us. The
+ * new store is filled before anyone else can see it. C1 can only harm itself meanwhile: it can
+ * kill the child that mounts /proc, the only process that it sees, and then the branch fails.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -85,7 +84,7 @@ static int step_close(struct work *w, struct err *err)
 	return 0;
 }
 
-/* v1: C1 has done it itself, which is a thousand times quicker. */
+/* v1: C1 has joined by itself, which is a thousand times quicker than moving it. */
 static int step_move(struct work *w, struct err *err)
 {
 	if (!furnish_must_move(w->m))
@@ -107,7 +106,7 @@ static int step_enter(struct work *w, struct err *err)
 	int r = child_become_user(err);
 	if (r < 0)
 		return r;
-	/* Whose ids change is what the system says, which may be dumpable. */
+	/* A change of ids resets "dumpable" to the system's default, which may be 1. */
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || chdir("/") < 0)
 		return err_sys(err, ERR_BOX, errno, "enter the branch's root");
 	(void)umask(0);
@@ -125,8 +124,8 @@ static int step_old(struct work *w, struct err *err)
 }
 
 /*
- * In the new pid namespace, with a number far from those that are given out in turn: the next in
- * turn is the driver, process 2 as ever, be it there already or not. Returns: as clone3().
+ * Fork into the new pid namespace with a pid far from those that the kernel assigns next: pid 2
+ * must stay free for the driver, which may not exist yet. Returns: as clone3().
  */
 static pid_t enter_pids(void)
 {
@@ -137,9 +136,8 @@ static pid_t enter_pids(void)
 }
 
 /*
- * The same, on the CPU that this process is on: it runs as soon as this one waits for it. The
- * kernel may think another CPU freer, on which the driver is being copied, and that nothing
- * interrupts.
+ * As above, on this process's CPU, so that the child runs as soon as this process waits for it.
+ * The kernel might choose the CPU on which the driver is being copied, which is not preempted.
  */
 static pid_t enter_pids_here(void)
 {
@@ -180,7 +178,7 @@ static int step_proc(struct work *w attr_unused, struct err *err)
 		: err_sys(err, ERR_BOX, WEXITSTATUS(status), "mount the branch's /proc");
 }
 
-/* The box's own would show its terminals to the branch. */
+/* The parent's devpts would show its terminals to the branch. */
 static int step_terminals(struct work *w attr_unused, struct err *err)
 {
 	return root_mount_terminals("/dev/pts", err);
@@ -196,7 +194,7 @@ static int step_quotas(struct work *w, struct err *err)
 	return child_quotas(w->m, true, err);
 }
 
-/* So that the files copied count as the branch's. */
+/* So that the copied files count for the branch. */
 static int step_join(struct work *w, struct err *err)
 {
 	if (w->procs_fd >= 0 && write(w->procs_fd, "0", 1) < 0)

@@ -1,14 +1,15 @@
-/* A process that furnishes the new namespaces of a branch. SPDX-License-Identifier: Apache-2.0 */
+/* The helper process that completes the new namespaces of a branch. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "sandbox/warden/inside.h"
 
 struct furnish {
-	pid_t pid; /* of the helper; 0: none */
+	pid_t pid; /* the helper's pid; 0: it does not run */
 	int sock;  /* readable when it has something to say, or has ended */
 };
 
-/* Nothing under way. */
+/* Initialise: the helper does not run. */
 #define FURNISH_NONE                                                                               \
 	(struct furnish)                                                                           \
 	{                                                                                          \
@@ -19,15 +20,15 @@ struct furnish {
 bool furnish_must_move(const struct making *m);
 
 /*
- * Start the helper for process @c1, with @c1_fd a descriptor of that process. It enters all of its
- * namespaces and makes there what child_main() makes in a new box; the parent's files are copied
- * unless @m brings a workspace. The warden goes on meanwhile.
+ * Start the helper for process @c1, with @c1_fd a descriptor of that process. The helper enters
+ * all of @c1's namespaces and sets up there what child_main() sets up in a new box; the parent's
+ * files are copied unless @m brings a workspace. The warden goes on meanwhile.
  * Errors: ERR_BOX.
  */
 int furnish_start(struct furnish *f, const struct making *m, pid_t c1, int c1_fd, struct err *err);
 
 /*
- * What the helper says, when its socket is readable; it is then gone.
+ * Read the helper's result when its socket is readable; the helper has then ended.
  * Fills:   @fds with SEEN_PROC, SEEN_WORKSPACE, SEEN_STORE: the caller owns them.
  * Errors:  those of the step that failed; ERR_BOX when it died.
  */

@@ -20,9 +20,9 @@
 #include <sys/wait.h>
 
 /*
- * An abstract socket's name belongs to one process and goes with it: a lock that leaves nothing
- * behind. Two wardens in different network namespaces do not see each other's, hence the start at
- * the own pid.
+ * The name of an abstract socket belongs to one process and is freed with it: a lock that leaves
+ * nothing behind. Two wardens in different network namespaces do not see each other's, hence the
+ * start at the own pid.
  */
 void idmap_claim(struct idmap *map)
 {
@@ -78,7 +78,8 @@ int idmap_write(pid_t pid, unsigned inside, uid_t uid, gid_t gid, struct err *er
 	return r;
 }
 
-/* A user namespace in which on-disk id → box id, held by nothing but the descriptor returned. */
+/* Make a user namespace that maps on-disk id to box id. Only the returned descriptor keeps it
+ * alive. */
 static int mapped_namespace(uid_t disk_uid, gid_t disk_gid, uid_t uid, gid_t gid, struct err *err)
 {
 	struct clone_args args = {.flags = CLONE_NEWUSER, .exit_signal = SIGCHLD};
@@ -89,7 +90,7 @@ static int mapped_namespace(uid_t disk_uid, gid_t disk_gid, uid_t uid, gid_t gid
 		return err_sys(err, ERR_BOX, errno, "user namespace of a volume");
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		while (getppid() == warden) /* it may have died before that */
+		while (getppid() == warden) /* the process may have died before */
 			(void)pause();
 		_exit(0);
 	}

@@ -17,12 +17,13 @@ enum { IDMAP_BOX_ID = 1000, IDMAP_BASE = 0x70000000, IDMAP_BLOCKS = 1 << 16 };
 struct idmap {
 	bool is_root;	/* the warden may map ids that are not its own */
 	unsigned block; /* as root: this warden has the ids of this block, WIRE_BOXES_MAX of them */
-	int lock_fd;	/* what keeps other wardens off the block */
+	int lock_fd;	/* the lock that keeps other wardens off the block */
 	uid_t uid;	/* of the user who started retort, as the host knows it */
 	gid_t gid;
 };
 
-/* Take a block that no other warden of this host has. Never fails: at worst a block is shared. */
+/* Take a block of ids that is not used by another warden of this host. Never fails: at worst a
+ * block is shared. */
 void idmap_claim(struct idmap *map);
 
 /* The host ids of box number @slot. */
@@ -38,7 +39,7 @@ int idmap_write(pid_t pid, unsigned inside, uid_t uid, gid_t gid, struct err *er
 /*
  * As root: let the files that belong to the owner of detached mount @tree_fd's top appear as
  * belonging to the box, in both directions; on disk they keep their owner. Elsewhere: nothing to
- * do, the ids are the same. A file system that cannot do it is left as it is.
+ * do, the ids are the same. A file system without id-mapped mounts is left as it is.
  *
  * Returns: 1 mapped, 0 left as it is, or negative errno.
  * Errors:  ERR_BOX. Source: mount_setattr(2), "ID-mapped mounts".

@@ -20,7 +20,7 @@ union answer {
 int listener_take(int fd, struct listener_question *out)
 {
 	union question q;
-	memset(&q, 0, sizeof q); /* the kernel insists */
+	memset(&q, 0, sizeof q); /* the kernel requires zeros */
 	if (ioctl(fd, SECCOMP_IOCTL_NOTIF_RECV, &q.notif) < 0)
 		return errno == ENOENT || errno == EINTR ? 0 : -errno;
 	*out = (struct listener_question){.id = q.notif.id, .tid = (pid_t)q.notif.pid};
@@ -41,7 +41,7 @@ int listener_allow(int fd, const struct listener_question *question)
 	union answer a;
 	uint64_t id = question->id;
 	memset(&a, 0, sizeof a);
-	/* Still the same thread, and not another with its number? */
+	/* Does the tid still name the same thread? */
 	if (ioctl(fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) < 0)
 		return -errno;
 	a.resp.id = question->id;

@@ -50,11 +50,12 @@ struct warden {
 	struct warden_bind binds[WIRE_BINDS_MAX];
 	unsigned n_binds;
 	bool is_swept;
-	struct err bad_bind; /* of a bind since the last box: the next box is then not made */
+	/* the error of a bind since the last box: the next box is then refused */
+	struct err bad_bind;
 	struct box boxes[WIRE_BOXES_MAX];
 	struct branching branchings[WIRE_BRANCHINGS_MAX];
-	unsigned n_used;   /* no box from here on was ever made */
-	int64_t turned_ms; /* when it last looked who has said something */
+	unsigned n_used;   /* slots from here on were never used */
+	int64_t turned_ms; /* time of the last poll */
 };
 
 static int enter_namespaces(struct warden *w, struct err *err)
@@ -63,7 +64,8 @@ static int enter_namespaces(struct warden *w, struct err *err)
 	*ids = (struct idmap){
 		.is_root = geteuid() == 0, .uid = geteuid(), .gid = getegid(), .lock_fd = -1};
 	if (ids->is_root && setgroups(0, NULL) < 0)
-		ids->is_root = false; /* uid 0 without the rights: as good as an ordinary user */
+		/* uid 0 without capabilities is treated as an ordinary user */
+		ids->is_root = false;
 	if (ids->is_root)
 		idmap_claim(ids);
 	int flags = CLONE_NEWNS | (ids->is_root ? 0 : CLONE_NEWUSER);
@@ -121,7 +123,7 @@ static int cgroup_forced(void)
 static int warden_open(struct warden *w, struct err *err)
 {
 	w->host.spare = &w->spare;
-	/* Before the namespaces change what of the hierarchy can be seen and written. */
+	/* Do this before the namespaces change which cgroups can be seen and written. */
 	cgroup_host_open(&w->host.cgroup, "", cgroup_forced());
 	int r = open_init(err);
 	if (r < 0)
@@ -148,7 +150,7 @@ static struct box *live_box(struct warden *w, uint32_t id)
 	return &w->boxes[id];
 }
 
-/* A bind has no reply of its own: what is wrong with it is the answer to the request behind it. */
+/* A bind is not answered: its error is the answer to the request that follows. */
 static void do_bind(struct warden *w, const struct warden_request *req)
 {
 	struct err err = {0};
@@ -160,7 +162,7 @@ static void do_bind(struct warden *w, const struct warden_request *req)
 		w->bad_bind = err;
 }
 
-/* What the binds so far and the request make, for a box in *@box. */
+/* Describe the box *@box from the binds so far and the request. */
 static int take_spec(struct warden *w, const struct warden_request *req, struct box_spec *spec,
 	struct box **box, struct err *err)
 {
@@ -217,7 +219,7 @@ static struct branching *free_branching(struct warden *w)
 	return NULL;
 }
 
-/* Of one box no two may be asked for or cloned at the same time: whose clone would it be? */
+/* Only one branch of a box may be in HELLO or CLONE, or nobody knows whose a clone() is. */
 static void give_window(struct warden *w, const struct box *parent)
 {
 	struct branching *next = NULL;
@@ -280,8 +282,7 @@ static void fail_branching(struct warden *w, struct branching *b, const struct e
 	(void)send_reply(&reply, NULL, 0);
 }
 
-/* What goes with a box that goes: the branch it is being made into, and an anchor that only it
- * held. */
+/* Free what depended on a destroyed box: its branching, and an anchor without other branches. */
 static void destroy_box(struct warden *w, struct box *box)
 {
 	struct err gone;
@@ -364,7 +365,8 @@ static int serve_one(struct warden *w)
 	reply.op = req.op;
 	reply.id = req.id;
 	int sent = send_reply(&reply, fds, r > 0 ? MIN((size_t)r, ARRAY_LEN(fds)) : 0);
-	/* What dead wardens left is swept while the first box starts, when nobody waits for us. */
+	/* Leftovers of dead wardens are removed while the first box starts, when nobody waits for
+	 * the warden. */
 	if (req.op == WARDEN_CREATE && !w->is_swept) {
 		cgroup_host_sweep(&w->host.cgroup);
 		w->is_swept = true;
@@ -420,8 +422,8 @@ static bool is_branching(const struct warden *w, const struct box *root)
 }
 
 /*
- * What a box and all that come from it ask. Who asks out of turn is refused; a box in which none is
- * expected is then left waiting for a while, so that asking all the time costs the asker, not us.
+ * Answer a question of a box or its branches. An unexpected question is refused, and the box's
+ * listener ignored for a while: constant asking costs the asker, not the warden.
  */
 static void serve_listener(struct warden *w, struct box *root)
 {
@@ -447,14 +449,14 @@ static void serve_listener(struct warden *w, struct box *root)
 	root->quiet_until_ms = clock_now_ms() + QUIET_MS;
 }
 
-/* What to wait for, and how long. */
+/* What to poll, and for how long. */
 struct waiting {
 	/* the engine's socket, three for each branching, one for each root */
 	struct pollfd polls[POLLS_MAX];
 	size_t n;
 	struct branching *branchings[WIRE_BRANCHINGS_MAX];
 	size_t n_branchings;
-	uint32_t roots[WIRE_BOXES_MAX]; /* whose listener stands there */
+	uint32_t roots[WIRE_BOXES_MAX]; /* the box of the listener in this entry */
 	size_t n_roots;
 	int64_t until_ms; /* or negative: for ever */
 };
@@ -469,7 +471,7 @@ static void wait_for(struct waiting *at, int fd)
 	at->polls[at->n++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
-/* No more than there are: as many as a process may have open is what poll() takes. */
+/* poll() refuses more entries than RLIMIT_NOFILE. */
 static void set_waiting(struct warden *w, struct waiting *at)
 {
 	at->until_ms = -1;
@@ -501,7 +503,7 @@ static void set_waiting(struct warden *w, struct waiting *at)
 	}
 }
 
-/* While this process stood still, those that are waited for may have, too. */
+/* If this process was stalled, the processes that it waits for may have been, too. */
 static void forgive_stall(struct warden *w, int64_t waited_ms)
 {
 	int64_t now = clock_now_ms(), stall_ms = now - w->turned_ms - waited_ms;
@@ -512,7 +514,7 @@ static void forgive_stall(struct warden *w, int64_t waited_ms)
 		w->branchings[i].deadline_ms += stall_ms;
 }
 
-/* Listeners last: by then what was said before a question has been heard. */
+/* Listeners last: messages sent before a question must be read before it. */
 static int turn(struct warden *w)
 {
 	static struct waiting at;
@@ -541,7 +543,7 @@ static void destroy_all(struct warden *w)
 	for (size_t i = 0; i < ARRAY_LEN(w->branchings); i++)
 		if (w->branchings[i].state != BRANCHING_FREE)
 			branching_fail(&w->branchings[i], &all);
-	/* A box takes milliseconds to end, most of which the kernel waits: so all at once. */
+	/* A box takes milliseconds to end, mostly waiting in the kernel, so end all at once. */
 	for (unsigned i = 0; i < w->n_used; i++)
 		if (w->boxes[i].state != BOX_FREE)
 			box_kill(&w->boxes[i]);
@@ -567,13 +569,13 @@ static void detach_from_terminal(void)
 	for (int fd = 0; fd <= 2 && null >= 0; fd++)
 		(void)dup2(null, fd);
 	(void)setsid();
-	/* Ends with its socket, not with a signal meant for the engine's process group. */
+	/* The warden ends when its socket closes, not by a signal to the engine's process group. */
 	static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 	for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
 		(void)signal(ignored[i], SIG_IGN);
 }
 
-/* Most of it is never touched: a huge page would hold that, too. */
+/* Most of this memory is never touched; huge pages would allocate it all the same. */
 static void stay_small(struct warden *w)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)w & ~(page - 1);

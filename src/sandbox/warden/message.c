@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Bounds that keep arithmetic safe and a box able to start; what is sensible is the user's choice.
- */
+/* Bounds within which arithmetic cannot overflow and a box can start; sensible values are the
+ * user's choice. */
 static const struct {
 	uint64_t min, max;
 } bounds[LIMIT_END_] = {

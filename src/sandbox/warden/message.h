@@ -1,4 +1,4 @@
-/* Is a request to the warden one it may act on? SPDX-License-Identifier: Apache-2.0 */
+/* Validation of requests to the warden. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"

@@ -27,16 +27,18 @@
 #include <sys/stat.h>
 
 enum root_op_kind {
-	OP_DIR,	   /* make a directory */
-	OP_CPUS,   /* write which CPUs there are */
-	OP_FILE,   /* write a file with this text */
-	OP_LINK,   /* make a symbolic link to this text */
-	OP_SYSTEM, /* bind the host's, read-only, or repeat its symbolic link; absent: leave out */
-	OP_SHARE,  /* bind one of the host's files of /etc, read-only; absent: leave out */
-	OP_SHARE_ALL, /* the same with each name of the directory that begins with this text */
+	OP_DIR,	 /* make a directory */
+	OP_CPUS, /* write the list of CPUs */
+	OP_FILE, /* write a file with this text */
+	OP_LINK, /* make a symbolic link to this text */
+	/* bind the host's directory read-only, or repeat its symbolic link; skip if absent */
+	OP_SYSTEM,
+	OP_SHARE, /* bind one of the host's files of /etc read-only; skip if absent */
+	/* the same for each entry of the directory whose name begins with this text */
+	OP_SHARE_ALL,
 	OP_DEVICE,    /* bind a device node */
 	OP_PROC,      /* mount a new /proc */
-	OP_TERMINALS, /* mount what makes pseudo-terminals, of the box's own */
+	OP_TERMINALS, /* mount a devpts of the box's own */
 	OP_STORE,     /* mount the store */
 	OP_WRITABLE   /* bind a directory of the store */
 };
@@ -68,7 +70,8 @@ static const struct root_op root_ops[] = {
 		"passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n"},
 	{OP_LINK, "etc/os-release", "../usr/lib/os-release"},
 	{OP_DIR, "etc/ssl", NULL},
-	{OP_SHARE, "etc/ld.so.cache", NULL},  /* without it every library is searched for */
+	/* without it the loader searches for every library */
+	{OP_SHARE, "etc/ld.so.cache", NULL},
 	{OP_SHARE, "etc/alternatives", NULL}, /* libblas.so.3 and others are links into it */
 	{OP_SHARE, "etc/ssl/certs", NULL},    /* certificate checks of TLS libraries */
 	{OP_SHARE, "etc/ssl/openssl.cnf", NULL},
@@ -80,8 +83,8 @@ static const struct root_op root_ops[] = {
 	{OP_SHARE, "etc/protocols", NULL},
 	/*
 	 * Links of /usr lead to these: what Debian calls the configuration of a program, and
-	 * without which it does not start. Nothing where a secret belongs: no /etc/environment, no
-	 * /etc/ssl/private, no settings.xml of Maven.
+	 * without which it does not start. Places where secrets belong are left out:
+	 * /etc/environment, /etc/ssl/private, Maven's settings.xml.
 	 */
 	{OP_SHARE_ALL, "etc", "java-"},
 	{OP_SHARE_ALL, "etc", "python3"},
@@ -101,7 +104,7 @@ static const struct root_op root_ops[] = {
 	{OP_DEVICE, "dev/full", NULL},
 	{OP_DEVICE, "dev/random", NULL},
 	{OP_DEVICE, "dev/urandom", NULL},
-	{OP_DEVICE, "dev/tty", NULL}, /* whoever opens it has its own terminal, or none: ENXIO */
+	{OP_DEVICE, "dev/tty", NULL}, /* opens the opener's own terminal; without one, ENXIO */
 	{OP_DIR, "dev/pts", NULL},
 	{OP_TERMINALS, "dev/pts", NULL},
 	{OP_LINK, "dev/ptmx", "pts/ptmx"},
@@ -111,7 +114,7 @@ static const struct root_op root_ops[] = {
 	{OP_LINK, "dev/stderr", "/proc/self/fd/2"},
 	{OP_DIR, "proc", NULL},
 	{OP_PROC, "proc", NULL},
-	/* Where libc looks for the number of CPUs: as many as the limit lets work, nothing else. */
+	/* libc reads the number of CPUs here: as many as the CPU limit allows. */
 	{OP_DIR, "sys", NULL},
 	{OP_DIR, "sys/devices", NULL},
 	{OP_DIR, "sys/devices/system", NULL},
@@ -212,13 +215,12 @@ static int share(int host_fd, const char *path, struct err *err)
 	char parent[WIRE_PATH_BYTES];
 	struct stat st;
 	cleanup_fd int fd = sys_open_in_root(host_fd, path, O_PATH | O_CLOEXEC);
-	/* Nothing in this list is needed by every program, so one that cannot be had is left out.
-	 */
+	/* No program needs every device of this list, so one that cannot be bound is skipped. */
 	if (fd < 0 || fstat(fd, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
 		return 0;
 	snprintf(parent, sizeof parent, "%s", path);
 	*strrchr(parent, '/') = '\0';
-	(void)mkdir(parent, 0755); /* what went wrong shows in the next call */
+	(void)mkdir(parent, 0755); /* an error shows in the next call */
 	return bind_fd(fd, path, S_ISDIR(st.st_mode), attributes, err);
 }
 
@@ -388,8 +390,7 @@ static int volume_target(int root_fd, const struct root_mount *m, struct err *er
 				0644);
 			(void)fd;
 		} else if (is_own) {
-			(void)mkdirat(
-				dir, part, 0755); /* what went wrong shows in the open below */
+			(void)mkdirat(dir, part, 0755); /* an error shows in the open below */
 		}
 		int next = sys_open_beneath(dir, part, O_PATH | O_CLOEXEC, 0);
 		fd_close(&dir);
@@ -427,7 +428,8 @@ static int swap_roots(struct err *err)
 {
 	if (syscall(SYS_pivot_root, ".", ".") < 0)
 		return err_sys(err, ERR_BOX, errno, "pivot_root");
-	/* The old root now lies over the new one at "."; letting it go leaves only ours. */
+	/* The old root is now mounted over the new one at "."; unmounting it leaves only the new
+	 * one. */
 	if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
 		return err_sys(err, ERR_BOX, errno, "unmount the host's root");
 	if (mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) <
@@ -436,8 +438,8 @@ static int swap_roots(struct err *err)
 	return 0;
 }
 
-/* Where system directories come from, opened in this namespace: only its own mounts can be cloned.
- */
+/* Open the source of the system directories in this mount namespace: only its own mounts can be
+ * cloned. */
 static int open_host(const struct root *root, struct err *err)
 {
 	const char *path = "/";
@@ -504,7 +506,7 @@ static int check_plain(const char *dst, struct err *err)
 	if (dst[0] != '/')
 		return err_set(err, ERR_USAGE, "volume destination %s is not absolute", dst);
 	for (const char *p = dst; *p;) {
-		size_t n = strcspn(++p, "/"); /* p stood on a slash */
+		size_t n = strcspn(++p, "/"); /* p pointed at a slash */
 		bool dots = n > 0 && n <= 2 && strspn(p, ".") >= n;
 		if (n == 0 || n > 255 || dots)
 			return err_set(

@@ -23,8 +23,8 @@ struct root {
 };
 
 /*
- * Build the root on a fresh tmpfs, make it the process's root and let the host's go. The caller has
- * every capability in a new user, mount and pid namespace and does nothing else with them.
+ * Build the root on a fresh tmpfs, make it the process's root and unmount the host's. The caller
+ * has every capability in a new user, mount and pid namespace and does nothing else with them.
  *
  * Returns: 0, or negative errno.
  * Errors:  ERR_BOX with the operation and its path; the namespace is then thrown away as it is.
@@ -33,8 +33,8 @@ struct root {
 int root_make(const struct root *root, struct err *err);
 
 /*
- * Once it is made: send the warden an empty struct err, /proc, the workspace, the directory of what
- * counts against the disk, and @more (at most ROOT_MORE_FDS) over @sock.
+ * Report success: send the warden an empty struct err and descriptors of /proc, the workspace,
+ * the directory that counts against the disk limit, and @more (at most ROOT_MORE_FDS) over @sock.
  * Errors:  ERR_ACCESS when the box could not write to the workspace, ERR_BOX, ERR_GONE.
  */
 enum { ROOT_MORE_FDS = 2 };

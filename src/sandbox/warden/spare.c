@@ -11,7 +11,7 @@ static int make(struct spare *s, const struct cgroup_host *host, const struct li
 	return cgroup_leaf_open(leaf, host, name, limits, by, err);
 }
 
-/* Are those that are there of use, by the next of them? */
+/* Can the spare leaves be used? Judged by the next one. */
 static bool is_fit(const struct spare *s, const struct limits *limits)
 {
 	return s->n > 0 && memcmp(&s->limits, limits, sizeof *limits) == 0 &&

@@ -1,8 +1,8 @@
 /*
- * Cgroup leaves that are made ahead. Who waits for a branch would wait for its leaf, too: on v1 it
- * is four directories and six files. They have the limits of the last box, which are mostly those
- * of the next, and are as many as were taken one soon after another: who has made eight branches
- * may do so again.
+ * Cgroup leaves that are made ahead, so that a branch need not wait for its leaf: on v1 that is
+ * four directories and six files. They have the limits of the last box, which the next box mostly
+ * has too. As many are kept as were recently taken in quick succession: a client that has made
+ * eight branches may do so again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,23 +22,23 @@ struct spare {
 		enum limit_by by[LIMIT_END_];
 	} leaves[SPARE_MAX];
 	unsigned n, n_wanted;
-	struct limits limits, wanted; /* theirs; those of the next */
+	struct limits limits, wanted; /* limits of the spare leaves; limits of the next ones */
 	bool is_due;
-	unsigned n_made; /* of all leaves: the number of the next */
+	unsigned n_made; /* the number of the next leaf */
 };
 
 /*
- * The leaf for a box with @limits: a spare one if that is still there, or a new one.
+ * Get the leaf for a box with @limits: a spare one if it still exists, or a new one.
  * Owns: the caller closes @leaf. Returns, errors: as cgroup_leaf_open().
  */
 int spare_take(struct spare *s, const struct cgroup_host *host, const struct limits *limits,
 	struct cgroup_leaf *leaf, enum limit_by by[LIMIT_END_], struct err *err);
 
-/* Another such box may follow: one more is due. */
+/* Another box with these limits may follow: plan one more leaf. */
 void spare_want(struct spare *s, const struct cgroup_host *host, const struct limits *limits);
 
-/* There is time: make one of those that are due. Those with other limits go. */
+/* When idle: make one of the planned leaves. Leaves with other limits are removed. */
 void spare_make(struct spare *s, const struct cgroup_host *host);
 
-/* None any more. */
+/* Remove all spare leaves. */
 void spare_done(struct spare *s);
