@@ -36,7 +36,7 @@ static int set(struct err *err, struct err made, const char *fmt, va_list ap)
 	memcpy(err->msg, msg, n >= 0 ? sizeof msg : 0);
 	if (sys && n >= 0 && (size_t)n < sizeof err->msg)
 		snprintf(err->msg + n, sizeof err->msg - (size_t)n, ": %s", strerror(sys));
-	if (sys == EMFILE)
+	if (sys == EMFILE && !err->hint[0])
 		err_hint(err, "close some sessions, or start the engine with a higher `ulimit -n`");
 	return err_result(err);
 }

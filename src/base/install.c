@@ -35,6 +35,6 @@ int install_find(struct install *out, struct err *err)
 			access(out->warden, X_OK) == 0)
 			return 0;
 	}
-	err_set(err, ERR_BOX, "retort-warden is not where it belongs, seen from %.150s", dir);
-	return err_hint(err, "install retort again: its parts must stay together");
+	return err_fail(err, ERR_BOX, "install retort again: its parts must stay together",
+		"retort-warden is not where it belongs, seen from %.150s", dir);
 }

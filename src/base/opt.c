@@ -97,9 +97,8 @@ static int put_flag(const char *value, bool *out, struct err *err)
 		*out = i % 2;
 		return 0;
 	}
-	(void)err_set(
-		err, ERR_USAGE, "\"%.*s\" is neither true nor false", shown_bytes(value), value);
-	return err_hint(err, "write true or false, or nothing for true");
+	return err_fail(err, ERR_USAGE, "write true or false, or nothing for true",
+		"\"%.*s\" is neither true nor false", shown_bytes(value), value);
 }
 
 static int put_text(const struct opt *opt, const char *value, const char **out, struct err *err)
@@ -192,8 +191,7 @@ int opt_apply(struct opt_set *set, const char *name, const char *value, enum opt
 		return rc;
 	const struct opt *opt = find_name(set, name, strlen(name));
 	if (opt && (opt->flags & OPT_NO_ENV) && source != OPT_FROM_ARG) {
-		(void)err_set(err, ERR_USAGE, "only on the command line");
-		(void)err_hint(err, "leave it out");
+		err_fail(err, ERR_USAGE, "leave it out", "only on the command line");
 		return wrap_place(opt, source, err);
 	}
 	if (opt)
@@ -267,10 +265,8 @@ static int take_value(struct scan *scan, const struct opt *opt, const char *glue
 		return err_hint(err, "write --%s %s", opt->name, opt->arg ? opt->arg : "VALUE");
 	}
 	scan->ended |= (opt->flags & OPT_ENDS) != 0;
-	if ((opt->flags & OPT_ONCE) && scan->set->source[opt - scan->set->opts] == OPT_FROM_ARG) {
-		(void)err_set(err, ERR_USAGE, "--%s: given twice", opt->name);
-		return err_hint(err, "give it once");
-	}
+	if ((opt->flags & OPT_ONCE) && scan->set->source[opt - scan->set->opts] == OPT_FROM_ARG)
+		return err_fail(err, ERR_USAGE, "give it once", "--%s: given twice", opt->name);
 	return apply(scan->set, opt, value, OPT_FROM_ARG, err);
 }
 
@@ -291,8 +287,8 @@ static int take_letters(struct scan *scan, const char *text, struct err *err)
 		if (!opt) {
 			int32_t c;
 			int n = (int)utf8_decode(at, bytes - (size_t)(at - text), &c);
-			(void)err_set(err, ERR_USAGE, "unknown option -%.*s", n, at);
-			return err_hint(err, "--help lists the options");
+			return err_fail(err, ERR_USAGE, "--help lists the options",
+				"unknown option -%.*s", n, at);
 		}
 		if (opt->type != OPT_FLAG)
 			return take_value(scan, opt, at[1] ? at + 1 : NULL, err);

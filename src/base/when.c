@@ -139,9 +139,7 @@ int when_parse(const char *text, int64_t *ns, struct err *err)
 		*ns = seconds * ns_per_s + rest;
 		return 0;
 	}
-	if (is_good)
-		err_set(err, ERR_USAGE, "\"%.100s\" is not between 1970 and 2199", text);
-	else
-		err_set(err, ERR_USAGE, "\"%.100s\" is no time", text);
-	return err_hint(err, "write a date, 2026-11-22T09:30:00Z, or seconds since 1970");
+	return err_fail(err, ERR_USAGE, "write a date, 2026-11-22T09:30:00Z, or seconds since 1970",
+		is_good ? "\"%.100s\" is not between 1970 and 2199" : "\"%.100s\" is no time",
+		text);
 }

@@ -51,21 +51,20 @@ static int check_url(const char *url, char *host, size_t host_bytes, struct err 
 {
 	bool is_http = strncasecmp(url, "http://", 7) == 0;
 	bool is_https = strncasecmp(url, "https://", 8) == 0;
-	if (!is_http && !is_https) {
-		(void)err_set(err, ERR_USAGE, "a URL that is neither http:// nor https://");
-		return err_hint(err, "write the whole address, as in https://example.org/v1");
-	}
+	if (!is_http && !is_https)
+		return err_fail(err, ERR_USAGE,
+			"write the whole address, as in https://example.org/v1",
+			"a URL that is neither http:// nor https://");
 	const char *authority = url + (is_http ? 7 : 8);
 	size_t n = strcspn(authority, "/?#");
 	for (const char *p = url; *p; p++)
 		if ((unsigned char)*p <= 0x20 || *p == 0x7f)
 			return err_set(err, ERR_USAGE, "a URL with blanks or controls in it");
-	if (memchr(authority, '@', n)) {
-		(void)err_set(err, ERR_USAGE, "a URL with a user or password in it");
-		return err_hint(err,
+	if (memchr(authority, '@', n))
+		return err_fail(err, ERR_USAGE,
 			"give what a server wants as a key, in a variable of the "
-			"environment or a file");
-	}
+			"environment or a file",
+			"a URL with a user or password in it");
 	if (n == 0 || n >= host_bytes || strlen(url) >= NET_URL_BYTES)
 		return err_set(
 			err, ERR_USAGE, "a URL %s", n ? "that is too long" : "without a host");

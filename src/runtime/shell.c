@@ -15,19 +15,16 @@ static int check_shell(const struct runtime_request *req, struct err *err)
 {
 	char path[PATH_MAX];
 	const char *root = req->rootfs ? req->rootfs : "";
-	if (req->interpreter) {
-		err_set(err, ERR_USAGE, "the shell runtime has no interpreter to choose: %s",
-			req->interpreter);
-		return err_hint(err, "leave it out: the shell is /bin/bash");
-	}
+	if (req->interpreter)
+		return err_fail(err, ERR_USAGE, "leave it out: the shell is /bin/bash",
+			"the shell runtime has no interpreter to choose: %s", req->interpreter);
 	/* In another root it may be an absolute link, which leads elsewhere from here. */
 	int n = snprintf(path, sizeof path, "%s/bin/bash", root);
 	if (n < 0 || (size_t)n >= sizeof path)
 		return err_set(err, ERR_LIMIT, "path is too long: %.100s…", root);
 	if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
-	err_set(err, ERR_RUNTIME, "no bash: %s", path);
-	return err_hint(err, "install bash");
+	return err_fail(err, ERR_RUNTIME, "install bash", "no bash: %s", path);
 }
 
 static int shell_start(

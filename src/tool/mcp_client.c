@@ -181,9 +181,9 @@ static void on_deadline(uv_timer_t *t)
 		set_timer(c);
 		return;
 	}
-	(void)err_set(&err, ERR_UNREACHABLE, "no answer to %s within %s", call->method,
+	err_fail(&err, ERR_UNREACHABLE, "\"timeout\" of its configuration is in milliseconds",
+		"no answer to %s within %s", call->method,
 		num_format_ms(now - call->began_ms).text);
-	(void)err_hint(&err, "\"timeout\" of its configuration is in milliseconds");
 	if (c->state != CLIENT_READY) {
 		client_fail(c, &err);
 		return;

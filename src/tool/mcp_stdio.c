@@ -369,10 +369,9 @@ static int start(struct mcp_link **out, uv_loop_t *loop, const struct tool_serve
 	p->process.data = p;
 	if (r < 0) {
 		finish(p);
-		(void)err_sys(err, ERR_UNREACHABLE, -why_not(server->command, r),
+		return err_fail_sys(err, ERR_UNREACHABLE, -why_not(server->command, r),
+			"see its \"command\", which is looked up in PATH, and \"cwd\"",
 			"%.120s does not start", server->command);
-		return err_hint(
-			err, "see its \"command\", which is looked up in PATH, and \"cwd\"");
 	}
 	p->is_spawned = true;
 	(void)uv_read_start((uv_stream_t *)&p->out, give_chunk, on_out);
