@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/base64.h"
 
+#include <errno.h>
+#include <sodium.h>
+
 size_t base64_bytes(size_t bytes)
 {
 	return (bytes + 2) / 3 * 4;
@@ -24,4 +27,37 @@ void base64_encode(char *out, const void *data, size_t bytes)
 	*out++ = letters[(at[0] & 3) << 4 | second >> 4];
 	*out++ = bytes == 2 ? letters[(second & 15) << 2] : '=';
 	*out = '=';
+}
+
+int base64_read(struct buf *out, const char *text, size_t bytes, struct err *err)
+{
+	size_t n = 0, max = bytes / 4 * 3 + 3;
+	/* libsodium 1.0.18 takes any byte from 0x80 on for a '+'. */
+	for (size_t i = 0; i < bytes; i++)
+		if ((unsigned char)text[i] >= 0x80)
+			return err_set(err, ERR_USAGE, "byte %zu is no letter of base64", i);
+	if (out->bytes + max > out->max_bytes)
+		return err_set(err, ERR_LIMIT, "%zu bytes of base64, limit %zu bytes", bytes,
+			out->max_bytes);
+	char *at = buf_reserve(out, max);
+	if (!at)
+		return err_set(err, ERR_NO_MEMORY, "no memory for %zu bytes", max);
+	if (sodium_base642bin((unsigned char *)at, max, text, bytes, NULL, &n, NULL,
+		    sodium_base64_VARIANT_ORIGINAL) != 0)
+		return err_set(err, ERR_USAGE, "%zu bytes that are no base64", bytes);
+	buf_grown(out, n);
+	return 0;
+}
+
+int base64_write(struct buf *out, const void *data, size_t bytes)
+{
+	size_t max = base64_bytes(bytes);
+	char *at = buf_reserve(out, max);
+	if (!at) {
+		buf_fail(out, out->bytes + max > out->max_bytes ? -E2BIG : -ENOMEM);
+		return buf_error(out);
+	}
+	base64_encode(at, data, bytes);
+	buf_grown(out, max);
+	return 0;
 }

@@ -19,12 +19,12 @@ enum err_code file_code(int sys)
 {
 	switch (sys) {
 	case ENOENT:
+	case ENOTDIR:
 		return ERR_NOT_FOUND;
 	case EACCES:
 	case EPERM:
 	case EROFS:
 	case ELOOP:
-	case ENOTDIR:
 		return ERR_ACCESS;
 	case ENOSPC:
 	case EDQUOT:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/copy.h"
 
-#include "api/text/base64.h"
+#include "base/base64.h"
 #include "base/utf8.h"
 #include "cli/outdir.h"
 #include "cli/program.h"

@@ -51,7 +51,7 @@ void entry_on_cancel(void *arg, struct tool_call *call)
 int entry_on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, struct err *err)
 {
 	struct entry *e = arg;
-	char digest[JOURNAL_DIGEST_BYTES];
+	char digest[DIGEST_BYTES];
 	if (e->replay)
 		return 0;
 	if (is_untrusted && !e->is_tainted) {
@@ -60,7 +60,7 @@ int entry_on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, 
 			return r;
 		e->is_tainted = true;
 	}
-	journal_sum(digest, text, bytes);
+	digest_text(digest, text, bytes);
 	return admit_blob(e, text, bytes, digest, err);
 }
 

@@ -34,7 +34,7 @@ struct entry {
 	char name[JOURNAL_NAME_BYTES];
 	char owner[OWNER_NAME_BYTES]; /* "" is the one who runs the engine */
 	char parent[JOURNAL_ID_BYTES];
-	char head[JOURNAL_DIGEST_BYTES], fork[JOURNAL_DIGEST_BYTES];
+	char head[DIGEST_BYTES], fork[DIGEST_BYTES];
 	int64_t created_ms;
 	uint64_t n_steps;
 	uint64_t memory_bytes;	       /* of its limits: admit_memory() */

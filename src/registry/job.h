@@ -23,8 +23,8 @@ struct job {
 	bool is_trial; /* of a branch: that ends when timeout_ms are over */
 	int fd;	       /* what a step reads, or a file is to hold; or -1 */
 	unsigned count;
-	size_t fd_bytes;		 /* of those */
-	char step[JOURNAL_DIGEST_BYTES]; /* to go back to; or of what a file is to hold */
+	size_t fd_bytes;	 /* of those */
+	char step[DIGEST_BYTES]; /* to go back to; or of what a file is to hold */
 	uint64_t asked_ns;
 	json_t *inputs; /* what else the step depends on, or NULL: step_request */
 	struct err why; /* to be told when the state before is there again */

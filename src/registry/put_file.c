@@ -159,7 +159,7 @@ struct summing {
 	struct job *job; /* NULL: it has ended */
 	void *data;	 /* mapped; NULL where it is empty */
 	size_t bytes;
-	char digest[JOURNAL_DIGEST_BYTES];
+	char digest[DIGEST_BYTES];
 };
 
 static int map_content(struct job *job, struct summing *s, struct err *err)
@@ -185,10 +185,10 @@ static void unmap_content(struct summing *s)
 static void sum(struct work *work)
 {
 	struct summing *s = container_of(work, struct summing, work);
-	journal_sum(s->digest, s->data, s->bytes);
+	digest_text(s->digest, s->data, s->bytes);
 }
 
-static int commit(const struct job *job, char digest[JOURNAL_DIGEST_BYTES], struct err *err)
+static int commit(const struct job *job, char digest[DIGEST_BYTES], struct err *err)
 {
 	struct entry *e = job->entry;
 	struct file_step file = {.is_removal = job->is_removal, .size_bytes = job->fd_bytes};
@@ -211,7 +211,7 @@ static void on_changed(void *arg, const struct err *err)
 {
 	struct job *job = arg;
 	struct entry *e = job->entry;
-	char step[JOURNAL_DIGEST_BYTES];
+	char step[DIGEST_BYTES];
 	struct err error;
 	if (err) {
 		job_fail(job, err);

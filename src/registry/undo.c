@@ -10,7 +10,7 @@
 
 struct back {
 	unsigned left;
-	char step[JOURNAL_DIGEST_BYTES];
+	char step[DIGEST_BYTES];
 	bool is_root;
 };
 
@@ -41,7 +41,7 @@ static int find_count(struct job *job, struct err *err)
 struct match {
 	const struct job *job;
 	unsigned n;
-	char step[JOURNAL_DIGEST_BYTES];
+	char step[DIGEST_BYTES];
 };
 
 static int is_step(void *user, const struct journal_node *node, struct err *err)

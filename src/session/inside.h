@@ -86,7 +86,7 @@ struct session {
 	bool is_lost;	    /* its state is not what its head says; see session_is_lost() */
 	enum session_state state;
 	char id[RECORD_ID_BYTES];
-	char head[JOURNAL_DIGEST_BYTES];
+	char head[DIGEST_BYTES];
 	struct limits limits;
 	uint64_t last_id; /* of a STEP or SETUP */
 	size_t n_handles; /* whose close is not done */

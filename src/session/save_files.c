@@ -23,7 +23,7 @@ struct keeping {
 	struct box *box; /* held */
 	struct shadow *now;
 	struct workspace scratch[RESTORE_SCRATCH];
-	char head[JOURNAL_DIGEST_BYTES];
+	char head[DIGEST_BYTES];
 	bool is_newer;	/* instead of the files that the checkpoint has */
 	bool is_behind; /* a file that belongs to the same checkpoint has changed since */
 };

@@ -238,5 +238,5 @@ void keep_committed(struct session *s)
 {
 	for (unsigned i = 0; i < s->points.n; i++)
 		if (s->points.v[i]->id == s->step_id)
-			snprintf(s->points.v[i]->step, JOURNAL_DIGEST_BYTES, "%s", s->head);
+			snprintf(s->points.v[i]->step, DIGEST_BYTES, "%s", s->head);
 }

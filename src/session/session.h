@@ -2,13 +2,13 @@
  */
 #pragma once
 
+#include "base/digest.h"
 #include "base/err.h"
 #include "session/box/stem.h"
 #include "session/request.h"
 #include "session/start/engine.h"
 #include "session/start/order.h"
 #include "session/step/record.h"
-#include "store/journal.h"
 
 struct session;
 

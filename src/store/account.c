@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/account.h"
 
-#include "store/parts.h"
+#include "store/inside.h"
 
 #include <errno.h>
 #include <string.h>

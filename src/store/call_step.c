@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/call_step.h"
 
+#include "base/json.h"
 #include "store/journal.h"
-#include "store/seal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const char *digest_in(const json_t *call, const char *member)
 {
-	unsigned char raw[SHA_BYTES];
+	unsigned char raw[DIGEST_RAW_BYTES];
 	const char *text = json_string_value(json_object_get(call, member));
-	return text && hex_read(raw, text) == 0 ? text : NULL;
+	return text && digest_read(raw, text) == 0 ? text : NULL;
 }
 
 static bool is_call(const json_t *call)
@@ -28,16 +28,13 @@ json_t *call_step_calls(const struct journal_node *node)
 	static const char member[] = "\"calls\":[";
 	if (!memmem(node->record, node->record_bytes, member, sizeof member - 1))
 		return NULL;
-	json_t *record = json_loadb(node->record, node->record_bytes, JSON_ALLOW_NUL, NULL);
-	json_t *calls = json_incref(json_object_get(record, "calls"));
-	json_decref(record);
+	cleanup_json json_t *record =
+		json_loadb(node->record, node->record_bytes, JSON_ALLOW_NUL, NULL);
+	json_t *calls = json_object_get(record, "calls");
 	bool is_list = json_array_size(calls) > 0;
 	for (size_t i = 0; is_list && i < json_array_size(calls); i++)
 		is_list = is_call(json_array_get(calls, i));
-	if (is_list)
-		return calls;
-	json_decref(calls);
-	return NULL;
+	return is_list ? json_incref(calls) : NULL;
 }
 
 static int add_answer(struct journal *j, json_t *answers, const char *digest, struct err *err)
@@ -51,52 +48,43 @@ static int add_answer(struct journal *j, json_t *answers, const char *digest, st
 	free(text);
 	if (!value)
 		return err_set(err, ERR_DAMAGED, "blob %s: it is no answer of a tool", digest);
-	return json_object_set_new(answers, digest, value) < 0
-		? err_set(err, ERR_NO_MEMORY, "the answers of tools")
-		: 0;
+	json_put_new(answers, digest, value);
+	return 0;
 }
 
 int call_step_answers(struct journal *j, const json_t *calls, json_t **out, struct err *err)
 {
-	json_t *answers = json_object();
-	int r = answers ? 0 : err_set(err, ERR_NO_MEMORY, "the answers of tools");
+	cleanup_json json_t *answers = json_need(json_object());
+	int r = 0;
 	for (size_t i = 0; r == 0 && i < json_array_size(calls); i++) {
 		const char *digest = digest_in(json_array_get(calls, i), "answer");
 		if (digest && !json_object_get(answers, digest))
 			r = add_answer(j, answers, digest, err);
 	}
-	if (r < 0) {
-		json_decref(answers);
-		return r;
-	}
-	*out = answers;
-	return 0;
+	if (r == 0)
+		*out = take_ptr(answers);
+	return r;
 }
 
 static bool has_digest(const json_t *text, const char *digest)
 {
-	unsigned char sum[SHA_BYTES];
-	char hex[JOURNAL_DIGEST_BYTES];
+	char hex[DIGEST_BYTES];
 	if (!json_is_string(text))
 		return false;
-	(void)crypto_hash_sha256(
-		sum, (const unsigned char *)json_string_value(text), json_string_length(text));
-	hex_write(hex, sum);
+	digest_text(hex, json_string_value(text), json_string_length(text));
 	return strcmp(hex, digest) == 0;
 }
 
 bool call_step_is_answered(const json_t *calls, const json_t *answers)
 {
-	json_t *wanted = json_object();
+	cleanup_json json_t *wanted = json_need(json_object());
 	bool is_so = json_is_object(answers);
 	for (size_t i = 0; is_so && i < json_array_size(calls); i++) {
 		const char *digest = digest_in(json_array_get(calls, i), "answer");
 		if (!digest || json_object_get(wanted, digest))
 			continue;
-		is_so = has_digest(json_object_get(answers, digest), digest) &&
-			json_object_set_new(wanted, digest, json_true()) == 0;
+		is_so = has_digest(json_object_get(answers, digest), digest);
+		json_put_bool(wanted, digest, true);
 	}
-	is_so = is_so && json_object_size(wanted) == json_object_size(answers);
-	json_decref(wanted);
-	return is_so;
+	return is_so && json_object_size(wanted) == json_object_size(answers);
 }

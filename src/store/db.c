@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/db.h"
 
-#include "store/parts.h"
+#include "store/inside.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -39,8 +39,9 @@ static int fail_damaged(struct journal *j, const char *what, const char *why, st
 
 static int fail_access(struct journal *j, const char *what, int sys, struct err *err)
 {
-	err_sys(err, ERR_ACCESS, sys ? sys : EACCES, "%s: %.150s", what, j->dir);
-	return err_hint(err, "retort must be able to write there; or name another state directory");
+	return err_fail_sys(err, ERR_ACCESS, sys ? sys : EACCES,
+		"retort must be able to write there; or name another state directory", "%s: %.150s",
+		what, j->dir);
 }
 
 static int fail_io(struct journal *j, const char *what, int code, struct err *err)
@@ -73,8 +74,8 @@ int db_fail(struct journal *j, const char *what, struct err *err)
 		return fail_access(j, what, sqlite3_system_errno(j->db), err);
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
-		err_set(err, ERR_LIMIT, "%s: another program has journal.db open", what);
-		return err_hint(err, "end it, then try again");
+		return err_fail(err, ERR_LIMIT, "end it, then try again",
+			"%s: another program has journal.db open", what);
 	case SQLITE_NOMEM:
 		return err_set(err, ERR_NO_MEMORY, "%s", what);
 	case SQLITE_TOOBIG:
@@ -191,14 +192,14 @@ static int log_gone(struct journal *j, struct err *err)
 	int r = db_checkpoint(j, SQLITE_CHECKPOINT_PASSIVE, err);
 	if (r < 0)
 		return r;
-	err_set(err, ERR_ACCESS, "%.150s/journal.db-wal: it is not there any more", j->dir);
-	return err_hint(err, "start the engine anew: nothing that was kept is lost");
+	return err_fail(err, ERR_ACCESS, "start the engine anew: nothing that was kept is lost",
+		"%.150s/journal.db-wal: it is not there any more", j->dir);
 }
 
 static int log_cut(struct journal *j, struct err *err)
 {
-	err_set(err, ERR_DAMAGED, "%.150s/journal.db-wal: it was cut short by somebody", j->dir);
-	return err_hint(err, "start the engine anew: it tells what is lost");
+	return err_fail(err, ERR_DAMAGED, "start the engine anew: it tells what is lost",
+		"%.150s/journal.db-wal: it was cut short by somebody", j->dir);
 }
 
 /* Only pages of ours make it longer, and nothing makes it shorter. */
@@ -207,8 +208,8 @@ static int check_size(struct journal *j, struct err *err)
 	int64_t bytes;
 	if (!find_file(j, "journal.db", &bytes) || bytes >= j->db_bytes)
 		return 0;
-	err_set(err, ERR_DAMAGED, "%.150s/journal.db: it was cut short by somebody", j->dir);
-	return err_hint(err, "end the engine, and restore the directory from a copy");
+	return err_fail(err, ERR_DAMAGED, "end the engine, and restore the directory from a copy",
+		"%.150s/journal.db: it was cut short by somebody", j->dir);
 }
 
 /* What is written to a file that has been removed is kept for as long as we live, and no longer;
@@ -220,11 +221,10 @@ static int check_place(struct journal *j, struct err *err)
 	if (j->is_nameless)
 		return 0;
 	(void)sqlite3_file_control(j->db, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
-	if (has_moved) {
-		err_set(err, ERR_ACCESS, "%.150s/journal.db: it is not there any more", j->dir);
-		return err_hint(
-			err, "move it back; or export what you need, and start the engine anew");
-	}
+	if (has_moved)
+		return err_fail(err, ERR_ACCESS,
+			"move it back; or export what you need, and start the engine anew",
+			"%.150s/journal.db: it is not there any more", j->dir);
 	int r = check_size(j, err);
 	if (r < 0 || !j->wal_ino)
 		return r;

@@ -1,12 +1,14 @@
 /* Writing a recording. SPDX-License-Identifier: Apache-2.0 */
 #include "store/recording.h"
 
+#include "base/alloc.h"
+#include "base/base64.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "store/call_step.h"
 #include "store/export.h"
 #include "store/file_step.h"
-#include "store/line.h"
-#include "store/parts.h"
+#include "store/inside.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -36,7 +38,7 @@ struct journal_export {
 	struct journal_session session;
 	struct journal_way way;
 	enum state state;
-	char (*digest)[JOURNAL_DIGEST_BYTES]; /* from the last to the first */
+	char (*digest)[DIGEST_BYTES]; /* from the last to the first */
 	size_t n, room;
 	size_t n_left; /* not written yet */
 	int version;   /* of the recording */
@@ -67,7 +69,7 @@ static int collect(void *user, const struct journal_node *node, struct err *err)
 		x->digest = more;
 		x->room = room;
 	}
-	memcpy(x->digest[x->n++], node->digest, JOURNAL_DIGEST_BYTES);
+	memcpy(x->digest[x->n++], node->digest, DIGEST_BYTES);
 	return 0;
 }
 
@@ -75,15 +77,9 @@ static json_t *text_json(const char *data, size_t bytes)
 {
 	if (utf8_is_valid(data, bytes))
 		return json_stringn_nocheck(data, bytes);
-	size_t room = sodium_base64_encoded_len(bytes, sodium_base64_VARIANT_ORIGINAL);
-	char *text = malloc(room);
-	if (!text)
-		return NULL;
-	(void)sodium_bin2base64(
-		text, room, (const unsigned char *)data, bytes, sodium_base64_VARIANT_ORIGINAL);
-	json_t *out = json_pack("{s:s}", "base64", text);
-	free(text);
-	return out;
+	cleanup_buf struct buf text = BUF_INIT(base64_bytes(bytes));
+	return base64_write(&text, data, bytes) < 0 ? NULL
+						    : json_pack("{s:s}", "base64", buf_str(&text));
 }
 
 /* Consumes @line. @left is what the file may still grow by. */
@@ -117,8 +113,8 @@ static void step_done(struct journal_export *x)
 
 static int load_content(struct journal_export *x, struct err *err)
 {
-	unsigned char sum[SHA_BYTES];
-	if (hex_read(sum, x->file.digest) < 0)
+	unsigned char sum[DIGEST_RAW_BYTES];
+	if (digest_read(sum, x->file.digest) < 0)
 		return err_set(err, ERR_DAMAGED, "a file has no digest");
 	return blob_read(x->j, sum, false, &x->content, &x->content_bytes, err);
 }
@@ -145,13 +141,11 @@ static int load(struct journal_export *x, struct err *err)
 
 static int check(const struct journal_export *x, struct err *err)
 {
-	unsigned char sum[SHA_BYTES];
-	char digest[JOURNAL_DIGEST_BYTES];
+	char digest[DIGEST_BYTES];
 	int r = journal_node_check(&x->node, err);
 	if (r < 0 || x->file.is_removal)
 		return r;
-	(void)crypto_hash_sha256(sum, (const unsigned char *)x->content, x->content_bytes);
-	hex_write(digest, sum);
+	digest_text(digest, x->content, x->content_bytes);
 	return strcmp(digest, x->file.digest) == 0
 		? 0
 		: err_set(err, ERR_DAMAGED, "blob %s: its bytes are not what was kept",
@@ -165,10 +159,11 @@ static int write_step(struct journal_export *x, struct err *err)
 		json_pack("{s:s, s:s, s:s, s:o, s:o}", "step", node->digest, "parent", node->parent,
 			"runtime", node->runtime, "code", text_json(node->code, node->code_bytes),
 			"record", text_json(node->record, node->record_bytes));
-	if (line && !x->file.is_removal)
-		(void)json_object_set_new(line, "content", text_json(x->content, x->content_bytes));
-	if (line && x->answers)
-		(void)json_object_set(line, "answers", x->answers);
+	json_t *content = x->file.is_removal ? NULL : text_json(x->content, x->content_bytes);
+	if (!content && !x->file.is_removal)
+		json_decref(take_ptr(line)); /* no memory */
+	json_put_new(line, "content", content);
+	json_put_shared(line, "answers", x->answers);
 	int r = write_line(x->to, line, &x->left, err);
 	step_done(x);
 	x->state = STATE_LOAD;
@@ -179,14 +174,12 @@ static char *head_line(const struct journal_export *x)
 {
 	const struct journal_session *s = &x->session;
 	const char *head = x->n > 0 ? x->digest[0] : "";
-	char check[JOURNAL_DIGEST_BYTES];
-	line_check(check, s->order, s->order_bytes, x->n, head);
-	json_t *line = json_pack("{s:i, s:o, s:I, s:s, s:s}", "retort_record", x->version, "order",
-		text_json(s->order, s->order_bytes), "steps", (json_int_t)x->n, "head", head,
-		"check", check);
-	char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
-	json_decref(line);
-	return text;
+	char check[DIGEST_BYTES];
+	recording_check(check, s->order, s->order_bytes, x->n, head);
+	cleanup_json json_t *line = json_pack("{s:i, s:o, s:I, s:s, s:s}", "retort_record",
+		x->version, "order", text_json(s->order, s->order_bytes), "steps", (json_int_t)x->n,
+		"head", head, "check", check);
+	return line ? json_dumps(line, JSON_COMPACT) : NULL;
 }
 
 static int begin_text(struct journal_export *x, struct err *err)
@@ -271,9 +264,7 @@ int journal_export_part(struct journal_export *x, struct err *err)
 int journal_export_begin(struct journal_export **out, struct journal *j, const char *session,
 	const char *digest, struct err *err)
 {
-	struct journal_export *x = calloc(1, sizeof *x);
-	if (!x)
-		return err_set(err, ERR_NO_MEMORY, "export");
+	struct journal_export *x = xnew(struct journal_export);
 	x->j = j;
 	x->version = RECORDING_PLAIN;
 	x->left = RECORDING_MAX;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/file_step.h"
 
-#include "store/seal.h"
+#include "base/json.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +18,13 @@ bool file_step_is(const struct journal_node *node)
 
 static char *record_text(const struct file_step *file)
 {
-	json_t *json = json_pack("{s:s, s:s}", "act", acts[file->is_removal], "path", file->path);
+	cleanup_json json_t *json =
+		json_pack("{s:s, s:s}", "act", acts[file->is_removal], "path", file->path);
 	if (json && !file->is_removal) {
-		(void)json_object_set_new(json, "sha256", json_string(file->digest));
-		(void)json_object_set_new(json, "size", json_integer((json_int_t)file->size_bytes));
+		json_put_text(json, "sha256", file->digest);
+		json_put_int(json, "size", (int64_t)file->size_bytes);
 	}
-	char *text = json ? json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
-	json_decref(json);
-	return text;
+	return json ? json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 }
 
 int file_step_write(
@@ -67,7 +65,7 @@ static bool take(const json_t *json, const char *name, char *out, size_t room)
 static bool read_json(struct file_step *out, const json_t *json)
 {
 	char act[8];
-	unsigned char digest[SHA_BYTES];
+	unsigned char digest[DIGEST_RAW_BYTES];
 	const json_t *size = json_object_get(json, "size");
 	if (!take(json, "act", act, sizeof act) || !take(json, "path", out->path, sizeof out->path))
 		return false;
@@ -78,16 +76,15 @@ static bool read_json(struct file_step *out, const json_t *json)
 	return strcmp(act, acts[0]) == 0 && json_object_size(json) == 4 && json_is_integer(size) &&
 		json_integer_value(size) >= 0 && json_integer_value(size) <= JOURNAL_BLOB_MAX &&
 		take(json, "sha256", out->digest, sizeof out->digest) &&
-		hex_read(digest, out->digest) == 0;
+		digest_read(digest, out->digest) == 0;
 }
 
 int file_step_read(struct file_step *out, const struct journal_node *node, struct err *err)
 {
 	*out = (struct file_step){0};
-	json_t *json = json_loadb(node->record, node->record_bytes, JSON_REJECT_DUPLICATES, NULL);
-	bool is_good = json && read_json(out, json);
-	json_decref(json);
-	return is_good
+	cleanup_json json_t *json =
+		json_loadb(node->record, node->record_bytes, JSON_REJECT_DUPLICATES, NULL);
+	return json && read_json(out, json)
 		? 0
 		: err_set(err, ERR_DAMAGED, "step %.12s: it is no change of a file", node->digest);
 }

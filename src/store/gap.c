@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/gap.h"
 
-#include "store/parts.h"
+#include "store/inside.h"
 
 #include <errno.h>
 
@@ -92,7 +92,7 @@ int gap_make(struct journal *j, enum stmt which, const unsigned char *digest, in
 	if (!s)
 		return -EIO;
 	if (digest)
-		db_bind(s, place++, digest, SHA_BYTES);
+		db_bind(s, place++, digest, DIGEST_RAW_BYTES);
 	if (session > 0)
 		(void)sqlite3_bind_int64(s, place, session);
 	return make_gaps(j, &s, err);

@@ -1,7 +1,9 @@
 /* Opening and closing. SPDX-License-Identifier: Apache-2.0 */
-#include "store/parts.h"
+#include "store/inside.h"
 
+#include "base/alloc.h"
 #include "base/fd.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -98,36 +100,11 @@ static const char accounts[] = "BEGIN IMMEDIATE;"
 static int fail_file(
 	struct journal *j, const char *what, const char *name, int sys, struct err *err)
 {
-	enum err_code code = ERR_IO;
-	if (sys == EACCES || sys == EPERM || sys == EROFS || sys == ENOTDIR || sys == ELOOP)
-		code = ERR_ACCESS;
-	else if (sys == ENOSPC || sys == EDQUOT || sys == EFBIG)
-		code = ERR_NO_SPACE;
-	err_sys(err, code, sys, "%s %.150s%s", what, j->dir, name);
-	return err_hint(err,
+	enum err_code code = sys == ENOTDIR ? ERR_ACCESS : file_code(sys);
+	return err_fail_sys(err, code, sys,
 		code == ERR_NO_SPACE ? "free some space there"
-				     : "the state directory must be one that retort can write to");
-}
-
-static int make_dirs(struct journal *j, struct err *err)
-{
-	char path[sizeof j->dir];
-	struct stat st;
-	int sys = 0;
-	memcpy(path, j->dir, sizeof path);
-	for (char *at = path + 1; *at; at++) {
-		if (*at != '/')
-			continue;
-		*at = '\0';
-		sys = mkdir(path, 0777) < 0 ? errno : 0;
-		if (sys && sys != EEXIST && stat(path, &st) < 0)
-			return fail_file(j, "make", "", sys, err);
-		*at = '/';
-	}
-	sys = mkdir(path, 0700) < 0 ? errno : 0;
-	if (!sys || sys == EEXIST || stat(path, &st) == 0)
-		return 0;
-	return fail_file(j, "make", "", sys, err);
+				     : "the state directory must be one that retort can write to",
+		"%s %.150s%s", what, j->dir, name);
 }
 
 /* An open file below the directory. */
@@ -221,18 +198,15 @@ static int check_header(struct journal *j, struct err *err)
 	if (n < 0)
 		return fail_file(j, "read", "/journal.db", errno, err);
 	if (n < (ssize_t)sizeof h || memcmp(h, "SQLite format 3", 16) != 0 ||
-		be32(h + 68) != JOURNAL_APPLICATION || be32(h + 60) == 0) {
-		err_set(err, ERR_DAMAGED, "%.150s/journal.db: it does not begin as a journal does",
-			j->dir);
-		return err_hint(
-			err, "restore it from a copy, or move the directory away to begin anew");
-	}
-	if (be32(h + 60) > JOURNAL_VERSION) {
-		err_set(err, ERR_USAGE, "%.150s/journal.db: version %u, and this retort knows %d",
-			j->dir, be32(h + 60), JOURNAL_VERSION);
-		return err_hint(
-			err, "use the newer retort that made it, or another state directory");
-	}
+		be32(h + 68) != JOURNAL_APPLICATION || be32(h + 60) == 0)
+		return err_fail(err, ERR_DAMAGED,
+			"restore it from a copy, or move the directory away to begin anew",
+			"%.150s/journal.db: it does not begin as a journal does", j->dir);
+	if (be32(h + 60) > JOURNAL_VERSION)
+		return err_fail(err, ERR_USAGE,
+			"use the newer retort that made it, or another state directory",
+			"%.150s/journal.db: version %u, and this retort knows %d", j->dir,
+			be32(h + 60), JOURNAL_VERSION);
 	return 0;
 }
 
@@ -365,8 +339,8 @@ static int need_file(struct journal *j, struct err *err)
 		return (int)expected;
 	if (expected == 0 && !is_there(j, "/journal.db-wal"))
 		return create(j, err);
-	err_set(err, ERR_DAMAGED, "%.150s/journal.db: it is gone", j->dir);
-	return err_hint(err, "put it back, or move the directory away to begin anew");
+	return err_fail(err, ERR_DAMAGED, "put it back, or move the directory away to begin anew",
+		"%.150s/journal.db: it is gone", j->dir);
 }
 
 static void read_boot(struct journal *j)
@@ -392,9 +366,8 @@ static int on_wal(void *user, sqlite3 *db, const char *name, int n_pages)
 static int open_all(struct journal *j, struct err *err)
 {
 	int64_t bytes;
-	int r = make_dirs(j, err);
-	if (r == 0)
-		r = lock(j, err);
+	int r = file_make_dirs(j->dir, 0700, 0777);
+	r = r < 0 ? fail_file(j, "make", "", -r, err) : lock(j, err);
 	if (r < 0)
 		return r;
 	j->head_fd = open_file(j, "/journal.head", O_RDWR | O_CREAT, err);
@@ -423,11 +396,9 @@ static int open_all(struct journal *j, struct err *err)
 
 int journal_open(struct journal **out, const char *dir, struct err *err)
 {
-	struct journal *j = calloc(1, sizeof *j);
-	if (!j || sodium_init() < 0) {
-		free(j);
-		return err_set(err, ERR_NO_MEMORY, "open the journal");
-	}
+	if (sodium_init() < 0)
+		return err_set(err, ERR_INTERNAL, "libsodium does not start");
+	struct journal *j = xnew(struct journal);
 	j->lock_fd = j->head_fd = -1;
 	int n = snprintf(j->dir, sizeof j->dir, "%s", dir);
 	int r = n > 0 && (size_t)n < sizeof j->dir

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/err.h"
-#include "store/census.h"
 #include "store/node.h"
+#include "store/session.h"
 #include "store/walk.h"
 
 #include <stdint.h>
@@ -47,9 +47,9 @@ void journal_close(struct journal *j);
 int journal_idle(struct journal *j, struct err *err);
 
 /* What a step may refer to by digest (SHA-256 of @data) alone. Putting the same again is free. */
-int journal_blob_put(struct journal *j, const void *data, size_t bytes,
-	char digest[JOURNAL_DIGEST_BYTES], struct err *err);
-/* The same of what is known to have @digest, by journal_sum(). */
+int journal_blob_put(struct journal *j, const void *data, size_t bytes, char digest[DIGEST_BYTES],
+	struct err *err);
+/* The same of what is known to have @digest, by digest_text(). */
 int journal_blob_keep(
 	struct journal *j, const void *data, size_t bytes, const char *digest, struct err *err);
 

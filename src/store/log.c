@@ -1,7 +1,7 @@
 /* The log of changes, and journal.head, which says where it ends. SPDX-License-Identifier:
  * Apache-2.0
  */
-#include "store/parts.h"
+#include "store/inside.h"
 
 #include "base/fd.h"
 
@@ -41,7 +41,7 @@ static void head_sum(char out[SUM_BYTES + 1], const char *text, size_t bytes)
 void log_mark(struct journal *j)
 {
 	char text[HEAD_BYTES + 1], chain[2 * CHAIN_BYTES + 1], sum[SUM_BYTES + 1];
-	hex_write(chain, j->last.chain);
+	digest_write(chain, j->last.chain);
 	int n = snprintf(text, sizeof text, "retort-head 1 %-36s %19lld %19lld %s ", j->boot,
 		(long long)j->last.seq, (long long)j->synced_seq, chain);
 	if (n < 0 || n + SUM_BYTES + 1 > HEAD_BYTES)
@@ -129,7 +129,7 @@ static int compare(struct journal *j, const struct head *h, struct err *err)
 	unsigned char chain[CHAIN_BYTES] = {0}, want[CHAIN_BYTES];
 	if (h->seq > j->last.seq)
 		return missing(j, h, err);
-	if (hex_read(want, h->chain) < 0)
+	if (digest_read(want, h->chain) < 0)
 		return head_damaged(j, err);
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_CHANGE_CHAIN, err);
 	if (!s)
@@ -211,7 +211,7 @@ int log_add(struct journal *j, enum change_kind kind, int64_t session, const uns
 	const unsigned char *seal, struct err *err)
 {
 	const int64_t n[4] = {j->next.seq + 1, kind, session, now_ms()};
-	struct cell d = {digest, digest ? SHA_BYTES : 0}, l = {seal, seal ? SEAL_BYTES : 0};
+	struct cell d = {digest, digest ? DIGEST_RAW_BYTES : 0}, l = {seal, seal ? SEAL_BYTES : 0};
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_CHANGE_ADD, err);
 	if (!s)
 		return -EIO;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
 #include "store/account.h"
 #include "store/file_step.h"
-#include "store/parts.h"
+#include "store/inside.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 
 /* Longer texts are blobs; bit i of `large` says so of text i, whose column then has the digest. */
-enum { NODE_INLINE_MAX = 4096, NODE_TEXTS = 3, TEXT_RECORD = 1, PREFIX_MIN = 4 };
+enum { NODE_TEXTS = 3, TEXT_RECORD = 1, PREFIX_MIN = 4 };
 
 struct texts {
 	char *data[NODE_TEXTS];
@@ -33,38 +34,13 @@ enum column {
 	COL_SESSION_ID,
 };
 
-static void digest_part(crypto_hash_sha256_state *state, const void *data, size_t bytes)
+void journal_digest(char out[DIGEST_BYTES], const struct journal_node *node)
 {
-	unsigned char length[8];
-	seal_length(length, bytes);
-	(void)crypto_hash_sha256_update(state, length, sizeof length);
-	if (bytes > 0)
-		(void)crypto_hash_sha256_update(state, data, bytes);
-}
-
-void journal_digest(char out[JOURNAL_DIGEST_BYTES], const struct journal_node *node)
-{
-	static const char what[] = "retort.step.1";
-	crypto_hash_sha256_state state;
-	unsigned char digest[SHA_BYTES];
-	(void)crypto_hash_sha256_init(&state);
-	digest_part(&state, what, sizeof what - 1);
-	digest_part(&state, node->parent, strlen(node->parent));
-	digest_part(&state, node->runtime, strlen(node->runtime));
-	digest_part(&state, node->code, node->code_bytes);
-	digest_part(&state, node->record, node->record_bytes);
-	(void)crypto_hash_sha256_final(&state, digest);
-	hex_write(out, digest);
-}
-
-void journal_name(struct journal_name *out, const struct journal_node *node)
-{
-	const struct cell texts[] = {
-		{node->code, node->code_bytes}, {node->record, node->record_bytes}};
-	journal_digest(out->digest, node);
-	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-		if (texts[i].bytes > NODE_INLINE_MAX)
-			(void)crypto_hash_sha256(out->sums[i], texts[i].data, texts[i].bytes);
+	const struct step_texts texts = {.parent = node->parent,
+		.runtime = node->runtime,
+		.code = {node->code, node->code_bytes},
+		.record = {node->record, node->record_bytes}};
+	step_digest(out, &texts);
 }
 
 /* What the digest leaves out: numbers, words and the third text. */
@@ -92,13 +68,14 @@ static int step_number(struct journal *j, sqlite3_stmt *s, int64_t seq, struct e
 	return db_step(j, s, what, err);
 }
 
-static int get_digest(struct journal *j, int64_t seq, unsigned char out[SHA_BYTES], struct err *err)
+static int get_digest(
+	struct journal *j, int64_t seq, unsigned char out[DIGEST_RAW_BYTES], struct err *err)
 {
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_NODE_DIGEST, err);
 	if (!s)
 		return -EIO;
 	int r = step_number(j, s, seq, err);
-	return r > 0 && !db_copy(s, 0, out, SHA_BYTES) ? 0 : r;
+	return r > 0 && !db_copy(s, 0, out, DIGEST_RAW_BYTES) ? 0 : r;
 }
 
 static int read_texts(
@@ -114,7 +91,7 @@ static int read_texts(
 		if (is_large && i == TEXT_RECORD && how == JOURNAL_BRIEF)
 			continue;
 		if (is_large) {
-			if (c.bytes != SHA_BYTES)
+			if (c.bytes != DIGEST_RAW_BYTES)
 				return err_set(err, ERR_DAMAGED, "a text has no digest");
 			int r = blob_read(j, c.data, is_checked, &t->data[i], &t->bytes[i], err);
 			if (r < 0)
@@ -135,11 +112,9 @@ static int read_texts(
 static int read_row(struct journal *j, sqlite3_stmt *s, enum journal_read how,
 	struct journal_node *out, struct err *err)
 {
-	unsigned char parent[SHA_BYTES];
-	struct texts *t = calloc(1, sizeof *t);
+	unsigned char parent[DIGEST_RAW_BYTES];
+	struct texts *t = xnew(struct texts);
 	out->owned = t;
-	if (!t)
-		return err_set(err, ERR_NO_MEMORY, "a step");
 	int r = read_texts(j, s, how, t, err);
 	if (r < 0)
 		return r;
@@ -152,7 +127,7 @@ static int read_row(struct journal *j, sqlite3_stmt *s, enum journal_read how,
 	if (!is_first && !db_copy(s, COL_PARENT, parent, sizeof parent))
 		return err_set(err, ERR_DAMAGED, "its parent is no digest");
 	if (!is_first)
-		hex_write(out->parent, parent);
+		digest_write(out->parent, parent);
 	if (!db_text(s, COL_SESSION_ID, out->session, sizeof out->session) ||
 		!db_text(s, COL_RUNTIME, out->runtime, sizeof out->runtime) ||
 		!db_text(s, COL_STATUS, out->status, sizeof out->status) ||
@@ -163,7 +138,7 @@ static int read_row(struct journal *j, sqlite3_stmt *s, enum journal_read how,
 
 int journal_node_check(const struct journal_node *node, struct err *err)
 {
-	char digest[JOURNAL_DIGEST_BYTES];
+	char digest[DIGEST_BYTES];
 	journal_digest(digest, node);
 	return strcmp(digest, node->digest) == 0
 		? 0
@@ -176,9 +151,9 @@ static int check_row(struct journal *j, sqlite3_stmt *s, enum journal_read how,
 {
 	const int64_t numbers[3] = {sqlite3_column_int64(s, COL_PARENT_SEQ),
 		sqlite3_column_int64(s, COL_SESSION), sqlite3_column_int64(s, COL_LARGE)};
-	unsigned char seal[SEAL_BYTES], parent[SHA_BYTES];
+	unsigned char seal[SEAL_BYTES], parent[DIGEST_RAW_BYTES];
 	struct cell stored = db_cell(s, COL_SEAL);
-	char hex[JOURNAL_DIGEST_BYTES] = "";
+	char hex[DIGEST_BYTES] = "";
 	int r = node->record && how != JOURNAL_RAW ? journal_node_check(node, err) : 0;
 	if (r < 0)
 		return r;
@@ -190,7 +165,7 @@ static int check_row(struct journal *j, sqlite3_stmt *s, enum journal_read how,
 		if (r < 0)
 			return r;
 		if (r > 0)
-			hex_write(hex, parent);
+			digest_write(hex, parent);
 	}
 	if (strcmp(hex, node->parent) != 0)
 		return err_set(err, ERR_DAMAGED, "its parent is not where it was");
@@ -200,7 +175,7 @@ static int check_row(struct journal *j, sqlite3_stmt *s, enum journal_read how,
 int node_read(struct journal *j, int64_t seq, enum journal_read how, struct journal_node *out,
 	struct err *err)
 {
-	unsigned char digest[SHA_BYTES];
+	unsigned char digest[DIGEST_RAW_BYTES];
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_NODE_GET, err);
 	*out = (struct journal_node){0};
 	if (!s)
@@ -211,13 +186,13 @@ int node_read(struct journal *j, int64_t seq, enum journal_read how, struct jour
 	if (r == 0 || !db_copy(s, COL_DIGEST, digest, sizeof digest))
 		return err_set(
 			err, ERR_DAMAGED, "step number %lld: it is not there", (long long)seq);
-	hex_write(out->digest, digest);
+	digest_write(out->digest, digest);
 	r = read_row(j, s, how, out, err);
 	if (r == 0)
 		r = check_row(j, s, how, out, err);
 	if (r < 0) {
-		char hex[JOURNAL_DIGEST_BYTES];
-		hex_write(hex, digest);
+		char hex[DIGEST_BYTES];
+		digest_write(hex, digest);
 		journal_node_done(out);
 		(void)err_wrap(err, "step %s", hex);
 		return r;
@@ -248,19 +223,19 @@ static unsigned digit_of(char c)
 static int no_name(const char *text, struct err *err)
 {
 	err_set(err, ERR_USAGE, "step %.70s: not the name of one", text);
-	return err_hint(
-		err, "a step is named by %d to %d hexadecimal digits", PREFIX_MIN, 2 * SHA_BYTES);
+	return err_hint(err, "a step is named by %d to %d hexadecimal digits", PREFIX_MIN,
+		2 * DIGEST_RAW_BYTES);
 }
 
 /* The least and the greatest digest that begin so. */
-static int prefix_range(const char *text, unsigned char low[SHA_BYTES],
-	unsigned char high[SHA_BYTES], struct err *err)
+static int prefix_range(const char *text, unsigned char low[DIGEST_RAW_BYTES],
+	unsigned char high[DIGEST_RAW_BYTES], struct err *err)
 {
 	size_t n = strspn(text, "0123456789abcdefABCDEF");
-	if (text[n] || n < PREFIX_MIN || n > 2 * SHA_BYTES)
+	if (text[n] || n < PREFIX_MIN || n > 2 * DIGEST_RAW_BYTES)
 		return no_name(text, err);
-	memset(low, 0, SHA_BYTES);
-	memset(high, 0xff, SHA_BYTES);
+	memset(low, 0, DIGEST_RAW_BYTES);
+	memset(high, 0xff, DIGEST_RAW_BYTES);
 	for (size_t i = 0; i < n; i++) {
 		unsigned digit = digit_of(text[i]);
 		set_digit(low, i, digit);
@@ -271,13 +246,13 @@ static int prefix_range(const char *text, unsigned char low[SHA_BYTES],
 
 int journal_start_check(const char *text, struct err *err)
 {
-	unsigned char low[SHA_BYTES], high[SHA_BYTES];
+	unsigned char low[DIGEST_RAW_BYTES], high[DIGEST_RAW_BYTES];
 	return prefix_range(text, low, high, err);
 }
 
 int64_t node_seq(struct journal *j, const char *digest, struct err *err)
 {
-	unsigned char low[SHA_BYTES], high[SHA_BYTES];
+	unsigned char low[DIGEST_RAW_BYTES], high[DIGEST_RAW_BYTES];
 	int r = prefix_range(digest, low, high, err);
 	if (r < 0)
 		return r;
@@ -289,16 +264,14 @@ int64_t node_seq(struct journal *j, const char *digest, struct err *err)
 	db_bind(s, 1, low, sizeof low);
 	db_bind(s, 2, high, sizeof high);
 	r = db_step(j, s, what, err);
-	if (r == 0) {
-		err_set(err, ERR_NOT_FOUND, "step %s: there is none", digest);
-		return err_hint(err, "`session.log` lists a session's steps");
-	}
+	if (r == 0)
+		return err_fail(err, ERR_NOT_FOUND, "`session.log` lists a session's steps",
+			"step %s: there is none", digest);
 	int64_t seq = r > 0 ? sqlite3_column_int64(s, 0) : r;
 	r = r > 0 ? db_step(j, s, what, err) : r;
-	if (r > 0) {
-		err_set(err, ERR_USAGE, "step %s: more than one begins so", digest);
-		return err_hint(err, "give more digits of it");
-	}
+	if (r > 0)
+		return err_fail(err, ERR_USAGE, "give more digits of it",
+			"step %s: more than one begins so", digest);
 	return r < 0 ? r : seq;
 }
 
@@ -331,13 +304,13 @@ static int check_given(const struct journal_node *node, struct err *err)
 }
 
 static int bind_texts(struct journal *j, sqlite3_stmt *s, const struct journal_node *node,
-	unsigned char digests[NODE_TEXTS][SHA_BYTES], struct err *err)
+	unsigned char digests[NODE_TEXTS][DIGEST_RAW_BYTES], struct err *err)
 {
 	const struct cell texts[NODE_TEXTS] = {{node->code, node->code_bytes},
 		{node->record, node->record_bytes}, {node->extra, node->extra_bytes}};
 	int large = 0;
 	for (int i = 0; i < NODE_TEXTS; i++) {
-		if (texts[i].bytes <= NODE_INLINE_MAX) {
+		if (texts[i].bytes <= STEP_INLINE_MAX) {
 			db_bind(s, 1 + COL_CODE + i, texts[i].data, texts[i].bytes);
 			continue;
 		}
@@ -347,7 +320,7 @@ static int bind_texts(struct journal *j, sqlite3_stmt *s, const struct journal_n
 		int r = blob_add(j, texts[i].data, texts[i].bytes, sum, digests[i], err);
 		if (r < 0)
 			return r;
-		db_bind(s, 1 + COL_CODE + i, digests[i], SHA_BYTES);
+		db_bind(s, 1 + COL_CODE + i, digests[i], DIGEST_RAW_BYTES);
 		large |= 1 << i;
 	}
 	return large;
@@ -396,8 +369,8 @@ void journal_prepare(struct journal *j, const char *session, const char *parent)
 
 static int add_node(struct journal *j, struct journal_node *node, struct err *err)
 {
-	unsigned char digest[SHA_BYTES], parent[SHA_BYTES], seal[SEAL_BYTES];
-	unsigned char digests[NODE_TEXTS][SHA_BYTES];
+	unsigned char digest[DIGEST_RAW_BYTES], parent[DIGEST_RAW_BYTES], seal[SEAL_BYTES];
+	unsigned char digests[NODE_TEXTS][DIGEST_RAW_BYTES];
 	bool is_first = node->parent[0] == '\0';
 	int64_t parent_seq = j->ahead.parent_seq, session = j->ahead.row.n;
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_NODE_ADD, err);
@@ -409,7 +382,7 @@ static int add_node(struct journal *j, struct journal_node *node, struct err *er
 	node->seq = j->ahead.seq;
 	const int64_t numbers[3] = {parent_seq, session, large};
 	node_seal(seal, node, numbers);
-	(void)hex_read(digest, node->digest);
+	(void)digest_read(digest, node->digest);
 	(void)sqlite3_bind_int64(s, 1 + COL_SEQ, node->seq);
 	db_bind(s, 1 + COL_DIGEST, digest, sizeof digest);
 	(void)sqlite3_bind_int64(s, 1 + COL_PARENT_SEQ, parent_seq);
@@ -420,7 +393,7 @@ static int add_node(struct journal *j, struct journal_node *node, struct err *er
 	(void)sqlite3_bind_int64(s, 1 + COL_CREATED, node->created_ms);
 	(void)sqlite3_bind_int64(s, 1 + COL_LARGE, large);
 	if (!is_first)
-		(void)hex_read(parent, node->parent);
+		(void)digest_read(parent, node->parent);
 	db_bind(s, 1 + COL_PARENT, parent, is_first ? 0 : sizeof parent);
 	db_bind(s, 1 + COL_SEAL, seal, sizeof seal);
 	return db_step(j, s, "keep a step", err);
@@ -447,7 +420,7 @@ static int find_same(struct journal *j, struct journal_node *node, struct err *e
 
 static int commit(struct journal *j, struct journal_node *node, const char *head, struct err *err)
 {
-	unsigned char digest[SHA_BYTES];
+	unsigned char digest[DIGEST_RAW_BYTES];
 	int r = read_ahead(j, node->session, node->parent, err);
 	if (r < 0)
 		return r;
@@ -462,7 +435,7 @@ static int commit(struct journal *j, struct journal_node *node, const char *head
 	if (head && (r = head_check(j, head, err)) < 0)
 		return r;
 	memcpy(row.head, head ? head : node->digest, strlen(head ? head : node->digest) + 1);
-	(void)hex_read(digest, node->digest);
+	(void)digest_read(digest, node->digest);
 	enum change_kind again = head ? CHANGE_AGAIN_BACK : CHANGE_AGAIN;
 	r = session_write(j, &row, is_old ? again : CHANGE_STEP, digest, err);
 	return r < 0 ? r : is_old;

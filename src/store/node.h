@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "store/name.h"
+#include "base/step_name.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,6 +10,7 @@
 
 struct journal;
 
+enum { JOURNAL_ID_BYTES = 72, JOURNAL_WORD_BYTES = 32 };
 enum { JOURNAL_BLOB_MAX = 64 << 20 }; /* of one text: code, record, extra, order, a blob */
 
 /*
@@ -27,10 +28,10 @@ enum journal_read { JOURNAL_WHOLE, JOURNAL_BRIEF, JOURNAL_RAW };
  * nothing: it is valid until the callback returns.
  */
 struct journal_node {
-	char digest[JOURNAL_DIGEST_BYTES]; /* lower-case hexadecimal, journal_digest() */
-	const struct journal_name *name;   /* given to journal_commit(): of what follows; or NULL */
-	char parent[JOURNAL_DIGEST_BYTES]; /* "" for a first step */
-	char session[JOURNAL_ID_BYTES];	   /* in which it was made first */
+	char digest[DIGEST_BYTES];	/* journal_digest() of what follows */
+	const struct step_name *name;	/* given to journal_commit(): of what follows; or NULL */
+	char parent[DIGEST_BYTES];	/* "" for a first step */
+	char session[JOURNAL_ID_BYTES]; /* in which it was made first */
 	char runtime[JOURNAL_WORD_BYTES];
 	char status[JOURNAL_WORD_BYTES];
 	char outcome[JOURNAL_WORD_BYTES];
@@ -46,6 +47,12 @@ struct journal_node {
 	int64_t attempt;    /* journal_session_steps() only: grows with time */
 	void *owned;
 };
+
+/* step_digest() of it. */
+void journal_digest(char out[DIGEST_BYTES], const struct journal_node *node);
+
+/* Is it what its digest says? Any thread. Errors: ERR_DAMAGED. */
+int journal_node_check(const struct journal_node *node, struct err *err);
 
 /* Read now what journal_commit() of a step of @session behind @parent will have to know: while the
  * step runs there is time. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/prune.h"
 
+#include "base/alloc.h"
 #include "store/account.h"
 #include "store/call_step.h"
 #include "store/file_step.h"
 #include "store/gap.h"
-#include "store/parts.h"
+#include "store/inside.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ struct journal_prune {
 	int64_t before;	 /* the number above */
 	int64_t change;	 /* the change looked at last */
 	char owner[JOURNAL_OWNER_BYTES];
-	unsigned char order[SHA_BYTES];
+	unsigned char order[DIGEST_RAW_BYTES];
 	bool has_gone_on; /* something was removed in this pass */
 	int64_t at, last; /* the row looked at last; the last to look at */
 	struct digest_list used;
@@ -38,7 +39,7 @@ struct journal_prune {
 	struct journal_pruned done;
 };
 
-void digest_note(struct digest_list *l, const unsigned char digest[SHA_BYTES])
+void digest_note(struct digest_list *l, const unsigned char digest[DIGEST_RAW_BYTES])
 {
 	if (l->n == l->room) {
 		size_t room = l->room ? 2 * l->room : 64;
@@ -50,17 +51,17 @@ void digest_note(struct digest_list *l, const unsigned char digest[SHA_BYTES])
 		l->at = more;
 		l->room = room;
 	}
-	memcpy(l->at[l->n++], digest, SHA_BYTES);
+	memcpy(l->at[l->n++], digest, DIGEST_RAW_BYTES);
 }
 
 static void settle_one(struct digest_list *l, const char *digest)
 {
-	unsigned char raw[SHA_BYTES];
-	if (!digest || hex_read(raw, digest) < 0)
+	unsigned char raw[DIGEST_RAW_BYTES];
+	if (!digest || digest_read(raw, digest) < 0)
 		return;
 	for (size_t i = l->n; i-- > 0;)
-		if (memcmp(l->at[i], raw, SHA_BYTES) == 0) {
-			memmove(l->at[i], l->at[--l->n], SHA_BYTES);
+		if (memcmp(l->at[i], raw, DIGEST_RAW_BYTES) == 0) {
+			memmove(l->at[i], l->at[--l->n], DIGEST_RAW_BYTES);
 			return;
 		}
 }
@@ -91,7 +92,7 @@ void digest_list_done(struct digest_list *l)
 
 static int by_bytes(const void *a, const void *b)
 {
-	return memcmp(a, b, SHA_BYTES);
+	return memcmp(a, b, DIGEST_RAW_BYTES);
 }
 
 /* ---- which ---- */
@@ -137,16 +138,16 @@ static int drop_row(struct journal *j, enum stmt how, int64_t number, struct err
 	return db_step(j, s, "prune", err);
 }
 
-static int is_needed(
-	struct journal *j, int64_t seq, const unsigned char digest[SHA_BYTES], struct err *err)
+static int is_needed(struct journal *j, int64_t seq, const unsigned char digest[DIGEST_RAW_BYTES],
+	struct err *err)
 {
-	char hex[JOURNAL_DIGEST_BYTES];
+	char hex[DIGEST_BYTES];
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_NODE_NEEDED, err);
 	if (!s)
 		return -EIO;
-	hex_write(hex, digest);
+	digest_write(hex, digest);
 	(void)sqlite3_bind_int64(s, 1, seq);
-	db_bind(s, 2, digest, SHA_BYTES);
+	db_bind(s, 2, digest, DIGEST_RAW_BYTES);
 	(void)sqlite3_bind_text(s, 3, hex, -1, SQLITE_TRANSIENT);
 	int r = db_step(j, s, "steps", err);
 	return r > 0 ? sqlite3_column_int(s, 0) != 0 : r < 0 ? r : 1;
@@ -154,10 +155,10 @@ static int is_needed(
 
 static int64_t blob_bytes(struct journal *j, const char *digest)
 {
-	unsigned char raw[SHA_BYTES];
+	unsigned char raw[DIGEST_RAW_BYTES];
 	struct err ignored;
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_BLOB_LENGTH, &ignored);
-	if (!s || hex_read(raw, digest) < 0)
+	if (!s || digest_read(raw, digest) < 0)
 		return 0;
 	db_bind(s, 1, raw, sizeof raw);
 	return db_step(j, s, "blob", &ignored) > 0 ? sqlite3_column_int64(s, 0) : 0;
@@ -199,8 +200,8 @@ static int credit(struct journal *j, const struct journal_node *node, struct err
 }
 
 /* Returns: 1: it is gone, 0: it is needed. */
-static int prune_step(struct journal_prune *p, int64_t seq, const unsigned char digest[SHA_BYTES],
-	struct err *err)
+static int prune_step(struct journal_prune *p, int64_t seq,
+	const unsigned char digest[DIGEST_RAW_BYTES], struct err *err)
 {
 	struct journal_node node;
 	int r = is_needed(p->j, seq, digest, err);
@@ -223,7 +224,7 @@ static int prune_step(struct journal_prune *p, int64_t seq, const unsigned char 
 static int prune_session(struct journal_prune *p, struct err *err)
 {
 	struct journal *j = p->j;
-	char hex[JOURNAL_DIGEST_BYTES];
+	char hex[DIGEST_BYTES];
 	{
 		cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_SESSION_HAS, err);
 		if (s)
@@ -232,7 +233,7 @@ static int prune_session(struct journal_prune *p, struct err *err)
 		if (has <= 0 || sqlite3_column_int(s, 0))
 			return MIN(has, 0);
 	}
-	hex_write(hex, p->order);
+	digest_write(hex, p->order);
 	int r = account_add(j, p->owner, -(blob_bytes(j, hex) + ACCOUNT_ROW_BYTES), err);
 	if (r >= 0)
 		r = gap_make(j, STMT_SESSION_LOGGED, NULL, p->session, err);
@@ -255,7 +256,7 @@ static int next_session(struct journal_prune *p, struct err *err)
 		return r;
 	p->session = p->before = sqlite3_column_int64(s, 0);
 	p->change = INT64_MAX;
-	if (!db_text(s, 1, p->owner, sizeof p->owner) || !db_copy(s, 2, p->order, SHA_BYTES))
+	if (!db_text(s, 1, p->owner, sizeof p->owner) || !db_copy(s, 2, p->order, DIGEST_RAW_BYTES))
 		return err_set(err, ERR_DAMAGED, "session number %lld: it is not whole",
 			(long long)p->session);
 	return 1;
@@ -264,7 +265,7 @@ static int next_session(struct journal_prune *p, struct err *err)
 /* One step, or the session when it has no more. Returns: 1, 0 when all were looked at. */
 static int prune_one(struct journal_prune *p, struct err *err)
 {
-	unsigned char digest[SHA_BYTES];
+	unsigned char digest[DIGEST_RAW_BYTES];
 	int64_t seq = 0;
 	if (p->session == 0)
 		return next_session(p, err);
@@ -308,8 +309,8 @@ static int part_steps(struct journal_prune *p, struct err *err)
 
 static void note_hex(struct journal_prune *p, const char *digest)
 {
-	unsigned char raw[SHA_BYTES];
-	if (digest && hex_read(raw, digest) == 0)
+	unsigned char raw[DIGEST_RAW_BYTES];
+	if (digest && digest_read(raw, digest) == 0)
 		digest_note(&p->used, raw);
 }
 
@@ -364,7 +365,7 @@ static int note_node(struct journal_prune *p, struct err *err)
 	p->at = sqlite3_column_int64(s, 0);
 	int large = sqlite3_column_int(s, 1);
 	for (int i = 0; i < 3; i++)
-		if ((large >> i & 1) && db_cell(s, 3 + i).bytes == SHA_BYTES)
+		if ((large >> i & 1) && db_cell(s, 3 + i).bytes == DIGEST_RAW_BYTES)
 			digest_note(&p->used, db_cell(s, 3 + i).data);
 	if (!db_text(s, 2, runtime, sizeof runtime))
 		return err_set(
@@ -383,18 +384,18 @@ static int note_order(struct journal_prune *p, struct err *err)
 	if (r <= 0)
 		return r;
 	p->at = sqlite3_column_int64(s, 0);
-	if (db_cell(s, 1).bytes == SHA_BYTES)
+	if (db_cell(s, 1).bytes == DIGEST_RAW_BYTES)
 		digest_note(&p->used, db_cell(s, 1).data);
 	return 1;
 }
 
-static bool is_used(struct journal_prune *p, const unsigned char digest[SHA_BYTES])
+static bool is_used(struct journal_prune *p, const unsigned char digest[DIGEST_RAW_BYTES])
 {
 	const struct digest_list *noted = &p->j->noted;
-	if (p->used.n > 0 && bsearch(digest, p->used.at, p->used.n, SHA_BYTES, by_bytes))
+	if (p->used.n > 0 && bsearch(digest, p->used.at, p->used.n, DIGEST_RAW_BYTES, by_bytes))
 		return true;
 	for (size_t i = p->n_noted; i < noted->n; i++)
-		if (memcmp(noted->at[i], digest, SHA_BYTES) == 0)
+		if (memcmp(noted->at[i], digest, DIGEST_RAW_BYTES) == 0)
 			return true;
 	return false;
 }
@@ -408,7 +409,7 @@ static int begin_blobs(struct journal_prune *p, struct err *err)
 	if (p->used.is_broken || noted->is_broken)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a list of what is referred to");
 	if (p->used.n > 0)
-		qsort(p->used.at, p->used.n, SHA_BYTES, by_bytes);
+		qsort(p->used.at, p->used.n, DIGEST_RAW_BYTES, by_bytes);
 	cleanup_stmt sqlite3_stmt *s = db_stmt(p->j, STMT_BLOB_LAST, err);
 	int r = s ? db_step(p->j, s, "blobs", err) : -EIO;
 	p->last = r > 0 ? sqlite3_column_int64(s, 0) : 0;
@@ -420,7 +421,7 @@ static int begin_blobs(struct journal_prune *p, struct err *err)
 /* Returns: how many bytes were looked at or removed, 0 behind the last. */
 static int64_t prune_blob(struct journal_prune *p, struct err *err)
 {
-	unsigned char digest[SHA_BYTES];
+	unsigned char digest[DIGEST_RAW_BYTES];
 	int64_t bytes;
 	{
 		cleanup_stmt sqlite3_stmt *s = db_stmt(p->j, STMT_BLOB_ID_NEXT, err);
@@ -492,11 +493,9 @@ static int part_room(struct journal_prune *p, struct err *err)
 
 int journal_prune_begin(struct journal_prune **out, struct journal *j, struct err *err)
 {
-	struct journal_prune *p = j->is_pruning ? NULL : calloc(1, sizeof *p);
-	if (!p)
-		return err_set(err, j->is_pruning ? ERR_BUSY : ERR_NO_MEMORY,
-			j->is_pruning ? "the journal is being pruned already"
-				      : "no memory to prune");
+	if (j->is_pruning)
+		return err_set(err, ERR_BUSY, "the journal is being pruned already");
+	struct journal_prune *p = xnew(struct journal_prune);
 	p->j = j;
 	p->before = INT64_MAX;
 	p->n_free = -1;

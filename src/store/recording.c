@@ -1,42 +1,26 @@
 /* Reading a recording. SPDX-License-Identifier: Apache-2.0 */
 #include "store/recording.h"
 
-#include "base/fd.h"
+#include "base/base64.h"
+#include "base/file.h"
 #include "store/call_step.h"
 #include "store/file_step.h"
 #include "store/journal.h"
-#include "store/line.h"
 #include "store/seal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-void line_check(char out[JOURNAL_DIGEST_BYTES], const char *order, size_t order_bytes,
-	size_t n_steps, const char *head)
+void recording_check(char out[DIGEST_BYTES], const char *order, size_t order_bytes, size_t n_steps,
+	const char *head)
 {
 	char number[24];
-	unsigned char digest[SHA_BYTES], length[8];
 	snprintf(number, sizeof number, "%zu", n_steps);
-	const struct {
-		const char *data;
-		size_t bytes;
-	} parts[] = {{"retort.recording.1", 18}, {order, order_bytes}, {number, strlen(number)},
-		{head, strlen(head)}};
-	crypto_hash_sha256_state state;
-	(void)crypto_hash_sha256_init(&state);
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		seal_length(length, parts[i].bytes);
-		(void)crypto_hash_sha256_update(&state, length, sizeof length);
-		(void)crypto_hash_sha256_update(
-			&state, (const unsigned char *)parts[i].data, parts[i].bytes);
-	}
-	(void)crypto_hash_sha256_final(&state, digest);
-	hex_write(out, digest);
+	const struct digest_part parts[] = {{"retort.recording.1", 18}, {order, order_bytes},
+		{number, strlen(number)}, {head, strlen(head)}};
+	digest_parts(out, parts, ARRAY_LEN(parts));
 }
 
 /* One line of the file. */
@@ -50,8 +34,8 @@ struct line {
 
 static int damaged(const struct line *l, const char *why, struct err *err)
 {
-	err_set(err, ERR_DAMAGED, "line %zu of the record: %s", l->number, why);
-	return err_hint(err, "export it again: a record is read whole or not at all");
+	return err_fail(err, ERR_DAMAGED, "export it again: a record is read whole or not at all",
+		"line %zu of the record: %s", l->number, why);
 }
 
 static int next_line(struct line *l, struct err *err)
@@ -92,45 +76,38 @@ static char *take_text(const json_t *json, const char *name, size_t *out_bytes)
 	const json_t *from = coded ? coded : value;
 	const char *text = json_string_value(from);
 	size_t bytes = json_string_length(from);
-	char *out = text ? malloc(bytes + 1) : NULL;
-	if (!out)
+	struct err ignored;
+	cleanup_buf struct buf out = BUF_INIT(bytes + 3);
+	int r = !text || (coded && json_object_size(value) != 1) ? -EINVAL
+		: coded ? base64_read(&out, text, bytes, &ignored)
+			: buf_append(&out, text, bytes);
+	if (r < 0)
 		return NULL;
-	if (!coded) {
-		memcpy(out, text, bytes);
-	} else if (json_object_size(value) != 1 ||
-		sodium_base642bin((unsigned char *)out, bytes, text, bytes, NULL, &bytes, NULL,
-			sodium_base64_VARIANT_ORIGINAL) < 0) {
-		free(out);
-		return NULL;
-	}
-	out[bytes] = '\0';
-	*out_bytes = bytes;
-	return out;
+	*out_bytes = out.bytes;
+	return buf_take(&out);
 }
 
 static int read_head(
-	struct recording *out, struct line *l, char head[JOURNAL_DIGEST_BYTES], struct err *err)
+	struct recording *out, struct line *l, char head[DIGEST_BYTES], struct err *err)
 {
 	static const char begin[] = "{\"retort_record\"";
-	char check[JOURNAL_DIGEST_BYTES], want[JOURNAL_DIGEST_BYTES];
+	char check[DIGEST_BYTES], want[DIGEST_BYTES];
 	bool is_ours = l->left >= sizeof begin - 1 && memcmp(l->at, begin, sizeof begin - 1) == 0;
 	int r = next_line(l, err);
 	const json_t *version = json_object_get(l->json, "retort_record");
 	if (r < 0 && is_ours)
 		return r;
-	if (r < 0 || !json_is_integer(version)) {
-		err_set(err, ERR_USAGE, "line 1 of the record: it does not begin as one");
-		return err_hint(err, "name a file that `session.export` wrote");
-	}
-	if (json_integer_value(version) > RECORDING_CALLS) {
-		err_set(err, ERR_USAGE, "record of version %lld, and this retort knows %d",
+	if (r < 0 || !json_is_integer(version))
+		return err_fail(err, ERR_USAGE, "name a file that `session.export` wrote",
+			"line 1 of the record: it does not begin as one");
+	if (json_integer_value(version) > RECORDING_CALLS)
+		return err_fail(err, ERR_USAGE, "use the newer retort that wrote it",
+			"record of version %lld, and this retort knows %d",
 			(long long)json_integer_value(version), RECORDING_CALLS);
-		return err_hint(err, "use the newer retort that wrote it");
-	}
 	json_int_t n = json_integer_value(json_object_get(l->json, "steps"));
 	if (json_integer_value(version) < 1 || json_object_size(l->json) != 5 ||
 		!json_is_integer(json_object_get(l->json, "steps")) || n < 0 ||
-		!take_word(l->json, "head", head, JOURNAL_DIGEST_BYTES) ||
+		!take_word(l->json, "head", head, DIGEST_BYTES) ||
 		!take_word(l->json, "check", check, sizeof check))
 		return damaged(l, "it does not say what it must", err);
 	if (n > RECORDING_STEPS_MAX)
@@ -140,7 +117,7 @@ static int read_head(
 	out->order = take_text(l->json, "order", &out->order_bytes);
 	if (!out->order)
 		return damaged(l, "its order is no text", err);
-	line_check(want, out->order, out->order_bytes, (size_t)n, head);
+	recording_check(want, out->order, out->order_bytes, (size_t)n, head);
 	if (strcmp(check, want) != 0)
 		return damaged(l, "it is not what was written", err);
 	return (int)n;
@@ -150,8 +127,7 @@ static int read_head(
 static int read_content(struct journal_node *step, const struct line *l, struct err *err)
 {
 	struct file_step file;
-	unsigned char digest[SHA_BYTES];
-	char hex[JOURNAL_DIGEST_BYTES];
+	char hex[DIGEST_BYTES];
 	if (l->version < RECORDING_FILES || file_step_read(&file, step, err) < 0)
 		return damaged(l, "it is no step", err);
 	if (file.is_removal)
@@ -160,8 +136,7 @@ static int read_content(struct journal_node *step, const struct line *l, struct 
 	step->extra = content;
 	if (!content)
 		return damaged(l, "what was written is missing", err);
-	(void)crypto_hash_sha256(digest, (unsigned char *)content, step->extra_bytes);
-	hex_write(hex, digest);
+	digest_text(hex, content, step->extra_bytes);
 	if (strcmp(hex, file.digest) != 0 || file.size_bytes != step->extra_bytes)
 		return damaged(l, "what was written has another digest", err);
 	return 0;
@@ -186,7 +161,7 @@ static int read_answers(struct journal_node *step, const struct line *l, struct 
 
 static int read_step(struct journal_node *step, struct line *l, const char *parent, struct err *err)
 {
-	char digest[JOURNAL_DIGEST_BYTES];
+	char digest[DIGEST_BYTES];
 	int r = next_line(l, err);
 	if (r < 0)
 		return r;
@@ -215,8 +190,8 @@ static int read_step(struct journal_node *step, struct line *l, const char *pare
 
 static int parse(struct recording *out, struct line *l, struct err *err)
 {
-	char head[JOURNAL_DIGEST_BYTES] = "";
-	char parent[JOURNAL_DIGEST_BYTES] = "";
+	char head[DIGEST_BYTES] = "";
+	char parent[DIGEST_BYTES] = "";
 	int n = read_head(out, l, head, err);
 	if (n < 0)
 		return n;
@@ -258,33 +233,12 @@ int recording_parse(struct recording *out, const char *data, size_t bytes, struc
 	return r;
 }
 
-static int fail_load(const char *path, int sys, struct err *err)
-{
-	enum err_code code = sys == ENOENT || sys == ENOTDIR ? ERR_NOT_FOUND
-		: sys == EACCES || sys == EPERM		     ? ERR_ACCESS
-							     : ERR_IO;
-	return err_sys(err, code, sys, "record %.180s", path);
-}
-
 int recording_load(struct recording *out, const char *path, struct err *err)
 {
-	struct stat st;
+	cleanup_buf struct buf text = BUF_INIT(RECORDING_MAX);
 	*out = (struct recording){0};
-	cleanup_fd int fd = fd_open_regular(path);
-	if (fd == -EINVAL)
-		return err_set(err, ERR_USAGE, "record %.180s: no regular file", path);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return fail_load(path, fd < 0 ? -fd : errno, err);
-	if (st.st_size > RECORDING_MAX)
-		return err_set(
-			err, ERR_LIMIT, "record %.180s: at most %d bytes", path, RECORDING_MAX);
-	char *data = malloc((size_t)st.st_size + 1);
-	if (!data)
-		return err_set(err, ERR_NO_MEMORY, "record %.180s", path);
-	ssize_t n = fd_read_all(fd, data, (size_t)st.st_size);
-	int r = n < 0 ? fail_load(path, (int)-n, err) : recording_parse(out, data, (size_t)n, err);
-	free(data);
-	return r;
+	int r = file_load(&text, path, "record", err);
+	return r < 0 ? r : recording_parse(out, buf_str(&text), text.bytes, err);
 }
 
 void recording_done(struct recording *r)

@@ -46,3 +46,10 @@ int recording_parse(struct recording *out, const char *data, size_t bytes, struc
 /* The same from a file. Errors: also ERR_NOT_FOUND, ERR_ACCESS, ERR_IO. */
 int recording_load(struct recording *out, const char *path, struct err *err);
 void recording_done(struct recording *r);
+
+/*
+ * The "check" of the first line: digest_parts() of "retort.recording.1", order, the number of steps
+ * (decimal) and head.
+ */
+void recording_check(char out[DIGEST_BYTES], const char *order, size_t order_bytes, size_t n_steps,
+	const char *head);

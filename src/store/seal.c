@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/seal.h"
 
-#include <errno.h>
 #include <string.h>
 
-void seal_length(unsigned char out[8], uint64_t n)
+/* Big-endian. */
+static void write_int(unsigned char out[8], uint64_t n)
 {
 	for (int i = 0; i < 8; i++)
 		out[i] = (unsigned char)(n >> (56 - 8 * i));
@@ -20,7 +20,7 @@ void seal_begin(struct seal *s, const char *what, size_t out_bytes)
 void seal_bytes(struct seal *s, const void *data, size_t bytes)
 {
 	unsigned char length[8];
-	seal_length(length, bytes);
+	write_int(length, bytes);
 	(void)crypto_generichash_update(&s->state, length, sizeof length);
 	if (bytes > 0)
 		(void)crypto_generichash_update(&s->state, data, bytes);
@@ -34,25 +34,11 @@ void seal_text(struct seal *s, const char *text)
 void seal_int(struct seal *s, int64_t n)
 {
 	unsigned char bytes[8];
-	seal_length(bytes, (uint64_t)n);
+	write_int(bytes, (uint64_t)n);
 	seal_bytes(s, bytes, sizeof bytes);
 }
 
 void seal_end(struct seal *s, unsigned char *out)
 {
 	(void)crypto_generichash_final(&s->state, out, s->out_bytes);
-}
-
-int hex_read(unsigned char out[SHA_BYTES], const char *hex)
-{
-	size_t bytes = 0;
-	if (strnlen(hex, 2 * SHA_BYTES + 1) != 2 * SHA_BYTES ||
-		sodium_hex2bin(out, SHA_BYTES, hex, 2 * SHA_BYTES, NULL, &bytes, NULL) < 0)
-		return -EINVAL;
-	return bytes == SHA_BYTES ? 0 : -EINVAL;
-}
-
-void hex_write(char out[2 * SHA_BYTES + 1], const unsigned char digest[SHA_BYTES])
-{
-	(void)sodium_bin2hex(out, 2 * SHA_BYTES + 1, digest, SHA_BYTES);
 }

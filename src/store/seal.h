@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SEAL_BYTES = 16, CHAIN_BYTES = 32, SHA_BYTES = 32 };
+enum { SEAL_BYTES = 16, CHAIN_BYTES = 32 };
 
 /* BLAKE2b over parts that each stand behind their length, so that no two lists of parts are alike.
  */
@@ -20,10 +20,3 @@ void seal_bytes(struct seal *s, const void *data, size_t bytes);
 void seal_text(struct seal *s, const char *text);
 void seal_int(struct seal *s, int64_t n);
 void seal_end(struct seal *s, unsigned char *out);
-
-/* A length as digests have it: 8 bytes, big-endian. */
-void seal_length(unsigned char out[8], uint64_t n);
-
-/* 64 hexadecimal digits of either case. Returns: 0, -EINVAL. */
-int hex_read(unsigned char out[SHA_BYTES], const char *hex);
-void hex_write(char out[2 * SHA_BYTES + 1], const unsigned char digest[SHA_BYTES]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/account.h"
-#include "store/parts.h"
+#include "store/inside.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@ int text_check(const char *text, size_t room, const char *what, struct err *err)
 
 int digest_check(const char *text, const char *what, struct err *err)
 {
-	size_t n = strnlen(text, JOURNAL_DIGEST_BYTES);
-	if (n == 0 || (n == 2 * SHA_BYTES && strspn(text, "0123456789abcdef") == n))
+	size_t n = strnlen(text, DIGEST_BYTES);
+	if (n == 0 || (n == 2 * DIGEST_RAW_BYTES && strspn(text, "0123456789abcdef") == n))
 		return 0;
 	return err_set(err, ERR_USAGE, "%s %.70s: not the whole digest of a step", what, text);
 }
@@ -61,7 +61,7 @@ static void row_seal(unsigned char out[SEAL_BYTES], const struct session_row *ro
 		seal_int(&s, numbers[i]);
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		seal_text(&s, texts[i]);
-	seal_bytes(&s, row->order_digest, SHA_BYTES);
+	seal_bytes(&s, row->order_digest, DIGEST_RAW_BYTES);
 	seal_end(&s, out);
 }
 
@@ -83,7 +83,7 @@ int session_row_read(sqlite3_stmt *s, struct session_row *row, struct err *err)
 		db_text(s, 3, row->parent, sizeof row->parent) &&
 		db_text(s, 4, row->fork, sizeof row->fork) &&
 		db_text(s, 5, row->head, sizeof row->head) &&
-		db_copy(s, 8, row->order_digest, SHA_BYTES) &&
+		db_copy(s, 8, row->order_digest, DIGEST_RAW_BYTES) &&
 		db_copy(s, 10, stored, sizeof stored) &&
 		db_text(s, 11, row->owner, sizeof row->owner) &&
 		db_text(s, 14, row->ended, sizeof row->ended);
@@ -133,8 +133,8 @@ static int find_name(struct journal *j, const char *owner, const char *name,
 	r = db_step(j, s, "session", err);
 	if (r <= 0)
 		return r < 0 ? r : 1;
-	err_set(err, ERR_USAGE, "more than one owner has a session %s", name);
-	return err_hint(err, "give its id");
+	return err_fail(
+		err, ERR_USAGE, "give its id", "more than one owner has a session %s", name);
 }
 
 int session_find(struct journal *j, const char *id, struct session_row *row, struct err *err)
@@ -154,7 +154,7 @@ static int write_row(struct journal *j, enum stmt how, const struct session_row 
 		(void)sqlite3_bind_text(s, 1 + i, texts[i], -1, SQLITE_STATIC);
 	(void)sqlite3_bind_int64(s, 6, row->created_ms);
 	(void)sqlite3_bind_int64(s, 7, row->closed_ms);
-	db_bind(s, 8, row->order_digest, SHA_BYTES);
+	db_bind(s, 8, row->order_digest, DIGEST_RAW_BYTES);
 	(void)sqlite3_bind_int64(s, 9, row->change);
 	db_bind(s, 10, seal, SEAL_BYTES);
 	(void)sqlite3_bind_int64(s, 11, row->n);
@@ -206,8 +206,8 @@ static int name_free(
 	int r = name[0] ? find_name(j, owner, name, &other, err) : 0;
 	if (r <= 0 || strcmp(other.id, id) == 0)
 		return MIN(r, 0);
-	err_set(err, ERR_USAGE, "session name %s: %s has it", name, other.id);
-	return err_hint(err, "take another name, or close that session");
+	return err_fail(err, ERR_USAGE, "take another name, or close that session",
+		"session name %s: %s has it", name, other.id);
 }
 
 static int add(struct journal *j, struct journal_session *s, struct err *err)
@@ -493,7 +493,7 @@ static int change(
 	struct journal *j, const char *id, enum change_kind kind, const char *text, struct err *err)
 {
 	struct session_row row;
-	unsigned char digest[SHA_BYTES];
+	unsigned char digest[DIGEST_RAW_BYTES];
 	int r = session_find(j, id, &row, err);
 	if (r < 0 || (kind == CHANGE_CLOSE && row.closed_ms) ||
 		(kind == CHANGE_TAINT && row.is_tainted))
@@ -519,7 +519,7 @@ static int change(
 	}
 	if (r < 0)
 		return r;
-	bool has_digest = kind == CHANGE_MOVE && hex_read(digest, row.head) == 0;
+	bool has_digest = kind == CHANGE_MOVE && digest_read(digest, row.head) == 0;
 	return session_write(j, &row, kind, has_digest ? digest : NULL, err);
 }
 

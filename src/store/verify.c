@@ -1,5 +1,5 @@
 /* Everything read and checked. SPDX-License-Identifier: Apache-2.0 */
-#include "store/parts.h"
+#include "store/inside.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -122,15 +122,15 @@ static void check_nodes(struct check *c)
 static void check_noted(
 	struct check *c, int64_t seq, enum change_kind kind, const unsigned char *digest)
 {
-	char hex[JOURNAL_DIGEST_BYTES], what[80];
+	char hex[DIGEST_BYTES], what[80];
 	sqlite3_stmt *b = NULL;
 	int64_t r;
-	hex_write(hex, digest);
+	digest_write(hex, digest);
 	snprintf(what, sizeof what, "%s %s", kind == CHANGE_BLOB ? "blob" : "step", hex);
 	if (kind == CHANGE_BLOB) {
 		b = db_stmt(c->j, STMT_BLOB_FIND, &c->err);
 		if (b)
-			db_bind(b, 1, digest, SHA_BYTES);
+			db_bind(b, 1, digest, DIGEST_RAW_BYTES);
 		r = b && db_step(c->j, b, "blob", &c->err) > 0 ? 1 : -1;
 		stmt_reset(&b);
 		c->n_blobs++;
@@ -166,7 +166,7 @@ static int64_t check_gap(struct check *c, struct chain_end *end, sqlite3_stmt *s
 /* Returns: the entry's number, 0 behind the last, negative when it cannot be read. */
 static int64_t check_change(struct check *c, struct chain_end *end)
 {
-	unsigned char chain[CHAIN_BYTES], digest[SHA_BYTES];
+	unsigned char chain[CHAIN_BYTES], digest[DIGEST_RAW_BYTES];
 	cleanup_stmt sqlite3_stmt *s = db_stmt(c->j, STMT_CHANGE_NEXT, &c->err);
 	if (!s)
 		return -EIO;

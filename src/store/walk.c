@@ -1,5 +1,5 @@
 /* Along the tree. SPDX-License-Identifier: Apache-2.0 */
-#include "store/parts.h"
+#include "store/inside.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,17 +10,17 @@ struct attempt {
 	int64_t seq, at_ms;
 	enum change_kind kind;
 	const char *session;
-	char digest[JOURNAL_DIGEST_BYTES];
+	char digest[DIGEST_BYTES];
 };
 
 struct walk {
 	enum journal_read how;
 	journal_node_fn *fn;
 	void *user;
-	const char *want;		 /* the digest that must stand there, or NULL */
-	const char *parent;		 /* the parent that it must have, or NULL */
-	const struct attempt *attempt;	 /* or NULL */
-	char next[JOURNAL_DIGEST_BYTES]; /* the parent it has */
+	const char *want;	       /* the digest that must stand there, or NULL */
+	const char *parent;	       /* the parent that it must have, or NULL */
+	const struct attempt *attempt; /* or NULL */
+	char next[DIGEST_BYTES];       /* the parent it has */
 };
 
 static void tell_attempt(struct journal_node *node, const struct attempt *a)
@@ -118,7 +118,7 @@ static int64_t next_child(struct journal *j, int64_t parent, int64_t after, stru
 int64_t journal_children(struct journal *j, const char *digest, uint64_t max, journal_node_fn *fn,
 	void *user, struct err *err)
 {
-	char parent_hex[JOURNAL_DIGEST_BYTES] = "";
+	char parent_hex[DIGEST_BYTES] = "";
 	struct walk w = {.fn = fn, .user = user, .parent = parent_hex};
 	int64_t n = 0, seq = 0, parent = 0;
 	int r = 0;
@@ -141,12 +141,13 @@ int64_t journal_children(struct journal *j, const char *digest, uint64_t max, jo
 	return r < 0 ? r : n;
 }
 
-static int64_t get_depth(struct journal *j, const unsigned char name[SHA_BYTES], struct err *err)
+static int64_t get_depth(
+	struct journal *j, const unsigned char name[DIGEST_RAW_BYTES], struct err *err)
 {
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_NODE_DEPTH, err);
 	if (!s)
 		return -EIO;
-	db_bind(s, 1, name, SHA_BYTES);
+	db_bind(s, 1, name, DIGEST_RAW_BYTES);
 	int r = db_step(j, s, "steps", err);
 	return r > 0 ? sqlite3_column_int64(s, 0) : r;
 }
@@ -159,11 +160,11 @@ static int pass(void *user, const struct journal_node *node, struct err *err)
 
 int64_t journal_depth(struct journal *j, const char *digest, struct err *err)
 {
-	unsigned char name[SHA_BYTES];
+	unsigned char name[DIGEST_RAW_BYTES];
 	struct err named;
 	if (!digest[0])
 		return 0;
-	if (hex_read(name, digest) < 0)
+	if (digest_read(name, digest) < 0)
 		return digest_check(digest, "step", err);
 	int64_t n = get_depth(j, name, err);
 	/* Which of them it is, is known to who reads one after the other. */
@@ -176,8 +177,8 @@ int64_t journal_depth(struct journal *j, const char *digest, struct err *err)
 int journal_again(struct journal *j, const char *owner, const char *digest,
 	struct journal_again *out, struct err *err)
 {
-	unsigned char name[SHA_BYTES];
-	if (hex_read(name, digest) < 0)
+	unsigned char name[DIGEST_RAW_BYTES];
+	if (digest_read(name, digest) < 0)
 		return digest_check(digest, "step", err);
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_STEP_AGAIN, err);
 	if (!s)
@@ -197,7 +198,7 @@ int journal_again(struct journal *j, const char *owner, const char *digest,
 /* Returns: 1 with the change before @a, 0 before the first. */
 static int next_attempt(struct journal *j, int64_t session, struct attempt *a, struct err *err)
 {
-	unsigned char name[SHA_BYTES];
+	unsigned char name[DIGEST_RAW_BYTES];
 	cleanup_stmt sqlite3_stmt *s = db_stmt(j, STMT_SESSION_STEP, err);
 	if (!s)
 		return -EIO;
@@ -212,7 +213,7 @@ static int next_attempt(struct journal *j, int64_t session, struct attempt *a, s
 	if (!db_copy(s, 1, name, sizeof name))
 		return err_set(
 			err, ERR_DAMAGED, "change %lld: it names no step", (long long)a->seq);
-	hex_write(a->digest, name);
+	digest_write(a->digest, name);
 	return 1;
 }
 

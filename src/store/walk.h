@@ -23,7 +23,7 @@ int64_t journal_brief(struct journal *j, const char *digest, uint64_t max, journ
 
 /* The same, some at a time: @at is where it goes on, "" behind the first step. Returns as above. */
 struct journal_way {
-	char at[JOURNAL_DIGEST_BYTES];
+	char at[DIGEST_BYTES];
 	int64_t before; /* 0: nothing was told yet */
 	enum journal_read how;
 };

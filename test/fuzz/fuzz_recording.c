@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct recording rec;
 	struct err err = {0};
-	char parent[JOURNAL_DIGEST_BYTES] = "", digest[JOURNAL_DIGEST_BYTES];
+	char parent[DIGEST_BYTES] = "", digest[DIGEST_BYTES];
 	char *copy = malloc(bytes + 1); /* exact, so that reading past it is seen */
 	MUST(copy != NULL);
 	if (bytes > 0)

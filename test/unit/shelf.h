@@ -67,7 +67,7 @@ static inline int shelf_session(struct journal *j, const char *id, const char *n
 
 /* A step behind @parent; its digest goes to @digest, which may be @parent. */
 static inline int shelf_record(struct journal *j, const char *session, const char *parent,
-	const char *code, const char *record, char digest[JOURNAL_DIGEST_BYTES])
+	const char *code, const char *record, char digest[DIGEST_BYTES])
 {
 	struct err err = {0};
 	struct journal_node n = {.code = code,
@@ -84,12 +84,12 @@ static inline int shelf_record(struct journal *j, const char *session, const cha
 	int r = journal_commit(j, &n, NULL, &err);
 	if (r < 0)
 		printf("# commit: %s\n", err.msg);
-	memcpy(digest, n.digest, JOURNAL_DIGEST_BYTES);
+	memcpy(digest, n.digest, DIGEST_BYTES);
 	return r;
 }
 
 static inline int shelf_step(struct journal *j, const char *session, const char *parent,
-	const char *code, char digest[JOURNAL_DIGEST_BYTES])
+	const char *code, char digest[DIGEST_BYTES])
 {
 	return shelf_record(
 		j, session, parent, code, "{\"status\":\"ok\",\"stdout\":\"42\\n\"}", digest);
@@ -97,10 +97,10 @@ static inline int shelf_step(struct journal *j, const char *session, const char 
 
 /* A step that called a tool twice and was answered @answer once. */
 static inline int shelf_calls(struct journal *j, const char *session, const char *parent,
-	const char *answer, char digest[JOURNAL_DIGEST_BYTES])
+	const char *answer, char digest[DIGEST_BYTES])
 {
 	struct err err = {0};
-	char record[512], blob[JOURNAL_DIGEST_BYTES];
+	char record[512], blob[DIGEST_BYTES];
 	if (journal_blob_put(j, answer, strlen(answer), blob, &err) < 0)
 		printf("# blob: %s\n", err.msg);
 	snprintf(record, sizeof record,
@@ -112,7 +112,7 @@ static inline int shelf_calls(struct journal *j, const char *session, const char
 
 /* A file that was written, as a step behind @parent. */
 static inline int shelf_file(struct journal *j, const char *session, const char *parent,
-	const char *path, const void *data, size_t bytes, char digest[JOURNAL_DIGEST_BYTES])
+	const char *path, const void *data, size_t bytes, char digest[DIGEST_BYTES])
 {
 	struct err err = {0};
 	struct file_step file = {.size_bytes = bytes};

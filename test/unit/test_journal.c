@@ -32,7 +32,7 @@ TEST(digest_is_what_the_header_says)
 {
 	/* printf of the parts, lengths as 8 bytes, into sha256sum */
 	struct journal_node n = {.code = "1+1", .code_bytes = 3, .record = "{}", .record_bytes = 2};
-	char digest[JOURNAL_DIGEST_BYTES];
+	char digest[DIGEST_BYTES];
 	strcpy(n.runtime, "python");
 	journal_digest(digest, &n);
 	CHECK_STR(digest, "d3afed351f86c2787129213048aeb2b19b32c63b4b43d56351345de217d3b397");
@@ -41,7 +41,7 @@ TEST(digest_is_what_the_header_says)
 TEST(a_step_is_there_after_reopening)
 {
 	SHELF;
-	char sub[96], digest[JOURNAL_DIGEST_BYTES] = "";
+	char sub[96], digest[DIGEST_BYTES] = "";
 	struct stat st;
 	snprintf(sub, sizeof sub, "%s/a/b", dir);
 	struct journal *j = shelf_open(sub);
@@ -78,7 +78,7 @@ TEST(files_are_for_the_owner_alone)
 	static const char *const names[] = {
 		"journal.db", "journal.db-wal", "journal.head", "journal.lock"};
 	SHELF;
-	char digest[JOURNAL_DIGEST_BYTES], path[128];
+	char digest[DIGEST_BYTES], path[128];
 	struct stat st;
 	JOURNAL j = shelf_open(dir);
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
@@ -93,12 +93,12 @@ TEST(files_are_for_the_owner_alone)
 TEST(steps_are_found_by_their_beginning)
 {
 	SHELF;
-	char digest[JOURNAL_DIGEST_BYTES] = "", some[JOURNAL_DIGEST_BYTES];
+	char digest[DIGEST_BYTES] = "", some[DIGEST_BYTES];
 	JOURNAL j = shelf_open(dir);
 	struct journal_node n;
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	/* 400 steps: two of them begin with the same four digits, nearly always */
-	char all[400][JOURNAL_DIGEST_BYTES], code[16];
+	char all[400][DIGEST_BYTES], code[16];
 	for (int i = 0; i < 400; i++) {
 		snprintf(code, sizeof code, "x%d", i);
 		CHECK_INT(shelf_step(j, "s-a", digest, code, all[i]), 0);
@@ -136,8 +136,7 @@ TEST(steps_are_found_by_their_beginning)
 TEST(the_same_step_twice_is_one)
 {
 	SHELF;
-	char a[JOURNAL_DIGEST_BYTES] = "", b[JOURNAL_DIGEST_BYTES] = "",
-	     c[JOURNAL_DIGEST_BYTES] = "";
+	char a[DIGEST_BYTES] = "", b[DIGEST_BYTES] = "", c[DIGEST_BYTES] = "";
 	JOURNAL j = shelf_open(dir);
 	struct journal_session s;
 	struct journal_size size;
@@ -160,7 +159,7 @@ TEST(the_same_step_twice_is_one)
 }
 
 struct list {
-	char digest[64][JOURNAL_DIGEST_BYTES];
+	char digest[64][DIGEST_BYTES];
 	int n;
 	struct journal *j;
 	bool is_nested;
@@ -169,7 +168,7 @@ struct list {
 static int to_list(void *user, const struct journal_node *node, struct err *err)
 {
 	struct list *l = user, inner = {0};
-	memcpy(l->digest[l->n++], node->digest, JOURNAL_DIGEST_BYTES);
+	memcpy(l->digest[l->n++], node->digest, DIGEST_BYTES);
 	if (l->is_nested && journal_children(l->j, node->digest, 0, to_list, &inner, err) < 0)
 		return -1;
 	return 0;
@@ -178,8 +177,8 @@ static int to_list(void *user, const struct journal_node *node, struct err *err)
 TEST(walks)
 {
 	SHELF;
-	char at[JOURNAL_DIGEST_BYTES] = "", root[JOURNAL_DIGEST_BYTES], x[JOURNAL_DIGEST_BYTES];
-	char last[JOURNAL_DIGEST_BYTES], code[16];
+	char at[DIGEST_BYTES] = "", root[DIGEST_BYTES], x[DIGEST_BYTES];
+	char last[DIGEST_BYTES], code[16];
 	JOURNAL j = shelf_open(dir);
 	struct list l = {.j = j, .is_nested = true};
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
@@ -223,7 +222,7 @@ static int count_session(void *user, const struct journal_session *s, struct err
 TEST(sessions)
 {
 	SHELF;
-	char a[JOURNAL_DIGEST_BYTES];
+	char a[DIGEST_BYTES];
 	int n = 0;
 	JOURNAL j = shelf_open(dir);
 	struct journal_session s = {.id = "s-c", .parent = "s-a"};
@@ -285,7 +284,7 @@ TEST(sessions)
 TEST(what_is_read_ahead_is_read_anew_after_a_change)
 {
 	SHELF;
-	char a[JOURNAL_DIGEST_BYTES], b[JOURNAL_DIGEST_BYTES], c[JOURNAL_DIGEST_BYTES];
+	char a[DIGEST_BYTES], b[DIGEST_BYTES], c[DIGEST_BYTES];
 	JOURNAL j = shelf_open(dir);
 	struct journal_session s;
 	struct journal_node n;
@@ -327,7 +326,7 @@ TEST(what_is_read_ahead_is_read_anew_after_a_change)
 TEST(bad_steps_are_refused)
 {
 	SHELF;
-	char digest[JOURNAL_DIGEST_BYTES] = "";
+	char digest[DIGEST_BYTES] = "";
 	JOURNAL j = shelf_open(dir);
 	struct journal_size size;
 	struct journal_node n = {.session = "s-none"};
@@ -370,8 +369,8 @@ TEST(large_texts_and_blobs)
 {
 	SHELF;
 	const size_t bytes = 3 << 20;
-	char *big = malloc(bytes + 1), *back = NULL, digest[JOURNAL_DIGEST_BYTES];
-	char again[JOURNAL_DIGEST_BYTES];
+	char *big = malloc(bytes + 1), *back = NULL, digest[DIGEST_BYTES];
+	char again[DIGEST_BYTES];
 	size_t n_back = 0;
 	JOURNAL j = shelf_open(dir);
 	struct journal_size size, more;
@@ -478,7 +477,7 @@ TEST(a_newer_version_is_told)
 TEST(a_file_is_a_step)
 {
 	SHELF;
-	char at[JOURNAL_DIGEST_BYTES] = "";
+	char at[DIGEST_BYTES] = "";
 	struct journal_node node;
 	struct file_step file;
 	struct journal *k = shelf_open(dir);
@@ -538,7 +537,7 @@ TEST(what_is_no_journal_is_told)
 TEST(a_database_that_is_gone_is_not_made_anew)
 {
 	SHELF;
-	char path[128], digest[JOURNAL_DIGEST_BYTES];
+	char path[128], digest[DIGEST_BYTES];
 	struct journal *j = shelf_open(dir);
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	CHECK_INT(shelf_step(j, "s-a", "", "1", digest), 0);
@@ -554,7 +553,7 @@ TEST(a_database_that_is_gone_is_not_made_anew)
 TEST(a_log_that_goes_under_an_engine)
 {
 	SHELF;
-	char path[128], command[256], first[JOURNAL_DIGEST_BYTES], digest[JOURNAL_DIGEST_BYTES];
+	char path[128], command[256], first[DIGEST_BYTES], digest[DIGEST_BYTES];
 	struct journal *j = shelf_open(dir);
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	CHECK_INT(shelf_step(j, "s-a", "", "1", first), 0);
@@ -597,7 +596,7 @@ TEST(a_database_that_changes_under_an_engine)
 	};
 	for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
 		SHELF;
-		char command[256], first[JOURNAL_DIGEST_BYTES], digest[JOURNAL_DIGEST_BYTES];
+		char command[256], first[DIGEST_BYTES], digest[DIGEST_BYTES];
 		bool is_synced = i % 2;
 		struct journal *j = shelf_open(dir);
 		CHECK_INT(shelf_session(j, "s-a", ""), 0);
@@ -622,7 +621,7 @@ TEST(a_database_that_changes_under_an_engine)
 TEST(a_log_that_is_cut_under_an_engine)
 {
 	SHELF;
-	char path[128], command[256], first[JOURNAL_DIGEST_BYTES], digest[JOURNAL_DIGEST_BYTES];
+	char path[128], command[256], first[DIGEST_BYTES], digest[DIGEST_BYTES];
 	struct journal *j = shelf_open(dir);
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	CHECK_INT(journal_idle(j, &err), 0);
@@ -650,7 +649,7 @@ TEST(a_directory_that_goes_under_an_engine)
 {
 	SHELF;
 	char sub[96], away[96], new[96];
-	char first[JOURNAL_DIGEST_BYTES], digest[JOURNAL_DIGEST_BYTES];
+	char first[DIGEST_BYTES], digest[DIGEST_BYTES];
 	snprintf(sub, sizeof sub, "%s/there", dir);
 	snprintf(away, sizeof away, "%s/away", dir);
 	snprintf(new, sizeof new, "%s/new", dir);
@@ -741,7 +740,7 @@ TEST(a_database_that_cannot_be_written)
 
 /* Commit until nothing more can be written. Returns: how many, or -1 when it ends in another way.
  */
-static int fill(struct journal *j, char last[JOURNAL_DIGEST_BYTES])
+static int fill(struct journal *j, char last[DIGEST_BYTES])
 {
 	struct err err = {0};
 	int n = 0;
@@ -761,7 +760,7 @@ static int fill(struct journal *j, char last[JOURNAL_DIGEST_BYTES])
 
 static int fill_and_look(const char *dir, void (*tight)(const char *), void (*wide)(const char *))
 {
-	char last[JOURNAL_DIGEST_BYTES] = "";
+	char last[DIGEST_BYTES] = "";
 	struct err err = {0};
 	struct journal *j = shelf_open(dir);
 	struct journal_session s;
@@ -961,7 +960,7 @@ TEST(a_long_record_is_left_out_where_steps_are_listed)
 	SHELF;
 	JOURNAL j = shelf_open(dir);
 	char *record = malloc(LARGE_BYTES);
-	struct journal_name name;
+	struct step_name name;
 	struct journal_node node = {
 		.code = "1", .code_bytes = 1, .record = record, .record_bytes = LARGE_BYTES};
 	struct told told = {0};
@@ -971,7 +970,9 @@ TEST(a_long_record_is_left_out_where_steps_are_listed)
 	snprintf(node.runtime, sizeof node.runtime, "python");
 	snprintf(node.status, sizeof node.status, "ok");
 	snprintf(node.outcome, sizeof node.outcome, "committed");
-	journal_name(&name, &node);
+	const struct step_texts texts = {
+		"", "python", {node.code, node.code_bytes}, {node.record, node.record_bytes}};
+	step_name(&name, &texts);
 	node.name = &name;
 	CHECK_INT(journal_commit(j, &node, NULL, &err), 0);
 	CHECK_STR(node.digest, name.digest);
@@ -985,7 +986,7 @@ TEST(a_long_record_is_left_out_where_steps_are_listed)
 TEST(an_idle_moment_empties_the_log)
 {
 	SHELF;
-	char last[JOURNAL_DIGEST_BYTES] = "", code[16];
+	char last[DIGEST_BYTES] = "", code[16];
 	static char large[LARGE_BYTES + 1];
 	int n_full = 0;
 	JOURNAL j = shelf_open(dir);
@@ -1043,7 +1044,7 @@ static int count_codes(void *user, const struct journal_node *node, struct err *
 TEST(steps_are_counted_and_told_by_session)
 {
 	SHELF;
-	char a[JOURNAL_DIGEST_BYTES] = "", b[JOURNAL_DIGEST_BYTES], codes[64] = "";
+	char a[DIGEST_BYTES] = "", b[DIGEST_BYTES], codes[64] = "";
 	JOURNAL j = shelf_open(dir);
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	CHECK_INT(shelf_session(j, "s-b", ""), 0);

@@ -22,7 +22,7 @@ static void work(const char *dir, int out)
 {
 	struct err err = {0};
 	struct journal_session s;
-	char at[JOURNAL_DIGEST_BYTES], code[8192];
+	char at[DIGEST_BYTES], code[8192];
 	struct journal *j = shelf_open(dir);
 	if (!j)
 		_exit(3);
@@ -47,8 +47,7 @@ static void work(const char *dir, int out)
 
 /* @delay_us later than it began, or than it was open. Returns: how many steps were acknowledged;
  * the last one is in @last. */
-static int run_and_kill(
-	const char *dir, bool when_open, unsigned delay_us, char last[JOURNAL_DIGEST_BYTES])
+static int run_and_kill(const char *dir, bool when_open, unsigned delay_us, char last[DIGEST_BYTES])
 {
 	char said[SAID_BYTES];
 	int ends[2], n = 0, status = 0;
@@ -89,8 +88,7 @@ static void print(void *user, const char *what, const char *why)
 
 /* The head is the last acknowledged step, or one step on, whose acknowledgement was under way; and
  * the next run goes on from there, acknowledged or not. */
-static void check_after(
-	const char *dir, char last[JOURNAL_DIGEST_BYTES], int64_t n_acked, bool deep)
+static void check_after(const char *dir, char last[DIGEST_BYTES], int64_t n_acked, bool deep)
 {
 	struct err err = {0};
 	struct journal_session s;
@@ -105,7 +103,7 @@ static void check_after(
 		CHECK(strcmp(s.head, last) == 0 || strcmp(n.parent, last) == 0);
 		if (deep)
 			CHECK(journal_ancestors(j, s.head, 0, count, &n_steps, &err) >= n_acked);
-		memcpy(last, s.head, JOURNAL_DIGEST_BYTES);
+		memcpy(last, s.head, DIGEST_BYTES);
 		journal_node_done(&n);
 		journal_session_done(&s);
 	}
@@ -116,7 +114,7 @@ static void check_after(
 TEST(killed_at_random_points)
 {
 	SHELF;
-	char last[JOURNAL_DIGEST_BYTES] = "";
+	char last[DIGEST_BYTES] = "";
 	int64_t n_acked = 0;
 	unsigned state = 5;
 	for (int i = 0; i < N_KILLS; i++) {
@@ -139,7 +137,7 @@ TEST(commits_stay_cheap)
 {
 	SHELF;
 	static int64_t us[N_SPEED];
-	char at[JOURNAL_DIGEST_BYTES] = "", code[64];
+	char at[DIGEST_BYTES] = "", code[64];
 	const char *many = getenv("RETORT_TEST_STEPS"), *where = getenv("RETORT_TEST_DIR");
 	char place[256];
 	struct journal_size size;

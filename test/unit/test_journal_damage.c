@@ -76,7 +76,7 @@ static void picture_done(struct picture *p)
 static void build(struct journal *j)
 {
 	struct err err = {0};
-	char at[JOURNAL_DIGEST_BYTES] = "", code[LARGE_BYTES + 1], blob[JOURNAL_DIGEST_BYTES];
+	char at[DIGEST_BYTES] = "", code[LARGE_BYTES + 1], blob[DIGEST_BYTES];
 	CHECK_INT(shelf_session(j, "s-a", "one"), 0);
 	for (int i = 0; i < N_STEPS; i++) {
 		size_t n = i % 8 == 7 ? LARGE_BYTES : 20;
@@ -97,7 +97,7 @@ static void build(struct journal *j)
 
 struct content {
 	struct journal_node_list {
-		char digest[JOURNAL_DIGEST_BYTES];
+		char digest[DIGEST_BYTES];
 	} step[N_STEPS];
 	int n_steps;
 	char text[1 << 16]; /* everything that is told of steps and sessions */
@@ -431,7 +431,7 @@ TEST(an_older_copy_is_noticed)
 	SHELF;
 	struct named named;
 	static struct content want;
-	char digest[JOURNAL_DIGEST_BYTES];
+	char digest[DIGEST_BYTES];
 	struct journal *j = shelf_open(dir);
 	build(j);
 	journal_close(j);
@@ -472,7 +472,7 @@ static void other_boot(const char *dir)
 TEST(what_a_loss_of_power_took_is_counted)
 {
 	SHELF;
-	char digest[JOURNAL_DIGEST_BYTES], path[128];
+	char digest[DIGEST_BYTES], path[128];
 	struct journal_size size;
 	struct journal *j = shelf_open(dir);
 	build(j);

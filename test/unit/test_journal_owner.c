@@ -152,7 +152,7 @@ TEST(an_older_journal_is_read_and_made_new)
 {
 	for (int version = 1; version <= 4; version++) {
 		SHELF;
-		char at[JOURNAL_DIGEST_BYTES] = "";
+		char at[DIGEST_BYTES] = "";
 		struct journal_session s;
 		struct journal *k = shelf_open(dir);
 		CHECK_INT(shelf_session(k, "s-old", "work"), 0);
@@ -208,7 +208,7 @@ static bool is_tainted(struct journal *j, const char *id)
 TEST(a_taint_stays)
 {
 	SHELF;
-	char at[JOURNAL_DIGEST_BYTES] = "";
+	char at[DIGEST_BYTES] = "";
 	struct journal *k = shelf_open(dir);
 	CHECK_INT(add(k, "", "s-a", "plain"), 0);
 	CHECK_INT(add(k, "ann", "s-b", "work"), 0);

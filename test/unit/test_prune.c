@@ -55,7 +55,7 @@ static int64_t bytes_of(const char *dir)
 TEST(what_nobody_has_any_more_goes)
 {
 	SHELF;
-	char a[JOURNAL_DIGEST_BYTES] = "", b[JOURNAL_DIGEST_BYTES] = "", c[JOURNAL_DIGEST_BYTES];
+	char a[DIGEST_BYTES] = "", b[DIGEST_BYTES] = "", c[DIGEST_BYTES];
 	struct journal_size size;
 	struct journal_node node;
 	JOURNAL j = shelf_open(dir);
@@ -100,8 +100,8 @@ TEST(what_nobody_has_any_more_goes)
 TEST(what_another_session_stands_on_stays)
 {
 	SHELF;
-	char root[JOURNAL_DIGEST_BYTES] = "", a[JOURNAL_DIGEST_BYTES], side[JOURNAL_DIGEST_BYTES];
-	char b[JOURNAL_DIGEST_BYTES], same[JOURNAL_DIGEST_BYTES] = "";
+	char root[DIGEST_BYTES] = "", a[DIGEST_BYTES], side[DIGEST_BYTES];
+	char b[DIGEST_BYTES], same[DIGEST_BYTES] = "";
 	struct journal_size size;
 	JOURNAL j = shelf_open(dir);
 	CHECK_INT(shelf_session(j, "s-a", "a"), 0);
@@ -141,7 +141,7 @@ TEST(what_another_session_stands_on_stays)
 TEST(what_is_put_and_not_yet_kept_stays)
 {
 	SHELF;
-	char digest[JOURNAL_DIGEST_BYTES], mid[JOURNAL_DIGEST_BYTES], *data = NULL;
+	char digest[DIGEST_BYTES], mid[DIGEST_BYTES], *data = NULL;
 	size_t bytes;
 	struct journal_prune *p = NULL;
 	JOURNAL j = shelf_open(dir);
@@ -167,7 +167,7 @@ TEST(room_is_given_back)
 {
 	SHELF;
 	enum { BYTES = 4 << 20 };
-	char a[JOURNAL_DIGEST_BYTES] = "", *text = calloc(1, BYTES);
+	char a[DIGEST_BYTES] = "", *text = calloc(1, BYTES);
 	JOURNAL j = shelf_open(dir);
 	CHECK_INT(shelf_session(j, "s-a", "a"), 0);
 	for (int i = 0; i < 4; i++) {
@@ -211,7 +211,7 @@ TEST(it_may_end_anywhere)
 {
 	for (int parts = 0; parts < 12; parts++) {
 		SHELF;
-		char a[JOURNAL_DIGEST_BYTES] = "";
+		char a[DIGEST_BYTES] = "";
 		struct journal_prune *p = NULL;
 		struct journal_size size;
 		const struct prune_which all = {.before_ms = INT64_MAX};

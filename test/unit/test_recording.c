@@ -4,10 +4,10 @@
 
 #include "shelf.h"
 
-static char *record_some(const char *dir, size_t *bytes, char last[JOURNAL_DIGEST_BYTES])
+static char *record_some(const char *dir, size_t *bytes, char last[DIGEST_BYTES])
 {
 	struct err err = {0};
-	char at[JOURNAL_DIGEST_BYTES] = "";
+	char at[DIGEST_BYTES] = "";
 	char *text = NULL;
 	JOURNAL j = shelf_open(dir);
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
@@ -16,7 +16,7 @@ static char *record_some(const char *dir, size_t *bytes, char last[JOURNAL_DIGES
 	CHECK_INT(shelf_file(j, "s-a", at, "a/b", "\0\xff", 2, at), 0);
 	CHECK_INT(shelf_step(j, "s-a", at, "caf\xc3\xa9 \"\n\t", at), 0);
 	CHECK_INT(shelf_calls(j, "s-a", at, "{\"value\":\"\303\251\"}", at), 0);
-	memcpy(last, at, JOURNAL_DIGEST_BYTES);
+	memcpy(last, at, DIGEST_BYTES);
 	CHECK_INT(shelf_step(j, "s-a", at, "beyond", at), 0);
 	FILE *f = open_memstream(&text, bytes);
 	CHECK_INT(shelf_export(j, "s-a", last, f, &err), 0);
@@ -27,7 +27,7 @@ static char *record_some(const char *dir, size_t *bytes, char last[JOURNAL_DIGES
 TEST(what_is_exported_is_read)
 {
 	SHELF;
-	char last[JOURNAL_DIGEST_BYTES], path[128];
+	char last[DIGEST_BYTES], path[128];
 	size_t bytes = 0;
 	char *text = record_some(dir, &bytes, last);
 	struct recording r;
@@ -69,7 +69,7 @@ TEST(two_sessions_with_the_same_steps_are_the_same_bytes)
 	JOURNAL j = shelf_open(dir);
 	for (int i = 0; i < 2; i++) {
 		const char *id = i ? "s-b" : "s-a";
-		char at[JOURNAL_DIGEST_BYTES] = "";
+		char at[DIGEST_BYTES] = "";
 		CHECK_INT(shelf_session(j, id, ""), 0);
 		CHECK_INT(shelf_step(j, id, "", "a = 1", at), i);
 		CHECK_INT(shelf_step(j, id, at, "a", at), i);
@@ -87,7 +87,7 @@ TEST(two_sessions_with_the_same_steps_are_the_same_bytes)
 TEST(every_change_and_cut_is_refused)
 {
 	SHELF;
-	char last[JOURNAL_DIGEST_BYTES], line[32];
+	char last[DIGEST_BYTES], line[32];
 	size_t bytes = 0;
 	char *text = record_some(dir, &bytes, last);
 	struct recording r;
@@ -145,7 +145,7 @@ TEST(a_newer_recording_and_nonsense)
 TEST(a_file_needs_the_version_that_has_files)
 {
 	SHELF;
-	char last[JOURNAL_DIGEST_BYTES];
+	char last[DIGEST_BYTES];
 	size_t bytes = 0;
 	char *text = record_some(dir, &bytes, last);
 	struct recording r;
@@ -165,7 +165,7 @@ TEST(a_file_needs_the_version_that_has_files)
 TEST(the_version_is_that_of_the_newest_thing_in_it)
 {
 	SHELF;
-	char at[JOURNAL_DIGEST_BYTES] = "";
+	char at[DIGEST_BYTES] = "";
 	JOURNAL j = shelf_open(dir);
 	CHECK_INT(shelf_session(j, "s-a", ""), 0);
 	for (int version = 1; version <= 4; version++) {
@@ -190,7 +190,7 @@ TEST(answers_that_do_not_fit_are_refused)
 		{"\"answers\":{", "\"answer\":{"}, {"{\\\"value\\\":", "{\\\"error\\\":"},
 		{",\"answers\":", ",\"answers\":[],\"x\":"}};
 	SHELF;
-	char last[JOURNAL_DIGEST_BYTES];
+	char last[DIGEST_BYTES];
 	size_t bytes = 0;
 	struct recording r;
 	char *text = record_some(dir, &bytes, last);
@@ -210,7 +210,7 @@ TEST(answers_that_do_not_fit_are_refused)
 TEST(a_session_without_steps)
 {
 	SHELF;
-	char last[JOURNAL_DIGEST_BYTES];
+	char last[DIGEST_BYTES];
 	const char *to = getenv("RETORT_TEST_RECORDING");
 	size_t bytes = 0;
 	char *text = NULL;

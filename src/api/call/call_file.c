@@ -1,7 +1,7 @@
 /* Operations on the files of a workspace. SPDX-License-Identifier: Apache-2.0 */
 #include "api/call/inside.h"
+#include "base/base64.h"
 #include "api/operation/calls.h"
-#include "api/text/base64.h"
 #include "registry/files.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "serve/mcp/result.h"
 #include "serve/mcp/tool.h"
 
-#include "api/text/base64.h"
+#include "base/base64.h"
 #include "base/utf8.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp/head.h"
 
-#include "api/text/base64.h"
 #include "base/attr.h"
+#include "base/base64.h"
 #include "base/buf.h"
 #include "serve/mcp/server.h"
 

@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/digest.h"
 #include "runtime/runtime.h"
 #include "session/box/box.h"
 #include "session/box/shadow.h"
 #include "session/box/stem.h"
-#include "store/journal.h"
 
 enum { CHECKPOINTS_MAX = 16, CHECKPOINTS_DEFAULT = 4 };
 
@@ -38,12 +38,12 @@ void guard_let_go(struct guard *g);
 
 struct checkpoint {
 	unsigned n_refs;
-	int64_t made_ns;		 /* by the clock of leftover_now_ns() */
-	uint64_t id;			 /* of the STEP that it came with; 0: of none */
-	char step[JOURNAL_DIGEST_BYTES]; /* "" for before the first, "?" while that is not known */
-	uint32_t mark;			 /* of init: what is newer came later; 0: the guard tells */
-	bool is_guard_own;		 /* the guard was made right after the step */
-	struct guard *guard;		 /* held; NULL: Python was not in use, or see @stem */
+	int64_t made_ns;	 /* by the clock of leftover_now_ns() */
+	uint64_t id;		 /* of the STEP that it came with; 0: of none */
+	char step[DIGEST_BYTES]; /* "" for before the first, "?" while that is not known */
+	uint32_t mark;		 /* of init: what is newer came later; 0: the guard tells */
+	bool is_guard_own;	 /* the guard was made right after the step */
+	struct guard *guard;	 /* held; NULL: Python was not in use, or see @stem */
 	struct stem *stem; /* held: Python was as in this, of which the box is a branch; or NULL */
 	struct shadow *files;		   /* held, or NULL */
 	struct text *states[RUNTIMES_MAX]; /* what the others' drivers had said; held, or NULL */

@@ -3,7 +3,6 @@
 
 #include "base/utf8.h"
 #include "session/box/json_dump.h"
-#include "store/journal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -277,7 +276,6 @@ static json_t *output_object(const struct record *r)
 void record_name(struct record *r, const char *parent, const char *code, size_t bytes,
 	const char *const *argv, const json_t *inputs)
 {
-	struct journal_node node = {.code = code, .code_bytes = bytes};
 	json_decref(r->outputs);
 	r->outputs = outputs_json(r);
 	json_t *out = r->outputs ? output_object(r) : NULL;
@@ -294,11 +292,11 @@ void record_name(struct record *r, const char *parent, const char *code, size_t 
 	free(r->canonical);
 	r->canonical = out ? json_dump_text(out, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 	json_decref(out);
-	node.record = r->canonical ? r->canonical : "";
-	node.record_bytes = strlen(node.record);
-	snprintf(node.parent, sizeof node.parent, "%s", parent);
-	snprintf(node.runtime, sizeof node.runtime, "%s", r->runtime);
-	journal_name(&r->name, &node);
+	const struct step_texts texts = {.parent = parent,
+		.runtime = r->runtime,
+		.code = {code, bytes},
+		.record = {r->canonical, r->canonical ? strlen(r->canonical) : 0}};
+	step_name(&r->name, &texts);
 	snprintf(r->step, sizeof r->step, "%s", r->name.digest);
 	snprintf(r->parent, sizeof r->parent, "%s", parent);
 }

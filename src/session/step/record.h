@@ -2,12 +2,12 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/step_name.h"
 #include "sandbox/wire.h"
 #include "session/box/capture.h"
 #include "session/step/outcome.h"
 #include "session/step/said.h"
 #include "session/step/tool_log.h"
-#include "store/name.h"
 
 #include <jansson.h>
 
@@ -17,7 +17,7 @@ struct record {
 	char session[RECORD_ID_BYTES];
 	char step[RECORD_ID_BYTES];   /* hexadecimal SHA-256 */
 	char parent[RECORD_ID_BYTES]; /* likewise, or "" */
-	struct journal_name name;
+	struct step_name name;
 	char *canonical; /* what of it is the same each time the step is run: what `step` names */
 	const char *runtime;
 	enum record_status status;
@@ -73,7 +73,7 @@ void record_set_error(struct record *r, const char *name, const char *fmt, ...) 
 /* {usage, limits} as JSON: what differs from run to run. Owns: the caller frees. */
 char *record_usage_text(struct record *r);
 
-/* Name the step as journal_digest() does, by parent, runtime, code, and as canonical JSON the
+/* Name the step as base/step_name.h does, by parent, runtime, code, and as canonical JSON the
  * arguments (NULL-terminated, or NULL), the calls it made, the members of @inputs (an object, or
  * NULL) and everything that came out. Any thread: it touches the record alone. */
 void record_name(struct record *r, const char *parent, const char *code, size_t bytes,

@@ -48,10 +48,10 @@ int64_t log_expected(struct journal *j, struct err *err);
 
 /* blob.c: keep @data when it is not there. @sum: its SHA-256, or NULL. */
 int blob_add(struct journal *j, const void *data, size_t bytes, const unsigned char *sum,
-	unsigned char digest[SHA_BYTES], struct err *err);
+	unsigned char digest[DIGEST_RAW_BYTES], struct err *err);
 
 /* Owns: the caller frees *@data. @is_checked: it is what its digest says. */
-int blob_read(struct journal *j, const unsigned char digest[SHA_BYTES], bool is_checked,
+int blob_read(struct journal *j, const unsigned char digest[DIGEST_RAW_BYTES], bool is_checked,
 	char **data, size_t *bytes, struct err *err);
 
 /* Check the row that @s stands on (id, digest, data). */
