@@ -17,35 +17,42 @@ PAGE = os.path.join(ROOT, "docs/reference/api.md")
 HEAD = """<!-- Written by dev/gen_api.py from the rows in src/api/call/call_*.c: change those, then run it. -->
 # Operations
 
-Everything that an engine does is an operation of this table. [`retort serve`](../use/sessions.md) takes them as JSON-RPC 2.0,
-one message per line, on its unix socket; `retort session` and the other fronts call the same. `engine.operations`
-answers with this table as JSON, schemas included.
+Everything that an engine does is an operation of this table. [`retort serve`](../use/sessions.md#the-socket) accepts them as JSON-RPC 2.0,
+one message per line, on its unix socket, and [over HTTP](../operate/serve.md); `retort session` and the other front ends call the same. `engine.operations`
+returns this table as JSON, schemas included.
 
 ```json
 {"jsonrpc": "2.0", "id": 1, "method": "step.run", "params": {"session": "demo", "code": "6 * 7"}}
 ```
 
-Parameters are given by name. An unknown one, a missing one or one of another type is refused, and named; null is
-the same as leaving one out. Sizes are bytes, times milliseconds. Errors have a number, a sentence, and in `data` a
+Parameters are given by name. An unknown or missing parameter, or one of the wrong type, is refused and named; null
+counts as not given. Sizes are bytes, times are milliseconds. Errors have a number, a sentence, and in `data` a
 `code` that never changes ([errors.md](errors.md)) and often a `hint`.
 
-Every result has a *label*, which says who wrote what is in it:
+Every result has a *label* that says who wrote its contents:
 
 | label | meaning |
 |---|---|
-| `engine` | Everything in it is retort's own word: ids, times, counts. |
-| `caller` | It also holds what callers wrote, as names and code. |
-| `program` | It also holds what programs in boxes wrote or made: untrusted, whatever it says. |
+| `engine` | Only retort's own data: ids, times, counts. |
+| `caller` | It also contains what callers wrote, such as names and code. |
+| `program` | It also contains what programs in boxes wrote or made: untrusted. |
 
-A step that takes long need not be waited for: with `wait_ms`, `step.run` answers after that time with a record whose
-`status` is `running`, and `step.get` waits on. A step that is waited for is interrupted when its client goes away,
-unless it said `detach`; one that was answered as running goes on.
+A caller need not wait for a long step: with `wait_ms`, `step.run` answers after that time with a record whose
+`status` is `running`, and `step.get` waits on. If a client disconnects while it waits for a step, the step is interrupted,
+unless the client set `detach`. A step that was answered as running continues.
 
-With `"stream": true`, `step.run` tells what happens as notifications before it answers:
-`{"method": "event", "params": {"id": 1, "event": "stdout", "text": "…"}}`; the events are `step.started` (with
-`session` and `run`), `stdout`, `stderr`, `display`, `stdin`
-(with `run`: the program waits for what `step.input` gives), and before all of them `queued` (with `run`, and `behind` which one it waits; `"waiting": "stdin"` when that one waits for input, and told again when it begins to) and `rebuilding` (with `step` and `of`): the
-session's state is made again, after the engine was started anew for example, by running its steps. `session.undo` tells `rebuilding` likewise. `{"method": "$/cancel", "params": {"id": 1}}` gives a call up.
+With `"stream": true`, `step.run` sends notifications before its answer:
+`{"method": "event", "params": {"id": 1, "event": "stdout", "text": "…"}}`. The events are:
+
+| event | meaning |
+|---|---|
+| `queued` | The step waits; `run` is its id, `behind` the run it waits for. `"waiting": "stdin"` when that run waits for input; sent again when it starts to. |
+| `rebuilding` | The session's state is being rebuilt by running its steps, for example after a restart of the engine: `step` and `of`. `session.undo` sends it, too. |
+| `step.started` | The step runs; with `session` and `run`. |
+| `stdout`, `stderr`, `display` | Output. |
+| `stdin` | The program waits for the input of `step.input`; with `run`. |
+
+`{"method": "$/cancel", "params": {"id": 1}}` cancels a call.
 
 Answers in the examples are shortened, and ids are made up.
 """

@@ -16,8 +16,8 @@ ROW = re.compile(r'^X\((ERR_\w+), "(\w+)", (\w+), (\d+), (-?\d+), (\d+), "((?:[^
 HEAD = """<!-- Written by dev/gen_errors.py from src/base/err.def: change that table, then run it. -->
 # Errors of retort
 
-What retort itself cannot do is one line on stderr, `retort: what: which value: what to do`. With `--json` the
-same stands on stdout as `{"error": {"code", "message", "hint"}}`, where `code` is a word of this table. The words
+An error of retort itself is one line on stderr, `retort: what: which value: what to do`. With `--json` it is
+printed on stdout as `{"error": {"code", "message", "hint"}}`, where `code` is a word of this table. The codes
 never change; messages and hints may.
 
 | code | exit status | meaning | in the source | errno | HTTP | JSON-RPC |
@@ -25,22 +25,22 @@ never change; messages and hints may.
 """
 
 TAIL = """
-`retort serve` answers with the JSON-RPC number; `data` has `code`, the word, and `hint`. Over HTTP, too, with
-status 200: what goes wrong before an operation is called is in [serve.md](../operate/serve.md#statuses).
+`retort serve` answers with the JSON-RPC number; `data` has `code` and `hint`. Over HTTP the status is then
+200; errors before an operation is called are in [serve.md](../operate/serve.md#statuses).
 
-An error of the *program* is none of these: it is part of the record (`status`, `error.name`, `error.message`), and
-`retort run` ends with the program's own exit status. Names that retort itself puts into `error.name`:
+An error of the *program* is not in this table: it is part of the record (`status`, `error.name`, `error.message`), and
+`retort run` exits with the status of the program. retort itself uses these names in `error.name`:
 
 | name | status | exit status | when |
 |---|---|---|---|
 | `TimeLimit` | `timeout` | 124 | the wall time or the CPU time of the step is used up |
 | `MemoryLimit` | `oom` | 137 | the box needed more memory than its limit |
-| `ProcessLimit` | `killed` | 137 | the box had more processes than its limit, where only the engine counts them |
+| `ProcessLimit` | `killed` | 137 | the box had more processes than its limit, if only the engine counts them |
 | `Killed` | `killed` | 128 + signal | a signal ended the driver, and no limit was the cause |
 | `Exit` | `error` | the program's | the program ended its process itself, with a status that is not 0 |
-| `Interrupted` | `killed` | 130 | SIGINT or SIGTERM was sent to retort, or somebody stopped the step of a session |
-| `ProtocolError` | `killed` | 125 | the driver sent something that is no frame |
-| `BoxGone` | `killed` | that of the error behind it, else 125 | the box ended although the step had not |
+| `Interrupted` | `killed` | 130 | retort got SIGINT or SIGTERM, or somebody stopped the step of a session |
+| `ProtocolError` | `killed` | 125 | the driver sent an invalid frame |
+| `BoxGone` | `killed` | that of its cause, otherwise 125 | the box ended before the step |
 """
 
 

@@ -263,7 +263,7 @@ def tables(rows):
                      signed(saved(row, "o200k_base", "all")) if is_code else "", str(row[way]["requests"]), f"{n['read']:,}",
                      signed(saved(row, "o200k_base", "read")) if is_code else ""]
             lines.append("| " + " | ".join(cells) + " |")
-    lines += ["", "The same by other rules, definitions, results and what is written together:", "",
+    lines += ["", "The same with other counting rules, for definitions, results and written tokens together:", "",
               "| task | o200k: calls | code | saved | cl100k: calls | code | saved | estimate: calls | code | saved |",
               "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"]
     for row in rows:
