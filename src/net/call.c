@@ -10,7 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* What libcurl's codes mean to a caller; all others: the connection broke. */
+/* Translate libcurl's codes for the caller; a code without a row means that the connection broke.
+ */
 static const struct {
 	CURLcode code;
 	enum net_end end;
@@ -46,7 +47,7 @@ static bool is_header_value(const char *value)
 	return true;
 }
 
-/* The host and port of @url, for messages: the rest may hold what nobody else should read. */
+/* The host and port of @url, for messages: the rest may contain secrets. */
 static int check_url(const char *url, char *host, size_t host_bytes, struct err *err)
 {
 	bool is_http = strncasecmp(url, "http://", 7) == 0;
@@ -79,7 +80,7 @@ static int add_header(struct net_call *c, const char *name, const char *value, s
 	if (!is_header_name(name) || !is_header_value(value))
 		return err_set(err, ERR_USAGE, "the header %.40s: not what a header may hold",
 			is_header_name(name) ? name : "?");
-	/* "Name;" is how libcurl wants a header without a value. */
+	/* libcurl wants "Name;" for a header without a value. */
 	int r = *value ? buf_addf(&line, "%s: %s", name, value) : buf_addf(&line, "%s;", name);
 	struct curl_slist *more = r < 0 ? NULL : c->net->curl.slist_append(c->headers, line.data);
 	if (!more)
@@ -96,7 +97,8 @@ static int add_headers(struct net_call *c, const struct net_request *q, struct e
 	int r = 0;
 	for (size_t i = 0; i < q->n_headers && r == 0; i++)
 		r = add_header(c, q->headers[i].name, q->headers[i].value, err);
-	/* libcurl would wait a second for a server's consent before it sends a large body. */
+	/* An empty "Expect:" header: otherwise libcurl waits a second for the server's "100
+	 * Continue" before it sends a large body. */
 	struct curl_slist *more = r < 0 ? NULL : c->net->curl.slist_append(c->headers, "Expect:");
 	if (r == 0 && !more)
 		r = err_set(err, ERR_NO_MEMORY, "no memory for the headers of a request");
@@ -122,7 +124,8 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 	return 0;
 }
 
-/* An empty line: these were all. What comes after the body, or before the answer, is not it. */
+/* An empty line ends the headers. Trailers after the body and headers of an interim response do
+ * not count. */
 static void end_headers(struct net_call *c)
 {
 	if (c->is_headed || c->is_cancelled || net_status(c) < 200)
@@ -136,7 +139,7 @@ static size_t on_header(char *data, size_t size, size_t n, void *arg)
 {
 	struct net_call *c = arg;
 	size_t bytes = size * n;
-	/* A proxy's answer, or "100 Continue", came before. */
+	/* The response of a proxy, or "100 Continue", came before: start over. */
 	if (bytes > 5 && strncasecmp(data, "HTTP/", 5) == 0)
 		buf_clear(&c->answer_headers);
 	if (buf_append(&c->answer_headers, data, bytes) == 0) {
@@ -162,7 +165,8 @@ static int on_progress(
 	return c->is_cancelled;
 }
 
-/* The certificates of authorities. libcurl itself leaves these variables to its tool. */
+/* The file of CA certificates. The library ignores these variables; only the curl tool reads
+ * them. */
 static const char *find_authorities(void)
 {
 	const char *file = getenv("CURL_CA_BUNDLE");

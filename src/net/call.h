@@ -24,10 +24,10 @@ struct net_call {
 	struct curl_slist *headers;
 	struct buf answer_headers;
 	uint64_t answer_bytes;
-	uint64_t last_ms; /* when the last byte came or went */
+	uint64_t last_ms; /* time of the last byte received or sent */
 	curl_off_t moved_bytes;
 	uv_timer_t idle;
-	struct err err; /* why we ended it; code ERR_NONE: we did not */
+	struct err err; /* why we ended the call; code ERR_NONE: we did not */
 	bool is_added, is_cancelled, is_headed;
 	char said[CURL_ERROR_SIZE]; /* by libcurl */
 };
@@ -36,8 +36,8 @@ struct net_call {
 int call_new(
 	struct net_call **out, struct net *n, const struct net_request *request, struct err *err);
 
-/* What became of it, @code being what libcurl says. */
+/* Fill in the result of the call from libcurl's @code. */
 void call_judge(const struct net_call *c, CURLcode code, struct net_result *out);
 
-/* Let go of what is libcurl's. */
+/* Free libcurl's objects. */
 void call_free(struct net_call *c);

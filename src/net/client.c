@@ -1,7 +1,7 @@
 /*
- * Theory of operation: libcurl says which descriptors and which time it waits for, and the loop
- * watches those. libcurl may not be called from its own callbacks, so whatever is asked for there
- * (a new call, an end) is only noted, and `kick`, a timer of no time, sees to it.
+ * Theory of operation: libcurl tells which descriptors and which timeout it waits for, and the
+ * loop watches those. libcurl must not be called from its own callbacks, so a request made there
+ * (a new call, a cancellation) is only noted, and carried out by `kick`, a timer of 0 ms.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -50,7 +50,7 @@ static void call_closed(uv_handle_t *h)
 	handle_closed(n);
 }
 
-/* Take it off the list and out of libcurl. Its memory goes later. */
+/* Remove the call from the list and from libcurl. Its memory is freed later. */
 static void drop(struct net_call *c)
 {
 	struct net *n = c->net;
@@ -132,7 +132,7 @@ static struct net_socket *watch(struct net *n, curl_socket_t fd)
 	return s;
 }
 
-/* libcurl says what it waits for on a descriptor. */
+/* libcurl's callback: what to watch on a descriptor. */
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
 {
 	struct net *n = arg;
@@ -152,7 +152,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *kn
 	return uv_poll_start(&s->poll, events, on_poll) < 0 ? -1 : 0;
 }
 
-/* libcurl says when it wants to be called. */
+/* libcurl's callback: when it wants to be called. */
 static int on_timeout(CURLM *multi, long ms, void *arg)
 {
 	struct net *n = arg;
@@ -201,7 +201,7 @@ static void close_all(struct net *n)
 	uv_close((uv_handle_t *)&n->kick, timer_closed);
 }
 
-/* The next call that waits to be added or dropped. */
+/* Find the next call that is to be added or cancelled. */
 static struct net_call *find_noted(struct net *n)
 {
 	struct net_call *c = n->calls;

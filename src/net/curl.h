@@ -3,11 +3,11 @@
 
 #include "base/err.h"
 
-/* Its checks of argument types are for direct calls. */
+/* libcurl's macros that check argument types work for direct calls only. */
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 
-/* What is used of it: one row is one symbol. */
+/* The functions of libcurl that are used: one row per symbol. */
 #define CURL_SYMBOLS(X)                                                                            \
 	X(easy_cleanup)                                                                            \
 	X(easy_getinfo)                                                                            \
@@ -34,11 +34,11 @@ struct curl {
 };
 
 /*
- * Load the library and find its symbols. It is not linked in, because the thirty libraries that it
- * needs would cost every start of retort 5 to 15 ms, and most starts speak to no server.
+ * Load the library and find its symbols. It is not linked in, because the thirty libraries that
+ * it needs would add 5 to 15 ms to every start of retort, and most runs do not need the network.
  *
  * Owns:    curl_unload(). The library stays in the process.
- * Errors:  ERR_NOT_FOUND with a hint, when it is not on this host or too old.
+ * Errors:  ERR_NOT_FOUND with a hint, when libcurl is missing or too old.
  */
 int curl_load(struct curl *c, struct err *err);
 void curl_unload(struct curl *c);

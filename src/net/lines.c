@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Where the line ends, or @bytes. */
+/* Find the end of the line. Returns: its offset, or @bytes. */
 static size_t find_end(const struct lines *l, const char *data, size_t bytes)
 {
 	const char *lf = memchr(data, '\n', bytes);
@@ -38,7 +38,7 @@ int lines_feed(
 	struct lines *l, const char *data, size_t bytes, lines_fn *line, void *arg, struct err *err)
 {
 	while (bytes > 0) {
-		/* The second half of a "\r\n" that was cut in two. */
+		/* Skip the second half of a "\r\n" that was split between two pieces. */
 		if (l->was_cr && *data == '\n') {
 			l->was_cr = false;
 			data++, bytes--;

@@ -64,7 +64,7 @@ static int set_data(struct sse *s, const char *value, size_t bytes)
 static int set_name(struct sse *s, const char *value, size_t bytes)
 {
 	buf_clear(&s->name);
-	/* Nobody's event; and its text ends at a NUL. */
+	/* Ignore a name that contains a NUL: texts end in NUL here. */
 	return memchr(value, '\0', bytes) ? 0 : add(s, &s->name, value, bytes);
 }
 

@@ -8,13 +8,13 @@
 
 /* Borrowed until the callback returns; each text ends in NUL. */
 struct sse_event {
-	const char *name; /* "message" when the stream does not say */
+	const char *name; /* "message" when the stream does not name the event */
 	const char *data; /* lines joined by "\n" */
 	size_t data_bytes;
 	const char *id; /* the last one the stream gave, or "" */
 };
 
-/* Not 0: no more of them. */
+/* Returns: 0 to go on. */
 typedef int sse_fn(void *arg, const struct sse_event *event);
 
 /* Done with sse_done(). */
@@ -22,10 +22,10 @@ struct sse {
 	struct lines lines;
 	struct buf data, name, id;
 	bool has_data, is_begun;
-	int64_t retry_ms; /* how long to wait before connecting again; -1: not said */
+	int64_t retry_ms; /* how long to wait before reconnecting; -1: the stream did not say */
 	sse_fn *event;
 	void *arg;
-	struct err *err; /* while feeding */
+	struct err *err; /* set during sse_feed() */
 };
 
 /*
@@ -36,11 +36,12 @@ void sse_init(struct sse *s, size_t max_bytes, sse_fn *event, void *arg);
 void sse_done(struct sse *s);
 
 /*
- * Take more of the stream and call back for each event that is whole. Events without data are none.
+ * Take more of the stream and call back for each complete event. An event without data is
+ * ignored.
  * Limits:  @max_bytes; names and ids over 1 KiB are an error as well.
  * Source:  HTML Living Standard, 9.2 "Server-sent events": lines end in LF, CR LF or CR; a colon
  *          begins a comment; one space after the colon of a field goes; a byte order mark at the
- *          beginning goes; an event that the stream ends in is none.
+ *          beginning goes; an event that is cut off by the end of the stream is ignored.
  * Returns: 0; what the callback returned; or negative errno with @err: ERR_LIMIT, ERR_NO_MEMORY.
  */
 int sse_feed(struct sse *s, const char *data, size_t bytes, struct err *err);

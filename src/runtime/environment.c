@@ -1,4 +1,4 @@
-/* What every runtime's process finds in its environment. SPDX-License-Identifier: Apache-2.0 */
+/* The environment variables of every runtime's processes. SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/installation.h"
 #include "runtime/start.h"
 #include "runtime/still.h"
@@ -24,7 +24,7 @@ static int add_variable(struct runtime_start *out, struct err *err, const char *
 	return runtime_add(out->envp, RUNTIME_ENV_MAX, err, "%s", variable);
 }
 
-/* A program that is started by its name is the one of the environment that was chosen. */
+/* The directory of the chosen environment comes first in PATH. */
 static void write_path(const char *chosen, char *out, size_t max)
 {
 	static const char *const usual[] = {"/usr/local/bin", "/usr/bin", "/bin"};
@@ -44,7 +44,7 @@ int runtime_add_environment(const struct runtime_request *req, const char *const
 {
 	static const char *const fixed[] = {"RETORT=1", "HOME=/home/user", "USER=user",
 		"TMPDIR=/tmp", "LANG=C.UTF-8",
-		/* Caches are no results: keep them out of the workspace. */
+		/* Caches are not results: keep them out of the workspace. */
 		"XDG_CACHE_HOME=/tmp/.cache"};
 	char computed[2][96] = {""};
 	char session[STILL_SESSION_BYTES], path[PATH_MAX + sizeof "PATH=:" PATH_USUAL];
@@ -53,7 +53,8 @@ int runtime_add_environment(const struct runtime_request *req, const char *const
 	if (req->has_seed)
 		snprintf(computed[1], sizeof computed[1], "RETORT_SEED=%u", runtime_seed(req));
 	int r = still_add(req, out, err);
-	for (size_t i = req->n_env; r == 0 && i > 0; i--) /* of two with one name the last counts */
+	/* when a name occurs twice, the last one counts */
+	for (size_t i = req->n_env; r == 0 && i > 0; i--)
 		r = add_variable(out, err, req->env[i - 1]);
 	write_path(req->chosen, path, sizeof path);
 	if (r == 0)

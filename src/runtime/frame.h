@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Longest frame: a few full-size plots; a driver that says more is not ours. */
+/* Longest frame: enough for a few full-size plots. A longer frame does not come from our driver. */
 enum { FRAME_MAX_BYTES = 32 << 20, FRAME_HEAD_BYTES = 5 };
 
 enum frame_type {

@@ -1,5 +1,5 @@
 /*
- * Installations of interpreters on the host: where one is, what of it a box has to see.
+ * Find the installation of an interpreter on the host, and bind what a box needs of it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -121,7 +121,8 @@ int runtime_not_found(const struct runtime_kind *kind, const char *path, struct 
 	return r;
 }
 
-/* What is there, and cannot be used: a link can lead nowhere, or where this user may not go. */
+/* Explain why an existing path cannot be used: a dangling link, or a directory that this user may
+ * not enter. */
 static int fail_find(const struct runtime_kind *kind, const char *path, int error, struct err *err)
 {
 	char target[PATH_MAX];
@@ -138,7 +139,7 @@ static int fail_find(const struct runtime_kind *kind, const char *path, int erro
 	return err_hint(err, "%s", kind->missing);
 }
 
-/* A name without a slash, which is nothing here, is one of PATH, as in a shell. */
+/* A name without a slash that does not exist here is looked up in PATH, as in a shell. */
 static bool find_in_path(const char *name, char out[PATH_MAX])
 {
 	const char *at = getenv("PATH");

@@ -1,56 +1,57 @@
-/* Installations of interpreters on the host, and the environment all have. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Installations of interpreters on the host, and the environment that all runtimes share.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "runtime/runtime.h"
 
 #include <limits.h>
 
-/* How an installation of a language is told from somebody's home with a link in its bin. */
+/* How to recognise an installation of a language, as opposed to a home directory with a link in
+ * its bin/. */
 struct runtime_kind {
 	const char *language;
 	const char *executable; /* below the prefix: "bin/node" */
-	const char *signs[3];	/* patterns below the prefix, one of which is there; or NULL */
-	const char *hint;	/* what to name instead */
-	const char *usual[4];	/* where an executable is looked for; ends with NULL */
-	const char *missing;	/* what to do when there is none */
+	const char *signs[3];	/* patterns below the prefix, one of which must match; or NULL */
+	const char *hint;	/* what the user should name instead, for the hint */
+	const char *usual[4];	/* where to look for an executable; ends with NULL */
+	const char *missing;	/* hint when the language is not installed */
 };
 
-/* There is no @kind at @path. Returns: negative errno. */
+/* Report that @path is not an installation of @kind. Returns: negative errno. */
 int runtime_not_found(const struct runtime_kind *kind, const char *path, struct err *err);
 
 /*
- * The executable as an absolute path: the one @asked for, which may also be the directory of an
- * installation, or, when that is NULL, the first usual one. Errors: ERR_RUNTIME: none is there.
+ * Find the executable as an absolute path: @asked, which may also be the directory of an
+ * installation, or (NULL) the first usual place that has one. Errors: ERR_RUNTIME: not found.
  */
 int runtime_find(
 	const struct runtime_kind *kind, const char *asked, char out[PATH_MAX], struct err *err);
 
-/* The same of Python. */
+/* As above, for Python. */
 int python_find(const char *asked, char out[PATH_MAX], struct err *err);
 
 /* Cut @path at its last slash. */
 void runtime_cut_last_part(char *path);
 
 /*
- * Absolute, without "." and ".." parts and double slashes, but with its links as they are.
+ * Make @path absolute, without "." and ".." parts and double slashes; links are not resolved.
  * Errors: ERR_LIMIT: too long; ERR_IO: no current directory.
  */
 int runtime_absolute_path(const char *path, char out[PATH_MAX], struct err *err);
 
 /*
- * Does a @kind live at @prefix? A virtual environment or a link may be a stranger's: what it names
- * is shown to the box only if it is this.
+ * Is there an installation of @kind at @prefix? A virtual environment or a link may name any
+ * path: a box is shown that path only if it is an installation.
  */
 bool runtime_is_installation(const struct runtime_kind *kind, const char *prefix);
 
-/* Bind @prefix, by its real name too: files of an installation name each other by that. */
+/* Bind @prefix, and its resolved path too: files of an installation refer to each other by that. */
 int runtime_bind_prefix(struct runtime_start *out, const char *prefix, struct err *err);
 
 /*
- * Bind the installation that @executable belongs to, and that of each link it goes through.
- * @executable becomes the first of its names that the box will see.
- * Errors: ERR_RUNTIME: it belongs to none.
+ * Bind the installation that @executable belongs to, and that of each link on the way to it.
+ * @executable becomes the first of its paths that exists in the box. Errors: ERR_RUNTIME: it does
+ * not belong to an installation.
  */
 int runtime_bind_installation(const struct runtime_kind *kind, struct runtime_start *out,
 	char executable[PATH_MAX], struct err *err);
@@ -59,8 +60,8 @@ int runtime_bind_installation(const struct runtime_kind *kind, struct runtime_st
 unsigned runtime_seed(const struct runtime_request *req);
 
 /*
- * The caller's variables, what every runtime has, and the runtime's @own ("" is left out); of two
- * with one name the first of these three counts. Errors: ERR_LIMIT, ERR_NO_MEMORY.
+ * Set the caller's variables, those of every runtime, and the runtime's @own ("" is left out).
+ * When a name occurs twice, the earlier of these three counts. Errors: ERR_LIMIT, ERR_NO_MEMORY.
  */
 int runtime_add_environment(const struct runtime_request *req, const char *const *own, size_t n_own,
 	struct runtime_start *out, struct err *err);

@@ -1,8 +1,8 @@
 /*
- * Node: which one, what of the host it needs to see, how the driver is started.
+ * Node: which installation, what the box needs of the host, how the driver is started.
  *
- * Its version is not asked for here: that would start it twice. The driver says it in its first
- * frame, and refuses what is too old.
+ * The version is not determined here, since that would start node twice: the driver reports it in
+ * its first frame, and refuses a version that is too old.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,11 +51,11 @@ static int add_arguments(const struct runtime_request *req, const char *node,
 {
 	unsigned long long mib = req->memory_bytes >> 20;
 	int r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "%s", node);
-	/* V8 takes its measure from the machine's memory, which is not what the box may have. It
-	 * shall collect garbage in time, but the limit itself is the kernel's to enforce. */
+	/* V8 sizes its heap by the machine's memory, but the box has less. Make V8 collect
+	 * garbage in time; the limit itself is enforced by the kernel. */
 	if (r == 0 && mib > 0)
 		r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "--max-old-space-size=%llu", mib);
-	/* 0 would mean: a seed by chance. */
+	/* 0 would mean a random seed. */
 	if (r == 0 && req->has_seed)
 		r = runtime_add(out->argv, RUNTIME_ARGS_MAX, err, "--random-seed=%u",
 			runtime_seed(req) % INT32_MAX + 1);

@@ -14,7 +14,7 @@
 
 enum { VERSION_BYTES = 24, NAME_BYTES = 64 };
 
-/* As their distributions are called, and as they are imported where that differs. */
+/* Names of distributions, and import names where they differ. */
 static const struct {
 	const char *distribution, *name;
 } known[] = {{"numpy", NULL}, {"pandas", NULL}, {"matplotlib", NULL}, {"scipy", NULL},
@@ -29,7 +29,7 @@ struct found {
 	char version[ARRAY_LEN(known)][VERSION_BYTES];
 };
 
-/* "scikit-learn", "Scikit_Learn": the same. */
+/* Compare names as pip does: "scikit-learn" equals "Scikit_Learn". */
 static bool is_same(const char *ours, const char *theirs, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++) {
@@ -71,7 +71,8 @@ static void take_directory(struct found *found, const char *path)
 
 enum { PLACES = 7, PLACES_OF_PACKAGES = 4, PLACE_BYTES = PATH_MAX + 2 * NAME_BYTES };
 
-/* As the driver looks for packages, then for what comes with the interpreter. Returns: how many. */
+/* List the directories in the driver's search order: packages first, then the standard library.
+ * Returns: how many. */
 static size_t find_places(const char *interpreter, char (*out)[PLACE_BYTES])
 {
 	char python[PATH_MAX], real[PATH_MAX], version[NAME_BYTES];

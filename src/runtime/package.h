@@ -6,18 +6,18 @@
 #include <stdbool.h>
 
 /*
- * Append those that matter to work with data, with their versions: "numpy 1.24.2, pandas 1.5.3".
- * Only names of directories are read. @interpreter is as of a runtime_request: NULL is the usual.
- * Returns: how many; 0 when none is known.
+ * Append the packages that matter for work with data, with their versions: "numpy 1.24.2, pandas
+ * 1.5.3". Only the names of directories are read. @interpreter as in a runtime_request; NULL: the
+ * usual one. Returns: how many packages were found.
  */
 size_t package_list(const char *interpreter, struct buf *out);
 
-/* Which of @list, as package_list() has them, is meant by @module, the name of one that is missing:
- * spelled otherwise, or called as what one installs. Returns: the name to import, or NULL. */
+/* Which package of @list (as package_list() writes it) is meant by the missing module @module: a
+ * misspelling, or the name of a distribution. Returns: the name to import, or NULL. */
 const char *package_near(const char *list, const char *module);
 
 /*
- * Is there a file or a directory that @module can be imported from? Only names are looked at, and
- * what is built in, or in a place of its own, is not seen: so false is not known.
+ * Is there a file or a directory that @module can be imported from? Only names are looked at:
+ * built-in modules and unusual places are not found, so false means "unknown".
  */
 bool package_has(const char *interpreter, const char *module);

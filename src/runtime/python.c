@@ -1,9 +1,9 @@
 /*
- * CPython: which interpreter, what of the host it needs to see, how the driver is started.
+ * CPython: which interpreter, what the box needs of the host, how the driver is started.
  *
- * The environment of a box holds only what we put there, so Python's own isolation (-I) is not
- * needed and PYTHONHASHSEED works; -s and -S keep it from looking for a user's and the site's
- * packages before the driver does that itself, faster (drivers/python).
+ * The environment of a box holds only what we put there, so Python's own isolation (-I), which
+ * would ignore PYTHONHASHSEED, is not needed. -s and -S keep Python from searching the user's and
+ * the site's packages; the driver does that itself, faster (drivers/python).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,9 +23,8 @@
 enum { CONFIG_BYTES = 64 << 10 };
 
 /*
- * By the two last words of its name, Python's warnings passes over frames of what is in here: a
- * program's warning names no file of ours, however far down the stack it looks for one
- * (drivers/python/main.py).
+ * Python's `warnings` skips frames of files whose path ends in these two words, so that a
+ * program's warning never names a file of the driver (drivers/python/main.py).
  */
 #define DRIVER_PLACE "/retort/python.importlib._bootstrap"
 
@@ -57,7 +56,8 @@ static int check_rootfs(const struct runtime_request *req, char out[PATH_MAX], s
 	return 0;
 }
 
-/* Where `home = …` of a virtual environment says its base is; empty when there is none. */
+/* Read the base of a virtual environment from `home = …` in its pyvenv.cfg; empty when the line
+ * is missing. */
 static void read_venv_home(const char *executable, char home[PATH_MAX])
 {
 	char path[PATH_MAX + 16], text[CONFIG_BYTES + 1];
@@ -99,7 +99,8 @@ static int bind_venv_base(struct runtime_start *out, const char *python, struct 
 static int add_environment(
 	const struct runtime_request *req, struct runtime_start *out, struct err *err)
 {
-	/* More threads than CPUs only cost; and no thread pool may exist when a driver forks. */
+	/* More threads than CPUs only cost time, and a thread pool must not exist when a driver
+	 * forks. */
 	unsigned n_threads = (unsigned)((req->cpu_milli + 999) / 1000);
 	char computed[3][96] = {""};
 	snprintf(computed[0], sizeof computed[0], "OPENBLAS_NUM_THREADS=%u", n_threads);

@@ -26,7 +26,7 @@ const struct runtime *runtime_at(unsigned index)
 	return index < ARRAY_LEN(runtimes) ? runtimes[index] : NULL;
 }
 
-/* Is the word in a list such as "|py|pyw|"? In capitals, too. */
+/* Is the word in a list such as "|py|pyw|"? Case is ignored. */
 static bool has_word(const char *list, const char *word, size_t bytes)
 {
 	if (memchr(word, '|', bytes))
@@ -48,8 +48,8 @@ const struct runtime *runtime_by_name(const char *name)
 	return NULL;
 }
 
-/* The next word of a line at *@at, before @end; its last path part. Returns: NULL when there is
- * none. */
+/* Take the next word of a line at *@at, before @end, and of that the last path component.
+ * Returns: NULL at the end. */
 static const char *next_word(const char **at, const char *end, size_t *bytes)
 {
 	while (*at < end && (**at == ' ' || **at == '\t'))
@@ -79,7 +79,7 @@ static const char *shebang_word(const char *code, size_t bytes, size_t *word_byt
 	return word;
 }
 
-/* The bytes of "python3.12" without its version. */
+/* The length of "python3.12" without its version. */
 static size_t without_version(const char *word, size_t bytes)
 {
 	while (bytes > 0 && strchr("0123456789.", word[bytes - 1]))
@@ -88,9 +88,8 @@ static size_t without_version(const char *word, size_t bytes)
 }
 
 /*
- * Does a name end as those of files in some language do? "x.rb" does; a version, or what a tool
- * makes up
- * ("job.2024", "tmp.hT5xPq0aZk"), does not.
+ * Does a file name end like source code of some language? "x.rb" does; a version or a generated
+ * suffix ("job.2024", "tmp.hT5xPq0aZk") does not.
  */
 static bool has_ending(const char *dot)
 {
@@ -98,7 +97,7 @@ static bool has_ending(const char *dot)
 	return n > 0 && n <= ENDING_BYTES_MAX && !dot[n] && strspn(dot, "0123456789") < n;
 }
 
-/* What is not run, by the endings of its files and its words of a `#!` line. */
+/* Languages that retort does not run, by their file endings and the words of their `#!` lines. */
 static const struct {
 	const char *language, *words;
 } others[] = {
@@ -132,7 +131,7 @@ static const struct {
 	{"Tcl", "|tcl|tclsh|wish|expect|"},
 };
 
-/* Endings of what programs read. */
+/* Endings of data files. */
 static const char data_endings[] =
 	"|arrow|avro|bmp|bz2|cfg|conf|csv|dat|db|doc|docx|feather|geojson|gif|gz|h5|hdf5|htm|html|"
 	"ini|jpeg|jpg|json|jsonl|log|md|mp3|mp4|ndjson|npy|npz|odp|ods|odt|orc|parquet|pdf|pickle|"
@@ -171,7 +170,8 @@ static int fail_unknown(const char *filename, const char *what, size_t bytes, st
 	return err_hint(err, "say what it is: `runtime`, with one of %s", runtime_names());
 }
 
-/* The runtime that knows this ending, or this word of a `#!` line; NULL. */
+/* Find the runtime by a file ending or the word of a `#!` line. Returns: NULL when there is no
+ * such runtime. */
 static const struct runtime *find_by(bool by_ending, const char *word, size_t bytes)
 {
 	const struct runtime *one = NULL;

@@ -14,16 +14,16 @@ enum {
 };
 
 /*
- * How the state of a runtime comes over a branch, a rollback and a restart.
+ * How the state of a runtime survives a branch, a rollback and a restart.
  *
  * MEMORY  the driver is forked
- * FILE    it is a file of the workspace
- * TEXT    the driver says it in STATE, and a new one takes it from SETUP
+ * FILE    the state is a file of the workspace
+ * TEXT    the driver reports it in STATE, and a new driver takes it from SETUP
  * REPLAY  the session's steps are run again
  */
 enum runtime_carry { CARRY_MEMORY, CARRY_FILE, CARRY_TEXT, CARRY_REPLAY };
 
-/* What the caller asks of a runtime. Borrowed. */
+/* The caller's wishes for a runtime. Borrowed. */
 struct runtime_request {
 	const char *interpreter; /* a path of the host (or of @rootfs), or NULL for the usual one */
 	const char *rootfs;	 /* or NULL */
@@ -43,30 +43,33 @@ struct runtime_start;
 
 struct runtime {
 	const char *name;    /* as in -r and the record */
-	const char *endings; /* of files: "|py|pyw|" */
-	const char *words;   /* of a `#!` line, and other names: "|python|python3|" */
+	const char *endings; /* endings of its files: "|py|pyw|" */
+	/* words of its `#!` lines, and other names of it: "|python|python3|" */
+	const char *words;
 	enum runtime_carry carry;
-	bool is_stdin_text; /* its driver takes a step's input as a text in STEP, no descriptor */
+	/* its driver takes a step's standard input as a text in STEP, not as a descriptor */
+	bool is_stdin_text;
 	int (*start)(const struct runtime_request *req, struct runtime_start *out, struct err *err);
 };
 
-/* The runtime called @name, or NULL. Another word for it, or an ending of its files, is a name as
- * well: "bash", "js", "PYTHON". */
+/* Find a runtime by name, alias or file ending: "bash", "js", "PYTHON". Returns: NULL when there
+ * is no such runtime. */
 const struct runtime *runtime_by_name(const char *name);
 
-/* Its row in the table, below RUNTIMES_MAX; and the row's runtime, NULL past the last. */
+/* The row of a runtime in the table, below RUNTIMES_MAX; and the runtime of a row, NULL past the
+ * last. */
 unsigned runtime_index(const struct runtime *runtime);
 const struct runtime *runtime_at(unsigned index);
 
 /*
- * The runtime for a program: by the ending of @filename (or NULL), else by its `#!` line; *@out is
- * NULL when neither says. Errors:  ERR_RUNTIME when the ending or the line is that of another
- * language, or of data.
+ * The runtime for a program: by the ending of @filename (or NULL), else by its `#!` line; *@out
+ * is NULL when neither decides. Errors: ERR_RUNTIME when the ending or the line belongs to
+ * another language, or the ending to data files.
  */
 int runtime_guess(const char *filename, const char *code, size_t bytes, const struct runtime **out,
 	struct err *err);
 
-/* Does the name end as those of files that programs read? */
+/* Does the name have the ending of a data file? */
 bool runtime_is_data(const char *filename);
 
 /* Names of all runtimes, "python, …", for messages. */

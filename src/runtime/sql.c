@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A root file system without the library would only give the loader's own words. */
+/* Without this check, a root file system that lacks the library would only give the dynamic
+ * loader's message. */
 static int check_rootfs(const char *rootfs, struct err *err)
 {
 	static const char *const places[] = {"usr/lib/libsqlite3.so.0", "usr/lib64/libsqlite3.so.0",

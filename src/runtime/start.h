@@ -1,5 +1,5 @@
-/* How a driver is started: what its box needs, what is executed. SPDX-License-Identifier:
- * Apache-2.0 */
+/* How to start a driver: which binds its box needs, which program to execute.
+ * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -22,8 +22,8 @@ void runtime_start_done(struct runtime_start *start);
 bool runtime_is_in_box(const char *path);
 
 /*
- * Add a read-only bind of an installation at @path to the same path inside (below /usr nothing is
- * needed), or of a directory of ours to @dst. Errors: ERR_NOT_FOUND, ERR_LIMIT.
+ * Add a read-only bind of an installation at @path to the same path inside (not needed below
+ * /usr), or of one of our own directories to @dst. Errors: ERR_NOT_FOUND, ERR_LIMIT.
  */
 int runtime_bind(struct runtime_start *start, const char *path, const char *dst, struct err *err);
 

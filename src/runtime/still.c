@@ -13,7 +13,8 @@
 
 static const char preload[] = "LD_PRELOAD=";
 
-/* The caller's own LD_PRELOAD comes after ours; of two with one name the last counts. */
+/* The caller's own LD_PRELOAD comes after ours; when the caller sets the variable twice, the last
+ * one counts. */
 static const char *their_preload(const struct runtime_request *req)
 {
 	for (size_t i = req->n_env; i > 0; i--)
@@ -22,7 +23,8 @@ static const char *their_preload(const struct runtime_request *req)
 	return "";
 }
 
-/* Without it programs would start all the same, and not be what was asked for. */
+/* A missing preload library would not stop programs from starting, and they would see real time
+ * and chance. */
 static int check_library(const char *dir, struct err *err)
 {
 	char path[PATH_MAX + sizeof "/still.so"];

@@ -11,8 +11,8 @@
  * entered: a mount point is copied as an empty file or directory. Sockets and devices are left
  * out, hard links become files of their own, extended attributes are not copied; setuid and
  * setgid bits are dropped. Entries that disappear meanwhile are left out.
- * Limits:  WIRE_DIRS_MAX directories deep; the space of @to's file system. Blocks:  while it
- * reads and writes.
+ * Limits:  WIRE_DIRS_MAX directories deep; the space of @to's file system.
+ * Blocks:  while it reads and writes.
  * Errors:  ERR_NO_SPACE, ERR_LIMIT (depth), ERR_IO.
  */
 int copy_tree(int from, int to, struct err *err);

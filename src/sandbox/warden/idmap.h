@@ -42,6 +42,7 @@ int idmap_write(pid_t pid, unsigned inside, uid_t uid, gid_t gid, struct err *er
  * do, the ids are the same. A file system without id-mapped mounts is left as it is.
  *
  * Returns: 1 mapped, 0 left as it is, or negative errno.
- * Errors:  ERR_BOX. Source: mount_setattr(2), "ID-mapped mounts".
+ * Errors:  ERR_BOX.
+ * Source:  mount_setattr(2), "ID-mapped mounts".
  */
 int idmap_mount(const struct idmap *map, unsigned slot, int tree_fd, struct err *err);
